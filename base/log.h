@@ -1,0 +1,23 @@
+/*
+ * base/log.h — one event, one line: `2026-11-21T10:31:07.123Z info worker.exit slot=1
+ * cause=signal:9`.
+ *
+ * The format string holds the key=value pairs; values with spaces are put in double quotes by the
+ * caller (SW_LOG_Q is the format for that). Lines over 1 KiB are cut; control characters become
+ * '?'. Threads  Any thread may log: a line is one write(2) to a descriptor opened with O_APPEND.
+ */
+#ifndef SW_BASE_LOG_H
+#define SW_BASE_LOG_H
+
+#include "base/status.h"
+
+enum sw_log_level { SW_LOG_DEBUG, SW_LOG_INFO, SW_LOG_WARN, SW_LOG_ERROR };
+
+/* Until this is called, lines of SW_LOG_INFO and above go to stderr. path NULL: stderr. */
+SW_NODISCARD sw_status sw_log_open(const char *path, enum sw_log_level least, struct sw_err *err);
+SW_NODISCARD sw_status sw_log_level_parse(const char *name, enum sw_log_level *out);
+
+/* event: dotted, lower case, fixed ("worker.exit"). fmt: key=value pairs, "" for none. */
+void sw_log(enum sw_log_level level, const char *event, const char *fmt, ...) SW_PRINTF(3, 4);
+
+#endif

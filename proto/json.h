@@ -1,0 +1,72 @@
+/*
+ * proto/json.h — strict JSON in (cJSON behind a pre-check), JSON text out (a writer without a
+ * tree).
+ *
+ * Limits   depth 32, 100,000 values, numbers of at most 64 characters and finite, valid UTF-8, no
+ *          duplicate keys in an object, no \u0000, no lone surrogates, nothing after the value.
+ *          (cJSON alone takes 1e999, duplicate keys, invalid UTF-8 and `01`: hence the pre-check.)
+ * Errors   SW_PARSE with the byte offset in the text and, inside a value, the JSON pointer.
+ * Memory   The tree is the caller's: cJSON_Delete().
+ */
+#ifndef SW_PROTO_JSON_H
+#define SW_PROTO_JSON_H
+
+#include "base/buf.h"
+#include "base/status.h"
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SW_JSON_MAX_DEPTH  32
+#define SW_JSON_MAX_VALUES 100000
+#define SW_JSON_MAX_NUMBER 64
+#define SW_JSON_MAX_INT    9007199254740992.0 /* 2^53: integers up to here survive a double */
+
+/* The pre-check alone. O(len) but for objects, O(k log k) in their keys. */
+SW_NODISCARD sw_status sw_json_check(const char *text, size_t len, struct sw_err *err);
+
+/* Check, then parse. *out is the caller's. The text need not be NUL-terminated. */
+SW_NODISCARD sw_status sw_json_parse(cJSON **out, const char *text, size_t len, struct sw_err *err);
+
+/* Member of an object by exact key (case counts), or NULL. NULL object is allowed. */
+const cJSON *sw_json_get(const cJSON *object, const char *key);
+/* True and *out set when v is a number, integral and in [0, 2^53]. */
+bool sw_json_u64(const cJSON *v, uint64_t *out);
+
+/* Appends "/token" to a pointer in ptr[cap], escaping ~ and / (RFC 6901); cuts at cap. */
+void sw_json_pointer_add(char *ptr, size_t cap, const char *token);
+
+/* --- writer: JSON text straight into a buffer; failures latch in the buffer (b->failed) --- */
+
+struct sw_jw {
+	struct sw_buf *b;
+	bool comma; /* a comma is due before the next key or element */
+};
+
+void sw_jw_init(struct sw_jw *w, struct sw_buf *b);
+void sw_jw_obj(struct sw_jw *w); /* { */
+void sw_jw_obj_end(struct sw_jw *w);
+void sw_jw_arr(struct sw_jw *w); /* [ */
+void sw_jw_arr_end(struct sw_jw *w);
+void sw_jw_key(struct sw_jw *w, const char *key);
+void sw_jw_str(struct sw_jw *w, const char *s); /* escaped; NULL writes null */
+void sw_jw_num(struct sw_jw *w,
+	       double v); /* shortest text that reads back equal; not finite: null */
+void sw_jw_int(struct sw_jw *w, int64_t v);
+void sw_jw_bool(struct sw_jw *w, bool v);
+void sw_jw_null(struct sw_jw *w);
+void sw_jw_raw(struct sw_jw *w, const char *json); /* text that is JSON already; NULL writes null */
+void sw_jw_cjson(struct sw_jw *w, const cJSON *v); /* NULL writes null */
+/* key and value in one call */
+void sw_jw_kstr(struct sw_jw *w, const char *key, const char *s);
+void sw_jw_knum(struct sw_jw *w, const char *key, double v);
+void sw_jw_kint(struct sw_jw *w, const char *key, int64_t v);
+void sw_jw_kbool(struct sw_jw *w, const char *key, bool v);
+void sw_jw_knull(struct sw_jw *w, const char *key);
+void sw_jw_kraw(struct sw_jw *w, const char *key, const char *json);
+
+/* The shortest decimal text that strtod() reads back as v; v finite. out[32]. "C" locale. */
+void sw_json_num_text(double v, char out[32]);
+
+#endif

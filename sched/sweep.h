@@ -1,0 +1,153 @@
+/*
+ * sched/sweep.h — one sweep's state machine: an event in, actions out. The heart of the program.
+ *
+ * Pure     No I/O, clock, thread or global. The same configuration and the same events in the same
+ *          order give the same actions, byte for byte; the daemon rebuilds a sweep after a crash by
+ *          feeding it the stored events again.
+ * Memory   Takes the space of its configuration. Actions are written into the caller's array and
+ *          hold no pointers but `values`, which stays valid until the next step.
+ * Errors   A refused event (SW_CONFLICT, SW_NOT_FOUND, SW_INVALID, SW_EXHAUSTED) changes nothing.
+ *
+ * Sweep states:  RUNNING <-> PAUSED;  RUNNING | PAUSED -> COMPLETED | CANCELLED | FAILED;
+ *                COMPLETED -> RUNNING by EXTEND.
+ * A sweep completes when no trial is pending or running and no more can be made: the run cap is
+ * reached or the sampler is exhausted. If every trial ended FAILED it ends FAILED, with the last
+ * cause. Pausing hands out nothing; what runs goes on.
+ */
+#ifndef SW_SCHED_SWEEP_H
+#define SW_SCHED_SWEEP_H
+
+#include "base/status.h"
+#include "sched/asha.h"
+#include "sched/sampler.h"
+#include "sched/space.h"
+#include "sched/trial.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SW_CAUSE_MAX 200 /* bytes of a cause, the NUL included */
+
+enum sw_sweep_state {
+	SW_SWEEP_RUNNING,
+	SW_SWEEP_PAUSED,
+	SW_SWEEP_COMPLETED,
+	SW_SWEEP_CANCELLED,
+	SW_SWEEP_FAILED,
+	SW_SWEEP_STATE_N
+};
+
+struct sw_sweep_config {
+	uint64_t seed;
+	bool maximize; /* values are turned round inside, and back in every answer */
+	enum sw_sampler_kind sampler;
+	bool has_asha;
+	struct sw_asha_config asha;
+	uint64_t run_cap;        /* most trials; 0: no cap (a grid ends by itself) */
+	uint64_t max_concurrent; /* most running trials; 0: no limit */
+	unsigned retries;        /* lost attempts that a trial survives */
+};
+
+enum sw_event_kind {
+	SW_EVENT_ASK,          /* a lane is free. SW_EXHAUSTED: nothing to hand out now */
+	SW_EVENT_REPORT,       /* trial, attempt, seq, step, has_value, value */
+	SW_EVENT_TELL,         /* trial, attempt, end (COMPLETED, FAILED, INFEASIBLE), cause */
+	SW_EVENT_LOST,         /* trial, attempt, cause: the attempt died; counts against retries */
+	SW_EVENT_RELEASE,      /* trial, attempt, cause: ended through no fault of the trial (lease
+				  expired, daemon stopped); does not count */
+	SW_EVENT_CANCEL_TRIAL, /* trial */
+	SW_EVENT_PAUSE,
+	SW_EVENT_RESUME,
+	SW_EVENT_CANCEL,
+	SW_EVENT_FAIL,   /* cause: the sweep cannot go on */
+	SW_EVENT_EXTEND, /* run_cap: the new, larger cap */
+	SW_EVENT_KIND_N
+};
+
+struct sw_event {
+	enum sw_event_kind kind;
+	uint64_t trial;
+	uint32_t attempt;
+	uint64_t seq, step; /* REPORT */
+	bool has_value;     /* REPORT: the metrics carry the sweep's metric */
+	double value;       /* REPORT: as reported, not oriented; NaN or infinite means diverged */
+	enum sw_trial_state end; /* TELL */
+	uint64_t run_cap;        /* EXTEND */
+	const char *cause;       /* TELL, LOST, RELEASE, FAIL; borrowed; NULL: none */
+};
+
+enum sw_action_kind {
+	SW_ACTION_CREATE, /* a new trial: trial, values[space size] */
+	SW_ACTION_START,  /* trial, attempt: hand it to whoever asked */
+	SW_ACTION_DECIDE, /* REPORT's answer: decision, judgement (values as reported, not oriented)
+			   */
+	SW_ACTION_RETRY,  /* trial is PENDING again; attempt is the one that ended; cause */
+	SW_ACTION_END,    /* trial, attempt, end, cause */
+	SW_ACTION_STOP,   /* trial, attempt: it still runs somewhere and must be told to stop */
+	SW_ACTION_SWEEP,  /* the sweep's state is now `sweep`; cause */
+};
+
+enum sw_decision { SW_DECISION_CONTINUE, SW_DECISION_STOP, SW_DECISION_PAUSE };
+
+struct sw_action {
+	enum sw_action_kind kind;
+	uint64_t trial;
+	uint32_t attempt;
+	const struct sw_value *values;
+	enum sw_decision decision;
+	struct sw_asha_judgement judgement; /* DECIDE; rung 0 when none was judged */
+	enum sw_trial_state end;
+	enum sw_sweep_state sweep;
+	char cause[SW_CAUSE_MAX]; /* "" for none */
+};
+
+/* What a step wants done, in order. A grown array, kept by the caller between steps. */
+struct sw_actions {
+	struct sw_action *v;
+	size_t n, cap;
+};
+void sw_actions_fini(struct sw_actions *a);
+
+struct sw_sweep; /* opaque */
+
+/* Takes space on SW_OK only. Errors point at the spec: "/run_cap", "/early_terminate/max_t",
+ * "/parameters/2/q" (the parameter by its index). */
+SW_NODISCARD sw_status sw_sweep_create(struct sw_sweep **out, const struct sw_sweep_config *config,
+				       struct sw_space *space, struct sw_err *err);
+void sw_sweep_destroy(struct sw_sweep *s); /* NULL is allowed */
+
+/*
+ * Applies one event; actions->n is reset first. Amortised O(log trials), CANCEL and FAIL O(trials).
+ *
+ * REPORT  seq must be the trial's last seq + 1 in this attempt, step above its last step, and the
+ *         attempt the live one. The same or an earlier seq: SW_CONFLICT (the daemon answers repeats
+ *         from the store before it comes here). For a trial that has ended: SW_CONFLICT. A value
+ * that is not finite ends the trial INFEASIBLE, cause "diverged", decision STOP. Without has_value:
+ * CONTINUE, nothing is judged. TELL    COMPLETED of a trial no report of which carried the metric
+ * ends it FAILED, cause "no-metric". SW_NOMEM leaves the sweep as it was.
+ */
+SW_NODISCARD sw_status sw_sweep_step(struct sw_sweep *s, const struct sw_event *event,
+				     struct sw_actions *actions, struct sw_err *err);
+
+enum sw_sweep_state sw_sweep_state(const struct sw_sweep *s);
+const char *sw_sweep_state_name(enum sw_sweep_state state);
+SW_NODISCARD sw_status sw_sweep_state_find(const char *name, enum sw_sweep_state *out);
+const char *sw_sweep_cause(const struct sw_sweep *s); /* "" for none */
+
+uint64_t sw_sweep_trial_n(const struct sw_sweep *s); /* trials made; they are 1..n */
+const struct sw_trial *sw_sweep_trial(const struct sw_sweep *s,
+				      uint64_t trial); /* NULL: none such */
+void sw_sweep_counts(const struct sw_sweep *s, uint64_t counts[SW_TRIAL_STATE_N]);
+uint64_t
+sw_sweep_run_cap(const struct sw_sweep *s); /* the grid's size when that is smaller; 0: none */
+/* Would ASK hand something out now? O(1), changes nothing. */
+bool sw_sweep_has_work(const struct sw_sweep *s);
+const struct sw_asha *sw_sweep_asha(const struct sw_sweep *s); /* NULL without a pruner */
+bool sw_sweep_maximize(const struct sw_sweep *s);
+const struct sw_space *sw_sweep_space(const struct sw_sweep *s);
+
+/* Asserts what must always hold: counts match states, attempts and seqs are in order, rungs hold
+ * one value a trial. O(trials); for tests and the simulator. */
+void sw_sweep_invariant(const struct sw_sweep *s);
+
+#endif

@@ -1,0 +1,82 @@
+/*
+ * store/read.h — the queries. All run inside sw_store_read() or sw_store_read_now().
+ *
+ * Rows arrive through a callback, in the stated order; strings in them are valid for the call. A
+ * callback that returns false ends the query early, which is not an error.
+ */
+#ifndef SW_STORE_READ_H
+#define SW_STORE_READ_H
+
+#include "base/status.h"
+#include "store/rows.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sw_db;
+
+typedef bool sw_row_sweep_cb(const struct sw_row_sweep *row, void *arg);
+typedef bool sw_row_trial_cb(const struct sw_row_trial *row, void *arg);
+typedef bool sw_row_attempt_cb(const struct sw_row_attempt *row, void *arg);
+typedef bool sw_row_report_cb(const struct sw_row_report *row, void *arg);
+typedef bool sw_row_decision_cb(const struct sw_row_decision *row, void *arg);
+typedef bool sw_row_event_cb(const struct sw_row_event *row, void *arg);
+typedef bool sw_row_log_cb(const struct sw_row_log *row, void *arg);
+typedef bool sw_row_slot_cb(const struct sw_row_slot *row, void *arg);
+typedef bool sw_row_count_cb(const char *state, int64_t n, void *arg);
+
+/* By number. sweep 0: all. */
+SW_NODISCARD sw_status sw_read_sweeps(struct sw_db *db, int64_t sweep, sw_row_sweep_cb *cb,
+				      void *arg, struct sw_err *err);
+
+/* Trials of a sweep with number > after, by number, at most limit; state NULL: any. With metrics of
+ * each trial's last report. */
+SW_NODISCARD sw_status sw_read_trials(struct sw_db *db, int64_t sweep, const char *state,
+				      int64_t after, int64_t limit, sw_row_trial_cb *cb, void *arg,
+				      struct sw_err *err);
+/* One trial; SW_NOT_FOUND. */
+SW_NODISCARD sw_status sw_read_trial(struct sw_db *db, int64_t sweep, int64_t trial,
+				     sw_row_trial_cb *cb, void *arg, struct sw_err *err);
+/* The number of trials in each state. */
+SW_NODISCARD sw_status sw_read_counts(struct sw_db *db, int64_t sweep, sw_row_count_cb *cb,
+				      void *arg, struct sw_err *err);
+
+/* The n best trials by the sweep's metric, best first (ties: the earlier trial); trials FAILED or
+ * INFEASIBLE and those without a value are left out. row->value is the value under the scope:
+ *   "last"        of the last report that carried the metric, in the last attempt
+ *   "all"         the best over all reports
+ *   "avg"         the mean over all reports
+ *   "last-N-avg"  the mean over the last N reports, N from 1 to 1000
+ * Each over the trial's last attempt. SW_INVALID, pointer "/scope". */
+SW_NODISCARD sw_status sw_read_best(struct sw_db *db, int64_t sweep, bool maximize,
+				    const char *scope, int64_t n, sw_row_trial_cb *cb, void *arg,
+				    struct sw_err *err);
+
+SW_NODISCARD sw_status sw_read_attempts(struct sw_db *db, int64_t sweep, int64_t trial,
+					sw_row_attempt_cb *cb, void *arg, struct sw_err *err);
+/* Reports of one trial by (attempt, seq), those after (after_attempt, after_seq), at most limit. */
+SW_NODISCARD sw_status sw_read_reports(struct sw_db *db, int64_t sweep, int64_t trial,
+				       int64_t after_attempt, int64_t after_seq, int64_t limit,
+				       sw_row_report_cb *cb, void *arg, struct sw_err *err);
+/* One report by its key, SW_NOT_FOUND when there is none: for repeats of an acknowledged report. */
+SW_NODISCARD sw_status sw_read_report(struct sw_db *db, int64_t sweep, int64_t trial,
+				      int64_t attempt, int64_t seq, sw_row_report_cb *cb, void *arg,
+				      struct sw_err *err);
+SW_NODISCARD sw_status sw_read_decisions(struct sw_db *db, int64_t sweep, int64_t trial,
+					 sw_row_decision_cb *cb, void *arg, struct sw_err *err);
+
+/* The replay's input: events and reports of a sweep merged by ev. Each call gets exactly one of the
+ * two; the report rows carry no metrics text (NULL). */
+SW_NODISCARD sw_status sw_read_history(struct sw_db *db, int64_t sweep,
+				       bool (*cb)(const struct sw_row_event *event,
+						  const struct sw_row_report *report, void *arg),
+				       void *arg, struct sw_err *err);
+
+/* Log lines of a trial, oldest first, with row id > after; *next is the id to go on from. */
+SW_NODISCARD sw_status sw_read_log(struct sw_db *db, int64_t sweep, int64_t trial, int64_t after,
+				   int64_t limit, int64_t *next, sw_row_log_cb *cb, void *arg,
+				   struct sw_err *err);
+SW_NODISCARD sw_status sw_read_slots(struct sw_db *db, sw_row_slot_cb *cb, void *arg,
+				     struct sw_err *err);
+
+#endif

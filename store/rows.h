@@ -1,0 +1,101 @@
+/*
+ * store/rows.h — the rows of the store, as plain structs. Strings are borrowed for the call.
+ *
+ * Times are wall clock, ms since the epoch; 0 means "not yet". Text that may be absent is NULL.
+ * A value that may be absent has a has_ flag beside it: NaN is never stored.
+ */
+#ifndef SW_STORE_ROWS_H
+#define SW_STORE_ROWS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SW_LOG_MAX_LINES 1000
+
+struct sw_row_sweep {
+	int64_t sweep; /* from 1 */
+	const char *name;
+	const char *spec; /* JSON, as given */
+	const char *state;
+	const char *cause;
+	const char *metric;
+	const char *method;
+	int64_t seed;
+	bool maximize;
+	bool driven;     /* by a client's ask, report and tell: no trainer */
+	int64_t run_cap; /* 0: none */
+	int64_t created_ms, ended_ms;
+	int64_t uid; /* who submitted it */
+};
+
+struct sw_row_trial {
+	int64_t sweep, trial;
+	const char *state;
+	const char *cause;
+	const char *params; /* JSON object */
+	int64_t attempt;    /* the last one; 0: none yet */
+	int64_t step;       /* of the last report; 0: none */
+	bool has_value;
+	double value;        /* the metric of the last report that carried it */
+	const char *metrics; /* JSON object of the last report; read only */
+	int64_t created_ms, started_ms, ended_ms; /* started: the current attempt */
+	double seconds;                           /* run time of ended attempts */
+};
+
+struct sw_row_attempt {
+	int64_t sweep, trial, attempt;
+	int64_t ev;   /* the sweep's event that began it */
+	int64_t slot; /* -1: a client's */
+	int64_t started_ms, ended_ms;
+	const char *state; /* RUNNING, then the trial state or LOST or RELEASED */
+	const char *cause;
+};
+
+struct sw_row_report {
+	int64_t sweep, trial, attempt, seq;
+	int64_t ev; /* the sweep's event number: reports and events merge by it */
+	int64_t step, time_ms;
+	bool has_value;
+	double value;
+	bool diverged;       /* the metric was not finite */
+	const char *metrics; /* JSON object */
+	const char *verdict; /* "continue", "stop", "pause" */
+};
+
+/* One judgement at a rung. */
+struct sw_row_decision {
+	int64_t sweep, trial, attempt, seq;
+	const char *verdict;
+	int64_t bracket, rung, n, better, keep;
+	bool has_cutoff;
+	double cutoff; /* as reported, not oriented; so is value */
+	double value;
+};
+
+/* Every event that the sweep's state machine took, reports apart: the replay's input. */
+struct sw_row_event {
+	int64_t sweep, ev;
+	const char *kind; /* "ask", "tell", "lost", "release", "cancel_trial", "pause", "resume",
+			     "cancel", "fail", "extend" */
+	int64_t trial, attempt;
+	const char *state; /* tell */
+	const char *cause;
+	int64_t run_cap; /* extend */
+	int64_t time_ms;
+	int64_t uid; /* who asked for it; -1: the daemon itself */
+};
+
+struct sw_row_log {
+	int64_t sweep, trial, attempt, time_ms;
+	const char *line;
+};
+
+/* Which worker process holds a slot, so that a restarted daemon can find it again. */
+struct sw_row_slot {
+	int64_t slot;
+	const char *device;
+	const char *worker; /* the id the daemon gave it */
+	const char *handle; /* the executor's, opaque here */
+};
+
+#endif

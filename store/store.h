@@ -1,0 +1,103 @@
+/*
+ * store/store.h — everything sweepd knows, in one SQLite file: plain rows in, plain rows out.
+ *
+ * Threads  One writer thread owns the writing connection and one reader thread a read-only one. The
+ *          owner (the daemon's loop thread) enqueues work and collects finished work with
+ *          sw_store_poll(); callbacks run there, never on the store's threads.
+ * Commits  WAL, synchronous=FULL, grouped without a timer: the writer takes all that waits, commits
+ *          it as one transaction, and by then more waits. A write's callback runs after its commit.
+ * Reads    A read is run only after every write enqueued before it has been committed.
+ * Faults   No space (SQLITE_FULL): the group stays, is tried again every 500 ms, and
+ *          sw_store_stuck() says so; nothing is lost, nothing is acknowledged. Any other failure to
+ *          commit (a failed fsync above all) is final: the fatal callback runs, on the writer's
+ *          thread, and must not return to normal service: a failed fsync is never tried again.
+ * Bounds   At most SW_STORE_MAX_QUEUED operations wait; beyond that SW_BUSY.
+ */
+#ifndef SW_STORE_STORE_H
+#define SW_STORE_STORE_H
+
+#include "base/status.h"
+#include "store/rows.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SW_STORE_MAX_QUEUED     ((size_t)200000)
+#define SW_STORE_SCHEMA_VERSION 1
+
+struct sw_store; /* opaque */
+struct sw_tx;    /* opaque: a list of row operations that commit together */
+
+struct sw_store_hooks {
+	void (*wake)(void *user); /* any thread: call sw_store_poll() soon */
+	void (*fatal)(void *user,
+		      const struct sw_err *e); /* writer's thread: log, then end the process */
+	void *user;
+};
+
+/*
+ * Opens or creates dir/sweepd.db, migrates it, checks it (quick_check), and starts the threads.
+ * SW_CONFLICT: the file was written by a newer version. SW_IO: not a database, damaged, no
+ * permission. hooks is copied.
+ */
+SW_NODISCARD sw_status sw_store_open(struct sw_store **out, const char *dir,
+				     const struct sw_store_hooks *hooks, struct sw_err *err);
+
+/* Commits all that waits (gives up after 5 s when there is no space), joins the threads, runs no
+ * further callback, closes. NULL is allowed. */
+void sw_store_close(struct sw_store *s);
+
+/* Runs the callbacks of finished work. The owner's thread. */
+void sw_store_poll(struct sw_store *s);
+
+/* NULL, or a line that says why commits wait ("no space left for ..."). The owner's thread. */
+const char *sw_store_stuck(struct sw_store *s);
+
+/* Work enqueued and not yet committed or run. */
+size_t sw_store_queued(const struct sw_store *s);
+
+/* --- writes --- */
+
+SW_NODISCARD sw_status sw_tx_create(struct sw_tx **out);
+void sw_tx_destroy(struct sw_tx *tx); /* NULL is allowed; only for one that was never committed */
+
+/* Each copies its row, text included, into the transaction. Failures (no memory) latch, and
+ * sw_store_commit() then refuses the whole. */
+void sw_tx_sweep_insert(struct sw_tx *tx, const struct sw_row_sweep *row);
+void sw_tx_sweep_state(struct sw_tx *tx, int64_t sweep, const char *state, const char *cause,
+		       int64_t ended_ms, int64_t run_cap); /* ended_ms 0: not ended */
+void sw_tx_trial_insert(struct sw_tx *tx, const struct sw_row_trial *row);
+/* state, cause, attempt, started (when set), seconds and ended_ms of the trial's row. */
+void sw_tx_trial_state(struct sw_tx *tx, const struct sw_row_trial *row);
+void sw_tx_attempt_start(struct sw_tx *tx, const struct sw_row_attempt *row);
+void sw_tx_attempt_end(struct sw_tx *tx, const struct sw_row_attempt *row);
+/* Also sets the trial's step, and its value where the row has one. */
+void sw_tx_report(struct sw_tx *tx, const struct sw_row_report *row);
+void sw_tx_decision(struct sw_tx *tx, const struct sw_row_decision *row);
+void sw_tx_event(struct sw_tx *tx, const struct sw_row_event *row);
+/* Keeps the last SW_LOG_MAX_LINES lines of a trial. */
+void sw_tx_log(struct sw_tx *tx, const struct sw_row_log *row);
+void sw_tx_slot_put(struct sw_tx *tx, const struct sw_row_slot *row); /* by slot number */
+void sw_tx_slot_delete(struct sw_tx *tx, int64_t slot);
+
+typedef void sw_store_done_cb(void *arg);
+
+/* Takes tx, whatever the result. done (may be NULL) runs on the owner's thread after the commit; on
+ * any status but SW_OK it never runs. Callbacks run in the order of their commits' calls. */
+SW_NODISCARD sw_status sw_store_commit(struct sw_store *s, struct sw_tx *tx, sw_store_done_cb *done,
+				       void *arg);
+
+/* --- reads --- */
+
+struct sw_db; /* a connection, inside a read; store/read.h has the queries */
+
+/* work runs on the reader's thread inside one read transaction (a snapshot), then done on the
+ * owner's thread. arg is passed to both and stays the caller's. */
+SW_NODISCARD sw_status sw_store_read(struct sw_store *s, void (*work)(struct sw_db *db, void *arg),
+				     sw_store_done_cb *done, void *arg);
+
+/* The same at once on the caller's thread, for start-up before the loop runs: waits for the writer.
+ */
+void sw_store_read_now(struct sw_store *s, void (*work)(struct sw_db *db, void *arg), void *arg);
+
+#endif
