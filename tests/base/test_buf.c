@@ -1,0 +1,88 @@
+/* tests/base/test_buf.c — the bounded buffer, and errors that are one line. */
+#include "base/buf.h"
+#include "base/fault.h"
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+START_TEST(buf_append_keeps_bytes_and_nul)
+{
+	struct sw_buf b;
+
+	sw_buf_init(&b, 1000);
+	for (int i = 0; i < 100; i++)
+		ck_assert_int_eq(sw_buf_addf(&b, "%d,", i), SW_OK);
+	ck_assert_uint_eq(strlen(b.data), b.len);
+	ck_assert_int_eq(strncmp(b.data, "0,1,2,3,", 8), 0);
+	sw_buf_drop(&b, 4);
+	ck_assert_int_eq(strncmp(b.data, "2,3,", 4), 0);
+	sw_buf_fini(&b);
+}
+END_TEST
+
+START_TEST(buf_over_its_limit_latches_and_keeps_what_it_had)
+{
+	struct sw_buf b;
+
+	sw_buf_init(&b, 8);
+	ck_assert_int_eq(sw_buf_adds(&b, "12345678"), SW_OK);
+	ck_assert_int_eq(sw_buf_adds(&b, "9"), SW_TOO_BIG);
+	ck_assert_int_eq(sw_buf_adds(&b, ""), SW_TOO_BIG);
+	ck_assert_str_eq(b.data, "12345678");
+	ck_assert_ptr_null(sw_buf_take(&b, NULL));
+}
+END_TEST
+
+#ifdef SW_FAULTS
+START_TEST(buf_without_memory_fails_cleanly_at_each_call)
+{
+	unsigned fired = 1;
+
+	for (unsigned nth = 1; fired != 0; nth++) {
+		struct sw_buf b;
+
+		ck_assert_uint_lt(nth, 100);
+		sw_buf_init(&b, 100000);
+		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		for (int i = 0; i < 5000; i++)
+			(void)sw_buf_adds(&b, "abc");
+		fired = sw_fault_fired(SW_FAULT_MALLOC);
+		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		ck_assert_int_eq(b.failed, fired ? SW_NOMEM : SW_OK);
+		ck_assert_uint_eq(b.len % 3, 0);
+		sw_buf_fini(&b);
+	}
+}
+END_TEST
+#endif
+
+START_TEST(err_keeps_the_first_error_on_one_line)
+{
+	struct sw_err e = SW_ERR_INIT;
+
+	ck_assert_int_eq(sw_err_at(&e, SW_INVALID, "/min", "a\nb%s", "c"), SW_INVALID);
+	ck_assert_int_eq(sw_err_set(&e, SW_IO, "later"), SW_INVALID);
+	sw_err_prefix(&e, "/parameters/lr");
+	ck_assert_str_eq(e.msg, "a?bc");
+	ck_assert_str_eq(e.ptr, "/parameters/lr/min");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("base");
+	TCase *tcase = tcase_create("buf");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_test(tcase, buf_append_keeps_bytes_and_nul);
+	tcase_add_test(tcase, buf_over_its_limit_latches_and_keeps_what_it_had);
+#ifdef SW_FAULTS
+	tcase_add_test(tcase, buf_without_memory_fails_cleanly_at_each_call);
+#endif
+	tcase_add_test(tcase, err_keeps_the_first_error_on_one_line);
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,1 @@
+sw_test(base/test_buf.c sw_base)
