@@ -1,0 +1,22 @@
+/*
+ * proto/socket_path.h — where daemon and client meet when nobody says where.
+ *
+ * The first of: $XDG_RUNTIME_DIR/sweepd/sweepd.sock (when that variable is an absolute path),
+ * /run/user/UID/sweepd/sweepd.sock (when /run/user/UID is a directory of this user),
+ * /tmp/sweepd-UID/sweepd.sock. The daemon makes the last folder (0700); nothing is made here.
+ * Threads  Reads the environment: not while another thread changes it.
+ */
+#ifndef SW_PROTO_SOCKET_PATH_H
+#define SW_PROTO_SOCKET_PATH_H
+
+#include "base/status.h"
+#include <stddef.h>
+
+/* Bytes of a unix socket's path, its NUL included (sun_path on Linux). */
+#define SW_SOCKET_PATH_MAX 108
+
+/* Writes the path, NUL-terminated. SW_TOO_BIG: it does not fit into out[cap], or no socket could
+ * have so long a path; out is then "". */
+SW_NODISCARD sw_status sw_socket_path_default(char *out, size_t cap);
+
+#endif
