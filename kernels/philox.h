@@ -1,0 +1,78 @@
+/*
+ * kernels/philox.h — Philox4x32-10: random numbers that are a pure function of key and counter.
+ *
+ * Pure     Usable from C, C++ and CUDA device code, so a mask is the same on every backend.
+ * Source   Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC'11,
+ *          section 3.3.
+ * Layout   key = (seed low, seed high); counter = (index low, step low, step high << 8 ^ index
+ *          high, stream << 24 | layer): streams never meet, nor do layers or steps below 2^56.
+ */
+#ifndef SW_KERNELS_PHILOX_H
+#define SW_KERNELS_PHILOX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __CUDACC__
+#define SW_PHILOX_FN static __host__ __device__ __forceinline__
+#else
+#define SW_PHILOX_FN static inline
+#endif
+
+/* What the numbers are for. Never renumber: a seed then means another run. */
+enum sw_philox_stream {
+	SW_PHILOX_DROPOUT = 1, /* layer, optimizer step, block of four elements */
+	SW_PHILOX_INIT = 2,    /* layer, tensor (0 weight, 1 bias), block of four elements */
+	SW_PHILOX_SHUFFLE = 3, /* 0, epoch, draw */
+	SW_PHILOX_SPLIT = 4    /* 0, 0, draw */
+};
+
+struct sw_philox_words {
+	uint32_t v[4];
+};
+
+SW_PHILOX_FN struct sw_philox_words sw_philox_raw(struct sw_philox_words c, uint32_t k0,
+						  uint32_t k1)
+{
+	for (int round = 0; round < 10; round++) {
+		const uint64_t a = (uint64_t)0xD2511F53u * c.v[0];
+		const uint64_t b = (uint64_t)0xCD9E8D57u * c.v[2];
+		const uint32_t v0 = (uint32_t)(b >> 32) ^ c.v[1] ^ k0;
+		const uint32_t v2 = (uint32_t)(a >> 32) ^ c.v[3] ^ k1;
+
+		c.v[0] = v0;
+		c.v[1] = (uint32_t)b;
+		c.v[2] = v2;
+		c.v[3] = (uint32_t)a;
+		k0 += 0x9E3779B9u;
+		k1 += 0xBB67AE85u;
+	}
+	return c;
+}
+
+/* layer below 2^24, step below 2^56, index below 2^40. */
+SW_PHILOX_FN struct sw_philox_words sw_philox_block(uint64_t seed, uint32_t stream, uint32_t layer,
+						    uint64_t step, uint64_t index)
+{
+	struct sw_philox_words c;
+
+	c.v[0] = (uint32_t)index;
+	c.v[1] = (uint32_t)step;
+	c.v[2] = ((uint32_t)(step >> 32) << 8) ^ (uint32_t)(index >> 32);
+	c.v[3] = (stream << 24) | layer;
+	return sw_philox_raw(c, (uint32_t)seed, (uint32_t)(seed >> 32));
+}
+
+/* [0, 1), a multiple of 2^-24: exact in float. */
+SW_PHILOX_FN float sw_philox_unit(uint32_t word)
+{
+	return (float)(word >> 8) * 0x1p-24f;
+}
+
+/* A word at or above it is kept: the part p of all words is below. */
+SW_PHILOX_FN uint32_t sw_dropout_threshold(float p)
+{
+	return (uint32_t)((double)p * 4294967296.0);
+}
+
+#endif
