@@ -2,7 +2,7 @@
  * proto/json.h — strict JSON in (cJSON behind a pre-check), JSON text out (a writer without a
  * tree).
  *
- * Limits   depth 32, 100,000 values, numbers of at most 64 characters and finite, valid UTF-8, no
+ * Limits   depth 32, 100,000 values, numbers of at most 63 characters and finite, valid UTF-8, no
  *          duplicate keys in an object, no \u0000, no lone surrogates, nothing after the value.
  *          (cJSON alone takes 1e999, duplicate keys, invalid UTF-8 and `01`: hence the pre-check.)
  * Errors   SW_PARSE with the byte offset in the text and, inside a value, the JSON pointer.
@@ -20,7 +20,7 @@
 
 #define SW_JSON_MAX_DEPTH  32
 #define SW_JSON_MAX_VALUES 100000
-#define SW_JSON_MAX_NUMBER 64
+#define SW_JSON_MAX_NUMBER 63                 /* what the buffer of cJSON before 1.7.19 holds */
 #define SW_JSON_MAX_INT    9007199254740992.0 /* 2^53: integers up to here survive a double */
 
 /* The pre-check alone. O(len) but for objects, O(k log k) in their keys. */

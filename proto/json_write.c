@@ -1,0 +1,260 @@
+#include "proto/json.h"
+#include "proto/utf8.h"
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void sw_jw_init(struct sw_jw *w, struct sw_buf *b)
+{
+	*w = (struct sw_jw){.b = b};
+}
+
+/* A failed append latches in the buffer, so nothing here looks at a status. */
+static void put(struct sw_jw *w, const char *text)
+{
+	(void)sw_buf_adds(w->b, text);
+}
+
+/* Before a value or a key. */
+static void separate(struct sw_jw *w)
+{
+	if (w->comma)
+		(void)sw_buf_add(w->b, ",", 1);
+	w->comma = true;
+}
+
+static void open_with(struct sw_jw *w, const char *bracket)
+{
+	separate(w);
+	put(w, bracket);
+	w->comma = false;
+}
+
+static void close_with(struct sw_jw *w, const char *bracket)
+{
+	put(w, bracket);
+	w->comma = true;
+}
+
+void sw_jw_obj(struct sw_jw *w)
+{
+	open_with(w, "{");
+}
+
+void sw_jw_obj_end(struct sw_jw *w)
+{
+	close_with(w, "}");
+}
+
+void sw_jw_arr(struct sw_jw *w)
+{
+	open_with(w, "[");
+}
+
+void sw_jw_arr_end(struct sw_jw *w)
+{
+	close_with(w, "]");
+}
+
+static void put_escape(struct sw_jw *w, unsigned char c)
+{
+	static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
+	const char *which = c == 0 ? NULL : strchr(from, (char)c);
+
+	if (which != NULL)
+		(void)sw_buf_addf(w->b, "\\%c", to[which - from]);
+	else
+		(void)sw_buf_addf(w->b, "\\u%04x", (unsigned)c);
+}
+
+/* Runs of plain bytes go out whole; a byte that is no UTF-8 becomes U+FFFD. */
+static void put_string(struct sw_jw *w, const char *s)
+{
+	size_t left = strlen(s), run = 0;
+
+	put(w, "\"");
+	while (run < left) {
+		const unsigned char c = (unsigned char)s[run];
+		const size_t step = sw_utf8_step(s + run, left - run);
+		if (step != 0 && c >= 0x20 && c != '"' && c != '\\') {
+			run += step;
+			continue;
+		}
+		(void)sw_buf_add(w->b, s, run);
+		if (step == 0)
+			put(w, "\xef\xbf\xbd");
+		else
+			put_escape(w, c);
+		s += run + 1;
+		left -= run + 1;
+		run = 0;
+	}
+	(void)sw_buf_add(w->b, s, run);
+	put(w, "\"");
+}
+
+void sw_jw_key(struct sw_jw *w, const char *key)
+{
+	separate(w);
+	put_string(w, key);
+	put(w, ":");
+	w->comma = false;
+}
+
+void sw_jw_str(struct sw_jw *w, const char *s)
+{
+	separate(w);
+	if (s == NULL)
+		put(w, "null");
+	else
+		put_string(w, s);
+}
+
+/* printf's number as JSON writes it: a '.' whatever the locale, no '+' and no leading zeros in the
+ * exponent. */
+static void tidy_number(const char *from, char *to)
+{
+	bool exponent = false, leading = false;
+
+	for (; *from != '\0'; from++) {
+		const char c = *from;
+		if (c == 'e') {
+			*to++ = 'e';
+			exponent = leading = true;
+		} else if (c == '-') {
+			*to++ = '-';
+		} else if (c >= '0' && c <= '9') {
+			if (exponent && leading && c == '0' && from[1] != '\0')
+				continue;
+			leading = false;
+			*to++ = c;
+		} else if (c != '+' && to[-1] != '.') {
+			*to++ = '.'; /* one, even where the locale's point has several bytes */
+		}
+	}
+	*to = '\0';
+}
+
+/* A decimal of at most 15 digits survives the way through a double, so 15 digits with the zeros
+ * cut (%g) are the shortest text whenever they read back; 17 always do. Below DBL_MIN a double
+ * has fewer digits than that, so there all lengths are tried. */
+void sw_json_num_text(double v, char out[32])
+{
+	char text[64];
+
+	if (v == floor(v) && fabs(v) <= SW_JSON_MAX_INT) {
+		(void)snprintf(out, 32, "%.0f", v);
+		return;
+	}
+	for (int digits = fabs(v) < DBL_MIN ? 1 : 15; digits <= 17; digits++) {
+		(void)snprintf(text, sizeof text, "%.*g", digits, v);
+		if (strtod(text, NULL) == v)
+			break;
+	}
+	tidy_number(text, out);
+}
+
+void sw_jw_num(struct sw_jw *w, double v)
+{
+	char text[32];
+
+	separate(w);
+	if (!isfinite(v)) {
+		put(w, "null");
+		return;
+	}
+	sw_json_num_text(v, text);
+	put(w, text);
+}
+
+void sw_jw_int(struct sw_jw *w, int64_t v)
+{
+	separate(w);
+	(void)sw_buf_addf(w->b, "%lld", (long long)v);
+}
+
+void sw_jw_bool(struct sw_jw *w, bool v)
+{
+	separate(w);
+	put(w, v ? "true" : "false");
+}
+
+void sw_jw_null(struct sw_jw *w)
+{
+	separate(w);
+	put(w, "null");
+}
+
+void sw_jw_raw(struct sw_jw *w, const char *json)
+{
+	separate(w);
+	put(w, json != NULL ? json : "null");
+}
+
+static void write_container(struct sw_jw *w, const cJSON *v)
+{
+	const bool object = cJSON_IsObject(v);
+	const cJSON *child;
+
+	open_with(w, object ? "{" : "[");
+	cJSON_ArrayForEach (child, v) {
+		if (object)
+			sw_jw_key(w, child->string);
+		sw_jw_cjson(w, child);
+	}
+	close_with(w, object ? "}" : "]");
+}
+
+void sw_jw_cjson(struct sw_jw *w, const cJSON *v)
+{
+	if (cJSON_IsObject(v) || cJSON_IsArray(v))
+		write_container(w, v);
+	else if (cJSON_IsString(v))
+		sw_jw_str(w, v->valuestring);
+	else if (cJSON_IsNumber(v))
+		sw_jw_num(w, v->valuedouble);
+	else if (cJSON_IsBool(v))
+		sw_jw_bool(w, cJSON_IsTrue(v) != 0);
+	else if (cJSON_IsRaw(v))
+		sw_jw_raw(w, v->valuestring);
+	else
+		sw_jw_null(w);
+}
+
+void sw_jw_kstr(struct sw_jw *w, const char *key, const char *s)
+{
+	sw_jw_key(w, key);
+	sw_jw_str(w, s);
+}
+
+void sw_jw_knum(struct sw_jw *w, const char *key, double v)
+{
+	sw_jw_key(w, key);
+	sw_jw_num(w, v);
+}
+
+void sw_jw_kint(struct sw_jw *w, const char *key, int64_t v)
+{
+	sw_jw_key(w, key);
+	sw_jw_int(w, v);
+}
+
+void sw_jw_kbool(struct sw_jw *w, const char *key, bool v)
+{
+	sw_jw_key(w, key);
+	sw_jw_bool(w, v);
+}
+
+void sw_jw_knull(struct sw_jw *w, const char *key)
+{
+	sw_jw_key(w, key);
+	sw_jw_null(w);
+}
+
+void sw_jw_kraw(struct sw_jw *w, const char *key, const char *json)
+{
+	sw_jw_key(w, key);
+	sw_jw_raw(w, json);
+}

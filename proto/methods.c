@@ -1,0 +1,324 @@
+#include "proto/methods.h"
+#include "base/fault.h"
+#include "proto/json.h"
+#include "proto/method_table.h"
+#include "proto/nearest.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* methods.json, embedded by the build. */
+extern const char sw_methods_json[];
+extern const unsigned long sw_methods_json_len;
+
+const char *const sw_param_type_names[PARAM_TYPE_N] = {
+	[PARAM_OBJECT] = "object",   [PARAM_ARRAY] = "array",   [PARAM_STRING] = "string",
+	[PARAM_INTEGER] = "integer", [PARAM_NUMBER] = "number", [PARAM_BOOLEAN] = "boolean",
+};
+
+/* --- loading: whatever is wrong here is a defect of the build --- */
+
+static sw_status wrong(struct sw_err *err, const char *method, const char *what)
+{
+	return sw_err_set(err, SW_INTERNAL, "methods.json: %s: %s", method, what);
+}
+
+static const char *text_of(const cJSON *object, const char *key)
+{
+	const cJSON *v = sw_json_get(object, key);
+
+	return cJSON_IsString(v) ? v->valuestring : NULL;
+}
+
+static double number_of(const cJSON *object, const char *key, double otherwise)
+{
+	const cJSON *v = sw_json_get(object, key);
+
+	return cJSON_IsNumber(v) ? v->valuedouble : otherwise;
+}
+
+static bool words_ok(const cJSON *words)
+{
+	const cJSON *word;
+
+	if (words == NULL)
+		return true;
+	if (!cJSON_IsArray(words) || words->child == NULL)
+		return false;
+	cJSON_ArrayForEach (word, words) {
+		if (!cJSON_IsString(word))
+			return false;
+	}
+	return true;
+}
+
+static sw_status load_param(struct method_param *p, const cJSON *v, const char *method,
+			    struct sw_err *err)
+{
+	const char *type = text_of(v, "type");
+	size_t t = 0;
+
+	p->name = text_of(v, "name");
+	if (p->name == NULL || type == NULL)
+		return wrong(err, method, "a parameter without name or type");
+	while (t < PARAM_TYPE_N && strcmp(type, sw_param_type_names[t]) != 0)
+		t++;
+	if (t == PARAM_TYPE_N)
+		return wrong(err, method, "a parameter of unknown type");
+	p->type = (enum param_type)t;
+	p->required = cJSON_IsTrue(sw_json_get(v, "required")) != 0;
+	p->min = number_of(v, "min", p->type == PARAM_INTEGER ? -SW_JSON_MAX_INT : -INFINITY);
+	p->max = number_of(v, "max", p->type == PARAM_INTEGER ? SW_JSON_MAX_INT : INFINITY);
+	p->max_bytes = number_of(v, "max", INFINITY);
+	p->words = sw_json_get(v, "enum");
+	if (!words_ok(p->words) || (p->words != NULL && p->type != PARAM_STRING))
+		return wrong(err, method, "\"enum\" is not a list of strings");
+	return SW_OK;
+}
+
+static sw_status load_method(struct method *m, const cJSON *v, struct sw_err *err)
+{
+	const cJSON *params = sw_json_get(v, "params"), *param;
+	const char *name = text_of(v, "name");
+
+	if (name == NULL || text_of(v, "summary") == NULL || text_of(v, "result") == NULL ||
+	    !cJSON_IsArray(params))
+		return wrong(err, name != NULL ? name : "a method",
+			     "name, summary, params or result is missing");
+	m->name = name;
+	m->tree = v;
+	const size_t n = (size_t)cJSON_GetArraySize(params);
+	m->params = sw_calloc(n + 1, sizeof *m->params);
+	m->names = sw_calloc(n + 1, sizeof *m->names);
+	if (m->params == NULL || m->names == NULL)
+		return sw_err_set(err, SW_NOMEM, "out of memory");
+	cJSON_ArrayForEach (param, params) {
+		const sw_status rc = load_param(&m->params[m->n_params], param, name, err);
+		if (rc != SW_OK)
+			return rc;
+		m->names[m->n_params] = m->params[m->n_params].name;
+		m->n_params++;
+	}
+	return SW_OK;
+}
+
+static int by_name(const void *pa, const void *pb, void *ctx)
+{
+	const struct method *all = ctx;
+	const size_t a = *(const size_t *)pa, b = *(const size_t *)pb;
+
+	return strcmp(all[a].name, all[b].name);
+}
+
+static sw_status load_all(struct sw_methods *m, struct sw_err *err)
+{
+	sw_status rc = sw_json_parse(&m->doc, sw_methods_json, sw_methods_json_len, err);
+	if (rc != SW_OK)
+		return rc;
+
+	const cJSON *list = sw_json_get(m->doc, "methods"), *v;
+	if (!cJSON_IsArray(list) || list->child == NULL || text_of(m->doc, "title") == NULL ||
+	    text_of(m->doc, "about") == NULL)
+		return wrong(err, "the document", "title, about or methods is missing");
+	const size_t n = (size_t)cJSON_GetArraySize(list);
+	m->all = sw_calloc(n, sizeof *m->all);
+	m->order = sw_calloc(n, sizeof *m->order);
+	if (m->all == NULL || m->order == NULL)
+		return sw_err_set(err, SW_NOMEM, "out of memory");
+	cJSON_ArrayForEach (v, list) {
+		m->order[m->n] = m->n;
+		rc = load_method(&m->all[m->n++], v, err);
+		if (rc != SW_OK)
+			return rc;
+	}
+	qsort_r(m->order, n, sizeof *m->order, by_name, m->all);
+	for (size_t i = 1; i < n; i++)
+		if (strcmp(m->all[m->order[i - 1]].name, m->all[m->order[i]].name) == 0)
+			return wrong(err, m->all[m->order[i]].name, "stands twice");
+	return SW_OK;
+}
+
+sw_status sw_methods_load(struct sw_methods **out, struct sw_err *err)
+{
+	struct sw_methods *m = sw_calloc(1, sizeof *m);
+
+	*out = NULL;
+	if (m == NULL)
+		return sw_err_set(err, SW_NOMEM, "out of memory");
+	const sw_status rc = load_all(m, err);
+	if (rc == SW_OK)
+		*out = m;
+	else
+		sw_methods_destroy(m);
+	return rc;
+}
+
+void sw_methods_destroy(struct sw_methods *m)
+{
+	if (m == NULL)
+		return;
+	for (size_t i = 0; i < m->n; i++) {
+		free(m->all[i].params);
+		free(m->all[i].names);
+	}
+	free(m->all);
+	free(m->order);
+	cJSON_Delete(m->doc);
+	free(m);
+}
+
+size_t sw_methods_size(const struct sw_methods *m)
+{
+	return m->n;
+}
+
+const char *sw_methods_name(const struct sw_methods *m, size_t i)
+{
+	return m->all[i].name;
+}
+
+int sw_methods_find(const struct sw_methods *m, const char *name)
+{
+	size_t low = 0, high = m->n;
+
+	while (low < high) {
+		const size_t mid = low + (high - low) / 2;
+		const int d = strcmp(name, m->all[m->order[mid]].name);
+		if (d == 0)
+			return (int)m->order[mid];
+		if (d < 0)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return -1;
+}
+
+const char *sw_methods_nearest(const struct sw_methods *m, const char *name)
+{
+	const char *best = NULL;
+	const char *pair[2];
+
+	for (size_t i = 0; i < m->n; i++) {
+		pair[0] = best != NULL ? best : m->all[i].name;
+		pair[1] = m->all[i].name;
+		best = sw_nearest(name, pair, 2);
+	}
+	return best;
+}
+
+/* --- checking --- */
+
+static sw_status wrong_type(const char *ptr, const struct method_param *p, struct sw_err *err)
+{
+	const char *type = sw_param_type_names[p->type];
+
+	return sw_err_at(err, SW_INVALID, ptr, "\"%s\" must be %s %s", p->name,
+			 strchr("aeiou", type[0]) != NULL ? "an" : "a", type);
+}
+
+static sw_status check_number(const char *ptr, const struct method_param *p, double v,
+			      struct sw_err *err)
+{
+	char low[32] = "", high[32] = "";
+
+	if (p->type == PARAM_INTEGER && v != floor(v))
+		return wrong_type(ptr, p, err);
+	if (v >= p->min && v <= p->max)
+		return SW_OK;
+	if (isfinite(p->min))
+		sw_json_num_text(p->min, low);
+	if (isfinite(p->max))
+		sw_json_num_text(p->max, high);
+	if (v < p->min)
+		return sw_err_at(err, SW_INVALID, ptr, "\"%s\" must be at least %s", p->name, low);
+	return sw_err_at(err, SW_INVALID, ptr, "\"%s\" must be at most %s", p->name, high);
+}
+
+static sw_status check_word(const char *ptr, const struct method_param *p, const char *v,
+			    struct sw_err *err)
+{
+	const cJSON *word;
+	struct sw_buf list;
+
+	cJSON_ArrayForEach (word, p->words) {
+		if (strcmp(word->valuestring, v) == 0)
+			return SW_OK;
+	}
+	sw_buf_init(&list, 200);
+	cJSON_ArrayForEach (word, p->words)
+		(void)sw_buf_addf(&list, "%s%s", list.len > 0 ? ", " : "", word->valuestring);
+	const sw_status rc = sw_err_at(err, SW_INVALID, ptr, "\"%s\" must be one of %s", p->name,
+				       list.data != NULL ? list.data : "its words");
+	sw_buf_fini(&list);
+	return rc;
+}
+
+static sw_status check_value(const struct method_param *p, const cJSON *v, struct sw_err *err)
+{
+	static int (*const is_type[PARAM_TYPE_N])(const cJSON *) = {
+		[PARAM_OBJECT] = cJSON_IsObject, [PARAM_ARRAY] = cJSON_IsArray,
+		[PARAM_STRING] = cJSON_IsString, [PARAM_INTEGER] = cJSON_IsNumber,
+		[PARAM_NUMBER] = cJSON_IsNumber, [PARAM_BOOLEAN] = cJSON_IsBool,
+	};
+	char ptr[sizeof err->ptr] = "";
+
+	sw_json_pointer_add(ptr, sizeof ptr, p->name);
+	if (!is_type[p->type](v))
+		return wrong_type(ptr, p, err);
+	if (p->type == PARAM_INTEGER || p->type == PARAM_NUMBER)
+		return check_number(ptr, p, v->valuedouble, err);
+	if (p->type != PARAM_STRING)
+		return SW_OK;
+	if ((double)strlen(v->valuestring) > p->max_bytes)
+		return sw_err_at(err, SW_INVALID, ptr, "\"%s\" is longer than %.0f bytes", p->name,
+				 p->max_bytes);
+	return p->words != NULL ? check_word(ptr, p, v->valuestring, err) : SW_OK;
+}
+
+static sw_status unknown_name(const struct method *method, const char *name, struct sw_err *err)
+{
+	const char *near = sw_nearest(name, method->names, method->n_params);
+	char ptr[sizeof err->ptr] = "";
+
+	sw_json_pointer_add(ptr, sizeof ptr, name);
+	if (near != NULL)
+		return sw_err_at(err, SW_INVALID, ptr,
+				 "unknown parameter \"%.64s\"; did you mean \"%s\"?", name, near);
+	return sw_err_at(err, SW_INVALID, ptr, "unknown parameter \"%.64s\": %s takes %s", name,
+			 method->name,
+			 method->n_params > 0 ? "no parameter of that name" : "no parameters");
+}
+
+sw_status sw_methods_check(const struct sw_methods *m, size_t i, const cJSON *params,
+			   struct sw_err *err)
+{
+	const struct method *method = &m->all[i];
+	const cJSON *v;
+
+	if (cJSON_IsArray(params) && params->child != NULL)
+		return sw_err_set(err, SW_INVALID,
+				  "parameters go by name: params must be an object");
+	if (params != NULL && !cJSON_IsObject(params) && !cJSON_IsArray(params))
+		return sw_err_set(err, SW_INVALID, "params must be an object");
+	cJSON_ArrayForEach (v, params) {
+		size_t k = 0;
+		while (k < method->n_params && strcmp(method->names[k], v->string) != 0)
+			k++;
+		const sw_status rc = k == method->n_params
+					     ? unknown_name(method, v->string, err)
+					     : check_value(&method->params[k], v, err);
+		if (rc != SW_OK)
+			return rc;
+	}
+	for (size_t k = 0; k < method->n_params; k++) {
+		const struct method_param *p = &method->params[k];
+		char ptr[sizeof err->ptr] = "";
+		if (!p->required || sw_json_get(params, p->name) != NULL)
+			continue;
+		sw_json_pointer_add(ptr, sizeof ptr, p->name);
+		return sw_err_at(err, SW_INVALID, ptr, "\"%s\" is missing", p->name);
+	}
+	return SW_OK;
+}
