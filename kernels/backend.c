@@ -1,0 +1,90 @@
+#include "kernels/backend.h"
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* "prefix:N" with N decimal below 1024 (more GPUs than any machine has), or false. */
+static bool ordinal(const char *device, const char *prefix, int *out)
+{
+	const size_t n = strlen(prefix);
+	char *end;
+	long v;
+
+	if (strncmp(device, prefix, n) != 0 || device[n] < '0' || device[n] > '9')
+		return false;
+	v = strtol(device + n, &end, 10);
+	*out = (int)v;
+	return *end == '\0' && v < 1024;
+}
+
+/* dlopen's text names the reason, a missing driver library for one. */
+static sw_status module_open(void **out, struct sw_err *err)
+{
+	static const char *const places[] = {"", "../lib/"};
+	char self[4096], path[4200];
+	const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+	*out = NULL;
+	if (n <= 0)
+		return sw_err_set(err, SW_IO, "cannot tell where this program is");
+	self[n] = '\0';
+	strrchr(self, '/')[1] = '\0';
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+		snprintf(path, sizeof path, "%s%s%s", self, places[i], SW_OPS_CUDA_MODULE);
+		if (access(path, F_OK) != 0)
+			continue;
+		*out = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+		return *out ? SW_OK
+			    : sw_err_set(err, SW_NOT_FOUND, "the GPU backend does not load: %s",
+					 dlerror());
+	}
+	return sw_err_set(err, SW_NOT_FOUND,
+			  "no GPU backend here: " SW_OPS_CUDA_MODULE
+			  " is neither beside the program nor in ../lib (built without CUDA?)");
+}
+
+static sw_status gpu_open(int device, const struct sw_ops **out, struct sw_err *err)
+{
+	void *module;
+	sw_ops_open_fn *open_fn;
+	const struct sw_ops *ops = NULL;
+	sw_status status = module_open(&module, err);
+
+	if (status != SW_OK)
+		return status;
+	/* POSIX's way around ISO C, which knows no conversion from object to function pointer. */
+	*(void **)&open_fn = dlsym(module, SW_OPS_CUDA_OPEN);
+	if (!open_fn)
+		return sw_err_set(err, SW_NOT_FOUND,
+				  SW_OPS_CUDA_MODULE " has no " SW_OPS_CUDA_OPEN);
+	status = open_fn(device, &ops, err);
+	if (status != SW_OK)
+		return sw_err_set(err, status, "gpu:%d cannot be opened: %s", device,
+				  sw_status_str(status));
+	if (ops->version != SW_OPS_VERSION)
+		return sw_err_set(err, SW_INVALID,
+				  SW_OPS_CUDA_MODULE
+				  " is of version %d, this program needs %d: build both together",
+				  ops->version, SW_OPS_VERSION);
+	*out = ops;
+	return SW_OK;
+}
+
+sw_status sw_backend_open(const char *device, unsigned cores, const struct sw_ops **out,
+			  struct sw_err *err)
+{
+	int n;
+
+	*out = NULL;
+	if (strcmp(device, "cpu") == 0 || ordinal(device, "cpu:", &n)) {
+		sw_ops_cpu_threads(cores);
+		*out = &sw_ops_cpu;
+		return SW_OK;
+	}
+	if (ordinal(device, "gpu:", &n))
+		return gpu_open(n, out, err);
+	return sw_err_set(err, SW_INVALID, "\"%.40s\" is no device: cpu, cpu:N or gpu:N", device);
+}

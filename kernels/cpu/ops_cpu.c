@@ -1,0 +1,129 @@
+/* kernels/cpu/ops_cpu.c — the CPU table: memory, and the list of entries. */
+#include "base/fault.h"
+#include "kernels/cpu/cpu.h"
+#include <cblas.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct sw_queue {
+	char unused; /* calls finish before they return: there is nothing to keep */
+};
+
+static unsigned threads = 1;
+
+void sw_ops_cpu_threads(unsigned cores)
+{
+	threads = cores ? cores : 1;
+	openblas_set_num_threads((int)threads);
+}
+
+static void describe(char *text, size_t cap)
+{
+	snprintf(text, cap, "CPU, %u %s, OpenBLAS for %s", threads,
+		 threads == 1 ? "thread" : "threads", openblas_get_corename());
+}
+
+/* MemAvailable is what the kernel thinks can be had without swapping; sysconf only knows what is
+ * wholly free. */
+static sw_status memory(size_t *free_bytes, size_t *total_bytes)
+{
+	FILE *f = fopen("/proc/meminfo", "re");
+	char line[128];
+	uint64_t kib;
+
+	*free_bytes = 0;
+	*total_bytes = 0;
+	if (!f)
+		return SW_IO;
+	while (fgets(line, sizeof line, f)) {
+		if (sscanf(line, "MemTotal: %" SCNu64, &kib) == 1)
+			*total_bytes = (size_t)kib * 1024;
+		else if (sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1)
+			*free_bytes = (size_t)kib * 1024;
+	}
+	fclose(f);
+	return *total_bytes && *free_bytes ? SW_OK : SW_IO;
+}
+
+static sw_status queue_create(struct sw_queue **out)
+{
+	*out = sw_malloc(sizeof **out);
+	return *out ? SW_OK : SW_NOMEM;
+}
+
+static void queue_destroy(struct sw_queue *q)
+{
+	free(q);
+}
+
+static sw_status mem_alloc(void **out, size_t bytes)
+{
+	*out = NULL;
+	if (bytes == 0)
+		return SW_OK;
+	if (bytes > SIZE_MAX / 2 || sw_fault_hit(SW_FAULT_MALLOC))
+		return SW_NOMEM;
+	*out = aligned_alloc(SW_OPS_ALIGN,
+			     (bytes + SW_OPS_ALIGN - 1) / SW_OPS_ALIGN * SW_OPS_ALIGN);
+	return *out ? SW_OK : SW_NOMEM;
+}
+
+static void mem_free(void *p)
+{
+	free(p);
+}
+
+static sw_status copy(struct sw_queue *q, void *dst, const void *src, size_t bytes)
+{
+	(void)q;
+	if (bytes)
+		memcpy(dst, src, bytes);
+	return SW_OK;
+}
+
+static sw_status zero(struct sw_queue *q, void *dst, size_t bytes)
+{
+	(void)q;
+	if (bytes)
+		memset(dst, 0, bytes);
+	return SW_OK;
+}
+
+static sw_status sync_queue(struct sw_queue *q)
+{
+	(void)q;
+	return SW_OK;
+}
+
+const struct sw_ops sw_ops_cpu = {
+	.version = SW_OPS_VERSION,
+	.name = "cpu",
+	.describe = describe,
+	.memory = memory,
+	.queue_create = queue_create,
+	.queue_destroy = queue_destroy,
+	.alloc = mem_alloc,
+	.free = mem_free,
+	.upload = copy,
+	.download = copy,
+	.zero = zero,
+	.sync = sync_queue,
+	.gather = sw_cpu_gather,
+	.gather_i32 = sw_cpu_gather_i32,
+	.linear_forward = sw_cpu_linear_forward,
+	.linear_backward = sw_cpu_linear_backward,
+	.relu_forward = sw_cpu_relu_forward,
+	.relu_backward = sw_cpu_relu_backward,
+	.tanh_forward = sw_cpu_tanh_forward,
+	.tanh_backward = sw_cpu_tanh_backward,
+	.dropout = sw_cpu_dropout,
+	.cross_entropy_forward = sw_cpu_cross_entropy_forward,
+	.cross_entropy_backward = sw_cpu_cross_entropy_backward,
+	.mse_forward = sw_cpu_mse_forward,
+	.mse_backward = sw_cpu_mse_backward,
+	.sgd_step = sw_cpu_sgd_step,
+	.adamw_step = sw_cpu_adamw_step,
+};
