@@ -1,0 +1,47 @@
+import os
+import sys
+
+import pytest
+
+sys.path.insert(0, os.path.dirname(__file__))
+
+from harness import BIN, Daemon  # noqa: E402
+
+
+def pytest_configure():
+    for program in ("sweepd", "sweep", "sweep-worker"):
+        path = os.path.join(BIN, program)
+        if not os.access(path, os.X_OK):
+            pytest.exit(f"{path} is not there: scripts/build, or set SWEEPD_BIN", returncode=4)
+
+
+@pytest.fixture
+def start(tmp_path):
+    """start(devices) gives a running daemon on a fresh state directory; all end with the test."""
+    daemons = []
+
+    def make(devices="none"):
+        directory = tmp_path / f"d{len(daemons)}"
+        directory.mkdir()
+        daemons.append(Daemon(directory, devices))
+        return daemons[-1].start()
+
+    yield make
+    failures = []
+    for daemon in daemons:
+        try:
+            daemon.stop()
+        except AssertionError as error:
+            failures.append(str(error))
+    assert not failures, "\n".join(failures)
+
+
+@pytest.fixture
+def daemon(start):
+    """A daemon without slots."""
+    return start("none")
+
+
+@pytest.fixture
+def client(daemon):
+    return daemon.client()

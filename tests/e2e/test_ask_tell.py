@@ -1,0 +1,363 @@
+"""Sweeps that the client drives: ask, report, tell."""
+import json
+import os
+import random
+import subprocess
+import sys
+
+import pytest
+
+from asha_model import Asha
+from harness import (CONFLICT, INVALID_PARAMS, NOT_FOUND, ROOT, asha, driven, environment,
+                     wait_until)
+
+
+def test_budget_is_handed_out_exactly_and_the_last_tell_completes(client):
+    sweep = client.submit(driven(run_cap=7))
+    seen = {}
+    while handed := client.ask(sweep, 3):
+        for t in handed:
+            assert t["attempt"] == 1 and t["resume_step"] == 0
+            assert set(t["params"]) == {"x", "k"}
+            assert 0 <= t["params"]["x"] <= 1 and t["params"]["k"] in range(1, 9)
+            seen[t["trial"]] = t["params"]
+            assert client.tell(sweep, t, metrics={"loss": t["params"]["x"]}) == "COMPLETED"
+    assert sorted(seen) == list(range(1, 8))
+    got = client.sweep(sweep)
+    assert got["state"] == "COMPLETED" and got["counts"]["COMPLETED"] == 7
+    best = min(seen, key=lambda trial: seen[trial]["x"])
+    assert got["best"]["trial"] == best and got["best"]["value"] == seen[best]["x"]
+    assert client.ask(sweep) == []
+
+
+def test_sweep_stays_running_until_the_last_trial_is_told(client):
+    sweep = client.submit(driven(run_cap=2))
+    first, second = client.ask(sweep, 5)
+    assert client.ask(sweep, 5) == []
+    client.tell(sweep, first, metrics={"loss": 1})
+    assert client.sweep(sweep)["state"] == "RUNNING"
+    client.tell(sweep, second, metrics={"loss": 2})
+    assert client.sweep(sweep)["state"] == "COMPLETED"
+
+
+def test_grid_hands_out_each_point_once(client):
+    spec = driven(method="grid", run_cap=None,
+                  parameters={"a": {"values": ["u", "v"]}, "b": {"min": 1, "max": 3},
+                              "c": {"value": True}})
+    sweep = client.submit(spec)
+    points = [tuple(t["params"][k] for k in "abc") for t in client.ask(sweep, 100)]
+    assert points == [(a, b, True) for a in "uv" for b in (1, 2, 3)]
+    assert client.ask(sweep, 100) == []
+
+
+def test_same_seed_gives_the_same_parameters_and_another_seed_others(client):
+    def params(seed):
+        return [t["params"] for t in client.ask(client.submit(driven(seed=seed)), 20)]
+
+    first = params(1)
+    assert first == params(1)
+    assert first != params(2)
+
+
+def test_report_repeated_gets_the_same_answer_and_adds_nothing(client):
+    sweep = client.submit(driven(early_terminate=asha(max_t=9), run_cap=10))
+    handed = client.ask(sweep, 4)
+    decisions = []
+    for i, t in enumerate(handed):
+        decisions.append(client.report(sweep, t, 1, 1, loss=float(i)))
+    assert decisions == ["continue", "continue", "stop", "stop"]
+    before = [client.reports(sweep, t["trial"]) for t in handed]
+    for t, decision in zip(handed, decisions):
+        for _ in range(3):
+            assert client.report(sweep, t, 1, 1, loss=99.0) == decision
+    assert [client.reports(sweep, t["trial"]) for t in handed] == before
+    assert all(len(rows) == 1 for rows in before)
+    assert client.sweep(sweep)["rungs"][0]["n"] == 4
+
+
+@pytest.mark.parametrize("seq, step", [(3, 3), (4, 4), (1000, 3)])
+def test_report_with_a_gap_in_seq_is_refused(client, seq, step):
+    sweep = client.submit(driven())
+    t, = client.ask(sweep)
+    client.report(sweep, t, 1, 1, loss=1)
+    error = client.refused("trial.report", sweep=sweep, trial=t["trial"], attempt=1, seq=seq,
+                           step=step, metrics={"loss": 1})
+    assert error.code in (CONFLICT, INVALID_PARAMS) and "seq" in error.message
+    assert len(client.reports(sweep, t["trial"])) == 1
+    assert client.report(sweep, t, 2, 2, loss=1) == "continue"
+
+
+@pytest.mark.parametrize("step", [5, 4, 1])
+def test_report_whose_step_does_not_rise_is_refused(client, step):
+    sweep = client.submit(driven())
+    t, = client.ask(sweep)
+    client.report(sweep, t, 1, 5, loss=1)
+    error = client.refused("trial.report", sweep=sweep, trial=t["trial"], attempt=1, seq=2,
+                           step=step, metrics={"loss": 1})
+    assert error.code in (CONFLICT, INVALID_PARAMS) and "step" in error.message
+    assert len(client.reports(sweep, t["trial"])) == 1
+
+
+@pytest.mark.parametrize("attempt", [2, 99])
+def test_report_and_tell_of_another_attempt_are_fenced(client, attempt):
+    sweep = client.submit(driven())
+    t, = client.ask(sweep)
+    wrong = {"sweep": sweep, "trial": t["trial"], "attempt": attempt}
+    error = client.refused("trial.report", **wrong, seq=1, step=1, metrics={"loss": 1})
+    assert error.code == CONFLICT and "attempt" in error.message
+    assert client.refused("trial.tell", **wrong, state="COMPLETED").code == CONFLICT
+    assert client.reports(sweep, t["trial"]) == []
+
+
+def test_what_is_not_there_is_not_found(client):
+    sweep = client.submit(driven())
+    t, = client.ask(sweep)
+    none = {"trial": 2, "attempt": 1}
+    for method, params in {
+            "sweep.get": {"sweep": 99}, "trial.ask": {"sweep": 99}, "sweep.watch": {"sweep": 99},
+            "trial.get": {"sweep": sweep, "trial": 2}, "trial.why": {"sweep": sweep, "trial": 2},
+            "trial.reports": {"sweep": sweep, "trial": 2},
+            "trial.log": {"sweep": sweep, "trial": 2},
+            "trial.cancel": {"sweep": sweep, "trial": 2},
+            "trial.report": {"sweep": sweep, **none, "seq": 1, "step": 1, "metrics": {"loss": 1}},
+            "trial.tell": {"sweep": sweep, **none, "state": "COMPLETED"}}.items():
+        assert client.refused(method, **params).code == NOT_FOUND, method
+    assert client.tell(sweep, t, metrics={"loss": 1}) == "COMPLETED"
+
+
+def test_tell_with_metrics_is_a_last_report(client):
+    sweep = client.submit(driven())
+    one, two = client.ask(sweep, 2)
+    client.tell(sweep, one, metrics={"loss": 0.5, "other": 3})
+    assert [(r["seq"], r["step"], r["metrics"]) for r in client.reports(sweep, one["trial"])] == [
+        (1, 1, {"loss": 0.5, "other": 3})]
+    client.report(sweep, two, 1, 4, loss=0.9)
+    client.tell(sweep, two, metrics={"loss": 0.4}, step=9)
+    assert [(r["seq"], r["step"]) for r in client.reports(sweep, two["trial"])] == [(1, 4), (2, 9)]
+    best, = client.call("sweep.best", sweep=sweep)["trials"]
+    assert (best["trial"], best["value"], best["step"]) == (two["trial"], 0.4, 9)
+    assert best["metrics"] == {"loss": 0.4} and best["state"] == "COMPLETED"
+
+
+def test_tell_twice_is_refused_and_changes_nothing(client):
+    sweep = client.submit(driven())
+    t, = client.ask(sweep)
+    client.tell(sweep, t, metrics={"loss": 1})
+    for state in ("COMPLETED", "FAILED"):
+        error = client.refused("trial.tell", sweep=sweep, trial=t["trial"], attempt=1, state=state,
+                               metrics={"loss": 0})
+        assert error.code == CONFLICT
+    row, = client.trials(sweep)
+    assert (row["state"], row["value"]) == ("COMPLETED", 1)
+
+
+def test_tell_failed_and_infeasible_keep_their_cause(client):
+    sweep = client.submit(driven(run_cap=3))
+    a, b, c = client.ask(sweep, 3)
+    client.tell(sweep, a, "FAILED", cause="disk on fire")
+    client.tell(sweep, b, "INFEASIBLE", cause="too wide")
+    client.tell(sweep, c, metrics={"loss": 1})
+    rows = [(r["state"], r["cause"]) for r in client.trials(sweep)]
+    assert rows == [("FAILED", "disk on fire"), ("INFEASIBLE", "too wide"), ("COMPLETED", None)]
+    assert client.sweep(sweep)["state"] == "COMPLETED"
+
+
+def test_sweep_whose_every_trial_failed_is_failed_with_the_last_cause(client):
+    sweep = client.submit(driven(run_cap=2))
+    for cause in ("first", "second"):
+        t, = client.ask(sweep)
+        client.tell(sweep, t, "FAILED", cause=cause)
+    got = client.sweep(sweep)
+    assert got["state"] == "FAILED" and "second" in got["cause"]
+
+
+def test_tell_completed_without_a_metric_ever_is_failed_no_metric(client):
+    sweep = client.submit(driven(run_cap=2))
+    t, = client.ask(sweep)
+    assert client.tell(sweep, t) == "FAILED"
+    assert client.trials(sweep)[0]["cause"] == "no-metric"
+
+
+def test_metrics_that_lack_the_sweeps_metric_are_refused_and_the_sweep_says_so(client):
+    sweep = client.submit(driven())
+    t, = client.ask(sweep)
+    error = client.refused("trial.report", sweep=sweep, trial=t["trial"], attempt=1, seq=1, step=1,
+                           metrics={"accuracy": 1, "time": 2})
+    assert error.code == INVALID_PARAMS and error.pointer == "/metrics"
+    assert "loss" in error.message and "accuracy" in error.message
+    assert client.reports(sweep, t["trial"]) == []
+    cause = client.sweep(sweep)["cause"]
+    assert cause and "loss" in cause and "accuracy" in cause
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
+def test_metric_that_is_not_finite_ends_the_trial_infeasible(client, value):
+    sweep = client.submit(driven(early_terminate=asha()))
+    t, = client.ask(sweep)
+    assert client.report(sweep, t, 1, 1, loss=value) == "stop"
+    row, = client.trials(sweep)
+    assert (row["state"], row["cause"], row["value"]) == ("INFEASIBLE", "diverged", None)
+    assert client.reports(sweep, t["trial"])[0]["metrics"] == {"loss": value}
+    assert all(rung["n"] == 0 for rung in client.sweep(sweep)["rungs"])
+
+
+@pytest.mark.parametrize("metrics, pointer", [
+    ({"loss": "much"}, "/metrics/loss"), ({"loss": None}, "/metrics/loss"),
+    ({"loss": True}, "/metrics/loss"), ({"loss": 1, "b": [1]}, "/metrics/b"),
+    ({"loss": 1, "b": {}}, "/metrics/b"), ({}, "/metrics")])
+def test_metrics_of_a_wrong_type_are_refused(client, metrics, pointer):
+    sweep = client.submit(driven())
+    t, = client.ask(sweep)
+    error = client.refused("trial.report", sweep=sweep, trial=t["trial"], attempt=1, seq=1, step=1,
+                           metrics=metrics)
+    assert error.code == INVALID_PARAMS and error.pointer == pointer
+    assert client.report(sweep, t, 1, 1, loss=1) == "continue"
+
+
+def test_lease_that_expires_hands_the_trial_out_again(client):
+    sweep = client.submit(driven(run_cap=1, lease_s=0.2))
+    first, = client.ask(sweep)
+    client.report(sweep, first, 1, 1, loss=5)
+    second, = wait_until(lambda: client.ask(sweep), "the trial again")
+    assert (second["trial"], second["attempt"]) == (first["trial"], 2)
+    assert second["params"] == first["params"]
+    assert client.refused("trial.tell", sweep=sweep, trial=first["trial"], attempt=1,
+                          state="COMPLETED", metrics={"loss": 0}).code == CONFLICT
+    # The second lease may expire under our hands too: whoever holds the trial may tell.
+    holder = [second]
+
+    def told():
+        try:
+            return client.tell(sweep, holder[0], metrics={"loss": 3})
+        except Exception:  # pylint: disable=broad-except
+            holder[:] = client.ask(sweep) or holder
+            return None
+
+    assert wait_until(told, "a tell within its lease") == "COMPLETED"
+    row, = client.trials(sweep)
+    assert row["value"] == 3 and row["attempt"] >= 2
+    attempts = client.call("trial.get", sweep=sweep, trial=1)["attempts"]
+    assert attempts[0]["state"] == "RELEASED" and attempts[-1]["state"] == "COMPLETED"
+
+
+def test_no_lease_means_the_trial_stays_with_its_client(daemon, client):
+    sweep = client.submit(driven(run_cap=1))
+    with daemon.client() as other:
+        t, = other.ask(sweep)
+    assert client.ask(sweep) == []
+    assert client.tell(sweep, t, metrics={"loss": 1}) == "COMPLETED"
+
+
+def test_max_concurrent_bounds_what_is_handed_out(client):
+    sweep = client.submit(driven(max_concurrent=3, run_cap=5))
+    handed = client.ask(sweep, 10)
+    assert len(handed) == 3 and client.ask(sweep, 10) == []
+    client.tell(sweep, handed[0], metrics={"loss": 1})
+    assert len(client.ask(sweep, 10)) == 1
+
+
+def test_sweep_with_a_trainer_is_not_driven_by_asking(start):
+    from harness import trained
+    client = start("none").client()
+    sweep = client.submit(trained())
+    assert client.refused("trial.ask", sweep=sweep, count=1).code == CONFLICT
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_asha_over_the_socket_decides_as_the_model(client, seed):
+    """Random interleavings of many trials, steps that jump, values that tie."""
+    rng = random.Random(seed)
+    grace, factor = rng.choice([(1, 2), (1, 3), (2, 3), (3, 4)])
+    max_t = rng.choice([9, 16, 27, 30])
+    maximize = seed % 2 == 1
+    least = rng.choice([None, 1, 5])
+    pruner = asha(max_t=max_t, grace_period=grace, reduction_factor=factor)
+    if least:
+        pruner["min_results"] = least
+    sweep = client.submit(driven(
+        run_cap=60, early_terminate=pruner,
+        metric={"name": "score", "goal": "maximize" if maximize else "minimize"}))
+    model = Asha(grace, max_t, factor, least)
+    live = {t["trial"]: [t, 0, 0] for t in client.ask(sweep, 60)}
+    assert len(live) == 60
+    expected, judged = {}, 0
+    while live:
+        trial = rng.choice(sorted(live))
+        handed, seq, step = live[trial]
+        seq, step = seq + 1, step + rng.choice([1, 1, 1, 2, 5])
+        value = rng.choice([rng.randrange(10), round(rng.random(), 3)])
+        want, rung, n, better = model.report(trial, step, -value if maximize else value)
+        got = client.report(sweep, handed, seq, step, score=value)
+        assert got == want, (trial, step, value, rung, n, better)
+        judged += rung is not None
+        if got == "stop":
+            expected[trial] = "COMPLETED" if step >= max_t else "PRUNED"
+            if rung and want == "stop" and step < max_t:
+                why = client.call("trial.why", sweep=sweep, trial=trial)
+                last = why["decisions"][-1]
+                assert (last["rung"], last["n"], last["rank"]) == (rung, n, better + 1)
+                cutoff = model.cutoff(rung)
+                assert last["cutoff"] == (-cutoff if maximize else cutoff)
+            assert client.tell(sweep, handed) == expected[trial]
+            del live[trial]
+        else:
+            live[trial] = [handed, seq, step]
+    assert judged > 60
+    assert {t["trial"]: t["state"] for t in client.trials(sweep)} == expected
+    got = client.sweep(sweep)
+    assert got["state"] == "COMPLETED"
+    assert {r["step"]: r["n"] for r in got["rungs"]} == {
+        step: len(values) for step, values in model.rungs.items()}
+
+
+def test_best_by_scope(client):
+    sweep = client.submit(driven(run_cap=3))
+    series = {1: [3.0, 1.0, 4.0], 2: [2.0, 2.0, 2.0], 3: [9.0, 9.0, 1.5]}
+    for t in client.ask(sweep, 3):
+        for seq, value in enumerate(series[t["trial"]], 1):
+            client.report(sweep, t, seq, seq, loss=value)
+        client.tell(sweep, t)
+
+    def best(**more):
+        rows = client.call("sweep.best", sweep=sweep, **more)["trials"]
+        return [(r["trial"], r["value"]) for r in rows]
+
+    assert best() == [(3, 1.5)]
+    assert best(n=3) == [(3, 1.5), (2, 2.0), (1, 4.0)]
+    assert best(scope="all", n=3) == [(1, 1.0), (3, 1.5), (2, 2.0)]
+    assert best(scope="avg") == [(2, 2.0)]
+    assert best(scope="last-2-avg", n=2) == [(2, 2.0), (1, 2.5)]
+    for scope in ("worst", "last-0-avg", "last--1-avg", "last-avg", ""):
+        error = client.refused("sweep.best", sweep=sweep, scope=scope)
+        assert error.code == INVALID_PARAMS and error.pointer == "/scope", scope
+
+
+def test_reports_and_trials_come_in_pages(client):
+    sweep = client.submit(driven(run_cap=25))
+    handed = client.ask(sweep, 25)
+    for seq in range(1, 8):
+        client.report(sweep, handed[0], seq, seq, loss=seq)
+    seqs, after = [], None
+    while True:
+        page = client.call("trial.reports", sweep=sweep, trial=1, limit=3,
+                           **({"after": after} if after else {}))
+        seqs += [r["seq"] for r in page["reports"]]
+        after = page["next"]
+        if after is None:
+            break
+    assert seqs == list(range(1, 8))
+    assert [t["trial"] for t in client.trials(sweep, limit=10)] == list(range(1, 26))
+    client.tell(sweep, handed[3], metrics={"loss": 1})
+    assert [t["trial"] for t in client.trials(sweep, state="COMPLETED")] == [4]
+
+
+def test_example_client_finds_a_minimum(daemon):
+    done = subprocess.run([sys.executable, os.path.join(ROOT, "examples", "ask_tell.py"),
+                           daemon.socket], capture_output=True, text=True, check=False,
+                          timeout=90, env=environment())
+    assert done.returncode == 0, done.stderr
+    assert "best y" in done.stdout
+    best, = daemon.client().call("sweep.best", sweep=1)["trials"]
+    with open(os.path.join(ROOT, "examples", "ask_tell.json"), encoding="utf-8") as file:
+        assert best["trial"] <= json.load(file)["run_cap"]
+    assert 0.397 < best["value"] < 3

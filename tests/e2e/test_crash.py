@@ -1,0 +1,232 @@
+"""What survives: kill -9 of a worker, kill -9 of the daemon, SIGTERM."""
+import os
+import random
+import signal
+import subprocess
+
+import pytest
+
+from asha_model import Asha
+from harness import (BIN, CONFLICT, ROOT, alive, asha, driven, environment, trained, wait_until)
+
+
+def running(client, sweep):
+    """A slot in the middle of a trial of the sweep (one report at least), or None."""
+    for slot in client.slots():
+        if slot["state"] == "BUSY" and slot.get("sweep") == sweep:
+            if client.call("trial.get", sweep=sweep, trial=slot["trial"])["step"] >= 1:
+                return slot
+    return None
+
+
+def test_worker_killed_in_mid_trial_gives_the_trial_attempt_2_and_the_sweep_completes(start):
+    client = start("cpu:2").client()
+    sweep = client.submit(trained(epochs=200, run_cap=4))
+    slot = wait_until(lambda: running(client, sweep), "a running trial")
+    os.kill(slot["pid"], signal.SIGKILL)
+    got = client.wait_sweep(sweep)
+    assert got["state"] == "COMPLETED" and got["counts"]["COMPLETED"] == 4
+    trial = client.call("trial.get", sweep=sweep, trial=slot["trial"])
+    first, second = trial["attempts"]
+    assert (first["state"], first["cause"]) == ("LOST", "signal:9")
+    assert (second["attempt"], second["state"]) == (2, "COMPLETED")
+    reports = client.reports(sweep, slot["trial"])
+    assert [r["seq"] for r in reports if r["attempt"] == 2] == list(range(1, 201))
+    others = [t for t in client.trials(sweep) if t["trial"] != slot["trial"]]
+    assert all(t["attempt"] == 1 for t in others)
+
+
+def test_worker_killed_again_and_again_fails_the_trial_with_its_cause(start):
+    client = start("cpu:1").client()
+    sweep = client.submit(trained(epochs=100000, run_cap=1, retries=1))
+    for attempt in (1, 2):
+        slot = wait_until(lambda: (s := running(client, sweep)) and s["attempt"] == attempt and s,
+                          f"attempt {attempt}")
+        os.kill(slot["pid"], signal.SIGKILL)
+    got = client.wait_sweep(sweep)
+    assert got["state"] == "FAILED" and "signal:9" in got["cause"]
+    row, = client.trials(sweep)
+    assert (row["state"], row["cause"], row["attempt"]) == ("FAILED", "signal:9", 2)
+    after = client.submit(trained(epochs=2, run_cap=1))
+    assert client.wait_sweep(after)["state"] == "COMPLETED"
+
+
+def test_retries_0_fails_the_trial_at_its_first_loss(start):
+    client = start("cpu:1").client()
+    sweep = client.submit(trained(epochs=100000, run_cap=1, retries=0))
+    slot = wait_until(lambda: running(client, sweep), "a running trial")
+    os.kill(slot["pid"], signal.SIGSEGV)
+    client.wait_sweep(sweep)
+    row, = client.trials(sweep)
+    # A build with a sanitizer turns the signal into an exit status of its own.
+    assert row["state"] == "FAILED" and row["cause"].startswith(("signal:11", "exit:"))
+
+
+def key(report):
+    return report["attempt"], report["seq"]
+
+
+def test_daemon_killed_in_mid_sweep_loses_no_report_and_readopts_what_runs(start):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    sweep = client.submit(trained(epochs=150, run_cap=8, early_terminate=asha(max_t=150)))
+    wait_until(lambda: client.sweep(sweep)["counts"]["RUNNING"] == 2
+               and all(t["step"] >= 2 for t in client.trials(sweep, state="RUNNING")),
+               "two trials in their middle")
+    slots = {s["slot"]: s for s in client.slots()}
+    before = {t["trial"]: client.reports(sweep, t["trial"]) for t in client.trials(sweep)}
+    daemon.kill9()
+    assert all(alive(s["pid"]) for s in slots.values()), "workers outlive the daemon"
+
+    daemon.start()
+    client = daemon.client()
+    for trial, reports in before.items():
+        now = client.reports(sweep, trial)
+        assert now[:len(reports)] == reports, f"acknowledged reports of trial {trial}"
+    wait_until(lambda: all(s["state"] in ("BUSY", "IDLE") for s in client.slots()),
+               "workers that are back")
+    assert {s["slot"]: s["pid"] for s in client.slots()} == {
+        k: s["pid"] for k, s in slots.items()}, "the same processes hold the slots"
+    got = client.wait_sweep(sweep)
+    assert got["state"] == "COMPLETED"
+    assert sum(got["counts"].values()) == 8
+    for trial in client.trials(sweep):
+        assert trial["attempt"] == 1, trial
+        seqs = [r["seq"] for r in client.reports(sweep, trial["trial"])]
+        assert seqs == list(range(1, len(seqs) + 1))
+
+
+def test_daemon_killed_at_random_keeps_every_acknowledged_report_and_the_rungs(start):
+    """A client that keeps its own list; five kills at random points; the model never disagrees."""
+    rng = random.Random(1)
+    daemon = start("none")
+    client = daemon.client()
+    sweep = client.submit(driven(run_cap=40, early_terminate=asha()))
+    model, mine, live = Asha(), {}, {}
+    for _ in range(5):
+        for _ in range(rng.randrange(10, 60)):
+            if len(live) < 6:
+                for t in client.ask(sweep, 2):
+                    live[t["trial"]] = [t, 0]
+            if not live:
+                break
+            trial = rng.choice(sorted(live))
+            handed, seq = live[trial]
+            value = round(rng.random(), 2)
+            want = model.report(trial, seq + 1, value)[0]
+            assert client.report(sweep, handed, seq + 1, seq + 1, loss=value) == want
+            mine.setdefault(trial, []).append((1, seq + 1, seq + 1, {"loss": value}, want))
+            live[trial][1] += 1
+            if want == "stop":
+                client.tell(sweep, handed)
+                del live[trial]
+        rungs, states = client.sweep(sweep)["rungs"], client.trials(sweep)
+        daemon.kill9()
+        daemon.start()
+        client = daemon.client()
+        assert client.sweep(sweep)["rungs"] == rungs
+        drop = ("seconds",)
+        assert [{k: v for k, v in t.items() if k not in drop} for t in client.trials(sweep)] == [
+            {k: v for k, v in t.items() if k not in drop} for t in states]
+        for trial, reports in mine.items():
+            assert [(r["attempt"], r["seq"], r["step"], r["metrics"], r["decision"])
+                    for r in client.reports(sweep, trial)] == reports
+    assert {r["step"]: r["n"] for r in client.sweep(sweep)["rungs"]} == {
+        step: len(values) for step, values in model.rungs.items()}
+
+
+def test_report_sent_as_the_daemon_dies_is_kept_or_can_be_sent_again(start):
+    """The answer may be lost with the daemon; the repeat settles it, and there is one row."""
+    daemon = start("none")
+    client = daemon.client()
+    sweep = client.submit(driven(run_cap=1))
+    t, = client.ask(sweep)
+    for seq in range(1, 6):
+        client.send({"jsonrpc": "2.0", "id": seq, "method": "trial.report", "params": {
+            "sweep": sweep, "trial": 1, "attempt": 1, "seq": seq, "step": seq,
+            "metrics": {"loss": seq}}})
+        daemon.kill9()
+        daemon.start()
+        client = daemon.client()
+        assert client.report(sweep, t, seq, seq, loss=seq) == "continue"
+        assert [r["seq"] for r in client.reports(sweep, 1)] == list(range(1, seq + 1))
+    assert client.tell(sweep, t) == "COMPLETED"
+
+
+def test_worker_that_died_with_the_daemon_gives_the_trial_another_attempt(start):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    sweep = client.submit(trained(epochs=200, run_cap=1))
+    slot = wait_until(lambda: running(client, sweep), "a running trial")
+    daemon.kill9()
+    os.kill(slot["pid"], signal.SIGKILL)
+    wait_until(lambda: not alive(slot["pid"]), "a dead worker")
+    daemon.start()
+    client = daemon.client()
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    row, = client.trials(sweep)
+    assert (row["attempt"], row["state"]) == (2, "COMPLETED")
+
+
+def test_sigterm_drains_leaves_no_worker_and_the_next_start_goes_on(start):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    sweep = client.submit(trained(epochs=300, run_cap=3))
+    wait_until(lambda: running(client, sweep), "a running trial")
+    pids = [s["pid"] for s in client.slots()]
+    assert daemon.term() == 0
+    assert not [pid for pid in pids if alive(pid)]
+    assert not os.path.exists(daemon.socket)
+    daemon.start()
+    client = daemon.client()
+    got = client.wait_sweep(sweep)
+    assert got["state"] == "COMPLETED" and got["counts"]["COMPLETED"] == 3
+
+
+def test_sigterm_without_work_ends_at_once_and_cleanly(start):
+    daemon = start("none")
+    assert daemon.term() == 0
+    daemon.start()
+
+
+@pytest.mark.parametrize("socket", ["same socket", "other socket"])
+def test_second_daemon_on_the_state_directory_is_refused_with_one_line(daemon, tmp_path, socket):
+    path = daemon.socket if socket == "same socket" else str(tmp_path / "s2")
+    done = subprocess.run([os.path.join(BIN, "sweepd"), "--state", daemon.state, "--socket", path,
+                           "--devices", "none"], cwd=ROOT, capture_output=True, text=True,
+                          check=False, timeout=60, env=environment())
+    assert done.returncode != 0
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 1 and daemon.state in lines[0], lines
+    assert daemon.client().call("daemon.info")["pid"] == daemon.process.pid
+
+
+def test_socket_left_by_a_dead_daemon_is_taken_over(start):
+    daemon = start("none")
+    daemon.kill9()
+    assert os.path.exists(daemon.socket)
+    daemon.start()
+    assert daemon.client().call("daemon.info")["pid"] == daemon.process.pid
+
+
+def test_paused_and_cancelled_sweeps_are_so_after_a_restart(start):
+    daemon = start("none")
+    client = daemon.client()
+    paused, cancelled, done = (client.submit(driven(run_cap=2)) for _ in range(3))
+    client.ask(paused)
+    client.call("sweep.pause", sweep=paused)
+    client.ask(cancelled, 2)
+    client.call("sweep.cancel", sweep=cancelled)
+    for t in client.ask(done, 2):
+        client.tell(done, t, metrics={"loss": 1})
+    client.call("sweep.extend", sweep=done, run_cap=3)
+    daemon.kill9()
+    daemon.start()
+    client = daemon.client()
+    states = {s["sweep"]: s["state"] for s in client.call("sweep.list")["sweeps"]}
+    assert states == {paused: "PAUSED", cancelled: "CANCELLED", done: "RUNNING"}
+    assert client.refused("sweep.cancel", sweep=cancelled).code == CONFLICT
+    assert client.ask(paused) == []
+    client.call("sweep.resume", sweep=paused)
+    assert [t["trial"] for t in client.ask(paused, 5)] == [2]
+    assert [t["trial"] for t in client.ask(done, 5)] == [3]

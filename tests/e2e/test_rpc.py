@@ -1,0 +1,277 @@
+"""JSON-RPC 2.0 over the socket, by the standard's letter; and the limits of a connection."""
+import json
+import os
+import resource
+import shutil
+import stat
+import subprocess
+
+import pytest
+
+from harness import (DEADLINE, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR,
+                     Client, driven, environment, parse, wait_until)
+
+
+def request(rid, method="daemon.info", **more):
+    return {"jsonrpc": "2.0", "id": rid, "method": method, **more}
+
+
+@pytest.mark.parametrize("rid", [
+    1, 0, -7, 2**53, 1.5, -0.25, 1e300, "", "a", "ids are strings too", "\"\\\n\t\u20ac\U0001f600",
+    "x" * 1000, None], ids=repr)
+def test_id_comes_back_as_it_was(client, rid):
+    reply = client.raw(request(rid))
+    assert reply["id"] == rid and type(reply["id"]) is type(rid)
+    assert reply["result"]["name"] == "sweepd"
+
+
+@pytest.mark.parametrize("rid", [True, False, [], [1], {}, {"a": 1}], ids=repr)
+def test_id_of_a_kind_that_the_standard_has_not_is_an_invalid_request(client, rid):
+    reply = client.raw(request(rid))
+    assert reply["error"]["code"] == INVALID_REQUEST and reply["id"] is None
+
+
+@pytest.mark.parametrize("message", [
+    {}, {"id": 1}, {"jsonrpc": "2.0", "id": 1}, {"id": 1, "method": "daemon.info"},
+    {"jsonrpc": "1.0", "id": 1, "method": "daemon.info"},
+    {"jsonrpc": 2.0, "id": 1, "method": "daemon.info"},
+    {"jsonrpc": "2.0", "id": 1, "method": 5}, {"jsonrpc": "2.0", "id": 1, "method": None},
+    {"jsonrpc": "2.0", "id": 1, "method": "daemon.info", "params": 3},
+    {"jsonrpc": "2.0", "id": 1, "method": "daemon.info", "params": "x"},
+    1, "x", True, None], ids=json.dumps)
+def test_message_that_is_no_request_is_an_invalid_request(client, message):
+    reply = client.raw(message)
+    assert reply["error"]["code"] == INVALID_REQUEST
+    assert reply["id"] == (message.get("id") if isinstance(message, dict) else None)
+    assert client.call("daemon.info")
+
+
+@pytest.mark.parametrize("line", [
+    b"{", b"not json", b"{'a': 1}", b'{"jsonrpc": "2.0", "method": "foobar, "params": "bar"}',
+    b'{"a": 01}', b'{"a": 1,}', b"[1,", b'{"a": NaN}', b'{"a": Infinity}', b'{"a": 1e999}',
+    b'{"a": -1e999}', b'{"a": 1} {"b": 2}', b'{"a": 1}x', b'{"a": "\xff"}', b'{"a": "\xc0\xaf"}',
+    b'{"a": "\xed\xa0\x80"}', b'{"a": "\\u0000"}', b'{"a": "\\ud800"}', b'{"a": "\x01"}',
+    b'{"a": 1, "a": 2}', b'{"a": {"b": 1, "b": 1}}', b"[" * 1000 + b"]" * 1000,
+    b'{"a":' * 40 + b"1" + b"}" * 40, b"\x00", b'{"a": \x00}', b'"' + b"x" * 100])
+def test_line_that_is_not_strict_json_is_a_parse_error_with_a_null_id(client, line):
+    reply = client.raw(line + b"\n")
+    assert reply["error"]["code"] == PARSE_ERROR and reply["id"] is None
+    assert reply["error"]["message"] and "\n" not in reply["error"]["message"]
+    assert client.call("daemon.info")
+
+
+def test_method_that_is_not_there_is_named_with_its_nearest(client):
+    error = client.refused("sweep.sbmit")
+    assert error.code == METHOD_NOT_FOUND and "sweep.submit" in error.message
+
+
+@pytest.mark.parametrize("params, pointer, words", [
+    ([1], "", "name"), ({}, "/sweep", "sweep"), ({"sweep": "1"}, "/sweep", "integer"),
+    ({"sweep": 1.5}, "/sweep", "integer"), ({"sweep": 0}, "/sweep", "1"),
+    ({"sweep": None}, "/sweep", ""), ({"sweep": 1, "sweeep": 2}, "/sweeep", "sweep")])
+def test_params_are_checked_by_the_method_table(client, params, pointer, words):
+    reply = client.raw(request(1, "sweep.get", params=params))
+    assert reply["error"]["code"] == INVALID_PARAMS
+    assert (reply["error"].get("data") or {}).get("pointer", "") == pointer
+    assert words in reply["error"]["message"]
+
+
+def test_notification_is_done_and_never_answered(client):
+    spec = driven(name="quiet")
+    client.send({"jsonrpc": "2.0", "method": "sweep.submit", "params": {"spec": spec}})
+    client.send({"jsonrpc": "2.0", "method": "no.such.method"})
+    client.send({"jsonrpc": "2.0", "method": "sweep.get", "params": {"sweep": "bad"}})
+    assert client.sweep(1)["name"] == "quiet"  # the first line to come back is this answer
+
+
+def test_batch_is_answered_by_one_array_without_its_notifications(client):
+    reply = client.raw([
+        request("1"), {"jsonrpc": "2.0", "method": "daemon.stats"}, request("2", "no.such"),
+        {"foo": "boo"}, request("5", "sweep.get", params={"sweep": 9}), 1])
+    assert isinstance(reply, list) and len(reply) == 5
+    by_id = {r["id"]: r for r in reply if r["id"] is not None}
+    assert by_id["1"]["result"]["name"] == "sweepd"
+    assert by_id["2"]["error"]["code"] == METHOD_NOT_FOUND
+    assert by_id["5"]["error"]["code"] == -32001
+    assert [r["error"]["code"] for r in reply if r["id"] is None] == [INVALID_REQUEST] * 2
+
+
+def test_batch_of_writes_and_reads_is_answered_whole(client):
+    reply = client.raw([
+        request(1, "sweep.submit", params={"spec": driven()}),
+        request(2, "trial.ask", params={"sweep": 1, "count": 2}),
+        request(3, "trial.tell", params={"sweep": 1, "trial": 1, "attempt": 1,
+                                         "state": "COMPLETED", "metrics": {"loss": 1}}),
+        request(4, "sweep.get", params={"sweep": 1})])
+    assert [r["id"] for r in reply] == [1, 2, 3, 4]
+    assert len(reply[1]["result"]["trials"]) == 2
+    assert reply[3]["result"]["counts"]["COMPLETED"] == 1
+
+
+@pytest.mark.parametrize("batch, n", [([], None), ([1], 1), ([1, 2, 3], 3)])
+def test_batch_that_is_empty_or_holds_no_request(client, batch, n):
+    reply = client.raw(batch)
+    if n is None:
+        assert reply["error"]["code"] == INVALID_REQUEST and reply["id"] is None
+    else:
+        assert [(r["error"]["code"], r["id"]) for r in reply] == [(INVALID_REQUEST, None)] * n
+
+
+def test_batch_of_notifications_alone_gets_nothing(client):
+    client.send([{"jsonrpc": "2.0", "method": "daemon.info"}] * 3)
+    assert client.raw(request(9))["id"] == 9
+
+
+def test_requests_sent_at_once_are_answered_in_order(client):
+    sweep = client.submit(driven(run_cap=100))
+    lines, kinds = b"", ["daemon.info", "trial.ask", "sweep.get", "rpc.discover", "trial.list"]
+    for i in range(200):
+        method = kinds[i % len(kinds)]
+        params = {"sweep": sweep} if method.startswith(("sweep.", "trial.")) else {}
+        lines += json.dumps(request(i, method, params=params)).encode() + b"\n"
+    client.send(lines)
+    assert [client.receive()["id"] for _ in range(200)] == list(range(200))
+
+
+def test_line_may_come_in_pieces_with_cr_and_empty_lines_between(client):
+    line = json.dumps(request("é")).encode()
+    for i in range(len(line)):
+        client.send(line[i:i + 1])
+    client.send(b"\r\n\n\r\n\n")
+    assert client.receive()["id"] == "é"
+    assert client.raw(request(2))["id"] == 2
+
+
+def test_discover_lists_every_public_method(client):
+    document = client.call("rpc.discover")
+    assert document["openrpc"].startswith("1.")
+    names = {m["name"] for m in document["methods"]}
+    assert {"sweep.submit", "sweep.watch", "trial.ask", "trial.report", "trial.tell",
+            "daemon.info", "device.list", "rpc.discover"} <= names
+    for method in document["methods"]:
+        for param in method["params"]:
+            assert param["name"] and param["schema"]
+
+
+def test_socket_is_the_users_alone(daemon):
+    assert stat.S_IMODE(os.stat(daemon.socket).st_mode) == 0o600
+    assert stat.S_IMODE(os.stat(daemon.state).st_mode) & 0o077 == 0
+
+
+def test_line_over_the_limit_is_refused_and_the_connection_lives(client):
+    line = json.dumps(request(1, params={"x": "y" * (2 << 20)})).encode() + b"\n"
+    reply = client.raw(line)
+    assert reply["id"] is None and reply["error"]["code"] < 0
+    assert "1" in reply["error"]["message"]
+    assert client.raw(request(2))["id"] == 2
+
+
+def rss_mib(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as status:
+        for line in status:
+            if line.startswith("VmRSS"):
+                return int(line.split()[1]) // 1024
+    return 0
+
+
+def test_client_that_never_reads_stalls_nobody(daemon, client):
+    """Floods with requests of large answers and reads none: others are served, memory is bounded."""
+    before = rss_mib(daemon.process.pid)
+    with Client(daemon.socket) as deaf:
+        deaf.socket.setblocking(False)
+        flood = json.dumps(request(1, "rpc.discover")).encode() + b"\n"
+        sent, dropped = 0, False
+        for _ in range(50):
+            try:
+                while sent < 64 << 20:
+                    sent += deaf.socket.send(flood * 1000)
+            except BlockingIOError:
+                pass
+            except (BrokenPipeError, ConnectionResetError):
+                dropped = True
+            assert client.call("daemon.info")["name"] == "sweepd"
+            if dropped:
+                break
+        assert rss_mib(daemon.process.pid) - before < 256
+    sweep = client.submit(driven(run_cap=1))
+    t, = client.ask(sweep)
+    assert client.tell(sweep, t, metrics={"loss": 1}) == "COMPLETED"
+
+
+def test_watcher_that_never_reads_stalls_nobody(daemon, client):
+    sweep = client.submit(driven(run_cap=400))
+    with Client(daemon.socket) as deaf:
+        deaf.send(request(1, "sweep.watch", params={"sweep": sweep}))
+        for t in client.ask(sweep, 400):
+            client.report(sweep, t, 1, 1, loss=1)
+            client.tell(sweep, t)
+        assert client.sweep(sweep)["state"] == "COMPLETED"
+
+
+def test_thousand_connections_are_served_at_once(daemon, client):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 2048:
+        pytest.skip(f"only {hard} open files are allowed here")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2048), hard))
+    others = []
+    try:
+        for i in range(1000):
+            others.append(Client(daemon.socket))
+            others[-1].send(request(i))
+        for i, other in enumerate(others):
+            assert other.receive()["id"] == i
+        assert client.call("daemon.stats")["connections"] >= 1001
+    finally:
+        for other in others:
+            other.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    wait_until(lambda: client.call("daemon.stats")["connections"] == 1, "closed connections")
+
+
+def test_client_that_leaves_in_mid_line_or_before_its_answer_harms_nothing(daemon, client):
+    for piece in (b"", b"{", b'{"jsonrpc": "2.0"', json.dumps(request(1)).encode() + b"\n",
+                  json.dumps(request(1, "sweep.submit", params={"spec": driven()})).encode()
+                  + b"\n"):
+        for _ in range(5):
+            with Client(daemon.socket) as hasty:
+                hasty.send(piece)
+    assert client.call("daemon.info")
+    wait_until(lambda: client.call("daemon.stats")["connections"] == 1, "closed connections")
+
+
+def test_netcat_can_submit_ask_report_tell_and_get_the_best(daemon):
+    """Lines written by hand, as a person would."""
+    nc = shutil.which("nc")
+    if nc is None or "-U" not in subprocess.run([nc, "-h"], capture_output=True, text=True,
+                                                check=False).stderr:
+        pytest.skip("no nc that speaks to unix sockets")
+    with subprocess.Popen([nc, "-U", daemon.socket], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, env=environment()) as process:
+        def say(line):
+            process.stdin.write(line.encode() + b"\n")
+            process.stdin.flush()
+            reply = parse(process.stdout.readline())
+            assert "error" not in reply, reply
+            return reply["result"]
+
+        assert say('{"jsonrpc":"2.0","id":1,"method":"sweep.submit","params":{"spec":{'
+                   '"name":"by-hand","method":"random","seed":1,'
+                   '"metric":{"name":"loss","goal":"minimize"},'
+                   '"parameters":{"x":{"min":0.0,"max":1.0}},"run_cap":2}}}')["sweep"] == 1
+        for trial in (1, 2):
+            got = say('{"jsonrpc":"2.0","id":2,"method":"trial.ask",'
+                      '"params":{"sweep":1,"count":1}}')["trials"]
+            assert [t["trial"] for t in got] == [trial]
+            assert say('{"jsonrpc":"2.0","id":3,"method":"trial.report","params":{"sweep":1,'
+                       f'"trial":{trial},"attempt":1,"seq":1,"step":1,'
+                       f'"metrics":{{"loss":{trial}}}}}}}') == {"decision": "continue"}
+            assert say('{"jsonrpc":"2.0","id":4,"method":"trial.tell","params":{"sweep":1,'
+                       f'"trial":{trial},"attempt":1,"state":"COMPLETED"}}}}'
+                       )["state"] == "COMPLETED"
+        best = say('{"jsonrpc":"2.0","id":5,"method":"sweep.best","params":{"sweep":1}}')["trials"]
+        assert best[0]["trial"] == 1 and best[0]["value"] == 1
+        assert say('{"jsonrpc":"2.0","id":6,"method":"sweep.get","params":{"sweep":1}}'
+                   )["state"] == "COMPLETED"
+        process.stdin.close()
+        process.terminate()
+        process.wait(DEADLINE)

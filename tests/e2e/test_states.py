@@ -1,0 +1,122 @@
+"""Pause, resume, cancel, extend, and what watchers see of it."""
+import pytest
+
+from harness import CONFLICT, INVALID_PARAMS, driven, trained, wait_until
+
+
+def test_paused_sweep_hands_out_nothing_and_resumes(client):
+    sweep = client.submit(driven(run_cap=4))
+    t, = client.ask(sweep)
+    assert client.call("sweep.pause", sweep=sweep)["state"] == "PAUSED"
+    assert client.ask(sweep, 4) == []
+    assert client.report(sweep, t, 1, 1, loss=1) == "continue"  # what runs goes on
+    assert client.tell(sweep, t) == "COMPLETED"
+    assert client.refused("sweep.pause", sweep=sweep).code == CONFLICT
+    assert client.call("sweep.resume", sweep=sweep)["state"] == "RUNNING"
+    assert client.refused("sweep.resume", sweep=sweep).code == CONFLICT
+    assert len(client.ask(sweep, 4)) == 3
+
+
+def test_cancelled_sweep_cancels_its_trials_and_takes_no_more(client):
+    sweep = client.submit(driven(run_cap=6))
+    done, running = client.ask(sweep, 2)
+    client.tell(sweep, done, metrics={"loss": 1})
+    assert client.call("sweep.cancel", sweep=sweep)["state"] == "CANCELLED"
+    assert [t["state"] for t in client.trials(sweep)] == ["COMPLETED", "CANCELLED"]
+    assert client.ask(sweep) == []
+    error = client.refused("trial.report", sweep=sweep, trial=running["trial"], attempt=1, seq=1,
+                           step=1, metrics={"loss": 1})
+    assert error.code == CONFLICT
+    for method in ("sweep.cancel", "sweep.pause", "sweep.resume"):
+        assert client.refused(method, sweep=sweep).code == CONFLICT, method
+    assert client.refused("sweep.extend", sweep=sweep, run_cap=50).code == CONFLICT
+
+
+def test_cancelled_trial_leaves_the_others_alone(client):
+    sweep = client.submit(driven(run_cap=2))
+    one, two = client.ask(sweep, 2)
+    answer = client.call("trial.cancel", sweep=sweep, trial=one["trial"])
+    assert answer == {"trial": 1, "state": "CANCELLED"}
+    assert client.refused("trial.cancel", sweep=sweep, trial=1).code == CONFLICT
+    assert client.refused("trial.report", sweep=sweep, trial=1, attempt=1, seq=1, step=1,
+                          metrics={"loss": 0}).code == CONFLICT
+    client.tell(sweep, two, metrics={"loss": 3})
+    got = client.sweep(sweep)
+    assert got["state"] == "COMPLETED" and got["best"]["trial"] == 2
+
+
+def test_extended_sweep_goes_on_where_it_ended(client):
+    sweep = client.submit(driven(run_cap=2))
+    for t in client.ask(sweep, 2):
+        client.tell(sweep, t, metrics={"loss": 1})
+    assert client.sweep(sweep)["state"] == "COMPLETED"
+    for cap in (1, 2):
+        error = client.refused("sweep.extend", sweep=sweep, run_cap=cap)
+        assert error.code == INVALID_PARAMS and error.pointer == "/run_cap"
+    assert client.call("sweep.extend", sweep=sweep, run_cap=5)["run_cap"] == 5
+    assert client.sweep(sweep)["state"] == "RUNNING"
+    more = client.ask(sweep, 10)
+    assert [t["trial"] for t in more] == [3, 4, 5]
+    straight = client.submit(driven(run_cap=5))
+    assert [t["params"] for t in client.ask(straight, 10)][2:] == [t["params"] for t in more]
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_watch_shows_a_snapshot_then_each_change_and_the_end(daemon, client, restart):
+    sweep = client.submit(driven(run_cap=3))
+    if restart:
+        daemon.kill9()
+        daemon.start()
+        client = daemon.client()
+    watcher = daemon.client()
+    view = watcher.call("sweep.watch", sweep=sweep)
+    assert view["state"] == "RUNNING" and view["trials"] == []
+    assert view["parameters"] == ["x", "k"]
+    seen = {}
+    for t in client.ask(sweep, 3):
+        client.report(sweep, t, 1, 1, loss=t["trial"])
+        client.tell(sweep, t)
+    while view["state"] == "RUNNING":
+        note = watcher.note()
+        assert note["method"] == "sweep.update" and "id" not in note
+        view = note["params"]
+        assert view["sweep"] == sweep
+        seen.update({t["trial"]: t for t in view["trials"]})
+    assert view["state"] == "COMPLETED" and view["best"]["trial"] == 1
+    assert {k: (t["state"], t["value"]) for k, t in seen.items()} == {
+        k: ("COMPLETED", k) for k in (1, 2, 3)}
+
+
+def test_running_trials_of_a_cancelled_sweep_free_their_slots(start):
+    client = start("cpu:2").client()
+    sweep = client.submit(trained(epochs=100000, run_cap=4))
+    wait_until(lambda: [s["state"] for s in client.slots()] == ["BUSY", "BUSY"], "two busy slots")
+    client.call("sweep.cancel", sweep=sweep)
+    wait_until(lambda: [s["state"] for s in client.slots()] == ["IDLE", "IDLE"], "free slots")
+    assert {t["state"] for t in client.trials(sweep)} == {"CANCELLED"}
+    after = client.submit(trained(epochs=2, run_cap=3))
+    assert client.wait_sweep(after)["state"] == "COMPLETED"
+
+
+def test_running_trial_cancelled_alone_frees_its_slot_for_the_next(start):
+    client = start("cpu:1").client()
+    sweep = client.submit(trained(epochs=100000, run_cap=2))
+    wait_until(lambda: client.slots()[0].get("trial") == 1, "trial 1 on the slot")
+    client.call("trial.cancel", sweep=sweep, trial=1)
+    wait_until(lambda: client.slots()[0].get("trial") == 2, "trial 2 on the slot")
+    client.call("trial.cancel", sweep=sweep, trial=2)
+    got = client.wait_sweep(sweep)
+    assert got["counts"]["CANCELLED"] == 2
+
+
+def test_paused_trained_sweep_finishes_what_runs_and_starts_nothing(start):
+    client = start("cpu:2").client()
+    sweep = client.submit(trained(epochs=30, run_cap=40))
+    wait_until(lambda: client.sweep(sweep)["counts"]["RUNNING"] == 2, "two running trials")
+    client.call("sweep.pause", sweep=sweep)
+    wait_until(lambda: client.sweep(sweep)["counts"]["RUNNING"] == 0, "running trials to end")
+    made = len(client.trials(sweep))
+    assert made < 40 and client.sweep(sweep)["state"] == "PAUSED"
+    client.call("sweep.resume", sweep=sweep)
+    got = client.wait_sweep(sweep)
+    assert got["state"] == "COMPLETED" and got["counts"]["COMPLETED"] == 40

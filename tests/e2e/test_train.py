@@ -1,0 +1,139 @@
+"""Sweeps that the built-in workers train: sharing, repeatability, examples."""
+import csv
+import io
+import json
+import os
+import subprocess
+
+import pytest
+
+from harness import BIN, ROOT, asha, environment, sweep_command, trained, wait_until
+
+
+def test_two_sweeps_share_two_slots_one_each(start):
+    client = start("cpu:2").client()
+    one = client.submit(trained(epochs=20, run_cap=30, name="one"))
+    wait_until(lambda: sum(s["state"] == "BUSY" for s in client.slots()) == 2, "two busy slots")
+    two = client.submit(trained(epochs=20, run_cap=30, name="two"))
+    wait_until(lambda: any(s.get("sweep") == two for s in client.slots()), "a slot for the second")
+    shared = 0
+    while True:
+        busy = [s["sweep"] for s in client.slots() if s["state"] == "BUSY"]
+        counts = [client.sweep(s)["counts"] for s in (one, two)]
+        if any(sum(c.values()) >= 30 for c in counts):
+            break  # one has made its last trial: the other takes what is left over
+        if len(busy) == 2:
+            assert sorted(busy) == [one, two]
+            shared += 1
+    assert shared > 5
+    ended = [sum(c.values()) for c in counts]
+    assert min(ended) >= 30 * 0.6, f"trials made when the first was done: {ended}"
+    for sweep in (one, two):
+        assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 30
+
+
+def test_two_sweeps_watched_at_once_on_two_connections_and_on_one(start):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    sweeps = [client.submit(trained(epochs=8, run_cap=6, name=f"w{i}")) for i in range(2)]
+    both, each = daemon.client(), [daemon.client() for _ in sweeps]
+    last = {s: both.call("sweep.watch", sweep=s) for s in sweeps}
+    for watcher, sweep in zip(each, sweeps):
+        view = watcher.call("sweep.watch", sweep=sweep)
+        while view["state"] == "RUNNING":
+            view = watcher.note()["params"]
+            assert view["sweep"] == sweep
+        assert view["state"] == "COMPLETED" and view["counts"]["COMPLETED"] == 6
+    while any(view["state"] == "RUNNING" for view in last.values()):
+        view = both.note()["params"]
+        last[view["sweep"]] = view
+    assert all(view["counts"]["COMPLETED"] == 6 for view in last.values())
+
+
+def test_two_watch_commands_at_once_show_each_its_sweep(start):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    sweeps = [client.submit(trained(epochs=8, run_cap=6, name=f"cli-{i}")) for i in range(2)]
+    commands = [subprocess.Popen([os.path.join(BIN, "sweep"), "--socket", daemon.socket, "watch",
+                                  str(s)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                 stdin=subprocess.DEVNULL, env=environment()) for s in sweeps]
+    for i, command in enumerate(commands):
+        out, err = command.communicate(timeout=90)
+        assert command.returncode == 0, err
+        assert f"cli-{i}".encode() in out and b"COMPLETED" in out and b"\x1b" not in out
+
+
+TIMES = {"seconds", "samples_per_s"}
+
+
+def without_times(text):
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert rows
+    return [{k: v for k, v in row.items() if k not in TIMES} for row in rows]
+
+
+def test_same_seed_on_one_slot_twice_gives_the_same_bytes(start):
+    spec = trained(epochs=9, run_cap=12, early_terminate=asha(max_t=9), dataset={"name": "digits"},
+                   layers=[{"linear": "width"}, "relu", {"dropout": 0.1}, {"linear": 10}])
+    got = []
+    for _ in range(2):
+        daemon = start("cpu:1")
+        client = daemon.client()
+        client.wait_sweep(client.submit(spec))
+        status, text, err = sweep_command(daemon, "trials", 1, "--csv")
+        assert status == 0, err
+        reports = [[{**r, "metrics": {k: v for k, v in r["metrics"].items() if k not in TIMES}}
+                    for r in client.reports(1, t["trial"])] for t in client.trials(1)]
+        got.append((without_times(text), reports))
+        assert daemon.term() == 0
+    assert got[0] == got[1]
+    states = [row["state"] for row in got[0][0]]
+    assert len(states) == 12 and "PRUNED" in states and "COMPLETED" in states
+
+
+def test_reports_of_the_trainer_carry_its_metrics_each_epoch(start):
+    client = start("cpu:1").client()
+    sweep = client.submit(trained(epochs=5, run_cap=1))
+    client.wait_sweep(sweep)
+    reports = client.reports(sweep, 1)
+    assert [(r["seq"], r["step"]) for r in reports] == [(i, i) for i in range(1, 6)]
+    for report in reports:
+        assert {"train_loss", "val_loss", "val_accuracy", "samples_per_s"} <= set(report["metrics"])
+        assert 0 <= report["metrics"]["val_accuracy"] <= 1
+    lines = client.call("trial.log", sweep=sweep, trial=1)["lines"]
+    assert lines and all("\n" not in line["text"] for line in lines)
+
+
+def test_pruned_trial_stops_at_its_rung(start):
+    client = start("cpu:2").client()
+    sweep = client.submit(trained(epochs=27, run_cap=15, early_terminate=asha()))
+    got = client.wait_sweep(sweep)
+    assert got["state"] == "COMPLETED" and got["max_t"] == 27
+    assert [r["step"] for r in got["rungs"]] == [1, 3, 9, 27]
+    assert got["counts"]["PRUNED"] >= 3
+    for t in client.trials(sweep):
+        if t["state"] == "PRUNED":
+            assert t["step"] in (1, 3, 9)
+            why = client.call("trial.why", sweep=sweep, trial=t["trial"])
+            assert f"rung {t['step']}" in why["text"] and "rank" in why["text"]
+        else:
+            assert (t["state"], t["step"]) == ("COMPLETED", 27)
+
+
+@pytest.mark.parametrize("name", ["wine"])
+def test_example_runs_to_its_end(start, name):
+    client = start("cpu:2").client()
+    with open(os.path.join(ROOT, "examples", f"{name}.json"), encoding="utf-8") as file:
+        sweep = client.submit(json.load(file))
+    got = client.wait_sweep(sweep)
+    assert got["state"] == "COMPLETED" and got["counts"]["COMPLETED"] == 18
+    assert got["best"]["metrics"]["val_accuracy"] > 0.9
+
+
+def test_examples_all_validate(client):
+    folder = os.path.join(ROOT, "examples")
+    names = [n for n in sorted(os.listdir(folder)) if n.endswith(".json")]
+    assert "digits.json" in names
+    for name in names:
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            assert client.call("sweep.validate", spec=json.load(file))["ok"], name
