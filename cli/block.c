@@ -1,0 +1,97 @@
+#include "cli/block.h"
+#include "cli/header.h"
+#include "cli/live.h"
+#include "cli/table.h"
+#include "cli/trial_grid.h"
+#include "proto/json.h"
+
+static void header(struct sw_buf *out, const struct sw_view *v, const struct sw_look *look,
+		   int64_t now_us)
+{
+	struct sw_buf b;
+
+	sw_buf_init(&b, (size_t)1 << 20);
+	for (int line = 0; line < 4; line++) {
+		bool there = line == 0 || v->head != NULL;
+
+		if (line == 0)
+			sw_header_sweep(&b, v, look->utf8, now_us);
+		else if (there && line == 1)
+			sw_header_trials(&b, v, look->utf8);
+		else if (there && line == 2)
+			there = sw_header_rungs(&b, v);
+		else if (there)
+			sw_header_best(&b, v, look->utf8);
+		if (b.failed != SW_OK)
+			out->failed = b.failed;
+		else if (there)
+			sw_mark_print(out, b.data, look);
+		sw_buf_clear(&b);
+	}
+	sw_buf_fini(&b);
+}
+
+static sw_status table(struct sw_buf *out, const struct sw_view *v, const cJSON *const *trials,
+		       size_t n, const struct sw_look *look)
+{
+	const struct sw_trial_grid how = {
+		.sweep = v->sweep,
+		.parameters = sw_json_get(v->head, "parameters"),
+		.metric = sw_view_text(v, "metric", NULL),
+		.max_t = sw_view_number(v, "max_t", 0.0),
+		.cause = true,
+		.utf8 = look->utf8,
+	};
+	struct sw_grid g;
+	sw_status rc = SW_OK;
+
+	if (n == 0)
+		return out->failed;
+	sw_grid_init(&g);
+	sw_trial_grid_fill(&g, &how, trials, n);
+	rc = sw_table_print(out, &g, look);
+	sw_grid_fini(&g);
+	return rc;
+}
+
+sw_status sw_block_print(struct sw_buf *out, const struct sw_view *v, const struct sw_look *look,
+			 int64_t now_us)
+{
+	const cJSON *trials[SW_BLOCK_ROWS];
+	size_t n = 0;
+	sw_status rc;
+
+	header(out, v, look, now_us);
+	while (n < v->n && n < SW_BLOCK_ROWS) {
+		trials[n] = v->rows[n].json;
+		n++;
+	}
+	rc = table(out, v, trials, n, look);
+	const size_t before = out->len;
+	sw_live_more(out, v, n);
+	(void)sw_buf_adds(out, out->len > before ? "\n\n" : "\n");
+	return rc != SW_OK ? rc : out->failed;
+}
+
+sw_status sw_block_final(struct sw_buf *out, const struct sw_view *v, const cJSON *best,
+			 const struct sw_look *look, int64_t now_us)
+{
+	const cJSON *trials[SW_BLOCK_ROWS], *t;
+	size_t n = 0;
+	sw_status rc;
+
+	if (best == NULL)
+		return sw_block_print(out, v, look, now_us);
+	cJSON_ArrayForEach (t, best) {
+		if (n < SW_BLOCK_ROWS)
+			trials[n++] = t;
+	}
+	rc = table(out, v, trials, n, look);
+	if (rc == SW_OK && sw_view_ended_n(v) > n)
+		(void)sw_buf_addf(out, "the best %zu of %llu trials\n", n,
+				  (unsigned long long)sw_view_ended_n(v));
+	if (n > 0)
+		(void)sw_buf_adds(out, "\n");
+	header(out, v, look, now_us);
+	return rc != SW_OK ? rc : out->failed;
+}

@@ -1,0 +1,92 @@
+#include "cli/canvas.h"
+#include "base/fault.h"
+#include "cli/format.h"
+#include "cli/header.h"
+#include <stdlib.h>
+
+sw_status sw_canvas_init(struct sw_canvas *c, int width, int height)
+{
+	*c = (struct sw_canvas){.width = width, .height = height};
+	if (width < 1 || height < 1 || width > 4096 || height > 4096)
+		return SW_INVALID;
+	const size_t n = (size_t)width * (size_t)height;
+	c->cells = sw_malloc(n * sizeof c->cells[0]);
+	if (c->cells == NULL)
+		return SW_NOMEM;
+	for (size_t i = 0; i < n; i++)
+		c->cells[i] = (struct sw_cell){.rune = ' ', .tint = SW_TINT_NONE};
+	return SW_OK;
+}
+
+void sw_canvas_fini(struct sw_canvas *c)
+{
+	free(c->cells);
+	*c = (struct sw_canvas){.cells = NULL};
+}
+
+static void set(struct sw_canvas *c, int row, int col, uint32_t rune, enum sw_tint tint)
+{
+	c->cells[(size_t)row * (size_t)c->width + (size_t)col] =
+		(struct sw_cell){.rune = rune, .tint = tint};
+}
+
+/* Does what is left of marked text need more than `room` columns? */
+static bool longer(const char *s, bool utf8, int room)
+{
+	enum sw_tint tint;
+	int w;
+
+	while (*s != '\0' && room >= 0) {
+		if (sw_mark_read(*s, &tint)) {
+			s++;
+			continue;
+		}
+		(void)sw_text_next(&s, utf8, &w);
+		room -= w;
+	}
+	return room < 0;
+}
+
+int sw_canvas_put(struct sw_canvas *c, int row, int col, int max, enum sw_tint tint, bool utf8,
+		  const char *s)
+{
+	const int end = max < c->width - col ? col + max : c->width;
+	bool cut;
+
+	if (row < 0 || row >= c->height || col < 0 || end <= col)
+		return col;
+	cut = longer(s, utf8, end - col);
+	while (*s != '\0') {
+		uint32_t rune;
+		int w;
+
+		if (sw_mark_read(*s, &tint)) {
+			s++;
+			continue;
+		}
+		rune = sw_text_next(&s, utf8, &w);
+		if (w == 0)
+			continue; /* combining marks have no cell of their own here */
+		if (cut && col + w > end - 1) {
+			set(c, row, col++, utf8 ? 0x2026 : '~', tint);
+			break;
+		}
+		set(c, row, col, rune, tint);
+		if (w == 2)
+			set(c, row, col + 1, 0, tint);
+		col += w;
+	}
+	return col;
+}
+
+void sw_canvas_row(const struct sw_canvas *c, int row, struct sw_buf *out)
+{
+	const struct sw_cell *cells = c->cells + (size_t)row * (size_t)c->width;
+	int last = c->width;
+
+	while (last > 0 && cells[last - 1].rune == ' ')
+		last--;
+	for (int i = 0; i < last; i++)
+		if (cells[i].rune != 0)
+			sw_text_add_rune(out, cells[i].rune);
+}

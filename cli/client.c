@@ -1,0 +1,344 @@
+#include "cli/client.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/fault.h"
+#include "proto/json.h"
+#include "proto/rpc.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+struct sw_client {
+	int fd;
+	int64_t next_id;
+	struct sw_buf in;
+	size_t scanned; /* bytes of `in` known to hold no newline */
+};
+
+/* Waits for events; SW_BUSY at the deadline (a monotonic time in us, or -1 for none). */
+static sw_status await(int fd, short events, int64_t deadline, struct sw_err *err)
+{
+	for (;;) {
+		struct pollfd p = {.fd = fd, .events = events};
+		int64_t left = -1;
+
+		if (deadline >= 0) {
+			left = (deadline - sw_clock_mono_us() + 999) / 1000;
+			if (left < 0)
+				left = 0;
+		}
+		const int n = poll(&p, 1, (int)left);
+
+		if (n > 0)
+			return SW_OK;
+		if (n == 0)
+			return SW_BUSY;
+		if (errno != EINTR)
+			return sw_err_set(err, SW_IO, "poll: %s", strerror(errno));
+	}
+}
+
+static int64_t deadline_of(int timeout_ms)
+{
+	return timeout_ms < 0 ? -1 : sw_clock_mono_us() + (int64_t)timeout_ms * 1000;
+}
+
+/* EAGAIN on a unix socket means that the backlog is full: there is nothing to poll for, so a few
+ * tries are spread over the time. */
+static sw_status connect_to(int fd, const struct sockaddr_un *addr, int timeout_ms,
+			    struct sw_err *err)
+{
+	const int64_t deadline = deadline_of(timeout_ms);
+
+	while (connect(fd, (const struct sockaddr *)addr, sizeof *addr) != 0) {
+		const int e = errno;
+
+		if (e == EINTR)
+			continue;
+		if (e != EAGAIN)
+			return sw_err_set(err, SW_NOT_FOUND, "connect to %s: %s", addr->sun_path,
+					  strerror(e));
+		if (deadline >= 0 && sw_clock_mono_us() >= deadline)
+			return sw_err_set(err, SW_BUSY, "%s takes no connection", addr->sun_path);
+		(void)poll(NULL, 0, 20);
+	}
+	return SW_OK;
+}
+
+sw_status sw_client_open(struct sw_client **out, const char *path, int timeout_ms,
+			 struct sw_err *err)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	struct sw_client *c = NULL;
+	sw_status rc;
+
+	*out = NULL;
+	if (strlen(path) >= sizeof addr.sun_path)
+		return sw_err_set(err, SW_NOT_FOUND, "%s is too long for a socket's path", path);
+	memcpy(addr.sun_path, path, strlen(path) + 1);
+	c = sw_calloc(1, sizeof *c);
+	if (c == NULL)
+		return sw_err_set(err, SW_NOMEM, "out of memory");
+	sw_buf_init(&c->in, SW_CLIENT_MAX_LINE);
+	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (c->fd < 0) {
+		rc = sw_err_set(err, SW_IO, "socket: %s", strerror(errno));
+		goto out;
+	}
+	rc = connect_to(c->fd, &addr, timeout_ms, err);
+out:
+	if (rc == SW_OK)
+		*out = c;
+	else
+		sw_client_close(c);
+	return rc;
+}
+
+void sw_client_close(struct sw_client *c)
+{
+	if (c == NULL)
+		return;
+	if (c->fd >= 0)
+		(void)close(c->fd);
+	sw_buf_fini(&c->in);
+	free(c);
+}
+
+int sw_client_fd(const struct sw_client *c)
+{
+	return c->fd;
+}
+
+static sw_status send_all(struct sw_client *c, const char *bytes, size_t n, int64_t deadline,
+			  struct sw_err *err)
+{
+	while (n > 0) {
+		const ssize_t k = send(c->fd, bytes, n, MSG_NOSIGNAL);
+
+		if (k >= 0) {
+			bytes += k;
+			n -= (size_t)k;
+		} else if (errno == EAGAIN) {
+			const sw_status rc = await(c->fd, POLLOUT, deadline, err);
+
+			if (rc == SW_BUSY)
+				return sw_err_set(err, rc, "the daemon does not read");
+			if (rc != SW_OK)
+				return rc;
+		} else if (errno != EINTR) {
+			return sw_err_set(err, SW_IO, "the daemon went away: %s", strerror(errno));
+		}
+	}
+	return SW_OK;
+}
+
+sw_status sw_client_send(struct sw_client *c, const char *method, const char *params,
+			 int timeout_ms, int64_t *id, struct sw_err *err)
+{
+	struct sw_buf b;
+	sw_status rc;
+
+	*id = ++c->next_id;
+	sw_buf_init(&b, SW_CLIENT_MAX_LINE);
+	sw_rpc_write_request(&b, *id, method, params);
+	(void)sw_buf_adds(&b, "\n");
+	if (b.failed != SW_OK)
+		rc = sw_err_set(err, b.failed, "request: %s", sw_status_str(b.failed));
+	else
+		rc = send_all(c, b.data, b.len, deadline_of(timeout_ms), err);
+	sw_buf_fini(&b);
+	return rc;
+}
+
+/* Takes one whole line out of `in` as a string of its own; *line NULL when there is none. */
+static sw_status take_line(struct sw_client *c, char **line, size_t *len, struct sw_err *err)
+{
+	const char *nl = NULL;
+
+	*line = NULL;
+	if (c->in.len > c->scanned)
+		nl = memchr(c->in.data + c->scanned, '\n', c->in.len - c->scanned);
+	if (nl == NULL) {
+		c->scanned = c->in.len;
+		return SW_OK;
+	}
+	*len = (size_t)(nl - c->in.data);
+	*line = sw_malloc(*len + 1);
+	if (*line == NULL)
+		return sw_err_set(err, SW_NOMEM, "out of memory");
+	memcpy(*line, c->in.data, *len);
+	(*line)[*len] = '\0';
+	sw_buf_drop(&c->in, *len + 1);
+	c->scanned = 0;
+	return SW_OK;
+}
+
+static sw_status fill(struct sw_client *c, struct sw_err *err)
+{
+	const sw_status rc = sw_buf_reserve(&c->in, 65536);
+	ssize_t n;
+
+	if (rc == SW_TOO_BIG)
+		return sw_err_set(err, rc, "the daemon's reply is over %zu bytes",
+				  SW_CLIENT_MAX_LINE);
+	if (rc != SW_OK)
+		return sw_err_set(err, rc, "out of memory");
+	do
+		n = sw_fault_hit(SW_FAULT_IO) ? 0 : recv(c->fd, c->in.data + c->in.len, 65536, 0);
+	while (n < 0 && errno == EINTR);
+	if (n < 0 && errno == EAGAIN)
+		return SW_BUSY;
+	if (n <= 0)
+		return sw_err_set(err, SW_IO, "the daemon closed the connection");
+	c->in.len += (size_t)n;
+	return SW_OK;
+}
+
+/* The refusal of an error response as err: its message, and data.pointer without the "/spec" that
+ * is an artefact of the request. */
+static sw_status refusal(const cJSON *error, struct sw_err *err)
+{
+	const cJSON *text = sw_json_get(error, "message");
+	const cJSON *ptr = sw_json_get(sw_json_get(error, "data"), "pointer");
+	const char *p = cJSON_IsString(ptr) ? ptr->valuestring : "";
+
+	if (strncmp(p, "/spec", 5) == 0 && (p[5] == '/' || p[5] == '\0'))
+		p += 5;
+	return sw_err_at(err, SW_INVALID, p, "%s",
+			 cJSON_IsString(text) ? text->valuestring : "refused");
+}
+
+static sw_status understand(struct sw_reply *r, size_t len, struct sw_err *err)
+{
+	struct sw_err why = SW_ERR_INIT;
+	const cJSON *id, *method;
+	sw_status rc = sw_json_parse(&r->tree, r->line, len, &why);
+	uint64_t n;
+
+	if (rc == SW_NOMEM)
+		return sw_err_set(err, rc, "out of memory");
+	if (rc != SW_OK)
+		return sw_err_set(err, SW_PARSE, "the daemon's reply is no JSON: %s", why.msg);
+	method = sw_json_get(r->tree, "method");
+	if (cJSON_IsString(method)) {
+		r->method = method->valuestring;
+		r->params = sw_json_get(r->tree, "params");
+		return SW_OK;
+	}
+	id = sw_json_get(r->tree, "id");
+	r->id = sw_json_u64(id, &n) ? (int64_t)n : -1; /* an error that names no id: nobody's */
+	if (sw_json_get(r->tree, "error") != NULL)
+		return refusal(sw_json_get(r->tree, "error"), err);
+	r->result = sw_json_get(r->tree, "result");
+	if (r->result == NULL)
+		return sw_err_set(err, SW_PARSE, "the daemon's reply has neither result nor error");
+	r->raw = sw_reply_member(r->line, len, "result", &r->raw_n);
+	return SW_OK;
+}
+
+sw_status sw_client_read(struct sw_client *c, int timeout_ms, struct sw_reply *r,
+			 struct sw_err *err)
+{
+	const int64_t deadline = deadline_of(timeout_ms);
+	size_t len = 0;
+
+	sw_reply_fini(r);
+	for (;;) {
+		sw_status rc = take_line(c, &r->line, &len, err);
+
+		if (rc != SW_OK)
+			return rc;
+		if (r->line != NULL)
+			return understand(r, len, err);
+		rc = fill(c, err);
+		if (rc == SW_BUSY)
+			rc = await(c->fd, POLLIN, deadline, err);
+		if (rc == SW_BUSY && timeout_ms != 0)
+			return sw_err_set(err, SW_BUSY, "the daemon did not answer within %d s",
+					  timeout_ms / 1000);
+		if (rc != SW_OK)
+			return rc;
+	}
+}
+
+sw_status sw_client_call(struct sw_client *c, const char *method, const char *params,
+			 int timeout_ms, struct sw_reply *r, struct sw_err *err)
+{
+	int64_t id;
+	sw_status rc = sw_client_send(c, method, params, timeout_ms, &id, err);
+
+	while (rc == SW_OK) {
+		rc = sw_client_read(c, timeout_ms, r, err);
+		if (rc == SW_INVALID || (rc == SW_OK && r->id == id))
+			break;
+	}
+	return rc;
+}
+
+void sw_reply_fini(struct sw_reply *r)
+{
+	free(r->line);
+	cJSON_Delete(r->tree);
+	*r = (struct sw_reply)SW_REPLY_INIT;
+}
+
+/* Past the string whose opening quote is at text[i]. */
+static size_t past_string(const char *text, size_t len, size_t i)
+{
+	for (i++; i < len && text[i] != '"'; i++)
+		if (text[i] == '\\')
+			i++;
+	return i + 1;
+}
+
+static size_t past_value(const char *text, size_t len, size_t i)
+{
+	int depth = 0;
+
+	for (; i < len; i++) {
+		if (text[i] == '"')
+			i = past_string(text, len, i) - 1;
+		else if (text[i] == '{' || text[i] == '[')
+			depth++;
+		else if (depth == 0 && (text[i] == ',' || text[i] == '}' || text[i] == ']'))
+			break; /* what follows a value at the level that it stands on */
+		else if (text[i] == '}' || text[i] == ']')
+			depth--;
+	}
+	return i < len ? i : len;
+}
+
+static size_t past_space(const char *text, size_t len, size_t i)
+{
+	while (i < len && strchr(" \t\r\n", text[i]) != NULL)
+		i++;
+	return i;
+}
+
+const char *sw_reply_member(const char *text, size_t len, const char *key, size_t *n)
+{
+	const size_t k = strlen(key);
+	size_t i = past_space(text, len, 0) + 1; /* past the brace */
+
+	while ((i = past_space(text, len, i)) < len && text[i] == '"') {
+		const size_t name = i + 1, after = past_string(text, len, i);
+		const bool hit = after - 1 - name == k && memcmp(text + name, key, k) == 0;
+		size_t end;
+
+		i = past_space(text, len, past_space(text, len, after) + 1); /* past the colon */
+		end = past_value(text, len, i);
+		if (hit) {
+			while (end > i && strchr(" \t\r\n", text[end - 1]) != NULL)
+				end--;
+			*n = end - i;
+			return text + i;
+		}
+		i = end + 1;
+	}
+	return NULL;
+}

@@ -1,0 +1,68 @@
+/*
+ * cli/client.h — a JSON-RPC client on a unix socket, blocking with timeouts.
+ *
+ * Memory   The client and its replies are the caller's (close, fini).
+ * Errors   SW_NOT_FOUND  nobody listens at the path
+ *          SW_INVALID    the daemon refused; err has its line and its JSON pointer
+ *          SW_BUSY       the timeout passed
+ *          SW_IO         the connection ended
+ *          SW_PARSE, SW_TOO_BIG  what came is not a reply
+ * Threads  One client, one thread.
+ */
+#ifndef SW_CLI_CLIENT_H
+#define SW_CLI_CLIENT_H
+
+#include "base/status.h"
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SW_CLIENT_CONNECT_MS 5000
+#define SW_CLIENT_REPLY_MS   60000
+#define SW_CLIENT_MAX_LINE   ((size_t)64 * 1024 * 1024) /* a reply may be longer than a request */
+
+struct sw_client;
+
+/* One message of the daemon. line and tree are owned; result and params point into tree, and
+ * raw[raw_n] is the result's own text inside line. */
+struct sw_reply {
+	char *line;
+	cJSON *tree;
+	const cJSON *result; /* of a response; NULL for a notification or an error */
+	const char *raw;
+	size_t raw_n;
+	int64_t id;         /* of a response; 0 for a notification */
+	const char *method; /* of a notification */
+	const cJSON *params;
+};
+
+#define SW_REPLY_INIT                                                                              \
+	{                                                                                          \
+		.line = NULL                                                                       \
+	}
+
+SW_NODISCARD sw_status sw_client_open(struct sw_client **out, const char *path, int timeout_ms,
+				      struct sw_err *err);
+void sw_client_close(struct sw_client *c); /* NULL is allowed */
+int sw_client_fd(const struct sw_client *c);
+
+/* Sends one request; params: JSON text of an object, or NULL. *id (never 0) names its response. */
+SW_NODISCARD sw_status sw_client_send(struct sw_client *c, const char *method, const char *params,
+				      int timeout_ms, int64_t *id, struct sw_err *err);
+
+/* The next message. timeout_ms 0: only what is there, -1: no limit. An error response is
+ * SW_INVALID with r->id set. r must be initialised (and is emptied first). */
+SW_NODISCARD sw_status sw_client_read(struct sw_client *c, int timeout_ms, struct sw_reply *r,
+				      struct sw_err *err);
+
+/* Send, then read up to the response; notifications that come in between are dropped. */
+SW_NODISCARD sw_status sw_client_call(struct sw_client *c, const char *method, const char *params,
+				      int timeout_ms, struct sw_reply *r, struct sw_err *err);
+
+void sw_reply_fini(struct sw_reply *r); /* may be used again afterwards */
+
+/* The text of member `key` of the object in valid JSON text; NULL when there is none. Pure. */
+const char *sw_reply_member(const char *text, size_t len, const char *key, size_t *n);
+
+#endif

@@ -1,0 +1,226 @@
+#include "cli/format.h"
+#include "proto/json.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+void sw_fmt_short(double v, char out[32])
+{
+	sw_json_num_text(v, out);
+	if (strlen(out) > 7)
+		(void)snprintf(out, 32, "%.4g", v);
+}
+
+void sw_fmt_duration(double s, char out[32])
+{
+	if (!(s >= 0.0) || s > 1e12) {
+		(void)snprintf(out, 32, "-");
+		return;
+	}
+	if (s < 59.95) {
+		(void)snprintf(out, 32, "%.1fs", s);
+		return;
+	}
+	const long long t = llround(s);
+	if (t < 3600)
+		(void)snprintf(out, 32, "%lldm%02llds", t / 60, t % 60);
+	else if (t < 86400)
+		(void)snprintf(out, 32, "%lldh%02lldm", t / 3600, t / 60 % 60);
+	else
+		(void)snprintf(out, 32, "%lldd%02lldh", t / 86400, t / 3600 % 24);
+}
+
+void sw_fmt_time(int64_t wall_ms, char out[32])
+{
+	const time_t t = (time_t)(wall_ms / 1000);
+	struct tm tm;
+
+	if (localtime_r(&t, &tm) == NULL || strftime(out, 32, "%Y-%m-%d %H:%M:%S", &tm) == 0)
+		(void)snprintf(out, 32, "-");
+}
+
+void sw_fmt_value(struct sw_buf *b, const cJSON *v, bool exact, bool utf8)
+{
+	char num[32];
+
+	if (v == NULL || cJSON_IsNull(v)) {
+		(void)sw_buf_adds(b, exact ? "" : "-");
+	} else if (cJSON_IsNumber(v)) {
+		if (exact)
+			sw_json_num_text(v->valuedouble, num);
+		else
+			sw_fmt_short(v->valuedouble, num);
+		(void)sw_buf_adds(b, num);
+	} else if (cJSON_IsString(v)) {
+		sw_text_add(b, v->valuestring, utf8, 0);
+	} else {
+		struct sw_buf json;
+		struct sw_jw w;
+
+		sw_buf_init(&json, (size_t)1 << 20);
+		sw_jw_init(&w, &json);
+		sw_jw_cjson(&w, v);
+		if (json.failed == SW_OK && json.data != NULL)
+			sw_text_add(b, json.data, utf8, 0);
+		else
+			b->failed = SW_NOMEM;
+		sw_buf_fini(&json);
+	}
+}
+
+static void one_param(struct sw_buf *b, const cJSON *v, bool *first, bool utf8)
+{
+	if (!*first)
+		(void)sw_buf_adds(b, " ");
+	*first = false;
+	sw_text_add(b, v->string, utf8, 0);
+	(void)sw_buf_adds(b, "=");
+	sw_fmt_value(b, v, false, utf8);
+}
+
+static bool named(const cJSON *names, const char *name)
+{
+	const cJSON *n;
+
+	cJSON_ArrayForEach (n, names) {
+		if (cJSON_IsString(n) && strcmp(n->valuestring, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+void sw_fmt_params(struct sw_buf *b, const cJSON *params, const cJSON *names, bool utf8)
+{
+	const cJSON *n, *v;
+	bool first = true;
+
+	cJSON_ArrayForEach (n, names) {
+		v = cJSON_IsString(n) ? sw_json_get(params, n->valuestring) : NULL;
+		if (v != NULL)
+			one_param(b, v, &first, utf8);
+	}
+	cJSON_ArrayForEach (v, params) {
+		if (v->string != NULL && !named(names, v->string))
+			one_param(b, v, &first, utf8);
+	}
+}
+
+static bool plain_array(const cJSON *v)
+{
+	const cJSON *e;
+
+	cJSON_ArrayForEach (e, v) {
+		if ((cJSON_IsArray(e) || cJSON_IsObject(e)) && e->child != NULL)
+			return false;
+	}
+	return true;
+}
+
+/* A scalar, or an array of scalars, as JSON on one line, made harmless. */
+static void json_inline(struct sw_buf *b, const cJSON *v, bool utf8)
+{
+	const cJSON *e;
+
+	if (!cJSON_IsArray(v)) {
+		struct sw_buf json;
+		struct sw_jw w;
+
+		sw_buf_init(&json, (size_t)1 << 20);
+		sw_jw_init(&w, &json);
+		sw_jw_cjson(&w, v);
+		if (json.failed == SW_OK && json.data != NULL)
+			sw_text_add(b, json.data, utf8, 0);
+		else
+			b->failed = SW_NOMEM;
+		sw_buf_fini(&json);
+		return;
+	}
+	(void)sw_buf_adds(b, "[");
+	cJSON_ArrayForEach (e, v) {
+		json_inline(b, e, utf8);
+		if (e->next != NULL)
+			(void)sw_buf_adds(b, ", ");
+	}
+	(void)sw_buf_adds(b, "]");
+}
+
+/* Depth is bounded: the tree came through sw_json_parse(). */
+static void json_pretty(struct sw_buf *b, const cJSON *v, const char *indent, int depth, bool utf8)
+{
+	const bool object = cJSON_IsObject(v);
+	const cJSON *e;
+
+	if (v->child == NULL || !(object || (cJSON_IsArray(v) && !plain_array(v)))) {
+		json_inline(b, v, utf8);
+		return;
+	}
+	(void)sw_buf_adds(b, object ? "{\n" : "[\n");
+	cJSON_ArrayForEach (e, v) {
+		(void)sw_buf_addf(b, "%s%*s", indent, 2 * (depth + 1), "");
+		if (object) {
+			(void)sw_buf_adds(b, "\"");
+			sw_text_add(b, e->string, utf8, 0);
+			(void)sw_buf_adds(b, "\": ");
+		}
+		json_pretty(b, e, indent, depth + 1, utf8);
+		(void)sw_buf_adds(b, e->next != NULL ? ",\n" : "\n");
+	}
+	(void)sw_buf_addf(b, "%s%*s%s", indent, 2 * depth, "", object ? "}" : "]");
+}
+
+void sw_fmt_json(struct sw_buf *b, const cJSON *v, const char *indent, bool utf8)
+{
+	(void)sw_buf_adds(b, indent);
+	json_pretty(b, v, indent, 0, utf8);
+	(void)sw_buf_adds(b, "\n");
+}
+
+void sw_fmt_bar(struct sw_buf *b, double ratio, int columns, bool utf8)
+{
+	const double r = ratio > 0.0 ? (ratio < 1.0 ? ratio : 1.0) : 0.0; /* NaN: empty */
+	const int eighths = (int)(r * columns * 8.0 + 1e-9);
+
+	for (int i = 0; i < columns; i++) {
+		const int left = eighths - 8 * i;
+
+		if (left >= 8)
+			sw_text_add_rune(b, utf8 ? 0x2588 : '#');
+		else if (left > 0 && utf8)
+			sw_text_add_rune(b, 0x2590 - (uint32_t)left); /* ▏ is 258f, ▉ is 2589 */
+		else
+			sw_text_add_rune(b, utf8 ? 0x2591 : '.');
+	}
+}
+
+void sw_csv_field(struct sw_buf *b, const char *text)
+{
+	if (strpbrk(text, ",\"\r\n") == NULL) {
+		(void)sw_buf_adds(b, text);
+		return;
+	}
+	(void)sw_buf_adds(b, "\"");
+	for (; *text != '\0'; text++) {
+		if (*text == '"')
+			(void)sw_buf_adds(b, "\"");
+		(void)sw_buf_add(b, text, 1);
+	}
+	(void)sw_buf_adds(b, "\"");
+}
+
+bool sw_metric_is_time(const char *name)
+{
+	static const char *const ends[] = {"_s", "_ms", "_us", "_ns", "_seconds", "_time"};
+	const size_t n = strlen(name);
+
+	if (strcmp(name, "seconds") == 0 || strncmp(name, "time_", 5) == 0)
+		return true;
+	for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+		const size_t k = strlen(ends[i]);
+
+		if (n > k && strcmp(name + n - k, ends[i]) == 0)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,61 @@
+/*
+ * cli/format.h — values as text for people and for CSV.
+ *
+ * Pure but for sw_fmt_time() (the local time zone). All that comes from the daemon is untrusted for
+ * a terminal: control characters, C1 controls, direction overrides and broken UTF-8 become '?'.
+ * Errors   Appends latch in the buffer (b->failed).
+ */
+#ifndef SW_CLI_FORMAT_H
+#define SW_CLI_FORMAT_H
+
+#include "base/buf.h"
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What the place that is written to can show. */
+struct sw_look {
+	bool utf8;  /* else anything over 0x7e becomes '?' and bars are ASCII */
+	bool color; /* SGR colours are welcome */
+	int width;  /* columns; 0: no limit (a pipe, a file) */
+};
+
+/* The next code point of a NUL-terminated text, already made harmless ('?' for what is not), and
+ * its columns on a terminal (0, 1 or 2). Moves *s on; returns 0 at the end. */
+uint32_t sw_text_next(const char **s, bool utf8, int *columns);
+/* Columns that the harmless form of s takes. */
+int sw_text_width(const char *s, bool utf8);
+/* Appends the harmless form of s. With max > 0 it is cut to max columns, the last one then the mark
+ * of a cut ("…", or "~" without UTF-8). */
+void sw_text_add(struct sw_buf *b, const char *s, bool utf8, int max);
+/* Appends one code point as UTF-8. */
+void sw_text_add_rune(struct sw_buf *b, uint32_t rune);
+
+/* At most 7 characters or so: the shortest exact text when it is that short, else 4 digits. */
+void sw_fmt_short(double v, char out[32]);
+/* "0.5s" "12.5s" "2m05s" "1h02m" "3d04h"; "-" for what is negative or not finite. */
+void sw_fmt_duration(double seconds, char out[32]);
+/* "2026-11-21 10:31:07", local time. */
+void sw_fmt_time(int64_t wall_ms, char out[32]);
+
+/* A JSON value in a cell: a string as it is, a number short (or, with exact, in the shortest text
+ * that reads back equal), null or NULL as "-" (as "" with exact), anything else as JSON. */
+void sw_fmt_value(struct sw_buf *b, const cJSON *v, bool exact, bool utf8);
+/* "lr=0.01 l1=32": in the order of names (an array of strings) where given, then the rest. */
+void sw_fmt_params(struct sw_buf *b, const cJSON *params, const cJSON *names, bool utf8);
+/* Indented JSON for reading, each line after `indent`; arrays of plain values stay on one line. */
+void sw_fmt_json(struct sw_buf *b, const cJSON *v, const char *indent, bool utf8);
+
+/* A bar of `columns` columns, ratio in [0, 1] of it full; eighths with UTF-8, # and . without. */
+void sw_fmt_bar(struct sw_buf *b, double ratio, int columns, bool utf8);
+
+/* A CSV field by RFC 4180: quoted when it holds a comma, a quote or a line break. The bytes stay
+ * as they are: a file is no terminal. */
+void sw_csv_field(struct sw_buf *b, const char *text);
+
+/* Is this metric a measure of time ("seconds", "samples_per_s", "epoch_ms"), so that it differs
+ * between two runs of the same sweep? */
+bool sw_metric_is_time(const char *name);
+
+#endif

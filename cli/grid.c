@@ -1,0 +1,210 @@
+#include "cli/grid.h"
+#include "base/fault.h"
+#include "cli/format.h"
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VALUE_MAX 24 /* a longer value is cut */
+#define NAME_MIN  5  /* a column's name shrinks to this before a column is dropped */
+
+enum sw_tint sw_tint_state(const char *state)
+{
+	static const struct {
+		const char *state;
+		enum sw_tint tint;
+	} table[] = {{"COMPLETED", SW_TINT_GREEN},    {"PRUNED", SW_TINT_YELLOW},
+		     {"RUNNING", SW_TINT_CYAN},       {"FAILED", SW_TINT_RED},
+		     {"INFEASIBLE", SW_TINT_MAGENTA}, {"CANCELLED", SW_TINT_DIM}};
+
+	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+		if (strcmp(state, table[i].state) == 0)
+			return table[i].tint;
+	return SW_TINT_NONE;
+}
+
+void sw_grid_init(struct sw_grid *g)
+{
+	*g = (struct sw_grid){.failed = SW_OK};
+}
+
+void sw_grid_fini(struct sw_grid *g)
+{
+	for (size_t i = 0; i < g->n_cols; i++)
+		free(g->cols[i].name);
+	for (size_t i = 0; i < g->n_rows * g->n_cols; i++)
+		free(g->cells[i].text);
+	free(g->cols);
+	free(g->cells);
+	sw_grid_init(g);
+}
+
+void sw_grid_col(struct sw_grid *g, const char *name, bool right, int drop)
+{
+	struct sw_buf b;
+
+	assert(g->n_rows == 0);
+	if (g->failed != SW_OK)
+		return;
+	if (g->n_cols == g->cap_cols) {
+		const size_t cap = g->cap_cols == 0 ? 16 : 2 * g->cap_cols;
+		struct sw_grid_col *cols = sw_realloc(g->cols, cap * sizeof *cols);
+
+		if (cols == NULL) {
+			g->failed = SW_NOMEM;
+			return;
+		}
+		g->cols = cols;
+		g->cap_cols = cap;
+	}
+	sw_buf_init(&b, 4096);
+	sw_text_add(&b, name, true, 0);
+	g->cols[g->n_cols] =
+		(struct sw_grid_col){.name = sw_buf_take(&b, NULL), .right = right, .drop = drop};
+	sw_buf_fini(&b);
+	if (g->cols[g->n_cols].name == NULL)
+		g->failed = SW_NOMEM;
+	else
+		g->n_cols++;
+}
+
+void sw_grid_row(struct sw_grid *g)
+{
+	if (g->failed != SW_OK || g->n_cols == 0)
+		return;
+	if (g->n_rows == g->cap_rows) {
+		const size_t cap = g->cap_rows == 0 ? 32 : 2 * g->cap_rows;
+		struct sw_grid_cell *cells = sw_realloc(g->cells, cap * g->n_cols * sizeof *cells);
+
+		if (cells == NULL) {
+			g->failed = SW_NOMEM;
+			return;
+		}
+		g->cells = cells;
+		g->cap_rows = cap;
+	}
+	for (size_t i = 0; i < g->n_cols; i++)
+		g->cells[g->n_rows * g->n_cols + i] = (struct sw_grid_cell){.text = NULL};
+	g->n_rows++;
+	g->at = 0;
+}
+
+static struct sw_grid_cell *next_cell(struct sw_grid *g)
+{
+	if (g->failed != SW_OK || g->n_rows == 0)
+		return NULL;
+	assert(g->at < g->n_cols);
+	return &g->cells[(g->n_rows - 1) * g->n_cols + g->at++];
+}
+
+void sw_grid_add(struct sw_grid *g, const char *text, bool utf8, enum sw_tint tint)
+{
+	struct sw_grid_cell *cell = next_cell(g);
+	struct sw_buf b;
+
+	if (cell == NULL || text == NULL || text[0] == '\0')
+		return;
+	sw_buf_init(&b, (size_t)1 << 20);
+	sw_text_add(&b, text, utf8, 0);
+	cell->text = sw_buf_take(&b, NULL);
+	cell->tint = tint;
+	sw_buf_fini(&b);
+	if (cell->text == NULL)
+		g->failed = SW_NOMEM;
+}
+
+void sw_grid_addf(struct sw_grid *g, const char *fmt, ...)
+{
+	char text[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	sw_grid_add(g, text, false, SW_TINT_NONE);
+}
+
+void sw_grid_add_buf(struct sw_grid *g, struct sw_buf *b)
+{
+	struct sw_grid_cell *cell = next_cell(g);
+
+	if (b->failed != SW_OK)
+		g->failed = b->failed;
+	else if (cell != NULL && b->len > 0 && (cell->text = sw_strdup(b->data)) == NULL)
+		g->failed = SW_NOMEM;
+	sw_buf_clear(b);
+}
+
+/* The widest value of column i, at most VALUE_MAX. */
+static int value_width(const struct sw_grid *g, size_t i, bool utf8)
+{
+	int most = 1;
+
+	for (size_t r = 0; r < g->n_rows && most < VALUE_MAX; r++) {
+		const char *text = g->cells[r * g->n_cols + i].text;
+		const int w = text != NULL ? sw_text_width(text, utf8) : 0;
+
+		if (w > most)
+			most = w;
+	}
+	return most < VALUE_MAX ? most : VALUE_MAX;
+}
+
+static int total(const int *widths, size_t n)
+{
+	int sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (widths[i] > 0)
+			sum += widths[i] + (sum > 0 ? 1 : 0);
+	return sum;
+}
+
+/* Takes out the column that is first to go; false when all that are left stay. */
+static bool drop_one(const struct sw_grid *g, int *widths)
+{
+	size_t worst = 0;
+	int rank = 0;
+
+	for (size_t i = 0; i < g->n_cols; i++)
+		if (widths[i] > 0 && g->cols[i].drop > 0 && g->cols[i].drop >= rank) {
+			rank = g->cols[i].drop;
+			worst = i;
+		}
+	if (rank > 0)
+		widths[worst] = 0;
+	return rank > 0;
+}
+
+int sw_grid_fit(const struct sw_grid *g, int width, bool utf8, int *out)
+{
+	int left;
+
+	for (size_t i = 0; i < g->n_cols; i++) {
+		const int name = sw_text_width(g->cols[i].name, utf8);
+		const int value = value_width(g, i, utf8);
+		const int least = name < NAME_MIN ? name : NAME_MIN;
+
+		out[i] = value > least ? value : least;
+	}
+	while (total(out, g->n_cols) > width && drop_one(g, out))
+		;
+	/* What cannot be dropped is cut, from the right. */
+	for (size_t i = g->n_cols; i-- > 0 && (left = total(out, g->n_cols) - width) > 0;)
+		if (out[i] > 0)
+			out[i] = out[i] - left > 1 ? out[i] - left : 1;
+	/* Names get the room that is left, from the left. */
+	left = width - total(out, g->n_cols);
+	for (size_t i = 0; i < g->n_cols && left > 0; i++) {
+		const int more = out[i] > 0 ? sw_text_width(g->cols[i].name, utf8) - out[i] : 0;
+		const int take = more < left ? more : left;
+
+		if (take > 0) {
+			out[i] += take;
+			left -= take;
+		}
+	}
+	return total(out, g->n_cols);
+}

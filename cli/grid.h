@@ -1,0 +1,67 @@
+/*
+ * cli/grid.h — a table before it has a shape: named columns, rows of text cells.
+ *
+ * Filled by the verbs and the live table; drawn by cli/table.h (libsmartcols) or cli/live.h.
+ * Memory   The struct is the caller's (init/fini); texts are copied.
+ * Errors   Appends latch in g->failed; a failed grid may be drawn (it lacks cells).
+ */
+#ifndef SW_CLI_GRID_H
+#define SW_CLI_GRID_H
+
+#include "base/buf.h"
+#include "base/status.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Colours mean states, and are few: a terminal maps them, a file ignores them. */
+enum sw_tint {
+	SW_TINT_NONE,
+	SW_TINT_GREEN,
+	SW_TINT_YELLOW,
+	SW_TINT_CYAN,
+	SW_TINT_RED,
+	SW_TINT_MAGENTA,
+	SW_TINT_DIM,
+	SW_TINT_BOLD,
+	SW_TINT_N
+};
+
+/* COMPLETED green, PRUNED yellow, RUNNING cyan, FAILED red, INFEASIBLE magenta, CANCELLED dim. */
+enum sw_tint sw_tint_state(const char *state);
+
+struct sw_grid_col {
+	char *name;
+	bool right; /* numbers */
+	int drop;   /* 0: stays; else columns with a higher number go first when room is short */
+};
+
+struct sw_grid_cell {
+	char *text; /* harmless for a terminal; NULL counts as "" */
+	enum sw_tint tint;
+};
+
+struct sw_grid {
+	struct sw_grid_col *cols;
+	struct sw_grid_cell *cells; /* row-major, n_cols a row */
+	size_t n_cols, n_rows, cap_cols, cap_rows;
+	size_t at; /* column of the next cell of the last row */
+	sw_status failed;
+};
+
+void sw_grid_init(struct sw_grid *g);
+void sw_grid_fini(struct sw_grid *g);
+/* All columns come before the first row. */
+void sw_grid_col(struct sw_grid *g, const char *name, bool right, int drop);
+void sw_grid_row(struct sw_grid *g);
+/* The next cell of the last row. text is made harmless and copied; NULL: an empty cell. */
+void sw_grid_add(struct sw_grid *g, const char *text, bool utf8, enum sw_tint tint);
+void sw_grid_addf(struct sw_grid *g, const char *fmt, ...) SW_PRINTF(2, 3); /* plain ASCII */
+/* What b holds (harmless already) becomes the next cell; b is cleared. */
+void sw_grid_add_buf(struct sw_grid *g, struct sw_buf *b);
+
+/* Chooses columns for a width: out[i] is the columns of column i, 0 when it is dropped. One blank
+ * stands between two columns. Values are cut at 24 columns, names shrink to 5 before any column is
+ * dropped. Returns the columns that are used. */
+int sw_grid_fit(const struct sw_grid *g, int width, bool utf8, int *out);
+
+#endif

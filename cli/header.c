@@ -1,0 +1,243 @@
+#include "cli/header.h"
+#include "proto/json.h"
+#include <stdio.h>
+#include <string.h>
+
+#define LABEL        "%-8s" /* "trials", "rungs", "best": the lines stand under one another */
+#define PROGRESS_BAR 20
+
+void sw_mark(struct sw_buf *b, enum sw_tint tint)
+{
+	const char mark = (char)(1 + tint);
+
+	(void)sw_buf_add(b, &mark, 1);
+}
+
+bool sw_mark_read(char byte, enum sw_tint *tint)
+{
+	if (byte < 1 || byte > SW_TINT_N)
+		return false;
+	*tint = (enum sw_tint)(byte - 1);
+	return true;
+}
+
+static void tinted(struct sw_buf *b, enum sw_tint tint, const char *text, bool utf8)
+{
+	sw_mark(b, tint);
+	sw_text_add(b, text, utf8, 0);
+	sw_mark(b, SW_TINT_NONE);
+}
+
+static void add_slots(struct sw_buf *b, const struct sw_view *v)
+{
+	const cJSON *slots = sw_json_get(v->head, "slots");
+	uint64_t mine, busy, total;
+
+	if (!sw_json_u64(sw_json_get(slots, "mine"), &mine) ||
+	    !sw_json_u64(sw_json_get(slots, "total"), &total))
+		return;
+	(void)sw_buf_addf(b, "  slots %llu/%llu", (unsigned long long)mine,
+			  (unsigned long long)total);
+	if (sw_json_u64(sw_json_get(slots, "busy"), &busy) && busy != mine)
+		(void)sw_buf_addf(b, " (%llu busy)", (unsigned long long)busy);
+}
+
+void sw_header_sweep(struct sw_buf *b, const struct sw_view *v, bool utf8, int64_t now_us)
+{
+	const char *state = sw_view_text(v, "state", "-");
+	const double eta = sw_view_number(v, "eta_s", -1.0);
+	const double since = (double)(now_us - v->at_us) / 1e6;
+	const bool ended = sw_view_ended(v);
+	double seconds = sw_view_number(v, "seconds", -1.0);
+	char text[32];
+
+	sw_mark(b, SW_TINT_BOLD);
+	(void)sw_buf_addf(b, "sweep %llu ", (unsigned long long)v->sweep);
+	sw_text_add(b, sw_view_text(v, "name", ""), utf8, 40);
+	sw_mark(b, SW_TINT_NONE);
+	if (v->lost_at_us != 0) {
+		sw_fmt_duration((double)((now_us - v->lost_at_us) / 1000000), text);
+		sw_mark(b, SW_TINT_RED);
+		(void)sw_buf_addf(b, "  the daemon is away for %s; trying again", text);
+		sw_mark(b, SW_TINT_NONE);
+		return;
+	}
+	if (v->head == NULL) {
+		(void)sw_buf_adds(b, "  waiting for the daemon");
+		return;
+	}
+	(void)sw_buf_adds(b, "  ");
+	tinted(b, sw_tint_state(state), state, utf8);
+	(void)sw_buf_adds(b, "  ");
+	sw_text_add(b, sw_view_text(v, "method", ""), utf8, 0);
+	if (!ended && seconds >= 0.0 && since > 0.0)
+		seconds += since; /* the clock goes on between two messages */
+	sw_fmt_duration(seconds, text);
+	(void)sw_buf_addf(b, "  %s %s", ended ? "took" : "elapsed", text);
+	if (!ended && eta >= 0.0) {
+		sw_fmt_duration(eta > since ? eta - since : 0.0, text);
+		(void)sw_buf_addf(b, "  ETA %s", text);
+	}
+	if (!ended)
+		add_slots(b, v);
+	if (sw_view_text(v, "cause", NULL) != NULL) {
+		(void)sw_buf_adds(b, "  ");
+		tinted(b, SW_TINT_RED, sw_view_text(v, "cause", ""), utf8);
+	}
+}
+
+void sw_header_trials(struct sw_buf *b, const struct sw_view *v, bool utf8)
+{
+	const double cap = sw_view_number(v, "run_cap", 0.0);
+	const uint64_t done = sw_view_ended_n(v), pruned = sw_view_count(v, "PRUNED");
+
+	(void)sw_buf_addf(b, LABEL "%llu", "trials", (unsigned long long)done);
+	if (cap > 0.0) {
+		(void)sw_buf_addf(b, "/%.0f ", cap);
+		sw_mark(b, SW_TINT_GREEN);
+		sw_fmt_bar(b, (double)done / cap, PROGRESS_BAR, utf8);
+		sw_mark(b, SW_TINT_NONE);
+	} else {
+		(void)sw_buf_adds(b, " done");
+	}
+	for (size_t i = 0; i < SW_STATE_N; i++) {
+		const uint64_t n = sw_view_count(v, sw_states[i]);
+		const bool is_pruned = strcmp(sw_states[i], "PRUNED") == 0;
+
+		if (n == 0 && !is_pruned)
+			continue;
+		(void)sw_buf_addf(b, "  %llu ", (unsigned long long)n);
+		tinted(b, sw_tint_state(sw_states[i]), sw_states[i], utf8);
+		if (is_pruned && done > 0)
+			(void)sw_buf_addf(b, " (%.0f%%)", 100.0 * (double)pruned / (double)done);
+	}
+}
+
+/* Rungs of one bracket, the highest first, whatever order they came in. */
+static void add_bracket(struct sw_buf *b, const cJSON *rungs, double bracket)
+{
+	double below = 1e300;
+
+	for (;;) {
+		const cJSON *rung, *high = NULL;
+		double high_step = -1.0;
+		char text[32] = "-";
+
+		cJSON_ArrayForEach (rung, rungs) {
+			const cJSON *step = sw_json_get(rung, "step");
+			const cJSON *of = sw_json_get(rung, "bracket");
+
+			if (cJSON_IsNumber(step) && step->valuedouble < below &&
+			    step->valuedouble > high_step &&
+			    (cJSON_IsNumber(of) ? of->valuedouble : 0.0) == bracket) {
+				high = rung;
+				high_step = step->valuedouble;
+			}
+		}
+		if (high == NULL)
+			return;
+		const cJSON *cutoff = sw_json_get(high, "cutoff"), *n = sw_json_get(high, "n");
+		if (cJSON_IsNumber(cutoff))
+			sw_fmt_short(cutoff->valuedouble, text);
+		(void)sw_buf_addf(b, "%s%.0f: %s (%.0f)", below < 1e300 ? "  " : "", high_step,
+				  text, cJSON_IsNumber(n) ? n->valuedouble : 0.0);
+		below = high_step;
+	}
+}
+
+bool sw_header_rungs(struct sw_buf *b, const struct sw_view *v)
+{
+	const cJSON *rungs = sw_json_get(v->head, "rungs"), *rung;
+	double most = 0.0;
+
+	if (!cJSON_IsArray(rungs) || rungs->child == NULL)
+		return false;
+	cJSON_ArrayForEach (rung, rungs) {
+		const cJSON *of = sw_json_get(rung, "bracket");
+
+		if (cJSON_IsNumber(of) && of->valuedouble > most)
+			most = of->valuedouble;
+	}
+	(void)sw_buf_addf(b, LABEL, "rungs");
+	if (most > 31.0)
+		most = 31.0; /* a line has an end, whatever the daemon says */
+	for (double k = 0.0; k <= most; k += 1.0) {
+		if (most > 0.0)
+			(void)sw_buf_addf(b, "%s[%.0f] ", k > 0.0 ? "  " : "", k);
+		add_bracket(b, rungs, k);
+	}
+	return true;
+}
+
+void sw_header_best(struct sw_buf *b, const struct sw_view *v, bool utf8)
+{
+	const cJSON *best = sw_json_get(v->head, "best");
+	const cJSON *value = sw_json_get(best, "value");
+	uint64_t trial;
+
+	(void)sw_buf_addf(b, LABEL, "best");
+	if (!sw_json_u64(sw_json_get(best, "trial"), &trial)) {
+		(void)sw_buf_adds(b, "none yet");
+		return;
+	}
+	sw_mark(b, SW_TINT_BOLD);
+	(void)sw_buf_addf(b, "%llu/%llu  ", (unsigned long long)v->sweep,
+			  (unsigned long long)trial);
+	sw_text_add(b, sw_view_text(v, "metric", "value"), utf8, 0);
+	(void)sw_buf_adds(b, " ");
+	sw_fmt_value(b, value, false, utf8);
+	sw_mark(b, SW_TINT_NONE);
+	(void)sw_buf_adds(b, "  ");
+	sw_fmt_params(b, sw_json_get(best, "params"), sw_json_get(v->head, "parameters"), utf8);
+}
+
+static const char *const sgr[SW_TINT_N] = {
+	[SW_TINT_NONE] = "\033[0m",  [SW_TINT_GREEN] = "\033[32m", [SW_TINT_YELLOW] = "\033[33m",
+	[SW_TINT_CYAN] = "\033[36m", [SW_TINT_RED] = "\033[31m",   [SW_TINT_MAGENTA] = "\033[35m",
+	[SW_TINT_DIM] = "\033[2m",   [SW_TINT_BOLD] = "\033[1m",
+};
+
+/* Columns of marked text. */
+static int marked_width(const char *s, bool utf8)
+{
+	enum sw_tint tint;
+	int total = 0, w;
+
+	while (*s != '\0') {
+		if (sw_mark_read(*s, &tint)) {
+			s++;
+			continue;
+		}
+		(void)sw_text_next(&s, utf8, &w);
+		total += w;
+	}
+	return total;
+}
+
+void sw_mark_print(struct sw_buf *out, const char *s, const struct sw_look *look)
+{
+	const bool cut = look->width > 0 && marked_width(s, look->utf8) > look->width;
+	enum sw_tint tint = SW_TINT_NONE;
+	int used = 0, w;
+
+	while (*s != '\0') {
+		uint32_t rune;
+
+		if (sw_mark_read(*s, &tint)) {
+			if (look->color)
+				(void)sw_buf_adds(out, sgr[tint]);
+			s++;
+			continue;
+		}
+		rune = sw_text_next(&s, look->utf8, &w);
+		if (cut && used + w > look->width - 1) {
+			sw_text_add_rune(out, look->utf8 ? 0x2026 : '~');
+			break;
+		}
+		sw_text_add_rune(out, rune);
+		used += w;
+	}
+	if (look->color && tint != SW_TINT_NONE)
+		(void)sw_buf_adds(out, sgr[SW_TINT_NONE]);
+	(void)sw_buf_adds(out, "\n");
+}

@@ -1,0 +1,31 @@
+/*
+ * cli/header.h — the four lines above the trials, for the live table and for the plain block.
+ *
+ * Pure. The lines are marked text: a byte 1 + tint (an enum sw_tint) sets the tint of what follows.
+ * The marks cannot be forged, since text from elsewhere has no control characters left.
+ */
+#ifndef SW_CLI_HEADER_H
+#define SW_CLI_HEADER_H
+
+#include "cli/format.h"
+#include "cli/grid.h"
+#include "cli/view.h"
+
+/* sweep, state, method, elapsed, ETA, slots in use. now_us: monotonic, for the clock. */
+void sw_header_sweep(struct sw_buf *b, const struct sw_view *v, bool utf8, int64_t now_us);
+/* Trials done of the cap with a bar, and by state. */
+void sw_header_trials(struct sw_buf *b, const struct sw_view *v, bool utf8);
+/* Rungs, the highest first, each with its cutoff and how many values it holds. False, and nothing
+ * is written, when the sweep has none. */
+bool sw_header_rungs(struct sw_buf *b, const struct sw_view *v);
+/* The best trial, its value, its parameters. */
+void sw_header_best(struct sw_buf *b, const struct sw_view *v, bool utf8);
+
+void sw_mark(struct sw_buf *b, enum sw_tint tint);
+/* Appends marked text and a newline as plain text, or with colours as SGR sequences; cut to
+ * look->width columns where there is a limit. */
+void sw_mark_print(struct sw_buf *out, const char *marked, const struct sw_look *look);
+/* Is this byte a mark? Then *tint is set. */
+bool sw_mark_read(char byte, enum sw_tint *tint);
+
+#endif

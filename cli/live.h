@@ -1,0 +1,18 @@
+/* cli/live.h — the live table of one or more sweeps, drawn on a canvas. Pure but for memory. */
+#ifndef SW_CLI_LIVE_H
+#define SW_CLI_LIVE_H
+
+#include "base/status.h"
+#include "cli/canvas.h"
+#include "cli/view.h"
+
+/* Draws the views one above the other, each in its share of the height: four lines of header, the
+ * names of the columns, trials, and how many are not shown. now_us: monotonic. SW_NOMEM. */
+SW_NODISCARD sw_status sw_live_draw(struct sw_canvas *c, const struct sw_view *views, size_t n,
+				    bool utf8, int64_t now_us);
+
+/* "... 23 more trials not shown (3 PENDING, 20 PRUNED)": those of v's counts that are not among the
+ * first `shown` rows. Nothing is written when there are none. */
+void sw_live_more(struct sw_buf *b, const struct sw_view *v, size_t shown);
+
+#endif

@@ -1,0 +1,86 @@
+/* cli/text.c — text from elsewhere made harmless for a terminal, and measured. */
+#include "cli/format.h"
+#include "proto/utf8.h"
+#include <string.h>
+#include <wchar.h>
+
+/* Decodes one code point; UINT32_MAX for a byte that starts none (one byte is then consumed). */
+static uint32_t decode(const char **p)
+{
+	const char *s = *p;
+	const size_t n = sw_utf8_step(s, strnlen(s, 4));
+	uint32_t rune;
+
+	*p = s + (n > 0 ? n : 1);
+	if (n == 0)
+		return UINT32_MAX;
+	if (n == 1)
+		return (unsigned char)s[0];
+	rune = (unsigned char)s[0] & (0x7fu >> n);
+	for (size_t i = 1; i < n; i++)
+		rune = rune << 6 | ((unsigned char)s[i] & 0x3fu);
+	return rune;
+}
+
+/* Controls, and what moves, hides or turns round the text about it. */
+static bool harmful(uint32_t r)
+{
+	return r < 0x20 || (r >= 0x7f && r <= 0x9f) || r == UINT32_MAX || r == 0xad ||
+	       (r >= 0x200b && r <= 0x200f) || (r >= 0x2028 && r <= 0x202e) ||
+	       (r >= 0x2060 && r <= 0x206f) || r == 0xfeff || r == 0x061c ||
+	       (r >= 0xe000 && r <= 0xf8ff) || (r >= 0xfff9 && r <= 0xfffb) || r >= 0xe0000;
+}
+
+uint32_t sw_text_next(const char **s, bool utf8, int *columns)
+{
+	uint32_t r;
+
+	*columns = 0;
+	if (**s == '\0')
+		return 0;
+	r = decode(s);
+	if (harmful(r) || (r > 0x7e && !utf8))
+		r = '?';
+	*columns = 1;
+	if (r > 0x7e) {
+		const int w = wcwidth((wchar_t)r);
+
+		if (w < 0)
+			r = '?';
+		else
+			*columns = w;
+	}
+	return r;
+}
+
+int sw_text_width(const char *s, bool utf8)
+{
+	int total = 0, w;
+
+	while (sw_text_next(&s, utf8, &w) != 0)
+		total += w;
+	return total;
+}
+
+void sw_text_add_rune(struct sw_buf *b, uint32_t rune)
+{
+	char out[4];
+
+	(void)sw_buf_add(b, out, sw_utf8_put(rune, out)); /* a failure latches in b */
+}
+
+void sw_text_add(struct sw_buf *b, const char *s, bool utf8, int max)
+{
+	const bool cut = max > 0 && sw_text_width(s, utf8) > max;
+	int used = 0, w;
+	uint32_t r;
+
+	while ((r = sw_text_next(&s, utf8, &w)) != 0) {
+		if (cut && used + w > max - 1)
+			break;
+		sw_text_add_rune(b, r);
+		used += w;
+	}
+	if (cut)
+		sw_text_add_rune(b, utf8 ? 0x2026 : '~');
+}

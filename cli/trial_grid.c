@@ -1,0 +1,165 @@
+#include "cli/trial_grid.h"
+#include "proto/json.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum drop { DROP_STEP = 5, DROP_PARAM = 10, DROP_BAR = 400, DROP_SECONDS, DROP_METRIC };
+
+void sw_names_add(struct sw_names *s, const char *name)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (strcmp(s->name[i], name) == 0)
+			return;
+	if (s->n < SW_NAMES_MAX)
+		s->name[s->n++] = name;
+}
+
+static int times_last(const void *pa, const void *pb)
+{
+	const char *a = *(const char *const *)pa, *b = *(const char *const *)pb;
+	const bool ta = sw_metric_is_time(a), tb = sw_metric_is_time(b);
+
+	return ta != tb ? ta - tb : strcmp(a, b);
+}
+
+void sw_names_sort(struct sw_names *s)
+{
+	qsort(s->name, s->n, sizeof s->name[0], times_last);
+}
+
+static void add_keys(struct sw_names *s, const cJSON *object)
+{
+	const cJSON *v;
+
+	cJSON_ArrayForEach (v, object) {
+		if (v->string != NULL)
+			sw_names_add(s, v->string);
+	}
+}
+
+struct columns {
+	struct sw_names params, metrics; /* metrics: without the sweep's own */
+	bool cause, bar;
+};
+
+static void find_columns(struct columns *c, const struct sw_trial_grid *how,
+			 const cJSON *const *trials, size_t n)
+{
+	struct sw_names all = {.n = 0};
+	const cJSON *name;
+
+	cJSON_ArrayForEach (name, how->parameters) {
+		if (cJSON_IsString(name))
+			sw_names_add(&c->params, name->valuestring);
+	}
+	for (size_t i = 0; i < n; i++) {
+		add_keys(&c->params, sw_json_get(trials[i], "params"));
+		add_keys(&all, sw_json_get(trials[i], "metrics"));
+		if (cJSON_IsString(sw_json_get(trials[i], "cause")))
+			c->cause = how->cause;
+	}
+	sw_names_sort(&all);
+	for (size_t i = 0; i < all.n; i++)
+		if (how->metric == NULL || strcmp(all.name[i], how->metric) != 0)
+			sw_names_add(&c->metrics, all.name[i]);
+	c->bar = how->max_t > 0.0;
+}
+
+static void add_columns(struct sw_grid *g, const struct columns *c, const struct sw_trial_grid *how)
+{
+	sw_grid_col(g, "trial", false, 0);
+	sw_grid_col(g, "state", false, 0);
+	for (size_t i = 0; i < c->params.n; i++)
+		sw_grid_col(g, c->params.name[i], true, DROP_PARAM + (int)i);
+	if (how->metric != NULL)
+		sw_grid_col(g, how->metric, true, 0);
+	for (size_t i = 0; i < c->metrics.n; i++)
+		sw_grid_col(g, c->metrics.name[i], true, DROP_METRIC + (int)i);
+	sw_grid_col(g, "step", true, DROP_STEP);
+	sw_grid_col(g, "seconds", true, DROP_SECONDS);
+	if (c->bar)
+		sw_grid_col(g, "progress", false, DROP_BAR);
+	if (c->cause)
+		sw_grid_col(g, "cause", false, DROP_METRIC);
+}
+
+static void add_value(struct sw_grid *g, const cJSON *v, bool utf8, enum sw_tint tint)
+{
+	struct sw_buf b;
+
+	sw_buf_init(&b, (size_t)1 << 20);
+	sw_fmt_value(&b, v, false, utf8);
+	if (b.failed != SW_OK)
+		g->failed = b.failed;
+	else
+		sw_grid_add(g, b.data, utf8, tint);
+	sw_buf_fini(&b);
+}
+
+/* The metric's last value: `value` where the daemon sent one, else what was reported under the
+ * sweep's metric. */
+static const cJSON *value_of(const cJSON *trial, const char *metric)
+{
+	const cJSON *v = sw_json_get(trial, "value");
+
+	return cJSON_IsNumber(v) ? v : sw_json_get(sw_json_get(trial, "metrics"), metric);
+}
+
+static void add_bar(struct sw_grid *g, double ratio, bool utf8, enum sw_tint tint)
+{
+	struct sw_buf b;
+
+	sw_buf_init(&b, 256);
+	sw_fmt_bar(&b, ratio, SW_TRIAL_BAR, utf8);
+	if (b.failed != SW_OK)
+		g->failed = b.failed;
+	else
+		sw_grid_add(g, b.data, utf8, tint);
+	sw_buf_fini(&b);
+}
+
+static void add_trial(struct sw_grid *g, const struct columns *c, const struct sw_trial_grid *how,
+		      const cJSON *trial)
+{
+	const cJSON *params = sw_json_get(trial, "params"),
+		    *metrics = sw_json_get(trial, "metrics");
+	const cJSON *state = sw_json_get(trial, "state"), *step = sw_json_get(trial, "step");
+	const cJSON *seconds = sw_json_get(trial, "seconds"), *cause = sw_json_get(trial, "cause");
+	const char *state_text = cJSON_IsString(state) ? state->valuestring : "-";
+	const enum sw_tint tint = sw_tint_state(state_text);
+	uint64_t number = 0;
+
+	(void)sw_json_u64(sw_json_get(trial, "trial"), &number); /* else 0 is shown */
+	sw_grid_row(g);
+	sw_grid_addf(g, "%llu/%llu", (unsigned long long)how->sweep, (unsigned long long)number);
+	sw_grid_add(g, state_text, how->utf8, tint);
+	for (size_t i = 0; i < c->params.n; i++)
+		add_value(g, sw_json_get(params, c->params.name[i]), how->utf8, SW_TINT_NONE);
+	if (how->metric != NULL)
+		add_value(g, value_of(trial, how->metric), how->utf8, SW_TINT_BOLD);
+	for (size_t i = 0; i < c->metrics.n; i++)
+		add_value(g, sw_json_get(metrics, c->metrics.name[i]), how->utf8, SW_TINT_NONE);
+	add_value(g, step, how->utf8, SW_TINT_NONE);
+	if (cJSON_IsNumber(seconds))
+		sw_grid_addf(g, "%.1f", seconds->valuedouble);
+	else
+		sw_grid_addf(g, "-");
+	if (c->bar)
+		add_bar(g, cJSON_IsNumber(step) ? step->valuedouble / how->max_t : 0.0, how->utf8,
+			tint);
+	if (c->cause)
+		sw_grid_add(g, cJSON_IsString(cause) ? cause->valuestring : NULL, how->utf8,
+			    SW_TINT_NONE);
+}
+
+void sw_trial_grid_fill(struct sw_grid *g, const struct sw_trial_grid *how,
+			const cJSON *const *trials, size_t n)
+{
+	struct columns c = {.bar = false};
+
+	find_columns(&c, how, trials, n);
+	add_columns(g, &c, how);
+	for (size_t i = 0; i < n; i++)
+		add_trial(g, &c, how, trials[i]);
+}

@@ -1,0 +1,42 @@
+/*
+ * cli/trial_grid.h — trials as a grid: trial, state, parameters, the sweep's metric, the other
+ * metrics, step, seconds, and a bar of progress.
+ *
+ * When room is short the other metrics go first, from the right, then seconds, the bar, the
+ * parameters from the right, the step; trial, state and the metric stay.
+ */
+#ifndef SW_CLI_TRIAL_GRID_H
+#define SW_CLI_TRIAL_GRID_H
+
+#include "cli/format.h"
+#include "cli/grid.h"
+#include <cjson/cJSON.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SW_TRIAL_BAR 10 /* columns of the bar */
+
+struct sw_trial_grid {
+	uint64_t sweep;
+	const cJSON *parameters; /* array of names in order, or NULL: as the trials have them */
+	const char *metric;      /* the sweep's; may be NULL */
+	double max_t;            /* steps of a whole trial; 0: not known, so no bar */
+	bool cause;              /* a column for it, where some trial has one */
+	bool utf8;
+};
+
+/* Fills an initialised, empty grid; trials are Trial objects (methods.json). A failure latches in
+ * the grid. O(trials * columns). */
+void sw_trial_grid_fill(struct sw_grid *g, const struct sw_trial_grid *how,
+			const cJSON *const *trials, size_t n);
+
+/* Names in the order given: parameters first seen, metrics sorted. Bounded at 256 each. */
+#define SW_NAMES_MAX 256
+struct sw_names {
+	const char *name[SW_NAMES_MAX]; /* borrowed from the trees they were found in */
+	size_t n;
+};
+void sw_names_add(struct sw_names *s, const char *name); /* unless it is there; O(n) */
+void sw_names_sort(struct sw_names *s);                  /* by bytes, times last */
+
+#endif

@@ -1,0 +1,150 @@
+#include "cli/view.h"
+#include "base/fault.h"
+#include "proto/json.h"
+#include <stdlib.h>
+#include <string.h>
+
+const char *const sw_states[SW_STATE_N] = {"RUNNING", "PAUSED", "PENDING",    "COMPLETED",
+					   "PRUNED",  "FAILED", "INFEASIBLE", "CANCELLED"};
+
+static int state_rank(const char *state)
+{
+	for (int i = 0; i < 3; i++)
+		if (strcmp(state, sw_states[i]) == 0)
+			return i;
+	return 3;
+}
+
+bool sw_state_is_end(const char *state)
+{
+	return state_rank(state) == 3;
+}
+
+void sw_view_init(struct sw_view *v, uint64_t sweep)
+{
+	*v = (struct sw_view){.sweep = sweep};
+}
+
+void sw_view_fini(struct sw_view *v)
+{
+	for (size_t i = 0; i < v->n; i++)
+		cJSON_Delete(v->rows[i].json);
+	free(v->rows);
+	cJSON_Delete(v->head);
+	sw_view_init(v, v->sweep);
+}
+
+static sw_status add_row(struct sw_view *v, cJSON *json)
+{
+	const cJSON *state = sw_json_get(json, "state");
+	struct sw_view_row row = {.json = json, .change = v->changes};
+
+	if (!sw_json_u64(sw_json_get(json, "trial"), &row.trial) || !cJSON_IsString(state)) {
+		cJSON_Delete(json);
+		return SW_PARSE;
+	}
+	row.rank = state_rank(state->valuestring);
+	for (size_t i = 0; i < v->n; i++)
+		if (v->rows[i].trial == row.trial) {
+			cJSON_Delete(v->rows[i].json);
+			v->rows[i] = row;
+			return SW_OK;
+		}
+	if (v->n == v->cap) {
+		const size_t cap = v->cap == 0 ? 64 : 2 * v->cap;
+		struct sw_view_row *rows = sw_realloc(v->rows, cap * sizeof *rows);
+
+		if (rows == NULL) {
+			cJSON_Delete(json);
+			return SW_NOMEM;
+		}
+		v->rows = rows;
+		v->cap = cap;
+	}
+	v->rows[v->n++] = row;
+	return SW_OK;
+}
+
+/* Running ones first, by number, so that they keep their places; the rest by the latest change,
+ * those of one message by number, the highest first. */
+static int by_rank(const void *pa, const void *pb)
+{
+	const struct sw_view_row *a = pa, *b = pb;
+
+	if (a->rank != b->rank)
+		return a->rank - b->rank;
+	if (a->rank == 0)
+		return (a->trial > b->trial) - (a->trial < b->trial);
+	if (a->change != b->change)
+		return a->change < b->change ? 1 : -1;
+	return (a->trial < b->trial) - (a->trial > b->trial);
+}
+
+sw_status sw_view_merge(struct sw_view *v, cJSON *message, int64_t now_us)
+{
+	cJSON *trials = NULL;
+	sw_status rc = SW_OK;
+
+	if (cJSON_IsString(sw_json_get(message, "state")))
+		trials = cJSON_DetachItemFromObjectCaseSensitive(message, "trials");
+	if (!cJSON_IsArray(trials)) {
+		cJSON_Delete(trials);
+		cJSON_Delete(message);
+		return SW_PARSE;
+	}
+	v->changes++;
+	v->at_us = now_us;
+	v->lost_at_us = 0;
+	cJSON_Delete(v->head);
+	v->head = message;
+	while (trials->child != NULL) {
+		const sw_status one = add_row(v, cJSON_DetachItemViaPointer(trials, trials->child));
+
+		if (rc == SW_OK && one == SW_NOMEM)
+			rc = one; /* a malformed trial is left out without a word */
+	}
+	cJSON_Delete(trials);
+	if (v->n > 0)
+		qsort(v->rows, v->n, sizeof v->rows[0], by_rank);
+	while (v->n > SW_VIEW_MAX)
+		cJSON_Delete(v->rows[--v->n].json);
+	return rc;
+}
+
+const char *sw_view_text(const struct sw_view *v, const char *key, const char *otherwise)
+{
+	const cJSON *x = sw_json_get(v->head, key);
+
+	return cJSON_IsString(x) ? x->valuestring : otherwise;
+}
+
+double sw_view_number(const struct sw_view *v, const char *key, double otherwise)
+{
+	const cJSON *x = sw_json_get(v->head, key);
+
+	return cJSON_IsNumber(x) ? x->valuedouble : otherwise;
+}
+
+uint64_t sw_view_count(const struct sw_view *v, const char *state)
+{
+	uint64_t n = 0;
+
+	return sw_json_u64(sw_json_get(sw_json_get(v->head, "counts"), state), &n) ? n : 0;
+}
+
+uint64_t sw_view_ended_n(const struct sw_view *v)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < SW_STATE_N; i++)
+		if (sw_state_is_end(sw_states[i]))
+			n += sw_view_count(v, sw_states[i]);
+	return n;
+}
+
+bool sw_view_ended(const struct sw_view *v)
+{
+	const char *state = sw_view_text(v, "state", "RUNNING");
+
+	return strcmp(state, "RUNNING") != 0 && strcmp(state, "PAUSED") != 0;
+}

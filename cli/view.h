@@ -1,0 +1,58 @@
+/*
+ * cli/view.h — what a watcher knows of one sweep: the last header, and a bounded list of trials.
+ *
+ * Fed with the result of sweep.watch and then with the params of each sweep.update. Trials are
+ * merged by number; those that have not ended stay, and of the ended ones the latest.
+ * Memory   The struct is the caller's (init/fini); it takes the trees that it is fed with.
+ */
+#ifndef SW_CLI_VIEW_H
+#define SW_CLI_VIEW_H
+
+#include "base/status.h"
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SW_VIEW_MAX 500 /* trials kept */
+
+struct sw_view_row {
+	uint64_t trial;
+	uint64_t change; /* number of the message that brought it last */
+	int rank;        /* 0 RUNNING, 1 PAUSED, 2 PENDING, 3 ended */
+	cJSON *json;     /* owned */
+};
+
+struct sw_view {
+	uint64_t sweep;
+	cJSON *head; /* the last message without its trials; NULL before the first */
+	struct sw_view_row *rows;
+	size_t n, cap;
+	uint64_t changes;   /* messages so far */
+	int64_t at_us;      /* monotonic time of the last message */
+	int64_t lost_at_us; /* when the daemon went away; 0: it is there */
+	uint64_t drawn;     /* changes when it was last printed (for who prints) */
+};
+
+void sw_view_init(struct sw_view *v, uint64_t sweep);
+void sw_view_fini(struct sw_view *v);
+
+/* Takes message (an object of sweep.watch's shape), whatever the result. SW_PARSE: not that shape;
+ * the view then stays as it was. SW_NOMEM: some trials may be missing. O(n log n) in the trials. */
+SW_NODISCARD sw_status sw_view_merge(struct sw_view *v, cJSON *message, int64_t now_us);
+
+/* Has the sweep ended (a state other than RUNNING and PAUSED)? False before the first message. */
+bool sw_view_ended(const struct sw_view *v);
+
+/* Members of the head, with a default where they are missing or of another type. */
+const char *sw_view_text(const struct sw_view *v, const char *key, const char *otherwise);
+double sw_view_number(const struct sw_view *v, const char *key, double otherwise);
+uint64_t sw_view_count(const struct sw_view *v, const char *state);
+uint64_t sw_view_ended_n(const struct sw_view *v); /* trials that have ended */
+
+/* The states in the order they are shown in, and whether one is an end. */
+#define SW_STATE_N 8
+extern const char *const sw_states[SW_STATE_N];
+bool sw_state_is_end(const char *state);
+
+#endif
