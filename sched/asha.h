@@ -65,7 +65,8 @@ void sw_asha_destroy(struct sw_asha *a);
 size_t sw_asha_rung_n(const struct sw_asha *a, uint32_t bracket);
 uint64_t sw_asha_rung_step(const struct sw_asha *a, uint32_t bracket, size_t k); /* rising */
 uint64_t sw_asha_rung_count(const struct sw_asha *a, uint32_t bracket, size_t k);
-/* The value a newcomer must not exceed there now; NaN while everybody goes on. */
+/* The value a newcomer must not exceed there now; NaN while everybody goes on. The rung at max_t
+ * has one too (what the rule would say), though nobody is stopped there. O(log n). */
 double sw_asha_rung_cutoff(const struct sw_asha *a, uint32_t bracket, size_t k);
 
 /* Takes the report (step, value) of a trial. step > t->step; value is finite. SW_NOMEM: nothing
@@ -76,5 +77,8 @@ SW_NODISCARD sw_status sw_asha_report(struct sw_asha *a, uint32_t bracket, struc
 /* The bracket of a trial: a hash of (seed, trial), so order-free. Bracket s is drawn with a chance
  * in proportion to its number of rungs. */
 uint32_t sw_asha_bracket(const struct sw_asha *a, uint64_t seed, uint64_t trial);
+
+/* Asserts the order of every rung. O(values); for tests. */
+void sw_asha_invariant(const struct sw_asha *a);
 
 #endif

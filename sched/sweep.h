@@ -70,7 +70,9 @@ struct sw_event {
 	uint32_t attempt;
 	uint64_t seq, step; /* REPORT */
 	bool has_value;     /* REPORT: the metrics carry the sweep's metric */
-	double value;       /* REPORT: as reported, not oriented; NaN or infinite means diverged */
+	bool final; /* REPORT: the trial ends with it, by a TELL that follows: rungs take its value,
+		     but the decision is CONTINUE (unless the value is not finite) */
+	double value; /* REPORT: as reported, not oriented; NaN or infinite means diverged */
 	enum sw_trial_state end; /* TELL */
 	uint64_t run_cap;        /* EXTEND */
 	const char *cause;       /* TELL, LOST, RELEASE, FAIL; borrowed; NULL: none */

@@ -1,0 +1,76 @@
+/*
+ * sched/sweep_internal.h — the sweep's own state, and how its three files share it:
+ *   sweep.c          create, destroy, questions, the invariant
+ *   sweep_step.c     events that concern the whole sweep, the dispatch, what ends a sweep
+ *   sweep_trial.c    events that concern one trial
+ *
+ * A handler works in this order, so that a refused event and SW_NOMEM change nothing: check the
+ * event, reserve what it needs, then change the state, which cannot fail.
+ */
+#ifndef SW_SCHED_SWEEP_INTERNAL_H
+#define SW_SCHED_SWEEP_INTERNAL_H
+
+#include "sched/pending.h"
+#include "sched/sweep.h"
+
+struct sw_sweep {
+	struct sw_sweep_config config;
+	struct sw_space *space; /* owned */
+	struct sw_sampler *sampler;
+	struct sw_asha *asha; /* NULL without a pruner */
+	enum sw_sweep_state state;
+	uint64_t run_cap;       /* in force: the smaller of the user's and the sampler's; 0: none */
+	struct sw_trial *trial; /* [trial_cap], trial t at t - 1 */
+	uint64_t trial_n, trial_cap;
+	uint64_t counts[SW_TRIAL_STATE_N];
+	struct sw_pending pending;
+	struct sw_value *values; /* of the last trial made; [space size] */
+	char cause[SW_CAUSE_MAX];
+	char last_failure[SW_CAUSE_MAX]; /* cause of the last trial that ended FAILED */
+};
+
+typedef sw_status (*sweep_handler)(struct sw_sweep *s, const struct sw_event *ev,
+				   struct sw_actions *out, struct sw_err *err);
+
+/* sweep_trial.c */
+sw_status sw_sweep_on_ask(struct sw_sweep *s, const struct sw_event *ev, struct sw_actions *out,
+			  struct sw_err *err);
+sw_status sw_sweep_on_report(struct sw_sweep *s, const struct sw_event *ev, struct sw_actions *out,
+			     struct sw_err *err);
+sw_status sw_sweep_on_tell(struct sw_sweep *s, const struct sw_event *ev, struct sw_actions *out,
+			   struct sw_err *err);
+sw_status sw_sweep_on_lost(struct sw_sweep *s, const struct sw_event *ev, struct sw_actions *out,
+			   struct sw_err *err);
+sw_status sw_sweep_on_release(struct sw_sweep *s, const struct sw_event *ev, struct sw_actions *out,
+			      struct sw_err *err);
+sw_status sw_sweep_on_cancel_trial(struct sw_sweep *s, const struct sw_event *ev,
+				   struct sw_actions *out, struct sw_err *err);
+
+/* sweep_step.c */
+bool sw_sweep_ended(const struct sw_sweep *s);
+bool sw_sweep_can_create(const struct sw_sweep *s); /* budget and points are left */
+
+/* Room for n more actions. */
+SW_NODISCARD sw_status sw_actions_reserve(struct sw_actions *a, size_t n, struct sw_err *err);
+
+/* The next action, zeroed but for its kind; the caller reserved room. */
+struct sw_action *sw_actions_add(struct sw_actions *a, enum sw_action_kind kind);
+
+/* Copies a cause, cut before a UTF-8 character that does not fit. NULL: fallback. */
+void sw_cause_set(char to[SW_CAUSE_MAX], const char *cause, const char *fallback);
+
+/* The one way a trial changes its state here: keeps the counts. */
+void sw_sweep_move(struct sw_sweep *s, struct sw_trial *t, enum sw_trial_state to);
+
+/* Ends a trial (one action). cause is copied. */
+void sw_sweep_end(struct sw_sweep *s, uint64_t trial, enum sw_trial_state end, const char *cause,
+		  struct sw_actions *out);
+
+/* Changes the sweep's state (one action). */
+void sw_sweep_enter(struct sw_sweep *s, enum sw_sweep_state to, const char *cause,
+		    struct sw_actions *out);
+
+/* Ends the sweep if nothing is left to do (at most one action). */
+void sw_sweep_settle(struct sw_sweep *s, struct sw_actions *out);
+
+#endif
