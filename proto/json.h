@@ -29,6 +29,15 @@ SW_NODISCARD sw_status sw_json_check(const char *text, size_t len, struct sw_err
 /* Check, then parse. *out is the caller's. The text need not be NUL-terminated. */
 SW_NODISCARD sw_status sw_json_parse(cJSON **out, const char *text, size_t len, struct sw_err *err);
 
+/* cJSON keeps 1.0 and 1 as the same double. sw_json_parse() marks a number that was written with a
+ * point or an exponent by this bit of its type (which cJSON's type tests mask out and its copies
+ * keep), and sw_jw_cjson() writes such a number with a point: {"min": 0.0, "max": 1.0} stays a
+ * range of reals on its way through the store and back. */
+#define SW_JSON_REAL (1 << 16)
+
+/* A number, integral, within +-2^53 and not written with a point or an exponent. */
+bool sw_json_is_integer(const cJSON *v);
+
 /* Member of an object by exact key (case counts), or NULL. NULL object is allowed. */
 const cJSON *sw_json_get(const cJSON *object, const char *key);
 /* True and *out set when v is a number, integral and in [0, 2^53]. */

@@ -207,6 +207,15 @@ static void write_container(struct sw_jw *w, const cJSON *v)
 	close_with(w, object ? "}" : "]");
 }
 
+static void write_number(struct sw_jw *w, const cJSON *v)
+{
+	const double d = v->valuedouble;
+
+	sw_jw_num(w, d);
+	if ((v->type & SW_JSON_REAL) != 0 && d == floor(d) && fabs(d) <= SW_JSON_MAX_INT)
+		put(w, ".0");
+}
+
 void sw_jw_cjson(struct sw_jw *w, const cJSON *v)
 {
 	if (cJSON_IsObject(v) || cJSON_IsArray(v))
@@ -214,7 +223,7 @@ void sw_jw_cjson(struct sw_jw *w, const cJSON *v)
 	else if (cJSON_IsString(v))
 		sw_jw_str(w, v->valuestring);
 	else if (cJSON_IsNumber(v))
-		sw_jw_num(w, v->valuedouble);
+		write_number(w, v);
 	else if (cJSON_IsBool(v))
 		sw_jw_bool(w, cJSON_IsTrue(v) != 0);
 	else if (cJSON_IsRaw(v))

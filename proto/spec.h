@@ -15,7 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SW_SPEC_MAX_NAME 64 /* bytes of a sweep's, parameter's or metric's name */
+#define SW_SPEC_MAX_NAME   64    /* bytes of a sweep's, parameter's or metric's name */
+#define SW_SPEC_MAX_PARAMS 256   /* parameters of a sweep */
+#define SW_SPEC_MAX_VALUES 10000 /* values of one parameter */
 
 /* One parameter. `dist` is the W&B name after defaults were applied (W&B's rules: "value" makes a
  * constant, "values" a categorical, "min" and "max" int_uniform when both are integers and uniform
@@ -64,6 +66,7 @@ struct sw_spec {
 	bool needs_gpu;          /* resources.gpu >= 1 */
 	unsigned cpu;            /* resources.cpu, default 1 */
 	const cJSON *trainer;    /* NULL: the client drives the trials by ask, report and tell */
+	struct sw_err warning;   /* code not SW_OK: something allowed, but likely a mistake */
 };
 
 /* spec: borrowed; a copy is kept. *out is the caller's on SW_OK. */

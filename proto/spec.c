@@ -1,0 +1,467 @@
+#include "proto/spec.h"
+#include "base/fault.h"
+#include "proto/json.h"
+#include "proto/nearest.h"
+#include "proto/spec_internal.h"
+#include "proto/utf8.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const known_keys[] = {
+	"name",       "description",     "method",  "seed",           "metric",
+	"parameters", "early_terminate", "run_cap", "max_concurrent", "retries",
+	"lease_s",    "resources",       "trainer",
+};
+
+#define DRIVE "give \"trainer\", or drive the trials yourself by ask, report and tell"
+
+static const struct spec_hint hints[] = {
+	{"command", NULL, DRIVE},
+	{"program", NULL, DRIVE},
+	{"job", NULL, DRIVE},
+	{"image_uri", NULL, DRIVE},
+	{"time_budget_s", NULL, "\"run_cap\" bounds a sweep"},
+	{"metrics", NULL, "a sweep has one \"metric\""},
+	{"constraints", NULL, "leave it out"},
+	{"init", NULL, "leave it out"},
+	{"warm_start", NULL, "leave it out"},
+	{"refine", NULL, "leave it out"},
+	{"weight", NULL, "sweeps share the slots evenly"},
+	{"controller", NULL, "leave it out"},
+	{"project", NULL, "leave it out"},
+	{"entity", NULL, "leave it out"},
+	{"num_samples", "run_cap", NULL},
+	{"n_trials", "run_cap", NULL},
+	{"max_trials", "run_cap", NULL},
+	{"count", "run_cap", NULL},
+	{"space", "parameters", NULL},
+	{"search_space", "parameters", NULL},
+	{"config", "parameters", NULL},
+	{"param_space", "parameters", NULL},
+	{"scheduler", "early_terminate", NULL},
+	{"pruner", "early_terminate", NULL},
+	{"sampler", "method", NULL},
+	{"search_alg", "method", NULL},
+	{"mode", "metric", NULL},
+	{"goal", "metric", NULL},
+	{"direction", "metric", NULL},
+	{"objective", "metric", NULL},
+	{"max_failures", "retries", NULL},
+	{"resources_per_trial", "resources", NULL},
+};
+
+const char *spec_kind(const cJSON *v)
+{
+	if (cJSON_IsObject(v))
+		return "an object";
+	if (cJSON_IsArray(v))
+		return "an array";
+	if (cJSON_IsString(v))
+		return "a string";
+	if (cJSON_IsNumber(v))
+		return "a number";
+	return cJSON_IsBool(v) ? "true or false" : "null";
+}
+
+static sw_status unknown_key(const char *key, const struct spec_keys *keys, struct sw_err *err)
+{
+	char ptr[sizeof err->ptr] = "", list[200] = "";
+	size_t n = 0;
+
+	sw_json_pointer_add(ptr, sizeof ptr, key);
+	for (size_t i = 0; i < keys->n_hints; i++) {
+		const struct spec_hint *h = &keys->hints[i];
+		if (strcmp(h->key, key) != 0)
+			continue;
+		if (h->use != NULL)
+			return sw_err_at(err, SW_INVALID, ptr,
+					 "unknown key \"%s\"; did you mean \"%s\"?", key, h->use);
+		return sw_err_at(err, SW_INVALID, ptr,
+				 "\"%s\" is not supported by this version: %s", key, h->line);
+	}
+	const char *near = sw_nearest(key, keys->known, keys->n_known);
+	if (near != NULL)
+		return sw_err_at(err, SW_INVALID, ptr, "unknown key \"%s\"; did you mean \"%s\"?",
+				 key, near);
+	for (size_t i = 0; i < keys->n_known && n < sizeof list; i++)
+		n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", i > 0 ? ", " : "",
+				      keys->known[i]);
+	return sw_err_at(err, SW_INVALID, ptr, "unknown key \"%.64s\"; known here: %s", key, list);
+}
+
+sw_status spec_check_keys(const cJSON *object, const struct spec_keys *keys, struct sw_err *err)
+{
+	const cJSON *v;
+
+	cJSON_ArrayForEach (v, object) {
+		size_t i = 0;
+		while (i < keys->n_known && strcmp(keys->known[i], v->string) != 0)
+			i++;
+		if (i == keys->n_known)
+			return unknown_key(v->string, keys, err);
+	}
+	return SW_OK;
+}
+
+static sw_status wrong(const char *key, struct sw_err *err, const char *what)
+{
+	char ptr[sizeof err->ptr] = "";
+
+	sw_json_pointer_add(ptr, sizeof ptr, key);
+	return sw_err_at(err, SW_INVALID, ptr, "\"%s\" %s", key, what);
+}
+
+static sw_status must_be(const char *key, const char *want, const cJSON *v, struct sw_err *err)
+{
+	char what[160];
+
+	(void)snprintf(what, sizeof what, "must be %s, not %s", want, spec_kind(v));
+	return wrong(key, err, what);
+}
+
+sw_status spec_read_u64(const cJSON *v, const char *key, uint64_t min, uint64_t max, uint64_t *out,
+			struct sw_err *err)
+{
+	char what[96];
+
+	if (!cJSON_IsNumber(v))
+		return must_be(key, "an integer", v, err);
+	if (v->valuedouble != floor(v->valuedouble))
+		return wrong(key, err, "must be an integer, not a fraction");
+	if (v->valuedouble < (double)min)
+		(void)snprintf(what, sizeof what, "must be at least %llu", (unsigned long long)min);
+	else if (v->valuedouble > (double)max)
+		(void)snprintf(what, sizeof what, "must be at most %llu", (unsigned long long)max);
+	else if (sw_json_u64(v, out))
+		return SW_OK;
+	return wrong(key, err, what);
+}
+
+/* U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069: they make a line show what it does not say.
+ */
+static bool turns_text(const char *s)
+{
+	const unsigned char *p = (const unsigned char *)s;
+
+	if (p[0] != 0xe2)
+		return false;
+	if (p[1] == 0x80)
+		return p[2] == 0x8e || p[2] == 0x8f || (p[2] >= 0xaa && p[2] <= 0xae);
+	return p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9;
+}
+
+sw_status spec_read_label(const cJSON *v, const char *key, const char **out, struct sw_err *err)
+{
+	if (!cJSON_IsString(v))
+		return must_be(key, "a string", v, err);
+	const size_t n = strlen(v->valuestring);
+	if (n == 0)
+		return wrong(key, err, "is empty");
+	if (n > SW_SPEC_MAX_NAME)
+		return wrong(key, err, "is longer than 64 bytes");
+	for (const char *p = v->valuestring; *p != '\0'; p++)
+		if ((unsigned char)*p < 0x20 || *p == 0x7f || turns_text(p))
+			return wrong(key, err, "has a control or text-direction character in it");
+	*out = v->valuestring;
+	return SW_OK;
+}
+
+/* --- one reader for each key at the top, called in this file's order --- */
+
+static sw_status read_name(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+{
+	return spec_read_label(v, "name", &s->name, err);
+}
+
+static sw_status read_description(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+{
+	(void)s;
+	return cJSON_IsString(v) ? SW_OK : must_be("description", "a string", v, err);
+}
+
+static sw_status read_method(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+{
+	static const char *const have[] = {"random", "grid"};
+	static const char *const later[] = {"bayes", "gp",     "tpe",         "sobol",
+					    "bohb",  "custom", "hyperband",   "asha",
+					    "cmaes", "pbt",    "grid_search", "bayesian"};
+
+	if (!cJSON_IsString(v))
+		return must_be("method", "\"random\" or \"grid\"", v, err);
+	for (size_t i = 0; i < SPEC_N(have); i++)
+		if (strcmp(have[i], v->valuestring) == 0) {
+			s->method = have[i];
+			return SW_OK;
+		}
+	for (size_t i = 0; i < SPEC_N(later); i++)
+		if (strcmp(later[i], v->valuestring) == 0)
+			return sw_err_at(err, SW_INVALID, "/method",
+					 "method \"%s\" is not supported by this version: method "
+					 "must be \"random\" or \"grid\"",
+					 later[i]);
+	const char *near = sw_nearest(v->valuestring, have, SPEC_N(have));
+	if (near != NULL)
+		return sw_err_at(err, SW_INVALID, "/method",
+				 "unknown method \"%s\"; did you mean \"%s\"?", v->valuestring,
+				 near);
+	return sw_err_at(err, SW_INVALID, "/method",
+			 "unknown method \"%.64s\": method must be \"random\" or \"grid\"",
+			 v->valuestring);
+}
+
+static sw_status read_seed(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+{
+	/* Up to 2^53 - 1: 2^53 itself may be 2^53 + 1 that lost its last digit. */
+	s->has_seed = true;
+	return spec_read_u64(v, "seed", 0, (uint64_t)SW_JSON_MAX_INT - 1, &s->seed, err);
+}
+
+static sw_status metric_fields(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+{
+	static const char *const known[] = {"name", "goal"};
+	static const struct spec_hint metric_hints[] = {
+		{"target", NULL, "leave it out"},
+		{"impute", NULL, "leave it out"},
+		{"impute_while_running", NULL, "leave it out"},
+		{"mode", "goal", NULL},
+		{"direction", "goal", NULL},
+		{"type", "goal", NULL},
+		{"metric", "name", NULL},
+	};
+	static const struct spec_keys keys = {known, SPEC_N(known), metric_hints,
+					      SPEC_N(metric_hints)};
+	const cJSON *name = sw_json_get(v, "name"), *goal = sw_json_get(v, "goal");
+
+	sw_status rc = spec_check_keys(v, &keys, err);
+	if (rc != SW_OK)
+		return rc;
+	if (name == NULL)
+		return wrong("name", err, "is missing: the metric that trials report");
+	rc = spec_read_label(name, "name", &s->metric, err);
+	if (rc != SW_OK || goal == NULL)
+		return rc;
+	if (!cJSON_IsString(goal) || (strcmp(goal->valuestring, "minimize") != 0 &&
+				      strcmp(goal->valuestring, "maximize") != 0))
+		return wrong("goal", err, "must be \"minimize\" or \"maximize\"");
+	s->maximize = strcmp(goal->valuestring, "maximize") == 0;
+	return SW_OK;
+}
+
+static sw_status read_metric(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+{
+	if (!cJSON_IsObject(v))
+		return must_be("metric",
+			       "an object like {\"name\": \"val_loss\", \"goal\": \"minimize\"}", v,
+			       err);
+	const sw_status rc = metric_fields(s, v, err);
+	if (rc != SW_OK)
+		sw_err_prefix(err, "/metric");
+	return rc;
+}
+
+static bool name_ok(const char *name)
+{
+	const size_t n = strlen(name);
+	const char *const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "_0123456789";
+
+	if (n == 0 || n > SW_SPEC_MAX_NAME || strchr(letters, name[0]) == NULL)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (strchr(letters, name[i]) == NULL && strchr("-./", name[i]) == NULL)
+			return false;
+	return true;
+}
+
+static sw_status read_one_param(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+{
+	struct sw_spec_param *p = &s->params[s->n_params++];
+	char ptr[sizeof err->ptr] = "";
+	const bool warned = s->warning.code != SW_OK;
+	sw_status rc;
+
+	p->name = v->string;
+	if (!name_ok(v->string))
+		rc = sw_err_set(err, SW_INVALID,
+				"a parameter's name is 1 to 64 of the characters a-z A-Z 0-9 _ - . "
+				"/ and starts with a letter, a digit or _");
+	else
+		rc = spec_param_read(p, v, &s->warning, err);
+	sw_json_pointer_add(ptr, sizeof ptr, "parameters");
+	sw_json_pointer_add(ptr, sizeof ptr, v->string);
+	if (rc != SW_OK)
+		sw_err_prefix(err, ptr);
+	if (!warned)
+		sw_err_prefix(&s->warning, ptr);
+	return rc;
+}
+
+static sw_status read_parameters(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+{
+	const cJSON *param;
+	sw_status rc = SW_OK;
+
+	if (!cJSON_IsObject(v))
+		return must_be("parameters", "an object of parameters by name", v, err);
+	if (v->child == NULL)
+		return wrong("parameters", err, "is empty: a sweep needs at least one");
+	const size_t n = (size_t)cJSON_GetArraySize(v);
+	if (n > SW_SPEC_MAX_PARAMS)
+		return wrong("parameters", err, "has more than 256 parameters");
+	s->params = sw_calloc(n, sizeof *s->params);
+	if (s->params == NULL)
+		return sw_err_set(err, SW_NOMEM, "out of memory");
+	cJSON_ArrayForEach (param, v) {
+		rc = read_one_param(s, param, err);
+		if (rc != SW_OK)
+			break;
+	}
+	return rc;
+}
+
+static sw_status read_run_cap(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+{
+	if (cJSON_IsNumber(v) && v->valuedouble == 0)
+		return sw_err_at(err, SW_INVALID, "/run_cap",
+				 "run_cap is 0: a sweep needs at least one trial");
+	return spec_read_u64(v, "run_cap", 1, 1000000000, &s->run_cap, err);
+}
+
+static sw_status read_max_concurrent(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+{
+	return spec_read_u64(v, "max_concurrent", 1, 1000000, &s->max_concurrent, err);
+}
+
+static sw_status read_retries(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+{
+	return spec_read_u64(v, "retries", 0, 100, &s->retries, err);
+}
+
+static sw_status read_lease(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+{
+	if (!cJSON_IsNumber(v))
+		return must_be("lease_s", "a number of seconds", v, err);
+	if (v->valuedouble <= 0 || v->valuedouble > 1e9)
+		return wrong("lease_s", err, "must be above 0 and at most 1e9 seconds");
+	s->lease_s = v->valuedouble;
+	return SW_OK;
+}
+
+static sw_status resource_fields(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+{
+	static const char *const known[] = {"cpu", "gpu"};
+	static const struct spec_keys keys = {known, SPEC_N(known), NULL, 0};
+	const cJSON *cpu = sw_json_get(v, "cpu"), *gpu = sw_json_get(v, "gpu");
+	uint64_t n = 0;
+
+	sw_status rc = spec_check_keys(v, &keys, err);
+	if (rc == SW_OK && cpu != NULL) {
+		rc = spec_read_u64(cpu, "cpu", 1, 1024, &n, err);
+		s->cpu = (unsigned)n;
+	}
+	if (rc != SW_OK || gpu == NULL)
+		return rc;
+	if (!sw_json_u64(gpu, &n) || n > 1)
+		return wrong("gpu", err,
+			     "must be 0 or 1 (a part of a GPU, or several, is not supported by "
+			     "this version)");
+	s->needs_gpu = n == 1;
+	return SW_OK;
+}
+
+static sw_status read_resources(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+{
+	if (!cJSON_IsObject(v))
+		return must_be("resources", "an object like {\"gpu\": 1, \"cpu\": 2}", v, err);
+	const sw_status rc = resource_fields(s, v, err);
+	if (rc != SW_OK)
+		sw_err_prefix(err, "/resources");
+	return rc;
+}
+
+static sw_status read_trainer(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+{
+	if (!cJSON_IsObject(v))
+		return must_be("trainer", "an object", v, err);
+	s->trainer = v;
+	return spec_trainer_check(s, err);
+}
+
+/* The order matters: trainer needs the parameters, early_terminate the trainer's epochs. */
+static const struct {
+	const char *key;
+	const char *missing; /* not NULL: the key is required, and this is the line's end */
+	sw_status (*read)(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+} readers[] = {
+	{"name", NULL, read_name},
+	{"description", NULL, read_description},
+	{"method", "is missing: \"random\" or \"grid\"", read_method},
+	{"seed", NULL, read_seed},
+	{"metric", "is missing: {\"name\": ..., \"goal\": \"minimize\"}", read_metric},
+	{"parameters", "is missing: what to search over", read_parameters},
+	{"run_cap", NULL, read_run_cap},
+	{"max_concurrent", NULL, read_max_concurrent},
+	{"retries", NULL, read_retries},
+	{"lease_s", NULL, read_lease},
+	{"resources", NULL, read_resources},
+	{"trainer", NULL, read_trainer},
+	{"early_terminate", NULL, spec_asha_read},
+};
+
+static sw_status read_all(struct sw_spec *s, struct sw_err *err)
+{
+	static const struct spec_keys keys = {known_keys, SPEC_N(known_keys), hints, SPEC_N(hints)};
+
+	sw_status rc = spec_check_keys(s->tree, &keys, err);
+	for (size_t i = 0; rc == SW_OK && i < SPEC_N(readers); i++) {
+		const cJSON *v = sw_json_get(s->tree, readers[i].key);
+		if (v != NULL)
+			rc = readers[i].read(s, v, err);
+		else if (readers[i].missing != NULL)
+			rc = wrong(readers[i].key, err, readers[i].missing);
+	}
+	return rc;
+}
+
+sw_status sw_spec_read(struct sw_spec **out, const cJSON *spec, struct sw_err *err)
+{
+	*out = NULL;
+	if (!cJSON_IsObject(spec))
+		return sw_err_set(err, SW_INVALID, "a sweep spec must be an object, not %s",
+				  spec_kind(spec));
+	struct sw_spec *s = sw_calloc(1, sizeof *s);
+	if (s == NULL)
+		return sw_err_set(err, SW_NOMEM, "out of memory");
+	s->name = "sweep";
+	s->retries = 2;
+	s->cpu = 1;
+	s->tree = cJSON_Duplicate(spec, 1);
+	const sw_status rc = s->tree != NULL ? read_all(s, err)
+					     : sw_err_set(err, SW_NOMEM, "out of memory");
+	if (rc == SW_OK)
+		*out = s;
+	else
+		sw_spec_destroy(s);
+	return rc;
+}
+
+void sw_spec_destroy(struct sw_spec *s)
+{
+	if (s == NULL)
+		return;
+	for (size_t i = 0; i < s->n_params; i++)
+		free((void *)(uintptr_t)s->params[i].weights);
+	free(s->params);
+	cJSON_Delete(s->tree);
+	free(s);
+}
+
+int sw_spec_param_find(const struct sw_spec *s, const char *name)
+{
+	for (size_t i = 0; i < s->n_params; i++)
+		if (strcmp(s->params[i].name, name) == 0)
+			return (int)i;
+	return -1;
+}

@@ -1,0 +1,64 @@
+/* proto/spec_internal.h — what the spec's files share. Pointers in errors are relative to what a
+ * function was given; its caller puts its own place in front (sw_err_prefix). */
+#ifndef SW_PROTO_SPEC_INTERNAL_H
+#define SW_PROTO_SPEC_INTERNAL_H
+
+#include "proto/spec.h"
+#include "proto/trainer_options.h"
+
+/* A key that people know from elsewhere, or that DESIGN names and this version lacks. */
+struct spec_hint {
+	const char *key;
+	const char *use;  /* not NULL: "did you mean" this key of ours */
+	const char *line; /* not NULL: "is not supported by this version", and what to do */
+};
+
+struct spec_keys {
+	const char *const *known;
+	size_t n_known;
+	const struct spec_hint *hints;
+	size_t n_hints;
+};
+
+#define SPEC_N(array) (sizeof(array) / sizeof(array)[0])
+
+/* The first key of the object that is not known: SW_INVALID at "/key", with a suggestion. */
+SW_NODISCARD sw_status spec_check_keys(const cJSON *object, const struct spec_keys *keys,
+				       struct sw_err *err);
+
+/* SW_INVALID at "/key" unless v is an integer in [min, max]. */
+SW_NODISCARD sw_status spec_read_u64(const cJSON *v, const char *key, uint64_t min, uint64_t max,
+				     uint64_t *out, struct sw_err *err);
+
+/* SW_INVALID at "/key" unless v is a string of 1 to SW_SPEC_MAX_NAME bytes without control or
+ * text-direction characters. */
+SW_NODISCARD sw_status spec_read_label(const cJSON *v, const char *key, const char **out,
+				       struct sw_err *err);
+
+/* "a string", "an object", ...: what v is, for "must be ..., not ...". */
+const char *spec_kind(const cJSON *v);
+
+/* Reads one parameter (name, body) into *p. Weights are the caller's to free. A likely mistake goes
+ * to *warning. */
+SW_NODISCARD sw_status spec_param_read(struct sw_spec_param *p, const cJSON *v,
+				       struct sw_err *warning, struct sw_err *err);
+
+/* "early_terminate", read after "trainer". Errors are relative to the spec. */
+SW_NODISCARD sw_status spec_asha_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+
+/* Checks "trainer" against the parameters, and that each parameter is used. Errors are relative to
+ * the spec ("/trainer/..." or "/parameters/..."). */
+SW_NODISCARD sw_status spec_trainer_check(const struct sw_spec *s, struct sw_err *err);
+/* The model's layers, part of the above; marks used[] the parameters that they name. */
+SW_NODISCARD sw_status spec_model_check(const struct sw_spec *s, const cJSON *model, bool *used,
+					struct sw_err *err);
+/* SW_INVALID at "/parameters/NAME..." unless every value of p suits the option o. */
+SW_NODISCARD sw_status spec_param_suits(const struct sw_spec_param *p,
+					const struct sw_trainer_option *o, struct sw_err *err);
+/* Is v a literal that the option takes? why[cap]: "must be ..." either way. */
+bool spec_option_value(const struct sw_trainer_option *o, const cJSON *v, char *why, size_t cap);
+/* The error for a name that no parameter has; what stands first in the line ("layer", "option"). */
+SW_NODISCARD sw_status spec_no_param(const struct sw_spec *s, const char *what, const char *name,
+				     const char *ptr, struct sw_err *err);
+
+#endif

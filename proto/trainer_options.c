@@ -1,0 +1,54 @@
+#include "proto/trainer_options.h"
+#include <math.h>
+#include <string.h>
+
+static const char *const optimizers[] = {"sgd", "adamw", NULL};
+static const char *const losses[] = {"cross_entropy", "mse", NULL};
+
+/* clang-format off */
+const struct sw_trainer_option sw_trainer_options[SW_TRAINER_OPTION_N] = {
+	{.name = "optimizer", .kind = SW_OPTION_CHOICE, .choices = optimizers,
+	 .fallback = NAN, .fallback_text = "sgd", .searched = true, .doc = "how the weights move"},
+	{.name = "lr", .kind = SW_OPTION_REAL, .min = 0, .min_open = true, .max = 1e6,
+	 .fallback = NAN, .fallback_text = "0.01 (sgd), 0.001 (adamw)", .searched = true,
+	 .doc = "learning rate"},
+	{.name = "batch_size", .kind = SW_OPTION_INTEGER, .min = 1, .max = 1e9,
+	 .fallback = 32, .fallback_text = "32", .searched = true, .doc = "rows in one step"},
+	{.name = "epochs", .kind = SW_OPTION_INTEGER, .min = 1, .max = 1e9,
+	 .fallback = NAN, .fallback_text = "early_terminate.max_t, else 10", .searched = true,
+	 .doc = "passes over the training rows; a trial's step is its epoch"},
+	{.name = "momentum", .kind = SW_OPTION_REAL, .min = 0, .max = 1, .max_open = true,
+	 .fallback = 0, .fallback_text = "0", .searched = true, .doc = "sgd only"},
+	{.name = "nesterov", .kind = SW_OPTION_BOOLEAN,
+	 .fallback = 0, .fallback_text = "false", .searched = true, .doc = "sgd only"},
+	{.name = "weight_decay", .kind = SW_OPTION_REAL, .min = 0, .max = 1e6,
+	 .fallback = 0, .fallback_text = "0", .searched = true,
+	 .doc = "sgd: added to the gradient; adamw: decoupled from it"},
+	{.name = "beta1", .kind = SW_OPTION_REAL, .min = 0, .max = 1, .max_open = true,
+	 .fallback = 0.9, .fallback_text = "0.9", .searched = true, .doc = "adamw only"},
+	{.name = "beta2", .kind = SW_OPTION_REAL, .min = 0, .max = 1, .max_open = true,
+	 .fallback = 0.999, .fallback_text = "0.999", .searched = true, .doc = "adamw only"},
+	{.name = "eps", .kind = SW_OPTION_REAL, .min = 0, .min_open = true, .max = 1,
+	 .fallback = 1e-8, .fallback_text = "1e-8", .searched = true, .doc = "adamw only"},
+	{.name = "loss", .kind = SW_OPTION_CHOICE, .choices = losses,
+	 .fallback = NAN, .fallback_text = "cross_entropy",
+	 .doc = "cross_entropy for classes, mse for numbers"},
+	{.name = "val_fraction", .kind = SW_OPTION_REAL,
+	 .min = 0, .min_open = true, .max = 1, .max_open = true,
+	 .fallback = 0.2, .fallback_text = "0.2", .doc = "share of the rows kept for validation"},
+	{.name = "split_seed", .kind = SW_OPTION_INTEGER, .min = 0, .max = 9007199254740991.0,
+	 .fallback = NAN, .fallback_text = "the sweep's seed",
+	 .doc = "which rows are kept; the same for every trial"},
+	{.name = "standardize", .kind = SW_OPTION_BOOLEAN,
+	 .fallback = 1, .fallback_text = "true",
+	 .doc = "scale each column to mean 0 and deviation 1, measured on the training rows"},
+};
+/* clang-format on */
+
+const struct sw_trainer_option *sw_trainer_option_find(const char *name)
+{
+	for (size_t i = 0; i < SW_TRAINER_OPTION_N; i++)
+		if (strcmp(sw_trainer_options[i].name, name) == 0)
+			return &sw_trainer_options[i];
+	return NULL;
+}
