@@ -1,0 +1,125 @@
+#include "bench/lib/server.h"
+#include <assert.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <uv.h>
+
+struct reply {
+	uv_write_t req;
+	uv_buf_t buf;
+};
+
+static void on_alloc(uv_handle_t *h, size_t hint, uv_buf_t *buf)
+{
+	(void)h;
+	buf->base = malloc(hint);
+	buf->len = buf->base != NULL ? hint : 0;
+}
+
+static void on_closed(uv_handle_t *h)
+{
+	free(h);
+}
+
+static void on_written(uv_write_t *req, int status)
+{
+	struct reply *r = (struct reply *)req;
+
+	(void)status;
+	free(r->buf.base);
+	free(r);
+}
+
+static void on_read(uv_stream_t *s, ssize_t n, const uv_buf_t *buf)
+{
+	struct reply *r;
+
+	if (n <= 0) {
+		free(buf->base);
+		if (n < 0)
+			uv_close((uv_handle_t *)s, on_closed);
+		return;
+	}
+	r = malloc(sizeof *r);
+	assert(r != NULL);
+	r->buf = uv_buf_init(buf->base, (unsigned)n);
+	if (uv_write(&r->req, s, &r->buf, 1, on_written) != 0) {
+		free(r->buf.base);
+		free(r);
+	}
+}
+
+static void on_connection(uv_stream_t *listener, int status)
+{
+	uv_pipe_t *peer = malloc(sizeof *peer);
+
+	assert(peer != NULL && status == 0);
+	(void)uv_pipe_init(listener->loop, peer, 0);
+	if (uv_accept(listener, (uv_stream_t *)peer) != 0)
+		uv_close((uv_handle_t *)peer, on_closed);
+	else
+		(void)uv_read_start((uv_stream_t *)peer, on_alloc, on_read);
+}
+
+static int echo(const char *path)
+{
+	uv_loop_t loop;
+	uv_pipe_t listener;
+
+	if (uv_loop_init(&loop) != 0 || uv_pipe_init(&loop, &listener, 0) != 0 ||
+	    uv_pipe_bind(&listener, path) != 0 ||
+	    uv_listen((uv_stream_t *)&listener, 16, on_connection) != 0)
+		return 1;
+	return uv_run(&loop, UV_RUN_DEFAULT);
+}
+
+pid_t bench_echo_start(const char *socket_path)
+{
+	const pid_t pid = fork();
+
+	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		_exit(echo(socket_path));
+	}
+	return pid;
+}
+
+pid_t bench_sweepd_start(const char *dir, const char *socket_path)
+{
+	char program[PATH_MAX + 16], log[PATH_MAX];
+	const ssize_t n = readlink("/proc/self/exe", program, PATH_MAX - 1);
+	pid_t pid;
+
+	if (n < 0)
+		return -1;
+	program[n] = '\0';
+	char *slash = strrchr(program, '/');
+
+	assert(slash != NULL);
+	memcpy(slash, "/sweepd", sizeof "/sweepd");
+	(void)snprintf(log, sizeof log, "%s/log", dir);
+	pid = fork();
+	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		(void)execl(program, "sweepd", "--state", dir, "--socket", socket_path, "--devices",
+			    "none", "--log", log, "--log-level", "warn", (char *)NULL);
+		perror(program);
+		_exit(127);
+	}
+	return pid;
+}
+
+int bench_server_stop(pid_t pid)
+{
+	int status = 0;
+
+	if (pid <= 0 || kill(pid, SIGTERM) != 0 || waitpid(pid, &status, 0) != pid)
+		return -1;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}

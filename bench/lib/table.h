@@ -1,0 +1,40 @@
+/*
+ * bench/lib/table.h — what a bench prints: a table of rows, the same as CSV, and one figure.
+ *
+ * Memory   The table copies its cells. Asserts instead of errors: a bench has nobody to tell.
+ */
+#ifndef SW_BENCH_LIB_TABLE_H
+#define SW_BENCH_LIB_TABLE_H
+
+#include <stddef.h>
+
+#define BENCH_MAX_COLUMNS 12
+#define BENCH_MAX_ROWS    64
+#define BENCH_CELL        48
+
+struct bench_table {
+	const char *names[BENCH_MAX_COLUMNS]; /* borrowed */
+	size_t n_columns, n_rows;
+	char cells[BENCH_MAX_ROWS][BENCH_MAX_COLUMNS][BENCH_CELL];
+};
+
+void bench_table_init(struct bench_table *t, const char *const *names, size_t n);
+/* Starts a row; the cells that are not set stay empty. Returns its index. */
+size_t bench_table_row(struct bench_table *t, const char *first);
+void bench_table_text(struct bench_table *t, size_t column, const char *text);
+/* digits after the point */
+void bench_table_number(struct bench_table *t, size_t column, double v, int digits);
+
+/* To stdout, aligned; the first column to the left. */
+void bench_table_print(const struct bench_table *t);
+/* path NULL: nothing. 0, or -1 with a line on stderr. */
+int bench_table_csv(const struct bench_table *t, const char *path);
+
+/* The k-th permille of n sorted values. */
+double bench_quantile(const double *sorted, size_t n, unsigned permille);
+void bench_sort(double *v, size_t n);
+
+/* Seconds, monotonic. */
+double bench_now(void);
+
+#endif
