@@ -36,6 +36,14 @@ void bench_table_number(struct bench_table *t, size_t column, double v, int digi
 	bench_table_text(t, column, text);
 }
 
+static void print_cell(size_t column, int width, const char *text)
+{
+	if (column == 0)
+		printf("%-*s", width, text);
+	else
+		printf("  %*s", width, text);
+}
+
 void bench_table_print(const struct bench_table *t)
 {
 	int width[BENCH_MAX_COLUMNS] = {0};
@@ -47,11 +55,11 @@ void bench_table_print(const struct bench_table *t)
 				width[c] = (int)strlen(t->cells[r][c]);
 	}
 	for (size_t c = 0; c < t->n_columns; c++)
-		printf(c == 0 ? "%-*s" : "  %*s", width[c], t->names[c]);
+		print_cell(c, width[c], t->names[c]);
 	putchar('\n');
 	for (size_t r = 0; r < t->n_rows; r++) {
 		for (size_t c = 0; c < t->n_columns; c++)
-			printf(c == 0 ? "%-*s" : "  %*s", width[c], t->cells[r][c]);
+			print_cell(c, width[c], t->cells[r][c]);
 		putchar('\n');
 	}
 }
