@@ -59,7 +59,11 @@ static void on_connection(uv_stream_t *listener, int status)
 {
 	uv_pipe_t *peer = malloc(sizeof *peer);
 
-	assert(peer != NULL && status == 0);
+	assert(peer != NULL);
+	if (status != 0) {
+		free(peer);
+		return;
+	}
 	(void)uv_pipe_init(listener->loop, peer, 0);
 	if (uv_accept(listener, (uv_stream_t *)peer) != 0)
 		uv_close((uv_handle_t *)peer, on_closed);
