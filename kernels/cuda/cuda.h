@@ -1,0 +1,111 @@
+/*
+ * kernels/cuda/cuda.h — what the files of the CUDA backend share. The entries' meaning is written
+ * in kernels/ops.h; kernels/cpu is held beside them by tests/kernels/test_cuda_ops.c, on a GPU and,
+ * through tests/kernels/cuda_shim, without one.
+ *
+ * Queues   A queue is one stream with its own cuBLAS handle and workspace: cuBLAS gives the same
+ *          bits from run to run only while no two streams share a workspace.
+ * Order    Sums are made by trees whose shape depends on the sizes alone. No atomics.
+ * Rounding Built with --fmad=false: elementwise kernels and optimizers give the CPU table's bits,
+ *          tanh, the losses' exp and log, and products within a few units in the last place.
+ * Errors   As ops.h says. Besides alloc and queue_create, the first use of a kernel may return
+ *          SW_NOMEM: CUDA loads code when it is first launched.
+ */
+#ifndef SW_KERNELS_CUDA_CUDA_H
+#define SW_KERNELS_CUDA_CUDA_H
+
+#include "kernels/cuda/status_cuda.h"
+#include "kernels/ops.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Threads of a block, everywhere: eight warps. */
+#define SW_CUDA_BLOCK 256
+#define SW_CUDA_WARP  32
+#define SW_CUDA_WARPS (SW_CUDA_BLOCK / SW_CUDA_WARP)
+
+/* Blocks of a launch at most; a thread then takes several items. Fills the largest GPU of today
+ * (132 multiprocessors, 8 blocks each) almost twice. Tests build with 3, so that small shapes meet
+ * the loops. */
+#ifndef SW_CUDA_GRID_MAX
+#define SW_CUDA_GRID_MAX 2048
+#endif
+
+/* Blocks of a loss at most: as many partial sums, which the queue keeps. */
+#ifndef SW_CUDA_PARTIAL_MAX
+#define SW_CUDA_PARTIAL_MAX 256
+#endif
+
+/* Uploads up to SW_CUDA_SLOT_BYTES do not wait for the device: they are copied to a slot of pinned
+ * memory, whose event tells when the slot is free again. */
+#define SW_CUDA_SLOT_N     8
+#define SW_CUDA_SLOT_BYTES ((size_t)64 << 10)
+
+struct sw_queue {
+	cudaStream_t stream;
+	cublasHandle_t blas;
+	void *blas_space;
+	struct sw_metrics *partial; /* device: [SW_CUDA_PARTIAL_MAX] */
+	unsigned char *slots;       /* pinned: [SW_CUDA_SLOT_N][SW_CUDA_SLOT_BYTES] */
+	cudaEvent_t slot_free[SW_CUDA_SLOT_N];
+	unsigned next_slot;
+};
+
+/* Makes the opened device the calling thread's: CUDA keeps the choice per thread. A thread-local
+ * flag makes every call but the first free. */
+sw_status sw_cuda_use(void);
+
+/* cudaSuccess when this module holds code for the current device. */
+cudaError_t sw_cuda_probe(void);
+
+sw_status sw_cuda_memory(size_t *free_bytes, size_t *total_bytes);
+sw_status sw_cuda_queue_create(struct sw_queue **out);
+void sw_cuda_queue_destroy(struct sw_queue *q);
+sw_status sw_cuda_alloc(void **out, size_t bytes);
+void sw_cuda_free(void *p);
+sw_status sw_cuda_upload(struct sw_queue *q, void *dst, const void *src, size_t bytes);
+sw_status sw_cuda_download(struct sw_queue *q, void *dst, const void *src, size_t bytes);
+sw_status sw_cuda_zero(struct sw_queue *q, void *dst, size_t bytes);
+sw_status sw_cuda_sync(struct sw_queue *q);
+
+sw_status sw_cuda_gather(struct sw_queue *q, const float *rows, const int32_t *index, float *out,
+			 size_t B, size_t D);
+sw_status sw_cuda_gather_i32(struct sw_queue *q, const int32_t *values, const int32_t *index,
+			     int32_t *out, size_t B);
+
+sw_status sw_cuda_linear_forward(struct sw_queue *q, const float *x, const float *w, const float *b,
+				 float *y, size_t B, size_t I, size_t O);
+sw_status sw_cuda_linear_backward(struct sw_queue *q, const float *x, const float *w,
+				  const float *dy, float *dx, float *dw, float *db, size_t B,
+				  size_t I, size_t O, int accumulate);
+
+sw_status sw_cuda_relu_forward(struct sw_queue *q, const float *x, float *y, size_t n);
+sw_status sw_cuda_relu_backward(struct sw_queue *q, const float *y, const float *dy, float *dx,
+				size_t n);
+sw_status sw_cuda_tanh_forward(struct sw_queue *q, const float *x, float *y, size_t n);
+sw_status sw_cuda_tanh_backward(struct sw_queue *q, const float *y, const float *dy, float *dx,
+				size_t n);
+sw_status sw_cuda_dropout(struct sw_queue *q, const float *x, float *y, size_t n,
+			  struct sw_dropout d);
+
+sw_status sw_cuda_cross_entropy_forward(struct sw_queue *q, const float *z, const int32_t *label,
+					float *p, struct sw_metrics *m, size_t B, size_t C);
+sw_status sw_cuda_cross_entropy_backward(struct sw_queue *q, const float *p, const int32_t *label,
+					 float *dz, float scale, size_t B, size_t C);
+sw_status sw_cuda_mse_forward(struct sw_queue *q, const float *y, const float *t,
+			      struct sw_metrics *m, size_t B, size_t O);
+sw_status sw_cuda_mse_backward(struct sw_queue *q, const float *y, const float *t, float *dy,
+			       float scale, size_t B, size_t O);
+
+sw_status sw_cuda_sgd_step(struct sw_queue *q, float *w, const float *g, float *v, size_t n,
+			   struct sw_sgd o);
+sw_status sw_cuda_adamw_step(struct sw_queue *q, float *w, const float *g, float *m, float *v,
+			     size_t n, struct sw_adamw o);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,72 @@
+/*
+ * kernels/cuda/launch.cuh — how kernels are started, and the loops and sums they share.
+ *
+ * SW_LAUNCH hides the one piece of syntax that a C++ compiler does not know, so that the shim of
+ * tests/kernels/cuda_shim compiles the same files and runs blocks and threads on the CPU.
+ */
+#ifndef SW_KERNELS_CUDA_LAUNCH_CUH
+#define SW_KERNELS_CUDA_LAUNCH_CUH
+
+#include "kernels/cuda/cuda.h"
+
+#ifdef __CUDACC__
+#define SW_LAUNCH(kernel, grid, block, q, ...) kernel<<<grid, block, 0, (q)->stream>>>(__VA_ARGS__)
+#else
+#define SW_LAUNCH(kernel, grid, block, q, ...)                                                     \
+	SW_SHIM_LAUNCH(kernel, grid, block, (q)->stream, __VA_ARGS__)
+#endif
+
+/* for i = this thread's items out of n, over the whole grid */
+#define SW_EACH(i, n)                                                                              \
+	size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;                                  \
+	i < (n);                                                                                   \
+	i += (size_t)gridDim.x * blockDim.x
+
+/* for b = this warp's rows out of B, over the whole grid; all lanes of a warp see the same b */
+#define SW_EACH_ROW(b, B)                                                                          \
+	size_t b = (size_t)blockIdx.x * SW_CUDA_WARPS + threadIdx.x / SW_CUDA_WARP;                \
+	b < (B);                                                                                   \
+	b += (size_t)gridDim.x * SW_CUDA_WARPS
+
+/* for c = this lane's columns out of C, within one row */
+#define SW_EACH_COLUMN(c, C)                                                                       \
+	size_t c = threadIdx.x % SW_CUDA_WARP;                                                     \
+	c < (C);                                                                                   \
+	c += SW_CUDA_WARP
+
+/* Blocks for this many items, `each` of them a block; items is not 0 (an empty grid is an error).
+ */
+static inline unsigned sw_cuda_grid(size_t items, size_t each, size_t most)
+{
+	const size_t want = (items - 1) / each + 1;
+
+	return (unsigned)(want < most ? want : most);
+}
+
+static inline unsigned sw_cuda_grid_items(size_t n)
+{
+	return sw_cuda_grid(n, SW_CUDA_BLOCK, SW_CUDA_GRID_MAX);
+}
+
+static inline unsigned sw_cuda_grid_rows(size_t B)
+{
+	return sw_cuda_grid(B, SW_CUDA_WARPS, SW_CUDA_GRID_MAX);
+}
+
+/* What the launch just made says of itself; what it does later is told by a later call. */
+static inline sw_status sw_cuda_launched(void)
+{
+	return sw_cuda_status(cudaGetLastError());
+}
+
+#define SW_ALL_LANES 0xffffffffu
+
+/* The sum over a warp's 32 lanes, the same bits in each (a + b == b + a). */
+static __device__ inline double sw_warp_sum(double v)
+{
+	for (int step = SW_CUDA_WARP / 2; step > 0; step /= 2)
+		v += __shfl_xor_sync(SW_ALL_LANES, v, step);
+	return v;
+}
+
+#endif
