@@ -22,8 +22,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SW_STORE_MAX_QUEUED     ((size_t)200000)
-#define SW_STORE_SCHEMA_VERSION 1
+#define SW_STORE_MAX_QUEUED       ((size_t)200000)
+#define SW_STORE_MAX_QUEUED_BYTES ((size_t)512 * 1024 * 1024)
+#define SW_STORE_SCHEMA_VERSION   1
 
 struct sw_store; /* opaque */
 struct sw_tx;    /* opaque: a list of row operations that commit together */
@@ -55,6 +56,8 @@ const char *sw_store_stuck(struct sw_store *s);
 
 /* Work enqueued and not yet committed or run. */
 size_t sw_store_queued(const struct sw_store *s);
+
+const char *sw_store_engine(void); /* SQLite's version, for daemon.info */
 
 /* --- writes --- */
 

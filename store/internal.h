@@ -1,0 +1,251 @@
+/*
+ * store/internal.h — what the files of store/ share. Nobody else includes it, their tests apart.
+ *
+ * Threads  `lock` guards the queues and the counters; a thread holds it for a few instructions,
+ *          never while SQLite works. `reader_lock` guards the reading connection, held for a read.
+ * Order    reader_lock before lock; the writing connection needs neither (one thread).
+ */
+#ifndef SW_STORE_INTERNAL_H
+#define SW_STORE_INTERNAL_H
+
+#include "base/buf.h"
+#include "base/status.h"
+#include "store/read.h"
+#include "store/rows.h"
+#include "store/store.h"
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SW_STORE_FILE     "sweepd.db"
+#define SW_STORE_APP_ID   0x53774470 /* "SwDp": the file's own mark, in SQLite's header */
+#define SW_TX_MAX_BYTES   ((size_t)256 * 1024 * 1024)
+#define SW_GROUP_MAX_OPS  ((size_t)5000) /* about 50 ms of work: what a commit waits at most */
+#define SW_FULL_RETRY_MS  500
+#define SW_CLOSE_LIMIT_MS 5000
+
+/* --- errors and small SQL (sql.c) --- */
+
+/* Records SQLite's last error on conn as "doing: text"; SW_FULL, SW_BUSY, SW_NOMEM, SW_INTERNAL (a
+ * constraint: our defect) or SW_IO. */
+SW_NODISCARD sw_status sw_sql_err(struct sw_err *err, sqlite3 *conn, const char *doing);
+SW_NODISCARD sw_status sw_sql_exec(sqlite3 *conn, const char *sql, const char *doing,
+				   struct sw_err *err);
+/* The first column of the first row, an integer; SW_IO when there is none. */
+SW_NODISCARD sw_status sw_sql_int(sqlite3 *conn, const char *sql, int64_t *out, struct sw_err *err);
+
+/* --- the file (open.c, migrate.c) --- */
+
+/* Opens path, made first when it is not there, migrated and checked. */
+SW_NODISCARD sw_status sw_file_open(sqlite3 **out, const char *path, struct sw_err *err);
+SW_NODISCARD sw_status sw_file_open_reader(sqlite3 **out, const char *path, struct sw_err *err);
+
+/* steps[k] is the SQL from version k to k + 1; each runs in one transaction with its version. */
+SW_NODISCARD sw_status sw_schema_migrate(sqlite3 *conn, const char *path, const char *const *steps,
+					 int64_t n_steps, struct sw_err *err);
+/* With this program's own steps. */
+SW_NODISCARD sw_status sw_schema_update(sqlite3 *conn, const char *path, struct sw_err *err);
+
+/* --- row operations (tx.c) --- */
+
+enum sw_op {
+	SW_OP_SWEEP_INSERT,
+	SW_OP_SWEEP_STATE,
+	SW_OP_TRIAL_INSERT,
+	SW_OP_TRIAL_STATE,
+	SW_OP_ATTEMPT_START,
+	SW_OP_ATTEMPT_END,
+	SW_OP_REPORT,
+	SW_OP_DECISION,
+	SW_OP_EVENT,
+	SW_OP_LOG,
+	SW_OP_SLOT_PUT,
+	SW_OP_SLOT_DELETE,
+	SW_OP_N
+};
+
+#define SW_OP_SQL_MAX 2
+
+/* What an operation does: its values, in the order they were put, are ?1, ?2 ... of each statement.
+ */
+struct sw_op_def {
+	const char *name; /* for error lines: "insert a sweep" */
+	const char *sql[SW_OP_SQL_MAX];
+	bool any_rows[SW_OP_SQL_MAX]; /* else the statement must change exactly one row */
+};
+
+extern const struct sw_op_def sw_op_sweep_insert, sw_op_sweep_state, sw_op_trial_insert,
+	sw_op_trial_state, sw_op_attempt_start, sw_op_attempt_end, sw_op_report, sw_op_decision,
+	sw_op_event, sw_op_log, sw_op_slot_put, sw_op_slot_delete;
+extern const struct sw_op_def *const sw_op_defs[SW_OP_N];
+
+/* One item of a queue: a write (tx set, and the job is part of it) or a read (work set). */
+struct sw_job {
+	struct sw_job *next;
+	struct sw_tx *tx;
+	void (*work)(struct sw_db *db, void *arg);
+	sw_store_done_cb *done;
+	void *arg;
+	uint64_t after; /* a read: writes that must be committed before it */
+	size_t weight;  /* row operations, at least 1 */
+};
+
+struct sw_job_list {
+	struct sw_job *head, **tail;
+};
+
+struct sw_tx {
+	struct sw_job job;
+	struct sw_buf ops;
+	size_t n_ops;
+	size_t op_at;     /* offset of the operation being put */
+	sw_status failed; /* SW_INVALID: a value that must never be stored */
+};
+
+void sw_tx_op(struct sw_tx *tx, enum sw_op op); /* begins an operation; its values follow */
+void sw_tx_int(struct sw_tx *tx, int64_t v);
+void sw_tx_real(struct sw_tx *tx, double v); /* not finite: latches SW_INVALID */
+void sw_tx_real_opt(struct sw_tx *tx, bool has, double v);
+void sw_tx_text(struct sw_tx *tx, const char *s);     /* NULL: latches SW_INVALID */
+void sw_tx_text_opt(struct sw_tx *tx, const char *s); /* NULL is NULL */
+
+struct sw_op_value {
+	enum { SW_VALUE_NULL, SW_VALUE_INT, SW_VALUE_REAL, SW_VALUE_TEXT } type;
+	int64_t i;
+	double d;
+	const char *s; /* inside the transaction */
+	int len;
+};
+
+#define SW_OP_VALUES_MAX 20
+
+/* Reads the operation at *at and moves on; false at the end. */
+bool sw_tx_next(const struct sw_tx *tx, size_t *at, enum sw_op *op, struct sw_op_value *values,
+		unsigned *n);
+
+/* --- the writing connection (apply.c) --- */
+
+struct sw_writer {
+	sqlite3 *conn;
+	sqlite3_stmt *begin, *commit, *rollback;
+	sqlite3_stmt *ops[SW_OP_N][SW_OP_SQL_MAX];
+	int wal_pages;     /* in the log after the last commit */
+	int checkpoint_at; /* pages at which the next checkpoint is due */
+};
+
+SW_NODISCARD sw_status sw_writer_open(struct sw_writer *w, const char *path, struct sw_err *err);
+void sw_writer_close(struct sw_writer *w);
+/* All jobs in one transaction. SW_FULL and SW_BUSY: nothing was written, may be tried again. */
+SW_NODISCARD sw_status sw_writer_apply(struct sw_writer *w, const struct sw_job *jobs,
+				       struct sw_err *err);
+/* Moves the log into the file when it is long. A failure is final: a sync may be behind it. */
+SW_NODISCARD sw_status sw_writer_checkpoint(struct sw_writer *w, struct sw_err *err);
+
+/* --- the reading connection (reader.c, query.c) --- */
+
+enum sw_query {
+	SW_Q_SWEEPS,
+	SW_Q_TRIALS,
+	SW_Q_TRIALS_IN_STATE,
+	SW_Q_TRIAL,
+	SW_Q_COUNTS,
+	SW_Q_BEST, /* eight of them: scope x direction */
+	SW_Q_BEST_END = SW_Q_BEST + 8,
+	SW_Q_ATTEMPTS,
+	SW_Q_REPORTS,
+	SW_Q_REPORT,
+	SW_Q_DECISIONS,
+	SW_Q_HISTORY_EVENTS,
+	SW_Q_HISTORY_REPORTS,
+	SW_Q_LOG,
+	SW_Q_SLOTS,
+	SW_Q_N
+};
+
+struct sw_db {
+	sqlite3 *conn;
+	struct sw_err broken;        /* why no query can run: the store failed, or BEGIN did */
+	sqlite3_stmt *stmts[SW_Q_N]; /* each prepared at its first use */
+};
+
+/* A row being read. A column of the wrong type, or NULL where none may be, sets `bad` (from 1) and
+ * gives 0 or "": the file is not trusted, so nothing here is asserted. */
+struct sw_cols {
+	sqlite3_stmt *q;
+	int bad;
+};
+
+int64_t sw_col_int(struct sw_cols *c, int i);
+bool sw_col_bool(struct sw_cols *c, int i);
+double sw_col_real(struct sw_cols *c, int i);
+double sw_col_real_opt(struct sw_cols *c, int i, bool *has);
+const char *sw_col_text(struct sw_cols *c, int i);
+const char *sw_col_text_opt(struct sw_cols *c, int i); /* NULL when it is NULL */
+
+/* The statement, ready to run with ints bound to ?1 ... ; SW_BUSY when it runs already (a callback
+ * that asks the same question again). */
+SW_NODISCARD sw_status sw_query_start(struct sw_db *db, enum sw_query id, const char *sql,
+				      const int64_t *ints, int n_ints, sqlite3_stmt **q,
+				      struct sw_err *err);
+/* Gives each row to give(), which returns false to end early, and resets. what: for error lines. */
+SW_NODISCARD sw_status sw_query_run(struct sw_db *db, sqlite3_stmt *q, const char *what,
+				    bool (*give)(struct sw_cols *c, void *arg), void *arg,
+				    struct sw_err *err);
+SW_NODISCARD sw_status sw_query_bad_row(struct sw_err *err, const char *what, int column);
+
+#define SW_TRIAL_METRICS                                                                           \
+	"(SELECT r.metrics FROM report r WHERE r.sweep = t.sweep AND r.trial = t.trial"            \
+	" AND r.attempt = t.attempt ORDER BY r.seq DESC LIMIT 1)"
+/* The columns that sw_cols_trial() reads, value being an expression over t. */
+#define SW_TRIAL_COLS(value)                                                                       \
+	"t.sweep, t.trial, t.state, t.cause, t.params, t.attempt, t.step, " value                  \
+	", " SW_TRIAL_METRICS ", t.created_ms, t.started_ms, t.ended_ms, t.seconds"
+/* For sw_query_run(): arg is a struct sw_give_trial. */
+struct sw_give_trial {
+	sw_row_trial_cb *cb;
+	void *arg;
+	size_t n;
+};
+bool sw_give_trial(struct sw_cols *c, void *arg);
+
+SW_NODISCARD sw_status sw_db_open(struct sw_db *db, const char *path, struct sw_err *err);
+void sw_db_close(struct sw_db *db);
+
+/* --- the store --- */
+
+struct sw_store {
+	char *path;
+	struct sw_store_hooks hooks;
+	struct sw_writer writer; /* the writer's thread */
+	struct sw_db db;         /* under reader_lock */
+	pthread_mutex_t reader_lock;
+	pthread_t writer_thread, reader_thread;
+	bool polling;         /* owner's */
+	char stuck_seen[320]; /* owner's copy */
+	atomic_size_t queued; /* weights of writes and reads not yet committed or run */
+
+	pthread_mutex_t lock;      /* guards all below */
+	pthread_cond_t to_writer;  /* writes or closing */
+	pthread_cond_t to_readers; /* reads, committed, dead or closing */
+	struct sw_job_list writes, reads, done;
+	uint64_t n_enqueued, n_committed; /* writes, since the start */
+	size_t queued_bytes;
+	bool closing, dead;
+	int64_t close_by_us; /* monotonic: when a close gives up on a full disk */
+	struct sw_err died;  /* why, when dead */
+	char stuck[320];     /* "" when commits go through */
+};
+
+void *sw_writer_main(void *store); /* writer.c */
+void *sw_reader_main(void *store); /* reader.c */
+
+void sw_jobs_init(struct sw_job_list *list);
+void sw_jobs_add(struct sw_job_list *list, struct sw_job *job);
+struct sw_job *sw_jobs_take(struct sw_job_list *list); /* the first; NULL when empty */
+void sw_jobs_move(struct sw_job_list *to, struct sw_job_list *from);
+void sw_job_free(struct sw_job *job);
+
+#endif

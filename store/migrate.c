@@ -1,0 +1,88 @@
+/* store/migrate.c — from any version that this program knows to its own, a step at a time. */
+#include "base/clock.h"
+#include "store/internal.h"
+#include <stdio.h>
+
+extern const char sw_schema_sql[]; /* schema.sql, compiled in */
+
+static const char *const own_steps[] = {
+	sw_schema_sql, /* 0 to 1: an empty file */
+};
+_Static_assert(sizeof own_steps / sizeof own_steps[0] == SW_STORE_SCHEMA_VERSION,
+	       "a version is a step");
+
+/* The version stands twice: in SQLite's header, where any tool sees it, and in meta, where damage
+ * to the header shows. Both change with the step, in its transaction. */
+static sw_status take_step(sqlite3 *conn, const char *sql, int64_t to, const char *doing,
+			   struct sw_err *err)
+{
+	char mark[512];
+	sw_status rc = sw_sql_exec(conn, "BEGIN IMMEDIATE", doing, err);
+
+	if (rc != SW_OK)
+		return rc;
+	(void)snprintf(mark, sizeof mark,
+		       "PRAGMA application_id = %d; PRAGMA user_version = %lld;"
+		       "INSERT OR REPLACE INTO meta VALUES ('schema', %lld), ('program', '%s'),"
+		       " ('migrated_ms', %lld);",
+		       SW_STORE_APP_ID, (long long)to, (long long)to, SW_VERSION,
+		       (long long)sw_clock_wall_ms());
+	if ((rc = sw_sql_exec(conn, sql, doing, err)) == SW_OK &&
+	    (rc = sw_sql_exec(conn, mark, doing, err)) == SW_OK &&
+	    (rc = sw_sql_exec(conn, "COMMIT", doing, err)) == SW_OK)
+		return SW_OK;
+	(void)sqlite3_exec(conn, "ROLLBACK", NULL, NULL, NULL); /* the first error stands */
+	return rc;
+}
+
+/* Whose file it is, then whether this program is new enough, then whether both numbers agree: a
+ * newer version may have moved even meta. */
+static sw_status check_owner(sqlite3 *conn, const char *path, int64_t version, int64_t known,
+			     struct sw_err *err)
+{
+	int64_t app = 0, meta = 0;
+	sw_status rc;
+
+	if ((rc = sw_sql_int(conn, "PRAGMA application_id", &app, err)) != SW_OK)
+		return rc;
+	if (app != SW_STORE_APP_ID || version < 1)
+		return sw_err_set(err, SW_IO, "%s: not a sweepd database", path);
+	if (version > known)
+		return sw_err_set(err, SW_CONFLICT,
+				  "%s was written by a newer sweepd (schema %lld, this one knows "
+				  "%lld)",
+				  path, (long long)version, (long long)known);
+	rc = sw_sql_int(conn, "SELECT value FROM meta WHERE key = 'schema'", &meta, err);
+	if (rc == SW_OK && meta != version)
+		rc = sw_err_set(err, SW_IO, "%s: damaged: it says schema %lld and schema %lld",
+				path, (long long)version, (long long)meta);
+	return rc;
+}
+
+sw_status sw_schema_migrate(sqlite3 *conn, const char *path, const char *const *steps,
+			    int64_t n_steps, struct sw_err *err)
+{
+	char doing[400];
+	int64_t version = 0, n_tables = 0;
+	sw_status rc;
+
+	if ((rc = sw_sql_int(conn, "PRAGMA user_version", &version, err)) != SW_OK ||
+	    (rc = sw_sql_int(conn, "SELECT count(*) FROM sqlite_schema", &n_tables, err)) != SW_OK)
+		return rc;
+	if ((version != 0 || n_tables > 0) &&
+	    (rc = check_owner(conn, path, version, n_steps, err)) != SW_OK)
+		return rc;
+	for (; version < n_steps; version++) {
+		(void)snprintf(doing, sizeof doing, "bring %s to schema %lld", path,
+			       (long long)version + 1);
+		rc = take_step(conn, steps[version], version + 1, doing, err);
+		if (rc != SW_OK)
+			return rc;
+	}
+	return SW_OK;
+}
+
+sw_status sw_schema_update(sqlite3 *conn, const char *path, struct sw_err *err)
+{
+	return sw_schema_migrate(conn, path, own_steps, SW_STORE_SCHEMA_VERSION, err);
+}

@@ -1,0 +1,185 @@
+/*
+ * store/open.c — the file: made whole or not at all, private, hardened, checked.
+ *
+ * A new file is built beside its place and renamed into it, so a sweepd.db that is there and empty
+ * was cut short by something, and is refused rather than taken for new.
+ */
+#include "base/fault.h"
+#include "store/internal.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* DEFENSIVE and the rest: a damaged or hostile file can make SQL fail, not run code. A foreign key
+ * is one look-up in the row's own parent, so they are on. 16 MiB of pages, 64 MiB of log at rest.
+ */
+static const char hardening[] = "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
+				"PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;"
+				"PRAGMA cache_size = -16384; PRAGMA busy_timeout = 1000;";
+static const char durability[] = "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0;"
+				 "PRAGMA journal_size_limit = 67108864;";
+
+static sw_status connect(sqlite3 **out, const char *path, int flags, struct sw_err *err)
+{
+	char doing[400];
+	sqlite3 *conn = NULL;
+	sw_status rc;
+
+	(void)snprintf(doing, sizeof doing, "open %s", path);
+	*out = NULL;
+	/* Each connection is used by one thread at a time, so SQLite's own mutexes stay out. */
+	if (sqlite3_open_v2(path, &conn, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
+		rc = sw_sql_err(err, conn, doing);
+		goto fail;
+	}
+	(void)sqlite3_extended_result_codes(conn, 1);
+	(void)sqlite3_db_config(conn, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	(void)sqlite3_db_config(conn, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+	(void)sqlite3_db_config(conn, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+	(void)sqlite3_limit(conn, SQLITE_LIMIT_ATTACHED, 0);
+	if ((rc = sw_sql_exec(conn, hardening, doing, err)) != SW_OK)
+		goto fail;
+	*out = conn;
+	return SW_OK;
+fail:
+	(void)sqlite3_close(conn);
+	return rc;
+}
+
+static sw_status sync_dir_of(const char *path, struct sw_err *err)
+{
+	char *dir = sw_strdup(path);
+	sw_status rc = SW_OK;
+	int fd = -1;
+
+	if (dir == NULL)
+		return sw_err_set(err, SW_NOMEM, "out of memory");
+	char *slash = strrchr(dir, '/');
+	if (slash != NULL)
+		slash[slash == dir] = '\0'; /* "/x" is in "/" */
+	fd = open(slash == NULL ? "." : dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || fsync(fd) != 0)
+		rc = sw_err_set(err, SW_IO, "sync %s: %s", dir, strerror(errno));
+	if (fd >= 0)
+		(void)close(fd);
+	free(dir);
+	return rc;
+}
+
+/* An empty file of mode 0600 whatever the umask, in place of anything with that name. */
+static sw_status make_private(const char *path, struct sw_err *err)
+{
+	sw_status rc = SW_OK;
+
+	(void)unlink(path);
+	const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0 || fchmod(fd, 0600) != 0)
+		rc = sw_err_set(err, errno == ENOSPC || errno == EDQUOT ? SW_FULL : SW_IO,
+				"create %s: %s", path, strerror(errno));
+	if (fd >= 0)
+		(void)close(fd);
+	return rc;
+}
+
+static sw_status create_file(const char *path, struct sw_err *err)
+{
+	const size_t n = strlen(path) + sizeof ".new";
+	char *fresh = sw_malloc(n);
+	sqlite3 *conn = NULL;
+	sw_status rc;
+
+	if (fresh == NULL)
+		return sw_err_set(err, SW_NOMEM, "out of memory");
+	(void)snprintf(fresh, n, "%s.new", path);
+	if ((rc = make_private(fresh, err)) != SW_OK ||
+	    (rc = connect(&conn, fresh, SQLITE_OPEN_READWRITE, err)) != SW_OK ||
+	    (rc = sw_schema_update(conn, fresh, err)) != SW_OK)
+		goto out;
+	(void)sqlite3_close(
+		conn); /* committed and synced by the rollback journal: one whole file */
+	conn = NULL;
+	if (rename(fresh, path) != 0)
+		rc = sw_err_set(err, SW_IO, "rename %s: %s", fresh, strerror(errno));
+	else
+		rc = sync_dir_of(path, err);
+out:
+	(void)sqlite3_close(conn);
+	if (rc != SW_OK)
+		(void)unlink(fresh);
+	free(fresh);
+	return rc;
+}
+
+/* Before SQLite opens it: never afterwards, a close() here would drop SQLite's locks. */
+static sw_status check_place(const char *path, struct sw_err *err)
+{
+	struct stat st;
+
+	if (lstat(path, &st) != 0)
+		return errno == ENOENT
+			       ? create_file(path, err)
+			       : sw_err_set(err, SW_IO, "open %s: %s", path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return sw_err_set(err, SW_IO, "%s: not a file", path);
+	if (st.st_size == 0)
+		return sw_err_set(err, SW_IO,
+				  "%s is empty: it was cut short; put a copy back, or remove it to "
+				  "begin anew",
+				  path);
+	if ((st.st_mode & 077) != 0 && chmod(path, 0600) != 0)
+		return sw_err_set(err, SW_IO, "make %s private: %s", path, strerror(errno));
+	return SW_OK;
+}
+
+static sw_status quick_check(sqlite3 *conn, const char *path, struct sw_err *err)
+{
+	sqlite3_stmt *q = NULL;
+	sw_status rc = SW_OK;
+	char doing[400];
+
+	(void)snprintf(doing, sizeof doing, "check %s", path);
+	if (sqlite3_prepare_v2(conn, "PRAGMA quick_check(1)", -1, &q, NULL) != SQLITE_OK ||
+	    sqlite3_step(q) != SQLITE_ROW) {
+		rc = sw_sql_err(err, conn, doing);
+		goto out;
+	}
+	const char *said = (const char *)sqlite3_column_text(q, 0);
+	if (said == NULL || strcmp(said, "ok") != 0)
+		rc = sw_err_set(err, SW_IO, "%s is damaged: %s", path,
+				said == NULL ? "no answer from its check" : said);
+out:
+	(void)sqlite3_finalize(q); /* repeats the step's code */
+	return rc;
+}
+
+sw_status sw_file_open(sqlite3 **out, const char *path, struct sw_err *err)
+{
+	char doing[400];
+	sqlite3 *conn = NULL;
+	sw_status rc;
+
+	(void)snprintf(doing, sizeof doing, "open %s", path);
+	*out = NULL;
+	if ((rc = check_place(path, err)) != SW_OK ||
+	    (rc = connect(&conn, path, SQLITE_OPEN_READWRITE, err)) != SW_OK)
+		return rc;
+	/* Whose file it is comes first: nothing is written to a stranger's, or a newer one's. */
+	if ((rc = sw_schema_update(conn, path, err)) != SW_OK ||
+	    (rc = sw_sql_exec(conn, "PRAGMA journal_mode = WAL", doing, err)) != SW_OK ||
+	    (rc = sw_sql_exec(conn, durability, doing, err)) != SW_OK ||
+	    (rc = quick_check(conn, path, err)) != SW_OK) {
+		(void)sqlite3_close(conn);
+		return rc;
+	}
+	*out = conn;
+	return SW_OK;
+}
+
+sw_status sw_file_open_reader(sqlite3 **out, const char *path, struct sw_err *err)
+{
+	return connect(out, path, SQLITE_OPEN_READONLY, err);
+}

@@ -1,0 +1,146 @@
+/* store/read_report.c — a trial's reports, the judgements made of them, its log lines. */
+#include "store/internal.h"
+
+struct give_report {
+	sw_row_report_cb *cb;
+	void *arg;
+	size_t n;
+};
+
+#define REPORT_ROWS                                                                                \
+	"SELECT sweep, trial, attempt, seq, ev, step, time_ms, value, diverged, verdict, metrics"  \
+	" FROM report WHERE sweep = ?1 AND trial = ?2"
+
+static bool give_report(struct sw_cols *c, void *arg)
+{
+	struct give_report *g = arg;
+	struct sw_row_report row = {
+		.sweep = sw_col_int(c, 0),
+		.trial = sw_col_int(c, 1),
+		.attempt = sw_col_int(c, 2),
+		.seq = sw_col_int(c, 3),
+		.ev = sw_col_int(c, 4),
+		.step = sw_col_int(c, 5),
+		.time_ms = sw_col_int(c, 6),
+		.diverged = sw_col_bool(c, 8),
+		.verdict = sw_col_text(c, 9),
+		.metrics = sw_col_text_opt(c, 10),
+	};
+
+	row.value = sw_col_real_opt(c, 7, &row.has_value);
+	g->n++;
+	return c->bad == 0 && g->cb(&row, g->arg);
+}
+
+sw_status sw_read_reports(struct sw_db *db, int64_t sweep, int64_t trial, int64_t after_attempt,
+			  int64_t after_seq, int64_t limit, sw_row_report_cb *cb, void *arg,
+			  struct sw_err *err)
+{
+	static const char sql[] = REPORT_ROWS
+		" AND (attempt, seq) > (?3, ?4) ORDER BY attempt, seq LIMIT ?5";
+	const int64_t ints[] = {sweep, trial, after_attempt, after_seq, limit};
+	struct give_report g = {cb, arg, 0};
+	sqlite3_stmt *q;
+	const sw_status rc = sw_query_start(db, SW_Q_REPORTS, sql, ints, 5, &q, err);
+
+	return rc != SW_OK ? rc : sw_query_run(db, q, "report", give_report, &g, err);
+}
+
+sw_status sw_read_report(struct sw_db *db, int64_t sweep, int64_t trial, int64_t attempt,
+			 int64_t seq, sw_row_report_cb *cb, void *arg, struct sw_err *err)
+{
+	static const char sql[] = REPORT_ROWS " AND attempt = ?3 AND seq = ?4";
+	const int64_t ints[] = {sweep, trial, attempt, seq};
+	struct give_report g = {cb, arg, 0};
+	sqlite3_stmt *q;
+	sw_status rc = sw_query_start(db, SW_Q_REPORT, sql, ints, 4, &q, err);
+
+	if (rc == SW_OK)
+		rc = sw_query_run(db, q, "report", give_report, &g, err);
+	if (rc == SW_OK && g.n == 0)
+		rc = sw_err_set(err, SW_NOT_FOUND,
+				"no report %lld of attempt %lld of trial "
+				"%lld/%lld",
+				(long long)seq, (long long)attempt, (long long)sweep,
+				(long long)trial);
+	return rc;
+}
+
+struct give_decision {
+	sw_row_decision_cb *cb;
+	void *arg;
+};
+
+static bool give_decision(struct sw_cols *c, void *arg)
+{
+	const struct give_decision *g = arg;
+	struct sw_row_decision row = {
+		.sweep = sw_col_int(c, 0),
+		.trial = sw_col_int(c, 1),
+		.attempt = sw_col_int(c, 2),
+		.seq = sw_col_int(c, 3),
+		.verdict = sw_col_text(c, 4),
+		.bracket = sw_col_int(c, 5),
+		.rung = sw_col_int(c, 6),
+		.n = sw_col_int(c, 7),
+		.better = sw_col_int(c, 8),
+		.keep = sw_col_int(c, 9),
+		.value = sw_col_real(c, 11),
+	};
+
+	row.cutoff = sw_col_real_opt(c, 10, &row.has_cutoff);
+	return c->bad == 0 && g->cb(&row, g->arg);
+}
+
+sw_status sw_read_decisions(struct sw_db *db, int64_t sweep, int64_t trial, sw_row_decision_cb *cb,
+			    void *arg, struct sw_err *err)
+{
+	static const char sql[] =
+		"SELECT sweep, trial, attempt, seq, verdict, bracket, rung, n, better, keep,"
+		" cutoff, value FROM decision WHERE sweep = ?1 AND trial = ?2"
+		" ORDER BY attempt, seq, rung";
+	const int64_t ints[] = {sweep, trial};
+	struct give_decision g = {cb, arg};
+	sqlite3_stmt *q;
+	const sw_status rc = sw_query_start(db, SW_Q_DECISIONS, sql, ints, 2, &q, err);
+
+	return rc != SW_OK ? rc : sw_query_run(db, q, "decision", give_decision, &g, err);
+}
+
+struct give_log {
+	sw_row_log_cb *cb;
+	void *arg;
+	int64_t *next;
+};
+
+static bool give_log(struct sw_cols *c, void *arg)
+{
+	const struct give_log *g = arg;
+	const struct sw_row_log row = {
+		.sweep = sw_col_int(c, 0),
+		.trial = sw_col_int(c, 1),
+		.attempt = sw_col_int(c, 2),
+		.time_ms = sw_col_int(c, 3),
+		.line = sw_col_text(c, 4),
+	};
+	const int64_t n = sw_col_int(c, 5);
+
+	if (c->bad != 0)
+		return false;
+	*g->next = n;
+	return g->cb(&row, g->arg);
+}
+
+sw_status sw_read_log(struct sw_db *db, int64_t sweep, int64_t trial, int64_t after, int64_t limit,
+		      int64_t *next, sw_row_log_cb *cb, void *arg, struct sw_err *err)
+{
+	static const char sql[] = "SELECT sweep, trial, attempt, time_ms, line, n FROM log"
+				  " WHERE sweep = ?1 AND trial = ?2 AND n > ?3 ORDER BY n LIMIT ?4";
+	const int64_t ints[] = {sweep, trial, after, limit};
+	struct give_log g = {cb, arg, next};
+	sqlite3_stmt *q;
+	const sw_status rc = sw_query_start(db, SW_Q_LOG, sql, ints, 4, &q, err);
+
+	*next = after;
+	return rc != SW_OK ? rc : sw_query_run(db, q, "log", give_log, &g, err);
+}

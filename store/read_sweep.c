@@ -1,0 +1,100 @@
+/* store/read_sweep.c — sweeps, counts of their trials by state, and slots. */
+#include "store/internal.h"
+
+struct give_sweep {
+	sw_row_sweep_cb *cb;
+	void *arg;
+};
+
+static bool give_sweep(struct sw_cols *c, void *arg)
+{
+	const struct give_sweep *g = arg;
+	const struct sw_row_sweep row = {
+		.sweep = sw_col_int(c, 0),
+		.name = sw_col_text_opt(c, 1),
+		.spec = sw_col_text(c, 2),
+		.state = sw_col_text(c, 3),
+		.cause = sw_col_text_opt(c, 4),
+		.metric = sw_col_text_opt(c, 5),
+		.method = sw_col_text_opt(c, 6),
+		.seed = sw_col_int(c, 7),
+		.maximize = sw_col_bool(c, 8),
+		.driven = sw_col_bool(c, 9),
+		.run_cap = sw_col_int(c, 10),
+		.created_ms = sw_col_int(c, 11),
+		.ended_ms = sw_col_int(c, 12),
+		.uid = sw_col_int(c, 13),
+	};
+
+	return c->bad == 0 && g->cb(&row, g->arg);
+}
+
+sw_status sw_read_sweeps(struct sw_db *db, int64_t sweep, sw_row_sweep_cb *cb, void *arg,
+			 struct sw_err *err)
+{
+	/* 0 is before the first number, so "all" is the whole range of the key. */
+	static const char sql[] =
+		"SELECT sweep, name, spec, state, cause, metric, method, seed, maximize, driven,"
+		" run_cap, created_ms, ended_ms, uid FROM sweep"
+		" WHERE sweep BETWEEN ?1 AND ?2 ORDER BY sweep";
+	const int64_t range[] = {sweep == 0 ? INT64_MIN : sweep, sweep == 0 ? INT64_MAX : sweep};
+	struct give_sweep g = {cb, arg};
+	sqlite3_stmt *q;
+	const sw_status rc = sw_query_start(db, SW_Q_SWEEPS, sql, range, 2, &q, err);
+
+	return rc != SW_OK ? rc : sw_query_run(db, q, "sweep", give_sweep, &g, err);
+}
+
+struct give_count {
+	sw_row_count_cb *cb;
+	void *arg;
+};
+
+static bool give_count(struct sw_cols *c, void *arg)
+{
+	const struct give_count *g = arg;
+	const char *state = sw_col_text(c, 0);
+	const int64_t n = sw_col_int(c, 1);
+
+	return c->bad == 0 && g->cb(state, n, g->arg);
+}
+
+sw_status sw_read_counts(struct sw_db *db, int64_t sweep, sw_row_count_cb *cb, void *arg,
+			 struct sw_err *err)
+{
+	static const char sql[] = "SELECT state, count(*) FROM trial WHERE sweep = ?1"
+				  " GROUP BY state ORDER BY state";
+	struct give_count g = {cb, arg};
+	sqlite3_stmt *q;
+	const sw_status rc = sw_query_start(db, SW_Q_COUNTS, sql, &sweep, 1, &q, err);
+
+	return rc != SW_OK ? rc : sw_query_run(db, q, "trial", give_count, &g, err);
+}
+
+struct give_slot {
+	sw_row_slot_cb *cb;
+	void *arg;
+};
+
+static bool give_slot(struct sw_cols *c, void *arg)
+{
+	const struct give_slot *g = arg;
+	const struct sw_row_slot row = {
+		.slot = sw_col_int(c, 0),
+		.device = sw_col_text_opt(c, 1),
+		.worker = sw_col_text_opt(c, 2),
+		.handle = sw_col_text_opt(c, 3),
+	};
+
+	return c->bad == 0 && g->cb(&row, g->arg);
+}
+
+sw_status sw_read_slots(struct sw_db *db, sw_row_slot_cb *cb, void *arg, struct sw_err *err)
+{
+	static const char sql[] = "SELECT slot, device, worker, handle FROM slot ORDER BY slot";
+	struct give_slot g = {cb, arg};
+	sqlite3_stmt *q;
+	const sw_status rc = sw_query_start(db, SW_Q_SLOTS, sql, NULL, 0, &q, err);
+
+	return rc != SW_OK ? rc : sw_query_run(db, q, "slot", give_slot, &g, err);
+}

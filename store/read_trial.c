@@ -1,0 +1,100 @@
+/* store/read_trial.c — trials and their attempts. */
+#include "store/internal.h"
+
+bool sw_give_trial(struct sw_cols *c, void *arg)
+{
+	struct sw_give_trial *g = arg;
+	struct sw_row_trial row = {
+		.sweep = sw_col_int(c, 0),
+		.trial = sw_col_int(c, 1),
+		.state = sw_col_text(c, 2),
+		.cause = sw_col_text_opt(c, 3),
+		.params = sw_col_text(c, 4),
+		.attempt = sw_col_int(c, 5),
+		.step = sw_col_int(c, 6),
+		.metrics = sw_col_text_opt(c, 8),
+		.created_ms = sw_col_int(c, 9),
+		.started_ms = sw_col_int(c, 10),
+		.ended_ms = sw_col_int(c, 11),
+		.seconds = sw_col_real(c, 12),
+	};
+
+	row.value = sw_col_real_opt(c, 7, &row.has_value);
+	g->n++;
+	return c->bad == 0 && g->cb(&row, g->arg);
+}
+
+#define TRIAL_ROWS "SELECT " SW_TRIAL_COLS("t.value") " FROM trial t WHERE t.sweep = ?1"
+
+sw_status sw_read_trials(struct sw_db *db, int64_t sweep, const char *state, int64_t after,
+			 int64_t limit, sw_row_trial_cb *cb, void *arg, struct sw_err *err)
+{
+	static const char any[] = TRIAL_ROWS " AND t.trial > ?2 ORDER BY t.trial LIMIT ?3";
+	static const char one[] = TRIAL_ROWS
+		" AND t.trial > ?2 AND t.state = ?4 ORDER BY t.trial LIMIT ?3";
+	const int64_t ints[] = {sweep, after, limit};
+	struct sw_give_trial g = {cb, arg, 0};
+	sqlite3_stmt *q;
+	sw_status rc = sw_query_start(db, state == NULL ? SW_Q_TRIALS : SW_Q_TRIALS_IN_STATE,
+				      state == NULL ? any : one, ints, 3, &q, err);
+
+	if (rc != SW_OK)
+		return rc;
+	if (state != NULL && sqlite3_bind_text(q, 4, state, -1, SQLITE_TRANSIENT) != SQLITE_OK)
+		return sw_sql_err(err, db->conn, "bind a query");
+	return sw_query_run(db, q, "trial", sw_give_trial, &g, err);
+}
+
+sw_status sw_read_trial(struct sw_db *db, int64_t sweep, int64_t trial, sw_row_trial_cb *cb,
+			void *arg, struct sw_err *err)
+{
+	static const char sql[] = TRIAL_ROWS " AND t.trial = ?2";
+	const int64_t ints[] = {sweep, trial};
+	struct sw_give_trial g = {cb, arg, 0};
+	sqlite3_stmt *q;
+	sw_status rc = sw_query_start(db, SW_Q_TRIAL, sql, ints, 2, &q, err);
+
+	if (rc == SW_OK)
+		rc = sw_query_run(db, q, "trial", sw_give_trial, &g, err);
+	if (rc == SW_OK && g.n == 0)
+		rc = sw_err_set(err, SW_NOT_FOUND, "no trial %lld/%lld", (long long)sweep,
+				(long long)trial);
+	return rc;
+}
+
+struct give_attempt {
+	sw_row_attempt_cb *cb;
+	void *arg;
+};
+
+static bool give_attempt(struct sw_cols *c, void *arg)
+{
+	const struct give_attempt *g = arg;
+	const struct sw_row_attempt row = {
+		.sweep = sw_col_int(c, 0),
+		.trial = sw_col_int(c, 1),
+		.attempt = sw_col_int(c, 2),
+		.ev = sw_col_int(c, 3),
+		.slot = sw_col_int(c, 4),
+		.started_ms = sw_col_int(c, 5),
+		.ended_ms = sw_col_int(c, 6),
+		.state = sw_col_text(c, 7),
+		.cause = sw_col_text_opt(c, 8),
+	};
+
+	return c->bad == 0 && g->cb(&row, g->arg);
+}
+
+sw_status sw_read_attempts(struct sw_db *db, int64_t sweep, int64_t trial, sw_row_attempt_cb *cb,
+			   void *arg, struct sw_err *err)
+{
+	static const char sql[] =
+		"SELECT sweep, trial, attempt, ev, slot, started_ms, ended_ms, state, cause"
+		" FROM attempt WHERE sweep = ?1 AND trial = ?2 ORDER BY attempt";
+	const int64_t ints[] = {sweep, trial};
+	struct give_attempt g = {cb, arg};
+	sqlite3_stmt *q;
+	const sw_status rc = sw_query_start(db, SW_Q_ATTEMPTS, sql, ints, 2, &q, err);
+
+	return rc != SW_OK ? rc : sw_query_run(db, q, "attempt", give_attempt, &g, err);
+}

@@ -1,0 +1,91 @@
+/* store/reader.c — the reader's thread and its connection: a read sees what was enqueued before it.
+ */
+#include "store/internal.h"
+#include <assert.h>
+
+sw_status sw_db_open(struct sw_db *db, const char *path, struct sw_err *err)
+{
+	*db = (struct sw_db){.conn = NULL};
+	return sw_file_open_reader(&db->conn, path, err);
+}
+
+void sw_db_close(struct sw_db *db)
+{
+	for (int i = 0; i < SW_Q_N; i++)
+		(void)sqlite3_finalize(db->stmts[i]); /* NULL is a no-op */
+	(void)sqlite3_close(db->conn);
+	*db = (struct sw_db){.conn = NULL};
+}
+
+/* died: why the store is dead, code SW_OK when it is not; each query then says so. */
+static void run_read(struct sw_store *s, void (*work)(struct sw_db *db, void *arg), void *arg,
+		     const struct sw_err *died)
+{
+	struct sw_db *db = &s->db;
+
+	(void)pthread_mutex_lock(&s->reader_lock);
+	db->broken = *died;
+	if (died->code == SW_OK) {
+		const sw_status rc = sw_sql_exec(db->conn, "BEGIN", "begin a read", &db->broken);
+
+		assert(rc == db->broken.code); /* a failure now stands there for every query */
+	}
+	work(db, arg);
+	for (int i = 0; i < SW_Q_N; i++)
+		if (db->stmts[i] != NULL)
+			(void)sqlite3_reset(db->stmts[i]); /* repeats the step's code */
+	/* Nothing was written, so this loses nothing; should it fail, the next BEGIN says so. */
+	if (!sqlite3_get_autocommit(db->conn))
+		(void)sqlite3_exec(db->conn, "ROLLBACK", NULL, NULL, NULL);
+	(void)pthread_mutex_unlock(&s->reader_lock);
+}
+
+/* Under the lock. */
+static bool may_read(const struct sw_store *s, uint64_t after)
+{
+	return s->dead || s->n_committed >= after;
+}
+
+static struct sw_job *next_read(struct sw_store *s, struct sw_err *died)
+{
+	struct sw_job *job = NULL;
+
+	(void)pthread_mutex_lock(&s->lock);
+	while (!s->closing && (s->reads.head == NULL || !may_read(s, s->reads.head->after)))
+		(void)pthread_cond_wait(&s->to_readers, &s->lock);
+	if (!s->closing)
+		job = sw_jobs_take(&s->reads);
+	*died = s->died;
+	(void)pthread_mutex_unlock(&s->lock);
+	return job;
+}
+
+void *sw_reader_main(void *store)
+{
+	struct sw_store *s = store;
+	struct sw_err died = SW_ERR_INIT;
+
+	for (struct sw_job *job; (job = next_read(s, &died)) != NULL;) {
+		run_read(s, job->work, job->arg, &died);
+		(void)pthread_mutex_lock(&s->lock);
+		(void)atomic_fetch_sub(&s->queued, job->weight);
+		sw_jobs_add(&s->done, job);
+		(void)pthread_mutex_unlock(&s->lock);
+		if (s->hooks.wake != NULL)
+			s->hooks.wake(s->hooks.user);
+	}
+	return NULL;
+}
+
+void sw_store_read_now(struct sw_store *s, void (*work)(struct sw_db *db, void *arg), void *arg)
+{
+	struct sw_err died;
+
+	(void)pthread_mutex_lock(&s->lock);
+	const uint64_t after = s->n_enqueued;
+	while (!may_read(s, after))
+		(void)pthread_cond_wait(&s->to_readers, &s->lock);
+	died = s->died;
+	(void)pthread_mutex_unlock(&s->lock);
+	run_read(s, work, arg, &died);
+}

@@ -1,0 +1,261 @@
+/* store/store.c — the store as its owner sees it: open, enqueue, poll, close. */
+#include "store/store.h"
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "store/internal.h"
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- queues --- */
+
+void sw_jobs_init(struct sw_job_list *list)
+{
+	list->head = NULL;
+	list->tail = &list->head;
+}
+
+void sw_jobs_add(struct sw_job_list *list, struct sw_job *job)
+{
+	job->next = NULL;
+	*list->tail = job;
+	list->tail = &job->next;
+}
+
+struct sw_job *sw_jobs_take(struct sw_job_list *list)
+{
+	struct sw_job *job = list->head;
+
+	if (job != NULL && (list->head = job->next) == NULL)
+		list->tail = &list->head;
+	return job;
+}
+
+void sw_jobs_move(struct sw_job_list *to, struct sw_job_list *from)
+{
+	if (from->head == NULL)
+		return;
+	*to->tail = from->head;
+	to->tail = from->tail;
+	sw_jobs_init(from);
+}
+
+void sw_job_free(struct sw_job *job)
+{
+	if (job != NULL && job->tx != NULL)
+		sw_tx_destroy(job->tx); /* the job is part of it */
+	else
+		free(job);
+}
+
+static size_t free_all(struct sw_job_list *list)
+{
+	size_t n = 0;
+
+	for (struct sw_job *job; (job = sw_jobs_take(list)) != NULL; n++)
+		sw_job_free(job);
+	return n;
+}
+
+/* --- life --- */
+
+static sw_status make_sync(struct sw_store *s)
+{
+	pthread_condattr_t attr;
+	bool ok;
+
+	/* Nothing is released on failure: on Linux none of these can fail without memory to free.
+	 */
+	if (pthread_condattr_init(&attr) != 0)
+		return SW_NOMEM;
+	ok = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC) == 0 &&
+	     pthread_mutex_init(&s->lock, NULL) == 0 &&
+	     pthread_mutex_init(&s->reader_lock, NULL) == 0 &&
+	     pthread_cond_init(&s->to_writer, &attr) == 0 &&
+	     pthread_cond_init(&s->to_readers, &attr) == 0;
+	(void)pthread_condattr_destroy(&attr);
+	return ok ? SW_OK : SW_NOMEM;
+}
+
+static void free_sync(struct sw_store *s)
+{
+	(void)pthread_cond_destroy(&s->to_writer);
+	(void)pthread_cond_destroy(&s->to_readers);
+	(void)pthread_mutex_destroy(&s->lock);
+	(void)pthread_mutex_destroy(&s->reader_lock);
+}
+
+static void tell_to_close(struct sw_store *s)
+{
+	(void)pthread_mutex_lock(&s->lock);
+	s->closing = true;
+	s->close_by_us = sw_clock_mono_us() + (int64_t)SW_CLOSE_LIMIT_MS * 1000;
+	(void)pthread_cond_broadcast(&s->to_writer);
+	(void)pthread_cond_broadcast(&s->to_readers);
+	(void)pthread_mutex_unlock(&s->lock);
+}
+
+static sw_status start_threads(struct sw_store *s, struct sw_err *err)
+{
+	int code = pthread_create(&s->writer_thread, NULL, sw_writer_main, s);
+
+	if (code != 0)
+		return sw_err_set(err, SW_NOMEM, "start the store's writer: %s", strerror(code));
+	code = pthread_create(&s->reader_thread, NULL, sw_reader_main, s);
+	if (code != 0) {
+		tell_to_close(s);
+		(void)pthread_join(s->writer_thread, NULL);
+		return sw_err_set(err, SW_NOMEM, "start the store's reader: %s", strerror(code));
+	}
+	return SW_OK;
+}
+
+sw_status sw_store_open(struct sw_store **out, const char *dir, const struct sw_store_hooks *hooks,
+			struct sw_err *err)
+{
+	const size_t n = strlen(dir) + sizeof "/" SW_STORE_FILE;
+	struct sw_store *s = sw_calloc(1, sizeof *s);
+	sw_status rc = SW_NOMEM;
+
+	*out = NULL;
+	if (s == NULL)
+		return sw_err_set(err, SW_NOMEM, "out of memory");
+	if (hooks != NULL)
+		s->hooks = *hooks;
+	sw_jobs_init(&s->writes);
+	sw_jobs_init(&s->reads);
+	sw_jobs_init(&s->done);
+	if ((s->path = sw_malloc(n)) == NULL || make_sync(s) != SW_OK) {
+		rc = sw_err_set(err, SW_NOMEM, "out of memory");
+		goto fail;
+	}
+	(void)snprintf(s->path, n, "%s/%s", dir, SW_STORE_FILE);
+	if ((rc = sw_writer_open(&s->writer, s->path, err)) != SW_OK ||
+	    (rc = sw_db_open(&s->db, s->path, err)) != SW_OK ||
+	    (rc = start_threads(s, err)) != SW_OK)
+		goto fail_open;
+	*out = s;
+	return SW_OK;
+fail_open:
+	sw_db_close(&s->db);
+	sw_writer_close(&s->writer);
+	free_sync(s);
+fail:
+	free(s->path);
+	free(s);
+	return rc;
+}
+
+void sw_store_close(struct sw_store *s)
+{
+	if (s == NULL)
+		return;
+	assert(!s->polling);
+	tell_to_close(s);
+	sqlite3_interrupt(s->db.conn); /* a read that runs now has nobody left to tell */
+	(void)pthread_join(s->reader_thread, NULL);
+	(void)pthread_join(s->writer_thread, NULL);
+	const size_t lost = free_all(&s->writes);
+	if (lost > 0)
+		sw_log(SW_LOG_ERROR, "store.lost", "commits=%zu why=\"%s\"", lost,
+		       s->dead ? s->died.msg : s->stuck);
+	(void)free_all(&s->reads);
+	(void)free_all(&s->done);
+	sw_db_close(&s->db); /* before the writer, whose close folds the log into the file */
+	sw_writer_close(&s->writer);
+	free_sync(s);
+	free(s->path);
+	free(s);
+}
+
+void sw_store_poll(struct sw_store *s)
+{
+	struct sw_job_list done;
+
+	if (s->polling)
+		return; /* from a callback: the outer call goes on in order, later work wakes again
+			 */
+	s->polling = true;
+	sw_jobs_init(&done);
+	(void)pthread_mutex_lock(&s->lock);
+	sw_jobs_move(&done, &s->done);
+	(void)pthread_mutex_unlock(&s->lock);
+	for (struct sw_job *job; (job = sw_jobs_take(&done)) != NULL;) {
+		if (job->done != NULL)
+			job->done(job->arg);
+		sw_job_free(job);
+	}
+	s->polling = false;
+}
+
+const char *sw_store_stuck(struct sw_store *s)
+{
+	(void)pthread_mutex_lock(&s->lock);
+	memcpy(s->stuck_seen, s->stuck, sizeof s->stuck_seen);
+	(void)pthread_mutex_unlock(&s->lock);
+	return s->stuck_seen[0] == '\0' ? NULL : s->stuck_seen;
+}
+
+size_t sw_store_queued(const struct sw_store *s)
+{
+	return atomic_load(&s->queued);
+}
+
+/* --- work --- */
+
+sw_status sw_store_commit(struct sw_store *s, struct sw_tx *tx, sw_store_done_cb *done, void *arg)
+{
+	const size_t queued = atomic_load(&s->queued); /* only falls while the owner is here */
+	sw_status rc = SW_OK;
+
+	if (tx == NULL)
+		return SW_INVALID;
+	struct sw_job *job = &tx->job;
+	if (tx->ops.failed != SW_OK || tx->failed != SW_OK) {
+		rc = tx->ops.failed != SW_OK ? tx->ops.failed : tx->failed;
+		sw_tx_destroy(tx);
+		return rc;
+	}
+	job->weight = tx->n_ops == 0 ? 1 : tx->n_ops;
+	job->done = done;
+	job->arg = arg;
+	(void)pthread_mutex_lock(&s->lock);
+	if (s->dead)
+		rc = SW_IO;
+	/* One alone is always taken, however long it is: it could never go otherwise. */
+	else if (queued > 0 && (queued + job->weight > SW_STORE_MAX_QUEUED ||
+				s->queued_bytes + tx->ops.len > SW_STORE_MAX_QUEUED_BYTES))
+		rc = SW_BUSY;
+	if (rc == SW_OK) {
+		s->n_enqueued++;
+		s->queued_bytes += tx->ops.len;
+		(void)atomic_fetch_add(&s->queued, job->weight);
+		sw_jobs_add(&s->writes, job);
+		(void)pthread_cond_signal(&s->to_writer);
+	}
+	(void)pthread_mutex_unlock(&s->lock);
+	if (rc != SW_OK)
+		sw_tx_destroy(tx);
+	return rc;
+}
+
+sw_status sw_store_read(struct sw_store *s, void (*work)(struct sw_db *db, void *arg),
+			sw_store_done_cb *done, void *arg)
+{
+	struct sw_job *job;
+
+	if (atomic_load(&s->queued) >= SW_STORE_MAX_QUEUED)
+		return SW_BUSY;
+	if ((job = sw_calloc(1, sizeof *job)) == NULL)
+		return SW_NOMEM;
+	*job = (struct sw_job){.work = work, .done = done, .arg = arg, .weight = 1};
+	(void)pthread_mutex_lock(&s->lock);
+	job->after = s->n_enqueued;
+	(void)atomic_fetch_add(&s->queued, job->weight);
+	sw_jobs_add(&s->reads, job);
+	(void)pthread_cond_broadcast(&s->to_readers);
+	(void)pthread_mutex_unlock(&s->lock);
+	return SW_OK;
+}

@@ -1,0 +1,74 @@
+/* store/write_report.c — reports, the judgements made of them, and log lines. */
+#include "store/internal.h"
+
+const struct sw_op_def sw_op_report = {
+	"insert report",
+	{"INSERT INTO report (sweep, trial, attempt, seq, ev, step, time_ms, value, diverged,"
+	 " verdict, metrics) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+	 "UPDATE trial SET step = ?6, value = coalesce(?8, value) WHERE sweep = ?1 AND trial = ?2"},
+	{false, false},
+};
+
+void sw_tx_report(struct sw_tx *tx, const struct sw_row_report *row)
+{
+	sw_tx_op(tx, SW_OP_REPORT);
+	sw_tx_int(tx, row->sweep);
+	sw_tx_int(tx, row->trial);
+	sw_tx_int(tx, row->attempt);
+	sw_tx_int(tx, row->seq);
+	sw_tx_int(tx, row->ev);
+	sw_tx_int(tx, row->step);
+	sw_tx_int(tx, row->time_ms);
+	sw_tx_real_opt(tx, row->has_value, row->value);
+	sw_tx_int(tx, row->diverged);
+	sw_tx_text(tx, row->verdict);
+	sw_tx_text_opt(tx, row->metrics);
+}
+
+const struct sw_op_def sw_op_decision = {
+	"insert decision",
+	{"INSERT INTO decision (sweep, trial, attempt, seq, verdict, bracket, rung, n, better,"
+	 " keep, cutoff, value) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"},
+	{false},
+};
+
+void sw_tx_decision(struct sw_tx *tx, const struct sw_row_decision *row)
+{
+	sw_tx_op(tx, SW_OP_DECISION);
+	sw_tx_int(tx, row->sweep);
+	sw_tx_int(tx, row->trial);
+	sw_tx_int(tx, row->attempt);
+	sw_tx_int(tx, row->seq);
+	sw_tx_text(tx, row->verdict);
+	sw_tx_int(tx, row->bracket);
+	sw_tx_int(tx, row->rung);
+	sw_tx_int(tx, row->n);
+	sw_tx_int(tx, row->better);
+	sw_tx_int(tx, row->keep);
+	sw_tx_real_opt(tx, row->has_cutoff, row->cutoff);
+	sw_tx_real(tx, row->value);
+}
+
+#define STR(x)  #x
+#define XSTR(x) STR(x)
+#define LAST_N  "(SELECT max(n) FROM log WHERE sweep = ?1 AND trial = ?2)"
+
+/* Lines of a trial are numbered, so the one that falls out is found by its number. */
+const struct sw_op_def sw_op_log = {
+	"insert a log line of trial",
+	{"INSERT INTO log (sweep, trial, n, attempt, time_ms, line)"
+	 " VALUES (?1, ?2, coalesce(" LAST_N ", 0) + 1, ?3, ?4, ?5)",
+	 "DELETE FROM log WHERE sweep = ?1 AND trial = ?2 AND n <= " LAST_N
+	 " - " XSTR(SW_LOG_MAX_LINES)},
+	{false, true},
+};
+
+void sw_tx_log(struct sw_tx *tx, const struct sw_row_log *row)
+{
+	sw_tx_op(tx, SW_OP_LOG);
+	sw_tx_int(tx, row->sweep);
+	sw_tx_int(tx, row->trial);
+	sw_tx_int(tx, row->attempt);
+	sw_tx_int(tx, row->time_ms);
+	sw_tx_text(tx, row->line);
+}

@@ -1,0 +1,68 @@
+/* store/write_sweep.c — sweeps and the events that their state machines took. */
+#include "store/internal.h"
+
+const struct sw_op_def sw_op_sweep_insert = {
+	"insert sweep",
+	{"INSERT INTO sweep (sweep, name, spec, state, cause, metric, method, seed, maximize,"
+	 " driven, run_cap, created_ms, ended_ms, uid)"
+	 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)"},
+	{false},
+};
+
+void sw_tx_sweep_insert(struct sw_tx *tx, const struct sw_row_sweep *row)
+{
+	sw_tx_op(tx, SW_OP_SWEEP_INSERT);
+	sw_tx_int(tx, row->sweep);
+	sw_tx_text_opt(tx, row->name);
+	sw_tx_text(tx, row->spec);
+	sw_tx_text(tx, row->state);
+	sw_tx_text_opt(tx, row->cause);
+	sw_tx_text_opt(tx, row->metric);
+	sw_tx_text_opt(tx, row->method);
+	sw_tx_int(tx, row->seed);
+	sw_tx_int(tx, row->maximize);
+	sw_tx_int(tx, row->driven);
+	sw_tx_int(tx, row->run_cap);
+	sw_tx_int(tx, row->created_ms);
+	sw_tx_int(tx, row->ended_ms);
+	sw_tx_int(tx, row->uid);
+}
+
+const struct sw_op_def sw_op_sweep_state = {
+	"change the state of sweep",
+	{"UPDATE sweep SET ended_ms = ?2, run_cap = ?3, state = ?4, cause = ?5 WHERE sweep = ?1"},
+	{false},
+};
+
+void sw_tx_sweep_state(struct sw_tx *tx, int64_t sweep, const char *state, const char *cause,
+		       int64_t ended_ms, int64_t run_cap)
+{
+	sw_tx_op(tx, SW_OP_SWEEP_STATE);
+	sw_tx_int(tx, sweep);
+	sw_tx_int(tx, ended_ms);
+	sw_tx_int(tx, run_cap);
+	sw_tx_text(tx, state);
+	sw_tx_text_opt(tx, cause);
+}
+
+const struct sw_op_def sw_op_event = {
+	"insert event",
+	{"INSERT INTO event (sweep, ev, kind, trial, attempt, state, cause, run_cap, time_ms, uid)"
+	 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"},
+	{false},
+};
+
+void sw_tx_event(struct sw_tx *tx, const struct sw_row_event *row)
+{
+	sw_tx_op(tx, SW_OP_EVENT);
+	sw_tx_int(tx, row->sweep);
+	sw_tx_int(tx, row->ev);
+	sw_tx_text(tx, row->kind);
+	sw_tx_int(tx, row->trial);
+	sw_tx_int(tx, row->attempt);
+	sw_tx_text_opt(tx, row->state);
+	sw_tx_text_opt(tx, row->cause);
+	sw_tx_int(tx, row->run_cap);
+	sw_tx_int(tx, row->time_ms);
+	sw_tx_int(tx, row->uid);
+}

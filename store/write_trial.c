@@ -1,0 +1,89 @@
+/* store/write_trial.c — trials and their attempts. */
+#include "store/internal.h"
+
+const struct sw_op_def sw_op_trial_insert = {
+	"insert trial",
+	{"INSERT INTO trial (sweep, trial, state, cause, params, attempt, step, value, created_ms,"
+	 " started_ms, ended_ms, seconds)"
+	 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"},
+	{false},
+};
+
+void sw_tx_trial_insert(struct sw_tx *tx, const struct sw_row_trial *row)
+{
+	sw_tx_op(tx, SW_OP_TRIAL_INSERT);
+	sw_tx_int(tx, row->sweep);
+	sw_tx_int(tx, row->trial);
+	sw_tx_text(tx, row->state);
+	sw_tx_text_opt(tx, row->cause);
+	sw_tx_text(tx, row->params);
+	sw_tx_int(tx, row->attempt);
+	sw_tx_int(tx, row->step);
+	sw_tx_real_opt(tx, row->has_value, row->value);
+	sw_tx_int(tx, row->created_ms);
+	sw_tx_int(tx, row->started_ms);
+	sw_tx_int(tx, row->ended_ms);
+	sw_tx_real(tx, row->seconds);
+}
+
+const struct sw_op_def sw_op_trial_state = {
+	"change the state of trial",
+	{"UPDATE trial SET state = ?3, cause = ?4, attempt = ?5,"
+	 " started_ms = CASE WHEN ?6 <> 0 THEN ?6 ELSE started_ms END, ended_ms = ?7, seconds = ?8"
+	 " WHERE sweep = ?1 AND trial = ?2"},
+	{false},
+};
+
+void sw_tx_trial_state(struct sw_tx *tx, const struct sw_row_trial *row)
+{
+	sw_tx_op(tx, SW_OP_TRIAL_STATE);
+	sw_tx_int(tx, row->sweep);
+	sw_tx_int(tx, row->trial);
+	sw_tx_text(tx, row->state);
+	sw_tx_text_opt(tx, row->cause);
+	sw_tx_int(tx, row->attempt);
+	sw_tx_int(tx, row->started_ms);
+	sw_tx_int(tx, row->ended_ms);
+	sw_tx_real(tx, row->seconds);
+}
+
+/* The trial's step and value stay those of the earlier attempt until this one reports: the best
+ * trial does not vanish because its worker was lost. */
+const struct sw_op_def sw_op_attempt_start = {
+	"insert attempt",
+	{"INSERT INTO attempt (sweep, trial, attempt, ev, slot, started_ms, ended_ms, state, cause)"
+	 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"},
+	{false},
+};
+
+void sw_tx_attempt_start(struct sw_tx *tx, const struct sw_row_attempt *row)
+{
+	sw_tx_op(tx, SW_OP_ATTEMPT_START);
+	sw_tx_int(tx, row->sweep);
+	sw_tx_int(tx, row->trial);
+	sw_tx_int(tx, row->attempt);
+	sw_tx_int(tx, row->ev);
+	sw_tx_int(tx, row->slot);
+	sw_tx_int(tx, row->started_ms);
+	sw_tx_int(tx, row->ended_ms);
+	sw_tx_text(tx, row->state);
+	sw_tx_text_opt(tx, row->cause);
+}
+
+const struct sw_op_def sw_op_attempt_end = {
+	"end attempt",
+	{"UPDATE attempt SET ended_ms = ?4, state = ?5, cause = ?6"
+	 " WHERE sweep = ?1 AND trial = ?2 AND attempt = ?3"},
+	{false},
+};
+
+void sw_tx_attempt_end(struct sw_tx *tx, const struct sw_row_attempt *row)
+{
+	sw_tx_op(tx, SW_OP_ATTEMPT_END);
+	sw_tx_int(tx, row->sweep);
+	sw_tx_int(tx, row->trial);
+	sw_tx_int(tx, row->attempt);
+	sw_tx_int(tx, row->ended_ms);
+	sw_tx_text(tx, row->state);
+	sw_tx_text_opt(tx, row->cause);
+}
