@@ -175,6 +175,8 @@ static sw_status judge(struct sw_sweep *s, struct sw_trial *t, const struct sw_e
 		sw_asha_report(s->asha, t->bracket, &t->asha, ev->step, turn(s, ev->value), out);
 	if (rc != SW_OK)
 		return sw_err_set(err, rc, "no memory for another value at a rung");
+	if (ev->final) /* the TELL that follows says how the trial ended */
+		out->verdict = SW_ASHA_CONTINUE;
 	out->cutoff = turn(s, out->cutoff);
 	out->value = turn(s, out->value);
 	return SW_OK;
