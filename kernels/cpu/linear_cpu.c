@@ -3,6 +3,8 @@
 #include <cblas.h>
 #include <string.h>
 
+#undef I /* cblas.h brings complex.h, whose I would be our number of inputs */
+
 /* Multiply-adds from which OpenBLAS is the faster: below, its packing and dispatch cost more than
  * the product. */
 #define BLAS_FROM ((size_t)2048)

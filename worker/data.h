@@ -1,0 +1,79 @@
+/*
+ * worker/data.h — a data set, ready to train on: split, standardised, in the device's memory.
+ *
+ * Classes  Labels of any text become 0..C-1 in sorted order, numeric order when all are numbers.
+ * Split    A shuffle by split_seed; the first floor(rows * val_fraction) rows are for validation.
+ * Standard Each feature minus the mean of the training rows, over their (population) deviation;
+ *          a column that is constant there keeps the deviation 1. Targets stay as they are.
+ * Errors   Pointers start at the data set's object ("/path", "/name", "/label").
+ * Threads  One: the cache is the worker's.
+ */
+#ifndef SW_WORKER_DATA_H
+#define SW_WORKER_DATA_H
+
+#include "base/status.h"
+#include "kernels/ops.h"
+#include "worker/data_csv.h"
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Where rows come from: {"name": N} or {"format": "csv", "path": P, "label": L, "header": B}. */
+struct sw_data_source {
+	char path[4096];
+	char shown[64]; /* "digits", or the file's name: for logs */
+	bool named;
+	bool header;
+	struct sw_csv_label label; /* the name is borrowed from the JSON */
+};
+
+/* What of a data set a trainer asks for. */
+struct sw_data_want {
+	bool classes; /* labels are classes; else numbers to regress on */
+	double val_fraction;
+	uint64_t split_seed;
+	bool standardize;
+};
+
+struct sw_data_part {
+	size_t rows;
+	float *x;       /* backend: float[rows][features] */
+	int32_t *label; /* backend: int32[rows], or NULL */
+	float *target;  /* backend: float[rows][1], or NULL */
+};
+
+struct sw_data {
+	const struct sw_ops *ops;
+	size_t features;
+	size_t classes; /* 0: regression */
+	struct sw_data_part train, val;
+	void *memory; /* backend: all of the above */
+	size_t bytes; /* of it */
+};
+
+/* Reads "/dataset" of a trainer. Named sets are searched in $SWEEPD_DATA, then relative to the
+ * program, then in the source tree. */
+SW_NODISCARD sw_status sw_data_source_read(struct sw_data_source *out, const cJSON *dataset,
+					   struct sw_err *err);
+
+/* ops NULL: everything is read and checked, nothing is kept but the counts. */
+SW_NODISCARD sw_status sw_data_load(struct sw_data *out, const struct sw_data_source *source,
+				    struct sw_data_want want, const struct sw_ops *ops,
+				    struct sw_queue *q, struct sw_err *err);
+void sw_data_fini(struct sw_data *d);
+
+/* --- a few data sets, kept from trial to trial --- */
+
+struct sw_data_cache; /* opaque; at most four sets, the least recently used one goes */
+
+SW_NODISCARD sw_status sw_data_cache_create(struct sw_data_cache **out, const struct sw_ops *ops,
+					    struct sw_queue *q);
+void sw_data_cache_destroy(struct sw_data_cache *c); /* NULL is allowed */
+/* *out is the cache's, valid until the next call. A file that changed (size, time) is read again.
+ * A set that does not fit is tried again after all others were dropped. */
+SW_NODISCARD sw_status sw_data_cache_get(struct sw_data_cache *c, const cJSON *dataset,
+					 struct sw_data_want want, const struct sw_data **out,
+					 struct sw_err *err);
+size_t sw_data_cache_loads(const struct sw_data_cache *c); /* how often a file was read */
+
+#endif

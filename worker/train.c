@@ -1,0 +1,106 @@
+#include "worker/train.h"
+#include "base/clock.h"
+#include "base/fault.h"
+#include "kernels/philox.h"
+#include "worker/net.h"
+#include "worker/shuffle.h"
+#include <math.h>
+#include <stdlib.h>
+
+struct loop {
+	struct sw_net net;
+	const struct sw_data *data;
+	const struct sw_train_hooks *hooks;
+	int32_t *order; /* [data->train.rows] */
+	bool dropped;
+};
+
+static sw_status train_epoch(struct loop *l, uint64_t epoch, struct sw_epoch *e)
+{
+	const size_t rows = l->data->train.rows, batch = l->net.at.batch;
+	const int64_t began = sw_clock_mono_us();
+	struct sw_metrics m;
+	sw_status status;
+
+	sw_shuffle(l->order, rows, l->net.seed, SW_PHILOX_SHUFFLE, epoch);
+	status = sw_net_order(&l->net, l->order, rows);
+	if (status == SW_OK)
+		status = sw_net_metrics_zero(&l->net);
+	for (size_t at = 0; status == SW_OK && at < rows; at += batch) {
+		if (!l->hooks->go_on(l->hooks->ctx)) {
+			l->dropped = true;
+			return SW_OK;
+		}
+		status = sw_net_train(&l->net, l->data, at, rows - at < batch ? rows - at : batch);
+	}
+	if (status == SW_OK)
+		status = sw_net_metrics(&l->net, &m);
+	if (status != SW_OK)
+		return status;
+	const int64_t us = sw_clock_mono_us() - began;
+
+	e->train_loss = m.loss_sum / m.rows;
+	e->samples_per_s = (double)rows * 1e6 / (double)(us > 0 ? us : 1);
+	return SW_OK;
+}
+
+static sw_status eval_epoch(struct loop *l, struct sw_epoch *e)
+{
+	const size_t rows = l->data->val.rows, batch = l->net.at.eval_batch;
+	struct sw_metrics m;
+	sw_status status = sw_net_metrics_zero(&l->net);
+
+	for (size_t at = 0; status == SW_OK && at < rows; at += batch) {
+		if (!l->hooks->go_on(l->hooks->ctx)) {
+			l->dropped = true;
+			return SW_OK;
+		}
+		status = sw_net_eval(&l->net, l->data, at, rows - at < batch ? rows - at : batch);
+	}
+	if (status == SW_OK)
+		status = sw_net_metrics(&l->net, &m);
+	if (status != SW_OK)
+		return status;
+	e->val_loss = m.loss_sum / m.rows;
+	e->val_accuracy = m.correct / m.rows;
+	return SW_OK;
+}
+
+sw_status sw_train_run(const struct sw_ops *ops, struct sw_queue *q, const struct sw_model *model,
+		       const struct sw_data *data, const struct sw_trainer *trainer, uint64_t seed,
+		       const struct sw_train_hooks *hooks, enum sw_train_end *end,
+		       struct sw_err *err)
+{
+	struct loop l = {.data = data, .hooks = hooks};
+	sw_status status = sw_net_create(&l.net, ops, q, model, trainer, data, seed, err);
+
+	*end = SW_TRAIN_DONE;
+	if (status != SW_OK)
+		return status;
+	l.order = sw_malloc(data->train.rows * sizeof *l.order);
+	if (!l.order)
+		status = SW_NOMEM;
+	for (uint64_t epoch = 1; status == SW_OK && epoch <= trainer->epochs; epoch++) {
+		struct sw_epoch e = {.epoch = epoch, .classes = trainer->classes};
+
+		status = train_epoch(&l, epoch, &e);
+		if (status == SW_OK && !l.dropped)
+			status = eval_epoch(&l, &e);
+		if (status != SW_OK)
+			break;
+		if (l.dropped || !hooks->report(hooks->ctx, &e)) {
+			*end = SW_TRAIN_DROPPED;
+			break;
+		}
+		if (!isfinite(e.train_loss) || !isfinite(e.val_loss)) {
+			*end = SW_TRAIN_DIVERGED;
+			break;
+		}
+	}
+	free(l.order);
+	sw_net_destroy(&l.net);
+	if (status != SW_OK)
+		return sw_err_set(err, status, "training failed on %s: %s", ops->name,
+				  sw_status_str(status));
+	return SW_OK;
+}

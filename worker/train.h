@@ -1,0 +1,40 @@
+/*
+ * worker/train.h — the loop over epochs and batches. It knows no daemon: what happens between
+ * batches and after epochs is asked of hooks.
+ *
+ * Determinism  The curve is a function of (model, data, trainer, seed) alone: hooks and timing
+ *              change when it ends, never what it is.
+ */
+#ifndef SW_WORKER_TRAIN_H
+#define SW_WORKER_TRAIN_H
+
+#include "worker/data.h"
+#include "worker/model.h"
+#include "worker/trainer.h"
+
+struct sw_epoch {
+	uint64_t epoch; /* from 1 */
+	bool classes;   /* is there an accuracy? */
+	double train_loss, val_loss, val_accuracy;
+	double samples_per_s; /* training alone */
+};
+
+enum sw_train_end {
+	SW_TRAIN_DONE,     /* all epochs */
+	SW_TRAIN_DROPPED,  /* a hook said so */
+	SW_TRAIN_DIVERGED, /* a loss that is no finite number was reported */
+};
+
+struct sw_train_hooks {
+	void *ctx;
+	bool (*go_on)(void *ctx);                            /* before each batch; false: drop */
+	bool (*report)(void *ctx, const struct sw_epoch *e); /* after each epoch; false: drop */
+};
+
+SW_NODISCARD sw_status sw_train_run(const struct sw_ops *ops, struct sw_queue *q,
+				    const struct sw_model *model, const struct sw_data *data,
+				    const struct sw_trainer *trainer, uint64_t seed,
+				    const struct sw_train_hooks *hooks, enum sw_train_end *end,
+				    struct sw_err *err);
+
+#endif

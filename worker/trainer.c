@@ -1,0 +1,147 @@
+#include "worker/trainer.h"
+#include "proto/json.h"
+#include "proto/trainer_options.h"
+#include "worker/data_csv.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ADAMW_WEIGHT_DECAY 0.01
+
+struct resolve {
+	const cJSON *trainer, *params;
+	struct sw_err *err;
+};
+
+static bool is_choice(const struct sw_trainer_option *o, const char *word)
+{
+	for (size_t i = 0; o->choices && o->choices[i]; i++)
+		if (strcmp(o->choices[i], word) == 0)
+			return true;
+	return false;
+}
+
+/* The value that stands for an option, NULL for none; where: its JSON pointer. */
+static const cJSON *value_of(const struct resolve *r, const struct sw_trainer_option *o,
+			     char where[160])
+{
+	const cJSON *v = o->searched ? sw_json_get(r->params, o->name) : NULL;
+
+	strcpy(where, v ? "/parameters" : "/trainer");
+	sw_json_pointer_add(where, 160, o->name);
+	if (v)
+		return v;
+	v = sw_json_get(r->trainer, o->name);
+	if (cJSON_IsString(v) && o->searched && !is_choice(o, v->valuestring)) {
+		const cJSON *param = sw_json_get(r->params, v->valuestring);
+
+		if (param)
+			return param;
+	}
+	return v;
+}
+
+static bool in_range(const struct sw_trainer_option *o, double v)
+{
+	return isfinite(v) && (o->min_open ? v > o->min : v >= o->min) &&
+	       (o->max_open ? v < o->max : v <= o->max);
+}
+
+/* A number, an integer or a boolean (as 0 or 1); fallback without a value. */
+static sw_status number(const struct resolve *r, const char *name, double fallback, double *out)
+{
+	const struct sw_trainer_option *o = sw_trainer_option_find(name);
+	char where[160];
+	const cJSON *v;
+
+	if (!o)
+		return sw_err_set(r->err, SW_INTERNAL, "no trainer option is called %s", name);
+	v = value_of(r, o, where);
+	*out = fallback;
+	if (!v)
+		return SW_OK;
+	if (o->kind == SW_OPTION_BOOLEAN) {
+		*out = cJSON_IsTrue(v) || (cJSON_IsNumber(v) && v->valuedouble == 1);
+		if (cJSON_IsBool(v) || (cJSON_IsNumber(v) && (*out != 0 || v->valuedouble == 0)))
+			return SW_OK;
+		return sw_err_at(r->err, SW_INVALID, where, "%s must be true or false", name);
+	}
+	if (!cJSON_IsNumber(v))
+		return sw_err_at(r->err, SW_INVALID, where, "%s must be a number", name);
+	*out = v->valuedouble;
+	if (o->kind == SW_OPTION_INTEGER && *out != floor(*out))
+		return sw_err_at(r->err, SW_INVALID, where, "%s must be an integer, it is %g", name,
+				 *out);
+	if (!in_range(o, *out))
+		return sw_err_at(r->err, SW_INVALID, where, "%s must be %s %g and %s %g, it is %g",
+				 name, o->min_open ? "above" : "at least", o->min,
+				 o->max_open ? "below" : "at most", o->max, *out);
+	return SW_OK;
+}
+
+/* Is the option the first or the second of its two words? Without a value: the first. */
+static sw_status second(const struct resolve *r, const char *name, bool *out)
+{
+	const struct sw_trainer_option *o = sw_trainer_option_find(name);
+	char where[160], show[44];
+	const cJSON *v;
+
+	if (!o || !o->choices)
+		return sw_err_set(r->err, SW_INTERNAL, "no trainer choice is called %s", name);
+	v = value_of(r, o, where);
+	*out = false;
+	if (!v)
+		return SW_OK;
+	if (!cJSON_IsString(v) || !is_choice(o, v->valuestring))
+		return sw_err_at(r->err, SW_INVALID, where, "%s must be %s or %s, not \"%s\"", name,
+				 o->choices[0], o->choices[1],
+				 cJSON_IsString(v) ? sw_csv_show(v->valuestring, show) : "...");
+	*out = strcmp(v->valuestring, o->choices[1]) == 0;
+	return SW_OK;
+}
+
+sw_status sw_trainer_resolve(struct sw_trainer *out, const cJSON *trainer, const cJSON *params,
+			     uint64_t max_t, uint64_t data_seed, struct sw_err *err)
+{
+	const struct resolve r = {.trainer = trainer, .params = params, .err = err};
+	double batch, epochs, nesterov, standardize, split;
+	sw_status status;
+
+	memset(out, 0, sizeof *out);
+	status = second(&r, "optimizer", &out->adamw);
+	if (status == SW_OK)
+		status = second(&r, "loss", &out->classes);
+	if (status != SW_OK)
+		return status;
+	out->classes = !out->classes;
+
+	const struct {
+		const char *name;
+		double fallback;
+		double *to;
+	} numbers[] = {
+		{"lr", out->adamw ? SW_TRAINER_LR_ADAMW : SW_TRAINER_LR_SGD, &out->lr},
+		{"momentum", 0, &out->momentum},
+		{"nesterov", 0, &nesterov},
+		{"weight_decay", out->adamw ? ADAMW_WEIGHT_DECAY : 0, &out->weight_decay},
+		{"beta1", 0.9, &out->beta1},
+		{"beta2", 0.999, &out->beta2},
+		{"eps", 1e-8, &out->eps},
+		{"batch_size", 32, &batch},
+		{"epochs", max_t ? (double)max_t : 10, &epochs},
+		{"val_fraction", 0.2, &out->val_fraction},
+		{"split_seed", -1, &split},
+		{"standardize", 1, &standardize},
+	};
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		status = number(&r, numbers[i].name, numbers[i].fallback, numbers[i].to);
+		if (status != SW_OK)
+			return status;
+	}
+	out->nesterov = nesterov != 0;
+	out->standardize = standardize != 0;
+	out->batch_size = (uint64_t)batch;
+	out->epochs = (uint64_t)epochs;
+	out->split_seed = split < 0 ? data_seed : (uint64_t)split;
+	return SW_OK;
+}
