@@ -1,0 +1,207 @@
+/* tests/proto/test_frame.c — lines out of a byte stream, however it is cut. */
+#include "base/fault.h"
+#include "proto/frame.h"
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Feeds bytes in pieces of `piece`; all lines that come out, joined by '|', an over-long one as
+ * "TOO_BIG". */
+static void feed(struct sw_frame *f, const char *bytes, size_t n, size_t piece, struct sw_buf *seen)
+{
+	char *line, *at;
+	size_t room, len;
+
+	while (n > 0) {
+		ck_assert_int_eq(sw_frame_room(f, &at, &room), SW_OK);
+		ck_assert_uint_ge(room, 1);
+		size_t k = piece < n ? piece : n;
+		k = k < room ? k : room;
+		memcpy(at, bytes, k);
+		sw_frame_fed(f, k);
+		bytes += k;
+		n -= k;
+		for (;;) {
+			const bool pending = sw_frame_pending(f);
+			const sw_status rc = sw_frame_next(f, &line, &len);
+			if (rc == SW_TOO_BIG) {
+				(void)sw_buf_adds(seen, "TOO_BIG|");
+				continue;
+			}
+			ck_assert_int_eq(rc, SW_OK);
+			if (line == NULL)
+				break;
+			ck_assert(pending);
+			ck_assert_uint_eq(strlen(line), len);
+			(void)sw_buf_addf(seen, "%.20s|", line);
+		}
+		ck_assert(!sw_frame_pending(f));
+	}
+}
+
+static const size_t pieces[] = {1, 2, 3, 7, 64, 100000};
+
+START_TEST(frame_lines_come_out_whole_however_they_arrive)
+{
+	static const char text[] = "one\ntwo\r\n\n\r\n\nthree\n{\"a\":1}\r\nfour";
+	struct sw_frame f;
+	struct sw_buf seen;
+
+	sw_frame_init(&f);
+	sw_buf_init(&seen, 1000);
+	feed(&f, text, strlen(text), pieces[_i], &seen);
+	ck_assert_str_eq(seen.data, "one|two|three|{\"a\":1}|");
+	feed(&f, "\n", 1, 1, &seen);
+	ck_assert_str_eq(seen.data, "one|two|three|{\"a\":1}|four|");
+	sw_buf_fini(&seen);
+	sw_frame_fini(&f);
+}
+END_TEST
+
+static const struct {
+	size_t n;
+	const char *end;
+	const char *seen;
+} sizes[] = {
+	{SW_FRAME_MAX, "\n", "xxxxxxxxxxxxxxxxxxxx|ok|"},
+	{SW_FRAME_MAX, "\r\n", "xxxxxxxxxxxxxxxxxxxx|ok|"},
+	{SW_FRAME_MAX + 1, "\n", "TOO_BIG|ok|"},
+	{SW_FRAME_MAX + 1, "\r\n", "TOO_BIG|ok|"},
+	{SW_FRAME_MAX + 2, "\n", "TOO_BIG|ok|"},
+	{2 * SW_FRAME_MAX, "\n", "TOO_BIG|ok|"},
+	{3 * SW_FRAME_MAX + 17, "\nok\n", "TOO_BIG|ok|ok|"},
+};
+
+START_TEST(frame_line_over_the_limit_is_reported_once_and_skipped)
+{
+	static const size_t cuts[] = {4096, 65536, 1000003};
+	struct sw_frame f;
+	struct sw_buf seen, text;
+
+	for (size_t k = 0; k < sizeof cuts / sizeof cuts[0]; k++) {
+		sw_frame_init(&f);
+		sw_buf_init(&seen, 1000);
+		sw_buf_init(&text, 4 * SW_FRAME_MAX);
+		ck_assert_int_eq(sw_buf_reserve(&text, sizes[_i].n), SW_OK);
+		memset(text.data, 'x', sizes[_i].n);
+		text.len = sizes[_i].n;
+		ck_assert_int_eq(sw_buf_adds(&text, sizes[_i].end), SW_OK);
+		ck_assert_int_eq(sw_buf_adds(&text, "ok\n"), SW_OK);
+		feed(&f, text.data, text.len, cuts[k], &seen);
+		ck_assert_str_eq(seen.data, sizes[_i].seen);
+		sw_buf_fini(&text);
+		sw_buf_fini(&seen);
+		sw_frame_fini(&f);
+	}
+}
+END_TEST
+
+START_TEST(frame_many_lines_in_one_read_come_out_in_order)
+{
+	struct sw_frame f;
+	struct sw_buf text;
+	char *at, *line;
+	size_t room, len;
+
+	sw_frame_init(&f);
+	sw_buf_init(&text, 60000);
+	for (int i = 0; i < 10000; i++)
+		(void)sw_buf_addf(&text, "%d\n", i);
+	ck_assert_int_eq(sw_frame_room(&f, &at, &room), SW_OK);
+	ck_assert_uint_ge(room, text.len);
+	memcpy(at, text.data, text.len);
+	sw_frame_fed(&f, text.len);
+	for (int i = 0; i < 10000; i++) {
+		ck_assert_int_eq(sw_frame_next(&f, &line, &len), SW_OK);
+		ck_assert_ptr_nonnull(line);
+		ck_assert_int_eq(atoi(line), i);
+	}
+	ck_assert_int_eq(sw_frame_next(&f, &line, &len), SW_OK);
+	ck_assert_ptr_null(line);
+	sw_buf_fini(&text);
+	sw_frame_fini(&f);
+}
+END_TEST
+
+/* A reader that never takes lines: room ends, memory does not grow without bound. */
+START_TEST(frame_that_is_never_read_is_bounded)
+{
+	struct sw_frame f;
+	char *at;
+	size_t room, total = 0;
+	sw_status rc;
+
+	sw_frame_init(&f);
+	while ((rc = sw_frame_room(&f, &at, &room)) == SW_OK) {
+		memset(at, '\n', room);
+		sw_frame_fed(&f, room);
+		total += room;
+		ck_assert_uint_lt(total, 2 * SW_FRAME_MAX);
+	}
+	ck_assert_int_eq(rc, SW_TOO_BIG);
+	sw_frame_fini(&f);
+}
+END_TEST
+
+START_TEST(frame_nul_in_a_line_keeps_its_length)
+{
+	struct sw_frame f;
+	char *at, *line;
+	size_t room, len;
+
+	sw_frame_init(&f);
+	ck_assert_int_eq(sw_frame_room(&f, &at, &room), SW_OK);
+	memcpy(at, "a\0b\n", 4);
+	sw_frame_fed(&f, 4);
+	ck_assert_int_eq(sw_frame_next(&f, &line, &len), SW_OK);
+	ck_assert_uint_eq(len, 3);
+	ck_assert_int_eq(line[3], '\0');
+	sw_frame_fini(&f);
+}
+END_TEST
+
+#ifdef SW_FAULTS
+START_TEST(frame_without_memory_can_be_tried_again)
+{
+	struct sw_frame f;
+	char *at, *line;
+	size_t room, len;
+
+	sw_frame_init(&f);
+	sw_fault_arm(SW_FAULT_MALLOC, 1, false);
+	ck_assert_int_eq(sw_frame_room(&f, &at, &room), SW_NOMEM);
+	ck_assert_uint_eq(sw_fault_fired(SW_FAULT_MALLOC), 1);
+	sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+	ck_assert_int_eq(sw_frame_room(&f, &at, &room), SW_OK);
+	memcpy(at, "x\n", 2);
+	sw_frame_fed(&f, 2);
+	ck_assert_int_eq(sw_frame_next(&f, &line, &len), SW_OK);
+	ck_assert_str_eq(line, "x");
+	sw_frame_fini(&f);
+}
+END_TEST
+#endif
+
+int main(void)
+{
+	Suite *suite = suite_create("proto");
+	TCase *tcase = tcase_create("frame");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_loop_test(tcase, frame_lines_come_out_whole_however_they_arrive, 0,
+			    sizeof pieces / sizeof pieces[0]);
+	tcase_add_loop_test(tcase, frame_line_over_the_limit_is_reported_once_and_skipped, 0,
+			    sizeof sizes / sizeof sizes[0]);
+	tcase_add_test(tcase, frame_many_lines_in_one_read_come_out_in_order);
+	tcase_add_test(tcase, frame_that_is_never_read_is_bounded);
+	tcase_add_test(tcase, frame_nul_in_a_line_keeps_its_length);
+#ifdef SW_FAULTS
+	tcase_add_test(tcase, frame_without_memory_can_be_tried_again);
+#endif
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

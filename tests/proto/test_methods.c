@@ -1,0 +1,193 @@
+/* tests/proto/test_methods.c — the method table, the check of parameters, rpc.discover, nearest. */
+#include "base/fault.h"
+#include "proto/json.h"
+#include "proto/methods.h"
+#include "proto/nearest.h"
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N(array) (sizeof(array) / sizeof(array)[0])
+
+static const struct {
+	const char *method, *params, *ptr, *msg; /* ptr NULL: fine */
+} rows[] = {
+	{"sweep.get", "{\"sweep\":1}", NULL, NULL},
+	{"sweep.get", "{\"sweep\":9007199254740992}", NULL, NULL},
+	{"sweep.list", "{}", NULL, NULL},
+	{"sweep.list", "[]", NULL, NULL},
+	{"sweep.list", "{\"state\":\"RUNNING\"}", NULL, NULL},
+	{"daemon.info", "{}", NULL, NULL},
+	{"trial.report",
+	 "{\"sweep\":1,\"trial\":1,\"attempt\":1,\"seq\":1,\"step\":1,\"metrics\":{}}", NULL, NULL},
+	{"sweep.get", "[1]", "", "parameters go by name: params must be an object"},
+	{"sweep.get", "{}", "/sweep", "\"sweep\" is missing"},
+	{"sweep.get", "{\"swep\":1}", "/swep",
+	 "unknown parameter \"swep\"; did you mean \"sweep\"?"},
+	{"sweep.get", "{\"Sweep\":1}", "/Sweep",
+	 "unknown parameter \"Sweep\"; did you mean \"sweep\"?"},
+	{"sweep.get", "{\"sweep\":1,\"zzzzzzzz\":1}", "/zzzzzzzz",
+	 "unknown parameter \"zzzzzzzz\": sweep.get takes no parameter of that name"},
+	{"daemon.info", "{\"a/b\":1}", "/a~1b",
+	 "unknown parameter \"a/b\": daemon.info takes no parameters"},
+	{"sweep.get", "{\"sweep\":0}", "/sweep", "\"sweep\" must be at least 1"},
+	{"sweep.get", "{\"sweep\":-1}", "/sweep", "\"sweep\" must be at least 1"},
+	{"sweep.get", "{\"sweep\":1.5}", "/sweep", "\"sweep\" must be an integer"},
+	{"sweep.get", "{\"sweep\":\"1\"}", "/sweep", "\"sweep\" must be an integer"},
+	{"sweep.get", "{\"sweep\":null}", "/sweep", "\"sweep\" must be an integer"},
+	{"sweep.get", "{\"sweep\":1e300}", "/sweep", "\"sweep\" must be at most 9007199254740992"},
+	{"sweep.best", "{\"sweep\":1,\"n\":1001}", "/n", "\"n\" must be at most 1000"},
+	{"sweep.best", "{\"sweep\":1,\"scope\":3}", "/scope", "\"scope\" must be a string"},
+	{"sweep.submit", "{\"spec\":[]}", "/spec", "\"spec\" must be an object"},
+	{"sweep.list", "{\"state\":\"running\"}", "/state",
+	 "\"state\" must be one of RUNNING, PAUSED, COMPLETED, CANCELLED, FAILED"},
+	{"worker.hello",
+	 "{\"worker\":\"0123456789012345678901234567890123456789012345678901234567890123x\","
+	 "\"slot\":0}",
+	 "/worker", "\"worker\" is longer than 64 bytes"},
+};
+
+START_TEST(methods_params_are_checked)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_methods *m = NULL;
+	cJSON *v = NULL;
+
+	ck_assert_int_eq(sw_methods_load(&m, &err), SW_OK);
+	ck_assert_int_eq(sw_json_parse(&v, rows[_i].params, strlen(rows[_i].params), &err), SW_OK);
+	const int i = sw_methods_find(m, rows[_i].method);
+	ck_assert_int_ge(i, 0);
+	const sw_status rc = sw_methods_check(m, (size_t)i, v, &err);
+	ck_assert_str_eq(err.msg, rows[_i].msg != NULL ? rows[_i].msg : "");
+	ck_assert_str_eq(err.ptr, rows[_i].ptr != NULL ? rows[_i].ptr : "");
+	ck_assert_int_eq(rc, rows[_i].ptr != NULL ? SW_INVALID : SW_OK);
+	cJSON_Delete(v);
+	sw_methods_destroy(m);
+}
+END_TEST
+
+START_TEST(methods_are_found_by_name)
+{
+	struct sw_methods *m = NULL;
+
+	ck_assert_int_eq(sw_methods_load(&m, NULL), SW_OK);
+	ck_assert_uint_ge(sw_methods_size(m), 20);
+	for (size_t i = 0; i < sw_methods_size(m); i++)
+		ck_assert_int_eq(sw_methods_find(m, sw_methods_name(m, i)), (int)i);
+	ck_assert_int_eq(sw_methods_find(m, "sweep"), -1);
+	ck_assert_int_eq(sw_methods_find(m, ""), -1);
+	ck_assert_int_eq(sw_methods_find(m, "zzz"), -1);
+	ck_assert_str_eq(sw_methods_nearest(m, "sweep.sumbit"), "sweep.submit");
+	ck_assert_ptr_null(sw_methods_nearest(m, "quite.other"));
+	ck_assert_int_eq(sw_methods_check(m, (size_t)sw_methods_find(m, "daemon.info"), NULL, NULL),
+			 SW_OK);
+	sw_methods_destroy(m);
+	sw_methods_destroy(NULL);
+}
+END_TEST
+
+START_TEST(methods_openrpc_lists_every_method)
+{
+	struct sw_methods *m = NULL;
+	struct sw_buf b;
+	cJSON *doc = NULL;
+
+	sw_buf_init(&b, 1 << 20);
+	ck_assert_int_eq(sw_methods_load(&m, NULL), SW_OK);
+	sw_methods_openrpc(m, &b);
+	ck_assert_int_eq(sw_json_parse(&doc, b.data, b.len, NULL), SW_OK);
+	ck_assert_str_eq(sw_json_get(doc, "openrpc")->valuestring, "1.2.6");
+	const cJSON *list = sw_json_get(doc, "methods"), *one, *param;
+	size_t i = 0;
+	cJSON_ArrayForEach (one, list) {
+		ck_assert_str_eq(sw_json_get(one, "name")->valuestring, sw_methods_name(m, i++));
+		ck_assert(cJSON_IsObject(sw_json_get(sw_json_get(one, "result"), "schema")));
+		cJSON_ArrayForEach (param, sw_json_get(one, "params"))
+			ck_assert(
+				cJSON_IsString(sw_json_get(sw_json_get(param, "schema"), "type")));
+		const cJSON *code = sw_json_get(one, "errors");
+		cJSON_ArrayForEach (param, code)
+			ck_assert(cJSON_IsNumber(sw_json_get(param, "code")));
+	}
+	ck_assert_uint_eq(i, sw_methods_size(m));
+	/* Every error name of methods.json has a code: none was dropped. */
+	ck_assert_int_eq(
+		cJSON_GetArraySize(sw_json_get(
+			cJSON_GetArrayItem(list, sw_methods_find(m, "sweep.submit")), "errors")),
+		2);
+	cJSON_Delete(doc);
+	sw_buf_fini(&b);
+	sw_methods_destroy(m);
+}
+END_TEST
+
+static const struct {
+	const char *word, *near;
+} words[] = {
+	{"parametres", "parameters"},
+	{"METHOD", "method"},
+	{"methdo", "method"},
+	{"sed", "seed"},
+	{"name", "name"},
+	{"q", NULL},
+	{"xyzzy", NULL},
+	{"", NULL},
+	{"012345678901234567890123456789012345678901234567890123456789012345", NULL},
+};
+
+START_TEST(nearest_word_is_found_within_its_distance)
+{
+	static const char *const known[] = {"parameters", "method", "seed", "name"};
+	const char *near = sw_nearest(words[_i].word, known, N(known));
+
+	if (words[_i].near == NULL)
+		ck_assert_ptr_null(near);
+	else
+		ck_assert_pstr_eq(near, words[_i].near);
+}
+END_TEST
+
+#ifdef SW_FAULTS
+START_TEST(methods_without_memory_fail_cleanly_at_each_call)
+{
+	cJSON_Hooks hooks = {.malloc_fn = sw_malloc, .free_fn = free};
+	unsigned fired = 1;
+
+	cJSON_InitHooks(&hooks);
+	for (unsigned nth = 1; fired != 0; nth += 1 + nth / 40) {
+		struct sw_err err = SW_ERR_INIT;
+		struct sw_methods *m = NULL;
+
+		ck_assert_uint_lt(nth, 100000);
+		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		const sw_status rc = sw_methods_load(&m, &err);
+		fired = sw_fault_fired(SW_FAULT_MALLOC);
+		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
+		ck_assert_int_eq(m == NULL, fired);
+		sw_methods_destroy(m);
+	}
+	cJSON_InitHooks(NULL);
+}
+END_TEST
+#endif
+
+int main(void)
+{
+	Suite *suite = suite_create("proto");
+	TCase *tcase = tcase_create("methods");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_loop_test(tcase, methods_params_are_checked, 0, N(rows));
+	tcase_add_test(tcase, methods_are_found_by_name);
+	tcase_add_test(tcase, methods_openrpc_lists_every_method);
+	tcase_add_loop_test(tcase, nearest_word_is_found_within_its_distance, 0, N(words));
+#ifdef SW_FAULTS
+	tcase_add_test(tcase, methods_without_memory_fail_cleanly_at_each_call);
+#endif
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
