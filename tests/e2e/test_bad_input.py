@@ -93,11 +93,7 @@ SPECS = {
     "data set that is unknown": (
         trained(dataset={"name": "wiine"}), "/trainer/dataset/name", ["wiine"]),
 }
-# Only the worker reads data: there the sweep itself may say it, as its cause.
-BY_THE_WORKER = {"data file that is missing", "data set that is unknown"}
-
-
-@pytest.mark.parametrize("case", [c for c in SPECS if c not in BY_THE_WORKER])
+@pytest.mark.parametrize("case", SPECS)
 @pytest.mark.parametrize("method", ["sweep.submit", "sweep.validate"])
 def test_spec_that_makes_no_sense_is_refused_with_its_pointer(client, case, method):
     spec, pointer, words = SPECS[case]
@@ -110,28 +106,6 @@ def test_spec_that_makes_no_sense_is_refused_with_its_pointer(client, case, meth
     assert client.submit(driven()) == 1
 
 
-def fails_with(client, spec, words):
-    """The sweep is refused at once, or ends FAILED soon: either way with one line that says why."""
-    try:
-        sweep = client.submit(spec)
-    except Exception as error:  # pylint: disable=broad-except
-        text = str(error)
-    else:
-        got = client.wait_sweep(sweep)
-        assert got["state"] == "FAILED", got
-        text = got["cause"]
-    for word in words:
-        assert word in text, text
-    assert "\n" not in text
-    assert client.call("daemon.info")
-
-
-@pytest.mark.parametrize("case", sorted(BY_THE_WORKER))
-def test_data_that_is_missing_fails_the_sweep_by_its_name(start, case):
-    spec, _, words = SPECS[case]
-    fails_with(start("cpu:1").client(), spec, words)
-
-
 @pytest.mark.parametrize("rows, words", [
     ("a,b,class\n1,2,0\n1,0\n3,4,1\n", ["3"]),
     ("a,b,class\n1,2,0\n1,2,3,4\n", ["3"]),
@@ -141,11 +115,33 @@ def test_data_that_is_missing_fails_the_sweep_by_its_name(start, case):
     ("", []),
     ("a,b,c\n1,2,0\n2,3,1\n", ["class"]),
 ], ids=["short row", "long row", "word for a number", "nan", "no rows", "empty", "no such label"])
-def test_data_that_is_ragged_fails_the_sweep_by_its_line(start, tmp_path, rows, words):
+def test_data_that_is_ragged_is_refused_by_its_line(client, tmp_path, rows, words):
     path = tmp_path / "bad.csv"
     path.write_text(rows)
     spec = trained(dataset={"format": "csv", "path": str(path), "label": "class", "header": True})
-    fails_with(start("cpu:1").client(), spec, words + ["bad.csv"])
+    for method in ("sweep.submit", "sweep.validate"):
+        error = client.refused(method, spec=spec)
+        assert error.code == INVALID_PARAMS
+        assert error.pointer.startswith("/spec/trainer/dataset"), error
+        for word in words:
+            assert word in error.message, error
+    assert client.call("sweep.list")["sweeps"] == []
+
+
+def test_data_that_goes_away_after_the_submission_fails_the_sweep_and_says_so(start, tmp_path):
+    client = start("cpu:1").client()
+    path = tmp_path / "gone.csv"
+    path.write_text("a,b,class\n" + "1,2,0\n2,1,1\n" * 50)
+    spec = trained(dataset={"format": "csv", "path": str(path), "label": "class", "header": True},
+                   layers=[{"linear": "width"}, "relu", {"linear": 2}], run_cap=3)
+    client.call("sweep.validate", spec=spec)
+    blocker = client.submit(trained(epochs=100000, run_cap=1))
+    wait_until(lambda: client.slots()[0]["state"] == "BUSY", "a busy slot")
+    sweep = client.submit(spec)
+    path.unlink()
+    client.call("sweep.cancel", sweep=blocker)
+    got = client.wait_sweep(sweep)
+    assert got["state"] == "FAILED" and "gone.csv" in got["cause"]
 
 
 def test_metric_that_the_trainer_never_reports_fails_the_sweep_at_its_first_report(start):
