@@ -126,15 +126,17 @@ void sw_grid_addf(struct sw_grid *g, const char *fmt, ...)
 	sw_grid_add(g, text, false, SW_TINT_NONE);
 }
 
-void sw_grid_add_buf(struct sw_grid *g, struct sw_buf *b)
+void sw_grid_add_value(struct sw_grid *g, const cJSON *v, bool utf8, enum sw_tint tint)
 {
-	struct sw_grid_cell *cell = next_cell(g);
+	struct sw_buf b;
 
-	if (b->failed != SW_OK)
-		g->failed = b->failed;
-	else if (cell != NULL && b->len > 0 && (cell->text = sw_strdup(b->data)) == NULL)
-		g->failed = SW_NOMEM;
-	sw_buf_clear(b);
+	sw_buf_init(&b, (size_t)1 << 20);
+	sw_fmt_value(&b, v, false, utf8);
+	if (b.failed != SW_OK)
+		g->failed = b.failed;
+	else
+		sw_grid_add(g, b.data, utf8, tint);
+	sw_buf_fini(&b);
 }
 
 /* The widest value of column i, at most VALUE_MAX. */

@@ -8,8 +8,8 @@
 #ifndef SW_CLI_GRID_H
 #define SW_CLI_GRID_H
 
-#include "base/buf.h"
 #include "base/status.h"
+#include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -56,8 +56,8 @@ void sw_grid_row(struct sw_grid *g);
 /* The next cell of the last row. text is made harmless and copied; NULL: an empty cell. */
 void sw_grid_add(struct sw_grid *g, const char *text, bool utf8, enum sw_tint tint);
 void sw_grid_addf(struct sw_grid *g, const char *fmt, ...) SW_PRINTF(2, 3); /* plain ASCII */
-/* What b holds (harmless already) becomes the next cell; b is cleared. */
-void sw_grid_add_buf(struct sw_grid *g, struct sw_buf *b);
+/* A JSON value as the next cell (sw_fmt_value(), not exact). */
+void sw_grid_add_value(struct sw_grid *g, const cJSON *v, bool utf8, enum sw_tint tint);
 
 /* Chooses columns for a width: out[i] is the columns of column i, 0 when it is dropped. One blank
  * stands between two columns. Values are cut at 24 columns, names shrink to 5 before any column is

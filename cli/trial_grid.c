@@ -84,19 +84,6 @@ static void add_columns(struct sw_grid *g, const struct columns *c, const struct
 		sw_grid_col(g, "cause", false, DROP_METRIC);
 }
 
-static void add_value(struct sw_grid *g, const cJSON *v, bool utf8, enum sw_tint tint)
-{
-	struct sw_buf b;
-
-	sw_buf_init(&b, (size_t)1 << 20);
-	sw_fmt_value(&b, v, false, utf8);
-	if (b.failed != SW_OK)
-		g->failed = b.failed;
-	else
-		sw_grid_add(g, b.data, utf8, tint);
-	sw_buf_fini(&b);
-}
-
 /* The metric's last value: `value` where the daemon sent one, else what was reported under the
  * sweep's metric. */
 static const cJSON *value_of(const cJSON *trial, const char *metric)
@@ -135,12 +122,14 @@ static void add_trial(struct sw_grid *g, const struct columns *c, const struct s
 	sw_grid_addf(g, "%llu/%llu", (unsigned long long)how->sweep, (unsigned long long)number);
 	sw_grid_add(g, state_text, how->utf8, tint);
 	for (size_t i = 0; i < c->params.n; i++)
-		add_value(g, sw_json_get(params, c->params.name[i]), how->utf8, SW_TINT_NONE);
+		sw_grid_add_value(g, sw_json_get(params, c->params.name[i]), how->utf8,
+				  SW_TINT_NONE);
 	if (how->metric != NULL)
-		add_value(g, value_of(trial, how->metric), how->utf8, SW_TINT_BOLD);
+		sw_grid_add_value(g, value_of(trial, how->metric), how->utf8, SW_TINT_BOLD);
 	for (size_t i = 0; i < c->metrics.n; i++)
-		add_value(g, sw_json_get(metrics, c->metrics.name[i]), how->utf8, SW_TINT_NONE);
-	add_value(g, step, how->utf8, SW_TINT_NONE);
+		sw_grid_add_value(g, sw_json_get(metrics, c->metrics.name[i]), how->utf8,
+				  SW_TINT_NONE);
+	sw_grid_add_value(g, step, how->utf8, SW_TINT_NONE);
 	if (cJSON_IsNumber(seconds))
 		sw_grid_addf(g, "%.1f", seconds->valuedouble);
 	else

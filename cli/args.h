@@ -1,0 +1,46 @@
+/* cli/args.h — the command line: one verb, its words, and options that may stand anywhere. Pure. */
+#ifndef SW_CLI_ARGS_H
+#define SW_CLI_ARGS_H
+
+#include "base/status.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SW_ARGS_MAX 16 /* words after the verb */
+
+/* Options as bits: what was given, and what a verb takes. */
+enum sw_opt {
+	SW_OPT_JSON = 1,
+	SW_OPT_SOCKET = 2,
+	SW_OPT_HELP = 4,
+	SW_OPT_VERSION = 8,
+	SW_OPT_WATCH = 16,
+	SW_OPT_CSV = 32,
+	SW_OPT_STATE = 64,
+	SW_OPT_SCOPE = 128,
+	SW_OPT_N = 256,
+	SW_OPT_RUN_CAP = 512,
+};
+#define SW_OPT_ALWAYS (SW_OPT_JSON | SW_OPT_SOCKET | SW_OPT_HELP | SW_OPT_VERSION)
+
+struct sw_args {
+	unsigned given;   /* enum sw_opt */
+	const char *verb; /* NULL: none; all texts are argv's */
+	const char *word[SW_ARGS_MAX];
+	size_t n_words;
+	const char *socket, *state, *scope;
+	uint64_t n, run_cap;
+};
+
+/* argv[0] is skipped. "--opt value", "--opt=value", "--" before words that begin with "-"; "-"
+ * alone is a word. SW_INVALID with one line about what is wrong (the nearest option suggested). */
+SW_NODISCARD sw_status sw_args_read(struct sw_args *out, int argc, char *const *argv,
+				    struct sw_err *err);
+/* The name of the first option in `bits`, "" for none. */
+const char *sw_args_option(unsigned bits);
+
+/* "7": a sweep (*trial 0), "1/7": a trial. Decimal, from 1 up to 2^53. SW_INVALID. */
+SW_NODISCARD sw_status sw_args_ref(const char *word, uint64_t *sweep, uint64_t *trial);
+
+#endif

@@ -1,0 +1,151 @@
+#include "cli/cli.h"
+#include <errno.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* The number locale stays "C": numbers on the wire and in CSV have a point. */
+static void find_look(struct sw_look *look)
+{
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+	const bool tty = isatty(STDOUT_FILENO) == 1;
+	struct winsize size;
+
+	(void)setlocale(LC_CTYPE, "");
+	look->utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+	look->color = tty && (no_color == NULL || no_color[0] == '\0') && term != NULL &&
+		      strcmp(term, "dumb") != 0;
+	look->width = 0;
+	if (tty)
+		look->width = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0
+				      ? size.ws_col
+				      : 80;
+}
+
+sw_status sw_cli_init(struct sw_cli *c, const struct sw_args *args, struct sw_err *err)
+{
+	const char *path = args->socket != NULL ? args->socket : getenv("SWEEPD_SOCKET");
+
+	*c = (struct sw_cli){.args = *args};
+	sw_buf_init(&c->out, (size_t)1 << 28);
+	find_look(&c->look);
+	if (path != NULL && path[0] != '\0') {
+		if (strlen(path) >= sizeof c->socket)
+			return sw_err_set(err, SW_TOO_BIG, "a socket's path has at most %zu bytes",
+					  sizeof c->socket - 1);
+		memcpy(c->socket, path, strlen(path) + 1);
+	} else if (sw_socket_path_default(c->socket, sizeof c->socket) != SW_OK) {
+		return sw_err_set(err, SW_TOO_BIG,
+				  "the default socket's path is too long; "
+				  "give one with --socket");
+	}
+	return SW_OK;
+}
+
+void sw_cli_fini(struct sw_cli *c)
+{
+	sw_client_close(c->client);
+	sw_buf_fini(&c->out);
+}
+
+void sw_cli_say(const struct sw_cli *c, const char *fmt, ...)
+{
+	char line[1024];
+	struct sw_buf b;
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(line, sizeof line, fmt, ap);
+	va_end(ap);
+	sw_buf_init(&b, 8192);
+	sw_text_add(&b, line, c->look.utf8, 0);
+	(void)fprintf(stderr, "sweep: %s\n", b.data != NULL ? b.data : "out of memory");
+	sw_buf_fini(&b);
+}
+
+int sw_cli_usage(const struct sw_cli *c, const char *fmt, ...)
+{
+	char line[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(line, sizeof line, fmt, ap);
+	va_end(ap);
+	sw_cli_say(c, "%s (see: sweep help%s%s)", line, c->args.verb != NULL ? " " : "",
+		   c->args.verb != NULL ? c->args.verb : "");
+	return SW_EXIT_USAGE;
+}
+
+int sw_cli_flush(struct sw_cli *c)
+{
+	const sw_status failed = c->out.failed;
+	bool written = true;
+
+	if (failed == SW_OK && c->out.len > 0)
+		written = fwrite(c->out.data, 1, c->out.len, stdout) == c->out.len &&
+			  fflush(stdout) == 0;
+	sw_buf_clear(&c->out);
+	if (failed != SW_OK)
+		sw_cli_say(c, "output: %s", sw_status_str(failed));
+	else if (!written)
+		sw_cli_say(c, "cannot write the output: %s", strerror(errno));
+	return failed == SW_OK && written ? SW_EXIT_DONE : SW_EXIT_REFUSED;
+}
+
+int sw_cli_failed(const struct sw_cli *c, sw_status rc, const struct sw_err *err)
+{
+	if (rc == SW_OK)
+		return SW_EXIT_DONE;
+	if (rc == SW_NOT_FOUND)
+		sw_cli_say(c, "no daemon at %s (start one with: sweepd)", c->socket);
+	else
+		sw_cli_say(c, "%s%s%s", err->ptr, err->ptr[0] != '\0' ? ": " : "",
+			   err->msg[0] != '\0' ? err->msg : sw_status_str(rc));
+	return rc == SW_INVALID || rc == SW_NOMEM ? SW_EXIT_REFUSED : SW_EXIT_NO_DAEMON;
+}
+
+int sw_cli_fetch(struct sw_cli *c, const char *method, const char *params, struct sw_reply *r)
+{
+	struct sw_err err = SW_ERR_INIT;
+	sw_status rc = SW_OK;
+
+	if (c->client == NULL)
+		rc = sw_client_open(&c->client, c->socket, SW_CLIENT_CONNECT_MS, &err);
+	if (rc == SW_OK)
+		rc = sw_client_call(c->client, method, params, SW_CLIENT_REPLY_MS, r, &err);
+	return sw_cli_failed(c, rc, &err);
+}
+
+int sw_cli_call(struct sw_cli *c, const char *method, const char *params, struct sw_reply *r)
+{
+	const int rc = sw_cli_fetch(c, method, params, r);
+
+	if (rc == SW_EXIT_DONE && (c->args.given & SW_OPT_JSON)) {
+		(void)sw_buf_add(&c->out, r->raw, r->raw_n);
+		(void)sw_buf_adds(&c->out, "\n");
+	}
+	return rc;
+}
+
+int sw_cli_call_ref(struct sw_cli *c, const char *method, struct sw_reply *r)
+{
+	char params[96];
+
+	if (c->trial == 0)
+		(void)snprintf(params, sizeof params, "{\"sweep\":%llu}",
+			       (unsigned long long)c->sweep);
+	else
+		(void)snprintf(params, sizeof params, "{\"sweep\":%llu,\"trial\":%llu}",
+			       (unsigned long long)c->sweep, (unsigned long long)c->trial);
+	return sw_cli_call(c, method, params, r);
+}
+
+void sw_cli_text(struct sw_cli *c, const char *text)
+{
+	sw_text_add(&c->out, text, c->look.utf8, 0);
+}

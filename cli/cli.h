@@ -1,0 +1,55 @@
+/*
+ * cli/cli.h — what the verbs share: the command line, the connection, the output.
+ *
+ * A verb is a function that returns the exit status. It writes to `out`, which is flushed to stdout
+ * after it; lines about what went wrong go to stderr at once.
+ */
+#ifndef SW_CLI_CLI_H
+#define SW_CLI_CLI_H
+
+#include "base/buf.h"
+#include "cli/args.h"
+#include "cli/client.h"
+#include "cli/format.h"
+#include "proto/socket_path.h"
+
+enum sw_exit { SW_EXIT_DONE, SW_EXIT_REFUSED, SW_EXIT_USAGE, SW_EXIT_NO_DAEMON };
+
+struct sw_cli {
+	struct sw_args args;
+	char socket[SW_SOCKET_PATH_MAX];
+	struct sw_client *client; /* NULL until the first call */
+	struct sw_buf out;
+	struct sw_look look;   /* of stdout */
+	uint64_t sweep, trial; /* the first word, for the verbs that name one; trial 0: none */
+};
+
+/* Reads the locale, the terminal and the environment. The arguments are in c->args already.
+ * SW_TOO_BIG: the socket's path is too long. */
+SW_NODISCARD sw_status sw_cli_init(struct sw_cli *c, const struct sw_args *args,
+				   struct sw_err *err);
+void sw_cli_fini(struct sw_cli *c);
+
+/* "sweep: ..." on stderr, one line, made harmless. */
+void sw_cli_say(const struct sw_cli *c, const char *fmt, ...) SW_PRINTF(2, 3);
+/* A usage error: the line with a hint at `sweep help VERB`. Returns SW_EXIT_USAGE. */
+int sw_cli_usage(const struct sw_cli *c, const char *fmt, ...) SW_PRINTF(2, 3);
+
+/* Writes `out` to stdout and empties it. SW_EXIT_DONE, or SW_EXIT_REFUSED with a line on stderr
+ * when that failed (a full disk) or memory was short before. */
+int sw_cli_flush(struct sw_cli *c);
+
+/* Connects at the first call. Returns an exit status; all but SW_EXIT_DONE have said why. */
+int sw_cli_fetch(struct sw_cli *c, const char *method, const char *params, struct sw_reply *r);
+/* The same, and with --json appends the result as it came, and a newline, to `out`. */
+int sw_cli_call(struct sw_cli *c, const char *method, const char *params, struct sw_reply *r);
+/* A call whose params are {"sweep": c->sweep} or, with a trial, {"sweep": ..., "trial": ...}. */
+int sw_cli_call_ref(struct sw_cli *c, const char *method, struct sw_reply *r);
+/* What a failed status means for the exit, after its line ("sweep: /ptr: message") has been
+ * written. */
+int sw_cli_failed(const struct sw_cli *c, sw_status rc, const struct sw_err *err);
+
+/* Appends formatted text that holds texts from the daemon: made harmless, but for '\n'. */
+void sw_cli_text(struct sw_cli *c, const char *text);
+
+#endif

@@ -1,0 +1,133 @@
+#include "cli/csv.h"
+#include "base/fault.h"
+#include "cli/format.h"
+#include "proto/json.h"
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const fixed[] = {"trial", "attempt", "state", "cause", "step", "value"};
+
+static void add_name(struct sw_csv *csv, char ***names, size_t *n, const char *name)
+{
+	char **grown;
+
+	for (size_t i = 0; i < *n; i++)
+		if (strcmp((*names)[i], name) == 0)
+			return;
+	grown = sw_realloc(*names, (*n + 1) * sizeof *grown);
+	if (grown != NULL) {
+		*names = grown;
+		grown[*n] = sw_strdup(name);
+		if (grown[*n] != NULL) {
+			++*n;
+			return;
+		}
+	}
+	csv->failed = SW_NOMEM;
+}
+
+void sw_csv_init(struct sw_csv *csv, const cJSON *spec)
+{
+	const cJSON *p;
+
+	*csv = (struct sw_csv){.failed = SW_OK};
+	cJSON_ArrayForEach (p, sw_json_get(spec, "parameters")) {
+		add_name(csv, &csv->params, &csv->n_params, p->string);
+	}
+}
+
+void sw_csv_fini(struct sw_csv *csv)
+{
+	for (size_t i = 0; i < csv->n_params; i++)
+		free(csv->params[i]);
+	for (size_t i = 0; i < csv->n_metrics; i++)
+		free(csv->metrics[i]);
+	free(csv->params);
+	free(csv->metrics);
+	*csv = (struct sw_csv){.failed = SW_OK};
+}
+
+void sw_csv_learn(struct sw_csv *csv, const cJSON *trial)
+{
+	const cJSON *v;
+
+	cJSON_ArrayForEach (v, sw_json_get(trial, "params")) {
+		add_name(csv, &csv->params, &csv->n_params, v->string);
+	}
+	cJSON_ArrayForEach (v, sw_json_get(trial, "metrics")) {
+		add_name(csv, &csv->metrics, &csv->n_metrics, v->string);
+	}
+}
+
+static int times_last(const void *pa, const void *pb)
+{
+	const char *a = *(char *const *)pa, *b = *(char *const *)pb;
+	const bool ta = sw_metric_is_time(a), tb = sw_metric_is_time(b);
+
+	return ta != tb ? ta - tb : strcmp(a, b);
+}
+
+void sw_csv_header(struct sw_csv *csv, struct sw_buf *out)
+{
+	if (csv->n_metrics > 0)
+		qsort(csv->metrics, csv->n_metrics, sizeof csv->metrics[0], times_last);
+	for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
+		(void)sw_buf_addf(out, "%s%s", i > 0 ? "," : "", fixed[i]);
+	for (size_t i = 0; i < csv->n_params; i++) {
+		(void)sw_buf_adds(out, ",");
+		sw_csv_field(out, csv->params[i]);
+	}
+	for (size_t i = 0; i < csv->n_metrics; i++) {
+		(void)sw_buf_adds(out, ",");
+		sw_csv_field(out, csv->metrics[i]);
+	}
+	(void)sw_buf_adds(out, ",seconds\n");
+	if (csv->failed != SW_OK)
+		out->failed = csv->failed;
+}
+
+/* Strings as they are, numbers exact, other values as JSON, null as nothing. */
+static void field(struct sw_buf *out, const cJSON *v)
+{
+	struct sw_buf b;
+	struct sw_jw w;
+
+	if (v == NULL || cJSON_IsNull(v))
+		return;
+	if (cJSON_IsString(v)) {
+		sw_csv_field(out, v->valuestring);
+		return;
+	}
+	sw_buf_init(&b, (size_t)1 << 20);
+	sw_jw_init(&w, &b);
+	sw_jw_cjson(&w, v);
+	if (b.failed != SW_OK)
+		out->failed = b.failed;
+	else
+		sw_csv_field(out, b.data);
+	sw_buf_fini(&b);
+}
+
+void sw_csv_row(struct sw_csv *csv, const cJSON *trial, struct sw_buf *out)
+{
+	const cJSON *params = sw_json_get(trial, "params"),
+		    *metrics = sw_json_get(trial, "metrics");
+
+	for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) {
+		if (i > 0)
+			(void)sw_buf_adds(out, ",");
+		field(out, sw_json_get(trial, fixed[i]));
+	}
+	for (size_t i = 0; i < csv->n_params; i++) {
+		(void)sw_buf_adds(out, ",");
+		field(out, sw_json_get(params, csv->params[i]));
+	}
+	for (size_t i = 0; i < csv->n_metrics; i++) {
+		(void)sw_buf_adds(out, ",");
+		field(out, sw_json_get(metrics, csv->metrics[i]));
+	}
+	(void)sw_buf_adds(out, ",");
+	field(out, sw_json_get(trial, "seconds"));
+	(void)sw_buf_adds(out, "\n");
+}

@@ -1,0 +1,30 @@
+/*
+ * cli/csv.h — the trials of a sweep as CSV (RFC 4180, LF line ends).
+ *
+ * Columns: trial, attempt, state, cause, step, value, the parameters in the order of the spec, the
+ * metrics by name, and last those that measure time (sw_metric_is_time) and `seconds`: all before
+ * them is the same for the same seed on one slot. Numbers are in the shortest text that reads back
+ * equal; what is missing is empty.
+ */
+#ifndef SW_CLI_CSV_H
+#define SW_CLI_CSV_H
+
+#include "base/buf.h"
+#include <cjson/cJSON.h>
+#include <stddef.h>
+
+struct sw_csv {
+	char **params, **metrics; /* names; owned */
+	size_t n_params, n_metrics;
+	sw_status failed; /* SW_NOMEM latches, and goes to the buffer that is written to next */
+};
+
+/* spec: borrowed for the call; may be NULL. */
+void sw_csv_init(struct sw_csv *csv, const cJSON *spec);
+void sw_csv_fini(struct sw_csv *csv);
+/* Notes the names that a trial brings. O(names). */
+void sw_csv_learn(struct sw_csv *csv, const cJSON *trial);
+void sw_csv_header(struct sw_csv *csv, struct sw_buf *out); /* sorts the metrics first */
+void sw_csv_row(struct sw_csv *csv, const cJSON *trial, struct sw_buf *out);
+
+#endif

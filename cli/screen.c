@@ -1,0 +1,110 @@
+#include "cli/screen.h"
+#include <curses.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static SCREEN *screen;
+static bool colored;
+
+static void set_colors(void)
+{
+	static const struct {
+		enum sw_tint tint;
+		short color;
+	} pairs[] = {{SW_TINT_GREEN, COLOR_GREEN},
+		     {SW_TINT_YELLOW, COLOR_YELLOW},
+		     {SW_TINT_CYAN, COLOR_CYAN},
+		     {SW_TINT_RED, COLOR_RED},
+		     {SW_TINT_MAGENTA, COLOR_MAGENTA}};
+
+	if (start_color() == ERR || use_default_colors() == ERR) {
+		colored = false;
+		return;
+	}
+	for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
+		(void)init_pair((short)pairs[i].tint, pairs[i].color, -1);
+}
+
+bool sw_screen_open(bool color)
+{
+	const char *term = getenv("TERM");
+
+	if (screen != NULL || !isatty(STDOUT_FILENO) || term == NULL || strcmp(term, "dumb") == 0)
+		return false;
+	screen = newterm(NULL, stdout, stdin);
+	if (screen == NULL)
+		return false;
+	colored = color && has_colors();
+	if (colored)
+		set_colors();
+	(void)cbreak();
+	(void)noecho();
+	(void)curs_set(0); /* not every terminal can */
+	(void)keypad(stdscr, TRUE);
+	(void)nodelay(stdscr, TRUE);
+	return true;
+}
+
+void sw_screen_close(void)
+{
+	if (screen == NULL)
+		return;
+	(void)endwin();
+	delscreen(screen);
+	screen = NULL;
+}
+
+void sw_screen_size(int *width, int *height)
+{
+	getmaxyx(stdscr, *height, *width);
+}
+
+static attr_t attributes(enum sw_tint tint)
+{
+	if (tint == SW_TINT_BOLD)
+		return A_BOLD;
+	if (tint == SW_TINT_DIM)
+		return A_DIM;
+	return A_NORMAL;
+}
+
+static void show_cell(const struct sw_cell *cell)
+{
+	const bool pair = colored && cell->tint > SW_TINT_NONE && cell->tint < SW_TINT_DIM;
+	const wchar_t text[2] = {(wchar_t)cell->rune, L'\0'};
+	cchar_t cc;
+
+	if (setcchar(&cc, text, attributes(cell->tint), pair ? (short)cell->tint : (short)0,
+		     NULL) != ERR)
+		(void)add_wch(&cc);
+}
+
+void sw_screen_show(const struct sw_canvas *c)
+{
+	(void)erase();
+	for (int y = 0; y < c->height; y++)
+		for (int x = 0; x < c->width; x++) {
+			const struct sw_cell *cell =
+				&c->cells[(size_t)y * (size_t)c->width + (size_t)x];
+
+			if (cell->rune == 0 || cell->rune == ' ')
+				continue;
+			if (move(y, x) != ERR)
+				show_cell(cell);
+		}
+	(void)refresh();
+}
+
+enum sw_key sw_screen_key(void)
+{
+	const int key = getch();
+
+	if (key == KEY_RESIZE)
+		return SW_KEY_RESIZE;
+	if (key == 'q' || key == 'Q' || key == 3)
+		return SW_KEY_QUIT;
+	return SW_KEY_NONE;
+}

@@ -1,0 +1,89 @@
+#include "cli/spec_file.h"
+#include "proto/json.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static sw_status slurp(struct sw_buf *b, const char *name, int fd, struct sw_err *err)
+{
+	for (;;) {
+		const sw_status room = sw_buf_reserve(b, 16384);
+		ssize_t n;
+
+		if (room == SW_NOMEM)
+			return sw_err_set(err, room, "out of memory");
+		if (room != SW_OK)
+			return sw_err_set(err, room, "%s: a spec has at most %zu bytes", name,
+					  SW_SPEC_FILE_MAX);
+		n = read(fd, b->data + b->len, 16384);
+		if (n == 0)
+			return SW_OK;
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return sw_err_set(err, SW_IO, "%s: %s", name, strerror(errno));
+		b->len += (size_t)n;
+		b->data[b->len] = '\0';
+	}
+}
+
+sw_status sw_spec_file_place(const char *name, const char *text, size_t len,
+			     const struct sw_err *why, struct sw_err *err)
+{
+	static const char mark[] = "at byte ";
+	const char *at = strstr(why->msg, mark), *what = why->msg;
+	size_t byte = 0, line = 1, column = 1;
+	int used = 0;
+
+	if (at != NULL && sscanf(at + sizeof mark - 1, "%zu%n", &byte, &used) == 1) {
+		what = at + sizeof mark - 1 + used;
+		what += strspn(what, ": ");
+	}
+	for (size_t i = 0; i < byte && i < len; i++) {
+		column = text[i] == '\n' ? 1 : column + 1;
+		line += text[i] == '\n';
+	}
+	if (at == NULL)
+		return sw_err_set(err, SW_PARSE, "%s: %s", name, what);
+	return sw_err_set(err, SW_PARSE, "%s:%zu:%zu: %s", name, line, column, what);
+}
+
+/* A message is one line: breaks between the tokens become blanks (inside strings JSON has none). */
+static void join_lines(char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (text[i] == '\n' || text[i] == '\r')
+			text[i] = ' ';
+}
+
+sw_status sw_spec_file_read(struct sw_buf *b, const char *path, struct sw_err *err)
+{
+	const bool from_stdin = strcmp(path, "-") == 0;
+	const char *name = from_stdin ? "stdin" : path;
+	const int fd = from_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+	struct sw_err why = SW_ERR_INIT;
+	struct sw_buf text;
+	sw_status rc;
+
+	if (fd < 0)
+		return sw_err_set(err, SW_IO, "%s: %s", path, strerror(errno));
+	sw_buf_init(&text, SW_SPEC_FILE_MAX + 16384);
+	rc = slurp(&text, name, fd, err);
+	if (rc == SW_OK && text.len > SW_SPEC_FILE_MAX)
+		rc = sw_err_set(err, SW_TOO_BIG, "%s: a spec has at most %zu bytes", name,
+				SW_SPEC_FILE_MAX);
+	if (rc == SW_OK)
+		rc = sw_json_check(text.data, text.len, &why);
+	if (rc == SW_PARSE)
+		rc = sw_spec_file_place(name, text.data, text.len, &why, err);
+	if (rc == SW_OK) {
+		join_lines(text.data, text.len);
+		rc = sw_buf_add(b, text.data, text.len);
+	}
+	sw_buf_fini(&text);
+	if (!from_stdin)
+		(void)close(fd);
+	return rc;
+}

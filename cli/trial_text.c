@@ -1,0 +1,88 @@
+#include "cli/trial_text.h"
+#include "cli/trial_grid.h"
+#include "proto/json.h"
+#include <inttypes.h>
+
+cJSON *sw_spec_parameters(const cJSON *spec)
+{
+	cJSON *names = cJSON_CreateArray();
+	const cJSON *p;
+
+	cJSON_ArrayForEach (p, sw_json_get(spec, "parameters")) {
+		cJSON *name = p->string != NULL ? cJSON_CreateString(p->string) : NULL;
+
+		if (name == NULL || names == NULL || !cJSON_AddItemToArray(names, name)) {
+			cJSON_Delete(name);
+			cJSON_Delete(names);
+			return NULL;
+		}
+	}
+	return names;
+}
+
+static int widest(const struct sw_names *names, int least, bool utf8)
+{
+	for (size_t i = 0; i < names->n; i++) {
+		const int w = sw_text_width(names->name[i], utf8);
+
+		least = w > least ? w : least;
+	}
+	return least < 40 ? least : 40;
+}
+
+/* "  name   value", one a line. */
+static void section(struct sw_cli *c, const char *title, const struct sw_names *names,
+		    const cJSON *values, int width)
+{
+	if (names->n == 0)
+		return;
+	(void)sw_buf_addf(&c->out, "%s\n", title);
+	for (size_t i = 0; i < names->n; i++) {
+		const cJSON *v = sw_json_get(values, names->name[i]);
+
+		if (v == NULL)
+			continue;
+		const int w = sw_text_width(names->name[i], c->look.utf8);
+		(void)sw_buf_adds(&c->out, "  ");
+		sw_cli_text(c, names->name[i]);
+		(void)sw_buf_addf(&c->out, "%*s", w < width ? width - w + 2 : 2, "");
+		sw_fmt_value(&c->out, v, true, c->look.utf8);
+		(void)sw_buf_adds(&c->out, "\n");
+	}
+}
+
+void sw_trial_text(struct sw_cli *c, const cJSON *trial, const cJSON *spec)
+{
+	const cJSON *params = sw_json_get(trial, "params"),
+		    *metrics = sw_json_get(trial, "metrics");
+	const cJSON *seconds = sw_json_get(trial, "seconds"), *v;
+	struct sw_names p = {.n = 0}, m = {.n = 0};
+	char text[32] = "-";
+
+	if (cJSON_IsNumber(seconds))
+		sw_fmt_duration(seconds->valuedouble, text);
+	(void)sw_buf_adds(&c->out, "state ");
+	sw_fmt_value(&c->out, sw_json_get(trial, "state"), false, c->look.utf8);
+	if (cJSON_IsString(sw_json_get(trial, "cause"))) {
+		(void)sw_buf_adds(&c->out, " (");
+		sw_cli_text(c, sw_json_get(trial, "cause")->valuestring);
+		(void)sw_buf_adds(&c->out, ")");
+	}
+	(void)sw_buf_adds(&c->out, ", step ");
+	sw_fmt_value(&c->out, sw_json_get(trial, "step"), true, c->look.utf8);
+	(void)sw_buf_addf(&c->out, ", %s\n", text);
+	cJSON_ArrayForEach (v, sw_json_get(spec, "parameters")) {
+		if (v->string != NULL && sw_json_get(params, v->string) != NULL)
+			sw_names_add(&p, v->string);
+	}
+	cJSON_ArrayForEach (v, params) {
+		sw_names_add(&p, v->string);
+	}
+	cJSON_ArrayForEach (v, metrics) {
+		sw_names_add(&m, v->string);
+	}
+	sw_names_sort(&m);
+	const int width = widest(&m, widest(&p, 8, c->look.utf8), c->look.utf8);
+	section(c, "parameters", &p, params, width);
+	section(c, "metrics", &m, metrics, width);
+}

@@ -1,0 +1,16 @@
+/* cli/trial_text.h — one trial in words, for `best` and `show`. */
+#ifndef SW_CLI_TRIAL_TEXT_H
+#define SW_CLI_TRIAL_TEXT_H
+
+#include "cli/cli.h"
+#include <cjson/cJSON.h>
+
+/* State, step, seconds, then parameters (in the order of the spec, which may be NULL) and metrics,
+ * one a line, aligned; numbers in full. Appends to c->out. */
+void sw_trial_text(struct sw_cli *c, const cJSON *trial, const cJSON *spec);
+
+/* The names of a spec's parameters in its order, as an array of strings: the caller's. NULL when
+ * there are none, or no memory. */
+cJSON *sw_spec_parameters(const cJSON *spec);
+
+#endif

@@ -1,0 +1,173 @@
+#include "cli/verb.h"
+#include "proto/nearest.h"
+#include <stdio.h>
+#include <string.h>
+
+const struct sw_verb sw_verbs[] = {
+	{"submit", sw_verb_submit, SW_REF_NONE, 1, 1, SW_OPT_WATCH, "submit FILE [--watch]",
+	 "starts a sweep from a spec (JSON; \"-\" reads stdin)",
+	 "Prints the sweep's number. With --watch the live table follows.\n"},
+	{"validate", sw_verb_validate, SW_REF_NONE, 1, 1, 0, "validate FILE",
+	 "checks a spec as submit does, and starts nothing", ""},
+	{"ls", sw_verb_ls, SW_REF_NONE, 0, 0, 0, "ls", "all sweeps, the newest first", ""},
+	{"show", sw_verb_show, SW_REF_EITHER, 1, 1, 0, "show SWEEP | show SWEEP/TRIAL",
+	 "one sweep with its spec, or one trial with its reports", ""},
+	{"trials", sw_verb_trials, SW_REF_SWEEP, 1, 1, SW_OPT_STATE | SW_OPT_CSV,
+	 "trials SWEEP [--state STATE] [--csv]", "the trials of a sweep",
+	 "STATE: PENDING RUNNING PAUSED COMPLETED PRUNED FAILED INFEASIBLE CANCELLED.\n"
+	 "--csv has the columns trial, attempt, state, cause, step, value, then the\n"
+	 "parameters, the metrics, and the columns of time last: for one seed and one slot\n"
+	 "all before those is the same, byte for byte. --json prints one line per page.\n"},
+	{"watch", sw_verb_watch, SW_REF_SWEEP, 1, 8, 0, "watch SWEEP [SWEEP ...]",
+	 "the live table, until the sweeps end",
+	 "q or Ctrl-C leaves; the sweeps go on. Without a terminal a block every 5 s.\n"
+	 "--json prints the snapshot and each update, one line each.\n"},
+	{"best", sw_verb_best, SW_REF_SWEEP, 1, 1, SW_OPT_SCOPE | SW_OPT_N,
+	 "best SWEEP [--scope SCOPE] [-n K]", "the best trial, or a table of the K best",
+	 "SCOPE says which reports count: last (default), all (the best one), avg,\n"
+	 "last-N-avg (such as last-5-avg).\n"},
+	{"why", sw_verb_why, SW_REF_TRIAL, 1, 1, 0, "why SWEEP/TRIAL",
+	 "explains what was decided about a trial", ""},
+	{"pause", sw_verb_pause, SW_REF_SWEEP, 1, 1, 0, "pause SWEEP",
+	 "hands out no more trials; those that run go on", ""},
+	{"resume", sw_verb_resume, SW_REF_SWEEP, 1, 1, 0, "resume SWEEP",
+	 "goes on with a paused sweep", ""},
+	{"cancel", sw_verb_cancel, SW_REF_EITHER, 1, 1, 0, "cancel SWEEP | cancel SWEEP/TRIAL",
+	 "ends a sweep or one trial", ""},
+	{"extend", sw_verb_extend, SW_REF_SWEEP, 1, 1, SW_OPT_RUN_CAP, "extend SWEEP --run-cap N",
+	 "raises the run cap, of a completed sweep too", ""},
+	{"log", sw_verb_log, SW_REF_TRIAL, 1, 1, 0, "log SWEEP/TRIAL", "the log lines of a trial",
+	 "--json prints one line per page.\n"},
+	{"devices", sw_verb_devices, SW_REF_NONE, 0, 0, 0, "devices",
+	 "the slots, and what each of them does", ""},
+	{"info", sw_verb_info, SW_REF_NONE, 0, 0, 0, "info",
+	 "version, paths and state of the daemon", ""},
+	{"rpc", sw_verb_rpc, SW_REF_NONE, 1, 2, 0, "rpc METHOD [JSON]",
+	 "one JSON-RPC call; prints the result",
+	 "sweep rpc rpc.discover prints all methods as an OpenRPC document.\n"},
+};
+const size_t sw_verbs_n = sizeof sw_verbs / sizeof sw_verbs[0];
+
+const struct sw_verb *sw_verb_find(const char *name)
+{
+	for (size_t i = 0; i < sw_verbs_n; i++)
+		if (strcmp(sw_verbs[i].name, name) == 0)
+			return &sw_verbs[i];
+	return NULL;
+}
+
+static int check_ref(struct sw_cli *c, const struct sw_verb *v)
+{
+	static const char *const wanted[] = {
+		[SW_REF_NONE] = "",
+		[SW_REF_SWEEP] = "a sweep such as 1",
+		[SW_REF_TRIAL] = "a trial such as 1/7",
+		[SW_REF_EITHER] = "a sweep such as 1 or a trial such as 1/7",
+	};
+	const char *word = c->args.word[0];
+
+	if (v->ref == SW_REF_NONE)
+		return SW_EXIT_DONE;
+	if (sw_args_ref(word, &c->sweep, &c->trial) != SW_OK ||
+	    (v->ref == SW_REF_SWEEP && c->trial != 0) || (v->ref == SW_REF_TRIAL && c->trial == 0))
+		return sw_cli_usage(c, "%s: expected %s, not '%s'", v->name, wanted[v->ref], word);
+	return SW_EXIT_DONE;
+}
+
+int sw_verb_check(struct sw_cli *c, const struct sw_verb *v)
+{
+	const unsigned odd = c->args.given & ~(v->options | (unsigned)SW_OPT_ALWAYS);
+
+	if (odd != 0)
+		return sw_cli_usage(c, "%s takes no %s", v->name, sw_args_option(odd));
+	if (c->args.n_words < v->least)
+		return sw_cli_usage(c, "%s: usage: sweep %s", v->name, v->usage);
+	if (c->args.n_words > v->most)
+		return sw_cli_usage(c, "%s: one word too many: '%s'", v->name,
+				    c->args.word[v->most]);
+	return check_ref(c, v);
+}
+
+void sw_verb_help(struct sw_cli *c, const struct sw_verb *v)
+{
+	struct sw_buf *b = &c->out;
+
+	if (v != NULL) {
+		(void)sw_buf_addf(b, "sweep %s\n%s.\n%s", v->usage, v->summary, v->more);
+	} else {
+		(void)sw_buf_adds(b, "sweep VERB ...: speaks to sweepd, the tuning daemon.\n\n");
+		for (size_t i = 0; i < sw_verbs_n; i++)
+			(void)sw_buf_addf(b, "  %-37s %s\n", sw_verbs[i].usage,
+					  sw_verbs[i].summary);
+		(void)sw_buf_adds(
+			b, "  help [VERB]                           this, or help on one verb\n");
+	}
+	(void)sw_buf_adds(b, "\nEverywhere:\n"
+			     "  --json          the daemon's result as it came, one line\n"
+			     "  --socket PATH   the daemon's socket (or SWEEPD_SOCKET)\n"
+			     "  --help, --version\n");
+	if (v == NULL)
+		(void)sw_buf_adds(b, "\nExit status: 0 done, 1 refused, 2 usage, 3 no daemon.\n");
+}
+
+/* "submitt: no such verb; did you mean submit?" */
+static int no_such_verb(struct sw_cli *c, const char *word)
+{
+	const char *names[sizeof sw_verbs / sizeof sw_verbs[0] + 1];
+	const char *near;
+
+	for (size_t i = 0; i < sw_verbs_n; i++)
+		names[i] = sw_verbs[i].name;
+	names[sw_verbs_n] = "help";
+	near = sw_nearest(word, names, sw_verbs_n + 1);
+	c->args.verb = NULL; /* the hint is at `sweep help` */
+	if (near != NULL)
+		return sw_cli_usage(c, "no verb '%s'; did you mean %s?", word, near);
+	return sw_cli_usage(c, "no verb '%s'", word);
+}
+
+static int dispatch(struct sw_cli *c)
+{
+	const bool help = c->args.verb != NULL && strcmp(c->args.verb, "help") == 0;
+	const char *topic = help && c->args.n_words > 0 ? c->args.word[0] : NULL;
+	const struct sw_verb *v = NULL;
+	int status;
+
+	if (c->args.given & SW_OPT_VERSION) {
+		(void)sw_buf_adds(&c->out, "sweep " SW_VERSION "\n");
+		return SW_EXIT_DONE;
+	}
+	if (!help)
+		topic = c->args.verb;
+	if (topic != NULL && (v = sw_verb_find(topic)) == NULL && strcmp(topic, "help") != 0)
+		return no_such_verb(c, topic);
+	if (help || (c->args.given & SW_OPT_HELP)) {
+		sw_verb_help(c, v);
+		return SW_EXIT_DONE;
+	}
+	if (v == NULL)
+		return sw_cli_usage(c, "which verb?");
+	status = sw_verb_check(c, v);
+	return status == SW_EXIT_DONE ? v->run(c) : status;
+}
+
+int sw_verb_main(int argc, char *const *argv)
+{
+	struct sw_args args;
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_cli c;
+	const sw_status parsed = sw_args_read(&args, argc, argv, &err);
+	const sw_status ready = sw_cli_init(&c, &args, &err); /* the first error stands */
+	int status;
+
+	if (parsed != SW_OK || ready != SW_OK) {
+		status = sw_cli_usage(&c, "%s", err.msg);
+	} else {
+		status = dispatch(&c);
+		const int written = sw_cli_flush(&c);
+		if (status == SW_EXIT_DONE)
+			status = written;
+	}
+	sw_cli_fini(&c);
+	return status;
+}

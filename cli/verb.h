@@ -1,0 +1,51 @@
+/* cli/verb.h — the verbs: one function and one file each (files hold a family where the verbs are
+ * alike). Each returns an exit status (cli/cli.h). */
+#ifndef SW_CLI_VERB_H
+#define SW_CLI_VERB_H
+
+#include "cli/cli.h"
+
+int sw_verb_submit(struct sw_cli *c);
+int sw_verb_validate(struct sw_cli *c);
+int sw_verb_ls(struct sw_cli *c);
+int sw_verb_show(struct sw_cli *c);
+int sw_verb_trials(struct sw_cli *c);
+int sw_verb_watch(struct sw_cli *c);
+int sw_verb_best(struct sw_cli *c);
+int sw_verb_why(struct sw_cli *c);
+int sw_verb_pause(struct sw_cli *c);
+int sw_verb_resume(struct sw_cli *c);
+int sw_verb_cancel(struct sw_cli *c);
+int sw_verb_extend(struct sw_cli *c);
+int sw_verb_log(struct sw_cli *c);
+int sw_verb_devices(struct sw_cli *c);
+int sw_verb_info(struct sw_cli *c);
+int sw_verb_rpc(struct sw_cli *c);
+
+/* The first word of a verb: what it must name. */
+enum sw_ref_kind { SW_REF_NONE, SW_REF_SWEEP, SW_REF_TRIAL, SW_REF_EITHER };
+
+struct sw_verb {
+	const char *name;
+	int (*run)(struct sw_cli *c);
+	enum sw_ref_kind ref;
+	size_t least, most;  /* words after the verb */
+	unsigned options;    /* besides SW_OPT_ALWAYS */
+	const char *usage;   /* "submit FILE [--watch]" */
+	const char *summary; /* one line */
+	const char *more;    /* further lines for `sweep help VERB`; may be "" */
+};
+
+extern const struct sw_verb sw_verbs[];
+extern const size_t sw_verbs_n;
+
+/* NULL when there is none of this name. */
+const struct sw_verb *sw_verb_find(const char *name);
+/* Checks words, options and the reference; fills c->sweep and c->trial. An exit status. */
+int sw_verb_check(struct sw_cli *c, const struct sw_verb *v);
+/* Help on one verb, or on all (NULL), to c->out. */
+void sw_verb_help(struct sw_cli *c, const struct sw_verb *v);
+/* The whole command: options, help, the verb. An exit status. */
+int sw_verb_main(int argc, char *const *argv);
+
+#endif

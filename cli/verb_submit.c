@@ -1,0 +1,90 @@
+/* cli/verb_submit.c — submit and validate: a spec from a file to the daemon. */
+#include "cli/spec_file.h"
+#include "cli/verb.h"
+#include "cli/watch.h"
+#include "proto/json.h"
+#include <inttypes.h>
+
+/* Warnings do not stop anything, and are no part of the output. */
+static void print_warnings(const struct sw_cli *c, const cJSON *result)
+{
+	const cJSON *w;
+
+	cJSON_ArrayForEach (w, sw_json_get(result, "warnings")) {
+		const cJSON *text = cJSON_IsObject(w) ? sw_json_get(w, "message") : w;
+
+		if (cJSON_IsString(text))
+			sw_cli_say(c, "warning: %s", text->valuestring);
+	}
+}
+
+/* The spec in the first word, checked as strict JSON, as the params of a call. */
+static int send_spec(struct sw_cli *c, const char *method, struct sw_reply *r)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_buf params;
+	int status;
+
+	sw_buf_init(&params, SW_SPEC_FILE_MAX + 64);
+	(void)sw_buf_adds(&params, "{\"spec\":");
+	sw_status rc = sw_spec_file_read(&params, c->args.word[0], &err);
+	(void)sw_buf_adds(&params, "}");
+	if (rc == SW_OK && params.failed != SW_OK)
+		rc = params.failed;
+	if (rc != SW_OK) {
+		sw_cli_say(c, "%s", err.msg[0] != '\0' ? err.msg : sw_status_str(rc));
+		status = SW_EXIT_REFUSED;
+	} else {
+		status = sw_cli_call(c, method, params.data, r);
+	}
+	sw_buf_fini(&params);
+	if (status == SW_EXIT_DONE)
+		print_warnings(c, r->result);
+	return status;
+}
+
+int sw_verb_submit(struct sw_cli *c)
+{
+	struct sw_reply r = SW_REPLY_INIT;
+	int status = send_spec(c, "sweep.submit", &r);
+	uint64_t sweep = 0;
+
+	if (status == SW_EXIT_DONE && !sw_json_u64(sw_json_get(r.result, "sweep"), &sweep)) {
+		sw_cli_say(c, "the daemon's reply names no sweep");
+		status = SW_EXIT_NO_DAEMON;
+	}
+	sw_reply_fini(&r);
+	if (status != SW_EXIT_DONE)
+		return status;
+	if (!(c->args.given & SW_OPT_JSON))
+		(void)sw_buf_addf(&c->out, "sweep %" PRIu64 "\n", sweep);
+	return c->args.given & SW_OPT_WATCH ? sw_watch_run(c, &sweep, 1) : SW_EXIT_DONE;
+}
+
+int sw_verb_validate(struct sw_cli *c)
+{
+	struct sw_reply r = SW_REPLY_INIT;
+	const int status = send_spec(c, "sweep.validate", &r);
+
+	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON)) {
+		const cJSON *points = sw_json_get(r.result, "points"), *rung;
+		const cJSON *rungs = sw_json_get(r.result, "rungs");
+
+		sw_fmt_value(&c->out, sw_json_get(r.result, "name"), false, c->look.utf8);
+		(void)sw_buf_adds(&c->out, ": a good spec; parameters ");
+		sw_fmt_value(&c->out, sw_json_get(r.result, "parameters"), false, c->look.utf8);
+		if (cJSON_IsNumber(points)) {
+			(void)sw_buf_adds(&c->out, ", points ");
+			sw_fmt_value(&c->out, points, true, c->look.utf8);
+		}
+		if (cJSON_IsArray(rungs) && rungs->child != NULL)
+			(void)sw_buf_adds(&c->out, ", rungs");
+		cJSON_ArrayForEach (rung, rungs) {
+			(void)sw_buf_adds(&c->out, " ");
+			sw_fmt_value(&c->out, rung, true, c->look.utf8);
+		}
+		(void)sw_buf_adds(&c->out, "\n");
+	}
+	sw_reply_fini(&r);
+	return status;
+}

@@ -1,0 +1,173 @@
+/* cli/verb_trials.c — all trials of a sweep: a table, CSV, or the pages as they came. */
+#include "base/fault.h"
+#include "cli/csv.h"
+#include "cli/table.h"
+#include "cli/trial_grid.h"
+#include "cli/trial_text.h"
+#include "cli/verb.h"
+#include "proto/json.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define PAGE      500
+#define TABLE_MAX 20 /* pages in a table: it is held in memory, and read by a person */
+
+/* Page of trials after `after`; *next is 0 after the last one. */
+static int page(struct sw_cli *c, uint64_t *next, struct sw_reply *r)
+{
+	const uint64_t after = *next;
+	struct sw_buf b;
+	struct sw_jw w;
+	int status = SW_EXIT_REFUSED;
+
+	sw_buf_init(&b, 4096);
+	sw_jw_init(&w, &b);
+	sw_jw_obj(&w);
+	sw_jw_kint(&w, "sweep", (int64_t)c->sweep);
+	sw_jw_kint(&w, "after", (int64_t)after);
+	sw_jw_kint(&w, "limit", PAGE);
+	if (c->args.state != NULL)
+		sw_jw_kstr(&w, "state", c->args.state);
+	sw_jw_obj_end(&w);
+	if (b.failed != SW_OK)
+		sw_cli_say(c, "%s", sw_status_str(b.failed));
+	else
+		status = sw_cli_fetch(c, "trial.list", b.data, r);
+	sw_buf_fini(&b);
+	/* A next that does not rise would never end. */
+	if (!sw_json_u64(sw_json_get(r->result, "next"), next) || *next <= after)
+		*next = 0;
+	return status;
+}
+
+static int print_pages(struct sw_cli *c)
+{
+	uint64_t next = 0;
+	int status;
+
+	do {
+		struct sw_reply r = SW_REPLY_INIT;
+
+		status = page(c, &next, &r);
+		if (status == SW_EXIT_DONE) {
+			(void)sw_buf_add(&c->out, r.raw, r.raw_n);
+			(void)sw_buf_adds(&c->out, "\n");
+			status = sw_cli_flush(c);
+		}
+		sw_reply_fini(&r);
+	} while (status == SW_EXIT_DONE && next != 0);
+	return status;
+}
+
+/* Two passes over the pages: the columns must be known before the first row, and a sweep may be
+ * longer than memory. */
+static int print_csv(struct sw_cli *c, const cJSON *spec)
+{
+	struct sw_csv csv;
+	int status = SW_EXIT_DONE;
+
+	sw_csv_init(&csv, spec);
+	for (int pass = 0; pass < 2 && status == SW_EXIT_DONE; pass++) {
+		uint64_t next = 0;
+
+		if (pass == 1)
+			sw_csv_header(&csv, &c->out);
+		do {
+			struct sw_reply r = SW_REPLY_INIT;
+			const cJSON *t;
+
+			status = page(c, &next, &r);
+			cJSON_ArrayForEach (t, sw_json_get(r.result, "trials")) {
+				if (pass == 0)
+					sw_csv_learn(&csv, t);
+				else
+					sw_csv_row(&csv, t, &c->out);
+			}
+			sw_reply_fini(&r);
+			if (status == SW_EXIT_DONE)
+				status = sw_cli_flush(c);
+		} while (status == SW_EXIT_DONE && next != 0);
+	}
+	sw_csv_fini(&csv);
+	return status;
+}
+
+static void print_table(struct sw_cli *c, const struct sw_reply *sweep, const cJSON *const *trials,
+			size_t n)
+{
+	const cJSON *metric = sw_json_get(sweep->result, "metric");
+	const cJSON *max_t = sw_json_get(sweep->result, "max_t");
+	cJSON *names = sw_spec_parameters(sw_json_get(sweep->result, "spec"));
+	const struct sw_trial_grid how = {
+		.sweep = c->sweep,
+		.parameters = names,
+		.metric = cJSON_IsString(metric) ? metric->valuestring : NULL,
+		.max_t = cJSON_IsNumber(max_t) ? max_t->valuedouble : 0.0,
+		.cause = true,
+		.utf8 = c->look.utf8,
+	};
+	struct sw_grid g;
+
+	sw_grid_init(&g);
+	sw_trial_grid_fill(&g, &how, trials, n);
+	if (n == 0)
+		(void)sw_buf_adds(&c->out, "no trials\n");
+	else if (sw_table_print(&c->out, &g, &c->look) != SW_OK)
+		c->out.failed = SW_NOMEM;
+	sw_grid_fini(&g);
+	cJSON_Delete(names);
+}
+
+static int table(struct sw_cli *c, const struct sw_reply *sweep)
+{
+	struct sw_reply pages[TABLE_MAX] = {SW_REPLY_INIT};
+	const cJSON **trials = sw_malloc(sizeof(cJSON *) * PAGE * TABLE_MAX);
+	size_t n = 0, n_pages = 0;
+	uint64_t next = 0;
+	int status = SW_EXIT_DONE;
+
+	if (trials == NULL) {
+		sw_cli_say(c, "out of memory");
+		return SW_EXIT_REFUSED;
+	}
+
+	while (status == SW_EXIT_DONE && n_pages < TABLE_MAX && (n_pages == 0 || next != 0)) {
+		const cJSON *t;
+
+		status = page(c, &next, &pages[n_pages]);
+		cJSON_ArrayForEach (t, sw_json_get(pages[n_pages].result, "trials")) {
+			if (n < (size_t)PAGE * TABLE_MAX)
+				trials[n++] = t;
+		}
+		n_pages++;
+	}
+	if (status == SW_EXIT_DONE)
+		print_table(c, sweep, trials, n);
+	if (status == SW_EXIT_DONE && next != 0)
+		(void)sw_buf_addf(&c->out,
+				  "... and more; `sweep trials %" PRIu64 " --csv` has all\n",
+				  c->sweep);
+	for (size_t i = 0; i < n_pages; i++)
+		sw_reply_fini(&pages[i]);
+	free(trials);
+	return status;
+}
+
+int sw_verb_trials(struct sw_cli *c)
+{
+	struct sw_reply sweep = SW_REPLY_INIT;
+	char params[64];
+	int status;
+
+	if (c->args.given & SW_OPT_JSON)
+		return print_pages(c);
+	(void)snprintf(params, sizeof params, "{\"sweep\":%" PRIu64 "}", c->sweep);
+	status = sw_cli_fetch(c, "sweep.get", params, &sweep);
+	if (status == SW_EXIT_DONE)
+		status = c->args.given & SW_OPT_CSV
+				 ? print_csv(c, sw_json_get(sweep.result, "spec"))
+				 : table(c, &sweep);
+	sw_reply_fini(&sweep);
+	return status;
+}

@@ -1,0 +1,376 @@
+/*
+ * cli/watch.c — the loop of a watcher.
+ *
+ * One connection per sweep. Messages go into the views as they come; what is shown is made from the
+ * views, at most ten times a second on a terminal and every five seconds elsewhere. A daemon that
+ * goes away is looked for every second, for a minute.
+ */
+#include "cli/watch.h"
+#include "base/clock.h"
+#include "cli/block.h"
+#include "cli/canvas.h"
+#include "cli/live.h"
+#include "cli/screen.h"
+#include "cli/view.h"
+#include "proto/json.h"
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SECOND_US   ((int64_t)1000000)
+#define FRAME_US    ((int64_t)100000)
+#define BLOCK_US    (5 * SECOND_US)
+#define RETRY_US    SECOND_US
+#define AWAY_MAX_US (60 * SECOND_US)
+#define MAX_SWEEPS  SW_ARGS_MAX
+
+struct watch {
+	struct sw_cli *cli;
+	size_t n;
+	struct sw_view views[MAX_SWEEPS]; /* in a row of their own: what is drawn */
+	struct sw_client *clients[MAX_SWEEPS];
+	int64_t ids[MAX_SWEEPS]; /* the response that is a snapshot */
+	int64_t retry_at[MAX_SWEEPS];
+	bool on_screen, json, left;
+	int64_t shown_at; /* when something was last drawn; 0: never */
+	bool dirty;
+	sigset_t waiting; /* the signal mask while it waits */
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	interrupted = 1;
+}
+
+/* Signals arrive in ppoll() alone, so none is lost between a check and the wait. */
+static void catch_signals(struct watch *w)
+{
+	static const int end[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction act = {.sa_handler = on_signal};
+	sigset_t block;
+
+	(void)sigemptyset(&block);
+	(void)sigemptyset(&act.sa_mask);
+	for (size_t i = 0; i < sizeof end / sizeof end[0]; i++) {
+		(void)sigaddset(&block, end[i]);
+		(void)sigaction(end[i], &act, NULL);
+	}
+	(void)sigaddset(&block, SIGWINCH); /* ncurses has its own handler for it */
+	(void)sigprocmask(SIG_BLOCK, &block, &w->waiting);
+	for (size_t i = 0; i < sizeof end / sizeof end[0]; i++)
+		(void)sigdelset(&w->waiting, end[i]);
+	(void)sigdelset(&w->waiting, SIGWINCH);
+}
+
+static sw_status start(struct watch *w, size_t i, struct sw_err *err)
+{
+	char params[64];
+	sw_status rc = sw_client_open(&w->clients[i], w->cli->socket, SW_CLIENT_CONNECT_MS, err);
+
+	(void)snprintf(params, sizeof params, "{\"sweep\":%llu}",
+		       (unsigned long long)w->views[i].sweep);
+	if (rc == SW_OK)
+		rc = sw_client_send(w->clients[i], "sweep.watch", params, SW_CLIENT_CONNECT_MS,
+				    &w->ids[i], err);
+	return rc;
+}
+
+static void lost(struct watch *w, size_t i, int64_t now)
+{
+	sw_client_close(w->clients[i]);
+	w->clients[i] = NULL;
+	if (w->views[i].lost_at_us == 0) {
+		w->views[i].lost_at_us = now;
+		if (!w->on_screen) /* on a screen the header says it */
+			sw_cli_say(w->cli, "sweep %llu: the daemon is away; trying again for 60 s",
+				   (unsigned long long)w->views[i].sweep);
+	}
+	w->retry_at[i] = now + RETRY_US;
+	w->dirty = true;
+}
+
+/* One message for view i: the snapshot or an update; others are passed over. */
+static sw_status take(struct watch *w, size_t i, struct sw_reply *r)
+{
+	const char *key = NULL;
+	cJSON *message;
+	sw_status rc;
+
+	if (r->method != NULL && strcmp(r->method, "sweep.update") == 0)
+		key = "params";
+	else if (r->method == NULL && r->id == w->ids[i])
+		key = "result";
+	if (key == NULL)
+		return SW_OK;
+	if (w->json) {
+		size_t n = 0;
+		const char *raw = sw_reply_member(r->line, strlen(r->line), key, &n);
+
+		if (raw != NULL)
+			(void)sw_buf_add(&w->cli->out, raw, n);
+		(void)sw_buf_adds(&w->cli->out, "\n");
+	}
+	message = cJSON_DetachItemFromObjectCaseSensitive(r->tree, key);
+	rc = sw_view_merge(&w->views[i], message, sw_clock_mono_us());
+	w->dirty = true;
+	return rc == SW_PARSE ? SW_OK : rc; /* a malformed update changes nothing */
+}
+
+/* All that has come for view i. SW_INVALID (the daemon refused) and SW_NOMEM end the watch. */
+static sw_status drain(struct watch *w, size_t i, struct sw_err *err)
+{
+	struct sw_reply r = SW_REPLY_INIT;
+	struct sw_err why = SW_ERR_INIT;
+	sw_status rc = SW_OK;
+
+	while (rc == SW_OK && !sw_view_ended(&w->views[i])) {
+		rc = sw_client_read(w->clients[i], 0, &r, &why);
+		if (rc == SW_OK)
+			rc = take(w, i, &r);
+	}
+	sw_reply_fini(&r);
+	if (rc == SW_BUSY)
+		return SW_OK;
+	if (rc == SW_INVALID || rc == SW_NOMEM) {
+		*err = why;
+		return rc;
+	}
+	if (rc != SW_OK)
+		lost(w, i, sw_clock_mono_us());
+	return SW_OK;
+}
+
+/* Reads, reconnects. Sets *open to how many sweeps go on. */
+static sw_status tend(struct watch *w, size_t *open, struct sw_err *err)
+{
+	*open = 0;
+	for (size_t i = 0; i < w->n; i++) {
+		const int64_t now = sw_clock_mono_us();
+		sw_status rc = SW_OK;
+
+		if (sw_view_ended(&w->views[i])) {
+			sw_client_close(w->clients[i]);
+			w->clients[i] = NULL;
+			continue;
+		}
+		if (w->clients[i] == NULL) {
+			struct sw_err why = SW_ERR_INIT;
+
+			if (now - w->views[i].lost_at_us > AWAY_MAX_US)
+				return sw_err_set(err, SW_NOT_FOUND, "away");
+			if (now >= w->retry_at[i] && start(w, i, &why) != SW_OK)
+				lost(w, i, now);
+		}
+		if (w->clients[i] != NULL)
+			rc = drain(w, i, err);
+		if (rc != SW_OK)
+			return rc;
+		*open += sw_view_ended(&w->views[i]) ? 0 : 1;
+	}
+	return SW_OK;
+}
+
+static sw_status show_screen(struct watch *w, int64_t now)
+{
+	struct sw_canvas canvas;
+	int width, height;
+	sw_status rc;
+
+	sw_screen_size(&width, &height);
+	rc = sw_canvas_init(&canvas, width, height);
+	if (rc == SW_OK)
+		rc = sw_live_draw(&canvas, w->views, w->n, w->cli->look.utf8, now);
+	if (rc == SW_OK)
+		sw_screen_show(&canvas);
+	sw_canvas_fini(&canvas);
+	return rc == SW_INVALID ? SW_OK : rc; /* a terminal of no size shows nothing */
+}
+
+static sw_status show_blocks(struct watch *w, int64_t now)
+{
+	for (size_t i = 0; i < w->n; i++) {
+		struct sw_view *v = &w->views[i];
+
+		if (v->drawn == v->changes || sw_view_ended(v))
+			continue; /* the end has a block of its own */
+		v->drawn = v->changes;
+		const sw_status rc = sw_block_print(&w->cli->out, v, &w->cli->look, now);
+		if (rc != SW_OK)
+			return rc;
+	}
+	return SW_OK;
+}
+
+/* Shows what is due; sets *due to when it wants to be called again. */
+static sw_status show(struct watch *w, int64_t *due)
+{
+	const int64_t now = sw_clock_mono_us();
+	const int64_t apart = !w->on_screen ? BLOCK_US : w->dirty ? FRAME_US : SECOND_US;
+	sw_status rc = SW_OK;
+
+	*due = w->shown_at + apart;
+	if (w->json || (!w->on_screen && !w->dirty)) {
+		*due = now + SECOND_US;
+		return SW_OK;
+	}
+	if (w->shown_at != 0 && now < *due)
+		return SW_OK;
+	rc = w->on_screen ? show_screen(w, now) : show_blocks(w, now);
+	w->dirty = false;
+	w->shown_at = now;
+	*due = now + (w->on_screen ? SECOND_US : BLOCK_US);
+	return rc;
+}
+
+/* Sleeps until a message, a key, a signal, or `due`. */
+static void wait_for(struct watch *w, int64_t due)
+{
+	struct pollfd fds[MAX_SWEEPS + 1];
+	nfds_t n = 0;
+	int64_t left;
+
+	for (size_t i = 0; i < w->n; i++) {
+		if (w->clients[i] != NULL)
+			fds[n++] = (struct pollfd){.fd = sw_client_fd(w->clients[i]),
+						   .events = POLLIN};
+		else if (!sw_view_ended(&w->views[i]) && w->retry_at[i] < due)
+			due = w->retry_at[i];
+	}
+	if (w->on_screen && isatty(STDIN_FILENO))
+		fds[n++] = (struct pollfd){.fd = STDIN_FILENO, .events = POLLIN};
+	left = due - sw_clock_mono_us();
+	if (left < 0)
+		left = 0;
+	const struct timespec ts = {.tv_sec = (time_t)(left / SECOND_US),
+				    .tv_nsec = (long)(left % SECOND_US) * 1000};
+	(void)ppoll(fds, n, &ts, &w->waiting); /* each outcome is looked at by the caller */
+	if (interrupted)
+		w->left = true;
+	for (enum sw_key key; w->on_screen && (key = sw_screen_key()) != SW_KEY_NONE;) {
+		w->left = w->left || key == SW_KEY_QUIT;
+		w->dirty = true;
+		w->shown_at = key == SW_KEY_RESIZE ? 0 : w->shown_at; /* at once */
+	}
+}
+
+static sw_status follow(struct watch *w, struct sw_err *err)
+{
+	for (;;) {
+		size_t open = 0;
+		int64_t due = 0;
+		sw_status rc = tend(w, &open, err);
+
+		if (rc != SW_OK || open == 0)
+			return rc;
+		rc = show(w, &due);
+		if (rc != SW_OK)
+			return rc;
+		if (!w->on_screen && w->cli->out.len > 0 && sw_cli_flush(w->cli) != SW_EXIT_DONE)
+			return sw_err_set(err, SW_INVALID, "nobody reads");
+		wait_for(w, due);
+		if (w->left)
+			return SW_OK;
+	}
+}
+
+/* The last block of a sweep that has ended, with its best trials where the daemon still has them.
+ */
+static sw_status finish(struct watch *w, const struct sw_view *v)
+{
+	struct sw_reply r = SW_REPLY_INIT;
+	struct sw_err ignored = SW_ERR_INIT;
+	const cJSON *best = NULL;
+	char params[64];
+	sw_status rc = SW_OK;
+
+	(void)snprintf(params, sizeof params, "{\"sweep\":%llu,\"n\":%d}",
+		       (unsigned long long)v->sweep, SW_BLOCK_ROWS);
+	if (w->cli->client == NULL)
+		rc = sw_client_open(&w->cli->client, w->cli->socket, SW_CLIENT_CONNECT_MS,
+				    &ignored);
+	if (rc == SW_OK)
+		rc = sw_client_call(w->cli->client, "sweep.best", params, SW_CLIENT_REPLY_MS, &r,
+				    &ignored);
+	if (rc == SW_OK)
+		best = sw_json_get(r.result, "trials");
+	if (!cJSON_IsArray(best) || best->child == NULL)
+		best = NULL; /* no trial has a value: show what there is */
+	rc = sw_block_final(&w->cli->out, v, best, &w->cli->look, sw_clock_mono_us());
+	sw_reply_fini(&r);
+	return rc;
+}
+
+/* "sweep 1 goes on; `sweep watch 1` shows it again": those that have not ended. */
+static void say_goes_on(struct watch *w)
+{
+	char list[MAX_SWEEPS * 24] = "";
+	size_t len = 0, n = 0;
+
+	for (size_t i = 0; i < w->n; i++) {
+		if (sw_view_ended(&w->views[i]))
+			continue;
+		len += (size_t)snprintf(list + len, sizeof list - len, "%s%llu", n > 0 ? " " : "",
+					(unsigned long long)w->views[i].sweep);
+		n++;
+	}
+	if (n > 0)
+		(void)sw_buf_addf(
+			&w->cli->out, "sweep%s %s go%s on; `sweep watch %s` shows %s again\n",
+			n == 1 ? "" : "s", list, n == 1 ? "es" : "", list, n == 1 ? "it" : "them");
+}
+
+/* After the loop, on a normal terminal: what is left to say, and the exit status. */
+static int conclude(struct watch *w, sw_status rc, const struct sw_err *err)
+{
+	int status = SW_EXIT_DONE;
+
+	for (size_t i = 0; rc == SW_OK && i < w->n && !w->json; i++)
+		if (sw_view_ended(&w->views[i]))
+			rc = finish(w, &w->views[i]);
+	if (rc == SW_OK && w->left && !w->json)
+		say_goes_on(w);
+	status = sw_cli_failed(w->cli, rc, err);
+	for (size_t i = 0; status == SW_EXIT_DONE && i < w->n; i++)
+		if (strcmp(sw_view_text(&w->views[i], "state", ""), "FAILED") == 0) {
+			(void)sw_cli_flush(w->cli); /* the line comes after the table */
+			sw_cli_say(w->cli, "sweep %llu failed: %s",
+				   (unsigned long long)w->views[i].sweep,
+				   sw_view_text(&w->views[i], "cause", "no cause given"));
+			status = SW_EXIT_REFUSED;
+		}
+	return status;
+}
+
+int sw_watch_run(struct sw_cli *c, const uint64_t *sweeps, size_t n)
+{
+	struct watch w = {.cli = c, .n = n, .json = (c->args.given & SW_OPT_JSON) != 0};
+	struct sw_err err = SW_ERR_INIT;
+	sw_status rc = SW_OK;
+	int status;
+
+	for (size_t i = 0; i < n; i++)
+		sw_view_init(&w.views[i], sweeps[i]);
+	for (size_t i = 0; rc == SW_OK && i < n; i++)
+		rc = start(&w, i, &err);
+	/* What came before is shown before the terminal is taken over. */
+	if (rc == SW_OK && sw_cli_flush(c) != SW_EXIT_DONE)
+		rc = sw_err_set(&err, SW_INVALID, "nobody reads");
+	if (rc == SW_OK) {
+		interrupted = 0;
+		w.on_screen = !w.json && sw_screen_open(c->look.color);
+		catch_signals(&w);
+		rc = follow(&w, &err);
+		sw_screen_close();
+	}
+	status = conclude(&w, rc, &err);
+	for (size_t i = 0; i < n; i++) {
+		sw_client_close(w.clients[i]);
+		sw_view_fini(&w.views[i]);
+	}
+	return status;
+}
