@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #define SW_MODEL_MAX_LAYERS 64
-#define SW_MODEL_MAX_WIDTH  65536
+#define SW_MODEL_MAX_WIDTH  1000000
 
 enum sw_layer_kind { SW_LAYER_LINEAR, SW_LAYER_RELU, SW_LAYER_TANH, SW_LAYER_DROPOUT };
 

@@ -1,0 +1,19 @@
+/*
+ * worker/check.h — `sweep-worker check`: is what a sweep's trainer asks for there, and does it fit
+ * together? The daemon asks before it accepts a sweep, so that no trial has to find out.
+ *
+ * The model is compiled for the largest and for the smallest values of the parameters; `parameters`
+ * and `bytes` (arena and data set) are those of the largest.
+ */
+#ifndef SW_WORKER_CHECK_H
+#define SW_WORKER_CHECK_H
+
+#include "base/buf.h"
+#include "base/status.h"
+
+/* spec: the JSON text of a sweep spec. Appends one JSON object, without a newline:
+ * {"ok": true, "features", "classes" (0: regression), "rows", "parameters", "bytes", "metrics"} or
+ * {"ok": false, "pointer", "message"}. Failures to write latch in out. */
+void sw_check_spec(const char *spec, size_t len, struct sw_buf *out);
+
+#endif

@@ -1,0 +1,176 @@
+/*
+ * worker/main.c — sweep-worker: one process, one device, one trial at a time.
+ *
+ *   sweep-worker --socket PATH --worker ID --slot N --device cpu:0|gpu:0 [--cores N]
+ *   sweep-worker check < SPEC.json
+ *
+ * Exit     0: told to end (SIGTERM, worker.exit). 1: refused by the daemon, no daemon any more, or
+ *          no device; one line on stderr. 2: usage.
+ * Signals  SIGINT is ignored: Ctrl-C in the daemon's terminal reaches the daemon, which decides.
+ */
+#include "kernels/backend.h"
+#include "proto/frame.h"
+#include "worker/check.h"
+#include "worker/run.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int wake[2] = {-1, -1};
+
+/* A pipe, not a mask: OpenBLAS's threads exist before main and would take the signal's default. */
+static void on_term(int sig)
+{
+	const int saved = errno;
+	const ssize_t n = write(wake[1], "", 1);
+
+	(void)sig;
+	(void)n; /* a full pipe is readable, too */
+	errno = saved;
+}
+
+static int signals(void)
+{
+	struct sigaction term = {.sa_handler = on_term}, ignore = {.sa_handler = SIG_IGN};
+
+	if (pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0)
+		return -1;
+	return sigaction(SIGTERM, &term, NULL) | sigaction(SIGINT, &ignore, NULL) |
+	       sigaction(SIGPIPE, &ignore, NULL);
+}
+
+/* Decimal, from min to max; -1 otherwise. */
+static long number(const char *text, long min, long max)
+{
+	char *end;
+	const long v = strtol(text, &end, 10);
+
+	return *text >= '0' && *text <= '9' && *end == '\0' && v >= min && v <= max ? v : -1;
+}
+
+static int usage(void)
+{
+	fputs("usage: sweep-worker --socket PATH --worker ID --slot N --device cpu:0|gpu:0 "
+	      "[--cores N]\n"
+	      "       sweep-worker check < SPEC.json\n",
+	      stderr);
+	return 2;
+}
+
+static int complain(const char *line)
+{
+	fprintf(stderr, "sweep-worker: %s\n", line);
+	return 1;
+}
+
+static int check_main(void)
+{
+	struct sw_buf in, out;
+	int failed = 1;
+
+	sw_buf_init(&in, SW_FRAME_MAX * 2);
+	sw_buf_init(&out, SW_FRAME_MAX);
+	while (sw_buf_reserve(&in, 65536) == SW_OK) {
+		const ssize_t n = read(STDIN_FILENO, in.data + in.len, 65536);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n > 0) {
+			in.len += (size_t)n;
+			continue;
+		}
+		if (n == 0)
+			sw_check_spec(in.data, in.len, &out);
+		break;
+	}
+	if (out.len > 0 && sw_buf_adds(&out, "\n") == SW_OK)
+		failed = fwrite(out.data, 1, out.len, stdout) != out.len || fflush(stdout) != 0;
+	sw_buf_fini(&in);
+	sw_buf_fini(&out);
+	return failed ? complain("the spec cannot be read, or the answer not be written") : 0;
+}
+
+/* Trials until the session ends. Returns the exit status. */
+static int work(struct sw_session *s, struct sw_runner *runner)
+{
+	struct sw_err err = SW_ERR_INIT;
+	const struct sw_job *job;
+
+	while (sw_session_next(s, &job)) {
+		if (sw_run_job(runner, s, job, &err) == SW_OK)
+			continue;
+		sw_session_bye(s, err.msg);
+		return complain(err.msg);
+	}
+	if (sw_session_ended(s) == SW_SESSION_EXIT) {
+		sw_session_bye(s, sw_session_why(s));
+		return 0;
+	}
+	return complain(sw_session_why(s));
+}
+
+static int serve(const struct sw_session_config *config, const char *device, unsigned cores)
+{
+	struct sw_runner runner = {.device = device};
+	struct sw_session *session = NULL;
+	struct sw_err err = SW_ERR_INIT;
+	int code = 1;
+	sw_status status = sw_backend_open(device, cores, &runner.ops, &err);
+
+	if (status == SW_OK)
+		status = runner.ops->queue_create(&runner.q);
+	if (status == SW_OK)
+		status = sw_data_cache_create(&runner.cache, runner.ops, runner.q);
+	if (status == SW_OK)
+		status = sw_session_create(&session, config, &err);
+	if (status == SW_OK)
+		code = work(session, &runner);
+	else
+		(void)complain(*err.msg ? err.msg : sw_status_str(status));
+	sw_session_destroy(session);
+	sw_data_cache_destroy(runner.cache);
+	if (runner.q)
+		runner.ops->queue_destroy(runner.q);
+	return code;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"socket", required_argument, NULL, 's'}, {"worker", required_argument, NULL, 'w'},
+		{"slot", required_argument, NULL, 'n'},   {"device", required_argument, NULL, 'd'},
+		{"cores", required_argument, NULL, 'c'},  {NULL, 0, NULL, 0}};
+	struct sw_session_config config = {.slot = -1};
+	const char *device = NULL;
+	long cores = 1;
+	int c;
+
+	if (argc == 2 && strcmp(argv[1], "check") == 0)
+		return check_main();
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (c == 's')
+			config.socket = optarg;
+		else if (c == 'w')
+			config.worker = optarg;
+		else if (c == 'n')
+			config.slot = (int)number(optarg, 0, 100000);
+		else if (c == 'd')
+			device = optarg;
+		else if (c == 'c')
+			cores = number(optarg, 1, 4096);
+		else
+			return usage();
+	}
+	if (optind != argc || !config.socket || !config.worker || !device || config.slot < 0 ||
+	    cores < 1)
+		return usage();
+	if (signals() != 0)
+		return complain("signals cannot be handled");
+	config.wake_fd = wake[0];
+	return serve(&config, device, (unsigned)cores);
+}

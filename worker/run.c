@@ -1,0 +1,165 @@
+#include "worker/run.h"
+#include "base/buf.h"
+#include "proto/json.h"
+#include "worker/train.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+struct run {
+	struct sw_runner *runner;
+	struct sw_session *session;
+	const struct sw_job *job;
+	struct sw_trainer trainer;
+	struct sw_model model;
+	const struct sw_data *data;
+	uint64_t epoch; /* finished last */
+	bool no_memory; /* for a report */
+};
+
+const char *sw_run_count(uint64_t n, char out[32])
+{
+	char digits[24];
+	const int len = snprintf(digits, sizeof digits, "%" PRIu64, n);
+	char *to = out;
+
+	for (int i = 0; i < len; i++) {
+		if (i > 0 && (len - i) % 3 == 0)
+			*to++ = ',';
+		*to++ = digits[i];
+	}
+	*to = '\0';
+	return out;
+}
+
+/* JSON has no NaN: the wire's words for it are strings. */
+static void metric(struct sw_jw *w, const char *name, double v)
+{
+	if (isfinite(v))
+		sw_jw_knum(w, name, v);
+	else
+		sw_jw_kstr(w, name, isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
+}
+
+static bool go_on(void *ctx)
+{
+	return sw_session_go_on(((struct run *)ctx)->session);
+}
+
+static bool report(void *ctx, const struct sw_epoch *e)
+{
+	struct run *r = ctx;
+	struct sw_buf metrics;
+	struct sw_jw w;
+	bool on;
+
+	r->epoch = e->epoch;
+	/* what an earlier attempt reported already: the same seed makes it again */
+	if (e->epoch <= r->job->resume_step)
+		return sw_session_go_on(r->session);
+	sw_buf_init(&metrics, 4096);
+	sw_jw_init(&w, &metrics);
+	sw_jw_obj(&w);
+	metric(&w, "train_loss", e->train_loss);
+	metric(&w, "val_loss", e->val_loss);
+	if (e->classes)
+		metric(&w, "val_accuracy", e->val_accuracy);
+	metric(&w, "samples_per_s", round(e->samples_per_s));
+	sw_jw_obj_end(&w);
+	r->no_memory = metrics.failed != SW_OK;
+	on = !r->no_memory && sw_session_report(r->session, e->epoch, metrics.data);
+	sw_buf_fini(&metrics);
+	return on;
+}
+
+/* Options, data, model: what must be right before the first step. */
+static sw_status prepare(struct run *r, struct sw_err *err)
+{
+	const struct sw_job *j = r->job;
+	struct sw_err why = SW_ERR_INIT;
+	struct sw_data_want want;
+	const char *prefix = "";
+	sw_status status = sw_trainer_resolve(&r->trainer, j->trainer, j->params, j->max_t,
+					      j->data_seed, &why);
+
+	if (status == SW_OK) {
+		want = (struct sw_data_want){.classes = r->trainer.classes,
+					     .val_fraction = r->trainer.val_fraction,
+					     .split_seed = r->trainer.split_seed,
+					     .standardize = r->trainer.standardize};
+		prefix = "/trainer/dataset";
+		status = sw_data_cache_get(r->runner->cache, sw_json_get(j->trainer, "dataset"),
+					   want, &r->data, &why);
+	}
+	if (status == SW_OK) {
+		prefix = "/trainer/model";
+		status = sw_model_compile(
+			&r->model, sw_json_get(j->trainer, "model"), j->params, r->data->features,
+			r->trainer.classes ? r->data->classes : 1, r->trainer.classes, &why);
+	}
+	if (status == SW_OK)
+		return SW_OK;
+	sw_err_prefix(&why, prefix);
+	return sw_err_at(err, status, why.ptr, "%s", why.msg);
+}
+
+static void log_start(const struct run *r)
+{
+	char parameters[32], train[32], val[32];
+
+	sw_session_log(
+		r->session,
+		"started on %s: %s, %s parameters, %s train / %s validation rows, batch "
+		"%" PRIu64 ", %s, lr %.4g",
+		r->runner->device, r->model.summary, sw_run_count(r->model.parameters, parameters),
+		sw_run_count(r->data->train.rows, train), sw_run_count(r->data->val.rows, val),
+		r->trainer.batch_size, r->trainer.adamw ? "adamw" : "sgd", r->trainer.lr);
+}
+
+static void fail(struct run *r, sw_status status, const struct sw_err *err)
+{
+	char line[480];
+
+	snprintf(line, sizeof line, "%s%s%s", err->ptr, *err->ptr ? ": " : "", err->msg);
+	sw_session_log(r->session, "failed: %s", line);
+	if (status == SW_NOMEM)
+		sw_session_finish(r->session, "INFEASIBLE", "oom");
+	else
+		sw_session_finish(r->session, "FAILED", line);
+}
+
+sw_status sw_run_job(struct sw_runner *runner, struct sw_session *s, const struct sw_job *job,
+		     struct sw_err *err)
+{
+	struct run r = {.runner = runner, .session = s, .job = job};
+	const struct sw_train_hooks hooks = {.ctx = &r, .go_on = go_on, .report = report};
+	enum sw_train_end end = SW_TRAIN_DONE;
+	struct sw_err why = SW_ERR_INIT;
+	sw_status status = prepare(&r, &why);
+
+	if (status == SW_OK) {
+		log_start(&r);
+		status = sw_train_run(runner->ops, runner->q, &r.model, r.data, &r.trainer,
+				      job->seed, &hooks, &end, &why);
+	}
+	if (status == SW_OK && r.no_memory)
+		status = sw_err_set(&why, SW_NOMEM, "no memory for a report");
+	if (status == SW_DEVICE_LOST)
+		return sw_err_set(err, status, "%s: %s", runner->device, why.msg);
+	if (status != SW_OK) {
+		fail(&r, status, &why);
+	} else if (end == SW_TRAIN_DIVERGED) {
+		sw_session_log(s, "diverged in epoch %" PRIu64 ": the loss is no finite number",
+			       r.epoch);
+		sw_session_finish(s, "INFEASIBLE", "diverged");
+	} else if (end == SW_TRAIN_DROPPED && *sw_session_dropped(s)) {
+		sw_session_log(s, "ended after epoch %" PRIu64 ": %s", r.epoch,
+			       sw_session_dropped(s));
+		sw_session_release(s);
+	} else {
+		/* all epochs, or a report was refused: finish knows which */
+		sw_session_finish(s, "COMPLETED", NULL);
+	}
+	return SW_OK;
+}
