@@ -45,12 +45,11 @@ struct sw_err {
 /* Records an error unless one stands already (the first error wins), and returns the code that
  * stands, so `return sw_err_set(...)` works. err may be NULL. Control characters in the text become
  * '?': a message is always one line. */
-SW_NODISCARD sw_status sw_err_set(struct sw_err *err, sw_status code, const char *fmt, ...)
-	SW_PRINTF(3, 4);
+sw_status sw_err_set(struct sw_err *err, sw_status code, const char *fmt, ...) SW_PRINTF(3, 4);
 
 /* The same with the JSON pointer of the field at fault. ptr is copied (and cut at its limit). */
-SW_NODISCARD sw_status sw_err_at(struct sw_err *err, sw_status code, const char *ptr,
-				 const char *fmt, ...) SW_PRINTF(4, 5);
+sw_status sw_err_at(struct sw_err *err, sw_status code, const char *ptr, const char *fmt, ...)
+	SW_PRINTF(4, 5);
 
 /* Puts prefix in front of the pointer that err holds: callers add where they were, as the error
  * travels outwards. Nothing happens without an error. */

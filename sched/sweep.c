@@ -210,3 +210,15 @@ void sw_sweep_invariant(const struct sw_sweep *s)
 	if (s->asha != NULL)
 		rungs_invariant(s);
 }
+
+uint64_t sw_sweep_points(const struct sw_sweep *s)
+{
+	return sw_sampler_points(s->sampler);
+}
+
+sw_status sw_sweep_values(const struct sw_sweep *s, uint64_t trial, struct sw_value *values)
+{
+	if (trial < 1 || trial > s->trial_n)
+		return SW_NOT_FOUND;
+	return sw_sampler_next(s->sampler, trial, values);
+}

@@ -142,6 +142,11 @@ const struct sw_trial *sw_sweep_trial(const struct sw_sweep *s,
 void sw_sweep_counts(const struct sw_sweep *s, uint64_t counts[SW_TRIAL_STATE_N]);
 uint64_t
 sw_sweep_run_cap(const struct sw_sweep *s); /* the grid's size when that is smaller; 0: none */
+uint64_t sw_sweep_points(const struct sw_sweep *s); /* of the grid; 0: the sampler has no end */
+
+/* The parameters of a trial that was made: values[space size]. SW_NOT_FOUND. */
+SW_NODISCARD sw_status sw_sweep_values(const struct sw_sweep *s, uint64_t trial,
+				       struct sw_value *values);
 /* Would ASK hand something out now? O(1), changes nothing. */
 bool sw_sweep_has_work(const struct sw_sweep *s);
 const struct sw_asha *sw_sweep_asha(const struct sw_sweep *s); /* NULL without a pruner */

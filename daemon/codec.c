@@ -1,0 +1,77 @@
+#include "daemon/codec.h"
+#include "daemon/host.h"
+#include <math.h>
+
+void sw_codec_trial(struct sw_jw *w, const struct sw_row_trial *row, int64_t now_ms)
+{
+	double seconds = row->seconds;
+
+	if (row->ended_ms == 0 && row->started_ms != 0 && now_ms > row->started_ms &&
+	    row->state[0] == 'R')
+		seconds += (double)(now_ms - row->started_ms) / 1000.0;
+	sw_jw_kint(w, "trial", row->trial);
+	sw_jw_kint(w, "attempt", row->attempt);
+	sw_jw_kstr(w, "state", row->state);
+	sw_jw_kstr(w, "cause", row->cause);
+	sw_jw_kraw(w, "params", row->params);
+	sw_jw_kint(w, "step", row->step);
+	sw_jw_kraw(w, "metrics", row->metrics);
+	if (row->has_value)
+		sw_jw_knum(w, "value", row->value);
+	else
+		sw_jw_knull(w, "value");
+	sw_jw_knum(w, "seconds", round(seconds * 1000.0) / 1000.0);
+}
+
+void sw_codec_counts(struct sw_jw *w, const uint64_t counts[SW_TRIAL_STATE_N])
+{
+	sw_jw_obj(w);
+	for (int i = 0; i < SW_TRIAL_STATE_N; i++)
+		sw_jw_kint(w, sw_trial_state_name((enum sw_trial_state)i), (int64_t)counts[i]);
+	sw_jw_obj_end(w);
+}
+
+void sw_codec_rungs(struct sw_jw *w, const struct sw_host *h)
+{
+	const struct sw_asha *a = h->sched != NULL ? sw_sweep_asha(h->sched) : NULL;
+	const uint64_t brackets = a != NULL ? h->spec->asha.brackets : 0;
+
+	sw_jw_arr(w);
+	for (uint32_t b = 0; b < brackets; b++)
+		for (size_t k = 0; k < sw_asha_rung_n(a, b); k++) {
+			const double cutoff = sw_asha_rung_cutoff(a, b, k);
+
+			sw_jw_obj(w);
+			sw_jw_kint(w, "bracket", b);
+			sw_jw_kint(w, "step", (int64_t)sw_asha_rung_step(a, b, k));
+			sw_jw_kint(w, "n", (int64_t)sw_asha_rung_count(a, b, k));
+			if (isfinite(cutoff))
+				sw_jw_knum(w, "cutoff", h->maximize ? -cutoff : cutoff);
+			else
+				sw_jw_knull(w, "cutoff");
+			sw_jw_obj_end(w);
+		}
+	sw_jw_arr_end(w);
+}
+
+double sw_codec_seconds(const struct sw_host *h, int64_t now_ms)
+{
+	const int64_t end = h->ended_ms != 0 ? h->ended_ms : now_ms;
+
+	return end > h->created_ms ? (double)(end - h->created_ms) / 1000.0 : 0.0;
+}
+
+void sw_codec_sweep(struct sw_jw *w, const struct sw_host *h, const char *cause)
+{
+	sw_jw_kint(w, "sweep", h->sweep);
+	sw_jw_kstr(w, "name", h->name);
+	sw_jw_kstr(w, "state", sw_sweep_state_name(h->state));
+	sw_jw_kstr(w, "cause", cause != NULL && *cause != '\0' ? cause : NULL);
+	sw_jw_kstr(w, "method", h->method);
+	sw_jw_kstr(w, "metric", h->metric);
+	sw_jw_kstr(w, "goal", h->maximize ? "maximize" : "minimize");
+	if (h->run_cap > 0)
+		sw_jw_kint(w, "run_cap", h->run_cap);
+	else
+		sw_jw_knull(w, "run_cap");
+}

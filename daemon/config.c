@@ -1,0 +1,146 @@
+#include "daemon/config.h"
+#include "proto/nearest.h"
+#include "proto/socket_path.h"
+#include <getopt.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *sw_config_usage(void)
+{
+	return "usage: sweepd [OPTIONS]\n"
+	       "The tuning service of this machine. Talk to it with `sweep`.\n"
+	       "\n"
+	       "  --state DIR      where everything is kept (default: $XDG_STATE_HOME/sweepd or\n"
+	       "                   ~/.local/state/sweepd)\n"
+	       "  --socket PATH    where clients connect (default: $SWEEPD_SOCKET, or\n"
+	       "                   $XDG_RUNTIME_DIR/sweepd/sweepd.sock)\n"
+	       "  --devices SPEC   the slots: cpu:N, gpu:0,1, auto (every GPU, else every core), "
+	       "none\n"
+	       "                   (default: auto)\n"
+	       "  --log FILE       append the log to FILE (default: stderr)\n"
+	       "  --log-level L    debug, info, warn or error (default: info)\n"
+	       "  --version, --help\n";
+}
+
+static sw_status put(char *out, size_t cap, const char *value, const char *what, struct sw_err *err)
+{
+	const int n = snprintf(out, cap, "%s", value);
+
+	if (*value == '\0')
+		return sw_err_set(err, SW_INVALID, "%s is empty", what);
+	if (n < 0 || (size_t)n >= cap)
+		return sw_err_set(err, SW_INVALID, "%s is longer than %zu bytes", what, cap - 1);
+	return SW_OK;
+}
+
+static sw_status default_state(struct sw_config *c, struct sw_err *err)
+{
+	const char *xdg = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	char path[PATH_MAX];
+
+	if (xdg != NULL && *xdg == '/')
+		(void)snprintf(path, sizeof path, "%s/sweepd", xdg);
+	else if (home != NULL && *home == '/')
+		(void)snprintf(path, sizeof path, "%s/.local/state/sweepd", home);
+	else
+		return sw_err_set(err, SW_INVALID,
+				  "neither XDG_STATE_HOME nor HOME is set: "
+				  "give --state DIR");
+	return put(c->state, sizeof c->state, path, "the state directory", err);
+}
+
+static sw_status default_worker(struct sw_config *c, struct sw_err *err)
+{
+	const char *given = getenv("SWEEPD_WORKER");
+	char self[PATH_MAX], path[PATH_MAX + 16];
+
+	if (given != NULL && *given != '\0')
+		return put(c->worker, sizeof c->worker, given, "SWEEPD_WORKER", err);
+	const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+	if (n < 0)
+		return sw_err_set(err, SW_IO, "cannot find the program's own folder (/proc?)");
+	self[n] = '\0';
+	(void)snprintf(path, sizeof path, "%s/sweep-worker", dirname(self));
+	return put(c->worker, sizeof c->worker, path, "the path of sweep-worker", err);
+}
+
+static sw_status defaults(struct sw_config *c, bool state, bool socket, struct sw_err *err)
+{
+	const char *env = getenv("SWEEPD_SOCKET");
+	sw_status rc = default_worker(c, err);
+
+	if (rc == SW_OK && !state)
+		rc = default_state(c, err);
+	if (rc != SW_OK || socket)
+		return rc;
+	if (env != NULL && *env != '\0')
+		return put(c->socket, sizeof c->socket, env, "SWEEPD_SOCKET", err);
+	if (sw_socket_path_default(c->socket, sizeof c->socket) != SW_OK)
+		return sw_err_set(err, SW_INVALID,
+				  "the default socket path is too long: "
+				  "give --socket PATH");
+	return SW_OK;
+}
+
+sw_status sw_config_parse(struct sw_config *c, int argc, char **argv, struct sw_err *err)
+{
+	static const struct option options[] = {
+		{"state", required_argument, NULL, 's'},
+		{"socket", required_argument, NULL, 'k'},
+		{"devices", required_argument, NULL, 'd'},
+		{"log", required_argument, NULL, 'l'},
+		{"log-level", required_argument, NULL, 'L'},
+		{"version", no_argument, NULL, 'v'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
+	};
+	bool state = false, socket = false;
+	sw_status rc = SW_OK;
+	int o;
+
+	*c = (struct sw_config){.devices = "auto", .log_level = SW_LOG_INFO};
+	opterr = 0;
+	while (rc == SW_OK && (o = getopt_long(argc, argv, ":", options, NULL)) != -1) {
+		switch (o) {
+		case 's':
+			state = true;
+			rc = put(c->state, sizeof c->state, optarg, "--state", err);
+			break;
+		case 'k':
+			socket = true;
+			rc = put(c->socket, sizeof c->socket, optarg, "--socket", err);
+			break;
+		case 'd':
+			rc = put(c->devices, sizeof c->devices, optarg, "--devices", err);
+			break;
+		case 'l':
+			rc = put(c->log, sizeof c->log, optarg, "--log", err);
+			break;
+		case 'L':
+			if (sw_log_level_parse(optarg, &c->log_level) != SW_OK)
+				rc = sw_err_set(err, SW_INVALID,
+						"--log-level %s: it is debug, info, warn or error",
+						optarg);
+			break;
+		case 'v':
+			c->version = true;
+			break;
+		case 'h':
+			c->help = true;
+			break;
+		case ':':
+			rc = sw_err_set(err, SW_INVALID, "%s needs a value", argv[optind - 1]);
+			break;
+		default:
+			rc = sw_err_set(err, SW_INVALID, "unknown option %s", argv[optind - 1]);
+		}
+	}
+	if (rc == SW_OK && optind < argc)
+		rc = sw_err_set(err, SW_INVALID, "unexpected argument %s", argv[optind]);
+	if (rc == SW_OK && !c->help && !c->version)
+		rc = defaults(c, state, socket, err);
+	return rc;
+}

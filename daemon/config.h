@@ -1,0 +1,25 @@
+/* daemon/config.h — the command line of sweepd. */
+#ifndef SW_DAEMON_CONFIG_H
+#define SW_DAEMON_CONFIG_H
+
+#include "base/log.h"
+#include "base/status.h"
+#include <limits.h>
+#include <stdbool.h>
+
+struct sw_config {
+	char state[PATH_MAX];  /* absolute after sw_statedir_open() */
+	char socket[108];      /* sizeof sun_path */
+	char devices[256];     /* "cpu:2", "gpu:0,1", "auto", "none" */
+	char worker[PATH_MAX]; /* the sweep-worker program: beside sweepd, or $SWEEPD_WORKER */
+	char log[PATH_MAX];    /* "" for stderr */
+	enum sw_log_level log_level;
+	bool help, version;
+};
+
+/* Fills in the defaults and then the arguments. SW_INVALID with one line. */
+SW_NODISCARD sw_status sw_config_parse(struct sw_config *c, int argc, char **argv,
+				       struct sw_err *err);
+const char *sw_config_usage(void);
+
+#endif

@@ -1,0 +1,81 @@
+/*
+ * daemon/conn.h — one peer of the socket: lines in, answers out in the order of their requests.
+ *
+ * Lifetime: sw_conn_accept() allocates. sw_conn_close() may be called from any callback, any number
+ * of times; on_closed() frees once the handle is down and every call of the connection was
+ * answered.
+ *
+ *   bytes -> frame -> one sw_message a line -> its calls -> answers
+ *
+ * The messages of a connection stand in a queue. A message is ready when all its calls are
+ * answered; ready messages leave from the head only, so that a client that pipelines gets its
+ * answers in order.
+ *
+ * Limits   SW_CONN_MAX_INFLIGHT messages unanswered, then reading stops until half are; a line of
+ *          1 MiB (proto/frame.h); SW_CONN_MAX_QUEUED bytes waiting to be read by the peer, or more
+ *          than a quarter of it for 10 s, and the connection is closed; an unfinished line for 60 s
+ *          likewise. An idle connection that neither watches nor works is closed after 10 minutes.
+ */
+#ifndef SW_DAEMON_CONN_H
+#define SW_DAEMON_CONN_H
+
+#include "base/buf.h"
+#include "proto/frame.h"
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <uv.h>
+
+#define SW_CONN_MAX_INFLIGHT 256
+#define SW_CONN_MAX_QUEUED   ((size_t)4 * 1024 * 1024)
+
+struct sw_daemon;
+struct sw_slot;
+
+struct sw_message {
+	struct sw_message *next;
+	cJSON *tree;       /* what the calls' parameters point into; NULL for a notification */
+	struct sw_buf out; /* the answers */
+	size_t n_open;     /* calls not answered yet */
+	bool batch;
+};
+
+struct sw_conn {
+	uv_pipe_t pipe;
+	struct sw_daemon *d;
+	struct sw_conn *prev, *next; /* d->conns */
+	struct sw_conn *next_dirty;
+	struct sw_frame frame;
+	struct sw_message *head, *tail;
+	size_t n_messages;
+	size_t n_open;        /* calls not answered yet, over all messages */
+	size_t n_watches;     /* sweeps watched */
+	struct sw_slot *slot; /* a worker's, once it said hello */
+	uid_t uid;
+	pid_t pid;
+	int64_t active_us;  /* the last byte in or out */
+	int64_t partial_us; /* since when an unfinished line waits; 0: none */
+	int64_t slow_us;    /* since when much output waits; 0: it does not */
+	bool closing, closed, dirty, stopped;
+};
+
+/* Accepts one pending connection. Refuses strangers (SO_PEERCRED) and anyone over the limit. */
+void sw_conn_accept(struct sw_daemon *d, uv_stream_t *listener);
+void sw_conn_close(struct sw_conn *c);
+void sw_conn_read(struct sw_conn *c); /* starts reading, again after a stop */
+
+/* Queues a notification behind the answers that are due before it. params: JSON text, borrowed. */
+void sw_conn_notify(struct sw_conn *c, const char *method, const char *params);
+/* Sends one ahead of every answer: for a worker, whose worker.next may be held. */
+void sw_conn_push(struct sw_conn *c, const char *method, const char *params);
+
+/* For call.c: a call of message m was answered (its text is in m->out). */
+void sw_conn_answered(struct sw_conn *c, struct sw_message *m);
+
+void sw_conn_flush_all(struct sw_daemon *d);            /* each turn of the loop */
+void sw_conn_tick(struct sw_daemon *d, int64_t now_us); /* time limits */
+size_t sw_conn_backlog(const struct sw_conn *c);        /* bytes the peer has yet to read */
+
+#endif

@@ -1,0 +1,213 @@
+#include "daemon/daemon.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "daemon/conn.h"
+#include "daemon/dispatch.h"
+#include "daemon/driver.h"
+#include "daemon/host.h"
+#include "daemon/server.h"
+#include "daemon/statedir.h"
+#include "daemon/supervisor.h"
+#include "daemon/watch.h"
+#include <assert.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STOP_SOFT_US  ((int64_t)3 * 1000000) /* workers get this long to end by themselves */
+#define STOP_STORE_US ((int64_t)6 * 1000000)
+
+_Noreturn void sw_daemon_die(const char *what, sw_status why)
+{
+	sw_log(SW_LOG_ERROR, "daemon.die", "what=\"%s\" why=\"%s\"", what, sw_status_str(why));
+	abort();
+}
+
+/* --- the store's side --- */
+
+static void on_wake(void *user)
+{
+	struct sw_daemon *d = user;
+
+	(void)uv_async_send(
+		&d->store_wake); /* safe from any thread; fails only on a closed handle */
+}
+
+static void on_fatal(void *user, const struct sw_err *e)
+{
+	(void)user;
+	/* Never tried again: after a failed fsync nobody can say what reached the disk. The next
+	 * start reads what did, and goes on from there. */
+	sw_log(SW_LOG_ERROR, "store.fatal", "why=\"%s\"", e->msg);
+	_exit(70);
+}
+
+static void on_store(uv_async_t *a)
+{
+	struct sw_daemon *d = a->data;
+
+	if (d->store != NULL)
+		sw_store_poll(d->store);
+}
+
+/* --- the loop's own beats --- */
+
+static void on_flush(uv_prepare_t *p)
+{
+	sw_conn_flush_all(p->data);
+}
+
+static void close_handle(uv_handle_t *h)
+{
+	if (!uv_is_closing(h))
+		uv_close(h, NULL);
+}
+
+/* The last act: every answer that is due has its commit; the connections get what is ready. */
+static void close_everything(struct sw_daemon *d)
+{
+	d->phase = SW_CLOSING;
+	sw_conn_flush_all(d);
+	while (d->conns != NULL)
+		sw_conn_close(d->conns);
+	close_handle((uv_handle_t *)&d->tick);
+	close_handle((uv_handle_t *)&d->feed);
+	close_handle((uv_handle_t *)&d->flush);
+	close_handle((uv_handle_t *)&d->sigterm);
+	close_handle((uv_handle_t *)&d->sigint);
+	close_handle((uv_handle_t *)&d->store_wake);
+}
+
+static void tick_stopping(struct sw_daemon *d, int64_t now_us)
+{
+	const bool late = now_us > d->stop_deadline_us;
+
+	if (!sw_supervisor_all_down(d)) {
+		if (late)
+			sw_supervisor_stop_all(d, true);
+		return;
+	}
+	sw_store_poll(d->store);
+	if (sw_store_queued(d->store) > 0 && now_us < d->stop_deadline_us + STOP_STORE_US)
+		return;
+	close_everything(d);
+}
+
+static void on_tick(uv_timer_t *t)
+{
+	struct sw_daemon *d = t->data;
+	const int64_t now_us = sw_clock_mono_us();
+
+	if (d->phase == SW_STOPPING) {
+		tick_stopping(d, now_us);
+		return;
+	}
+	sw_conn_tick(d, now_us);
+	sw_driver_tick(d, now_us);
+	sw_supervisor_tick(d, now_us);
+	if (d->draining && sw_supervisor_busy(d, 0) == 0)
+		sw_daemon_stop(d);
+}
+
+static void on_signal(uv_signal_t *s, int sig)
+{
+	struct sw_daemon *d = s->data;
+
+	sw_log(SW_LOG_INFO, "daemon.signal", "signal=%d", sig);
+	if (d->phase == SW_UP)
+		sw_daemon_stop(d);
+	else
+		sw_supervisor_stop_all(d, true); /* asked twice: at once */
+}
+
+void sw_daemon_stop(struct sw_daemon *d)
+{
+	if (d->phase != SW_UP)
+		return;
+	sw_log(SW_LOG_INFO, "daemon.stop", "running=%zu", sw_supervisor_busy(d, 0));
+	d->phase = SW_STOPPING;
+	d->stop_deadline_us = sw_clock_mono_us() + STOP_SOFT_US;
+	sw_server_stop(d);
+	sw_supervisor_stop_all(d, false);
+	(void)uv_timer_start(&d->tick, on_tick, 0, 20);
+}
+
+/* --- start --- */
+
+static void init_handles(struct sw_daemon *d)
+{
+	/* None of these can fail on Linux but uv_async_init (no descriptors), and that is asserted:
+	 * nothing has been promised to anyone yet. */
+	(void)uv_pipe_init(d->loop, &d->listener, 0);
+	(void)uv_timer_init(d->loop, &d->tick);
+	(void)uv_timer_init(d->loop, &d->feed);
+	(void)uv_prepare_init(d->loop, &d->flush);
+	(void)uv_signal_init(d->loop, &d->sigterm);
+	(void)uv_signal_init(d->loop, &d->sigint);
+	const int rc = uv_async_init(d->loop, &d->store_wake, on_store);
+	assert(rc == 0);
+	d->listener.data = d->tick.data = d->feed.data = d->flush.data = d;
+	d->sigterm.data = d->sigint.data = d->store_wake.data = d;
+}
+
+static sw_status start_beats(struct sw_daemon *d, struct sw_err *err)
+{
+	int rc = uv_prepare_start(&d->flush, on_flush);
+
+	if (rc == 0)
+		rc = uv_timer_start(&d->tick, on_tick, SW_TICK_MS, SW_TICK_MS);
+	if (rc == 0)
+		rc = uv_signal_start(&d->sigterm, on_signal, SIGTERM);
+	if (rc == 0)
+		rc = uv_signal_start(&d->sigint, on_signal, SIGINT);
+	return rc == 0 ? SW_OK
+		       : sw_err_set(err, SW_IO, "cannot start the loop: %s", uv_strerror(rc));
+}
+
+sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_config *config,
+			  struct sw_err *err)
+{
+	const struct sw_store_hooks hooks = {.wake = on_wake, .fatal = on_fatal, .user = d};
+	sw_status rc;
+
+	*d = (struct sw_daemon){.loop = loop, .config = *config, .lock_fd = -1};
+	d->started_us = sw_clock_mono_us();
+	init_handles(d);
+	rc = sw_methods_load(&d->methods, err);
+	if (rc == SW_OK)
+		rc = sw_dispatch_verify(d, err);
+	if (rc == SW_OK)
+		rc = sw_statedir_open(d->config.state, sizeof d->config.state, &d->lock_fd, err);
+	if (rc == SW_OK)
+		rc = sw_store_open(&d->store, d->config.state, &hooks, err);
+	if (rc == SW_OK)
+		rc = sw_host_recover_all(d, err);
+	if (rc == SW_OK)
+		rc = start_beats(d, err);
+	/* The socket before the workers: they dial it at once. */
+	if (rc == SW_OK)
+		rc = sw_server_start(d, err);
+	if (rc == SW_OK)
+		rc = sw_supervisor_start(d, err);
+	if (rc != SW_OK) {
+		sw_server_stop(d);
+		close_everything(d);
+		return rc;
+	}
+	sw_log(SW_LOG_INFO, "daemon.start",
+	       "version=%s pid=%ld socket=%s state=%s slots=%zu sweeps=%zu", SW_VERSION,
+	       (long)getpid(), d->config.socket, d->config.state, d->slot_n, d->host_n);
+	return SW_OK;
+}
+
+void sw_daemon_fini(struct sw_daemon *d)
+{
+	sw_store_close(d->store);
+	d->store = NULL;
+	sw_supervisor_free(d);
+	sw_host_free_all(d);
+	sw_methods_destroy(d->methods);
+	if (d->lock_fd >= 0)
+		(void)close(d->lock_fd);
+}

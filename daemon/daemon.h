@@ -1,0 +1,78 @@
+/*
+ * daemon/daemon.h — the daemon's one object, and which of its parts owns what.
+ *
+ * Threads  Everything here belongs to the loop thread. The store has its own threads and calls back
+ *          here through sw_store_poll(); nothing else runs beside the loop.
+ *
+ *   server      the listening socket                daemon/server.h
+ *   conns       clients and workers alike           daemon/conn.h, call.h
+ *   hosts       the sweeps                          daemon/host.h, driver.h
+ *   slots       the worker processes                daemon/supervisor.h, executor.h
+ *   watchers    who wants sweep.update              daemon/watch.h
+ */
+#ifndef SW_DAEMON_DAEMON_H
+#define SW_DAEMON_DAEMON_H
+
+#include "base/status.h"
+#include "daemon/config.h"
+#include "proto/methods.h"
+#include "store/store.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+struct sw_conn;
+struct sw_host;
+struct sw_slot;
+
+struct sw_daemon {
+	uv_loop_t *loop;
+	struct sw_config config;
+	struct sw_methods *methods;
+	struct sw_store *store;
+	int lock_fd;
+
+	uv_pipe_t listener;
+	uv_async_t store_wake;
+	uv_prepare_t flush; /* sends what the last turn of the loop made ready */
+	uv_timer_t tick;    /* every SW_TICK_MS: all time limits */
+	uv_timer_t feed;    /* watchers' updates; runs only while there are watchers */
+	uv_signal_t sigterm, sigint;
+
+	struct sw_conn *conns; /* list */
+	size_t conn_n, conn_max;
+	struct sw_conn *dirty; /* conns with answers ready to be sent */
+
+	struct sw_host **hosts; /* hosts[i] is sweep i + 1 */
+	size_t host_n, host_cap;
+
+	struct sw_slot *slots;
+	size_t slot_n;
+
+	int64_t started_us;
+	int64_t start_wall_ms;
+	uint64_t n_requests, n_errors, n_reports;
+	bool draining; /* hands out no more trials */
+	enum { SW_UP, SW_STOPPING, SW_CLOSING } phase;
+	int64_t stop_deadline_us;
+	int exit_code;
+};
+
+#define SW_TICK_MS 250
+
+/* Opens everything and starts serving; on failure what was opened is left to sw_daemon_run(). */
+SW_NODISCARD sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop,
+				       const struct sw_config *config, struct sw_err *err);
+
+/* Begins an orderly end: stop listening, release running trials, end the workers, commit, close. */
+void sw_daemon_stop(struct sw_daemon *d);
+
+/* After the loop has ended: closes the store and frees everything. */
+void sw_daemon_fini(struct sw_daemon *d);
+
+/* A change could not be recorded for want of memory: state in memory and on disk would part. Logs a
+ * line and ends the process; the next start rebuilds everything from the store. */
+_Noreturn void sw_daemon_die(const char *what, sw_status why);
+
+#endif

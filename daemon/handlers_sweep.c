@@ -1,0 +1,295 @@
+/* daemon/handlers_sweep.c — sweep.*: what changes a sweep here, what reads one in queries below. */
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "daemon/codec.h"
+#include "daemon/daemon.h"
+#include "daemon/driver.h"
+#include "daemon/handlers.h"
+#include "daemon/host.h"
+#include "daemon/plan.h"
+#include "daemon/query.h"
+#include "daemon/speccheck.h"
+#include "daemon/supervisor.h"
+#include "daemon/watch.h"
+#include "proto/spec.h"
+#include "store/read.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define WARNING_MAX 200
+
+/* --- submit and validate --- */
+
+struct submit {
+	struct sw_call *call;
+	struct sw_spec *spec;
+	struct sw_sweep *sched;
+	uint64_t seed;
+	bool store; /* submit; else validate */
+};
+
+static void free_submit(struct submit *s)
+{
+	sw_spec_destroy(s->spec);
+	sw_sweep_destroy(s->sched);
+	free(s);
+}
+
+/* Errors inside the spec are pointed at from the parameters of the call: "/spec/parameters/...". */
+static void refuse_submit(struct submit *s, struct sw_err *err)
+{
+	sw_err_prefix(err, "/spec");
+	sw_call_error(s->call, err);
+	free_submit(s);
+}
+
+static void write_warnings(struct sw_jw *w, const struct submit *s)
+{
+	const struct sw_daemon *d = s->call->d;
+	bool suits = d->slot_n == 0;
+
+	for (size_t i = 0; i < d->slot_n; i++)
+		suits = suits || sw_supervisor_suits(&d->slots[i], s->spec->needs_gpu);
+	sw_jw_key(w, "warnings");
+	sw_jw_arr(w);
+	if (s->spec->trainer != NULL && d->slot_n == 0)
+		sw_jw_str(w, "this daemon has no slots (--devices none): its trials will wait");
+	else if (s->spec->trainer != NULL && !suits)
+		sw_jw_str(w,
+			  "no slot has a GPU, which resources.gpu asks for: its trials will wait");
+	if (sw_sweep_run_cap(s->sched) == 0)
+		sw_jw_str(w, "no run_cap: the sweep goes on until it is cancelled");
+	sw_jw_arr_end(w);
+}
+
+static void accept_validate(struct submit *s)
+{
+	const struct sw_asha *asha = sw_sweep_asha(s->sched);
+	const uint64_t points = s->spec->method[0] == 'g' ? sw_sweep_points(s->sched) : 0;
+	struct sw_buf out;
+	struct sw_jw w;
+
+	sw_buf_init(&out, SW_REPLY_MAX);
+	sw_jw_init(&w, &out);
+	sw_jw_obj(&w);
+	sw_jw_kbool(&w, "ok", true);
+	sw_jw_kstr(&w, "name", s->spec->name);
+	sw_jw_kint(&w, "parameters", (int64_t)s->spec->n_params);
+	if (points > 0)
+		sw_jw_kint(&w, "points", (int64_t)points);
+	else
+		sw_jw_knull(&w, "points");
+	sw_jw_key(&w, "rungs");
+	sw_jw_arr(&w);
+	for (size_t k = 0; asha != NULL && k < sw_asha_rung_n(asha, 0); k++)
+		sw_jw_int(&w, (int64_t)sw_asha_rung_step(asha, 0, k));
+	sw_jw_arr_end(&w);
+	write_warnings(&w, s);
+	sw_jw_obj_end(&w);
+	sw_call_result(s->call, &out);
+	free_submit(s);
+}
+
+static void store_sweep(struct sw_change *c, const struct sw_host *h, const char *spec)
+{
+	const struct sw_row_sweep row = {
+		.sweep = h->sweep,
+		.name = h->name,
+		.spec = spec,
+		.state = sw_sweep_state_name(h->state),
+		.metric = h->metric,
+		.method = h->method,
+		.seed = (int64_t)h->seed,
+		.maximize = h->maximize,
+		.driven = h->driven,
+		.run_cap = h->run_cap,
+		.created_ms = h->created_ms,
+		.uid = c->uid,
+	};
+
+	sw_tx_sweep_insert(c->tx, &row);
+}
+
+static void accept_submit(struct submit *s)
+{
+	struct sw_daemon *d = s->call->d;
+	char *text = cJSON_PrintUnformatted(s->spec->tree);
+	struct sw_change *c;
+	struct sw_host *h;
+	struct sw_jw w;
+
+	if (text == NULL)
+		sw_daemon_die("store a sweep", SW_NOMEM);
+	c = sw_change_begin(d, s->call);
+	sw_jw_init(&w, &c->reply);
+	sw_jw_obj(&w);
+	sw_jw_kint(&w, "sweep", (int64_t)d->host_n + 1);
+	write_warnings(&w, s);
+	sw_jw_obj_end(&w);
+	h = sw_host_add(d, s->spec, s->sched, s->seed, c->now_ms);
+	if (h == NULL)
+		sw_daemon_die("add a sweep", SW_NOMEM);
+	free(s); /* its spec and state machine are the host's now */
+	store_sweep(c, h, text);
+	cJSON_free(text);
+	sw_log(SW_LOG_INFO, "sweep.submit", "sweep=%lld name=\"%s\" method=%s uid=%lld",
+	       (long long)h->sweep, h->name, h->method, (long long)c->uid);
+	sw_change_commit(c);
+	sw_supervisor_feed(d);
+}
+
+static void on_checked(void *user, const struct sw_err *err)
+{
+	struct submit *s = user;
+
+	if (err->code != SW_OK) {
+		struct sw_err copy = *err;
+
+		refuse_submit(s, &copy);
+	} else if (!s->store) {
+		accept_validate(s);
+	} else if (sw_change_allowed(s->call)) {
+		accept_submit(s);
+	} else {
+		free_submit(s);
+	}
+}
+
+static void submit(struct sw_call *call, bool store)
+{
+	struct submit *s = sw_calloc(1, sizeof *s);
+	struct sw_err err = SW_ERR_INIT;
+	char *text = NULL;
+	sw_status rc;
+
+	if (s == NULL)
+		sw_daemon_die("check a spec", SW_NOMEM);
+	s->call = call;
+	s->store = store;
+	if (getrandom(&s->seed, sizeof s->seed, 0) != (ssize_t)sizeof s->seed)
+		sw_daemon_die("draw a seed", SW_IO);
+	s->seed >>= 11; /* below 2^53, so that it can be given back in a spec */
+	rc = sw_spec_read(&s->spec, sw_json_get(call->params, "spec"), &err);
+	if (rc == SW_OK)
+		rc = sw_plan_build(&s->sched, s->spec, s->seed, &err);
+	if (rc == SW_OK && s->spec->trainer != NULL) {
+		text = cJSON_PrintUnformatted(s->spec->tree);
+		if (text == NULL)
+			rc = sw_err_set(&err, SW_NOMEM, "out of memory");
+		else
+			rc = sw_speccheck_start(call->d, text, on_checked, s, &err);
+		cJSON_free(text);
+		if (rc == SW_OK)
+			return;
+	}
+	if (rc != SW_OK)
+		refuse_submit(s, &err);
+	else
+		on_checked(s, &err);
+}
+
+void sw_handle_sweep_submit(struct sw_call *call)
+{
+	if (sw_change_allowed(call))
+		submit(call, true);
+}
+
+void sw_handle_sweep_validate(struct sw_call *call)
+{
+	submit(call, false);
+}
+
+/* --- pause, resume, cancel, extend --- */
+
+static void control(struct sw_host *h, struct sw_call *call, enum sw_event_kind kind)
+{
+	const struct sw_event event = {.kind = kind,
+				       .run_cap = (uint64_t)sw_call_int(call, "run_cap", 0)};
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_jw w;
+
+	if (!sw_change_allowed(call))
+		return;
+	struct sw_change *c = sw_change_begin(h->d, call);
+	if (sw_driver_step(c, h, &event, -1, NULL, NULL, &err) != SW_OK) {
+		sw_change_drop(c);
+		sw_call_error(call, &err);
+		return;
+	}
+	sw_jw_init(&w, &c->reply);
+	sw_jw_obj(&w);
+	sw_jw_kint(&w, "sweep", h->sweep);
+	sw_jw_kstr(&w, "state", sw_sweep_state_name(h->state));
+	if (kind == SW_EVENT_EXTEND)
+		sw_jw_kint(&w, "run_cap", h->run_cap);
+	sw_jw_obj_end(&w);
+	sw_change_commit(c);
+	sw_watch_changed(h, 0);
+	sw_supervisor_feed(h->d);
+}
+
+#define CONTROL(verb, event)                                                                       \
+	static void verb##_loaded(struct sw_host *h, struct sw_call *call)                         \
+	{                                                                                          \
+		control(h, call, event);                                                           \
+	}                                                                                          \
+	void sw_handle_sweep_##verb(struct sw_call *call)                                          \
+	{                                                                                          \
+		struct sw_err err = SW_ERR_INIT;                                                   \
+		struct sw_host *h = sw_host_find(call->d, sw_call_int(call, "sweep", 0), &err);    \
+                                                                                                   \
+		if (h == NULL)                                                                     \
+			sw_call_error(call, &err);                                                 \
+		else                                                                               \
+			sw_host_need(h, call, verb##_loaded);                                      \
+	}
+
+CONTROL(pause, SW_EVENT_PAUSE)
+CONTROL(resume, SW_EVENT_RESUME)
+CONTROL(cancel, SW_EVENT_CANCEL)
+CONTROL(extend, SW_EVENT_EXTEND)
+
+/* --- best --- */
+
+static bool write_best(const struct sw_row_trial *row, void *arg)
+{
+	struct sw_query *q = arg;
+
+	sw_jw_obj(&q->w);
+	sw_codec_trial(&q->w, row, q->now_ms);
+	sw_jw_obj_end(&q->w);
+	return true;
+}
+
+static void read_best(struct sw_db *db, struct sw_query *q)
+{
+	sw_jw_obj(&q->w);
+	sw_jw_key(&q->w, "trials");
+	sw_jw_arr(&q->w);
+	q->rc = sw_read_best(db, q->sweep, q->flag, q->text, q->limit, write_best, q, &q->err);
+	sw_jw_arr_end(&q->w);
+	sw_jw_obj_end(&q->w);
+}
+
+void sw_handle_sweep_best(struct sw_call *call)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_host *h = sw_host_find(call->d, sw_call_int(call, "sweep", 0), &err);
+	struct sw_query *q;
+
+	if (h == NULL) {
+		sw_call_error(call, &err);
+		return;
+	}
+	q = sw_query_create(call, h);
+	if (q == NULL)
+		return;
+	q->flag = h->maximize;
+	q->limit = sw_call_int(call, "n", 1);
+	(void)snprintf(q->text, sizeof q->text, "%s", sw_call_str(call, "scope", "last"));
+	q->work = read_best;
+	sw_query_run(q);
+}

@@ -1,0 +1,210 @@
+/* daemon/handlers_sweep_read.c — sweep.list, sweep.get, sweep.watch. */
+#include "daemon/codec.h"
+#include "daemon/daemon.h"
+#include "daemon/handlers.h"
+#include "daemon/host.h"
+#include "daemon/query.h"
+#include "daemon/supervisor.h"
+#include "daemon/watch.h"
+#include "store/read.h"
+#include <stdio.h>
+#include <string.h>
+
+static bool add_count(const char *state, int64_t n, void *arg)
+{
+	enum sw_trial_state s;
+	uint64_t *counts = arg;
+
+	if (sw_trial_state_find(state, &s) == SW_OK)
+		counts[s] = (uint64_t)n;
+	return true;
+}
+
+/* --- list --- */
+
+static bool write_list_best(const struct sw_row_trial *row, void *arg)
+{
+	struct sw_query *q = arg;
+
+	sw_jw_obj(&q->w);
+	sw_jw_kint(&q->w, "trial", row->trial);
+	sw_jw_knum(&q->w, "value", row->value);
+	sw_jw_obj_end(&q->w);
+	q->count++;
+	return true;
+}
+
+struct listed {
+	struct sw_query *q;
+	struct sw_db *db;
+};
+
+static void write_listed(struct sw_query *q, struct sw_db *db, const struct sw_row_sweep *row)
+{
+	const int64_t end_ms = row->ended_ms != 0 ? row->ended_ms : q->now_ms;
+	uint64_t counts[SW_TRIAL_STATE_N] = {0};
+
+	sw_jw_obj(&q->w);
+	sw_jw_kint(&q->w, "sweep", row->sweep);
+	sw_jw_kstr(&q->w, "name", row->name);
+	sw_jw_kstr(&q->w, "state", row->state);
+	sw_jw_kstr(&q->w, "cause", row->cause);
+	sw_jw_kstr(&q->w, "method", row->method);
+	sw_jw_kstr(&q->w, "metric", row->metric);
+	sw_jw_kstr(&q->w, "goal", row->maximize ? "maximize" : "minimize");
+	if (q->rc == SW_OK)
+		q->rc = sw_read_counts(db, row->sweep, add_count, counts, &q->err);
+	sw_jw_key(&q->w, "counts");
+	sw_codec_counts(&q->w, counts);
+	if (row->run_cap > 0)
+		sw_jw_kint(&q->w, "run_cap", row->run_cap);
+	else
+		sw_jw_knull(&q->w, "run_cap");
+	sw_jw_key(&q->w, "best");
+	q->count = 0;
+	if (q->rc == SW_OK)
+		q->rc = sw_read_best(db, row->sweep, row->maximize, "last", 1, write_list_best, q,
+				     &q->err);
+	if (q->count == 0)
+		sw_jw_null(&q->w);
+	sw_jw_kint(&q->w, "created_ms", row->created_ms);
+	sw_jw_knum(&q->w, "seconds",
+		   end_ms > row->created_ms ? (double)(end_ms - row->created_ms) / 1000.0 : 0.0);
+	sw_jw_obj_end(&q->w);
+}
+
+static bool write_sweep_row(const struct sw_row_sweep *row, void *arg)
+{
+	struct listed *l = arg;
+
+	if (l->q->text[0] == '\0' || strcmp(l->q->text, row->state) == 0)
+		write_listed(l->q, l->db, row);
+	return l->q->rc == SW_OK;
+}
+
+/* The newest first: sweep numbers are dense, so each is read by its number. */
+static void read_list(struct sw_db *db, struct sw_query *q)
+{
+	struct listed l = {.q = q, .db = db};
+
+	sw_jw_obj(&q->w);
+	sw_jw_key(&q->w, "sweeps");
+	sw_jw_arr(&q->w);
+	for (int64_t sweep = q->limit; sweep >= 1 && q->rc == SW_OK; sweep--) {
+		const sw_status rc = sw_read_sweeps(db, sweep, write_sweep_row, &l, &q->err);
+
+		if (q->rc == SW_OK)
+			q->rc = rc;
+	}
+	sw_jw_arr_end(&q->w);
+	sw_jw_obj_end(&q->w);
+}
+
+void sw_handle_sweep_list(struct sw_call *call)
+{
+	struct sw_query *q = sw_query_create(call, NULL);
+
+	if (q == NULL)
+		return;
+	q->limit = (int64_t)call->d->host_n;
+	(void)snprintf(q->text, sizeof q->text, "%s", sw_call_str(call, "state", ""));
+	q->work = read_list;
+	sw_query_run(q);
+}
+
+/* --- get --- */
+
+static bool write_get_best(const struct sw_row_trial *row, void *arg)
+{
+	struct sw_query *q = arg;
+
+	sw_jw_obj(&q->w);
+	sw_codec_trial(&q->w, row, q->now_ms);
+	sw_jw_obj_end(&q->w);
+	return true;
+}
+
+static bool keep_spec(const struct sw_row_sweep *row, void *arg)
+{
+	struct sw_query *q = arg;
+
+	(void)sw_buf_adds(&q->more, row->spec);
+	(void)snprintf(q->cause, sizeof q->cause, "%s", row->cause != NULL ? row->cause : "");
+	return true;
+}
+
+/* The best trial goes to `out`, the spec to `more`, the cause to `cause`; get_done() puts the
+ * header round them. */
+static void read_get(struct sw_db *db, struct sw_query *q)
+{
+	q->rc = sw_read_sweeps(db, q->sweep, keep_spec, q, &q->err);
+	if (q->rc == SW_OK)
+		q->rc = sw_read_best(db, q->sweep, q->flag, "last", 1, write_get_best, q, &q->err);
+}
+
+static void get_done(struct sw_query *q)
+{
+	const struct sw_host *h = q->h;
+	uint64_t counts[SW_TRIAL_STATE_N];
+	struct sw_buf best = q->out;
+	struct sw_jw *w = &q->w;
+
+	sw_buf_init(&q->out, SW_REPLY_MAX);
+	sw_jw_init(w, &q->out);
+	sw_sweep_counts(h->sched, counts);
+	sw_jw_obj(w);
+	sw_codec_sweep(w, h, h->note[0] != '\0' && h->ended_ms == 0 ? h->note : q->cause);
+	sw_jw_kint(w, "seed", (int64_t)h->seed);
+	sw_jw_key(w, "counts");
+	sw_codec_counts(w, counts);
+	sw_jw_kraw(w, "best", best.len > 0 ? best.data : NULL);
+	sw_jw_key(w, "rungs");
+	sw_codec_rungs(w, h);
+	if (h->spec->has_asha)
+		sw_jw_kint(w, "max_t", (int64_t)h->spec->asha.max_t);
+	else
+		sw_jw_knull(w, "max_t");
+	sw_jw_kint(w, "created_ms", h->created_ms);
+	if (h->ended_ms != 0)
+		sw_jw_kint(w, "ended_ms", h->ended_ms);
+	else
+		sw_jw_knull(w, "ended_ms");
+	sw_jw_knum(w, "seconds", sw_codec_seconds(h, q->now_ms));
+	sw_jw_kraw(w, "spec", q->more.data);
+	sw_jw_obj_end(w);
+	sw_buf_fini(&best);
+}
+
+static void get_loaded(struct sw_host *h, struct sw_call *call)
+{
+	struct sw_query *q = sw_query_create(call, h);
+
+	if (q == NULL)
+		return;
+	q->flag = h->maximize;
+	q->work = read_get;
+	q->done = get_done;
+	sw_query_run(q);
+}
+
+void sw_handle_sweep_get(struct sw_call *call)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_host *h = sw_host_find(call->d, sw_call_int(call, "sweep", 0), &err);
+
+	if (h == NULL)
+		sw_call_error(call, &err);
+	else
+		sw_host_need(h, call, get_loaded);
+}
+
+void sw_handle_sweep_watch(struct sw_call *call)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_host *h = sw_host_find(call->d, sw_call_int(call, "sweep", 0), &err);
+
+	if (h == NULL)
+		sw_call_error(call, &err);
+	else
+		sw_host_need(h, call, sw_watch_start);
+}

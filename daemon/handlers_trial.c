@@ -1,0 +1,99 @@
+/* daemon/handlers_trial.c — trial.ask, report, tell, cancel: what changes a trial. */
+#include "daemon/daemon.h"
+#include "daemon/driver.h"
+#include "daemon/handlers.h"
+#include "daemon/host.h"
+#include "daemon/supervisor.h"
+#include "daemon/watch.h"
+#include "daemon/work.h"
+#include "proto/json.h"
+
+/* Loads the sweep of the call and goes on there. */
+static void with_host(struct sw_call *call, void (*then)(struct sw_host *h, struct sw_call *call))
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_host *h;
+
+	if (!sw_change_allowed(call))
+		return;
+	h = sw_host_find(call->d, sw_call_int(call, "sweep", 0), &err);
+	if (h == NULL)
+		sw_call_error(call, &err);
+	else
+		sw_host_need(h, call, then);
+}
+
+/* trial.ask, report and tell are for sweeps that a client drives. */
+static bool is_driven(const struct sw_host *h, struct sw_call *call)
+{
+	struct sw_err err = SW_ERR_INIT;
+
+	if (h->driven)
+		return true;
+	(void)sw_err_at(&err, SW_CONFLICT, "/sweep",
+			"sweep %lld has a trainer: sweepd's own workers run its trials",
+			(long long)h->sweep);
+	sw_call_error(call, &err);
+	return false;
+}
+
+static void ask(struct sw_host *h, struct sw_call *call)
+{
+	if (is_driven(h, call))
+		sw_work_ask(h, call, sw_call_int(call, "count", 1));
+}
+
+static void report(struct sw_host *h, struct sw_call *call)
+{
+	if (is_driven(h, call))
+		sw_work_report(h, call);
+}
+
+static void tell(struct sw_host *h, struct sw_call *call)
+{
+	if (is_driven(h, call))
+		sw_work_tell(h, call);
+}
+
+void sw_handle_trial_ask(struct sw_call *call)
+{
+	with_host(call, ask);
+}
+
+void sw_handle_trial_report(struct sw_call *call)
+{
+	with_host(call, report);
+}
+
+void sw_handle_trial_tell(struct sw_call *call)
+{
+	with_host(call, tell);
+}
+
+static void cancel(struct sw_host *h, struct sw_call *call)
+{
+	const struct sw_event event = {.kind = SW_EVENT_CANCEL_TRIAL,
+				       .trial = (uint64_t)sw_call_int(call, "trial", 0)};
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_change *c = sw_change_begin(h->d, call);
+	struct sw_jw w;
+
+	if (sw_driver_step(c, h, &event, -1, NULL, NULL, &err) != SW_OK) {
+		sw_change_drop(c);
+		sw_call_error(call, &err);
+		return;
+	}
+	const struct sw_trial *t = sw_sweep_trial(h->sched, event.trial);
+	sw_jw_init(&w, &c->reply);
+	sw_jw_obj(&w);
+	sw_jw_kint(&w, "trial", (int64_t)event.trial);
+	sw_jw_kstr(&w, "state", sw_trial_state_name((enum sw_trial_state)t->state));
+	sw_jw_obj_end(&w);
+	sw_change_commit(c);
+	sw_supervisor_feed(h->d);
+}
+
+void sw_handle_trial_cancel(struct sw_call *call)
+{
+	with_host(call, cancel);
+}

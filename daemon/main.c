@@ -1,0 +1,46 @@
+/* daemon/main.c — sweepd: the tuning service of one machine. */
+#include "daemon/config.h"
+#include "daemon/daemon.h"
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define EXIT_USAGE 2
+#define EXIT_START 3 /* the state directory or the socket could not be used */
+
+int main(int argc, char **argv)
+{
+	static struct sw_daemon daemon;
+	struct sw_config config;
+	struct sw_err err = SW_ERR_INIT;
+	uv_loop_t *loop = uv_default_loop();
+	int rc = EXIT_SUCCESS;
+
+	(void)signal(SIGPIPE, SIG_IGN);
+	if (sw_config_parse(&config, argc, argv, &err) != SW_OK) {
+		(void)fprintf(stderr, "sweepd: %s (see sweepd --help)\n", err.msg);
+		return EXIT_USAGE;
+	}
+	if (config.help || config.version) {
+		(void)printf("%s", config.help ? sw_config_usage() : "sweepd " SW_VERSION "\n");
+		return EXIT_SUCCESS;
+	}
+	if (sw_log_open(*config.log != '\0' ? config.log : NULL, config.log_level, &err) != SW_OK) {
+		(void)fprintf(stderr, "sweepd: %s\n", err.msg);
+		return EXIT_START;
+	}
+	if (loop == NULL) {
+		(void)fprintf(stderr, "sweepd: cannot create the event loop\n");
+		return EXIT_START;
+	}
+	if (sw_daemon_start(&daemon, loop, &config, &err) != SW_OK) {
+		(void)fprintf(stderr, "sweepd: %s\n", err.msg);
+		rc = EXIT_START;
+	}
+	(void)uv_run(loop, UV_RUN_DEFAULT);
+	sw_daemon_fini(&daemon);
+	(void)uv_run(loop, UV_RUN_DEFAULT); /* what the end itself closed */
+	(void)uv_loop_close(loop);
+	return rc;
+}

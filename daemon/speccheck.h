@@ -1,0 +1,22 @@
+/*
+ * daemon/speccheck.h — what only a worker can say about a spec: does the model compile, can the
+ * data be read, do they fit? Asked of `sweep-worker check`, a process of its own, so that the loop
+ * never reads a data set and the daemon needs none of the worker's code.
+ */
+#ifndef SW_DAEMON_SPECCHECK_H
+#define SW_DAEMON_SPECCHECK_H
+
+#include "base/status.h"
+
+struct sw_daemon;
+
+#define SW_SPECCHECK_LIMIT_MS 60000
+
+/* done is called once, on the loop: err->code SW_OK when the spec passed. */
+typedef void sw_speccheck_cb(void *user, const struct sw_err *err);
+
+/* spec: JSON text, borrowed for the call. On any status but SW_OK done is never called. */
+SW_NODISCARD sw_status sw_speccheck_start(struct sw_daemon *d, const char *spec,
+					  sw_speccheck_cb *done, void *user, struct sw_err *err);
+
+#endif

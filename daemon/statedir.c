@@ -1,0 +1,111 @@
+#include "daemon/statedir.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+static sw_status make_dir(const char *path, struct sw_err *err)
+{
+	if (mkdir(path, 0700) == 0 || errno == EEXIST)
+		return SW_OK;
+	return sw_err_set(err, errno == ENOSPC ? SW_FULL : SW_IO, "cannot create the folder %s: %s",
+			  path, strerror(errno));
+}
+
+sw_status sw_statedir_parents(const char *path, struct sw_err *err)
+{
+	char part[PATH_MAX];
+	sw_status rc = SW_OK;
+
+	if (strlen(path) >= sizeof part)
+		return sw_err_set(err, SW_INVALID, "the path %.64s... is too long", path);
+	(void)snprintf(part, sizeof part, "%s", path);
+	for (char *p = part + 1; rc == SW_OK && (p = strchr(p, '/')) != NULL; p++) {
+		*p = '\0';
+		rc = make_dir(part, err);
+		*p = '/';
+	}
+	return rc;
+}
+
+static sw_status refuse_network(const char *path, struct sw_err *err)
+{
+	static const struct {
+		unsigned long magic;
+		const char *name;
+	} remote[] = {
+		{0x6969, "NFS"},      {0x0BD00BD0, "Lustre"}, {0xFF534D42, "CIFS"},
+		{0xFE534D42, "SMB2"}, {0x47504653, "GPFS"},   {0x19830326, "BeeGFS"},
+		{0x517B, "SMB"},      {0x00C36400, "Ceph"},
+	};
+	struct statfs fs;
+
+	if (statfs(path, &fs) != 0)
+		return sw_err_set(err, SW_IO, "cannot examine %s: %s", path, strerror(errno));
+	for (size_t i = 0; i < sizeof remote / sizeof remote[0]; i++)
+		if (((unsigned long)fs.f_type & 0xffffffffUL) == remote[i].magic)
+			return sw_err_set(
+				err, SW_INVALID,
+				"%s is on %s, where a database is not safe: put the state "
+				"directory on a local disk (--state DIR)",
+				path, remote[i].name);
+	return SW_OK;
+}
+
+static sw_status take_lock(const char *dir, int *lock_fd, struct sw_err *err)
+{
+	char path[PATH_MAX + 8], pid[32] = "";
+	const int len = snprintf(path, sizeof path, "%s/lock", dir);
+
+	if (len < 0 || (size_t)len >= sizeof path)
+		return sw_err_set(err, SW_INVALID, "the path of the state directory is too long");
+	const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return sw_err_set(err, errno == ENOSPC ? SW_FULL : SW_IO, "cannot open %s: %s",
+				  path, strerror(errno));
+	if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+		const ssize_t n = read(fd, pid, sizeof pid - 1);
+
+		if (n > 0)
+			pid[strcspn(pid, "\n")] = '\0';
+		(void)close(fd);
+		return sw_err_set(err, SW_CONFLICT,
+				  "another sweepd (pid %s) uses the state directory %s",
+				  n > 0 ? pid : "?", dir);
+	}
+	const int n = snprintf(pid, sizeof pid, "%ld\n", (long)getpid());
+	/* The pid is there for people; the lock holds without it, so a full disk is no reason to
+	 * stop. */
+	if (ftruncate(fd, 0) != 0 || pwrite(fd, pid, (size_t)n, 0) != n)
+		(void)0;
+	*lock_fd = fd;
+	return SW_OK;
+}
+
+sw_status sw_statedir_open(char *path, size_t cap, int *lock_fd, struct sw_err *err)
+{
+	char real[PATH_MAX], inside[PATH_MAX + 2];
+	sw_status rc;
+
+	(void)snprintf(inside, sizeof inside, "%s/", path);
+	rc = sw_statedir_parents(inside, err);
+	if (rc == SW_OK && realpath(path, real) == NULL)
+		rc = sw_err_set(err, SW_IO, "cannot use the state directory %s: %s", path,
+				strerror(errno));
+	if (rc == SW_OK && access(real, W_OK | X_OK) != 0)
+		rc = sw_err_set(err, SW_DENIED, "cannot write in the state directory %s: %s", real,
+				strerror(errno));
+	if (rc == SW_OK && strlen(real) >= cap)
+		rc = sw_err_set(err, SW_INVALID, "the path of the state directory is too long");
+	if (rc != SW_OK)
+		return rc;
+	memcpy(path, real, strlen(real) + 1);
+	rc = refuse_network(path, err);
+	return rc == SW_OK ? take_lock(path, lock_fd, err) : rc;
+}

@@ -1,0 +1,16 @@
+/* daemon/statedir.h — the state directory and its one lock. */
+#ifndef SW_DAEMON_STATEDIR_H
+#define SW_DAEMON_STATEDIR_H
+
+#include "base/status.h"
+#include <stddef.h>
+
+/* Creates path (and its parents) 0700 where missing, makes it absolute in place, refuses a network
+ * file system (SQLite's WAL does not work there), and takes the lock. *lock_fd is the caller's: the
+ * lock ends when it is closed. SW_CONFLICT: another daemon has it; the line names its pid. */
+SW_NODISCARD sw_status sw_statedir_open(char *path, size_t cap, int *lock_fd, struct sw_err *err);
+
+/* Creates the parent folders of path, 0700 where missing. */
+SW_NODISCARD sw_status sw_statedir_parents(const char *path, struct sw_err *err);
+
+#endif

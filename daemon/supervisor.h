@@ -1,0 +1,72 @@
+/*
+ * daemon/supervisor.h — the slots: one worker process each, its trial, its end.
+ *
+ *   DOWN -> STARTING (process started) -> IDLE (said hello) -> BUSY (has a trial) -> IDLE ...
+ *   any -> DOWN (the process ended); started again at once, later if it ends early again and again.
+ *
+ * A worker that outlived an earlier daemon is found again by the handle that the executor gave, and
+ * adopted: its slot is STARTING (or BUSY) until it says hello.
+ */
+#ifndef SW_DAEMON_SUPERVISOR_H
+#define SW_DAEMON_SUPERVISOR_H
+
+#include "base/buf.h"
+#include "base/status.h"
+#include "daemon/device.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sw_call;
+struct sw_conn;
+struct sw_daemon;
+struct sw_proc; /* daemon/executor.h */
+
+enum sw_slot_state { SW_SLOT_DOWN, SW_SLOT_STARTING, SW_SLOT_IDLE, SW_SLOT_BUSY };
+
+struct sw_slot {
+	struct sw_daemon *d;
+	int32_t index;
+	struct sw_device device;
+	enum sw_slot_state state;
+	char worker[33]; /* the id of its process; "" when DOWN */
+	struct sw_proc *proc;
+	struct sw_conn *conn; /* NULL: not connected */
+	struct sw_call *next; /* a held worker.next */
+	int64_t next_since_us;
+	int64_t sweep, trial, attempt; /* BUSY */
+	int64_t busy_since_us;
+	int64_t since_us;       /* of STARTING, or of losing the connection */
+	int64_t retry_us;       /* DOWN: when to start again */
+	unsigned starts, early; /* processes started; those in a row that ended before hello */
+	char cause[96];         /* why the last process ended */
+};
+
+/* Reads the devices, adopts what runs, releases what does not. After sw_host_recover_all(). */
+SW_NODISCARD sw_status sw_supervisor_start(struct sw_daemon *d, struct sw_err *err);
+void sw_supervisor_tick(struct sw_daemon *d, int64_t now_us);
+/* Gives free slots the work there is. Call it whenever work or a slot may have become free. */
+void sw_supervisor_feed(struct sw_daemon *d);
+void sw_supervisor_drop_conn(struct sw_daemon *d, struct sw_conn *c);
+
+/* The worker of a connection, or NULL with SW_DENIED in err. */
+struct sw_slot *sw_supervisor_of(struct sw_conn *c, struct sw_err *err);
+struct sw_slot *sw_supervisor_find(struct sw_daemon *d, int64_t slot, const char *worker);
+void sw_supervisor_hello(struct sw_slot *s, struct sw_conn *c);
+void sw_supervisor_next(struct sw_slot *s, struct sw_call *call);
+/* The slot's trial is over (told, or decided): the slot is free for the next. */
+void sw_supervisor_done(struct sw_slot *s);
+/* After a commit: tells the slot's worker to drop this attempt, if it still has it. */
+void sw_supervisor_stop_trial(struct sw_daemon *d, int32_t slot, int64_t sweep, int64_t trial,
+			      int64_t attempt);
+
+/* The end: releases what runs and ends the workers; then true once none is left. */
+void sw_supervisor_stop_all(struct sw_daemon *d, bool hard);
+bool sw_supervisor_all_down(const struct sw_daemon *d);
+void sw_supervisor_free(struct sw_daemon *d);
+
+bool sw_supervisor_suits(const struct sw_slot *s, bool needs_gpu);
+size_t sw_supervisor_busy(const struct sw_daemon *d, int64_t sweep); /* 0: of any sweep */
+const char *sw_slot_state_name(enum sw_slot_state state);
+long sw_slot_pid(const struct sw_slot *s); /* 0: none */
+
+#endif

@@ -1,0 +1,358 @@
+#include "daemon/watch.h"
+#include "base/clock.h"
+#include "base/fault.h"
+#include "daemon/call.h"
+#include "daemon/codec.h"
+#include "daemon/conn.h"
+#include "daemon/daemon.h"
+#include "daemon/host.h"
+#include "daemon/supervisor.h"
+#include "store/read.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHANGED_MAX 512 /* trials in one update; more are left for the next */
+#define UPDATE_MAX  ((size_t)16 * 1024 * 1024)
+
+struct sw_watcher {
+	struct sw_watcher *next;
+	struct sw_conn *conn;
+};
+
+/* One read for a snapshot or an update: pieces of JSON that finish() puts together on the loop. */
+struct feed {
+	struct sw_host *h;
+	struct sw_call *call; /* a snapshot's; NULL: an update for all watchers */
+	int64_t sweep, now_ms, rows, last;
+	bool maximize;
+	uint64_t changed[CHANGED_MAX];
+	size_t changed_n;
+	struct sw_buf best, trials;
+	struct sw_jw w;
+	char cause[256];
+	sw_status rc;
+	struct sw_err err;
+};
+
+static void free_feed(struct feed *f)
+{
+	sw_buf_fini(&f->best);
+	sw_buf_fini(&f->trials);
+	free(f);
+}
+
+/* --- on the reader's thread --- */
+
+static bool add_best(const struct sw_row_trial *row, void *arg)
+{
+	struct feed *f = arg;
+	struct sw_jw w;
+
+	sw_jw_init(&w, &f->best);
+	sw_jw_obj(&w);
+	sw_codec_trial(&w, row, f->now_ms);
+	sw_jw_obj_end(&w);
+	return true;
+}
+
+static bool add_trial(const struct sw_row_trial *row, void *arg)
+{
+	struct feed *f = arg;
+
+	sw_jw_obj(&f->w);
+	sw_codec_trial(&f->w, row, f->now_ms);
+	sw_jw_obj_end(&f->w);
+	f->rows--;
+	return f->rows > 0;
+}
+
+static bool add_latest(const struct sw_row_trial *row, void *arg)
+{
+	return strcmp(row->state, "RUNNING") == 0 || add_trial(row, arg);
+}
+
+static bool add_cause(const struct sw_row_sweep *row, void *arg)
+{
+	struct feed *f = arg;
+
+	(void)snprintf(f->cause, sizeof f->cause, "%s", row->cause != NULL ? row->cause : "");
+	return true;
+}
+
+static void read_feed(struct sw_db *db, void *arg)
+{
+	struct feed *f = arg;
+
+	f->rc = sw_read_sweeps(db, f->sweep, add_cause, f, &f->err);
+	if (f->rc == SW_OK)
+		f->rc = sw_read_best(db, f->sweep, f->maximize, "last", 1, add_best, f, &f->err);
+	sw_jw_init(&f->w, &f->trials);
+	sw_jw_arr(&f->w);
+	if (f->call != NULL) { /* a snapshot: what runs, then the latest */
+		if (f->rc == SW_OK && f->rows > 0)
+			f->rc = sw_read_trials(db, f->sweep, "RUNNING", 0, f->rows, add_trial, f,
+					       &f->err);
+		if (f->rc == SW_OK && f->rows > 0)
+			f->rc = sw_read_trials(db, f->sweep, NULL,
+					       f->last > f->rows ? f->last - f->rows : 0, INT64_MAX,
+					       add_latest, f, &f->err);
+	}
+	f->rows = CHANGED_MAX + 1;
+	for (size_t i = 0; f->rc == SW_OK && i < f->changed_n; i++) {
+		f->rc = sw_read_trial(db, f->sweep, (int64_t)f->changed[i], add_trial, f, &f->err);
+		if (f->rc == SW_NOT_FOUND)
+			f->rc = SW_OK;
+	}
+	sw_jw_arr_end(&f->w);
+}
+
+/* --- on the loop --- */
+
+static void write_slots(struct sw_jw *w, const struct sw_host *h)
+{
+	sw_jw_key(w, "slots");
+	sw_jw_obj(w);
+	sw_jw_kint(w, "mine", (int64_t)sw_supervisor_busy(h->d, h->sweep));
+	sw_jw_kint(w, "busy", (int64_t)sw_supervisor_busy(h->d, 0));
+	sw_jw_kint(w, "total", (int64_t)h->d->slot_n);
+	sw_jw_obj_end(w);
+}
+
+/* The time left, when the trials to come take as long as those that ended. */
+static void write_eta(struct sw_jw *w, const struct sw_host *h, const uint64_t *counts,
+		      double seconds)
+{
+	uint64_t ended = 0;
+
+	for (int i = 0; i < SW_TRIAL_STATE_N; i++)
+		if (sw_trial_ended((enum sw_trial_state)i))
+			ended += counts[i];
+	if (h->state != SW_SWEEP_RUNNING || h->run_cap == 0 || ended == 0)
+		sw_jw_knull(w, "eta_s");
+	else
+		sw_jw_knum(w, "eta_s",
+			   (double)(int64_t)(seconds * (double)((uint64_t)h->run_cap - ended) /
+					     (double)ended * 10.0) /
+				   10.0);
+}
+
+static void write_view(const struct feed *f, struct sw_buf *out)
+{
+	const struct sw_host *h = f->h;
+	const double seconds = sw_codec_seconds(h, f->now_ms);
+	uint64_t counts[SW_TRIAL_STATE_N];
+	struct sw_jw w;
+
+	sw_sweep_counts(h->sched, counts);
+	sw_jw_init(&w, out);
+	sw_jw_obj(&w);
+	sw_codec_sweep(&w, h, h->note[0] != '\0' && h->ended_ms == 0 ? h->note : f->cause);
+	sw_jw_key(&w, "counts");
+	sw_codec_counts(&w, counts);
+	sw_jw_kraw(&w, "best", f->best.len > 0 ? f->best.data : NULL);
+	sw_jw_key(&w, "rungs");
+	sw_codec_rungs(&w, h);
+	if (h->spec->has_asha)
+		sw_jw_kint(&w, "max_t", (int64_t)h->spec->asha.max_t);
+	else
+		sw_jw_knull(&w, "max_t");
+	write_slots(&w, h);
+	sw_jw_kint(&w, "created_ms", h->created_ms);
+	sw_jw_knum(&w, "seconds", seconds);
+	write_eta(&w, h, counts, seconds);
+	sw_jw_key(&w, "parameters");
+	sw_jw_arr(&w);
+	for (size_t i = 0; i < h->spec->n_params; i++)
+		sw_jw_str(&w, h->spec->params[i].name);
+	sw_jw_arr_end(&w);
+	sw_jw_kraw(&w, "trials", f->trials.data);
+	sw_jw_obj_end(&w);
+	if (f->trials.failed != SW_OK || f->best.failed != SW_OK)
+		out->failed = f->trials.failed != SW_OK ? f->trials.failed : f->best.failed;
+}
+
+static void drop_watcher(struct sw_watcher **at)
+{
+	struct sw_watcher *w = *at;
+
+	*at = w->next;
+	w->conn->n_watches--;
+	free(w);
+}
+
+void sw_watch_free(struct sw_host *h)
+{
+	struct sw_watcher *w = h->watchers, *next;
+
+	for (; w != NULL; w = next) {
+		next = w->next;
+		free(w);
+	}
+	h->watchers = NULL;
+}
+
+void sw_watch_drop_conn(struct sw_daemon *d, struct sw_conn *c)
+{
+	for (size_t i = 0; c->n_watches > 0 && i < d->host_n; i++)
+		for (struct sw_watcher **at = &d->hosts[i]->watchers; *at != NULL;)
+			if ((*at)->conn == c)
+				drop_watcher(at);
+			else
+				at = &(*at)->next;
+}
+
+static bool ended(const struct sw_host *h)
+{
+	return h->ended_ms != 0;
+}
+
+static void add_watcher(struct sw_host *h, struct sw_conn *c)
+{
+	struct sw_watcher *w;
+
+	for (w = h->watchers; w != NULL; w = w->next)
+		if (w->conn == c)
+			return; /* once is enough */
+	w = sw_malloc(sizeof *w);
+	if (w == NULL) {
+		sw_conn_close(c); /* it would wait for updates that never come */
+		return;
+	}
+	*w = (struct sw_watcher){.next = h->watchers, .conn = c};
+	h->watchers = w;
+	c->n_watches++;
+	(void)uv_timer_start(&h->d->feed, sw_watch_on_feed, SW_WATCH_MS, SW_WATCH_MS);
+}
+
+static void on_snapshot(void *arg)
+{
+	struct feed *f = arg;
+	struct sw_buf out;
+
+	sw_buf_init(&out, UPDATE_MAX);
+	if (f->rc != SW_OK) {
+		sw_call_error(f->call, &f->err);
+	} else {
+		if (!ended(f->h) && !sw_call_gone(f->call))
+			add_watcher(f->h, f->call->conn);
+		write_view(f, &out);
+		sw_call_result(f->call, &out);
+	}
+	sw_buf_fini(&out);
+	free_feed(f);
+}
+
+static struct feed *new_feed(struct sw_host *h)
+{
+	struct feed *f = sw_calloc(1, sizeof *f);
+
+	if (f == NULL)
+		return NULL;
+	f->h = h;
+	f->sweep = h->sweep;
+	f->maximize = h->maximize;
+	f->now_ms = sw_clock_wall_ms();
+	sw_buf_init(&f->best, UPDATE_MAX);
+	sw_buf_init(&f->trials, UPDATE_MAX);
+	return f;
+}
+
+void sw_watch_start(struct sw_host *h, struct sw_call *call)
+{
+	struct feed *f = new_feed(h);
+	struct sw_err err = SW_ERR_INIT;
+
+	if (f != NULL) {
+		f->call = call;
+		f->rows = sw_call_int(call, "rows", 200);
+		f->last = (int64_t)sw_sweep_trial_n(h->sched);
+		if (sw_store_read(h->d->store, read_feed, on_snapshot, f) == SW_OK)
+			return;
+		free_feed(f);
+	}
+	(void)sw_err_set(&err, SW_BUSY, "too much waits for the store; try again");
+	sw_call_error(call, &err);
+}
+
+void sw_watch_changed(struct sw_host *h, uint64_t trial)
+{
+	h->header_changed = true;
+	if (trial == 0 || h->watchers == NULL)
+		return;
+	for (size_t i = h->changed_n; i > 0 && i + 64 > h->changed_n; i--)
+		if (h->changed[i - 1] == trial)
+			return; /* a few of the latest are enough to catch a chatty trial */
+	if (h->changed_n == h->changed_cap) {
+		const size_t cap = h->changed_cap == 0 ? 64 : h->changed_cap * 2;
+		uint64_t *grown = cap > 65536 ? NULL : sw_realloc(h->changed, cap * sizeof *grown);
+
+		if (grown == NULL) { /* a watcher may miss the row, never the header */
+			h->changed_n = 0;
+			return;
+		}
+		h->changed = grown;
+		h->changed_cap = cap;
+	}
+	h->changed[h->changed_n++] = trial;
+}
+
+static void on_update(void *arg)
+{
+	struct feed *f = arg;
+	struct sw_host *h = f->h;
+	struct sw_buf out;
+
+	h->feeding = false;
+	sw_buf_init(&out, UPDATE_MAX);
+	if (f->rc == SW_OK)
+		write_view(f, &out);
+	if (f->rc == SW_OK && out.failed == SW_OK)
+		for (struct sw_watcher *w = h->watchers, *next; w != NULL; w = next) {
+			next = w->next; /* a peer that reads too slowly is cut, and its watcher goes
+					 */
+			sw_conn_notify(w->conn, "sweep.update", out.data);
+		}
+	/* The update that shows the end is the last. */
+	while (ended(h) && h->changed_n == 0 && !h->header_changed && h->watchers != NULL)
+		drop_watcher(&h->watchers);
+	sw_buf_fini(&out);
+	free_feed(f);
+}
+
+static void feed_host(struct sw_host *h)
+{
+	struct feed *f;
+	size_t n = h->changed_n;
+
+	if (h->watchers == NULL || h->feeding || (!h->header_changed && n == 0))
+		return;
+	f = new_feed(h);
+	if (f == NULL)
+		return;
+	if (n > CHANGED_MAX)
+		n = CHANGED_MAX;
+	memcpy(f->changed, h->changed, n * sizeof *h->changed);
+	f->changed_n = n;
+	if (sw_store_read(h->d->store, read_feed, on_update, f) != SW_OK) {
+		free_feed(f);
+		return;
+	}
+	h->feeding = true;
+	h->changed_n -= n;
+	memmove(h->changed, h->changed + n, h->changed_n * sizeof *h->changed);
+	h->header_changed = false;
+}
+
+void sw_watch_on_feed(uv_timer_t *t)
+{
+	struct sw_daemon *d = t->data;
+	bool any = false;
+
+	for (size_t i = 0; i < d->host_n; i++) {
+		any = any || d->hosts[i]->watchers != NULL;
+		feed_host(d->hosts[i]);
+	}
+	if (!any)
+		(void)uv_timer_stop(t);
+}
