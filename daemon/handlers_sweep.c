@@ -7,8 +7,8 @@
 #include "daemon/driver.h"
 #include "daemon/handlers.h"
 #include "daemon/host.h"
+#include "daemon/lookup.h"
 #include "daemon/plan.h"
-#include "daemon/query.h"
 #include "daemon/speccheck.h"
 #include "daemon/supervisor.h"
 #include "daemon/watch.h"
@@ -256,7 +256,7 @@ CONTROL(extend, SW_EVENT_EXTEND)
 
 static bool write_best(const struct sw_row_trial *row, void *arg)
 {
-	struct sw_query *q = arg;
+	struct sw_lookup *q = arg;
 
 	sw_jw_obj(&q->w);
 	sw_codec_trial(&q->w, row, q->now_ms);
@@ -264,7 +264,7 @@ static bool write_best(const struct sw_row_trial *row, void *arg)
 	return true;
 }
 
-static void read_best(struct sw_db *db, struct sw_query *q)
+static void read_best(struct sw_db *db, struct sw_lookup *q)
 {
 	sw_jw_obj(&q->w);
 	sw_jw_key(&q->w, "trials");
@@ -278,18 +278,18 @@ void sw_handle_sweep_best(struct sw_call *call)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_host *h = sw_host_find(call->d, sw_call_int(call, "sweep", 0), &err);
-	struct sw_query *q;
+	struct sw_lookup *q;
 
 	if (h == NULL) {
 		sw_call_error(call, &err);
 		return;
 	}
-	q = sw_query_create(call, h);
+	q = sw_lookup_create(call, h);
 	if (q == NULL)
 		return;
 	q->flag = h->maximize;
 	q->limit = sw_call_int(call, "n", 1);
 	(void)snprintf(q->text, sizeof q->text, "%s", sw_call_str(call, "scope", "last"));
 	q->work = read_best;
-	sw_query_run(q);
+	sw_lookup_run(q);
 }

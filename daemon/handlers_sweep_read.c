@@ -3,7 +3,7 @@
 #include "daemon/daemon.h"
 #include "daemon/handlers.h"
 #include "daemon/host.h"
-#include "daemon/query.h"
+#include "daemon/lookup.h"
 #include "daemon/supervisor.h"
 #include "daemon/watch.h"
 #include "store/read.h"
@@ -24,7 +24,7 @@ static bool add_count(const char *state, int64_t n, void *arg)
 
 static bool write_list_best(const struct sw_row_trial *row, void *arg)
 {
-	struct sw_query *q = arg;
+	struct sw_lookup *q = arg;
 
 	sw_jw_obj(&q->w);
 	sw_jw_kint(&q->w, "trial", row->trial);
@@ -35,11 +35,11 @@ static bool write_list_best(const struct sw_row_trial *row, void *arg)
 }
 
 struct listed {
-	struct sw_query *q;
+	struct sw_lookup *q;
 	struct sw_db *db;
 };
 
-static void write_listed(struct sw_query *q, struct sw_db *db, const struct sw_row_sweep *row)
+static void write_listed(struct sw_lookup *q, struct sw_db *db, const struct sw_row_sweep *row)
 {
 	const int64_t end_ms = row->ended_ms != 0 ? row->ended_ms : q->now_ms;
 	uint64_t counts[SW_TRIAL_STATE_N] = {0};
@@ -83,7 +83,7 @@ static bool write_sweep_row(const struct sw_row_sweep *row, void *arg)
 }
 
 /* The newest first: sweep numbers are dense, so each is read by its number. */
-static void read_list(struct sw_db *db, struct sw_query *q)
+static void read_list(struct sw_db *db, struct sw_lookup *q)
 {
 	struct listed l = {.q = q, .db = db};
 
@@ -102,21 +102,21 @@ static void read_list(struct sw_db *db, struct sw_query *q)
 
 void sw_handle_sweep_list(struct sw_call *call)
 {
-	struct sw_query *q = sw_query_create(call, NULL);
+	struct sw_lookup *q = sw_lookup_create(call, NULL);
 
 	if (q == NULL)
 		return;
 	q->limit = (int64_t)call->d->host_n;
 	(void)snprintf(q->text, sizeof q->text, "%s", sw_call_str(call, "state", ""));
 	q->work = read_list;
-	sw_query_run(q);
+	sw_lookup_run(q);
 }
 
 /* --- get --- */
 
 static bool write_get_best(const struct sw_row_trial *row, void *arg)
 {
-	struct sw_query *q = arg;
+	struct sw_lookup *q = arg;
 
 	sw_jw_obj(&q->w);
 	sw_codec_trial(&q->w, row, q->now_ms);
@@ -126,7 +126,7 @@ static bool write_get_best(const struct sw_row_trial *row, void *arg)
 
 static bool keep_spec(const struct sw_row_sweep *row, void *arg)
 {
-	struct sw_query *q = arg;
+	struct sw_lookup *q = arg;
 
 	(void)sw_buf_adds(&q->more, row->spec);
 	(void)snprintf(q->cause, sizeof q->cause, "%s", row->cause != NULL ? row->cause : "");
@@ -135,14 +135,14 @@ static bool keep_spec(const struct sw_row_sweep *row, void *arg)
 
 /* The best trial goes to `out`, the spec to `more`, the cause to `cause`; get_done() puts the
  * header round them. */
-static void read_get(struct sw_db *db, struct sw_query *q)
+static void read_get(struct sw_db *db, struct sw_lookup *q)
 {
 	q->rc = sw_read_sweeps(db, q->sweep, keep_spec, q, &q->err);
 	if (q->rc == SW_OK)
 		q->rc = sw_read_best(db, q->sweep, q->flag, "last", 1, write_get_best, q, &q->err);
 }
 
-static void get_done(struct sw_query *q)
+static void get_done(struct sw_lookup *q)
 {
 	const struct sw_host *h = q->h;
 	uint64_t counts[SW_TRIAL_STATE_N];
@@ -177,14 +177,14 @@ static void get_done(struct sw_query *q)
 
 static void get_loaded(struct sw_host *h, struct sw_call *call)
 {
-	struct sw_query *q = sw_query_create(call, h);
+	struct sw_lookup *q = sw_lookup_create(call, h);
 
 	if (q == NULL)
 		return;
 	q->flag = h->maximize;
 	q->work = read_get;
 	q->done = get_done;
-	sw_query_run(q);
+	sw_lookup_run(q);
 }
 
 void sw_handle_sweep_get(struct sw_call *call)

@@ -3,24 +3,24 @@
 #include "daemon/daemon.h"
 #include "daemon/handlers.h"
 #include "daemon/host.h"
-#include "daemon/query.h"
+#include "daemon/lookup.h"
 #include "store/read.h"
 #include <stdio.h>
 #include <string.h>
 
 /* A query about the sweep (and trial) of the call. NULL: answered. */
-static struct sw_query *begin(struct sw_call *call,
-			      void (*work)(struct sw_db *db, struct sw_query *q))
+static struct sw_lookup *begin(struct sw_call *call,
+			       void (*work)(struct sw_db *db, struct sw_lookup *q))
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_host *h = sw_host_find(call->d, sw_call_int(call, "sweep", 0), &err);
-	struct sw_query *q;
+	struct sw_lookup *q;
 
 	if (h == NULL) {
 		sw_call_error(call, &err);
 		return NULL;
 	}
-	q = sw_query_create(call, h);
+	q = sw_lookup_create(call, h);
 	if (q != NULL)
 		q->work = work;
 	return q;
@@ -34,7 +34,7 @@ static bool ignore_trial(const struct sw_row_trial *row, void *arg)
 }
 
 /* SW_NOT_FOUND, with its line, when there is no such trial. */
-static bool trial_exists(struct sw_db *db, struct sw_query *q)
+static bool trial_exists(struct sw_db *db, struct sw_lookup *q)
 {
 	q->rc = sw_read_trial(db, q->sweep, q->trial, ignore_trial, q, &q->err);
 	return q->rc == SW_OK;
@@ -44,7 +44,7 @@ static bool trial_exists(struct sw_db *db, struct sw_query *q)
 
 static bool write_listed(const struct sw_row_trial *row, void *arg)
 {
-	struct sw_query *q = arg;
+	struct sw_lookup *q = arg;
 
 	if (q->count == q->limit) { /* one more than asked for: there is a next page */
 		q->flag = true;
@@ -58,7 +58,7 @@ static bool write_listed(const struct sw_row_trial *row, void *arg)
 	return true;
 }
 
-static void read_list(struct sw_db *db, struct sw_query *q)
+static void read_list(struct sw_db *db, struct sw_lookup *q)
 {
 	sw_jw_obj(&q->w);
 	sw_jw_key(&q->w, "trials");
@@ -75,21 +75,21 @@ static void read_list(struct sw_db *db, struct sw_query *q)
 
 void sw_handle_trial_list(struct sw_call *call)
 {
-	struct sw_query *q = begin(call, read_list);
+	struct sw_lookup *q = begin(call, read_list);
 
 	if (q == NULL)
 		return;
 	(void)snprintf(q->text, sizeof q->text, "%s", sw_call_str(call, "state", ""));
 	q->a = sw_call_int(call, "after", 0);
 	q->limit = sw_call_int(call, "limit", 100);
-	sw_query_run(q);
+	sw_lookup_run(q);
 }
 
 /* --- get --- */
 
 static bool write_attempt(const struct sw_row_attempt *row, void *arg)
 {
-	struct sw_jw *w = &((struct sw_query *)arg)->w;
+	struct sw_jw *w = &((struct sw_lookup *)arg)->w;
 
 	sw_jw_obj(w);
 	sw_jw_kint(w, "attempt", row->attempt);
@@ -110,7 +110,7 @@ static bool write_attempt(const struct sw_row_attempt *row, void *arg)
 
 static bool write_one(const struct sw_row_trial *row, void *arg)
 {
-	struct sw_query *q = arg;
+	struct sw_lookup *q = arg;
 
 	sw_jw_obj(&q->w);
 	sw_jw_kint(&q->w, "sweep", row->sweep);
@@ -123,7 +123,7 @@ static bool write_one(const struct sw_row_trial *row, void *arg)
 	return true;
 }
 
-static void read_get(struct sw_db *db, struct sw_query *q)
+static void read_get(struct sw_db *db, struct sw_lookup *q)
 {
 	q->rc = sw_read_trial(db, q->sweep, q->trial, write_one, q, &q->err);
 	if (q->rc != SW_OK)
@@ -137,17 +137,17 @@ static void read_get(struct sw_db *db, struct sw_query *q)
 
 void sw_handle_trial_get(struct sw_call *call)
 {
-	struct sw_query *q = begin(call, read_get);
+	struct sw_lookup *q = begin(call, read_get);
 
 	if (q != NULL)
-		sw_query_run(q);
+		sw_lookup_run(q);
 }
 
 /* --- reports --- */
 
 static bool write_report(const struct sw_row_report *row, void *arg)
 {
-	struct sw_query *q = arg;
+	struct sw_lookup *q = arg;
 
 	if (q->count == q->limit) {
 		q->flag = true;
@@ -168,7 +168,7 @@ static bool write_report(const struct sw_row_report *row, void *arg)
 	return true;
 }
 
-static void read_reports(struct sw_db *db, struct sw_query *q)
+static void read_reports(struct sw_db *db, struct sw_lookup *q)
 {
 	char next[48];
 
@@ -189,7 +189,7 @@ void sw_handle_trial_reports(struct sw_call *call)
 {
 	const char *after = sw_call_str(call, "after", "0.0");
 	struct sw_err err = SW_ERR_INIT;
-	struct sw_query *q;
+	struct sw_lookup *q;
 	long long attempt, seq;
 	char more;
 
@@ -206,14 +206,14 @@ void sw_handle_trial_reports(struct sw_call *call)
 	q->a = attempt;
 	q->b = seq;
 	q->limit = sw_call_int(call, "limit", 1000);
-	sw_query_run(q);
+	sw_lookup_run(q);
 }
 
 /* --- log --- */
 
 static bool write_line(const struct sw_row_log *row, void *arg)
 {
-	struct sw_query *q = arg;
+	struct sw_lookup *q = arg;
 
 	sw_jw_obj(&q->w);
 	sw_jw_kint(&q->w, "time_ms", row->time_ms);
@@ -223,7 +223,7 @@ static bool write_line(const struct sw_row_log *row, void *arg)
 	return true;
 }
 
-static void read_log(struct sw_db *db, struct sw_query *q)
+static void read_log(struct sw_db *db, struct sw_lookup *q)
 {
 	if (!trial_exists(db, q))
 		return;
@@ -240,11 +240,11 @@ static void read_log(struct sw_db *db, struct sw_query *q)
 
 void sw_handle_trial_log(struct sw_call *call)
 {
-	struct sw_query *q = begin(call, read_log);
+	struct sw_lookup *q = begin(call, read_log);
 
 	if (q == NULL)
 		return;
 	q->a = sw_call_int(call, "after", 0);
 	q->limit = sw_call_int(call, "limit", 1000);
-	sw_query_run(q);
+	sw_lookup_run(q);
 }

@@ -2,7 +2,7 @@
 #include "daemon/daemon.h"
 #include "daemon/handlers.h"
 #include "daemon/host.h"
-#include "daemon/query.h"
+#include "daemon/lookup.h"
 #include "daemon/supervisor.h"
 #include "store/read.h"
 #include <math.h>
@@ -18,7 +18,7 @@ static const char *show(double v, char out[32])
 
 static bool write_decision(const struct sw_row_decision *row, void *arg)
 {
-	struct sw_query *q = arg;
+	struct sw_lookup *q = arg;
 	char cutoff[32], value[32];
 
 	sw_jw_obj(&q->w);
@@ -46,7 +46,7 @@ static bool write_decision(const struct sw_row_decision *row, void *arg)
 /* Keeps the row's state and cause in `more` for why_done(): "STATE cause". */
 static bool keep_state(const struct sw_row_trial *row, void *arg)
 {
-	struct sw_query *q = arg;
+	struct sw_lookup *q = arg;
 
 	(void)snprintf(q->text, sizeof q->text, "%s", row->state);
 	(void)sw_buf_adds(&q->more, row->cause != NULL ? row->cause : "");
@@ -55,7 +55,7 @@ static bool keep_state(const struct sw_row_trial *row, void *arg)
 	return true;
 }
 
-static void read_why(struct sw_db *db, struct sw_query *q)
+static void read_why(struct sw_db *db, struct sw_lookup *q)
 {
 	q->rc = sw_read_trial(db, q->sweep, q->trial, keep_state, q, &q->err);
 	if (q->rc != SW_OK)
@@ -95,7 +95,7 @@ static void explain_waiting(const struct sw_host *h, struct sw_buf *out)
 	}
 }
 
-static void explain(const struct sw_query *q, struct sw_buf *out)
+static void explain(const struct sw_lookup *q, struct sw_buf *out)
 {
 	const char *state = q->text, *cause = q->more.data != NULL ? q->more.data : "";
 
@@ -119,7 +119,7 @@ static void explain(const struct sw_query *q, struct sw_buf *out)
 	}
 }
 
-static void why_done(struct sw_query *q)
+static void why_done(struct sw_lookup *q)
 {
 	struct sw_buf decisions = q->out, text;
 
@@ -138,13 +138,13 @@ static void why_done(struct sw_query *q)
 
 static void why_loaded(struct sw_host *h, struct sw_call *call)
 {
-	struct sw_query *q = sw_query_create(call, h);
+	struct sw_lookup *q = sw_lookup_create(call, h);
 
 	if (q == NULL)
 		return;
 	q->work = read_why;
 	q->done = why_done;
-	sw_query_run(q);
+	sw_lookup_run(q);
 }
 
 void sw_handle_trial_why(struct sw_call *call)

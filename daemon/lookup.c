@@ -1,4 +1,4 @@
-#include "daemon/query.h"
+#include "daemon/lookup.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "daemon/call.h"
@@ -15,9 +15,9 @@ static void refuse(struct sw_call *call, sw_status why, const char *text)
 	sw_call_error(call, &err);
 }
 
-struct sw_query *sw_query_create(struct sw_call *call, struct sw_host *h)
+struct sw_lookup *sw_lookup_create(struct sw_call *call, struct sw_host *h)
 {
-	struct sw_query *q = sw_calloc(1, sizeof *q);
+	struct sw_lookup *q = sw_calloc(1, sizeof *q);
 
 	if (q == NULL) {
 		refuse(call, SW_NOMEM, "out of memory");
@@ -36,12 +36,12 @@ struct sw_query *sw_query_create(struct sw_call *call, struct sw_host *h)
 
 static void on_work(struct sw_db *db, void *arg)
 {
-	struct sw_query *q = arg;
+	struct sw_lookup *q = arg;
 
 	q->work(db, q);
 }
 
-static void finish(struct sw_query *q)
+static void finish(struct sw_lookup *q)
 {
 	sw_buf_fini(&q->out);
 	sw_buf_fini(&q->more);
@@ -50,7 +50,7 @@ static void finish(struct sw_query *q)
 
 static void on_done(void *arg)
 {
-	struct sw_query *q = arg;
+	struct sw_lookup *q = arg;
 
 	if (q->rc != SW_OK) {
 		sw_call_error(q->call, &q->err);
@@ -62,7 +62,7 @@ static void on_done(void *arg)
 	finish(q);
 }
 
-void sw_query_run(struct sw_query *q)
+void sw_lookup_run(struct sw_lookup *q)
 {
 	if (sw_store_read(q->call->d->store, on_work, on_done, q) == SW_OK)
 		return;
