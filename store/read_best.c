@@ -80,7 +80,7 @@ sw_status sw_read_best(struct sw_db *db, int64_t sweep, bool maximize, const cha
 	struct sw_give_trial g = {cb, arg, 0};
 	int64_t ints[] = {sweep, n, 0};
 	char sql[2000];
-	enum scope s;
+	enum scope s = SCOPE_LAST;
 	sqlite3_stmt *q;
 	sw_status rc = parse_scope(scope, &s, &ints[2], err);
 

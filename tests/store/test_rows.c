@@ -1,0 +1,398 @@
+/* tests/store/test_rows.c — each kind of row comes back as it went in. */
+#include "store/read.h"
+#include "tests/store/fixture.h"
+#include <math.h>
+#include <stdarg.h>
+
+/* What the callbacks saw, as text: one line a row, so that a failure prints both. */
+struct seen {
+	char text[8192];
+	size_t len;
+	unsigned n, limit; /* stop after limit rows; 0: never */
+	sw_status rc;
+	struct sw_err err;
+	int64_t next;
+};
+
+static bool saw(struct seen *s, const char *fmt, ...) SW_PRINTF(2, 3);
+static bool saw(struct seen *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	const int n = vsnprintf(s->text + s->len, sizeof s->text - s->len, fmt, ap);
+	va_end(ap);
+	ck_assert_int_ge(n, 0);
+	s->len += (size_t)n;
+	ck_assert_uint_lt(s->len, sizeof s->text);
+	s->n++;
+	return s->limit == 0 || s->n < s->limit;
+}
+
+#define I(x) ((long long)(x))
+static const char *or_null(const char *s)
+{
+	return s == NULL ? "NULL" : s;
+}
+
+static bool on_sweep(const struct sw_row_sweep *r, void *arg)
+{
+	return saw(arg, "%lld %s %s %s %s %s %s %lld %d %d %lld %lld %lld %lld\n", I(r->sweep),
+		   or_null(r->name), r->spec, r->state, or_null(r->cause), or_null(r->metric),
+		   or_null(r->method), I(r->seed), r->maximize, r->driven, I(r->run_cap),
+		   I(r->created_ms), I(r->ended_ms), I(r->uid));
+}
+
+static bool on_trial(const struct sw_row_trial *r, void *arg)
+{
+	return saw(arg, "%lld/%lld %s %s %s a%lld s%lld %d %.17g %s %lld %lld %lld %g\n",
+		   I(r->sweep), I(r->trial), r->state, or_null(r->cause), r->params, I(r->attempt),
+		   I(r->step), r->has_value, r->value, or_null(r->metrics), I(r->created_ms),
+		   I(r->started_ms), I(r->ended_ms), r->seconds);
+}
+
+static bool on_attempt(const struct sw_row_attempt *r, void *arg)
+{
+	return saw(arg, "%lld/%lld a%lld ev%lld slot%lld %lld %lld %s %s\n", I(r->sweep),
+		   I(r->trial), I(r->attempt), I(r->ev), I(r->slot), I(r->started_ms),
+		   I(r->ended_ms), r->state, or_null(r->cause));
+}
+
+static bool on_report(const struct sw_row_report *r, void *arg)
+{
+	return saw(arg, "%lld/%lld a%lld q%lld ev%lld s%lld t%lld %d %.17g %d %s %s\n", I(r->sweep),
+		   I(r->trial), I(r->attempt), I(r->seq), I(r->ev), I(r->step), I(r->time_ms),
+		   r->has_value, r->value, r->diverged, r->verdict, or_null(r->metrics));
+}
+
+static bool on_decision(const struct sw_row_decision *r, void *arg)
+{
+	return saw(arg, "%lld/%lld a%lld q%lld %s b%lld r%lld %lld %lld %lld %d %g %g\n",
+		   I(r->sweep), I(r->trial), I(r->attempt), I(r->seq), r->verdict, I(r->bracket),
+		   I(r->rung), I(r->n), I(r->better), I(r->keep), r->has_cutoff, r->cutoff,
+		   r->value);
+}
+
+static bool on_event(const struct sw_row_event *e, void *arg)
+{
+	return saw(arg, "%lld ev%lld %s %lld a%lld %s %s %lld %lld %lld\n", I(e->sweep), I(e->ev),
+		   e->kind, I(e->trial), I(e->attempt), or_null(e->state), or_null(e->cause),
+		   I(e->run_cap), I(e->time_ms), I(e->uid));
+}
+
+static bool on_history(const struct sw_row_event *e, const struct sw_row_report *r, void *arg)
+{
+	ck_assert_int_ne(e == NULL, r == NULL);
+	return e != NULL ? on_event(e, arg) : on_report(r, arg);
+}
+
+static bool on_log(const struct sw_row_log *r, void *arg)
+{
+	return saw(arg, "%lld/%lld a%lld %lld %s\n", I(r->sweep), I(r->trial), I(r->attempt),
+		   I(r->time_ms), r->line);
+}
+
+static bool on_slot(const struct sw_row_slot *r, void *arg)
+{
+	return saw(arg, "%lld %s %s %s\n", I(r->slot), or_null(r->device), or_null(r->worker),
+		   or_null(r->handle));
+}
+
+static bool on_count(const char *state, int64_t n, void *arg)
+{
+	return saw(arg, "%s %lld\n", state, I(n));
+}
+
+/* The queries of the tests, as functions for sw_store_read_now(). */
+#define QUERY(name, call)                                                                          \
+	static void name(struct sw_db *db, void *arg)                                              \
+	{                                                                                          \
+		struct seen *s = arg;                                                              \
+		s->rc = call;                                                                      \
+	}
+QUERY(all_sweeps, sw_read_sweeps(db, 0, on_sweep, s, &s->err))
+QUERY(sweep_2, sw_read_sweeps(db, 2, on_sweep, s, &s->err))
+QUERY(trials, sw_read_trials(db, 1, NULL, 0, 100, on_trial, s, &s->err))
+QUERY(trials_after_1, sw_read_trials(db, 1, NULL, 1, 1, on_trial, s, &s->err))
+QUERY(trials_pruned, sw_read_trials(db, 1, "PRUNED", 0, -1, on_trial, s, &s->err))
+QUERY(trial_1, sw_read_trial(db, 1, 1, on_trial, s, &s->err))
+QUERY(trial_9, sw_read_trial(db, 1, 9, on_trial, s, &s->err))
+QUERY(counts, sw_read_counts(db, 1, on_count, s, &s->err))
+QUERY(attempts, sw_read_attempts(db, 1, 1, on_attempt, s, &s->err))
+QUERY(reports, sw_read_reports(db, 1, 1, 0, 0, 100, on_report, s, &s->err))
+QUERY(reports_after_1_2, sw_read_reports(db, 1, 1, 1, 2, 2, on_report, s, &s->err))
+QUERY(report_1_3, sw_read_report(db, 1, 1, 1, 3, on_report, s, &s->err))
+QUERY(report_9_9, sw_read_report(db, 1, 1, 9, 9, on_report, s, &s->err))
+QUERY(decisions, sw_read_decisions(db, 1, 1, on_decision, s, &s->err))
+QUERY(history, sw_read_history(db, 1, on_history, s, &s->err))
+QUERY(log_lines, sw_read_log(db, 1, 1, s->next, 3, &s->next, on_log, s, &s->err))
+QUERY(slots, sw_read_slots(db, on_slot, s, &s->err))
+
+static void fill_sweeps(struct sw_tx *tx)
+{
+	const struct sw_row_sweep one = {.sweep = 1,
+					 .name = "digits",
+					 .spec = "{\"seed\":7}",
+					 .state = "RUNNING",
+					 .cause = "why",
+					 .metric = "val_loss",
+					 .method = "random",
+					 .seed = -7,
+					 .maximize = true,
+					 .driven = true,
+					 .run_cap = 40,
+					 .created_ms = 1111111111111,
+					 .ended_ms = 2,
+					 .uid = 1000};
+	const struct sw_row_sweep two = {.sweep = 2, .spec = "{}", .state = "PAUSED"};
+
+	sw_tx_sweep_insert(tx, &one);
+	sw_tx_sweep_insert(tx, &two);
+	sw_tx_sweep_state(tx, 2, "COMPLETED", "run_cap", 99, 41);
+}
+
+static void fill_trials(struct sw_tx *tx)
+{
+	const struct sw_row_trial row[] = {
+		{.sweep = 1,
+		 .trial = 1,
+		 .state = "PENDING",
+		 .params = "{\"lr\":0.1}",
+		 .created_ms = 5},
+		{.sweep = 1,
+		 .trial = 2,
+		 .state = "PRUNED",
+		 .params = "{}",
+		 .has_value = true,
+		 .value = 0.1,
+		 .seconds = 2.5,
+		 .started_ms = 6,
+		 .ended_ms = 7,
+		 .attempt = 3},
+		{.sweep = 1, .trial = 3, .state = "PRUNED", .params = "{}"},
+	};
+	const struct sw_row_trial running = {
+		.sweep = 1, .trial = 1, .state = "RUNNING", .attempt = 1, .started_ms = 50};
+	const struct sw_row_trial again = {.sweep = 1,
+					   .trial = 1,
+					   .state = "RUNNING",
+					   .attempt = 2,
+					   .seconds = 1.5,
+					   .cause = "lost"};
+	const struct sw_row_attempt a[] = {
+		{1, 1, 1, 3, 0, 50, 0, "RUNNING", NULL},
+		{1, 1, 2, 9, -1, 60, 0, "RUNNING", NULL},
+	};
+	const struct sw_row_attempt end = {.sweep = 1,
+					   .trial = 1,
+					   .attempt = 1,
+					   .ended_ms = 55,
+					   .state = "LOST",
+					   .cause = "signal:9"};
+
+	for (size_t i = 0; i < 3; i++)
+		sw_tx_trial_insert(tx, &row[i]);
+	sw_tx_trial_state(tx, &running);
+	sw_tx_attempt_start(tx, &a[0]);
+	sw_tx_attempt_end(tx, &end);
+	sw_tx_trial_state(tx, &again);
+	sw_tx_attempt_start(tx, &a[1]);
+}
+
+static void fill_reports(struct sw_tx *tx)
+{
+	const struct sw_row_report r[] = {
+		{1, 1, 1, 1, 4, 1, 51, true, 0.1, false, "{\"a\":1}", "continue"},
+		{1, 1, 1, 2, 5, 2, 52, false, 0, false, NULL, "continue"},
+		{1, 1, 1, 3, 7, 4, 53, false, 0, true, "{\"a\":3}", "stop"},
+		{1, 1, 2, 1, 10, 1, 61, true, 0.3, false, "{\"a\":4}", "pause"},
+	};
+	const struct sw_row_decision d[] = {
+		{1, 1, 1, 3, "stop", 0, 4, 22, 9, 7, true, 0.5, 0.25},
+		{1, 1, 2, 1, "continue", 1, 1, 1, 0, 1, false, 0, 0.3},
+	};
+	const struct sw_row_event e[] = {
+		{1, 3, "ask", 1, 1, NULL, NULL, 0, 50, -1},
+		{1, 6, "extend", 0, 0, NULL, NULL, 60, 54, 1000},
+		{1, 8, "tell", 1, 1, "FAILED", "oom", 0, 55, 0},
+		{2, 1, "pause", 0, 0, NULL, NULL, 0, 1, 0},
+	};
+
+	for (size_t i = 0; i < 4; i++)
+		sw_tx_report(tx, &r[i]);
+	for (size_t i = 0; i < 2; i++)
+		sw_tx_decision(tx, &d[i]);
+	for (size_t i = 0; i < 4; i++)
+		sw_tx_event(tx, &e[i]);
+}
+
+static void fill_rest(struct sw_tx *tx)
+{
+	const struct sw_row_slot s[] = {
+		{0, "cpu:0", "w1", "pid:7"}, {1, NULL, NULL, NULL}, {0, "gpu:0", "w2", NULL}};
+	struct sw_row_log l = {.sweep = 1, .trial = 1, .attempt = 2, .line = "caf\xc3\xa9"};
+
+	for (size_t i = 0; i < 3; i++)
+		sw_tx_slot_put(tx, &s[i]);
+	sw_tx_slot_delete(tx, 1);
+	sw_tx_slot_delete(tx, 77);
+	for (l.time_ms = 1; l.time_ms <= 5; l.time_ms++)
+		sw_tx_log(tx, &l);
+}
+
+static const struct {
+	const char *name;
+	void (*query)(struct sw_db *db, void *arg);
+	unsigned limit;
+	int64_t next;
+	sw_status rc;
+	const char *want;
+} rows[] = {
+	{"all sweeps", all_sweeps, 0, 0, SW_OK,
+	 "1 digits {\"seed\":7} RUNNING why val_loss random -7 1 1 40 1111111111111 2 1000\n"
+	 "2 NULL {} COMPLETED run_cap NULL NULL 0 0 0 41 0 99 0\n"},
+	{"all sweeps, ended by the callback", all_sweeps, 1, 0, SW_OK,
+	 "1 digits {\"seed\":7} RUNNING why val_loss random -7 1 1 40 1111111111111 2 1000\n"},
+	{"one sweep", sweep_2, 0, 0, SW_OK,
+	 "2 NULL {} COMPLETED run_cap NULL NULL 0 0 0 41 0 99 0\n"},
+	{"trials", trials, 0, 0, SW_OK,
+	 "1/1 RUNNING lost {\"lr\":0.1} a2 s1 1 0.29999999999999999 {\"a\":4} 5 50 0 1.5\n"
+	 "1/2 PRUNED NULL {} a3 s0 1 0.10000000000000001 NULL 0 6 7 2.5\n"
+	 "1/3 PRUNED NULL {} a0 s0 0 0 NULL 0 0 0 0\n"},
+	{"trials after 1, at most one", trials_after_1, 0, 0, SW_OK,
+	 "1/2 PRUNED NULL {} a3 s0 1 0.10000000000000001 NULL 0 6 7 2.5\n"},
+	{"trials by state", trials_pruned, 0, 0, SW_OK,
+	 "1/2 PRUNED NULL {} a3 s0 1 0.10000000000000001 NULL 0 6 7 2.5\n"
+	 "1/3 PRUNED NULL {} a0 s0 0 0 NULL 0 0 0 0\n"},
+	{"one trial", trial_1, 0, 0, SW_OK,
+	 "1/1 RUNNING lost {\"lr\":0.1} a2 s1 1 0.29999999999999999 {\"a\":4} 5 50 0 1.5\n"},
+	{"no such trial", trial_9, 0, 0, SW_NOT_FOUND, ""},
+	{"counts", counts, 0, 0, SW_OK, "PRUNED 2\nRUNNING 1\n"},
+	{"attempts", attempts, 0, 0, SW_OK,
+	 "1/1 a1 ev3 slot0 50 55 LOST signal:9\n1/1 a2 ev9 slot-1 60 0 RUNNING NULL\n"},
+	{"reports", reports, 0, 0, SW_OK,
+	 "1/1 a1 q1 ev4 s1 t51 1 0.10000000000000001 0 continue {\"a\":1}\n"
+	 "1/1 a1 q2 ev5 s2 t52 0 0 0 continue NULL\n"
+	 "1/1 a1 q3 ev7 s4 t53 0 0 1 stop {\"a\":3}\n"
+	 "1/1 a2 q1 ev10 s1 t61 1 0.29999999999999999 0 pause {\"a\":4}\n"},
+	{"reports after attempt 1, seq 2", reports_after_1_2, 0, 0, SW_OK,
+	 "1/1 a1 q3 ev7 s4 t53 0 0 1 stop {\"a\":3}\n"
+	 "1/1 a2 q1 ev10 s1 t61 1 0.29999999999999999 0 pause {\"a\":4}\n"},
+	{"one report", report_1_3, 0, 0, SW_OK, "1/1 a1 q3 ev7 s4 t53 0 0 1 stop {\"a\":3}\n"},
+	{"no such report", report_9_9, 0, 0, SW_NOT_FOUND, ""},
+	{"decisions", decisions, 0, 0, SW_OK,
+	 "1/1 a1 q3 stop b0 r4 22 9 7 1 0.5 0.25\n1/1 a2 q1 continue b1 r1 1 0 1 0 0 0.3\n"},
+	{"history, merged by ev, without metrics", history, 0, 0, SW_OK,
+	 "1 ev3 ask 1 a1 NULL NULL 0 50 -1\n"
+	 "1/1 a1 q1 ev4 s1 t51 1 0.10000000000000001 0 continue NULL\n"
+	 "1/1 a1 q2 ev5 s2 t52 0 0 0 continue NULL\n"
+	 "1 ev6 extend 0 a0 NULL NULL 60 54 1000\n"
+	 "1/1 a1 q3 ev7 s4 t53 0 0 1 stop NULL\n"
+	 "1 ev8 tell 1 a1 FAILED oom 0 55 0\n"
+	 "1/1 a2 q1 ev10 s1 t61 1 0.29999999999999999 0 pause NULL\n"},
+	{"history, ended by the callback", history, 1, 0, SW_OK,
+	 "1 ev3 ask 1 a1 NULL NULL 0 50 -1\n"},
+	{"log lines", log_lines, 0, 0, SW_OK,
+	 "1/1 a2 1 caf\xc3\xa9\n1/1 a2 2 caf\xc3\xa9\n1/1 a2 3 caf\xc3\xa9\n"},
+	{"log lines, from there on", log_lines, 0, 3, SW_OK,
+	 "1/1 a2 4 caf\xc3\xa9\n1/1 a2 5 caf\xc3\xa9\n"},
+	{"slots", slots, 0, 0, SW_OK, "0 gpu:0 w2 NULL\n"},
+};
+
+START_TEST(rows_written_come_back_the_same)
+{
+	struct fixture f;
+	struct seen s = {.limit = rows[_i].limit, .next = rows[_i].next};
+	struct sw_tx *tx = tx_new();
+
+	fixture_init(&f);
+	fixture_open(&f);
+	fill_sweeps(tx);
+	fill_trials(tx);
+	fill_reports(tx);
+	fill_rest(tx);
+	commit_now(&f, tx);
+	for (int turn = 0; turn < 2; turn++) { /* the second after a reopen */
+		s.len = s.n = 0;
+		s.text[0] = '\0';
+		s.next = rows[_i].next;
+		sw_store_read_now(f.store, rows[_i].query, &s);
+		ck_assert_msg(s.rc == rows[_i].rc, "%s: %d: %s", rows[_i].name, s.rc, s.err.msg);
+		ck_assert_msg(strcmp(s.text, rows[_i].want) == 0, "%s:\n%s---\n%s", rows[_i].name,
+			      s.text, rows[_i].want);
+		if (rows[_i].query == log_lines)
+			ck_assert_int_eq(s.next, rows[_i].next == 0 ? 3 : 5);
+		fixture_close(&f);
+		fixture_open(&f);
+	}
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(log_keeps_the_last_thousand_lines)
+{
+	struct fixture f;
+	struct seen s = {.limit = 0};
+	struct sw_row_log l = {.sweep = 1, .attempt = 1, .line = "x"};
+	struct sw_tx *tx = tx_new();
+
+	fixture_begin(&f);
+	for (int i = 1; i <= SW_LOG_MAX_LINES + 7; i++) {
+		l.time_ms = i;
+		l.trial = 1;
+		sw_tx_log(tx, &l);
+		l.trial = 2;
+		if (i <= 3)
+			sw_tx_log(tx, &l);
+	}
+	commit_now(&f, tx);
+	sw_store_read_now(f.store, log_lines, &s);
+	ck_assert_str_eq(s.text, "1/1 a1 8 x\n1/1 a1 9 x\n1/1 a1 10 x\n");
+	s.next = SW_LOG_MAX_LINES + 5;
+	s.len = 0;
+	sw_store_read_now(f.store, log_lines, &s);
+	ck_assert_str_eq(s.text, "1/1 a1 1006 x\n1/1 a1 1007 x\n");
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(row_that_must_not_be_stored_is_refused_whole)
+{
+	struct fixture f;
+	const struct sw_row_trial no_params = {.sweep = 1, .trial = 2, .state = "PENDING"};
+	const double bad[] = {NAN, INFINITY, -INFINITY};
+	unsigned done = 0;
+
+	fixture_begin(&f);
+	for (size_t i = 0; i < 3; i++) {
+		struct sw_tx *tx = tx_new();
+		put_report(tx, 1, 1, bad[i]);
+		ck_assert_int_eq(sw_store_commit(f.store, tx, count_done, &done), SW_INVALID);
+	}
+	struct sw_tx *tx = tx_new();
+	sw_tx_trial_insert(tx, &no_params);
+	ck_assert_int_eq(sw_store_commit(f.store, tx, count_done, &done), SW_INVALID);
+	ck_assert_int_eq(sw_store_commit(f.store, NULL, count_done, &done), SW_INVALID);
+	commit_now(&f, tx_new()); /* the store goes on, and an empty transaction is one */
+	ck_assert_uint_eq(done, 0);
+	fixture_fini(&f);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("rows");
+	TCase *tcase = tcase_create("rows");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_set_timeout(tcase, 120);
+	tcase_add_loop_test(tcase, rows_written_come_back_the_same, 0,
+			    (int)(sizeof rows / sizeof rows[0]));
+	tcase_add_test(tcase, log_keeps_the_last_thousand_lines);
+	tcase_add_test(tcase, row_that_must_not_be_stored_is_refused_whole);
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
