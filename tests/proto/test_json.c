@@ -46,7 +46,7 @@ static const struct {
 	{"[1,]", "/1", "byte 3: expected a value, not ']'"},
 	{"[1 2]", "/0", "byte 3: expected ',' or ']', not '2'"},
 	{"[1}", "/0", "byte 2: expected ',' or ']', not '}'"},
-	{"[", "", "byte 1: expected a value, not the end of the text"},
+	{"[", "/0", "byte 1: expected a value, not the end of the text"},
 	{"\"abc", "", "byte 4: a string that has no end"},
 	{"\"a\nb\"", "", "byte 2: a control character in a string (write it as an escape)"},
 	{"\"\\x\"", "", "byte 2: expected one of \" \\ / b f n r t u after a backslash, not 'x'"},
@@ -66,7 +66,7 @@ static const struct {
 	{"{\"a\":1,\"\\u0061\":2}", "/a", "byte 7: the key \"a\" stands twice"},
 	{"{\"\\n\":1,\"\\u000a\":2}", "/?", "byte 8: the key \"?\" stands twice"},
 	{"{\"\\ud83d\\ude00\":1,\"\xf0\x9f\x98\x80\":2}", "/\xf0\x9f\x98\x80",
-	 "byte 17: the key \"\xf0\x9f\x98\x80\" stands twice"},
+	 "byte 18: the key \"\xf0\x9f\x98\x80\" stands twice"},
 	{"{\"x\":{\"a\":1,\"b\":{},\"a\":2}}", "/x/a", "byte 19: the key \"a\" stands twice"},
 	{"{\"b\":1,\"a\":1,\"a\":2,\"b\":3}", "/a", "byte 13: the key \"a\" stands twice"},
 };
