@@ -1,0 +1,45 @@
+/*
+ * tests/kernels/cuda_shim/shim.h — what a test tells the stand-in device, and asks of it.
+ */
+#ifndef SW_TESTS_CUDA_SHIM_SHIM_H
+#define SW_TESTS_CUDA_SHIM_SHIM_H
+
+#include <cuda_runtime.h>
+#include <stdbool.h>
+
+/* In which order blocks, and the threads of a block, take their turns: results that depend on it
+ * are a race. */
+enum sw_shim_order { SW_SHIM_FORWARD, SW_SHIM_BACKWARD, SW_SHIM_INSIDE_OUT, SW_SHIM_ORDER_N };
+
+struct sw_shim {
+	enum sw_shim_order order;
+	int driver_version; /* as CUDA writes it; 0: no driver */
+	int device_n;
+	cudaError_t count_error, set_error, probe_error;
+	size_t memory_bytes; /* of the device; cudaMalloc over it fails */
+	unsigned lose_at;    /* the nth piece of work from now on breaks the device; 0: none */
+	/* Told by the shim: */
+	size_t used_bytes;
+	unsigned live; /* objects and allocations not yet given back */
+	bool lost;
+};
+
+extern struct sw_shim sw_shim;
+
+/* --- between the files of the shim --- */
+
+struct sw_shim_op {
+	void (*run)(void *arg);
+	void *arg; /* freed after run */
+	struct sw_shim_op *next;
+};
+
+/* Queues work on a stream; takes arg, made by malloc. */
+cudaError_t sw_shim_queue(cudaStream_t s, void (*run)(void *), void *arg);
+/* What every call begins with: the loss of the device, a stream of another device. */
+cudaError_t sw_shim_enter(cudaStream_t s);
+/* Keeps e as the thread's last error; returns it. */
+cudaError_t sw_shim_fail(cudaError_t e);
+void sw_shim_grid_run(unsigned grid, unsigned block, void (*run)(void *), void *arg);
+
+#endif

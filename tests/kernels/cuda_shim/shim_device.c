@@ -1,0 +1,403 @@
+/* tests/kernels/cuda_shim/shim_device.c — devices, memory, streams and events of the stand-in.
+ * What a stream is given waits in a list until somebody waits for the stream. */
+#include "base/fault.h"
+#include "shim.h"
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sw_shim sw_shim = {
+	.driver_version = 13000,
+	.device_n = 2,
+	.memory_bytes = (size_t)1 << 30,
+};
+
+struct sw_shim_stream {
+	int device;
+	struct sw_shim_op *first, **end;
+};
+
+struct sw_shim_event {
+	cudaStream_t stream; /* of the last record */
+	unsigned recorded, done;
+};
+
+/* In front of each device allocation. */
+struct range {
+	struct range *next;
+	size_t bytes;
+	_Alignas(256) unsigned char data[];
+};
+
+static struct range *ranges;
+static _Thread_local int current;
+static _Thread_local cudaError_t last;
+
+void sw_shim_launch(unsigned grid, unsigned block, cudaStream_t s, void (*run)(void *),
+		    const void *closure, size_t n); /* declared for kernels in cuda_runtime.h */
+
+cudaError_t sw_shim_fail(cudaError_t e)
+{
+	last = e;
+	return e;
+}
+
+cudaError_t sw_shim_enter(cudaStream_t s)
+{
+	if (sw_shim.lost)
+		return sw_shim_fail(cudaErrorIllegalAddress);
+	if (s && s->device != current)
+		return sw_shim_fail(cudaErrorInvalidResourceHandle);
+	return cudaSuccess;
+}
+
+cudaError_t cudaGetLastError(void)
+{
+	const cudaError_t e = sw_shim.lost ? cudaErrorIllegalAddress : last;
+
+	last = cudaSuccess;
+	return e;
+}
+
+const char *cudaGetErrorString(cudaError_t e)
+{
+	return e == cudaErrorIllegalAddress ? "an illegal memory access was encountered"
+					    : "an error of the shim";
+}
+
+/* --- devices --- */
+
+cudaError_t cudaDriverGetVersion(int *version)
+{
+	*version = sw_shim.driver_version;
+	return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int *version)
+{
+	*version = 13000;
+	return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceCount(int *n)
+{
+	*n = sw_shim.count_error ? 0 : sw_shim.device_n;
+	return sw_shim.count_error ? sw_shim_fail(sw_shim.count_error) : cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int device)
+{
+	if (device < 0 || device >= sw_shim.device_n)
+		return sw_shim_fail(cudaErrorInvalidDevice);
+	memset(p, 0, sizeof *p);
+	strcpy(p->name, "Shim");
+	p->totalGlobalMem = sw_shim.memory_bytes;
+	p->major = 9;
+	return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int *device)
+{
+	*device = current;
+	return sw_shim_enter(NULL);
+}
+
+cudaError_t cudaSetDevice(int device)
+{
+	if (sw_shim.set_error)
+		return sw_shim_fail(sw_shim.set_error);
+	if (device < 0 || device >= sw_shim.device_n)
+		return sw_shim_fail(cudaErrorInvalidDevice);
+	current = device;
+	return sw_shim_enter(NULL);
+}
+
+cudaError_t cudaSetDeviceFlags(unsigned flags)
+{
+	(void)flags;
+	return sw_shim_enter(NULL);
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int device)
+{
+	(void)attr;
+	(void)device;
+	*value = 9;
+	return sw_shim_enter(NULL);
+}
+
+cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *a, const void *kernel)
+{
+	if (!kernel || sw_shim.probe_error)
+		return sw_shim_fail(kernel ? sw_shim.probe_error : cudaErrorInvalidDeviceFunction);
+	a->binaryVersion = 90;
+	return sw_shim_enter(NULL);
+}
+
+/* --- memory --- */
+
+cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
+{
+	*total_bytes = sw_shim.memory_bytes;
+	*free_bytes = sw_shim.memory_bytes - sw_shim.used_bytes;
+	return sw_shim_enter(NULL);
+}
+
+cudaError_t cudaMalloc(void **out, size_t bytes)
+{
+	struct range *r;
+
+	if (sw_shim_enter(NULL) != cudaSuccess)
+		return last;
+	if (bytes > sw_shim.memory_bytes - sw_shim.used_bytes || sw_fault_hit(SW_FAULT_MALLOC))
+		return sw_shim_fail(cudaErrorMemoryAllocation);
+	/* Not rounded up: the address sanitizer sees the first byte behind it. */
+	if (posix_memalign((void **)&r, 256, sizeof *r + bytes) != 0)
+		return sw_shim_fail(cudaErrorMemoryAllocation);
+	memset(r->data, 0xff, bytes); /* as floats and doubles: NaN */
+	r->bytes = bytes;
+	r->next = ranges;
+	ranges = r;
+	sw_shim.used_bytes += bytes;
+	sw_shim.live++;
+	*out = r->data;
+	return cudaSuccess;
+}
+
+/* Work that may still use the memory is not looked for: the address sanitizer finds it. */
+cudaError_t cudaFree(void *p)
+{
+	struct range **at = &ranges, *r;
+
+	while (p && *at && (*at)->data != (unsigned char *)p)
+		at = &(*at)->next;
+	if (p && !*at)
+		return sw_shim_fail(cudaErrorInvalidValue);
+	if (p) {
+		r = *at;
+		*at = r->next;
+		sw_shim.used_bytes -= r->bytes;
+		sw_shim.live--;
+		free(r);
+	}
+	return sw_shim_enter(NULL);
+}
+
+static bool on_device(const void *p, size_t bytes)
+{
+	const uintptr_t from = (uintptr_t)p;
+
+	for (const struct range *r = ranges; r; r = r->next)
+		if (from >= (uintptr_t)r->data && from + bytes <= (uintptr_t)r->data + r->bytes)
+			return true;
+	return false;
+}
+
+cudaError_t cudaHostAlloc(void **out, size_t bytes, unsigned flags)
+{
+	(void)flags;
+	if (sw_shim_enter(NULL) != cudaSuccess)
+		return last;
+	*out = sw_malloc(bytes);
+	if (!*out)
+		return sw_shim_fail(cudaErrorMemoryAllocation);
+	sw_shim.live++;
+	return cudaSuccess;
+}
+
+cudaError_t cudaFreeHost(void *p)
+{
+	sw_shim.live -= p != NULL;
+	free(p);
+	return sw_shim_enter(NULL);
+}
+
+/* --- streams and events --- */
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned flags)
+{
+	(void)flags;
+	if (sw_shim_enter(NULL) != cudaSuccess)
+		return last;
+	*out = sw_calloc(1, sizeof **out);
+	if (!*out)
+		return sw_shim_fail(cudaErrorMemoryAllocation);
+	(*out)->device = current;
+	(*out)->end = &(*out)->first;
+	sw_shim.live++;
+	return cudaSuccess;
+}
+
+cudaError_t sw_shim_queue(cudaStream_t s, void (*run)(void *), void *arg)
+{
+	struct sw_shim_op *op = NULL;
+	cudaError_t e = sw_shim_enter(s);
+
+	if (e == cudaSuccess)
+		op = malloc(sizeof *op);
+	if (!op) {
+		free(arg);
+		return e != cudaSuccess ? e : sw_shim_fail(cudaErrorMemoryAllocation);
+	}
+	*op = (struct sw_shim_op){.run = run, .arg = arg};
+	*s->end = op;
+	s->end = &op->next;
+	return cudaSuccess;
+}
+
+/* Runs what the stream was given, as far as `until` is not reached; NULL: all. */
+static void stream_run(cudaStream_t s, const struct sw_shim_event *until)
+{
+	while (s->first && !(until && until->done == until->recorded)) {
+		struct sw_shim_op *op = s->first;
+
+		s->first = op->next;
+		if (!s->first)
+			s->end = &s->first;
+		if (sw_shim.lose_at && --sw_shim.lose_at == 0)
+			sw_shim.lost = true;
+		if (!sw_shim.lost)
+			op->run(op->arg);
+		free(op->arg);
+		free(op);
+	}
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t s)
+{
+	stream_run(s, NULL);
+	return sw_shim_enter(s);
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t s)
+{
+	stream_run(s, NULL);
+	sw_shim.live--;
+	free(s);
+	return sw_shim_enter(NULL);
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned flags)
+{
+	(void)flags;
+	if (sw_shim_enter(NULL) != cudaSuccess)
+		return last;
+	*out = sw_calloc(1, sizeof **out);
+	if (!*out)
+		return sw_shim_fail(cudaErrorMemoryAllocation);
+	sw_shim.live++;
+	return cudaSuccess;
+}
+
+struct mark {
+	cudaEvent_t event;
+};
+
+static void mark_run(void *arg)
+{
+	((struct mark *)arg)->event->done++;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
+{
+	struct mark *m = malloc(sizeof *m);
+
+	if (!m)
+		return sw_shim_fail(cudaErrorMemoryAllocation);
+	m->event = e;
+	e->stream = s;
+	e->recorded++;
+	return sw_shim_queue(s, mark_run, m);
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t e)
+{
+	if (e->stream)
+		stream_run(e->stream, e);
+	return sw_shim_enter(NULL);
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t e)
+{
+	sw_shim.live--;
+	free(e);
+	return sw_shim_enter(NULL);
+}
+
+/* --- work --- */
+
+struct copy {
+	void *dst;
+	const void *src; /* NULL: fill with value */
+	size_t bytes;
+	int value;
+};
+
+static void copy_run(void *arg)
+{
+	const struct copy *c = arg;
+
+	if (c->src)
+		memcpy(c->dst, c->src, c->bytes);
+	else
+		memset(c->dst, c->value, c->bytes);
+}
+
+static cudaError_t copy_queue(struct copy c, cudaStream_t s)
+{
+	struct copy *arg = malloc(sizeof *arg);
+
+	if (!arg)
+		return sw_shim_fail(cudaErrorMemoryAllocation);
+	*arg = c;
+	return sw_shim_queue(s, copy_run, arg);
+}
+
+cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind,
+			    cudaStream_t s)
+{
+	const bool up = kind == cudaMemcpyHostToDevice;
+
+	if (!on_device(up ? dst : src, bytes) || on_device(up ? src : dst, bytes))
+		return sw_shim_fail(cudaErrorInvalidValue);
+	return copy_queue((struct copy){.dst = dst, .src = src, .bytes = bytes}, s);
+}
+
+cudaError_t cudaMemsetAsync(void *dst, int value, size_t bytes, cudaStream_t s)
+{
+	if (!on_device(dst, bytes))
+		return sw_shim_fail(cudaErrorInvalidValue);
+	return copy_queue((struct copy){.dst = dst, .value = value, .bytes = bytes}, s);
+}
+
+struct launch {
+	unsigned grid, block;
+	void (*run)(void *);
+	_Alignas(max_align_t) unsigned char closure[];
+};
+
+static void launch_run(void *arg)
+{
+	struct launch *l = arg;
+
+	sw_shim_grid_run(l->grid, l->block, l->run, l->closure);
+}
+
+void sw_shim_launch(unsigned grid, unsigned block, cudaStream_t s, void (*run)(void *),
+		    const void *closure, size_t n)
+{
+	struct launch *l;
+
+	if (grid == 0 || block == 0 || block > 1024) {
+		(void)sw_shim_fail(cudaErrorInvalidConfiguration);
+		return;
+	}
+	l = malloc(sizeof *l + n);
+	if (!l)
+		abort();
+	l->grid = grid;
+	l->block = block;
+	l->run = run;
+	memcpy(l->closure, closure, n);
+	(void)sw_shim_queue(s, launch_run, l);
+}

@@ -1,0 +1,200 @@
+/* tests/kernels/cuda_shim/shim_threads.c — blocks and threads of a kernel, as coroutines.
+ *
+ * A thread runs until it ends or meets a barrier. When none can run, a warp whose threads all wait
+ * at a warp's barrier goes on, else the block goes on if all that live wait at the block's. What
+ * fits neither is a deadlock or undefined on a GPU: abort, so that the test fails. */
+#include "shim.h"
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define FIBERS_TOLD 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define FIBERS_TOLD 1
+#endif
+#endif
+#ifdef FIBERS_TOLD
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+#define THREAD_MAX  1024
+#define STACK_BYTES ((size_t)64 << 10)
+#define WARP	    32
+
+struct dim {
+	unsigned x, y, z;
+};
+struct dim threadIdx, blockIdx, blockDim, gridDim; /* declared for kernels in cuda_runtime.h */
+
+void sw_shim_wait_block(void);
+void sw_shim_wait_warp(void);
+void sw_shim_exchange(const void *mine, void *theirs, size_t n, unsigned lane);
+
+enum state { READY, AT_WARP, AT_BLOCK, DONE };
+
+static struct {
+	ucontext_t context;
+	enum state state;
+	uint64_t given; /* to the warp, by sw_shim_exchange */
+} threads[THREAD_MAX];
+
+static char *stacks;
+static ucontext_t scheduler;
+static unsigned now;
+static void (*body)(void *);
+static void *body_arg;
+
+#ifdef FIBERS_TOLD
+static const void *main_stack;
+static size_t main_bytes;
+#endif
+
+/* The address sanitizer must know on which stack it is. fake is its own memory of the stack left,
+ * NULL in place of it when that stack is left for good. */
+static void swap(ucontext_t *from, const ucontext_t *to, bool to_main, bool for_good)
+{
+#ifdef FIBERS_TOLD
+	void *fake = NULL;
+
+	__sanitizer_start_switch_fiber(for_good ? NULL : &fake,
+				       to_main ? main_stack : stacks + now * STACK_BYTES,
+				       to_main ? main_bytes : STACK_BYTES);
+	swapcontext(from, to);
+	__sanitizer_finish_switch_fiber(fake, to_main ? &main_stack : NULL,
+					to_main ? &main_bytes : NULL);
+#else
+	(void)to_main;
+	(void)for_good;
+	swapcontext(from, to);
+#endif
+}
+
+static void thread_main(void)
+{
+#ifdef FIBERS_TOLD
+	__sanitizer_finish_switch_fiber(NULL, &main_stack, &main_bytes);
+#endif
+	body(body_arg);
+	threads[now].state = DONE;
+	swap(&threads[now].context, &scheduler, true, true);
+}
+
+static void wait_at(enum state barrier)
+{
+	threads[now].state = barrier;
+	swap(&threads[now].context, &scheduler, true, false);
+}
+
+void sw_shim_wait_block(void)
+{
+	wait_at(AT_BLOCK);
+}
+
+void sw_shim_wait_warp(void)
+{
+	wait_at(AT_WARP);
+}
+
+void sw_shim_exchange(const void *mine, void *theirs, size_t n, unsigned lane)
+{
+	const unsigned from = now / WARP * WARP + lane;
+
+	memcpy(&threads[now].given, mine, n);
+	wait_at(AT_WARP);
+	memcpy(theirs, &threads[from].given, n);
+	wait_at(AT_WARP); /* all have taken: the next exchange may write */
+}
+
+/* The ith of n in the order that the test chose. */
+static unsigned turn(unsigned i, unsigned n)
+{
+	switch (sw_shim.order) {
+	case SW_SHIM_BACKWARD:
+		return n - 1 - i;
+	case SW_SHIM_INSIDE_OUT: /* the middle first, then left and right of it */
+		return i % 2 ? n / 2 - 1 - i / 2 : n / 2 + i / 2;
+	default:
+		return i;
+	}
+}
+
+/* Lets every thread of [from, to) that waits at `barrier` go on, if all do that have not ended. */
+static bool release(unsigned from, unsigned to, enum state barrier)
+{
+	unsigned waiting = 0, ended = 0;
+
+	for (unsigned i = from; i < to; i++) {
+		waiting += threads[i].state == barrier;
+		ended += threads[i].state == DONE;
+	}
+	/* A warp's collective names all of its lanes: one that has ended is missing. */
+	if (waiting == 0 || (barrier == AT_WARP && ended) || waiting + ended != to - from)
+		return false;
+	for (unsigned i = from; i < to; i++)
+		if (threads[i].state == barrier)
+			threads[i].state = READY;
+	return true;
+}
+
+static bool release_any(unsigned block)
+{
+	bool any = false;
+
+	for (unsigned from = 0; from < block; from += WARP)
+		any |= release(from, from + WARP < block ? from + WARP : block, AT_WARP);
+	return any || release(0, block, AT_BLOCK);
+}
+
+static void block_run(unsigned block)
+{
+	unsigned ended = 0;
+
+	for (unsigned i = 0; i < block; i++) {
+		getcontext(&threads[i].context);
+		threads[i].context.uc_stack.ss_sp = stacks + i * STACK_BYTES;
+		threads[i].context.uc_stack.ss_size = STACK_BYTES;
+		threads[i].context.uc_link = NULL;
+		makecontext(&threads[i].context, thread_main, 0);
+		threads[i].state = READY;
+	}
+	while (ended < block) {
+		bool ran = false;
+
+		for (unsigned i = 0; i < block; i++) {
+			now = turn(i, block);
+			if (threads[now].state != READY)
+				continue;
+			threadIdx.x = now;
+			swap(&scheduler, &threads[now].context, false, false);
+			ended += threads[now].state == DONE;
+			ran = true;
+		}
+		if (!ran && !release_any(block)) {
+			fprintf(stderr, "cuda shim: threads of block %u wait at different "
+					"barriers, or for one that has ended\n",
+				blockIdx.x);
+			abort();
+		}
+	}
+}
+
+void sw_shim_grid_run(unsigned grid, unsigned block, void (*run)(void *), void *arg)
+{
+	stacks = malloc(block * STACK_BYTES);
+	if (!stacks)
+		abort();
+	body = run;
+	body_arg = arg;
+	gridDim = (struct dim){grid, 1, 1};
+	blockDim = (struct dim){block, 1, 1};
+	for (unsigned b = 0; b < grid; b++) {
+		blockIdx = (struct dim){turn(b, grid), 0, 0};
+		block_run(block);
+	}
+	free(stacks);
+	stacks = NULL;
+}

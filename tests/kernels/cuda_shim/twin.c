@@ -1,0 +1,179 @@
+#include "twin.h"
+#include "kernels/philox.h"
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#ifndef SW_TEST_GPU
+#include "shim.h"
+#endif
+
+#define GUARD_BYTES 32
+#define GUARD	    0xa5
+#define ORDERS	    3
+
+sw_ops_open_fn sw_ops_cuda_open;
+
+static const struct sw_ops *cuda;
+static struct sw_queue *queue;
+static void *kept[256];
+static size_t kept_n;
+
+int twin_have(void)
+{
+	const struct sw_ops *o;
+
+#ifndef SW_TEST_GPU
+	return 1; /* and the tests open it, each in its own process */
+#endif
+	return sw_ops_cuda_open(0, &o, NULL) == SW_OK;
+}
+
+void twin_setup(void)
+{
+	struct sw_err err = SW_ERR_INIT;
+
+	ck_assert_msg(sw_ops_cuda_open(0, &cuda, &err) == SW_OK, "%s", err.msg);
+	ck_assert_int_eq(cuda->queue_create(&queue), SW_OK);
+}
+
+void twin_teardown(void)
+{
+	cuda->queue_destroy(queue);
+	while (kept_n)
+		free(kept[--kept_n]);
+}
+
+static void *keep(size_t bytes)
+{
+	ck_assert_uint_lt(kept_n, sizeof kept / sizeof *kept);
+	kept[kept_n] = calloc(1, bytes + 1);
+	ck_assert_ptr_nonnull(kept[kept_n]);
+	return kept[kept_n++];
+}
+
+static uint32_t word(unsigned seed, size_t i)
+{
+	return sw_philox_block(seed, SW_PHILOX_SHUFFLE, 0, 0, i).v[0];
+}
+
+float *twin_noise(size_t n, unsigned seed)
+{
+	float *x = keep(n * sizeof *x);
+
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t w = word(seed, i);
+
+		x[i] = w % 7 == 0 ? (w % 2 ? 0.0f : -0.0f) : 4.0f * sw_philox_unit(w) - 2.0f;
+	}
+	return x;
+}
+
+int32_t *twin_labels(size_t n, size_t below, unsigned seed)
+{
+	int32_t *x = keep(n * sizeof *x);
+
+	for (size_t i = 0; i < n; i++)
+		x[i] = (int32_t)(word(seed, i) % below);
+	return x;
+}
+
+static size_t bytes_of(const struct twin_buf *b)
+{
+	static const size_t each[] = {sizeof(float), sizeof(int32_t), sizeof(struct sw_metrics)};
+
+	return b->n * each[b->kind];
+}
+
+/* Runs call on table o; out[i]: the bytes of buffer i afterwards, in memory to be freed. */
+static sw_status run(const struct sw_ops *o, struct sw_queue *q, twin_call *call, const void *ctx,
+		     const struct twin_buf *b, size_t n, unsigned char **out)
+{
+	void *p[TWIN_BUFS] = {NULL};
+	sw_status status;
+
+	for (size_t i = 0; i < n; i++) {
+		const size_t bytes = bytes_of(&b[i]);
+
+		out[i] = malloc(bytes + GUARD_BYTES);
+		ck_assert_ptr_nonnull(out[i]);
+		memset(out[i], 0xff, bytes);
+		if (b[i].init && bytes)
+			memcpy(out[i], b[i].init, bytes);
+		memset(out[i] + bytes, GUARD, GUARD_BYTES);
+		ck_assert_int_eq(o->alloc(&p[i], bytes + GUARD_BYTES), SW_OK);
+		ck_assert_int_eq(o->upload(q, p[i], out[i], bytes + GUARD_BYTES), SW_OK);
+	}
+	status = call(o, q, p, ctx);
+	for (size_t i = 0; i < n; i++) {
+		const size_t bytes = bytes_of(&b[i]);
+
+		ck_assert_int_eq(o->download(q, out[i], p[i], bytes + GUARD_BYTES), SW_OK);
+		o->free(p[i]);
+		for (size_t k = 0; k < GUARD_BYTES; k++)
+			ck_assert_msg(out[i][bytes + k] == GUARD, "%s wrote behind buffer %zu",
+				      o->name, i);
+	}
+	return status;
+}
+
+static void same_number(const char *what, size_t buf, size_t at, double want, double got,
+			double tol)
+{
+	const int same = isnan(want) || isnan(got) || isinf(want) || isinf(got)
+				 ? (isnan(want) && isnan(got)) || want == got
+				 : fabs(want - got) <= tol * (1 + fabs(want));
+
+	ck_assert_msg(same, "%s: buffer %zu at %zu: cpu %.9g, cuda %.9g", what, buf, at, want, got);
+}
+
+static void same_buf(const char *what, size_t buf, const struct twin_buf *b, const void *want,
+		     const void *got)
+{
+	for (size_t i = 0; i < b->n; i++) {
+		const struct sw_metrics *mw = want, *mg = got;
+
+		if (b->kind == TWIN_I32)
+			ck_assert_int_eq(((const int32_t *)want)[i], ((const int32_t *)got)[i]);
+		else if (b->kind == TWIN_F32)
+			same_number(what, buf, i, (double)((const float *)want)[i],
+				    (double)((const float *)got)[i], b->tol);
+		else {
+			same_number(what, buf, i, mw[i].loss_sum, mg[i].loss_sum, b->tol);
+			ck_assert_double_eq(mw[i].correct, mg[i].correct);
+			ck_assert_double_eq(mw[i].rows, mg[i].rows);
+		}
+	}
+}
+
+void twin_check(const char *what, twin_call *call, const void *ctx, const struct twin_buf *b,
+		size_t n)
+{
+	unsigned char *want[TWIN_BUFS], *first[TWIN_BUFS] = {NULL}, *got[TWIN_BUFS];
+	struct sw_queue *q;
+	sw_status status;
+
+	ck_assert_int_eq(sw_ops_cpu.queue_create(&q), SW_OK);
+	status = run(&sw_ops_cpu, q, call, ctx, b, n, want);
+	sw_ops_cpu.queue_destroy(q);
+	for (int order = 0; order < ORDERS; order++) {
+#ifndef SW_TEST_GPU
+		sw_shim.order = (enum sw_shim_order)order;
+#endif
+		ck_assert_int_eq(run(cuda, queue, call, ctx, b, n, got), status);
+		for (size_t i = 0; i < n; i++) {
+			same_buf(what, i, &b[i], want[i], got[i]);
+			if (order == 0) {
+				first[i] = got[i];
+				continue;
+			}
+			ck_assert_msg(memcmp(first[i], got[i], bytes_of(&b[i])) == 0,
+				      "%s: buffer %zu is not the same in another order", what, i);
+			free(got[i]);
+		}
+	}
+	for (size_t i = 0; i < n; i++) {
+		free(want[i]);
+		free(first[i]);
+	}
+}

@@ -1,0 +1,42 @@
+/*
+ * tests/kernels/cuda_shim/twin.h — runs one call on the CPU table and on the CUDA table, from the
+ * same bytes, and compares every buffer: what should change and what should not.
+ *
+ * The CUDA table runs the call once in each order of sw_shim.order (on a GPU: as often) and must
+ * give the same bits each time. Each buffer has a guard behind it.
+ */
+#ifndef SW_TESTS_CUDA_SHIM_TWIN_H
+#define SW_TESTS_CUDA_SHIM_TWIN_H
+
+#include "kernels/ops.h"
+#include <stddef.h>
+
+#define TWIN_BUFS 5
+
+enum twin_kind { TWIN_F32, TWIN_I32, TWIN_METRICS };
+
+/* init: n elements, or NULL: NaN. tol: of |a - b| <= tol (1 + |a|); 0: equal, with NaN like NaN. */
+struct twin_buf {
+	enum twin_kind kind;
+	size_t n;
+	const void *init;
+	double tol;
+};
+
+typedef sw_status twin_call(const struct sw_ops *o, struct sw_queue *q, void *const *p,
+			    const void *ctx);
+
+/* Check's fixtures. On a machine without a GPU, twin_have() of the device's build is 0. */
+int twin_have(void);
+void twin_setup(void);
+void twin_teardown(void);
+
+/* Freed by twin_teardown. noise: in [-2, 2), a seventh of it zeros of both signs. */
+float *twin_noise(size_t n, unsigned seed);
+int32_t *twin_labels(size_t n, size_t below, unsigned seed);
+
+/* Fails the test unless both tables return the same status and leave the same values. */
+void twin_check(const char *what, twin_call *call, const void *ctx, const struct twin_buf *b,
+		size_t n);
+
+#endif

@@ -1,0 +1,177 @@
+/* tests/kernels/test_cuda_losses.c — the losses of kernels/cuda beside those of kernels/cpu. */
+#include "tests/kernels/cuda_shim/twin.h"
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+/* expf and log differ by units in the last place between libraries, and sums in their order. */
+#define TOL 2e-6
+
+/* About a warp of columns, a block of 8 rows, and the 3 blocks of the stand-in's grid. */
+static const struct shape {
+	size_t B, C;
+} shapes[] = {
+	{1, 1},	 {1, 2},   {2, 10},  {7, 31}, {8, 32}, {9, 33}, {24, 3},
+	{25, 7}, {29, 67}, {101, 5}, {0, 4},  {3, 0},  {0, 0},
+#ifdef SW_TEST_GPU
+	{4099, 10}, {3, 50021},
+#endif
+};
+
+struct call {
+	size_t B, C;
+	enum { APART, IN_PLACE, NO_P } p;
+};
+
+/* p: z, label, metrics, p. Twice: metrics are added to. */
+static sw_status cross_entropy(const struct sw_ops *o, struct sw_queue *q, void *const *p,
+			       const void *ctx)
+{
+	const struct call *c = ctx;
+	float *out = c->p == NO_P ? NULL : c->p == IN_PLACE ? p[0] : p[3];
+	sw_status status = o->cross_entropy_forward(q, p[0], p[1], out, p[2], c->B, c->C);
+
+	if (status == SW_OK)
+		status = o->cross_entropy_forward(q, p[0], p[1], out, p[2], c->B, c->C);
+	return status;
+}
+
+static sw_status cross_entropy_backward(const struct sw_ops *o, struct sw_queue *q, void *const *p,
+					const void *ctx)
+{
+	const struct call *c = ctx;
+
+	return o->cross_entropy_backward(q, p[0], p[1], c->p == IN_PLACE ? p[0] : p[3], 0.125f,
+					 c->B, c->C);
+}
+
+static const struct sw_metrics before = {1.5, 2, 3};
+
+START_TEST(cross_entropy_is_as_on_cpu)
+{
+	const struct shape *s = &shapes[_i];
+	const size_t n = s->B * s->C;
+	const struct twin_buf b[] = {
+		{TWIN_F32, n, twin_noise(n, 1), TOL},
+		{TWIN_I32, s->B, twin_labels(s->B, s->C ? s->C : 1, 2), 0},
+		{TWIN_METRICS, 1, &before, TOL},
+		{TWIN_F32, n, NULL, TOL},
+	};
+
+	for (int p = APART; p <= NO_P; p++) {
+		const struct call c = {s->B, s->C, p};
+
+		twin_check("cross_entropy_forward", cross_entropy, &c, b, COUNT(b));
+		if (p != NO_P)
+			twin_check("cross_entropy_backward", cross_entropy_backward, &c, b,
+				   COUNT(b));
+	}
+}
+END_TEST
+
+/* Each value at each place of a row of 35, so that every lane, and a second round, meets it. */
+START_TEST(cross_entropy_of_odd_rows_is_as_on_cpu)
+{
+	static const char *const odd[] = {"nan", "inf", "-inf", "1e38", "-1e38"};
+	const size_t C = 35, B = C + 2;
+	const float v = (float)strtod(odd[_i], NULL);
+	float *z = twin_noise(B * C, 1);
+	int32_t *label = twin_labels(B, C, 2);
+	const struct twin_buf b[] = {
+		{TWIN_F32, B * C, z, TOL},
+		{TWIN_I32, B, label, 0},
+		{TWIN_METRICS, 1, &before, TOL},
+		{TWIN_F32, B * C, NULL, TOL},
+	};
+
+	for (size_t k = 0; k < C; k++) {
+		z[k * C + k] = v;
+		if (k % 2)
+			label[k] = (int32_t)k;
+		z[C * C + k] = v; /* a row of nothing else, and one of equals: the first counts */
+		z[(C + 1) * C + k] = 0.5f;
+	}
+	label[C] = label[C + 1] = 0;
+	for (int p = APART; p <= NO_P; p++) {
+		const struct call c = {B, C, p};
+
+		twin_check(odd[_i], cross_entropy, &c, b, COUNT(b));
+	}
+	for (size_t k = 0; k < B; k++) { /* row by row: one NaN must not hide the other rows */
+		const struct call c = {1, C, APART};
+		const struct twin_buf row[] = {
+			{TWIN_F32, C, z + k * C, TOL},
+			{TWIN_I32, 1, label + k, 0},
+			{TWIN_METRICS, 1, &before, TOL},
+			{TWIN_F32, C, NULL, TOL},
+		};
+
+		twin_check(odd[_i], cross_entropy, &c, row, COUNT(row));
+	}
+}
+END_TEST
+
+/* p: y, t, metrics, dy */
+static sw_status mse(const struct sw_ops *o, struct sw_queue *q, void *const *p, const void *ctx)
+{
+	const struct call *c = ctx;
+	sw_status status = o->mse_forward(q, p[0], p[1], p[2], c->B, c->C);
+
+	if (status == SW_OK)
+		status = o->mse_forward(q, p[0], p[1], p[2], c->B, c->C);
+	return status;
+}
+
+static sw_status mse_backward(const struct sw_ops *o, struct sw_queue *q, void *const *p,
+			      const void *ctx)
+{
+	const struct call *c = ctx;
+
+	return o->mse_backward(q, p[0], p[1], c->p == IN_PLACE ? p[0] : p[3], 0.3f, c->B, c->C);
+}
+
+START_TEST(mse_is_as_on_cpu)
+{
+	const struct shape *s = &shapes[_i];
+	const size_t n = s->B * s->C;
+	const struct twin_buf b[] = {
+		{TWIN_F32, n, twin_noise(n, 1), 0},
+		{TWIN_F32, n, twin_noise(n, 2), 0},
+		{TWIN_METRICS, 1, &before, 1e-12},
+		{TWIN_F32, n, NULL, 0},
+	};
+
+	for (int p = APART; p <= IN_PLACE; p++) {
+		const struct call c = {s->B, s->C, p};
+
+		twin_check("mse_forward", mse, &c, b, COUNT(b));
+		twin_check("mse_backward", mse_backward, &c, b, COUNT(b));
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("kernels/cuda_losses");
+	TCase *tc = tcase_create("twins");
+	SRunner *sr;
+	int failed;
+
+	if (!twin_have()) {
+		puts("no GPU here: skipped");
+		return 77;
+	}
+	tcase_add_checked_fixture(tc, twin_setup, twin_teardown);
+	tcase_add_loop_test(tc, cross_entropy_is_as_on_cpu, 0, COUNT(shapes));
+	tcase_add_loop_test(tc, cross_entropy_of_odd_rows_is_as_on_cpu, 0, 5);
+	tcase_add_loop_test(tc, mse_is_as_on_cpu, 0, COUNT(shapes));
+	tcase_set_timeout(tc, 120);
+	suite_add_tcase(s, tc);
+	sr = srunner_create(s);
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
