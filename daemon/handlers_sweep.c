@@ -65,6 +65,17 @@ static void write_warnings(struct sw_jw *w, const struct submit *s)
 	sw_jw_arr_end(w);
 }
 
+/* The spec as it was given. Through the writer, which keeps 5.0 apart from 5: by W&B's rules they
+ * are two different parameters. */
+static void print_spec(const struct sw_spec *spec, struct sw_buf *out)
+{
+	struct sw_jw w;
+
+	sw_buf_init(out, SW_REPLY_MAX);
+	sw_jw_init(&w, out);
+	sw_jw_cjson(&w, spec->tree);
+}
+
 static void accept_validate(struct submit *s)
 {
 	const struct sw_asha *asha = sw_sweep_asha(s->sched);
@@ -116,12 +127,13 @@ static void store_sweep(struct sw_change *c, const struct sw_host *h, const char
 static void accept_submit(struct submit *s)
 {
 	struct sw_daemon *d = s->call->d;
-	char *text = cJSON_PrintUnformatted(s->spec->tree);
 	struct sw_change *c;
+	struct sw_buf text;
 	struct sw_host *h;
 	struct sw_jw w;
 
-	if (text == NULL)
+	print_spec(s->spec, &text);
+	if (text.failed != SW_OK)
 		sw_daemon_die("store a sweep", SW_NOMEM);
 	c = sw_change_begin(d, s->call);
 	sw_jw_init(&w, &c->reply);
@@ -133,8 +145,8 @@ static void accept_submit(struct submit *s)
 	if (h == NULL)
 		sw_daemon_die("add a sweep", SW_NOMEM);
 	free(s); /* its spec and state machine are the host's now */
-	store_sweep(c, h, text);
-	cJSON_free(text);
+	store_sweep(c, h, text.data);
+	sw_buf_fini(&text);
 	sw_log(SW_LOG_INFO, "sweep.submit", "sweep=%lld name=\"%s\" method=%s uid=%lld",
 	       (long long)h->sweep, h->name, h->method, (long long)c->uid);
 	sw_change_commit(c);
@@ -162,7 +174,7 @@ static void submit(struct sw_call *call, bool store)
 {
 	struct submit *s = sw_calloc(1, sizeof *s);
 	struct sw_err err = SW_ERR_INIT;
-	char *text = NULL;
+	struct sw_buf text;
 	sw_status rc;
 
 	if (s == NULL)
@@ -176,12 +188,12 @@ static void submit(struct sw_call *call, bool store)
 	if (rc == SW_OK)
 		rc = sw_plan_build(&s->sched, s->spec, s->seed, &err);
 	if (rc == SW_OK && s->spec->trainer != NULL) {
-		text = cJSON_PrintUnformatted(s->spec->tree);
-		if (text == NULL)
+		print_spec(s->spec, &text);
+		if (text.failed != SW_OK)
 			rc = sw_err_set(&err, SW_NOMEM, "out of memory");
 		else
-			rc = sw_speccheck_start(call->d, text, on_checked, s, &err);
-		cJSON_free(text);
+			rc = sw_speccheck_start(call->d, text.data, on_checked, s, &err);
+		sw_buf_fini(&text);
 		if (rc == SW_OK)
 			return;
 	}
