@@ -12,6 +12,7 @@ static const struct spec_hint hints[] = {
 	{"precision", NULL, "leave it out"}, {"bf16", NULL, "leave it out"},
 	{"layers", "model", NULL},           {"data", "dataset", NULL},
 	{"learning_rate", "lr", NULL},       {"wd", "weight_decay", NULL},
+	{"opt", "optimizer", NULL},          {"bs", "batch_size", NULL},
 	{"batch", "batch_size", NULL},       {"n_epochs", "epochs", NULL},
 	{"max_epochs", "epochs", NULL},      {"criterion", "loss", NULL},
 	{"seed", "split_seed", NULL},        {"betas", NULL, "give beta1 and beta2"},
