@@ -33,7 +33,7 @@ struct sw_action *sw_actions_add(struct sw_actions *a, enum sw_action_kind kind)
 {
 	assert(a->n < a->cap);
 	struct sw_action *action = &a->v[a->n++];
-	memset(action, 0, sizeof *action); /* the padding too: equal actions are equal bytes */
+	memset(action, 0, sizeof *action);
 	action->kind = kind;
 	return action;
 }

@@ -100,6 +100,7 @@ sw_status sw_sweep_on_ask(struct sw_sweep *s, const struct sw_event *ev, struct 
 static sw_status find_trial(struct sw_sweep *s, uint64_t trial, struct sw_trial **out,
 			    struct sw_err *err)
 {
+	*out = NULL;
 	if (trial < 1 || trial > s->trial_n)
 		return sw_err_at(err, SW_NOT_FOUND, "/trial", "there is no trial %" PRIu64, trial);
 	*out = &s->trial[trial - 1];

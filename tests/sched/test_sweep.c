@@ -488,6 +488,7 @@ START_TEST(sweep_answers_questions)
 	struct sw_space *space = make_space(FREE);
 	struct sw_sweep *s;
 	struct sw_actions actions = {0};
+	struct sw_value value;
 	uint64_t counts[SW_TRIAL_STATE_N];
 
 	ck_assert_int_eq(sw_sweep_create(&s, &c, space, NULL), SW_OK);
@@ -498,6 +499,11 @@ START_TEST(sweep_answers_questions)
 	ck_assert_ptr_null(sw_sweep_trial(s, 1));
 	ck_assert_str_eq(play(s, &actions, "ask"), "create 1; start 1.1");
 	ck_assert_uint_eq(sw_sweep_trial_n(s), 1);
+	ck_assert_uint_eq(sw_sweep_points(s), 0);
+	ck_assert_int_eq(sw_sweep_values(s, 1, &value), SW_OK);
+	ck_assert_double_eq(value.number, actions.v[0].values[0].number);
+	ck_assert_int_eq(sw_sweep_values(s, 0, &value), SW_NOT_FOUND);
+	ck_assert_int_eq(sw_sweep_values(s, 2, &value), SW_NOT_FOUND);
 	ck_assert(!sw_sweep_has_work(s));
 	ck_assert_str_eq(play(s, &actions, "report 1 1 1 2 0.5"), "go");
 	ck_assert_uint_eq(sw_sweep_trial(s, 1)->step, 2);

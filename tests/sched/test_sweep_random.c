@@ -97,6 +97,33 @@ struct kept {
 	struct sw_value values[3];
 };
 
+/* Equal bits, so that NaN equals itself and 0 is not -0. */
+static bool same_number(double a, double b)
+{
+	return memcmp(&a, &b, sizeof a) == 0;
+}
+
+static bool same_judgement(const struct sw_asha_judgement *a, const struct sw_asha_judgement *b)
+{
+	return a->verdict == b->verdict && a->rung == b->rung && a->n == b->n &&
+	       a->better == b->better && a->keep == b->keep && same_number(a->cutoff, b->cutoff) &&
+	       same_number(a->value, b->value) && a->bracket == b->bracket;
+}
+
+/* By fields: what lies between them is nobody's. */
+static bool same_kept(const struct kept *k, const struct kept *other)
+{
+	const struct sw_action *a = &k->action, *b = &other->action;
+
+	for (size_t i = 0; i < ROWS(k->values); i++)
+		if (!same_number(k->values[i].number, other->values[i].number) ||
+		    k->values[i].choice != other->values[i].choice)
+			return false;
+	return a->kind == b->kind && a->trial == b->trial && a->attempt == b->attempt &&
+	       a->decision == b->decision && same_judgement(&a->judgement, &b->judgement) &&
+	       a->end == b->end && a->sweep == b->sweep && strcmp(a->cause, b->cause) == 0;
+}
+
 struct log {
 	struct sw_event event[EVENTS];
 	size_t event_n;
@@ -199,8 +226,9 @@ START_TEST(sweep_random_events_keep_the_invariant_and_replay_alike)
 			keep(again, &actions, sw_space_size(sw_sweep_space(s)));
 		}
 		ck_assert_uint_eq(again->n, log->n);
-		ck_assert_msg(memcmp(again->kept, log->kept, log->n * sizeof log->kept[0]) == 0,
-			      "seed %llu", (unsigned long long)seed);
+		for (size_t i = 0; i < log->n; i++)
+			ck_assert_msg(same_kept(&again->kept[i], &log->kept[i]),
+				      "seed %llu action %zu", (unsigned long long)seed, i);
 		sw_actions_fini(&actions);
 		sw_sweep_destroy(s);
 	}
@@ -281,7 +309,8 @@ START_TEST(sweep_without_memory_changes_nothing_at_any_event)
 			sw_actions_fini(&actions);
 		}
 		ck_assert_uint_eq(again->n, log->n);
-		ck_assert_mem_eq(again->kept, log->kept, log->n * sizeof log->kept[0]);
+		for (size_t i = 0; i < log->n; i++)
+			ck_assert(same_kept(&again->kept[i], &log->kept[i]));
 		sw_sweep_destroy(s);
 	}
 	ck_assert_uint_gt(failures, 1000);
