@@ -26,7 +26,8 @@ static void take_group(struct sw_store *s, struct sw_job_list *group)
 	}
 }
 
-static void set_stuck(struct sw_store *s, sw_status why, const struct sw_err *err)
+/* Under the lock. true: it was not stuck before. */
+static bool set_stuck(struct sw_store *s, sw_status why, const struct sw_err *err)
 {
 	const bool first = s->stuck[0] == '\0';
 
@@ -37,6 +38,7 @@ static void set_stuck(struct sw_store *s, sw_status why, const struct sw_err *er
 			       s->path);
 	if (first)
 		sw_log(SW_LOG_WARN, "store.stuck", "why=\"%s\" error=\"%s\"", s->stuck, err->msg);
+	return first;
 }
 
 /* false: the store closes and its time for this is up. */
@@ -50,8 +52,12 @@ static bool wait_for_room(struct sw_store *s, sw_status why, const struct sw_err
 	until.tv_sec += until.tv_nsec / 1000000000L;
 	until.tv_nsec %= 1000000000L;
 	(void)pthread_mutex_lock(&s->lock);
-	set_stuck(s, why, err);
+	const bool first = set_stuck(s, why, err);
 	const bool was_closing = s->closing;
+	(void)pthread_mutex_unlock(&s->lock);
+	if (first && s->hooks.wake != NULL)
+		s->hooks.wake(s->hooks.user); /* sw_store_stuck() has news */
+	(void)pthread_mutex_lock(&s->lock);
 	while (code == 0 && s->closing == was_closing)
 		code = pthread_cond_timedwait(&s->to_writer, &s->lock, &until);
 	const bool again = !s->closing || sw_clock_mono_us() < s->close_by_us;

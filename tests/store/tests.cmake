@@ -1,3 +1,3 @@
-foreach(noun rows store)
+foreach(noun rows store fault)
 	sw_test(store/test_${noun}.c sw_store)
 endforeach()
