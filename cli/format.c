@@ -10,7 +10,7 @@ void sw_fmt_short(double v, char out[32])
 {
 	sw_json_num_text(v, out);
 	if (strlen(out) > 7)
-		(void)snprintf(out, 32, "%.4g", v);
+		(void)snprintf(out, 32, fabs(v) >= 1e4 && fabs(v) < 1e9 ? "%.0f" : "%.4g", v);
 }
 
 void sw_fmt_duration(double s, char out[32])

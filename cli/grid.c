@@ -9,6 +9,7 @@
 
 #define VALUE_MAX 24 /* a longer value is cut */
 #define NAME_MIN  5  /* a column's name shrinks to this before a column is dropped */
+#define NAME_KEEP 14 /* and to this where the column stays: the metric is to be recognised */
 
 enum sw_tint sw_tint_state(const char *state)
 {
@@ -187,7 +188,8 @@ int sw_grid_fit(const struct sw_grid *g, int width, bool utf8, int *out)
 	for (size_t i = 0; i < g->n_cols; i++) {
 		const int name = sw_text_width(g->cols[i].name, utf8);
 		const int value = value_width(g, i, utf8);
-		const int least = name < NAME_MIN ? name : NAME_MIN;
+		const int floor = g->cols[i].drop == 0 ? NAME_KEEP : NAME_MIN;
+		const int least = name < floor ? name : floor;
 
 		out[i] = value > least ? value : least;
 	}

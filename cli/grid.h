@@ -60,8 +60,8 @@ void sw_grid_addf(struct sw_grid *g, const char *fmt, ...) SW_PRINTF(2, 3); /* p
 void sw_grid_add_value(struct sw_grid *g, const cJSON *v, bool utf8, enum sw_tint tint);
 
 /* Chooses columns for a width: out[i] is the columns of column i, 0 when it is dropped. One blank
- * stands between two columns. Values are cut at 24 columns, names shrink to 5 before any column is
- * dropped. Returns the columns that are used. */
+ * stands between two columns. Values are cut at 24 columns, names shrink to 5 (of a column that
+ * stays: 14) before any column is dropped. Returns the columns that are used. */
 int sw_grid_fit(const struct sw_grid *g, int width, bool utf8, int *out);
 
 #endif

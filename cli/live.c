@@ -120,9 +120,11 @@ static sw_status draw_view(struct sw_canvas *c, int top, int height, const struc
 			sw_header_best(&b, v, utf8);
 		if (b.failed == SW_OK && there)
 			(void)sw_canvas_put(c, y++, 0, c->width, SW_TINT_NONE, utf8, b.data);
+		if (b.failed == SW_NOMEM)
+			rc = SW_NOMEM;
 		sw_buf_clear(&b); /* a line too long for its buffer is left out */
 	}
-	if (v->head != NULL && end - y >= 2 && v->n > 0) {
+	if (rc == SW_OK && v->head != NULL && end - y >= 2 && v->n > 0) {
 		size_t room = (size_t)(end - y - 1), n = v->n < room ? v->n : room;
 
 		sw_live_more(&b, v, n);

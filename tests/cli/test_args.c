@@ -1,0 +1,187 @@
+/* tests/cli/test_args.c — the command line, the verbs' own checks, and text spans of a reply. */
+#include "cli/args.h"
+#include "cli/client.h"
+#include "cli/verb.h"
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_ARGS 8
+
+static sw_status read_line(struct sw_args *a, const char *const *words, struct sw_err *err)
+{
+	char *argv[MAX_ARGS + 2] = {(char *)"sweep"};
+	int argc = 1;
+
+	while (argc <= MAX_ARGS && words[argc - 1] != NULL) {
+		argv[argc] = (char *)words[argc - 1];
+		argc++;
+	}
+	return sw_args_read(a, argc, argv, err);
+}
+
+START_TEST(args_options_may_stand_anywhere)
+{
+	static const char *const lines[][MAX_ARGS] = {
+		{"best", "1", "-n", "3", "--scope", "avg", "--json"},
+		{"--json", "-n", "3", "best", "--scope=avg", "1"},
+		{"best", "--scope", "avg", "--json", "--n=3", "--", "1"},
+	};
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_args a;
+
+	ck_assert_int_eq(read_line(&a, lines[_i], &err), SW_OK);
+	ck_assert_str_eq(a.verb, "best");
+	ck_assert_uint_eq(a.n_words, 1);
+	ck_assert_str_eq(a.word[0], "1");
+	ck_assert_uint_eq(a.n, 3);
+	ck_assert_str_eq(a.scope, "avg");
+	ck_assert_uint_eq(a.given, SW_OPT_JSON | SW_OPT_N | SW_OPT_SCOPE);
+}
+END_TEST
+
+START_TEST(args_dash_alone_and_after_two_dashes_are_words)
+{
+	static const char *const line[] = {"submit", "-", "--", "--json", NULL};
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_args a;
+
+	ck_assert_int_eq(read_line(&a, line, &err), SW_OK);
+	ck_assert_uint_eq(a.n_words, 2);
+	ck_assert_str_eq(a.word[0], "-");
+	ck_assert_str_eq(a.word[1], "--json");
+	ck_assert_uint_eq(a.given, 0);
+}
+END_TEST
+
+static const struct {
+	const char *words[MAX_ARGS];
+	const char *says;
+} wrong[] = {
+	{{"ls", "--jsom"}, "did you mean --json?"},
+	{{"ls", "--zzzzzzzzzz"}, "unknown option --zzzzzzzzzz"},
+	{{"ls", "--json=1"}, "takes no value"},
+	{{"best", "1", "-n"}, "-n needs a value"},
+	{{"best", "1", "-n", "0"}, "whole number"},
+	{{"best", "1", "-n", "3x"}, "whole number"},
+	{{"best", "1", "-n", "-3"}, "whole number"},
+	{{"extend", "1", "--run-cap=99999999999999999999"}, "whole number"},
+};
+
+START_TEST(args_wrong_row_says_what_is_wrong)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_args a;
+
+	ck_assert_int_eq(read_line(&a, wrong[_i].words, &err), SW_INVALID);
+	ck_assert_msg(strstr(err.msg, wrong[_i].says) != NULL, "%s lacks %s", err.msg,
+		      wrong[_i].says);
+}
+END_TEST
+
+static const struct {
+	const char *word;
+	sw_status status;
+	uint64_t sweep, trial;
+} refs[] = {{"1", SW_OK, 1, 0},
+	    {"12/7", SW_OK, 12, 7},
+	    {"9007199254740992", SW_OK, 9007199254740992, 0},
+	    {"9007199254740993", SW_INVALID, 0, 0},
+	    {"0", SW_INVALID, 0, 0},
+	    {"1/0", SW_INVALID, 0, 0},
+	    {"1/", SW_INVALID, 0, 0},
+	    {"/1", SW_INVALID, 0, 0},
+	    {"", SW_INVALID, 0, 0},
+	    {"1/2/3", SW_INVALID, 0, 0},
+	    {"-1", SW_INVALID, 0, 0},
+	    {" 1", SW_INVALID, 0, 0}};
+
+START_TEST(ref_row_is_read_or_refused)
+{
+	uint64_t sweep = 0, trial = 0;
+
+	ck_assert_int_eq(sw_args_ref(refs[_i].word, &sweep, &trial), refs[_i].status);
+	if (refs[_i].status == SW_OK) {
+		ck_assert_uint_eq(sweep, refs[_i].sweep);
+		ck_assert_uint_eq(trial, refs[_i].trial);
+	}
+}
+END_TEST
+
+static const struct {
+	const char *words[MAX_ARGS];
+	int status;
+} checks[] = {
+	{{"show", "1"}, SW_EXIT_DONE},
+	{{"show", "1/7"}, SW_EXIT_DONE},
+	{{"show"}, SW_EXIT_USAGE},
+	{{"show", "1", "2"}, SW_EXIT_USAGE},
+	{{"why", "1"}, SW_EXIT_USAGE},
+	{{"why", "1/7"}, SW_EXIT_DONE},
+	{{"pause", "1/7"}, SW_EXIT_USAGE},
+	{{"ls", "--csv"}, SW_EXIT_USAGE},
+	{{"trials", "1", "--csv"}, SW_EXIT_DONE},
+	{{"watch", "1", "2"}, SW_EXIT_DONE},
+	{{"submit", "f", "--watch"}, SW_EXIT_DONE},
+	{{"ls", "--watch"}, SW_EXIT_USAGE},
+};
+
+START_TEST(verb_check_row_gives_its_status)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_cli c = {.client = NULL};
+
+	ck_assert_int_eq(read_line(&c.args, checks[_i].words, &err), SW_OK);
+	const struct sw_verb *v = sw_verb_find(c.args.verb);
+	ck_assert_ptr_nonnull(v);
+	ck_assert_int_eq(sw_verb_check(&c, v), checks[_i].status);
+}
+END_TEST
+
+static const struct {
+	const char *text, *value;
+} spans[] = {
+	{"{\"id\":1,\"result\":{\"a\":[1,{\"result\":2}]}}", "{\"a\":[1,{\"result\":2}]}"},
+	{"{\"result\" : 1e3 , \"id\":1}", "1e3"},
+	{"{\"x\":\"result\",\"result\":\"a\\\"},{\"}", "\"a\\\"},{\""},
+	{"{\"x\":{\"result\":1}, \"result\":null}", "null"},
+	{"{\"result\":[]}", "[]"},
+	{"{\"results\":1}", NULL},
+	{"{}", NULL},
+};
+
+START_TEST(reply_member_is_found_as_it_came)
+{
+	size_t n = 0;
+	const char *got = sw_reply_member(spans[_i].text, strlen(spans[_i].text), "result", &n);
+
+	if (spans[_i].value == NULL) {
+		ck_assert_ptr_null(got);
+		return;
+	}
+	ck_assert_ptr_nonnull(got);
+	ck_assert_uint_eq(n, strlen(spans[_i].value));
+	ck_assert_int_eq(strncmp(got, spans[_i].value, n), 0);
+}
+END_TEST
+
+#define ROWS(t) ((int)(sizeof(t) / sizeof((t)[0])))
+
+int main(void)
+{
+	Suite *suite = suite_create("cli");
+	TCase *tcase = tcase_create("args");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_loop_test(tcase, args_options_may_stand_anywhere, 0, 3);
+	tcase_add_test(tcase, args_dash_alone_and_after_two_dashes_are_words);
+	tcase_add_loop_test(tcase, args_wrong_row_says_what_is_wrong, 0, ROWS(wrong));
+	tcase_add_loop_test(tcase, ref_row_is_read_or_refused, 0, ROWS(refs));
+	tcase_add_loop_test(tcase, verb_check_row_gives_its_status, 0, ROWS(checks));
+	tcase_add_loop_test(tcase, reply_member_is_found_as_it_came, 0, ROWS(spans));
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,296 @@
+/* tests/cli/test_format.c — values as text: short numbers, durations, bars, CSV, hostile names. */
+#include "cli/csv.h"
+#include "cli/format.h"
+#include "cli/header.h"
+#include "cli/spec_file.h"
+#include "proto/json.h"
+#include <check.h>
+#include <locale.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	double value;
+	const char *text;
+} shorts[] = {{0, "0"},       {27, "27"},           {0.9806, "0.9806"}, {0.98056789, "0.9806"},
+	      {-0.5, "-0.5"}, {12345.678, "12346"}, {1e-5, "1e-05"},    {1.23456e-5, "1.235e-05"},
+	      {1e12, "1e+12"}};
+
+START_TEST(short_number_keeps_four_digits)
+{
+	char got[32];
+
+	sw_fmt_short(shorts[_i].value, got);
+	/* 1e-05 and 1e-5 say the same: what matters is that it reads back and is short */
+	if (strlen(shorts[_i].text) <= 7 && shorts[_i].value != 12345.678)
+		ck_assert_double_eq_tol(strtod(got, NULL), strtod(shorts[_i].text, NULL), 1e-15);
+	else
+		ck_assert_str_eq(got, shorts[_i].text);
+	ck_assert_uint_le(strlen(got), 10);
+}
+END_TEST
+
+static const struct {
+	double seconds;
+	const char *text;
+} durations[] = {{0, "0.0s"},       {12.34, "12.3s"},  {59.94, "59.9s"}, {59.96, "1m00s"},
+		 {125, "2m05s"},    {3599.6, "1h00m"}, {7320, "2h02m"},  {86400, "1d00h"},
+		 {273600, "3d04h"}, {-1, "-"},         {NAN, "-"},       {INFINITY, "-"}};
+
+START_TEST(duration_row_gives_its_text)
+{
+	char got[32];
+
+	sw_fmt_duration(durations[_i].seconds, got);
+	ck_assert_str_eq(got, durations[_i].text);
+}
+END_TEST
+
+static const struct {
+	const char *in, *utf8, *ascii;
+	int columns;
+} texts[] = {
+	{"plain", "plain", "plain", 5},
+	{"a\033[31mb", "a?[31mb", "a?[31mb", 7},
+	{"tab\tnl\n", "tab?nl?", "tab?nl?", 7},
+	{"csi\xc2\x9b"
+	 "2J",
+	 "csi?2J", "csi?2J", 6}, /* a C1 control */
+	{"\xe2\x80\xae"
+	 "rtl",
+	 "?rtl", "?rtl", 4}, /* a direction override */
+	{"bad\xff\xc3", "bad??", "bad??", 5},
+	{"\xc3\xa9t\xc3\xa9", "\xc3\xa9t\xc3\xa9", "?t?", 3},
+	{"\xe6\x97\xa5", "\xe6\x97\xa5", "?", 2}, /* wide */
+	{"\x01\x08", "??", "??", 2},              /* what marks look like */
+};
+
+START_TEST(text_row_becomes_harmless)
+{
+	struct sw_buf b;
+
+	sw_buf_init(&b, 1000);
+	sw_text_add(&b, texts[_i].in, true, 0);
+	ck_assert_str_eq(b.data, texts[_i].utf8);
+	ck_assert_int_eq(sw_text_width(texts[_i].in, true), texts[_i].columns);
+	sw_buf_clear(&b);
+	sw_text_add(&b, texts[_i].in, false, 0);
+	ck_assert_str_eq(b.data, texts[_i].ascii);
+	sw_buf_fini(&b);
+}
+END_TEST
+
+START_TEST(text_over_its_width_is_cut_with_a_mark)
+{
+	struct sw_buf b;
+
+	sw_buf_init(&b, 1000);
+	sw_text_add(&b, "abcdef", true, 4);
+	sw_text_add(&b, "abcd", true, 4);
+	sw_text_add(&b, "abcdef", false, 4);
+	ck_assert_str_eq(b.data, "abc\xe2\x80\xa6"
+				 "abcdabc~");
+	sw_buf_clear(&b);
+	sw_text_add(&b, "\xe6\x97\xa5\xe6\x97\xa5\xe6\x97\xa5", true, 4);
+	ck_assert_int_eq(sw_text_width(b.data, true), 3);
+	sw_buf_fini(&b);
+}
+END_TEST
+
+static const struct {
+	double ratio;
+	bool utf8;
+	const char *text;
+} bars[] = {{0.0, false, "...."},
+	    {0.5, false, "##.."},
+	    {1.0, false, "####"},
+	    {2.0, false, "####"},
+	    {-1.0, false, "...."},
+	    {NAN, false, "...."},
+	    {0.999, false, "###."},
+	    {0.5, true, "\u2588\u2588\u2591\u2591"},
+	    {0.53125, true, "\u2588\u2588\u258f\u2591"}};
+
+START_TEST(bar_row_gives_its_text)
+{
+	struct sw_buf b;
+
+	sw_buf_init(&b, 100);
+	sw_fmt_bar(&b, bars[_i].ratio, 4, bars[_i].utf8);
+	ck_assert_str_eq(b.data, bars[_i].text);
+	sw_buf_fini(&b);
+}
+END_TEST
+
+static const struct {
+	const char *in, *out;
+} fields[] = {{"plain", "plain"},
+	      {"a b", "a b"},
+	      {"a,b", "\"a,b\""},
+	      {"say \"x\"", "\"say \"\"x\"\"\""},
+	      {"two\nlines", "\"two\nlines\""},
+	      {"cr\r", "\"cr\r\""},
+	      {"", ""}};
+
+START_TEST(csv_field_is_quoted_when_it_must_be)
+{
+	struct sw_buf b;
+
+	sw_buf_init(&b, 100);
+	sw_csv_field(&b, fields[_i].in);
+	(void)sw_buf_adds(&b, "|");
+	ck_assert_int_eq(strncmp(b.data, fields[_i].out, strlen(fields[_i].out)), 0);
+	ck_assert_uint_eq(b.len, strlen(fields[_i].out) + 1);
+	sw_buf_fini(&b);
+}
+END_TEST
+
+static cJSON *json(const char *text)
+{
+	cJSON *v = NULL;
+
+	ck_assert_int_eq(sw_json_parse(&v, text, strlen(text), NULL), SW_OK);
+	return v;
+}
+
+START_TEST(csv_has_spec_order_then_sorted_metrics_then_times)
+{
+	cJSON *spec = json("{\"parameters\":{\"z\":{},\"a\":{}}}");
+	cJSON *one = json("{\"trial\":1,\"attempt\":2,\"state\":\"FAILED\",\"cause\":\"x,y\","
+			  "\"params\":{\"a\":0.1,\"z\":\"q\"},\"step\":3,\"seconds\":1.5,"
+			  "\"metrics\":{\"samples_per_s\":5,\"val\":0.25,\"acc\":1e-9},"
+			  "\"value\":0.25}");
+	cJSON *two = json("{\"trial\":2,\"attempt\":1,\"state\":\"PENDING\",\"cause\":null,"
+			  "\"params\":{},\"step\":0,\"metrics\":{},\"value\":null}");
+	struct sw_csv csv;
+	struct sw_buf b;
+
+	sw_buf_init(&b, 10000);
+	sw_csv_init(&csv, spec);
+	sw_csv_learn(&csv, one);
+	sw_csv_learn(&csv, two);
+	sw_csv_header(&csv, &b);
+	sw_csv_row(&csv, one, &b);
+	sw_csv_row(&csv, two, &b);
+	ck_assert_str_eq(b.data,
+			 "trial,attempt,state,cause,step,value,z,a,acc,val,samples_per_s,seconds\n"
+			 "1,2,FAILED,\"x,y\",3,0.25,q,0.1,1e-9,0.25,5,1.5\n"
+			 "2,1,PENDING,,0,,,,,,,\n");
+	sw_csv_fini(&csv);
+	sw_buf_fini(&b);
+	cJSON_Delete(spec);
+	cJSON_Delete(one);
+	cJSON_Delete(two);
+}
+END_TEST
+
+START_TEST(params_follow_the_given_order_then_their_own)
+{
+	cJSON *params = json("{\"x\":1,\"b\":\"two\",\"a\":0.123456789,\"n\":null,\"l\":[1,2]}");
+	cJSON *names = json("[\"a\",\"missing\",\"b\"]");
+	struct sw_buf b;
+
+	sw_buf_init(&b, 1000);
+	sw_fmt_params(&b, params, names, true);
+	ck_assert_str_eq(b.data, "a=0.1235 b=two x=1 n=- l=[1,2]");
+	sw_buf_fini(&b);
+	cJSON_Delete(params);
+	cJSON_Delete(names);
+}
+END_TEST
+
+START_TEST(pretty_json_reads_back_equal)
+{
+	cJSON *v = json("{\"a\":[1,0.1,\"x\"],\"b\":{},\"c\":[{\"d\":null}],\"e\":[]}"), *again;
+	struct sw_buf b;
+
+	sw_buf_init(&b, 1000);
+	sw_fmt_json(&b, v, "  ", true);
+	ck_assert_ptr_nonnull(strstr(b.data, "    \"a\": [1, 0.1, \"x\"],\n"));
+	again = json(b.data);
+	ck_assert(cJSON_Compare(v, again, true));
+	cJSON_Delete(again);
+	cJSON_Delete(v);
+	sw_buf_fini(&b);
+}
+END_TEST
+
+static const struct {
+	const char *name;
+	bool time;
+} metrics[] = {{"val_loss", false}, {"samples_per_s", true}, {"seconds", true}, {"epoch_ms", true},
+	       {"loss", false},     {"time_total", true},    {"s", false},      {"classes", false}};
+
+START_TEST(metric_row_is_time_or_not)
+{
+	ck_assert_int_eq(sw_metric_is_time(metrics[_i].name), metrics[_i].time);
+}
+END_TEST
+
+static const struct {
+	const char *text, *where;
+} places[] = {{"{\"a\": ]}", "f.json:1:7: "},
+	      {"{\n \"a\": 1,\n \"b\": x}", "f.json:3:7: "},
+	      {"", "f.json:1:1: "}};
+
+START_TEST(spec_file_error_names_line_and_column)
+{
+	struct sw_err why = SW_ERR_INIT, err = SW_ERR_INIT;
+	const char *text = places[_i].text;
+
+	ck_assert_int_eq(sw_json_check(text, strlen(text), &why), SW_PARSE);
+	ck_assert_int_eq(sw_spec_file_place("f.json", text, strlen(text), &why, &err), SW_PARSE);
+	ck_assert_msg(strncmp(err.msg, places[_i].where, strlen(places[_i].where)) == 0,
+		      "%s, not %s", err.msg, places[_i].where);
+	ck_assert_ptr_null(strstr(err.msg, "at byte"));
+}
+END_TEST
+
+START_TEST(marks_become_colours_or_nothing)
+{
+	const struct sw_look plain = {.utf8 = true}, color = {.utf8 = true, .color = true};
+	const struct sw_look narrow = {.utf8 = true, .width = 4};
+	struct sw_buf in, out;
+
+	sw_buf_init(&in, 100);
+	sw_buf_init(&out, 1000);
+	sw_mark(&in, SW_TINT_GREEN);
+	(void)sw_buf_adds(&in, "green");
+	sw_mark(&in, SW_TINT_NONE);
+	sw_mark_print(&out, in.data, &plain);
+	sw_mark_print(&out, in.data, &color);
+	sw_mark_print(&out, in.data, &narrow);
+	ck_assert_str_eq(out.data, "green\n\033[32mgreen\033[0m\ngre\u2026\n");
+	sw_buf_fini(&in);
+	sw_buf_fini(&out);
+}
+END_TEST
+
+#define ROWS(t) ((int)(sizeof(t) / sizeof((t)[0])))
+
+int main(void)
+{
+	Suite *suite = suite_create("cli");
+	TCase *tcase = tcase_create("format");
+	SRunner *runner = srunner_create(suite);
+
+	(void)setlocale(LC_CTYPE, "C.UTF-8");
+	suite_add_tcase(suite, tcase);
+	tcase_add_loop_test(tcase, short_number_keeps_four_digits, 0, ROWS(shorts));
+	tcase_add_loop_test(tcase, duration_row_gives_its_text, 0, ROWS(durations));
+	tcase_add_loop_test(tcase, text_row_becomes_harmless, 0, ROWS(texts));
+	tcase_add_test(tcase, text_over_its_width_is_cut_with_a_mark);
+	tcase_add_loop_test(tcase, bar_row_gives_its_text, 0, ROWS(bars));
+	tcase_add_loop_test(tcase, csv_field_is_quoted_when_it_must_be, 0, ROWS(fields));
+	tcase_add_test(tcase, csv_has_spec_order_then_sorted_metrics_then_times);
+	tcase_add_test(tcase, params_follow_the_given_order_then_their_own);
+	tcase_add_test(tcase, pretty_json_reads_back_equal);
+	tcase_add_loop_test(tcase, metric_row_is_time_or_not, 0, ROWS(metrics));
+	tcase_add_loop_test(tcase, spec_file_error_names_line_and_column, 0, ROWS(places));
+	tcase_add_test(tcase, marks_become_colours_or_nothing);
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,299 @@
+/* tests/cli/test_live.c — the live table on a canvas, at several widths; the view that feeds it;
+ * the plain block. */
+#include "base/fault.h"
+#include "cli/block.h"
+#include "cli/canvas.h"
+#include "cli/live.h"
+#include "proto/json.h"
+#include <check.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char head[] =
+	"\"sweep\":1,\"name\":\"digits\",\"state\":\"%s\",\"cause\":null,\"method\":\"random\","
+	"\"metric\":\"val_accuracy\",\"goal\":\"maximize\",\"run_cap\":40,\"max_t\":27,"
+	"\"counts\":{\"RUNNING\":%d,\"COMPLETED\":1,\"PRUNED\":%d,\"PENDING\":3},"
+	"\"best\":{\"trial\":1,\"value\":0.98,\"params\":{\"lr\":0.01}},"
+	"\"rungs\":[{\"bracket\":0,\"step\":1,\"n\":9,\"cutoff\":0.81},"
+	"{\"bracket\":0,\"step\":3,\"n\":4,\"cutoff\":null}],"
+	"\"slots\":{\"mine\":2,\"busy\":2,\"total\":2},\"seconds\":12.5,\"eta_s\":20.0,"
+	"\"parameters\":[\"lr\",\"l1\"],\"trials\":[";
+
+static void add_trial(struct sw_buf *b, int trial, const char *state)
+{
+	(void)sw_buf_addf(b,
+			  "%s{\"trial\":%d,\"attempt\":1,\"state\":\"%s\",\"cause\":null,"
+			  "\"params\":{\"lr\":0.0123456789,\"l1\":\"a\\u001b[2J\"},\"step\":%d,"
+			  "\"metrics\":{\"val_accuracy\":0.5,\"val_loss\":0.25,\"aux\":1},"
+			  "\"value\":0.5,\"seconds\":1.25}",
+			  b->data[b->len - 1] == '[' ? "" : ",", trial, state, trial % 28);
+}
+
+/* A message with trials 1..n: number k is RUNNING when k % 10 == 0, else PRUNED; 1 COMPLETED. */
+static cJSON *message(const char *state, int first, int n)
+{
+	struct sw_buf b;
+	cJSON *v = NULL;
+
+	sw_buf_init(&b, 1 << 24);
+	(void)sw_buf_adds(&b, "{");
+	(void)sw_buf_addf(&b, head, state, n / 10, n - n / 10 - 1);
+	for (int k = first; k < first + n; k++)
+		add_trial(&b, k, k == 1 ? "COMPLETED" : k % 10 == 0 ? "RUNNING" : "PRUNED");
+	(void)sw_buf_adds(&b, "]}");
+	ck_assert_int_eq(b.failed, SW_OK);
+	ck_assert_int_eq(sw_json_parse(&v, b.data, b.len, NULL), SW_OK);
+	sw_buf_fini(&b);
+	return v;
+}
+
+static void row_text(const struct sw_canvas *c, int row, char *out, size_t cap)
+{
+	struct sw_buf b;
+
+	sw_buf_init(&b, 65536);
+	sw_canvas_row(c, row, &b);
+	(void)snprintf(out, cap, "%s", b.data != NULL ? b.data : "");
+	sw_buf_fini(&b);
+}
+
+static const struct {
+	int width, height;
+	const char *first, *columns, *last;
+} screens[] = {
+	{40, 10, "sweep 1 digits  RUNNING  random  elapse\u2026", "trial state", "... "},
+	{80, 14, "sweep 1 digits  RUNNING  random  elapsed 12.5s  ETA 20.0s  slots 2/2",
+	 "trial state   ", "... "},
+	{200, 30, "sweep 1 digits  RUNNING  random  elapsed 12.5s  ETA 20.0s  slots 2/2",
+	 "trial state        lr    l1 val_accuracy aux val_loss step seconds progress", "... "},
+};
+
+START_TEST(live_table_fits_its_screen)
+{
+	struct sw_canvas c;
+	struct sw_view v;
+	char text[1024];
+
+	sw_view_init(&v, 1);
+	ck_assert_int_eq(sw_view_merge(&v, message("RUNNING", 1, 60), 1000), SW_OK);
+	ck_assert_int_eq(sw_canvas_init(&c, screens[_i].width, screens[_i].height), SW_OK);
+	ck_assert_int_eq(sw_live_draw(&c, &v, 1, true, 1000), SW_OK);
+	row_text(&c, 0, text, sizeof text);
+	ck_assert_str_eq(text, screens[_i].first);
+	row_text(&c, 2, text, sizeof text);
+	ck_assert_str_eq(text, "rungs   3: - (4)  1: 0.81 (9)");
+	row_text(&c, 4, text, sizeof text);
+	ck_assert_msg(strncmp(text, screens[_i].columns, strlen(screens[_i].columns)) == 0,
+		      "columns: %s", text);
+	ck_assert_ptr_nonnull(strstr(text, "val_accuracy"));
+	row_text(&c, 5, text, sizeof text);
+	ck_assert_msg(strncmp(text, "1/10  RUNNING", 13) == 0, "first trial: %s", text);
+	ck_assert_ptr_null(strchr(text, '\033'));
+	row_text(&c, screens[_i].height - 1, text, sizeof text);
+	ck_assert_msg(strncmp(text, screens[_i].last, 4) == 0, "last row: %s", text);
+	sw_canvas_fini(&c);
+	sw_view_fini(&v);
+}
+END_TEST
+
+START_TEST(live_table_has_no_more_line_when_all_fit)
+{
+	struct sw_canvas c;
+	struct sw_view v;
+	char text[512];
+
+	sw_view_init(&v, 1);
+	ck_assert_int_eq(sw_view_merge(&v, message("RUNNING", 1, 2), 0), SW_OK);
+	cJSON_ReplaceItemInObject(v.head, "counts", cJSON_Parse("{\"COMPLETED\":1,\"PRUNED\":1}"));
+	ck_assert_int_eq(sw_canvas_init(&c, 80, 20), SW_OK);
+	ck_assert_int_eq(sw_live_draw(&c, &v, 1, false, 0), SW_OK);
+	row_text(&c, 7, text, sizeof text);
+	ck_assert_str_eq(text, "");
+	row_text(&c, 1, text, sizeof text);
+	ck_assert_str_eq(text, "trials  2/40 #...................  1 COMPLETED  1 PRUNED (50%)");
+	sw_canvas_fini(&c);
+	sw_view_fini(&v);
+}
+END_TEST
+
+START_TEST(live_tables_of_two_sweeps_share_the_height)
+{
+	struct sw_canvas c;
+	struct sw_view v[2];
+	char text[512];
+
+	for (size_t i = 0; i < 2; i++) {
+		sw_view_init(&v[i], i + 1);
+		ck_assert_int_eq(sw_view_merge(&v[i], message("RUNNING", 1, 60), 0), SW_OK);
+	}
+	ck_assert_int_eq(sw_canvas_init(&c, 100, 21), SW_OK);
+	ck_assert_int_eq(sw_live_draw(&c, v, 2, true, 0), SW_OK);
+	row_text(&c, 9, text, sizeof text);
+	ck_assert_int_eq(strncmp(text, "... ", 4), 0);
+	row_text(&c, 10, text, sizeof text);
+	ck_assert_str_eq(text, "");
+	row_text(&c, 11, text, sizeof text);
+	ck_assert_int_eq(strncmp(text, "sweep 2 digits", 14), 0);
+	sw_canvas_fini(&c);
+	for (size_t i = 0; i < 2; i++)
+		sw_view_fini(&v[i]);
+}
+END_TEST
+
+/* Any size draws: nothing is written outside the cells (a sanitizer sees that it is not). */
+START_TEST(live_table_draws_at_any_size)
+{
+	struct sw_view v;
+
+	sw_view_init(&v, 1);
+	ck_assert_int_eq(sw_view_merge(&v, message("RUNNING", 1, 30), 0), SW_OK);
+	for (int w = 1; w < 130; w += 3)
+		for (int h = 1; h < 20; h += 2) {
+			struct sw_canvas c;
+
+			ck_assert_int_eq(sw_canvas_init(&c, w, h), SW_OK);
+			ck_assert_int_eq(sw_live_draw(&c, &v, 1, true, 0), SW_OK);
+			ck_assert_uint_eq(c.cells[0].rune, w == 1 ? 0x2026 : 's');
+			sw_canvas_fini(&c);
+		}
+	sw_view_fini(&v);
+}
+END_TEST
+
+START_TEST(live_table_says_that_the_daemon_is_away)
+{
+	struct sw_canvas c;
+	struct sw_view v;
+	char text[512];
+
+	sw_view_init(&v, 1);
+	ck_assert_int_eq(sw_view_merge(&v, message("RUNNING", 1, 3), 0), SW_OK);
+	v.lost_at_us = 1;
+	ck_assert_int_eq(sw_canvas_init(&c, 80, 20), SW_OK);
+	ck_assert_int_eq(sw_live_draw(&c, &v, 1, true, 5000001), SW_OK);
+	row_text(&c, 0, text, sizeof text);
+	ck_assert_str_eq(text, "sweep 1 digits  the daemon is away for 5.0s; trying again");
+	sw_canvas_fini(&c);
+	sw_view_fini(&v);
+}
+END_TEST
+
+START_TEST(view_keeps_running_trials_and_the_latest)
+{
+	struct sw_view v;
+
+	sw_view_init(&v, 1);
+	ck_assert_int_eq(sw_view_merge(&v, message("RUNNING", 1, 900), 0), SW_OK);
+	ck_assert_uint_eq(v.n, SW_VIEW_MAX);
+	ck_assert_uint_eq(v.rows[0].trial, 10);
+	ck_assert_uint_eq(v.rows[89].trial, 900);
+	ck_assert_uint_eq(v.rows[90].trial, 899); /* the latest that has ended */
+	ck_assert_int_eq(sw_view_merge(&v, message("RUNNING", 5, 1), 0), SW_OK);
+	ck_assert_uint_eq(v.n, SW_VIEW_MAX);
+	ck_assert_uint_eq(v.rows[90].trial, 5); /* changed last */
+	ck_assert(!sw_view_ended(&v));
+	ck_assert_int_eq(sw_view_merge(&v, message("COMPLETED", 6, 1), 0), SW_OK);
+	ck_assert(sw_view_ended(&v));
+	sw_view_fini(&v);
+}
+END_TEST
+
+START_TEST(view_refuses_what_is_no_update)
+{
+	static const char *const texts[] = {"{}", "[]", "{\"state\":\"RUNNING\"}",
+					    "{\"trials\":[]}", "{\"state\":1,\"trials\":[]}"};
+	struct sw_view v;
+	cJSON *m = NULL;
+
+	sw_view_init(&v, 1);
+	ck_assert_int_eq(sw_json_parse(&m, texts[_i], strlen(texts[_i]), NULL), SW_OK);
+	ck_assert_int_eq(sw_view_merge(&v, m, 0), SW_PARSE);
+	ck_assert_ptr_null(v.head);
+	sw_view_fini(&v);
+}
+END_TEST
+
+/* No line of a block is wider than the look allows; with no limit nothing is cut. */
+START_TEST(block_lines_keep_to_the_width)
+{
+	static const int widths[] = {40, 80, 200, 0};
+	const struct sw_look look = {.utf8 = true, .width = widths[_i]};
+	struct sw_view v;
+	struct sw_buf b;
+
+	sw_view_init(&v, 1);
+	sw_buf_init(&b, 1 << 20);
+	ck_assert_int_eq(sw_view_merge(&v, message("RUNNING", 1, 60), 0), SW_OK);
+	ck_assert_int_eq(sw_block_print(&b, &v, &look, 0), SW_OK);
+	for (char *line = strtok(b.data, "\n"); line != NULL; line = strtok(NULL, "\n"))
+		if (look.width > 0 && strncmp(line, "...", 3) != 0)
+			ck_assert_msg(sw_text_width(line, true) <= look.width, "%d: %s", look.width,
+				      line);
+	sw_buf_fini(&b);
+	sw_view_fini(&v);
+}
+END_TEST
+
+#ifdef SW_FAULTS
+START_TEST(live_table_without_memory_fails_cleanly_at_each_call)
+{
+	unsigned fired = 1;
+
+	for (unsigned nth = 1; fired != 0; nth++) {
+		const struct sw_look look = {.utf8 = true, .color = true, .width = 80};
+		cJSON *m = message("RUNNING", 1, 5);
+		struct sw_canvas c;
+		struct sw_view v;
+		struct sw_buf b;
+
+		ck_assert_uint_lt(nth, 5000);
+		sw_view_init(&v, 1);
+		sw_buf_init(&b, 1 << 20);
+		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		sw_status rc = sw_view_merge(&v, m, 0);
+		const sw_status made = sw_canvas_init(&c, 80, 12);
+		if (rc == SW_OK)
+			rc = made;
+		if (rc == SW_OK)
+			rc = sw_live_draw(&c, &v, 1, true, 0);
+		if (rc == SW_OK)
+			rc = sw_block_print(&b, &v, &look, 0);
+		fired = sw_fault_fired(SW_FAULT_MALLOC);
+		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		ck_assert_msg(rc == (fired ? SW_NOMEM : SW_OK), "call %u: %s", nth,
+			      sw_status_str(rc));
+		sw_canvas_fini(&c);
+		sw_view_fini(&v);
+		sw_buf_fini(&b);
+	}
+}
+END_TEST
+#endif
+
+int main(void)
+{
+	Suite *suite = suite_create("cli");
+	TCase *tcase = tcase_create("live");
+	SRunner *runner = srunner_create(suite);
+
+	(void)setlocale(LC_CTYPE, "C.UTF-8");
+	suite_add_tcase(suite, tcase);
+	tcase_set_timeout(tcase, 120);
+	tcase_add_loop_test(tcase, live_table_fits_its_screen, 0, 3);
+	tcase_add_test(tcase, live_table_has_no_more_line_when_all_fit);
+	tcase_add_test(tcase, live_tables_of_two_sweeps_share_the_height);
+	tcase_add_test(tcase, live_table_draws_at_any_size);
+	tcase_add_test(tcase, live_table_says_that_the_daemon_is_away);
+	tcase_add_test(tcase, view_keeps_running_trials_and_the_latest);
+	tcase_add_loop_test(tcase, view_refuses_what_is_no_update, 0, 5);
+	tcase_add_loop_test(tcase, block_lines_keep_to_the_width, 0, 4);
+#ifdef SW_FAULTS
+	tcase_add_test(tcase, live_table_without_memory_fails_cleanly_at_each_call);
+#endif
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,221 @@
+"""The `sweep` command as a person runs it, against fake_daemon.py: output, exit statuses, and that
+nothing from the daemon reaches the terminal raw."""
+import csv
+import fcntl
+import io
+import json
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+
+import pytest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SWEEP = os.environ.get("SWEEP_BIN", os.path.join(HERE, "..", "..", "build", "bin", "sweep"))
+
+
+def start(path, *args):
+    p = subprocess.Popen([sys.executable, os.path.join(HERE, "fake_daemon.py"), str(path), *args],
+                         stdout=subprocess.PIPE)
+    assert p.stdout.readline() == b"ready\n"
+    return p
+
+
+@pytest.fixture
+def daemon(tmp_path):
+    started = []
+
+    def run(*args, path=tmp_path / "d.sock"):
+        started.append(start(path, *args))
+        return started[-1], path
+
+    yield run
+    for p in started:
+        p.kill()
+        p.wait()
+        p.stdout.close()
+
+
+def env(path, **more):
+    e = dict(os.environ, SWEEPD_SOCKET=str(path), LC_ALL="C.UTF-8")
+    e.pop("NO_COLOR", None)
+    return dict(e, **more)
+
+
+def sweep(path, *args, stdin="", **more):
+    return subprocess.run([SWEEP, *args], input=stdin, env=env(path, **more), text=True,
+                          capture_output=True, timeout=60, encoding="utf-8", errors="strict")
+
+
+@pytest.mark.parametrize("args,has", [
+    (["ls"], "digits"), (["show", "1"], '"parameters"'), (["show", "1/7"], "signal:9"),
+    (["trials", "1"], "1/40"), (["best", "1"], "(maximize, last)"),
+    (["best", "1", "-n", "3"], "1/2"), (["why", "1/7"], "rank 5 of 12"),
+    (["log", "1/7"], "started on cpu:0"), (["devices"], "exit:1"), (["info"], "2m05s"),
+    (["pause", "1"], "sweep 1 PAUSED"), (["resume", "1"], "sweep 1 RUNNING"),
+    (["cancel", "1"], "sweep 1 CANCELLED"), (["cancel", "1/7"], "trial 1/7 CANCELLED"),
+    (["extend", "1", "--run-cap", "80"], "run cap 80"), (["watch", "1"], "the best 20 of 40"),
+    (["rpc", "sweep.get", '{"sweep": 1}'], '"spec"'), (["help", "trials"], "--csv"),
+    (["--version"], "sweep 0"), (["watch", "1", "--help"], "Ctrl-C")])
+def test_verb_prints_its_answer(daemon, args, has):
+    got = sweep(daemon()[1], *args)
+    assert (got.returncode, got.stderr) == (0, "")
+    assert has in got.stdout
+
+
+@pytest.mark.parametrize("args", [
+    ["ls"], ["show", "1"], ["show", "1/7"], ["best", "1"], ["why", "1/7"], ["log", "1/7"],
+    ["devices"], ["info"], ["pause", "1"], ["trials", "1", "--state", "COMPLETED"], ["watch", "1"]])
+def test_json_prints_the_result_on_one_line(daemon, args):
+    got = sweep(daemon()[1], *args, "--json")
+    assert got.returncode == 0
+    assert got.stdout.endswith("\n") and got.stdout.count("\n") == 1
+    assert isinstance(json.loads(got.stdout), dict)
+
+
+@pytest.mark.parametrize("args,status,line", [
+    (["submitt", "x"], 2, "sweep: no verb 'submitt'; did you mean submit? (see: sweep help)"),
+    ([], 2, "sweep: which verb? (see: sweep help)"),
+    (["trials", "1", "--stat", "X"], 2, "did you mean --state?"),
+    (["show", "x"], 2, "not 'x'"), (["show", "9"], 1, "sweep: /sweep: no sweep 9"),
+    (["watch", "9"], 1, "sweep: /sweep: no sweep 9"), (["watch", "1/7"], 2, "a sweep such as 1"),
+    (["rpc", "no.such"], 1, "no method no.such"), (["rpc", "x", "{"], 2, "sweep help rpc"),
+    (["submit", "/nowhere/x.json"], 1, "No such file"),
+    (["ls", "--socket", "/nowhere/d.sock"], 3,
+     "sweep: no daemon at /nowhere/d.sock (start one with: sweepd)"),
+    (["ls", "--socket", "x" * 200], 2, "at most 107 bytes")])
+def test_error_is_one_line_and_a_status(daemon, args, status, line):
+    got = sweep(daemon()[1], *args)
+    assert got.returncode == status, got.stderr
+    assert line in got.stderr and got.stderr.count("\n") == 1 and got.stdout == ""
+
+
+@pytest.mark.parametrize("spec,line", [
+    ('{"a": 1,\n  "b": [1,\n 2,]}', "sweep: stdin:3:4: "),
+    ('{"a": 1, "a": 2}', "sweep: stdin:1:"), ('{"a": 1e999}', "sweep: stdin:1:"), ("", "sweep: stdin:1:1: "),
+    ('{"parameters": {"lr": {"min": 5, "max": 3}}}',
+     "sweep: /parameters/lr/min: min 5 is above max 3\n")])
+def test_bad_spec_is_refused_with_its_place(daemon, spec, line):
+    got = sweep(daemon()[1], "submit", "-", stdin=spec)
+    assert got.returncode == 1 and got.stdout == ""
+    assert line in got.stderr and got.stderr.count("\n") == 1
+
+
+def test_spec_that_fits_no_line_is_refused(daemon):
+    got = sweep(daemon()[1], "submit", "-", stdin='"' + "x" * (1 << 20) + '"')
+    assert got.returncode == 1 and "a spec has at most" in got.stderr
+
+
+def test_submit_prints_the_number_and_watch_follows(daemon):
+    path = daemon()[1]
+    assert sweep(path, "submit", "-", stdin='{"parameters":\n{}}').stdout == "sweep 3\n"
+    got = sweep(path, "submit", "-", "--watch", stdin="{}")
+    assert got.returncode == 0 and got.stdout.startswith("sweep 4\ntrial")
+
+
+def test_csv_has_all_pages_and_times_last(daemon):
+    path = daemon()[1]
+    rows = list(csv.reader(io.StringIO(sweep(path, "trials", "1", "--csv").stdout)))
+    assert rows[0] == ["trial", "attempt", "state", "cause", "step", "value", "l1", "l2", "lr",
+                       "batch_size", "momentum", "train_loss", "val_accuracy", "val_loss",
+                       "samples_per_s", "seconds"]
+    assert [int(r[0]) for r in rows[1:]] == list(range(1, 41))
+    trials = json.loads(sweep(path, "rpc", "trial.list", '{"sweep": 1}').stdout)["trials"]
+    assert [float(r[8]) for r in rows[1:31]] == [t["params"]["lr"] for t in trials]
+
+
+def test_hostile_names_reach_no_terminal(daemon):
+    path = daemon("--hostile")[1]
+    for args in (["ls"], ["show", "1"], ["show", "1/7"], ["trials", "1"], ["best", "1"],
+                 ["best", "1", "-n", "2"], ["log", "1/7"], ["watch", "1"]):
+        got = sweep(path, *args)
+        assert got.returncode == 0
+        for bad in "\x1b\x07\x9b\u202e":
+            assert bad not in got.stdout, (args, bad)
+
+
+def test_full_disk_is_said(daemon):
+    with open("/dev/full", "w") as full:
+        p = subprocess.run([SWEEP, "ls"], env=env(daemon()[1]), stdout=full,
+                           stderr=subprocess.PIPE, text=True, timeout=60)
+    assert p.returncode == 1 and "No space left" in p.stderr
+
+
+def test_watch_without_terminal_ends_with_the_table(daemon):
+    path = daemon("--tick", "0.01", "--trials", "12")[1]
+    got = sweep(path, "watch", "1", "2")
+    assert got.returncode == 0
+    assert "sweep 1 digits  COMPLETED" in got.stdout and "sweep 2 digits  COMPLETED" in got.stdout
+    assert "\x1b" not in got.stdout
+
+
+class Terminal:
+    """The command on a pty of 80 x 24."""
+
+    def __init__(self, path, *args, **more):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.execve(SWEEP, [SWEEP, *args], env(path, **dict({"TERM": "xterm-256color"}, **more)))
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        self.seen = b""
+
+    def until(self, text=None):
+        """Reads until text was seen, or (None) to the end."""
+        while text is None or text not in self.seen:
+            ready, _, _ = select.select([self.fd], [], [], 60)
+            assert ready, self.seen
+            try:
+                got = os.read(self.fd, 65536)
+            except OSError:
+                got = b""
+            if not got:
+                assert text is None, self.seen
+                break
+            self.seen += got
+        return self.seen
+
+    def end(self):
+        self.until()
+        os.close(self.fd)
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+@pytest.mark.parametrize("leave", [b"q", b"\x03"])
+def test_watch_on_a_terminal_is_left_with_a_word(daemon, leave):
+    t = Terminal(daemon("--tick", "0.2", "--trials", "100")[1], "watch", "1")
+    t.until(b"RUNNING")
+    os.write(t.fd, leave)
+    assert t.end() == 0
+    assert b"\x1b[?1049h" in t.seen and b"\x1b[?1049l" in t.seen
+    tail = t.seen.split(b"\x1b[?1049l")[-1]
+    assert b"sweep 1 goes on; `sweep watch 1` shows it again" in tail
+
+
+def test_watch_on_a_terminal_ends_with_the_table(daemon):
+    t = Terminal(daemon("--tick", "0.02", "--trials", "12")[1], "watch", "1")
+    assert t.end() == 0
+    tail = t.seen.split(b"\x1b[?1049l")[-1].decode()
+    assert "COMPLETED" in tail and "best" in tail and "val_accuracy" in tail
+
+
+def test_watch_finds_a_daemon_that_comes_back(daemon, tmp_path):
+    first, path = daemon("--tick", "0.2", "--trials", "100")
+    t = Terminal(path, "watch", "1", NO_COLOR="1")
+    t.until(b"RUNNING")
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    t.until(b"away")
+    daemon("--tick", "0.01", "--trials", "8", path=path)
+    assert t.end() == 0
+    assert "COMPLETED" in t.seen.split(b"\x1b[?1049l")[-1].decode()
+
+
+def test_dumb_terminal_gets_plain_blocks(daemon):
+    t = Terminal(daemon("--tick", "0.01", "--trials", "8")[1], "watch", "1", TERM="dumb")
+    assert t.end() == 0
+    assert b"\x1b" not in t.seen and b"COMPLETED" in t.seen
