@@ -174,7 +174,13 @@ class Client:
         return rows
 
     def reports(self, sweep, trial):
-        return self.call("trial.reports", sweep=sweep, trial=trial)["reports"]
+        rows, after = [], {}
+        while True:
+            page = self.call("trial.reports", sweep=sweep, trial=trial, **after)
+            rows += page["reports"]
+            if page["next"] is None:
+                return rows
+            after = {"after": page["next"]}
 
     def wait_sweep(self, sweep, states=frozenset(ENDED)):
         return wait_until(lambda: (s := self.sweep(sweep))["state"] in states and s,
@@ -312,8 +318,12 @@ def driven(**more):
             "metric": {"name": "loss", "goal": "minimize"},
             "parameters": {"x": {"min": 0.0, "max": 1.0}, "k": {"min": 1, "max": 8}},
             "run_cap": 20}
-    spec.update(more)
-    return {k: v for k, v in spec.items() if v is not None}
+    return merged(spec, more)
+
+
+def merged(spec, more):
+    """None takes a key away."""
+    return {k: v for k, v in {**spec, **more}.items() if v is not None}
 
 
 def asha(**more):
@@ -331,5 +341,12 @@ def trained(epochs=6, dataset=None, layers=None, **more):
             "trainer": {"dataset": dataset or {"name": "wine"}, "epochs": epochs,
                         "model": layers or [{"linear": "width"}, "relu", {"linear": 3}],
                         "loss": "cross_entropy"}}
-    spec.update(more)
-    return {k: v for k, v in spec.items() if v is not None}
+    return merged(spec, more)
+
+
+def slow(epochs=150, **more):
+    """The same with epochs of many milliseconds, for tests that must meet a trial in its middle."""
+    return trained(epochs=epochs, dataset={"name": "digits"},
+                   layers=[{"linear": 128}, "relu", {"linear": "width"}, "relu", {"linear": 10}],
+                   **{"parameters": {"width": {"values": [32, 64]}, "lr": {"value": 0.005},
+                                     "batch_size": {"value": 8}}, **more})

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from harness import BIN, DEADLINE, ROOT, asha, driven, environment, sweep_command, trained
+from harness import BIN, DEADLINE, ROOT, asha, driven, environment, slow, sweep_command, trained
 
 COLOUR = re.compile(rb"\x1b\[(?:\d+;)*(?:3[0-7]|9[0-7]|38;5;\d+)(?:;\d+)*m")
 
@@ -59,10 +59,16 @@ def test_file_that_is_not_json_is_one_line_and_not_status_0(daemon, spec_file, t
     assert status in (1, 2) and len(err.strip().splitlines()) == 1
 
 
+def test_file_that_is_missing_is_one_line_that_names_it(daemon):
+    status, out, err = sweep_command(daemon, "submit", "/no/such/file.json")
+    assert status in (1, 2) and out == "" and "/no/such/file.json" in err
+    assert len(err.strip().splitlines()) == 1
+
+
 @pytest.mark.parametrize("args", [
     [], ["no-such-verb"], ["show"], ["show", "x"], ["show", "1/x"], ["show", "-1"], ["submit"],
     ["extend", 1], ["best", 1, "-n", "x"], ["ls", "--no-such-option"], ["why", 1],
-    ["rpc", "daemon.info", "{"], ["submit", "/no/such/file.json"]],
+    ["rpc", "daemon.info", "{"]],
     ids=lambda args: " ".join(map(str, args)) or "nothing")
 def test_status_2_for_usage(daemon, args):
     status, out, err = sweep_command(daemon, *args)
@@ -189,7 +195,7 @@ def in_terminal(daemon, args, until=None, rows=40, columns=120, **env):
 def test_live_table_respects_no_color(start, colour):
     daemon = start("cpu:2")
     client = daemon.client()
-    sweep = client.submit(trained(run_cap=6, epochs=20, early_terminate=asha(max_t=20)))
+    sweep = client.submit(slow(run_cap=6, epochs=27, early_terminate=asha()))
     status, drawn = in_terminal(daemon, ["watch", sweep], **({} if colour else {"NO_COLOR": "1"}))
     assert status == 0
     assert bool(COLOUR.search(drawn)) == colour

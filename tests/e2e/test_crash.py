@@ -7,7 +7,8 @@ import subprocess
 import pytest
 
 from asha_model import Asha
-from harness import (BIN, CONFLICT, ROOT, alive, asha, driven, environment, trained, wait_until)
+from harness import (BIN, CONFLICT, ROOT, alive, asha, driven, environment, slow, trained,
+                     wait_until)
 
 
 def running(client, sweep):
@@ -21,7 +22,7 @@ def running(client, sweep):
 
 def test_worker_killed_in_mid_trial_gives_the_trial_attempt_2_and_the_sweep_completes(start):
     client = start("cpu:2").client()
-    sweep = client.submit(trained(epochs=200, run_cap=4))
+    sweep = client.submit(slow(epochs=100, run_cap=4))
     slot = wait_until(lambda: running(client, sweep), "a running trial")
     os.kill(slot["pid"], signal.SIGKILL)
     got = client.wait_sweep(sweep)
@@ -31,7 +32,7 @@ def test_worker_killed_in_mid_trial_gives_the_trial_attempt_2_and_the_sweep_comp
     assert (first["state"], first["cause"]) == ("LOST", "signal:9")
     assert (second["attempt"], second["state"]) == (2, "COMPLETED")
     reports = client.reports(sweep, slot["trial"])
-    assert [r["seq"] for r in reports if r["attempt"] == 2] == list(range(1, 201))
+    assert [r["seq"] for r in reports if r["attempt"] == 2] == list(range(1, 101))
     others = [t for t in client.trials(sweep) if t["trial"] != slot["trial"]]
     assert all(t["attempt"] == 1 for t in others)
 
@@ -62,17 +63,13 @@ def test_retries_0_fails_the_trial_at_its_first_loss(start):
     assert row["state"] == "FAILED" and row["cause"].startswith(("signal:11", "exit:"))
 
 
-def key(report):
-    return report["attempt"], report["seq"]
-
-
 def test_daemon_killed_in_mid_sweep_loses_no_report_and_readopts_what_runs(start):
     daemon = start("cpu:2")
     client = daemon.client()
-    sweep = client.submit(trained(epochs=150, run_cap=8, early_terminate=asha(max_t=150)))
-    wait_until(lambda: client.sweep(sweep)["counts"]["RUNNING"] == 2
-               and all(t["step"] >= 2 for t in client.trials(sweep, state="RUNNING")),
-               "two trials in their middle")
+    sweep = client.submit(slow(epochs=120, run_cap=6, early_terminate=asha(
+        max_t=120, grace_period=40)))
+    wait_until(lambda: [t["step"] in range(2, 30) for t in client.trials(sweep, state="RUNNING")]
+               == [True, True], "two trials in their middle")
     slots = {s["slot"]: s for s in client.slots()}
     before = {t["trial"]: client.reports(sweep, t["trial"]) for t in client.trials(sweep)}
     daemon.kill9()
@@ -89,7 +86,7 @@ def test_daemon_killed_in_mid_sweep_loses_no_report_and_readopts_what_runs(start
         k: s["pid"] for k, s in slots.items()}, "the same processes hold the slots"
     got = client.wait_sweep(sweep)
     assert got["state"] == "COMPLETED"
-    assert sum(got["counts"].values()) == 8
+    assert sum(got["counts"].values()) == 6
     for trial in client.trials(sweep):
         assert trial["attempt"] == 1, trial
         seqs = [r["seq"] for r in client.reports(sweep, trial["trial"])]
@@ -156,7 +153,7 @@ def test_report_sent_as_the_daemon_dies_is_kept_or_can_be_sent_again(start):
 def test_worker_that_died_with_the_daemon_gives_the_trial_another_attempt(start):
     daemon = start("cpu:1")
     client = daemon.client()
-    sweep = client.submit(trained(epochs=200, run_cap=1))
+    sweep = client.submit(slow(epochs=100, run_cap=1))
     slot = wait_until(lambda: running(client, sweep), "a running trial")
     daemon.kill9()
     os.kill(slot["pid"], signal.SIGKILL)
@@ -171,7 +168,7 @@ def test_worker_that_died_with_the_daemon_gives_the_trial_another_attempt(start)
 def test_sigterm_drains_leaves_no_worker_and_the_next_start_goes_on(start):
     daemon = start("cpu:2")
     client = daemon.client()
-    sweep = client.submit(trained(epochs=300, run_cap=3))
+    sweep = client.submit(slow(epochs=80, run_cap=3))
     wait_until(lambda: running(client, sweep), "a running trial")
     pids = [s["pid"] for s in client.slots()]
     assert daemon.term() == 0

@@ -1,7 +1,7 @@
 """Pause, resume, cancel, extend, and what watchers see of it."""
 import pytest
 
-from harness import CONFLICT, INVALID_PARAMS, driven, trained, wait_until
+from harness import CONFLICT, INVALID_PARAMS, driven, slow, trained, wait_until
 
 
 def test_paused_sweep_hands_out_nothing_and_resumes(client):
@@ -24,9 +24,8 @@ def test_cancelled_sweep_cancels_its_trials_and_takes_no_more(client):
     assert client.call("sweep.cancel", sweep=sweep)["state"] == "CANCELLED"
     assert [t["state"] for t in client.trials(sweep)] == ["COMPLETED", "CANCELLED"]
     assert client.ask(sweep) == []
-    error = client.refused("trial.report", sweep=sweep, trial=running["trial"], attempt=1, seq=1,
-                           step=1, metrics={"loss": 1})
-    assert error.code == CONFLICT
+    assert client.report(sweep, running, 1, 1, loss=1) == "stop"
+    assert client.reports(sweep, running["trial"]) == []
     for method in ("sweep.cancel", "sweep.pause", "sweep.resume"):
         assert client.refused(method, sweep=sweep).code == CONFLICT, method
     assert client.refused("sweep.extend", sweep=sweep, run_cap=50).code == CONFLICT
@@ -38,8 +37,8 @@ def test_cancelled_trial_leaves_the_others_alone(client):
     answer = client.call("trial.cancel", sweep=sweep, trial=one["trial"])
     assert answer == {"trial": 1, "state": "CANCELLED"}
     assert client.refused("trial.cancel", sweep=sweep, trial=1).code == CONFLICT
-    assert client.refused("trial.report", sweep=sweep, trial=1, attempt=1, seq=1, step=1,
-                          metrics={"loss": 0}).code == CONFLICT
+    assert client.report(sweep, one, 1, 1, loss=0) == "stop"
+    assert client.reports(sweep, 1) == []
     client.tell(sweep, two, metrics={"loss": 3})
     got = client.sweep(sweep)
     assert got["state"] == "COMPLETED" and got["best"]["trial"] == 2
@@ -111,12 +110,12 @@ def test_running_trial_cancelled_alone_frees_its_slot_for_the_next(start):
 
 def test_paused_trained_sweep_finishes_what_runs_and_starts_nothing(start):
     client = start("cpu:2").client()
-    sweep = client.submit(trained(epochs=30, run_cap=40))
+    sweep = client.submit(slow(epochs=8, run_cap=8))
     wait_until(lambda: client.sweep(sweep)["counts"]["RUNNING"] == 2, "two running trials")
     client.call("sweep.pause", sweep=sweep)
     wait_until(lambda: client.sweep(sweep)["counts"]["RUNNING"] == 0, "running trials to end")
     made = len(client.trials(sweep))
-    assert made < 40 and client.sweep(sweep)["state"] == "PAUSED"
+    assert made < 8 and client.sweep(sweep)["state"] == "PAUSED"
     client.call("sweep.resume", sweep=sweep)
     got = client.wait_sweep(sweep)
-    assert got["state"] == "COMPLETED" and got["counts"]["COMPLETED"] == 40
+    assert got["state"] == "COMPLETED" and got["counts"]["COMPLETED"] == 8

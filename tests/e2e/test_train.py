@@ -7,35 +7,35 @@ import subprocess
 
 import pytest
 
-from harness import BIN, ROOT, asha, environment, sweep_command, trained, wait_until
+from harness import BIN, ROOT, asha, environment, slow, sweep_command, trained, wait_until
 
 
 def test_two_sweeps_share_two_slots_one_each(start):
     client = start("cpu:2").client()
-    one = client.submit(trained(epochs=20, run_cap=30, name="one"))
+    one = client.submit(slow(epochs=8, run_cap=16, name="one"))
     wait_until(lambda: sum(s["state"] == "BUSY" for s in client.slots()) == 2, "two busy slots")
-    two = client.submit(trained(epochs=20, run_cap=30, name="two"))
+    two = client.submit(slow(epochs=8, run_cap=16, name="two"))
     wait_until(lambda: any(s.get("sweep") == two for s in client.slots()), "a slot for the second")
     shared = 0
     while True:
         busy = [s["sweep"] for s in client.slots() if s["state"] == "BUSY"]
         counts = [client.sweep(s)["counts"] for s in (one, two)]
-        if any(sum(c.values()) >= 30 for c in counts):
+        if any(sum(c.values()) >= 16 for c in counts):
             break  # one has made its last trial: the other takes what is left over
         if len(busy) == 2:
             assert sorted(busy) == [one, two]
             shared += 1
     assert shared > 5
     ended = [sum(c.values()) for c in counts]
-    assert min(ended) >= 30 * 0.6, f"trials made when the first was done: {ended}"
+    assert min(ended) >= 10, f"trials made when the first was done: {ended}"
     for sweep in (one, two):
-        assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 30
+        assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 16
 
 
 def test_two_sweeps_watched_at_once_on_two_connections_and_on_one(start):
     daemon = start("cpu:2")
     client = daemon.client()
-    sweeps = [client.submit(trained(epochs=8, run_cap=6, name=f"w{i}")) for i in range(2)]
+    sweeps = [client.submit(slow(epochs=8, run_cap=6, name=f"w{i}")) for i in range(2)]
     both, each = daemon.client(), [daemon.client() for _ in sweeps]
     last = {s: both.call("sweep.watch", sweep=s) for s in sweeps}
     for watcher, sweep in zip(each, sweeps):
@@ -53,7 +53,7 @@ def test_two_sweeps_watched_at_once_on_two_connections_and_on_one(start):
 def test_two_watch_commands_at_once_show_each_its_sweep(start):
     daemon = start("cpu:2")
     client = daemon.client()
-    sweeps = [client.submit(trained(epochs=8, run_cap=6, name=f"cli-{i}")) for i in range(2)]
+    sweeps = [client.submit(slow(epochs=8, run_cap=6, name=f"cli-{i}")) for i in range(2)]
     commands = [subprocess.Popen([os.path.join(BIN, "sweep"), "--socket", daemon.socket, "watch",
                                   str(s)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                  stdin=subprocess.DEVNULL, env=environment()) for s in sweeps]
@@ -63,7 +63,7 @@ def test_two_watch_commands_at_once_show_each_its_sweep(start):
         assert f"cli-{i}".encode() in out and b"COMPLETED" in out and b"\x1b" not in out
 
 
-TIMES = {"seconds", "samples_per_s"}
+TIMES = {"seconds", "samples_per_s", "time_ms"}
 
 
 def without_times(text):
@@ -82,7 +82,8 @@ def test_same_seed_on_one_slot_twice_gives_the_same_bytes(start):
         client.wait_sweep(client.submit(spec))
         status, text, err = sweep_command(daemon, "trials", 1, "--csv")
         assert status == 0, err
-        reports = [[{**r, "metrics": {k: v for k, v in r["metrics"].items() if k not in TIMES}}
+        reports = [[(r["attempt"], r["seq"], r["step"], r["decision"],
+                     {k: v for k, v in r["metrics"].items() if k not in TIMES})
                     for r in client.reports(1, t["trial"])] for t in client.trials(1)]
         got.append((without_times(text), reports))
         assert daemon.term() == 0
