@@ -1,0 +1,232 @@
+/* tests/worker/test_train.c — real training on the digits: it learns, and bit-equal twice. */
+#include "base/fault.h"
+#include "worker/train.h"
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EPOCHS 8
+
+struct curve {
+	struct sw_epoch e[EPOCHS];
+	size_t n;
+	size_t stop_after; /* batches; 0: never */
+	size_t batches;
+};
+
+static struct sw_queue *q;
+static struct sw_data data;
+
+static bool go_on(void *ctx)
+{
+	struct curve *c = ctx;
+
+	return !c->stop_after || c->batches++ < c->stop_after;
+}
+
+static bool report(void *ctx, const struct sw_epoch *e)
+{
+	struct curve *c = ctx;
+
+	ck_assert_uint_lt(c->n, EPOCHS);
+	c->e[c->n++] = *e;
+	return true;
+}
+
+static void load(const char *name, bool classes)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_data_source source;
+	cJSON *json = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(json, "name", name);
+	ck_assert_msg(sw_data_source_read(&source, json, &err) == SW_OK, "%s", err.msg);
+	ck_assert_msg(sw_data_load(&data, &source,
+				   (struct sw_data_want){.classes = classes,
+							 .val_fraction = 0.2,
+							 .split_seed = 7,
+							 .standardize = true},
+				   &sw_ops_cpu, q, &err) == SW_OK,
+		      "%s", err.msg);
+	cJSON_Delete(json);
+}
+
+static void setup(void)
+{
+	ck_assert_int_eq(sw_ops_cpu.queue_create(&q), SW_OK);
+	sw_ops_cpu_threads(1);
+}
+
+static void teardown(void)
+{
+	sw_data_fini(&data);
+	sw_ops_cpu.queue_destroy(q);
+}
+
+static sw_status train(struct curve *c, const char *model, struct sw_trainer t, uint64_t seed,
+		       enum sw_train_end *end)
+{
+	const struct sw_train_hooks hooks = {.ctx = c, .go_on = go_on, .report = report};
+	struct sw_err err = SW_ERR_INIT;
+	cJSON *layers = cJSON_Parse(model);
+	struct sw_model m;
+	sw_status status;
+
+	status = sw_model_compile(&m, layers, NULL, data.features, t.classes ? data.classes : 1,
+				  t.classes, &err);
+	cJSON_Delete(layers);
+	if (status == SW_OK)
+		status = sw_train_run(&sw_ops_cpu, q, &m, &data, &t, seed, &hooks, end, &err);
+	return status;
+}
+
+static const char mlp[] = "[{\"linear\": 64}, \"relu\", {\"linear\": 32}, \"relu\", "
+			  "{\"linear\": 10}]";
+static const char dropped[] = "[{\"dropout\": 0.1}, {\"linear\": 64}, \"tanh\", "
+			      "{\"dropout\": 0.2}, {\"linear\": 10}]";
+static const struct sw_trainer sgd = {
+	.classes = true, .lr = 0.05, .momentum = 0.9, .batch_size = 32, .epochs = EPOCHS};
+static const struct sw_trainer adamw = {.classes = true,
+					.adamw = true,
+					.lr = 0.003,
+					.beta1 = 0.9,
+					.beta2 = 0.999,
+					.eps = 1e-8,
+					.weight_decay = 0.01,
+					.batch_size = 32,
+					.epochs = EPOCHS};
+
+/* _i & 1: the optimizer, _i & 2: the model */
+START_TEST(train_digits_learns_and_repeats_bit_for_bit)
+{
+	const struct sw_trainer t = _i & 1 ? adamw : sgd;
+	const char *model = _i & 2 ? dropped : mlp;
+	struct curve a = {.n = 0}, b = {.n = 0}, other = {.n = 0};
+	enum sw_train_end end;
+
+	load("digits", true);
+	ck_assert_uint_eq(data.train.rows, 1438);
+	ck_assert_uint_eq(data.val.rows, 359);
+	ck_assert_int_eq(train(&a, model, t, 3, &end), SW_OK);
+	ck_assert_int_eq(end, SW_TRAIN_DONE);
+	ck_assert_uint_eq(a.n, EPOCHS);
+	ck_assert_double_gt(a.e[EPOCHS - 1].val_accuracy, 0.95);
+	ck_assert_double_lt(a.e[EPOCHS - 1].train_loss, a.e[0].train_loss / 4);
+	ck_assert_int_eq(train(&b, model, t, 3, &end), SW_OK);
+	ck_assert_int_eq(train(&other, model, t, 4, &end), SW_OK);
+	for (size_t i = 0; i < EPOCHS; i++) {
+		ck_assert_mem_eq(&a.e[i].train_loss, &b.e[i].train_loss, sizeof(double));
+		ck_assert_mem_eq(&a.e[i].val_loss, &b.e[i].val_loss, sizeof(double));
+		ck_assert_mem_eq(&a.e[i].val_accuracy, &b.e[i].val_accuracy, sizeof(double));
+		ck_assert(a.e[i].train_loss != other.e[i].train_loss);
+	}
+}
+END_TEST
+
+START_TEST(train_regression_lowers_the_loss)
+{
+	struct sw_trainer t = sgd;
+	struct curve c = {.n = 0};
+	enum sw_train_end end;
+
+	load("diabetes", false);
+	ck_assert_uint_eq(data.classes, 0);
+	t.classes = false;
+	t.lr = 0.001;
+	ck_assert_int_eq(train(&c, "[{\"linear\": 1}]", t, 3, &end), SW_OK);
+	ck_assert(!c.e[0].classes);
+	/* the targets' own variance is about 5,900 */
+	ck_assert_double_lt(c.e[EPOCHS - 1].val_loss, 5000);
+	ck_assert_double_gt(c.e[EPOCHS - 1].val_loss, 1000);
+}
+END_TEST
+
+START_TEST(train_diverging_reports_it_once_and_ends)
+{
+	struct sw_trainer t = sgd;
+	struct curve c = {.n = 0};
+	enum sw_train_end end;
+
+	load("diabetes", false);
+	t.classes = false;
+	t.lr = 1e6;
+	ck_assert_int_eq(train(&c, "[{\"linear\": 1}]", t, 3, &end), SW_OK);
+	ck_assert_int_eq(end, SW_TRAIN_DIVERGED);
+	ck_assert_uint_eq(c.n, 1);
+	ck_assert(!isfinite(c.e[0].train_loss));
+}
+END_TEST
+
+START_TEST(train_dropped_ends_before_the_next_batch)
+{
+	struct curve c = {.stop_after = 50};
+	enum sw_train_end end;
+
+	load("digits", true);
+	ck_assert_int_eq(train(&c, mlp, sgd, 3, &end), SW_OK);
+	ck_assert_int_eq(end, SW_TRAIN_DROPPED);
+	ck_assert_uint_eq(c.batches, 51);
+	ck_assert_uint_eq(c.n, 1); /* 45 batches and 2 of validation an epoch */
+}
+END_TEST
+
+#ifdef SW_FAULTS
+START_TEST(train_without_memory_fails_cleanly_at_each_call)
+{
+	struct sw_trainer t = sgd;
+	unsigned fired = 1;
+
+	load("wine", true);
+	t.epochs = 1;
+	for (unsigned nth = 1; fired != 0; nth++) {
+		struct curve c = {.n = 0};
+		enum sw_train_end end;
+		sw_status status;
+
+		ck_assert_uint_lt(nth, 100);
+		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		status = train(&c, "[{\"linear\": 3}]", t, 3, &end);
+		fired = sw_fault_fired(SW_FAULT_MALLOC);
+		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		ck_assert_int_eq(status, fired ? SW_NOMEM : SW_OK);
+	}
+}
+END_TEST
+#endif
+
+START_TEST(train_that_fits_no_memory_says_so_before_it_takes_any)
+{
+	struct curve c = {.n = 0};
+	enum sw_train_end end;
+
+	load("wine", true);
+	ck_assert_int_eq(train(&c,
+			       "[{\"linear\": 1000000}, {\"linear\": 1000000}, {\"linear\": 3}]",
+			       sgd, 3, &end),
+			 SW_NOMEM);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("worker");
+	TCase *tcase = tcase_create("train");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_set_timeout(tcase, 120);
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_loop_test(tcase, train_digits_learns_and_repeats_bit_for_bit, 0, 4);
+	tcase_add_test(tcase, train_regression_lowers_the_loss);
+	tcase_add_test(tcase, train_diverging_reports_it_once_and_ends);
+	tcase_add_test(tcase, train_dropped_ends_before_the_next_batch);
+#ifdef SW_FAULTS
+	tcase_add_test(tcase, train_without_memory_fails_cleanly_at_each_call);
+#endif
+	tcase_add_test(tcase, train_that_fits_no_memory_says_so_before_it_takes_any);
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
