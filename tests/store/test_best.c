@@ -1,0 +1,240 @@
+/* tests/store/test_best.c — the best trials of each scope, against the plain computation. */
+#include "store/read.h"
+#include "tests/store/fixture.h"
+#include <math.h>
+
+#define TRIALS  60
+#define REPORTS 12 /* at most, per attempt */
+
+static struct trial {
+	bool counts; /* neither FAILED nor INFEASIBLE */
+	int attempts;
+	int n[3]; /* reports that carry the metric, by attempt */
+	double v[3][REPORTS];
+} trials[TRIALS + 1];
+
+static uint64_t state = 4711;
+
+static unsigned draw(unsigned n)
+{
+	state = state * 6364136223846793005U + 1442695040888963407U;
+	return (unsigned)((state >> 33) % n);
+}
+
+static void put_attempt(struct sw_tx *tx, int64_t t, int attempt, int64_t *ev)
+{
+	struct trial *trial = &trials[t];
+	const unsigned n = draw(REPORTS + 1);
+
+	for (unsigned seq = 1; seq <= n; seq++) {
+		/* Few values, so that there are ties. */
+		struct sw_row_report r = {.sweep = 1,
+					  .trial = t,
+					  .attempt = attempt,
+					  .seq = seq,
+					  .ev = ++*ev,
+					  .step = seq,
+					  .verdict = "continue",
+					  .metrics = "{}",
+					  .has_value = draw(4) != 0,
+					  .value = draw(9) / 8.0};
+		sw_tx_report(tx, &r);
+		if (r.has_value)
+			trial->v[attempt - 1][trial->n[attempt - 1]++] = r.value;
+	}
+}
+
+static void fill(struct fixture *f)
+{
+	static const char *const states[] = {"COMPLETED", "PRUNED",    "RUNNING",   "FAILED",
+					     "PAUSED",    "COMPLETED", "CANCELLED", "INFEASIBLE"};
+	struct sw_tx *tx = tx_new();
+	int64_t ev = 0;
+
+	put_sweep(tx, 1);
+	for (int64_t t = 1; t <= TRIALS; t++) {
+		const unsigned s = draw(8);
+		struct sw_row_trial row = {
+			.sweep = 1, .trial = t, .state = states[s], .params = "{}"};
+
+		trials[t].counts = s != 3 && s != 7;
+		trials[t].attempts = 1 + (int)draw(3);
+		row.attempt = trials[t].attempts;
+		sw_tx_trial_insert(tx, &row);
+		for (int a = 1; a <= trials[t].attempts; a++)
+			put_attempt(tx, t, a, &ev);
+	}
+	commit_now(f, tx);
+}
+
+static const struct {
+	const char *scope;
+	int last; /* mean of the last so many; 0: all of them; -1: last value; -2: the best */
+} scopes[] = {
+	{"last", -1},      {"all", -2},       {"avg", 0},
+	{"last-1-avg", 1}, {"last-3-avg", 3}, {"last-1000-avg", 1000},
+};
+
+/* NaN: no value. */
+static double naive(const struct trial *t, int last, bool maximize)
+{
+	const int a = t->attempts - 1;
+	const double *v = t->v[a];
+	const int n = t->n[a];
+	double x = NAN;
+
+	if (last == -1) { /* keeps an earlier attempt's until this one has one */
+		for (int i = 0; i <= a; i++)
+			x = t->n[i] > 0 ? t->v[i][t->n[i] - 1] : x;
+		return x;
+	}
+	if (last == -2) {
+		for (int i = 0; i < n; i++)
+			x = i == 0 || (maximize ? v[i] > x : v[i] < x) ? v[i] : x;
+		return x;
+	}
+	const int from = last > 0 && n > last ? n - last : 0;
+	for (int i = from; i < n; i++)
+		x = (i == from ? 0 : x) + v[i];
+	return x / (n - from);
+}
+
+struct ask {
+	const char *scope;
+	bool maximize;
+	int64_t n;
+	int64_t trial[TRIALS + 1];
+	double value[TRIALS + 1];
+	size_t got;
+	sw_status rc;
+	struct sw_err err;
+};
+
+static bool on_trial(const struct sw_row_trial *r, void *arg)
+{
+	struct ask *a = arg;
+
+	ck_assert(r->has_value);
+	ck_assert_uint_lt(a->got, TRIALS);
+	a->trial[a->got] = r->trial;
+	a->value[a->got++] = r->value;
+	return true;
+}
+
+static void ask_work(struct sw_db *db, void *arg)
+{
+	struct ask *a = arg;
+
+	a->rc = sw_read_best(db, 1, a->maximize, a->scope, a->n, on_trial, a, &a->err);
+}
+
+START_TEST(best_agrees_with_the_plain_computation)
+{
+	struct fixture f;
+
+	fixture_init(&f);
+	fixture_open(&f);
+	fill(&f);
+	for (int k = 0; k < 4; k++) {
+		struct ask a = {
+			.scope = scopes[_i].scope, .maximize = k & 1, .n = k & 2 ? 5 : TRIALS};
+		bool taken[TRIALS + 1] = {false};
+		size_t want = 0;
+
+		sw_store_read_now(f.store, ask_work, &a);
+		ck_assert_msg(a.rc == SW_OK, "%s", a.err.msg);
+		for (; want < (size_t)a.n; want++) {
+			int64_t best = 0;
+			double v = 0;
+
+			for (int64_t t = 1; t <= TRIALS; t++) {
+				const double x = naive(&trials[t], scopes[_i].last, a.maximize);
+				if (!trials[t].counts || taken[t] || isnan(x))
+					continue;
+				if (best == 0 || (a.maximize ? x > v : x < v)) {
+					best = t;
+					v = x;
+				}
+			}
+			if (best == 0)
+				break;
+			taken[best] = true;
+			ck_assert_msg(want < a.got && a.trial[want] == best &&
+					      fabs(a.value[want] - v) < 1e-12,
+				      "%s %d: place %zu is %lld (%g), not %lld (%g)", a.scope, k,
+				      want, (long long)best, v, (long long)a.trial[want],
+				      a.value[want]);
+		}
+		ck_assert_uint_eq(a.got, want);
+		ck_assert_uint_gt(want, 4);
+	}
+	fixture_fini(&f);
+}
+END_TEST
+
+static const char *const bad_scopes[] = {"",
+					 "LAST",
+					 "last-",
+					 "last-0-avg",
+					 "last-01-avg",
+					 "last-1001-avg",
+					 "last--1-avg",
+					 "last-5-av",
+					 "last-5-avgs",
+					 "last-5",
+					 "last-+5-avg",
+					 "last-99999999999999999999-avg",
+					 "last-avg",
+					 "last-5-avg; --"};
+
+START_TEST(best_of_an_unknown_scope_is_refused)
+{
+	struct fixture f;
+	struct ask a = {.scope = bad_scopes[_i], .n = 1};
+
+	fixture_begin(&f);
+	sw_store_read_now(f.store, ask_work, &a);
+	ck_assert_int_eq(a.rc, SW_INVALID);
+	ck_assert_str_eq(a.err.ptr, "/scope");
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(best_of_means_that_overflow_leaves_them_out)
+{
+	struct fixture f;
+	struct ask a = {.scope = "avg", .n = 5};
+	struct sw_tx *tx = tx_new();
+
+	fixture_begin(&f);
+	put_trial(tx, 1, 2);
+	put_report(tx, 1, 1, 1.7e308);
+	put_report(tx, 1, 2, 1.7e308);
+	put_report(tx, 2, 3, 1);
+	commit_now(&f, tx);
+	sw_store_read_now(f.store, ask_work, &a);
+	ck_assert_msg(a.rc == SW_OK, "%s", a.err.msg);
+	ck_assert_uint_eq(a.got, 1);
+	ck_assert_int_eq(a.trial[0], 2);
+	fixture_fini(&f);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("store best");
+	TCase *tcase = tcase_create("best");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_set_timeout(tcase, 120);
+	tcase_add_loop_test(tcase, best_agrees_with_the_plain_computation, 0,
+			    (int)(sizeof scopes / sizeof scopes[0]));
+	tcase_add_loop_test(tcase, best_of_an_unknown_scope_is_refused, 0,
+			    (int)(sizeof bad_scopes / sizeof bad_scopes[0]));
+	tcase_add_test(tcase, best_of_means_that_overflow_leaves_them_out);
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,318 @@
+/* tests/store/test_file.c — the file itself: private, versioned, and refused when it is not right.
+ */
+#include "store/internal.h"
+#include "tests/store/fixture.h"
+#include <fcntl.h>
+#include <sys/stat.h>
+
+START_TEST(file_is_private_whatever_the_umask)
+{
+	static const char *const suffixes[] = {"", "-wal", "-shm"};
+	struct fixture f;
+	struct stat st;
+	char name[128];
+
+	(void)umask(0);
+	fixture_begin(&f);
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(name, sizeof name, "%s%s", f.path, suffixes[i]);
+		ck_assert_msg(stat(name, &st) == 0, "%s", name);
+		ck_assert_msg((st.st_mode & 0777) == 0600, "%s: %o", name, st.st_mode & 0777);
+	}
+	fixture_close(&f);
+	ck_assert_int_eq(chmod(f.path, 0644), 0); /* a copy put back by hand */
+	fixture_open(&f);
+	ck_assert_int_eq(stat(f.path, &st), 0);
+	ck_assert_uint_eq(st.st_mode & 0777, 0600);
+	fixture_fini(&f);
+}
+END_TEST
+
+/* A store with rows, closed: one file. */
+static void begin_closed(struct fixture *f)
+{
+	fixture_begin(f);
+	for (int64_t i = 1; i <= 300; i++) {
+		struct sw_tx *tx = tx_new();
+		put_report(tx, 1, i, 1);
+		commit_now(f, tx);
+	}
+	fixture_close(f);
+}
+
+static void raw_sql(const struct fixture *f, const char *sql)
+{
+	sqlite3 *conn;
+
+	ck_assert_int_eq(sqlite3_open(f->path, &conn), SQLITE_OK);
+	ck_assert_msg(sqlite3_exec(conn, sql, NULL, NULL, NULL) == SQLITE_OK, "%s",
+		      sqlite3_errmsg(conn));
+	ck_assert_int_eq(sqlite3_close(conn), SQLITE_OK);
+}
+
+static void write_at(const struct fixture *f, off_t at, const void *bytes, size_t n)
+{
+	const int fd = open(f->path, O_RDWR | O_CREAT, 0600);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert(pwrite(fd, bytes, n, at) == (ssize_t)n);
+	(void)close(fd);
+}
+
+static void damage_newer(struct fixture *f)
+{
+	raw_sql(f, "PRAGMA user_version = 9; DROP TABLE meta");
+}
+
+static void damage_version(struct fixture *f)
+{
+	raw_sql(f, "UPDATE meta SET value = 7 WHERE key = 'schema'");
+}
+
+static void damage_version_gone(struct fixture *f)
+{
+	raw_sql(f, "DELETE FROM meta");
+}
+
+static void damage_version_text(struct fixture *f)
+{
+	raw_sql(f, "UPDATE meta SET value = 'one' WHERE key = 'schema'");
+}
+
+static void damage_version_negative(struct fixture *f)
+{
+	raw_sql(f, "PRAGMA user_version = -1");
+}
+
+static void damage_stranger(struct fixture *f)
+{
+	raw_sql(f, "PRAGMA application_id = 1");
+}
+
+static void damage_no_table(struct fixture *f)
+{
+	raw_sql(f, "DROP TABLE report");
+}
+
+static void damage_garbage(struct fixture *f)
+{
+	write_at(f, 0, "this is a text file, not a database, and long enough", 52);
+}
+
+static void damage_empty(struct fixture *f)
+{
+	ck_assert_int_eq(truncate(f->path, 0), 0);
+}
+
+static void damage_half(struct fixture *f)
+{
+	struct stat st;
+
+	ck_assert_int_eq(stat(f->path, &st), 0);
+	ck_assert_int_eq(truncate(f->path, st.st_size / 2), 0);
+}
+
+static void damage_pages(struct fixture *f)
+{
+	char junk[4096];
+
+	memset(junk, 0x5a, sizeof junk);
+	for (off_t page = 1; page < 6; page++)
+		write_at(f, page * 4096, junk, sizeof junk);
+}
+
+static void damage_directory(struct fixture *f)
+{
+	ck_assert_int_eq(unlink(f->path), 0);
+	ck_assert_int_eq(mkdir(f->path, 0700), 0);
+}
+
+static void damage_no_folder(struct fixture *f)
+{
+	ck_assert_int_eq(unlink(f->path), 0);
+	ck_assert_int_eq(rmdir(f->dir), 0);
+}
+
+static const struct {
+	const char *name;
+	void (*damage)(struct fixture *f);
+	sw_status rc;
+	const char *says;
+} damages[] = {
+	{"newer", damage_newer, SW_CONFLICT,
+	 " was written by a newer sweepd (schema 9, this one knows 1)"},
+	{"versions differ", damage_version, SW_IO, "it says schema 1 and schema 7"},
+	{"version row gone", damage_version_gone, SW_IO, "no number there"},
+	{"version row of text", damage_version_text, SW_IO, "no number there"},
+	{"version negative", damage_version_negative, SW_IO, "not a sweepd database"},
+	{"another program's", damage_stranger, SW_IO, "not a sweepd database"},
+	{"table gone", damage_no_table, SW_IO, "no such table: report"},
+	{"text file", damage_garbage, SW_IO, "not a sweepd database"},
+	{"cut to nothing", damage_empty, SW_IO, "is empty: it was cut short"},
+	{"cut in half", damage_half, SW_IO, "damaged"},
+	{"pages overwritten", damage_pages, SW_IO, "damaged"},
+	{"a directory", damage_directory, SW_IO, "not a file"},
+	{"no folder", damage_no_folder, SW_IO, "No such file"},
+};
+
+START_TEST(file_that_is_not_right_is_refused_with_a_line)
+{
+	struct fixture f;
+	struct sw_err err = SW_ERR_INIT;
+
+	begin_closed(&f);
+	damages[_i].damage(&f);
+	const sw_status rc = fixture_try_open(&f, &err);
+	ck_assert_msg(rc == damages[_i].rc, "%s: %d %s", damages[_i].name, rc, err.msg);
+	ck_assert_msg(strstr(err.msg, damages[_i].says) != NULL, "%s: %s", damages[_i].name,
+		      err.msg);
+	ck_assert_ptr_null(f.store);
+	(void)rmdir(f.path);
+	fixture_fini(&f);
+}
+END_TEST
+
+static bool on_report(const struct sw_row_report *r, void *arg)
+{
+	(void)arg;
+	return strlen(r->verdict) < 1U << 20; /* it can be read to its end */
+}
+
+static bool on_trial(const struct sw_row_trial *r, void *arg)
+{
+	(void)arg;
+	return strlen(r->params) < 1U << 20;
+}
+
+static bool on_history(const struct sw_row_event *e, const struct sw_row_report *r, void *arg)
+{
+	(void)arg;
+	return (e == NULL) != (r == NULL);
+}
+
+/* Any answer is right as long as it is an answer. */
+static void read_all(struct sw_db *db, void *arg)
+{
+	struct sw_err err[4] = {SW_ERR_INIT, SW_ERR_INIT, SW_ERR_INIT, SW_ERR_INIT};
+	const sw_status rc[4] = {
+		sw_read_reports(db, 1, 1, 0, 0, -1, on_report, NULL, &err[0]),
+		sw_read_trials(db, 1, NULL, 0, -1, on_trial, NULL, &err[1]),
+		sw_read_history(db, 1, on_history, NULL, &err[2]),
+		sw_read_best(db, 1, false, "avg", 3, on_trial, NULL, &err[3]),
+	};
+
+	for (size_t i = 0; i < 4; i++)
+		ck_assert_int_eq(rc[i] != SW_OK, err[i].msg[0] != '\0');
+	(*(unsigned *)arg)++;
+}
+
+START_TEST(file_with_a_flipped_byte_is_refused_or_read)
+{
+	struct fixture f;
+	struct stat st;
+	uint64_t x = 12345;
+	unsigned refused = 0, read = 0;
+
+	begin_closed(&f);
+	ck_assert_int_eq(stat(f.path, &st), 0);
+	for (int i = 0; i < 200; i++) {
+		struct sw_err err = SW_ERR_INIT;
+		unsigned char was, now;
+
+		x = x * 6364136223846793005U + 1442695040888963407U;
+		/* Every other one in the first page, where the header is. */
+		const off_t at = (off_t)((x >> 33) % (i % 2 ? 4096 : (uint64_t)st.st_size));
+		const int fd = open(f.path, O_RDONLY);
+		ck_assert_int_eq(pread(fd, &was, 1, at), 1);
+		(void)close(fd);
+		now = (unsigned char)(was ^ (1U << (x >> 20 & 7)));
+		write_at(&f, at, &now, 1);
+		if (fixture_try_open(&f, &err) == SW_OK) {
+			sw_store_read_now(f.store, read_all, &read);
+			fixture_close(&f);
+		} else {
+			ck_assert_str_ne(err.msg, "");
+			refused++;
+		}
+		write_at(&f, at, &was, 1);
+	}
+	ck_assert_uint_gt(refused, 10);
+	ck_assert_uint_gt(read, 10);
+	fixture_fini(&f);
+}
+END_TEST
+
+static int64_t version_of(sqlite3 *conn)
+{
+	struct sw_err err = SW_ERR_INIT;
+	int64_t v = -1;
+
+	ck_assert_int_eq(sw_sql_int(conn, "PRAGMA user_version", &v, &err), SW_OK);
+	return v;
+}
+
+START_TEST(schema_goes_up_step_by_step_and_whole_steps_only)
+{
+	static const char *const steps[] = {
+		"CREATE TABLE meta (key TEXT PRIMARY KEY, value ANY) STRICT;"
+		"CREATE TABLE a (x); INSERT INTO a VALUES (1)",
+		"UPDATE a SET x = x * 10; CREATE TABLE b (y)",
+		"UPDATE a SET x = x + 5; INSERT INTO nowhere VALUES (1)",
+	};
+	struct sw_err err = SW_ERR_INIT;
+	int64_t x = 0;
+	sqlite3 *conn;
+
+	ck_assert_int_eq(sqlite3_open(":memory:", &conn), SQLITE_OK);
+	ck_assert_int_eq(sw_schema_migrate(conn, "P", steps, 1, &err), SW_OK);
+	ck_assert_int_eq(version_of(conn), 1);
+	ck_assert_int_eq(sw_schema_migrate(conn, "P", steps, 2, &err), SW_OK);
+	ck_assert_int_eq(version_of(conn), 2);
+	ck_assert_int_eq(sw_schema_migrate(conn, "P", steps, 2, &err), SW_OK); /* nothing to do */
+	ck_assert_int_eq(sw_schema_migrate(conn, "P", steps, 3, &err), SW_IO);
+	ck_assert_ptr_nonnull(strstr(err.msg, "bring P to schema 3: no such table: nowhere"));
+	ck_assert_int_eq(version_of(conn), 2);
+	err = (struct sw_err)SW_ERR_INIT;
+	ck_assert_int_eq(sw_sql_int(conn, "SELECT x FROM a", &x, &err), SW_OK);
+	ck_assert_int_eq(x, 10);
+	ck_assert_int_eq(sw_schema_migrate(conn, "P", steps, 1, &err), SW_CONFLICT);
+	ck_assert_int_eq(sqlite3_close(conn), SQLITE_OK);
+}
+END_TEST
+
+START_TEST(creation_cut_short_leaves_nothing_in_the_way)
+{
+	struct fixture f;
+	char fresh[128];
+	struct stat st;
+
+	fixture_init(&f);
+	snprintf(fresh, sizeof fresh, "%s.new", f.path);
+	const int fd = open(fresh, O_CREAT | O_WRONLY, 0644);
+	ck_assert_int_eq(write(fd, "half", 4), 4);
+	(void)close(fd);
+	fixture_open(&f);
+	ck_assert_int_ne(stat(fresh, &st), 0);
+	fixture_fini(&f);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("store file");
+	TCase *tcase = tcase_create("file");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_set_timeout(tcase, 240);
+	tcase_add_test(tcase, file_is_private_whatever_the_umask);
+	tcase_add_loop_test(tcase, file_that_is_not_right_is_refused_with_a_line, 0,
+			    (int)(sizeof damages / sizeof damages[0]));
+	tcase_add_test(tcase, file_with_a_flipped_byte_is_refused_or_read);
+	tcase_add_test(tcase, schema_goes_up_step_by_step_and_whole_steps_only);
+	tcase_add_test(tcase, creation_cut_short_leaves_nothing_in_the_way);
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
