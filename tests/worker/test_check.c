@@ -1,0 +1,72 @@
+/* tests/worker/test_check.c — what `sweep-worker check` says of whole specs. */
+#include "worker/check.h"
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SPEC(params, trainer)                                                                      \
+	"{\"name\":\"t\",\"method\":\"random\",\"metric\":{\"name\":\"val_loss\"},\"parameters\":" \
+	"{"                                                                                        \
+	"\"lr\":{\"min\":0.1,\"max\":0.2}" params "},\"run_cap\":4,\"trainer\":{" trainer "}}"
+#define WINE "\"dataset\":{\"name\":\"wine\"}"
+
+static const struct {
+	const char *spec, *says;
+} specs[] = {
+	{SPEC(",\"l1\":{\"values\":[4,16,8]}",
+	      WINE ",\"model\":[{\"linear\":\"l1\"},\"relu\",{\"linear\":3}]"),
+	 "{\"ok\":true,\"features\":13,\"classes\":3,\"rows\":178,\"parameters\":275,\"bytes\":"},
+	{SPEC("",
+	      "\"dataset\":{\"name\":\"diabetes\"},\"loss\":\"mse\",\"model\":[{\"linear\":1}]"),
+	 "{\"ok\":true,\"features\":10,\"classes\":0,\"rows\":442,\"parameters\":11,\"bytes\":"},
+	{SPEC("", WINE ",\"model\":[{\"linear\":4}]"),
+	 "{\"ok\":false,\"pointer\":\"/trainer/model/0/linear\",\"message\":\"the last layer is 4 "
+	 "wide, but the data has 3 classes\"}"},
+	/* right for the largest value alone */
+	{SPEC(",\"l1\":{\"values\":[2,3]}", WINE ",\"model\":[{\"linear\":\"l1\"}]"),
+	 "{\"ok\":false,\"pointer\":\"/trainer/model/0/linear\",\"message\":\"the last layer is 2 "
+	 "wide, but the data has 3 classes\"}"},
+	{SPEC("", "\"dataset\":{\"format\":\"csv\",\"path\":\"/nowhere/x.csv\",\"label\":\"y\"},"
+		  "\"model\":[{\"linear\":4}]"),
+	 "{\"ok\":false,\"pointer\":\"/trainer/dataset/path\",\"message\":\"/nowhere/x.csv: No "
+	 "such "
+	 "file or directory\"}"},
+	{SPEC("", "\"dataset\":{\"format\":\"csv\",\"path\":\"data/wine.csv\",\"label\":\"clas\"},"
+		  "\"model\":[{\"linear\":3}]"),
+	 "{\"ok\":false,\"pointer\":\"/trainer/dataset/label\",\"message\":\"data/wine.csv has no "
+	 "column \\\"clas\\\": did you mean \\\"class\\\"?\"}"},
+	{"{", "{\"ok\":false,\"pointer\":\"\",\"message\":"},
+	{"[]", "{\"ok\":false,\"pointer\":\"\",\"message\":"},
+};
+
+START_TEST(check_answers_one_object)
+{
+	struct sw_buf out;
+
+	sw_buf_init(&out, 65536);
+	sw_check_spec(specs[_i].spec, strlen(specs[_i].spec), &out);
+	ck_assert_int_eq(out.failed, SW_OK);
+	ck_assert_msg(strncmp(out.data, specs[_i].says, strlen(specs[_i].says)) == 0,
+		      "%s\nis not\n%s", out.data, specs[_i].says);
+	ck_assert_int_eq(out.data[out.len - 1], '}');
+	if (strstr(specs[_i].says, "true"))
+		ck_assert_int_eq(strstr(out.data, "val_accuracy") != NULL,
+				 strstr(specs[_i].says, "\"classes\":0") == NULL);
+	sw_buf_fini(&out);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("worker");
+	TCase *tcase = tcase_create("check");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_loop_test(tcase, check_answers_one_object, 0, sizeof specs / sizeof *specs);
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
