@@ -71,12 +71,9 @@ static sw_status blas_start(struct sw_queue *q)
 
 static sw_status slots_start(struct sw_queue *q)
 {
-	sw_status status = SW_NOMEM;
+	sw_status status = sw_cuda_status(cudaHostAlloc(
+		(void **)&q->slots, SW_CUDA_SLOT_N * SW_CUDA_SLOT_BYTES, cudaHostAllocDefault));
 
-	if (!sw_fault_hit(SW_FAULT_MALLOC))
-		status = sw_cuda_status(cudaHostAlloc((void **)&q->slots,
-						      SW_CUDA_SLOT_N * SW_CUDA_SLOT_BYTES,
-						      cudaHostAllocDefault));
 	for (size_t i = 0; i < SW_CUDA_SLOT_N && status == SW_OK; i++)
 		status = sw_cuda_status(cudaEventCreateWithFlags(
 			&q->slot_free[i], cudaEventDisableTiming | cudaEventBlockingSync));

@@ -9,8 +9,7 @@
 
 /* About a block of 256, and about the 3 blocks that the stand-in gives a grid. */
 static const size_t lengths[] = {
-	0,   1,	  2,   3,   4,	  5,	31,   32,   33,
-	255, 256, 257, 769, 1031, 3073, 3079, 4099,
+	0,      1,       2, 3, 4, 5, 31, 32, 33, 255, 256, 257, 769, 1031, 3073, 3079, 4099,
 #ifdef SW_TEST_GPU
 	600011, 2097157,
 #endif
@@ -78,9 +77,9 @@ START_TEST(elementwise_of_any_length_is_as_on_cpu)
 		const size_t bufs = ins + (size_t)elementwise[_i].outs;
 
 		for (size_t k = 0; k < bufs; k++)
-			b[k] = (struct twin_buf){
-				TWIN_F32, n, k < ins ? twin_noise(n, (unsigned)(k + i)) : NULL,
-				elementwise[_i].tol};
+			b[k] = (struct twin_buf){TWIN_F32, n,
+						 k < ins ? twin_noise(n, (unsigned)(k + i)) : NULL,
+						 elementwise[_i].tol};
 		twin_check(elementwise[_i].name, elementwise[_i].call, &n, b, bufs);
 	}
 }
@@ -127,9 +126,10 @@ START_TEST(dropout_draws_the_mask_of_the_cpu)
 
 	for (size_t i = 0; i < COUNT(lengths); i++)
 		for (size_t k = 0; k < COUNT(ps); k++) {
-			struct dropout_case c = {lengths[i],
-						 {(uint64_t)k << 33 | i, 3, (uint64_t)1 << 40, ps[k]},
-						 (int)(i % 2)};
+			struct dropout_case c = {
+				lengths[i],
+				{(uint64_t)k << 33 | i, 3, (uint64_t)1 << 40, ps[k]},
+				(int)(i % 2)};
 			const struct twin_buf b[] = {
 				{TWIN_F32, c.n, twin_noise(c.n, 5), 0},
 				{TWIN_F32, c.n, NULL, 0},
@@ -157,9 +157,9 @@ static sw_status gather(const struct sw_ops *o, struct sw_queue *q, void *const 
 
 START_TEST(gather_takes_the_rows_that_the_cpu_takes)
 {
-	static const struct shape shapes[] = {{1, 1, 1, 0},    {2, 3, 5, 0},	{7, 31, 3, 0},
+	static const struct shape shapes[] = {{1, 1, 1, 0},    {2, 3, 5, 0},    {7, 31, 3, 0},
 					      {23, 32, 40, 0}, {29, 33, 11, 0}, {1031, 2, 97, 0},
-					      {0, 3, 4, 0},    {3, 0, 4, 0},	{5, 784, 9, 0}};
+					      {0, 3, 4, 0},    {3, 0, 4, 0},    {5, 784, 9, 0}};
 
 	for (size_t i = 0; i < COUNT(shapes); i++) {
 		const struct shape *s = &shapes[i]; /* O: the rows there are */
@@ -179,10 +179,10 @@ END_TEST
 /* --- linear --- */
 
 static const struct shape linears[] = {
-	{1, 1, 1, 0},	 {2, 3, 1, 1},	  {1, 17, 5, 0},   {7, 1, 13, 1},   {5, 64, 10, 0},
+	{1, 1, 1, 0},    {2, 3, 1, 1},    {1, 17, 5, 0},   {7, 1, 13, 1},   {5, 64, 10, 0},
 	{33, 31, 37, 1}, {16, 64, 64, 0}, {29, 7, 131, 1}, {25, 5, 101, 0}, {64, 13, 32, 1},
-	{0, 3, 4, 0},	 {3, 0, 4, 0},	  {3, 4, 0, 0},	   {0, 3, 4, 1},    {3, 0, 4, 1},
-	{3, 4, 0, 1},	 {0, 0, 0, 0},
+	{0, 3, 4, 0},    {3, 0, 4, 0},    {3, 4, 0, 0},    {0, 3, 4, 1},    {3, 0, 4, 1},
+	{3, 4, 0, 1},    {0, 0, 0, 0},
 };
 
 static sw_status forward(const struct sw_ops *o, struct sw_queue *q, void *const *p,
@@ -306,10 +306,8 @@ static sw_status adamw(const struct sw_ops *o, struct sw_queue *q, void *const *
 
 START_TEST(optimizers_step_with_the_bits_of_the_cpu)
 {
-	static const struct sw_sgd sgds[] = {{0.1f, 0, 0, 0},
-					     {0.05f, 0, 0.01f, 0},
-					     {0.1f, 0.9f, 0, 0},
-					     {0.1f, 0.9f, 1e-3f, 1}};
+	static const struct sw_sgd sgds[] = {
+		{0.1f, 0, 0, 0}, {0.05f, 0, 0.01f, 0}, {0.1f, 0.9f, 0, 0}, {0.1f, 0.9f, 1e-3f, 1}};
 	static const struct sw_adamw adams[] = {{1e-3f, 0.9f, 0.999f, 1e-8f, 0.01f, 1},
 						{1e-2f, 0.8f, 0.99f, 1e-6f, 0, 1000},
 						{1e-3f, 0.9f, 0.999f, 1e-8f, 0, 0}};

@@ -35,10 +35,10 @@ typedef enum cudaError {
 enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
 enum cudaDeviceAttr { cudaDevAttrComputeCapabilityMajor = 75 };
 
-#define cudaStreamNonBlocking	       1u
-#define cudaEventBlockingSync	       1u
-#define cudaEventDisableTiming	       2u
-#define cudaHostAllocDefault	       0u
+#define cudaStreamNonBlocking          1u
+#define cudaEventBlockingSync          1u
+#define cudaEventDisableTiming         2u
+#define cudaHostAllocDefault           0u
 #define cudaDeviceScheduleBlockingSync 4u
 
 struct cudaDeviceProp {

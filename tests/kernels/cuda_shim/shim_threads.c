@@ -23,7 +23,7 @@
 
 #define THREAD_MAX  1024
 #define STACK_BYTES ((size_t)64 << 10)
-#define WARP	    32
+#define WARP        32
 
 struct dim {
 	unsigned x, y, z;
@@ -39,7 +39,8 @@ enum state { READY, AT_WARP, AT_BLOCK, DONE };
 static struct {
 	ucontext_t context;
 	enum state state;
-	uint64_t given; /* to the warp, by sw_shim_exchange */
+	uint64_t given[2]; /* to the warp, by sw_shim_exchange: */
+	unsigned turn;     /* by turns, so that nobody overwrites what another still takes */
 } threads[THREAD_MAX];
 
 static char *stacks;
@@ -101,16 +102,15 @@ void sw_shim_wait_warp(void)
 
 void sw_shim_exchange(const void *mine, void *theirs, size_t n, unsigned lane)
 {
-	const unsigned from = now / WARP * WARP + lane;
+	const unsigned from = now / WARP * WARP + lane, turn = threads[now].turn++ % 2;
 
-	memcpy(&threads[now].given, mine, n);
+	memcpy(&threads[now].given[turn], mine, n);
 	wait_at(AT_WARP);
-	memcpy(theirs, &threads[from].given, n);
-	wait_at(AT_WARP); /* all have taken: the next exchange may write */
+	memcpy(theirs, &threads[from].given[turn], n);
 }
 
 /* The ith of n in the order that the test chose. */
-static unsigned turn(unsigned i, unsigned n)
+static unsigned whose_turn(unsigned i, unsigned n)
 {
 	switch (sw_shim.order) {
 	case SW_SHIM_BACKWARD:
@@ -160,12 +160,13 @@ static void block_run(unsigned block)
 		threads[i].context.uc_link = NULL;
 		makecontext(&threads[i].context, thread_main, 0);
 		threads[i].state = READY;
+		threads[i].turn = 0;
 	}
 	while (ended < block) {
 		bool ran = false;
 
 		for (unsigned i = 0; i < block; i++) {
-			now = turn(i, block);
+			now = whose_turn(i, block);
 			if (threads[now].state != READY)
 				continue;
 			threadIdx.x = now;
@@ -174,8 +175,9 @@ static void block_run(unsigned block)
 			ran = true;
 		}
 		if (!ran && !release_any(block)) {
-			fprintf(stderr, "cuda shim: threads of block %u wait at different "
-					"barriers, or for one that has ended\n",
+			fprintf(stderr,
+				"cuda shim: threads of block %u wait at different "
+				"barriers, or for one that has ended\n",
 				blockIdx.x);
 			abort();
 		}
@@ -184,7 +186,8 @@ static void block_run(unsigned block)
 
 void sw_shim_grid_run(unsigned grid, unsigned block, void (*run)(void *), void *arg)
 {
-	stacks = malloc(block * STACK_BYTES);
+	if (!stacks) /* once, for the process: fresh pages cost more than the threads do */
+		stacks = malloc(THREAD_MAX * STACK_BYTES);
 	if (!stacks)
 		abort();
 	body = run;
@@ -192,9 +195,7 @@ void sw_shim_grid_run(unsigned grid, unsigned block, void (*run)(void *), void *
 	gridDim = (struct dim){grid, 1, 1};
 	blockDim = (struct dim){block, 1, 1};
 	for (unsigned b = 0; b < grid; b++) {
-		blockIdx = (struct dim){turn(b, grid), 0, 0};
+		blockIdx = (struct dim){whose_turn(b, grid), 0, 0};
 		block_run(block);
 	}
-	free(stacks);
-	stacks = NULL;
 }

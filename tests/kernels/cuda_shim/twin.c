@@ -9,8 +9,8 @@
 #endif
 
 #define GUARD_BYTES 32
-#define GUARD	    0xa5
-#define ORDERS	    3
+#define GUARD       0xa5
+#define ORDERS      3
 
 sw_ops_open_fn sw_ops_cuda_open;
 

@@ -1,0 +1,261 @@
+/* tests/kernels/test_cuda_open.c — the CUDA backend's host side on the stand-in device: the choice
+ * of a GPU, memory, queues, the loss of the device. */
+#include "base/fault.h"
+#include "kernels/cuda/cuda.h"
+#include "shim.h"
+#include <check.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+sw_ops_open_fn sw_ops_cuda_open;
+
+static const struct sw_ops *opened(int device)
+{
+	const struct sw_ops *o = NULL;
+	struct sw_err err = SW_ERR_INIT;
+
+	ck_assert_msg(sw_ops_cuda_open(device, &o, &err) == SW_OK, "%s", err.msg);
+	ck_assert_int_eq(o->version, SW_OPS_VERSION);
+	return o;
+}
+
+static const struct {
+	int driver, devices;
+	cudaError_t count, set, probe;
+	int device;
+	sw_status status;
+	const char *text;
+} refusals[] = {
+	{0, 0, cudaErrorInsufficientDriver, 0, 0, 0, SW_NOT_FOUND, "no NVIDIA driver"},
+	{12040, 0, cudaErrorInsufficientDriver, 0, 0, 0, SW_NOT_FOUND, "knows CUDA 12.4"},
+	{13000, 0, cudaErrorNoDevice, 0, 0, 0, SW_NOT_FOUND, "CUDA_VISIBLE_DEVICES"},
+	{13000, 0, 0, 0, 0, 0, SW_NOT_FOUND, "CUDA_VISIBLE_DEVICES"},
+	{13000, 2, cudaErrorIllegalAddress, 0, 0, 0, SW_DEVICE_LOST, "illegal memory"},
+	{13000, 2, 0, 0, 0, 2, SW_NOT_FOUND, "there is no gpu:2: this process sees 2 GPUs"},
+	{13000, 1, 0, 0, 0, 1, SW_NOT_FOUND, "sees 1 GPU"},
+	{13000, 1, 0, 0, 0, -1, SW_NOT_FOUND, "there is no gpu:-1"},
+	{13000, 1, 0, cudaErrorDevicesUnavailable, 0, 0, SW_BUSY, "held by another process"},
+	{13000, 1, 0, cudaErrorMemoryAllocation, 0, 0, SW_NOMEM, "no memory left"},
+	{13000, 1, 0, 0, cudaErrorNoKernelImageForDevice, 0, SW_NOT_FOUND,
+	 "compute capability 9.0, for which this build holds no code: configure with "
+	 "-DCMAKE_CUDA_ARCHITECTURES=90"},
+	{13000, 1, 0, 0, cudaErrorIllegalAddress, 0, SW_DEVICE_LOST, "does not start"},
+};
+
+START_TEST(open_refused_says_why_in_one_line_and_may_be_tried_again)
+{
+	const struct sw_shim good = sw_shim;
+	const struct sw_ops *o;
+	struct sw_err err = SW_ERR_INIT;
+
+	sw_shim.driver_version = refusals[_i].driver;
+	sw_shim.device_n = refusals[_i].devices;
+	sw_shim.count_error = refusals[_i].count;
+	sw_shim.set_error = refusals[_i].set;
+	sw_shim.probe_error = refusals[_i].probe;
+	ck_assert_int_eq(sw_ops_cuda_open(refusals[_i].device, &o, &err), refusals[_i].status);
+	ck_assert_ptr_null(o);
+	ck_assert_msg(strstr(err.msg, refusals[_i].text) != NULL, "\"%s\" lacks \"%s\"", err.msg,
+		      refusals[_i].text);
+	sw_shim = good;
+	ck_assert_int_eq(cudaGetLastError(), cudaSuccess); /* nothing is left behind */
+	(void)opened(1);
+}
+END_TEST
+
+START_TEST(open_of_a_second_device_is_refused)
+{
+	const struct sw_ops *o = opened(1), *other;
+	struct sw_err err = SW_ERR_INIT;
+	char text[32];
+
+	ck_assert_ptr_eq(opened(1), o);
+	ck_assert_int_eq(sw_ops_cuda_open(0, &other, &err), SW_CONFLICT);
+	ck_assert_ptr_nonnull(strstr(err.msg, "gpu:1"));
+	o->describe(text, sizeof text);
+	ck_assert_int_eq(strncmp(text, "Shim, 1.0 GiB, ", 15), 0);
+	ck_assert_uint_eq(strlen(text), sizeof text - 1);
+}
+END_TEST
+
+START_TEST(upload_leaves_its_source_free_when_it_returns)
+{
+	/* Small ones pass through the slots more often than there are slots. */
+	static const size_t sizes[] = {0,      1, 4096, SW_CUDA_SLOT_BYTES, SW_CUDA_SLOT_BYTES + 1,
+				       1000003};
+	const struct sw_ops *o = opened(0);
+	const int rounds = 3 * SW_CUDA_SLOT_N + 1;
+	struct sw_queue *q;
+
+	ck_assert_int_eq(o->queue_create(&q), SW_OK);
+	for (size_t i = 0; i < COUNT(sizes); i++) {
+		const size_t n = sizes[i];
+		unsigned char *host = malloc(n + 1), *dev[25];
+		size_t wrong = 0;
+
+		ck_assert_int_le(rounds, (int)COUNT(dev));
+		for (int r = 0; r < rounds; r++) {
+			ck_assert_int_eq(o->alloc((void **)&dev[r], n), SW_OK);
+			memset(host, r + 1, n);
+			ck_assert_int_eq(o->upload(q, dev[r], host, n), SW_OK);
+			memset(host, 0xee, n);
+		}
+		for (int r = 0; r < rounds; r++) {
+			ck_assert_int_eq(o->download(q, host, dev[r], n), SW_OK);
+			for (size_t k = 0; k < n; k++)
+				wrong += host[k] != r + 1;
+			ck_assert_msg(wrong == 0, "upload %d of %zu bytes: %zu are wrong", r, n,
+				      wrong);
+			o->free(dev[r]);
+		}
+		free(host);
+	}
+	o->queue_destroy(q);
+	ck_assert_uint_eq(sw_shim.live, 0);
+}
+END_TEST
+
+START_TEST(alloc_over_the_memory_is_refused_and_harms_nothing)
+{
+	const struct sw_ops *o = opened(0);
+	size_t before, after, total;
+	struct sw_queue *q;
+	float *x, y = 2.0f;
+	void *p;
+
+	ck_assert_int_eq(o->queue_create(&q), SW_OK);
+	ck_assert_int_eq(o->alloc((void **)&x, sizeof *x), SW_OK);
+	ck_assert_int_eq(o->memory(&before, &total), SW_OK);
+	ck_assert_uint_eq(total, sw_shim.memory_bytes);
+	ck_assert_int_eq(o->alloc(&p, before + 1), SW_NOMEM);
+	ck_assert_ptr_null(p);
+	ck_assert_int_eq(o->memory(&after, &total), SW_OK);
+	ck_assert_uint_eq(before, after);
+	/* A launch asks for the thread's last error: it must not find that of the allocation. */
+	ck_assert_int_eq(o->zero(q, x, sizeof *x), SW_OK);
+	ck_assert_int_eq(o->relu_forward(q, x, x, 1), SW_OK);
+	ck_assert_int_eq(o->download(q, &y, x, sizeof y), SW_OK);
+	ck_assert(y == 0.0f);
+	ck_assert_int_eq(o->alloc(&p, before), SW_OK);
+	o->free(p);
+	o->free(x);
+	o->queue_destroy(q);
+	ck_assert_uint_eq(sw_shim.live, 0);
+}
+END_TEST
+
+#ifdef SW_FAULTS
+START_TEST(queue_without_memory_fails_cleanly_at_each_call)
+{
+	const struct sw_ops *o = opened(0);
+	unsigned fired = 1;
+
+	for (unsigned nth = 1; fired != 0; nth++) {
+		struct sw_queue *q;
+		sw_status status;
+
+		ck_assert_uint_lt(nth, 100);
+		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		status = o->queue_create(&q);
+		fired = sw_fault_fired(SW_FAULT_MALLOC);
+		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		ck_assert_int_eq(status, fired ? SW_NOMEM : SW_OK);
+		ck_assert_int_eq(q == NULL, fired != 0);
+		o->queue_destroy(q);
+		ck_assert_uint_eq(sw_shim.live, 0);
+		ck_assert_uint_eq(sw_shim.used_bytes, 0);
+		ck_assert_int_eq(cudaGetLastError(), cudaSuccess);
+	}
+}
+END_TEST
+#endif
+
+/* The device breaks at the nth piece of work: from some call on all fail, and stay failed. */
+START_TEST(device_lost_is_told_by_every_later_call)
+{
+	const struct sw_ops *o = opened(0);
+	struct sw_queue *q, *other;
+	float *x, y[8] = {0};
+	void *p;
+
+	ck_assert_int_eq(o->queue_create(&q), SW_OK);
+	ck_assert_int_eq(o->alloc((void **)&x, sizeof y), SW_OK);
+	sw_shim.lose_at = (unsigned)_i;
+	ck_assert_int_eq(o->upload(q, x, y, sizeof y), SW_OK); /* two: the copy and its mark */
+	ck_assert_int_eq(o->relu_forward(q, x, x, 8), SW_OK);
+	ck_assert_int_eq(o->linear_forward(q, x, x + 1, NULL, x + 2, 1, 1, 1), SW_OK);
+	ck_assert_int_eq(o->download(q, y, x, sizeof y), SW_DEVICE_LOST);
+	ck_assert_int_eq(o->upload(q, x, y, sizeof y), SW_DEVICE_LOST);
+	ck_assert_int_eq(o->zero(q, x, sizeof y), SW_DEVICE_LOST);
+	ck_assert_int_eq(o->sync(q), SW_DEVICE_LOST);
+	ck_assert_int_eq(o->relu_forward(q, x, x, 8), SW_DEVICE_LOST);
+	ck_assert_int_eq(o->linear_forward(q, x, x + 1, NULL, x + 2, 1, 1, 1), SW_DEVICE_LOST);
+	ck_assert_int_eq(o->alloc(&p, 8), SW_DEVICE_LOST);
+	ck_assert_int_eq(o->queue_create(&other), SW_DEVICE_LOST);
+	ck_assert_ptr_null(p);
+	ck_assert_ptr_null(other);
+	o->free(x);
+	o->queue_destroy(q);
+	ck_assert_uint_eq(sw_shim.live, 0);
+}
+END_TEST
+
+static void *other_thread(void *arg)
+{
+	const struct sw_ops *o = arg;
+	struct sw_queue *q;
+	float *x, y = 1.0f;
+
+	ck_assert_int_eq(o->queue_create(&q), SW_OK);
+	ck_assert_int_eq(o->alloc((void **)&x, sizeof *x), SW_OK);
+	ck_assert_int_eq(o->upload(q, x, &y, sizeof y), SW_OK);
+	ck_assert_int_eq(o->tanh_forward(q, x, x, 1), SW_OK);
+	ck_assert_int_eq(o->download(q, &y, x, sizeof y), SW_OK);
+	ck_assert(y < 0.8f && y > 0.7f);
+	o->free(x);
+	return q;
+}
+
+/* CUDA's choice of a device is a thread's own: a queue of gpu:1 works in a thread that never chose,
+ * and one made there works here. */
+START_TEST(queue_works_in_a_thread_that_did_not_open)
+{
+	const struct sw_ops *o = opened(1);
+	pthread_t thread;
+	void *q;
+
+	ck_assert_int_eq(pthread_create(&thread, NULL, other_thread, (void *)(size_t)o), 0);
+	ck_assert_int_eq(pthread_join(thread, &q), 0);
+	ck_assert_int_eq(o->sync(q), SW_OK);
+	o->queue_destroy(q);
+	ck_assert_uint_eq(sw_shim.live, 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("kernels/cuda_open");
+	TCase *tc = tcase_create("host side");
+	SRunner *sr;
+	int failed;
+
+	tcase_add_loop_test(tc, open_refused_says_why_in_one_line_and_may_be_tried_again, 0,
+			    COUNT(refusals));
+	tcase_add_test(tc, open_of_a_second_device_is_refused);
+	tcase_add_test(tc, upload_leaves_its_source_free_when_it_returns);
+	tcase_add_test(tc, alloc_over_the_memory_is_refused_and_harms_nothing);
+#ifdef SW_FAULTS
+	tcase_add_test(tc, queue_without_memory_fails_cleanly_at_each_call);
+#endif
+	tcase_add_loop_test(tc, device_lost_is_told_by_every_later_call, 1, 6);
+	tcase_add_test(tc, queue_works_in_a_thread_that_did_not_open);
+	suite_add_tcase(s, tc);
+	sr = srunner_create(s);
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
