@@ -25,7 +25,8 @@ struct sw_frame {
 void sw_frame_init(struct sw_frame *f);
 void sw_frame_fini(struct sw_frame *f);
 
-/* Room to read into: *at[*n], n >= 1, at most 64 KiB. SW_NOMEM. */
+/* Room to read into: *at[*n], n >= 1, at most 64 KiB. SW_NOMEM: try again later. SW_TOO_BIG: over
+ * SW_FRAME_MAX bytes wait for sw_frame_next(). */
 SW_NODISCARD sw_status sw_frame_room(struct sw_frame *f, char **at, size_t *n);
 /* n bytes were put there. */
 void sw_frame_fed(struct sw_frame *f, size_t n);

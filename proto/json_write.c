@@ -116,7 +116,7 @@ void sw_jw_str(struct sw_jw *w, const char *s)
  * exponent. */
 static void tidy_number(const char *from, char *to)
 {
-	bool exponent = false, leading = false;
+	bool exponent = false, leading = false, point = false;
 
 	for (; *from != '\0'; from++) {
 		const char c = *from;
@@ -130,8 +130,9 @@ static void tidy_number(const char *from, char *to)
 				continue;
 			leading = false;
 			*to++ = c;
-		} else if (c != '+' && to[-1] != '.') {
+		} else if (c != '+' && !point) {
 			*to++ = '.'; /* one, even where the locale's point has several bytes */
+			point = true;
 		}
 	}
 	*to = '\0';

@@ -452,7 +452,7 @@ void sw_spec_destroy(struct sw_spec *s)
 	if (s == NULL)
 		return;
 	for (size_t i = 0; i < s->n_params; i++)
-		free((void *)(uintptr_t)s->params[i].weights);
+		free((void *)s->params[i].weights);
 	free(s->params);
 	cJSON_Delete(s->tree);
 	free(s);

@@ -39,8 +39,9 @@ bool spec_option_value(const struct sw_trainer_option *o, const cJSON *v, char *
 	}
 	if (o->kind == SW_OPTION_CHOICE) {
 		(void)snprintf(why, cap, "must be \"%s\" or \"%s\"", o->choices[0], o->choices[1]);
-		for (size_t i = 0; cJSON_IsString(v) && o->choices[i] != NULL; i++)
-			if (strcmp(o->choices[i], v->valuestring) == 0)
+		const char *word = cJSON_GetStringValue(v);
+		for (size_t i = 0; word != NULL && o->choices[i] != NULL; i++)
+			if (strcmp(o->choices[i], word) == 0)
 				return true;
 		return false;
 	}

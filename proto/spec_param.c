@@ -3,8 +3,8 @@
 #include "proto/json.h"
 #include "proto/nearest.h"
 #include "proto/spec_internal.h"
+#include <assert.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,17 +105,16 @@ static const struct spec_hint refused[] = {
 	{"float", NULL, "use uniform"},
 };
 
-static SW_PRINTF(3, 4) sw_status at_key(struct sw_err *err, const char *key, const char *fmt, ...)
+/* "/key": the keys of a parameter need no escaping. */
+static const char *pointer_to(const char *key, char ptr[32])
 {
-	char ptr[sizeof err->ptr] = "", line[sizeof err->msg];
-	va_list ap;
-
-	va_start(ap, fmt);
-	(void)vsnprintf(line, sizeof line, fmt, ap);
-	va_end(ap);
-	sw_json_pointer_add(ptr, sizeof ptr, key);
-	return sw_err_at(err, SW_INVALID, ptr, "%s", line);
+	(void)snprintf(ptr, 32, "/%s", key);
+	return ptr;
 }
+
+/* SW_INVALID at a key of the parameter, with a formatted line. */
+#define AT_KEY(err, key, ...)                                                                      \
+	sw_err_at(err, SW_INVALID, pointer_to(key, (char[32]){""}), __VA_ARGS__)
 
 static const struct dist *dist_by_name(const char *name)
 {
@@ -125,22 +124,31 @@ static const struct dist *dist_by_name(const char *name)
 	return NULL;
 }
 
+/* The same for a name that stands in the table. */
+static const struct dist *dist_known(const char *name)
+{
+	const struct dist *d = dist_by_name(name);
+
+	assert(d != NULL);
+	return d;
+}
+
 static sw_status unknown_dist(const char *name, struct sw_err *err)
 {
 	const char *names[SPEC_N(dists)];
 
 	for (size_t i = 0; i < SPEC_N(refused); i++)
 		if (strcmp(refused[i].key, name) == 0)
-			return at_key(err, "distribution",
+			return AT_KEY(err, "distribution",
 				      "distribution \"%s\" is not supported by this version: %s",
 				      name, refused[i].line);
 	for (size_t i = 0; i < SPEC_N(dists); i++)
 		names[i] = dists[i].name;
 	const char *near = sw_nearest(name, names, SPEC_N(dists));
 	if (near != NULL)
-		return at_key(err, "distribution",
+		return AT_KEY(err, "distribution",
 			      "unknown distribution \"%s\"; did you mean \"%s\"?", name, near);
-	return at_key(err, "distribution",
+	return AT_KEY(err, "distribution",
 		      "unknown distribution \"%.64s\": uniform, log_uniform_values, int_uniform, "
 		      "q_uniform, categorical, pow2, normal, log_normal and others are known",
 		      name);
@@ -153,10 +161,10 @@ static sw_status dist_of_log(const cJSON *v, const struct dist **out, struct sw_
 	const bool quantised = sw_json_get(v, "q") != NULL;
 
 	if (!quantised && sw_json_is_integer(min) && sw_json_is_integer(max))
-		return at_key(err, "log",
+		return AT_KEY(err, "log",
 			      "\"log\" with an integer min and max is ambiguous: for integers use "
 			      "pow2 or q_log_uniform_values, for reals write the bounds as 1.0");
-	*out = dist_by_name(quantised ? "q_log_uniform_values" : "log_uniform_values");
+	*out = dist_known(quantised ? "q_log_uniform_values" : "log_uniform_values");
 	return SW_OK;
 }
 
@@ -168,14 +176,14 @@ static sw_status dist_find(const cJSON *v, const struct dist **out, char by[64],
 	const char *key = "min";
 
 	if (log != NULL && !cJSON_IsBool(log))
-		return at_key(err, "log", "\"log\" must be true or false, not %s", spec_kind(log));
+		return AT_KEY(err, "log", "\"log\" must be true or false, not %s", spec_kind(log));
 	if (given != NULL) {
 		if (!cJSON_IsString(given))
-			return at_key(err, "distribution",
+			return AT_KEY(err, "distribution",
 				      "\"distribution\" must be a string, not %s",
 				      spec_kind(given));
 		if (log != NULL)
-			return at_key(err, "log", "\"log\" does not go with \"distribution\"");
+			return AT_KEY(err, "log", "\"log\" does not go with \"distribution\"");
 		*out = dist_by_name(given->valuestring);
 		if (*out == NULL)
 			return unknown_dist(given->valuestring, err);
@@ -184,10 +192,10 @@ static sw_status dist_find(const cJSON *v, const struct dist **out, char by[64],
 	}
 	if (sw_json_get(v, "value") != NULL) {
 		key = "value";
-		*out = dist_by_name("constant");
+		*out = dist_known("constant");
 	} else if (sw_json_get(v, "values") != NULL) {
 		key = "values";
-		*out = dist_by_name("categorical");
+		*out = dist_known("categorical");
 	} else if (min == NULL && max == NULL) {
 		return sw_err_set(err, SW_INVALID,
 				  "a parameter needs \"value\", \"values\", \"min\" and \"max\", "
@@ -197,14 +205,14 @@ static sw_status dist_find(const cJSON *v, const struct dist **out, char by[64],
 		if (rc != SW_OK)
 			return rc;
 	} else if (sw_json_get(v, "q") != NULL) {
-		*out = dist_by_name("q_uniform");
+		*out = dist_known("q_uniform");
 	} else {
-		*out = dist_by_name(sw_json_is_integer(min) && sw_json_is_integer(max)
-					    ? "int_uniform"
-					    : "uniform");
+		*out = dist_known(sw_json_is_integer(min) && sw_json_is_integer(max) ? "int_uniform"
+										     : "uniform");
 	}
+	assert(*out != NULL);
 	if (log != NULL && (*out)->needs != RANGE)
-		return at_key(err, "log", "\"log\" does not go with \"%s\"", key);
+		return AT_KEY(err, "log", "\"log\" does not go with \"%s\"", key);
 	(void)snprintf(by, 64, "\"%s\"", key);
 	return SW_OK;
 }
@@ -213,13 +221,14 @@ static sw_status dist_find(const cJSON *v, const struct dist **out, char by[64],
 static sw_status check_fields(const cJSON *v, const struct dist *d, const char *by,
 			      struct sw_err *err)
 {
+	assert(d != NULL);
 	for (size_t i = 0; i < SPEC_N(fields); i++) {
 		const char *key = fields[i].key;
 		const bool given = sw_json_get(v, key) != NULL;
 		if (given && ((d->needs | d->may) & fields[i].bit) == 0)
-			return at_key(err, key, "\"%s\" does not go with %s", key, by);
+			return AT_KEY(err, key, "\"%s\" does not go with %s", key, by);
 		if (!given && (d->needs & fields[i].bit) != 0)
-			return at_key(err, key, "\"%s\" is missing (%s needs it)", key, by);
+			return AT_KEY(err, key, "\"%s\" is missing (%s needs it)", key, by);
 	}
 	return SW_OK;
 }
@@ -232,7 +241,7 @@ static sw_status read_number(const cJSON *v, const char *key, double *out, bool 
 	if (number == NULL)
 		return SW_OK;
 	if (!cJSON_IsNumber(number))
-		return at_key(err, key, "\"%s\" must be a number, not %s", key, spec_kind(number));
+		return AT_KEY(err, key, "\"%s\" must be a number, not %s", key, spec_kind(number));
 	*out = number->valuedouble;
 	if (has != NULL)
 		*has = true;
@@ -248,12 +257,12 @@ static sw_status from_exponents(struct sw_spec_param *p, const struct dist *d,
 	p->min = exp(low);
 	p->max = exp(high);
 	if (!isfinite(p->max) || !isfinite(p->min))
-		return at_key(err, isfinite(p->max) ? "min" : "max",
+		return AT_KEY(err, isfinite(p->max) ? "min" : "max",
 			      "min and max of %s are exponents of e, and e^%g is not finite; %s "
 			      "takes the values themselves",
 			      d->name, isfinite(p->max) ? low : high, d->is);
 	if (p->min == 0 || p->max == 0)
-		return at_key(err, p->min == 0 ? "min" : "max",
+		return AT_KEY(err, p->min == 0 ? "min" : "max",
 			      "min and max of %s are exponents of e, and e^%g is 0; %s takes the "
 			      "values themselves",
 			      d->name, p->min == 0 ? low : high, d->is);
@@ -283,7 +292,7 @@ static sw_status read_range(struct sw_spec_param *p, const cJSON *v, const struc
 			return rc;
 		if (strcmp(d->is, "int_uniform") == 0 &&
 		    (end != floor(end) || fabs(end) > SW_JSON_MAX_INT))
-			return at_key(err, ends[i].key,
+			return AT_KEY(err, ends[i].key,
 				      "\"%s\" of int_uniform must be an integer within 2^53",
 				      ends[i].key);
 	}
@@ -352,13 +361,13 @@ static sw_status read_values(struct sw_spec_param *p, const cJSON *v, struct sw_
 	if (values == NULL)
 		return SW_OK;
 	if (!cJSON_IsArray(values))
-		return at_key(err, "values", "\"values\" must be an array, not %s",
+		return AT_KEY(err, "values", "\"values\" must be an array, not %s",
 			      spec_kind(values));
 	p->n_values = (size_t)cJSON_GetArraySize(values);
 	if (p->n_values == 0)
-		return at_key(err, "values", "values is empty");
+		return AT_KEY(err, "values", "values is empty");
 	if (p->n_values > SW_SPEC_MAX_VALUES)
-		return at_key(err, "values", "more than %d values", SW_SPEC_MAX_VALUES);
+		return AT_KEY(err, "values", "more than %d values", SW_SPEC_MAX_VALUES);
 	cJSON_ArrayForEach (value, values) {
 		(void)snprintf(ptr, sizeof ptr, "/values/%zu", i++);
 		if (cJSON_IsObject(value) || cJSON_IsArray(value))
@@ -381,7 +390,7 @@ static sw_status read_weights(struct sw_spec_param *p, const cJSON *v, struct sw
 	if (list == NULL)
 		return SW_OK;
 	if (!cJSON_IsArray(list) || (size_t)cJSON_GetArraySize(list) != p->n_values)
-		return at_key(err, "probabilities",
+		return AT_KEY(err, "probabilities",
 			      "\"probabilities\" must be an array of %zu numbers, one for each of "
 			      "the values",
 			      p->n_values);
@@ -397,7 +406,7 @@ static sw_status read_weights(struct sw_spec_param *p, const cJSON *v, struct sw
 		sum += weights[i++] = one->valuedouble;
 	}
 	if (!(sum > 0) || !isfinite(sum))
-		return at_key(err, "probabilities", "the probabilities must have a sum above 0");
+		return AT_KEY(err, "probabilities", "the probabilities must have a sum above 0");
 	return SW_OK;
 }
 

@@ -77,7 +77,7 @@ static sw_status check_name(const cJSON *dataset, struct sw_err *err)
 	return SW_OK;
 }
 
-/* A column by name; where there is no header, by its number from 0. */
+/* A column by name; where there is no header, by its number from 0, or -1 for the last. */
 static sw_status check_label(const cJSON *dataset, struct sw_err *err)
 {
 	const cJSON *label = sw_json_get(dataset, "label"),
@@ -90,11 +90,13 @@ static sw_status check_label(const cJSON *dataset, struct sw_err *err)
 	if (label == NULL)
 		return sw_err_at(err, SW_INVALID, "/label",
 				 "\"label\" is missing: the column to predict");
-	if (sw_json_u64(label, &column))
+	if (sw_json_u64(label, &column) || (cJSON_IsNumber(label) && label->valuedouble == -1))
 		return SW_OK;
 	if (!cJSON_IsString(label) || label->valuestring[0] == '\0')
-		return sw_err_at(err, SW_INVALID, "/label",
-				 "\"label\" must be a column's name or its number from 0");
+		return sw_err_at(
+			err, SW_INVALID, "/label",
+			"\"label\" must be a column's name or its number from 0 (-1 is the "
+			"last)");
 	if (cJSON_IsFalse(header))
 		return sw_err_at(err, SW_INVALID, "/label",
 				 "without a header columns have no names: \"label\" must be the "

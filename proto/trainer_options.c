@@ -22,7 +22,7 @@ const struct sw_trainer_option sw_trainer_options[SW_TRAINER_OPTION_N] = {
 	{.name = "nesterov", .kind = SW_OPTION_BOOLEAN,
 	 .fallback = 0, .fallback_text = "false", .searched = true, .doc = "sgd only"},
 	{.name = "weight_decay", .kind = SW_OPTION_REAL, .min = 0, .max = 1e6,
-	 .fallback = 0, .fallback_text = "0", .searched = true,
+	 .fallback = NAN, .fallback_text = "0 (sgd), 0.01 (adamw)", .searched = true,
 	 .doc = "sgd: added to the gradient; adamw: decoupled from it"},
 	{.name = "beta1", .kind = SW_OPTION_REAL, .min = 0, .max = 1, .max_open = true,
 	 .fallback = 0.9, .fallback_text = "0.9", .searched = true, .doc = "adamw only"},
