@@ -57,7 +57,7 @@ static sw_status table(struct sw_buf *out, const struct sw_view *v, const cJSON 
 sw_status sw_block_print(struct sw_buf *out, const struct sw_view *v, const struct sw_look *look,
 			 int64_t now_us)
 {
-	const cJSON *trials[SW_BLOCK_ROWS];
+	const cJSON *trials[SW_BLOCK_ROWS] = {NULL};
 	size_t n = 0;
 	sw_status rc;
 
@@ -76,7 +76,7 @@ sw_status sw_block_print(struct sw_buf *out, const struct sw_view *v, const stru
 sw_status sw_block_final(struct sw_buf *out, const struct sw_view *v, const cJSON *best,
 			 const struct sw_look *look, int64_t now_us)
 {
-	const cJSON *trials[SW_BLOCK_ROWS], *t;
+	const cJSON *trials[SW_BLOCK_ROWS] = {NULL}, *t;
 	size_t n = 0;
 	sw_status rc;
 

@@ -36,7 +36,7 @@ static int ask(struct sw_cli *c, struct sw_reply *r)
 static void table(struct sw_cli *c, const cJSON *trials, const struct sw_reply *sweep)
 {
 	const cJSON *metric = sw_json_get(sweep->result, "metric");
-	const cJSON *list[1000], *t;
+	const cJSON *list[1000] = {NULL}, *t;
 	struct sw_grid g;
 	size_t n = 0;
 	cJSON *names = sw_spec_parameters(sw_json_get(sweep->result, "spec"));
