@@ -1,5 +1,5 @@
 /*
- * sched/ostree.h — a multiset of doubles that knows ranks: how many are below x, which is the k-th.
+ * sched/ostree.h — a multiset of doubles that knows ranks: how many are below x, the k-th.
  *
  *            5 {size 6}            A node is a value, two children and the size of its subtree,
  *           /          \           kept in one array and linked by index (0: none), 24 bytes a
