@@ -1,0 +1,112 @@
+/* tests/daemon/test_device.c — what --devices means, and what it refuses. */
+#include "base/fault.h"
+#include "daemon/device.h"
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	const char *spec;
+	const char *slots; /* names, separated by spaces; NULL: refused */
+	const char *says;  /* a part of the refusal */
+} rows[] = {
+	{"none", "", NULL},
+	{"cpu:1", "cpu:0", NULL},
+	{"cpu:3", "cpu:0 cpu:1 cpu:2", NULL},
+	{"gpu:0", "gpu:0", NULL},
+	{"gpu:3,1", "gpu:3 gpu:1", NULL},
+	{"gpu:0+cpu:2", "gpu:0 cpu:0 cpu:1", NULL},
+	{"cpu:0", NULL, "from 1 to"},
+	{"cpu:-1", NULL, "from 1 to"},
+	{"cpu:2x", NULL, "from 1 to"},
+	{"cpu:99999", NULL, "from 1 to"},
+	{"cpu:1+cpu:1", NULL, "twice"},
+	{"gpu:", NULL, "numbers with commas"},
+	{"gpu:0,", NULL, "numbers with commas"},
+	{"gpu:0,0", NULL, "twice"},
+	{"gpu:a", NULL, "numbers with commas"},
+	{"tpu:1", NULL, "it is cpu:N"},
+	{"", NULL, "empty"},
+	{"+", NULL, "no slot"},
+};
+
+START_TEST(device_row_gives_its_slots_or_one_line)
+{
+	struct sw_device *v = NULL;
+	struct sw_err err = SW_ERR_INIT;
+	size_t n = 0;
+	char names[256] = "";
+	const sw_status rc = sw_device_parse(rows[_i].spec, &v, &n, &err);
+
+	for (size_t i = 0; i < n; i++) {
+		if (i > 0)
+			strcat(names, " ");
+		strcat(names, v[i].name);
+		ck_assert_uint_ge(v[i].cores, 1);
+	}
+	free(v);
+	if (rows[_i].slots != NULL) {
+		ck_assert_msg(rc == SW_OK, "%s: %s", rows[_i].spec, err.msg);
+		ck_assert_str_eq(names, rows[_i].slots);
+	} else {
+		ck_assert_int_eq(rc, SW_INVALID);
+		ck_assert_msg(strstr(err.msg, rows[_i].says) != NULL, "%s: %s", rows[_i].spec,
+			      err.msg);
+		ck_assert_uint_eq(n, 0);
+	}
+}
+END_TEST
+
+START_TEST(device_auto_gives_at_least_one_slot)
+{
+	struct sw_device *v = NULL;
+	struct sw_err err = SW_ERR_INIT;
+	size_t n = 0;
+
+	ck_assert_int_eq(sw_device_parse("auto", &v, &n, &err), SW_OK);
+	ck_assert_uint_ge(n, 1);
+	free(v);
+}
+END_TEST
+
+#ifdef SW_FAULTS
+START_TEST(device_without_memory_fails_cleanly_at_each_call)
+{
+	unsigned fired = 1;
+
+	for (unsigned nth = 1; fired != 0; nth++) {
+		struct sw_device *v = NULL;
+		struct sw_err err = SW_ERR_INIT;
+		size_t n = 0;
+
+		ck_assert_uint_lt(nth, 100);
+		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		const sw_status rc = sw_device_parse("gpu:0,1+cpu:2", &v, &n, &err);
+		fired = sw_fault_fired(SW_FAULT_MALLOC);
+		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
+		ck_assert_uint_eq(n, fired ? 0 : 4);
+		free(v);
+	}
+}
+END_TEST
+#endif
+
+int main(void)
+{
+	Suite *suite = suite_create("device");
+	TCase *tcase = tcase_create("parse");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_loop_test(tcase, device_row_gives_its_slots_or_one_line, 0,
+			    (int)(sizeof rows / sizeof rows[0]));
+	tcase_add_test(tcase, device_auto_gives_at_least_one_slot);
+#ifdef SW_FAULTS
+	tcase_add_test(tcase, device_without_memory_fails_cleanly_at_each_call);
+#endif
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

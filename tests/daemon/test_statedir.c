@@ -1,0 +1,81 @@
+/* tests/daemon/test_statedir.c — the state directory: made 0700, locked once, refused with one
+ * line. */
+#include "daemon/statedir.h"
+#include <check.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char base[64];
+
+static void setup(void)
+{
+	(void)snprintf(base, sizeof base, "/tmp/sw-statedir-XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(base));
+}
+
+static void teardown(void)
+{
+	char command[128];
+
+	(void)snprintf(command, sizeof command, "rm -rf %s", base);
+	ck_assert_int_eq(system(command), 0);
+}
+
+START_TEST(statedir_is_made_private_and_locked_once)
+{
+	char path[PATH_MAX], again[PATH_MAX];
+	struct sw_err err = SW_ERR_INIT;
+	struct stat st;
+	int fd = -1, second = -1;
+
+	(void)snprintf(path, sizeof path, "%s/a/b//c", base);
+	ck_assert_msg(sw_statedir_open(path, sizeof path, &fd, &err) == SW_OK, "%s", err.msg);
+	ck_assert_int_eq(stat(path, &st), 0);
+	ck_assert_uint_eq(st.st_mode & 0777, 0700);
+	ck_assert_ptr_nonnull(strstr(path, "/a/b/c"));
+	(void)snprintf(again, sizeof again, "%s/a/b/c", base);
+	ck_assert_int_eq(sw_statedir_open(again, sizeof again, &second, &err), SW_CONFLICT);
+	ck_assert_ptr_nonnull(strstr(err.msg, "another sweepd (pid"));
+	ck_assert_int_eq(second, -1);
+	(void)close(fd);
+	err = (struct sw_err)SW_ERR_INIT;
+	ck_assert_int_eq(sw_statedir_open(again, sizeof again, &second, &err), SW_OK);
+	(void)close(second);
+}
+END_TEST
+
+START_TEST(statedir_on_a_file_is_refused)
+{
+	char path[PATH_MAX];
+	struct sw_err err = SW_ERR_INIT;
+	int fd = -1;
+
+	(void)snprintf(path, sizeof path, "%s/file", base);
+	FILE *f = fopen(path, "w");
+	ck_assert_ptr_nonnull(f);
+	(void)fclose(f);
+	ck_assert_int_ne(sw_statedir_open(path, sizeof path, &fd, &err), SW_OK);
+	ck_assert_ptr_nonnull(strstr(err.msg, path));
+	ck_assert_int_eq(fd, -1);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("statedir");
+	TCase *tcase = tcase_create("open");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, statedir_is_made_private_and_locked_once);
+	tcase_add_test(tcase, statedir_on_a_file_is_refused);
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
