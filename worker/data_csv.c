@@ -320,7 +320,7 @@ sw_status sw_csv_read(struct sw_csv *out, const char *path, bool header, struct 
 		      struct sw_err *err)
 {
 	struct reader r = {.path = path, .out = out, .line = 1};
-	size_t len, line;
+	size_t len = 0, line;
 	sw_status status;
 
 	memset(out, 0, sizeof *out);

@@ -119,7 +119,7 @@ static void log_start(const struct run *r)
 
 static void fail(struct run *r, sw_status status, const struct sw_err *err)
 {
-	char line[480];
+	char line[sizeof err->ptr + sizeof err->msg + 4];
 
 	snprintf(line, sizeof line, "%s%s%s", err->ptr, *err->ptr ? ": " : "", err->msg);
 	sw_session_log(r->session, "failed: %s", line);

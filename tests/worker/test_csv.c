@@ -91,8 +91,8 @@ START_TEST(csv_of_every_dialect_is_read)
 {
 	static const char *const texts[] = {
 		"a,y,b\n1,red,-2.5\n3e1,blue,.5\n",
-		"\xef\xbb\xbf"
-		"a,y,b\r\n1,red,-2.5\r\n\r\n3e1,blue,.5",
+		("\xef\xbb\xbf"
+		 "a,y,b\r\n1,red,-2.5\r\n\r\n3e1,blue,.5"),
 		"\n\"a\",\"y\",b\n\"1\",\"red\",\"-2.5\"\r\n 30 ,\"blue\",0.5\n\n",
 	};
 	const float want[] = {1, -2.5f, 30, 0.5f};
