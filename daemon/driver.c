@@ -336,8 +336,11 @@ sw_status sw_driver_step(struct sw_change *c, struct sw_host *h, const struct sw
 	if (rc != SW_OK)
 		return rc;
 	const uint64_t number = h->next_ev++;
-	if (event->kind == SW_EVENT_EXTEND)
+	if (event->kind == SW_EVENT_EXTEND) {
 		h->run_cap = (int64_t)sw_sweep_run_cap(h->sched);
+		sw_tx_sweep_state(c->tx, h->sweep, sw_sweep_state_name(h->state), NULL, 0,
+				  h->run_cap);
+	}
 	for (size_t i = 0; i < step.n; i++)
 		take_action(c, h, event, slot, number, &step.v[i]);
 	if (event->kind == SW_EVENT_REPORT) {
