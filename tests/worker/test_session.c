@@ -2,6 +2,7 @@
  *
  * The daemon side reads lines, checks their order, and answers; it may hang up or refuse. Both ends
  * meet only through the socket, so there is nothing to wait for but it. */
+#include "base/fault.h"
 #include "proto/json.h"
 #include "worker/session.h"
 #include <check.h>
@@ -52,7 +53,7 @@ static void listen_again(void)
 static void accept_one(void)
 {
 	d.fd = accept(d.listener, NULL, NULL);
-	d.in = fdopen(dup(d.fd), "r");
+	d.in = d.fd < 0 ? NULL : fdopen(dup(d.fd), "r");
 }
 
 static void hang_up(void)
@@ -72,7 +73,7 @@ static int expect(const char *method, const char *key, uint64_t *n)
 
 	do {
 		cJSON_Delete(m);
-		if (!fgets(line, sizeof line, d.in)) {
+		if (!d.in || !fgets(line, sizeof line, d.in)) {
 			problem(method, NULL);
 			return 0;
 		}
@@ -91,7 +92,7 @@ static int expect(const char *method, const char *key, uint64_t *n)
 
 static void say(const char *text)
 {
-	if (write(d.fd, text, strlen(text)) != (ssize_t)strlen(text))
+	if (send(d.fd, text, strlen(text), MSG_NOSIGNAL) != (ssize_t)strlen(text))
 		problem("write", text);
 }
 
@@ -463,6 +464,54 @@ START_TEST(session_ends_at_once_when_woken)
 }
 END_TEST
 
+#ifdef SW_FAULTS
+START_TEST(session_without_memory_ends_cleanly_at_each_call)
+{
+	unsigned fired = 1;
+
+	for (unsigned nth = 1; fired != 0; nth++) {
+		struct sw_session_config config = {
+			.worker = "w1", .retry_ms = 1, .away_ms = 10000, .wake_fd = -1};
+		struct sw_err err = SW_ERR_INIT;
+		const struct sw_job *job;
+		sw_status status;
+
+		ck_assert_uint_lt(nth, 200);
+		memset(&d, 0, sizeof d);
+		snprintf(d.path, sizeof d.path, "/tmp/sw-session-%d", (int)getpid());
+		listen_again();
+		config.socket = d.path;
+		ck_assert_int_eq(pthread_create(&d.thread, NULL, whole_script, NULL), 0);
+		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		status = sw_session_create(&s, &config, &err);
+		if (status == SW_OK && sw_session_next(s, &job)) {
+			sw_session_log(s, "a line, which may be lost");
+			(void)sw_session_report(s, 1, "{\"a\":1}");
+			(void)sw_session_report(s, 2, "{\"a\":2}");
+			sw_session_finish(s, "FAILED", "some cause");
+			ck_assert(!sw_session_next(s, &job));
+		}
+		fired = sw_fault_fired(SW_FAULT_MALLOC);
+		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		/* no failure, or that of the log line: the daemon's last word ended it */
+		if (!fired)
+			ck_assert_int_eq(sw_session_ended(s), SW_SESSION_REFUSED);
+		else if (status == SW_OK)
+			ck_assert_int_ne(sw_session_ended(s), SW_SESSION_OPEN);
+		else
+			ck_assert_ptr_null(s);
+		sw_session_destroy(s);
+		shutdown(d.listener, SHUT_RDWR); /* a daemon that still waits for us sees the end */
+		pthread_join(d.thread, NULL);
+		if (d.in)
+			hang_up();
+		close(d.listener);
+		unlink(d.path);
+	}
+}
+END_TEST
+#endif
+
 int main(void)
 {
 	Suite *suite = suite_create("worker");
@@ -483,6 +532,9 @@ int main(void)
 	tcase_add_test(tcase, session_without_a_daemon_gives_up_only_when_it_waits);
 	tcase_add_test(tcase, session_spools_until_full_then_waits_and_gives_up);
 	tcase_add_test(tcase, session_ends_at_once_when_woken);
+#ifdef SW_FAULTS
+	tcase_add_test(tcase, session_without_memory_ends_cleanly_at_each_call);
+#endif
 	srunner_run_all(runner, CK_ENV);
 	const int failed = srunner_ntests_failed(runner);
 	srunner_free(runner);
