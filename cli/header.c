@@ -34,8 +34,8 @@ static void add_slots(struct sw_buf *b, const struct sw_view *v)
 	uint64_t mine, busy, total;
 
 	if (!sw_json_u64(sw_json_get(slots, "mine"), &mine) ||
-	    !sw_json_u64(sw_json_get(slots, "total"), &total))
-		return;
+	    !sw_json_u64(sw_json_get(slots, "total"), &total) || total == 0)
+		return; /* a daemon without slots: clients run the trials */
 	(void)sw_buf_addf(b, "  slots %llu/%llu", (unsigned long long)mine,
 			  (unsigned long long)total);
 	if (sw_json_u64(sw_json_get(slots, "busy"), &busy) && busy != mine)

@@ -69,6 +69,7 @@ static sw_status draw_trials(struct sw_canvas *c, int y, const struct sw_view *v
 		.parameters = sw_json_get(v->head, "parameters"),
 		.metric = sw_view_text(v, "metric", NULL),
 		.max_t = sw_view_number(v, "max_t", 0.0),
+		.cause = true,
 		.utf8 = utf8,
 	};
 	const cJSON **trials = sw_calloc(n + 1, sizeof(cJSON *));

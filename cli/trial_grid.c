@@ -4,7 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum drop { DROP_STEP = 5, DROP_PARAM = 10, DROP_BAR = 400, DROP_SECONDS, DROP_METRIC };
+enum drop {
+	DROP_STEP = 5,
+	DROP_PARAM = 10,
+	DROP_BAR = 400,
+	DROP_SECONDS,
+	DROP_METRIC,
+	DROP_CAUSE = 10000
+};
 
 void sw_names_add(struct sw_names *s, const char *name)
 {
@@ -81,7 +88,7 @@ static void add_columns(struct sw_grid *g, const struct columns *c, const struct
 	if (c->bar)
 		sw_grid_col(g, "progress", false, DROP_BAR);
 	if (c->cause)
-		sw_grid_col(g, "cause", false, DROP_METRIC);
+		sw_grid_col(g, "cause", false, DROP_CAUSE);
 }
 
 /* The metric's last value: `value` where the daemon sent one, else what was reported under the

@@ -1,9 +1,9 @@
 /*
  * cli/trial_grid.h — trials as a grid: trial, state, parameters, the sweep's metric, the other
- * metrics, step, seconds, and a bar of progress.
+ * metrics, step, seconds, a bar of progress, and the cause of an end.
  *
- * When room is short the other metrics go first, from the right, then seconds, the bar, the
- * parameters from the right, the step; trial, state and the metric stay.
+ * When room is short the cause goes first, then the other metrics from the right, then seconds, the
+ * bar, the parameters from the right, the step; trial, state and the metric stay.
  */
 #ifndef SW_CLI_TRIAL_GRID_H
 #define SW_CLI_TRIAL_GRID_H

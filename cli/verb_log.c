@@ -39,6 +39,9 @@ int sw_verb_log(struct sw_cli *c)
 			cJSON_ArrayForEach (line, lines) {
 				print_line(c, line);
 			}
+		if (status == SW_EXIT_DONE && after == 0 && cJSON_IsArray(lines) &&
+		    lines->child == NULL && !(c->args.given & SW_OPT_JSON))
+			(void)sw_buf_adds(&c->out, "no log lines\n");
 		/* `next` stands also after the last page, for who comes back later. */
 		more = cJSON_IsArray(lines) && lines->child != NULL &&
 		       sw_json_u64(sw_json_get(r.result, "next"), &next) && next > after;

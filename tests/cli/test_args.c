@@ -1,10 +1,15 @@
 /* tests/cli/test_args.c — the command line, the verbs' own checks, and text spans of a reply. */
+#include "base/fault.h"
 #include "cli/args.h"
 #include "cli/client.h"
 #include "cli/verb.h"
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #define MAX_ARGS 8
 
@@ -165,6 +170,129 @@ START_TEST(reply_member_is_found_as_it_came)
 }
 END_TEST
 
+/* A listener in a folder of its own; path[108] gets where. */
+static int listen_here(char *dir, char *path)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	(void)snprintf(path, sizeof addr.sun_path, "%s/s", dir);
+	memcpy(addr.sun_path, path, strlen(path) + 1);
+	ck_assert_int_eq(bind(fd, (const struct sockaddr *)&addr, sizeof addr), 0);
+	ck_assert_int_eq(listen(fd, 8), 0);
+	return fd;
+}
+
+static const struct {
+	const char *answer; /* NULL: the connection closes */
+	sw_status status;
+	const char *message, *pointer;
+} answers[] = {
+	{"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n", SW_OK, "", ""},
+	{"{\"method\":\"sweep.update\",\"params\":{}}\n{\"id\":1,\"result\":1}\n", SW_OK, "", ""},
+	{"{\"id\":9,\"result\":1}\n{\"id\":1,\"result\":1}\n", SW_OK, "", ""},
+	{"{\"id\":1,\"error\":{\"code\":-32602,\"message\":\"bad\",\"data\":{\"pointer\":"
+	 "\"/spec/run_cap\"}}}\n",
+	 SW_INVALID, "bad", "/run_cap"},
+	{"{\"id\":null,\"error\":{\"message\":\"bad\",\"data\":{\"pointer\":\"/spec\"}}}\n",
+	 SW_INVALID, "bad", ""},
+	{"{\"id\":1,\"error\":{\"message\":\"bad\",\"data\":{\"pointer\":\"/specs\"}}}\n",
+	 SW_INVALID, "bad", "/specs"},
+	{"{\"id\":1}\n", SW_PARSE, "the daemon's reply has neither result nor error", ""},
+	{NULL, SW_IO, "the daemon closed the connection", ""},
+};
+
+START_TEST(client_answer_row_becomes_a_status)
+{
+	char dir[] = "/tmp/sw-cli-XXXXXX", path[108];
+	const int listener = listen_here(dir, path);
+	struct sw_reply r = SW_REPLY_INIT;
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_client *c = NULL;
+
+	ck_assert_int_eq(sw_client_open(&c, path, 1000, &err), SW_OK);
+	const int peer = accept(listener, NULL, NULL);
+	if (answers[_i].answer != NULL) {
+		const size_t n = strlen(answers[_i].answer);
+
+		ck_assert_int_eq(write(peer, answers[_i].answer, n), (ssize_t)n);
+	} else {
+		ck_assert_int_eq(shutdown(peer, SHUT_WR), 0);
+	}
+	ck_assert_int_eq(sw_client_call(c, "x", NULL, 60000, &r, &err), answers[_i].status);
+	ck_assert_str_eq(err.msg, answers[_i].message);
+	ck_assert_str_eq(err.ptr, answers[_i].pointer);
+	sw_reply_fini(&r);
+	sw_client_close(c);
+	(void)close(peer);
+	(void)close(listener);
+	(void)unlink(path);
+	(void)rmdir(dir);
+	/* and now nobody is there */
+	err = (struct sw_err)SW_ERR_INIT;
+	ck_assert_int_eq(sw_client_open(&c, path, 1000, &err), SW_NOT_FOUND);
+	ck_assert_ptr_null(c);
+}
+END_TEST
+
+#ifdef SW_FAULTS
+START_TEST(client_without_memory_fails_cleanly_at_each_call)
+{
+	static const char line[] = "{\"id\":1,\"result\":{\"a\":[1,2,{\"b\":null}]}}\n";
+	char dir[] = "/tmp/sw-cli-XXXXXX", path[108];
+	const int listener = listen_here(dir, path);
+	unsigned fired = 1;
+
+	for (unsigned nth = 1; fired != 0; nth++) {
+		struct sw_reply r = SW_REPLY_INIT;
+		struct sw_err err = SW_ERR_INIT;
+		struct sw_client *c = NULL;
+		int peer = -1;
+
+		ck_assert_uint_lt(nth, 1000);
+		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		sw_status rc = sw_client_open(&c, path, 1000, &err);
+		if (rc == SW_OK) {
+			peer = accept(listener, NULL, NULL);
+			ck_assert_int_eq(write(peer, line, strlen(line)), (ssize_t)strlen(line));
+			rc = sw_client_call(c, "x", "{}", 60000, &r, &err);
+		}
+		fired = sw_fault_fired(SW_FAULT_MALLOC);
+		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
+		sw_reply_fini(&r);
+		sw_client_close(c);
+		if (peer >= 0)
+			(void)close(peer);
+	}
+	(void)close(listener);
+	(void)unlink(path);
+	(void)rmdir(dir);
+}
+END_TEST
+#endif
+
+START_TEST(socket_path_follows_the_environment)
+{
+	char path[SW_SOCKET_PATH_MAX], small[8], deep[200];
+
+	ck_assert_int_eq(setenv("XDG_RUNTIME_DIR", "/run/x", 1), 0);
+	ck_assert_int_eq(sw_socket_path_default(path, sizeof path), SW_OK);
+	ck_assert_str_eq(path, "/run/x/sweepd/sweepd.sock");
+	ck_assert_int_eq(sw_socket_path_default(small, sizeof small), SW_TOO_BIG);
+	ck_assert_str_eq(small, "");
+	ck_assert_int_eq(setenv("XDG_RUNTIME_DIR", "relative", 1), 0);
+	ck_assert_int_eq(sw_socket_path_default(path, sizeof path), SW_OK);
+	ck_assert_int_eq(path[0], '/');
+	memset(deep, 'd', sizeof deep);
+	deep[0] = '/';
+	deep[sizeof deep - 1] = '\0';
+	ck_assert_int_eq(setenv("XDG_RUNTIME_DIR", deep, 1), 0);
+	ck_assert_int_eq(sw_socket_path_default(path, sizeof path), SW_TOO_BIG);
+}
+END_TEST
+
 #define ROWS(t) ((int)(sizeof(t) / sizeof((t)[0])))
 
 int main(void)
@@ -180,6 +308,11 @@ int main(void)
 	tcase_add_loop_test(tcase, ref_row_is_read_or_refused, 0, ROWS(refs));
 	tcase_add_loop_test(tcase, verb_check_row_gives_its_status, 0, ROWS(checks));
 	tcase_add_loop_test(tcase, reply_member_is_found_as_it_came, 0, ROWS(spans));
+	tcase_add_loop_test(tcase, client_answer_row_becomes_a_status, 0, ROWS(answers));
+#ifdef SW_FAULTS
+	tcase_add_test(tcase, client_without_memory_fails_cleanly_at_each_call);
+#endif
+	tcase_add_test(tcase, socket_path_follows_the_environment);
 	srunner_run_all(runner, CK_ENV);
 	const int failed = srunner_ntests_failed(runner);
 	srunner_free(runner);

@@ -1,4 +1,5 @@
 /* tests/cli/test_format.c — values as text: short numbers, durations, bars, CSV, hostile names. */
+#include "base/fault.h"
 #include "cli/csv.h"
 #include "cli/format.h"
 #include "cli/header.h"
@@ -185,6 +186,37 @@ START_TEST(csv_has_spec_order_then_sorted_metrics_then_times)
 }
 END_TEST
 
+#ifdef SW_FAULTS
+START_TEST(csv_without_memory_fails_cleanly_at_each_call)
+{
+	cJSON *spec = json("{\"parameters\":{\"z\":{},\"a\":{}}}");
+	cJSON *one =
+		json("{\"trial\":1,\"params\":{\"z\":[1],\"b\":2},\"metrics\":{\"m\":1,\"k\":2}}");
+	unsigned fired = 1;
+
+	for (unsigned nth = 1; fired != 0; nth++) {
+		struct sw_csv csv;
+		struct sw_buf b;
+
+		ck_assert_uint_lt(nth, 1000);
+		sw_buf_init(&b, 10000);
+		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		sw_csv_init(&csv, spec);
+		sw_csv_learn(&csv, one);
+		sw_csv_header(&csv, &b);
+		sw_csv_row(&csv, one, &b);
+		fired = sw_fault_fired(SW_FAULT_MALLOC);
+		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		ck_assert_int_eq(b.failed, fired ? SW_NOMEM : SW_OK);
+		sw_csv_fini(&csv);
+		sw_buf_fini(&b);
+	}
+	cJSON_Delete(spec);
+	cJSON_Delete(one);
+}
+END_TEST
+#endif
+
 START_TEST(params_follow_the_given_order_then_their_own)
 {
 	cJSON *params = json("{\"x\":1,\"b\":\"two\",\"a\":0.123456789,\"n\":null,\"l\":[1,2]}");
@@ -284,6 +316,9 @@ int main(void)
 	tcase_add_loop_test(tcase, bar_row_gives_its_text, 0, ROWS(bars));
 	tcase_add_loop_test(tcase, csv_field_is_quoted_when_it_must_be, 0, ROWS(fields));
 	tcase_add_test(tcase, csv_has_spec_order_then_sorted_metrics_then_times);
+#ifdef SW_FAULTS
+	tcase_add_test(tcase, csv_without_memory_fails_cleanly_at_each_call);
+#endif
 	tcase_add_test(tcase, params_follow_the_given_order_then_their_own);
 	tcase_add_test(tcase, pretty_json_reads_back_equal);
 	tcase_add_loop_test(tcase, metric_row_is_time_or_not, 0, ROWS(metrics));
