@@ -15,8 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TRIALS  2000
 #define METRICS 4
+#define RUNNING 64  /* trials that report in turn */
+#define LENGTH  100 /* reports of a trial */
 #define CURVES  200
 
 static const char *const names[METRICS] = {"train_loss", "val_loss", "val_accuracy",
@@ -56,10 +57,11 @@ static double metric_of(int64_t i, int k)
 	return (double)((i * 2654435761 + k * 40503) & 0xfffff) / 1048576.0;
 }
 
-/* One report; trials take turns, as when many run at once. */
+/* Report i: RUNNING trials take turns until each has LENGTH reports, then come the next ones. */
 static bool insert(sqlite3_stmt *report, sqlite3_stmt *metric, bool json, int64_t i)
 {
-	const int64_t trial = i % TRIALS, seq = i / TRIALS + 1;
+	const int64_t trial = i / (RUNNING * LENGTH) * RUNNING + i % RUNNING;
+	const int64_t seq = i / RUNNING % LENGTH + 1;
 	char text[256];
 	int len = 0;
 	bool ok = true;
@@ -135,7 +137,7 @@ static int64_t read_curve(sqlite3_stmt *report, sqlite3_stmt *metric, bool json,
 	return n;
 }
 
-static int64_t read_all(sqlite3 *db, bool json)
+static int64_t read_all(sqlite3 *db, bool json, int64_t n_trials)
 {
 	sqlite3_stmt *report = prepare(db, "SELECT seq, step, value, metrics FROM report"
 					   " WHERE trial = ?1 ORDER BY seq");
@@ -145,7 +147,7 @@ static int64_t read_all(sqlite3 *db, bool json)
 	size_t bytes = 0;
 
 	for (int64_t t = 0; report != NULL && metric != NULL && t < CURVES; t++)
-		n += read_curve(report, metric, json, t * 7 % TRIALS, &bytes);
+		n += read_curve(report, metric, json, t * 7 % n_trials, &bytes);
 	sqlite3_finalize(report);
 	sqlite3_finalize(metric);
 	return bytes > 0 ? n : 0;
@@ -167,7 +169,7 @@ static bool measure(const char *dir, bool json, int64_t reports, int64_t group, 
 	int64_t t1 = sw_clock_mono_us();
 	out->inserts_per_s = (double)reports * 1e6 / (double)(t1 - t0);
 	t0 = sw_clock_mono_us();
-	const int64_t n = read_all(db, json);
+	const int64_t n = read_all(db, json, reports / LENGTH);
 	t1 = sw_clock_mono_us();
 	out->rows_read_per_s = (double)n * 1e6 / (double)(t1 - t0);
 	ok = n > 0 && run(db, "PRAGMA wal_checkpoint(TRUNCATE)");
@@ -210,8 +212,9 @@ int main(int argc, char **argv)
 		else if (strcmp(argv[i], "--csv") == 0)
 			csv = argv[i + 1];
 	}
-	if (reports < TRIALS || group < 1 || (where == NULL && mkdtemp(dir) == NULL)) {
-		fprintf(stderr, "store_layout: --reports from %d, --group from 1\n", TRIALS);
+	if (reports < RUNNING * LENGTH || group < 1 || (where == NULL && mkdtemp(dir) == NULL)) {
+		fprintf(stderr, "store_layout: --reports from %d, --group from 1\n",
+			RUNNING * LENGTH);
 		return 2;
 	}
 	for (int json = 0; json < 2; json++)

@@ -254,8 +254,8 @@ static int64_t version_of(sqlite3 *conn)
 START_TEST(schema_goes_up_step_by_step_and_whole_steps_only)
 {
 	static const char *const steps[] = {
-		"CREATE TABLE meta (key TEXT PRIMARY KEY, value ANY) STRICT;"
-		"CREATE TABLE a (x); INSERT INTO a VALUES (1)",
+		("CREATE TABLE meta (key TEXT PRIMARY KEY, value ANY) STRICT;"
+		 "CREATE TABLE a (x); INSERT INTO a VALUES (1)"),
 		"UPDATE a SET x = x * 10; CREATE TABLE b (y)",
 		"UPDATE a SET x = x + 5; INSERT INTO nowhere VALUES (1)",
 	};
