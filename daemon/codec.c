@@ -61,12 +61,15 @@ double sw_codec_seconds(const struct sw_host *h, int64_t now_ms)
 	return end > h->created_ms ? (double)(end - h->created_ms) / 1000.0 : 0.0;
 }
 
-void sw_codec_sweep(struct sw_jw *w, const struct sw_host *h, const char *cause)
+void sw_codec_sweep(struct sw_jw *w, const struct sw_host *h)
 {
+	const char *cause = h->note[0] != '\0' && h->ended_ms == 0 ? h->note
+								   : sw_sweep_cause(h->sched);
+
 	sw_jw_kint(w, "sweep", h->sweep);
 	sw_jw_kstr(w, "name", h->name);
 	sw_jw_kstr(w, "state", sw_sweep_state_name(h->state));
-	sw_jw_kstr(w, "cause", cause != NULL && *cause != '\0' ? cause : NULL);
+	sw_jw_kstr(w, "cause", *cause != '\0' ? cause : NULL);
 	sw_jw_kstr(w, "method", h->method);
 	sw_jw_kstr(w, "metric", h->metric);
 	sw_jw_kstr(w, "goal", h->maximize ? "maximize" : "minimize");

@@ -62,6 +62,8 @@ static void write_warnings(struct sw_jw *w, const struct submit *s)
 			  "no slot has a GPU, which resources.gpu asks for: its trials will wait");
 	if (sw_sweep_run_cap(s->sched) == 0)
 		sw_jw_str(w, "no run_cap: the sweep goes on until it is cancelled");
+	if (s->spec->warning.code != SW_OK)
+		sw_jw_str(w, s->spec->warning.msg);
 	sw_jw_arr_end(w);
 }
 

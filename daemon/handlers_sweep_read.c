@@ -118,72 +118,60 @@ static bool write_get_best(const struct sw_row_trial *row, void *arg)
 {
 	struct sw_lookup *q = arg;
 
+	q->count++;
 	sw_jw_obj(&q->w);
 	sw_codec_trial(&q->w, row, q->now_ms);
 	sw_jw_obj_end(&q->w);
 	return true;
 }
 
-static bool keep_spec(const struct sw_row_sweep *row, void *arg)
+static bool write_spec(const struct sw_row_sweep *row, void *arg)
 {
-	struct sw_lookup *q = arg;
-
-	(void)sw_buf_adds(&q->more, row->spec);
-	(void)snprintf(q->cause, sizeof q->cause, "%s", row->cause != NULL ? row->cause : "");
+	sw_jw_kraw(&((struct sw_lookup *)arg)->w, "spec", row->spec);
 	return true;
 }
 
-/* The best trial goes to `out`, the spec to `more`, the cause to `cause`; get_done() puts the
- * header round them. */
+/* Goes on where get_loaded() began: the header has happened, so the read shows at least that. */
 static void read_get(struct sw_db *db, struct sw_lookup *q)
 {
-	q->rc = sw_read_sweeps(db, q->sweep, keep_spec, q, &q->err);
-	if (q->rc == SW_OK)
-		q->rc = sw_read_best(db, q->sweep, q->flag, "last", 1, write_get_best, q, &q->err);
-}
-
-static void get_done(struct sw_lookup *q)
-{
-	const struct sw_host *h = q->h;
-	uint64_t counts[SW_TRIAL_STATE_N];
-	struct sw_buf best = q->out;
-	struct sw_jw *w = &q->w;
-
-	sw_buf_init(&q->out, SW_REPLY_MAX);
-	sw_jw_init(w, &q->out);
-	sw_sweep_counts(h->sched, counts);
-	sw_jw_obj(w);
-	sw_codec_sweep(w, h, h->note[0] != '\0' && h->ended_ms == 0 ? h->note : q->cause);
-	sw_jw_kint(w, "seed", (int64_t)h->seed);
-	sw_jw_key(w, "counts");
-	sw_codec_counts(w, counts);
-	sw_jw_kraw(w, "best", best.len > 0 ? best.data : NULL);
-	sw_jw_key(w, "rungs");
-	sw_codec_rungs(w, h);
-	if (h->spec->has_asha)
-		sw_jw_kint(w, "max_t", (int64_t)h->spec->asha.max_t);
-	else
-		sw_jw_knull(w, "max_t");
-	sw_jw_kint(w, "created_ms", h->created_ms);
-	if (h->ended_ms != 0)
-		sw_jw_kint(w, "ended_ms", h->ended_ms);
-	else
-		sw_jw_knull(w, "ended_ms");
-	sw_jw_knum(w, "seconds", sw_codec_seconds(h, q->now_ms));
-	sw_jw_kraw(w, "spec", q->more.data);
-	sw_jw_obj_end(w);
-	sw_buf_fini(&best);
+	q->rc = sw_read_sweeps(db, q->sweep, write_spec, q, &q->err);
+	if (q->rc != SW_OK)
+		return;
+	sw_jw_key(&q->w, "best");
+	q->count = 0;
+	q->rc = sw_read_best(db, q->sweep, q->flag, "last", 1, write_get_best, q, &q->err);
+	if (q->count == 0)
+		sw_jw_null(&q->w);
+	sw_jw_obj_end(&q->w);
 }
 
 static void get_loaded(struct sw_host *h, struct sw_call *call)
 {
 	struct sw_lookup *q = sw_lookup_create(call, h);
+	uint64_t counts[SW_TRIAL_STATE_N];
 
 	if (q == NULL)
 		return;
+	sw_sweep_counts(h->sched, counts);
+	sw_jw_obj(&q->w);
+	sw_codec_sweep(&q->w, h);
+	sw_jw_kint(&q->w, "seed", (int64_t)h->seed);
+	sw_jw_key(&q->w, "counts");
+	sw_codec_counts(&q->w, counts);
+	sw_jw_key(&q->w, "rungs");
+	sw_codec_rungs(&q->w, h);
+	if (h->spec->has_asha)
+		sw_jw_kint(&q->w, "max_t", (int64_t)h->spec->asha.max_t);
+	else
+		sw_jw_knull(&q->w, "max_t");
+	sw_jw_kint(&q->w, "created_ms", h->created_ms);
+	if (h->ended_ms != 0)
+		sw_jw_kint(&q->w, "ended_ms", h->ended_ms);
+	else
+		sw_jw_knull(&q->w, "ended_ms");
+	sw_jw_knum(&q->w, "seconds", sw_codec_seconds(h, q->now_ms));
 	q->flag = h->maximize;
 	q->work = read_get;
-	q->done = get_done;
 	sw_lookup_run(q);
 }
 

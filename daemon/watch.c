@@ -28,15 +28,17 @@ struct feed {
 	bool maximize;
 	uint64_t changed[CHANGED_MAX];
 	size_t changed_n;
-	struct sw_buf best, trials;
+	struct sw_buf head, best,
+		trials; /* head: the header as it was when the read was asked for */
 	struct sw_jw w;
-	char cause[256];
+	bool ends; /* the header has a state that ends the sweep */
 	sw_status rc;
 	struct sw_err err;
 };
 
 static void free_feed(struct feed *f)
 {
+	sw_buf_fini(&f->head);
 	sw_buf_fini(&f->best);
 	sw_buf_fini(&f->trials);
 	free(f);
@@ -72,21 +74,11 @@ static bool add_latest(const struct sw_row_trial *row, void *arg)
 	return strcmp(row->state, "RUNNING") == 0 || add_trial(row, arg);
 }
 
-static bool add_cause(const struct sw_row_sweep *row, void *arg)
-{
-	struct feed *f = arg;
-
-	(void)snprintf(f->cause, sizeof f->cause, "%s", row->cause != NULL ? row->cause : "");
-	return true;
-}
-
 static void read_feed(struct sw_db *db, void *arg)
 {
 	struct feed *f = arg;
 
-	f->rc = sw_read_sweeps(db, f->sweep, add_cause, f, &f->err);
-	if (f->rc == SW_OK)
-		f->rc = sw_read_best(db, f->sweep, f->maximize, "last", 1, add_best, f, &f->err);
+	f->rc = sw_read_best(db, f->sweep, f->maximize, "last", 1, add_best, f, &f->err);
 	sw_jw_init(&f->w, &f->trials);
 	sw_jw_arr(&f->w);
 	if (f->call != NULL) { /* a snapshot: what runs, then the latest */
@@ -108,6 +100,11 @@ static void read_feed(struct sw_db *db, void *arg)
 }
 
 /* --- on the loop --- */
+
+static bool ended(const struct sw_host *h)
+{
+	return h->ended_ms != 0;
+}
 
 static void write_slots(struct sw_jw *w, const struct sw_host *h)
 {
@@ -137,7 +134,9 @@ static void write_eta(struct sw_jw *w, const struct sw_host *h, const uint64_t *
 				   10.0);
 }
 
-static void write_view(const struct feed *f, struct sw_buf *out)
+/* The header is written before the read: what it shows has happened, so the read, which comes after
+ * every commit before it, shows at least that. */
+static void write_head(struct feed *f)
 {
 	const struct sw_host *h = f->h;
 	const double seconds = sw_codec_seconds(h, f->now_ms);
@@ -145,12 +144,11 @@ static void write_view(const struct feed *f, struct sw_buf *out)
 	struct sw_jw w;
 
 	sw_sweep_counts(h->sched, counts);
-	sw_jw_init(&w, out);
+	sw_jw_init(&w, &f->head);
 	sw_jw_obj(&w);
-	sw_codec_sweep(&w, h, h->note[0] != '\0' && h->ended_ms == 0 ? h->note : f->cause);
+	sw_codec_sweep(&w, h);
 	sw_jw_key(&w, "counts");
 	sw_codec_counts(&w, counts);
-	sw_jw_kraw(&w, "best", f->best.len > 0 ? f->best.data : NULL);
 	sw_jw_key(&w, "rungs");
 	sw_codec_rungs(&w, h);
 	if (h->spec->has_asha)
@@ -166,10 +164,24 @@ static void write_view(const struct feed *f, struct sw_buf *out)
 	for (size_t i = 0; i < h->spec->n_params; i++)
 		sw_jw_str(&w, h->spec->params[i].name);
 	sw_jw_arr_end(&w);
+	f->ends = ended(h);
+}
+
+/* The whole, from its pieces. Takes the head. */
+static struct sw_buf write_view(struct feed *f)
+{
+	struct sw_buf out = f->head;
+	struct sw_jw w;
+
+	sw_buf_init(&f->head, UPDATE_MAX);
+	sw_jw_init(&w, &out);
+	w.comma = true;
+	sw_jw_kraw(&w, "best", f->best.len > 0 ? f->best.data : NULL);
 	sw_jw_kraw(&w, "trials", f->trials.data);
 	sw_jw_obj_end(&w);
 	if (f->trials.failed != SW_OK || f->best.failed != SW_OK)
-		out->failed = f->trials.failed != SW_OK ? f->trials.failed : f->best.failed;
+		out.failed = f->trials.failed != SW_OK ? f->trials.failed : f->best.failed;
+	return out;
 }
 
 static void drop_watcher(struct sw_watcher **at)
@@ -202,11 +214,6 @@ void sw_watch_drop_conn(struct sw_daemon *d, struct sw_conn *c)
 				at = &(*at)->next;
 }
 
-static bool ended(const struct sw_host *h)
-{
-	return h->ended_ms != 0;
-}
-
 static void add_watcher(struct sw_host *h, struct sw_conn *c)
 {
 	struct sw_watcher *w;
@@ -222,24 +229,23 @@ static void add_watcher(struct sw_host *h, struct sw_conn *c)
 	*w = (struct sw_watcher){.next = h->watchers, .conn = c};
 	h->watchers = w;
 	c->n_watches++;
+	h->header_changed = true; /* the sweep may have ended while the snapshot was read */
 	(void)uv_timer_start(&h->d->feed, sw_watch_on_feed, SW_WATCH_MS, SW_WATCH_MS);
 }
 
 static void on_snapshot(void *arg)
 {
 	struct feed *f = arg;
-	struct sw_buf out;
 
-	sw_buf_init(&out, UPDATE_MAX);
 	if (f->rc != SW_OK) {
 		sw_call_error(f->call, &f->err);
 	} else {
-		if (!ended(f->h) && !sw_call_gone(f->call))
+		struct sw_buf out = write_view(f);
+
+		if (!f->ends && !sw_call_gone(f->call))
 			add_watcher(f->h, f->call->conn);
-		write_view(f, &out);
 		sw_call_result(f->call, &out);
 	}
-	sw_buf_fini(&out);
 	free_feed(f);
 }
 
@@ -253,8 +259,10 @@ static struct feed *new_feed(struct sw_host *h)
 	f->sweep = h->sweep;
 	f->maximize = h->maximize;
 	f->now_ms = sw_clock_wall_ms();
+	sw_buf_init(&f->head, UPDATE_MAX);
 	sw_buf_init(&f->best, UPDATE_MAX);
 	sw_buf_init(&f->trials, UPDATE_MAX);
+	write_head(f);
 	return f;
 }
 
@@ -301,22 +309,22 @@ static void on_update(void *arg)
 {
 	struct feed *f = arg;
 	struct sw_host *h = f->h;
-	struct sw_buf out;
 
 	h->feeding = false;
-	sw_buf_init(&out, UPDATE_MAX);
-	if (f->rc == SW_OK)
-		write_view(f, &out);
-	if (f->rc == SW_OK && out.failed == SW_OK)
-		for (struct sw_watcher *w = h->watchers, *next; w != NULL; w = next) {
+	if (f->rc == SW_OK) {
+		struct sw_buf out = write_view(f);
+
+		for (struct sw_watcher *w = h->watchers, *next; w != NULL && out.failed == SW_OK;
+		     w = next) {
 			next = w->next; /* a peer that reads too slowly is cut, and its watcher goes
 					 */
 			sw_conn_notify(w->conn, "sweep.update", out.data);
 		}
+		sw_buf_fini(&out);
+	}
 	/* The update that shows the end is the last. */
-	while (ended(h) && h->changed_n == 0 && !h->header_changed && h->watchers != NULL)
+	while (f->ends && ended(h) && h->changed_n == 0 && h->watchers != NULL)
 		drop_watcher(&h->watchers);
-	sw_buf_fini(&out);
 	free_feed(f);
 }
 
