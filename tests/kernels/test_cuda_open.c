@@ -126,6 +126,7 @@ START_TEST(alloc_over_the_memory_is_refused_and_harms_nothing)
 	float *x, y = 2.0f;
 	void *p;
 
+	sw_shim.memory_bytes = (size_t)40 << 20;
 	ck_assert_int_eq(o->queue_create(&q), SW_OK);
 	ck_assert_int_eq(o->alloc((void **)&x, sizeof *x), SW_OK);
 	ck_assert_int_eq(o->memory(&before, &total), SW_OK);

@@ -31,6 +31,7 @@ target_compile_definitions(sw_cuda_shim PUBLIC SW_CUDA_GRID_MAX=3 SW_CUDA_PARTIA
 separate_arguments(shim_flags UNIX_COMMAND "${CMAKE_C_FLAGS}")
 target_compile_options(sw_cuda_shim PRIVATE -ffp-contract=off
 	"$<$<COMPILE_LANGUAGE:CXX>:${shim_flags};-Wall;-Wextra;-Wshadow;-Wconversion>")
+target_link_options(sw_cuda_shim PUBLIC ${shim_flags}) # the linker is now C++'s
 if(SW_WERROR)
 	target_compile_options(sw_cuda_shim PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
 endif()

@@ -2,8 +2,11 @@
  *
  * A thread runs until it ends or meets a barrier. When none can run, a warp whose threads all wait
  * at a warp's barrier goes on, else the block goes on if all that live wait at the block's. What
- * fits neither is a deadlock or undefined on a GPU: abort, so that the test fails. */
+ * fits neither is a deadlock or undefined on a GPU: abort, so that the test fails. Coroutines are
+ * made once and run the threads of all later kernels: making one costs system calls. */
+#undef _FORTIFY_SOURCE /* its longjmp takes a jump to another stack for an attack */
 #include "shim.h"
+#include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,15 +39,21 @@ void sw_shim_exchange(const void *mine, void *theirs, size_t n, unsigned lane);
 
 enum state { READY, AT_WARP, AT_BLOCK, DONE };
 
-static struct {
+struct coroutine {
 	ucontext_t context;
+	jmp_buf jump;
+	bool made;
+};
+
+static struct {
+	struct coroutine on;
 	enum state state;
 	uint64_t given[2]; /* to the warp, by sw_shim_exchange: */
 	unsigned turn;     /* by turns, so that nobody overwrites what another still takes */
 } threads[THREAD_MAX];
 
+static struct coroutine scheduler = {.made = true};
 static char *stacks;
-static ucontext_t scheduler;
 static unsigned now;
 static void (*body)(void *);
 static void *body_arg;
@@ -52,42 +61,59 @@ static void *body_arg;
 #ifdef FIBERS_TOLD
 static const void *main_stack;
 static size_t main_bytes;
-#endif
 
-/* The address sanitizer must know on which stack it is. fake is its own memory of the stack left,
- * NULL in place of it when that stack is left for good. */
-static void swap(ucontext_t *from, const ucontext_t *to, bool to_main, bool for_good)
+/* The address sanitizer must know on which stack it is, and to which the next call goes. */
+static void swap(struct coroutine *from, struct coroutine *to)
 {
-#ifdef FIBERS_TOLD
-	void *fake = NULL;
+	const bool to_main = to == &scheduler;
+	void *fake;
 
-	__sanitizer_start_switch_fiber(for_good ? NULL : &fake,
-				       to_main ? main_stack : stacks + now * STACK_BYTES,
+	to->made = true;
+	__sanitizer_start_switch_fiber(&fake, to_main ? main_stack : stacks + now * STACK_BYTES,
 				       to_main ? main_bytes : STACK_BYTES);
-	swapcontext(from, to);
+	swapcontext(&from->context, &to->context);
 	__sanitizer_finish_switch_fiber(fake, to_main ? &main_stack : NULL,
 					to_main ? &main_bytes : NULL);
+}
 #else
-	(void)to_main;
-	(void)for_good;
-	swapcontext(from, to);
-#endif
-}
-
-static void thread_main(void)
+/* As swapcontext, but that asks the system for the signal mask each time. */
+static void swap(struct coroutine *from, struct coroutine *to)
 {
-#ifdef FIBERS_TOLD
-	__sanitizer_finish_switch_fiber(NULL, &main_stack, &main_bytes);
-#endif
-	body(body_arg);
-	threads[now].state = DONE;
-	swap(&threads[now].context, &scheduler, true, true);
+	if (_setjmp(from->jump) != 0)
+		return;
+	if (to->made)
+		_longjmp(to->jump, 1);
+	to->made = true;
+	setcontext(&to->context);
 }
+#endif
 
 static void wait_at(enum state barrier)
 {
 	threads[now].state = barrier;
-	swap(&threads[now].context, &scheduler, true, false);
+	swap(&threads[now].on, &scheduler);
+}
+
+static void coroutine_main(void)
+{
+#ifdef FIBERS_TOLD
+	__sanitizer_finish_switch_fiber(NULL, &main_stack, &main_bytes);
+#endif
+	for (;;) {
+		body(body_arg);
+		wait_at(DONE); /* for the next block that has a thread of this number */
+	}
+}
+
+static void coroutine_make(unsigned i)
+{
+	ucontext_t *c = &threads[i].on.context;
+
+	getcontext(c);
+	c->uc_stack.ss_sp = stacks + i * STACK_BYTES;
+	c->uc_stack.ss_size = STACK_BYTES;
+	c->uc_link = NULL;
+	makecontext(c, coroutine_main, 0);
 }
 
 void sw_shim_wait_block(void)
@@ -154,11 +180,8 @@ static void block_run(unsigned block)
 	unsigned ended = 0;
 
 	for (unsigned i = 0; i < block; i++) {
-		getcontext(&threads[i].context);
-		threads[i].context.uc_stack.ss_sp = stacks + i * STACK_BYTES;
-		threads[i].context.uc_stack.ss_size = STACK_BYTES;
-		threads[i].context.uc_link = NULL;
-		makecontext(&threads[i].context, thread_main, 0);
+		if (!threads[i].on.made)
+			coroutine_make(i);
 		threads[i].state = READY;
 		threads[i].turn = 0;
 	}
@@ -170,7 +193,7 @@ static void block_run(unsigned block)
 			if (threads[now].state != READY)
 				continue;
 			threadIdx.x = now;
-			swap(&scheduler, &threads[now].context, false, false);
+			swap(&scheduler, &threads[now].on);
 			ended += threads[now].state == DONE;
 			ran = true;
 		}
