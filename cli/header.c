@@ -1,5 +1,6 @@
 #include "cli/header.h"
 #include "proto/json.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -56,7 +57,7 @@ void sw_header_sweep(struct sw_buf *b, const struct sw_view *v, bool utf8, int64
 	sw_text_add(b, sw_view_text(v, "name", ""), utf8, 40);
 	sw_mark(b, SW_TINT_NONE);
 	if (v->lost_at_us != 0) {
-		sw_fmt_duration((double)((now_us - v->lost_at_us) / 1000000), text);
+		sw_fmt_duration(floor((double)(now_us - v->lost_at_us) / 1e6), text);
 		sw_mark(b, SW_TINT_RED);
 		(void)sw_buf_addf(b, "  the daemon is away for %s; trying again", text);
 		sw_mark(b, SW_TINT_NONE);
@@ -161,9 +162,9 @@ bool sw_header_rungs(struct sw_buf *b, const struct sw_view *v)
 	(void)sw_buf_addf(b, LABEL, "rungs");
 	if (most > 31.0)
 		most = 31.0; /* a line has an end, whatever the daemon says */
-	for (double k = 0.0; k <= most; k += 1.0) {
+	for (int k = 0; k <= (int)most; k++) {
 		if (most > 0.0)
-			(void)sw_buf_addf(b, "%s[%.0f] ", k > 0.0 ? "  " : "", k);
+			(void)sw_buf_addf(b, "%s[%d] ", k > 0 ? "  " : "", k);
 		add_bracket(b, rungs, k);
 	}
 	return true;

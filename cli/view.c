@@ -87,7 +87,7 @@ sw_status sw_view_merge(struct sw_view *v, cJSON *message, int64_t now_us)
 
 	if (cJSON_IsString(sw_json_get(message, "state")))
 		trials = cJSON_DetachItemFromObjectCaseSensitive(message, "trials");
-	if (!cJSON_IsArray(trials)) {
+	if (trials == NULL || !cJSON_IsArray(trials)) {
 		cJSON_Delete(trials);
 		cJSON_Delete(message);
 		return SW_PARSE;

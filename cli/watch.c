@@ -298,7 +298,7 @@ static sw_status finish(struct watch *w, const struct sw_view *v)
 				    &ignored);
 	if (rc == SW_OK)
 		best = sw_json_get(r.result, "trials");
-	if (!cJSON_IsArray(best) || best->child == NULL)
+	if (best != NULL && (!cJSON_IsArray(best) || best->child == NULL))
 		best = NULL; /* no trial has a value: show what there is */
 	rc = sw_block_final(&w->cli->out, v, best, &w->cli->look, sw_clock_mono_us());
 	sw_reply_fini(&r);
