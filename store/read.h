@@ -2,7 +2,9 @@
  * store/read.h — the queries. All run inside sw_store_read() or sw_store_read_now().
  *
  * Rows arrive through a callback, in the stated order; strings in them are valid for the call. A
- * callback that returns false ends the query early, which is not an error.
+ * callback that returns false ends the query early, which is not an error. A negative limit is
+ * none. A callback may ask other questions, not the same again (SW_BUSY). Errors   What the file
+ * gives is checked: SW_IO with a line when a row is damaged.
  */
 #ifndef SW_STORE_READ_H
 #define SW_STORE_READ_H

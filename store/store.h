@@ -7,11 +7,17 @@
  * Commits  WAL, synchronous=FULL, grouped without a timer: the writer takes all that waits, commits
  *          it as one transaction, and by then more waits. A write's callback runs after its commit.
  * Reads    A read is run only after every write enqueued before it has been committed.
- * Faults   No space (SQLITE_FULL): the group stays, is tried again every 500 ms, and
- *          sw_store_stuck() says so; nothing is lost, nothing is acknowledged. Any other failure to
+ * Faults   No space (or the file locked by another process): the group stays, is tried again every
+ *          500 ms, and sw_store_stuck() says so (wake is called when that begins); nothing is lost,
+ *          nothing is acknowledged. Any other failure to
  *          commit (a failed fsync above all) is final: the fatal callback runs, on the writer's
  *          thread, and must not return to normal service: a failed fsync is never tried again.
- * Bounds   At most SW_STORE_MAX_QUEUED operations wait; beyond that SW_BUSY.
+ *          After it no commit is taken (SW_IO) and every query gives the error that ended it. An
+ *          operation that breaks a constraint, or updates a row that is not there, is such a
+ *          failure: a defect of the caller, and the line names the operation and its key.
+ * Bounds   At most SW_STORE_MAX_QUEUED row operations and reads wait, with at most
+ *          SW_STORE_MAX_QUEUED_BYTES of rows; beyond that SW_BUSY. One that is larger than the
+ *          bound is taken when nothing else waits.
  */
 #ifndef SW_STORE_STORE_H
 #define SW_STORE_STORE_H
@@ -39,13 +45,15 @@ struct sw_store_hooks {
 /*
  * Opens or creates dir/sweepd.db, migrates it, checks it (quick_check), and starts the threads.
  * SW_CONFLICT: the file was written by a newer version. SW_IO: not a database, damaged, no
- * permission. hooks is copied.
+ * permission. SW_FULL. hooks is copied; wake may run until sw_store_close() returns.
+ * Cost: reads the whole file (quick_check), about 0.3 s per 100 MB.
  */
 SW_NODISCARD sw_status sw_store_open(struct sw_store **out, const char *dir,
 				     const struct sw_store_hooks *hooks, struct sw_err *err);
 
 /* Commits all that waits (gives up after 5 s when there is no space), joins the threads, runs no
- * further callback, closes. NULL is allowed. */
+ * further callback, closes. Reads that have not run are dropped. Not from a callback of the store.
+ * NULL is allowed. */
 void sw_store_close(struct sw_store *s);
 
 /* Runs the callbacks of finished work. The owner's thread. */
@@ -64,8 +72,9 @@ const char *sw_store_engine(void); /* SQLite's version, for daemon.info */
 SW_NODISCARD sw_status sw_tx_create(struct sw_tx **out);
 void sw_tx_destroy(struct sw_tx *tx); /* NULL is allowed; only for one that was never committed */
 
-/* Each copies its row, text included, into the transaction. Failures (no memory) latch, and
- * sw_store_commit() then refuses the whole. */
+/* Each copies its row, text included, into the transaction. Failures latch, and sw_store_commit()
+ * then refuses the whole: SW_NOMEM, SW_TOO_BIG, SW_INVALID (a number that is not finite, or NULL
+ * for spec, state, params, kind, verdict or line). */
 void sw_tx_sweep_insert(struct sw_tx *tx, const struct sw_row_sweep *row);
 void sw_tx_sweep_state(struct sw_tx *tx, int64_t sweep, const char *state, const char *cause,
 		       int64_t ended_ms, int64_t run_cap); /* ended_ms 0: not ended */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <sqlite3.h>
 #include <sys/mount.h>
 
 static bool on_report(const struct sw_row_report *r, void *arg)
@@ -110,6 +111,27 @@ START_TEST(full_disk_waits_and_heals_with_nothing_lost)
 	ck_assert_int_eq(reports_in(&f), 40);
 	fixture_close(&f);
 	ck_assert_int_eq(umount2(f.dir, MNT_DETACH), 0);
+	fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(file_locked_by_another_waits_and_heals)
+{
+	struct fixture f;
+	sqlite3 *other;
+	unsigned done = 0;
+
+	fixture_begin(&f);
+	ck_assert_int_eq(sqlite3_open(f.path, &other), SQLITE_OK);
+	ck_assert_int_eq(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+	commit_report(&f, 1, 10, &done);
+	wait_stuck(&f);
+	ck_assert_ptr_nonnull(strstr(sw_store_stuck(f.store), "another process holds "));
+	ck_assert_uint_eq(done, 0);
+	ck_assert_int_eq(sqlite3_close(other), SQLITE_OK);
+	fixture_wait(&f, &done, 1);
+	ck_assert_ptr_null(sw_store_stuck(f.store));
+	ck_assert_int_eq(reports_in(&f), 1);
 	fixture_fini(&f);
 }
 END_TEST
@@ -297,6 +319,7 @@ int main(void)
 	suite_add_tcase(suite, tcase);
 	tcase_set_timeout(tcase, 240);
 	tcase_add_test(tcase, full_disk_waits_and_heals_with_nothing_lost);
+	tcase_add_test(tcase, file_locked_by_another_waits_and_heals);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, full_at_each_write_commits_in_the_end);
 	tcase_add_test(tcase, stuck_store_acknowledges_nothing_until_there_is_space);
