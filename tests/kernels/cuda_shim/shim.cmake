@@ -1,8 +1,8 @@
 # The CUDA backend on a stand-in device, and its tests. A GPU is not needed, nor a CUDA toolkit; a
 # C++ compiler is, for the kernels.
-if(CMAKE_C_COMPILER MATCHES "clang(-[0-9]+)?$" AND NOT CMAKE_CXX_COMPILER)
+if(CMAKE_C_COMPILER MATCHES "clang(-?[0-9]*)$" AND NOT CMAKE_CXX_COMPILER)
 	# Of one family, or the sanitizers' libraries differ.
-	string(REGEX REPLACE "clang(-[0-9]+)?$" "clang++\\1" twin ${CMAKE_C_COMPILER})
+	string(REGEX REPLACE "clang(-?[0-9]*)$" "clang++\\1" twin ${CMAKE_C_COMPILER})
 	if(EXISTS ${twin})
 		set(CMAKE_CXX_COMPILER ${twin})
 	endif()
