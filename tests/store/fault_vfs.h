@@ -8,6 +8,7 @@
 #define SW_TESTS_STORE_FAULT_VFS_H
 
 #include "base/fault.h"
+#include <errno.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -29,9 +30,14 @@ static inline sqlite3_file *real_of(sqlite3_file *f)
 	return ((struct fault_file *)f)->real;
 }
 
+/* A sync that fails for want of space is still a failed sync: errno must not make it a full disk.
+ */
 static inline bool fault_vfs_hit(int op)
 {
-	return (atomic_load(&fault_vfs_ops) & op) != 0 && sw_fault_hit(SW_FAULT_IO);
+	if ((atomic_load(&fault_vfs_ops) & op) == 0 || !sw_fault_hit(SW_FAULT_IO))
+		return false;
+	errno = op == FAULT_SYNC ? ENOSPC : EIO;
+	return true;
 }
 
 static inline int fault_close(sqlite3_file *f)
