@@ -2,7 +2,7 @@
  * of a GPU, memory, queues, the loss of the device. */
 #include "base/fault.h"
 #include "kernels/cuda/cuda.h"
-#include "shim.h"
+#include "tests/kernels/cuda_shim/shim.h"
 #include <check.h>
 #include <pthread.h>
 #include <stdlib.h>

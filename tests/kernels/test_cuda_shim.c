@@ -1,5 +1,5 @@
 /* tests/kernels/test_cuda_shim.c — the stand-in device sees what it is there to see. */
-#include "shim.h"
+#include "tests/kernels/cuda_shim/shim.h"
 #include <check.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* tests/kernels/cuda_shim/shim_blas.c — cuBLAS's sgemm by its definition. Columns-first, as cuBLAS:
  * element (i, j) of a matrix with leading dimension ld is at i + j ld. */
 #include "base/fault.h"
-#include "shim.h"
+#include "tests/kernels/cuda_shim/shim.h"
 #include <cublas_v2.h>
 #include <stdlib.h>
 

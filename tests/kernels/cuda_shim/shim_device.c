@@ -1,7 +1,7 @@
 /* tests/kernels/cuda_shim/shim_device.c — devices, memory, streams and events of the stand-in.
  * What a stream is given waits in a list until somebody waits for the stream. */
 #include "base/fault.h"
-#include "shim.h"
+#include "tests/kernels/cuda_shim/shim.h"
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

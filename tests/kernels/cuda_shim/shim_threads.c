@@ -5,7 +5,7 @@
  * fits neither is a deadlock or undefined on a GPU: abort, so that the test fails. Coroutines are
  * made once and run the threads of all later kernels: making one costs system calls. */
 #undef _FORTIFY_SOURCE /* its longjmp takes a jump to another stack for an attack */
-#include "shim.h"
+#include "tests/kernels/cuda_shim/shim.h"
 #include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
-#include "twin.h"
+#include "tests/kernels/cuda_shim/twin.h"
 #include "kernels/philox.h"
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #ifndef SW_TEST_GPU
-#include "shim.h"
+#include "tests/kernels/cuda_shim/shim.h"
 #endif
 
 #define GUARD_BYTES 32
