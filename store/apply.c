@@ -1,5 +1,6 @@
 /* store/apply.c — the writing connection: operations become statements, a group one transaction. */
 #include "store/internal.h"
+#include <errno.h>
 #include <stdio.h>
 
 /* One sync of the file for 16 MiB of log. */
@@ -146,6 +147,7 @@ static sw_status run_jobs(struct sw_writer *w, const struct sw_job *jobs, struct
 
 sw_status sw_writer_apply(struct sw_writer *w, const struct sw_job *jobs, struct sw_err *err)
 {
+	errno = 0; /* what sw_sql_err() sees is of this group */
 	sw_status rc = run_plain(w, w->begin, "begin", err);
 
 	if (rc != SW_OK)

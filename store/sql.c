@@ -3,20 +3,19 @@
 #include <errno.h>
 
 /* A write that found no room, in one of the guises that SQLite gives it: quotas and the shared
- * index are not SQLITE_FULL. A failed sync is never among them. */
-static bool no_space(sqlite3 *conn, int code)
+ * index are not SQLITE_FULL. A failed sync is never among them. why: errno after the call, because
+ * SQLite does not keep it for a COMMIT (sqlite3_system_errno() is of an earlier failure then). */
+static bool no_space(int code, int why)
 {
-	const int why = sqlite3_system_errno(conn);
-
 	if ((code & 0xff) == SQLITE_FULL)
 		return true;
 	return (code == SQLITE_IOERR_WRITE || code == SQLITE_IOERR_SHMSIZE) &&
 	       (why == ENOSPC || why == EDQUOT);
 }
 
-static sw_status status_of(sqlite3 *conn, int code)
+static sw_status status_of(int code, int why)
 {
-	if (no_space(conn, code))
+	if (no_space(code, why))
 		return SW_FULL;
 	switch (code & 0xff) {
 	case SQLITE_BUSY:
@@ -38,8 +37,9 @@ static sw_status status_of(sqlite3 *conn, int code)
 
 sw_status sw_sql_err(struct sw_err *err, sqlite3 *conn, const char *doing)
 {
+	const int why = errno;
 	const int code = conn == NULL ? SQLITE_NOMEM : sqlite3_extended_errcode(conn);
-	const sw_status rc = conn == NULL ? SW_NOMEM : status_of(conn, code);
+	const sw_status rc = conn == NULL ? SW_NOMEM : status_of(code, why);
 	const char *text = conn == NULL ? "out of memory" : sqlite3_errmsg(conn);
 
 	if ((code & 0xff) == SQLITE_NOTADB)

@@ -16,6 +16,7 @@
 enum { FAULT_WRITE = 1, FAULT_SYNC = 2, FAULT_TRUNCATE = 4, FAULT_READ = 8 };
 
 static atomic_int fault_vfs_ops, fault_vfs_code;
+static atomic_bool fault_vfs_quota; /* a write that fails is over a quota */
 
 struct fault_file {
 	sqlite3_file base;
@@ -36,7 +37,7 @@ static inline bool fault_vfs_hit(int op)
 {
 	if ((atomic_load(&fault_vfs_ops) & op) == 0 || !sw_fault_hit(SW_FAULT_IO))
 		return false;
-	errno = op == FAULT_SYNC ? ENOSPC : EIO;
+	errno = op == FAULT_SYNC ? ENOSPC : fault_vfs_quota ? EDQUOT : EIO;
 	return true;
 }
 

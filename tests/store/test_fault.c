@@ -182,6 +182,25 @@ START_TEST(stuck_store_acknowledges_nothing_until_there_is_space)
 }
 END_TEST
 
+START_TEST(quota_exceeded_waits_and_heals)
+{
+	struct fixture f;
+	unsigned done = 0;
+
+	fault_vfs_install();
+	fixture_begin(&f);
+	atomic_store(&fault_vfs_quota, true);
+	fault_vfs_arm(FAULT_WRITE, SQLITE_IOERR_WRITE, 1, true);
+	commit_report(&f, 1, 10, &done);
+	wait_stuck(&f);
+	ck_assert_uint_gt(fault_vfs_disarm(), 0);
+	fixture_wait(&f, &done, 1);
+	ck_assert_int_eq(f.fatal.code, SW_OK);
+	ck_assert_int_eq(reports_in(&f), 1);
+	fixture_fini(&f);
+}
+END_TEST
+
 START_TEST(close_of_a_stuck_store_gives_up_and_leaves_a_whole_file)
 {
 	struct fixture f;
@@ -323,6 +342,7 @@ int main(void)
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, full_at_each_write_commits_in_the_end);
 	tcase_add_test(tcase, stuck_store_acknowledges_nothing_until_there_is_space);
+	tcase_add_test(tcase, quota_exceeded_waits_and_heals);
 	tcase_add_test(tcase, close_of_a_stuck_store_gives_up_and_leaves_a_whole_file);
 	tcase_add_loop_test(tcase, io_failure_at_each_call_is_fatal_and_keeps_what_was_acknowledged,
 			    0, (int)(sizeof failures / sizeof failures[0]));
