@@ -15,8 +15,9 @@
 
 struct sw_proc; /* one started worker */
 
-/* The worker ended, for good. cause: "exit:1", "signal:9", or "lost" when nobody can say. */
-typedef void sw_ended_cb(void *user, const char *cause);
+/* The worker ended, for good. cause: "exit:1", "signal:9", or "lost" when nobody can say. said: the
+ * last line that it printed, "" for none; untrusted text. */
+typedef void sw_ended_cb(void *user, const char *cause, const char *said);
 
 struct sw_executor {
 	const char *name;

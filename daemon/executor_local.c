@@ -3,6 +3,7 @@
 #include "daemon/executor.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,8 @@ struct sw_proc {
 	} h;
 	int pidfd; /* of an adopted one; else -1 */
 	pid_t pid;
+	char log[PATH_MAX]; /* a child's; "" for an adopted one */
+	off_t log_from;     /* where the log ended when it was started */
 	sw_ended_cb *ended; /* NULL once forgotten */
 	void *user;
 };
@@ -94,16 +97,47 @@ static void on_closed(uv_handle_t *h)
 	free(p);
 }
 
+/* The last line that the worker printed since it was started. */
+static void last_line(const struct sw_proc *p, char *out, size_t cap)
+{
+	char text[1024];
+	struct stat st;
+	const int fd = *p->log == '\0' ? -1 : open(p->log, O_RDONLY | O_CLOEXEC);
+	ssize_t n = -1;
+
+	*out = '\0';
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 && st.st_size > p->log_from) {
+		const off_t room = (off_t)sizeof text - 1;
+		const off_t from = st.st_size - p->log_from > room ? st.st_size - room
+								   : p->log_from;
+
+		n = pread(fd, text, sizeof text - 1, from);
+	}
+	(void)close(fd);
+	while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\r'))
+		n--;
+	if (n <= 0)
+		return;
+	text[n] = '\0';
+	const char *line = strrchr(text, '\n');
+	(void)snprintf(out, cap, "%.255s", line != NULL ? line + 1 : text);
+}
+
 static void over(struct sw_proc *p, const char *cause)
 {
 	sw_ended_cb *ended = p->ended;
+	char said[256];
+
+	last_line(p, said, sizeof said);
 
 	p->ended = NULL;
 	/* The worker led its own process group: what it left behind ends with it. */
 	(void)kill(-p->pid, SIGKILL);
 	uv_close((uv_handle_t *)&p->h, on_closed);
 	if (ended != NULL)
-		ended(p->user, cause);
+		ended(p->user, cause, said);
 }
 
 static void on_child_exit(uv_process_t *child, int64_t status, int sig)
@@ -154,6 +188,11 @@ static sw_status local_start(uv_loop_t *loop, char *const argv[], const char *lo
 			env[n++] = *e;
 	env[n] = NULL;
 	const int fd = open_log(log);
+	struct stat st;
+	if (fd >= 0 && fstat(fd, &st) == 0) {
+		(void)snprintf(p->log, sizeof p->log, "%s", log);
+		p->log_from = st.st_size;
+	}
 	for (int i = 1; i < 3; i++)
 		if (fd >= 0) {
 			stdio[i].flags = UV_INHERIT_FD;

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
+#include "daemon/adopt.h"
 #include "daemon/call.h"
 #include "daemon/conn.h"
 #include "daemon/daemon.h"
@@ -9,7 +10,6 @@
 #include "daemon/executor.h"
 #include "daemon/host.h"
 #include "daemon/work.h"
-#include "store/read.h"
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,7 +86,7 @@ static void drop_next(struct sw_slot *s)
 	s->next = NULL;
 }
 
-static void on_ended(void *user, const char *cause)
+static void on_ended(void *user, const char *cause, const char *said)
 {
 	struct sw_slot *s = user;
 	struct sw_daemon *d = s->d;
@@ -94,10 +94,10 @@ static void on_ended(void *user, const char *cause)
 	const int64_t now_us = sw_clock_mono_us();
 
 	sw_log(d->phase == SW_UP ? SW_LOG_WARN : SW_LOG_INFO, "worker.exit",
-	       "slot=%d device=%s cause=%s", s->index, s->device.name, cause);
+	       "slot=%d device=%s cause=%s said=\"%s\"", s->index, s->device.name, cause, said);
 	s->proc = NULL;
 	s->early = early ? s->early + 1 : 0;
-	(void)snprintf(s->cause, sizeof s->cause, "%s", cause);
+	(void)snprintf(s->cause, sizeof s->cause, "%s%s%s", cause, *said != '\0' ? ": " : "", said);
 	lose_trial(s, SW_EVENT_LOST, cause);
 	drop_next(s);
 	if (s->conn != NULL) {
@@ -170,7 +170,7 @@ static void start(struct sw_slot *s)
 	if (executor->start(d->loop, argv, log, on_ended, s, &s->proc, handle, sizeof handle,
 			    &err) != SW_OK) {
 		sw_log(SW_LOG_ERROR, "worker.start", "slot=%d why=\"%s\"", s->index, err.msg);
-		(void)snprintf(s->cause, sizeof s->cause, "%.95s", err.msg);
+		(void)snprintf(s->cause, sizeof s->cause, "%s", err.msg);
 		s->worker[0] = '\0';
 		s->state = SW_SLOT_DOWN;
 		s->retry_us = s->since_us + RETRY_MAX_US;
@@ -182,121 +182,11 @@ static void start(struct sw_slot *s)
 	record(s, handle);
 }
 
-/* --- adoption --- */
-
-static struct sw_host *running_on(struct sw_daemon *d, int32_t slot, uint64_t *trial)
-{
-	for (size_t i = 0; i < d->host_n; i++) {
-		struct sw_host *h = d->hosts[i];
-
-		if (h->sched == NULL || h->driven)
-			continue;
-		for (uint64_t t = 1; t <= sw_sweep_trial_n(h->sched); t++)
-			if (h->runs[t - 1].started_ms != 0 && h->runs[t - 1].slot == slot) {
-				*trial = t;
-				return h;
-			}
-	}
-	return NULL;
-}
-
-static bool adopt_row(const struct sw_row_slot *row, void *arg)
-{
-	struct sw_daemon *d = arg;
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_slot *s;
-	uint64_t trial = 0;
-
-	if (row->slot < 0 || (uint64_t)row->slot >= d->slot_n)
-		return true;
-	s = &d->slots[row->slot];
-	if (strcmp(row->device, s->device.name) != 0 || strlen(row->worker) >= sizeof s->worker)
-		return true;
-	if (executor->adopt(d->loop, row->handle, on_ended, s, &s->proc, &err) != SW_OK) {
-		sw_log(SW_LOG_INFO, "worker.gone", "slot=%lld why=\"%s\"", (long long)row->slot,
-		       err.msg);
-		return true;
-	}
-	memcpy(s->worker, row->worker, strlen(row->worker) + 1);
-	s->state = SW_SLOT_STARTING;
-	s->since_us = sw_clock_mono_us();
-	s->starts = 1;
-	struct sw_host *h = running_on(d, s->index, &trial);
-	if (h != NULL) {
-		s->state = SW_SLOT_BUSY;
-		s->sweep = h->sweep;
-		s->trial = (int64_t)trial;
-		s->attempt = sw_sweep_trial(h->sched, trial)->attempt;
-		s->busy_since_us = s->since_us;
-	}
-	sw_log(SW_LOG_INFO, "worker.adopted", "slot=%d pid=%ld trial=%lld/%lld", s->index,
-	       executor->pid(s->proc), (long long)s->sweep, (long long)s->trial);
-	return true;
-}
-
-/* A worker whose slot is no longer there, or has another device now. */
-static bool dismiss_row(const struct sw_row_slot *row, void *arg)
-{
-	struct sw_daemon *d = arg;
-	struct sw_proc *p = NULL;
-	struct sw_err err = SW_ERR_INIT;
-
-	if (row->slot >= 0 && (uint64_t)row->slot < d->slot_n &&
-	    strcmp(row->worker, d->slots[row->slot].worker) == 0)
-		return true;
-	if (executor->adopt(d->loop, row->handle, NULL, NULL, &p, &err) == SW_OK) {
-		sw_log(SW_LOG_INFO, "worker.dismissed", "slot=%lld pid=%ld", (long long)row->slot,
-		       executor->pid(p));
-		executor->stop(p, true);
-		executor->forget(p);
-	}
-	struct sw_change *c = sw_change_begin(d, NULL);
-	sw_tx_slot_delete(c->tx, row->slot);
-	sw_change_commit(c);
-	return true;
-}
-
-struct rows {
-	struct sw_daemon *d;
-	sw_row_slot_cb *cb;
-	sw_status rc;
-	struct sw_err err;
-};
-
-static void read_rows(struct sw_db *db, void *arg)
-{
-	struct rows *r = arg;
-
-	r->rc = sw_read_slots(db, r->cb, r->d, &r->err);
-}
-
-/* Running trials that no adopted worker holds lost theirs while no daemon looked. */
-static void release_orphans(struct sw_daemon *d)
-{
-	for (size_t i = 0; i < d->host_n; i++) {
-		struct sw_host *h = d->hosts[i];
-
-		if (h->sched == NULL || h->driven)
-			continue;
-		for (uint64_t t = 1; t <= sw_sweep_trial_n(h->sched); t++) {
-			const struct sw_run *run = &h->runs[t - 1];
-			const struct sw_slot *s = run->slot >= 0 && (size_t)run->slot < d->slot_n
-							  ? &d->slots[run->slot]
-							  : NULL;
-
-			if (run->started_ms == 0 ||
-			    (s != NULL && s->sweep == h->sweep && s->trial == (int64_t)t))
-				continue;
-			sw_driver_attempt_over(h, SW_EVENT_LOST, t,
-					       sw_sweep_trial(h->sched, t)->attempt, "lost");
-		}
-	}
-}
+/* --- start --- */
 
 sw_status sw_supervisor_start(struct sw_daemon *d, struct sw_err *err)
 {
 	struct sw_device *devices = NULL;
-	struct rows adopt = {.d = d, .cb = adopt_row}, dismiss = {.d = d, .cb = dismiss_row};
 	sw_status rc = sw_device_parse(d->config.devices, &devices, &d->slot_n, err);
 
 	if (rc != SW_OK)
@@ -313,12 +203,9 @@ sw_status sw_supervisor_start(struct sw_daemon *d, struct sw_err *err)
 		d->slots[i].device = devices[i];
 	}
 	free(devices);
-	sw_store_read_now(d->store, read_rows, &adopt);
-	sw_store_read_now(d->store, read_rows, &dismiss);
-	if (adopt.rc != SW_OK || dismiss.rc != SW_OK)
-		return sw_err_set(err, SW_IO, "cannot read the slots from the store: %s%s",
-				  adopt.err.msg, dismiss.err.msg);
-	release_orphans(d);
+	rc = sw_adopt_workers(d, executor, on_ended, err);
+	if (rc != SW_OK)
+		return rc;
 	for (size_t i = 0; i < d->slot_n; i++)
 		if (d->slots[i].state == SW_SLOT_DOWN)
 			start(&d->slots[i]);

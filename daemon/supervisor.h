@@ -38,7 +38,7 @@ struct sw_slot {
 	int64_t since_us;       /* of STARTING, or of losing the connection */
 	int64_t retry_us;       /* DOWN: when to start again */
 	unsigned starts, early; /* processes started; those in a row that ended before hello */
-	char cause[96];         /* why the last process ended */
+	char cause[320];        /* why the last process ended */
 };
 
 /* Reads the devices, adopts what runs, releases what does not. After sw_host_recover_all(). */

@@ -1,0 +1,145 @@
+/*
+ * daemon/adopt.c — what an earlier daemon left running.
+ *
+ * A worker whose process still lives keeps its slot and its trial. A running trial that no living
+ * worker holds lost its attempt while nobody looked. A living worker without a slot is ended.
+ */
+#include "daemon/adopt.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "daemon/daemon.h"
+#include "daemon/driver.h"
+#include "daemon/host.h"
+#include "daemon/supervisor.h"
+#include "store/read.h"
+#include <string.h>
+
+struct rows {
+	struct sw_daemon *d;
+	const struct sw_executor *executor;
+	sw_ended_cb *ended;
+	sw_row_slot_cb *cb;
+	sw_status rc;
+	struct sw_err err;
+};
+
+static struct sw_host *running_on(struct sw_daemon *d, int32_t slot, uint64_t *trial)
+{
+	for (size_t i = 0; i < d->host_n; i++) {
+		struct sw_host *h = d->hosts[i];
+
+		if (h->sched == NULL || h->driven)
+			continue;
+		for (uint64_t t = 1; t <= sw_sweep_trial_n(h->sched); t++)
+			if (h->runs[t - 1].started_ms != 0 && h->runs[t - 1].slot == slot) {
+				*trial = t;
+				return h;
+			}
+	}
+	return NULL;
+}
+
+static bool adopt_row(const struct sw_row_slot *row, void *arg)
+{
+	const struct rows *r = arg;
+	struct sw_daemon *d = r->d;
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_slot *s;
+	uint64_t trial = 0;
+
+	if (row->slot < 0 || (uint64_t)row->slot >= d->slot_n)
+		return true;
+	s = &d->slots[row->slot];
+	if (strcmp(row->device, s->device.name) != 0 || strlen(row->worker) >= sizeof s->worker)
+		return true;
+	if (r->executor->adopt(d->loop, row->handle, r->ended, s, &s->proc, &err) != SW_OK) {
+		sw_log(SW_LOG_INFO, "worker.gone", "slot=%lld why=\"%s\"", (long long)row->slot,
+		       err.msg);
+		return true;
+	}
+	memcpy(s->worker, row->worker, strlen(row->worker) + 1);
+	s->state = SW_SLOT_STARTING;
+	s->since_us = sw_clock_mono_us();
+	s->starts = 1;
+	struct sw_host *h = running_on(d, s->index, &trial);
+	if (h != NULL) {
+		s->state = SW_SLOT_BUSY;
+		s->sweep = h->sweep;
+		s->trial = (int64_t)trial;
+		s->attempt = sw_sweep_trial(h->sched, trial)->attempt;
+		s->busy_since_us = s->since_us;
+	}
+	sw_log(SW_LOG_INFO, "worker.adopted", "slot=%d pid=%ld trial=%lld/%lld", s->index,
+	       r->executor->pid(s->proc), (long long)s->sweep, (long long)s->trial);
+	return true;
+}
+
+/* A worker whose slot is no longer there, or has another device now. */
+static bool dismiss_row(const struct sw_row_slot *row, void *arg)
+{
+	const struct rows *r = arg;
+	struct sw_daemon *d = r->d;
+	struct sw_proc *p = NULL;
+	struct sw_err err = SW_ERR_INIT;
+
+	if (row->slot >= 0 && (uint64_t)row->slot < d->slot_n &&
+	    strcmp(row->worker, d->slots[row->slot].worker) == 0)
+		return true;
+	if (r->executor->adopt(d->loop, row->handle, NULL, NULL, &p, &err) == SW_OK) {
+		sw_log(SW_LOG_INFO, "worker.dismissed", "slot=%lld pid=%ld", (long long)row->slot,
+		       r->executor->pid(p));
+		r->executor->stop(p, true);
+		r->executor->forget(p);
+	}
+	struct sw_change *c = sw_change_begin(d, NULL);
+	sw_tx_slot_delete(c->tx, row->slot);
+	sw_change_commit(c);
+	return true;
+}
+
+static void read_rows(struct sw_db *db, void *arg)
+{
+	struct rows *r = arg;
+
+	r->rc = sw_read_slots(db, r->cb, r, &r->err);
+}
+
+/* Running trials that no adopted worker holds lost theirs while no daemon looked. */
+static void release_orphans(struct sw_daemon *d)
+{
+	for (size_t i = 0; i < d->host_n; i++) {
+		struct sw_host *h = d->hosts[i];
+
+		if (h->sched == NULL || h->driven)
+			continue;
+		for (uint64_t t = 1; t <= sw_sweep_trial_n(h->sched); t++) {
+			const struct sw_run *run = &h->runs[t - 1];
+			const struct sw_slot *s = run->slot >= 0 && (size_t)run->slot < d->slot_n
+							  ? &d->slots[run->slot]
+							  : NULL;
+
+			if (run->started_ms == 0 ||
+			    (s != NULL && s->sweep == h->sweep && s->trial == (int64_t)t))
+				continue;
+			sw_driver_attempt_over(h, SW_EVENT_LOST, t,
+					       sw_sweep_trial(h->sched, t)->attempt, "lost");
+		}
+	}
+}
+
+sw_status sw_adopt_workers(struct sw_daemon *d, const struct sw_executor *executor,
+			   sw_ended_cb *ended, struct sw_err *err)
+{
+	sw_row_slot_cb *const passes[] = {adopt_row, dismiss_row};
+
+	for (size_t i = 0; i < sizeof passes / sizeof passes[0]; i++) {
+		struct rows r = {.d = d, .executor = executor, .ended = ended, .cb = passes[i]};
+
+		sw_store_read_now(d->store, read_rows, &r);
+		if (r.rc != SW_OK)
+			return sw_err_set(err, SW_IO, "cannot read the slots from the store: %s",
+					  r.err.msg);
+	}
+	release_orphans(d);
+	return SW_OK;
+}
