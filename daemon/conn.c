@@ -256,6 +256,7 @@ static void take_line(struct sw_conn *c, const char *line, size_t len, sw_status
 	} else {
 		sw_dispatch_line(c, m, line, len);
 	}
+	assert(c->n_open > 1); /* read_lines() holds one: the connection is still there after this */
 	sw_conn_answered(c, m);
 }
 
@@ -266,6 +267,7 @@ static void read_lines(struct sw_conn *c)
 	char *line;
 	size_t len;
 
+	c->n_open++; /* a line may close the connection; it stays until this is done */
 	while (!c->closing && c->n_messages < SW_CONN_MAX_INFLIGHT) {
 		const sw_status rc = sw_frame_next(&c->frame, &line, &len);
 
@@ -273,8 +275,11 @@ static void read_lines(struct sw_conn *c)
 			break;
 		take_line(c, line, len, rc);
 	}
-	if (c->closing)
+	c->n_open--;
+	if (c->closing) {
+		free_when_done(c);
 		return;
+	}
 	const bool full = c->n_messages >= SW_CONN_MAX_INFLIGHT;
 	c->partial_us = !full && sw_frame_pending(&c->frame) ? c->active_us : 0;
 	if (full && !c->stopped)

@@ -5,6 +5,7 @@
 #include "daemon/handlers.h"
 #include "daemon/supervisor.h"
 #include "proto/json.h"
+#include <math.h>
 #include <unistd.h>
 
 void sw_handle_rpc_discover(struct sw_call *call)
@@ -33,7 +34,7 @@ static void write_slot(struct sw_jw *w, const struct sw_slot *s, int64_t now_us)
 		sw_jw_kint(w, "sweep", s->sweep);
 		sw_jw_kint(w, "trial", s->trial);
 		sw_jw_kint(w, "attempt", s->attempt);
-		sw_jw_knum(w, "seconds", (double)((now_us - s->busy_since_us) / 1000) / 1000.0);
+		sw_jw_knum(w, "seconds", round((double)(now_us - s->busy_since_us) / 1e3) / 1e3);
 	} else {
 		sw_jw_knull(w, "sweep");
 		sw_jw_knull(w, "trial");
@@ -75,7 +76,7 @@ void sw_handle_daemon_info(struct sw_call *call)
 	sw_jw_kstr(&w, "name", "sweepd");
 	sw_jw_kstr(&w, "version", SW_VERSION);
 	sw_jw_kint(&w, "pid", getpid());
-	sw_jw_knum(&w, "uptime_s", (double)((sw_clock_mono_us() - d->started_us) / 1000) / 1000.0);
+	sw_jw_knum(&w, "uptime_s", round((double)(sw_clock_mono_us() - d->started_us) / 1e3) / 1e3);
 	sw_jw_kstr(&w, "state_dir", d->config.state);
 	sw_jw_kstr(&w, "socket", d->config.socket);
 	sw_jw_kstr(&w, "devices", d->config.devices);

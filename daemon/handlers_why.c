@@ -123,7 +123,7 @@ static void why_done(struct sw_lookup *q)
 {
 	struct sw_buf decisions = q->out, text;
 
-	sw_buf_init(&q->out, 1024 * 1024);
+	sw_buf_init(&q->out, SW_REPLY_MAX);
 	sw_buf_init(&text, 4096);
 	explain(q, &text);
 	sw_jw_init(&q->w, &q->out);

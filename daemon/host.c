@@ -47,7 +47,7 @@ static struct sw_host *push(struct sw_daemon *d, const char *name, const char *m
 		goto fail;
 	if (d->host_n == d->host_cap) {
 		const size_t cap = d->host_cap == 0 ? 16 : d->host_cap * 2;
-		struct sw_host **grown = sw_realloc(d->hosts, cap * sizeof *grown);
+		struct sw_host **grown = sw_realloc(d->hosts, cap * sizeof(struct sw_host *));
 
 		if (grown == NULL)
 			goto fail;

@@ -11,8 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define CONN_MAX 8192
-#define FD_SPARE 64 /* for the store, the workers' pipes, logs */
+#define CONN_MAX ((rlim_t)8192)
+#define FD_SPARE ((rlim_t)64) /* for the store, the workers' pipes, logs */
 
 /* As many connections as there are descriptors for, the limit raised as far as it goes. */
 static size_t conn_limit(void)
@@ -33,7 +33,7 @@ static size_t conn_limit(void)
 	}
 	if (r.rlim_cur >= CONN_MAX + FD_SPARE)
 		return CONN_MAX;
-	return r.rlim_cur > 2 * FD_SPARE ? (size_t)r.rlim_cur - FD_SPARE : FD_SPARE;
+	return r.rlim_cur > 2 * FD_SPARE ? (size_t)(r.rlim_cur - FD_SPARE) : (size_t)FD_SPARE;
 }
 
 /* Does someone answer at this path? */
