@@ -223,7 +223,9 @@ static int insert_rows(sqlite3 *db, sqlite3_stmt *insert, size_t n, size_t group
 		if (sql(db, "BEGIN IMMEDIATE") != 0)
 			return -1;
 		for (size_t k = i; k < i + group && k < n; k++) {
-			(void)sqlite3_bind_int64(insert, 1, (sqlite3_int64)(group * n + k));
+			const size_t id = group * n + k; /* no two groups' ids meet */
+
+			(void)sqlite3_bind_int64(insert, 1, (sqlite3_int64)id);
 			(void)sqlite3_bind_double(insert, 2, (double)k / (double)n);
 			if (sqlite3_step(insert) != SQLITE_DONE || sqlite3_reset(insert) != 0)
 				return -1;
@@ -237,7 +239,7 @@ static int insert_rows(sqlite3 *db, sqlite3_stmt *insert, size_t n, size_t group
 
 static int measure_inserts(const char *dir, size_t n, size_t group, struct result *out)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX + 16];
 	sqlite3 *db = NULL;
 	sqlite3_stmt *insert = NULL;
 	const size_t commits = (n + group - 1) / group;
@@ -419,7 +421,7 @@ static void clean(const char *dir, const char *sockets)
 					   "sweepd.db-shm",
 					   "e",
 					   "s"};
-	char path[PATH_MAX];
+	char path[PATH_MAX + 16];
 
 	for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
 		(void)snprintf(path, sizeof path, "%s/%s", dir, made[i]);
