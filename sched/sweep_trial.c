@@ -118,6 +118,7 @@ static sw_status find_live(struct sw_sweep *s, const struct sw_event *ev, struct
 	if (rc != SW_OK)
 		return rc;
 	const struct sw_trial *t = *out;
+	assert(t != NULL);
 	if (ev->attempt < 1 || ev->attempt > t->attempt)
 		return sw_err_at(err, SW_CONFLICT, "/attempt",
 				 "trial %" PRIu64 " has no attempt %" PRIu32 " yet", ev->trial,
@@ -200,7 +201,7 @@ static void end_judged(struct sw_sweep *s, uint64_t trial, const struct sw_asha_
 sw_status sw_sweep_on_report(struct sw_sweep *s, const struct sw_event *ev, struct sw_actions *out,
 			     struct sw_err *err)
 {
-	struct sw_trial *t;
+	struct sw_trial *t = NULL;
 	struct sw_asha_judgement judgement;
 
 	sw_status rc = find_live(s, ev, &t, err);
@@ -212,6 +213,7 @@ sw_status sw_sweep_on_report(struct sw_sweep *s, const struct sw_event *ev, stru
 		rc = judge(s, t, ev, &judgement, err);
 	if (rc != SW_OK)
 		return rc;
+	assert(t != NULL);
 	const bool diverged = ev->has_value && !isfinite(ev->value);
 	t->seq = ev->seq;
 	t->step = ev->step;
@@ -233,7 +235,7 @@ sw_status sw_sweep_on_report(struct sw_sweep *s, const struct sw_event *ev, stru
 sw_status sw_sweep_on_tell(struct sw_sweep *s, const struct sw_event *ev, struct sw_actions *out,
 			   struct sw_err *err)
 {
-	struct sw_trial *t;
+	struct sw_trial *t = NULL;
 
 	sw_status rc = find_live(s, ev, &t, err);
 	if (rc != SW_OK)
@@ -245,6 +247,7 @@ sw_status sw_sweep_on_tell(struct sw_sweep *s, const struct sw_event *ev, struct
 	rc = sw_actions_reserve(out, 2, err);
 	if (rc != SW_OK)
 		return rc;
+	assert(t != NULL);
 	const bool named = ev->cause != NULL && ev->cause[0] != '\0';
 	if (ev->end == SW_TRIAL_COMPLETED && !t->has_value)
 		sw_sweep_end(s, ev->trial, SW_TRIAL_FAILED, "no-metric", out);
@@ -287,11 +290,12 @@ static sw_status find_for_retry(struct sw_sweep *s, const struct sw_event *ev,
 sw_status sw_sweep_on_lost(struct sw_sweep *s, const struct sw_event *ev, struct sw_actions *out,
 			   struct sw_err *err)
 {
-	struct sw_trial *t;
+	struct sw_trial *t = NULL;
 
 	const sw_status rc = find_for_retry(s, ev, &t, out, err);
 	if (rc != SW_OK)
 		return rc;
+	assert(t != NULL);
 	if (t->lost < UINT16_MAX) /* past it, retries have no end anyone will see */
 		t->lost++;
 	if (t->lost > s->config.retries) {
@@ -307,7 +311,7 @@ sw_status sw_sweep_on_lost(struct sw_sweep *s, const struct sw_event *ev, struct
 sw_status sw_sweep_on_release(struct sw_sweep *s, const struct sw_event *ev, struct sw_actions *out,
 			      struct sw_err *err)
 {
-	struct sw_trial *t;
+	struct sw_trial *t = NULL;
 
 	const sw_status rc = find_for_retry(s, ev, &t, out, err);
 	if (rc == SW_OK)
@@ -318,13 +322,14 @@ sw_status sw_sweep_on_release(struct sw_sweep *s, const struct sw_event *ev, str
 sw_status sw_sweep_on_cancel_trial(struct sw_sweep *s, const struct sw_event *ev,
 				   struct sw_actions *out, struct sw_err *err)
 {
-	struct sw_trial *t;
+	struct sw_trial *t = NULL;
 
 	sw_status rc = find_trial(s, ev->trial, &t, err);
 	if (rc == SW_OK)
 		rc = sw_actions_reserve(out, 3, err);
 	if (rc != SW_OK)
 		return rc;
+	assert(t != NULL);
 	if (t->state == SW_TRIAL_RUNNING) {
 		struct sw_action *stop = sw_actions_add(out, SW_ACTION_STOP);
 

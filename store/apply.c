@@ -161,7 +161,7 @@ sw_status sw_writer_apply(struct sw_writer *w, const struct sw_job *jobs, struct
 
 		if (run_plain(w, w->rollback, "rollback", &undo) != SW_OK && err != NULL) {
 			*err = undo;
-			return rc = SW_IO;
+			return SW_IO;
 		}
 	}
 	return rc;

@@ -62,7 +62,7 @@ static bool entry_is(const struct entry *e, const char *spec, const struct sw_da
 	return e->spec && strcmp(e->spec, spec) == 0 && strcmp(e->path, source->path) == 0 &&
 	       e->want.classes == want.classes && e->want.split_seed == want.split_seed &&
 	       e->want.standardize == want.standardize &&
-	       memcmp(&e->want.val_fraction, &want.val_fraction, sizeof(double)) == 0 &&
+	       e->want.val_fraction == want.val_fraction &&
 	       e->size == st->st_size && e->mtime.tv_sec == st->st_mtim.tv_sec &&
 	       e->mtime.tv_nsec == st->st_mtim.tv_nsec;
 }

@@ -1,6 +1,7 @@
 #include "worker/data_csv.h"
 #include "base/fault.h"
 #include "proto/nearest.h"
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -85,6 +86,7 @@ static sw_status load(const char *path, char **out, size_t *len, struct sw_err *
 		free(text);
 		return status;
 	}
+	assert(text != NULL);
 	text[n] = '\0';
 	*out = text;
 	*len = n;
@@ -265,6 +267,7 @@ static sw_status row_take(struct reader *r, size_t line, struct sw_err *err)
 	struct sw_csv *c = r->out;
 	float *x;
 
+	assert(r->cell != NULL);
 	if (r->cells != r->columns)
 		return sw_err_at(err, SW_INVALID, "/path",
 				 "%s: line %zu has %zu columns, the %s has %zu", r->path, line,

@@ -3,6 +3,7 @@
 #include "proto/json.h"
 #include "proto/nearest.h"
 #include "worker/data_csv.h"
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -114,7 +115,8 @@ static sw_status layer_add(struct sw_model *m, const cJSON *v, const cJSON *para
 		status = layer_number(number, params, ptr, &n, err);
 	if (status != SW_OK)
 		return status;
-	l->in = before ? before->out : m->features;
+	assert(l != NULL);
+	l->in = before != NULL ? before->out : m->features;
 	l->out = l->in;
 	if (l->kind == SW_LAYER_LINEAR) {
 		if (!(n >= 1 && n <= SW_MODEL_MAX_WIDTH && n == floor(n)))
