@@ -74,6 +74,17 @@ static bool adopt_row(const struct sw_row_slot *row, void *arg)
 	return true;
 }
 
+/* The trial of a worker that the daemon itself ends is not to blame. */
+static void release_of(struct sw_daemon *d, int32_t slot)
+{
+	uint64_t trial = 0;
+	struct sw_host *h = running_on(d, slot, &trial);
+
+	if (h != NULL)
+		sw_driver_attempt_over(h, SW_EVENT_RELEASE, trial,
+				       sw_sweep_trial(h->sched, trial)->attempt, "slot removed");
+}
+
 /* A worker whose slot is no longer there, or has another device now. */
 static bool dismiss_row(const struct sw_row_slot *row, void *arg)
 {
@@ -90,6 +101,7 @@ static bool dismiss_row(const struct sw_row_slot *row, void *arg)
 		       r->executor->pid(p));
 		r->executor->stop(p, true);
 		r->executor->forget(p);
+		release_of(d, (int32_t)row->slot);
 	}
 	struct sw_change *c = sw_change_begin(d, NULL);
 	sw_tx_slot_delete(c->tx, row->slot);

@@ -25,6 +25,7 @@ struct write {
 };
 
 static void read_lines(struct sw_conn *c);
+static bool can_read(const struct sw_conn *c);
 
 /* --- the end --- */
 
@@ -97,6 +98,11 @@ size_t sw_conn_backlog(const struct sw_conn *c)
 	return uv_stream_get_write_queue_size((const uv_stream_t *)&c->pipe);
 }
 
+bool sw_conn_is_slow(const struct sw_conn *c)
+{
+	return sw_conn_backlog(c) >= SW_CONN_MAX_BACKLOG;
+}
+
 static void on_written(uv_write_t *req, int status)
 {
 	struct write *w = (struct write *)req; /* req is the first member */
@@ -109,6 +115,7 @@ static void on_written(uv_write_t *req, int status)
 		return;
 	}
 	c->active_us = sw_clock_mono_us();
+	mark_dirty(c); /* what waited for room may go on */
 }
 
 /* Takes the bytes of b. */
@@ -129,11 +136,6 @@ static void send_bytes(struct sw_conn *c, struct sw_buf *b)
 	const uv_buf_t out = uv_buf_init(text, (unsigned)len);
 	if (uv_write(&w->req, (uv_stream_t *)&c->pipe, &out, 1, on_written) != 0)
 		goto fail;
-	if (sw_conn_backlog(c) > SW_CONN_MAX_QUEUED) {
-		sw_log(SW_LOG_WARN, "conn.slow", "pid=%ld queued=%zu", (long)c->pid,
-		       sw_conn_backlog(c));
-		sw_conn_close(c);
-	}
 	return;
 fail:
 	free(w);
@@ -147,7 +149,8 @@ static void flush(struct sw_conn *c)
 	struct sw_buf out;
 
 	sw_buf_init(&out, ANSWER_MAX);
-	while (c->head != NULL && c->head->n_open == 0) {
+	while (c->head != NULL && c->head->n_open == 0 && !sw_conn_is_slow(c) &&
+	       out.len < SW_CONN_MAX_BACKLOG) {
 		struct sw_message *m = c->head;
 
 		if (m->out.failed != SW_OK)
@@ -169,19 +172,22 @@ static void flush(struct sw_conn *c)
 		sw_conn_close(c);
 		return;
 	}
-	send_bytes(c, &out);
+	send_bytes(c, &out); /* and when that is written, on_written() comes back here */
 }
 
 void sw_conn_flush_all(struct sw_daemon *d)
 {
-	while (d->dirty != NULL) {
-		struct sw_conn *c = d->dirty;
+	struct sw_conn *c = d->dirty, *next;
 
-		d->dirty = c->next_dirty;
+	d->dirty = NULL; /* what becomes dirty from here on is for the next turn */
+	for (; c != NULL; c = next) {
+		next = c->next_dirty;
 		c->next_dirty = NULL;
 		c->dirty = false;
+		if (c->closing)
+			continue;
 		flush(c);
-		if (!c->closing && c->stopped && c->n_messages <= SW_CONN_MAX_INFLIGHT / 2)
+		if (!c->closing && c->stopped && can_read(c))
 			read_lines(c);
 	}
 }
@@ -256,32 +262,49 @@ static void take_line(struct sw_conn *c, const char *line, size_t len, sw_status
 	} else {
 		sw_dispatch_line(c, m, line, len);
 	}
-	assert(c->n_open > 1); /* read_lines() holds one: the connection is still there after this */
+	assert(c->n_open >
+	       1); /* read_lines() holds one: the connection is still there after this */
 	sw_conn_answered(c, m);
+}
+
+static bool is_full(const struct sw_conn *c)
+{
+	return c->n_messages >= SW_CONN_MAX_INFLIGHT || sw_conn_is_slow(c);
+}
+
+/* Not at the first place that is free again: reading would start and stop at every answer. */
+static bool can_read(const struct sw_conn *c)
+{
+	return c->n_messages <= SW_CONN_MAX_INFLIGHT / 2 && !sw_conn_is_slow(c);
 }
 
 /* Hands on every whole line, until too many wait for their answers: then reading stops, and flush
  * comes back here. */
 static void read_lines(struct sw_conn *c)
 {
+	bool had_line = false;
 	char *line;
 	size_t len;
 
 	c->n_open++; /* a line may close the connection; it stays until this is done */
-	while (!c->closing && c->n_messages < SW_CONN_MAX_INFLIGHT) {
+	while (!c->closing && !is_full(c)) {
 		const sw_status rc = sw_frame_next(&c->frame, &line, &len);
 
 		if (rc == SW_OK && line == NULL)
 			break;
 		take_line(c, line, len, rc);
+		had_line = true;
 	}
 	c->n_open--;
 	if (c->closing) {
 		free_when_done(c);
 		return;
 	}
-	const bool full = c->n_messages >= SW_CONN_MAX_INFLIGHT;
-	c->partial_us = !full && sw_frame_pending(&c->frame) ? c->active_us : 0;
+	const bool full = is_full(c);
+	if (full || !sw_frame_pending(&c->frame))
+		c->partial_us = 0;
+	else if (c->partial_us == 0 || had_line) /* a byte now and then does not start it anew */
+		c->partial_us = c->active_us;
 	if (full && !c->stopped)
 		(void)uv_read_stop((uv_stream_t *)&c->pipe);
 	else if (!full && c->stopped)
@@ -388,17 +411,19 @@ void sw_conn_accept(struct sw_daemon *d, uv_stream_t *listener)
 
 static const char *overdue(struct sw_conn *c, int64_t now_us)
 {
-	const bool slow = sw_conn_backlog(c) > SW_CONN_MAX_QUEUED / 4;
+	const size_t backlog = sw_conn_backlog(c);
 
-	if (!slow)
+	if (backlog < SW_CONN_MAX_BACKLOG / 4) {
 		c->slow_us = 0;
-	else if (c->slow_us == 0)
-		c->slow_us = now_us;
-	else if (now_us - c->slow_us > SLOW_LIMIT_US)
+	} else if (c->slow_us == 0 || backlog < c->slow_backlog) {
+		c->slow_us = now_us; /* it takes what there is, be it slowly */
+		c->slow_backlog = backlog;
+	} else if (now_us - c->slow_us > SLOW_LIMIT_US) {
 		return "it reads too slowly";
+	}
 	if (c->partial_us != 0 && now_us - c->partial_us > PARTIAL_LIMIT_US)
 		return "its line was never finished";
-	if (c->slot == NULL && c->n_watches == 0 && c->n_open == 0 && sw_conn_backlog(c) == 0 &&
+	if (c->slot == NULL && c->n_watches == 0 && c->n_open == 0 && backlog == 0 &&
 	    now_us - c->active_us > IDLE_LIMIT_US)
 		return "idle";
 	return NULL;

@@ -12,9 +12,10 @@
  * answers in order.
  *
  * Limits   SW_CONN_MAX_INFLIGHT messages unanswered, then reading stops until half are; a line of
- *          1 MiB (proto/frame.h); SW_CONN_MAX_QUEUED bytes waiting to be read by the peer, or more
- *          than a quarter of it for 10 s, and the connection is closed; an unfinished line for 60 s
- *          likewise. An idle connection that neither watches nor works is closed after 10 minutes.
+ *          1 MiB (proto/frame.h). While SW_CONN_MAX_BACKLOG bytes wait to be read by the peer, no
+ *          more are sent and no more is read; a peer that then takes nothing for 10 s is cut, and
+ * so is one that leaves a line unfinished for 60 s. A connection that neither watches nor works nor
+ * waits is closed after 10 minutes without a byte.
  */
 #ifndef SW_DAEMON_CONN_H
 #define SW_DAEMON_CONN_H
@@ -22,6 +23,7 @@
 #include "base/buf.h"
 #include "proto/frame.h"
 #include <cjson/cJSON.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,7 +31,7 @@
 #include <uv.h>
 
 #define SW_CONN_MAX_INFLIGHT 256
-#define SW_CONN_MAX_QUEUED   ((size_t)4 * 1024 * 1024)
+#define SW_CONN_MAX_BACKLOG  ((size_t)1024 * 1024)
 
 struct sw_daemon;
 struct sw_slot;
@@ -55,10 +57,12 @@ struct sw_conn {
 	struct sw_slot *slot; /* a worker's, once it said hello */
 	uid_t uid;
 	pid_t pid;
-	int64_t active_us;  /* the last byte in or out */
-	int64_t partial_us; /* since when an unfinished line waits; 0: none */
-	int64_t slow_us;    /* since when much output waits; 0: it does not */
-	bool closing, closed, dirty, stopped;
+	int64_t active_us;   /* the last byte in or out */
+	int64_t partial_us;  /* since when an unfinished line waits; 0: none */
+	int64_t slow_us;     /* since when the peer takes nothing of much that waits; 0: it does */
+	size_t slow_backlog; /* what waited then */
+	atomic_bool closing; /* the reader's thread may look, to spare work for one that has gone */
+	bool closed, dirty, stopped;
 };
 
 /* Accepts one pending connection. Refuses strangers (SO_PEERCRED) and anyone over the limit. */
@@ -74,6 +78,7 @@ void sw_conn_push(struct sw_conn *c, const char *method, const char *params);
 /* For call.c: a call of message m was answered (its text is in m->out). */
 void sw_conn_answered(struct sw_conn *c, struct sw_message *m);
 
+bool sw_conn_is_slow(const struct sw_conn *c);          /* nothing more is sent to it for now */
 void sw_conn_flush_all(struct sw_daemon *d);            /* each turn of the loop */
 void sw_conn_tick(struct sw_daemon *d, int64_t now_us); /* time limits */
 size_t sw_conn_backlog(const struct sw_conn *c);        /* bytes the peer has yet to read */

@@ -6,6 +6,7 @@
 #include "daemon/driver.h"
 #include "daemon/host.h"
 #include "daemon/server.h"
+#include "daemon/speccheck.h"
 #include "daemon/statedir.h"
 #include "daemon/supervisor.h"
 #include "daemon/watch.h"
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define EXIT_LOST     70 /* the store cannot be relied on any more; sysexits.h: EX_SOFTWARE */
 #define STOP_SOFT_US  ((int64_t)3 * 1000000) /* workers get this long to end by themselves */
 #define STOP_STORE_US ((int64_t)6 * 1000000)
 
@@ -40,7 +42,7 @@ static void on_fatal(void *user, const struct sw_err *e)
 	/* Never tried again: after a failed fsync nobody can say what reached the disk. The next
 	 * start reads what did, and goes on from there. */
 	sw_log(SW_LOG_ERROR, "store.fatal", "why=\"%s\"", e->msg);
-	_exit(70);
+	_exit(EXIT_LOST);
 }
 
 static void on_store(uv_async_t *a)
@@ -103,6 +105,12 @@ static void on_tick(uv_timer_t *t)
 		tick_stopping(d, now_us);
 		return;
 	}
+	if (!sw_statedir_holds(d->config.state, d->lock_fd)) {
+		/* What is acknowledged from here on would be lost. */
+		sw_log(SW_LOG_ERROR, "daemon.die", "what=\"the state directory %s is gone\"",
+		       d->config.state);
+		_exit(EXIT_LOST);
+	}
 	sw_conn_tick(d, now_us);
 	sw_driver_tick(d, now_us);
 	sw_supervisor_tick(d, now_us);
@@ -130,6 +138,7 @@ void sw_daemon_stop(struct sw_daemon *d)
 	d->stop_deadline_us = sw_clock_mono_us() + STOP_SOFT_US;
 	sw_server_stop(d);
 	sw_supervisor_stop_all(d, false);
+	sw_speccheck_stop_all(d);
 	(void)uv_timer_start(&d->tick, on_tick, 0, 20);
 }
 

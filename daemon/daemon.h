@@ -50,6 +50,9 @@ struct sw_daemon {
 	struct sw_slot *slots;
 	size_t slot_n;
 
+	struct sw_check *checks, *checks_waiting; /* lists; daemon/speccheck.c */
+	size_t check_n, check_waiting_n;
+
 	int64_t started_us;
 	int64_t start_wall_ms;
 	uint64_t n_requests, n_errors, n_reports;

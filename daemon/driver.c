@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define QUEUED_MAX 100000 /* operations waiting for the disk before clients are refused */
+#define EXPIRE_MAX 1000 /* leases that one tick ends, of one sweep */
 
 static const char *const event_names[SW_EVENT_KIND_N] = {
 	[SW_EVENT_ASK] = "ask",         [SW_EVENT_REPORT] = "report",
@@ -106,9 +106,9 @@ bool sw_change_allowed(struct sw_call *call)
 	struct sw_err err = SW_ERR_INIT;
 
 	if (stuck != NULL)
-		(void)sw_err_set(&err, SW_FULL,
-				 "%s; nothing is lost, try again when there is space", stuck);
-	else if (sw_store_queued(call->d->store) > QUEUED_MAX)
+		(void)sw_err_set(&err, SW_FULL, "%s; nothing is lost, try again once that is over",
+				 stuck);
+	else if (!sw_store_has_room(call->d->store))
 		(void)sw_err_set(&err, SW_BUSY, "too many changes wait for the disk; try again");
 	else if (call->d->phase != SW_UP)
 		(void)sw_err_set(&err, SW_BUSY, "the daemon is stopping");
@@ -394,9 +394,10 @@ static void expire(struct sw_host *h, int64_t now_us)
 {
 	const int64_t lease_us = (int64_t)(h->spec->lease_s * 1e6);
 	const uint64_t n = sw_sweep_trial_n(h->sched);
+	unsigned expired = 0;
 	bool first = true;
 
-	for (uint64_t trial = h->oldest; trial <= n; trial++) {
+	for (uint64_t trial = h->oldest; trial <= n && expired < EXPIRE_MAX; trial++) {
 		const struct sw_trial *t = sw_sweep_trial(h->sched, trial);
 
 		if (first && sw_trial_ended((enum sw_trial_state)t->state)) {
@@ -412,6 +413,9 @@ static void expire(struct sw_host *h, int64_t now_us)
 
 void sw_driver_tick(struct sw_daemon *d, int64_t now_us)
 {
+	/* A lease cannot be renewed while nothing can be stored, so none ends then either. */
+	if (sw_store_stuck(d->store) != NULL || !sw_store_has_room(d->store))
+		return;
 	for (size_t i = 0; i < d->host_n; i++) {
 		struct sw_host *h = d->hosts[i];
 

@@ -62,8 +62,13 @@ static void write_warnings(struct sw_jw *w, const struct submit *s)
 			  "no slot has a GPU, which resources.gpu asks for: its trials will wait");
 	if (sw_sweep_run_cap(s->sched) == 0)
 		sw_jw_str(w, "no run_cap: the sweep goes on until it is cancelled");
-	if (s->spec->warning.code != SW_OK)
-		sw_jw_str(w, s->spec->warning.msg);
+	for (size_t i = 0; i < s->spec->n_warnings; i++) {
+		const struct sw_err *warning = &s->spec->warnings[i];
+		char line[sizeof warning->ptr + sizeof warning->msg + 2];
+
+		(void)snprintf(line, sizeof line, "%s: %s", warning->ptr, warning->msg);
+		sw_jw_str(w, line);
+	}
 	sw_jw_arr_end(w);
 }
 

@@ -37,6 +37,7 @@ static bool write_list_best(const struct sw_row_trial *row, void *arg)
 struct listed {
 	struct sw_lookup *q;
 	struct sw_db *db;
+	int64_t n; /* written */
 };
 
 static void write_listed(struct sw_lookup *q, struct sw_db *db, const struct sw_row_sweep *row)
@@ -77,36 +78,46 @@ static bool write_sweep_row(const struct sw_row_sweep *row, void *arg)
 {
 	struct listed *l = arg;
 
-	if (l->q->text[0] == '\0' || strcmp(l->q->text, row->state) == 0)
+	if (l->q->text[0] == '\0' || strcmp(l->q->text, row->state) == 0) {
+		l->q->next = row->sweep;
+		l->n++;
 		write_listed(l->q, l->db, row);
+	}
 	return l->q->rc == SW_OK;
 }
 
-/* The newest first: sweep numbers are dense, so each is read by its number. */
+/* The newest first: sweep numbers are dense, so each is read by its number, from q->a down. */
 static void read_list(struct sw_db *db, struct sw_lookup *q)
 {
 	struct listed l = {.q = q, .db = db};
+	int64_t sweep;
 
 	sw_jw_obj(&q->w);
 	sw_jw_key(&q->w, "sweeps");
 	sw_jw_arr(&q->w);
-	for (int64_t sweep = q->limit; sweep >= 1 && q->rc == SW_OK; sweep--) {
+	for (sweep = q->a; sweep >= 1 && q->rc == SW_OK && l.n < q->limit; sweep--) {
 		const sw_status rc = sw_read_sweeps(db, sweep, write_sweep_row, &l, &q->err);
 
 		if (q->rc == SW_OK)
 			q->rc = rc;
 	}
 	sw_jw_arr_end(&q->w);
+	if (sweep >= 1 && l.n > 0)
+		sw_jw_kint(&q->w, "next", q->next);
+	else
+		sw_jw_knull(&q->w, "next");
 	sw_jw_obj_end(&q->w);
 }
 
 void sw_handle_sweep_list(struct sw_call *call)
 {
 	struct sw_lookup *q = sw_lookup_create(call, NULL);
+	const int64_t after = sw_call_int(call, "after", 0), n = (int64_t)call->d->host_n;
 
 	if (q == NULL)
 		return;
-	q->limit = (int64_t)call->d->host_n;
+	q->a = after > 0 && after <= n ? after - 1 : n;
+	q->limit = sw_call_int(call, "limit", 100);
 	(void)snprintf(q->text, sizeof q->text, "%s", sw_call_str(call, "state", ""));
 	q->work = read_list;
 	sw_lookup_run(q);

@@ -39,8 +39,17 @@ static bool is_driven(const struct sw_host *h, struct sw_call *call)
 
 static void ask(struct sw_host *h, struct sw_call *call)
 {
-	if (is_driven(h, call))
-		sw_work_ask(h, call, sw_call_int(call, "count", 1));
+	struct sw_err err = SW_ERR_INIT;
+
+	if (!is_driven(h, call))
+		return;
+	if (h->d->draining) {
+		(void)sw_err_set(&err, SW_BUSY,
+				 "the daemon is draining: it hands out no more trials");
+		sw_call_error(call, &err);
+		return;
+	}
+	sw_work_ask(h, call, sw_call_int(call, "count", 1));
 }
 
 static void report(struct sw_host *h, struct sw_call *call)

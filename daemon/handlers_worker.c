@@ -42,6 +42,12 @@ void sw_handle_worker_hello(struct sw_call *call)
 		sw_call_error(call, &err);
 		return;
 	}
+	if (call->conn->slot != NULL && call->conn->slot != s) {
+		(void)sw_err_set(&err, SW_CONFLICT, "this connection speaks for slot %d already",
+				 call->conn->slot->index);
+		sw_call_error(call, &err);
+		return;
+	}
 	sw_supervisor_hello(s, call->conn);
 	const bool run = sw_call_int(call, "trial", 0) != 0 && holds(s, call);
 	sw_log(SW_LOG_INFO, "worker.hello", "slot=%d pid=%ld trial=%lld/%lld run=%d", s->index,
@@ -121,10 +127,10 @@ void sw_handle_worker_log(struct sw_call *call)
 		sw_call_error(call, &err);
 		return;
 	}
-	struct sw_change *c = sw_change_begin(h->d, NULL);
+	struct sw_change *c = sw_change_begin(h->d, call);
 	sw_tx_log(c->tx, &row);
-	sw_change_commit(c);
-	answer_ok(call);
+	(void)sw_buf_adds(&c->reply, "{\"ok\":true}");
+	sw_change_commit(c); /* answered after it: a worker that logs too much is not read on */
 }
 
 void sw_handle_worker_bye(struct sw_call *call)

@@ -55,6 +55,7 @@ struct sw_host {
 	struct sw_watcher *watchers;
 	uint64_t *changed; /* trials that changed since the last update was read */
 	size_t changed_n, changed_cap;
+	bool overflowed;              /* too many changed: the next update is a fresh snapshot */
 	bool header_changed, feeding; /* feeding: a read for an update is under way */
 
 	struct sw_waiting *waiting; /* calls that wait for the state machine to be loaded */

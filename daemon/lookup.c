@@ -38,7 +38,9 @@ static void on_work(struct sw_db *db, void *arg)
 {
 	struct sw_lookup *q = arg;
 
-	q->work(db, q);
+	/* The connection cannot be freed while its call is open; its flag may be read from here. */
+	if (!sw_call_gone(q->call))
+		q->work(db, q);
 }
 
 static void finish(struct sw_lookup *q)

@@ -252,15 +252,17 @@ static void on_loaded(void *arg)
 	struct load *l = arg;
 	struct sw_host *h = l->h;
 	struct sw_waiting *w = h->waiting, *next;
+	struct sw_err stopping = SW_ERR_INIT;
 	sw_status rc = l->r->rc == SW_OK ? attach(h, l->r) : l->r->rc;
 
+	(void)sw_err_set(&stopping, SW_BUSY, "the daemon is stopping");
 	h->waiting = NULL;
 	for (; w != NULL; w = next) {
 		next = w->next;
-		if (rc == SW_OK)
+		if (rc == SW_OK && h->d->phase == SW_UP)
 			w->then(h, w->call);
 		else
-			sw_call_error(w->call, &l->r->err);
+			sw_call_error(w->call, rc != SW_OK ? &l->r->err : &stopping);
 		free(w);
 	}
 	free_replay(l->r);
@@ -281,9 +283,13 @@ void sw_host_need(struct sw_host *h, struct sw_call *call,
 	w = sw_calloc(1, sizeof *w);
 	if (w == NULL)
 		goto nomem;
-	*w = (struct sw_waiting){.next = h->waiting, .call = call, .then = then};
-	if (h->waiting != NULL) { /* a load is under way */
-		h->waiting = w;
+	*w = (struct sw_waiting){.call = call, .then = then};
+	if (h->waiting != NULL) { /* a load is under way: behind those that came before */
+		struct sw_waiting *last = h->waiting;
+
+		while (last->next != NULL)
+			last = last->next;
+		last->next = w;
 		return;
 	}
 	l = sw_calloc(1, sizeof *l);
@@ -316,8 +322,9 @@ static bool restore_row(const struct sw_row_sweep *row, void *arg)
 {
 	struct restore *r = arg;
 
-	if (row->sweep != (int64_t)r->d->host_n + 1)
-		r->rc = SW_IO;
+	if (row->sweep != (int64_t)r->d->host_n + 1 || row->name == NULL || row->metric == NULL ||
+	    row->method == NULL || row->state == NULL)
+		r->rc = SW_IO; /* the file is damaged */
 	else if (sw_host_restore(r->d, row) == NULL)
 		r->rc = SW_NOMEM;
 	return r->rc == SW_OK;

@@ -9,7 +9,9 @@
 
 #define OUTPUT_MAX ((size_t)64 * 1024)
 
-struct check {
+struct sw_check {
+	struct sw_check *next; /* of those that run, or of those that wait */
+	struct sw_daemon *d;
 	uv_process_t process;
 	uv_pipe_t in, out;
 	uv_timer_t limit;
@@ -17,14 +19,16 @@ struct check {
 	unsigned n_open; /* handles not yet closed */
 	char *spec;
 	struct sw_buf output;
-	bool exited, eof, timed_out, in_closed, closing;
-	sw_speccheck_cb *done;
+	bool exited, eof, in_closed, closing;
+	sw_speccheck_cb *done; /* NULL once it was called */
 	void *user;
 };
 
+static void start_next(struct sw_daemon *d);
+
 static void on_closed(uv_handle_t *h)
 {
-	struct check *c = h->data;
+	struct sw_check *c = h->data;
 
 	if (--c->n_open > 0)
 		return;
@@ -33,7 +37,7 @@ static void on_closed(uv_handle_t *h)
 	free(c);
 }
 
-static void close_all(struct check *c)
+static void close_all(struct sw_check *c)
 {
 	if (c->closing)
 		return;
@@ -46,17 +50,11 @@ static void close_all(struct check *c)
 }
 
 /* {"ok": true, ...} or {"ok": false, "pointer": P, "message": M} */
-static void read_verdict(struct check *c, struct sw_err *err)
+static void read_verdict(struct sw_check *c, struct sw_err *err)
 {
 	struct sw_err bad = SW_ERR_INIT;
 	cJSON *v = NULL;
 
-	if (c->timed_out) {
-		(void)sw_err_at(err, SW_BUSY, "/trainer",
-				"checking the model and the data took over %d s",
-				SW_SPECCHECK_LIMIT_MS / 1000);
-		return;
-	}
 	if (c->output.data == NULL ||
 	    sw_json_parse(&v, c->output.data, c->output.len, &bad) != SW_OK) {
 		(void)sw_err_at(err, SW_INTERNAL, "/trainer",
@@ -74,20 +72,46 @@ static void read_verdict(struct check *c, struct sw_err *err)
 	cJSON_Delete(v);
 }
 
-static void finish_when_over(struct check *c)
+static void answer(struct sw_check *c, const struct sw_err *err)
 {
+	sw_speccheck_cb *done = c->done;
+
+	c->done = NULL;
+	if (done != NULL)
+		done(c->user, err);
+}
+
+static void unlink_check(struct sw_check *c)
+{
+	struct sw_daemon *d = c->d;
+
+	for (struct sw_check **p = &d->checks; *p != NULL; p = &(*p)->next)
+		if (*p == c) {
+			*p = c->next;
+			d->check_n--;
+			return;
+		}
+}
+
+/* Its process has ended, and its output too unless nobody waits for that any more. */
+static void finish_when_over(struct sw_check *c)
+{
+	struct sw_daemon *d = c->d;
 	struct sw_err err = SW_ERR_INIT;
 
-	if (!c->exited || !c->eof || c->closing)
+	if (!c->exited || (!c->eof && c->done != NULL) || c->closing)
 		return;
-	read_verdict(c, &err);
-	c->done(c->user, &err);
+	if (c->done != NULL)
+		read_verdict(c, &err);
+	unlink_check(c);
 	close_all(c);
+	answer(c, &err);
+	start_next(d);
 }
 
 static void on_child_exit(uv_process_t *p, int64_t status, int sig)
 {
-	struct check *c = p->data;
+	struct sw_check *c = p->data;
 
 	(void)status;
 	(void)sig;
@@ -97,15 +121,21 @@ static void on_child_exit(uv_process_t *p, int64_t status, int sig)
 
 static void on_limit(uv_timer_t *t)
 {
-	struct check *c = t->data;
+	struct sw_check *c = t->data;
+	struct sw_err err = SW_ERR_INIT;
 
-	c->timed_out = true;
-	(void)uv_process_kill(&c->process, SIGKILL);
+	(void)sw_err_at(&err, SW_BUSY, "/trainer", "checking the model and the data took over %d s",
+			SW_SPECCHECK_LIMIT_MS / 1000);
+	answer(c, &err);
+	if (c->exited)
+		finish_when_over(c);
+	else
+		(void)uv_process_kill(&c->process, SIGKILL); /* its end comes to on_child_exit() */
 }
 
 static void on_written(uv_write_t *req, int status)
 {
-	struct check *c = req->data;
+	struct sw_check *c = req->data;
 
 	(void)status; /* a program that ends without reading says why on its output, or by its
 			 status */
@@ -117,7 +147,7 @@ static void on_written(uv_write_t *req, int status)
 
 static void on_alloc(uv_handle_t *h, size_t hint, uv_buf_t *buf)
 {
-	struct check *c = h->data;
+	struct sw_check *c = h->data;
 
 	(void)hint;
 	if (sw_buf_reserve(&c->output, 4096) != SW_OK) {
@@ -129,7 +159,7 @@ static void on_alloc(uv_handle_t *h, size_t hint, uv_buf_t *buf)
 
 static void on_read(uv_stream_t *s, ssize_t n, const uv_buf_t *buf)
 {
-	struct check *c = s->data;
+	struct sw_check *c = s->data;
 
 	(void)buf;
 	if (n >= 0) {
@@ -142,35 +172,27 @@ static void on_read(uv_stream_t *s, ssize_t n, const uv_buf_t *buf)
 	finish_when_over(c);
 }
 
-static struct check *create(struct sw_daemon *d, const char *spec, sw_speccheck_cb *done,
-			    void *user)
+static struct sw_check *create(struct sw_daemon *d, const char *spec, sw_speccheck_cb *done,
+			       void *user)
 {
-	struct check *c = sw_calloc(1, sizeof *c);
+	struct sw_check *c = sw_calloc(1, sizeof *c);
 
 	if (c == NULL || (c->spec = sw_strdup(spec)) == NULL) {
 		free(c);
 		return NULL;
 	}
 	sw_buf_init(&c->output, OUTPUT_MAX);
+	c->d = d;
 	c->done = done;
 	c->user = user;
-	if (uv_pipe_init(d->loop, &c->in, 0) != 0 || uv_pipe_init(d->loop, &c->out, 0) != 0 ||
-	    uv_timer_init(d->loop, &c->limit) != 0)
-		return NULL; /* documented never to fail on Linux; nothing could be closed safely
-				here */
 	c->process.data = c->in.data = c->out.data = c->limit.data = c->write.data = c;
-	c->n_open = 4;
 	return c;
 }
 
-sw_status sw_speccheck_start(struct sw_daemon *d, const char *spec, sw_speccheck_cb *done,
-			     void *user, struct sw_err *err)
+static int spawn(struct sw_check *c)
 {
-	struct check *c = create(d, spec, done, user);
+	struct sw_daemon *d = c->d;
 	char *argv[] = {d->config.worker, "check", NULL};
-
-	if (c == NULL)
-		return sw_err_set(err, SW_NOMEM, "out of memory");
 	uv_stdio_container_t stdio[3] = {
 		{.flags = UV_CREATE_PIPE | UV_READABLE_PIPE, .data.stream = (uv_stream_t *)&c->in},
 		{.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&c->out},
@@ -181,21 +203,94 @@ sw_status sw_speccheck_start(struct sw_daemon *d, const char *spec, sw_speccheck
 					      .args = argv,
 					      .stdio = stdio,
 					      .stdio_count = 3};
-	int rc = uv_spawn(d->loop, &c->process, &options);
 	const uv_buf_t in = uv_buf_init(c->spec, (unsigned)strlen(c->spec));
+	int rc = uv_spawn(d->loop, &c->process, &options);
 
-	c->process.data = c;
 	if (rc == 0)
 		rc = uv_read_start((uv_stream_t *)&c->out, on_alloc, on_read);
 	if (rc == 0)
 		rc = uv_write(&c->write, (uv_stream_t *)&c->in, &in, 1, on_written);
 	if (rc == 0)
 		rc = uv_timer_start(&c->limit, on_limit, SW_SPECCHECK_LIMIT_MS, 0);
-	if (rc == 0)
-		return SW_OK;
-	if (c->process.pid > 0)
+	if (rc != 0 && c->process.pid > 0)
 		(void)uv_process_kill(&c->process, SIGKILL);
+	return rc;
+}
+
+/* Into the list of those that run. */
+static void run(struct sw_check *c)
+{
+	struct sw_daemon *d = c->d;
+	struct sw_err err = SW_ERR_INIT;
+
+	/* These three are documented never to fail for a unix pipe and a timer. */
+	(void)uv_pipe_init(d->loop, &c->in, 0);
+	(void)uv_pipe_init(d->loop, &c->out, 0);
+	(void)uv_timer_init(d->loop, &c->limit);
+	c->n_open = 4;
+	c->next = d->checks;
+	d->checks = c;
+	d->check_n++;
+	const int rc = spawn(c);
+	c->process.data = c; /* uv_spawn() sets the handle anew, also when it fails */
+	if (rc == 0)
+		return;
+	(void)sw_err_at(&err, SW_INTERNAL, "/trainer", "cannot run %s: %s", d->config.worker,
+			uv_strerror(rc));
+	unlink_check(c);
 	close_all(c);
-	return sw_err_at(err, SW_INTERNAL, "/trainer", "cannot run %s: %s", d->config.worker,
-			 uv_strerror(rc));
+	answer(c, &err);
+}
+
+static void start_next(struct sw_daemon *d)
+{
+	while (d->checks_waiting != NULL && d->check_n < SW_SPECCHECK_AT_ONCE) {
+		struct sw_check *c = d->checks_waiting;
+
+		d->checks_waiting = c->next;
+		d->check_waiting_n--;
+		run(c);
+	}
+}
+
+sw_status sw_speccheck_start(struct sw_daemon *d, const char *spec, sw_speccheck_cb *done,
+			     void *user, struct sw_err *err)
+{
+	struct sw_check **last = &d->checks_waiting, *c;
+
+	if (d->phase != SW_UP)
+		return sw_err_set(err, SW_BUSY, "the daemon is stopping");
+	if (d->check_waiting_n >= SW_SPECCHECK_WAITING)
+		return sw_err_set(err, SW_BUSY, "%d specs wait to be checked; try again",
+				  SW_SPECCHECK_WAITING);
+	c = create(d, spec, done, user);
+	if (c == NULL)
+		return sw_err_set(err, SW_NOMEM, "out of memory");
+	while (*last != NULL)
+		last = &(*last)->next;
+	*last = c;
+	d->check_waiting_n++;
+	start_next(d);
+	return SW_OK;
+}
+
+void sw_speccheck_stop_all(struct sw_daemon *d)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_check *c;
+
+	(void)sw_err_set(&err, SW_BUSY, "the daemon is stopping");
+	while ((c = d->checks_waiting) != NULL) {
+		d->checks_waiting = c->next;
+		d->check_waiting_n--;
+		answer(c, &err);
+		sw_buf_fini(&c->output);
+		free(c->spec);
+		free(c);
+	}
+	for (c = d->checks; c != NULL; c = c->next) {
+		answer(c, &err);
+		if (!c->exited)
+			(void)uv_process_kill(&c->process, SIGKILL);
+	}
 }

@@ -11,6 +11,8 @@
 struct sw_daemon;
 
 #define SW_SPECCHECK_LIMIT_MS 60000
+#define SW_SPECCHECK_AT_ONCE  4  /* processes; further checks wait for their turn ... */
+#define SW_SPECCHECK_WAITING  64 /* ... as many as this; more are SW_BUSY */
 
 /* done is called once, on the loop: err->code SW_OK when the spec passed. */
 typedef void sw_speccheck_cb(void *user, const struct sw_err *err);
@@ -18,5 +20,8 @@ typedef void sw_speccheck_cb(void *user, const struct sw_err *err);
 /* spec: JSON text, borrowed for the call. On any status but SW_OK done is never called. */
 SW_NODISCARD sw_status sw_speccheck_start(struct sw_daemon *d, const char *spec,
 					  sw_speccheck_cb *done, void *user, struct sw_err *err);
+
+/* Ends all: each is answered with SW_BUSY. No more may be started after it. */
+void sw_speccheck_stop_all(struct sw_daemon *d);
 
 #endif

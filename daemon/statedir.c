@@ -109,3 +109,13 @@ sw_status sw_statedir_open(char *path, size_t cap, int *lock_fd, struct sw_err *
 	rc = refuse_network(path, err);
 	return rc == SW_OK ? take_lock(path, lock_fd, err) : rc;
 }
+
+bool sw_statedir_holds(const char *dir, int lock_fd)
+{
+	char path[PATH_MAX + 8];
+	struct stat held, there;
+
+	(void)snprintf(path, sizeof path, "%s/lock", dir);
+	return fstat(lock_fd, &held) == 0 && stat(path, &there) == 0 &&
+	       held.st_dev == there.st_dev && held.st_ino == there.st_ino;
+}

@@ -3,12 +3,17 @@
 #define SW_DAEMON_STATEDIR_H
 
 #include "base/status.h"
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Creates path (and its parents) 0700 where missing, makes it absolute in place, refuses a network
  * file system (SQLite's WAL does not work there), and takes the lock. *lock_fd is the caller's: the
  * lock ends when it is closed. SW_CONFLICT: another daemon has it; the line names its pid. */
 SW_NODISCARD sw_status sw_statedir_open(char *path, size_t cap, int *lock_fd, struct sw_err *err);
+
+/* Is the lock file that lock_fd holds still the one in dir? Not when the directory was removed or
+ * replaced: then nothing written there is found again. */
+bool sw_statedir_holds(const char *dir, int lock_fd);
 
 /* Creates the parent folders of path, 0700 where missing. */
 SW_NODISCARD sw_status sw_statedir_parents(const char *path, struct sw_err *err);

@@ -21,7 +21,8 @@
 	((int64_t)60 * 1000000) /* from the start of a process, or the loss of its link            \
 				 */
 #define RETRY_MAX_US ((int64_t)30 * 1000000)
-#define EARLY_MAX    3 /* ends before hello in a row that are tried again at once */
+#define YOUNG_US     ((int64_t)10 * 1000000)
+#define EARLY_MAX    3 /* young ends in a row that are tried again at once */
 
 static const struct sw_executor *const executor = &sw_executor_local;
 
@@ -90,8 +91,9 @@ static void on_ended(void *user, const char *cause, const char *said)
 {
 	struct sw_slot *s = user;
 	struct sw_daemon *d = s->d;
-	const bool early = s->state == SW_SLOT_STARTING;
 	const int64_t now_us = sw_clock_mono_us();
+	/* One that ends young and has finished nothing is a fault that will come again. */
+	const bool early = !s->useful && now_us - s->started_us < YOUNG_US;
 
 	sw_log(d->phase == SW_UP ? SW_LOG_WARN : SW_LOG_INFO, "worker.exit",
 	       "slot=%d device=%s cause=%s said=\"%s\"", s->index, s->device.name, cause, said);
@@ -119,6 +121,7 @@ static void on_ended(void *user, const char *cause, const char *said)
 	sw_change_commit(c);
 	if (wait_us == 0)
 		start(s);
+	sw_supervisor_feed(d); /* its trial may suit another slot that waits */
 }
 
 static void new_worker_id(char out[33])
@@ -166,7 +169,8 @@ static void start(struct sw_slot *s)
 			      cores,
 			      NULL};
 	s->starts++;
-	s->since_us = sw_clock_mono_us();
+	s->useful = false;
+	s->since_us = s->started_us = sw_clock_mono_us();
 	if (executor->start(d->loop, argv, log, on_ended, s, &s->proc, handle, sizeof handle,
 			    &err) != SW_OK) {
 		sw_log(SW_LOG_ERROR, "worker.start", "slot=%d why=\"%s\"", s->index, err.msg);
@@ -240,10 +244,8 @@ void sw_supervisor_hello(struct sw_slot *s, struct sw_conn *c)
 	}
 	s->conn = c;
 	c->slot = s;
-	s->early = 0;
 	if (s->state == SW_SLOT_STARTING)
 		s->state = SW_SLOT_IDLE;
-	s->cause[0] = '\0';
 }
 
 void sw_supervisor_drop_conn(struct sw_daemon *d, struct sw_conn *c)
@@ -277,6 +279,8 @@ void sw_supervisor_done(struct sw_slot *s)
 {
 	if (s->state != SW_SLOT_BUSY)
 		return;
+	s->useful = true;
+	s->cause[0] = '\0';
 	forget_trial(s);
 	s->state = s->conn != NULL ? SW_SLOT_IDLE : SW_SLOT_STARTING;
 	s->since_us = sw_clock_mono_us();

@@ -37,7 +37,9 @@ struct sw_slot {
 	int64_t busy_since_us;
 	int64_t since_us;       /* of STARTING, or of losing the connection */
 	int64_t retry_us;       /* DOWN: when to start again */
-	unsigned starts, early; /* processes started; those in a row that ended before hello */
+	int64_t started_us;     /* the process */
+	bool useful;            /* it finished a trial */
+	unsigned starts, early; /* processes started; those in a row that ended young and useless */
 	char cause[320];        /* why the last process ended */
 };
 

@@ -12,12 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHANGED_MAX 512 /* trials in one update; more are left for the next */
+#define CHANGED_MAX 512   /* trials in one update; more are left for the next */
+#define NOTED_MAX   16384 /* trials noted; beyond, the next update is a fresh snapshot */
+#define RESET_ROWS  200   /* trials of such a one */
 #define UPDATE_MAX  ((size_t)16 * 1024 * 1024)
 
 struct sw_watcher {
 	struct sw_watcher *next;
 	struct sw_conn *conn;
+	bool ready;  /* its snapshot was answered: updates may follow */
+	bool behind; /* it missed an update for want of room: the next one must be a fresh snapshot
+		      */
 };
 
 /* One read for a snapshot or an update: pieces of JSON that finish() puts together on the loop. */
@@ -31,7 +36,8 @@ struct feed {
 	struct sw_buf head, best,
 		trials; /* head: the header as it was when the read was asked for */
 	struct sw_jw w;
-	bool ends; /* the header has a state that ends the sweep */
+	bool snapshot; /* what runs and the latest, not what changed */
+	bool ends;     /* the header has a state that ends the sweep */
 	sw_status rc;
 	struct sw_err err;
 };
@@ -81,7 +87,7 @@ static void read_feed(struct sw_db *db, void *arg)
 	f->rc = sw_read_best(db, f->sweep, f->maximize, "last", 1, add_best, f, &f->err);
 	sw_jw_init(&f->w, &f->trials);
 	sw_jw_arr(&f->w);
-	if (f->call != NULL) { /* a snapshot: what runs, then the latest */
+	if (f->snapshot) { /* what runs, then the latest */
 		if (f->rc == SW_OK && f->rows > 0)
 			f->rc = sw_read_trials(db, f->sweep, "RUNNING", 0, f->rows, add_trial, f,
 					       &f->err);
@@ -176,6 +182,8 @@ static struct sw_buf write_view(struct feed *f)
 	sw_buf_init(&f->head, UPDATE_MAX);
 	sw_jw_init(&w, &out);
 	w.comma = true;
+	if (f->snapshot && f->call == NULL)
+		sw_jw_kbool(&w, "reset", true); /* `trials` is all there is to show */
 	sw_jw_kraw(&w, "best", f->best.len > 0 ? f->best.data : NULL);
 	sw_jw_kraw(&w, "trials", f->trials.data);
 	sw_jw_obj_end(&w);
@@ -214,36 +222,47 @@ void sw_watch_drop_conn(struct sw_daemon *d, struct sw_conn *c)
 				at = &(*at)->next;
 }
 
-static void add_watcher(struct sw_host *h, struct sw_conn *c)
+/* The watcher of a connection, made if need be. NULL: no memory. */
+static struct sw_watcher *add_watcher(struct sw_host *h, struct sw_conn *c)
 {
 	struct sw_watcher *w;
 
 	for (w = h->watchers; w != NULL; w = w->next)
 		if (w->conn == c)
-			return; /* once is enough */
-	w = sw_malloc(sizeof *w);
-	if (w == NULL) {
-		sw_conn_close(c); /* it would wait for updates that never come */
-		return;
-	}
-	*w = (struct sw_watcher){.next = h->watchers, .conn = c};
+			return w; /* once is enough */
+	w = sw_calloc(1, sizeof *w);
+	if (w == NULL)
+		return NULL;
+	w->next = h->watchers;
+	w->conn = c;
 	h->watchers = w;
 	c->n_watches++;
-	h->header_changed = true; /* the sweep may have ended while the snapshot was read */
 	(void)uv_timer_start(&h->d->feed, sw_watch_on_feed, SW_WATCH_MS, SW_WATCH_MS);
+	return w;
 }
 
 static void on_snapshot(void *arg)
 {
 	struct feed *f = arg;
+	struct sw_host *h = f->h;
+	struct sw_conn *c = f->call->conn;
 
+	for (struct sw_watcher **at = &h->watchers; *at != NULL; at = &(*at)->next) {
+		if ((*at)->conn != c)
+			continue;
+		if (f->rc != SW_OK || f->ends)
+			drop_watcher(at); /* nothing more will happen */
+		else
+			(*at)->ready = true;
+		break;
+	}
+	/* What ended meanwhile must still be told, though nothing more may change. */
+	h->header_changed = true;
 	if (f->rc != SW_OK) {
 		sw_call_error(f->call, &f->err);
 	} else {
 		struct sw_buf out = write_view(f);
 
-		if (!f->ends && !sw_call_gone(f->call))
-			add_watcher(f->h, f->call->conn);
 		sw_call_result(f->call, &out);
 	}
 	free_feed(f);
@@ -271,14 +290,19 @@ void sw_watch_start(struct sw_host *h, struct sw_call *call)
 	struct feed *f = new_feed(h);
 	struct sw_err err = SW_ERR_INIT;
 
-	if (f != NULL) {
+	/* The watcher is there from now on, so that what changes while the snapshot is read is
+	 * noted. Reads come back in their order: an update that it would miss was read before the
+	 * snapshot. */
+	if (f != NULL && add_watcher(h, call->conn) != NULL) {
 		f->call = call;
+		f->snapshot = true;
 		f->rows = sw_call_int(call, "rows", 200);
 		f->last = (int64_t)sw_sweep_trial_n(h->sched);
 		if (sw_store_read(h->d->store, read_feed, on_snapshot, f) == SW_OK)
 			return;
-		free_feed(f);
 	}
+	if (f != NULL)
+		free_feed(f);
 	(void)sw_err_set(&err, SW_BUSY, "too much waits for the store; try again");
 	sw_call_error(call, &err);
 }
@@ -286,16 +310,18 @@ void sw_watch_start(struct sw_host *h, struct sw_call *call)
 void sw_watch_changed(struct sw_host *h, uint64_t trial)
 {
 	h->header_changed = true;
-	if (trial == 0 || h->watchers == NULL)
+	if (trial == 0 || h->watchers == NULL || h->overflowed)
 		return;
 	for (size_t i = h->changed_n; i > 0 && i + 64 > h->changed_n; i--)
 		if (h->changed[i - 1] == trial)
 			return; /* a few of the latest are enough to catch a chatty trial */
 	if (h->changed_n == h->changed_cap) {
 		const size_t cap = h->changed_cap == 0 ? 64 : h->changed_cap * 2;
-		uint64_t *grown = cap > 65536 ? NULL : sw_realloc(h->changed, cap * sizeof *grown);
+		uint64_t *grown = cap > NOTED_MAX ? NULL
+						  : sw_realloc(h->changed, cap * sizeof *grown);
 
-		if (grown == NULL) { /* a watcher may miss the row, never the header */
+		if (grown == NULL) { /* too many to name: a fresh snapshot says it all */
+			h->overflowed = true;
 			h->changed_n = 0;
 			return;
 		}
@@ -303,6 +329,24 @@ void sw_watch_changed(struct sw_host *h, uint64_t trial)
 		h->changed_cap = cap;
 	}
 	h->changed[h->changed_n++] = trial;
+}
+
+static bool has_room(const struct sw_watcher *w)
+{
+	return !sw_conn_is_slow(w->conn) && w->conn->n_messages < SW_CONN_MAX_INFLIGHT;
+}
+
+/* A fresh snapshot goes to everyone, other updates to those that missed none. */
+static void send_update(struct sw_host *h, const struct feed *f, const char *text)
+{
+	for (struct sw_watcher *w = h->watchers, *next; w != NULL; w = next) {
+		next = w->next;
+		if (!w->ready || (w->behind && !f->snapshot))
+			continue;
+		w->behind = !has_room(w);
+		if (!w->behind)
+			sw_conn_notify(w->conn, "sweep.update", text);
+	}
 }
 
 static void on_update(void *arg)
@@ -314,42 +358,68 @@ static void on_update(void *arg)
 	if (f->rc == SW_OK) {
 		struct sw_buf out = write_view(f);
 
-		for (struct sw_watcher *w = h->watchers, *next; w != NULL && out.failed == SW_OK;
-		     w = next) {
-			next = w->next; /* a peer that reads too slowly is cut, and its watcher goes
-					 */
-			sw_conn_notify(w->conn, "sweep.update", out.data);
-		}
+		if (out.failed == SW_OK)
+			send_update(h, f, out.data);
 		sw_buf_fini(&out);
+	} else {
+		h->overflowed = true; /* what it had to tell is told by the next one */
 	}
-	/* The update that shows the end is the last. */
-	while (f->ends && ended(h) && h->changed_n == 0 && h->watchers != NULL)
-		drop_watcher(&h->watchers);
+	/* Whoever got the update that shows the end has got the last one. */
+	const bool last = f->rc == SW_OK && f->ends && ended(h) && h->changed_n == 0 &&
+			  !h->overflowed;
+	for (struct sw_watcher **at = &h->watchers; last && *at != NULL;) {
+		if ((*at)->ready && !(*at)->behind)
+			drop_watcher(at);
+		else
+			at = &(*at)->next;
+	}
 	free_feed(f);
+}
+
+/* Does someone wait for a fresh snapshot that could be sent now? */
+static bool someone_behind(const struct sw_host *h)
+{
+	for (const struct sw_watcher *w = h->watchers; w != NULL; w = w->next)
+		if (w->behind && has_room(w))
+			return true;
+	return false;
 }
 
 static void feed_host(struct sw_host *h)
 {
+	const bool fresh = h->overflowed || someone_behind(h);
 	struct feed *f;
 	size_t n = h->changed_n;
 
-	if (h->watchers == NULL || h->feeding || (!h->header_changed && n == 0))
+	if (h->watchers == NULL || h->feeding || (!fresh && !h->header_changed && n == 0))
 		return;
 	f = new_feed(h);
 	if (f == NULL)
 		return;
+	if (fresh) {
+		f->snapshot = true;
+		f->rows = RESET_ROWS;
+		f->last = (int64_t)sw_sweep_trial_n(h->sched);
+		n = 0;
+	}
 	if (n > CHANGED_MAX)
 		n = CHANGED_MAX;
-	memcpy(f->changed, h->changed, n * sizeof *h->changed);
+	if (n > 0)
+		memcpy(f->changed, h->changed, n * sizeof *h->changed);
 	f->changed_n = n;
 	if (sw_store_read(h->d->store, read_feed, on_update, f) != SW_OK) {
 		free_feed(f);
 		return;
 	}
 	h->feeding = true;
-	h->changed_n -= n;
-	memmove(h->changed, h->changed + n, h->changed_n * sizeof *h->changed);
 	h->header_changed = false;
+	if (fresh) {
+		h->overflowed = false;
+		h->changed_n = 0;
+	} else if (n > 0) {
+		h->changed_n -= n;
+		memmove(h->changed, h->changed + n, h->changed_n * sizeof *h->changed);
+	}
 }
 
 void sw_watch_on_feed(uv_timer_t *t)

@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ASK_MAX_BYTES ((size_t)512 * 1024)
+
 /* --- handing out --- */
 
 static const struct sw_action *find_start(const struct sw_actions *actions,
@@ -123,7 +125,9 @@ void sw_work_ask(struct sw_host *h, struct sw_call *call, int64_t count)
 	sw_jw_obj(&w);
 	sw_jw_key(&w, "trials");
 	sw_jw_arr(&w);
-	while (got < count && sw_driver_step(c, h, &event, -1, &actions, NULL, &err) == SW_OK) {
+	/* An answer that the client can read in one line: "at most count" allows fewer. */
+	while (got < count && c->reply.len < ASK_MAX_BYTES &&
+	       sw_driver_step(c, h, &event, -1, &actions, NULL, &err) == SW_OK) {
 		start = find_start(actions, &create);
 		assert(start != NULL);
 		sw_jw_obj(&w);

@@ -22,7 +22,7 @@
 
 #define SW_STORE_FILE     "sweepd.db"
 #define SW_STORE_APP_ID   0x53774470 /* "SwDp": the file's own mark, in SQLite's header */
-#define SW_TX_MAX_BYTES   ((size_t)256 * 1024 * 1024)
+#define SW_TX_MAX_BYTES   ((size_t)4 * 1024 * 1024 * 1024)
 #define SW_GROUP_MAX_OPS  ((size_t)5000) /* about 50 ms of work: what a commit waits at most */
 #define SW_FULL_RETRY_MS  500
 #define SW_CLOSE_LIMIT_MS 5000

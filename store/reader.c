@@ -40,10 +40,11 @@ static void run_read(struct sw_store *s, void (*work)(struct sw_db *db, void *ar
 	(void)pthread_mutex_unlock(&s->reader_lock);
 }
 
-/* Under the lock. */
+/* Under the lock. While commits are stuck a read shows what is committed: to wait for space would
+ * leave everyone without an answer. */
 static bool may_read(const struct sw_store *s, uint64_t after)
 {
-	return s->dead || s->n_committed >= after;
+	return s->dead || s->n_committed >= after || s->stuck[0] != '\0';
 }
 
 static struct sw_job *next_read(struct sw_store *s, struct sw_err *died)

@@ -190,6 +190,15 @@ void sw_store_poll(struct sw_store *s)
 	s->polling = false;
 }
 
+bool sw_store_has_room(struct sw_store *s)
+{
+	(void)pthread_mutex_lock(&s->lock);
+	const bool room = atomic_load(&s->queued) < SW_STORE_MAX_QUEUED &&
+			  s->queued_bytes < SW_STORE_MAX_QUEUED_BYTES;
+	(void)pthread_mutex_unlock(&s->lock);
+	return room;
+}
+
 const char *sw_store_stuck(struct sw_store *s)
 {
 	(void)pthread_mutex_lock(&s->lock);
@@ -207,7 +216,6 @@ size_t sw_store_queued(const struct sw_store *s)
 
 sw_status sw_store_commit(struct sw_store *s, struct sw_tx *tx, sw_store_done_cb *done, void *arg)
 {
-	const size_t queued = atomic_load(&s->queued); /* only falls while the owner is here */
 	sw_status rc = SW_OK;
 
 	if (tx == NULL)
@@ -224,10 +232,6 @@ sw_status sw_store_commit(struct sw_store *s, struct sw_tx *tx, sw_store_done_cb
 	(void)pthread_mutex_lock(&s->lock);
 	if (s->dead)
 		rc = SW_IO;
-	/* One alone is always taken, however long it is: it could never go otherwise. */
-	else if (queued > 0 && (queued + job->weight > SW_STORE_MAX_QUEUED ||
-				s->queued_bytes + tx->ops.len > SW_STORE_MAX_QUEUED_BYTES))
-		rc = SW_BUSY;
 	if (rc == SW_OK) {
 		s->n_enqueued++;
 		s->queued_bytes += tx->ops.len;

@@ -6,18 +6,19 @@
  *          sw_store_poll(); callbacks run there, never on the store's threads.
  * Commits  WAL, synchronous=FULL, grouped without a timer: the writer takes all that waits, commits
  *          it as one transaction, and by then more waits. A write's callback runs after its commit.
- * Reads    A read is run only after every write enqueued before it has been committed.
- * Faults   No space (or the file locked by another process): the group stays, is tried again every
- *          500 ms, and sw_store_stuck() says so (wake is called when that begins); nothing is lost,
- *          nothing is acknowledged. Any other failure to
+ * Reads    A read is run only after every write enqueued before it has been committed; while
+ * commits are stuck (below) it shows what is committed. Faults   No space (or the file locked by
+ * another process): the group stays, is tried again every 500 ms, and sw_store_stuck() says so
+ * (wake is called when that begins); nothing is lost, nothing is acknowledged. Any other failure to
  *          commit (a failed fsync above all) is final: the fatal callback runs, on the writer's
  *          thread, and must not return to normal service: a failed fsync is never tried again.
  *          After it no commit is taken (SW_IO) and every query gives the error that ended it. An
  *          operation that breaks a constraint, or updates a row that is not there, is such a
  *          failure: a defect of the caller, and the line names the operation and its key.
- * Bounds   At most SW_STORE_MAX_QUEUED row operations and reads wait, with at most
- *          SW_STORE_MAX_QUEUED_BYTES of rows; beyond that SW_BUSY. One that is larger than the
- *          bound is taken when nothing else waits.
+ * Bounds   The owner asks sw_store_has_room() before it lets a change happen: there is room while
+ *          fewer than SW_STORE_MAX_QUEUED row operations and reads wait, with fewer than
+ *          SW_STORE_MAX_QUEUED_BYTES of rows. A change that has happened is always taken, or memory
+ *          and disk would part; a read beyond the bound is SW_BUSY.
  */
 #ifndef SW_STORE_STORE_H
 #define SW_STORE_STORE_H
@@ -61,6 +62,9 @@ void sw_store_poll(struct sw_store *s);
 
 /* NULL, or a line that says why commits wait ("no space left for ..."). The owner's thread. */
 const char *sw_store_stuck(struct sw_store *s);
+
+/* False: what is to come should wait, or be refused. The owner's thread. */
+bool sw_store_has_room(struct sw_store *s);
 
 /* Work enqueued and not yet committed or run. */
 size_t sw_store_queued(const struct sw_store *s);

@@ -107,7 +107,7 @@ void sw_tx_text_opt(struct sw_tx *tx, const char *s)
 	}
 	const size_t n = strlen(s);
 	const uint32_t len = (uint32_t)n;
-	if (n > SW_TX_MAX_BYTES) {
+	if (n >= UINT32_MAX) {
 		tx->failed = SW_TOO_BIG;
 		return;
 	}

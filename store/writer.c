@@ -54,6 +54,7 @@ static bool wait_for_room(struct sw_store *s, sw_status why, const struct sw_err
 	(void)pthread_mutex_lock(&s->lock);
 	const bool first = set_stuck(s, why, err);
 	const bool was_closing = s->closing;
+	(void)pthread_cond_broadcast(&s->to_readers);
 	(void)pthread_mutex_unlock(&s->lock);
 	if (first && s->hooks.wake != NULL)
 		s->hooks.wake(s->hooks.user); /* sw_store_stuck() has news */
