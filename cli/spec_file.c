@@ -45,9 +45,11 @@ sw_status sw_spec_file_place(const char *name, const char *text, size_t len,
 		column = text[i] == '\n' ? 1 : column + 1;
 		line += text[i] == '\n';
 	}
+	const char *colon = why->ptr[0] != '\0' ? ": " : "";
 	if (at == NULL)
-		return sw_err_set(err, SW_PARSE, "%s: %s", name, what);
-	return sw_err_set(err, SW_PARSE, "%s:%zu:%zu: %s", name, line, column, what);
+		return sw_err_set(err, SW_PARSE, "%s: %s%s%s", name, why->ptr, colon, what);
+	return sw_err_set(err, SW_PARSE, "%s:%zu:%zu: %s%s%s", name, line, column, why->ptr, colon,
+			  what);
 }
 
 /* A message is one line: breaks between the tokens become blanks (inside strings JSON has none). */

@@ -9,11 +9,12 @@
 #define SW_SPEC_FILE_MAX (SW_FRAME_MAX - 256) /* it travels in one line, with a little about it */
 
 /* Appends the JSON of path ("-": stdin) to b, on one line. SW_IO: it cannot be read; SW_TOO_BIG;
- * SW_PARSE: "FILE:LINE:COLUMN: what is wrong" (both from 1, columns in bytes); SW_NOMEM. */
+ * SW_PARSE: "FILE:LINE:COLUMN: POINTER: what is wrong" (both from 1, columns in bytes; the pointer
+ * where there is one); SW_NOMEM. */
 SW_NODISCARD sw_status sw_spec_file_read(struct sw_buf *b, const char *path, struct sw_err *err);
 
-/* Turns sw_json_check()'s error about text into "name:line:column: what" and returns SW_PARSE.
- * Pure. */
+/* Turns sw_json_check()'s error about text into "name:line:column: pointer: what" and returns
+ * SW_PARSE. Pure. */
 SW_NODISCARD sw_status sw_spec_file_place(const char *name, const char *text, size_t len,
 					  const struct sw_err *why, struct sw_err *err);
 

@@ -19,8 +19,6 @@
 #include <string.h>
 #include <sys/random.h>
 
-#define WARNING_MAX 200
-
 /* --- submit and validate --- */
 
 struct submit {

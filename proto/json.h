@@ -20,8 +20,9 @@
 
 #define SW_JSON_MAX_DEPTH  32
 #define SW_JSON_MAX_VALUES 100000
-#define SW_JSON_MAX_NUMBER 63                 /* what the buffer of cJSON before 1.7.19 holds */
-#define SW_JSON_MAX_INT    9007199254740992.0 /* 2^53: integers up to here survive a double */
+#define SW_JSON_MAX_NUMBER 63 /* what the buffer of cJSON before 1.7.19 holds */
+/* 2^53 - 1. Integers up to here survive a double; 2^53 itself may be 2^53 + 1, rounded. */
+#define SW_JSON_MAX_INT 9007199254740991.0
 
 /* The pre-check alone. O(len) but for objects, O(k log k) in their keys. */
 SW_NODISCARD sw_status sw_json_check(const char *text, size_t len, struct sw_err *err);
@@ -35,12 +36,12 @@ SW_NODISCARD sw_status sw_json_parse(cJSON **out, const char *text, size_t len, 
  * range of reals on its way through the store and back. */
 #define SW_JSON_REAL (1 << 16)
 
-/* A number, integral, within +-2^53 and not written with a point or an exponent. */
+/* A number, integral, within +-(2^53 - 1) and not written with a point or an exponent. */
 bool sw_json_is_integer(const cJSON *v);
 
 /* Member of an object by exact key (case counts), or NULL. NULL object is allowed. */
 const cJSON *sw_json_get(const cJSON *object, const char *key);
-/* True and *out set when v is a number, integral and in [0, 2^53]. */
+/* True and *out set when v is a number, integral and in [0, 2^53 - 1]. */
 bool sw_json_u64(const cJSON *v, uint64_t *out);
 
 /* Appends "/token" to a pointer in ptr[cap], escaping ~ and / (RFC 6901); cuts at cap. */

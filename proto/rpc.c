@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* An id must come back as it went: a number that a double cannot hold exactly would not. */
+/* An id must come back as it went: from 2^53 on, an integer may have been rounded already. */
 static sw_status read_id(const cJSON *v, struct sw_rpc_request *out, struct sw_err *err)
 {
 	const cJSON *id = sw_json_get(v, "id");
@@ -13,8 +13,9 @@ static sw_status read_id(const cJSON *v, struct sw_rpc_request *out, struct sw_e
 	if (!cJSON_IsString(id) && !cJSON_IsNumber(id) && !cJSON_IsNull(id))
 		return sw_err_at(err, SW_INVALID, "/id", "id must be a string, a number or null");
 	if (cJSON_IsNumber(id) && fabs(id->valuedouble) > SW_JSON_MAX_INT)
-		return sw_err_at(err, SW_INVALID, "/id",
-				 "id is a number over 2^53, which loses digits: use a string");
+		return sw_err_at(
+			err, SW_INVALID, "/id",
+			"id is a number of 2^53 or more, which may lose digits: use a string");
 	out->id = id;
 	return SW_OK;
 }

@@ -29,9 +29,9 @@ static const struct spec_hint hints[] = {
 	{"warm_start", NULL, "leave it out"},
 	{"refine", NULL, "leave it out"},
 	{"weight", NULL, "sweeps share the slots evenly"},
-	{"controller", NULL, "leave it out"},
-	{"project", NULL, "leave it out"},
-	{"entity", NULL, "leave it out"},
+	{"project", NULL, NULL},
+	{"entity", NULL, NULL},
+	{"controller", NULL, NULL},
 	{"num_samples", "run_cap", NULL},
 	{"n_trials", "run_cap", NULL},
 	{"max_trials", "run_cap", NULL},
@@ -63,6 +63,14 @@ const char *spec_kind(const cJSON *v)
 	if (cJSON_IsNumber(v))
 		return "a number";
 	return cJSON_IsBool(v) ? "true or false" : "null";
+}
+
+static bool has_no_effect(const char *key, const struct spec_keys *keys)
+{
+	for (size_t i = 0; i < keys->n_hints; i++)
+		if (strcmp(keys->hints[i].key, key) == 0)
+			return keys->hints[i].use == NULL && keys->hints[i].line == NULL;
+	return false;
 }
 
 static sw_status unknown_key(const char *key, const struct spec_keys *keys, struct sw_err *err)
@@ -99,7 +107,7 @@ sw_status spec_check_keys(const cJSON *object, const struct spec_keys *keys, str
 		size_t i = 0;
 		while (i < keys->n_known && strcmp(keys->known[i], v->string) != 0)
 			i++;
-		if (i == keys->n_known)
+		if (i == keys->n_known && !has_no_effect(v->string, keys))
 			return unknown_key(v->string, keys, err);
 	}
 	return SW_OK;
@@ -213,9 +221,8 @@ static sw_status read_method(struct sw_spec *s, const cJSON *v, struct sw_err *e
 
 static sw_status read_seed(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
-	/* Up to 2^53 - 1: 2^53 itself may be 2^53 + 1 that lost its last digit. */
 	s->has_seed = true;
-	return spec_read_u64(v, "seed", 0, (uint64_t)SW_JSON_MAX_INT - 1, &s->seed, err);
+	return spec_read_u64(v, "seed", 0, (uint64_t)SW_JSON_MAX_INT, &s->seed, err);
 }
 
 static sw_status metric_fields(struct sw_spec *s, const cJSON *v, struct sw_err *err)
@@ -279,7 +286,7 @@ static sw_status read_one_param(struct sw_spec *s, const cJSON *v, struct sw_err
 {
 	struct sw_spec_param *p = &s->params[s->n_params++];
 	char ptr[sizeof err->ptr] = "";
-	const bool warned = s->warning.code != SW_OK;
+	struct sw_err warning = SW_ERR_INIT;
 	sw_status rc;
 
 	p->name = v->string;
@@ -288,13 +295,13 @@ static sw_status read_one_param(struct sw_spec *s, const cJSON *v, struct sw_err
 				"a parameter's name is 1 to 64 of the characters a-z A-Z 0-9 _ - . "
 				"/ and starts with a letter, a digit or _");
 	else
-		rc = spec_param_read(p, v, &s->warning, err);
+		rc = spec_param_read(p, v, &warning, err);
 	sw_json_pointer_add(ptr, sizeof ptr, "parameters");
 	sw_json_pointer_add(ptr, sizeof ptr, v->string);
 	if (rc != SW_OK)
 		sw_err_prefix(err, ptr);
-	if (!warned)
-		sw_err_prefix(&s->warning, ptr);
+	if (warning.code != SW_OK)
+		spec_warn(s, ptr, "%s", warning.msg);
 	return rc;
 }
 
@@ -422,6 +429,8 @@ static sw_status read_all(struct sw_spec *s, struct sw_err *err)
 		else if (readers[i].missing != NULL)
 			rc = wrong(readers[i].key, err, readers[i].missing);
 	}
+	if (rc == SW_OK)
+		spec_warn_all(s);
 	return rc;
 }
 

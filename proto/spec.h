@@ -19,6 +19,8 @@
 #define SW_SPEC_MAX_PARAMS 256   /* parameters of a sweep */
 #define SW_SPEC_MAX_VALUES 10000 /* values of one parameter */
 
+#define SW_SPEC_MAX_WARNINGS 16 /* more are dropped: nobody reads them */
+
 /* One parameter. `dist` is the W&B name after defaults were applied (W&B's rules: "value" makes a
  * constant, "values" a categorical, "min" and "max" int_uniform when both are integers and uniform
  * otherwise, with "q" q_uniform), aliases resolved to one of:
@@ -64,9 +66,10 @@ struct sw_spec {
 	uint64_t retries;        /* default 2 */
 	double lease_s;          /* 0: none */
 	bool needs_gpu;          /* resources.gpu >= 1 */
-	unsigned cpu;            /* resources.cpu, default 1 */
+	unsigned cpu;            /* resources.cpu, default 1; no effect yet */
 	const cJSON *trainer;    /* NULL: the client drives the trials by ask, report and tell */
-	struct sw_err warning;   /* code not SW_OK: something allowed, but likely a mistake */
+	size_t n_warnings;       /* what is allowed, but likely a mistake */
+	struct sw_err warnings[SW_SPEC_MAX_WARNINGS];
 };
 
 /* spec: borrowed; a copy is kept. *out is the caller's on SW_OK. */

@@ -74,8 +74,8 @@ static sw_status read_type(const cJSON *v, struct sw_err *err)
 	for (size_t i = 0; i < SPEC_N(later); i++)
 		if (strcmp(later[i], type->valuestring) == 0)
 			return sw_err_at(err, SW_INVALID, "/type",
-					 "type \"%s\" is not supported by this version: type must "
-					 "be \"asha\"",
+					 "type \"%s\" is not supported by this version: use "
+					 "\"type\": \"asha\"",
 					 later[i]);
 	if (strcmp(type->valuestring, have[0]) != 0)
 		return sw_err_at(err, SW_INVALID, "/type",
@@ -100,9 +100,10 @@ static sw_status read_fields(struct sw_spec_asha *a, const cJSON *v, struct sw_e
 	const char *used[SPEC_N(fields)] = {NULL};
 	char ptr[64] = "";
 
-	sw_status rc = spec_check_keys(v, &keys, err);
+	/* The type first: the keys of another type are no mistakes of their own. */
+	sw_status rc = read_type(v, err);
 	if (rc == SW_OK)
-		rc = read_type(v, err);
+		rc = spec_check_keys(v, &keys, err);
 	for (size_t i = 0; rc == SW_OK && i < SPEC_N(fields); i++)
 		rc = read_field(a, &fields[i], v, &used[i], err);
 	if (rc != SW_OK)

@@ -6,7 +6,8 @@
 #include "proto/spec.h"
 #include "proto/trainer_options.h"
 
-/* A key that people know from elsewhere, or that DESIGN names and this version lacks. */
+/* A key that people know from elsewhere, or that the design names and this version lacks. Neither
+ * use nor line: it is accepted and has no effect. */
 struct spec_hint {
 	const char *key;
 	const char *use;  /* not NULL: "did you mean" this key of ours */
@@ -42,6 +43,11 @@ const char *spec_kind(const cJSON *v);
  * to *warning. */
 SW_NODISCARD sw_status spec_param_read(struct sw_spec_param *p, const cJSON *v,
 				       struct sw_err *warning, struct sw_err *err);
+
+/* Adds a warning at a pointer relative to the spec. */
+void spec_warn(struct sw_spec *s, const char *ptr, const char *fmt, ...) SW_PRINTF(3, 4);
+/* Every warning but those of the parameters' readers. The spec has been read. */
+void spec_warn_all(struct sw_spec *s);
 
 /* "early_terminate", read after "trainer". Errors are relative to the spec. */
 SW_NODISCARD sw_status spec_asha_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);

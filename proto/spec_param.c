@@ -184,9 +184,7 @@ static sw_status dist_find(const cJSON *v, const struct dist **out, char by[64],
 				      spec_kind(given));
 		if (log != NULL)
 			return AT_KEY(err, "log", "\"log\" does not go with \"distribution\"");
-		*out = dist_by_name(given->valuestring);
-		if (*out == NULL)
-			return unknown_dist(given->valuestring, err);
+		*out = dist_known(given->valuestring); /* spec_param_read() has looked */
 		(void)snprintf(by, 64, "distribution \"%s\"", given->valuestring);
 		return SW_OK;
 	}
@@ -293,7 +291,7 @@ static sw_status read_range(struct sw_spec_param *p, const cJSON *v, const struc
 		if (strcmp(d->is, "int_uniform") == 0 &&
 		    (end != floor(end) || fabs(end) > SW_JSON_MAX_INT))
 			return AT_KEY(err, ends[i].key,
-				      "\"%s\" of int_uniform must be an integer within 2^53",
+				      "\"%s\" of int_uniform must be an integer below 2^53",
 				      ends[i].key);
 	}
 	return d->exponents ? from_exponents(p, d, warning, err) : SW_OK;
@@ -432,6 +430,10 @@ sw_status spec_param_read(struct sw_spec_param *p, const cJSON *v, struct sw_err
 	p->sigma = 1;
 	if (!cJSON_IsObject(v))
 		return not_an_object(v, err);
+	/* A distribution that is not known comes first: its own keys are no mistakes. */
+	const cJSON *named = sw_json_get(v, "distribution");
+	if (cJSON_IsString(named) && dist_by_name(named->valuestring) == NULL)
+		return unknown_dist(named->valuestring, err);
 	if ((rc = spec_check_keys(v, &keys, err)) != SW_OK ||
 	    (rc = dist_find(v, &d, by, err)) != SW_OK ||
 	    (rc = check_fields(v, d, by, err)) != SW_OK)

@@ -263,6 +263,9 @@ END_TEST
 static const struct {
 	const char *text, *where;
 } places[] = {{"{\"a\": ]}", "f.json:1:7: "},
+	      {"{\"p\":\n{\"lr\": {\"max\": 1e999}}}",
+	       "f.json:2:16: /p/lr/max: a number that is not finite"},
+	      {"{\"p\": {\"x\": 1, \"x\": 2}}", "f.json:1:"},
 	      {"{\n \"a\": 1,\n \"b\": x}", "f.json:3:7: "},
 	      {"", "f.json:1:1: "}};
 

@@ -309,14 +309,14 @@ END_TEST
 
 START_TEST(json_get_and_u64_are_exact)
 {
-	static const char text[] = "{\"Key\":1,\"key\":9007199254740992,\"f\":1.5,\"n\":-1,\"s\":"
-				   "\"1\",\"big\":9007199254740994}";
+	static const char text[] = "{\"Key\":1,\"key\":9007199254740991,\"f\":1.5,\"n\":-1,\"s\":"
+				   "\"1\",\"big\":9007199254740992}";
 	cJSON *tree = NULL;
 	uint64_t v = 0;
 
 	ck_assert_int_eq(sw_json_parse(&tree, text, strlen(text), NULL), SW_OK);
 	ck_assert(sw_json_u64(sw_json_get(tree, "key"), &v));
-	ck_assert_uint_eq(v, 9007199254740992u);
+	ck_assert_uint_eq(v, 9007199254740991u);
 	ck_assert(sw_json_u64(sw_json_get(tree, "Key"), &v));
 	ck_assert_uint_eq(v, 1);
 	ck_assert(!sw_json_u64(sw_json_get(tree, "f"), &v));

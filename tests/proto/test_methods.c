@@ -13,7 +13,7 @@ static const struct {
 	const char *method, *params, *ptr, *msg; /* ptr NULL: fine */
 } rows[] = {
 	{"sweep.get", "{\"sweep\":1}", NULL, NULL},
-	{"sweep.get", "{\"sweep\":9007199254740992}", NULL, NULL},
+	{"sweep.get", "{\"sweep\":9007199254740991}", NULL, NULL},
 	{"sweep.list", "{}", NULL, NULL},
 	{"sweep.list", "[]", NULL, NULL},
 	{"sweep.list", "{\"state\":\"RUNNING\"}", NULL, NULL},
@@ -35,7 +35,9 @@ static const struct {
 	{"sweep.get", "{\"sweep\":1.5}", "/sweep", "\"sweep\" must be an integer"},
 	{"sweep.get", "{\"sweep\":\"1\"}", "/sweep", "\"sweep\" must be an integer"},
 	{"sweep.get", "{\"sweep\":null}", "/sweep", "\"sweep\" must be an integer"},
-	{"sweep.get", "{\"sweep\":1e300}", "/sweep", "\"sweep\" must be at most 9007199254740992"},
+	{"sweep.get", "{\"sweep\":1e300}", "/sweep", "\"sweep\" must be at most 9007199254740991"},
+	{"sweep.get", "{\"sweep\":9007199254740993}", "/sweep",
+	 "\"sweep\" must be at most 9007199254740991"},
 	{"sweep.best", "{\"sweep\":1,\"n\":1001}", "/n", "\"n\" must be at most 1000"},
 	{"sweep.best", "{\"sweep\":1,\"scope\":3}", "/scope", "\"scope\" must be a string"},
 	{"sweep.submit", "{\"spec\":[]}", "/spec", "\"spec\" must be an object"},

@@ -24,8 +24,8 @@ static const struct {
 	 "\"1\""},
 	{"{\"jsonrpc\": \"2.0\", \"method\": \"m\", \"id\": null}", "m", "null", "null"},
 	{"{\"jsonrpc\": \"2.0\", \"method\": \"m\", \"id\": -1.5}", "m", "null", "-1.5"},
-	{"{\"jsonrpc\": \"2.0\", \"method\": \"m\", \"id\": 9007199254740992}", "m", "null",
-	 "9007199254740992"},
+	{"{\"jsonrpc\": \"2.0\", \"method\": \"m\", \"id\": 9007199254740991}", "m", "null",
+	 "9007199254740991"},
 	{"{\"jsonrpc\": \"2.0\", \"method\": \"m\", \"id\": \"\", \"more\": 1}", "m", "null",
 	 "\"\""},
 };
@@ -83,8 +83,10 @@ static const struct {
 	 "id must be a string, a number or null", "null"},
 	{"{\"jsonrpc\": \"2.0\", \"method\": \"m\", \"id\": true}", "/id",
 	 "id must be a string, a number or null", "null"},
-	{"{\"jsonrpc\": \"2.0\", \"method\": \"m\", \"id\": 9007199254740995}", "/id",
-	 "id is a number over 2^53, which loses digits: use a string", "null"},
+	{"{\"jsonrpc\": \"2.0\", \"method\": \"m\", \"id\": 9007199254740992}", "/id",
+	 "id is a number of 2^53 or more, which may lose digits: use a string", "null"},
+	{"{\"jsonrpc\": \"2.0\", \"method\": \"m\", \"id\": -9007199254740993}", "/id",
+	 "id is a number of 2^53 or more, which may lose digits: use a string", "null"},
 };
 
 START_TEST(rpc_bad_request_is_refused_with_its_id)

@@ -1,0 +1,131 @@
+/* What a spec may say, and yet is likely a mistake: it is accepted with a line about it. */
+#include "proto/json.h"
+#include "proto/nearest.h"
+#include "proto/spec_internal.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void spec_warn(struct sw_spec *s, const char *ptr, const char *fmt, ...)
+{
+	char line[sizeof s->warnings[0].msg];
+	va_list ap;
+
+	if (s->n_warnings == SW_SPEC_MAX_WARNINGS)
+		return;
+	va_start(ap, fmt);
+	(void)vsnprintf(line, sizeof line, fmt, ap);
+	va_end(ap);
+	(void)sw_err_at(&s->warnings[s->n_warnings++], SW_INVALID, ptr, "%s", line);
+}
+
+/* Keys of a W&B sweep file that say where its runs are shown or who drives them. */
+static void warn_inert(struct sw_spec *s)
+{
+	static const char *const inert[] = {"project", "entity", "controller"};
+
+	for (size_t i = 0; i < SPEC_N(inert); i++) {
+		char ptr[32];
+		(void)snprintf(ptr, sizeof ptr, "/%s", inert[i]);
+		if (sw_json_get(s->tree, inert[i]) != NULL)
+			spec_warn(s, ptr, "\"%s\" has no effect here", inert[i]);
+	}
+	if (sw_json_get(sw_json_get(s->tree, "resources"), "cpu") != NULL)
+		spec_warn(s, "/resources/cpu", "\"cpu\" has no effect in this version");
+}
+
+/* The parameter that feeds an option of the trainer, or NULL. */
+static const struct sw_spec_param *feeds(const struct sw_spec *s, const char *option)
+{
+	const cJSON *v = sw_json_get(s->trainer, option);
+	const int i = sw_spec_param_find(s, cJSON_IsString(v) ? v->valuestring : option);
+
+	return i >= 0 ? &s->params[i] : NULL;
+}
+
+/* The value of an option where all trials have the same one that the spec gives, or NULL. */
+static const cJSON *fixed(const struct sw_spec *s, const char *option)
+{
+	const struct sw_spec_param *p = feeds(s, option);
+
+	return p != NULL ? p->value : sw_json_get(s->trainer, option);
+}
+
+static bool given(const struct sw_spec *s, const char *option)
+{
+	return feeds(s, option) != NULL || sw_json_get(s->trainer, option) != NULL;
+}
+
+static bool is_word(const cJSON *v, const char *word)
+{
+	return cJSON_IsString(v) && strcmp(v->valuestring, word) == 0;
+}
+
+static void warn_metric(struct sw_spec *s)
+{
+	static const char *const names[] = {"train_loss", "val_loss", "samples_per_s",
+					    "val_accuracy"};
+	const size_t n = SPEC_N(names) - (is_word(fixed(s, "loss"), "mse") ? 1 : 0);
+	char list[100] = "";
+	size_t len = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(names[i], s->metric) == 0)
+			return;
+		len += (size_t)snprintf(list + len, sizeof list - len, "%s%s", i > 0 ? ", " : "",
+					names[i]);
+	}
+	const char *near = sw_nearest(s->metric, names, n);
+	spec_warn(s, "/metric/name",
+		  "the trainer reports %s, and no \"%s\": the sweep will fail%s%s%s", list,
+		  s->metric, near != NULL ? "; did you mean \"" : "", near != NULL ? near : "",
+		  near != NULL ? "\"?" : "");
+}
+
+static void warn_optimizer(struct sw_spec *s)
+{
+	static const char *const sgd_only[] = {"momentum", "nesterov"};
+	const cJSON *momentum = fixed(s, "momentum");
+
+	if (is_word(fixed(s, "optimizer"), "adamw")) {
+		for (size_t i = 0; i < SPEC_N(sgd_only); i++) {
+			char ptr[sizeof s->warnings[0].ptr] = "/trainer";
+			if (!given(s, sgd_only[i]))
+				continue;
+			if (sw_json_get(s->trainer, sgd_only[i]) == NULL)
+				(void)snprintf(ptr, sizeof ptr, "/parameters");
+			sw_json_pointer_add(ptr, sizeof ptr, sgd_only[i]);
+			spec_warn(s, ptr, "\"%s\" has no effect: the optimizer is adamw",
+				  sgd_only[i]);
+		}
+	} else if (cJSON_IsTrue(fixed(s, "nesterov")) &&
+		   (!given(s, "momentum") ||
+		    (cJSON_IsNumber(momentum) && momentum->valuedouble == 0))) {
+		spec_warn(s, "/trainer/nesterov", "\"nesterov\" has no effect: momentum is 0");
+	}
+}
+
+static void warn_epochs(struct sw_spec *s)
+{
+	uint64_t epochs = 0;
+
+	if (s->has_asha && sw_json_u64(fixed(s, "epochs"), &epochs) && epochs < s->asha.max_t)
+		spec_warn(s, "/trainer/epochs",
+			  "rungs above %llu are never reached: a trial has %llu epochs, and max_t "
+			  "is %llu",
+			  (unsigned long long)epochs, (unsigned long long)epochs,
+			  (unsigned long long)s->asha.max_t);
+}
+
+void spec_warn_all(struct sw_spec *s)
+{
+	warn_inert(s);
+	if (s->trainer == NULL)
+		return;
+	warn_metric(s);
+	warn_optimizer(s);
+	warn_epochs(s);
+	if (s->lease_s > 0)
+		spec_warn(s, "/lease_s",
+			  "\"lease_s\" has no effect: the trainer's trials have no lease");
+}
