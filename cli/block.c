@@ -73,21 +73,12 @@ sw_status sw_block_print(struct sw_buf *out, const struct sw_view *v, const stru
 	return rc != SW_OK ? rc : out->failed;
 }
 
-sw_status sw_block_final(struct sw_buf *out, const struct sw_view *v, const cJSON *best,
-			 const struct sw_look *look, int64_t now_us)
+sw_status sw_block_final(struct sw_buf *out, const struct sw_view *v, const cJSON *const *trials,
+			 size_t n, const struct sw_look *look, int64_t now_us)
 {
-	const cJSON *trials[SW_BLOCK_ROWS] = {NULL}, *t;
-	size_t n = 0;
-	sw_status rc;
+	const sw_status rc = table(out, v, trials, n, look);
 
-	if (best == NULL)
-		return sw_block_print(out, v, look, now_us);
-	cJSON_ArrayForEach (t, best) {
-		if (n < SW_BLOCK_ROWS)
-			trials[n++] = t;
-	}
-	rc = table(out, v, trials, n, look);
-	if (rc == SW_OK && sw_view_ended_n(v) > n)
+	if (rc == SW_OK && n > 0 && sw_view_ended_n(v) > n)
 		(void)sw_buf_addf(out, "the best %zu of %llu trials\n", n,
 				  (unsigned long long)sw_view_ended_n(v));
 	if (n > 0)

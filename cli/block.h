@@ -14,10 +14,10 @@
 SW_NODISCARD sw_status sw_block_print(struct sw_buf *out, const struct sw_view *v,
 				      const struct sw_look *look, int64_t now_us);
 
-/* The end: the header lines, then the best trials (an array of Trial objects, best first; NULL: the
- * view's own rows). SW_NOMEM. */
+/* The end: a table of n trials (Trial objects, best first; not the view's, which may be older), how
+ * many there are, and the header lines. SW_NOMEM. */
 SW_NODISCARD sw_status sw_block_final(struct sw_buf *out, const struct sw_view *v,
-				      const cJSON *best, const struct sw_look *look,
-				      int64_t now_us);
+				      const cJSON *const *trials, size_t n,
+				      const struct sw_look *look, int64_t now_us);
 
 #endif

@@ -1,4 +1,5 @@
 #include "cli/spec_file.h"
+#include "cli/spec_path.h"
 #include "proto/json.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -80,6 +81,11 @@ sw_status sw_spec_file_read(struct sw_buf *b, const char *path, struct sw_err *e
 		rc = sw_json_check(text.data, text.len, &why);
 	if (rc == SW_PARSE)
 		rc = sw_spec_file_place(name, text.data, text.len, &why, err);
+	if (rc == SW_OK)
+		rc = sw_spec_path_absolute(&text, err);
+	if (rc == SW_OK && text.len > SW_SPEC_FILE_MAX)
+		rc = sw_err_set(err, SW_TOO_BIG, "%s: a spec has at most %zu bytes", name,
+				SW_SPEC_FILE_MAX);
 	if (rc == SW_OK) {
 		join_lines(text.data, text.len);
 		rc = sw_buf_add(b, text.data, text.len);

@@ -8,7 +8,8 @@
 
 #define SW_SPEC_FILE_MAX (SW_FRAME_MAX - 256) /* it travels in one line, with a little about it */
 
-/* Appends the JSON of path ("-": stdin) to b, on one line. SW_IO: it cannot be read; SW_TOO_BIG;
+/* Appends the JSON of path ("-": stdin) to b, on one line, its data file as sw_spec_path_absolute()
+ * leaves it. SW_IO: it cannot be read; SW_TOO_BIG;
  * SW_PARSE: "FILE:LINE:COLUMN: POINTER: what is wrong" (both from 1, columns in bytes; the pointer
  * where there is one); SW_NOMEM. */
 SW_NODISCARD sw_status sw_spec_file_read(struct sw_buf *b, const char *path, struct sw_err *err);

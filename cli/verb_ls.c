@@ -44,6 +44,20 @@ static void add_sweep(struct sw_grid *g, const cJSON *s, bool utf8)
 	sw_grid_addf(g, "%s", text);
 }
 
+/* The page of sweeps below *next (0: the newest ones); *next is 0 after the last one. */
+static int page(struct sw_cli *c, uint64_t *next, struct sw_reply *r)
+{
+	const uint64_t after = *next;
+	char params[64];
+
+	(void)snprintf(params, sizeof params, "{\"after\":%llu}", (unsigned long long)after);
+	const int status = sw_cli_call(c, "sweep.list", after > 0 ? params : NULL, r);
+	/* A next that does not fall would never end. */
+	if (!sw_json_u64(sw_json_get(r->result, "next"), next) || (after > 0 && *next >= after))
+		*next = 0;
+	return status;
+}
+
 int sw_verb_ls(struct sw_cli *c)
 {
 	static const struct {
@@ -54,26 +68,29 @@ int sw_verb_ls(struct sw_cli *c)
 		    {"method", false, 4}, {"done", true, 0},    {"pruned", true, 2},
 		    {"metric", false, 1}, {"best", true, 0},    {"trial", true, 1},
 		    {"time", true, 3},    {"created", false, 5}};
-	struct sw_reply r = SW_REPLY_INIT;
 	struct sw_grid g;
-	const cJSON *s, *sweeps;
-	int status = sw_cli_call(c, "sweep.list", NULL, &r);
+	uint64_t next = 0;
+	int status;
 
 	sw_grid_init(&g);
-	if (status != SW_EXIT_DONE || (c->args.given & SW_OPT_JSON))
-		goto out;
 	for (size_t i = 0; i < sizeof cols / sizeof cols[0]; i++)
 		sw_grid_col(&g, cols[i].name, cols[i].right, cols[i].drop);
-	sweeps = sw_json_get(r.result, "sweeps");
-	cJSON_ArrayForEach (s, sweeps) {
-		add_sweep(&g, s, c->look.utf8);
-	}
-	if (g.n_rows == 0)
+	do {
+		struct sw_reply r = SW_REPLY_INIT;
+		const cJSON *s;
+
+		status = page(c, &next, &r);
+		cJSON_ArrayForEach (s, sw_json_get(r.result, "sweeps")) {
+			add_sweep(&g, s, c->look.utf8);
+		}
+		sw_reply_fini(&r);
+	} while (status == SW_EXIT_DONE && next != 0);
+	if (status != SW_EXIT_DONE || (c->args.given & SW_OPT_JSON))
+		; /* a line has been said, or the pages stand there as they came */
+	else if (g.n_rows == 0)
 		(void)sw_buf_adds(&c->out, "no sweeps yet; `sweep submit FILE` starts one\n");
 	else if (sw_table_print(&c->out, &g, &c->look) != SW_OK)
 		c->out.failed = SW_NOMEM;
-out:
 	sw_grid_fini(&g);
-	sw_reply_fini(&r);
 	return status;
 }

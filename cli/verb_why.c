@@ -1,6 +1,7 @@
 #include "cli/table.h"
 #include "cli/verb.h"
 #include "proto/json.h"
+#include <string.h>
 
 /* The decisions as a table: one row a rung. */
 static void print_decisions(struct sw_cli *c, const cJSON *decisions)
@@ -23,6 +24,15 @@ static void print_decisions(struct sw_cli *c, const cJSON *decisions)
 	sw_grid_fini(&g);
 }
 
+/* "FAILED: exit:1" says the state already. */
+static bool begins_with_state(const cJSON *why)
+{
+	const cJSON *state = sw_json_get(why, "state"), *text = sw_json_get(why, "text");
+
+	return cJSON_IsString(state) && cJSON_IsString(text) &&
+	       strncmp(text->valuestring, state->valuestring, strlen(state->valuestring)) == 0;
+}
+
 int sw_verb_why(struct sw_cli *c)
 {
 	struct sw_reply r = SW_REPLY_INIT;
@@ -30,8 +40,10 @@ int sw_verb_why(struct sw_cli *c)
 
 	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON)) {
 		(void)sw_buf_addf(&c->out, "trial %s ", c->args.word[0]);
-		sw_fmt_value(&c->out, sw_json_get(r.result, "state"), false, c->look.utf8);
-		(void)sw_buf_adds(&c->out, ": ");
+		if (!begins_with_state(r.result)) {
+			sw_fmt_value(&c->out, sw_json_get(r.result, "state"), false, c->look.utf8);
+			(void)sw_buf_adds(&c->out, ": ");
+		}
 		sw_fmt_value(&c->out, sw_json_get(r.result, "text"), false, c->look.utf8);
 		(void)sw_buf_adds(&c->out, "\n");
 		print_decisions(c, sw_json_get(r.result, "decisions"));

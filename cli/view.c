@@ -25,10 +25,15 @@ void sw_view_init(struct sw_view *v, uint64_t sweep)
 	*v = (struct sw_view){.sweep = sweep};
 }
 
+static void drop_rows(struct sw_view *v)
+{
+	while (v->n > 0)
+		cJSON_Delete(v->rows[--v->n].json);
+}
+
 void sw_view_fini(struct sw_view *v)
 {
-	for (size_t i = 0; i < v->n; i++)
-		cJSON_Delete(v->rows[i].json);
+	drop_rows(v);
 	free(v->rows);
 	cJSON_Delete(v->head);
 	sw_view_init(v, v->sweep);
@@ -92,6 +97,8 @@ sw_status sw_view_merge(struct sw_view *v, cJSON *message, int64_t now_us)
 		cJSON_Delete(message);
 		return SW_PARSE;
 	}
+	if (cJSON_IsTrue(sw_json_get(message, "reset")))
+		drop_rows(v);
 	v->changes++;
 	v->at_us = now_us;
 	v->lost_at_us = 0;

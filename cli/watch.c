@@ -278,30 +278,76 @@ static sw_status follow(struct watch *w, struct sw_err *err)
 	}
 }
 
-/* The last block of a sweep that has ended, with its best trials where the daemon still has them.
- */
-static sw_status finish(struct watch *w, const struct sw_view *v)
+/* Trials of an ended sweep as the daemon has them now, or NULL. They live in r. */
+static const cJSON *fetch_rows(struct watch *w, const char *method, const char *params,
+			       struct sw_reply *r)
 {
-	struct sw_reply r = SW_REPLY_INIT;
 	struct sw_err ignored = SW_ERR_INIT;
-	const cJSON *best = NULL;
-	char params[64];
 	sw_status rc = SW_OK;
 
-	(void)snprintf(params, sizeof params, "{\"sweep\":%llu,\"n\":%d}",
-		       (unsigned long long)v->sweep, SW_BLOCK_ROWS);
 	if (w->cli->client == NULL)
 		rc = sw_client_open(&w->cli->client, w->cli->socket, SW_CLIENT_CONNECT_MS,
 				    &ignored);
 	if (rc == SW_OK)
-		rc = sw_client_call(w->cli->client, "sweep.best", params, SW_CLIENT_REPLY_MS, &r,
+		rc = sw_client_call(w->cli->client, method, params, SW_CLIENT_REPLY_MS, r,
 				    &ignored);
-	if (rc == SW_OK)
-		best = sw_json_get(r.result, "trials");
-	if (best != NULL && (!cJSON_IsArray(best) || best->child == NULL))
-		best = NULL; /* no trial has a value: show what there is */
-	rc = sw_block_final(&w->cli->out, v, best, &w->cli->look, sw_clock_mono_us());
-	sw_reply_fini(&r);
+	const cJSON *trials = rc == SW_OK ? sw_json_get(r->result, "trials") : NULL;
+	return cJSON_IsArray(trials) ? trials : NULL;
+}
+
+static bool among(const cJSON *trials, const cJSON *trial)
+{
+	uint64_t want = 0, have = 0;
+	const cJSON *t;
+
+	if (!sw_json_u64(sw_json_get(trial, "trial"), &want))
+		return true;
+	cJSON_ArrayForEach (t, trials) {
+		if (sw_json_u64(sw_json_get(t, "trial"), &have) && have == want)
+			return true;
+	}
+	return false;
+}
+
+/* The rows of the last block: the best trials, then those without a value by number. What the view
+ * knew of a trial may be older than its end. */
+static size_t final_rows(const cJSON *best, const cJSON *list, const cJSON *rows[SW_BLOCK_ROWS])
+{
+	size_t n = 0;
+	const cJSON *t;
+
+	cJSON_ArrayForEach (t, best) {
+		if (n < SW_BLOCK_ROWS)
+			rows[n++] = t;
+	}
+	cJSON_ArrayForEach (t, list) {
+		if (n < SW_BLOCK_ROWS && !among(best, t))
+			rows[n++] = t;
+	}
+	return n;
+}
+
+/* The last block of a sweep that has ended. */
+static sw_status finish(struct watch *w, const struct sw_view *v)
+{
+	struct sw_reply best = SW_REPLY_INIT, list = SW_REPLY_INIT;
+	const cJSON *rows[SW_BLOCK_ROWS] = {NULL}, *all = NULL;
+	char params[96];
+
+	(void)snprintf(params, sizeof params, "{\"sweep\":%llu,\"n\":%d}",
+		       (unsigned long long)v->sweep, SW_BLOCK_ROWS);
+	const cJSON *first = fetch_rows(w, "sweep.best", params, &best);
+	if (first != NULL && cJSON_GetArraySize(first) < SW_BLOCK_ROWS) {
+		/* As many again as the best ones, which may all be among them. */
+		(void)snprintf(params, sizeof params, "{\"sweep\":%llu,\"limit\":%d}",
+			       (unsigned long long)v->sweep, 2 * SW_BLOCK_ROWS);
+		all = fetch_rows(w, "trial.list", params, &list);
+	}
+	const size_t n = final_rows(first, all, rows);
+	const sw_status rc =
+		sw_block_final(&w->cli->out, v, rows, n, &w->cli->look, sw_clock_mono_us());
+	sw_reply_fini(&best);
+	sw_reply_fini(&list);
 	return rc;
 }
 

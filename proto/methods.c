@@ -195,19 +195,6 @@ int sw_methods_find(const struct sw_methods *m, const char *name)
 	return -1;
 }
 
-const char *sw_methods_nearest(const struct sw_methods *m, const char *name)
-{
-	const char *best = NULL;
-	const char *pair[2];
-
-	for (size_t i = 0; i < m->n; i++) {
-		pair[0] = best != NULL ? best : m->all[i].name;
-		pair[1] = m->all[i].name;
-		best = sw_nearest(name, pair, 2);
-	}
-	return best;
-}
-
 /* --- checking --- */
 
 static sw_status wrong_type(const char *ptr, const struct method_param *p, struct sw_err *err)

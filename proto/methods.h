@@ -23,8 +23,6 @@ const char *sw_methods_name(const struct sw_methods *m, size_t i);
 
 /* Index of a method by name, or -1. */
 int sw_methods_find(const struct sw_methods *m, const char *name);
-/* The method's name nearest to a misspelt one, or NULL; for "did you mean". O(methods). */
-const char *sw_methods_nearest(const struct sw_methods *m, const char *name);
 
 /* Checks params (an object; NULL counts as {}) against method i: by name only, no unknown name (the
  * nearest known one is suggested), required ones present, types, ranges, enums. SW_INVALID with the

@@ -33,7 +33,7 @@ struct sw_rpc_request {
 
 /* Checks one element of a message as a request. On SW_INVALID out->id holds the id where one could
  * be read (else NULL: answer with id null), and err says what is wrong. Positional params (an
- * array) pass here; sw_method_check() refuses them. */
+ * array) pass here; sw_methods_check() refuses them. */
 SW_NODISCARD sw_status sw_rpc_request_read(const cJSON *v, struct sw_rpc_request *out,
 					   struct sw_err *err);
 

@@ -23,12 +23,6 @@ sw_status sw_sampler_find(const char *name, enum sw_sampler_kind *out)
 	return SW_INVALID;
 }
 
-const char *sw_sampler_name(enum sw_sampler_kind kind)
-{
-	assert((size_t)kind < ALL_N);
-	return all[kind]->name;
-}
-
 sw_status sw_sampler_create(struct sw_sampler **out, enum sw_sampler_kind kind,
 			    const struct sw_space *space, uint64_t seed, struct sw_err *err)
 {

@@ -20,7 +20,6 @@ enum sw_sampler_kind { SW_SAMPLER_RANDOM, SW_SAMPLER_GRID };
 
 /* The names a spec uses: "random", "grid". SW_INVALID for any other. */
 SW_NODISCARD sw_status sw_sampler_find(const char *name, enum sw_sampler_kind *out);
-const char *sw_sampler_name(enum sw_sampler_kind kind);
 
 /* SW_INVALID with a pointer like "/2/q" (index of the parameter, key) when a grid meets a parameter
  * that has no finite list of values; SW_TOO_BIG when the grid has over 10^9 points. */

@@ -133,11 +133,6 @@ const struct sw_asha *sw_sweep_asha(const struct sw_sweep *s)
 	return s->asha;
 }
 
-bool sw_sweep_maximize(const struct sw_sweep *s)
-{
-	return s->config.maximize;
-}
-
 const struct sw_space *sw_sweep_space(const struct sw_sweep *s)
 {
 	return s->space;

@@ -71,7 +71,7 @@ struct sw_event {
 	uint64_t seq, step; /* REPORT */
 	bool has_value;     /* REPORT: the metrics carry the sweep's metric */
 	bool final; /* REPORT: the trial ends with it, by a TELL that follows: rungs take its value,
-		     but the decision is CONTINUE (unless the value is not finite) */
+		     but the decision is CONTINUE, whatever the value */
 	double value; /* REPORT: as reported, not oriented; NaN or infinite means diverged */
 	enum sw_trial_state end; /* TELL */
 	uint64_t run_cap;        /* EXTEND */
@@ -124,9 +124,12 @@ void sw_sweep_destroy(struct sw_sweep *s); /* NULL is allowed */
  * REPORT  seq must be the trial's last seq + 1 in this attempt, step above its last step, and the
  *         attempt the live one. The same or an earlier seq: SW_CONFLICT (the daemon answers repeats
  *         from the store before it comes here). For a trial that has ended: SW_CONFLICT. A value
- * that is not finite ends the trial INFEASIBLE, cause "diverged", decision STOP. Without has_value:
- * CONTINUE, nothing is judged. TELL    COMPLETED of a trial no report of which carried the metric
- * ends it FAILED, cause "no-metric". SW_NOMEM leaves the sweep as it was.
+ *         that is not finite ends the trial INFEASIBLE, cause "diverged", decision STOP; in a final
+ *         report that is left to the TELL. Without has_value: CONTINUE, nothing is judged.
+ * TELL    COMPLETED of a trial no report of which carried the metric ends it FAILED, cause
+ *         "no-metric"; COMPLETED after a value that is not finite, INFEASIBLE, cause "diverged".
+ *         FAILED and INFEASIBLE stand as they are told.
+ * SW_NOMEM leaves the sweep as it was.
  */
 SW_NODISCARD sw_status sw_sweep_step(struct sw_sweep *s, const struct sw_event *event,
 				     struct sw_actions *actions, struct sw_err *err);
@@ -150,7 +153,6 @@ SW_NODISCARD sw_status sw_sweep_values(const struct sw_sweep *s, uint64_t trial,
 /* Would ASK hand something out now? O(1), changes nothing. */
 bool sw_sweep_has_work(const struct sw_sweep *s);
 const struct sw_asha *sw_sweep_asha(const struct sw_sweep *s); /* NULL without a pruner */
-bool sw_sweep_maximize(const struct sw_sweep *s);
 const struct sw_space *sw_sweep_space(const struct sw_sweep *s);
 
 /* Asserts what must always hold: counts match states, attempts and seqs are in order, rungs hold

@@ -90,6 +90,7 @@ sw_status sw_sweep_on_ask(struct sw_sweep *s, const struct sw_event *ev, struct 
 	t->attempt++;
 	t->seq = 0;
 	t->step = 0;
+	t->diverged = false;
 	t->asha = (struct sw_asha_trial){.filled = t->asha.filled};
 	struct sw_action *action = sw_actions_add(out, SW_ACTION_START);
 	action->trial = trial;
@@ -170,7 +171,7 @@ static sw_status judge(struct sw_sweep *s, struct sw_trial *t, const struct sw_e
 	if (s->asha == NULL || !ev->has_value)
 		return SW_OK;
 	if (!isfinite(ev->value)) {
-		out->verdict = SW_ASHA_STOP;
+		out->verdict = ev->final ? SW_ASHA_CONTINUE : SW_ASHA_STOP;
 		return SW_OK;
 	}
 	const sw_status rc =
@@ -214,7 +215,9 @@ sw_status sw_sweep_on_report(struct sw_sweep *s, const struct sw_event *ev, stru
 	if (rc != SW_OK)
 		return rc;
 	assert(t != NULL);
-	const bool diverged = ev->has_value && !isfinite(ev->value);
+	const bool infinite = ev->has_value && !isfinite(ev->value);
+	const bool diverged = infinite && !ev->final; /* else the TELL that follows ends it */
+	t->diverged = t->diverged || infinite;
 	t->seq = ev->seq;
 	t->step = ev->step;
 	t->has_value = t->has_value || ev->has_value;
@@ -251,6 +254,8 @@ sw_status sw_sweep_on_tell(struct sw_sweep *s, const struct sw_event *ev, struct
 	const bool named = ev->cause != NULL && ev->cause[0] != '\0';
 	if (ev->end == SW_TRIAL_COMPLETED && !t->has_value)
 		sw_sweep_end(s, ev->trial, SW_TRIAL_FAILED, "no-metric", out);
+	else if (ev->end == SW_TRIAL_COMPLETED && t->diverged)
+		sw_sweep_end(s, ev->trial, SW_TRIAL_INFEASIBLE, "diverged", out);
 	else if (ev->end == SW_TRIAL_COMPLETED || named)
 		sw_sweep_end(s, ev->trial, ev->end, ev->cause, out);
 	else

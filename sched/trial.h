@@ -38,6 +38,7 @@ struct sw_trial {
 	uint16_t lost;  /* attempts lost that count against retries */
 	uint8_t state;  /* enum sw_trial_state */
 	bool has_value; /* some report of the trial carried the metric */
+	bool diverged;  /* a report of this attempt carried it as NaN or infinite */
 };
 
 const char *sw_trial_state_name(enum sw_trial_state s);

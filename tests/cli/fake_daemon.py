@@ -140,9 +140,13 @@ class Daemon:
         if method == "sweep.submit":
             n = len(self.sweeps) + 1
             self.sweeps[n] = Sweep(n, self.cap, self.tick, self.hostile)
-            return {"sweep": n, "warnings": []}
+            return {"sweep": n, "warnings": [json.dumps(p["spec"])] if "trainer" in p["spec"] else []}
         if method == "sweep.list":
-            return {"sweeps": [s.head() for s in reversed(list(self.sweeps.values()))]}
+            got = [s.head() for n, s in sorted(self.sweeps.items(), reverse=True)
+                   if n < p.get("after", n + 1)]
+            limit = min(p.get("limit", 100), 3)
+            return {"sweeps": got[:limit],
+                    "next": got[limit - 1]["sweep"] if len(got) > limit else None}
         if method == "sweep.get":
             pars = {n: {"min": 0.0, "max": 1.0} for n in PARAMS}
             pars["l1"] = {"values": [4, 8, 16]}
@@ -174,7 +178,8 @@ class Daemon:
                                  "decision": "continue"} for k in seqs[:10]],
                     "next": "1.%d" % seqs[9] if len(seqs) > 10 else None}
         if method == "trial.why":
-            self.trial(p)
+            if self.trial(p)["trial"] == 8:
+                return {"text": "CANCELLED: sweep-failed", "state": "CANCELLED", "decisions": []}
             return {"text": "stopped at rung 9: rank 5 of 12, cutoff 0.413, value 0.447",
                     "state": "PRUNED",
                     "decisions": [{"attempt": 1, "seq": 9, "decision": "stop", "bracket": 0,

@@ -98,6 +98,24 @@ START_TEST(live_table_fits_its_screen)
 }
 END_TEST
 
+START_TEST(view_message_with_reset_forgets_the_rest)
+{
+	struct sw_view v;
+	cJSON *reset = message("RUNNING", 31, 5);
+
+	sw_view_init(&v, 1);
+	ck_assert_int_eq(sw_view_merge(&v, message("RUNNING", 1, 30), 0), SW_OK);
+	ck_assert_int_eq(sw_view_merge(&v, message("RUNNING", 2, 1), 0), SW_OK);
+	ck_assert_uint_eq(v.n, 30);
+	(void)cJSON_AddBoolToObject(reset, "reset", 1);
+	ck_assert_int_eq(sw_view_merge(&v, reset, 0), SW_OK);
+	ck_assert_uint_eq(v.n, 5);
+	for (size_t i = 0; i < v.n; i++)
+		ck_assert_uint_ge(v.rows[i].trial, 31);
+	sw_view_fini(&v);
+}
+END_TEST
+
 START_TEST(live_table_has_no_more_line_when_all_fit)
 {
 	struct sw_canvas c;
@@ -282,6 +300,7 @@ int main(void)
 	suite_add_tcase(suite, tcase);
 	tcase_set_timeout(tcase, 120);
 	tcase_add_loop_test(tcase, live_table_fits_its_screen, 0, 3);
+	tcase_add_test(tcase, view_message_with_reset_forgets_the_rest);
 	tcase_add_test(tcase, live_table_has_no_more_line_when_all_fit);
 	tcase_add_test(tcase, live_tables_of_two_sweeps_share_the_height);
 	tcase_add_test(tcase, live_table_draws_at_any_size);

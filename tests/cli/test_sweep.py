@@ -97,7 +97,9 @@ def test_error_is_one_line_and_a_status(daemon, args, status, line):
 
 @pytest.mark.parametrize("spec,line", [
     ('{"a": 1,\n  "b": [1,\n 2,]}', "sweep: stdin:3:4: "),
-    ('{"a": 1, "a": 2}', "sweep: stdin:1:"), ('{"a": 1e999}', "sweep: stdin:1:"), ("", "sweep: stdin:1:1: "),
+    ('{"a": {"b": 1, "b": 2}}', 'stdin:1:15: /a/b: the key "b" stands twice\n'),
+    ('{"a": 1e999}', "sweep: stdin:1:7: /a: a number that is not finite\n"),
+    ('{"a": ' + "[" * 40, "stdin:1:38: /a" + "/0" * 31 + ": nested deeper than 32\n"), ("", "sweep: stdin:1:1: "),
     ('{"parameters": {"lr": {"min": 5, "max": 3}}}',
      "sweep: /parameters/lr/min: min 5 is above max 3\n")])
 def test_bad_spec_is_refused_with_its_place(daemon, spec, line):
@@ -116,6 +118,39 @@ def test_submit_prints_the_number_and_watch_follows(daemon):
     assert sweep(path, "submit", "-", stdin='{"parameters":\n{}}').stdout == "sweep 3\n"
     got = sweep(path, "submit", "-", "--watch", stdin="{}")
     assert got.returncode == 0 and got.stdout.startswith("sweep 4\ntrial")
+
+
+def test_list_has_all_pages(daemon):
+    path = daemon()[1]
+    for _ in range(3):
+        sweep(path, "submit", "-", stdin="{}")
+    assert [line.split()[0] for line in sweep(path, "ls").stdout.splitlines()[1:]] == list("54321")
+    pages = [json.loads(line) for line in sweep(path, "ls", "--json").stdout.splitlines()]
+    assert [s["sweep"] for page in pages for s in page["sweeps"]] == [5, 4, 3, 2, 1]
+
+
+def test_why_says_the_state_once(daemon):
+    path = daemon()[1]
+    assert sweep(path, "why", "1/8").stdout == "trial 1/8 CANCELLED: sweep-failed\n"
+    assert sweep(path, "why", "1/7").stdout.startswith("trial 1/7 PRUNED: stopped at rung 9")
+
+
+@pytest.mark.parametrize("path,sent", [
+    ("here.csv", "{cwd}/here.csv"), ("./here.csv", "{cwd}/here.csv"), ("gone.csv", "gone.csv"),
+    ("/gone.csv", "/gone.csv")])
+def test_data_file_of_this_directory_is_sent_absolute(daemon, tmp_path, monkeypatch, path, sent):
+    socket = daemon()[1]
+    (tmp_path / "here.csv").write_text("x")
+    monkeypatch.chdir(tmp_path)
+    spec = ('{"parameters": {"x": {"min": 5.0, "max": 6.0}},\n'
+            ' "trainer": {"dataset": {"format": "csv", "path": "%s"}}}' % path)
+    got = sweep(socket, "submit", "-", stdin=spec)
+    assert got.returncode == 0
+    told = json.loads(got.stderr[len("sweep: warning: "):])
+    want = json.loads(spec)
+    want["trainer"]["dataset"]["path"] = sent.format(cwd=tmp_path)
+    assert told == want
+    assert isinstance(told["parameters"]["x"]["min"], float)
 
 
 def test_csv_has_all_pages_and_times_last(daemon):

@@ -22,8 +22,6 @@ static void answer(const cJSON *v, struct sw_buf *out)
 		const int i = sw_methods_find(methods, r.method);
 		if (i >= 0)
 			rc = sw_methods_check(methods, (size_t)i, r.params, &err);
-		else
-			(void)sw_methods_nearest(methods, r.method);
 	}
 	sw_buf_clear(out);
 	if (rc == SW_OK)

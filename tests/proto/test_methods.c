@@ -79,8 +79,6 @@ START_TEST(methods_are_found_by_name)
 	ck_assert_int_eq(sw_methods_find(m, "sweep"), -1);
 	ck_assert_int_eq(sw_methods_find(m, ""), -1);
 	ck_assert_int_eq(sw_methods_find(m, "zzz"), -1);
-	ck_assert_str_eq(sw_methods_nearest(m, "sweep.sumbit"), "sweep.submit");
-	ck_assert_ptr_null(sw_methods_nearest(m, "quite.other"));
 	ck_assert_int_eq(sw_methods_check(m, (size_t)sw_methods_find(m, "daemon.info"), NULL, NULL),
 			 SW_OK);
 	sw_methods_destroy(m);

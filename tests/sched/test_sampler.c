@@ -152,10 +152,8 @@ START_TEST(sampler_name_finds_its_kind)
 
 	ck_assert_int_eq(sw_sampler_find("grid", &kind), SW_OK);
 	ck_assert_int_eq(kind, SW_SAMPLER_GRID);
-	ck_assert_str_eq(sw_sampler_name(kind), "grid");
 	ck_assert_int_eq(sw_sampler_find("random", &kind), SW_OK);
 	ck_assert_int_eq(kind, SW_SAMPLER_RANDOM);
-	ck_assert_str_eq(sw_sampler_name(kind), "random");
 	ck_assert_int_eq(sw_sampler_find("Random", &kind), SW_INVALID);
 }
 END_TEST
