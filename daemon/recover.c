@@ -203,7 +203,8 @@ static sw_status attach(struct sw_host *h, struct replay *r)
 
 	if (rc != SW_OK)
 		return sw_err_set(&r->err, rc, "out of memory");
-	memcpy(h->runs, r->runs, n * sizeof *h->runs);
+	if (n > 0)
+		memcpy(h->runs, r->runs, n * sizeof *h->runs);
 	h->spec = r->spec;
 	h->sched = r->sched;
 	h->next_ev = r->next_ev;

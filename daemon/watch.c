@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHANGED_MAX 512   /* trials in one update; more are left for the next */
-#define NOTED_MAX   16384 /* trials noted; beyond, the next update is a fresh snapshot */
-#define RESET_ROWS  200   /* trials of such a one */
+#define CHANGED_MAX 512  /* trials in one update; more are left for the next */
+#define NOTED_MAX   2048 /* trials noted; beyond, the next update is a fresh snapshot */
+#define RESET_ROWS  200  /* trials of such a one */
 #define UPDATE_MAX  ((size_t)16 * 1024 * 1024)
 
 struct sw_watcher {

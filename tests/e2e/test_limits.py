@@ -1,0 +1,201 @@
+"""What must hold when a client asks for much, reads little, or things are taken away."""
+import os
+import shutil
+import signal
+import stat
+import threading
+
+from harness import (CONFLICT, Client, driven, slow, trained, wait_until)
+
+
+BUSY = -32003
+
+
+def test_ask_hands_out_no_more_than_its_answer_can_carry(client):
+    sweep = client.submit(driven(run_cap=200, parameters={
+        "x": {"min": 0.0, "max": 1.0}, "blob": {"value": "y" * 200000}}))
+    handed = client.ask(sweep, 100)
+    assert 1 <= len(handed) < 100
+    assert client.sweep(sweep)["counts"]["RUNNING"] == len(handed)
+
+
+def test_large_answers_reach_a_client_that_reads_them(client):
+    for _ in range(100):
+        client.send({"jsonrpc": "2.0", "id": 1, "method": "rpc.discover"})
+    for _ in range(100):
+        assert client.receive()["id"] == 1
+
+
+def test_calls_behind_a_load_keep_their_order(start):
+    daemon = start("none")
+    client = daemon.client()
+    sweep = client.submit(driven(run_cap=1))
+    client.tell(sweep, client.ask(sweep)[0], metrics={"loss": 1})
+    client.wait_sweep(sweep)
+    daemon.kill9()
+    daemon.start()
+    client = daemon.client()
+    for method, more in (("sweep.extend", {"run_cap": 3}), ("trial.ask", {"count": 5}),
+                         ("sweep.get", {})):
+        client.send({"jsonrpc": "2.0", "id": method, "method": method,
+                     "params": {"sweep": sweep, **more}})
+    replies = [client.receive() for _ in range(3)]
+    assert [r["id"] for r in replies] == ["sweep.extend", "trial.ask", "sweep.get"]
+    assert [t["trial"] for t in replies[1]["result"]["trials"]] == [2, 3]
+    assert replies[2]["result"]["state"] == "RUNNING"
+
+
+def test_watcher_sees_the_end_of_every_trial(daemon, client):
+    """Watchers that join while trials begin and end miss none of the ends."""
+    sweep = client.submit(driven(run_cap=400))
+    views = []
+
+    def watch(connection, view):
+        update = connection.call("sweep.watch", sweep=sweep, rows=1000)
+        while True:
+            if update.get("reset"):
+                view.clear()
+            view.update({t["trial"]: t["state"] for t in update["trials"]})
+            if update["state"] != "RUNNING" and "RUNNING" not in view.values():
+                return
+            update = connection.note()["params"]
+
+    threads = []
+    while handed := client.ask(sweep, 10):
+        views.append({})
+        threads.append(threading.Thread(target=watch, args=(daemon.client(), views[-1])))
+        threads[-1].start()
+        for trial in handed:
+            client.tell(sweep, trial, metrics={"loss": 1})
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive(), "a watcher never saw its last update"
+    for view in views:
+        assert set(view.values()) <= {"COMPLETED"}
+
+
+def test_specs_are_checked_a_few_at_a_time(start):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    spec = trained()
+    client.send([{"jsonrpc": "2.0", "id": i, "method": "sweep.validate", "params": {"spec": spec}}
+                 for i in range(100)])
+    most = 0
+
+    def checks():
+        count = 0
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as file:
+                    words = file.read().split(b"\0")
+                with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+                    parent = int(file.read().rpartition(")")[2].split()[1])
+            except (OSError, ValueError, IndexError):
+                continue
+            count += words[1:2] == [b"check"] and parent == daemon.process.pid
+        return count
+
+    done = threading.Event()
+    replies = []
+    thread = threading.Thread(target=lambda: (replies.append(client.receive()), done.set()))
+    thread.start()
+    while not done.is_set():
+        most = max(most, checks())
+    thread.join()
+    assert 1 <= most <= 4
+    codes = [r["error"]["code"] for r in replies[0] if "error" in r]
+    assert len(replies[0]) == 100 and set(codes) <= {BUSY} and len(codes) < 50
+
+
+def test_stop_does_not_wait_for_a_check(start, tmp_path):
+    """A worker program that hangs in its check is ended with the daemon, and the client is told."""
+    program = tmp_path / "hang"
+    program.write_text("#!/bin/sh\nexec sleep 1000\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    daemon = start("none")
+    daemon.kill9()
+    daemon.start(SWEEPD_WORKER=str(program))
+    client = daemon.client()
+    client.send({"jsonrpc": "2.0", "id": 1, "method": "sweep.validate", "params": {"spec": trained()}})
+    other = daemon.client()
+    other.call("daemon.info")
+    daemon.process.send_signal(signal.SIGTERM)
+    assert client.receive()["error"]["code"] == BUSY
+    assert daemon.process.wait(30) == 0
+    daemon.process = None
+
+
+def test_one_connection_speaks_for_one_slot(start):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    wait_until(lambda: all(s["state"] == "IDLE" for s in client.slots()), "idle slots")
+    ids = []
+    for slot in client.slots():
+        with open(f"/proc/{slot['pid']}/cmdline", "rb") as file:
+            words = file.read().split(b"\0")
+        ids.append(words[words.index(b"--worker") + 1].decode())
+    stranger = daemon.client()
+    assert stranger.call("worker.hello", worker=ids[0], slot=0)["ok"]
+    assert stranger.refused("worker.hello", worker=ids[1], slot=1).code == CONFLICT
+
+
+def test_worker_that_dies_again_and_again_is_started_less_and_less(start):
+    daemon = start("none")
+    daemon.kill9()
+    daemon.devices = "cpu:1"
+    daemon.start(SWEEPD_WORKER="/bin/false")
+    client = daemon.client()
+    wait_until(lambda: client.slots()[0]["starts"] >= 4, "four starts")
+    slot = wait_until(lambda: client.slots()[0]["state"] == "DOWN" and client.slots()[0], "a pause")
+    assert slot["cause"].startswith("exit:1") and slot["starts"] <= 6
+
+
+def test_trials_of_removed_slots_are_not_blamed(start):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    sweep = client.submit(slow(retries=0, run_cap=2))
+    wait_until(lambda: client.sweep(sweep)["counts"]["RUNNING"] == 2, "both slots busy")
+    daemon.kill9()
+    daemon.devices = "none"
+    daemon.start()
+    got = daemon.client().sweep(sweep)
+    assert got["state"] == "RUNNING" and got["counts"]["PENDING"] == 2
+
+
+def test_removed_state_directory_ends_the_daemon(daemon, client):
+    client.submit(driven())
+    shutil.rmtree(daemon.state)
+    assert daemon.process.wait(30) == 70
+    daemon.process = None
+
+
+def test_sweep_list_comes_in_pages(client):
+    for _ in range(7):
+        client.submit(driven())
+    first = client.call("sweep.list", limit=3)
+    assert [s["sweep"] for s in first["sweeps"]] == [7, 6, 5]
+    second = client.call("sweep.list", limit=3, after=first["next"])
+    third = client.call("sweep.list", limit=3, after=second["next"])
+    assert [s["sweep"] for s in second["sweeps"] + third["sweeps"]] == [4, 3, 2, 1]
+    assert third["next"] is None
+
+
+def test_attempt_of_another_number_is_never_taken_for_the_live_one(client):
+    sweep = client.submit(driven())
+    trial = client.ask(sweep)[0]
+    for attempt in (2, 2**32 + 1, 2**53 - 1):
+        client.refused("trial.report", sweep=sweep, trial=trial["trial"], attempt=attempt, seq=1,
+                       step=1, metrics={"loss": 1})
+    assert client.reports(sweep, trial["trial"]) == []
+
+
+def test_slow_reader_of_updates_is_not_waited_for(daemon, client):
+    sweep = client.submit(driven(run_cap=3000, parameters={
+        "x": {"min": 0.0, "max": 1.0}, "pad": {"value": "z" * 2000}}))
+    lazy = Client(daemon.socket)
+    lazy.send({"jsonrpc": "2.0", "id": 1, "method": "sweep.watch", "params": {"sweep": sweep}})
+    while handed := client.ask(sweep, 100):
+        for trial in handed:
+            client.tell(sweep, trial, metrics={"loss": 1})
+    assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 3000
+    lazy.close()
