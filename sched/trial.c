@@ -14,7 +14,7 @@ static const char *const names[SW_TRIAL_STATE_N] = {
 
 /* Row: from. A state that has ended has no way out. */
 static const unsigned moves[SW_TRIAL_STATE_N] = {
-	[SW_TRIAL_PENDING] = TO(RUNNING) | TO(FAILED) | TO(CANCELLED),
+	[SW_TRIAL_PENDING] = TO(RUNNING) | TO(CANCELLED),
 	[SW_TRIAL_RUNNING] = TO(PENDING) | TO(PAUSED) | TO(COMPLETED) | TO(PRUNED) | TO(FAILED) |
 			     TO(INFEASIBLE) | TO(CANCELLED),
 	[SW_TRIAL_PAUSED] = TO(RUNNING) | TO(CANCELLED),

@@ -4,8 +4,8 @@
  *   PENDING -> RUNNING             an attempt starts
  *   RUNNING -> PENDING             the attempt was lost and the trial gets another
  *   RUNNING -> COMPLETED | PRUNED | FAILED | INFEASIBLE | CANCELLED
- *   PENDING -> FAILED | CANCELLED
- *   RUNNING -> PAUSED -> RUNNING, PAUSED -> CANCELLED     (the promote variant)
+ *   PENDING -> CANCELLED
+ *   RUNNING -> PAUSED -> RUNNING, PAUSED -> CANCELLED     (the promote variant; not in this version)
  *
  * docs/states.md draws it. Every change goes through sw_trial_move(), which asserts the table.
  */
