@@ -51,6 +51,9 @@ CREATE TABLE trial (
 ) STRICT, WITHOUT ROWID;
 -- Changes with the state alone, a few times in a trial's life; counts and lists by state read it.
 CREATE INDEX trial_by_state ON trial (sweep, state);
+-- The best trial by its last value, which every look at a sweep asks for: 0.1 ms instead of 25 to 50 ms
+-- at 100,000 trials, for 2 us more a report.
+CREATE INDEX trial_by_value ON trial (sweep, value, trial);
 
 CREATE TABLE attempt (
 	sweep INTEGER NOT NULL,
