@@ -62,9 +62,8 @@ static bool entry_is(const struct entry *e, const char *spec, const struct sw_da
 	return e->spec && strcmp(e->spec, spec) == 0 && strcmp(e->path, source->path) == 0 &&
 	       e->want.classes == want.classes && e->want.split_seed == want.split_seed &&
 	       e->want.standardize == want.standardize &&
-	       e->want.val_fraction == want.val_fraction &&
-	       e->size == st->st_size && e->mtime.tv_sec == st->st_mtim.tv_sec &&
-	       e->mtime.tv_nsec == st->st_mtim.tv_nsec;
+	       e->want.val_fraction == want.val_fraction && e->size == st->st_size &&
+	       e->mtime.tv_sec == st->st_mtim.tv_sec && e->mtime.tv_nsec == st->st_mtim.tv_nsec;
 }
 
 static sw_status load(struct sw_data_cache *c, struct entry *e, const struct sw_data_source *source,
