@@ -1,5 +1,6 @@
 #include "daemon/codec.h"
 #include "daemon/host.h"
+#include "daemon/supervisor.h"
 #include <math.h>
 
 void sw_codec_trial(struct sw_jw *w, const struct sw_row_trial *row, int64_t now_ms)
@@ -66,6 +67,11 @@ void sw_codec_sweep(struct sw_jw *w, const struct sw_host *h)
 	const char *cause = h->note[0] != '\0' && h->ended_ms == 0 ? h->note
 								   : sw_sweep_cause(h->sched);
 
+	char wait[480];
+
+	if (*cause == '\0' && h->state == SW_SWEEP_RUNNING && !h->driven && h->share.running == 0 &&
+	    sw_supervisor_short(h->d, h->spec->needs_gpu, wait, sizeof wait))
+		cause = wait;
 	sw_jw_kint(w, "sweep", h->sweep);
 	sw_jw_kstr(w, "name", h->name);
 	sw_jw_kstr(w, "state", sw_sweep_state_name(h->state));

@@ -43,6 +43,28 @@ bool sw_supervisor_suits(const struct sw_slot *s, bool needs_gpu)
 	return !needs_gpu || s->device.gpu;
 }
 
+bool sw_supervisor_short(const struct sw_daemon *d, bool needs_gpu, char *out, size_t cap)
+{
+	const struct sw_slot *down = NULL;
+
+	for (size_t i = 0; i < d->slot_n; i++) {
+		if (!sw_supervisor_suits(&d->slots[i], needs_gpu))
+			continue;
+		if (d->slots[i].state != SW_SLOT_DOWN)
+			return false;
+		down = &d->slots[i];
+	}
+	if (down != NULL)
+		(void)snprintf(out, cap, "waits for a slot: %s is down%s%s", down->device.name,
+			       down->cause[0] != '\0' ? ": " : "", down->cause);
+	else if (d->slot_n == 0)
+		(void)snprintf(out, cap, "waits for a slot: this daemon has none (--devices none)");
+	else
+		(void)snprintf(out, cap, "waits for a GPU: none of the %zu slots has one",
+			       d->slot_n);
+	return true;
+}
+
 size_t sw_supervisor_busy(const struct sw_daemon *d, int64_t sweep)
 {
 	size_t n = 0;

@@ -67,6 +67,8 @@ bool sw_supervisor_all_down(const struct sw_daemon *d);
 void sw_supervisor_free(struct sw_daemon *d);
 
 bool sw_supervisor_suits(const struct sw_slot *s, bool needs_gpu);
+/* True, and one line in out, when no slot that would do for such a trial is up. */
+bool sw_supervisor_short(const struct sw_daemon *d, bool needs_gpu, char *out, size_t cap);
 size_t sw_supervisor_busy(const struct sw_daemon *d, int64_t sweep); /* 0: of any sweep */
 const char *sw_slot_state_name(enum sw_slot_state state);
 long sw_slot_pid(const struct sw_slot *s); /* 0: none */

@@ -183,6 +183,22 @@ def test_sweep_whose_every_trial_failed_is_failed_with_the_last_cause(client):
     assert got["state"] == "FAILED" and "second" in got["cause"]
 
 
+def test_tell_with_a_metric_that_is_not_finite_keeps_its_state_but_completed(daemon, client):
+    sweep = client.submit(driven(early_terminate=asha(), run_cap=4))
+    told = {"FAILED": "disk on fire", "INFEASIBLE": "too wide", "COMPLETED": None}
+    for t, (state, cause) in zip(client.ask(sweep, 3), told.items()):
+        more = {"cause": cause} if cause else {}
+        end = "INFEASIBLE" if state == "COMPLETED" else state
+        assert client.tell(sweep, t, state, metrics={"loss": "nan"}, **more) == end
+    ends = [("FAILED", "disk on fire"), ("INFEASIBLE", "too wide"), ("INFEASIBLE", "diverged")]
+    assert [(t["state"], t["cause"]) for t in client.trials(sweep)] == ends
+    daemon.kill9()
+    daemon.start()
+    again = daemon.client()
+    assert [(t["state"], t["cause"]) for t in again.trials(sweep)] == ends
+    assert again.tell(sweep, again.ask(sweep)[0], metrics={"loss": 1}) == "COMPLETED"
+
+
 def test_tell_completed_without_a_metric_ever_is_failed_no_metric(client):
     sweep = client.submit(driven(run_cap=2))
     t, = client.ask(sweep)

@@ -46,6 +46,16 @@ def test_status_1_and_the_daemons_line_when_it_refuses(daemon, client, args):
     assert status == 1 and len(err.strip().splitlines()) == 1, (status, err)
 
 
+def test_watch_ends_with_every_trial_as_it_ended(daemon, client, tmp_path):
+    sweep = client.submit(driven(run_cap=3))
+    for t, state in zip(client.ask(sweep, 3), ("FAILED", "COMPLETED", "INFEASIBLE")):
+        client.tell(sweep, t, state, metrics={"loss": 2} if state == "COMPLETED" else {"other": 1})
+    status, out, _ = sweep_command(daemon, "watch", sweep)
+    rows = [line.split()[:2] for line in out.splitlines() if line.startswith("1/")]
+    assert status == 0
+    assert rows == [["1/2", "COMPLETED"], ["1/1", "FAILED"], ["1/3", "INFEASIBLE"]]
+
+
 def test_status_1_for_a_spec_that_is_refused_with_its_pointer(daemon, spec_file):
     for verb in ("submit", "validate"):
         status, _, err = sweep_command(daemon, verb, spec_file(driven(run_capp=1)))

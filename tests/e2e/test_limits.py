@@ -199,3 +199,10 @@ def test_slow_reader_of_updates_is_not_waited_for(daemon, client):
             client.tell(sweep, trial, metrics={"loss": 1})
     assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 3000
     lazy.close()
+
+
+def test_sweep_that_no_slot_suits_says_so(start):
+    client = start("cpu:1").client()
+    sweep = client.submit(trained(resources={"gpu": 1}))
+    got = client.sweep(sweep)
+    assert got["state"] == "RUNNING" and "GPU" in got["cause"]
