@@ -1,0 +1,89 @@
+/* tests/cli/test_spec_path.c — the data file of a spec: made absolute, and nothing else changed. */
+#include "base/fault.h"
+#include "cli/spec_path.h"
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The tests run in the root of the tree, where this file is a file. %s: that folder. */
+#define HERE "tests/cli/test_spec_path.c"
+
+static const struct {
+	const char *text, *want; /* want NULL: as it is, to the byte */
+} rows[] = {
+	{"{\"trainer\": {\"dataset\": {\"path\": \"" HERE "\", \"label\": -1}}, \"min\": 5.0}",
+	 "{\"trainer\":{\"dataset\":{\"path\":\"%s/" HERE "\",\"label\":-1}},\"min\":5.0}"},
+	{"{\"trainer\":{\"dataset\":{\"path\":\".//./" HERE "\"}},\"n\":1e3}",
+	 "{\"trainer\":{\"dataset\":{\"path\":\"%s/" HERE "\"}},\"n\":1000.0}"},
+	{"{\"trainer\": {\"dataset\": {\"path\": \"no/such.csv\"}}, \"min\": 5.00}", NULL},
+	{"{\"trainer\": {\"dataset\": {\"path\": \"/etc/passwd\"}}}", NULL},
+	{"{\"trainer\": {\"dataset\": {\"path\": \"\"}}}", NULL},
+	{"{\"trainer\": {\"dataset\": {\"path\": 7}}}", NULL},
+	{"{\"trainer\": {\"dataset\": {\"name\": \"digits\"}}}", NULL},
+	{"{\"trainer\": [], \"path\": \"" HERE "\"}", NULL},
+	{"[1]", NULL},
+};
+
+START_TEST(spec_path_row_becomes_its_text)
+{
+	struct sw_err err = SW_ERR_INIT;
+	char here[2048], want[4096];
+	struct sw_buf b;
+
+	ck_assert_ptr_nonnull(getcwd(here, sizeof here));
+	(void)snprintf(want, sizeof want, "%s", rows[_i].text);
+	const char *gap = rows[_i].want != NULL ? strstr(rows[_i].want, "%s") : NULL;
+	if (gap != NULL)
+		(void)snprintf(want, sizeof want, "%.*s%s%s", (int)(gap - rows[_i].want),
+			       rows[_i].want, here, gap + 2);
+	sw_buf_init(&b, 10000);
+	(void)sw_buf_adds(&b, rows[_i].text);
+	ck_assert_msg(sw_spec_path_absolute(&b, &err) == SW_OK, "%s", err.msg);
+	ck_assert_str_eq(b.data, want);
+	sw_buf_fini(&b);
+}
+END_TEST
+
+#ifdef SW_FAULTS
+START_TEST(spec_path_without_memory_fails_cleanly_at_each_call)
+{
+	unsigned fired = 1;
+
+	for (unsigned nth = 1; fired != 0; nth++) {
+		struct sw_err err = SW_ERR_INIT;
+		struct sw_buf b;
+
+		ck_assert_uint_lt(nth, 1000);
+		sw_buf_init(&b, 10000);
+		(void)sw_buf_adds(&b, rows[0].text);
+		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		const sw_status rc = sw_spec_path_absolute(&b, &err);
+		fired = sw_fault_fired(SW_FAULT_MALLOC);
+		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
+		ck_assert_int_eq(err.code, rc);
+		sw_buf_fini(&b);
+	}
+}
+END_TEST
+#endif
+
+int main(void)
+{
+	Suite *suite = suite_create("cli");
+	TCase *tcase = tcase_create("spec_path");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_loop_test(tcase, spec_path_row_becomes_its_text, 0,
+			    (int)(sizeof rows / sizeof rows[0]));
+#ifdef SW_FAULTS
+	tcase_add_test(tcase, spec_path_without_memory_fails_cleanly_at_each_call);
+#endif
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
