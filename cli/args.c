@@ -2,7 +2,7 @@
 #include "proto/nearest.h"
 #include <string.h>
 
-#define MAX_NUMBER ((uint64_t)1 << 53)
+#define MAX_NUMBER (((uint64_t)1 << 53) - 1)
 
 enum kind { KIND_FLAG, KIND_TEXT, KIND_NUMBER };
 
@@ -35,7 +35,7 @@ const char *sw_args_option(unsigned bits)
 	return "";
 }
 
-/* Decimal digits up to `end`, the value from 1 to 2^53. */
+/* Decimal digits up to `end`, the value from 1 to 2^53 - 1. */
 static bool number(const char *s, const char *end, uint64_t *out)
 {
 	uint64_t v = 0;

@@ -40,7 +40,7 @@ SW_NODISCARD sw_status sw_args_read(struct sw_args *out, int argc, char *const *
 /* The name of the first option in `bits`, "" for none. */
 const char *sw_args_option(unsigned bits);
 
-/* "7": a sweep (*trial 0), "1/7": a trial. Decimal, from 1 up to 2^53. SW_INVALID. */
+/* "7": a sweep (*trial 0), "1/7": a trial. Decimal, from 1 up to 2^53 - 1. SW_INVALID. */
 SW_NODISCARD sw_status sw_args_ref(const char *word, uint64_t *sweep, uint64_t *trial);
 
 #endif

@@ -5,7 +5,8 @@
  *   RUNNING -> PENDING             the attempt was lost and the trial gets another
  *   RUNNING -> COMPLETED | PRUNED | FAILED | INFEASIBLE | CANCELLED
  *   PENDING -> CANCELLED
- *   RUNNING -> PAUSED -> RUNNING, PAUSED -> CANCELLED     (the promote variant; not in this version)
+ *   RUNNING -> PAUSED -> RUNNING, PAUSED -> CANCELLED     (the promote variant; not in this
+ * version)
  *
  * docs/states.md draws it. Every change goes through sw_trial_move(), which asserts the table.
  */
