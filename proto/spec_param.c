@@ -438,6 +438,7 @@ sw_status spec_param_read(struct sw_spec_param *p, const cJSON *v, struct sw_err
 	    (rc = dist_find(v, &d, by, err)) != SW_OK ||
 	    (rc = check_fields(v, d, by, err)) != SW_OK)
 		return rc;
+	assert(d != NULL);
 	p->dist = d->is;
 	p->value = sw_json_get(v, "value");
 	if ((rc = read_number(v, "q", &p->q, &p->has_q, err)) != SW_OK ||
