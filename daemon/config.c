@@ -1,4 +1,5 @@
 #include "daemon/config.h"
+#include "daemon/device.h"
 #include "proto/nearest.h"
 #include "proto/socket_path.h"
 #include <getopt.h>
@@ -71,7 +72,12 @@ static sw_status defaults(struct sw_config *c, bool state, bool socket, struct s
 {
 	const char *env = getenv("SWEEPD_SOCKET");
 	sw_status rc = default_worker(c, err);
+	struct sw_device *devices = NULL;
+	size_t n = 0;
 
+	if (rc == SW_OK) /* what is wrong with it is said now, as a matter of usage */
+		rc = sw_device_parse(c->devices, &devices, &n, err);
+	free(devices);
 	if (rc == SW_OK && !state)
 		rc = default_state(c, err);
 	if (rc != SW_OK || socket)

@@ -122,8 +122,10 @@ static sw_status add_part(struct list *l, const char *part, struct sw_err *err)
 
 		if (n < 1 || n > SW_DEVICE_MAX_SLOTS || *p != '\0')
 			return sw_err_set(err, SW_INVALID,
-					  "--devices %s: cpu:N, with N from 1 to %d slots", part,
-					  SW_DEVICE_MAX_SLOTS);
+					  "--devices %s: cpu:N, with N from 1 to %d slots; parts "
+					  "are joined by +, "
+					  "as in gpu:0+cpu:2",
+					  part, SW_DEVICE_MAX_SLOTS);
 		for (size_t i = 0; i < l->n; i++)
 			if (!l->v[i].gpu)
 				return sw_err_set(err, SW_INVALID, "--devices: cpu: twice");
