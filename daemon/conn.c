@@ -103,6 +103,12 @@ bool sw_conn_is_slow(const struct sw_conn *c)
 	return sw_conn_backlog(c) >= SW_CONN_MAX_BACKLOG;
 }
 
+bool sw_conn_is_full(const struct sw_conn *c)
+{
+	return c->n_messages >= SW_CONN_MAX_INFLIGHT || c->ready_bytes >= SW_CONN_MAX_BACKLOG ||
+	       sw_conn_is_slow(c);
+}
+
 static void on_written(uv_write_t *req, int status)
 {
 	struct write *w = (struct write *)req; /* req is the first member */
@@ -133,6 +139,7 @@ static void send_bytes(struct sw_conn *c, struct sw_buf *b)
 	if (text == NULL || (w = sw_malloc(sizeof *w)) == NULL)
 		goto fail;
 	w->text = text;
+	c->sent += len;
 	const uv_buf_t out = uv_buf_init(text, (unsigned)len);
 	if (uv_write(&w->req, (uv_stream_t *)&c->pipe, &out, 1, on_written) != 0)
 		goto fail;
@@ -165,6 +172,7 @@ static void flush(struct sw_conn *c)
 		if (c->head == NULL)
 			c->tail = NULL;
 		c->n_messages--;
+		c->ready_bytes -= m->out.len;
 		free_message(m);
 	}
 	if (out.failed != SW_OK) {
@@ -190,6 +198,9 @@ void sw_conn_flush_all(struct sw_daemon *d)
 		if (!c->closing && c->stopped && can_read(c))
 			read_lines(c);
 	}
+	/* What became ready meanwhile without a byte to send has no other wake-up. */
+	if (d->dirty != NULL)
+		(void)uv_async_send(&d->store_wake);
 }
 
 static struct sw_message *push_message(struct sw_conn *c)
@@ -213,6 +224,8 @@ void sw_conn_answered(struct sw_conn *c, struct sw_message *m)
 	assert(m->n_open > 0 && c->n_open > 0);
 	m->n_open--;
 	c->n_open--;
+	if (m->n_open == 0)
+		c->ready_bytes += m->out.len;
 	if (c->closing)
 		free_when_done(c);
 	else if (m->n_open == 0)
@@ -226,6 +239,7 @@ void sw_conn_notify(struct sw_conn *c, const char *method, const char *params)
 	if (m == NULL)
 		return;
 	sw_rpc_write_notification(&m->out, method, params);
+	c->ready_bytes += m->out.len;
 	mark_dirty(c);
 }
 
@@ -267,15 +281,11 @@ static void take_line(struct sw_conn *c, const char *line, size_t len, sw_status
 	sw_conn_answered(c, m);
 }
 
-static bool is_full(const struct sw_conn *c)
-{
-	return c->n_messages >= SW_CONN_MAX_INFLIGHT || sw_conn_is_slow(c);
-}
-
 /* Not at the first place that is free again: reading would start and stop at every answer. */
 static bool can_read(const struct sw_conn *c)
 {
-	return c->n_messages <= SW_CONN_MAX_INFLIGHT / 2 && !sw_conn_is_slow(c);
+	return c->n_messages <= SW_CONN_MAX_INFLIGHT / 2 && c->ready_bytes < SW_CONN_MAX_BACKLOG &&
+	       !sw_conn_is_slow(c);
 }
 
 /* Hands on every whole line, until too many wait for their answers: then reading stops, and flush
@@ -287,7 +297,7 @@ static void read_lines(struct sw_conn *c)
 	size_t len;
 
 	c->n_open++; /* a line may close the connection; it stays until this is done */
-	while (!c->closing && !is_full(c)) {
+	while (!c->closing && !sw_conn_is_full(c)) {
 		const sw_status rc = sw_frame_next(&c->frame, &line, &len);
 
 		if (rc == SW_OK && line == NULL)
@@ -300,7 +310,7 @@ static void read_lines(struct sw_conn *c)
 		free_when_done(c);
 		return;
 	}
-	const bool full = is_full(c);
+	const bool full = sw_conn_is_full(c);
 	if (full || !sw_frame_pending(&c->frame))
 		c->partial_us = 0;
 	else if (c->partial_us == 0 || had_line) /* a byte now and then does not start it anew */
@@ -384,8 +394,10 @@ void sw_conn_accept(struct sw_daemon *d, uv_stream_t *listener)
 {
 	struct sw_conn *c = sw_calloc(1, sizeof *c);
 
+	/* libuv is deaf to the listener until this one is accepted: the tick comes back for it. */
+	d->accept_owed = c == NULL;
 	if (c == NULL)
-		return; /* the peer stays in the backlog until there is memory */
+		return;
 	c->d = d;
 	sw_frame_init(&c->frame);
 	if (uv_pipe_init(d->loop, &c->pipe, 0) != 0) {
@@ -415,9 +427,9 @@ static const char *overdue(struct sw_conn *c, int64_t now_us)
 
 	if (backlog < SW_CONN_MAX_BACKLOG / 4) {
 		c->slow_us = 0;
-	} else if (c->slow_us == 0 || backlog < c->slow_backlog) {
+	} else if (c->slow_us == 0 || c->sent - backlog > c->slow_taken) {
 		c->slow_us = now_us; /* it takes what there is, be it slowly */
-		c->slow_backlog = backlog;
+		c->slow_taken = c->sent - backlog;
 	} else if (now_us - c->slow_us > SLOW_LIMIT_US) {
 		return "it reads too slowly";
 	}

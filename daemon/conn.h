@@ -60,7 +60,9 @@ struct sw_conn {
 	int64_t active_us;   /* the last byte in or out */
 	int64_t partial_us;  /* since when an unfinished line waits; 0: none */
 	int64_t slow_us;     /* since when the peer takes nothing of much that waits; 0: it does */
-	size_t slow_backlog; /* what waited then */
+	uint64_t sent;       /* bytes ever given to the socket */
+	size_t ready_bytes;  /* of answers that wait to be sent */
+	uint64_t slow_taken; /* bytes that the peer had taken then */
 	atomic_bool closing; /* the reader's thread may look, to spare work for one that has gone */
 	bool closed, dirty, stopped;
 };
@@ -78,8 +80,9 @@ void sw_conn_push(struct sw_conn *c, const char *method, const char *params);
 /* For call.c: a call of message m was answered (its text is in m->out). */
 void sw_conn_answered(struct sw_conn *c, struct sw_message *m);
 
-bool sw_conn_is_slow(const struct sw_conn *c);          /* much waits to be read: no more is sent */
-void sw_conn_flush_all(struct sw_daemon *d);            /* each turn of the loop */
+bool sw_conn_is_slow(const struct sw_conn *c); /* much waits to be read: no more is sent */
+bool sw_conn_is_full(const struct sw_conn *c); /* nothing more should be made for it for now */
+void sw_conn_flush_all(struct sw_daemon *d);   /* each turn of the loop */
 void sw_conn_tick(struct sw_daemon *d, int64_t now_us); /* time limits */
 size_t sw_conn_backlog(const struct sw_conn *c);        /* bytes the peer has yet to read */
 

@@ -90,8 +90,12 @@ static void tick_stopping(struct sw_daemon *d, int64_t now_us)
 			sw_supervisor_stop_all(d, true);
 		return;
 	}
+	/* Idle before the poll: what finishes after a look at the queue would be lost with its
+	 * answer. */
+	const bool idle = sw_store_queued(d->store) == 0;
 	sw_store_poll(d->store);
-	if (sw_store_queued(d->store) > 0 && now_us < d->stop_deadline_us + STOP_STORE_US)
+	if ((!idle || sw_store_queued(d->store) > 0) &&
+	    now_us < d->stop_deadline_us + STOP_STORE_US)
 		return;
 	close_everything(d);
 }
@@ -111,6 +115,8 @@ static void on_tick(uv_timer_t *t)
 		       d->config.state);
 		_exit(EXIT_LOST);
 	}
+	if (d->accept_owed)
+		sw_conn_accept(d, (uv_stream_t *)&d->listener);
 	sw_conn_tick(d, now_us);
 	sw_driver_tick(d, now_us);
 	sw_supervisor_tick(d, now_us);

@@ -42,6 +42,7 @@ struct sw_daemon {
 
 	struct sw_conn *conns; /* list */
 	size_t conn_n, conn_max;
+	bool accept_owed;      /* one waits in the backlog that there was no memory for */
 	struct sw_conn *dirty; /* conns with answers ready to be sent */
 
 	struct sw_host **hosts; /* hosts[i] is sweep i + 1 */

@@ -288,9 +288,12 @@ void sw_speccheck_stop_all(struct sw_daemon *d)
 		free(c->spec);
 		free(c);
 	}
-	for (c = d->checks; c != NULL; c = c->next) {
+	for (struct sw_check *next = d->checks; (c = next) != NULL;) {
+		next = c->next;
 		answer(c, &err);
-		if (!c->exited)
+		if (c->exited) /* and something else holds its output open */
+			finish_when_over(c);
+		else
 			(void)uv_process_kill(&c->process, SIGKILL);
 	}
 }

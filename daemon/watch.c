@@ -15,6 +15,7 @@
 #define CHANGED_MAX 512  /* trials in one update; more are left for the next */
 #define NOTED_MAX   2048 /* trials noted; beyond, the next update is a fresh snapshot */
 #define RESET_ROWS  200  /* trials of such a one */
+#define UPDATE_FULL ((size_t)1024 * 1024) /* of trials: what is left goes into the next update */
 #define UPDATE_MAX  ((size_t)16 * 1024 * 1024)
 
 struct sw_watcher {
@@ -32,7 +33,7 @@ struct feed {
 	int64_t sweep, now_ms, rows, last;
 	bool maximize;
 	uint64_t changed[CHANGED_MAX];
-	size_t changed_n;
+	size_t changed_n, read_n; /* of them, those that `trials` has */
 	struct sw_buf head, best,
 		trials; /* head: the header as it was when the read was asked for */
 	struct sw_jw w;
@@ -72,7 +73,7 @@ static bool add_trial(const struct sw_row_trial *row, void *arg)
 	sw_codec_trial(&f->w, row, f->now_ms);
 	sw_jw_obj_end(&f->w);
 	f->rows--;
-	return f->rows > 0;
+	return f->rows > 0 && f->trials.len < UPDATE_FULL;
 }
 
 static bool add_latest(const struct sw_row_trial *row, void *arg)
@@ -91,14 +92,15 @@ static void read_feed(struct sw_db *db, void *arg)
 		if (f->rc == SW_OK && f->rows > 0)
 			f->rc = sw_read_trials(db, f->sweep, "RUNNING", 0, f->rows, add_trial, f,
 					       &f->err);
-		if (f->rc == SW_OK && f->rows > 0)
+		if (f->rc == SW_OK && f->rows > 0 && f->trials.len < UPDATE_FULL)
 			f->rc = sw_read_trials(db, f->sweep, NULL,
 					       f->last > f->rows ? f->last - f->rows : 0, INT64_MAX,
 					       add_latest, f, &f->err);
 	}
 	f->rows = CHANGED_MAX + 1;
-	for (size_t i = 0; f->rc == SW_OK && i < f->changed_n; i++) {
-		f->rc = sw_read_trial(db, f->sweep, (int64_t)f->changed[i], add_trial, f, &f->err);
+	while (f->rc == SW_OK && f->read_n < f->changed_n && f->trials.len < UPDATE_FULL) {
+		f->rc = sw_read_trial(db, f->sweep, (int64_t)f->changed[f->read_n++], add_trial, f,
+				      &f->err);
 		if (f->rc == SW_NOT_FOUND)
 			f->rc = SW_OK;
 	}
@@ -237,7 +239,8 @@ static struct sw_watcher *add_watcher(struct sw_host *h, struct sw_conn *c)
 	w->conn = c;
 	h->watchers = w;
 	c->n_watches++;
-	(void)uv_timer_start(&h->d->feed, sw_watch_on_feed, SW_WATCH_MS, SW_WATCH_MS);
+	if (!uv_is_active((uv_handle_t *)&h->d->feed)) /* a running one is not put off */
+		(void)uv_timer_start(&h->d->feed, sw_watch_on_feed, SW_WATCH_MS, SW_WATCH_MS);
 	return w;
 }
 
@@ -250,10 +253,10 @@ static void on_snapshot(void *arg)
 	for (struct sw_watcher **at = &h->watchers; *at != NULL; at = &(*at)->next) {
 		if ((*at)->conn != c)
 			continue;
-		if (f->rc != SW_OK || f->ends)
-			drop_watcher(at); /* nothing more will happen */
-		else
+		if (f->rc == SW_OK && !f->ends)
 			(*at)->ready = true;
+		else if (!(*at)->ready)
+			drop_watcher(at); /* nothing more will happen */
 		break;
 	}
 	/* What ended meanwhile must still be told, though nothing more may change. */
@@ -301,6 +304,11 @@ void sw_watch_start(struct sw_host *h, struct sw_call *call)
 		if (sw_store_read(h->d->store, read_feed, on_snapshot, f) == SW_OK)
 			return;
 	}
+	for (struct sw_watcher **at = &h->watchers; *at != NULL; at = &(*at)->next)
+		if ((*at)->conn == call->conn && !(*at)->ready) {
+			drop_watcher(at);
+			break;
+		}
 	if (f != NULL)
 		free_feed(f);
 	(void)sw_err_set(&err, SW_BUSY, "too much waits for the store; try again");
@@ -333,7 +341,7 @@ void sw_watch_changed(struct sw_host *h, uint64_t trial)
 
 static bool has_room(const struct sw_watcher *w)
 {
-	return !sw_conn_is_slow(w->conn) && w->conn->n_messages < SW_CONN_MAX_INFLIGHT;
+	return !sw_conn_is_full(w->conn);
 }
 
 /* A fresh snapshot goes to everyone, other updates to those that missed none. */
@@ -353,20 +361,23 @@ static void on_update(void *arg)
 {
 	struct feed *f = arg;
 	struct sw_host *h = f->h;
+	bool sent = false;
 
 	h->feeding = false;
+	for (size_t i = f->read_n; i < f->changed_n; i++)
+		sw_watch_changed(h, f->changed[i]); /* had no place in this one */
 	if (f->rc == SW_OK) {
 		struct sw_buf out = write_view(f);
 
-		if (out.failed == SW_OK)
+		sent = out.failed == SW_OK;
+		if (sent)
 			send_update(h, f, out.data);
 		sw_buf_fini(&out);
-	} else {
-		h->overflowed = true; /* what it had to tell is told by the next one */
 	}
+	if (!sent)
+		h->overflowed = true; /* what it had to tell is told by the next one */
 	/* Whoever got the update that shows the end has got the last one. */
-	const bool last = f->rc == SW_OK && f->ends && ended(h) && h->changed_n == 0 &&
-			  !h->overflowed;
+	const bool last = sent && f->ends && ended(h) && h->changed_n == 0 && !h->overflowed;
 	for (struct sw_watcher **at = &h->watchers; last && *at != NULL;) {
 		if ((*at)->ready && !(*at)->behind)
 			drop_watcher(at);
