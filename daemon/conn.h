@@ -80,9 +80,9 @@ void sw_conn_push(struct sw_conn *c, const char *method, const char *params);
 /* For call.c: a call of message m was answered (its text is in m->out). */
 void sw_conn_answered(struct sw_conn *c, struct sw_message *m);
 
-bool sw_conn_is_slow(const struct sw_conn *c); /* much waits to be read: no more is sent */
-bool sw_conn_is_full(const struct sw_conn *c); /* nothing more should be made for it for now */
-void sw_conn_flush_all(struct sw_daemon *d);   /* each turn of the loop */
+bool sw_conn_is_slow(const struct sw_conn *c);          /* much waits to be read: no more is sent */
+bool sw_conn_is_full(const struct sw_conn *c);          /* no more should be made for it */
+void sw_conn_flush_all(struct sw_daemon *d);            /* each turn of the loop */
 void sw_conn_tick(struct sw_daemon *d, int64_t now_us); /* time limits */
 size_t sw_conn_backlog(const struct sw_conn *c);        /* bytes the peer has yet to read */
 

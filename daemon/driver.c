@@ -31,11 +31,6 @@ static const char *const decision_names[] = {
 	[SW_DECISION_PAUSE] = "pause",
 };
 
-const char *sw_event_name(enum sw_event_kind kind)
-{
-	return event_names[kind];
-}
-
 sw_status sw_event_find(const char *name, enum sw_event_kind *out)
 {
 	for (size_t i = 0; i < SW_EVENT_KIND_N; i++)

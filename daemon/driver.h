@@ -18,7 +18,6 @@ struct sw_daemon;
 struct sw_host;
 
 /* The names that stored events and decisions go by. */
-const char *sw_event_name(enum sw_event_kind kind);
 SW_NODISCARD sw_status sw_event_find(const char *name, enum sw_event_kind *out);
 const char *sw_decision_name(enum sw_decision decision);
 
