@@ -10,6 +10,9 @@
 #define NORMAL_REACH 8.5
 /* exp() of anything smaller in size is a normal, finite double. */
 #define EXP_REACH 700.0
+/* INT_LOG_UNIFORM: up to here every integer has doubles of the unit interval to itself, with room
+ * for the rounding of exp() and log(). */
+#define INT_LOG_MAX 0x1p40
 
 sw_status sw_space_create(struct sw_space **out)
 {
@@ -21,9 +24,13 @@ void sw_space_destroy(struct sw_space *s)
 {
 	if (s == NULL)
 		return;
-	for (size_t i = 0; i < s->n; i++)
+	for (size_t i = 0; i < s->n; i++) {
 		free(s->v[i].cum);
+		free((void *)s->v[i].p.numbers);
+	}
 	free(s->v);
+	space_conds_fini(s);
+	space_constraints_fini(s);
 	free(s);
 }
 
@@ -90,6 +97,25 @@ static sw_status add_int(struct space_entry *e, struct sw_err *err)
 	e->k_lo = e->p.min + 0.0; /* -0 is 0 */
 	e->k_hi = e->p.max + 0.0;
 	return set_levels(e);
+}
+
+static sw_status add_int_log(struct space_entry *e, struct sw_err *err)
+{
+	const sw_status rc = add_int(e, err);
+
+	if (rc != SW_OK)
+		return rc;
+	if (!(e->p.min >= 1.0))
+		return sw_err_at(err, SW_INVALID, "/min",
+				 "a log distribution of integers needs min >= 1; min is %.10g",
+				 e->p.min);
+	if (e->p.max > INT_LOG_MAX)
+		return sw_err_at(err, SW_INVALID, "/max",
+				 "a log distribution of integers ends at 2^40; max is %.10g",
+				 e->p.max);
+	e->u_lo = log(e->k_lo);
+	e->u_hi = log(e->k_hi + 1.0);
+	return SW_OK;
 }
 
 static sw_status pow2_of(double x, const char *ptr, double *k, struct sw_err *err)
@@ -195,6 +221,8 @@ static sw_status add_bounded(struct space_entry *e, struct sw_err *err)
 	switch (e->p.dist) {
 	case SW_DIST_INT_UNIFORM:
 		return add_int(e, err);
+	case SW_DIST_INT_LOG_UNIFORM:
+		return add_int_log(e, err);
 	case SW_DIST_Q_UNIFORM:
 		return add_multiples(e, err);
 	case SW_DIST_POW2:
@@ -287,6 +315,7 @@ static sw_status make_entry(struct space_entry *e, const struct sw_param *p, str
 	*e = (struct space_entry){.p = *p, .num = 1.0, .den = 1.0};
 	if (p->dist != SW_DIST_CATEGORICAL)
 		e->p.weights = NULL;
+	e->p.numbers = NULL;
 	switch (p->dist) {
 	case SW_DIST_CONSTANT:
 		e->levels = 1;
@@ -299,6 +328,7 @@ static sw_status make_entry(struct space_entry *e, const struct sw_param *p, str
 	case SW_DIST_Q_LOG_NORMAL:
 		return add_normal(e, err);
 	case SW_DIST_INT_UNIFORM:
+	case SW_DIST_INT_LOG_UNIFORM:
 	case SW_DIST_UNIFORM:
 	case SW_DIST_LOG_UNIFORM:
 	case SW_DIST_INV_LOG_UNIFORM:
@@ -308,6 +338,26 @@ static sw_status make_entry(struct space_entry *e, const struct sw_param *p, str
 		return add_bounded(e, err);
 	}
 	return sw_err_at(err, SW_INVALID, "/distribution", "no such distribution");
+}
+
+/* Copies what the choices are as numbers. */
+static sw_status add_numbers(struct space_entry *e, const double *numbers, struct sw_err *err)
+{
+	const size_t n = e->p.dist == SW_DIST_CATEGORICAL ? e->p.n_choices : 1;
+	double *copy;
+
+	if (numbers == NULL || !space_is_choice(e))
+		return SW_OK;
+	for (size_t i = 0; i < n; i++)
+		if (!isfinite(numbers[i]))
+			return sw_err_at(err, SW_INVALID, "/values",
+					 "value %zu is not a finite number", i + 1);
+	copy = sw_malloc(n * sizeof *copy);
+	if (copy == NULL)
+		return sw_err_set(err, SW_NOMEM, "no memory for the search space");
+	memcpy(copy, numbers, n * sizeof *copy);
+	e->p.numbers = copy;
+	return SW_OK;
 }
 
 sw_status sw_space_add(struct sw_space *s, const struct sw_param *p, struct sw_err *err)
@@ -326,9 +376,14 @@ sw_status sw_space_add(struct sw_space *s, const struct sw_param *p, struct sw_e
 		s->v = grown;
 		s->cap = cap;
 	}
-	const sw_status rc = make_entry(&e, p, err);
+	sw_status rc = make_entry(&e, p, err);
+	if (rc != SW_OK)
+		return rc;
+	rc = add_numbers(&e, p->numbers, err);
 	if (rc == SW_OK)
 		s->v[s->n++] = e;
+	else
+		free(e.cum);
 	return rc;
 }
 

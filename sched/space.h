@@ -22,6 +22,13 @@
  *   POW2          2^k, k an integer, min and max powers of two, each k as likely as the others
  *   NORMAL        mu + sigma * probit(u);          Q_NORMAL rounds it to a multiple of q
  *   LOG_NORMAL    exp(mu + sigma * probit(u));     Q_LOG_NORMAL rounds it to a multiple of q
+ *   INT_LOG_UNIFORM  floor(exp(ln min + u * (ln(max + 1) - ln min))); min >= 1: an integer is as
+ *                 likely as the reals from it to the next one are under LOG_UNIFORM
+ *
+ * Conditions and constraints are added after the parameters, then the space is sealed. A parameter
+ * without conditions is always active. A point holds a value for every parameter, active or not;
+ * what an inactive one holds means nothing (sw_space_canonical() makes it one fixed value). A space
+ * that has neither need not be sealed.
  */
 #ifndef SW_SCHED_SPACE_H
 #define SW_SCHED_SPACE_H
@@ -33,6 +40,11 @@
 
 #define SW_SPACE_MAX_PARAMS  ((size_t)256)
 #define SW_SPACE_MAX_CHOICES ((size_t)10000) /* values of one categorical parameter */
+
+#define SW_SPACE_MAX_CONSTRAINTS ((size_t)256)
+#define SW_SPACE_MAX_TERMS       ((size_t)64) /* on one side of a constraint */
+#define SW_TERM_MAX_FACTORS      4
+#define SW_SPACE_PROBES          10000 /* points that sw_space_probe() tries */
 
 enum sw_dist {
 	SW_DIST_CONSTANT,
@@ -48,6 +60,7 @@ enum sw_dist {
 	SW_DIST_Q_NORMAL,
 	SW_DIST_LOG_NORMAL,
 	SW_DIST_Q_LOG_NORMAL,
+	SW_DIST_INT_LOG_UNIFORM,
 };
 
 struct sw_param {
@@ -58,11 +71,34 @@ struct sw_param {
 	size_t n_choices; /* CATEGORICAL: at least 1 */
 	const double
 		*weights; /* CATEGORICAL: n_choices of them, or NULL for equal ones; borrowed */
+	/* What the choices (CONSTANT: the one) are as numbers, where all of them are: constraints
+	 * can then use the parameter. NULL: they are not; borrowed. */
+	const double *numbers;
 };
 
 struct sw_value {
-	double number;   /* every kind but CATEGORICAL and CONSTANT */
-	uint32_t choice; /* CATEGORICAL: index; CONSTANT: 0 */
+	double number;   /* every kind but CATEGORICAL and CONSTANT; 0 for those */
+	uint32_t choice; /* CATEGORICAL: index; CONSTANT and the others: 0 */
+};
+
+/* coef times the product of 1 to SW_TERM_MAX_FACTORS parameters (indices; one may stand twice). */
+struct sw_term {
+	double coef;
+	size_t n_factors;
+	uint16_t factor[SW_TERM_MAX_FACTORS];
+};
+
+struct sw_sum {
+	const struct sw_term *terms; /* borrowed */
+	size_t n_terms;
+	double constant;
+};
+
+enum sw_compare { SW_LT, SW_LE, SW_GT, SW_GE, SW_EQ, SW_NE };
+
+struct sw_constraint {
+	struct sw_sum left, right;
+	enum sw_compare op;
 };
 
 struct sw_space; /* opaque */
@@ -94,5 +130,65 @@ void sw_space_encode(const struct sw_space *s, const struct sw_value *values, do
 /* The k-th (from 0) of the sw_space_levels() values of a discrete parameter, in rising order (the
  * given order for categories). Asserts that the parameter is discrete and k < levels. */
 struct sw_value sw_space_level(const struct sw_space *s, size_t i, uint64_t k);
+
+/* --- conditions (sched/space_when.c) --- */
+
+/* child is active only where parent is active and has one of allowed[n]. Several parents of one
+ * child are all needed. SW_INVALID with a pointer relative to the child ("/when"): the parent is
+ * continuous, is the child, was given before, or never has that value; n is 0. SW_NOMEM. */
+SW_NODISCARD sw_status sw_space_when(struct sw_space *s, size_t child, size_t parent,
+				     const struct sw_value *allowed, size_t n, struct sw_err *err);
+
+/* Closes the space: SW_INVALID at "/<index>/when" when conditions run in a circle. May be called
+ * again. Needed before the functions below where there are conditions. */
+SW_NODISCARD sw_status sw_space_seal(struct sw_space *s, struct sw_err *err);
+
+bool sw_space_conditional(const struct sw_space *s); /* has conditions? */
+
+/* active[n]: which parameters mean something at this point. O(n + conditions). */
+void sw_space_active(const struct sw_space *s, const struct sw_value *values, bool *active);
+
+/* Gives each inactive parameter its value at u = 0.5, so that equal configurations have equal bits.
+ * Which ones are active does not change. */
+void sw_space_canonical(const struct sw_space *s, struct sw_value *values);
+
+/* The same configuration: the same active parameters, with the same values. */
+bool sw_space_equal(const struct sw_space *s, const struct sw_value *a, const struct sw_value *b);
+
+/* --- constraints (sched/space_constraint.c) --- */
+
+/* Adds a constraint; it is copied. It applies where each parameter that it names is active. Sums of
+ * decimals are compared to within rounding (0.1 + 0.2 <= 0.3 holds); integers, and two values
+ * compared as they are, exactly. SW_INVALID: a parameter is not a number, a coefficient is not
+ * finite, there is no parameter in it; SW_TOO_BIG, SW_NOMEM. No pointer is set. */
+SW_NODISCARD sw_status sw_space_constrain(struct sw_space *s, const struct sw_constraint *c,
+					  struct sw_err *err);
+
+bool sw_space_constrained(const struct sw_space *s); /* has constraints? */
+size_t sw_space_constraints(const struct sw_space *s);
+
+/* Does every constraint that applies hold? O(n + conditions + terms). */
+bool sw_space_feasible(const struct sw_space *s, const struct sw_value *values);
+/* The first that is broken, in the order of their adding; sw_space_constraints() when none is. */
+size_t sw_space_constraint_find(const struct sw_space *s, const struct sw_value *values);
+
+/* Is there a point to try at all? Looks at every point of a space of up to SW_SPACE_PROBES, else at
+ * that many draws by the seed. SW_INVALID at "/constraints/<index>" of the one broken most often
+ * when all break some. SW_OK at once without constraints. Cost: milliseconds at worst. */
+SW_NODISCARD sw_status sw_space_probe(const struct sw_space *s, uint64_t seed, struct sw_err *err);
+
+/* --- points from outside (sched/space_check.c) --- */
+
+/* Is this a point of the space? SW_INVALID at "/<index>" for the first active parameter whose value
+ * is outside its bounds or beside its grid, and without a pointer for a broken constraint. */
+SW_NODISCARD sw_status sw_space_check(const struct sw_space *s, const struct sw_value *values,
+				      struct sw_err *err);
+/* The same for the value of one parameter, active or not. SW_INVALID without a pointer. */
+SW_NODISCARD sw_status sw_space_check_value(const struct sw_space *s, size_t i,
+					    struct sw_value value, struct sw_err *err);
+
+/* The value of parameter i nearest to v: bounds for the continuous kinds, the nearest of its values
+ * for the discrete ones. A value of the space comes back as it is. NaN becomes the lowest. */
+struct sw_value sw_space_nearest(const struct sw_space *s, size_t i, struct sw_value v);
 
 #endif

@@ -2,7 +2,8 @@
  * sched/space_internal.h — what space.c prepares once and space_map.c uses at each point.
  *
  * A discrete parameter is an integer index k from k_lo to k_hi and a way from k to the value:
- * INT_UNIFORM k; the Q_ kinds k * num / den; POW2 2^k; CATEGORICAL and CONSTANT choice k.
+ * INT_UNIFORM and INT_LOG_UNIFORM k; the Q_ kinds k * num / den; POW2 2^k; CATEGORICAL and CONSTANT
+ * choice k.
  */
 #ifndef SW_SCHED_SPACE_INTERNAL_H
 #define SW_SCHED_SPACE_INTERNAL_H
@@ -10,7 +11,7 @@
 #include "sched/space.h"
 
 struct space_entry {
-	struct sw_param p; /* weights: the entry's own copy */
+	struct sw_param p; /* weights, numbers: the entry's own copies */
 	double *cum;       /* CATEGORICAL with weights: cumulated and normalised; the last is 1 */
 	double k_lo, k_hi; /* the indices of a bounded discrete kind */
 	double num, den;   /* q == num / den, both integers if q is a short decimal or a 1/n */
@@ -18,10 +19,53 @@ struct space_entry {
 	uint64_t levels;   /* 0: not countable */
 };
 
+/* One call of sw_space_when(). */
+struct space_cond {
+	size_t child, parent;
+	size_t depth;    /* of the child: 1 + that of its deepest parent. By sw_space_seal() */
+	double *allowed; /* rising; the number, or the index of a choice */
+	size_t n;
+};
+
 struct sw_space {
 	struct space_entry *v;
 	size_t n, cap;
+	struct space_cond *conds; /* sealed: by rising depth, so parents are settled first */
+	size_t n_conds, cap_conds;
+	struct sw_constraint *constraints; /* left.terms owns the terms of both sides */
+	size_t n_constraints, cap_constraints;
+	bool sealed;
 };
+
+void space_conds_fini(struct sw_space *s);
+void space_constraints_fini(struct sw_space *s);
+
+/* The index, from k_lo to k_hi, of the value nearest to v (a discrete kind). */
+double space_index_of(const struct space_entry *e, struct sw_value v);
+
+/* u in [0, 1) -> the parameter's value. */
+struct sw_value space_decode_one(const struct space_entry *e, double u);
+
+/* Is the value an index of a choice, rather than a number? */
+static inline bool space_is_choice(const struct space_entry *e)
+{
+	return e->p.dist == SW_DIST_CATEGORICAL || e->p.dist == SW_DIST_CONSTANT;
+}
+
+/* Neither a choice nor a value of a grid. */
+static inline bool space_is_continuous(const struct space_entry *e)
+{
+	switch (e->p.dist) {
+	case SW_DIST_UNIFORM:
+	case SW_DIST_LOG_UNIFORM:
+	case SW_DIST_INV_LOG_UNIFORM:
+	case SW_DIST_NORMAL:
+	case SW_DIST_LOG_NORMAL:
+		return true;
+	default:
+		return false;
+	}
+}
 
 /* The largest double below 1. */
 #define SW_BELOW_ONE (1.0 - 0x1p-53)

@@ -68,12 +68,14 @@ static double index_of_unit(const struct space_entry *e, double u)
 		return round(normal_of(e, u) / e->p.q);
 	case SW_DIST_Q_LOG_NORMAL:
 		return round(exp(normal_of(e, u)) / e->p.q);
+	case SW_DIST_INT_LOG_UNIFORM:
+		return clamp(floor(exp(e->u_lo + u * (e->u_hi - e->u_lo))), e->k_lo, e->k_hi);
 	default: /* INT_UNIFORM, Q_UNIFORM, POW2 */
 		return clamp(e->k_lo + floor(u * (e->k_hi - e->k_lo + 1.0)), e->k_lo, e->k_hi);
 	}
 }
 
-static struct sw_value decode(const struct space_entry *e, double u)
+struct sw_value space_decode_one(const struct space_entry *e, double u)
 {
 	switch (e->p.dist) {
 	case SW_DIST_CONSTANT:
@@ -93,6 +95,7 @@ static struct sw_value decode(const struct space_entry *e, double u)
 	case SW_DIST_LOG_NORMAL:
 		return (struct sw_value){.number = exp(normal_of(e, u))};
 	case SW_DIST_INT_UNIFORM:
+	case SW_DIST_INT_LOG_UNIFORM:
 	case SW_DIST_Q_UNIFORM:
 	case SW_DIST_Q_LOG_UNIFORM:
 	case SW_DIST_POW2:
@@ -106,11 +109,10 @@ static struct sw_value decode(const struct space_entry *e, double u)
 void sw_space_decode(const struct sw_space *s, const double *unit, struct sw_value *values)
 {
 	for (size_t i = 0; i < s->n; i++)
-		values[i] = decode(&s->v[i], clamp_unit(unit[i]));
+		values[i] = space_decode_one(&s->v[i], clamp_unit(unit[i]));
 }
 
-/* The index of the value nearest to v. */
-static double index_of_value(const struct space_entry *e, struct sw_value v)
+double space_index_of(const struct space_entry *e, struct sw_value v)
 {
 	switch (e->p.dist) {
 	case SW_DIST_CATEGORICAL:
@@ -121,7 +123,10 @@ static double index_of_value(const struct space_entry *e, struct sw_value v)
 	case SW_DIST_POW2:
 		return v.number > 0.0 ? clamp(round(log2(v.number)), e->k_lo, e->k_hi) : e->k_lo;
 	case SW_DIST_INT_UNIFORM:
+	case SW_DIST_INT_LOG_UNIFORM:
 		return clamp(round(v.number), e->k_lo, e->k_hi);
+	case SW_DIST_CONSTANT:
+		return 0.0;
 	default: /* Q_UNIFORM, Q_LOG_UNIFORM */
 		return clamp(round(v.number / e->p.q), e->k_lo, e->k_hi);
 	}
@@ -170,6 +175,10 @@ static double middle_of(const struct space_entry *e, double k)
 		lo = unit_of_normal(e, log_or_lowest((k - 0.5) * q));
 		hi = unit_of_normal(e, log_or_lowest((k + 0.5) * q));
 		break;
+	case SW_DIST_INT_LOG_UNIFORM:
+		lo = unit_of_log(e, log(k));
+		hi = unit_of_log(e, log(k + 1.0));
+		break;
 	default:
 		return (k - e->k_lo + 0.5) / (e->k_hi - e->k_lo + 1.0);
 	}
@@ -211,6 +220,7 @@ static double encode(const struct space_entry *e, struct sw_value v)
 		return unit_of_normal(e, log_or_lowest(x));
 	case SW_DIST_CATEGORICAL:
 	case SW_DIST_INT_UNIFORM:
+	case SW_DIST_INT_LOG_UNIFORM:
 	case SW_DIST_Q_UNIFORM:
 	case SW_DIST_Q_LOG_UNIFORM:
 	case SW_DIST_POW2:
@@ -218,7 +228,7 @@ static double encode(const struct space_entry *e, struct sw_value v)
 	case SW_DIST_Q_LOG_NORMAL:
 		break;
 	}
-	k = index_of_value(e, v);
+	k = space_index_of(e, v);
 	return settle(e, k, middle_of(e, k));
 }
 
