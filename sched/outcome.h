@@ -1,0 +1,46 @@
+/*
+ * sched/outcome.h — views of the outcomes: the monotone maps under which a Gaussian process sees
+ * what the trials were told, each standardised to mean 0 and population sd 1.
+ *
+ *   STD    y itself
+ *   YJ     Yeo and Johnson's power transform, its power chosen by likelihood on a grid
+ *   LOG1   ln(y - min + s), s = median - min: the good half spread out, the bad half drawn in
+ *
+ * Pure     libm only. All values the same: every z is 0.
+ * Units    y: the metric's own, finite, of any size. z: standardised; smaller is better in both.
+ * Source   Yeo and Johnson, "A new family of power transformations to improve normality or
+ *          symmetry", Biometrika 87 (2000), eq. 2.1 and section 3.
+ * Cost     A fit is O(n); YJ looks at no more than SW_OUTCOME_SEEN of the values for its power.
+ */
+#ifndef SW_SCHED_OUTCOME_H
+#define SW_SCHED_OUTCOME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define SW_OUTCOME_SEEN ((size_t)512)
+
+enum sw_outcome_view { SW_OUTCOME_STD, SW_OUTCOME_YJ, SW_OUTCOME_LOG1, SW_OUTCOME_VIEW_N };
+
+struct sw_outcome {
+	enum sw_outcome_view view;
+	bool flat;       /* all values the same */
+	double at;       /* that value */
+	double scale;    /* y / scale cannot overflow in what follows */
+	double shift;    /* STD, YJ: mean; LOG1: min - s; of y / scale */
+	double width;    /* STD, YJ: sd of y / scale */
+	double power;    /* YJ */
+	double mean, sd; /* of the transformed values */
+};
+
+/* sorted: double[n], rising, finite; n >= 1. */
+void sw_outcome_fit(struct sw_outcome *o, enum sw_outcome_view view, const double *sorted,
+		    size_t n);
+
+/* y -> z. LOG1: a y below what the fit knew by s or more counts as the lowest that has a log. */
+double sw_outcome_forward(const struct sw_outcome *o, double y);
+
+/* z -> y, always finite: where the inverse has no end it stops at one. */
+double sw_outcome_inverse(const struct sw_outcome *o, double z);
+
+#endif
