@@ -17,6 +17,9 @@ enum sw_rng_stream {
 	SW_RNG_SAMPLE = 0,  /* the sampler's draws, one per parameter */
 	SW_RNG_BRACKET = 1, /* which ASHA bracket a trial joins */
 	SW_RNG_TRIAL = 2,   /* the seed that a trial's training starts from */
+	SW_RNG_SUGGEST = 3, /* the draws of a sampler that learns */
+	SW_RNG_PERMUTE = 4, /* the order of a shuffled grid */
+	SW_RNG_SOBOL = 5,   /* the scrambling of a Sobol sequence */
 };
 
 /* ctr, key -> out: the block function itself. */
