@@ -23,7 +23,8 @@ enum sw_obs_kind {
 	SW_OBS_RUNG,       /* the trial reached rung `level`: y[0] is its value there */
 	SW_OBS_FINAL,      /* COMPLETED: y is what it ended with */
 	SW_OBS_PRUNED,     /* the pruner stopped it: y is its last value */
-	SW_OBS_INFEASIBLE, /* FAILED or INFEASIBLE (diverged, out of memory): worse than all; no y */
+	SW_OBS_INFEASIBLE, /* FAILED or INFEASIBLE (diverged, out of memory): worse than all; no y
+			    */
 	SW_OBS_NONE,       /* CANCELLED: it tells nothing, but waits no longer; no y */
 };
 
@@ -33,14 +34,12 @@ struct sw_obs {
 	uint32_t level; /* RUNG: index into the sampler's rung steps */
 };
 
-/* A trial of an earlier sweep (warm_start): values in this sweep's space, y as above. */
-
 struct sw_history {
 	size_t n_params, n_metrics;
 	struct sw_value *values; /* [trials][n_params]: trial t at (t - 1) * n_params */
-	uint64_t trials;         /* trials made: 1..trials; pending are those without an end in obs */
-	struct sw_obs *obs;      /* [n_obs] */
-	double *y;               /* [n_obs][n_metrics]; NaN where obs has none */
+	uint64_t trials;    /* trials made: 1..trials; pending are those without an end in obs */
+	struct sw_obs *obs; /* [n_obs] */
+	double *y;          /* [n_obs][n_metrics]; NaN where obs has none */
 	size_t n_obs;
 	struct sw_value *prior_values; /* [n_prior][n_params] */
 	double *prior_y;               /* [n_prior][n_metrics] */
@@ -53,6 +52,9 @@ struct sw_history {
 void sw_history_init(struct sw_history *h, size_t n_params, size_t n_metrics);
 void sw_history_fini(struct sw_history *h);
 
+/* Makes sure that the next n_trials and n_obs adds cannot fail. */
+SW_NODISCARD sw_status sw_history_reserve(struct sw_history *h, uint64_t n_trials, size_t n_obs);
+
 /* values[n_params] of trial h->trials + 1. */
 SW_NODISCARD sw_status sw_history_add_trial(struct sw_history *h, const struct sw_value *values);
 
@@ -64,8 +66,8 @@ SW_NODISCARD sw_status sw_history_observe(struct sw_history *h, struct sw_obs ob
 SW_NODISCARD sw_status sw_history_add_prior(struct sw_history *h, const struct sw_value *values,
 					    const double *y);
 
-/* Makes *to equal to the first `known` observations of *from, with all its trials and priors. *to was
- * initialised; what it held is dropped, its memory reused. */
+/* Makes *to equal to the first `known` observations of *from, with all its trials and priors. *to
+ * was initialised; what it held is dropped, its memory reused. */
 SW_NODISCARD sw_status sw_history_copy(struct sw_history *to, const struct sw_history *from,
 				       size_t known);
 

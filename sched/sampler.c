@@ -1,21 +1,20 @@
 #include "sched/sampler.h"
 #include "base/fault.h"
+#include "sched/rng.h"
 #include "sched/sampler_internal.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const struct sampler_ops *const all[] = {
+static const struct sampler_ops *const all[SW_SAMPLER_KIND_N] = {
 	[SW_SAMPLER_RANDOM] = &sw_sampler_random_ops,
 	[SW_SAMPLER_GRID] = &sw_sampler_grid_ops,
 };
 
-#define ALL_N (sizeof all / sizeof all[0])
-
 sw_status sw_sampler_find(const char *name, enum sw_sampler_kind *out)
 {
-	for (size_t i = 0; i < ALL_N; i++) {
-		if (strcmp(name, all[i]->name) == 0) {
+	for (size_t i = 0; i < SW_SAMPLER_KIND_N; i++) {
+		if (all[i] != NULL && strcmp(all[i]->name, name) == 0) {
 			*out = (enum sw_sampler_kind)i;
 			return SW_OK;
 		}
@@ -23,16 +22,37 @@ sw_status sw_sampler_find(const char *name, enum sw_sampler_kind *out)
 	return SW_INVALID;
 }
 
-sw_status sw_sampler_create(struct sw_sampler **out, enum sw_sampler_kind kind,
-			    const struct sw_space *space, uint64_t seed, struct sw_err *err)
+const char *sw_sampler_name(enum sw_sampler_kind kind)
 {
-	assert((size_t)kind < ALL_N);
+	assert((size_t)kind < SW_SAMPLER_KIND_N && all[kind] != NULL);
+	return all[kind]->name;
+}
+
+void sw_suggestion_fini(struct sw_suggestion *s)
+{
+	free(s->state);
+	s->state = NULL;
+	s->state_n = 0;
+}
+
+sw_status sw_sampler_create(struct sw_sampler **out, const struct sw_sampler_config *config,
+			    struct sw_err *err)
+{
+	assert((size_t)config->kind < SW_SAMPLER_KIND_N && all[config->kind] != NULL);
+	assert(config->n_metrics <= SW_METRICS_MAX && config->n_levels <= SW_SAMPLER_LEVELS_MAX);
 	*out = NULL;
 	struct sw_sampler *s = sw_calloc(1, sizeof *s);
 	if (s == NULL)
 		return sw_err_set(err, SW_NOMEM, "no memory for the sampler");
-	*s = (struct sw_sampler){.ops = all[kind], .space = space, .seed = seed};
-	const sw_status rc = s->ops->start(s, err);
+	*s = (struct sw_sampler){.ops = all[config->kind],
+				 .config = *config,
+				 .space = config->space,
+				 .seed = config->seed};
+	if (s->config.n_metrics == 0)
+		s->config.n_metrics = 1;
+	sw_status rc = s->ops->start(s, err);
+	if (rc == SW_OK && s->points == 0) /* a list of points has seen its own */
+		rc = sw_space_probe(s->space, s->seed, err);
 	if (rc != SW_OK) {
 		sw_sampler_destroy(s);
 		return rc;
@@ -43,6 +63,8 @@ sw_status sw_sampler_create(struct sw_sampler **out, enum sw_sampler_kind kind,
 
 void sw_sampler_destroy(struct sw_sampler *s)
 {
+	if (s != NULL && s->ops->stop != NULL)
+		s->ops->stop(s);
 	free(s);
 }
 
@@ -51,11 +73,88 @@ uint64_t sw_sampler_points(const struct sw_sampler *s)
 	return s->points;
 }
 
-sw_status sw_sampler_next(struct sw_sampler *s, uint64_t trial, struct sw_value *values)
+bool sw_sampler_learns(const struct sw_sampler *s, uint64_t made)
 {
-	assert(trial >= 1);
-	if (s->points != 0 && trial > s->points)
-		return SW_EXHAUSTED;
-	s->ops->point(s, trial, values);
+	return s->ops->suggest != NULL && made > s->config.n_init;
+}
+
+static sw_status refuse_constraints(struct sw_err *err)
+{
+	return sw_err_at(err, SW_INVALID, "/constraints",
+			 "the constraints leave nothing to try: no point out of %u keeps them all",
+			 SW_SAMPLER_TRIES);
+}
+
+sw_status sw_sampler_draw(const struct sw_sampler *s, uint64_t trial, struct sw_value *values,
+			  struct sw_err *err)
+{
+	for (uint32_t attempt = 0; attempt < SW_SAMPLER_TRIES; attempt++) {
+		sw_sampler_random_ops.point(s, trial, attempt, values);
+		if (sw_space_feasible(s->space, values)) {
+			sw_space_canonical(s->space, values);
+			return SW_OK;
+		}
+	}
+	return refuse_constraints(err);
+}
+
+/* A point of a kind that does not learn. */
+static sw_status make_point(const struct sw_sampler *s, uint64_t made, struct sw_value *values,
+			    struct sw_err *err)
+{
+	if (s->points != 0 && made > s->points)
+		return sw_err_set(err, SW_EXHAUSTED, "the sampler has no more points");
+	for (uint32_t attempt = 0; attempt < SW_SAMPLER_TRIES; attempt++) {
+		s->ops->point(s, made, attempt, values);
+		if (s->points != 0 || sw_space_feasible(s->space, values)) {
+			sw_space_canonical(s->space, values);
+			return SW_OK;
+		}
+	}
+	return refuse_constraints(err);
+}
+
+sw_status sw_sampler_suggest(struct sw_sampler *s, const struct sw_history *h, uint64_t made,
+			     struct sw_suggestion *out, struct sw_err *err)
+{
+	const size_t n = sw_space_size(s->space);
+
+	assert(made >= 1);
+	sw_suggestion_fini(out);
+	memset(out, 0, sizeof *out);
+	if (made <= s->config.n_init) {
+		memcpy(out->values, s->config.init + (made - 1) * n, n * sizeof *out->values);
+		sw_space_canonical(s->space, out->values);
+		out->source = "init";
+		return SW_OK;
+	}
+	if (s->ops->suggest == NULL) {
+		out->source = s->ops->name;
+		return make_point(s, made - s->config.n_init, out->values, err);
+	}
+	assert(h != NULL);
+	return s->ops->suggest(s, h, made - s->config.n_init, out, err);
+}
+
+sw_status sw_sampler_restore(struct sw_sampler *s, const void *state, size_t n, struct sw_err *err)
+{
+	if (s->ops->restore == NULL)
+		return n == 0 ? SW_OK
+			      : sw_err_set(err, SW_INVALID, "method %s keeps no state",
+					   s->ops->name);
+	if (n > 0)
+		return s->ops->restore(s, state, n, err);
+	s->ops->reset(s);
 	return SW_OK;
+}
+
+sw_status sw_sampler_next(struct sw_sampler *s, uint64_t made, struct sw_value *values)
+{
+	struct sw_suggestion out = {.state = NULL};
+
+	assert(!sw_sampler_learns(s, made));
+	const sw_status rc = sw_sampler_suggest(s, NULL, made, &out, NULL);
+	if (rc == SW_OK)
+		memcpy(values, out.values, sw_space_size(s->space) * sizeof *values);
+	return rc;
 }

@@ -3,13 +3,12 @@
  *
  * Pure     No I/O, clock, thread or global. A suggestion for trial t is a function of the
  *          configuration, t, and (for samplers that learn) the values of the trials before t, a
- *          prefix of the observations, and the sampler's state after the trial before. That state is
- *          small, is part of the suggestion, and can be put back: whoever stores it can make the
- *          next suggestion again, byte for byte, on the same machine.
- * Memory   Borrows the space and the init points for life. Caches may grow; they never change an
- *          answer.
- * Source   random: Bergstra and Bengio, JMLR 13 (2012), section 2. grid: the full product, last
- *          parameter fastest. The others name theirs in their files.
+ *          prefix of the observations, and the sampler's state after the trial before. That state
+ * is small, is part of the suggestion, and can be put back: whoever stores it can make the next
+ * suggestion again, byte for byte, on the same machine. Memory   Borrows the space and the init
+ * points for life. Caches may grow; they never change an answer. Source   random: Bergstra and
+ * Bengio, JMLR 13 (2012), section 2. grid: the full product, last parameter fastest. The others
+ * name theirs in their files.
  */
 #ifndef SW_SCHED_SAMPLER_H
 #define SW_SCHED_SAMPLER_H
@@ -20,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SW_SUGGESTION_NEAR  3
+#define SW_SUGGESTION_NEAR    3
 #define SW_SAMPLER_LEVELS_MAX 64
 
 struct sw_sampler; /* opaque */
@@ -50,13 +49,14 @@ struct sw_sampler_config {
 /* One configuration and how it came about. The caller's: init by {0}, then sw_suggestion_fini(). */
 struct sw_suggestion {
 	struct sw_value values[SW_SPACE_MAX_PARAMS];
-	const char *source; /* static: "init", "random", "grid", "sobol", "centre", "tpe", "gp" ... */
-	uint64_t known;     /* observations that it knew */
-	bool has_model;     /* the next three mean something */
-	double mean, sd;    /* posterior at the point, in the metric's units (oriented) */
-	double ei;          /* expected improvement there (bayes), or the density ratio l/g (tpe) */
+	const char
+		*source; /* static: "init", "random", "grid", "sobol", "centre", "tpe", "gp" ... */
+	uint64_t known;  /* observations that it knew */
+	bool has_model;  /* the next three mean something */
+	double mean, sd; /* posterior at the point, in the metric's units (oriented) */
+	double ei;       /* expected improvement there (bayes), or the density ratio l/g (tpe) */
 	size_t near_n;
-	uint64_t near[SW_SUGGESTION_NEAR]; /* the nearest trials that were told */
+	uint64_t near[SW_SUGGESTION_NEAR];        /* the nearest trials that were told */
 	double near_distance[SW_SUGGESTION_NEAR]; /* in the unit cube */
 	unsigned char *state; /* the sampler's state after this suggestion; owned; NULL: none */
 	size_t state_n;       /* bytes */
@@ -100,6 +100,7 @@ SW_NODISCARD sw_status sw_sampler_restore(struct sw_sampler *s, const void *stat
 					  struct sw_err *err);
 
 /* Values of suggestion `made` of a sampler that does not learn there; asserts so. */
-SW_NODISCARD sw_status sw_sampler_next(struct sw_sampler *s, uint64_t made, struct sw_value *values);
+SW_NODISCARD sw_status sw_sampler_next(struct sw_sampler *s, uint64_t made,
+				       struct sw_value *values);
 
 #endif

@@ -6,20 +6,42 @@
 
 struct sampler_ops {
 	const char *name;
-	/* Sets s->points, or refuses the space. */
+	/* Sets s->points (0: no end), and s->self where the kind keeps something; or refuses the
+	 * space. stop may be NULL. */
 	sw_status (*start)(struct sw_sampler *s, struct sw_err *err);
-	/* trial <= s->points where that is not 0. */
-	void (*point)(const struct sw_sampler *s, uint64_t trial, struct sw_value *values);
+	void (*stop)(struct sw_sampler *s);
+	/* Kinds that do not learn: point `made` (from 1, init points not counted; at most s->points
+	 * where that is not 0). attempt counts from 0: the points before it broke a constraint. A
+	 * kind that filters its own points (grid) is asked with 0 alone. */
+	void (*point)(const struct sw_sampler *s, uint64_t made, uint32_t attempt,
+		      struct sw_value *values);
+	/* Kinds that learn: see sw_sampler_suggest(); out is zeroed, h is never NULL, made does not
+	 * count init points. */
+	sw_status (*suggest)(struct sw_sampler *s, const struct sw_history *h, uint64_t made,
+			     struct sw_suggestion *out, struct sw_err *err);
+	/* Kinds whose suggestions carry a state; NULL: none does. n > 0. */
+	sw_status (*restore)(struct sw_sampler *s, const unsigned char *state, size_t n,
+			     struct sw_err *err);
+	void (*reset)(struct sw_sampler *s); /* to the state of a new one; with restore */
 };
 
 struct sw_sampler {
 	const struct sampler_ops *ops;
-	const struct sw_space *space;
-	uint64_t seed;
-	uint64_t points; /* 0: no end */
+	struct sw_sampler_config config;
+	const struct sw_space *space; /* config.space */
+	uint64_t seed;                /* config.seed */
+	uint64_t points;              /* 0: no end */
+	void *self;                   /* the kind's own */
 };
 
 extern const struct sampler_ops sw_sampler_random_ops;
 extern const struct sampler_ops sw_sampler_grid_ops;
+
+/* A point of the space, uniform in the unit cube, that breaks no constraint: trial t's draws of the
+ * stream, up to SW_SAMPLER_TRIES of them. SW_INVALID when none was found. For every kind, also as
+ * the last resort of those that learn. */
+#define SW_SAMPLER_TRIES 10000u
+SW_NODISCARD sw_status sw_sampler_draw(const struct sw_sampler *s, uint64_t trial,
+				       struct sw_value *values, struct sw_err *err);
 
 #endif

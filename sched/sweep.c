@@ -15,11 +15,9 @@ static sw_status make_parts(struct sw_sweep *s, struct sw_space *space, struct s
 {
 	const struct sw_sweep_config *c = &s->config;
 
-	sw_status rc = sw_sampler_create(&s->sampler, c->sampler, space, c->seed, err);
-	if (rc != SW_OK) {
-		sw_err_prefix(err, "/parameters");
+	sw_status rc = sw_space_seal(space, err);
+	if (rc != SW_OK)
 		return rc;
-	}
 	if (c->has_asha) {
 		rc = sw_asha_create(&s->asha, &c->asha, err);
 		if (rc != SW_OK) {
@@ -27,13 +25,8 @@ static sw_status make_parts(struct sw_sweep *s, struct sw_space *space, struct s
 			return rc;
 		}
 	}
-	s->values = sw_calloc(sw_space_size(space), sizeof *s->values);
-	return s->values != NULL ? SW_OK : sw_err_set(err, SW_NOMEM, "no memory for the sweep");
-}
-
-static uint64_t smaller_cap(uint64_t a, uint64_t b)
-{
-	return a == 0 ? b : b == 0 || a < b ? a : b;
+	s->space = space; /* borrowed until the end is known */
+	return sw_sweep_learn_init(s, err);
 }
 
 sw_status sw_sweep_create(struct sw_sweep **out, const struct sw_sweep_config *config,
@@ -51,11 +44,11 @@ sw_status sw_sweep_create(struct sw_sweep **out, const struct sw_sweep_config *c
 	sw_pending_init(&s->pending);
 	const sw_status rc = make_parts(s, space, err);
 	if (rc != SW_OK) {
+		s->space = NULL;
 		sw_sweep_destroy(s);
 		return rc;
 	}
-	s->run_cap = smaller_cap(config->run_cap, sw_sampler_points(s->sampler));
-	s->space = space;
+	s->user_cap = config->run_cap;
 	*out = s;
 	return SW_OK;
 }
@@ -66,9 +59,8 @@ void sw_sweep_destroy(struct sw_sweep *s)
 		return;
 	sw_pending_fini(&s->pending);
 	free(s->trial);
-	free(s->values);
+	sw_sweep_learn_fini(s);
 	sw_asha_destroy(s->asha);
-	sw_sampler_destroy(s->sampler);
 	sw_space_destroy(s->space);
 	free(s);
 }
@@ -115,9 +107,15 @@ void sw_sweep_counts(const struct sw_sweep *s, uint64_t counts[SW_TRIAL_STATE_N]
 	memcpy(counts, s->counts, sizeof s->counts);
 }
 
+/* A sampler that ends, ends the sweep; trials that the user enqueued come on top of its points. */
 uint64_t sw_sweep_run_cap(const struct sw_sweep *s)
 {
-	return s->run_cap;
+	const uint64_t points = sw_sweep_points(s);
+	const uint64_t end = points != 0 ? points + s->enqueued.n : 0;
+
+	if (s->user_cap == 0 || end == 0)
+		return s->user_cap + end;
+	return s->user_cap < end ? s->user_cap : end;
 }
 
 bool sw_sweep_has_work(const struct sw_sweep *s)
@@ -161,7 +159,10 @@ static void trial_invariant(const struct sw_sweep *s, uint64_t i)
 	const struct sw_trial *t = &s->trial[i];
 
 	assert(t->state < SW_TRIAL_STATE_N);
-	assert(t->attempt >= 1 && t->lost <= t->attempt && t->lost <= s->config.retries + 1ull);
+	assert((t->attempt >= 1 || t->state == SW_TRIAL_PENDING ||
+		t->state == SW_TRIAL_CANCELLED) && /* enqueued, not yet started */
+	       t->lost <= t->attempt &&
+	       t->lost <= s->config.retries + 1ull);
 	assert(t->step >= t->seq && t->asha.step <= t->step);
 	assert(t->asha.step == 0 || t->has_value);
 	assert(s->asha == NULL || t->bracket == sw_asha_bracket(s->asha, s->config.seed, i + 1));
@@ -191,7 +192,7 @@ void sw_sweep_invariant(const struct sw_sweep *s)
 		counts[s->trial[i].state]++;
 	}
 	assert(memcmp(counts, s->counts, sizeof counts) == 0);
-	assert(s->run_cap == 0 || s->trial_n <= s->run_cap);
+	assert(sw_sweep_run_cap(s) == 0 || s->trial_n <= sw_sweep_run_cap(s));
 	assert(s->config.max_concurrent == 0 ||
 	       counts[SW_TRIAL_RUNNING] <= s->config.max_concurrent);
 	/* A sweep has ended exactly when nothing is left to do, or somebody ended it. */
@@ -204,16 +205,4 @@ void sw_sweep_invariant(const struct sw_sweep *s)
 	pending_invariant(s);
 	if (s->asha != NULL)
 		rungs_invariant(s);
-}
-
-uint64_t sw_sweep_points(const struct sw_sweep *s)
-{
-	return sw_sampler_points(s->sampler);
-}
-
-sw_status sw_sweep_values(const struct sw_sweep *s, uint64_t trial, struct sw_value *values)
-{
-	if (trial < 1 || trial > s->trial_n)
-		return SW_NOT_FOUND;
-	return sw_sampler_next(s->sampler, trial, values);
 }

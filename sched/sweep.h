@@ -39,8 +39,16 @@ enum sw_sweep_state {
 
 struct sw_sweep_config {
 	uint64_t seed;
-	bool maximize; /* values are turned round inside, and back in every answer */
+	bool maximize;    /* values are turned round inside, and back in every answer */
+	size_t n_metrics; /* 1..SW_METRICS_MAX; 0 counts as 1. With several there is no pruner */
+	bool maximize_more[SW_METRICS_MAX - 1]; /* of the metrics after the first */
 	enum sw_sampler_kind sampler;
+	bool shuffle;                 /* grid */
+	size_t n_init;                /* the user's points, tried first */
+	const struct sw_value *init;  /* [n_init][space size]; copied */
+	size_t n_prior;               /* trials of earlier sweeps that the sampler learns from */
+	const struct sw_value *prior; /* [n_prior][space size]; copied */
+	const double *prior_y;        /* [n_prior][n_metrics], as reported, finite; copied */
 	bool has_asha;
 	struct sw_asha_config asha;
 	uint64_t run_cap;        /* most trials; 0: no cap (a grid ends by itself) */
@@ -59,8 +67,9 @@ enum sw_event_kind {
 	SW_EVENT_PAUSE,
 	SW_EVENT_RESUME,
 	SW_EVENT_CANCEL,
-	SW_EVENT_FAIL,   /* cause: the sweep cannot go on */
-	SW_EVENT_EXTEND, /* run_cap: the new, larger cap */
+	SW_EVENT_FAIL,    /* cause: the sweep cannot go on */
+	SW_EVENT_EXTEND,  /* run_cap: the new, larger cap */
+	SW_EVENT_ENQUEUE, /* values: a trial of the user's own, handed out before any new one */
 	SW_EVENT_KIND_N
 };
 
@@ -73,13 +82,17 @@ struct sw_event {
 	bool final; /* REPORT: the trial ends with it, by a TELL that follows: rungs take its value,
 		     but the decision is CONTINUE, whatever the value */
 	double value; /* REPORT: as reported, not oriented; NaN or infinite means diverged */
-	enum sw_trial_state end; /* TELL */
-	uint64_t run_cap;        /* EXTEND */
-	const char *cause;       /* TELL, LOST, RELEASE, FAIL; borrowed; NULL: none */
+	double more[SW_METRICS_MAX - 1];        /* REPORT: the metrics after the first */
+	const struct sw_value *values;          /* ENQUEUE: [space size]; borrowed */
+	const struct sw_suggestion *suggestion; /* ASK: what sw_sweep_wants_suggestion() wanted;
+						   borrowed. NULL: it is made here, in the step */
+	enum sw_trial_state end;                /* TELL */
+	uint64_t run_cap;                       /* EXTEND */
+	const char *cause; /* TELL, LOST, RELEASE, FAIL; borrowed; NULL: none */
 };
 
 enum sw_action_kind {
-	SW_ACTION_CREATE, /* a new trial: trial, values[space size] */
+	SW_ACTION_CREATE, /* a new trial: trial, values[space size], suggestion (NULL: enqueued) */
 	SW_ACTION_START,  /* trial, attempt: hand it to whoever asked */
 	SW_ACTION_DECIDE, /* REPORT's answer: decision, judgement (values as reported, not oriented)
 			   */
@@ -95,7 +108,8 @@ struct sw_action {
 	enum sw_action_kind kind;
 	uint64_t trial;
 	uint32_t attempt;
-	const struct sw_value *values;
+	const struct sw_value *values;          /* valid until the next step */
+	const struct sw_suggestion *suggestion; /* the same */
 	enum sw_decision decision;
 	struct sw_asha_judgement judgement; /* DECIDE; rung 0 when none was judged */
 	enum sw_trial_state end;
@@ -121,6 +135,7 @@ void sw_sweep_destroy(struct sw_sweep *s); /* NULL is allowed */
 /*
  * Applies one event; actions->n is reset first. Amortised O(log trials), CANCEL and FAIL O(trials).
  *
+ * ASK     SW_INVALID when the constraints leave nothing to try.
  * REPORT  seq must be the trial's last seq + 1 in this attempt, step above its last step, and the
  *         attempt the live one. The same or an earlier seq: SW_CONFLICT (the daemon answers repeats
  *         from the store before it comes here). For a trial that has ended: SW_CONFLICT. A value
@@ -152,6 +167,20 @@ SW_NODISCARD sw_status sw_sweep_values(const struct sw_sweep *s, uint64_t trial,
 				       struct sw_value *values);
 /* Would ASK hand something out now? O(1), changes nothing. */
 bool sw_sweep_has_work(const struct sw_sweep *s);
+
+/*
+ * Would ASK make a trial whose values depend on the history? Then somebody may make the suggestion
+ * elsewhere (another thread) and pass it with the event: a sampler of its own, created from
+ * sw_sweep_sampler_config(), restored to sw_sweep_sampler_state(), given a copy of any prefix of
+ * the observations and all trials, asked for suggestion number sw_sweep_made() + 1.
+ */
+bool sw_sweep_wants_suggestion(const struct sw_sweep *s);
+bool sw_sweep_learns(const struct sw_sweep *s); /* is there a history at all? */
+const struct sw_sampler_config *sw_sweep_sampler_config(const struct sw_sweep *s);
+const struct sw_history *sw_sweep_history(const struct sw_sweep *s); /* NULL: none is kept */
+uint64_t sw_sweep_made(const struct sw_sweep *s); /* suggestions so far; the rest was enqueued */
+/* The sampler's state after the last suggestion; n 0: none. Valid until the next step. */
+const unsigned char *sw_sweep_sampler_state(const struct sw_sweep *s, size_t *n);
 const struct sw_asha *sw_sweep_asha(const struct sw_sweep *s); /* NULL without a pruner */
 const struct sw_space *sw_sweep_space(const struct sw_sweep *s);
 

@@ -1,8 +1,9 @@
 /*
- * sched/sweep_internal.h — the sweep's own state, and how its three files share it:
+ * sched/sweep_internal.h — the sweep's own state, and how its files share it:
  *   sweep.c          create, destroy, questions, the invariant
  *   sweep_step.c     events that concern the whole sweep, the dispatch, what ends a sweep
  *   sweep_trial.c    events that concern one trial
+ *   sweep_learn.c    where values come from (sampler, suggestion, user), what the sampler is told
  *
  * A handler works in this order, so that a refused event and SW_NOMEM change nothing: check the
  * event, reserve what it needs, then change the state, which cannot fail.
@@ -19,12 +20,21 @@ struct sw_sweep {
 	struct sw_sampler *sampler;
 	struct sw_asha *asha; /* NULL without a pruner */
 	enum sw_sweep_state state;
-	uint64_t run_cap;       /* in force: the smaller of the user's and the sampler's; 0: none */
+	uint64_t user_cap;      /* the user's run cap as it stands; 0: none */
 	struct sw_trial *trial; /* [trial_cap], trial t at t - 1 */
 	uint64_t trial_n, trial_cap;
 	uint64_t counts[SW_TRIAL_STATE_N];
 	struct sw_pending pending;
-	struct sw_value *values; /* of the last trial made; [space size] */
+	struct sw_sampler_config sampling; /* what the sampler was made from; owns init */
+	bool learns;                       /* the sampler does: history and last are kept */
+	struct sw_history history;
+	double *last; /* [trial_cap][n_metrics]: a trial's last values, oriented; NaN: none yet */
+	struct sw_suggestion suggestion; /* that of the last trial made; its state stays */
+	struct sw_enqueued {
+		uint64_t *trial;         /* [n], rising */
+		struct sw_value *values; /* [n][space size] */
+		size_t n, cap;
+	} enqueued;
 	char cause[SW_CAUSE_MAX];
 	char last_failure[SW_CAUSE_MAX]; /* cause of the last trial that ended FAILED */
 };
@@ -45,6 +55,27 @@ sw_status sw_sweep_on_release(struct sw_sweep *s, const struct sw_event *ev, str
 			      struct sw_err *err);
 sw_status sw_sweep_on_cancel_trial(struct sw_sweep *s, const struct sw_event *ev,
 				   struct sw_actions *out, struct sw_err *err);
+
+sw_status sw_sweep_on_enqueue(struct sw_sweep *s, const struct sw_event *ev, struct sw_actions *out,
+			      struct sw_err *err);
+
+/* sweep_learn.c */
+sw_status sw_sweep_learn_init(struct sw_sweep *s, struct sw_err *err); /* space, config are set */
+void sw_sweep_learn_fini(struct sw_sweep *s);
+/* Room for what one event can add. */
+sw_status sw_sweep_learn_reserve(struct sw_sweep *s, struct sw_err *err);
+sw_status sw_sweep_learn_grow(struct sw_sweep *s, uint64_t trial_cap); /* before trial_cap rises */
+/* The values of a trial about to be made: into s->suggestion. */
+sw_status sw_sweep_learn_suggest(struct sw_sweep *s, const struct sw_suggestion *given,
+				 struct sw_err *err);
+sw_status sw_sweep_learn_enqueue(struct sw_sweep *s, const struct sw_value *values,
+				 struct sw_err *err);
+void sw_sweep_learn_made(struct sw_sweep *s,
+			 const struct sw_value *values); /* trial_n was raised */
+void sw_sweep_learn_report(struct sw_sweep *s, const struct sw_event *ev,
+			   const struct sw_trial *before, const struct sw_trial *after);
+void sw_sweep_learn_end(struct sw_sweep *s, uint64_t trial, enum sw_trial_state end);
+bool sw_sweep_finite(const struct sw_sweep *s, const struct sw_event *ev); /* every metric is */
 
 /* sweep_step.c */
 bool sw_sweep_ended(const struct sw_sweep *s);

@@ -57,7 +57,9 @@ bool sw_sweep_ended(const struct sw_sweep *s)
 
 bool sw_sweep_can_create(const struct sw_sweep *s)
 {
-	return s->run_cap == 0 || s->trial_n < s->run_cap;
+	const uint64_t cap = sw_sweep_run_cap(s);
+
+	return cap == 0 || s->trial_n < cap;
 }
 
 void sw_sweep_move(struct sw_sweep *s, struct sw_trial *t, enum sw_trial_state to)
@@ -79,6 +81,7 @@ void sw_sweep_end(struct sw_sweep *s, uint64_t trial, enum sw_trial_state end, c
 	action->attempt = t->attempt;
 	action->end = end;
 	sw_cause_set(action->cause, cause, "");
+	sw_sweep_learn_end(s, trial, end);
 	if (end == SW_TRIAL_FAILED)
 		memcpy(s->last_failure, action->cause, sizeof s->last_failure);
 }
@@ -198,26 +201,26 @@ static sw_status on_fail(struct sw_sweep *s, const struct sw_event *ev, struct s
 static sw_status on_extend(struct sw_sweep *s, const struct sw_event *ev, struct sw_actions *out,
 			   struct sw_err *err)
 {
-	const uint64_t points = sw_sampler_points(s->sampler);
+	const uint64_t points = sw_sweep_points(s);
 
 	if (s->state == SW_SWEEP_CANCELLED || s->state == SW_SWEEP_FAILED)
 		return refuse_ended(s, err);
-	if (s->run_cap == 0)
+	if (sw_sweep_run_cap(s) == 0)
 		return sw_err_at(err, SW_CONFLICT, "/run_cap",
 				 "the sweep has no run cap: there is nothing to extend");
-	if (points != 0 && s->run_cap == points)
+	if (points != 0 && sw_sweep_run_cap(s) == points + s->enqueued.n)
 		return sw_err_at(err, SW_INVALID, "/run_cap",
 				 "the grid has only %" PRIu64
 				 " points, and the run cap covers them",
 				 points);
-	if (ev->run_cap <= s->run_cap)
+	if (ev->run_cap <= sw_sweep_run_cap(s))
 		return sw_err_at(err, SW_INVALID, "/run_cap",
 				 "run_cap %" PRIu64 " is not above the present cap %" PRIu64,
-				 ev->run_cap, s->run_cap);
+				 ev->run_cap, sw_sweep_run_cap(s));
 	const sw_status rc = sw_actions_reserve(out, 1, err);
 	if (rc != SW_OK)
 		return rc;
-	s->run_cap = points != 0 && points < ev->run_cap ? points : ev->run_cap;
+	s->user_cap = ev->run_cap;
 	if (s->state == SW_SWEEP_COMPLETED)
 		sw_sweep_enter(s, SW_SWEEP_RUNNING, NULL, out);
 	return SW_OK;
@@ -235,6 +238,7 @@ static const sweep_handler handlers[SW_EVENT_KIND_N] = {
 	[SW_EVENT_CANCEL] = on_cancel,
 	[SW_EVENT_FAIL] = on_fail,
 	[SW_EVENT_EXTEND] = on_extend,
+	[SW_EVENT_ENQUEUE] = sw_sweep_on_enqueue,
 };
 
 sw_status sw_sweep_step(struct sw_sweep *s, const struct sw_event *event,
@@ -244,5 +248,6 @@ sw_status sw_sweep_step(struct sw_sweep *s, const struct sw_event *event,
 	/* Events are read back from the store: a kind is checked, not asserted. */
 	if ((unsigned)event->kind >= SW_EVENT_KIND_N)
 		return sw_err_set(err, SW_INVALID, "no such event");
-	return handlers[event->kind](s, event, actions, err);
+	const sw_status rc = sw_sweep_learn_reserve(s, err);
+	return rc == SW_OK ? handlers[event->kind](s, event, actions, err) : rc;
 }

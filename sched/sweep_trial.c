@@ -27,31 +27,66 @@ static sw_status reserve_trial(struct sw_sweep *s, struct sw_err *err)
 		return SW_OK;
 	const uint64_t cap = s->trial_cap == 0 ? 16 : 2 * s->trial_cap;
 	struct sw_trial *grown = sw_realloc(s->trial, cap * sizeof *grown);
-	if (grown == NULL)
+	if (grown != NULL)
+		s->trial = grown;
+	if (grown == NULL || sw_sweep_learn_grow(s, cap) != SW_OK)
 		return sw_err_set(err, SW_NOMEM, "no memory for another trial");
-	s->trial = grown;
 	s->trial_cap = cap;
 	return SW_OK;
 }
 
-static sw_status create_trial(struct sw_sweep *s, struct sw_actions *out, struct sw_err *err)
+/* A trial with these values, PENDING (one action). There is room. */
+static void add_trial(struct sw_sweep *s, const struct sw_value *values,
+		      const struct sw_suggestion *suggestion, struct sw_actions *out)
 {
-	const uint64_t trial = s->trial_n + 1;
-
-	sw_status rc = reserve_trial(s, err);
-	if (rc != SW_OK)
-		return rc;
-	rc = sw_sampler_next(s->sampler, trial, s->values);
-	if (rc != SW_OK)
-		return sw_err_set(err, rc, "the sampler has no more points");
 	struct sw_trial *t = &s->trial[s->trial_n++];
+
 	*t = (struct sw_trial){.state = SW_TRIAL_PENDING};
 	if (s->asha != NULL)
-		t->bracket = sw_asha_bracket(s->asha, s->config.seed, trial);
+		t->bracket = sw_asha_bracket(s->asha, s->config.seed, s->trial_n);
 	s->counts[SW_TRIAL_PENDING]++;
+	sw_sweep_learn_made(s, values);
 	struct sw_action *action = sw_actions_add(out, SW_ACTION_CREATE);
-	action->trial = trial;
-	action->values = s->values;
+	action->trial = s->trial_n;
+	action->values = values;
+	action->suggestion = suggestion;
+}
+
+static sw_status create_trial(struct sw_sweep *s, const struct sw_suggestion *given,
+			      struct sw_actions *out, struct sw_err *err)
+{
+	sw_status rc = reserve_trial(s, err);
+
+	if (rc == SW_OK)
+		rc = sw_sweep_learn_suggest(s, given, err);
+	if (rc == SW_OK)
+		add_trial(s, s->suggestion.values, &s->suggestion, out);
+	return rc;
+}
+
+sw_status sw_sweep_on_enqueue(struct sw_sweep *s, const struct sw_event *ev, struct sw_actions *out,
+			      struct sw_err *err)
+{
+	if (ev->values == NULL)
+		return sw_err_at(err, SW_INVALID, "/params", "no parameters to enqueue");
+	if (sw_sweep_ended(s))
+		return sw_err_set(err, SW_CONFLICT, "the sweep has ended: %s",
+				  sw_sweep_state_name(s->state));
+	if (s->user_cap != 0 && s->trial_n >= s->user_cap)
+		return sw_err_set(err, SW_CONFLICT,
+				  "all %" PRIu64 " trials of the run cap are made: extend it first",
+				  s->user_cap);
+	sw_status rc = sw_actions_reserve(out, 1, err);
+	if (rc == SW_OK)
+		rc = reserve_trial(s, err);
+	if (rc == SW_OK && sw_pending_reserve(&s->pending) != SW_OK)
+		rc = sw_err_set(err, SW_NOMEM, "no memory for a waiting trial");
+	if (rc == SW_OK)
+		rc = sw_sweep_learn_enqueue(s, ev->values, err);
+	if (rc != SW_OK)
+		return rc;
+	add_trial(s, s->enqueued.values + (s->enqueued.n - 1) * sw_space_size(s->space), NULL, out);
+	sw_pending_push(&s->pending, s->trial_n);
 	return SW_OK;
 }
 
@@ -71,7 +106,6 @@ sw_status sw_sweep_on_ask(struct sw_sweep *s, const struct sw_event *ev, struct 
 {
 	uint64_t trial;
 
-	(void)ev;
 	if (!sw_sweep_has_work(s))
 		return refuse_ask(s, err);
 	sw_status rc = sw_actions_reserve(out, 2, err);
@@ -80,7 +114,7 @@ sw_status sw_sweep_on_ask(struct sw_sweep *s, const struct sw_event *ev, struct 
 	if (s->counts[SW_TRIAL_PENDING] > 0) {
 		trial = take_pending(s);
 	} else {
-		rc = create_trial(s, out, err);
+		rc = create_trial(s, ev->suggestion, out, err);
 		if (rc != SW_OK)
 			return rc;
 		trial = s->trial_n;
@@ -206,6 +240,7 @@ sw_status sw_sweep_on_report(struct sw_sweep *s, const struct sw_event *ev, stru
 	struct sw_asha_judgement judgement;
 
 	sw_status rc = find_live(s, ev, &t, err);
+	const struct sw_trial before = rc == SW_OK ? *t : (struct sw_trial){.state = 0};
 	if (rc == SW_OK)
 		rc = check_order(t, ev, err);
 	if (rc == SW_OK)
@@ -215,12 +250,13 @@ sw_status sw_sweep_on_report(struct sw_sweep *s, const struct sw_event *ev, stru
 	if (rc != SW_OK)
 		return rc;
 	assert(t != NULL);
-	const bool infinite = ev->has_value && !isfinite(ev->value);
+	const bool infinite = ev->has_value && !sw_sweep_finite(s, ev);
 	const bool diverged = infinite && !ev->final; /* else the TELL that follows ends it */
 	t->diverged = t->diverged || infinite;
 	t->seq = ev->seq;
 	t->step = ev->step;
 	t->has_value = t->has_value || ev->has_value;
+	sw_sweep_learn_report(s, ev, &before, t);
 	struct sw_action *action = sw_actions_add(out, SW_ACTION_DECIDE);
 	action->trial = ev->trial;
 	action->attempt = ev->attempt;

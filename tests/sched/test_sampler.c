@@ -15,6 +15,14 @@ static struct sw_space *make(const struct sw_param *p, size_t n)
 	return s;
 }
 
+static sw_status start(struct sw_sampler **out, enum sw_sampler_kind kind,
+		       const struct sw_space *space, uint64_t seed, struct sw_err *err)
+{
+	const struct sw_sampler_config c = {.kind = kind, .seed = seed, .space = space};
+
+	return sw_sampler_create(out, &c, err);
+}
+
 static const struct sw_param small[] = {
 	{.dist = SW_DIST_CATEGORICAL, .n_choices = 3},
 	{.dist = SW_DIST_CONSTANT},
@@ -30,7 +38,7 @@ START_TEST(grid_gives_each_point_once_last_parameter_fastest)
 	struct sw_value v[ROWS(small)];
 	uint64_t trial = 0;
 
-	ck_assert_int_eq(sw_sampler_create(&s, SW_SAMPLER_GRID, space, 1, NULL), SW_OK);
+	ck_assert_int_eq(start(&s, SW_SAMPLER_GRID, space, 1, NULL), SW_OK);
 	ck_assert_uint_eq(sw_sampler_points(s), 3 * 4 * 3 * 2);
 	for (uint32_t a = 0; a < 3; a++)
 		for (int b = -1; b <= 2; b++)
@@ -87,11 +95,11 @@ START_TEST(grid_without_an_end_is_refused)
 	struct sw_sampler *s;
 	struct sw_err e = SW_ERR_INIT;
 
-	ck_assert_int_eq(sw_sampler_create(&s, SW_SAMPLER_GRID, space, 1, &e), refused[_i].rc);
+	ck_assert_int_eq(start(&s, SW_SAMPLER_GRID, space, 1, &e), refused[_i].rc);
 	ck_assert_ptr_null(s);
 	ck_assert_str_eq(e.ptr, refused[_i].ptr);
 	ck_assert_str_eq(e.msg, refused[_i].msg);
-	ck_assert_int_eq(sw_sampler_create(&s, SW_SAMPLER_RANDOM, space, 1, NULL), SW_OK);
+	ck_assert_int_eq(start(&s, SW_SAMPLER_RANDOM, space, 1, NULL), SW_OK);
 	sw_sampler_destroy(s);
 	sw_space_destroy(space);
 }
@@ -105,7 +113,7 @@ START_TEST(grid_of_a_billion_points_is_the_largest)
 	struct sw_sampler *s;
 	struct sw_value v[2];
 
-	ck_assert_int_eq(sw_sampler_create(&s, SW_SAMPLER_GRID, space, 1, NULL), SW_OK);
+	ck_assert_int_eq(start(&s, SW_SAMPLER_GRID, space, 1, NULL), SW_OK);
 	ck_assert_uint_eq(sw_sampler_points(s), 1000000000);
 	ck_assert_int_eq(sw_sampler_next(s, 1000000000, v), SW_OK);
 	ck_assert_double_eq(v[0].number, 1e5);
@@ -123,9 +131,9 @@ START_TEST(random_trial_is_the_same_in_any_order)
 	struct sw_sampler *a, *b, *other;
 	struct sw_value seen[50][2], v[2];
 
-	ck_assert_int_eq(sw_sampler_create(&a, SW_SAMPLER_RANDOM, space, 7, NULL), SW_OK);
-	ck_assert_int_eq(sw_sampler_create(&b, SW_SAMPLER_RANDOM, space, 7, NULL), SW_OK);
-	ck_assert_int_eq(sw_sampler_create(&other, SW_SAMPLER_RANDOM, space, 8, NULL), SW_OK);
+	ck_assert_int_eq(start(&a, SW_SAMPLER_RANDOM, space, 7, NULL), SW_OK);
+	ck_assert_int_eq(start(&b, SW_SAMPLER_RANDOM, space, 7, NULL), SW_OK);
+	ck_assert_int_eq(start(&other, SW_SAMPLER_RANDOM, space, 8, NULL), SW_OK);
 	ck_assert_uint_eq(sw_sampler_points(a), 0);
 	for (uint64_t t = 1; t <= 50; t++)
 		ck_assert_int_eq(sw_sampler_next(a, t, seen[t - 1]), SW_OK);
@@ -166,7 +174,7 @@ START_TEST(sampler_without_memory_is_not_made)
 	struct sw_err e = SW_ERR_INIT;
 
 	sw_fault_arm(SW_FAULT_MALLOC, 1, false);
-	ck_assert_int_eq(sw_sampler_create(&s, SW_SAMPLER_GRID, space, 1, &e), SW_NOMEM);
+	ck_assert_int_eq(start(&s, SW_SAMPLER_GRID, space, 1, &e), SW_NOMEM);
 	ck_assert_ptr_null(s);
 	ck_assert_int_eq(e.code, SW_NOMEM);
 	ck_assert_uint_eq(sw_fault_fired(SW_FAULT_MALLOC), 1);

@@ -55,12 +55,19 @@ static struct sw_event random_event(const struct sw_sweep *s, uint64_t *rng)
 		SW_EVENT_ASK,    SW_EVENT_ASK,    SW_EVENT_ASK,    SW_EVENT_REPORT,
 		SW_EVENT_REPORT, SW_EVENT_REPORT, SW_EVENT_REPORT, SW_EVENT_REPORT,
 		SW_EVENT_REPORT, SW_EVENT_TELL,   SW_EVENT_LOST,   SW_EVENT_RELEASE};
+	static const struct sw_value wanted[][3] = {
+		{{.choice = 0}, {.number = 1}, {.number = 0.5}},
+		{{.choice = 4}, {.number = 8}, {.number = 1e-4}},
+	};
 	static const char *const causes[] = {NULL, "", "oom", "exit:1", "signal:9"};
 	const uint64_t n = sw_sweep_trial_n(s);
 	struct sw_event ev = {.kind = often[below(rng, ROWS(often))]};
 
 	if (below(rng, 40) == 0)
 		ev.kind = (enum sw_event_kind)below(rng, SW_EVENT_KIND_N);
+	else if (below(rng, 12) == 0)
+		ev.kind = SW_EVENT_ENQUEUE;
+	ev.values = wanted[below(rng, ROWS(wanted))];
 	if ((ev.kind == SW_EVENT_CANCEL || ev.kind == SW_EVENT_FAIL) && below(rng, 8) != 0)
 		ev.kind = SW_EVENT_RESUME;
 	ev.trial = below(rng, n + 2);
