@@ -24,6 +24,9 @@ typedef bool sw_row_report_cb(const struct sw_row_report *row, void *arg);
 typedef bool sw_row_decision_cb(const struct sw_row_decision *row, void *arg);
 typedef bool sw_row_event_cb(const struct sw_row_event *row, void *arg);
 typedef bool sw_row_log_cb(const struct sw_row_log *row, void *arg);
+typedef bool sw_row_suggestion_cb(const struct sw_row_suggestion *row, void *arg);
+typedef bool sw_row_sampler_cb(const struct sw_row_sampler *row, void *arg);
+typedef bool sw_row_prior_cb(const struct sw_row_prior *row, void *arg);
 typedef bool sw_row_slot_cb(const struct sw_row_slot *row, void *arg);
 typedef bool sw_row_count_cb(const char *state, int64_t n, void *arg);
 
@@ -73,6 +76,16 @@ SW_NODISCARD sw_status sw_read_history(struct sw_db *db, int64_t sweep,
 				       bool (*cb)(const struct sw_row_event *event,
 						  const struct sw_row_report *report, void *arg),
 				       void *arg, struct sw_err *err);
+
+/* One trial's parameters and how they came about; SW_NOT_FOUND: there is no such trial. */
+SW_NODISCARD sw_status sw_read_suggestion(struct sw_db *db, int64_t sweep, int64_t trial,
+					  sw_row_suggestion_cb *cb, void *arg, struct sw_err *err);
+/* At most one row. */
+SW_NODISCARD sw_status sw_read_sampler(struct sw_db *db, int64_t sweep, sw_row_sampler_cb *cb,
+				       void *arg, struct sw_err *err);
+/* By n. */
+SW_NODISCARD sw_status sw_read_priors(struct sw_db *db, int64_t sweep, sw_row_prior_cb *cb,
+				      void *arg, struct sw_err *err);
 
 /* Log lines of a trial, oldest first, with row id > after; *next is the id to go on from. */
 SW_NODISCARD sw_status sw_read_log(struct sw_db *db, int64_t sweep, int64_t trial, int64_t after,

@@ -85,6 +85,27 @@ struct sw_row_event {
 	int64_t uid; /* who asked for it; -1: the daemon itself */
 };
 
+/* How a trial's configuration came about. */
+struct sw_row_suggestion {
+	int64_t sweep, trial;
+	int64_t known;      /* observations that it knew; read: -1 where none was stored */
+	const char *params; /* read: the trial's */
+	const char *why;    /* JSON object; read: NULL where none was stored */
+};
+
+/* A sampler's state after the suggestion of `trial`. */
+struct sw_row_sampler {
+	int64_t sweep, trial;
+	const char *state; /* hexadecimal */
+};
+
+/* A trial of an earlier sweep that this one learns from. */
+struct sw_row_prior {
+	int64_t sweep, n;
+	const char *params; /* JSON object */
+	const char *y;      /* JSON array: each metric's value as it was reported */
+};
+
 struct sw_row_log {
 	int64_t sweep, trial, attempt, time_ms;
 	const char *line;

@@ -1,4 +1,5 @@
--- store/schema.sql - version 1 of the file. STRICT: a column holds its type or NULL, nothing else.
+-- store/schema.sql - version 1 of the file; the later steps are in schema_2.sql ... STRICT: a column holds
+-- its type or NULL, nothing else.
 --
 -- Keys are the order in which rows are read: a trial's curve is one range of `report`, a sweep's
 -- trials are one range of `trial`. report_by_ev carries every column that a replay needs, so a

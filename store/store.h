@@ -31,7 +31,7 @@
 
 #define SW_STORE_MAX_QUEUED       ((size_t)200000)
 #define SW_STORE_MAX_QUEUED_BYTES ((size_t)512 * 1024 * 1024)
-#define SW_STORE_SCHEMA_VERSION   1
+#define SW_STORE_SCHEMA_VERSION   2
 
 struct sw_store; /* opaque */
 struct sw_tx;    /* opaque: a list of row operations that commit together */
@@ -93,6 +93,9 @@ void sw_tx_decision(struct sw_tx *tx, const struct sw_row_decision *row);
 void sw_tx_event(struct sw_tx *tx, const struct sw_row_event *row);
 /* Keeps the last SW_LOG_MAX_LINES lines of a trial. */
 void sw_tx_log(struct sw_tx *tx, const struct sw_row_log *row);
+void sw_tx_suggestion(struct sw_tx *tx, const struct sw_row_suggestion *row);
+void sw_tx_sampler(struct sw_tx *tx, const struct sw_row_sampler *row); /* by sweep */
+void sw_tx_prior(struct sw_tx *tx, const struct sw_row_prior *row);
 void sw_tx_slot_put(struct sw_tx *tx, const struct sw_row_slot *row); /* by slot number */
 void sw_tx_slot_delete(struct sw_tx *tx, int64_t slot);
 

@@ -26,6 +26,9 @@ const struct sw_op_def *const sw_op_defs[SW_OP_N] = {
 	[SW_OP_DECISION] = &sw_op_decision,
 	[SW_OP_EVENT] = &sw_op_event,
 	[SW_OP_LOG] = &sw_op_log,
+	[SW_OP_SUGGESTION] = &sw_op_suggestion,
+	[SW_OP_SAMPLER] = &sw_op_sampler,
+	[SW_OP_PRIOR] = &sw_op_prior,
 	[SW_OP_SLOT_PUT] = &sw_op_slot_put,
 	[SW_OP_SLOT_DELETE] = &sw_op_slot_delete,
 };

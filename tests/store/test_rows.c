@@ -98,6 +98,22 @@ static bool on_slot(const struct sw_row_slot *r, void *arg)
 		   or_null(r->handle));
 }
 
+static bool on_suggestion(const struct sw_row_suggestion *r, void *arg)
+{
+	return saw(arg, "%lld/%lld k%lld %s %s\n", I(r->sweep), I(r->trial), I(r->known), r->params,
+		   or_null(r->why));
+}
+
+static bool on_sampler(const struct sw_row_sampler *r, void *arg)
+{
+	return saw(arg, "%lld/%lld %s\n", I(r->sweep), I(r->trial), r->state);
+}
+
+static bool on_prior(const struct sw_row_prior *r, void *arg)
+{
+	return saw(arg, "%lld %lld %s %s\n", I(r->sweep), I(r->n), r->params, r->y);
+}
+
 static bool on_count(const char *state, int64_t n, void *arg)
 {
 	return saw(arg, "%s %lld\n", state, I(n));
@@ -126,6 +142,12 @@ QUERY(report_9_9, sw_read_report(db, 1, 1, 9, 9, on_report, s, &s->err))
 QUERY(decisions, sw_read_decisions(db, 1, 1, on_decision, s, &s->err))
 QUERY(history, sw_read_history(db, 1, on_history, s, &s->err))
 QUERY(log_lines, sw_read_log(db, 1, 1, s->next, 3, &s->next, on_log, s, &s->err))
+QUERY(suggestion_1, sw_read_suggestion(db, 1, 1, on_suggestion, s, &s->err))
+QUERY(suggestion_2, sw_read_suggestion(db, 1, 2, on_suggestion, s, &s->err))
+QUERY(suggestion_9, sw_read_suggestion(db, 1, 9, on_suggestion, s, &s->err))
+QUERY(sampler, sw_read_sampler(db, 1, on_sampler, s, &s->err))
+QUERY(sampler_2, sw_read_sampler(db, 2, on_sampler, s, &s->err))
+QUERY(priors, sw_read_priors(db, 1, on_prior, s, &s->err))
 QUERY(slots, sw_read_slots(db, on_slot, s, &s->err))
 
 static void fill_sweeps(struct sw_tx *tx)
@@ -232,6 +254,16 @@ static void fill_rest(struct sw_tx *tx)
 		{0, "cpu:0", "w1", "pid:7"}, {1, NULL, NULL, NULL}, {0, "gpu:0", "w2", NULL}};
 	struct sw_row_log l = {.sweep = 1, .trial = 1, .attempt = 2, .line = "caf\xc3\xa9"};
 
+	const struct sw_row_suggestion suggestion = {
+		.sweep = 1, .trial = 1, .known = 4, .why = "{\"source\":\"gp\"}"};
+	const struct sw_row_sampler state[] = {{1, 1, "00ff"}, {1, 2, "a5"}};
+	const struct sw_row_prior prior[] = {{1, 2, "{}", "[2]"}, {1, 1, "{\"lr\":1}", "[0.5]"}};
+
+	sw_tx_suggestion(tx, &suggestion);
+	for (size_t i = 0; i < 2; i++) {
+		sw_tx_sampler(tx, &state[i]);
+		sw_tx_prior(tx, &prior[i]);
+	}
 	for (size_t i = 0; i < 3; i++)
 		sw_tx_slot_put(tx, &s[i]);
 	sw_tx_slot_delete(tx, 1);
@@ -296,6 +328,12 @@ static const struct {
 	 "1/1 a2 1 caf\xc3\xa9\n1/1 a2 2 caf\xc3\xa9\n1/1 a2 3 caf\xc3\xa9\n"},
 	{"log lines, from there on", log_lines, 0, 3, SW_OK,
 	 "1/1 a2 4 caf\xc3\xa9\n1/1 a2 5 caf\xc3\xa9\n"},
+	{"suggestion", suggestion_1, 0, 0, SW_OK, "1/1 k4 {\"lr\":0.1} {\"source\":\"gp\"}\n"},
+	{"trial without a suggestion", suggestion_2, 0, 0, SW_OK, "1/2 k-1 {} NULL\n"},
+	{"suggestion of no trial", suggestion_9, 0, 0, SW_NOT_FOUND, ""},
+	{"sampler, the last state", sampler, 0, 0, SW_OK, "1/2 a5\n"},
+	{"sampler without a state", sampler_2, 0, 0, SW_OK, ""},
+	{"priors, in order", priors, 0, 0, SW_OK, "1 1 {\"lr\":1} [0.5]\n1 2 {} [2]\n"},
 	{"slots", slots, 0, 0, SW_OK, "0 gpu:0 w2 NULL\n"},
 };
 

@@ -1,0 +1,102 @@
+/* store/read_suggestion.c — how trials came about, and what the sampler needs to go on. */
+#include "store/internal.h"
+
+struct give_suggestion {
+	sw_row_suggestion_cb *cb;
+	void *arg;
+	size_t n;
+};
+
+static bool give_suggestion(struct sw_cols *c, void *arg)
+{
+	struct give_suggestion *g = arg;
+	const struct sw_row_suggestion row = {
+		.sweep = sw_col_int(c, 0),
+		.trial = sw_col_int(c, 1),
+		.params = sw_col_text(c, 2),
+		.known = c->q != NULL && sqlite3_column_type(c->q, 3) == SQLITE_NULL
+				 ? -1
+				 : sw_col_int(c, 3),
+		.why = sw_col_text_opt(c, 4),
+	};
+
+	g->n++;
+	return c->bad == 0 && g->cb(&row, g->arg);
+}
+
+sw_status sw_read_suggestion(struct sw_db *db, int64_t sweep, int64_t trial,
+			     sw_row_suggestion_cb *cb, void *arg, struct sw_err *err)
+{
+	static const char sql[] = "SELECT t.sweep, t.trial, t.params, s.known, s.why FROM trial t"
+				  " LEFT JOIN suggestion s USING (sweep, trial)"
+				  " WHERE t.sweep = ?1 AND t.trial = ?2";
+	const int64_t ints[] = {sweep, trial};
+	struct give_suggestion g = {cb, arg, 0};
+	sqlite3_stmt *q;
+	sw_status rc = sw_query_start(db, SW_Q_SUGGESTION, sql, ints, 2, &q, err);
+
+	if (rc == SW_OK)
+		rc = sw_query_run(db, q, "suggestion", give_suggestion, &g, err);
+	if (rc == SW_OK && g.n == 0)
+		rc = sw_err_set(err, SW_NOT_FOUND, "sweep %lld has no trial %lld", (long long)sweep,
+				(long long)trial);
+	return rc;
+}
+
+struct give_sampler {
+	sw_row_sampler_cb *cb;
+	void *arg;
+};
+
+static bool give_sampler(struct sw_cols *c, void *arg)
+{
+	const struct give_sampler *g = arg;
+	const struct sw_row_sampler row = {
+		.sweep = sw_col_int(c, 0),
+		.trial = sw_col_int(c, 1),
+		.state = sw_col_text(c, 2),
+	};
+
+	return c->bad == 0 && g->cb(&row, g->arg);
+}
+
+sw_status sw_read_sampler(struct sw_db *db, int64_t sweep, sw_row_sampler_cb *cb, void *arg,
+			  struct sw_err *err)
+{
+	static const char sql[] = "SELECT sweep, trial, state FROM sampler WHERE sweep = ?1";
+	struct give_sampler g = {cb, arg};
+	sqlite3_stmt *q;
+	const sw_status rc = sw_query_start(db, SW_Q_SAMPLER, sql, &sweep, 1, &q, err);
+
+	return rc != SW_OK ? rc : sw_query_run(db, q, "sampler", give_sampler, &g, err);
+}
+
+struct give_prior {
+	sw_row_prior_cb *cb;
+	void *arg;
+};
+
+static bool give_prior(struct sw_cols *c, void *arg)
+{
+	const struct give_prior *g = arg;
+	const struct sw_row_prior row = {
+		.sweep = sw_col_int(c, 0),
+		.n = sw_col_int(c, 1),
+		.params = sw_col_text(c, 2),
+		.y = sw_col_text(c, 3),
+	};
+
+	return c->bad == 0 && g->cb(&row, g->arg);
+}
+
+sw_status sw_read_priors(struct sw_db *db, int64_t sweep, sw_row_prior_cb *cb, void *arg,
+			 struct sw_err *err)
+{
+	static const char sql[] =
+		"SELECT sweep, n, params, y FROM prior WHERE sweep = ?1 ORDER BY n";
+	struct give_prior g = {cb, arg};
+	sqlite3_stmt *q;
+	const sw_status rc = sw_query_start(db, SW_Q_PRIORS, sql, &sweep, 1, &q, err);
+
+	return rc != SW_OK ? rc : sw_query_run(db, q, "prior", give_prior, &g, err);
+}
