@@ -13,8 +13,40 @@
 SW_NODISCARD sw_status sw_plan_build(struct sw_sweep **out, const struct sw_spec *spec,
 				     uint64_t seed, struct sw_err *err);
 
-/* Appends the parameters of a trial as a JSON object. O(n) in the parameters. */
+/* The search space alone: sealed. *out is the caller's on SW_OK. */
+SW_NODISCARD sw_status sw_plan_space(struct sw_space **out, const struct sw_spec *spec,
+				     struct sw_err *err);
+
+/* --- values and JSON (daemon/plan_params.c) --- */
+
+/* Appends the parameters of a trial as a JSON object: the active ones, in the order of the spec,
+ * those of a group in an object of the group's name. O(n) in the parameters. */
 void sw_plan_params(const struct sw_spec *spec, const struct sw_space *space,
 		    const struct sw_value *values, struct sw_buf *out);
+
+/* The way back: params is an object as sw_plan_params() writes it, or with the names of grouped
+ * parameters in full ("opt.wd": 0.1). values[n]: what was given; for the rest the value at the
+ * middle of the unit interval. given[n]: which were; a constant counts as given. A value one
+ * rounding beside its grid (0.1 + 0.2 for 0.3) is moved onto it; any other comes back bit for bit.
+ * SW_INVALID with a pointer into params: no object, a name that no parameter has, one given twice,
+ * a value that is none of the parameter's, or a parameter that is not active for sure by what is
+ * given. Constraints are not looked at. */
+SW_NODISCARD sw_status sw_plan_read(const struct sw_spec *spec, const struct sw_space *space,
+				    const cJSON *params, struct sw_value *values, bool *given,
+				    struct sw_err *err);
+
+/* The first parameter that is active and was not given, or n: then the point is whole. */
+size_t sw_plan_missing(const struct sw_space *space, const struct sw_value *values,
+		       const bool *given);
+
+/* Do the constraints hold at a whole point? SW_INVALID without a pointer, with the text of the one
+ * that does not. */
+SW_NODISCARD sw_status sw_plan_feasible(const struct sw_spec *spec, const struct sw_space *space,
+					const struct sw_value *values, struct sw_err *err);
+
+/* One parameter's value from JSON, checked and put onto its grid. SW_INVALID without a pointer. */
+SW_NODISCARD sw_status sw_plan_value(const struct sw_spec *spec, const struct sw_space *space,
+				     size_t i, const cJSON *v, struct sw_value *out,
+				     struct sw_err *err);
 
 #endif

@@ -12,7 +12,7 @@
 static const char *const known_keys[] = {
 	"name",       "description",     "method",  "seed",           "metric",
 	"parameters", "early_terminate", "run_cap", "max_concurrent", "retries",
-	"lease_s",    "resources",       "trainer",
+	"lease_s",    "resources",       "trainer", "constraints",
 };
 
 #define DRIVE "give \"trainer\", or drive the trials yourself by ask, report and tell"
@@ -24,7 +24,6 @@ static const struct spec_hint hints[] = {
 	{"image_uri", NULL, DRIVE},
 	{"time_budget_s", NULL, "\"run_cap\" bounds a sweep"},
 	{"metrics", NULL, "a sweep has one \"metric\""},
-	{"constraints", NULL, "leave it out"},
 	{"init", NULL, "leave it out"},
 	{"warm_start", NULL, "leave it out"},
 	{"refine", NULL, "leave it out"},
@@ -268,66 +267,6 @@ static sw_status read_metric(struct sw_spec *s, const cJSON *v, struct sw_err *e
 	return rc;
 }
 
-static bool name_ok(const char *name)
-{
-	const size_t n = strlen(name);
-	const char *const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "_0123456789";
-
-	if (n == 0 || n > SW_SPEC_MAX_NAME || strchr(letters, name[0]) == NULL)
-		return false;
-	for (size_t i = 0; i < n; i++)
-		if (strchr(letters, name[i]) == NULL && strchr("-./", name[i]) == NULL)
-			return false;
-	return true;
-}
-
-static sw_status read_one_param(struct sw_spec *s, const cJSON *v, struct sw_err *err)
-{
-	struct sw_spec_param *p = &s->params[s->n_params++];
-	char ptr[sizeof err->ptr] = "";
-	struct sw_err warning = SW_ERR_INIT;
-	sw_status rc;
-
-	p->name = v->string;
-	if (!name_ok(v->string))
-		rc = sw_err_set(err, SW_INVALID,
-				"a parameter's name is 1 to 64 of the characters a-z A-Z 0-9 _ - . "
-				"/ and starts with a letter, a digit or _");
-	else
-		rc = spec_param_read(p, v, &warning, err);
-	sw_json_pointer_add(ptr, sizeof ptr, "parameters");
-	sw_json_pointer_add(ptr, sizeof ptr, v->string);
-	if (rc != SW_OK)
-		sw_err_prefix(err, ptr);
-	if (warning.code != SW_OK)
-		spec_warn(s, ptr, "%s", warning.msg);
-	return rc;
-}
-
-static sw_status read_parameters(struct sw_spec *s, const cJSON *v, struct sw_err *err)
-{
-	const cJSON *param;
-	sw_status rc = SW_OK;
-
-	if (!cJSON_IsObject(v))
-		return must_be("parameters", "an object of parameters by name", v, err);
-	if (v->child == NULL)
-		return wrong("parameters", err, "is empty: a sweep needs at least one");
-	const size_t n = (size_t)cJSON_GetArraySize(v);
-	if (n > SW_SPEC_MAX_PARAMS)
-		return wrong("parameters", err, "has more than 256 parameters");
-	s->params = sw_calloc(n, sizeof *s->params);
-	if (s->params == NULL)
-		return sw_err_set(err, SW_NOMEM, "out of memory");
-	cJSON_ArrayForEach (param, v) {
-		rc = read_one_param(s, param, err);
-		if (rc != SW_OK)
-			break;
-	}
-	return rc;
-}
-
 static sw_status read_run_cap(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
 	if (cJSON_IsNumber(v) && v->valuedouble == 0)
@@ -407,7 +346,8 @@ static const struct {
 	{"method", "is missing: \"random\" or \"grid\"", read_method},
 	{"seed", NULL, read_seed},
 	{"metric", "is missing: {\"name\": ..., \"goal\": \"minimize\"}", read_metric},
-	{"parameters", "is missing: what to search over", read_parameters},
+	{"parameters", "is missing: what to search over", spec_parameters_read},
+	{"constraints", NULL, spec_constraints_read},
 	{"run_cap", NULL, read_run_cap},
 	{"max_concurrent", NULL, read_max_concurrent},
 	{"retries", NULL, read_retries},
@@ -460,17 +400,7 @@ void sw_spec_destroy(struct sw_spec *s)
 {
 	if (s == NULL)
 		return;
-	for (size_t i = 0; i < s->n_params; i++)
-		free((void *)s->params[i].weights);
-	free(s->params);
+	spec_space_fini(s);
 	cJSON_Delete(s->tree);
 	free(s);
-}
-
-int sw_spec_param_find(const struct sw_spec *s, const char *name)
-{
-	for (size_t i = 0; i < s->n_params; i++)
-		if (strcmp(s->params[i].name, name) == 0)
-			return (int)i;
-	return -1;
 }

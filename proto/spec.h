@@ -15,21 +15,38 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SW_SPEC_MAX_NAME   64    /* bytes of a sweep's, parameter's or metric's name */
-#define SW_SPEC_MAX_PARAMS 256   /* parameters of a sweep */
-#define SW_SPEC_MAX_VALUES 10000 /* values of one parameter */
+#define SW_SPEC_MAX_NAME        64    /* bytes of a sweep's or metric's name */
+#define SW_SPEC_MAX_PARAM_NAME  128   /* bytes of a parameter's, with those of its groups */
+#define SW_SPEC_MAX_PARAMS      256   /* parameters of a sweep */
+#define SW_SPEC_MAX_GROUPS      256   /* groups of parameters */
+#define SW_SPEC_MAX_VALUES      10000 /* values of one parameter */
+#define SW_SPEC_MAX_WHEN        20000 /* values that all the conditions list */
+#define SW_SPEC_MAX_CONSTRAINTS 256
+#define SW_SPEC_MAX_TEXT        1000 /* bytes of a constraint */
+#define SW_SPEC_MAX_TERMS       64   /* of one side of a constraint */
+#define SW_SPEC_MAX_FACTORS     4    /* parameters multiplied in one term */
 
 #define SW_SPEC_MAX_WARNINGS 16 /* more are dropped: nobody reads them */
+
+/* {"opt": {"parameters": {...}}}: a group. In the JSON of a trial it is an object again. */
+struct sw_spec_group {
+	const char *key;
+	const struct sw_spec_group *parent; /* NULL: stands at the top */
+	const cJSON *when;                  /* or NULL; what it says holds for all inside */
+};
 
 /* One parameter. `dist` is the W&B name after defaults were applied (W&B's rules: "value" makes a
  * constant, "values" a categorical, "min" and "max" int_uniform when both are integers and uniform
  * otherwise, with "q" q_uniform), aliases resolved to one of:
  *   constant categorical int_uniform uniform log_uniform_values inv_log_uniform_values q_uniform
- *   q_log_uniform_values pow2 normal q_normal log_normal q_log_normal
+ *   q_log_uniform_values pow2 normal q_normal log_normal q_log_normal int_log_uniform
  * W&B's log_uniform, inv_log_uniform and q_log_uniform, whose bounds are exponents of e, arrive
  * here as the _values form with min and max turned into values. "probabilities" gives weights. */
 struct sw_spec_param {
-	const char *name;
+	const char *name;                  /* with its groups': "opt.wd" */
+	const char *key;                   /* its own: "wd" */
+	const struct sw_spec_group *group; /* NULL: stands at the top */
+	const cJSON *when;                 /* its own, or NULL */
 	const char *dist;
 	bool has_min, has_max, has_q;
 	double min, max;
@@ -39,6 +56,32 @@ struct sw_spec_param {
 	const cJSON *value;    /* constant: any JSON value */
 	const double *weights; /* or NULL; as many as values */
 	size_t n_values;
+};
+
+/* child is active only where parent is active and has one of the values. */
+struct sw_spec_cond {
+	size_t child, parent;
+	const struct sw_spec_group *group; /* whose "when" says so; NULL: the child's own */
+	const cJSON *allowed;              /* an array of them, or the one (n is 1) */
+	size_t n;
+};
+
+struct sw_spec_term {
+	double coef;
+	size_t n_factors;
+	uint16_t factor[SW_SPEC_MAX_FACTORS]; /* indices of parameters, rising */
+};
+
+struct sw_spec_sum {
+	struct sw_spec_term *terms; /* owned */
+	size_t n_terms;
+	double constant;
+};
+
+struct sw_spec_constraint {
+	const char *text;
+	struct sw_spec_sum left, right;
+	const char *op; /* "<", "<=", ">", ">=", "==" or "!=" */
 };
 
 struct sw_spec_asha {
@@ -55,10 +98,17 @@ struct sw_spec {
 	const char *method; /* "random", "grid"; required */
 	uint64_t seed;      /* below 2^53; has_seed false: the daemon draws one */
 	bool has_seed;
-	const char *metric;           /* required */
-	bool maximize;                /* default minimize */
-	struct sw_spec_param *params; /* in the order of the spec; at least one */
+	const char *metric; /* required */
+	bool maximize;      /* default minimize */
+	/* In the order of the spec, those of a group together; at least one. */
+	struct sw_spec_param *params;
 	size_t n_params;
+	struct sw_spec_group *groups;
+	size_t n_groups;
+	struct sw_spec_cond *conds; /* in the order of the children */
+	size_t n_conds;
+	struct sw_spec_constraint *constraints;
+	size_t n_constraints;
 	bool has_asha;
 	struct sw_spec_asha asha;
 	uint64_t run_cap;        /* 0: none given */
@@ -78,5 +128,20 @@ void sw_spec_destroy(struct sw_spec *s); /* NULL is allowed */
 
 /* The index of a parameter by name, or -1. */
 int sw_spec_param_find(const struct sw_spec *s, const char *name);
+/* Is there a condition on it? */
+bool sw_spec_param_conditional(const struct sw_spec *s, size_t i);
+
+/* The JSON pointer of a parameter in the spec: "/parameters/opt/parameters/wd". */
+void sw_spec_param_pointer(const struct sw_spec_param *p, char *ptr, size_t cap);
+/* That of what a condition says: ".../when/NAME". */
+void sw_spec_cond_pointer(const struct sw_spec *s, const struct sw_spec_cond *c, char *ptr,
+			  size_t cap);
+
+/* The value of a parameter in the JSON of a trial, by its whole name: "opt.wd" is found under that
+ * key, or under "wd" in the object "opt". NULL when there is none. */
+const cJSON *sw_spec_param_value(const cJSON *params, const char *name);
+
+/* The same value: numbers by what they are, everything else by kind and content. */
+bool sw_spec_same(const cJSON *a, const cJSON *b);
 
 #endif

@@ -44,6 +44,18 @@ const char *spec_kind(const cJSON *v);
 SW_NODISCARD sw_status spec_param_read(struct sw_spec_param *p, const cJSON *v,
 				       struct sw_err *warning, struct sw_err *err);
 
+/* "parameters": fills params and groups, then conds. Errors and warnings are relative to the spec.
+ */
+SW_NODISCARD sw_status spec_parameters_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+/* The conditions of the parameters that have been read. */
+SW_NODISCARD sw_status spec_when_read(struct sw_spec *s, struct sw_err *err);
+/* "constraints", read after "parameters". Errors are relative to the spec. */
+SW_NODISCARD sw_status spec_constraints_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+/* Frees params, groups, conds and constraints. */
+void spec_space_fini(struct sw_spec *s);
+/* The name of a parameter or group nearest to a wrong one, or NULL. */
+const char *spec_param_nearest(const struct sw_spec *s, const char *name);
+
 /* Adds a warning at a pointer relative to the spec. */
 void spec_warn(struct sw_spec *s, const char *ptr, const char *fmt, ...) SW_PRINTF(3, 4);
 /* Every warning but those of the parameters' readers. The spec has been read. */

@@ -64,10 +64,10 @@ bool spec_option_value(const struct sw_trainer_option *o, const cJSON *v, char *
 static sw_status unsuited(const struct sw_spec_param *p, const struct sw_trainer_option *o,
 			  const char *tail, const char *why, struct sw_err *err)
 {
-	char ptr[sizeof err->ptr] = "/parameters";
+	char ptr[sizeof err->ptr];
 	char whole[2 * sizeof ptr];
 
-	sw_json_pointer_add(ptr, sizeof ptr, p->name);
+	sw_spec_param_pointer(p, ptr, sizeof ptr);
 	(void)snprintf(whole, sizeof whole, "%s%s", ptr, tail);
 	return sw_err_at(err, SW_INVALID, whole, "\"%s\" feeds \"%s\", which %s", p->name, o->name,
 			 why);
@@ -81,7 +81,7 @@ static bool is_dist(const struct sw_spec_param *p, const char *name)
 /* Are all values of a numeric distribution integers? (The normal kinds also reach below 1.) */
 static bool integral(const struct sw_spec_param *p)
 {
-	if (is_dist(p, "int_uniform"))
+	if (is_dist(p, "int_uniform") || is_dist(p, "int_log_uniform"))
 		return true;
 	if (is_dist(p, "pow2"))
 		return p->min >= 1;

@@ -9,13 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Those of Ray's arguments come last: they go with Ray's distributions alone. */
 static const char *const known[] = {
-	"value", "values", "probabilities", "distribution", "min", "max",
-	"q",     "mu",     "sigma",         "log"};
+	"value", "values",     "probabilities", "distribution", "min",   "max",   "q",
+	"mu",    "sigma",      "log",           "when",         "lower", "upper", "mean",
+	"sd",    "categories", "grid_search"};
+enum { N_OURS = 11 };
 
 static const struct spec_hint hints[] = {
-	{"parameters", NULL, "nested parameters must be written flat, as \"outer.inner\""},
-	{"when", NULL, "leave it out; the parameter is then drawn for every trial"},
 	{"low", "min", NULL},
 	{"lower", "min", NULL},
 	{"minimum", "min", NULL},
@@ -23,13 +24,13 @@ static const struct spec_hint hints[] = {
 	{"upper", "max", NULL},
 	{"maximum", "max", NULL},
 	{"step", "q", NULL},
-	{"mean", "mu", NULL},
-	{"sd", "sigma", NULL},
 	{"std", "sigma", NULL},
 	{"choices", "values", NULL},
 	{"choice", "values", NULL},
 	{"categories", "values", NULL},
-	{"grid_search", "values", NULL},
+	{"mean", "mu", NULL},
+	{"sd", "sigma", NULL},
+	{"grid", "grid_search", NULL},
 	{"weights", "probabilities", NULL},
 	{"type", "distribution", NULL},
 	{"dist", "distribution", NULL},
@@ -59,49 +60,63 @@ static const struct field {
 	{"mu", MU},       {"sigma", SIGMA},
 };
 
-/* A name in a spec, what it means, and what goes with it. exponents: W&B's log_uniform and its
- * kin, whose min and max are exponents of e. */
+/* Ray's name for an argument of ours. */
+static const struct alias {
+	const char *key, *ray;
+} aliases[] = {
+	{"min", "lower"}, {"max", "upper"},         {"mu", "mean"},
+	{"sigma", "sd"},  {"values", "categories"}, {"values", "grid_search"},
+};
+
+enum {
+	EXPONENTS = 1, /* W&B's log_uniform and its kin: min and max are exponents of e */
+	RAYS = 2,      /* Ray's, and takes Ray's names for its arguments too */
+	INTEGERS = 4,  /* min, max and q are integers */
+	OPEN = 8       /* max itself is left out */
+};
+
+/* A name in a spec, what it means, and what goes with it. */
 static const struct dist {
 	const char *name;
 	const char *is;
 	unsigned needs, may;
-	bool exponents;
+	unsigned flags;
 } dists[] = {
-	{"constant", "constant", VALUE, 0, false},
-	{"categorical", "categorical", VALUES, PROBABILITIES, false},
-	{"categorical_w_probabilities", "categorical", VALUES | PROBABILITIES, 0, false},
-	{"int_uniform", "int_uniform", RANGE, 0, false},
-	{"uniform", "uniform", RANGE, 0, false},
-	{"q_uniform", "q_uniform", RANGE, Q, false},
-	{"log_uniform_values", "log_uniform_values", RANGE, 0, false},
-	{"inv_log_uniform_values", "inv_log_uniform_values", RANGE, 0, false},
-	{"q_log_uniform_values", "q_log_uniform_values", RANGE, Q, false},
-	{"log_uniform", "log_uniform_values", RANGE, 0, true},
-	{"inv_log_uniform", "inv_log_uniform_values", RANGE, 0, true},
-	{"q_log_uniform", "q_log_uniform_values", RANGE, Q, true},
-	{"pow2", "pow2", RANGE, 0, false},
-	{"normal", "normal", 0, MU | SIGMA, false},
-	{"q_normal", "q_normal", 0, MU | SIGMA | Q, false},
-	{"log_normal", "log_normal", 0, MU | SIGMA, false},
-	{"q_log_normal", "q_log_normal", 0, MU | SIGMA | Q, false},
+	{"constant", "constant", VALUE, 0, 0},
+	{"categorical", "categorical", VALUES, PROBABILITIES, 0},
+	{"categorical_w_probabilities", "categorical", VALUES | PROBABILITIES, 0, 0},
+	{"int_uniform", "int_uniform", RANGE, 0, INTEGERS},
+	{"int_log_uniform", "int_log_uniform", RANGE, 0, INTEGERS},
+	{"uniform", "uniform", RANGE, 0, RAYS},
+	{"q_uniform", "q_uniform", RANGE, Q, 0},
+	{"log_uniform_values", "log_uniform_values", RANGE, 0, 0},
+	{"inv_log_uniform_values", "inv_log_uniform_values", RANGE, 0, 0},
+	{"q_log_uniform_values", "q_log_uniform_values", RANGE, Q, 0},
+	{"log_uniform", "log_uniform_values", RANGE, 0, EXPONENTS},
+	{"inv_log_uniform", "inv_log_uniform_values", RANGE, 0, EXPONENTS},
+	{"q_log_uniform", "q_log_uniform_values", RANGE, Q, EXPONENTS},
+	{"pow2", "pow2", RANGE, 0, 0},
+	{"normal", "normal", 0, MU | SIGMA, 0},
+	{"q_normal", "q_normal", 0, MU | SIGMA | Q, 0},
+	{"log_normal", "log_normal", 0, MU | SIGMA, 0},
+	{"q_log_normal", "q_log_normal", 0, MU | SIGMA | Q, 0},
 	/* Ray's names */
-	{"choice", "categorical", VALUES, PROBABILITIES, false},
-	{"loguniform", "log_uniform_values", RANGE, 0, false},
-	{"quniform", "q_uniform", RANGE, Q, false},
-	{"qloguniform", "q_log_uniform_values", RANGE, Q, false},
-	{"randn", "normal", 0, MU | SIGMA, false},
-	{"qrandn", "q_normal", 0, MU | SIGMA | Q, false},
+	{"choice", "categorical", VALUES, PROBABILITIES, RAYS},
+	{"grid_search", "categorical", VALUES, 0, RAYS},
+	{"quniform", "q_uniform", RANGE, Q, RAYS},
+	{"loguniform", "log_uniform_values", RANGE, 0, RAYS},
+	{"qloguniform", "q_log_uniform_values", RANGE, Q, RAYS},
+	{"randint", "int_uniform", RANGE, 0, RAYS | INTEGERS | OPEN},
+	{"qrandint", "q_uniform", RANGE, Q, RAYS | INTEGERS},
+	{"lograndint", "int_log_uniform", RANGE, 0, RAYS | INTEGERS | OPEN},
+	{"qlograndint", "q_log_uniform_values", RANGE, Q, RAYS | INTEGERS},
+	{"randn", "normal", 0, MU | SIGMA, RAYS},
+	{"qrandn", "q_normal", 0, MU | SIGMA | Q, RAYS},
 };
 
 static const struct spec_hint refused[] = {
-	{"beta", NULL, "use uniform"},
-	{"q_beta", NULL, "use q_uniform"},
-	{"randint", NULL, "use int_uniform, whose max is included (Ray's randint leaves it out)"},
-	{"qrandint", NULL, "use q_uniform, whose max is included"},
-	{"lograndint", NULL, "use q_log_uniform_values with \"q\": 1, or pow2"},
-	{"qlograndint", NULL, "use q_log_uniform_values"},
-	{"sample_from", NULL, "use values"},
-	{"int", NULL, "use int_uniform"},
+	{"beta", NULL, "use uniform"},       {"q_beta", NULL, "use q_uniform"},
+	{"sample_from", NULL, "use values"}, {"int", NULL, "use int_uniform"},
 	{"float", NULL, "use uniform"},
 };
 
@@ -115,6 +130,32 @@ static const char *pointer_to(const char *key, char ptr[32])
 /* SW_INVALID at a key of the parameter, with a formatted line. */
 #define AT_KEY(err, key, ...)                                                                      \
 	sw_err_at(err, SW_INVALID, pointer_to(key, (char[32]){""}), __VA_ARGS__)
+
+/* The key that the spec used: ours, or Ray's for the same. */
+static const char *key_of(const cJSON *v, const char *key)
+{
+	for (size_t i = 0; sw_json_get(v, key) == NULL && i < SPEC_N(aliases); i++)
+		if (strcmp(aliases[i].key, key) == 0 && sw_json_get(v, aliases[i].ray) != NULL)
+			return aliases[i].ray;
+	return key;
+}
+
+static const cJSON *get(const cJSON *v, const char *key)
+{
+	return sw_json_get(v, key_of(v, key));
+}
+
+static sw_status check_aliases(const cJSON *v, struct sw_err *err)
+{
+	for (size_t i = 0; i < SPEC_N(aliases); i++) {
+		const char *used = key_of(v, aliases[i].key), *ray = aliases[i].ray;
+
+		if (strcmp(used, ray) != 0 && sw_json_get(v, ray) != NULL)
+			return AT_KEY(err, ray, "\"%s\" and \"%s\" mean the same: give one", used,
+				      ray);
+	}
+	return SW_OK;
+}
 
 static const struct dist *dist_by_name(const char *name)
 {
@@ -154,18 +195,14 @@ static sw_status unknown_dist(const char *name, struct sw_err *err)
 		      name);
 }
 
-/* {"log": true, "min", "max"}: Optuna's way to say log_uniform_values. */
-static sw_status dist_of_log(const cJSON *v, const struct dist **out, struct sw_err *err)
+/* {"log": true, "min", "max"}: Optuna's way to say so; its suggest_int() has integers. */
+static const struct dist *dist_of_log(const cJSON *v)
 {
-	const cJSON *min = sw_json_get(v, "min"), *max = sw_json_get(v, "max");
-	const bool quantised = sw_json_get(v, "q") != NULL;
-
-	if (!quantised && sw_json_is_integer(min) && sw_json_is_integer(max))
-		return AT_KEY(err, "log",
-			      "\"log\" with an integer min and max is ambiguous: for integers use "
-			      "pow2 or q_log_uniform_values, for reals write the bounds as 1.0");
-	*out = dist_known(quantised ? "q_log_uniform_values" : "log_uniform_values");
-	return SW_OK;
+	if (get(v, "q") != NULL)
+		return dist_known("q_log_uniform_values");
+	return dist_known(sw_json_is_integer(get(v, "min")) && sw_json_is_integer(get(v, "max"))
+				  ? "int_log_uniform"
+				  : "log_uniform_values");
 }
 
 /* W&B's defaults. *by: the words that the error for a key out of place uses. */
@@ -191,17 +228,15 @@ static sw_status dist_find(const cJSON *v, const struct dist **out, char by[64],
 	if (sw_json_get(v, "value") != NULL) {
 		key = "value";
 		*out = dist_known("constant");
-	} else if (sw_json_get(v, "values") != NULL) {
-		key = "values";
+	} else if (get(v, "values") != NULL) {
+		key = key_of(v, "values");
 		*out = dist_known("categorical");
 	} else if (min == NULL && max == NULL) {
 		return sw_err_set(err, SW_INVALID,
 				  "a parameter needs \"value\", \"values\", \"min\" and \"max\", "
 				  "or a \"distribution\"");
 	} else if (cJSON_IsTrue(log)) {
-		const sw_status rc = dist_of_log(v, out, err);
-		if (rc != SW_OK)
-			return rc;
+		*out = dist_of_log(v);
 	} else if (sw_json_get(v, "q") != NULL) {
 		*out = dist_known("q_uniform");
 	} else {
@@ -221,7 +256,7 @@ static sw_status check_fields(const cJSON *v, const struct dist *d, const char *
 {
 	assert(d != NULL);
 	for (size_t i = 0; i < SPEC_N(fields); i++) {
-		const char *key = fields[i].key;
+		const char *key = key_of(v, fields[i].key);
 		const bool given = sw_json_get(v, key) != NULL;
 		if (given && ((d->needs | d->may) & fields[i].bit) == 0)
 			return AT_KEY(err, key, "\"%s\" does not go with %s", key, by);
@@ -231,9 +266,10 @@ static sw_status check_fields(const cJSON *v, const struct dist *d, const char *
 	return SW_OK;
 }
 
-static sw_status read_number(const cJSON *v, const char *key, double *out, bool *has,
+static sw_status read_number(const cJSON *v, const char *name, double *out, bool *has,
 			     struct sw_err *err)
 {
+	const char *key = key_of(v, name);
 	const cJSON *number = sw_json_get(v, key);
 
 	if (number == NULL)
@@ -272,29 +308,47 @@ static sw_status from_exponents(struct sw_spec_param *p, const struct dist *d,
 	return SW_OK;
 }
 
+static sw_status check_integer(const cJSON *v, const char *name, double x, const struct dist *d,
+			       struct sw_err *err)
+{
+	const char *key = key_of(v, name);
+
+	if (x == floor(x) && fabs(x) <= SW_JSON_MAX_INT)
+		return SW_OK;
+	return AT_KEY(err, key, "\"%s\" of %s must be an integer below 2^53", key, d->name);
+}
+
+/* Ray's randint(lower, upper) ends at upper - 1. */
+static sw_status leave_out_max(struct sw_spec_param *p, const cJSON *v, const struct dist *d,
+			       struct sw_err *err)
+{
+	if (!(p->min < p->max))
+		return AT_KEY(err, key_of(v, "max"),
+			      "%s leaves \"%s\" out: it must be above \"%s\" (int_uniform and "
+			      "int_log_uniform include it)",
+			      d->name, key_of(v, "max"), key_of(v, "min"));
+	p->max -= 1;
+	return SW_OK;
+}
+
 static sw_status read_range(struct sw_spec_param *p, const cJSON *v, const struct dist *d,
 			    struct sw_err *warning, struct sw_err *err)
 {
-	static const struct {
-		const char *key;
-		bool max;
-	} ends[] = {{"min", false}, {"max", true}};
+	sw_status rc;
 
 	if ((d->needs & RANGE) == 0)
 		return SW_OK;
-	for (size_t i = 0; i < SPEC_N(ends); i++) {
-		const sw_status rc = read_number(v, ends[i].key, ends[i].max ? &p->max : &p->min,
-						 ends[i].max ? &p->has_max : &p->has_min, err);
-		const double end = ends[i].max ? p->max : p->min;
-		if (rc != SW_OK)
-			return rc;
-		if (strcmp(d->is, "int_uniform") == 0 &&
-		    (end != floor(end) || fabs(end) > SW_JSON_MAX_INT))
-			return AT_KEY(err, ends[i].key,
-				      "\"%s\" of int_uniform must be an integer below 2^53",
-				      ends[i].key);
-	}
-	return d->exponents ? from_exponents(p, d, warning, err) : SW_OK;
+	if ((rc = read_number(v, "min", &p->min, &p->has_min, err)) != SW_OK ||
+	    (rc = read_number(v, "max", &p->max, &p->has_max, err)) != SW_OK)
+		return rc;
+	if ((d->flags & INTEGERS) != 0 &&
+	    ((rc = check_integer(v, "min", p->min, d, err)) != SW_OK ||
+	     (rc = check_integer(v, "max", p->max, d, err)) != SW_OK ||
+	     (rc = check_integer(v, "q", p->q, d, err)) != SW_OK))
+		return rc;
+	if ((d->flags & OPEN) != 0)
+		return leave_out_max(p, v, d, err);
+	return (d->flags & EXPONENTS) != 0 ? from_exponents(p, d, warning, err) : SW_OK;
 }
 
 /* Kind first, then the value itself. */
@@ -324,7 +378,7 @@ static int by_value(const void *pa, const void *pb)
 	return d != 0 ? d : (a->i > b->i) - (a->i < b->i);
 }
 
-static sw_status twice(const cJSON *values, size_t n, struct sw_err *err)
+static sw_status twice(const cJSON *values, size_t n, const char *key, struct sw_err *err)
 {
 	struct place *sorted = sw_calloc(n, sizeof *sorted);
 	size_t i = 0, found = 0; /* 0: none, since the first of its kind is never the second */
@@ -345,29 +399,29 @@ static sw_status twice(const cJSON *values, size_t n, struct sw_err *err)
 	free(sorted);
 	if (found == 0)
 		return SW_OK;
-	(void)snprintf(ptr, sizeof ptr, "/values/%zu", found);
+	(void)snprintf(ptr, sizeof ptr, "/%s/%zu", key, found);
 	return sw_err_at(err, SW_INVALID, ptr,
 			 "a value that stands twice; to favour it use \"probabilities\"");
 }
 
 static sw_status read_values(struct sw_spec_param *p, const cJSON *v, struct sw_err *err)
 {
-	const cJSON *values = sw_json_get(v, "values"), *value;
+	const char *key = key_of(v, "values");
+	const cJSON *values = sw_json_get(v, key), *value;
 	char ptr[48];
 	size_t i = 0;
 
 	if (values == NULL)
 		return SW_OK;
 	if (!cJSON_IsArray(values))
-		return AT_KEY(err, "values", "\"values\" must be an array, not %s",
-			      spec_kind(values));
+		return AT_KEY(err, key, "\"%s\" must be an array, not %s", key, spec_kind(values));
 	p->n_values = (size_t)cJSON_GetArraySize(values);
 	if (p->n_values == 0)
-		return AT_KEY(err, "values", "values is empty");
+		return AT_KEY(err, key, "%s is empty", key);
 	if (p->n_values > SW_SPEC_MAX_VALUES)
-		return AT_KEY(err, "values", "more than %d values", SW_SPEC_MAX_VALUES);
+		return AT_KEY(err, key, "more than %d values", SW_SPEC_MAX_VALUES);
 	cJSON_ArrayForEach (value, values) {
-		(void)snprintf(ptr, sizeof ptr, "/values/%zu", i++);
+		(void)snprintf(ptr, sizeof ptr, "/%s/%zu", key, i++);
 		if (cJSON_IsObject(value) || cJSON_IsArray(value))
 			return sw_err_at(err, SW_INVALID, ptr,
 					 "a value must be a number, a string, true, false or null, "
@@ -375,7 +429,7 @@ static sw_status read_values(struct sw_spec_param *p, const cJSON *v, struct sw_
 					 spec_kind(value));
 	}
 	p->values = values;
-	return twice(values, p->n_values, err);
+	return twice(values, p->n_values, key, err);
 }
 
 static sw_status read_weights(struct sw_spec_param *p, const cJSON *v, struct sw_err *err)
@@ -418,10 +472,21 @@ static sw_status not_an_object(const cJSON *v, struct sw_err *err)
 			  "a parameter must be an object; for a constant write {\"value\": ...}");
 }
 
+/* "lower" is a word of Ray's distributions; elsewhere it is a mistake for "min". */
+static sw_status check_keys(const cJSON *v, struct sw_err *err)
+{
+	const char *name = cJSON_GetStringValue(sw_json_get(v, "distribution"));
+	const struct dist *d = name != NULL ? dist_by_name(name) : NULL;
+	const bool rays = (d != NULL && (d->flags & RAYS) != 0) ||
+			  (name == NULL && sw_json_get(v, "grid_search") != NULL);
+	const struct spec_keys keys = {known, rays ? SPEC_N(known) : N_OURS, hints, SPEC_N(hints)};
+
+	return spec_check_keys(v, &keys, err);
+}
+
 sw_status spec_param_read(struct sw_spec_param *p, const cJSON *v, struct sw_err *warning,
 			  struct sw_err *err)
 {
-	static const struct spec_keys keys = {known, SPEC_N(known), hints, SPEC_N(hints)};
 	const struct dist *d = NULL;
 	char by[64] = "";
 	sw_status rc;
@@ -434,7 +499,7 @@ sw_status spec_param_read(struct sw_spec_param *p, const cJSON *v, struct sw_err
 	const cJSON *named = sw_json_get(v, "distribution");
 	if (cJSON_IsString(named) && dist_by_name(named->valuestring) == NULL)
 		return unknown_dist(named->valuestring, err);
-	if ((rc = spec_check_keys(v, &keys, err)) != SW_OK ||
+	if ((rc = check_keys(v, err)) != SW_OK || (rc = check_aliases(v, err)) != SW_OK ||
 	    (rc = dist_find(v, &d, by, err)) != SW_OK ||
 	    (rc = check_fields(v, d, by, err)) != SW_OK)
 		return rc;

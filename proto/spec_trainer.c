@@ -225,7 +225,7 @@ static sw_status check_keys(const cJSON *trainer, struct sw_err *err)
 static sw_status check_used(const struct sw_spec *s, const bool *used, struct sw_err *err)
 {
 	const char *names[SW_TRAINER_OPTION_N];
-	char ptr[sizeof err->ptr] = "/parameters";
+	char ptr[sizeof err->ptr];
 	size_t n = 0, i = 0;
 
 	while (i < s->n_params && used[i])
@@ -233,7 +233,7 @@ static sw_status check_used(const struct sw_spec *s, const bool *used, struct sw
 	if (i == s->n_params)
 		return SW_OK;
 	const char *name = s->params[i].name;
-	sw_json_pointer_add(ptr, sizeof ptr, name);
+	sw_spec_param_pointer(&s->params[i], ptr, sizeof ptr);
 	const struct sw_trainer_option *o = sw_trainer_option_find(name);
 	if (o != NULL && !o->searched)
 		return sw_err_at(err, SW_INVALID, ptr,

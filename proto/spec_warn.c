@@ -117,12 +117,36 @@ static void warn_epochs(struct sw_spec *s)
 			  (unsigned long long)s->asha.max_t);
 }
 
+/* Options have a default for where their parameter is not active; a layer's number has none. */
+static void warn_layers(struct sw_spec *s)
+{
+	const cJSON *layer;
+	size_t i = 0;
+
+	cJSON_ArrayForEach (layer, sw_json_get(s->trainer, "model")) {
+		const cJSON *number = cJSON_IsObject(layer) ? layer->child : NULL;
+		const char *name = cJSON_GetStringValue(number);
+		const int at = name != NULL ? sw_spec_param_find(s, name) : -1;
+		char ptr[96];
+
+		(void)snprintf(ptr, sizeof ptr, "/trainer/model/%zu", i++);
+		if (at < 0 || !sw_spec_param_conditional(s, (size_t)at))
+			continue;
+		sw_json_pointer_add(ptr, sizeof ptr, number->string);
+		spec_warn(s, ptr,
+			  "\"%s\" is conditional (\"when\"): a trial where it is not active has no "
+			  "number for this layer, and fails",
+			  name);
+	}
+}
+
 void spec_warn_all(struct sw_spec *s)
 {
 	warn_inert(s);
 	if (s->trainer == NULL)
 		return;
 	warn_metric(s);
+	warn_layers(s);
 	warn_optimizer(s);
 	warn_epochs(s);
 	if (s->lease_s > 0)
