@@ -8,8 +8,8 @@
 
 #include <stddef.h>
 
-#define BENCH_MAX_COLUMNS 12
-#define BENCH_MAX_ROWS    64
+#define BENCH_MAX_COLUMNS 20
+#define BENCH_MAX_ROWS    1024
 #define BENCH_CELL        48
 
 struct bench_table {

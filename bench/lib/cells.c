@@ -1,0 +1,185 @@
+#include "bench/lib/cells.h"
+#include "bench/lib/jobs.h"
+#include "bench/lib/stats.h"
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+size_t bench_checkpoint(size_t n, size_t at)
+{
+	static const size_t percent[BENCH_CHECKPOINTS] = {25, 50, 100};
+
+	assert(at < BENCH_CHECKPOINTS);
+	return (n * percent[at] + 99) / 100;
+}
+
+static const struct bench_objective *objective_of(const struct bench_subject *s,
+						  enum sw_sampler_kind kind)
+{
+	return kind == SW_SAMPLER_GRID && s->grid != NULL ? s->grid : s->o;
+}
+
+/* --- which cells there are --- */
+
+static bool known_kind(enum sw_sampler_kind kind)
+{
+	enum sw_sampler_kind found;
+
+	return sw_sampler_find(bench_sampler_names[kind], &found) == SW_OK && found == kind;
+}
+
+/* All cells of a mode, in the order of the table. */
+static void lay_out_mode(struct bench_cells *c, size_t parallel, bool first)
+{
+	char why[120];
+
+	for (size_t s = 0; s < c->n_subjects; s++) {
+		for (int k = 0; k < SW_SAMPLER_KIND_N; k++) {
+			const enum sw_sampler_kind kind = (enum sw_sampler_kind)k;
+			const struct bench_objective *o = objective_of(&c->subject[s], kind);
+
+			if (!c->options->sampler[k] || !known_kind(kind))
+				continue;
+			if (!bench_trials_fit(o, kind, why)) {
+				if (first)
+					printf("(%s leaves out %s: %s)\n", bench_sampler_names[k],
+					       o->name, why);
+				continue;
+			}
+			c->cell[c->n++] = (struct bench_cell){
+				.subject = s, .kind = kind, .parallel = parallel};
+		}
+	}
+}
+
+static void lay_out(struct bench_cells *c)
+{
+	for (int k = 0; k < SW_SAMPLER_KIND_N; k++)
+		if (c->options->sampler[k] && !known_kind((enum sw_sampler_kind)k))
+			printf("(%s is not in this build)\n", bench_sampler_names[k]);
+	c->cell = calloc(c->n_subjects * SW_SAMPLER_KIND_N * BENCH_MAX_MODES + 1, sizeof *c->cell);
+	assert(c->cell != NULL);
+	for (size_t m = 0; m < c->options->modes; m++)
+		lay_out_mode(c, c->options->parallel[m], m == 0);
+	(void)fflush(stdout);
+}
+
+/* --- the runs --- */
+
+static void run_one(void *ctx, size_t i, void *result)
+{
+	const struct bench_cells *c = ctx;
+	/* seeds outside, so that the first rows of progress are all of the samplers */
+	const struct bench_cell *cell = &c->cell[i / c->options->seeds];
+	const struct bench_subject *s = &c->subject[cell->subject];
+	const struct bench_plan plan = {.objective = objective_of(s, cell->kind),
+					.kind = cell->kind,
+					.seed = c->options->seed_from + i % c->options->seeds,
+					.n = s->n,
+					.parallel = cell->parallel};
+
+	bench_trials_run(&plan, result);
+}
+
+double bench_cells_at(const struct bench_cells *c, const struct bench_cell *cell, size_t told,
+		      double p)
+{
+	const size_t seeds = c->options->seeds;
+	const struct bench_outcome *run = c->run + (size_t)(cell - c->cell) * seeds;
+	const struct bench_objective *o = objective_of(&c->subject[cell->subject], cell->kind);
+	double v[BENCH_MAX_SEEDS];
+
+	assert(told >= 1 && told <= c->subject[cell->subject].n && seeds <= BENCH_MAX_SEEDS);
+	for (size_t i = 0; i < seeds; i++)
+		v[i] = (run[i].curve[told - 1] - o->optimum) / o->scale;
+	return bench_stat_quantile(v, seeds, p);
+}
+
+/* 0, or -1 when a run failed. */
+static int summarise(struct bench_cells *c, struct bench_cell *cell)
+{
+	const struct bench_subject *s = &c->subject[cell->subject];
+	const struct bench_outcome *run = c->run + (size_t)(cell - c->cell) * c->options->seeds;
+	double total = 0, told = 0;
+
+	for (size_t i = 0; i < c->options->seeds; i++) {
+		if (run[i].failed) {
+			(void)fprintf(stderr, "%s on %s, seed %zu, after %zu trials: %s\n",
+				      bench_sampler_names[cell->kind], s->o->name,
+				      (size_t)c->options->seed_from + i, run[i].told, run[i].error);
+			return -1;
+		}
+		total += run[i].suggest_s;
+		told += (double)run[i].told;
+		cell->suggest_max_ms = fmax(cell->suggest_max_ms, run[i].suggest_max_s * 1e3);
+	}
+	cell->suggest_ms = total / told * 1e3;
+	for (size_t at = 0; at < BENCH_CHECKPOINTS; at++)
+		for (size_t q = 0; q < 3; q++)
+			cell->regret[at][q] = bench_cells_at(c, cell, bench_checkpoint(s->n, at),
+							     0.25 * (double)(q + 1));
+	return 0;
+}
+
+int bench_cells_run(struct bench_cells *c, const char *what)
+{
+	const size_t seeds = c->options->seeds;
+	int rc = 0;
+
+	lay_out(c);
+	if (c->n == 0) {
+		(void)fprintf(stderr, "nothing to run\n");
+		return -1;
+	}
+	c->run = bench_jobs_run(c->n * seeds, sizeof *c->run, c->options->jobs, run_one, c, what);
+	if (c->run == NULL)
+		return -1;
+	for (size_t i = 0; i < c->n; i++)
+		if (summarise(c, &c->cell[i]) != 0)
+			rc = -1;
+	return rc;
+}
+
+void bench_cells_fini(struct bench_cells *c)
+{
+	for (size_t i = 0; i < c->n_subjects; i++) {
+		bench_objective_destroy(c->subject[i].o);
+		bench_objective_destroy(c->subject[i].grid);
+	}
+	bench_jobs_free(c->run, c->n * c->options->seeds, sizeof *c->run);
+	free(c->cell);
+}
+
+const struct bench_cell *bench_cells_find(const struct bench_cells *c, size_t subject,
+					  enum sw_sampler_kind kind, size_t parallel)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (c->cell[i].subject == subject && c->cell[i].kind == kind &&
+		    c->cell[i].parallel == parallel)
+			return &c->cell[i];
+	return NULL;
+}
+
+double bench_cells_rank(const struct bench_cells *c, enum sw_sampler_kind kind, size_t parallel,
+			size_t at)
+{
+	double sum = 0, n = 0;
+
+	for (size_t s = 0; s < c->n_subjects; s++) {
+		double median[SW_SAMPLER_KIND_N], rank[SW_SAMPLER_KIND_N];
+
+		for (int k = 0; k < SW_SAMPLER_KIND_N; k++) {
+			const struct bench_cell *cell =
+				bench_cells_find(c, s, (enum sw_sampler_kind)k, parallel);
+			median[k] = cell != NULL ? cell->regret[at][1] : (double)NAN;
+		}
+		bench_stat_ranks(median, SW_SAMPLER_KIND_N, rank);
+		if (!isnan(rank[kind])) {
+			sum += rank[kind];
+			n++;
+		}
+	}
+	return n > 0 ? sum / n : (double)NAN;
+}

@@ -1,0 +1,81 @@
+/*
+ * bench/lib/cells.h — every sampler on every subject, many seeds: the runs and their medians. What
+ * bench_search and bench_tune share.
+ *
+ * A cell is (subject, sampler, trials in parallel); it holds a run for each seed. Regret is (truth
+ * of the trial with the best seen value - optimum) / scale, after 25, 50 and 100% of the trials.
+ */
+#ifndef SW_BENCH_LIB_CELLS_H
+#define SW_BENCH_LIB_CELLS_H
+
+#include "bench/lib/table.h"
+#include "bench/lib/trials.h"
+
+#define BENCH_MAX_SUBJECTS 64
+#define BENCH_MAX_MODES    4
+#define BENCH_MAX_SEEDS    1000
+#define BENCH_CHECKPOINTS  3
+
+struct bench_options {
+	const char *csv, *curves;        /* files; NULL: none */
+	const char *subjects, *sets;     /* comma lists; NULL: the bench's own default */
+	bool sampler[SW_SAMPLER_KIND_N]; /* which to run */
+	uint64_t seed_from;
+	size_t seeds, jobs;
+	size_t parallel[BENCH_MAX_MODES], modes;
+	size_t budget; /* trials a run; 0: the bench's default */
+	bool quick;
+};
+
+struct bench_subject {
+	struct bench_objective *o;
+	struct bench_objective *grid; /* for SW_SAMPLER_GRID; NULL: none */
+	size_t n;                     /* trials */
+};
+
+struct bench_cell {
+	size_t subject;
+	enum sw_sampler_kind kind;
+	size_t parallel;
+	double regret[BENCH_CHECKPOINTS][3]; /* quartiles */
+	double suggest_ms, suggest_max_ms;   /* mean and worst of all */
+};
+
+struct bench_cells {
+	const struct bench_options *options;
+	struct bench_subject subject[BENCH_MAX_SUBJECTS]; /* owned */
+	size_t n_subjects;
+	struct bench_cell *cell; /* [n], by mode, subject, kind */
+	size_t n;
+	struct bench_outcome *run; /* [n][seeds] */
+};
+
+/* Reads argv over what is in *o. which: the text of usage() for the bench's own lists. 0 or -1. */
+int bench_options_read(struct bench_options *o, int argc, char **argv);
+void bench_options_usage(const char *name, const char *subjects, const char *sets);
+/* Is name in a comma list? A NULL list has all. */
+bool bench_listed(const char *list, const char *name);
+
+/* The subjects are set. Samplers that are not in this build, and spaces that a sampler does not
+ * take, are left out with a line on stdout. 0, or -1 with a line on stderr. */
+int bench_cells_run(struct bench_cells *c, const char *what);
+void bench_cells_fini(struct bench_cells *c);
+
+/* NULL: was left out. */
+const struct bench_cell *bench_cells_find(const struct bench_cells *c, size_t subject,
+					  enum sw_sampler_kind kind, size_t parallel);
+/* Regret after `told` (from 1) trials: that quantile over the seeds. */
+double bench_cells_at(const struct bench_cells *c, const struct bench_cell *cell, size_t told,
+		      double p);
+/* Trials after which checkpoint `at` stands. */
+size_t bench_checkpoint(size_t n, size_t at);
+
+/* The table of the cells of one number of parallel trials, then the mean ranks of the medians. */
+void bench_cells_print(const struct bench_cells *c, size_t parallel);
+/* Mean rank of the kind's medians over the subjects that it ran on; NaN: none. */
+double bench_cells_rank(const struct bench_cells *c, enum sw_sampler_kind kind, size_t parallel,
+			size_t at);
+/* All cells, and all curves, to the files that the options name. 0 or -1. */
+int bench_cells_csv(const struct bench_cells *c);
+
+#endif

@@ -1,0 +1,87 @@
+#include "bench/lib/jobs.h"
+#include <assert.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MAX_JOBS 64
+
+struct shared {
+	atomic_size_t next, done;
+};
+
+static size_t bytes_of(size_t n, size_t size)
+{
+	return sizeof(struct shared) + 64 + n * size;
+}
+
+static void work(struct shared *s, size_t n, size_t size, void *results,
+		 void (*run)(void *ctx, size_t i, void *result), void *ctx, const char *what)
+{
+	for (;;) {
+		const size_t i = atomic_fetch_add(&s->next, 1);
+
+		if (i >= n)
+			break;
+		run(ctx, i, (char *)results + i * size);
+		const size_t done = atomic_fetch_add(&s->done, 1) + 1;
+		if (what != NULL)
+			(void)fprintf(stderr, "\r%s %zu/%zu", what, done, n);
+	}
+}
+
+void *bench_jobs_run(size_t n, size_t size, size_t jobs,
+		     void (*run)(void *ctx, size_t i, void *result), void *ctx, const char *what)
+{
+	struct shared *s = mmap(NULL, bytes_of(n, size), PROT_READ | PROT_WRITE,
+				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *results = (char *)s + 64;
+	pid_t pids[MAX_JOBS];
+	bool good = true;
+
+	static_assert(sizeof(struct shared) <= 64, "the results start at 64");
+	assert(s != MAP_FAILED);
+	if (what != NULL && !isatty(STDERR_FILENO))
+		what = NULL;
+	if (jobs > MAX_JOBS)
+		jobs = MAX_JOBS;
+	(void)fflush(NULL);
+	for (size_t j = 0; jobs > 1 && j < jobs; j++) {
+		pids[j] = fork();
+		assert(pids[j] >= 0);
+		if (pids[j] == 0) {
+			(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+			work(s, n, size, results, run, ctx, what);
+			_exit(0);
+		}
+	}
+	if (jobs <= 1)
+		work(s, n, size, results, run, ctx, what);
+	for (size_t j = 0; jobs > 1 && j < jobs; j++) {
+		int status = 0;
+
+		if (waitpid(pids[j], &status, 0) < 0 || status != 0)
+			good = false;
+	}
+	if (what != NULL)
+		(void)fputs("\r\033[K", stderr);
+	if (!good) {
+		(void)fprintf(stderr, "a process of the bench died after %zu of %zu runs\n",
+			      atomic_load(&s->done), n);
+		bench_jobs_free(results, n, size);
+		return NULL;
+	}
+	return results;
+}
+
+void bench_jobs_free(void *results, size_t n, size_t size)
+{
+	if (results != NULL)
+		(void)munmap((char *)results - 64, bytes_of(n, size));
+}

@@ -1,0 +1,168 @@
+#include "bench/lib/objective.h"
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SD_POINTS 10000
+
+struct state {
+	const struct bench_function *f;
+	bool rotated, noisy;
+	double r[BENCH_MAX_D][BENCH_MAX_D]; /* rotated: rows are orthonormal */
+	double noise_sd;
+	size_t cells; /* values of a parameter of the grid; 0: no grid */
+};
+
+/* Gram and Schmidt on normal draws, twice a row for the digits. */
+static void make_rotation(struct state *s)
+{
+	const size_t d = s->f->d;
+	unsigned long long key = 0;
+
+	for (const char *p = s->f->name; *p != '\0'; p++)
+		key = key * 131 + (unsigned char)*p;
+	for (size_t i = 0; i < d; i++) {
+		double *row = s->r[i], norm = 0;
+
+		for (unsigned k = 0; k < d; k++)
+			row[k] = bench_normal(key, i, k);
+		for (size_t pass = 0; pass < 2 * i; pass++) {
+			const double *other = s->r[pass % i];
+			double dot = 0;
+
+			for (size_t k = 0; k < d; k++)
+				dot += row[k] * other[k];
+			for (size_t k = 0; k < d; k++)
+				row[k] -= dot * other[k];
+		}
+		for (size_t k = 0; k < d; k++)
+			norm += row[k] * row[k];
+		for (size_t k = 0; k < d; k++)
+			row[k] /= sqrt(norm);
+	}
+}
+
+/* x -> where f is looked at. */
+static void rotate(const struct state *s, const double *x, double *out)
+{
+	const struct bench_function *f = s->f;
+
+	for (size_t i = 0; i < f->d; i++) {
+		double u = 0;
+
+		for (size_t k = 0; k < f->d; k++)
+			u += s->r[i][k] * (x[k] - f->at[k]) / (f->hi[k] - f->lo[k]);
+		out[i] = f->at[i] + u * (f->hi[i] - f->lo[i]);
+		if (f->boxed)
+			out[i] = fmin(f->hi[i], fmax(f->lo[i], out[i]));
+	}
+}
+
+static double truth(const struct state *s, const double *x)
+{
+	double turned[BENCH_MAX_D];
+
+	if (!s->rotated)
+		return s->f->value(x, s->f->d);
+	rotate(s, x, turned);
+	return s->f->value(turned, s->f->d);
+}
+
+static bool value(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t trial,
+		  struct bench_value *out)
+{
+	const struct state *s = ctx;
+	const struct bench_function *f = s->f;
+	double x[BENCH_MAX_D];
+
+	for (size_t k = 0; k < f->d; k++)
+		x[k] = s->cells == 0 ? v[k].number
+				     : f->lo[k] + (f->hi[k] - f->lo[k]) * (v[k].number + 0.5) /
+							  (double)s->cells;
+	out->truth = truth(s, x);
+	out->seen = out->truth;
+	if (s->noisy)
+		out->seen += s->noise_sd * bench_normal(seed ^ 0x6e6f697365u, trial, 0);
+	return true;
+}
+
+static double deviation(const struct state *s)
+{
+	const struct bench_function *f = s->f;
+	double mean = 0, squares = 0, x[BENCH_MAX_D];
+
+	for (unsigned i = 0; i < SD_POINTS; i++) {
+		for (unsigned k = 0; k < f->d; k++)
+			x[k] = f->lo[k] + (f->hi[k] - f->lo[k]) * bench_unit(2, i, k);
+		const double y = truth(s, x), off = y - mean;
+		mean += off / (double)(i + 1);
+		squares += off * (y - mean);
+	}
+	return sqrt(squares / SD_POINTS);
+}
+
+void bench_add(struct sw_space *s, struct sw_param p)
+{
+	struct sw_err err = SW_ERR_INIT;
+	const sw_status rc = sw_space_add(s, &p, &err);
+
+	if (rc != SW_OK)
+		(void)fprintf(stderr, "a space: %s\n", err.msg);
+	assert(rc == SW_OK);
+}
+
+struct bench_objective *bench_objective_function(const struct bench_function *f,
+						 enum bench_form form, size_t grid_n)
+{
+	struct bench_objective *o = calloc(1, sizeof *o);
+	struct state *s = calloc(1, sizeof *s);
+
+	assert(o != NULL && s != NULL && form != BENCH_MIXED);
+	s->f = f;
+	s->rotated = form == BENCH_ROTATED;
+	s->noisy = form == BENCH_NOISY;
+	if (s->rotated)
+		make_rotation(s);
+	if (grid_n > 0)
+		s->cells = (size_t)fmax(2, floor(pow((double)grid_n, 1 / (double)f->d) + 1e-9));
+	*o = (struct bench_objective){.d = f->d,
+				      .optimum = f->value(f->at, f->d),
+				      .scale = 1,
+				      .grid = grid_n > 0,
+				      .value = value,
+				      .ctx = s,
+				      .fini = free};
+	(void)snprintf(o->name, sizeof o->name, "%s%s", f->name,
+		       s->rotated ? "/rot"
+		       : s->noisy ? "/noisy"
+				  : "");
+	if (s->noisy) {
+		o->scale = deviation(s);
+		o->noise_sd = s->noise_sd = 0.1 * o->scale;
+	}
+	const sw_status rc = sw_space_create(&o->space);
+	assert(rc == SW_OK);
+	for (size_t k = 0; k < f->d; k++)
+		bench_add(o->space, s->cells == 0
+					    ? (struct sw_param){.dist = SW_DIST_UNIFORM,
+								.min = f->lo[k],
+								.max = f->hi[k]}
+					    : (struct sw_param){.dist = SW_DIST_INT_UNIFORM,
+								.min = 0,
+								.max = (double)(s->cells - 1)});
+	const sw_status sealed = sw_space_seal(o->space, NULL);
+	assert(sealed == SW_OK);
+	return o;
+}
+
+void bench_objective_destroy(struct bench_objective *o)
+{
+	if (o == NULL)
+		return;
+	if (o->fini != NULL)
+		o->fini(o->ctx);
+	sw_space_destroy(o->space);
+	free(o);
+}

@@ -1,0 +1,63 @@
+/*
+ * bench/lib/objective.h — something to minimise: a space, and what a point of it costs.
+ *
+ * Forms    PLAIN    a function of functions.h.
+ *          ROTATED  f(m + B R B^-1 (x - m)): turned about its minimiser m in the unit cube (B: the
+ *                   box's sides) by a fixed random orthogonal R, one for each function. So the
+ *                   minimum keeps its place and value; where the turned point is outside the box
+ *                   the function goes on as its formula does, or, where that falls lower than the
+ *                   minimum (functions.h, boxed), it is clamped to the box first.
+ *          NOISY    plus normal noise, its deviation 10% of the function's own over the box
+ *                   (10,000 uniform points). Regrets count in the function's deviations there.
+ *          MIXED    spaces of our own with categories, integers, logs and conditions; some points
+ *                   fail. The minimum is 0.
+ * Memory   create/destroy. Asserts instead of errors: a bench has nobody to tell.
+ */
+#ifndef SW_BENCH_LIB_OBJECTIVE_H
+#define SW_BENCH_LIB_OBJECTIVE_H
+
+#include "bench/lib/functions.h"
+#include "sched/space.h"
+#include <stdint.h>
+
+enum bench_form { BENCH_PLAIN, BENCH_ROTATED, BENCH_NOISY, BENCH_MIXED, BENCH_FORM_N };
+
+struct bench_value {
+	double seen;  /* what the sampler is told */
+	double truth; /* what counts */
+};
+
+struct bench_objective {
+	char name[32];
+	struct sw_space *space;
+	size_t d;        /* parameters */
+	double optimum;  /* of the truth */
+	double scale;    /* one unit of regret */
+	double noise_sd; /* of seen about truth */
+	bool grid;       /* the space holds cells of the box instead of points */
+
+	/* seed, trial: what the noise depends on. false: the trial failed. */
+	bool (*value)(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t trial,
+		      struct bench_value *out);
+	void *ctx;
+	void (*fini)(void *ctx); /* NULL: nothing to do */
+};
+
+/* grid_n > 0: the space is a grid of at most about that many points, at least two values a
+ * parameter, cells' centres: for samplers that need one. */
+struct bench_objective *bench_objective_function(const struct bench_function *f,
+						 enum bench_form form, size_t grid_n);
+void bench_objective_destroy(struct bench_objective *o); /* NULL is allowed */
+
+/* --- bench/lib/mixed.c --- */
+
+/* "net7" and "kernel6"; NULL past the last. */
+const char *bench_mixed_name(size_t i);
+struct bench_objective *bench_objective_mixed(size_t i);
+/* Is the minimum 0 where it should be? 0, or -1 with lines on stderr. */
+int bench_mixed_check(void);
+
+/* --- for those who make spaces --- */
+void bench_add(struct sw_space *s, struct sw_param p);
+
+#endif

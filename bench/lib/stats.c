@@ -1,0 +1,40 @@
+#include "bench/lib/stats.h"
+#include "bench/lib/table.h"
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+double bench_stat_quantile(const double *v, size_t n, double p)
+{
+	double sorted[1024];
+
+	assert(n >= 1 && n <= 1024);
+	memcpy(sorted, v, n * sizeof *v);
+	bench_sort(sorted, n);
+	const double at = p * (double)(n - 1);
+	const size_t i = (size_t)at;
+	if (i + 1 >= n || at <= (double)i)
+		return sorted[i];
+	if (isinf(sorted[i + 1]))
+		return sorted[i + 1];
+	return sorted[i] + (at - (double)i) * (sorted[i + 1] - sorted[i]);
+}
+
+void bench_stat_ranks(const double *v, size_t n, double *rank)
+{
+	for (size_t i = 0; i < n; i++) {
+		double below = 0, same = 0;
+
+		for (size_t k = 0; k < n; k++) {
+			below += v[k] < v[i] ? 1 : 0;
+			same += v[k] == v[i] ? 1 : 0;
+		}
+		rank[i] = isnan(v[i]) ? (double)NAN : below + (same + 1) / 2;
+	}
+}
+
+void bench_stat_text(const double quartiles[3], char out[48])
+{
+	(void)snprintf(out, 48, "%.2g [%.2g, %.2g]", quartiles[1], quartiles[0], quartiles[2]);
+}

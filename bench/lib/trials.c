@@ -1,0 +1,117 @@
+#include "bench/lib/trials.h"
+#include "bench/lib/table.h"
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *const bench_sampler_names[SW_SAMPLER_KIND_N] = {
+	[SW_SAMPLER_RANDOM] = "random", [SW_SAMPLER_GRID] = "grid", [SW_SAMPLER_SOBOL] = "sobol",
+	[SW_SAMPLER_TPE] = "tpe",       [SW_SAMPLER_BOHB] = "bohb", [SW_SAMPLER_BAYES] = "bayes"};
+
+struct runner {
+	const struct bench_plan *plan;
+	struct bench_outcome *out;
+	struct sw_sampler *sampler;
+	struct sw_history h;
+	uint64_t pending[BENCH_MAX_PARALLEL];
+	size_t n_pending;
+	double best_seen, best_truth;
+};
+
+static struct sw_sampler_config config_of(const struct bench_objective *o,
+					  enum sw_sampler_kind kind, uint64_t seed)
+{
+	return (struct sw_sampler_config){
+		.kind = kind, .seed = seed, .space = o->space, .n_metrics = 1, .shuffle = true};
+}
+
+bool bench_trials_fit(const struct bench_objective *o, enum sw_sampler_kind kind, char why[120])
+{
+	const struct sw_sampler_config config = config_of(o, kind, 1);
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_sampler *s = NULL;
+	const sw_status rc = sw_sampler_create(&s, &config, &err);
+
+	sw_sampler_destroy(s);
+	(void)snprintf(why, 120, "%.110s", err.msg);
+	return rc == SW_OK;
+}
+
+/* One more suggestion, pending. SW_EXHAUSTED is the caller's to know. */
+static sw_status ask(struct runner *r, struct sw_err *err)
+{
+	struct sw_suggestion s = {.source = NULL};
+	const double from = bench_now();
+	sw_status rc = sw_sampler_suggest(r->sampler, &r->h, r->h.trials + 1, &s, err);
+	const double took = bench_now() - from;
+
+	if (rc == SW_OK) {
+		r->out->suggest_s += took;
+		r->out->suggest_max_s = fmax(r->out->suggest_max_s, took);
+		rc = sw_history_add_trial(&r->h, s.values);
+	}
+	if (rc == SW_OK)
+		r->pending[r->n_pending++] = r->h.trials;
+	sw_suggestion_fini(&s);
+	return rc;
+}
+
+/* One of the pending trials ends. */
+static sw_status tell(struct runner *r)
+{
+	const struct bench_plan *p = r->plan;
+	const size_t at =
+		(size_t)(bench_unit(p->seed, r->out->told, 0x746c) * (double)r->n_pending);
+	const uint64_t trial = r->pending[at];
+	const struct sw_value *v = r->h.values + (trial - 1) * r->h.n_params;
+	struct bench_value y = {0};
+	const bool good = p->objective->value(p->objective->ctx, v, p->seed, trial, &y) &&
+			  isfinite(y.seen);
+
+	memmove(r->pending + at, r->pending + at + 1, (r->n_pending - at - 1) * sizeof *r->pending);
+	r->n_pending--;
+	if (good && y.seen < r->best_seen) {
+		r->best_seen = y.seen;
+		r->best_truth = y.truth;
+	}
+	r->out->curve[r->out->told++] = r->best_truth;
+	return sw_history_observe(
+		&r->h,
+		(struct sw_obs){.trial = trial, .kind = good ? SW_OBS_FINAL : SW_OBS_INFEASIBLE},
+		good ? &y.seen : NULL);
+}
+
+void bench_trials_run(const struct bench_plan *p, struct bench_outcome *out)
+{
+	const struct sw_sampler_config config = config_of(p->objective, p->kind, p->seed);
+	struct runner r = {.plan = p, .out = out, .best_seen = INFINITY, .best_truth = INFINITY};
+	struct sw_err err = SW_ERR_INIT;
+
+	assert(p->n <= BENCH_MAX_TRIALS && p->parallel >= 1 && p->parallel <= BENCH_MAX_PARALLEL);
+	memset(out, 0, sizeof *out);
+	sw_history_init(&r.h, sw_space_size(p->objective->space), 1);
+	sw_status rc = sw_sampler_create(&r.sampler, &config, &err);
+	bool more = rc == SW_OK;
+	while (rc == SW_OK && out->told < p->n) {
+		while (rc == SW_OK && more && r.n_pending < p->parallel && r.h.trials < p->n) {
+			rc = ask(&r, &err);
+			more = rc == SW_OK;
+			if (rc == SW_EXHAUSTED)
+				rc = SW_OK;
+		}
+		if (r.n_pending == 0)
+			break;
+		if (rc == SW_OK)
+			rc = tell(&r);
+	}
+	for (size_t i = out->told; i < p->n; i++) /* a grid that ended early stays where it is */
+		out->curve[i] = r.best_truth;
+	if (rc != SW_OK) {
+		out->failed = true;
+		(void)snprintf(out->error, sizeof out->error, "%.110s",
+			       *err.msg != '\0' ? err.msg : sw_status_str(rc));
+	}
+	sw_sampler_destroy(r.sampler);
+	sw_history_fini(&r.h);
+}

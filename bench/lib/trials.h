@@ -1,0 +1,41 @@
+/*
+ * bench/lib/trials.h — a sampler against an objective, as sweepd would run it, without sweepd.
+ *
+ * Order    `parallel` trials are pending at all times. Which of them ends next is drawn by the
+ * seed: the same on every run.
+ */
+#ifndef SW_BENCH_LIB_TRIALS_H
+#define SW_BENCH_LIB_TRIALS_H
+
+#include "bench/lib/objective.h"
+#include "sched/sampler.h"
+
+#define BENCH_MAX_TRIALS   200
+#define BENCH_MAX_PARALLEL 16
+
+/* The kinds by name; not all need be there (sw_sampler_find() knows). */
+extern const char *const bench_sampler_names[SW_SAMPLER_KIND_N];
+
+struct bench_plan {
+	const struct bench_objective *objective;
+	enum sw_sampler_kind kind;
+	uint64_t seed;
+	size_t n, parallel; /* at most the two above */
+};
+
+/* Flat: it lies in memory that processes share. */
+struct bench_outcome {
+	double curve[BENCH_MAX_TRIALS]; /* truth of the best seen after that many tells; or inf */
+	size_t told;
+	double suggest_s, suggest_max_s; /* sum and worst */
+	bool failed;
+	char error[120];
+};
+
+/* On an error out->failed and out->error are set. */
+void bench_trials_run(const struct bench_plan *plan, struct bench_outcome *out);
+
+/* Does the kind take this space at all? Else the reason. */
+bool bench_trials_fit(const struct bench_objective *o, enum sw_sampler_kind kind, char why[120]);
+
+#endif

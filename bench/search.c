@@ -1,0 +1,255 @@
+/*
+ * bench/search.c — how good are the configurations that a sampler finds, trial for trial?
+ *
+ * Every sampler on every function, n = min(200, 20 d) trials: simple regret after 25, 50 and 100%
+ * of them, median and quartiles over the seeds, and the mean ranks of the medians. Beside bayes:
+ * what other libraries reached (bench/lib/peers.h).
+ *
+ *   --set std       the fourteen functions with known figures (bench/lib/functions.h)
+ *         rotated   the same, turned about their minimisers; noisy: with noise, regret of the trial
+ *                   that was best as seen, in the function's deviations (bench/lib/objective.h)
+ *         heldout   ten others: nothing may have been tuned on them
+ *         mixed     spaces with categories, integers, logs and conditions
+ *
+ * grid runs on the cells of a grid of about n points; it leaves out what it cannot enumerate.
+ */
+#include "bench/lib/cells.h"
+#include "bench/lib/peers.h"
+#include "bench/lib/stats.h"
+#include <assert.h>
+#include <cblas.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REGRET_FLOOR 1e-6 /* below it a ratio of regrets says nothing */
+#define MARGIN       1.05 /* what still counts as "at" the best peer */
+
+/* --- the subjects --- */
+
+static size_t trials_of(const struct bench_options *o, size_t d)
+{
+	if (o->budget > 0)
+		return o->budget;
+	return 20 * d < BENCH_MAX_TRIALS ? 20 * d : BENCH_MAX_TRIALS;
+}
+
+static void add_function(struct bench_cells *c, const struct bench_function *f,
+			 enum bench_form form)
+{
+	const size_t n = trials_of(c->options, f->d);
+
+	assert(c->n_subjects < BENCH_MAX_SUBJECTS);
+	c->subject[c->n_subjects++] =
+		(struct bench_subject){.o = bench_objective_function(f, form, 0),
+				       .grid = bench_objective_function(f, form, n),
+				       .n = n};
+}
+
+static void add_functions(struct bench_cells *c, enum bench_set set, enum bench_form form)
+{
+	size_t n;
+	const struct bench_function *f = bench_functions(&n);
+
+	for (size_t i = 0; i < n; i++)
+		if (f[i].set == set && bench_listed(c->options->subjects, f[i].name))
+			add_function(c, &f[i], form);
+}
+
+static void add_mixed(struct bench_cells *c)
+{
+	for (size_t i = 0; bench_mixed_name(i) != NULL; i++) {
+		if (!bench_listed(c->options->subjects, bench_mixed_name(i)))
+			continue;
+		struct bench_objective *o = bench_objective_mixed(i);
+		c->subject[c->n_subjects++] =
+			(struct bench_subject){.o = o, .n = trials_of(c->options, o->d)};
+	}
+}
+
+/* Functions that are named without a set are looked for in all plain ones. */
+static void add_subjects(struct bench_cells *c)
+{
+	const char *sets = c->options->sets;
+
+	if (sets == NULL)
+		sets = c->options->subjects != NULL ? "std,heldout,mixed" : "std,mixed";
+	if (bench_listed(sets, "std"))
+		add_functions(c, BENCH_STANDARD, BENCH_PLAIN);
+	if (bench_listed(sets, "rotated"))
+		add_functions(c, BENCH_STANDARD, BENCH_ROTATED);
+	if (bench_listed(sets, "noisy"))
+		add_functions(c, BENCH_STANDARD, BENCH_NOISY);
+	if (bench_listed(sets, "heldout"))
+		add_functions(c, BENCH_HELDOUT, BENCH_PLAIN);
+	if (bench_listed(sets, "mixed"))
+		add_mixed(c);
+}
+
+/* --- beside the peers --- */
+
+struct verdict {
+	size_t known, reached;     /* functions with figures; with bayes at or below the best */
+	size_t early;              /* the same at 25% */
+	double log_ratio;          /* sum of ln(bayes / prototype), both floored */
+	double rank, peer_rank[4]; /* sums over the functions where the peer has a figure */
+	size_t peer_n[4];
+};
+
+static void text_of(double v, char out[BENCH_CELL])
+{
+	(void)snprintf(out, BENCH_CELL, isnan(v) ? "-" : "%.2g", v);
+}
+
+static void judge(const char *name, const struct bench_cell *cell, struct verdict *v)
+{
+	const double ours = cell->regret[2][1];
+	double all[BENCH_PEER_N], rank[BENCH_PEER_N];
+
+	for (enum bench_peer p = 0; p < BENCH_PROTOTYPE; p++)
+		all[p] = bench_peer_regret(name, p, 2);
+	all[BENCH_PROTOTYPE] = ours; /* the prototype is no peer: its place is bayes' here */
+	bench_stat_ranks(all, BENCH_PEER_N, rank);
+	v->known++;
+	v->reached += ours <= MARGIN * bench_peer_best(name, 2);
+	v->early += cell->regret[0][1] <= MARGIN * bench_peer_best(name, 0);
+	v->log_ratio += log(fmax(ours, REGRET_FLOOR) /
+			    fmax(bench_peer_regret(name, BENCH_PROTOTYPE, 2), REGRET_FLOOR));
+	v->rank += rank[BENCH_PROTOTYPE];
+	for (enum bench_peer p = 0; p < BENCH_PROTOTYPE; p++) {
+		if (isnan(rank[p]))
+			continue;
+		v->peer_rank[p] += rank[p];
+		v->peer_n[p]++;
+	}
+}
+
+static void peer_row(const char *name, const struct bench_cell *cell, struct bench_table *t)
+{
+	const double ours = cell->regret[2][1];
+	char text[BENCH_CELL];
+
+	(void)bench_table_row(t, name);
+	text_of(ours, text);
+	bench_table_text(t, 1, text);
+	for (enum bench_peer p = 0; p < BENCH_PEER_N; p++) {
+		text_of(bench_peer_regret(name, p, 2), text);
+		bench_table_text(t, 2 + (size_t)p, text);
+	}
+	text_of(ours / bench_peer_best(name, 2), text);
+	bench_table_text(t, 7, text);
+	bench_table_text(t, 8, ours <= MARGIN * bench_peer_best(name, 2) ? "yes" : "no");
+	bench_table_text(t, 9,
+			 cell->regret[0][1] <= MARGIN * bench_peer_best(name, 0) ? "yes" : "no");
+}
+
+static void print_verdict(const struct verdict *v)
+{
+	printf("at or below %.2f of the best peer: %zu of %zu at 100%%, %zu at 25%%\n", MARGIN,
+	       v->reached, v->known, v->early);
+	printf("geometric mean of bayes / prototype, regrets clipped at %g: %.2f\n", REGRET_FLOOR,
+	       exp(v->log_ratio / (double)v->known));
+	printf("mean rank at 100%% among those measured: bayes %.2f", v->rank / (double)v->known);
+	for (enum bench_peer p = 0; p < BENCH_PROTOTYPE; p++)
+		if (v->peer_n[p] > 0)
+			printf(", %s %.2f", bench_peer_names[p],
+			       v->peer_rank[p] / (double)v->peer_n[p]);
+	putchar('\n');
+}
+
+/* bayes one at a time on the standard functions, where it ran them in full. */
+static void compare(const struct bench_cells *c, struct verdict *v)
+{
+	const char *names[] = {"100%, one at a time", "bayes", NULL,     NULL, NULL, NULL, NULL,
+			       "of best peer",        "<=?",   "at 25%?"};
+	struct bench_table *t = malloc(sizeof *t);
+
+	assert(t != NULL);
+	memcpy(names + 2, bench_peer_names, sizeof bench_peer_names);
+	bench_table_init(t, names, sizeof names / sizeof *names);
+	for (size_t s = 0; s < c->n_subjects; s++) {
+		const char *name = c->subject[s].o->name;
+		const struct bench_cell *cell = bench_cells_find(c, s, SW_SAMPLER_BAYES, 1);
+
+		if (cell == NULL || isnan(bench_peer_best(name, 2)) || c->options->budget > 0)
+			continue;
+		peer_row(name, cell, t);
+		judge(name, cell, v);
+	}
+	if (v->known > 0) {
+		putchar('\n');
+		bench_table_print(t);
+		print_verdict(v);
+	}
+	free(t);
+}
+
+/* --- the run --- */
+
+static void print_figure(const struct bench_cells *c, const struct verdict *v)
+{
+	const size_t mode = c->options->parallel[0];
+	const double rank = bench_cells_rank(c, SW_SAMPLER_BAYES, mode, 2);
+
+	if (v->known > 0)
+		printf("search: %zu of %zu functions (bayes at or below %.2f of the best peer "
+		       "after all trials, median of %zu seeds)\n",
+		       v->reached, v->known, MARGIN, c->options->seeds);
+	else if (!isnan(rank))
+		printf("search: %.2f mean rank (bayes among the samplers after all trials, median "
+		       "of %zu seeds)\n",
+		       rank, c->options->seeds);
+	else
+		printf("search: %zu cells (of sampler and function, %zu seeds each)\n", c->n,
+		       c->options->seeds);
+}
+
+static int run(struct bench_cells *c)
+{
+	struct verdict v = {0};
+
+	if (bench_functions_check() != 0 || bench_mixed_check() != 0)
+		return -1;
+	add_subjects(c);
+	if (bench_cells_run(c, "runs") != 0)
+		return -1;
+	for (size_t m = 0; m < c->options->modes; m++)
+		bench_cells_print(c, c->options->parallel[m]);
+	compare(c, &v);
+	if (bench_cells_csv(c) != 0)
+		return -1;
+	print_figure(c, &v);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct bench_options o = {.seed_from = 1, .parallel = {1}, .modes = 1, .jobs = 1};
+	struct bench_cells *c = calloc(1, sizeof *c);
+	int rc;
+
+	assert(c != NULL);
+	openblas_set_num_threads(1);
+	for (int k = 0; k < SW_SAMPLER_KIND_N; k++)
+		o.sampler[k] = true;
+	if (bench_options_read(&o, argc, argv) != 0) {
+		bench_options_usage("bench_search",
+				    "--functions A,B  by name (default all of the sets)",
+				    "  --set A,B       of std rotated noisy heldout mixed (default "
+				    "std,mixed)\n");
+		free(c);
+		return 2;
+	}
+	if (o.quick && o.subjects == NULL)
+		o.subjects = "branin,hartmann3,kernel6";
+	if (o.quick && o.budget == 0)
+		o.budget = 12;
+	if (o.seeds == 0)
+		o.seeds = o.quick ? 2 : 20;
+	c->options = &o;
+	rc = run(c);
+	bench_cells_fini(c);
+	free(c);
+	return rc == 0 ? 0 : 1;
+}
