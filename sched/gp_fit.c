@@ -1,0 +1,193 @@
+#include "sched/bfgs.h"
+#include "sched/gp_internal.h"
+#include <assert.h>
+#include <cblas.h>
+#include <lapacke.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double LN_2PI = 1.8378770664093454836;
+
+/* What a fit hands through the minimiser. */
+struct target {
+	struct sw_gp *gp;
+	const double *X, *z;
+};
+
+static sw_status load(struct sw_gp *gp, const double *X, size_t n)
+{
+	enum { VECTORS = 4 };
+
+	if (n == 0)
+		return SW_INVALID;
+	if (gp->fit.cap < n) {
+		const size_t room = gp->fit.cap == 0 ? n : n + n / 2;
+
+		if (gp_points_renew(&gp->fit, room, gp->d, &gp->fit_block, VECTORS) != SW_OK)
+			return SW_NOMEM;
+		gp->alpha_fit = gp->fit_block.at;
+		gp->ones = gp->alpha_fit + gp->fit.ld;
+		gp->row_m = gp->ones + gp->fit.ld;
+		gp->row_h = gp->row_m + gp->fit.ld;
+	}
+	gp_points_load(&gp->fit, gp->d, X, n);
+	return SW_OK;
+}
+
+/* grad = d lml / d theta = sum_{i>j} W_ij dK_ij + sum_i W_ii dK_ii / 2 with W = alpha alpha' -
+ * K^-1. The mean needs no term of its own: the profiled one maximises the likelihood. */
+static void likelihood_grad(struct sw_gp *gp, const double *X, double *grad)
+{
+	const struct gp_hyper *y = &gp->fit_hyper;
+	const struct gp_points *p = &gp->fit;
+	const size_t d = gp->d;
+	double trace = 0;
+
+	memset(grad, 0, sw_gp_theta_n(gp) * sizeof *grad);
+	for (size_t i = 0; i < p->n; i++) {
+		double *W = p->K + i * p->ld;
+		const double ai = gp->alpha_fit[i];
+
+		for (size_t j = 0; j <= i; j++)
+			W[j] = ai * gp->alpha_fit[j] - W[j];
+		trace += W[i];
+		gp->ops->grad_theta(gp, y, p, i, X + i * d, W, gp->row_m, gp->row_h, grad);
+	}
+	const double jitter = y->jitter / (y->sf + y->sa);
+	grad[d] += 0.5 * trace * y->sf * (1 + jitter);
+	grad[d + 1] += 0.5 * trace * y->sn;
+	if (gp->additive)
+		grad[d + 2] += 0.5 * trace * y->sa * (1 + jitter);
+}
+
+static bool all_finite(const double *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!isfinite(v[i]))
+			return false;
+	return true;
+}
+
+/* False: the matrix is not positive definite, or the numbers leave what doubles can say. */
+static bool likelihood(struct sw_gp *gp, const double *X, const double *z, const double *theta,
+		       double *lml, double *grad)
+{
+	struct gp_points *p = &gp->fit;
+	const int n = (int)p->n, ld = (int)p->ld;
+	double log_det = 0, c;
+
+	if (!gp_hyper_load(gp, &gp->fit_hyper, theta))
+		return false;
+	gp_points_kernel(gp, &gp->fit_hyper, p, X);
+	if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', n, p->K, ld) != 0)
+		return false;
+	const double quad = gp_weights(p, p->n, z, gp->alpha_fit, gp->ones, &c);
+	for (size_t i = 0; i < p->n; i++)
+		log_det += log(p->K[i * p->ld + i]);
+	*lml = -0.5 * quad - log_det - 0.5 * (double)n * LN_2PI;
+	if (!isfinite(*lml))
+		return false;
+	if (grad == NULL)
+		return true;
+	if (LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'U', n, p->K, ld) != 0)
+		return false;
+	likelihood_grad(gp, X, grad);
+	return all_finite(grad, sw_gp_theta_n(gp));
+}
+
+sw_status sw_gp_lml(struct sw_gp *gp, const double *X, const double *z, size_t n,
+		    const double *theta, double *lml, double *grad)
+{
+	const sw_status rc = load(gp, X, n);
+
+	if (rc != SW_OK)
+		return rc;
+	return likelihood(gp, X, z, theta, lml, grad) ? SW_OK : SW_INVALID;
+}
+
+/* Normal priors on theta, (t - mean)^2 / (2 var); the one of the length scales is a density over l
+ * and not over ln l, which adds t. */
+struct prior {
+	double mean, var, slope;
+};
+
+static double length_mean(const struct sw_gp *gp)
+{
+	return sqrt(2.0) + 0.5 * log((double)gp->d);
+}
+
+static struct prior prior_of(const struct sw_gp *gp, size_t i)
+{
+	const size_t d = gp->d;
+
+	if (i < d)
+		return (struct prior){length_mean(gp), 3, 1};
+	if (i == d)
+		return (struct prior){0, 1.5 * 1.5, 0};
+	if (i == d + 1)
+		return (struct prior){log(1e-6), 9, 0};
+	if (i == d + 2)
+		return (struct prior){-1, 4, 0};
+	return (struct prior){log(0.5), 1, 0};
+}
+
+void sw_gp_theta_default(const struct sw_gp *gp, double *theta)
+{
+	for (size_t i = 0; i < sw_gp_theta_n(gp); i++) {
+		const struct prior p = prior_of(gp, i);
+
+		theta[i] = p.mean - p.var * p.slope; /* the mode */
+	}
+	sw_gp_theta_clip(gp, theta);
+}
+
+static double objective(const double *theta, double *grad, void *arg)
+{
+	const struct target *t = arg;
+	const size_t theta_n = sw_gp_theta_n(t->gp);
+	double f;
+
+	if (!likelihood(t->gp, t->X, t->z, theta, &f, grad)) {
+		if (grad != NULL)
+			memset(grad, 0, theta_n * sizeof *grad);
+		return 1e10;
+	}
+	f = -f;
+	for (size_t i = 0; i < theta_n; i++) {
+		const struct prior p = prior_of(t->gp, i);
+		const double off = theta[i] - p.mean;
+
+		f += 0.5 * off * off / p.var + p.slope * theta[i];
+		if (grad != NULL)
+			grad[i] = -grad[i] + off / p.var + p.slope;
+	}
+	return f;
+}
+
+sw_status sw_gp_objective(struct sw_gp *gp, const double *X, const double *z, size_t n,
+			  const double *theta, double *f, double *grad)
+{
+	struct target t = {gp, X, z};
+	const sw_status rc = load(gp, X, n);
+
+	if (rc == SW_OK)
+		*f = objective(theta, grad, &t);
+	return rc;
+}
+
+sw_status sw_gp_fit(struct sw_gp *gp, const double *X, const double *z, size_t n, double *theta,
+		    unsigned max_evals, double *f)
+{
+	const struct sw_bfgs_options opt = {.first_step = 0.5,
+					    .max_step = 10,
+					    .ftol = 1e-6,
+					    .max_iters = 60,
+					    .max_evals = max_evals};
+	struct target t = {gp, X, z};
+	const sw_status rc = load(gp, X, n);
+
+	if (rc != SW_OK)
+		return rc;
+	return sw_bfgs_minimise(sw_gp_theta_n(gp), gp->lo, gp->hi, &opt, objective, &t, theta, f);
+}

@@ -1,0 +1,101 @@
+/*
+ * sched/gp_internal.h — what the files of the Gaussian process share: gp.c (life, theta), gp_row.c
+ * (the kernel and its derivatives, row by row), gp_fit.c (likelihood and fit), gp_post.c
+ * (posterior).
+ *
+ * Layout   Triangular matrices are row-major lower triangles with rows of ld doubles, so that a row
+ *          of the kernel is contiguous and the next one is appended behind it. LAPACK,
+ * column-major, sees the upper triangle of the transpose: K = U'U, uplo 'U'. Points are kept by
+ * coordinate: Xt[d][ld]. Every row starts on a cache line: sums in vector lanes do not depend on
+ * the address. Source   The derivatives, with q = t^2 / l^2 and a = sqrt(5 q) for Matern-5/2: m =
+ * (1 + a + a^2/3) e^-a, dm / d ln l = h w t^2, dm / dt = -h w t, where h = (1 + a)/3 e^-a and w = 5
+ * / l^2; for RBF m = h = e^(-q/2), w = 1 / l^2. Both kernels are one code by that.
+ */
+#ifndef SW_SCHED_GP_INTERNAL_H
+#define SW_SCHED_GP_INTERNAL_H
+
+#include "sched/gp.h"
+
+/* theta by name. */
+struct gp_hyper {
+	double sf, sn, sa, sd; /* sd = sa / d, or 0 */
+	double jitter;         /* absolute: 1e-10 (sf + sa), more after failures */
+	double *w, *wa;        /* [d] */
+};
+
+/* A block on a cache line; mem is what free() takes. */
+struct gp_block {
+	void *mem;
+	double *at;
+};
+
+/* n points by coordinate and a triangle over them, room for cap. */
+struct gp_points {
+	size_t n, cap, ld; /* ld: cap, up to a multiple of 8 */
+	struct gp_block block;
+	double *Xt; /* [d][ld] */
+	double *K;  /* [cap][ld] */
+};
+
+struct gp_row_ops; /* gp_row.c, for this processor */
+
+struct sw_gp {
+	size_t d;
+	enum sw_gp_kernel kernel;
+	bool additive;
+	bool *category; /* [d] */
+	const struct gp_row_ops *ops;
+	struct gp_block params;
+	struct gp_hyper fit_hyper, hyper;
+	double *lo, *hi; /* [theta_n] */
+
+	/* gp_fit.c: valid within a call. Vectors of fit.ld. */
+	struct gp_points fit;
+	struct gp_block fit_block;
+	double *alpha_fit, *ones, *row_m, *row_h;
+
+	/* gp_post.c: the process as it was conditioned. Vectors of post.ld. */
+	struct gp_points post;
+	struct gp_block post_block;
+	double *z, *alpha, *k, *h, *v, *u;
+	double c;
+	size_t solved; /* alpha and c come from the first `solved` targets; later rows weigh 0 */
+};
+
+/* The kernel at x against the first m points. All of them work for any m, and read x[d]. */
+struct gp_row_ops {
+	/* k[j] = k(x, x_j); h[j] = sf h of the product part, unless NULL */
+	void (*values)(const struct sw_gp *gp, const struct gp_hyper *y, const struct gp_points *p,
+		       size_t m, const double *x, double *k, double *h);
+	/* grad[theta_n] += sum_j W[j] dk(x, x_j) / dtheta, without the noise. m_tmp, s_tmp: [m] */
+	void (*grad_theta)(const struct sw_gp *gp, const struct gp_hyper *y,
+			   const struct gp_points *p, size_t m, const double *x, const double *W,
+			   double *m_tmp, double *s_tmp, double *grad);
+	/* da[i] = sum_j a[j] dk(x, x_j) / dx_i, db[i] likewise; h as values() gave it. */
+	void (*grad_x)(const struct sw_gp *gp, const struct gp_hyper *y, const struct gp_points *p,
+		       size_t m, const double *x, const double *h, const double *a, const double *b,
+		       double *da, double *db);
+};
+const struct gp_row_ops *gp_row_ops_pick(void);
+
+/* A block of n doubles; what it held is lost. */
+SW_NODISCARD sw_status gp_block_renew(struct gp_block *b, size_t n);
+void gp_block_free(struct gp_block *b);
+
+/* Room for n points, and for `vectors` vectors of the new ld in block. What it held is lost. */
+SW_NODISCARD sw_status gp_points_renew(struct gp_points *p, size_t n, size_t d,
+				       struct gp_block *block, size_t vectors);
+void gp_points_load(struct gp_points *p, size_t d, const double *X, size_t n);
+/* The rows of the kernel, and its diagonal with noise and jitter. X: what was loaded. */
+void gp_points_kernel(const struct sw_gp *gp, const struct gp_hyper *y, struct gp_points *p,
+		      const double *X);
+
+/* False when theta is beyond any use (a value over 1e43, or not a number). */
+bool gp_hyper_load(const struct sw_gp *gp, struct gp_hyper *y, const double *theta);
+
+/* The profiled mean *c and alpha = K^-1 (z - c) from the factor in p, z[n], by two triangular
+ * solves; returns (z - c)' alpha. ones: [n], scratch. */
+double gp_weights(const struct gp_points *p, size_t n, const double *z, double *alpha, double *ones,
+		  double *c);
+
+#endif
