@@ -1,0 +1,212 @@
+/*
+ * Bayesian optimisation: a few points spread over the space, then the point of largest expected
+ * improvement under a Gaussian process, one of a rotation of four (bayes_step.c).
+ *
+ * Source   Jones, Schonlau, Welch, "Efficient global optimization of expensive black-box functions"
+ *          (1998), for the whole; sched/bayes.h names the parts and they their sources.
+ */
+#include "base/fault.h"
+#include "sched/bayes.h"
+#include "sched/near.h"
+#include "sched/sobol.h"
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DESIGN_MIN   5
+#define DESIGN_TRIES 64 /* draws for a first point that is not there yet */
+
+struct bayes {
+	struct bayes_cube cube;
+	struct bayes_data data;
+	struct bayes_memory memory, next; /* next: of the suggestion being made */
+	struct bayes_step step;
+};
+
+static void bayes_free(struct bayes *b)
+{
+	if (b == NULL)
+		return;
+	sw_bayes_step_fini(&b->step);
+	sw_bayes_memory_fini(&b->next);
+	sw_bayes_memory_fini(&b->memory);
+	sw_bayes_data_fini(&b->data);
+	sw_bayes_cube_fini(&b->cube);
+	free(b);
+}
+
+static sw_status start(struct sw_sampler *s, struct sw_err *err)
+{
+	struct bayes *const b = sw_calloc(1, sizeof *b);
+
+	if (b == NULL)
+		return sw_err_set(err, SW_NOMEM, "no memory for the sampler");
+	sw_status rc = sw_bayes_cube_init(&b->cube, s->space);
+
+	if (rc == SW_OK) {
+		sw_bayes_data_init(&b->data, &b->cube);
+		rc = sw_bayes_memory_init(&b->memory, b->cube.d);
+	}
+	if (rc == SW_OK)
+		rc = sw_bayes_memory_init(&b->next, b->cube.d);
+	if (rc == SW_OK && b->cube.d > 0)
+		rc = sw_bayes_step_init(&b->step, &b->cube, s->seed);
+	if (rc != SW_OK) {
+		bayes_free(b);
+		return sw_err_set(err, rc, "no memory for the sampler");
+	}
+	s->points = 0;
+	s->self = b;
+	return SW_OK;
+}
+
+static void stop(struct sw_sampler *s)
+{
+	bayes_free(s->self);
+}
+
+/* The rows may stay only while the history goes on from where they end; who puts back a state may
+ * go on from elsewhere. */
+static void drop_caches(struct bayes *b)
+{
+	sw_bayes_data_fini(&b->data);
+	sw_bayes_data_init(&b->data, &b->cube);
+	sw_bayes_step_drop(&b->step);
+}
+
+static void reset(struct sw_sampler *s)
+{
+	struct bayes *const b = s->self;
+
+	sw_bayes_memory_reset(&b->memory);
+	drop_caches(b);
+}
+
+static sw_status restore(struct sw_sampler *s, const unsigned char *state, size_t n,
+			 struct sw_err *err)
+{
+	struct bayes *const b = s->self;
+
+	if (sw_bayes_memory_read(&b->memory, state, n) != SW_OK)
+		return sw_err_set(err, SW_INVALID, "the stored state is none of this sampler's");
+	drop_caches(b);
+	return SW_OK;
+}
+
+/* ---- first points ---- */
+
+static size_t design_n(const struct bayes *b)
+{
+	return b->cube.d + 1 > DESIGN_MIN ? b->cube.d + 1 : DESIGN_MIN;
+}
+
+/* Too few points made, or (with many asked for at once) too few of them told. */
+static bool in_design(const struct bayes *b, const struct sw_history *h)
+{
+	return h->trials + h->n_prior < design_n(b) || 2 * b->data.n_good < design_n(b);
+}
+
+static sw_status design(struct sw_sampler *s, const struct bayes *b, uint64_t made,
+			struct bayes_rng *rng, struct sw_suggestion *out, struct sw_err *err)
+{
+	double x[SW_SPACE_MAX_PARAMS];
+
+	out->source = made == 1 ? "centre" : "sobol";
+	if (made == 1) {
+		for (size_t k = 0; k < b->cube.d; k++)
+			x[k] = 0.5;
+	} else {
+		sw_sobol_point(s->seed, made - 2, b->cube.d, x);
+	}
+	for (int i = 0; i < DESIGN_TRIES; i++) {
+		if (sw_bayes_cube_snap(&b->cube, x) && !sw_bayes_data_has(&b->data, x)) {
+			(void)sw_bayes_cube_write(&b->cube, x, out->values);
+			return SW_OK;
+		}
+		for (size_t k = 0; k < b->cube.d; k++)
+			x[k] = sw_bayes_rng_unit(rng);
+		out->source = "random";
+	}
+	return sw_sampler_draw(s, made, out->values, err);
+}
+
+/* ---- points of a model ---- */
+
+/* In the metric's own units: a deviation by the view's slope, an improvement by where it ends. */
+static void explain(const struct bayes *b, const struct bayes_found *f, struct sw_suggestion *out)
+{
+	const struct sw_outcome *const o = &f->model->o;
+	const double sd = sqrt(f->var), best = f->model->best;
+
+	out->source = "gp";
+	out->has_model = true;
+	out->mean = sw_outcome_inverse(o, f->mean);
+	out->sd = sw_outcome_inverse(o, f->mean + sd) / 2 - sw_outcome_inverse(o, f->mean - sd) / 2;
+	out->ei = sw_outcome_inverse(o, best) - sw_outcome_inverse(o, best - exp(f->log_ei));
+	sw_near_rows(b->data.x, b->data.trial, b->data.n, b->cube.d, b->cube.category, f->x, out);
+}
+
+static sw_status by_model(struct sw_sampler *s, struct bayes *b, const struct sw_history *h,
+			  uint64_t made, struct bayes_rng *rng, struct sw_suggestion *out,
+			  struct sw_err *err)
+{
+	struct bayes_found f;
+	const sw_status rc = sw_bayes_step(&b->step, &b->data, &b->next, rng, h->trials + 1, &f);
+
+	if (rc == SW_NOMEM)
+		return rc;
+	if (rc != SW_OK) {
+		/* Every point of a small space was tried, or no factor could be had. */
+		out->source = "random";
+		return sw_sampler_draw(s, made, out->values, err);
+	}
+	(void)sw_bayes_cube_write(&b->cube, f.x, out->values);
+	explain(b, &f, out);
+	return SW_OK;
+}
+
+static sw_status export_state(const struct bayes *b, struct sw_suggestion *out)
+{
+	out->state_n = sw_bayes_memory_size(&b->next);
+	out->state = sw_malloc(out->state_n);
+	if (out->state == NULL)
+		return SW_NOMEM;
+	sw_bayes_memory_write(&b->next, out->state);
+	return SW_OK;
+}
+
+static sw_status suggest(struct sw_sampler *s, const struct sw_history *h, uint64_t made,
+			 struct sw_suggestion *out, struct sw_err *err)
+{
+	struct bayes *const b = s->self;
+	struct bayes_rng rng = {.seed = s->seed, .trial = made};
+
+	if (b->memory.seen > h->n_obs)
+		return sw_err_set(err, SW_INVALID, "the history is shorter than the state knows");
+	sw_status rc = sw_bayes_data_absorb(&b->data, h, &b->memory);
+
+	if (rc == SW_OK) {
+		out->known = h->n_obs;
+		sw_bayes_memory_copy(&b->next, &b->memory);
+		rc = b->cube.d == 0 || in_design(b, h) ? design(s, b, made, &rng, out, err)
+						       : by_model(s, b, h, made, &rng, out, err);
+	}
+	if (rc == SW_OK)
+		rc = export_state(b, out);
+	if (rc != SW_OK) {
+		sw_bayes_step_drop(&b->step);
+		return sw_err_set(err, rc, "no memory for a suggestion");
+	}
+	sw_bayes_memory_copy(&b->memory, &b->next);
+	return SW_OK;
+}
+
+const struct sampler_ops sw_sampler_bayes_ops = {
+	.name = "bayes",
+	.start = start,
+	.stop = stop,
+	.suggest = suggest,
+	.restore = restore,
+	.reset = reset,
+};
