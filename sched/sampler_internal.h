@@ -36,6 +36,10 @@ struct sw_sampler {
 
 extern const struct sampler_ops sw_sampler_random_ops;
 extern const struct sampler_ops sw_sampler_grid_ops;
+extern const struct sampler_ops sw_sampler_sobol_ops;
+extern const struct sampler_ops sw_sampler_tpe_ops;
+extern const struct sampler_ops sw_sampler_bohb_ops;
+extern const struct sampler_ops sw_sampler_bayes_ops;
 
 /* A point of the space, uniform in the unit cube, that breaks no constraint: trial t's draws of the
  * stream, up to SW_SAMPLER_TRIES of them. SW_INVALID when none was found. For every kind, also as
