@@ -10,9 +10,25 @@
 #include <string.h>
 
 static const char *const known_keys[] = {
-	"name",       "description",     "method",  "seed",           "metric",
-	"parameters", "early_terminate", "run_cap", "max_concurrent", "retries",
-	"lease_s",    "resources",       "trainer", "constraints",
+	"name",
+	"description",
+	"method",
+	"seed",
+	"metric",
+	"parameters",
+	"early_terminate",
+	"run_cap",
+	"max_concurrent",
+	"retries",
+	"lease_s",
+	"resources",
+	"trainer",
+	"constraints",
+	"init",
+	"warm_start",
+	"refine",
+	"shuffle",
+	"suggest_wait_ms",
 };
 
 #define DRIVE "give \"trainer\", or drive the trials yourself by ask, report and tell"
@@ -24,9 +40,8 @@ static const struct spec_hint hints[] = {
 	{"image_uri", NULL, DRIVE},
 	{"time_budget_s", NULL, "\"run_cap\" bounds a sweep"},
 	{"metrics", NULL, "a sweep has one \"metric\""},
-	{"init", NULL, "leave it out"},
-	{"warm_start", NULL, "leave it out"},
-	{"refine", NULL, "leave it out"},
+	{"points_to_evaluate", "init", NULL},
+	{"enqueue", "init", NULL},
 	{"weight", NULL, "sweeps share the slots evenly"},
 	{"project", NULL, NULL},
 	{"entity", NULL, NULL},
@@ -188,36 +203,6 @@ static sw_status read_description(struct sw_spec *s, const cJSON *v, struct sw_e
 	return cJSON_IsString(v) ? SW_OK : must_be("description", "a string", v, err);
 }
 
-static sw_status read_method(struct sw_spec *s, const cJSON *v, struct sw_err *err)
-{
-	static const char *const have[] = {"random", "grid"};
-	static const char *const later[] = {"bayes", "gp",     "tpe",         "sobol",
-					    "bohb",  "custom", "hyperband",   "asha",
-					    "cmaes", "pbt",    "grid_search", "bayesian"};
-
-	if (!cJSON_IsString(v))
-		return must_be("method", "\"random\" or \"grid\"", v, err);
-	for (size_t i = 0; i < SPEC_N(have); i++)
-		if (strcmp(have[i], v->valuestring) == 0) {
-			s->method = have[i];
-			return SW_OK;
-		}
-	for (size_t i = 0; i < SPEC_N(later); i++)
-		if (strcmp(later[i], v->valuestring) == 0)
-			return sw_err_at(err, SW_INVALID, "/method",
-					 "method \"%s\" is not supported by this version: method "
-					 "must be \"random\" or \"grid\"",
-					 later[i]);
-	const char *near = sw_nearest(v->valuestring, have, SPEC_N(have));
-	if (near != NULL)
-		return sw_err_at(err, SW_INVALID, "/method",
-				 "unknown method \"%s\"; did you mean \"%s\"?", v->valuestring,
-				 near);
-	return sw_err_at(err, SW_INVALID, "/method",
-			 "unknown method \"%.64s\": method must be \"random\" or \"grid\"",
-			 v->valuestring);
-}
-
 static sw_status read_seed(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
 	s->has_seed = true;
@@ -343,11 +328,16 @@ static const struct {
 } readers[] = {
 	{"name", NULL, read_name},
 	{"description", NULL, read_description},
-	{"method", "is missing: \"random\" or \"grid\"", read_method},
+	{"method", "is missing: \"random\", \"bayes\" or another", spec_method_read},
 	{"seed", NULL, read_seed},
 	{"metric", "is missing: {\"name\": ..., \"goal\": \"minimize\"}", read_metric},
 	{"parameters", "is missing: what to search over", spec_parameters_read},
 	{"constraints", NULL, spec_constraints_read},
+	{"init", NULL, spec_init_read},
+	{"warm_start", NULL, spec_warm_start_read},
+	{"refine", NULL, spec_refine_check},
+	{"shuffle", NULL, spec_shuffle_read},
+	{"suggest_wait_ms", NULL, spec_suggest_wait_read},
 	{"run_cap", NULL, read_run_cap},
 	{"max_concurrent", NULL, read_max_concurrent},
 	{"retries", NULL, read_retries},
@@ -385,6 +375,7 @@ sw_status sw_spec_read(struct sw_spec **out, const cJSON *spec, struct sw_err *e
 		return sw_err_set(err, SW_NOMEM, "out of memory");
 	s->name = "sweep";
 	s->retries = 2;
+	s->suggest_wait_ms = 50;
 	s->cpu = 1;
 	s->tree = cJSON_Duplicate(spec, 1);
 	const sw_status rc = s->tree != NULL ? read_all(s, err)

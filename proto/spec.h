@@ -26,6 +26,9 @@
 #define SW_SPEC_MAX_TERMS       64   /* of one side of a constraint */
 #define SW_SPEC_MAX_FACTORS     4    /* parameters multiplied in one term */
 
+#define SW_SPEC_MAX_INIT 1000
+#define SW_SPEC_MAX_WARM 64
+
 #define SW_SPEC_MAX_WARNINGS 16 /* more are dropped: nobody reads them */
 
 /* {"opt": {"parameters": {...}}}: a group. In the JSON of a trial it is an object again. */
@@ -95,7 +98,7 @@ struct sw_spec_asha {
 struct sw_spec {
 	cJSON *tree;        /* the whole spec as it was given; owned */
 	const char *name;   /* default "sweep" */
-	const char *method; /* "random", "grid"; required */
+	const char *method; /* "random", "grid", "sobol", "tpe", "bohb", "bayes"; required */
 	uint64_t seed;      /* below 2^53; has_seed false: the daemon draws one */
 	bool has_seed;
 	const char *metric; /* required */
@@ -111,16 +114,32 @@ struct sw_spec {
 	size_t n_constraints;
 	bool has_asha;
 	struct sw_spec_asha asha;
-	uint64_t run_cap;        /* 0: none given */
-	uint64_t max_concurrent; /* 0: none given */
-	uint64_t retries;        /* default 2 */
-	double lease_s;          /* 0: none */
-	bool needs_gpu;          /* resources.gpu >= 1 */
-	unsigned cpu;            /* resources.cpu, default 1; no effect yet */
-	const cJSON *trainer;    /* NULL: the client drives the trials by ask, report and tell */
-	size_t n_warnings;       /* what is allowed, but likely a mistake */
+	const cJSON *init; /* the user's points, tried first: objects; NULL: none */
+	size_t n_init;
+	uint64_t warm_start[SW_SPEC_MAX_WARM]; /* sweeps to learn from */
+	size_t n_warm_start;
+	bool shuffle;             /* grid */
+	uint64_t suggest_wait_ms; /* default 50 */
+	uint64_t run_cap;         /* 0: none given */
+	uint64_t max_concurrent;  /* 0: none given */
+	uint64_t retries;         /* default 2 */
+	double lease_s;           /* 0: none */
+	bool needs_gpu;           /* resources.gpu >= 1 */
+	unsigned cpu;             /* resources.cpu, default 1; no effect yet */
+	const cJSON *trainer;     /* NULL: the client drives the trials by ask, report and tell */
+	size_t n_warnings;        /* what is allowed, but likely a mistake */
 	struct sw_err warnings[SW_SPEC_MAX_WARNINGS];
 };
+
+/* "refine": a grid around the best of an earlier sweep. Whoever takes a spec resolves it, before it
+ * is read, into "parameters" (daemon/refine.c); in a spec that has both, it is history. */
+struct sw_spec_refine {
+	uint64_t of;     /* the sweep */
+	uint64_t top;    /* default 3: how many of its best trials span the grid */
+	uint64_t points; /* default 5: values of each numeric parameter */
+};
+SW_NODISCARD sw_status sw_spec_refine_read(struct sw_spec_refine *out, const cJSON *refine,
+					   struct sw_err *err);
 
 /* spec: borrowed; a copy is kept. *out is the caller's on SW_OK. */
 SW_NODISCARD sw_status sw_spec_read(struct sw_spec **out, const cJSON *spec, struct sw_err *err);

@@ -61,6 +61,15 @@ void spec_warn(struct sw_spec *s, const char *ptr, const char *fmt, ...) SW_PRIN
 /* Every warning but those of the parameters' readers. The spec has been read. */
 void spec_warn_all(struct sw_spec *s);
 
+/* What a search starts from (proto/spec_search.c). Errors are relative to the spec. */
+SW_NODISCARD sw_status spec_method_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status spec_init_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status spec_warm_start_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status spec_refine_check(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status spec_shuffle_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status spec_suggest_wait_read(struct sw_spec *s, const cJSON *v,
+					      struct sw_err *err);
+
 /* "early_terminate", read after "trainer". Errors are relative to the spec. */
 SW_NODISCARD sw_status spec_asha_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 

@@ -151,3 +151,29 @@ sw_status sw_history_copy(struct sw_history *to, const struct sw_history *from, 
 	to->n_prior = from->n_prior;
 	return SW_OK;
 }
+
+sw_status sw_history_follow(struct sw_history *to, const struct sw_history *from, uint64_t kept)
+{
+	assert(to->n_params == from->n_params && to->n_metrics == from->n_metrics);
+	assert(kept <= to->trials && kept <= from->trials && to->n_obs <= from->n_obs);
+	if (to->n_prior != from->n_prior)
+		return sw_history_copy(to, from, from->n_obs);
+	to->trials = kept;
+	sw_status rc = reserve_trials(to, from->trials);
+	if (rc == SW_OK)
+		rc = reserve_obs(to, from->n_obs);
+	if (rc != SW_OK)
+		return rc;
+	if (from->trials > kept)
+		memcpy(to->values + kept * to->n_params, from->values + kept * to->n_params,
+		       (from->trials - kept) * to->n_params * sizeof *to->values);
+	const size_t had = to->n_obs, more = from->n_obs - had;
+	if (more > 0) {
+		memcpy(to->obs + had, from->obs + had, more * sizeof *to->obs);
+		memcpy(to->y + had * to->n_metrics, from->y + had * to->n_metrics,
+		       more * to->n_metrics * sizeof *to->y);
+	}
+	to->trials = from->trials;
+	to->n_obs = from->n_obs;
+	return SW_OK;
+}

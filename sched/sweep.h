@@ -175,6 +175,8 @@ bool sw_sweep_has_work(const struct sw_sweep *s);
  * the observations and all trials, asked for suggestion number sw_sweep_made() + 1.
  */
 bool sw_sweep_wants_suggestion(const struct sw_sweep *s);
+/* How many suggestions the next `asks` ASKs would take, if nothing else happened between them. */
+uint64_t sw_sweep_wants_suggestions(const struct sw_sweep *s, uint64_t asks);
 bool sw_sweep_learns(const struct sw_sweep *s); /* is there a history at all? */
 const struct sw_sampler_config *sw_sweep_sampler_config(const struct sw_sweep *s);
 const struct sw_history *sw_sweep_history(const struct sw_sweep *s); /* NULL: none is kept */

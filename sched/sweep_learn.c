@@ -140,10 +140,26 @@ uint64_t sw_sweep_points(const struct sw_sweep *s)
 	return points != 0 ? points + s->config.n_init : 0;
 }
 
+uint64_t sw_sweep_wants_suggestions(const struct sw_sweep *s, uint64_t asks)
+{
+	const uint64_t most = s->config.max_concurrent, running = s->counts[SW_TRIAL_RUNNING];
+	const uint64_t pending = s->counts[SW_TRIAL_PENDING], cap = sw_sweep_run_cap(s);
+	const uint64_t made = sw_sweep_made(s), init = s->sampling.n_init;
+
+	if (!s->learns || !sw_sweep_has_work(s))
+		return 0;
+	if (most != 0 && asks > most - running)
+		asks = most - running;
+	asks = asks > pending ? asks - pending : 0;
+	if (cap != 0 && asks > cap - s->trial_n)
+		asks = cap - s->trial_n;
+	const uint64_t given = made < init ? init - made : 0;
+	return asks > given ? asks - given : 0;
+}
+
 bool sw_sweep_wants_suggestion(const struct sw_sweep *s)
 {
-	return sw_sweep_has_work(s) && s->counts[SW_TRIAL_PENDING] == 0 &&
-	       sw_sampler_learns(s->sampler, sw_sweep_made(s) + 1);
+	return sw_sweep_wants_suggestions(s, 1) > 0;
 }
 
 bool sw_sweep_learns(const struct sw_sweep *s)
