@@ -11,7 +11,7 @@
  *         heldout   ten others: nothing may have been tuned on them
  *         mixed     spaces with categories, integers, logs and conditions
  *
- * grid runs on the cells of a grid of about n points; it leaves out what it cannot enumerate.
+ * grid runs on a grid of about n points, the middles of cells.
  */
 #include "bench/lib/cells.h"
 #include "bench/lib/peers.h"
@@ -35,16 +35,13 @@ static size_t trials_of(const struct bench_options *o, size_t d)
 	return 20 * d < BENCH_MAX_TRIALS ? 20 * d : BENCH_MAX_TRIALS;
 }
 
-static void add_function(struct bench_cells *c, const struct bench_function *f,
-			 enum bench_form form)
+static void add(struct bench_cells *c, struct bench_objective *o)
 {
-	const size_t n = trials_of(c->options, f->d);
+	const size_t n = trials_of(c->options, o->d);
 
 	assert(c->n_subjects < BENCH_MAX_SUBJECTS);
 	c->subject[c->n_subjects++] =
-		(struct bench_subject){.o = bench_objective_function(f, form, 0),
-				       .grid = bench_objective_function(f, form, n),
-				       .n = n};
+		(struct bench_subject){.o = o, .grid = bench_objective_grid(o, n), .n = n};
 }
 
 static void add_functions(struct bench_cells *c, enum bench_set set, enum bench_form form)
@@ -54,18 +51,14 @@ static void add_functions(struct bench_cells *c, enum bench_set set, enum bench_
 
 	for (size_t i = 0; i < n; i++)
 		if (f[i].set == set && bench_listed(c->options->subjects, f[i].name))
-			add_function(c, &f[i], form);
+			add(c, bench_objective_function(&f[i], form));
 }
 
 static void add_mixed(struct bench_cells *c)
 {
-	for (size_t i = 0; bench_mixed_name(i) != NULL; i++) {
-		if (!bench_listed(c->options->subjects, bench_mixed_name(i)))
-			continue;
-		struct bench_objective *o = bench_objective_mixed(i);
-		c->subject[c->n_subjects++] =
-			(struct bench_subject){.o = o, .n = trials_of(c->options, o->d)};
-	}
+	for (size_t i = 0; bench_mixed_name(i) != NULL; i++)
+		if (bench_listed(c->options->subjects, bench_mixed_name(i)))
+			add(c, bench_objective_mixed(i));
 }
 
 /* Functions that are named without a set are looked for in all plain ones. */

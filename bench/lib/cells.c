@@ -145,8 +145,8 @@ int bench_cells_run(struct bench_cells *c, const char *what)
 void bench_cells_fini(struct bench_cells *c)
 {
 	for (size_t i = 0; i < c->n_subjects; i++) {
+		bench_objective_destroy(c->subject[i].grid); /* borrows o */
 		bench_objective_destroy(c->subject[i].o);
-		bench_objective_destroy(c->subject[i].grid);
 	}
 	bench_jobs_free(c->run, c->n * c->options->seeds, sizeof *c->run);
 	free(c->cell);

@@ -12,7 +12,6 @@ struct state {
 	bool rotated, noisy;
 	double r[BENCH_MAX_D][BENCH_MAX_D]; /* rotated: rows are orthonormal */
 	double noise_sd;
-	size_t cells; /* values of a parameter of the grid; 0: no grid */
 };
 
 /* Gram and Schmidt on normal draws, twice a row for the digits. */
@@ -78,9 +77,7 @@ static bool value(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t t
 	double x[BENCH_MAX_D];
 
 	for (size_t k = 0; k < f->d; k++)
-		x[k] = s->cells == 0 ? v[k].number
-				     : f->lo[k] + (f->hi[k] - f->lo[k]) * (v[k].number + 0.5) /
-							  (double)s->cells;
+		x[k] = v[k].number;
 	out->truth = truth(s, x);
 	out->seen = out->truth;
 	if (s->noisy)
@@ -114,7 +111,7 @@ void bench_add(struct sw_space *s, struct sw_param p)
 }
 
 struct bench_objective *bench_objective_function(const struct bench_function *f,
-						 enum bench_form form, size_t grid_n)
+						 enum bench_form form)
 {
 	struct bench_objective *o = calloc(1, sizeof *o);
 	struct state *s = calloc(1, sizeof *s);
@@ -125,12 +122,9 @@ struct bench_objective *bench_objective_function(const struct bench_function *f,
 	s->noisy = form == BENCH_NOISY;
 	if (s->rotated)
 		make_rotation(s);
-	if (grid_n > 0)
-		s->cells = (size_t)fmax(2, floor(pow((double)grid_n, 1 / (double)f->d) + 1e-9));
 	*o = (struct bench_objective){.d = f->d,
 				      .optimum = f->value(f->at, f->d),
 				      .scale = 1,
-				      .grid = grid_n > 0,
 				      .value = value,
 				      .ctx = s,
 				      .fini = free};
@@ -145,15 +139,59 @@ struct bench_objective *bench_objective_function(const struct bench_function *f,
 	const sw_status rc = sw_space_create(&o->space);
 	assert(rc == SW_OK);
 	for (size_t k = 0; k < f->d; k++)
-		bench_add(o->space, s->cells == 0
-					    ? (struct sw_param){.dist = SW_DIST_UNIFORM,
-								.min = f->lo[k],
-								.max = f->hi[k]}
-					    : (struct sw_param){.dist = SW_DIST_INT_UNIFORM,
-								.min = 0,
-								.max = (double)(s->cells - 1)});
+		bench_add(o->space, (struct sw_param){.dist = SW_DIST_UNIFORM,
+						      .min = f->lo[k],
+						      .max = f->hi[k]});
 	const sw_status sealed = sw_space_seal(o->space, NULL);
 	assert(sealed == SW_OK);
+	return o;
+}
+
+/* --- as a grid --- */
+
+struct cells {
+	const struct bench_objective *of;
+	double n[SW_SPACE_MAX_PARAMS]; /* cells of each parameter */
+};
+
+static bool cell_value(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t trial,
+		       struct bench_value *out)
+{
+	const struct cells *c = ctx;
+	double unit[SW_SPACE_MAX_PARAMS];
+	struct sw_value values[SW_SPACE_MAX_PARAMS];
+
+	for (size_t k = 0; k < c->of->d; k++)
+		unit[k] = (v[k].number + 0.5) / c->n[k];
+	sw_space_decode(c->of->space, unit, values);
+	sw_space_canonical(c->of->space, values);
+	return c->of->value(c->of->ctx, values, seed, trial, out);
+}
+
+struct bench_objective *bench_objective_grid(const struct bench_objective *of, size_t n)
+{
+	struct bench_objective *o = calloc(1, sizeof *o);
+	struct cells *c = calloc(1, sizeof *c);
+	const double side = fmax(2, floor(pow((double)n, 1 / (double)of->d) + 1e-9));
+
+	assert(o != NULL && c != NULL);
+	*o = *of;
+	o->value = cell_value;
+	o->ctx = c;
+	o->fini = free;
+	c->of = of;
+	sw_status rc = sw_space_create(&o->space);
+	assert(rc == SW_OK);
+	for (size_t k = 0; k < of->d; k++) {
+		const uint64_t levels = sw_space_levels(of->space, k);
+
+		c->n[k] = levels > 0 && (double)levels < side ? (double)levels : side;
+		bench_add(o->space, (struct sw_param){.dist = SW_DIST_INT_UNIFORM,
+						      .min = 0,
+						      .max = c->n[k] - 1});
+	}
+	rc = sw_space_seal(o->space, NULL);
+	assert(rc == SW_OK);
 	return o;
 }
 

@@ -34,7 +34,6 @@ struct bench_objective {
 	double optimum;  /* of the truth */
 	double scale;    /* one unit of regret */
 	double noise_sd; /* of seen about truth */
-	bool grid;       /* the space holds cells of the box instead of points */
 
 	/* seed, trial: what the noise depends on. false: the trial failed. */
 	bool (*value)(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t trial,
@@ -43,10 +42,14 @@ struct bench_objective {
 	void (*fini)(void *ctx); /* NULL: nothing to do */
 };
 
-/* grid_n > 0: the space is a grid of at most about that many points, at least two values a
- * parameter, cells' centres: for samplers that need one. */
 struct bench_objective *bench_objective_function(const struct bench_function *f,
-						 enum bench_form form, size_t grid_n);
+						 enum bench_form form);
+
+/* For samplers that need a grid: the same on the middles of cells of the unit cube, as many values
+ * of each parameter as make about n points, two at least. Conditions are not kept: points that
+ * differ in inactive parameters alone are tried again. Borrows of. */
+struct bench_objective *bench_objective_grid(const struct bench_objective *of, size_t n);
+
 void bench_objective_destroy(struct bench_objective *o); /* NULL is allowed */
 
 /* --- bench/lib/mixed.c --- */
