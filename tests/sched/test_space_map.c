@@ -39,19 +39,23 @@ static const struct sw_param kinds[] = {
 	{.dist = SW_DIST_Q_NORMAL, .mu = -1, .sigma = 4, .q = 0.1},
 	{.dist = SW_DIST_LOG_NORMAL, .mu = -2, .sigma = 1.5},
 	{.dist = SW_DIST_Q_LOG_NORMAL, .mu = 1, .sigma = 1, .q = 0.5},
+	{.dist = SW_DIST_INT_LOG_UNIFORM, .min = 1, .max = 1000},
+	{.dist = SW_DIST_INT_LOG_UNIFORM, .min = 1, .max = 0x1p40},
+	{.dist = SW_DIST_INT_LOG_UNIFORM, .min = 0x1p40 - 5000, .max = 0x1p40},
+	{.dist = SW_DIST_INT_LOG_UNIFORM, .min = 7, .max = 7},
 };
 
 static bool is_bounded(enum sw_dist d)
 {
-	return d == SW_DIST_INT_UNIFORM || d == SW_DIST_POW2 ||
+	return d == SW_DIST_INT_UNIFORM || d == SW_DIST_POW2 || d == SW_DIST_INT_LOG_UNIFORM ||
 	       (d >= SW_DIST_UNIFORM && d <= SW_DIST_Q_LOG_UNIFORM);
 }
 
 static bool is_discrete(enum sw_dist d)
 {
 	return d == SW_DIST_CONSTANT || d == SW_DIST_CATEGORICAL || d == SW_DIST_INT_UNIFORM ||
-	       d == SW_DIST_POW2 || d == SW_DIST_Q_UNIFORM || d == SW_DIST_Q_LOG_UNIFORM ||
-	       d == SW_DIST_Q_NORMAL || d == SW_DIST_Q_LOG_NORMAL;
+	       d == SW_DIST_INT_LOG_UNIFORM || d == SW_DIST_POW2 || d == SW_DIST_Q_UNIFORM ||
+	       d == SW_DIST_Q_LOG_UNIFORM || d == SW_DIST_Q_NORMAL || d == SW_DIST_Q_LOG_NORMAL;
 }
 
 static struct sw_space *make(const struct sw_param *p)
@@ -262,6 +266,9 @@ static const struct {
 	{{.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 5}, 1, 0.2},
 	{{.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 5}, 4, 0.8},
 	{{.dist = SW_DIST_UNIFORM, .min = -1, .max = 3}, 0, 0.25},
+	/* 1 has the reals from 1 to 2: ln 2 / ln 8; up to 3: ln 4 / ln 8 */
+	{{.dist = SW_DIST_INT_LOG_UNIFORM, .min = 1, .max = 7}, 1, 1.0 / 3.0},
+	{{.dist = SW_DIST_INT_LOG_UNIFORM, .min = 1, .max = 7}, 3, 2.0 / 3.0},
 	{{.dist = SW_DIST_LOG_UNIFORM, .min = 1e-4, .max = 1}, 1e-3, 0.25},
 	/* 1/x is log-uniform over [1/100, 1]: P(x <= 10) = P(1/x >= 0.1) = 1/2 */
 	{{.dist = SW_DIST_INV_LOG_UNIFORM, .min = 1, .max = 100}, 10, 0.5},
