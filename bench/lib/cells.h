@@ -17,7 +17,7 @@
 #define BENCH_CHECKPOINTS  3
 
 struct bench_options {
-	const char *csv, *curves;        /* files; NULL: none */
+	const char *csv, *curves, *memo; /* files; NULL: none */
 	const char *subjects, *sets;     /* comma lists; NULL: the bench's own default */
 	bool sampler[SW_SAMPLER_KIND_N]; /* which to run */
 	uint64_t seed_from;

@@ -94,6 +94,9 @@ static int read_one(struct bench_options *o, int c)
 	case 'u':
 		o->curves = optarg;
 		return 0;
+	case 'm':
+		o->memo = optarg;
+		return 0;
 	case 'q':
 		o->quick = true;
 		return 0;
@@ -114,6 +117,7 @@ int bench_options_read(struct bench_options *o, int argc, char **argv)
 					      {"set", required_argument, NULL, 't'},
 					      {"csv", required_argument, NULL, 'c'},
 					      {"curves", required_argument, NULL, 'u'},
+					      {"memo", required_argument, NULL, 'm'},
 					      {"quick", no_argument, NULL, 'q'},
 					      {NULL, 0, NULL, 0}};
 	int c;
