@@ -119,7 +119,7 @@ sw_status sw_gp_create(struct sw_gp **out, const struct sw_gp_config *config)
 	gp->additive = config->additive;
 	const size_t theta_n = sw_gp_theta_n(gp);
 	gp->category = sw_calloc(d, sizeof *gp->category);
-	if (gp->category == NULL || gp_block_renew(&gp->params, 4 * d + 2 * theta_n) != SW_OK) {
+	if (gp->category == NULL || gp_block_renew(&gp->params, 4 * d + 3 * theta_n) != SW_OK) {
 		sw_gp_destroy(gp);
 		return SW_NOMEM;
 	}
@@ -131,6 +131,7 @@ sw_status sw_gp_create(struct sw_gp **out, const struct sw_gp_config *config)
 	gp->hyper.wa = gp->hyper.w + d;
 	gp->lo = gp->hyper.wa + d;
 	gp->hi = gp->lo + theta_n;
+	gp->best = gp->hi + theta_n;
 	gp->ops = gp_row_ops_pick();
 	set_bounds(gp);
 	openblas_set_num_threads(1);

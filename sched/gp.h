@@ -12,9 +12,11 @@
  *            theta[d+1]      ln sn      noise variance
  *            theta[d+2]      ln sa      additive kernels only: variance of the additive part
  *            theta[d+3..]    ln la_k    additive kernels only: its d length scales
- * Model    k(x,x') = sf m(r) + (sa/d) sum_k m(|x_k - x'_k| / la_k),  r^2 = sum_k (x_k-x'_k)^2/l_k^2,
- *          m = Matern-5/2 or RBF; a category counts distance 0 (equal) or 1 (not). Diagonal: + sn +
- *          1e-10 (sf + sa). The constant mean is profiled: c = 1'K^-1 z / 1'K^-1 1.
+ * Model    k(x,x') = sf m(r) + (sa/d) sum_k m(|x_k - x'_k| / la_k),
+ *          r^2 = sum_k (x_k - x'_k)^2 / l_k^2, m = Matern-5/2 or RBF; a category counts distance 0
+ *          (equal) or 1 (not). Diagonal: + sn + 1e-10 (sf + sa). The constant mean is profiled:
+ *          c = 1'K^-1 z / 1'K^-1 1. Only |theta| <= 100 is read; anything else is SW_INVALID.
+ * Memory   After the first call of a size the fit and the posterior keep one n^2 matrix each.
  * Source   Rasmussen and Williams, Gaussian Processes for Machine Learning (2006), algorithms 2.1,
  *          5.1 and section 4.2; length-scale prior: Hvarfner, Hellsten, Nardi (2024), eq. 8.
  * Cost     A likelihood with gradient O(n^3 + n^2 d); append O(n^2); a prediction with gradient
@@ -41,12 +43,12 @@ struct sw_gp; /* opaque */
 SW_NODISCARD sw_status sw_gp_create(struct sw_gp **out, const struct sw_gp_config *config);
 void sw_gp_destroy(struct sw_gp *gp); /* NULL is allowed */
 
-size_t sw_gp_theta_n(const struct sw_gp *gp); /* d + 2, additive: 2d + 3 */
+size_t sw_gp_theta_n(const struct sw_gp *gp);                    /* d + 2, additive: 2d + 3 */
 void sw_gp_theta_default(const struct sw_gp *gp, double *theta); /* the start of every first fit */
 void sw_gp_theta_clip(const struct sw_gp *gp, double *theta);    /* into the priors' bounds */
 
-/* Log marginal likelihood of z at theta, and its gradient (grad may be NULL; [theta_n]); the mean is
- * profiled. SW_INVALID when the matrix is not positive definite. */
+/* Log marginal likelihood of z at theta, and its gradient (grad may be NULL; [theta_n]); the mean
+ * is profiled. SW_INVALID when the matrix is not positive definite. */
 SW_NODISCARD sw_status sw_gp_lml(struct sw_gp *gp, const double *X, const double *z, size_t n,
 				 const double *theta, double *lml, double *grad);
 

@@ -1,15 +1,15 @@
 /*
  * sched/gp_internal.h — what the files of the Gaussian process share: gp.c (life, theta), gp_row.c
- * (the kernel and its derivatives, row by row), gp_fit.c (likelihood and fit), gp_post.c
- * (posterior).
+ * (the kernel and its derivatives, by rows), gp_fit.c (likelihood and fit), gp_post.c (posterior).
  *
  * Layout   Triangular matrices are row-major lower triangles with rows of ld doubles, so that a row
- *          of the kernel is contiguous and the next one is appended behind it. LAPACK,
- * column-major, sees the upper triangle of the transpose: K = U'U, uplo 'U'. Points are kept by
- * coordinate: Xt[d][ld]. Every row starts on a cache line: sums in vector lanes do not depend on
- * the address. Source   The derivatives, with q = t^2 / l^2 and a = sqrt(5 q) for Matern-5/2: m =
- * (1 + a + a^2/3) e^-a, dm / d ln l = h w t^2, dm / dt = -h w t, where h = (1 + a)/3 e^-a and w = 5
- * / l^2; for RBF m = h = e^(-q/2), w = 1 / l^2. Both kernels are one code by that.
+ *          of the kernel is contiguous and the next one is appended behind it. LAPACK, which is
+ *          column-major, sees the upper triangle of the transpose: K = U'U, uplo 'U'.
+ *          Points are kept by coordinate: Xt[d][ld].
+ *          Every row starts on a cache line: sums in vector lanes do not depend on the address.
+ * Source   The derivatives, with a = sqrt(5) |t| / l for Matern-5/2: m = (1 + a + a^2/3) e^-a,
+ *          dm / d ln l = h w t^2, dm / dt = -h w t, where h = (1 + a)/3 e^-a and w = 5 / l^2.
+ *          For RBF the same with m = h = e^(-w t^2 / 2) and w = 1 / l^2: one code serves both.
  */
 #ifndef SW_SCHED_GP_INTERNAL_H
 #define SW_SCHED_GP_INTERNAL_H
@@ -47,7 +47,7 @@ struct sw_gp {
 	const struct gp_row_ops *ops;
 	struct gp_block params;
 	struct gp_hyper fit_hyper, hyper;
-	double *lo, *hi; /* [theta_n] */
+	double *lo, *hi, *best; /* [theta_n]; best: gp_fit.c */
 
 	/* gp_fit.c: valid within a call. Vectors of fit.ld. */
 	struct gp_points fit;

@@ -133,7 +133,7 @@ INLINE void values(bool matern, const struct sw_gp *gp, const struct gp_hyper *y
 		add_values(matern, gp->category[i], y->sd, y->wa[i], m, x[i], p->Xt + i * p->ld, k);
 }
 
-/* sum_j s[j] t_j^2 */
+/* sum_j s[j] t_j^2. category is a constant at every call: a branch would end the vectorising. */
 INLINE double weighted_squares(bool category, size_t m, double x, const double *restrict col,
 			       const double *restrict s)
 {
@@ -179,17 +179,25 @@ INLINE void grad_theta(bool matern, const struct sw_gp *gp, const struct gp_hype
 		s[j] = W[j] * (y->sf * h);
 	}
 	grad[d] += y->sf * value;
-	for (size_t i = 0; i < d; i++)
-		grad[i] +=
-			y->w[i] * weighted_squares(gp->category[i], m, x[i], p->Xt + i * p->ld, s);
+	for (size_t i = 0; i < d; i++) {
+		const double *col = p->Xt + i * p->ld;
+
+		if (gp->category[i])
+			grad[i] += y->w[i] * weighted_squares(true, m, x[i], col, s);
+		else
+			grad[i] += y->w[i] * weighted_squares(false, m, x[i], col, s);
+	}
 	if (!gp->additive)
 		return;
 	value = 0;
 	for (size_t i = 0; i < d; i++) {
+		const double *col = p->Xt + i * p->ld;
 		double length;
 
-		grad_theta_add(matern, gp->category[i], y->wa[i], m, x[i], p->Xt + i * p->ld, W,
-			       &value, &length);
+		if (gp->category[i])
+			grad_theta_add(matern, true, y->wa[i], m, x[i], col, W, &value, &length);
+		else
+			grad_theta_add(matern, false, y->wa[i], m, x[i], col, W, &value, &length);
 		grad[d + 3 + i] += y->sd * length;
 	}
 	grad[d + 2] += y->sd * value;
