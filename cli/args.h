@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SW_ARGS_MAX 16 /* words after the verb */
+#define SW_ARGS_MAX 64 /* words after the verb */
 
 /* Options as bits: what was given, and what a verb takes. */
 enum sw_opt {

@@ -36,6 +36,10 @@ const struct sw_verb sw_verbs[] = {
 	 "ends a sweep or one trial", ""},
 	{"extend", sw_verb_extend, SW_REF_SWEEP, 1, 1, SW_OPT_RUN_CAP, "extend SWEEP --run-cap N",
 	 "raises the run cap, of a completed sweep too", ""},
+	{"enqueue", sw_verb_enqueue, SW_REF_SWEEP, 2, SW_ARGS_MAX, 0,
+	 "enqueue SWEEP NAME=VALUE ...", "adds a trial of your own, to be tried next",
+	 "What is not named is drawn at random. One JSON object is taken too:\n"
+	 "sweep enqueue 12 '{\"lr\": 0.1, \"optimizer\": \"sgd\"}'\n"},
 	{"log", sw_verb_log, SW_REF_TRIAL, 1, 1, 0, "log SWEEP/TRIAL", "the log lines of a trial",
 	 "--json prints one line per page.\n"},
 	{"devices", sw_verb_devices, SW_REF_NONE, 0, 0, 0, "devices",

@@ -17,6 +17,7 @@ int sw_verb_pause(struct sw_cli *c);
 int sw_verb_resume(struct sw_cli *c);
 int sw_verb_cancel(struct sw_cli *c);
 int sw_verb_extend(struct sw_cli *c);
+int sw_verb_enqueue(struct sw_cli *c);
 int sw_verb_log(struct sw_cli *c);
 int sw_verb_devices(struct sw_cli *c);
 int sw_verb_info(struct sw_cli *c);

@@ -8,6 +8,7 @@
 #include "daemon/server.h"
 #include "daemon/speccheck.h"
 #include "daemon/statedir.h"
+#include "daemon/suggest.h"
 #include "daemon/supervisor.h"
 #include "daemon/watch.h"
 #include <assert.h>
@@ -57,6 +58,7 @@ static void on_store(uv_async_t *a)
 
 static void on_flush(uv_prepare_t *p)
 {
+	sw_suggest_flush(p->data);
 	sw_conn_flush_all(p->data);
 }
 
@@ -74,6 +76,7 @@ static void close_everything(struct sw_daemon *d)
 	while (d->conns != NULL)
 		sw_conn_close(d->conns);
 	close_handle((uv_handle_t *)&d->tick);
+	close_handle((uv_handle_t *)&d->suggest);
 	close_handle((uv_handle_t *)&d->feed);
 	close_handle((uv_handle_t *)&d->flush);
 	close_handle((uv_handle_t *)&d->sigterm);
@@ -120,6 +123,7 @@ static void on_tick(uv_timer_t *t)
 	sw_conn_tick(d, now_us);
 	sw_driver_tick(d, now_us);
 	sw_supervisor_tick(d, now_us);
+	sw_suggest_tick(d, now_us);
 	if (d->draining && sw_supervisor_busy(d, 0) == 0)
 		sw_daemon_stop(d);
 }
@@ -145,6 +149,7 @@ void sw_daemon_stop(struct sw_daemon *d)
 	sw_server_stop(d);
 	sw_supervisor_stop_all(d, false);
 	sw_speccheck_stop_all(d);
+	sw_suggest_refuse_all(d, "the daemon is stopping");
 	(void)uv_timer_start(&d->tick, on_tick, 0, 20);
 }
 
@@ -156,13 +161,14 @@ static void init_handles(struct sw_daemon *d)
 	 * nothing has been promised to anyone yet. */
 	(void)uv_pipe_init(d->loop, &d->listener, 0);
 	(void)uv_timer_init(d->loop, &d->tick);
+	(void)uv_timer_init(d->loop, &d->suggest);
 	(void)uv_timer_init(d->loop, &d->feed);
 	(void)uv_prepare_init(d->loop, &d->flush);
 	(void)uv_signal_init(d->loop, &d->sigterm);
 	(void)uv_signal_init(d->loop, &d->sigint);
 	const int rc = uv_async_init(d->loop, &d->store_wake, on_store);
 	assert(rc == 0);
-	d->listener.data = d->tick.data = d->feed.data = d->flush.data = d;
+	d->listener.data = d->tick.data = d->feed.data = d->suggest.data = d->flush.data = d;
 	d->sigterm.data = d->sigint.data = d->store_wake.data = d;
 }
 

@@ -8,6 +8,7 @@
  *   conns       clients and workers alike           daemon/conn.h, call.h
  *   hosts       the sweeps                          daemon/host.h, driver.h
  *   slots       the worker processes                daemon/supervisor.h, executor.h
+ *   suggesters  suggestions made ahead of time      daemon/suggest.h
  *   watchers    who wants sweep.update              daemon/watch.h
  */
 #ifndef SW_DAEMON_DAEMON_H
@@ -37,6 +38,7 @@ struct sw_daemon {
 	uv_async_t store_wake;
 	uv_prepare_t flush; /* sends what the last turn of the loop made ready */
 	uv_timer_t tick;    /* every SW_TICK_MS: all time limits */
+	uv_timer_t suggest; /* suggest_wait_ms of asks; runs only while one waits */
 	uv_timer_t feed;    /* watchers' updates; runs only while there are watchers */
 	uv_signal_t sigterm, sigint;
 
@@ -47,6 +49,8 @@ struct sw_daemon {
 
 	struct sw_host **hosts; /* hosts[i] is sweep i + 1 */
 	size_t host_n, host_cap;
+
+	struct sw_suggester *suggest_dirty; /* list; daemon/suggest.c */
 
 	struct sw_slot *slots;
 	size_t slot_n;

@@ -7,6 +7,7 @@
 #include "daemon/daemon.h"
 #include "daemon/host.h"
 #include "daemon/plan.h"
+#include "daemon/suggest.h"
 #include "daemon/supervisor.h"
 #include "daemon/watch.h"
 #include <assert.h>
@@ -22,7 +23,7 @@ static const char *const event_names[SW_EVENT_KIND_N] = {
 	[SW_EVENT_RELEASE] = "release", [SW_EVENT_CANCEL_TRIAL] = "cancel_trial",
 	[SW_EVENT_PAUSE] = "pause",     [SW_EVENT_RESUME] = "resume",
 	[SW_EVENT_CANCEL] = "cancel",   [SW_EVENT_FAIL] = "fail",
-	[SW_EVENT_EXTEND] = "extend",
+	[SW_EVENT_EXTEND] = "extend",   [SW_EVENT_ENQUEUE] = "enqueue",
 };
 
 static const char *const decision_names[] = {
@@ -154,6 +155,36 @@ static void add_log(struct sw_change *c, const struct sw_host *h, const struct s
 	sw_buf_fini(&b);
 }
 
+/* How the trial came about, and what the sampler needs to go on from there. */
+static void add_suggestion(struct sw_change *c, const struct sw_host *h, const struct sw_action *a)
+{
+	static const char digits[] = "0123456789abcdef";
+	const struct sw_suggestion *s = a->suggestion;
+	struct sw_buf why, state;
+
+	sw_buf_init(&why, 64 * 1024);
+	sw_buf_init(&state, 16 * 1024 * 1024);
+	sw_suggest_why(s, sw_sweep_history(h->sched)->n_obs, h->maximize, &why);
+	for (size_t i = 0; i < s->state_n; i++) {
+		const char pair[2] = {digits[s->state[i] >> 4], digits[s->state[i] & 15]};
+
+		(void)sw_buf_add(&state, pair, 2);
+	}
+	if (why.failed != SW_OK || state.failed != SW_OK)
+		sw_daemon_die("record a suggestion", SW_NOMEM);
+	const struct sw_row_suggestion row = {.sweep = h->sweep,
+					      .trial = (int64_t)a->trial,
+					      .known = (int64_t)s->known,
+					      .why = why.data};
+	const struct sw_row_sampler sampler = {
+		.sweep = h->sweep, .trial = (int64_t)a->trial, .state = state.data};
+	sw_tx_suggestion(c->tx, &row);
+	if (s->state_n > 0)
+		sw_tx_sampler(c->tx, &sampler);
+	sw_buf_fini(&why);
+	sw_buf_fini(&state);
+}
+
 static void on_create(struct sw_change *c, struct sw_host *h, const struct sw_action *a)
 {
 	struct sw_buf params;
@@ -169,6 +200,8 @@ static void on_create(struct sw_change *c, struct sw_host *h, const struct sw_ac
 					 .created_ms = c->now_ms};
 	sw_tx_trial_insert(c->tx, &row);
 	sw_buf_fini(&params);
+	if (a->suggestion != NULL && sw_sweep_learns(h->sched))
+		add_suggestion(c, h, a);
 }
 
 static void on_start(struct sw_change *c, struct sw_host *h, const struct sw_action *a,
@@ -331,7 +364,7 @@ sw_status sw_driver_step(struct sw_change *c, struct sw_host *h, const struct sw
 	if (rc != SW_OK)
 		return rc;
 	const uint64_t number = h->next_ev++;
-	if (event->kind == SW_EVENT_EXTEND) {
+	if (event->kind == SW_EVENT_EXTEND || event->kind == SW_EVENT_ENQUEUE) {
 		h->run_cap = (int64_t)sw_sweep_run_cap(h->sched);
 		sw_tx_sweep_state(c->tx, h->sweep, sw_sweep_state_name(h->state), NULL, 0,
 				  h->run_cap);
@@ -356,6 +389,7 @@ sw_status sw_driver_step(struct sw_change *c, struct sw_host *h, const struct sw
 		};
 		sw_tx_event(c->tx, &row);
 	}
+	sw_suggest_changed(h);
 	if (actions != NULL)
 		*actions = &step;
 	if (ev != NULL)

@@ -21,6 +21,7 @@
 	X("trial.reports", trial_reports)                                                          \
 	X("trial.why", trial_why)                                                                  \
 	X("trial.log", trial_log)                                                                  \
+	X("trial.enqueue", trial_enqueue)                                                          \
 	X("trial.cancel", trial_cancel)                                                            \
 	X("trial.ask", trial_ask)                                                                  \
 	X("trial.report", trial_report)                                                            \

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "daemon/daemon.h"
 #include "daemon/handlers.h"
+#include "daemon/suggest.h"
 #include "daemon/supervisor.h"
 #include "proto/json.h"
 #include <math.h>
@@ -117,6 +118,7 @@ void sw_handle_daemon_drain(struct sw_call *call)
 
 	if (!d->draining)
 		sw_log(SW_LOG_INFO, "daemon.drain", "running=%zu", sw_supervisor_busy(d, 0));
+	sw_suggest_refuse_all(d, "the daemon is draining: it hands out no more trials");
 	d->draining = true; /* the tick ends the daemon once no slot is busy */
 	sw_buf_init(&out, SW_REPLY_MAX);
 	sw_jw_init(&w, &out);

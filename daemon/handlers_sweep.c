@@ -191,7 +191,7 @@ static void submit(struct sw_call *call, bool store)
 	s->seed >>= 11; /* below 2^53, so that it can be given back in a spec */
 	rc = sw_spec_read(&s->spec, sw_json_get(call->params, "spec"), &err);
 	if (rc == SW_OK)
-		rc = sw_plan_build(&s->sched, s->spec, s->seed, &err);
+		rc = sw_plan_build(&s->sched, s->spec, s->seed, NULL, &err);
 	if (rc == SW_OK && s->spec->trainer != NULL) {
 		print_spec(s->spec, &text);
 		if (text.failed != SW_OK)

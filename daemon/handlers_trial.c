@@ -3,6 +3,8 @@
 #include "daemon/driver.h"
 #include "daemon/handlers.h"
 #include "daemon/host.h"
+#include "daemon/plan.h"
+#include "daemon/suggest.h"
 #include "daemon/supervisor.h"
 #include "daemon/watch.h"
 #include "daemon/work.h"
@@ -49,7 +51,11 @@ static void ask(struct sw_host *h, struct sw_call *call)
 		sw_call_error(call, &err);
 		return;
 	}
-	sw_work_ask(h, call, sw_call_int(call, "count", 1));
+	const int64_t count = sw_call_int(call, "count", 1);
+	if (sw_suggest_ready(h, (uint64_t)count))
+		sw_work_ask(h, call, count);
+	else
+		sw_suggest_park(h, call, count);
 }
 
 static void report(struct sw_host *h, struct sw_call *call)
@@ -77,6 +83,43 @@ void sw_handle_trial_report(struct sw_call *call)
 void sw_handle_trial_tell(struct sw_call *call)
 {
 	with_host(call, tell);
+}
+
+/* A trial of the user's own: what he does not name is drawn. */
+static void enqueue(struct sw_host *h, struct sw_call *call)
+{
+	struct sw_value values[SW_SPACE_MAX_PARAMS];
+	struct sw_event event = {.kind = SW_EVENT_ENQUEUE, .values = values};
+	const uint64_t trial = sw_sweep_trial_n(h->sched) + 1;
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_jw w;
+
+	sw_status rc = sw_plan_point(h->spec, sw_sweep_space(h->sched),
+				     sw_json_get(call->params, "params"), h->seed, trial, values,
+				     &err);
+	if (rc != SW_OK) {
+		sw_err_prefix(&err, "/params");
+		sw_call_error(call, &err);
+		return;
+	}
+	struct sw_change *c = sw_change_begin(h->d, call);
+	if (sw_driver_step(c, h, &event, -1, NULL, NULL, &err) != SW_OK) {
+		sw_change_drop(c);
+		sw_call_error(call, &err);
+		return;
+	}
+	sw_jw_init(&w, &c->reply);
+	sw_jw_obj(&w);
+	sw_jw_kint(&w, "trial", (int64_t)trial);
+	sw_jw_kstr(&w, "state", sw_trial_state_name(SW_TRIAL_PENDING));
+	sw_jw_obj_end(&w);
+	sw_change_commit(c);
+	sw_supervisor_feed(h->d);
+}
+
+void sw_handle_trial_enqueue(struct sw_call *call)
+{
+	with_host(call, enqueue);
 }
 
 static void cancel(struct sw_host *h, struct sw_call *call)

@@ -55,6 +55,15 @@ static bool keep_state(const struct sw_row_trial *row, void *arg)
 	return true;
 }
 
+/* The stored object into `extra`, for why_done(). */
+static bool keep_suggestion(const struct sw_row_suggestion *row, void *arg)
+{
+	struct sw_lookup *q = arg;
+
+	(void)sw_buf_adds(&q->extra, row->why != NULL ? row->why : "");
+	return true;
+}
+
 static void read_why(struct sw_db *db, struct sw_lookup *q)
 {
 	q->rc = sw_read_trial(db, q->sweep, q->trial, keep_state, q, &q->err);
@@ -63,6 +72,44 @@ static void read_why(struct sw_db *db, struct sw_lookup *q)
 	sw_jw_arr(&q->w);
 	q->rc = sw_read_decisions(db, q->sweep, q->trial, write_decision, q, &q->err);
 	sw_jw_arr_end(&q->w);
+	if (q->rc == SW_OK)
+		q->rc = sw_read_suggestion(db, q->sweep, q->trial, keep_suggestion, q, &q->err);
+}
+
+static double number(const cJSON *object, const char *key, double absent)
+{
+	const cJSON *v = sw_json_get(object, key);
+
+	return cJSON_IsNumber(v) ? v->valuedouble : absent;
+}
+
+/* "; suggested by gp, which knew 21 results: expected 0.43 +- 0.02; nearest: trials 12, 7" */
+static void explain_suggestion(const char *why, struct sw_buf *out)
+{
+	struct sw_err err = SW_ERR_INIT;
+	char mean[32], sd[32];
+	cJSON *tree = NULL;
+	const cJSON *near;
+
+	if (*why == '\0' || sw_json_parse(&tree, why, strlen(why), &err) != SW_OK)
+		return;
+	const cJSON *source = sw_json_get(tree, "source");
+	const double unseen = number(tree, "unseen", 0);
+	(void)sw_buf_addf(out, "; suggested by %s, which knew %.0f results",
+			  cJSON_IsString(source) ? source->valuestring : "?",
+			  number(tree, "known", 0));
+	if (unseen > 0)
+		(void)sw_buf_addf(out, " and had not seen %.0f", unseen);
+	if (sw_json_get(tree, "mean") != NULL)
+		(void)sw_buf_addf(out, ": expected %s, deviation %s",
+				  show(number(tree, "mean", NAN), mean),
+				  show(number(tree, "sd", NAN), sd));
+	const char *sep = "; nearest: ";
+	cJSON_ArrayForEach (near, sw_json_get(tree, "nearest")) {
+		(void)sw_buf_addf(out, "%s%.0f", sep, number(near, "trial", 0));
+		sep = ", ";
+	}
+	cJSON_Delete(tree);
 }
 
 /* What a trial that waits waits for, and who has it. */
@@ -125,12 +172,15 @@ static void why_done(struct sw_lookup *q)
 
 	sw_buf_init(&q->out, SW_REPLY_MAX);
 	sw_buf_init(&text, 4096);
+	const char *why = q->extra.data != NULL ? q->extra.data : "";
 	explain(q, &text);
+	explain_suggestion(why, &text);
 	sw_jw_init(&q->w, &q->out);
 	sw_jw_obj(&q->w);
 	sw_jw_kstr(&q->w, "text", text.data);
 	sw_jw_kstr(&q->w, "state", q->text);
 	sw_jw_kraw(&q->w, "decisions", decisions.data);
+	sw_jw_kraw(&q->w, "suggestion", *why != '\0' ? why : "null");
 	sw_jw_obj_end(&q->w);
 	sw_buf_fini(&text);
 	sw_buf_fini(&decisions);

@@ -1,6 +1,7 @@
 #include "daemon/host.h"
 #include "base/fault.h"
 #include "daemon/daemon.h"
+#include "daemon/suggest.h"
 #include "daemon/watch.h"
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ static void free_host(struct sw_host *h)
 	if (h == NULL)
 		return;
 	sw_watch_free(h);
+	sw_suggest_free(h);
 	sw_spec_destroy(h->spec);
 	sw_sweep_destroy(h->sched);
 	free(h->name);
@@ -96,6 +98,8 @@ struct sw_host *sw_host_add(struct sw_daemon *d, struct sw_spec *spec, struct sw
 	h->run_cap = (int64_t)sw_sweep_run_cap(sched);
 	h->created_ms = now_ms;
 	h->state = SW_SWEEP_RUNNING;
+	if (sw_suggest_attach(h) != SW_OK)
+		return NULL;
 	join_share(d, h);
 	return h;
 }

@@ -19,6 +19,7 @@
 struct sw_daemon;
 struct sw_call;
 struct sw_db;
+struct sw_suggester;
 struct sw_watcher;
 
 /* What the scheduler does not know about a trial: 24 bytes, one for each trial of the sweep. */
@@ -51,6 +52,8 @@ struct sw_host {
 	char note[240];         /* said as `cause` while the sweep runs; "" for none */
 
 	struct sw_share share; /* running: trials on slots now */
+
+	struct sw_suggester *suggest; /* NULL: its sampler needs none */
 
 	struct sw_watcher *watchers;
 	uint64_t *changed; /* trials that changed since the last update was read */

@@ -30,6 +30,7 @@ struct sw_lookup *sw_lookup_create(struct sw_call *call, struct sw_host *h)
 	q->now_ms = sw_clock_wall_ms();
 	sw_buf_init(&q->out, SW_REPLY_MAX);
 	sw_buf_init(&q->more, SW_REPLY_MAX);
+	sw_buf_init(&q->extra, SW_REPLY_MAX);
 	sw_jw_init(&q->w, &q->out);
 	return q;
 }
@@ -47,6 +48,7 @@ static void finish(struct sw_lookup *q)
 {
 	sw_buf_fini(&q->out);
 	sw_buf_fini(&q->more);
+	sw_buf_fini(&q->extra);
 	free(q);
 }
 

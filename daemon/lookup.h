@@ -28,7 +28,7 @@ struct sw_lookup {
 	char text[64], cause[256];
 	bool flag;
 	struct sw_jw w;          /* writes out */
-	struct sw_buf out, more; /* the answer; a second piece of JSON for done */
+	struct sw_buf out, more, extra; /* the answer; two more pieces for done */
 	sw_status rc;
 	struct sw_err err;
 };

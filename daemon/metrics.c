@@ -57,9 +57,9 @@ sw_status sw_metrics_read(const cJSON *metrics, const char *metric, bool *has_va
 			return bad(v, "needs a name of 1 to 64 bytes", err);
 		if (!read_number(v, &number))
 			return bad(v, "is not a number (or \"nan\", \"inf\", \"-inf\")", err);
-		if (++n > SW_METRICS_MAX)
+		if (++n > SW_REPORT_METRICS_MAX)
 			return sw_err_at(err, SW_INVALID, "/metrics", "over %d metrics",
-					 SW_METRICS_MAX);
+					 SW_REPORT_METRICS_MAX);
 		if (strcmp(v->string, metric) == 0) {
 			*has_value = true;
 			*value = number;
@@ -80,14 +80,14 @@ sw_status sw_metrics_read(const cJSON *metrics, const char *metric, bool *has_va
 
 void sw_metrics_explain(const char *metric, const cJSON *metrics, struct sw_err *err)
 {
-	const char *names[SW_METRICS_MAX];
+	const char *names[SW_REPORT_METRICS_MAX];
 	size_t n = 0;
 	struct sw_buf list;
 	const cJSON *v;
 
 	sw_buf_init(&list, 160);
 	cJSON_ArrayForEach (v, metrics) {
-		if (n < SW_METRICS_MAX)
+		if (n < SW_REPORT_METRICS_MAX)
 			names[n++] = v->string;
 		if (list.failed == SW_OK)
 			(void)sw_buf_addf(&list, "%s%s", list.len > 0 ? ", " : "", v->string);

@@ -7,8 +7,8 @@
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 
-#define SW_METRICS_MAX     256 /* in one report */
-#define SW_METRIC_NAME_MAX 64  /* bytes */
+#define SW_REPORT_METRICS_MAX 256 /* in one report */
+#define SW_METRIC_NAME_MAX    64  /* bytes */
 
 /*
  * Checks metrics (an object: numbers, or the strings "nan", "inf", "-inf" in any case), appends

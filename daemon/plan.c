@@ -214,7 +214,7 @@ static void name_place(struct sw_err *err, const struct sw_spec *spec)
 }
 
 sw_status sw_plan_build(struct sw_sweep **out, const struct sw_spec *spec, uint64_t seed,
-			struct sw_err *err)
+			const struct sw_plan_priors *priors, struct sw_err *err)
 {
 	struct sw_sweep_config config = {
 		.seed = spec->has_seed ? spec->seed : seed,
@@ -223,8 +223,11 @@ sw_status sw_plan_build(struct sw_sweep **out, const struct sw_spec *spec, uint6
 		.run_cap = spec->run_cap,
 		.max_concurrent = spec->max_concurrent,
 		.retries = (unsigned)spec->retries,
+		.shuffle = spec->shuffle,
+		.n_init = spec->n_init,
 	};
 	struct sw_space *space = NULL;
+	struct sw_value *init = NULL;
 	sw_status rc;
 
 	*out = NULL;
@@ -239,10 +242,22 @@ sw_status sw_plan_build(struct sw_sweep **out, const struct sw_spec *spec, uint6
 			.brackets = spec->asha.brackets,
 			.min_results = spec->asha.min_results,
 		};
+	if (priors != NULL) {
+		config.n_prior = priors->n;
+		config.prior = priors->values;
+		config.prior_y = priors->y;
+	}
 	rc = sw_plan_space(&space, spec, err);
 	if (rc != SW_OK)
 		return rc;
+	rc = sw_plan_init(spec, space, config.seed, &init, err);
+	if (rc != SW_OK) {
+		sw_space_destroy(space);
+		return rc;
+	}
+	config.init = init;
 	rc = sw_sweep_create(out, &config, space, err);
+	free(init);
 	if (rc != SW_OK) {
 		sw_space_destroy(space);
 		if (err != NULL)

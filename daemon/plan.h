@@ -8,10 +8,19 @@
 #include "proto/spec.h"
 #include "sched/sweep.h"
 
-/* Builds the state machine of a spec. seed is used where the spec has none. Errors carry pointers
- * into the spec ("/parameters/lr/min"). *out is the caller's. */
+/* Trials of earlier sweeps in this sweep's space, with their metrics as they were reported. */
+struct sw_plan_priors {
+	struct sw_value *values; /* [n][parameters] */
+	double *y;               /* [n][metrics] */
+	size_t n, cap;
+};
+
+/* Builds the state machine of a spec. seed is used where the spec has none; priors (NULL: none) are
+ * what its sampler learns from beforehand, copied. Errors carry pointers into the spec
+ * ("/parameters/lr/min"). *out is the caller's. */
 SW_NODISCARD sw_status sw_plan_build(struct sw_sweep **out, const struct sw_spec *spec,
-				     uint64_t seed, struct sw_err *err);
+				     uint64_t seed, const struct sw_plan_priors *priors,
+				     struct sw_err *err);
 
 /* The search space alone: sealed. *out is the caller's on SW_OK. */
 SW_NODISCARD sw_status sw_plan_space(struct sw_space **out, const struct sw_spec *spec,
@@ -48,5 +57,28 @@ SW_NODISCARD sw_status sw_plan_feasible(const struct sw_spec *spec, const struct
 SW_NODISCARD sw_status sw_plan_value(const struct sw_spec *spec, const struct sw_space *space,
 				     size_t i, const cJSON *v, struct sw_value *out,
 				     struct sw_err *err);
+
+/* --- what a search starts from (daemon/plan_search.c) --- */
+
+/* A whole point from JSON: what is given is kept, the rest is drawn at random by (seed, number).
+ * The constraints hold. Errors as sw_plan_read() and sw_plan_feasible(). */
+SW_NODISCARD sw_status sw_plan_point(const struct sw_spec *spec, const struct sw_space *space,
+				     const cJSON *params, uint64_t seed, uint64_t number,
+				     struct sw_value *values, struct sw_err *err);
+/* *out: values[spec->n_init][n], the caller's to free; NULL when there are none. Errors at
+ * "/init/<i>...". */
+SW_NODISCARD sw_status sw_plan_init(const struct sw_spec *spec, const struct sw_space *space,
+				    uint64_t seed, struct sw_value **out, struct sw_err *err);
+
+void sw_plan_priors_fini(struct sw_plan_priors *p);
+/* Both copy. */
+SW_NODISCARD sw_status sw_plan_priors_add(struct sw_plan_priors *p, const struct sw_space *space,
+					  const struct sw_value *values, const double *y,
+					  size_t n_metrics);
+/* From the texts that the store keeps. */
+SW_NODISCARD sw_status sw_plan_priors_read(struct sw_plan_priors *p, const struct sw_spec *spec,
+					   const struct sw_space *space, const char *params,
+					   const char *y_text, size_t n_metrics,
+					   struct sw_err *err);
 
 #endif

@@ -13,6 +13,7 @@
 #include "daemon/driver.h"
 #include "daemon/host.h"
 #include "daemon/plan.h"
+#include "daemon/suggest.h"
 #include "proto/json.h"
 #include "store/read.h"
 #include <math.h>
@@ -28,6 +29,12 @@ struct replay {
 	uint64_t next_ev;
 	bool metric_seen;
 	struct sw_run *runs; /* of every trial */
+	struct sw_db *db;
+	struct sw_plan_priors priors;
+	struct sw_suggestion suggestion; /* of the trial being made; no state */
+	uint64_t state_trial;            /* whose suggestion left the stored state; 0: none */
+	unsigned char *state;
+	size_t state_n;
 	sw_status rc;
 	struct sw_err err;
 };
@@ -54,6 +61,47 @@ static void step(struct replay *r, const struct sw_event *e, uint64_t ev)
 	if (rc != SW_OK && r->rc == SW_OK)
 		r->rc = rc == SW_NOMEM ? sw_err_set(&r->err, rc, "out of memory") : rc;
 	r->next_ev = ev + 1;
+}
+
+static bool take_made(const struct sw_row_suggestion *row, void *arg)
+{
+	struct replay *r = arg;
+	const struct sw_space *space = sw_sweep_space(r->sched);
+	bool given[SW_SPACE_MAX_PARAMS];
+	cJSON *tree = NULL;
+
+	r->rc = sw_json_parse(&tree, row->params, strlen(row->params), &r->err);
+	if (r->rc == SW_OK)
+		r->rc = sw_plan_read(r->spec, space, tree, r->suggestion.values, given, &r->err);
+	if (r->rc == SW_OK &&
+	    sw_plan_missing(space, r->suggestion.values, given) != sw_space_size(space))
+		r->rc = sw_err_set(&r->err, SW_IO, "trial %lld lacks a parameter",
+				   (long long)row->trial);
+	sw_space_canonical(space, r->suggestion.values);
+	r->suggestion.known = row->known >= 0 ? (uint64_t)row->known : 0;
+	cJSON_Delete(tree);
+	return false;
+}
+
+/* What the sampler made of a history, and what the user enqueued, is read back, not made again. */
+static void read_made(struct replay *r, struct sw_event *e)
+{
+	const uint64_t trial = sw_sweep_trial_n(r->sched) + 1;
+	sw_status rc;
+
+	if (e->kind != SW_EVENT_ENQUEUE &&
+	    (e->kind != SW_EVENT_ASK || !sw_sweep_wants_suggestion(r->sched)))
+		return;
+	r->suggestion.source = "";
+	rc = sw_read_suggestion(r->db, r->sweep, (int64_t)trial, take_made, r, &r->err);
+	if (r->rc == SW_OK)
+		r->rc = rc;
+	if (trial == r->state_trial) {
+		r->suggestion.state = r->state;
+		r->suggestion.state_n = r->state_n;
+	}
+	e->values = r->suggestion.values;
+	e->suggestion = &r->suggestion;
 }
 
 static void take_report(struct replay *r, const struct sw_row_report *row)
@@ -94,7 +142,9 @@ static void take_event(struct replay *r, const struct sw_row_event *row)
 		fail(r, SW_IO, (uint64_t)row->ev, "not an event that this version knows");
 		return;
 	}
-	step(r, &e, (uint64_t)row->ev);
+	read_made(r, &e);
+	if (r->rc == SW_OK)
+		step(r, &e, (uint64_t)row->ev);
 }
 
 static bool take(const struct sw_row_event *event, const struct sw_row_report *report, void *arg)
@@ -116,10 +166,79 @@ static bool take_spec(const struct sw_row_sweep *row, void *arg)
 	r->rc = sw_json_parse(&tree, row->spec, strlen(row->spec), &r->err);
 	if (r->rc == SW_OK)
 		r->rc = sw_spec_read(&r->spec, tree, &r->err);
-	if (r->rc == SW_OK)
-		r->rc = sw_plan_build(&r->sched, r->spec, r->seed, &r->err);
 	cJSON_Delete(tree);
 	return false;
+}
+
+struct prior_read {
+	struct replay *r;
+	struct sw_space *space;
+};
+
+static bool take_prior(const struct sw_row_prior *row, void *arg)
+{
+	const struct prior_read *p = arg;
+	struct replay *r = p->r;
+
+	r->rc = sw_plan_priors_read(&r->priors, r->spec, p->space, row->params, row->y, 1, &r->err);
+	return r->rc == SW_OK;
+}
+
+static void read_priors(struct replay *r)
+{
+	struct prior_read p = {.r = r};
+
+	if (r->spec->n_warm_start == 0)
+		return;
+	r->rc = sw_plan_space(&p.space, r->spec, &r->err);
+	if (r->rc != SW_OK)
+		return;
+	const sw_status rc = sw_read_priors(r->db, r->sweep, take_prior, &p, &r->err);
+	if (r->rc == SW_OK)
+		r->rc = rc;
+	sw_space_destroy(p.space);
+}
+
+static int nibble(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static bool take_state(const struct sw_row_sampler *row, void *arg)
+{
+	struct replay *r = arg;
+	const size_t n = strlen(row->state) / 2;
+
+	r->state = sw_malloc(n + 1);
+	if (r->state == NULL) {
+		r->rc = SW_NOMEM;
+		return false;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const int high = nibble(row->state[2 * i]), low = nibble(row->state[2 * i + 1]);
+
+		if (high < 0 || low < 0)
+			r->rc = sw_err_set(&r->err, SW_IO, "the sampler's state is damaged");
+		r->state[i] = (unsigned char)((high & 15) << 4 | (low & 15));
+	}
+	r->state_n = n;
+	r->state_trial = (uint64_t)row->trial;
+	return false;
+}
+
+/* The state machine as it was at its first event. */
+static void build(struct replay *r)
+{
+	sw_status rc;
+
+	read_priors(r);
+	if (r->rc == SW_OK)
+		r->rc = sw_plan_build(&r->sched, r->spec, r->seed, &r->priors, &r->err);
+	if (r->rc != SW_OK)
+		return;
+	rc = sw_read_sampler(r->db, r->sweep, take_state, r, &r->err);
+	if (r->rc == SW_OK)
+		r->rc = rc;
 }
 
 static bool take_attempt(const struct sw_row_attempt *row, void *arg)
@@ -172,10 +291,13 @@ static void run_replay(struct sw_db *db, void *arg)
 	struct replay *r = arg;
 	sw_status rc = sw_read_sweeps(db, r->sweep, take_spec, r, &r->err);
 
+	r->db = db;
 	if (r->rc == SW_OK)
 		r->rc = rc;
-	if (r->rc == SW_OK && r->sched == NULL)
+	if (r->rc == SW_OK && r->spec == NULL)
 		fail(r, SW_NOT_FOUND, 0, "its row is gone");
+	if (r->rc == SW_OK)
+		build(r);
 	r->next_ev = 1;
 	if (r->rc != SW_OK)
 		return;
@@ -191,6 +313,8 @@ static void free_replay(struct replay *r)
 	sw_spec_destroy(r->spec);
 	sw_sweep_destroy(r->sched);
 	sw_actions_fini(&r->actions);
+	sw_plan_priors_fini(&r->priors);
+	free(r->state);
 	free(r->runs);
 	free(r);
 }
@@ -216,7 +340,7 @@ static sw_status attach(struct sw_host *h, struct replay *r)
 			h->share.running++;
 	r->spec = NULL;
 	r->sched = NULL;
-	return SW_OK;
+	return sw_suggest_attach(h);
 }
 
 static struct replay *new_replay(const struct sw_host *h)

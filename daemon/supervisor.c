@@ -9,6 +9,7 @@
 #include "daemon/driver.h"
 #include "daemon/executor.h"
 #include "daemon/host.h"
+#include "daemon/suggest.h"
 #include "daemon/work.h"
 #include <assert.h>
 #include <stdio.h>
@@ -332,7 +333,8 @@ static struct sw_host *pick(struct sw_daemon *d, const struct sw_slot *s)
 		struct sw_host *h = d->hosts[i];
 
 		if (h->driven || h->ended_ms != 0 || h->sched == NULL ||
-		    !sw_sweep_has_work(h->sched) || !sw_supervisor_suits(s, h->spec->needs_gpu))
+		    !sw_sweep_has_work(h->sched) || !sw_supervisor_suits(s, h->spec->needs_gpu) ||
+		    !sw_suggest_ready(h, 1))
 			continue;
 		if (n == sizeof best / sizeof best[0]) { /* keep the one that would be served */
 			best[0] = best[sw_share_pick(share, n)];

@@ -8,6 +8,7 @@
 #include "daemon/host.h"
 #include "daemon/metrics.h"
 #include "daemon/plan.h"
+#include "daemon/suggest.h"
 #include "daemon/supervisor.h"
 #include "daemon/watch.h"
 #include "proto/json.h"
@@ -37,8 +38,8 @@ static const struct sw_action *find_start(const struct sw_actions *actions,
 	return start;
 }
 
-/* A new trial's parameters are at hand; those of another attempt are made again: the sampler is a
- * pure function of the trial. */
+/* A new trial's parameters are at hand; those of another attempt the scheduler knows or makes
+ * again. */
 static void write_params(struct sw_host *h, uint64_t trial, const struct sw_action *create,
 			 struct sw_buf *out)
 {
@@ -82,13 +83,15 @@ static void write_work(struct sw_host *h, const struct sw_action *start, const c
 
 bool sw_work_hand_out(struct sw_host *h, struct sw_slot *s, struct sw_call *call)
 {
-	const struct sw_event event = {.kind = SW_EVENT_ASK};
+	struct sw_event event = {.kind = SW_EVENT_ASK};
 	const struct sw_actions *actions;
 	const struct sw_action *create, *start;
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_buf params;
-	struct sw_change *c = sw_change_begin(h->d, call);
 
+	if (!sw_suggest_peek(h, &event.suggestion))
+		return false;
+	struct sw_change *c = sw_change_begin(h->d, call);
 	c->uid = -1;
 	if (sw_driver_step(c, h, &event, s->index, &actions, NULL, &err) != SW_OK) {
 		sw_change_drop(c);
@@ -113,7 +116,7 @@ bool sw_work_hand_out(struct sw_host *h, struct sw_slot *s, struct sw_call *call
 
 void sw_work_ask(struct sw_host *h, struct sw_call *call, int64_t count)
 {
-	const struct sw_event event = {.kind = SW_EVENT_ASK};
+	struct sw_event event = {.kind = SW_EVENT_ASK};
 	const struct sw_actions *actions;
 	const struct sw_action *create, *start;
 	struct sw_err err = SW_ERR_INIT;
@@ -127,6 +130,7 @@ void sw_work_ask(struct sw_host *h, struct sw_call *call, int64_t count)
 	sw_jw_arr(&w);
 	/* An answer that the client can read in one line: "at most count" allows fewer. */
 	while (got < count && c->reply.len < ASK_MAX_BYTES &&
+	       sw_suggest_peek(h, &event.suggestion) &&
 	       sw_driver_step(c, h, &event, -1, &actions, NULL, &err) == SW_OK) {
 		start = find_start(actions, &create);
 		assert(start != NULL);

@@ -7,12 +7,9 @@
 #include <string.h>
 
 static const struct sampler_ops *const all[SW_SAMPLER_KIND_N] = {
-	[SW_SAMPLER_RANDOM] = &sw_sampler_random_ops,
-	[SW_SAMPLER_GRID] = &sw_sampler_grid_ops,
-	[SW_SAMPLER_SOBOL] = &sw_sampler_sobol_ops,
-	[SW_SAMPLER_TPE] = &sw_sampler_tpe_ops,
-	[SW_SAMPLER_BOHB] = &sw_sampler_bohb_ops,
-	[SW_SAMPLER_BAYES] = &sw_sampler_bayes_ops,
+	[SW_SAMPLER_RANDOM] = &sw_sampler_random_ops, [SW_SAMPLER_GRID] = &sw_sampler_grid_ops,
+	[SW_SAMPLER_SOBOL] = &sw_sampler_sobol_ops,   [SW_SAMPLER_TPE] = &sw_sampler_tpe_ops,
+	[SW_SAMPLER_BOHB] = &sw_sampler_bohb_ops,     [SW_SAMPLER_BAYES] = &sw_sampler_bayes_ops,
 };
 
 sw_status sw_sampler_find(const char *name, enum sw_sampler_kind *out)
@@ -150,6 +147,31 @@ sw_status sw_sampler_restore(struct sw_sampler *s, const void *state, size_t n, 
 		return s->ops->restore(s, state, n, err);
 	s->ops->reset(s);
 	return SW_OK;
+}
+
+sw_status sw_sampler_fill(const struct sw_space *space, uint64_t seed, uint64_t number,
+			  const bool *given, struct sw_value *values, struct sw_err *err)
+{
+	struct sw_value drawn[SW_SPACE_MAX_PARAMS];
+	double unit[SW_SPACE_MAX_PARAMS];
+	const size_t n = sw_space_size(space);
+
+	for (uint32_t attempt = 0; attempt < SW_SAMPLER_TRIES; attempt++) {
+		for (size_t i = 0; i < n; i++)
+			unit[i] = sw_rng_unit(seed, SW_RNG_FILL, number,
+					      attempt * (uint32_t)n + (uint32_t)i);
+		sw_space_decode(space, unit, drawn);
+		for (size_t i = 0; i < n; i++)
+			if (given[i])
+				drawn[i] = values[i];
+		if (!sw_space_feasible(space, drawn))
+			continue;
+		sw_space_canonical(space, drawn);
+		memcpy(values, drawn, n * sizeof *values);
+		return SW_OK;
+	}
+	return sw_err_set(err, SW_INVALID,
+			  "the constraints leave nothing to fill this point up with");
 }
 
 sw_status sw_sampler_next(struct sw_sampler *s, uint64_t made, struct sw_value *values)

@@ -99,6 +99,12 @@ SW_NODISCARD sw_status sw_sampler_suggest(struct sw_sampler *s, const struct sw_
 SW_NODISCARD sw_status sw_sampler_restore(struct sw_sampler *s, const void *state, size_t n,
 					  struct sw_err *err);
 
+/* Draws at random, by (seed, number), what is not given of a point; what is given stays. SW_INVALID
+ * when no draw out of many keeps the constraints. */
+SW_NODISCARD sw_status sw_sampler_fill(const struct sw_space *space, uint64_t seed, uint64_t number,
+				       const bool *given, struct sw_value *values,
+				       struct sw_err *err);
+
 /* Values of suggestion `made` of a sampler that does not learn there; asserts so. */
 SW_NODISCARD sw_status sw_sampler_next(struct sw_sampler *s, uint64_t made,
 				       struct sw_value *values);

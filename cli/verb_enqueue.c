@@ -1,0 +1,89 @@
+/* cli/verb_enqueue.c — a trial of the user's own: name=value words, or one JSON object. */
+#include "cli/verb.h"
+#include "proto/json.h"
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <string.h>
+
+/* `lr=0.1` is a number, `optimizer=sgd` a string, `name="1"` the string 1. */
+static bool add_word(cJSON *object, const char *word)
+{
+	const char *eq = strchr(word, '=');
+	struct sw_err err = SW_ERR_INIT;
+	char name[256];
+	cJSON *value = NULL;
+
+	if (eq == NULL || eq == word || (size_t)(eq - word) >= sizeof name)
+		return false;
+	memcpy(name, word, (size_t)(eq - word));
+	name[eq - word] = '\0';
+	if (sw_json_parse(&value, eq + 1, strlen(eq + 1), &err) != SW_OK)
+		value = cJSON_CreateString(eq + 1);
+	if (value == NULL || sw_json_get(object, name) != NULL ||
+	    !cJSON_AddItemToObject(object, name, value)) {
+		cJSON_Delete(value);
+		return false;
+	}
+	return true;
+}
+
+static int send_params(struct sw_cli *c, const cJSON *params)
+{
+	struct sw_reply r = SW_REPLY_INIT;
+	struct sw_buf text;
+	struct sw_jw w;
+	int status;
+
+	sw_buf_init(&text, 1024 * 1024);
+	sw_jw_init(&w, &text);
+	sw_jw_obj(&w);
+	sw_jw_kint(&w, "sweep", (int64_t)c->sweep);
+	sw_jw_key(&w, "params");
+	sw_jw_cjson(&w, params);
+	sw_jw_obj_end(&w);
+	if (text.failed != SW_OK) {
+		sw_cli_say(c, "%s", sw_status_str(text.failed));
+		status = SW_EXIT_REFUSED;
+	} else {
+		status = sw_cli_call(c, "trial.enqueue", text.data, &r);
+	}
+	sw_buf_fini(&text);
+	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON)) {
+		(void)sw_buf_addf(&c->out, "trial %" PRIu64 "/", c->sweep);
+		sw_fmt_value(&c->out, sw_json_get(r.result, "trial"), true, c->look.utf8);
+		(void)sw_buf_adds(&c->out, "\n");
+	}
+	sw_reply_fini(&r);
+	return status;
+}
+
+int sw_verb_enqueue(struct sw_cli *c)
+{
+	struct sw_err err = SW_ERR_INIT;
+	cJSON *params = NULL;
+	int status;
+
+	if (c->args.word[1][0] == '{') {
+		if (c->args.n_words > 2)
+			return sw_cli_usage(c, "enqueue: one JSON object, or NAME=VALUE words");
+		if (sw_json_parse(&params, c->args.word[1], strlen(c->args.word[1]), &err) != SW_OK)
+			return sw_cli_usage(c, "enqueue: %s", err.msg);
+	} else {
+		params = cJSON_CreateObject();
+		for (size_t i = 1; params != NULL && i < c->args.n_words; i++)
+			if (!add_word(params, c->args.word[i])) {
+				cJSON_Delete(params);
+				return sw_cli_usage(c,
+						    "enqueue: expected NAME=VALUE, each name "
+						    "once, not '%s'",
+						    c->args.word[i]);
+			}
+	}
+	if (params == NULL) {
+		sw_cli_say(c, "out of memory");
+		return SW_EXIT_REFUSED;
+	}
+	status = send_params(c, params);
+	cJSON_Delete(params);
+	return status;
+}
