@@ -1,0 +1,42 @@
+/* BOHB's model: the estimator on the highest rung with enough results, a third of the points
+ * random. The figures are those of the paper and its reference implementation; only the bounds on
+ * the number of kernels are ours. */
+#include "sched/tpe.h"
+
+static const struct tpe_config config = {
+	.rungs = true,
+	.startup_d = true,
+	.good_share = 0.15,
+	.good_min = 2,
+	.good_max = TPE_GOOD,
+	.candidates = 64,
+	.width = 1.06,
+	.by_spread = true,
+	.width_min = 1e-3,
+	.widen = 3.0,
+	.random_share = 1.0 / 3.0,
+};
+
+static sw_status start(struct sw_sampler *s, struct sw_err *err)
+{
+	struct tpe *t;
+	const sw_status rc = sw_tpe_create(&t, s, &config, err);
+
+	s->points = 0;
+	s->self = t;
+	return rc;
+}
+
+static void stop(struct sw_sampler *s)
+{
+	sw_tpe_destroy(s->self);
+}
+
+static sw_status suggest(struct sw_sampler *s, const struct sw_history *h, uint64_t made,
+			 struct sw_suggestion *out, struct sw_err *err)
+{
+	return sw_tpe_suggest(s->self, s, h, made, out, err);
+}
+
+const struct sampler_ops sw_sampler_bohb_ops = {
+	.name = "bohb", .start = start, .stop = stop, .suggest = suggest};
