@@ -243,6 +243,8 @@ static sw_status read_name(struct reader *r, struct poly *out)
 		r->at = end;
 	}
 	const size_t n = (size_t)(end - start);
+	if (n == 0)
+		return fail(r, place, "a name is missing between ` and `");
 	if (n >= sizeof name)
 		return fail(r, place, "a name of over %d bytes", SW_SPEC_MAX_PARAM_NAME);
 	memcpy(name, start, n);

@@ -4,6 +4,7 @@ sw_test(proto/test_rpc.c sw_proto)
 sw_test(proto/test_methods.c sw_proto)
 sw_test(proto/test_spec.c sw_proto)
 sw_test(proto/test_spec_refused.c sw_proto)
+sw_test(proto/test_spec_space.c sw_proto)
 
 # tests/fuzz/fuzz_<target>.c: every build replays its corpus; with -DSW_FUZZ=ON and clang there is a
 # libFuzzer binary too: build/tests/fuzz_json tests/fuzz/corpus/json
