@@ -36,5 +36,8 @@ void bench_sort(double *v, size_t n);
 
 /* Seconds, monotonic. */
 double bench_now(void);
+/* Seconds that this process has computed, all threads: what bench_now() says on an idle machine,
+ * for one thread that never waits. */
+double bench_cpu_now(void);
 
 #endif

@@ -42,9 +42,9 @@ bool bench_trials_fit(const struct bench_objective *o, enum sw_sampler_kind kind
 static sw_status ask(struct runner *r, struct sw_err *err)
 {
 	struct sw_suggestion s = {.source = NULL};
-	const double from = bench_now();
+	const double from = bench_cpu_now();
 	sw_status rc = sw_sampler_suggest(r->sampler, &r->h, r->h.trials + 1, &s, err);
-	const double took = bench_now() - from;
+	const double took = bench_cpu_now() - from;
 
 	if (rc == SW_OK) {
 		r->out->suggest_s += took;

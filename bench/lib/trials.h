@@ -27,7 +27,7 @@ struct bench_plan {
 struct bench_outcome {
 	double curve[BENCH_MAX_TRIALS]; /* truth of the best seen after that many tells; or inf */
 	size_t told;
-	double suggest_s, suggest_max_s; /* sum and worst */
+	double suggest_s, suggest_max_s; /* sum and worst, of computing time */
 	bool failed;
 	char error[120];
 };
