@@ -76,7 +76,10 @@ struct gp_row_ops {
 		       size_t m, const double *x, const double *h, const double *a, const double *b,
 		       double *da, double *db);
 };
-const struct gp_row_ops *gp_row_ops_pick(void);
+enum { GP_WIDTHS = 3 };
+/* Baseline, AVX2, AVX-512; NULL where this processor lacks it. Baseline is never NULL. */
+const struct gp_row_ops *gp_row_ops_at(int width);
+const struct gp_row_ops *gp_row_ops_pick(void); /* the widest */
 
 /* A block of n doubles; what it held is lost. */
 SW_NODISCARD sw_status gp_block_renew(struct gp_block *b, size_t n);

@@ -2,10 +2,11 @@
  * The kernel by rows: one point against many. Everything that is O(n^2 d) is here.
  *
  * The loops over points are written for the vectoriser (CMakeLists.txt gives this file the flags it
- * needs: no errno from sqrt, no trap from a comparison, the `omp simd` pragmas; none of them
- * changes a result) and compiled twice, for the baseline and for AVX2; the processor picks.
- * Differences x_k - x'_k are recomputed, not kept: a coordinate of all points is one cached row,
- * while the n^2 d / 2 differences of n = 1000, d = 60 are 240 MB.
+ * needs: no errno from sqrt, no trap from a comparison, the `omp simd` pragmas, fused multiply-add;
+ * nothing of fast-math) and compiled once for each width of vectors; the processor picks. Measured
+ * at n = 1000, d = 20, additive: a likelihood with gradient takes 109 ms with AVX2 without fusing,
+ * 95 with, 63 with AVX-512. Differences x_k - x'_k are recomputed, not kept: a coordinate of all
+ * points is one cached row, while the n^2 d / 2 differences of n = 1000, d = 60 are 240 MB.
  */
 #include "sched/gp_internal.h"
 #include <math.h>
@@ -275,15 +276,37 @@ INLINE void grad_x(bool matern, const struct sw_gp *gp, const struct gp_hyper *y
 #define BASELINE
 FOR_TARGET(baseline, BASELINE);
 #ifdef __x86_64__
-#define AVX2 __attribute__((target("avx2")))
+#define AVX2   __attribute__((target("avx2,fma")))
+#define AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,fma")))
 FOR_TARGET(avx2, AVX2);
+FOR_TARGET(avx512, AVX512);
 #endif
+
+const struct gp_row_ops *gp_row_ops_at(int width)
+{
+	switch (width) {
+	case 0:
+		return &ops_baseline;
+#ifdef __x86_64__
+	case 1:
+		return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &ops_avx2
+										       : NULL;
+	case 2:
+		return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+				       __builtin_cpu_supports("avx512vl")
+			       ? &ops_avx512
+			       : NULL;
+#endif
+	default:
+		return NULL;
+	}
+}
 
 const struct gp_row_ops *gp_row_ops_pick(void)
 {
-#ifdef __x86_64__
-	if (__builtin_cpu_supports("avx2"))
-		return &ops_avx2;
-#endif
-	return &ops_baseline;
+	const struct gp_row_ops *best = NULL;
+
+	for (int width = GP_WIDTHS - 1; best == NULL; width--)
+		best = gp_row_ops_at(width);
+	return best;
 }

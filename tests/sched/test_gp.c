@@ -1,9 +1,9 @@
 /* tests/sched/test_gp.c — the Gaussian process against a dense reference, and its gradients. */
-#include "base/fault.h"
 #include "sched/gp.h"
+#include "sched/gp_internal.h"
 #include "tests/sched/gp_reference.h"
 #include "tests/sched/suite.h"
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { D = 4, N = 30, VARIANTS = 8 };
@@ -223,6 +223,61 @@ START_TEST(gp_fit_of_one_evaluation_is_its_start)
 }
 END_TEST
 
+/* The kernel's own exponential, in every lane of every width that this processor has: RBF of one
+ * coordinate at distance t is e^(-t^2/2). */
+START_TEST(gp_exponential_of_every_width_equals_the_library)
+{
+	enum { POINTS = 61 };
+	const struct sw_gp_config config = {.d = 1, .kernel = SW_GP_RBF};
+	const struct gp_row_ops *ops = gp_row_ops_at(_i);
+	struct gp_points p = {.n = 0};
+	struct gp_block block = {.mem = NULL};
+	struct sw_gp *gp;
+	double theta[3] = {0, 0, 0}, k[POINTS], x = 0;
+
+	if (ops == NULL) {
+		printf("gp_exponential: skipped, width %d is not in this processor\n", _i);
+		return;
+	}
+	ck_assert_int_eq(sw_gp_create(&gp, &config), SW_OK);
+	ck_assert(gp_hyper_load(gp, &gp->hyper, theta));
+	ck_assert_int_eq(gp_points_renew(&p, POINTS, 1, &block, 1), SW_OK);
+	for (int round = 0; round < 2000; round++) {
+		for (int i = 0; i < POINTS; i++)
+			p.Xt[i] = 37.5 * (round * POINTS + i) / (2000.0 * POINTS);
+		ops->values(gp, &gp->hyper, &p, POINTS, &x, k, NULL);
+		for (int i = 0; i < POINTS; i++) {
+			const double e = exp(-0.5 * (p.Xt[i] * p.Xt[i]));
+
+			if (!(fabs(k[i] - e) <= 1e-15 * e))
+				ck_abort_msg("e^%.17g: %.17g is not %.17g",
+					     -0.5 * p.Xt[i] * p.Xt[i], k[i], e);
+		}
+	}
+	gp_block_free(&p.block);
+	gp_block_free(&block);
+	sw_gp_destroy(gp);
+}
+END_TEST
+
+/* The rows of each width feed the same process. */
+START_TEST(gp_widths_agree)
+{
+	struct bench b;
+	double lml[GP_WIDTHS], grad[GP_WIDTHS][REF_THETA];
+
+	bench_init(&b, _i);
+	for (int w = 0; w < GP_WIDTHS; w++) {
+		b.gp->ops = gp_row_ops_at(w) != NULL ? gp_row_ops_at(w) : gp_row_ops_at(0);
+		ck_assert_int_eq(sw_gp_lml(b.gp, b.X, b.z, N, b.theta, &lml[w], grad[w]), SW_OK);
+		near(lml[w], lml[0], 1e-10);
+		for (size_t i = 0; i < b.theta_n; i++)
+			near(grad[w][i], grad[0][i], 1e-8);
+	}
+	sw_gp_destroy(b.gp);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("gp");
@@ -236,5 +291,7 @@ int main(void)
 	tcase_add_loop_test(tcase, gp_gradients_by_x_equal_finite_differences, 0, VARIANTS);
 	tcase_add_loop_test(tcase, gp_fit_falls_and_stays_within_bounds, 0, VARIANTS);
 	tcase_add_loop_test(tcase, gp_fit_of_one_evaluation_is_its_start, 0, VARIANTS);
+	tcase_add_loop_test(tcase, gp_exponential_of_every_width_equals_the_library, 0, GP_WIDTHS);
+	tcase_add_loop_test(tcase, gp_widths_agree, 0, VARIANTS);
 	return run_suite(suite);
 }
