@@ -13,6 +13,8 @@
 #define STEP_MOST    25
 #define BELIEVE_MOST 256 /* pending trials; older ones beyond are not believed */
 #define BAD_BEYOND   0.3 /* how far past the worst result a bad one stands, in z */
+#define TWICE_ROWS   5   /* times d: up to here each fit has two starts */
+#define TWICE_EVERY  4   /* rounds of the four models: beyond, one in so many */
 #define LOCAL_ROWS   8   /* times d */
 
 sw_status sw_bayes_model_init(struct bayes_model *m, enum bayes_model_id id,
@@ -100,8 +102,9 @@ static unsigned evals_for(const struct bayes_model *m, size_t n)
 	return 80;
 }
 
-/* Two starts: where the last fit ended and where every first fit starts; the better end stands. */
-static sw_status fit(struct bayes_model *m, size_t n, double *theta, bool first,
+/* From where the last fit ended, and (the first time, with few rows, and now and then) from where
+ * every first fit starts as well; the better end stands. */
+static sw_status fit(struct bayes_model *m, size_t n, double *theta, bool first, bool twice,
 		     struct bayes_rng *rng)
 {
 	double other[2 * SW_SPACE_MAX_PARAMS + 3], f, f_other;
@@ -118,8 +121,9 @@ static sw_status fit(struct bayes_model *m, size_t n, double *theta, bool first,
 	sw_gp_theta_clip(m->gp, other);
 	sw_status rc = sw_gp_fit(m->gp, m->x, m->z, n, theta, evals, &f);
 
-	if (rc == SW_OK)
-		rc = sw_gp_fit(m->gp, m->x, m->z, n, other, evals, &f_other);
+	if (rc != SW_OK || !(first || twice))
+		return rc;
+	rc = sw_gp_fit(m->gp, m->x, m->z, n, other, evals, &f_other);
 	if (rc == SW_OK && f_other < f)
 		memcpy(theta, other, theta_n * sizeof *theta);
 	return rc;
@@ -239,7 +243,8 @@ sw_status sw_bayes_model_prepare(struct bayes_model *m, const struct bayes_data 
 	if (rc == SW_OK)
 		rc = load(m, b, base);
 	if (rc == SW_OK && due)
-		rc = fit(m, m->pick.n < ROWS_FULL ? m->pick.n : ROWS_FULL, theta, fitted == 0, rng);
+		rc = fit(m, m->pick.n < ROWS_FULL ? m->pick.n : ROWS_FULL, theta, fitted == 0,
+			 b->n <= TWICE_ROWS * d || memory->steps / 4 % TWICE_EVERY == 0, rng);
 	if (rc == SW_OK)
 		rc = sw_gp_set(m->gp, m->x, m->z, m->pick.n, theta);
 	for (size_t i = m->pick.n; rc == SW_OK && i < m->told; i++)
