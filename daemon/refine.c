@@ -1,0 +1,267 @@
+#include "daemon/refine.h"
+#include "base/fault.h"
+#include "daemon/plan.h"
+#include "proto/json.h"
+#include "proto/spec.h"
+#include "store/read.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct refine {
+	struct sw_spec_refine want;
+	cJSON *old_tree;
+	struct sw_spec *old;
+	struct sw_space *space;
+	bool maximize;
+	struct sw_value *values; /* [n][parameters] of the best trials, best first */
+	bool *given;             /* [n][parameters] */
+	size_t n;
+	sw_status rc;
+	struct sw_err *err;
+};
+
+bool sw_refine_wanted(const cJSON *spec)
+{
+	return cJSON_IsObject(spec) && sw_json_get(spec, "refine") != NULL &&
+	       sw_json_get(spec, "parameters") == NULL;
+}
+
+static bool take_sweep(const struct sw_row_sweep *row, void *arg)
+{
+	struct refine *r = arg;
+
+	r->maximize = row->maximize;
+	r->rc = sw_json_parse(&r->old_tree, row->spec, strlen(row->spec), r->err);
+	if (r->rc == SW_OK)
+		r->rc = sw_spec_read(&r->old, r->old_tree, r->err);
+	if (r->rc == SW_OK)
+		r->rc = sw_plan_space(&r->space, r->old, r->err);
+	return false;
+}
+
+static bool take_trial(const struct sw_row_trial *row, void *arg)
+{
+	struct refine *r = arg;
+	const size_t n = sw_space_size(r->space);
+	cJSON *params = NULL;
+
+	r->rc = sw_json_parse(&params, row->params, strlen(row->params), r->err);
+	if (r->rc == SW_OK)
+		r->rc = sw_plan_read(r->old, r->space, params, r->values + r->n * n,
+				     r->given + r->n * n, r->err);
+	cJSON_Delete(params);
+	r->n++;
+	return r->rc == SW_OK;
+}
+
+/* One value of parameter i as JSON. */
+static cJSON *value_json(const struct refine *r, size_t i, struct sw_value v)
+{
+	const struct sw_spec_param *p = &r->old->params[i];
+
+	if (p->values != NULL)
+		return cJSON_Duplicate(cJSON_GetArrayItem(p->values, (int)v.choice), true);
+	return cJSON_CreateNumber(v.number);
+}
+
+static bool same_value(struct sw_value a, struct sw_value b)
+{
+	return a.choice == b.choice && !(a.number < b.number) && !(a.number > b.number);
+}
+
+static bool add_value(const struct refine *r, cJSON *list, size_t i, struct sw_value v)
+{
+	return cJSON_AddItemToArray(list, value_json(r, i, v));
+}
+
+/* The categories that the best trials had, the best one's first. */
+static bool list_choices(const struct refine *r, cJSON *list, size_t i)
+{
+	const size_t n = sw_space_size(r->space);
+	bool ok = true;
+
+	for (size_t k = 0; k < r->n; k++) {
+		bool seen = !r->given[k * n + i];
+
+		for (size_t j = 0; j < k && !seen; j++)
+			seen = r->given[j * n + i] &&
+			       same_value(r->values[j * n + i], r->values[k * n + i]);
+		if (!seen)
+			ok = ok && add_value(r, list, i, r->values[k * n + i]);
+	}
+	return ok;
+}
+
+static struct sw_value value_at(const struct refine *r, size_t i, double u)
+{
+	struct sw_value values[SW_SPACE_MAX_PARAMS];
+	double unit[SW_SPACE_MAX_PARAMS] = {0};
+
+	unit[i] = u;
+	sw_space_decode(r->space, unit, values);
+	return values[i];
+}
+
+static bool list_points(const struct refine *r, cJSON *list, size_t i)
+{
+	const size_t n = sw_space_size(r->space);
+	const double step = 1.0 / (2.0 * (double)r->want.points), top = 1.0 - 0x1p-40;
+	double unit[SW_SPACE_MAX_PARAMS], low = 2.0, high = -1.0;
+	struct sw_value last = {.number = 0};
+	bool ok = true, any = false;
+
+	for (size_t k = 0; k < r->n; k++) {
+		if (!r->given[k * n + i])
+			continue;
+		sw_space_encode(r->space, r->values + k * n, unit);
+		low = unit[i] < low ? unit[i] : low;
+		high = unit[i] > high ? unit[i] : high;
+	}
+	if (high < low) { /* active in none of them: the middle */
+		low = high = 0.5;
+	} else if (r->want.points > 1) {
+		low = low - step > 0 ? low - step : 0;
+		high = high + step < top ? high + step : top;
+	}
+	for (uint64_t j = 0; j < r->want.points; j++) {
+		const double t = r->want.points > 1 ? (double)j / (double)(r->want.points - 1)
+						    : 0.5;
+		const struct sw_value v = value_at(r, i, low + (high - low) * t);
+
+		if (any && same_value(v, last))
+			continue;
+		ok = ok && add_value(r, list, i, v);
+		last = v;
+		any = true;
+	}
+	return ok;
+}
+
+/* {"values": [...]}, with the conditions of the old body. */
+static cJSON *refine_param(const struct refine *r, const cJSON *body, size_t i)
+{
+	const struct sw_spec_param *p = &r->old->params[i];
+	const cJSON *when = sw_json_get(body, "when");
+	cJSON *out, *list;
+
+	if (p->value != NULL)
+		return cJSON_Duplicate(body, true);
+	out = cJSON_CreateObject();
+	list = cJSON_AddArrayToObject(out, "values");
+	if (list == NULL ||
+	    !(p->values != NULL ? list_choices(r, list, i) : list_points(r, list, i)) ||
+	    (when != NULL && !cJSON_AddItemToObject(out, "when", cJSON_Duplicate(when, true)))) {
+		cJSON_Delete(out);
+		return NULL;
+	}
+	/* A category that was active in none of the best: as it was. */
+	if (cJSON_GetArraySize(list) == 0) {
+		cJSON_Delete(out);
+		return cJSON_Duplicate(body, true);
+	}
+	return out;
+}
+
+/* Parameters stand in the tree in the order in which the spec numbers them. */
+static bool refine_all(const struct refine *r, cJSON *out, const cJSON *old, size_t *i)
+{
+	const cJSON *body;
+
+	cJSON_ArrayForEach (body, old) {
+		const cJSON *inner = sw_json_get(body, "parameters");
+		cJSON *made;
+
+		if (inner != NULL) {
+			made = cJSON_CreateObject();
+			if (!cJSON_AddItemToObject(out, body->string, made) ||
+			    !refine_all(r, cJSON_AddObjectToObject(made, "parameters"), inner, i))
+				return false;
+			continue;
+		}
+		if (*i >= r->old->n_params)
+			return false;
+		made = refine_param(r, body, (*i)++);
+		if (made == NULL || !cJSON_AddItemToObject(out, body->string, made)) {
+			cJSON_Delete(made);
+			return false;
+		}
+	}
+	return true;
+}
+
+static cJSON *write_spec(const struct refine *r, const cJSON *spec)
+{
+	static const char *const inherited[] = {"metric", "trainer", "early_terminate",
+						"constraints", "resources"};
+	cJSON *out = cJSON_Duplicate(spec, true);
+	size_t i = 0;
+
+	if (out == NULL)
+		return NULL;
+	for (size_t k = 0; k < sizeof inherited / sizeof inherited[0]; k++) {
+		const cJSON *v = sw_json_get(r->old_tree, inherited[k]);
+
+		if (v != NULL && sw_json_get(spec, inherited[k]) == NULL &&
+		    !cJSON_AddItemToObject(out, inherited[k], cJSON_Duplicate(v, true)))
+			goto fail;
+	}
+	if (sw_json_get(spec, "method") == NULL &&
+	    cJSON_AddStringToObject(out, "method", "grid") == NULL)
+		goto fail;
+	if (!refine_all(r, cJSON_AddObjectToObject(out, "parameters"),
+			sw_json_get(r->old_tree, "parameters"), &i))
+		goto fail;
+	return out;
+fail:
+	cJSON_Delete(out);
+	return NULL;
+}
+
+static sw_status read_best(struct refine *r, struct sw_db *db)
+{
+	const size_t n = sw_space_size(r->space);
+	sw_status rc;
+
+	r->values = sw_calloc(r->want.top * n, sizeof *r->values);
+	r->given = sw_calloc(r->want.top * n, sizeof *r->given);
+	if (r->values == NULL || r->given == NULL)
+		return sw_err_set(r->err, SW_NOMEM, "out of memory");
+	rc = sw_read_best(db, (int64_t)r->want.of, r->maximize, "last", (int64_t)r->want.top,
+			  take_trial, r, r->err);
+	if (rc == SW_OK)
+		rc = r->rc;
+	if (rc == SW_OK && r->n == 0)
+		rc = sw_err_at(r->err, SW_CONFLICT, "/refine/of",
+			       "sweep %llu has no trial with a value yet",
+			       (unsigned long long)r->want.of);
+	return rc;
+}
+
+sw_status sw_refine_resolve(cJSON **out, const cJSON *spec, struct sw_db *db, struct sw_err *err)
+{
+	struct refine r = {.err = err};
+	sw_status rc = sw_spec_refine_read(&r.want, sw_json_get(spec, "refine"), err);
+
+	*out = NULL;
+	if (rc != SW_OK)
+		return rc;
+	rc = sw_read_sweeps(db, (int64_t)r.want.of, take_sweep, &r, err);
+	if (rc == SW_OK)
+		rc = r.rc;
+	if (rc == SW_OK && r.space == NULL)
+		rc = sw_err_at(err, SW_NOT_FOUND, "/refine/of", "no sweep %llu",
+			       (unsigned long long)r.want.of);
+	if (rc == SW_OK)
+		rc = read_best(&r, db);
+	if (rc == SW_OK) {
+		*out = write_spec(&r, spec);
+		if (*out == NULL)
+			rc = sw_err_set(err, SW_NOMEM, "out of memory");
+	}
+	free(r.values);
+	free(r.given);
+	sw_space_destroy(r.space);
+	sw_spec_destroy(r.old);
+	cJSON_Delete(r.old_tree);
+	return rc;
+}
