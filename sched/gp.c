@@ -20,7 +20,9 @@ sw_status gp_block_renew(struct gp_block *b, size_t n)
 	b->mem = sw_malloc(n * sizeof *b->at + LINE);
 	if (b->mem == NULL)
 		return SW_NOMEM;
-	b->at = (double *)(((uintptr_t)b->mem + LINE - 1) / LINE * LINE);
+	char *at = b->mem;
+	at += (LINE - (uintptr_t)at % LINE) % LINE;
+	b->at = (double *)(void *)at;
 	return SW_OK;
 }
 

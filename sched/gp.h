@@ -58,7 +58,8 @@ SW_NODISCARD sw_status sw_gp_objective(struct sw_gp *gp, const double *X, const 
 				       const double *theta, double *f, double *grad);
 
 /* Minimises the objective from theta (in: the start, out: the optimum) within the bounds, at most
- * max_evals evaluations; *f is the objective there. */
+ * max_evals evaluations (0: no limit); *f is the objective there, never above the start's. The same
+ * start gives the same optimum: no clock, no chance. */
 SW_NODISCARD sw_status sw_gp_fit(struct sw_gp *gp, const double *X, const double *z, size_t n,
 				 double *theta, unsigned max_evals, double *f);
 
@@ -69,7 +70,8 @@ SW_NODISCARD sw_status sw_gp_set(struct sw_gp *gp, const double *X, const double
 /* One more row. z of it is part of the next sw_gp_targets(); until then the row has the model's own
  * mean (kriging believer). O(n^2). */
 SW_NODISCARD sw_status sw_gp_append(struct sw_gp *gp, const double *x);
-/* Takes the last k rows away again: O(1), the rest is as it was before they came. */
+/* Keeps the first n rows, n > 0; the rest is as it was before the others came. O(1), or O(n^2)
+ * where sw_gp_targets() came after the rows that go: the rows kept keep their new targets. */
 void sw_gp_truncate(struct sw_gp *gp, size_t n);
 /* New targets for all rows, same X and theta: z[sw_gp_n()]. O(n^2). */
 void sw_gp_targets(struct sw_gp *gp, const double *z);
@@ -78,7 +80,8 @@ size_t sw_gp_n(const struct sw_gp *gp);
 double sw_gp_mean_const(const struct sw_gp *gp); /* c */
 
 /* Posterior of the latent function (no noise) at x: *mean, *var (floored at 1e-12 (sf + sa)), and,
- * unless NULL, their gradients dmean[d], dvar[d] (zero for categories; dvar zero at the floor). */
+ * unless both are NULL, their gradients dmean[d], dvar[d] (zero for categories; dvar zero at the
+ * floor). After a sw_gp_set() that failed there is nothing to ask: sw_gp_n() is 0. */
 void sw_gp_predict(struct sw_gp *gp, const double *x, double *mean, double *var, double *dmean,
 		   double *dvar);
 /* The same for m points at once, without gradients, by one triangular solve. Xs: [m][d]. */

@@ -241,29 +241,30 @@ INLINE void grad_x(bool matern, const struct sw_gp *gp, const struct gp_hyper *y
 }
 
 /* The three of them for one target; the kernel is a constant in each branch. */
-#define FOR_TARGET(name, target)                                                                   \
-	target static void values_##name(const struct sw_gp *gp, const struct gp_hyper *y,         \
-					 const struct gp_points *p, size_t m, const double *x,     \
-					 double *k, double *h)                                     \
+#define TARGET_baseline
+#define FOR_TARGET(name)                                                                           \
+	TARGET_##name static void values_##name(const struct sw_gp *gp, const struct gp_hyper *y,  \
+						const struct gp_points *p, size_t m,               \
+						const double *x, double *k, double *h)             \
 	{                                                                                          \
 		if (gp->kernel == SW_GP_MATERN52)                                                  \
 			values(true, gp, y, p, m, x, k, h);                                        \
 		else                                                                               \
 			values(false, gp, y, p, m, x, k, h);                                       \
 	}                                                                                          \
-	target static void grad_theta_##name(const struct sw_gp *gp, const struct gp_hyper *y,     \
-					     const struct gp_points *p, size_t m, const double *x, \
-					     const double *W, double *q, double *s, double *grad)  \
+	TARGET_##name static void grad_theta_##name(                                               \
+		const struct sw_gp *gp, const struct gp_hyper *y, const struct gp_points *p,       \
+		size_t m, const double *x, const double *W, double *q, double *s, double *grad)    \
 	{                                                                                          \
 		if (gp->kernel == SW_GP_MATERN52)                                                  \
 			grad_theta(true, gp, y, p, m, x, W, q, s, grad);                           \
 		else                                                                               \
 			grad_theta(false, gp, y, p, m, x, W, q, s, grad);                          \
 	}                                                                                          \
-	target static void grad_x_##name(const struct sw_gp *gp, const struct gp_hyper *y,         \
-					 const struct gp_points *p, size_t m, const double *x,     \
-					 const double *h, const double *a, const double *b,        \
-					 double *da, double *db)                                   \
+	TARGET_##name static void grad_x_##name(const struct sw_gp *gp, const struct gp_hyper *y,  \
+						const struct gp_points *p, size_t m,               \
+						const double *x, const double *h, const double *a, \
+						const double *b, double *da, double *db)           \
 	{                                                                                          \
 		if (gp->kernel == SW_GP_MATERN52)                                                  \
 			grad_x(true, gp, y, p, m, x, h, a, b, da, db);                             \
@@ -273,13 +274,12 @@ INLINE void grad_x(bool matern, const struct sw_gp *gp, const struct gp_hyper *y
 	static const struct gp_row_ops ops_##name = {values_##name, grad_theta_##name,             \
 						     grad_x_##name}
 
-#define BASELINE
-FOR_TARGET(baseline, BASELINE);
+FOR_TARGET(baseline);
 #ifdef __x86_64__
-#define AVX2   __attribute__((target("avx2,fma")))
-#define AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,fma")))
-FOR_TARGET(avx2, AVX2);
-FOR_TARGET(avx512, AVX512);
+#define TARGET_avx2   __attribute__((target("avx2,fma")))
+#define TARGET_avx512 __attribute__((target("avx512f,avx512dq,avx512vl,fma")))
+FOR_TARGET(avx2);
+FOR_TARGET(avx512);
 #endif
 
 const struct gp_row_ops *gp_row_ops_at(int width)
