@@ -117,9 +117,7 @@ static bool list_points(const struct refine *r, cJSON *list, size_t i)
 		low = unit[i] < low ? unit[i] : low;
 		high = unit[i] > high ? unit[i] : high;
 	}
-	if (high < low) { /* active in none of them: the middle */
-		low = high = 0.5;
-	} else if (r->want.points > 1) {
+	if (r->want.points > 1) {
 		low = low - step > 0 ? low - step : 0;
 		high = high + step < top ? high + step : top;
 	}
@@ -154,12 +152,18 @@ static cJSON *refine_param(const struct refine *r, const cJSON *body, size_t i)
 		cJSON_Delete(out);
 		return NULL;
 	}
-	/* A category that was active in none of the best: as it was. */
-	if (cJSON_GetArraySize(list) == 0) {
-		cJSON_Delete(out);
-		return cJSON_Duplicate(body, true);
-	}
 	return out;
+}
+
+/* None of the best had it: with the values that its condition names gone, it can be no more. */
+static bool never_active(const struct refine *r, size_t i)
+{
+	const size_t n = sw_space_size(r->space);
+
+	for (size_t k = 0; k < r->n; k++)
+		if (r->given[k * n + i])
+			return false;
+	return true;
 }
 
 /* Parameters stand in the tree in the order in which the spec numbers them. */
@@ -180,6 +184,10 @@ static bool refine_all(const struct refine *r, cJSON *out, const cJSON *old, siz
 		}
 		if (*i >= r->old->n_params)
 			return false;
+		if (never_active(r, *i)) {
+			(*i)++;
+			continue;
+		}
 		made = refine_param(r, body, (*i)++);
 		if (made == NULL || !cJSON_AddItemToObject(out, body->string, made)) {
 			cJSON_Delete(made);

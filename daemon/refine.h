@@ -3,9 +3,9 @@
  *
  * Each parameter of the earlier sweep becomes a list of values: a category those that its best
  * trials had; anything else `points` values, evenly spaced in the unit cube of the earlier space,
- * from the lowest to the highest that the best trials had, and half a step beyond. Metric, trainer,
- * early_terminate, constraints and resources are the earlier sweep's where the spec has none of its
- * own, and so is the method "grid".
+ * from the lowest to the highest that the best trials had, and half a step beyond; one that was
+ * active in none of them is left out. Metric, trainer, early_terminate, constraints and resources
+ * are the earlier sweep's where the spec has none of its own, and so is the method "grid".
  */
 #ifndef SW_DAEMON_REFINE_H
 #define SW_DAEMON_REFINE_H
