@@ -247,6 +247,24 @@ START_TEST(gp_hostile_data_gives_numbers_or_a_status)
 }
 END_TEST
 
+/* 300 tellings of one point leave a 300th of the jitter: less than the floor. */
+START_TEST(gp_variance_at_the_floor_has_no_slope)
+{
+	enum { TWINS = 300 };
+	static double x[TWINS], z[TWINS];
+	struct sw_gp *gp = create(1, false);
+	double t[3], mean, var, dmean, dvar;
+
+	sw_gp_theta_default(gp, t);
+	t[2] = -60;
+	ck_assert_int_eq(sw_gp_set(gp, x, z, TWINS, t), SW_OK);
+	sw_gp_predict(gp, x, &mean, &var, &dmean, &dvar);
+	ck_assert_double_eq(var, 1e-12 * exp(t[1]));
+	ck_assert_double_eq(dvar, 0);
+	sw_gp_destroy(gp);
+}
+END_TEST
+
 START_TEST(gp_no_rows_or_no_number_is_invalid)
 {
 	struct sw_gp *gp = create(D, false);
@@ -378,6 +396,7 @@ int main(void)
 	tcase_add_loop_test(tcase, gp_truncated_is_as_before_the_rows_came, 0, 2);
 	tcase_add_loop_test(tcase, gp_fresh_object_replays_to_the_same_bits, 0, 2);
 	tcase_add_loop_test(tcase, gp_hostile_data_gives_numbers_or_a_status, 0, 2 * ROWS(HOSTILE));
+	tcase_add_test(tcase, gp_variance_at_the_floor_has_no_slope);
 	tcase_add_test(tcase, gp_no_rows_or_no_number_is_invalid);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, gp_without_memory_says_so);
