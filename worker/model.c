@@ -2,6 +2,7 @@
 #include "kernels/ops.h"
 #include "proto/json.h"
 #include "proto/nearest.h"
+#include "proto/spec.h"
 #include "worker/data_csv.h"
 #include <assert.h>
 #include <math.h>
@@ -31,7 +32,7 @@ static sw_status layer_number(const cJSON *v, const cJSON *params, const char *p
 	char show[44];
 
 	if (cJSON_IsString(v)) {
-		const cJSON *param = sw_json_get(params, v->valuestring);
+		const cJSON *param = sw_spec_param_value(params, v->valuestring);
 
 		if (!param)
 			return sw_err_at(err, SW_INVALID, ptr, "there is no parameter \"%s\"",

@@ -1,5 +1,6 @@
 #include "worker/trainer.h"
 #include "proto/json.h"
+#include "proto/spec.h"
 #include "proto/trainer_options.h"
 #include "worker/data_csv.h"
 #include <math.h>
@@ -33,10 +34,13 @@ static const cJSON *value_of(const struct resolve *r, const struct sw_trainer_op
 		return v;
 	v = sw_json_get(r->trainer, o->name);
 	if (cJSON_IsString(v) && o->searched && !is_choice(o, v->valuestring)) {
-		const cJSON *param = sw_json_get(r->params, v->valuestring);
+		const cJSON *param = sw_spec_param_value(r->params, v->valuestring);
 
 		if (param)
 			return param;
+		/* A submitted spec names parameters that exist: this one is not active in this
+		 * trial ("when"), and the option has its default. */
+		return NULL;
 	}
 	return v;
 }

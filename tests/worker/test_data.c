@@ -235,12 +235,17 @@ static const struct {
 	 NULL},
 	{"{}", "{\"batch_size\":16.5}", 0, 0, 0, 0, 0, "/parameters/batch_size",
 	 "batch_size must be an integer, it is 16.5"},
-	{"{\"lr\":\"rate\"}", "{}", 0, 0, 0, 0, 0, "/trainer/lr", "lr must be a number"},
+	/* parameters in a group; and such as are not active in this trial: the defaults */
+	{"{\"lr\":\"o.rate\"}", "{\"o\":{\"rate\":0.125}}", 0.125, 0, 0, 32, 27, NULL, NULL},
+	{"{\"lr\":\"rate\",\"nesterov\":\"n\",\"optimizer\":\"o\"}", "{\"b\":1}", 0.01, 0, 0, 32,
+	 27, NULL, NULL},
+	{"{\"lr\":\"rate\"}", "{\"rate\":\"fast\"}", 0, 0, 0, 0, 0, "/trainer/lr",
+	 "lr must be a number"},
 	{"{\"momentum\":1}", "{}", 0, 0, 0, 0, 0, "/trainer/momentum",
 	 "momentum must be at least 0 and below 1, it is 1"},
-	{"{\"optimizer\":\"adam\"}", "{}", 0, 0, 0, 0, 0, "/trainer/optimizer",
+	{"{\"optimizer\":\"o\"}", "{\"o\":\"adam\"}", 0, 0, 0, 0, 0, "/trainer/optimizer",
 	 "optimizer must be sgd or adamw, not \"adam\""},
-	{"{\"nesterov\":\"yes\"}", "{}", 0, 0, 0, 0, 0, "/trainer/nesterov",
+	{"{\"nesterov\":7}", "{}", 0, 0, 0, 0, 0, "/trainer/nesterov",
 	 "nesterov must be true or false"},
 };
 
