@@ -2,7 +2,9 @@
 #include "base/fault.h"
 #include "cli/format.h"
 #include "proto/json.h"
+#include "proto/spec.h"
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,14 +29,39 @@ static void add_name(struct sw_csv *csv, char ***names, size_t *n, const char *n
 	csv->failed = SW_NOMEM;
 }
 
-void sw_csv_init(struct sw_csv *csv, const cJSON *spec)
+/* Parameters in groups have their whole names: "opt.wd". As deep as JSON may be nested. */
+static void add_params(struct sw_csv *csv, const cJSON *params, const char *prefix)
 {
+	char name[2 * SW_SPEC_MAX_PARAM_NAME];
 	const cJSON *p;
 
-	*csv = (struct sw_csv){.failed = SW_OK};
-	cJSON_ArrayForEach (p, sw_json_get(spec, "parameters")) {
-		add_name(csv, &csv->params, &csv->n_params, p->string);
+	cJSON_ArrayForEach (p, params) {
+		const cJSON *group = sw_json_get(p, "parameters");
+
+		(void)snprintf(name, sizeof name, "%s%s%s", prefix, group != NULL ? p->string : "",
+			       group != NULL ? "." : p->string);
+		if (group != NULL)
+			add_params(csv, group, name);
+		else
+			add_name(csv, &csv->params, &csv->n_params, name);
 	}
+}
+
+void sw_csv_init(struct sw_csv *csv, const cJSON *spec)
+{
+	*csv = (struct sw_csv){.failed = SW_OK};
+	add_params(csv, sw_json_get(spec, "parameters"), "");
+}
+
+/* Is it a group, whose parameters have columns? */
+static bool has_columns(const struct sw_csv *csv, const char *key)
+{
+	const size_t n = strlen(key);
+
+	for (size_t i = 0; i < csv->n_params; i++)
+		if (strncmp(csv->params[i], key, n) == 0 && csv->params[i][n] == '.')
+			return true;
+	return false;
 }
 
 void sw_csv_fini(struct sw_csv *csv)
@@ -53,7 +80,8 @@ void sw_csv_learn(struct sw_csv *csv, const cJSON *trial)
 	const cJSON *v;
 
 	cJSON_ArrayForEach (v, sw_json_get(trial, "params")) {
-		add_name(csv, &csv->params, &csv->n_params, v->string);
+		if (!cJSON_IsObject(v) || !has_columns(csv, v->string))
+			add_name(csv, &csv->params, &csv->n_params, v->string);
 	}
 	cJSON_ArrayForEach (v, sw_json_get(trial, "metrics")) {
 		add_name(csv, &csv->metrics, &csv->n_metrics, v->string);
@@ -121,7 +149,7 @@ void sw_csv_row(struct sw_csv *csv, const cJSON *trial, struct sw_buf *out)
 	}
 	for (size_t i = 0; i < csv->n_params; i++) {
 		(void)sw_buf_adds(out, ",");
-		field(out, sw_json_get(params, csv->params[i]));
+		field(out, sw_spec_param_value(params, csv->params[i]));
 	}
 	for (size_t i = 0; i < csv->n_metrics; i++) {
 		(void)sw_buf_adds(out, ",");

@@ -1,5 +1,6 @@
 #include "cli/format.h"
 #include "proto/json.h"
+#include "proto/spec.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,22 +71,26 @@ void sw_fmt_value(struct sw_buf *b, const cJSON *v, bool exact, bool utf8)
 	}
 }
 
-static void one_param(struct sw_buf *b, const cJSON *v, bool *first, bool utf8)
+static void one_param(struct sw_buf *b, const char *name, const cJSON *v, bool *first, bool utf8)
 {
 	if (!*first)
 		(void)sw_buf_adds(b, " ");
 	*first = false;
-	sw_text_add(b, v->string, utf8, 0);
+	sw_text_add(b, name, utf8, 0);
 	(void)sw_buf_adds(b, "=");
 	sw_fmt_value(b, v, false, utf8);
 }
 
+/* Or is it a group, whose parameters are named in full ("opt.wd")? */
 static bool named(const cJSON *names, const char *name)
 {
 	const cJSON *n;
 
 	cJSON_ArrayForEach (n, names) {
-		if (cJSON_IsString(n) && strcmp(n->valuestring, name) == 0)
+		const size_t len = strlen(name);
+
+		if (cJSON_IsString(n) && strncmp(n->valuestring, name, len) == 0 &&
+		    (n->valuestring[len] == '\0' || n->valuestring[len] == '.'))
 			return true;
 	}
 	return false;
@@ -97,13 +102,13 @@ void sw_fmt_params(struct sw_buf *b, const cJSON *params, const cJSON *names, bo
 	bool first = true;
 
 	cJSON_ArrayForEach (n, names) {
-		v = cJSON_IsString(n) ? sw_json_get(params, n->valuestring) : NULL;
+		v = cJSON_IsString(n) ? sw_spec_param_value(params, n->valuestring) : NULL;
 		if (v != NULL)
-			one_param(b, v, &first, utf8);
+			one_param(b, n->valuestring, v, &first, utf8);
 	}
 	cJSON_ArrayForEach (v, params) {
 		if (v->string != NULL && !named(names, v->string))
-			one_param(b, v, &first, utf8);
+			one_param(b, v->string, v, &first, utf8);
 	}
 }
 

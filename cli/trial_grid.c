@@ -1,5 +1,6 @@
 #include "cli/trial_grid.h"
 #include "proto/json.h"
+#include "proto/spec.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,12 +36,23 @@ void sw_names_sort(struct sw_names *s)
 	qsort(s->name, s->n, sizeof s->name[0], times_last);
 }
 
+/* Is it a group of parameters, which are named in full ("opt.wd")? */
+static bool is_group(const struct sw_names *s, const cJSON *v)
+{
+	const size_t n = strlen(v->string);
+
+	for (size_t i = 0; cJSON_IsObject(v) && i < s->n; i++)
+		if (strncmp(s->name[i], v->string, n) == 0 && s->name[i][n] == '.')
+			return true;
+	return false;
+}
+
 static void add_keys(struct sw_names *s, const cJSON *object)
 {
 	const cJSON *v;
 
 	cJSON_ArrayForEach (v, object) {
-		if (v->string != NULL)
+		if (v->string != NULL && !is_group(s, v))
 			sw_names_add(s, v->string);
 	}
 }
@@ -129,7 +141,7 @@ static void add_trial(struct sw_grid *g, const struct columns *c, const struct s
 	sw_grid_addf(g, "%llu/%llu", (unsigned long long)how->sweep, (unsigned long long)number);
 	sw_grid_add(g, state_text, how->utf8, tint);
 	for (size_t i = 0; i < c->params.n; i++)
-		sw_grid_add_value(g, sw_json_get(params, c->params.name[i]), how->utf8,
+		sw_grid_add_value(g, sw_spec_param_value(params, c->params.name[i]), how->utf8,
 				  SW_TINT_NONE);
 	if (how->metric != NULL)
 		sw_grid_add_value(g, value_of(trial, how->metric), how->utf8, SW_TINT_BOLD);
