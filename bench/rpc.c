@@ -10,6 +10,7 @@
  * the same machine, file system and client code. Latency is from the write to the answer's line.
  */
 #include "bench/lib/client.h"
+#include "bench/lib/scratch.h"
 #include "bench/lib/server.h"
 #include "bench/lib/table.h"
 #include <assert.h>
@@ -19,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define LINE_MAX_BYTES ((size_t)512)
 
@@ -342,28 +342,25 @@ static int print(const struct options *o, const struct results *r)
 	return rc;
 }
 
-static int run(const struct options *o, const char *dir, const char *sockets)
+static int run(const struct options *o, const struct bench_scratch *s)
 {
-	char echo_path[PATH_MAX], sweepd_path[PATH_MAX];
 	struct bench_client echo = {.fd = -1}, sweepd = {.fd = -1};
 	struct results r = {0};
 	pid_t echo_pid, sweepd_pid;
 	int rc = -1;
 
-	(void)snprintf(echo_path, sizeof echo_path, "%s/e", sockets);
-	(void)snprintf(sweepd_path, sizeof sweepd_path, "%s/s", sockets);
-	echo_pid = bench_echo_start(echo_path);
-	sweepd_pid = bench_sweepd_start(dir, sweepd_path);
-	if (bench_client_connect(&echo, echo_path) != 0 ||
-	    bench_client_connect(&sweepd, sweepd_path) != 0)
+	echo_pid = bench_echo_start(s->echo);
+	sweepd_pid = bench_sweepd_start(s->dir, s->socket);
+	if (bench_client_connect(&echo, s->echo) != 0 ||
+	    bench_client_connect(&sweepd, s->socket) != 0)
 		(void)fprintf(stderr, "a server did not start\n");
 	else
-		rc = run_loads(o, &echo, &sweepd, dir, &r);
+		rc = run_loads(o, &echo, &sweepd, s->dir, &r);
 	bench_client_close(&echo);
 	bench_client_close(&sweepd);
 	(void)bench_server_stop(echo_pid);
 	if (bench_server_stop(sweepd_pid) != 0) {
-		(void)fprintf(stderr, "sweepd did not end cleanly, see %s/log\n", dir);
+		(void)fprintf(stderr, "sweepd did not end cleanly, see %s/log\n", s->dir);
 		rc = -1;
 	}
 	return rc == 0 ? print(o, &r) : -1;
@@ -408,46 +405,17 @@ static int options(struct options *o, int argc, char **argv)
 	return optind == argc ? 0 : -1;
 }
 
-/* Everything the run made is in two folders of its own. */
-static void clean(const char *dir, const char *sockets)
-{
-	static const char *const made[] = {"log",
-					   "lock",
-					   "insert.db",
-					   "insert.db-wal",
-					   "insert.db-shm",
-					   "sweepd.db",
-					   "sweepd.db-wal",
-					   "sweepd.db-shm",
-					   "e",
-					   "s"};
-	char path[PATH_MAX + 16];
-
-	for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
-		(void)snprintf(path, sizeof path, "%s/%s", dir, made[i]);
-		(void)unlink(path);
-		(void)snprintf(path, sizeof path, "%s/%s", sockets, made[i]);
-		(void)unlink(path);
-	}
-	(void)rmdir(dir);
-	(void)rmdir(sockets);
-}
-
 int main(int argc, char **argv)
 {
 	struct options o = {.n = 20000, .window = 64, .dir = "."};
-	char dir[PATH_MAX], full[PATH_MAX], sockets[] = "/tmp/sw-bench-XXXXXX";
+	struct bench_scratch s;
 	int rc;
 
 	if (options(&o, argc, argv) != 0)
 		return usage();
-	if (realpath(o.dir, full) == NULL ||
-	    snprintf(dir, sizeof dir, "%s/bench-XXXXXX", full) >= (int)sizeof dir ||
-	    mkdtemp(dir) == NULL || mkdtemp(sockets) == NULL) {
-		perror(o.dir);
+	if (bench_scratch_make(&s, o.dir) != 0)
 		return 1;
-	}
-	rc = run(&o, dir, sockets);
-	clean(dir, sockets);
+	rc = run(&o, &s);
+	bench_scratch_remove(&s);
 	return rc == 0 ? 0 : 1;
 }

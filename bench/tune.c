@@ -137,7 +137,8 @@ static int add_subjects(struct bench_cells *c, struct bench_trainer *trainer)
 	for (size_t i = 0; bench_tuning_name(i) != NULL; i++) {
 		if (!bench_listed(c->options->subjects, bench_tuning_name(i)))
 			continue;
-		struct bench_objective *o = bench_objective_tuning(trainer, i);
+		struct bench_objective *o =
+			bench_objective_tuning(trainer, i, (unsigned)c->options->folds);
 		if (o == NULL)
 			return -1;
 		c->subject[c->n_subjects++] =
@@ -170,7 +171,8 @@ static int run(struct bench_cells *c, struct bench_trainer *trainer)
 
 int main(int argc, char **argv)
 {
-	struct bench_options o = {.seed_from = 1, .parallel = {1}, .modes = 1, .jobs = 1};
+	struct bench_options o = {
+		.seed_from = 1, .parallel = {1}, .modes = 1, .jobs = 1, .folds = 3};
 	struct bench_cells *c = calloc(1, sizeof *c);
 	struct bench_memo *memo = NULL;
 	struct bench_trainer *trainer = NULL;
@@ -183,7 +185,8 @@ int main(int argc, char **argv)
 		bench_options_usage(
 			"bench_tune",
 			"--data A,B      of digits breast_cancer wine diabetes (default all)",
-			"  --memo FILE     losses that are known, and new ones\n");
+			"  --memo FILE     losses that are known, and new ones\n"
+			"  --folds K       training runs a trial, 1 to 4 (default 3)\n");
 		free(c);
 		return 2;
 	}

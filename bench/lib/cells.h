@@ -24,6 +24,7 @@ struct bench_options {
 	size_t seeds, jobs;
 	size_t parallel[BENCH_MAX_MODES], modes;
 	size_t budget; /* trials a run; 0: the bench's default */
+	size_t folds;  /* tune: training runs a trial */
 	bool quick;
 };
 

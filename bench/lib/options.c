@@ -67,7 +67,7 @@ static int read_parallel(struct bench_options *o, const char *text)
 
 static int read_one(struct bench_options *o, int c)
 {
-	const long number = c == 'j' || c == 'n' ? strtol(optarg, NULL, 10) : 0;
+	const long number = c == 'j' || c == 'n' || c == 'k' ? strtol(optarg, NULL, 10) : 0;
 
 	switch (c) {
 	case 's':
@@ -82,6 +82,9 @@ static int read_one(struct bench_options *o, int c)
 	case 'n':
 		o->budget = (size_t)number;
 		return number >= 4 && number <= BENCH_MAX_TRIALS ? 0 : -1;
+	case 'k':
+		o->folds = (size_t)number;
+		return number >= 1 && number <= 4 ? 0 : -1;
 	case 'f':
 		o->subjects = optarg;
 		return 0;
@@ -117,6 +120,7 @@ int bench_options_read(struct bench_options *o, int argc, char **argv)
 					      {"set", required_argument, NULL, 't'},
 					      {"csv", required_argument, NULL, 'c'},
 					      {"curves", required_argument, NULL, 'u'},
+					      {"folds", required_argument, NULL, 'k'},
 					      {"memo", required_argument, NULL, 'm'},
 					      {"quick", no_argument, NULL, 'q'},
 					      {NULL, 0, NULL, 0}};

@@ -36,5 +36,5 @@ void bench_stat_ranks(const double *v, size_t n, double *rank)
 
 void bench_stat_text(const double quartiles[3], char out[48])
 {
-	(void)snprintf(out, 48, "%.2g [%.2g, %.2g]", quartiles[1], quartiles[0], quartiles[2]);
+	(void)snprintf(out, 48, "%.3g [%.2g, %.2g]", quartiles[1], quartiles[0], quartiles[2]);
 }

@@ -74,7 +74,7 @@ static const struct task tasks[] = {
 	 .epochs = 10,
 	 .n = 6,
 	 .tuned = {{"optimizer", CHOICE(2), {"\"sgd\"", "\"adamw\""}, .parent = -1},
-		   {"lr", LOG(1e-5, 10), {0}, .parent = -1},
+		   {"lr", LOG(1e-5, 1), {0}, .parent = -1},
 		   {"weight_decay", LOG(1e-6, 1), {0}, .parent = -1},
 		   {"batch_size", POW2(8, 128), {0}, .parent = -1},
 		   {"net",
@@ -93,7 +93,7 @@ static const struct task tasks[] = {
 		     "[" HIDDEN ",\"relu\",{\"linear\":3}]"},
 		    .parent = -1},
 		   {"hidden", POW2(2, 64), {0}, .parent = 0, .choices = 2 | 4},
-		   {"lr", LOG(1e-4, 10), {0}, .parent = -1},
+		   {"lr", LOG(1e-4, 1), {0}, .parent = -1},
 		   {"momentum", REAL(0, 0.99), {0}, .parent = -1},
 		   {"batch_size", INT(4, 64), {0}, .parent = -1}}},
 	{.name = "diabetes",
@@ -156,6 +156,7 @@ struct tuning {
 	struct bench_trainer *trainer;
 	const struct task *task;
 	const struct sw_space *space;
+	unsigned folds;
 };
 
 struct text {
@@ -163,7 +164,8 @@ struct text {
 };
 
 /* The spec's "trainer" and the trial's parameters, as the worker gets them. */
-static void write_text(const struct tuning *t, const struct sw_value *v, struct text *out)
+static void write_text(const struct tuning *t, const struct sw_value *v, unsigned fold,
+		       struct text *out)
 {
 	const char *model = t->task->model;
 	bool active[MAX_TUNED];
@@ -190,8 +192,8 @@ static void write_text(const struct tuning *t, const struct sw_value *v, struct 
 	at += snprintf(out->params + at, sizeof out->params - (size_t)at, "}");
 	const int n = snprintf(out->trainer, sizeof out->trainer,
 			       "{\"dataset\":{\"name\":\"%s\"},\"loss\":\"%s\",\"epochs\":%u,"
-			       "\"split_seed\":1,\"model\":%s}",
-			       t->task->name, t->task->loss, t->task->epochs, model);
+			       "\"split_seed\":%u,\"model\":%s}",
+			       t->task->name, t->task->loss, t->task->epochs, fold + 1, model);
 	assert(at < (int)sizeof out->params && n < (int)sizeof out->trainer);
 }
 
@@ -237,23 +239,21 @@ static sw_status train(const struct tuning *t, const cJSON *trainer, const cJSON
 	return rc;
 }
 
-static bool tuning_value(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t trial,
-			 struct bench_value *out)
+/* One fold's val_loss; NaN when it diverged. */
+static double fold_loss(const struct tuning *t, const struct sw_value *v, unsigned fold,
+			uint64_t seed)
 {
-	const struct tuning *t = ctx;
-	/* as the daemon draws it */
-	const uint64_t train_seed = sw_rng_u64(seed, SW_RNG_TRIAL, trial, 0) >> 11;
 	struct sw_err err = SW_ERR_INIT;
 	struct text text;
 	char key[sizeof text + 32];
 	double loss = (double)NAN;
 
-	write_text(t, v, &text);
+	write_text(t, v, fold, &text);
 	(void)snprintf(key, sizeof key, "%s %s %llu", text.trainer, text.params,
-		       (unsigned long long)train_seed);
+		       (unsigned long long)seed);
 	if (!bench_memo_get(t->trainer->memo, key, &loss)) {
 		cJSON *trainer = cJSON_Parse(text.trainer), *params = cJSON_Parse(text.params);
-		const sw_status rc = train(t, trainer, params, train_seed, &loss, &err);
+		const sw_status rc = train(t, trainer, params, seed, &loss, &err);
 
 		if (rc != SW_OK)
 			(void)fprintf(stderr, "%s: %s\n", key, err.msg);
@@ -262,8 +262,20 @@ static bool tuning_value(void *ctx, const struct sw_value *v, uint64_t seed, uin
 		cJSON_Delete(params);
 		bench_memo_put(t->trainer->memo, key, loss);
 	}
-	out->truth = out->seen = loss;
-	return isfinite(loss);
+	return loss;
+}
+
+static bool tuning_value(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t trial,
+			 struct bench_value *out)
+{
+	const struct tuning *t = ctx;
+	double sum = 0;
+
+	/* the first seed is the one that the daemon draws */
+	for (unsigned k = 0; k < t->folds && isfinite(sum); k++)
+		sum += fold_loss(t, v, k, sw_rng_u64(seed, SW_RNG_TRIAL, trial, k) >> 11);
+	out->truth = out->seen = sum / t->folds;
+	return isfinite(sum);
 }
 
 /* --- the objective --- */
@@ -280,12 +292,13 @@ static void add_condition(struct sw_space *s, size_t child, const struct tuned *
 	assert(rc == SW_OK);
 }
 
-struct bench_objective *bench_objective_tuning(struct bench_trainer *trainer, size_t i)
+struct bench_objective *bench_objective_tuning(struct bench_trainer *trainer, size_t i,
+					       unsigned folds)
 {
 	struct bench_objective *o = calloc(1, sizeof *o);
 	struct tuning *t = calloc(1, sizeof *t);
 
-	assert(o != NULL && t != NULL && bench_tuning_name(i) != NULL);
+	assert(o != NULL && t != NULL && bench_tuning_name(i) != NULL && folds >= 1);
 	*o = (struct bench_objective){
 		.d = tasks[i].n, .scale = 1, .value = tuning_value, .ctx = t, .fini = free};
 	(void)snprintf(o->name, sizeof o->name, "%s", tasks[i].name);
@@ -298,7 +311,8 @@ struct bench_objective *bench_objective_tuning(struct bench_trainer *trainer, si
 			add_condition(o->space, k, &tasks[i].tuned[k]);
 	rc = sw_space_seal(o->space, NULL);
 	assert(rc == SW_OK);
-	*t = (struct tuning){.trainer = trainer, .task = &tasks[i], .space = o->space};
+	*t = (struct tuning){
+		.trainer = trainer, .task = &tasks[i], .space = o->space, .folds = folds};
 
 	/* the file is read now, so that processes forked later share it */
 	cJSON *dataset = cJSON_CreateObject();

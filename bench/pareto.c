@@ -1,0 +1,307 @@
+/*
+ * bench/pareto.c — several metrics: how much of the space of outcomes do the trials of a sampler
+ * dominate?
+ *
+ * Hypervolume, median and quartiles over the seeds, of random after 100 and 400 trials and of the
+ * others after 100, on ZDT1, ZDT2 (d = 30, and 6) and DTLZ2 (3 metrics, d = 12). From two reference
+ * points: a far one that random search dominates, so that its volume is not 0, and the usual near
+ * one (1.1 in every metric). "front" is the volume of the whole true front, computed by
+ * integration: no sampler can have more.
+ *
+ * Source   Zitzler, Deb, Thiele, "Comparison of multiobjective evolutionary algorithms: empirical
+ *          results", Evolutionary Computation 8 (2000), section 4; Deb, Thiele, Laumanns, Zitzler,
+ *          "Scalable multi-objective optimization test problems", CEC 2002, section IV.
+ */
+#include "sched/pareto.h"
+#include "bench/lib/cells.h"
+#include "bench/lib/jobs.h"
+#include "bench/lib/stats.h"
+#include <assert.h>
+#include <cblas.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RANDOM_N 400
+#define OTHERS_N 100
+#define METRICS  3
+
+struct problem {
+	const char *name;
+	size_t d, m;
+	void (*value)(const double *x, size_t d, double *y);
+	double far, near, front[2]; /* reference points, the same in every metric; volumes */
+};
+
+static double zdt_g(const double *x, size_t d)
+{
+	double sum = 0;
+
+	for (size_t i = 1; i < d; i++)
+		sum += x[i];
+	return 1 + 9 * sum / (double)(d - 1);
+}
+
+static void zdt1(const double *x, size_t d, double *y)
+{
+	const double g = zdt_g(x, d);
+
+	y[0] = x[0];
+	y[1] = g * (1 - sqrt(x[0] / g));
+}
+
+static void zdt2(const double *x, size_t d, double *y)
+{
+	const double g = zdt_g(x, d);
+
+	y[0] = x[0];
+	y[1] = g * (1 - x[0] / g * (x[0] / g));
+}
+
+static void dtlz2(const double *x, size_t d, double *y)
+{
+	const double quarter = acos(-1) / 2;
+	double r = 1;
+
+	for (size_t i = 2; i < d; i++)
+		r += (x[i] - 0.5) * (x[i] - 0.5);
+	y[0] = r * cos(x[0] * quarter) * cos(x[1] * quarter);
+	y[1] = r * cos(x[0] * quarter) * sin(x[1] * quarter);
+	y[2] = r * sin(x[0] * quarter);
+}
+
+/* A box R - y of corners under the curve: R^2 less what the front leaves. On [0, 1] the part below
+ * 1 - sqrt(x) is 1/3, below 1 - x^2 2/3; an eighth of a ball is pi/6. */
+#define FLAT(r, below) ((r) * (r) - (below))
+#define ROUND(r)       ((r) * (r) * (r)-0.52359877559829887)
+static const struct problem problems[] = {
+	{"zdt1", 30, 2, zdt1, 11, 1.1, {FLAT(11.0, 1.0 / 3), FLAT(1.1, 1.0 / 3)}},
+	{"zdt2", 30, 2, zdt2, 11, 1.1, {FLAT(11.0, 2.0 / 3), FLAT(1.1, 2.0 / 3)}},
+	{"dtlz2", 12, 3, dtlz2, 2.5, 1.1, {ROUND(2.5), ROUND(1.1)}},
+	{"zdt1-6", 6, 2, zdt1, 11, 1.1, {FLAT(11.0, 1.0 / 3), FLAT(1.1, 1.0 / 3)}},
+	{"zdt2-6", 6, 2, zdt2, 11, 1.1, {FLAT(11.0, 2.0 / 3), FLAT(1.1, 2.0 / 3)}},
+};
+#define PROBLEMS (sizeof problems / sizeof problems[0])
+
+struct cell {
+	const struct problem *p;
+	enum sw_sampler_kind kind;
+	size_t n;
+};
+
+struct outcome {
+	double volume[2]; /* far, near */
+	double suggest_s;
+};
+
+struct plan {
+	struct cell cell[PROBLEMS * (SW_SAMPLER_KIND_N + 1)];
+	size_t n;
+	const struct bench_options *options;
+};
+
+static void measure(const struct problem *p, const double *y, size_t n, struct outcome *out)
+{
+	const double at[] = {p->far, p->near};
+
+	for (int i = 0; i < 2; i++) {
+		double reference[METRICS];
+
+		for (size_t k = 0; k < p->m; k++)
+			reference[k] = at[i];
+		const sw_status rc = sw_hypervolume(y, n, p->m, reference, &out->volume[i]);
+		assert(rc == SW_OK);
+		(void)rc;
+	}
+}
+
+static void run_trial(struct sw_sampler *s, struct sw_history *h, const struct problem *p,
+		      double *y, double *spent)
+{
+	const uint64_t trial = h->trials + 1;
+	struct sw_suggestion made = {.state = NULL};
+	double x[SW_SPACE_MAX_PARAMS];
+	const double start = bench_now();
+	sw_status rc = sw_sampler_suggest(s, h, trial, &made, NULL);
+
+	assert(rc == SW_OK);
+	*spent += bench_now() - start;
+	for (size_t k = 0; k < p->d; k++)
+		x[k] = made.values[k].number;
+	p->value(x, p->d, y);
+	rc = sw_history_add_trial(h, made.values);
+	assert(rc == SW_OK);
+	rc = sw_history_observe(h, (struct sw_obs){.trial = trial, .kind = SW_OBS_FINAL}, y);
+	assert(rc == SW_OK);
+	sw_suggestion_fini(&made);
+}
+
+static void run_one(void *ctx, size_t i, void *result)
+{
+	const struct plan *const plan = ctx;
+	const struct cell *const c = &plan->cell[i / plan->options->seeds];
+	struct outcome *const out = result;
+	double y[RANDOM_N * METRICS];
+	struct sw_space *space;
+	struct sw_sampler *s;
+	struct sw_history h;
+	sw_status rc = sw_space_create(&space);
+
+	assert(rc == SW_OK);
+	for (size_t k = 0; k < c->p->d; k++)
+		bench_add(space, (struct sw_param){.dist = SW_DIST_UNIFORM, .min = 0, .max = 1});
+	const struct sw_sampler_config config = {
+		.kind = c->kind,
+		.seed = plan->options->seed_from + i % plan->options->seeds,
+		.space = space,
+		.n_metrics = c->p->m,
+	};
+	rc = sw_sampler_create(&s, &config, NULL);
+	assert(rc == SW_OK);
+	(void)rc;
+	sw_history_init(&h, c->p->d, c->p->m);
+	for (size_t t = 0; t < c->n; t++)
+		run_trial(s, &h, c->p, y + t * c->p->m, &out->suggest_s);
+	measure(c->p, y, c->n, out);
+	sw_history_fini(&h);
+	sw_sampler_destroy(s);
+	sw_space_destroy(space);
+}
+
+static void add_cells(struct plan *plan)
+{
+	for (size_t i = 0; i < PROBLEMS; i++) {
+		const struct problem *const p = &problems[i];
+
+		if (!bench_listed(plan->options->subjects, p->name))
+			continue;
+		for (int k = 0; k < SW_SAMPLER_KIND_N; k++) {
+			const enum sw_sampler_kind kind = (enum sw_sampler_kind)k;
+
+			/* A grid of 30 parameters is none; bohb without a pruner is tpe. */
+			if (!plan->options->sampler[k] || kind == SW_SAMPLER_GRID ||
+			    kind == SW_SAMPLER_BOHB)
+				continue;
+			plan->cell[plan->n++] = (struct cell){p, kind, OTHERS_N};
+			if (kind == SW_SAMPLER_RANDOM)
+				plan->cell[plan->n++] = (struct cell){p, kind, RANDOM_N};
+		}
+	}
+}
+
+/* The volumes of one reference over the seeds. */
+static void quartiles_of(const struct plan *plan, const struct outcome *all, size_t cell, int at,
+			 double q[3])
+{
+	double v[BENCH_MAX_SEEDS];
+	const size_t seeds = plan->options->seeds;
+
+	for (size_t i = 0; i < seeds; i++)
+		v[i] = all[cell * seeds + i].volume[at];
+	for (int k = 0; k < 3; k++)
+		q[k] = bench_stat_quantile(v, seeds, 0.25 * (k + 1));
+}
+
+static void set_volume(struct bench_table *t, size_t column, const double q[3])
+{
+	char text[BENCH_CELL];
+
+	(void)snprintf(text, sizeof text, "%.4g [%.4g, %.4g]", q[1], q[0], q[2]);
+	bench_table_text(t, column, text);
+}
+
+static void print_cell(struct bench_table *t, const struct plan *plan, const struct outcome *all,
+		       size_t i)
+{
+	const struct cell *const c = &plan->cell[i];
+	const size_t seeds = plan->options->seeds;
+	double q[3], spent = 0;
+
+	(void)bench_table_row(t, c->p->name);
+	bench_table_number(t, 1, (double)c->p->d, 0);
+	bench_table_number(t, 2, (double)c->p->m, 0);
+	bench_table_text(t, 3, sw_sampler_name(c->kind));
+	bench_table_number(t, 4, (double)c->n, 0);
+	for (int at = 0; at < 2; at++) {
+		quartiles_of(plan, all, i, at, q);
+		set_volume(t, 5 + 2 * (size_t)at, q);
+		bench_table_number(t, 6 + 2 * (size_t)at, c->p->front[at], 4);
+	}
+	for (size_t k = 0; k < seeds; k++)
+		spent += all[i * seeds + k].suggest_s;
+	bench_table_number(t, 9, 1e3 * spent / (double)(seeds * c->n), 2);
+}
+
+/* Problems where bayes after 100 has at least what random has after 400, from the far point. */
+static void print_figure(const struct plan *plan, const struct outcome *all)
+{
+	size_t known = 0, reached = 0;
+
+	for (size_t i = 0; i < plan->n; i++)
+		for (size_t k = 0; k < plan->n; k++) {
+			double a[3], b[3];
+
+			if (plan->cell[i].p != plan->cell[k].p ||
+			    plan->cell[i].kind != SW_SAMPLER_BAYES || plan->cell[k].n != RANDOM_N)
+				continue;
+			quartiles_of(plan, all, i, 0, a);
+			quartiles_of(plan, all, k, 0, b);
+			known++;
+			reached += a[1] >= b[1];
+		}
+	printf("pareto: %zu of %zu problems (hypervolume of bayes after %d trials at least that of "
+	       "random after %d, median of %zu seeds)\n",
+	       reached, known, OTHERS_N, RANDOM_N, plan->options->seeds);
+}
+
+static int run(const struct bench_options *o)
+{
+	static const char *const names[] = {"problem", "d",
+					    "m",       "sampler",
+					    "trials",  "volume (far)",
+					    "front",   "volume (1.1)",
+					    "front",   "ms/suggestion"};
+	struct plan plan = {.options = o};
+	struct bench_table *const t = malloc(sizeof *t);
+
+	assert(t != NULL);
+	add_cells(&plan);
+	const size_t runs = plan.n * o->seeds;
+	struct outcome *const all =
+		bench_jobs_run(runs, sizeof *all, o->jobs, run_one, &plan, "runs");
+	if (all == NULL) {
+		free(t);
+		return -1;
+	}
+	bench_table_init(t, names, sizeof names / sizeof names[0]);
+	for (size_t i = 0; i < plan.n; i++)
+		print_cell(t, &plan, all, i);
+	bench_table_print(t);
+	printf("far: 11 in each metric of zdt, 2.5 of dtlz2\n");
+	const int rc = bench_table_csv(t, o->csv);
+	print_figure(&plan, all);
+	bench_jobs_free(all, runs, sizeof *all);
+	free(t);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct bench_options o = {.seed_from = 1, .jobs = 1};
+
+	openblas_set_num_threads(1);
+	for (int k = 0; k < SW_SAMPLER_KIND_N; k++)
+		o.sampler[k] = true;
+	if (bench_options_read(&o, argc, argv) != 0) {
+		bench_options_usage(
+			"bench_pareto",
+			"--functions A,B  of zdt1 zdt2 dtlz2 zdt1-6 zdt2-6 (default all)", "");
+		return 2;
+	}
+	if (o.quick && o.subjects == NULL)
+		o.subjects = "zdt1-6";
+	if (o.seeds == 0)
+		o.seeds = o.quick ? 2 : 10;
+	return run(&o) == 0 ? 0 : 1;
+}
