@@ -191,21 +191,24 @@ static bool all_active(const struct sw_sum *sum, const bool *active)
 	return true;
 }
 
+static bool is_broken(const struct sw_space *s, const struct sw_constraint *c,
+		      const struct sw_value *values, const bool *active)
+{
+	return all_active(&c->left, active) && all_active(&c->right, active) &&
+	       !holds(s, c, values);
+}
+
 size_t sw_space_constraint_find(const struct sw_space *s, const struct sw_value *values)
 {
 	bool active[SW_SPACE_MAX_PARAMS];
+	size_t i = 0;
 
 	if (s->n_constraints == 0)
 		return 0;
 	sw_space_active(s, values, active);
-	for (size_t i = 0; i < s->n_constraints; i++) {
-		const struct sw_constraint *c = &s->constraints[i];
-
-		if (all_active(&c->left, active) && all_active(&c->right, active) &&
-		    !holds(s, c, values))
-			return i;
-	}
-	return s->n_constraints;
+	while (i < s->n_constraints && !is_broken(s, &s->constraints[i], values, active))
+		i++;
+	return i;
 }
 
 bool sw_space_feasible(const struct sw_space *s, const struct sw_value *values)
@@ -245,6 +248,21 @@ static void probe_at(const struct sw_space *s, uint64_t seed, bool all, uint64_t
 		values[i] = sw_space_level(s, i, k % s->v[i].levels);
 }
 
+/* Counts the constraints that the point breaks; false: none. */
+static bool count_broken(const struct sw_space *s, const struct sw_value *values, uint32_t *broken)
+{
+	bool active[SW_SPACE_MAX_PARAMS], any = false;
+
+	sw_space_active(s, values, active);
+	for (size_t i = 0; i < s->n_constraints; i++) {
+		const bool breaks = is_broken(s, &s->constraints[i], values, active);
+
+		broken[i] += breaks;
+		any = any || breaks;
+	}
+	return any;
+}
+
 sw_status sw_space_probe(const struct sw_space *s, uint64_t seed, struct sw_err *err)
 {
 	struct sw_value values[SW_SPACE_MAX_PARAMS];
@@ -257,10 +275,8 @@ sw_status sw_space_probe(const struct sw_space *s, uint64_t seed, struct sw_err 
 		return SW_OK;
 	for (uint64_t k = 0; k < n; k++) {
 		probe_at(s, seed, points > 0, k, values);
-		const size_t i = sw_space_constraint_find(s, values);
-		if (i == s->n_constraints)
+		if (!count_broken(s, values, broken))
 			return SW_OK;
-		broken[i]++;
 	}
 	for (size_t i = 1; i < s->n_constraints; i++)
 		if (broken[i] > broken[worst])

@@ -230,7 +230,7 @@ START_TEST(space_probe_names_the_constraint_that_breaks_most)
 		const char *msg;
 	} spaces[] = {
 		{4, "no point of the space meets the constraints: of all its 64 this one breaks "
-		    "48"},
+		    "64"},
 		{1e6, "no point of the space meets the constraints: of 10000 this one breaks "
 		      "10000"},
 	};
