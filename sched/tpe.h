@@ -155,6 +155,8 @@ struct tpe_mix {
 	double *share;    /* [n + 1]: weights, cumulated; the prior last; the last is 1 */
 	double *base;     /* [n + 1]: ln weight - sum of ln (mass of the kernel in the cube) */
 	double *sum;      /* [n + 1]: scratch */
+	double *chance;   /* [n]: scratch */
+	uint16_t *twin;   /* [d][cap] UNEVEN: the first kernel with the same centre */
 	double *sigma;    /* [d] */
 	double *smooth;   /* [d] CATEGORY: chance that a kernel forgets its centre */
 	double *table;    /* [d][TPE_EVEN_MAX]: EVEN: ln chance at so many levels' distance */

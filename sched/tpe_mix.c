@@ -12,7 +12,9 @@
 #include <stdlib.h>
 
 #define LN_SQRT_2PI 0.91893853320467274178
-#define FAR_OFF     8.0 /* deviations beyond which a normal has no mass */
+#define FAR_OFF     8.0    /* deviations beyond which a normal has no mass */
+#define NOTHING     1e-300 /* in place of a chance that rounds to 0 */
+#define LN_NOTHING  (-690.77552789821370521)
 
 double sw_tpe_rng(struct tpe_rng *r)
 {
@@ -50,11 +52,14 @@ sw_status sw_tpe_mix_init(struct tpe_mix *m, const struct sw_space *space, size_
 	m->share = sw_malloc((cap + 1) * sizeof *m->share);
 	m->base = sw_malloc((cap + 1) * sizeof *m->base);
 	m->sum = sw_malloc((cap + 1) * sizeof *m->sum);
+	m->chance = sw_malloc((cap + 1) * sizeof *m->chance);
+	m->twin = sw_malloc(d * cap * sizeof *m->twin);
 	m->sigma = sw_malloc(d * sizeof *m->sigma);
 	m->smooth = sw_malloc(d * sizeof *m->smooth);
 	m->table = sw_malloc(d * TPE_EVEN_MAX * sizeof *m->table);
 	if (m->mu != NULL && m->share != NULL && m->base != NULL && m->sum != NULL &&
-	    m->sigma != NULL && m->smooth != NULL && m->table != NULL)
+	    m->chance != NULL && m->twin != NULL && m->sigma != NULL && m->smooth != NULL &&
+	    m->table != NULL)
 		return SW_OK;
 	sw_tpe_mix_fini(m);
 	return SW_NOMEM;
@@ -66,6 +71,8 @@ void sw_tpe_mix_fini(struct tpe_mix *m)
 	free(m->share);
 	free(m->base);
 	free(m->sum);
+	free(m->chance);
+	free(m->twin);
 	free(m->sigma);
 	free(m->smooth);
 	free(m->table);
@@ -116,6 +123,18 @@ static double mass_in_cube(double mu, double sigma)
 	return mass(mu, sigma, 0.0, 1.0);
 }
 
+/* The first kernel with the same centre, for each. */
+static void find_twins(const double *mu, size_t n, uint16_t *twin)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t first = 0;
+
+		while (mu[first] != mu[i])
+			first++;
+		twin[i] = (uint16_t)first;
+	}
+}
+
 static void set_axis(struct tpe_mix *m, const struct tpe_config *config, size_t k)
 {
 	const double *mu = m->mu + k * m->cap, levels = m->axes[k].levels;
@@ -127,12 +146,14 @@ static void set_axis(struct tpe_mix *m, const struct tpe_config *config, size_t 
 	const double sigma = m->sigma[k] = sigma_of(m, config, mu);
 	for (size_t i = 0; i < m->n; i++)
 		m->base[i] -= log(mass_in_cube(mu[i], sigma));
+	if (m->axes[k].kind == TPE_UNEVEN)
+		find_twins(mu, m->n, m->twin + k * m->cap);
 	if (m->axes[k].kind == TPE_EVEN)
 		for (size_t i = 0; i < (size_t)levels; i++)
 			m->table[k * TPE_EVEN_MAX + i] =
 				log(fmax(mass(0.0, sigma, ((double)i - 0.5) / levels,
 					      ((double)i + 0.5) / levels),
-					 1e-300));
+					 NOTHING));
 }
 
 void sw_tpe_mix_set(struct tpe_mix *m, const struct tpe_config *config, const double *weight)
@@ -189,28 +210,33 @@ void sw_tpe_mix_draw(const struct tpe_mix *m, double widen, struct tpe_rng *r, d
 
 /* --- the density --- */
 
-/* The chance of a level under the prior, and the interval of the level that x stands in. */
+/* The coordinate of a number, for the kinds whose levels are not even. */
+static double unit_of(const struct space_entry *e, double number)
+{
+	const double ln = number > 0.0 ? log(number) : -INFINITY;
+
+	switch (e->p.dist) {
+	case SW_DIST_Q_NORMAL:
+		return sw_normal_cdf((number - e->p.mu) / e->p.sigma);
+	case SW_DIST_Q_LOG_NORMAL:
+		return sw_normal_cdf((ln - e->p.mu) / e->p.sigma);
+	default: /* Q_LOG_UNIFORM, INT_LOG_UNIFORM */
+		return fmin(fmax((ln - e->u_lo) / (e->u_hi - e->u_lo), 0.0), 1.0);
+	}
+}
+
+/* The interval of the level that x stands in: sched/space.h says what rounds to it. Returns its
+ * width, which is the level's chance under the prior. */
 static double level_at(const struct space_entry *e, double x, double *lo, double *hi)
 {
-	const struct sw_value at = space_decode_one(e, x);
-	double a = 0.0, b = x, c = x, d = 1.0;
+	const double at = space_decode_one(e, x).number;
+	const bool whole = e->p.dist == SW_DIST_INT_LOG_UNIFORM;
+	const double q = whole ? 1.0 : e->p.q;
+	const bool bounded = whole || e->p.dist == SW_DIST_Q_LOG_UNIFORM;
 
-	/* The ends by bisection: the level of a point never falls as the point rises. */
-	for (int i = 0; i < 24; i++) {
-		const double left = 0.5 * (a + b), right = 0.5 * (c + d);
-
-		if (space_decode_one(e, left).number < at.number)
-			a = left;
-		else
-			b = left;
-		if (space_decode_one(e, right).number > at.number)
-			d = right;
-		else
-			c = right;
-	}
-	*lo = a < 1e-6 ? 0.0 : a;
-	*hi = d > 1.0 - 1e-6 ? 1.0 : d;
-	return *hi - *lo;
+	*lo = bounded && at - q < e->p.min ? 0.0 : unit_of(e, whole ? at : at - 0.5 * q);
+	*hi = bounded && at + q > e->p.max ? 1.0 : unit_of(e, whole ? at + 1.0 : at + 0.5 * q);
+	return fmax(*hi - *lo, NOTHING);
 }
 
 static double category_chance(const struct space_entry *e, double x)
@@ -242,9 +268,11 @@ static void add_even(struct tpe_mix *m, const double *mu, const double *table, d
 	m->sum[m->n] -= log(levels);
 }
 
-static void add_uneven(struct tpe_mix *m, const double *mu, double sigma, double x,
-		       const struct space_entry *e)
+/* Kernels that share a centre share the chance, and many do. */
+static void add_uneven(struct tpe_mix *m, size_t k, double x, const struct space_entry *e)
 {
+	const double *mu = m->mu + k * m->cap, sigma = m->sigma[k];
+	const uint16_t *twin = m->twin + k * m->cap;
 	double lo, hi;
 	const double width = level_at(e, x, &lo, &hi);
 
@@ -252,15 +280,22 @@ static void add_uneven(struct tpe_mix *m, const double *mu, double sigma, double
 		add_smooth(m, mu, sigma, x, log(width));
 		return;
 	}
-	for (size_t i = 0; i < m->n; i++)
-		m->sum[i] += log(fmax(mass(mu[i], sigma, lo, hi), 1e-300));
+	for (size_t i = 0; i < m->n; i++) {
+		if (twin[i] != i)
+			m->chance[i] = m->chance[twin[i]];
+		else if (hi < mu[i] - FAR_OFF * sigma || lo > mu[i] + FAR_OFF * sigma)
+			m->chance[i] = LN_NOTHING;
+		else
+			m->chance[i] = log(fmax(mass(mu[i], sigma, lo, hi), NOTHING));
+		m->sum[i] += m->chance[i];
+	}
 	m->sum[m->n] += log(width);
 }
 
 static void add_category(struct tpe_mix *m, const double *mu, double smooth, double x,
 			 const struct space_entry *e)
 {
-	const double prior = fmax(category_chance(e, x), 1e-300);
+	const double prior = fmax(category_chance(e, x), NOTHING);
 	const double hit = log(1.0 - smooth + smooth * prior), miss = log(smooth * prior);
 
 	for (size_t i = 0; i < m->n; i++)
@@ -287,7 +322,7 @@ double sw_tpe_mix_at(struct tpe_mix *m, const double *unit)
 			add_even(m, mu, m->table + k * TPE_EVEN_MAX, x, a->levels);
 			break;
 		case TPE_UNEVEN:
-			add_uneven(m, mu, m->sigma[k], x, e);
+			add_uneven(m, k, x, e);
 			break;
 		case TPE_CATEGORY:
 			add_category(m, mu, m->smooth[k], x, e);
