@@ -38,8 +38,8 @@ static void add_params(struct sw_csv *csv, const cJSON *params, const char *pref
 	cJSON_ArrayForEach (p, params) {
 		const cJSON *group = sw_json_get(p, "parameters");
 
-		(void)snprintf(name, sizeof name, "%s%s%s", prefix, group != NULL ? p->string : "",
-			       group != NULL ? "." : p->string);
+		(void)snprintf(name, sizeof name, "%s%s%s", prefix, p->string,
+			       group != NULL ? "." : "");
 		if (group != NULL)
 			add_params(csv, group, name);
 		else
@@ -49,8 +49,11 @@ static void add_params(struct sw_csv *csv, const cJSON *params, const char *pref
 
 void sw_csv_init(struct sw_csv *csv, const cJSON *spec)
 {
+	const cJSON *params = sw_json_get(spec, "parameters");
+
 	*csv = (struct sw_csv){.failed = SW_OK};
-	add_params(csv, sw_json_get(spec, "parameters"), "");
+	if (cJSON_IsObject(params))
+		add_params(csv, params, "");
 }
 
 /* Is it a group, whose parameters have columns? */

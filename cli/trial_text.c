@@ -1,23 +1,45 @@
 #include "cli/trial_text.h"
 #include "cli/trial_grid.h"
 #include "proto/json.h"
+#include "proto/spec.h"
 #include <inttypes.h>
+#include <stdio.h>
+
+/* Those in groups by their whole names ("opt.wd"); as deep as JSON may be nested. */
+static bool add_parameters(cJSON *names, const cJSON *params, const char *prefix)
+{
+	char whole[2 * SW_SPEC_MAX_PARAM_NAME];
+	const cJSON *p;
+
+	cJSON_ArrayForEach (p, params) {
+		const cJSON *group = sw_json_get(p, "parameters");
+		cJSON *name;
+
+		(void)snprintf(whole, sizeof whole, "%s%s%s", prefix, p->string,
+			       group != NULL ? "." : "");
+		if (group != NULL) {
+			if (!add_parameters(names, group, whole))
+				return false;
+			continue;
+		}
+		name = cJSON_CreateString(whole);
+		if (name == NULL || !cJSON_AddItemToArray(names, name)) {
+			cJSON_Delete(name);
+			return false;
+		}
+	}
+	return true;
+}
 
 cJSON *sw_spec_parameters(const cJSON *spec)
 {
 	cJSON *names = cJSON_CreateArray();
-	const cJSON *p;
+	const cJSON *params = sw_json_get(spec, "parameters");
 
-	cJSON_ArrayForEach (p, sw_json_get(spec, "parameters")) {
-		cJSON *name = p->string != NULL ? cJSON_CreateString(p->string) : NULL;
-
-		if (name == NULL || names == NULL || !cJSON_AddItemToArray(names, name)) {
-			cJSON_Delete(name);
-			cJSON_Delete(names);
-			return NULL;
-		}
-	}
-	return names;
+	if (names != NULL && (!cJSON_IsObject(params) || add_parameters(names, params, "")))
+		return names;
+	cJSON_Delete(names);
+	return NULL;
 }
 
 static int widest(const struct sw_names *names, int least, bool utf8)

@@ -44,6 +44,12 @@ const char *spec_kind(const cJSON *v);
 SW_NODISCARD sw_status spec_param_read(struct sw_spec_param *p, const cJSON *v,
 				       struct sw_err *warning, struct sw_err *err);
 
+/* The list under `key` and "probabilities" (proto/spec_values.c); none is no error. */
+SW_NODISCARD sw_status spec_values_read(struct sw_spec_param *p, const cJSON *v, const char *key,
+					struct sw_err *err);
+SW_NODISCARD sw_status spec_weights_read(struct sw_spec_param *p, const cJSON *v,
+					 struct sw_err *err);
+
 /* "parameters": fills params and groups, then conds. Errors and warnings are relative to the spec.
  */
 SW_NODISCARD sw_status spec_parameters_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
