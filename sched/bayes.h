@@ -3,6 +3,7 @@
  *
  *   bayes_cube.c     the space as the model sees it: only coordinates that vary
  *   bayes_data.c     what was told, as rows of that cube, and what is pending
+ *   bayes_metrics.c  several metrics as the one number of this suggestion
  *   bayes_memory.c   what one suggestion hands on to the next; to bytes and back
  *   bayes_model.c    a Gaussian process on one view of the outcomes
  *   bayes_rows.c     which rows a model sees; the draws of one suggestion
@@ -99,9 +100,11 @@ void sw_bayes_memory_forget(struct bayes_memory *m, uint64_t trial); /* cancelle
 
 struct bayes_data {
 	const struct bayes_cube *cube;
+	size_t n_metrics;
 	size_t n, cap;   /* rows told: priors, then in the order of the observations */
 	double *x;       /* [n][d] */
-	double *y;       /* [n]; bad rows: 0 */
+	double *y;       /* [n]; bad rows: 0. Several metrics: sw_bayes_data_weigh() */
+	double *metrics; /* [n][n_metrics]; bad rows: 0. NULL when there is one */
 	bool *bad;       /* [n]: infeasible */
 	uint64_t *trial; /* [n]; 0: of an earlier sweep */
 	double *sorted;  /* [n_good], rising */
@@ -116,14 +119,13 @@ struct bayes_data {
 	uint64_t *pending_trial; /* [n_pending] */
 };
 
-void sw_bayes_data_init(struct bayes_data *b, const struct bayes_cube *cube);
+void sw_bayes_data_init(struct bayes_data *b, const struct bayes_cube *cube, size_t n_metrics);
 void sw_bayes_data_fini(struct bayes_data *b);
 /* Takes in what the history has beyond n_obs, and the trials pending in it; results from m->seen on
- * are told to m. A history that is not a longer one than the last is read from its start. */
+ * are told to m, those of one metric: with several none is simply the best. A history that is not a
+ * longer one than the last is read from its start. */
 SW_NODISCARD sw_status sw_bayes_data_absorb(struct bayes_data *b, const struct sw_history *h,
 					    struct bayes_memory *m);
-/* One number for a trial's metrics. */
-double sw_bayes_scalar(const double *y, size_t n_metrics);
 /* Is x within 1e-9 (max norm) of a row or of a pending point? */
 bool sw_bayes_data_has(const struct bayes_data *b, const double *x);
 
@@ -136,6 +138,12 @@ struct bayes_rng {
 double sw_bayes_rng_unit(struct bayes_rng *r); /* (0, 1) */
 double sw_bayes_rng_normal(struct bayes_rng *r);
 size_t sw_bayes_rng_below(struct bayes_rng *r, size_t n);
+
+/* ---- bayes_metrics.c ---- */
+
+/* y, sorted and best by the weights that rng draws, for this suggestion alone: whatever was made
+ * from them before is void. n_metrics > 1, n_good > 0. */
+SW_NODISCARD sw_status sw_bayes_data_weigh(struct bayes_data *b, struct bayes_rng *rng);
 
 /* ---- bayes_rows.c ---- */
 

@@ -8,15 +8,16 @@
 
 #define SAME 1e-9 /* points closer than this, in the largest coordinate, are one */
 
-void sw_bayes_data_init(struct bayes_data *b, const struct bayes_cube *cube)
+void sw_bayes_data_init(struct bayes_data *b, const struct bayes_cube *cube, size_t n_metrics)
 {
-	*b = (struct bayes_data){.cube = cube};
+	*b = (struct bayes_data){.cube = cube, .n_metrics = n_metrics};
 }
 
 void sw_bayes_data_fini(struct bayes_data *b)
 {
 	free(b->x);
 	free(b->y);
+	free(b->metrics);
 	free(b->bad);
 	free(b->trial);
 	free(b->sorted);
@@ -24,12 +25,6 @@ void sw_bayes_data_fini(struct bayes_data *b)
 	free(b->pending);
 	free(b->pending_trial);
 	*b = (struct bayes_data){0};
-}
-
-double sw_bayes_scalar(const double *y, size_t n_metrics)
-{
-	(void)n_metrics;
-	return y[0];
 }
 
 /* *p: [*cap][width] of size bytes each, so that n fit. *cap is the caller's to move. */
@@ -53,6 +48,8 @@ static sw_status reserve_rows(struct bayes_data *b)
 	if (!grow(&b->x, cap, b->cube->d, sizeof *b->x) || !grow(&b->y, cap, 1, sizeof *b->y) ||
 	    !grow(&b->bad, cap, 1, sizeof *b->bad) || !grow(&b->trial, cap, 1, sizeof *b->trial) ||
 	    !grow(&b->sorted, cap, 1, sizeof *b->sorted))
+		return SW_NOMEM;
+	if (b->n_metrics > 1 && !grow(&b->metrics, cap, b->n_metrics, sizeof *b->metrics))
 		return SW_NOMEM;
 	b->cap = cap;
 	return SW_OK;
@@ -87,7 +84,19 @@ static struct bayes_told told_now(const struct bayes_data *b, uint64_t trial, co
 	return t;
 }
 
-/* y NULL: infeasible. m NULL: the memory knows it already. */
+/* Among those of the others; several metrics have their order only once they are weighed. */
+static void add_good(struct bayes_data *b, double y)
+{
+	const size_t at = b->n_metrics > 1 ? b->n_good : place(b, y);
+
+	if (b->n_good == 0 || y < b->sorted[0])
+		b->best = b->n;
+	memmove(b->sorted + at + 1, b->sorted + at, (b->n_good - at) * sizeof *b->sorted);
+	b->sorted[at] = y;
+	b->n_good++;
+}
+
+/* y: [n_metrics]; NULL: infeasible. m NULL: the memory knows it already. */
 static sw_status add_row(struct bayes_data *b, uint64_t trial, const struct sw_value *values,
 			 const double *y, struct bayes_memory *m)
 {
@@ -104,15 +113,10 @@ static sw_status add_row(struct bayes_data *b, uint64_t trial, const struct sw_v
 	b->bad[b->n] = y == NULL;
 	b->trial[b->n] = trial;
 	b->y[b->n] = y == NULL ? 0 : *y;
-	if (y != NULL) {
-		const size_t at = place(b, *y);
-
-		if (b->n_good == 0 || *y < b->sorted[0])
-			b->best = b->n;
-		memmove(b->sorted + at + 1, b->sorted + at, (b->n_good - at) * sizeof *b->sorted);
-		b->sorted[at] = *y;
-		b->n_good++;
-	}
+	for (size_t k = 0; b->n_metrics > 1 && k < b->n_metrics; k++)
+		b->metrics[b->n * b->n_metrics + k] = y == NULL ? 0 : y[k];
+	if (y != NULL)
+		add_good(b, *y);
 	b->n++;
 	return SW_OK;
 }
@@ -142,7 +146,7 @@ static sw_status absorb_obs(struct bayes_data *b, const struct sw_history *h, si
 			    struct bayes_memory *m)
 {
 	const struct sw_obs *const o = &h->obs[i];
-	struct bayes_memory *const fresh = i >= m->seen ? m : NULL;
+	struct bayes_memory *const fresh = i >= m->seen && b->n_metrics == 1 ? m : NULL;
 	sw_status rc = SW_OK;
 
 	assert(o->trial >= 1 && o->trial <= h->trials);
@@ -152,12 +156,8 @@ static sw_status absorb_obs(struct bayes_data *b, const struct sw_history *h, si
 		if (fresh != NULL)
 			sw_bayes_memory_forget(fresh, o->trial);
 	} else {
-		const double y = o->kind == SW_OBS_INFEASIBLE
-					 ? 0
-					 : sw_bayes_scalar(h->y + i * h->n_metrics, h->n_metrics);
-
 		rc = add_row(b, o->trial, h->values + (o->trial - 1) * h->n_params,
-			     o->kind == SW_OBS_INFEASIBLE ? NULL : &y, fresh);
+			     o->kind == SW_OBS_INFEASIBLE ? NULL : h->y + i * h->n_metrics, fresh);
 	}
 	if (rc == SW_OK)
 		b->ended[o->trial - 1] = true;
@@ -200,10 +200,9 @@ sw_status sw_bayes_data_absorb(struct bayes_data *b, const struct sw_history *h,
 	if (!b->started && h->n_prior > 0)
 		restart(b); /* half of the priors may be in */
 	for (size_t i = 0; !b->started && i < h->n_prior; i++) {
-		const double y = sw_bayes_scalar(h->prior_y + i * h->n_metrics, h->n_metrics);
-
 		/* They are no results of this sweep: the memory does not count them. */
-		rc = add_row(b, 0, h->prior_values + i * h->n_params, &y, NULL);
+		rc = add_row(b, 0, h->prior_values + i * h->n_params, h->prior_y + i * h->n_metrics,
+			     NULL);
 		if (rc != SW_OK)
 			return rc;
 	}

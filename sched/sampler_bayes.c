@@ -45,7 +45,7 @@ static sw_status start(struct sw_sampler *s, struct sw_err *err)
 	sw_status rc = sw_bayes_cube_init(&b->cube, s->space);
 
 	if (rc == SW_OK) {
-		sw_bayes_data_init(&b->data, &b->cube);
+		sw_bayes_data_init(&b->data, &b->cube, s->config.n_metrics);
 		rc = sw_bayes_memory_init(&b->memory, b->cube.d);
 	}
 	if (rc == SW_OK)
@@ -70,8 +70,10 @@ static void stop(struct sw_sampler *s)
  * go on from elsewhere. */
 static void drop_caches(struct bayes *b)
 {
+	const size_t n_metrics = b->data.n_metrics;
+
 	sw_bayes_data_fini(&b->data);
-	sw_bayes_data_init(&b->data, &b->cube);
+	sw_bayes_data_init(&b->data, &b->cube, n_metrics);
 	sw_bayes_step_drop(&b->step);
 }
 
@@ -152,7 +154,14 @@ static sw_status by_model(struct sw_sampler *s, struct bayes *b, const struct sw
 			  struct sw_err *err)
 {
 	struct bayes_found f;
-	const sw_status rc = sw_bayes_step(&b->step, &b->data, &b->next, rng, h->trials + 1, &f);
+	sw_status rc = SW_OK;
+
+	if (b->data.n_metrics > 1) {
+		sw_bayes_step_drop(&b->step);
+		rc = sw_bayes_data_weigh(&b->data, rng);
+	}
+	if (rc == SW_OK)
+		rc = sw_bayes_step(&b->step, &b->data, &b->next, rng, h->trials + 1, &f);
 
 	if (rc == SW_NOMEM)
 		return rc;
