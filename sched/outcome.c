@@ -3,9 +3,35 @@
 #include <float.h>
 #include <math.h>
 
-#define POWER_LO (-20) /* tenths */
-#define POWER_HI 40
-#define TINY     1e-12 /* what a log or a root is given instead of 0 and less */
+#define POWER_LO   (-20) /* tenths */
+#define POWER_HI   40
+#define KNEE       3.0 /* times (median - min), above the median */
+#define HUGE_RATIO 1e15
+#define TINY       1e-12 /* what a log or a root is given instead of 0 and less */
+
+/* Beyond the knee: as the logarithm, with the same value and slope there. */
+static double bend(const struct sw_outcome *o, double y)
+{
+	if (!(o->stretch > 0) || y <= o->knee)
+		return y;
+	const double half = y / 2 - o->knee / 2, ratio = half / (o->stretch / 2);
+	const double ln = ratio < HUGE_RATIO ? log1p(ratio) : log(half) - log(o->stretch / 2);
+
+	return o->knee + o->stretch * ln;
+}
+
+static double unbend(const struct sw_outcome *o, double y)
+{
+	if (!(o->stretch > 0) || y <= o->knee)
+		return y;
+	return o->knee + o->stretch * expm1((y - o->knee) / o->stretch);
+}
+
+/* A value as the views see it. */
+static double scaled(const struct sw_outcome *o, double y)
+{
+	return bend(o, y) / o->scale;
+}
 
 static double power_transform(double x, double power)
 {
@@ -33,17 +59,18 @@ struct moments {
 	double mean, sd;
 };
 
-static struct moments moments_of(const double *y, size_t n, size_t step, double scale)
+static struct moments moments_of(const struct sw_outcome *o, const double *y, size_t n)
 {
 	struct moments m = {0, 0};
-	size_t seen = 0;
 
-	for (size_t i = 0; i < n; i += step, seen++)
-		m.mean += y[i] / scale;
-	m.mean /= (double)seen;
-	for (size_t i = 0; i < n; i += step)
-		m.sd += (y[i] / scale - m.mean) * (y[i] / scale - m.mean);
-	m.sd = sqrt(m.sd / (double)seen);
+	for (size_t i = 0; i < n; i++)
+		m.mean += scaled(o, y[i]) / (double)n;
+	for (size_t i = 0; i < n; i++) {
+		const double off = scaled(o, y[i]) - m.mean;
+
+		m.sd += off * off / (double)n;
+	}
+	m.sd = sqrt(m.sd);
 	return m;
 }
 
@@ -56,7 +83,7 @@ static double power_choose(const struct sw_outcome *o, const double *y, size_t n
 	size_t seen = 0;
 
 	for (size_t i = 0; i < n; i += step, seen++) {
-		const double x = (y[i] / o->scale - o->shift) / o->width;
+		const double x = (scaled(o, y[i]) - o->shift) / o->width;
 
 		ln[seen] = x >= 0 ? log1p(x) : -log1p(-x);
 		sum_ln += ln[seen];
@@ -88,7 +115,7 @@ static double power_choose(const struct sw_outcome *o, const double *y, size_t n
 /* Before the last standardisation. */
 static double transform(const struct sw_outcome *o, double y)
 {
-	const double x = y / o->scale;
+	const double x = scaled(o, y);
 
 	switch (o->view) {
 	case SW_OUTCOME_YJ:
@@ -107,9 +134,15 @@ void sw_outcome_fit(struct sw_outcome *o, enum sw_outcome_view view, const doubl
 	o->sd = 1;
 	if (y[0] == y[n - 1])
 		return;
+	const double median = y[(n - 1) / 2] / 2 + y[n / 2] / 2, gap = median - y[0];
+
+	if (gap > 0 && gap < DBL_MAX / KNEE / 4) {
+		o->knee = median + KNEE * gap;
+		o->stretch = KNEE * gap;
+	}
 	/* A power of two: dividing by it rounds nothing. */
-	o->scale = ldexp(1, ilogb(fmax(fabs(y[0]), fabs(y[n - 1]))));
-	const struct moments raw = moments_of(y, n, 1, o->scale);
+	o->scale = ldexp(1, ilogb(fmax(fabs(y[0]), fabs(bend(o, y[n - 1])))));
+	const struct moments raw = moments_of(o, y, n);
 
 	if (!(raw.sd > 0))
 		return;
@@ -119,10 +152,9 @@ void sw_outcome_fit(struct sw_outcome *o, enum sw_outcome_view view, const doubl
 	if (view == SW_OUTCOME_YJ)
 		o->power = power_choose(o, y, n);
 	if (view == SW_OUTCOME_LOG1) {
-		const double median = (y[(n - 1) / 2] / o->scale + y[n / 2] / o->scale) / 2;
-		const double gap = median - y[0] / o->scale;
+		const double above = (median / o->scale) - y[0] / o->scale;
 
-		o->width = gap > 0 ? gap : raw.sd;
+		o->width = above > 0 ? above : raw.sd;
 		o->shift = y[0] / o->scale - o->width;
 	}
 	struct moments t = {0, 0};
@@ -151,7 +183,5 @@ double sw_outcome_inverse(const struct sw_outcome *o, double z)
 		x = power_inverse(t, o->power);
 	else if (o->view == SW_OUTCOME_LOG1)
 		x = exp(t);
-	const double y = (x * o->width + o->shift) * o->scale;
-
-	return fmin(fmax(y, -DBL_MAX), DBL_MAX);
+	return fmin(fmax(unbend(o, (x * o->width + o->shift) * o->scale), -DBL_MAX), DBL_MAX);
 }

@@ -6,6 +6,11 @@
  *   YJ     Yeo and Johnson's power transform, its power chosen by likelihood on a grid
  *   LOG1   ln(y - min + s), s = median - min: the good half spread out, the bad half drawn in
  *
+ * Before all three, what lies far above the median is drawn in: y beyond the knee, median + s' with
+ * s' = 3 (median - min), counts as knee + s' ln(1 + (y - knee) / s'). How bad a bad trial was (a
+ * loss that diverged to 1e12 or to 1e3) says nothing about where the good ones are, but it would
+ * take all the room that a model has for differences between those.
+ *
  * Pure     libm only. All values the same: every z is 0.
  * Units    y: the metric's own, finite, of any size. z: standardised; smaller is better in both.
  * Source   Yeo and Johnson, "A new family of power transformations to improve normality or
@@ -26,7 +31,9 @@ struct sw_outcome {
 	enum sw_outcome_view view;
 	bool flat;       /* all values the same */
 	double at;       /* that value */
-	double scale;    /* y / scale cannot overflow in what follows */
+	double knee;     /* where the bad tail begins */
+	double stretch;  /* how fast it is drawn in; 0: not at all */
+	double scale;    /* y / scale cannot overflow in what follows, y being bent */
 	double shift;    /* STD, YJ: mean; LOG1: min - s; of y / scale */
 	double width;    /* STD, YJ: sd of y / scale */
 	double power;    /* YJ */

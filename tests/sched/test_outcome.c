@@ -98,6 +98,12 @@ START_TEST(view_of_equal_values_is_zero)
 }
 END_TEST
 
+/* The bad tail drawn in, written out. */
+static double bent(const struct sw_outcome *o, double y)
+{
+	return y > o->knee ? o->knee + o->stretch * log(1 + (y - o->knee) / o->stretch) : y;
+}
+
 /* Yeo and Johnson, eq. 2.1, written out. */
 static double by_definition(double x, double l)
 {
@@ -114,7 +120,7 @@ START_TEST(power_is_the_likeliest_of_the_grid)
 	fill(y, 1);
 	sw_outcome_fit(&o, SW_OUTCOME_YJ, y, N);
 	for (size_t i = 0; i < N; i++)
-		x[i] = (y[i] / o.scale - o.shift) / o.width;
+		x[i] = (bent(&o, y[i]) / o.scale - o.shift) / o.width;
 	for (int k = -20; k <= 40; k++) {
 		const double l = k / 10.0;
 		double sum = 0, square = 0, ln = 0;
@@ -146,15 +152,35 @@ END_TEST
 START_TEST(log_view_is_the_log_of_the_gap_to_the_best)
 {
 	const double y[] = {1, 2, 5, 6, 1000};
+	/* The knee is at 5 + 3 (5 - 1) = 17, and what is beyond it is drawn in. */
+	const double far = 17 + 12 * log(1 + (1000 - 17) / 12.0);
 	struct sw_outcome o;
 
 	sw_outcome_fit(&o, SW_OUTCOME_LOG1, y, 5);
-	/* s = 5 - 1: 1 -> ln 4, 5 -> ln 8, 1000 -> ln 1003. */
+	/* s = 5 - 1: 1 -> ln 4, 5 -> ln 8, far -> ln (far + 3). */
 	const double unit_z = sw_outcome_forward(&o, 5) - sw_outcome_forward(&o, 1);
 
 	ck_assert_double_eq_tol((sw_outcome_forward(&o, 1000) - sw_outcome_forward(&o, 1)) / unit_z,
-				log(1003.0 / 4) / log(2), 1e-12);
+				log((far + 3) / 4) / log(2), 1e-12);
 	ck_assert(isfinite(sw_outcome_forward(&o, -1000)));
+}
+END_TEST
+
+START_TEST(diverged_losses_leave_the_good_ones_apart)
+{
+	double y[N];
+
+	for (size_t i = 0; i < N; i++)
+		y[i] = i < 60 ? 1 + 0.01 * (double)i : pow(10, (double)i / 8);
+	for (int view = 0; view < SW_OUTCOME_VIEW_N; view++) {
+		struct sw_outcome o;
+
+		sw_outcome_fit(&o, (enum sw_outcome_view)view, y, N);
+		/* Beside losses of up to 1e12 they still are not one value, by whatever view. */
+		const double good = sw_outcome_forward(&o, y[59]) - sw_outcome_forward(&o, y[0]);
+
+		ck_assert_msg(good > 0.02, "view %d: %g", view, good);
+	}
 }
 END_TEST
 
@@ -167,6 +193,7 @@ int main(void)
 	tcase_add_test(c, view_there_and_back_is_the_value);
 	tcase_add_test(c, view_of_equal_values_is_zero);
 	tcase_add_test(c, power_is_the_likeliest_of_the_grid);
+	tcase_add_test(c, diverged_losses_leave_the_good_ones_apart);
 	tcase_add_test(c, log_view_is_the_log_of_the_gap_to_the_best);
 	suite_add_tcase(suite, c);
 	return run_suite(suite);
