@@ -14,7 +14,6 @@ static const struct tpe_config config = {
 	.candidates = 24,
 	.width = 0.06,
 	.width_min = 0.01,
-	.widen = 1.0,
 };
 
 static sw_status start(struct sw_sampler *s, struct sw_err *err)

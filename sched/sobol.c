@@ -16,6 +16,7 @@ static void directions(size_t dim, unsigned n, uint32_t v[DIGITS])
 		return;
 	}
 	const struct sobol_row *row = &sw_sobol_rows[dim - 1];
+	assert(row->s >= 1);
 	for (unsigned k = 0; k < n; k++) {
 		if (k < row->s) {
 			v[k] = (uint32_t)row->m[k] << (DIGITS - 1 - k);
@@ -81,7 +82,7 @@ static uint32_t mix(uint32_t x)
 
 uint32_t sw_sobol_digits(uint32_t number, size_t dim)
 {
-	uint32_t v[DIGITS];
+	uint32_t v[DIGITS] = {0};
 
 	directions(dim, bits_of(number), v);
 	return digits_of(v, number);
@@ -94,7 +95,7 @@ void sw_sobol_points(uint64_t seed, uint64_t first, size_t n, size_t d, double *
 	const uint64_t last = first + n - 1;
 	const unsigned bits = first >> 32 == last >> 32 ? bits_of((uint32_t)last) : DIGITS;
 	for (size_t dim = 0; dim < d; dim++) {
-		uint32_t v[DIGITS];
+		uint32_t v[DIGITS] = {0};
 		uint64_t key = 0;
 
 		directions(dim, bits, v);

@@ -39,9 +39,7 @@ struct tpe_config {
 	size_t good_max;     /* and at most; up to TPE_GOOD */
 	unsigned candidates; /* draws per suggestion */
 	double width;        /* standard deviation of a kernel = width * n^(-1/(4+d)), */
-	bool by_spread;      /* times the trials' own deviation in the coordinate; */
 	double width_min;    /* at least this */
-	double widen;        /* draws come from kernels this many times as wide */
 	double random_share; /* of the suggestions are random points */
 };
 
@@ -177,7 +175,7 @@ struct tpe_rng {
 double sw_tpe_rng(struct tpe_rng *r); /* [0, 1) */
 
 /* A draw of the mixture: unit[param] of its axes. */
-void sw_tpe_mix_draw(const struct tpe_mix *m, double widen, struct tpe_rng *r, double *unit);
+void sw_tpe_mix_draw(const struct tpe_mix *m, struct tpe_rng *r, double *unit);
 /* ln of the mixture at unit[], which stands for values of the space (encoded). */
 double sw_tpe_mix_at(struct tpe_mix *m, const double *unit);
 

@@ -81,28 +81,11 @@ void sw_tpe_mix_fini(struct tpe_mix *m)
 
 /* --- the kernels' parameters --- */
 
-/* The trials' own standard deviation along an axis; of one trial, a uniform's. */
-static double spread_of(const double *mu, size_t n)
-{
-	double mean = 0.0, sum = 0.0;
-
-	if (n < 2)
-		return sqrt(1.0 / 12.0);
-	for (size_t k = 0; k < n; k++)
-		mean += mu[k];
-	mean /= (double)n;
-	for (size_t k = 0; k < n; k++)
-		sum += (mu[k] - mean) * (mu[k] - mean);
-	return sqrt(sum / (double)n);
-}
-
-static double sigma_of(const struct tpe_mix *m, const struct tpe_config *config, const double *mu)
+static double sigma_of(const struct tpe_mix *m, const struct tpe_config *config)
 {
 	const double n = m->n > 0 ? (double)m->n : 1.0;
-	double sigma = config->width * pow(n, -1.0 / (4.0 + (double)m->d));
+	const double sigma = config->width * pow(n, -1.0 / (4.0 + (double)m->d));
 
-	if (config->by_spread)
-		sigma *= spread_of(mu, m->n);
 	return fmin(fmax(sigma, config->width_min), 1.0);
 }
 
@@ -143,7 +126,7 @@ static void set_axis(struct tpe_mix *m, const struct tpe_config *config, size_t 
 		m->smooth[k] = levels / (levels + (double)m->n + 1.0);
 		return;
 	}
-	const double sigma = m->sigma[k] = sigma_of(m, config, mu);
+	const double sigma = m->sigma[k] = sigma_of(m, config);
 	for (size_t i = 0; i < m->n; i++)
 		m->base[i] -= log(mass_in_cube(mu[i], sigma));
 	if (m->axes[k].kind == TPE_UNEVEN)
@@ -188,7 +171,7 @@ static double draw_normal(double mu, double sigma, double u)
 	return fmin(fmax(x, 0.0), SW_BELOW_ONE);
 }
 
-void sw_tpe_mix_draw(const struct tpe_mix *m, double widen, struct tpe_rng *r, double *unit)
+void sw_tpe_mix_draw(const struct tpe_mix *m, struct tpe_rng *r, double *unit)
 {
 	const double u = sw_tpe_rng(r);
 	size_t i = 0;
@@ -202,7 +185,7 @@ void sw_tpe_mix_draw(const struct tpe_mix *m, double widen, struct tpe_rng *r, d
 		if (i == m->n)
 			continue;
 		if (m->axes[k].kind != TPE_CATEGORY)
-			*x = draw_normal(m->mu[k * m->cap + i], fmin(m->sigma[k] * widen, 1.0), *x);
+			*x = draw_normal(m->mu[k * m->cap + i], m->sigma[k], *x);
 		else if (sw_tpe_rng(r) >= m->smooth[k])
 			*x = m->mu[k * m->cap + i];
 	}

@@ -119,7 +119,7 @@ static void draw_all(struct tpe *t, const struct sw_history *h, struct tpe_rng *
 	for (size_t g = 0; g < t->book.n_groups; g++) {
 		set_mixes(t, h, g, false);
 		for (unsigned c = 0; c < config->candidates; c++)
-			sw_tpe_mix_draw(&t->good, config->widen, rng, t->unit + c * n);
+			sw_tpe_mix_draw(&t->good, rng, t->unit + c * n);
 	}
 	for (unsigned c = 0; c < config->candidates; c++) {
 		sw_space_decode(t->book.space, t->unit + c * n, values);

@@ -3,7 +3,6 @@
 #include "sched/space.h"
 #include "tests/sched/suite.h"
 #include <stdbool.h>
-#include <string.h>
 
 /* The first points as Joe and Kuo list them, which is in the order of Gray code. */
 static const double published[][3] = {
@@ -102,9 +101,11 @@ START_TEST(sobol_points_are_functions_of_seed_and_number)
 		sw_sobol_points(42, first[f], 7, 5, run);
 		for (size_t i = 0; i < 7; i++) {
 			sw_sobol_point(42, first[f] + i, 5, one);
-			ck_assert_int_eq(memcmp(one, run + i * 5, sizeof one), 0);
 			sw_sobol_point(42, first[f] + i, 3, other); /* a prefix, not another set */
-			ck_assert_int_eq(memcmp(one, other, 3 * sizeof *one), 0);
+			for (size_t k = 0; k < 5; k++) {
+				ck_assert_double_eq(one[k], run[i * 5 + k]);
+				ck_assert(k >= 3 || one[k] == other[k]);
+			}
 			sw_sobol_point(43, first[f] + i, 5, other);
 			for (size_t k = 0; k < 5; k++)
 				ck_assert_double_ne(one[k], other[k]);
