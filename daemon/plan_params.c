@@ -2,6 +2,7 @@
 #include "daemon/plan.h"
 #include "proto/json.h"
 #include "proto/nearest.h"
+#include <assert.h>
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@ static void open_groups(struct sw_jw *w, const struct sw_spec_group *from,
 {
 	if (g == from)
 		return;
+	assert(g != NULL); /* from is around it */
 	open_groups(w, from, g->parent);
 	sw_jw_key(w, g->key);
 	sw_jw_obj(w);
@@ -272,7 +274,7 @@ static bool is_allowed(const struct reader *r, const struct sw_spec_cond *c)
 {
 	const cJSON *v = cJSON_IsArray(c->allowed) ? c->allowed->child : c->allowed;
 	const struct sw_value have = r->values[c->parent];
-	struct sw_value one;
+	struct sw_value one = {.choice = 0};
 
 	for (size_t i = 0; i < c->n; i++, v = v->next)
 		if (sw_plan_value(r->spec, r->space, c->parent, v, &one, NULL) == SW_OK &&
@@ -333,7 +335,7 @@ sw_status sw_plan_read(const struct sw_spec *spec, const struct sw_space *space,
 		       struct sw_err *err)
 {
 	const struct reader r = {spec, space, values, given, err};
-	bool named[SW_SPEC_MAX_PARAMS];
+	bool named[SW_SPEC_MAX_PARAMS] = {false};
 	double middle[SW_SPACE_MAX_PARAMS];
 
 	if (!cJSON_IsObject(params))

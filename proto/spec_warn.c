@@ -61,7 +61,7 @@ static bool is_word(const cJSON *v, const char *word)
 	return cJSON_IsString(v) && strcmp(v->valuestring, word) == 0;
 }
 
-static void warn_metric(struct sw_spec *s)
+static void warn_metric(struct sw_spec *s, const char *metric, const char *ptr)
 {
 	static const char *const names[] = {"train_loss", "val_loss", "samples_per_s",
 					    "val_accuracy"};
@@ -70,16 +70,26 @@ static void warn_metric(struct sw_spec *s)
 	size_t len = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (strcmp(names[i], s->metric) == 0)
+		if (strcmp(names[i], metric) == 0)
 			return;
 		len += (size_t)snprintf(list + len, sizeof list - len, "%s%s", i > 0 ? ", " : "",
 					names[i]);
 	}
-	const char *near = sw_nearest(s->metric, names, n);
-	spec_warn(s, "/metric/name",
-		  "the trainer reports %s, and no \"%s\": the sweep will fail%s%s%s", list,
-		  s->metric, near != NULL ? "; did you mean \"" : "", near != NULL ? near : "",
+	const char *near = sw_nearest(metric, names, n);
+	spec_warn(s, ptr, "the trainer reports %s, and no \"%s\": the sweep will fail%s%s%s", list,
+		  metric, near != NULL ? "; did you mean \"" : "", near != NULL ? near : "",
 		  near != NULL ? "\"?" : "");
+}
+
+static void warn_metrics(struct sw_spec *s)
+{
+	char ptr[32] = "/metric/name";
+
+	for (size_t i = 0; i < s->n_metrics; i++) {
+		if (s->n_metrics > 1)
+			(void)snprintf(ptr, sizeof ptr, "/metrics/%zu/name", i);
+		warn_metric(s, s->metrics[i].name, ptr);
+	}
 }
 
 static void warn_optimizer(struct sw_spec *s)
@@ -130,7 +140,7 @@ static void warn_layers(struct sw_spec *s)
 		char ptr[96];
 
 		(void)snprintf(ptr, sizeof ptr, "/trainer/model/%zu", i++);
-		if (at < 0 || !sw_spec_param_conditional(s, (size_t)at))
+		if (number == NULL || at < 0 || !sw_spec_param_conditional(s, (size_t)at))
 			continue;
 		sw_json_pointer_add(ptr, sizeof ptr, number->string);
 		spec_warn(s, ptr,
@@ -145,7 +155,7 @@ void spec_warn_all(struct sw_spec *s)
 	warn_inert(s);
 	if (s->trainer == NULL)
 		return;
-	warn_metric(s);
+	warn_metrics(s);
 	warn_layers(s);
 	warn_optimizer(s);
 	warn_epochs(s);
