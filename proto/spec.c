@@ -10,25 +10,10 @@
 #include <string.h>
 
 static const char *const known_keys[] = {
-	"name",
-	"description",
-	"method",
-	"seed",
-	"metric",
-	"parameters",
-	"early_terminate",
-	"run_cap",
-	"max_concurrent",
-	"retries",
-	"lease_s",
-	"resources",
-	"trainer",
-	"constraints",
-	"init",
-	"warm_start",
-	"refine",
-	"shuffle",
-	"suggest_wait_ms",
+	"name",    "description", "method",          "seed",    "metric",
+	"metrics", "parameters",  "early_terminate", "run_cap", "max_concurrent",
+	"retries", "lease_s",     "resources",       "trainer", "constraints",
+	"init",    "warm_start",  "refine",          "shuffle", "suggest_wait_ms",
 };
 
 #define DRIVE "give \"trainer\", or drive the trials yourself by ask, report and tell"
@@ -39,7 +24,6 @@ static const struct spec_hint hints[] = {
 	{"job", NULL, DRIVE},
 	{"image_uri", NULL, DRIVE},
 	{"time_budget_s", NULL, "\"run_cap\" bounds a sweep"},
-	{"metrics", NULL, "a sweep has one \"metric\""},
 	{"points_to_evaluate", "init", NULL},
 	{"enqueue", "init", NULL},
 	{"weight", NULL, "sweeps share the slots evenly"},
@@ -62,6 +46,8 @@ static const struct spec_hint hints[] = {
 	{"goal", "metric", NULL},
 	{"direction", "metric", NULL},
 	{"objective", "metric", NULL},
+	{"objectives", "metrics", NULL},
+	{"directions", "metrics", NULL},
 	{"max_failures", "retries", NULL},
 	{"resources_per_trial", "resources", NULL},
 };
@@ -89,7 +75,7 @@ static bool has_no_effect(const char *key, const struct spec_keys *keys)
 
 static sw_status unknown_key(const char *key, const struct spec_keys *keys, struct sw_err *err)
 {
-	char ptr[sizeof err->ptr] = "", list[200] = "";
+	char ptr[sizeof err->ptr] = "", list[232] = "";
 	size_t n = 0;
 
 	sw_json_pointer_add(ptr, sizeof ptr, key);
@@ -209,49 +195,6 @@ static sw_status read_seed(struct sw_spec *s, const cJSON *v, struct sw_err *err
 	return spec_read_u64(v, "seed", 0, (uint64_t)SW_JSON_MAX_INT, &s->seed, err);
 }
 
-static sw_status metric_fields(struct sw_spec *s, const cJSON *v, struct sw_err *err)
-{
-	static const char *const known[] = {"name", "goal"};
-	static const struct spec_hint metric_hints[] = {
-		{"target", NULL, "leave it out"},
-		{"impute", NULL, "leave it out"},
-		{"impute_while_running", NULL, "leave it out"},
-		{"mode", "goal", NULL},
-		{"direction", "goal", NULL},
-		{"type", "goal", NULL},
-		{"metric", "name", NULL},
-	};
-	static const struct spec_keys keys = {known, SPEC_N(known), metric_hints,
-					      SPEC_N(metric_hints)};
-	const cJSON *name = sw_json_get(v, "name"), *goal = sw_json_get(v, "goal");
-
-	sw_status rc = spec_check_keys(v, &keys, err);
-	if (rc != SW_OK)
-		return rc;
-	if (name == NULL)
-		return wrong("name", err, "is missing: the metric that trials report");
-	rc = spec_read_label(name, "name", &s->metric, err);
-	if (rc != SW_OK || goal == NULL)
-		return rc;
-	if (!cJSON_IsString(goal) || (strcmp(goal->valuestring, "minimize") != 0 &&
-				      strcmp(goal->valuestring, "maximize") != 0))
-		return wrong("goal", err, "must be \"minimize\" or \"maximize\"");
-	s->maximize = strcmp(goal->valuestring, "maximize") == 0;
-	return SW_OK;
-}
-
-static sw_status read_metric(struct sw_spec *s, const cJSON *v, struct sw_err *err)
-{
-	if (!cJSON_IsObject(v))
-		return must_be("metric",
-			       "an object like {\"name\": \"val_loss\", \"goal\": \"minimize\"}", v,
-			       err);
-	const sw_status rc = metric_fields(s, v, err);
-	if (rc != SW_OK)
-		sw_err_prefix(err, "/metric");
-	return rc;
-}
-
 static sw_status read_run_cap(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
 	if (cJSON_IsNumber(v) && v->valuedouble == 0)
@@ -324,27 +267,30 @@ static sw_status read_trainer(struct sw_spec *s, const cJSON *v, struct sw_err *
 static const struct {
 	const char *key;
 	const char *missing; /* not NULL: the key is required, and this is the line's end */
+	const char *instead; /* another key that may stand for it */
 	sw_status (*read)(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 } readers[] = {
-	{"name", NULL, read_name},
-	{"description", NULL, read_description},
-	{"method", "is missing: \"random\", \"bayes\" or another", spec_method_read},
-	{"seed", NULL, read_seed},
-	{"metric", "is missing: {\"name\": ..., \"goal\": \"minimize\"}", read_metric},
-	{"parameters", "is missing: what to search over", spec_parameters_read},
-	{"constraints", NULL, spec_constraints_read},
-	{"init", NULL, spec_init_read},
-	{"warm_start", NULL, spec_warm_start_read},
-	{"refine", NULL, spec_refine_check},
-	{"shuffle", NULL, spec_shuffle_read},
-	{"suggest_wait_ms", NULL, spec_suggest_wait_read},
-	{"run_cap", NULL, read_run_cap},
-	{"max_concurrent", NULL, read_max_concurrent},
-	{"retries", NULL, read_retries},
-	{"lease_s", NULL, read_lease},
-	{"resources", NULL, read_resources},
-	{"trainer", NULL, read_trainer},
-	{"early_terminate", NULL, spec_asha_read},
+	{"name", NULL, NULL, read_name},
+	{"description", NULL, NULL, read_description},
+	{"method", "is missing: \"random\", \"bayes\" or another", NULL, spec_method_read},
+	{"seed", NULL, NULL, read_seed},
+	{"metric", "is missing: {\"name\": ..., \"goal\": \"minimize\"}", "metrics",
+	 spec_metric_read},
+	{"metrics", NULL, NULL, spec_metrics_read},
+	{"parameters", "is missing: what to search over", NULL, spec_parameters_read},
+	{"constraints", NULL, NULL, spec_constraints_read},
+	{"init", NULL, NULL, spec_init_read},
+	{"warm_start", NULL, NULL, spec_warm_start_read},
+	{"refine", NULL, NULL, spec_refine_check},
+	{"shuffle", NULL, NULL, spec_shuffle_read},
+	{"suggest_wait_ms", NULL, NULL, spec_suggest_wait_read},
+	{"run_cap", NULL, NULL, read_run_cap},
+	{"max_concurrent", NULL, NULL, read_max_concurrent},
+	{"retries", NULL, NULL, read_retries},
+	{"lease_s", NULL, NULL, read_lease},
+	{"resources", NULL, NULL, read_resources},
+	{"trainer", NULL, NULL, read_trainer},
+	{"early_terminate", NULL, NULL, spec_asha_read},
 };
 
 static sw_status read_all(struct sw_spec *s, struct sw_err *err)
@@ -356,7 +302,9 @@ static sw_status read_all(struct sw_spec *s, struct sw_err *err)
 		const cJSON *v = sw_json_get(s->tree, readers[i].key);
 		if (v != NULL)
 			rc = readers[i].read(s, v, err);
-		else if (readers[i].missing != NULL)
+		else if (readers[i].missing != NULL &&
+			 (readers[i].instead == NULL ||
+			  sw_json_get(s->tree, readers[i].instead) == NULL))
 			rc = wrong(readers[i].key, err, readers[i].missing);
 	}
 	if (rc == SW_OK)

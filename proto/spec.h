@@ -25,6 +25,7 @@
 #define SW_SPEC_MAX_TEXT        1000 /* bytes of a constraint */
 #define SW_SPEC_MAX_TERMS       64   /* of one side of a constraint */
 #define SW_SPEC_MAX_FACTORS     4    /* parameters multiplied in one term */
+#define SW_SPEC_MAX_METRICS     8
 
 #define SW_SPEC_MAX_INIT 1000
 #define SW_SPEC_MAX_WARM 64
@@ -95,14 +96,23 @@ struct sw_spec_asha {
 	uint64_t min_results;      /* default: reduction_factor */
 };
 
+struct sw_spec_metric {
+	const char *name;
+	bool maximize;      /* default minimize */
+	bool has_reference; /* of several metrics: where their hypervolume is measured from */
+	double reference;
+};
+
 struct sw_spec {
 	cJSON *tree;        /* the whole spec as it was given; owned */
 	const char *name;   /* default "sweep" */
 	const char *method; /* "random", "grid", "sobol", "tpe", "bohb", "bayes"; required */
 	uint64_t seed;      /* below 2^53; has_seed false: the daemon draws one */
 	bool has_seed;
-	const char *metric; /* required */
-	bool maximize;      /* default minimize */
+	size_t n_metrics; /* 1: "metric"; more: "metrics" */
+	struct sw_spec_metric metrics[SW_SPEC_MAX_METRICS];
+	const char *metric; /* the first */
+	bool maximize;      /* of the first */
 	/* In the order of the spec, those of a group together; at least one. */
 	struct sw_spec_param *params;
 	size_t n_params;

@@ -127,6 +127,11 @@ sw_status spec_asha_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 				 "\"early_terminate\" must be an object like {\"type\": \"asha\"}, "
 				 "not %s",
 				 spec_kind(v));
+	if (s->n_metrics > 1)
+		return sw_err_at(err, SW_INVALID, "/early_terminate",
+				 "\"early_terminate\" compares trials by one metric, and the sweep "
+				 "has %zu: leave it out, or give one \"metric\"",
+				 s->n_metrics);
 	s->has_asha = true;
 	s->asha = (struct sw_spec_asha){
 		.grace_period = 1, .max_t = 100, .reduction_factor = 4, .brackets = 1};

@@ -67,6 +67,10 @@ void spec_warn(struct sw_spec *s, const char *ptr, const char *fmt, ...) SW_PRIN
 /* Every warning but those of the parameters' readers. The spec has been read. */
 void spec_warn_all(struct sw_spec *s);
 
+/* "metric" and "metrics". Errors are relative to the spec. */
+SW_NODISCARD sw_status spec_metric_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status spec_metrics_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+
 /* What a search starts from (proto/spec_search.c). Errors are relative to the spec. */
 SW_NODISCARD sw_status spec_method_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 SW_NODISCARD sw_status spec_init_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);

@@ -18,9 +18,9 @@ static const struct {
 	{"{'scheduler':{}}", "/scheduler",
 	 "unknown key \"scheduler\"; did you mean \"early_terminate\"?"},
 	{"{'q~/':3}", "/q~0~1",
-	 "unknown key \"q~/\"; known here: name, description, method, seed, metric, parameters, "
-	 "early_terminate, run_cap, max_concurrent, retries, lease_s, resources, trainer, "
-	 "constraints"},
+	 "unknown key \"q~/\"; known here: name, description, method, seed, metric, metrics, "
+	 "parameters, early_terminate, run_cap, max_concurrent, retries, lease_s, resources, "
+	 "trainer, constraints, init, warm_start, refine, shuffle, suggest_wait_ms"},
 	{HEAD ",'command':['a']}", "/command",
 	 "\"command\" is not supported by this version: give \"trainer\", or drive the trials "
 	 "yourself by ask, report and tell"},

@@ -3,6 +3,7 @@ sw_test(proto/test_frame.c sw_proto)
 sw_test(proto/test_rpc.c sw_proto)
 sw_test(proto/test_methods.c sw_proto)
 sw_test(proto/test_spec.c sw_proto)
+sw_test(proto/test_spec_metric.c sw_proto)
 sw_test(proto/test_spec_refused.c sw_proto)
 sw_test(proto/test_spec_space.c sw_proto)
 
