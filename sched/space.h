@@ -174,7 +174,8 @@ size_t sw_space_constraint_find(const struct sw_space *s, const struct sw_value 
 
 /* Is there a point to try at all? Looks at every point of a space of up to SW_SPACE_PROBES, else at
  * that many draws by the seed. SW_INVALID at "/constraints/<index>" of the one broken most often
- * when all break some. SW_OK at once without constraints. Cost: milliseconds at worst. */
+ * when all break some. SW_OK at once without constraints. Cost: that many times the evaluation of
+ * every constraint, in an impossible space; milliseconds for a few constraints. */
 SW_NODISCARD sw_status sw_space_probe(const struct sw_space *s, uint64_t seed, struct sw_err *err);
 
 /* --- points from outside (sched/space_check.c) --- */

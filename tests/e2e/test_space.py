@@ -1,0 +1,57 @@
+"""The search space as clients see it: groups, conditions, constraints."""
+import pytest
+
+from harness import INVALID_PARAMS, RpcError, driven
+
+PARAMETERS = {
+    "optimizer": {"values": ["sgd", "adamw"]},
+    "momentum": {"min": 0.0, "max": 0.9, "when": {"optimizer": "sgd"}},
+    "adam": {"when": {"optimizer": ["adamw"]},
+             "parameters": {"beta1": {"min": 0.8, "max": 0.99},
+                            "warm": {"parameters": {"steps": {"min": 1, "max": 9}}}}},
+    "l1": {"distribution": "pow2", "min": 8, "max": 64},
+    "l2": {"distribution": "pow2", "min": 8, "max": 64},
+}
+
+
+def check(params):
+    sgd = params["optimizer"] == "sgd"
+    assert list(params) == ["optimizer", "momentum" if sgd else "adam", "l1", "l2"]
+    assert params["l2"] <= params["l1"]
+    if not sgd:
+        assert list(params["adam"]) == ["beta1", "warm"]
+        assert 1 <= params["adam"]["warm"]["steps"] <= 9
+
+
+def test_trials_have_the_active_parameters_alone_and_keep_the_constraints(client):
+    sweep = client.submit(driven(run_cap=100, parameters=PARAMETERS, constraints=["l2 <= l1"]))
+    seen = []
+    while handed := client.ask(sweep, 20):
+        for t in handed:
+            check(t["params"])
+            seen.append(t["params"])
+            client.tell(sweep, t, metrics={"loss": 1.0})
+    assert len(seen) == 100
+    assert {p["optimizer"] for p in seen} == {"sgd", "adamw"}
+    check(client.sweep(sweep)["best"]["params"])
+
+
+@pytest.mark.parametrize("constraints, pointer, says", [
+    (["l2 <= l1", "l2 > 64"], "/constraints/1", 'no point of the space'),
+    (["l2 <= l3"], "/constraints/0", 'column 7: no parameter is called "l3"; did you mean "l1"?'),
+    (["optimizer < 3"], "/constraints/0", "compares numbers"),
+])
+def test_constraint_that_cannot_be_met_is_refused_at_submission(client, constraints, pointer, says):
+    with pytest.raises(RpcError) as refused:
+        client.submit(driven(parameters=PARAMETERS, constraints=constraints))
+    assert refused.value.code == INVALID_PARAMS
+    assert refused.value.pointer.endswith(pointer)
+    assert says in str(refused.value)
+
+
+def test_condition_on_a_value_that_never_is_names_its_place(client):
+    parameters = dict(PARAMETERS, x={"min": 0, "max": 1, "when": {"l1": [8, 12]}})
+    with pytest.raises(RpcError) as refused:
+        client.submit(driven(parameters=parameters))
+    assert refused.value.pointer.endswith("/parameters/x/when/l1/1")
+    assert "12 is not a power of two; 16 is" in str(refused.value)
