@@ -174,7 +174,7 @@ struct bayes_model {
 	const struct bayes_cube *cube;
 	struct sw_gp *gp;
 	struct sw_outcome o; /* of the rows that it knows */
-	double best;         /* least z of the rows, told or believed */
+	double best;         /* z to improve on: the least mean at a row, told or believed */
 	size_t n, told, cap; /* rows: told, then pending */
 	double *x, *z;       /* [n][d], [n]; a believed row's z is the mean there */
 	double *length;      /* [d]: the fit's length scales */

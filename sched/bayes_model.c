@@ -12,6 +12,7 @@
 #define ROWS_MOST    500 /* in the factor of a fit; a few more join until the next */
 #define STEP_MOST    25
 #define BELIEVE_MOST 256 /* pending trials; older ones beyond are not believed */
+#define BEST_AMONG   32
 #define BAD_BEYOND   0.3 /* how far past the worst result a bad one stands, in z */
 #define TWICE_ROWS   5   /* times d: up to here each fit has two starts */
 #define TWICE_EVERY  4   /* rounds of the four models: beyond, one in so many */
@@ -174,15 +175,40 @@ static sw_status load(struct bayes_model *m, const struct bayes_data *b, size_t 
 	const double z_worst = sw_outcome_forward(&m->o, b->sorted[b->n_good - 1]);
 
 	m->told = m->pick.n + later;
-	m->best = INFINITY;
 	for (size_t i = 0; i < m->told; i++) {
 		const size_t row = i < m->pick.n ? m->pick.row[i] : base + i - m->pick.n;
 
 		memcpy(m->x + i * d, b->x + row * d, d * sizeof *m->x);
 		m->z[i] = z_of(m, b, row, z_worst);
-		m->best = fmin(m->best, m->z[i]);
 	}
 	return SW_OK;
+}
+
+/* The level to improve on: the least mean at a row, which is the least z where there is no noise,
+ * and where there is some does not take a lucky result for a level that can be had again (Picheny,
+ * Wagner, Ginsbourger 2013, section 3.2). Looks at the rows of least z alone. */
+static void find_best(struct bayes_model *m)
+{
+	size_t low[BEST_AMONG], n = 0;
+
+	for (size_t i = 0; i < m->n; i++) {
+		size_t at;
+
+		if (n == BEST_AMONG && m->z[i] >= m->z[low[n - 1]])
+			continue;
+		n += n < BEST_AMONG;
+		for (at = n - 1; at > 0 && m->z[low[at - 1]] > m->z[i]; at--)
+			low[at] = low[at - 1];
+		low[at] = i;
+	}
+	m->best = INFINITY;
+	for (size_t i = 0; i < n; i++) {
+		double mean = m->z[low[i]], var;
+
+		if (low[i] < m->told)
+			sw_gp_predict(m->gp, m->x + low[i] * m->cube->d, &mean, &var, NULL, NULL);
+		m->best = fmin(m->best, mean);
+	}
 }
 
 /* Rows for what is pending, each with the mean that the rows before it give it. What the last call
@@ -216,9 +242,7 @@ static sw_status believe(struct bayes_model *m, const struct bayes_data *b)
 		m->n_pending = i + 1;
 	}
 	m->n = m->told + n;
-	m->best = INFINITY;
-	for (size_t i = 0; i < m->n; i++)
-		m->best = fmin(m->best, m->z[i]);
+	find_best(m);
 	return SW_OK;
 }
 
