@@ -121,8 +121,9 @@ SW_NODISCARD sw_status sw_tpe_front_create(struct tpe_front **out, size_t n_metr
 void sw_tpe_front_destroy(struct tpe_front *f); /* NULL is allowed */
 /* y[n_metrics]. When full, the oldest that another one dominates goes (or the oldest). */
 void sw_tpe_front_add(struct tpe_front *f, struct tpe_seen seen, const double *y);
-/* As sw_tpe_good(): by the number that dominate them; of equals those that lie farthest from the
- * ones already taken, each metric scaled to its range. */
+/* As sw_tpe_good(): by the number that dominate them; of equals the best in each metric, then along
+ * one direction after another (weights of the metrics, each scaled to its range), so that all of
+ * the front is there. */
 size_t sw_tpe_front_good(const struct tpe_front *f, size_t n, struct tpe_seen *out);
 
 /* ---- tpe_mix.c ---- */

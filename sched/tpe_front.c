@@ -1,6 +1,7 @@
 /* Several metrics. Each trial's rank is the number of kept ones that dominate it (no worse in every
  * metric, better in one); it is kept up to date in O(TPE_FRONT) as trials come and go. */
 #include "base/fault.h"
+#include "sched/sobol.h"
 #include "sched/tpe.h"
 #include <math.h>
 #include <stdlib.h>
@@ -83,66 +84,81 @@ void sw_tpe_front_add(struct tpe_front *f, struct tpe_seen seen, const double *y
 	f->n++;
 }
 
-/* Of those of one rank: range[m] of each metric, so that none outweighs the others. */
-static void ranges(const struct tpe_front *f, uint32_t rank, double *range)
+/* Least and range of each metric over those of one rank, so that none outweighs the others. */
+static void ranges(const struct tpe_front *f, uint32_t rank, double *least, double *range)
 {
 	for (size_t k = 0; k < f->n_metrics; k++) {
-		double lo = INFINITY, hi = -INFINITY;
+		double hi = -INFINITY;
 
+		least[k] = INFINITY;
 		for (size_t i = 0; i < f->n; i++) {
 			const double v = f->y[i * f->n_metrics + k];
 
 			if (f->beaten[i] == rank) {
-				lo = fmin(lo, v);
+				least[k] = fmin(least[k], v);
 				hi = fmax(hi, v);
 			}
 		}
-		range[k] = hi > lo ? 0.5 * hi - 0.5 * lo : 1.0; /* halves: no overflow */
+		/* Halves: no overflow. */
+		range[k] = hi > least[k] ? 0.5 * hi - 0.5 * least[k] : 1.0;
 	}
 }
 
-static double gap2(const struct tpe_front *f, const double *range, size_t a, size_t b)
+/* Direction j: first each metric alone, then points spread evenly over the simplex. */
+static void direction(size_t j, size_t m, double *w)
 {
-	double sum = 0.0;
+	if (j >= m)
+		sw_sobol_point(0, j - m, m, w);
+	for (size_t k = 0; k < m; k++)
+		if (j >= m) /* exponential: uniform once it is normalised */
+			w[k] = 1e-9 - log(1.0 - w[k]);
+		else
+			w[k] = k == j ? 1.0 : 1e-3;
+}
+
+/* The augmented Chebyshev value of trial i: small where it is good in every metric that counts. */
+static double value_along(const struct tpe_front *f, size_t i, const double *w, const double *least,
+			  const double *range)
+{
+	double most = 0.0, sum = 0.0;
 
 	for (size_t k = 0; k < f->n_metrics; k++) {
-		const double gap =
-			(0.5 * f->y[a * f->n_metrics + k] - 0.5 * f->y[b * f->n_metrics + k]) /
-			range[k];
+		const double y = f->y[i * f->n_metrics + k];
+		const double v = w[k] * ((0.5 * y - 0.5 * least[k]) / range[k]);
 
-		sum += gap * gap;
+		most = fmax(most, v);
+		sum += v;
 	}
-	return sum;
+	return most + 0.05 * sum;
 }
 
-/* Takes up to `room` of one rank: the best in the first metric, then always the one farthest from
- * those that this call took. */
-static size_t take_apart(const struct tpe_front *f, uint32_t rank, size_t room,
-			 struct tpe_seen *out)
+/* Takes up to `room` of one rank: for one direction after another the best that is left. */
+static size_t take_spread(const struct tpe_front *f, uint32_t rank, size_t room,
+			  struct tpe_seen *out)
 {
-	double range[SW_METRICS_MAX], far[TPE_FRONT];
-	size_t n = 0, next = f->n;
+	double least[SW_METRICS_MAX], range[SW_METRICS_MAX], w[SW_METRICS_MAX];
+	bool taken[TPE_FRONT] = {false};
+	size_t n = 0;
 
-	ranges(f, rank, range);
-	for (size_t i = 0; i < f->n; i++) {
-		far[i] = f->beaten[i] == rank ? (double)INFINITY : -1.0;
-		if (f->beaten[i] == rank &&
-		    (next == f->n || f->y[i * f->n_metrics] < f->y[next * f->n_metrics]))
-			next = i;
-	}
-	while (n < room && next < f->n) {
-		const size_t last = next;
+	ranges(f, rank, least, range);
+	for (; n < room; n++) {
+		double lowest = INFINITY;
+		size_t at = f->n;
 
-		out[n++] = f->seen[last];
-		far[last] = -1.0;
-		next = f->n;
+		direction(n, f->n_metrics, w);
 		for (size_t i = 0; i < f->n; i++) {
-			if (far[i] < 0.0)
+			if (taken[i] || f->beaten[i] != rank)
 				continue;
-			far[i] = fmin(far[i], gap2(f, range, i, last));
-			if (next == f->n || far[i] > far[next])
-				next = i;
+			const double v = value_along(f, i, w, least, range);
+			if (v < lowest || at == f->n) {
+				lowest = v;
+				at = i;
+			}
 		}
+		if (at == f->n)
+			break;
+		taken[at] = true;
+		out[n] = f->seen[at];
 	}
 	return n;
 }
@@ -155,7 +171,7 @@ size_t sw_tpe_front_good(const struct tpe_front *f, size_t n, struct tpe_seen *o
 	while (found < n && found < f->n) {
 		uint32_t next = UINT32_MAX;
 
-		found += take_apart(f, rank, n - found, out + found);
+		found += take_spread(f, rank, n - found, out + found);
 		for (size_t i = 0; i < f->n; i++)
 			if (f->beaten[i] > rank && f->beaten[i] < next)
 				next = f->beaten[i];
