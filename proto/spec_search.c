@@ -18,8 +18,8 @@ sw_status spec_method_read(struct sw_spec *s, const cJSON *v, struct sw_err *err
 	static const char *const later[] = {"custom", "hyperband", "asha", "cmaes", "pbt"};
 
 	if (!cJSON_IsString(v))
-		return sw_err_at(err, SW_INVALID, "/method", "must be " METHODS ", not %s",
-				 spec_kind(v));
+		return sw_err_at(err, SW_INVALID, "/method",
+				 "\"method\" must be " METHODS ", not %s", spec_kind(v));
 	for (size_t i = 0; i < SPEC_N(have); i++)
 		if (strcmp(have[i], v->valuestring) == 0) {
 			s->method = have[i];
@@ -48,8 +48,8 @@ sw_status spec_method_read(struct sw_spec *s, const cJSON *v, struct sw_err *err
 sw_status spec_shuffle_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
 	if (!cJSON_IsBool(v))
-		return sw_err_at(err, SW_INVALID, "/shuffle", "must be true or false, not %s",
-				 spec_kind(v));
+		return sw_err_at(err, SW_INVALID, "/shuffle",
+				 "\"shuffle\" must be true or false, not %s", spec_kind(v));
 	if (strcmp(s->method, "grid") != 0)
 		return sw_err_at(err, SW_INVALID, "/shuffle",
 				 "only method \"grid\" has an order to shuffle");
@@ -70,17 +70,18 @@ sw_status spec_init_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 
 	if (!cJSON_IsArray(v))
 		return sw_err_at(err, SW_INVALID, "/init",
-				 "must be an array of objects like {\"lr\": 0.1}, not %s",
+				 "\"init\" must be an array of objects like {\"lr\": 0.1}, not %s",
 				 spec_kind(v));
 	cJSON_ArrayForEach (point, v) {
 		char ptr[32];
 
 		(void)snprintf(ptr, sizeof ptr, "/init/%d", n);
 		if (!cJSON_IsObject(point))
-			return sw_err_at(err, SW_INVALID, ptr, "must be an object, not %s",
+			return sw_err_at(err, SW_INVALID, ptr,
+					 "a point must be an object like {\"lr\": 0.1}, not %s",
 					 spec_kind(point));
 		if (++n > SW_SPEC_MAX_INIT)
-			return sw_err_at(err, SW_INVALID, "/init", "has over %d points",
+			return sw_err_at(err, SW_INVALID, "/init", "\"init\" has over %d points",
 					 SW_SPEC_MAX_INIT);
 	}
 	s->init = v;
@@ -93,8 +94,9 @@ sw_status spec_warm_start_read(struct sw_spec *s, const cJSON *v, struct sw_err 
 	const cJSON *item;
 
 	if (!cJSON_IsArray(v) || cJSON_GetArraySize(v) == 0)
-		return sw_err_at(err, SW_INVALID, "/warm_start",
-				 "must be an array of sweeps' numbers like [12, 14]");
+		return sw_err_at(
+			err, SW_INVALID, "/warm_start",
+			"\"warm_start\" must be an array of sweeps' numbers like [12, 14]");
 	if (strcmp(s->method, "bayes") != 0 && strcmp(s->method, "tpe") != 0)
 		return sw_err_at(err, SW_INVALID, "/warm_start",
 				 "method \"%s\" does not learn from trials of earlier sweeps: use "
@@ -108,12 +110,11 @@ sw_status spec_warm_start_read(struct sw_spec *s, const cJSON *v, struct sw_err 
 		if (!sw_json_u64(item, &sweep) || sweep == 0)
 			return sw_err_at(err, SW_INVALID, ptr, "must be a sweep's number");
 		if (s->n_warm_start == SW_SPEC_MAX_WARM)
-			return sw_err_at(err, SW_INVALID, "/warm_start", "names over %d sweeps",
-					 SW_SPEC_MAX_WARM);
+			return sw_err_at(err, SW_INVALID, "/warm_start",
+					 "\"warm_start\" names over %d sweeps", SW_SPEC_MAX_WARM);
 		for (size_t i = 0; i < s->n_warm_start; i++)
 			if (s->warm_start[i] == sweep)
-				return sw_err_at(err, SW_INVALID, ptr,
-						 "names sweep %llu a second time",
+				return sw_err_at(err, SW_INVALID, ptr, "sweep %llu is named twice",
 						 (unsigned long long)sweep);
 		s->warm_start[s->n_warm_start++] = sweep;
 	}
@@ -132,10 +133,11 @@ sw_status sw_spec_refine_read(struct sw_spec_refine *out, const cJSON *v, struct
 	*out = (struct sw_spec_refine){.top = 3, .points = 5};
 	if (!cJSON_IsObject(v))
 		return sw_err_at(err, SW_INVALID, "/refine",
-				 "must be an object like {\"of\": 12, \"top\": 3, \"points\": 5}");
+				 "\"refine\" must be an object like {\"of\": 12, \"top\": 3, "
+				 "\"points\": 5}");
 	rc = spec_check_keys(v, &keys, err);
 	if (rc == SW_OK && of == NULL)
-		rc = sw_err_at(err, SW_INVALID, "/of", "is missing: the sweep to refine");
+		rc = sw_err_at(err, SW_INVALID, "/of", "\"of\" is missing: the sweep to refine");
 	if (rc == SW_OK)
 		rc = spec_read_u64(of, "of", 1, (uint64_t)SW_JSON_MAX_INT, &out->of, err);
 	if (rc == SW_OK && top != NULL)

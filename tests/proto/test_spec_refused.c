@@ -1,12 +1,14 @@
 /* tests/proto/test_spec_refused.c — sweep specs that are refused: where, and in which words. */
 #include "tests/proto/spec_text.h"
 
+#define METHODS "\"random\", \"grid\", \"sobol\", \"tpe\", \"bohb\" or \"bayes\""
+
 static const struct {
 	const char *text, *ptr, *msg;
 } bad[] = {
 	/* the top */
 	{"[]", "", "a sweep spec must be an object, not an array"},
-	{"{}", "/method", "\"method\" is missing: \"random\" or \"grid\""},
+	{"{}", "/method", "\"method\" is missing: \"random\", \"bayes\" or another"},
 	{"{'method':'random'}", "/metric",
 	 "\"metric\" is missing: {\"name\": ..., \"goal\": \"minimize\"}"},
 	{"{" METRIC "}", "/parameters", "\"parameters\" is missing: what to search over"},
@@ -27,7 +29,26 @@ static const struct {
 	{HEAD ",'time_budget_s':3}", "/time_budget_s",
 	 "\"time_budget_s\" is not supported by this version: \"run_cap\" bounds a sweep"},
 	{HEAD ",'warm_start':3}", "/warm_start",
-	 "\"warm_start\" is not supported by this version: leave it out"},
+	 "\"warm_start\" must be an array of sweeps' numbers like [12, 14]"},
+	{HEAD ",'warm_start':[3]}", "/warm_start",
+	 "method \"random\" does not learn from trials of earlier sweeps: use \"bayes\" or "
+	 "\"tpe\""},
+	{"{'method':'tpe','metric':{'name':'l'},'parameters':{'a':{'value':1}},'warm_start':[3,0]}",
+	 "/warm_start/1", "must be a sweep's number"},
+	{"{'method':'tpe','metric':{'name':'l'},'parameters':{'a':{'value':1}},'warm_start':[3,3]}",
+	 "/warm_start/1", "sweep 3 is named twice"},
+	{HEAD ",'init':{'lr':1}}", "/init",
+	 "\"init\" must be an array of objects like {\"lr\": 0.1}, not an object"},
+	{HEAD ",'init':[{},3]}", "/init/1",
+	 "a point must be an object like {\"lr\": 0.1}, not a number"},
+	{HEAD ",'refine':3}", "/refine",
+	 "\"refine\" must be an object like {\"of\": 12, \"top\": 3, \"points\": 5}"},
+	{HEAD ",'refine':{}}", "/refine/of", "\"of\" is missing: the sweep to refine"},
+	{HEAD ",'refine':{'of':1,'n':3}}", "/refine/n", "unknown key \"n\"; did you mean \"top\"?"},
+	{HEAD ",'shuffle':true}", "/shuffle", "only method \"grid\" has an order to shuffle"},
+	{HEAD ",'shuffle':1}", "/shuffle", "\"shuffle\" must be true or false, not a number"},
+	{HEAD ",'points_to_evaluate':[]}", "/points_to_evaluate",
+	 "unknown key \"points_to_evaluate\"; did you mean \"init\"?"},
 	{HEAD ",'name':''}", "/name", "\"name\" is empty"},
 	{HEAD ",'name':7}", "/name", "\"name\" must be a string, not a number"},
 	{HEAD ",'name':'a\\nb'}", "/name",
@@ -38,13 +59,14 @@ static const struct {
 	 "/name", "\"name\" is longer than 64 bytes"},
 	{HEAD ",'description':[]}", "/description",
 	 "\"description\" must be a string, not an array"},
-	{"{'method':'bayes'}", "/method",
-	 "method \"bayes\" is not supported by this version: method must be \"random\" or "
-	 "\"grid\""},
+	{"{'method':'cmaes'}", "/method",
+	 "method \"cmaes\" is not supported by this version: method must be " METHODS},
+	{"{'method':'bayesian'}", "/method",
+	 "unknown method \"bayesian\"; did you mean \"bayes\"?"},
 	{"{'method':'randon'}", "/method", "unknown method \"randon\"; did you mean \"random\"?"},
 	{"{'method':'evolution'}", "/method",
-	 "unknown method \"evolution\": method must be \"random\" or \"grid\""},
-	{"{'method':null}", "/method", "\"method\" must be \"random\" or \"grid\", not null"},
+	 "unknown method \"evolution\": method must be " METHODS},
+	{"{'method':null}", "/method", "\"method\" must be " METHODS ", not null"},
 	{HEAD ",'seed':-1}", "/seed", "\"seed\" must be at least 0"},
 	{HEAD ",'seed':9007199254740993}", "/seed", "\"seed\" must be at most 9007199254740991"},
 	{HEAD ",'seed':0.5}", "/seed", "\"seed\" must be an integer, not a fraction"},
