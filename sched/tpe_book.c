@@ -37,7 +37,7 @@ static bool same_conds(const struct sw_space *s, size_t p, size_t q)
 /* Parameters with the same conditions are active together: one group, one mixture. */
 static void find_groups(struct tpe_book *b)
 {
-	size_t first[SW_SPACE_MAX_PARAMS];
+	size_t first[SW_SPACE_MAX_PARAMS] = {0};
 
 	for (size_t i = 0; i < b->n_params; i++) {
 		size_t g = 0;
