@@ -2,9 +2,8 @@
 #include "sched/rng.h"
 #include <assert.h>
 
-#define ROUNDS                                                                                     \
-	8u /* an even number: twice what an unbiased look needs, for domains of a few bits         \
-	    */
+/* Even; twice what looks unbiased, for domains of a few bits. */
+#define ROUNDS 8u
 
 /* A permutation of the numbers of 2 * half bits. */
 static uint64_t feistel(uint64_t seed, unsigned half, uint64_t x)
