@@ -152,9 +152,11 @@ void sw_outcome_fit(struct sw_outcome *o, enum sw_outcome_view view, const doubl
 	if (view == SW_OUTCOME_YJ)
 		o->power = power_choose(o, y, n);
 	if (view == SW_OUTCOME_LOG1) {
-		const double above = (median / o->scale) - y[0] / o->scale;
+		const size_t low = n / 10 > 1 ? n / 10 : 1;
+		const double near = y[low] / o->scale - y[0] / o->scale;
+		const double half = median / o->scale - y[0] / o->scale;
 
-		o->width = above > 0 ? above : raw.sd;
+		o->width = near > 0 ? near : half > 0 ? half : raw.sd;
 		o->shift = y[0] / o->scale - o->width;
 	}
 	struct moments t = {0, 0};

@@ -4,7 +4,8 @@
  *
  *   STD    y itself
  *   YJ     Yeo and Johnson's power transform, its power chosen by likelihood on a grid
- *   LOG1   ln(y - min + s), s = median - min: the good half spread out, the bad half drawn in
+ *   LOG1   ln(y - min + s), s = the least tenth's end - min: the best are spread out, all the
+ * others drawn in
  *
  * Before all three, what lies far above the median is drawn in: y beyond the knee, median + s' with
  * s' = 3 (median - min), counts as knee + s' ln(1 + (y - knee) / s'). How bad a bad trial was (a
