@@ -2,6 +2,7 @@
 #include "daemon/codec.h"
 #include "daemon/daemon.h"
 #include "daemon/driver.h"
+#include "daemon/front.h"
 #include "daemon/handlers.h"
 #include "daemon/host.h"
 #include "daemon/lookup.h"
@@ -9,6 +10,7 @@
 #include "daemon/watch.h"
 #include "store/read.h"
 #include <stdio.h>
+#include <string.h>
 
 /* --- pause, resume, cancel, extend --- */
 
@@ -72,14 +74,37 @@ static bool write_best(const struct sw_row_trial *row, void *arg)
 	return true;
 }
 
+#define FRONT_MOST 1000 /* trials of a front in one answer */
+
+/* limit 0: as many as there are, of a front; of one metric the best alone. */
+static sw_status read_trials(struct sw_db *db, struct sw_lookup *q, const struct sw_front *f)
+{
+	const int64_t n = q->limit != 0 ? q->limit : f->spec != NULL ? FRONT_MOST : 1;
+
+	if (f->spec == NULL)
+		return sw_read_best(db, q->sweep, q->flag, q->text, n, write_best, q, &q->err);
+	if (strcmp(q->text, "last") != 0)
+		return sw_err_at(&q->err, SW_INVALID, "/scope",
+				 "scope \"%s\" goes with one metric, and the sweep has %zu",
+				 q->text, f->spec->n_metrics);
+	return sw_front_trials(f, db, q->sweep, (size_t)n, q->now_ms, &q->w, &q->err);
+}
+
 static void read_best(struct sw_db *db, struct sw_lookup *q)
 {
+	struct sw_front f = {.n = 0};
+
 	sw_jw_obj(&q->w);
 	sw_jw_key(&q->w, "trials");
 	sw_jw_arr(&q->w);
-	q->rc = sw_read_best(db, q->sweep, q->flag, q->text, q->limit, write_best, q, &q->err);
+	q->rc = sw_front_read(&f, db, q->sweep, &q->err);
+	if (q->rc == SW_OK)
+		q->rc = read_trials(db, q, &f);
 	sw_jw_arr_end(&q->w);
+	if (q->rc == SW_OK)
+		sw_front_write(&f, &q->w);
 	sw_jw_obj_end(&q->w);
+	sw_front_fini(&f);
 }
 
 void sw_handle_sweep_best(struct sw_call *call)
@@ -96,7 +121,7 @@ void sw_handle_sweep_best(struct sw_call *call)
 	if (q == NULL)
 		return;
 	q->flag = h->maximize;
-	q->limit = sw_call_int(call, "n", 1);
+	q->limit = sw_call_int(call, "n", 0);
 	(void)snprintf(q->text, sizeof q->text, "%s", sw_call_str(call, "scope", "last"));
 	q->work = read_best;
 	sw_lookup_run(q);

@@ -1,6 +1,7 @@
 /* daemon/handlers_sweep_read.c — sweep.list, sweep.get, sweep.watch. */
 #include "daemon/codec.h"
 #include "daemon/daemon.h"
+#include "daemon/front.h"
 #include "daemon/handlers.h"
 #include "daemon/host.h"
 #include "daemon/lookup.h"
@@ -153,6 +154,12 @@ static void read_get(struct sw_db *db, struct sw_lookup *q)
 	q->rc = sw_read_best(db, q->sweep, q->flag, "last", 1, write_get_best, q, &q->err);
 	if (q->count == 0)
 		sw_jw_null(&q->w);
+	struct sw_front f = {.n = 0};
+	if (q->rc == SW_OK)
+		q->rc = sw_front_read(&f, db, q->sweep, &q->err);
+	if (q->rc == SW_OK)
+		sw_front_write(&f, &q->w);
+	sw_front_fini(&f);
 	sw_jw_obj_end(&q->w);
 }
 

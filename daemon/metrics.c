@@ -78,6 +78,42 @@ sw_status sw_metrics_read(const cJSON *metrics, const char *metric, bool *has_va
 	return SW_OK;
 }
 
+sw_status sw_metrics_all(const cJSON *metrics, const struct sw_spec *spec, bool *all, double *y,
+			 struct sw_err *err)
+{
+	const char *has = NULL, *lacks = NULL;
+
+	for (size_t k = 0; k < spec->n_metrics; k++) {
+		const char *name = spec->metrics[k].name;
+		const cJSON *v = sw_json_get(metrics, name);
+
+		if (v != NULL && read_number(v, &y[k]))
+			has = has == NULL ? name : has;
+		else
+			lacks = lacks == NULL ? name : lacks;
+	}
+	*all = lacks == NULL;
+	if (has == NULL || lacks == NULL)
+		return SW_OK;
+	return sw_err_at(err, SW_INVALID, "/metrics",
+			 "the report has \"%s\" and lacks \"%s\": the sweep has %zu metrics, and "
+			 "needs all of them in one report",
+			 has, lacks, spec->n_metrics);
+}
+
+sw_status sw_metrics_stored(const char *text, const struct sw_spec *spec, double *y,
+			    struct sw_err *err)
+{
+	cJSON *tree = NULL;
+	bool all = false;
+	sw_status rc = text != NULL ? sw_json_parse(&tree, text, strlen(text), err) : SW_OK;
+
+	if (rc == SW_OK)
+		rc = sw_metrics_all(tree, spec, &all, y, err);
+	cJSON_Delete(tree);
+	return rc == SW_OK && !all ? sw_err_set(err, SW_IO, "a stored report lacks a metric") : rc;
+}
+
 void sw_metrics_explain(const char *metric, const cJSON *metrics, struct sw_err *err)
 {
 	const char *names[SW_REPORT_METRICS_MAX];

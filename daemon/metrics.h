@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/status.h"
+#include "proto/spec.h"
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 
@@ -17,6 +18,19 @@
  */
 SW_NODISCARD sw_status sw_metrics_read(const cJSON *metrics, const char *metric, bool *has_value,
 				       double *value, struct sw_buf *text, struct sw_err *err);
+
+/*
+ * A sweep with several metrics: *all, with their values in y[spec->n_metrics], when the report has
+ * every one of them; false when it has none. SW_INVALID at "/metrics" when it has some and not all.
+ * metrics passed sw_metrics_read().
+ */
+SW_NODISCARD sw_status sw_metrics_all(const cJSON *metrics, const struct sw_spec *spec, bool *all,
+				      double *y, struct sw_err *err);
+
+/* The same of a report as the store has it, as JSON; it was taken with all of them: SW_IO if it
+ * lacks one. */
+SW_NODISCARD sw_status sw_metrics_stored(const char *text, const struct sw_spec *spec, double *y,
+					 struct sw_err *err);
 
 /* isfinite(), in one place where no fast-math can reach it. */
 bool sw_metrics_finite(double v);

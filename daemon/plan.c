@@ -219,6 +219,7 @@ sw_status sw_plan_build(struct sw_sweep **out, const struct sw_spec *spec, uint6
 	struct sw_sweep_config config = {
 		.seed = spec->has_seed ? spec->seed : seed,
 		.maximize = spec->maximize,
+		.n_metrics = spec->n_metrics,
 		.has_asha = spec->has_asha,
 		.run_cap = spec->run_cap,
 		.max_concurrent = spec->max_concurrent,
@@ -231,6 +232,8 @@ sw_status sw_plan_build(struct sw_sweep **out, const struct sw_spec *spec, uint6
 	sw_status rc;
 
 	*out = NULL;
+	for (size_t k = 1; k < spec->n_metrics; k++)
+		config.maximize_more[k - 1] = spec->metrics[k].maximize;
 	if (sw_sampler_find(spec->method, &config.sampler) != SW_OK)
 		return sw_err_at(err, SW_INVALID, "/method", "no sampler is called \"%s\"",
 				 spec->method);

@@ -12,6 +12,7 @@
 #include "daemon/daemon.h"
 #include "daemon/driver.h"
 #include "daemon/host.h"
+#include "daemon/metrics.h"
 #include "daemon/plan.h"
 #include "daemon/suggest.h"
 #include "proto/json.h"
@@ -104,9 +105,19 @@ static void read_made(struct replay *r, struct sw_event *e)
 	e->suggestion = &r->suggestion;
 }
 
+/* The metrics after the first, of a sweep that has several. */
+static void read_others(struct replay *r, const struct sw_row_report *row, struct sw_event *e)
+{
+	double y[SW_METRICS_MAX];
+
+	r->rc = sw_metrics_stored(row->metrics, r->spec, y, &r->err);
+	for (size_t k = 1; r->rc == SW_OK && k < r->spec->n_metrics; k++)
+		e->more[k - 1] = y[k];
+}
+
 static void take_report(struct replay *r, const struct sw_row_report *row)
 {
-	const struct sw_event e = {
+	struct sw_event e = {
 		.kind = SW_EVENT_REPORT,
 		.trial = (uint64_t)row->trial,
 		.attempt = (uint32_t)row->attempt,
@@ -117,7 +128,10 @@ static void take_report(struct replay *r, const struct sw_row_report *row)
 		.final = strcmp(row->verdict, "end") == 0,
 	};
 
-	step(r, &e, (uint64_t)row->ev);
+	if (e.has_value && r->spec->n_metrics > 1)
+		read_others(r, row, &e);
+	if (r->rc == SW_OK)
+		step(r, &e, (uint64_t)row->ev);
 	if (r->rc != SW_OK)
 		return;
 	r->metric_seen = r->metric_seen || e.has_value;
@@ -180,7 +194,8 @@ static bool take_prior(const struct sw_row_prior *row, void *arg)
 	const struct prior_read *p = arg;
 	struct replay *r = p->r;
 
-	r->rc = sw_plan_priors_read(&r->priors, r->spec, p->space, row->params, row->y, 1, &r->err);
+	r->rc = sw_plan_priors_read(&r->priors, r->spec, p->space, row->params, row->y,
+				    r->spec->n_metrics, &r->err);
 	return r->rc == SW_OK;
 }
 
@@ -301,7 +316,7 @@ static void run_replay(struct sw_db *db, void *arg)
 	r->next_ev = 1;
 	if (r->rc != SW_OK)
 		return;
-	rc = sw_read_history(db, r->sweep, take, r, &r->err);
+	rc = sw_read_history(db, r->sweep, r->spec->n_metrics > 1, take, r, &r->err);
 	if (r->rc == SW_OK)
 		r->rc = rc;
 	if (r->rc == SW_OK)

@@ -1,5 +1,6 @@
 #include "daemon/warm.h"
 #include "base/fault.h"
+#include "daemon/metrics.h"
 #include "proto/json.h"
 #include "store/read.h"
 #include "store/store.h"
@@ -12,8 +13,8 @@ struct reading {
 	const struct sw_spec *spec;
 	struct sw_space *space;
 	int64_t sweep;
-	char ptr[40]; /* "/warm_start/<i>" */
-	bool found;
+	char ptr[40];        /* "/warm_start/<i>" */
+	bool found, several; /* several: the old sweep has more than one metric */
 	size_t taken;
 	sw_status rc;
 	struct sw_err *err;
@@ -33,6 +34,31 @@ static sw_status check_params(struct reading *r, const struct sw_spec *old)
 	return SW_OK;
 }
 
+/* The old sweep must have every metric of this one, with the same goal. */
+static sw_status check_metrics(struct reading *r, const struct sw_spec *old)
+{
+	for (size_t k = 0; k < r->spec->n_metrics; k++) {
+		const struct sw_spec_metric *want = &r->spec->metrics[k];
+		size_t i = 0;
+
+		while (i < old->n_metrics && (strcmp(old->metrics[i].name, want->name) != 0 ||
+					      old->metrics[i].maximize != want->maximize))
+			i++;
+		if (i < old->n_metrics)
+			continue;
+		if (old->n_metrics == 1)
+			return sw_err_at(r->err, SW_INVALID, r->ptr,
+					 "sweep %lld has another metric: %s \"%s\"",
+					 (long long)r->sweep,
+					 old->maximize ? "maximize" : "minimize", old->metric);
+		return sw_err_at(r->err, SW_INVALID, r->ptr, "sweep %lld has no metric %s \"%s\"",
+				 (long long)r->sweep, want->maximize ? "maximize" : "minimize",
+				 want->name);
+	}
+	r->several = old->n_metrics > 1;
+	return SW_OK;
+}
+
 static bool take_sweep(const struct sw_row_sweep *row, void *arg)
 {
 	struct reading *r = arg;
@@ -43,11 +69,8 @@ static bool take_sweep(const struct sw_row_sweep *row, void *arg)
 	r->rc = sw_json_parse(&tree, row->spec, strlen(row->spec), r->err);
 	if (r->rc == SW_OK)
 		r->rc = sw_spec_read(&old, tree, r->err);
-	if (r->rc == SW_OK &&
-	    (strcmp(old->metric, r->spec->metric) != 0 || old->maximize != r->spec->maximize))
-		r->rc = sw_err_at(r->err, SW_INVALID, r->ptr,
-				  "sweep %lld has another metric: %s \"%s\"", (long long)r->sweep,
-				  old->maximize ? "maximize" : "minimize", old->metric);
+	if (r->rc == SW_OK)
+		r->rc = check_metrics(r, old);
 	if (r->rc == SW_OK)
 		r->rc = check_params(r, old);
 	sw_spec_destroy(old);
@@ -80,7 +103,7 @@ static void drop_unknown(const struct sw_spec *spec, cJSON *object, const char *
 	}
 }
 
-static sw_status keep(struct reading *r, const struct sw_value *values, double y)
+static sw_status keep(struct reading *r, const struct sw_value *values, const double *y)
 {
 	struct sw_warm *w = r->w;
 	struct sw_buf text;
@@ -100,7 +123,7 @@ static sw_status keep(struct reading *r, const struct sw_value *values, double y
 	sw_buf_fini(&text);
 	if (copy == NULL)
 		return SW_NOMEM;
-	if (sw_plan_priors_add(&w->priors, r->space, values, &y, 1) != SW_OK) {
+	if (sw_plan_priors_add(&w->priors, r->space, values, y, r->spec->n_metrics) != SW_OK) {
 		free(copy);
 		return SW_NOMEM;
 	}
@@ -109,15 +132,33 @@ static sw_status keep(struct reading *r, const struct sw_value *values, double y
 	return SW_OK;
 }
 
+/* A trial whose last report lacks the metrics, or diverged, teaches nothing. */
+static bool read_y(const struct reading *r, const struct sw_row_trial *row, double *y)
+{
+	struct sw_err ignored = SW_ERR_INIT;
+	bool finite = true;
+
+	if (!r->several) {
+		y[0] = row->value;
+		return true;
+	}
+	if (sw_metrics_stored(row->metrics, r->spec, y, &ignored) != SW_OK)
+		return false;
+	for (size_t k = 0; k < r->spec->n_metrics; k++)
+		finite = finite && sw_metrics_finite(y[k]);
+	return finite;
+}
+
 static bool take_trial(const struct sw_row_trial *row, void *arg)
 {
 	struct reading *r = arg;
 	struct sw_value values[SW_SPACE_MAX_PARAMS];
 	bool given[SW_SPACE_MAX_PARAMS];
 	struct sw_err outside = SW_ERR_INIT;
+	double y[SW_METRICS_MAX];
 	cJSON *params = NULL;
 
-	if (!row->has_value)
+	if (!row->has_value || !read_y(r, row, y))
 		return true;
 	if (r->w->priors.n == SW_WARM_MAX)
 		return false;
@@ -132,7 +173,7 @@ static bool take_trial(const struct sw_row_trial *row, void *arg)
 		    sw_plan_missing(r->space, values, given) == sw_space_size(r->space) &&
 		    sw_space_feasible(r->space, values)) {
 			sw_space_canonical(r->space, values);
-			r->rc = keep(r, values, row->value);
+			r->rc = keep(r, values, y);
 		} else {
 			r->w->outside++;
 		}
@@ -168,6 +209,7 @@ sw_status sw_warm_read(struct sw_warm *w, const struct sw_spec *spec, struct sw_
 	struct reading r = {.w = w, .spec = spec, .err = err};
 	sw_status rc = sw_plan_space(&r.space, spec, err);
 
+	w->n_metrics = spec->n_metrics;
 	for (size_t i = 0; rc == SW_OK && i < spec->n_warm_start; i++) {
 		r.sweep = (int64_t)spec->warm_start[i];
 		r.found = false;
@@ -182,9 +224,13 @@ sw_status sw_warm_read(struct sw_warm *w, const struct sw_spec *spec, struct sw_
 void sw_warm_store(const struct sw_warm *w, int64_t sweep, struct sw_tx *tx)
 {
 	for (size_t i = 0; i < w->priors.n; i++) {
-		char y[48];
+		char y[32 * SW_METRICS_MAX];
+		size_t n = 0;
 
-		(void)snprintf(y, sizeof y, "[%.17g]", w->priors.y[i]);
+		for (size_t k = 0; k < w->n_metrics; k++)
+			n += (size_t)snprintf(y + n, sizeof y - n, "%s%.17g", k == 0 ? "[" : ",",
+					      w->priors.y[i * w->n_metrics + k]);
+		(void)snprintf(y + n, sizeof y - n, "]");
 		const struct sw_row_prior row = {
 			.sweep = sweep, .n = (int64_t)i + 1, .params = w->params[i], .y = y};
 		sw_tx_prior(tx, &row);

@@ -20,6 +20,7 @@ struct sw_db;
 struct sw_tx;
 
 struct sw_warm {
+	size_t n_metrics;
 	struct sw_plan_priors priors;
 	char **params; /* [priors.n], as JSON */
 	size_t cap;

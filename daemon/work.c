@@ -250,16 +250,29 @@ static void refuse_metric(struct sw_host *h, struct sw_call *call, const cJSON *
 static bool read_metrics(const struct sw_host *h, const cJSON *metrics, struct sw_event *e,
 			 struct sw_buf *text, struct sw_err *err)
 {
-	const sw_status rc =
-		sw_metrics_read(metrics, h->metric, &e->has_value, &e->value, text, err);
+	sw_status rc = sw_metrics_read(metrics, h->metric, &e->has_value, &e->value, text, err);
+	double y[SW_SPEC_MAX_METRICS];
 
+	if (rc == SW_OK && h->spec->n_metrics > 1)
+		rc = sw_metrics_all(metrics, h->spec, &e->has_value, y, err);
+	for (size_t k = 1; rc == SW_OK && e->has_value && k < h->spec->n_metrics; k++)
+		e->more[k - 1] = y[k];
 	return rc == SW_OK;
+}
+
+static bool all_finite(const struct sw_host *h, const struct sw_event *e)
+{
+	bool finite = sw_metrics_finite(e->value);
+
+	for (size_t k = 1; k < h->spec->n_metrics; k++)
+		finite = finite && sw_metrics_finite(e->more[k - 1]);
+	return finite;
 }
 
 static void add_report_row(struct sw_change *c, const struct sw_host *h, const struct sw_event *e,
 			   uint64_t ev, const char *metrics, const char *verdict)
 {
-	const bool finite = e->has_value && sw_metrics_finite(e->value);
+	const bool finite = e->has_value && all_finite(h, e);
 	const struct sw_row_report row = {
 		.sweep = h->sweep,
 		.trial = (int64_t)e->trial,

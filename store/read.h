@@ -67,12 +67,16 @@ SW_NODISCARD sw_status sw_read_reports(struct sw_db *db, int64_t sweep, int64_t 
 SW_NODISCARD sw_status sw_read_report(struct sw_db *db, int64_t sweep, int64_t trial,
 				      int64_t attempt, int64_t seq, sw_row_report_cb *cb, void *arg,
 				      struct sw_err *err);
+/* Where the trials from `from` to `to` stand, by number: of each the last report of its last
+ * attempt that carried the sweep's metric. Trials FAILED or INFEASIBLE are left out. */
+SW_NODISCARD sw_status sw_read_standing(struct sw_db *db, int64_t sweep, int64_t from, int64_t to,
+					sw_row_report_cb *cb, void *arg, struct sw_err *err);
 SW_NODISCARD sw_status sw_read_decisions(struct sw_db *db, int64_t sweep, int64_t trial,
 					 sw_row_decision_cb *cb, void *arg, struct sw_err *err);
 
 /* The replay's input: events and reports of a sweep merged by ev. Each call gets exactly one of the
- * two; the report rows carry no metrics text (NULL). */
-SW_NODISCARD sw_status sw_read_history(struct sw_db *db, int64_t sweep,
+ * two. metrics: with the text of each report's; else NULL, and one pass over an index is enough. */
+SW_NODISCARD sw_status sw_read_history(struct sw_db *db, int64_t sweep, bool metrics,
 				       bool (*cb)(const struct sw_row_event *event,
 						  const struct sw_row_report *report, void *arg),
 				       void *arg, struct sw_err *err);

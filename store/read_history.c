@@ -2,7 +2,7 @@
  * store/read_history.c — a sweep's events and reports in the order in which they happened.
  *
  * Two ranges, each in order of ev (event by its key, report by report_by_ev, which covers what is
- * read), merged as they stream: O(n), nothing held.
+ * read, unless the metrics are read as well), merged as they stream: O(n), nothing held.
  */
 #include "store/internal.h"
 
@@ -56,6 +56,7 @@ static void report_of(struct sw_cols *c, int64_t sweep, struct sw_row_report *ro
 		.verdict = sw_col_text(c, 8),
 	};
 	row->value = sw_col_real_opt(c, 6, &row->has_value);
+	row->metrics = sw_col_text_opt(c, 9);
 }
 
 typedef bool history_cb(const struct sw_row_event *event, const struct sw_row_report *report,
@@ -90,14 +91,17 @@ static sw_status merge(struct sw_db *db, int64_t sweep, struct side *events, str
 	return SW_OK;
 }
 
-sw_status sw_read_history(struct sw_db *db, int64_t sweep, history_cb *cb, void *arg,
+sw_status sw_read_history(struct sw_db *db, int64_t sweep, bool metrics, history_cb *cb, void *arg,
 			  struct sw_err *err)
 {
 	static const char events_sql[] =
 		"SELECT ev, kind, trial, attempt, state, cause, run_cap, time_ms, uid"
 		" FROM event WHERE sweep = ?1 ORDER BY ev";
 	static const char reports_sql[] =
-		"SELECT ev, trial, attempt, seq, step, time_ms, value, diverged, verdict"
+		"SELECT ev, trial, attempt, seq, step, time_ms, value, diverged, verdict, NULL"
+		" FROM report INDEXED BY report_by_ev WHERE sweep = ?1 ORDER BY ev";
+	static const char metrics_sql[] =
+		"SELECT ev, trial, attempt, seq, step, time_ms, value, diverged, verdict, metrics"
 		" FROM report INDEXED BY report_by_ev WHERE sweep = ?1 ORDER BY ev";
 	struct side events = {.what = "event"}, reports = {.what = "report"};
 	sw_status rc;
@@ -105,7 +109,8 @@ sw_status sw_read_history(struct sw_db *db, int64_t sweep, history_cb *cb, void 
 	rc = sw_query_start(db, SW_Q_HISTORY_EVENTS, events_sql, &sweep, 1, &events.q, err);
 	if (rc != SW_OK)
 		return rc;
-	rc = sw_query_start(db, SW_Q_HISTORY_REPORTS, reports_sql, &sweep, 1, &reports.q, err);
+	rc = sw_query_start(db, metrics ? SW_Q_HISTORY_METRICS : SW_Q_HISTORY_REPORTS,
+			    metrics ? metrics_sql : reports_sql, &sweep, 1, &reports.q, err);
 	if (rc != SW_OK)
 		return rc;
 	events.c.q = events.q;

@@ -66,6 +66,26 @@ sw_status sw_read_report(struct sw_db *db, int64_t sweep, int64_t trial, int64_t
 	return rc;
 }
 
+sw_status sw_read_standing(struct sw_db *db, int64_t sweep, int64_t from, int64_t to,
+			   sw_row_report_cb *cb, void *arg, struct sw_err *err)
+{
+	/* A trial's value is that of the report sought, so those without need no search. */
+	static const char sql[] =
+		"SELECT r.sweep, r.trial, r.attempt, r.seq, r.ev, r.step, r.time_ms, r.value,"
+		" r.diverged, r.verdict, r.metrics FROM trial t JOIN report r ON r.sweep = t.sweep"
+		" AND r.trial = t.trial AND r.attempt = t.attempt AND r.seq = (SELECT max(l.seq)"
+		" FROM report l WHERE l.sweep = t.sweep AND l.trial = t.trial"
+		" AND l.attempt = t.attempt AND l.value IS NOT NULL)"
+		" WHERE t.sweep = ?1 AND t.trial BETWEEN ?2 AND ?3 AND t.value IS NOT NULL"
+		" AND t.state NOT IN ('FAILED', 'INFEASIBLE') ORDER BY t.trial";
+	const int64_t ints[] = {sweep, from, to};
+	struct give_report g = {cb, arg, 0};
+	sqlite3_stmt *q;
+	const sw_status rc = sw_query_start(db, SW_Q_STANDING, sql, ints, 3, &q, err);
+
+	return rc != SW_OK ? rc : sw_query_run(db, q, "report", give_report, &g, err);
+}
+
 struct give_decision {
 	sw_row_decision_cb *cb;
 	void *arg;

@@ -197,7 +197,7 @@ static void read_all(struct sw_db *db, void *arg)
 	const sw_status rc[4] = {
 		sw_read_reports(db, 1, 1, 0, 0, -1, on_report, NULL, &err[0]),
 		sw_read_trials(db, 1, NULL, 0, -1, on_trial, NULL, &err[1]),
-		sw_read_history(db, 1, on_history, NULL, &err[2]),
+		sw_read_history(db, 1, false, on_history, NULL, &err[2]),
 		sw_read_best(db, 1, false, "avg", 3, on_trial, NULL, &err[3]),
 	};
 

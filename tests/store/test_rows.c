@@ -140,7 +140,10 @@ QUERY(reports_after_1_2, sw_read_reports(db, 1, 1, 1, 2, 2, on_report, s, &s->er
 QUERY(report_1_3, sw_read_report(db, 1, 1, 1, 3, on_report, s, &s->err))
 QUERY(report_9_9, sw_read_report(db, 1, 1, 9, 9, on_report, s, &s->err))
 QUERY(decisions, sw_read_decisions(db, 1, 1, on_decision, s, &s->err))
-QUERY(history, sw_read_history(db, 1, on_history, s, &s->err))
+QUERY(history, sw_read_history(db, 1, false, on_history, s, &s->err))
+QUERY(history_metrics, sw_read_history(db, 1, true, on_history, s, &s->err))
+QUERY(standing, sw_read_standing(db, 1, 1, 9, on_report, s, &s->err))
+QUERY(standing_2, sw_read_standing(db, 1, 2, 2, on_report, s, &s->err))
 QUERY(log_lines, sw_read_log(db, 1, 1, s->next, 3, &s->next, on_log, s, &s->err))
 QUERY(suggestion_1, sw_read_suggestion(db, 1, 1, on_suggestion, s, &s->err))
 QUERY(suggestion_2, sw_read_suggestion(db, 1, 2, on_suggestion, s, &s->err))
@@ -322,6 +325,17 @@ static const struct {
 	 "1/1 a1 q3 ev7 s4 t53 0 0 1 stop NULL\n"
 	 "1 ev8 tell 1 a1 FAILED oom 0 55 0\n"
 	 "1/1 a2 q1 ev10 s1 t61 1 0.29999999999999999 0 pause NULL\n"},
+	{"history with metrics", history_metrics, 0, 0, SW_OK,
+	 "1 ev3 ask 1 a1 NULL NULL 0 50 -1\n"
+	 "1/1 a1 q1 ev4 s1 t51 1 0.10000000000000001 0 continue {\"a\":1}\n"
+	 "1/1 a1 q2 ev5 s2 t52 0 0 0 continue NULL\n"
+	 "1 ev6 extend 0 a0 NULL NULL 60 54 1000\n"
+	 "1/1 a1 q3 ev7 s4 t53 0 0 1 stop {\"a\":3}\n"
+	 "1 ev8 tell 1 a1 FAILED oom 0 55 0\n"
+	 "1/1 a2 q1 ev10 s1 t61 1 0.29999999999999999 0 pause {\"a\":4}\n"},
+	{"where trials stand, by their last attempts", standing, 0, 0, SW_OK,
+	 "1/1 a2 q1 ev10 s1 t61 1 0.29999999999999999 0 pause {\"a\":4}\n"},
+	{"where a trial without reports stands", standing_2, 0, 0, SW_OK, ""},
 	{"history, ended by the callback", history, 1, 0, SW_OK,
 	 "1 ev3 ask 1 a1 NULL NULL 0 50 -1\n"},
 	{"log lines", log_lines, 0, 0, SW_OK,
