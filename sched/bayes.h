@@ -35,10 +35,13 @@ struct bayes_cube {
 	uint64_t *levels; /* [d]; 0: continuous */
 	bool plain;       /* every point of the cube is a point of the space */
 	bool mixed;       /* some coordinate has levels */
+	bool resource;    /* the last coordinate is none of a parameter: bayes_rung.h; 1 */
 };
 
 SW_NODISCARD sw_status sw_bayes_cube_init(struct bayes_cube *c, const struct sw_space *space);
 void sw_bayes_cube_fini(struct bayes_cube *c);
+/* One coordinate more, behind the others: each point read or snapped has 1 there. */
+void sw_bayes_cube_add_resource(struct bayes_cube *c);
 /* values[n_params] -> x[d]. */
 void sw_bayes_cube_read(const struct bayes_cube *c, const struct sw_value *values, double *x);
 /* x[d] -> values[n_params], canonical. False: they break a constraint. */

@@ -60,6 +60,12 @@ void sw_bayes_cube_fini(struct bayes_cube *c)
 	*c = (struct bayes_cube){0};
 }
 
+void sw_bayes_cube_add_resource(struct bayes_cube *c)
+{
+	c->smooth[c->d++] = true; /* there is room: one more than parameters */
+	c->resource = true;
+}
+
 void sw_bayes_cube_read(const struct bayes_cube *c, const struct sw_value *values, double *x)
 {
 	struct sw_value canonical[SW_SPACE_MAX_PARAMS];
@@ -69,8 +75,10 @@ void sw_bayes_cube_read(const struct bayes_cube *c, const struct sw_value *value
 		canonical[i] = values[i];
 	sw_space_canonical(c->space, canonical);
 	sw_space_encode(c->space, canonical, unit);
-	for (size_t k = 0; k < c->d; k++)
+	for (size_t k = 0; k < c->d - c->resource; k++)
 		x[k] = unit[c->of[k]];
+	if (c->resource)
+		x[c->d - 1] = 1;
 }
 
 bool sw_bayes_cube_write(const struct bayes_cube *c, const double *x, struct sw_value *values)
@@ -79,7 +87,7 @@ bool sw_bayes_cube_write(const struct bayes_cube *c, const double *x, struct sw_
 
 	for (size_t i = 0; i < c->n_params; i++)
 		unit[i] = 0.5;
-	for (size_t k = 0; k < c->d; k++)
+	for (size_t k = 0; k < c->d - c->resource; k++)
 		unit[c->of[k]] = x[k];
 	sw_space_decode(c->space, unit, values);
 	sw_space_canonical(c->space, values);
@@ -90,6 +98,8 @@ bool sw_bayes_cube_snap(const struct bayes_cube *c, double *x)
 {
 	struct sw_value values[SW_SPACE_MAX_PARAMS];
 
+	if (c->resource)
+		x[c->d - 1] = 1;
 	if (c->plain)
 		return true;
 	const bool ok = sw_bayes_cube_write(c, x, values);

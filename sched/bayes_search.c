@@ -326,7 +326,7 @@ static bool last_resort(const struct bayes_search *s, const struct bayes_model *
 			return true;
 	}
 	for (int i = 0; i < LAST_DRAWS; i++) {
-		const bool beside = sw_bayes_rng_unit(rng) < 0.5;
+		const bool beside = sw_bayes_rng_unit(rng) < 0.5 && b->n_good > 0;
 
 		for (size_t k = 0; k < d; k++) {
 			const double step = 1e-3 * fmin(1, m->length[k]);

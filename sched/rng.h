@@ -21,6 +21,7 @@ enum sw_rng_stream {
 	SW_RNG_PERMUTE = 4, /* the order of a shuffled grid */
 	SW_RNG_SOBOL = 5,   /* the scrambling of a Sobol sequence */
 	SW_RNG_FILL = 6,    /* what a user's point leaves open */
+	SW_RNG_PICK = 7,    /* which of too many rows a model sees */
 };
 
 /* ctr, key -> out: the block function itself. */

@@ -7,6 +7,7 @@
  */
 #include "base/fault.h"
 #include "sched/bayes.h"
+#include "sched/bayes_rung.h"
 #include "sched/near.h"
 #include "sched/sobol.h"
 #include <assert.h>
@@ -15,6 +16,7 @@
 #include <string.h>
 
 #define DESIGN_MIN   5
+#define RUNGS_MIN    8  /* the same with rungs */
 #define DESIGN_TRIES 64 /* draws for a first point that is not there yet */
 
 struct bayes {
@@ -22,18 +24,31 @@ struct bayes {
 	struct bayes_data data;
 	struct bayes_memory memory, next; /* next: of the suggestion being made */
 	struct bayes_step step;
+	bool has_rungs; /* then they, not step, make the points */
+	struct bayes_rungs rungs;
 };
 
 static void bayes_free(struct bayes *b)
 {
 	if (b == NULL)
 		return;
-	sw_bayes_step_fini(&b->step);
+	if (b->has_rungs)
+		sw_bayes_rungs_fini(&b->rungs);
+	else
+		sw_bayes_step_fini(&b->step);
 	sw_bayes_memory_fini(&b->next);
 	sw_bayes_memory_fini(&b->memory);
 	sw_bayes_data_fini(&b->data);
 	sw_bayes_cube_fini(&b->cube);
 	free(b);
+}
+
+/* A pruner judges by one metric. A space that fills all coordinates has none to spare: there a
+ * pruned trial's last value is its value. */
+static bool wants_rungs(const struct sw_sampler *s, const struct bayes_cube *cube)
+{
+	return s->config.n_levels > 0 && s->config.n_metrics <= 1 && cube->d > 0 &&
+	       cube->d < SW_SPACE_MAX_PARAMS;
 }
 
 static sw_status start(struct sw_sampler *s, struct sw_err *err)
@@ -45,12 +60,17 @@ static sw_status start(struct sw_sampler *s, struct sw_err *err)
 	sw_status rc = sw_bayes_cube_init(&b->cube, s->space);
 
 	if (rc == SW_OK) {
+		b->has_rungs = wants_rungs(s, &b->cube);
+		if (b->has_rungs)
+			sw_bayes_cube_add_resource(&b->cube);
 		sw_bayes_data_init(&b->data, &b->cube, s->config.n_metrics);
 		rc = sw_bayes_memory_init(&b->memory, b->cube.d);
 	}
 	if (rc == SW_OK)
 		rc = sw_bayes_memory_init(&b->next, b->cube.d);
-	if (rc == SW_OK && b->cube.d > 0)
+	if (rc == SW_OK && b->has_rungs)
+		rc = sw_bayes_rungs_init(&b->rungs, &b->cube, &s->config);
+	else if (rc == SW_OK && b->cube.d > 0)
 		rc = sw_bayes_step_init(&b->step, &b->cube, s->seed);
 	if (rc != SW_OK) {
 		bayes_free(b);
@@ -66,6 +86,14 @@ static void stop(struct sw_sampler *s)
 	bayes_free(s->self);
 }
 
+static void drop_models(struct bayes *b)
+{
+	if (b->has_rungs)
+		sw_bayes_rungs_drop(&b->rungs);
+	else
+		sw_bayes_step_drop(&b->step);
+}
+
 /* The rows may stay only while the history goes on from where they end; who puts back a state may
  * go on from elsewhere. */
 static void drop_caches(struct bayes *b)
@@ -74,7 +102,7 @@ static void drop_caches(struct bayes *b)
 
 	sw_bayes_data_fini(&b->data);
 	sw_bayes_data_init(&b->data, &b->cube, n_metrics);
-	sw_bayes_step_drop(&b->step);
+	drop_models(b);
 }
 
 static void reset(struct sw_sampler *s)
@@ -100,13 +128,18 @@ static sw_status restore(struct sw_sampler *s, const unsigned char *state, size_
 
 static size_t design_n(const struct bayes *b)
 {
-	return b->cube.d + 1 > DESIGN_MIN ? b->cube.d + 1 : DESIGN_MIN;
+	const size_t d = b->cube.d - b->cube.resource;
+	const size_t least = b->has_rungs ? RUNGS_MIN : DESIGN_MIN;
+
+	return d + 1 > least ? d + 1 : least;
 }
 
 /* Too few points made, or (with many asked for at once) too few of them told. */
 static bool in_design(const struct bayes *b, const struct sw_history *h)
 {
-	return h->trials + h->n_prior < design_n(b) || 2 * b->data.n_good < design_n(b);
+	const size_t n = b->has_rungs ? b->rungs.values.n_valued : b->data.n_good;
+
+	return h->trials + h->n_prior < design_n(b) || 2 * n < design_n(b);
 }
 
 static sw_status design(struct sw_sampler *s, const struct bayes *b, uint64_t made,
@@ -160,7 +193,9 @@ static sw_status by_model(struct sw_sampler *s, struct bayes *b, const struct sw
 		sw_bayes_step_drop(&b->step);
 		rc = sw_bayes_data_weigh(&b->data, rng);
 	}
-	if (rc == SW_OK)
+	if (rc == SW_OK && b->has_rungs)
+		rc = sw_bayes_rungs_step(&b->rungs, &b->data, h, &b->next, rng, &f);
+	else if (rc == SW_OK)
 		rc = sw_bayes_step(&b->step, &b->data, &b->next, rng, h->trials + 1, &f);
 
 	if (rc == SW_NOMEM)
@@ -195,6 +230,8 @@ static sw_status suggest(struct sw_sampler *s, const struct sw_history *h, uint6
 		return sw_err_set(err, SW_INVALID, "the history is shorter than the state knows");
 	sw_status rc = sw_bayes_data_absorb(&b->data, h, &b->memory);
 
+	if (rc == SW_OK && b->has_rungs)
+		rc = sw_bayes_rung_absorb(&b->rungs.values, h);
 	if (rc == SW_OK) {
 		out->known = h->n_obs;
 		sw_bayes_memory_copy(&b->next, &b->memory);
@@ -204,7 +241,7 @@ static sw_status suggest(struct sw_sampler *s, const struct sw_history *h, uint6
 	if (rc == SW_OK)
 		rc = export_state(b, out);
 	if (rc != SW_OK) {
-		sw_bayes_step_drop(&b->step);
+		drop_models(b);
 		return sw_err_set(err, rc, "no memory for a suggestion");
 	}
 	sw_bayes_memory_copy(&b->memory, &b->next);
