@@ -58,7 +58,7 @@ sw_status sw_bayes_step(struct bayes_step *s, const struct bayes_data *b,
 			struct bayes_found *out)
 {
 	const struct step_kind kind = next_kind(memory);
-	double w[SW_SPACE_MAX_PARAMS];
+	double w[SW_SPACE_MAX_PARAMS] = {0};
 
 	assert(b->n_good > 0);
 	out->model = &s->model[kind.model];
