@@ -109,7 +109,7 @@ static void near_candidates(struct bayes_search *s, const struct bayes_model *m,
 {
 	const size_t d = s->cube->d;
 	const double few = fmin(1, 2 / (double)d), change = fmin(0.5, 1 / (double)d);
-	size_t elite[ELITE_MOST];
+	size_t elite[ELITE_MOST] = {0};
 	const size_t n = find_elite(m, elite), total = n * (n + 1) / 2;
 
 	for (size_t i = 0; i < BAYES_NEAR; i++) {
