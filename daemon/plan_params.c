@@ -213,11 +213,18 @@ static sw_status unknown(const struct sw_spec *s, const struct sw_spec_group *g,
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n_params; i++)
-		names[n++] = s->params[i].group == g ? s->params[i].key : s->params[i].name;
+		if (s->params[i].group == g)
+			names[n++] = s->params[i].key;
 	for (size_t i = 0; i < s->n_groups; i++)
 		if (s->groups[i].parent == g)
 			names[n++] = s->groups[i].key;
-	const char *near = sw_nearest(key, names, n);
+	const char *near = sw_nearest(key, names, n); /* those beside it first */
+	if (near == NULL) {
+		n = 0;
+		for (size_t i = 0; i < s->n_params; i++)
+			names[n++] = s->params[i].name;
+		near = sw_nearest(key, names, n);
+	}
 	if (near != NULL)
 		return sw_err_set(err, SW_INVALID,
 				  "no parameter is called \"%.128s\"; did you mean \"%s\"?", key,
@@ -305,8 +312,31 @@ static void find_off(const struct reader *r, bool *off, const struct sw_spec_con
 	}
 }
 
+/* "/opt/momentum" for a member of a group's object. A name written out with its dots stands at the
+ * top: which of the two it was, the object says. */
+static void point_at(const cJSON *params, const struct sw_spec_param *p, char *ptr, size_t cap)
+{
+	const struct sw_spec_group *path[SW_SPEC_MAX_GROUPS];
+	size_t n = 0;
+
+	for (const struct sw_spec_group *g = p->group; g != NULL; g = g->parent)
+		path[n++] = g;
+	while (n > 0 && sw_json_get(params, path[n - 1]->key) != NULL) {
+		sw_json_pointer_add(ptr, cap, path[--n]->key);
+		params = sw_json_get(params, path[n]->key);
+	}
+	const char *rest = p->name;
+	for (const cJSON *v = params->child; v != NULL; v = v->next) {
+		const size_t k = strlen(v->string), len = strlen(p->name);
+
+		if (k <= len && strcmp(p->name + len - k, v->string) == 0)
+			rest = v->string;
+	}
+	sw_json_pointer_add(ptr, cap, rest);
+}
+
 /* Where a whole point is given, the space says what is active; that is quick. */
-static sw_status check_active(const struct reader *r, const bool *named)
+static sw_status check_active(const struct reader *r, const cJSON *params, const bool *named)
 {
 	const struct sw_spec_cond *why[SW_SPEC_MAX_PARAMS] = {NULL};
 	bool active[SW_SPACE_MAX_PARAMS], off[SW_SPEC_MAX_PARAMS], excess = false;
@@ -322,7 +352,7 @@ static sw_status check_active(const struct reader *r, const bool *named)
 		if (!named[i] || !off[i])
 			continue;
 		const struct sw_spec_param *p = &r->spec->params[i];
-		sw_json_pointer_add(ptr, sizeof ptr, p->name);
+		point_at(params, p, ptr, sizeof ptr);
 		return sw_err_at(r->err, SW_INVALID, ptr,
 				 "\"%s\" is not active here: its \"when\" asks for another \"%s\"",
 				 p->name, r->spec->params[why[i]->parent].name);
@@ -355,7 +385,7 @@ sw_status sw_plan_read(const struct sw_spec *spec, const struct sw_space *space,
 		named[i] = given[i];
 		given[i] = given[i] || spec->params[i].value != NULL;
 	}
-	return check_active(&r, named);
+	return check_active(&r, params, named);
 }
 
 size_t sw_plan_missing(const struct sw_space *space, const struct sw_value *values,

@@ -2,10 +2,23 @@
 #include "base/fault.h"
 #include "daemon/plan.h"
 #include "proto/json.h"
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* The constraint in its own words, and the pointer to the point. */
+static sw_status no_fill(const struct sw_spec *spec, struct sw_err *err)
+{
+	const size_t i = strtoul(err->ptr + strlen("/constraints/"), NULL, 10);
+
+	assert(i < spec->n_constraints);
+	*err = (struct sw_err)SW_ERR_INIT;
+	return sw_err_set(err, SW_INVALID,
+			  "with what is given here the constraint \"%.200s\" cannot hold",
+			  spec->constraints[i].text);
+}
 
 sw_status sw_plan_point(const struct sw_spec *spec, const struct sw_space *space,
 			const cJSON *params, uint64_t seed, uint64_t number,
@@ -18,7 +31,8 @@ sw_status sw_plan_point(const struct sw_spec *spec, const struct sw_space *space
 		return rc;
 	if (sw_plan_missing(space, values, given) == sw_space_size(space))
 		return sw_plan_feasible(spec, space, values, err);
-	return sw_sampler_fill(space, seed, number, given, values, err);
+	rc = sw_sampler_fill(space, seed, number, given, values, err);
+	return rc == SW_INVALID ? no_fill(spec, err) : rc;
 }
 
 sw_status sw_plan_init(const struct sw_spec *spec, const struct sw_space *space, uint64_t seed,
@@ -106,6 +120,8 @@ sw_status sw_plan_priors_read(struct sw_plan_priors *p, const struct sw_spec *sp
 	}
 	if (rc == SW_OK)
 		rc = sw_plan_read(spec, space, tree, values, given, err);
+	if (rc == SW_OK)
+		sw_space_canonical(space, values);
 	if (rc == SW_OK)
 		rc = sw_plan_priors_add(p, space, values, y, n_metrics);
 	cJSON_Delete(tree);

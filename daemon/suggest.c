@@ -7,9 +7,9 @@
 #include "daemon/daemon.h"
 #include "daemon/driver.h"
 #include "daemon/host.h"
+#include "daemon/prepared.h"
 #include "daemon/supervisor.h"
 #include "daemon/work.h"
-#include "proto/json.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,9 +27,7 @@ struct parked {
 
 struct sw_suggester {
 	struct sw_host *h;
-	struct sw_suggestion **queue; /* [n], for trials first, first + 1, ... */
-	size_t n, cap;
-	uint64_t first, first_made; /* trial and number of queue[0]; meaningless while n is 0 */
+	struct sw_prepared queue;
 	struct parked *parked, **parked_tail;
 	size_t parked_n;
 	int64_t since_us; /* since when a slot waits; 0: none does */
@@ -57,9 +55,24 @@ static struct sw_sweep *sweep_of(const struct sw_suggester *s)
 	return s->h->sched;
 }
 
+/* Of the user's points, which come before all suggestions, those that are still to come. */
+static uint64_t init_left(const struct sw_suggester *s)
+{
+	const uint64_t made = sw_sweep_made(sweep_of(s));
+	const uint64_t n = sw_sweep_sampler_config(sweep_of(s))->n_init;
+
+	return made < n ? n - made : 0;
+}
+
+/* The next trial that needs a suggestion, and the number of that. */
 static uint64_t next_trial(const struct sw_suggester *s)
 {
-	return sw_sweep_trial_n(sweep_of(s)) + 1;
+	return sw_sweep_trial_n(sweep_of(s)) + 1 + init_left(s);
+}
+
+static uint64_t next_made(const struct sw_suggester *s)
+{
+	return sw_sweep_made(sweep_of(s)) + 1 + init_left(s);
 }
 
 static int64_t wait_us(const struct sw_suggester *s)
@@ -70,62 +83,20 @@ static int64_t wait_us(const struct sw_suggester *s)
 /* Does the front of the queue know all that is known? */
 static bool is_fresh(const struct sw_suggester *s)
 {
-	return s->n > 0 && s->queue[0]->known == sw_sweep_history(sweep_of(s))->n_obs;
+	return s->queue.n > 0 && s->queue.v[0]->known == sw_sweep_history(sweep_of(s))->n_obs;
 }
 
-static void free_suggestion(struct sw_suggestion *s)
+/* What was handed out leaves, and all of it when a trial came that it did not know. */
+static void trim_queue(struct sw_suggester *s)
 {
-	if (s != NULL)
-		sw_suggestion_fini(s);
-	free(s);
-}
-
-static void drop_queue(struct sw_suggester *s)
-{
-	for (size_t i = 0; i < s->n; i++)
-		free_suggestion(s->queue[i]);
-	s->n = 0;
+	if (!sw_prepared_trim(&s->queue, next_trial(s), next_made(s)))
+		s->chain = false;
 }
 
 static void push_queue(struct sw_suggester *s, struct sw_suggestion *one)
 {
-	if (s->n == s->cap) {
-		const size_t cap = s->cap == 0 ? 8 : 2 * s->cap;
-		struct sw_suggestion **grown =
-			sw_realloc(s->queue, cap * sizeof(struct sw_suggestion *));
-
-		if (grown == NULL)
-			sw_daemon_die("keep a suggestion", SW_NOMEM);
-		s->queue = grown;
-		s->cap = cap;
-	}
-	if (s->n == 0) {
-		s->first = next_trial(s);
-		s->first_made = sw_sweep_made(sweep_of(s)) + 1;
-	}
-	s->queue[s->n++] = one;
-}
-
-/* What was handed out leaves. If a trial came that the queue did not know (the user enqueued it),
- * all of it goes: the suggestions took other trials for pending. */
-static void trim_queue(struct sw_suggester *s)
-{
-	const uint64_t gone = next_trial(s) - s->first;
-
-	if (s->n == 0 || gone == 0)
-		return;
-	if (sw_sweep_made(sweep_of(s)) + 1 - s->first_made != gone) {
-		drop_queue(s);
-		s->chain = false;
-		return;
-	}
-	assert(gone <= s->n);
-	for (size_t i = 0; i < gone; i++)
-		free_suggestion(s->queue[i]);
-	memmove(s->queue, s->queue + gone, (s->n - gone) * sizeof(struct sw_suggestion *));
-	s->n -= gone;
-	s->first += gone;
-	s->first_made += gone;
+	if (sw_prepared_push(&s->queue, one, next_trial(s), next_made(s)) != SW_OK)
+		sw_daemon_die("keep a suggestion", SW_NOMEM);
 }
 
 /* --- the job --- */
@@ -171,22 +142,22 @@ static void on_job(uv_work_t *work, int status)
 	s->busy = false;
 	s->out = NULL;
 	if (s->h->d->phase != SW_UP) {
-		free_suggestion(out);
+		sw_prepared_free(out);
 		return;
 	}
 	if (s->rc == SW_NOMEM)
 		sw_daemon_die("make a suggestion", SW_NOMEM);
 	if (s->rc != SW_OK) {
-		free_suggestion(out);
+		sw_prepared_free(out);
 		fail_sweep(s);
 	} else if (s->fresh_start && job_trial(s) == next_trial(s)) {
-		drop_queue(s);
+		sw_prepared_drop(&s->queue);
 		push_queue(s, out);
 		s->chain = true;
-	} else if (!s->fresh_start && s->chain && job_trial(s) == next_trial(s) + s->n) {
+	} else if (!s->fresh_start && s->chain && job_trial(s) == next_trial(s) + s->queue.n) {
 		push_queue(s, out);
 	} else { /* overtaken: its trial was made from the reserve, or enqueued */
-		free_suggestion(out);
+		sw_prepared_free(out);
 		s->chain = false;
 	}
 	serve(s);
@@ -197,31 +168,46 @@ static void on_job(uv_work_t *work, int status)
 /* Does the copy of the history end with the queue's trials, so that the chain can go on? */
 static bool can_extend(const struct sw_suggester *s)
 {
-	return s->chain && s->history.trials + 1 == next_trial(s) + s->n && s->n < QUEUE_MAX &&
-	       s->drawn < EXTEND_MAX;
+	return s->chain && s->history.trials + 1 == next_trial(s) + s->queue.n &&
+	       s->queue.n < QUEUE_MAX;
+}
+
+/* The copy of the history as the sweep's, with the user's points that are still to come. */
+static sw_status follow(struct sw_suggester *s)
+{
+	const struct sw_sampler_config *config = sw_sweep_sampler_config(sweep_of(s));
+	const struct sw_history *h = sw_sweep_history(sweep_of(s));
+	sw_status rc = sw_history_follow(&s->history, h, s->real);
+
+	s->real = h->trials;
+	for (uint64_t left = init_left(s); rc == SW_OK && left > 0; left--)
+		rc = sw_history_add_trial(&s->history,
+					  config->init + (config->n_init - left) * h->n_params);
+	return rc;
+}
+
+static void begin_chain(struct sw_suggester *s)
+{
+	struct sw_err err = SW_ERR_INIT;
+	size_t n;
+	const unsigned char *state = sw_sweep_sampler_state(sweep_of(s), &n);
+	sw_status rc = follow(s);
+
+	if (rc == SW_OK)
+		rc = sw_sampler_restore(s->sampler, state, n, &err);
+	if (rc == SW_INVALID) /* not bytes that this version knows: as a new sampler */
+		rc = sw_sampler_restore(s->sampler, NULL, 0, &err);
+	if (rc != SW_OK)
+		sw_daemon_die("make a suggestion", rc);
+	s->chain = false;
+	s->drawn = 0;
 }
 
 static void start_job(struct sw_suggester *s, bool fresh_start)
 {
-	struct sw_sweep *sweep = sweep_of(s);
-	const struct sw_history *h = sw_sweep_history(sweep);
-	struct sw_err err = SW_ERR_INIT;
-
-	if (fresh_start) {
-		size_t n;
-		const unsigned char *state = sw_sweep_sampler_state(sweep, &n);
-		sw_status rc = sw_history_follow(&s->history, h, s->real);
-		if (rc == SW_OK)
-			rc = sw_sampler_restore(s->sampler, state, n, &err);
-		if (rc == SW_NOMEM)
-			sw_daemon_die("make a suggestion", rc);
-		if (rc != SW_OK) /* not bytes that this version knows: as a new sampler */
-			rc = sw_sampler_restore(s->sampler, NULL, 0, &err);
-		s->real = h->trials;
-		s->chain = false;
-		s->drawn = 0;
-	}
-	s->made = sw_sweep_made(sweep) + 1 + (fresh_start ? 0 : s->n);
+	if (fresh_start)
+		begin_chain(s);
+	s->made = next_made(s) + (fresh_start ? 0 : s->queue.n);
 	s->fresh_start = fresh_start;
 	s->err = (struct sw_err)SW_ERR_INIT;
 	s->out = sw_calloc(1, sizeof *s->out);
@@ -253,19 +239,20 @@ static void plan(struct sw_suggester *s)
 {
 	size_t wanted = 1;
 
-	if (s->busy || s->h->d->phase != SW_UP || s->h->d->draining ||
-	    !sw_sweep_wants_suggestion(sweep_of(s)))
+	if (s->busy || s->h->d->phase != SW_UP || s->h->d->draining)
 		return;
 	for (const struct parked *p = s->parked; p != NULL && wanted < QUEUE_MAX; p = p->next)
 		wanted += (size_t)p->count;
 	wanted = (size_t)sw_sweep_wants_suggestions(sweep_of(s), wanted);
+	if (wanted == 0)
+		return;
 	if (is_fresh(s)) {
-		if (s->n < wanted)
+		if (s->queue.n < wanted)
 			start_job(s, !can_extend(s));
 		return;
 	}
 	/* Stale: anew, unless someone has waited long and the old chain can serve him sooner. */
-	if (is_late(s, oldest_wait(s)) && can_extend(s)) {
+	if (is_late(s, oldest_wait(s)) && can_extend(s) && s->drawn < EXTEND_MAX + wanted) {
 		s->drawn++;
 		start_job(s, false);
 	} else {
@@ -278,7 +265,7 @@ static bool enough(struct sw_suggester *s, uint64_t n, int64_t since_us)
 {
 	const uint64_t wanted = sw_sweep_wants_suggestions(sweep_of(s), n);
 
-	return wanted == 0 || (s->n >= wanted && (is_fresh(s) || is_late(s, since_us)));
+	return wanted == 0 || (s->queue.n >= wanted && (is_fresh(s) || is_late(s, since_us)));
 }
 
 static void serve(struct sw_suggester *s)
@@ -301,22 +288,45 @@ static void serve(struct sw_suggester *s)
 	}
 }
 
+/* The next moment at which someone who waits becomes late; INT64_MAX: there is none. */
+static int64_t next_deadline(const struct sw_suggester *s, int64_t now_us)
+{
+	const int64_t wait = wait_us(s);
+	int64_t next = s->since_us != 0 && s->since_us + wait > now_us ? s->since_us + wait
+								       : INT64_MAX;
+
+	for (const struct parked *p = s->parked; p != NULL; p = p->next)
+		if (p->since_us + wait > now_us && p->since_us + wait < next)
+			next = p->since_us + wait;
+	return next;
+}
+
 static void on_deadline(uv_timer_t *timer)
 {
 	struct sw_daemon *d = timer->data;
+	int64_t next = INT64_MAX;
 
 	for (size_t i = 0; i < d->host_n; i++) {
 		struct sw_suggester *s = d->hosts[i]->suggest;
 
-		if (s == NULL || !is_late(s, oldest_wait(s)))
-			continue;
-		serve(s);
-		sw_supervisor_feed(d);
-		plan(s);
+		if (s != NULL && is_late(s, oldest_wait(s))) {
+			serve(s);
+			sw_supervisor_feed(d);
+			plan(s);
+		}
 	}
+	const int64_t now_us = sw_clock_mono_us();
+	for (size_t i = 0; i < d->host_n; i++) {
+		const struct sw_suggester *s = d->hosts[i]->suggest;
+		const int64_t at_us = s != NULL ? next_deadline(s, now_us) : INT64_MAX;
+
+		next = at_us < next ? at_us : next;
+	}
+	if (next != INT64_MAX)
+		(void)uv_timer_start(timer, on_deadline, (uint64_t)(next - now_us) / 1000 + 1, 0);
 }
 
-/* The daemon has one timer: what is due later than it fires is seen again by the jobs' ends. */
+/* The daemon has one timer, set to the earliest moment at which anyone becomes late. */
 static void arm(struct sw_suggester *s)
 {
 	struct sw_daemon *d = s->h->d;
@@ -324,7 +334,7 @@ static void arm(struct sw_suggester *s)
 
 	if (!uv_is_active((const uv_handle_t *)&d->suggest) ||
 	    uv_timer_get_due_in(&d->suggest) > ms)
-		(void)uv_timer_start(&d->suggest, on_deadline, ms, ms);
+		(void)uv_timer_start(&d->suggest, on_deadline, ms, 0);
 }
 
 bool sw_suggest_ready(struct sw_host *h, uint64_t n)
@@ -351,10 +361,10 @@ bool sw_suggest_peek(struct sw_host *h, const struct sw_suggestion **out)
 	*out = NULL;
 	if (s == NULL || !sw_sweep_wants_suggestion(h->sched))
 		return true;
-	if (s->n == 0)
+	if (s->queue.n == 0)
 		return false;
-	assert(s->first == next_trial(s));
-	*out = s->queue[0];
+	assert(s->queue.first == next_trial(s));
+	*out = s->queue.v[0];
 	return true;
 }
 
@@ -406,8 +416,6 @@ void sw_suggest_park(struct sw_host *h, struct sw_call *call, int64_t count)
 
 void sw_suggest_tick(struct sw_daemon *d, int64_t now_us)
 {
-	bool waiting = false;
-
 	for (size_t i = 0; i < d->host_n; i++) {
 		struct sw_suggester *s = d->hosts[i]->suggest;
 
@@ -417,10 +425,7 @@ void sw_suggest_tick(struct sw_daemon *d, int64_t now_us)
 			serve(s);
 		if (s->since_us != 0 && now_us - s->since_us > wait_us(s) + FORGET_US)
 			s->since_us = 0; /* a slot that waits still says so again */
-		waiting = waiting || oldest_wait(s) != 0;
 	}
-	if (!waiting)
-		(void)uv_timer_stop(&d->suggest);
 }
 
 void sw_suggest_refuse_all(struct sw_daemon *d, const char *why)
@@ -476,37 +481,9 @@ void sw_suggest_free(struct sw_host *h)
 	if (s == NULL)
 		return;
 	assert(!s->busy && s->parked == NULL);
-	drop_queue(s);
-	free(s->queue);
+	sw_prepared_fini(&s->queue);
 	sw_sampler_destroy(s->sampler);
 	sw_history_fini(&s->history);
 	free(s);
 	h->suggest = NULL;
-}
-
-void sw_suggest_why(const struct sw_suggestion *s, uint64_t seen, bool maximize, struct sw_buf *out)
-{
-	struct sw_jw w;
-
-	sw_jw_init(&w, out);
-	sw_jw_obj(&w);
-	sw_jw_kstr(&w, "source", s->source);
-	sw_jw_kint(&w, "known", (int64_t)s->known);
-	sw_jw_kint(&w, "unseen", (int64_t)(seen - s->known));
-	if (s->has_model) {
-		sw_jw_knum(&w, "mean", maximize ? -s->mean : s->mean);
-		sw_jw_knum(&w, "sd", s->sd);
-	}
-	if (s->ei > 0)
-		sw_jw_knum(&w, s->has_model ? "expected_improvement" : "density_ratio", s->ei);
-	sw_jw_key(&w, "nearest");
-	sw_jw_arr(&w);
-	for (size_t i = 0; i < s->near_n; i++) {
-		sw_jw_obj(&w);
-		sw_jw_kint(&w, "trial", (int64_t)s->near[i]);
-		sw_jw_knum(&w, "distance", s->near_distance[i]);
-		sw_jw_obj_end(&w);
-	}
-	sw_jw_arr_end(&w);
-	sw_jw_obj_end(&w);
 }

@@ -3,6 +3,7 @@
 #include "sched/rng.h"
 #include "sched/sampler_internal.h"
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,7 +155,10 @@ sw_status sw_sampler_fill(const struct sw_space *space, uint64_t seed, uint64_t 
 {
 	struct sw_value drawn[SW_SPACE_MAX_PARAMS];
 	double unit[SW_SPACE_MAX_PARAMS];
-	const size_t n = sw_space_size(space);
+	uint32_t broken[SW_SPACE_MAX_CONSTRAINTS] = {0};
+	const size_t n = sw_space_size(space), n_constraints = sw_space_constraints(space);
+	size_t worst = 0;
+	char ptr[48];
 
 	for (uint32_t attempt = 0; attempt < SW_SAMPLER_TRIES; attempt++) {
 		for (size_t i = 0; i < n; i++)
@@ -164,14 +168,19 @@ sw_status sw_sampler_fill(const struct sw_space *space, uint64_t seed, uint64_t 
 		for (size_t i = 0; i < n; i++)
 			if (given[i])
 				drawn[i] = values[i];
-		if (!sw_space_feasible(space, drawn))
+		const size_t first = sw_space_constraint_find(space, drawn);
+		if (first < n_constraints) {
+			broken[first]++;
 			continue;
+		}
 		sw_space_canonical(space, drawn);
 		memcpy(values, drawn, n * sizeof *values);
 		return SW_OK;
 	}
-	return sw_err_set(err, SW_INVALID,
-			  "the constraints leave nothing to fill this point up with");
+	for (size_t i = 1; i < n_constraints; i++)
+		worst = broken[i] > broken[worst] ? i : worst;
+	(void)snprintf(ptr, sizeof ptr, "/constraints/%zu", worst);
+	return sw_err_at(err, SW_INVALID, ptr, "what is given leaves no way to meet it");
 }
 
 sw_status sw_sampler_next(struct sw_sampler *s, uint64_t made, struct sw_value *values)

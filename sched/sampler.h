@@ -100,7 +100,7 @@ SW_NODISCARD sw_status sw_sampler_restore(struct sw_sampler *s, const void *stat
 					  struct sw_err *err);
 
 /* Draws at random, by (seed, number), what is not given of a point; what is given stays. SW_INVALID
- * when no draw out of many keeps the constraints. */
+ * when no draw out of many keeps the constraints; "/constraints/<i>" was broken most often. */
 SW_NODISCARD sw_status sw_sampler_fill(const struct sw_space *space, uint64_t seed, uint64_t number,
 				       const bool *given, struct sw_value *values,
 				       struct sw_err *err);

@@ -81,10 +81,12 @@ static sw_status list_points(struct sw_sampler *s, struct sw_err *err)
 		if (product_point(s->space, i, values))
 			list[s->points++] = (uint32_t)i;
 	s->self = list;
-	if (s->points == 0)
-		return sw_err_at(err, SW_INVALID, "/constraints",
-				 "the constraints leave no point of the grid");
-	return SW_OK;
+	if (s->points > 0)
+		return SW_OK;
+	const sw_status rc = sw_space_probe(s->space, s->seed, err); /* names the constraint */
+	return rc != SW_OK ? rc
+			   : sw_err_at(err, SW_INVALID, "/constraints",
+				       "the constraints leave no point of the grid");
 }
 
 static sw_status start(struct sw_sampler *s, struct sw_err *err)

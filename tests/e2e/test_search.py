@@ -1,0 +1,292 @@
+"""Searches over the socket: every method, its points, their order, a user's own points."""
+import pytest
+
+from harness import CONFLICT, INVALID_PARAMS, NOT_FOUND, asha, driven, sweep_command
+from search_model import (LEARNING, METHODS, check_point, key, loss, run_out, searched, space,
+                          suggestion)
+
+
+def one(**more):
+    """One real parameter."""
+    return driven(**{"parameters": {"x": {"min": 0.0, "max": 1.0}}, "suggest_wait_ms": 60000,
+                     **more})
+
+
+# --- every method ---
+
+@pytest.mark.parametrize("method", METHODS)
+def test_method_reaches_its_run_cap_with_points_of_the_space(client, method):
+    sweep = client.submit(searched(method))
+    points = run_out(client, sweep)
+    for point in points:
+        check_point(point)
+    got = client.sweep(sweep)
+    assert len(points) == 24 and got["state"] == "COMPLETED"
+    assert got["counts"]["COMPLETED"] == 24
+    assert len({key(p) for p in points}) > 20
+    stored = [row["params"] for row in client.trials(sweep)]
+    assert [key(p) for p in stored] == [key(p) for p in points]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_same_seed_and_order_give_the_same_points_in_another_daemon(start, method):
+    def points(**more):
+        client = start().client()
+        return [key(p) for p in run_out(client, client.submit(searched(method, **more)), count=3)]
+
+    first = points()
+    assert first == points()
+    if method != "grid":
+        assert first != points(seed=4)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_killed_daemon_goes_on_with_the_points_it_would_have_made(start, method):
+    def life(kills):
+        """Trials pending at each kill, an enqueued one between, then some told."""
+        daemon = start()
+        client = daemon.client()
+        sweep = client.submit(searched(method, run_cap=20))
+        points, held = [], []
+        for turn in range(1, 21):
+            if turn == 9:
+                client.call("trial.enqueue", sweep=sweep, params={"opt": "sgd", "lr": 0.1})
+            held += client.ask(sweep)
+            points.append(key(held[-1]["params"]))
+            if turn in kills:
+                daemon.kill9()
+                client = daemon.start().client()
+            if turn % 4 == 0:
+                for t in held[:-1]:
+                    client.tell(sweep, t, metrics={"loss": loss(t["params"])})
+                held = held[-1:]
+        assert client.ask(sweep) == []
+        return points
+
+    assert life(kills=(2, 8, 9, 11, 15, 16)) == life(kills=())
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_shuffled_grid_or_maximized_metric_or_real_and_integer_mix(client, method):
+    """The same space with the goal turned round: values come back as they were told."""
+    sweep = client.submit(searched(method, run_cap=12,
+                                   metric={"name": "loss", "goal": "maximize"}))
+    points = run_out(client, sweep)
+    best = client.sweep(sweep)["best"]
+    assert best["value"] == max(loss(p) for p in points)
+
+
+def test_grid_shuffles_by_its_seed_and_hands_out_each_point_once(client):
+    spec = driven(method="grid", run_cap=None, shuffle=True,
+                  parameters={"a": {"min": 1, "max": 5}, "b": {"values": ["u", "v", "w"]}})
+    points = [key(p) for p in run_out(client, client.submit(spec), lambda p: p["a"])]
+    again = [key(p) for p in run_out(client, client.submit(spec), lambda p: p["a"])]
+    plain = [key(p) for p in run_out(client, client.submit({**spec, "shuffle": False}),
+                                     lambda p: p["a"])]
+    assert points == again != plain
+    assert sorted(points) == sorted(plain) and len(set(points)) == 15
+
+
+@pytest.mark.parametrize("method", LEARNING)
+def test_method_that_learns_finds_what_random_does_not(client, method):
+    spec = {"run_cap": 40, "seed": 9,
+            "parameters": {f"x{i}": {"min": 0.0, "max": 1.0} for i in range(4)}}
+
+    def value(p):
+        return sum((v - 0.3) ** 2 for v in p.values())
+
+    def best(name):
+        points = run_out(client, client.submit(searched(name, **spec, constraints=[])), value)
+        return min(value(p) for p in points)
+
+    assert best(method) < best("random")
+
+
+@pytest.mark.parametrize("method", LEARNING)
+def test_asha_prunes_for_a_method_that_learns(client, method):
+    sweep = client.submit(searched(method, run_cap=25, early_terminate=asha(max_t=9)))
+    while handed := client.ask(sweep):
+        t, = handed
+        check_point(t["params"])
+        for seq, step in enumerate((1, 3, 9), 1):
+            if client.report(sweep, t, seq, step, loss=loss(t["params"]) + 1 / step) != "continue":
+                break
+        client.tell(sweep, t)
+    got = client.sweep(sweep)
+    assert got["state"] == "COMPLETED"
+    assert got["counts"]["PRUNED"] > 5 and got["counts"]["COMPLETED"] > 2
+
+
+# --- what a metric may be ---
+
+@pytest.mark.parametrize("method", LEARNING)
+@pytest.mark.parametrize("name, value", [
+    ("constant", lambda x: 1.0), ("huge", lambda x: 1e300 * (x - 0.5)),
+    ("tiny", lambda x: 1e-300 * x), ("both", lambda x: 1e300 if x > 0.5 else 1e-300),
+    ("largest", lambda x: 1.7e308 * (1 if x > 0.5 else -1)), ("zero", lambda x: 0),
+    ("step", lambda x: float(x > 0.5))])
+def test_any_finite_metric_leads_to_the_end(client, method, name, value):
+    sweep = client.submit(one(method=method, run_cap=14))
+    points = run_out(client, sweep, lambda p: value(p["x"]))
+    assert len(points) == 14 and client.sweep(sweep)["state"] == "COMPLETED"
+    assert all(0 <= p["x"] <= 1 for p in points)
+    for trial in range(1, 15):
+        assert client.call("trial.why", sweep=sweep, trial=trial)["text"]
+
+
+@pytest.mark.parametrize("method", LEARNING)
+def test_failed_and_infeasible_trials_do_not_stop_a_search(client, method):
+    sweep = client.submit(one(method=method, run_cap=30))
+    points = []
+    while handed := client.ask(sweep):
+        t, = handed
+        x = t["params"]["x"]
+        points.append(x)
+        if x < 0.5:
+            client.tell(sweep, t, state="INFEASIBLE" if t["trial"] % 2 else "FAILED", cause="bad")
+        else:
+            client.tell(sweep, t, metrics={"loss": x})
+    got = client.sweep(sweep)
+    assert got["state"] == "COMPLETED" and len(points) == 30
+    assert 0.5 <= got["best"]["value"] < 0.6
+
+
+@pytest.mark.parametrize("method", LEARNING)
+@pytest.mark.parametrize("state", ["FAILED", "INFEASIBLE"])
+def test_search_all_of_whose_trials_fail_comes_to_its_end(client, method, state):
+    sweep = client.submit(one(method=method, run_cap=15))
+    points = set()
+    while handed := client.ask(sweep):
+        points.add(handed[0]["params"]["x"])
+        client.tell(sweep, handed[0], state=state, cause="bad")
+    assert client.sweep(sweep)["state"] == {"FAILED": "FAILED", "INFEASIBLE": "COMPLETED"}[state]
+    assert len(points) == 15
+
+
+# --- init ---
+
+@pytest.mark.parametrize("method", METHODS)
+def test_init_points_come_first_in_their_order(client, method):
+    init = [{"opt": "sgd", "lr": 0.1, "layers": 2, "momentum": 0.5, "arch": {"l1": 64, "l2": 16},
+             "epochs": 5},
+            {"opt": "adamw", "adam": {"beta": 0.5}}, {}]
+    sweep = client.submit(searched(method, init=init))
+    points = run_out(client, sweep, count=2)
+    assert points[0] == init[0]
+    assert points[1]["opt"] == "adamw" and points[1]["adam"]["beta"] == 0.5
+    for point in points:
+        check_point(point)
+    assert len(points) == 24
+
+
+@pytest.mark.parametrize("point, pointer, words", [
+    ({"lr": 0.01, "lrr": 1}, "/spec/init/1/lrr", "lr"),
+    ({"lr": 2.0}, "/spec/init/1/lr", "1"),
+    ({"opt": "adam"}, "/spec/init/1/opt", ""),
+    ({"layers": 1.5}, "/spec/init/1/layers", ""),
+    ({"opt": "adamw", "momentum": 0.5}, "/spec/init/1/momentum", "opt"),
+    ({"arch": {"l1": 16, "l2": 64}, "layers": 2}, "/spec/init/1", "arch.l2 <= arch.l1"),
+    ({"arch": {"l1": 17}}, "/spec/init/1/arch/l1", ""),
+    ({"lr": None}, "/spec/init/1/lr", ""), ([], "/spec/init/1", "object")])
+def test_wrong_init_point_is_refused_at_submission(client, point, pointer, words):
+    error = client.refused("sweep.submit", spec=searched("bayes", init=[{}, point]))
+    assert error.code == INVALID_PARAMS and error.pointer == pointer and words in error.message
+
+
+# --- enqueue ---
+
+@pytest.mark.parametrize("method", METHODS)
+def test_enqueued_trial_comes_next_and_what_it_does_not_name_is_drawn(client, method):
+    sweep = client.submit(searched(method))
+    client.ask(sweep)
+    got = client.call("trial.enqueue", sweep=sweep, params={"opt": "adamw", "lr": 0.1})
+    assert got == {"trial": 2, "state": "PENDING"}
+    row = client.call("trial.get", sweep=sweep, trial=2)
+    assert row["state"] == "PENDING" and row["attempt"] == 0
+    got = client.call("trial.enqueue", sweep=sweep, params={"arch.l1": 32, "arch": {"l2": 16},
+                                                            "layers": 2})
+    handed = client.ask(sweep, 3)
+    assert [t["trial"] for t in handed] == [2, 3, 4]
+    first, second, _ = (t["params"] for t in handed)
+    assert (first["opt"], first["lr"]) == ("adamw", 0.1)
+    assert (second["layers"], second["arch"]) == (2, {"l1": 32, "l2": 16})
+    for t in handed:
+        check_point(t["params"])
+
+
+@pytest.mark.parametrize("params, pointer, words", [
+    ({"lrr": 0.1}, "/params/lrr", "\"lr\""), ({"lr": 7}, "/params/lr", ""),
+    ({"arch": {"l3": 1}}, "/params/arch/l3", "\"l1\""), ({"lr": "fast"}, "/params/lr", ""),
+    ({"opt": "sgd", "adam": {"beta": 0.1}}, "/params/adam/beta", "opt"),
+    ({"layers": 3, "arch": {"l1": 64}}, "/params", "layers * arch.l1 <= 128"),
+    ({"epochs": 6}, "/params/epochs", ""), ({"opt": ["sgd"]}, "/params/opt", "")])
+@pytest.mark.parametrize("method", ["bayes", "random"])
+def test_wrong_enqueue_is_refused_with_one_line(client, method, params, pointer, words):
+    sweep = client.submit(searched(method))
+    error = client.refused("trial.enqueue", sweep=sweep, params=params)
+    assert error.code == INVALID_PARAMS and error.pointer == pointer and words in error.message
+    assert client.trials(sweep) == []
+
+
+def test_enqueue_is_refused_when_the_sweep_has_ended_or_its_cap_is_used_up(client):
+    sweep = client.submit(one(run_cap=2))
+    assert client.refused("trial.enqueue", sweep=9, params={}).code == NOT_FOUND
+    client.call("trial.enqueue", sweep=sweep, params={"x": 0.25})
+    client.call("trial.enqueue", sweep=sweep, params={"x": 0.5})
+    error = client.refused("trial.enqueue", sweep=sweep, params={"x": 0.75})
+    assert error.code == CONFLICT and "extend" in error.message
+    assert run_out(client, sweep, lambda p: p["x"]) == [{"x": 0.25}, {"x": 0.5}]
+    error = client.refused("trial.enqueue", sweep=sweep, params={"x": 0.75})
+    assert error.code == CONFLICT and "COMPLETED" in error.message
+    client.call("sweep.extend", sweep=sweep, run_cap=3)
+    client.call("trial.enqueue", sweep=sweep, params={"x": 0.75})
+    assert run_out(client, sweep, lambda p: p["x"]) == [{"x": 0.75}]
+
+
+def test_enqueue_on_a_grid_leaves_every_point_of_it_to_come(client):
+    sweep = client.submit(driven(method="grid", run_cap=None,
+                                 parameters={"a": {"min": 1, "max": 3}}))
+    client.ask(sweep)
+    client.call("trial.enqueue", sweep=sweep, params={"a": 3})
+    assert [t["params"]["a"] for t in client.ask(sweep, 10)] == [3, 2, 3]
+
+
+def test_cli_enqueues_by_name_and_value(daemon, client):
+    sweep = client.submit(searched("bayes"))
+    status, out, err = sweep_command(daemon, "enqueue", sweep, "lr=0.1", "opt=sgd", "arch.l1=32")
+    assert (status, out, err) == (0, f"trial {sweep}/1\n", "")
+    handed, = client.ask(sweep)
+    assert (handed["params"]["lr"], handed["params"]["opt"]) == (0.1, "sgd")
+    assert handed["params"]["arch"]["l1"] == 32
+    for words in (["lr"], ["lr=1", "lr=2"], ["=1"]):
+        status, out, err = sweep_command(daemon, "enqueue", sweep, *words)
+        assert status == 2 and out == "" and "NAME=VALUE" in err
+    status, out, err = sweep_command(daemon, "enqueue", sweep, "lrr=0.1")
+    assert status == 1 and out == "" and "/params/lrr" in err and err.count("\n") == 1
+    status, out, err = sweep_command(daemon, "enqueue", sweep, '{"lr": 0.5}', "--json")
+    assert status == 0 and '"trial"' in out
+
+
+# --- constraints that leave little ---
+
+@pytest.mark.parametrize("method", METHODS)
+def test_impossible_constraint_is_refused_at_submission(client, method):
+    error = client.refused("sweep.submit", spec=searched(
+        method, constraints=["layers >= 1", "arch.l1 > 64"]))
+    assert error.code == INVALID_PARAMS and "arch.l1 > 64" in error.message
+    assert error.pointer.startswith("/spec/constraints")
+
+
+@pytest.mark.parametrize("method", ["random", "sobol", "tpe", "bohb", "bayes"])
+def test_constraint_that_leaves_one_point_in_many_is_met_or_refused(client, method):
+    """Refused at once, or every point meets it: what never happens is a point outside, or a hang."""
+    spec = one(method=method, run_cap=8, constraints=["a + b <= 0.0045"],
+               parameters={"a": {"min": 0.0, "max": 1.0}, "b": {"min": 0.0, "max": 1.0}})
+    try:
+        sweep = client.submit(spec)
+    except Exception as error:  # noqa: B902
+        assert "a + b <= 0.0045" in str(error)
+        return
+    points = run_out(client, sweep, lambda p: p["a"])
+    assert all(p["a"] + p["b"] <= 0.0045 for p in points)
+    assert client.sweep(sweep)["state"] in ("COMPLETED", "FAILED")

@@ -1,0 +1,294 @@
+"""Suggestions made ahead of time (method bayes): who waits for how long, and what an ask learns."""
+import json
+import threading
+
+import pytest
+
+from harness import CONFLICT, RpcError, asha, driven, trained, wait_until
+from search_model import PATIENT, check_point, key, loss, run_out, searched, suggestion
+
+# A model of this many parameters takes long enough to be met in its middle, on any machine.
+WIDE = {f"x{i:02}": {"min": 0.0, "max": 1.0} for i in range(40)}
+
+
+def wide_loss(p):
+    return sum((v - 0.3) ** 2 for v in p.values())
+
+
+def wide(**more):
+    return driven(**{"method": "bayes", "parameters": WIDE, "run_cap": 2000,
+                     "suggest_wait_ms": PATIENT, **more})
+
+
+def taught(client, n=60, **more):
+    """A sweep whose model has n results to fit."""
+    sweep = client.submit(wide(**more))
+    for t in [t for _ in range(3) for t in client.ask(sweep, n // 3)]:
+        client.tell(sweep, t, metrics={"loss": wide_loss(t["params"])})
+    return sweep
+
+
+def request(method, number, **params):
+    return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+
+
+def parked(daemon, client, sweep, clients=8, count=200):
+    """Clients that each wait for so many suggestions that none is answered soon."""
+    waiting = [daemon.client() for _ in range(clients)]
+    for c in waiting:
+        c.send(request("trial.ask", 1, sweep=sweep, count=count))
+    # Each of them has been read: the daemon answers this in the order of its connections' lines.
+    wait_until(lambda: client.call("daemon.stats")["connections"] > clients, "all connected")
+    return waiting
+
+
+def answers(waiting):
+    return [c.receive() for c in waiting]
+
+
+# --- many at once ---
+
+def test_fifty_in_one_ask_are_fifty_different_points(client):
+    sweep = client.submit(searched("bayes", run_cap=200))
+    seen = []
+    for _ in range(2):
+        handed = client.ask(sweep, 50)
+        assert len(handed) == 50
+        seen += [key(t["params"]) for t in handed]
+        for t in handed:
+            check_point(t["params"])
+            client.tell(sweep, t, metrics={"loss": loss(t["params"])})
+    assert len(set(seen)) == 100
+
+
+def test_fifty_clients_at_once_get_fifty_different_points(daemon, client):
+    sweep = client.submit(searched("bayes", run_cap=200))
+    for t in client.ask(sweep, 20):
+        client.tell(sweep, t, metrics={"loss": loss(t["params"])})
+    waiting = [daemon.client() for _ in range(50)]
+    for c in waiting:
+        c.send(request("trial.ask", 1, sweep=sweep))
+    handed = [reply["result"]["trials"][0] for reply in answers(waiting)]
+    assert sorted(t["trial"] for t in handed) == list(range(21, 71))
+    assert len({key(t["params"]) for t in handed}) == 50
+
+
+@pytest.mark.parametrize("counts", [(1, 1, 1, 1, 1, 1), (3, 3), (2, 4), (6,)])
+def test_one_ask_for_many_gives_what_many_asks_for_one_give(client, counts):
+    sweep = client.submit(searched("bayes"))
+    run = [t for _ in range(10) for t in client.ask(sweep)]
+    for t in run:
+        client.tell(sweep, t, metrics={"loss": loss(t["params"])})
+    points = [key(t["params"]) for count in counts for t in client.ask(sweep, count)]
+    other = client.submit(searched("bayes"))
+    for t in [t for _ in range(10) for t in client.ask(other)]:
+        client.tell(other, t, metrics={"loss": loss(t["params"])})
+    assert points == [key(t["params"]) for t in client.ask(other, 6)]
+
+
+def test_init_points_and_suggestions_come_in_one_answer(client):
+    init = [{"lr": 0.1}, {"lr": 0.2}, {"lr": 0.3}]
+    sweep = client.submit(searched("bayes", init=init))
+    handed = client.ask(sweep, 8)
+    assert [t["params"]["lr"] for t in handed[:3]] == [0.1, 0.2, 0.3] and len(handed) == 8
+    other = client.submit(searched("bayes", init=init))
+    single = [t for _ in range(8) for t in client.ask(other)]
+    assert [key(t["params"]) for t in handed] == [key(t["params"]) for t in single]
+    client.call("trial.enqueue", sweep=sweep, params={"lr": 0.4})
+    handed = client.ask(sweep, 4)
+    assert handed[0]["params"]["lr"] == 0.4 and len(handed) == 4
+
+
+# --- fresh before fast ---
+
+def test_patient_ask_knows_every_result_told_before_it(client):
+    sweep = client.submit(searched("bayes"))
+    for trial in range(1, 25):
+        t, = client.ask(sweep)
+        how = suggestion(client, sweep, trial)
+        assert (how["known"], how["unseen"]) == (trial - 1, 0)
+        client.tell(sweep, t, metrics={"loss": loss(t["params"])})
+    how = suggestion(client, sweep, 24)
+    assert how["source"] == "gp" and how["sd"] >= 0 and len(how["nearest"]) == 3
+    assert all(1 <= near["trial"] < 24 for near in how["nearest"])
+    assert "suggested by gp" in client.call("trial.why", sweep=sweep, trial=24)["text"]
+
+
+def test_impatient_ask_takes_what_is_prepared_and_why_says_what_it_had_not_seen(client):
+    sweep = taught(client, suggest_wait_ms=0)
+    unseen = 0
+    for _ in range(40):
+        t, = client.ask(sweep)
+        how = suggestion(client, sweep, t["trial"])
+        now = client.sweep(sweep)["counts"]["COMPLETED"]
+        assert how["known"] + how["unseen"] == now
+        unseen = max(unseen, how["unseen"])
+        text = client.call("trial.why", sweep=sweep, trial=t["trial"])["text"]
+        assert ("had not seen" in text) == (how["unseen"] > 0)
+        client.tell(sweep, t, metrics={"loss": wide_loss(t["params"])})
+    assert unseen > 0
+
+
+def test_bounded_wait_ends_with_a_suggestion_while_results_keep_coming(daemon, client):
+    """A stream of results makes every model stale before it is done: an ask is answered all the same."""
+    sweep = taught(client, suggest_wait_ms=20)
+    stop = threading.Event()
+
+    def stream():
+        with daemon.client() as other:
+            while not stop.is_set():
+                t, = other.ask(sweep)
+                other.tell(sweep, t, metrics={"loss": wide_loss(t["params"])})
+
+    thread = threading.Thread(target=stream)
+    thread.start()
+    try:
+        for _ in range(5):
+            assert len(client.ask(sweep, 20)) == 20
+    finally:
+        stop.set()
+        thread.join()
+
+
+# --- what may happen while asks wait ---
+
+def test_pause_and_cancel_answer_the_asks_that_wait_with_nothing(daemon, client):
+    sweep = taught(client)
+    waiting = parked(daemon, client, sweep)
+    client.call("sweep.pause", sweep=sweep)
+    assert all(len(r["result"]["trials"]) in (0, 200) for r in answers(waiting))
+    made = sum(client.sweep(sweep)["counts"].values())
+    assert client.ask(sweep) == []
+    client.call("sweep.resume", sweep=sweep)
+    assert len(client.ask(sweep)) == 1
+    assert sum(client.sweep(sweep)["counts"].values()) == made + 1
+    waiting = parked(daemon, client, sweep)
+    client.call("sweep.cancel", sweep=sweep)
+    assert all("result" in r for r in answers(waiting))
+    assert client.sweep(sweep)["state"] == "CANCELLED" and client.ask(sweep) == []
+
+
+def test_run_cap_reached_answers_the_asks_that_wait_and_extend_goes_on(daemon, client):
+    sweep = taught(client, run_cap=70)
+    waiting = parked(daemon, client, sweep, clients=6, count=4)
+    handed = [t for r in answers(waiting) for t in r["result"]["trials"]]
+    assert sorted(t["trial"] for t in handed) == list(range(61, 71))
+    for t in handed:
+        client.tell(sweep, t, metrics={"loss": wide_loss(t["params"])})
+    assert client.sweep(sweep)["state"] == "COMPLETED"
+    client.call("sweep.extend", sweep=sweep, run_cap=73)
+    assert [t["trial"] for t in client.ask(sweep, 9)] == [71, 72, 73]
+
+
+def test_enqueue_while_asks_wait_goes_to_the_first_of_them(daemon, client):
+    sweep = taught(client)
+    waiting = parked(daemon, client, sweep, clients=4, count=3)
+    trial = client.call("trial.enqueue", sweep=sweep, params={"x00": 0.125})["trial"]
+    handed = [t for r in answers(waiting) for t in r["result"]["trials"]] + client.ask(sweep, 2)
+    mine, = [t for t in handed if t["trial"] == trial]
+    assert mine["params"]["x00"] == 0.125
+    assert len({key(t["params"]) for t in handed}) == len(handed) == 14
+
+
+def test_client_that_goes_away_takes_no_trial_with_it(daemon, client):
+    sweep = taught(client)
+    gone = parked(daemon, client, sweep, clients=4, count=50)
+    for c in gone:
+        c.close()
+    wait_until(lambda: client.call("daemon.stats")["connections"] == 1, "the others gone")
+    handed = client.ask(sweep, 2)
+    running = client.sweep(sweep)["counts"]["RUNNING"]
+    assert len(handed) == 2 and running in (2, 52), "only the first may have been served before"
+
+
+def test_drain_and_sigterm_refuse_the_asks_that_wait(start):
+    for end in ("drain", "term"):
+        daemon = start()
+        client = daemon.client()
+        sweep = taught(client)
+        waiting = parked(daemon, client, sweep)
+        if end == "drain":
+            client.call("daemon.drain")
+            assert daemon.process.wait(60) == 0
+            daemon.process = None
+        else:
+            assert daemon.term() == 0
+        for c in waiting:
+            line = c.line()
+            assert not line or "draining" in line.decode() or "stopping" in line.decode() \
+                or len(json.loads(line)["result"]["trials"]) == 200
+        client = daemon.start().client()
+        got = client.sweep(sweep)
+        assert got["state"] == "RUNNING" and got["counts"]["COMPLETED"] == 60
+        assert len(client.ask(sweep)) == 1
+
+
+def test_killed_while_asks_wait_hands_out_no_trial_twice(start):
+    daemon = start()
+    client = daemon.client()
+    sweep = taught(client)
+    for _ in range(3):
+        parked(daemon, client, sweep, clients=4, count=5)
+        daemon.kill9()
+        client = daemon.start().client()
+    rows = client.trials(sweep)
+    assert [r["trial"] for r in rows] == list(range(1, len(rows) + 1))
+    t, = client.ask(sweep)
+    assert t["trial"] == len(rows) + 1
+    assert len({key(r["params"]) for r in client.trials(sweep)}) == len(rows) + 1
+
+
+def test_two_searches_at_once_do_not_touch_each_other(daemon, client):
+    """Asked in turns, they give the points that each gives alone."""
+    alone = [key(p) for p in run_out(client, client.submit(searched("bayes")))]
+    pair = [client.submit(searched("bayes")) for _ in range(2)]
+    points = {sweep: [] for sweep in pair}
+    others = {sweep: daemon.client() for sweep in pair}
+    for _ in range(24):
+        for sweep, c in others.items():
+            c.send(request("trial.ask", 1, sweep=sweep))
+        for sweep, c in others.items():
+            t, = c.receive()["result"]["trials"]
+            points[sweep].append(key(t["params"]))
+            c.tell(sweep, t, metrics={"loss": loss(t["params"])})
+    assert points[pair[0]] == points[pair[1]] == alone
+
+
+def test_ended_search_that_is_loaded_after_a_restart_goes_on_when_extended(start):
+    def life(restart):
+        daemon = start()
+        client = daemon.client()
+        sweep = client.submit(searched("bayes", run_cap=12))
+        points = run_out(client, sweep)
+        if restart:
+            daemon.kill9()
+            client = daemon.start().client()
+        assert client.refused("trial.enqueue", sweep=sweep, params={}).code == CONFLICT
+        client.call("sweep.extend", sweep=sweep, run_cap=20)
+        return [key(p) for p in points + run_out(client, sweep)]
+
+    assert life(True) == life(False)
+
+
+# --- with the built-in workers ---
+
+@pytest.mark.parametrize("method", ["bayes", "tpe", "bohb"])
+def test_built_in_trainer_is_searched_by(start, method):
+    client = start("cpu:2").client()
+    spec = trained(method=method, run_cap=14, epochs=9,
+                   early_terminate=asha(max_t=9) if method != "tpe" else None)
+    sweep = client.submit(spec)
+    got = client.wait_sweep(sweep)
+    assert got["state"] == "COMPLETED"
+    assert got["counts"]["COMPLETED"] + got["counts"]["PRUNED"] == 14
+    sources = {suggestion(client, sweep, trial)["source"] for trial in range(1, 15)}
+    assert sources & {"gp", "tpe", "bohb"}, sources
+
+
+def test_one_slot_is_never_refused_work_that_is_there(start):
+    """A sweep whose model takes its time does not keep a slot from another sweep."""
+    client = start("cpu:1").client()
+    slow = client.submit(trained(method="bayes", run_cap=12, epochs=1))
+    quick = client.submit(trained(method="random", run_cap=12, epochs=1))
+    for sweep in (slow, quick):
+        assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 12
