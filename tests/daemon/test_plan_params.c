@@ -286,7 +286,7 @@ static const struct {
 	{"{'opt':'adam','n':8,'m':0.5,'q':0.3,'p':8,'g':{'wd':0,'deep':{'x':1}}}", "/m",
 	 "\"m\" is not active here: its \"when\" asks for another \"opt\""},
 	/* its parent is not active either, whatever its value would be */
-	{"{'opt':'sgd','g':{'deep':{'x':1}}}", "/g.deep.x",
+	{"{'opt':'sgd','g':{'deep':{'x':1}}}", "/g/deep/x",
 	 "\"g.deep.x\" is not active here: its \"when\" asks for another \"n\""},
 };
 
