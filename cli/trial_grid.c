@@ -58,7 +58,8 @@ static void add_keys(struct sw_names *s, const cJSON *object)
 }
 
 struct columns {
-	struct sw_names params, metrics; /* metrics: without the sweep's own */
+	struct sw_names params, metrics; /* metrics: without the sweep's first */
+	size_t own;                      /* of metrics: so many are the sweep's as well */
 	bool cause, bar;
 };
 
@@ -78,6 +79,14 @@ static void find_columns(struct columns *c, const struct sw_trial_grid *how,
 		if (cJSON_IsString(sw_json_get(trials[i], "cause")))
 			c->cause = how->cause;
 	}
+	cJSON_ArrayForEach (name, how->metrics) {
+		const cJSON *own = sw_json_get(name, "name");
+
+		if (cJSON_IsString(own) &&
+		    (how->metric == NULL || strcmp(own->valuestring, how->metric) != 0))
+			sw_names_add(&c->metrics, own->valuestring);
+	}
+	c->own = c->metrics.n;
 	sw_names_sort(&all);
 	for (size_t i = 0; i < all.n; i++)
 		if (how->metric == NULL || strcmp(all.name[i], how->metric) != 0)
@@ -94,7 +103,7 @@ static void add_columns(struct sw_grid *g, const struct columns *c, const struct
 	if (how->metric != NULL)
 		sw_grid_col(g, how->metric, true, 0);
 	for (size_t i = 0; i < c->metrics.n; i++)
-		sw_grid_col(g, c->metrics.name[i], true, DROP_METRIC + (int)i);
+		sw_grid_col(g, c->metrics.name[i], true, i < c->own ? 0 : DROP_METRIC + (int)i);
 	sw_grid_col(g, "step", true, DROP_STEP);
 	sw_grid_col(g, "seconds", true, DROP_SECONDS);
 	if (c->bar)
@@ -147,7 +156,7 @@ static void add_trial(struct sw_grid *g, const struct columns *c, const struct s
 		sw_grid_add_value(g, value_of(trial, how->metric), how->utf8, SW_TINT_BOLD);
 	for (size_t i = 0; i < c->metrics.n; i++)
 		sw_grid_add_value(g, sw_json_get(metrics, c->metrics.name[i]), how->utf8,
-				  SW_TINT_NONE);
+				  i < c->own ? SW_TINT_BOLD : SW_TINT_NONE);
 	sw_grid_add_value(g, step, how->utf8, SW_TINT_NONE);
 	if (cJSON_IsNumber(seconds))
 		sw_grid_addf(g, "%.1f", seconds->valuedouble);

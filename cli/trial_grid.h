@@ -3,7 +3,7 @@
  * metrics, step, seconds, a bar of progress, and the cause of an end.
  *
  * When room is short the cause goes first, then the other metrics from the right, then seconds, the
- * bar, the parameters from the right, the step; trial, state and the metric stay.
+ * bar, the parameters from the right, the step; trial, state and the sweep's metrics stay.
  */
 #ifndef SW_CLI_TRIAL_GRID_H
 #define SW_CLI_TRIAL_GRID_H
@@ -20,6 +20,7 @@ struct sw_trial_grid {
 	uint64_t sweep;
 	const cJSON *parameters; /* array of names in order, or NULL: as the trials have them */
 	const char *metric;      /* the sweep's; may be NULL */
+	const cJSON *metrics;    /* of several: as the spec lists them; else NULL */
 	double max_t;            /* steps of a whole trial; 0: not known, so no bar */
 	bool cause;              /* a column for it, where some trial has one */
 	bool utf8;

@@ -1,3 +1,4 @@
+#include "cli/pareto_text.h"
 #include "cli/table.h"
 #include "cli/trial_grid.h"
 #include "cli/trial_text.h"
@@ -44,6 +45,7 @@ static void table(struct sw_cli *c, const cJSON *trials, const struct sw_reply *
 		.sweep = c->sweep,
 		.parameters = names,
 		.metric = cJSON_IsString(metric) ? metric->valuestring : NULL,
+		.metrics = sw_json_get(sw_json_get(sweep->result, "spec"), "metrics"),
 		.utf8 = c->look.utf8,
 	};
 
@@ -57,6 +59,21 @@ static void table(struct sw_cli *c, const cJSON *trials, const struct sw_reply *
 		c->out.failed = SW_NOMEM;
 	sw_grid_fini(&g);
 	cJSON_Delete(names);
+}
+
+/* "5 trials that no other beats, hypervolume ...", and those trials as a table. */
+static void front(struct sw_cli *c, const cJSON *trials, const cJSON *pareto,
+		  const struct sw_reply *sweep)
+{
+	uint64_t n = 0;
+
+	(void)sw_json_u64(sw_json_get(pareto, "trials"), &n);
+	if (n == 1)
+		(void)sw_buf_adds(&c->out, "1 trial that beats all others, ");
+	else
+		(void)sw_buf_addf(&c->out, "%" PRIu64 " trials that no other beats, ", n);
+	sw_pareto_text(c, pareto);
+	table(c, trials, sweep);
 }
 
 /* "trial 1/7  val_accuracy = 0.9806 (maximize, last)", then what belongs to it. */
@@ -96,7 +113,9 @@ int sw_verb_best(struct sw_cli *c)
 	status = sw_cli_fetch(c, "sweep.get", params, &sweep);
 	if (status != SW_EXIT_DONE)
 		goto out;
-	if (c->args.given & SW_OPT_N)
+	if (cJSON_IsObject(sw_json_get(r.result, "pareto")))
+		front(c, trials, sw_json_get(r.result, "pareto"), &sweep);
+	else if (c->args.given & SW_OPT_N)
 		table(c, trials, &sweep);
 	else
 		one(c, trials->child, &sweep);

@@ -1,5 +1,6 @@
 /* cli/verb_show.c — `show 1`: a sweep with its spec; `show 1/7`: a trial with its reports. */
 #include "cli/header.h"
+#include "cli/pareto_text.h"
 #include "cli/table.h"
 #include "cli/trial_grid.h"
 #include "cli/trial_text.h"
@@ -60,6 +61,41 @@ static void labelled(struct sw_cli *c, const char *label, const cJSON *v)
 	sw_fmt_value(&c->out, v, true, c->look.utf8);
 }
 
+/* "metric  val_loss (minimize)", or "metrics val_loss (minimize), acc (maximize)". */
+static void metric_line(struct sw_cli *c, const struct sw_view *v)
+{
+	const cJSON *list = sw_json_get(sw_json_get(v->head, "spec"), "metrics"), *m;
+
+	if (!cJSON_IsArray(list)) {
+		labelled(c, "metric", sw_json_get(v->head, "metric"));
+		(void)sw_buf_adds(&c->out, " (");
+		sw_fmt_value(&c->out, sw_json_get(v->head, "goal"), false, c->look.utf8);
+		(void)sw_buf_adds(&c->out, ")");
+		return;
+	}
+	cJSON_ArrayForEach (m, list) {
+		const cJSON *goal = sw_json_get(m, "goal");
+
+		if (m == list->child)
+			labelled(c, "metrics", sw_json_get(m, "name"));
+		else
+			sw_fmt_value(&c->out, sw_json_get(m, "name"), true, c->look.utf8);
+		(void)sw_buf_adds(&c->out, " (");
+		sw_cli_text(c, cJSON_IsString(goal) ? goal->valuestring : "minimize");
+		(void)sw_buf_adds(&c->out, m->next != NULL ? "), " : ")");
+	}
+}
+
+/* In the place of the best: "front   4 trials, hypervolume 52.65 from loss 14.3, acc 13.5" */
+static void front_line(struct sw_cli *c, const cJSON *pareto)
+{
+	uint64_t n = 0;
+
+	(void)sw_json_u64(sw_json_get(pareto, "trials"), &n);
+	(void)sw_buf_addf(&c->out, "%-8s%" PRIu64 " trial%s, ", "front", n, n == 1 ? "" : "s");
+	sw_pareto_text(c, pareto);
+}
+
 static void show_sweep(struct sw_cli *c, struct sw_reply *r)
 {
 	struct sw_view v;
@@ -71,14 +107,15 @@ static void show_sweep(struct sw_cli *c, struct sw_reply *r)
 	if (cJSON_IsNumber(created))
 		sw_fmt_time((int64_t)created->valuedouble, when);
 	header_line(c, &v, 0);
-	labelled(c, "metric", sw_json_get(v.head, "metric"));
-	(void)sw_buf_adds(&c->out, " (");
-	sw_fmt_value(&c->out, sw_json_get(v.head, "goal"), false, c->look.utf8);
-	(void)sw_buf_adds(&c->out, "), seed ");
+	metric_line(c, &v);
+	(void)sw_buf_adds(&c->out, ", seed ");
 	sw_fmt_value(&c->out, sw_json_get(v.head, "seed"), true, c->look.utf8);
 	(void)sw_buf_addf(&c->out, ", created %s\n", when);
 	header_line(c, &v, 1);
-	header_line(c, &v, 2);
+	if (cJSON_IsObject(sw_json_get(v.head, "pareto")))
+		front_line(c, sw_json_get(v.head, "pareto"));
+	else
+		header_line(c, &v, 2);
 	print_rungs(c, sw_json_get(v.head, "rungs"));
 	(void)sw_buf_adds(&c->out, "spec\n");
 	if (sw_json_get(v.head, "spec") != NULL)

@@ -103,6 +103,7 @@ static void print_table(struct sw_cli *c, const struct sw_reply *sweep, const cJ
 		.sweep = c->sweep,
 		.parameters = names,
 		.metric = cJSON_IsString(metric) ? metric->valuestring : NULL,
+		.metrics = sw_json_get(sw_json_get(sweep->result, "spec"), "metrics"),
 		.max_t = cJSON_IsNumber(max_t) ? max_t->valuedouble : 0.0,
 		.cause = true,
 		.utf8 = c->look.utf8,
