@@ -6,8 +6,10 @@
  *          (540 epochs) in all, one worker or eight, each trial's epochs at its own pace.
  * Workloads
  *   corr      Hartmann-6 and a decay that is much the same for all: rungs agree
- *   cross     d = 5; the best configurations come down slowest: low rungs mislead
- *   diabetes  the built-in trainer, as in bench_tune: real curves, noise, divergence
+ *   cross     d = 5; the best configurations come down slowest: low rungs mislead. Rank correlation
+ *             with epoch 27 within the best fifth: .82, .55, .65 at epochs 1, 3, 9
+ *   hard      more so: .29, .16, .61
+ *   digits    the built-in trainer, as in bench_tune: real curves, noise, divergence
  * Policies  random, tpe, bohb, bayes; "last" is bayes without rungs, which takes the last value of
  *           a stopped trial at its word.
  * Printed  The loss at epoch 27 (without noise where that is known) of the incumbent, which is the
@@ -50,7 +52,7 @@ typedef double curve_fn(void *ctx, const struct sw_value *v, uint64_t seed, uint
 
 struct workload {
 	const char *name;
-	struct sw_space *(*space)(void); /* a new one for each sweep, which takes it */
+	struct sw_space *(*space)(void *ctx); /* a new one for each sweep, which takes it */
 	curve_fn *curve;
 	void *ctx;
 };
@@ -68,13 +70,15 @@ static struct sw_space *cube(size_t d)
 	return s;
 }
 
-static struct sw_space *cube6(void)
+static struct sw_space *cube6(void *ctx)
 {
+	(void)ctx;
 	return cube(6);
 }
 
-static struct sw_space *cube5(void)
+static struct sw_space *cube5(void *ctx)
 {
+	(void)ctx;
 	return cube(5);
 }
 
@@ -102,25 +106,68 @@ static double corr(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t 
 	return truth;
 }
 
-static double cross(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t trial,
-		    double *curve)
+/* One parameter says how slowly the loss comes down, and slow is where the minimum is. */
+static double crossing(const struct sw_value *v, double start, double slowest, double power,
+		       uint64_t seed, uint64_t trial, double *curve)
 {
-	static const double best[] = {0.2, 0.7, 0.4, 0.6, 0.3}, weight[] = {1.5, 1, 0.7, 0.5, 0.3};
+	static const double best[] = {0.2, 0.7, 0.4, 0.6, 0.3}, weight[] = {3, 2.5, 2, 1.5, 1};
+	const double slow = 0.7 + slowest * pow(1 - v[0].number, power);
 	double end = 0, truth = 0;
 
-	(void)ctx;
 	for (size_t k = 0; k < 5; k++) {
 		const double off = v[k].number - best[k];
 
 		end += weight[k] * (off * off + 0.02 * (1 - cos(15 * off)));
 	}
-	const double slow = 1 + 6 * exp(-3 * end);
-
 	for (size_t t = 0; t < EPOCHS; t++) {
-		truth = end + 1.5 * exp(-(double)(t + 1) / slow);
+		truth = end + start * exp(-(double)(t + 1) / slow);
 		curve[t] = truth + 0.02 * noise(seed, trial, t);
 	}
 	return truth;
+}
+
+static double cross(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t trial,
+		    double *curve)
+{
+	(void)ctx;
+	return crossing(v, 1.5, 9, 2, seed, trial, curve);
+}
+
+static double hard(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t trial,
+		   double *curve)
+{
+	(void)ctx;
+	return crossing(v, 2.5, 6, 3, seed, trial, curve);
+}
+
+/* The trainer on one of its data sets. */
+struct tuned {
+	struct bench_trainer *trainer;
+	struct bench_objective *o;
+	size_t i;
+};
+
+static struct sw_space *tuned_space(void *ctx)
+{
+	const struct tuned *const t = ctx;
+	struct bench_objective *const o = bench_objective_tuning(t->trainer, t->i, 1);
+
+	assert(o != NULL);
+	struct sw_space *const s = o->space;
+
+	o->space = NULL;
+	bench_objective_destroy(o);
+	return s;
+}
+
+/* What it comes to is taken for the truth, as in bench_tune. */
+static double tuned_curve(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t trial,
+			  double *curve)
+{
+	const struct tuned *const t = ctx;
+
+	bench_tuning_curve(t->o, v, seed, trial, 0, EPOCHS, curve);
+	return isfinite(curve[EPOCHS - 1]) ? curve[EPOCHS - 1] : INFINITY;
 }
 
 /* ---- one run ---- */
@@ -173,7 +220,7 @@ static void open_sim(struct sim *s)
 						   .brackets = 1,
 						   .min_results = 3}};
 	struct sw_err err = SW_ERR_INIT;
-	sw_status rc = sw_sweep_create(&s->sweep, &c, s->w->space(), &err);
+	sw_status rc = sw_sweep_create(&s->sweep, &c, s->w->space(s->w->ctx), &err);
 
 	assert(rc == SW_OK);
 	if (s->policy == LAST) {
@@ -405,7 +452,7 @@ int main(int argc, char **argv)
 		o.sampler[k] = true;
 	if (bench_options_read(&o, argc, argv) != 0) {
 		bench_options_usage("bench_rungs",
-				    "--data A,B      of corr cross diabetes (default all)",
+				    "--data A,B      of corr cross hard digits (default all)",
 				    "  --set none      without the policy \"last\"\n");
 		return 2;
 	}
@@ -416,6 +463,14 @@ int main(int argc, char **argv)
 	p.policy[LAST] = p.policy[LAST] && bench_listed(o.sets, "last");
 	add_workload(&p, (struct workload){"corr", cube6, corr, NULL});
 	add_workload(&p, (struct workload){"cross", cube5, cross, NULL});
+	add_workload(&p, (struct workload){"hard", cube5, hard, NULL});
+	struct bench_memo *const memo = bench_memo_open(NULL);
+	struct bench_trainer *const trainer = bench_trainer_create(memo);
+	struct tuned tuned = {.trainer = trainer, .i = 0};
+
+	tuned.o = trainer != NULL ? bench_objective_tuning(trainer, tuned.i, 1) : NULL;
+	if (tuned.o != NULL)
+		add_workload(&p, (struct workload){"digits", tuned_space, tuned_curve, &tuned});
 	const size_t n = o.modes * p.workloads * POLICIES * o.seeds;
 
 	p.run = bench_jobs_run(n, sizeof *p.run, o.jobs, run_one, &p, "runs");
@@ -424,5 +479,8 @@ int main(int argc, char **argv)
 	const int rc = print(&p);
 
 	bench_jobs_free(p.run, n, sizeof *p.run);
+	bench_objective_destroy(tuned.o);
+	bench_trainer_destroy(trainer);
+	bench_memo_close(memo);
 	return rc == 0 ? 0 : 1;
 }

@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_TUNED 7
-#define MAX_WORDS 3
+#define MAX_TUNED  7
+#define MAX_WORDS  3
+#define MAX_EPOCHS 30
 
 /* A parameter of the search. Categories are JSON; those of "net" are the model's layers. */
 struct tuned {
@@ -203,15 +204,24 @@ static bool go_on(void *ctx)
 	return true;
 }
 
+/* val_loss after each epoch. */
+struct losses {
+	double *v;
+	size_t n, most;
+};
+
 static bool keep(void *ctx, const struct sw_epoch *e)
 {
-	*(double *)ctx = e->val_loss;
+	struct losses *const l = ctx;
+
+	if (l->n < l->most)
+		l->v[l->n++] = e->val_loss;
 	return true;
 }
 
-/* *out: NaN when it diverged. */
+/* One that diverged has a NaN for its last epoch. */
 static sw_status train(const struct tuning *t, const cJSON *trainer, const cJSON *params,
-		       uint64_t seed, double *out, struct sw_err *err)
+		       uint64_t seed, struct losses *out, struct sw_err *err)
 {
 	const struct sw_train_hooks hooks = {.ctx = out, .go_on = go_on, .report = keep};
 	struct bench_trainer *b = t->trainer;
@@ -235,15 +245,28 @@ static sw_status train(const struct tuning *t, const cJSON *trainer, const cJSON
 	if (rc == SW_OK)
 		rc = sw_train_run(b->ops, b->q, &model, data, &options, seed, &hooks, &end, err);
 	if (rc == SW_OK && end != SW_TRAIN_DONE)
-		*out = (double)NAN;
+		out->v[out->most - 1] = (double)NAN;
 	return rc;
 }
 
-/* One fold's val_loss; NaN when it diverged. */
+static void run_fold(const struct tuning *t, const struct text *text, uint64_t seed,
+		     struct losses *out)
+{
+	cJSON *trainer = cJSON_Parse(text->trainer), *params = cJSON_Parse(text->params);
+	struct sw_err err = SW_ERR_INIT;
+	const sw_status rc = train(t, trainer, params, seed, out, &err);
+
+	if (rc != SW_OK)
+		(void)fprintf(stderr, "%s %s: %s\n", text->trainer, text->params, err.msg);
+	assert(rc == SW_OK);
+	cJSON_Delete(trainer);
+	cJSON_Delete(params);
+}
+
+/* One fold's val_loss after the last epoch; NaN when it diverged. */
 static double fold_loss(const struct tuning *t, const struct sw_value *v, unsigned fold,
 			uint64_t seed)
 {
-	struct sw_err err = SW_ERR_INIT;
 	struct text text;
 	char key[sizeof text + 32];
 	double loss = (double)NAN;
@@ -252,17 +275,32 @@ static double fold_loss(const struct tuning *t, const struct sw_value *v, unsign
 	(void)snprintf(key, sizeof key, "%s %s %llu", text.trainer, text.params,
 		       (unsigned long long)seed);
 	if (!bench_memo_get(t->trainer->memo, key, &loss)) {
-		cJSON *trainer = cJSON_Parse(text.trainer), *params = cJSON_Parse(text.params);
-		const sw_status rc = train(t, trainer, params, seed, &loss, &err);
+		double all[MAX_EPOCHS];
+		struct losses losses = {.v = all, .most = t->task->epochs};
 
-		if (rc != SW_OK)
-			(void)fprintf(stderr, "%s: %s\n", key, err.msg);
-		assert(rc == SW_OK);
-		cJSON_Delete(trainer);
-		cJSON_Delete(params);
+		all[losses.most - 1] = (double)NAN;
+		run_fold(t, &text, seed, &losses);
+		loss = all[losses.most - 1];
 		bench_memo_put(t->trainer->memo, key, loss);
 	}
 	return loss;
+}
+
+void bench_tuning_curve(const struct bench_objective *o, const struct sw_value *v, uint64_t seed,
+			uint64_t trial, unsigned fold, unsigned epochs, double *curve)
+{
+	struct tuning t = *(const struct tuning *)o->ctx;
+	struct task task = *t.task;
+	struct losses losses = {.v = curve, .most = epochs};
+	struct text text;
+
+	assert(epochs >= 1);
+	task.epochs = epochs;
+	t.task = &task;
+	write_text(&t, v, fold, &text);
+	for (unsigned i = 0; i < epochs; i++)
+		curve[i] = (double)NAN;
+	run_fold(&t, &text, sw_rng_u64(seed, SW_RNG_TRIAL, trial, fold) >> 11, &losses);
 }
 
 static bool tuning_value(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t trial,

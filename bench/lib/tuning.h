@@ -29,4 +29,9 @@ const char *bench_tuning_name(size_t i);
  * read. */
 struct bench_objective *bench_objective_tuning(struct bench_trainer *t, size_t i, unsigned folds);
 
+/* curve[epochs]: val_loss after each of so many epochs of one fold, from 0; NaN from where it
+ * diverged on. o is one of the above. The memo has no part in it. */
+void bench_tuning_curve(const struct bench_objective *o, const struct sw_value *v, uint64_t seed,
+			uint64_t trial, unsigned fold, unsigned epochs, double *curve);
+
 #endif
