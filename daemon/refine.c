@@ -14,7 +14,7 @@ struct refine {
 	struct sw_space *space;
 	bool maximize;
 	struct sw_value *values; /* [n][parameters] of the best trials, best first */
-	bool *given;             /* [n][parameters] */
+	bool *given;             /* [n][parameters]: it is active there */
 	size_t n;
 	sw_status rc;
 	struct sw_err *err;
@@ -53,6 +53,8 @@ static bool take_trial(const struct sw_row_trial *row, void *arg)
 	if (r->rc == SW_OK)
 		r->rc = sw_plan_read(r->old, r->space, params, r->values + r->n * n,
 				     r->given + r->n * n, r->err);
+	if (r->rc == SW_OK)
+		sw_space_active(r->space, r->values + r->n * n, r->given + r->n * n);
 	cJSON_Delete(params);
 	r->n++;
 	return r->rc == SW_OK;
@@ -139,26 +141,6 @@ static bool list_points(const struct refine *r, cJSON *list, size_t i)
 	return ok;
 }
 
-/* {"values": [...]}, with the conditions of the old body. */
-static cJSON *refine_param(const struct refine *r, const cJSON *body, size_t i)
-{
-	const struct sw_spec_param *p = &r->old->params[i];
-	const cJSON *when = sw_json_get(body, "when");
-	cJSON *out, *list;
-
-	if (p->value != NULL)
-		return cJSON_Duplicate(body, true);
-	out = cJSON_CreateObject();
-	list = cJSON_AddArrayToObject(out, "values");
-	if (list == NULL ||
-	    !(p->values != NULL ? list_choices(r, list, i) : list_points(r, list, i)) ||
-	    (when != NULL && !cJSON_AddItemToObject(out, "when", cJSON_Duplicate(when, true)))) {
-		cJSON_Delete(out);
-		return NULL;
-	}
-	return out;
-}
-
 /* None of the best had it: with the values that its condition names gone, it can be no more. */
 static bool never_active(const struct refine *r, size_t i)
 {
@@ -170,19 +152,106 @@ static bool never_active(const struct refine *r, size_t i)
 	return true;
 }
 
+/* Conditions that name it need values of the best, not points between them. */
+static bool is_parent(const struct refine *r, size_t i)
+{
+	for (size_t k = 0; k < r->old->n_conds; k++)
+		if (r->old->conds[k].parent == i)
+			return true;
+	return false;
+}
+
+/* Does the refined parameter i keep this value? */
+static bool is_kept(const struct refine *r, size_t i, const cJSON *v)
+{
+	const size_t n = sw_space_size(r->space);
+	struct sw_value one = {.choice = 0};
+
+	if (sw_plan_value(r->old, r->space, i, v, &one, NULL) != SW_OK)
+		return false;
+	for (size_t k = 0; k < r->n; k++)
+		if (r->given[k * n + i] && same_value(r->values[k * n + i], one))
+			return true;
+	return false;
+}
+
+/* A "when" with the values that are still there. */
+static cJSON *refine_when(const struct refine *r, const cJSON *when)
+{
+	cJSON *out = cJSON_CreateObject();
+	const cJSON *entry, *v;
+
+	cJSON_ArrayForEach (entry, when) {
+		const int parent = sw_spec_param_find(r->old, entry->string);
+		cJSON *list = cJSON_AddArrayToObject(out, entry->string);
+
+		v = cJSON_IsArray(entry) ? entry->child : entry;
+		for (; v != NULL && parent >= 0; v = cJSON_IsArray(entry) ? v->next : NULL)
+			if (is_kept(r, (size_t)parent, v) &&
+			    !cJSON_AddItemToArray(list, cJSON_Duplicate(v, true))) {
+				cJSON_Delete(out);
+				return NULL;
+			}
+	}
+	return out;
+}
+
+/* Puts the conditions of the old body into the new one. */
+static bool copy_when(const struct refine *r, cJSON *out, const cJSON *body)
+{
+	const cJSON *when = sw_json_get(body, "when");
+
+	return when == NULL || cJSON_AddItemToObject(out, "when", refine_when(r, when));
+}
+
+/* {"values": [...]}, or the constant. */
+static cJSON *refine_param(const struct refine *r, const cJSON *body, size_t i)
+{
+	const struct sw_spec_param *p = &r->old->params[i];
+	cJSON *out = cJSON_CreateObject(), *list;
+	bool ok;
+
+	if (p->value != NULL) {
+		ok = cJSON_AddItemToObject(out, "value", cJSON_Duplicate(p->value, true));
+	} else {
+		list = cJSON_AddArrayToObject(out, "values");
+		ok = list != NULL &&
+		     (p->values != NULL || is_parent(r, i) ? list_choices(r, list, i)
+							   : list_points(r, list, i));
+	}
+	if (ok && copy_when(r, out, body))
+		return out;
+	cJSON_Delete(out);
+	return NULL;
+}
+
+static bool refine_all(const struct refine *r, cJSON *out, const cJSON *old, size_t *i);
+
+/* A group none of whose parameters is left is left out itself. */
+static bool refine_group(const struct refine *r, cJSON *out, const cJSON *body, size_t *i)
+{
+	cJSON *made = cJSON_CreateObject();
+	cJSON *inner = cJSON_AddObjectToObject(made, "parameters");
+
+	if (inner == NULL || !refine_all(r, inner, sw_json_get(body, "parameters"), i)) {
+		cJSON_Delete(made);
+		return false;
+	}
+	if (inner->child == NULL) {
+		cJSON_Delete(made);
+		return true;
+	}
+	return cJSON_AddItemToObject(out, body->string, made) && copy_when(r, made, body);
+}
+
 /* Parameters stand in the tree in the order in which the spec numbers them. */
 static bool refine_all(const struct refine *r, cJSON *out, const cJSON *old, size_t *i)
 {
 	const cJSON *body;
 
 	cJSON_ArrayForEach (body, old) {
-		const cJSON *inner = sw_json_get(body, "parameters");
-		cJSON *made;
-
-		if (inner != NULL) {
-			made = cJSON_CreateObject();
-			if (!cJSON_AddItemToObject(out, body->string, made) ||
-			    !refine_all(r, cJSON_AddObjectToObject(made, "parameters"), inner, i))
+		if (sw_json_get(body, "parameters") != NULL) {
+			if (!refine_group(r, out, body, i))
 				return false;
 			continue;
 		}
@@ -192,7 +261,7 @@ static bool refine_all(const struct refine *r, cJSON *out, const cJSON *old, siz
 			(*i)++;
 			continue;
 		}
-		made = refine_param(r, body, (*i)++);
+		cJSON *made = refine_param(r, body, (*i)++);
 		if (made == NULL || !cJSON_AddItemToObject(out, body->string, made)) {
 			cJSON_Delete(made);
 			return false;
@@ -201,10 +270,38 @@ static bool refine_all(const struct refine *r, cJSON *out, const cJSON *old, siz
 	return true;
 }
 
+static bool names_absent(const struct refine *r, const struct sw_spec_sum *sum)
+{
+	for (size_t t = 0; t < sum->n_terms; t++)
+		for (size_t k = 0; k < sum->terms[t].n_factors; k++)
+			if (never_active(r, sum->terms[t].factor[k]))
+				return true;
+	return false;
+}
+
+/* Those of the old constraints that can still apply: a parameter that was left out is active in no
+ * trial. */
+static bool copy_constraints(const struct refine *r, cJSON *out)
+{
+	cJSON *list = cJSON_CreateArray();
+	bool ok = true;
+
+	for (size_t i = 0; i < r->old->n_constraints; i++) {
+		const struct sw_spec_constraint *c = &r->old->constraints[i];
+
+		if (!names_absent(r, &c->left) && !names_absent(r, &c->right))
+			ok = ok && cJSON_AddItemToArray(list, cJSON_CreateString(c->text));
+	}
+	if (ok && list != NULL && list->child != NULL)
+		return cJSON_AddItemToObject(out, "constraints", list);
+	cJSON_Delete(list);
+	return ok;
+}
+
 static cJSON *write_spec(const struct refine *r, const cJSON *spec)
 {
 	static const char *const inherited[] = {"metric", "trainer", "early_terminate",
-						"constraints", "resources"};
+						"resources"};
 	cJSON *out = cJSON_Duplicate(spec, true);
 	size_t i = 0;
 
@@ -217,6 +314,8 @@ static cJSON *write_spec(const struct refine *r, const cJSON *spec)
 		    !cJSON_AddItemToObject(out, inherited[k], cJSON_Duplicate(v, true)))
 			goto fail;
 	}
+	if (sw_json_get(spec, "constraints") == NULL && !copy_constraints(r, out))
+		goto fail;
 	if (sw_json_get(spec, "method") == NULL &&
 	    cJSON_AddStringToObject(out, "method", "grid") == NULL)
 		goto fail;

@@ -1,0 +1,194 @@
+"""Searches that start from an earlier sweep: refine, warm_start."""
+import math
+
+import pytest
+
+from harness import CONFLICT, INVALID_PARAMS, NOT_FOUND, driven, trained
+from search_model import check_point, key, loss, run_out, searched, suggestion
+
+PARAMS = {"x": {"min": 0.0, "max": 1.0}, "n": {"min": 1, "max": 9},
+          "lr": {"distribution": "log_uniform_values", "min": 1e-4, "max": 1.0},
+          "opt": {"values": ["a", "b", "c"]}, "c": {"value": 2}}
+
+
+def value(p):
+    return (p["x"] - 0.4) ** 2 + (math.log10(p["lr"]) + 2) ** 2 + (p["opt"] != "b") + p["n"] / 9
+
+
+def earlier(client, **more):
+    """A sweep that was run to its end."""
+    sweep = client.submit(driven(parameters=PARAMS, run_cap=30, **more))
+    run_out(client, sweep, value)
+    return sweep
+
+
+def refined(of, **more):
+    return {"name": "fine", "seed": 1, "refine": {"of": of, **more}}
+
+
+def best(client, sweep, n):
+    rows = sorted(client.trials(sweep), key=lambda row: row["value"])
+    return [row["params"] for row in rows[:n]]
+
+
+# --- refine ---
+
+def test_refine_makes_a_grid_that_spans_the_best(client):
+    old = earlier(client)
+    top = best(client, old, 3)
+    sweep = client.submit(refined(old, top=3, points=4))
+    got = client.sweep(sweep)
+    assert got["method"] == "grid" and got["metric"] == "loss"
+    points = run_out(client, sweep, value)
+    for name in ("x", "lr", "n"):
+        have = [p[name] for p in points]
+        assert min(have) <= min(p[name] for p in top) and max(p[name] for p in top) <= max(have)
+        assert len(set(have)) <= 4
+    assert {p["opt"] for p in points} == {p["opt"] for p in top}
+    assert all(p["c"] == 2 and isinstance(p["n"], int) for p in points)
+    assert min(value(p) for p in points) <= min(value(p) for p in top)
+    assert len({key(p) for p in points}) == len(points)
+
+
+def test_refine_of_one_point_is_that_point(client):
+    old = earlier(client)
+    sweep = client.submit(refined(old, top=1, points=1))
+    assert run_out(client, sweep, value) == best(client, old, 1)
+
+
+def test_refine_keeps_conditions_groups_and_constraints(client):
+    old = client.submit(searched("bayes"))
+    run_out(client, old)
+    sweep = client.submit(refined(old, top=4, points=2))
+    points = run_out(client, sweep)
+    assert points
+    for point in points:
+        check_point(point)
+
+
+@pytest.mark.parametrize("top", [
+    {"opt": "sgd", "layers": 1}, {"opt": "adamw", "layers": 1}, {"opt": "sgd", "layers": 3},
+    {"opt": "adamw", "layers": 2}])
+def test_refine_leaves_out_what_none_of_the_best_had(client, top):
+    """With the group, the values that a condition names, and the constraints on what is gone."""
+    old = client.submit(searched("random", init=[top]))
+    t, = client.ask(old)
+    client.tell(old, t, metrics={"loss": 0})
+    sweep = client.submit(refined(old, top=1, points=2))
+    points = run_out(client, sweep)
+    for point in points:
+        check_point(point)
+    assert {(p["opt"], p["layers"]) for p in points} == {(top["opt"], top["layers"])}
+
+
+def test_refine_takes_a_method_and_a_cap_of_its_own(client):
+    old = earlier(client)
+    sweep = client.submit({**refined(old), "method": "bayes", "run_cap": 5})
+    assert client.sweep(sweep)["method"] == "bayes"
+    assert len(run_out(client, sweep, value)) == 5
+
+
+def test_refined_sweep_survives_a_restart(start):
+    daemon = start()
+    client = daemon.client()
+    sweep = client.submit(refined(earlier(client), points=3))
+    first = [key(t["params"]) for t in client.ask(sweep, 3)]
+    daemon.kill9()
+    client = daemon.start().client()
+    rest = [key(p) for p in run_out(client, sweep, value)]
+    assert not set(first) & set(rest)
+
+
+@pytest.mark.parametrize("refine, code, pointer", [
+    ({"of": 9}, NOT_FOUND, "/spec/refine/of"), ({}, INVALID_PARAMS, "/spec/refine/of"),
+    ({"of": 1, "top": 0}, INVALID_PARAMS, "/spec/refine/top"),
+    ({"of": 1, "points": 1.5}, INVALID_PARAMS, "/spec/refine/points"),
+    ({"of": 1, "tops": 1}, INVALID_PARAMS, "/spec/refine/tops"),
+    (12, INVALID_PARAMS, "/spec/refine")])
+def test_wrong_refine_is_refused(client, refine, code, pointer):
+    earlier(client)
+    error = client.refused("sweep.submit", spec={"name": "fine", "refine": refine})
+    assert (error.code, error.pointer) == (code, pointer)
+
+
+def test_refine_of_a_sweep_without_a_value_is_refused(client):
+    old = client.submit(driven())
+    error = client.refused("sweep.submit", spec=refined(old))
+    assert error.code == CONFLICT and error.pointer == "/spec/refine/of"
+
+
+# --- warm_start ---
+
+@pytest.mark.parametrize("method", ["bayes", "tpe"])
+def test_warm_start_learns_from_earlier_trials_at_once(client, method):
+    old = earlier(client)
+    spec = driven(method=method, parameters=PARAMS, run_cap=6, suggest_wait_ms=60000)
+    sweep = client.submit({**spec, "warm_start": [old]})
+    points = run_out(client, sweep, value)
+    how = suggestion(client, sweep, 1)
+    assert how["source"] in ("gp", "tpe"), how
+    cold = client.submit(spec)
+    run_out(client, cold, value)
+    assert suggestion(client, cold, 1)["source"] in ("centre", "sobol", "random")
+    mean = sum(value(p) for p in points) / len(points)
+    rows = client.trials(old)
+    assert mean < sum(row["value"] for row in rows) / len(rows), "no better than the first sweep"
+
+
+@pytest.mark.parametrize("method", ["bayes", "tpe"])
+def test_warm_start_survives_restarts(start, method):
+    def life(kills):
+        daemon = start()
+        client = daemon.client()
+        old = client.submit(searched("random"))
+        run_out(client, old)
+        sweep = client.submit(searched(method, warm_start=[old], run_cap=10))
+        points = []
+        for turn in range(10):
+            if turn in kills:
+                daemon.kill9()
+                client = daemon.start().client()
+            t, = client.ask(sweep)
+            check_point(t["params"])
+            points.append(key(t["params"]))
+            client.tell(sweep, t, metrics={"loss": loss(t["params"])})
+        return points
+
+    assert life((0, 1, 5)) == life(())
+
+
+def test_warm_start_leaves_out_what_lies_outside_and_says_so(client):
+    old = earlier(client)
+    inside = sum(row["params"]["x"] <= 0.5 for row in client.trials(old))
+    spec = driven(method="bayes", parameters={**PARAMS, "x": {"min": 0.0, "max": 0.5}},
+                  warm_start=[old])
+    warnings = client.call("sweep.submit", spec=spec)["warnings"]
+    assert any(f"{30 - inside} trials lie outside" in line for line in warnings), warnings
+
+
+@pytest.mark.parametrize("more, words, pointer", [
+    ({"warm_start": [1], "parameters": {**PARAMS, "depth": {"min": 1, "max": 3}}}, "\"depth\"",
+     "/spec/warm_start/0"),
+    ({"warm_start": [1, 7]}, "no sweep 7", "/spec/warm_start/1"),
+    ({"warm_start": [1, 1]}, "twice", "/spec/warm_start/1"),
+    ({"warm_start": []}, "array", "/spec/warm_start"),
+    ({"warm_start": ["1"]}, "number", "/spec/warm_start/0"),
+    ({"warm_start": [1], "metric": {"name": "loss", "goal": "maximize"}}, "minimize",
+     "/spec/warm_start/0"),
+    ({"warm_start": [1], "metric": {"name": "accuracy"}}, "\"loss\"", "/spec/warm_start/0"),
+    ({"warm_start": [1], "method": "random"}, "bayes", "/spec/warm_start"),
+    ({"warm_start": [2]}, "no completed trial", "/spec/warm_start/0"),
+    ({"warm_start": [1], "parameters": {**PARAMS, "x": {"min": 2.0, "max": 3.0}}},
+     "no completed trial", "/spec/warm_start/0")])
+def test_wrong_warm_start_is_refused_and_names_what_is_wrong(client, more, words, pointer):
+    earlier(client)
+    client.submit(driven(parameters=PARAMS))
+    error = client.refused("sweep.submit", spec=driven(**{"method": "bayes", "parameters": PARAMS,
+                                                          **more}))
+    assert error.pointer == pointer and words in error.message
+
+
+def test_refine_of_a_sweep_with_a_trainer_has_its_trainer(client):
+    old = client.submit(trained())
+    error = client.refused("sweep.submit", spec=refined(old))
+    assert "no trial" in error.message
