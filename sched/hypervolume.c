@@ -5,12 +5,14 @@
  *
  *     V(rows) = sum over k of (ref - k.last) (box(k) - V'(later rows, each made as bad as k))
  *
- * Two metrics are swept in order instead. Coordinates are kept as distances to the reference, so
- * that larger is better here; the metric that is sliced next is the first of a row, and the rows of
- * the next level leave it out.
+ * Two and three metrics are swept in order instead: of three, each row adds the area of the outline
+ * of the other two so far, times the way to the next. Coordinates are kept as distances to the
+ * reference, so that larger is better here; the metric that is sliced next is the first of a row,
+ * and the rows of the next level leave it out.
  */
 #include "base/fault.h"
 #include "sched/pareto.h"
+#include "sched/stair.h"
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -18,6 +20,7 @@
 
 struct volume {
 	double *level[SW_METRICS_MAX + 1]; /* [m]: the rows [n][m] of that level */
+	struct sw_step *stair;             /* [n] */
 	size_t work;
 	bool over;
 };
@@ -63,6 +66,24 @@ static double area(struct volume *v, double *rows, size_t n)
 	return sum;
 }
 
+/* From the best of the first metric on; the outline lies where rows of two would. */
+static double swept(struct volume *v, double *rows, size_t n)
+{
+	struct sw_stair stair = {.step = v->stair};
+	double sum = 0;
+
+	spend(v, n * log2_of(n));
+	qsort(rows, n, 3 * sizeof *rows, by_first);
+	for (size_t i = n; i-- > 0 && !v->over;) {
+		const double *const r = rows + 3 * i;
+
+		sw_stair_add(&stair, r[1], r[2]);
+		spend(v, stair.n / 16); /* steps that moved go many at a time */
+		sum += stair.area * (r[0] - (i > 0 ? r[-3] : 0));
+	}
+	return sum;
+}
+
 static bool covers(const double *a, const double *b, size_t m)
 {
 	for (size_t k = 0; k < m; k++)
@@ -92,7 +113,7 @@ static size_t join(struct volume *v, double *rows, size_t n, size_t m, const dou
 }
 
 /* The rows after k, without their first coordinate and none of them better than k in any other,
- * into the next level. A sweep of two metrics needs no choice among them. */
+ * into the next level. A sweep needs no choice among them. */
 static size_t limit(struct volume *v, const double *rows, size_t n, size_t m, size_t k)
 {
 	double *const to = v->level[m - 1], r[SW_METRICS_MAX];
@@ -103,7 +124,7 @@ static size_t limit(struct volume *v, const double *rows, size_t n, size_t m, si
 	for (size_t i = k + 1; i < n && !v->over; i++) {
 		for (size_t j = 1; j < m; j++)
 			r[j - 1] = fmin(rows[i * m + j], by[j]);
-		if (m - 1 > 2) {
+		if (m - 1 > 3) {
 			kept = join(v, to, kept, m - 1, r);
 		} else {
 			memcpy(to + kept * (m - 1), r, (m - 1) * sizeof *to);
@@ -125,6 +146,8 @@ static double volume_of(struct volume *v, size_t n, size_t m)
 	}
 	if (m == 2)
 		return area(v, rows, n);
+	if (m == 3)
+		return swept(v, rows, n);
 	spend(v, n * log2_of(n));
 	qsort(rows, n, m * sizeof *rows, by_first);
 	for (size_t k = 0; k < n && !v->over; k++) {
@@ -145,6 +168,11 @@ static sw_status reserve(struct volume *v, size_t n, size_t m)
 
 	if (all == NULL)
 		return SW_NOMEM;
+	v->stair = sw_malloc(n * sizeof *v->stair);
+	if (v->stair == NULL) {
+		free(all);
+		return SW_NOMEM;
+	}
 	for (size_t k = m; k > 0; k--) {
 		v->level[k] = all + at;
 		at += n * k;
@@ -175,7 +203,7 @@ sw_status sw_hypervolume(const double *y, size_t n, size_t m, const double *refe
 		}
 		if (!inside)
 			continue;
-		if (m > 2) {
+		if (m > 3) {
 			kept = join(&v, v.level[m], kept, m, r);
 		} else {
 			memcpy(v.level[m] + kept * m, r, m * sizeof *r);
@@ -184,5 +212,6 @@ sw_status sw_hypervolume(const double *y, size_t n, size_t m, const double *refe
 	}
 	*out = volume_of(&v, kept, m);
 	free(v.level[m]);
+	free(v.stair);
 	return v.over || !isfinite(*out) ? SW_TOO_BIG : SW_OK;
 }

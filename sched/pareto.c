@@ -2,6 +2,7 @@
  * dominate one before it. So each row is held against the front so far, and what joined stays. */
 #include "sched/pareto.h"
 #include "base/fault.h"
+#include "sched/stair.h"
 #include <assert.h>
 #include <float.h>
 #include <math.h>
@@ -37,25 +38,46 @@ static int by_metrics(const void *va, const void *vb)
 	return (a->i > b->i) - (a->i < b->i);
 }
 
-/* Two metrics: the second of a row must be below all before it, and the last of the front has the
- * lowest so far. One metric: the same, where only equals can stay. */
-static bool joins_plain(const struct row *last, const struct row *r)
+static bool same(const struct row *a, const struct row *b)
 {
-	return r->y[r->m - 1] < last->y[r->m - 1] || !sw_pareto_dominates(last->y, r->y, r->m);
+	for (size_t k = 0; k < a->m; k++)
+		if (a->y[k] != b->y[k])
+			return false;
+	return true;
 }
 
-/* The latest first: neighbours in the order are the likeliest to dominate. */
-static bool joins(const struct row *rows, const size_t *front, size_t n, const struct row *r)
+struct front {
+	const struct row *rows; /* sorted */
+	size_t *index, n;       /* places in rows of those that joined */
+	struct sw_stair stair;  /* three metrics */
+};
+
+/* Does a row that differs from all before it join? Up to two metrics its last must be below all
+ * before, and the last that joined has the lowest. Of three an outline of the other two knows
+ * (turned, since it covers towards 0). Of more the latest are asked first: neighbours in the order
+ * are the likeliest to dominate. */
+static bool joins(struct front *f, const struct row *r)
 {
-	for (size_t i = n; i-- > 0;)
-		if (sw_pareto_dominates(rows[front[i]].y, r->y, r->m))
+	if (f->n == 0 && r->m != 3)
+		return true;
+	if (r->m <= 2)
+		return r->y[r->m - 1] < f->rows[f->index[f->n - 1]].y[r->m - 1];
+	if (r->m == 3) {
+		const bool out = sw_stair_cover(&f->stair, -r->y[1], -r->y[2]) == NULL;
+
+		sw_stair_add(&f->stair, -r->y[1], -r->y[2]);
+		return out;
+	}
+	for (size_t i = f->n; i-- > 0;)
+		if (sw_pareto_dominates(f->rows[f->index[i]].y, r->y, r->m))
 			return false;
 	return true;
 }
 
 sw_status sw_pareto_front(const double *y, size_t n, size_t m, size_t *index, size_t *n_front)
 {
-	size_t found = 0;
+	struct front f = {.index = index};
+	bool in = false;
 
 	assert(m >= 1 && m <= SW_METRICS_MAX);
 	*n_front = 0;
@@ -63,23 +85,28 @@ sw_status sw_pareto_front(const double *y, size_t n, size_t m, size_t *index, si
 		return SW_OK;
 	struct row *const rows = sw_malloc(n * sizeof *rows);
 
-	if (rows == NULL)
+	f.stair.step = m == 3 ? sw_malloc(n * sizeof *f.stair.step) : NULL;
+	if (rows == NULL || (m == 3 && f.stair.step == NULL)) {
+		free(rows);
+		free(f.stair.step);
 		return SW_NOMEM;
+	}
 	for (size_t i = 0; i < n; i++)
 		rows[i] = (struct row){y + i * m, m, i};
 	qsort(rows, n, sizeof *rows, by_metrics);
+	f.rows = rows;
 	for (size_t i = 0; i < n; i++) {
-		const bool in = found == 0 ||
-				(m <= 2 ? joins_plain(&rows[index[found - 1]], &rows[i])
-					: joins(rows, index, found, &rows[i]));
-
+		/* Equals follow one another, and share what becomes of the first. */
+		if (i == 0 || !same(&rows[i], &rows[i - 1]))
+			in = joins(&f, &rows[i]);
 		if (in)
-			index[found++] = i;
+			index[f.n++] = i;
 	}
-	for (size_t i = 0; i < found; i++)
+	for (size_t i = 0; i < f.n; i++)
 		index[i] = rows[index[i]].i;
 	free(rows);
-	*n_front = found;
+	free(f.stair.step);
+	*n_front = f.n;
 	return SW_OK;
 }
 
