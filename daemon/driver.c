@@ -419,6 +419,19 @@ void sw_driver_attempt_over(struct sw_host *h, enum sw_event_kind kind, uint64_t
 	sw_change_commit(c);
 }
 
+void sw_driver_fail(struct sw_host *h, const char *cause)
+{
+	const struct sw_event event = {.kind = SW_EVENT_FAIL, .cause = cause};
+	struct sw_change *c = sw_change_begin(h->d, NULL);
+	struct sw_err err = SW_ERR_INIT;
+
+	sw_log(SW_LOG_ERROR, "sweep.failed", "sweep=%lld why=\"%s\"", (long long)h->sweep, cause);
+	if (sw_driver_step(c, h, &event, -1, NULL, NULL, &err) == SW_OK)
+		sw_change_commit(c);
+	else
+		sw_change_drop(c);
+}
+
 static void expire(struct sw_host *h, int64_t now_us)
 {
 	const int64_t lease_us = (int64_t)(h->spec->lease_s * 1e6);

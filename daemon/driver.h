@@ -57,6 +57,10 @@ SW_NODISCARD sw_status sw_driver_step(struct sw_change *c, struct sw_host *h,
 				      const struct sw_actions **actions, uint64_t *ev,
 				      struct sw_err *err);
 
+/* The sweep cannot go on (no point can be found any more): FAIL with that cause, in a change of its
+ * own. */
+void sw_driver_fail(struct sw_host *h, const char *cause);
+
 /* An attempt on a slot ended by itself: LOST or RELEASE, in a change of its own. Nothing happens
  * when that attempt is no longer live. */
 void sw_driver_attempt_over(struct sw_host *h, enum sw_event_kind kind, uint64_t trial,

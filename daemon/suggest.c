@@ -113,20 +113,6 @@ static void run_job(uv_work_t *work)
 static void serve(struct sw_suggester *s);
 static void plan(struct sw_suggester *s);
 
-static void fail_sweep(struct sw_suggester *s)
-{
-	const struct sw_event event = {.kind = SW_EVENT_FAIL, .cause = s->err.msg};
-	struct sw_change *c = sw_change_begin(s->h->d, NULL);
-	struct sw_err err = SW_ERR_INIT;
-
-	sw_log(SW_LOG_ERROR, "suggest.failed", "sweep=%lld why=\"%s\"", (long long)s->h->sweep,
-	       s->err.msg);
-	if (sw_driver_step(c, s->h, &event, -1, NULL, NULL, &err) == SW_OK)
-		sw_change_commit(c);
-	else
-		sw_change_drop(c);
-}
-
 /* The suggestion in work is for this trial: those the chain made so far are before it. */
 static uint64_t job_trial(const struct sw_suggester *s)
 {
@@ -149,7 +135,7 @@ static void on_job(uv_work_t *work, int status)
 		sw_daemon_die("make a suggestion", SW_NOMEM);
 	if (s->rc != SW_OK) {
 		sw_prepared_free(out);
-		fail_sweep(s);
+		sw_driver_fail(s->h, s->err.msg);
 	} else if (s->fresh_start && job_trial(s) == next_trial(s)) {
 		sw_prepared_drop(&s->queue);
 		push_queue(s, out);

@@ -95,6 +95,8 @@ bool sw_work_hand_out(struct sw_host *h, struct sw_slot *s, struct sw_call *call
 	c->uid = -1;
 	if (sw_driver_step(c, h, &event, s->index, &actions, NULL, &err) != SW_OK) {
 		sw_change_drop(c);
+		if (err.code == SW_INVALID) /* no point can be found any more */
+			sw_driver_fail(h, err.msg);
 		return false;
 	}
 	start = find_start(actions, &create);
@@ -148,6 +150,8 @@ void sw_work_ask(struct sw_host *h, struct sw_call *call, int64_t count)
 	sw_jw_arr_end(&w);
 	sw_jw_obj_end(&w);
 	sw_change_commit(c); /* an empty one too: the answer keeps its place */
+	if (err.code == SW_INVALID)
+		sw_driver_fail(h, err.msg);
 }
 
 /* --- reports --- */

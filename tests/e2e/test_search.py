@@ -275,16 +275,19 @@ def test_impossible_constraint_is_refused_at_submission(client, method):
     assert error.pointer.startswith("/spec/constraints")
 
 
+@pytest.mark.parametrize("limit", [0.02, 0.0045])
 @pytest.mark.parametrize("method", ["random", "sobol", "tpe", "bohb", "bayes"])
-def test_constraint_that_leaves_one_point_in_many_is_met_or_refused(client, method):
-    """Refused at once, or every point meets it: what never happens is a point outside, or a hang."""
-    spec = one(method=method, run_cap=8, constraints=["a + b <= 0.0045"],
+def test_constraint_that_leaves_one_point_in_many_is_met_or_refused(client, method, limit):
+    """Points that meet it, or a clear end; what never happens is another point, or a hang."""
+    constraint = f"a + b <= {limit}"
+    spec = one(method=method, run_cap=8, constraints=[constraint],
                parameters={"a": {"min": 0.0, "max": 1.0}, "b": {"min": 0.0, "max": 1.0}})
     try:
         sweep = client.submit(spec)
     except RpcError as error:
-        assert "a + b <= 0.0045" in error.message
+        assert constraint in error.message
         return
     points = run_out(client, sweep, lambda p: p["a"])
-    assert all(p["a"] + p["b"] <= 0.0045 for p in points)
-    assert client.sweep(sweep)["state"] in ("COMPLETED", "FAILED")
+    assert all(p["a"] + p["b"] <= limit for p in points)
+    got = client.sweep(sweep)
+    assert len(points) == 8 or (got["state"] == "FAILED" and "constraints" in got["cause"]), got
