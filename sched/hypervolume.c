@@ -116,7 +116,7 @@ static size_t join(struct volume *v, double *rows, size_t n, size_t m, const dou
  * into the next level. A sweep needs no choice among them. */
 static size_t limit(struct volume *v, const double *rows, size_t n, size_t m, size_t k)
 {
-	double *const to = v->level[m - 1], r[SW_METRICS_MAX];
+	double *const to = v->level[m - 1], r[SW_METRICS_MAX] = {0};
 	const double *const by = rows + k * m;
 	size_t kept = 0;
 
@@ -183,7 +183,7 @@ static sw_status reserve(struct volume *v, size_t n, size_t m)
 sw_status sw_hypervolume(const double *y, size_t n, size_t m, const double *reference, double *out)
 {
 	struct volume v = {.work = 0};
-	double r[SW_METRICS_MAX];
+	double r[SW_METRICS_MAX] = {0};
 	size_t kept = 0;
 
 	assert(m >= 1 && m <= SW_METRICS_MAX);
