@@ -13,9 +13,9 @@
  *   sampler_bayes.c  the table of the kind: the first points, then steps
  *
  * Pure     No I/O, clock, thread or global. All of it is a function of (configuration, prefix of
- * the history, memory); the rest are caches that can be dropped at any time. Units    x: double[d]
- * in [0, 1], d coordinates of the cube. y: oriented, smaller is better. Source   docs/search.md
- * names the papers and what was measured; each file names its own.
+ *          the history, memory); the rest are caches that can be dropped at any time.
+ * Units    x: double[d] in [0, 1], d coordinates of the cube. y: oriented, smaller is better.
+ * Source   docs/search.md names the papers and what was measured; each file names its own.
  */
 #ifndef SW_SCHED_BAYES_H
 #define SW_SCHED_BAYES_H
