@@ -1,4 +1,6 @@
 """Searches over the socket: every method, its points, their order, a user's own points."""
+import random
+
 import pytest
 
 from harness import CONFLICT, INVALID_PARAMS, NOT_FOUND, RpcError, asha, driven, sweep_command
@@ -63,6 +65,62 @@ def test_killed_daemon_goes_on_with_the_points_it_would_have_made(start, method)
         return points
 
     assert life(kills=(2, 8, 9, 11, 15, 16)) == life(kills=())
+
+
+class Life:
+    """A sweep that meets everything at once, in an order that a seed draws."""
+
+    def __init__(self, daemon, method, seed):
+        self.daemon, self.draw = daemon, random.Random(seed)
+        self.client = daemon.client()
+        pruner = {"early_terminate": asha(max_t=9)} if seed % 2 else {}
+        self.sweep = self.client.submit(searched(method, run_cap=300, **pruner))
+        self.held = []
+
+    def any_held(self):
+        return self.held.pop(self.draw.randrange(len(self.held)))
+
+    def tell(self):
+        t, state = self.any_held(), self.draw.choice(["COMPLETED"] * 5 + ["FAILED", "INFEASIBLE"])
+        value = loss(t["params"])
+        for seq, step in enumerate((1, 3, 5)[:self.draw.randrange(1, 4)], 1):
+            if self.client.report(self.sweep, t, seq, step, loss=value + 1 / step) == "stop":
+                return
+        self.client.tell(self.sweep, t, state=state)
+
+    def step(self, kill):
+        what = self.draw.random()
+        if kill:
+            self.daemon.kill9()
+            self.client = self.daemon.start().client()
+        if what < 0.4 or not self.held:
+            self.held += self.client.ask(self.sweep, self.draw.choice([1, 1, 2, 4]))
+        elif what < 0.85:
+            self.tell()
+        elif what < 0.92:
+            self.client.call("trial.enqueue", sweep=self.sweep, params={"opt": "sgd"})
+        elif what < 0.96:
+            self.client.call("trial.cancel", sweep=self.sweep, trial=self.any_held()["trial"])
+        else:
+            self.client.call("sweep.pause", sweep=self.sweep)
+            assert self.client.ask(self.sweep) == []
+            self.client.call("sweep.resume", sweep=self.sweep)
+
+    def points(self):
+        return [key(row["params"]) for row in self.client.trials(self.sweep)]
+
+
+@pytest.mark.parametrize("method", LEARNING)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_life_of_a_search_is_the_same_with_and_without_kills(start, method, seed):
+    def live(kills):
+        life = Life(start(), method, seed)
+        for i in range(70):
+            life.step(i in kills)
+        return life.points()
+
+    points = live(())
+    assert points == live((3, 17, 18, 30, 44, 55, 69)) and len(points) > 30
 
 
 @pytest.mark.parametrize("method", METHODS)
