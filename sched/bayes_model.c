@@ -15,8 +15,10 @@
 #define BEST_AMONG   32
 #define BAD_BEYOND   0.3 /* how far past the worst result a bad one stands, in z */
 #define TWICE_ROWS   5   /* times d: up to here each fit has two starts */
-#define TWICE_EVERY  4   /* rounds of the four models: beyond, one in so many */
-#define LOCAL_ROWS   8   /* times d */
+#define EVALS_MOST   80
+#define EVALS_ROWS   2500 /* evaluations of one start, times rows */
+#define TWICE_EVERY  4    /* rounds of the four models: beyond, one in so many */
+#define LOCAL_ROWS   8    /* times d */
 
 sw_status sw_bayes_model_init(struct bayes_model *m, enum bayes_model_id id,
 			      const struct bayes_cube *cube)
@@ -94,13 +96,13 @@ static bool fit_is_due(size_t rows, size_t fitted)
 	return rows <= ROWS_FULL ? rows != fitted : rows - fitted >= step;
 }
 
-/* Evaluations of the likelihood that one start of a fit may take: what keeps a suggestion's time
- * bounded at any n and d. */
-static unsigned evals_for(const struct bayes_model *m, size_t n)
+/* Evaluations of the likelihood that one start of a fit may take: it costs O(n^3), and a fit that
+ * starts where the last one ended needs few. */
+static unsigned evals_for(size_t n)
 {
-	(void)m;
-	(void)n;
-	return 80;
+	const size_t evals = EVALS_ROWS / n;
+
+	return evals > EVALS_MOST ? EVALS_MOST : (unsigned)evals;
 }
 
 /* From where the last fit ended, and (the first time, with few rows, and now and then) from where
@@ -110,7 +112,7 @@ static sw_status fit(struct bayes_model *m, size_t n, double *theta, bool first,
 {
 	double other[2 * SW_SPACE_MAX_PARAMS + 3], f, f_other;
 	const size_t d = m->cube->d, theta_n = sw_gp_theta_n(m->gp);
-	const unsigned evals = evals_for(m, n);
+	const unsigned evals = evals_for(n);
 
 	sw_gp_theta_default(m->gp, other);
 	if (first) {
