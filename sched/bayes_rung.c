@@ -66,6 +66,7 @@ static void put(struct bayes_rung_values *r, size_t subject, size_t level, doubl
 	if ((r->has[subject] & bit) != 0)
 		return;
 	r->n_valued += r->has[subject] == 0;
+	r->count[level]++;
 	r->has[subject] |= bit;
 	r->v[subject * r->n_levels + level] = y;
 }
@@ -75,6 +76,7 @@ sw_status sw_bayes_rung_absorb(struct bayes_rung_values *r, const struct sw_hist
 	assert(h->n_metrics == 1 && r->n_levels > 0);
 	if (h->n_obs < r->n_obs || h->n_prior != r->n_prior) {
 		r->n = r->n_obs = r->n_valued = 0;
+		memset(r->count, 0, sizeof r->count);
 		r->started = false;
 	}
 	const sw_status rc = reserve(r, h->n_prior + (size_t)h->trials);
@@ -96,7 +98,17 @@ sw_status sw_bayes_rung_absorb(struct bayes_rung_values *r, const struct sw_hist
 		else if (o->kind == SW_OBS_INFEASIBLE)
 			r->bad[subject] = true;
 	}
+	r->top = r->n_levels - 1;
+	while (r->top > 0 && r->count[r->top] < TOP_VALUES)
+		r->top--;
 	return SW_OK;
+}
+
+double sw_bayes_rung_blind(const struct bayes_rung_values *r)
+{
+	const size_t last = r->n_levels - 1;
+
+	return last > 0 ? (double)(last - r->top) / (double)last : 0;
 }
 
 /* ---- alignment ---- */
@@ -109,19 +121,6 @@ static size_t lowest(uint64_t bits)
 static size_t highest(uint64_t bits)
 {
 	return 63 - (size_t)__builtin_clzll(bits);
-}
-
-static void find_top(struct bayes_rung_values *r)
-{
-	size_t n[SW_SAMPLER_LEVELS_MAX] = {0};
-
-	for (size_t i = 0; i < r->n; i++) {
-		for (uint64_t left = r->has[i]; left != 0; left &= left - 1)
-			n[lowest(left)]++;
-	}
-	r->top = r->n_levels - 1;
-	while (r->top > 0 && n[r->top] < TOP_VALUES)
-		r->top--;
 }
 
 static int rising(const void *va, const void *vb)
@@ -226,7 +225,6 @@ static void align_level(struct bayes_rung_values *r, size_t level)
 void sw_bayes_rung_align(struct bayes_rung_values *r)
 {
 	assert(r->n_valued > 0);
-	find_top(r);
 	transform_all(r);
 	for (size_t i = 0; i < r->n; i++)
 		r->y[i] = r->at[i] >> r->top != 0 ? r->z[i * r->n_levels + r->top] : 0;

@@ -12,6 +12,11 @@
  * value) on what they had at the rung says what the others would have come to. Taken at their word,
  * values of low rungs mislead wherever curves cross.
  *
+ * While rungs above the top are not known yet, as many of the points as they are of the rungs are
+ * spread over the space instead: a model of low rungs alone finds what is best there, which beats
+ * the trials before it at each rung, and so fills the workers with trials that run to the end. With
+ * eight workers and curves that cross (bench/rungs) it was worse than random search without that.
+ *
  * What ends off a rung: a trial that COMPLETED without a value at the last rung never gets one, so
  * its final value counts as that. FAILED and INFEASIBLE: beyond the worst at the top, whatever it
  * had below. CANCELLED: its rungs count. Earlier sweeps: their values are those of the last rung. A
@@ -38,16 +43,17 @@
 /* A subject is an earlier sweep's trial or one of this sweep's: index i, priors first. */
 struct bayes_rung_values {
 	size_t n_levels;
-	const uint64_t *levels; /* [n_levels]: borrowed, rising */
-	size_t n, cap;          /* subjects */
-	double *v;              /* [n][n_levels]; only where has says so */
-	uint64_t *has;          /* [n]: bit k: a value at rung k */
-	bool *bad;              /* [n] */
-	size_t n_prior, n_obs;  /* read */
-	size_t n_valued;        /* subjects with a value */
-	bool started;           /* the priors are in */
-	/* sw_bayes_rung_align() */
+	const uint64_t *levels;              /* [n_levels]: borrowed, rising */
+	size_t n, cap;                       /* subjects */
+	double *v;                           /* [n][n_levels]; only where has says so */
+	uint64_t *has;                       /* [n]: bit k: a value at rung k */
+	bool *bad;                           /* [n] */
+	size_t n_prior, n_obs;               /* read */
+	size_t n_valued;                     /* subjects with a value */
+	size_t count[SW_SAMPLER_LEVELS_MAX]; /* values at each rung */
 	size_t top;
+	bool started; /* the priors are in */
+	/* sw_bayes_rung_align() */
 	struct sw_outcome o; /* of the last values; those of all rungs go through it */
 	double slope[SW_SAMPLER_LEVELS_MAX], offset[SW_SAMPLER_LEVELS_MAX]; /* of rungs below top */
 	uint64_t *at; /* [n]: as has, for what the alignment uses: no bit above top */
@@ -61,6 +67,8 @@ void sw_bayes_rung_fini(struct bayes_rung_values *r);
 /* Takes in what the history has beyond n_obs; a shorter one is read from its start. */
 SW_NODISCARD sw_status sw_bayes_rung_absorb(struct bayes_rung_values *r,
 					    const struct sw_history *h);
+/* The share of the rungs that are above the top. */
+double sw_bayes_rung_blind(const struct bayes_rung_values *r);
 /* Fills what stands under it; n_valued > 0. O(n levels + n log n). */
 void sw_bayes_rung_align(struct bayes_rung_values *r);
 /* What z at a rung foretells at the top. */

@@ -142,17 +142,28 @@ static bool in_design(const struct bayes *b, const struct sw_history *h)
 	return h->trials + h->n_prior < design_n(b) || 2 * n < design_n(b);
 }
 
+/* Rungs above those that are known are not for the model to judge. */
+static bool is_blind(const struct bayes *b, struct bayes_rng *rng)
+{
+	const double share = b->has_rungs ? sw_bayes_rung_blind(&b->rungs.values) : 0;
+
+	return share > 0 && sw_bayes_rng_unit(rng) < share;
+}
+
 static sw_status design(struct sw_sampler *s, const struct bayes *b, uint64_t made,
 			struct bayes_rng *rng, struct sw_suggestion *out, struct sw_err *err)
 {
+	/* With rungs no centre: one trial that is good early stops many that would be better late.
+	 */
+	const bool centre = made == 1 && !b->has_rungs;
 	double x[SW_SPACE_MAX_PARAMS];
 
-	out->source = made == 1 ? "centre" : "sobol";
-	if (made == 1) {
+	out->source = centre ? "centre" : "sobol";
+	if (centre) {
 		for (size_t k = 0; k < b->cube.d; k++)
 			x[k] = 0.5;
 	} else {
-		sw_sobol_point(s->seed, made - 2, b->cube.d, x);
+		sw_sobol_point(s->seed, made - (b->has_rungs ? 1 : 2), b->cube.d, x);
 	}
 	for (int i = 0; i < DESIGN_TRIES; i++) {
 		if (sw_bayes_cube_snap(&b->cube, x) && !sw_bayes_data_has(&b->data, x)) {
@@ -235,8 +246,9 @@ static sw_status suggest(struct sw_sampler *s, const struct sw_history *h, uint6
 	if (rc == SW_OK) {
 		out->known = h->n_obs;
 		sw_bayes_memory_copy(&b->next, &b->memory);
-		rc = b->cube.d == 0 || in_design(b, h) ? design(s, b, made, &rng, out, err)
-						       : by_model(s, b, h, made, &rng, out, err);
+		rc = b->cube.d == 0 || in_design(b, h) || is_blind(b, &rng)
+			     ? design(s, b, made, &rng, out, err)
+			     : by_model(s, b, h, made, &rng, out, err);
 	}
 	if (rc == SW_OK)
 		rc = export_state(b, out);

@@ -419,7 +419,7 @@ START_TEST(asks_without_news_are_different_points_of_one_fit)
 	uint64_t rng = 6;
 
 	sw_history_init(&h, 3, 1);
-	fill(&h, 40, &rng);
+	fill(&h, 120, &rng);
 	for (int i = 0; i < 30; i++) {
 		struct sw_suggestion got = {.state = NULL};
 
@@ -446,6 +446,46 @@ START_TEST(asks_without_news_are_different_points_of_one_fit)
 	sw_history_fini(&h);
 	sw_sampler_destroy(s);
 	sw_space_destroy(space);
+}
+END_TEST
+
+START_TEST(rungs_above_those_known_are_not_for_the_model_to_judge)
+{
+	static const struct {
+		uint32_t known;
+		int spread_from, spread_to;
+	} rows[] = {{1, 100, 100}, {2, 50, 82}, {3, 20, 47}, {4, 0, 0}};
+
+	for (size_t i = 0; i < ROWS(rows); i++) {
+		struct sw_space *const space = learn_cube(3);
+		struct sw_sampler *const s = make_sampler(space, 1);
+		struct sw_history h;
+		uint64_t rng = 8;
+		int spread = 0;
+
+		sw_history_init(&h, 3, 1);
+		for (uint64_t t = 1; t <= 20; t++) {
+			const double y = unit(&rng);
+
+			add_random(&h, &rng);
+			for (uint32_t k = 0; k < rows[i].known; k++)
+				learn_tell(&h, t, SW_OBS_RUNG, k, &y);
+		}
+		for (int ask = 0; ask < 100; ask++) {
+			struct sw_suggestion got = {.state = NULL};
+
+			learn_suggest(s, &h, &got);
+			check(space, &got);
+			spread += strcmp(got.source, "sobol") == 0;
+			learn_add(&h, got.values);
+			sw_suggestion_fini(&got);
+		}
+		ck_assert_msg(spread >= rows[i].spread_from && spread <= rows[i].spread_to,
+			      "%u rungs known: %d of 100", rows[i].known, spread);
+		sw_history_fini(&h);
+		sw_sampler_destroy(s);
+		sw_space_destroy(space);
+	}
 }
 END_TEST
 
@@ -627,6 +667,7 @@ int main(void)
 	tcase_add_test(c, rows_are_bounded_and_keep_the_best_and_some_that_failed);
 	tcase_add_test(c, restored_sampler_goes_on_byte_for_byte);
 	tcase_add_test(c, asks_without_news_are_different_points_of_one_fit);
+	tcase_add_test(c, rungs_above_those_known_are_not_for_the_model_to_judge);
 	tcase_add_test(c, curves_that_cross_lead_to_the_end_that_is_low);
 	tcase_add_test(c, results_of_any_size_and_failures_do_no_harm);
 	tcase_add_test(c, space_that_is_used_up_by_running_trials_goes_on);
