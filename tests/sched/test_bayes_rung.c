@@ -1,290 +1,11 @@
-/* tests/sched/test_bayes_rung.c — bayes under a pruner: what it makes of values at rungs, and that
- * nothing that a trial may do there upsets it. */
+/* tests/sched/test_bayes_rung.c — bayes under a pruner as its users meet it: it goes on from a
+ * stored state, low rungs do not mislead it, and nothing that a trial may do upsets it. */
 #include "base/fault.h"
-#include "sched/bayes_rung.h"
-#include "tests/sched/learn.h"
+#include "sched/bayes.h"
+#include "tests/sched/rung.h"
 #include "tests/sched/suite.h"
 #include <math.h>
 #include <string.h>
-
-#define LEVELS 4
-
-static const double slope_of[LEVELS] = {3, 2, 1.3, 1};
-
-static struct sw_sampler_config config_of(const struct sw_space *space, uint64_t seed)
-{
-	return (struct sw_sampler_config){.kind = SW_SAMPLER_BAYES,
-					  .seed = seed,
-					  .space = space,
-					  .n_metrics = 1,
-					  .n_levels = LEVELS,
-					  .levels = {1, 3, 9, 27}};
-}
-
-static struct sw_sampler *make_sampler(const struct sw_space *space, uint64_t seed)
-{
-	const struct sw_sampler_config c = config_of(space, seed);
-	struct sw_sampler *s;
-
-	ck_assert_int_eq(sw_sampler_create(&s, &c, NULL), SW_OK);
-	return s;
-}
-
-static void add_random(struct sw_history *h, uint64_t *rng)
-{
-	struct sw_value v[8] = {{0}};
-
-	for (size_t i = 0; i < h->n_params; i++)
-		v[i].number = unit(rng);
-	learn_add(h, v);
-}
-
-/* Trials that go up to a rung, most of them not far; every tenth skips the lowest. */
-static void fill(struct sw_history *h, uint64_t trials, uint64_t *rng)
-{
-	for (uint64_t t = 1; t <= trials; t++) {
-		const double end = unit(rng) * 2 + (below(rng, 8) == 0) * 20;
-		uint32_t level = t % 10 == 0;
-
-		add_random(h, rng);
-		do {
-			const double y = end * slope_of[level] + 5 - level + 0.2 * unit(rng);
-
-			learn_tell(h, t, SW_OBS_RUNG, level++, &y);
-		} while (level < LEVELS && below(rng, 3) == 0);
-		if (t % 11 == 0)
-			learn_tell(h, t, SW_OBS_INFEASIBLE, 0, NULL);
-		else if (level < LEVELS)
-			learn_tell(h, t, SW_OBS_PRUNED, 0, &end);
-		else
-			learn_tell(h, t, SW_OBS_FINAL, 0, &end);
-	}
-}
-
-/* ---- alignment, from the formulas alone ---- */
-
-#define MOST 200
-
-struct plain {
-	size_t n, top;
-	bool has[MOST][LEVELS];
-	double z[MOST][LEVELS], y[MOST];
-	double slope[LEVELS], offset[LEVELS];
-};
-
-static int last_of(const struct plain *p, size_t i)
-{
-	int last = -1;
-
-	for (size_t k = 0; k <= p->top; k++)
-		last = p->has[i][k] ? (int)k : last;
-	return last;
-}
-
-static double population_variance(const struct plain *p, size_t level)
-{
-	double n = 0, mean = 0, var = 0;
-
-	for (size_t i = 0; i < p->n; i++)
-		n += p->has[i][level];
-	for (size_t i = 0; i < p->n; i++)
-		mean += p->has[i][level] ? p->z[i][level] / n : 0;
-	for (size_t i = 0; i < p->n; i++)
-		var += p->has[i][level] ? pow(p->z[i][level] - mean, 2) / n : 0;
-	return var;
-}
-
-static void plain_level(struct plain *p, size_t level)
-{
-	const double ridge = 4 * population_variance(p, level);
-	double n = 0, mx = 0, mt = 0, xx = 0, xt = 0;
-
-	for (size_t i = 0; i < p->n; i++) {
-		if (p->has[i][level] && last_of(p, i) > (int)level) {
-			n++;
-			mx += p->z[i][level];
-			mt += p->y[i];
-		}
-	}
-	mx /= n;
-	mt /= n;
-	for (size_t i = 0; i < p->n; i++) {
-		if (p->has[i][level] && last_of(p, i) > (int)level) {
-			xx += (p->z[i][level] - mx) * (p->z[i][level] - mx);
-			xt += (p->z[i][level] - mx) * (p->y[i] - mt);
-		}
-	}
-	p->slope[level] = fmax(0, (xt + ridge) / (xx + ridge));
-	p->offset[level] = mt - p->slope[level] * mx;
-	for (size_t i = 0; i < p->n; i++) {
-		if (last_of(p, i) == (int)level)
-			p->y[i] = p->offset[level] + p->slope[level] * p->z[i][level];
-	}
-}
-
-static void align_plainly(struct plain *p, const struct bayes_rung_values *r)
-{
-	*p = (struct plain){.n = r->n, .top = r->top};
-	for (size_t i = 0; i < p->n; i++) {
-		for (size_t k = 0; k <= p->top; k++) {
-			p->has[i][k] = (r->has[i] >> k & 1) != 0 && !(k == p->top && r->bad[i]);
-			if (p->has[i][k])
-				p->z[i][k] = sw_outcome_forward(&r->o, r->v[i * LEVELS + k]);
-		}
-		p->y[i] = p->z[i][p->top];
-	}
-	for (size_t k = p->top; k-- > 0;)
-		plain_level(p, k);
-}
-
-static struct bayes_rung_values values_of(const struct sw_sampler_config *c,
-					  const struct sw_history *h)
-{
-	struct bayes_rung_values r;
-
-	sw_bayes_rung_init(&r, c);
-	ck_assert_int_eq(sw_bayes_rung_absorb(&r, h), SW_OK);
-	return r;
-}
-
-START_TEST(values_of_low_rungs_are_aligned_by_the_chain_of_regressions)
-{
-	static struct plain p;
-
-	for (uint64_t seed = 1; seed <= 5; seed++) {
-		struct sw_history h;
-		uint64_t rng = seed;
-		const struct sw_sampler_config c = config_of(NULL, seed);
-
-		sw_history_init(&h, 2, 1);
-		fill(&h, 150, &rng);
-		struct bayes_rung_values r = values_of(&c, &h);
-
-		sw_bayes_rung_align(&r);
-		ck_assert_uint_eq(r.top, LEVELS - 1);
-		align_plainly(&p, &r);
-		for (size_t k = 0; k < r.top; k++) {
-			ck_assert_double_eq_tol(r.slope[k], p.slope[k], 1e-9);
-			ck_assert_double_eq_tol(r.offset[k], p.offset[k], 1e-9);
-		}
-		for (size_t i = 0; i < r.n; i++) {
-			if (last_of(&p, i) >= 0)
-				ck_assert_double_eq_tol(r.y[i], p.y[i], 1e-9);
-			else
-				ck_assert_uint_eq(r.at[i], 0);
-		}
-		sw_bayes_rung_fini(&r);
-		sw_history_fini(&h);
-	}
-}
-END_TEST
-
-START_TEST(top_is_the_highest_rung_with_three_values)
-{
-	struct sw_history h;
-	uint64_t rng = 3;
-	const struct sw_sampler_config c = config_of(NULL, 1);
-	const double y = 1;
-
-	sw_history_init(&h, 2, 1);
-	for (uint64_t t = 1; t <= 4; t++) {
-		add_random(&h, &rng);
-		for (uint32_t k = 0; k < (t < 3 ? 3 : 2); k++)
-			learn_tell(&h, t, SW_OBS_RUNG, k, &y);
-	}
-	struct bayes_rung_values r = values_of(&c, &h);
-
-	sw_bayes_rung_align(&r);
-	ck_assert_uint_eq(r.top, 1);
-	ck_assert_double_eq(sw_bayes_rung_tau(&r, 0), 0);
-	ck_assert_double_eq(sw_bayes_rung_tau(&r, 1), 1);
-	learn_tell(&h, 3, SW_OBS_RUNG, 2, &y);
-	ck_assert_int_eq(sw_bayes_rung_absorb(&r, &h), SW_OK);
-	sw_bayes_rung_align(&r);
-	ck_assert_uint_eq(r.top, 2);
-	ck_assert_double_eq_tol(sw_bayes_rung_tau(&r, 1), 0.5, 1e-12);
-	sw_bayes_rung_fini(&r);
-	sw_history_fini(&h);
-}
-END_TEST
-
-/* Done early: its value is final. Failed: it has none at the top. Of an earlier sweep: at the top.
- */
-START_TEST(ends_off_a_rung_have_their_value_at_the_last_one)
-{
-	struct sw_history h;
-	uint64_t rng = 4;
-	const struct sw_sampler_config c = config_of(NULL, 1);
-	const struct sw_value at[2] = {{.number = 0.5}, {.number = 0.5}};
-	const double y[] = {7, 1, 2, 3};
-
-	sw_history_init(&h, 2, 1);
-	for (int i = 0; i < 3; i++)
-		ck_assert_int_eq(sw_history_add_prior(&h, at, &y[0]), SW_OK);
-	for (uint64_t t = 1; t <= 3; t++) {
-		add_random(&h, &rng);
-		learn_tell(&h, t, SW_OBS_RUNG, 0, &y[t]);
-	}
-	learn_tell(&h, 1, SW_OBS_FINAL, 0, &y[1]);
-	learn_tell(&h, 2, SW_OBS_INFEASIBLE, 0, NULL);
-	learn_tell(&h, 3, SW_OBS_NONE, 0, NULL);
-	struct bayes_rung_values r = values_of(&c, &h);
-
-	sw_bayes_rung_align(&r);
-	ck_assert_uint_eq(r.top, LEVELS - 1);
-	ck_assert_uint_eq(r.at[0], 8);
-	ck_assert_uint_eq(r.at[3], 8 | 1);
-	ck_assert_uint_eq(r.at[4], 1);
-	ck_assert(r.bad[4]);
-	ck_assert_uint_eq(r.at[5], 1);
-	ck_assert(!r.bad[5]);
-	sw_bayes_rung_fini(&r);
-	sw_history_fini(&h);
-}
-END_TEST
-
-START_TEST(rows_are_bounded_and_keep_the_best_and_some_that_failed)
-{
-	struct sw_history h;
-	uint64_t rng = 5;
-	const struct sw_sampler_config c = config_of(NULL, 1);
-	static struct bayes_rung_pick p;
-
-	sw_history_init(&h, 2, 1);
-	for (uint64_t t = 1; t <= 3000; t++) {
-		const double y = t == 777 ? -1 : unit(&rng);
-
-		add_random(&h, &rng);
-		for (uint32_t k = 0; k < LEVELS; k++)
-			learn_tell(&h, t, SW_OBS_RUNG, k, &y);
-		if (t % 2 == 0)
-			learn_tell(&h, t, SW_OBS_INFEASIBLE, 0, NULL);
-		struct bayes_rung_values r = values_of(&c, &h);
-		bool best = t < 777;
-		size_t bad = 0;
-
-		if (t % 500 != 0 && t != 9) {
-			sw_bayes_rung_fini(&r);
-			continue;
-		}
-		sw_bayes_rung_align(&r);
-		sw_bayes_rung_choose(&r, 1, &p);
-		ck_assert_uint_eq(p.total, t * LEVELS);
-		ck_assert_uint_eq(p.n, t == 9 ? 9 * LEVELS : BAYES_RUNG_ROWS);
-		for (size_t i = 0; i < p.n; i++) {
-			best = best || (p.row[i].subject == 776 && p.row[i].level == r.top);
-			bad += p.row[i].bad;
-			ck_assert(isfinite(p.row[i].z));
-		}
-		ck_assert_msg(best, "the best is gone after %u", (unsigned)t);
-		ck_assert_uint_eq(bad, t == 9 ? 4 : BAYES_RUNG_ROWS / 4);
-		sw_bayes_rung_fini(&r);
-	}
-	sw_history_fini(&h);
-}
-END_TEST
-
-/* ---- the sampler ---- */
 
 static const struct sw_param mixed[] = {
 	{.dist = SW_DIST_LOG_UNIFORM, .min = 1e-4, .max = 1},
@@ -330,7 +51,7 @@ static void move_on(struct sw_history *h, uint32_t *reached, uint64_t *rng)
 
 		if (reached[t] == 99 || below(rng, 2) == 0)
 			continue;
-		if (what < 14 && reached[t] < LEVELS) {
+		if (what < 14 && reached[t] < RUNG_LEVELS) {
 			y = loss_at(v, reached[t]);
 			learn_tell(h, t, SW_OBS_RUNG, reached[t]++, &y);
 			continue;
@@ -370,7 +91,7 @@ START_TEST(restored_sampler_goes_on_byte_for_byte)
 {
 	for (uint64_t seed = 1; seed <= 3; seed++) {
 		struct sw_space *const space = mixed_space();
-		struct sw_sampler *const s = make_sampler(space, seed);
+		struct sw_sampler *const s = rung_sampler(space, seed);
 		struct sw_suggestion last = {.state = NULL}, got, again;
 		uint32_t reached[200] = {0};
 		uint64_t rng = seed;
@@ -378,7 +99,7 @@ START_TEST(restored_sampler_goes_on_byte_for_byte)
 
 		sw_history_init(&h, ROWS(mixed), 1);
 		for (int i = 0; i < 90; i++) {
-			struct sw_sampler *const fresh = make_sampler(space, seed);
+			struct sw_sampler *const fresh = rung_sampler(space, seed);
 
 			again = got = (struct sw_suggestion){.state = NULL};
 			ck_assert_int_eq(sw_sampler_restore(fresh, last.state, last.state_n, NULL),
@@ -413,13 +134,13 @@ static void theta_of(const struct sw_suggestion *s, size_t d, struct bayes_memor
 START_TEST(asks_without_news_are_different_points_of_one_fit)
 {
 	struct sw_space *const space = learn_cube(3);
-	struct sw_sampler *const s = make_sampler(space, 1);
+	struct sw_sampler *const s = rung_sampler(space, 1);
 	struct bayes_memory first, later;
 	struct sw_history h;
 	uint64_t rng = 6;
 
 	sw_history_init(&h, 3, 1);
-	fill(&h, 120, &rng);
+	rung_fill(&h, 120, &rng);
 	for (int i = 0; i < 30; i++) {
 		struct sw_suggestion got = {.state = NULL};
 
@@ -458,7 +179,7 @@ START_TEST(rungs_above_those_known_are_not_for_the_model_to_judge)
 
 	for (size_t i = 0; i < ROWS(rows); i++) {
 		struct sw_space *const space = learn_cube(3);
-		struct sw_sampler *const s = make_sampler(space, 1);
+		struct sw_sampler *const s = rung_sampler(space, 1);
 		struct sw_history h;
 		uint64_t rng = 8;
 		int spread = 0;
@@ -467,7 +188,7 @@ START_TEST(rungs_above_those_known_are_not_for_the_model_to_judge)
 		for (uint64_t t = 1; t <= 20; t++) {
 			const double y = unit(&rng);
 
-			add_random(&h, &rng);
+			rung_add(&h, &rng);
 			for (uint32_t k = 0; k < rows[i].known; k++)
 				learn_tell(&h, t, SW_OBS_RUNG, k, &y);
 		}
@@ -492,7 +213,7 @@ END_TEST
 /* The low x look best at the first rung, and are the worst at the last. */
 static double crossing(double x, uint32_t level)
 {
-	static const double share[LEVELS] = {0, 0.4, 0.8, 1};
+	static const double share[RUNG_LEVELS] = {0, 0.4, 0.8, 1};
 
 	return 100 + 10 * (share[level] * (x - 0.8) * (x - 0.8) + (1 - share[level]) * x);
 }
@@ -500,7 +221,7 @@ static double crossing(double x, uint32_t level)
 START_TEST(curves_that_cross_lead_to_the_end_that_is_low)
 {
 	struct sw_space *const space = learn_cube(1);
-	struct sw_sampler *const s = make_sampler(space, 2);
+	struct sw_sampler *const s = rung_sampler(space, 2);
 	struct sw_suggestion got = {.state = NULL};
 	struct sw_history h;
 	double sum = 0;
@@ -510,7 +231,7 @@ START_TEST(curves_that_cross_lead_to_the_end_that_is_low)
 		learn_suggest(s, &h, &got);
 		learn_add(&h, got.values);
 		/* A third of them goes to the end. */
-		for (uint32_t k = 0; k < (t % 3 == 0 ? LEVELS : 1); k++) {
+		for (uint32_t k = 0; k < (t % 3 == 0 ? RUNG_LEVELS : 1); k++) {
 			const double y = crossing(got.values[0].number, k);
 
 			learn_tell(&h, t, SW_OBS_RUNG, k, &y);
@@ -547,7 +268,7 @@ START_TEST(results_of_any_size_and_failures_do_no_harm)
 {
 	for (int kind = 0; kind < 5; kind++) {
 		struct sw_space *const space = mixed_space();
-		struct sw_sampler *const s = make_sampler(space, 3);
+		struct sw_sampler *const s = rung_sampler(space, 3);
 		struct sw_suggestion got = {.state = NULL};
 		struct sw_history h;
 
@@ -578,7 +299,7 @@ static const struct sw_param few[] = {{.dist = SW_DIST_INT_UNIFORM, .min = 1, .m
 START_TEST(space_that_is_used_up_by_running_trials_goes_on)
 {
 	struct sw_space *const space = learn_space(few, 1);
-	struct sw_sampler *const s = make_sampler(space, 4);
+	struct sw_sampler *const s = rung_sampler(space, 4);
 	struct sw_suggestion got = {.state = NULL};
 	struct sw_history h;
 
@@ -606,7 +327,7 @@ START_TEST(every_failure_of_memory_is_clean)
 	uint32_t reached[40] = {0};
 	uint64_t rng = 7;
 	struct sw_history h;
-	struct sw_sampler *s = make_sampler(space, 5);
+	struct sw_sampler *s = rung_sampler(space, 5);
 
 	sw_history_init(&h, ROWS(mixed), 1);
 	for (int i = 0; i < 30; i++) {
@@ -619,12 +340,12 @@ START_TEST(every_failure_of_memory_is_clean)
 		sw_suggestion_fini(&got);
 	}
 	sw_sampler_destroy(s);
-	s = make_sampler(space, 5);
+	s = rung_sampler(space, 5);
 	learn_suggest(s, &h, &want);
 	ck_assert_str_eq(want.source, "gp");
 	sw_sampler_destroy(s);
 	for (unsigned nth = 1;; nth++) {
-		const struct sw_sampler_config c = config_of(space, 5);
+		const struct sw_sampler_config c = rung_config(space, 5);
 		struct sw_suggestion got = {.state = NULL};
 
 		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
@@ -661,10 +382,6 @@ int main(void)
 	TCase *c = tcase_create("rungs");
 
 	tcase_set_timeout(c, 120);
-	tcase_add_test(c, values_of_low_rungs_are_aligned_by_the_chain_of_regressions);
-	tcase_add_test(c, top_is_the_highest_rung_with_three_values);
-	tcase_add_test(c, ends_off_a_rung_have_their_value_at_the_last_one);
-	tcase_add_test(c, rows_are_bounded_and_keep_the_best_and_some_that_failed);
 	tcase_add_test(c, restored_sampler_goes_on_byte_for_byte);
 	tcase_add_test(c, asks_without_news_are_different_points_of_one_fit);
 	tcase_add_test(c, rungs_above_those_known_are_not_for_the_model_to_judge);
