@@ -457,6 +457,7 @@ sw_status sw_suggest_attach(struct sw_host *h)
 		return rc;
 	}
 	h->suggest = s;
+	sw_suggest_changed(h); /* the first one is made before anyone asks */
 	return SW_OK;
 }
 
