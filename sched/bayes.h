@@ -10,6 +10,7 @@
  *   bayes_search.c   the point of largest log EI in a box
  *   bayes_levels.c   the same for what has levels: integers, categories
  *   bayes_step.c     which model, which box
+ *   bayes_rung*.c    with a pruner, instead of model, rows and step: see bayes_rung.h
  *   sampler_bayes.c  the table of the kind: the first points, then steps
  *
  * Pure     No I/O, clock, thread or global. All of it is a function of (configuration, prefix of
