@@ -459,6 +459,8 @@ int main(int argc, char **argv)
 				    "  --set none      without the policy \"last\"\n");
 		return 2;
 	}
+	if (o.quick && o.subjects == NULL)
+		o.subjects = "corr,cross";
 	if (o.seeds == 0)
 		o.seeds = o.quick ? 1 : 15;
 	for (size_t k = 0; k < POLICIES; k++)
