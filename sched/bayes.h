@@ -4,6 +4,7 @@
  *   bayes_cube.c     the space as the model sees it: only coordinates that vary
  *   bayes_data.c     what was told, as rows of that cube, and what is pending
  *   bayes_metrics.c  several metrics as the one number of this suggestion
+ *   bayes_several.c  a model for each metric, in turn with one of that number
  *   bayes_memory.c   what one suggestion hands on to the next; to bytes and back
  *   bayes_model.c    a Gaussian process on one view of the outcomes
  *   bayes_rows.c     which rows a model sees; the draws of one suggestion
@@ -145,9 +146,30 @@ size_t sw_bayes_rng_below(struct bayes_rng *r, size_t n);
 
 /* ---- bayes_metrics.c ---- */
 
+struct sw_scalar;
+struct bayes_found;
+
 /* y, sorted and best by the weights that rng draws, for this suggestion alone: whatever was made
  * from them before is void. n_metrics > 1, n_good > 0. */
-SW_NODISCARD sw_status sw_bayes_data_weigh(struct bayes_data *b, struct bayes_rng *rng);
+SW_NODISCARD sw_status sw_bayes_data_weigh(struct bayes_data *b, struct sw_scalar *s,
+					   struct bayes_rng *rng);
+
+/* ---- bayes_several.c ---- */
+
+struct bayes_several;
+struct bayes_step;
+SW_NODISCARD sw_status sw_bayes_several_create(struct bayes_several **out,
+					       const struct bayes_cube *cube, size_t n_metrics);
+void sw_bayes_several_destroy(struct bayes_several *s); /* NULL is allowed */
+/* As sw_bayes_step(), for several metrics; weighs the data. */
+SW_NODISCARD sw_status sw_bayes_several_step(struct bayes_several *s, struct bayes_step *step,
+					     struct bayes_data *b, struct bayes_memory *memory,
+					     struct bayes_rng *rng, uint64_t trial,
+					     struct bayes_found *out);
+/* As sw_bayes_rate() and sw_bayes_slope(). */
+SW_NODISCARD sw_status sw_bayes_several_rate(struct bayes_several *s, const double *x, size_t n,
+					     double *mean, double *var, double *value);
+double sw_bayes_several_slope(struct bayes_several *s, const double *x, double *grad);
 
 /* ---- bayes_rows.c ---- */
 
@@ -183,6 +205,9 @@ struct bayes_model {
 	double *x, *z;       /* [n][d], [n]; a believed row's z is the mean there */
 	double *length;      /* [d]: the fit's length scales */
 	struct bayes_pick pick;
+	struct bayes_several
+		*several;    /* NULL; else this is the first metric's, and those know all */
+	const double *elite; /* [n]: by what rows are the best; NULL: by z */
 	/* What the factor was made from; a cache. */
 	bool valid;
 	size_t base, rows, n_pending, pending_cap;
@@ -235,6 +260,11 @@ SW_NODISCARD sw_status sw_bayes_search_run(struct bayes_search *s, const struct 
 
 /* -log EI of a posterior. */
 double sw_bayes_value(const struct bayes_model *m, double mean, double var);
+/* Adds -log EI at x: double[n][d] to value[n]; mean[n], var[n] are for scratch. */
+SW_NODISCARD sw_status sw_bayes_rate(const struct bayes_model *m, const double *x, size_t n,
+				     double *mean, double *var, double *value);
+/* -log EI at x, and its gradient unless that is NULL. */
+double sw_bayes_slope(const struct bayes_model *m, const double *x, double *grad);
 /* Ascends from x, whose value is *value, over the smooth coordinates (relaxed: over all that are no
  * categories) to a point of the space that is no worse. */
 SW_NODISCARD sw_status sw_bayes_climb(const struct bayes_search *s, const struct bayes_model *m,

@@ -83,12 +83,12 @@ static sw_status step(struct bayes_search *s, const struct bayes_model *m, struc
 	}
 	if (n == 0)
 		return SW_OK;
-	const sw_status rc = sw_gp_predict_batch(m->gp, s->near, n, s->near_mean, s->near_var);
+	memset(s->near_value, 0, n * sizeof *s->near_value);
+	const sw_status rc = sw_bayes_rate(m, s->near, n, s->near_mean, s->near_var, s->near_value);
 
 	if (rc != SW_OK)
 		return rc;
 	for (size_t i = 0; i < n; i++) {
-		s->near_value[i] = sw_bayes_value(m, s->near_mean[i], s->near_var[i]);
 		if (s->near_value[i] < s->near_value[best])
 			best = i;
 	}

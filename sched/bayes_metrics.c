@@ -1,6 +1,5 @@
-/* Several metrics as one number, by weights of this suggestion (sched/scalarise.h). The models are
- * made anew for each: only the length scales of the last one are a start for its fit. No step is
- * local, because the best of one suggestion is not that of the next. */
+/* Several metrics as one number, by weights of this suggestion (sched/scalarise.h): it says which
+ * rows are the best of these weights. */
 #include "base/fault.h"
 #include "sched/bayes.h"
 #include "sched/scalarise.h"
@@ -33,7 +32,7 @@ static sw_status fit_scale(const struct bayes_data *b, struct sw_scalar *s)
 	return rc;
 }
 
-sw_status sw_bayes_data_weigh(struct bayes_data *b, struct bayes_rng *rng)
+sw_status sw_bayes_data_weigh(struct bayes_data *b, struct sw_scalar *scalar, struct bayes_rng *rng)
 {
 	struct sw_scalar s = {.m = b->n_metrics};
 	double unit[SW_METRICS_MAX];
@@ -56,5 +55,6 @@ sw_status sw_bayes_data_weigh(struct bayes_data *b, struct bayes_rng *rng)
 			b->best = i;
 	}
 	qsort(b->sorted, n, sizeof *b->sorted, by_value);
+	*scalar = s;
 	return SW_OK;
 }

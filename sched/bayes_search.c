@@ -70,13 +70,14 @@ static void spread_candidates(struct bayes_search *s, struct bayes_rng *rng)
 /* The model's rows of least z, best first. */
 static size_t find_elite(const struct bayes_model *m, size_t elite[ELITE_MOST])
 {
+	const double *const z = m->elite != NULL ? m->elite : m->z;
 	size_t want = m->n / 4, n = 0;
 
 	want = want < 1 ? 1 : want > ELITE_MOST ? ELITE_MOST : want;
 	for (size_t i = 0; i < m->n; i++) {
 		size_t at = n < want ? n : want;
 
-		while (at > 0 && m->z[elite[at - 1]] > m->z[i])
+		while (at > 0 && z[elite[at - 1]] > z[i])
 			at--;
 		if (at == want)
 			continue;
@@ -145,6 +146,18 @@ double sw_bayes_value(const struct bayes_model *m, double mean, double var)
 	return -sw_log_ei(mean, var, m->best, &by_mean, &by_var);
 }
 
+sw_status sw_bayes_rate(const struct bayes_model *m, const double *x, size_t n, double *mean,
+			double *var, double *value)
+{
+	if (m->several != NULL)
+		return sw_bayes_several_rate(m->several, x, n, mean, var, value);
+	const sw_status rc = sw_gp_predict_batch(m->gp, x, n, mean, var);
+
+	for (size_t i = 0; rc == SW_OK && i < n; i++)
+		value[i] += sw_bayes_value(m, mean[i], var[i]);
+	return rc;
+}
+
 /* -log EI of all candidates; infinite where they break a constraint. */
 static sw_status rate_candidates(struct bayes_search *s, const struct bayes_model *m)
 {
@@ -152,13 +165,7 @@ static sw_status rate_candidates(struct bayes_search *s, const struct bayes_mode
 
 	for (size_t i = 0; i < CANDIDATES; i++)
 		s->value[i] = sw_bayes_cube_snap(s->cube, s->x + i * d) ? 0 : INFINITY;
-	const sw_status rc = sw_gp_predict_batch(m->gp, s->x, CANDIDATES, s->mean, s->var);
-
-	if (rc != SW_OK)
-		return rc;
-	for (size_t i = 0; i < CANDIDATES; i++)
-		s->value[i] += sw_bayes_value(m, s->mean[i], s->var[i]);
-	return SW_OK;
+	return sw_bayes_rate(m, s->x, CANDIDATES, s->mean, s->var, s->value);
 }
 
 static size_t least(const double *value, size_t from, size_t to)
@@ -223,20 +230,26 @@ static size_t choose_starts(const struct bayes_search *s, struct bayes_rng *rng,
 
 struct ascent {
 	const struct bayes_model *m;
-	size_t d;
 };
+
+double sw_bayes_slope(const struct bayes_model *m, const double *x, double *grad)
+{
+	double mean, var, by_mean, by_var, dmean[SW_SPACE_MAX_PARAMS], dvar[SW_SPACE_MAX_PARAMS];
+
+	if (m->several != NULL)
+		return sw_bayes_several_slope(m->several, x, grad);
+	sw_gp_predict(m->gp, x, &mean, &var, grad != NULL ? dmean : NULL,
+		      grad != NULL ? dvar : NULL);
+	const double value = sw_log_ei(mean, var, m->best, &by_mean, &by_var);
+
+	for (size_t k = 0; grad != NULL && k < m->cube->d; k++)
+		grad[k] = -(by_mean * dmean[k] + by_var * dvar[k]);
+	return -value;
+}
 
 static double descend(const double *x, double *grad, void *arg)
 {
-	const struct ascent *const a = arg;
-	double mean, var, by_mean, by_var, dmean[SW_SPACE_MAX_PARAMS], dvar[SW_SPACE_MAX_PARAMS];
-
-	sw_gp_predict(a->m->gp, x, &mean, &var, dmean, dvar);
-	const double value = sw_log_ei(mean, var, a->m->best, &by_mean, &by_var);
-
-	for (size_t k = 0; k < a->d; k++)
-		grad[k] = -(by_mean * dmean[k] + by_var * dvar[k]);
-	return -value;
+	return sw_bayes_slope(((const struct ascent *)arg)->m, x, grad);
 }
 
 /* The last point on the way from a feasible one to x that is feasible as well. */
@@ -266,9 +279,9 @@ sw_status sw_bayes_climb(const struct bayes_search *s, const struct bayes_model 
 	const struct bayes_cube *const c = s->cube;
 	const struct sw_bfgs_options options = {
 		.first_step = 0.05, .max_step = 1, .ftol = 1e-9, .max_iters = 60};
-	struct ascent a = {m, c->d};
+	struct ascent a = {m};
 	double lo[SW_SPACE_MAX_PARAMS], hi[SW_SPACE_MAX_PARAMS], from[SW_SPACE_MAX_PARAMS];
-	double before = *value, mean, var;
+	const double before = *value;
 	bool any = false;
 
 	memcpy(from, x, c->d * sizeof *x);
@@ -287,8 +300,7 @@ sw_status sw_bayes_climb(const struct bayes_search *s, const struct bayes_model 
 		return rc;
 	if (!sw_bayes_cube_snap(c, x))
 		pull_back(c, from, x);
-	sw_gp_predict(m->gp, x, &mean, &var, NULL, NULL);
-	*value = sw_bayes_value(m, mean, var);
+	*value = sw_bayes_slope(m, x, NULL);
 	if (*value > before) {
 		memcpy(x, from, c->d * sizeof *x);
 		*value = before;
@@ -398,6 +410,6 @@ sw_status sw_bayes_search_run(struct bayes_search *s, const struct bayes_model *
 	if (!found && !last_resort(s, m, b, rng, out->x))
 		return SW_NOT_FOUND;
 	sw_gp_predict(m->gp, out->x, &out->mean, &out->var, NULL, NULL);
-	out->log_ei = -sw_bayes_value(m, out->mean, out->var);
+	out->log_ei = -sw_bayes_slope(m, out->x, NULL);
 	return SW_OK;
 }

@@ -24,7 +24,8 @@ struct bayes {
 	struct bayes_data data;
 	struct bayes_memory memory, next; /* next: of the suggestion being made */
 	struct bayes_step step;
-	bool has_rungs; /* then they, not step, make the points */
+	struct bayes_several *several; /* NULL: one metric */
+	bool has_rungs;                /* then they, not step, make the points */
 	struct bayes_rungs rungs;
 };
 
@@ -36,6 +37,7 @@ static void bayes_free(struct bayes *b)
 		sw_bayes_rungs_fini(&b->rungs);
 	else
 		sw_bayes_step_fini(&b->step);
+	sw_bayes_several_destroy(b->several);
 	sw_bayes_memory_fini(&b->next);
 	sw_bayes_memory_fini(&b->memory);
 	sw_bayes_data_fini(&b->data);
@@ -72,6 +74,8 @@ static sw_status start(struct sw_sampler *s, struct sw_err *err)
 		rc = sw_bayes_rungs_init(&b->rungs, &b->cube, &s->config);
 	else if (rc == SW_OK && b->cube.d > 0)
 		rc = sw_bayes_step_init(&b->step, &b->cube, s->seed);
+	if (rc == SW_OK && b->cube.d > 0 && s->config.n_metrics > 1)
+		rc = sw_bayes_several_create(&b->several, &b->cube, s->config.n_metrics);
 	if (rc != SW_OK) {
 		bayes_free(b);
 		return sw_err_set(err, rc, "no memory for the sampler");
@@ -179,14 +183,15 @@ static sw_status design(struct sw_sampler *s, const struct bayes *b, uint64_t ma
 
 /* ---- points of a model ---- */
 
-/* In the metric's own units: a deviation by the view's slope, an improvement by where it ends. */
+/* In the metric's own units: a deviation by the view's slope, an improvement by where it ends. Of
+ * several metrics no one number can be said. */
 static void explain(const struct bayes *b, const struct bayes_found *f, struct sw_suggestion *out)
 {
 	const struct sw_outcome *const o = &f->model->o;
 	const double sd = sqrt(f->var), best = f->model->best;
 
 	out->source = "gp";
-	out->has_model = true;
+	out->has_model = b->several == NULL;
 	out->mean = sw_outcome_inverse(o, f->mean);
 	out->sd = sw_outcome_inverse(o, f->mean + sd) / 2 - sw_outcome_inverse(o, f->mean - sd) / 2;
 	out->ei = sw_outcome_inverse(o, best) - sw_outcome_inverse(o, best - exp(f->log_ei));
@@ -200,13 +205,12 @@ static sw_status by_model(struct sw_sampler *s, struct bayes *b, const struct sw
 	struct bayes_found f;
 	sw_status rc = SW_OK;
 
-	if (b->data.n_metrics > 1) {
-		sw_bayes_step_drop(&b->step);
-		rc = sw_bayes_data_weigh(&b->data, rng);
-	}
-	if (rc == SW_OK && b->has_rungs)
+	if (b->several != NULL)
+		rc = sw_bayes_several_step(b->several, &b->step, &b->data, &b->next, rng,
+					   h->trials + 1, &f);
+	else if (b->has_rungs)
 		rc = sw_bayes_rungs_step(&b->rungs, &b->data, h, &b->next, rng, &f);
-	else if (rc == SW_OK)
+	else
 		rc = sw_bayes_step(&b->step, &b->data, &b->next, rng, h->trials + 1, &f);
 
 	if (rc == SW_NOMEM)
