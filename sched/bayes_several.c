@@ -28,9 +28,8 @@
 #include <string.h>
 
 #define CANDIDATES (BAYES_SPREAD + BAYES_NEAR)
-#define SD_LEAST                                                                                   \
-	1e-3 /* of the front: models that are sure make a crease that no ascent follows            \
-	      */
+/* In parts of the front: models that are sure make a crease that no ascent follows. */
+#define SD_LEAST 1e-3
 
 struct bayes_several {
 	size_t m, cap; /* rows that fit below */
