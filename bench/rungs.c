@@ -153,7 +153,7 @@ struct tuned {
 static struct sw_space *tuned_space(void *ctx)
 {
 	const struct tuned *const t = ctx;
-	struct bench_objective *const o = bench_objective_tuning(t->trainer, t->i, 1);
+	struct bench_objective *const o = bench_objective_tuning(t->trainer, t->i, 1, 0, true);
 
 	assert(o != NULL);
 	struct sw_space *const s = o->space;
@@ -473,7 +473,7 @@ int main(int argc, char **argv)
 	struct bench_trainer *const trainer = bench_trainer_create(memo);
 	struct tuned tuned = {.trainer = trainer, .i = 0};
 
-	tuned.o = trainer != NULL ? bench_objective_tuning(trainer, tuned.i, 1) : NULL;
+	tuned.o = trainer != NULL ? bench_objective_tuning(trainer, tuned.i, 1, 0, true) : NULL;
 	if (tuned.o != NULL)
 		add_workload(&p, (struct workload){"digits", tuned_space, tuned_curve, &tuned});
 	const size_t n = o.modes * p.workloads * POLICIES * o.seeds;

@@ -7,7 +7,10 @@
  *
  * Printed: the best loss after 25, 50 and 100% of the trials, median and quartiles; mean ranks, by
  * the medians and by the runs of one seed; and after how many trials bayes' median is where
- * random's ends. Losses that were computed once are kept (--memo FILE), which changes no figure.
+ * random's ends. The loss of one training has luck in it, and the best of many has more than its
+ * share:
+ * --again judges what was found instead, by training it again. Losses that were computed once are
+ * kept (--memo FILE), which changes no figure.
  */
 #include "bench/lib/cells.h"
 #include "bench/lib/stats.h"
@@ -138,7 +141,8 @@ static int add_subjects(struct bench_cells *c, struct bench_trainer *trainer)
 		if (!bench_listed(c->options->subjects, bench_tuning_name(i)))
 			continue;
 		struct bench_objective *o =
-			bench_objective_tuning(trainer, i, (unsigned)c->options->folds);
+			bench_objective_tuning(trainer, i, (unsigned)c->options->folds,
+					       (unsigned)c->options->again, c->options->own_seeds);
 		if (o == NULL)
 			return -1;
 		c->subject[c->n_subjects++] =
@@ -186,7 +190,10 @@ int main(int argc, char **argv)
 			"bench_tune",
 			"--data A,B      of digits breast_cancer wine diabetes (default all)",
 			"  --memo FILE     losses that are known, and new ones\n"
-			"  --folds K       training runs a trial, 1 to 4 (default 3)\n");
+			"  --folds K       training runs a trial, 1 to 4 (default 3)\n"
+			"  --again R       judge the best trial's configuration by R fresh "
+			"trainings of it\n                  (default 0: by the loss that was "
+			"seen)\n");
 		free(c);
 		return 2;
 	}

@@ -67,7 +67,8 @@ static int read_parallel(struct bench_options *o, const char *text)
 
 static int read_one(struct bench_options *o, int c)
 {
-	const long number = c == 'j' || c == 'n' || c == 'k' ? strtol(optarg, NULL, 10) : 0;
+	const long number = c == 'j' || c == 'n' || c == 'k' || c == 'a' ? strtol(optarg, NULL, 10)
+									 : 0;
 
 	switch (c) {
 	case 's':
@@ -85,6 +86,12 @@ static int read_one(struct bench_options *o, int c)
 	case 'k':
 		o->folds = (size_t)number;
 		return number >= 1 && number <= 4 ? 0 : -1;
+	case 'o':
+		o->own_seeds = true;
+		return 0;
+	case 'a':
+		o->again = (size_t)number;
+		return number >= 0 && number <= 100 ? 0 : -1;
 	case 'f':
 		o->subjects = optarg;
 		return 0;
@@ -121,6 +128,8 @@ int bench_options_read(struct bench_options *o, int argc, char **argv)
 					      {"csv", required_argument, NULL, 'c'},
 					      {"curves", required_argument, NULL, 'u'},
 					      {"folds", required_argument, NULL, 'k'},
+					      {"own-seeds", no_argument, NULL, 'o'},
+					      {"again", required_argument, NULL, 'a'},
 					      {"memo", required_argument, NULL, 'm'},
 					      {"quick", no_argument, NULL, 'q'},
 					      {NULL, 0, NULL, 0}};

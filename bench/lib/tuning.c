@@ -157,7 +157,8 @@ struct tuning {
 	struct bench_trainer *trainer;
 	const struct task *task;
 	const struct sw_space *space;
-	unsigned folds;
+	unsigned folds, again;
+	bool own_seeds;
 };
 
 struct text {
@@ -303,17 +304,41 @@ void bench_tuning_curve(const struct bench_objective *o, const struct sw_value *
 	run_fold(&t, &text, sw_rng_u64(seed, SW_RNG_TRIAL, trial, fold) >> 11, &losses);
 }
 
+/* Where trials share their seeds, two of them differ by their parameters alone. Else each has its
+ * own, the first fold's being the one that the daemon draws. */
+static uint64_t training_seed(const struct tuning *t, uint64_t seed, uint64_t trial, unsigned fold)
+{
+	return t->own_seeds ? sw_rng_u64(seed, SW_RNG_TRIAL, trial, fold) >> 11 : fold + 1;
+}
+
 static bool tuning_value(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t trial,
 			 struct bench_value *out)
 {
 	const struct tuning *t = ctx;
 	double sum = 0;
 
-	/* the first seed is the one that the daemon draws */
 	for (unsigned k = 0; k < t->folds && isfinite(sum); k++)
-		sum += fold_loss(t, v, k, sw_rng_u64(seed, SW_RNG_TRIAL, trial, k) >> 11);
+		sum += fold_loss(t, v, k, training_seed(t, seed, trial, k));
 	out->truth = out->seen = sum / t->folds;
 	return isfinite(sum);
+}
+
+/* Fresh seeds: nobody was told of these losses. One that diverges counts as none. */
+static double tuning_truth(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t trial)
+{
+	const struct tuning *t = ctx;
+	double sum = 0;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < t->again * t->folds; i++) {
+		const double loss =
+			fold_loss(t, v, i % t->folds,
+				  sw_rng_u64(seed, SW_RNG_TRIAL, trial, BENCH_MAX_FOLDS + i) >> 11);
+
+		sum += isfinite(loss) ? loss : 0;
+		n += isfinite(loss);
+	}
+	return n > 0 ? sum / n : INFINITY;
 }
 
 /* --- the objective --- */
@@ -331,7 +356,7 @@ static void add_condition(struct sw_space *s, size_t child, const struct tuned *
 }
 
 struct bench_objective *bench_objective_tuning(struct bench_trainer *trainer, size_t i,
-					       unsigned folds)
+					       unsigned folds, unsigned again, bool own_seeds)
 {
 	struct bench_objective *o = calloc(1, sizeof *o);
 	struct tuning *t = calloc(1, sizeof *t);
@@ -339,6 +364,7 @@ struct bench_objective *bench_objective_tuning(struct bench_trainer *trainer, si
 	assert(o != NULL && t != NULL && bench_tuning_name(i) != NULL && folds >= 1);
 	*o = (struct bench_objective){
 		.d = tasks[i].n, .scale = 1, .value = tuning_value, .ctx = t, .fini = free};
+	o->truth = again > 0 ? tuning_truth : NULL;
 	(void)snprintf(o->name, sizeof o->name, "%s", tasks[i].name);
 	sw_status rc = sw_space_create(&o->space);
 	assert(rc == SW_OK);
@@ -349,8 +375,12 @@ struct bench_objective *bench_objective_tuning(struct bench_trainer *trainer, si
 			add_condition(o->space, k, &tasks[i].tuned[k]);
 	rc = sw_space_seal(o->space, NULL);
 	assert(rc == SW_OK);
-	*t = (struct tuning){
-		.trainer = trainer, .task = &tasks[i], .space = o->space, .folds = folds};
+	*t = (struct tuning){.trainer = trainer,
+			     .task = &tasks[i],
+			     .space = o->space,
+			     .folds = folds,
+			     .again = again,
+			     .own_seeds = own_seeds};
 
 	/* the file is read now, so that processes forked later share it */
 	cJSON *dataset = cJSON_CreateObject();

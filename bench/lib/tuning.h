@@ -6,6 +6,8 @@
  * seeds. One that diverges fails the trial. Seeds are the trial's own, as in a sweep, so the same
  *          configuration twice differs. With one fold by so much that the best of 100 trials is the
  *          luckiest of the unstable ones, hardly the best: hence more.
+ * Truth    again > 0: what counts is not the loss that was seen, which the luckiest of a sampler's
+ *          trials has, but the mean of as many fresh trainings of the best trial's configuration.
  * Cost     1 to 10 ms a fold on one core.
  * Memory   The trainer is borrowed by its objectives.
  */
@@ -25,9 +27,10 @@ void bench_trainer_destroy(struct bench_trainer *t); /* NULL is allowed */
 
 /* "digits", "breast_cancer", "wine", "diabetes"; NULL past the last. */
 const char *bench_tuning_name(size_t i);
-/* Reads the data set. folds: 1 to BENCH_MAX_FOLDS. NULL, with a line on stderr, when it cannot be
- * read. */
-struct bench_objective *bench_objective_tuning(struct bench_trainer *t, size_t i, unsigned folds);
+/* Reads the data set. folds: 1 to BENCH_MAX_FOLDS. again: see the top. NULL, with a line on stderr,
+ * when it cannot be read. */
+struct bench_objective *bench_objective_tuning(struct bench_trainer *t, size_t i, unsigned folds,
+					       unsigned again, bool own_seeds);
 
 /* curve[epochs]: val_loss after each of so many epochs of one fold, from 0; NaN from where it
  * diverged on. o is one of the above. The memo has no part in it. */
