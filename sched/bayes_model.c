@@ -156,7 +156,7 @@ static sw_status outcome_of_picked(struct bayes_model *m, const struct bayes_dat
 		y[at] = b->y[row];
 		n++;
 	}
-	assert(n > 0); /* the best row is the nearest to itself */
+	assert(n > 0); /* the best row is picked first */
 	sw_outcome_fit(&m->o, m->view, y, n);
 	free(y);
 	return SW_OK;
@@ -214,7 +214,7 @@ static void find_best(struct bayes_model *m)
 }
 
 /* Rows for what is pending, each with the mean that the rows before it give it. What the last call
- * believed and still waits keeps its row. */
+ * believed and still waits, unchanged, keeps its row. */
 static sw_status believe(struct bayes_model *m, const struct bayes_data *b)
 {
 	const size_t d = m->cube->d;
@@ -226,7 +226,9 @@ static sw_status believe(struct bayes_model *m, const struct bayes_data *b)
 
 	if (rc != SW_OK)
 		return rc;
-	while (kept < m->n_pending && kept < n && m->pending[kept] == trial[kept])
+	while (kept < m->n_pending && kept < n && m->pending[kept] == trial[kept] &&
+	       memcmp(m->x + (m->told + kept) * d, b->pending + (skip + kept) * d,
+		      d * sizeof *m->x) == 0)
 		kept++;
 	sw_gp_truncate(m->gp, m->told + kept);
 	m->n_pending = kept;

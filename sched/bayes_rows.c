@@ -167,6 +167,7 @@ sw_status sw_bayes_pick_near(struct bayes_pick *p, const struct bayes_data *b, s
 		return rc;
 	for (size_t i = 0; i < rows; i++)
 		p->key[i] = (struct bayes_key){distance2(b, i, b->best, w), (uint32_t)i};
+	p->key[b->best].key = -1; /* others may stand where it stands, and be bad */
 	qsort(p->key, rows, sizeof *p->key, by_key);
 	for (p->n = 0; p->n < n; p->n++)
 		p->row[p->n] = p->key[p->n].row;

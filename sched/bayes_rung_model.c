@@ -250,6 +250,8 @@ static sw_status make(struct bayes_rungs *r, const struct sw_history *h,
 		r->model.length[k] = exp(theta[k]);
 	add_points(r, h);
 	r->n_believed = 0;
+	if (r->n_told == 0) /* all that have a value failed later */
+		return SW_INVALID;
 	return rate_points(r);
 }
 
