@@ -153,26 +153,20 @@ START_TEST(restored_sampler_goes_on_byte_for_byte)
 				      (unsigned)seed, (unsigned)r.made);
 			sw_suggestion_fini(&again);
 			sw_sampler_destroy(fresh);
+			free(before);
 			before = r.last.state;
 			before_n = r.last.state_n;
 			r.last.state = NULL;
 			r.last.state_n = 0;
 			end_some(&r, &told, &state);
-			if (i < 49) {
-				/* One that runs on, then is put back, loses nothing either. */
-				ck_assert_int_eq(
-					sw_sampler_suggest(r.s, &r.h, r.made + 1, &r.last, NULL),
-					SW_OK);
-				sw_suggestion_fini(&r.last);
-				ck_assert_int_eq(sw_sampler_restore(r.s, before, before_n, NULL),
-						 SW_OK);
-				unsigned char *const copy = malloc(before_n);
-
-				ck_assert_ptr_nonnull(copy);
-				memcpy(copy, before, before_n);
-				free(before);
-				before = copy;
-			}
+			/* One that runs on, then is put back, loses nothing either; one that is
+			 * not put back goes on with its caches. */
+			if (below(&state, 2) == 0)
+				continue;
+			ck_assert_int_eq(sw_sampler_suggest(r.s, &r.h, r.made + 1, &r.last, NULL),
+					 SW_OK);
+			sw_suggestion_fini(&r.last);
+			ck_assert_int_eq(sw_sampler_restore(r.s, before, before_n, NULL), SW_OK);
 		}
 		free(before);
 		close_run(&r);
