@@ -85,6 +85,8 @@ static void on_committed(void *arg)
 					 c->stops[i].trial, c->stops[i].attempt);
 	if (c->call != NULL)
 		sw_call_result(c->call, &c->reply);
+	if (c->then != NULL)
+		c->then(c->arg);
 	free_change(c);
 }
 

@@ -27,6 +27,8 @@ struct sw_change {
 	struct sw_tx *tx;
 	struct sw_call *call; /* answered with `reply` after the commit; NULL: nobody waits */
 	struct sw_buf reply;
+	void (*then)(void *arg); /* called after the commit; NULL: nothing */
+	void *arg;
 	struct sw_stop {
 		int32_t slot;
 		int64_t sweep, trial, attempt;

@@ -4,8 +4,8 @@
  *   refine resolved -> spec read -> earlier trials read -> state machine built -> worker's check ->
  *   stored
  *
- * Stages that need the store run on its reader's thread; any of them may end the submission with an
- * error.
+ * Stages that need the store, or may take longer than a turn of the loop should, run on its
+ * reader's thread; any of them may end the submission with an error.
  */
 #include "base/fault.h"
 #include "base/log.h"
@@ -196,14 +196,14 @@ static void on_checked(void *user, const struct sw_err *err)
 	}
 }
 
-/* The spec is whole: the state machine, then what only a worker can know. */
+/* The state machine stands: what only a worker can know. */
 static void check(struct submit *s)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_buf text;
+	sw_status rc = SW_OK;
 
-	sw_status rc = sw_plan_build(&s->sched, s->spec, s->seed, &s->warm.priors, &err);
-	if (rc == SW_OK && s->spec->trainer != NULL) {
+	if (s->spec->trainer != NULL) {
 		print_spec(s->spec, &text);
 		if (text.failed != SW_OK)
 			rc = sw_err_set(&err, SW_NOMEM, "out of memory");
@@ -219,14 +219,19 @@ static void check(struct submit *s)
 		on_checked(s, &err);
 }
 
-static void run_warm(struct sw_db *db, void *arg)
+/* The spec is whole: the trials to learn from, and the state machine. */
+static void run_build(struct sw_db *db, void *arg)
 {
 	struct submit *s = arg;
 
-	s->rc = sw_warm_read(&s->warm, s->spec, db, &s->err);
+	s->rc = SW_OK;
+	if (s->spec->n_warm_start > 0)
+		s->rc = sw_warm_read(&s->warm, s->spec, db, &s->err);
+	if (s->rc == SW_OK)
+		s->rc = sw_plan_build(&s->sched, s->spec, s->seed, &s->warm.priors, &s->err);
 }
 
-static void on_warm(void *arg)
+static void on_built(void *arg)
 {
 	struct submit *s = arg;
 
@@ -249,16 +254,24 @@ static void read_store(struct submit *s, void (*work)(struct sw_db *db, void *ar
 	free_submit(s);
 }
 
+/* Conditions and constraints are tried at thousands of points, a grid's at each of up to 10^6. */
+static bool is_long(const struct sw_spec *spec)
+{
+	return spec->n_warm_start > 0 || spec->n_constraints > 0 || spec->n_conds > 0;
+}
+
 static void read_spec(struct submit *s, const cJSON *spec)
 {
 	struct sw_err err = SW_ERR_INIT;
 
-	if (sw_spec_read(&s->spec, spec, &err) != SW_OK)
+	if (sw_spec_read(&s->spec, spec, &err) != SW_OK) {
 		refuse_submit(s, &err);
-	else if (s->spec->n_warm_start > 0)
-		read_store(s, run_warm, on_warm);
-	else
-		check(s);
+	} else if (is_long(s->spec)) {
+		read_store(s, run_build, on_built);
+	} else {
+		run_build(NULL, s);
+		on_built(s);
+	}
 }
 
 static void run_refine(struct sw_db *db, void *arg)

@@ -35,11 +35,11 @@ struct sw_suggester {
 	bool dirty; /* something changed: plan() at the end of this turn of the loop */
 
 	/* The job's own while busy, the loop's otherwise. */
-	struct sw_sampler *sampler;
-	struct sw_history history; /* the sweep's as the chain knows it, then the chain's trials */
-	uint64_t real;             /* how many of its trials are the sweep's for certain */
-	bool chain;                /* the rest are those of the queue, up to its end */
-	uint64_t made;             /* the number of the suggestion in work */
+	struct sw_sampler *sampler; /* NULL: let go, made anew with the next chain */
+	struct sw_history history;  /* the sweep's as the chain knows it, then the chain's trials */
+	uint64_t real;              /* how many of its trials are the sweep's for certain */
+	bool chain;                 /* the rest are those of the queue, up to its end */
+	uint64_t made;              /* the number of the suggestion in work */
 	struct sw_suggestion *out;
 	sw_status rc;
 	struct sw_err err;
@@ -172,6 +172,19 @@ static sw_status follow(struct sw_suggester *s)
 	return rc;
 }
 
+/* The sweep has ended. It may be extended, so the suggester stays, but what its model holds, which
+ * is megabytes, goes: a daemon keeps its sweeps for as long as it runs. */
+static void let_go(struct sw_suggester *s)
+{
+	sw_prepared_fini(&s->queue);
+	sw_sampler_destroy(s->sampler);
+	s->sampler = NULL;
+	sw_history_fini(&s->history);
+	s->real = 0;
+	s->chain = false;
+	s->since_us = 0;
+}
+
 static void begin_chain(struct sw_suggester *s)
 {
 	struct sw_err err = SW_ERR_INIT;
@@ -179,6 +192,8 @@ static void begin_chain(struct sw_suggester *s)
 	const unsigned char *state = sw_sweep_sampler_state(sweep_of(s), &n);
 	sw_status rc = follow(s);
 
+	if (rc == SW_OK && s->sampler == NULL)
+		rc = sw_sampler_create(&s->sampler, sw_sweep_sampler_config(sweep_of(s)), &err);
 	if (rc == SW_OK)
 		rc = sw_sampler_restore(s->sampler, state, n, &err);
 	if (rc == SW_INVALID) /* not bytes that this version knows: as a new sampler */
@@ -227,6 +242,10 @@ static void plan(struct sw_suggester *s)
 
 	if (s->busy || s->h->d->phase != SW_UP || s->h->d->draining)
 		return;
+	if (s->h->ended_ms != 0) {
+		let_go(s);
+		return;
+	}
 	for (const struct parked *p = s->parked; p != NULL && wanted < QUEUE_MAX; p = p->next)
 		wanted += (size_t)p->count;
 	wanted = (size_t)sw_sweep_wants_suggestions(sweep_of(s), wanted);

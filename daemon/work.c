@@ -20,6 +20,7 @@
 #include <string.h>
 
 #define ASK_MAX_BYTES ((size_t)512 * 1024)
+#define ASK_TURN_US   ((int64_t)3000) /* how long an ask for many holds the loop at a time */
 
 /* --- handing out --- */
 
@@ -116,42 +117,90 @@ bool sw_work_hand_out(struct sw_host *h, struct sw_slot *s, struct sw_call *call
 	return true;
 }
 
-void sw_work_ask(struct sw_host *h, struct sw_call *call, int64_t count)
-{
-	struct sw_event event = {.kind = SW_EVENT_ASK};
-	const struct sw_actions *actions;
-	const struct sw_action *create, *start;
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_change *c = sw_change_begin(h->d, call);
-	struct sw_jw w;
-	int64_t got = 0;
+/* A trial.ask under way. */
+struct asking {
+	struct sw_host *h;
+	struct sw_call *call;
+	int64_t left; /* trials still wanted */
+	struct sw_buf reply;
+	struct sw_jw w; /* writes into reply */
+};
 
-	sw_jw_init(&w, &c->reply);
-	sw_jw_obj(&w);
-	sw_jw_key(&w, "trials");
-	sw_jw_arr(&w);
-	/* An answer that the client can read in one line: "at most count" allows fewer. */
-	while (got < count && c->reply.len < ASK_MAX_BYTES &&
-	       sw_suggest_peek(h, &event.suggestion) &&
-	       sw_driver_step(c, h, &event, -1, &actions, NULL, &err) == SW_OK) {
-		start = find_start(actions, &create);
-		assert(start != NULL);
-		sw_jw_obj(&w);
-		sw_jw_kint(&w, "trial", (int64_t)start->trial);
-		sw_jw_kint(&w, "attempt", start->attempt);
-		sw_jw_key(&w, "params");
-		w.comma = false;
-		write_params(h, start->trial, create, &c->reply);
-		w.comma = true;
-		sw_jw_kint(&w, "resume_step", 0);
-		sw_jw_obj_end(&w);
-		got++;
-	}
-	sw_jw_arr_end(&w);
-	sw_jw_obj_end(&w);
+static void write_trial(struct asking *a, const struct sw_actions *actions)
+{
+	const struct sw_action *create, *start = find_start(actions, &create);
+
+	assert(start != NULL);
+	sw_jw_obj(&a->w);
+	sw_jw_kint(&a->w, "trial", (int64_t)start->trial);
+	sw_jw_kint(&a->w, "attempt", start->attempt);
+	sw_jw_key(&a->w, "params");
+	a->w.comma = false;
+	write_params(a->h, start->trial, create, &a->reply);
+	a->w.comma = true;
+	sw_jw_kint(&a->w, "resume_step", 0);
+	sw_jw_obj_end(&a->w);
+}
+
+static void finish_ask(struct asking *a, struct sw_change *c)
+{
+	sw_jw_arr_end(&a->w);
+	sw_jw_obj_end(&a->w);
+	sw_buf_fini(&c->reply);
+	c->reply = a->reply;
+	free(a);
 	sw_change_commit(c); /* an empty one too: the answer keeps its place */
+}
+
+/* Hands out for a while, then lets the loop turn: the rest follows once this much is stored. Those
+ * made ahead of time are handed out in one go, for a result would take the prepared ones away. */
+static void go_on(void *arg)
+{
+	struct asking *a = arg;
+	struct sw_host *h = a->h;
+	struct sw_event event = {.kind = SW_EVENT_ASK};
+	const int64_t until_us = h->suggest != NULL ? INT64_MAX : sw_clock_mono_us() + ASK_TURN_US;
+	const struct sw_actions *actions;
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_change *c = sw_change_begin(h->d, a->call);
+	bool more = !h->d->draining && h->d->phase == SW_UP;
+	bool late = false;
+
+	/* An answer that the client can read in one line: "at most count" allows fewer. */
+	while (more && !late && a->left > 0 && a->reply.len < ASK_MAX_BYTES) {
+		more = sw_suggest_peek(h, &event.suggestion) &&
+		       sw_driver_step(c, h, &event, -1, &actions, NULL, &err) == SW_OK;
+		if (more) {
+			write_trial(a, actions);
+			a->left--;
+		}
+		late = sw_clock_mono_us() >= until_us;
+	}
+	if (more && late && a->left > 0 && !sw_call_gone(a->call)) {
+		c->call = NULL;
+		c->then = go_on;
+		c->arg = a;
+		sw_change_commit(c);
+		return;
+	}
+	finish_ask(a, c);
 	if (err.code == SW_INVALID)
 		sw_driver_fail(h, err.msg);
+}
+
+void sw_work_ask(struct sw_host *h, struct sw_call *call, int64_t count)
+{
+	struct asking *a = sw_calloc(1, sizeof *a);
+
+	if (a == NULL)
+		sw_daemon_die("hand out trials", SW_NOMEM);
+	*a = (struct asking){.h = h, .call = call, .left = count};
+	sw_buf_init(&a->reply, SW_REPLY_MAX);
+	sw_jw_init(&a->w, &a->reply);
+	sw_jw_obj(&a->w);
+	sw_jw_key(&a->w, "trials");
+	sw_jw_arr(&a->w);
+	go_on(a);
 }
 
 /* --- reports --- */

@@ -83,7 +83,7 @@ static void warn_metric(struct sw_spec *s, const char *metric, const char *ptr)
 
 static void warn_metrics(struct sw_spec *s)
 {
-	char ptr[32] = "/metric/name";
+	char ptr[48] = "/metric/name";
 
 	for (size_t i = 0; i < s->n_metrics; i++) {
 		if (s->n_metrics > 1)

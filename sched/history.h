@@ -72,9 +72,9 @@ SW_NODISCARD sw_status sw_history_copy(struct sw_history *to, const struct sw_hi
 				       size_t known);
 
 /*
- * Brings *to, an earlier copy of *from whose first `kept` trials are *from's, up to date with all of
- * from's observations: trials that *to has beyond `kept` are dropped (somebody else's guesses), the
- * rest is appended. O(what is new). SW_NOMEM: *to has lost its guesses at most.
+ * Brings *to, an earlier copy of *from whose first `kept` trials are *from's, up to date with all
+ * of from's observations: trials that *to has beyond `kept` are dropped (somebody else's guesses),
+ * the rest is appended. O(what is new). SW_NOMEM: *to has lost its guesses at most.
  */
 SW_NODISCARD sw_status sw_history_follow(struct sw_history *to, const struct sw_history *from,
 					 uint64_t kept);

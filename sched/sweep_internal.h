@@ -25,7 +25,8 @@ struct sw_sweep {
 	uint64_t trial_n, trial_cap;
 	uint64_t counts[SW_TRIAL_STATE_N];
 	struct sw_pending pending;
-	struct sw_sampler_config sampling; /* what the sampler was made from; owns init */
+	struct sw_sampler_config sampling; /* what the sampler was made from */
+	struct sw_value *init;             /* sampling.init */
 	bool learns;                       /* the sampler does: history and last are kept */
 	struct sw_history history;
 	double *last; /* [trial_cap][n_metrics]: a trial's last values, oriented; NaN: none yet */

@@ -45,6 +45,7 @@ static sw_status copy_init(struct sw_sweep *s)
 	if (init == NULL)
 		return SW_NOMEM;
 	memcpy(init, s->config.init, n * sizeof *init);
+	s->init = init;
 	s->sampling.n_init = s->config.n_init;
 	s->sampling.init = init;
 	return SW_OK;
@@ -94,10 +95,7 @@ sw_status sw_sweep_learn_init(struct sw_sweep *s, struct sw_err *err)
 
 void sw_sweep_learn_fini(struct sw_sweep *s)
 {
-	struct sw_value *init;
-
-	memcpy(&init, &s->sampling.init, sizeof init); /* const to its readers, ours to free */
-	free(init);
+	free(s->init);
 	sw_sampler_destroy(s->sampler);
 	sw_history_fini(&s->history);
 	sw_suggestion_fini(&s->suggestion);

@@ -1,4 +1,6 @@
 """The search space as clients see it: groups, conditions, constraints."""
+import select
+
 import pytest
 
 from harness import INVALID_PARAMS, RpcError, driven
@@ -55,3 +57,16 @@ def test_condition_on_a_value_that_never_is_names_its_place(client):
         client.submit(driven(parameters=parameters))
     assert refused.value.pointer.endswith("/parameters/x/when/l1/1")
     assert "12 is not a power of two; 16 is" in str(refused.value)
+
+
+def test_submission_that_takes_long_to_check_holds_up_nobody(daemon, client):
+    digits = {f"k{i}": {"min": 1, "max": 10} for i in range(6)}
+    spec = driven(method="grid", parameters=digits, constraints=["k0 < k1"], run_cap=None)
+    other = daemon.client()
+    client.send({"jsonrpc": "2.0", "id": 1, "method": "sweep.submit", "params": {"spec": spec}})
+    answered = 0
+    while not select.select([client.socket], [], [], 0)[0]:
+        other.call("daemon.info")
+        answered += 1
+    assert client.receive()["result"]["sweep"] == 1
+    assert answered > 4  # one or two may come before the daemon reads the submission

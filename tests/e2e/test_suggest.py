@@ -1,10 +1,12 @@
 """Suggestions made ahead of time (method bayes): who waits for how long, and what an ask learns."""
 import json
+import os
+import select
 import threading
 
 import pytest
 
-from harness import CONFLICT, asha, driven, trained, wait_until
+from harness import BIN, CONFLICT, asha, driven, trained, wait_until
 from search_model import PATIENT, check_point, key, loss, run_out, searched, suggestion
 
 # A model of this many parameters takes long enough to be met in its middle, on any machine.
@@ -292,3 +294,57 @@ def test_one_slot_is_never_refused_work_that_is_there(start):
     quick = client.submit(trained(method="random", run_cap=12, epochs=1))
     for sweep in (slow, quick):
         assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 12
+
+
+# --- in nobody's way ---
+
+def test_ask_for_a_thousand_holds_up_nobody(daemon, client):
+    sweep = client.submit(driven(method="tpe", run_cap=2000))
+    for t in client.ask(sweep, 400):
+        client.tell(sweep, t, metrics={"loss": t["params"]["x"]})
+    other = daemon.client()
+    client.send(request("trial.ask", 7, sweep=sweep, count=1000))
+    answered = 0
+    while not select.select([client.socket], [], [], 0)[0]:
+        other.call("daemon.info")
+        answered += 1
+    handed = client.receive()["result"]["trials"]
+    assert [t["trial"] for t in handed] == list(range(401, 401 + len(handed)))
+    assert len(handed) == 1000 and answered > 4  # one or two may come before the ask is read
+    assert len({key(t["params"]) for t in handed}) == 1000
+    client.tell(sweep, handed[-1], metrics={"loss": 1})
+
+
+# --- after the end ---
+
+def test_sweep_extended_after_its_end_goes_on_as_if_it_had_not_ended(client):
+    whole = client.submit(searched("bayes", run_cap=18))
+    parts = client.submit(searched("bayes", run_cap=12))
+    points = run_out(client, parts)
+    assert client.sweep(parts)["state"] == "COMPLETED"
+    client.call("sweep.extend", sweep=parts, run_cap=18)
+    points += run_out(client, parts)
+    assert [key(p) for p in points] == [key(p) for p in run_out(client, whole)]
+
+
+def resident_kb(daemon):
+    with open(f"/proc/{daemon.process.pid}/status", encoding="ascii") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+
+
+def test_sweeps_that_have_ended_keep_no_model(daemon, client):
+    with open(os.path.join(BIN, "sweepd"), "rb") as program:
+        if b"__asan_" in program.read():
+            pytest.skip("a sanitizer keeps freed memory")
+
+    def finish(sweeps):
+        for _ in range(sweeps):
+            sweep = client.submit(driven(method="bayes", suggest_wait_ms=0, run_cap=300))
+            for _ in range(298):
+                client.call("trial.enqueue", sweep=sweep, params={})
+            run_out(client, sweep, lambda p: p["x"], count=50)
+            assert client.sweep(sweep)["state"] == "COMPLETED"
+        return resident_kb(daemon)
+
+    before = finish(3)
+    assert finish(6) - before < 6 * 2048
