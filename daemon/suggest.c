@@ -14,9 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define QUEUE_MAX  2048 /* prepared suggestions of a sweep: what one ask may want, and some */
-#define FORGET_US  ((int64_t)5 * 1000000)
-#define EXTEND_MAX 64 /* how far a stale chain is drawn out before the model is made anew */
+#define QUEUE_MAX    2048 /* prepared suggestions of a sweep: what one ask may want, and some */
+#define FORGET_US    ((int64_t)5 * 1000000)
+#define RESERVE_MOST 16
+#define EXTEND_MAX   64 /* how far a stale chain is drawn out before the model is made anew */
 
 struct parked {
 	struct parked *next;
@@ -235,10 +236,21 @@ static bool is_late(const struct sw_suggester *s, int64_t since_us)
 	return since_us != 0 && sw_clock_mono_us() - since_us >= wait_us(s);
 }
 
+/* How many to hold ready for asks that have not come: those who run a trial now may all come back
+ * before the model knows one more result. */
+static size_t reserve(const struct sw_suggester *s)
+{
+	uint64_t counts[SW_TRIAL_STATE_N];
+
+	sw_sweep_counts(sweep_of(s), counts);
+	return counts[SW_TRIAL_RUNNING] < RESERVE_MOST ? 1 + (size_t)counts[SW_TRIAL_RUNNING]
+						       : RESERVE_MOST;
+}
+
 /* Begins what is worth doing now, if anything is. */
 static void plan(struct sw_suggester *s)
 {
-	size_t wanted = 1;
+	size_t wanted = reserve(s);
 
 	if (s->busy || s->h->d->phase != SW_UP || s->h->d->draining)
 		return;
