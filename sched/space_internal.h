@@ -46,6 +46,9 @@ double space_index_of(const struct space_entry *e, struct sw_value v);
 /* u in [0, 1) -> the parameter's value. */
 struct sw_value space_decode_one(const struct space_entry *e, double u);
 
+/* The other way: sw_space_encode() of one parameter. */
+double space_encode_one(const struct space_entry *e, struct sw_value v);
+
 /* Is the value an index of a choice, rather than a number? */
 static inline bool space_is_choice(const struct space_entry *e)
 {

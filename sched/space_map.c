@@ -200,7 +200,7 @@ static double settle(const struct space_entry *e, double k, double u)
 	return u;
 }
 
-static double encode(const struct space_entry *e, struct sw_value v)
+static double coordinate_of(const struct space_entry *e, struct sw_value v)
 {
 	const double x = v.number;
 	double k;
@@ -232,10 +232,15 @@ static double encode(const struct space_entry *e, struct sw_value v)
 	return settle(e, k, middle_of(e, k));
 }
 
+double space_encode_one(const struct space_entry *e, struct sw_value v)
+{
+	return clamp_unit(coordinate_of(e, v));
+}
+
 void sw_space_encode(const struct sw_space *s, const struct sw_value *values, double *unit)
 {
 	for (size_t i = 0; i < s->n; i++)
-		unit[i] = clamp_unit(encode(&s->v[i], values[i]));
+		unit[i] = space_encode_one(&s->v[i], values[i]);
 }
 
 struct sw_value sw_space_level(const struct sw_space *s, size_t i, uint64_t k)

@@ -1,5 +1,6 @@
 #include "base/fault.h"
 #include "sched/sobol.h"
+#include "sched/space_internal.h"
 #include "sched/tpe.h"
 #include <assert.h>
 #include <math.h>
@@ -64,14 +65,18 @@ static const struct tpe_pool *model_pool(const struct tpe *t, size_t group, size
 	return NULL;
 }
 
+/* The group's coordinates alone: with many groups, all of them for each would be most of the time.
+ */
 static void centre(struct tpe_mix *m, const struct tpe *t, const struct sw_history *h, size_t i,
 		   int64_t ref)
 {
-	double unit[SW_SPACE_MAX_PARAMS];
+	const struct sw_value *const values = sw_tpe_values(h, ref);
 
-	sw_space_encode(t->book.space, sw_tpe_values(h, ref), unit);
-	for (size_t k = 0; k < m->d; k++)
-		m->mu[k * m->cap + i] = unit[m->axes[k].param];
+	for (size_t k = 0; k < m->d; k++) {
+		const size_t param = m->axes[k].param;
+
+		m->mu[k * m->cap + i] = space_encode_one(&t->book.space->v[param], values[param]);
+	}
 }
 
 static size_t good_n(const struct tpe_config *c, uint64_t n)
