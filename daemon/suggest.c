@@ -36,7 +36,7 @@ struct sw_suggester {
 	bool dirty; /* something changed: plan() at the end of this turn of the loop */
 
 	/* The job's own while busy, the loop's otherwise. */
-	struct sw_sampler *sampler; /* NULL: let go, made anew with the next chain */
+	struct sw_sampler *sampler; /* NULL: made with the next chain */
 	struct sw_history history;  /* the sweep's as the chain knows it, then the chain's trials */
 	uint64_t real;              /* how many of its trials are the sweep's for certain */
 	bool chain;                 /* the rest are those of the queue, up to its end */
@@ -471,7 +471,6 @@ void sw_suggest_refuse_all(struct sw_daemon *d, const char *why)
 sw_status sw_suggest_attach(struct sw_host *h)
 {
 	const struct sw_sampler_config *config = sw_sweep_sampler_config(h->sched);
-	struct sw_err err = SW_ERR_INIT;
 
 	if (config->kind != SW_SAMPLER_BAYES)
 		return SW_OK;
@@ -482,11 +481,6 @@ sw_status sw_suggest_attach(struct sw_host *h)
 	s->parked_tail = &s->parked;
 	s->work.data = s;
 	sw_history_init(&s->history, sw_space_size(config->space), config->n_metrics);
-	const sw_status rc = sw_sampler_create(&s->sampler, config, &err);
-	if (rc != SW_OK) {
-		free(s);
-		return rc;
-	}
 	h->suggest = s;
 	sw_suggest_changed(h); /* the first one is made before anyone asks */
 	return SW_OK;
@@ -499,9 +493,7 @@ void sw_suggest_free(struct sw_host *h)
 	if (s == NULL)
 		return;
 	assert(!s->busy && s->parked == NULL);
-	sw_prepared_fini(&s->queue);
-	sw_sampler_destroy(s->sampler);
-	sw_history_fini(&s->history);
+	let_go(s);
 	free(s);
 	h->suggest = NULL;
 }

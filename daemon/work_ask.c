@@ -1,0 +1,199 @@
+/* daemon/work_ask.c — handing out trials: trial.ask of clients, worker.next of the own workers. */
+#include "base/clock.h"
+#include "base/fault.h"
+#include "daemon/call.h"
+#include "daemon/daemon.h"
+#include "daemon/driver.h"
+#include "daemon/host.h"
+#include "daemon/plan.h"
+#include "daemon/suggest.h"
+#include "daemon/supervisor.h"
+#include "daemon/work.h"
+#include "proto/json.h"
+#include "sched/rng.h"
+#include <assert.h>
+#include <stdlib.h>
+
+#define ASK_MAX_BYTES ((size_t)512 * 1024)
+#define ASK_TURN_US   ((int64_t)3000) /* how long an ask for many holds the loop at a time */
+
+/* --- handing out --- */
+
+static const struct sw_action *find_start(const struct sw_actions *actions,
+					  const struct sw_action **create)
+{
+	const struct sw_action *start = NULL;
+
+	*create = NULL;
+	for (size_t i = 0; i < actions->n; i++) {
+		if (actions->v[i].kind == SW_ACTION_CREATE)
+			*create = &actions->v[i];
+		if (actions->v[i].kind == SW_ACTION_START)
+			start = &actions->v[i];
+	}
+	return start;
+}
+
+/* A new trial's parameters are at hand; those of another attempt the scheduler knows or makes
+ * again. */
+static void write_params(struct sw_host *h, uint64_t trial, const struct sw_action *create,
+			 struct sw_buf *out)
+{
+	const struct sw_space *space = sw_sweep_space(h->sched);
+
+	if (create != NULL) {
+		sw_plan_params(h->spec, space, create->values, out);
+		return;
+	}
+	struct sw_value values[SW_SPACE_MAX_PARAMS];
+	if (sw_sweep_values(h->sched, trial, values) != SW_OK)
+		out->failed = SW_INTERNAL;
+	else
+		sw_plan_params(h->spec, space, values, out);
+}
+
+static void write_work(struct sw_host *h, const struct sw_action *start, const char *params,
+		       struct sw_buf *out)
+{
+	struct sw_jw w;
+
+	sw_jw_init(&w, out);
+	sw_jw_obj(&w);
+	sw_jw_kint(&w, "sweep", h->sweep);
+	sw_jw_kint(&w, "trial", (int64_t)start->trial);
+	sw_jw_kint(&w, "attempt", start->attempt);
+	sw_jw_kint(&w, "seed", (int64_t)(sw_rng_u64(h->seed, SW_RNG_TRIAL, start->trial, 0) >> 11));
+	sw_jw_kint(&w, "data_seed", (int64_t)h->seed);
+	sw_jw_kraw(&w, "params", params);
+	sw_jw_kint(&w, "resume_step", 0);
+	sw_jw_key(&w, "trainer");
+	sw_jw_cjson(&w, h->spec->trainer);
+	if (h->spec->has_asha)
+		sw_jw_kint(&w, "max_t", (int64_t)h->spec->asha.max_t);
+	else
+		sw_jw_knull(&w, "max_t");
+	sw_jw_kstr(&w, "metric", h->metric);
+	sw_jw_kstr(&w, "goal", h->maximize ? "maximize" : "minimize");
+	sw_jw_obj_end(&w);
+}
+
+bool sw_work_hand_out(struct sw_host *h, struct sw_slot *s, struct sw_call *call)
+{
+	struct sw_event event = {.kind = SW_EVENT_ASK};
+	const struct sw_actions *actions;
+	const struct sw_action *create, *start;
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_buf params;
+
+	if (!sw_suggest_peek(h, &event.suggestion))
+		return false;
+	struct sw_change *c = sw_change_begin(h->d, call);
+	c->uid = -1;
+	if (sw_driver_step(c, h, &event, s->index, &actions, NULL, &err) != SW_OK) {
+		sw_change_drop(c);
+		if (err.code == SW_INVALID) /* no point can be found any more */
+			sw_driver_fail(h, err.msg);
+		return false;
+	}
+	start = find_start(actions, &create);
+	assert(start != NULL);
+	s->state = SW_SLOT_BUSY;
+	s->sweep = h->sweep;
+	s->trial = (int64_t)start->trial;
+	s->attempt = start->attempt;
+	s->busy_since_us = sw_clock_mono_us();
+	sw_buf_init(&params, SW_REPLY_MAX);
+	write_params(h, start->trial, create, &params);
+	if (params.failed != SW_OK)
+		sw_daemon_die("hand out a trial", params.failed);
+	write_work(h, start, params.data, &c->reply);
+	sw_buf_fini(&params);
+	sw_change_commit(c);
+	return true;
+}
+
+/* A trial.ask under way. */
+struct asking {
+	struct sw_host *h;
+	struct sw_call *call;
+	int64_t left; /* trials still wanted */
+	struct sw_buf reply;
+	struct sw_jw w; /* writes into reply */
+};
+
+static void write_trial(struct asking *a, const struct sw_actions *actions)
+{
+	const struct sw_action *create, *start = find_start(actions, &create);
+
+	assert(start != NULL);
+	sw_jw_obj(&a->w);
+	sw_jw_kint(&a->w, "trial", (int64_t)start->trial);
+	sw_jw_kint(&a->w, "attempt", start->attempt);
+	sw_jw_key(&a->w, "params");
+	a->w.comma = false;
+	write_params(a->h, start->trial, create, &a->reply);
+	a->w.comma = true;
+	sw_jw_kint(&a->w, "resume_step", 0);
+	sw_jw_obj_end(&a->w);
+}
+
+static void finish_ask(struct asking *a, struct sw_change *c)
+{
+	sw_jw_arr_end(&a->w);
+	sw_jw_obj_end(&a->w);
+	sw_buf_fini(&c->reply);
+	c->reply = a->reply;
+	free(a);
+	sw_change_commit(c); /* an empty one too: the answer keeps its place */
+}
+
+/* Hands out for a while, then lets the loop turn: the rest follows once this much is stored. Those
+ * made ahead of time are handed out in one go, for a result would take the prepared ones away. */
+static void go_on(void *arg)
+{
+	struct asking *a = arg;
+	struct sw_host *h = a->h;
+	struct sw_event event = {.kind = SW_EVENT_ASK};
+	const int64_t until_us = h->suggest != NULL ? INT64_MAX : sw_clock_mono_us() + ASK_TURN_US;
+	const struct sw_actions *actions;
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_change *c = sw_change_begin(h->d, a->call);
+	bool more = !h->d->draining && h->d->phase == SW_UP;
+	bool late = false;
+
+	/* An answer that the client can read in one line: "at most count" allows fewer. */
+	while (more && !late && a->left > 0 && a->reply.len < ASK_MAX_BYTES) {
+		more = sw_suggest_peek(h, &event.suggestion) &&
+		       sw_driver_step(c, h, &event, -1, &actions, NULL, &err) == SW_OK;
+		if (more) {
+			write_trial(a, actions);
+			a->left--;
+		}
+		late = sw_clock_mono_us() >= until_us;
+	}
+	if (more && late && a->left > 0 && !sw_call_gone(a->call)) {
+		c->call = NULL;
+		c->then = go_on;
+		c->arg = a;
+		sw_change_commit(c);
+		return;
+	}
+	finish_ask(a, c);
+	if (err.code == SW_INVALID)
+		sw_driver_fail(h, err.msg);
+}
+
+void sw_work_ask(struct sw_host *h, struct sw_call *call, int64_t count)
+{
+	struct asking *a = sw_calloc(1, sizeof *a);
+
+	if (a == NULL)
+		sw_daemon_die("hand out trials", SW_NOMEM);
+	*a = (struct asking){.h = h, .call = call, .left = count};
+	sw_buf_init(&a->reply, SW_REPLY_MAX);
+	sw_jw_init(&a->w, &a->reply);
+	sw_jw_obj(&a->w);
+	sw_jw_key(&a->w, "trials");
+	sw_jw_arr(&a->w);
+	go_on(a);
+}
