@@ -2,21 +2,8 @@
  * each configuration at one point, so that the process knows what was really tried. */
 #include "base/fault.h"
 #include "sched/bayes.h"
+#include "sched/space_internal.h"
 #include <stdlib.h>
-
-static bool is_smooth(enum sw_dist dist)
-{
-	switch (dist) {
-	case SW_DIST_UNIFORM:
-	case SW_DIST_LOG_UNIFORM:
-	case SW_DIST_INV_LOG_UNIFORM:
-	case SW_DIST_NORMAL:
-	case SW_DIST_LOG_NORMAL:
-		return true;
-	default:
-		return false;
-	}
-}
 
 sw_status sw_bayes_cube_init(struct bayes_cube *c, const struct sw_space *space)
 {
@@ -40,7 +27,7 @@ sw_status sw_bayes_cube_init(struct bayes_cube *c, const struct sw_space *space)
 			continue;
 		c->of[c->d] = i;
 		c->category[c->d] = p->dist == SW_DIST_CATEGORICAL;
-		c->smooth[c->d] = is_smooth(p->dist);
+		c->smooth[c->d] = space_is_continuous(&space->v[i]);
 		c->levels[c->d] = levels;
 		if (!c->smooth[c->d]) {
 			c->mixed = true;

@@ -188,8 +188,7 @@ static sw_status take_given(struct sw_sweep *s, const struct sw_suggestion *give
 	unsigned char *state = NULL;
 
 	if (given->state_n > 0) {
-		/* Bytes of another version are no reason to stop: the sampler goes on as a new one.
-		 */
+		/* Bytes of another version are no reason to stop: the sampler goes on as it was. */
 		if (sw_sampler_restore(s->sampler, given->state, given->state_n, NULL) == SW_NOMEM)
 			return sw_err_set(err, SW_NOMEM, "no memory for a suggestion");
 		state = sw_malloc(given->state_n);
