@@ -22,6 +22,7 @@ enum sw_rng_stream {
 	SW_RNG_SOBOL = 5,   /* the scrambling of a Sobol sequence */
 	SW_RNG_FILL = 6,    /* what a user's point leaves open */
 	SW_RNG_PICK = 7,    /* which of too many rows a model sees */
+	SW_RNG_REPAIR = 8,  /* the walk from a point that breaks constraints to one that does not */
 };
 
 /* ctr, key -> out: the block function itself. */

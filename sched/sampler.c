@@ -80,8 +80,14 @@ bool sw_sampler_learns(const struct sw_sampler *s, uint64_t made)
 	return s->ops->suggest != NULL && made > s->config.n_init;
 }
 
-static sw_status refuse_constraints(struct sw_err *err)
+/* The last draw broke a constraint as all before it did. */
+static sw_status repair(const struct sw_sampler *s, uint64_t number, struct sw_value *values,
+			struct sw_err *err)
 {
+	if (sw_space_repair(s->space, s->seed, number, NULL, values)) {
+		sw_space_canonical(s->space, values);
+		return SW_OK;
+	}
 	return sw_err_at(err, SW_INVALID, "/constraints",
 			 "the constraints leave nothing to try: no point out of %u keeps them all",
 			 SW_SAMPLER_TRIES);
@@ -97,7 +103,7 @@ sw_status sw_sampler_draw(const struct sw_sampler *s, uint64_t trial, struct sw_
 			return SW_OK;
 		}
 	}
-	return refuse_constraints(err);
+	return repair(s, trial, values, err);
 }
 
 /* A point of a kind that does not learn. */
@@ -113,7 +119,7 @@ static sw_status make_point(const struct sw_sampler *s, uint64_t made, struct sw
 			return SW_OK;
 		}
 	}
-	return refuse_constraints(err);
+	return repair(s, made, values, err);
 }
 
 sw_status sw_sampler_suggest(struct sw_sampler *s, const struct sw_history *h, uint64_t made,
@@ -171,7 +177,9 @@ sw_status sw_sampler_fill(const struct sw_space *space, uint64_t seed, uint64_t 
 		const size_t first = sw_space_constraint_find(space, drawn);
 		if (first < n_constraints) {
 			broken[first]++;
-			continue;
+			if (attempt + 1 < SW_SAMPLER_TRIES ||
+			    !sw_space_repair(space, seed, number, given, drawn))
+				continue;
 		}
 		sw_space_canonical(space, drawn);
 		memcpy(values, drawn, n * sizeof *values);

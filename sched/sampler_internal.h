@@ -42,9 +42,9 @@ extern const struct sampler_ops sw_sampler_bohb_ops;
 extern const struct sampler_ops sw_sampler_bayes_ops;
 
 /* A point of the space, uniform in the unit cube, that breaks no constraint: trial t's draws of the
- * stream, up to SW_SAMPLER_TRIES of them. SW_INVALID when none was found. For every kind, also as
- * the last resort of those that learn. */
-#define SW_SAMPLER_TRIES 10000u
+ * stream, up to SW_SAMPLER_TRIES of them, then the last of them repaired (sw_space_repair()).
+ * SW_INVALID when none was found. For every kind, also as the last resort of those that learn. */
+#define SW_SAMPLER_TRIES 1000u
 SW_NODISCARD sw_status sw_sampler_draw(const struct sw_sampler *s, uint64_t trial,
 				       struct sw_value *values, struct sw_err *err);
 

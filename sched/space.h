@@ -172,6 +172,13 @@ bool sw_space_feasible(const struct sw_space *s, const struct sw_value *values);
 /* The first that is broken, in the order of their adding; sw_space_constraints() when none is. */
 size_t sw_space_constraint_find(const struct sw_space *s, const struct sw_value *values);
 
+/* Moves a point, a parameter at a time, until it breaks no constraint (sched/space_repair.c);
+ * fixed[n] (NULL: none) stay as they are. A pure function of its arguments. False: it did not get
+ * there, which is no proof that nothing does. Cost: some microseconds where little is broken, at
+ * most some thousand looks at all constraints. */
+bool sw_space_repair(const struct sw_space *s, uint64_t seed, uint64_t number, const bool *fixed,
+		     struct sw_value *values);
+
 /* Is there a point to try at all? Looks at every point of a space of up to SW_SPACE_PROBES, else at
  * that many draws by the seed. SW_INVALID at "/constraints/<index>" of the one broken most often
  * when all break some. SW_OK at once without constraints. Cost: that many times the evaluation of

@@ -191,8 +191,8 @@ static bool all_active(const struct sw_sum *sum, const bool *active)
 	return true;
 }
 
-static bool is_broken(const struct sw_space *s, const struct sw_constraint *c,
-		      const struct sw_value *values, const bool *active)
+bool space_is_broken(const struct sw_space *s, const struct sw_constraint *c,
+		     const struct sw_value *values, const bool *active)
 {
 	return all_active(&c->left, active) && all_active(&c->right, active) &&
 	       !holds(s, c, values);
@@ -206,7 +206,7 @@ size_t sw_space_constraint_find(const struct sw_space *s, const struct sw_value 
 	if (s->n_constraints == 0)
 		return 0;
 	sw_space_active(s, values, active);
-	while (i < s->n_constraints && !is_broken(s, &s->constraints[i], values, active))
+	while (i < s->n_constraints && !space_is_broken(s, &s->constraints[i], values, active))
 		i++;
 	return i;
 }
@@ -255,7 +255,7 @@ static bool count_broken(const struct sw_space *s, const struct sw_value *values
 
 	sw_space_active(s, values, active);
 	for (size_t i = 0; i < s->n_constraints; i++) {
-		const bool breaks = is_broken(s, &s->constraints[i], values, active);
+		const bool breaks = space_is_broken(s, &s->constraints[i], values, active);
 
 		broken[i] += breaks;
 		any = any || breaks;
@@ -278,6 +278,8 @@ sw_status sw_space_probe(const struct sw_space *s, uint64_t seed, struct sw_err 
 		if (!count_broken(s, values, broken))
 			return SW_OK;
 	}
+	if (points == 0 && sw_space_repair(s, seed, 0, NULL, values))
+		return SW_OK;
 	for (size_t i = 1; i < s->n_constraints; i++)
 		if (broken[i] > broken[worst])
 			worst = i;

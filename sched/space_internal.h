@@ -40,6 +40,10 @@ struct sw_space {
 void space_conds_fini(struct sw_space *s);
 void space_constraints_fini(struct sw_space *s);
 
+/* Does the constraint apply, and not hold? active: sw_space_active() of values. */
+bool space_is_broken(const struct sw_space *s, const struct sw_constraint *c,
+		     const struct sw_value *values, const bool *active);
+
 /* The index, from k_lo to k_hi, of the value nearest to v (a discrete kind). */
 double space_index_of(const struct space_entry *e, struct sw_value v);
 

@@ -1,5 +1,6 @@
 /* tests/sched/test_space_constraint.c — comparisons between parameters; points from outside. */
 #include "base/fault.h"
+#include "sched/sampler.h"
 #include "sched/space.h"
 #include "tests/sched/suite.h"
 #include <float.h>
@@ -391,12 +392,59 @@ START_TEST(space_constraint_without_memory_changes_nothing)
 END_TEST
 #endif
 
+/* Ordered parameters: of 12 drawn at random one set in 479,001,600 is in order. */
+START_TEST(space_of_ordered_parameters_is_never_at_a_loss)
+{
+	enum { MOST = 12 };
+	static const size_t sizes[] = {7, MOST};
+	const size_t n = sizes[_i];
+	struct sw_space *s;
+	struct sw_sampler *sampler;
+	struct sw_value v[MOST];
+
+	ck_assert_int_eq(sw_space_create(&s), SW_OK);
+	for (size_t i = 0; i < n; i++) {
+		const struct sw_param p = {.dist = SW_DIST_UNIFORM, .min = 0, .max = 1};
+
+		ck_assert_int_eq(sw_space_add(s, &p, NULL), SW_OK);
+	}
+	for (size_t i = 0; i + 1 < n; i++) {
+		struct sw_term terms[2] = {
+			{.coef = 1, .n_factors = 1, .factor = {(uint16_t)i}},
+			{.coef = 1, .n_factors = 1, .factor = {(uint16_t)(i + 1)}}};
+		const struct sw_constraint c = {.op = SW_LT,
+						.left = {.terms = &terms[0], .n_terms = 1},
+						.right = {.terms = &terms[1], .n_terms = 1}};
+
+		ck_assert_int_eq(sw_space_constrain(s, &c, NULL), SW_OK);
+	}
+	ck_assert_int_eq(sw_space_seal(s, NULL), SW_OK);
+	ck_assert_int_eq(sw_space_probe(s, 1, NULL), SW_OK);
+	const struct sw_sampler_config config = {.kind = SW_SAMPLER_RANDOM, .seed = 5, .space = s};
+	ck_assert_int_eq(sw_sampler_create(&sampler, &config, NULL), SW_OK);
+	for (uint64_t trial = 1; trial <= 200; trial++) {
+		bool given[MOST] = {false};
+
+		ck_assert_int_eq(sw_sampler_next(sampler, trial, v), SW_OK);
+		ck_assert(sw_space_feasible(s, v));
+		given[n / 2] = true;
+		v[n / 2].number = 0.4;
+		ck_assert_int_eq(sw_sampler_fill(s, 9, trial, given, v, NULL), SW_OK);
+		ck_assert(sw_space_feasible(s, v));
+		ck_assert_double_eq(v[n / 2].number, 0.4);
+	}
+	sw_sampler_destroy(sampler);
+	sw_space_destroy(s);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("space_constraint");
 	TCase *tcase = tcase_create("constraint");
 
 	suite_add_tcase(suite, tcase);
+	tcase_add_loop_test(tcase, space_of_ordered_parameters_is_never_at_a_loss, 0, 2);
 	tcase_add_loop_test(tcase, space_constraint_holds_exactly_where_it_says, 0,
 			    (int)ROWS(rows));
 	tcase_add_test(tcase, space_constraint_that_names_an_inactive_parameter_does_not_apply);
