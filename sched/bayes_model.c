@@ -16,9 +16,10 @@
 #define BAD_BEYOND   0.3 /* how far past the worst result a bad one stands, in z */
 #define TWICE_ROWS   5   /* times d: up to here each fit has two starts */
 #define EVALS_MOST   80
-#define EVALS_ROWS   2500 /* evaluations of one start, times rows */
-#define TWICE_EVERY  4    /* rounds of the four models: beyond, one in so many */
-#define LOCAL_ROWS   8    /* times d */
+#define EVALS_ROWS   1600 /* evaluations of one start, times rows */
+#define EVALS_LEAST  12
+#define TWICE_EVERY  4 /* rounds of the four models: beyond, one in so many */
+#define LOCAL_ROWS   8 /* times d */
 
 sw_status sw_bayes_model_init(struct bayes_model *m, enum bayes_model_id id,
 			      const struct bayes_cube *cube)
@@ -102,6 +103,8 @@ static unsigned evals_for(size_t n)
 {
 	const size_t evals = EVALS_ROWS / n;
 
+	if (evals < EVALS_LEAST)
+		return EVALS_LEAST;
 	return evals > EVALS_MOST ? EVALS_MOST : (unsigned)evals;
 }
 
