@@ -305,7 +305,7 @@ int main(int argc, char **argv)
 			    .d = {6, 20},
 			    .ds = 2,
 			    .samplers = "bayes,tpe",
-			    .repeats = 24};
+			    .repeats = 60};
 	struct bench_table *t = malloc(sizeof *t);
 	size_t kept = 0, asked = 0;
 
