@@ -174,8 +174,8 @@ size_t sw_space_constraint_find(const struct sw_space *s, const struct sw_value 
 
 /* Moves a point, a parameter at a time, until it breaks no constraint (sched/space_repair.c);
  * fixed[n] (NULL: none) stay as they are. A pure function of its arguments. False: it did not get
- * there, which is no proof that nothing does. Cost: some microseconds where little is broken, at
- * most some thousand looks at all constraints. */
+ * there, which is no proof that nothing does. Cost: some microseconds where little is broken,
+ * some milliseconds at most. */
 bool sw_space_repair(const struct sw_space *s, uint64_t seed, uint64_t number, const bool *fixed,
 		     struct sw_value *values);
 

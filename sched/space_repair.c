@@ -11,19 +11,22 @@
 #include "sched/rng.h"
 #include "sched/space.h"
 #include "sched/space_internal.h"
-#include <string.h>
 
 #define STARTS     3
-#define STEPS      3000 /* of one start */
 #define CANDIDATES 6
+/* Constraints looked at in all, some tens of nanoseconds each: what a walk that gets nowhere costs
+ * its caller, who may be the daemon's loop. */
+#define LOOKS 300000
 
 struct walk {
 	const struct sw_space *space;
 	const bool *fixed; /* [n]; NULL: none is */
 	uint64_t seed, number;
 	uint32_t draw;
+	size_t looks; /* so far */
 	size_t n_broken;
-	size_t broken[SW_SPACE_MAX_CONSTRAINTS];
+	size_t broken[SW_SPACE_MAX_CONSTRAINTS],
+		all[SW_SPACE_MAX_CONSTRAINTS]; /* all: 0, 1, 2 ... */
 };
 
 static double draw(struct walk *w)
@@ -38,20 +41,48 @@ static size_t below(struct walk *w, size_t n)
 	return i < n ? i : n - 1;
 }
 
-/* list: [n_constraints]; NULL: only the number. */
-static size_t find_broken(const struct sw_space *s, const struct sw_value *values, size_t *list)
+static bool names(const struct sw_constraint *c, size_t param)
 {
-	bool active[SW_SPACE_MAX_PARAMS];
-	size_t n = 0;
+	for (int side = 0; side < 2; side++) {
+		const struct sw_sum *sum = side == 0 ? &c->left : &c->right;
 
+		for (size_t i = 0; i < sum->n_terms; i++)
+			for (size_t k = 0; k < sum->terms[i].n_factors; k++)
+				if (sum->terms[i].factor[k] == param)
+					return true;
+	}
+	return false;
+}
+
+/* Which of the constraints in among[n] are broken; list NULL: only their number. */
+static size_t find_broken(struct walk *w, const struct sw_value *values, const size_t *among,
+			  size_t n, size_t *list)
+{
+	const struct sw_space *s = w->space;
+	bool active[SW_SPACE_MAX_PARAMS];
+	size_t found = 0;
+
+	w->looks += n;
 	sw_space_active(s, values, active);
-	for (size_t i = 0; i < s->n_constraints; i++) {
-		if (!space_is_broken(s, &s->constraints[i], values, active))
+	for (size_t i = 0; i < n; i++) {
+		if (!space_is_broken(s, &s->constraints[among[i]], values, active))
 			continue;
 		if (list != NULL)
-			list[n] = i;
-		n++;
+			list[found] = among[i];
+		found++;
 	}
+	return found;
+}
+
+/* The constraints that a new value of the parameter may break or mend: those that name it, or,
+ * where there are conditions, all. */
+static size_t touched_by(const struct walk *w, size_t param, size_t *list)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->space->n_constraints; i++)
+		if (w->space->n_conds > 0 || names(&w->space->constraints[i], param))
+			list[n++] = i;
 	return n;
 }
 
@@ -72,26 +103,31 @@ static size_t pick_param(struct walk *w, const struct sw_constraint *c)
 	return n > 0 ? named[below(w, n)] : w->space->n;
 }
 
-static void step(struct walk *w, struct sw_value *values)
+/* False: a broken constraint names nothing that may change, so no walk mends it. */
+static bool step(struct walk *w, struct sw_value *values)
 {
 	const size_t p = pick_param(w, &w->space->constraints[w->broken[below(w, w->n_broken)]]);
-	size_t least = w->n_broken + 1;
+	size_t touched[SW_SPACE_MAX_CONSTRAINTS];
 
 	if (p == w->space->n)
-		return;
+		return false;
+	const size_t n = touched_by(w, p, touched);
+	const size_t before = find_broken(w, values, touched, n, NULL);
 	const struct sw_value old = values[p];
 	struct sw_value best = old;
+	size_t least = before + 1;
 	for (int i = 0; i < CANDIDATES; i++) {
 		values[p] = space_decode_one(&w->space->v[p], draw(w));
-		const size_t n = find_broken(w->space, values, NULL);
+		const size_t now = find_broken(w, values, touched, n, NULL);
 
-		if (n < least) {
-			least = n;
+		if (now < least) {
+			least = now;
 			best = values[p];
 		}
 	}
-	values[p] = least <= w->n_broken ? best : old;
-	w->n_broken = find_broken(w->space, values, w->broken);
+	values[p] = least <= before ? best : old;
+	w->n_broken = find_broken(w, values, w->all, w->space->n_constraints, w->broken);
+	return true;
 }
 
 bool sw_space_repair(const struct sw_space *s, uint64_t seed, uint64_t number, const bool *fixed,
@@ -99,13 +135,16 @@ bool sw_space_repair(const struct sw_space *s, uint64_t seed, uint64_t number, c
 {
 	struct walk w = {.space = s, .fixed = fixed, .seed = seed, .number = number};
 
+	for (size_t i = 0; i < s->n_constraints; i++)
+		w.all[i] = i;
 	for (int start = 0; start < STARTS; start++) {
 		for (size_t i = 0; start > 0 && i < s->n; i++)
 			if (fixed == NULL || !fixed[i])
 				values[i] = space_decode_one(&s->v[i], draw(&w));
-		w.n_broken = find_broken(s, values, w.broken);
-		for (int i = 0; i < STEPS && w.n_broken > 0; i++)
-			step(&w, values);
+		w.n_broken = find_broken(&w, values, w.all, s->n_constraints, w.broken);
+		while (w.n_broken > 0 && w.looks < LOOKS / STARTS * (size_t)(start + 1))
+			if (!step(&w, values))
+				return false;
 		if (w.n_broken == 0)
 			return true;
 	}
