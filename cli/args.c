@@ -4,7 +4,7 @@
 
 #define MAX_NUMBER (((uint64_t)1 << 53) - 1)
 
-enum kind { KIND_FLAG, KIND_TEXT, KIND_NUMBER };
+enum kind { KIND_FLAG, KIND_TEXT, KIND_NUMBER, KIND_RANGE };
 
 static const struct option {
 	const char *name, *brief; /* brief: NULL or the one-letter form */
@@ -22,6 +22,14 @@ static const struct option {
 	{"--scope", NULL, SW_OPT_SCOPE, KIND_TEXT, offsetof(struct sw_args, scope)},
 	{"--n", "-n", SW_OPT_N, KIND_NUMBER, offsetof(struct sw_args, n)},
 	{"--run-cap", NULL, SW_OPT_RUN_CAP, KIND_NUMBER, offsetof(struct sw_args, run_cap)},
+	{"--max-concurrent", NULL, SW_OPT_MAX_CONCURRENT, KIND_TEXT,
+	 offsetof(struct sw_args, max_concurrent)},
+	{"--weight", NULL, SW_OPT_WEIGHT, KIND_TEXT, offsetof(struct sw_args, weight)},
+	{"--time-budget", NULL, SW_OPT_TIME_BUDGET, KIND_TEXT,
+	 offsetof(struct sw_args, time_budget)},
+	{"--gpu-hours", NULL, SW_OPT_GPU_HOURS, KIND_TEXT, offsetof(struct sw_args, gpu_hours)},
+	{"--target", NULL, SW_OPT_TARGET, KIND_TEXT, offsetof(struct sw_args, target)},
+	{"--range", NULL, SW_OPT_RANGE, KIND_RANGE, 0},
 };
 #define N_OPTIONS (sizeof options / sizeof options[0])
 
@@ -95,6 +103,12 @@ static sw_status take_value(struct sw_args *out, const struct option *o, const c
 {
 	void *field = (char *)out + o->field;
 
+	if (o->kind == KIND_RANGE) {
+		if (out->n_ranges == SW_ARGS_MAX)
+			return sw_err_set(err, SW_INVALID, "more than %d ranges", SW_ARGS_MAX);
+		out->range[out->n_ranges++] = value;
+		return SW_OK;
+	}
 	if (o->kind == KIND_TEXT) {
 		memcpy(field, &value, sizeof value);
 		return SW_OK;

@@ -21,7 +21,16 @@ enum sw_opt {
 	SW_OPT_SCOPE = 128,
 	SW_OPT_N = 256,
 	SW_OPT_RUN_CAP = 512,
+	SW_OPT_MAX_CONCURRENT = 1024,
+	SW_OPT_WEIGHT = 2048,
+	SW_OPT_TIME_BUDGET = 4096,
+	SW_OPT_GPU_HOURS = 8192,
+	SW_OPT_TARGET = 16384,
+	SW_OPT_RANGE = 32768,
 };
+#define SW_OPT_EDIT                                                                                \
+	(SW_OPT_RUN_CAP | SW_OPT_MAX_CONCURRENT | SW_OPT_WEIGHT | SW_OPT_TIME_BUDGET |             \
+	 SW_OPT_GPU_HOURS | SW_OPT_TARGET | SW_OPT_RANGE)
 #define SW_OPT_ALWAYS (SW_OPT_JSON | SW_OPT_SOCKET | SW_OPT_HELP | SW_OPT_VERSION)
 
 struct sw_args {
@@ -31,6 +40,9 @@ struct sw_args {
 	size_t n_words;
 	const char *socket, *state, *scope;
 	uint64_t n, run_cap;
+	const char *max_concurrent, *weight, *time_budget, *gpu_hours, *target; /* as written */
+	const char *range[SW_ARGS_MAX]; /* "NAME=MIN..MAX"; --range may stand again and again */
+	size_t n_ranges;
 };
 
 /* argv[0] is skipped. "--opt value", "--opt=value", "--" before words that begin with "-"; "-"

@@ -36,6 +36,16 @@ const struct sw_verb sw_verbs[] = {
 	 "ends a sweep or one trial", ""},
 	{"extend", sw_verb_extend, SW_REF_SWEEP, 1, 1, SW_OPT_RUN_CAP, "extend SWEEP --run-cap N",
 	 "raises the run cap, of a completed sweep too", ""},
+	{"edit", sw_verb_edit, SW_REF_SWEEP, 1, 1, SW_OPT_EDIT, "edit SWEEP [--run-cap N] ...",
+	 "changes limits and ranges of a sweep that goes on",
+	 "  --run-cap N           most trials\n"
+	 "  --max-concurrent N    most that run at once; none: no limit\n"
+	 "  --weight W            its share of the slots beside other sweeps (default 1)\n"
+	 "  --time-budget SECONDS of running; none: no budget\n"
+	 "  --gpu-hours H         of all its attempts on GPUs; none: no budget\n"
+	 "  --target VALUE        of the metric, at which it ends; none: no target\n"
+	 "  --range NAME=MIN..MAX a number's new range, narrower or wider; may be repeated\n"
+	 "Prints what changed. `sweep show SWEEP` lists all edits.\n"},
 	{"enqueue", sw_verb_enqueue, SW_REF_SWEEP, 2, SW_ARGS_MAX, 0,
 	 "enqueue SWEEP NAME=VALUE ...", "adds a trial of your own, to be tried next",
 	 "What is not named is drawn at random. One JSON object is taken too:\n"

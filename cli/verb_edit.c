@@ -1,0 +1,173 @@
+/* cli/verb_edit.c — `edit 3 --run-cap 80 --range lr=1e-4..1e-2`: what is to change as one call;
+ * what did change, old -> new. */
+#include "cli/verb.h"
+#include "proto/json.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A number as people write it ("1e-4", "0.98", ".5"), up to `end`. */
+static bool number(const char *s, const char *end, double *out)
+{
+	char text[64], *rest;
+	const size_t n = (size_t)(end - s);
+
+	if (n == 0 || n >= sizeof text || strspn(s, "0123456789+-.eE") < n)
+		return false;
+	memcpy(text, s, n);
+	text[n] = '\0';
+	*out = strtod(text, &rest);
+	return *rest == '\0' && isfinite(*out);
+}
+
+/* A limit that may be taken away: a number, or "none". */
+static int add_limit(struct sw_cli *c, struct sw_jw *w, const char *key, const char *option,
+		     const char *text)
+{
+	double v;
+
+	if (text == NULL)
+		return SW_EXIT_DONE;
+	if (strcmp(text, "none") == 0)
+		sw_jw_knull(w, key);
+	else if (number(text, text + strlen(text), &v))
+		sw_jw_knum(w, key, v);
+	else
+		return sw_cli_usage(c, "%s: expected a number or none, not '%s'", option, text);
+	return SW_EXIT_DONE;
+}
+
+/* "lr=1e-4..1e-2" as a member of the object "ranges". */
+static int add_range(struct sw_cli *c, struct sw_jw *w, const char *text)
+{
+	const char *eq = strrchr(text, '='), *dots = eq != NULL ? strstr(eq, "..") : NULL;
+	char name[256];
+	double min, max;
+
+	/* "1...5" is from 1 to .5; "1.." followed by a digit is the usual case. */
+	if (eq == NULL || eq == text || (size_t)(eq - text) >= sizeof name || dots == NULL ||
+	    !number(eq + 1, dots, &min) || !number(dots + 2, text + strlen(text), &max))
+		return sw_cli_usage(c, "edit: --range: expected NAME=MIN..MAX, not '%s'", text);
+	memcpy(name, text, (size_t)(eq - text));
+	name[eq - text] = '\0';
+	sw_jw_key(w, name);
+	sw_jw_obj(w);
+	sw_jw_knum(w, "min", min);
+	sw_jw_knum(w, "max", max);
+	sw_jw_obj_end(w);
+	return SW_EXIT_DONE;
+}
+
+static bool is_twice(const struct sw_args *a, size_t i)
+{
+	const char *eq = strrchr(a->range[i], '=');
+	const size_t n = eq != NULL ? (size_t)(eq - a->range[i]) + 1 : 0;
+
+	for (size_t k = 0; n > 0 && k < i; k++)
+		if (strncmp(a->range[k], a->range[i], n) == 0)
+			return true;
+	return false;
+}
+
+static int add_ranges(struct sw_cli *c, struct sw_jw *w)
+{
+	int status = SW_EXIT_DONE;
+
+	if (c->args.n_ranges == 0)
+		return SW_EXIT_DONE;
+	sw_jw_key(w, "ranges");
+	sw_jw_obj(w);
+	for (size_t i = 0; status == SW_EXIT_DONE && i < c->args.n_ranges; i++) {
+		if (is_twice(&c->args, i))
+			return sw_cli_usage(c, "edit: --range: one range a parameter, not '%s' too",
+					    c->args.range[i]);
+		status = add_range(c, w, c->args.range[i]);
+	}
+	sw_jw_obj_end(w);
+	return status;
+}
+
+static int write_params(struct sw_cli *c, struct sw_jw *w)
+{
+	const struct sw_args *a = &c->args;
+	int status;
+
+	sw_jw_obj(w);
+	sw_jw_kint(w, "sweep", (int64_t)c->sweep);
+	if (a->given & SW_OPT_RUN_CAP)
+		sw_jw_kint(w, "run_cap", (int64_t)a->run_cap);
+	status = add_limit(c, w, "max_concurrent", "--max-concurrent", a->max_concurrent);
+	if (status == SW_EXIT_DONE)
+		status = add_limit(c, w, "weight", "--weight", a->weight);
+	if (status == SW_EXIT_DONE)
+		status = add_limit(c, w, "time_budget_s", "--time-budget", a->time_budget);
+	if (status == SW_EXIT_DONE)
+		status = add_limit(c, w, "gpu_hours", "--gpu-hours", a->gpu_hours);
+	if (status == SW_EXIT_DONE)
+		status = add_limit(c, w, "target", "--target", a->target);
+	if (status == SW_EXIT_DONE)
+		status = add_ranges(c, w);
+	sw_jw_obj_end(w);
+	return status;
+}
+
+/* "0.0001..0.01", "none", "80" */
+static void add_setting(struct sw_cli *c, const cJSON *v)
+{
+	if (sw_json_get(v, "min") != NULL) {
+		sw_fmt_value(&c->out, sw_json_get(v, "min"), true, c->look.utf8);
+		(void)sw_buf_adds(&c->out, "..");
+		sw_fmt_value(&c->out, sw_json_get(v, "max"), true, c->look.utf8);
+	} else if (v == NULL || cJSON_IsNull(v)) {
+		(void)sw_buf_adds(&c->out, "none");
+	} else {
+		sw_fmt_value(&c->out, v, true, c->look.utf8);
+	}
+}
+
+void sw_edit_text(struct sw_cli *c, const cJSON *changes, const char *indent)
+{
+	const cJSON *change;
+
+	cJSON_ArrayForEach (change, changes) {
+		const cJSON *key = sw_json_get(change, "key");
+
+		(void)sw_buf_adds(&c->out, indent);
+		sw_cli_text(c, cJSON_IsString(key) ? key->valuestring : "?");
+		(void)sw_buf_adds(&c->out, ": ");
+		add_setting(c, sw_json_get(change, "from"));
+		(void)sw_buf_adds(&c->out, " -> ");
+		add_setting(c, sw_json_get(change, "to"));
+		(void)sw_buf_adds(&c->out, "\n");
+	}
+}
+
+int sw_verb_edit(struct sw_cli *c)
+{
+	struct sw_reply r = SW_REPLY_INIT;
+	struct sw_buf text;
+	struct sw_jw w;
+	int status;
+
+	if (!(c->args.given & SW_OPT_EDIT))
+		return sw_cli_usage(c, "edit: nothing to change is named");
+	sw_buf_init(&text, 1024 * 1024);
+	sw_jw_init(&w, &text);
+	status = write_params(c, &w);
+	if (status == SW_EXIT_DONE && text.failed != SW_OK) {
+		sw_cli_say(c, "%s", sw_status_str(text.failed));
+		status = SW_EXIT_REFUSED;
+	}
+	if (status == SW_EXIT_DONE)
+		status = sw_cli_call(c, "sweep.edit", text.data, &r);
+	sw_buf_fini(&text);
+	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON)) {
+		(void)sw_buf_addf(&c->out, "sweep %" PRIu64 " ", c->sweep);
+		sw_fmt_value(&c->out, sw_json_get(r.result, "state"), false, c->look.utf8);
+		(void)sw_buf_adds(&c->out, "\n");
+		sw_edit_text(c, sw_json_get(r.result, "changes"), "  ");
+	}
+	sw_reply_fini(&r);
+	return status;
+}
