@@ -205,13 +205,19 @@ SW_NODISCARD sw_status sw_query_run(struct sw_db *db, sqlite3_stmt *q, const cha
 				    struct sw_err *err);
 SW_NODISCARD sw_status sw_query_bad_row(struct sw_err *err, const char *what, int column);
 
+/* The reports r of trial t that are its curve, in order of (attempt, seq): those of its last
+ * attempt, and of each earlier one those up to the step from which a later one went on. */
+#define SW_CURVE                                                                                   \
+	" FROM report r WHERE r.sweep = t.sweep AND r.trial = t.trial AND (r.attempt = t.attempt"  \
+	" OR NOT EXISTS (SELECT 1 FROM attempt a WHERE a.sweep = t.sweep AND a.trial = t.trial"    \
+	" AND a.attempt > r.attempt AND (a.resume_step = 0 OR a.resume_step < r.step)))"
 #define SW_TRIAL_METRICS                                                                           \
-	"(SELECT r.metrics FROM report r WHERE r.sweep = t.sweep AND r.trial = t.trial"            \
-	" AND r.attempt = t.attempt ORDER BY r.seq DESC LIMIT 1)"
+	"(SELECT r.metrics" SW_CURVE " ORDER BY r.attempt DESC, r.seq DESC LIMIT 1)"
 /* The columns that sw_cols_trial() reads, value being an expression over t. */
 #define SW_TRIAL_COLS(value)                                                                       \
 	"t.sweep, t.trial, t.state, t.cause, t.params, t.attempt, t.step, " value                  \
-	", " SW_TRIAL_METRICS ", t.created_ms, t.started_ms, t.ended_ms, t.seconds"
+	", " SW_TRIAL_METRICS ", t.created_ms, t.started_ms, t.ended_ms, t.seconds,"               \
+	" t.parent, t.resume_step"
 /* For sw_query_run(): arg is a struct sw_give_trial. */
 struct sw_give_trial {
 	sw_row_trial_cb *cb;

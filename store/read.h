@@ -48,11 +48,13 @@ SW_NODISCARD sw_status sw_read_counts(struct sw_db *db, int64_t sweep, sw_row_co
 
 /* The n best trials by the sweep's metric, best first (ties: the earlier trial); trials FAILED or
  * INFEASIBLE and those without a value are left out. row->value is the value under the scope:
- *   "last"        of the last report that carried the metric, in the last attempt
+ *   "last"        of the last report that carried the metric
  *   "all"         the best over all reports
  *   "avg"         the mean over all reports
  *   "last-N-avg"  the mean over the last N reports, N from 1 to 1000
- * Each over the trial's last attempt. SW_INVALID, pointer "/scope". */
+ * Each over the trial's curve: its last attempt, and what that one went on from (of each earlier
+ * attempt the reports up to the step from which a later one went on). SW_INVALID, pointer "/scope".
+ */
 SW_NODISCARD sw_status sw_read_best(struct sw_db *db, int64_t sweep, bool maximize,
 				    const char *scope, int64_t n, sw_row_trial_cb *cb, void *arg,
 				    struct sw_err *err);
@@ -67,8 +69,8 @@ SW_NODISCARD sw_status sw_read_reports(struct sw_db *db, int64_t sweep, int64_t 
 SW_NODISCARD sw_status sw_read_report(struct sw_db *db, int64_t sweep, int64_t trial,
 				      int64_t attempt, int64_t seq, sw_row_report_cb *cb, void *arg,
 				      struct sw_err *err);
-/* Where the trials from `from` to `to` stand, by number: of each the last report of its last
- * attempt that carried the sweep's metric. Trials FAILED or INFEASIBLE are left out. */
+/* Where the trials from `from` to `to` stand, by number: of each the last report of its
+ * curve that carried the sweep's metric. Trials FAILED or INFEASIBLE are left out. */
 SW_NODISCARD sw_status sw_read_standing(struct sw_db *db, int64_t sweep, int64_t from, int64_t to,
 					sw_row_report_cb *cb, void *arg, struct sw_err *err);
 SW_NODISCARD sw_status sw_read_decisions(struct sw_db *db, int64_t sweep, int64_t trial,

@@ -41,9 +41,6 @@ static sw_status parse_scope(const char *s, enum scope *scope, int64_t *n, struc
 	return SW_OK;
 }
 
-#define OF_LAST_ATTEMPT                                                                            \
-	" FROM report r WHERE r.sweep = t.sweep AND r.trial = t.trial AND r.attempt = t.attempt"
-
 /* Over one trial t. */
 static const char *value_sql(enum scope scope, bool maximize)
 {
@@ -51,13 +48,13 @@ static const char *value_sql(enum scope scope, bool maximize)
 	case SCOPE_LAST:
 		return "t.value";
 	case SCOPE_ALL:
-		return maximize ? "(SELECT max(r.value)" OF_LAST_ATTEMPT ")"
-				: "(SELECT min(r.value)" OF_LAST_ATTEMPT ")";
+		return maximize ? "(SELECT max(r.value)" SW_CURVE ")"
+				: "(SELECT min(r.value)" SW_CURVE ")";
 	case SCOPE_AVG:
-		return "(SELECT avg(r.value)" OF_LAST_ATTEMPT ")";
+		return "(SELECT avg(r.value)" SW_CURVE ")";
 	case SCOPE_LAST_N:
-		return "(SELECT avg(v) FROM (SELECT r.value AS v" OF_LAST_ATTEMPT
-		       " AND r.value IS NOT NULL ORDER BY r.seq DESC LIMIT ?3))";
+		return "(SELECT avg(v) FROM (SELECT r.value AS v" SW_CURVE
+		       " AND r.value IS NOT NULL ORDER BY r.attempt DESC, r.seq DESC LIMIT ?3))";
 	}
 	return "NULL";
 }

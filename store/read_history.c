@@ -54,6 +54,7 @@ static void report_of(struct sw_cols *c, int64_t sweep, struct sw_row_report *ro
 		.time_ms = sw_col_int(c, 5),
 		.diverged = sw_col_bool(c, 7),
 		.verdict = sw_col_text(c, 8),
+		.checkpoint = sw_col_bool(c, 10),
 	};
 	row->value = sw_col_real_opt(c, 6, &row->has_value);
 	row->metrics = sw_col_text_opt(c, 9);
@@ -98,11 +99,11 @@ sw_status sw_read_history(struct sw_db *db, int64_t sweep, bool metrics, history
 		"SELECT ev, kind, trial, attempt, state, cause, run_cap, time_ms, uid"
 		" FROM event WHERE sweep = ?1 ORDER BY ev";
 	static const char reports_sql[] =
-		"SELECT ev, trial, attempt, seq, step, time_ms, value, diverged, verdict, NULL"
-		" FROM report INDEXED BY report_by_ev WHERE sweep = ?1 ORDER BY ev";
+		"SELECT ev, trial, attempt, seq, step, time_ms, value, diverged, verdict, NULL,"
+		" checkpoint FROM report INDEXED BY report_by_ev WHERE sweep = ?1 ORDER BY ev";
 	static const char metrics_sql[] =
-		"SELECT ev, trial, attempt, seq, step, time_ms, value, diverged, verdict, metrics"
-		" FROM report INDEXED BY report_by_ev WHERE sweep = ?1 ORDER BY ev";
+		"SELECT ev, trial, attempt, seq, step, time_ms, value, diverged, verdict, metrics,"
+		" checkpoint FROM report INDEXED BY report_by_ev WHERE sweep = ?1 ORDER BY ev";
 	struct side events = {.what = "event"}, reports = {.what = "report"};
 	sw_status rc;
 

@@ -8,8 +8,8 @@ struct give_report {
 };
 
 #define REPORT_ROWS                                                                                \
-	"SELECT sweep, trial, attempt, seq, ev, step, time_ms, value, diverged, verdict, metrics"  \
-	" FROM report WHERE sweep = ?1 AND trial = ?2"
+	"SELECT sweep, trial, attempt, seq, ev, step, time_ms, value, diverged, verdict, metrics," \
+	" checkpoint FROM report WHERE sweep = ?1 AND trial = ?2"
 
 static bool give_report(struct sw_cols *c, void *arg)
 {
@@ -25,6 +25,7 @@ static bool give_report(struct sw_cols *c, void *arg)
 		.diverged = sw_col_bool(c, 8),
 		.verdict = sw_col_text(c, 9),
 		.metrics = sw_col_text_opt(c, 10),
+		.checkpoint = sw_col_bool(c, 11),
 	};
 
 	row.value = sw_col_real_opt(c, 7, &row.has_value);
@@ -72,10 +73,10 @@ sw_status sw_read_standing(struct sw_db *db, int64_t sweep, int64_t from, int64_
 	/* A trial's value is that of the report sought, so those without need no search. */
 	static const char sql[] =
 		"SELECT r.sweep, r.trial, r.attempt, r.seq, r.ev, r.step, r.time_ms, r.value,"
-		" r.diverged, r.verdict, r.metrics FROM trial t JOIN report r ON r.sweep = t.sweep"
-		" AND r.trial = t.trial AND r.attempt = t.attempt AND r.seq = (SELECT max(l.seq)"
-		" FROM report l WHERE l.sweep = t.sweep AND l.trial = t.trial"
-		" AND l.attempt = t.attempt AND l.value IS NOT NULL)"
+		" r.diverged, r.verdict, r.metrics, r.checkpoint FROM trial t JOIN report r"
+		" ON r.sweep = t.sweep AND r.trial = t.trial AND (r.attempt, r.seq) ="
+		" (SELECT r.attempt, r.seq" SW_CURVE " AND r.value IS NOT NULL"
+		" ORDER BY r.attempt DESC, r.seq DESC LIMIT 1)"
 		" WHERE t.sweep = ?1 AND t.trial BETWEEN ?2 AND ?3 AND t.value IS NOT NULL"
 		" AND t.state NOT IN ('FAILED', 'INFEASIBLE') ORDER BY t.trial";
 	const int64_t ints[] = {sweep, from, to};

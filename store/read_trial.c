@@ -17,6 +17,8 @@ bool sw_give_trial(struct sw_cols *c, void *arg)
 		.started_ms = sw_col_int(c, 10),
 		.ended_ms = sw_col_int(c, 11),
 		.seconds = sw_col_real(c, 12),
+		.parent = sw_col_int(c, 13),
+		.resume_step = sw_col_int(c, 14),
 	};
 
 	row.value = sw_col_real_opt(c, 7, &row.has_value);
@@ -80,6 +82,7 @@ static bool give_attempt(struct sw_cols *c, void *arg)
 		.ended_ms = sw_col_int(c, 6),
 		.state = sw_col_text(c, 7),
 		.cause = sw_col_text_opt(c, 8),
+		.resume_step = sw_col_int(c, 9),
 	};
 
 	return c->bad == 0 && g->cb(&row, g->arg);
@@ -89,7 +92,8 @@ sw_status sw_read_attempts(struct sw_db *db, int64_t sweep, int64_t trial, sw_ro
 			   void *arg, struct sw_err *err)
 {
 	static const char sql[] =
-		"SELECT sweep, trial, attempt, ev, slot, started_ms, ended_ms, state, cause"
+		"SELECT sweep, trial, attempt, ev, slot, started_ms, ended_ms, state, cause,"
+		" resume_step"
 		" FROM attempt WHERE sweep = ?1 AND trial = ?2 ORDER BY attempt";
 	const int64_t ints[] = {sweep, trial};
 	struct give_attempt g = {cb, arg};

@@ -40,6 +40,8 @@ struct sw_row_trial {
 	const char *metrics; /* JSON object of the last report; read only */
 	int64_t created_ms, started_ms, ended_ms; /* started: the current attempt */
 	double seconds;                           /* run time of ended attempts */
+	int64_t parent;      /* the trial whose checkpoint it began from; 0: none */
+	int64_t resume_step; /* where its next attempt goes on; 0: from scratch */
 };
 
 struct sw_row_attempt {
@@ -49,6 +51,7 @@ struct sw_row_attempt {
 	int64_t started_ms, ended_ms;
 	const char *state; /* RUNNING, then the trial state or LOST or RELEASED */
 	const char *cause;
+	int64_t resume_step; /* the step it went on from; 0: from scratch */
 };
 
 struct sw_row_report {
@@ -60,6 +63,7 @@ struct sw_row_report {
 	bool diverged;       /* the metric was not finite */
 	const char *metrics; /* JSON object */
 	const char *verdict; /* "continue", "stop", "pause" */
+	bool checkpoint;     /* the trial has a checkpoint of this step */
 };
 
 /* One judgement at a rung. */
@@ -76,11 +80,11 @@ struct sw_row_decision {
 struct sw_row_event {
 	int64_t sweep, ev;
 	const char *kind; /* "ask", "tell", "lost", "release", "cancel_trial", "pause", "resume",
-			     "cancel", "fail", "extend" */
+			     "cancel", "fail", "extend", "stop", "edit" */
 	int64_t trial, attempt;
 	const char *state; /* tell */
-	const char *cause;
-	int64_t run_cap; /* extend */
+	const char *cause; /* edit: what was edited, a JSON object */
+	int64_t run_cap;   /* extend */
 	int64_t time_ms;
 	int64_t uid; /* who asked for it; -1: the daemon itself */
 };

@@ -31,7 +31,7 @@
 
 #define SW_STORE_MAX_QUEUED       ((size_t)200000)
 #define SW_STORE_MAX_QUEUED_BYTES ((size_t)512 * 1024 * 1024)
-#define SW_STORE_SCHEMA_VERSION   2
+#define SW_STORE_SCHEMA_VERSION   3
 
 struct sw_store; /* opaque */
 struct sw_tx;    /* opaque: a list of row operations that commit together */
@@ -87,7 +87,8 @@ void sw_tx_trial_insert(struct sw_tx *tx, const struct sw_row_trial *row);
 void sw_tx_trial_state(struct sw_tx *tx, const struct sw_row_trial *row);
 void sw_tx_attempt_start(struct sw_tx *tx, const struct sw_row_attempt *row);
 void sw_tx_attempt_end(struct sw_tx *tx, const struct sw_row_attempt *row);
-/* Also sets the trial's step, and its value where the row has one. */
+/* Also sets the trial's step, its value where the row has one, and its resume_step where the row
+ * has a checkpoint or its verdict is "pause". */
 void sw_tx_report(struct sw_tx *tx, const struct sw_row_report *row);
 void sw_tx_decision(struct sw_tx *tx, const struct sw_row_decision *row);
 void sw_tx_event(struct sw_tx *tx, const struct sw_row_event *row);

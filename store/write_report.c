@@ -4,8 +4,11 @@
 const struct sw_op_def sw_op_report = {
 	"insert report",
 	{"INSERT INTO report (sweep, trial, attempt, seq, ev, step, time_ms, value, diverged,"
-	 " verdict, metrics) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-	 "UPDATE trial SET step = ?6, value = coalesce(?8, value) WHERE sweep = ?1 AND trial = ?2"},
+	 " verdict, metrics, checkpoint)"
+	 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+	 "UPDATE trial SET step = ?6, value = coalesce(?8, value), resume_step = CASE"
+	 " WHEN ?12 <> 0 OR ?10 = 'pause' THEN ?6 ELSE resume_step END"
+	 " WHERE sweep = ?1 AND trial = ?2"},
 	{false, false},
 };
 
@@ -23,6 +26,7 @@ void sw_tx_report(struct sw_tx *tx, const struct sw_row_report *row)
 	sw_tx_int(tx, row->diverged);
 	sw_tx_text(tx, row->verdict);
 	sw_tx_text_opt(tx, row->metrics);
+	sw_tx_int(tx, row->checkpoint);
 }
 
 const struct sw_op_def sw_op_decision = {

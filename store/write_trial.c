@@ -4,8 +4,8 @@
 const struct sw_op_def sw_op_trial_insert = {
 	"insert trial",
 	{"INSERT INTO trial (sweep, trial, state, cause, params, attempt, step, value, created_ms,"
-	 " started_ms, ended_ms, seconds)"
-	 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"},
+	 " started_ms, ended_ms, seconds, parent, resume_step)"
+	 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)"},
 	{false},
 };
 
@@ -24,6 +24,8 @@ void sw_tx_trial_insert(struct sw_tx *tx, const struct sw_row_trial *row)
 	sw_tx_int(tx, row->started_ms);
 	sw_tx_int(tx, row->ended_ms);
 	sw_tx_real(tx, row->seconds);
+	sw_tx_int(tx, row->parent);
+	sw_tx_int(tx, row->resume_step);
 }
 
 const struct sw_op_def sw_op_trial_state = {
@@ -51,8 +53,8 @@ void sw_tx_trial_state(struct sw_tx *tx, const struct sw_row_trial *row)
  * trial does not vanish because its worker was lost. */
 const struct sw_op_def sw_op_attempt_start = {
 	"insert attempt",
-	{"INSERT INTO attempt (sweep, trial, attempt, ev, slot, started_ms, ended_ms, state, cause)"
-	 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"},
+	{"INSERT INTO attempt (sweep, trial, attempt, ev, slot, started_ms, ended_ms, state, cause,"
+	 " resume_step) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"},
 	{false},
 };
 
@@ -68,6 +70,7 @@ void sw_tx_attempt_start(struct sw_tx *tx, const struct sw_row_attempt *row)
 	sw_tx_int(tx, row->ended_ms);
 	sw_tx_text(tx, row->state);
 	sw_tx_text_opt(tx, row->cause);
+	sw_tx_int(tx, row->resume_step);
 }
 
 const struct sw_op_def sw_op_attempt_end = {

@@ -9,8 +9,9 @@
 static struct trial {
 	bool counts; /* neither FAILED nor INFEASIBLE */
 	int attempts;
-	int n[3]; /* reports that carry the metric, by attempt */
-	double v[3][REPORTS];
+	double last;           /* the last value reported, NaN: none */
+	unsigned n;            /* steps of the curve; step s is at s - 1 */
+	double v[3 * REPORTS]; /* NaN: the step had none */
 } trials[TRIALS + 1];
 
 static uint64_t state = 4711;
@@ -21,11 +22,20 @@ static unsigned draw(unsigned n)
 	return (unsigned)((state >> 33) % n);
 }
 
+/* An attempt goes on from any step that the curve has, 0 included: what lies beyond is gone. */
 static void put_attempt(struct sw_tx *tx, int64_t t, int attempt, int64_t *ev)
 {
 	struct trial *trial = &trials[t];
 	const unsigned n = draw(REPORTS + 1);
+	const struct sw_row_attempt row = {.sweep = 1,
+					   .trial = t,
+					   .attempt = attempt,
+					   .ev = ++*ev,
+					   .state = "RUNNING",
+					   .resume_step = draw(trial->n + 1)};
 
+	sw_tx_attempt_start(tx, &row);
+	trial->n = (unsigned)row.resume_step;
 	for (unsigned seq = 1; seq <= n; seq++) {
 		/* Few values, so that there are ties. */
 		struct sw_row_report r = {.sweep = 1,
@@ -33,14 +43,14 @@ static void put_attempt(struct sw_tx *tx, int64_t t, int attempt, int64_t *ev)
 					  .attempt = attempt,
 					  .seq = seq,
 					  .ev = ++*ev,
-					  .step = seq,
+					  .step = trial->n + 1,
 					  .verdict = "continue",
 					  .metrics = "{}",
 					  .has_value = draw(4) != 0,
 					  .value = draw(9) / 8.0};
 		sw_tx_report(tx, &r);
-		if (r.has_value)
-			trial->v[attempt - 1][trial->n[attempt - 1]++] = r.value;
+		trial->v[trial->n++] = r.has_value ? r.value : NAN;
+		trial->last = r.has_value ? r.value : trial->last;
 	}
 }
 
@@ -59,6 +69,7 @@ static void fill(struct fixture *f)
 
 		trials[t].counts = s != 3 && s != 7;
 		trials[t].attempts = 1 + (int)draw(3);
+		trials[t].last = NAN;
 		row.attempt = trials[t].attempts;
 		sw_tx_trial_insert(tx, &row);
 		for (int a = 1; a <= trials[t].attempts; a++)
@@ -78,16 +89,14 @@ static const struct {
 /* NaN: no value. */
 static double naive(const struct trial *t, int last, bool maximize)
 {
-	const int a = t->attempts - 1;
-	const double *v = t->v[a];
-	const int n = t->n[a];
-	double x = NAN;
+	double v[3 * REPORTS], x = NAN;
+	int n = 0;
 
-	if (last == -1) { /* keeps an earlier attempt's until this one has one */
-		for (int i = 0; i <= a; i++)
-			x = t->n[i] > 0 ? t->v[i][t->n[i] - 1] : x;
-		return x;
-	}
+	for (unsigned i = 0; i < t->n; i++)
+		if (!isnan(t->v[i]))
+			v[n++] = t->v[i];
+	if (last == -1)
+		return t->last;
 	if (last == -2) {
 		for (int i = 0; i < n; i++)
 			x = i == 0 || (maximize ? v[i] > x : v[i] < x) ? v[i] : x;

@@ -45,24 +45,26 @@ static bool on_sweep(const struct sw_row_sweep *r, void *arg)
 
 static bool on_trial(const struct sw_row_trial *r, void *arg)
 {
-	return saw(arg, "%lld/%lld %s %s %s a%lld s%lld %d %.17g %s %lld %lld %lld %g\n",
+	return saw(arg,
+		   "%lld/%lld %s %s %s a%lld s%lld %d %.17g %s %lld %lld %lld %g p%lld r%lld\n",
 		   I(r->sweep), I(r->trial), r->state, or_null(r->cause), r->params, I(r->attempt),
 		   I(r->step), r->has_value, r->value, or_null(r->metrics), I(r->created_ms),
-		   I(r->started_ms), I(r->ended_ms), r->seconds);
+		   I(r->started_ms), I(r->ended_ms), r->seconds, I(r->parent), I(r->resume_step));
 }
 
 static bool on_attempt(const struct sw_row_attempt *r, void *arg)
 {
-	return saw(arg, "%lld/%lld a%lld ev%lld slot%lld %lld %lld %s %s\n", I(r->sweep),
+	return saw(arg, "%lld/%lld a%lld ev%lld slot%lld %lld %lld %s %s r%lld\n", I(r->sweep),
 		   I(r->trial), I(r->attempt), I(r->ev), I(r->slot), I(r->started_ms),
-		   I(r->ended_ms), r->state, or_null(r->cause));
+		   I(r->ended_ms), r->state, or_null(r->cause), I(r->resume_step));
 }
 
 static bool on_report(const struct sw_row_report *r, void *arg)
 {
-	return saw(arg, "%lld/%lld a%lld q%lld ev%lld s%lld t%lld %d %.17g %d %s %s\n", I(r->sweep),
-		   I(r->trial), I(r->attempt), I(r->seq), I(r->ev), I(r->step), I(r->time_ms),
-		   r->has_value, r->value, r->diverged, r->verdict, or_null(r->metrics));
+	return saw(arg, "%lld/%lld a%lld q%lld ev%lld s%lld t%lld %d %.17g %d %s %s%s\n",
+		   I(r->sweep), I(r->trial), I(r->attempt), I(r->seq), I(r->ev), I(r->step),
+		   I(r->time_ms), r->has_value, r->value, r->diverged, r->verdict,
+		   or_null(r->metrics), r->checkpoint ? " ckpt" : "");
 }
 
 static bool on_decision(const struct sw_row_decision *r, void *arg)
@@ -193,7 +195,9 @@ static void fill_trials(struct sw_tx *tx)
 		 .seconds = 2.5,
 		 .started_ms = 6,
 		 .ended_ms = 7,
-		 .attempt = 3},
+		 .attempt = 3,
+		 .parent = 1,
+		 .resume_step = 4},
 		{.sweep = 1, .trial = 3, .state = "PRUNED", .params = "{}"},
 	};
 	const struct sw_row_trial running = {
@@ -205,8 +209,8 @@ static void fill_trials(struct sw_tx *tx)
 					   .seconds = 1.5,
 					   .cause = "lost"};
 	const struct sw_row_attempt a[] = {
-		{1, 1, 1, 3, 0, 50, 0, "RUNNING", NULL},
-		{1, 1, 2, 9, -1, 60, 0, "RUNNING", NULL},
+		{1, 1, 1, 3, 0, 50, 0, "RUNNING", NULL, 0},
+		{1, 1, 2, 9, -1, 60, 0, "RUNNING", NULL, 3},
 	};
 	const struct sw_row_attempt end = {.sweep = 1,
 					   .trial = 1,
@@ -227,10 +231,11 @@ static void fill_trials(struct sw_tx *tx)
 static void fill_reports(struct sw_tx *tx)
 {
 	const struct sw_row_report r[] = {
-		{1, 1, 1, 1, 4, 1, 51, true, 0.1, false, "{\"a\":1}", "continue"},
-		{1, 1, 1, 2, 5, 2, 52, false, 0, false, NULL, "continue"},
-		{1, 1, 1, 3, 7, 4, 53, false, 0, true, "{\"a\":3}", "stop"},
-		{1, 1, 2, 1, 10, 1, 61, true, 0.3, false, "{\"a\":4}", "pause"},
+		{1, 1, 1, 1, 4, 1, 51, true, 0.1, false, "{\"a\":1}", "continue", false},
+		{1, 1, 1, 2, 5, 2, 52, false, 0, false, NULL, "continue", true},
+		{1, 1, 1, 3, 7, 4, 53, false, 0, true, "{\"a\":3}", "stop", false},
+		{1, 1, 2, 1, 10, 1, 61, true, 0.3, false, "{\"a\":4}", "pause", false},
+		{1, 3, 1, 1, 11, 5, 70, false, 0, false, NULL, "continue", true},
 	};
 	const struct sw_row_decision d[] = {
 		{1, 1, 1, 3, "stop", 0, 4, 22, 9, 7, true, 0.5, 0.25},
@@ -241,13 +246,15 @@ static void fill_reports(struct sw_tx *tx)
 		{1, 6, "extend", 0, 0, NULL, NULL, 60, 54, 1000},
 		{1, 8, "tell", 1, 1, "FAILED", "oom", 0, 55, 0},
 		{2, 1, "pause", 0, 0, NULL, NULL, 0, 1, 0},
+		{1, 12, "edit", 0, 0, NULL, "{\"run_cap\":9}", 0, 71, 1000},
+		{1, 13, "stop", 0, 0, NULL, "time_budget_s", 0, 72, -1},
 	};
 
-	for (size_t i = 0; i < 4; i++)
+	for (size_t i = 0; i < 5; i++)
 		sw_tx_report(tx, &r[i]);
 	for (size_t i = 0; i < 2; i++)
 		sw_tx_decision(tx, &d[i]);
-	for (size_t i = 0; i < 4; i++)
+	for (size_t i = 0; i < 6; i++)
 		sw_tx_event(tx, &e[i]);
 }
 
@@ -291,23 +298,23 @@ static const struct {
 	{"one sweep", sweep_2, 0, 0, SW_OK,
 	 "2 NULL {} COMPLETED run_cap NULL NULL 0 0 0 41 0 99 0\n"},
 	{"trials", trials, 0, 0, SW_OK,
-	 "1/1 RUNNING lost {\"lr\":0.1} a2 s1 1 0.29999999999999999 {\"a\":4} 5 50 0 1.5\n"
-	 "1/2 PRUNED NULL {} a3 s0 1 0.10000000000000001 NULL 0 6 7 2.5\n"
-	 "1/3 PRUNED NULL {} a0 s0 0 0 NULL 0 0 0 0\n"},
+	 "1/1 RUNNING lost {\"lr\":0.1} a2 s1 1 0.29999999999999999 {\"a\":4} 5 50 0 1.5 p0 r1\n"
+	 "1/2 PRUNED NULL {} a3 s0 1 0.10000000000000001 NULL 0 6 7 2.5 p1 r4\n"
+	 "1/3 PRUNED NULL {} a0 s5 0 0 NULL 0 0 0 0 p0 r5\n"},
 	{"trials after 1, at most one", trials_after_1, 0, 0, SW_OK,
-	 "1/2 PRUNED NULL {} a3 s0 1 0.10000000000000001 NULL 0 6 7 2.5\n"},
+	 "1/2 PRUNED NULL {} a3 s0 1 0.10000000000000001 NULL 0 6 7 2.5 p1 r4\n"},
 	{"trials by state", trials_pruned, 0, 0, SW_OK,
-	 "1/2 PRUNED NULL {} a3 s0 1 0.10000000000000001 NULL 0 6 7 2.5\n"
-	 "1/3 PRUNED NULL {} a0 s0 0 0 NULL 0 0 0 0\n"},
+	 "1/2 PRUNED NULL {} a3 s0 1 0.10000000000000001 NULL 0 6 7 2.5 p1 r4\n"
+	 "1/3 PRUNED NULL {} a0 s5 0 0 NULL 0 0 0 0 p0 r5\n"},
 	{"one trial", trial_1, 0, 0, SW_OK,
-	 "1/1 RUNNING lost {\"lr\":0.1} a2 s1 1 0.29999999999999999 {\"a\":4} 5 50 0 1.5\n"},
+	 "1/1 RUNNING lost {\"lr\":0.1} a2 s1 1 0.29999999999999999 {\"a\":4} 5 50 0 1.5 p0 r1\n"},
 	{"no such trial", trial_9, 0, 0, SW_NOT_FOUND, ""},
 	{"counts", counts, 0, 0, SW_OK, "PRUNED 2\nRUNNING 1\n"},
 	{"attempts", attempts, 0, 0, SW_OK,
-	 "1/1 a1 ev3 slot0 50 55 LOST signal:9\n1/1 a2 ev9 slot-1 60 0 RUNNING NULL\n"},
+	 "1/1 a1 ev3 slot0 50 55 LOST signal:9 r0\n1/1 a2 ev9 slot-1 60 0 RUNNING NULL r3\n"},
 	{"reports", reports, 0, 0, SW_OK,
 	 "1/1 a1 q1 ev4 s1 t51 1 0.10000000000000001 0 continue {\"a\":1}\n"
-	 "1/1 a1 q2 ev5 s2 t52 0 0 0 continue NULL\n"
+	 "1/1 a1 q2 ev5 s2 t52 0 0 0 continue NULL ckpt\n"
 	 "1/1 a1 q3 ev7 s4 t53 0 0 1 stop {\"a\":3}\n"
 	 "1/1 a2 q1 ev10 s1 t61 1 0.29999999999999999 0 pause {\"a\":4}\n"},
 	{"reports after attempt 1, seq 2", reports_after_1_2, 0, 0, SW_OK,
@@ -320,20 +327,26 @@ static const struct {
 	{"history, merged by ev, without metrics", history, 0, 0, SW_OK,
 	 "1 ev3 ask 1 a1 NULL NULL 0 50 -1\n"
 	 "1/1 a1 q1 ev4 s1 t51 1 0.10000000000000001 0 continue NULL\n"
-	 "1/1 a1 q2 ev5 s2 t52 0 0 0 continue NULL\n"
+	 "1/1 a1 q2 ev5 s2 t52 0 0 0 continue NULL ckpt\n"
 	 "1 ev6 extend 0 a0 NULL NULL 60 54 1000\n"
 	 "1/1 a1 q3 ev7 s4 t53 0 0 1 stop NULL\n"
 	 "1 ev8 tell 1 a1 FAILED oom 0 55 0\n"
-	 "1/1 a2 q1 ev10 s1 t61 1 0.29999999999999999 0 pause NULL\n"},
+	 "1/1 a2 q1 ev10 s1 t61 1 0.29999999999999999 0 pause NULL\n"
+	 "1/3 a1 q1 ev11 s5 t70 0 0 0 continue NULL ckpt\n"
+	 "1 ev12 edit 0 a0 NULL {\"run_cap\":9} 0 71 1000\n"
+	 "1 ev13 stop 0 a0 NULL time_budget_s 0 72 -1\n"},
 	{"history with metrics", history_metrics, 0, 0, SW_OK,
 	 "1 ev3 ask 1 a1 NULL NULL 0 50 -1\n"
 	 "1/1 a1 q1 ev4 s1 t51 1 0.10000000000000001 0 continue {\"a\":1}\n"
-	 "1/1 a1 q2 ev5 s2 t52 0 0 0 continue NULL\n"
+	 "1/1 a1 q2 ev5 s2 t52 0 0 0 continue NULL ckpt\n"
 	 "1 ev6 extend 0 a0 NULL NULL 60 54 1000\n"
 	 "1/1 a1 q3 ev7 s4 t53 0 0 1 stop {\"a\":3}\n"
 	 "1 ev8 tell 1 a1 FAILED oom 0 55 0\n"
-	 "1/1 a2 q1 ev10 s1 t61 1 0.29999999999999999 0 pause {\"a\":4}\n"},
-	{"where trials stand, by their last attempts", standing, 0, 0, SW_OK,
+	 "1/1 a2 q1 ev10 s1 t61 1 0.29999999999999999 0 pause {\"a\":4}\n"
+	 "1/3 a1 q1 ev11 s5 t70 0 0 0 continue NULL ckpt\n"
+	 "1 ev12 edit 0 a0 NULL {\"run_cap\":9} 0 71 1000\n"
+	 "1 ev13 stop 0 a0 NULL time_budget_s 0 72 -1\n"},
+	{"where trials stand, by the last of their curves", standing, 0, 0, SW_OK,
 	 "1/1 a2 q1 ev10 s1 t61 1 0.29999999999999999 0 pause {\"a\":4}\n"},
 	{"where a trial without reports stands", standing_2, 0, 0, SW_OK, ""},
 	{"history, ended by the callback", history, 1, 0, SW_OK,
