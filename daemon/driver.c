@@ -341,6 +341,9 @@ static void take_action(struct sw_change *c, struct sw_host *h, const struct sw_
 	case SW_ACTION_RETRY:
 		on_over(c, h, a, SW_TRIAL_PENDING, event->kind == SW_EVENT_LOST);
 		break;
+	case SW_ACTION_PAUSE:
+		on_over(c, h, a, SW_TRIAL_PAUSED, false);
+		break;
 	case SW_ACTION_END:
 		on_over(c, h, a, a->end, false);
 		break;

@@ -76,7 +76,7 @@ static void join_share(struct sw_daemon *d, struct sw_host *h)
 	for (size_t i = 0; active != NULL && i < d->host_n; i++)
 		if (d->hosts[i] != h && d->hosts[i]->ended_ms == 0 && !d->hosts[i]->driven)
 			active[n++] = d->hosts[i]->share;
-	h->share.used_us = n > 0 ? sw_share_join(active, n) : 0;
+	h->share.used_us = n > 0 ? sw_share_join(active, n, h->share.weight) : 0;
 	free(active);
 }
 

@@ -2,11 +2,27 @@
 #include <assert.h>
 #include <stdbool.h>
 
+#define FIRST_GUESS_US 1e6 /* of an attempt, before any ended */
+
+static double weight_of(const struct sw_share *s)
+{
+	return s->weight > 0 ? s->weight : 1;
+}
+
+static double served(const struct sw_share *s)
+{
+	const double mean = s->ended > 0 ? (double)s->ended_us / (double)s->ended : FIRST_GUESS_US;
+
+	return ((double)s->used_us + (double)s->running * mean) / weight_of(s);
+}
+
 static bool before(const struct sw_share *a, const struct sw_share *b)
 {
-	if (a->running != b->running)
-		return a->running < b->running;
-	return a->used_us < b->used_us;
+	const double x = served(a), y = served(b);
+
+	if (x < y || y < x)
+		return x < y;
+	return (double)a->running / weight_of(a) < (double)b->running / weight_of(b);
 }
 
 size_t sw_share_pick(const struct sw_share *v, size_t n)
@@ -20,12 +36,15 @@ size_t sw_share_pick(const struct sw_share *v, size_t n)
 	return best;
 }
 
-int64_t sw_share_join(const struct sw_share *v, size_t n)
+int64_t sw_share_join(const struct sw_share *v, size_t n, double weight)
 {
-	int64_t least = n > 0 ? v[0].used_us : 0;
+	double least = n > 0 ? (double)v[0].used_us / weight_of(&v[0]) : 0;
 
-	for (size_t i = 1; i < n; i++)
-		if (v[i].used_us < least)
-			least = v[i].used_us;
-	return least;
+	for (size_t i = 1; i < n; i++) {
+		const double used = (double)v[i].used_us / weight_of(&v[i]);
+
+		if (used < least)
+			least = used;
+	}
+	return (int64_t)(least * (weight > 0 ? weight : 1));
 }

@@ -126,6 +126,26 @@ bool sw_sweep_has_work(const struct sw_sweep *s)
 	       (s->counts[SW_TRIAL_PENDING] > 0 || sw_sweep_can_create(s));
 }
 
+uint64_t sw_sweep_parent(const struct sw_sweep *s, uint64_t trial)
+{
+	(void)s;
+	(void)trial;
+	return 0;
+}
+
+uint64_t sw_sweep_from(const struct sw_sweep *s, uint64_t trial)
+{
+	const struct sw_trial *t = sw_sweep_trial(s, trial);
+
+	return t != NULL && t->resume_step != 0 ? trial : 0;
+}
+
+uint64_t sw_sweep_epoch(const struct sw_sweep *s)
+{
+	(void)s;
+	return 0;
+}
+
 const struct sw_asha *sw_sweep_asha(const struct sw_sweep *s)
 {
 	return s->asha;

@@ -26,7 +26,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SW_CAUSE_MAX 200 /* bytes of a cause, the NUL included */
+#define SW_CAUSE_MAX       200 /* bytes of a cause, the NUL included */
+#define SW_PLATEAU_TOP_MAX 10000
 
 enum sw_sweep_state {
 	SW_SWEEP_RUNNING,
@@ -35,6 +36,17 @@ enum sw_sweep_state {
 	SW_SWEEP_CANCELLED,
 	SW_SWEEP_FAILED,
 	SW_SWEEP_STATE_N
+};
+
+/*
+ * The sweep ends when the best `top` values of COMPLETED trials have had a standard deviation (that
+ * of a population) of at most `std` for `patience` completions in a row; 0 counts as 1. Source: Ray
+ * Tune's ExperimentPlateauStopper, which counts every report instead.
+ */
+struct sw_plateau {
+	uint64_t top; /* 0: no such end; at most SW_PLATEAU_TOP_MAX */
+	double std;   /* >= 0 */
+	uint64_t patience;
 };
 
 struct sw_sweep_config {
@@ -54,6 +66,9 @@ struct sw_sweep_config {
 	uint64_t run_cap;        /* most trials; 0: no cap (a grid ends by itself) */
 	uint64_t max_concurrent; /* most running trials; 0: no limit */
 	unsigned retries;        /* lost attempts that a trial survives */
+	bool has_target;
+	double target; /* as reported: a value at least as good ends the sweep */
+	struct sw_plateau plateau;
 };
 
 enum sw_event_kind {
@@ -70,7 +85,25 @@ enum sw_event_kind {
 	SW_EVENT_FAIL,    /* cause: the sweep cannot go on */
 	SW_EVENT_EXTEND,  /* run_cap: the new, larger cap */
 	SW_EVENT_ENQUEUE, /* values: a trial of the user's own, handed out before any new one */
+	SW_EVENT_STOP,    /* cause: a budget is used up. The sweep ends COMPLETED with the cause */
+	SW_EVENT_EDIT,    /* edit */
 	SW_EVENT_KIND_N
+};
+
+/* A new range of a bounded parameter; what else it is stays. */
+struct sw_range {
+	size_t param; /* index */
+	double min, max;
+};
+
+/* What a user changes while the sweep runs. What is wrong in it refuses all of it. */
+struct sw_edit {
+	bool has_run_cap, has_max_concurrent, has_target;
+	uint64_t run_cap;        /* not below the trials made */
+	uint64_t max_concurrent; /* 0: no limit */
+	double target;           /* as reported */
+	size_t n_ranges;
+	const struct sw_range *ranges; /* [n_ranges]; borrowed */
 };
 
 struct sw_event {
@@ -81,22 +114,27 @@ struct sw_event {
 	bool has_value;     /* REPORT: the metrics carry the sweep's metric */
 	bool final; /* REPORT: the trial ends with it, by a TELL that follows: rungs take its value,
 		     but the decision is CONTINUE, whatever the value */
-	double value; /* REPORT: as reported, not oriented; NaN or infinite means diverged */
+	bool checkpoint; /* REPORT: a checkpoint of this step is kept; a later attempt goes on from
+			    it */
+	double value;    /* REPORT: as reported, not oriented; NaN or infinite means diverged */
 	double more[SW_METRICS_MAX - 1];        /* REPORT: the metrics after the first */
 	const struct sw_value *values;          /* ENQUEUE: [space size]; borrowed */
 	const struct sw_suggestion *suggestion; /* ASK: what sw_sweep_wants_suggestion() wanted;
 						   borrowed. NULL: it is made here, in the step */
 	enum sw_trial_state end;                /* TELL */
 	uint64_t run_cap;                       /* EXTEND */
-	const char *cause; /* TELL, LOST, RELEASE, FAIL; borrowed; NULL: none */
+	const struct sw_edit *edit;             /* EDIT; borrowed */
+	const char *cause; /* TELL, LOST, RELEASE, FAIL, STOP; borrowed; NULL: none */
 };
 
 enum sw_action_kind {
-	SW_ACTION_CREATE, /* a new trial: trial, values[space size], suggestion (NULL: enqueued) */
-	SW_ACTION_START,  /* trial, attempt: hand it to whoever asked */
+	SW_ACTION_CREATE, /* a new trial: trial, values[space size], suggestion (NULL: enqueued, or
+			     a child of a population), parent, from, resume_step */
+	SW_ACTION_START,  /* trial, attempt, resume_step, from, until: hand it to whoever asked */
 	SW_ACTION_DECIDE, /* REPORT's answer: decision, judgement (values as reported, not oriented)
 			   */
 	SW_ACTION_RETRY,  /* trial is PENDING again; attempt is the one that ended; cause */
+	SW_ACTION_PAUSE,  /* trial, attempt, resume_step, cause: it is PAUSED, its lane is free */
 	SW_ACTION_END,    /* trial, attempt, end, cause */
 	SW_ACTION_STOP,   /* trial, attempt: it still runs somewhere and must be told to stop */
 	SW_ACTION_SWEEP,  /* the sweep's state is now `sweep`; cause */
@@ -114,6 +152,13 @@ struct sw_action {
 	struct sw_asha_judgement judgement; /* DECIDE; rung 0 when none was judged */
 	enum sw_trial_state end;
 	enum sw_sweep_state sweep;
+	uint64_t resume_step; /* the attempt goes on from the checkpoint of this step; 0: from the
+				 beginning */
+	uint64_t from;   /* whose checkpoint that is: the trial itself, or its parent; 0: none */
+	uint64_t until;  /* START: the step at which the attempt is judged next, and may pause; 0:
+			  * none
+			  */
+	uint64_t parent; /* CREATE: the trial that it is a changed copy of; 0: none */
 	char cause[SW_CAUSE_MAX]; /* "" for none */
 };
 
@@ -167,6 +212,14 @@ SW_NODISCARD sw_status sw_sweep_values(const struct sw_sweep *s, uint64_t trial,
 				       struct sw_value *values);
 /* Would ASK hand something out now? O(1), changes nothing. */
 bool sw_sweep_has_work(const struct sw_sweep *s);
+/* The trial that this one is a changed copy of (pbt); 0: none. O(log children). */
+uint64_t sw_sweep_parent(const struct sw_sweep *s, uint64_t trial);
+/* Whose checkpoint the trial's next attempt goes on from; 0: none, it starts from scratch. The step
+ * is sw_trial's resume_step. O(log children). */
+uint64_t sw_sweep_from(const struct sw_sweep *s, uint64_t trial);
+/* Counts the edits of ranges. When it rises, the space, the sampler's configuration, its state and
+ * its history are new ones: a copy of them made before, and a suggestion made from it, are void. */
+uint64_t sw_sweep_epoch(const struct sw_sweep *s);
 
 /*
  * Would ASK make a trial whose values depend on the history? Then somebody may make the suggestion

@@ -226,6 +226,15 @@ static sw_status on_extend(struct sw_sweep *s, const struct sw_event *ev, struct
 	return SW_OK;
 }
 
+static sw_status on_later(struct sw_sweep *s, const struct sw_event *ev, struct sw_actions *out,
+			  struct sw_err *err)
+{
+	(void)s;
+	(void)ev;
+	(void)out;
+	return sw_err_set(err, SW_INVALID, "not supported yet");
+}
+
 static const sweep_handler handlers[SW_EVENT_KIND_N] = {
 	[SW_EVENT_ASK] = sw_sweep_on_ask,
 	[SW_EVENT_REPORT] = sw_sweep_on_report,
@@ -239,6 +248,8 @@ static const sweep_handler handlers[SW_EVENT_KIND_N] = {
 	[SW_EVENT_FAIL] = on_fail,
 	[SW_EVENT_EXTEND] = on_extend,
 	[SW_EVENT_ENQUEUE] = sw_sweep_on_enqueue,
+	[SW_EVENT_STOP] = on_later,
+	[SW_EVENT_EDIT] = on_later,
 };
 
 sw_status sw_sweep_step(struct sw_sweep *s, const struct sw_event *event,

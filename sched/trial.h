@@ -32,9 +32,11 @@ enum sw_trial_state {
 
 struct sw_trial {
 	struct sw_asha_trial asha;
-	uint64_t seq;     /* last report taken in this attempt; 0: none */
-	uint64_t step;    /* of it */
-	uint32_t attempt; /* from 1; 0: never started */
+	uint64_t seq;         /* last report taken in this attempt; 0: none */
+	uint64_t step;        /* of it; before the first, resume_step */
+	uint64_t resume_step; /* the next attempt goes on from the checkpoint of this step; 0: none
+			       */
+	uint32_t attempt;     /* from 1; 0: never started */
 	uint32_t bracket;
 	uint16_t lost;  /* attempts lost that count against retries */
 	uint8_t state;  /* enum sw_trial_state */

@@ -67,6 +67,10 @@ static inline void write_action(struct text *t, const struct sw_action *a)
 	case SW_ACTION_RETRY:
 		addf(t, "retry %" PRIu64 ".%u %s", a->trial, a->attempt, a->cause);
 		return;
+	case SW_ACTION_PAUSE:
+		addf(t, "pause %" PRIu64 ".%u@%" PRIu64 " %s", a->trial, a->attempt, a->resume_step,
+		     a->cause);
+		return;
 	case SW_ACTION_END:
 		addf(t, "end %" PRIu64 ".%u %s%s%s", a->trial, a->attempt,
 		     sw_trial_state_name(a->end), a->cause[0] != '\0' ? " " : "", a->cause);
