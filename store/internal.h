@@ -159,6 +159,8 @@ enum sw_query {
 	SW_Q_BEST, /* eight of them: scope x direction */
 	SW_Q_BEST_END = SW_Q_BEST + 8,
 	SW_Q_ATTEMPTS,
+	SW_Q_USE,
+	SW_Q_EDITS,
 	SW_Q_REPORTS,
 	SW_Q_REPORT,
 	SW_Q_DECISIONS,

@@ -61,6 +61,12 @@ SW_NODISCARD sw_status sw_read_best(struct sw_db *db, int64_t sweep, bool maximi
 
 SW_NODISCARD sw_status sw_read_attempts(struct sw_db *db, int64_t sweep, int64_t trial,
 					sw_row_attempt_cb *cb, void *arg, struct sw_err *err);
+/* O(attempts of the sweep). */
+SW_NODISCARD sw_status sw_read_use(struct sw_db *db, int64_t sweep, struct sw_row_use *out,
+				   struct sw_err *err);
+/* The sweep's events of kind "edit", in their order. */
+SW_NODISCARD sw_status sw_read_edits(struct sw_db *db, int64_t sweep, sw_row_event_cb *cb,
+				     void *arg, struct sw_err *err);
 /* Reports of one trial by (attempt, seq), those after (after_attempt, after_seq), at most limit. */
 SW_NODISCARD sw_status sw_read_reports(struct sw_db *db, int64_t sweep, int64_t trial,
 				       int64_t after_attempt, int64_t after_seq, int64_t limit,

@@ -121,3 +121,31 @@ sw_status sw_read_history(struct sw_db *db, int64_t sweep, bool metrics, history
 	(void)sqlite3_reset(reports.q);
 	return rc;
 }
+
+struct give_event {
+	sw_row_event_cb *cb;
+	void *arg;
+	int64_t sweep;
+};
+
+static bool give_event(struct sw_cols *c, void *arg)
+{
+	const struct give_event *g = arg;
+	struct sw_row_event row;
+
+	event_of(c, g->sweep, &row);
+	return c->bad == 0 && g->cb(&row, g->arg);
+}
+
+sw_status sw_read_edits(struct sw_db *db, int64_t sweep, sw_row_event_cb *cb, void *arg,
+			struct sw_err *err)
+{
+	static const char sql[] =
+		"SELECT ev, kind, trial, attempt, state, cause, run_cap, time_ms, uid"
+		" FROM event WHERE sweep = ?1 AND kind = 'edit' ORDER BY ev";
+	struct give_event g = {cb, arg, sweep};
+	sqlite3_stmt *q;
+	const sw_status rc = sw_query_start(db, SW_Q_EDITS, sql, &sweep, 1, &q, err);
+
+	return rc != SW_OK ? rc : sw_query_run(db, q, "event", give_event, &g, err);
+}

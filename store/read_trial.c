@@ -83,6 +83,7 @@ static bool give_attempt(struct sw_cols *c, void *arg)
 		.state = sw_col_text(c, 7),
 		.cause = sw_col_text_opt(c, 8),
 		.resume_step = sw_col_int(c, 9),
+		.gpu = sw_col_bool(c, 10),
 	};
 
 	return c->bad == 0 && g->cb(&row, g->arg);
@@ -93,7 +94,7 @@ sw_status sw_read_attempts(struct sw_db *db, int64_t sweep, int64_t trial, sw_ro
 {
 	static const char sql[] =
 		"SELECT sweep, trial, attempt, ev, slot, started_ms, ended_ms, state, cause,"
-		" resume_step"
+		" resume_step, gpu"
 		" FROM attempt WHERE sweep = ?1 AND trial = ?2 ORDER BY attempt";
 	const int64_t ints[] = {sweep, trial};
 	struct give_attempt g = {cb, arg};
@@ -101,4 +102,24 @@ sw_status sw_read_attempts(struct sw_db *db, int64_t sweep, int64_t trial, sw_ro
 	const sw_status rc = sw_query_start(db, SW_Q_ATTEMPTS, sql, ints, 2, &q, err);
 
 	return rc != SW_OK ? rc : sw_query_run(db, q, "attempt", give_attempt, &g, err);
+}
+
+static bool give_use(struct sw_cols *c, void *arg)
+{
+	*(struct sw_row_use *)arg = (struct sw_row_use){
+		.attempts = sw_col_int(c, 0), .ms = sw_col_int(c, 1), .gpu_ms = sw_col_int(c, 2)};
+	return true;
+}
+
+sw_status sw_read_use(struct sw_db *db, int64_t sweep, struct sw_row_use *out, struct sw_err *err)
+{
+	static const char sql[] =
+		"SELECT count(*), coalesce(sum(max(ended_ms - started_ms, 0)), 0),"
+		" coalesce(sum(max(ended_ms - started_ms, 0) * (gpu <> 0)), 0)"
+		" FROM attempt WHERE sweep = ?1 AND slot >= 0 AND ended_ms > 0";
+	sqlite3_stmt *q;
+	const sw_status rc = sw_query_start(db, SW_Q_USE, sql, &sweep, 1, &q, err);
+
+	*out = (struct sw_row_use){.attempts = 0};
+	return rc != SW_OK ? rc : sw_query_run(db, q, "attempt", give_use, out, err);
 }

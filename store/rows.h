@@ -52,6 +52,13 @@ struct sw_row_attempt {
 	const char *state; /* RUNNING, then the trial state or LOST or RELEASED */
 	const char *cause;
 	int64_t resume_step; /* the step it went on from; 0: from scratch */
+	bool gpu;            /* its slot has one */
+};
+
+/* What the attempts of a sweep that ended on slots have used. */
+struct sw_row_use {
+	int64_t attempts, ms;
+	int64_t gpu_ms; /* of those whose slot has a GPU */
 };
 
 struct sw_row_report {

@@ -7,8 +7,13 @@ ALTER TABLE trial ADD COLUMN resume_step INTEGER NOT NULL DEFAULT 0;
 -- The step that the attempt went on from. A trial's curve is made of all its attempts: of each the
 -- reports up to the step from which a later one went on.
 ALTER TABLE attempt ADD COLUMN resume_step INTEGER NOT NULL DEFAULT 0;
+-- 1: the slot has a GPU. Slots may have another device after a restart, so each attempt says it.
+ALTER TABLE attempt ADD COLUMN gpu INTEGER NOT NULL DEFAULT 0;
 -- 1: the trial has a checkpoint of this step.
 ALTER TABLE report ADD COLUMN checkpoint INTEGER NOT NULL DEFAULT 0;
 
 DROP INDEX report_by_ev;
 CREATE INDEX report_by_ev ON report (sweep, ev, step, time_ms, value, diverged, verdict, checkpoint);
+
+-- The few edits of a sweep among its many events.
+CREATE INDEX event_edits ON event (sweep, ev) WHERE kind = 'edit';

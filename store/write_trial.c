@@ -54,7 +54,7 @@ void sw_tx_trial_state(struct sw_tx *tx, const struct sw_row_trial *row)
 const struct sw_op_def sw_op_attempt_start = {
 	"insert attempt",
 	{"INSERT INTO attempt (sweep, trial, attempt, ev, slot, started_ms, ended_ms, state, cause,"
-	 " resume_step) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"},
+	 " resume_step, gpu) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"},
 	{false},
 };
 
@@ -71,6 +71,7 @@ void sw_tx_attempt_start(struct sw_tx *tx, const struct sw_row_attempt *row)
 	sw_tx_text(tx, row->state);
 	sw_tx_text_opt(tx, row->cause);
 	sw_tx_int(tx, row->resume_step);
+	sw_tx_int(tx, row->gpu);
 }
 
 const struct sw_op_def sw_op_attempt_end = {

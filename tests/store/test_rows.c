@@ -54,9 +54,10 @@ static bool on_trial(const struct sw_row_trial *r, void *arg)
 
 static bool on_attempt(const struct sw_row_attempt *r, void *arg)
 {
-	return saw(arg, "%lld/%lld a%lld ev%lld slot%lld %lld %lld %s %s r%lld\n", I(r->sweep),
+	return saw(arg, "%lld/%lld a%lld ev%lld slot%lld %lld %lld %s %s r%lld%s\n", I(r->sweep),
 		   I(r->trial), I(r->attempt), I(r->ev), I(r->slot), I(r->started_ms),
-		   I(r->ended_ms), r->state, or_null(r->cause), I(r->resume_step));
+		   I(r->ended_ms), r->state, or_null(r->cause), I(r->resume_step),
+		   r->gpu ? " gpu" : "");
 }
 
 static bool on_report(const struct sw_row_report *r, void *arg)
@@ -137,6 +138,19 @@ QUERY(trial_1, sw_read_trial(db, 1, 1, on_trial, s, &s->err))
 QUERY(trial_9, sw_read_trial(db, 1, 9, on_trial, s, &s->err))
 QUERY(counts, sw_read_counts(db, 1, on_count, s, &s->err))
 QUERY(attempts, sw_read_attempts(db, 1, 1, on_attempt, s, &s->err))
+QUERY(edits, sw_read_edits(db, 1, on_event, s, &s->err))
+QUERY(edits_2, sw_read_edits(db, 2, on_event, s, &s->err))
+
+static sw_status read_use(struct sw_db *db, int64_t sweep, struct seen *s)
+{
+	struct sw_row_use use;
+	const sw_status rc = sw_read_use(db, sweep, &use, &s->err);
+
+	(void)saw(s, "%lld %lld %lld\n", I(use.attempts), I(use.ms), I(use.gpu_ms));
+	return rc;
+}
+QUERY(use, read_use(db, 1, s))
+QUERY(use_2, read_use(db, 2, s))
 QUERY(reports, sw_read_reports(db, 1, 1, 0, 0, 100, on_report, s, &s->err))
 QUERY(reports_after_1_2, sw_read_reports(db, 1, 1, 1, 2, 2, on_report, s, &s->err))
 QUERY(report_1_3, sw_read_report(db, 1, 1, 1, 3, on_report, s, &s->err))
@@ -209,8 +223,8 @@ static void fill_trials(struct sw_tx *tx)
 					   .seconds = 1.5,
 					   .cause = "lost"};
 	const struct sw_row_attempt a[] = {
-		{1, 1, 1, 3, 0, 50, 0, "RUNNING", NULL, 0},
-		{1, 1, 2, 9, -1, 60, 0, "RUNNING", NULL, 3},
+		{1, 1, 1, 3, 0, 50, 0, "RUNNING", NULL, 0, true},
+		{1, 1, 2, 9, -1, 60, 0, "RUNNING", NULL, 3, false},
 	};
 	const struct sw_row_attempt end = {.sweep = 1,
 					   .trial = 1,
@@ -311,7 +325,11 @@ static const struct {
 	{"no such trial", trial_9, 0, 0, SW_NOT_FOUND, ""},
 	{"counts", counts, 0, 0, SW_OK, "PRUNED 2\nRUNNING 1\n"},
 	{"attempts", attempts, 0, 0, SW_OK,
-	 "1/1 a1 ev3 slot0 50 55 LOST signal:9 r0\n1/1 a2 ev9 slot-1 60 0 RUNNING NULL r3\n"},
+	 "1/1 a1 ev3 slot0 50 55 LOST signal:9 r0 gpu\n1/1 a2 ev9 slot-1 60 0 RUNNING NULL r3\n"},
+	{"edits alone", edits, 0, 0, SW_OK, "1 ev12 edit 0 a0 NULL {\"run_cap\":9} 0 71 1000\n"},
+	{"no edits", edits_2, 0, 0, SW_OK, ""},
+	{"use of ended attempts on slots", use, 0, 0, SW_OK, "1 5 5\n"},
+	{"use of a sweep without attempts", use_2, 0, 0, SW_OK, "0 0 0\n"},
 	{"reports", reports, 0, 0, SW_OK,
 	 "1/1 a1 q1 ev4 s1 t51 1 0.10000000000000001 0 continue {\"a\":1}\n"
 	 "1/1 a1 q2 ev5 s2 t52 0 0 0 continue NULL ckpt\n"
