@@ -42,12 +42,19 @@ SW_NODISCARD sw_status sw_sql_int(sqlite3 *conn, const char *sql, int64_t *out, 
 /* Opens path, made first when it is not there, migrated and checked. */
 SW_NODISCARD sw_status sw_file_open(sqlite3 **out, const char *path, struct sw_err *err);
 SW_NODISCARD sw_status sw_file_open_reader(sqlite3 **out, const char *path, struct sw_err *err);
+/* A hardened connection; flags are SQLITE_OPEN_*. */
+SW_NODISCARD sw_status sw_file_connect(sqlite3 **out, const char *path, int flags,
+				       struct sw_err *err);
+/* SW_IO with what SQLite found damaged. Reads the whole file. */
+SW_NODISCARD sw_status sw_file_quick_check(sqlite3 *conn, const char *path, struct sw_err *err);
 
 /* steps[k] is the SQL from version k to k + 1; each runs in one transaction with its version. */
 SW_NODISCARD sw_status sw_schema_migrate(sqlite3 *conn, const char *path, const char *const *steps,
 					 int64_t n_steps, struct sw_err *err);
 /* With this program's own steps. */
 SW_NODISCARD sw_status sw_schema_update(sqlite3 *conn, const char *path, struct sw_err *err);
+/* A sweepd file of exactly this program's schema? Changes nothing. SW_IO, SW_CONFLICT. */
+SW_NODISCARD sw_status sw_schema_check(sqlite3 *conn, const char *path, struct sw_err *err);
 
 /* --- row operations (tx.c) --- */
 
@@ -171,6 +178,11 @@ enum sw_query {
 	SW_Q_SUGGESTION,
 	SW_Q_SAMPLER,
 	SW_Q_PRIORS,
+	SW_Q_PEEK_EVENTS,
+	SW_Q_PEEK_ATTEMPT,
+	SW_Q_PEEK_ATTEMPTS,
+	SW_Q_PEEK_DECISIONS,
+	SW_Q_PEEK_STRAY_DECISION,
 	SW_Q_LOG,
 	SW_Q_SLOTS,
 	SW_Q_N

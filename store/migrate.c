@@ -89,3 +89,18 @@ sw_status sw_schema_update(sqlite3 *conn, const char *path, struct sw_err *err)
 {
 	return sw_schema_migrate(conn, path, own_steps, SW_STORE_SCHEMA_VERSION, err);
 }
+
+sw_status sw_schema_check(sqlite3 *conn, const char *path, struct sw_err *err)
+{
+	int64_t version = 0;
+	sw_status rc = sw_sql_int(conn, "PRAGMA user_version", &version, err);
+
+	if (rc == SW_OK)
+		rc = check_owner(conn, path, version, SW_STORE_SCHEMA_VERSION, err);
+	if (rc == SW_OK && version < SW_STORE_SCHEMA_VERSION)
+		rc = sw_err_set(err, SW_CONFLICT,
+				"%s was written by an older sweepd (schema %lld, this one reads "
+				"%lld): start this sweepd on it once",
+				path, (long long)version, (long long)SW_STORE_SCHEMA_VERSION);
+	return rc;
+}

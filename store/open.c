@@ -23,7 +23,7 @@ static const char hardening[] = "PRAGMA trusted_schema = OFF; PRAGMA cell_size_c
 static const char durability[] = "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0;"
 				 "PRAGMA journal_size_limit = 67108864;";
 
-static sw_status connect(sqlite3 **out, const char *path, int flags, struct sw_err *err)
+sw_status sw_file_connect(sqlite3 **out, const char *path, int flags, struct sw_err *err)
 {
 	char doing[400];
 	sqlite3 *conn = NULL;
@@ -96,7 +96,7 @@ static sw_status create_file(const char *path, struct sw_err *err)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
 	(void)snprintf(fresh, n, "%s.new", path);
 	if ((rc = make_private(fresh, err)) != SW_OK ||
-	    (rc = connect(&conn, fresh, SQLITE_OPEN_READWRITE, err)) != SW_OK ||
+	    (rc = sw_file_connect(&conn, fresh, SQLITE_OPEN_READWRITE, err)) != SW_OK ||
 	    (rc = sw_schema_update(conn, fresh, err)) != SW_OK)
 		goto out;
 	(void)sqlite3_close(
@@ -135,7 +135,7 @@ static sw_status check_place(const char *path, struct sw_err *err)
 	return SW_OK;
 }
 
-static sw_status quick_check(sqlite3 *conn, const char *path, struct sw_err *err)
+sw_status sw_file_quick_check(sqlite3 *conn, const char *path, struct sw_err *err)
 {
 	sqlite3_stmt *q = NULL;
 	sw_status rc = SW_OK;
@@ -165,13 +165,13 @@ sw_status sw_file_open(sqlite3 **out, const char *path, struct sw_err *err)
 	(void)snprintf(doing, sizeof doing, "open %s", path);
 	*out = NULL;
 	if ((rc = check_place(path, err)) != SW_OK ||
-	    (rc = connect(&conn, path, SQLITE_OPEN_READWRITE, err)) != SW_OK)
+	    (rc = sw_file_connect(&conn, path, SQLITE_OPEN_READWRITE, err)) != SW_OK)
 		return rc;
 	/* Whose file it is comes first: nothing is written to a stranger's, or a newer one's. */
 	if ((rc = sw_schema_update(conn, path, err)) != SW_OK ||
 	    (rc = sw_sql_exec(conn, "PRAGMA journal_mode = WAL", doing, err)) != SW_OK ||
 	    (rc = sw_sql_exec(conn, durability, doing, err)) != SW_OK ||
-	    (rc = quick_check(conn, path, err)) != SW_OK) {
+	    (rc = sw_file_quick_check(conn, path, err)) != SW_OK) {
 		(void)sqlite3_close(conn);
 		return rc;
 	}
@@ -181,5 +181,5 @@ sw_status sw_file_open(sqlite3 **out, const char *path, struct sw_err *err)
 
 sw_status sw_file_open_reader(sqlite3 **out, const char *path, struct sw_err *err)
 {
-	return connect(out, path, SQLITE_OPEN_READONLY, err);
+	return sw_file_connect(out, path, SQLITE_OPEN_READONLY, err);
 }

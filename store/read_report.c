@@ -1,5 +1,6 @@
 /* store/read_report.c — a trial's reports, the judgements made of them, its log lines. */
 #include "store/internal.h"
+#include "store/peek.h"
 
 struct give_report {
 	sw_row_report_cb *cb;
@@ -113,17 +114,45 @@ static bool give_decision(struct sw_cols *c, void *arg)
 	return c->bad == 0 && g->cb(&row, g->arg);
 }
 
+#define DECISION_ROWS                                                                              \
+	"SELECT sweep, trial, attempt, seq, verdict, bracket, rung, n, better, keep, cutoff,"      \
+	" value FROM decision d WHERE sweep = ?1"
+
 sw_status sw_read_decisions(struct sw_db *db, int64_t sweep, int64_t trial, sw_row_decision_cb *cb,
 			    void *arg, struct sw_err *err)
 {
-	static const char sql[] =
-		"SELECT sweep, trial, attempt, seq, verdict, bracket, rung, n, better, keep,"
-		" cutoff, value FROM decision WHERE sweep = ?1 AND trial = ?2"
-		" ORDER BY attempt, seq, rung";
+	static const char sql[] = DECISION_ROWS " AND trial = ?2 ORDER BY attempt, seq, rung";
 	const int64_t ints[] = {sweep, trial};
 	struct give_decision g = {cb, arg};
 	sqlite3_stmt *q;
 	const sw_status rc = sw_query_start(db, SW_Q_DECISIONS, sql, ints, 2, &q, err);
+
+	return rc != SW_OK ? rc : sw_query_run(db, q, "decision", give_decision, &g, err);
+}
+
+sw_status sw_peek_decisions(struct sw_db *db, int64_t sweep, int64_t trial, int64_t attempt,
+			    int64_t seq, sw_row_decision_cb *cb, void *arg, struct sw_err *err)
+{
+	static const char sql[] = DECISION_ROWS
+		" AND trial = ?2 AND attempt = ?3 AND seq = ?4 ORDER BY rung";
+	const int64_t ints[] = {sweep, trial, attempt, seq};
+	struct give_decision g = {cb, arg};
+	sqlite3_stmt *q;
+	const sw_status rc = sw_query_start(db, SW_Q_PEEK_DECISIONS, sql, ints, 4, &q, err);
+
+	return rc != SW_OK ? rc : sw_query_run(db, q, "decision", give_decision, &g, err);
+}
+
+sw_status sw_peek_stray_decision(struct sw_db *db, int64_t sweep, sw_row_decision_cb *cb, void *arg,
+				 struct sw_err *err)
+{
+	static const char sql[] = DECISION_ROWS
+		" AND NOT EXISTS (SELECT 1 FROM report r WHERE r.sweep = d.sweep"
+		" AND r.trial = d.trial AND r.attempt = d.attempt AND r.seq = d.seq)"
+		" ORDER BY trial, attempt, seq, rung LIMIT 1";
+	struct give_decision g = {cb, arg};
+	sqlite3_stmt *q;
+	const sw_status rc = sw_query_start(db, SW_Q_PEEK_STRAY_DECISION, sql, &sweep, 1, &q, err);
 
 	return rc != SW_OK ? rc : sw_query_run(db, q, "decision", give_decision, &g, err);
 }

@@ -1,5 +1,6 @@
 /* store/read_trial.c — trials and their attempts. */
 #include "store/internal.h"
+#include "store/peek.h"
 
 bool sw_give_trial(struct sw_cols *c, void *arg)
 {
@@ -89,17 +90,41 @@ static bool give_attempt(struct sw_cols *c, void *arg)
 	return c->bad == 0 && g->cb(&row, g->arg);
 }
 
+#define ATTEMPT_ROWS                                                                               \
+	"SELECT sweep, trial, attempt, ev, slot, started_ms, ended_ms, state, cause, resume_step," \
+	" gpu FROM attempt WHERE sweep = ?1"
+
 sw_status sw_read_attempts(struct sw_db *db, int64_t sweep, int64_t trial, sw_row_attempt_cb *cb,
 			   void *arg, struct sw_err *err)
 {
-	static const char sql[] =
-		"SELECT sweep, trial, attempt, ev, slot, started_ms, ended_ms, state, cause,"
-		" resume_step, gpu"
-		" FROM attempt WHERE sweep = ?1 AND trial = ?2 ORDER BY attempt";
+	static const char sql[] = ATTEMPT_ROWS " AND trial = ?2 ORDER BY attempt";
 	const int64_t ints[] = {sweep, trial};
 	struct give_attempt g = {cb, arg};
 	sqlite3_stmt *q;
 	const sw_status rc = sw_query_start(db, SW_Q_ATTEMPTS, sql, ints, 2, &q, err);
+
+	return rc != SW_OK ? rc : sw_query_run(db, q, "attempt", give_attempt, &g, err);
+}
+
+sw_status sw_peek_attempt(struct sw_db *db, int64_t sweep, int64_t trial, int64_t attempt,
+			  sw_row_attempt_cb *cb, void *arg, struct sw_err *err)
+{
+	static const char sql[] = ATTEMPT_ROWS " AND trial = ?2 AND attempt = ?3";
+	const int64_t ints[] = {sweep, trial, attempt};
+	struct give_attempt g = {cb, arg};
+	sqlite3_stmt *q;
+	const sw_status rc = sw_query_start(db, SW_Q_PEEK_ATTEMPT, sql, ints, 3, &q, err);
+
+	return rc != SW_OK ? rc : sw_query_run(db, q, "attempt", give_attempt, &g, err);
+}
+
+sw_status sw_peek_attempts(struct sw_db *db, int64_t sweep, sw_row_attempt_cb *cb, void *arg,
+			   struct sw_err *err)
+{
+	static const char sql[] = ATTEMPT_ROWS " ORDER BY trial, attempt";
+	struct give_attempt g = {cb, arg};
+	sqlite3_stmt *q;
+	const sw_status rc = sw_query_start(db, SW_Q_PEEK_ATTEMPTS, sql, &sweep, 1, &q, err);
 
 	return rc != SW_OK ? rc : sw_query_run(db, q, "attempt", give_attempt, &g, err);
 }

@@ -1,0 +1,49 @@
+/*
+ * store/peek.h — a database file opened to be looked at, beside whoever has it open.
+ *
+ * Nothing is written: no migration, no log folded in, no file made beside it where that can be
+ * helped. A file that lies alone (no -wal beside it, so nobody has it open) is read without locks,
+ * from a read-only medium too; sw_peek_end() says whether it changed meanwhile. Else SQLite's own
+ * locks keep the snapshot, and whoever writes goes on: a reader never holds up a commit.
+ *
+ * Threads  One thread for each sw_db.
+ */
+#ifndef SW_STORE_PEEK_H
+#define SW_STORE_PEEK_H
+
+#include "base/status.h"
+#include "store/read.h"
+
+/* path: the file, or the state directory that holds it. SW_NOT_FOUND: there is none. SW_IO: not a
+ * sweepd database, damaged, not readable. SW_CONFLICT: of another schema than this program's.
+ * Cost: reads the whole file (quick_check). *out is the caller's, on SW_OK. */
+SW_NODISCARD sw_status sw_peek_open(struct sw_db **out, const char *path, struct sw_err *err);
+void sw_peek_close(struct sw_db *db); /* NULL is allowed */
+
+/* A snapshot: all reads between the two see one state of the file. end: SW_CONFLICT when the file
+ * was written to though nobody had it open at the start. */
+SW_NODISCARD sw_status sw_peek_begin(struct sw_db *db, struct sw_err *err);
+SW_NODISCARD sw_status sw_peek_end(struct sw_db *db, struct sw_err *err);
+
+/* --- what only a check of the file asks for --- */
+
+/* The number of the last event or report; 0: none. */
+SW_NODISCARD sw_status sw_peek_events(struct sw_db *db, int64_t sweep, int64_t *last,
+				      struct sw_err *err);
+/* One attempt: no call where there is none. */
+SW_NODISCARD sw_status sw_peek_attempt(struct sw_db *db, int64_t sweep, int64_t trial,
+				       int64_t attempt, sw_row_attempt_cb *cb, void *arg,
+				       struct sw_err *err);
+/* The decisions of one report, by rung. */
+SW_NODISCARD sw_status sw_peek_decisions(struct sw_db *db, int64_t sweep, int64_t trial,
+					 int64_t attempt, int64_t seq, sw_row_decision_cb *cb,
+					 void *arg, struct sw_err *err);
+/* The first decision of a report that does not exist, if there is one. */
+SW_NODISCARD sw_status sw_peek_stray_decision(struct sw_db *db, int64_t sweep,
+					      sw_row_decision_cb *cb, void *arg,
+					      struct sw_err *err);
+/* All attempts of a sweep, by trial and attempt. */
+SW_NODISCARD sw_status sw_peek_attempts(struct sw_db *db, int64_t sweep, sw_row_attempt_cb *cb,
+					void *arg, struct sw_err *err);
+
+#endif
