@@ -127,6 +127,11 @@ static const struct bracket *bracket_at(const struct sw_asha *a, uint32_t bracke
 	return &a->bracket[bracket];
 }
 
+uint32_t sw_asha_bracket_n(const struct sw_asha *a)
+{
+	return (uint32_t)a->config.brackets;
+}
+
 size_t sw_asha_rung_n(const struct sw_asha *a, uint32_t bracket)
 {
 	return bracket_at(a, bracket)->rung_n;
@@ -164,7 +169,7 @@ double sw_asha_rung_cutoff(const struct sw_asha *a, uint32_t bracket, size_t k)
 }
 
 /* Which rungs this report settles (bits), and which of them it gives a value. */
-static uint64_t crossed(const struct bracket *b, const struct sw_asha_trial *t, uint64_t step,
+static uint64_t crossed(const struct bracket *b, const struct sw_prune_trial *t, uint64_t step,
 			uint64_t *given)
 {
 	uint64_t settled = 0;
@@ -186,7 +191,7 @@ static uint64_t crossed(const struct bracket *b, const struct sw_asha_trial *t, 
 }
 
 static void judge(const struct sw_asha *a, const struct bracket *b, size_t k, double value,
-		  struct sw_asha_judgement *out)
+		  struct sw_judgement *out)
 {
 	const struct sw_ostree *rung = &b->rung[k];
 
@@ -199,11 +204,11 @@ static void judge(const struct sw_asha *a, const struct bracket *b, size_t k, do
 		return;
 	out->cutoff = sw_ostree_kth(rung, out->keep - 1);
 	if (out->better >= out->keep)
-		out->verdict = SW_ASHA_STOP;
+		out->verdict = SW_VERDICT_STOP;
 }
 
-sw_status sw_asha_report(struct sw_asha *a, uint32_t bracket, struct sw_asha_trial *t,
-			 uint64_t step, double value, struct sw_asha_judgement *out)
+sw_status sw_asha_report(struct sw_asha *a, uint32_t bracket, struct sw_prune_trial *t,
+			 uint64_t step, double value, struct sw_judgement *out)
 {
 	const struct bracket *b = bracket_at(a, bracket);
 	uint64_t given;
@@ -213,8 +218,8 @@ sw_status sw_asha_report(struct sw_asha *a, uint32_t bracket, struct sw_asha_tri
 	for (size_t k = 0; k < b->rung_n; k++)
 		if ((given >> k & 1) != 0 && sw_ostree_reserve(&b->rung[k]) != SW_OK)
 			return SW_NOMEM;
-	*out = (struct sw_asha_judgement){
-		.verdict = SW_ASHA_CONTINUE, .cutoff = NAN, .value = NAN, .bracket = bracket};
+	*out = (struct sw_judgement){
+		.verdict = SW_VERDICT_CONTINUE, .cutoff = NAN, .value = NAN, .bracket = bracket};
 	size_t judged = b->rung_n;
 	double judged_value = 0.0;
 	for (size_t k = 0; k < b->rung_n; k++) {
@@ -227,7 +232,7 @@ sw_status sw_asha_report(struct sw_asha *a, uint32_t bracket, struct sw_asha_tri
 	if (judged < b->rung_n)
 		judge(a, b, judged, judged_value, out);
 	if (step >= a->config.max_t)
-		out->verdict = SW_ASHA_COMPLETE;
+		out->verdict = SW_VERDICT_COMPLETE;
 	t->filled |= settled;
 	t->step = step;
 	t->value = value;

@@ -18,43 +18,9 @@
 #ifndef SW_SCHED_ASHA_H
 #define SW_SCHED_ASHA_H
 
-#include "base/status.h"
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "sched/pruner.h"
 
 #define SW_ASHA_MAX_RUNGS 64
-
-struct sw_asha_config {
-	uint64_t grace_period;     /* >= 1 */
-	uint64_t max_t;            /* >= grace_period */
-	uint64_t reduction_factor; /* >= 2 */
-	uint64_t brackets;         /* >= 1, each with at least one rung */
-	uint64_t min_results;      /* >= 1 */
-};
-
-enum sw_asha_verdict { SW_ASHA_CONTINUE, SW_ASHA_STOP, SW_ASHA_COMPLETE };
-
-/* Why: rung 0 means that no rung was judged by this report. */
-struct sw_asha_judgement {
-	enum sw_asha_verdict verdict;
-	uint64_t rung;   /* the step of the rung judged */
-	uint64_t n;      /* values there, this one included */
-	uint64_t better; /* of them strictly better: the rank is better + 1 */
-	uint64_t keep; /* max(1, floor(n / rf)): how many places go on; n < min_results keeps all */
-	double cutoff; /* the value of the last place that goes on (oriented); NaN when all go on */
-	double value;  /* the value judged (oriented) */
-	uint32_t bracket;
-};
-
-/* A trial's own state: 24 bytes, kept by the caller beside the trial. Zero it for a new attempt
- * that starts over, except `filled`, which lives as long as the trial. */
-struct sw_asha_trial {
-	uint64_t filled; /* bit k: rung k of the trial's bracket has this trial's value, or never
-			    will */
-	uint64_t step;   /* of the last report with a value; 0: none in this attempt */
-	double value;    /* at that step */
-};
 
 struct sw_asha; /* opaque */
 
@@ -62,6 +28,7 @@ SW_NODISCARD sw_status sw_asha_create(struct sw_asha **out, const struct sw_asha
 				      struct sw_err *err); /* pointer: "/max_t" etc. */
 void sw_asha_destroy(struct sw_asha *a);
 
+uint32_t sw_asha_bracket_n(const struct sw_asha *a);
 size_t sw_asha_rung_n(const struct sw_asha *a, uint32_t bracket);
 uint64_t sw_asha_rung_step(const struct sw_asha *a, uint32_t bracket, size_t k); /* rising */
 uint64_t sw_asha_rung_count(const struct sw_asha *a, uint32_t bracket, size_t k);
@@ -71,8 +38,8 @@ double sw_asha_rung_cutoff(const struct sw_asha *a, uint32_t bracket, size_t k);
 
 /* Takes the report (step, value) of a trial. step > t->step; value is finite. SW_NOMEM: nothing
  * changed. */
-SW_NODISCARD sw_status sw_asha_report(struct sw_asha *a, uint32_t bracket, struct sw_asha_trial *t,
-				      uint64_t step, double value, struct sw_asha_judgement *out);
+SW_NODISCARD sw_status sw_asha_report(struct sw_asha *a, uint32_t bracket, struct sw_prune_trial *t,
+				      uint64_t step, double value, struct sw_judgement *out);
 
 /* The bracket of a trial: a hash of (seed, trial), so order-free. Bracket s is drawn with a chance
  * in proportion to its number of rungs. */

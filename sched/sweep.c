@@ -166,7 +166,7 @@ static void rungs_invariant(const struct sw_sweep *s)
 
 			for (uint64_t i = 0; i < s->trial_n; i++)
 				settled += s->trial[i].bracket == b &&
-					   (s->trial[i].asha.filled >> k & 1) != 0;
+					   (s->trial[i].prune.filled >> k & 1) != 0;
 			assert(sw_asha_rung_count(s->asha, b, k) <= settled);
 			(void)settled;
 		}
@@ -183,8 +183,8 @@ static void trial_invariant(const struct sw_sweep *s, uint64_t i)
 		t->state == SW_TRIAL_CANCELLED) && /* enqueued, not yet started */
 	       t->lost <= t->attempt &&
 	       t->lost <= s->config.retries + 1ull);
-	assert(t->step >= t->seq && t->asha.step <= t->step);
-	assert(t->asha.step == 0 || t->has_value);
+	assert(t->step >= t->seq && t->prune.step <= t->step);
+	assert(t->prune.step == 0 || t->has_value);
 	assert(s->asha == NULL || t->bracket == sw_asha_bracket(s->asha, s->config.seed, i + 1));
 	(void)t;
 }

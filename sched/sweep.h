@@ -149,7 +149,7 @@ struct sw_action {
 	const struct sw_value *values;          /* valid until the next step */
 	const struct sw_suggestion *suggestion; /* the same */
 	enum sw_decision decision;
-	struct sw_asha_judgement judgement; /* DECIDE; rung 0 when none was judged */
+	struct sw_judgement judgement; /* DECIDE; rung 0 when none was judged */
 	enum sw_trial_state end;
 	enum sw_sweep_state sweep;
 	uint64_t resume_step; /* the attempt goes on from the checkpoint of this step; 0: from the

@@ -280,7 +280,7 @@ static void observe(struct sw_sweep *s, struct sw_obs obs, const double *y)
 static void observe_rungs(struct sw_sweep *s, const struct sw_event *ev,
 			  const struct sw_trial *before, const struct sw_trial *after)
 {
-	const uint64_t filled = after->asha.filled & ~before->asha.filled;
+	const uint64_t filled = after->prune.filled & ~before->prune.filled;
 
 	for (size_t k = 0; k < sw_asha_rung_n(s->asha, after->bracket); k++) {
 		const uint64_t step = sw_asha_rung_step(s->asha, after->bracket, k);
@@ -291,9 +291,9 @@ static void observe_rungs(struct sw_sweep *s, const struct sw_event *ev,
 		if ((filled >> k & 1) == 0)
 			continue;
 		if (step == ev->step)
-			observe(s, obs, &after->asha.value);
-		else if (before->asha.step != 0 && before->asha.step <= step)
-			observe(s, obs, &before->asha.value);
+			observe(s, obs, &after->prune.value);
+		else if (before->prune.step != 0 && before->prune.step <= step)
+			observe(s, obs, &before->prune.value);
 	}
 }
 

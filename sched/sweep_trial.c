@@ -125,7 +125,7 @@ sw_status sw_sweep_on_ask(struct sw_sweep *s, const struct sw_event *ev, struct 
 	t->seq = 0;
 	t->step = 0;
 	t->diverged = false;
-	t->asha = (struct sw_asha_trial){.filled = t->asha.filled};
+	t->prune = (struct sw_prune_trial){.filled = t->prune.filled};
 	struct sw_action *action = sw_actions_add(out, SW_ACTION_START);
 	action->trial = trial;
 	action->attempt = t->attempt;
@@ -198,33 +198,33 @@ static double turn(const struct sw_sweep *s, double value)
 
 /* Lets the pruner see the report, and fills in the answer. Only SW_NOMEM can come back. */
 static sw_status judge(struct sw_sweep *s, struct sw_trial *t, const struct sw_event *ev,
-		       struct sw_asha_judgement *out, struct sw_err *err)
+		       struct sw_judgement *out, struct sw_err *err)
 {
-	*out = (struct sw_asha_judgement){
-		.verdict = SW_ASHA_CONTINUE, .cutoff = NAN, .value = NAN, .bracket = t->bracket};
+	*out = (struct sw_judgement){
+		.verdict = SW_VERDICT_CONTINUE, .cutoff = NAN, .value = NAN, .bracket = t->bracket};
 	if (s->asha == NULL || !ev->has_value)
 		return SW_OK;
 	if (!isfinite(ev->value)) {
-		out->verdict = ev->final ? SW_ASHA_CONTINUE : SW_ASHA_STOP;
+		out->verdict = ev->final ? SW_VERDICT_CONTINUE : SW_VERDICT_STOP;
 		return SW_OK;
 	}
 	const sw_status rc =
-		sw_asha_report(s->asha, t->bracket, &t->asha, ev->step, turn(s, ev->value), out);
+		sw_asha_report(s->asha, t->bracket, &t->prune, ev->step, turn(s, ev->value), out);
 	if (rc != SW_OK)
 		return sw_err_set(err, rc, "no memory for another value at a rung");
 	if (ev->final) /* the TELL that follows says how the trial ended */
-		out->verdict = SW_ASHA_CONTINUE;
+		out->verdict = SW_VERDICT_CONTINUE;
 	out->cutoff = turn(s, out->cutoff);
 	out->value = turn(s, out->value);
 	return SW_OK;
 }
 
-static void end_judged(struct sw_sweep *s, uint64_t trial, const struct sw_asha_judgement *j,
+static void end_judged(struct sw_sweep *s, uint64_t trial, const struct sw_judgement *j,
 		       struct sw_actions *out)
 {
 	char cause[SW_CAUSE_MAX];
 
-	if (j->verdict == SW_ASHA_COMPLETE) {
+	if (j->verdict == SW_VERDICT_COMPLETE) {
 		sw_sweep_end(s, trial, SW_TRIAL_COMPLETED, NULL, out);
 		return;
 	}
@@ -237,7 +237,7 @@ sw_status sw_sweep_on_report(struct sw_sweep *s, const struct sw_event *ev, stru
 			     struct sw_err *err)
 {
 	struct sw_trial *t = NULL;
-	struct sw_asha_judgement judgement;
+	struct sw_judgement judgement;
 
 	sw_status rc = find_live(s, ev, &t, err);
 	const struct sw_trial before = rc == SW_OK ? *t : (struct sw_trial){.state = 0};
@@ -261,11 +261,11 @@ sw_status sw_sweep_on_report(struct sw_sweep *s, const struct sw_event *ev, stru
 	action->trial = ev->trial;
 	action->attempt = ev->attempt;
 	action->judgement = judgement;
-	action->decision = diverged || judgement.verdict != SW_ASHA_CONTINUE ? SW_DECISION_STOP
+	action->decision = diverged || judgement.verdict != SW_VERDICT_CONTINUE ? SW_DECISION_STOP
 									     : SW_DECISION_CONTINUE;
 	if (diverged)
 		sw_sweep_end(s, ev->trial, SW_TRIAL_INFEASIBLE, "diverged", out);
-	else if (judgement.verdict != SW_ASHA_CONTINUE)
+	else if (judgement.verdict != SW_VERDICT_CONTINUE)
 		end_judged(s, ev->trial, &judgement, out);
 	sw_sweep_settle(s, out);
 	return SW_OK;

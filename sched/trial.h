@@ -14,7 +14,7 @@
 #define SW_SCHED_TRIAL_H
 
 #include "base/status.h"
-#include "sched/asha.h"
+#include "sched/pruner.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -31,7 +31,7 @@ enum sw_trial_state {
 };
 
 struct sw_trial {
-	struct sw_asha_trial asha;
+	struct sw_prune_trial prune;
 	uint64_t seq;         /* last report taken in this attempt; 0: none */
 	uint64_t step;        /* of it; before the first, resume_step */
 	uint64_t resume_step; /* the next attempt goes on from the checkpoint of this step; 0: none

@@ -38,7 +38,7 @@ static inline void addf(struct text *t, const char *fmt, ...)
 
 static inline void write_decision(struct text *t, const struct sw_action *a)
 {
-	const struct sw_asha_judgement *j = &a->judgement;
+	const struct sw_judgement *j = &a->judgement;
 
 	addf(t, "%s", a->decision == SW_DECISION_STOP ? "stop" : "go");
 	if (j->rung != 0)

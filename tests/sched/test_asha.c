@@ -28,32 +28,32 @@ static const struct {
 	size_t n;
 	double value;
 	uint64_t rf, min_results;
-	enum sw_asha_verdict verdict;
+	enum sw_verdict verdict;
 	uint64_t better, keep;
 	double cutoff;
 } rows[] = {
-	{"first has no rivals", {0}, 0, 9.0, 3, 3, SW_ASHA_CONTINUE, 0, 1, NAN},
-	{"too few go on", {1.0}, 1, 1.5, 3, 3, SW_ASHA_CONTINUE, 1, 1, NAN},
-	{"judged from min_results on", {1.0}, 1, 1.5, 3, 2, SW_ASHA_STOP, 1, 1, 1.0},
-	{"two of six", {1, 2, 3, 4, 5}, 5, 1.5, 3, 3, SW_ASHA_CONTINUE, 1, 2, 1.5},
-	{"third of six", {1, 2, 3, 4, 5}, 5, 2.5, 3, 3, SW_ASHA_STOP, 2, 2, 2.0},
-	{"ties survive", {1.0, 2.0}, 2, 1.0, 3, 3, SW_ASHA_CONTINUE, 0, 1, 1.0},
-	{"ties of all survive", {1, 1, 1, 1, 1}, 5, 1.0, 2, 2, SW_ASHA_CONTINUE, 0, 3, 1.0},
-	{"half of four", {1, 2, 3}, 3, 1.5, 2, 2, SW_ASHA_CONTINUE, 1, 2, 1.5},
-	{"min_results 1", {0}, 0, 9.0, 4, 1, SW_ASHA_CONTINUE, 0, 1, 9.0},
+	{"first has no rivals", {0}, 0, 9.0, 3, 3, SW_VERDICT_CONTINUE, 0, 1, NAN},
+	{"too few go on", {1.0}, 1, 1.5, 3, 3, SW_VERDICT_CONTINUE, 1, 1, NAN},
+	{"judged from min_results on", {1.0}, 1, 1.5, 3, 2, SW_VERDICT_STOP, 1, 1, 1.0},
+	{"two of six", {1, 2, 3, 4, 5}, 5, 1.5, 3, 3, SW_VERDICT_CONTINUE, 1, 2, 1.5},
+	{"third of six", {1, 2, 3, 4, 5}, 5, 2.5, 3, 3, SW_VERDICT_STOP, 2, 2, 2.0},
+	{"ties survive", {1.0, 2.0}, 2, 1.0, 3, 3, SW_VERDICT_CONTINUE, 0, 1, 1.0},
+	{"ties of all survive", {1, 1, 1, 1, 1}, 5, 1.0, 2, 2, SW_VERDICT_CONTINUE, 0, 3, 1.0},
+	{"half of four", {1, 2, 3}, 3, 1.5, 2, 2, SW_VERDICT_CONTINUE, 1, 2, 1.5},
+	{"min_results 1", {0}, 0, 9.0, 4, 1, SW_VERDICT_CONTINUE, 0, 1, 9.0},
 };
 
 START_TEST(asha_row_gives_its_judgement)
 {
 	struct sw_asha *a = make(1, 100, rows[_i].rf, 1, rows[_i].min_results);
-	struct sw_asha_judgement j;
+	struct sw_judgement j;
 
 	for (size_t i = 0; i < rows[_i].n; i++) {
-		struct sw_asha_trial t = {0};
+		struct sw_prune_trial t = {0};
 
 		ck_assert_int_eq(sw_asha_report(a, 0, &t, 1, rows[_i].seen[i], &j), SW_OK);
 	}
-	struct sw_asha_trial t = {0};
+	struct sw_prune_trial t = {0};
 	ck_assert_int_eq(sw_asha_report(a, 0, &t, 1, rows[_i].value, &j), SW_OK);
 	ck_assert_msg(j.verdict == rows[_i].verdict, "%s: verdict %d", rows[_i].name, j.verdict);
 	ck_assert_uint_eq(j.rung, 1);
@@ -107,11 +107,11 @@ START_TEST(asha_longest_ladder_has_64_rungs)
 	ck_assert_uint_eq(sw_asha_rung_n(a, 0), SW_ASHA_MAX_RUNGS);
 	ck_assert_uint_eq(sw_asha_rung_step(a, 0, 63), UINT64_C(1) << 63);
 	ck_assert_uint_eq(sw_asha_rung_n(a, 63), 1);
-	struct sw_asha_trial t = {0};
-	struct sw_asha_judgement j;
+	struct sw_prune_trial t = {0};
+	struct sw_judgement j;
 	ck_assert_int_eq(sw_asha_report(a, 0, &t, 1, 1.0, &j), SW_OK);
 	ck_assert_int_eq(sw_asha_report(a, 0, &t, UINT64_MAX, 1.0, &j), SW_OK);
-	ck_assert_int_eq(j.verdict, SW_ASHA_COMPLETE);
+	ck_assert_int_eq(j.verdict, SW_VERDICT_COMPLETE);
 	ck_assert_uint_eq(t.filled, UINT64_MAX);
 	sw_asha_destroy(a);
 }
@@ -151,8 +151,8 @@ END_TEST
 START_TEST(asha_report_over_rungs_fills_each_with_its_own_value)
 {
 	struct sw_asha *a = make(1, 27, 3, 1, 1);
-	struct sw_asha_trial t = {0};
-	struct sw_asha_judgement j;
+	struct sw_prune_trial t = {0};
+	struct sw_judgement j;
 	const uint64_t want[] = {0, 1, 1, 0};
 
 	/* 2, then 10: rung 1 had no report; rungs 3 and 9 get the value of step 2. */
@@ -232,10 +232,10 @@ static double model_place(const struct model *m, uint32_t bracket, size_t k, siz
 	return NAN;
 }
 
-static struct sw_asha_judgement model_report(struct model *m, size_t i, uint64_t step, double value)
+static struct sw_judgement model_report(struct model *m, size_t i, uint64_t step, double value)
 {
 	struct model_trial *t = &m->t[i];
-	struct sw_asha_judgement j = {.cutoff = NAN, .value = NAN, .bracket = t->bracket};
+	struct sw_judgement j = {.cutoff = NAN, .value = NAN, .bracket = t->bracket};
 	size_t better;
 
 	for (size_t k = 0; model_rung(&m->c, t->bracket, k) <= m->c.max_t; k++) {
@@ -259,12 +259,12 @@ static struct sw_asha_judgement model_report(struct model *m, size_t i, uint64_t
 		j.keep = j.n / m->c.reduction_factor > 1 ? j.n / m->c.reduction_factor : 1;
 		if (j.n >= m->c.min_results) {
 			j.cutoff = model_place(m, t->bracket, k, j.keep);
-			j.verdict = j.better < j.keep ? SW_ASHA_CONTINUE : SW_ASHA_STOP;
+			j.verdict = j.better < j.keep ? SW_VERDICT_CONTINUE : SW_VERDICT_STOP;
 		}
 		break;
 	}
 	if (step >= m->c.max_t)
-		j.verdict = SW_ASHA_COMPLETE;
+		j.verdict = SW_VERDICT_COMPLETE;
 	t->last_step = step;
 	t->last_value = value;
 	return j;
@@ -312,7 +312,7 @@ static void play(uint64_t seed)
 {
 	uint64_t rng = seed;
 	static struct model m;
-	struct sw_asha_trial t[MAX_TRIALS] = {0};
+	struct sw_prune_trial t[MAX_TRIALS] = {0};
 	bool over[MAX_TRIALS] = {false};
 
 	memset(&m, 0, sizeof m);
@@ -325,17 +325,17 @@ static void play(uint64_t seed)
 		m.t[i].bracket = sw_asha_bracket(a, seed, i + 1);
 	for (int e = 0; e < 300; e++) {
 		const size_t i = below(&rng, m.n);
-		struct sw_asha_judgement got;
+		struct sw_judgement got;
 
 		if (over[i])
 			continue;
 		if (below(&rng, 12) == 0) {
 			m.t[i].last_step = 0;
-			t[i] = (struct sw_asha_trial){.filled = t[i].filled};
+			t[i] = (struct sw_prune_trial){.filled = t[i].filled};
 		}
 		const uint64_t step = m.t[i].last_step + 1 + below(&rng, longest);
 		const double value = (double)below(&rng, values) - (double)(values / 2);
-		const struct sw_asha_judgement want = model_report(&m, i, step, value);
+		const struct sw_judgement want = model_report(&m, i, step, value);
 		ck_assert_int_eq(sw_asha_report(a, m.t[i].bracket, &t[i], step, value, &got),
 				 SW_OK);
 		ck_assert_msg(got.verdict == want.verdict && got.rung == want.rung &&
@@ -343,7 +343,7 @@ static void play(uint64_t seed)
 				      got.keep == want.keep && same(got.cutoff, want.cutoff) &&
 				      same(got.value, want.value) && got.bracket == want.bracket,
 			      "seed %llu event %d", (unsigned long long)seed, e);
-		over[i] = got.verdict != SW_ASHA_CONTINUE;
+		over[i] = got.verdict != SW_VERDICT_CONTINUE;
 	}
 	compare_rungs(a, &m);
 	sw_asha_invariant(a);
@@ -403,9 +403,9 @@ START_TEST(asha_report_without_memory_changes_nothing)
 	/* The report fills rungs 3, 9 and 27 at once: none of them, or all. */
 	for (unsigned nth = 1; fired != 0; nth++) {
 		struct sw_asha *a = make(1, 27, 3, 1, 3);
-		struct sw_asha_trial t = {.filled = 1, .step = 2, .value = 4.0};
-		const struct sw_asha_trial before = t;
-		struct sw_asha_judgement j;
+		struct sw_prune_trial t = {.filled = 1, .step = 2, .value = 4.0};
+		const struct sw_prune_trial before = t;
+		struct sw_judgement j;
 
 		ck_assert_uint_lt(nth, 100);
 		sw_fault_arm(SW_FAULT_MALLOC, nth, false);

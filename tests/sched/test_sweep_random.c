@@ -110,7 +110,7 @@ static bool same_number(double a, double b)
 	return memcmp(&a, &b, sizeof a) == 0;
 }
 
-static bool same_judgement(const struct sw_asha_judgement *a, const struct sw_asha_judgement *b)
+static bool same_judgement(const struct sw_judgement *a, const struct sw_judgement *b)
 {
 	return a->verdict == b->verdict && a->rung == b->rung && a->n == b->n &&
 	       a->better == b->better && a->keep == b->keep && same_number(a->cutoff, b->cutoff) &&
