@@ -216,12 +216,12 @@ static void open_sim(struct sim *s)
 {
 	const struct sw_sweep_config c = {.seed = s->seed,
 					  .sampler = policies[s->policy].kind,
-					  .has_asha = true,
-					  .asha = {.grace_period = rungs[0],
-						   .max_t = EPOCHS,
-						   .reduction_factor = 3,
-						   .brackets = 1,
-						   .min_results = 3}};
+					  .pruner.kind = SW_PRUNER_ASHA,
+					  .pruner.asha = {.grace_period = rungs[0],
+							  .max_t = EPOCHS,
+							  .reduction_factor = 3,
+							  .brackets = 1,
+							  .min_results = 3}};
 	struct sw_err err = SW_ERR_INIT;
 	sw_status rc = sw_sweep_create(&s->sweep, &c, s->w->space(s->w->ctx), &err);
 

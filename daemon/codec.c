@@ -34,18 +34,18 @@ void sw_codec_counts(struct sw_jw *w, const uint64_t counts[SW_TRIAL_STATE_N])
 
 void sw_codec_rungs(struct sw_jw *w, const struct sw_host *h)
 {
-	const struct sw_asha *a = h->sched != NULL ? sw_sweep_asha(h->sched) : NULL;
-	const uint64_t brackets = a != NULL ? h->spec->asha.brackets : 0;
+	const struct sw_pruner *p = h->sched != NULL ? sw_sweep_pruner(h->sched) : NULL;
+	const uint32_t brackets = p != NULL ? sw_pruner_bracket_n(p) : 0;
 
 	sw_jw_arr(w);
 	for (uint32_t b = 0; b < brackets; b++)
-		for (size_t k = 0; k < sw_asha_rung_n(a, b); k++) {
-			const double cutoff = sw_asha_rung_cutoff(a, b, k);
+		for (size_t k = 0; k < sw_pruner_rung_n(p, b); k++) {
+			const double cutoff = sw_pruner_rung_cutoff(p, b, k);
 
 			sw_jw_obj(w);
 			sw_jw_kint(w, "bracket", b);
-			sw_jw_kint(w, "step", (int64_t)sw_asha_rung_step(a, b, k));
-			sw_jw_kint(w, "n", (int64_t)sw_asha_rung_count(a, b, k));
+			sw_jw_kint(w, "step", (int64_t)sw_pruner_rung_step(p, b, k));
+			sw_jw_kint(w, "n", (int64_t)sw_pruner_rung_count(p, b, k));
 			if (isfinite(cutoff))
 				sw_jw_knum(w, "cutoff", h->maximize ? -cutoff : cutoff);
 			else

@@ -101,7 +101,7 @@ static void print_spec(const struct sw_spec *spec, struct sw_buf *out)
 
 static void accept_validate(struct submit *s)
 {
-	const struct sw_asha *asha = sw_sweep_asha(s->sched);
+	const struct sw_pruner *pruner = sw_sweep_pruner(s->sched);
 	const uint64_t points = s->spec->method[0] == 'g' ? sw_sweep_points(s->sched) : 0;
 	struct sw_buf out;
 	struct sw_jw w;
@@ -118,8 +118,8 @@ static void accept_validate(struct submit *s)
 		sw_jw_knull(&w, "points");
 	sw_jw_key(&w, "rungs");
 	sw_jw_arr(&w);
-	for (size_t k = 0; asha != NULL && k < sw_asha_rung_n(asha, 0); k++)
-		sw_jw_int(&w, (int64_t)sw_asha_rung_step(asha, 0, k));
+	for (size_t k = 0; k < sw_pruner_rung_n(pruner, 0); k++)
+		sw_jw_int(&w, (int64_t)sw_pruner_rung_step(pruner, 0, k));
 	sw_jw_arr_end(&w);
 	write_warnings(&w, s);
 	sw_jw_obj_end(&w);

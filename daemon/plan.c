@@ -220,7 +220,6 @@ sw_status sw_plan_build(struct sw_sweep **out, const struct sw_spec *spec, uint6
 		.seed = spec->has_seed ? spec->seed : seed,
 		.maximize = spec->maximize,
 		.n_metrics = spec->n_metrics,
-		.has_asha = spec->has_asha,
 		.run_cap = spec->run_cap,
 		.max_concurrent = spec->max_concurrent,
 		.retries = (unsigned)spec->retries,
@@ -237,14 +236,16 @@ sw_status sw_plan_build(struct sw_sweep **out, const struct sw_spec *spec, uint6
 	if (sw_sampler_find(spec->method, &config.sampler) != SW_OK)
 		return sw_err_at(err, SW_INVALID, "/method", "no sampler is called \"%s\"",
 				 spec->method);
-	if (spec->has_asha)
-		config.asha = (struct sw_asha_config){
+	if (spec->has_asha) {
+		config.pruner.kind = SW_PRUNER_ASHA;
+		config.pruner.asha = (struct sw_asha_config){
 			.grace_period = spec->asha.grace_period,
 			.max_t = spec->asha.max_t,
 			.reduction_factor = spec->asha.reduction_factor,
 			.brackets = spec->asha.brackets,
 			.min_results = spec->asha.min_results,
 		};
+	}
 	if (priors != NULL) {
 		config.n_prior = priors->n;
 		config.prior = priors->values;

@@ -185,6 +185,21 @@ bool sw_space_repair(const struct sw_space *s, uint64_t seed, uint64_t number, c
  * every constraint, in an impossible space; milliseconds for a few constraints. */
 SW_NODISCARD sw_status sw_space_probe(const struct sw_space *s, uint64_t seed, struct sw_err *err);
 
+/* --- other ranges (sched/space_edit.c) --- */
+
+/* Has parameter i a min and a max? */
+bool sw_space_bounded(const struct sw_space *s, size_t i);
+
+/* A copy of the space in which every bounded parameter i goes from min[i] to max[i]; the others
+ * stay. Sealed if s is. SW_INVALID at "/<index>/min" etc. where a range has no meaning for its
+ * parameter, SW_NOMEM. Conditions stay as they are: a value that a parent no longer has never
+ * comes. */
+SW_NODISCARD sw_status sw_space_ranged(struct sw_space **out, const struct sw_space *s,
+				       const double *min, const double *max, struct sw_err *err);
+
+/* Is every active value one that its parameter can have? Constraints are not looked at. O(n). */
+bool sw_space_holds(const struct sw_space *s, const struct sw_value *values);
+
 /* --- points from outside (sched/space_check.c) --- */
 
 /* Is this a point of the space? SW_INVALID at "/<index>" for the first active parameter whose value

@@ -18,12 +18,10 @@ static sw_status make_parts(struct sw_sweep *s, struct sw_space *space, struct s
 	sw_status rc = sw_space_seal(space, err);
 	if (rc != SW_OK)
 		return rc;
-	if (c->has_asha) {
-		rc = sw_asha_create(&s->asha, &c->asha, err);
-		if (rc != SW_OK) {
-			sw_err_prefix(err, "/early_terminate");
-			return rc;
-		}
+	rc = sw_pruner_create(&s->pruner, &c->pruner, c->seed, err);
+	if (rc != SW_OK) {
+		sw_err_prefix(err, "/early_terminate");
+		return rc;
 	}
 	s->space = space; /* borrowed until the end is known */
 	return sw_sweep_learn_init(s, err);
@@ -60,7 +58,7 @@ void sw_sweep_destroy(struct sw_sweep *s)
 	sw_pending_fini(&s->pending);
 	free(s->trial);
 	sw_sweep_learn_fini(s);
-	sw_asha_destroy(s->asha);
+	sw_pruner_destroy(s->pruner);
 	sw_space_destroy(s->space);
 	free(s);
 }
@@ -146,9 +144,21 @@ uint64_t sw_sweep_epoch(const struct sw_sweep *s)
 	return 0;
 }
 
-const struct sw_asha *sw_sweep_asha(const struct sw_sweep *s)
+const struct sw_pruner *sw_sweep_pruner(const struct sw_sweep *s)
 {
-	return s->asha;
+	return s->pruner;
+}
+
+sw_status sw_sweep_place(const struct sw_sweep *s, uint64_t trial, struct sw_pruner_place *out)
+{
+	const struct sw_trial *t = sw_sweep_trial(s, trial);
+
+	if (t == NULL)
+		return SW_NOT_FOUND;
+	if (t->state != SW_TRIAL_PAUSED)
+		return SW_CONFLICT;
+	sw_pruner_place(s->pruner, trial, &t->prune, out);
+	return SW_OK;
 }
 
 const struct sw_space *sw_sweep_space(const struct sw_sweep *s)
@@ -160,18 +170,17 @@ const struct sw_space *sw_sweep_space(const struct sw_sweep *s)
  * jumped over it has settled it without a value. */
 static void rungs_invariant(const struct sw_sweep *s)
 {
-	for (uint32_t b = 0; b < s->config.asha.brackets; b++) {
-		for (size_t k = 0; k < sw_asha_rung_n(s->asha, b); k++) {
+	for (uint32_t b = 0; b < sw_pruner_bracket_n(s->pruner); b++) {
+		for (size_t k = 0; k < sw_pruner_rung_n(s->pruner, b); k++) {
 			uint64_t settled = 0;
 
 			for (uint64_t i = 0; i < s->trial_n; i++)
-				settled += s->trial[i].bracket == b &&
+				settled += s->trial[i].prune.bracket == b &&
 					   (s->trial[i].prune.filled >> k & 1) != 0;
-			assert(sw_asha_rung_count(s->asha, b, k) <= settled);
+			assert(sw_pruner_rung_count(s->pruner, b, k) <= settled);
 			(void)settled;
 		}
 	}
-	sw_asha_invariant(s->asha);
 }
 
 static void trial_invariant(const struct sw_sweep *s, uint64_t i)
@@ -183,9 +192,9 @@ static void trial_invariant(const struct sw_sweep *s, uint64_t i)
 		t->state == SW_TRIAL_CANCELLED) && /* enqueued, not yet started */
 	       t->lost <= t->attempt &&
 	       t->lost <= s->config.retries + 1ull);
-	assert(t->step >= t->seq && t->prune.step <= t->step);
+	assert(t->step >= t->seq);
 	assert(t->prune.step == 0 || t->has_value);
-	assert(s->asha == NULL || t->bracket == sw_asha_bracket(s->asha, s->config.seed, i + 1));
+	assert(t->prune.bracket == sw_pruner_bracket(s->pruner, i + 1));
 	(void)t;
 }
 
@@ -223,6 +232,7 @@ void sw_sweep_invariant(const struct sw_sweep *s)
 		assert(open || sw_sweep_can_create(s));
 	(void)open;
 	pending_invariant(s);
-	if (s->asha != NULL)
+	if (s->config.pruner.kind == SW_PRUNER_ASHA || s->config.pruner.kind == SW_PRUNER_PROMOTE)
 		rungs_invariant(s);
+	sw_pruner_invariant(s->pruner);
 }

@@ -10,15 +10,29 @@
  *
  * Sweep states:  RUNNING <-> PAUSED;  RUNNING | PAUSED -> COMPLETED | CANCELLED | FAILED;
  *                COMPLETED -> RUNNING by EXTEND.
- * A sweep completes when no trial is pending or running and no more can be made: the run cap is
- * reached or the sampler is exhausted. If every trial ended FAILED it ends FAILED, with the last
- * cause. Pausing hands out nothing; what runs goes on.
+ * A sweep completes when no trial is pending or running, no paused one may go on, and no more can
+ * be made: the run cap is reached or the sampler is exhausted. What is still paused ends PRUNED
+ * then. If every trial ended FAILED it ends FAILED, with the last cause. Pausing hands out nothing;
+ * what runs goes on.
+ *
+ * Target and plateau. Once a value reaches the target, or the best values of COMPLETED trials no
+ * longer change, the sweep makes and resumes no more: what waits is CANCELLED ("sweep-ended"), what
+ * is paused PRUNED, what runs runs to its end (at a rung of the promote variant it goes on if it is
+ * among the best there, at least the first), and the sweep is COMPLETED with the cause.
+ *
+ * Populations (pbt). The run cap is the size of the population. A member among the worst ends
+ * PRUNED and a changed copy of one among the best takes its place; these children come on top of
+ * the cap.
+ *
+ * Edits. A new range concerns suggestions from then on: trials made before keep their values, and
+ * the user's points that still wait stay as they are. The sampler starts afresh. If it learns,
+ * trials outside the range are to it as if they had told nothing, until the range holds them again.
  */
 #ifndef SW_SCHED_SWEEP_H
 #define SW_SCHED_SWEEP_H
 
 #include "base/status.h"
-#include "sched/asha.h"
+#include "sched/pruner.h"
 #include "sched/sampler.h"
 #include "sched/space.h"
 #include "sched/trial.h"
@@ -55,17 +69,16 @@ struct sw_sweep_config {
 	size_t n_metrics; /* 1..SW_METRICS_MAX; 0 counts as 1. With several there is no pruner */
 	bool maximize_more[SW_METRICS_MAX - 1]; /* of the metrics after the first */
 	enum sw_sampler_kind sampler;
-	bool shuffle;                 /* grid */
-	size_t n_init;                /* the user's points, tried first */
-	const struct sw_value *init;  /* [n_init][space size]; copied */
-	size_t n_prior;               /* trials of earlier sweeps that the sampler learns from */
-	const struct sw_value *prior; /* [n_prior][space size]; copied */
-	const double *prior_y;        /* [n_prior][n_metrics], as reported, finite; copied */
-	bool has_asha;
-	struct sw_asha_config asha;
-	uint64_t run_cap;        /* most trials; 0: no cap (a grid ends by itself) */
-	uint64_t max_concurrent; /* most running trials; 0: no limit */
-	unsigned retries;        /* lost attempts that a trial survives */
+	bool shuffle;                   /* grid */
+	size_t n_init;                  /* the user's points, tried first */
+	const struct sw_value *init;    /* [n_init][space size]; copied */
+	size_t n_prior;                 /* trials of earlier sweeps that the sampler learns from */
+	const struct sw_value *prior;   /* [n_prior][space size]; copied */
+	const double *prior_y;          /* [n_prior][n_metrics], as reported, finite; copied */
+	struct sw_pruner_config pruner; /* pbt.mutate: [space size] or NULL; copied */
+	uint64_t run_cap;               /* most trials; 0: no cap (a grid ends by itself) */
+	uint64_t max_concurrent;        /* most running trials; 0: no limit */
+	unsigned retries;               /* lost attempts that a trial survives */
 	bool has_target;
 	double target; /* as reported: a value at least as good ends the sweep */
 	struct sw_plateau plateau;
@@ -178,9 +191,11 @@ SW_NODISCARD sw_status sw_sweep_create(struct sw_sweep **out, const struct sw_sw
 void sw_sweep_destroy(struct sw_sweep *s); /* NULL is allowed */
 
 /*
- * Applies one event; actions->n is reset first. Amortised O(log trials), CANCEL and FAIL O(trials).
+ * Applies one event; actions->n is reset first. Amortised O(log trials); CANCEL, FAIL, STOP
+ * and whatever ends the sweep O(trials).
  *
- * ASK     SW_INVALID when the constraints leave nothing to try.
+ * ASK     hands out a trial that waits (lowest number first), else the paused one that the pruner
+ *         would resume, else a new one. SW_INVALID when the constraints leave nothing to try.
  * REPORT  seq must be the trial's last seq + 1 in this attempt, step above its last step, and the
  *         attempt the live one. The same or an earlier seq: SW_CONFLICT (the daemon answers repeats
  *         from the store before it comes here). For a trial that has ended: SW_CONFLICT. A value
@@ -189,6 +204,9 @@ void sw_sweep_destroy(struct sw_sweep *s); /* NULL is allowed */
  * TELL    COMPLETED of a trial no report of which carried the metric ends it FAILED, cause
  *         "no-metric"; COMPLETED after a value that is not finite, INFEASIBLE, cause "diverged".
  *         FAILED and INFEASIBLE stand as they are told.
+ * STOP    ends what waits and runs CANCELLED ("sweep-ended"), what is paused PRUNED.
+ * EDIT    SW_INVALID with a pointer ("/run_cap", "/target", "/parameters/2/min") for what has no
+ *         meaning; SW_CONFLICT when the sweep has ended or is about to. Ranges: O(trials).
  * SW_NOMEM leaves the sweep as it was.
  */
 SW_NODISCARD sw_status sw_sweep_step(struct sw_sweep *s, const struct sw_event *event,
@@ -236,7 +254,10 @@ const struct sw_history *sw_sweep_history(const struct sw_sweep *s); /* NULL: no
 uint64_t sw_sweep_made(const struct sw_sweep *s); /* suggestions so far; the rest was enqueued */
 /* The sampler's state after the last suggestion; n 0: none. Valid until the next step. */
 const unsigned char *sw_sweep_sampler_state(const struct sw_sweep *s, size_t *n);
-const struct sw_asha *sw_sweep_asha(const struct sw_sweep *s); /* NULL without a pruner */
+const struct sw_pruner *sw_sweep_pruner(const struct sw_sweep *s); /* never NULL */
+/* Where a PAUSED trial stands. SW_NOT_FOUND; SW_CONFLICT: it is not paused. */
+SW_NODISCARD sw_status sw_sweep_place(const struct sw_sweep *s, uint64_t trial,
+				      struct sw_pruner_place *out);
 const struct sw_space *sw_sweep_space(const struct sw_sweep *s);
 
 /* Asserts what must always hold: counts match states, attempts and seqs are in order, rungs hold

@@ -18,7 +18,7 @@ struct sw_sweep {
 	struct sw_sweep_config config;
 	struct sw_space *space; /* owned */
 	struct sw_sampler *sampler;
-	struct sw_asha *asha; /* NULL without a pruner */
+	struct sw_pruner *pruner;
 	enum sw_sweep_state state;
 	uint64_t user_cap;      /* the user's run cap as it stands; 0: none */
 	struct sw_trial *trial; /* [trial_cap], trial t at t - 1 */

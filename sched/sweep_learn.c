@@ -27,12 +27,14 @@ static size_t metric_n(const struct sw_sweep *s)
 /* Rungs of bracket 0 are those of every bracket: bracket b starts at its rung b. */
 static void set_levels(struct sw_sweep *s)
 {
-	const size_t n = s->asha != NULL ? sw_asha_rung_n(s->asha, 0) : 0;
+	const enum sw_pruner_kind kind = s->config.pruner.kind;
+	const bool rungs = kind == SW_PRUNER_ASHA || kind == SW_PRUNER_PROMOTE;
+	const size_t n = rungs ? sw_pruner_rung_n(s->pruner, 0) : 0;
 
 	assert(n <= SW_SAMPLER_LEVELS_MAX);
 	s->sampling.n_levels = n;
 	for (size_t k = 0; k < n; k++)
-		s->sampling.levels[k] = sw_asha_rung_step(s->asha, 0, k);
+		s->sampling.levels[k] = sw_pruner_rung_step(s->pruner, 0, k);
 }
 
 static sw_status copy_init(struct sw_sweep *s)
@@ -282,11 +284,11 @@ static void observe_rungs(struct sw_sweep *s, const struct sw_event *ev,
 {
 	const uint64_t filled = after->prune.filled & ~before->prune.filled;
 
-	for (size_t k = 0; k < sw_asha_rung_n(s->asha, after->bracket); k++) {
-		const uint64_t step = sw_asha_rung_step(s->asha, after->bracket, k);
+	for (size_t k = 0; k < sw_pruner_rung_n(s->pruner, after->prune.bracket); k++) {
+		const uint64_t step = sw_pruner_rung_step(s->pruner, after->prune.bracket, k);
 		const struct sw_obs obs = {.trial = ev->trial,
 					   .kind = SW_OBS_RUNG,
-					   .level = (uint32_t)(k + after->bracket)};
+					   .level = (uint32_t)(k + after->prune.bracket)};
 
 		if ((filled >> k & 1) == 0)
 			continue;
@@ -306,7 +308,7 @@ void sw_sweep_learn_report(struct sw_sweep *s, const struct sw_event *ev,
 	last[0] = turn(s, 0, ev->value);
 	for (size_t k = 1; k < metric_n(s); k++)
 		last[k] = turn(s, k, ev->more[k - 1]);
-	if (s->asha != NULL)
+	if (s->sampling.n_levels > 0)
 		observe_rungs(s, ev, before, after);
 }
 

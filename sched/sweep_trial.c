@@ -42,8 +42,7 @@ static void add_trial(struct sw_sweep *s, const struct sw_value *values,
 	struct sw_trial *t = &s->trial[s->trial_n++];
 
 	*t = (struct sw_trial){.state = SW_TRIAL_PENDING};
-	if (s->asha != NULL)
-		t->bracket = sw_asha_bracket(s->asha, s->config.seed, s->trial_n);
+	sw_pruner_enter(s->pruner, s->trial_n, &t->prune);
 	s->counts[SW_TRIAL_PENDING]++;
 	sw_sweep_learn_made(s, values);
 	struct sw_action *action = sw_actions_add(out, SW_ACTION_CREATE);
@@ -125,7 +124,7 @@ sw_status sw_sweep_on_ask(struct sw_sweep *s, const struct sw_event *ev, struct 
 	t->seq = 0;
 	t->step = 0;
 	t->diverged = false;
-	t->prune = (struct sw_prune_trial){.filled = t->prune.filled};
+	sw_pruner_begin(s->pruner, trial, &t->prune, t->resume_step);
 	struct sw_action *action = sw_actions_add(out, SW_ACTION_START);
 	action->trial = trial;
 	action->attempt = t->attempt;
@@ -200,20 +199,20 @@ static double turn(const struct sw_sweep *s, double value)
 static sw_status judge(struct sw_sweep *s, struct sw_trial *t, const struct sw_event *ev,
 		       struct sw_judgement *out, struct sw_err *err)
 {
-	*out = (struct sw_judgement){
-		.verdict = SW_VERDICT_CONTINUE, .cutoff = NAN, .value = NAN, .bracket = t->bracket};
-	if (s->asha == NULL || !ev->has_value)
+	*out = (struct sw_judgement){.verdict = SW_VERDICT_CONTINUE,
+				     .cutoff = NAN,
+				     .value = NAN,
+				     .bracket = t->prune.bracket};
+	if (!ev->has_value)
 		return SW_OK;
 	if (!isfinite(ev->value)) {
 		out->verdict = ev->final ? SW_VERDICT_CONTINUE : SW_VERDICT_STOP;
 		return SW_OK;
 	}
-	const sw_status rc =
-		sw_asha_report(s->asha, t->bracket, &t->prune, ev->step, turn(s, ev->value), out);
+	const sw_status rc = sw_pruner_report(s->pruner, ev->trial, &t->prune, ev->step,
+					      turn(s, ev->value), ev->final, out);
 	if (rc != SW_OK)
 		return sw_err_set(err, rc, "no memory for another value at a rung");
-	if (ev->final) /* the TELL that follows says how the trial ended */
-		out->verdict = SW_VERDICT_CONTINUE;
 	out->cutoff = turn(s, out->cutoff);
 	out->value = turn(s, out->value);
 	return SW_OK;
@@ -261,8 +260,9 @@ sw_status sw_sweep_on_report(struct sw_sweep *s, const struct sw_event *ev, stru
 	action->trial = ev->trial;
 	action->attempt = ev->attempt;
 	action->judgement = judgement;
-	action->decision = diverged || judgement.verdict != SW_VERDICT_CONTINUE ? SW_DECISION_STOP
-									     : SW_DECISION_CONTINUE;
+	action->decision = diverged || judgement.verdict != SW_VERDICT_CONTINUE
+				   ? SW_DECISION_STOP
+				   : SW_DECISION_CONTINUE;
 	if (diverged)
 		sw_sweep_end(s, ev->trial, SW_TRIAL_INFEASIBLE, "diverged", out);
 	else if (judgement.verdict != SW_VERDICT_CONTINUE)

@@ -17,7 +17,7 @@ static const unsigned moves[SW_TRIAL_STATE_N] = {
 	[SW_TRIAL_PENDING] = TO(RUNNING) | TO(CANCELLED),
 	[SW_TRIAL_RUNNING] = TO(PENDING) | TO(PAUSED) | TO(COMPLETED) | TO(PRUNED) | TO(FAILED) |
 			     TO(INFEASIBLE) | TO(CANCELLED),
-	[SW_TRIAL_PAUSED] = TO(RUNNING) | TO(CANCELLED),
+	[SW_TRIAL_PAUSED] = TO(RUNNING) | TO(PRUNED) | TO(CANCELLED),
 };
 
 const char *sw_trial_state_name(enum sw_trial_state s)

@@ -3,10 +3,11 @@
  *
  *   PENDING -> RUNNING             an attempt starts
  *   RUNNING -> PENDING             the attempt was lost and the trial gets another
+ *   RUNNING -> PAUSED              at a rung: it waits with a checkpoint until it may go on
+ *   PAUSED -> RUNNING              it was resumed: another attempt starts from the checkpoint
+ *   PAUSED -> PRUNED               nothing is left that could bring it on
  *   RUNNING -> COMPLETED | PRUNED | FAILED | INFEASIBLE | CANCELLED
- *   PENDING -> CANCELLED
- *   RUNNING -> PAUSED -> RUNNING, PAUSED -> CANCELLED     (the promote variant; not in this
- * version)
+ *   PENDING, PAUSED -> CANCELLED
  *
  * docs/states.md draws it. Every change goes through sw_trial_move(), which asserts the table.
  */
@@ -37,11 +38,11 @@ struct sw_trial {
 	uint64_t resume_step; /* the next attempt goes on from the checkpoint of this step; 0: none
 			       */
 	uint32_t attempt;     /* from 1; 0: never started */
-	uint32_t bracket;
-	uint16_t lost;  /* attempts lost that count against retries */
-	uint8_t state;  /* enum sw_trial_state */
-	bool has_value; /* some report of the trial carried the metric */
-	bool diverged;  /* a report of this attempt carried it as NaN or infinite */
+	uint16_t lost;        /* attempts lost that count against retries */
+	uint8_t state;        /* enum sw_trial_state */
+	bool has_value;       /* some report of the trial carried the metric */
+	bool diverged;        /* a report of this attempt carried it as NaN or infinite */
+	bool inherited;       /* the checkpoint of resume_step is its parent's */
 };
 
 const char *sw_trial_state_name(enum sw_trial_state s);

@@ -16,7 +16,7 @@ static struct sw_space *make_space(enum space_kind kind)
 	return s;
 }
 
-#define ASHA .has_asha = true, .asha = {1, 9, 3, 1, 3}
+#define ASHA .pruner = {.kind = SW_PRUNER_ASHA, .asha = {1, 9, 3, 1, 3}}
 
 struct story {
 	const char *name;

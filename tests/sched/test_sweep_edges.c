@@ -3,7 +3,7 @@
 #include "sched/sweep.h"
 #include "tests/sched/script.h"
 
-#define ASHA .has_asha = true, .asha = {1, 9, 3, 1, 3}
+#define ASHA .pruner = {.kind = SW_PRUNER_ASHA, .asha = {1, 9, 3, 1, 3}}
 
 static struct sw_space *make_space(void)
 {
@@ -20,11 +20,11 @@ static const struct {
 	sw_status rc;
 	const char *ptr, *msg;
 } refused[] = {
-	{{.has_asha = true, .asha = {5, 4, 3, 1, 3}},
+	{{.pruner = {.kind = SW_PRUNER_ASHA, .asha = {5, 4, 3, 1, 3}}},
 	 SW_INVALID,
 	 "/early_terminate/max_t",
 	 "max_t 4 is below grace_period 5"},
-	{{.has_asha = true, .asha = {1, 9, 1, 1, 3}},
+	{{.pruner = {.kind = SW_PRUNER_ASHA, .asha = {1, 9, 1, 1, 3}}},
 	 SW_INVALID,
 	 "/early_terminate/reduction_factor",
 	 "reduction_factor must be at least 2; it is 1"},
@@ -77,7 +77,7 @@ START_TEST(sweep_answers_questions)
 	ck_assert_ptr_eq(sw_sweep_space(s), space);
 	ck_assert(sw_sweep_has_work(s));
 	ck_assert_uint_eq(sw_sweep_run_cap(s), 5);
-	ck_assert_uint_eq(sw_asha_rung_n(sw_sweep_asha(s), 0), 3);
+	ck_assert_uint_eq(sw_pruner_rung_n(sw_sweep_pruner(s), 0), 3);
 	ck_assert_ptr_null(sw_sweep_trial(s, 1));
 	ck_assert_str_eq(play(s, &actions, "ask"), "create 1; start 1.1");
 	ck_assert_uint_eq(sw_sweep_trial_n(s), 1);

@@ -30,9 +30,9 @@ static struct sw_sweep_config random_config(uint64_t *rng)
 
 	c.sampler = below(rng, 3) == 0 ? SW_SAMPLER_GRID : SW_SAMPLER_RANDOM;
 	c.maximize = below(rng, 2) == 0;
-	c.has_asha = below(rng, 4) != 0;
-	c.asha = (struct sw_asha_config){1, 9 + below(rng, 20), 2 + below(rng, 2),
-					 1 + below(rng, 2), 1 + below(rng, 4)};
+	c.pruner.kind = below(rng, 4) != 0 ? SW_PRUNER_ASHA : SW_PRUNER_NONE;
+	c.pruner.asha = (struct sw_asha_config){1, 9 + below(rng, 20), 2 + below(rng, 2),
+						1 + below(rng, 2), 1 + below(rng, 4)};
 	c.run_cap = below(rng, 3) == 0 ? 0 : 1 + below(rng, 30);
 	c.max_concurrent = below(rng, 2) == 0 ? 0 : 1 + below(rng, 6);
 	c.retries = (unsigned)below(rng, 3);
@@ -169,9 +169,8 @@ static void take(const struct sw_sweep *s, struct snapshot *to)
 	ck_assert_uint_le(to->n, EVENTS);
 	for (uint64_t i = 0; i < to->n && i < ROWS(to->trial); i++)
 		memcpy(&to->trial[i], sw_sweep_trial(s, i + 1), sizeof to->trial[i]);
-	if (sw_sweep_asha(s) != NULL)
-		for (size_t k = 0; k < sw_asha_rung_n(sw_sweep_asha(s), 0); k++)
-			to->rungs[k] = sw_asha_rung_count(sw_sweep_asha(s), 0, k);
+	for (size_t k = 0; k < sw_pruner_rung_n(sw_sweep_pruner(s), 0); k++)
+		to->rungs[k] = sw_pruner_rung_count(sw_sweep_pruner(s), 0, k);
 }
 
 static void check_step(const struct sw_sweep *s, const struct snapshot *before, bool had_work,

@@ -8,7 +8,7 @@
 static const char *const moves[SW_TRIAL_STATE_N] = {
 	/*                     P R Z C X F I K */
 	[SW_TRIAL_PENDING] = ". x . . . . . x",    [SW_TRIAL_RUNNING] = "x . x x x x x x",
-	[SW_TRIAL_PAUSED] = ". x . . . . . x",     [SW_TRIAL_COMPLETED] = ". . . . . . . .",
+	[SW_TRIAL_PAUSED] = ". x . . x . . x",     [SW_TRIAL_COMPLETED] = ". . . . . . . .",
 	[SW_TRIAL_PRUNED] = ". . . . . . . .",     [SW_TRIAL_FAILED] = ". . . . . . . .",
 	[SW_TRIAL_INFEASIBLE] = ". . . . . . . .", [SW_TRIAL_CANCELLED] = ". . . . . . . .",
 };
