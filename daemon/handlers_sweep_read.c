@@ -178,8 +178,8 @@ static void get_loaded(struct sw_host *h, struct sw_call *call)
 	sw_codec_counts(&q->w, counts);
 	sw_jw_key(&q->w, "rungs");
 	sw_codec_rungs(&q->w, h);
-	if (h->spec->has_asha)
-		sw_jw_kint(&q->w, "max_t", (int64_t)h->spec->asha.max_t);
+	if (sw_spec_max_t(h->spec) > 0)
+		sw_jw_kint(&q->w, "max_t", (int64_t)sw_spec_max_t(h->spec));
 	else
 		sw_jw_knull(&q->w, "max_t");
 	sw_jw_kint(&q->w, "created_ms", h->created_ms);

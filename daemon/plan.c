@@ -236,14 +236,14 @@ sw_status sw_plan_build(struct sw_sweep **out, const struct sw_spec *spec, uint6
 	if (sw_sampler_find(spec->method, &config.sampler) != SW_OK)
 		return sw_err_at(err, SW_INVALID, "/method", "no sampler is called \"%s\"",
 				 spec->method);
-	if (spec->has_asha) {
+	if (sw_spec_max_t(spec) > 0) {
 		config.pruner.kind = SW_PRUNER_ASHA;
 		config.pruner.asha = (struct sw_asha_config){
-			.grace_period = spec->asha.grace_period,
-			.max_t = spec->asha.max_t,
-			.reduction_factor = spec->asha.reduction_factor,
-			.brackets = spec->asha.brackets,
-			.min_results = spec->asha.min_results,
+			.grace_period = spec->pruner.asha.grace_period,
+			.max_t = spec->pruner.asha.max_t,
+			.reduction_factor = spec->pruner.asha.reduction_factor,
+			.brackets = spec->pruner.asha.brackets,
+			.min_results = spec->pruner.asha.min_results,
 		};
 	}
 	if (priors != NULL) {

@@ -159,8 +159,8 @@ static void write_head(struct feed *f)
 	sw_codec_counts(&w, counts);
 	sw_jw_key(&w, "rungs");
 	sw_codec_rungs(&w, h);
-	if (h->spec->has_asha)
-		sw_jw_kint(&w, "max_t", (int64_t)h->spec->asha.max_t);
+	if (sw_spec_max_t(h->spec) > 0)
+		sw_jw_kint(&w, "max_t", (int64_t)sw_spec_max_t(h->spec));
 	else
 		sw_jw_knull(&w, "max_t");
 	write_slots(&w, h);

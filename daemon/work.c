@@ -189,7 +189,7 @@ static bool ended_here(const struct sw_host *h, const struct sw_trial *t)
 	case SW_TRIAL_CANCELLED:
 		return true;
 	case SW_TRIAL_COMPLETED:
-		return h->spec->has_asha && t->step >= h->spec->asha.max_t;
+		return sw_spec_max_t(h->spec) > 0 && t->step >= sw_spec_max_t(h->spec);
 	default:
 		return false;
 	}

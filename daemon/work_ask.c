@@ -68,8 +68,8 @@ static void write_work(struct sw_host *h, const struct sw_action *start, const c
 	sw_jw_kint(&w, "resume_step", 0);
 	sw_jw_key(&w, "trainer");
 	sw_jw_cjson(&w, h->spec->trainer);
-	if (h->spec->has_asha)
-		sw_jw_kint(&w, "max_t", (int64_t)h->spec->asha.max_t);
+	if (sw_spec_max_t(h->spec) > 0)
+		sw_jw_kint(&w, "max_t", (int64_t)sw_spec_max_t(h->spec));
 	else
 		sw_jw_knull(&w, "max_t");
 	sw_jw_kstr(&w, "metric", h->metric);

@@ -10,10 +10,10 @@
 #include <string.h>
 
 static const char *const known_keys[] = {
-	"name",    "description", "method",          "seed",    "metric",
-	"metrics", "parameters",  "early_terminate", "run_cap", "max_concurrent",
-	"retries", "lease_s",     "resources",       "trainer", "constraints",
-	"init",    "warm_start",  "refine",          "shuffle", "suggest_wait_ms",
+	"name",       "description",     "method",      "seed",           "metric",     "metrics",
+	"parameters", "early_terminate", "run_cap",     "max_concurrent", "retries",    "lease_s",
+	"resources",  "trainer",         "constraints", "init",           "warm_start", "refine",
+	"shuffle",    "suggest_wait_ms", "plateau",     "time_budget_s",  "gpu_hours",  "weight",
 };
 
 #define DRIVE "give \"trainer\", or drive the trials yourself by ask, report and tell"
@@ -23,10 +23,8 @@ static const struct spec_hint hints[] = {
 	{"program", NULL, DRIVE},
 	{"job", NULL, DRIVE},
 	{"image_uri", NULL, DRIVE},
-	{"time_budget_s", NULL, "\"run_cap\" bounds a sweep"},
 	{"points_to_evaluate", "init", NULL},
 	{"enqueue", "init", NULL},
-	{"weight", NULL, "sweeps share the slots evenly"},
 	{"project", NULL, NULL},
 	{"entity", NULL, NULL},
 	{"controller", NULL, NULL},
@@ -49,6 +47,11 @@ static const struct spec_hint hints[] = {
 	{"objectives", "metrics", NULL},
 	{"directions", "metrics", NULL},
 	{"max_failures", "retries", NULL},
+	{"max_concurrent_trials", "max_concurrent", NULL},
+	{"n_jobs", "max_concurrent", NULL},
+	{"timeout", "time_budget_s", NULL},
+	{"target", "metric", NULL},
+	{"priority", "weight", NULL},
 	{"resources_per_trial", "resources", NULL},
 };
 
@@ -93,9 +96,14 @@ static sw_status unknown_key(const char *key, const struct spec_keys *keys, stru
 	if (near != NULL)
 		return sw_err_at(err, SW_INVALID, ptr, "unknown key \"%s\"; did you mean \"%s\"?",
 				 key, near);
-	for (size_t i = 0; i < keys->n_known && n < sizeof list; i++)
+	for (size_t i = 0; i < keys->n_known; i++) {
+		if (n + strlen(keys->known[i]) + sizeof ", , ..." > sizeof list) {
+			(void)snprintf(list + n, sizeof list - n, ", ...");
+			break;
+		}
 		n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", i > 0 ? ", " : "",
 				      keys->known[i]);
+	}
 	return sw_err_at(err, SW_INVALID, ptr, "unknown key \"%.64s\"; known here: %s", key, list);
 }
 
@@ -147,6 +155,32 @@ sw_status spec_read_u64(const cJSON *v, const char *key, uint64_t min, uint64_t 
 	return wrong(key, err, what);
 }
 
+sw_status spec_read_real(const cJSON *v, const char *key, double min, bool open, double max,
+			 double *out, struct sw_err *err)
+{
+	char what[96], end[32];
+
+	if (!cJSON_IsNumber(v) || !isfinite(v->valuedouble))
+		return must_be(key, "a number", v, err);
+	const bool low = open ? v->valuedouble <= min : v->valuedouble < min;
+	if (!low && v->valuedouble <= max) {
+		*out = v->valuedouble;
+		return SW_OK;
+	}
+	sw_json_num_text(low ? min : max, end);
+	(void)snprintf(what, sizeof what, "must be %s %s",
+		       low && open ? "above" : (low ? "at least" : "at most"), end);
+	return wrong(key, err, what);
+}
+
+sw_status spec_read_bool(const cJSON *v, const char *key, bool *out, struct sw_err *err)
+{
+	if (!cJSON_IsBool(v))
+		return must_be(key, "true or false", v, err);
+	*out = cJSON_IsTrue(v) != 0;
+	return SW_OK;
+}
+
 /* U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069: they make a line show what it does not say.
  */
 static bool turns_text(const char *s)
@@ -193,19 +227,6 @@ static sw_status read_seed(struct sw_spec *s, const cJSON *v, struct sw_err *err
 {
 	s->has_seed = true;
 	return spec_read_u64(v, "seed", 0, (uint64_t)SW_JSON_MAX_INT, &s->seed, err);
-}
-
-static sw_status read_run_cap(struct sw_spec *s, const cJSON *v, struct sw_err *err)
-{
-	if (cJSON_IsNumber(v) && v->valuedouble == 0)
-		return sw_err_at(err, SW_INVALID, "/run_cap",
-				 "run_cap is 0: a sweep needs at least one trial");
-	return spec_read_u64(v, "run_cap", 1, 1000000000, &s->run_cap, err);
-}
-
-static sw_status read_max_concurrent(struct sw_spec *s, const cJSON *v, struct sw_err *err)
-{
-	return spec_read_u64(v, "max_concurrent", 1, 1000000, &s->max_concurrent, err);
 }
 
 static sw_status read_retries(struct sw_spec *s, const cJSON *v, struct sw_err *err)
@@ -263,7 +284,8 @@ static sw_status read_trainer(struct sw_spec *s, const cJSON *v, struct sw_err *
 	return spec_trainer_check(s, err);
 }
 
-/* The order matters: trainer needs the parameters, early_terminate the trainer's epochs. */
+/* The order matters: trainer needs the parameters, early_terminate the trainer's epochs
+ * and run_cap, and several metrics rule out what comes after them. */
 static const struct {
 	const char *key;
 	const char *missing; /* not NULL: the key is required, and this is the line's end */
@@ -284,13 +306,17 @@ static const struct {
 	{"refine", NULL, NULL, spec_refine_check},
 	{"shuffle", NULL, NULL, spec_shuffle_read},
 	{"suggest_wait_ms", NULL, NULL, spec_suggest_wait_read},
-	{"run_cap", NULL, NULL, read_run_cap},
-	{"max_concurrent", NULL, NULL, read_max_concurrent},
+	{"run_cap", NULL, NULL, spec_run_cap_read},
+	{"max_concurrent", NULL, NULL, spec_max_concurrent_read},
+	{"time_budget_s", NULL, NULL, spec_time_budget_read},
+	{"gpu_hours", NULL, NULL, spec_gpu_hours_read},
+	{"weight", NULL, NULL, spec_weight_read},
+	{"plateau", NULL, NULL, spec_plateau_read},
 	{"retries", NULL, NULL, read_retries},
 	{"lease_s", NULL, NULL, read_lease},
 	{"resources", NULL, NULL, read_resources},
 	{"trainer", NULL, NULL, read_trainer},
-	{"early_terminate", NULL, NULL, spec_asha_read},
+	{"early_terminate", NULL, NULL, spec_pruner_read},
 };
 
 static sw_status read_all(struct sw_spec *s, struct sw_err *err)
@@ -325,6 +351,7 @@ sw_status sw_spec_read(struct sw_spec **out, const cJSON *spec, struct sw_err *e
 	s->retries = 2;
 	s->suggest_wait_ms = 50;
 	s->cpu = 1;
+	s->weight = 1;
 	s->tree = cJSON_Duplicate(spec, 1);
 	const sw_status rc = s->tree != NULL ? read_all(s, err)
 					     : sw_err_set(err, SW_NOMEM, "out of memory");

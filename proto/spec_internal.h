@@ -31,6 +31,13 @@ SW_NODISCARD sw_status spec_check_keys(const cJSON *object, const struct spec_ke
 SW_NODISCARD sw_status spec_read_u64(const cJSON *v, const char *key, uint64_t min, uint64_t max,
 				     uint64_t *out, struct sw_err *err);
 
+/* SW_INVALID at "/key" unless v is a finite number in [min, max], or above min where it is open. */
+SW_NODISCARD sw_status spec_read_real(const cJSON *v, const char *key, double min, bool open,
+				      double max, double *out, struct sw_err *err);
+/* SW_INVALID at "/key" unless v is true or false. */
+SW_NODISCARD sw_status spec_read_bool(const cJSON *v, const char *key, bool *out,
+				      struct sw_err *err);
+
 /* SW_INVALID at "/key" unless v is a string of 1 to SW_SPEC_MAX_NAME bytes without control or
  * text-direction characters. */
 SW_NODISCARD sw_status spec_read_label(const cJSON *v, const char *key, const char **out,
@@ -64,6 +71,10 @@ const char *spec_param_nearest(const struct sw_spec *s, const char *name);
 
 /* Adds a warning at a pointer relative to the spec. */
 void spec_warn(struct sw_spec *s, const char *ptr, const char *fmt, ...) SW_PRINTF(3, 4);
+/* The value of an option of the trainer that all trials share, where the spec gives it, or NULL. */
+const cJSON *spec_fixed_option(const struct sw_spec *s, const char *option);
+/* Of pruners and budgets (proto/spec_warn_pruner.c). */
+void spec_warn_pruner(struct sw_spec *s);
 /* Every warning but those of the parameters' readers. The spec has been read. */
 void spec_warn_all(struct sw_spec *s);
 
@@ -81,7 +92,17 @@ SW_NODISCARD sw_status spec_suggest_wait_read(struct sw_spec *s, const cJSON *v,
 					      struct sw_err *err);
 
 /* "early_terminate", read after "trainer". Errors are relative to the spec. */
-SW_NODISCARD sw_status spec_asha_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status spec_pruner_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+
+/* When a sweep ends, and its share of the slots (proto/spec_budget.c). Errors are relative to the
+ * spec. */
+SW_NODISCARD sw_status spec_run_cap_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status spec_max_concurrent_read(struct sw_spec *s, const cJSON *v,
+						struct sw_err *err);
+SW_NODISCARD sw_status spec_time_budget_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status spec_gpu_hours_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status spec_weight_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status spec_plateau_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 
 /* Checks "trainer" against the parameters, and that each parameter is used. Errors are relative to
  * the spec ("/trainer/..." or "/parameters/..."). */
@@ -89,6 +110,9 @@ SW_NODISCARD sw_status spec_trainer_check(const struct sw_spec *s, struct sw_err
 /* The model's layers, part of the above; marks used[] the parameters that they name. */
 SW_NODISCARD sw_status spec_model_check(const struct sw_spec *s, const cJSON *model, bool *used,
 					struct sw_err *err);
+/* Marks named[] the parameters that the model's layer list names, and sizes[] those that are the
+ * size of a layer; the trainer has been checked. Nothing without a trainer. */
+void spec_model_names(const struct sw_spec *s, bool *named, bool *sizes);
 /* SW_INVALID at "/parameters/NAME..." unless every value of p suits the option o. */
 SW_NODISCARD sw_status spec_param_suits(const struct sw_spec_param *p,
 					const struct sw_trainer_option *o, struct sw_err *err);

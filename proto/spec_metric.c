@@ -1,6 +1,7 @@
 /* "metric", and "metrics" in its place: what the trials of a sweep are compared by. */
 #include "proto/json.h"
 #include "proto/spec_internal.h"
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,20 +32,22 @@ static sw_status read_reference(struct sw_spec_metric *m, const cJSON *v, struct
 static sw_status read_fields(struct sw_spec_metric *m, const cJSON *v, bool several,
 			     struct sw_err *err)
 {
-	static const char *const known[] = {"name", "goal", "reference"};
+	static const char *const known_one[] = {"name", "goal", "target"};
+	static const char *const known_several[] = {"name", "goal", "reference"};
 	static const struct spec_hint metric_hints[] = {
-		{"target", NULL, "leave it out"},
-		{"impute", NULL, "leave it out"},
-		{"impute_while_running", NULL, "leave it out"},
-		{"mode", "goal", NULL},
-		{"direction", "goal", NULL},
-		{"type", "goal", NULL},
-		{"metric", "name", NULL},
+		{"impute", NULL, "leave it out"}, {"impute_while_running", NULL, "leave it out"},
+		{"mode", "goal", NULL},           {"direction", "goal", NULL},
+		{"type", "goal", NULL},           {"metric", "name", NULL},
 	};
-	const struct spec_keys keys = {known, several ? 3 : 2, metric_hints, SPEC_N(metric_hints)};
+	const struct spec_keys keys = {several ? known_several : known_one, 3, metric_hints,
+				       SPEC_N(metric_hints)};
 	const cJSON *name = sw_json_get(v, "name"), *goal = sw_json_get(v, "goal");
 	const cJSON *reference = sw_json_get(v, "reference");
 
+	if (several && sw_json_get(v, "target") != NULL)
+		return sw_err_at(err, SW_INVALID, "/target",
+				 "\"target\" ends a sweep of one metric, and this one has "
+				 "several: leave it out");
 	sw_status rc = spec_check_keys(v, &keys, err);
 	if (rc != SW_OK)
 		return rc;
@@ -65,7 +68,11 @@ sw_status spec_metric_read(struct sw_spec *s, const cJSON *v, struct sw_err *err
 		return sw_err_at(err, SW_INVALID, "/metric",
 				 "\"metric\" must be an object like " LIKE ", not %s",
 				 spec_kind(v));
-	const sw_status rc = read_fields(&s->metrics[0], v, false, err);
+	const cJSON *target = sw_json_get(v, "target");
+	sw_status rc = read_fields(&s->metrics[0], v, false, err);
+	s->has_target = target != NULL;
+	if (rc == SW_OK && target != NULL)
+		rc = spec_read_real(target, "target", -DBL_MAX, false, DBL_MAX, &s->target, err);
 	if (rc != SW_OK) {
 		sw_err_prefix(err, "/metric");
 		return rc;

@@ -264,3 +264,19 @@ sw_status spec_model_check(const struct sw_spec *s, const cJSON *model, bool *us
 				 "the model has no \"linear\" layer, so there is nothing to train");
 	return SW_OK;
 }
+
+void spec_model_names(const struct sw_spec *s, bool *named, bool *sizes)
+{
+	const cJSON *layer;
+
+	cJSON_ArrayForEach (layer, sw_json_get(s->trainer, "model")) {
+		const cJSON *number = cJSON_IsObject(layer) ? layer->child : NULL;
+		const char *name = cJSON_GetStringValue(number);
+		const int i = name != NULL ? sw_spec_param_find(s, name) : -1;
+
+		if (i < 0)
+			continue;
+		named[i] = true;
+		sizes[i] = sizes[i] || strcmp(number->string, layers[0].number.name) == 0;
+	}
+}

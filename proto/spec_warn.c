@@ -43,8 +43,7 @@ static const struct sw_spec_param *feeds(const struct sw_spec *s, const char *op
 	return i >= 0 ? &s->params[i] : NULL;
 }
 
-/* The value of an option where all trials have the same one that the spec gives, or NULL. */
-static const cJSON *fixed(const struct sw_spec *s, const char *option)
+const cJSON *spec_fixed_option(const struct sw_spec *s, const char *option)
 {
 	const struct sw_spec_param *p = feeds(s, option);
 
@@ -65,7 +64,7 @@ static void warn_metric(struct sw_spec *s, const char *metric, const char *ptr)
 {
 	static const char *const names[] = {"train_loss", "val_loss", "samples_per_s",
 					    "val_accuracy"};
-	const size_t n = SPEC_N(names) - (is_word(fixed(s, "loss"), "mse") ? 1 : 0);
+	const size_t n = SPEC_N(names) - (is_word(spec_fixed_option(s, "loss"), "mse") ? 1 : 0);
 	char list[100] = "";
 	size_t len = 0;
 
@@ -95,9 +94,9 @@ static void warn_metrics(struct sw_spec *s)
 static void warn_optimizer(struct sw_spec *s)
 {
 	static const char *const sgd_only[] = {"momentum", "nesterov"};
-	const cJSON *momentum = fixed(s, "momentum");
+	const cJSON *momentum = spec_fixed_option(s, "momentum");
 
-	if (is_word(fixed(s, "optimizer"), "adamw")) {
+	if (is_word(spec_fixed_option(s, "optimizer"), "adamw")) {
 		for (size_t i = 0; i < SPEC_N(sgd_only); i++) {
 			char ptr[sizeof s->warnings[0].ptr] = "/trainer";
 			if (!given(s, sgd_only[i]))
@@ -108,23 +107,11 @@ static void warn_optimizer(struct sw_spec *s)
 			spec_warn(s, ptr, "\"%s\" has no effect: the optimizer is adamw",
 				  sgd_only[i]);
 		}
-	} else if (cJSON_IsTrue(fixed(s, "nesterov")) &&
+	} else if (cJSON_IsTrue(spec_fixed_option(s, "nesterov")) &&
 		   (!given(s, "momentum") ||
 		    (cJSON_IsNumber(momentum) && momentum->valuedouble == 0))) {
 		spec_warn(s, "/trainer/nesterov", "\"nesterov\" has no effect: momentum is 0");
 	}
-}
-
-static void warn_epochs(struct sw_spec *s)
-{
-	uint64_t epochs = 0;
-
-	if (s->has_asha && sw_json_u64(fixed(s, "epochs"), &epochs) && epochs < s->asha.max_t)
-		spec_warn(s, "/trainer/epochs",
-			  "rungs above %llu are never reached: a trial has %llu epochs, and max_t "
-			  "is %llu",
-			  (unsigned long long)epochs, (unsigned long long)epochs,
-			  (unsigned long long)s->asha.max_t);
 }
 
 /* Options have a default for where their parameter is not active; a layer's number has none. */
@@ -153,12 +140,12 @@ static void warn_layers(struct sw_spec *s)
 void spec_warn_all(struct sw_spec *s)
 {
 	warn_inert(s);
+	spec_warn_pruner(s);
 	if (s->trainer == NULL)
 		return;
 	warn_metrics(s);
 	warn_layers(s);
 	warn_optimizer(s);
-	warn_epochs(s);
 	if (s->lease_s > 0)
 		spec_warn(s, "/lease_s",
 			  "\"lease_s\" has no effect: the trainer's trials have no lease");

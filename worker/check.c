@@ -98,7 +98,7 @@ static sw_status check_model(const struct sw_spec *s, const cJSON *params,
 
 static sw_status check(const struct sw_spec *s, struct facts *out, struct sw_err *err)
 {
-	const uint64_t max_t = s->has_asha ? s->asha.max_t : 0;
+	const uint64_t max_t = sw_spec_max_t(s);
 	cJSON *large = NULL, *small = NULL;
 	struct sw_data data = {0};
 	struct sw_trainer t;

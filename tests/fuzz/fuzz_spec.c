@@ -21,7 +21,7 @@ static void check(const struct sw_spec *s)
 		if (sw_spec_param_find(s, p->name) != (int)i)
 			abort();
 	}
-	if (s->has_asha && s->asha.grace_period > s->asha.max_t)
+	if (sw_spec_max_t(s) > 0 && s->pruner.asha.grace_period > s->pruner.asha.max_t)
 		abort();
 }
 

@@ -72,7 +72,7 @@ static const struct {
 	{LIST(A ",{'name':'b','reference':'1'}"), "/metrics/1/reference",
 	 "\"reference\" must be a number, not a string"},
 	{"{'method':'random','metric':{'name':'a','reference':1}" SPACE, "/metric/reference",
-	 "unknown key \"reference\"; known here: name, goal"},
+	 "unknown key \"reference\"; known here: name, goal, target"},
 	{"{'method':'random','metrics':[" A "," B "],'early_terminate':{'type':'asha'}" SPACE,
 	 "/early_terminate",
 	 "\"early_terminate\" compares trials by one metric, and the sweep has 2: leave it out, or "
