@@ -15,6 +15,8 @@
 	X("sweep.resume", sweep_resume)                                                            \
 	X("sweep.cancel", sweep_cancel)                                                            \
 	X("sweep.extend", sweep_extend)                                                            \
+	X("sweep.edit", sweep_edit)                                                                \
+	X("sweep.simulate", sweep_simulate)                                                        \
 	X("sweep.watch", sweep_watch)                                                              \
 	X("trial.list", trial_list)                                                                \
 	X("trial.get", trial_get)                                                                  \
