@@ -40,8 +40,9 @@ static int signals(void)
 
 	if (pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0)
 		return -1;
+	/* a limit on the size of files is then an error of the write, as a full disk is */
 	return sigaction(SIGTERM, &term, NULL) | sigaction(SIGINT, &ignore, NULL) |
-	       sigaction(SIGPIPE, &ignore, NULL);
+	       sigaction(SIGPIPE, &ignore, NULL) | sigaction(SIGXFSZ, &ignore, NULL);
 }
 
 /* Decimal, from min to max; -1 otherwise. */

@@ -89,6 +89,28 @@ void sw_net_destroy(struct sw_net *net)
 	net->arena = NULL;
 }
 
+size_t sw_net_sets(const struct sw_net *net)
+{
+	return 1 + net->at.states_n;
+}
+
+static char *set_at(const struct sw_net *net, size_t set)
+{
+	return net->arena + (set == 0 ? net->at.weights : net->at.state[set - 1]);
+}
+
+sw_status sw_net_set_download(const struct sw_net *net, size_t set, float *host)
+{
+	return net->ops->download(net->q, host, set_at(net, set),
+				  net->model->weights_n * sizeof *host);
+}
+
+sw_status sw_net_set_upload(struct sw_net *net, size_t set, const float *host)
+{
+	return net->ops->upload(net->q, set_at(net, set), host,
+				net->model->weights_n * sizeof *host);
+}
+
 sw_status sw_net_order(struct sw_net *net, const int32_t *order, size_t rows)
 {
 	return net->ops->upload(net->q, net->arena + net->at.order, order, rows * sizeof *order);

@@ -31,6 +31,13 @@ SW_NODISCARD sw_status sw_net_create(struct sw_net *net, const struct sw_ops *op
 				     uint64_t seed, struct sw_err *err);
 void sw_net_destroy(struct sw_net *net); /* a zeroed one is allowed */
 
+/* A net's state is some sets of float[model->weights_n]: set 0 the weights, then the optimizer's
+ * (sgd: the velocity, with momentum only; adamw: both moments). host has the same gaps. */
+size_t sw_net_sets(const struct sw_net *net);
+SW_NODISCARD sw_status sw_net_set_download(const struct sw_net *net, size_t set,
+					   float *host); /* waits */
+SW_NODISCARD sw_status sw_net_set_upload(struct sw_net *net, size_t set, const float *host);
+
 /* The order of the coming epoch: int32[data->train.rows]. */
 SW_NODISCARD sw_status sw_net_order(struct sw_net *net, const int32_t *order, size_t rows);
 /* One step on the rows order[first .. first + rows), rows <= at.batch. */

@@ -1,6 +1,7 @@
 #include "worker/run.h"
 #include "base/buf.h"
 #include "proto/json.h"
+#include "worker/checkpoint.h"
 #include "worker/train.h"
 #include <inttypes.h>
 #include <math.h>
@@ -16,6 +17,7 @@ struct run {
 	const struct sw_data *data;
 	uint64_t epoch; /* finished last */
 	bool no_memory; /* for a report */
+	bool again;     /* the checkpoint of resume_step could not be read: it is made again */
 };
 
 const char *sw_run_count(uint64_t n, char out[32])
@@ -47,9 +49,68 @@ static bool go_on(void *ctx)
 	return sw_session_go_on(((struct run *)ctx)->session);
 }
 
+/* What resume_step goes on from. A trial's own state can be made again by its seed; what began from
+ * another's cannot. */
+static sw_status begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct sw_err *err)
+{
+	struct run *r = ctx;
+	const struct sw_job *j = r->job;
+	struct sw_checkpoint_id id = {.sweep = j->sweep, .trial = j->trial};
+	struct sw_err why = SW_ERR_INIT;
+	sw_status status = SW_NOT_FOUND;
+
+	if (j->resume_step == 0)
+		return SW_OK;
+	if (!j->checkpoint)
+		sw_err_set(&why, status, "there is no checkpoint of step %" PRIu64, j->resume_step);
+	else if (!sw_checkpoint_name(j->checkpoint, &id.trial, &id.epoch))
+		sw_err_set(&why, status, "the checkpoint has a name that is none");
+	else {
+		id.epoch = j->resume_step;
+		status = sw_checkpoint_read(net, &id, j->checkpoint, &why);
+	}
+	if (status == SW_OK) {
+		*epoch = j->resume_step;
+		sw_session_log(r->session,
+			       "goes on after step %" PRIu64 " of trial %" PRIu64 "/%" PRIu64,
+			       j->resume_step, j->sweep, id.trial);
+		return SW_OK;
+	}
+	if (status == SW_DEVICE_LOST || j->parent || id.trial != j->trial)
+		return sw_err_set(err, status, "%s", why.msg);
+	r->again = j->checkpoint != NULL;
+	sw_session_log(r->session, "%s: the trial starts from scratch", why.msg);
+	return SW_OK;
+}
+
+static bool wanted(const struct run *r, const struct sw_epoch *e)
+{
+	const struct sw_job *j = r->job;
+
+	if (!j->checkpoint_dir || !isfinite(e->train_loss) || !isfinite(e->val_loss))
+		return false;
+	if (e->epoch <= j->resume_step)
+		return r->again && e->epoch == j->resume_step;
+	return e->epoch == j->until || (j->checkpoint_every && e->epoch % j->checkpoint_every == 0);
+}
+
+/* A trial does not end because of it: without a checkpoint it is made again from scratch. */
+static bool keep(const struct run *r, const struct sw_epoch *e)
+{
+	const struct sw_checkpoint_id id = {
+		.sweep = r->job->sweep, .trial = r->job->trial, .epoch = e->epoch};
+	struct sw_err why = SW_ERR_INIT;
+
+	if (sw_checkpoint_write(e->net, &id, r->job->checkpoint_dir, &why) == SW_OK)
+		return true;
+	sw_session_log(r->session, "%s", why.msg);
+	return false;
+}
+
 static bool report(void *ctx, const struct sw_epoch *e)
 {
 	struct run *r = ctx;
+	const bool kept = wanted(r, e) && keep(r, e);
 	struct sw_buf metrics;
 	struct sw_jw w;
 	bool on;
@@ -68,9 +129,9 @@ static bool report(void *ctx, const struct sw_epoch *e)
 	metric(&w, "samples_per_s", round(e->samples_per_s));
 	sw_jw_obj_end(&w);
 	r->no_memory = metrics.failed != SW_OK;
-	on = !r->no_memory && sw_session_report(r->session, e->epoch, metrics.data);
+	on = !r->no_memory && sw_session_report(r->session, e->epoch, metrics.data, kept);
 	sw_buf_fini(&metrics);
-	return on;
+	return on && e->epoch == r->job->until ? sw_session_settle(r->session) : on;
 }
 
 /* Options, data, model: what must be right before the first step. */
@@ -133,7 +194,8 @@ sw_status sw_run_job(struct sw_runner *runner, struct sw_session *s, const struc
 		     struct sw_err *err)
 {
 	struct run r = {.runner = runner, .session = s, .job = job};
-	const struct sw_train_hooks hooks = {.ctx = &r, .go_on = go_on, .report = report};
+	const struct sw_train_hooks hooks = {
+		.ctx = &r, .begin = begin, .go_on = go_on, .report = report};
 	enum sw_train_end end = SW_TRAIN_DONE;
 	struct sw_err why = SW_ERR_INIT;
 	sw_status status = prepare(&r, &why);

@@ -195,7 +195,7 @@ static void job_params(struct sw_jw *w, const struct sw_job *j)
 	sw_jw_kint(w, "attempt", (int64_t)j->attempt);
 }
 
-bool sw_session_report(struct sw_session *s, uint64_t step, const char *metrics)
+bool sw_session_report(struct sw_session *s, uint64_t step, const char *metrics, bool checkpoint)
 {
 	const int64_t since = sw_clock_mono_us();
 	struct sw_buf params;
@@ -213,6 +213,8 @@ bool sw_session_report(struct sw_session *s, uint64_t step, const char *metrics)
 	sw_jw_kint(&w, "seq", (int64_t)++s->seq);
 	sw_jw_kint(&w, "step", (int64_t)step);
 	sw_jw_kraw(&w, "metrics", metrics);
+	if (checkpoint)
+		sw_jw_kbool(&w, "checkpoint", true);
 	sw_jw_obj_end(&w);
 	r = session_report_at(s, s->n);
 	*r = (struct report){.seq = s->seq, .params = sw_buf_take(&params, NULL)};
@@ -223,6 +225,15 @@ bool sw_session_report(struct sw_session *s, uint64_t step, const char *metrics)
 	}
 	s->n++;
 	session_pump(s, 0);
+	return going(s);
+}
+
+bool sw_session_settle(struct sw_session *s)
+{
+	const int64_t since = sw_clock_mono_us();
+
+	while (going(s) && s->n > 0)
+		wait_round(s, since);
 	return going(s);
 }
 

@@ -5,7 +5,7 @@
  * The daemon may go away and come back: training goes on meanwhile, reports wait in order and are
  * sent again on the next connection until they are answered (the daemon knows them by seq), and
  * sw_session_pump() reconnects (every 200 ms, backing off to 2 s). Only the calls that wait (next,
- * report when the spool is full, finish) give up, after `away_ms` without a daemon.
+ * settle, report when the spool is full, finish) give up, after `away_ms` without a daemon.
  *
  *   connect -> hello -> [next -> report ... report -> finish] -> next ...
  *
@@ -45,7 +45,12 @@ struct sw_session_config {
 /* A trial as worker.next gives it. */
 struct sw_job {
 	uint64_t sweep, trial, attempt, seed, data_seed, resume_step;
-	uint64_t max_t;                /* 0: none */
+	uint64_t max_t;             /* 0: none */
+	uint64_t parent;            /* whose checkpoint it began from (pbt); 0: none */
+	uint64_t until;             /* pause here for the decision, with a checkpoint; 0: nowhere */
+	uint64_t checkpoint_every;  /* steps; 0: no other checkpoints */
+	const char *checkpoint;     /* path of what resume_step goes on from, or NULL; in tree */
+	const char *checkpoint_dir; /* folder for those that it writes, or NULL; in tree */
 	const cJSON *trainer, *params; /* into tree */
 	cJSON *tree;                   /* the reply; owned */
 };
@@ -67,9 +72,12 @@ bool sw_session_next(struct sw_session *s, const struct sw_job **job);
 /* Reads and writes what can be without waiting. false: drop the trial. Cost: one poll(2). */
 bool sw_session_go_on(struct sw_session *s);
 
-/* Queues a report. metrics: JSON text of an object. Waits only when the spool, or with a daemon
- * the window, is full. false: drop the trial. */
-bool sw_session_report(struct sw_session *s, uint64_t step, const char *metrics);
+/* Queues a report. metrics: JSON text of an object; checkpoint: one of this step is on the disk.
+ * Waits only when the spool, or with a daemon the window, is full. false: drop the trial. */
+bool sw_session_report(struct sw_session *s, uint64_t step, const char *metrics, bool checkpoint);
+
+/* Waits for the answers to all reports. false: drop the trial. */
+bool sw_session_settle(struct sw_session *s);
 
 /* A line for the trial's log: cut at 1,000 bytes, lost if too many wait. */
 void sw_session_log(struct sw_session *s, const char *fmt, ...) SW_PRINTF(2, 3);

@@ -66,6 +66,34 @@ static sw_status eval_epoch(struct loop *l, struct sw_epoch *e)
 	return SW_OK;
 }
 
+/* The epochs after the one that it begins from. */
+static sw_status epochs(struct loop *l, enum sw_train_end *end, struct sw_err *err)
+{
+	const struct sw_train_hooks *hooks = l->hooks;
+	const struct sw_trainer *trainer = l->net.trainer;
+	uint64_t done = 0;
+	sw_status status = hooks->begin ? hooks->begin(hooks->ctx, &l->net, &done, err) : SW_OK;
+
+	for (uint64_t epoch = done + 1; status == SW_OK && epoch <= trainer->epochs; epoch++) {
+		struct sw_epoch e = {.epoch = epoch, .classes = trainer->classes, .net = &l->net};
+
+		status = train_epoch(l, epoch, &e);
+		if (status == SW_OK && !l->dropped)
+			status = eval_epoch(l, &e);
+		if (status != SW_OK)
+			break;
+		if (l->dropped || !hooks->report(hooks->ctx, &e)) {
+			*end = SW_TRAIN_DROPPED;
+			break;
+		}
+		if (!isfinite(e.train_loss) || !isfinite(e.val_loss)) {
+			*end = SW_TRAIN_DIVERGED;
+			break;
+		}
+	}
+	return status;
+}
+
 sw_status sw_train_run(const struct sw_ops *ops, struct sw_queue *q, const struct sw_model *model,
 		       const struct sw_data *data, const struct sw_trainer *trainer, uint64_t seed,
 		       const struct sw_train_hooks *hooks, enum sw_train_end *end,
@@ -80,23 +108,8 @@ sw_status sw_train_run(const struct sw_ops *ops, struct sw_queue *q, const struc
 	l.order = sw_malloc(data->train.rows * sizeof *l.order);
 	if (!l.order)
 		status = SW_NOMEM;
-	for (uint64_t epoch = 1; status == SW_OK && epoch <= trainer->epochs; epoch++) {
-		struct sw_epoch e = {.epoch = epoch, .classes = trainer->classes};
-
-		status = train_epoch(&l, epoch, &e);
-		if (status == SW_OK && !l.dropped)
-			status = eval_epoch(&l, &e);
-		if (status != SW_OK)
-			break;
-		if (l.dropped || !hooks->report(hooks->ctx, &e)) {
-			*end = SW_TRAIN_DROPPED;
-			break;
-		}
-		if (!isfinite(e.train_loss) || !isfinite(e.val_loss)) {
-			*end = SW_TRAIN_DIVERGED;
-			break;
-		}
-	}
+	else
+		status = epochs(&l, end, err);
 	free(l.order);
 	sw_net_destroy(&l.net);
 	if (status != SW_OK)

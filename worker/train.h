@@ -3,13 +3,16 @@
  * batches and after epochs is asked of hooks.
  *
  * Determinism  The curve is a function of (model, data, trainer, seed) alone: hooks and timing
- *              change when it ends, never what it is.
+ *              change when it ends, never what it is. So is a curve with an interruption: begun
+ *              again from the state after any epoch (worker/checkpoint.h), the rest has the same
+ *              bits.
  */
 #ifndef SW_WORKER_TRAIN_H
 #define SW_WORKER_TRAIN_H
 
 #include "worker/data.h"
 #include "worker/model.h"
+#include "worker/net.h"
 #include "worker/trainer.h"
 
 struct sw_epoch {
@@ -17,6 +20,7 @@ struct sw_epoch {
 	bool classes;   /* is there an accuracy? */
 	double train_loss, val_loss, val_accuracy;
 	double samples_per_s; /* training alone */
+	struct sw_net *net;   /* as the epoch left it; the loop's, valid during the call */
 };
 
 enum sw_train_end {
@@ -27,6 +31,9 @@ enum sw_train_end {
 
 struct sw_train_hooks {
 	void *ctx;
+	/* Once, before the first epoch; NULL: from scratch. May put a state into the net, and says
+	 * in *epoch (0) how many epochs that has. */
+	sw_status (*begin)(void *ctx, struct sw_net *net, uint64_t *epoch, struct sw_err *err);
 	bool (*go_on)(void *ctx);                            /* before each batch; false: drop */
 	bool (*report)(void *ctx, const struct sw_epoch *e); /* after each epoch; false: drop */
 };

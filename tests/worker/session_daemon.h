@@ -24,6 +24,7 @@ static struct daemon {
 	FILE *in;
 	pthread_t thread;
 	char problem[256]; /* what the daemon saw that it should not have */
+	char logs[4096];   /* the lines of worker.log, each with a newline */
 	int wake[2];
 } d;
 
@@ -67,9 +68,23 @@ static inline void hang_up(void)
 	close(d.fd);
 }
 
-/* The next message, which must be a call of this method; logs are skipped. Returns its id, and a
- * number of its params in *n where key is given. */
-static inline int expect(const char *method, const char *key, uint64_t *n)
+/* Is it a line for the log? Keeps its text. */
+static inline bool is_log(const cJSON *m)
+{
+	const cJSON *method = sw_json_get(m, "method");
+	const cJSON *text = sw_json_get(sw_json_get(m, "params"), "text");
+	const size_t n = strlen(d.logs);
+
+	if (!method || strcmp(method->valuestring, "worker.log") != 0)
+		return false;
+	if (cJSON_IsString(text))
+		snprintf(d.logs + n, sizeof d.logs - n, "%s\n", text->valuestring);
+	return true;
+}
+
+/* The next message, which must be a call of this method; logs are kept aside. Returns its id, and
+ * the message in *out, which the caller deletes (NULL: nothing came). */
+static inline int expect_message(const char *method, cJSON **out)
 {
 	char line[4096];
 	cJSON *m = NULL;
@@ -77,19 +92,30 @@ static inline int expect(const char *method, const char *key, uint64_t *n)
 
 	do {
 		cJSON_Delete(m);
+		*out = m = NULL;
 		if (!d.in || !fgets(line, sizeof line, d.in)) {
 			problem(method, NULL);
 			return 0;
 		}
 		m = cJSON_Parse(line);
-	} while (sw_json_get(m, "method") &&
-		 strcmp(sw_json_get(m, "method")->valuestring, "worker.log") == 0);
-	if (!m || strcmp(sw_json_get(m, "method")->valuestring, method) != 0)
+	} while (is_log(m));
+	if (!m || !sw_json_get(m, "method") ||
+	    strcmp(sw_json_get(m, "method")->valuestring, method) != 0)
 		problem(method, line);
 	else if (sw_json_get(m, "id"))
 		id = sw_json_get(m, "id")->valueint;
+	*out = m;
+	return id;
+}
+
+/* The same, and a number of its params in *n where key is given. */
+static inline int expect(const char *method, const char *key, uint64_t *n)
+{
+	cJSON *m;
+	const int id = expect_message(method, &m);
+
 	if (key && !sw_json_u64(sw_json_get(sw_json_get(m, "params"), key), n))
-		problem(key, line);
+		problem(key, method);
 	cJSON_Delete(m);
 	return id;
 }

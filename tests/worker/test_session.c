@@ -11,8 +11,8 @@ START_TEST(session_runs_a_trial_from_next_to_tell)
 	ck_assert_uint_eq(job->max_t, 0);
 	ck_assert_ptr_nonnull(sw_json_get(job->params, "lr"));
 	sw_session_log(s, "started %s", "here");
-	ck_assert(sw_session_report(s, 1, "{\"a\":1}"));
-	ck_assert(sw_session_report(s, 2, "{\"a\":2}"));
+	ck_assert(sw_session_report(s, 1, "{\"a\":1}", false));
+	ck_assert(sw_session_report(s, 2, "{\"a\":2}", false));
 	sw_session_finish(s, "COMPLETED", NULL);
 	ck_assert(!sw_session_next(s, &job));
 	ck_assert_int_eq(sw_session_ended(s), SW_SESSION_REFUSED);
@@ -62,7 +62,7 @@ START_TEST(session_drops_the_trial_when_told)
 	end_kind = _i;
 	start(end_thread, 10000);
 	next();
-	(void)sw_session_report(s, 1, "{}"); /* the answer may be here already */
+	(void)sw_session_report(s, 1, "{}", false); /* the answer may be here already */
 	until_dropped();
 	ck_assert_str_eq(sw_session_dropped(s), ends[_i]);
 	sw_session_release(s);
@@ -98,7 +98,7 @@ START_TEST(session_reconnects_and_sends_again_what_was_not_answered)
 	start(reconnect_script, 10000);
 	next();
 	for (uint64_t step = 1; step <= 5; step++) {
-		ck_assert(sw_session_report(s, step, "{}"));
+		ck_assert(sw_session_report(s, step, "{}", false));
 		ck_assert(sw_session_go_on(s));
 	}
 	sw_session_finish(s, "COMPLETED", NULL);
@@ -149,8 +149,8 @@ START_TEST(session_sends_again_in_order_when_the_daemon_was_busy)
 {
 	start(busy_script, 10000);
 	next();
-	ck_assert(sw_session_report(s, 1, "{}"));
-	ck_assert(sw_session_report(s, 2, "{}"));
+	ck_assert(sw_session_report(s, 1, "{}", false));
+	ck_assert(sw_session_report(s, 2, "{}", false));
 	sw_session_finish(s, "COMPLETED", NULL);
 	ck_assert_int_eq(sw_session_ended(s), SW_SESSION_OPEN);
 	stop();
@@ -174,7 +174,7 @@ START_TEST(session_tells_failed_when_a_report_is_invalid)
 {
 	start(invalid_script, 10000);
 	next();
-	(void)sw_session_report(s, 1, "{}");
+	(void)sw_session_report(s, 1, "{}", false);
 	until_dropped();
 	sw_session_finish(s, "COMPLETED", NULL);
 	ck_assert_int_eq(sw_session_ended(s), SW_SESSION_EXIT);

@@ -69,7 +69,7 @@ START_TEST(session_spools_until_full_then_waits_and_gives_up)
 
 	start(leave_script, 50);
 	next();
-	while (sw_session_report(s, kept + 1, "{}"))
+	while (sw_session_report(s, kept + 1, "{}", false))
 		ck_assert_uint_le(++kept, SW_SESSION_SPOOL + 1);
 	/* the first was answered; the rest waits */
 	ck_assert_uint_ge(kept, SW_SESSION_SPOOL);
@@ -112,8 +112,8 @@ START_TEST(session_without_memory_ends_cleanly_at_each_call)
 		status = sw_session_create(&s, &config, &err);
 		if (status == SW_OK && sw_session_next(s, &job)) {
 			sw_session_log(s, "a line, which may be lost");
-			(void)sw_session_report(s, 1, "{\"a\":1}");
-			(void)sw_session_report(s, 2, "{\"a\":2}");
+			(void)sw_session_report(s, 1, "{\"a\":1}", false);
+			(void)sw_session_report(s, 2, "{\"a\":2}", false);
 			sw_session_finish(s, "FAILED", "some cause");
 			ck_assert(!sw_session_next(s, &job));
 		}
