@@ -43,7 +43,7 @@ const struct sw_verb sw_verbs[] = {
 	 "  --weight W            its share of the slots beside other sweeps (default 1)\n"
 	 "  --time-budget SECONDS of running; none: no budget\n"
 	 "  --gpu-hours H         of all its attempts on GPUs; none: no budget\n"
-	 "  --target VALUE        of the metric, at which it ends; none: no target\n"
+	 "  --target VALUE        of the metric, at which it ends\n"
 	 "  --range NAME=MIN..MAX a number's new range, narrower or wider; may be repeated\n"
 	 "Prints what changed. `sweep show SWEEP` lists all edits.\n"},
 	{"enqueue", sw_verb_enqueue, SW_REF_SWEEP, 2, SW_ARGS_MAX, 0,

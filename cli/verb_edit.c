@@ -21,20 +21,18 @@ static bool number(const char *s, const char *end, double *out)
 	return *rest == '\0' && isfinite(*out);
 }
 
-/* A limit that may be taken away: a number, or "none". */
-static int add_limit(struct sw_cli *c, struct sw_jw *w, const char *key, const char *option,
-		     const char *text)
+/* A setting; of a limit, which may be taken away, the word "none" is the daemon's 0. */
+static int add_setting(struct sw_cli *c, struct sw_jw *w, const char *key, const char *text,
+		       bool limit)
 {
-	double v;
+	double v = 0;
 
 	if (text == NULL)
 		return SW_EXIT_DONE;
-	if (strcmp(text, "none") == 0)
-		sw_jw_knull(w, key);
-	else if (number(text, text + strlen(text), &v))
-		sw_jw_knum(w, key, v);
-	else
-		return sw_cli_usage(c, "%s: expected a number or none, not '%s'", option, text);
+	if (!(limit && strcmp(text, "none") == 0) && !number(text, text + strlen(text), &v))
+		return sw_cli_usage(c, "edit: %s: expected a number%s, not '%s'", key,
+				    limit ? " or none" : "", text);
+	sw_jw_knum(w, key, v);
 	return SW_EXIT_DONE;
 }
 
@@ -97,15 +95,15 @@ static int write_params(struct sw_cli *c, struct sw_jw *w)
 	sw_jw_kint(w, "sweep", (int64_t)c->sweep);
 	if (a->given & SW_OPT_RUN_CAP)
 		sw_jw_kint(w, "run_cap", (int64_t)a->run_cap);
-	status = add_limit(c, w, "max_concurrent", "--max-concurrent", a->max_concurrent);
+	status = add_setting(c, w, "max_concurrent", a->max_concurrent, true);
 	if (status == SW_EXIT_DONE)
-		status = add_limit(c, w, "weight", "--weight", a->weight);
+		status = add_setting(c, w, "weight", a->weight, false);
 	if (status == SW_EXIT_DONE)
-		status = add_limit(c, w, "time_budget_s", "--time-budget", a->time_budget);
+		status = add_setting(c, w, "time_budget_s", a->time_budget, true);
 	if (status == SW_EXIT_DONE)
-		status = add_limit(c, w, "gpu_hours", "--gpu-hours", a->gpu_hours);
+		status = add_setting(c, w, "gpu_hours", a->gpu_hours, true);
 	if (status == SW_EXIT_DONE)
-		status = add_limit(c, w, "target", "--target", a->target);
+		status = add_setting(c, w, "target", a->target, false);
 	if (status == SW_EXIT_DONE)
 		status = add_ranges(c, w);
 	sw_jw_obj_end(w);
@@ -113,7 +111,7 @@ static int write_params(struct sw_cli *c, struct sw_jw *w)
 }
 
 /* "0.0001..0.01", "none", "80" */
-static void add_setting(struct sw_cli *c, const cJSON *v)
+static void write_setting(struct sw_cli *c, const cJSON *v)
 {
 	if (sw_json_get(v, "min") != NULL) {
 		sw_fmt_value(&c->out, sw_json_get(v, "min"), true, c->look.utf8);
@@ -136,9 +134,9 @@ void sw_edit_text(struct sw_cli *c, const cJSON *changes, const char *indent)
 		(void)sw_buf_adds(&c->out, indent);
 		sw_cli_text(c, cJSON_IsString(key) ? key->valuestring : "?");
 		(void)sw_buf_adds(&c->out, ": ");
-		add_setting(c, sw_json_get(change, "from"));
+		write_setting(c, sw_json_get(change, "from"));
 		(void)sw_buf_adds(&c->out, " -> ");
-		add_setting(c, sw_json_get(change, "to"));
+		write_setting(c, sw_json_get(change, "to"));
 		(void)sw_buf_adds(&c->out, "\n");
 	}
 }

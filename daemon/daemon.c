@@ -1,6 +1,8 @@
 #include "daemon/daemon.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "daemon/budget.h"
+#include "daemon/checkpoint.h"
 #include "daemon/conn.h"
 #include "daemon/dispatch.h"
 #include "daemon/driver.h"
@@ -58,6 +60,7 @@ static void on_store(uv_async_t *a)
 
 static void on_flush(uv_prepare_t *p)
 {
+	sw_budget_flush(p->data);
 	sw_suggest_flush(p->data);
 	sw_conn_flush_all(p->data);
 }
@@ -122,6 +125,7 @@ static void on_tick(uv_timer_t *t)
 		sw_conn_accept(d, (uv_stream_t *)&d->listener);
 	sw_conn_tick(d, now_us);
 	sw_driver_tick(d, now_us);
+	sw_budget_tick(d);
 	sw_supervisor_tick(d, now_us);
 	sw_suggest_tick(d, now_us);
 	if (d->draining && sw_supervisor_busy(d, 0) == 0)
@@ -205,6 +209,8 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 	if (rc == SW_OK)
 		rc = sw_host_recover_all(d, err);
 	if (rc == SW_OK)
+		sw_checkpoint_clean(d);
+	if (rc == SW_OK)
 		rc = start_beats(d, err);
 	/* The socket before the workers: they dial it at once. */
 	if (rc == SW_OK)
@@ -228,6 +234,7 @@ void sw_daemon_fini(struct sw_daemon *d)
 	d->store = NULL;
 	sw_supervisor_free(d);
 	sw_host_free_all(d);
+	sw_checkpoint_free(d);
 	sw_methods_destroy(d->methods);
 	if (d->lock_fd >= 0)
 		(void)close(d->lock_fd);

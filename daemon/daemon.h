@@ -51,6 +51,8 @@ struct sw_daemon {
 	size_t host_n, host_cap;
 
 	struct sw_suggester *suggest_dirty; /* list; daemon/suggest.c */
+	struct sw_host *budget_dirty;       /* list; daemon/budget.c */
+	struct sw_janitor *janitor;         /* daemon/checkpoint.c; NULL: nothing to do so far */
 
 	struct sw_slot *slots;
 	size_t slot_n;

@@ -6,12 +6,10 @@
 #include "daemon/conn.h"
 #include "daemon/daemon.h"
 #include "daemon/host.h"
-#include "daemon/plan.h"
+#include "daemon/rows.h"
 #include "daemon/suggest.h"
 #include "daemon/supervisor.h"
 #include "daemon/watch.h"
-#include <assert.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +22,7 @@ static const char *const event_names[SW_EVENT_KIND_N] = {
 	[SW_EVENT_PAUSE] = "pause",     [SW_EVENT_RESUME] = "resume",
 	[SW_EVENT_CANCEL] = "cancel",   [SW_EVENT_FAIL] = "fail",
 	[SW_EVENT_EXTEND] = "extend",   [SW_EVENT_ENQUEUE] = "enqueue",
+	[SW_EVENT_STOP] = "stop",       [SW_EVENT_EDIT] = "edit",
 };
 
 static const char *const decision_names[] = {
@@ -67,6 +66,7 @@ static void free_change(struct sw_change *c)
 {
 	sw_buf_fini(&c->reply);
 	free(c->stops);
+	free(c->unneeded);
 	free(c);
 }
 
@@ -83,6 +83,7 @@ static void on_committed(void *arg)
 	for (size_t i = 0; i < c->stop_n; i++)
 		sw_supervisor_stop_trial(c->d, c->stops[i].slot, c->stops[i].sweep,
 					 c->stops[i].trial, c->stops[i].attempt);
+	sw_checkpoint_remove(c->d, c->unneeded, c->unneeded_n);
 	if (c->call != NULL)
 		sw_call_result(c->call, &c->reply);
 	if (c->then != NULL)
@@ -116,252 +117,14 @@ bool sw_change_allowed(struct sw_call *call)
 	return false;
 }
 
-/* --- a step's rows --- */
-
-static void note_stop(struct sw_change *c, int32_t slot, const struct sw_host *h,
-		      const struct sw_action *a)
-{
-	if (slot < 0)
-		return;
-	if (c->stop_n == c->stop_cap) {
-		const size_t cap = c->stop_cap == 0 ? 8 : c->stop_cap * 2;
-		struct sw_stop *grown = sw_realloc(c->stops, cap * sizeof *grown);
-
-		if (grown == NULL)
-			sw_daemon_die("stop a trial", SW_NOMEM);
-		c->stops = grown;
-		c->stop_cap = cap;
-	}
-	c->stops[c->stop_n++] = (struct sw_stop){
-		.slot = slot, .sweep = h->sweep, .trial = (int64_t)a->trial, .attempt = a->attempt};
-}
-
-static void add_log(struct sw_change *c, const struct sw_host *h, const struct sw_action *a,
-		    const char *fmt, const char *text)
-{
-	struct sw_buf b;
-
-	sw_buf_init(&b, 1000);
-	(void)sw_buf_adds(&b, fmt);
-	if (*text != '\0') {
-		(void)sw_buf_adds(&b, ": ");
-		(void)sw_buf_adds(&b, text);
-	}
-	const struct sw_row_log row = {.sweep = h->sweep,
-				       .trial = (int64_t)a->trial,
-				       .attempt = a->attempt,
-				       .time_ms = c->now_ms,
-				       .line = b.data};
-	if (b.failed == SW_OK)
-		sw_tx_log(c->tx, &row);
-	sw_buf_fini(&b);
-}
-
-/* How the trial came about, and what the sampler needs to go on from there. */
-static void add_suggestion(struct sw_change *c, const struct sw_host *h, const struct sw_action *a)
-{
-	static const char digits[] = "0123456789abcdef";
-	const struct sw_suggestion *s = a->suggestion;
-	struct sw_buf why, state;
-
-	sw_buf_init(&why, 64 * 1024);
-	sw_buf_init(&state, 16 * 1024 * 1024);
-	sw_suggest_why(s, sw_sweep_history(h->sched)->n_obs, h->maximize, &why);
-	for (size_t i = 0; i < s->state_n; i++) {
-		const char pair[2] = {digits[s->state[i] >> 4], digits[s->state[i] & 15]};
-
-		(void)sw_buf_add(&state, pair, 2);
-	}
-	if (why.failed != SW_OK || state.failed != SW_OK)
-		sw_daemon_die("record a suggestion", SW_NOMEM);
-	const struct sw_row_suggestion row = {.sweep = h->sweep,
-					      .trial = (int64_t)a->trial,
-					      .known = (int64_t)s->known,
-					      .why = why.data};
-	const struct sw_row_sampler sampler = {
-		.sweep = h->sweep, .trial = (int64_t)a->trial, .state = state.data};
-	sw_tx_suggestion(c->tx, &row);
-	if (s->state_n > 0)
-		sw_tx_sampler(c->tx, &sampler);
-	sw_buf_fini(&why);
-	sw_buf_fini(&state);
-}
-
-static void on_create(struct sw_change *c, struct sw_host *h, const struct sw_action *a)
-{
-	struct sw_buf params;
-
-	sw_buf_init(&params, SW_REPLY_MAX);
-	sw_plan_params(h->spec, sw_sweep_space(h->sched), a->values, &params);
-	if (params.failed != SW_OK || sw_host_runs(h, a->trial) != SW_OK)
-		sw_daemon_die("record a trial", SW_NOMEM);
-	const struct sw_row_trial row = {.sweep = h->sweep,
-					 .trial = (int64_t)a->trial,
-					 .state = sw_trial_state_name(SW_TRIAL_PENDING),
-					 .params = params.data,
-					 .created_ms = c->now_ms};
-	sw_tx_trial_insert(c->tx, &row);
-	sw_buf_fini(&params);
-	if (a->suggestion != NULL && sw_sweep_learns(h->sched))
-		add_suggestion(c, h, a);
-}
-
-static void on_start(struct sw_change *c, struct sw_host *h, const struct sw_action *a,
-		     int32_t slot, uint64_t ev)
-{
-	struct sw_run *run = &h->runs[a->trial - 1];
-	const struct sw_row_attempt attempt = {.sweep = h->sweep,
-					       .trial = (int64_t)a->trial,
-					       .attempt = a->attempt,
-					       .ev = (int64_t)ev,
-					       .slot = slot,
-					       .started_ms = c->now_ms,
-					       .state = "RUNNING"};
-	const struct sw_row_trial trial = {.sweep = h->sweep,
-					   .trial = (int64_t)a->trial,
-					   .state = sw_trial_state_name(SW_TRIAL_RUNNING),
-					   .attempt = a->attempt,
-					   .started_ms = c->now_ms,
-					   .seconds = (double)run->seconds};
-
-	*run = (struct sw_run){.started_ms = c->now_ms,
-			       .heard_us = sw_clock_mono_us(),
-			       .seconds = run->seconds,
-			       .slot = slot};
-	if (a->trial < h->oldest)
-		h->oldest = a->trial;
-	if (slot >= 0)
-		h->share.running++;
-	sw_tx_attempt_start(c->tx, &attempt);
-	sw_tx_trial_state(c->tx, &trial);
-}
-
-/* The live attempt of a trial, if there is one, is over: rows and accounts. */
-static void end_attempt(struct sw_change *c, struct sw_host *h, const struct sw_action *a,
-			const char *state)
-{
-	struct sw_run *run = &h->runs[a->trial - 1];
-	const struct sw_row_attempt row = {.sweep = h->sweep,
-					   .trial = (int64_t)a->trial,
-					   .attempt = a->attempt,
-					   .ended_ms = c->now_ms,
-					   .state = state,
-					   .cause = *a->cause != '\0' ? a->cause : NULL};
-
-	if (run->started_ms == 0)
-		return;
-	sw_tx_attempt_end(c->tx, &row);
-	const int64_t ms = c->now_ms > run->started_ms ? c->now_ms - run->started_ms : 0;
-	run->seconds += (float)ms / 1000.0f;
-	run->started_ms = 0;
-	if (run->slot < 0)
-		return;
-	assert(h->share.running > 0);
-	h->share.running--;
-	h->share.used_us += ms * 1000;
-	if ((size_t)run->slot < h->d->slot_n) {
-		struct sw_slot *s = &h->d->slots[run->slot];
-
-		if (s->sweep == h->sweep && s->trial == (int64_t)a->trial &&
-		    s->attempt == a->attempt)
-			sw_supervisor_done(s);
-	}
-}
-
-static void on_over(struct sw_change *c, struct sw_host *h, const struct sw_action *a,
-		    enum sw_trial_state state, bool counts)
-{
-	const bool retry = a->kind == SW_ACTION_RETRY;
-	const char *name = sw_trial_state_name(state);
-
-	end_attempt(c, h, a, retry ? (counts ? "LOST" : "RELEASED") : name);
-	const struct sw_row_trial row = {.sweep = h->sweep,
-					 .trial = (int64_t)a->trial,
-					 .state = name,
-					 .cause = *a->cause != '\0' ? a->cause : NULL,
-					 .attempt = a->attempt,
-					 .seconds = (double)h->runs[a->trial - 1].seconds,
-					 .ended_ms = retry ? 0 : c->now_ms};
-	sw_tx_trial_state(c->tx, &row);
-	if (retry)
-		add_log(c, h, a, "the attempt ended, another one follows", a->cause);
-	else if (state == SW_TRIAL_FAILED || state == SW_TRIAL_INFEASIBLE)
-		add_log(c, h, a, name, a->cause);
-}
-
-static void on_sweep(struct sw_change *c, struct sw_host *h, const struct sw_action *a)
-{
-	const bool ended = a->sweep != SW_SWEEP_RUNNING && a->sweep != SW_SWEEP_PAUSED;
-
-	h->state = a->sweep;
-	h->ended_ms = ended ? c->now_ms : 0;
-	sw_tx_sweep_state(c->tx, h->sweep, sw_sweep_state_name(a->sweep),
-			  *a->cause != '\0' ? a->cause : NULL, h->ended_ms, h->run_cap);
-	sw_log(SW_LOG_INFO, "sweep.state", "sweep=%lld state=%s%s%s%s", (long long)h->sweep,
-	       sw_sweep_state_name(a->sweep), *a->cause != '\0' ? " cause=\"" : "", a->cause,
-	       *a->cause != '\0' ? "\"" : "");
-}
-
-static void on_decide(struct sw_change *c, const struct sw_host *h, const struct sw_event *event,
-		      const struct sw_action *a)
-{
-	const struct sw_asha_judgement *j = &a->judgement;
-
-	if (j->rung == 0)
-		return;
-	const struct sw_row_decision row = {.sweep = h->sweep,
-					    .trial = (int64_t)a->trial,
-					    .attempt = event->attempt,
-					    .seq = (int64_t)event->seq,
-					    .verdict = decision_names[a->decision],
-					    .bracket = j->bracket,
-					    .rung = (int64_t)j->rung,
-					    .n = (int64_t)j->n,
-					    .better = (int64_t)j->better,
-					    .keep = (int64_t)j->keep,
-					    .has_cutoff = isfinite(j->cutoff),
-					    .cutoff = j->cutoff,
-					    .value = j->value};
-	sw_tx_decision(c->tx, &row);
-}
-
-static void take_action(struct sw_change *c, struct sw_host *h, const struct sw_event *event,
-			int32_t slot, uint64_t ev, const struct sw_action *a)
-{
-	switch (a->kind) {
-	case SW_ACTION_CREATE:
-		on_create(c, h, a);
-		break;
-	case SW_ACTION_START:
-		on_start(c, h, a, slot, ev);
-		break;
-	case SW_ACTION_DECIDE:
-		on_decide(c, h, event, a);
-		break;
-	case SW_ACTION_RETRY:
-		on_over(c, h, a, SW_TRIAL_PENDING, event->kind == SW_EVENT_LOST);
-		break;
-	case SW_ACTION_PAUSE:
-		on_over(c, h, a, SW_TRIAL_PAUSED, false);
-		break;
-	case SW_ACTION_END:
-		on_over(c, h, a, a->end, false);
-		break;
-	case SW_ACTION_STOP:
-		note_stop(c, h->runs[a->trial - 1].slot, h, a);
-		break;
-	case SW_ACTION_SWEEP:
-		on_sweep(c, h, a);
-		break;
-	}
-	sw_watch_changed(h, a->kind == SW_ACTION_SWEEP ? 0 : a->trial);
-}
+/* --- steps --- */
 
 sw_status sw_driver_step(struct sw_change *c, struct sw_host *h, const struct sw_event *event,
 			 int32_t slot, const struct sw_actions **actions, uint64_t *ev,
 			 struct sw_err *err)
 {
 	static struct sw_actions step; /* the loop thread's; grown once, reused for ever */
+	const struct sw_checkpoint before = sw_checkpoint_of(h, event->trial);
 	const sw_status rc = sw_sweep_step(h->sched, event, &step, err);
 
 	if (rc == SW_NOMEM)
@@ -369,13 +132,14 @@ sw_status sw_driver_step(struct sw_change *c, struct sw_host *h, const struct sw
 	if (rc != SW_OK)
 		return rc;
 	const uint64_t number = h->next_ev++;
-	if (event->kind == SW_EVENT_EXTEND || event->kind == SW_EVENT_ENQUEUE) {
+	if (event->kind == SW_EVENT_EXTEND || event->kind == SW_EVENT_ENQUEUE ||
+	    event->kind == SW_EVENT_EDIT) {
 		h->run_cap = (int64_t)sw_sweep_run_cap(h->sched);
 		sw_tx_sweep_state(c->tx, h->sweep, sw_sweep_state_name(h->state), NULL, 0,
 				  h->run_cap);
 	}
 	for (size_t i = 0; i < step.n; i++)
-		take_action(c, h, event, slot, number, &step.v[i]);
+		sw_rows_action(c, h, event, slot, number, &step.v[i]);
 	if (event->kind == SW_EVENT_REPORT) {
 		sw_watch_changed(h, event->trial);
 	} else {
@@ -394,6 +158,8 @@ sw_status sw_driver_step(struct sw_change *c, struct sw_host *h, const struct sw
 		};
 		sw_tx_event(c->tx, &row);
 	}
+	sw_checkpoint_stepped(c, h, event->trial, &before, &step);
+	sw_budget_changed(h);
 	sw_suggest_changed(h);
 	if (actions != NULL)
 		*actions = &step;
@@ -424,17 +190,22 @@ void sw_driver_attempt_over(struct sw_host *h, enum sw_event_kind kind, uint64_t
 	sw_change_commit(c);
 }
 
-void sw_driver_fail(struct sw_host *h, const char *cause)
+void sw_driver_end(struct sw_host *h, enum sw_event_kind kind, const char *cause)
 {
-	const struct sw_event event = {.kind = SW_EVENT_FAIL, .cause = cause};
+	const struct sw_event event = {.kind = kind, .cause = cause};
 	struct sw_change *c = sw_change_begin(h->d, NULL);
 	struct sw_err err = SW_ERR_INIT;
 
-	sw_log(SW_LOG_ERROR, "sweep.failed", "sweep=%lld why=\"%s\"", (long long)h->sweep, cause);
 	if (sw_driver_step(c, h, &event, -1, NULL, NULL, &err) == SW_OK)
 		sw_change_commit(c);
 	else
 		sw_change_drop(c);
+}
+
+void sw_driver_fail(struct sw_host *h, const char *cause)
+{
+	sw_log(SW_LOG_ERROR, "sweep.failed", "sweep=%lld why=\"%s\"", (long long)h->sweep, cause);
+	sw_driver_end(h, SW_EVENT_FAIL, cause);
 }
 
 static void expire(struct sw_host *h, int64_t now_us)

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/status.h"
+#include "daemon/checkpoint.h"
 #include "sched/sweep.h"
 #include "store/store.h"
 #include <stdint.h>
@@ -34,6 +35,8 @@ struct sw_change {
 		int64_t sweep, trial, attempt;
 	} * stops; /* attempts to be stopped on slots */
 	size_t stop_n, stop_cap;
+	struct sw_checkpoint *unneeded; /* files that nobody goes on from once this is stored */
+	size_t unneeded_n, unneeded_cap;
 	int64_t uid; /* who asked; -1: the daemon itself */
 	int64_t now_ms;
 };
@@ -59,8 +62,9 @@ SW_NODISCARD sw_status sw_driver_step(struct sw_change *c, struct sw_host *h,
 				      const struct sw_actions **actions, uint64_t *ev,
 				      struct sw_err *err);
 
-/* The sweep cannot go on (no point can be found any more): FAIL with that cause, in a change of its
- * own. */
+/* The sweep ends by itself with that cause, in a change of its own: FAIL (no point can be found any
+ * more) or STOP (a budget is spent). */
+void sw_driver_end(struct sw_host *h, enum sw_event_kind kind, const char *cause);
 void sw_driver_fail(struct sw_host *h, const char *cause);
 
 /* An attempt on a slot ended by itself: LOST or RELEASE, in a change of its own. Nothing happens

@@ -32,6 +32,7 @@ static void free_host(struct sw_host *h)
 	free(h->method);
 	free(h->runs);
 	free(h->changed);
+	free(h->heirs.v);
 	free(h);
 }
 
@@ -100,6 +101,10 @@ struct sw_host *sw_host_add(struct sw_daemon *d, struct sw_spec *spec, struct sw
 	h->state = SW_SWEEP_RUNNING;
 	if (sw_suggest_attach(h) != SW_OK)
 		return NULL;
+	struct sw_settings settings;
+	sw_settings_init(&settings, spec);
+	sw_settings_use(h, &settings);
+	sw_budget_state(&h->budget, true, now_ms);
 	join_share(d, h);
 	return h;
 }

@@ -8,6 +8,9 @@
 #define SW_DAEMON_HOST_H
 
 #include "base/status.h"
+#include "daemon/budget.h"
+#include "daemon/checkpoint.h"
+#include "daemon/edit.h"
 #include "proto/spec.h"
 #include "sched/share.h"
 #include "sched/sweep.h"
@@ -27,7 +30,8 @@ struct sw_run {
 	int64_t started_ms; /* wall clock, of the live attempt; 0: it does not run */
 	int64_t heard_us;   /* monotonic: start or last report of the live attempt, for leases */
 	float seconds;      /* run time of the attempts that ended */
-	int32_t slot;       /* -1: a client's */
+	int16_t slot;       /* -1: a client's */
+	bool gpu;           /* the slot has one */
 };
 
 struct sw_host {
@@ -52,6 +56,12 @@ struct sw_host {
 	char note[240];         /* said as `cause` while the sweep runs; "" for none */
 
 	struct sw_share share; /* running: trials on slots now */
+	struct sw_budget budget;
+	bool budget_dirty; /* in the daemon's list of those to look at */
+	struct sw_host *next_dirty;
+	struct sw_settings settings; /* as edits have left them */
+	bool has_checkpoints;        /* its folder was made */
+	struct sw_heirs heirs;       /* open trials that need another's checkpoint */
 
 	struct sw_suggester *suggest; /* NULL: its sampler needs none */
 

@@ -225,6 +225,11 @@ sw_status sw_plan_build(struct sw_sweep **out, const struct sw_spec *spec, uint6
 		.retries = (unsigned)spec->retries,
 		.shuffle = spec->shuffle,
 		.n_init = spec->n_init,
+		.has_target = spec->has_target,
+		.target = spec->target,
+		.plateau = {.top = spec->plateau.top,
+			    .std = spec->plateau.std,
+			    .patience = spec->plateau.patience},
 	};
 	struct sw_space *space = NULL;
 	struct sw_value *init = NULL;
@@ -236,16 +241,7 @@ sw_status sw_plan_build(struct sw_sweep **out, const struct sw_spec *spec, uint6
 	if (sw_sampler_find(spec->method, &config.sampler) != SW_OK)
 		return sw_err_at(err, SW_INVALID, "/method", "no sampler is called \"%s\"",
 				 spec->method);
-	if (sw_spec_max_t(spec) > 0) {
-		config.pruner.kind = SW_PRUNER_ASHA;
-		config.pruner.asha = (struct sw_asha_config){
-			.grace_period = spec->pruner.asha.grace_period,
-			.max_t = spec->pruner.asha.max_t,
-			.reduction_factor = spec->pruner.asha.reduction_factor,
-			.brackets = spec->pruner.asha.brackets,
-			.min_results = spec->pruner.asha.min_results,
-		};
-	}
+	sw_plan_pruner(&config.pruner, &spec->pruner, spec);
 	if (priors != NULL) {
 		config.n_prior = priors->n;
 		config.prior = priors->values;

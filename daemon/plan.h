@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/status.h"
 #include "proto/spec.h"
+#include "sched/pruner.h"
 #include "sched/sweep.h"
 
 /* Trials of earlier sweeps in this sweep's space, with their metrics as they were reported. */
@@ -25,6 +26,10 @@ SW_NODISCARD sw_status sw_plan_build(struct sw_sweep **out, const struct sw_spec
 /* The search space alone: sealed. *out is the caller's on SW_OK. */
 SW_NODISCARD sw_status sw_plan_space(struct sw_space **out, const struct sw_spec *spec,
 				     struct sw_err *err);
+
+/* A pruner of the spec in sched's words (its own, or another of the same sweep). Borrows p. */
+void sw_plan_pruner(struct sw_pruner_config *out, const struct sw_spec_pruner *p,
+		    const struct sw_spec *spec);
 
 /* --- values and JSON (daemon/plan_params.c) --- */
 

@@ -18,13 +18,15 @@
 struct rebuild {
 	struct sw_replay replay;
 	struct sw_run *runs; /* of every trial */
+	struct sw_row_use use;
 };
 
 static bool take_attempt(const struct sw_row_attempt *row, void *arg)
 {
 	struct sw_run *run = arg;
 
-	run->slot = (int32_t)row->slot; /* the last attempt's stays */
+	run->slot = (int16_t)row->slot; /* the last attempt's stays */
+	run->gpu = row->gpu;
 	return true;
 }
 
@@ -62,6 +64,8 @@ static void read_runs(struct rebuild *b, struct sw_db *db)
 		if (sw_sweep_trial(r->sched, trial)->state == SW_TRIAL_RUNNING)
 			r->rc = sw_read_attempts(db, r->sweep, (int64_t)trial, take_attempt,
 						 &b->runs[trial - 1], &r->err);
+	if (r->rc == SW_OK)
+		r->rc = sw_read_use(db, r->sweep, &b->use, &r->err);
 }
 
 /* On the reader's thread, or at start. */
@@ -101,8 +105,14 @@ static sw_status attach(struct sw_host *h, struct rebuild *b)
 	for (uint64_t i = 0; i < n; i++)
 		if (h->runs[i].started_ms != 0 && h->runs[i].slot >= 0)
 			h->share.running++;
+	h->share.ended = (uint64_t)b->use.attempts;
+	h->share.ended_us = b->use.ms * 1000;
+	h->budget = r->budget;
+	h->budget.gpu_ms = b->use.gpu_ms;
+	sw_settings_use(h, &r->settings);
 	r->spec = NULL;
 	r->sched = NULL;
+	sw_checkpoint_recovered(h);
 	return sw_suggest_attach(h);
 }
 

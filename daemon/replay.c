@@ -84,6 +84,14 @@ static void find_made(struct sw_replay *r, struct sw_event *e)
 
 /* --- events and reports --- */
 
+static void arrive(struct sw_replay *r, int64_t ev, int64_t trial)
+{
+	r->at_ev = (uint64_t)ev;
+	r->at_trial = (uint64_t)trial;
+	if (r->watch != NULL && r->watch->arrived != NULL)
+		r->watch->arrived(r);
+}
+
 static void check_verdict(struct sw_replay *r, const struct sw_event *e,
 			  const struct sw_row_report *row)
 {
@@ -106,6 +114,8 @@ static void step(struct sw_replay *r, const struct sw_event *e, const struct sw_
 		return;
 	r->next_ev = r->at_ev + 1;
 	r->metric_seen = r->metric_seen || (report != NULL && e->has_value);
+	sw_budget_state(&r->budget, sw_sweep_state(r->sched) == SW_SWEEP_RUNNING,
+			event != NULL ? event->time_ms : report->time_ms);
 	if (r->watch != NULL && r->watch->stepped != NULL)
 		r->watch->stepped(r, e, event, report);
 	else if (report != NULL)
@@ -133,17 +143,30 @@ static void take_report(struct sw_replay *r, const struct sw_row_report *row)
 		.has_value = row->has_value || row->diverged,
 		.value = row->diverged ? (double)NAN : row->value,
 		.final = strcmp(row->verdict, "end") == 0,
+		.checkpoint = row->checkpoint,
 	};
 
-	r->at_ev = (uint64_t)row->ev;
-	r->at_trial = e.trial;
-	if (e.has_value && r->spec->n_metrics > 1)
+	arrive(r, row->ev, row->trial);
+	if (r->rc == SW_OK && e.has_value && r->spec->n_metrics > 1)
 		read_others(r, row, &e);
 	step(r, &e, NULL, row);
 }
 
+/* The event's cause holds the edit. */
+static void read_edit(struct sw_replay *r, const struct sw_row_event *row, struct sw_edits *edits)
+{
+	const char *text = row->cause != NULL ? row->cause : "";
+	cJSON *tree = NULL;
+
+	r->rc = sw_json_parse(&tree, text, strlen(text), &r->err);
+	if (r->rc == SW_OK)
+		r->rc = sw_edits_read(edits, r->spec, tree, &r->err);
+	cJSON_Delete(tree);
+}
+
 static void take_event(struct sw_replay *r, const struct sw_row_event *row)
 {
+	struct sw_edits edits;
 	struct sw_event e = {
 		.trial = (uint64_t)row->trial,
 		.attempt = (uint32_t)row->attempt,
@@ -151,16 +174,22 @@ static void take_event(struct sw_replay *r, const struct sw_row_event *row)
 		.run_cap = (uint64_t)row->run_cap,
 	};
 
-	r->at_ev = (uint64_t)row->ev;
-	r->at_trial = e.trial;
+	arrive(r, row->ev, row->trial);
 	if (sw_event_find(row->kind, &e.kind) != SW_OK ||
 	    (e.kind == SW_EVENT_TELL &&
 	     (row->state == NULL || sw_trial_state_find(row->state, &e.end) != SW_OK))) {
 		fail(r, SW_IO, "not an event that this version knows");
 		return;
 	}
-	find_made(r, &e);
+	if (r->rc == SW_OK)
+		find_made(r, &e);
+	if (r->rc == SW_OK && e.kind == SW_EVENT_EDIT) {
+		read_edit(r, row, &edits);
+		e.edit = &edits.sched;
+	}
 	step(r, &e, row, NULL);
+	if (r->rc == SW_OK && e.kind == SW_EVENT_EDIT)
+		sw_settings_edit(&r->settings, &edits);
 }
 
 static bool take(const struct sw_row_event *event, const struct sw_row_report *report, void *arg)
@@ -182,6 +211,7 @@ static bool take_spec(const struct sw_row_sweep *row, void *arg)
 	cJSON *tree = NULL;
 
 	r->seed = (uint64_t)row->seed;
+	sw_budget_state(&r->budget, true, row->created_ms);
 	r->rc = sw_json_parse(&tree, row->spec, strlen(row->spec), &r->err);
 	if (r->rc == SW_OK)
 		r->rc = sw_spec_read(&r->spec, tree, &r->err);
@@ -255,6 +285,8 @@ static void build(struct sw_replay *r)
 	if (r->rc == SW_OK && r->spec == NULL)
 		fail(r, SW_NOT_FOUND, "its row is gone");
 	if (r->rc == SW_OK)
+		sw_settings_init(&r->settings, r->spec);
+	if (r->rc == SW_OK)
 		read_priors(r);
 	if (r->rc == SW_OK)
 		r->rc = sw_plan_build(&r->sched, r->spec, r->seed, &r->priors, &r->err);
@@ -272,8 +304,8 @@ void sw_replay_run(struct sw_replay *r, struct sw_db *db)
 	build(r);
 	if (r->rc != SW_OK)
 		return;
-	const sw_status rc =
-		sw_read_history(db, r->sweep, r->spec->n_metrics > 1, take, r, &r->err);
+	const sw_status rc = sw_read_history(
+		db, r->sweep, r->watch != NULL || r->spec->n_metrics > 1, take, r, &r->err);
 	if (r->rc == SW_OK)
 		r->rc = rc;
 }

@@ -12,6 +12,8 @@
 #define SW_DAEMON_REPLAY_H
 
 #include "base/status.h"
+#include "daemon/budget.h"
+#include "daemon/edit.h"
 #include "daemon/plan.h"
 #include "proto/spec.h"
 #include "sched/sweep.h"
@@ -23,8 +25,10 @@
 struct sw_db;
 struct sw_replay;
 
-/* Who watches a replay. Both may set r->rc and r->err, which ends it. */
+/* Who watches a replay. Each may set r->rc and r->err, which ends it. */
 struct sw_replay_watch {
+	/* Event at_ev was read; next_ev is the number that was due. NULL: nobody asks. */
+	void (*arrived)(struct sw_replay *r);
 	/* The event is about to make a trial whose values depend on the history. NULL: they are
 	 * read back from the store, with what the sampler knew and its stored state. */
 	void (*suggest)(struct sw_replay *r, struct sw_event *e);
@@ -38,12 +42,15 @@ struct sw_replay_watch {
 struct sw_replay {
 	int64_t sweep;
 	const struct sw_replay_watch *watch; /* NULL: nobody */
+	void *user;                          /* the watch's */
 
 	/* What came out; spec and sched may be taken (set them to NULL). */
 	struct sw_spec *spec;
 	struct sw_sweep *sched;
 	uint64_t next_ev; /* the number after the last event */
 	bool metric_seen; /* some report carried the metric */
+	struct sw_settings settings; /* those of the spec, then of its edits */
+	struct sw_budget budget;     /* how long it ran */
 	sw_status rc;
 	struct sw_err err;
 	bool refused;             /* rc is the state machine's refusal of event at_ev */

@@ -151,6 +151,7 @@ static void add_report_row(struct sw_change *c, const struct sw_host *h, const s
 		.diverged = e->has_value && !finite,
 		.metrics = metrics,
 		.verdict = verdict,
+		.checkpoint = e->checkpoint,
 	};
 
 	sw_tx_report(c->tx, &row);
@@ -180,27 +181,32 @@ static sw_status step_report(struct sw_change *c, struct sw_host *h, const struc
 	return SW_OK;
 }
 
-/* Did the daemon itself end this trial, so that a late report is told to stop and not refused? */
-static bool ended_here(const struct sw_host *h, const struct sw_trial *t)
+/* What a late report of a live attempt no more is answered: "stop" where the daemon itself ended
+ * the trial, "pause" where it paused it. NULL: it is refused. */
+static const char *late_answer(const struct sw_host *h, const struct sw_trial *t)
 {
+	const uint64_t max_t = sw_spec_max_t(h->spec);
+
 	switch ((enum sw_trial_state)t->state) {
+	case SW_TRIAL_PAUSED:
+		return sw_decision_name(SW_DECISION_PAUSE);
 	case SW_TRIAL_PRUNED:
 	case SW_TRIAL_INFEASIBLE:
 	case SW_TRIAL_CANCELLED:
-		return true;
+		return sw_decision_name(SW_DECISION_STOP);
 	case SW_TRIAL_COMPLETED:
-		return sw_spec_max_t(h->spec) > 0 && t->step >= sw_spec_max_t(h->spec);
+		return max_t > 0 && t->step >= max_t ? sw_decision_name(SW_DECISION_STOP) : NULL;
 	default:
-		return false;
+		return NULL;
 	}
 }
 
-static void answer_stop(struct sw_call *call)
+static void answer_late(struct sw_call *call, const char *decision)
 {
 	struct sw_buf out;
 
 	sw_buf_init(&out, SW_REPLY_MAX);
-	answer_decision(&out, "stop");
+	answer_decision(&out, decision);
 	sw_call_result(call, &out);
 }
 
@@ -213,6 +219,7 @@ void sw_work_report(struct sw_host *h, struct sw_call *call)
 		.attempt = (uint32_t)sw_call_int(call, "attempt", 0),
 		.seq = (uint64_t)sw_call_int(call, "seq", 0),
 		.step = (uint64_t)sw_call_int(call, "step", 0),
+		.checkpoint = cJSON_IsTrue(sw_json_get(call->params, "checkpoint")),
 	};
 	const struct sw_trial *t = sw_sweep_trial(h->sched, e.trial);
 	struct sw_err err = SW_ERR_INIT;
@@ -223,8 +230,8 @@ void sw_work_report(struct sw_host *h, struct sw_call *call)
 			answer_repeat(h, call, &e);
 			return;
 		}
-		if (ended_here(h, t)) {
-			answer_stop(call);
+		if (late_answer(h, t) != NULL) {
+			answer_late(call, late_answer(h, t));
 			return;
 		}
 	}
@@ -314,10 +321,11 @@ void sw_work_tell(struct sw_host *h, struct sw_call *call)
 
 	if (rc == SW_OK && t != NULL && t->attempt == e.attempt && t->state == SW_TRIAL_RUNNING)
 		rc = tell_metrics(c, h, call, t, &e, &err);
-	/* A trial that the daemon ended (or that was told before) keeps its state: the answer names
-	 * it. */
-	if (rc == SW_OK && (t == NULL || t->attempt != e.attempt ||
-			    !sw_trial_ended((enum sw_trial_state)t->state)))
+	/* A trial that the daemon ended or paused (or that was told before) keeps its state: the
+	 * answer names it. */
+	if (rc == SW_OK &&
+	    (t == NULL || t->attempt != e.attempt ||
+	     (t->state != SW_TRIAL_PAUSED && !sw_trial_ended((enum sw_trial_state)t->state))))
 		rc = sw_driver_step(c, h, &e, -1, NULL, NULL, &err);
 	if (rc == SW_OK) {
 		answer_state(&c->reply, h, e.trial);

@@ -1,6 +1,7 @@
 /* daemon/work_ask.c — handing out trials: trial.ask of clients, worker.next of the own workers. */
 #include "base/clock.h"
 #include "base/fault.h"
+#include "base/log.h"
 #include "daemon/call.h"
 #include "daemon/daemon.h"
 #include "daemon/driver.h"
@@ -12,6 +13,8 @@
 #include "proto/json.h"
 #include "sched/rng.h"
 #include <assert.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define ASK_MAX_BYTES ((size_t)512 * 1024)
@@ -52,6 +55,35 @@ static void write_params(struct sw_host *h, uint64_t trial, const struct sw_acti
 		sw_plan_params(h->spec, space, values, out);
 }
 
+/* Where the attempt goes on from, and where it keeps what a later one goes on from. */
+static void write_resume(struct sw_host *h, const struct sw_action *start, struct sw_jw *w)
+{
+	const uint64_t every = sw_pruner_every(sw_sweep_pruner(h->sched));
+	const uint64_t parent = sw_sweep_parent(h->sched, start->trial);
+	char folder[PATH_MAX + 64], path[PATH_MAX + 128];
+	struct sw_err err = SW_ERR_INIT;
+	bool keeps = start->until != 0 || every != 0;
+
+	if (sw_checkpoint_folder(h, keeps, folder, sizeof folder, &err) != SW_OK) {
+		/* Without a folder nothing can be kept; the trial runs, and starts anew when it is
+		 * resumed. */
+		sw_log(SW_LOG_ERROR, "checkpoint.folder", "sweep=%lld why=\"%s\"",
+		       (long long)h->sweep, err.msg);
+		keeps = false;
+	}
+	sw_jw_kint(w, "resume_step", (int64_t)start->resume_step);
+	if (parent != 0)
+		sw_jw_kint(w, "parent", (int64_t)parent);
+	else
+		sw_jw_knull(w, "parent");
+	(void)snprintf(path, sizeof path, "%s/%llu-%llu.ckpt", folder,
+		       (unsigned long long)start->from, (unsigned long long)start->resume_step);
+	sw_jw_kstr(w, "checkpoint", start->from != 0 && err.code == SW_OK ? path : NULL);
+	sw_jw_kint(w, "until", keeps ? (int64_t)start->until : 0);
+	sw_jw_kint(w, "checkpoint_every", keeps ? (int64_t)every : 0);
+	sw_jw_kstr(w, "checkpoint_dir", keeps ? folder : NULL);
+}
+
 static void write_work(struct sw_host *h, const struct sw_action *start, const char *params,
 		       struct sw_buf *out)
 {
@@ -65,7 +97,7 @@ static void write_work(struct sw_host *h, const struct sw_action *start, const c
 	sw_jw_kint(&w, "seed", (int64_t)(sw_rng_u64(h->seed, SW_RNG_TRIAL, start->trial, 0) >> 11));
 	sw_jw_kint(&w, "data_seed", (int64_t)h->seed);
 	sw_jw_kraw(&w, "params", params);
-	sw_jw_kint(&w, "resume_step", 0);
+	write_resume(h, start, &w);
 	sw_jw_key(&w, "trainer");
 	sw_jw_cjson(&w, h->spec->trainer);
 	if (sw_spec_max_t(h->spec) > 0)
@@ -133,7 +165,12 @@ static void write_trial(struct asking *a, const struct sw_actions *actions)
 	a->w.comma = false;
 	write_params(a->h, start->trial, create, &a->reply);
 	a->w.comma = true;
-	sw_jw_kint(&a->w, "resume_step", 0);
+	sw_jw_kint(&a->w, "resume_step", (int64_t)start->resume_step);
+	const uint64_t parent = sw_sweep_parent(a->h->sched, start->trial);
+	if (parent != 0)
+		sw_jw_kint(&a->w, "parent", (int64_t)parent);
+	else
+		sw_jw_knull(&a->w, "parent");
 	sw_jw_obj_end(&a->w);
 }
 
