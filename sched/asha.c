@@ -165,7 +165,7 @@ double sw_asha_rung_cutoff(const struct sw_asha *a, uint32_t bracket, size_t k)
 	/* An only value is its own best. With a rival there, places(n) <= n / 2 <= n - 1. */
 	if (rung->n == 0 || n < a->config.min_results)
 		return NAN;
-	return sw_ostree_kth(rung, places(a, n) - 1);
+	return sw_ostree_kth(rung, places(a, n) - 1, NULL);
 }
 
 /* Which rungs this report settles (bits), and which of them it gives a value. */
@@ -202,7 +202,7 @@ static void judge(const struct sw_asha *a, const struct bracket *b, size_t k, do
 	out->keep = places(a, out->n);
 	if (out->n < a->config.min_results)
 		return;
-	out->cutoff = sw_ostree_kth(rung, out->keep - 1);
+	out->cutoff = sw_ostree_kth(rung, out->keep - 1, NULL);
 	if (out->better >= out->keep)
 		out->verdict = SW_VERDICT_STOP;
 }
@@ -227,7 +227,7 @@ sw_status sw_asha_report(struct sw_asha *a, uint32_t bracket, struct sw_prune_tr
 			continue;
 		judged = k;
 		judged_value = b->step[k] == step ? value : t->value;
-		sw_ostree_insert(&b->rung[k], judged_value);
+		sw_ostree_insert(&b->rung[k], judged_value, 0, false);
 	}
 	if (judged < b->rung_n)
 		judge(a, b, judged, judged_value, out);

@@ -3,176 +3,572 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* A child is at most 3/4 of its parent's weight, and log(2^32) / log(4/3) < 78. */
-#define MAX_HEIGHT 80
-#define MAX_N      (UINT32_MAX - 1)
+#define LEAF_FIRST 4u /* room in the only leaf of a small tree; it doubles up to LEAF_MAX */
+#define LEAF_MAX   64u
+#define FAN        64u
+#define MAX_HEIGHT                                                                                 \
+	12 /* a node that splits leaves FAN / 2 on one side: 32^6 leaves already are 2^30 */
+#define MARK 0x80000000u
+
+struct sw_ostree_leaf {
+	uint32_t n, cap;
+	double value[]; /* [cap], and behind them id[cap], with the mark as its highest bit */
+};
+
+struct sw_ostree_inner {
+	uint32_t n;
+	double key[FAN]; /* child i holds nothing below key[i], child i - 1 nothing above; key[0] is
+			    not looked at */
+	uint32_t key_id[FAN];
+	uint32_t count[FAN], marked[FAN];
+	void *child[FAN];
+};
+
+typedef struct sw_ostree_leaf leaf;
+typedef struct sw_ostree_inner inner;
+
+static uint32_t *ids(leaf *l)
+{
+	return (uint32_t *)(void *)(l->value + l->cap);
+}
+
+static const uint32_t *const_ids(const leaf *l)
+{
+	return (const uint32_t *)(const void *)(l->value + l->cap);
+}
+
+static size_t leaf_bytes(uint32_t cap)
+{
+	return sizeof(leaf) + cap * (sizeof(double) + sizeof(uint32_t));
+}
 
 void sw_ostree_init(struct sw_ostree *t)
 {
-	*t = (struct sw_ostree){.node = NULL};
+	*t = (struct sw_ostree){.root = NULL};
+}
+
+static void free_below(void *node, uint32_t height)
+{
+	if (height > 0) {
+		inner *in = node;
+
+		for (uint32_t i = 0; i < in->n; i++)
+			free_below(in->child[i], height - 1);
+	}
+	free(node);
 }
 
 void sw_ostree_fini(struct sw_ostree *t)
 {
-	free(t->node);
+	if (t->root != NULL)
+		free_below(t->root, t->height);
+	while (t->spare != NULL) {
+		inner *next = t->spare->child[0];
+
+		free(t->spare);
+		t->spare = next;
+	}
+	free(t->spare_leaf);
 	sw_ostree_init(t);
+}
+
+/* The only leaf of a small tree, with more room. */
+static sw_status grow_leaf(struct sw_ostree *t)
+{
+	leaf *old = t->root;
+	const uint32_t cap = old == NULL ? LEAF_FIRST : 2 * old->cap;
+	leaf *grown = sw_malloc(leaf_bytes(cap));
+
+	if (grown == NULL)
+		return SW_NOMEM;
+	grown->n = 0;
+	grown->cap = cap;
+	if (old != NULL) {
+		grown->n = old->n;
+		memcpy(grown->value, old->value, old->n * sizeof old->value[0]);
+		memcpy(ids(grown), ids(old), old->n * sizeof(uint32_t));
+		t->bytes -= leaf_bytes(old->cap);
+		free(old);
+	}
+	t->bytes += leaf_bytes(cap);
+	t->root = grown;
+	return SW_OK;
 }
 
 sw_status sw_ostree_reserve(struct sw_ostree *t)
 {
-	if (t->n < t->cap)
-		return SW_OK;
-	if (t->cap == MAX_N)
+	if (t->height == 0) {
+		const leaf *only = t->root;
+
+		if (only != NULL && only->n < only->cap)
+			return SW_OK;
+		if (only == NULL || only->cap < LEAF_MAX)
+			return grow_leaf(t);
+	}
+	if (t->n == UINT32_MAX || t->height + 1 == MAX_HEIGHT)
 		return SW_NOMEM;
-	const uint32_t cap = t->cap == 0 ? 15 : t->cap > MAX_N / 2 ? MAX_N : 2 * t->cap + 1;
-	struct sw_ostree_node *grown = sw_realloc(t->node, ((size_t)cap + 1) * sizeof *grown);
-	if (grown == NULL)
-		return SW_NOMEM;
-	if (t->node == NULL)
-		grown[0] = (struct sw_ostree_node){.size = 0};
-	t->node = grown;
-	t->cap = cap;
+	if (t->spare_leaf == NULL) {
+		t->spare_leaf = sw_malloc(leaf_bytes(LEAF_MAX));
+		if (t->spare_leaf == NULL)
+			return SW_NOMEM;
+		t->bytes += leaf_bytes(LEAF_MAX);
+	}
+	while (t->spare_n <= t->height) { /* one a level, and a root */
+		inner *in = sw_malloc(sizeof *in);
+
+		if (in == NULL)
+			return SW_NOMEM;
+		in->child[0] = t->spare;
+		t->spare = in;
+		t->spare_n++;
+		t->bytes += sizeof *in;
+	}
 	return SW_OK;
 }
 
-static uint64_t weight(const struct sw_ostree_node *v, uint32_t i)
+static leaf *take_leaf(struct sw_ostree *t)
 {
-	return (uint64_t)v[i].size + 1;
-}
+	leaf *l = t->spare_leaf;
 
-static void resize(struct sw_ostree_node *v, uint32_t i)
-{
-	v[i].size = v[v[i].left].size + v[v[i].right].size + 1;
-}
-
-static uint32_t rotate_left(struct sw_ostree_node *v, uint32_t p)
-{
-	const uint32_t r = v[p].right;
-
-	v[p].right = v[r].left;
-	v[r].left = p;
-	resize(v, p);
-	resize(v, r);
-	return r;
-}
-
-static uint32_t rotate_right(struct sw_ostree_node *v, uint32_t p)
-{
-	const uint32_t l = v[p].left;
-
-	v[p].left = v[l].right;
-	v[l].right = p;
-	resize(v, p);
-	resize(v, l);
+	assert(l != NULL);
+	t->spare_leaf = NULL;
+	l->n = 0;
+	l->cap = LEAF_MAX;
 	return l;
 }
 
-/* The root of what was the subtree of p, balanced again after one insertion below it. */
-static uint32_t rebalance(struct sw_ostree_node *v, uint32_t p)
+static inner *take_inner(struct sw_ostree *t)
 {
-	const uint32_t l = v[p].left, r = v[p].right;
+	inner *in = t->spare;
 
-	if (weight(v, r) > 3 * weight(v, l)) {
-		if (weight(v, v[r].left) >= 2 * weight(v, v[r].right))
-			v[p].right = rotate_right(v, r);
-		return rotate_left(v, p);
-	}
-	if (weight(v, l) > 3 * weight(v, r)) {
-		if (weight(v, v[l].right) >= 2 * weight(v, v[l].left))
-			v[p].left = rotate_left(v, l);
-		return rotate_right(v, p);
-	}
-	return p;
+	assert(in != NULL);
+	t->spare = in->child[0];
+	t->spare_n--;
+	in->n = 0;
+	return in;
 }
 
-void sw_ostree_insert(struct sw_ostree *t, double value)
+static bool before(double value, uint32_t id, double v, uint32_t x)
 {
-	uint32_t path[MAX_HEIGHT];
-	unsigned depth = 0;
+	return (value < v) | ((value == v) & (id < x));
+}
 
-	assert(t->n < t->cap && !isnan(value));
-	struct sw_ostree_node *v = t->node;
-	const uint32_t added = ++t->n;
-	for (uint32_t i = t->root; i != 0; i = value < v[i].value ? v[i].left : v[i].right) {
-		assert(depth < MAX_HEIGHT);
-		path[depth++] = i;
-		v[i].size++;
-	}
-	v[added] = (struct sw_ostree_node){.value = value, .size = 1};
-	uint32_t below = added;
-	while (depth-- > 0) {
-		const uint32_t p = path[depth];
+/* How many of n sorted entries come before (v, x). Those up to and with (v, x): ask for x + 1. */
+static uint32_t lower(const double *value, const uint32_t *id, uint32_t n, double v, uint32_t x)
+{
+	uint32_t at = 0;
 
-		/* A rotation below keeps the order, so the side is still the one that was taken. */
-		if (value < v[p].value)
-			v[p].left = below;
-		else
-			v[p].right = below;
-		below = rebalance(v, p);
+	while (n > 1) {
+		const uint32_t half = n / 2, i = at + half - 1;
+
+		at = before(value[i], id[i] & ~MARK, v, x) ? at + half : at;
+		n -= half;
 	}
-	t->root = below;
+	return n == 1 && before(value[at], id[at] & ~MARK, v, x) ? at + 1 : at;
+}
+
+/* The child where what is at (v, x) begins. */
+static uint32_t child_of(const inner *in, double v, uint32_t x)
+{
+	return lower(in->key + 1, in->key_id + 1, in->n - 1, v, x);
+}
+
+static uint64_t sum(const uint32_t *v, uint32_t n)
+{
+	uint32_t s = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		s += v[i];
+	return s;
+}
+
+static uint32_t marks(const uint32_t *id, uint32_t n)
+{
+	uint32_t s = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		s += id[i] >> 31;
+	return s;
+}
+
+/* ---- insertion ---- */
+
+struct path {
+	inner *in[MAX_HEIGHT]; /* from the root down to the parent of the leaf */
+	uint32_t at[MAX_HEIGHT];
+	bool first, last; /* the leaf is at the edge */
+};
+
+/* (Written with a falling index into the path, gcc 12 takes the path for unwritten at -O2.) */
+static leaf *descend(const struct sw_ostree *t, double value, uint32_t id, struct path *p)
+{
+	void *node = t->root;
+
+	p->first = p->last = true;
+	for (uint32_t d = 0; d < t->height; d++) {
+		inner *in = node;
+
+		p->in[d] = in;
+		p->at[d] = child_of(in, value, id + 1);
+		p->first &= p->at[d] == 0;
+		p->last &= p->at[d] == in->n - 1;
+		node = in->child[p->at[d]];
+	}
+	return node;
+}
+
+static void put_entry(leaf *l, uint32_t at, double value, uint32_t id)
+{
+	uint32_t *v = ids(l);
+
+	memmove(l->value + at + 1, l->value + at, (l->n - at) * sizeof l->value[0]);
+	memmove(v + at + 1, v + at, (l->n - at) * sizeof v[0]);
+	l->value[at] = value;
+	v[at] = id;
+	l->n++;
+}
+
+struct child {
+	void *node;
+	double key;
+	uint32_t key_id, count, marked;
+};
+
+static void put_child(inner *in, uint32_t at, const struct child *c)
+{
+	const uint32_t n = in->n++ - at;
+
+	memmove(in->key + at + 1, in->key + at, n * sizeof in->key[0]);
+	memmove(in->key_id + at + 1, in->key_id + at, n * sizeof in->key_id[0]);
+	memmove(in->count + at + 1, in->count + at, n * sizeof in->count[0]);
+	memmove(in->marked + at + 1, in->marked + at, n * sizeof in->marked[0]);
+	memmove(in->child + at + 1, in->child + at, n * sizeof in->child[0]);
+	in->key[at] = c->key;
+	in->key_id[at] = c->key_id;
+	in->count[at] = c->count;
+	in->marked[at] = c->marked;
+	in->child[at] = c->node;
+}
+
+/* The entries from `from` on become a leaf of their own, and the new one goes where it belongs. */
+static struct child split_leaf(leaf *l, leaf *right, uint32_t from, uint32_t at, double value,
+			       uint32_t id)
+{
+	right->n = l->n - from;
+	memcpy(right->value, l->value + from, right->n * sizeof l->value[0]);
+	memcpy(ids(right), ids(l) + from, right->n * sizeof(uint32_t));
+	l->n = from;
+	if (at <= from && from < l->cap)
+		put_entry(l, at, value, id);
+	else
+		put_entry(right, at - from, value, id);
+	return (struct child){right, right->value[0], ids(right)[0] & ~MARK, right->n,
+			      marks(ids(right), right->n)};
+}
+
+static struct child split_inner(inner *in, inner *right, uint32_t from, uint32_t at,
+				const struct child *c)
+{
+	for (uint32_t i = from; i < in->n; i++)
+		put_child(right, i - from,
+			  &(struct child){in->child[i], in->key[i], in->key_id[i], in->count[i],
+					  in->marked[i]});
+	in->n = from;
+	if (at <= from && from < FAN)
+		put_child(in, at, c);
+	else
+		put_child(right, at - from, c);
+	return (struct child){right, right->key[0], right->key_id[0],
+			      (uint32_t)sum(right->count, right->n),
+			      (uint32_t)sum(right->marked, right->n)};
+}
+
+/* Hangs a new right neighbour of the leaf into its parent, which may split in turn, up to the root.
+ */
+static void hang(struct sw_ostree *t, const struct path *p, struct child c)
+{
+	for (uint32_t d = t->height; d-- > 0;) {
+		inner *in = p->in[d];
+		const uint32_t at = p->at[d] + 1;
+
+		in->count[at - 1] -= c.count;
+		in->marked[at - 1] -= c.marked;
+		if (in->n < FAN) {
+			put_child(in, at, &c);
+			return;
+		}
+		c = split_inner(in, take_inner(t), p->last ? FAN : FAN / 2, at, &c);
+	}
+	inner *root = take_inner(t);
+	put_child(root, 0,
+		  &(struct child){t->root, -INFINITY, 0, t->n - c.count, t->marked - c.marked});
+	put_child(root, 1, &c);
+	t->root = root;
+	t->height++;
+}
+
+void sw_ostree_insert(struct sw_ostree *t, double value, uint32_t id, bool marked)
+{
+	struct path p;
+
+	assert(t->root != NULL && !isnan(value) && id <= SW_OSTREE_ID_MAX);
+	leaf *l = descend(t, value, id, &p);
+	for (uint32_t d = 0; d < t->height; d++) {
+		p.in[d]->count[p.at[d]]++;
+		p.in[d]->marked[p.at[d]] += marked;
+	}
+	t->n++;
+	t->marked += marked;
+	const uint32_t at = lower(l->value, ids(l), l->n, value, id + 1);
+	const uint32_t entry = id | (marked ? MARK : 0);
+	if (l->n < l->cap) {
+		put_entry(l, at, value, entry);
+		return;
+	}
+	const uint32_t from = p.last && at == l->n ? l->n : p.first && at == 0 ? 0 : l->n / 2;
+	hang(t, &p, split_leaf(l, take_leaf(t), from, at, value, entry));
+}
+
+/* ---- what is there ---- */
+
+static uint32_t find(const leaf *l, double value, uint32_t id)
+{
+	const uint32_t at = lower(l->value, const_ids(l), l->n, value, id);
+
+	assert(at < l->n && l->value[at] == value && (const_ids(l)[at] & ~MARK) == id);
+	return at;
+}
+
+void sw_ostree_mark(struct sw_ostree *t, double value, uint32_t id, bool marked)
+{
+	struct path p;
+	const uint32_t by = marked ? 1 : UINT32_MAX; /* modulo 2^32: one less */
+
+	assert(t->n > 0);
+	leaf *l = descend(t, value, id, &p);
+	uint32_t *entry = &ids(l)[find(l, value, id)];
+	assert((*entry & MARK) != (marked ? MARK : 0));
+	*entry ^= MARK;
+	t->marked += by;
+	for (uint32_t d = 0; d < t->height; d++)
+		p.in[d]->marked[p.at[d]] += by;
+}
+
+static void drop_child(inner *in, uint32_t at)
+{
+	const uint32_t n = --in->n - at;
+
+	memmove(in->key + at, in->key + at + 1, n * sizeof in->key[0]);
+	memmove(in->key_id + at, in->key_id + at + 1, n * sizeof in->key_id[0]);
+	memmove(in->count + at, in->count + at + 1, n * sizeof in->count[0]);
+	memmove(in->marked + at, in->marked + at + 1, n * sizeof in->marked[0]);
+	memmove(in->child + at, in->child + at + 1, n * sizeof in->child[0]);
+}
+
+/* Frees the empty leaf, the nodes that it leaves empty, and roots with one child. */
+static void prune_empty(struct sw_ostree *t, const struct path *p, leaf *l)
+{
+	t->bytes -= leaf_bytes(l->cap);
+	free(l);
+	for (uint32_t d = t->height; d-- > 0;) {
+		drop_child(p->in[d], p->at[d]);
+		if (p->in[d]->n > 0)
+			break;
+		t->bytes -= sizeof *p->in[d];
+		free(p->in[d]);
+		assert(d > 0); /* a root has two children */
+	}
+	while (t->height > 0 && ((inner *)t->root)->n == 1) {
+		void *only = ((inner *)t->root)->child[0];
+
+		t->bytes -= sizeof(inner);
+		free(t->root);
+		t->root = only;
+		t->height--;
+	}
+}
+
+void sw_ostree_remove(struct sw_ostree *t, double value, uint32_t id)
+{
+	struct path p;
+
+	assert(t->n > 0);
+	leaf *l = descend(t, value, id, &p);
+	const uint32_t at = find(l, value, id), marked = ids(l)[at] >> 31;
+	memmove(l->value + at, l->value + at + 1, (l->n - at - 1) * sizeof l->value[0]);
+	memmove(ids(l) + at, ids(l) + at + 1, (l->n - at - 1) * sizeof(uint32_t));
+	l->n--;
+	t->n--;
+	t->marked -= marked;
+	for (uint32_t d = 0; d < t->height; d++) {
+		p.in[d]->count[p.at[d]]--;
+		p.in[d]->marked[p.at[d]] -= marked;
+	}
+	if (l->n == 0 && t->height > 0)
+		prune_empty(t, &p, l);
+}
+
+/* ---- questions ---- */
+
+uint64_t sw_ostree_rank(const struct sw_ostree *t, double value, uint32_t id)
+{
+	const void *node = t->root;
+	uint64_t rank = 0;
+
+	assert(!isnan(value));
+	if (node == NULL)
+		return 0;
+	for (uint32_t h = t->height; h > 0; h--) {
+		const inner *in = node;
+		const uint32_t c = child_of(in, value, id);
+
+		rank += sum(in->count, c);
+		node = in->child[c];
+	}
+	const leaf *l = node;
+	return rank + lower(l->value, const_ids(l), l->n, value, id);
 }
 
 uint64_t sw_ostree_less(const struct sw_ostree *t, double value)
 {
-	uint64_t less = 0;
-	uint32_t i = t->root;
-
-	while (i != 0) {
-		const struct sw_ostree_node *node = &t->node[i];
-
-		if (node->value < value) {
-			less += (uint64_t)t->node[node->left].size + 1;
-			i = node->right;
-		} else {
-			i = node->left;
-		}
-	}
-	return less;
+	return sw_ostree_rank(t, value, 0);
 }
 
-double sw_ostree_kth(const struct sw_ostree *t, uint64_t k)
+uint64_t sw_ostree_marked_rank(const struct sw_ostree *t, double value, uint32_t id)
 {
-	uint32_t i = t->root;
+	const void *node = t->root;
+	uint64_t rank = 0;
+
+	if (node == NULL)
+		return 0;
+	for (uint32_t h = t->height; h > 0; h--) {
+		const inner *in = node;
+		const uint32_t c = child_of(in, value, id);
+
+		rank += sum(in->marked, c);
+		node = in->child[c];
+	}
+	const leaf *l = node;
+	return rank + marks(const_ids(l), lower(l->value, const_ids(l), l->n, value, id));
+}
+
+/* The child that holds the k-th of what `count` counts; k becomes its place there. */
+static uint32_t child_at(const uint32_t *count, uint64_t *k)
+{
+	uint32_t c = 0;
+
+	while (*k >= count[c])
+		*k -= count[c++];
+	return c;
+}
+
+uint64_t sw_ostree_marked_among(const struct sw_ostree *t, uint64_t k)
+{
+	const void *node = t->root;
+	uint64_t among = 0;
+
+	assert(k <= t->n);
+	if (k == t->n)
+		return t->marked;
+	for (uint32_t h = t->height; h > 0; h--) {
+		const inner *in = node;
+		const uint32_t c = child_at(in->count, &k);
+
+		among += sum(in->marked, c);
+		node = in->child[c];
+	}
+	return among + marks(const_ids(node), (uint32_t)k);
+}
+
+double sw_ostree_kth(const struct sw_ostree *t, uint64_t k, uint32_t *id)
+{
+	const void *node = t->root;
 
 	assert(k < t->n);
-	for (;;) {
-		const struct sw_ostree_node *node = &t->node[i];
-		const uint64_t left = t->node[node->left].size;
+	for (uint32_t h = t->height; h > 0; h--) {
+		const inner *in = node;
 
-		if (k == left)
-			return node->value;
-		if (k < left) {
-			i = node->left;
-		} else {
-			k -= left + 1;
-			i = node->right;
-		}
+		node = in->child[child_at(in->count, &k)];
 	}
+	const leaf *l = node;
+	if (id != NULL)
+		*id = const_ids(l)[k] & ~MARK;
+	return l->value[k];
 }
 
-static void check(const struct sw_ostree *t, uint32_t i, double least, double most)
+double sw_ostree_marked_kth(const struct sw_ostree *t, uint64_t k, uint32_t *id)
 {
-	if (i == 0)
-		return;
-	const struct sw_ostree_node *node = &t->node[i];
-	const uint64_t l = weight(t->node, node->left), r = weight(t->node, node->right);
+	const void *node = t->root;
+	uint32_t at = 0;
 
-	assert(i <= t->n && least <= node->value && node->value <= most);
-	assert(node->size + (uint64_t)1 == l + r);
-	assert(l <= 3 * r && r <= 3 * l);
-	(void)(l + r);
-	check(t, node->left, least, node->value);
-	check(t, node->right, node->value, most);
+	assert(k < t->marked);
+	for (uint32_t h = t->height; h > 0; h--) {
+		const inner *in = node;
+
+		node = in->child[child_at(in->marked, &k)];
+	}
+	const leaf *l = node;
+	const uint32_t *v = const_ids(l);
+	while ((v[at] & MARK) == 0 || k-- > 0)
+		at++;
+	if (id != NULL)
+		*id = v[at] & ~MARK;
+	return l->value[at];
+}
+
+/* ---- the invariant ---- */
+
+struct bound {
+	double value;
+	uint32_t id;
+};
+
+/* Entries below this node; every one is at or between least and most. */
+static uint32_t check(const void *node, uint32_t height, struct bound least, struct bound most,
+		      uint32_t *marked)
+{
+	uint32_t n = 0;
+
+	*marked = 0;
+	if (height == 0) {
+		const leaf *l = node;
+
+		for (uint32_t i = 0; i < l->n; i++) {
+			const struct bound here = {l->value[i], const_ids(l)[i] & ~MARK};
+
+			assert(!before(here.value, here.id, least.value, least.id));
+			assert(!before(most.value, most.id, here.value, here.id));
+			least = here;
+		}
+		*marked = marks(const_ids(l), l->n);
+		return l->n;
+	}
+	const inner *in = node;
+	assert(in->n >= 1 && in->n <= FAN);
+	for (uint32_t i = 0; i < in->n; i++) {
+		const struct bound from = i > 0 ? (struct bound){in->key[i], in->key_id[i]} : least;
+		const struct bound to =
+			i + 1 < in->n ? (struct bound){in->key[i + 1], in->key_id[i + 1]} : most;
+		uint32_t m;
+		const uint32_t count = check(in->child[i], height - 1, from, to, &m);
+
+		assert(count > 0 && count == in->count[i] && m == in->marked[i]);
+		n += count;
+		*marked += m;
+	}
+	return n;
 }
 
 void sw_ostree_invariant(const struct sw_ostree *t)
 {
-	if (t->node == NULL) {
-		assert(t->n == 0 && t->root == 0);
-		return;
-	}
-	assert(t->node[0].size == 0 && t->node[t->root].size == t->n);
-	check(t, t->root, -INFINITY, INFINITY);
+	uint32_t marked = 0, n = 0;
+
+	if (t->root != NULL)
+		n = check(t->root, t->height, (struct bound){-INFINITY, 0},
+			  (struct bound){INFINITY, SW_OSTREE_ID_MAX}, &marked);
+	assert(n == t->n && marked == t->marked);
+	assert(t->height == 0 || ((const inner *)t->root)->n >= 2);
+	(void)(n + marked);
 }

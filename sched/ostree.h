@@ -1,51 +1,73 @@
 /*
- * sched/ostree.h — a multiset of doubles that knows ranks: how many are below x, the k-th.
+ * sched/ostree.h — a set of (value, id) in order that knows ranks, and ranks among the marked ones.
  *
- *            5 {size 6}            A node is a value, two children and the size of its subtree,
- *           /          \           kept in one array and linked by index (0: none), 24 bytes a
- *      2 {3}            8 {2}      value. No pointers, so growing it is one realloc, and no random
- *     /     \          /           numbers, so equal inserts build equal trees.
- *   1 {1}   3 {1}    7 {1}
+ *      [ | 3 | 9 ]           A B+ tree. An inner node has up to 64 children, and for each the least
+ *      {5}  {4}  {6}         key that it may hold, how many entries are below it and how many of
+ * them /      |      \        are marked. Entries stand in the leaves, up to 64 each, sorted: a
+ * million 1 1 2 2 2  3 5 7 8  9 ... of them are four levels, of which all but the leaf stay in the
+ * cache.
  *
- * Pure     No I/O, clock, thread or global.
- * Balance  By weight (size + 1): no child outweighs its sibling by more than 3 to 1, so that the
- *          height stays below log(n + 1) / log(4/3).
- * Memory   init/fini; the struct is the caller's. sw_ostree_reserve() alone can fail, so a caller
- *          that fills several trees reserves in all of them first.
- * Source   Nievergelt and Reingold, SIAM J. Comput. 2 (1973); the pair (3, 2) for single and double
- *          rotations: Hirai and Yamamoto, J. Funct. Program. 21 (2011), section 4.
+ * Pure     No I/O, clock, thread or global. The same calls build the same tree.
+ * Order    By value, then by id. less() and the k-th are those of a multiset of values; equal
+ * (value, id) may stand in it more than once, unless they are marked or removed. Cost     O(log n)
+ * each. A node splits when it is full (at the edge it stays full, so that rising values fill their
+ * nodes) and is freed when it is empty; there is no merging. Memory   init/fini; the struct is the
+ * caller's. 12 bytes an entry and what is free in its leaf: about 17 for values in random order, 24
+ * at worst if nothing is removed; a tree of few starts with room for 4. sw_ostree_reserve() alone
+ * can fail, so a caller that fills several trees reserves in all of them first. Source   Bayer and
+ * McCreight, Acta Informatica 1 (1972). Free-at-empty: Johnson and Shasha, J. Comput. Syst. Sci. 47
+ * (1993).
  */
 #ifndef SW_SCHED_OSTREE_H
 #define SW_SCHED_OSTREE_H
 
 #include "base/status.h"
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-struct sw_ostree_node {
-	double value;
-	uint32_t left, right; /* index, 0: none; left <= value <= right */
-	uint32_t size;        /* nodes of the subtree, this one included */
-};
+#define SW_OSTREE_ID_MAX ((uint32_t)INT32_MAX) /* so that id + 1 and a bit beside it have room */
+
+struct sw_ostree_inner;
+struct sw_ostree_leaf;
 
 struct sw_ostree {
-	struct sw_ostree_node *node; /* node[0] is the empty tree, size 0 */
-	uint32_t root, n, cap;       /* values held; values there is room for */
+	void *root;      /* a leaf where height is 0, else an inner node; NULL: no room yet */
+	uint32_t n;      /* entries */
+	uint32_t marked; /* of them */
+	uint32_t height; /* levels of inner nodes */
+	uint32_t spare_n;
+	struct sw_ostree_inner *spare; /* what the next insertion may need */
+	struct sw_ostree_leaf *spare_leaf;
+	size_t bytes; /* held, the spares included */
 };
 
 void sw_ostree_init(struct sw_ostree *t);
 void sw_ostree_fini(struct sw_ostree *t);
 
-/* Makes room for one more value. Amortised O(1). SW_NOMEM: nothing changed. */
+/* Makes room for one more. Amortised O(1). SW_NOMEM: nothing changed that anyone sees. */
 SW_NODISCARD sw_status sw_ostree_reserve(struct sw_ostree *t);
 
-/* value is no NaN; equal values are kept as many times as they come. Asserts that there is room.
- * O(log n). */
-void sw_ostree_insert(struct sw_ostree *t, double value);
+/* Asserts that there is room, that value is a number and id at most SW_OSTREE_ID_MAX. */
+void sw_ostree_insert(struct sw_ostree *t, double value, uint32_t id, bool marked);
+/* Asserts that it is there, and for mark() that its mark changes. */
+void sw_ostree_remove(struct sw_ostree *t, double value, uint32_t id);
+void sw_ostree_mark(struct sw_ostree *t, double value, uint32_t id, bool marked);
 
-uint64_t sw_ostree_less(const struct sw_ostree *t, double value); /* strictly below; O(log n) */
-double sw_ostree_kth(const struct sw_ostree *t, uint64_t k); /* from 0; asserts k < n; O(log n) */
+/* How many values are below this one. Not NaN. */
+uint64_t sw_ostree_less(const struct sw_ostree *t, double value);
+/* How many entries come before (value, id), which need not be there. */
+uint64_t sw_ostree_rank(const struct sw_ostree *t, double value, uint32_t id);
+/* How many marked ones do. */
+uint64_t sw_ostree_marked_rank(const struct sw_ostree *t, double value, uint32_t id);
+/* How many of the first k entries are marked. k <= n. */
+uint64_t sw_ostree_marked_among(const struct sw_ostree *t, uint64_t k);
 
-/* Asserts order, sizes and balance. O(n); for tests. */
+/* The k-th entry (from 0), k < n; the k-th of the marked ones, k < marked. id may be NULL. */
+double sw_ostree_kth(const struct sw_ostree *t, uint64_t k, uint32_t *id);
+double sw_ostree_marked_kth(const struct sw_ostree *t, uint64_t k, uint32_t *id);
+
+/* Asserts the order, the counts and the marks. O(n); for tests. */
 void sw_ostree_invariant(const struct sw_ostree *t);
 
 #endif

@@ -1,11 +1,12 @@
-/* tests/sched/test_ostree.c — the order-statistic tree against a sorted array. */
+/* tests/sched/test_ostree.c — the order-statistic tree against a sorted array, with ids, marks and
+ * removals too. */
 #include "base/fault.h"
 #include "sched/ostree.h"
 #include "tests/sched/suite.h"
 #include <math.h>
 #include <string.h>
 
-enum { N = 600 };
+enum { N = 9000 };
 
 /* How the i-th value is chosen: the orders that break an unbalanced tree, and ties. */
 static double value_at(int order, int i, uint64_t *rng)
@@ -48,15 +49,16 @@ START_TEST(ostree_any_order_agrees_with_a_sorted_array)
 		const double x = value_at(_i, n, &rng);
 
 		ck_assert_int_eq(sw_ostree_reserve(&t), SW_OK);
-		sw_ostree_insert(&t, x);
+		sw_ostree_insert(&t, x, 0, false);
 		insert_sorted(sorted, n, x);
-		sw_ostree_invariant(&t);
+		if (n < 300 || n % 500 == 0)
+			sw_ostree_invariant(&t);
 		ck_assert_uint_eq(t.n, (unsigned)n + 1);
 	}
-	for (int k = 0; k < N; k++) {
+	for (int k = 0; k < N; k += 7) {
 		int less = k;
 
-		ck_assert_double_eq(sw_ostree_kth(&t, (uint64_t)k), sorted[k]);
+		ck_assert_double_eq(sw_ostree_kth(&t, (uint64_t)k, NULL), sorted[k]);
 		while (less > 0 && sorted[less - 1] == sorted[k])
 			less--;
 		ck_assert_uint_eq(sw_ostree_less(&t, sorted[k]), (unsigned)less);
@@ -75,11 +77,11 @@ START_TEST(ostree_of_many_rising_values_stays_balanced)
 	sw_ostree_init(&t);
 	for (int i = 0; i < MANY; i++) {
 		ck_assert_int_eq(sw_ostree_reserve(&t), SW_OK);
-		sw_ostree_insert(&t, i);
+		sw_ostree_insert(&t, i, 0, false);
 	}
 	sw_ostree_invariant(&t);
 	for (int i = 0; i < MANY; i += 997) {
-		ck_assert_double_eq(sw_ostree_kth(&t, (uint64_t)i), i);
+		ck_assert_double_eq(sw_ostree_kth(&t, (uint64_t)i, NULL), i);
 		ck_assert_uint_eq(sw_ostree_less(&t, i), (unsigned)i);
 	}
 	sw_ostree_fini(&t);
@@ -97,6 +99,129 @@ START_TEST(ostree_empty_has_nothing_below)
 }
 END_TEST
 
+/* ---- ids, marks, removals ---- */
+
+struct entry {
+	double value;
+	uint32_t id;
+	bool marked;
+};
+
+static bool entry_before(const struct entry *a, double value, uint32_t id)
+{
+	return a->value < value || (a->value == value && a->id < id);
+}
+
+static int entry_rank(const struct entry *v, int n, double value, uint32_t id)
+{
+	int rank = 0;
+
+	while (rank < n && entry_before(&v[rank], value, id))
+		rank++;
+	return rank;
+}
+
+static void compare(const struct sw_ostree *t, const struct entry *v, int n, uint64_t *rng)
+{
+	uint32_t marked = 0;
+	const double at = (double)below(rng, 60) / 2.0;
+	const uint32_t at_id = (uint32_t)below(rng, 4000);
+
+	sw_ostree_invariant(t);
+	ck_assert_uint_eq(t->n, (unsigned)n);
+	ck_assert_uint_eq(sw_ostree_rank(t, at, at_id), (unsigned)entry_rank(v, n, at, at_id));
+	ck_assert_uint_eq(sw_ostree_less(t, at), (unsigned)entry_rank(v, n, at, 0));
+	for (int k = 0; k <= n; k++) {
+		uint32_t id;
+
+		ck_assert_uint_eq(sw_ostree_marked_among(t, (uint64_t)k), marked);
+		if (k == n)
+			break;
+		ck_assert_double_eq(sw_ostree_kth(t, (uint64_t)k, &id), v[k].value);
+		ck_assert_uint_eq(id, v[k].id);
+		ck_assert_uint_eq(sw_ostree_rank(t, v[k].value, id), (unsigned)k);
+		ck_assert_uint_eq(sw_ostree_marked_rank(t, v[k].value, id), marked);
+		if (!v[k].marked)
+			continue;
+		ck_assert_double_eq(sw_ostree_marked_kth(t, marked, &id), v[k].value);
+		ck_assert_uint_eq(id, v[k].id);
+		marked++;
+	}
+	ck_assert_uint_eq(t->marked, marked);
+}
+
+/* Rises to `most` entries and falls to none again, three times, with marks changed on the way. */
+START_TEST(ostree_with_ids_and_marks_agrees_with_a_sorted_array)
+{
+	static const struct {
+		int most;
+		uint64_t values;
+	} runs[] = {{6, 3}, {90, 10}, {90, 1}, {700, 50}, {3000, 60}, {6000, 1000000}};
+	enum { MOST = 6000 };
+	static struct entry v[MOST + 1];
+	struct sw_ostree t;
+	uint64_t rng = 7 + (uint64_t)_i;
+	int n = 0;
+	uint32_t made = 0;
+
+	sw_ostree_init(&t);
+	for (int round = 0; round < 3; round++) {
+		for (int e = 0, rising = 1; rising || n > 0; e++) {
+			rising = rising && n < runs[_i].most;
+			const uint64_t what = below(&rng, 10);
+
+			if (n > 0 && what < 2) {
+				struct entry *x = &v[below(&rng, (uint64_t)n)];
+
+				x->marked = !x->marked;
+				sw_ostree_mark(&t, x->value, x->id, x->marked);
+			} else if (n > 0 && (what == 2 || !rising)) {
+				const int k = (int)below(&rng, (uint64_t)n);
+
+				sw_ostree_remove(&t, v[k].value, v[k].id);
+				memmove(v + k, v + k + 1, (size_t)(--n - k) * sizeof v[0]);
+			} else {
+				const struct entry x = {(double)below(&rng, runs[_i].values) / 2.0,
+							++made, below(&rng, 2) == 0};
+				const int k = entry_rank(v, n, x.value, x.id);
+
+				ck_assert_int_eq(sw_ostree_reserve(&t), SW_OK);
+				sw_ostree_insert(&t, x.value, x.id, x.marked);
+				memmove(v + k + 1, v + k, (size_t)(n++ - k) * sizeof v[0]);
+				v[k] = x;
+			}
+			if (e % (1 + runs[_i].most / 10) == 0)
+				compare(&t, v, n, &rng);
+		}
+		compare(&t, v, n, &rng);
+	}
+	/* What is held for none is one leaf and the spares. */
+	ck_assert_uint_lt(t.bytes, 20000);
+	sw_ostree_fini(&t);
+}
+END_TEST
+
+START_TEST(ostree_bytes_a_value_stay_few)
+{
+	/* Row: rising, falling, in random order. */
+	static const double most[] = {13.5, 13.5, 19};
+	enum { MANY = 100000 };
+	struct sw_ostree t;
+	uint64_t rng = 3;
+
+	sw_ostree_init(&t);
+	for (int i = 0; i < MANY; i++) {
+		const double x = _i == 0 ? i : _i == 1 ? -i : unit(&rng);
+
+		ck_assert_int_eq(sw_ostree_reserve(&t), SW_OK);
+		sw_ostree_insert(&t, x, (uint32_t)i, false);
+	}
+	sw_ostree_invariant(&t);
+	ck_assert_double_lt((double)t.bytes / MANY, most[_i]);
+	sw_ostree_fini(&t);
+}
+END_TEST
+
 #ifdef SW_FAULTS
 START_TEST(ostree_without_memory_keeps_what_it_had)
 {
@@ -106,20 +231,20 @@ START_TEST(ostree_without_memory_keeps_what_it_had)
 		struct sw_ostree t;
 		uint32_t held = 0;
 
-		ck_assert_uint_lt(nth, 100);
+		ck_assert_uint_lt(nth, 3000);
 		sw_ostree_init(&t);
 		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
-		for (int i = 0; i < 500; i++) {
+		for (int i = 0; i < 5000; i++) {
 			if (sw_ostree_reserve(&t) != SW_OK) {
 				ck_assert_uint_eq(t.n, held);
 				continue;
 			}
-			sw_ostree_insert(&t, i % 13);
+			sw_ostree_insert(&t, i % 13, 0, false);
 			held++;
 		}
 		fired = sw_fault_fired(SW_FAULT_MALLOC);
 		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
-		ck_assert_uint_eq(held, 500 - fired);
+		ck_assert_uint_eq(held, 5000 - fired);
 		sw_ostree_invariant(&t);
 		sw_ostree_fini(&t);
 	}
@@ -133,9 +258,12 @@ int main(void)
 	TCase *tcase = tcase_create("tree");
 
 	suite_add_tcase(suite, tcase);
+	tcase_set_timeout(tcase, 120);
 	tcase_add_loop_test(tcase, ostree_any_order_agrees_with_a_sorted_array, 0, 7);
 	tcase_add_test(tcase, ostree_of_many_rising_values_stays_balanced);
 	tcase_add_test(tcase, ostree_empty_has_nothing_below);
+	tcase_add_loop_test(tcase, ostree_with_ids_and_marks_agrees_with_a_sorted_array, 0, 6);
+	tcase_add_loop_test(tcase, ostree_bytes_a_value_stay_few, 0, 3);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, ostree_without_memory_keeps_what_it_had);
 #endif
