@@ -12,6 +12,7 @@
 const char *sw_config_usage(void)
 {
 	return "usage: sweepd [OPTIONS]\n"
+	       "       sweepd replay DB [SWEEP]\n"
 	       "The tuning service of this machine. Talk to it with `sweep`.\n"
 	       "\n"
 	       "  --state DIR      where everything is kept (default: $XDG_STATE_HOME/sweepd or\n"
@@ -23,7 +24,9 @@ const char *sw_config_usage(void)
 	       "                   (default: auto)\n"
 	       "  --log FILE       append the log to FILE (default: stderr)\n"
 	       "  --log-level L    debug, info, warn or error (default: info)\n"
-	       "  --version, --help\n";
+	       "  --version, --help\n"
+	       "\n"
+	       "sweepd replay --help says how a database is held against its own events.\n";
 }
 
 static sw_status put(char *out, size_t cap, const char *value, const char *what, struct sw_err *err)

@@ -1,10 +1,12 @@
 /* daemon/main.c — sweepd: the tuning service of one machine. */
 #include "daemon/config.h"
 #include "daemon/daemon.h"
+#include "daemon/replay_main.h"
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define EXIT_USAGE 2
 #define EXIT_START 3 /* the state directory or the socket could not be used */
@@ -17,6 +19,8 @@ int main(int argc, char **argv)
 	uv_loop_t *loop = uv_default_loop();
 	int rc = EXIT_SUCCESS;
 
+	if (argc > 1 && strcmp(argv[1], "replay") == 0)
+		return sw_replay_main(argc - 1, argv + 1, stdout, stderr);
 	(void)signal(SIGPIPE, SIG_IGN);
 	if (sw_config_parse(&config, argc, argv, &err) != SW_OK) {
 		(void)fprintf(stderr, "sweepd: %s (see sweepd --help)\n", err.msg);

@@ -42,8 +42,8 @@ SW_NODISCARD sw_status sw_sql_int(sqlite3 *conn, const char *sql, int64_t *out, 
 /* Opens path, made first when it is not there, migrated and checked. */
 SW_NODISCARD sw_status sw_file_open(sqlite3 **out, const char *path, struct sw_err *err);
 SW_NODISCARD sw_status sw_file_open_reader(sqlite3 **out, const char *path, struct sw_err *err);
-/* A hardened connection; flags are SQLITE_OPEN_*. */
-SW_NODISCARD sw_status sw_file_connect(sqlite3 **out, const char *path, int flags,
+/* A hardened connection; flags are SQLITE_OPEN_*, name is the file's in error lines. */
+SW_NODISCARD sw_status sw_file_connect(sqlite3 **out, const char *path, const char *name, int flags,
 				       struct sw_err *err);
 /* SW_IO with what SQLite found damaged. Reads the whole file. */
 SW_NODISCARD sw_status sw_file_quick_check(sqlite3 *conn, const char *path, struct sw_err *err);

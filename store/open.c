@@ -23,13 +23,14 @@ static const char hardening[] = "PRAGMA trusted_schema = OFF; PRAGMA cell_size_c
 static const char durability[] = "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0;"
 				 "PRAGMA journal_size_limit = 67108864;";
 
-sw_status sw_file_connect(sqlite3 **out, const char *path, int flags, struct sw_err *err)
+sw_status sw_file_connect(sqlite3 **out, const char *path, const char *name, int flags,
+			  struct sw_err *err)
 {
 	char doing[400];
 	sqlite3 *conn = NULL;
 	sw_status rc;
 
-	(void)snprintf(doing, sizeof doing, "open %s", path);
+	(void)snprintf(doing, sizeof doing, "open %s", name);
 	*out = NULL;
 	/* Each connection is used by one thread at a time, so SQLite's own mutexes stay out. */
 	if (sqlite3_open_v2(path, &conn, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
@@ -96,7 +97,7 @@ static sw_status create_file(const char *path, struct sw_err *err)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
 	(void)snprintf(fresh, n, "%s.new", path);
 	if ((rc = make_private(fresh, err)) != SW_OK ||
-	    (rc = sw_file_connect(&conn, fresh, SQLITE_OPEN_READWRITE, err)) != SW_OK ||
+	    (rc = sw_file_connect(&conn, fresh, fresh, SQLITE_OPEN_READWRITE, err)) != SW_OK ||
 	    (rc = sw_schema_update(conn, fresh, err)) != SW_OK)
 		goto out;
 	(void)sqlite3_close(
@@ -165,7 +166,7 @@ sw_status sw_file_open(sqlite3 **out, const char *path, struct sw_err *err)
 	(void)snprintf(doing, sizeof doing, "open %s", path);
 	*out = NULL;
 	if ((rc = check_place(path, err)) != SW_OK ||
-	    (rc = sw_file_connect(&conn, path, SQLITE_OPEN_READWRITE, err)) != SW_OK)
+	    (rc = sw_file_connect(&conn, path, path, SQLITE_OPEN_READWRITE, err)) != SW_OK)
 		return rc;
 	/* Whose file it is comes first: nothing is written to a stranger's, or a newer one's. */
 	if ((rc = sw_schema_update(conn, path, err)) != SW_OK ||
@@ -181,5 +182,5 @@ sw_status sw_file_open(sqlite3 **out, const char *path, struct sw_err *err)
 
 sw_status sw_file_open_reader(sqlite3 **out, const char *path, struct sw_err *err)
 {
-	return sw_file_connect(out, path, SQLITE_OPEN_READONLY, err);
+	return sw_file_connect(out, path, path, SQLITE_OPEN_READONLY, err);
 }

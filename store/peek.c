@@ -84,7 +84,7 @@ static sw_status open_file(struct peek *p, struct sw_err *err)
 
 	if (p->alone && uri == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
-	rc = sw_file_connect(&p->db.conn, p->alone ? uri : p->path,
+	rc = sw_file_connect(&p->db.conn, p->alone ? uri : p->path, p->path,
 			     SQLITE_OPEN_READONLY | (p->alone ? SQLITE_OPEN_URI : 0), err);
 	free(uri);
 	if (rc == SW_OK)
