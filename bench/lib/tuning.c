@@ -355,6 +355,23 @@ static void add_condition(struct sw_space *s, size_t child, const struct tuned *
 	assert(rc == SW_OK);
 }
 
+struct sw_space *bench_tuning_space(size_t i)
+{
+	struct sw_space *s;
+
+	assert(bench_tuning_name(i) != NULL);
+	sw_status rc = sw_space_create(&s);
+	assert(rc == SW_OK && s != NULL);
+	for (size_t k = 0; k < tasks[i].n; k++)
+		bench_add(s, tasks[i].tuned[k].p);
+	for (size_t k = 0; k < tasks[i].n; k++)
+		if (tasks[i].tuned[k].parent >= 0)
+			add_condition(s, k, &tasks[i].tuned[k]);
+	rc = sw_space_seal(s, NULL);
+	assert(rc == SW_OK);
+	return s;
+}
+
 struct bench_objective *bench_objective_tuning(struct bench_trainer *trainer, size_t i,
 					       unsigned folds, unsigned again, bool own_seeds)
 {
@@ -366,15 +383,7 @@ struct bench_objective *bench_objective_tuning(struct bench_trainer *trainer, si
 		.d = tasks[i].n, .scale = 1, .value = tuning_value, .ctx = t, .fini = free};
 	o->truth = again > 0 ? tuning_truth : NULL;
 	(void)snprintf(o->name, sizeof o->name, "%s", tasks[i].name);
-	sw_status rc = sw_space_create(&o->space);
-	assert(rc == SW_OK);
-	for (size_t k = 0; k < o->d; k++)
-		bench_add(o->space, tasks[i].tuned[k].p);
-	for (size_t k = 0; k < o->d; k++)
-		if (tasks[i].tuned[k].parent >= 0)
-			add_condition(o->space, k, &tasks[i].tuned[k]);
-	rc = sw_space_seal(o->space, NULL);
-	assert(rc == SW_OK);
+	o->space = bench_tuning_space(i);
 	*t = (struct tuning){.trainer = trainer,
 			     .task = &tasks[i],
 			     .space = o->space,
@@ -391,7 +400,7 @@ struct bench_objective *bench_objective_tuning(struct bench_trainer *trainer, si
 					  .split_seed = 1,
 					  .standardize = true};
 	(void)cJSON_AddStringToObject(dataset, "name", tasks[i].name);
-	rc = sw_data_cache_get(trainer->cache, dataset, want, &data, &err);
+	const sw_status rc = sw_data_cache_get(trainer->cache, dataset, want, &data, &err);
 	cJSON_Delete(dataset);
 	if (rc == SW_OK)
 		return o;

@@ -27,6 +27,8 @@ void bench_trainer_destroy(struct bench_trainer *t); /* NULL is allowed */
 
 /* "digits", "breast_cancer", "wine", "diabetes"; NULL past the last. */
 const char *bench_tuning_name(size_t i);
+/* What is searched there; the caller's. */
+struct sw_space *bench_tuning_space(size_t i);
 /* Reads the data set. folds: 1 to BENCH_MAX_FOLDS. again: see the top. NULL, with a line on stderr,
  * when it cannot be read. */
 struct bench_objective *bench_objective_tuning(struct bench_trainer *t, size_t i, unsigned folds,

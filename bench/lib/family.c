@@ -1,0 +1,96 @@
+#include "bench/lib/family.h"
+#include "bench/lib/objective.h"
+#include <assert.h>
+#include <math.h>
+
+static struct sw_space *cube(size_t d)
+{
+	struct sw_space *s;
+	const sw_status rc = sw_space_create(&s);
+
+	assert(rc == SW_OK && s != NULL);
+	for (size_t i = 0; i < d; i++)
+		bench_add(s, (struct sw_param){.dist = SW_DIST_UNIFORM, .min = 0, .max = 1});
+	return s;
+}
+
+static struct sw_space *cube6(void *ctx)
+{
+	(void)ctx;
+	return cube(6);
+}
+
+static struct sw_space *cube5(void *ctx)
+{
+	(void)ctx;
+	return cube(5);
+}
+
+static double noise(uint64_t seed, uint64_t trial, size_t epoch)
+{
+	return 0.7 * bench_normal(seed, trial, 0x6e6f) +
+	       0.7 * bench_normal(seed, trial, 0x6e70 + (unsigned)epoch);
+}
+
+static double corr(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t trial,
+		   double *curve)
+{
+	double x[6], truth = 0;
+
+	(void)ctx;
+	for (size_t k = 0; k < 6; k++)
+		x[k] = v[k].number;
+	const double end = bench_hartmann6(x, 6) + 3.32237, start = 1 + 0.5 * sin(3 * x[0] + x[3]);
+
+	for (size_t t = 0; t < BENCH_EPOCHS; t++) {
+		truth = end + start * pow((double)(t + 1), -0.7);
+		curve[t] = truth + 0.03 * noise(seed, trial, t);
+	}
+	return truth;
+}
+
+/* One parameter says how slowly the loss comes down, and slow is where the minimum is. */
+static double crossing(const struct sw_value *v, double start, double slowest, double power,
+		       uint64_t seed, uint64_t trial, double *curve)
+{
+	static const double best[] = {0.2, 0.7, 0.4, 0.6, 0.3}, weight[] = {3, 2.5, 2, 1.5, 1};
+	const double slow = 0.7 + slowest * pow(1 - v[0].number, power);
+	double end = 0, truth = 0, sum = 0;
+
+	for (size_t k = 0; k < 5; k++)
+		sum += v[k].number - best[k];
+	for (size_t k = 0; k < 5; k++) {
+		/* Reflected, so that it is no sum over the parameters. */
+		const double off = v[k].number - best[k] - sum * 2 / 5;
+
+		end += weight[k] * (off * off + 0.02 * (1 - cos(15 * off)));
+	}
+	for (size_t t = 0; t < BENCH_EPOCHS; t++) {
+		truth = end + start * exp(-(double)(t + 1) / slow);
+		curve[t] = truth + 0.02 * noise(seed, trial, t);
+	}
+	return truth;
+}
+
+static double cross(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t trial,
+		    double *curve)
+{
+	(void)ctx;
+	return crossing(v, 1.5, 9, 2, seed, trial, curve);
+}
+
+static double hard(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t trial,
+		   double *curve)
+{
+	(void)ctx;
+	return crossing(v, 2.5, 6, 3, seed, trial, curve);
+}
+
+const struct bench_family *bench_family_formula(size_t i)
+{
+	static const struct bench_family all[] = {{"corr", cube6, corr, NULL},
+						  {"cross", cube5, cross, NULL},
+						  {"hard", cube5, hard, NULL}};
+
+	return i < sizeof all / sizeof *all ? &all[i] : NULL;
+}

@@ -1,0 +1,37 @@
+/*
+ * bench/lib/family.h — families of learning curves: what a configuration's loss is after each of 27
+ * epochs, as it is seen, and what it is in truth at the end.
+ *
+ * Families
+ *   corr      Hartmann-6, and a decay that is much the same for all: rungs agree
+ *   cross     d = 5; the best configurations come down slowest: low rungs mislead. Rank correlation
+ *             with epoch 27 within the best fifth: .74, .48, .63 at epochs 1, 3, 9
+ *   hard      more so: .25, .16, .60
+ *   and those of bench/lib/recorded.h
+ * Noise    A part that all epochs of a trial share, and one of each epoch, both normal: a function
+ *          of (seed, trial), so that policies that make the same trial see the same curve.
+ * Memory   ctx is borrowed.
+ */
+#ifndef SW_BENCH_LIB_FAMILY_H
+#define SW_BENCH_LIB_FAMILY_H
+
+#include "sched/space.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#define BENCH_EPOCHS 27
+
+struct bench_family {
+	const char *name;
+	struct sw_space *(*space)(void *ctx); /* a new one for each sweep, which takes it */
+	/* curve[BENCH_EPOCHS]: what is observed after each; NaN: diverged. Returns the truth at the
+	 * end. */
+	double (*curve)(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t trial,
+			double *curve);
+	void *ctx;
+};
+
+/* The i-th of those by formula; NULL past the last. */
+const struct bench_family *bench_family_formula(size_t i);
+
+#endif

@@ -1,0 +1,391 @@
+#include "bench/lib/recorded.h"
+#include "bench/lib/objective.h"
+#include "bench/lib/stats.h"
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TREES    60
+#define LEAF     2
+#define REPEATS  3
+#define NEAR     12
+#define MAX_D    16
+#define MOST     1024 /* configurations */
+#define FOLDS    5
+#define MAX_LINE 1024
+
+/* child[0] 0: a leaf, and curve its mean. */
+struct node {
+	size_t column, child[2];
+	double at;
+	double curve[BENCH_EPOCHS];
+};
+
+struct forest {
+	struct node *node;
+	size_t n, cap, root[TREES];
+};
+
+struct recorded {
+	struct sw_space *(*make)(void *ctx);
+	void *ctx;
+	struct sw_space *space;
+	size_t n, d;
+	double (*x)[MAX_D];        /* [n] */
+	double (*y)[BENCH_EPOCHS]; /* [n]: mean logarithms */
+	size_t *trainings;         /* [n] */
+	size_t n_twins;            /* residual curves, and the final mean each belongs to */
+	double (*residual)[BENCH_EPOCHS], *level;
+	struct forest forest;
+};
+
+/* ---- the table ---- */
+
+static bool read_line(struct recorded *r, const char *line, double raw[][BENCH_EPOCHS],
+		      size_t *rows)
+{
+	const char *at = line;
+	char *end;
+	const size_t i = (size_t)strtoul(at, &end, 10);
+
+	if (end == at || i >= MOST || i + 1 < r->n || i > r->n)
+		return false;
+	r->n = i + 1;
+	for (size_t k = 0; k < r->d; k++) {
+		at = end + (*end == ',');
+		r->x[i][k] = (strtod(at, &end) + 0.5) / 10000;
+	}
+	for (size_t t = 0; t < BENCH_EPOCHS; t++) {
+		at = end + (*end == ',');
+		raw[*rows][t] = strtod(at, &end) / 1000;
+		r->y[i][t] += raw[*rows][t];
+		if (end == at)
+			return false;
+	}
+	r->trainings[i]++;
+	(*rows)++;
+	return *end == '\n' || *end == '\r';
+}
+
+static void set_noise(struct recorded *r, double raw[][BENCH_EPOCHS])
+{
+	for (size_t i = 0; i < r->n; i++)
+		for (size_t t = 0; t < BENCH_EPOCHS; t++)
+			r->y[i][t] /= (double)r->trainings[i];
+	for (size_t i = 0, row = 0; i < r->n; row += r->trainings[i++]) {
+		const double n = (double)r->trainings[i];
+
+		for (size_t k = 0; n > 1 && k < r->trainings[i]; k++) {
+			r->level[r->n_twins] = r->y[i][BENCH_EPOCHS - 1];
+			for (size_t t = 0; t < BENCH_EPOCHS; t++)
+				r->residual[r->n_twins][t] =
+					(raw[row + k][t] - r->y[i][t]) * sqrt(n / (n - 1));
+			r->n_twins++;
+		}
+	}
+}
+
+static bool read_table(struct recorded *r, const char *path)
+{
+	double(*const raw)[BENCH_EPOCHS] = calloc(MOST * REPEATS, sizeof *raw);
+	FILE *const f = fopen(path, "r");
+	char line[MAX_LINE];
+	size_t rows = 0;
+	bool ok = f != NULL && fgets(line, sizeof line, f) != NULL;
+
+	assert(raw != NULL);
+	while (ok && rows < (size_t)MOST * REPEATS && fgets(line, sizeof line, f) != NULL)
+		ok = read_line(r, line, raw, &rows);
+	if (f != NULL)
+		(void)fclose(f);
+	ok = ok && r->n >= FOLDS;
+	if (ok)
+		set_noise(r, raw);
+	free(raw);
+	return ok && r->n_twins >= NEAR;
+}
+
+/* ---- the forest ---- */
+
+struct growing {
+	const struct recorded *r;
+	struct forest *f;
+	uint64_t seed;
+	unsigned draw;
+};
+
+static double draw(struct growing *g)
+{
+	return bench_unit(g->seed, g->draw++, 0x6574);
+}
+
+/* The squares about the mean, summed over the epochs, of those on each side; infinite where one has
+ * none. */
+static double left_over(const struct recorded *r, const size_t *row, size_t n, size_t column,
+			double at)
+{
+	double total = 0;
+	size_t low = 0;
+
+	for (size_t i = 0; i < n; i++)
+		low += r->x[row[i]][column] < at;
+	if (low == 0 || low == n)
+		return INFINITY;
+	for (size_t t = 0; t < BENCH_EPOCHS; t++) {
+		double sum[2] = {0, 0}, squares = 0;
+
+		for (size_t i = 0; i < n; i++) {
+			const double y = r->y[row[i]][t];
+
+			sum[r->x[row[i]][column] >= at] += y;
+			squares += y * y;
+		}
+		total += squares - sum[0] * sum[0] / (double)low -
+			 sum[1] * sum[1] / (double)(n - low);
+	}
+	return total;
+}
+
+/* Of d draws the best; false: none parts the rows. */
+static bool find_split(struct growing *g, const size_t *row, size_t n, size_t *column, double *at)
+{
+	const struct recorded *const r = g->r;
+	double best = INFINITY;
+
+	for (size_t k = 0; k < r->d; k++) {
+		double lo = INFINITY, hi = -INFINITY;
+
+		for (size_t i = 0; i < n; i++) {
+			lo = fmin(lo, r->x[row[i]][k]);
+			hi = fmax(hi, r->x[row[i]][k]);
+		}
+		const double cut = lo + (hi - lo) * draw(g);
+		const double left = hi > lo ? left_over(r, row, n, k, cut) : INFINITY;
+
+		if (left < best) {
+			best = left;
+			*column = k;
+			*at = cut;
+		}
+	}
+	return isfinite(best);
+}
+
+static size_t grow(struct growing *g, size_t *row, size_t n)
+{
+	struct forest *const f = g->f;
+	struct node node = {.column = 0};
+
+	if (f->n == f->cap) {
+		f->cap = f->cap == 0 ? 1024 : 2 * f->cap;
+		f->node = realloc(f->node, f->cap * sizeof *f->node);
+		assert(f->node != NULL);
+	}
+	const size_t at = f->n++;
+
+	if (n > LEAF && find_split(g, row, n, &node.column, &node.at)) {
+		size_t low = 0;
+
+		for (size_t i = 0; i < n; i++) {
+			if (g->r->x[row[i]][node.column] < node.at) {
+				const size_t k = row[i];
+
+				row[i] = row[low];
+				row[low++] = k;
+			}
+		}
+		node.child[0] = grow(g, row, low);
+		node.child[1] = grow(g, row + low, n - low);
+	} else {
+		for (size_t i = 0; i < n; i++)
+			for (size_t t = 0; t < BENCH_EPOCHS; t++)
+				node.curve[t] += g->r->y[row[i]][t] / (double)n;
+	}
+	f->node[at] = node;
+	return at;
+}
+
+/* On all configurations but those of the fold (FOLDS: of none). */
+static void grow_forest(const struct recorded *r, size_t fold, struct forest *f)
+{
+	size_t row[MOST], n;
+
+	*f = (struct forest){.node = NULL};
+	for (size_t k = 0; k < TREES; k++) {
+		struct growing g = {.r = r, .f = f, .seed = k + 1};
+
+		n = 0;
+		for (size_t i = 0; i < r->n; i++)
+			if (i % FOLDS != fold)
+				row[n++] = i;
+		f->root[k] = grow(&g, row, n);
+	}
+}
+
+static void foretell(const struct forest *f, const double *x, double *curve)
+{
+	for (size_t t = 0; t < BENCH_EPOCHS; t++)
+		curve[t] = 0;
+	for (size_t k = 0; k < TREES; k++) {
+		const struct node *at = &f->node[f->root[k]];
+
+		while (at->child[0] != 0)
+			at = &f->node[at->child[x[at->column] >= at->at]];
+		for (size_t t = 0; t < BENCH_EPOCHS; t++)
+			curve[t] += at->curve[t] / TREES;
+	}
+}
+
+/* ---- the family ---- */
+
+static struct sw_space *space(void *ctx)
+{
+	const struct recorded *const r = ctx;
+
+	return r->make(r->ctx);
+}
+
+/* Which of the trainings whose level is among the NEAR nearest. */
+static size_t find_noise(const struct recorded *r, double level, size_t rank)
+{
+	bool taken[MOST * REPEATS] = {false};
+	size_t at = 0;
+
+	for (size_t k = 0; k <= rank; k++) {
+		double best = INFINITY;
+
+		for (size_t i = 0; i < r->n_twins; i++) {
+			if (!taken[i] && fabs(r->level[i] - level) < best) {
+				best = fabs(r->level[i] - level);
+				at = i;
+			}
+		}
+		taken[at] = true;
+	}
+	return at;
+}
+
+static double curve(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t trial, double *out)
+{
+	const struct recorded *const r = ctx;
+	struct sw_value plain[MAX_D];
+	double x[MAX_D];
+
+	memcpy(plain, v, r->d * sizeof *plain);
+	sw_space_canonical(r->space, plain);
+	sw_space_encode(r->space, plain, x);
+	foretell(&r->forest, x, out);
+	const double truth = out[BENCH_EPOCHS - 1];
+	const size_t noise = find_noise(r, truth, (size_t)(bench_unit(seed, trial, 0x7265) * NEAR));
+
+	for (size_t t = 0; t < BENCH_EPOCHS; t++)
+		out[t] = exp(out[t] + r->residual[noise][t]);
+	return exp(truth);
+}
+
+static void destroy(struct recorded *r)
+{
+	sw_space_destroy(r->space);
+	free(r->x);
+	free(r->y);
+	free(r->trainings);
+	free(r->residual);
+	free(r->level);
+	free(r->forest.node);
+	free(r);
+}
+
+int bench_recorded_open(struct bench_family *out, const char *name,
+			struct sw_space *(*make)(void *ctx), void *ctx)
+{
+	struct recorded *const r = calloc(1, sizeof *r);
+	char path[256];
+
+	assert(r != NULL);
+	r->make = make;
+	r->ctx = ctx;
+	r->space = make(ctx);
+	r->d = sw_space_size(r->space);
+	r->x = calloc(MOST, sizeof *r->x);
+	r->y = calloc(MOST, sizeof *r->y);
+	r->trainings = calloc(MOST, sizeof *r->trainings);
+	r->residual = calloc(MOST * REPEATS, sizeof *r->residual);
+	r->level = calloc(MOST * REPEATS, sizeof *r->level);
+	assert(r->d <= MAX_D && r->x != NULL && r->y != NULL && r->trainings != NULL &&
+	       r->residual != NULL && r->level != NULL);
+	(void)snprintf(path, sizeof path, "bench/curves/%s.csv", name);
+	if (!read_table(r, path)) {
+		(void)fprintf(stderr, "%s: no table of curves (from the root of the tree?)\n",
+			      path);
+		destroy(r);
+		return -1;
+	}
+	grow_forest(r, FOLDS, &r->forest);
+	*out = (struct bench_family){.name = name, .space = space, .curve = curve, .ctx = r};
+	return 0;
+}
+
+void bench_recorded_close(struct bench_family *f)
+{
+	if (f->ctx != NULL)
+		destroy(f->ctx);
+	f->ctx = NULL;
+}
+
+/* ---- the check ---- */
+
+static double rank_correlation(const struct recorded *r, size_t epoch, double most)
+{
+	double a[MOST], b[MOST], rank_a[MOST], rank_b[MOST], ab = 0, aa = 0, bb = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		if (r->y[i][BENCH_EPOCHS - 1] <= most) {
+			a[n] = r->y[i][epoch - 1];
+			b[n++] = r->y[i][BENCH_EPOCHS - 1];
+		}
+	}
+	bench_stat_ranks(a, n, rank_a);
+	bench_stat_ranks(b, n, rank_b);
+	for (size_t i = 0; i < n; i++) {
+		const double da = rank_a[i] - (double)(n + 1) / 2;
+		const double db = rank_b[i] - (double)(n + 1) / 2;
+
+		ab += da * db;
+		aa += da * da;
+		bb += db * db;
+	}
+	return ab / sqrt(aa * bb);
+}
+
+void bench_recorded_test(const struct bench_family *f, struct bench_recorded_check *out)
+{
+	static const size_t epochs[] = {1, 3, 9};
+	const struct recorded *const r = f->ctx;
+	double end[MOST], mean = 0, off = 0, all = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		end[i] = r->y[i][BENCH_EPOCHS - 1];
+		mean += end[i] / (double)r->n;
+	}
+	for (size_t fold = 0; fold < FOLDS; fold++) {
+		struct forest forest;
+		double guess[BENCH_EPOCHS];
+
+		grow_forest(r, fold, &forest);
+		for (size_t i = fold; i < r->n; i += FOLDS) {
+			foretell(&forest, r->x[i], guess);
+			off += (guess[BENCH_EPOCHS - 1] - end[i]) *
+			       (guess[BENCH_EPOCHS - 1] - end[i]);
+			all += (end[i] - mean) * (end[i] - mean);
+		}
+		free(forest.node);
+	}
+	out->r2 = 1 - off / all;
+	const double most = bench_stat_quantile(end, r->n, 0.2);
+
+	for (size_t k = 0; k < 3; k++)
+		out->rank[k] = rank_correlation(r, epochs[k], most);
+}

@@ -1,0 +1,39 @@
+/*
+ * bench/lib/recorded.h — recorded curves of real trainings as a family: a table that bench/record.c
+ * made, and a surrogate for the configurations that are not in it.
+ *
+ * File     bench/curves/NAME.csv. A line a training: the configuration's number; its coordinates in
+ *          the unit cube, in 1/10000; the loss after each of 27 epochs, as 1000 times its natural
+ *          logarithm, rounded, at most BENCH_RECORDED_MOST (diverged stands there). The first
+ *          BENCH_RECORDED_TWINS configurations have three trainings that differ by their seeds, in
+ *          consecutive lines, the others one.
+ * Truth    The mean over 60 extremely randomised trees (Geurts, Ernst, Wehenkel, 2006), each grown
+ *          on all configurations to leaves of two or fewer, of the mean curves of the leaves, by
+ *          logarithms. A split is the best of d thresholds drawn at random, by the squares that it
+ *          leaves over all epochs together.
+ * Noise    The whole residual curve of one training of a configuration that has three, one of the
+ *          12 trainings whose final losses are nearest to the truth, by (seed, trial).
+ */
+#ifndef SW_BENCH_LIB_RECORDED_H
+#define SW_BENCH_LIB_RECORDED_H
+
+#include "bench/lib/family.h"
+
+#define BENCH_RECORDED_MOST  3000 /* 1000 ln loss */
+#define BENCH_RECORDED_TWINS 75
+
+/* How well the surrogate foretells configurations that it has not seen: five folds. */
+struct bench_recorded_check {
+	double r2;      /* of the logarithm of the final loss */
+	double rank[3]; /* rank correlation of epochs 1, 3, 9 with the last, within the best fifth
+			   of the table's configurations */
+};
+
+/* name: static. make: makes the table's space. The family's ctx is owned by the family:
+ * bench_recorded_close(). 0, or -1 with a line on stderr. */
+int bench_recorded_open(struct bench_family *out, const char *name,
+			struct sw_space *(*make)(void *ctx), void *ctx);
+void bench_recorded_close(struct bench_family *f);
+void bench_recorded_test(const struct bench_family *f, struct bench_recorded_check *out);
+
+#endif

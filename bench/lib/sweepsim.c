@@ -1,0 +1,201 @@
+#include "bench/lib/sweepsim.h"
+#include "bench/lib/functions.h"
+#include "bench/lib/table.h"
+#include "sched/sweep.h"
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const unsigned rungs[] = {1, 3, 9, BENCH_EPOCHS};
+enum { RUNGS = sizeof rungs / sizeof *rungs };
+
+struct lane {
+	uint64_t trial;
+	uint32_t attempt;
+	uint64_t seq;
+	unsigned epoch;
+	double ends_at, pace; /* of the epoch that it is in */
+	double curve[BENCH_EPOCHS], truth;
+};
+
+struct sim {
+	const struct bench_sim_plan *plan;
+	struct sw_sweep *sweep;
+	struct sw_sampler *word;
+	struct sw_actions actions;
+	struct lane *lane;                /* [workers] */
+	double best[RUNGS], truth[RUNGS]; /* of the incumbent at each rung */
+	size_t top;                       /* highest rung reached, from 1; 0: none */
+	double suggest_s;
+	unsigned full;
+};
+
+static void step(struct sim *s, struct sw_event ev)
+{
+	struct sw_err err = SW_ERR_INIT;
+	const sw_status rc = sw_sweep_step(s->sweep, &ev, &s->actions, &err);
+
+	if (rc != SW_OK)
+		(void)fprintf(stderr, "%s, seed %llu: %s\n", s->plan->family->name,
+			      (unsigned long long)s->plan->seed, err.msg);
+	assert(rc == SW_OK);
+}
+
+static void set_pruner(struct sw_sweep_config *c, enum bench_sim_pruner pruner)
+{
+	if (pruner == BENCH_SIM_NONE)
+		return;
+	c->has_asha = true;
+	c->asha = (struct sw_asha_config){.grace_period = rungs[0],
+					  .max_t = BENCH_EPOCHS,
+					  .reduction_factor = 3,
+					  .brackets = 1,
+					  .min_results = 3};
+}
+
+static void open_sim(struct sim *s)
+{
+	const struct bench_sim_plan *const p = s->plan;
+	struct sw_sweep_config c = {.seed = p->seed, .sampler = p->sampler};
+	struct sw_err err = SW_ERR_INIT;
+
+	set_pruner(&c, p->pruner);
+	sw_status rc = sw_sweep_create(&s->sweep, &c, p->family->space(p->family->ctx), &err);
+
+	if (rc != SW_OK)
+		(void)fprintf(stderr, "%s: %s\n", p->family->name, err.msg);
+	assert(rc == SW_OK);
+	if (p->word) {
+		struct sw_sampler_config plain = *sw_sweep_sampler_config(s->sweep);
+
+		plain.n_levels = 0;
+		rc = sw_sampler_create(&s->word, &plain, &err);
+		assert(rc == SW_OK);
+	}
+	s->lane = calloc(p->workers, sizeof *s->lane);
+	assert(s->lane != NULL);
+}
+
+static void close_sim(struct sim *s)
+{
+	sw_actions_fini(&s->actions);
+	sw_sampler_destroy(s->word);
+	sw_sweep_destroy(s->sweep);
+	free(s->lane);
+}
+
+/* A free worker gets a trial, which has a curve of its own whatever runs it. */
+static void ask(struct sim *s, struct lane *l)
+{
+	struct sw_suggestion given = {.state = NULL};
+	struct sw_value v[SW_SPACE_MAX_PARAMS];
+	struct sw_event ev = {.kind = SW_EVENT_ASK};
+	const struct bench_sim_plan *const p = s->plan;
+	const double from = bench_cpu_now();
+
+	if (s->word != NULL) {
+		const sw_status rc = sw_sampler_suggest(s->word, sw_sweep_history(s->sweep),
+							sw_sweep_made(s->sweep) + 1, &given, NULL);
+		assert(rc == SW_OK);
+		ev.suggestion = &given;
+	}
+	step(s, ev);
+	s->suggest_s += bench_cpu_now() - from;
+	sw_suggestion_fini(&given);
+	l->trial = 0;
+	for (size_t i = 0; i < s->actions.n; i++) {
+		const struct sw_action *const a = &s->actions.v[i];
+
+		if (a->kind != SW_ACTION_START)
+			continue;
+		l->trial = a->trial;
+		l->attempt = a->attempt;
+		l->epoch = (unsigned)a->resume_step;
+	}
+	assert(l->trial != 0 && l->epoch < BENCH_EPOCHS);
+	const sw_status rc = sw_sweep_values(s->sweep, l->trial, v);
+
+	assert(rc == SW_OK);
+	l->seq = 0;
+	l->truth = p->family->curve(p->family->ctx, v, p->seed, l->trial, l->curve);
+	l->pace = 0.5 + bench_unit(p->seed, l->trial, 0x7061);
+}
+
+static void see(struct sim *s, const struct lane *l, double y)
+{
+	s->full += l->epoch == BENCH_EPOCHS;
+	for (size_t k = s->plan->trained ? RUNGS - 1 : 0; k < RUNGS; k++) {
+		if (rungs[k] != l->epoch)
+			continue;
+		if (s->top < k + 1) {
+			s->top = k + 1;
+			s->best[k] = INFINITY;
+		}
+		if (y < s->best[k]) {
+			s->best[k] = y;
+			s->truth[k] = l->truth;
+		}
+	}
+}
+
+/* The lane's epoch ends. */
+static void train(struct sim *s, struct lane *l)
+{
+	const double y = l->curve[l->epoch++];
+	const bool final = l->epoch == BENCH_EPOCHS && isfinite(y);
+	bool free_now = final || !isfinite(y);
+
+	if (isfinite(y))
+		see(s, l, y);
+	step(s, (struct sw_event){.kind = SW_EVENT_REPORT,
+				  .trial = l->trial,
+				  .attempt = l->attempt,
+				  .seq = ++l->seq,
+				  .step = l->epoch,
+				  .has_value = true,
+				  .final = final,
+				  .checkpoint = true,
+				  .value = y});
+	for (size_t i = 0; i < s->actions.n; i++)
+		free_now = free_now || s->actions.v[i].kind == SW_ACTION_END ||
+			   s->actions.v[i].kind == SW_ACTION_PAUSE;
+	if (final)
+		step(s, (struct sw_event){.kind = SW_EVENT_TELL,
+					  .trial = l->trial,
+					  .attempt = l->attempt,
+					  .end = SW_TRIAL_COMPLETED});
+	if (free_now)
+		ask(s, l);
+	l->ends_at += l->pace;
+}
+
+void bench_sim_run(const struct bench_sim_plan *plan, struct bench_sim_run *out)
+{
+	struct sim s = {.plan = plan};
+
+	assert(plan->workers >= 1 && plan->most >= plan->least);
+	open_sim(&s);
+	for (size_t i = 0; i < plan->workers; i++) {
+		ask(&s, &s.lane[i]);
+		s.lane[i].ends_at = s.lane[i].pace;
+	}
+	out->reached = INFINITY;
+	for (size_t e = 1; e <= plan->least || (e <= plan->most && isinf(out->reached)); e++) {
+		struct lane *next = &s.lane[0];
+
+		for (size_t i = 1; i < plan->workers; i++)
+			if (s.lane[i].ends_at < next->ends_at)
+				next = &s.lane[i];
+		train(&s, next);
+		out->end = s.top > 0 ? s.truth[s.top - 1] : INFINITY;
+		if (e <= BENCH_SIM_KEPT)
+			out->curve[e - 1] = out->end;
+		if (isinf(out->reached) && out->end <= plan->goal)
+			out->reached = (double)e;
+	}
+	out->trials = (unsigned)sw_sweep_trial_n(s.sweep);
+	out->full = s.full;
+	out->suggest_ms = 1e3 * s.suggest_s / out->trials;
+	close_sim(&s);
+}
