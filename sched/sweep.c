@@ -161,6 +161,21 @@ sw_status sw_sweep_place(const struct sw_sweep *s, uint64_t trial, struct sw_pru
 	return SW_OK;
 }
 
+bool sw_sweep_enqueued(const struct sw_sweep *s, uint64_t trial)
+{
+	size_t low = 0, high = s->enqueued.n;
+
+	while (low < high) {
+		const size_t mid = low + (high - low) / 2;
+
+		if (s->enqueued.trial[mid] < trial)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < s->enqueued.n && s->enqueued.trial[low] == trial;
+}
+
 const struct sw_space *sw_sweep_space(const struct sw_sweep *s)
 {
 	return s->space;

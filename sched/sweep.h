@@ -228,6 +228,8 @@ uint64_t sw_sweep_points(const struct sw_sweep *s); /* of the grid; 0: the sampl
 /* The parameters of a trial that was made: values[space size]. SW_NOT_FOUND. */
 SW_NODISCARD sw_status sw_sweep_values(const struct sw_sweep *s, uint64_t trial,
 				       struct sw_value *values);
+/* Did the user enqueue this trial? O(log enqueued). */
+bool sw_sweep_enqueued(const struct sw_sweep *s, uint64_t trial);
 /* Would ASK hand something out now? O(1), changes nothing. */
 bool sw_sweep_has_work(const struct sw_sweep *s);
 /* The trial that this one is a changed copy of (pbt); 0: none. O(log children). */
