@@ -1,0 +1,124 @@
+/*
+ * tests/sim/oracle.h — a plain model of a sweep: from the events alone it says what must come out.
+ *
+ *   oracle.c         events, states, attempts, budgets, the end
+ *   oracle_sweep.c   targets, plateaus, edits
+ *   oracle_trial.c   what one trial's events must do to it
+ *   oracle_prune.c   the pruners' rules
+ *   oracle_asha.c    rungs: who is stopped, who is promoted
+ *
+ * It shares no code with sched, and prefers a scan to a structure: what is slow and plain is easy
+ * to believe. Values are oriented: lower is better.
+ */
+#ifndef SW_TESTS_SIM_ORACLE_H
+#define SW_TESTS_SIM_ORACLE_H
+
+#include "tests/sim/sim.h"
+
+#define SIM_RUNGS      24
+#define SIM_BRACKETS   4
+#define SIM_NO_BRACKET UINT32_MAX
+
+struct sim_trial {
+	enum sw_trial_state state;
+	uint32_t attempt;
+	uint32_t bracket; /* SIM_NO_BRACKET: not known yet */
+	unsigned lost;
+	uint64_t seq, step;   /* of the last report of this attempt */
+	uint64_t resume_step; /* the next attempt goes on from there */
+	uint64_t parent, from;
+	bool has_value, diverged, enqueued;
+	uint32_t filled; /* bit k: rung k of its bracket has its value or never will */
+	uint64_t valued; /* step of the last report with a value; 0: none */
+	double value;    /* at it */
+	size_t rung;     /* PAUSED: at this one */
+};
+
+struct sim_rung {
+	uint64_t step;
+	struct sim_result {
+		double y;
+		uint64_t trial;
+	} * v; /* [n] best first; equal ones by trial */
+	size_t n, cap;
+};
+
+struct sim_oracle {
+	const struct sim_plan *plan;
+	enum sw_sweep_state state;
+	struct sim_trial *trial; /* [n], trial t at t - 1 */
+	uint64_t n, cap;
+	uint64_t counts[SW_TRIAL_STATE_N];
+	uint64_t points; /* of the grid; 0: none */
+	uint64_t run_cap, max_concurrent;
+	uint64_t enqueued, children;
+	bool has_target;
+	double target;
+	bool closed;                              /* target or plateau: no more trials are made */
+	unsigned char *grid_used;                 /* [points] */
+	double low[SIM_PARAMS], high[SIM_PARAMS]; /* ranges as they stand */
+	double *plateau;                          /* values of COMPLETED trials */
+	char last_failure[SW_CAUSE_MAX];
+	size_t rung_n;
+	struct sim_rung rung[SIM_BRACKETS][SIM_RUNGS];
+};
+
+/* The actions of one event, taken off in order. */
+struct sim_answer {
+	const struct sw_action *v;
+	size_t n, i;
+	const char *event;
+};
+
+/* oracle.c */
+bool sim_oracle_has_work(const struct sim_oracle *o);
+bool sim_oracle_ended(const struct sim_oracle *o);
+/* Is this attempt of the trial the one that runs? */
+bool sim_oracle_live(const struct sim_oracle *o, uint64_t trial, uint32_t attempt);
+enum sw_sweep_state sim_oracle_state(const struct sim_oracle *o);
+uint64_t sim_oracle_trials(const struct sim_oracle *o);
+uint64_t sim_oracle_cap(const struct sim_oracle *o); /* most trials as things are; 0: no end */
+bool sim_oracle_can_create(const struct sim_oracle *o);
+struct sim_trial *sim_oracle_trial(struct sim_oracle *o, uint64_t trial); /* NULL: none such */
+void sim_oracle_move(struct sim_oracle *o, uint64_t trial, enum sw_trial_state to);
+/* The next action must be of this kind and trial. */
+const struct sw_action *sim_answer_next(struct sim_answer *a, enum sw_action_kind kind,
+					uint64_t trial);
+/* ... and end the trial so. cause NULL: any. */
+void sim_oracle_end(struct sim_oracle *o, struct sim_answer *a, uint64_t trial,
+		    enum sw_trial_state end, const char *cause);
+
+/* oracle_trial.c: the event is legal; what its actions must be */
+sw_status sim_oracle_expect_live(struct sim_oracle *o, const struct sw_event *ev);
+sw_status sim_oracle_expect_report(struct sim_oracle *o, const struct sw_event *ev);
+void sim_oracle_on_ask(struct sim_oracle *o, struct sim_answer *a);
+void sim_oracle_on_report(struct sim_oracle *o, const struct sw_event *ev, struct sim_answer *a);
+void sim_oracle_on_tell(struct sim_oracle *o, const struct sw_event *ev, struct sim_answer *a);
+void sim_oracle_on_gone(struct sim_oracle *o, const struct sw_event *ev, struct sim_answer *a);
+struct sim_trial *sim_oracle_created(struct sim_oracle *o, struct sim_answer *a, bool enqueued);
+
+/* oracle_sweep.c: targets, plateaus, edits */
+sw_status sim_oracle_expect_edit(struct sim_oracle *o, const struct sim_event *e);
+void sim_oracle_on_edit(struct sim_oracle *o, const struct sim_event *e, struct sim_answer *a);
+void sim_oracle_close(struct sim_oracle *o, struct sim_answer *a);
+
+/* oracle_prune.c: the rules of every pruner, and what they keep of a trial */
+void sim_prune_init(struct sim_oracle *o);
+void sim_prune_fini(struct sim_oracle *o);
+/* The paused trial that must be handed out next; 0: none. */
+uint64_t sim_prune_next(const struct sim_oracle *o);
+/* An attempt starts; until: what it was told. */
+void sim_prune_begin(struct sim_oracle *o, uint64_t trial, uint64_t until);
+/* A report with a finite value y: what the pruner must say. j: what it said, checked as well. */
+enum sw_verdict sim_prune_report(struct sim_oracle *o, const struct sw_event *ev, double y,
+				 const struct sw_judgement *j);
+
+/* oracle_asha.c */
+void sim_asha_init(struct sim_oracle *o);
+void sim_asha_fini(struct sim_oracle *o);
+uint64_t sim_asha_next(const struct sim_oracle *o);
+uint64_t sim_asha_until(const struct sim_oracle *o, const struct sim_trial *t);
+enum sw_verdict sim_asha_report(struct sim_oracle *o, const struct sw_event *ev, double y,
+				const struct sw_judgement *j);
+
+#endif
