@@ -263,20 +263,7 @@ static const struct {
 
 START_TEST(spec_likely_mistake_is_warned_of)
 {
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_spec *s = NULL;
-	cJSON *tree = parse(warned[_i].text);
-
-	ck_assert_msg(sw_spec_read(&s, tree, &err) == SW_OK, "%s %s", err.ptr, err.msg);
-	for (size_t i = 0; i < s->n_warnings; i++) {
-		ck_assert_uint_lt(2 * i, N(warned[_i].want));
-		ck_assert_pstr_eq(s->warnings[i].ptr, warned[_i].want[2 * i]);
-		ck_assert_pstr_eq(s->warnings[i].msg, warned[_i].want[2 * i + 1]);
-	}
-	ck_assert(s->n_warnings == N(warned[_i].want) / 2 ||
-		  warned[_i].want[2 * s->n_warnings] == NULL);
-	sw_spec_destroy(s);
-	cJSON_Delete(tree);
+	check_warned(warned[_i].text, warned[_i].want, N(warned[_i].want));
 }
 END_TEST
 

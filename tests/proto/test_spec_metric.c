@@ -1,15 +1,15 @@
 /* tests/proto/test_spec_metric.c — "metric", and "metrics" in its place. */
 #include "tests/proto/spec_text.h"
 
-#define SPACE       ",'parameters':{'x':{'min':0.0,'max':1.0}}}"
-#define LIST(items) "{'method':'random','metrics':[" items "]" SPACE
+#define REST_OF     ",'parameters':{'x':{'min':0.0,'max':1.0}}}"
+#define LIST(items) "{'method':'random','metrics':[" items "]" REST_OF
 #define A           "{'name':'a'}"
 #define B           "{'name':'b','goal':'maximize'}"
 
 START_TEST(metric_alone_is_the_only_one)
 {
 	struct sw_spec *s = NULL;
-	cJSON *tree = parse("{'method':'random','metric':" B SPACE);
+	cJSON *tree = parse("{'method':'random','metric':" B REST_OF);
 
 	ck_assert_int_eq(sw_spec_read(&s, tree, NULL), SW_OK);
 	ck_assert_uint_eq(s->n_metrics, 1);
@@ -45,12 +45,12 @@ END_TEST
 static const struct {
 	const char *text, *ptr, *msg;
 } bad[] = {
-	{"{'method':'random','metric':" A ",'metrics':[" A "," B "]" SPACE, "/metrics",
+	{"{'method':'random','metric':" A ",'metrics':[" A "," B "]" REST_OF, "/metrics",
 	 "give \"metric\" or \"metrics\", not both"},
-	{"{'method':'random','metrics':" A SPACE, "/metrics",
+	{"{'method':'random','metrics':" A REST_OF, "/metrics",
 	 "\"metrics\" must be an array of objects like {\"name\": \"val_loss\", \"goal\": "
 	 "\"minimize\"}, not an object"},
-	{"{'method':'random','metrics':null" SPACE, "/metrics",
+	{"{'method':'random','metrics':null" REST_OF, "/metrics",
 	 "\"metrics\" must be an array of objects like {\"name\": \"val_loss\", \"goal\": "
 	 "\"minimize\"}, not null"},
 	{LIST(""), "/metrics", "\"metrics\" has 0 of them: it takes 2 to 8"},
@@ -71,28 +71,19 @@ static const struct {
 	 "unknown key \"mode\"; did you mean \"goal\"?"},
 	{LIST(A ",{'name':'b','reference':'1'}"), "/metrics/1/reference",
 	 "\"reference\" must be a number, not a string"},
-	{"{'method':'random','metric':{'name':'a','reference':1}" SPACE, "/metric/reference",
+	{"{'method':'random','metric':{'name':'a','reference':1}" REST_OF, "/metric/reference",
 	 "unknown key \"reference\"; known here: name, goal, target"},
-	{"{'method':'random','metrics':[" A "," B "],'early_terminate':{'type':'asha'}" SPACE,
+	{"{'method':'random','metrics':[" A "," B "],'early_terminate':{'type':'asha'}" REST_OF,
 	 "/early_terminate",
 	 "\"early_terminate\" compares trials by one metric, and the sweep has 2: leave it out, or "
 	 "give one \"metric\""},
-	{"{'method':'random'" SPACE, "/metric",
+	{"{'method':'random'" REST_OF, "/metric",
 	 "\"metric\" is missing: {\"name\": ..., \"goal\": \"minimize\"}"},
 };
 
 START_TEST(metrics_that_are_wrong_are_refused_at_their_place)
 {
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_spec *s = NULL;
-	cJSON *tree = parse(bad[_i].text);
-
-	const sw_status rc = sw_spec_read(&s, tree, &err);
-	ck_assert_str_eq(err.msg, bad[_i].msg);
-	ck_assert_str_eq(err.ptr, bad[_i].ptr);
-	ck_assert_int_eq(rc, SW_INVALID);
-	ck_assert_ptr_null(s);
-	cJSON_Delete(tree);
+	check_refused(bad[_i].text, bad[_i].ptr, bad[_i].msg);
 }
 END_TEST
 

@@ -296,16 +296,7 @@ static const struct {
 
 START_TEST(spec_bad_one_is_refused_at_its_place)
 {
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_spec *s = NULL;
-	cJSON *tree = parse(bad[_i].text);
-
-	const sw_status rc = sw_spec_read(&s, tree, &err);
-	ck_assert_str_eq(err.msg, bad[_i].msg);
-	ck_assert_str_eq(err.ptr, bad[_i].ptr);
-	ck_assert_int_eq(rc, SW_INVALID);
-	ck_assert_ptr_null(s);
-	cJSON_Delete(tree);
+	check_refused(bad[_i].text, bad[_i].ptr, bad[_i].msg);
 }
 END_TEST
 
