@@ -22,6 +22,11 @@ void sw_codec_trial(struct sw_jw *w, const struct sw_row_trial *row, int64_t now
 	else
 		sw_jw_knull(w, "value");
 	sw_jw_knum(w, "seconds", round(seconds * 1000.0) / 1000.0);
+	sw_jw_kint(w, "resume_step", row->resume_step);
+	if (row->parent != 0)
+		sw_jw_kint(w, "parent", row->parent);
+	else
+		sw_jw_knull(w, "parent");
 }
 
 void sw_codec_counts(struct sw_jw *w, const uint64_t counts[SW_TRIAL_STATE_N])
@@ -62,7 +67,22 @@ double sw_codec_seconds(const struct sw_host *h, int64_t now_ms)
 	return end > h->created_ms ? (double)(end - h->created_ms) / 1000.0 : 0.0;
 }
 
-void sw_codec_sweep(struct sw_jw *w, const struct sw_host *h)
+static void write_settings(struct sw_jw *w, const struct sw_host *h)
+{
+	const struct sw_settings *s = &h->settings;
+
+	if (s->max_concurrent > 0)
+		sw_jw_kint(w, "max_concurrent", (int64_t)s->max_concurrent);
+	else
+		sw_jw_knull(w, "max_concurrent");
+	sw_jw_knum(w, "weight", s->weight);
+	if (s->has_target)
+		sw_jw_knum(w, "target", s->target);
+	else
+		sw_jw_knull(w, "target");
+}
+
+void sw_codec_sweep(struct sw_jw *w, const struct sw_host *h, int64_t now_ms)
 {
 	const char *cause = h->note[0] != '\0' && h->ended_ms == 0 ? h->note
 								   : sw_sweep_cause(h->sched);
@@ -83,4 +103,6 @@ void sw_codec_sweep(struct sw_jw *w, const struct sw_host *h)
 		sw_jw_kint(w, "run_cap", h->run_cap);
 	else
 		sw_jw_knull(w, "run_cap");
+	write_settings(w, h);
+	sw_budget_write(h, now_ms, w);
 }

@@ -18,7 +18,8 @@ void sw_codec_counts(struct sw_jw *w, const uint64_t counts[SW_TRIAL_STATE_N]); 
 void sw_codec_rungs(struct sw_jw *w, const struct sw_host *h);                  /* the array */
 
 /* The members that sweep.get and sweep.watch share. */
-void sw_codec_sweep(struct sw_jw *w, const struct sw_host *h); /* its state machine is loaded */
+void sw_codec_sweep(struct sw_jw *w, const struct sw_host *h,
+		    int64_t now_ms); /* its state machine is loaded */
 
 double sw_codec_seconds(const struct sw_host *h, int64_t now_ms); /* since it was submitted */
 

@@ -1,6 +1,7 @@
 /* daemon/handlers_sweep_read.c — sweep.list, sweep.get, sweep.watch. */
 #include "daemon/codec.h"
 #include "daemon/daemon.h"
+#include "daemon/edit.h"
 #include "daemon/front.h"
 #include "daemon/handlers.h"
 #include "daemon/host.h"
@@ -137,6 +138,35 @@ static bool write_get_best(const struct sw_row_trial *row, void *arg)
 	return true;
 }
 
+static bool write_edit(const struct sw_row_event *row, void *arg)
+{
+	struct sw_lookup *q = arg;
+	const char *text = row->cause != NULL ? row->cause : "";
+	cJSON *tree = NULL;
+
+	q->rc = sw_json_parse(&tree, text, strlen(text), &q->err);
+	if (q->rc != SW_OK)
+		return false;
+	sw_jw_obj(&q->w);
+	sw_jw_kint(&q->w, "time_ms", row->time_ms);
+	sw_jw_kint(&q->w, "uid", row->uid);
+	sw_jw_key(&q->w, "changes");
+	sw_edits_changes(tree, &q->w);
+	sw_jw_obj_end(&q->w);
+	cJSON_Delete(tree);
+	return true;
+}
+
+static void read_edits(struct sw_db *db, struct sw_lookup *q)
+{
+	sw_jw_key(&q->w, "edits");
+	sw_jw_arr(&q->w);
+	const sw_status rc = sw_read_edits(db, q->sweep, write_edit, q, &q->err);
+	if (q->rc == SW_OK)
+		q->rc = rc;
+	sw_jw_arr_end(&q->w);
+}
+
 static bool write_spec(const struct sw_row_sweep *row, void *arg)
 {
 	sw_jw_kraw(&((struct sw_lookup *)arg)->w, "spec", row->spec);
@@ -146,7 +176,9 @@ static bool write_spec(const struct sw_row_sweep *row, void *arg)
 /* Goes on where get_loaded() began: the header has happened, so the read shows at least that. */
 static void read_get(struct sw_db *db, struct sw_lookup *q)
 {
-	q->rc = sw_read_sweeps(db, q->sweep, write_spec, q, &q->err);
+	read_edits(db, q);
+	if (q->rc == SW_OK)
+		q->rc = sw_read_sweeps(db, q->sweep, write_spec, q, &q->err);
 	if (q->rc != SW_OK)
 		return;
 	sw_jw_key(&q->w, "best");
@@ -172,7 +204,7 @@ static void get_loaded(struct sw_host *h, struct sw_call *call)
 		return;
 	sw_sweep_counts(h->sched, counts);
 	sw_jw_obj(&q->w);
-	sw_codec_sweep(&q->w, h);
+	sw_codec_sweep(&q->w, h, q->now_ms);
 	sw_jw_kint(&q->w, "seed", (int64_t)h->seed);
 	sw_jw_key(&q->w, "counts");
 	sw_codec_counts(&q->w, counts);

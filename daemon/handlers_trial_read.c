@@ -104,6 +104,7 @@ static bool write_attempt(const struct sw_row_attempt *row, void *arg)
 		sw_jw_kint(w, "ended_ms", row->ended_ms);
 	else
 		sw_jw_knull(w, "ended_ms");
+	sw_jw_kint(w, "resume_step", row->resume_step);
 	sw_jw_obj_end(w);
 	return true;
 }
@@ -163,6 +164,7 @@ static bool write_report(const struct sw_row_report *row, void *arg)
 	sw_jw_kraw(&q->w, "metrics", row->metrics);
 	/* "end" is how a last report, one that came with a tell, is stored. */
 	sw_jw_kstr(&q->w, "decision", strcmp(row->verdict, "end") == 0 ? "continue" : row->verdict);
+	sw_jw_kbool(&q->w, "checkpoint", row->checkpoint);
 	sw_jw_kint(&q->w, "time_ms", row->time_ms);
 	sw_jw_obj_end(&q->w);
 	return true;

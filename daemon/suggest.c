@@ -7,7 +7,7 @@
 #include "daemon/daemon.h"
 #include "daemon/driver.h"
 #include "daemon/host.h"
-#include "daemon/prepared.h"
+#include "daemon/suggest_internal.h"
 #include "daemon/supervisor.h"
 #include "daemon/work.h"
 #include <assert.h>
@@ -15,41 +15,8 @@
 #include <string.h>
 
 #define QUEUE_MAX    2048 /* prepared suggestions of a sweep: what one ask may want, and some */
-#define FORGET_US    ((int64_t)5 * 1000000)
 #define RESERVE_MOST 16
 #define EXTEND_MAX   64 /* how far a stale chain is drawn out before the model is made anew */
-
-struct parked {
-	struct parked *next;
-	struct sw_call *call;
-	int64_t count;
-	int64_t since_us;
-};
-
-struct sw_suggester {
-	struct sw_host *h;
-	struct sw_prepared queue;
-	struct parked *parked, **parked_tail;
-	size_t parked_n;
-	int64_t since_us; /* since when a slot waits; 0: none does */
-	struct sw_suggester *next_dirty;
-	bool dirty; /* something changed: plan() at the end of this turn of the loop */
-
-	/* The job's own while busy, the loop's otherwise. */
-	struct sw_sampler *sampler; /* NULL: made with the next chain */
-	struct sw_history history;  /* the sweep's as the chain knows it, then the chain's trials */
-	uint64_t real;              /* how many of its trials are the sweep's for certain */
-	bool chain;                 /* the rest are those of the queue, up to its end */
-	uint64_t made;              /* the number of the suggestion in work */
-	struct sw_suggestion *out;
-	sw_status rc;
-	struct sw_err err;
-
-	uv_work_t work;
-	bool busy;
-	bool fresh_start; /* the job in work begins a chain */
-	unsigned drawn;   /* suggestions of the present chain made after it went stale */
-};
 
 static struct sw_sweep *sweep_of(const struct sw_suggester *s)
 {
@@ -76,20 +43,30 @@ static uint64_t next_made(const struct sw_suggester *s)
 	return sw_sweep_made(sweep_of(s)) + 1 + init_left(s);
 }
 
-static int64_t wait_us(const struct sw_suggester *s)
-{
-	return (int64_t)s->h->spec->suggest_wait_ms * 1000;
-}
-
 /* Does the front of the queue know all that is known? */
 static bool is_fresh(const struct sw_suggester *s)
 {
 	return s->queue.n > 0 && s->queue.v[0]->known == sw_sweep_history(sweep_of(s))->n_obs;
 }
 
+/* A range was edited: what was made for the old space goes. The job in work may still use the
+ * sampler and the copy of the history, so these go when it is over. */
+static void check_epoch(struct sw_suggester *s)
+{
+	const uint64_t epoch = sw_sweep_epoch(sweep_of(s));
+
+	if (s->epoch == epoch)
+		return;
+	s->epoch = epoch;
+	s->is_void = true;
+	s->chain = false;
+	sw_prepared_drop(&s->queue);
+}
+
 /* What was handed out leaves, and all of it when a trial came that it did not know. */
 static void trim_queue(struct sw_suggester *s)
 {
+	check_epoch(s);
 	if (!sw_prepared_trim(&s->queue, next_trial(s), next_made(s)))
 		s->chain = false;
 }
@@ -111,9 +88,6 @@ static void run_job(uv_work_t *work)
 		s->rc = sw_history_add_trial(&s->history, s->out->values);
 }
 
-static void serve(struct sw_suggester *s);
-static void plan(struct sw_suggester *s);
-
 /* The suggestion in work is for this trial: those the chain made so far are before it. */
 static uint64_t job_trial(const struct sw_suggester *s)
 {
@@ -134,7 +108,9 @@ static void on_job(uv_work_t *work, int status)
 	}
 	if (s->rc == SW_NOMEM)
 		sw_daemon_die("make a suggestion", SW_NOMEM);
-	if (s->rc != SW_OK) {
+	if (s->is_void) { /* of a space that is no more */
+		sw_prepared_free(out);
+	} else if (s->rc != SW_OK) {
 		sw_prepared_free(out);
 		sw_driver_fail(s->h, s->err.msg);
 	} else if (s->fresh_start && job_trial(s) == next_trial(s)) {
@@ -147,9 +123,9 @@ static void on_job(uv_work_t *work, int status)
 		sw_prepared_free(out);
 		s->chain = false;
 	}
-	serve(s);
+	sw_suggest_serve(s);
 	sw_supervisor_feed(s->h->d);
-	plan(s);
+	sw_suggest_plan(s);
 }
 
 /* Does the copy of the history end with the queue's trials, so that the chain can go on? */
@@ -173,16 +149,22 @@ static sw_status follow(struct sw_suggester *s)
 	return rc;
 }
 
-/* The sweep has ended. It may be extended, so the suggester stays, but what its model holds, which
- * is megabytes, goes: a daemon keeps its sweeps for as long as it runs. */
-static void let_go(struct sw_suggester *s)
+static void forget_model(struct sw_suggester *s)
 {
-	sw_prepared_fini(&s->queue);
 	sw_sampler_destroy(s->sampler);
 	s->sampler = NULL;
 	sw_history_fini(&s->history);
 	s->real = 0;
 	s->chain = false;
+	s->is_void = false;
+}
+
+/* The sweep has ended. It may be extended, so the suggester stays, but what its model holds, which
+ * is megabytes, goes: a daemon keeps its sweeps for as long as it runs. */
+static void let_go(struct sw_suggester *s)
+{
+	sw_prepared_fini(&s->queue);
+	forget_model(s);
 	s->since_us = 0;
 }
 
@@ -190,6 +172,9 @@ static void begin_chain(struct sw_suggester *s)
 {
 	struct sw_err err = SW_ERR_INIT;
 	size_t n;
+
+	if (s->is_void)
+		forget_model(s);
 	const unsigned char *state = sw_sweep_sampler_state(sweep_of(s), &n);
 	sw_status rc = follow(s);
 
@@ -222,20 +207,6 @@ static void start_job(struct sw_suggester *s, bool fresh_start)
 
 /* --- who waits --- */
 
-static int64_t oldest_wait(const struct sw_suggester *s)
-{
-	const int64_t parked = s->parked != NULL ? s->parked->since_us : 0;
-
-	if (parked == 0 || s->since_us == 0)
-		return parked + s->since_us;
-	return parked < s->since_us ? parked : s->since_us;
-}
-
-static bool is_late(const struct sw_suggester *s, int64_t since_us)
-{
-	return since_us != 0 && sw_clock_mono_us() - since_us >= wait_us(s);
-}
-
 /* How many to hold ready for asks that have not come: those who run a trial now may all come back
  * before the model knows one more result. */
 static size_t reserve(const struct sw_suggester *s)
@@ -248,7 +219,7 @@ static size_t reserve(const struct sw_suggester *s)
 }
 
 /* Begins what is worth doing now, if anything is. */
-static void plan(struct sw_suggester *s)
+void sw_suggest_plan(struct sw_suggester *s)
 {
 	size_t wanted = reserve(s);
 
@@ -269,7 +240,8 @@ static void plan(struct sw_suggester *s)
 		return;
 	}
 	/* Stale: anew, unless someone has waited long and the old chain can serve him sooner. */
-	if (is_late(s, oldest_wait(s)) && can_extend(s) && s->drawn < EXTEND_MAX + wanted) {
+	if (sw_suggest_is_late(s, sw_suggest_oldest(s)) && can_extend(s) &&
+	    s->drawn < EXTEND_MAX + wanted) {
 		s->drawn++;
 		start_job(s, false);
 	} else {
@@ -282,10 +254,11 @@ static bool enough(struct sw_suggester *s, uint64_t n, int64_t since_us)
 {
 	const uint64_t wanted = sw_sweep_wants_suggestions(sweep_of(s), n);
 
-	return wanted == 0 || (s->queue.n >= wanted && (is_fresh(s) || is_late(s, since_us)));
+	return wanted == 0 ||
+	       (s->queue.n >= wanted && (is_fresh(s) || sw_suggest_is_late(s, since_us)));
 }
 
-static void serve(struct sw_suggester *s)
+void sw_suggest_serve(struct sw_suggester *s)
 {
 	const int64_t now_us = sw_clock_mono_us();
 
@@ -305,55 +278,6 @@ static void serve(struct sw_suggester *s)
 	}
 }
 
-/* The next moment at which someone who waits becomes late; INT64_MAX: there is none. */
-static int64_t next_deadline(const struct sw_suggester *s, int64_t now_us)
-{
-	const int64_t wait = wait_us(s);
-	int64_t next = s->since_us != 0 && s->since_us + wait > now_us ? s->since_us + wait
-								       : INT64_MAX;
-
-	for (const struct parked *p = s->parked; p != NULL; p = p->next)
-		if (p->since_us + wait > now_us && p->since_us + wait < next)
-			next = p->since_us + wait;
-	return next;
-}
-
-static void on_deadline(uv_timer_t *timer)
-{
-	struct sw_daemon *d = timer->data;
-	int64_t next = INT64_MAX;
-
-	for (size_t i = 0; i < d->host_n; i++) {
-		struct sw_suggester *s = d->hosts[i]->suggest;
-
-		if (s != NULL && is_late(s, oldest_wait(s))) {
-			serve(s);
-			sw_supervisor_feed(d);
-			plan(s);
-		}
-	}
-	const int64_t now_us = sw_clock_mono_us();
-	for (size_t i = 0; i < d->host_n; i++) {
-		const struct sw_suggester *s = d->hosts[i]->suggest;
-		const int64_t at_us = s != NULL ? next_deadline(s, now_us) : INT64_MAX;
-
-		next = at_us < next ? at_us : next;
-	}
-	if (next != INT64_MAX)
-		(void)uv_timer_start(timer, on_deadline, (uint64_t)(next - now_us) / 1000 + 1, 0);
-}
-
-/* The daemon has one timer, set to the earliest moment at which anyone becomes late. */
-static void arm(struct sw_suggester *s)
-{
-	struct sw_daemon *d = s->h->d;
-	const uint64_t ms = (uint64_t)s->h->spec->suggest_wait_ms + 1;
-
-	if (!uv_is_active((const uv_handle_t *)&d->suggest) ||
-	    uv_timer_get_due_in(&d->suggest) > ms)
-		(void)uv_timer_start(&d->suggest, on_deadline, ms, 0);
-}
-
 bool sw_suggest_ready(struct sw_host *h, uint64_t n)
 {
 	struct sw_suggester *s = h->suggest;
@@ -366,8 +290,8 @@ bool sw_suggest_ready(struct sw_host *h, uint64_t n)
 	}
 	if (s->since_us == 0)
 		s->since_us = sw_clock_mono_us();
-	arm(s);
-	plan(s);
+	sw_suggest_arm(s);
+	sw_suggest_plan(s);
 	return false;
 }
 
@@ -406,63 +330,8 @@ void sw_suggest_flush(struct sw_daemon *d)
 
 		d->suggest_dirty = s->next_dirty;
 		s->dirty = false;
-		serve(s);
-		plan(s);
-	}
-}
-
-void sw_suggest_park(struct sw_host *h, struct sw_call *call, int64_t count)
-{
-	struct sw_suggester *s = h->suggest;
-	struct parked *p = s->parked_n < SW_SUGGEST_MAX_ASK ? sw_calloc(1, sizeof *p) : NULL;
-	struct sw_err err = SW_ERR_INIT;
-
-	if (p == NULL) {
-		(void)sw_err_set(&err, SW_BUSY, "%zu asks wait for suggestions; try again",
-				 s->parked_n);
-		sw_call_error(call, &err);
-		return;
-	}
-	*p = (struct parked){.call = call, .count = count, .since_us = sw_clock_mono_us()};
-	*s->parked_tail = p;
-	s->parked_tail = &p->next;
-	s->parked_n++;
-	arm(s);
-	plan(s);
-}
-
-void sw_suggest_tick(struct sw_daemon *d, int64_t now_us)
-{
-	for (size_t i = 0; i < d->host_n; i++) {
-		struct sw_suggester *s = d->hosts[i]->suggest;
-
-		if (s == NULL)
-			continue;
-		if (s->parked != NULL && now_us - s->parked->since_us >= SW_SUGGEST_MAX_US)
-			serve(s);
-		if (s->since_us != 0 && now_us - s->since_us > wait_us(s) + FORGET_US)
-			s->since_us = 0; /* a slot that waits still says so again */
-	}
-}
-
-void sw_suggest_refuse_all(struct sw_daemon *d, const char *why)
-{
-	struct sw_err err = SW_ERR_INIT;
-
-	(void)sw_err_set(&err, SW_BUSY, "%s", why);
-	for (size_t i = 0; i < d->host_n; i++) {
-		struct sw_suggester *s = d->hosts[i]->suggest;
-
-		while (s != NULL && s->parked != NULL) {
-			struct parked *p = s->parked;
-
-			s->parked = p->next;
-			s->parked_n--;
-			sw_call_error(p->call, &err);
-			free(p);
-		}
-		if (s != NULL)
-			s->parked_tail = &s->parked;
+		sw_suggest_serve(s);
+		sw_suggest_plan(s);
 	}
 }
 
@@ -480,6 +349,7 @@ sw_status sw_suggest_attach(struct sw_host *h)
 	s->h = h;
 	s->parked_tail = &s->parked;
 	s->work.data = s;
+	s->epoch = sw_sweep_epoch(h->sched);
 	sw_history_init(&s->history, sw_space_size(config->space), config->n_metrics);
 	h->suggest = s;
 	sw_suggest_changed(h); /* the first one is made before anyone asks */

@@ -154,7 +154,7 @@ static void write_head(struct feed *f)
 	sw_sweep_counts(h->sched, counts);
 	sw_jw_init(&w, &f->head);
 	sw_jw_obj(&w);
-	sw_codec_sweep(&w, h);
+	sw_codec_sweep(&w, h, f->now_ms);
 	sw_jw_key(&w, "counts");
 	sw_codec_counts(&w, counts);
 	sw_jw_key(&w, "rungs");
