@@ -16,7 +16,12 @@ static double turn(const struct sw_sweep *s, size_t metric, double value)
 	const bool maximize = metric == 0 ? s->config.maximize
 					  : s->config.maximize_more[metric - 1];
 
-	return maximize ? -value : value;
+	return maximize && !isnan(value) ? -value : value;
+}
+
+double sw_sweep_turn(const struct sw_sweep *s, double value)
+{
+	return turn(s, 0, value);
 }
 
 static size_t metric_n(const struct sw_sweep *s)
@@ -78,10 +83,12 @@ sw_status sw_sweep_learn_init(struct sw_sweep *s, struct sw_err *err)
 						 .shuffle = c->shuffle};
 	set_levels(s);
 	sw_history_init(&s->history, sw_space_size(s->space), metric_n(s));
+	sw_history_init(&s->seen, sw_space_size(s->space), metric_n(s));
 	sw_status rc = copy_init(s);
 	if (rc != SW_OK)
 		return sw_err_set(err, rc, "no memory for the sweep");
 	rc = sw_sampler_create(&s->sampler, &s->sampling, err);
+	s->epoch[0].sampler = s->sampler;
 	if (rc != SW_OK) {
 		if (err == NULL || strncmp(err->ptr, "/constraints", 12) != 0)
 			sw_err_prefix(err, "/parameters");
@@ -98,28 +105,33 @@ sw_status sw_sweep_learn_init(struct sw_sweep *s, struct sw_err *err)
 void sw_sweep_learn_fini(struct sw_sweep *s)
 {
 	free(s->init);
-	sw_sampler_destroy(s->sampler);
 	sw_history_fini(&s->history);
+	sw_history_fini(&s->seen);
 	sw_suggestion_fini(&s->suggestion);
 	free(s->last);
-	free(s->enqueued.trial);
-	free(s->enqueued.values);
+	free(s->given.trial);
+	free(s->given.parent);
+	free(s->given.values);
 }
 
 /* An event ends every open trial at most, fills every rung, and makes one trial. */
 sw_status sw_sweep_learn_reserve(struct sw_sweep *s, struct sw_err *err)
 {
-	const uint64_t open = s->counts[SW_TRIAL_PENDING] + s->counts[SW_TRIAL_RUNNING];
+	const uint64_t open = s->counts[SW_TRIAL_PENDING] + s->counts[SW_TRIAL_RUNNING] +
+			      s->counts[SW_TRIAL_PAUSED];
+	const size_t most = open + SW_SAMPLER_LEVELS_MAX + 2;
 
 	if (!s->learns)
 		return SW_OK;
-	const sw_status rc = sw_history_reserve(&s->history, 1, open + SW_SAMPLER_LEVELS_MAX + 1);
+	sw_status rc = sw_history_reserve(&s->history, 1, most);
+	if (rc == SW_OK && s->masked)
+		rc = sw_history_reserve(&s->seen, 1, most);
 	return rc == SW_OK ? rc : sw_err_set(err, rc, "no memory for the sweep's history");
 }
 
 sw_status sw_sweep_learn_grow(struct sw_sweep *s, uint64_t trial_cap)
 {
-	if (!s->learns)
+	if (!s->learns && s->config.plateau.top == 0)
 		return SW_OK;
 	double *grown = sw_realloc(s->last, trial_cap * metric_n(s) * sizeof *grown);
 	if (grown == NULL)
@@ -130,7 +142,7 @@ sw_status sw_sweep_learn_grow(struct sw_sweep *s, uint64_t trial_cap)
 
 uint64_t sw_sweep_made(const struct sw_sweep *s)
 {
-	return s->trial_n - s->enqueued.n;
+	return s->trial_n - s->given.n;
 }
 
 uint64_t sw_sweep_points(const struct sw_sweep *s)
@@ -146,11 +158,12 @@ uint64_t sw_sweep_wants_suggestions(const struct sw_sweep *s, uint64_t asks)
 	const uint64_t pending = s->counts[SW_TRIAL_PENDING], cap = sw_sweep_run_cap(s);
 	const uint64_t made = sw_sweep_made(s), init = s->sampling.n_init;
 
-	if (!s->learns || !sw_sweep_has_work(s))
+	if (!s->learns || !sw_sweep_has_work(s) || !sw_sweep_can_create(s))
 		return 0;
 	if (most != 0 && asks > most - running)
 		asks = most - running;
 	asks = asks > pending ? asks - pending : 0;
+	asks -= sw_pruner_next_n(s->pruner, asks);
 	if (cap != 0 && asks > cap - s->trial_n)
 		asks = cap - s->trial_n;
 	const uint64_t given = made < init ? init - made : 0;
@@ -174,7 +187,7 @@ const struct sw_sampler_config *sw_sweep_sampler_config(const struct sw_sweep *s
 
 const struct sw_history *sw_sweep_history(const struct sw_sweep *s)
 {
-	return s->learns ? &s->history : NULL;
+	return !s->learns ? NULL : s->masked ? &s->seen : &s->history;
 }
 
 const unsigned char *sw_sweep_sampler_state(const struct sw_sweep *s, size_t *n)
@@ -213,8 +226,8 @@ sw_status sw_sweep_learn_suggest(struct sw_sweep *s, const struct sw_suggestion 
 
 	if (learns && given != NULL)
 		return take_given(s, given, err);
-	const sw_status rc =
-		sw_sampler_suggest(s->sampler, learns ? &s->history : NULL, made, &fresh, err);
+	const sw_status rc = sw_sampler_suggest(s->sampler, learns ? sw_sweep_history(s) : NULL,
+						made, &fresh, err);
 	if (rc == SW_OK) {
 		sw_suggestion_fini(&s->suggestion);
 		s->suggestion = fresh;
@@ -224,40 +237,16 @@ sw_status sw_sweep_learn_suggest(struct sw_sweep *s, const struct sw_suggestion 
 	return rc;
 }
 
-sw_status sw_sweep_learn_enqueue(struct sw_sweep *s, const struct sw_value *values,
-				 struct sw_err *err)
-{
-	struct sw_enqueued *q = &s->enqueued;
-	const size_t n = sw_space_size(s->space);
-
-	if (q->n == q->cap) {
-		const size_t cap = q->cap == 0 ? 4 : 2 * q->cap;
-		uint64_t *trial = sw_realloc(q->trial, cap * sizeof *trial);
-
-		if (trial != NULL)
-			q->trial = trial;
-		struct sw_value *v = sw_realloc(q->values, cap * n * sizeof *v);
-		if (v != NULL)
-			q->values = v;
-		if (trial == NULL || v == NULL)
-			return sw_err_set(err, SW_NOMEM, "no memory for another trial");
-		q->cap = cap;
-	}
-	memcpy(q->values + q->n * n, values, n * sizeof *values);
-	sw_space_canonical(s->space, q->values + q->n * n);
-	q->trial[q->n++] = s->trial_n + 1;
-	return SW_OK;
-}
-
 void sw_sweep_learn_made(struct sw_sweep *s, const struct sw_value *values)
 {
+	for (size_t k = 0; s->last != NULL && k < metric_n(s); k++)
+		s->last[(s->trial_n - 1) * metric_n(s) + k] = NAN;
 	if (!s->learns)
 		return;
 	const sw_status rc = sw_history_add_trial(&s->history, values);
 	assert(rc == SW_OK); /* reserved by sw_sweep_learn_reserve() */
 	(void)rc;
-	for (size_t k = 0; k < metric_n(s); k++)
-		s->last[(s->trial_n - 1) * metric_n(s) + k] = NAN;
+	sw_sweep_seen_trial(s, s->trial_n);
 }
 
 bool sw_sweep_finite(const struct sw_sweep *s, const struct sw_event *ev)
@@ -275,6 +264,7 @@ static void observe(struct sw_sweep *s, struct sw_obs obs, const double *y)
 
 	assert(rc == SW_OK); /* reserved by sw_sweep_learn_reserve() */
 	(void)rc;
+	sw_sweep_seen_observe(s, obs, y);
 }
 
 /* Each rung that this report filled, with the value that belongs to it: this one at the report's
@@ -302,13 +292,13 @@ static void observe_rungs(struct sw_sweep *s, const struct sw_event *ev,
 void sw_sweep_learn_report(struct sw_sweep *s, const struct sw_event *ev,
 			   const struct sw_trial *before, const struct sw_trial *after)
 {
-	if (!s->learns || !ev->has_value || !sw_sweep_finite(s, ev))
+	if (s->last == NULL || !ev->has_value || !sw_sweep_finite(s, ev))
 		return;
 	double *last = s->last + (ev->trial - 1) * metric_n(s);
 	last[0] = turn(s, 0, ev->value);
 	for (size_t k = 1; k < metric_n(s); k++)
 		last[k] = turn(s, k, ev->more[k - 1]);
-	if (s->sampling.n_levels > 0)
+	if (s->learns && s->sampling.n_levels > 0)
 		observe_rungs(s, ev, before, after);
 }
 
@@ -326,39 +316,4 @@ void sw_sweep_learn_end(struct sw_sweep *s, uint64_t trial, enum sw_trial_state 
 	else if (end == SW_TRIAL_PRUNED && isfinite(last[0]))
 		obs.kind = SW_OBS_PRUNED;
 	observe(s, obs, obs.kind == SW_OBS_FINAL || obs.kind == SW_OBS_PRUNED ? last : NULL);
-}
-
-/* How many of the enqueued trials came before this one; *found: it is one itself, the i-th. */
-static size_t enqueued_before(const struct sw_sweep *s, uint64_t trial, bool *found)
-{
-	size_t low = 0, high = s->enqueued.n;
-
-	while (low < high) {
-		const size_t mid = low + (high - low) / 2;
-
-		if (s->enqueued.trial[mid] < trial)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	*found = low < s->enqueued.n && s->enqueued.trial[low] == trial;
-	return low;
-}
-
-sw_status sw_sweep_values(const struct sw_sweep *s, uint64_t trial, struct sw_value *values)
-{
-	const size_t n = sw_space_size(s->space);
-	bool enqueued;
-
-	if (trial < 1 || trial > s->trial_n)
-		return SW_NOT_FOUND;
-	if (s->learns) {
-		memcpy(values, s->history.values + (trial - 1) * n, n * sizeof *values);
-		return SW_OK;
-	}
-	const size_t i = enqueued_before(s, trial, &enqueued);
-	if (!enqueued)
-		return sw_sampler_next(s->sampler, trial - i, values);
-	memcpy(values, s->enqueued.values + i * n, n * sizeof *values);
-	return SW_OK;
 }

@@ -12,98 +12,48 @@ static sw_status refuse_ask(const struct sw_sweep *s, struct sw_err *err)
 	if (s->state != SW_SWEEP_RUNNING)
 		return sw_err_set(err, SW_EXHAUSTED, "nothing to hand out: the sweep is %s",
 				  sw_sweep_state_name(s->state));
-	if (s->counts[SW_TRIAL_PENDING] > 0 || sw_sweep_can_create(s))
+	if (s->ending)
+		return sw_err_set(err, SW_EXHAUSTED,
+				  "nothing to hand out: the sweep is about to end: %s",
+				  s->end_cause);
+	if (s->counts[SW_TRIAL_PENDING] > 0 || sw_sweep_can_create(s) || sw_sweep_resumable(s) != 0)
 		return sw_err_set(err, SW_EXHAUSTED,
 				  "nothing to hand out now: %" PRIu64
 				  " trials run, and max_concurrent allows no more",
 				  s->counts[SW_TRIAL_RUNNING]);
+	if (s->counts[SW_TRIAL_PAUSED] > 0)
+		return sw_err_set(err, SW_EXHAUSTED,
+				  "nothing to hand out now: all %" PRIu64
+				  " trials are made, and none of the %" PRIu64
+				  " paused ones may go on yet",
+				  s->trial_n, s->counts[SW_TRIAL_PAUSED]);
 	return sw_err_set(err, SW_EXHAUSTED, "nothing to hand out: all %" PRIu64 " trials are made",
 			  s->trial_n);
 }
 
-static sw_status reserve_trial(struct sw_sweep *s, struct sw_err *err)
+/* An attempt begins (one action). */
+static void start(struct sw_sweep *s, uint64_t trial, struct sw_actions *out)
 {
-	if (s->trial_n < s->trial_cap)
-		return SW_OK;
-	const uint64_t cap = s->trial_cap == 0 ? 16 : 2 * s->trial_cap;
-	struct sw_trial *grown = sw_realloc(s->trial, cap * sizeof *grown);
-	if (grown != NULL)
-		s->trial = grown;
-	if (grown == NULL || sw_sweep_learn_grow(s, cap) != SW_OK)
-		return sw_err_set(err, SW_NOMEM, "no memory for another trial");
-	s->trial_cap = cap;
-	return SW_OK;
-}
+	struct sw_trial *t = &s->trial[trial - 1];
+	struct sw_action *action = sw_actions_add(out, SW_ACTION_START);
 
-/* A trial with these values, PENDING (one action). There is room. */
-static void add_trial(struct sw_sweep *s, const struct sw_value *values,
-		      const struct sw_suggestion *suggestion, struct sw_actions *out)
-{
-	struct sw_trial *t = &s->trial[s->trial_n++];
-
-	*t = (struct sw_trial){.state = SW_TRIAL_PENDING};
-	sw_pruner_enter(s->pruner, s->trial_n, &t->prune);
-	s->counts[SW_TRIAL_PENDING]++;
-	sw_sweep_learn_made(s, values);
-	struct sw_action *action = sw_actions_add(out, SW_ACTION_CREATE);
-	action->trial = s->trial_n;
-	action->values = values;
-	action->suggestion = suggestion;
-}
-
-static sw_status create_trial(struct sw_sweep *s, const struct sw_suggestion *given,
-			      struct sw_actions *out, struct sw_err *err)
-{
-	sw_status rc = reserve_trial(s, err);
-
-	if (rc == SW_OK)
-		rc = sw_sweep_learn_suggest(s, given, err);
-	if (rc == SW_OK)
-		add_trial(s, s->suggestion.values, &s->suggestion, out);
-	return rc;
-}
-
-sw_status sw_sweep_on_enqueue(struct sw_sweep *s, const struct sw_event *ev, struct sw_actions *out,
-			      struct sw_err *err)
-{
-	if (ev->values == NULL)
-		return sw_err_at(err, SW_INVALID, "/params", "no parameters to enqueue");
-	if (sw_sweep_ended(s))
-		return sw_err_set(err, SW_CONFLICT, "the sweep has ended: %s",
-				  sw_sweep_state_name(s->state));
-	if (s->user_cap != 0 && s->trial_n >= s->user_cap)
-		return sw_err_set(err, SW_CONFLICT,
-				  "all %" PRIu64 " trials of the run cap are made: extend it first",
-				  s->user_cap);
-	sw_status rc = sw_actions_reserve(out, 1, err);
-	if (rc == SW_OK)
-		rc = reserve_trial(s, err);
-	if (rc == SW_OK && sw_pending_reserve(&s->pending) != SW_OK)
-		rc = sw_err_set(err, SW_NOMEM, "no memory for a waiting trial");
-	if (rc == SW_OK)
-		rc = sw_sweep_learn_enqueue(s, ev->values, err);
-	if (rc != SW_OK)
-		return rc;
-	add_trial(s, s->enqueued.values + (s->enqueued.n - 1) * sw_space_size(s->space), NULL, out);
-	sw_pending_push(&s->pending, s->trial_n);
-	return SW_OK;
-}
-
-/* The waiting trial with the lowest number. There is one. */
-static uint64_t take_pending(struct sw_sweep *s)
-{
-	for (;;) {
-		const uint64_t trial = sw_pending_pop(&s->pending);
-
-		if (s->trial[trial - 1].state == SW_TRIAL_PENDING)
-			return trial;
-	}
+	sw_sweep_move(s, t, SW_TRIAL_RUNNING);
+	t->attempt++;
+	t->seq = 0;
+	t->step = t->resume_step;
+	t->diverged = false;
+	sw_pruner_begin(s->pruner, trial, &t->prune, t->resume_step);
+	action->trial = trial;
+	action->attempt = t->attempt;
+	action->resume_step = t->resume_step;
+	action->from = sw_sweep_from(s, trial);
+	action->until = sw_pruner_until(s->pruner, &t->prune);
 }
 
 sw_status sw_sweep_on_ask(struct sw_sweep *s, const struct sw_event *ev, struct sw_actions *out,
 			  struct sw_err *err)
 {
-	uint64_t trial;
+	const uint64_t paused = sw_sweep_resumable(s);
 
 	if (!sw_sweep_has_work(s))
 		return refuse_ask(s, err);
@@ -111,23 +61,16 @@ sw_status sw_sweep_on_ask(struct sw_sweep *s, const struct sw_event *ev, struct 
 	if (rc != SW_OK)
 		return rc;
 	if (s->counts[SW_TRIAL_PENDING] > 0) {
-		trial = take_pending(s);
+		start(s, sw_sweep_take_pending(s), out);
+	} else if (paused != 0) {
+		sw_pruner_resumed(s->pruner, paused, &s->trial[paused - 1].prune);
+		start(s, paused, out);
 	} else {
-		rc = create_trial(s, ev->suggestion, out, err);
+		rc = sw_sweep_create_trial(s, ev->suggestion, out, err);
 		if (rc != SW_OK)
 			return rc;
-		trial = s->trial_n;
+		start(s, s->trial_n, out);
 	}
-	struct sw_trial *t = &s->trial[trial - 1];
-	sw_sweep_move(s, t, SW_TRIAL_RUNNING);
-	t->attempt++;
-	t->seq = 0;
-	t->step = 0;
-	t->diverged = false;
-	sw_pruner_begin(s->pruner, trial, &t->prune, t->resume_step);
-	struct sw_action *action = sw_actions_add(out, SW_ACTION_START);
-	action->trial = trial;
-	action->attempt = t->attempt;
 	return SW_OK;
 }
 
@@ -190,9 +133,17 @@ static sw_status check_order(const struct sw_trial *t, const struct sw_event *ev
 	return SW_OK;
 }
 
-static double turn(const struct sw_sweep *s, double value)
+/* The sweep is about to end, so that nobody would bring a paused trial on: it goes on now if it is
+ * among those that may, or the first. */
+static void judge_last(struct sw_sweep *s, uint64_t trial, struct sw_trial *t,
+		       struct sw_judgement *j)
 {
-	return s->config.maximize && !isnan(value) ? -value : value;
+	if (j->verdict != SW_VERDICT_PAUSE)
+		return;
+	sw_pruner_resumed(s->pruner, trial, &t->prune);
+	const bool stays = j->better == 0 || j->better < j->keep ||
+			   sw_pruner_kind(s->pruner) != SW_PRUNER_PROMOTE;
+	j->verdict = stays ? SW_VERDICT_CONTINUE : SW_VERDICT_STOP;
 }
 
 /* Lets the pruner see the report, and fills in the answer. Only SW_NOMEM can come back. */
@@ -209,27 +160,105 @@ static sw_status judge(struct sw_sweep *s, struct sw_trial *t, const struct sw_e
 		out->verdict = ev->final ? SW_VERDICT_CONTINUE : SW_VERDICT_STOP;
 		return SW_OK;
 	}
-	const sw_status rc = sw_pruner_report(s->pruner, ev->trial, &t->prune, ev->step,
-					      turn(s, ev->value), ev->final, out);
+	const double value = sw_sweep_turn(s, ev->value);
+	const sw_status rc =
+		sw_pruner_report(s->pruner, ev->trial, &t->prune, ev->step, value, ev->final, out);
 	if (rc != SW_OK)
-		return sw_err_set(err, rc, "no memory for another value at a rung");
-	out->cutoff = turn(s, out->cutoff);
-	out->value = turn(s, out->value);
+		return sw_err_set(err, rc, "no memory for another value of the pruner");
+	if (s->ending || sw_sweep_reaches(s, value))
+		judge_last(s, ev->trial, t, out);
+	out->cutoff = sw_sweep_turn(s, out->cutoff);
+	out->value = sw_sweep_turn(s, out->value);
 	return SW_OK;
 }
 
-static void end_judged(struct sw_sweep *s, uint64_t trial, const struct sw_judgement *j,
+static void pause_trial(struct sw_sweep *s, uint64_t trial, const char *cause,
+			struct sw_actions *out)
+{
+	struct sw_trial *t = &s->trial[trial - 1];
+	struct sw_action *action = sw_actions_add(out, SW_ACTION_PAUSE);
+
+	sw_sweep_move(s, t, SW_TRIAL_PAUSED);
+	t->resume_step = t->step;
+	t->inherited = false;
+	action->trial = trial;
+	action->attempt = t->attempt;
+	action->resume_step = t->resume_step;
+	sw_cause_set(action->cause, cause, "");
+}
+
+/* A child takes the place of a member that was exploited, unless the sweep is about to end. */
+static void end_pruned(struct sw_sweep *s, uint64_t trial, uint64_t donor, const char *why,
 		       struct sw_actions *out)
 {
 	char cause[SW_CAUSE_MAX];
 
-	if (j->verdict == SW_VERDICT_COMPLETE) {
-		sw_sweep_end(s, trial, SW_TRIAL_COMPLETED, NULL, out);
+	if (donor == 0 || s->ending) {
+		sw_sweep_end(s, trial, SW_TRIAL_PRUNED, why, out);
 		return;
 	}
-	(void)snprintf(cause, sizeof cause, "rung %" PRIu64 ": rank %" PRIu64 " of %" PRIu64,
-		       j->rung, j->better + 1, j->n);
+	(void)snprintf(cause, sizeof cause,
+		       "%s, trial %" PRIu64 " goes on from trial %" PRIu64 " at step %" PRIu64, why,
+		       s->trial_n + 1, donor, s->trial[donor - 1].resume_step);
 	sw_sweep_end(s, trial, SW_TRIAL_PRUNED, cause, out);
+	sw_sweep_spawn(s, donor, out);
+}
+
+/* What the verdict means for the trial (at most two actions). */
+static void obey(struct sw_sweep *s, uint64_t trial, const struct sw_judgement *j,
+		 struct sw_actions *out)
+{
+	char why[SW_PRUNE_CAUSE_MAX];
+
+	switch (j->verdict) {
+	case SW_VERDICT_CONTINUE:
+		return;
+	case SW_VERDICT_COMPLETE:
+		sw_sweep_end(s, trial, SW_TRIAL_COMPLETED, NULL, out);
+		return;
+	case SW_VERDICT_PAUSE:
+		sw_pruner_explain(s->pruner, j, why);
+		pause_trial(s, trial, why, out);
+		return;
+	case SW_VERDICT_STOP:
+		sw_pruner_explain(s->pruner, j, why);
+		end_pruned(s, trial, j->donor, why, out);
+		return;
+	}
+}
+
+static enum sw_decision decision_of(enum sw_verdict verdict)
+{
+	return verdict == SW_VERDICT_CONTINUE ? SW_DECISION_CONTINUE
+	       : verdict == SW_VERDICT_PAUSE  ? SW_DECISION_PAUSE
+					      : SW_DECISION_STOP;
+}
+
+/* Everything that the event can need: three actions for the trial, what ends the sweep, a child. */
+static sw_status reserve_report(struct sw_sweep *s, const struct sw_event *ev,
+				struct sw_actions *out, struct sw_err *err)
+{
+	const double value = sw_sweep_turn(s, ev->value);
+	const bool finite = ev->has_value && isfinite(value);
+	const bool begins = finite && (sw_sweep_reaches(s, value) || sw_sweep_flat_with(s, value));
+	sw_status rc = sw_actions_reserve(out, 3 + sw_sweep_settle_room(s, begins), err);
+
+	if (rc == SW_OK && sw_pruner_kind(s->pruner) == SW_PRUNER_PBT)
+		rc = sw_sweep_given_reserve(s, err);
+	return rc;
+}
+
+/* The trial's own account of the report. */
+static void take_report(struct sw_trial *t, const struct sw_event *ev, bool infinite)
+{
+	t->diverged = t->diverged || infinite;
+	t->seq = ev->seq;
+	t->step = ev->step;
+	t->has_value = t->has_value || ev->has_value;
+	if (ev->checkpoint) {
+		t->resume_step = ev->step;
+		t->inherited = false;
+	}
 }
 
 sw_status sw_sweep_on_report(struct sw_sweep *s, const struct sw_event *ev, struct sw_actions *out,
@@ -239,34 +268,34 @@ sw_status sw_sweep_on_report(struct sw_sweep *s, const struct sw_event *ev, stru
 	struct sw_judgement judgement;
 
 	sw_status rc = find_live(s, ev, &t, err);
-	const struct sw_trial before = rc == SW_OK ? *t : (struct sw_trial){.state = 0};
 	if (rc == SW_OK)
 		rc = check_order(t, ev, err);
 	if (rc == SW_OK)
-		rc = sw_actions_reserve(out, 3, err);
-	if (rc == SW_OK)
-		rc = judge(s, t, ev, &judgement, err);
+		rc = reserve_report(s, ev, out, err);
 	if (rc != SW_OK)
 		return rc;
-	assert(t != NULL);
+	t = &s->trial[ev->trial - 1]; /* they may have moved */
+	const struct sw_trial before = *t;
+	rc = judge(s, t, ev, &judgement, err);
+	if (rc != SW_OK)
+		return rc;
 	const bool infinite = ev->has_value && !sw_sweep_finite(s, ev);
 	const bool diverged = infinite && !ev->final; /* else the TELL that follows ends it */
-	t->diverged = t->diverged || infinite;
-	t->seq = ev->seq;
-	t->step = ev->step;
-	t->has_value = t->has_value || ev->has_value;
+	take_report(t, ev, infinite);
 	sw_sweep_learn_report(s, ev, &before, t);
+	if (ev->has_value && !infinite)
+		sw_sweep_note_value(s, ev->trial, sw_sweep_turn(s, ev->value));
 	struct sw_action *action = sw_actions_add(out, SW_ACTION_DECIDE);
 	action->trial = ev->trial;
 	action->attempt = ev->attempt;
 	action->judgement = judgement;
-	action->decision = diverged || judgement.verdict != SW_VERDICT_CONTINUE
-				   ? SW_DECISION_STOP
-				   : SW_DECISION_CONTINUE;
+	action->decision = diverged ? SW_DECISION_STOP : decision_of(judgement.verdict);
+	if (action->decision == SW_DECISION_CONTINUE)
+		action->until = sw_pruner_until(s->pruner, &t->prune);
 	if (diverged)
 		sw_sweep_end(s, ev->trial, SW_TRIAL_INFEASIBLE, "diverged", out);
-	else if (judgement.verdict != SW_VERDICT_CONTINUE)
-		end_judged(s, ev->trial, &judgement, out);
+	else
+		obey(s, ev->trial, &judgement, out);
 	sw_sweep_settle(s, out);
 	return SW_OK;
 }
@@ -283,7 +312,9 @@ sw_status sw_sweep_on_tell(struct sw_sweep *s, const struct sw_event *ev, struct
 	    ev->end != SW_TRIAL_INFEASIBLE)
 		return sw_err_at(err, SW_INVALID, "/state",
 				 "a trial is told COMPLETED, FAILED or INFEASIBLE");
-	rc = sw_actions_reserve(out, 2, err);
+	const bool begins = ev->end == SW_TRIAL_COMPLETED && s->last != NULL &&
+			    sw_sweep_flat_with(s, s->last[(ev->trial - 1) * s->sampling.n_metrics]);
+	rc = sw_actions_reserve(out, 1 + sw_sweep_settle_room(s, begins), err);
 	if (rc != SW_OK)
 		return rc;
 	assert(t != NULL);
@@ -301,11 +332,17 @@ sw_status sw_sweep_on_tell(struct sw_sweep *s, const struct sw_event *ev, struct
 	return SW_OK;
 }
 
-/* Back to the waiting trials (one action). The heap has room. */
+/* Back to the waiting trials, unless the sweep is about to end. The heap has room. */
 static void retry(struct sw_sweep *s, uint64_t trial, const char *cause, const char *fallback,
 		  struct sw_actions *out)
 {
 	struct sw_trial *t = &s->trial[trial - 1];
+
+	if (s->ending) {
+		sw_sweep_end(s, trial, SW_TRIAL_CANCELLED, SW_CAUSE_ENDED, out);
+		sw_sweep_settle(s, out);
+		return;
+	}
 	struct sw_action *action = sw_actions_add(out, SW_ACTION_RETRY);
 
 	sw_sweep_move(s, t, SW_TRIAL_PENDING);
@@ -322,7 +359,7 @@ static sw_status find_for_retry(struct sw_sweep *s, const struct sw_event *ev,
 	sw_status rc = find_live(s, ev, out, err);
 
 	if (rc == SW_OK)
-		rc = sw_actions_reserve(actions, 2, err);
+		rc = sw_actions_reserve(actions, 1 + sw_sweep_settle_room(s, false), err);
 	if (rc == SW_OK && sw_pending_reserve(&s->pending) != SW_OK)
 		rc = sw_err_set(err, SW_NOMEM, "no memory for a waiting trial");
 	return rc;
@@ -343,9 +380,9 @@ sw_status sw_sweep_on_lost(struct sw_sweep *s, const struct sw_event *ev, struct
 		sw_sweep_end(s, ev->trial, SW_TRIAL_FAILED,
 			     ev->cause != NULL && ev->cause[0] != '\0' ? ev->cause : "lost", out);
 		sw_sweep_settle(s, out);
-	} else {
-		retry(s, ev->trial, ev->cause, "lost", out);
+		return SW_OK;
 	}
+	retry(s, ev->trial, ev->cause, "lost", out);
 	return SW_OK;
 }
 
@@ -367,7 +404,7 @@ sw_status sw_sweep_on_cancel_trial(struct sw_sweep *s, const struct sw_event *ev
 
 	sw_status rc = find_trial(s, ev->trial, &t, err);
 	if (rc == SW_OK)
-		rc = sw_actions_reserve(out, 3, err);
+		rc = sw_actions_reserve(out, 2 + sw_sweep_settle_room(s, false), err);
 	if (rc != SW_OK)
 		return rc;
 	assert(t != NULL);
