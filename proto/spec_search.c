@@ -15,7 +15,8 @@ sw_status spec_method_read(struct sw_spec *s, const cJSON *v, struct sw_err *err
 		const char *name, *use;
 	} also[] = {{"gp", "bayes"},         {"bayesian", "bayes"}, {"bayesopt", "bayes"},
 		    {"grid_search", "grid"}, {"qmc", "sobol"},      {"optuna", "tpe"}};
-	static const char *const later[] = {"custom", "hyperband", "asha", "cmaes", "pbt"};
+	static const char *const later[] = {"custom", "cmaes"};
+	static const char *const pruners[] = {"asha", "hyperband", "median", "pbt"};
 
 	if (!cJSON_IsString(v))
 		return sw_err_at(err, SW_INVALID, "/method",
@@ -36,6 +37,13 @@ sw_status spec_method_read(struct sw_spec *s, const cJSON *v, struct sw_err *err
 					 "method \"%s\" is not supported by this version: method "
 					 "must be " METHODS,
 					 later[i]);
+	for (size_t i = 0; i < SPEC_N(pruners); i++)
+		if (strcmp(pruners[i], v->valuestring) == 0)
+			return sw_err_at(
+				err, SW_INVALID, "/method",
+				"\"%s\" is a type of \"early_terminate\", beside a method: "
+				"method must be " METHODS,
+				pruners[i]);
 	const char *near = sw_nearest(v->valuestring, have, SPEC_N(have));
 	if (near != NULL)
 		return sw_err_at(err, SW_INVALID, "/method",

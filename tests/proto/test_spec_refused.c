@@ -24,6 +24,9 @@ static const struct {
 	 "parameters, early_terminate, run_cap, max_concurrent, retries, lease_s, resources, "
 	 "trainer, constraints, init, warm_start, refine, shuffle, suggest_wait_ms, plateau, "
 	 "..."},
+	{"{'method':'pbt'}", "/method",
+	 "\"pbt\" is a type of \"early_terminate\", beside a method: method must be \"random\", "
+	 "\"grid\", \"sobol\", \"tpe\", \"bohb\" or \"bayes\""},
 	{HEAD ",'command':['a']}", "/command",
 	 "\"command\" is not supported by this version: give \"trainer\", or drive the trials "
 	 "yourself by ask, report and tell"},
