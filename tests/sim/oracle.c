@@ -13,7 +13,8 @@ struct sim_oracle *sim_oracle_create(const struct sim_plan *p)
 				 .run_cap = p->sweep.run_cap,
 				 .max_concurrent = p->sweep.max_concurrent,
 				 .has_target = p->sweep.has_target,
-				 .target = p->sweep.target};
+				 .target = p->sweep.target,
+				 .best = NAN};
 	if (p->sweep.sampler == SW_SAMPLER_GRID) {
 		o->points = 1;
 		for (size_t i = 0; i < p->params; i++)
@@ -161,6 +162,9 @@ void sim_oracle_end(struct sim_oracle *o, struct sim_answer *a, uint64_t trial,
 	sim_oracle_move(o, trial, end);
 	if (end == SW_TRIAL_FAILED)
 		memcpy(o->last_failure, v->cause, sizeof o->last_failure);
+	if (end == SW_TRIAL_COMPLETED)
+		sim_oracle_note_completed(o, t->last);
+	sim_prune_ended(o, trial, end == SW_TRIAL_COMPLETED);
 }
 
 static void enter(struct sim_oracle *o, struct sim_answer *a, enum sw_sweep_state to)
@@ -172,20 +176,36 @@ static void enter(struct sim_oracle *o, struct sim_answer *a, enum sw_sweep_stat
 	o->state = to;
 }
 
+/* What waits for a sweep that makes and resumes no more. */
+static void end_waiting(struct sim_oracle *o, struct sim_answer *a)
+{
+	for (uint64_t i = 1; i <= o->n; i++) {
+		if (o->counts[SW_TRIAL_PENDING] + o->counts[SW_TRIAL_PAUSED] == 0)
+			return;
+		if (o->trial[i - 1].state == SW_TRIAL_PENDING)
+			sim_oracle_end(o, a, i, SW_TRIAL_CANCELLED, "sweep-ended");
+		else if (o->trial[i - 1].state == SW_TRIAL_PAUSED)
+			sim_oracle_end(o, a, i, SW_TRIAL_PRUNED, NULL);
+	}
+}
+
 /* Nothing waits, runs, can be resumed or made: the paused ones end, and the sweep. */
 static void settle(struct sim_oracle *o, struct sim_answer *a)
 {
-	if (sim_oracle_ended(o) || sim_oracle_can_create(o) ||
-	    o->counts[SW_TRIAL_PENDING] + o->counts[SW_TRIAL_RUNNING] > 0 ||
-	    (!o->closed && sim_prune_next(o) != 0))
+	if (sim_oracle_ended(o))
 		return;
-	for (uint64_t i = 1; o->counts[SW_TRIAL_PAUSED] > 0 && i <= o->n; i++)
-		if (o->trial[i - 1].state == SW_TRIAL_PAUSED)
-			sim_oracle_end(o, a, i, SW_TRIAL_PRUNED, NULL);
+	if (o->closed)
+		end_waiting(o, a);
+	if (sim_oracle_can_create(o) ||
+	    o->counts[SW_TRIAL_PENDING] + o->counts[SW_TRIAL_RUNNING] > 0 || sim_prune_next(o) != 0)
+		return;
+	end_waiting(o, a);
 	const uint64_t cap = sim_oracle_cap(o);
 	SIM_CHECK(o->closed || o->n == cap, "budget",
 		  "the sweep ends by itself with %" PRIu64 " trials of %" PRIu64, o->n, cap);
-	enter(o, a, o->counts[SW_TRIAL_FAILED] == o->n ? SW_SWEEP_FAILED : SW_SWEEP_COMPLETED);
+	enter(o, a,
+	      !o->closed && o->counts[SW_TRIAL_FAILED] == o->n ? SW_SWEEP_FAILED
+							       : SW_SWEEP_COMPLETED);
 }
 
 static void end_all(struct sim_oracle *o, struct sim_answer *a, enum sw_sweep_state to,
@@ -200,7 +220,9 @@ static void end_all(struct sim_oracle *o, struct sim_answer *a, enum sw_sweep_st
 			SIM_CHECK(v->attempt == o->trial[i - 1].attempt, "attempt of the stop",
 				  "trial %" PRIu64, i);
 		}
-		if (!sw_trial_ended(state))
+		if (state == SW_TRIAL_PAUSED && to == SW_SWEEP_COMPLETED)
+			sim_oracle_end(o, a, i, SW_TRIAL_PRUNED, NULL);
+		else if (!sw_trial_ended(state))
 			sim_oracle_end(o, a, i, SW_TRIAL_CANCELLED, cause);
 	}
 	enter(o, a, to);
@@ -212,7 +234,8 @@ static sw_status expect_extend(const struct sim_oracle *o, const struct sw_event
 {
 	const uint64_t cap = sim_oracle_cap(o) - o->children;
 
-	if (o->state == SW_SWEEP_CANCELLED || o->state == SW_SWEEP_FAILED || sim_oracle_cap(o) == 0)
+	if (o->state == SW_SWEEP_CANCELLED || o->state == SW_SWEEP_FAILED ||
+	    (o->closed && !sim_oracle_ended(o)) || sim_oracle_cap(o) == 0)
 		return SW_CONFLICT;
 	if (o->points != 0 && cap == o->points + o->enqueued)
 		return SW_INVALID;
@@ -260,8 +283,11 @@ static sw_status expect(struct sim_oracle *o, const struct sim_event *e)
 static void extend(struct sim_oracle *o, const struct sw_event *ev, struct sim_answer *a)
 {
 	o->run_cap = ev->run_cap;
-	if (o->state == SW_SWEEP_COMPLETED)
-		enter(o, a, SW_SWEEP_RUNNING);
+	if (o->state != SW_SWEEP_COMPLETED)
+		return;
+	o->closed = false;
+	o->flat = 0;
+	enter(o, a, SW_SWEEP_RUNNING);
 }
 
 static void cancel_trial(struct sim_oracle *o, const struct sw_event *ev, struct sim_answer *a)
@@ -314,7 +340,7 @@ static void apply(struct sim_oracle *o, const struct sim_event *e, struct sim_an
 		(void)sim_oracle_created(o, a, true);
 		break;
 	default:
-		sim_oracle_on_edit(o, e, a);
+		sim_oracle_on_edit(o, e);
 		break;
 	}
 	settle(o, a);
@@ -373,6 +399,13 @@ void sim_oracle_compare(const struct sim_oracle *o, const struct sw_sweep *s)
 	for (uint64_t i = 1; i <= o->n; i++) {
 		const struct sw_trial *const t = sw_sweep_trial(s, i);
 		const struct sim_trial *const mine = &o->trial[i - 1];
+		struct sw_value values[SIM_PARAMS];
+		const sw_status rc = sw_sweep_values(s, i, values);
+
+		for (size_t k = 0; k < o->plan->params; k++)
+			SIM_CHECK(rc == SW_OK && values[k].number == mine->values[k].number &&
+					  values[k].choice == mine->values[k].choice,
+				  "values change", "trial %" PRIu64, i);
 
 		SIM_CHECK(t != NULL && t->state == mine->state && t->attempt == mine->attempt &&
 				  t->lost == mine->lost &&

@@ -31,7 +31,9 @@ struct sim_trial {
 	uint32_t filled; /* bit k: rung k of its bracket has its value or never will */
 	uint64_t valued; /* step of the last report with a value; 0: none */
 	double value;    /* at it */
-	size_t rung;     /* PAUSED: at this one */
+	double last;     /* value reported last, in whichever attempt; NaN: none */
+	struct sw_value values[SIM_PARAMS];
+	size_t rung; /* PAUSED: at this one */
 };
 
 struct sim_rung {
@@ -57,7 +59,10 @@ struct sim_oracle {
 	bool closed;                              /* target or plateau: no more trials are made */
 	unsigned char *grid_used;                 /* [points] */
 	double low[SIM_PARAMS], high[SIM_PARAMS]; /* ranges as they stand */
-	double *plateau;                          /* values of COMPLETED trials */
+	double best;                              /* of all reported; NaN: none was */
+	double *plateau;                          /* [plateau_n] last values of COMPLETED trials */
+	size_t plateau_n;
+	uint64_t flat; /* completions in a row with a small deviation */
 	char last_failure[SW_CAUSE_MAX];
 	size_t rung_n;
 	struct sim_rung rung[SIM_BRACKETS][SIM_RUNGS];
@@ -99,16 +104,20 @@ struct sim_trial *sim_oracle_created(struct sim_oracle *o, struct sim_answer *a,
 
 /* oracle_sweep.c: targets, plateaus, edits */
 sw_status sim_oracle_expect_edit(struct sim_oracle *o, const struct sim_event *e);
-void sim_oracle_on_edit(struct sim_oracle *o, const struct sim_event *e, struct sim_answer *a);
-void sim_oracle_close(struct sim_oracle *o, struct sim_answer *a);
+void sim_oracle_on_edit(struct sim_oracle *o, const struct sim_event *e);
+void sim_oracle_note_value(struct sim_oracle *o, double y);
+bool sim_oracle_reached(const struct sim_oracle *o, double y);
+void sim_oracle_note_completed(struct sim_oracle *o, double y);
 
 /* oracle_prune.c: the rules of every pruner, and what they keep of a trial */
 void sim_prune_init(struct sim_oracle *o);
 void sim_prune_fini(struct sim_oracle *o);
 /* The paused trial that must be handed out next; 0: none. */
 uint64_t sim_prune_next(const struct sim_oracle *o);
-/* An attempt starts; until: what it was told. */
-void sim_prune_begin(struct sim_oracle *o, uint64_t trial, uint64_t until);
+void sim_prune_begin(struct sim_oracle *o, uint64_t trial); /* an attempt starts */
+void sim_prune_ended(struct sim_oracle *o, uint64_t trial, bool completed);
+/* until: at which step it is to be judged next, as it was told. */
+void sim_prune_check_until(const struct sim_oracle *o, uint64_t trial, uint64_t until);
 /* A report with a finite value y: what the pruner must say. j: what it said, checked as well. */
 enum sw_verdict sim_prune_report(struct sim_oracle *o, const struct sw_event *ev, double y,
 				 const struct sw_judgement *j);

@@ -102,10 +102,15 @@ static struct sim_rung *record(struct sim_oracle *o, uint64_t trial, uint64_t st
 	return highest;
 }
 
+static uint64_t share_of(const struct sim_oracle *o, const struct sim_rung *r)
+{
+	return r->n / config(o)->reduction_factor;
+}
+
 static void check_judgement(const struct sim_oracle *o, const struct sim_rung *r, double y,
 			    uint64_t trial, const struct sw_judgement *j)
 {
-	const uint64_t share = r->n / config(o)->reduction_factor;
+	const uint64_t share = share_of(o, r);
 	const bool stop = o->plan->sweep.pruner.kind == SW_PRUNER_ASHA;
 	const uint64_t keep = stop && share < 1 ? 1 : share;
 
@@ -127,7 +132,7 @@ static void check_judgement(const struct sim_oracle *o, const struct sim_rung *r
 
 static enum sw_verdict stop_or_pause(const struct sim_oracle *o, const struct sim_rung *r, double y)
 {
-	const uint64_t share = r->n / config(o)->reduction_factor;
+	const uint64_t share = share_of(o, r);
 
 	if (o->plan->sweep.pruner.kind == SW_PRUNER_PROMOTE)
 		return SW_VERDICT_PAUSE;
@@ -166,6 +171,11 @@ enum sw_verdict sim_asha_report(struct sim_oracle *o, const struct sw_event *ev,
 	if (ev->step >= config(o)->max_t)
 		verdict = SW_VERDICT_COMPLETE;
 	t->rung = k;
+	/* Nobody would bring it on any more: it goes on now, or ends. */
+	if (verdict == SW_VERDICT_PAUSE && (o->closed || sim_oracle_reached(o, y)))
+		verdict = better(r, judged) == 0 || better(r, judged) < share_of(o, r)
+				  ? SW_VERDICT_CONTINUE
+				  : SW_VERDICT_STOP;
 	return ev->final ? SW_VERDICT_CONTINUE : verdict;
 }
 
@@ -176,7 +186,7 @@ uint64_t sim_asha_next(const struct sim_oracle *o)
 		for (size_t b = 0; b < config(o)->brackets && b <= i; b++) {
 			const struct sim_rung *const r = &o->rung[b][i - b];
 
-			for (size_t at = 0; at < r->n / config(o)->reduction_factor; at++) {
+			for (size_t at = 0; at < share_of(o, r); at++) {
 				const struct sim_trial *const t = &o->trial[r->v[at].trial - 1];
 
 				if (t->state == SW_TRIAL_PAUSED && t->rung == i - b)

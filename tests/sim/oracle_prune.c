@@ -28,12 +28,25 @@ uint64_t sim_prune_next(const struct sim_oracle *o)
 	return kind(o) == SW_PRUNER_PROMOTE && !o->closed ? sim_asha_next(o) : 0;
 }
 
-void sim_prune_begin(struct sim_oracle *o, uint64_t trial, uint64_t until)
+void sim_prune_begin(struct sim_oracle *o, uint64_t trial)
 {
 	struct sim_trial *const t = sim_oracle_trial(o, trial);
 
 	if (t->resume_step == 0)
 		t->valued = 0;
+}
+
+void sim_prune_ended(struct sim_oracle *o, uint64_t trial, bool completed)
+{
+	(void)o;
+	(void)trial;
+	(void)completed;
+}
+
+void sim_prune_check_until(const struct sim_oracle *o, uint64_t trial, uint64_t until)
+{
+	const struct sim_trial *const t = &o->trial[trial - 1];
+
 	if (kind(o) != SW_PRUNER_PROMOTE || t->bracket == SIM_NO_BRACKET)
 		return;
 	SIM_CHECK(until == sim_asha_until(o, t), "until",

@@ -1,21 +1,46 @@
 /* What concerns the whole sweep, by the user's word or by what was reached. */
 #include "tests/sim/oracle.h"
 #include <inttypes.h>
+#include <stdlib.h>
 
-/* Target or plateau: nothing new is made or resumed; what waits and is paused ends. */
-void sim_oracle_close(struct sim_oracle *o, struct sim_answer *a)
+/* A value that was reported: the best so far may be what a later edit asks for. */
+void sim_oracle_note_value(struct sim_oracle *o, double y)
 {
-	if (o->closed)
-		return;
-	o->closed = true;
-	for (uint64_t i = 1; i <= o->n; i++) {
-		const enum sw_trial_state state = o->trial[i - 1].state;
+	if (isnan(o->best) || y < o->best)
+		o->best = y;
+	o->closed = o->closed || sim_oracle_reached(o, y);
+}
 
-		if (state == SW_TRIAL_PENDING)
-			sim_oracle_end(o, a, i, SW_TRIAL_CANCELLED, "sweep-ended");
-		else if (state == SW_TRIAL_PAUSED)
-			sim_oracle_end(o, a, i, SW_TRIAL_PRUNED, NULL);
-	}
+bool sim_oracle_reached(const struct sim_oracle *o, double y)
+{
+	return o->has_target && y <= (o->plan->sweep.maximize ? -o->target : o->target);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* A trial was COMPLETED: the standard deviation of the best `top` of all that were. */
+void sim_oracle_note_completed(struct sim_oracle *o, double y)
+{
+	const struct sw_plateau *const p = &o->plan->sweep.plateau;
+	double mean = 0, sum = 0;
+
+	if (p->top == 0 || isnan(y))
+		return;
+	o->plateau = sim_realloc(o->plateau, o->plateau_n + 1, sizeof *o->plateau);
+	o->plateau[o->plateau_n++] = y;
+	qsort(o->plateau, o->plateau_n, sizeof *o->plateau, by_value);
+	for (uint64_t i = 0; i < p->top && i < o->plateau_n; i++)
+		mean += o->plateau[i] / (double)p->top;
+	for (uint64_t i = 0; i < p->top && i < o->plateau_n; i++)
+		sum += (o->plateau[i] - mean) * (o->plateau[i] - mean) / (double)p->top;
+	const bool flat = o->plateau_n >= p->top && sqrt(sum) <= p->std;
+	o->flat = flat ? o->flat + 1 : 0;
+	o->closed = o->closed || (flat && o->flat >= p->patience);
 }
 
 static bool range_fits(const struct sim_oracle *o, const struct sw_range *r)
@@ -31,14 +56,13 @@ sw_status sim_oracle_expect_edit(struct sim_oracle *o, const struct sim_event *e
 {
 	if (sim_oracle_ended(o) || o->closed)
 		return SW_CONFLICT;
-	if (e->edit.has_run_cap && e->edit.run_cap < o->n - o->children)
+	if (e->edit.has_run_cap && (e->edit.run_cap == 0 || e->edit.run_cap < o->n - o->children))
 		return SW_INVALID;
 	return e->edit.n_ranges == 0 || range_fits(o, &e->range) ? SW_OK : SW_INVALID;
 }
 
-void sim_oracle_on_edit(struct sim_oracle *o, const struct sim_event *e, struct sim_answer *a)
+void sim_oracle_on_edit(struct sim_oracle *o, const struct sim_event *e)
 {
-	(void)a;
 	if (e->edit.has_run_cap)
 		o->run_cap = e->edit.run_cap;
 	if (e->edit.has_max_concurrent)
@@ -46,6 +70,7 @@ void sim_oracle_on_edit(struct sim_oracle *o, const struct sim_event *e, struct 
 	if (e->edit.has_target) {
 		o->has_target = true;
 		o->target = e->edit.target;
+		o->closed = sim_oracle_reached(o, o->best);
 	}
 	if (e->edit.n_ranges > 0) {
 		o->low[e->range.param] = e->range.min;

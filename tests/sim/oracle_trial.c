@@ -59,8 +59,11 @@ struct sim_trial *sim_oracle_created(struct sim_oracle *o, struct sim_answer *a,
 	SIM_CHECK(v->values != NULL, "values", "a new trial has none");
 	check_values(o, v->values, enqueued);
 	struct sim_trial *const t = &o->trial[o->n++];
-	*t = (struct sim_trial){
-		.state = SW_TRIAL_PENDING, .enqueued = enqueued, .bracket = SIM_NO_BRACKET};
+	*t = (struct sim_trial){.state = SW_TRIAL_PENDING,
+				.enqueued = enqueued,
+				.bracket = SIM_NO_BRACKET,
+				.last = NAN};
+	memcpy(t->values, v->values, o->plan->params * sizeof *v->values);
 	o->counts[SW_TRIAL_PENDING]++;
 	o->enqueued += enqueued;
 	SIM_CHECK((v->suggestion != NULL) != enqueued, "suggestion", "of trial %" PRIu64, o->n);
@@ -101,17 +104,13 @@ void sim_oracle_on_ask(struct sim_oracle *o, struct sim_answer *a)
 	SIM_CHECK(v->from == t->from, "from",
 		  "trial %" PRIu64 " goes on from trial %" PRIu64 ", not %" PRIu64, trial, v->from,
 		  t->from);
-	sim_prune_begin(o, trial, v->until);
+	sim_prune_begin(o, trial);
+	sim_prune_check_until(o, trial, v->until);
 	sim_oracle_move(o, trial, SW_TRIAL_RUNNING);
 	t->attempt++;
 	t->seq = 0;
 	t->step = t->resume_step;
 	t->diverged = false;
-}
-
-static bool good_enough(const struct sim_oracle *o, double y)
-{
-	return o->has_target && y <= (o->plan->sweep.maximize ? -o->target : o->target);
 }
 
 void sim_oracle_on_report(struct sim_oracle *o, const struct sw_event *ev, struct sim_answer *a)
@@ -132,7 +131,9 @@ void sim_oracle_on_report(struct sim_oracle *o, const struct sw_event *ev, struc
 		t->from = ev->trial;
 	}
 	if (finite) {
+		t->last = y;
 		verdict = sim_prune_report(o, ev, y, &d->judgement);
+		sim_oracle_note_value(o, y);
 	} else if (ev->has_value) {
 		t->diverged = true;
 		verdict = ev->final ? SW_VERDICT_CONTINUE : SW_VERDICT_STOP;
@@ -145,6 +146,8 @@ void sim_oracle_on_report(struct sim_oracle *o, const struct sw_event *ev, struc
 	SIM_CHECK(d->decision == want, "decision",
 		  "trial %" PRIu64 " at step %" PRIu64 ": decision %d, and the rules say %d",
 		  ev->trial, ev->step, (int)d->decision, (int)want);
+	if (want == SW_DECISION_CONTINUE)
+		sim_prune_check_until(o, ev->trial, d->until);
 	if (verdict == SW_VERDICT_PAUSE) {
 		const struct sw_action *const p = sim_answer_next(a, SW_ACTION_PAUSE, ev->trial);
 
@@ -159,8 +162,6 @@ void sim_oracle_on_report(struct sim_oracle *o, const struct sw_event *ev, struc
 		sim_oracle_end(o, a, ev->trial, finite ? SW_TRIAL_PRUNED : SW_TRIAL_INFEASIBLE,
 			       finite ? NULL : "diverged");
 	}
-	if (finite && good_enough(o, y))
-		sim_oracle_close(o, a);
 }
 
 void sim_oracle_on_tell(struct sim_oracle *o, const struct sw_event *ev, struct sim_answer *a)
@@ -188,6 +189,10 @@ void sim_oracle_on_gone(struct sim_oracle *o, const struct sw_event *ev, struct 
 	t->lost += ev->kind == SW_EVENT_LOST;
 	if (ev->kind == SW_EVENT_LOST && t->lost > o->plan->sweep.retries) {
 		sim_oracle_end(o, a, ev->trial, SW_TRIAL_FAILED, ev->cause);
+		return;
+	}
+	if (o->closed) {
+		sim_oracle_end(o, a, ev->trial, SW_TRIAL_CANCELLED, "sweep-ended");
 		return;
 	}
 	const struct sw_action *const v = sim_answer_next(a, SW_ACTION_RETRY, ev->trial);

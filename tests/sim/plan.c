@@ -35,6 +35,8 @@ static void make_pruner(struct sim_plan *p, uint64_t *rng)
 	const uint64_t u = sim_below(rng, 100);
 
 	c->kind = u < 10 ? SW_PRUNER_NONE : SW_PRUNER_ASHA;
+	if (u >= 55 && SIM_LATER)
+		c->kind = SW_PRUNER_PROMOTE;
 	c->asha.grace_period = 1 + sim_below(rng, 3);
 	c->asha.reduction_factor = 2 + sim_below(rng, 3);
 	c->asha.max_t = c->asha.grace_period * (4 + sim_below(rng, 24));
@@ -111,8 +113,15 @@ void sim_plan_make(struct sim_plan *p, uint64_t seed)
 	p->jump = sim_below(&rng, 3) == 0 ? 1 + (unsigned)sim_below(&rng, 8) : 1;
 	p->pace_s = 1;
 	p->latency_s = sim_below(&rng, 3) == 0 ? 2 * sim_unit(&rng) : 0.1 * sim_unit(&rng);
-	p->every = SIM_LATER && sim_below(&rng, 2) == 0 ? 1 + sim_below(&rng, 6) : 0;
+	p->every = sim_below(&rng, 2) == 0 ? 1 + sim_below(&rng, 6) : 0;
 	p->final = sim_below(&rng, 2) == 0;
+	if (sim_below(&rng, 6) == 0) {
+		p->sweep.has_target = true;
+		p->sweep.target = (p->sweep.maximize ? -1 : 1) * 0.5 * sim_unit(&rng);
+	}
+	if (sim_below(&rng, 6) == 0)
+		p->sweep.plateau = (struct sw_plateau){1 + sim_below(&rng, 6), 0.3 * sim_unit(&rng),
+						       sim_below(&rng, 4)};
 	make_faults(p, &rng);
 	/* A sweep without an end is ended by its user, so there must be one. */
 	if (p->sweep.run_cap == 0 && p->user_s == 0)

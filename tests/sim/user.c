@@ -29,7 +29,7 @@ static void random_edit(struct sim_world *w, struct sim_event *e)
 	e->edit.has_max_concurrent = (what & 2) != 0;
 	e->edit.max_concurrent = sim_below(&w->rng, 8);
 	e->edit.has_target = (what & 4) != 0;
-	e->edit.target = p->sweep.maximize ? 1 : -1; /* out of reach: it shall not end every run */
+	e->edit.target = (p->sweep.maximize ? -1 : 1) * (0.3 * sim_unit(&w->rng) - 0.2);
 	if ((what & 8) != 0) {
 		const size_t i = (size_t)sim_below(&w->rng, p->params);
 		const double a = sim_unit(&w->rng), b = sim_unit(&w->rng);
@@ -49,8 +49,7 @@ static bool calm_act(struct sim_world *w, struct sim_event *e)
 	if (sim_oracle_state(o) == SW_SWEEP_PAUSED)
 		e->ev.kind = SW_EVENT_RESUME;
 	else if (sim_oracle_cap(o) == 0)
-		e->ev.kind = !SIM_LATER || sim_below(&w->rng, 2) == 0 ? SW_EVENT_CANCEL
-								      : SW_EVENT_STOP;
+		e->ev.kind = sim_below(&w->rng, 2) == 0 ? SW_EVENT_CANCEL : SW_EVENT_STOP;
 	else
 		return false;
 	return !sim_oracle_ended(o);
@@ -80,13 +79,13 @@ bool sim_user_act(struct sim_world *w, struct sim_event *e)
 	} else if (what < 84) {
 		e->ev.kind = SW_EVENT_ENQUEUE;
 		random_values(w, e->values);
-	} else if (what < 97 && SIM_LATER) {
+	} else if (what < 97) {
 		random_edit(w, e);
 	} else {
 		static const enum sw_event_kind ends[] = {SW_EVENT_CANCEL, SW_EVENT_FAIL,
 							  SW_EVENT_STOP};
 
-		e->ev.kind = ends[what % (SIM_LATER ? 3 : 2)];
+		e->ev.kind = ends[what % 3];
 	}
 	return true;
 }

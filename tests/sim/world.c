@@ -150,6 +150,10 @@ static void train(struct sim_world *w, size_t lane)
 		l->expired = true; /* and it does not know */
 		later_of(w, lane, SIM_NOTICED, latency(w) * 3);
 	}
+	if (l->step >= l->last) { /* it was cut off between its last report and its word */
+		tell(w, lane, SW_TRIAL_COMPLETED);
+		return;
+	}
 	if (next <= l->reported) {
 		l->step = next;
 		later_of(w, lane, SIM_TRAIN, l->pace_s);
@@ -233,11 +237,13 @@ static bool over(const struct sim_feed *f, uint64_t trial)
 	return false;
 }
 
-static void answered(struct sim_world *w, size_t lane)
+static void answered(struct sim_world *w, size_t lane, uint64_t until)
 {
 	struct sim_lane *const l = &w->lane[lane];
 
 	l->acked++;
+	if (until > l->until)
+		l->until = until;
 	if (!l->waits || (l->acked != l->made && l->step == l->last))
 		return;
 	if (l->step == l->last) {
@@ -247,7 +253,6 @@ static void answered(struct sim_world *w, size_t lane)
 	}
 	l->waits = l->step == l->until && l->acked != l->made;
 	if (!l->waits) {
-		l->until = 0;
 		later_of(w, lane, SIM_TRAIN, l->pace_s);
 	}
 }
@@ -274,7 +279,7 @@ static void on_report(struct sim_world *w, const struct sim_at *m)
 	if (over(w->feed, m->ev.trial))
 		drop(w, m->lane);
 	else
-		answered(w, m->lane);
+		answered(w, m->lane, w->feed->actions.v[0].until);
 }
 
 static void on_tell(struct sim_world *w, const struct sim_at *m)
