@@ -50,7 +50,7 @@ static const struct {
 	{"worker.report",
 	 "{\"sweep\":1,\"trial\":1,\"attempt\":1,\"seq\":1,\"step\":1,\"metrics\":{},"
 	 "\"checkpoint\":1}",
-	 "/checkpoint", "\"checkpoint\" must be true or false"},
+	 "/checkpoint", "\"checkpoint\" must be a boolean"},
 	{"sweep.edit",
 	 "{\"sweep\":1,\"run_cap\":9,\"max_concurrent\":0,\"weight\":0.5,\"time_budget_s\":0,"
 	 "\"gpu_hours\":1.5,\"target\":-3,\"ranges\":{\"lr\":{\"min\":1,\"max\":2}}}",
