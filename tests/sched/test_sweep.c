@@ -1,29 +1,9 @@
 /* tests/sched/test_sweep.c — the sweep's machine as stories: an event a line, and what it causes.
  */
 #include "sched/sweep.h"
-#include "tests/sched/script.h"
-
-enum space_kind { FREE, GRID3 };
-
-static struct sw_space *make_space(enum space_kind kind)
-{
-	const struct sw_param line = {.dist = SW_DIST_UNIFORM, .min = 0, .max = 1};
-	const struct sw_param three = {.dist = SW_DIST_CATEGORICAL, .n_choices = 3};
-	struct sw_space *s;
-
-	ck_assert_int_eq(sw_space_create(&s), SW_OK);
-	ck_assert_int_eq(sw_space_add(s, kind == FREE ? &line : &three, NULL), SW_OK);
-	return s;
-}
+#include "tests/sched/story.h"
 
 #define ASHA .pruner = {.kind = SW_PRUNER_ASHA, .asha = {1, 9, 3, 1, 3}}
-
-struct story {
-	const char *name;
-	struct sw_sweep_config c;
-	enum space_kind space;
-	const char *line[48]; /* event, outcome, event, outcome, ... */
-};
 
 /* clang-format off: an event and its outcome a line */
 static const struct story stories[] = {
@@ -440,21 +420,7 @@ static const struct story stories[] = {
 
 START_TEST(sweep_story_goes_as_told)
 {
-	const struct story *story = &stories[_i];
-	struct sw_sweep *s;
-	struct sw_actions actions = {0};
-
-	ck_assert_int_eq(sw_sweep_create(&s, &story->c, make_space(story->space), NULL), SW_OK);
-	sw_sweep_invariant(s);
-	for (size_t i = 0; i < ROWS(story->line) && story->line[i] != NULL; i += 2) {
-		ck_assert_ptr_nonnull(story->line[i + 1]);
-		const char *got = play(s, &actions, story->line[i]);
-		ck_assert_msg(strcmp(got, story->line[i + 1]) == 0,
-			      "%s, line %zu: %s\n got: %s\nwant: %s", story->name, i / 2,
-			      story->line[i], got, story->line[i + 1]);
-	}
-	sw_actions_fini(&actions);
-	sw_sweep_destroy(s);
+	run_story(&stories[_i]);
 }
 END_TEST
 
