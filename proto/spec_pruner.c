@@ -2,6 +2,7 @@
 #include "proto/spec_pruner.h"
 #include "proto/json.h"
 #include "proto/nearest.h"
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -63,7 +64,7 @@ static sw_status read_type(const cJSON *v, const struct pruner_type **out, struc
 
 /* --- keys --- */
 
-#define MAX_KEYS (1 + PRUNER_MAX_FIELDS * SPEC_N(((struct pruner_field *)NULL)->names) + 2)
+#define MAX_KEYS (1 + PRUNER_MAX_FIELDS * PRUNER_MAX_NAMES + 2)
 
 static size_t keys_of(const struct pruner_type *t, const char *keys[MAX_KEYS])
 {
@@ -74,7 +75,7 @@ static size_t keys_of(const struct pruner_type *t, const char *keys[MAX_KEYS])
 		if (t->more[i] != NULL)
 			keys[n++] = t->more[i];
 	/* The own names first: they are what a line that lists the keys shows. */
-	for (size_t k = 0; k < SPEC_N(t->fields->names); k++)
+	for (size_t k = 0; k < PRUNER_MAX_NAMES; k++)
 		for (size_t i = 0; i < t->n_fields; i++)
 			if (t->fields[i].names[k] != NULL)
 				keys[n++] = t->fields[i].names[k];
@@ -152,7 +153,7 @@ static sw_status find_field(struct pruner_read *r, const struct pruner_field *f,
 
 	*found = NULL;
 	*name = NULL;
-	for (size_t i = 0; i < SPEC_N(f->names) && f->names[i] != NULL; i++) {
+	for (size_t i = 0; i < PRUNER_MAX_NAMES && f->names[i] != NULL; i++) {
 		const cJSON *v = sw_json_get(r->v, f->names[i]);
 		if (v == NULL)
 			continue;
@@ -208,6 +209,7 @@ sw_status sw_spec_pruner_read(struct sw_spec_pruner *out, const struct sw_spec *
 	sw_status rc = read_type(early_terminate, &t, err);
 	if (rc != SW_OK)
 		return rc;
+	assert(t != NULL);
 	out->kind = t->kind;
 	t->defaults(&r);
 	rc = check_keys(t, early_terminate, err);

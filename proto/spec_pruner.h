@@ -5,11 +5,14 @@
 
 #include "proto/spec_internal.h"
 
+#define PRUNER_MAX_FIELDS 8
+#define PRUNER_MAX_NAMES  3
+
 enum pruner_field_kind { FIELD_U64, FIELD_REAL, FIELD_BOOL };
 
 /* A field under its own name or another tool's. */
 struct pruner_field {
-	const char *names[3];
+	const char *names[PRUNER_MAX_NAMES];
 	enum pruner_field_kind kind;
 	size_t at;         /* in struct sw_spec_pruner */
 	double least;      /* FIELD_U64: most is 1e9 */
@@ -18,8 +21,7 @@ struct pruner_field {
 	const char *needs; /* not NULL: it must be given; the line's end */
 };
 
-#define PRUNER_MAX_FIELDS 8
-#define PRUNER_AT(part)   offsetof(struct sw_spec_pruner, part)
+#define PRUNER_AT(part) offsetof(struct sw_spec_pruner, part)
 
 /* One spec's early_terminate, as far as it has been read. */
 struct pruner_read {
