@@ -16,9 +16,10 @@ enum sw_tint sw_tint_state(const char *state)
 	static const struct {
 		const char *state;
 		enum sw_tint tint;
-	} table[] = {{"COMPLETED", SW_TINT_GREEN},    {"PRUNED", SW_TINT_YELLOW},
-		     {"RUNNING", SW_TINT_CYAN},       {"FAILED", SW_TINT_RED},
-		     {"INFEASIBLE", SW_TINT_MAGENTA}, {"CANCELLED", SW_TINT_DIM}};
+	} table[] = {{"COMPLETED", SW_TINT_GREEN}, {"PRUNED", SW_TINT_YELLOW},
+		     {"RUNNING", SW_TINT_CYAN},    {"PAUSED", SW_TINT_CYAN},
+		     {"FAILED", SW_TINT_RED},      {"INFEASIBLE", SW_TINT_MAGENTA},
+		     {"CANCELLED", SW_TINT_DIM}};
 
 	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
 		if (strcmp(state, table[i].state) == 0)

@@ -42,6 +42,7 @@ static void add_sweep(struct sw_grid *g, const cJSON *s, bool utf8)
 	if (cJSON_IsNumber(created))
 		sw_fmt_time((int64_t)created->valuedouble, text);
 	sw_grid_addf(g, "%s", text);
+	sw_grid_add_value(g, sw_json_get(s, "cause"), utf8, SW_TINT_NONE);
 }
 
 /* The page of sweeps below *next (0: the newest ones); *next is 0 after the last one. */
@@ -64,10 +65,10 @@ int sw_verb_ls(struct sw_cli *c)
 		const char *name;
 		bool right;
 		int drop;
-	} cols[] = {{"sweep", true, 0},   {"name", false, 0},   {"state", false, 0},
-		    {"method", false, 4}, {"done", true, 0},    {"pruned", true, 2},
-		    {"metric", false, 1}, {"best", true, 0},    {"trial", true, 1},
-		    {"time", true, 3},    {"created", false, 5}};
+	} cols[] = {{"sweep", true, 0},   {"name", false, 0},    {"state", false, 0},
+		    {"method", false, 4}, {"done", true, 0},     {"pruned", true, 2},
+		    {"metric", false, 1}, {"best", true, 0},     {"trial", true, 1},
+		    {"time", true, 3},    {"created", false, 5}, {"cause", false, 6}};
 	struct sw_grid g;
 	uint64_t next = 0;
 	int status;

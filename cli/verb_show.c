@@ -7,6 +7,7 @@
 #include "cli/verb.h"
 #include "proto/json.h"
 #include <inttypes.h>
+#include <pwd.h>
 #include <stdio.h>
 
 static void print_grid(struct sw_cli *c, struct sw_grid *g)
@@ -96,6 +97,78 @@ static void front_line(struct sw_cli *c, const cJSON *pareto)
 	sw_pareto_text(c, pareto);
 }
 
+/* "limits  12.5s of 1h, 0.1 of 2 GPU hours, target 0.95, at most 4 at once, weight 3": what is set.
+ */
+static void limits_line(struct sw_cli *c, const struct sw_view *v)
+{
+	const cJSON *budget = sw_json_get(v->head, "budget");
+	const cJSON *time = sw_json_get(budget, "time_s"), *gpu = sw_json_get(budget, "gpu_hours");
+	const cJSON *used = sw_json_get(budget, "time_used_s");
+	const cJSON *target = sw_json_get(v->head, "target");
+	const double weight = sw_view_number(v, "weight", 1.0);
+	const double most = sw_view_number(v, "max_concurrent", 0.0);
+	const char *sep = "limits  ";
+	char text[32];
+
+	if (cJSON_IsNumber(time) && cJSON_IsNumber(used)) {
+		sw_fmt_duration(used->valuedouble, text);
+		(void)sw_buf_addf(&c->out, "%s%s of ", sep, text);
+		sw_fmt_duration(time->valuedouble, text);
+		(void)sw_buf_adds(&c->out, text);
+		sep = ", ";
+	}
+	if (cJSON_IsNumber(gpu)) {
+		(void)sw_buf_adds(&c->out, sep);
+		sw_fmt_value(&c->out, sw_json_get(budget, "gpu_used_hours"), true, c->look.utf8);
+		(void)sw_buf_adds(&c->out, " of ");
+		sw_fmt_value(&c->out, gpu, true, c->look.utf8);
+		(void)sw_buf_adds(&c->out, " GPU hours");
+		sep = ", ";
+	}
+	if (cJSON_IsNumber(target)) {
+		(void)sw_buf_addf(&c->out, "%starget ", sep);
+		sw_fmt_value(&c->out, target, true, c->look.utf8);
+		sep = ", ";
+	}
+	if (most > 0.0) {
+		(void)sw_buf_addf(&c->out, "%sat most %.0f at once", sep, most);
+		sep = ", ";
+	}
+	if (weight < 1.0 || weight > 1.0) {
+		(void)sw_buf_addf(&c->out, "%sweight %.10g", sep, weight);
+		sep = ", ";
+	}
+	if (sep[0] == ',')
+		(void)sw_buf_adds(&c->out, "\n");
+}
+
+/* Who changed what, and when. */
+static void print_edits(struct sw_cli *c, const cJSON *edits)
+{
+	const cJSON *edit;
+
+	if (cJSON_IsArray(edits) && edits->child != NULL)
+		(void)sw_buf_adds(&c->out, "edits\n");
+	cJSON_ArrayForEach (edit, edits) {
+		const cJSON *time = sw_json_get(edit, "time_ms"), *uid = sw_json_get(edit, "uid");
+		const struct passwd *who = cJSON_IsNumber(uid) ? getpwuid((uid_t)uid->valuedouble)
+							       : NULL;
+		char when[32] = "-";
+
+		if (cJSON_IsNumber(time))
+			sw_fmt_time((int64_t)time->valuedouble, when);
+		(void)sw_buf_addf(&c->out, "  %s by ", when);
+		if (who != NULL) {
+			sw_cli_text(c, who->pw_name);
+		} else {
+			(void)sw_buf_adds(&c->out, "uid ");
+			sw_fmt_value(&c->out, uid, true, c->look.utf8);
+		}
+		(void)sw_buf_adds(&c->out, "\n");
+		sw_edit_text(c, sw_json_get(edit, "changes"), "    ");
+	}
+}
+
 static void show_sweep(struct sw_cli *c, struct sw_reply *r)
 {
 	struct sw_view v;
@@ -112,11 +185,13 @@ static void show_sweep(struct sw_cli *c, struct sw_reply *r)
 	sw_fmt_value(&c->out, sw_json_get(v.head, "seed"), true, c->look.utf8);
 	(void)sw_buf_addf(&c->out, ", created %s\n", when);
 	header_line(c, &v, 1);
+	limits_line(c, &v);
 	if (cJSON_IsObject(sw_json_get(v.head, "pareto")))
 		front_line(c, sw_json_get(v.head, "pareto"));
 	else
 		header_line(c, &v, 2);
 	print_rungs(c, sw_json_get(v.head, "rungs"));
+	print_edits(c, sw_json_get(v.head, "edits"));
 	(void)sw_buf_adds(&c->out, "spec\n");
 	if (sw_json_get(v.head, "spec") != NULL)
 		sw_fmt_json(&c->out, sw_json_get(v.head, "spec"), "  ", c->look.utf8);
@@ -135,6 +210,7 @@ static void print_attempts(struct sw_cli *c, const cJSON *attempts)
 	sw_grid_col(&g, "state", false, 0);
 	sw_grid_col(&g, "started", false, 1);
 	sw_grid_col(&g, "seconds", true, 0);
+	sw_grid_col(&g, "from step", true, 2);
 	sw_grid_col(&g, "cause", false, 0);
 	cJSON_ArrayForEach (a, attempts) {
 		const cJSON *from = sw_json_get(a, "started_ms"), *to = sw_json_get(a, "ended_ms");
@@ -154,6 +230,7 @@ static void print_attempts(struct sw_cli *c, const cJSON *attempts)
 			sw_grid_addf(&g, "%.1f", (to->valuedouble - from->valuedouble) / 1e3);
 		else
 			sw_grid_addf(&g, "-");
+		sw_grid_add_value(&g, sw_json_get(a, "resume_step"), utf8, SW_TINT_NONE);
 		sw_grid_add_value(&g, sw_json_get(a, "cause"), utf8, SW_TINT_NONE);
 	}
 	print_grid(c, &g);
@@ -227,6 +304,11 @@ static int show_trial(struct sw_cli *c, const struct sw_reply *r)
 	(void)sw_json_u64(sw_json_get(r->result, "attempt"), &attempt);
 	(void)sw_buf_addf(&c->out, "trial %" PRIu64 "/%" PRIu64 ", attempt %" PRIu64 ", ", c->sweep,
 			  c->trial, attempt);
+	if (cJSON_IsNumber(sw_json_get(r->result, "parent"))) {
+		(void)sw_buf_adds(&c->out, "a changed copy of trial ");
+		sw_fmt_value(&c->out, sw_json_get(r->result, "parent"), true, c->look.utf8);
+		(void)sw_buf_adds(&c->out, ", ");
+	}
 	sw_trial_text(c, r->result, NULL);
 	(void)sw_buf_adds(&c->out, "\n");
 	print_attempts(c, sw_json_get(r->result, "attempts"));

@@ -7,17 +7,19 @@
 const char *const sw_states[SW_STATE_N] = {"RUNNING", "PAUSED", "PENDING",    "COMPLETED",
 					   "PRUNED",  "FAILED", "INFEASIBLE", "CANCELLED"};
 
+enum { RANK_RUNNING, RANK_PAUSED, RANK_PENDING, RANK_ENDED }; /* the order of sw_states */
+
 static int state_rank(const char *state)
 {
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < RANK_ENDED; i++)
 		if (strcmp(state, sw_states[i]) == 0)
 			return i;
-	return 3;
+	return RANK_ENDED;
 }
 
 bool sw_state_is_end(const char *state)
 {
-	return state_rank(state) == 3;
+	return state_rank(state) == RANK_ENDED;
 }
 
 void sw_view_init(struct sw_view *v, uint64_t sweep)
@@ -70,15 +72,18 @@ static sw_status add_row(struct sw_view *v, cJSON *json)
 	return SW_OK;
 }
 
-/* Running ones first, by number, so that they keep their places; the rest by the latest change,
- * those of one message by number, the highest first. */
+/* Running ones first, by number, so that they keep their places; then those that wait for their
+ * first lane; the rest by the latest change, those of one message by number, the highest first.
+ * Paused ones, of which the promote variant has many, stand among those that ended. */
 static int by_rank(const void *pa, const void *pb)
 {
 	const struct sw_view_row *a = pa, *b = pb;
+	const int x = a->rank == RANK_PAUSED ? RANK_ENDED : a->rank;
+	const int y = b->rank == RANK_PAUSED ? RANK_ENDED : b->rank;
 
-	if (a->rank != b->rank)
-		return a->rank - b->rank;
-	if (a->rank == 0)
+	if (x != y)
+		return x - y;
+	if (x == RANK_RUNNING)
 		return (a->trial > b->trial) - (a->trial < b->trial);
 	if (a->change != b->change)
 		return a->change < b->change ? 1 : -1;

@@ -16,9 +16,22 @@
 /* sched knows parameters by index, "/parameters/2/min"; the call has them by name. */
 static void name_range(const struct sw_host *h, struct sw_err *err)
 {
-	static const char params[] = "/parameters/";
+	static const char params[] = "/parameters/", constraints[] = "/constraints/";
 	char ptr[sizeof err->ptr] = "/ranges", rest[sizeof err->ptr], *end;
 
+	if (strcmp(err->ptr, "/parameters") == 0) {
+		(void)snprintf(err->ptr, sizeof err->ptr, "/ranges");
+		return;
+	}
+	if (strncmp(err->ptr, constraints, sizeof constraints - 1) == 0) {
+		const unsigned long k = strtoul(err->ptr + sizeof constraints - 1, NULL, 10);
+
+		*err = (struct sw_err)SW_ERR_INIT;
+		(void)sw_err_at(err, SW_INVALID, "/ranges",
+				"with these ranges the constraint \"%.200s\" leaves nothing to try",
+				k < h->spec->n_constraints ? h->spec->constraints[k].text : "?");
+		return;
+	}
 	if (strncmp(err->ptr, params, sizeof params - 1) != 0)
 		return;
 	const unsigned long i = strtoul(err->ptr + sizeof params - 1, &end, 10);

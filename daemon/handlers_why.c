@@ -3,7 +3,7 @@
 #include "daemon/handlers.h"
 #include "daemon/host.h"
 #include "daemon/lookup.h"
-#include "daemon/supervisor.h"
+#include "daemon/why_words.h"
 #include "store/read.h"
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +19,6 @@ static const char *show(double v, char out[32])
 static bool write_decision(const struct sw_row_decision *row, void *arg)
 {
 	struct sw_lookup *q = arg;
-	char cutoff[32], value[32];
 
 	sw_jw_obj(&q->w);
 	sw_jw_kint(&q->w, "attempt", row->attempt);
@@ -36,10 +35,8 @@ static bool write_decision(const struct sw_row_decision *row, void *arg)
 		sw_jw_knull(&q->w, "cutoff");
 	sw_jw_knum(&q->w, "value", row->value);
 	sw_jw_obj_end(&q->w);
-	(void)snprintf(
-		q->cause, sizeof q->cause, "at rung %lld: rank %lld of %lld, cutoff %s, value %s",
-		(long long)row->rung, (long long)row->better + 1, (long long)row->n,
-		row->has_cutoff ? show(row->cutoff, cutoff) : "none yet", show(row->value, value));
+	q->next = row->verdict[0];
+	sw_why_decision((enum sw_pruner_kind)q->limit, q->flag, row, q->cause, sizeof q->cause);
 	return true;
 }
 
@@ -112,34 +109,62 @@ static void explain_suggestion(const char *why, struct sw_buf *out)
 	cJSON_Delete(tree);
 }
 
-/* What a trial that waits waits for, and who has it. */
-static void explain_waiting(const struct sw_host *h, struct sw_buf *out)
+/* How the trial came about, where it was no suggestion. */
+static void explain_origin(const struct sw_lookup *q, struct sw_buf *out)
 {
-	const struct sw_daemon *d = h->d;
-	size_t suits = 0;
+	const uint64_t parent = sw_sweep_parent(q->h->sched, (uint64_t)q->trial);
 
-	if (h->state == SW_SWEEP_PAUSED) {
-		(void)sw_buf_adds(out, "waits: the sweep is paused");
+	if (parent != 0)
+		(void)sw_buf_addf(out, "; a changed copy of trial %llu",
+				  (unsigned long long)parent);
+	else if (sw_sweep_enqueued(q->h->sched, (uint64_t)q->trial))
+		(void)sw_buf_adds(out, "; enqueued by hand");
+}
+
+static void explain_paused(const struct sw_lookup *q, struct sw_buf *out)
+{
+	struct sw_pruner_place place;
+
+	if (q->h->state == SW_SWEEP_PAUSED)
+		(void)sw_buf_adds(out, "the sweep is paused; the trial ");
+	if (sw_sweep_place(q->h->sched, (uint64_t)q->trial, &place) == SW_OK)
+		sw_why_place(&place, out);
+	if (q->cause[0] != '\0')
+		(void)sw_buf_addf(out, "; paused %s", q->cause);
+}
+
+/* Stopped by a report; or paused by one, and never resumed. */
+static void explain_pruned(const struct sw_lookup *q, const char *cause, struct sw_buf *out)
+{
+	if (q->next == 'p')
+		(void)sw_buf_addf(out, "paused %s, and not resumed: %s", q->cause, cause);
+	else if (q->limit == SW_PRUNER_PBT)
+		(void)sw_buf_addf(out, "%s; judged %s", cause, q->cause);
+	else
+		(void)sw_buf_addf(out, "stopped %s", q->cause);
+}
+
+/* What waits and where is the queue's, for programs. */
+static void write_queue(const struct sw_lookup *q, struct sw_jw *w)
+{
+	struct sw_pruner_place p;
+
+	if (strcmp(q->text, "PAUSED") != 0 ||
+	    sw_sweep_place(q->h->sched, (uint64_t)q->trial, &p) != SW_OK) {
+		sw_jw_knull(w, "queue");
 		return;
 	}
-	if (h->driven) {
-		(void)sw_buf_adds(out, "waits for a client's trial.ask");
-		return;
-	}
-	for (size_t i = 0; i < d->slot_n; i++)
-		suits += sw_supervisor_suits(&d->slots[i], h->spec->needs_gpu);
-	(void)sw_buf_addf(out, "waits for a %sslot: %zu of %zu suit",
-			  h->spec->needs_gpu ? "GPU " : "", suits, d->slot_n);
-	for (size_t i = 0; i < d->slot_n && i < 8; i++) {
-		const struct sw_slot *s = &d->slots[i];
-
-		(void)sw_buf_addf(out, ", %s ", s->device.name);
-		if (s->state == SW_SLOT_BUSY)
-			(void)sw_buf_addf(out, "held by %lld/%lld", (long long)s->sweep,
-					  (long long)s->trial);
-		else
-			(void)sw_buf_adds(out, s->state == SW_SLOT_DOWN ? "down" : "free");
-	}
+	sw_jw_key(w, "queue");
+	sw_jw_obj(w);
+	sw_jw_kint(w, "rung", (int64_t)p.rung);
+	sw_jw_kint(w, "rank", (int64_t)p.rank);
+	sw_jw_kint(w, "n", (int64_t)p.n);
+	sw_jw_kint(w, "keep", (int64_t)p.keep);
+	if (p.rank <= p.keep)
+		sw_jw_kint(w, "place", (int64_t)p.ahead + 1);
+	else
+		sw_jw_knull(w, "place");
+	sw_jw_obj_end(w);
 }
 
 static void explain(const struct sw_lookup *q, struct sw_buf *out)
@@ -147,11 +172,13 @@ static void explain(const struct sw_lookup *q, struct sw_buf *out)
 	const char *state = q->text, *cause = q->more.data != NULL ? q->more.data : "";
 
 	if (strcmp(state, "PENDING") == 0) {
-		explain_waiting(q->h, out);
+		sw_why_waiting(q->h, out);
 		if (*cause != '\0')
 			(void)sw_buf_addf(out, "; attempt %lld ended: %s", (long long)q->a, cause);
 	} else if (strcmp(state, "PRUNED") == 0 && q->cause[0] != '\0') {
-		(void)sw_buf_addf(out, "stopped %s", q->cause);
+		explain_pruned(q, cause, out);
+	} else if (strcmp(state, "PAUSED") == 0) {
+		explain_paused(q, out);
 	} else if (strcmp(state, "RUNNING") == 0) {
 		(void)sw_buf_addf(out, "runs (attempt %lld, step %lld)", (long long)q->a,
 				  (long long)q->b);
@@ -174,6 +201,7 @@ static void why_done(struct sw_lookup *q)
 	sw_buf_init(&text, 4096);
 	const char *why = q->extra.data != NULL ? q->extra.data : "";
 	explain(q, &text);
+	explain_origin(q, &text);
 	explain_suggestion(why, &text);
 	sw_jw_init(&q->w, &q->out);
 	sw_jw_obj(&q->w);
@@ -181,6 +209,7 @@ static void why_done(struct sw_lookup *q)
 	sw_jw_kstr(&q->w, "state", q->text);
 	sw_jw_kraw(&q->w, "decisions", decisions.data);
 	sw_jw_kraw(&q->w, "suggestion", *why != '\0' ? why : "null");
+	write_queue(q, &q->w);
 	sw_jw_obj_end(&q->w);
 	sw_buf_fini(&text);
 	sw_buf_fini(&decisions);
@@ -192,6 +221,8 @@ static void why_loaded(struct sw_host *h, struct sw_call *call)
 
 	if (q == NULL)
 		return;
+	q->limit = sw_pruner_kind(sw_sweep_pruner(h->sched));
+	q->flag = sw_pruner_bracket_n(sw_sweep_pruner(h->sched)) > 1;
 	q->work = read_why;
 	q->done = why_done;
 	sw_lookup_run(q);

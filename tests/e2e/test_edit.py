@@ -1,0 +1,245 @@
+"""sweep.edit: limits and ranges of a sweep that goes on, through the CLI and the socket."""
+import os
+import pwd
+
+import pytest
+
+from harness import CONFLICT, INVALID_PARAMS, asha, driven, slow, sweep_command, wait_until
+
+
+def edit(daemon, sweep, *options):
+    """The command's output lines; it must be accepted."""
+    status, out, err = sweep_command(daemon, "edit", sweep, *options)
+    assert (status, err) == (0, ""), err
+    return out.splitlines()
+
+
+def edit_refused(daemon, sweep, *options):
+    """The one line with which the command is refused."""
+    status, out, err = sweep_command(daemon, "edit", sweep, *options)
+    assert status == 1 and out == "" and err.count("\n") == 1, (status, out, err)
+    return err
+
+
+def values(client, sweep, name, n):
+    return [t["params"][name] for t in client.ask(sweep, n)]
+
+
+# --- accepted ---
+
+def test_each_setting_is_printed_old_and_new_and_listed_with_its_author(daemon, client):
+    sweep = client.submit(driven())
+    lines = edit(daemon, sweep, "--run-cap", 80, "--max-concurrent", 4, "--weight", 2,
+                 "--time-budget", 3600, "--gpu-hours", 2, "--target", 0.001, "--range",
+                 "x=0.25..0.5")
+    assert lines[0] == f"sweep {sweep} RUNNING"
+    assert set(lines[1:]) == {
+        "  run_cap: 20 -> 80", "  max_concurrent: none -> 4", "  weight: 1 -> 2",
+        "  time_budget_s: none -> 3600", "  gpu_hours: none -> 2", "  target: none -> 0.001",
+        "  x: 0..1 -> 0.25..0.5"}
+    got = client.sweep(sweep)
+    assert (got["run_cap"], got["max_concurrent"], got["weight"], got["target"]) == (80, 4, 2, 0.001)
+    assert (got["budget"]["time_s"], got["budget"]["gpu_hours"]) == (3600, 2)
+    one, = got["edits"]
+    assert one["uid"] == os.getuid() and one["time_ms"] > 1.7e12
+    assert {"key": "run_cap", "from": 20, "to": 80} in one["changes"]
+    assert edit(daemon, sweep, "--max-concurrent", "none", "--time-budget=none")[1:] == [
+        "  max_concurrent: 4 -> none", "  time_budget_s: 3600 -> none"]
+    _, out, _ = sweep_command(daemon, "show", sweep)
+    assert out.count(f" by {pwd.getpwuid(os.getuid()).pw_name}\n") == 2
+    assert "    run_cap: 20 -> 80\n" in out and "    max_concurrent: 4 -> none\n" in out
+    assert client.sweep(sweep)["max_concurrent"] is None
+
+
+def test_run_cap_raised_and_lowered_to_what_was_made(daemon, client):
+    sweep = client.submit(driven(run_cap=4))
+    handed = client.ask(sweep, 10)
+    assert len(handed) == 4
+    edit(daemon, sweep, "--run-cap", 6)
+    handed += client.ask(sweep, 10)
+    assert len(handed) == 6
+    edit(daemon, sweep, "--run-cap", 9)
+    handed += client.ask(sweep, 1)
+    edit(daemon, sweep, "--run-cap", 7)
+    assert client.ask(sweep, 10) == []
+    for t in handed:
+        client.tell(sweep, t, metrics={"loss": 1})
+    assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 7
+
+
+def test_max_concurrent_counts_at_once(daemon, client):
+    sweep = client.submit(driven())
+    assert len(client.ask(sweep, 3)) == 3
+    edit(daemon, sweep, "--max-concurrent", 2)
+    assert client.ask(sweep, 3) == []
+    edit(daemon, sweep, "--max-concurrent", 5)
+    assert len(client.ask(sweep, 9)) == 2
+
+
+@pytest.mark.parametrize("method", ["random", "sobol", "tpe", "bayes"])
+def test_range_narrowed_and_widened_bounds_what_is_suggested_next(daemon, client, method):
+    sweep = client.submit(driven(method=method, run_cap=60))
+    early = client.ask(sweep, 12)
+    for t in early:
+        client.tell(sweep, t, metrics={"loss": (t["params"]["x"] - 0.9) ** 2})
+    edit(daemon, sweep, "--range", "x=0.1..0.2", "--range", "k=7..8")
+    narrow = client.ask(sweep, 12)
+    assert all(0.1 <= t["params"]["x"] <= 0.2 and t["params"]["k"] in (7, 8) for t in narrow)
+    for t in narrow:
+        client.tell(sweep, t, metrics={"loss": (t["params"]["x"] - 0.9) ** 2})
+    edit(daemon, sweep, "--range", "x=2..3")
+    wide = client.ask(sweep, 12)
+    assert all(2 <= t["params"]["x"] <= 3 and t["params"]["k"] in (7, 8) for t in wide)
+    rows = client.trials(sweep)
+    assert [t["params"] for t in rows] == [t["params"] for t in early + narrow + wide]
+    assert client.sweep(sweep)["edits"][1]["changes"] == [
+        {"key": "x", "from": {"min": 0.1, "max": 0.2}, "to": {"min": 2, "max": 3}}]
+
+
+def test_bayes_drops_what_it_had_prepared_and_parked_asks_go_on(daemon, client):
+    """Suggestions wait ready for the old range; an ask after the edit must get none of them."""
+    sweep = client.submit(driven(method="bayes", run_cap=200))
+    for t in client.ask(sweep, 10):
+        client.tell(sweep, t, metrics={"loss": t["params"]["x"]})
+    with daemon.client() as other:
+        for low in (0.3, 0.6, 0.1, 0.8):
+            for request in range(6):  # parked while the model works
+                other.send({"jsonrpc": "2.0", "id": request, "method": "trial.ask",
+                            "params": {"sweep": sweep, "count": 4}})
+            edit(daemon, sweep, "--range", f"x={low}..{low + 0.1}")
+            after = client.ask(sweep, 6)
+            assert len(after) == 6
+            assert all(low <= t["params"]["x"] <= low + 0.1 for t in after)
+            for request in range(6):
+                reply = other.receive()
+                assert reply["id"] == request and len(reply["result"]["trials"]) == 4
+
+
+def test_edit_is_replayed_after_kill_9(start):
+    daemon = start("none")
+    client = daemon.client()
+    sweep = client.submit(driven(method="tpe", run_cap=60, early_terminate=asha()))
+    twin = client.submit(driven(method="tpe", run_cap=60, early_terminate=asha()))
+
+    def drive(both, n):
+        for _ in range(n):
+            for s in both:
+                t, = client.ask(s)
+                if client.report(s, t, 1, 1, loss=t["params"]["x"]) == "continue":
+                    client.tell(s, t)
+
+    options = ("--range", "x=0.4..0.6", "--run-cap", 50, "--weight", 3, "--time-budget", 900)
+    drive((sweep, twin), 8)
+    for s in (sweep, twin):
+        edit(daemon, s, *options)
+    drive((sweep,), 8)
+    before = client.sweep(sweep)
+    daemon.kill9()
+    daemon.start()
+    client = daemon.client()
+    after = client.sweep(sweep)
+    for key in ("run_cap", "weight", "edits", "counts", "rungs", "max_concurrent", "target"):
+        assert after[key] == before[key], key
+    assert after["budget"]["time_s"] == 900
+    drive((twin,), 8)
+    drive((sweep, twin), 8)
+    assert [t["params"] for t in client.trials(sweep)] == [
+        t["params"] for t in client.trials(twin)], "as if nobody had killed it"
+
+
+def test_edit_of_a_sweep_on_slots_while_it_runs(start):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    sweep = client.submit(slow(epochs=100000, run_cap=8))
+    wait_until(lambda: client.sweep(sweep)["counts"]["RUNNING"] == 2, "two running trials")
+    edit(daemon, sweep, "--max-concurrent", 1, "--run-cap", 4)
+    client.call("trial.cancel", sweep=sweep, trial=1)
+    wait_until(lambda: [s["state"] for s in client.slots()].count("IDLE") == 1, "one idle slot")
+    assert client.sweep(sweep)["counts"]["RUNNING"] == 1
+    edit(daemon, sweep, "--max-concurrent", "none")
+    wait_until(lambda: client.sweep(sweep)["counts"]["RUNNING"] == 2, "both slots busy")
+    edit(daemon, sweep, "--target", 100)
+    assert client.sweep(sweep)["target"] == 100
+    client.call("sweep.cancel", sweep=sweep)
+
+
+def test_target_that_is_reached_already_ends_the_sweep(daemon, client):
+    sweep = client.submit(driven())
+    t, = client.ask(sweep)
+    client.tell(sweep, t, metrics={"loss": 0.3})
+    edit(daemon, sweep, "--target", 0.5)
+    got = client.wait_sweep(sweep)
+    assert (got["state"], got["cause"]) == ("COMPLETED", "target 0.5 reached by trial 1")
+
+
+def test_time_budget_edited_below_what_was_used_ends_the_sweep(daemon, client):
+    sweep = client.submit(driven())
+    wait_until(lambda: client.sweep(sweep)["budget"]["time_used_s"] > 0.02, "some time")
+    edit(daemon, sweep, "--time-budget", 0.01)
+    assert client.wait_sweep(sweep)["cause"] == "time budget of 0.01 s is spent"
+
+
+# --- refused: one line, nothing changed ---
+
+@pytest.mark.parametrize("options, says", [
+    (("--run-cap", 2), "below the 3 trials"),
+    (("--range", "x=0.7..0.2"), "min"),
+    (("--range", "y=0..1"), "no parameter is called \"y\""),
+    (("--range", "lrate=0.1..1"), "did you mean \"l_rate\"?"),
+    (("--range", "kind=0..1"), "categorical"),
+    (("--range", "fixed=0..1"), "constant"),
+    (("--range", "k=1.5..4"), "k"),
+    (("--range", "l_rate=0..1"), "l_rate"),
+    (("--range", "x=0.9..0.95", "--range", "z=0..0.01"), "x <= z"),
+    (("--weight", 0), "weight"),
+    (("--weight", -1), "weight"),
+    (("--time-budget", -5), "time_budget_s"),
+    (("--max-concurrent", 1.5), "max_concurrent"),
+    (("--run-cap", 99, "--range", "x=3..2"), "min"),
+])
+def test_wrong_edit_is_refused_in_one_line_and_changes_nothing(daemon, client, options, says):
+    sweep = client.submit(driven(parameters={
+        "x": {"min": 0.0, "max": 1.0}, "z": {"min": 0.0, "max": 1.0}, "k": {"min": 1, "max": 8},
+        "l_rate": {"distribution": "log_uniform_values", "min": 1e-4, "max": 1.0},
+        "kind": {"values": ["a", "b"]}, "fixed": {"value": 3}}, constraints=["x <= z"]))
+    client.ask(sweep, 3)
+    before = client.sweep(sweep)
+    assert says in edit_refused(daemon, sweep, *options)
+    after = client.sweep(sweep)
+    for key in ("run_cap", "max_concurrent", "weight", "target", "edits", "counts", "state"):
+        assert after[key] == before[key], key
+    assert after["edits"] == []
+    assert all(0 <= v <= 1 for v in values(client, sweep, "x", 3))
+
+
+def test_edit_of_a_grid_s_ranges_or_of_a_sweep_that_ended_is_refused(daemon, client):
+    grid = client.submit(driven(method="grid", run_cap=None,
+                                parameters={"k": {"min": 1, "max": 3}}))
+    assert "grid" in edit_refused(daemon, grid, "--range", "k=1..9")
+    edit(daemon, grid, "--max-concurrent", 1)
+    client.call("sweep.cancel", sweep=grid)
+    assert "CANCELLED" in edit_refused(daemon, grid, "--max-concurrent", 2)
+    assert client.refused("sweep.edit", sweep=grid, run_cap=3).code == CONFLICT
+
+
+def test_edit_on_the_wire_is_checked_with_pointers(client):
+    sweep = client.submit(driven())
+    for params, pointer in ((dict(ranges={"x": 3}), "/ranges/x"),
+                            (dict(ranges={"x": {"min": 0}}), "/ranges/x"),
+                            (dict(ranges={"x": {"min": 0, "max": 1, "q": 1}}), "/ranges/x/q"),
+                            (dict(ranges={"x": {"min": 1, "max": 0}}), "/ranges/x/min"),
+                            (dict(ranges={"nope": {"min": 0, "max": 1}}), "/ranges/nope"),
+                            (dict(weight=0), "/weight"), (dict(run_cap=0), "/run_cap"),
+                            (dict(target="x"), "/target"), (dict(speed=1), "/speed")):
+        error = client.refused("sweep.edit", sweep=sweep, **params)
+        assert (error.code, error.pointer) == (INVALID_PARAMS, pointer), params
+    assert "nothing" in client.refused("sweep.edit", sweep=sweep).message
+
+
+@pytest.mark.parametrize("options", [
+    (), ("--range", "x"), ("--range", "x=1"), ("--range", "x=a..b"), ("--weight", "much"),
+    ("--range", "x=0..0.5", "--range", "x=0..0.6"), ("--run-cap", "none"), ("--watch",)])
+def test_edit_that_cannot_be_read_is_a_usage_error(daemon, client, options):
+    sweep = client.submit(driven())
+    status, out, err = sweep_command(daemon, "edit", sweep, *options)
+    assert status == 2 and out == "" and "sweep help edit" in err
