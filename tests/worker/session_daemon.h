@@ -40,8 +40,12 @@ static struct sw_session *s;
 
 static inline void problem(const char *what, const char *got)
 {
-	if (!*d.problem)
-		snprintf(d.problem, sizeof d.problem, "%s: %.180s", what, got ? got : "end");
+	if (*d.problem)
+		return;
+	snprintf(d.problem, sizeof d.problem, "%s: %.180s", what, got ? got : "end");
+	/* the worker gives up instead of waiting for what does not come */
+	shutdown(d.fd, SHUT_RDWR);
+	shutdown(d.listener, SHUT_RDWR);
 }
 
 static inline void listen_again(void)

@@ -182,6 +182,96 @@ START_TEST(session_tells_failed_when_a_report_is_invalid)
 }
 END_TEST
 
+static bool answered; /* by the daemon; the socket orders it before what the session then knows */
+
+static void *settle_script(void *arg)
+{
+	cJSON *m;
+	int id;
+
+	give_job();
+	answer(expect("worker.report", "seq", &(uint64_t){0}), "{\"decision\":\"continue\"}");
+	id = expect_message("worker.report", &m);
+	if (!cJSON_IsTrue(sw_json_get(sw_json_get(m, "params"), "checkpoint")))
+		problem("checkpoint", "not said");
+	cJSON_Delete(m);
+	__atomic_store_n(&answered, true, __ATOMIC_SEQ_CST);
+	answer(id, "{\"decision\":\"continue\"}");
+	take_report(3, "pause");
+	return arg;
+}
+
+START_TEST(session_settles_when_all_reports_are_answered)
+{
+	start(settle_script, 10000);
+	next();
+	ck_assert(sw_session_settle(s)); /* nothing to wait for */
+	ck_assert(sw_session_report(s, 1, "{}", false));
+	ck_assert(sw_session_report(s, 2, "{}", true));
+	ck_assert(sw_session_settle(s));
+	ck_assert(__atomic_load_n(&answered, __ATOMIC_SEQ_CST));
+	ck_assert(sw_session_report(s, 3, "{}", false) || *sw_session_dropped(s));
+	ck_assert(!sw_session_settle(s));
+	ck_assert_str_eq(sw_session_dropped(s), "decision pause");
+	stop();
+}
+END_TEST
+
+#define PATHS "\"checkpoint\":\"/c/3-9.ckpt\",\"checkpoint_dir\":\"/c\""
+#define HEAD                                                                                       \
+	"{\"sweep\":1,\"trial\":7,\"attempt\":2,\"seed\":99,\"data_seed\":5,\"params\":{},"        \
+	"\"trainer\":{},"
+
+/* Trials as the daemon may give them; good: it can be read. */
+static const struct {
+	const char *job;
+	bool good;
+} jobs[] = {
+	{HEAD PATHS ",\"resume_step\":9,\"until\":27,\"checkpoint_every\":5,\"parent\":3}", true},
+	{HEAD "\"resume_step\":0,\"checkpoint\":null,\"checkpoint_dir\":null,\"parent\":null}",
+	 true},
+	{HEAD "\"until\":\"9\"}", false},
+	{HEAD "\"checkpoint_every\":-1}", false},
+	{HEAD "\"checkpoint\":9}", false},
+	{HEAD "\"checkpoint\":\"3-9.ckpt\"}", false},
+	{HEAD "\"checkpoint_dir\":\"\"}", false},
+	{HEAD "\"parent\":true}", false},
+};
+static int jobs_i;
+
+static void *jobs_script(void *arg)
+{
+	accept_one();
+	answer(expect("worker.hello", NULL, NULL), "{\"ok\":true}");
+	answer(expect("worker.next", NULL, NULL), jobs[jobs_i].job);
+	return arg;
+}
+
+START_TEST(session_reads_where_a_trial_goes_on)
+{
+	const struct sw_job *job;
+
+	jobs_i = _i;
+	start(jobs_script, 10000);
+	ck_assert_int_eq(sw_session_next(s, &job), jobs[_i].good);
+	if (!jobs[_i].good)
+		ck_assert_str_eq(sw_session_why(s), "the daemon gave a trial that cannot be read");
+	if (_i == 0) {
+		ck_assert_str_eq(job->checkpoint, "/c/3-9.ckpt");
+		ck_assert_str_eq(job->checkpoint_dir, "/c");
+		ck_assert_uint_eq(job->resume_step, 9);
+		ck_assert_uint_eq(job->until, 27);
+		ck_assert_uint_eq(job->checkpoint_every, 5);
+		ck_assert_uint_eq(job->parent, 3);
+	} else if (jobs[_i].good) {
+		ck_assert_ptr_null(job->checkpoint);
+		ck_assert_ptr_null(job->checkpoint_dir);
+		ck_assert_uint_eq(job->until + job->checkpoint_every + job->parent, 0);
+	}
+	stop();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("worker");
@@ -197,6 +287,9 @@ int main(void)
 	tcase_add_test(tcase, session_drops_a_trial_that_is_no_longer_its_own);
 	tcase_add_test(tcase, session_sends_again_in_order_when_the_daemon_was_busy);
 	tcase_add_test(tcase, session_tells_failed_when_a_report_is_invalid);
+	tcase_add_test(tcase, session_settles_when_all_reports_are_answered);
+	tcase_add_loop_test(tcase, session_reads_where_a_trial_goes_on, 0,
+			    sizeof jobs / sizeof *jobs);
 	srunner_run_all(runner, CK_ENV);
 	const int failed = srunner_ntests_failed(runner);
 	srunner_free(runner);

@@ -31,18 +31,18 @@ static inline void trial_setup(void)
 /* How many names a folder has; the last of them in name where it is given. */
 static inline size_t names_in(const char *dir, char name[256])
 {
-	DIR *d = opendir(dir);
+	DIR *at = opendir(dir);
 	size_t n = 0;
 
-	ck_assert_ptr_nonnull(d);
-	for (const struct dirent *e; (e = readdir(d));) {
+	ck_assert_ptr_nonnull(at);
+	for (const struct dirent *e; (e = readdir(at));) {
 		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
 			continue;
 		n++;
 		if (name)
 			snprintf(name, 256, "%s", e->d_name);
 	}
-	closedir(d);
+	closedir(at);
 	return n;
 }
 

@@ -1,0 +1,415 @@
+/* tests/worker/test_run.c — trials that pause, go on and begin again, as the daemon sees them. */
+#include "tests/worker/session_daemon.h"
+#include "tests/worker/trial.h"
+#include "worker/run.h"
+#include <fcntl.h>
+#include <math.h>
+
+#define EPOCHS 5
+
+/* What the daemon was told of one trial. */
+struct curve {
+	double train_loss[EPOCHS + 1], val_loss[EPOCHS + 1], val_accuracy[EPOCHS + 1];
+};
+
+/* A trial as worker.next gives it; 0 and NULL: as the daemon says nothing. */
+struct give {
+	uint64_t trial, attempt, resume_step, until, every, parent;
+	const char *checkpoint; /* a name in the folder */
+	const char *dir;        /* NULL: the folder */
+	double lr;              /* 0: 0.05 */
+};
+
+static struct curve whole, got;
+static bool begun; /* this connection has greeted */
+
+/* --- the daemon's side --- */
+
+static void give(const struct give *g)
+{
+	char job[900], path[200] = "null";
+	int id;
+
+	if (!begun) {
+		accept_one();
+		answer(expect("worker.hello", NULL, NULL), "{\"ok\":true}");
+		begun = true;
+	}
+	id = expect("worker.next", NULL, NULL);
+	if (g->checkpoint)
+		snprintf(path, sizeof path, "\"%s/%s\"", folder, g->checkpoint);
+	snprintf(job, sizeof job,
+		 "{\"sweep\":3,\"trial\":%d,\"attempt\":%d,\"seed\":%d,\"data_seed\":5,"
+		 "\"params\":{\"lr\":%g},\"max_t\":%d,\"metric\":\"val_loss\","
+		 "\"goal\":\"minimize\",\"resume_step\":%d,\"parent\":%d,\"until\":%d,"
+		 "\"checkpoint_every\":%d,\"checkpoint\":%s,\"checkpoint_dir\":\"%s\",\"trainer\":"
+		 "{\"dataset\":{\"name\":\"wine\"},\"optimizer\":\"sgd\",\"momentum\":0.9,"
+		 "\"batch_size\":10,\"model\":[{\"linear\":6},\"relu\",{\"dropout\":0.2},"
+		 "{\"linear\":3}]}}",
+		 (int)g->trial, (int)g->attempt, (int)(g->trial * 10), g->lr != 0 ? g->lr : 0.05,
+		 EPOCHS, (int)g->resume_step, (int)g->parent, (int)g->until, (int)g->every, path,
+		 g->dir ? g->dir : folder);
+	answer(id, job);
+}
+
+static bool there(const char *name)
+{
+	char path[200];
+
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	return access(path, F_OK) == 0;
+}
+
+/* A report of this step must come, with a checkpoint of that name on the disk, or without (NULL).
+ * decision NULL: it stays without an answer. */
+static void take(struct curve *c, uint64_t step, const char *checkpoint, const char *decision)
+{
+	cJSON *m, *params, *metrics;
+	char result[64];
+	uint64_t n = 0;
+	const int id = expect_message("worker.report", &m);
+
+	params = cJSON_GetObjectItem(m, "params");
+	metrics = cJSON_GetObjectItem(params, "metrics");
+	if (!sw_json_u64(sw_json_get(params, "step"), &n) || n != step || n > EPOCHS)
+		problem("step", m ? "another" : NULL);
+	else if (cJSON_IsTrue(cJSON_GetObjectItem(params, "checkpoint")) != (checkpoint != NULL))
+		problem("checkpoint", checkpoint);
+	else if (checkpoint && !there(checkpoint))
+		problem("not yet on the disk", checkpoint);
+	else {
+		c->train_loss[n] = cJSON_GetNumberValue(sw_json_get(metrics, "train_loss"));
+		c->val_loss[n] = cJSON_GetNumberValue(sw_json_get(metrics, "val_loss"));
+		c->val_accuracy[n] = cJSON_GetNumberValue(sw_json_get(metrics, "val_accuracy"));
+	}
+	cJSON_Delete(m);
+	snprintf(result, sizeof result, "{\"decision\":\"%s\"}", decision ? decision : "");
+	if (decision)
+		answer(id, result);
+}
+
+/* The trial must end so; cause: what its cause has in it, or NULL. */
+static void told(const char *state, const char *cause)
+{
+	cJSON *m;
+	const int id = expect_message("worker.tell", &m);
+	const cJSON *params = sw_json_get(m, "params"), *s_ = sw_json_get(params, "state");
+	const cJSON *why = sw_json_get(params, "cause");
+
+	if (!cJSON_IsString(s_) || strcmp(s_->valuestring, state) != 0)
+		problem("state", cJSON_IsString(s_) ? s_->valuestring : NULL);
+	if (cause && (!cJSON_IsString(why) || !strstr(why->valuestring, cause)))
+		problem("cause", cJSON_IsString(why) ? why->valuestring : NULL);
+	cJSON_Delete(m);
+	answer(id, "{}");
+}
+
+static void no_more(void)
+{
+	refuse(expect("worker.next", NULL, NULL), -32006, "no more");
+}
+
+/* Flips one bit in the middle of a file of the folder. */
+static void damage(const char *name)
+{
+	char path[200];
+	size_t n;
+	unsigned char *bytes;
+
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	bytes = file_read(path, &n);
+	bytes[n / 2] ^= 4;
+	file_write(path, bytes, n);
+	free(bytes);
+}
+
+static void steps(struct curve *c, uint64_t from, uint64_t to)
+{
+	for (uint64_t step = from; step <= to; step++)
+		take(c, step, NULL, "continue");
+}
+
+static void *whole_run(void *arg)
+{
+	give(&(struct give){.trial = 7, .attempt = 1});
+	steps(&whole, 1, EPOCHS);
+	told("COMPLETED", NULL);
+	no_more();
+	return arg;
+}
+
+static void *pauses(void *arg)
+{
+	give(&(struct give){.trial = 7, .attempt = 1, .until = 2});
+	take(&got, 1, NULL, "continue");
+	take(&got, 2, "7-2.ckpt", "pause"); /* no tell: the slot asks for the next */
+	give(&(struct give){
+		.trial = 7, .attempt = 2, .resume_step = 2, .checkpoint = "7-2.ckpt", .until = 4});
+	take(&got, 3, NULL, "continue");
+	take(&got, 4, "7-4.ckpt", "continue"); /* promoted at once */
+	take(&got, 5, NULL, "continue");
+	told("COMPLETED", NULL);
+	no_more();
+	return arg;
+}
+
+static void *every(void *arg)
+{
+	give(&(struct give){.trial = 7, .attempt = 1, .every = 2});
+	take(&got, 1, NULL, "continue");
+	take(&got, 2, "7-2.ckpt", "continue");
+	take(&got, 3, NULL, "continue");
+	take(&got, 4, "7-4.ckpt", "continue");
+	take(&got, 5, NULL, "continue");
+	told("COMPLETED", NULL);
+	no_more();
+	return arg;
+}
+
+/* The daemon is away while the decision is waited for. */
+static void *hangs_up(void *arg)
+{
+	uint64_t trial = 0;
+
+	give(&(struct give){.trial = 7, .attempt = 1, .until = 2});
+	take(&got, 1, NULL, "continue");
+	take(&got, 2, "7-2.ckpt", NULL);
+	hang_up();
+	accept_one();
+	answer(expect("worker.hello", "trial", &trial), "{\"ok\":true,\"run\":true}");
+	take(&got, 2, "7-2.ckpt", "pause");
+	give(&(struct give){.trial = 7, .attempt = 2, .resume_step = 2, .checkpoint = "7-2.ckpt"});
+	steps(&got, 3, 5);
+	told("COMPLETED", NULL);
+	no_more();
+	return arg;
+}
+
+/* Its own checkpoint is damaged or gone: from scratch, only what is new is reported. */
+static void *own_unusable(void *arg)
+{
+	char path[200];
+
+	give(&(struct give){.trial = 7, .attempt = 1, .until = 2});
+	take(&got, 1, NULL, "continue");
+	take(&got, 2, "7-2.ckpt", "pause");
+	snprintf(path, sizeof path, "%s/7-2.ckpt", folder);
+	if (*(int *)arg)
+		unlink(path);
+	else
+		damage("7-2.ckpt");
+	give(&(struct give){.trial = 7, .attempt = 2, .resume_step = 2, .checkpoint = "7-2.ckpt"});
+	take(&got, 3, NULL, "stop");
+	/* it was made again on the way, and can be used */
+	give(&(struct give){.trial = 7, .attempt = 3, .resume_step = 2, .checkpoint = "7-2.ckpt"});
+	steps(&got, 3, 5);
+	told("COMPLETED", NULL);
+	no_more();
+	return NULL;
+}
+
+/* There is no room for it: the trial goes on without, and starts from scratch when it is resumed.
+ */
+static void *cannot_write(void *arg)
+{
+	give(&(struct give){.trial = 7, .attempt = 1, .until = 2, .dir = "/dev/null/x"});
+	take(&got, 1, NULL, "continue");
+	take(&got, 2, NULL, "pause");
+	give(&(struct give){.trial = 7, .attempt = 2, .resume_step = 2});
+	steps(&got, 3, 5);
+	told("COMPLETED", NULL);
+	no_more();
+	return arg;
+}
+
+static struct curve child;
+
+/* A child goes on from its parent's weights, then from its own. */
+static void *clones(void *arg)
+{
+	give(&(struct give){.trial = 7, .attempt = 1, .until = 2});
+	take(&got, 1, NULL, "continue");
+	take(&got, 2, "7-2.ckpt", "stop");
+	give(&(struct give){.trial = 8,
+			    .attempt = 1,
+			    .resume_step = 2,
+			    .parent = 7,
+			    .checkpoint = "7-2.ckpt",
+			    .every = 2});
+	take(&got, 3, NULL, "continue");
+	take(&got, 4, "8-4.ckpt", "stop");
+	give(&(struct give){
+		.trial = 8, .attempt = 2, .resume_step = 4, .parent = 7, .checkpoint = "8-4.ckpt"});
+	take(&got, 5, NULL, "continue");
+	told("COMPLETED", NULL);
+	give(&(struct give){.trial = 9,
+			    .attempt = 1,
+			    .resume_step = 2,
+			    .parent = 7,
+			    .lr = 0.02,
+			    .checkpoint = "7-2.ckpt"});
+	steps(&child, 3, 5);
+	told("COMPLETED", NULL);
+	no_more();
+	return arg;
+}
+
+/* What began from another trial cannot be made again from a seed. */
+static void *parents_unusable(void *arg)
+{
+	give(&(struct give){.trial = 7, .attempt = 1, .until = 2});
+	take(&got, 1, NULL, "continue");
+	take(&got, 2, "7-2.ckpt", "stop");
+	give(&(struct give){.trial = 8,
+			    .attempt = 1,
+			    .resume_step = 2,
+			    .parent = 7,
+			    .checkpoint = "7-2.ckpt",
+			    .until = 3});
+	take(&got, 3, "8-3.ckpt", "stop");
+	damage("7-2.ckpt");
+	damage("8-3.ckpt");
+	give(&(struct give){.trial = 8, .attempt = 2, .resume_step = 2, .checkpoint = "7-2.ckpt"});
+	told("FAILED", "the checkpoint 7-2.ckpt is damaged: its checksum is wrong");
+	give(&(struct give){
+		.trial = 8, .attempt = 3, .resume_step = 3, .parent = 7, .checkpoint = "8-3.ckpt"});
+	told("FAILED", "the checkpoint 8-3.ckpt is damaged: its checksum is wrong");
+	give(&(struct give){.trial = 8, .attempt = 4, .resume_step = 2, .parent = 7});
+	told("FAILED", "there is no checkpoint of step 2");
+	no_more();
+	return arg;
+}
+
+static void *diverges(void *arg)
+{
+	cJSON *m;
+
+	give(&(struct give){.trial = 7, .attempt = 1, .every = 1, .lr = 1e6});
+	answer(expect_message("worker.report", &m), "{\"decision\":\"continue\"}");
+	if (cJSON_GetObjectItem(cJSON_GetObjectItem(m, "params"), "checkpoint"))
+		problem("checkpoint", "of what is no number");
+	cJSON_Delete(m);
+	told("INFEASIBLE", "diverged");
+	no_more();
+	return arg;
+}
+
+/* --- the worker's side --- */
+
+static void play(void *(*script)(void *))
+{
+	struct sw_runner runner = {.ops = &sw_ops_cpu, .q = queue, .device = "cpu:0"};
+	struct sw_err err = SW_ERR_INIT;
+	const struct sw_job *job;
+
+	begun = false;
+	ck_assert_int_eq(sw_data_cache_create(&runner.cache, &sw_ops_cpu, queue), SW_OK);
+	start(script, 10000);
+	while (sw_session_next(s, &job))
+		ck_assert_int_eq(sw_run_job(&runner, s, job, &err), SW_OK);
+	stop();
+	sw_data_cache_destroy(runner.cache);
+}
+
+static void same(const struct curve *a, const struct curve *b, size_t from)
+{
+	const size_t n = (EPOCHS + 1 - from) * sizeof(double);
+
+	ck_assert_mem_eq(a->train_loss + from, b->train_loss + from, n);
+	ck_assert_mem_eq(a->val_loss + from, b->val_loss + from, n);
+	ck_assert_mem_eq(a->val_accuracy + from, b->val_accuracy + from, n);
+}
+
+static void logged(const char *line)
+{
+	ck_assert_msg(strstr(d.logs, line) != NULL, "no \"%s\" in: %s", line, d.logs);
+}
+
+static const struct {
+	void *(*script)(void *);
+	const char *log;
+} equal[] = {
+	{pauses, "goes on after step 2 of trial 3/7\n"},
+	{every, "started on cpu:0: 13-6-relu-dropout(0.2)-3, 105 parameters"},
+	{hangs_up, "goes on after step 2 of trial 3/7\n"},
+	{cannot_write, "no checkpoint of step 2: Not a directory\n"},
+	{cannot_write, "there is no checkpoint of step 2: the trial starts from scratch\n"},
+};
+
+START_TEST(run_with_pauses_has_the_curve_of_one_without)
+{
+	play(whole_run);
+	ck_assert_double_gt(whole.val_loss[1], whole.val_loss[EPOCHS]);
+	play(equal[_i].script);
+	same(&whole, &got, 1);
+	logged(equal[_i].log);
+}
+END_TEST
+
+static int gone;
+
+static void *own_unusable_thread(void *arg)
+{
+	(void)arg;
+	return own_unusable(&gone);
+}
+
+START_TEST(run_whose_checkpoint_is_unusable_starts_from_scratch)
+{
+	gone = _i;
+	play(whole_run);
+	play(own_unusable_thread);
+	same(&whole, &got, 1);
+	logged(_i ? "the checkpoint 7-2.ckpt cannot be read: No such file or directory: the trial "
+		    "starts from scratch\n"
+		  : "the checkpoint 7-2.ckpt is damaged: its checksum is wrong: the trial starts "
+		    "from scratch\n");
+	logged("goes on after step 2 of trial 3/7\n");
+}
+END_TEST
+
+START_TEST(run_from_a_parents_checkpoint_is_the_parents_curve)
+{
+	play(whole_run);
+	play(clones);
+	same(&whole, &got, 1);
+	/* with another learning rate it is not, but begins where the parent was */
+	ck_assert(child.val_loss[3] != whole.val_loss[3]);
+	ck_assert_double_lt(fabs(child.val_loss[3] - whole.val_loss[3]),
+			    fabs(whole.val_loss[1] - whole.val_loss[3]));
+}
+END_TEST
+
+START_TEST(run_whose_parents_checkpoint_is_unusable_fails)
+{
+	play(parents_unusable);
+}
+END_TEST
+
+START_TEST(run_that_diverges_leaves_no_checkpoint)
+{
+	play(diverges);
+	ck_assert_uint_eq(names_in(folder, NULL), 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("worker");
+	TCase *tcase = tcase_create("run");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_set_timeout(tcase, 60);
+	tcase_add_checked_fixture(tcase, trial_setup, trial_teardown);
+	tcase_add_loop_test(tcase, run_with_pauses_has_the_curve_of_one_without, 0,
+			    sizeof equal / sizeof *equal);
+	tcase_add_loop_test(tcase, run_whose_checkpoint_is_unusable_starts_from_scratch, 0, 2);
+	tcase_add_test(tcase, run_from_a_parents_checkpoint_is_the_parents_curve);
+	tcase_add_test(tcase, run_whose_parents_checkpoint_is_unusable_fails);
+	tcase_add_test(tcase, run_that_diverges_leaves_no_checkpoint);
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
