@@ -35,6 +35,7 @@ static const struct pruner_field fields[] = {
 	 1,
 	 NULL},
 };
+_Static_assert(SPEC_N(fields) <= PRUNER_MAX_FIELDS, "given[] has room");
 
 static const struct spec_hint hints[] = {
 	{"population_size", NULL, "the sweep's \"run_cap\" is the size of the population"},

@@ -29,6 +29,7 @@ static const struct pruner_field hyperband_fields[] = {
 		    0,
 		    NULL},
 };
+_Static_assert(SPEC_N(hyperband_fields) <= PRUNER_MAX_FIELDS, "given[] has room");
 
 static const struct spec_hint hyperband_hints[] = {
 	{"grace_period", "min_iter", NULL},
@@ -100,6 +101,7 @@ static const struct pruner_field median_fields[] = {
 	COUNT("interval_steps", median.interval_steps, 1),
 	COUNT("n_min_trials", median.min_trials, 1),
 };
+_Static_assert(SPEC_N(median_fields) <= PRUNER_MAX_FIELDS, "given[] has room");
 
 static const struct spec_hint median_hints[] = {
 	{"min_samples", "min_samples_required", NULL},
@@ -163,6 +165,7 @@ static const struct pruner_field patience_fields[] = {
 	 "how many reports in a row may bring nothing better"},
 	REAL("min_delta", patience.min_delta, 0, DBL_MAX),
 };
+_Static_assert(SPEC_N(patience_fields) <= PRUNER_MAX_FIELDS, "given[] has room");
 
 static const struct spec_hint patience_hints[] = {
 	{"num_results", "patience", NULL},
@@ -195,6 +198,7 @@ static const struct pruner_field threshold_fields[] = {
 	[WARMUP] = COUNT("n_warmup_steps", threshold.warmup_steps, 0),
 	[INTERVAL] = COUNT("interval_steps", threshold.interval_steps, 1),
 };
+_Static_assert(SPEC_N(threshold_fields) <= PRUNER_MAX_FIELDS, "given[] has room");
 
 static const struct spec_hint threshold_hints[] = {
 	{"min", "lower", NULL},
