@@ -198,8 +198,9 @@ static void *own_unusable(void *arg)
 		unlink(path);
 	else
 		damage("7-2.ckpt");
-	give(&(struct give){.trial = 7, .attempt = 2, .resume_step = 2, .checkpoint = "7-2.ckpt"});
-	take(&got, 3, NULL, "stop");
+	give(&(struct give){
+		.trial = 7, .attempt = 2, .resume_step = 2, .checkpoint = "7-2.ckpt", .until = 3});
+	take(&got, 3, "7-3.ckpt", "stop");
 	/* it was made again on the way, and can be used */
 	give(&(struct give){.trial = 7, .attempt = 3, .resume_step = 2, .checkpoint = "7-2.ckpt"});
 	steps(&got, 3, 5);
@@ -235,7 +236,8 @@ static void *clones(void *arg)
 			    .resume_step = 2,
 			    .parent = 7,
 			    .checkpoint = "7-2.ckpt",
-			    .every = 2});
+			    .every = 2,
+			    .until = 4});
 	take(&got, 3, NULL, "continue");
 	take(&got, 4, "8-4.ckpt", "stop");
 	give(&(struct give){
