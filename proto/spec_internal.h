@@ -71,6 +71,8 @@ const char *spec_param_nearest(const struct sw_spec *s, const char *name);
 
 /* Adds a warning at a pointer relative to the spec. */
 void spec_warn(struct sw_spec *s, const char *ptr, const char *fmt, ...) SW_PRINTF(3, 4);
+/* The parameter that feeds an option of the trainer, or NULL. */
+const struct sw_spec_param *spec_option_param(const struct sw_spec *s, const char *option);
 /* The value of an option of the trainer that all trials share, where the spec gives it, or NULL. */
 const cJSON *spec_fixed_option(const struct sw_spec *s, const char *option);
 /* Of pruners and budgets (proto/spec_warn_pruner.c). */
@@ -110,8 +112,8 @@ SW_NODISCARD sw_status spec_trainer_check(const struct sw_spec *s, struct sw_err
 /* The model's layers, part of the above; marks used[] the parameters that they name. */
 SW_NODISCARD sw_status spec_model_check(const struct sw_spec *s, const cJSON *model, bool *used,
 					struct sw_err *err);
-/* Marks named[] the parameters that the model's layer list names, and sizes[] those that are the
- * size of a layer; the trainer has been checked. Nothing without a trainer. */
+/* Marks named[] the parameters that the model's layer list names, and sizes[] those of them that
+ * are the size of a layer; the trainer has been checked. Nothing without a trainer. */
 void spec_model_names(const struct sw_spec *s, bool *named, bool *sizes);
 /* SW_INVALID at "/parameters/NAME..." unless every value of p suits the option o. */
 SW_NODISCARD sw_status spec_param_suits(const struct sw_spec_param *p,

@@ -92,21 +92,38 @@ static bool is_constant(const struct sw_spec_param *p)
 	return strcmp(p->dist, "constant") == 0;
 }
 
-/* All that can change: a constant cannot, and what the model's layers name gives the checkpoint its
- * shape, or may. */
-static sw_status mutate_default(struct pruner_read *r, const bool *named, struct sw_err *err)
+/* Why a parameter cannot change from a trial to one that goes on from its checkpoint; NULL: it can.
+ */
+static const char *cannot_change(const struct sw_spec *s, size_t i, const bool *sizes)
+{
+	const struct sw_spec_param *p = &s->params[i];
+
+	if (is_constant(p))
+		return "is a constant: it cannot change";
+	if (sizes[i])
+		return "is the size of a layer: a checkpoint fits one size only";
+	if (s->trainer != NULL && spec_option_param(s, "optimizer") == p)
+		return "is the optimizer: a checkpoint holds the state of one";
+	if (s->trainer != NULL && spec_option_param(s, "epochs") == p)
+		return "is how long a trial trains, which is the same for all members";
+	return NULL;
+}
+
+/* All that can change, but what the model's layers name. */
+static sw_status mutate_default(struct pruner_read *r, const bool *named, const bool *sizes,
+				struct sw_err *err)
 {
 	const struct sw_spec *s = r->spec;
 	bool any = false;
 
 	for (size_t i = 0; i < s->n_params; i++) {
-		r->out->pbt.mutate[i] = !named[i] && !is_constant(&s->params[i]);
+		r->out->pbt.mutate[i] = !named[i] && cannot_change(s, i, sizes) == NULL;
 		any = any || r->out->pbt.mutate[i];
 	}
 	return any ? SW_OK
 		   : sw_err_at(err, SW_INVALID, "/hyperparam_mutations",
 			       "no parameter can change from one member to the next: each is a "
-			       "constant, or in the model's layers");
+			       "constant, in the model's layers, the optimizer or the epochs");
 }
 
 static sw_status mutate_one(struct pruner_read *r, const cJSON *v, const bool *sizes,
@@ -124,13 +141,9 @@ static sw_status mutate_one(struct pruner_read *r, const cJSON *v, const bool *s
 		return spec_no_param(r->spec, "hyperparam_mutations", name, ptr, err);
 	if (r->out->pbt.mutate[i])
 		return sw_err_at(err, SW_INVALID, ptr, "\"%s\" is there twice", name);
-	if (is_constant(&r->spec->params[i]))
-		return sw_err_at(err, SW_INVALID, ptr, "\"%s\" is a constant: it cannot change",
-				 name);
-	if (sizes[i])
-		return sw_err_at(err, SW_INVALID, ptr,
-				 "\"%s\" is the size of a layer: a checkpoint fits one size only",
-				 name);
+	const char *why = cannot_change(r->spec, (size_t)i, sizes);
+	if (why != NULL)
+		return sw_err_at(err, SW_INVALID, ptr, "\"%s\" %s", name, why);
 	r->out->pbt.mutate[i] = true;
 	return SW_OK;
 }
@@ -144,7 +157,7 @@ static sw_status read_mutations(struct pruner_read *r, const cJSON *v, struct sw
 
 	spec_model_names(r->spec, named, sizes);
 	if (v == NULL)
-		return mutate_default(r, named, err);
+		return mutate_default(r, named, sizes, err);
 	if (!cJSON_IsArray(v))
 		return sw_err_at(err, SW_INVALID, "/hyperparam_mutations",
 				 "\"hyperparam_mutations\" must be an array of names of "

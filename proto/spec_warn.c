@@ -34,8 +34,7 @@ static void warn_inert(struct sw_spec *s)
 		spec_warn(s, "/resources/cpu", "\"cpu\" has no effect in this version");
 }
 
-/* The parameter that feeds an option of the trainer, or NULL. */
-static const struct sw_spec_param *feeds(const struct sw_spec *s, const char *option)
+const struct sw_spec_param *spec_option_param(const struct sw_spec *s, const char *option)
 {
 	const cJSON *v = sw_json_get(s->trainer, option);
 	const int i = sw_spec_param_find(s, cJSON_IsString(v) ? v->valuestring : option);
@@ -45,14 +44,14 @@ static const struct sw_spec_param *feeds(const struct sw_spec *s, const char *op
 
 const cJSON *spec_fixed_option(const struct sw_spec *s, const char *option)
 {
-	const struct sw_spec_param *p = feeds(s, option);
+	const struct sw_spec_param *p = spec_option_param(s, option);
 
 	return p != NULL ? p->value : sw_json_get(s->trainer, option);
 }
 
 static bool given(const struct sw_spec *s, const char *option)
 {
-	return feeds(s, option) != NULL || sw_json_get(s->trainer, option) != NULL;
+	return spec_option_param(s, option) != NULL || sw_json_get(s->trainer, option) != NULL;
 }
 
 static bool is_word(const cJSON *v, const char *word)

@@ -80,6 +80,15 @@ SPECS = {
         driven(early_terminate=asha(reduction_factor=1)), "/early_terminate/reduction_factor", []),
     "unknown pruner": (
         driven(early_terminate={"type": "ashaa"}), "/early_terminate/type", ["asha"]),
+    "population without a size": (
+        driven(run_cap=None, early_terminate={"type": "pbt", "perturbation_interval": 2}),
+        "/early_terminate", ["run_cap"]),
+    "key of another pruner": (
+        driven(early_terminate=asha(strict=True)), "/early_terminate/strict", ["hyperband"]),
+    "target of a wrong type": (
+        driven(metric={"name": "loss", "target": "0.1"}), "/metric/target", ["number"]),
+    "budget of no time": (driven(time_budget_s=0), "/time_budget_s", ["above 0"]),
+    "plateau of one trial": (driven(plateau={"top": 1}), "/plateau/top", ["2"]),
     "seed negative": (driven(seed=-1), "/seed", []),
     "name of a wrong type": (driven(name=5), "/name", ["string"]),
     "spec of a wrong type": ([], "", ["object"]),

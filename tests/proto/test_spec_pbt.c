@@ -34,7 +34,7 @@ static const struct {
 	 1, 3, 0.5, 0, 1, 2, 2, "001"},
 	{DRIVEN(FIVE ",'resample_probability':1,'perturbation_factors':[1.5,1,0.5]"), 5, 0, 0.25, 1,
 	 3, 1.5, 0.5, "101"},
-	{TRAINED(27, FIVE), 5, 0, 0.25, 0.25, 2, 1.2, 0.8, "00110"},
+	{TRAINED(27, FIVE), 5, 0, 0.25, 0.25, 2, 1.2, 0.8, "00100"},
 	{TRAINED(27, FIVE ",'hyperparam_mutations':['drop','lr']"), 5, 0, 0.25, 0.25, 2, 1.2, 0.8,
 	 "01100"},
 };
@@ -120,8 +120,16 @@ static const struct {
 	{"{" METRIC
 	 ",'run_cap':8,'parameters':{'k':{'value':3}},'early_terminate':{'type':'pbt'" FIVE "}}",
 	 AT "/hyperparam_mutations",
-	 "no parameter can change from one member to the next: each is a constant, or in the "
-	 "model's layers"},
+	 "no parameter can change from one member to the next: each is a constant, in the model's "
+	 "layers, the optimizer or the epochs"},
+	{TRAINED(27, MUT("['opt']")), AT "/hyperparam_mutations/0",
+	 "\"opt\" is the optimizer: a checkpoint holds the state of one"},
+	{"{'method':'random','metric':{'name':'val_loss'},'run_cap':8,'parameters':{'epochs':{'min'"
+	 ":"
+	 "3,'max':9},'lr':{'min':0.1,'max':1.0}},'trainer':{'dataset':{'name':'d'},'model':[{"
+	 "'linear':9}]},'early_terminate':{'type':'pbt'" MUT("['lr','epochs']") "}}",
+	 AT "/hyperparam_mutations/1",
+	 "\"epochs\" is how long a trial trains, which is the same for all members"},
 	/* keys of others */
 	{DRIVEN(FIVE ",'population_size':8"), AT "/population_size",
 	 "\"population_size\" is not supported by this version: the sweep's \"run_cap\" is the "
