@@ -229,6 +229,128 @@ START_TEST(best_of_means_that_overflow_leaves_them_out)
 }
 END_TEST
 
+/* --- a trial that was lost at step 4 with a checkpoint of step 2 --- */
+
+static void begin_attempt(struct sw_tx *tx, int64_t attempt, int64_t resume_step)
+{
+	const struct sw_row_attempt row = {.sweep = 1,
+					   .trial = 1,
+					   .attempt = attempt,
+					   .ev = 100 * attempt,
+					   .state = "RUNNING",
+					   .resume_step = resume_step};
+	const struct sw_row_trial trial = {
+		.sweep = 1, .trial = 1, .state = "RUNNING", .attempt = attempt};
+
+	sw_tx_attempt_start(tx, &row);
+	sw_tx_trial_state(tx, &trial);
+}
+
+static void report_step(struct sw_tx *tx, int64_t attempt, int64_t seq, int64_t step, double value)
+{
+	char metrics[32];
+	const struct sw_row_report row = {.sweep = 1,
+					  .trial = 1,
+					  .attempt = attempt,
+					  .seq = seq,
+					  .ev = 100 * attempt + seq,
+					  .step = step,
+					  .has_value = true,
+					  .value = value,
+					  .verdict = "continue",
+					  .metrics = metrics};
+
+	(void)snprintf(metrics, sizeof metrics, "{\"step\":%d}", (int)step);
+	sw_tx_report(tx, &row);
+}
+
+struct curve {
+	struct ask all, avg, last_2;
+	char metrics[32];
+	double standing;
+};
+
+static bool on_metrics(const struct sw_row_trial *r, void *arg)
+{
+	struct curve *c = arg;
+
+	(void)snprintf(c->metrics, sizeof c->metrics, "%s", r->metrics != NULL ? r->metrics : "-");
+	return true;
+}
+
+static bool on_standing(const struct sw_row_report *r, void *arg)
+{
+	((struct curve *)arg)->standing = r->value;
+	return true;
+}
+
+static void curve_work(struct sw_db *db, void *arg)
+{
+	struct curve *c = arg;
+	struct sw_err err = SW_ERR_INIT;
+
+	*c = (struct curve){.all = {.scope = "all", .n = 1},
+			    .avg = {.scope = "avg", .n = 1},
+			    .last_2 = {.scope = "last-2-avg", .n = 1},
+			    .standing = NAN};
+	ask_work(db, &c->all);
+	ask_work(db, &c->avg);
+	ask_work(db, &c->last_2);
+	ck_assert_int_eq(sw_read_trial(db, 1, 1, on_metrics, c, &err), SW_OK);
+	ck_assert_int_eq(sw_read_standing(db, 1, 1, 1, on_standing, c, &err), SW_OK);
+}
+
+/* NaN stands for "no value". */
+static void check_curve(struct fixture *f, double all, double avg, double last_2, double standing,
+			const char *metrics)
+{
+	struct curve c;
+
+	sw_store_read_now(f->store, curve_work, &c);
+	const struct ask *got[] = {&c.all, &c.avg, &c.last_2};
+	const double want[] = {all, avg, last_2};
+	for (size_t i = 0; i < 3; i++) {
+		ck_assert_msg(got[i]->rc == SW_OK, "%s", got[i]->err.msg);
+		ck_assert_uint_eq(got[i]->got, isnan(want[i]) ? 0U : 1U);
+		if (!isnan(want[i]))
+			ck_assert_double_eq_tol(got[i]->value[0], want[i], 1e-12);
+	}
+	ck_assert(isnan(c.standing) == isnan(standing));
+	if (!isnan(standing))
+		ck_assert_double_eq(c.standing, standing);
+	ck_assert_str_eq(c.metrics, metrics);
+}
+
+START_TEST(curve_goes_on_from_the_step_that_an_attempt_resumed_at)
+{
+	struct fixture f;
+	struct sw_tx *tx = tx_new();
+
+	fixture_begin(&f);
+	begin_attempt(tx, 1, 0);
+	for (int64_t i = 1; i <= 4; i++)
+		report_step(tx, 1, i, i, 5 - (double)i);
+	commit_now(&f, tx);
+	check_curve(&f, 1, 2.5, 1.5, 1, "{\"step\":4}");
+	begin_attempt(tx = tx_new(), 2, 2); /* steps 3 and 4 never were */
+	commit_now(&f, tx);
+	check_curve(&f, 3, 3.5, 3.5, 3, "{\"step\":2}");
+	report_step(tx = tx_new(), 2, 1, 3, 9);
+	commit_now(&f, tx);
+	check_curve(&f, 3, 16.0 / 3, 6, 9, "{\"step\":3}");
+	begin_attempt(tx = tx_new(), 3, 3); /* as after a pause */
+	commit_now(&f, tx);
+	check_curve(&f, 3, 16.0 / 3, 6, 9, "{\"step\":3}");
+	begin_attempt(tx = tx_new(), 4, 1); /* further back than the attempt before began */
+	commit_now(&f, tx);
+	check_curve(&f, 4, 4, 4, 4, "{\"step\":1}");
+	begin_attempt(tx = tx_new(), 5, 0);
+	commit_now(&f, tx);
+	check_curve(&f, NAN, NAN, NAN, NAN, "-");
+	fixture_fini(&f);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("store best");
@@ -241,6 +363,7 @@ int main(void)
 			    (int)(sizeof scopes / sizeof scopes[0]));
 	tcase_add_loop_test(tcase, best_of_an_unknown_scope_is_refused, 0,
 			    (int)(sizeof bad_scopes / sizeof bad_scopes[0]));
+	tcase_add_test(tcase, curve_goes_on_from_the_step_that_an_attempt_resumed_at);
 	tcase_add_test(tcase, best_of_means_that_overflow_leaves_them_out);
 	srunner_run_all(runner, CK_ENV);
 	const int failed = srunner_ntests_failed(runner);
