@@ -30,6 +30,9 @@ static const struct option {
 	{"--gpu-hours", NULL, SW_OPT_GPU_HOURS, KIND_TEXT, offsetof(struct sw_args, gpu_hours)},
 	{"--target", NULL, SW_OPT_TARGET, KIND_TEXT, offsetof(struct sw_args, target)},
 	{"--range", NULL, SW_OPT_RANGE, KIND_RANGE, 0},
+	{"--early-terminate", NULL, SW_OPT_EARLY_TERMINATE, KIND_TEXT,
+	 offsetof(struct sw_args, early_terminate)},
+	{"--workers", NULL, SW_OPT_WORKERS, KIND_NUMBER, offsetof(struct sw_args, workers)},
 };
 #define N_OPTIONS (sizeof options / sizeof options[0])
 

@@ -27,6 +27,8 @@ enum sw_opt {
 	SW_OPT_GPU_HOURS = 8192,
 	SW_OPT_TARGET = 16384,
 	SW_OPT_RANGE = 32768,
+	SW_OPT_EARLY_TERMINATE = 65536,
+	SW_OPT_WORKERS = 131072,
 };
 #define SW_OPT_EDIT                                                                                \
 	(SW_OPT_RUN_CAP | SW_OPT_MAX_CONCURRENT | SW_OPT_WEIGHT | SW_OPT_TIME_BUDGET |             \
@@ -38,8 +40,8 @@ struct sw_args {
 	const char *verb; /* NULL: none; all texts are argv's */
 	const char *word[SW_ARGS_MAX];
 	size_t n_words;
-	const char *socket, *state, *scope;
-	uint64_t n, run_cap;
+	const char *socket, *state, *scope, *early_terminate;
+	uint64_t n, run_cap, workers;
 	const char *max_concurrent, *weight, *time_budget, *gpu_hours, *target; /* as written */
 	const char *range[SW_ARGS_MAX]; /* "NAME=MIN..MAX"; --range may stand again and again */
 	size_t n_ranges;

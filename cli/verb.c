@@ -50,6 +50,12 @@ const struct sw_verb sw_verbs[] = {
 	 "enqueue SWEEP NAME=VALUE ...", "adds a trial of your own, to be tried next",
 	 "What is not named is drawn at random. One JSON object is taken too:\n"
 	 "sweep enqueue 12 '{\"lr\": 0.1, \"optimizer\": \"sgd\"}'\n"},
+	{"simulate", sw_verb_simulate, SW_REF_SWEEP, 1, 1, SW_OPT_EARLY_TERMINATE | SW_OPT_WORKERS,
+	 "simulate SWEEP --early-terminate FILE [--workers N]",
+	 "what another pruner would have done with an ended sweep",
+	 "Runs the stored curves again on virtual time, the same trials in the same order,\n"
+	 "under the early_terminate of FILE (that object, or a spec that has one; \"-\" reads\n"
+	 "stdin). N trials at once; without it as many as the sweep had at most.\n"},
 	{"log", sw_verb_log, SW_REF_TRIAL, 1, 1, 0, "log SWEEP/TRIAL", "the log lines of a trial",
 	 "--json prints one line per page.\n"},
 	{"devices", sw_verb_devices, SW_REF_NONE, 0, 0, 0, "devices",

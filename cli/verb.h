@@ -19,6 +19,7 @@ int sw_verb_cancel(struct sw_cli *c);
 int sw_verb_extend(struct sw_cli *c);
 int sw_verb_edit(struct sw_cli *c);
 int sw_verb_enqueue(struct sw_cli *c);
+int sw_verb_simulate(struct sw_cli *c);
 int sw_verb_log(struct sw_cli *c);
 int sw_verb_devices(struct sw_cli *c);
 int sw_verb_info(struct sw_cli *c);

@@ -1,0 +1,133 @@
+/* cli/verb_simulate.c — `simulate 12 --early-terminate FILE`: what another pruner would have done.
+ */
+#include "cli/spec_file.h"
+#include "cli/verb.h"
+#include "proto/json.h"
+#include <inttypes.h>
+
+/* The object of the file, or its "early_terminate": {"sweep": 12, "early_terminate": {...}}. */
+static sw_status write_params(struct sw_cli *c, struct sw_buf *b, struct sw_err *err)
+{
+	struct sw_buf file;
+	cJSON *tree = NULL;
+	struct sw_jw w;
+
+	sw_buf_init(&file, SW_SPEC_FILE_MAX);
+	sw_status rc = sw_spec_file_read(&file, c->args.early_terminate, err);
+	if (rc == SW_OK)
+		rc = sw_json_parse(&tree, file.data, file.len, err);
+	if (rc == SW_OK) {
+		const cJSON *inner = sw_json_get(tree, "early_terminate");
+
+		sw_jw_init(&w, b);
+		sw_jw_obj(&w);
+		sw_jw_kint(&w, "sweep", (int64_t)c->sweep);
+		if (c->args.given & SW_OPT_WORKERS)
+			sw_jw_kint(&w, "workers", (int64_t)c->args.workers);
+		sw_jw_key(&w, "early_terminate");
+		sw_jw_cjson(&w, inner != NULL ? inner : tree);
+		sw_jw_obj_end(&w);
+		rc = b->failed;
+	}
+	cJSON_Delete(tree);
+	sw_buf_fini(&file);
+	return rc;
+}
+
+static int ask(struct sw_cli *c, struct sw_reply *r)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_buf params;
+	int status = SW_EXIT_REFUSED;
+
+	sw_buf_init(&params, SW_SPEC_FILE_MAX + 256);
+	const sw_status rc = write_params(c, &params, &err);
+	if (rc == SW_OK)
+		status = sw_cli_call(c, "sweep.simulate", params.data, r);
+	else
+		sw_cli_say(c, "%s", err.msg[0] != '\0' ? err.msg : sw_status_str(rc));
+	sw_buf_fini(&params);
+	return status;
+}
+
+static uint64_t count(const struct sw_reply *r, const char *key)
+{
+	uint64_t n = 0;
+
+	(void)sw_json_u64(sw_json_get(r->result, key), &n);
+	return n;
+}
+
+static double number(const struct sw_reply *r, const char *key)
+{
+	const cJSON *v = sw_json_get(r->result, key);
+
+	return cJSON_IsNumber(v) ? v->valuedouble : -1;
+}
+
+/* "trial 12/7, val_accuracy 0.9806" */
+static void add_trial(struct sw_cli *c, const struct sw_reply *r, const cJSON *t)
+{
+	const cJSON *metric = sw_json_get(r->result, "metric");
+	uint64_t trial = 0;
+
+	if (!sw_json_u64(sw_json_get(t, "trial"), &trial)) {
+		(void)sw_buf_adds(&c->out, "none has a value");
+		return;
+	}
+	(void)sw_buf_addf(&c->out, "trial %" PRIu64 "/%" PRIu64 ", ", c->sweep, trial);
+	sw_cli_text(c, cJSON_IsString(metric) ? metric->valuestring : "value");
+	(void)sw_buf_adds(&c->out, " ");
+	sw_fmt_value(&c->out, sw_json_get(t, "value"), true, c->look.utf8);
+}
+
+static void print(struct sw_cli *c, const struct sw_reply *r)
+{
+	const uint64_t cut_short = count(r, "short");
+	const cJSON *best = sw_json_get(r->result, "best");
+	char wall[32], recorded[32];
+	struct sw_buf *b = &c->out;
+
+	(void)sw_buf_addf(b, "resource   %" PRIu64 " of %" PRIu64 " steps", count(r, "resource"),
+			  count(r, "recorded"));
+	if (cJSON_IsNumber(sw_json_get(r->result, "saved")))
+		(void)sw_buf_addf(b, ": %s%.1f%% saved", cut_short > 0 ? "at most " : "",
+				  100 * number(r, "saved"));
+	sw_fmt_duration(number(r, "wall_s"), wall);
+	sw_fmt_duration(number(r, "recorded_wall_s"), recorded);
+	(void)sw_buf_addf(b, "\nwall time  about %s with %" PRIu64 " at once (recorded: %s)\n",
+			  wall, count(r, "workers"), recorded);
+	(void)sw_buf_addf(b,
+			  "trials     %" PRIu64 ": %" PRIu64 " stopped, %" PRIu64
+			  " completed, %" PRIu64 " failed",
+			  count(r, "trials"), count(r, "stopped"), count(r, "completed"),
+			  count(r, "failed"));
+	if (cut_short > 0)
+		(void)sw_buf_addf(b,
+				  ", %" PRIu64
+				  " short: their stored curves end before this pruner would have "
+				  "stopped them",
+				  cut_short);
+	(void)sw_buf_adds(b, "\nbest       ");
+	add_trial(c, r, best);
+	if (cJSON_IsObject(best))
+		(void)sw_buf_adds(b, cJSON_IsTrue(sw_json_get(best, "survived"))
+					     ? ": would have survived"
+					     : ": would have been stopped");
+	(void)sw_buf_adds(b, "\nchosen     ");
+	add_trial(c, r, sw_json_get(r->result, "chosen"));
+	(void)sw_buf_adds(b, "\n");
+}
+
+int sw_verb_simulate(struct sw_cli *c)
+{
+	struct sw_reply r = SW_REPLY_INIT;
+
+	if (!(c->args.given & SW_OPT_EARLY_TERMINATE))
+		return sw_cli_usage(c, "simulate: --early-terminate FILE is missing");
+	const int status = ask(c, &r);
+	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON))
+		print(c, &r);
+	sw_reply_fini(&r);
+	return status;
+}

@@ -1,0 +1,208 @@
+"""sweep.simulate: what another pruner would have done, against numbers made by hand and by a model."""
+import json
+import os
+import random
+import sqlite3
+import tempfile
+
+import pytest
+
+from asha_model import Asha
+from harness import CONFLICT, INVALID_PARAMS, NOT_FOUND, asha, driven, sweep_command
+
+# Four trials of four steps, to minimise; the last one ends well and begins badly.
+HAND = [[4, 3, 2, 1], [5, 5, 5, 5], [1, 0.9, 0.8, 0.7], [3, 2.5, 2, 0.1]]
+NOBODY = {"type": "asha", "max_t": 1000, "grace_period": 1000}  # is stopped by it
+HALVING = {"type": "asha", "max_t": 4, "grace_period": 1, "reduction_factor": 2}
+
+
+def record(client, curves, at_once=1, **spec):
+    """A sweep with these curves, told COMPLETED at their ends; its number."""
+    sweep = client.submit(driven(run_cap=len(curves), **spec))
+    while handed := client.ask(sweep, at_once):
+        for t in handed:
+            for step, value in enumerate(curves[t["trial"] - 1], 1):
+                if client.report(sweep, t, step, step, loss=value) != "continue":
+                    break
+            else:
+                client.tell(sweep, t)
+    assert client.sweep(sweep)["state"] == "COMPLETED"
+    return sweep
+
+
+def simulate(client, sweep, pruner, **more):
+    return client.call("sweep.simulate", sweep=sweep, early_terminate=pruner, **more)
+
+
+@pytest.mark.parametrize("workers, wall", [(None, 11), (1, 11), (2, 6), (3, 4), (4, 4), (9, 4)])
+def test_numbers_are_those_made_by_hand(daemon, workers, wall):
+    client = daemon.client()
+    record(client, HAND)
+    daemon.term()
+    with sqlite3.connect(os.path.join(daemon.state, "sweepd.db")) as db:
+        # One after another, each step a second.
+        db.execute("UPDATE attempt SET started_ms = 1000000 + 4000 * trial, "
+                   "ended_ms = 1004000 + 4000 * trial")
+    client = daemon.start().client()
+    got = simulate(client, 1, HALVING, **({"workers": workers} if workers else {}))
+    assert got == {"sweep": 1, "workers": workers or 1, "recorded": 16, "resource": 11,
+                   "saved": pytest.approx(5 / 16), "wall_s": pytest.approx(wall),
+                   "recorded_wall_s": 16, "trials": 4, "stopped": 2, "completed": 2, "failed": 0,
+                   "short": 0, "metric": "loss", "goal": "minimize",
+                   "best": {"trial": 4, "value": 0.1, "survived": False},
+                   "chosen": {"trial": 3, "value": 0.7}}
+
+
+def test_workers_are_as_many_as_the_sweep_had_at_most(client):
+    sweep = record(client, HAND, at_once=3)
+    assert simulate(client, sweep, HALVING)["workers"] == 3
+
+
+def by_model(curves, **settings):
+    """(steps used, trials stopped, best that is left) of one trial after another."""
+    model, used, stopped, left = Asha(**settings), 0, 0, []
+    for trial, curve in enumerate(curves, 1):
+        for step, value in enumerate(curve, 1):
+            used += 1
+            if model.report(trial, step, value)[0] == "stop" and step < model.max_t:
+                stopped += 1
+                break
+            if step == model.max_t:
+                break
+        left.append((value, trial))
+    return used, stopped, min(left)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_one_trial_after_another_is_pruned_as_the_model_says(client, seed):
+    draw = random.Random(seed)
+    curves = [[draw.random() + draw.random() / step for step in range(1, draw.choice((9, 9, 5)) + 1)]
+              for _ in range(30)]
+    sweep = record(client, curves)
+    settings = {"grace": draw.choice((1, 2)), "max_t": draw.choice((9, 20)),
+                "factor": draw.choice((2, 3, 4))}
+    used, stopped, (value, trial) = by_model(curves, **settings)
+    got = simulate(client, sweep, {"type": "asha", "max_t": settings["max_t"],
+                                   "grace_period": settings["grace"],
+                                   "reduction_factor": settings["factor"]}, workers=1)
+    assert (got["resource"], got["stopped"]) == (used, stopped)
+    assert got["chosen"] == {"trial": trial, "value": value}
+    best = min((curve[-1], i) for i, curve in enumerate(curves, 1))
+    assert (got["best"]["value"], got["best"]["trial"]) == best
+    assert got["recorded"] == sum(map(len, curves)) and got["short"] == got["failed"] == 0
+
+
+def test_same_pruner_and_order_use_what_was_recorded(client):
+    """A sweep that ASHA pruned, one trial after another, re-run under the same ASHA."""
+    draw = random.Random(3)
+    curves = [[draw.random() for _ in range(9)] for _ in range(30)]
+    sweep = record(client, curves, early_terminate=asha(max_t=9))
+    counts = client.sweep(sweep)["counts"]
+    got = simulate(client, sweep, asha(max_t=9), workers=1)
+    assert got["saved"] == 0 and got["short"] == 0
+    assert (got["stopped"], got["completed"]) == (counts["PRUNED"], counts["COMPLETED"])
+    assert got["best"]["survived"] and counts["PRUNED"] > 5
+
+
+def test_curves_that_a_pruner_cut_are_counted_as_short(client):
+    draw = random.Random(4)
+    curves = [[draw.random() for _ in range(9)] for _ in range(20)]
+    sweep = record(client, curves, early_terminate=asha(max_t=9))
+    counts = client.sweep(sweep)["counts"]
+    got = simulate(client, sweep, NOBODY, workers=2)
+    assert got["short"] == counts["PRUNED"] + counts["COMPLETED"] == 20  # all ended by ASHA
+    assert got["saved"] == 0 and got["completed"] == 0
+    status, out, _ = sweep_command_with(client, sweep, NOBODY)
+    assert status == 0 and "at most 0.0% saved" in out and "20 short" in out
+
+
+def sweep_command_with(client, sweep, pruner, *more):
+    """`sweep simulate` with the pruner in a file."""
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(pruner, file)
+        file.flush()
+        return sweep_command(client.socket.getpeername(), "simulate", sweep, "--early-terminate",
+                             file.name, *more)
+
+
+def test_curve_runs_through_lost_and_resumed_attempts(daemon):
+    client = daemon.client()
+    sweep = client.submit(driven(run_cap=1, lease_s=1, retries=5))
+    t, = client.ask(sweep)
+    client.report(sweep, t, 1, 1, loss=0.9)
+    client.report(sweep, t, 2, 2, loss=0.8)
+    while not (again := client.ask(sweep)):
+        pass  # the lease runs out
+    for step, value in enumerate((0.9, 0.8, 0.7), 1):
+        client.report(sweep, again[0], step, step, loss=value)
+    client.tell(sweep, again[0])
+    got = simulate(client, sweep, NOBODY)
+    assert (got["recorded"], got["resource"], got["workers"]) == (3, 3, 1)
+
+
+def test_failed_and_diverged_trials_fail_again(client):
+    sweep = client.submit(driven(run_cap=5))
+    a, b, c, d, e = client.ask(sweep, 5)
+    client.report(sweep, a, 1, 1, loss=0.5)
+    client.tell(sweep, a, state="FAILED", cause="exit:1")
+    client.report(sweep, b, 1, 1, loss=0.25)
+    client.report(sweep, b, 2, 2, loss="nan")
+    client.tell(sweep, c, metrics={"loss": 0.75})
+    client.tell(sweep, d, state="FAILED")
+    client.call("trial.cancel", sweep=sweep, trial=e["trial"])
+    got = simulate(client, sweep, NOBODY)
+    assert (got["trials"], got["failed"], got["completed"], got["short"]) == (5, 3, 1, 1)
+    assert got["best"] == {"trial": c["trial"], "value": 0.75, "survived": True}
+    assert (got["recorded"], got["resource"]) == (4, 4)
+
+
+def test_what_cannot_be_said_is_refused_with_one_line(client):
+    running = client.submit(driven())
+    client.ask(running)
+    assert "once it has ended" in client.refused("sweep.simulate", sweep=running,
+                                                early_terminate=HALVING).message
+    empty = client.submit(driven())
+    client.call("sweep.cancel", sweep=empty)
+    error = client.refused("sweep.simulate", sweep=empty, early_terminate=HALVING)
+    assert error.code == CONFLICT and "ever ran" in error.message
+    assert client.refused("sweep.simulate", sweep=99, early_terminate=HALVING).code == NOT_FOUND
+    several = client.submit(driven(metric=None, run_cap=1, metrics=[{"name": "a"}, {"name": "b"}]))
+    client.tell(several, client.ask(several)[0], metrics={"a": 1, "b": 2})
+    error = client.refused("sweep.simulate", sweep=several, early_terminate=HALVING)
+    assert error.code == CONFLICT and "2 metrics" in error.message
+    done = record(client, HAND)
+    for pruner, pointer in (({}, "/early_terminate/type"),
+                            ({**HALVING, "max_t": 0}, "/early_terminate/max_t"),
+                            ({**HALVING, "rungs": 3}, "/early_terminate/rungs"),
+                            ({"type": "pbt", "perturbation_interval": 2}, "/early_terminate/type")):
+        error = client.refused("sweep.simulate", sweep=done, early_terminate=pruner)
+        assert (error.code, error.pointer) == (INVALID_PARAMS, pointer), pruner
+    for workers in (0, -1, 1.5):
+        error = client.refused("sweep.simulate", sweep=done, early_terminate=HALVING,
+                               workers=workers)
+        assert (error.code, error.pointer) == (INVALID_PARAMS, "/workers")
+
+
+def test_command_prints_what_would_have_been(daemon, tmp_path):
+    client = daemon.client()
+    sweep = record(client, HAND)
+    spec = tmp_path / "spec.json"
+    spec.write_text(json.dumps({"early_terminate": HALVING, "name": "other"}))
+    status, out, err = sweep_command(daemon, "simulate", sweep, "--early-terminate", spec,
+                                     "--workers", 1)
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == "resource   11 of 16 steps: 31.2% saved"
+    assert lines[1].startswith("wall time  about ") and " with 1 at once" in lines[1]
+    assert lines[2:] == ["trials     4: 2 stopped, 2 completed, 0 failed",
+                         "best       trial 1/4, loss 0.1: would have been stopped",
+                         "chosen     trial 1/3, loss 0.7"]
+    status, out, _ = sweep_command(daemon, "simulate", sweep, "--early-terminate", spec, "--json")
+    assert status == 0 and json.loads(out)["resource"] == 11
+    status, _, err = sweep_command(daemon, "simulate", sweep)
+    assert status == 2 and "--early-terminate FILE is missing" in err
+    status, _, err = sweep_command(daemon, "simulate", sweep, "--early-terminate", "/no/such")
+    assert status == 1 and "/no/such" in err
+    spec.write_text('{"type": "asha", "max_t": }')
+    status, _, err = sweep_command(daemon, "simulate", sweep, "--early-terminate", spec)
+    assert status == 1 and "spec.json:1:27" in err
