@@ -45,6 +45,7 @@ static sw_status make_none(struct sw_pruner **out, const struct sw_pruner_config
 static const sw_pruner_make makers[SW_PRUNER_KIND_N] = {
 	[SW_PRUNER_NONE] = make_none,
 	[SW_PRUNER_ASHA] = sw_pruner_make_asha,
+	[SW_PRUNER_PROMOTE] = sw_pruner_make_promote,
 };
 
 sw_status sw_pruner_create(struct sw_pruner **out, const struct sw_pruner_config *config,

@@ -48,6 +48,18 @@ typedef sw_status (*sw_pruner_make)(struct sw_pruner **out, const struct sw_prun
 				    struct sw_err *err);
 sw_status sw_pruner_make_asha(struct sw_pruner **out, const struct sw_pruner_config *config,
 			      struct sw_err *err);
+sw_status sw_pruner_make_promote(struct sw_pruner **out, const struct sw_pruner_config *config,
+				 struct sw_err *err);
+sw_status sw_pruner_make_hyperband(struct sw_pruner **out, const struct sw_pruner_config *config,
+				   struct sw_err *err);
+sw_status sw_pruner_make_median(struct sw_pruner **out, const struct sw_pruner_config *config,
+				struct sw_err *err);
+sw_status sw_pruner_make_patience(struct sw_pruner **out, const struct sw_pruner_config *config,
+				  struct sw_err *err);
+sw_status sw_pruner_make_threshold(struct sw_pruner **out, const struct sw_pruner_config *config,
+				   struct sw_err *err);
+sw_status sw_pruner_make_pbt(struct sw_pruner **out, const struct sw_pruner_config *config,
+			     struct sw_err *err);
 
 sw_status sw_pruner_no_memory(struct sw_err *err); /* SW_NOMEM, said */
 

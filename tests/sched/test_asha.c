@@ -2,24 +2,20 @@
  * tests/sched/test_asha.c — the rung rule as a table, and the whole pruner against a naive model
  * that knows nothing of trees: it keeps every report and counts with loops, as the design says it.
  */
-#include "base/fault.h"
-#include "sched/asha.h"
-#include "tests/sched/suite.h"
-#include <math.h>
-#include <string.h>
+#include "sched/rungs.h"
+#include "tests/sched/prune.h"
 
-static struct sw_asha *make(uint64_t grace, uint64_t max_t, uint64_t rf, uint64_t brackets,
-			    uint64_t min_results)
+static struct sw_pruner *make(uint64_t grace, uint64_t max_t, uint64_t rf, uint64_t brackets,
+			      uint64_t min_results)
 {
-	struct sw_asha *a;
-	const struct sw_asha_config c = {.grace_period = grace,
-					 .max_t = max_t,
-					 .reduction_factor = rf,
-					 .brackets = brackets,
-					 .min_results = min_results};
+	const struct sw_pruner_config c = {.kind = SW_PRUNER_ASHA,
+					   .asha = {.grace_period = grace,
+						    .max_t = max_t,
+						    .reduction_factor = rf,
+						    .brackets = brackets,
+						    .min_results = min_results}};
 
-	ck_assert_int_eq(sw_asha_create(&a, &c, NULL), SW_OK);
-	return a;
+	return make_pruner(&c, 11);
 }
 
 static const struct {
@@ -45,27 +41,24 @@ static const struct {
 
 START_TEST(asha_row_gives_its_judgement)
 {
-	struct sw_asha *a = make(1, 100, rows[_i].rf, 1, rows[_i].min_results);
-	struct sw_judgement j;
+	struct sw_pruner *a = make(1, 100, rows[_i].rf, 1, rows[_i].min_results);
 
 	for (size_t i = 0; i < rows[_i].n; i++) {
 		struct sw_prune_trial t = {0};
 
-		ck_assert_int_eq(sw_asha_report(a, 0, &t, 1, rows[_i].seen[i], &j), SW_OK);
+		(void)report(a, i + 1, &t, 1, rows[_i].seen[i]);
 	}
 	struct sw_prune_trial t = {0};
-	ck_assert_int_eq(sw_asha_report(a, 0, &t, 1, rows[_i].value, &j), SW_OK);
-	ck_assert_msg(j.verdict == rows[_i].verdict, "%s: verdict %d", rows[_i].name, j.verdict);
-	ck_assert_uint_eq(j.rung, 1);
-	ck_assert_uint_eq(j.n, rows[_i].n + 1);
-	ck_assert_uint_eq(j.better, rows[_i].better);
-	ck_assert_uint_eq(j.keep, rows[_i].keep);
-	ck_assert_double_eq(j.value, rows[_i].value);
-	if (isnan(rows[_i].cutoff))
-		ck_assert_double_nan(j.cutoff);
-	else
-		ck_assert_double_eq(j.cutoff, rows[_i].cutoff);
-	sw_asha_destroy(a);
+	const struct sw_judgement j = report(a, 100, &t, 1, rows[_i].value);
+	const struct sw_judgement want = {.verdict = rows[_i].verdict,
+					  .rung = 1,
+					  .n = rows[_i].n + 1,
+					  .better = rows[_i].better,
+					  .keep = rows[_i].keep,
+					  .cutoff = rows[_i].cutoff,
+					  .value = rows[_i].value};
+	compare_judgements(&j, &want, 0, _i);
+	sw_pruner_destroy(a);
 }
 END_TEST
 
@@ -86,89 +79,84 @@ static const struct {
 
 START_TEST(asha_ladder_has_its_rungs)
 {
-	struct sw_asha *a = make(ladders[_i].grace, ladders[_i].max_t, ladders[_i].rf,
-				 ladders[_i].bracket + 1, 2);
+	struct sw_pruner *a = make(ladders[_i].grace, ladders[_i].max_t, ladders[_i].rf,
+				   ladders[_i].bracket + 1, 2);
 	const uint32_t b = (uint32_t)ladders[_i].bracket;
 
-	ck_assert_uint_eq(sw_asha_rung_n(a, b), ladders[_i].n);
+	ck_assert_uint_eq(sw_pruner_rung_n(a, b), ladders[_i].n);
 	for (size_t k = 0; k < ladders[_i].n; k++) {
-		ck_assert_uint_eq(sw_asha_rung_step(a, b, k), ladders[_i].step[k]);
-		ck_assert_uint_eq(sw_asha_rung_count(a, b, k), 0);
-		ck_assert_double_nan(sw_asha_rung_cutoff(a, b, k));
+		ck_assert_uint_eq(sw_pruner_rung_step(a, b, k), ladders[_i].step[k]);
+		ck_assert_uint_eq(sw_pruner_rung_count(a, b, k), 0);
+		ck_assert_double_nan(sw_pruner_rung_cutoff(a, b, k));
 	}
-	sw_asha_destroy(a);
+	sw_pruner_destroy(a);
 }
 END_TEST
 
 START_TEST(asha_longest_ladder_has_64_rungs)
 {
-	struct sw_asha *a = make(1, UINT64_MAX, 2, 64, 2);
+	struct sw_pruner *a = make(1, UINT64_MAX, 2, 64, 2);
 
-	ck_assert_uint_eq(sw_asha_rung_n(a, 0), SW_ASHA_MAX_RUNGS);
-	ck_assert_uint_eq(sw_asha_rung_step(a, 0, 63), UINT64_C(1) << 63);
-	ck_assert_uint_eq(sw_asha_rung_n(a, 63), 1);
+	ck_assert_uint_eq(sw_pruner_rung_n(a, 0), SW_RUNGS_MAX);
+	ck_assert_uint_eq(sw_pruner_rung_step(a, 0, 63), UINT64_C(1) << 63);
+	ck_assert_uint_eq(sw_pruner_rung_n(a, 63), 1);
 	struct sw_prune_trial t = {0};
-	struct sw_judgement j;
-	ck_assert_int_eq(sw_asha_report(a, 0, &t, 1, 1.0, &j), SW_OK);
-	ck_assert_int_eq(sw_asha_report(a, 0, &t, UINT64_MAX, 1.0, &j), SW_OK);
+	(void)report(a, 1, &t, 1, 1.0);
+	const struct sw_judgement j = report(a, 1, &t, UINT64_MAX, 1.0);
 	ck_assert_int_eq(j.verdict, SW_VERDICT_COMPLETE);
 	ck_assert_uint_eq(t.filled, UINT64_MAX);
-	sw_asha_destroy(a);
+	sw_pruner_destroy(a);
 }
 END_TEST
 
-static const struct {
-	struct sw_asha_config c;
-	const char *ptr, *msg;
-} refused[] = {
-	{{0, 9, 3, 1, 3}, "/grace_period", "grace_period must be at least 1"},
-	{{5, 4, 3, 1, 3}, "/max_t", "max_t 4 is below grace_period 5"},
-	{{1, 0, 3, 1, 3}, "/max_t", "max_t 0 is below grace_period 1"},
-	{{1, 9, 1, 1, 3}, "/reduction_factor", "reduction_factor must be at least 2; it is 1"},
-	{{1, 9, 0, 1, 3}, "/reduction_factor", "reduction_factor must be at least 2; it is 0"},
-	{{1, 9, 3, 0, 3}, "/brackets", "brackets must be at least 1"},
-	{{1, 9, 3, 4, 3},
-	 "/brackets",
+#define CONFIG(...)                                                                                \
+	{                                                                                          \
+		.kind = SW_PRUNER_ASHA, .asha = { __VA_ARGS__ }                                    \
+	}
+
+static const struct refused refused[] = {
+	{CONFIG(0, 9, 3, 1, 3), "/grace_period", "grace_period must be at least 1"},
+	{CONFIG(5, 4, 3, 1, 3), "/max_t", "max_t 4 is below grace_period 5"},
+	{CONFIG(1, 0, 3, 1, 3), "/max_t", "max_t 0 is below grace_period 1"},
+	{CONFIG(1, 9, 1, 1, 3), "/reduction_factor",
+	 "reduction_factor must be at least 2; it is 1"},
+	{CONFIG(1, 9, 0, 1, 3), "/reduction_factor",
+	 "reduction_factor must be at least 2; it is 0"},
+	{CONFIG(1, 9, 3, 0, 3), "/brackets", "brackets must be at least 1"},
+	{CONFIG(1, 9, 3, 4, 3), "/brackets",
 	 "brackets 4 is too many: there are only 3 rungs up to max_t 9"},
-	{{1, 9, 3, UINT64_MAX, 3},
-	 "/brackets",
+	{CONFIG(1, 9, 3, UINT64_MAX, 3), "/brackets",
 	 "brackets 18446744073709551615 is too many: there are only 3 rungs up to max_t 9"},
-	{{1, 9, 3, 1, 0}, "/min_results", "min_results must be at least 1"},
+	{CONFIG(1, 9, 3, 1, 0), "/min_results", "min_results must be at least 1"},
+	{{.kind = SW_PRUNER_KIND_N}, "/type", "there is no such pruner"},
 };
 
 START_TEST(asha_bad_config_is_refused)
 {
-	struct sw_asha *a;
-	struct sw_err e = SW_ERR_INIT;
-
-	ck_assert_int_eq(sw_asha_create(&a, &refused[_i].c, &e), SW_INVALID);
-	ck_assert_ptr_null(a);
-	ck_assert_str_eq(e.ptr, refused[_i].ptr);
-	ck_assert_str_eq(e.msg, refused[_i].msg);
+	check_refused(&refused[_i]);
 }
 END_TEST
 
 START_TEST(asha_report_over_rungs_fills_each_with_its_own_value)
 {
-	struct sw_asha *a = make(1, 27, 3, 1, 1);
+	struct sw_pruner *a = make(1, 27, 3, 1, 1);
 	struct sw_prune_trial t = {0};
-	struct sw_judgement j;
 	const uint64_t want[] = {0, 1, 1, 0};
 
 	/* 2, then 10: rung 1 had no report; rungs 3 and 9 get the value of step 2. */
-	ck_assert_int_eq(sw_asha_report(a, 0, &t, 2, 0.5, &j), SW_OK);
+	struct sw_judgement j = report(a, 1, &t, 2, 0.5);
 	ck_assert_uint_eq(j.rung, 0);
 	ck_assert_double_nan(j.cutoff);
-	ck_assert_int_eq(sw_asha_report(a, 0, &t, 10, 0.1, &j), SW_OK);
+	j = report(a, 1, &t, 10, 0.1);
 	ck_assert_uint_eq(j.rung, 9);
 	ck_assert_double_eq(j.value, 0.5);
 	for (size_t k = 0; k < 4; k++)
-		ck_assert_uint_eq(sw_asha_rung_count(a, 0, k), k == 0 ? 0 : want[k]);
+		ck_assert_uint_eq(sw_pruner_rung_count(a, 0, k), k == 0 ? 0 : want[k]);
 	/* Nothing is filled in later from behind. */
-	ck_assert_int_eq(sw_asha_report(a, 0, &t, 11, 0.1, &j), SW_OK);
+	j = report(a, 1, &t, 11, 0.1);
 	ck_assert_uint_eq(j.rung, 0);
-	ck_assert_uint_eq(sw_asha_rung_count(a, 0, 0), 0);
-	sw_asha_destroy(a);
+	ck_assert_uint_eq(sw_pruner_rung_count(a, 0, 0), 0);
+	sw_pruner_destroy(a);
 }
 END_TEST
 
@@ -178,7 +166,8 @@ enum { MAX_TRIALS = 60, MAX_STEPS = 40 };
 
 struct model_trial {
 	uint32_t bracket;
-	uint64_t last_step; /* in this attempt */
+	uint64_t clock;     /* of this attempt */
+	uint64_t last_step; /* of the report that rungs know; 0: none since it began from scratch */
 	double last_value;
 	bool has[8];    /* per rung of its bracket */
 	bool closed[8]; /* the trial went past the rung, with or without a value */
@@ -238,6 +227,10 @@ static struct sw_judgement model_report(struct model *m, size_t i, uint64_t step
 	struct sw_judgement j = {.cutoff = NAN, .value = NAN, .bracket = t->bracket};
 	size_t better;
 
+	t->clock = step;
+	if (step <= t->last_step) /* reported before, by the attempt that left the checkpoint */
+		return j;
+
 	for (size_t k = 0; model_rung(&m->c, t->bracket, k) <= m->c.max_t; k++) {
 		const uint64_t r = model_rung(&m->c, t->bracket, k);
 
@@ -270,15 +263,10 @@ static struct sw_judgement model_report(struct model *m, size_t i, uint64_t step
 	return j;
 }
 
-static bool same(double a, double b)
-{
-	return isnan(a) ? isnan(b) : a == b;
-}
-
-static void compare_rungs(const struct sw_asha *a, const struct model *m)
+static void compare_rungs(const struct sw_pruner *a, const struct model *m)
 {
 	for (uint32_t b = 0; b < m->c.brackets; b++) {
-		for (size_t k = 0; k < sw_asha_rung_n(a, b); k++) {
+		for (size_t k = 0; k < sw_pruner_rung_n(a, b); k++) {
 			size_t better;
 			const size_t n = model_count(m, b, k, 0.0, &better);
 			const size_t keep = (n + 1) / m->c.reduction_factor;
@@ -286,9 +274,9 @@ static void compare_rungs(const struct sw_asha *a, const struct model *m)
 						      ? NAN
 						      : model_place(m, b, k, keep > 1 ? keep : 1);
 
-			ck_assert_uint_eq(sw_asha_rung_step(a, b, k), model_rung(&m->c, b, k));
-			ck_assert_uint_eq(sw_asha_rung_count(a, b, k), n);
-			ck_assert(same(sw_asha_rung_cutoff(a, b, k), cutoff));
+			ck_assert_uint_eq(sw_pruner_rung_step(a, b, k), model_rung(&m->c, b, k));
+			ck_assert_uint_eq(sw_pruner_rung_count(a, b, k), n);
+			ck_assert(same(sw_pruner_rung_cutoff(a, b, k), cutoff));
 		}
 	}
 }
@@ -307,121 +295,115 @@ static struct sw_asha_config random_config(uint64_t *rng)
 	return c;
 }
 
-/* One random history: trials in any order, jumps over rungs, ties, attempts that start over. */
+/* An attempt begins again: from scratch, or from a checkpoint of a step it has reached. */
+static void begin_again(const struct sw_pruner *a, struct model *m, size_t i,
+			struct sw_prune_trial *t, uint64_t *rng)
+{
+	const uint64_t reached = m->t[i].clock;
+	const uint64_t from = below(rng, 2) == 0 ? 0 : below(rng, reached + 1);
+
+	m->t[i].clock = from;
+	if (from == 0)
+		m->t[i].last_step = 0;
+	sw_pruner_begin(a, i + 1, t, from);
+}
+
+/* One random history: trials in any order, late ones, jumps over rungs, ties, attempts that begin
+ * again, reports that are the last, trials that diverge and are never heard of again. */
 static void play(uint64_t seed)
 {
 	uint64_t rng = seed;
 	static struct model m;
-	struct sw_prune_trial t[MAX_TRIALS] = {0};
+	struct sw_prune_trial t[MAX_TRIALS];
 	bool over[MAX_TRIALS] = {false};
 
 	memset(&m, 0, sizeof m);
 	m.c = random_config(&rng);
 	m.n = 1 + below(&rng, MAX_TRIALS);
-	struct sw_asha *a = make(m.c.grace_period, m.c.max_t, m.c.reduction_factor, m.c.brackets,
-				 m.c.min_results);
+	struct sw_pruner *a = make(m.c.grace_period, m.c.max_t, m.c.reduction_factor, m.c.brackets,
+				   m.c.min_results);
 	const uint64_t values = 1 + below(&rng, 50), longest = 1 + below(&rng, 6);
-	for (size_t i = 0; i < m.n; i++)
-		m.t[i].bracket = sw_asha_bracket(a, seed, i + 1);
+	for (size_t i = 0; i < m.n; i++) {
+		sw_pruner_enter(a, i + 1, &t[i]);
+		m.t[i].bracket = t[i].bracket;
+		ck_assert_uint_lt(t[i].bracket, m.c.brackets);
+	}
 	for (int e = 0; e < 300; e++) {
 		const size_t i = below(&rng, m.n);
+		const bool final = below(&rng, 40) == 0;
 		struct sw_judgement got;
 
 		if (over[i])
 			continue;
-		if (below(&rng, 12) == 0) {
-			m.t[i].last_step = 0;
-			t[i] = (struct sw_prune_trial){.filled = t[i].filled};
+		if (below(&rng, 12) == 0)
+			begin_again(a, &m, i, &t[i], &rng);
+		if (below(&rng, 60) == 0) { /* its value is not finite: the caller ends it */
+			over[i] = true;
+			sw_pruner_ended(a, i + 1, &t[i], false);
+			continue;
 		}
-		const uint64_t step = m.t[i].last_step + 1 + below(&rng, longest);
+		const uint64_t step = m.t[i].clock + 1 + below(&rng, longest);
 		const double value = (double)below(&rng, values) - (double)(values / 2);
-		const struct sw_judgement want = model_report(&m, i, step, value);
-		ck_assert_int_eq(sw_asha_report(a, m.t[i].bracket, &t[i], step, value, &got),
-				 SW_OK);
-		ck_assert_msg(got.verdict == want.verdict && got.rung == want.rung &&
-				      got.n == want.n && got.better == want.better &&
-				      got.keep == want.keep && same(got.cutoff, want.cutoff) &&
-				      same(got.value, want.value) && got.bracket == want.bracket,
-			      "seed %llu event %d", (unsigned long long)seed, e);
-		over[i] = got.verdict != SW_VERDICT_CONTINUE;
+		struct sw_judgement want = model_report(&m, i, step, value);
+		if (final)
+			want.verdict = SW_VERDICT_CONTINUE;
+		HOLDS(sw_pruner_report(a, i + 1, &t[i], step, value, final, &got) == SW_OK);
+		compare_judgements(&got, &want, seed, e);
+		over[i] = final || got.verdict != SW_VERDICT_CONTINUE;
 	}
 	compare_rungs(a, &m);
-	sw_asha_invariant(a);
-	sw_asha_destroy(a);
+	sw_pruner_invariant(a);
+	sw_pruner_destroy(a);
 }
 
 START_TEST(asha_random_history_agrees_with_the_model)
 {
-	for (uint64_t k = 0; k < 500; k++)
-		play((uint64_t)_i * 500 + k);
+	for (uint64_t k = 0; k < 1000; k++)
+		play((uint64_t)_i * 1000 + k);
 }
 END_TEST
 
 START_TEST(asha_brackets_are_drawn_by_their_rungs)
 {
 	/* Rungs 1 3 9 27: brackets of 4, 3 and 2 rungs. */
-	struct sw_asha *a = make(1, 27, 3, 3, 3);
+	struct sw_pruner *a = make(1, 27, 3, 3, 3);
 	enum { N = 90000 };
 	unsigned drawn[3] = {0};
 
 	for (uint64_t trial = 1; trial <= N; trial++)
-		drawn[sw_asha_bracket(a, 11, trial)]++;
+		drawn[sw_pruner_bracket(a, trial)]++;
 	ck_assert_double_eq_tol(drawn[0], N * 4.0 / 9.0, 600);
 	ck_assert_double_eq_tol(drawn[1], N * 3.0 / 9.0, 600);
 	ck_assert_double_eq_tol(drawn[2], N * 2.0 / 9.0, 600);
-	sw_asha_destroy(a);
+	sw_pruner_destroy(a);
 }
 END_TEST
 
 #ifdef SW_FAULTS
 START_TEST(asha_without_memory_is_not_made)
 {
-	const struct sw_asha_config c = {1, 27, 3, 3, 3};
-	unsigned fired = 1;
+	const struct sw_pruner_config c = CONFIG(1, 27, 3, 3, 3);
 
-	for (unsigned nth = 1; fired != 0; nth++) {
-		struct sw_asha *a;
-		struct sw_err e = SW_ERR_INIT;
-
-		ck_assert_uint_lt(nth, 100);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
-		const sw_status rc = sw_asha_create(&a, &c, &e);
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
-		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
-		ck_assert_int_eq(e.code, rc);
-		ck_assert_int_eq(a == NULL, fired != 0);
-		sw_asha_destroy(a);
-	}
+	walk_create(&c);
 }
 END_TEST
 
 START_TEST(asha_report_without_memory_changes_nothing)
 {
-	unsigned fired = 1;
+	const struct sw_pruner_config c = CONFIG(1, 27, 3, 1, 3), brackets = CONFIG(1, 27, 2, 3, 1);
+	struct sw_pruner *a = make(1, 27, 3, 1, 3);
+	struct sw_prune_trial t = {.filled = 1, .step = 2, .value = 4.0};
+	unsigned failed = 0;
 
 	/* The report fills rungs 3, 9 and 27 at once: none of them, or all. */
-	for (unsigned nth = 1; fired != 0; nth++) {
-		struct sw_asha *a = make(1, 27, 3, 1, 3);
-		struct sw_prune_trial t = {.filled = 1, .step = 2, .value = 4.0};
-		const struct sw_prune_trial before = t;
-		struct sw_judgement j;
-
-		ck_assert_uint_lt(nth, 100);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
-		const sw_status rc = sw_asha_report(a, 0, &t, 30, 1.0, &j);
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
-		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
-		for (size_t k = 1; k < 4; k++)
-			ck_assert_uint_eq(sw_asha_rung_count(a, 0, k), fired ? 0 : 1);
-		ck_assert_int_eq(memcmp(&t, &before, sizeof t) == 0, fired != 0);
-		if (fired) {
-			ck_assert_int_eq(sw_asha_report(a, 0, &t, 30, 1.0, &j), SW_OK);
-			ck_assert_uint_eq(j.rung, 27);
-		}
-		sw_asha_destroy(a);
-	}
+	const struct sw_judgement j = report_hindered(a, 1, &t, 30, 1.0, &failed);
+	ck_assert_uint_eq(failed, 3);
+	ck_assert_uint_eq(j.rung, 27);
+	for (size_t k = 1; k < 4; k++)
+		ck_assert_uint_eq(sw_pruner_rung_count(a, 0, k), 1);
+	sw_pruner_destroy(a);
+	walk_reports(&c);
+	walk_reports(&brackets);
 }
 END_TEST
 #endif
