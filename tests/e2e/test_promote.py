@@ -1,0 +1,119 @@
+"""ASHA promote on the built-in workers: trials that pause go on as if they never had."""
+import os
+import random
+import signal
+
+import pytest
+
+from checkpoints import (assert_continued, curves, damage, example, files, log, replay,
+                         undisturbed)
+from harness import alive, wait_until
+
+
+def promoted(**more):
+    """27 trials of the example, without the target that might end it early."""
+    return example("digits_promote", **{"metric": {"name": "val_accuracy", "goal": "maximize"},
+                                        "retries": 50, **more})
+
+
+def check_ended(client, sweep, run_cap):
+    """Every trial of it ended at a rung or at the top; some went on from a pause to get there."""
+    got = client.sweep(sweep)
+    assert got["state"] == "COMPLETED", got
+    trials = client.trials(sweep)
+    assert len(trials) == run_cap
+    for t in trials:
+        assert (t["state"], t["step"]) in {("PRUNED", 1), ("PRUNED", 3), ("PRUNED", 9),
+                                           ("COMPLETED", 27)}, t
+    assert sum(t["state"] == "COMPLETED" for t in trials) >= 1
+    assert sum(t["attempt"] >= 2 for t in trials) >= run_cap // 3
+    return trials
+
+
+def test_promote_on_digits_continues_every_curve_exactly(start):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    whole = undisturbed(client, promoted(), 27)
+    sweep = client.submit(promoted())
+    client.wait_sweep(sweep)
+    trials = check_ended(client, sweep, 27)
+    assert_continued(curves(client, sweep), whole)
+    for t in trials:
+        said = [line for line in log(client, sweep, t["trial"]) if line.startswith("goes on after")]
+        # one line for each attempt but the first, each at the rung that it paused at
+        assert len(said) == t["attempt"] - 1, t
+        assert not [line for line in log(client, sweep, t["trial"]) if "from scratch" in line]
+    replay(daemon, sweep)
+    # a trial that was promoted to the top keeps its last checkpoint, the others have none
+    done = {t["trial"] for t in trials if t["state"] == "COMPLETED"}
+    wait_until(lambda: {trial for trial, _ in files(daemon, sweep)} == done, "only needed files")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_promote_with_workers_and_daemon_killed_continues_every_curve_exactly(start, seed):
+    rng = random.Random(seed)
+    daemon = start("cpu:2")
+    client = daemon.client()
+    spec = promoted(seed=100 + seed)
+    whole = undisturbed(client, spec, 27)
+    sweep = client.submit(spec)
+    seen = met = 0
+    for _ in range(6):
+        seen += rng.randrange(1, 25)  # about 130 steps are made in all
+
+        def reached():
+            view = client.sweep(sweep)
+            if view["state"] != "RUNNING":
+                return True
+            return sum(t["step"] or 0 for t in client.trials(sweep)) >= seen
+
+        wait_until(reached, f"{seen} steps")
+        met += client.sweep(sweep)["state"] == "RUNNING"
+        victims = rng.choice(("worker", "worker", "daemon", "both"))
+        pids = [s["pid"] for s in client.slots() if s.get("pid")]
+        if victims != "worker":
+            daemon.kill9()
+        if victims != "daemon" and pids:
+            pid = rng.choice(pids)
+            os.kill(pid, signal.SIGKILL)
+            wait_until(lambda p=pid: not alive(p), "a dead worker")
+        if victims != "worker":
+            daemon.start()
+            client = daemon.client()
+    assert met >= 4, "kills in mid-sweep"
+    client.wait_sweep(sweep)
+    trials = check_ended(client, sweep, 27)
+    assert_continued(curves(client, sweep), whole)
+    assert [t["trial"] for t in trials] == list(range(1, 28))
+    replay(daemon, sweep)
+
+
+@pytest.mark.parametrize("harm", ["damaged", "deleted", "cut short"])
+def test_promote_whose_checkpoints_are_unusable_goes_on_from_scratch_with_the_same_curve(start,
+                                                                                          harm):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    whole = undisturbed(client, promoted(), 27)
+    sweep = client.submit(promoted())
+    wait_until(lambda: len([t for t in client.trials(sweep) if t["state"] == "PAUSED"]) >= 4,
+               "paused trials")
+    client.call("sweep.pause", sweep=sweep)
+    wait_until(lambda: not [s for s in client.slots() if s["state"] == "BUSY"], "idle slots")
+    for path in files(daemon, sweep).values():
+        if harm == "damaged":
+            damage(path)
+        elif harm == "deleted":
+            os.unlink(path)
+        else:
+            os.truncate(path, os.path.getsize(path) - 1)
+    client.call("sweep.resume", sweep=sweep)
+    client.wait_sweep(sweep)
+    trials = check_ended(client, sweep, 27)
+    assert_continued(curves(client, sweep), whole)
+    scratch = [line for t in trials for line in log(client, sweep, t["trial"])
+               if line.endswith(": the trial starts from scratch")]
+    assert scratch and all(line.startswith("the checkpoint ") for line in scratch), scratch
+    why = {"damaged": "is damaged: its checksum is wrong", "cut short": "is cut short: ",
+           "deleted": "cannot be read: No such file or directory"}[harm]
+    assert all(why in line for line in scratch), scratch
+    replay(daemon, sweep)
