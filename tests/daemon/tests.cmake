@@ -1,6 +1,8 @@
 sw_test(daemon/test_device.c sw_daemon)
+sw_test(daemon/test_edit.c sw_daemon)
 sw_test(daemon/test_metrics.c sw_daemon)
 sw_test(daemon/test_plan.c sw_daemon)
 sw_test(daemon/test_plan_params.c sw_daemon)
 sw_test(daemon/test_prepared.c sw_daemon)
 sw_test(daemon/test_statedir.c sw_daemon)
+sw_test(daemon/test_why.c sw_daemon)

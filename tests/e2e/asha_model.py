@@ -1,4 +1,5 @@
-"""ASHA's stop rule as docs/design.md has it, written again and plainly: lists, no trees.
+"""ASHA's two rules, stop and promote, as docs/design.md has them, written again and plainly: lists,
+no trees.
 
 One bracket. Values are oriented: lower is better.
 """
@@ -60,3 +61,68 @@ class Asha:
         if len(values) < self.min_results or not values:
             return None
         return values[max(1, math.floor(len(values) / self.factor)) - 1]
+
+
+class Promote:
+    """The promote rule: who pauses where, and who is resumed next."""
+
+    def __init__(self, grace=1, max_t=27, factor=3):
+        self.max_t = max_t
+        self.factor = factor
+        self.rungs = {}  # step -> [(value, trial)], all that was ever recorded there
+        step = grace
+        while step <= max_t:
+            self.rungs[step] = []
+            step *= factor
+        self.trials = {}
+        self.paused = {}  # trial -> rung
+
+    def report(self, trial, step, value):
+        """The decision."""
+        t = self.trials.setdefault(trial, Trial())
+        judged = None
+        for rung in sorted(self.rungs):
+            if rung > step or rung in t.filled:
+                continue
+            t.filled.add(rung)
+            at_rung = value if rung == step else t.value
+            if at_rung is not None:
+                self.rungs[rung].append((at_rung, trial))
+                judged = rung
+        t.step, t.value = step, value
+        if step >= self.max_t:
+            return "stop"
+        if judged is None:
+            return "continue"
+        self.paused[trial] = judged
+        return "pause"
+
+    def best_at(self, rung):
+        """The trials that may go on from a rung, best first."""
+        rows = sorted(self.rungs[rung])
+        return [trial for _, trial in rows[:len(rows) // self.factor]]
+
+    def next(self):
+        """The paused trial to resume before a new one is made; None."""
+        for rung in sorted((r for r in self.rungs if r < self.max_t), reverse=True):
+            for trial in self.best_at(rung):
+                if self.paused.get(trial) == rung:
+                    return trial
+        return None
+
+    def resume(self, trial):
+        """The step that it goes on from."""
+        del self.paused[trial]
+        return self.trials[trial].step
+
+    def place(self, trial):
+        """(rung, rank, n, keep) of a paused one."""
+        rung = self.paused[trial]
+        rows = sorted(self.rungs[rung])
+        rank = [t for _, t in rows].index(trial) + 1
+        return rung, rank, len(rows), len(rows) // self.factor
+
+    def until(self, trial):
+        """The next step at which it is judged."""
+        filled = self.trials[trial].filled if trial in self.trials else set()
+        return min((r for r in self.rungs if r not in filled), default=self.max_t)

@@ -1,0 +1,114 @@
+"""The files that trials go on from: made by workers, deleted by the daemon, none that is needed."""
+import os
+import stat
+
+from harness import alive, trained, wait_until
+
+
+def folder(daemon, sweep):
+    return os.path.join(daemon.state, "checkpoints", str(sweep))
+
+
+def files(daemon, sweep):
+    try:
+        return set(os.listdir(folder(daemon, sweep)))
+    except FileNotFoundError:
+        return set()
+
+
+def promoted(**more):
+    return trained(epochs=9, run_cap=9, early_terminate={
+        "type": "asha", "variant": "promote", "max_t": 9, "reduction_factor": 3}, **more)
+
+
+def needed(client, sweep):
+    """What the open trials and the completed ones have as their last."""
+    return {f"{t['trial']}-{t['resume_step']}.ckpt" for t in client.trials(sweep)
+            if t["state"] in ("PAUSED", "PENDING", "COMPLETED") and t["resume_step"]}
+
+
+def halt(client, sweep):
+    """Pauses the sweep and waits until nothing runs."""
+    client.call("sweep.pause", sweep=sweep)
+    wait_until(lambda: client.sweep(sweep)["counts"]["RUNNING"] == 0, "no running trial")
+
+
+def test_paused_trials_keep_one_file_each_and_completed_ones_their_last(start):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    sweep = client.submit(promoted())
+    wait_until(lambda: client.sweep(sweep)["counts"]["PAUSED"] >= 4, "four paused trials")
+    halt(client, sweep)
+    wait_until(lambda: files(daemon, sweep) == needed(client, sweep), "the files that are needed")
+    assert len(files(daemon, sweep)) >= 4
+    for path in (os.path.dirname(folder(daemon, sweep)), folder(daemon, sweep)):
+        assert stat.S_IMODE(os.stat(path).st_mode) == 0o700
+    client.call("sweep.resume", sweep=sweep)
+    got = client.wait_sweep(sweep)
+    assert got["state"] == "COMPLETED" and got["counts"]["COMPLETED"] >= 1
+    assert got["counts"]["PRUNED"] == 9 - got["counts"]["COMPLETED"]
+    wait_until(lambda: files(daemon, sweep) == needed(client, sweep), "the last files alone")
+
+
+def test_start_removes_what_belongs_to_nobody_and_keeps_what_is_needed(start):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    sweep = client.submit(promoted())
+    wait_until(lambda: client.sweep(sweep)["counts"]["PAUSED"] >= 4, "four paused trials")
+    halt(client, sweep)
+    wait_until(lambda: files(daemon, sweep) == needed(client, sweep), "the files that are needed")
+    keep = files(daemon, sweep)
+    daemon.note_workers()
+    daemon.kill9()
+    os.makedirs(folder(daemon, 77))
+    planted = ["999-3.ckpt", "1-8.ckpt", ".tmp-2-3-Ab3dEf"]
+    for name in planted:
+        with open(os.path.join(folder(daemon, sweep), name), "wb"):
+            pass
+    for name in ("1-1.ckpt", "notes.txt"):
+        with open(os.path.join(folder(daemon, 77), name), "wb"):
+            pass
+    daemon.start()
+    client = daemon.client()
+    assert files(daemon, sweep) == keep
+    assert files(daemon, 77) == {"notes.txt"}, "what is no checkpoint is not the daemon's"
+    client.call("sweep.resume", sweep=sweep)
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    wait_until(lambda: files(daemon, sweep) == needed(client, sweep), "the last files alone")
+
+
+def test_cancelled_sweep_leaves_no_file(start):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    sweep = client.submit(promoted())
+    wait_until(lambda: client.sweep(sweep)["counts"]["PAUSED"] >= 3, "three paused trials")
+    halt(client, sweep)
+    client.call("sweep.cancel", sweep=sweep)
+    wait_until(lambda: not os.path.exists(folder(daemon, sweep)) or
+               files(daemon, sweep) == needed(client, sweep), "no file but of completed ones")
+
+
+def test_sweep_that_pauses_nothing_makes_no_folder(start):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    sweep = client.submit(trained(epochs=3, run_cap=2))
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    assert not os.path.exists(os.path.join(daemon.state, "checkpoints"))
+
+
+def test_resumed_trial_goes_on_above_its_pause_and_its_curve_is_whole(start):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    sweep = client.submit(promoted())
+    got = client.wait_sweep(sweep)
+    done = [t for t in client.trials(sweep) if t["state"] == "COMPLETED"]
+    assert got["state"] == "COMPLETED" and done
+    for t in done:
+        attempts = client.call("trial.get", sweep=sweep, trial=t["trial"])["attempts"]
+        assert [(a["state"], a["resume_step"]) for a in attempts] == [
+            ("PAUSED", 0), ("PAUSED", 1), ("COMPLETED", 3)]
+        reports = client.reports(sweep, t["trial"])
+        assert [(r["attempt"], r["seq"], r["step"]) for r in reports] == [
+            (1, 1, 1), (2, 1, 2), (2, 2, 3)] + [(3, k, 3 + k) for k in range(1, 7)]
+        assert [r["step"] for r in reports if r["checkpoint"]][:2] == [1, 3]
+    assert all(alive(s["pid"]) for s in client.slots())
