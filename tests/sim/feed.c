@@ -243,7 +243,7 @@ sw_status sim_feed_event(struct sim_feed *f, struct sim_event e)
 		f->log[f->n - 1] = e;
 		f->digest[f->n - 1] = digest(f->plan, &f->actions);
 	}
-	sim_oracle_check(f->oracle, &e, rc, &f->actions);
+	sim_oracle_check(f->oracle, &e, rc, &f->actions, sw_pruner_next(sw_sweep_pruner(f->sweep)));
 	if (!f->plan->cheap && (f->n & 31) == 0) {
 		sim_oracle_compare(f->oracle, f->sweep);
 		sw_sweep_invariant(f->sweep);

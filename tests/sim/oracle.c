@@ -253,6 +253,10 @@ static sw_status expect(struct sim_oracle *o, const struct sim_event *e)
 	case SW_EVENT_REPORT:
 		return sim_oracle_expect_report(o, ev);
 	case SW_EVENT_TELL:
+		if (sim_oracle_live(o, ev->trial, ev->attempt) && ev->end != SW_TRIAL_COMPLETED &&
+		    ev->end != SW_TRIAL_FAILED && ev->end != SW_TRIAL_INFEASIBLE)
+			return SW_INVALID;
+		return sim_oracle_expect_live(o, ev);
 	case SW_EVENT_LOST:
 	case SW_EVENT_RELEASE:
 		return sim_oracle_expect_live(o, ev);
@@ -297,7 +301,8 @@ static void cancel_trial(struct sim_oracle *o, const struct sw_event *ev, struct
 	sim_oracle_end(o, a, ev->trial, SW_TRIAL_CANCELLED, "cancelled");
 }
 
-static void apply(struct sim_oracle *o, const struct sim_event *e, struct sim_answer *a)
+static void apply(struct sim_oracle *o, const struct sim_event *e, struct sim_answer *a,
+		  uint64_t next)
 {
 	const struct sw_event *const ev = &e->ev;
 
@@ -343,6 +348,7 @@ static void apply(struct sim_oracle *o, const struct sim_event *e, struct sim_an
 		sim_oracle_on_edit(o, e);
 		break;
 	}
+	sim_oracle_hint(o, next);
 	settle(o, a);
 }
 
@@ -361,8 +367,13 @@ const char *sim_event_name(enum sw_event_kind kind)
 	return events[kind];
 }
 
+void sim_oracle_hint(struct sim_oracle *o, uint64_t next)
+{
+	o->hint = next;
+}
+
 void sim_oracle_check(struct sim_oracle *o, const struct sim_event *e, sw_status rc,
-		      const struct sw_actions *actions)
+		      const struct sw_actions *actions, uint64_t next)
 {
 	struct sim_answer a = {.v = actions->v, .n = actions->n, .event = events[e->ev.kind]};
 	const sw_status want = expect(o, e);
@@ -374,7 +385,7 @@ void sim_oracle_check(struct sim_oracle *o, const struct sim_event *e, sw_status
 	SIM_CHECK(rc == SW_OK || a.n == 0, "refused", "%s was refused and has actions", a.event);
 	if (rc != SW_OK)
 		return;
-	apply(o, e, &a);
+	apply(o, e, &a, next);
 	SIM_CHECK(a.i == a.n, "action too many", "%s: \"%s\" of trial %" PRIu64, a.event,
 		  kinds[a.v[a.i].kind], a.v[a.i].trial);
 	const uint64_t cap = sim_oracle_cap(o);

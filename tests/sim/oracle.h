@@ -56,8 +56,9 @@ struct sim_oracle {
 	uint64_t enqueued, children;
 	bool has_target;
 	double target;
-	bool closed;                              /* target or plateau: no more trials are made */
-	unsigned char *grid_used;                 /* [points] */
+	uint64_t hint;            /* cheap: what the pruner said of sim_prune_next() */
+	bool closed;              /* target or plateau: no more trials are made */
+	unsigned char *grid_used; /* [points] */
 	double low[SIM_PARAMS], high[SIM_PARAMS]; /* ranges as they stand */
 	double best;                              /* of all reported; NaN: none was */
 	double *plateau;                          /* [plateau_n] last values of COMPLETED trials */

@@ -25,6 +25,8 @@ void sim_prune_fini(struct sim_oracle *o)
 
 uint64_t sim_prune_next(const struct sim_oracle *o)
 {
+	if (o->plan->cheap)
+		return o->closed ? 0 : o->hint;
 	return kind(o) == SW_PRUNER_PROMOTE && !o->closed ? sim_asha_next(o) : 0;
 }
 

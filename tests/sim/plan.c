@@ -35,7 +35,7 @@ static void make_pruner(struct sim_plan *p, uint64_t *rng)
 	const uint64_t u = sim_below(rng, 100);
 
 	c->kind = u < 10 ? SW_PRUNER_NONE : SW_PRUNER_ASHA;
-	if (u >= 55 && SIM_LATER)
+	if (u >= 55)
 		c->kind = SW_PRUNER_PROMOTE;
 	c->asha.grace_period = 1 + sim_below(rng, 3);
 	c->asha.reduction_factor = 2 + sim_below(rng, 3);
@@ -115,6 +115,7 @@ void sim_plan_make(struct sim_plan *p, uint64_t seed)
 	p->latency_s = sim_below(&rng, 3) == 0 ? 2 * sim_unit(&rng) : 0.1 * sim_unit(&rng);
 	p->every = sim_below(&rng, 2) == 0 ? 1 + sim_below(&rng, 6) : 0;
 	p->final = sim_below(&rng, 2) == 0;
+	p->doomed = p->sweep.run_cap != 0 && p->sweep.run_cap < 40 && sim_below(&rng, 12) == 0;
 	if (sim_below(&rng, 6) == 0) {
 		p->sweep.has_target = true;
 		p->sweep.target = (p->sweep.maximize ? -1 : 1) * 0.5 * sim_unit(&rng);

@@ -27,32 +27,35 @@
 #define SIM_PARAMS     3
 #define SIM_WINDOW_MAX 4
 
-enum sim_curve { /* curve.c says what they are */
-		 SIM_CURVE_POWER,
-		 SIM_CURVE_CROSSING,
-		 SIM_CURVE_NOISY,
-		 SIM_CURVE_PLATEAU,
-		 SIM_CURVE_DIVERGING,
-		 SIM_CURVE_TIES,
-		 SIM_CURVE_N
+/* curve.c says what they are. */
+enum sim_curve {
+	SIM_CURVE_POWER,
+	SIM_CURVE_CROSSING,
+	SIM_CURVE_NOISY,
+	SIM_CURVE_PLATEAU,
+	SIM_CURVE_DIVERGING,
+	SIM_CURVE_TIES,
+	SIM_CURVE_N
 };
 
-enum sim_fault { /* what was done to the sweep, counted */
-		 SIM_FAULT_CRASH,
-		 SIM_FAULT_EXPIRY,
-		 SIM_FAULT_FENCED,
-		 SIM_FAULT_DUPLICATE,
-		 SIM_FAULT_REORDERED,
-		 SIM_FAULT_AFTER_END,
-		 SIM_FAULT_JUMP,
-		 SIM_FAULT_NO_METRIC,
-		 SIM_FAULT_NOT_FINITE,
-		 SIM_FAULT_CHECKPOINT_LOST,
-		 SIM_FAULT_TOLD,
-		 SIM_FAULT_USER,
-		 SIM_FAULT_RESTART,
-		 SIM_FAULT_NOMEM,
-		 SIM_FAULT_N
+/* What was done to the sweep, counted. */
+enum sim_fault {
+	SIM_FAULT_CRASH,
+	SIM_FAULT_EXPIRY,
+	SIM_FAULT_FENCED,
+	SIM_FAULT_DUPLICATE,
+	SIM_FAULT_REORDERED,
+	SIM_FAULT_AFTER_END,
+	SIM_FAULT_JUMP,
+	SIM_FAULT_NO_METRIC,
+	SIM_FAULT_NOT_FINITE,
+	SIM_FAULT_CHECKPOINT_LOST,
+	SIM_FAULT_TOLD,
+	SIM_FAULT_USER,
+	SIM_FAULT_ODD,
+	SIM_FAULT_RESTART,
+	SIM_FAULT_NOMEM,
+	SIM_FAULT_N
 };
 
 /* Everything that a run is made from. Chances are per message, step or trial, in 1/1000. */
@@ -70,6 +73,7 @@ struct sim_plan {
 	uint64_t every;      /* steps between checkpoints; 0: only where the sweep asks for one */
 	bool final;          /* the last report says that it is the last */
 	double user_s;       /* between two doings of the user: mean */
+	bool doomed;         /* every trial goes wrong */
 	uint64_t calm_after; /* events after which faults stop */
 	bool cheap;          /* the oracle leaves out what costs more than O(log trials) */
 };
@@ -133,9 +137,12 @@ double sim_curve_at(const struct sim_plan *p, const struct sw_value *v, uint64_t
 struct sim_oracle; /* oracle.h */
 struct sim_oracle *sim_oracle_create(const struct sim_plan *p);
 void sim_oracle_destroy(struct sim_oracle *o);
-/* The sweep answered ev with rc and actions. Fails the run when it should not have. */
+/* The sweep answered ev with rc and actions. Fails the run when it should not have. next: what it
+ * would resume now; only a large sweep's oracle believes it. */
 void sim_oracle_check(struct sim_oracle *o, const struct sim_event *e, sw_status rc,
-		      const struct sw_actions *actions);
+		      const struct sw_actions *actions, uint64_t next);
+/* Large sweeps: who may go on next is not looked for but told. */
+void sim_oracle_hint(struct sim_oracle *o, uint64_t next);
 /* What the sweep says of itself agrees with what its actions said. O(trials). */
 void sim_oracle_compare(const struct sim_oracle *o, const struct sw_sweep *s);
 

@@ -41,6 +41,29 @@ static void random_edit(struct sim_world *w, struct sim_event *e)
 	}
 }
 
+/* What only a broken peer sends; all of it is to be refused. */
+static void odd_message(struct sim_world *w, struct sim_event *e)
+{
+	struct sim_oracle *const o = w->feed->oracle;
+	const struct sim_trial *t = NULL;
+
+	w->feed->stats->fault[SIM_FAULT_ODD]++;
+	for (int i = 0; o->n > 0 && i < 8 && (t == NULL || t->state != SW_TRIAL_RUNNING); i++) {
+		e->ev.trial = 1 + sim_below(&w->rng, o->n);
+		t = sim_oracle_trial(o, e->ev.trial);
+	}
+	e->ev.kind = sim_below(&w->rng, 3) == 0 ? SW_EVENT_TELL : SW_EVENT_REPORT;
+	e->ev.end = SW_TRIAL_PRUNED;
+	e->ev.has_value = true;
+	if (t == NULL)
+		return;
+	e->ev.attempt = t->attempt;
+	e->ev.seq = t->seq + 1;
+	e->ev.step = t->step - (t->step > 0 && sim_below(&w->rng, 2) == 0);
+	if (sim_below(&w->rng, 4) == 0)
+		e->ev.attempt += sim_below(&w->rng, 2) == 0 ? 1 : UINT32_MAX;
+}
+
 /* After the faults nothing but what lets the sweep come to its end. */
 static bool calm_act(struct sim_world *w, struct sim_event *e)
 {
@@ -66,11 +89,12 @@ bool sim_user_act(struct sim_world *w, struct sim_event *e)
 	e->ev.trial = sim_below(&w->rng, trials + 2);
 	e->ev.run_cap = trials + sim_below(&w->rng, 20);
 	e->cause = "by the user";
-	const uint64_t what = sim_below(&w->rng, 103);
-	const bool end = what >= 97 && sim_below(&w->rng, 4) == 0; /* most see their end */
+	const uint64_t what = sim_below(&w->rng, 125);
+	const bool end = what >= 97 && what < 103 &&
+			 sim_below(&w->rng, 4) == 0; /* most see their end */
 	if (what < 12) {
 		e->ev.kind = SW_EVENT_PAUSE;
-	} else if (what < 36 || (what >= 97 && !end)) {
+	} else if (what < 36 || (what >= 97 && what < 103 && !end)) {
 		e->ev.kind = SW_EVENT_RESUME;
 	} else if (what < 60) {
 		e->ev.kind = SW_EVENT_CANCEL_TRIAL;
@@ -81,6 +105,8 @@ bool sim_user_act(struct sim_world *w, struct sim_event *e)
 		random_values(w, e->values);
 	} else if (what < 97) {
 		random_edit(w, e);
+	} else if (!end) {
+		odd_message(w, e);
 	} else {
 		static const enum sw_event_kind ends[] = {SW_EVENT_CANCEL, SW_EVENT_FAIL,
 							  SW_EVENT_STOP};

@@ -75,9 +75,11 @@ static void take(struct sim_world *w, size_t lane, const struct sw_action *start
 			       .last = w->plan->epochs,
 			       .pace_s = w->plan->pace_s * (0.5 + sim_unit(&w->rng)),
 			       .values = {l->values[0], l->values[1], l->values[2]}};
-	if (fault(w, w->plan->told, SIM_FAULT_TOLD)) {
-		l->end = sim_below(&w->rng, 2) == 0 ? SW_TRIAL_FAILED : SW_TRIAL_INFEASIBLE;
-		l->ends_at = l->step + 1 + sim_below(&w->rng, w->plan->epochs);
+	if (w->plan->doomed || fault(w, w->plan->told, SIM_FAULT_TOLD)) {
+		l->end = w->plan->doomed || sim_below(&w->rng, 2) == 0 ? SW_TRIAL_FAILED
+								       : SW_TRIAL_INFEASIBLE;
+		l->ends_at =
+			l->step + 1 + sim_below(&w->rng, w->plan->doomed ? 1 : w->plan->epochs);
 	}
 	later_of(w, lane, SIM_TRAIN, l->pace_s);
 }
