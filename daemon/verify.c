@@ -259,6 +259,8 @@ static bool check_last(const struct sw_row_trial *row, void *arg)
 	check_int(v, trial, "its step", row->step, last->step);
 	check_number(v, trial, "its value", row->has_value, row->value, last->has_value,
 		     last->value);
+	check_int(v, trial, "its parent", row->parent, sw_sweep_parent(v->replay.sched, trial));
+	check_int(v, trial, "the step that it would go on from", row->resume_step, t->resume_step);
 	return v->replay.rc == SW_OK;
 }
 

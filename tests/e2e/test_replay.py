@@ -38,7 +38,8 @@ class Life:
     def tell(self):
         t, state = self.any_held(), self.draw.choice(["COMPLETED"] * 6 + ["FAILED", "INFEASIBLE"])
         value = loss(t["params"])
-        for seq, step in enumerate((1, 2, 3, 5, 9)[:self.draw.randrange(1, 6)], 1):
+        steps = [s for s in (1, 2, 3, 5, 9) if s > t.get("resume_step", 0)]
+        for seq, step in enumerate(steps[:self.draw.randrange(1, 6)], 1):
             sent = "nan" if self.draw.random() < 0.02 else value + 1 / step
             if self.client.report(self.sweep, t, seq, step, loss=sent) != "continue":
                 return
@@ -77,11 +78,15 @@ class Life:
 
 # --- what is as stored ---
 
-@pytest.mark.parametrize("pruner", [None, asha(max_t=9), asha(max_t=9, brackets=2)])
+PRUNERS = {"none": None, "stop": asha(max_t=9), "brackets": asha(max_t=9, brackets=2),
+           "promote": asha(max_t=9, variant="promote")}
+
+
+@pytest.mark.parametrize("pruner", PRUNERS)
 @pytest.mark.parametrize("method", METHODS)
 def test_sweep_with_kills_replays_as_it_is_stored(start, method, pruner):
     daemon = start()
-    more = {"early_terminate": pruner} if pruner else {}
+    more = {"early_terminate": PRUNERS[pruner]} if PRUNERS[pruner] else {}
     life = Life(daemon, 7, searched(method, run_cap=200, **more)).live(60, kills=(5, 21, 40)).end()
     counts = life.client.sweep(life.sweep)["counts"]
     status, lines, errors = replay(database(daemon))
@@ -90,6 +95,9 @@ def test_sweep_with_kills_replays_as_it_is_stored(start, method, pruner):
     assert lines[0].startswith(f"sweep 1: {trials} trials, ") and lines[0].endswith("as stored")
     numbers = [int(w) for w in lines[0].replace(",", "").split() if w.isdigit()]
     assert (numbers[-1] > 20) == (method in LEARNING), lines
+    with sqlite3.connect(f"file:{database(daemon)}?mode=ro", uri=True) as db:
+        pauses, = db.execute("SELECT count(*) FROM attempt WHERE state = 'PAUSED'").fetchone()
+    assert (pauses > 5) == (pruner == "promote"), pauses
 
 
 def test_suggestions_that_did_not_know_all_are_made_again_from_what_they_knew(start):
@@ -131,6 +139,65 @@ def test_sweep_of_several_metrics_that_learnt_from_another_replays(start):
     assert status == 0 and lines[0].endswith("as stored so far (it is RUNNING)"), lines
     client.tell(warm, running[0], state="FAILED")
     assert replay(database(daemon), 2)[0] == 0
+
+
+@pytest.mark.parametrize("method", ["random", "tpe", "bohb", "bayes"])
+def test_sweep_that_was_edited_replays(start, method):
+    daemon = start()
+    life = Life(daemon, 13, searched(method, run_cap=50, constraints=[])).live(25)
+
+    def edit(**changes):
+        life.client.call("sweep.edit", sweep=life.sweep, **changes)
+
+    edit(ranges={"lr": {"min": 1e-3, "max": 0.1}, "layers": {"min": 2, "max": 3}}, run_cap=120)
+    life.live(20, kills=(7,))
+    edit(max_concurrent=6, weight=2, time_budget_s=1e6, target=-5)
+    life.live(10)
+    edit(ranges={"lr": {"min": 1e-4, "max": 0.5}}, max_concurrent=0)
+    life.kill()
+    life.live(25).end()
+    status, lines, errors = replay(database(daemon))
+    assert (status, errors) == (0, "") and lines[0].endswith("all as stored"), lines
+    status, line = alter_edit(database(daemon), life.daemon.directory)
+    words = "its suggestion knew" if method == "bayes" else "its parameters"
+    assert status == 1 and line.startswith("sweep 1, event ") and words in line, line
+
+
+def alter_edit(stored, directory):
+    """The database with its first edit of a range altered: (status, line)."""
+    path = os.path.join(directory, "edited.db")
+    with sqlite3.connect(f"file:{stored}?mode=ro", uri=True) as db, sqlite3.connect(path) as copy:
+        db.backup(copy)
+        assert copy.execute("UPDATE event SET cause = replace(cause, '\"max\":0.1', '\"max\":0.2')"
+                            " WHERE ev = (SELECT min(ev) FROM event WHERE kind = 'edit')"
+                            ).rowcount == 1
+    status, lines, _ = replay(path)
+    return status, lines[0]
+
+
+def test_sweeps_that_ended_early_replay(start):
+    daemon = start()
+    client = daemon.client()
+
+    def run(value, **more):
+        sweep = client.submit(driven(run_cap=60, **more))
+        held = client.ask(sweep, 3)
+        while held:
+            t = held.pop(0)
+            client.tell(sweep, t, metrics={"loss": value(t["trial"])})
+            held += client.ask(sweep)
+        return client.sweep(sweep)
+
+    got = run(lambda t: 1 / t, metric={"name": "loss", "goal": "minimize", "target": 0.1})
+    assert "target" in got["cause"]
+    got = run(lambda t: 1.0, plateau={"top": 5, "std": 0.01, "patience": 1})
+    assert "plateau" in got["cause"]
+    sweep = client.submit(driven(time_budget_s=0.3))
+    client.ask(sweep, 3)
+    assert "budget" in client.wait_sweep(sweep)["cause"]
+    status, lines, errors = replay(database(daemon))
+    assert (status, errors) == (0, "") and len(lines) == 3, lines
+    assert all(line.endswith("all as stored") for line in lines), lines
 
 
 def test_failed_and_paused_sweeps_replay(start):

@@ -53,6 +53,13 @@ def test_numbers_are_those_made_by_hand(daemon, workers, wall):
                    "chosen": {"trial": 3, "value": 0.7}}
 
 
+def test_promotions_are_those_made_by_hand(client):
+    """4 and 5 pause; 4 goes on to 3; 1 pauses, goes on to 0.9 and on to its end; 3 goes on to 2.5."""
+    got = simulate(client, record(client, HAND), {**HALVING, "variant": "promote"}, workers=1)
+    assert (got["resource"], got["stopped"], got["completed"]) == (2 + 1 + 4 + 2, 3, 1)
+    assert got["best"]["survived"] is False and got["chosen"] == {"trial": 3, "value": 0.7}
+
+
 def test_workers_are_as_many_as_the_sweep_had_at_most(client):
     sweep = record(client, HAND, at_once=3)
     assert simulate(client, sweep, HALVING)["workers"] == 3

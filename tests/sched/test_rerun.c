@@ -198,7 +198,8 @@ static void check_any(const struct curves *c, const struct sw_rerun_result *r)
 
 START_TEST(any_curves_under_any_lanes_add_up)
 {
-	static const enum sw_pruner_kind kinds[] = {SW_PRUNER_NONE, SW_PRUNER_ASHA};
+	static const enum sw_pruner_kind kinds[] = {SW_PRUNER_NONE, SW_PRUNER_ASHA,
+						    SW_PRUNER_PROMOTE};
 	const uint64_t lanes = (uint64_t)_i % 5 * 13 + 1;
 	struct curves c = {.n = 0};
 
