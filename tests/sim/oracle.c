@@ -403,6 +403,8 @@ void sim_oracle_compare(const struct sim_oracle *o, const struct sw_sweep *s)
 		  sw_sweep_trial_n(s));
 	SIM_CHECK(sw_sweep_has_work(s) == sim_oracle_has_work(o), "says work",
 		  "the sweep has %s work", sw_sweep_has_work(s) ? "" : "no");
+	if (o->plan->sweep.pruner.kind == SW_PRUNER_PROMOTE && !o->plan->cheap)
+		sim_asha_compare(o, s);
 	sw_sweep_counts(s, counts);
 	for (size_t i = 0; i < SW_TRIAL_STATE_N; i++)
 		SIM_CHECK(counts[i] == o->counts[i], "says counts", "%s: %" PRIu64 ", not %" PRIu64,

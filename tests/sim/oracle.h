@@ -127,6 +127,7 @@ enum sw_verdict sim_prune_report(struct sim_oracle *o, const struct sw_event *ev
 void sim_asha_init(struct sim_oracle *o);
 void sim_asha_fini(struct sim_oracle *o);
 uint64_t sim_asha_next(const struct sim_oracle *o);
+void sim_asha_compare(const struct sim_oracle *o, const struct sw_sweep *s); /* promote */
 uint64_t sim_asha_until(const struct sim_oracle *o, const struct sim_trial *t);
 enum sw_verdict sim_asha_report(struct sim_oracle *o, const struct sw_event *ev, double y,
 				const struct sw_judgement *j);

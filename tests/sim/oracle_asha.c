@@ -126,6 +126,11 @@ static void check_judgement(const struct sim_oracle *o, const struct sim_rung *r
 	SIM_CHECK(j->keep == keep, "places",
 		  "rung %" PRIu64 " with %" PRIu64 " values: %" PRIu64 " go on, not %" PRIu64,
 		  r->step, (uint64_t)r->n, keep, j->keep);
+	const bool all = keep == 0 || (stop && r->n < config(o)->min_results);
+	const double cutoff = all ? NAN : r->v[keep - 1].y;
+	SIM_CHECK(o->plan->cheap || (all && isnan(j->cutoff)) ||
+			  j->cutoff == (o->plan->sweep.maximize ? -cutoff : cutoff),
+		  "cutoff", "rung %" PRIu64 ": %g, not %g", r->step, j->cutoff, cutoff);
 	SIM_CHECK(j->value == (o->plan->sweep.maximize ? -y : y), "value judged", "trial %" PRIu64,
 		  trial);
 }
@@ -204,4 +209,33 @@ uint64_t sim_asha_until(const struct sim_oracle *o, const struct sim_trial *t)
 		if ((t->filled >> k & 1) == 0)
 			return o->rung[t->bracket][k].step;
 	return config(o)->max_t;
+}
+
+/* What the sweep says of those that are paused: their places, and how many could go on. */
+void sim_asha_compare(const struct sim_oracle *o, const struct sw_sweep *s)
+{
+	uint64_t n = 0;
+
+	for (size_t b = 0; b < config(o)->brackets; b++) {
+		for (size_t k = 0; b + k < o->rung_n; k++) {
+			const struct sim_rung *const r = &o->rung[b][k];
+
+			for (size_t at = 0; at < r->n; at++) {
+				const struct sim_trial *const t = &o->trial[r->v[at].trial - 1];
+				struct sw_pruner_place place = {.rung = 0};
+
+				if (t->state != SW_TRIAL_PAUSED || t->rung != k)
+					continue;
+				n += at < share_of(o, r);
+				const sw_status rc = sw_sweep_place(s, r->v[at].trial, &place);
+				SIM_CHECK(rc == SW_OK && place.rung == r->step &&
+						  place.rank == at + 1 && place.n == r->n &&
+						  place.keep == share_of(o, r),
+					  "place of a paused trial", "trial %" PRIu64,
+					  r->v[at].trial);
+			}
+		}
+	}
+	SIM_CHECK(sw_pruner_next_n(sw_sweep_pruner(s), o->n) == n, "how many may go on",
+		  "%" PRIu64 ", not %" PRIu64, sw_pruner_next_n(sw_sweep_pruner(s), o->n), n);
 }
