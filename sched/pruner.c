@@ -12,6 +12,11 @@ sw_status sw_pruner_no_memory(struct sw_err *err)
 	return sw_err_set(err, SW_NOMEM, "no memory for the pruner");
 }
 
+bool sw_first_in_interval(uint64_t step, uint64_t before, uint64_t warmup, uint64_t interval)
+{
+	return step >= warmup && (before == 0 || before < step - (step - warmup) % interval);
+}
+
 static void destroy_none(struct sw_pruner *p)
 {
 	free(p);
@@ -46,6 +51,11 @@ static const sw_pruner_make makers[SW_PRUNER_KIND_N] = {
 	[SW_PRUNER_NONE] = make_none,
 	[SW_PRUNER_ASHA] = sw_pruner_make_asha,
 	[SW_PRUNER_PROMOTE] = sw_pruner_make_promote,
+	[SW_PRUNER_HYPERBAND] = sw_pruner_make_hyperband,
+	[SW_PRUNER_MEDIAN] = sw_pruner_make_median,
+	[SW_PRUNER_PATIENCE] = sw_pruner_make_patience,
+	[SW_PRUNER_THRESHOLD] = sw_pruner_make_threshold,
+	[SW_PRUNER_PBT] = sw_pruner_make_pbt,
 };
 
 sw_status sw_pruner_create(struct sw_pruner **out, const struct sw_pruner_config *config,
@@ -92,6 +102,7 @@ void sw_pruner_begin(const struct sw_pruner *p, uint64_t trial, struct sw_prune_
 	assert(!t->paused);
 	if (p->ops->begin != NULL)
 		p->ops->begin(p, t, resume_step);
+	t->begun = 1;
 }
 
 sw_status sw_pruner_report(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,

@@ -126,7 +126,7 @@ struct sw_prune_trial {
 	uint8_t bracket;
 	uint8_t paused; /* in the pruner's queue; promote: 1 + the rung */
 	uint8_t has;    /* pbt: it has a score. hyperband: 1 + the band that it has a value at */
-	uint8_t spare;
+	uint8_t begun;  /* an attempt was */
 };
 
 struct sw_pruner; /* opaque */

@@ -61,6 +61,10 @@ sw_status sw_pruner_make_threshold(struct sw_pruner **out, const struct sw_prune
 sw_status sw_pruner_make_pbt(struct sw_pruner **out, const struct sw_pruner_config *config,
 			     struct sw_err *err);
 
+/* Optuna's intervals, from step `warmup` on: is this the first report at or above the last of the
+ * steps warmup + k * interval that it has reached? before: the report before it; 0: none. */
+bool sw_first_in_interval(uint64_t step, uint64_t before, uint64_t warmup, uint64_t interval);
+
 sw_status sw_pruner_no_memory(struct sw_err *err); /* SW_NOMEM, said */
 
 #endif

@@ -14,15 +14,17 @@
 
 /* What a number is for; keeps the uses of one seed apart. Never renumber: stored sweeps replay. */
 enum sw_rng_stream {
-	SW_RNG_SAMPLE = 0,  /* the sampler's draws, one per parameter */
-	SW_RNG_BRACKET = 1, /* which ASHA bracket a trial joins */
-	SW_RNG_TRIAL = 2,   /* the seed that a trial's training starts from */
-	SW_RNG_SUGGEST = 3, /* the draws of a sampler that learns */
-	SW_RNG_PERMUTE = 4, /* the order of a shuffled grid */
-	SW_RNG_SOBOL = 5,   /* the scrambling of a Sobol sequence */
-	SW_RNG_FILL = 6,    /* what a user's point leaves open */
-	SW_RNG_PICK = 7,    /* which of too many rows a model sees */
-	SW_RNG_REPAIR = 8,  /* the walk from a point that breaks constraints to one that does not */
+	SW_RNG_SAMPLE = 0,   /* the sampler's draws, one per parameter */
+	SW_RNG_BRACKET = 1,  /* which ASHA bracket a trial joins */
+	SW_RNG_TRIAL = 2,    /* the seed that a trial's training starts from */
+	SW_RNG_SUGGEST = 3,  /* the draws of a sampler that learns */
+	SW_RNG_PERMUTE = 4,  /* the order of a shuffled grid */
+	SW_RNG_SOBOL = 5,    /* the scrambling of a Sobol sequence */
+	SW_RNG_FILL = 6,     /* what a user's point leaves open */
+	SW_RNG_PICK = 7,     /* which of too many rows a model sees */
+	SW_RNG_EXPLOIT = 9,  /* pbt: whom a member is replaced by */
+	SW_RNG_EXPLORE = 10, /* pbt: how the copy of a donor is changed */
+	SW_RNG_REPAIR = 8, /* the walk from a point that breaks constraints to one that does not */
 };
 
 /* ctr, key -> out: the block function itself. */
