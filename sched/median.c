@@ -19,7 +19,6 @@
 #include "sched/ostree.h"
 #include "sched/pruner_internal.h"
 #include <assert.h>
-#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -158,7 +157,7 @@ static void take_best(struct sw_prune_trial *t, double value)
 
 /* ---- Ray ---- */
 
-/* t->value: the sum since grace_period, of t->n values. */
+/* t->value: the mean since grace_period, of t->n values. */
 static sw_status report_mean(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
 			     uint64_t step, double value, bool final, struct sw_judgement *out)
 {
@@ -179,11 +178,11 @@ static sw_status report_mean(struct sw_pruner *p, uint64_t trial, struct sw_prun
 	if (at->tree.n > 0 && at->tree.n >= m->config.min_samples)
 		judge(step, at->tree.n, sw_ostree_less(&at->tree, t->best), t->best,
 		      middle(&at->tree, at->tree.n, sw_ostree_kth), out);
-	t->value += value;
-	if (!isfinite(t->value)) /* of huge values: it stays on its side */
-		t->value = t->value > 0 ? DBL_MAX : -DBL_MAX;
 	t->n += t->n < UINT32_MAX;
-	sw_ostree_insert(&at->tree, t->value / t->n, (uint32_t)trial, false);
+	/* Not by a sum: it would make the mean of equal values another one, and of huge ones
+	 * infinite. */
+	t->value += value / t->n - t->value / t->n;
+	sw_ostree_insert(&at->tree, t->value, (uint32_t)trial, false);
 	return SW_OK;
 }
 

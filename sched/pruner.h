@@ -120,9 +120,9 @@ struct sw_prune_trial {
 	uint64_t filled; /* rungs: bit k: rung k of the trial's bracket has this trial's value, or
 			    never will */
 	uint64_t step;   /* of the last report that was taken; 0: none (rungs: in this attempt) */
-	double value; /* rungs: at that step. median: the sum of the values. pbt: the last score */
-	double best;  /* the best so far. promote: the value at the rung where it is paused */
-	uint32_t n;   /* median, patience: reports counted */
+	double value;    /* rungs: at that step. median: their mean. pbt: the last score */
+	double best;     /* the best so far. promote: the value at the rung where it is paused */
+	uint32_t n;      /* median, patience: reports counted */
 	uint8_t bracket;
 	uint8_t paused; /* in the pruner's queue; promote: 1 + the rung */
 	uint8_t has;    /* pbt: it has a score. hyperband: 1 + the band that it has a value at */
