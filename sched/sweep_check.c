@@ -31,7 +31,8 @@ static void trial_invariant(const struct sw_sweep *s, uint64_t i)
 	       t->lost <= t->attempt &&
 	       t->lost <= s->config.retries + 1ull);
 	assert(t->step >= t->seq);
-	assert(t->prune.step == 0 || t->has_value);
+	/* The clock of a child begins where its parent's stood. */
+	assert(t->prune.step == 0 || t->has_value || sw_sweep_parent(s, i + 1) != 0);
 	assert(t->prune.bracket == sw_pruner_bracket(s->pruner, i + 1));
 	assert((t->state == SW_TRIAL_PAUSED) == (t->prune.paused != 0));
 	assert(t->state != SW_TRIAL_PAUSED || t->resume_step == t->step);
