@@ -35,7 +35,7 @@ static bool write_decision(const struct sw_row_decision *row, void *arg)
 		sw_jw_knull(&q->w, "cutoff");
 	sw_jw_knum(&q->w, "value", row->value);
 	sw_jw_obj_end(&q->w);
-	q->next = row->verdict[0];
+	q->next = (unsigned char)row->verdict[0];
 	sw_why_decision((enum sw_pruner_kind)q->limit, q->flag, row, q->cause, sizeof q->cause);
 	return true;
 }
