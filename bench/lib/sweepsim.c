@@ -46,12 +46,12 @@ static void set_pruner(struct sw_sweep_config *c, enum bench_sim_pruner pruner)
 {
 	if (pruner == BENCH_SIM_NONE)
 		return;
-	c->has_asha = true;
-	c->asha = (struct sw_asha_config){.grace_period = rungs[0],
-					  .max_t = BENCH_EPOCHS,
-					  .reduction_factor = 3,
-					  .brackets = 1,
-					  .min_results = 3};
+	c->pruner.kind = SW_PRUNER_ASHA;
+	c->pruner.asha = (struct sw_asha_config){.grace_period = rungs[0],
+						 .max_t = BENCH_EPOCHS,
+						 .reduction_factor = 3,
+						 .brackets = 1,
+						 .min_results = 3};
 }
 
 static void open_sim(struct sim *s)
