@@ -132,8 +132,7 @@ sw_status sw_driver_step(struct sw_change *c, struct sw_host *h, const struct sw
 	if (rc != SW_OK)
 		return rc;
 	const uint64_t number = h->next_ev++;
-	if (event->kind == SW_EVENT_EXTEND || event->kind == SW_EVENT_ENQUEUE ||
-	    event->kind == SW_EVENT_EDIT) {
+	if (h->run_cap != (int64_t)sw_sweep_run_cap(h->sched)) { /* a child raises it, too */
 		h->run_cap = (int64_t)sw_sweep_run_cap(h->sched);
 		sw_tx_sweep_state(c->tx, h->sweep, sw_sweep_state_name(h->state), NULL, 0,
 				  h->run_cap);

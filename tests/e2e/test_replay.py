@@ -79,7 +79,11 @@ class Life:
 # --- what is as stored ---
 
 PRUNERS = {"none": None, "stop": asha(max_t=9), "brackets": asha(max_t=9, brackets=2),
-           "promote": asha(max_t=9, variant="promote")}
+           "promote": asha(max_t=9, variant="promote"),
+           "hyperband": {"type": "hyperband", "min_iter": 1, "eta": 2},
+           "median": {"type": "median", "n_startup_trials": 3},
+           "patience": {"type": "patience", "patience": 2, "min_delta": 0.1},
+           "threshold": {"type": "threshold", "upper": 4.0, "lower": -1}}
 
 
 @pytest.mark.parametrize("pruner", PRUNERS)
@@ -98,6 +102,37 @@ def test_sweep_with_kills_replays_as_it_is_stored(start, method, pruner):
     with sqlite3.connect(f"file:{database(daemon)}?mode=ro", uri=True) as db:
         pauses, = db.execute("SELECT count(*) FROM attempt WHERE state = 'PAUSED'").fetchone()
     assert (pauses > 5) == (pruner == "promote"), pauses
+
+
+@pytest.mark.parametrize("method", ["random", "tpe", "bayes"])
+def test_population_with_kills_replays_as_it_is_stored(start, method):
+    daemon = start()
+    client = daemon.client()
+    sweep = client.submit(searched(method, run_cap=6, early_terminate={
+        "type": "pbt", "perturbation_interval": 2, "hyperparam_mutations": ["lr", "layers"]}))
+    draw, held, turn = random.Random(2), [], 0
+    while held or client.sweep(sweep)["state"] == "RUNNING":
+        turn += 1
+        if turn in (5, 20, 41):
+            daemon.kill9()
+            client = daemon.start().client()
+        held += [[t, t["resume_step"], 0] for t in client.ask(sweep, draw.choice((1, 2)))]
+        if not held:
+            continue
+        run = held.pop(draw.randrange(len(held)))
+        t, step, seq = run[0], run[1] + 1, run[2] + 1
+        said = client.call("trial.report", sweep=sweep, trial=t["trial"], attempt=t["attempt"],
+                           seq=seq, step=step, checkpoint=True,
+                           metrics={"loss": loss(t["params"]) + 1 / step})["decision"]
+        if said == "continue" and step == 12:
+            client.tell(sweep, t)
+        elif said == "continue":
+            held.append([t, step, seq])
+    status, lines, errors = replay(database(daemon))
+    assert (status, errors) == (0, "") and lines[0].endswith("all as stored"), (lines, errors)
+    with sqlite3.connect(f"file:{database(daemon)}?mode=ro", uri=True) as db:
+        children, = db.execute("SELECT count(*) FROM trial WHERE parent > 0").fetchone()
+    assert children > 2
 
 
 def test_suggestions_that_did_not_know_all_are_made_again_from_what_they_knew(start):
