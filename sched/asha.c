@@ -124,16 +124,16 @@ static double rung_cutoff(const struct sw_pruner *p, uint32_t bracket, size_t k)
 	return sw_ostree_kth(rung, places(of(p), n) - 1, NULL);
 }
 
-static void judge(const struct sw_asha *a, const struct sw_ostree *rung, double value,
+static void judge(const struct sw_asha *a, struct sw_ostree *rung, const struct sw_rung_hit *hit,
 		  struct sw_judgement *out)
 {
-	out->value = value;
+	out->value = hit->value;
 	out->n = rung->n;
-	out->better = sw_ostree_less(rung, value);
+	out->better = hit->better;
 	out->keep = places(a, out->n);
 	if (out->n < a->config.min_results)
 		return;
-	out->cutoff = sw_ostree_kth(rung, out->keep - 1, NULL);
+	out->cutoff = sw_ostree_kth_near(rung, out->keep - 1);
 	if (out->better >= out->keep)
 		out->verdict = SW_VERDICT_STOP;
 }
@@ -152,7 +152,7 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 		return rc;
 	if (hit.any) {
 		out->rung = sw_rungs_step(&a->rungs, t->bracket, hit.k);
-		judge(a, sw_rungs_tree(&a->rungs, t->bracket, hit.k), hit.value, out);
+		judge(a, sw_rungs_tree(&a->rungs, t->bracket, hit.k), &hit, out);
 	}
 	if (step >= a->config.max_t)
 		out->verdict = SW_VERDICT_COMPLETE;

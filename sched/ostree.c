@@ -86,6 +86,7 @@ static sw_status grow_leaf(struct sw_ostree *t)
 	grown->n = 0;
 	grown->cap = cap;
 	if (old != NULL) {
+		t->near = NULL;
 		grown->n = old->n;
 		memcpy(grown->value, old->value, old->n * sizeof old->value[0]);
 		memcpy(ids(grown), ids(old), old->n * sizeof(uint32_t));
@@ -152,21 +153,31 @@ static inner *take_inner(struct sw_ostree *t)
 
 static bool before(double value, uint32_t id, double v, uint32_t x)
 {
-	return (value < v) | ((value == v) & (id < x));
+	return value < v || (value == v && id < x);
 }
 
-/* How many of n sorted entries come before (v, x). Those up to and with (v, x): ask for x + 1. */
+/* How many of n sorted entries come before (v, x). Those up to and with (v, x): ask for x + 1. The
+ * ids are looked at only where values are equal: they are on other lines of the cache. */
 static uint32_t lower(const double *value, const uint32_t *id, uint32_t n, double v, uint32_t x)
 {
 	uint32_t at = 0;
 
-	while (n > 1) {
-		const uint32_t half = n / 2, i = at + half - 1;
+	for (uint32_t left = n; left > 0;) {
+		const uint32_t half = left - left / 2;
 
-		at = before(value[i], id[i] & ~MARK, v, x) ? at + half : at;
-		n -= half;
+		at = value[at + half - 1] < v ? at + half : at;
+		left /= 2;
 	}
-	return n == 1 && before(value[at], id[at] & ~MARK, v, x) ? at + 1 : at;
+	while (at < n && value[at] == v && (id[at] & ~MARK) < x)
+		at++;
+	return at;
+}
+
+/* Asks for all lines of a node at once: one wait in place of one for each that the search meets. */
+static void prefetch(const void *p, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i += 64)
+		__builtin_prefetch((const char *)p + i);
 }
 
 /* The child where what is at (v, x) begins. */
@@ -177,11 +188,13 @@ static uint32_t child_of(const inner *in, double v, uint32_t x)
 
 static uint64_t sum(const uint32_t *v, uint32_t n)
 {
-	uint32_t s = 0;
+	uint32_t even = 0, odd = 0, i = 0;
 
-	for (uint32_t i = 0; i < n; i++)
-		s += v[i];
-	return s;
+	for (; i + 1 < n; i += 2) {
+		even += v[i];
+		odd += v[i + 1];
+	}
+	return (uint64_t)even + odd + (i < n ? v[i] : 0);
 }
 
 static uint32_t marks(const uint32_t *id, uint32_t n)
@@ -210,12 +223,14 @@ static leaf *descend(const struct sw_ostree *t, double value, uint32_t id, struc
 	for (uint32_t d = 0; d < t->height; d++) {
 		inner *in = node;
 
+		prefetch(in, offsetof(inner, key_id));
 		p->in[d] = in;
 		p->at[d] = child_of(in, value, id + 1);
 		p->first &= p->at[d] == 0;
 		p->last &= p->at[d] == in->n - 1;
 		node = in->child[p->at[d]];
 	}
+	prefetch(node, leaf_bytes(LEAF_MAX));
 	return node;
 }
 
@@ -309,26 +324,45 @@ static void hang(struct sw_ostree *t, const struct path *p, struct child c)
 	t->height++;
 }
 
-void sw_ostree_insert(struct sw_ostree *t, double value, uint32_t id, bool marked)
+/* The leaf that kth_near() remembers stays, and those before it have one more. */
+static void move_near(struct sw_ostree *t, const leaf *l, uint64_t rank)
+{
+	if (l != t->near && rank <= t->near_base)
+		t->near_base++;
+}
+
+uint64_t sw_ostree_insert(struct sw_ostree *t, double value, uint32_t id, bool marked)
 {
 	struct path p;
+	uint64_t rank = 0;
 
 	assert(t->root != NULL && !isnan(value) && id <= SW_OSTREE_ID_MAX);
 	leaf *l = descend(t, value, id, &p);
 	for (uint32_t d = 0; d < t->height; d++) {
+		rank += sum(p.in[d]->count, p.at[d]);
 		p.in[d]->count[p.at[d]]++;
-		p.in[d]->marked[p.at[d]] += marked;
+		if (marked)
+			p.in[d]->marked[p.at[d]]++;
 	}
 	t->n++;
 	t->marked += marked;
 	const uint32_t at = lower(l->value, ids(l), l->n, value, id + 1);
 	const uint32_t entry = id | (marked ? MARK : 0);
+	rank += at;
+	/* Equal ones may stand before it. At the beginning of a leaf they would be in the one
+	 * before. */
+	const bool ties = rank > 0 && (at == 0 || !(l->value[at - 1] < value));
 	if (l->n < l->cap) {
 		put_entry(l, at, value, entry);
-		return;
+		move_near(t, l, rank);
+	} else {
+		const uint32_t n = l->n;
+		const uint32_t from = p.last && at == n ? n : p.first && at == 0 ? 0 : n / 2;
+
+		t->near = NULL;
+		hang(t, &p, split_leaf(l, take_leaf(t), from, at, value, entry));
 	}
-	const uint32_t from = p.last && at == l->n ? l->n : p.first && at == 0 ? 0 : l->n / 2;
-	hang(t, &p, split_leaf(l, take_leaf(t), from, at, value, entry));
+	return ties ? sw_ostree_less(t, value) : rank;
 }
 
 /* ---- what is there ---- */
@@ -397,6 +431,7 @@ void sw_ostree_remove(struct sw_ostree *t, double value, uint32_t id)
 	assert(t->n > 0);
 	leaf *l = descend(t, value, id, &p);
 	const uint32_t at = find(l, value, id), marked = ids(l)[at] >> 31;
+	t->near = NULL;
 	memmove(l->value + at, l->value + at + 1, (l->n - at - 1) * sizeof l->value[0]);
 	memmove(ids(l) + at, ids(l) + at + 1, (l->n - at - 1) * sizeof(uint32_t));
 	l->n--;
@@ -498,6 +533,24 @@ double sw_ostree_kth(const struct sw_ostree *t, uint64_t k, uint32_t *id)
 	return l->value[k];
 }
 
+double sw_ostree_kth_near(struct sw_ostree *t, uint64_t k)
+{
+	void *node = t->root;
+	uint64_t at = k;
+
+	assert(k < t->n);
+	if (t->near != NULL && k >= t->near_base && k - t->near_base < t->near->n)
+		return t->near->value[k - t->near_base];
+	for (uint32_t h = t->height; h > 0; h--) {
+		const inner *in = node;
+
+		node = in->child[child_at(in->count, &at)];
+	}
+	t->near = node;
+	t->near_base = k - at;
+	return t->near->value[at];
+}
+
 double sw_ostree_marked_kth(const struct sw_ostree *t, uint64_t k, uint32_t *id)
 {
 	const void *node = t->root;
@@ -561,6 +614,17 @@ static uint32_t check(const void *node, uint32_t height, struct bound least, str
 	return n;
 }
 
+/* Is the leaf remembered at its place? */
+static bool near_invariant(const struct sw_ostree *t)
+{
+	const void *node = t->root;
+	uint64_t k = t->near_base;
+
+	for (uint32_t h = t->height; h > 0; h--)
+		node = ((const inner *)node)->child[child_at(((const inner *)node)->count, &k)];
+	return node == t->near && k == 0;
+}
+
 void sw_ostree_invariant(const struct sw_ostree *t)
 {
 	uint32_t marked = 0, n = 0;
@@ -569,6 +633,7 @@ void sw_ostree_invariant(const struct sw_ostree *t)
 		n = check(t->root, t->height, (struct bound){-INFINITY, 0},
 			  (struct bound){INFINITY, SW_OSTREE_ID_MAX}, &marked);
 	assert(n == t->n && marked == t->marked);
+	assert(t->near == NULL || near_invariant(t));
 	assert(t->height == 0 || ((const inner *)t->root)->n >= 2);
 	(void)(n + marked);
 }

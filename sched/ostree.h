@@ -39,7 +39,9 @@ struct sw_ostree {
 	uint32_t spare_n;
 	struct sw_ostree_inner *spare; /* what the next insertion may need */
 	struct sw_ostree_leaf *spare_leaf;
-	size_t bytes; /* held, the spares included */
+	struct sw_ostree_leaf *near; /* where kth_near() was last; NULL: nowhere */
+	uint64_t near_base;          /* entries before that leaf */
+	size_t bytes;                /* held, the spares included */
 };
 
 void sw_ostree_init(struct sw_ostree *t);
@@ -48,8 +50,9 @@ void sw_ostree_fini(struct sw_ostree *t);
 /* Makes room for one more. Amortised O(1). SW_NOMEM: nothing changed that anyone sees. */
 SW_NODISCARD sw_status sw_ostree_reserve(struct sw_ostree *t);
 
-/* Asserts that there is room, that value is a number and id at most SW_OSTREE_ID_MAX. */
-void sw_ostree_insert(struct sw_ostree *t, double value, uint32_t id, bool marked);
+/* Returns how many values are below the new one. Asserts that there is room, that value is a number
+ * and id at most SW_OSTREE_ID_MAX. */
+uint64_t sw_ostree_insert(struct sw_ostree *t, double value, uint32_t id, bool marked);
 /* Asserts that it is there, and for mark() that its mark changes. */
 void sw_ostree_remove(struct sw_ostree *t, double value, uint32_t id);
 void sw_ostree_mark(struct sw_ostree *t, double value, uint32_t id, bool marked);
@@ -65,6 +68,9 @@ uint64_t sw_ostree_marked_among(const struct sw_ostree *t, uint64_t k);
 
 /* The k-th entry (from 0), k < n; the k-th of the marked ones, k < marked. id may be NULL. */
 double sw_ostree_kth(const struct sw_ostree *t, uint64_t k, uint32_t *id);
+/* The same value, found at once where it stands in the leaf that the last such call looked at,
+ * which insertions do not move: for a k that moves slowly. */
+double sw_ostree_kth_near(struct sw_ostree *t, uint64_t k);
 double sw_ostree_marked_kth(const struct sw_ostree *t, uint64_t k, uint32_t *id);
 
 /* Asserts the order, the counts and the marks. O(n); for tests. */

@@ -39,10 +39,10 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 	out->rung = sw_rungs_step(&a->rungs, t->bracket, hit.k);
 	out->value = hit.value;
 	out->n = rung->n;
-	out->better = sw_ostree_less(rung, hit.value);
+	out->better = hit.better;
 	out->keep = places(p, rung);
 	if (out->keep > 0)
-		out->cutoff = sw_ostree_kth(rung, out->keep - 1, NULL);
+		out->cutoff = sw_ostree_kth_near(rung, out->keep - 1);
 	if (step >= a->config.max_t || final)
 		return SW_OK;
 	out->verdict = SW_VERDICT_PAUSE;

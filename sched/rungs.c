@@ -107,9 +107,9 @@ sw_status sw_rungs_record(struct sw_rungs *r, uint64_t trial, struct sw_prune_tr
 	for (size_t k = 0; k < SW_RUNGS_MAX && given >> k != 0; k++) {
 		if ((given >> k & 1) == 0)
 			continue;
-		*hit = (struct sw_rung_hit){true, k,
-					    r->step[t->bracket + k] == step ? value : t->value};
-		sw_ostree_insert(&tree[k], hit->value, (uint32_t)trial, false);
+		const double v = r->step[t->bracket + k] == step ? value : t->value;
+		*hit = (struct sw_rung_hit){true, k, v,
+					    sw_ostree_insert(&tree[k], v, (uint32_t)trial, false)};
 	}
 	t->filled |= settled;
 	t->step = step;

@@ -43,8 +43,9 @@ uint32_t sw_rungs_bracket(const struct sw_rungs *r, uint64_t seed, uint64_t tria
 
 struct sw_rung_hit {
 	bool any;
-	size_t k;     /* of the trial's bracket: the highest rung that this report filled */
-	double value; /* what it got */
+	size_t k;        /* of the trial's bracket: the highest rung that this report filled */
+	double value;    /* what it got */
+	uint64_t better; /* values there that are strictly better */
 };
 /* step > t->step. O(log n) a rung filled. SW_NOMEM: nothing changed. */
 SW_NODISCARD sw_status sw_rungs_record(struct sw_rungs *r, uint64_t trial, struct sw_prune_trial *t,

@@ -186,9 +186,18 @@ START_TEST(ostree_with_ids_and_marks_agrees_with_a_sorted_array)
 				const int k = entry_rank(v, n, x.value, x.id);
 
 				ck_assert_int_eq(sw_ostree_reserve(&t), SW_OK);
-				sw_ostree_insert(&t, x.value, x.id, x.marked);
+				const uint64_t less = sw_ostree_insert(&t, x.value, x.id, x.marked);
+
+				if (less != (unsigned)entry_rank(v, n, x.value, 0))
+					ck_abort_msg("%d entries", n);
 				memmove(v + k + 1, v + k, (size_t)(n++ - k) * sizeof v[0]);
 				v[k] = x;
+			}
+			if (n > 0) { /* it moves slowly, and jumps now and then */
+				const int near = what == 9 ? (int)below(&rng, (uint64_t)n) : n / 3;
+
+				if (sw_ostree_kth_near(&t, (uint64_t)near) != v[near].value)
+					ck_abort_msg("the %d-th of %d", near, n);
 			}
 			if (e % (1 + runs[_i].most / 10) == 0)
 				compare(&t, v, n, &rng);
