@@ -2,12 +2,13 @@
 import os
 import random
 import shutil
+import signal
 import sqlite3
 import subprocess
 
 import pytest
 
-from harness import BIN, DEADLINE, ROOT, asha, driven, environment
+from harness import BIN, DEADLINE, ROOT, asha, driven, environment, slow, wait_until
 from search_model import LEARNING, METHODS, key, loss, searched
 
 
@@ -133,6 +134,37 @@ def test_population_with_kills_replays_as_it_is_stored(start, method):
     with sqlite3.connect(f"file:{database(daemon)}?mode=ro", uri=True) as db:
         children, = db.execute("SELECT count(*) FROM trial WHERE parent > 0").fetchone()
     assert children > 2
+
+
+WORKED = {"stop": asha(max_t=12, reduction_factor=2),
+          "promote": asha(max_t=12, reduction_factor=2, variant="promote"),
+          "pbt": {"type": "pbt", "perturbation_interval": 3}}
+
+
+@pytest.mark.parametrize("pruner", WORKED)
+def test_sweep_on_slots_whose_daemon_and_workers_are_killed_replays(start, pruner):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    sweep = client.submit(slow(epochs=12, run_cap=8, early_terminate=WORKED[pruner], parameters={
+        "width": {"value": 32}, "batch_size": {"value": 8},
+        "lr": {"distribution": "log_uniform_values", "min": 1e-4, "max": 0.1}}))
+
+    def reports(n):
+        wait_until(lambda: sum(len(client.reports(sweep, t["trial"]))
+                               for t in client.trials(sweep)) >= n, f"{n} reports")
+
+    reports(6)
+    daemon.kill9()
+    client = daemon.start().client()
+    reports(12)
+    busy = [slot["pid"] for slot in client.slots() if slot.get("pid")]
+    os.kill(busy[0], signal.SIGKILL)
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    status, lines, errors = replay(database(daemon))
+    assert (status, errors) == (0, "") and lines[0].endswith("all as stored"), (lines, errors)
+    with sqlite3.connect(f"file:{database(daemon)}?mode=ro", uri=True) as db:
+        ended = {state for state, in db.execute("SELECT DISTINCT state FROM attempt")}
+    assert ("PAUSED" in ended) == (pruner != "stop") and "RUNNING" not in ended, ended
 
 
 def test_suggestions_that_did_not_know_all_are_made_again_from_what_they_knew(start):

@@ -30,20 +30,22 @@ def record(client, curves, at_once=1, **spec):
     return sweep
 
 
+def one_second_a_step(daemon, sweep, steps):
+    """As if the trials had run one after another, each step a second. A new client."""
+    daemon.term()
+    with sqlite3.connect(os.path.join(daemon.state, "sweepd.db")) as db:
+        db.execute("UPDATE attempt SET started_ms = 1000000 + ?1 * trial, "
+                   "ended_ms = 1000000 + ?1 * (trial + 1) WHERE sweep = ?2", (1000 * steps, sweep))
+    return daemon.start().client()
+
+
 def simulate(client, sweep, pruner, **more):
     return client.call("sweep.simulate", sweep=sweep, early_terminate=pruner, **more)
 
 
 @pytest.mark.parametrize("workers, wall", [(None, 11), (1, 11), (2, 6), (3, 4), (4, 4), (9, 4)])
 def test_numbers_are_those_made_by_hand(daemon, workers, wall):
-    client = daemon.client()
-    record(client, HAND)
-    daemon.term()
-    with sqlite3.connect(os.path.join(daemon.state, "sweepd.db")) as db:
-        # One after another, each step a second.
-        db.execute("UPDATE attempt SET started_ms = 1000000 + 4000 * trial, "
-                   "ended_ms = 1004000 + 4000 * trial")
-    client = daemon.start().client()
+    client = one_second_a_step(daemon, record(daemon.client(), HAND), 4)
     got = simulate(client, 1, HALVING, **({"workers": workers} if workers else {}))
     assert got == {"sweep": 1, "workers": workers or 1, "recorded": 16, "resource": 11,
                    "saved": pytest.approx(5 / 16), "wall_s": pytest.approx(wall),
@@ -109,6 +111,41 @@ def test_same_pruner_and_order_use_what_was_recorded(client):
     assert got["saved"] == 0 and got["short"] == 0
     assert (got["stopped"], got["completed"]) == (counts["PRUNED"], counts["COMPLETED"])
     assert got["best"]["survived"] and counts["PRUNED"] > 5
+
+
+@pytest.mark.parametrize("pruner", [
+    asha(max_t=9), asha(max_t=9, brackets=2), asha(max_t=9, variant="promote"),
+    {"type": "hyperband", "min_iter": 1, "eta": 2}, {"type": "hyperband", "max_iter": 9, "s": 2},
+    {"type": "median", "n_startup_trials": 3}, {"type": "median", "grace_period": 2},
+    {"type": "patience", "patience": 2}, {"type": "threshold", "upper": 0.95}],
+    ids=lambda p: "-".join(str(v) for v in p.values()))
+@pytest.mark.parametrize("at_once", [1, 4])
+def test_curves_re_run_are_pruned_as_a_sweep_under_that_pruner(daemon, pruner, at_once):
+    """Whole curves under a pruner that was not there, against a sweep that had it from the start.
+    Four at once: the trials of a turn report in turn, as lanes of equal pace do."""
+    draw = random.Random(8)
+    curves = [[draw.random() for _ in range(9)] for _ in range(24)]
+    client = one_second_a_step(daemon, record(daemon.client(), curves), len(curves[0]))
+    sweep = client.submit(driven(run_cap=len(curves), early_terminate=pruner))
+    held, used = [], 0
+    while True:
+        while len(held) < at_once and (handed := client.ask(sweep)):
+            held.append([handed[0], handed[0]["resume_step"], 0])
+        if not held:
+            break
+        run = held.pop(0)
+        t, step, seq = run[0], run[1] + 1, run[2] + 1
+        used += 1
+        said = client.report(sweep, t, seq, step, loss=curves[t["trial"] - 1][step - 1])
+        if said == "continue" and step == len(curves[0]):
+            client.tell(sweep, t)
+        elif said == "continue":
+            held.append([t, step, seq])
+    got, counts = simulate(client, 1, pruner, workers=at_once), client.sweep(sweep)["counts"]
+    assert (got["resource"], got["stopped"]) == (used, counts["PRUNED"]) and counts["PRUNED"] > 2
+    assert got["completed"] == counts["COMPLETED"] and got["short"] == got["failed"] == 0
+    best = client.call("sweep.best", sweep=sweep)["trials"][0]
+    assert got["chosen"] == {"trial": best["trial"], "value": best["value"]}
 
 
 def test_curves_that_a_pruner_cut_are_counted_as_short(client):
