@@ -76,7 +76,11 @@ static void check_int(struct sw_verify *v, uint64_t trial, const char *what, int
 
 static bool same_bits(double a, double b)
 {
-	return memcmp(&a, &b, sizeof a) == 0;
+	uint64_t x, y;
+
+	memcpy(&x, &a, sizeof x);
+	memcpy(&y, &b, sizeof y);
+	return x == y;
 }
 
 static void number_text(char out[32], bool has, double x)
