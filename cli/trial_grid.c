@@ -9,6 +9,7 @@ enum drop {
 	DROP_STEP = 5,
 	DROP_PARAM = 10,
 	DROP_BAR = 400,
+	DROP_PARENT,
 	DROP_SECONDS,
 	DROP_METRIC,
 	DROP_CAUSE = 10000
@@ -60,7 +61,7 @@ static void add_keys(struct sw_names *s, const cJSON *object)
 struct columns {
 	struct sw_names params, metrics; /* metrics: without the sweep's first */
 	size_t own;                      /* of metrics: so many are the sweep's as well */
-	bool cause, bar;
+	bool cause, bar, parent;         /* parent: some trial has one */
 };
 
 static void find_columns(struct columns *c, const struct sw_trial_grid *how,
@@ -78,6 +79,8 @@ static void find_columns(struct columns *c, const struct sw_trial_grid *how,
 		add_keys(&all, sw_json_get(trials[i], "metrics"));
 		if (cJSON_IsString(sw_json_get(trials[i], "cause")))
 			c->cause = how->cause;
+		if (cJSON_IsNumber(sw_json_get(trials[i], "parent")))
+			c->parent = true;
 	}
 	cJSON_ArrayForEach (name, how->metrics) {
 		const cJSON *own = sw_json_get(name, "name");
@@ -105,6 +108,8 @@ static void add_columns(struct sw_grid *g, const struct columns *c, const struct
 	for (size_t i = 0; i < c->metrics.n; i++)
 		sw_grid_col(g, c->metrics.name[i], true, i < c->own ? 0 : DROP_METRIC + (int)i);
 	sw_grid_col(g, "step", true, DROP_STEP);
+	if (c->parent)
+		sw_grid_col(g, "parent", true, DROP_PARENT);
 	sw_grid_col(g, "seconds", true, DROP_SECONDS);
 	if (c->bar)
 		sw_grid_col(g, "progress", false, DROP_BAR);
@@ -158,6 +163,8 @@ static void add_trial(struct sw_grid *g, const struct columns *c, const struct s
 		sw_grid_add_value(g, sw_json_get(metrics, c->metrics.name[i]), how->utf8,
 				  i < c->own ? SW_TINT_BOLD : SW_TINT_NONE);
 	sw_grid_add_value(g, step, how->utf8, SW_TINT_NONE);
+	if (c->parent)
+		sw_grid_add_value(g, sw_json_get(trial, "parent"), how->utf8, SW_TINT_NONE);
 	if (cJSON_IsNumber(seconds))
 		sw_grid_addf(g, "%.1f", seconds->valuedouble);
 	else

@@ -40,7 +40,7 @@ void sw_why_decision(enum sw_pruner_kind kind, bool brackets, const struct sw_ro
 		     char *out, size_t cap)
 {
 	char cutoff[32] = "none yet", value[32], place[48] = "rung";
-	const long long step = row->rung;
+	const long long step = row->rung, others = row->n - 1;
 
 	if (row->has_cutoff)
 		(void)show(row->cutoff, cutoff);
@@ -48,7 +48,7 @@ void sw_why_decision(enum sw_pruner_kind kind, bool brackets, const struct sw_ro
 	switch (kind) {
 	case SW_PRUNER_MEDIAN:
 		(void)snprintf(out, cap, "at step %lld: best so far %s, median of %lld other%s %s",
-			       step, value, (long long)row->n, row->n == 1 ? "" : "s", cutoff);
+			       step, value, others, others == 1 ? "" : "s", cutoff);
 		return;
 	case SW_PRUNER_PATIENCE:
 		(void)snprintf(

@@ -1,8 +1,10 @@
 /* tests/daemon/test_edit.c — edits as JSON, in and out, and the time that a sweep has run. */
 #include "daemon/budget.h"
+#include "daemon/daemon.h"
 #include "daemon/edit.h"
 #include "daemon/host.h"
 #include "daemon/plan.h"
+#include "daemon/supervisor.h"
 #include "proto/json.h"
 #include <check.h>
 #include <stdlib.h>
@@ -172,6 +174,30 @@ START_TEST(budget_clock_row_runs_while_the_sweep_does)
 }
 END_TEST
 
+START_TEST(budget_counts_ended_and_live_attempts_on_gpus_alone)
+{
+	struct sw_slot slots[] = {
+		{.state = SW_SLOT_BUSY, .sweep = 1, .trial = 1},
+		{.state = SW_SLOT_BUSY, .sweep = 1, .trial = 2},
+		{.state = SW_SLOT_BUSY, .sweep = 2, .trial = 1}, /* another sweep's */
+		{.state = SW_SLOT_IDLE, .sweep = 1, .trial = 1},
+		{.state = SW_SLOT_BUSY, .sweep = 1, .trial = 3},
+	};
+	struct sw_run runs[] = {
+		{.started_ms = 1000, .slot = 0, .gpu = true},
+		{.started_ms = 1000, .slot = 1}, /* on cores */
+		{.started_ms = 1400, .slot = 4, .gpu = true},
+	};
+	struct sw_daemon d = {.slots = slots, .slot_n = sizeof slots / sizeof slots[0]};
+	const struct sw_host h = {
+		.d = &d, .sweep = 1, .runs = runs, .budget = {.gpu_hours = 1, .gpu_ms = 70}};
+
+	ck_assert_int_eq(sw_budget_gpu_ms(&h, 1500), 70 + 500 + 100);
+	ck_assert_int_eq(sw_budget_gpu_ms(&h, 1200), 70 + 200); /* a clock that was set back */
+	ck_assert_int_eq(sw_budget_gpu_ms(&h, 900), 70);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("edit");
@@ -182,6 +208,7 @@ int main(void)
 	tcase_add_loop_test(tcase, edit_row_is_refused_at_its_place, 0,
 			    (int)(sizeof refused / sizeof refused[0]));
 	tcase_add_test(tcase, edit_is_written_with_what_was_and_read_back_the_same);
+	tcase_add_test(tcase, budget_counts_ended_and_live_attempts_on_gpus_alone);
 	tcase_add_loop_test(tcase, budget_clock_row_runs_while_the_sweep_does, 0,
 			    (int)(sizeof clocks / sizeof clocks[0]));
 	srunner_run_all(runner, CK_NORMAL);

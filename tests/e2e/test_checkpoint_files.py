@@ -112,3 +112,55 @@ def test_resumed_trial_goes_on_above_its_pause_and_its_curve_is_whole(start):
             (1, 1, 1), (2, 1, 2), (2, 2, 3)] + [(3, k, 3 + k) for k in range(1, 7)]
         assert [r["step"] for r in reports if r["checkpoint"]][:2] == [1, 3]
     assert all(alive(s["pid"]) for s in client.slots())
+
+
+def population(**more):
+    """Four members with two lanes; the learning rates lie far apart, so that some are replaced."""
+    return trained(epochs=12, run_cap=4, dataset={"name": "digits"},
+                   layers=[{"linear": 16}, "relu", {"linear": 10}],
+                   parameters={"lr": {"distribution": "log_uniform_values", "min": 1e-5,
+                                      "max": 0.1}, "batch_size": {"value": 64}},
+                   early_terminate={"type": "pbt", "perturbation_interval": 2}, **more)
+
+
+def test_population_keeps_what_open_members_and_children_go_on_from(start):
+    """A child's file is its parent's until it has one of its own; nothing else stays."""
+    daemon = start("cpu:2")
+    client = daemon.client()
+    sweep = client.submit(population())
+
+    def with_children():
+        rows = client.trials(sweep)
+        return client.sweep(sweep)["state"] != "RUNNING" or sum(
+            t["parent"] is not None for t in rows) >= 2
+
+    wait_until(with_children, "two children")
+    halt(client, sweep)
+
+    def settled():
+        want = set()
+        for t in client.trials(sweep):
+            if t["state"] in ("PAUSED", "PENDING") and t["resume_step"]:
+                owner = t["trial"] if t["attempt"] and t["step"] >= t["resume_step"] and any(
+                    r["checkpoint"] for r in client.reports(sweep, t["trial"])) else t["parent"]
+                want.add(f"{owner or t['trial']}-{t['resume_step']}.ckpt")
+            elif t["state"] == "COMPLETED" and any(
+                    r["checkpoint"] for r in client.reports(sweep, t["trial"])):
+                want.add(f"{t['trial']}-{t['resume_step']}.ckpt")
+        return want and files(daemon, sweep) == want
+
+    wait_until(settled, "the files that are needed, and no other")
+    before = files(daemon, sweep)
+    daemon.note_workers()
+    daemon.kill9()
+    daemon.start()
+    client = daemon.client()
+    assert files(daemon, sweep) == before, "a start takes nothing that is needed"
+    client.call("sweep.resume", sweep=sweep)
+    got = client.wait_sweep(sweep)
+    assert got["state"] == "COMPLETED" and got["counts"]["FAILED"] == 0, got
+    wait_until(lambda: files(daemon, sweep) == needed(client, sweep), "the last files alone")
+    for t in client.trials(sweep):
+        text = "\n".join(line["text"] for line in
+                         client.call("trial.log", sweep=sweep, trial=t["trial"])["lines"])
+        assert "from scratch" not in text, text
