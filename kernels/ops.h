@@ -5,26 +5,37 @@
  * tests/kernels. Nothing here knows trials, layers or files.
  *
  * Memory   Every pointer named x, y, w, g, ... is the backend's memory (from alloc), row-major and
- *          dense; only upload and download touch the host's. No entry allocates but queue_create
- *          and alloc. Pointers from alloc are aligned to SW_OPS_ALIGN bytes; others (inside an
- *          arena) to their element.
+ *          dense; only upload and download touch the host's, and structs passed by value or as
+ *          `const struct sw_conv *`, `sw_window *`, ... (shapes), which are read before the call
+ *          returns. No entry allocates but queue_create and alloc. Pointers from alloc are aligned
+ *          to SW_OPS_ALIGN bytes; others (inside an arena) to their element.
+ * Work     Scratch memory is the caller's: `work` has at least the bytes that the entry's
+ *          *_workspace says for the same shape, aligned to SW_OPS_ALIGN; NULL when that is 0.
+ *          Nothing is kept in it from one call to the next: all entries of a queue may share one.
  * Queues   Work runs in the order in which it was given to one queue, perhaps after the call has
  *          returned. Two queues know nothing of each other. A queue belongs to one thread at a
  *          time. The host learns a value only by download, which waits.
  * Aliases  Operands must not overlap, unless the entry says that they may be the same pointer.
- * Errors   SW_OK, SW_NOMEM (alloc, queue_create), SW_INVALID (a shape over the limits below),
- *          SW_DEVICE_LOST. An asynchronous table may return the failure of an earlier call; a
- *          device that is lost stays lost for the process.
- * Limits   Each dimension fits int32; each product of two dimensions fits int64. A dimension of 0
- *          is SW_OK and does nothing (to an accumulating output) or writes zeros (to another).
+ * Adding   accumulate 1 adds to gradients of parameters (micro-batches), 0 overwrites them.
+ *          Gradients of inputs (dx) are always overwritten; NULL where the entry says so.
+ * Errors   SW_OK, SW_NOMEM (alloc, queue_create), SW_INVALID (a shape over the limits below, or one
+ *          that makes no sense: a window larger than its padded image, stride 0),
+ *          SW_UNSUPPORTED (an entry that this backend lacks), SW_DEVICE_LOST. An asynchronous table
+ *          may return the failure of an earlier call; a device that is lost stays lost for the
+ *          process.
+ * Limits   Each dimension fits int32, as does the plane H * W of an image; each product of two
+ *          dimensions fits int64. A dimension of 0 is SW_OK and does nothing (to an accumulating
+ *          output) or writes zeros (to another).
  * NaN      No fast-math: NaN and infinity go through as IEEE says.
  * Order    The same calls on the same device with the same inputs give the same bits: a table adds
- *          in an order that does not depend on timing (no floating atomics).
+ *          in an order that does not depend on timing (no floating atomics), nor on the number of
+ *          threads, but for products so large that a library makes them.
  */
 #ifndef SW_KERNELS_OPS_H
 #define SW_KERNELS_OPS_H
 
 #include "base/status.h"
+#include "kernels/shapes.h"
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,41 +44,9 @@ extern "C" {
 #endif
 
 #define SW_OPS_ALIGN   ((size_t)64)
-#define SW_OPS_VERSION 1 /* of this table's layout; a module made for another is refused */
+#define SW_OPS_VERSION 2 /* of this table's layout; a module made for another is refused */
 
 struct sw_queue; /* opaque, one per backend: a stream with its handles and workspace */
-
-/* Sums over the rows seen since they were zeroed; lives in backend memory, 8-byte aligned. Doubles,
- * so that 2^53 rows are counted exactly. Read with download. */
-struct sw_metrics {
-	double loss_sum; /* sum over rows of the row's loss */
-	double correct;  /* rows whose largest logit (the first of equals) is the label's */
-	double rows;
-};
-
-/* Which mask dropout uses: element i of the tensor draws word i % 4 of the Philox block
- * sw_philox_block(seed, SW_PHILOX_DROPOUT, layer, step, i / 4) (kernels/philox.h). */
-struct sw_dropout {
-	uint64_t seed;
-	uint32_t layer;
-	uint64_t step; /* of the optimizer, so that every batch has its own mask */
-	float p;       /* in [0, 1): the part that is set to 0 */
-};
-
-struct sw_sgd {
-	float lr;
-	float momentum;     /* 0: velocity is neither read nor written */
-	float weight_decay; /* L2: added to the gradient */
-	int nesterov;       /* 0 or 1; only with momentum */
-};
-
-struct sw_adamw {
-	float lr;
-	float beta1, beta2;
-	float eps;
-	float weight_decay; /* decoupled: w *= 1 - lr * weight_decay */
-	uint64_t step;      /* t, from 1 */
-};
 
 struct sw_ops {
 	int version;      /* SW_OPS_VERSION */
@@ -97,22 +76,64 @@ struct sw_ops {
 	 */
 	sw_status (*gather)(struct sw_queue *q, const float *rows, const int32_t *index, float *out,
 			    size_t B, size_t D);
-	/* values: int32[N]; index: int32[B]; out: int32[B] */
+	/* values: int32[N][D] (labels: D 1; tokens); index: int32[B]; out: int32[B][D] */
 	sw_status (*gather_i32)(struct sw_queue *q, const int32_t *values, const int32_t *index,
-				int32_t *out, size_t B);
+				int32_t *out, size_t B, size_t D);
+	/* rows: float[N][C][H][W], or uint8 of the same shape with im->u8; index: int32[B];
+	 * out: float[B][C][H][W] = raw * scale[c] + shift[c], shifted by im->pad at most in each
+	 * direction (what comes from outside the image is a raw 0) and mirrored: struct sw_images.
+	 * im's scale and shift are backend memory. */
+	sw_status (*gather_image)(struct sw_queue *q, const void *rows, const int32_t *index,
+				  float *out, size_t B, const struct sw_images *im);
 
-	/* --- linear, in PyTorch's layout: y = x w^T + b --- */
+	/* --- linear, in PyTorch's layout: y = act(x w^T + b) --- */
 
 	/* x: float[B][I]; w: float[O][I]; b: float[O] or NULL; y: float[B][O] */
 	sw_status (*linear_forward)(struct sw_queue *q, const float *x, const float *w,
-				    const float *b, float *y, size_t B, size_t I, size_t O);
-	/* dy: float[B][O], x: float[B][I], w: float[O][I] ->
-	 * dx: float[B][I] = dy w, or NULL when not wanted;
-	 * dw: float[O][I] = dy^T x; db: float[O] = column sums of dy, or NULL.
-	 * accumulate 1 adds to dw and db (micro-batches), 0 overwrites them. dx is overwritten. */
+				    const float *b, float *y, size_t B, size_t I, size_t O,
+				    enum sw_act act);
+	/* dy: float[B][O], x: float[B][I], w: float[O][I], y: float[B][O], what forward wrote (not
+	 * read, and may be NULL, with SW_ACT_NONE) ->
+	 * dx: float[B][I] = dz w, or NULL when not wanted;
+	 * dw: float[O][I] = dz^T x; db: float[O] = column sums of dz, or NULL,
+	 * where dz = dy act'(y) is written over dy: dy is scratch afterwards. */
 	sw_status (*linear_backward)(struct sw_queue *q, const float *x, const float *w,
-				     const float *dy, float *dx, float *dw, float *db, size_t B,
-				     size_t I, size_t O, int accumulate);
+				     const float *y, float *dy, float *dx, float *dw, float *db,
+				     size_t B, size_t I, size_t O, enum sw_act act, int accumulate);
+
+	/* --- convolution (PyTorch's: no flip of the kernel) --- */
+
+	/* Bytes of scratch memory that conv2d_forward and conv2d_backward need (the larger). */
+	size_t (*conv2d_workspace)(const struct sw_conv *c);
+	/* x: float[B][C][H][W]; w: float[O][C][kh][kw]; b: float[O] or NULL;
+	 * y: float[B][O][out_h][out_w] = act(b[o] + sum over c, i, j of
+	 *    x[b][c][r * stride - pad + i][s * stride - pad + j] w[o][c][i][j]), 0 outside x. */
+	sw_status (*conv2d_forward)(struct sw_queue *q, const float *x, const float *w,
+				    const float *b, float *y, const struct sw_conv *c,
+				    enum sw_act act, void *work);
+	/* dy: as y, overwritten as in linear_backward; dx: as x, or NULL when not wanted; dw: as w;
+	 * db: float[O], or NULL. */
+	sw_status (*conv2d_backward)(struct sw_queue *q, const float *x, const float *w,
+				     const float *y, float *dy, float *dx, float *dw, float *db,
+				     const struct sw_conv *c, enum sw_act act, int accumulate,
+				     void *work);
+
+	/* --- pooling; pad is at most half the window, as in PyTorch --- */
+
+	/* x: float[B][C][H][W]; y: float[B][C][out_h][out_w]; argmax: int32, as y: the place of the
+	 * maximum in the plane, r * W + s, the first of equals; NULL in evaluation. What lies
+	 * outside x never wins; a NaN always does (the last one). */
+	sw_status (*maxpool2d_forward)(struct sw_queue *q, const float *x, float *y,
+				       int32_t *argmax, const struct sw_window *p);
+	/* dx: as x: each dy is added at its argmax, in the order of y */
+	sw_status (*maxpool2d_backward)(struct sw_queue *q, const float *dy, const int32_t *argmax,
+					float *dx, const struct sw_window *p);
+	/* The mean over kh kw places, padding counted as zeros (PyTorch's count_include_pad). The
+	 * mean over all of an image is the window kh = H, kw = W, stride 1, pad 0. */
+	sw_status (*avgpool2d_forward)(struct sw_queue *q, const float *x, float *y,
+				       const struct sw_window *p);
+	sw_status (*avgpool2d_backward)(struct sw_queue *q, const float *dy, float *dx,
+					const struct sw_window *p);
 
 	/* --- elementwise; n elements; x and y (dy and dx) may be the same pointer --- */
 
@@ -125,25 +146,124 @@ struct sw_ops {
 	/* y: what tanh_forward wrote. dx = dy (1 - y^2) */
 	sw_status (*tanh_backward)(struct sw_queue *q, const float *y, const float *dy, float *dx,
 				   size_t n);
-	/* y[i] = kept(i) ? x[i] / (1 - p) : 0, kept(i) = word(i) >= sw_dropout_threshold(p). The
-	 * backward pass is the same call on the gradient: the mask is made again, never stored.
-	 * Evaluation does not call it. */
+	/* y = 1 / (1 + exp(-x)) */
+	sw_status (*sigmoid_forward)(struct sw_queue *q, const float *x, float *y, size_t n);
+	/* y: what sigmoid_forward wrote. dx = dy y (1 - y) */
+	sw_status (*sigmoid_backward)(struct sw_queue *q, const float *y, const float *dy,
+				      float *dx, size_t n);
+	/* y = x (1 + erf(x / sqrt 2)) / 2: the exact form, PyTorch's default */
+	sw_status (*gelu_forward)(struct sw_queue *q, const float *x, float *y, size_t n);
+	/* x: what gelu_forward read, so it must not have been in place */
+	sw_status (*gelu_backward)(struct sw_queue *q, const float *x, const float *dy, float *dx,
+				   size_t n);
+	/* y = a + b; y may be a or b */
+	sw_status (*add)(struct sw_queue *q, const float *a, const float *b, float *y, size_t n);
+	/* y += x; apart */
+	sw_status (*accumulate)(struct sw_queue *q, const float *x, float *y, size_t n);
+	/* y[i] = kept(d.first + i) ? x[i] / (1 - p) : 0, kept(j) = word(j) >=
+	 * sw_dropout_threshold(p): struct sw_dropout. s: backend memory, for its step. The backward
+	 * pass is the same call on the gradient: the mask is made again, never stored. Evaluation
+	 * does not call it. */
 	sw_status (*dropout)(struct sw_queue *q, const float *x, float *y, size_t n,
-			     struct sw_dropout d);
+			     struct sw_dropout d, const struct sw_step *s);
+
+	/* --- normalisation --- */
+
+	/* Training. x, y: float[B][C][S], S = H W of an image, 1 of features; y may be x (backward
+	 * then has no x: only for frozen uses). gamma, beta: float[C]. Over the B S values of a
+	 * channel: mean and rstd = 1 / sqrt(biased variance + eps), both float[C] and kept for
+	 * backward; y = (x - mean) rstd gamma + beta. running_mean, running_var: float[C], moved by
+	 * n.momentum towards the mean and the unbiased variance (which stays when B S is 1). */
+	sw_status (*batchnorm_train)(struct sw_queue *q, const float *x, const float *gamma,
+				     const float *beta, float *running_mean, float *running_var,
+				     float *y, float *mean, float *rstd, size_t B, size_t C,
+				     size_t S, struct sw_norm n);
+	/* Evaluation: the running statistics take the place of the batch's. y may be x. */
+	sw_status (*batchnorm_eval)(struct sw_queue *q, const float *x, const float *gamma,
+				    const float *beta, const float *running_mean,
+				    const float *running_var, float *y, size_t B, size_t C,
+				    size_t S, struct sw_norm n);
+	/* Of batchnorm_train. dx may be dy; dgamma, dbeta: float[C]. */
+	sw_status (*batchnorm_backward)(struct sw_queue *q, const float *x, const float *gamma,
+					const float *mean, const float *rstd, const float *dy,
+					float *dx, float *dgamma, float *dbeta, size_t B, size_t C,
+					size_t S, int accumulate);
+	/* x, y: float[R][D]; gamma, beta: float[D]; over the D values of a row, biased variance;
+	 * mean, rstd: float[R], or NULL in evaluation (both). y may be x in evaluation. */
+	sw_status (*layernorm_forward)(struct sw_queue *q, const float *x, const float *gamma,
+				       const float *beta, float *y, float *mean, float *rstd,
+				       size_t R, size_t D, struct sw_norm n);
+	/* dx may be dy; dgamma, dbeta: float[D] */
+	sw_status (*layernorm_backward)(struct sw_queue *q, const float *x, const float *gamma,
+					const float *mean, const float *rstd, const float *dy,
+					float *dx, float *dgamma, float *dbeta, size_t R, size_t D,
+					int accumulate);
+
+	/* --- tokens: x: float[B][T][D]; length: int32[B], in [0, T], the tokens of a row that are
+	 * no padding (they come first), or NULL: all T --- */
+
+	/* table: float[V][D]; token: int32[N], each in [0, V) (the caller's duty); y: float[N][D]
+	 */
+	sw_status (*embedding_forward)(struct sw_queue *q, const float *table, const int32_t *token,
+				       float *y, size_t N, size_t V, size_t D);
+	size_t (*embedding_workspace)(size_t N, size_t V, size_t D);
+	/* dtable[token[i]] += dy[i], i from 0 to N - 1 in this order */
+	sw_status (*embedding_backward)(struct sw_queue *q, const int32_t *token, const float *dy,
+					float *dtable, size_t N, size_t V, size_t D, int accumulate,
+					void *work);
+	/* table: float[at least T][D]; y[b][t] = x[b][t] + table[t]; y may be x */
+	sw_status (*position_forward)(struct sw_queue *q, const float *x, const float *table,
+				      float *y, size_t B, size_t T, size_t D);
+	/* dtable: float[T][D] = sum over b of dy[b]. The gradient of x is dy itself. */
+	sw_status (*position_backward)(struct sw_queue *q, const float *dy, float *dtable, size_t B,
+				       size_t T, size_t D, int accumulate);
+	/* y: float[B][D] = the mean over the row's tokens; zeros for a length of 0 */
+	sw_status (*token_mean_forward)(struct sw_queue *q, const float *x, const int32_t *length,
+					float *y, size_t B, size_t T, size_t D);
+	/* dy: float[B][D]; dx: float[B][T][D], 0 at padding */
+	sw_status (*token_mean_backward)(struct sw_queue *q, const float *dy, const int32_t *length,
+					 float *dx, size_t B, size_t T, size_t D);
+	size_t (*attention_workspace)(const struct sw_attention *a);
+	/* qkv: float[B][T][3 D], a token's query, key and value, each in heads of D / heads;
+	 * p: float[B][heads][T][T] = softmax over the keys of q k^T / sqrt(D / heads), kept for
+	 * backward; y: float[B][T][D] = p v, heads side by side. Keys at or behind the row's length
+	 * (and, causal, behind the query) have p 0; with no key left p and y are 0. Queries at
+	 * padding are computed as any other. SW_INVALID when heads does not divide D. */
+	sw_status (*attention_forward)(struct sw_queue *q, const float *qkv, const int32_t *length,
+				       float *p, float *y, const struct sw_attention *a,
+				       void *work);
+	/* dy: float[B][T][D]; dqkv: float[B][T][3 D] */
+	sw_status (*attention_backward)(struct sw_queue *q, const float *qkv, const float *p,
+					const float *dy, float *dqkv, const struct sw_attention *a,
+					void *work);
 
 	/* --- losses; m is added to --- */
 
-	/* z: float[B][C] logits; label: int32[B], each in [0, C) (the caller's duty).
-	 * A row's loss is log(sum(exp(z - max))) + max - z[label]; a row with a NaN logit has loss
-	 * NaN and is not correct. p: float[B][C] softmax of each row, or NULL when not wanted
-	 * (evaluation); p may be z. */
+	/* z: float[B][C] logits; label: int32[B], each in [0, C), or -1: the row is left out of all
+	 * sums (the caller's duty). With lp[c] = z[c] - max - log(sum(exp(z - max))), a row's loss
+	 * is -(1 - smooth) lp[label] - smooth / C sum over c of lp[c], smooth in [0, 1]; a row with
+	 * a NaN logit has loss NaN and is not correct. p: float[B][C] softmax of each row, or NULL
+	 * when not wanted (evaluation); p may be z. */
 	sw_status (*cross_entropy_forward)(struct sw_queue *q, const float *z, const int32_t *label,
-					   float *p, struct sw_metrics *m, size_t B, size_t C);
-	/* dz[b][c] = scale * (p[b][c] - (c == label[b])); dz may be p. scale is 1/B for a mean. */
+					   float *p, struct sw_metrics *m, size_t B, size_t C,
+					   float smooth);
+	/* dz[b][c] = scale * (p[b][c] - (1 - smooth) (c == label[b]) - smooth / C), 0 in a row of
+	 * label -1; dz may be p. count: NULL, and scale is 1/B for a mean; or backend memory that
+	 * labels_count wrote, by which scale is divided. */
 	sw_status (*cross_entropy_backward)(struct sw_queue *q, const float *p,
-					    const int32_t *label, float *dz, float scale, size_t B,
-					    size_t C);
-	/* y, t: float[B][O]. A row's loss is the mean over its O of (y - t)^2; correct stays. */
+					    const int32_t *label, float *dz, float scale,
+					    const int32_t *count, size_t B, size_t C, float smooth);
+	/* *out = the labels that are not -1, at least 1 (so that a batch without any has gradient
+	 * 0): the number of rows of PyTorch's mean with ignore_index. Over a whole batch, before
+	 * its micro-batches. */
+	sw_status (*labels_count)(struct sw_queue *q, const int32_t *label, int32_t *out, size_t B);
+	/* counts: int64[3][C], true positives, false positives and false negatives of each class,
+	 * added to; the prediction is the first largest logit, a row with a NaN has none. For the
+	 * macro F1 of an evaluation. */
+	sw_status (*class_counts)(struct sw_queue *q, const float *z, const int32_t *label,
+				  int64_t *counts, size_t B, size_t C);
+	/* y, t: float[B][O]. A row's loss is the mean over its O of (y - t)^2; the sums for mae and
+	 * r2 are added too. */
 	sw_status (*mse_forward)(struct sw_queue *q, const float *y, const float *t,
 				 struct sw_metrics *m, size_t B, size_t O);
 	/* dy = scale * 2 / O * (y - t); dy may be y. */
@@ -152,24 +272,34 @@ struct sw_ops {
 
 	/* --- optimizers, over a whole arena of n parameters --- */
 
+	/* *out = the sum of g[i]^2 in double, in a fixed order; out: backend memory, 8-byte aligned
+	 */
+	sw_status (*norm2)(struct sw_queue *q, const float *g, double *out, size_t n);
+	/* Both: s is backend memory that the host fills once a step (upload of sw_step_make()). g
+	 * is not changed, and stands for c g, where c clips the norm as PyTorch's clip_grad_norm_:
+	 * with o.max_norm > 0, c = min(1, max_norm / (sqrt(*norm2) + 1e-6)), NaN when the norm is;
+	 * with max_norm 0, c = 1 and norm2 is not read (may be NULL). */
 	/* PyTorch's torch.optim.SGD, dampening 0. w, g, v: float[n]; v is zero before the first
-	 * step, NULL without momentum. g is not changed.
+	 * step, NULL without momentum.
 	 *   d = g + weight_decay w;  v = momentum v + d;  d = nesterov ? d + momentum v : v;
 	 *   w -= lr d */
 	sw_status (*sgd_step)(struct sw_queue *q, float *w, const float *g, float *v, size_t n,
-			      struct sw_sgd o);
-	/* PyTorch's torch.optim.AdamW, amsgrad off. w, g, m, v: float[n]; m, v zero before step 1.
-	 *   w *= 1 - lr weight_decay;  m += (1 - beta1)(g - m);  v = beta2 v + (1 - beta2) g^2;
+			      struct sw_sgd o, const struct sw_step *s, const double *norm2);
+	/* PyTorch's torch.optim.AdamW (decoupled) or Adam, amsgrad off. w, g, m, v: float[n]; m, v
+	 * zero before step 1.
+	 *   decoupled: w *= 1 - lr weight_decay; else: g += weight_decay w;
+	 *   m += (1 - beta1)(g - m);  v = beta2 v + (1 - beta2) g^2;
 	 *   w -= lr / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) + eps)
-	 * The factors that do not depend on the element are made by the host in double. */
-	sw_status (*adamw_step)(struct sw_queue *q, float *w, const float *g, float *m, float *v,
-				size_t n, struct sw_adamw o);
+	 * The factors that do not depend on the element are made in double. */
+	sw_status (*adam_step)(struct sw_queue *q, float *w, const float *g, float *m, float *v,
+			       size_t n, struct sw_adam o, const struct sw_step *s,
+			       const double *norm2);
 };
 
-/* The CPU table. Threads: OpenBLAS's, see sw_ops_cpu_threads(). */
+/* The CPU table. Threads: its own and OpenBLAS's, see sw_ops_cpu_threads(). */
 extern const struct sw_ops sw_ops_cpu;
 
-/* Cores that large products may use, at least 1; call before work is queued. */
+/* Cores that an entry may use, at least 1; call before work is queued. */
 void sw_ops_cpu_threads(unsigned cores);
 
 /* What the module libsweepd-cuda.so exports under the name SW_OPS_CUDA_OPEN: makes `device` (its

@@ -216,6 +216,7 @@ sw_status sw_layout_make(struct sw_layout *out, const struct sw_model *m,
 	for (size_t i = 0; i < out->states_n; i++)
 		out->state[i] = place(&at, 1, m->weights_n);
 	out->metrics = place(&at, 1, sizeof(struct sw_metrics) / 4);
+	out->step = place(&at, 1, sizeof(struct sw_step) / 4);
 	out->order = place(&at, train_rows, 1);
 	over = at;
 	out->x = place(&at, out->batch, m->features);

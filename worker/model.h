@@ -51,6 +51,7 @@ struct sw_layout {
 	size_t states_n;          /* float[weights_n] tensors of the optimizer: 0, 1 or 2 */
 	size_t weights, grads, state[2];
 	size_t metrics;                  /* struct sw_metrics */
+	size_t step;                     /* struct sw_step */
 	size_t order;                    /* int32[train_rows] */
 	size_t x;                        /* float[batch][features] */
 	size_t y;                        /* int32[batch] or float[batch] */

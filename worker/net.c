@@ -15,6 +15,11 @@ static struct sw_metrics *metrics(const struct sw_net *net)
 	return (struct sw_metrics *)(void *)(net->arena + net->at.metrics);
 }
 
+static struct sw_step *step_of(const struct sw_net *net)
+{
+	return (struct sw_step *)(void *)(net->arena + net->at.step);
+}
+
 /* n numbers of U(-bound, bound) */
 static void uniform(float *out, size_t n, float bound, uint64_t seed, uint32_t layer,
 		    uint64_t tensor)
@@ -137,7 +142,7 @@ static sw_status layer_forward(struct sw_net *net, size_t i, const float *x, flo
 	switch (l->kind) {
 	case SW_LAYER_LINEAR:
 		return net->ops->linear_forward(net->q, x, w + l->w, w + l->b, y, rows, l->in,
-						l->out);
+						l->out, SW_ACT_NONE);
 	case SW_LAYER_RELU:
 		return net->ops->relu_forward(net->q, x, y, rows * l->out);
 	case SW_LAYER_TANH:
@@ -145,11 +150,10 @@ static sw_status layer_forward(struct sw_net *net, size_t i, const float *x, flo
 	case SW_LAYER_DROPOUT:
 		if (!train)
 			return SW_OK;
-		return net->ops->dropout(net->q, x, y, rows * l->out,
-					 (struct sw_dropout){.seed = net->seed,
-							     .layer = (uint32_t)i,
-							     .step = net->step,
-							     .p = l->p});
+		return net->ops->dropout(
+			net->q, x, y, rows * l->out,
+			(struct sw_dropout){.seed = net->seed, .layer = (uint32_t)i, .p = l->p},
+			step_of(net));
 	}
 	return SW_INTERNAL;
 }
@@ -168,8 +172,9 @@ static sw_status layer_backward(struct sw_net *net, size_t i, bool first, float 
 
 	switch (l->kind) {
 	case SW_LAYER_LINEAR:
-		status = net->ops->linear_backward(net->q, x, w + l->w, *g, dx, grads + l->w,
-						   grads + l->b, rows, l->in, l->out, 0);
+		status = net->ops->linear_backward(net->q, x, w + l->w, y, *g, dx, grads + l->w,
+						   grads + l->b, rows, l->in, l->out, SW_ACT_NONE,
+						   0);
 		*other = *g;
 		*g = dx;
 		return status;
@@ -178,11 +183,10 @@ static sw_status layer_backward(struct sw_net *net, size_t i, bool first, float 
 	case SW_LAYER_TANH:
 		return net->ops->tanh_backward(net->q, y, *g, *g, rows * l->out);
 	case SW_LAYER_DROPOUT:
-		return net->ops->dropout(net->q, *g, *g, rows * l->out,
-					 (struct sw_dropout){.seed = net->seed,
-							     .layer = (uint32_t)i,
-							     .step = net->step,
-							     .p = l->p});
+		return net->ops->dropout(
+			net->q, *g, *g, rows * l->out,
+			(struct sw_dropout){.seed = net->seed, .layer = (uint32_t)i, .p = l->p},
+			step_of(net));
 	}
 	return SW_INTERNAL;
 }
@@ -196,21 +200,20 @@ static sw_status optimizer_step(struct sw_net *net)
 
 	net->step++;
 	if (t->adamw)
-		return net->ops->adamw_step(
-			net->q, w, g, floats(net, net->at.state[0]), floats(net, net->at.state[1]),
-			n,
-			(struct sw_adamw){.lr = (float)t->lr,
-					  .beta1 = (float)t->beta1,
-					  .beta2 = (float)t->beta2,
-					  .eps = (float)t->eps,
-					  .weight_decay = (float)t->weight_decay,
-					  .step = net->step});
+		return net->ops->adam_step(net->q, w, g, floats(net, net->at.state[0]),
+					   floats(net, net->at.state[1]), n,
+					   (struct sw_adam){.beta1 = (float)t->beta1,
+							    .beta2 = (float)t->beta2,
+							    .eps = (float)t->eps,
+							    .weight_decay = (float)t->weight_decay,
+							    .decoupled = 1},
+					   step_of(net), NULL);
 	return net->ops->sgd_step(net->q, w, g,
 				  net->at.states_n ? floats(net, net->at.state[0]) : NULL, n,
-				  (struct sw_sgd){.lr = (float)t->lr,
-						  .momentum = (float)t->momentum,
+				  (struct sw_sgd){.momentum = (float)t->momentum,
 						  .weight_decay = (float)t->weight_decay,
-						  .nesterov = t->nesterov});
+						  .nesterov = t->nesterov},
+				  step_of(net), NULL);
 }
 
 /* The loss of z = the last layer's output, and the gradient of its mean into g. */
@@ -222,11 +225,12 @@ static sw_status loss(struct sw_net *net, const float *z, float *g, size_t rows)
 	sw_status status;
 
 	if (net->trainer->classes) {
-		status =
-			net->ops->cross_entropy_forward(net->q, z, y, g, metrics(net), rows, width);
+		status = net->ops->cross_entropy_forward(net->q, z, y, g, metrics(net), rows, width,
+							 0.0f);
 		if (status != SW_OK)
 			return status;
-		return net->ops->cross_entropy_backward(net->q, g, y, g, scale, rows, width);
+		return net->ops->cross_entropy_backward(net->q, g, y, g, scale, NULL, rows, width,
+							0.0f);
 	}
 	status = net->ops->mse_forward(net->q, z, y, metrics(net), rows, width);
 	if (status != SW_OK)
@@ -243,10 +247,15 @@ sw_status sw_net_train(struct sw_net *net, const struct sw_data *data, size_t fi
 	size_t first_linear = 0;
 	sw_status status;
 
-	status = net->ops->gather(net->q, data->train.x, order, x, rows, m->features);
+	const struct sw_step step = sw_step_make(net->step + 1, net->trainer->lr,
+						 net->trainer->beta1, net->trainer->beta2);
+
+	status = net->ops->upload(net->q, step_of(net), &step, sizeof step);
+	if (status == SW_OK)
+		status = net->ops->gather(net->q, data->train.x, order, x, rows, m->features);
 	if (status == SW_OK && net->trainer->classes)
 		status = net->ops->gather_i32(net->q, data->train.label, order,
-					      (int32_t *)(void *)(net->arena + net->at.y), rows);
+					      (int32_t *)(void *)(net->arena + net->at.y), rows, 1);
 	else if (status == SW_OK)
 		status = net->ops->gather(net->q, data->train.target, order, floats(net, net->at.y),
 					  rows, 1);
@@ -286,7 +295,7 @@ sw_status sw_net_eval(struct sw_net *net, const struct sw_data *data, size_t fir
 		return status;
 	if (net->trainer->classes)
 		return net->ops->cross_entropy_forward(net->q, x, data->val.label + first, NULL,
-						       metrics(net), rows, m->outputs);
+						       metrics(net), rows, m->outputs, 0.0f);
 	return net->ops->mse_forward(net->q, x, data->val.target + first, metrics(net), rows,
 				     m->outputs);
 }

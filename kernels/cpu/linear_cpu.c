@@ -55,9 +55,8 @@ static void axpy(float a, const float *restrict x, float *restrict y, size_t n)
 }
 
 sw_status sw_cpu_linear_forward(struct sw_queue *q, const float *x, const float *w, const float *b,
-				float *y, size_t B, size_t I, size_t O)
+				float *y, size_t B, size_t I, size_t O, enum sw_act act)
 {
-	(void)q;
 	if (!in_limits(B, I, O))
 		return SW_INVALID;
 	if (blas_pays(B, I, O) && B && I && O) {
@@ -65,12 +64,12 @@ sw_status sw_cpu_linear_forward(struct sw_queue *q, const float *x, const float 
 			memcpy(y + r * O, b, O * sizeof *y);
 		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)B, (int)O, (int)I, 1.0f,
 			    x, (int)I, w, (int)I, b ? 1.0f : 0.0f, y, (int)O);
-		return SW_OK;
+	} else {
+		for (size_t r = 0; r < B; r++)
+			for (size_t o = 0; o < O; o++)
+				y[r * O + o] = dot(x + r * I, w + o * I, I) + (b ? b[o] : 0.0f);
 	}
-	for (size_t r = 0; r < B; r++)
-		for (size_t o = 0; o < O; o++)
-			y[r * O + o] = dot(x + r * I, w + o * I, I) + (b ? b[o] : 0.0f);
-	return SW_OK;
+	return act == SW_ACT_RELU ? sw_cpu_relu_forward(q, y, y, B * O) : SW_OK;
 }
 
 static void backward_loops(const float *x, const float *w, const float *dy, float *dx, float *dw,
@@ -89,13 +88,14 @@ static void backward_loops(const float *x, const float *w, const float *dy, floa
 			axpy(dy[r * O + o], w + o * I, dx + r * I, I);
 }
 
-sw_status sw_cpu_linear_backward(struct sw_queue *q, const float *x, const float *w,
-				 const float *dy, float *dx, float *dw, float *db, size_t B,
-				 size_t I, size_t O, int accumulate)
+sw_status sw_cpu_linear_backward(struct sw_queue *q, const float *x, const float *w, const float *y,
+				 float *dy, float *dx, float *dw, float *db, size_t B, size_t I,
+				 size_t O, enum sw_act act, int accumulate)
 {
-	(void)q;
 	if (!in_limits(B, I, O))
 		return SW_INVALID;
+	if (act == SW_ACT_RELU)
+		(void)sw_cpu_relu_backward(q, y, dy, dy, B * O);
 	if (blas_pays(B, I, O) && B && I && O) {
 		cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)O, (int)I, (int)B, 1.0f,
 			    dy, (int)O, x, (int)I, accumulate ? 1.0f : 0.0f, dw, (int)I);

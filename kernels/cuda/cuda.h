@@ -8,6 +8,8 @@
  * Order    Sums are made by trees whose shape depends on the sizes alone. No atomics.
  * Rounding Built with --fmad=false: elementwise kernels and optimizers give the CPU table's bits,
  *          tanh, the losses' exp and log, and products within a few units in the last place.
+ * Missing  cuda_missing.cu lists the entries that say SW_UNSUPPORTED: a model that needs one does
+ *          not run on this backend.
  * Errors   As ops.h says. Besides alloc and queue_create, the first use of a kernel may return
  *          SW_NOMEM: CUDA loads code when it is first launched.
  */
@@ -73,36 +75,103 @@ sw_status sw_cuda_sync(struct sw_queue *q);
 sw_status sw_cuda_gather(struct sw_queue *q, const float *rows, const int32_t *index, float *out,
 			 size_t B, size_t D);
 sw_status sw_cuda_gather_i32(struct sw_queue *q, const int32_t *values, const int32_t *index,
-			     int32_t *out, size_t B);
-
+			     int32_t *out, size_t B, size_t D);
+sw_status sw_cuda_gather_image(struct sw_queue *q, const void *rows, const int32_t *index,
+			       float *out, size_t B, const struct sw_images *im);
 sw_status sw_cuda_linear_forward(struct sw_queue *q, const float *x, const float *w, const float *b,
-				 float *y, size_t B, size_t I, size_t O);
+				 float *y, size_t B, size_t I, size_t O, enum sw_act act);
 sw_status sw_cuda_linear_backward(struct sw_queue *q, const float *x, const float *w,
-				  const float *dy, float *dx, float *dw, float *db, size_t B,
-				  size_t I, size_t O, int accumulate);
-
+				  const float *y, float *dy, float *dx, float *dw, float *db,
+				  size_t B, size_t I, size_t O, enum sw_act act, int accumulate);
+size_t sw_cuda_conv2d_workspace(const struct sw_conv *c);
+sw_status sw_cuda_conv2d_forward(struct sw_queue *q, const float *x, const float *w, const float *b,
+				 float *y, const struct sw_conv *c, enum sw_act act, void *work);
+sw_status sw_cuda_conv2d_backward(struct sw_queue *q, const float *x, const float *w,
+				  const float *y, float *dy, float *dx, float *dw, float *db,
+				  const struct sw_conv *c, enum sw_act act, int accumulate,
+				  void *work);
+sw_status sw_cuda_maxpool2d_forward(struct sw_queue *q, const float *x, float *y, int32_t *argmax,
+				    const struct sw_window *p);
+sw_status sw_cuda_maxpool2d_backward(struct sw_queue *q, const float *dy, const int32_t *argmax,
+				     float *dx, const struct sw_window *p);
+sw_status sw_cuda_avgpool2d_forward(struct sw_queue *q, const float *x, float *y,
+				    const struct sw_window *p);
+sw_status sw_cuda_avgpool2d_backward(struct sw_queue *q, const float *dy, float *dx,
+				     const struct sw_window *p);
 sw_status sw_cuda_relu_forward(struct sw_queue *q, const float *x, float *y, size_t n);
 sw_status sw_cuda_relu_backward(struct sw_queue *q, const float *y, const float *dy, float *dx,
 				size_t n);
 sw_status sw_cuda_tanh_forward(struct sw_queue *q, const float *x, float *y, size_t n);
 sw_status sw_cuda_tanh_backward(struct sw_queue *q, const float *y, const float *dy, float *dx,
 				size_t n);
+sw_status sw_cuda_sigmoid_forward(struct sw_queue *q, const float *x, float *y, size_t n);
+sw_status sw_cuda_sigmoid_backward(struct sw_queue *q, const float *y, const float *dy, float *dx,
+				   size_t n);
+sw_status sw_cuda_gelu_forward(struct sw_queue *q, const float *x, float *y, size_t n);
+sw_status sw_cuda_gelu_backward(struct sw_queue *q, const float *x, const float *dy, float *dx,
+				size_t n);
+sw_status sw_cuda_add(struct sw_queue *q, const float *a, const float *b, float *y, size_t n);
+sw_status sw_cuda_accumulate(struct sw_queue *q, const float *x, float *y, size_t n);
 sw_status sw_cuda_dropout(struct sw_queue *q, const float *x, float *y, size_t n,
-			  struct sw_dropout d);
-
+			  struct sw_dropout d, const struct sw_step *s);
+sw_status sw_cuda_batchnorm_train(struct sw_queue *q, const float *x, const float *gamma,
+				  const float *beta, float *running_mean, float *running_var,
+				  float *y, float *mean, float *rstd, size_t B, size_t C, size_t S,
+				  struct sw_norm n);
+sw_status sw_cuda_batchnorm_eval(struct sw_queue *q, const float *x, const float *gamma,
+				 const float *beta, const float *running_mean,
+				 const float *running_var, float *y, size_t B, size_t C, size_t S,
+				 struct sw_norm n);
+sw_status sw_cuda_batchnorm_backward(struct sw_queue *q, const float *x, const float *gamma,
+				     const float *mean, const float *rstd, const float *dy,
+				     float *dx, float *dgamma, float *dbeta, size_t B, size_t C,
+				     size_t S, int accumulate);
+sw_status sw_cuda_layernorm_forward(struct sw_queue *q, const float *x, const float *gamma,
+				    const float *beta, float *y, float *mean, float *rstd, size_t R,
+				    size_t D, struct sw_norm n);
+sw_status sw_cuda_layernorm_backward(struct sw_queue *q, const float *x, const float *gamma,
+				     const float *mean, const float *rstd, const float *dy,
+				     float *dx, float *dgamma, float *dbeta, size_t R, size_t D,
+				     int accumulate);
+sw_status sw_cuda_embedding_forward(struct sw_queue *q, const float *table, const int32_t *token,
+				    float *y, size_t N, size_t V, size_t D);
+size_t sw_cuda_embedding_workspace(size_t N, size_t V, size_t D);
+sw_status sw_cuda_embedding_backward(struct sw_queue *q, const int32_t *token, const float *dy,
+				     float *dtable, size_t N, size_t V, size_t D, int accumulate,
+				     void *work);
+sw_status sw_cuda_position_forward(struct sw_queue *q, const float *x, const float *table, float *y,
+				   size_t B, size_t T, size_t D);
+sw_status sw_cuda_position_backward(struct sw_queue *q, const float *dy, float *dtable, size_t B,
+				    size_t T, size_t D, int accumulate);
+sw_status sw_cuda_token_mean_forward(struct sw_queue *q, const float *x, const int32_t *length,
+				     float *y, size_t B, size_t T, size_t D);
+sw_status sw_cuda_token_mean_backward(struct sw_queue *q, const float *dy, const int32_t *length,
+				      float *dx, size_t B, size_t T, size_t D);
+size_t sw_cuda_attention_workspace(const struct sw_attention *a);
+sw_status sw_cuda_attention_forward(struct sw_queue *q, const float *qkv, const int32_t *length,
+				    float *p, float *y, const struct sw_attention *a, void *work);
+sw_status sw_cuda_attention_backward(struct sw_queue *q, const float *qkv, const float *p,
+				     const float *dy, float *dqkv, const struct sw_attention *a,
+				     void *work);
 sw_status sw_cuda_cross_entropy_forward(struct sw_queue *q, const float *z, const int32_t *label,
-					float *p, struct sw_metrics *m, size_t B, size_t C);
+					float *p, struct sw_metrics *m, size_t B, size_t C,
+					float smooth);
 sw_status sw_cuda_cross_entropy_backward(struct sw_queue *q, const float *p, const int32_t *label,
-					 float *dz, float scale, size_t B, size_t C);
+					 float *dz, float scale, const int32_t *count, size_t B,
+					 size_t C, float smooth);
+sw_status sw_cuda_labels_count(struct sw_queue *q, const int32_t *label, int32_t *out, size_t B);
+sw_status sw_cuda_class_counts(struct sw_queue *q, const float *z, const int32_t *label,
+			       int64_t *counts, size_t B, size_t C);
 sw_status sw_cuda_mse_forward(struct sw_queue *q, const float *y, const float *t,
 			      struct sw_metrics *m, size_t B, size_t O);
 sw_status sw_cuda_mse_backward(struct sw_queue *q, const float *y, const float *t, float *dy,
 			       float scale, size_t B, size_t O);
-
+sw_status sw_cuda_norm2(struct sw_queue *q, const float *g, double *out, size_t n);
 sw_status sw_cuda_sgd_step(struct sw_queue *q, float *w, const float *g, float *v, size_t n,
-			   struct sw_sgd o);
-sw_status sw_cuda_adamw_step(struct sw_queue *q, float *w, const float *g, float *m, float *v,
-			     size_t n, struct sw_adamw o);
+			   struct sw_sgd o, const struct sw_step *s, const double *norm2);
+sw_status sw_cuda_adam_step(struct sw_queue *q, float *w, const float *g, float *m, float *v,
+			    size_t n, struct sw_adam o, const struct sw_step *s,
+			    const double *norm2);
 
 #ifdef __cplusplus
 }

@@ -4,13 +4,14 @@
 #include "kernels/philox.h"
 #include <math.h>
 
-/* rows: float[N][D]; index: int32[B]; out: float[B][D]; a warp a row, so that reads coalesce and
+/* rows: T[N][D]; index: int32[B]; out: T[B][D]; a warp a row, so that reads coalesce and
  * no thread divides by D */
-static __global__ void gather_kernel(const float *rows, const int32_t *index, float *out, size_t B,
+template <class T>
+static __global__ void gather_kernel(const T *rows, const int32_t *index, T *out, size_t B,
 				     size_t D)
 {
 	for (SW_EACH_ROW(b, B)) {
-		const float *from = rows + (size_t)index[b] * D;
+		const T *from = rows + (size_t)index[b] * D;
 
 		for (SW_EACH_COLUMN(d, D))
 			out[b * D + d] = from[d];
@@ -24,27 +25,20 @@ sw_status sw_cuda_gather(struct sw_queue *q, const float *rows, const int32_t *i
 
 	if (status != SW_OK || B == 0 || D == 0)
 		return status;
-	SW_LAUNCH(gather_kernel, sw_cuda_grid_rows(B), SW_CUDA_BLOCK, q, rows, index, out, B, D);
+	SW_LAUNCH(gather_kernel<float>, sw_cuda_grid_rows(B), SW_CUDA_BLOCK, q, rows, index, out, B,
+		  D);
 	return sw_cuda_launched();
 }
 
-/* values: int32[N]; index, out: int32[B] */
-static __global__ void gather_i32_kernel(const int32_t *values, const int32_t *index, int32_t *out,
-					 size_t B)
-{
-	for (SW_EACH(b, B))
-		out[b] = values[index[b]];
-}
-
 sw_status sw_cuda_gather_i32(struct sw_queue *q, const int32_t *values, const int32_t *index,
-			     int32_t *out, size_t B)
+			     int32_t *out, size_t B, size_t D)
 {
 	const sw_status status = sw_cuda_use();
 
-	if (status != SW_OK || B == 0)
+	if (status != SW_OK || B == 0 || D == 0)
 		return status;
-	SW_LAUNCH(gather_i32_kernel, sw_cuda_grid_items(B), SW_CUDA_BLOCK, q, values, index, out,
-		  B);
+	SW_LAUNCH(gather_kernel<int32_t>, sw_cuda_grid_rows(B), SW_CUDA_BLOCK, q, values, index,
+		  out, B, D);
 	return sw_cuda_launched();
 }
 
@@ -121,26 +115,31 @@ sw_status sw_cuda_tanh_backward(struct sw_queue *q, const float *y, const float 
 	return sw_cuda_launched();
 }
 
-/* x, y: float[n]; a thread makes four words at a time, as Philox does */
+/* x, y: float[n]; a thread makes four words at a time, as Philox does: those of one block, of which
+ * the first and the last may hang over the tensor's ends. */
 static __global__ void dropout_kernel(const float *x, float *y, size_t n, struct sw_dropout d,
-				      uint32_t threshold, float scale)
+				      const struct sw_step *s, uint32_t threshold, float scale)
 {
-	for (SW_EACH(block, (n + 3) / 4)) {
-		const struct sw_philox_words r =
-			sw_philox_block(d.seed, SW_PHILOX_DROPOUT, d.layer, d.step, block);
-		const size_t i = 4 * block;
+	const size_t before = d.first % 4;
+
+	for (SW_EACH(block, (before + n + 3) / 4)) {
+		const struct sw_philox_words r = sw_philox_block(d.seed, SW_PHILOX_DROPOUT, d.layer,
+								 s->step, d.first / 4 + block);
 
 #ifdef __CUDACC__
 #pragma unroll
 #endif
-		for (size_t k = 0; k < 4; k++)
-			if (i + k < n)
-				y[i + k] = r.v[k] >= threshold ? x[i + k] * scale : 0.0f;
+		for (size_t k = 0; k < 4; k++) {
+			const size_t i = 4 * block + k; /* before + the element */
+
+			if (i >= before && i - before < n)
+				y[i - before] = r.v[k] >= threshold ? x[i - before] * scale : 0.0f;
+		}
 	}
 }
 
 sw_status sw_cuda_dropout(struct sw_queue *q, const float *x, float *y, size_t n,
-			  struct sw_dropout d)
+			  struct sw_dropout d, const struct sw_step *s)
 {
 	const sw_status status = sw_cuda_use();
 
@@ -148,8 +147,8 @@ sw_status sw_cuda_dropout(struct sw_queue *q, const float *x, float *y, size_t n
 		return SW_INVALID;
 	if (status != SW_OK || n == 0)
 		return status;
-	SW_LAUNCH(dropout_kernel, sw_cuda_grid_items((n - 1) / 4 + 1), SW_CUDA_BLOCK, q, x, y, n, d,
-		  sw_dropout_threshold(d.p), 1.0f / (1.0f - d.p));
+	SW_LAUNCH(dropout_kernel, sw_cuda_grid_items((d.first % 4 + n - 1) / 4 + 1), SW_CUDA_BLOCK,
+		  q, x, y, n, d, s, sw_dropout_threshold(d.p), 1.0f / (1.0f - d.p));
 	return sw_cuda_launched();
 }
 

@@ -39,7 +39,7 @@ static sw_status product(struct sw_queue *q, cublasOperation_t ta, cublasOperati
 }
 
 sw_status sw_cuda_linear_forward(struct sw_queue *q, const float *x, const float *w, const float *b,
-				 float *y, size_t B, size_t I, size_t O)
+				 float *y, size_t B, size_t I, size_t O, enum sw_act act)
 {
 	sw_status status = sw_cuda_use();
 
@@ -51,9 +51,12 @@ sw_status sw_cuda_linear_forward(struct sw_queue *q, const float *x, const float
 		status = fill_rows(q, b, y, B, O);
 	else if (I == 0)
 		status = sw_cuda_zero(q, y, B * O * sizeof *y);
-	if (status != SW_OK || I == 0)
+	if (status == SW_OK && I)
+		status = product(q, CUBLAS_OP_T, CUBLAS_OP_N, O, B, I, w, I, x, I, b ? 1.0f : 0.0f,
+				 y);
+	if (status != SW_OK || act == SW_ACT_NONE)
 		return status;
-	return product(q, CUBLAS_OP_T, CUBLAS_OP_N, O, B, I, w, I, x, I, b ? 1.0f : 0.0f, y);
+	return sw_cuda_relu_forward(q, y, y, B * O);
 }
 
 /* dy: float[B][O]; db: float[O] = (accumulate ? db : 0) + sums of dy's columns. A block takes a
@@ -92,13 +95,15 @@ static sw_status column_sums(struct sw_queue *q, const float *dy, float *db, siz
 }
 
 sw_status sw_cuda_linear_backward(struct sw_queue *q, const float *x, const float *w,
-				  const float *dy, float *dx, float *dw, float *db, size_t B,
-				  size_t I, size_t O, int accumulate)
+				  const float *y, float *dy, float *dx, float *dw, float *db,
+				  size_t B, size_t I, size_t O, enum sw_act act, int accumulate)
 {
 	sw_status status = sw_cuda_use();
 
 	if (!in_limits(B, I, O))
 		return SW_INVALID;
+	if (status == SW_OK && act == SW_ACT_RELU)
+		status = sw_cuda_relu_backward(q, y, dy, dy, B * O);
 	if (status == SW_OK && B && I && O)
 		status = product(q, CUBLAS_OP_N, CUBLAS_OP_T, I, O, B, x, I, dy, O,
 				 accumulate ? 1.0f : 0.0f, dw);

@@ -25,6 +25,7 @@ enum place { APART, IN_PLACE, NO_P };
 struct call {
 	size_t B, C;
 	enum place p;
+	float smooth;
 };
 
 /* p: z, label, metrics, p. Twice: metrics are added to. */
@@ -33,10 +34,11 @@ static sw_status cross_entropy(const struct sw_ops *o, struct sw_queue *q, void 
 {
 	const struct call *c = ctx;
 	float *out = c->p == NO_P ? NULL : c->p == IN_PLACE ? p[0] : p[3];
-	sw_status status = o->cross_entropy_forward(q, p[0], p[1], out, p[2], c->B, c->C);
+	sw_status status =
+		o->cross_entropy_forward(q, p[0], p[1], out, p[2], c->B, c->C, c->smooth);
 
 	if (status == SW_OK)
-		status = o->cross_entropy_forward(q, p[0], p[1], out, p[2], c->B, c->C);
+		status = o->cross_entropy_forward(q, p[0], p[1], out, p[2], c->B, c->C, c->smooth);
 	return status;
 }
 
@@ -46,24 +48,27 @@ static sw_status cross_entropy_backward(const struct sw_ops *o, struct sw_queue 
 	const struct call *c = ctx;
 
 	return o->cross_entropy_backward(q, p[0], p[1], c->p == IN_PLACE ? p[0] : p[3], 0.125f,
-					 c->B, c->C);
+					 NULL, c->B, c->C, c->smooth);
 }
 
-static const struct sw_metrics before = {1.5, 2, 3};
+static const struct sw_metrics before = {1.5, 2, 3, 4, 5, 6, 7, 8, 9};
 
 START_TEST(cross_entropy_is_as_on_cpu)
 {
 	const struct shape *s = &shapes[_i];
 	const size_t n = s->B * s->C;
+	int32_t *label = twin_labels(s->B, s->C ? s->C : 1, 2);
 	const struct twin_buf b[] = {
 		{TWIN_F32, n, twin_noise(n, 1), TOL},
-		{TWIN_I32, s->B, twin_labels(s->B, s->C ? s->C : 1, 2), 0},
+		{TWIN_I32, s->B, label, 0},
 		{TWIN_METRICS, 1, &before, TOL},
 		{TWIN_F32, n, NULL, TOL},
 	};
 
+	for (size_t k = 2; k < s->B; k += 5)
+		label[k] = -1; /* rows that are left out */
 	for (int p = APART; p <= NO_P; p++) {
-		const struct call c = {s->B, s->C, (enum place)p};
+		const struct call c = {s->B, s->C, (enum place)p, _i % 2 ? 0.1f : 0.0f};
 
 		twin_check("cross_entropy_forward", cross_entropy, &c, b, COUNT(b));
 		if (p != NO_P)
@@ -107,12 +112,12 @@ START_TEST(cross_entropy_of_odd_rows_is_as_on_cpu)
 	}
 	label[C] = label[C + 1] = 0;
 	for (int p = APART; p <= NO_P; p++) {
-		const struct call c = {B, C, (enum place)p};
+		const struct call c = {B, C, (enum place)p, 0};
 
 		twin_check(odd[_i], cross_entropy, &c, b, COUNT(b));
 	}
 	for (size_t k = 0; k < B; k++) { /* row by row: one NaN must not hide the other rows */
-		const struct call c = {1, C, APART};
+		const struct call c = {1, C, APART, 0};
 		const struct twin_buf row[] = {
 			{TWIN_F32, C, z + k * C, TOL},
 			{TWIN_I32, 1, label + k, 0},
@@ -156,7 +161,7 @@ START_TEST(mse_is_as_on_cpu)
 	};
 
 	for (int p = APART; p <= IN_PLACE; p++) {
-		const struct call c = {s->B, s->C, (enum place)p};
+		const struct call c = {s->B, s->C, (enum place)p, 0};
 
 		twin_check("mse_forward", mse, &c, b, COUNT(b));
 		twin_check("mse_backward", mse_backward, &c, b, COUNT(b));

@@ -81,6 +81,18 @@ START_TEST(open_of_a_second_device_is_refused)
 }
 END_TEST
 
+START_TEST(entries_that_are_missing_say_so)
+{
+	const struct sw_ops *o = opened(0);
+	const struct sw_conv c = {1, 1, 1, 1, 1, 1, 1, 1, 0};
+
+	ck_assert_int_eq(o->conv2d_forward(NULL, NULL, NULL, NULL, NULL, &c, SW_ACT_NONE, NULL),
+			 SW_UNSUPPORTED);
+	ck_assert_int_eq(o->gelu_forward(NULL, NULL, NULL, 1), SW_UNSUPPORTED);
+	ck_assert_uint_eq(o->conv2d_workspace(&c), 0);
+}
+END_TEST
+
 START_TEST(upload_leaves_its_source_free_when_it_returns)
 {
 	/* Small ones pass through the slots more often than there are slots. */
@@ -187,13 +199,14 @@ START_TEST(device_lost_is_told_by_every_later_call)
 	sw_shim.lose_at = (unsigned)_i;
 	ck_assert_int_eq(o->upload(q, x, y, sizeof y), SW_OK); /* two: the copy and its mark */
 	ck_assert_int_eq(o->relu_forward(q, x, x, 8), SW_OK);
-	ck_assert_int_eq(o->linear_forward(q, x, x + 1, NULL, x + 2, 1, 1, 1), SW_OK);
+	ck_assert_int_eq(o->linear_forward(q, x, x + 1, NULL, x + 2, 1, 1, 1, SW_ACT_NONE), SW_OK);
 	ck_assert_int_eq(o->download(q, y, x, sizeof y), SW_DEVICE_LOST);
 	ck_assert_int_eq(o->upload(q, x, y, sizeof y), SW_DEVICE_LOST);
 	ck_assert_int_eq(o->zero(q, x, sizeof y), SW_DEVICE_LOST);
 	ck_assert_int_eq(o->sync(q), SW_DEVICE_LOST);
 	ck_assert_int_eq(o->relu_forward(q, x, x, 8), SW_DEVICE_LOST);
-	ck_assert_int_eq(o->linear_forward(q, x, x + 1, NULL, x + 2, 1, 1, 1), SW_DEVICE_LOST);
+	ck_assert_int_eq(o->linear_forward(q, x, x + 1, NULL, x + 2, 1, 1, 1, SW_ACT_NONE),
+			 SW_DEVICE_LOST);
 	ck_assert_int_eq(o->alloc(&p, 8), SW_DEVICE_LOST);
 	ck_assert_int_eq(o->queue_create(&other), SW_DEVICE_LOST);
 	ck_assert_ptr_null(p);
@@ -246,6 +259,7 @@ int main(void)
 	tcase_add_loop_test(tc, open_refused_says_why_in_one_line_and_may_be_tried_again, 0,
 			    COUNT(refusals));
 	tcase_add_test(tc, open_of_a_second_device_is_refused);
+	tcase_add_test(tc, entries_that_are_missing_say_so);
 	tcase_add_test(tc, upload_leaves_its_source_free_when_it_returns);
 	tcase_add_test(tc, alloc_over_the_memory_is_refused_and_harms_nothing);
 #ifdef SW_FAULTS

@@ -15,6 +15,9 @@ static const size_t lengths[] = {
 #endif
 };
 
+/* What is shared as bytes: a struct sw_step as floats of any value. */
+#define STEP_N (sizeof(struct sw_step) / sizeof(float))
+
 /* --- elementwise --- */
 
 static sw_status relu_forward(const struct sw_ops *o, struct sw_queue *q, void *const *p,
@@ -108,6 +111,7 @@ END_TEST
 
 struct dropout_case {
 	size_t n;
+	struct sw_step step;
 	struct sw_dropout d;
 	int in_place;
 };
@@ -117,7 +121,10 @@ static sw_status dropout(const struct sw_ops *o, struct sw_queue *q, void *const
 {
 	const struct dropout_case *c = ctx;
 
-	return o->dropout(q, p[0], p[c->in_place ? 0 : 1], c->n, c->d);
+	const sw_status status = o->upload(q, p[2], &c->step, sizeof c->step);
+
+	return status != SW_OK ? status
+			       : o->dropout(q, p[0], p[c->in_place ? 0 : 1], c->n, c->d, p[2]);
 }
 
 START_TEST(dropout_draws_the_mask_of_the_cpu)
@@ -126,16 +133,17 @@ START_TEST(dropout_draws_the_mask_of_the_cpu)
 
 	for (size_t i = 0; i < COUNT(lengths); i++)
 		for (size_t k = 0; k < COUNT(ps); k++) {
-			struct dropout_case c = {
-				lengths[i],
-				{(uint64_t)k << 33 | i, 3, (uint64_t)1 << 40, ps[k]},
-				(int)(i % 2)};
+			struct dropout_case c = {lengths[i],
+						 {.step = (uint64_t)1 << 40},
+						 {(uint64_t)k << 33 | i, 3, i % 3 * 7, ps[k]},
+						 (int)(i % 2)};
 			const struct twin_buf b[] = {
 				{TWIN_F32, c.n, twin_noise(c.n, 5), 0},
 				{TWIN_F32, c.n, NULL, 0},
+				{TWIN_F32, STEP_N, NULL, 0},
 			};
 
-			twin_check("dropout", dropout, &c, b, 2);
+			twin_check("dropout", dropout, &c, b, COUNT(b));
 		}
 }
 END_TEST
@@ -147,12 +155,24 @@ struct shape {
 	int accumulate;
 };
 
+struct call {
+	size_t B, I, O;
+	int accumulate;
+	size_t T; /* gather_i32's columns */
+	enum sw_act act;
+};
+
+static struct call call_of(const struct shape *s)
+{
+	return (struct call){.B = s->B, .I = s->I, .O = s->O, .accumulate = s->accumulate, .T = 1};
+}
+
 static sw_status gather(const struct sw_ops *o, struct sw_queue *q, void *const *p, const void *ctx)
 {
-	const struct shape *s = ctx;
+	const struct call *s = ctx;
 	const sw_status status = o->gather(q, p[0], p[1], p[2], s->B, s->I);
 
-	return status != SW_OK ? status : o->gather_i32(q, p[3], p[1], p[4], s->B);
+	return status != SW_OK ? status : o->gather_i32(q, p[3], p[1], p[4], s->B, s->T);
 }
 
 START_TEST(gather_takes_the_rows_that_the_cpu_takes)
@@ -162,13 +182,16 @@ START_TEST(gather_takes_the_rows_that_the_cpu_takes)
 					      {0, 3, 4, 0},    {3, 0, 4, 0},    {5, 784, 9, 0}};
 
 	for (size_t i = 0; i < COUNT(shapes); i++) {
-		const struct shape *s = &shapes[i]; /* O: the rows there are */
+		struct call with = call_of(&shapes[i]); /* O: the rows there are */
+		const struct call *s = &with;
+
+		with.T = i % 2 ? 1 : 3;
 		const struct twin_buf b[] = {
 			{TWIN_F32, s->O * s->I, twin_noise(s->O * s->I, 1), 0},
 			{TWIN_I32, s->B, twin_labels(s->B, s->O, 2), 0},
 			{TWIN_F32, s->B * s->I, NULL, 0},
-			{TWIN_I32, s->O, twin_labels(s->O, 10, 3), 0},
-			{TWIN_I32, s->B, NULL, 0},
+			{TWIN_I32, s->O * s->T, twin_labels(s->O * s->T, 10, 3), 0},
+			{TWIN_I32, s->B * s->T, NULL, 0},
 		};
 
 		twin_check("gather", gather, s, b, COUNT(b));
@@ -188,15 +211,15 @@ static const struct shape linears[] = {
 static sw_status forward(const struct sw_ops *o, struct sw_queue *q, void *const *p,
 			 const void *ctx)
 {
-	const struct shape *s = ctx;
+	const struct call *s = ctx;
 
-	return o->linear_forward(q, p[0], p[1], s->accumulate ? p[2] : NULL, p[3], s->B, s->I,
-				 s->O);
+	return o->linear_forward(q, p[0], p[1], s->accumulate ? p[2] : NULL, p[3], s->B, s->I, s->O,
+				 s->act);
 }
 
 START_TEST(linear_forward_is_as_on_cpu_with_and_without_bias)
 {
-	struct shape s = linears[_i];
+	struct call s = call_of(&linears[_i]);
 	const struct twin_buf b[] = {
 		{TWIN_F32, s.B * s.I, twin_noise(s.B * s.I, 1), 0},
 		{TWIN_F32, s.O * s.I, twin_noise(s.O * s.I, 2), 0},
@@ -204,8 +227,12 @@ START_TEST(linear_forward_is_as_on_cpu_with_and_without_bias)
 		{TWIN_F32, s.B * s.O, NULL, 2e-5},
 	};
 
-	for (s.accumulate = 0; s.accumulate < 2; s.accumulate++)
+	for (s.accumulate = 0; s.accumulate < 2; s.accumulate++) {
+		s.act = SW_ACT_NONE;
 		twin_check("linear_forward", forward, &s, b, COUNT(b));
+		s.act = SW_ACT_RELU;
+		twin_check("linear_forward, relu", forward, &s, b, COUNT(b));
+	}
 }
 END_TEST
 
@@ -213,25 +240,26 @@ END_TEST
 static sw_status backward(const struct sw_ops *o, struct sw_queue *q, void *const *p,
 			  const void *ctx)
 {
-	const struct shape *s = ctx;
+	const struct call *s = ctx;
 	float *dw = p[3], *db = dw + s->O * s->I;
 
-	return o->linear_backward(q, p[0], p[1], p[2], p[4], dw, db, s->B, s->I, s->O,
+	return o->linear_backward(q, p[0], p[1], p[5], p[2], p[4], dw, db, s->B, s->I, s->O, s->act,
 				  s->accumulate);
 }
 
 static sw_status backward_dw_only(const struct sw_ops *o, struct sw_queue *q, void *const *p,
 				  const void *ctx)
 {
-	const struct shape *s = ctx;
+	const struct call *s = ctx;
 
-	return o->linear_backward(q, p[0], p[1], p[2], NULL, p[3], NULL, s->B, s->I, s->O,
-				  s->accumulate);
+	return o->linear_backward(q, p[0], p[1], p[5], p[2], NULL, p[3], NULL, s->B, s->I, s->O,
+				  s->act, s->accumulate);
 }
 
 START_TEST(linear_backward_is_as_on_cpu_and_accumulates)
 {
-	const struct shape *s = &linears[_i];
+	struct call with = call_of(&linears[_i]);
+	const struct call *s = &with;
 	const size_t grads = s->O * s->I + s->O;
 	const struct twin_buf b[] = {
 		{TWIN_F32, s->B * s->I, twin_noise(s->B * s->I, 1), 0},
@@ -240,9 +268,12 @@ START_TEST(linear_backward_is_as_on_cpu_and_accumulates)
 		/* Overwritten from NaN, or added to. */
 		{TWIN_F32, grads, s->accumulate ? twin_noise(grads, 4) : NULL, 2e-5},
 		{TWIN_F32, s->B * s->I, NULL, 2e-5},
+		{TWIN_F32, s->B * s->O, twin_noise(s->B * s->O, 5), 0},
 	};
 
 	twin_check("linear_backward", backward, s, b, COUNT(b));
+	with.act = SW_ACT_RELU;
+	twin_check("linear_backward, relu", backward, s, b, COUNT(b));
 	twin_check("linear_backward, dw alone", backward_dw_only, s, b, COUNT(b));
 }
 END_TEST
@@ -251,11 +282,13 @@ static sw_status linear_over_limit(const struct sw_ops *o, struct sw_queue *q, v
 				   const void *ctx)
 {
 	const size_t over = (size_t)INT32_MAX + 1;
-	const sw_status status = o->linear_forward(q, p[0], p[0], NULL, p[0], 0, over, 1);
+	const sw_status status =
+		o->linear_forward(q, p[0], p[0], NULL, p[0], 0, over, 1, SW_ACT_NONE);
 
 	(void)ctx;
 	ck_assert_int_eq(status, SW_INVALID);
-	return o->linear_backward(q, p[0], p[0], p[0], NULL, p[0], NULL, over, 0, 1, 1);
+	return o->linear_backward(q, p[0], p[0], NULL, p[0], NULL, p[0], NULL, over, 0, 1,
+				  SW_ACT_NONE, 1);
 }
 
 START_TEST(linear_over_the_limit_is_refused)
@@ -270,19 +303,33 @@ END_TEST
 
 struct optimizer_case {
 	size_t n;
+	double lr;
+	uint64_t step; /* the first of three */
 	struct sw_sgd sgd;
-	struct sw_adamw adamw;
+	struct sw_adam adam;
 };
 
-/* p: w, g, v, m; three steps */
+static sw_status step_put(const struct sw_ops *o, struct sw_queue *q, void *p,
+			  const struct optimizer_case *c, unsigned i)
+{
+	const struct sw_step s =
+		sw_step_make(c->step + i, c->lr, (double)c->adam.beta1, (double)c->adam.beta2);
+
+	return o->upload(q, p, &s, sizeof s);
+}
+
+/* p: w, g, v, m, step, norm2; three steps */
 static sw_status sgd(const struct sw_ops *o, struct sw_queue *q, void *const *p, const void *ctx)
 {
 	const struct optimizer_case *c = ctx;
 	sw_status status = SW_OK;
 
-	for (int i = 0; i < 3 && status == SW_OK; i++)
-		status = o->sgd_step(q, p[0], p[1], c->sgd.momentum == 0 ? NULL : p[2], c->n,
-				     c->sgd);
+	for (unsigned i = 0; i < 3 && status == SW_OK; i++) {
+		status = step_put(o, q, p[4], c, i);
+		if (status == SW_OK)
+			status = o->sgd_step(q, p[0], p[1], c->sgd.momentum == 0 ? NULL : p[2],
+					     c->n, c->sgd, p[4], p[5]);
+	}
 	return status;
 }
 
@@ -290,48 +337,54 @@ static sw_status sgd_without_velocity(const struct sw_ops *o, struct sw_queue *q
 				      const void *ctx)
 {
 	const struct optimizer_case *c = ctx;
+	sw_status status = step_put(o, q, p[4], c, 0);
 
-	return o->sgd_step(q, p[0], p[1], NULL, c->n, c->sgd);
+	if (status == SW_OK)
+		status = o->sgd_step(q, p[0], p[1], NULL, c->n, c->sgd, p[4], p[5]);
+	return status;
 }
 
-static sw_status adamw(const struct sw_ops *o, struct sw_queue *q, void *const *p, const void *ctx)
+static sw_status adam(const struct sw_ops *o, struct sw_queue *q, void *const *p, const void *ctx)
 {
-	struct optimizer_case c = *(const struct optimizer_case *)ctx;
+	const struct optimizer_case *c = ctx;
 	sw_status status = SW_OK;
 
-	for (int i = 0; i < 3 && status == SW_OK; i++, c.adamw.step++)
-		status = o->adamw_step(q, p[0], p[1], p[3], p[2], c.n, c.adamw);
+	for (unsigned i = 0; i < 3 && status == SW_OK; i++) {
+		status = step_put(o, q, p[4], c, i);
+		if (status == SW_OK)
+			status = o->adam_step(q, p[0], p[1], p[3], p[2], c->n, c->adam, p[4], p[5]);
+	}
 	return status;
 }
 
 START_TEST(optimizers_step_with_the_bits_of_the_cpu)
 {
 	static const struct sw_sgd sgds[] = {
-		{0.1f, 0, 0, 0}, {0.05f, 0, 0.01f, 0}, {0.1f, 0.9f, 0, 0}, {0.1f, 0.9f, 1e-3f, 1}};
-	static const struct sw_adamw adams[] = {{1e-3f, 0.9f, 0.999f, 1e-8f, 0.01f, 1},
-						{1e-2f, 0.8f, 0.99f, 1e-6f, 0, 1000},
-						{1e-3f, 0.9f, 0.999f, 1e-8f, 0, 0}};
+		{0, 0, 0, 0}, {0, 0.01f, 0, 0.5f}, {0.9f, 0, 0, 0}, {0.9f, 1e-3f, 1, 1e9f}};
+	static const struct sw_adam adams[] = {{0.9f, 0.999f, 1e-8f, 0.01f, 1, 0},
+					       {0.8f, 0.99f, 1e-6f, 0, 0, 3.0f},
+					       {0.9f, 0.999f, 1e-8f, 0.1f, 0, 0}};
 	const size_t n = lengths[_i];
+	const double norm2 = 17.25;
 	float *second = twin_noise(n, 3);
 	struct twin_buf b[] = {
-		{TWIN_F32, n, twin_noise(n, 1), 0},
-		{TWIN_F32, n, twin_noise(n, 2), 0},
-		{TWIN_F32, n, second, 0},
-		{TWIN_F32, n, twin_noise(n, 4), 0},
+		{TWIN_F32, n, twin_noise(n, 1), 0}, {TWIN_F32, n, twin_noise(n, 2), 0},
+		{TWIN_F32, n, second, 0},           {TWIN_F32, n, twin_noise(n, 4), 0},
+		{TWIN_F32, STEP_N, NULL, 0},        {TWIN_F32, 2, &norm2, 0},
 	};
 
 	for (size_t i = 0; i < n; i++)
-		second[i] *= second[i]; /* adamw's v is not negative */
+		second[i] *= second[i]; /* adam's v is not negative */
 	for (size_t i = 0; i < COUNT(sgds); i++) {
-		const struct optimizer_case c = {n, sgds[i], adams[0]};
+		const struct optimizer_case c = {n, 0.05, 1, sgds[i], adams[0]};
 
 		twin_check("sgd_step", sgd, &c, b, COUNT(b));
 		twin_check("sgd_step, v NULL", sgd_without_velocity, &c, b, COUNT(b));
 	}
 	for (size_t i = 0; i < COUNT(adams); i++) {
-		const struct optimizer_case c = {n, sgds[0], adams[i]};
+		const struct optimizer_case c = {n, 1e-3, i == 1 ? 1000 : 1, sgds[0], adams[i]};
 
-		twin_check("adamw_step", adamw, &c, b, COUNT(b));
+		twin_check("adam_step", adam, &c, b, COUNT(b));
 	}
 }
 END_TEST

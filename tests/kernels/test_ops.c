@@ -73,9 +73,13 @@ START_TEST(linear_forward_matches_the_reference)
 		}
 	for (int path = 1; path <= 2; path++) {
 		sw_cpu_linear_force(path);
-		ck_assert_int_eq(sw_ops_cpu.linear_forward(q, x, w, b, y, s.B, s.I, s.O), SW_OK);
+		ck_assert_int_eq(
+			sw_ops_cpu.linear_forward(q, x, w, b, y, s.B, s.I, s.O, SW_ACT_NONE),
+			SW_OK);
 		near_all("y", y, want, s.B * s.O);
-		ck_assert_int_eq(sw_ops_cpu.linear_forward(q, x, w, NULL, y, s.B, s.I, s.O), SW_OK);
+		ck_assert_int_eq(
+			sw_ops_cpu.linear_forward(q, x, w, NULL, y, s.B, s.I, s.O, SW_ACT_NONE),
+			SW_OK);
 		for (size_t i = 0; i < s.B * s.O; i++)
 			ck_assert(fabs((double)y[i] + (double)b[i % s.O] - want[i]) < 1e-4);
 	}
@@ -109,16 +113,17 @@ START_TEST(linear_backward_matches_the_reference_and_accumulates)
 								g * (double)w[o * s.I + i];
 					}
 				}
-			ck_assert_int_eq(sw_ops_cpu.linear_backward(q, x, w, dy, dx, dw, db, s.B,
-								    s.I, s.O, pass == 2),
+			ck_assert_int_eq(sw_ops_cpu.linear_backward(q, x, w, NULL, dy, dx, dw, db,
+								    s.B, s.I, s.O, SW_ACT_NONE,
+								    pass == 2),
 					 SW_OK);
 			near_all("dx", dx, wx, s.B * s.I);
 			near_all("dw", dw, ww, s.O * s.I);
 			near_all("db", db, wb, s.O);
 		}
-		ck_assert_int_eq(
-			sw_ops_cpu.linear_backward(q, x, w, dy, NULL, dw, NULL, s.B, s.I, s.O, 0),
-			SW_OK);
+		ck_assert_int_eq(sw_ops_cpu.linear_backward(q, x, w, NULL, dy, NULL, dw, NULL, s.B,
+							    s.I, s.O, SW_ACT_NONE, 0),
+				 SW_OK);
 	}
 }
 END_TEST
@@ -130,23 +135,26 @@ START_TEST(cross_entropy_gradient_matches_finite_differences)
 	const int32_t label[B] = {0, 4, 2, 2};
 	const float h = 0x1p-7f;
 	float z[B * C], p[B * C], dz[B * C];
-	struct sw_metrics m = {0, 0, 0};
+	struct sw_metrics m = {0};
 
 	fill(z, B * C, 5);
-	ck_assert_int_eq(sw_ops_cpu.cross_entropy_forward(q, z, label, p, &m, B, C), SW_OK);
+	ck_assert_int_eq(sw_ops_cpu.cross_entropy_forward(q, z, label, p, &m, B, C, 0.0f), SW_OK);
 	ck_assert_double_eq(m.rows, B);
-	ck_assert_int_eq(sw_ops_cpu.cross_entropy_backward(q, p, label, dz, 1.0f / (float)B, B, C),
+	ck_assert_int_eq(sw_ops_cpu.cross_entropy_backward(q, p, label, dz, 1.0f / (float)B, NULL,
+							   B, C, 0.0f),
 			 SW_OK);
 	for (size_t i = 0; i < B * C; i++) {
-		struct sw_metrics up = {0, 0, 0}, down = {0, 0, 0};
+		struct sw_metrics up = {0}, down = {0};
 		const float was = z[i];
 
 		z[i] = was + h;
-		ck_assert_int_eq(sw_ops_cpu.cross_entropy_forward(q, z, label, NULL, &up, B, C),
-				 SW_OK);
+		ck_assert_int_eq(
+			sw_ops_cpu.cross_entropy_forward(q, z, label, NULL, &up, B, C, 0.0f),
+			SW_OK);
 		z[i] = was - h;
-		ck_assert_int_eq(sw_ops_cpu.cross_entropy_forward(q, z, label, NULL, &down, B, C),
-				 SW_OK);
+		ck_assert_int_eq(
+			sw_ops_cpu.cross_entropy_forward(q, z, label, NULL, &down, B, C, 0.0f),
+			SW_OK);
 		z[i] = was;
 		const double slope = (up.loss_sum - down.loss_sum) / (2 * (double)h * B);
 
@@ -160,14 +168,17 @@ START_TEST(cross_entropy_is_stable_and_counts_the_first_of_equals)
 {
 	const float big[3] = {1e4f, 1e4f, -1e4f}, bad[3] = {0, NAN, 5};
 	const int32_t first = 0, second = 1, third = 2;
-	struct sw_metrics m = {0, 0, 0};
+	struct sw_metrics m = {0};
 
-	ck_assert_int_eq(sw_ops_cpu.cross_entropy_forward(q, big, &first, NULL, &m, 1, 3), SW_OK);
+	ck_assert_int_eq(sw_ops_cpu.cross_entropy_forward(q, big, &first, NULL, &m, 1, 3, 0.0f),
+			 SW_OK);
 	ck_assert_double_eq_tol(m.loss_sum, log(2), 1e-9);
 	ck_assert_double_eq(m.correct, 1);
-	ck_assert_int_eq(sw_ops_cpu.cross_entropy_forward(q, big, &second, NULL, &m, 1, 3), SW_OK);
+	ck_assert_int_eq(sw_ops_cpu.cross_entropy_forward(q, big, &second, NULL, &m, 1, 3, 0.0f),
+			 SW_OK);
 	ck_assert_double_eq(m.correct, 1);
-	ck_assert_int_eq(sw_ops_cpu.cross_entropy_forward(q, bad, &third, NULL, &m, 1, 3), SW_OK);
+	ck_assert_int_eq(sw_ops_cpu.cross_entropy_forward(q, bad, &third, NULL, &m, 1, 3, 0.0f),
+			 SW_OK);
 	ck_assert(isnan(m.loss_sum));
 	ck_assert_double_eq(m.correct, 1);
 	ck_assert_double_eq(m.rows, 3);
@@ -184,7 +195,7 @@ START_TEST(mse_gradient_matches_finite_differences)
 	fill(t, B * O, 7);
 	ck_assert_int_eq(sw_ops_cpu.mse_backward(q, y, t, dy, 1.0f / (float)B, B, O), SW_OK);
 	for (size_t i = 0; i < B * O; i++) {
-		struct sw_metrics up = {0, 0, 0}, down = {0, 0, 0};
+		struct sw_metrics up = {0}, down = {0};
 		const float was = y[i];
 
 		y[i] = was + h;
@@ -238,16 +249,17 @@ START_TEST(dropout_keeps_its_share_and_repeats_its_mask)
 {
 	enum { N = 10001 };
 	static float x[N], y[N], again[N], other[N];
-	struct sw_dropout d = {.seed = 7, .layer = 3, .step = 5, .p = 0.25f};
+	struct sw_dropout d = {.seed = 7, .layer = 3, .p = 0.25f};
+	struct sw_step step = {.step = 5};
 	size_t kept = 0, differ = 0;
 
 	for (size_t i = 0; i < N; i++)
 		x[i] = 3;
-	ck_assert_int_eq(sw_ops_cpu.dropout(q, x, y, N, d), SW_OK);
-	ck_assert_int_eq(sw_ops_cpu.dropout(q, x, again, N, d), SW_OK);
+	ck_assert_int_eq(sw_ops_cpu.dropout(q, x, y, N, d, &step), SW_OK);
+	ck_assert_int_eq(sw_ops_cpu.dropout(q, x, again, N, d, &step), SW_OK);
 	ck_assert_mem_eq(y, again, sizeof y);
-	d.step++;
-	ck_assert_int_eq(sw_ops_cpu.dropout(q, x, other, N, d), SW_OK);
+	step.step++;
+	ck_assert_int_eq(sw_ops_cpu.dropout(q, x, other, N, d, &step), SW_OK);
 	for (size_t i = 0; i < N; i++) {
 		ck_assert(y[i] == 0.0f || fabsf(y[i] - 4.0f) < 1e-5f);
 		kept += y[i] != 0.0f;
@@ -256,7 +268,7 @@ START_TEST(dropout_keeps_its_share_and_repeats_its_mask)
 	ck_assert_double_eq_tol((double)kept / N, 0.75, 0.02);
 	ck_assert_uint_gt(differ, N / 4);
 	d.p = 1;
-	ck_assert_int_eq(sw_ops_cpu.dropout(q, x, y, N, d), SW_INVALID);
+	ck_assert_int_eq(sw_ops_cpu.dropout(q, x, y, N, d, &step), SW_INVALID);
 }
 END_TEST
 
@@ -270,7 +282,7 @@ START_TEST(gather_takes_rows_by_index)
 
 	ck_assert_int_eq(sw_ops_cpu.gather(q, rows, index, out, 3, 2), SW_OK);
 	ck_assert_mem_eq(out, want, sizeof want);
-	ck_assert_int_eq(sw_ops_cpu.gather_i32(q, values, index, labels, 3), SW_OK);
+	ck_assert_int_eq(sw_ops_cpu.gather_i32(q, values, index, labels, 3, 1), SW_OK);
 	ck_assert_mem_eq(labels, want_v, sizeof want_v);
 }
 END_TEST

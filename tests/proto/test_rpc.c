@@ -146,11 +146,11 @@ static const struct {
 	sw_status status;
 	int code;
 } codes[] = {
-	{SW_PARSE, -32700},     {SW_INVALID, -32602},     {SW_NOT_FOUND, -32001},
-	{SW_CONFLICT, -32002},  {SW_BUSY, -32003},        {SW_FULL, -32004},
-	{SW_TOO_BIG, -32005},   {SW_DENIED, -32006},      {SW_NOMEM, -32603},
-	{SW_IO, -32603},        {SW_DEVICE_LOST, -32603}, {SW_INTERNAL, -32603},
-	{SW_EXHAUSTED, -32002},
+	{SW_PARSE, -32700},       {SW_INVALID, -32602},     {SW_NOT_FOUND, -32001},
+	{SW_CONFLICT, -32002},    {SW_BUSY, -32003},        {SW_FULL, -32004},
+	{SW_TOO_BIG, -32005},     {SW_DENIED, -32006},      {SW_NOMEM, -32603},
+	{SW_IO, -32603},          {SW_DEVICE_LOST, -32603}, {SW_INTERNAL, -32603},
+	{SW_UNSUPPORTED, -32603}, {SW_EXHAUSTED, -32002},
 };
 
 START_TEST(rpc_status_travels_as_its_code)

@@ -138,7 +138,13 @@ static void same_buf(const char *what, size_t buf, const struct twin_buf *b, con
 			w = mw[i].loss_sum;
 			g = mg[i].loss_sum;
 			ck_assert_double_eq(mw[i].correct, mg[i].correct);
+			ck_assert_double_eq(mw[i].top5, mg[i].top5);
 			ck_assert_double_eq(mw[i].rows, mg[i].rows);
+			ck_assert_double_eq(mw[i].values, mg[i].values);
+			ck_assert(same_number(mw[i].abs_sum, mg[i].abs_sum, b->tol));
+			ck_assert(same_number(mw[i].square_sum, mg[i].square_sum, b->tol));
+			ck_assert(same_number(mw[i].t_sum, mg[i].t_sum, b->tol));
+			ck_assert(same_number(mw[i].t_square_sum, mg[i].t_square_sum, b->tol));
 		} else if (b->kind == TWIN_I32) {
 			w = ((const int32_t *)want)[i];
 			g = ((const int32_t *)got)[i];

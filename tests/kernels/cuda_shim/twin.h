@@ -11,7 +11,7 @@
 #include "kernels/ops.h"
 #include <stddef.h>
 
-#define TWIN_BUFS 5
+#define TWIN_BUFS 6
 
 enum twin_kind { TWIN_F32, TWIN_I32, TWIN_METRICS };
 

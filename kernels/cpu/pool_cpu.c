@@ -1,0 +1,141 @@
+/* kernels/cpu/pool_cpu.c — maximum and mean over windows of an image. */
+#include "kernels/cpu/cpu.h"
+#include <math.h>
+#include <string.h>
+
+/* SW_INVALID for shapes that make no sense; *skip when there is nothing to do but zeros. */
+static sw_status check(const struct sw_window *p)
+{
+	if (p->B > INT32_MAX || p->C > INT32_MAX || p->H > INT32_MAX || p->W > INT32_MAX ||
+	    p->H * p->W > INT32_MAX || p->kh == 0 || p->kw == 0 || p->stride == 0)
+		return SW_INVALID;
+	if (p->pad > p->kh / 2 || p->pad > p->kw / 2)
+		return SW_INVALID;
+	if (p->B && p->C && p->H && p->W && (!sw_pool_out_h(p) || !sw_pool_out_w(p)))
+		return SW_INVALID;
+	return SW_OK;
+}
+
+static size_t planes(const struct sw_window *p)
+{
+	return p->H && p->W ? p->B * p->C : 0;
+}
+
+/* The part [from, to) of a window at `at` that lies inside [0, n). */
+struct span {
+	size_t from, to;
+};
+
+static struct span inside(size_t at, size_t k, size_t n, const struct sw_window *p)
+{
+	const size_t begin = at * p->stride, end = begin + k;
+
+	return (struct span){begin < p->pad ? 0 : begin - p->pad,
+			     end - p->pad < n ? end - p->pad : n};
+}
+
+static size_t window_max(const float *x, struct span h, struct span v, size_t W)
+{
+	size_t best = v.from * W + h.from;
+
+	for (size_t r = v.from; r < v.to; r++)
+		for (size_t s = h.from; s < h.to; s++) {
+			const float value = x[r * W + s];
+
+			if (value > x[best] || isnan(value))
+				best = r * W + s;
+		}
+	return best;
+}
+
+sw_status sw_cpu_maxpool2d_forward(struct sw_queue *q, const float *x, float *y, int32_t *argmax,
+				   const struct sw_window *p)
+{
+	const size_t oh = sw_pool_out_h(p), ow = sw_pool_out_w(p);
+	const sw_status status = check(p);
+
+	(void)q;
+	if (status != SW_OK)
+		return status;
+	for (size_t n = 0; n < planes(p); n++, x += p->H * p->W)
+		for (size_t r = 0; r < oh; r++)
+			for (size_t s = 0; s < ow; s++) {
+				const size_t at = window_max(x, inside(s, p->kw, p->W, p),
+							     inside(r, p->kh, p->H, p), p->W);
+
+				*y++ = x[at];
+				if (argmax)
+					*argmax++ = (int32_t)at;
+			}
+	return SW_OK;
+}
+
+sw_status sw_cpu_maxpool2d_backward(struct sw_queue *q, const float *dy, const int32_t *argmax,
+				    float *dx, const struct sw_window *p)
+{
+	const size_t out = sw_pool_out_h(p) * sw_pool_out_w(p);
+	const sw_status status = check(p);
+
+	(void)q;
+	if (status != SW_OK)
+		return status;
+	for (size_t n = 0; n < planes(p); n++, dx += p->H * p->W) {
+		memset(dx, 0, p->H * p->W * sizeof *dx);
+		for (size_t i = 0; i < out; i++)
+			dx[*argmax++] += *dy++;
+	}
+	return SW_OK;
+}
+
+static float window_sum(const float *x, struct span h, struct span v, size_t W)
+{
+	float sum = 0.0f;
+
+	for (size_t r = v.from; r < v.to; r++)
+		for (size_t s = h.from; s < h.to; s++)
+			sum += x[r * W + s];
+	return sum;
+}
+
+sw_status sw_cpu_avgpool2d_forward(struct sw_queue *q, const float *x, float *y,
+				   const struct sw_window *p)
+{
+	const size_t oh = sw_pool_out_h(p), ow = sw_pool_out_w(p);
+	const sw_status status = check(p);
+
+	(void)q;
+	if (status != SW_OK)
+		return status;
+	for (size_t n = 0; n < planes(p); n++, x += p->H * p->W)
+		for (size_t r = 0; r < oh; r++)
+			for (size_t s = 0; s < ow; s++)
+				*y++ = window_sum(x, inside(s, p->kw, p->W, p),
+						  inside(r, p->kh, p->H, p), p->W) /
+				       (float)(p->kh * p->kw);
+	return SW_OK;
+}
+
+sw_status sw_cpu_avgpool2d_backward(struct sw_queue *q, const float *dy, float *dx,
+				    const struct sw_window *p)
+{
+	const size_t oh = sw_pool_out_h(p), ow = sw_pool_out_w(p);
+	const sw_status status = check(p);
+
+	(void)q;
+	if (status != SW_OK)
+		return status;
+	for (size_t n = 0; n < planes(p); n++, dx += p->H * p->W) {
+		memset(dx, 0, p->H * p->W * sizeof *dx);
+		for (size_t r = 0; r < oh; r++)
+			for (size_t s = 0; s < ow; s++, dy++) {
+				const struct span h = inside(s, p->kw, p->W, p);
+				const struct span v = inside(r, p->kh, p->H, p);
+				const float part = *dy / (float)(p->kh * p->kw);
+
+				for (size_t i = v.from; i < v.to; i++)
+					for (size_t j = h.from; j < h.to; j++)
+						dx[i * p->W + j] += part;
+			}
+	}
+	return SW_OK;
+}
