@@ -1,5 +1,6 @@
 """`sweepd replay`: a database is what its events lead to, and every alteration of it is found."""
 import os
+import pty
 import random
 import shutil
 import signal
@@ -448,6 +449,26 @@ LEARNT = """SELECT s.*, a.ev, t.params FROM suggestion s JOIN attempt a USING (s
 def test_altered_row_is_named_with_its_event_and_trial(stored, tmp_path, what, find, change):
     row, line = altered(stored, tmp_path, find, change)
     assert line.startswith(f"sweep 1, event {row['ev']}, trial {row['trial']}: "), (what, line)
+
+
+def test_suggestion_of_bayes_that_differs_in_the_last_bits_says_what_that_may_mean(stored, tmp_path):
+    set_lr = "UPDATE trial SET params = json_set(params, '$.lr', json_extract(params, '$.lr') * {})"
+    words = "only on the kind of processor that made it"
+    assert words in altered(stored, tmp_path, LEARNT, set_lr.format("(1 + 1e-14)") + OF_TRIAL)[1]
+    assert words not in altered(stored, tmp_path, LEARNT, set_lr.format("1.01") + OF_TRIAL)[1]
+
+
+def test_long_replay_says_on_a_terminal_how_far_it_is(small):
+    ours, theirs = pty.openpty()
+    try:
+        done = subprocess.run([os.path.join(BIN, "sweepd"), "replay", small], check=False,
+                              stdout=subprocess.PIPE, stderr=theirs, timeout=DEADLINE)
+        said = os.read(ours, 4096).decode()
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert done.returncode == 0 and done.stdout.count(b"\n") == 1
+    assert "\rsweep 1: event 256 of 1,200 \r" in said
 
 
 ENDED = """SELECT t.*, max((SELECT coalesce(max(e.ev), 0) FROM event e WHERE e.sweep = t.sweep
