@@ -51,11 +51,11 @@ const struct sw_verb sw_verbs[] = {
 	 "What is not named is drawn at random. One JSON object is taken too:\n"
 	 "sweep enqueue 12 '{\"lr\": 0.1, \"optimizer\": \"sgd\"}'\n"},
 	{"simulate", sw_verb_simulate, SW_REF_SWEEP, 1, 1, SW_OPT_EARLY_TERMINATE | SW_OPT_WORKERS,
-	 "simulate SWEEP --early-terminate FILE [--workers N]",
+	 "simulate SWEEP --early-terminate FILE",
 	 "what another pruner would have done with an ended sweep",
 	 "Runs the stored curves again on virtual time, the same trials in the same order,\n"
 	 "under the early_terminate of FILE (that object, or a spec that has one; \"-\" reads\n"
-	 "stdin). N trials at once; without it as many as the sweep had at most.\n"},
+	 "stdin). --workers N: trials at once; without it as many as the sweep had at most.\n"},
 	{"log", sw_verb_log, SW_REF_TRIAL, 1, 1, 0, "log SWEEP/TRIAL", "the log lines of a trial",
 	 "--json prints one line per page.\n"},
 	{"devices", sw_verb_devices, SW_REF_NONE, 0, 0, 0, "devices",

@@ -133,6 +133,9 @@ static const struct {
 	{{"edit", "1/2", "--weight", "2"}, SW_EXIT_USAGE},
 	{{"edit", "1", "--csv"}, SW_EXIT_USAGE},
 	{{"extend", "1", "--weight", "2"}, SW_EXIT_USAGE},
+	{{"simulate", "1", "--early-terminate", "f", "--workers", "3"}, SW_EXIT_DONE},
+	{{"simulate", "1/2", "--early-terminate=f"}, SW_EXIT_USAGE},
+	{{"show", "1", "--early-terminate=f"}, SW_EXIT_USAGE},
 };
 
 START_TEST(verb_check_row_gives_its_status)
