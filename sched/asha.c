@@ -139,12 +139,12 @@ static void judge(const struct sw_asha *a, struct sw_ostree *rung, const struct 
 }
 
 static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
-			uint64_t step, double value, bool final, struct sw_judgement *out)
+			uint64_t step, double value, bool last, struct sw_judgement *out)
 {
 	struct sw_asha *a = (struct sw_asha *)p;
 	struct sw_rung_hit hit;
 
-	(void) final;
+	(void)last;
 	if (step <= t->step) /* made again, from an earlier checkpoint */
 		return SW_OK;
 	const sw_status rc = sw_rungs_record(&a->rungs, trial, t, step, value, &hit);

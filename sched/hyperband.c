@@ -1,14 +1,16 @@
 /*
  * hyperband as W&B stops early by it.
  *
- * Bands    min_iter * eta^k, or max_iter / eta^i for i = 1..s, by integers. What a report records
- * at them is the rule of sched/rungs.h. Rule     At each report the trial is compared at the
- * highest band that it has a value at: of the n values there (its own included), sorted, the cutoff
- * is the floor(n / eta)-th from 0. It is stopped if its value is above the cutoff: its value at the
- * band (strict), or its best so far. So an old trial is stopped by what others bring later. Memory
- * About 17 bytes a value. Source   docs.wandb.ai, "early_terminate"; Li et al., arXiv:1603.06560,
- * gave the name. Departures: the step is the trial's own clock instead of the count of logged
- * values; decisions come with the report instead of every few minutes.
+ * Bands    min_iter * eta^k, or max_iter / eta^i for i = 1..s, by integers. What a report
+ *          records at them is the rule of sched/rungs.h.
+ * Rule     At each report the trial is compared at the highest band that it has a value at: of
+ *          the n values there (its own included), sorted, the cutoff is the floor(n / eta)-th
+ *          from 0. It is stopped if its value is above the cutoff: its value at the band
+ *          (strict), or its best so far. So an old trial is stopped by what others bring later.
+ * Memory   About 18 bytes a value.
+ * Source   docs.wandb.ai, "early_terminate"; Li et al., arXiv:1603.06560, gave the name.
+ *          Departures: the step is the trial's own clock instead of the count of logged values;
+ *          decisions come with the report instead of every few minutes.
  */
 #include "base/fault.h"
 #include "sched/pruner_internal.h"
@@ -43,12 +45,12 @@ static void begin(const struct sw_pruner *p, struct sw_prune_trial *t, uint64_t 
 }
 
 static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
-			uint64_t step, double value, bool final, struct sw_judgement *out)
+			uint64_t step, double value, bool last, struct sw_judgement *out)
 {
 	struct hyperband *h = (struct hyperband *)p;
 	struct sw_rung_hit hit;
 
-	(void) final;
+	(void)last;
 	if (step <= t->step)
 		return SW_OK;
 	const sw_status rc = sw_rungs_record(&h->rungs, trial, t, step, value, &hit);

@@ -1,19 +1,22 @@
 /*
- * median: stops a trial whose best value so far is worse than the median of the others at its step.
+ * median: stops a trial whose best value so far is worse than the median of the others at its
+ * step.
  *
- * Ray      From grace_period on, each report records the running mean of the trial's values since
- * then at its step. The trial is stopped if its best so far is above the median of what the other
- *          trials have recorded at this very step, when they are at least min_samples.
+ * Ray      From grace_period on, each report records the running mean of the trial's values
+ *          since then at its step. The trial is stopped if its best so far is above the median
+ *          of what the other trials have recorded at this very step, when they are at least
+ *          min_samples.
  * Optuna   The median is that of the values of COMPLETED trials at this very step: at least
  *          startup_trials completed, at least min_trials of them with a value there, from
- * warmup_steps on, at the first report of each interval (sw_first_in_interval()). Both     The
- * median of an even number is the mean of the two in the middle. Cost     O(log trials) a report;
- * Optuna's also once more for each of them when the trial ends. Memory   A tree a step that anyone
- * reported: 12 bytes a report (17 where many trials meet), 100 bytes a step; Optuna's keeps another
- * 16 bytes a report of the trials that have not ended, and none of those that ended otherwise than
- * COMPLETED. Source   Golovin et al., "Google Vizier", KDD'17, section 3.2; Ray Tune's
- * MedianStoppingRule, Optuna's MedianPruner. Departures: Ray's also counts a trial that has passed
- * this step without a report at it; Optuna's steps begin at 0.
+ *          warmup_steps on, at the first report of each interval (sw_first_in_interval()).
+ * Both     The median of an even number is the mean of the two in the middle.
+ * Cost     O(log trials) a report; Optuna's also once more for each of them when the trial ends.
+ * Memory   A tree for each step that anyone reported: 12 to 24 bytes a report, some 200 bytes a
+ *          step; Optuna's keeps another 16 bytes a report of the trials that have not ended, and
+ *          nothing of those that ended otherwise than COMPLETED.
+ * Source   Golovin et al., "Google Vizier", KDD'17, section 3.2; Ray Tune's MedianStoppingRule,
+ *          Optuna's MedianPruner. Departures: Ray's also counts a trial that has passed this
+ *          step without a report at it; Optuna's steps begin at 0.
  */
 #include "base/fault.h"
 #include "sched/ostree.h"
@@ -159,12 +162,12 @@ static void take_best(struct sw_prune_trial *t, double value)
 
 /* t->value: the mean since grace_period, of t->n values. */
 static sw_status report_mean(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
-			     uint64_t step, double value, bool final, struct sw_judgement *out)
+			     uint64_t step, double value, bool last, struct sw_judgement *out)
 {
 	struct median *m = (struct median *)p;
 	struct at_step *at = NULL;
 
-	(void) final;
+	(void)last;
 	if (step <= t->step) /* reported before */
 		return SW_OK;
 	const bool counts = step >= m->config.grace_period;
@@ -248,14 +251,14 @@ static void judge_completed(const struct median *m, const struct at_step *at, ui
 }
 
 static sw_status report_value(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
-			      uint64_t step, double value, bool final, struct sw_judgement *out)
+			      uint64_t step, double value, bool last, struct sw_judgement *out)
 {
 	struct median *m = (struct median *)p;
 	struct at_step *at = NULL;
 	struct point *point = NULL;
 	const uint64_t before = t->step;
 
-	(void) final;
+	(void)last;
 	if (step <= t->step)
 		return SW_OK;
 	if (reserve_series(m, t) != SW_OK || reserve_step(m, step, &at) != SW_OK ||

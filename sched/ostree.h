@@ -1,22 +1,24 @@
 /*
- * sched/ostree.h — a set of (value, id) in order that knows ranks, and ranks among the marked ones.
+ * sched/ostree.h — a set of (value, id) in order that knows ranks, and ranks among the marked
+ * ones.
  *
- *      [ | 3 | 9 ]           A B+ tree. An inner node has up to 64 children, and for each the least
- *      {5}  {4}  {6}         key that it may hold, how many entries are below it and how many of
- * them /      |      \        are marked. Entries stand in the leaves, up to 64 each, sorted: a
- * million 1 1 2 2 2  3 5 7 8  9 ... of them are four levels, of which all but the leaf stay in the
- * cache.
+ *        [ | 3 | 9 ]           A B+ tree. An inner node has up to 64 children, and for each the
+ *        {5}  {3}  {6}         least key that it may hold, how many entries are below it, how many
+ *       /      |     \         of them are marked. Entries stand in the leaves, up to 64 each,
+ *   1 1 2 2 2  3 5 7  9 ...    sorted: a million of them are four levels, and all but the leaves
+ *                              stay in the cache.
  *
  * Pure     No I/O, clock, thread or global. The same calls build the same tree.
  * Order    By value, then by id. less() and the k-th are those of a multiset of values; equal
- * (value, id) may stand in it more than once, unless they are marked or removed. Cost     O(log n)
- * each. A node splits when it is full (at the edge it stays full, so that rising values fill their
- * nodes) and is freed when it is empty; there is no merging. Memory   init/fini; the struct is the
- * caller's. 12 bytes an entry and what is free in its leaf: about 17 for values in random order, 24
- * at worst if nothing is removed; a tree of few starts with room for 4. sw_ostree_reserve() alone
- * can fail, so a caller that fills several trees reserves in all of them first. Source   Bayer and
- * McCreight, Acta Informatica 1 (1972). Free-at-empty: Johnson and Shasha, J. Comput. Syst. Sci. 47
- * (1993).
+ *          (value, id) may stand in it more than once, unless they are marked or removed.
+ * Cost     O(log n) each. A node splits when it is full (at the edge it stays full, so that
+ *          rising values fill their nodes) and is freed when it is empty; there is no merging.
+ * Memory   init/fini; the struct is the caller's. 12 bytes an entry and what is free in its
+ *          leaf: about 18 for values in random order, 24 at worst if nothing is removed; a tree
+ *          of few starts with room for 4. sw_ostree_reserve() alone can fail, so a caller that
+ *          fills several trees reserves in all of them first.
+ * Source   Bayer and McCreight, Acta Informatica 1 (1972). Free-at-empty: Johnson and Shasha, J.
+ *          Comput. Syst. Sci. 47 (1993).
  */
 #ifndef SW_SCHED_OSTREE_H
 #define SW_SCHED_OSTREE_H

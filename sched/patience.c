@@ -24,12 +24,12 @@ static void destroy(struct sw_pruner *p)
 }
 
 static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
-			uint64_t step, double value, bool final, struct sw_judgement *out)
+			uint64_t step, double value, bool last, struct sw_judgement *out)
 {
 	const struct sw_patience_config *c = &((const struct patience *)p)->config;
 
 	(void)trial;
-	(void) final;
+	(void)last;
 	if (step <= t->step) /* reported before */
 		return SW_OK;
 	t->step = step;

@@ -2,11 +2,13 @@
  * sched/rungs.h — a ladder of rungs in brackets, and what each rung has recorded: the part that
  * asha, promote and hyperband share.
  *
- * Rungs    Steps that rise. Bracket b is the rungs b, b + 1, ... of the ladder, with trees of its
- * own. Rule     A report first settles which rungs it crossed since the trial's report before it.
- * Each of them gets, once per trial, the value that belongs to it: the last report at or below the
- *          rung; a rung with no such report gets none. The highest that got one is the one judged.
- * Memory   init/fini. About 17 bytes a value (sched/ostree.h).
+ * Rungs    Steps that rise. Bracket b is the rungs b, b + 1, ... of the ladder, with trees of
+ *          its own.
+ * Rule     A report first settles which rungs it crossed since the trial's report before it.
+ *          Each of them gets, once per trial, the value that belongs to it: the last report at
+ *          or below the rung; a rung with no such report gets none. The highest that got one is
+ *          the one judged.
+ * Memory   init/fini. About 18 bytes a value (sched/ostree.h).
  */
 #ifndef SW_SCHED_RUNGS_H
 #define SW_SCHED_RUNGS_H

@@ -23,13 +23,13 @@ static void destroy(struct sw_pruner *p)
 }
 
 static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
-			uint64_t step, double value, bool final, struct sw_judgement *out)
+			uint64_t step, double value, bool last, struct sw_judgement *out)
 {
 	const struct sw_threshold_config *c = &((const struct threshold *)p)->config;
 	const uint64_t before = t->step;
 
 	(void)trial;
-	(void) final;
+	(void)last;
 	if (step <= t->step)
 		return SW_OK;
 	t->step = step;

@@ -1,0 +1,371 @@
+/*
+ * bench/decide.c — how many decisions of ASHA a second, and what a finished trial costs in
+ * memory?
+ *
+ * In this process, one thread. A decision is a report that is judged at a rung (eta 3, rungs
+ * from 1 to 243); trials have random curves that keep some of their order from rung to rung, and
+ * the sweep has a window of 500 of them open at a time, as many lanes would. "stop" and
+ * "promote" are reports to sw_sweep_step(); "stop alone" and "promote alone" go to the pruner.
+ * Asks are timed beside it: in a sweep they make a trial, and for promote they find and take the
+ * one to resume. Small sweeps are played again until a million trials were. Times are computing
+ * times of the process, so that a busy machine can measure them. It still shares its caches and
+ * memory with the others, which the large sweeps feel most.
+ *
+ * Bytes are what the allocator has given out after the last trial less what it had before the
+ * sweep: with random search a sweep keeps no parameters, so they are what is besides them.
+ * `most` is the highest that it was on the way from a tenth of the trials on, in bytes a trial
+ * made by then. The sweep has no run cap and ends with the last trial made, so what its end
+ * costs (an action for each that is paused) is in no row.
+ */
+#include "bench/lib/jobs.h"
+#include "bench/lib/objective.h"
+#include "bench/lib/table.h"
+#include "sched/sweep.h"
+#include <assert.h>
+#include <getopt.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_LIST 16
+#define WINDOW   500 /* trials open at once */
+#define MAX_T    243
+#define PLAYED   1000000u
+
+static const struct kind {
+	const char *name;
+	enum sw_pruner_kind pruner;
+	bool sweep; /* through sw_sweep_step() */
+} kinds[] = {
+	{"stop", SW_PRUNER_ASHA, true},
+	{"stop alone", SW_PRUNER_ASHA, false},
+	{"promote", SW_PRUNER_PROMOTE, true},
+	{"promote alone", SW_PRUNER_PROMOTE, false},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+struct result {
+	double decisions, seconds; /* of reports */
+	double asks, ask_seconds;
+	double bytes, most; /* a trial */
+};
+
+struct lane {
+	uint64_t trial; /* 0: free */
+	uint32_t attempt;
+	uint64_t seq, step; /* of the last report */
+};
+
+struct play {
+	const struct kind *kind;
+	size_t n;
+	struct sw_sweep *sweep;
+	struct sw_actions actions;
+	struct sw_pruner *alone;
+	struct sw_prune_trial *state; /* [n], alone */
+	uint64_t made;
+	struct lane lane[WINDOW];
+	size_t base; /* bytes given out before */
+	struct result r;
+};
+
+static size_t given_out(void)
+{
+	const struct mallinfo2 m = mallinfo2();
+
+	return m.uordblks + m.hblkhd;
+}
+
+static uint64_t mix(uint64_t z)
+{
+	z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+	return z ^ (z >> 31);
+}
+
+static double unit(uint64_t x)
+{
+	return (double)(mix(x * UINT64_C(0x9E3779B97F4A7C15)) >> 11) * 0x1p-53;
+}
+
+/* Lower with every rung, and what a trial is at a later rung is less and less luck. */
+static double curve(uint64_t trial, uint64_t step)
+{
+	return unit(trial) + (0.1 + unit(trial * 1024 + step)) / (double)step;
+}
+
+static void open_play(struct play *p)
+{
+	const struct sw_pruner_config pruner = {.kind = p->kind->pruner,
+						.asha = {.grace_period = 1,
+							 .max_t = MAX_T,
+							 .reduction_factor = 3,
+							 .brackets = 1,
+							 .min_results = 3}};
+	const struct sw_sweep_config config = {
+		.seed = 1, .pruner = pruner, .sampler = SW_SAMPLER_RANDOM};
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_space *space = NULL;
+	sw_status rc;
+
+	p->base = given_out();
+	if (p->kind->sweep) {
+		rc = sw_space_create(&space);
+		assert(rc == SW_OK);
+		bench_add(space, (struct sw_param){.dist = SW_DIST_UNIFORM, .max = 1});
+		rc = sw_sweep_create(&p->sweep, &config, space, &err);
+	} else {
+		p->state = calloc(p->n, sizeof *p->state);
+		assert(p->state != NULL);
+		rc = sw_pruner_create(&p->alone, &pruner, 1, &err);
+	}
+	assert(rc == SW_OK);
+}
+
+static void close_play(struct play *p)
+{
+	sw_actions_fini(&p->actions);
+	sw_sweep_destroy(p->sweep);
+	sw_pruner_destroy(p->alone);
+	free(p->state);
+}
+
+/* --- asks --- */
+
+static bool ask_sweep(struct play *p, struct lane *l)
+{
+	const struct sw_event ev = {.kind = SW_EVENT_ASK};
+
+	if (p->made == p->n)
+		return false;
+	const sw_status rc = sw_sweep_step(p->sweep, &ev, &p->actions, NULL);
+	assert(rc == SW_OK);
+	const struct sw_action *start = &p->actions.v[p->actions.n - 1];
+	assert(start->kind == SW_ACTION_START);
+	*l = (struct lane){start->trial, start->attempt, 0, start->resume_step};
+	p->made = sw_sweep_trial_n(p->sweep);
+	return true;
+}
+
+static bool ask_alone(struct play *p, struct lane *l)
+{
+	if (p->made == p->n)
+		return false;
+	const uint64_t next = sw_pruner_next(p->alone);
+	if (next != 0) {
+		struct sw_prune_trial *t = &p->state[next - 1];
+
+		sw_pruner_resumed(p->alone, next, t);
+		sw_pruner_begin(p->alone, next, t, t->step);
+		*l = (struct lane){.trial = next, .step = t->step};
+		return true;
+	}
+	p->made++;
+	sw_pruner_enter(p->alone, p->made, &p->state[p->made - 1]);
+	sw_pruner_begin(p->alone, p->made, &p->state[p->made - 1], 0);
+	*l = (struct lane){.trial = p->made};
+	return true;
+}
+
+/* --- reports: each is at the trial's next rung --- */
+
+static void report_sweep(struct play *p, struct lane *l)
+{
+	const uint64_t step = l->step == 0 ? 1 : 3 * l->step;
+	const struct sw_event ev = {.kind = SW_EVENT_REPORT,
+				    .trial = l->trial,
+				    .attempt = l->attempt,
+				    .seq = ++l->seq,
+				    .step = step,
+				    .has_value = true,
+				    .checkpoint = p->kind->pruner == SW_PRUNER_PROMOTE,
+				    .value = curve(l->trial, step)};
+	const sw_status rc = sw_sweep_step(p->sweep, &ev, &p->actions, NULL);
+
+	assert(rc == SW_OK && p->actions.v[0].kind == SW_ACTION_DECIDE &&
+	       p->actions.v[0].judgement.rung == step);
+	l->step = step;
+	if (p->actions.v[0].decision != SW_DECISION_CONTINUE)
+		l->trial = 0;
+}
+
+static void report_alone(struct play *p, struct lane *l)
+{
+	const uint64_t step = l->step == 0 ? 1 : 3 * l->step;
+	struct sw_prune_trial *t = &p->state[l->trial - 1];
+	struct sw_judgement j;
+	const sw_status rc =
+		sw_pruner_report(p->alone, l->trial, t, step, curve(l->trial, step), false, &j);
+
+	assert(rc == SW_OK && j.rung == step);
+	l->step = step;
+	if (j.verdict == SW_VERDICT_CONTINUE)
+		return;
+	if (j.verdict != SW_VERDICT_PAUSE)
+		sw_pruner_ended(p->alone, l->trial, t, j.verdict == SW_VERDICT_COMPLETE);
+	l->trial = 0;
+}
+
+/* --- a row --- */
+
+static bool ask_all(struct play *p)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < WINDOW; i++) {
+		struct lane *l = &p->lane[i];
+
+		if (l->trial == 0) {
+			if (!(p->kind->sweep ? ask_sweep(p, l) : ask_alone(p, l)))
+				continue;
+			p->r.asks++;
+		}
+		any = true;
+	}
+	return any;
+}
+
+static void report_all(struct play *p)
+{
+	for (size_t i = 0; i < WINDOW; i++) {
+		struct lane *l = &p->lane[i];
+
+		if (l->trial == 0)
+			continue;
+		if (p->kind->sweep)
+			report_sweep(p, l);
+		else
+			report_alone(p, l);
+		p->r.decisions++;
+	}
+}
+
+static void note_bytes(struct play *p, bool last)
+{
+	const double a_trial = (double)(given_out() - p->base) / (double)p->made;
+
+	if (p->made * 10 > p->n && a_trial > p->r.most)
+		p->r.most = a_trial;
+	if (last)
+		p->r.bytes = a_trial;
+}
+
+static void play_once(struct play *p)
+{
+	open_play(p);
+	for (;;) {
+		const double from = bench_cpu_now();
+		const bool any = ask_all(p);
+		const double middle = bench_cpu_now();
+
+		p->r.ask_seconds += middle - from;
+		if (!any)
+			break;
+		report_all(p);
+		p->r.seconds += bench_cpu_now() - middle;
+		note_bytes(p, false);
+	}
+	note_bytes(p, true);
+	assert(p->made == p->n);
+	close_play(p);
+}
+
+struct work {
+	const size_t *n;
+};
+
+/* Job i: kind i % KINDS of the size i / KINDS. */
+static void measure(void *ctx, size_t i, void *result)
+{
+	static struct play p;
+	const size_t n = ((const struct work *)ctx)->n[i / KINDS];
+	struct result r = {.decisions = 0};
+
+	for (size_t played = 0; played < PLAYED; played += n) {
+		memset(&p, 0, sizeof p);
+		p.kind = &kinds[i % KINDS];
+		p.n = n;
+		p.r = r;
+		play_once(&p);
+		r = p.r;
+	}
+	memcpy(result, &r, sizeof r);
+}
+
+static size_t parse(char *text, size_t *list)
+{
+	size_t n = 0;
+
+	for (char *word = strtok(text, ","); word != NULL && n < MAX_LIST; word = strtok(NULL, ","))
+		list[n++] = strtoul(word, NULL, 10);
+	return n;
+}
+
+static void show(const struct result *r, const size_t *n, size_t ns, const char *csv)
+{
+	static const char *const columns[] = {"asha", "trials",   "decisions", "a second",
+					      "ns",   "of first", "ns an ask", "bytes a trial",
+					      "most"};
+	static struct bench_table table;
+	double least = 1e300, flat = 0, most = 0;
+
+	bench_table_init(&table, columns, sizeof columns / sizeof *columns);
+	for (size_t k = 0; k < KINDS; k++) {
+		for (size_t i = 0; i < ns; i++) {
+			const struct result *x = &r[i * KINDS + k], *first = &r[k];
+			const double ns_each = 1e9 * x->seconds / x->decisions;
+			const double ratio = ns_each / (1e9 * first->seconds / first->decisions);
+
+			(void)bench_table_row(&table, kinds[k].name);
+			bench_table_number(&table, 1, (double)n[i], 0);
+			bench_table_number(&table, 2, x->decisions, 0);
+			bench_table_number(&table, 3, 1e9 / ns_each, 0);
+			bench_table_number(&table, 4, ns_each, 0);
+			bench_table_number(&table, 5, ratio, 2);
+			bench_table_number(&table, 6, 1e9 * x->ask_seconds / x->asks, 0);
+			bench_table_number(&table, 7, x->bytes, 1);
+			bench_table_number(&table, 8, x->most, 1);
+			least = 1e9 / ns_each < least ? 1e9 / ns_each : least;
+			flat = ratio > flat ? ratio : flat;
+			most = kinds[k].sweep && x->most > most ? x->most : most;
+		}
+	}
+	bench_table_print(&table);
+	if (bench_table_csv(&table, csv) != 0)
+		exit(EXIT_FAILURE);
+	(void)printf(
+		"decide: %.0f decisions/s (the least of all rows; at most %.2f times the time of "
+		"the smallest sweep, %.0f bytes a trial)\n",
+		least, flat, most);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option longs[] = {{"trials", required_argument, NULL, 'n'},
+					      {"csv", required_argument, NULL, 'c'},
+					      {NULL, 0, NULL, 0}};
+	static char all[] = "1000,10000,100000,1000000";
+	size_t n[MAX_LIST], ns = parse(all, n);
+	const char *csv = NULL;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+		if (c == 'n') {
+			ns = parse(optarg, n);
+		} else if (c == 'c') {
+			csv = optarg;
+		} else {
+			(void)fprintf(stderr, "usage: decide [--trials N,N...] [--csv FILE]\n");
+			return 2;
+		}
+	}
+	struct work work = {n};
+	struct result *results =
+		bench_jobs_run(ns * KINDS, sizeof *results, 1, measure, &work, "rows");
+	if (results == NULL)
+		return EXIT_FAILURE;
+	show(results, n, ns, csv);
+	bench_jobs_free(results, ns * KINDS, sizeof *results);
+	return EXIT_SUCCESS;
+}
