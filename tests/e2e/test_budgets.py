@@ -30,6 +30,17 @@ def test_time_budget_ends_the_sweep_with_its_cause_and_cancels_what_runs(client)
     assert row["cause"] == "time budget of 0.5 s is spent"
 
 
+def test_cause_of_the_end_is_shown_by_show_ls_and_watch(daemon, client):
+    sweep = client.submit(driven(metric={"name": "loss", "target": 0.5}))
+    t, = client.ask(sweep)
+    client.tell(sweep, t, metrics={"loss": 0.25})
+    cause = ended(client, sweep)["cause"]
+    assert cause == "target 0.5 reached by trial 1"
+    for words in (("show", sweep), ("ls",), ("watch", sweep)):
+        status, out, _ = sweep_command(daemon, *words)
+        assert status == 0 and cause in out, (words, out)
+
+
 def test_time_budget_stops_while_the_user_has_paused_the_sweep(client):
     """Two sweeps of one budget; the one that was paused first outlives the other."""
     paused = client.submit(driven(time_budget_s=1))
