@@ -2,17 +2,22 @@
  * pbt: population based training, asynchronous.
  *
  * Rule     A report is judged when it is at burn_in_period or above and at least
- * perturbation_interval above the step at which the trial was judged last (0; a child: the step
- * that it goes on from). Its value is the trial's score. The population is the trials not ended
- * that have a score, sorted by (score, trial). A quantile is ceil(n * quantile_fraction) of them,
- * at most floor(n / 2), none of a single one. A trial in the last quantile is stopped, and cloned
- *          from one of the first drawn by (seed, trial). Else it pauses if other members wait, so
- * that they catch up; else it goes on. Queue    The member with the least step first, then the
- * lowest number; nobody while members wait that are at step 0. Cost     O(log population). Memory
- * About 17 bytes a member, twice for those that are paused. Source   Jaderberg et al.,
- * arXiv:1711.09846; Ray Tune's PopulationBasedTraining with synch=False, its defaults and
- * quantiles. Departures: equal scores are ordered by number, the earlier first; the clone is a new
- * trial, so the member it replaces leaves with its score.
+ *          perturbation_interval above the step at which the trial was judged last (0; a child: the
+ *          step that it goes on from), but not at the trial's last step, with which it leaves the
+ *          population. Its value is the trial's score. The population is the trials not ended that have a score, sorted by (score,
+ *          trial). A quantile is ceil(n * quantile_fraction) of them, at most floor(n / 2), none of
+ *          a single one. A trial in the last quantile is stopped, and cloned from one of the first
+ *          drawn by (seed, trial). Else it pauses if other members wait, so that they catch up;
+ *          else it goes on.
+ * Queue    The member with the least step first, then the lowest number; nobody while members are
+ *          not yet made. A child that has not begun takes its turn by its step, too (the sweep
+ *          sees to it): one that went first could be exploited again and again by members that
+ *          never get a lane to change their scores.
+ * Cost     O(log population).
+ * Memory   About 17 bytes a member, twice for those that are paused.
+ * Source   Jaderberg et al., arXiv:1711.09846; Ray Tune's PopulationBasedTraining with synch=False,
+ *          its defaults and quantiles. Departures: equal scores are ordered by number, the earlier
+ *          first; the clone is a new trial, so the member it replaces leaves with its score.
  */
 #include "base/fault.h"
 #include "sched/ostree.h"
@@ -55,10 +60,13 @@ static void begin(const struct sw_pruner *p, struct sw_prune_trial *t, uint64_t 
 
 static uint64_t until(const struct sw_pruner *p, const struct sw_prune_trial *t)
 {
-	const uint64_t interval = of(p)->config.perturbation_interval;
-	const uint64_t due = t->step > UINT64_MAX - interval ? UINT64_MAX : t->step + interval;
+	const struct sw_pbt_config *c = &of(p)->config;
+	const uint64_t interval = c->perturbation_interval;
+	uint64_t due = t->step > UINT64_MAX - interval ? UINT64_MAX : t->step + interval;
 
-	return due > of(p)->config.burn_in_period ? due : of(p)->config.burn_in_period;
+	if (due < c->burn_in_period)
+		due = c->burn_in_period;
+	return c->last_step != 0 && due >= c->last_step ? 0 : due;
 }
 
 static uint64_t quantile(const struct pbt *b)
@@ -87,38 +95,6 @@ static void set_score(struct pbt *b, uint64_t trial, struct sw_prune_trial *t, d
 	t->value = value;
 }
 
-static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
-			uint64_t step, double value, bool final, struct sw_judgement *out)
-{
-	struct pbt *b = (struct pbt *)p;
-
-	if (step < until(p, t))
-		return SW_OK;
-	if (sw_ostree_reserve(&b->score) != SW_OK || sw_ostree_reserve(&b->queue) != SW_OK)
-		return SW_NOMEM;
-	set_score(b, trial, t, value);
-	t->step = step;
-	const uint64_t n = b->score.n, q = quantile(b);
-	out->rung = step;
-	out->value = value;
-	out->n = n;
-	out->better = sw_ostree_rank(&b->score, value, (uint32_t)trial);
-	out->keep = n - q;
-	if (q > 0)
-		out->cutoff = sw_ostree_kth(&b->score, n - q - 1, NULL);
-	if (final)
-		return SW_OK;
-	if (out->better >= out->keep) {
-		out->verdict = SW_VERDICT_STOP;
-		out->donor = draw_donor(b, trial, q);
-	} else if (p->waiting > 0 || b->queue.n > 0) {
-		out->verdict = SW_VERDICT_PAUSE;
-		sw_ostree_insert(&b->queue, (double)step, (uint32_t)trial, false);
-		t->paused = 1;
-	}
-	return SW_OK;
-}
-
 static void resumed(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t)
 {
 	sw_ostree_remove(&((struct pbt *)p)->queue, (double)t->step, (uint32_t)trial);
@@ -135,11 +111,51 @@ static void ended(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
 	t->has = 0;
 }
 
+static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
+			uint64_t step, double value, bool last, struct sw_judgement *out)
+{
+	struct pbt *b = (struct pbt *)p;
+
+	const uint64_t due = until(p, t);
+
+	/* at its last step a trial is complete: a clone, of it or in its place, would have nothing
+	 * left to do */
+	if (b->config.last_step != 0 && step >= b->config.last_step) {
+		ended(p, trial, t, true);
+		return SW_OK;
+	}
+	if (due == 0 || step < due)
+		return SW_OK;
+	if (sw_ostree_reserve(&b->score) != SW_OK || sw_ostree_reserve(&b->queue) != SW_OK)
+		return SW_NOMEM;
+	set_score(b, trial, t, value);
+	t->step = step;
+	const uint64_t n = b->score.n, q = quantile(b);
+	out->rung = step;
+	out->value = value;
+	out->n = n;
+	out->better = sw_ostree_rank(&b->score, value, (uint32_t)trial);
+	out->keep = n - q;
+	if (q > 0)
+		out->cutoff = sw_ostree_kth(&b->score, n - q - 1, NULL);
+	if (last)
+		return SW_OK;
+	if (out->better >= out->keep) {
+		out->verdict = SW_VERDICT_STOP;
+		out->donor = draw_donor(b, trial, q);
+	} else if (p->pending + p->unmade > 0 || b->queue.n > 0) {
+		out->verdict = SW_VERDICT_PAUSE;
+		sw_ostree_insert(&b->queue, (double)step, (uint32_t)trial, false);
+		t->paused = 1;
+	}
+	return SW_OK;
+}
+
 static uint64_t next(const struct sw_pruner *p)
 {
 	uint32_t trial;
 
-	if (p->waiting > 0 || of(p)->queue.n == 0)
+	if (p->unmade > 0 || of(p)->queue.n == 0)
 		return 0;
 	(void)sw_ostree_kth(&of(p)->queue, 0, &trial);
 	return trial;
@@ -147,7 +163,7 @@ static uint64_t next(const struct sw_pruner *p)
 
 static uint64_t next_n(const struct sw_pruner *p, uint64_t most)
 {
-	const uint64_t n = p->waiting > 0 ? 0 : of(p)->queue.n;
+	const uint64_t n = p->unmade > 0 ? 0 : of(p)->queue.n;
 
 	return n < most ? n : most;
 }

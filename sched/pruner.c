@@ -23,11 +23,11 @@ static void destroy_none(struct sw_pruner *p)
 }
 
 static sw_status report_none(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
-			     uint64_t step, double value, bool final, struct sw_judgement *out)
+			     uint64_t step, double value, bool last, struct sw_judgement *out)
 {
 	(void)p;
 	(void)trial;
-	(void) final;
+	(void)last;
 	(void)out;
 	t->step = step;
 	t->value = value;
@@ -106,13 +106,13 @@ void sw_pruner_begin(const struct sw_pruner *p, uint64_t trial, struct sw_prune_
 }
 
 sw_status sw_pruner_report(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
-			   uint64_t step, double value, bool final, struct sw_judgement *out)
+			   uint64_t step, double value, bool last, struct sw_judgement *out)
 {
 	assert(step > 0 && isfinite(value) && !t->paused);
 	*out = (struct sw_judgement){
 		.verdict = SW_VERDICT_CONTINUE, .cutoff = NAN, .value = NAN, .bracket = t->bracket};
-	const sw_status rc = p->ops->report(p, trial, t, step, value, final, out);
-	if (final)
+	const sw_status rc = p->ops->report(p, trial, t, step, value, last, out);
+	if (last)
 		out->verdict = SW_VERDICT_CONTINUE;
 	return rc;
 }
@@ -123,9 +123,10 @@ void sw_pruner_ended(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial 
 		p->ops->ended(p, trial, t, completed);
 }
 
-void sw_pruner_waiting(struct sw_pruner *p, uint64_t n)
+void sw_pruner_waiting(struct sw_pruner *p, uint64_t pending, uint64_t unmade)
 {
-	p->waiting = n;
+	p->pending = pending;
+	p->unmade = unmade;
 }
 
 uint64_t sw_pruner_next(const struct sw_pruner *p)

@@ -1,17 +1,22 @@
 /*
- * sched/pruner.h — what may end or pause a trial before its end: one interface, one file a pruner.
+ * sched/pruner.h — what may end or pause a trial before its end: one interface, one file a
+ * pruner.
  *
  * Pure     No I/O, clock, thread or global. The order of calls is the whole input; chance
- * (brackets, donors) is drawn by counters from (seed, trial). Units    step: the trial's clock, >
- * 0. Values are oriented by the caller: lower is better. They are finite: a caller ends a trial
- * whose value is not, and no pruner ever hears of it. Trials   Numbered from 1, at most
- * SW_PRUNE_TRIAL_MAX. The pruner's state of one is plain bytes that the caller keeps beside it.
- * What was recorded of a trial at a step stays recorded, once: an attempt that begins again may
- * report the same steps again, and is not judged there a second time. Calls    enter() a new trial,
- * begin() each attempt, report() each value of it, ended() once. A trial that report() said PAUSE
- * of is in the pruner's queue until resumed() or ended(). Errors   Only create(), report() can
- * fail; SW_NOMEM changes nothing. Cost     O(log n) a report in the trials at the rung (step), and
- * a next(); memory is stated in the header of each pruner.
+ *          (brackets, donors) is drawn by counters from (seed, trial).
+ * Units    step: the trial's clock, > 0. Values are oriented by the caller: lower is better.
+ *          They are finite: a caller ends a trial whose value is not, and no pruner ever hears
+ *          of it.
+ * Trials   Numbered from 1, at most SW_PRUNE_TRIAL_MAX. The pruner's state of one is plain bytes
+ *          that the caller keeps beside it. What was recorded of a trial at a step stays
+ *          recorded, once: an attempt that begins again may report the same steps again, and is
+ *          not judged there a second time.
+ * Calls    enter() a new trial, begin() each attempt, report() each value of it, ended() once. A
+ *          trial that report() said PAUSE of is in the pruner's queue until resumed() or
+ *          ended().
+ * Errors   Only create() and report() can fail; SW_NOMEM changes nothing.
+ * Cost     O(log n) a report in the trials at the rung (step), and a next(); memory is stated in
+ *          the header of each pruner.
  */
 #ifndef SW_SCHED_PRUNER_H
 #define SW_SCHED_PRUNER_H
@@ -79,6 +84,8 @@ struct sw_pbt_config {
 	double factor[SW_PBT_FACTORS_MAX];
 	size_t factor_n; /* >= 1 */
 	uint64_t population;
+	uint64_t
+		last_step; /* a trial's last: it completes there, and is not judged; 0: not known */
 	const bool *mutate; /* [space size], borrowed; NULL: every one. Read by sw_pbt_explore()
 			       alone */
 };
@@ -148,19 +155,19 @@ void sw_pruner_enter(const struct sw_pruner *p, uint64_t trial, struct sw_prune_
  * has been resumed() before. */
 void sw_pruner_begin(const struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
 		     uint64_t resume_step);
-/* Takes the value of a trial at a step (rising within an attempt). `final`: the trial ends with
+/* Takes the value of a trial at a step (rising within an attempt). `last`: the trial ends with
  * this report whatever is said: it is recorded, but neither paused nor exploited, and the verdict
  * is CONTINUE. */
 SW_NODISCARD sw_status sw_pruner_report(struct sw_pruner *p, uint64_t trial,
 					struct sw_prune_trial *t, uint64_t step, double value,
-					bool final, struct sw_judgement *out);
+					bool last, struct sw_judgement *out);
 /* The trial ended: it leaves the queue. */
 void sw_pruner_ended(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t, bool completed);
 
-/* pbt: how many members wait outside the queue: pending, or not yet made. Say it before report()
- * and next(). A report at an interval pauses only if somebody waits; while these do, next() is 0.
- */
-void sw_pruner_waiting(struct sw_pruner *p, uint64_t n);
+/* pbt: how many members wait outside the queue: pending (children among them), and not yet made.
+ * Say it before report() and next(). A report at an interval pauses only if somebody waits; while
+ * members are not yet made, next() is 0. */
+void sw_pruner_waiting(struct sw_pruner *p, uint64_t pending, uint64_t unmade);
 /* The paused trial that a free lane should resume now; 0: none. Changes nothing. */
 uint64_t sw_pruner_next(const struct sw_pruner *p);
 /* How many could be resumed in a row if nothing else happened, counted up to `most`. */

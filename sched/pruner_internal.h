@@ -15,7 +15,7 @@ struct sw_pruner_ops {
 	void (*begin)(const struct sw_pruner *p, struct sw_prune_trial *t, uint64_t resume_step);
 	/* *out is a CONTINUE that judged nothing. */
 	sw_status (*report)(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
-			    uint64_t step, double value, bool final, struct sw_judgement *out);
+			    uint64_t step, double value, bool last, struct sw_judgement *out);
 	void (*ended)(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
 		      bool completed);
 	uint64_t (*next)(const struct sw_pruner *p);
@@ -40,7 +40,7 @@ struct sw_pruner {
 	const struct sw_pruner_ops *ops;
 	enum sw_pruner_kind kind;
 	uint64_t seed;
-	uint64_t waiting;
+	uint64_t pending, unmade; /* pbt: who waits outside the queue */
 };
 
 /* Each checks its part of the configuration, and makes the object with `ops` set. */

@@ -22,7 +22,8 @@
  *
  * Populations (pbt). The run cap is the size of the population. A member among the worst ends
  * PRUNED and a changed copy of one among the best takes its place; these children come on top of
- * the cap.
+ * the cap. Once all members are made those that wait, paused or as children, take turns by their
+ * steps, the least first.
  *
  * Edits. A new range concerns suggestions from then on: trials made before keep their values, and
  * the user's points that still wait stay as they are. The sampler starts afresh. If it learns,

@@ -55,7 +55,7 @@ void sw_sweep_tell_waiting(struct sw_sweep *s)
 	const uint64_t cap = sw_sweep_run_cap(s);
 	const uint64_t unmade = !sw_sweep_can_create(s) ? 0 : cap == 0 ? 1 : cap - s->trial_n;
 
-	sw_pruner_waiting(s->pruner, s->counts[SW_TRIAL_PENDING] + unmade);
+	sw_pruner_waiting(s->pruner, s->counts[SW_TRIAL_PENDING], unmade);
 }
 
 void sw_sweep_move(struct sw_sweep *s, struct sw_trial *t, enum sw_trial_state to)

@@ -98,7 +98,8 @@ sw_status sw_sweep_create_trial(struct sw_sweep *s, const struct sw_suggestion *
 sw_status sw_sweep_given_reserve(struct sw_sweep *s, struct sw_err *err);
 /* A changed copy of the donor that waits for a lane (one action). There is room. */
 void sw_sweep_spawn(struct sw_sweep *s, uint64_t donor, struct sw_actions *out);
-/* The waiting trial with the lowest number. There is one. */
+/* The waiting trial with the lowest number. There is one. Taking it off, or only looking. */
+uint64_t sw_sweep_peek_pending(struct sw_sweep *s);
 uint64_t sw_sweep_take_pending(struct sw_sweep *s);
 
 /* sweep_learn.c */

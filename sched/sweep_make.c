@@ -1,5 +1,6 @@
 /* New trials: of the sampler, of the user, of a population. And which of them wait. */
 #include "base/fault.h"
+#include "sched/pbt_explore.h"
 #include "sched/sweep.h"
 #include "sched/sweep_internal.h"
 #include <assert.h>
@@ -137,6 +138,8 @@ void sw_sweep_spawn(struct sw_sweep *s, uint64_t donor, struct sw_actions *out)
 	const sw_status rc = sw_sweep_values(s, donor, values);
 	assert(rc == SW_OK);
 	(void)rc;
+	sw_pbt_explore(&s->config.pruner.pbt, s->space, s->config.seed, s->trial_n + 1, values,
+		       values);
 	s->given.children++;
 	struct sw_action *action = add_given(s, donor, out);
 	struct sw_trial *t = &s->trial[s->trial_n - 1];
@@ -217,12 +220,15 @@ sw_status sw_sweep_values(const struct sw_sweep *s, uint64_t trial, struct sw_va
 	return SW_OK;
 }
 
+uint64_t sw_sweep_peek_pending(struct sw_sweep *s)
+{
+	while (s->trial[s->pending.v[0] - 1].state != SW_TRIAL_PENDING)
+		(void)sw_pending_pop(&s->pending);
+	return s->pending.v[0];
+}
+
 uint64_t sw_sweep_take_pending(struct sw_sweep *s)
 {
-	for (;;) {
-		const uint64_t trial = sw_pending_pop(&s->pending);
-
-		if (s->trial[trial - 1].state == SW_TRIAL_PENDING)
-			return trial;
-	}
+	(void)sw_sweep_peek_pending(s);
+	return sw_pending_pop(&s->pending);
 }

@@ -24,18 +24,51 @@ static struct sw_space *make_space(bool grid)
 	return s;
 }
 
+static struct sw_pruner_config random_pruner(uint64_t *rng)
+{
+	struct sw_pruner_config c = {.kind = (enum sw_pruner_kind)below(rng, SW_PRUNER_KIND_N)};
+
+	c.asha = (struct sw_asha_config){1, 9 + below(rng, 20), 2 + below(rng, 2),
+					 1 + below(rng, 2), 1 + below(rng, 4)};
+	c.hyperband = (struct sw_hyperband_config){
+		.min_iter = 1 + below(rng, 3), .eta = 2 + below(rng, 2), .strict = below(rng, 2)};
+	c.median = below(rng, 2) == 0
+			   ? (struct sw_median_config){.running_mean = true,
+						       .grace_period = below(rng, 4),
+						       .min_samples = 1 + below(rng, 3)}
+			   : (struct sw_median_config){.startup_trials = below(rng, 3),
+						       .interval_steps = 1 + below(rng, 2),
+						       .min_trials = 1 + below(rng, 2)};
+	c.patience = (struct sw_patience_config){.patience = 2 + below(rng, 3)};
+	c.threshold = (struct sw_threshold_config){
+		.has_upper = true, .upper = (double)below(rng, 6), .interval_steps = 1};
+	c.pbt = (struct sw_pbt_config){.perturbation_interval = 1 + below(rng, 5),
+				       .burn_in_period = below(rng, 4),
+				       .quantile_fraction = 0.1 * (double)(1 + below(rng, 5)),
+				       .resample_probability = 0.25,
+				       .factor = {1.2, 0.8},
+				       .factor_n = 2};
+	return c;
+}
+
 static struct sw_sweep_config random_config(uint64_t *rng)
 {
 	struct sw_sweep_config c = {.seed = next_u64(rng)};
 
 	c.sampler = below(rng, 3) == 0 ? SW_SAMPLER_GRID : SW_SAMPLER_RANDOM;
 	c.maximize = below(rng, 2) == 0;
-	c.pruner.kind = below(rng, 4) != 0 ? SW_PRUNER_ASHA : SW_PRUNER_NONE;
-	c.pruner.asha = (struct sw_asha_config){1, 9 + below(rng, 20), 2 + below(rng, 2),
-						1 + below(rng, 2), 1 + below(rng, 4)};
+	c.pruner = random_pruner(rng);
 	c.run_cap = below(rng, 3) == 0 ? 0 : 1 + below(rng, 30);
+	if (c.pruner.kind == SW_PRUNER_PBT && c.run_cap == 0)
+		c.run_cap = 1 + below(rng, 12);
+	c.pruner.pbt.population = c.run_cap;
 	c.max_concurrent = below(rng, 2) == 0 ? 0 : 1 + below(rng, 6);
 	c.retries = (unsigned)below(rng, 3);
+	c.has_target = below(rng, 6) == 0;
+	c.target = c.maximize ? 4.5 : -5.5;
+	if (below(rng, 5) == 0)
+		c.plateau = (struct sw_plateau){
+			.top = 1 + below(rng, 4), .std = 0.5, .patience = below(rng, 4)};
 	return c;
 }
 
@@ -59,6 +92,18 @@ static struct sw_event random_event(const struct sw_sweep *s, uint64_t *rng)
 		{{.choice = 0}, {.number = 1}, {.number = 0.5}},
 		{{.choice = 4}, {.number = 8}, {.number = 1e-4}},
 	};
+	static const struct sw_range ranges[] = {
+		{1, 2, 6}, {1, 1, 8}, {2, 0.01, 0.1}, {1, 9, 3}, {2, 1e-4, 2}};
+	static const struct sw_edit edits[] = {
+		{.n_ranges = 1, .ranges = &ranges[0]},
+		{.n_ranges = 2, .ranges = &ranges[1]},
+		{.n_ranges = 1, .ranges = &ranges[3]},
+		{.n_ranges = 1, .ranges = &ranges[4]},
+		{.has_run_cap = true, .run_cap = 25},
+		{.has_run_cap = true, .run_cap = 6, .has_max_concurrent = true},
+		{.has_max_concurrent = true, .max_concurrent = 2},
+		{.has_target = true, .target = 5.5},
+	};
 	static const char *const causes[] = {NULL, "", "oom", "exit:1", "signal:9"};
 	const uint64_t n = sw_sweep_trial_n(s);
 	struct sw_event ev = {.kind = often[below(rng, ROWS(often))]};
@@ -66,15 +111,17 @@ static struct sw_event random_event(const struct sw_sweep *s, uint64_t *rng)
 	if (below(rng, 40) == 0)
 		ev.kind = (enum sw_event_kind)below(rng, SW_EVENT_KIND_N);
 	else if (below(rng, 12) == 0)
-		ev.kind = SW_EVENT_ENQUEUE;
+		ev.kind = below(rng, 2) == 0 ? SW_EVENT_ENQUEUE : SW_EVENT_EDIT;
 	ev.values = wanted[below(rng, ROWS(wanted))];
-	if ((ev.kind == SW_EVENT_CANCEL || ev.kind == SW_EVENT_FAIL) && below(rng, 8) != 0)
+	ev.edit = &edits[below(rng, ROWS(edits))];
+	if ((ev.kind == SW_EVENT_CANCEL || ev.kind == SW_EVENT_FAIL || ev.kind == SW_EVENT_STOP) &&
+	    below(rng, 8) != 0)
 		ev.kind = SW_EVENT_RESUME;
 	ev.trial = below(rng, n + 2);
 	for (int i = 0; i < 10 && n > 0; i++) { /* look for one that runs */
 		const struct sw_trial *t = sw_sweep_trial(s, 1 + below(rng, n));
 
-		if (t->state != SW_TRIAL_RUNNING)
+		if (t->state != (below(rng, 12) == 0 ? SW_TRIAL_PAUSED : SW_TRIAL_RUNNING))
 			continue;
 		ev.trial = 0;
 		while (sw_sweep_trial(s, ++ev.trial) != t)
@@ -89,6 +136,7 @@ static struct sw_event random_event(const struct sw_sweep *s, uint64_t *rng)
 	}
 	ev.has_value = below(rng, 8) != 0;
 	ev.final = below(rng, 16) == 0;
+	ev.checkpoint = below(rng, 3) == 0;
 	ev.value = below(rng, 60) == 0 ? NAN : (double)below(rng, 12) - 6.0;
 	ev.end = (enum sw_trial_state)(SW_TRIAL_PENDING + below(rng, SW_TRIAL_STATE_N));
 	if (below(rng, 4) != 0)
@@ -114,7 +162,7 @@ static bool same_judgement(const struct sw_judgement *a, const struct sw_judgeme
 {
 	return a->verdict == b->verdict && a->rung == b->rung && a->n == b->n &&
 	       a->better == b->better && a->keep == b->keep && same_number(a->cutoff, b->cutoff) &&
-	       same_number(a->value, b->value) && a->bracket == b->bracket;
+	       same_number(a->value, b->value) && a->bracket == b->bracket && a->donor == b->donor;
 }
 
 /* By fields: what lies between them is nobody's. */
@@ -128,7 +176,9 @@ static bool same_kept(const struct kept *k, const struct kept *other)
 			return false;
 	return a->kind == b->kind && a->trial == b->trial && a->attempt == b->attempt &&
 	       a->decision == b->decision && same_judgement(&a->judgement, &b->judgement) &&
-	       a->end == b->end && a->sweep == b->sweep && strcmp(a->cause, b->cause) == 0;
+	       a->end == b->end && a->sweep == b->sweep && strcmp(a->cause, b->cause) == 0 &&
+	       a->resume_step == b->resume_step && a->from == b->from && a->until == b->until &&
+	       a->parent == b->parent;
 }
 
 struct log {
@@ -155,7 +205,8 @@ static void keep(struct log *log, const struct sw_actions *actions, size_t param
 /* A sweep nobody may change: everything that can be asked of it, as bytes. */
 struct snapshot {
 	enum sw_sweep_state state;
-	uint64_t n, cap, counts[SW_TRIAL_STATE_N], rungs[64];
+	uint64_t n, cap, counts[SW_TRIAL_STATE_N], rungs[64], epoch, next, next_n, parents;
+	const struct sw_space *space;
 	struct sw_trial trial[64];
 };
 
@@ -166,7 +217,13 @@ static void take(const struct sw_sweep *s, struct snapshot *to)
 	to->n = sw_sweep_trial_n(s);
 	to->cap = sw_sweep_run_cap(s);
 	sw_sweep_counts(s, to->counts);
+	to->epoch = sw_sweep_epoch(s);
+	to->space = sw_sweep_space(s);
+	to->next = sw_pruner_next(sw_sweep_pruner(s));
+	to->next_n = sw_pruner_next_n(sw_sweep_pruner(s), 100);
 	ck_assert_uint_le(to->n, EVENTS);
+	for (uint64_t i = 1; i <= to->n; i++)
+		to->parents += sw_sweep_parent(s, i);
 	for (uint64_t i = 0; i < to->n && i < ROWS(to->trial); i++)
 		memcpy(&to->trial[i], sw_sweep_trial(s, i + 1), sizeof to->trial[i]);
 	for (size_t k = 0; k < sw_pruner_rung_n(sw_sweep_pruner(s), 0); k++)
@@ -252,6 +309,8 @@ START_TEST(sweep_budget_is_used_exactly)
 		struct sw_sweep_config c = random_config(&rng);
 
 		c.run_cap = 1 + below(&rng, 60);
+		c.has_target = false;
+		c.plateau.top = 0;
 		const uint64_t want = c.sampler == SW_SAMPLER_GRID && c.run_cap > 40 ? 40
 										     : c.run_cap;
 		struct sw_sweep *s = make_sweep(&c);
@@ -266,9 +325,11 @@ START_TEST(sweep_budget_is_used_exactly)
 		sw_sweep_counts(s, counts);
 		for (int k = SW_TRIAL_COMPLETED; k < SW_TRIAL_STATE_N; k++)
 			ended += counts[k];
-		ck_assert_uint_eq(sw_sweep_trial_n(s), want);
-		ck_assert_uint_eq(ended, want);
-		ck_assert_int_eq(sw_sweep_state(s), counts[SW_TRIAL_FAILED] == want
+		const uint64_t children = sw_sweep_run_cap(s) - want; /* of a population */
+		ck_assert(children == 0 || c.pruner.kind == SW_PRUNER_PBT);
+		ck_assert_uint_eq(sw_sweep_trial_n(s), want + children);
+		ck_assert_uint_eq(ended, want + children);
+		ck_assert_int_eq(sw_sweep_state(s), counts[SW_TRIAL_FAILED] == ended
 							    ? SW_SWEEP_FAILED
 							    : SW_SWEEP_COMPLETED);
 		sw_actions_fini(&actions);
