@@ -31,6 +31,14 @@ void sim_feed_init(struct sim_feed *f, const struct sim_plan *p, struct sim_stat
 	f->sweep = make_sweep(p);
 }
 
+static void drop_suggestion(struct sw_suggestion *g)
+{
+	if (g == NULL)
+		return;
+	free(g->state);
+	free(g);
+}
+
 void sim_feed_fini(struct sim_feed *f)
 {
 	sim_world_free(f);
@@ -40,6 +48,9 @@ void sim_feed_fini(struct sim_feed *f)
 	sw_actions_fini(&f->actions);
 	free(f->log);
 	free(f->digest);
+	for (size_t i = 0; i < f->n; i++)
+		drop_suggestion(f->made[i]);
+	free(f->made);
 	*f = (struct sim_feed){.plan = NULL};
 }
 
@@ -143,14 +154,19 @@ static const struct sw_event *bind(struct sim_event *e)
 	return &e->ev;
 }
 
+/* Suggestions are made again, or taken from the log, as the daemon does: every other time. */
 static void restart(struct sim_feed *f)
 {
+	const bool given = f->restarts++ % 2 == 0;
+
 	f->again = make_sweep(f->plan);
 	for (size_t i = 0; i < f->n; i++) {
 		struct sim_event e = f->log[i];
 
 		if (e.restart || e.rc != SW_OK)
 			continue;
+		if (given)
+			e.ev.suggestion = f->made[i];
 		const sw_status rc = sw_sweep_step(f->again, bind(&e), &f->actions, NULL);
 		SIM_CHECK(rc == SW_OK, "restart refuses", "event %zu: \"%s\" after a restart",
 			  i + 1, sw_status_str(rc));
@@ -200,8 +216,43 @@ static void keep(struct sim_feed *f, const struct sim_event *e)
 		f->cap = f->cap == 0 ? 256 : 2 * f->cap;
 		f->log = sim_realloc(f->log, f->cap, sizeof *f->log);
 		f->digest = sim_realloc(f->digest, f->cap, sizeof *f->digest);
+		f->made = sim_realloc(f->made, f->cap, sizeof *f->made);
 	}
+	f->made[f->n] = NULL;
 	f->log[f->n++] = *e;
+}
+
+static void keep_suggestion(struct sim_feed *f)
+{
+	if (!sw_sweep_learns(f->sweep))
+		return;
+	for (size_t i = 0; i < f->actions.n; i++) {
+		const struct sw_suggestion *const from = f->actions.v[i].suggestion;
+
+		if (from == NULL)
+			continue;
+		struct sw_suggestion *const to = sim_realloc(NULL, 1, sizeof *to);
+		*to = *from;
+		to->state = sim_realloc(NULL, from->state_n + 1, 1);
+		if (from->state_n > 0)
+			memcpy(to->state, from->state, from->state_n);
+		f->made[f->n - 1] = to;
+	}
+}
+
+/* Who says that a suggestion is wanted must take one, and who takes one must have said so (where
+ * members of a population take turns, it may be said too seldom). */
+static void check_wants(const struct sim_feed *f, const struct sim_event *e, bool wanted)
+{
+	bool made = false;
+
+	for (size_t i = 0; i < f->actions.n; i++)
+		made = made || f->actions.v[i].kind == SW_ACTION_CREATE;
+	if (e->ev.kind != SW_EVENT_ASK || !sw_sweep_learns(f->sweep))
+		return;
+	SIM_CHECK(made || !wanted, "suggestion wanted", "and no trial was made");
+	SIM_CHECK(!made || wanted || f->plan->sweep.pruner.kind == SW_PRUNER_PBT,
+		  "suggestion not wanted", "and a trial was made");
 }
 
 static void count(struct sim_feed *f, const struct sim_event *e)
@@ -233,6 +284,7 @@ sw_status sim_feed_event(struct sim_feed *f, struct sim_event e)
 		restart(f);
 		return SW_OK;
 	}
+	const bool wanted = sw_sweep_wants_suggestion(f->sweep);
 	if (e.nomem == 0 || !without_memory(f, &e, &rc))
 		rc = sw_sweep_step(f->sweep, bind(&e), &f->actions, NULL);
 	e.rc = rc;
@@ -242,6 +294,8 @@ sw_status sim_feed_event(struct sim_feed *f, struct sim_event e)
 	if (!f->plan->cheap) {
 		f->log[f->n - 1] = e;
 		f->digest[f->n - 1] = digest(f->plan, &f->actions);
+		keep_suggestion(f);
+		check_wants(f, &e, wanted);
 	}
 	sim_oracle_check(f->oracle, &e, rc, &f->actions, sw_pruner_next(sw_sweep_pruner(f->sweep)));
 	if (!f->plan->cheap && (f->n & 31) == 0) {

@@ -164,7 +164,6 @@ void sim_oracle_end(struct sim_oracle *o, struct sim_answer *a, uint64_t trial,
 		memcpy(o->last_failure, v->cause, sizeof o->last_failure);
 	if (end == SW_TRIAL_COMPLETED)
 		sim_oracle_note_completed(o, t->last);
-	sim_prune_ended(o, trial, end == SW_TRIAL_COMPLETED);
 }
 
 static void enter(struct sim_oracle *o, struct sim_answer *a, enum sw_sweep_state to)

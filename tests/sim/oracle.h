@@ -4,8 +4,10 @@
  *   oracle.c         events, states, attempts, budgets, the end
  *   oracle_sweep.c   targets, plateaus, edits
  *   oracle_trial.c   what one trial's events must do to it
- *   oracle_prune.c   the pruners' rules
+ *   oracle_prune.c   the way to the pruners' rules
  *   oracle_asha.c    rungs: who is stopped, who is promoted
+ *   oracle_rules.c   hyperband, median, patience, threshold
+ *   oracle_pbt.c     populations
  *
  * It shares no code with sched, and prefers a scan to a structure: what is slow and plain is easy
  * to believe. Values are oriented: lower is better.
@@ -32,6 +34,10 @@ struct sim_trial {
 	uint64_t valued; /* step of the last report with a value; 0: none */
 	double value;    /* at it */
 	double last;     /* value reported last, in whichever attempt; NaN: none */
+	bool has;        /* best means something; pbt: a score */
+	double best;     /* patience, median, hyperband: the best so far; pbt: the score */
+	double mean, reports;
+	size_t band; /* hyperband: 1 + the highest with a value of it; 0: none */
 	struct sw_value values[SIM_PARAMS];
 	size_t rung; /* PAUSED: at this one */
 };
@@ -67,6 +73,8 @@ struct sim_oracle {
 	char last_failure[SW_CAUSE_MAX];
 	size_t rung_n;
 	struct sim_rung rung[SIM_BRACKETS][SIM_RUNGS];
+	struct sim_rung *at; /* [at_n] median: what was recorded at each step */
+	size_t at_n;
 };
 
 /* The actions of one event, taken off in order. */
@@ -116,7 +124,6 @@ void sim_prune_fini(struct sim_oracle *o);
 /* The paused trial that must be handed out next; 0: none. */
 uint64_t sim_prune_next(const struct sim_oracle *o);
 void sim_prune_begin(struct sim_oracle *o, uint64_t trial); /* an attempt starts */
-void sim_prune_ended(struct sim_oracle *o, uint64_t trial, bool completed);
 /* until: at which step it is to be judged next, as it was told. */
 void sim_prune_check_until(const struct sim_oracle *o, uint64_t trial, uint64_t until);
 /* A report with a finite value y: what the pruner must say. j: what it said, checked as well. */
@@ -131,5 +138,26 @@ void sim_asha_compare(const struct sim_oracle *o, const struct sw_sweep *s); /* 
 uint64_t sim_asha_until(const struct sim_oracle *o, const struct sim_trial *t);
 enum sw_verdict sim_asha_report(struct sim_oracle *o, const struct sw_event *ev, double y,
 				const struct sw_judgement *j);
+
+void sim_asha_insert(const struct sim_oracle *o, struct sim_rung *r, double y, uint64_t trial);
+struct sim_rung *sim_asha_record(struct sim_oracle *o, uint64_t trial, uint64_t step, double y,
+				 double *judged, size_t *rung);
+
+/* oracle_rules.c */
+enum sw_verdict sim_hyperband_report(struct sim_oracle *o, const struct sw_event *ev, double y,
+				     const struct sw_judgement *j);
+enum sw_verdict sim_median_report(struct sim_oracle *o, const struct sw_event *ev, double y,
+				  const struct sw_judgement *j);
+enum sw_verdict sim_patience_report(struct sim_oracle *o, const struct sw_event *ev, double y,
+				    const struct sw_judgement *j);
+enum sw_verdict sim_threshold_report(struct sim_oracle *o, const struct sw_event *ev, double y,
+				     const struct sw_judgement *j);
+
+/* oracle_pbt.c */
+uint64_t sim_pbt_next(const struct sim_oracle *o);
+bool sim_pbt_before(const struct sim_oracle *o, uint64_t paused, uint64_t pending);
+uint64_t sim_pbt_until(const struct sim_oracle *o, const struct sim_trial *t);
+enum sw_verdict sim_pbt_report(struct sim_oracle *o, const struct sw_event *ev, double y,
+			       const struct sw_judgement *j);
 
 #endif

@@ -14,16 +14,33 @@ static const struct sw_asha_config *config(const struct sim_oracle *o)
 	return &o->plan->sweep.pruner.asha;
 }
 
+/* Bands that W&B counts down from max_iter, put in rising order. */
+static uint64_t count_down(const struct sw_hyperband_config *c, uint64_t steps[SIM_RUNGS])
+{
+	uint64_t at = c->max_iter;
+
+	for (uint64_t i = 0; i < c->s; i++) {
+		at /= c->eta;
+		steps[c->s - 1 - i] = at;
+	}
+	return c->s;
+}
+
 void sim_asha_init(struct sim_oracle *o)
 {
-	const struct sw_asha_config *const c = config(o);
+	const bool bands = o->plan->sweep.pruner.kind == SW_PRUNER_HYPERBAND;
+	const struct sw_hyperband_config *const h = &o->plan->sweep.pruner.hyperband;
+	const uint64_t first = bands ? h->min_iter : config(o)->grace_period;
+	const uint64_t factor = bands ? h->eta : config(o)->reduction_factor;
+	const uint64_t most = bands ? 1u << 20 : config(o)->max_t;
 	uint64_t steps[SIM_RUNGS], n = 0;
 
-	for (uint64_t at = c->grace_period; at <= c->max_t && n < SIM_RUNGS;
-	     at *= c->reduction_factor)
+	for (uint64_t at = first; at > 0 && at <= most && n < SIM_RUNGS; at *= factor)
 		steps[n++] = at;
+	if (n == 0)
+		n = count_down(h, steps);
 	o->rung_n = n;
-	for (size_t b = 0; b < c->brackets; b++)
+	for (size_t b = 0; b < (bands ? 1 : config(o)->brackets); b++)
 		for (size_t k = 0; b + k < n; k++)
 			o->rung[b][k].step = steps[b + k];
 }
@@ -35,7 +52,7 @@ void sim_asha_fini(struct sim_oracle *o)
 			free(o->rung[b][k].v);
 }
 
-static void insert(const struct sim_oracle *o, struct sim_rung *r, double y, uint64_t trial)
+void sim_asha_insert(const struct sim_oracle *o, struct sim_rung *r, double y, uint64_t trial)
 {
 	size_t low = o->plan->cheap ? r->n : 0, high = r->n; /* cheap: no order is kept */
 
@@ -71,8 +88,8 @@ static size_t rungs_of(const struct sim_oracle *o, const struct sim_trial *t)
 }
 
 /* Records what the report says of the rungs that it crossed. The highest that took a value. */
-static struct sim_rung *record(struct sim_oracle *o, uint64_t trial, uint64_t step, double y,
-			       double *judged, size_t *rung)
+struct sim_rung *sim_asha_record(struct sim_oracle *o, uint64_t trial, uint64_t step, double y,
+				 double *judged, size_t *rung)
 {
 	struct sim_trial *const t = sim_oracle_trial(o, trial);
 	struct sim_rung *highest = NULL;
@@ -88,7 +105,7 @@ static struct sim_rung *record(struct sim_oracle *o, uint64_t trial, uint64_t st
 			continue;
 		*judged = at ? y : t->value;
 		*rung = k;
-		insert(o, r, *judged, trial);
+		sim_asha_insert(o, r, *judged, trial);
 		highest = r;
 	}
 	t->valued = step;
@@ -163,7 +180,7 @@ enum sw_verdict sim_asha_report(struct sim_oracle *o, const struct sw_event *ev,
 			  ev->trial, ev->step);
 		return SW_VERDICT_CONTINUE;
 	}
-	const struct sim_rung *const r = record(o, ev->trial, ev->step, y, &judged, &k);
+	const struct sim_rung *const r = sim_asha_record(o, ev->trial, ev->step, y, &judged, &k);
 	enum sw_verdict verdict = SW_VERDICT_CONTINUE;
 
 	if (r == NULL) {

@@ -70,28 +70,34 @@ struct sim_trial *sim_oracle_created(struct sim_oracle *o, struct sim_answer *a,
 	return t;
 }
 
-/* Who is to be handed out: what waits, then who may go on, then a new one. */
-static uint64_t who(struct sim_oracle *o, struct sim_answer *a)
+/* Who is to be handed out: what waits, then who may go on, then a new one (0). In a population they
+ * take turns by the steps at which they stand, and new ones stand at 0. */
+static uint64_t who(const struct sim_oracle *o, const struct sim_answer *a)
 {
+	const uint64_t paused = sim_prune_next(o);
 	uint64_t trial = 1;
 
-	if (o->counts[SW_TRIAL_PENDING] == 0) {
-		trial = sim_prune_next(o);
-		if (trial != 0)
-			return trial;
-		(void)sim_oracle_created(o, a, false);
-		return o->n;
-	}
+	if (o->counts[SW_TRIAL_PENDING] == 0)
+		return paused;
 	if (o->plan->cheap && a->i < a->n)
 		return a->v[a->i].trial;
 	while (o->trial[trial - 1].state != SW_TRIAL_PENDING)
 		trial++;
-	return trial;
+	if (o->plan->sweep.pruner.kind != SW_PRUNER_PBT)
+		return trial;
+	if (sim_oracle_can_create(o))
+		return o->trial[trial - 1].resume_step == 0 ? trial : 0;
+	return paused != 0 && sim_pbt_before(o, paused, trial) ? paused : trial;
 }
 
 void sim_oracle_on_ask(struct sim_oracle *o, struct sim_answer *a)
 {
-	const uint64_t trial = who(o, a);
+	uint64_t trial = who(o, a);
+
+	if (trial == 0) {
+		(void)sim_oracle_created(o, a, false);
+		trial = o->n;
+	}
 	const struct sw_action *const v = sim_answer_next(a, SW_ACTION_START, trial);
 	struct sim_trial *const t = sim_oracle_trial(o, trial);
 
@@ -111,6 +117,34 @@ void sim_oracle_on_ask(struct sim_oracle *o, struct sim_answer *a)
 	t->seq = 0;
 	t->step = t->resume_step;
 	t->diverged = false;
+}
+
+/* A child takes the place of a member that was exploited. */
+static void spawned(struct sim_oracle *o, uint64_t donor, struct sim_answer *a)
+{
+	const struct sw_action *const v = &a->v[a->i];
+	struct sim_trial *const t =
+		sim_oracle_created(o, a, true); /* which checks that it is there */
+	const uint64_t step = sim_oracle_trial(o, donor)->resume_step;
+
+	o->enqueued--;
+	o->children++;
+	t->enqueued = false;
+	t->parent = donor;
+	t->resume_step = step;
+	t->from = step != 0 ? donor : 0;
+	SIM_CHECK(v->parent == donor && v->resume_step == step && v->from == t->from, "child",
+		  "of trial %" PRIu64 " at step %" PRIu64, donor, step);
+	/* A number within its range always moves, if it may. */
+	const double old = sim_oracle_trial(o, donor)->values[SIM_PARAMS - 1].number;
+	SIM_CHECK(o->plan->params < SIM_PARAMS || old <= o->low[SIM_PARAMS - 1] ||
+			  old >= o->high[SIM_PARAMS - 1] || v->values[SIM_PARAMS - 1].number != old,
+		  "child is a copy", "of trial %" PRIu64, donor);
+	for (size_t i = 0; i < o->plan->params; i++)
+		SIM_CHECK(o->plan->param[i].dist == SW_DIST_CATEGORICAL ||
+				  (v->values[i].number >= o->low[i] &&
+				   v->values[i].number <= o->high[i]),
+			  "values", "of a child: parameter %zu is outside its range", i);
 }
 
 void sim_oracle_on_report(struct sim_oracle *o, const struct sw_event *ev, struct sim_answer *a)
@@ -161,6 +195,8 @@ void sim_oracle_on_report(struct sim_oracle *o, const struct sw_event *ev, struc
 	} else if (verdict == SW_VERDICT_STOP) {
 		sim_oracle_end(o, a, ev->trial, finite ? SW_TRIAL_PRUNED : SW_TRIAL_INFEASIBLE,
 			       finite ? NULL : "diverged");
+		if (finite && d->judgement.donor != 0 && !o->closed)
+			spawned(o, d->judgement.donor, a);
 	}
 }
 

@@ -29,22 +29,78 @@ static enum sw_sampler_kind pick_sampler(uint64_t *rng)
 	return u < 98 ? SW_SAMPLER_BOHB : SW_SAMPLER_BAYES;
 }
 
+static enum sw_pruner_kind pick_pruner(uint64_t *rng)
+{
+	const uint64_t u = sim_below(rng, 100);
+
+	if (u < 6)
+		return SW_PRUNER_NONE;
+	if (u < 36)
+		return SW_PRUNER_ASHA;
+	if (u < 66)
+		return SW_PRUNER_PROMOTE;
+	return (enum sw_pruner_kind)(SW_PRUNER_HYPERBAND + sim_below(rng, 5));
+}
+
+static void make_rules(struct sim_plan *p, uint64_t *rng)
+{
+	struct sw_pruner_config *const c = &p->sweep.pruner;
+
+	c->hyperband.eta = 2 + sim_below(rng, 3);
+	c->hyperband.strict = sim_below(rng, 2) == 0;
+	if (sim_below(rng, 2) == 0) {
+		c->hyperband.min_iter = 1 + sim_below(rng, 3);
+	} else {
+		c->hyperband.max_iter = 64;
+		c->hyperband.s = 1 + sim_below(rng, 3);
+	}
+	c->median.running_mean = sim_below(rng, 2) == 0;
+	c->median.grace_period = sim_below(rng, 5);
+	c->median.min_samples = 1 + sim_below(rng, 4);
+	c->median.startup_trials = sim_below(rng, 6);
+	c->median.warmup_steps = sim_below(rng, 4);
+	c->median.interval_steps = 1 + sim_below(rng, 3);
+	c->median.min_trials = 1 + sim_below(rng, 3);
+	c->patience.patience = 1 + sim_below(rng, 5);
+	c->patience.min_delta = sim_below(rng, 2) == 0 ? 0 : 0.05 * sim_unit(rng);
+	c->threshold.has_upper = true;
+	c->threshold.upper = 0.5 + sim_unit(rng);
+	c->threshold.has_lower = sim_below(rng, 2) == 0;
+	c->threshold.lower = 0.2 * sim_unit(rng);
+	c->threshold.warmup_steps = sim_below(rng, 4);
+	c->threshold.interval_steps = 1 + sim_below(rng, 3);
+}
+
+static void make_population(struct sim_plan *p, uint64_t *rng)
+{
+	struct sw_pbt_config *const c = &p->sweep.pruner.pbt;
+
+	c->perturbation_interval = 1 + sim_below(rng, 6);
+	c->burn_in_period = sim_below(rng, 3) == 0 ? sim_below(rng, 10) : 0;
+	c->quantile_fraction = 0.5 * sim_unit(rng);
+	c->resample_probability = 0.5 * sim_unit(rng);
+	c->factor[0] = 1.2;
+	c->factor[1] = 0.8;
+	c->factor_n = 2;
+}
+
 static void make_pruner(struct sim_plan *p, uint64_t *rng)
 {
 	struct sw_pruner_config *const c = &p->sweep.pruner;
-	const uint64_t u = sim_below(rng, 100);
 
-	c->kind = u < 10 ? SW_PRUNER_NONE : SW_PRUNER_ASHA;
-	if (u >= 55)
-		c->kind = SW_PRUNER_PROMOTE;
+	c->kind = pick_pruner(rng);
 	c->asha.grace_period = 1 + sim_below(rng, 3);
 	c->asha.reduction_factor = 2 + sim_below(rng, 3);
 	c->asha.max_t = c->asha.grace_period * (4 + sim_below(rng, 24));
 	c->asha.brackets = 1 + (sim_below(rng, 3) == 0 ? sim_below(rng, 2) : 0);
 	c->asha.min_results = 1 + sim_below(rng, 4);
+	make_rules(p, rng);
+	make_population(p, rng);
 	p->epochs = 1 + (unsigned)sim_below(rng, 40);
+	if (sim_below(rng, 3) != 0)
+		c->pbt.last_step = p->epochs;
 	/* Mostly the training ends where the pruner says. */
-	if (c->kind != SW_PRUNER_NONE && sim_below(rng, 4) != 0)
+	if ((c->kind == SW_PRUNER_ASHA || c->kind == SW_PRUNER_PROMOTE) && sim_below(rng, 4) != 0)
 		p->epochs = (unsigned)c->asha.max_t;
 }
 
@@ -61,12 +117,18 @@ static void make_size(struct sim_plan *p, uint64_t *rng)
 	c->run_cap = 1 + sim_below(rng, sim_below(rng, 3) == 0 ? 150 : 40);
 	if (learns && c->run_cap > 30)
 		c->run_cap = 30;
+	if (c->sampler > SW_SAMPLER_TPE && c->run_cap > 10)
+		c->run_cap = 10;
 	if (large) {
 		p->workers = 200 + (unsigned)sim_below(rng, 1801);
 		c->run_cap = 300 + sim_below(rng, 1700);
 	}
 	if (sim_below(rng, 10) == 0 && !learns)
 		c->run_cap = 0;
+	if (c->pruner.kind == SW_PRUNER_PBT) {
+		c->run_cap = 1 + sim_below(rng, 20);
+		c->pruner.pbt.population = c->run_cap;
+	}
 	if (sim_below(rng, 3) == 0)
 		c->max_concurrent = 1 + sim_below(rng, p->workers);
 	p->calm_after = 100 + sim_below(rng, large ? 6000 : 1200);
@@ -114,6 +176,8 @@ void sim_plan_make(struct sim_plan *p, uint64_t seed)
 	p->pace_s = 1;
 	p->latency_s = sim_below(&rng, 3) == 0 ? 2 * sim_unit(&rng) : 0.1 * sim_unit(&rng);
 	p->every = sim_below(&rng, 2) == 0 ? 1 + sim_below(&rng, 6) : 0;
+	if (p->sweep.pruner.kind == SW_PRUNER_PBT && sim_below(&rng, 4) != 0)
+		p->every = p->sweep.pruner.pbt.perturbation_interval;
 	p->final = sim_below(&rng, 2) == 0;
 	p->doomed = p->sweep.run_cap != 0 && p->sweep.run_cap < 40 && sim_below(&rng, 12) == 0;
 	if (sim_below(&rng, 6) == 0) {

@@ -23,7 +23,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SIM_LATER      0
 #define SIM_PARAMS     3
 #define SIM_WINDOW_MAX 4
 
@@ -156,6 +155,9 @@ struct sim_feed {
 	struct sim_event *log; /* [n] */
 	size_t n, cap;
 	uint64_t *digest; /* [n] of the actions of each that was accepted */
+	struct sw_suggestion *
+		*made; /* [n] the suggestion that came with it, where the sampler learns */
+	uint64_t restarts;
 	struct sim_stats *stats;
 	struct sim_world *world; /* NULL: a list is fed */
 	void (*watch)(size_t i, const struct sim_event *e, const struct sw_actions *actions);

@@ -58,6 +58,20 @@ static void drop(struct sim_world *w, size_t lane)
 
 /* ---- a lane's own doing ---- */
 
+static void tell(struct sim_world *w, size_t lane, enum sw_trial_state end)
+{
+	struct sim_lane *const l = &w->lane[lane];
+
+	l->told = true;
+	sim_world_push(w, latency(w),
+		       (struct sim_at){.kind = SIM_TELL,
+				       .lane = lane,
+				       .ev = {.kind = SW_EVENT_TELL,
+					      .trial = l->trial,
+					      .attempt = l->attempt,
+					      .end = end}});
+}
+
 static void take(struct sim_world *w, size_t lane, const struct sw_action *start)
 {
 	struct sim_lane *const l = &w->lane[lane];
@@ -66,7 +80,8 @@ static void take(struct sim_world *w, size_t lane, const struct sw_action *start
 
 	SIM_CHECK(rc == SW_OK, "values", "trial %" PRIu64 " has no values", start->trial);
 	if (from > 0 && fault(w, w->plan->checkpoint_lost, SIM_FAULT_CHECKPOINT_LOST))
-		from = 0; /* it trains again what is known, and says nothing of it */
+		from = 0; /* its own: it trains again what is known, and says nothing of it */
+	const bool orphan = from == 0 && start->from != 0 && start->from != start->trial;
 	*l = (struct sim_lane){.trial = start->trial,
 			       .attempt = start->attempt,
 			       .step = from,
@@ -80,6 +95,10 @@ static void take(struct sim_world *w, size_t lane, const struct sw_action *start
 								       : SW_TRIAL_INFEASIBLE;
 		l->ends_at =
 			l->step + 1 + sim_below(&w->rng, w->plan->doomed ? 1 : w->plan->epochs);
+	}
+	if (orphan) { /* its parent's: it cannot begin */
+		tell(w, lane, SW_TRIAL_FAILED);
+		return;
 	}
 	later_of(w, lane, SIM_TRAIN, l->pace_s);
 }
@@ -104,20 +123,6 @@ static void send_report(struct sim_world *w, size_t lane, uint64_t seq)
 			       (struct sim_at){.kind = SIM_REPORT, .lane = lane, .ev = ev});
 	sim_world_push(w, 4 * w->plan->latency_s,
 		       (struct sim_at){.kind = SIM_RESEND, .lane = lane, .ev = ev});
-}
-
-static void tell(struct sim_world *w, size_t lane, enum sw_trial_state end)
-{
-	struct sim_lane *const l = &w->lane[lane];
-
-	l->told = true;
-	sim_world_push(w, latency(w),
-		       (struct sim_at){.kind = SIM_TELL,
-				       .lane = lane,
-				       .ev = {.kind = SW_EVENT_TELL,
-					      .trial = l->trial,
-					      .attempt = l->attempt,
-					      .end = end}});
 }
 
 static void report(struct sim_world *w, size_t lane)
@@ -353,12 +358,19 @@ static void happen(struct sim_world *w, const struct sim_at *m)
 	}
 }
 
-/* Events after the calm that a sweep may take: what each trial that can still be can do, twice. */
+/* Events that a sweep may take once faults have stopped: what each trial that can still be can do,
+ * twice; in a population, each member once more at each of its intervals. */
 static uint64_t most_events(const struct sim_world *w)
 {
-	const uint64_t trials = sim_oracle_trials(w->feed->oracle) + w->plan->sweep.run_cap + 200;
+	const struct sim_plan *const p = w->plan;
+	const uint64_t made = sim_oracle_trials(w->feed->oracle),
+		       cap = sim_oracle_cap(w->feed->oracle);
+	const uint64_t trials = 200 + (cap > made ? cap : made);
+	uint64_t rounds = 4;
 
-	return 200000 + trials * 4 * (w->plan->epochs + 20);
+	if (p->sweep.pruner.kind == SW_PRUNER_PBT)
+		rounds *= 1 + p->epochs / p->sweep.pruner.pbt.perturbation_interval;
+	return 20000 + trials * rounds * (p->epochs + 20);
 }
 
 void sim_world_run(struct sim_feed *f)
@@ -366,7 +378,7 @@ void sim_world_run(struct sim_feed *f)
 	const struct sim_plan *const p = f->plan;
 	struct sim_world *const w = sim_realloc(NULL, 1, sizeof *w);
 	struct sim_at m;
-	uint64_t calm_at = 0, after_end = 0;
+	uint64_t calm_at = 0, most = 0, after_end = 0;
 
 	*w = (struct sim_world){.feed = f, .plan = p, .rng = sim_hash(p->seed, 2, 0)};
 	f->world = w;
@@ -379,8 +391,11 @@ void sim_world_run(struct sim_feed *f)
 		sim_world_push(w, p->user_s, (struct sim_at){.kind = SIM_USER});
 	while (sim_world_pop(w, &m)) {
 		w->calm = w->calm || f->n >= p->calm_after;
-		calm_at = w->calm && calm_at == 0 ? f->n : calm_at;
-		SIM_CHECK(calm_at == 0 || f->n < calm_at + most_events(w), "no end",
+		if (w->calm && most == 0) {
+			calm_at = f->n;
+			most = most_events(w);
+		}
+		SIM_CHECK(most == 0 || f->n < calm_at + most, "no end",
 			  "the sweep still runs %" PRIu64 " events after the last fault",
 			  (uint64_t)f->n - calm_at);
 		if (sim_oracle_ended(f->oracle) && (w->calm || after_end++ > 200))
