@@ -67,6 +67,7 @@ static struct sw_pbt_config pbt_of(const struct sw_spec_pbt *p, uint64_t populat
 		.resample_probability = p->resample_probability,
 		.factor_n = p->n_factors,
 		.population = population,
+		.last_step = p->epochs,
 		.mutate = p->mutate,
 	};
 

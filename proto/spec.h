@@ -152,6 +152,7 @@ struct sw_spec_pbt {
 	size_t n_factors;
 	double factors[SW_SPEC_MAX_PERTURB]; /* default 1.2 and 0.8; each above 0 */
 	bool mutate[SW_SPEC_MAX_PARAMS];     /* by parameter: may it change? At least one does */
+	uint64_t epochs;                     /* of every trial; 0: not known before they run */
 };
 
 /* The part that its kind names is set, the others are zero. */

@@ -175,6 +175,18 @@ static sw_status read_mutations(struct pruner_read *r, const cJSON *v, struct sw
 	return SW_OK;
 }
 
+#define DEFAULT_EPOCHS 10 /* the trainer's, without a max_t */
+
+/* How long each trial trains, where all train as long. */
+static uint64_t epochs_of(const struct sw_spec *s)
+{
+	uint64_t n = 0;
+
+	if (s->trainer == NULL || sw_json_u64(spec_fixed_option(s, "epochs"), &n))
+		return n;
+	return spec_option_param(s, "epochs") == NULL ? DEFAULT_EPOCHS : 0;
+}
+
 static sw_status finish(struct pruner_read *r, struct sw_err *err)
 {
 	if (r->spec->run_cap < 2)
@@ -187,6 +199,7 @@ static sw_status finish(struct pruner_read *r, struct sw_err *err)
 	sw_status rc = read_factors(&r->out->pbt, sw_json_get(r->v, "perturbation_factors"), err);
 	if (rc == SW_OK)
 		rc = read_mutations(r, sw_json_get(r->v, "hyperparam_mutations"), err);
+	r->out->pbt.epochs = epochs_of(r->spec);
 	return rc;
 }
 

@@ -62,6 +62,32 @@ START_TEST(pbt_is_read_with_its_defaults)
 }
 END_TEST
 
+#define UNTOLD(more)                                                                               \
+	"{" METRIC ",'run_cap':8,'parameters':{'lr':{'min':0.01,'max':0.1}" more "},'trainer':{"   \
+	"'dataset':{'name':'d'},'model':[{'linear':10}]},'early_terminate':{'type':'pbt'" FIVE     \
+	"}}"
+
+/* epochs: how long each trial trains, as far as it is known; 0: it is not. */
+static const struct {
+	const char *text;
+	uint64_t epochs;
+} lengths[] = {
+	{DRIVEN(FIVE), 0},
+	{TRAINED(27, FIVE), 27},
+	{UNTOLD(""), 10},
+	{UNTOLD(",'epochs':{'value':7}"), 7},
+	{UNTOLD(",'epochs':{'min':5,'max':9}"), 0},
+};
+
+START_TEST(pbt_knows_the_epochs_that_all_members_have)
+{
+	struct sw_spec *s = read_spec(lengths[_i].text);
+
+	ck_assert_uint_eq(s->pruner.pbt.epochs, lengths[_i].epochs);
+	sw_spec_destroy(s);
+}
+END_TEST
+
 #define AT        "/early_terminate"
 #define MUT(text) FIVE ",'hyperparam_mutations':" text
 static const struct {
@@ -183,6 +209,7 @@ int main(void)
 	SRunner *runner = srunner_create(suite);
 
 	suite_add_tcase(suite, tcase);
+	tcase_add_loop_test(tcase, pbt_knows_the_epochs_that_all_members_have, 0, N(lengths));
 	tcase_add_loop_test(tcase, pbt_is_read_with_its_defaults, 0, N(good));
 	tcase_add_loop_test(tcase, pbt_that_is_wrong_is_refused_at_its_place, 0, N(bad));
 	tcase_add_loop_test(tcase, pbt_without_a_comparison_is_warned_of, 0, N(warned));
