@@ -109,6 +109,13 @@ sw_status sw_cpu_adam_step(struct sw_queue *q, float *w, const float *g, float *
 			   size_t n, struct sw_adam o, const struct sw_step *s,
 			   const double *norm2);
 
+/* Sets of instructions, each with its own build of the loops in loops.h. */
+enum { SW_CPU_PLAIN, SW_CPU_AVX2, SW_CPU_AVX512, SW_CPU_ISA_N };
+
+int sw_cpu_isa(void);
+/* For tests: 0 when the machine lacks it, and nothing changes; -1 goes back to the widest. */
+int sw_cpu_isa_force(int isa);
+
 /* 0: the measured threshold decides; 1: always the own loops; 2: always BLAS. For tests, which hold
  * both to the reference. */
 void sw_cpu_linear_force(int path);

@@ -1,4 +1,6 @@
 sw_test(kernels/test_ops.c sw_kernels m)
 sw_test(kernels/test_optim.c sw_kernels m)
 sw_test(kernels/test_backend.c sw_kernels)
+sw_test(kernels/test_conv.c sw_kernels m)
+target_sources(test_kernels_conv PRIVATE kernels/gradient.c)
 include(${CMAKE_CURRENT_LIST_DIR}/cuda_shim/shim.cmake)
