@@ -223,7 +223,7 @@ static sw_status believe(struct bayes_model *m, const struct bayes_data *b)
 	const size_t d = m->cube->d;
 	const size_t skip = b->n_pending > BELIEVE_MOST ? b->n_pending - BELIEVE_MOST : 0;
 	const size_t n = b->n_pending - skip;
-	const uint64_t *const trial = b->pending_trial + skip;
+	const uint64_t *const trial = n > 0 ? b->pending_trial + skip : NULL;
 	size_t kept = 0;
 	sw_status rc = reserve(m, m->told + n, n);
 
