@@ -216,7 +216,7 @@ static void keep(struct sim_feed *f, const struct sim_event *e)
 		f->cap = f->cap == 0 ? 256 : 2 * f->cap;
 		f->log = sim_realloc(f->log, f->cap, sizeof *f->log);
 		f->digest = sim_realloc(f->digest, f->cap, sizeof *f->digest);
-		f->made = sim_realloc(f->made, f->cap, sizeof *f->made);
+		f->made = sim_realloc(f->made, f->cap, sizeof(void *));
 	}
 	f->made[f->n] = NULL;
 	f->log[f->n++] = *e;

@@ -86,7 +86,7 @@ enum sw_verdict sim_pbt_report(struct sim_oracle *o, const struct sw_event *ev, 
 	for (uint64_t i = 0; i < o->n; i++)
 		n += member(&o->trial[i]);
 	const double wanted = ceil((double)n * config(o)->quantile_fraction);
-	const uint64_t q = wanted < (double)(n / 2) ? (uint64_t)wanted : n / 2;
+	const uint64_t half = n / 2, q = wanted < (double)half ? (uint64_t)wanted : half;
 	const uint64_t rank = place(o, ev->trial);
 	SIM_CHECK(j->rung == ev->step && j->n == n && j->better == rank && j->keep == n - q, "rank",
 		  "trial %" PRIu64 ": rank %" PRIu64 " of %" PRIu64 ", not %" PRIu64 " of %" PRIu64,
