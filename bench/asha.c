@@ -2,19 +2,26 @@
  * bench/asha.c — pruners, and the samplers that learn under them, on learning curves: how much
  * training it takes to come to a good configuration.
  *
- * Runs     Whole sweeps on virtual time (bench/lib/sweepsim.h) with 1, 8, 25 and 500 workers. eta
- * 3, rungs 1, 3, 9, 27. Families corr, cross, hard by formula (bench/lib/family.h), and recorded
- * curves of real trainings (bench/lib/recorded.h): digits, breast_cancer, diabetes by the built-in
- * trainer, boost, gradient boosting whose first steps say nothing of the last. bench/record.c made
- * them. Policies none       random points, all trained in full stop       random points, asha that
- * stops promote    random points, asha that pauses and promotes hyperband  random points, W&B's
- * rule median     random points, Optuna's rule bohb       bohb under stop bayes      bayes under
- * stop bayes-p    bayes under promote Printed  "reach": resource, in full trainings, until the
- * incumbent's true loss is at or below the median over 101 other seeds of that of the best of 100
- * random configurations trained in full. "hit": with up to 8 workers, resource until it is at or
- * below the median over the seeds of what random points under the same form of asha (stop, where
- * there is none) end with after 20 full trainings, as a share of these; followed up to 1.5, which
- * stands for never. "at 20": that loss. Medians and quartiles over the seeds.
+ * Runs     Whole sweeps on virtual time (bench/lib/sweepsim.h) with 1, 8, 25 and 500 workers;
+ *          eta 3, rungs 1, 3, 9, 27.
+ * Families corr, cross, hard by formula (bench/lib/family.h), and recorded curves of real
+ *          trainings (bench/lib/recorded.h): digits, breast_cancer, diabetes by the built-in
+ *          trainer; boost, gradient boosting whose first steps say nothing of the last.
+ * Policies none       random points, all trained in full
+ *          stop       random points, asha that stops
+ *          promote    random points, asha that pauses and promotes
+ *          hyperband  random points, W&B's rule
+ *          median     random points, Optuna's rule
+ *          bohb(-p)   bohb under stop (promote)
+ *          bayes(-p)  bayes under stop (promote)
+ * Printed  "reach": resource, in full trainings, until the true loss of the best trial that was
+ *          trained in full is at or below the median over 101 other seeds of that of the best of
+ *          100 random configurations trained in full. "hit", with up to 8 workers, as bench_rungs
+ *          has it: resource until the incumbent, the best at the highest rung that any trial has
+ *          reached, is at or below the median over the seeds of what random points under the same
+ *          form of asha (stop, where there is none) end with after 20 full trainings, as a share
+ *          of these; followed up to 1.5, which stands for never. "hit 27": the same of trials
+ *          trained in full alone. "at 20": their loss. Medians and quartiles over the seeds.
  */
 #include "bench/lib/boost.h"
 #include "bench/lib/cells.h"
@@ -35,6 +42,7 @@
 #define GOAL_SEEDS   101
 #define GOAL_FROM    1001
 #define GOAL_OF      100
+#define MODEL_FULL   40 /* full trainings at most with samplers that learn */
 #define MAX_FAMILIES 8
 
 static const struct {
@@ -45,8 +53,13 @@ static const struct {
 } policies[] = {
 	{"none", SW_SAMPLER_RANDOM, BENCH_SIM_NONE, "stop"},
 	{"stop", SW_SAMPLER_RANDOM, BENCH_SIM_STOP, "stop"},
+	{"promote", SW_SAMPLER_RANDOM, BENCH_SIM_PROMOTE, "stop"},
+	{"hyperband", SW_SAMPLER_RANDOM, BENCH_SIM_HYPERBAND, "stop"},
+	{"median", SW_SAMPLER_RANDOM, BENCH_SIM_MEDIAN, "stop"},
 	{"bohb", SW_SAMPLER_BOHB, BENCH_SIM_STOP, "stop"},
+	{"bohb-p", SW_SAMPLER_BOHB, BENCH_SIM_PROMOTE, "promote"},
 	{"bayes", SW_SAMPLER_BAYES, BENCH_SIM_STOP, "stop"},
+	{"bayes-p", SW_SAMPLER_BAYES, BENCH_SIM_PROMOTE, "promote"},
 };
 #define POLICIES (sizeof policies / sizeof *policies)
 
@@ -79,7 +92,6 @@ static void goal_one(void *ctx, size_t i, void *result)
 	const struct plan *const p = ctx;
 	const struct bench_sim_plan plan = {.family = &p->family[i / GOAL_SEEDS],
 					    .sampler = SW_SAMPLER_RANDOM,
-					    .trained = true,
 					    .seed = GOAL_FROM + i % GOAL_SEEDS,
 					    .workers = 1,
 					    .goal = -INFINITY,
@@ -109,12 +121,21 @@ static bool set_goals(struct plan *p)
 
 /* ---- the runs ---- */
 
-/* Full trainings after which a run ends that has not come to the goal. */
-static size_t most_full(const struct plan *p, size_t workers)
+/* Full trainings after which the goal counts as never reached. */
+static size_t never_full(size_t workers)
+{
+	return workers <= 100 ? 200 : 2 * workers;
+}
+
+/* Full trainings after which a run ends that has not come to the goal: earlier where suggestions
+ * take time, which makes nothing look better than it is. */
+static size_t most_full(const struct plan *p, size_t workers, size_t policy)
 {
 	if (p->o->budget > 0)
 		return p->o->budget;
-	return workers <= 100 ? 200 : 2 * workers;
+	if (policies[policy].sampler != SW_SAMPLER_RANDOM && workers <= 100)
+		return MODEL_FULL;
+	return never_full(workers);
 }
 
 static struct bench_sim_run *run_at(const struct plan *p, size_t mode, size_t f, size_t policy)
@@ -128,15 +149,18 @@ static void run_one(void *ctx, size_t i, void *result)
 	const size_t seeds = p->o->seeds, policy = i / seeds % POLICIES;
 	const size_t f = i / seeds / POLICIES % p->families;
 	const size_t workers = p->o->parallel[i / seeds / POLICIES / p->families];
+	const size_t most = most_full(p, workers, policy) * BENCH_EPOCHS;
+	const size_t least = workers > HIT_WORKERS   ? 1
+			     : most < BENCH_SIM_KEPT ? most
+						     : BENCH_SIM_KEPT;
 	const struct bench_sim_plan plan = {.family = &p->family[f],
 					    .sampler = policies[policy].sampler,
 					    .pruner = policies[policy].pruner,
-					    .trained = true,
 					    .seed = p->o->seed_from + i % seeds,
 					    .workers = workers,
 					    .goal = p->goal[f],
-					    .least = workers <= HIT_WORKERS ? BENCH_SIM_KEPT : 1,
-					    .most = most_full(p, workers) * BENCH_EPOCHS};
+					    .least = least,
+					    .most = most};
 
 	if (wanted(p, policy))
 		bench_sim_run(&plan, result);
@@ -153,25 +177,27 @@ static double end_of(const struct plan *p, const struct bench_sim_run *r, size_t
 	return bench_stat_quantile(v, p->o->seeds, q);
 }
 
-static double hit_of(const struct plan *p, const struct bench_sim_run *r, double goal, double q)
+static double hit_of(const struct plan *p, const struct bench_sim_run *r, bool trained, double goal,
+		     double q)
 {
 	double v[BENCH_MAX_SEEDS];
 
 	for (size_t i = 0; i < p->o->seeds; i++) {
+		const double *const curve = trained ? r[i].trained : r[i].curve;
 		size_t e = 0;
 
-		while (e < BENCH_SIM_KEPT && r[i].curve[e] > goal)
+		while (e < BENCH_SIM_KEPT && curve[e] > goal)
 			e++;
 		v[i] = e < BENCH_SIM_KEPT ? (double)(e + 1) / (double)BUDGET : NEVER;
 	}
 	return bench_stat_quantile(v, p->o->seeds, q);
 }
 
-/* Never counts as the most that a run takes. */
+/* Never counts as never_full(). */
 static double reach_of(const struct plan *p, const struct bench_sim_run *r, size_t workers,
 		       double q)
 {
-	const double most = (double)most_full(p, workers);
+	const double most = (double)never_full(workers);
 	double v[BENCH_MAX_SEEDS];
 
 	for (size_t i = 0; i < p->o->seeds; i++)
@@ -193,14 +219,15 @@ static void add_row(const struct plan *p, size_t mode, size_t f, size_t policy,
 {
 	const struct bench_sim_run *const r = run_at(p, mode, f, policy);
 	const size_t workers = p->o->parallel[mode];
-	double end[3], hit[3], reach[3], trials = 0, full = 0, ms = 0;
+	double end[3], hit[3], trained[3], reach[3], trials = 0, full = 0, ms = 0;
 	char text[48];
 
 	for (int k = 0; k < 3; k++) {
 		const double q = 0.25 * (k + 1);
 
 		end[k] = end_of(p, r, BUDGET, q);
-		hit[k] = hit_of(p, r, goal_of_hit(p, mode, f, policy), q);
+		hit[k] = hit_of(p, r, false, goal_of_hit(p, mode, f, policy), q);
+		trained[k] = hit_of(p, r, true, goal_of_hit(p, mode, f, policy), q);
 		reach[k] = reach_of(p, r, workers, q);
 	}
 	for (size_t i = 0; i < p->o->seeds; i++) {
@@ -216,17 +243,20 @@ static void add_row(const struct plan *p, size_t mode, size_t f, size_t policy,
 		bench_table_text(t, 3, text);
 		bench_stat_text(hit, text);
 		bench_table_text(t, 4, text);
+		bench_stat_text(trained, text);
+		bench_table_text(t, 5, text);
 	}
 	bench_stat_text(reach, text);
-	bench_table_text(t, 5, text);
-	bench_table_number(t, 6, trials, 0);
-	bench_table_number(t, 7, full, 0);
-	bench_table_number(t, 8, ms, 2);
+	bench_table_text(t, 6, text);
+	bench_table_number(t, 7, trials, 0);
+	bench_table_number(t, 8, full, 0);
+	bench_table_number(t, 9, ms, 2);
 }
 
 /* Over the families, of the medians over the seeds. */
 struct means {
-	double reach, hit, worst_hit, loss, worst_loss; /* loss: at 20, over that of `against` */
+	double reach, hit, worst_hit, trained, worst_trained, loss,
+		worst_loss; /* loss: at 20, over that of `against` */
 };
 
 static struct means means_of(const struct plan *p, size_t mode, size_t policy)
@@ -242,21 +272,29 @@ static struct means means_of(const struct plan *p, size_t mode, size_t policy)
 		m.reach += log(reach_of(p, r, p->o->parallel[mode], 0.5)) / n;
 		if (p->o->parallel[mode] > HIT_WORKERS || !wanted(p, against))
 			continue;
-		const double hit = hit_of(p, r, goal, 0.5);
+		const double hit = hit_of(p, r, false, goal, 0.5);
+		const double trained = hit_of(p, r, true, goal, 0.5);
 		const double loss = end_of(p, r, BUDGET, 0.5) / goal;
 
 		m.hit += log(hit) / n;
 		m.worst_hit = fmax(m.worst_hit, hit);
+		m.trained += log(trained) / n;
+		m.worst_trained = fmax(m.worst_trained, trained);
 		m.loss += log(loss) / n;
 		m.worst_loss = fmax(m.worst_loss, loss);
 	}
-	return (struct means){exp(m.reach), exp(m.hit), m.worst_hit, exp(m.loss), m.worst_loss};
+	m.reach = exp(m.reach);
+	m.hit = exp(m.hit);
+	m.trained = exp(m.trained);
+	m.loss = exp(m.loss);
+	return m;
 }
 
 static void print_means(const struct plan *p)
 {
-	static const char *const names[] = {"geometric means", "workers", "reach",     "hit",
-					    "worst hit",       "loss",    "worst loss"};
+	static const char *const names[] = {"geometric means", "workers", "reach", "hit",
+					    "worst hit",       "hit 27",  "worst", "loss",
+					    "worst loss"};
 	struct bench_table *t = malloc(sizeof *t);
 
 	assert(t != NULL);
@@ -274,18 +312,57 @@ static void print_means(const struct plan *p)
 				continue;
 			bench_table_number(t, 3, m.hit, 2);
 			bench_table_number(t, 4, m.worst_hit, 2);
-			bench_table_number(t, 5, m.loss, 2);
-			bench_table_number(t, 6, m.worst_loss, 2);
+			bench_table_number(t, 5, m.trained, 2);
+			bench_table_number(t, 6, m.worst_trained, 2);
+			bench_table_number(t, 7, m.loss, 2);
+			bench_table_number(t, 8, m.worst_loss, 2);
 		}
 	}
 	bench_table_print(t);
 	free(t);
 }
 
+/* Every run: after 1 to 30 full trainings. 0 or -1. */
+static int write_curves(const struct plan *p)
+{
+	if (p->o->curves == NULL)
+		return 0;
+	FILE *const f = fopen(p->o->curves, "w");
+	const size_t seeds = p->o->seeds, n = p->o->modes * p->families * POLICIES * seeds;
+
+	if (f == NULL) {
+		perror(p->o->curves);
+		return -1;
+	}
+	(void)fprintf(f, "family,workers,policy,seed,trials,full,reach");
+	for (size_t k = 1; k * BENCH_EPOCHS <= BENCH_SIM_KEPT; k++)
+		(void)fprintf(f, ",at %zu", k);
+	for (size_t k = 1; k * BENCH_EPOCHS <= BENCH_SIM_KEPT; k++)
+		(void)fprintf(f, ",any at %zu", k);
+	for (size_t i = 0; i < n; i++) {
+		const struct bench_sim_run *const r = p->run + i;
+		const size_t policy = i / seeds % POLICIES;
+
+		if (!wanted(p, policy))
+			continue;
+		(void)fprintf(f, "\n%s,%zu,%s,%zu,%u,%u,%g",
+			      p->family[i / seeds / POLICIES % p->families].name,
+			      p->o->parallel[i / seeds / POLICIES / p->families],
+			      policies[policy].name, (size_t)p->o->seed_from + i % seeds, r->trials,
+			      r->full, r->reached / BENCH_EPOCHS);
+		for (size_t k = 1; k * BENCH_EPOCHS <= BENCH_SIM_KEPT; k++)
+			(void)fprintf(f, ",%g", r->trained[k * BENCH_EPOCHS - 1]);
+		for (size_t k = 1; k * BENCH_EPOCHS <= BENCH_SIM_KEPT; k++)
+			(void)fprintf(f, ",%g", r->curve[k * BENCH_EPOCHS - 1]);
+	}
+	(void)fprintf(f, "\n");
+	return fclose(f) == 0 ? 0 : -1;
+}
+
 static int print(const struct plan *p)
 {
-	static const char *const names[] = {"family", "workers", "policy", "at 20",    "hit",
-					    "reach",  "trials",  "full",   "ms an ask"};
+	static const char *const names[] = {"family", "workers", "policy", "at 20", "hit",
+					    "hit 27", "reach",   "trials", "full",  "ms an ask"};
 	struct bench_table *t = malloc(sizeof *t);
 
 	assert(t != NULL);
@@ -296,7 +373,7 @@ static int print(const struct plan *p)
 				if (wanted(p, policy))
 					add_row(p, mode, f, policy, t);
 	bench_table_print(t);
-	const int rc = bench_table_csv(t, p->o->csv);
+	const int rc = bench_table_csv(t, p->o->csv) != 0 || write_curves(p) != 0 ? -1 : 0;
 
 	free(t);
 	for (size_t f = 0; f < p->families; f++)

@@ -42,25 +42,30 @@ static void step(struct sim *s, struct sw_event ev)
 	assert(rc == SW_OK);
 }
 
-static void set_pruner(struct sw_sweep_config *c, enum bench_sim_pruner pruner)
+static struct sw_pruner_config pruner_of(enum bench_sim_pruner pruner)
 {
-	if (pruner == BENCH_SIM_NONE)
-		return;
-	c->pruner.kind = SW_PRUNER_ASHA;
-	c->pruner.asha = (struct sw_asha_config){.grace_period = rungs[0],
-						 .max_t = BENCH_EPOCHS,
-						 .reduction_factor = 3,
-						 .brackets = 1,
-						 .min_results = 3};
+	static const enum sw_pruner_kind kinds[] = {SW_PRUNER_NONE, SW_PRUNER_ASHA,
+						    SW_PRUNER_PROMOTE, SW_PRUNER_HYPERBAND,
+						    SW_PRUNER_MEDIAN};
+
+	return (struct sw_pruner_config){
+		.kind = kinds[pruner],
+		.asha = {.grace_period = rungs[0],
+			 .max_t = BENCH_EPOCHS,
+			 .reduction_factor = 3,
+			 .brackets = 1,
+			 .min_results = 3},
+		.hyperband = {.min_iter = rungs[0], .eta = 3},
+		.median = {.startup_trials = 5, .interval_steps = 1, .min_trials = 1}};
 }
 
 static void open_sim(struct sim *s)
 {
 	const struct bench_sim_plan *const p = s->plan;
-	struct sw_sweep_config c = {.seed = p->seed, .sampler = p->sampler};
+	const struct sw_sweep_config c = {
+		.seed = p->seed, .sampler = p->sampler, .pruner = pruner_of(p->pruner)};
 	struct sw_err err = SW_ERR_INIT;
 
-	set_pruner(&c, p->pruner);
 	sw_status rc = sw_sweep_create(&s->sweep, &c, p->family->space(p->family->ctx), &err);
 
 	if (rc != SW_OK)
@@ -125,7 +130,7 @@ static void ask(struct sim *s, struct lane *l)
 static void see(struct sim *s, const struct lane *l, double y)
 {
 	s->full += l->epoch == BENCH_EPOCHS;
-	for (size_t k = s->plan->trained ? RUNGS - 1 : 0; k < RUNGS; k++) {
+	for (size_t k = 0; k < RUNGS; k++) {
 		if (rungs[k] != l->epoch)
 			continue;
 		if (s->top < k + 1) {
@@ -188,9 +193,11 @@ void bench_sim_run(const struct bench_sim_plan *plan, struct bench_sim_run *out)
 			if (s.lane[i].ends_at < next->ends_at)
 				next = &s.lane[i];
 		train(&s, next);
-		out->end = s.top > 0 ? s.truth[s.top - 1] : INFINITY;
-		if (e <= BENCH_SIM_KEPT)
-			out->curve[e - 1] = out->end;
+		out->end = s.top == RUNGS ? s.truth[RUNGS - 1] : INFINITY;
+		if (e <= BENCH_SIM_KEPT) {
+			out->curve[e - 1] = s.top > 0 ? s.truth[s.top - 1] : INFINITY;
+			out->trained[e - 1] = out->end;
+		}
 		if (isinf(out->reached) && out->end <= plan->goal)
 			out->reached = (double)e;
 	}

@@ -7,9 +7,9 @@
  *          them at the start.
  * Resource Epochs that have ended, of all workers together. A trial that was paused goes on from
  *          where it was at no cost.
- * Best     The incumbent is the trial with the best value seen at the last epoch (trained: what a
- *          user has in hand), or at the highest rung (1, 3, 9, 27) that any trial has reached; what
- *          counts is its truth at the last epoch.
+ * Best     The incumbent is the trial with the best value seen at the highest rung (1, 3, 9, 27)
+ *          that any trial has reached; the trained one that at the last epoch, so that a user has
+ *          it in hand. What counts is its truth at the last epoch.
  */
 #ifndef SW_BENCH_LIB_SWEEPSIM_H
 #define SW_BENCH_LIB_SWEEPSIM_H
@@ -23,16 +23,17 @@
 /* eta is 3 and the rungs are 1, 3, 9, 27 for all that have them. */
 enum bench_sim_pruner {
 	BENCH_SIM_NONE,
-	BENCH_SIM_STOP,    /* asha */
-	BENCH_SIM_PROMOTE, /* asha */
+	BENCH_SIM_STOP,      /* asha, 3 results at least */
+	BENCH_SIM_PROMOTE,   /* asha */
+	BENCH_SIM_HYPERBAND, /* W&B's: min_iter 1 */
+	BENCH_SIM_MEDIAN,    /* Optuna's, its defaults */
 };
 
 struct bench_sim_plan {
 	const struct bench_family *family;
 	enum sw_sampler_kind sampler;
 	enum bench_sim_pruner pruner;
-	bool word;    /* the sampler knows no rungs: a stopped trial's last value is its value */
-	bool trained; /* incumbents are trials trained in full alone */
+	bool word; /* the sampler knows no rungs: a stopped trial's last value is its value */
 	uint64_t seed;
 	size_t workers;
 	double goal;        /* a truth to reach */
@@ -42,11 +43,12 @@ struct bench_sim_plan {
 
 /* Flat: it lies in memory that processes share. */
 struct bench_sim_run {
-	double curve[BENCH_SIM_KEPT]; /* truth of the incumbent after that many epochs; or inf */
-	double reached;               /* epochs until it was at or below the goal; inf: never */
-	double end;                   /* truth of the incumbent at the end */
-	double suggest_ms;            /* of computing time, a trial */
-	unsigned trials, full;        /* made; and those that had a value at the last rung */
+	double curve[BENCH_SIM_KEPT];   /* truth of the incumbent after that many epochs; or inf */
+	double trained[BENCH_SIM_KEPT]; /* of the trained one */
+	double reached;    /* epochs until the trained one was at or below the goal; inf: never */
+	double end;        /* truth of the trained one at the end */
+	double suggest_ms; /* of computing time, a trial */
+	unsigned trials, full; /* made; and those that had a value at the last rung */
 };
 
 void bench_sim_run(const struct bench_sim_plan *plan, struct bench_sim_run *out);
