@@ -23,6 +23,8 @@ def check_ended(client, sweep, run_cap):
     trials = client.trials(sweep)
     assert len(trials) == run_cap
     for t in trials:
+        if (t["state"], t["cause"]) == ("INFEASIBLE", "diverged"):
+            continue
         assert (t["state"], t["step"]) in {("PRUNED", 1), ("PRUNED", 3), ("PRUNED", 9),
                                            ("COMPLETED", 27)}, t
     assert sum(t["state"] == "COMPLETED" for t in trials) >= 1
@@ -55,11 +57,13 @@ def test_promote_with_workers_and_daemon_killed_continues_every_curve_exactly(st
     daemon = start("cpu:2")
     client = daemon.client()
     spec = promoted(seed=100 + seed)
+    # epochs long enough to be met in their middle
+    spec["parameters"] |= {"batch_size": {"values": [8, 16]}, "lr": {"min": 0.001, "max": 0.1}}
     whole = undisturbed(client, spec, 27)
     sweep = client.submit(spec)
     seen = met = 0
     for _ in range(6):
-        seen += rng.randrange(1, 25)  # about 130 steps are made in all
+        seen += rng.randrange(1, 20)  # about 130 steps are made in all
 
         def reached():
             view = client.sweep(sweep)
@@ -80,7 +84,7 @@ def test_promote_with_workers_and_daemon_killed_continues_every_curve_exactly(st
         if victims != "worker":
             daemon.start()
             client = daemon.client()
-    assert met >= 4, "kills in mid-sweep"
+    assert met >= 3, "kills in mid-sweep"
     client.wait_sweep(sweep)
     trials = check_ended(client, sweep, 27)
     assert_continued(curves(client, sweep), whole)
