@@ -1,48 +1,14 @@
 #include "sched/ostree.h"
 #include "base/fault.h"
+#include "sched/ostree_internal.h"
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define LEAF_FIRST 4u /* room in the only leaf of a small tree; it doubles up to LEAF_MAX */
-#define LEAF_MAX   64u
-#define FAN        64u
-#define MAX_HEIGHT                                                                                 \
-	12 /* a node that splits leaves FAN / 2 on one side: 32^6 leaves already are 2^30 */
-#define MARK 0x80000000u
-
-struct sw_ostree_leaf {
-	uint32_t n, cap;
-	double value[]; /* [cap], and behind them id[cap], with the mark as its highest bit */
-};
-
-struct sw_ostree_inner {
-	uint32_t n;
-	double key[FAN]; /* child i holds nothing below key[i], child i - 1 nothing above; key[0] is
-			    not looked at */
-	uint32_t key_id[FAN];
-	uint32_t count[FAN], marked[FAN];
-	void *child[FAN];
-};
-
-typedef struct sw_ostree_leaf leaf;
-typedef struct sw_ostree_inner inner;
-
-static uint32_t *ids(leaf *l)
-{
-	return (uint32_t *)(void *)(l->value + l->cap);
-}
-
-static const uint32_t *const_ids(const leaf *l)
-{
-	return (const uint32_t *)(const void *)(l->value + l->cap);
-}
-
-static size_t leaf_bytes(uint32_t cap)
-{
-	return sizeof(leaf) + cap * (sizeof(double) + sizeof(uint32_t));
-}
+/* A node that splits leaves FAN / 2 on one side: 32^6 leaves already are 2^30. */
+#define MAX_HEIGHT 12
 
 void sw_ostree_init(struct sw_ostree *t)
 {
@@ -151,27 +117,7 @@ static inner *take_inner(struct sw_ostree *t)
 	return in;
 }
 
-static bool before(double value, uint32_t id, double v, uint32_t x)
-{
-	return value < v || (value == v && id < x);
-}
-
-/* How many of n sorted entries come before (v, x). Those up to and with (v, x): ask for x + 1. The
- * ids are looked at only where values are equal: they are on other lines of the cache. */
-static uint32_t lower(const double *value, const uint32_t *id, uint32_t n, double v, uint32_t x)
-{
-	uint32_t at = 0;
-
-	for (uint32_t left = n; left > 0;) {
-		const uint32_t half = left - left / 2;
-
-		at = value[at + half - 1] < v ? at + half : at;
-		left /= 2;
-	}
-	while (at < n && value[at] == v && (id[at] & ~MARK) < x)
-		at++;
-	return at;
-}
+/* ---- insertion ---- */
 
 /* Asks for all lines of a node at once: one wait in place of one for each that the search meets. */
 static void prefetch(const void *p, size_t bytes)
@@ -179,34 +125,6 @@ static void prefetch(const void *p, size_t bytes)
 	for (size_t i = 0; i < bytes; i += 64)
 		__builtin_prefetch((const char *)p + i);
 }
-
-/* The child where what is at (v, x) begins. */
-static uint32_t child_of(const inner *in, double v, uint32_t x)
-{
-	return lower(in->key + 1, in->key_id + 1, in->n - 1, v, x);
-}
-
-static uint64_t sum(const uint32_t *v, uint32_t n)
-{
-	uint32_t even = 0, odd = 0, i = 0;
-
-	for (; i + 1 < n; i += 2) {
-		even += v[i];
-		odd += v[i + 1];
-	}
-	return (uint64_t)even + odd + (i < n ? v[i] : 0);
-}
-
-static uint32_t marks(const uint32_t *id, uint32_t n)
-{
-	uint32_t s = 0;
-
-	for (uint32_t i = 0; i < n; i++)
-		s += id[i] >> 31;
-	return s;
-}
-
-/* ---- insertion ---- */
 
 struct path {
 	inner *in[MAX_HEIGHT]; /* from the root down to the parent of the leaf */
@@ -443,197 +361,4 @@ void sw_ostree_remove(struct sw_ostree *t, double value, uint32_t id)
 	}
 	if (l->n == 0 && t->height > 0)
 		prune_empty(t, &p, l);
-}
-
-/* ---- questions ---- */
-
-uint64_t sw_ostree_rank(const struct sw_ostree *t, double value, uint32_t id)
-{
-	const void *node = t->root;
-	uint64_t rank = 0;
-
-	assert(!isnan(value));
-	if (node == NULL)
-		return 0;
-	for (uint32_t h = t->height; h > 0; h--) {
-		const inner *in = node;
-		const uint32_t c = child_of(in, value, id);
-
-		rank += sum(in->count, c);
-		node = in->child[c];
-	}
-	const leaf *l = node;
-	return rank + lower(l->value, const_ids(l), l->n, value, id);
-}
-
-uint64_t sw_ostree_less(const struct sw_ostree *t, double value)
-{
-	return sw_ostree_rank(t, value, 0);
-}
-
-uint64_t sw_ostree_marked_rank(const struct sw_ostree *t, double value, uint32_t id)
-{
-	const void *node = t->root;
-	uint64_t rank = 0;
-
-	if (node == NULL)
-		return 0;
-	for (uint32_t h = t->height; h > 0; h--) {
-		const inner *in = node;
-		const uint32_t c = child_of(in, value, id);
-
-		rank += sum(in->marked, c);
-		node = in->child[c];
-	}
-	const leaf *l = node;
-	return rank + marks(const_ids(l), lower(l->value, const_ids(l), l->n, value, id));
-}
-
-/* The child that holds the k-th of what `count` counts; k becomes its place there. */
-static uint32_t child_at(const uint32_t *count, uint64_t *k)
-{
-	uint32_t c = 0;
-
-	while (*k >= count[c])
-		*k -= count[c++];
-	return c;
-}
-
-uint64_t sw_ostree_marked_among(const struct sw_ostree *t, uint64_t k)
-{
-	const void *node = t->root;
-	uint64_t among = 0;
-
-	assert(k <= t->n);
-	if (k == t->n)
-		return t->marked;
-	for (uint32_t h = t->height; h > 0; h--) {
-		const inner *in = node;
-		const uint32_t c = child_at(in->count, &k);
-
-		among += sum(in->marked, c);
-		node = in->child[c];
-	}
-	return among + marks(const_ids(node), (uint32_t)k);
-}
-
-double sw_ostree_kth(const struct sw_ostree *t, uint64_t k, uint32_t *id)
-{
-	const void *node = t->root;
-
-	assert(k < t->n);
-	for (uint32_t h = t->height; h > 0; h--) {
-		const inner *in = node;
-
-		node = in->child[child_at(in->count, &k)];
-	}
-	const leaf *l = node;
-	if (id != NULL)
-		*id = const_ids(l)[k] & ~MARK;
-	return l->value[k];
-}
-
-double sw_ostree_kth_near(struct sw_ostree *t, uint64_t k)
-{
-	void *node = t->root;
-	uint64_t at = k;
-
-	assert(k < t->n);
-	if (t->near != NULL && k >= t->near_base && k - t->near_base < t->near->n)
-		return t->near->value[k - t->near_base];
-	for (uint32_t h = t->height; h > 0; h--) {
-		const inner *in = node;
-
-		node = in->child[child_at(in->count, &at)];
-	}
-	t->near = node;
-	t->near_base = k - at;
-	return t->near->value[at];
-}
-
-double sw_ostree_marked_kth(const struct sw_ostree *t, uint64_t k, uint32_t *id)
-{
-	const void *node = t->root;
-	uint32_t at = 0;
-
-	assert(k < t->marked);
-	for (uint32_t h = t->height; h > 0; h--) {
-		const inner *in = node;
-
-		node = in->child[child_at(in->marked, &k)];
-	}
-	const leaf *l = node;
-	const uint32_t *v = const_ids(l);
-	while ((v[at] & MARK) == 0 || k-- > 0)
-		at++;
-	if (id != NULL)
-		*id = v[at] & ~MARK;
-	return l->value[at];
-}
-
-/* ---- the invariant ---- */
-
-struct bound {
-	double value;
-	uint32_t id;
-};
-
-/* Entries below this node; every one is at or between least and most. */
-static uint32_t check(const void *node, uint32_t height, struct bound least, struct bound most,
-		      uint32_t *marked)
-{
-	uint32_t n = 0;
-
-	*marked = 0;
-	if (height == 0) {
-		const leaf *l = node;
-
-		for (uint32_t i = 0; i < l->n; i++) {
-			const struct bound here = {l->value[i], const_ids(l)[i] & ~MARK};
-
-			assert(!before(here.value, here.id, least.value, least.id));
-			assert(!before(most.value, most.id, here.value, here.id));
-			least = here;
-		}
-		*marked = marks(const_ids(l), l->n);
-		return l->n;
-	}
-	const inner *in = node;
-	assert(in->n >= 1 && in->n <= FAN);
-	for (uint32_t i = 0; i < in->n; i++) {
-		const struct bound from = i > 0 ? (struct bound){in->key[i], in->key_id[i]} : least;
-		const struct bound to =
-			i + 1 < in->n ? (struct bound){in->key[i + 1], in->key_id[i + 1]} : most;
-		uint32_t m;
-		const uint32_t count = check(in->child[i], height - 1, from, to, &m);
-
-		assert(count > 0 && count == in->count[i] && m == in->marked[i]);
-		n += count;
-		*marked += m;
-	}
-	return n;
-}
-
-/* Is the leaf remembered at its place? */
-static bool near_invariant(const struct sw_ostree *t)
-{
-	const void *node = t->root;
-	uint64_t k = t->near_base;
-
-	for (uint32_t h = t->height; h > 0; h--)
-		node = ((const inner *)node)->child[child_at(((const inner *)node)->count, &k)];
-	return node == t->near && k == 0;
-}
-
-void sw_ostree_invariant(const struct sw_ostree *t)
-{
-	uint32_t marked = 0, n = 0;
-
-	if (t->root != NULL)
-		n = check(t->root, t->height, (struct bound){-INFINITY, 0},
-			  (struct bound){INFINITY, SW_OSTREE_ID_MAX}, &marked);
-	assert(n == t->n && marked == t->marked);
-	assert(t->near == NULL || near_invariant(t));
-	assert(t->height == 0 || ((const inner *)t->root)->n >= 2);
-	(void)(n + marked);
 }
