@@ -21,7 +21,7 @@ static uint64_t places(const struct sw_pruner *p, const struct sw_ostree *rung)
 }
 
 static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
-			uint64_t step, double value, bool final, struct sw_judgement *out)
+			uint64_t step, double value, bool last, struct sw_judgement *out)
 {
 	struct sw_asha *a = (struct sw_asha *)p;
 	struct sw_rung_hit hit;
@@ -43,7 +43,7 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 	out->keep = places(p, rung);
 	if (out->keep > 0)
 		out->cutoff = sw_ostree_kth_near(rung, out->keep - 1);
-	if (step >= a->config.max_t || final)
+	if (step >= a->config.max_t || last)
 		return SW_OK;
 	out->verdict = SW_VERDICT_PAUSE;
 	t->paused = (uint8_t)(hit.k + 1);
