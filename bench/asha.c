@@ -382,7 +382,7 @@ static int print(const struct plan *p)
 	if (wanted(p, find_policy("bayes")))
 		printf("asha: %.2f of the resource (bayes under asha, to where random under asha "
 		       "ends: geometric mean, %zu worker(s))\n",
-		       means_of(p, 0, find_policy("bayes")).hit, p->o->parallel[0]);
+		       means_of(p, 0, find_policy("bayes")).trained, p->o->parallel[0]);
 	return rc;
 }
 
@@ -446,6 +446,7 @@ int main(int argc, char **argv)
 	if (o.quick) {
 		o.subjects = o.subjects != NULL ? o.subjects : "cross,boost";
 		o.modes = 1;
+		o.budget = o.budget > 0 ? o.budget : BENCH_SIM_FULL;
 	}
 	if (o.seeds == 0)
 		o.seeds = o.quick ? 1 : 15;

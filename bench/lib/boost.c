@@ -262,11 +262,11 @@ void bench_boost_curve(const struct bench_boost *b, const struct sw_value *v, ui
 
 	s.f = calloc(b->rows, sizeof *s.f);
 	s.residual = calloc(b->train, sizeof *s.residual);
-	s.row = calloc(b->train, sizeof *s.row);
-	s.held = calloc(b->rows, sizeof *s.held);
+	size_t *const row = calloc(b->train + b->rows, sizeof *row);
+	s.row = row;
+	s.held = row + b->train;
 	s.pair = calloc(b->train, sizeof *s.pair);
-	assert(s.f != NULL && s.residual != NULL && s.row != NULL && s.held != NULL &&
-	       s.pair != NULL);
+	assert(s.f != NULL && s.residual != NULL && row != NULL && s.pair != NULL);
 	for (size_t k = 0; k < steps; k++) {
 		double sum = 0;
 
@@ -278,7 +278,6 @@ void bench_boost_curve(const struct bench_boost *b, const struct sw_value *v, ui
 	}
 	free(s.f);
 	free(s.residual);
-	free(s.row);
-	free(s.held);
+	free(row);
 	free(s.pair);
 }

@@ -364,8 +364,9 @@ void bench_recorded_test(const struct bench_family *f, struct bench_recorded_che
 {
 	static const size_t epochs[] = {1, 3, 9};
 	const struct recorded *const r = f->ctx;
-	double end[MOST], mean = 0, off = 0, all = 0;
+	double end[MOST] = {0}, mean = 0, off = 0, all = 0;
 
+	assert(r->n >= FOLDS); /* read_table() saw to it */
 	for (size_t i = 0; i < r->n; i++) {
 		end[i] = r->y[i][BENCH_EPOCHS - 1];
 		mean += end[i] / (double)r->n;

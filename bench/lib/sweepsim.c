@@ -186,6 +186,8 @@ void bench_sim_run(const struct bench_sim_plan *plan, struct bench_sim_run *out)
 		s.lane[i].ends_at = s.lane[i].pace;
 	}
 	out->reached = INFINITY;
+	for (size_t e = 0; e < BENCH_SIM_KEPT; e++)
+		out->curve[e] = out->trained[e] = INFINITY;
 	for (size_t e = 1; e <= plan->least || (e <= plan->most && isinf(out->reached)); e++) {
 		struct lane *next = &s.lane[0];
 

@@ -336,7 +336,7 @@ static double tuning_truth(void *ctx, const struct sw_value *v, uint64_t seed, u
 				  sw_rng_u64(seed, SW_RNG_TRIAL, trial, BENCH_MAX_FOLDS + i) >> 11);
 
 		sum += isfinite(loss) ? loss : 0;
-		n += isfinite(loss);
+		n += isfinite(loss) ? 1 : 0;
 	}
 	return n > 0 ? sum / n : INFINITY;
 }
