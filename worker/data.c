@@ -192,6 +192,8 @@ static sw_status load_rows(struct sw_data *out, struct sw_csv *csv, struct sw_da
 	if (status != SW_OK)
 		goto out;
 	out->features = csv->features;
+	out->input = sw_shape_flat(csv->features);
+	out->labels = 1;
 	out->classes = labels.classes;
 	out->val.rows = (size_t)floor((double)csv->rows * want.val_fraction);
 	out->train.rows = csv->rows - out->val.rows;

@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "kernels/ops.h"
 #include "worker/data_csv.h"
+#include "worker/shape.h"
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,15 +38,25 @@ struct sw_data_want {
 
 struct sw_data_part {
 	size_t rows;
-	float *x;       /* backend: float[rows][features] */
-	int32_t *label; /* backend: int32[rows], or NULL */
-	float *target;  /* backend: float[rows][1], or NULL */
+	float *x;        /* backend: float[rows][features]; an IMAGE's is [c][h][w] */
+	uint8_t *u8;     /* backend: uint8[rows][features] in x's place: IMAGE alone */
+	int32_t *token;  /* backend: int32[rows][t] in x's place: TOKENS */
+	int32_t *length; /* backend: int32[rows], the tokens that are no padding; NULL: all t */
+	int32_t *label;  /* backend: int32[rows][labels], or NULL */
+	float *target;   /* backend: float[rows][1], or NULL */
 };
 
 struct sw_data {
 	const struct sw_ops *ops;
-	size_t features;
-	size_t classes; /* 0: regression */
+	struct sw_shape input;
+	size_t features; /* sw_shape_count(&input) */
+	size_t classes;  /* 0: regression */
+	size_t labels;   /* a row's: 1, or t for the next token (-1: none at this place) */
+	size_t vocab;    /* TOKENS: ids are below it */
+	/* IMAGE: what the training rows are shifted by at most, and whether they are mirrored
+	 * (struct sw_images); normalisation, backend float[c], NULL (both): none */
+	int pad, flip;
+	const float *scale, *shift;
 	struct sw_data_part train, val;
 	void *memory; /* backend: all of the above */
 	size_t bytes; /* of it */

@@ -1,0 +1,42 @@
+/* worker/shape.h — what one row is, in a data set or between two layers. */
+#ifndef SW_WORKER_SHAPE_H
+#define SW_WORKER_SHAPE_H
+
+#include <stddef.h>
+
+enum sw_shape_kind {
+	SW_SHAPE_FLAT,  /* float[c] */
+	SW_SHAPE_IMAGE, /* float[c][h][w] */
+	SW_SHAPE_TOKENS /* float[t][d]; of a data set int32[t], and d is 0 */
+};
+
+struct sw_shape {
+	enum sw_shape_kind kind;
+	size_t c, h, w; /* FLAT: h and w are 1 */
+	size_t t, d;    /* TOKENS */
+};
+
+static inline struct sw_shape sw_shape_flat(size_t n)
+{
+	return (struct sw_shape){.kind = SW_SHAPE_FLAT, .c = n, .h = 1, .w = 1};
+}
+
+static inline struct sw_shape sw_shape_image(size_t c, size_t h, size_t w)
+{
+	return (struct sw_shape){.kind = SW_SHAPE_IMAGE, .c = c, .h = h, .w = w};
+}
+
+static inline struct sw_shape sw_shape_tokens(size_t t, size_t d)
+{
+	return (struct sw_shape){.kind = SW_SHAPE_TOKENS, .t = t, .d = d};
+}
+
+/* Elements of four bytes in a row. */
+static inline size_t sw_shape_count(const struct sw_shape *s)
+{
+	if (s->kind == SW_SHAPE_TOKENS)
+		return s->t * (s->d ? s->d : 1);
+	return s->c * s->h * s->w;
+}
+
+#endif
