@@ -120,8 +120,6 @@ struct sw_judgement {
 	uint64_t donor; /* pbt: STOP because this trial is cloned; 0 else */
 };
 
-#define sw_asha_judgement sw_judgement /* its former name, until nobody says it */
-
 /* A pruner's state of one trial: 40 bytes, kept by the caller beside the trial. */
 struct sw_prune_trial {
 	uint64_t filled; /* rungs: bit k: rung k of the trial's bracket has this trial's value, or
