@@ -120,4 +120,7 @@ int sw_cpu_isa_force(int isa);
  * both to the reference. */
 void sw_cpu_linear_force(int path);
 
+/* 0: the shape decides; 1: the direct loops where they can; 2: always columns. For tests. */
+void sw_cpu_conv_force(int path);
+
 #endif

@@ -1,6 +1,7 @@
 /* kernels/cpu/isa.c — which instructions the loops of kernels/cpu use: the widest that both this
  * build and this machine have. */
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/loops.h"
 
 static int forced = -1;
 
@@ -33,4 +34,19 @@ int sw_cpu_isa_force(int isa)
 		return 0;
 	forced = isa;
 	return 1;
+}
+
+const struct sw_cpu_loops *sw_cpu_loops(void)
+{
+#if defined(__x86_64__)
+	switch (sw_cpu_isa()) {
+	case SW_CPU_AVX512:
+		return &sw_cpu_loops_avx512;
+	case SW_CPU_AVX2:
+		return &sw_cpu_loops_avx2;
+	default:
+		break;
+	}
+#endif
+	return &sw_cpu_loops_plain;
 }

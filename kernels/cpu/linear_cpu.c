@@ -1,5 +1,6 @@
 /* kernels/cpu/linear_cpu.c — y = x w^T + b and its gradients: BLAS when large, loops when small. */
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/loops.h"
 #include <cblas.h>
 #include <string.h>
 
@@ -31,29 +32,6 @@ static int in_limits(size_t B, size_t I, size_t O)
 	return B <= INT32_MAX && I <= INT32_MAX && O <= INT32_MAX;
 }
 
-/* sum of a[i] b[i], i < n, in eight running sums: a fixed order that vectorises without fast-math.
- */
-static float dot(const float *a, const float *b, size_t n)
-{
-	float s[8] = {0};
-	size_t i = 0;
-	float rest = 0;
-
-	for (; i + 8 <= n; i += 8)
-		for (size_t k = 0; k < 8; k++)
-			s[k] += a[i + k] * b[i + k];
-	for (; i < n; i++)
-		rest += a[i] * b[i];
-	return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7])) + rest;
-}
-
-/* y[i] += a x[i], i < n */
-static void axpy(float a, const float *restrict x, float *restrict y, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		y[i] += a * x[i];
-}
-
 sw_status sw_cpu_linear_forward(struct sw_queue *q, const float *x, const float *w, const float *b,
 				float *y, size_t B, size_t I, size_t O, enum sw_act act)
 {
@@ -65,27 +43,10 @@ sw_status sw_cpu_linear_forward(struct sw_queue *q, const float *x, const float 
 		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)B, (int)O, (int)I, 1.0f,
 			    x, (int)I, w, (int)I, b ? 1.0f : 0.0f, y, (int)O);
 	} else {
-		for (size_t r = 0; r < B; r++)
-			for (size_t o = 0; o < O; o++)
-				y[r * O + o] = dot(x + r * I, w + o * I, I) + (b ? b[o] : 0.0f);
+		sw_cpu_loops()->linear_forward(x, w, b, y, B, I, O, act);
+		return SW_OK;
 	}
 	return act == SW_ACT_RELU ? sw_cpu_relu_forward(q, y, y, B * O) : SW_OK;
-}
-
-static void backward_loops(const float *x, const float *w, const float *dy, float *dx, float *dw,
-			   size_t B, size_t I, size_t O, int accumulate)
-{
-	if (!accumulate)
-		memset(dw, 0, O * I * sizeof *dw);
-	for (size_t r = 0; r < B; r++)
-		for (size_t o = 0; o < O; o++)
-			axpy(dy[r * O + o], x + r * I, dw + o * I, I);
-	if (!dx)
-		return;
-	memset(dx, 0, B * I * sizeof *dx);
-	for (size_t r = 0; r < B; r++)
-		for (size_t o = 0; o < O; o++)
-			axpy(dy[r * O + o], w + o * I, dx + r * I, I);
 }
 
 sw_status sw_cpu_linear_backward(struct sw_queue *q, const float *x, const float *w, const float *y,
@@ -103,7 +64,10 @@ sw_status sw_cpu_linear_backward(struct sw_queue *q, const float *x, const float
 			cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)B, (int)I,
 				    (int)O, 1.0f, dy, (int)O, w, (int)I, 0.0f, dx, (int)I);
 	} else {
-		backward_loops(x, w, dy, dx, dw, B, I, O, accumulate);
+		sw_cpu_loops()->linear_dw(dy, x, dw, db, B, I, O, accumulate);
+		if (dx)
+			sw_cpu_loops()->linear_dx(dy, w, dx, B, I, O);
+		return SW_OK;
 	}
 	if (db && !accumulate)
 		memset(db, 0, O * sizeof *db);

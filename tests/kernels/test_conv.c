@@ -80,11 +80,11 @@ START_TEST(conv2d_and_its_gradient_match_the_reference)
 
 	if (!sw_cpu_isa_force(_i / (int)COUNT(convs)))
 		return;
-	for (int k = 0; k < 3; k++) {
-		const struct conv v = {*c, k % 2 ? SW_ACT_RELU : SW_ACT_NONE, k < 2};
+	for (int k = 0; k < 6; k++) {
+		const struct conv v = {*c, k % 2 ? SW_ACT_RELU : SW_ACT_NONE, k % 3 < 2};
 		const struct gradient_case g = {
 			.name = "conv2d",
-			.ins = (size_t)(k < 2 ? 3 : 2),
+			.ins = (size_t)(v.bias ? 3 : 2),
 			.n = {c->B * c->C * c->H * c->W, c->O * c->C * c->kh * c->kw, c->O},
 			.out_n = c->B * c->O * sw_conv_out_h(c) * sw_conv_out_w(c),
 			.parameters = 6,
@@ -95,6 +95,7 @@ START_TEST(conv2d_and_its_gradient_match_the_reference)
 			.backward = conv_backward,
 		};
 
+		sw_cpu_conv_force(1 + k / 3);
 		gradient_check(&g);
 	}
 }

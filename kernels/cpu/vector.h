@@ -1,0 +1,97 @@
+/* kernels/cpu/vector.h — LANES floats at a time, for the files that are built once for each set of
+ * instructions. No intrinsics: gcc and clang give these types on every machine. */
+#ifndef SW_KERNELS_CPU_VECTOR_H
+#define SW_KERNELS_CPU_VECTOR_H
+
+#include <stddef.h>
+#include <string.h>
+
+typedef float vec __attribute__((vector_size(4 * LANES)));
+typedef int ivec __attribute__((vector_size(4 * LANES)));
+typedef float vec_at __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+typedef float vec4 __attribute__((vector_size(16)));
+typedef float vec4_at __attribute__((vector_size(16), aligned(4), may_alias));
+
+#define INLINE static inline __attribute__((always_inline))
+#ifdef __clang__
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 32")
+#endif
+
+INLINE vec load(const float *p)
+{
+	return *(const vec_at *)p;
+}
+
+INLINE void store(float *p, vec v)
+{
+	*(vec_at *)p = v;
+}
+
+INLINE vec splat(float x)
+{
+	return x - (vec){0}; /* x + 0 would turn -0 around */
+}
+
+/* max(v, 0), NaN stays NaN */
+INLINE vec relu(vec v)
+{
+	return (vec)((ivec)v & ~(v <= 0.0f));
+}
+
+INLINE vec act_of(vec v, enum sw_act act)
+{
+	return act == SW_ACT_RELU ? relu(v) : v;
+}
+
+/* The sum of the lanes, in a tree. */
+INLINE float lanes_sum(vec v)
+{
+	float x[LANES];
+
+	store(x, v);
+	for (size_t n = LANES / 2; n; n /= 2)
+		for (size_t i = 0; i < n; i++)
+			x[i] += x[i + n];
+	return x[0];
+}
+
+/* dst[c][r] = src[r][c] for r < rows, c < cols */
+INLINE void transpose(const float *src, size_t src_stride, float *dst, size_t dst_stride,
+		      size_t rows, size_t cols)
+{
+	size_t r = 0;
+
+	for (; r + 4 <= rows; r += 4, src += 4 * src_stride) {
+		size_t c = 0;
+
+		for (; c + 4 <= cols; c += 4) {
+			const vec4 a = *(const vec4_at *)(src + c);
+			const vec4 b = *(const vec4_at *)(src + src_stride + c);
+			const vec4 d = *(const vec4_at *)(src + 2 * src_stride + c);
+			const vec4 e = *(const vec4_at *)(src + 3 * src_stride + c);
+			const vec4 ab0 = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+			const vec4 ab1 = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+			const vec4 de0 = __builtin_shufflevector(d, e, 0, 4, 1, 5);
+			const vec4 de1 = __builtin_shufflevector(d, e, 2, 6, 3, 7);
+			float *to = dst + c * dst_stride + r;
+
+			*(vec4_at *)to = __builtin_shufflevector(ab0, de0, 0, 1, 4, 5);
+			*(vec4_at *)(to + dst_stride) =
+				__builtin_shufflevector(ab0, de0, 2, 3, 6, 7);
+			*(vec4_at *)(to + 2 * dst_stride) =
+				__builtin_shufflevector(ab1, de1, 0, 1, 4, 5);
+			*(vec4_at *)(to + 3 * dst_stride) =
+				__builtin_shufflevector(ab1, de1, 2, 3, 6, 7);
+		}
+		for (; c < cols; c++)
+			for (size_t k = 0; k < 4; k++)
+				dst[c * dst_stride + r + k] = src[k * src_stride + c];
+	}
+	for (; r < rows; r++, src += src_stride)
+		for (size_t c = 0; c < cols; c++)
+			dst[c * dst_stride + r] = src[c];
+}
+
+#endif
