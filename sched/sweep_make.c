@@ -7,14 +7,14 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Memory matters from here on: a quarter more at a time, not twice as much. */
+/* Memory matters from here on: an eighth more at a time, not twice as much. */
 enum { MANY = 1024 };
 
 static sw_status reserve_trial(struct sw_sweep *s, struct sw_err *err)
 {
 	if (s->trial_n < s->trial_cap)
 		return SW_OK;
-	const uint64_t more = s->trial_cap < MANY ? s->trial_cap : s->trial_cap / 4;
+	const uint64_t more = s->trial_cap < MANY ? s->trial_cap : s->trial_cap / 8;
 	const uint64_t cap = s->trial_cap == 0 ? 16 : s->trial_cap + more;
 	struct sw_trial *grown = sw_realloc(s->trial, cap * sizeof *grown);
 	if (grown != NULL)

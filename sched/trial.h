@@ -40,9 +40,9 @@ struct sw_trial {
 	uint32_t attempt;     /* from 1; 0: never started */
 	uint16_t lost;        /* attempts lost that count against retries */
 	uint8_t state;        /* enum sw_trial_state */
-	bool has_value;       /* some report of the trial carried the metric */
-	bool diverged;        /* a report of this attempt carried it as NaN or infinite */
-	bool inherited;       /* the checkpoint of resume_step is its parent's */
+	bool has_value : 1;   /* some report of the trial carried the metric */
+	bool diverged : 1;    /* a report of this attempt carried it as NaN or infinite */
+	bool inherited : 1;   /* the checkpoint of resume_step is its parent's */
 };
 
 const char *sw_trial_state_name(enum sw_trial_state s);
