@@ -21,22 +21,23 @@ static inline struct sw_shape sw_shape_flat(size_t n)
 	return (struct sw_shape){.kind = SW_SHAPE_FLAT, .c = n, .h = 1, .w = 1};
 }
 
-static inline struct sw_shape sw_shape_image(size_t c, size_t h, size_t w)
+static inline struct sw_shape sw_shape_image(size_t channels, size_t height, size_t width)
 {
-	return (struct sw_shape){.kind = SW_SHAPE_IMAGE, .c = c, .h = h, .w = w};
+	return (struct sw_shape){
+		.kind = SW_SHAPE_IMAGE, .c = channels, .h = height, .w = width};
 }
 
-static inline struct sw_shape sw_shape_tokens(size_t t, size_t d)
+static inline struct sw_shape sw_shape_tokens(size_t tokens, size_t width)
 {
-	return (struct sw_shape){.kind = SW_SHAPE_TOKENS, .t = t, .d = d};
+	return (struct sw_shape){.kind = SW_SHAPE_TOKENS, .t = tokens, .d = width};
 }
 
 /* Elements of four bytes in a row. */
-static inline size_t sw_shape_count(const struct sw_shape *s)
+static inline size_t sw_shape_count(const struct sw_shape *shape)
 {
-	if (s->kind == SW_SHAPE_TOKENS)
-		return s->t * (s->d ? s->d : 1);
-	return s->c * s->h * s->w;
+	if (shape->kind == SW_SHAPE_TOKENS)
+		return shape->t * (shape->d ? shape->d : 1);
+	return shape->c * shape->h * shape->w;
 }
 
 #endif
