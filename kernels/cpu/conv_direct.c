@@ -7,8 +7,6 @@
 #include "kernels/cpu/loops.h"
 #include <string.h>
 
-#define BIAS_LANES 16
-
 /* Scratch memory, handed out in pieces. */
 struct piece {
 	float *at;
@@ -66,55 +64,6 @@ static size_t first_row(const struct sw_cpu_flat *f)
 	return f->pw + f->ph * f->stride;
 }
 
-/* x: float[C][H][W] to the rows of flat; the gaps are zero already */
-static void flat_fill(const struct sw_cpu_flat *f, size_t C, const float *x, float *flat)
-{
-	flat += first_row(f);
-	for (size_t c = 0; c < C; c++, flat += f->plane)
-		for (size_t r = 0; r < f->H; r++, x += f->W)
-			memcpy(flat + r * f->stride, x, f->W * sizeof *x);
-}
-
-/* The same of dy where y (NULL: everywhere) is not 0; sums: float[C][BIAS_LANES], added to. */
-static void flat_fill_masked(const struct sw_cpu_flat *f, size_t C, const float *dy, const float *y,
-			     float *flat)
-{
-	flat += first_row(f);
-	for (size_t c = 0; c < C; c++, flat += f->plane)
-		for (size_t r = 0; r < f->H; r++, dy += f->W) {
-			float *to = flat + r * f->stride;
-
-			if (!y) {
-				memcpy(to, dy, f->W * sizeof *dy);
-				continue;
-			}
-			for (size_t s = 0; s < f->W; s++)
-				to[s] = y[s] > 0.0f ? dy[s] : 0.0f;
-			y += f->W;
-		}
-}
-
-/* sums[c][*] += the plane c of a flat image; its gaps are zeros */
-static void bias_add(const struct sw_cpu_flat *f, size_t C, const float *flat, float *sums)
-{
-	flat += first_row(f);
-	for (size_t c = 0; c < C; c++, flat += f->plane, sums += BIAS_LANES)
-		for (size_t p = 0; p < f->H * f->stride; p += BIAS_LANES)
-			for (size_t k = 0; k < BIAS_LANES; k++)
-				sums[k] += flat[p + k];
-}
-
-static void bias_end(size_t C, const float *sums, float *db, int accumulate)
-{
-	for (size_t c = 0; c < C; c++, sums += BIAS_LANES) {
-		float sum = 0.0f;
-
-		for (size_t k = 0; k < BIAS_LANES; k++)
-			sum += sums[k];
-		db[c] = accumulate ? db[c] + sum : sum;
-	}
-}
-
 /* What a pass keeps in its scratch memory. */
 struct room {
 	float *x, *dy; /* flat images */
@@ -133,7 +82,7 @@ static struct room room_of(const struct sw_conv *c, float *work)
 	struct room r = {.x_n = c->C * f.in.plane,
 			 .dy_n = c->O * b.in.plane,
 			 .sums_n = l->sums_n(&f),
-			 .bias_n = c->O * BIAS_LANES};
+			 .bias_n = c->O * l->lanes};
 
 	r.x = take(&p, r.x_n);
 	r.dy = take(&p, r.dy_n);
@@ -160,7 +109,7 @@ void sw_cpu_conv_direct_forward(const float *x, const float *w, const float *b, 
 	memset(r.x, 0, r.x_n * sizeof *r.x);
 	l->pack(&k, w, 0, r.packed);
 	for (size_t n = 0; n < c->B; n++) {
-		flat_fill(&k.in, c->C, x, r.x);
+		l->fill(&k.in, c->C, x, NULL, r.x);
 		l->correlate(&k, r.x, r.packed, b, y, r.scratch);
 		x += c->C * c->H * c->W;
 		y += c->O * k.oh * k.ow;
@@ -183,17 +132,16 @@ void sw_cpu_conv_direct_backward(const float *x, const float *w, const float *y,
 	if (dx)
 		l->pack(&b, w, 1, r.packed);
 	for (size_t n = 0; n < c->B; n++) {
-		flat_fill(&f.in, c->C, x + n * c->C * c->H * c->W, r.x);
-		flat_fill_masked(&b.in, c->O, dy + n * out, act == SW_ACT_RELU ? y + n * out : NULL,
-				 r.dy);
+		l->fill(&f.in, c->C, x + n * c->C * c->H * c->W, NULL, r.x);
+		l->fill(&b.in, c->O, dy + n * out, act == SW_ACT_RELU ? y + n * out : NULL, r.dy);
 		l->weights_add(&f, r.x, r.dy + first_row(&b.in), b.in.plane, r.sums, r.scratch);
 		if (db)
-			bias_add(&b.in, c->O, r.dy, r.bias);
+			l->planes_add(&b.in, c->O, r.dy, r.bias);
 		if (dx)
 			l->correlate(&b, r.dy, r.packed, NULL, dx + n * c->C * c->H * c->W,
 				     r.scratch);
 	}
 	l->weights_end(&f, r.sums, dw, accumulate);
 	if (db)
-		bias_end(c->O, r.bias, db, accumulate);
+		l->planes_end(c->O, r.bias, db, accumulate);
 }

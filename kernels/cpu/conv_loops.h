@@ -130,7 +130,7 @@ INLINE void flat_block(const struct sw_cpu_correlation *k, const float *in, cons
 	}
 	for (size_t o = 0; o < outs; o++)
 		for (size_t r = 0; r < k->oh; r++, y += k->ow)
-			memcpy(y, scratch + o * out_stride + r * k->in.stride, k->ow * sizeof *y);
+			copy_where(scratch + o * out_stride + r * k->in.stride, NULL, y, k->ow);
 }
 
 static void correlate_flat(const struct sw_cpu_correlation *k, const float *in, const float *packed,

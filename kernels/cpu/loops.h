@@ -37,6 +37,14 @@ struct sw_cpu_correlation {
 
 struct sw_cpu_loops {
 	size_t lanes;
+	/* x: float[C][H][W] to the rows of flat, where mask (as x; NULL: everywhere) is above 0,
+	 * else 0. Gaps stay. */
+	void (*fill)(const struct sw_cpu_flat *f, size_t C, const float *x, const float *mask,
+		     float *flat);
+	/* sums: float[C][lanes] += the planes of a flat image; out[c] = or += their sums */
+	void (*planes_add)(const struct sw_cpu_flat *f, size_t C, const float *flat, float *sums);
+	void (*planes_end)(size_t C, const float *sums, float *out, int accumulate);
+
 	/* Floats of packed weights and of scratch that correlate takes. */
 	size_t (*packed_n)(const struct sw_cpu_correlation *k);
 	size_t (*scratch_n)(const struct sw_cpu_correlation *k);

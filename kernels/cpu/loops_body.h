@@ -3,6 +3,8 @@
 #include "kernels/cpu/loops.h"
 #include "kernels/cpu/vector.h"
 
+#include "kernels/cpu/flat_loops.h"
+
 #include "kernels/cpu/conv_loops.h"
 
 #include "kernels/cpu/sums_loops.h"
@@ -11,6 +13,9 @@
 
 const struct sw_cpu_loops TABLE = {
 	.lanes = LANES,
+	.fill = fill,
+	.planes_add = planes_add,
+	.planes_end = planes_end,
 	.packed_n = packed_n,
 	.scratch_n = scratch_n,
 	.pack = pack,

@@ -10,6 +10,7 @@ typedef float vec __attribute__((vector_size(4 * LANES)));
 typedef int ivec __attribute__((vector_size(4 * LANES)));
 typedef float vec_at __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 typedef float vec4 __attribute__((vector_size(16)));
+typedef int ivec4 __attribute__((vector_size(16)));
 typedef float vec4_at __attribute__((vector_size(16), aligned(4), may_alias));
 
 #define INLINE static inline __attribute__((always_inline))
