@@ -55,8 +55,6 @@ static void run_init(struct run *r, const struct gradient_case *c)
 		r->din[i] = gradient_noise(c->n[i], 50);
 		r->at[i] = doubles(c->n[i]);
 		for (size_t k = 0; k < c->n[i]; k++) {
-			if (c->small >> i & 1)
-				r->in[i][k] /= 8;
 			r->at[i][k] = (double)r->in[i][k];
 		}
 	}

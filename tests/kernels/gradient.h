@@ -21,8 +21,7 @@ struct gradient_case {
 	size_t out_n;
 	unsigned parameters; /* bit i: tensor i is a parameter, its gradient may be added to */
 	unsigned constant;   /* bit i: tensor i has no gradient */
-	unsigned small; /* bit i: tensor i is divided by 8, so that exp and the like stay mild */
-	double tol;     /* of |a - b| <= tol (scale of the tensor + |b|) */
+	double tol;          /* of |a - b| <= tol (scale of the tensor + |b|) */
 	const void *shape;
 	void (*reference)(const void *shape, double *const *in, double *out);
 	sw_status (*forward)(const void *shape, float *const *in, float *out);

@@ -1,0 +1,256 @@
+/* tests/kernels/test_losses.c — the losses of the CPU table and what is counted with them, against
+ * references in double and rows counted by hand. */
+#include "tests/kernels/gradient.h"
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+struct loss {
+	size_t B, C;
+	const int32_t *label;
+	float smooth;
+	int counted; /* the mean over the labels that are not -1 */
+};
+
+static const int32_t labels[] = {0, 2, -1, 1, 2, -1, 0};
+
+static const struct loss losses[] = {
+	{4, 3, labels, 0, 0},    {7, 3, labels, 0.1f, 0}, {7, 3, labels, 0.25f, 1},
+	{1, 1, labels, 0.5f, 1}, {7, 17, labels, 1, 1},   {1, 3, labels + 2, 0.1f, 1},
+};
+
+static double counted(const struct loss *l)
+{
+	double n = 0;
+
+	for (size_t b = 0; b < l->B; b++)
+		n += l->label[b] >= 0;
+	return l->counted && n > 0 ? n : 1;
+}
+
+static void cross_entropy_reference(const void *shape, double *const *in, double *out)
+{
+	const struct loss *l = shape;
+
+	out[0] = 0;
+	for (size_t b = 0; b < l->B; b++) {
+		const double *z = in[0] + b * l->C;
+		const double s = (double)l->smooth;
+		double sum = 0;
+
+		if (l->label[b] < 0)
+			continue;
+		for (size_t c = 0; c < l->C; c++)
+			sum += exp(z[c]);
+		out[0] -= (1 - s) * (z[l->label[b]] - log(sum)) / counted(l);
+		for (size_t c = 0; c < l->C; c++)
+			out[0] -= s / (double)l->C * (z[c] - log(sum)) / counted(l);
+	}
+}
+
+static sw_status cross_entropy_forward(const void *shape, float *const *in, float *out)
+{
+	const struct loss *l = shape;
+	struct sw_metrics m = {0};
+	const sw_status status = sw_ops_cpu.cross_entropy_forward(NULL, in[0], l->label, NULL, &m,
+								  l->B, l->C, l->smooth);
+
+	out[0] = (float)(m.loss_sum / counted(l));
+	return status;
+}
+
+static sw_status cross_entropy_backward(const void *shape, float *const *in, const float *out,
+					float *dy, float *const *din, int accumulate)
+{
+	const struct loss *l = shape;
+	struct sw_metrics m = {0};
+	int32_t n = -7;
+	sw_status status = sw_ops_cpu.cross_entropy_forward(NULL, in[0], l->label, din[0], &m, l->B,
+							    l->C, l->smooth);
+
+	(void)out;
+	(void)accumulate;
+	if (status == SW_OK)
+		status = sw_ops_cpu.labels_count(NULL, l->label, &n, l->B);
+	if (status == SW_OK)
+		status = sw_ops_cpu.cross_entropy_backward(NULL, din[0], l->label, din[0], dy[0],
+							   l->counted ? &n : NULL, l->B, l->C,
+							   l->smooth);
+	return status;
+}
+
+START_TEST(cross_entropy_and_its_gradient_match_the_reference)
+{
+	const struct loss *l = &losses[_i];
+	const struct gradient_case g = {
+		.name = "cross_entropy",
+		.ins = 1,
+		.n = {l->B * l->C},
+		.out_n = 1,
+		.tol = 1e-5,
+		.shape = l,
+		.reference = cross_entropy_reference,
+		.forward = cross_entropy_forward,
+		.backward = cross_entropy_backward,
+	};
+
+	gradient_check(&g);
+}
+END_TEST
+
+START_TEST(cross_entropy_counts_the_label_among_the_first_five)
+{
+	const float z[] = {
+		7, 6, 5, 4, 3, 2, 1, /* class 4 is the fifth, class 5 the sixth */
+		1, 1, 1, 1, 1, 1, 1, /* equals: the first classes count */
+		7, 6, 5, 4, 3, 2, NAN,
+	};
+	const struct {
+		size_t row;
+		int32_t label;
+		double top5, correct;
+	} cases[] = {{0, 0, 1, 1}, {0, 4, 1, 0}, {0, 5, 0, 0}, {1, 0, 1, 1},
+		     {1, 4, 1, 0}, {1, 5, 0, 0}, {2, 0, 0, 0}, {0, -1, 0, 0}};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct sw_metrics m = {0};
+
+		ck_assert_int_eq(sw_ops_cpu.cross_entropy_forward(NULL, z + 7 * cases[i].row,
+								  &cases[i].label, NULL, &m, 1, 7,
+								  0.0f),
+				 SW_OK);
+		ck_assert_double_eq(m.top5, cases[i].top5);
+		ck_assert_double_eq(m.correct, cases[i].correct);
+		ck_assert_double_eq(m.rows, cases[i].label >= 0);
+	}
+}
+END_TEST
+
+START_TEST(cross_entropy_without_labels_has_gradient_zero)
+{
+	const float z[3] = {1, NAN, 3};
+	const int32_t none = -1;
+	struct sw_metrics m = {0};
+	float p[3];
+	int32_t n;
+
+	ck_assert_int_eq(sw_ops_cpu.cross_entropy_forward(NULL, z, &none, p, &m, 1, 3, 0.0f),
+			 SW_OK);
+	ck_assert(m.rows == 0 && m.loss_sum == 0);
+	ck_assert_int_eq(sw_ops_cpu.labels_count(NULL, &none, &n, 1), SW_OK);
+	ck_assert_int_eq(n, 1);
+	ck_assert_int_eq(sw_ops_cpu.cross_entropy_backward(NULL, p, &none, p, 1.0f, &n, 1, 3, 0.0f),
+			 SW_OK);
+	ck_assert(p[0] == 0 && p[1] == 0 && p[2] == 0);
+	ck_assert_int_eq(sw_ops_cpu.cross_entropy_forward(NULL, z, &none, p, &m, 1, 0, 0.0f),
+			 SW_INVALID);
+	ck_assert_int_eq(sw_ops_cpu.cross_entropy_forward(NULL, z, &none, p, &m, 1, 3, 1.5f),
+			 SW_INVALID);
+}
+END_TEST
+
+START_TEST(class_counts_are_those_of_a_confusion_matrix)
+{
+	const float z[] = {3, 1,   2, /* says 0 */
+			   1, 3,   2, /* 1 */
+			   1, 3,   3, /* 1, the first of equals */
+			   1, NAN, 3, 0, 1, 2 /* 2 */};
+	const int32_t label[] = {0, 0, 2, 1, -1};
+	const int64_t want[9] = {2, 1, 1, /* of class 0 a true positive ... */
+				 1, 3, 1, 2, 2, 2};
+	int64_t counts[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+
+	ck_assert_int_eq(sw_ops_cpu.class_counts(NULL, z, label, counts, 5, 3), SW_OK);
+	ck_assert_mem_eq(counts, want, sizeof want);
+}
+END_TEST
+
+/* --- mse: y, t --- */
+
+static void mse_reference(const void *shape, double *const *in, double *out)
+{
+	const struct loss *l = shape;
+
+	out[0] = 0;
+	for (size_t i = 0; i < l->B * l->C; i++)
+		out[0] += (in[0][i] - in[1][i]) * (in[0][i] - in[1][i]) / (double)l->C;
+}
+
+static sw_status mse_forward(const void *shape, float *const *in, float *out)
+{
+	const struct loss *l = shape;
+	struct sw_metrics m = {0};
+	const sw_status status = sw_ops_cpu.mse_forward(NULL, in[0], in[1], &m, l->B, l->C);
+
+	out[0] = (float)m.loss_sum;
+	return status;
+}
+
+static sw_status mse_backward(const void *shape, float *const *in, const float *out, float *dy,
+			      float *const *din, int accumulate)
+{
+	const struct loss *l = shape;
+
+	(void)out;
+	(void)accumulate;
+	return sw_ops_cpu.mse_backward(NULL, in[0], in[1], din[0], dy[0], l->B, l->C);
+}
+
+START_TEST(mse_and_its_gradient_match_the_reference)
+{
+	const struct loss *l = &losses[_i];
+	const struct gradient_case g = {
+		.name = "mse",
+		.ins = 2,
+		.n = {l->B * l->C, l->B * l->C},
+		.out_n = 1,
+		.constant = 2,
+		.tol = 1e-5,
+		.shape = l,
+		.reference = mse_reference,
+		.forward = mse_forward,
+		.backward = mse_backward,
+	};
+
+	gradient_check(&g);
+}
+END_TEST
+
+START_TEST(mse_sums_what_mae_and_r2_need)
+{
+	const float y[4] = {1, 2, 3, 5}, t[4] = {2, 2, 1, 4};
+	struct sw_metrics m = {0};
+
+	ck_assert_int_eq(sw_ops_cpu.mse_forward(NULL, y, t, &m, 2, 2), SW_OK);
+	ck_assert_double_eq(m.rows, 2);
+	ck_assert_double_eq(m.values, 4);
+	ck_assert_double_eq(m.loss_sum, 3);
+	ck_assert_double_eq(m.abs_sum, 4);
+	ck_assert_double_eq(m.square_sum, 6);
+	ck_assert_double_eq(m.t_sum, 9);
+	ck_assert_double_eq(m.t_square_sum, 25);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tc = tcase_create("losses");
+	Suite *suite = suite_create("kernels");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tc);
+	tcase_add_loop_test(tc, cross_entropy_and_its_gradient_match_the_reference, 0,
+			    COUNT(losses));
+	tcase_add_test(tc, cross_entropy_counts_the_label_among_the_first_five);
+	tcase_add_test(tc, cross_entropy_without_labels_has_gradient_zero);
+	tcase_add_test(tc, class_counts_are_those_of_a_confusion_matrix);
+	tcase_add_loop_test(tc, mse_and_its_gradient_match_the_reference, 0, COUNT(losses));
+	tcase_add_test(tc, mse_sums_what_mae_and_r2_need);
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
