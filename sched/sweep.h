@@ -233,7 +233,8 @@ SW_NODISCARD sw_status sw_sweep_values(const struct sw_sweep *s, uint64_t trial,
 bool sw_sweep_enqueued(const struct sw_sweep *s, uint64_t trial);
 /* Would ASK hand something out now? O(1), changes nothing. */
 bool sw_sweep_has_work(const struct sw_sweep *s);
-/* The trial that this one is a changed copy of (pbt); 0: none. O(log children). */
+/* The trial that this one is a changed copy of (pbt), or whose checkpoint that one itself went on
+ * from while it had none of its own; 0: none. O(log children). */
 uint64_t sw_sweep_parent(const struct sw_sweep *s, uint64_t trial);
 /* Whose checkpoint the trial's next attempt goes on from; 0: none, it starts from scratch. The step
  * is sw_trial's resume_step. O(log children). */

@@ -82,6 +82,7 @@ static void pending_invariant(const struct sw_sweep *s)
 		waiting += s->trial[h->v[i] - 1].state == SW_TRIAL_PENDING;
 	}
 	assert(waiting == s->counts[SW_TRIAL_PENDING]);
+	assert(h->n == 0 || s->trial[h->v[0] - 1].state == SW_TRIAL_PENDING);
 	(void)waiting;
 }
 

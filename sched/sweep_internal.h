@@ -98,9 +98,11 @@ sw_status sw_sweep_create_trial(struct sw_sweep *s, const struct sw_suggestion *
 sw_status sw_sweep_given_reserve(struct sw_sweep *s, struct sw_err *err);
 /* A changed copy of the donor that waits for a lane (one action). There is room. */
 void sw_sweep_spawn(struct sw_sweep *s, uint64_t donor, struct sw_actions *out);
-/* The waiting trial with the lowest number. There is one. Taking it off, or only looking. */
-uint64_t sw_sweep_peek_pending(struct sw_sweep *s);
-uint64_t sw_sweep_take_pending(struct sw_sweep *s);
+/* Those that do not wait any more leave the front of the waiting ones: done after each event, so
+ * that pending.v[0] is the lowest number that waits, if any does. */
+void sw_sweep_trim_pending(struct sw_sweep *s);
+/* Would ASK take the first that waits? Else it resumes a paused one, or makes one. */
+bool sw_sweep_pending_next(const struct sw_sweep *s);
 
 /* sweep_learn.c */
 sw_status sw_sweep_learn_init(struct sw_sweep *s, struct sw_err *err); /* space, config are set */

@@ -155,13 +155,14 @@ uint64_t sw_sweep_points(const struct sw_sweep *s)
 uint64_t sw_sweep_wants_suggestions(const struct sw_sweep *s, uint64_t asks)
 {
 	const uint64_t most = s->config.max_concurrent, running = s->counts[SW_TRIAL_RUNNING];
-	const uint64_t pending = s->counts[SW_TRIAL_PENDING], cap = sw_sweep_run_cap(s);
+	const uint64_t cap = sw_sweep_run_cap(s);
 	const uint64_t made = sw_sweep_made(s), init = s->sampling.n_init;
 
 	if (!s->learns || !sw_sweep_has_work(s) || !sw_sweep_can_create(s))
 		return 0;
 	if (most != 0 && asks > most - running)
 		asks = most - running;
+	const uint64_t pending = sw_sweep_pending_next(s) ? s->counts[SW_TRIAL_PENDING] : 0;
 	asks = asks > pending ? asks - pending : 0;
 	asks -= sw_pruner_next_n(s->pruner, asks);
 	if (cap != 0 && asks > cap - s->trial_n)

@@ -132,7 +132,10 @@ sw_status sw_sweep_on_enqueue(struct sw_sweep *s, const struct sw_event *ev, str
 void sw_sweep_spawn(struct sw_sweep *s, uint64_t donor, struct sw_actions *out)
 {
 	struct sw_value *values = s->given.values + s->given.n * sw_space_size(s->space);
-	const uint64_t step = s->trial[donor - 1].resume_step;
+	const struct sw_trial *from = &s->trial[donor - 1];
+	const uint64_t step = from->resume_step;
+	/* A donor without a checkpoint of its own yet stands on another's, and so will its copy. */
+	const uint64_t parent = from->inherited ? sw_sweep_parent(s, donor) : donor;
 
 	/* It made them before, or they were kept: this cannot fail. */
 	const sw_status rc = sw_sweep_values(s, donor, values);
@@ -141,13 +144,13 @@ void sw_sweep_spawn(struct sw_sweep *s, uint64_t donor, struct sw_actions *out)
 	sw_pbt_explore(&s->config.pruner.pbt, s->space, s->config.seed, s->trial_n + 1, values,
 		       values);
 	s->given.children++;
-	struct sw_action *action = add_given(s, donor, out);
+	struct sw_action *action = add_given(s, parent, out);
 	struct sw_trial *t = &s->trial[s->trial_n - 1];
 	t->resume_step = step;
 	t->inherited = step != 0;
-	action->parent = donor;
+	action->parent = parent;
 	action->resume_step = step;
-	action->from = step != 0 ? donor : 0;
+	action->from = step != 0 ? parent : 0;
 }
 
 /* The place of the first trial in the list that is not below this one. */
@@ -220,15 +223,30 @@ sw_status sw_sweep_values(const struct sw_sweep *s, uint64_t trial, struct sw_va
 	return SW_OK;
 }
 
-uint64_t sw_sweep_peek_pending(struct sw_sweep *s)
+void sw_sweep_trim_pending(struct sw_sweep *s)
 {
-	while (s->trial[s->pending.v[0] - 1].state != SW_TRIAL_PENDING)
+	while (s->pending.n > 0 && s->trial[s->pending.v[0] - 1].state != SW_TRIAL_PENDING)
 		(void)sw_pending_pop(&s->pending);
-	return s->pending.v[0];
 }
 
-uint64_t sw_sweep_take_pending(struct sw_sweep *s)
+/* In a population members take turns by their steps: does a paused one, or one that is not made
+ * yet, go before the first that is pending? Children that always went first could go on for ever.
+ */
+static bool is_overtaken(const struct sw_sweep *s)
 {
-	(void)sw_sweep_peek_pending(s);
-	return sw_pending_pop(&s->pending);
+	const uint64_t first = s->pending.v[0], paused = sw_sweep_resumable(s);
+	const uint64_t its = s->trial[first - 1].resume_step;
+
+	if (sw_pruner_kind(s->pruner) != SW_PRUNER_PBT)
+		return false;
+	if (paused == 0)
+		return its > 0 && sw_sweep_can_create(s);
+	const uint64_t ours = s->trial[paused - 1].resume_step;
+
+	return ours < its || (ours == its && paused < first);
+}
+
+bool sw_sweep_pending_next(const struct sw_sweep *s)
+{
+	return s->counts[SW_TRIAL_PENDING] > 0 && !is_overtaken(s);
 }

@@ -153,7 +153,9 @@ sw_status sw_sweep_step(struct sw_sweep *s, const struct sw_event *event,
 	sw_status rc = sw_sweep_learn_reserve(s, err);
 	if (rc == SW_OK)
 		rc = handlers[event->kind](s, event, actions, err);
-	if (rc == SW_OK)
+	if (rc == SW_OK) {
+		sw_sweep_trim_pending(s);
 		sw_sweep_tell_waiting(s);
+	}
 	return rc;
 }

@@ -50,33 +50,17 @@ static void start(struct sw_sweep *s, uint64_t trial, struct sw_actions *out)
 	action->until = sw_pruner_until(s->pruner, &t->prune);
 }
 
-/* In a population members take turns by their steps: does a paused one, or one that is not made
- * yet, go before what is pending? Children that always went first could go on for ever. */
-static bool overtaken(struct sw_sweep *s, uint64_t paused)
-{
-	if (sw_pruner_kind(s->pruner) != SW_PRUNER_PBT)
-		return false;
-	const uint64_t first = sw_sweep_peek_pending(s);
-	const uint64_t its = s->trial[first - 1].resume_step;
-	if (paused == 0)
-		return its > 0 && sw_sweep_can_create(s);
-	const uint64_t ours = s->trial[paused - 1].resume_step;
-
-	return ours < its || (ours == its && paused < first);
-}
-
 sw_status sw_sweep_on_ask(struct sw_sweep *s, const struct sw_event *ev, struct sw_actions *out,
 			  struct sw_err *err)
 {
-	const uint64_t paused = sw_sweep_resumable(s);
-
 	if (!sw_sweep_has_work(s))
 		return refuse_ask(s, err);
+	const uint64_t paused = sw_sweep_resumable(s);
 	sw_status rc = sw_actions_reserve(out, 2, err);
 	if (rc != SW_OK)
 		return rc;
-	if (s->counts[SW_TRIAL_PENDING] > 0 && !overtaken(s, paused)) {
-		start(s, sw_sweep_take_pending(s), out);
+	if (sw_sweep_pending_next(s)) {
+		start(s, sw_pending_pop(&s->pending), out);
 	} else if (paused != 0) {
 		sw_pruner_resumed(s->pruner, paused, &s->trial[paused - 1].prune);
 		start(s, paused, out);

@@ -74,6 +74,23 @@ static const struct story stories[] = {
 	  "go (rung 1 value 0 rank 1/2 keep 1 cutoff 0); end 1.1 PRUNED sweep-ended",
 	  "report 2 1 2 2 3", "go (rung 2 value 3 rank 1/1 keep 1 cutoff none)",
 	  "tell 2 1 COMPLETED", "end 2.1 COMPLETED; sweep COMPLETED target 0 reached by trial 2"}},
+	{"a donor that stands on its parent's checkpoint: so does its copy",
+	 {PBT(1, 0.5), .run_cap = 2},
+	 FREE,
+	 {"ask", "create 1; start 1.1 until 1", "ask", "create 2; start 2.1 until 1",
+	  "keep 1 1 1 1 0.5", "go (rung 1 value 0.5 rank 1/1 keep 1 cutoff none)",
+	  "keep 2 1 1 1 0.9",
+	  "stop (rung 1 value 0.9 rank 2/2 keep 1 cutoff 0.5); "
+	  "end 2.1 PRUNED exploited: rank 2 of 2 at step 1, trial 3 goes on from trial 1 at step "
+	  "1; "
+	  "create 3<1@1",
+	  "ask", "start 3.1@1<1 until 2", "report 3 1 1 2 0.1",
+	  "go (rung 2 value 0.1 rank 1/2 keep 1 cutoff 0.1)", "keep 1 1 2 2 0.7",
+	  "stop (rung 2 value 0.7 rank 2/2 keep 1 cutoff 0.1); "
+	  "end 1.1 PRUNED exploited: rank 2 of 2 at step 2, trial 4 goes on from trial 3 at step "
+	  "1; "
+	  "create 4<1@1",
+	  "ask", "start 4.1@1<1 until 2"}},
 	{"a donor without a checkpoint: its copy starts from scratch",
 	 {PBT(1, 0.5), .run_cap = 2},
 	 FREE,
@@ -199,10 +216,21 @@ static uint64_t any_running(struct population *p)
 	return 0;
 }
 
+/* Hands out a trial. One that is made by a sampler that learns has been announced: a suggestion
+ * that is costly is made ahead of time, not in the step. */
+static void take_one(struct population *p)
+{
+	const struct sw_event ask = {.kind = SW_EVENT_ASK};
+	const bool wants = sw_sweep_wants_suggestion(p->s);
+	const bool learns = sw_sweep_learns(p->s);
+
+	ck_assert_int_eq(sw_sweep_step(p->s, &ask, &p->actions, NULL), SW_OK);
+	ck_assert(wants == (learns && p->actions.v[0].kind == SW_ACTION_CREATE));
+}
+
 static void run_population(uint64_t seed, uint64_t *children)
 {
 	struct population p = {.rng = seed};
-	const struct sw_event ask = {.kind = SW_EVENT_ASK};
 	bool mutate[3] = {true, true, false};
 
 	p.n = 2 + below(&p.rng, 10);
@@ -213,7 +241,7 @@ static void run_population(uint64_t seed, uint64_t *children)
 		if (trial != 0 && below(&p.rng, 3) != 0)
 			advance(&p, trial);
 		else if (sw_sweep_has_work(p.s))
-			ck_assert_int_eq(sw_sweep_step(p.s, &ask, &p.actions, NULL), SW_OK);
+			take_one(&p);
 		if (i % 8 == 0)
 			sw_sweep_invariant(p.s);
 	}
