@@ -3,6 +3,7 @@
 #include <stdbool.h>
 
 #define FIRST_GUESS_US 1e6 /* of an attempt, before any ended */
+#define MOST_US        1e18
 
 static double weight_of(const struct sw_share *s)
 {
@@ -36,6 +37,13 @@ size_t sw_share_pick(const struct sw_share *v, size_t n)
 	return best;
 }
 
+/* Weights may be as small as a double goes: the account stays one that slot time can be added to.
+ */
+static int64_t account(double used_us)
+{
+	return used_us < MOST_US ? (int64_t)used_us : (int64_t)MOST_US;
+}
+
 int64_t sw_share_join(const struct sw_share *v, size_t n, double weight)
 {
 	double least = n > 0 ? (double)v[0].used_us / weight_of(&v[0]) : 0;
@@ -46,5 +54,11 @@ int64_t sw_share_join(const struct sw_share *v, size_t n, double weight)
 		if (used < least)
 			least = used;
 	}
-	return (int64_t)(least * (weight > 0 ? weight : 1));
+	return account(least * (weight > 0 ? weight : 1));
+}
+
+void sw_share_reweigh(struct sw_share *s, double weight)
+{
+	s->used_us = account((double)s->used_us / weight_of(s) * (weight > 0 ? weight : 1));
+	s->weight = weight;
 }

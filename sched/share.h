@@ -6,7 +6,8 @@
  *          what its running trials will use (each the mean of its ended attempts; a second before
  *          any ended), over its weight. Ties: the fewest running trials over the weight, then the
  *          lowest number. A newcomer is given the account of the least served sweep already active
- *          (sw_share_join), so that it gets its share from now on and not a backlog.
+ *          (sw_share_join), so that it gets its share from now on and not a backlog; so is one
+ *          that was away, if it stands below that.
  */
 #ifndef SW_SCHED_SHARE_H
 #define SW_SCHED_SHARE_H
@@ -27,5 +28,8 @@ size_t sw_share_pick(const struct sw_share *v, size_t n);
 
 /* The account that a newcomer of this weight starts with, given the n sweeps already active. */
 int64_t sw_share_join(const struct sw_share *v, size_t n, double weight);
+
+/* Another weight: the account is in slot time over the weight, and it stays as much served. */
+void sw_share_reweigh(struct sw_share *s, double weight);
 
 #endif

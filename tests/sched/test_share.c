@@ -1,6 +1,7 @@
 /* tests/sched/test_share.c — which sweep gets the slot: a table, and hours of several sweeps. */
 #include "sched/share.h"
 #include "tests/sched/suite.h"
+#include <float.h>
 
 #define S 1000000 /* us */
 
@@ -68,6 +69,28 @@ START_TEST(share_first_sweep_starts_at_zero)
 }
 END_TEST
 
+START_TEST(share_of_any_weight_stays_an_account)
+{
+	const double weights[] = {DBL_MIN, 1e-300, 1e-9, 1, 1e6};
+	struct sw_share s = {.weight = 1, .used_us = 3600 * (int64_t)S};
+
+	ck_assert_int_eq(sw_share_join(&s, 1, 1e6), 3600 * (int64_t)S * 1000000);
+	for (size_t i = 0; i < ROWS(weights); i++) {
+		for (size_t k = 0; k < ROWS(weights); k++) {
+			struct sw_share t = {.weight = weights[i], .used_us = s.used_us};
+
+			ck_assert_int_ge(sw_share_join(&t, 1, weights[k]), 0);
+			sw_share_reweigh(&t, weights[k]);
+			ck_assert_int_ge(t.used_us, 0);
+			ck_assert_int_lt(t.used_us, INT64_MAX / 2);
+			ck_assert_double_eq(t.weight, weights[k]);
+		}
+	}
+	sw_share_reweigh(&s, 3);
+	ck_assert_int_eq(s.used_us, 3 * 3600 * (int64_t)S);
+}
+END_TEST
+
 START_TEST(share_one_slot_alternates_by_time_and_a_newcomer_gets_no_backlog)
 {
 	/* One slot; sweep 0's trials take 3 s, sweep 1's 1 s; sweep 2 joins half way. */
@@ -132,6 +155,7 @@ int main(void)
 	suite_add_tcase(suite, tcase);
 	tcase_add_loop_test(tcase, share_row_picks_its_sweep, 0, (int)ROWS(rows));
 	tcase_add_test(tcase, share_first_sweep_starts_at_zero);
+	tcase_add_test(tcase, share_of_any_weight_stays_an_account);
 	tcase_add_test(tcase, share_one_slot_alternates_by_time_and_a_newcomer_gets_no_backlog);
 	tcase_add_test(tcase, share_slots_of_several_sweeps_go_by_weight);
 	return run_suite(suite);
