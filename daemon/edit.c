@@ -36,12 +36,7 @@ void sw_settings_edit(struct sw_settings *s, const struct sw_edits *e)
 
 void sw_settings_use(struct sw_host *h, const struct sw_settings *s)
 {
-	/* The account is in slot time over the weight: at another weight it stays as much served.
-	 */
-	if (h->share.weight > 0 && s->weight > 0)
-		h->share.used_us =
-			(int64_t)((double)h->share.used_us / h->share.weight * s->weight);
-	h->share.weight = s->weight;
+	sw_share_reweigh(&h->share, s->weight);
 	h->budget.time_s = s->time_s;
 	h->budget.gpu_hours = s->gpu_hours;
 	h->settings = *s;

@@ -68,16 +68,33 @@ fail:
 	return NULL;
 }
 
-/* A newcomer's account starts level with the sweeps already active. */
-static void join_share(struct sw_daemon *d, struct sw_host *h)
+/* The accounts of the others that share the slots: of those that wait for one, or of all. */
+static size_t active_shares(const struct sw_host *h, bool waiting, struct sw_share *to)
 {
-	struct sw_share *active = sw_malloc((d->host_n + 1) * sizeof *active);
 	size_t n = 0;
 
-	for (size_t i = 0; active != NULL && i < d->host_n; i++)
-		if (d->hosts[i] != h && d->hosts[i]->ended_ms == 0 && !d->hosts[i]->driven)
-			active[n++] = d->hosts[i]->share;
-	h->share.used_us = n > 0 ? sw_share_join(active, n, h->share.weight) : 0;
+	for (size_t i = 0; i < h->d->host_n; i++) {
+		const struct sw_host *o = h->d->hosts[i];
+
+		if (o != h && !o->driven && o->sched != NULL && o->state == SW_SWEEP_RUNNING &&
+		    (!waiting || sw_sweep_has_work(o->sched)))
+			to[n++] = o->share;
+	}
+	return n;
+}
+
+void sw_host_level(struct sw_host *h)
+{
+	struct sw_share *active = sw_malloc((h->d->host_n + 1) * sizeof *active);
+
+	if (active == NULL)
+		return; /* a backlog is no reason to fail */
+	size_t n = active_shares(h, true, active);
+	if (n == 0)
+		n = active_shares(h, false, active);
+	const int64_t level_us = n > 0 ? sw_share_join(active, n, h->share.weight) : 0;
+	if (h->share.used_us < level_us)
+		h->share.used_us = level_us;
 	free(active);
 }
 
@@ -105,7 +122,7 @@ struct sw_host *sw_host_add(struct sw_daemon *d, struct sw_spec *spec, struct sw
 	sw_settings_init(&settings, spec);
 	sw_settings_use(h, &settings);
 	sw_budget_state(&h->budget, true, now_ms);
-	join_share(d, h);
+	sw_host_level(h);
 	return h;
 }
 

@@ -84,6 +84,11 @@ struct sw_host *sw_host_add(struct sw_daemon *d, struct sw_spec *spec, struct sw
 struct sw_host *sw_host_restore(struct sw_daemon *d, const struct sw_row_sweep *row);
 void sw_host_free_all(struct sw_daemon *d);
 
+/* Lifts its account of slot time to that of the least served of the sweeps that wait for slots: a
+ * newcomer, or one that was paused, ended or held back, gets its share from now on and no backlog.
+ * O(sweeps). */
+void sw_host_level(struct sw_host *h);
+
 /* Room for the run of every trial up to n. */
 SW_NODISCARD sw_status sw_host_runs(struct sw_host *h, uint64_t n);
 

@@ -206,6 +206,8 @@ static void on_sweep(struct sw_change *c, struct sw_host *h, const struct sw_act
 	h->state = a->sweep;
 	h->ended_ms = ended ? c->now_ms : 0;
 	sw_budget_state(&h->budget, h->state == SW_SWEEP_RUNNING, c->now_ms);
+	if (h->state == SW_SWEEP_RUNNING) /* it is back */
+		sw_host_level(h);
 	sw_tx_sweep_state(c->tx, h->sweep, sw_sweep_state_name(a->sweep),
 			  *a->cause != '\0' ? a->cause : NULL, h->ended_ms, h->run_cap);
 	sw_log(SW_LOG_INFO, "sweep.state", "sweep=%lld state=%s%s%s%s", (long long)h->sweep,

@@ -1,5 +1,6 @@
 sw_test(daemon/test_device.c sw_daemon)
 sw_test(daemon/test_edit.c sw_daemon)
+sw_test(daemon/test_host.c sw_daemon)
 sw_test(daemon/test_metrics.c sw_daemon)
 sw_test(daemon/test_plan.c sw_daemon)
 sw_test(daemon/test_plan_params.c sw_daemon)
