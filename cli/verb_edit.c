@@ -22,15 +22,15 @@ static bool number(const char *s, const char *end, double *out)
 }
 
 /* A setting; of a limit, which may be taken away, the word "none" is the daemon's 0. */
-static int add_setting(struct sw_cli *c, struct sw_jw *w, const char *key, const char *text,
-		       bool limit)
+static int add_setting(struct sw_cli *c, struct sw_jw *w, const char *key, const char *option,
+		       const char *text, bool limit)
 {
 	double v = 0;
 
 	if (text == NULL)
 		return SW_EXIT_DONE;
 	if (!(limit && strcmp(text, "none") == 0) && !number(text, text + strlen(text), &v))
-		return sw_cli_usage(c, "edit: %s: expected a number%s, not '%s'", key,
+		return sw_cli_usage(c, "--%s: expected a number%s, not '%s'", option,
 				    limit ? " or none" : "", text);
 	sw_jw_knum(w, key, v);
 	return SW_EXIT_DONE;
@@ -46,7 +46,7 @@ static int add_range(struct sw_cli *c, struct sw_jw *w, const char *text)
 	/* "1...5" is from 1 to .5; "1.." followed by a digit is the usual case. */
 	if (eq == NULL || eq == text || (size_t)(eq - text) >= sizeof name || dots == NULL ||
 	    !number(eq + 1, dots, &min) || !number(dots + 2, text + strlen(text), &max))
-		return sw_cli_usage(c, "edit: --range: expected NAME=MIN..MAX, not '%s'", text);
+		return sw_cli_usage(c, "--range: expected NAME=MIN..MAX, not '%s'", text);
 	memcpy(name, text, (size_t)(eq - text));
 	name[eq - text] = '\0';
 	sw_jw_key(w, name);
@@ -78,7 +78,7 @@ static int add_ranges(struct sw_cli *c, struct sw_jw *w)
 	sw_jw_obj(w);
 	for (size_t i = 0; status == SW_EXIT_DONE && i < c->args.n_ranges; i++) {
 		if (is_twice(&c->args, i))
-			return sw_cli_usage(c, "edit: --range: one range a parameter, not '%s' too",
+			return sw_cli_usage(c, "--range: one range a parameter, not '%s' too",
 					    c->args.range[i]);
 		status = add_range(c, w, c->args.range[i]);
 	}
@@ -95,15 +95,15 @@ static int write_params(struct sw_cli *c, struct sw_jw *w)
 	sw_jw_kint(w, "sweep", (int64_t)c->sweep);
 	if (a->given & SW_OPT_RUN_CAP)
 		sw_jw_kint(w, "run_cap", (int64_t)a->run_cap);
-	status = add_setting(c, w, "max_concurrent", a->max_concurrent, true);
+	status = add_setting(c, w, "max_concurrent", "max-concurrent", a->max_concurrent, true);
 	if (status == SW_EXIT_DONE)
-		status = add_setting(c, w, "weight", a->weight, false);
+		status = add_setting(c, w, "weight", "weight", a->weight, false);
 	if (status == SW_EXIT_DONE)
-		status = add_setting(c, w, "time_budget_s", a->time_budget, true);
+		status = add_setting(c, w, "time_budget_s", "time-budget", a->time_budget, true);
 	if (status == SW_EXIT_DONE)
-		status = add_setting(c, w, "gpu_hours", a->gpu_hours, true);
+		status = add_setting(c, w, "gpu_hours", "gpu-hours", a->gpu_hours, true);
 	if (status == SW_EXIT_DONE)
-		status = add_setting(c, w, "target", a->target, false);
+		status = add_setting(c, w, "target", "target", a->target, false);
 	if (status == SW_EXIT_DONE)
 		status = add_ranges(c, w);
 	sw_jw_obj_end(w);

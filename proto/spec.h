@@ -118,6 +118,7 @@ struct sw_spec_hyperband {
 	uint64_t max_iter, s;
 	uint64_t eta; /* default 3; at least 2 */
 	bool strict;
+	uint64_t epochs; /* of every trial; 0: not known before they run */
 };
 
 struct sw_spec_median {
@@ -243,6 +244,12 @@ SW_NODISCARD sw_status sw_spec_pruner_read(struct sw_spec_pruner *out, const str
 					   const cJSON *early_terminate, struct sw_err *err);
 /* The step at which a trial ends by the pruner's rungs, max_t; 0: there are none. */
 uint64_t sw_spec_max_t(const struct sw_spec *s);
+
+/* Would the parameter, which has min and max, still suit the trainer with these? SW_INVALID says
+ * what it feeds, at "/parameters/NAME/min" or "/max". Whether a range lies from min to max is not
+ * asked. O(parameters + layers). */
+SW_NODISCARD sw_status sw_spec_range_check(const struct sw_spec *s, size_t param, double min,
+					   double max, struct sw_err *err);
 
 /* The index of a parameter by name, or -1. */
 int sw_spec_param_find(const struct sw_spec *s, const char *name);

@@ -4,7 +4,7 @@ import pwd
 
 import pytest
 
-from harness import CONFLICT, INVALID_PARAMS, asha, driven, slow, sweep_command, wait_until
+from harness import CONFLICT, INVALID_PARAMS, asha, driven, slow, sweep_command, trained, wait_until
 
 
 def edit(daemon, sweep, *options):
@@ -210,6 +210,35 @@ def test_wrong_edit_is_refused_in_one_line_and_changes_nothing(daemon, client, o
         assert after[key] == before[key], key
     assert after["edits"] == []
     assert all(0 <= v <= 1 for v in values(client, sweep, "x", 3))
+
+
+@pytest.mark.parametrize("option, says", [
+    ("momentum=0..1.5", "/ranges/momentum: \"momentum\" feeds \"momentum\", which must be a number, "
+                        "at least 0 and below 1"),
+    ("lr=-1..0.1", "/ranges/lr: \"lr\" feeds \"lr\", which must be a number, above 0"),
+    ("l1=4..2000000", "/ranges/l1: \"l1\" feeds \"linear\", which must be an integer"),
+    ("momentum=0.5..0.2", "min 0.5 is above max 0.2"),
+])
+def test_range_that_the_trainer_cannot_take_is_refused(daemon, client, option, says):
+    """What submit refuses an edit refuses too: every trial made from then on would fail."""
+    spec = trained(layers=[{"linear": "l1"}, {"linear": 3}])
+    spec["parameters"] = {"l1": {"min": 4, "max": 32}, "lr": {"min": 0.01, "max": 0.1},
+                          "momentum": {"min": 0.0, "max": 0.9}}
+    sweep = client.submit(spec)
+    assert says in edit_refused(daemon, sweep, "--range", option)
+    assert client.sweep(sweep)["edits"] == []
+    assert edit(daemon, sweep, "--range", "momentum=0..0.99")[1:] == [
+        "  momentum: 0..0.9 -> 0..0.99"]
+
+
+@pytest.mark.parametrize("options, says", [
+    (("--weight", "x"), "--weight: expected a number, not 'x'"),
+    (("--time-budget", "5m"), "--time-budget: expected a number or none, not '5m'"),
+    (("--range", "x=0:1"), "--range: expected NAME=MIN..MAX, not 'x=0:1'"),
+])
+def test_edit_option_that_is_no_number_is_named_as_it_was_typed(daemon, options, says):
+    status, out, err = sweep_command(daemon, "edit", 1, *options)
+    assert (status, out) == (2, "") and err.startswith(f"sweep: {says}"), err
 
 
 def test_edit_of_a_grid_s_ranges_or_of_a_sweep_that_ended_is_refused(daemon, client):
