@@ -61,6 +61,8 @@ int sw_verb_submit(struct sw_cli *c)
 	return c->args.given & SW_OPT_WATCH ? sw_watch_run(c, &sweep, 1) : SW_EXIT_DONE;
 }
 
+#define RUNGS_SHOWN 12 /* where nobody says how long a trial runs, there is no end of them */
+
 int sw_verb_validate(struct sw_cli *c)
 {
 	struct sw_reply r = SW_REPLY_INIT;
@@ -79,7 +81,12 @@ int sw_verb_validate(struct sw_cli *c)
 		}
 		if (cJSON_IsArray(rungs) && rungs->child != NULL)
 			(void)sw_buf_adds(&c->out, ", rungs");
+		size_t n = 0;
 		cJSON_ArrayForEach (rung, rungs) {
+			if (n++ == RUNGS_SHOWN) {
+				(void)sw_buf_adds(&c->out, " ...");
+				break;
+			}
 			(void)sw_buf_adds(&c->out, " ");
 			sw_fmt_value(&c->out, rung, true, c->look.utf8);
 		}

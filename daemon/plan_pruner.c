@@ -13,6 +13,8 @@ static struct sw_asha_config asha_of(const struct sw_spec_asha *a)
 	};
 }
 
+#define STEP_MAX ((uint64_t)1 << 53) /* beyond it a step is no number of JSON's any more */
+
 static struct sw_hyperband_config hyperband_of(const struct sw_spec_hyperband *h)
 {
 	return (struct sw_hyperband_config){
@@ -20,6 +22,7 @@ static struct sw_hyperband_config hyperband_of(const struct sw_spec_hyperband *h
 		.max_iter = h->max_iter,
 		.s = h->s,
 		.eta = h->eta,
+		.last_step = h->epochs > 0 ? h->epochs : STEP_MAX,
 		.strict = h->strict,
 	};
 }

@@ -75,14 +75,14 @@ static sw_status read_factors(struct sw_spec_pbt *p, const cJSON *v, struct sw_e
 				 SW_SPEC_MAX_PERTURB);
 	p->n_factors = 0;
 	cJSON_ArrayForEach (item, v) {
-		char at[8];
-		(void)snprintf(at, sizeof at, "%zu", p->n_factors);
-		const sw_status rc =
-			spec_read_real(item, at, 0, true, 1e6, &p->factors[p->n_factors++], err);
+		const sw_status rc = spec_read_real(item, "perturbation_factors", 0, true, 1e6,
+						    &p->factors[p->n_factors], err);
 		if (rc != SW_OK) {
-			sw_err_prefix(err, "/perturbation_factors");
+			(void)snprintf(err->ptr, sizeof err->ptr, "/perturbation_factors/%zu",
+				       p->n_factors);
 			return rc;
 		}
+		p->n_factors++;
 	}
 	return SW_OK;
 }
@@ -175,18 +175,6 @@ static sw_status read_mutations(struct pruner_read *r, const cJSON *v, struct sw
 	return SW_OK;
 }
 
-#define DEFAULT_EPOCHS 10 /* the trainer's, without a max_t */
-
-/* How long each trial trains, where all train as long. */
-static uint64_t epochs_of(const struct sw_spec *s)
-{
-	uint64_t n = 0;
-
-	if (s->trainer == NULL || sw_json_u64(spec_fixed_option(s, "epochs"), &n))
-		return n;
-	return spec_option_param(s, "epochs") == NULL ? DEFAULT_EPOCHS : 0;
-}
-
 static sw_status finish(struct pruner_read *r, struct sw_err *err)
 {
 	if (r->spec->run_cap < 2)
@@ -199,7 +187,7 @@ static sw_status finish(struct pruner_read *r, struct sw_err *err)
 	sw_status rc = read_factors(&r->out->pbt, sw_json_get(r->v, "perturbation_factors"), err);
 	if (rc == SW_OK)
 		rc = read_mutations(r, sw_json_get(r->v, "hyperparam_mutations"), err);
-	r->out->pbt.epochs = epochs_of(r->spec);
+	r->out->pbt.epochs = spec_pruner_epochs(r->spec);
 	return rc;
 }
 

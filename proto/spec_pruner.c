@@ -234,3 +234,14 @@ uint64_t sw_spec_max_t(const struct sw_spec *s)
 
 	return rungs ? s->pruner.asha.max_t : 0;
 }
+
+#define DEFAULT_EPOCHS 10 /* the trainer's, without a max_t */
+
+uint64_t spec_pruner_epochs(const struct sw_spec *s)
+{
+	uint64_t n = 0;
+
+	if (s->trainer == NULL || sw_json_u64(spec_fixed_option(s, "epochs"), &n))
+		return n;
+	return spec_option_param(s, "epochs") == NULL ? DEFAULT_EPOCHS : 0;
+}

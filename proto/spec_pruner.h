@@ -43,6 +43,9 @@ struct pruner_type {
 	sw_status (*finish)(struct pruner_read *r, struct sw_err *err);
 };
 
+/* How long each trial trains, where all train as long and have a trainer; 0: not known. */
+uint64_t spec_pruner_epochs(const struct sw_spec *s);
+
 extern const struct pruner_type spec_pruner_asha, spec_pruner_hyperband, spec_pruner_median,
 	spec_pruner_patience, spec_pruner_threshold, spec_pruner_pbt;
 

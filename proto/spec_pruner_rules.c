@@ -59,6 +59,7 @@ static sw_status hyperband_finish(struct pruner_read *r, struct sw_err *err)
 		return sw_err_at(err, SW_INVALID, "/s",
 				 "\"s\" goes with \"max_iter\": from \"min_iter\" up there are as "
 				 "many bands as a trial reaches");
+	r->out->hyperband.epochs = spec_pruner_epochs(r->spec);
 	if (r->given[MIN_ITER] != NULL)
 		return SW_OK;
 	if (r->given[MAX_ITER] == NULL)

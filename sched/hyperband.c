@@ -1,16 +1,14 @@
 /*
  * hyperband as W&B stops early by it.
  *
- * Bands    min_iter * eta^k, or max_iter / eta^i for i = 1..s, by integers. What a report
- *          records at them is the rule of sched/rungs.h.
- * Rule     At each report the trial is compared at the highest band that it has a value at: of
- *          the n values there (its own included), sorted, the cutoff is the floor(n / eta)-th
- *          from 0. It is stopped if its value is above the cutoff: its value at the band
- *          (strict), or its best so far. So an old trial is stopped by what others bring later.
- * Memory   About 18 bytes a value.
- * Source   docs.wandb.ai, "early_terminate"; Li et al., arXiv:1603.06560, gave the name.
- *          Departures: the step is the trial's own clock instead of the count of logged values;
- *          decisions come with the report instead of every few minutes.
+ * Bands    min_iter * eta^k up to last_step, or max_iter / eta^i for i = 1..s, by integers. What a
+ * report records at them is the rule of sched/rungs.h. Rule     At each report the trial is
+ * compared at the highest band that it has a value at: of the n values there (its own included),
+ * sorted, the cutoff is the floor(n / eta)-th from 0. It is stopped if its value is above the
+ * cutoff: its value at the band (strict), or its best so far. So an old trial is stopped by what
+ * others bring later. Memory   About 18 bytes a value. Source   docs.wandb.ai, "early_terminate";
+ * Li et al., arXiv:1603.06560, gave the name. Departures: the step is the trial's own clock instead
+ * of the count of logged values; decisions come with the report instead of every few minutes.
  */
 #include "base/fault.h"
 #include "sched/pruner_internal.h"
@@ -147,7 +145,8 @@ static sw_status make_bands(const struct sw_hyperband_config *c, uint64_t step[S
 		return sw_err_at(err, SW_INVALID, "/min_iter",
 				 "hyperband needs either min_iter, or max_iter and s");
 	if (c->min_iter != 0) {
-		*n = sw_rungs_ladder(c->min_iter, c->eta, UINT64_MAX, step);
+		*n = sw_rungs_ladder(c->min_iter, c->eta,
+				     c->last_step != 0 ? c->last_step : UINT64_MAX, step);
 		return SW_OK;
 	}
 	if (c->s < 1)

@@ -54,8 +54,9 @@ struct sw_asha_config {
 struct sw_hyperband_config {
 	uint64_t min_iter;
 	uint64_t max_iter, s;
-	uint64_t eta; /* >= 2 */
-	bool strict;  /* compare the value at the band; else the best so far */
+	uint64_t eta;       /* >= 2 */
+	uint64_t last_step; /* from min_iter up no band lies beyond it, but the first; 0: no end */
+	bool strict;        /* compare the value at the band; else the best so far */
 };
 
 struct sw_median_config {

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from asha_model import Asha
-from harness import CONFLICT, INVALID_PARAMS, TRIAL_ENDED, asha, driven, sweep_command
+from harness import CONFLICT, INVALID_PARAMS, TRIAL_ENDED, asha, driven, sweep_command, trained
 from promote_client import Driver
 
 
@@ -210,6 +210,20 @@ def test_hyperband_stops_above_the_value_of_its_place_at_the_band(client):
         if want == "stop":
             text = client.call("trial.why", sweep=sweep, trial=t["trial"])["text"]
             assert text.startswith("stopped at band 1: rank "), text
+
+
+def test_hyperband_s_bands_end_where_trials_do_and_empty_ones_are_not_listed(client):
+    open_end = {"type": "hyperband", "min_iter": 3}
+    known = client.call("sweep.validate", spec=trained(epochs=30, early_terminate=open_end))
+    assert known["rungs"] == [3, 9, 27]
+    bands = client.call("sweep.validate", spec=driven(early_terminate=open_end))["rungs"]
+    assert bands == [3 ** k for k in range(1, 34)], "up to 2^53"
+    sweep = client.submit(driven(early_terminate=open_end))
+    assert [r["step"] for r in client.sweep(sweep)["rungs"]] == [3]
+    t, = client.ask(sweep)
+    for step in range(1, 10):
+        client.report(sweep, t, step, step, loss=1.0)
+    assert [(r["step"], r["n"]) for r in client.sweep(sweep)["rungs"]] == [(3, 1), (9, 1), (27, 0)]
 
 
 # --- median ---

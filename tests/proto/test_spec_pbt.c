@@ -123,9 +123,9 @@ static const struct {
 	{DRIVEN(FIVE ",'perturbation_factors':[1,1,1,1,1,1,1,1,1]"), AT "/perturbation_factors",
 	 "\"perturbation_factors\" has 9 of them: it takes 1 to 8"},
 	{DRIVEN(FIVE ",'perturbation_factors':[1.2,0]"), AT "/perturbation_factors/1",
-	 "\"1\" must be above 0"},
+	 "\"perturbation_factors\" must be above 0"},
 	{DRIVEN(FIVE ",'perturbation_factors':['2']"), AT "/perturbation_factors/0",
-	 "\"0\" must be a number, not a string"},
+	 "\"perturbation_factors\" must be a number, not a string"},
 	{DRIVEN(MUT("{'lr':[0.1,0.2]}")), AT "/hyperparam_mutations",
 	 "\"hyperparam_mutations\" must be an array of names of parameters, not an object: what "
 	 "they may become is in \"parameters\""},

@@ -16,6 +16,9 @@ static const struct {
 	{CONFIG(.max_iter = 1000, .s = 3, .eta = 10), 3, 3, {1, 10, 100}},
 	{CONFIG(.max_iter = 100, .s = 3, .eta = 3), 3, 3, {3, 11, 33}}, /* rounded down */
 	{CONFIG(.min_iter = 3, .eta = 3), 40, 5, {3, 9, 27, 81, 243}},
+	{CONFIG(.min_iter = 3, .eta = 3, .last_step = 81), 4, 4, {3, 9, 27, 81}},
+	{CONFIG(.min_iter = 3, .eta = 3, .last_step = 80), 3, 3, {3, 9, 27}},
+	{CONFIG(.min_iter = 3, .eta = 3, .last_step = 2), 1, 1, {3}},
 	{CONFIG(.min_iter = 1, .eta = 2), 64, 5, {1, 2, 4, 8, 16}},
 	{CONFIG(.min_iter = UINT64_MAX, .eta = 2), 1, 1, {UINT64_MAX}},
 };
