@@ -83,8 +83,10 @@ void sw_header_sweep(struct sw_buf *b, const struct sw_view *v, bool utf8, int64
 		add_slots(b, v);
 	if (sw_view_text(v, "cause", NULL) != NULL) {
 		(void)sw_buf_adds(b, "  ");
-		tinted(b, strcmp(state, "COMPLETED") == 0 ? SW_TINT_NONE : SW_TINT_RED,
-		       sw_view_text(v, "cause", ""), utf8);
+		const char *cause = sw_view_text(v, "cause", "");
+		const bool fine = strcmp(state, "COMPLETED") == 0 ||
+				  strncmp(cause, "about to end", 12) == 0;
+		tinted(b, fine ? SW_TINT_NONE : SW_TINT_RED, cause, utf8);
 	}
 }
 

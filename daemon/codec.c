@@ -2,6 +2,7 @@
 #include "daemon/host.h"
 #include "daemon/supervisor.h"
 #include <math.h>
+#include <stdio.h>
 
 void sw_codec_trial(struct sw_jw *w, const struct sw_row_trial *row, int64_t now_ms)
 {
@@ -37,6 +38,13 @@ void sw_codec_counts(struct sw_jw *w, const uint64_t counts[SW_TRIAL_STATE_N])
 	sw_jw_obj_end(w);
 }
 
+/* Bands without an upper end are shown up to the first that no trial has come to. */
+static bool is_past_bands(const struct sw_pruner *p, size_t k)
+{
+	return sw_pruner_kind(p) == SW_PRUNER_HYPERBAND && k > 0 &&
+	       sw_pruner_rung_count(p, 0, k - 1) == 0 && sw_pruner_rung_count(p, 0, k) == 0;
+}
+
 void sw_codec_rungs(struct sw_jw *w, const struct sw_host *h)
 {
 	const struct sw_pruner *p = h->sched != NULL ? sw_sweep_pruner(h->sched) : NULL;
@@ -44,7 +52,7 @@ void sw_codec_rungs(struct sw_jw *w, const struct sw_host *h)
 
 	sw_jw_arr(w);
 	for (uint32_t b = 0; b < brackets; b++)
-		for (size_t k = 0; k < sw_pruner_rung_n(p, b); k++) {
+		for (size_t k = 0; k < sw_pruner_rung_n(p, b) && !is_past_bands(p, k); k++) {
 			const double cutoff = sw_pruner_rung_cutoff(p, b, k);
 
 			sw_jw_obj(w);
@@ -82,16 +90,29 @@ static void write_settings(struct sw_jw *w, const struct sw_host *h)
 		sw_jw_knull(w, "target");
 }
 
+/* Why it ended; of one that goes on what is wrong, or what will end it. "" for nothing. */
+static const char *cause_of(const struct sw_host *h, char *text, size_t cap)
+{
+	const bool ended = h->ended_ms != 0;
+
+	if (!ended && h->note[0] != '\0')
+		return h->note;
+	if (!ended && *sw_sweep_end_cause(h->sched) != '\0') {
+		(void)snprintf(text, cap, "about to end: %s", sw_sweep_end_cause(h->sched));
+		return text;
+	}
+	const char *cause = sw_sweep_cause(h->sched);
+	if (*cause == '\0' && h->state == SW_SWEEP_RUNNING && !h->driven && h->share.running == 0 &&
+	    sw_supervisor_short(h->d, h->spec->needs_gpu, text, cap))
+		return text;
+	return cause;
+}
+
 void sw_codec_sweep(struct sw_jw *w, const struct sw_host *h, int64_t now_ms)
 {
-	const char *cause = h->note[0] != '\0' && h->ended_ms == 0 ? h->note
-								   : sw_sweep_cause(h->sched);
+	char text[480];
+	const char *cause = cause_of(h, text, sizeof text);
 
-	char wait[480];
-
-	if (*cause == '\0' && h->state == SW_SWEEP_RUNNING && !h->driven && h->share.running == 0 &&
-	    sw_supervisor_short(h->d, h->spec->needs_gpu, wait, sizeof wait))
-		cause = wait;
 	sw_jw_kint(w, "sweep", h->sweep);
 	sw_jw_kstr(w, "name", h->name);
 	sw_jw_kstr(w, "state", sw_sweep_state_name(h->state));

@@ -128,7 +128,7 @@ static void explain_paused(const struct sw_lookup *q, struct sw_buf *out)
 	if (q->h->state == SW_SWEEP_PAUSED)
 		(void)sw_buf_adds(out, "the sweep is paused; the trial ");
 	if (sw_sweep_place(q->h->sched, (uint64_t)q->trial, &place) == SW_OK)
-		sw_why_place(&place, out);
+		sw_why_place((enum sw_pruner_kind)q->limit, &place, out);
 	if (q->cause[0] != '\0')
 		(void)sw_buf_addf(out, "; paused %s", q->cause);
 }

@@ -76,8 +76,21 @@ void sw_why_decision(enum sw_pruner_kind kind, bool brackets, const struct sw_ro
 
 /* --- queues --- */
 
-void sw_why_place(const struct sw_pruner_place *p, struct sw_buf *out)
+void sw_why_place(enum sw_pruner_kind kind, const struct sw_pruner_place *p, struct sw_buf *out)
 {
+	if (kind == SW_PRUNER_PBT) { /* its turn comes, whatever its rank */
+		(void)sw_buf_addf(out,
+				  "waits at step %llu, ranked %llu of %llu: members behind it come "
+				  "first",
+				  (unsigned long long)p->rung, (unsigned long long)p->rank,
+				  (unsigned long long)p->n);
+		if (p->ahead == 0)
+			(void)sw_buf_adds(out, "; the next of those paused");
+		else
+			(void)sw_buf_addf(out, "; %llu of those paused before it",
+					  (unsigned long long)p->ahead);
+		return;
+	}
 	(void)sw_buf_addf(out,
 			  "waits at rung %llu: rank %llu of %llu, of which the best %llu go on",
 			  (unsigned long long)p->rung, (unsigned long long)p->rank,

@@ -16,8 +16,9 @@ struct sw_host;
 void sw_why_decision(enum sw_pruner_kind kind, bool brackets, const struct sw_row_decision *row,
 		     char *out, size_t cap);
 
-/* "waits at rung 9: rank 2 of 12, of which the best 4 go on; 1 comes before it" */
-void sw_why_place(const struct sw_pruner_place *p, struct sw_buf *out);
+/* "waits at rung 9: rank 2 of 12, of which the best 4 go on; 1 comes before it"; a population's
+ * members take turns whatever their rank. */
+void sw_why_place(enum sw_pruner_kind kind, const struct sw_pruner_place *p, struct sw_buf *out);
 
 /* What a trial that waits waits for, and who has it. */
 void sw_why_waiting(const struct sw_host *h, struct sw_buf *out);

@@ -142,6 +142,11 @@ const char *sw_sweep_cause(const struct sw_sweep *s)
 	return s->cause;
 }
 
+const char *sw_sweep_end_cause(const struct sw_sweep *s)
+{
+	return s->ending ? s->end_cause : "";
+}
+
 uint64_t sw_sweep_trial_n(const struct sw_sweep *s)
 {
 	return s->trial_n;

@@ -217,6 +217,8 @@ enum sw_sweep_state sw_sweep_state(const struct sw_sweep *s);
 const char *sw_sweep_state_name(enum sw_sweep_state state);
 SW_NODISCARD sw_status sw_sweep_state_find(const char *name, enum sw_sweep_state *out);
 const char *sw_sweep_cause(const struct sw_sweep *s); /* "" for none */
+/* What a sweep that is about to end will have as its cause; "" for one that is not. */
+const char *sw_sweep_end_cause(const struct sw_sweep *s);
 
 uint64_t sw_sweep_trial_n(const struct sw_sweep *s); /* trials made; they are 1..n */
 const struct sw_trial *sw_sweep_trial(const struct sw_sweep *s,

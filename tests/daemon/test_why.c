@@ -50,14 +50,25 @@ START_TEST(decision_row_is_said_in_its_pruner_s_words)
 END_TEST
 
 static const struct {
+	enum sw_pruner_kind kind;
 	struct sw_pruner_place place;
 	const char *says;
 } places[] = {
-	{{.rung = 3, .rank = 5, .n = 12, .keep = 4},
+	{SW_PRUNER_PBT,
+	 {.rung = 8, .rank = 5, .n = 6, .keep = 6},
+	 "waits at step 8, ranked 5 of 6: members behind it come first; the next of those paused"},
+	{SW_PRUNER_PBT,
+	 {.rung = 8, .rank = 1, .n = 6, .keep = 6, .ahead = 3},
+	 "waits at step 8, ranked 1 of 6: members behind it come first; 3 of those paused before "
+	 "it"},
+	{SW_PRUNER_PROMOTE,
+	 {.rung = 3, .rank = 5, .n = 12, .keep = 4},
 	 "waits at rung 3: rank 5 of 12, of which the best 4 go on; not among them so far"},
-	{{.rung = 3, .rank = 1, .n = 12, .keep = 4},
+	{SW_PRUNER_PROMOTE,
+	 {.rung = 3, .rank = 1, .n = 12, .keep = 4},
 	 "waits at rung 3: rank 1 of 12, of which the best 4 go on; the next to be resumed"},
-	{{.rung = 9, .rank = 4, .n = 12, .keep = 4, .ahead = 2},
+	{SW_PRUNER_PROMOTE,
+	 {.rung = 9, .rank = 4, .n = 12, .keep = 4, .ahead = 2},
 	 "waits at rung 9: rank 4 of 12, of which the best 4 go on; 2 to be resumed before it"},
 };
 
@@ -66,7 +77,7 @@ START_TEST(place_row_says_who_comes_before)
 	struct sw_buf text;
 
 	sw_buf_init(&text, 1000);
-	sw_why_place(&places[_i].place, &text);
+	sw_why_place(places[_i].kind, &places[_i].place, &text);
 	ck_assert_str_eq(text.data, places[_i].says);
 	sw_buf_fini(&text);
 }

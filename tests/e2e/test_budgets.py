@@ -118,6 +118,7 @@ def test_target_lets_running_trials_finish_and_ends_the_sweep(client, goal, targ
     for t, value in zip(handed[:by], values):
         client.report(sweep, t, 1, 1, loss=value)
     assert client.ask(sweep) == [], "the target is reached: nothing new"
+    assert client.sweep(sweep)["cause"] == f"about to end: target {target:g} reached by trial {by}"
     assert client.sweep(sweep)["state"] == "RUNNING"
     for t in handed:
         client.tell(sweep, t)
