@@ -21,11 +21,12 @@
 
 /* What the numbers are for. Never renumber: a seed then means another run. */
 enum sw_philox_stream {
-	SW_PHILOX_DROPOUT = 1, /* layer, optimizer step, block of four elements */
-	SW_PHILOX_INIT = 2,    /* layer, tensor (0 weight, 1 bias), block of four elements */
-	SW_PHILOX_SHUFFLE = 3, /* 0, epoch, draw */
-	SW_PHILOX_SPLIT = 4,   /* 0, 0, draw */
-	SW_PHILOX_AUGMENT = 5  /* 0, epoch, row of the data set */
+	SW_PHILOX_DROPOUT = 1,  /* layer, optimizer step, block of four elements */
+	SW_PHILOX_INIT = 2,     /* layer, tensor (0 weight, 1 bias), block of four elements */
+	SW_PHILOX_SHUFFLE = 3,  /* 0, epoch, draw */
+	SW_PHILOX_SPLIT = 4,    /* 0, 0, draw */
+	SW_PHILOX_AUGMENT = 5,  /* 0, epoch, row of the data set */
+	SW_PHILOX_SYNTHETIC = 6 /* what (worker/data_synthetic.c), class or row, draw */
 };
 
 struct sw_philox_words {

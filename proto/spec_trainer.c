@@ -1,4 +1,5 @@
 /* "trainer": the form of the data set, of the options, and which parameter feeds which of them. */
+#include "proto/dataset.h"
 #include "proto/json.h"
 #include "proto/nearest.h"
 #include "proto/spec_internal.h"
@@ -46,88 +47,6 @@ sw_status spec_no_param(const struct sw_spec *s, const char *what, const char *n
 
 /* --- data set --- */
 
-static sw_status check_name(const cJSON *dataset, struct sw_err *err)
-{
-	static const char *const known[] = {"name"};
-	static const struct spec_keys keys = {known, 1, NULL, 0};
-	const cJSON *name = sw_json_get(dataset, "name"), *v;
-	const char *const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789_-";
-
-	cJSON_ArrayForEach (v, dataset) {
-		if (strcmp(v->string, "format") == 0 || strcmp(v->string, "path") == 0 ||
-		    strcmp(v->string, "label") == 0 || strcmp(v->string, "header") == 0) {
-			char ptr[32] = "";
-			sw_json_pointer_add(ptr, sizeof ptr, v->string);
-			return sw_err_at(err, SW_INVALID, ptr,
-					 "\"%s\" does not go with \"name\": give a name, or "
-					 "format, path and label",
-					 v->string);
-		}
-	}
-	const sw_status rc = spec_check_keys(dataset, &keys, err);
-	if (rc != SW_OK)
-		return rc;
-	/* The name becomes part of a path: no '/', no '.'. */
-	if (!cJSON_IsString(name) || name->valuestring[0] == '\0' ||
-	    strlen(name->valuestring) > SW_SPEC_MAX_NAME ||
-	    strspn(name->valuestring, allowed) != strlen(name->valuestring))
-		return sw_err_at(err, SW_INVALID, "/name",
-				 "\"name\" must be 1 to 64 of the characters a-z A-Z 0-9 _ -");
-	return SW_OK;
-}
-
-/* A column by name; where there is no header, by its number from 0, or -1 for the last. */
-static sw_status check_label(const cJSON *dataset, struct sw_err *err)
-{
-	const cJSON *label = sw_json_get(dataset, "label"),
-		    *header = sw_json_get(dataset, "header");
-	uint64_t column;
-
-	if (header != NULL && !cJSON_IsBool(header))
-		return sw_err_at(err, SW_INVALID, "/header",
-				 "\"header\" must be true or false, not %s", spec_kind(header));
-	if (label == NULL)
-		return sw_err_at(err, SW_INVALID, "/label",
-				 "\"label\" is missing: the column to predict");
-	if (sw_json_u64(label, &column) || (cJSON_IsNumber(label) && label->valuedouble == -1))
-		return SW_OK;
-	if (!cJSON_IsString(label) || label->valuestring[0] == '\0')
-		return sw_err_at(
-			err, SW_INVALID, "/label",
-			"\"label\" must be a column's name or its number from 0 (-1 is the "
-			"last)");
-	if (cJSON_IsFalse(header))
-		return sw_err_at(err, SW_INVALID, "/label",
-				 "without a header columns have no names: \"label\" must be the "
-				 "column's number from 0");
-	return SW_OK;
-}
-
-static sw_status check_csv(const cJSON *dataset, struct sw_err *err)
-{
-	static const char *const known[] = {"format", "path", "label", "header", "name"};
-	static const struct spec_keys keys = {known, SPEC_N(known), NULL, 0};
-	const cJSON *format = sw_json_get(dataset, "format"), *path = sw_json_get(dataset, "path");
-
-	const sw_status rc = spec_check_keys(dataset, &keys, err);
-	if (rc != SW_OK)
-		return rc;
-	if (format == NULL)
-		return sw_err_at(err, SW_INVALID, "/format",
-				 "a dataset needs \"name\", or \"format\": \"csv\" with path and "
-				 "label");
-	if (!cJSON_IsString(format) || strcmp(format->valuestring, "csv") != 0)
-		return sw_err_at(err, SW_INVALID, "/format", "\"format\" must be \"csv\"");
-	if (path == NULL)
-		return sw_err_at(err, SW_INVALID, "/path", "\"path\" is missing: the CSV file");
-	if (!cJSON_IsString(path) || path->valuestring[0] == '\0' ||
-	    strlen(path->valuestring) >= 4096)
-		return sw_err_at(err, SW_INVALID, "/path",
-				 "\"path\" must be a string of 1 to 4095 bytes");
-	return check_label(dataset, err);
-}
-
 static sw_status check_dataset(const cJSON *trainer, struct sw_err *err)
 {
 	const cJSON *dataset = sw_json_get(trainer, "dataset");
@@ -139,8 +58,8 @@ static sw_status check_dataset(const cJSON *trainer, struct sw_err *err)
 	if (!cJSON_IsObject(dataset))
 		return sw_err_at(err, SW_INVALID, "/trainer/dataset",
 				 "\"dataset\" must be an object, not %s", spec_kind(dataset));
-	const sw_status rc = sw_json_get(dataset, "name") != NULL ? check_name(dataset, err)
-								  : check_csv(dataset, err);
+	struct sw_dataset set;
+	const sw_status rc = sw_dataset_read(&set, dataset, err);
 	if (rc != SW_OK)
 		sw_err_prefix(err, "/trainer/dataset");
 	return rc;

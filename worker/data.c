@@ -1,89 +1,13 @@
 #include "worker/data.h"
 #include "base/fault.h"
 #include "kernels/philox.h"
+#include "worker/data_raw.h"
 #include "worker/shuffle.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_CLASSES ((size_t)65536)
-
-/* The labels of a file as numbers: classes 0..C-1 or values. */
-struct labels {
-	int32_t *class; /* [rows] or NULL */
-	float *value;   /* [rows] or NULL */
-	size_t classes;
-};
-
-struct ref {
-	const char *text;
-	double number;
-	size_t row;
-};
-
-static int by_number(const void *a, const void *b)
-{
-	const double x = ((const struct ref *)a)->number, y = ((const struct ref *)b)->number;
-
-	return (x > y) - (x < y);
-}
-
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(((const struct ref *)a)->text, ((const struct ref *)b)->text);
-}
-
-static sw_status classes_make(struct labels *out, const struct sw_csv *csv, struct sw_err *err)
-{
-	struct ref *refs = sw_calloc(csv->rows, sizeof *refs);
-	int (*order)(const void *, const void *) = by_number;
-
-	out->class = sw_calloc(csv->rows, sizeof *out->class);
-	if (!refs || !out->class) {
-		free(refs);
-		return sw_err_set(err, SW_NOMEM, "no memory for %zu labels", csv->rows);
-	}
-	for (size_t i = 0; i < csv->rows; i++) {
-		refs[i] = (struct ref){.text = csv->label[i], .row = i};
-		if (!sw_csv_number(refs[i].text, &refs[i].number))
-			order = by_text;
-	}
-	qsort(refs, csv->rows, sizeof *refs, order);
-	out->classes = 1;
-	for (size_t i = 0; i < csv->rows; i++) {
-		out->classes += i > 0 && order(&refs[i - 1], &refs[i]) != 0;
-		out->class[refs[i].row] = (int32_t)out->classes - 1;
-	}
-	free(refs);
-	if (out->classes == 1)
-		return sw_err_at(err, SW_INVALID, "/label", "all rows have the same label");
-	if (out->classes > MAX_CLASSES)
-		return sw_err_at(err, SW_TOO_BIG, "/label",
-				 "the label has %zu classes, at most %zu are possible: is it a "
-				 "number to predict (loss \"mse\")?",
-				 out->classes, MAX_CLASSES);
-	return SW_OK;
-}
-
-static sw_status values_make(struct labels *out, const struct sw_csv *csv, struct sw_err *err)
-{
-	char show[44];
-
-	out->value = sw_calloc(csv->rows, sizeof *out->value);
-	if (!out->value)
-		return sw_err_set(err, SW_NOMEM, "no memory for %zu targets", csv->rows);
-	for (size_t i = 0; i < csv->rows; i++) {
-		double v;
-
-		if (!sw_csv_number(csv->label[i], &v) || !isfinite((float)v))
-			return sw_err_at(err, SW_INVALID, "/label",
-					 "the loss \"mse\" needs numbers, data row %zu has the "
-					 "label \"%s\"",
-					 i + 1, sw_csv_show(csv->label[i], show));
-		out->value[i] = (float)v;
-	}
-	return SW_OK;
-}
+#define STAGE_BYTES ((size_t)1 << 20) /* that go to the device at once, or one row */
 
 /* Standardises x: float[rows][features] in place by the rows that `order` lists from n_val on. */
 static void standardize(float *x, const int32_t *order, size_t rows, size_t n_val, size_t features)
@@ -113,133 +37,291 @@ static void standardize(float *x, const int32_t *order, size_t rows, size_t n_va
 	}
 }
 
-/* Bytes of float[rows][features], kept 64-byte aligned: so is what follows it. */
-static size_t x_bytes(const struct sw_data *d, const struct sw_data_part *part)
+struct moments {
+	double mean, var;
+};
+
+/* Of channel c over the training rows, in the units of the file. The sums of bytes are exact. */
+static struct moments bytes_measure(const struct sw_raw *raw, const int32_t *order, size_t n_val,
+				    size_t c)
 {
-	return (part->rows * d->features * sizeof(float) + 63) / 64 * 64;
+	const size_t plane = raw->shape.h * raw->shape.w, count = raw->shape.c * plane;
+	const double n = (double)(raw->rows - n_val) * (double)plane;
+	uint64_t sum = 0, squares = 0;
+
+	for (size_t i = n_val; i < raw->rows; i++) {
+		const uint8_t *at = raw->u8 + (size_t)order[i] * count + c * plane;
+
+		for (size_t k = 0; k < plane; k++) {
+			sum += at[k];
+			squares += (uint32_t)at[k] * at[k];
+		}
+	}
+	const double mean = (double)sum / n;
+
+	return (struct moments){.mean = mean, .var = (double)squares / n - mean * mean};
 }
 
-/* Of rows and labels (int32 or float: four bytes each). */
-static size_t part_bytes(const struct sw_data *d, const struct sw_data_part *part)
+static struct moments floats_measure(const struct sw_raw *raw, const int32_t *order, size_t n_val,
+				     size_t c)
 {
-	return x_bytes(d, part) + (part->rows * 4 + 63) / 64 * 64;
+	const size_t plane = raw->shape.h * raw->shape.w, count = raw->shape.c * plane;
+	const double n = (double)(raw->rows - n_val) * (double)plane;
+	struct moments m = {0};
+
+	for (size_t i = n_val; i < raw->rows; i++)
+		for (size_t k = 0; k < plane; k++)
+			m.mean += (double)raw->x[(size_t)order[i] * count + c * plane + k];
+	m.mean /= n;
+	for (size_t i = n_val; i < raw->rows; i++) {
+		for (size_t k = 0; k < plane; k++) {
+			const double d =
+				(double)raw->x[(size_t)order[i] * count + c * plane + k] - m.mean;
+
+			m.var += d * d;
+		}
+	}
+	m.var /= n;
+	return m;
 }
 
-static void part_place(const struct sw_data *d, struct sw_data_part *part, char *at)
+/* out: float[2][c], scale and shift of each channel. */
+static void channels_make(const struct sw_raw *raw, const struct sw_dataset *set,
+			  const int32_t *order, size_t n_val, bool measure, float *out)
 {
-	part->x = (float *)(void *)at;
-	if (d->classes)
-		part->label = (int32_t *)(void *)(at + x_bytes(d, part));
+	const double unit = raw->u8 ? 255.0 : 1.0;
+
+	for (size_t c = 0; c < raw->shape.c; c++) {
+		double mean = 0, sd = unit;
+
+		if (set->norm_n) {
+			mean = set->mean[c] * unit;
+			sd = set->std[c] * unit;
+		} else if (measure) {
+			const struct moments m = raw->u8 ? bytes_measure(raw, order, n_val, c)
+							 : floats_measure(raw, order, n_val, c);
+
+			mean = m.mean;
+			/* a constant channel: as in standardize() */
+			if (m.var > 1e-12 * mean * mean && m.var > 1e-30)
+				sd = sqrt(m.var);
+		}
+		out[c] = (float)(1.0 / sd);
+		out[raw->shape.c + c] = (float)(-mean / sd);
+	}
+}
+
+/* --- places in the device's memory: each begins 64-byte aligned --- */
+
+static size_t aligned(size_t bytes)
+{
+	return (bytes + SW_OPS_ALIGN - 1) / SW_OPS_ALIGN * SW_OPS_ALIGN;
+}
+
+static size_t x_bytes(const struct sw_data *d, bool u8, size_t rows)
+{
+	return aligned(rows * d->features * (u8 ? 1 : 4));
+}
+
+static size_t part_bytes(const struct sw_data *d, bool u8, bool lengths, size_t rows)
+{
+	return x_bytes(d, u8, rows) + aligned(rows * d->labels * 4) +
+	       (lengths ? aligned(rows * 4) : 0);
+}
+
+static char *part_place(const struct sw_data *d, const struct sw_raw *raw,
+			struct sw_data_part *part, char *at)
+{
+	if (raw->u8)
+		part->u8 = (uint8_t *)at;
+	else if (raw->token)
+		part->token = (int32_t *)(void *)at;
 	else
-		part->target = (float *)(void *)(at + x_bytes(d, part));
+		part->x = (float *)(void *)at;
+	at += x_bytes(d, raw->u8 != NULL, part->rows);
+	if (d->classes)
+		part->label = (int32_t *)(void *)at;
+	else
+		part->target = (float *)(void *)at;
+	at += aligned(part->rows * d->labels * 4);
+	if (raw->length) {
+		part->length = (int32_t *)(void *)at;
+		at += aligned(part->rows * 4);
+	}
+	return at;
+}
+
+/* dst[i] = src[order[i]], rows of `bytes` bytes, by way of stage. */
+static sw_status rows_upload(const struct sw_ops *ops, struct sw_queue *q, void *dst,
+			     const void *src, const int32_t *order, size_t rows, size_t bytes,
+			     char *stage)
+{
+	const size_t at_once = bytes < STAGE_BYTES ? STAGE_BYTES / bytes : 1;
+	sw_status status = SW_OK;
+
+	for (size_t first = 0; status == SW_OK && first < rows; first += at_once) {
+		const size_t n = rows - first < at_once ? rows - first : at_once;
+
+		for (size_t i = 0; i < n; i++)
+			memcpy(stage + i * bytes,
+			       (const char *)src + (size_t)order[first + i] * bytes, bytes);
+		status = ops->upload(q, (char *)dst + first * bytes, stage, n * bytes);
+	}
+	return status;
 }
 
 static sw_status part_upload(const struct sw_data *d, const struct sw_data_part *part,
-			     const struct sw_csv *csv, const struct labels *labels,
-			     const int32_t *order, float *row_buf, struct sw_queue *q)
+			     const struct sw_raw *raw, const int32_t *order, char *stage,
+			     struct sw_queue *q)
 {
-	const size_t F = d->features;
-	float *y = row_buf + part->rows * F;
-	sw_status status;
+	const size_t four = 4;
+	void *x = part->x ? (void *)part->x : part->u8 ? (void *)part->u8 : (void *)part->token;
+	const void *from = raw->x    ? (const void *)raw->x
+			   : raw->u8 ? (const void *)raw->u8
+				     : (const void *)raw->token;
+	sw_status status = rows_upload(d->ops, q, x, from, order, part->rows,
+				       d->features * (raw->u8 ? 1 : four), stage);
 
-	for (size_t i = 0; i < part->rows; i++) {
-		const size_t row = (size_t)order[i];
-
-		memcpy(row_buf + i * F, csv->x + row * F, F * sizeof *row_buf);
-		if (labels->class)
-			memcpy(y + i, labels->class + row, sizeof *y);
-		else
-			y[i] = labels->value[row];
-	}
-	status = d->ops->upload(q, part->x, row_buf, part->rows * F * sizeof *row_buf);
-	if (status != SW_OK)
-		return status;
-	return d->ops->upload(q, part->label ? (void *)part->label : (void *)part->target, y,
-			      part->rows * sizeof *y);
+	if (status == SW_OK && part->label)
+		status = rows_upload(d->ops, q, part->label, raw->label, order, part->rows,
+				     d->labels * four, stage);
+	if (status == SW_OK && part->target)
+		status = rows_upload(d->ops, q, part->target, raw->value, order, part->rows, four,
+				     stage);
+	if (status == SW_OK && part->length)
+		status = rows_upload(d->ops, q, part->length, raw->length, order, part->rows, four,
+				     stage);
+	return status;
 }
 
-static sw_status to_device(struct sw_data *d, const struct sw_csv *csv, const struct labels *labels,
+static sw_status to_device(struct sw_data *d, const struct sw_raw *raw, const float *channels,
 			   const int32_t *order, struct sw_queue *q, struct sw_err *err)
 {
-	float *rows = sw_malloc(csv->rows * (d->features + 1) * sizeof *rows);
+	const size_t row = 4 * (d->features > d->labels ? d->features : d->labels);
+	char *stage = sw_malloc(row > STAGE_BYTES ? row : STAGE_BYTES), *at;
 	sw_status status;
 
-	d->bytes = part_bytes(d, &d->train) + part_bytes(d, &d->val);
-	status = rows ? d->ops->alloc(&d->memory, d->bytes) : SW_NOMEM;
+	status = stage ? d->ops->alloc(&d->memory, d->bytes) : SW_NOMEM;
 	if (status == SW_OK) {
-		part_place(d, &d->train, d->memory);
-		part_place(d, &d->val, (char *)d->memory + part_bytes(d, &d->train));
+		at = part_place(d, raw, &d->train, d->memory);
+		at = part_place(d, raw, &d->val, at);
+		if (channels) {
+			d->scale = (const float *)(void *)at;
+			d->shift = d->scale + d->input.c;
+			status = d->ops->upload(q, at, channels, d->input.c * 2 * sizeof *channels);
+		}
 	}
 	if (status == SW_OK)
-		status = part_upload(d, &d->val, csv, labels, order, rows, q);
+		status = part_upload(d, &d->val, raw, order, stage, q);
 	if (status == SW_OK)
-		status = part_upload(d, &d->train, csv, labels, order + d->val.rows, rows, q);
-	free(rows);
+		status = part_upload(d, &d->train, raw, order + d->val.rows, stage, q);
+	free(stage);
 	if (status != SW_OK)
 		return sw_err_set(err, status, "the data set does not get to the device: %s",
 				  sw_status_str(status));
 	return SW_OK;
 }
 
-static sw_status load_rows(struct sw_data *out, struct sw_csv *csv, struct sw_data_want want,
-			   struct sw_queue *q, struct sw_err *err)
-{
-	struct labels labels = {0};
-	int32_t *order = NULL;
-	sw_status status = want.classes ? classes_make(&labels, csv, err)
-					: values_make(&labels, csv, err);
+/* --- */
 
-	if (status != SW_OK)
-		goto out;
-	out->features = csv->features;
-	out->input = sw_shape_flat(csv->features);
-	out->labels = 1;
-	out->classes = labels.classes;
-	out->val.rows = (size_t)floor((double)csv->rows * want.val_fraction);
-	out->train.rows = csv->rows - out->val.rows;
-	if (out->train.rows == 0 || out->val.rows == 0) {
-		status = sw_err_set(
-			err, SW_INVALID, "val_fraction %g of %zu rows leaves none to %s",
-			want.val_fraction, csv->rows, out->val.rows ? "train on" : "validate on");
+/* Rows of both parts, the shape, the bytes. */
+static sw_status counts_make(struct sw_data *out, const struct sw_raw *raw,
+			     const struct sw_dataset *set, struct sw_data_want want,
+			     struct sw_err *err)
+{
+	const bool u8 = raw->kind == SW_RAW_U8;
+
+	out->input = raw->shape;
+	out->features = sw_shape_count(&raw->shape);
+	out->classes = raw->classes;
+	out->labels = raw->labels;
+	out->vocab = raw->vocab;
+	out->pad = (int)set->crop;
+	out->flip = set->flip;
+	out->val.rows = raw->val_rows ? raw->val_rows
+				      : (size_t)floor((double)raw->rows * want.val_fraction);
+	out->train.rows = raw->rows - out->val.rows;
+	out->bytes = part_bytes(out, u8, raw->length != NULL, out->train.rows) +
+		     part_bytes(out, u8, raw->length != NULL, out->val.rows);
+	if (out->input.kind == SW_SHAPE_IMAGE)
+		out->bytes += aligned(2 * sizeof(float) * out->input.c);
+	if (out->train.rows == 0 || out->val.rows == 0)
+		return sw_err_set(err, SW_INVALID, "val_fraction %g of %zu rows leaves none to %s",
+				  want.val_fraction, raw->rows,
+				  out->val.rows ? "train on" : "validate on");
+	if (set->norm_n && (out->input.kind != SW_SHAPE_IMAGE || set->norm_n != out->input.c))
+		return sw_err_at(err, SW_INVALID, "/normalize/mean",
+				 "\"normalize\" is for %zu channels, the data has %zu%s",
+				 set->norm_n, out->input.kind == SW_SHAPE_IMAGE ? out->input.c : 0,
+				 out->input.kind == SW_SHAPE_IMAGE ? ""
+								   : ": its rows are no images");
+	if ((set->crop || set->flip) && out->input.kind != SW_SHAPE_IMAGE)
+		return sw_err_at(err, SW_INVALID, "/augment", "\"augment\" is for images");
+	return SW_OK;
+}
+
+static sw_status place(struct sw_data *out, struct sw_raw *raw, const struct sw_dataset *set,
+		       struct sw_data_want want, struct sw_queue *q, struct sw_err *err)
+{
+	const bool image = raw->shape.kind == SW_SHAPE_IMAGE;
+	int32_t *order = sw_malloc(raw->rows * sizeof *order);
+	float *channels = image ? sw_malloc(raw->shape.c * 2 * sizeof *channels) : NULL;
+	sw_status status;
+
+	if (!order || (image && !channels)) {
+		status = sw_err_set(err, SW_NOMEM, "no memory to shuffle %zu rows", raw->rows);
 		goto out;
 	}
-	if (!out->ops)
-		goto out;
-	order = sw_malloc(csv->rows * sizeof *order);
-	if (!order) {
-		status = sw_err_set(err, SW_NOMEM, "no memory to shuffle %zu rows", csv->rows);
-		goto out;
+	if (raw->val_rows) {
+		/* the training rows come first in raw, the validation rows in order */
+		for (size_t i = 0; i < raw->rows; i++)
+			order[(i + raw->val_rows) % raw->rows] = (int32_t)i;
+	} else {
+		sw_shuffle(order, raw->rows, want.split_seed, SW_PHILOX_SPLIT, 0);
 	}
-	sw_shuffle(order, csv->rows, want.split_seed, SW_PHILOX_SPLIT, 0);
-	if (want.standardize)
-		standardize(csv->x, order, csv->rows, out->val.rows, csv->features);
-	status = to_device(out, csv, &labels, order, q, err);
+	if (image)
+		channels_make(raw, set, order, out->val.rows, want.standardize, channels);
+	else if (raw->x && want.standardize)
+		standardize(raw->x, order, raw->rows, out->val.rows, out->features);
+	status = to_device(out, raw, channels, order, q, err);
 out:
 	free(order);
-	free(labels.class);
-	free(labels.value);
+	free(channels);
 	return status;
 }
+
+static sw_raw_read_fn *const readers[SW_DATASET_FORMAT_N] = {
+	[SW_DATASET_CSV] = sw_raw_csv,
+	[SW_DATASET_CIFAR10] = sw_raw_cifar,
+	[SW_DATASET_CIFAR100] = sw_raw_cifar,
+	[SW_DATASET_IDX] = sw_raw_idx,
+	[SW_DATASET_NPY] = sw_raw_npy,
+	[SW_DATASET_TOKENS] = sw_raw_tokens,
+	[SW_DATASET_SYNTHETIC] = sw_raw_synthetic,
+};
 
 sw_status sw_data_load(struct sw_data *out, const struct sw_data_source *source,
 		       struct sw_data_want want, const struct sw_ops *ops, struct sw_queue *q,
 		       struct sw_err *err)
 {
 	struct sw_err why = SW_ERR_INIT;
-	struct sw_csv csv;
-	sw_status status = sw_csv_read(&csv, source->path, source->header, source->label, &why);
+	struct sw_raw raw;
+	sw_status status;
 
+	memset(&raw, 0, sizeof raw);
 	memset(out, 0, sizeof *out);
 	out->ops = ops;
-	if (status == SW_OK) {
-		status = load_rows(out, &csv, want, q, &why);
-		sw_csv_fini(&csv);
-	}
+	status = readers[source->set.format](&raw, source, &want, ops != NULL, &why);
+	if (status == SW_OK)
+		status = counts_make(out, &raw, &source->set, want, &why);
+	if (status == SW_OK && ops)
+		status = place(out, &raw, &source->set, want, q, &why);
+	sw_raw_fini(&raw);
 	if (status == SW_OK)
 		return SW_OK;
 	sw_data_fini(out);
 	/* a named set has no "path" in the spec that the pointer could name */
-	if (source->named && strcmp(why.ptr, "/path") == 0)
+	if (source->set.name && strcmp(why.ptr, "/path") == 0)
 		strcpy(why.ptr, "/name");
 	return sw_err_at(err, status, why.ptr, "%s", why.msg);
 }

@@ -1,10 +1,15 @@
 /*
  * worker/data.h — a data set, ready to train on: split, standardised, in the device's memory.
  *
- * Classes  Labels of any text become 0..C-1 in sorted order, numeric order when all are numbers.
+ * Classes  Labels of a CSV file, any text, become 0..C-1 in sorted order, numeric order when all
+ *          are numbers. Those of other formats are numbers from 0.
  * Split    A shuffle by split_seed; the first floor(rows * val_fraction) rows are for validation.
+ *          A validation part that the data set names takes the split's place.
  * Standard Each feature minus the mean of the training rows, over their (population) deviation;
  *          a column that is constant there keeps the deviation 1. Targets stay as they are.
+ * Images   Kept as they are in the file. Each channel has a scale and a shift, which a batch gets
+ *          as it is gathered: from "normalize" (of pixels from 0 to 1, as PyTorch's Normalize
+ *          after ToTensor), else measured as above; without standardising, bytes are over 255.
  * Errors   Pointers start at the data set's object ("/path", "/name", "/label").
  * Threads  One: the cache is the worker's.
  */
@@ -13,19 +18,20 @@
 
 #include "base/status.h"
 #include "kernels/ops.h"
+#include "proto/dataset.h"
 #include "worker/data_csv.h"
 #include "worker/shape.h"
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Where rows come from: {"name": N} or {"format": "csv", "path": P, "label": L, "header": B}. */
+/* Where rows come from: the data set's options, and the file or folder they lie in. Borrows from
+ * the JSON. */
 struct sw_data_source {
-	char path[4096];
-	char shown[64]; /* "digits", or the file's name: for logs */
-	bool named;
-	bool header;
-	struct sw_csv_label label; /* the name is borrowed from the JSON */
+	struct sw_dataset set;
+	char path[SW_DATASET_MAX_PATH]; /* "" for a synthetic one */
+	char shown[64];                 /* "digits", or the file's name: for logs */
+	const char *label;              /* CSV: a column of the header, or NULL */
 };
 
 /* What of a data set a trainer asks for. */
@@ -66,6 +72,10 @@ struct sw_data {
  * program, then in the source tree. */
 SW_NODISCARD sw_status sw_data_source_read(struct sw_data_source *out, const cJSON *dataset,
 					   struct sw_err *err);
+
+/* The data set's i-th file, from 0; false: there are no more. */
+bool sw_data_source_file(const struct sw_data_source *source, size_t i,
+			 char out[SW_DATASET_MAX_PATH + 64]);
 
 /* ops NULL: everything is read and checked, nothing is kept but the counts. */
 SW_NODISCARD sw_status sw_data_load(struct sw_data *out, const struct sw_data_source *source,

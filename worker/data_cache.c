@@ -12,9 +12,8 @@ struct entry {
 	char *spec; /* the data set's JSON, one line; NULL: free */
 	char path[sizeof((struct sw_data_source *)0)->path];
 	struct sw_data_want want;
-	off_t size;
-	struct timespec mtime;
-	uint64_t used; /* the get that used it last */
+	uint64_t stamp; /* of its files */
+	uint64_t used;  /* the get that used it last */
 	struct sw_data data;
 };
 
@@ -56,14 +55,39 @@ size_t sw_data_cache_loads(const struct sw_data_cache *c)
 	return c->loads;
 }
 
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+	for (int i = 0; i < 8; i++, v >>= 8)
+		h = (h ^ (v & 255)) * 0x100000001b3u; /* FNV-1a */
+	return h;
+}
+
+/* Sizes and times of all files; of one that is missing, nothing: reading it tells. */
+static uint64_t stamp_of(const struct sw_data_source *source)
+{
+	char file[SW_DATASET_MAX_PATH + 64];
+	uint64_t h = 0xcbf29ce484222325u;
+	struct stat st;
+
+	for (size_t i = 0; sw_data_source_file(source, i, file); i++) {
+		if (stat(file, &st) != 0)
+			continue;
+		h = mix(h, i + 1);
+		h = mix(h, (uint64_t)st.st_ino);
+		h = mix(h, (uint64_t)st.st_size);
+		h = mix(h, (uint64_t)st.st_mtim.tv_sec);
+		h = mix(h, (uint64_t)st.st_mtim.tv_nsec);
+	}
+	return h;
+}
+
 static bool entry_is(const struct entry *e, const char *spec, const struct sw_data_source *source,
-		     struct sw_data_want want, const struct stat *st)
+		     struct sw_data_want want, uint64_t stamp)
 {
 	return e->spec && strcmp(e->spec, spec) == 0 && strcmp(e->path, source->path) == 0 &&
 	       e->want.classes == want.classes && e->want.split_seed == want.split_seed &&
 	       e->want.standardize == want.standardize &&
-	       e->want.val_fraction == want.val_fraction && e->size == st->st_size &&
-	       e->mtime.tv_sec == st->st_mtim.tv_sec && e->mtime.tv_nsec == st->st_mtim.tv_nsec;
+	       e->want.val_fraction == want.val_fraction && e->stamp == stamp;
 }
 
 static sw_status load(struct sw_data_cache *c, struct entry *e, const struct sw_data_source *source,
@@ -89,7 +113,7 @@ sw_status sw_data_cache_get(struct sw_data_cache *c, const cJSON *dataset, struc
 {
 	struct sw_data_source source;
 	struct entry *e = &c->entry[0];
-	struct stat st = {0};
+	uint64_t stamp;
 	char *spec;
 	sw_status status = sw_data_source_read(&source, dataset, err);
 
@@ -99,10 +123,10 @@ sw_status sw_data_cache_get(struct sw_data_cache *c, const cJSON *dataset, struc
 	spec = cJSON_PrintUnformatted(dataset);
 	if (!spec)
 		return sw_err_set(err, SW_NOMEM, "no memory for the data set's key");
-	(void)!stat(source.path, &st); /* what is wrong with the file, reading it tells */
+	stamp = stamp_of(&source);
 	c->gets++;
 	for (int i = 0; i < ENTRIES; i++) {
-		if (entry_is(&c->entry[i], spec, &source, want, &st)) {
+		if (entry_is(&c->entry[i], spec, &source, want, stamp)) {
 			free(spec);
 			c->entry[i].used = c->gets;
 			*out = &c->entry[i].data;
@@ -120,8 +144,7 @@ sw_status sw_data_cache_get(struct sw_data_cache *c, const cJSON *dataset, struc
 	e->spec = spec;
 	memcpy(e->path, source.path, sizeof e->path);
 	e->want = want;
-	e->size = st.st_size;
-	e->mtime = st.st_mtim;
+	e->stamp = stamp;
 	e->used = c->gets;
 	*out = &e->data;
 	return SW_OK;

@@ -1,8 +1,6 @@
-/* worker/data_source.c — which file a data set is. */
-#include "proto/json.h"
+/* worker/data_source.c — which files a data set is. */
 #include "proto/nearest.h"
 #include "worker/data.h"
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,21 +45,16 @@ static bool locate(char *out, size_t cap, const char *name)
 	return false;
 }
 
-static sw_status named_read(struct sw_data_source *out, const cJSON *name, struct sw_err *err)
+static sw_status named_read(struct sw_data_source *out, struct sw_err *err)
 {
-	const char *names[KNOWN_N], *near;
+	const char *names[KNOWN_N], *near, *name = out->set.name;
 	char show[44];
 
-	if (!cJSON_IsString(name))
-		return sw_err_at(err, SW_INVALID, "/name", "the name of a data set is a string");
-	out->named = true;
-	out->header = true;
 	for (size_t i = 0; i < KNOWN_N; i++) {
 		names[i] = known[i].name;
-		if (strcmp(known[i].name, name->valuestring) != 0)
+		if (strcmp(known[i].name, name) != 0)
 			continue;
-		if (!out->label.name)
-			out->label.name = known[i].label;
+		out->label = known[i].label;
 		snprintf(out->shown, sizeof out->shown, "%s", known[i].name);
 		if (locate(out->path, sizeof out->path, known[i].name))
 			return SW_OK;
@@ -69,8 +62,8 @@ static sw_status named_read(struct sw_data_source *out, const cJSON *name, struc
 				 "%s.csv is not found: set SWEEPD_DATA to the folder it is in",
 				 known[i].name);
 	}
-	sw_csv_show(name->valuestring, show);
-	near = sw_nearest(name->valuestring, names, KNOWN_N);
+	sw_csv_show(name, show);
+	near = sw_nearest(name, names, KNOWN_N);
 	if (near)
 		return sw_err_at(err, SW_NOT_FOUND, "/name",
 				 "no data set is named \"%s\": did you mean \"%s\"?", show, near);
@@ -80,82 +73,100 @@ static sw_status named_read(struct sw_data_source *out, const cJSON *name, struc
 			 show);
 }
 
-static sw_status label_read(struct sw_data_source *out, const cJSON *label, struct sw_err *err)
-{
-	if (cJSON_IsString(label)) {
-		out->label.name = label->valuestring;
-		return SW_OK;
-	}
-	if (cJSON_IsNumber(label) && label->valuedouble == floor(label->valuedouble) &&
-	    fabs(label->valuedouble) < 65536) {
-		out->label.index = (long)label->valuedouble;
-		return SW_OK;
-	}
-	return sw_err_at(err, SW_INVALID, "/label",
-			 "the label is a column's name, or its number from 0 (-1 is the last)");
-}
-
-static sw_status keys_check(const cJSON *dataset, struct sw_err *err)
-{
-	static const char *const keys[] = {"name", "format", "path", "label", "header"};
-	const size_t n = sizeof keys / sizeof *keys;
-
-	for (const cJSON *v = dataset->child; v; v = v->next) {
-		char ptr[160] = "", show[44];
-		const char *near;
-		size_t i = 0;
-
-		while (i < n && strcmp(keys[i], v->string) != 0)
-			i++;
-		if (i < n)
-			continue;
-		sw_json_pointer_add(ptr, sizeof ptr, v->string);
-		near = sw_nearest(v->string, keys, n);
-		return sw_err_at(err, SW_INVALID, ptr, "a data set has no key \"%s\"%s%s%s",
-				 sw_csv_show(v->string, show), near ? ": did you mean \"" : "",
-				 near ? near : "", near ? "\"?" : "");
-	}
-	return SW_OK;
-}
-
 sw_status sw_data_source_read(struct sw_data_source *out, const cJSON *dataset, struct sw_err *err)
 {
-	const cJSON *name = sw_json_get(dataset, "name"), *path = sw_json_get(dataset, "path");
-	const cJSON *label = sw_json_get(dataset, "label"), *format, *header;
-	const char *base;
+	const char *base, *path;
 	sw_status status;
 
 	memset(out, 0, sizeof *out);
-	if (!cJSON_IsObject(dataset))
-		return sw_err_set(err, SW_INVALID,
-				  "a trainer needs \"dataset\": {\"name\": NAME} or {\"format\": "
-				  "\"csv\", \"path\": PATH, \"label\": COLUMN}");
-	status = keys_check(dataset, err);
-	if (status == SW_OK && label)
-		status = label_read(out, label, err);
+	status = sw_dataset_read(&out->set, dataset, err);
 	if (status != SW_OK)
 		return status;
-	format = sw_json_get(dataset, "format");
-	header = sw_json_get(dataset, "header");
-	if (format && !(cJSON_IsString(format) && strcmp(format->valuestring, "csv") == 0))
-		return sw_err_at(err, SW_INVALID, "/format", "the format is \"csv\"");
-	if (header && !cJSON_IsBool(header))
-		return sw_err_at(err, SW_INVALID, "/header", "header is true or false");
-	if (name && path)
-		return sw_err_at(err, SW_INVALID, "/path",
-				 "a data set has a name or a path, not both");
-	if (name)
-		return named_read(out, name, err);
-	if (!cJSON_IsString(path) || !*path->valuestring)
-		return sw_err_at(err, SW_INVALID, "/path", "a data set needs a name or a path");
-	if (strlen(path->valuestring) >= sizeof out->path)
-		return sw_err_at(err, SW_INVALID, "/path", "the path is too long");
-	if (!label)
-		return sw_err_at(err, SW_INVALID, "/label",
-				 "a CSV data set needs \"label\": the column to learn");
-	snprintf(out->path, sizeof out->path, "%s", path->valuestring);
-	base = strrchr(out->path, '/');
-	snprintf(out->shown, sizeof out->shown, "%.63s", base ? base + 1 : out->path);
-	out->header = !header || cJSON_IsTrue(header);
+	if (out->set.name)
+		return named_read(out, err);
+	out->label = out->set.label;
+	path = out->set.path ? out->set.path : "";
+	snprintf(out->path, sizeof out->path, "%s", path);
+	base = strrchr(path, '/');
+	snprintf(out->shown, sizeof out->shown, "%.63s",
+		 base && base[1] ? base + 1
+		 : *path         ? path
+				 : sw_dataset_formats[out->set.format]);
 	return SW_OK;
+}
+
+/* --- files --- */
+
+/* The first of two spellings that exists, or else the first. */
+static void either(const char *folder, const char *a, const char *b,
+		   char out[SW_DATASET_MAX_PATH + 64])
+{
+	snprintf(out, SW_DATASET_MAX_PATH + 64, "%s/%s", folder, a);
+	if (access(out, F_OK) == 0)
+		return;
+	snprintf(out, SW_DATASET_MAX_PATH + 64, "%s/%s", folder, b);
+	if (access(out, F_OK) != 0)
+		snprintf(out, SW_DATASET_MAX_PATH + 64, "%s/%s", folder, a);
+}
+
+/* The file in the data set's folder, or in the folder that its archive makes there. */
+static void in_folder(const char *folder, const char *inner, const char *name,
+		      char out[SW_DATASET_MAX_PATH + 64])
+{
+	char longer[64];
+
+	snprintf(longer, sizeof longer, "%s/%s", inner, name);
+	either(folder, name, longer, out);
+}
+
+static bool cifar_file(const struct sw_data_source *s, size_t i, char out[SW_DATASET_MAX_PATH + 64])
+{
+	static const char *const ten[] = {"data_batch_1.bin", "data_batch_2.bin",
+					  "data_batch_3.bin", "data_batch_4.bin",
+					  "data_batch_5.bin", "test_batch.bin"};
+	static const char *const hundred[] = {"train.bin", "test.bin"};
+	const bool is_ten = s->set.format == SW_DATASET_CIFAR10;
+	const size_t n = (is_ten ? 5u : 1u) + (s->set.test ? 1u : 0u);
+
+	if (i >= n)
+		return false;
+	in_folder(s->path, is_ten ? "cifar-10-batches-bin" : "cifar-100-binary",
+		  is_ten ? ten[i] : hundred[i], out);
+	return true;
+}
+
+static bool idx_file(const struct sw_data_source *s, size_t i, char out[SW_DATASET_MAX_PATH + 64])
+{
+	/* as they are published, and as an unpacker that makes a dot of the last dash writes them
+	 */
+	static const char *const names[][2] = {
+		{"train-images-idx3-ubyte", "train-images.idx3-ubyte"},
+		{"train-labels-idx1-ubyte", "train-labels.idx1-ubyte"},
+		{"t10k-images-idx3-ubyte", "t10k-images.idx3-ubyte"},
+		{"t10k-labels-idx1-ubyte", "t10k-labels.idx1-ubyte"}};
+
+	if (i >= (s->set.test ? 4u : 2u))
+		return false;
+	either(s->path, names[i][0], names[i][1], out);
+	return true;
+}
+
+bool sw_data_source_file(const struct sw_data_source *s, size_t i,
+			 char out[SW_DATASET_MAX_PATH + 64])
+{
+	const char *const paths[] = {s->path, s->set.label_path, s->set.val_path,
+				     s->set.val_label_path};
+	size_t seen = 0;
+
+	if (s->set.format == SW_DATASET_CIFAR10 || s->set.format == SW_DATASET_CIFAR100)
+		return cifar_file(s, i, out);
+	if (s->set.format == SW_DATASET_IDX && !s->set.label_path)
+		return idx_file(s, i, out);
+	for (size_t k = 0; k < sizeof paths / sizeof *paths; k++) {
+		if (!paths[k] || !*paths[k] || seen++ != i)
+			continue;
+		snprintf(out, SW_DATASET_MAX_PATH + 64, "%s", paths[k]);
+		return true;
+	}
+	return false;
 }

@@ -195,7 +195,8 @@ static const struct {
 	{TRAIN "{'dataset':{'path':'x'}}}", "/trainer/dataset/format",
 	 "a dataset needs \"name\", or \"format\": \"csv\" with path and label"},
 	{TRAIN "{'dataset':{'format':'parquet','path':'x'}}}", "/trainer/dataset/format",
-	 "\"format\" must be \"csv\""},
+	 "\"format\" must be \"csv\", \"cifar10\", \"cifar100\", \"idx\", \"npy\", \"tokens\" or "
+	 "\"synthetic\""},
 	{TRAIN "{'dataset':{'format':'csv','label':'y'}}}", "/trainer/dataset/path",
 	 "\"path\" is missing: the CSV file"},
 	{TRAIN "{'dataset':{'format':'csv','path':'x'}}}", "/trainer/dataset/label",

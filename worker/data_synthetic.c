@@ -1,0 +1,282 @@
+/*
+ * worker/data_synthetic.c — data sets made from a seed, for benchmarks, examples and tests: classes
+ * that can be learned, and that take some learning. A row is a function of (seed, row) alone, in
+ * integers, so it is the same on every machine; noise n is 0 to 256, in 1/256.
+ *
+ * Images    Each class has a grid of 4 x 4 bytes in each channel, drawn large (bilinear). A row is
+ *           the picture of its class, shifted by up to an eighth of the side, mixed with that of
+ *           another class (1/256 to one half) and with noise in each pixel. Bytes.
+ * Features  Each class has a centre; a row is it with noise around. Multiples of 1/64.
+ * Values    (mse) Features are noise alone, the target a fixed linear form of them, and noise.
+ * Tokens    Each class has a stride through the vocabulary: a token of the row is, but for noise,
+ *           the one before it plus that stride; so what tells classes apart is the order, not which
+ *           tokens there are. Rows fill half to all of their places, the rest is token 0 and
+ *           counted out by their length.
+ * Next      The same with one stride for all and full rows; the label is the token that follows.
+ */
+#include "base/fault.h"
+#include "kernels/philox.h"
+#include "worker/data_raw.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define GRID 4
+
+/* Which numbers a Philox block is for: its layer. */
+enum { CENTRE = 1, ROW, NOISE, WEIGHT };
+
+static uint32_t word(const struct sw_dataset *set, uint32_t what, uint64_t step, uint64_t index)
+{
+	return sw_philox_block(set->seed, SW_PHILOX_SYNTHETIC, what, step, index / 4).v[index % 4];
+}
+
+/* -510..510, near a normal of deviation 148: four bytes of a word. */
+static int32_t bell(uint32_t w)
+{
+	return (int32_t)((w & 255) + (w >> 8 & 255) + (w >> 16 & 255) + (w >> 24)) - 510;
+}
+
+static int32_t label_of(const struct sw_dataset *set, size_t row)
+{
+	return (int32_t)(word(set, ROW, row, 0) % set->classes);
+}
+
+/* --- images --- */
+
+/* The grids of all classes: uint8[classes][C][GRID][GRID]. */
+static void grids_make(const struct sw_dataset *set, uint8_t *grid)
+{
+	const size_t n = set->image[0] * GRID * GRID;
+
+	for (size_t c = 0; c < set->classes; c++)
+		for (size_t i = 0; i < n; i++)
+			grid[c * n + i] = (uint8_t)(word(set, CENTRE, c, i) >> 24);
+}
+
+/* A picture's value at i of n places, its grid drawn large: the grid's index and the part, in
+ * 1/256, of the next. What is shifted out of the picture is its edge. */
+static void place_of(int64_t i, size_t n, uint32_t *cell, uint32_t *part)
+{
+	const int64_t last = n > 1 ? (int64_t)n - 1 : 1;
+	const int64_t at = i < 0 ? 0 : i > last ? last : i;
+	const int64_t fixed = at * (GRID - 1) * 256 / last;
+
+	*cell = (uint32_t)(fixed >> 8);
+	*part = (uint32_t)(fixed & 255);
+	if (*cell == GRID - 1) {
+		*cell = GRID - 2;
+		*part = 256;
+	}
+}
+
+static int32_t sample(const uint8_t *g, uint32_t y, uint32_t fy, uint32_t x, uint32_t fx)
+{
+	const uint8_t *a = g + y * GRID + x, *b = a + GRID;
+	const uint32_t top = a[0] * (256 - fx) + a[1] * fx, low = b[0] * (256 - fx) + b[1] * fx;
+
+	return (int32_t)((top * (256 - fy) + low * fy) >> 16);
+}
+
+static uint8_t byte_of(int32_t v)
+{
+	return (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
+}
+
+static void image_make(const struct sw_dataset *set, const uint8_t *grid, size_t row, uint8_t *out)
+{
+	const size_t C = set->image[0], H = set->image[1], W = set->image[2], n = C * GRID * GRID;
+	const size_t label = (size_t)label_of(set, row);
+	const size_t other = word(set, ROW, row, 1) % set->classes;
+	const uint8_t *own = grid + label * n, *mixed = grid + other * n;
+	const int32_t weight = 128 + (int32_t)(word(set, ROW, row, 2) % 128); /* of 256 */
+	const uint32_t shift = word(set, ROW, row, 3), ry = (uint32_t)(H / 8),
+		       rx = (uint32_t)(W / 8);
+	const int64_t dy = (int64_t)((shift & 0xffff) % (2 * ry + 1)) - ry;
+	const int64_t dx = (int64_t)((shift >> 16) % (2 * rx + 1)) - rx;
+	const int32_t noise = (int32_t)set->noise;
+	struct sw_philox_words w = {{0}};
+	size_t i = 0;
+
+	for (size_t c = 0; c < C; c++) {
+		for (size_t y = 0; y < H; y++) {
+			uint32_t gy, fy, gx, fx;
+
+			place_of((int64_t)y + dy, H, &gy, &fy);
+			for (size_t x = 0; x < W; x++, i++) {
+				place_of((int64_t)x + dx, W, &gx, &fx);
+				const int32_t a = sample(own + c * GRID * GRID, gy, fy, gx, fx);
+				const int32_t b = sample(mixed + c * GRID * GRID, gy, fy, gx, fx);
+				const int32_t v = (a * weight + b * (256 - weight)) / 256 - 128;
+
+				/* sixteen pixels a block, a byte each */
+				if (i % 16 == 0)
+					w = sw_philox_block(set->seed, SW_PHILOX_SYNTHETIC, NOISE,
+							    row, i / 16);
+				const int32_t u =
+					(int32_t)(w.v[i % 16 / 4] >> (i % 4 * 8) & 255) - 128;
+
+				out[i] = byte_of(128 + (v * (256 - noise) + u * noise) / 256);
+			}
+		}
+	}
+}
+
+/* --- features --- */
+
+static void features_make(const struct sw_dataset *set, size_t row, size_t label, float *out)
+{
+	const int32_t noise = (int32_t)set->noise;
+
+	for (size_t f = 0; f < set->features; f++) {
+		const int32_t centre = (int32_t)(word(set, CENTRE, label, f) & 127) - 64;
+		const int32_t e = bell(word(set, NOISE, row, f));
+
+		out[f] = (float)((centre * 2 * (256 - noise) + e * noise) / 256) / 64.0f;
+	}
+}
+
+/* Returns the target. */
+static float values_make(const struct sw_dataset *set, size_t row, float *out)
+{
+	int64_t sum = 0;
+
+	for (size_t f = 0; f < set->features; f++) {
+		const int32_t e = bell(word(set, NOISE, row, f));
+
+		sum += (int64_t)e * ((int64_t)(word(set, WEIGHT, 0, f) & 127) - 64);
+		if (out)
+			out[f] = (float)e / 128.0f;
+	}
+	/* weights of -1 to 1, values in units of 1/128; the noise has an eighth of a deviation for
+	 * each feature at the most */
+	sum += (int64_t)bell(word(set, ROW, row, 0)) * set->noise / 16;
+	return (float)sum / 8192.0f;
+}
+
+/* --- tokens: ids 1..vocab - 1, 0 is padding --- */
+
+static void tokens_make(const struct sw_dataset *set, size_t row, uint32_t stride, size_t n,
+			int32_t *out)
+{
+	const uint32_t ids = (uint32_t)set->vocab - 1;
+	uint64_t at = word(set, NOISE, row, 0) % ids;
+
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t w = word(set, NOISE, row, i + 1);
+
+		/* the low byte says whether this place is noise, the rest which */
+		at = (w & 255) < set->noise ? (w >> 8) % ids : (at + stride) % ids;
+		out[i] = (int32_t)at + 1;
+	}
+}
+
+static uint32_t stride_of(const struct sw_dataset *set, uint64_t class)
+{
+	const uint32_t ids = (uint32_t)set->vocab - 1;
+
+	/* apart for all classes while there are enough ids */
+	return (uint32_t)((word(set, CENTRE, 0, 0) % ids + class * (ids / set->classes + 1)) % ids);
+}
+
+static int32_t token_row(const struct sw_dataset *set, size_t row, size_t label, int32_t *out)
+{
+	const size_t t = set->tokens, n = t - word(set, ROW, row, 1) % (t / 2 + 1);
+
+	memset(out, 0, t * sizeof *out);
+	tokens_make(set, row, stride_of(set, label), n, out);
+	return (int32_t)n;
+}
+
+/* text: int32[t + 1], scratch */
+static void next_row(const struct sw_dataset *set, size_t row, int32_t *text, int32_t *token,
+		     int32_t *label)
+{
+	const size_t t = set->tokens;
+
+	tokens_make(set, row, stride_of(set, 0), t + 1, text);
+	memcpy(label, text + 1, t * sizeof *label);
+	if (token)
+		memcpy(token, text, t * sizeof *token);
+}
+
+/* --- */
+
+static sw_status shape_make(struct sw_raw *out, const struct sw_dataset *set,
+			    const struct sw_data_want *want, struct sw_err *err)
+{
+	if (!want->classes && !set->features)
+		return sw_raw_wants_classes(want, "synthetic images and tokens", err);
+	out->rows = set->rows;
+	out->labels = set->next_token ? set->tokens : 1;
+	out->classes = !want->classes ? 0 : set->next_token ? set->vocab : set->classes;
+	if (set->image[0]) {
+		out->kind = SW_RAW_U8;
+		out->shape = sw_shape_image(set->image[0], set->image[1], set->image[2]);
+	} else if (set->tokens) {
+		out->kind = SW_RAW_TOKEN;
+		out->shape = sw_shape_tokens(set->tokens, 0);
+		out->vocab = set->vocab;
+	} else {
+		out->kind = SW_RAW_FLOAT;
+		out->shape = sw_shape_flat(set->features);
+	}
+	return SW_OK;
+}
+
+/* What rows share: the grids of the images, a text of the tokens. */
+static void *scratch_make(const struct sw_dataset *set)
+{
+	uint8_t *grid;
+
+	if (!set->image[0])
+		return sw_malloc((set->tokens + 1) * sizeof(int32_t));
+	grid = sw_malloc(set->classes * set->image[0] * GRID * GRID);
+	if (grid)
+		grids_make(set, grid);
+	return grid;
+}
+
+static void row_make(struct sw_raw *out, const struct sw_dataset *set, size_t row, void *scratch)
+{
+	const size_t count = sw_shape_count(&out->shape);
+
+	if (out->value) {
+		out->value[row] = values_make(set, row, out->x ? out->x + row * count : NULL);
+		return;
+	}
+	if (set->next_token) {
+		next_row(set, row, scratch, out->token ? out->token + row * count : NULL,
+			 out->label + row * count);
+		return;
+	}
+	out->label[row] = label_of(set, row);
+	if (out->u8)
+		image_make(set, scratch, row, out->u8 + row * count);
+	else if (out->x)
+		features_make(set, row, (size_t)out->label[row], out->x + row * count);
+	else if (out->token)
+		out->length[row] =
+			token_row(set, row, (size_t)out->label[row], out->token + row * count);
+}
+
+sw_status sw_raw_synthetic(struct sw_raw *out, const struct sw_data_source *source,
+			   const struct sw_data_want *want, bool keep, struct sw_err *err)
+{
+	const struct sw_dataset *set = &source->set;
+	void *scratch;
+	sw_status status = shape_make(out, set, want, err);
+
+	if (status == SW_OK)
+		status = sw_raw_alloc(out, keep, want->classes, err);
+	if (status != SW_OK)
+		return status;
+	scratch = scratch_make(set);
+	if (set->tokens && !set->next_token)
+		out->length = sw_malloc(out->rows * sizeof *out->length);
+	if (!scratch || (set->tokens && !set->next_token && !out->length))
+		status = sw_err_set(err, SW_NOMEM, "no memory for synthetic rows");
+	for (size_t row = 0; status == SW_OK && keep && row < out->rows; row++)
+		row_make(out, set, row, scratch);
+	free(scratch);
+	return status;
+}
