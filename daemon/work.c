@@ -20,6 +20,7 @@
 struct repeat {
 	struct sw_call *call;
 	int64_t sweep, trial, attempt, seq;
+	uint32_t live; /* the trial's last attempt */
 	char verdict[16];
 	sw_status rc;
 	struct sw_err err;
@@ -58,6 +59,12 @@ static void on_repeat(void *arg)
 	struct repeat *r = arg;
 	struct sw_buf out;
 
+	if (r->rc == SW_NOT_FOUND && r->attempt < (int64_t)r->live) {
+		r->err = (struct sw_err)SW_ERR_INIT;
+		(void)sw_err_at(&r->err, SW_CONFLICT, "/attempt",
+				"attempt %lld of trial %lld was replaced by attempt %u",
+				(long long)r->attempt, (long long)r->trial, (unsigned)r->live);
+	}
 	if (r->rc != SW_OK) {
 		sw_call_error(r->call, &r->err);
 	} else {
@@ -68,8 +75,11 @@ static void on_repeat(void *arg)
 	free(r);
 }
 
-/* A report that was acknowledged before: the same answer, from the store. */
-static void answer_repeat(struct sw_host *h, struct sw_call *call, const struct sw_event *e)
+/* A report that was acknowledged before: the same answer, from the store. Of an attempt that was
+ * replaced since, too: a client that lost the answer "pause" may ask again when the trial was
+ * resumed. */
+static void answer_repeat(struct sw_host *h, struct sw_call *call, const struct sw_event *e,
+			  uint32_t live)
 {
 	struct repeat *r = sw_calloc(1, sizeof *r);
 	struct sw_err err = SW_ERR_INIT;
@@ -79,7 +89,8 @@ static void answer_repeat(struct sw_host *h, struct sw_call *call, const struct 
 				     .sweep = h->sweep,
 				     .trial = (int64_t)e->trial,
 				     .attempt = e->attempt,
-				     .seq = (int64_t)e->seq};
+				     .seq = (int64_t)e->seq,
+				     .live = live};
 		if (sw_store_read(h->d->store, read_repeat, on_repeat, r) == SW_OK)
 			return;
 		free(r);
@@ -225,15 +236,13 @@ void sw_work_report(struct sw_host *h, struct sw_call *call)
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_buf text;
 
-	if (t != NULL && t->attempt == e.attempt) {
-		if (e.seq <= t->seq) {
-			answer_repeat(h, call, &e);
-			return;
-		}
-		if (late_answer(h, t) != NULL) {
-			answer_late(call, late_answer(h, t));
-			return;
-		}
+	if (t != NULL && (e.attempt < t->attempt || (e.attempt == t->attempt && e.seq <= t->seq))) {
+		answer_repeat(h, call, &e, t->attempt);
+		return;
+	}
+	if (t != NULL && t->attempt == e.attempt && late_answer(h, t) != NULL) {
+		answer_late(call, late_answer(h, t));
+		return;
 	}
 	sw_buf_init(&text, SW_FRAME_MAX);
 	if (!read_metrics(h, metrics, &e, &text, &err)) {

@@ -2,6 +2,7 @@
 import json
 import os
 import random
+import sqlite3
 import subprocess
 import sys
 
@@ -73,6 +74,22 @@ def test_report_repeated_gets_the_same_answer_and_adds_nothing(client):
     assert [client.reports(sweep, t["trial"]) for t in handed] == before
     assert all(len(rows) == 1 for rows in before)
     assert client.sweep(sweep)["rungs"][0]["n"] == 4
+
+
+def test_report_repeated_after_its_trial_was_resumed_gets_the_same_answer(client):
+    """The answer "pause" was lost with the connection, and the trial went on elsewhere."""
+    sweep = client.submit(driven(run_cap=2, early_terminate=asha(
+        variant="promote", grace_period=1, max_t=4, reduction_factor=2)))
+    first, second = client.ask(sweep, 2)
+    assert client.report(sweep, first, 1, 1, loss=1.0) == "pause"
+    assert client.report(sweep, second, 1, 1, loss=2.0) == "pause"
+    again, = client.ask(sweep, 2)
+    assert (again["trial"], again["attempt"]) == (first["trial"], 2)
+    assert client.report(sweep, first, 1, 1, loss=1.0) == "pause"
+    error = client.refused("trial.report", sweep=sweep, trial=first["trial"], attempt=1, seq=2,
+                           step=2, metrics={"loss": 1})
+    assert error.code == CONFLICT and error.pointer == "/attempt" and "attempt 2" in error.message
+    assert client.report(sweep, again, 1, 2, loss=0.5) == "pause"
 
 
 @pytest.mark.parametrize("seq, step", [(3, 3), (4, 4), (1000, 3)])
@@ -266,6 +283,18 @@ def test_lease_that_expires_hands_the_trial_out_again(client):
     assert row["value"] == 3 and row["attempt"] >= 2
     attempts = client.call("trial.get", sweep=sweep, trial=1)["attempts"]
     assert attempts[0]["state"] == "RELEASED" and attempts[-1]["state"] == "COMPLETED"
+
+
+def test_leases_that_end_together_are_ended_over_several_turns(daemon, client):
+    """At most 1,000 of a sweep in one look at the leases, and looks are a quarter of a second
+    apart: other answers come between."""
+    sweep = client.submit(driven(run_cap=2500, lease_s=3))
+    assert sum(len(client.ask(sweep, 1000)) for _ in range(3)) == 2500
+    wait_until(lambda: client.sweep(sweep)["counts"]["PENDING"] == 2500, "all leases to end")
+    with sqlite3.connect(f"file:{os.path.join(daemon.state, 'sweepd.db')}?mode=ro", uri=True) as db:
+        ended = [ms for ms, in db.execute("SELECT ended_ms FROM attempt ORDER BY ended_ms")]
+    together = max(sum(at <= ms < at + 100 for ms in ended) for at in set(ended))
+    assert len(ended) == 2500 and together <= 1000
 
 
 def test_no_lease_means_the_trial_stays_with_its_client(daemon, client):
