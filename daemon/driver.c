@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define EXPIRE_MAX 1000 /* leases that one tick ends, of one sweep */
+#define STEP_KEPT  4096 /* actions whose room is kept for the next step */
 
 static const char *const event_names[SW_EVENT_KIND_N] = {
 	[SW_EVENT_ASK] = "ask",         [SW_EVENT_REPORT] = "report",
@@ -123,8 +124,11 @@ sw_status sw_driver_step(struct sw_change *c, struct sw_host *h, const struct sw
 			 int32_t slot, const struct sw_actions **actions, uint64_t *ev,
 			 struct sw_err *err)
 {
-	static struct sw_actions step; /* the loop thread's; grown once, reused for ever */
+	static struct sw_actions step; /* the loop thread's; reused for ever */
 	const struct sw_checkpoint before = sw_checkpoint_of(h, event->trial);
+
+	if (step.cap > STEP_KEPT) /* a sweep with many open trials has ended */
+		sw_actions_fini(&step);
 	const sw_status rc = sw_sweep_step(h->sched, event, &step, err);
 
 	if (rc == SW_NOMEM)
@@ -207,25 +211,38 @@ void sw_driver_fail(struct sw_host *h, const char *cause)
 	sw_driver_end(h, SW_EVENT_FAIL, cause);
 }
 
+/* Whoever is heard from later expires later, so nobody need be looked at before the end of the
+ * lease of who was silent longest. */
 static void expire(struct sw_host *h, int64_t now_us)
 {
 	const int64_t lease_us = (int64_t)(h->spec->lease_s * 1e6);
 	const uint64_t n = sw_sweep_trial_n(h->sched);
 	unsigned expired = 0;
 	bool first = true;
+	int64_t heard_us = now_us; /* the earliest */
 
-	for (uint64_t trial = h->oldest; trial <= n && expired < EXPIRE_MAX; trial++) {
+	if (now_us < h->lease_us)
+		return;
+	for (uint64_t trial = h->oldest; trial <= n; trial++) {
 		const struct sw_trial *t = sw_sweep_trial(h->sched, trial);
+		const int64_t its_us = h->runs[trial - 1].heard_us;
 
 		if (first && sw_trial_ended((enum sw_trial_state)t->state)) {
 			h->oldest = trial + 1;
 			continue;
 		}
 		first = false;
-		if (t->state == SW_TRIAL_RUNNING && now_us - h->runs[trial - 1].heard_us > lease_us)
+		if (t->state != SW_TRIAL_RUNNING)
+			continue;
+		if (now_us - its_us <= lease_us)
+			heard_us = its_us < heard_us ? its_us : heard_us;
+		else if (expired++ == EXPIRE_MAX)
+			return; /* the next tick goes on */
+		else
 			sw_driver_attempt_over(h, SW_EVENT_RELEASE, trial, t->attempt,
 					       "lease expired");
 	}
+	h->lease_us = heard_us + lease_us;
 }
 
 void sw_driver_tick(struct sw_daemon *d, int64_t now_us)

@@ -52,6 +52,7 @@ struct sw_host {
 	struct sw_run *runs;    /* runs[trial - 1] */
 	size_t run_cap_n;       /* room in runs */
 	uint64_t oldest;        /* no trial below this one is RUNNING: where a scan starts */
+	int64_t lease_us;       /* no lease ends before this moment of the monotonic clock */
 	bool metric_seen;       /* some report carried the metric */
 	char note[240];         /* said as `cause` while the sweep runs; "" for none */
 
