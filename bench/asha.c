@@ -431,8 +431,11 @@ static int add_families(struct plan *p, size_t *recorded)
 
 int main(int argc, char **argv)
 {
-	struct bench_options o = {
-		.seed_from = 10, .parallel = {1, 8, 25, 500}, .modes = 4, .jobs = 1};
+	struct bench_options o = {.seed_from = 10,
+				  .parallel = {1, 8, 25, 500},
+				  .modes = 4,
+				  .most_parallel = 1000,
+				  .jobs = 1};
 	struct plan p = {.o = &o};
 	size_t recorded = 0;
 	int rc = -1;

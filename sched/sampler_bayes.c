@@ -18,6 +18,10 @@
 #define DESIGN_MIN   5
 #define RUNGS_MIN    8  /* the same with rungs */
 #define DESIGN_TRIES 64 /* draws for a first point that is not there yet */
+/* With rungs at least this share of the points is spread over the space, always. A pruner that
+ * compares newcomers with those before them passes nearly all that a model finds: then only what
+ * the model likes runs to the end, and nothing tells it what else would have been good there. */
+#define RUNGS_SPREAD (1.0 / 3)
 
 struct bayes {
 	struct bayes_cube cube;
@@ -149,9 +153,8 @@ static bool in_design(const struct bayes *b, const struct sw_history *h)
 /* Rungs above those that are known are not for the model to judge. */
 static bool is_blind(const struct bayes *b, struct bayes_rng *rng)
 {
-	const double share = b->has_rungs ? sw_bayes_rung_blind(&b->rungs.values) : 0;
-
-	return share > 0 && sw_bayes_rng_unit(rng) < share;
+	return b->has_rungs &&
+	       sw_bayes_rng_unit(rng) < fmax(sw_bayes_rung_blind(&b->rungs.values), RUNGS_SPREAD);
 }
 
 static sw_status design(struct sw_sampler *s, const struct bayes *b, uint64_t made,

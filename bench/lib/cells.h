@@ -23,10 +23,11 @@ struct bench_options {
 	uint64_t seed_from;
 	size_t seeds, jobs;
 	size_t parallel[BENCH_MAX_MODES], modes;
-	size_t budget;  /* trials a run; 0: the bench's default */
-	size_t folds;   /* tune: training runs a trial */
-	bool own_seeds; /* tune: each trial trains with seeds of its own */
-	size_t again;   /* tune: fresh trainings of the best trial, that judge it; 0: none */
+	size_t most_parallel; /* that may be asked for; 0: BENCH_MAX_PARALLEL */
+	size_t budget;        /* trials a run; 0: the bench's default */
+	size_t folds;         /* tune: training runs a trial */
+	bool own_seeds;       /* tune: each trial trains with seeds of its own */
+	size_t again;         /* tune: fresh trainings of the best trial, that judge it; 0: none */
 	bool quick;
 };
 

@@ -51,12 +51,13 @@ static int read_seeds(struct bench_options *o, const char *text)
 /* "1,8" */
 static int read_parallel(struct bench_options *o, const char *text)
 {
+	const long most = o->most_parallel > 0 ? (long)o->most_parallel : BENCH_MAX_PARALLEL;
 	char *end;
 
 	for (o->modes = 0; o->modes < BENCH_MAX_MODES; text = end + 1) {
 		const long v = strtol(text, &end, 10);
 
-		if (v < 1 || v > BENCH_MAX_PARALLEL)
+		if (v < 1 || v > most)
 			return -1;
 		o->parallel[o->modes++] = (size_t)v;
 		if (*end != ',')
