@@ -77,9 +77,12 @@ static bool run(const struct options *o, const char *name, size_t batch, double 
 		double took = 0;
 		size_t steps = 0;
 
-		for (; took < o->seconds / 5; steps += 8, took = seconds(o) - began)
+		while (took < o->seconds / 5) {
 			for (int i = 0; i < 8; i++)
 				train_net_step(&net, NULL);
+			steps += 8;
+			took = seconds(o) - began;
+		}
 		best = (double)(steps * batch) / took > best ? (double)(steps * batch) / took
 							     : best;
 	}

@@ -5,6 +5,7 @@
 #include "kernels/cpu/conv.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/loops.h"
+#include <assert.h>
 #include <string.h>
 
 /* Scratch memory, handed out in pieces. */
@@ -106,6 +107,7 @@ void sw_cpu_conv_direct_forward(const float *x, const float *w, const float *b, 
 	const struct sw_cpu_correlation k = forward_of(c, act);
 	const struct room r = room_of(c, work);
 
+	assert(r.x != NULL);
 	memset(r.x, 0, r.x_n * sizeof *r.x);
 	l->pack(&k, w, 0, r.packed);
 	for (size_t n = 0; n < c->B; n++) {
@@ -125,6 +127,7 @@ void sw_cpu_conv_direct_backward(const float *x, const float *w, const float *y,
 	const struct room r = room_of(c, work);
 	const size_t out = c->O * f.oh * f.ow;
 
+	assert(r.x != NULL);
 	memset(r.x, 0, r.x_n * sizeof *r.x);
 	memset(r.dy, 0, r.dy_n * sizeof *r.dy);
 	memset(r.sums, 0, r.sums_n * sizeof *r.sums);

@@ -6,12 +6,12 @@
 
 #undef I /* cblas.h brings complex.h, whose I would be our number of inputs */
 
-/* Where OpenBLAS is the faster, measured with 0.3.21 and one thread on a Zen core (us, loops |
- * BLAS, forward): 4x4x4 0.05|0.09, 8x8x4 0.11|0.14, 8x8x8 0.22|0.16, 16x16x10 0.63|0.31, 16x64x64
- * 9.3|2.5, 128x64x64 74|14; but 1x64x64 0.6|1.3, 1x1000x1000 257|837, 3x64x64 2.7|2.8: below four
- * rows its blocks stay empty. */
-#define BLAS_FROM ((size_t)512) /* multiply-adds */
-#define BLAS_ROWS ((size_t)4)
+/* From here on OpenBLAS makes the product: it blocks for the caches, and may use several cores.
+ * Below, the own loops are as fast or faster (OpenBLAS 0.3.21, AVX-512, one thread; GFLOP/s forward
+ * and backward, own | OpenBLAS: 4x1024x1024 95 65 | 8 19, 8x784x256 106 105 | 46 61, 16x400x120
+ * 96 111 | 63 108, 128x784x256 96 108 | 99 102; behind with short rows, 16x64x64 58 107 | 69 102).
+ */
+#define BLAS_FROM ((size_t)1 << 25) /* multiply-adds */
 
 static int forced;
 
@@ -24,7 +24,7 @@ static int blas_pays(size_t B, size_t I, size_t O)
 {
 	if (forced)
 		return forced == 2;
-	return B >= BLAS_ROWS && B * I * O >= BLAS_FROM;
+	return B * I >= BLAS_FROM / (O ? O : 1);
 }
 
 static int in_limits(size_t B, size_t I, size_t O)

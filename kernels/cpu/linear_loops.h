@@ -1,10 +1,32 @@
-/* kernels/cpu/linear_loops.h — small products of matrices, nothing packed. Part of loops_body.h. */
+/* kernels/cpu/linear_loops.h — small products of matrices, nothing packed. Part of loops_body.h.
+ *
+ * What does not fill a vector is done by one that overlaps the last, the lanes that were done
+ * before masked away; only sides below LANES go by single floats. */
 
-/* y[r][o] = x[r] . w[o] for a tile, lanes along I; rest: what I leaves behind whole vectors */
+/* sum[r][o] += x[r] . w[o] over LANES products, of which `mask` says which count */
+INLINE void dots_step(vec (*sum)[LINEAR_OUTS], const float *x, const float *w, size_t I,
+		      const ivec *mask, const size_t rows, const size_t outs)
+{
+	vec wv[LINEAR_OUTS];
+
+	UNROLL
+	for (size_t o = 0; o < outs; o++)
+		wv[o] = mask ? only(load(w + o * I), *mask) : load(w + o * I);
+	UNROLL
+	for (size_t r = 0; r < rows; r++) {
+		const vec v = mask ? only(load(x + r * I), *mask) : load(x + r * I);
+
+		UNROLL
+		for (size_t o = 0; o < outs; o++)
+			sum[r][o] += v * wv[o];
+	}
+}
+
+/* y[r][o] = act(x[r] . w[o] + b[o]) for a tile, lanes along I */
 INLINE void dots_tile(const float *x, const float *w, const float *b, float *y, size_t I, size_t O,
 		      enum sw_act act, const size_t rows, const size_t outs)
 {
-	const size_t whole = I / LANES * LANES;
+	const size_t whole = I / LANES * LANES, rest = I - whole;
 	vec sum[LINEAR_ROWS][LINEAR_OUTS];
 
 	UNROLL
@@ -12,32 +34,33 @@ INLINE void dots_tile(const float *x, const float *w, const float *b, float *y, 
 		UNROLL
 	for (size_t o = 0; o < outs; o++)
 		sum[r][o] = splat(0.0f);
-	for (size_t i = 0; i < whole; i += LANES) {
-		vec wv[LINEAR_OUTS];
+	for (size_t i = 0; i < whole; i += LANES)
+		dots_step(sum, x + i, w + i, I, NULL, rows, outs);
+	if (rest && whole) {
+		const ivec mask = last_lanes(rest);
 
-		UNROLL
-		for (size_t o = 0; o < outs; o++)
-			wv[o] = load(w + o * I + i);
-		UNROLL
-		for (size_t r = 0; r < rows; r++) {
-			const vec v = load(x + r * I + i);
-
-			UNROLL
-			for (size_t o = 0; o < outs; o++)
-				sum[r][o] += v * wv[o];
-		}
+		dots_step(sum, x + I - LANES, w + I - LANES, I, &mask, rows, outs);
 	}
 	UNROLL
-	for (size_t r = 0; r < rows; r++)
-		UNROLL
-	for (size_t o = 0; o < outs; o++) {
-		float s = lanes_sum(sum[r][o]);
+	for (size_t r = 0; r < rows; r++) {
+		float s[LINEAR_OUTS];
 
-		for (size_t i = whole; i < I; i++)
-			s += x[r * I + i] * w[o * I + i];
-		if (b)
-			s += b[o];
-		y[r * O + o] = act == SW_ACT_RELU && s <= 0.0f ? 0.0f : s;
+		if (outs == 4) {
+			const vec4 four = lanes_sum4(sum[r][0], sum[r][1 % outs], sum[r][2 % outs],
+						     sum[r][3 % outs]);
+
+			memcpy(s, &four, outs * sizeof *s);
+		} else {
+			s[0] = lanes_sum(sum[r][0]);
+		}
+		UNROLL
+		for (size_t o = 0; o < outs; o++) {
+			for (size_t i = 0; !whole && i < I; i++)
+				s[o] += x[r * I + i] * w[o * I + i];
+			if (b)
+				s[o] += b[o];
+			y[r * O + o] = act == SW_ACT_RELU && s[o] <= 0.0f ? 0.0f : s[o];
+		}
 	}
 }
 
@@ -65,10 +88,17 @@ static void linear_forward(const float *x, const float *w, const float *b, float
 		dots_rows(x + r * I, w, b, y + r * O, I, O, act, 1);
 }
 
-/* c[m][*] = or += sum over k of a[m * am + k * ak] b[k * ldb + *] for M rows, K products and a
- * strip of columns; lanes along the columns */
-INLINE void strip_tile(const float *a, size_t am, size_t ak, const float *b, size_t ldb, float *c,
-		       size_t ldc, size_t K, int add, const size_t rows, const size_t vecs)
+/* A product c = or += a b: c is float[M][N], element (m, k) of a at a[m * am + k * ak], b
+ * float[K][N]. */
+struct product {
+	const float *a, *b;
+	size_t am, ak, N, K;
+	int add;
+};
+
+/* c[m][*] for some rows m and whole vectors of columns; a, b, c: at the tile */
+INLINE void strip_tile(const struct product *p, const float *a, const float *b, float *c,
+		       const size_t rows, const size_t vecs)
 {
 	vec sum[LINEAR_ROWS][LINEAR_VECS];
 
@@ -76,77 +106,114 @@ INLINE void strip_tile(const float *a, size_t am, size_t ak, const float *b, siz
 	for (size_t m = 0; m < rows; m++)
 		UNROLL
 	for (size_t v = 0; v < vecs; v++)
-		sum[m][v] = add ? load(c + m * ldc + v * LANES) : splat(0.0f);
-	for (size_t k = 0; k < K; k++) {
+		sum[m][v] = p->add ? load(c + m * p->N + v * LANES) : splat(0.0f);
+	for (size_t k = 0; k < p->K; k++) {
 		vec bv[LINEAR_VECS];
 
 		UNROLL
 		for (size_t v = 0; v < vecs; v++)
-			bv[v] = load(b + k * ldb + v * LANES);
+			bv[v] = load(b + k * p->N + v * LANES);
 		UNROLL
 		for (size_t m = 0; m < rows; m++)
 			UNROLL
 		for (size_t v = 0; v < vecs; v++)
-			sum[m][v] += a[m * am + k * ak] * bv[v];
+			sum[m][v] += a[m * p->am + k * p->ak] * bv[v];
 	}
 	UNROLL
 	for (size_t m = 0; m < rows; m++)
 		UNROLL
 	for (size_t v = 0; v < vecs; v++)
-		store(c + m * ldc + v * LANES, sum[m][v]);
+		store(c + m * p->N + v * LANES, sum[m][v]);
 }
 
-/* The columns that do not fill a vector. */
-INLINE void strip_rest(const float *a, size_t am, size_t ak, const float *b, size_t ldb, float *c,
-		       size_t ldc, size_t M, size_t N, size_t K, int add)
+/* The columns that are left, by the last vector of a row; the lanes that are done keep their value.
+ */
+INLINE void strip_last(const struct product *p, const float *a, float *c, size_t rest,
+		       const size_t rows)
 {
-	for (size_t m = 0; m < M; m++)
-		for (size_t n = 0; n < N; n++) {
-			float s = add ? c[m * ldc + n] : 0.0f;
+	const ivec mask = last_lanes(rest);
+	const float *b = p->b + p->N - LANES;
+	vec was[LINEAR_ROWS], sum[LINEAR_ROWS];
 
-			for (size_t k = 0; k < K; k++)
-				s += a[m * am + k * ak] * b[k * ldb + n];
-			c[m * ldc + n] = s;
+	c += p->N - LANES;
+	UNROLL
+	for (size_t m = 0; m < rows; m++) {
+		was[m] = load(c + m * p->N);
+		sum[m] = p->add ? was[m] : splat(0.0f);
+	}
+	for (size_t k = 0; k < p->K; k++) {
+		const vec bv = load(b + k * p->N);
+
+		UNROLL
+		for (size_t m = 0; m < rows; m++)
+			sum[m] += a[m * p->am + k * p->ak] * bv;
+	}
+	UNROLL
+	for (size_t m = 0; m < rows; m++)
+		store(c + m * p->N, (vec)(((ivec)sum[m] & mask) | ((ivec)was[m] & ~mask)));
+}
+
+/* Rows too short for a vector. */
+static void strip_short(const struct product *p, const float *a, float *c, size_t rows)
+{
+	for (size_t m = 0; m < rows; m++)
+		for (size_t n = 0; n < p->N; n++) {
+			float s = p->add ? c[m * p->N + n] : 0.0f;
+
+			for (size_t k = 0; k < p->K; k++)
+				s += a[m * p->am + k * p->ak] * p->b[k * p->N + n];
+			c[m * p->N + n] = s;
 		}
 }
 
-INLINE void strip(const float *a, size_t am, size_t ak, const float *b, size_t ldb, float *c,
-		  size_t ldc, size_t M, size_t K, int add, const size_t vecs)
+/* All columns of some rows. */
+INLINE void product_rows(const struct product *p, const float *a, float *c, const size_t rows)
+{
+	size_t n = 0;
+
+	if (p->N < LANES) {
+		strip_short(p, a, c, rows);
+		return;
+	}
+	for (; n + LINEAR_VECS * LANES <= p->N; n += LINEAR_VECS * LANES)
+		strip_tile(p, a, p->b + n, c + n, rows, LINEAR_VECS);
+	for (; n + LANES <= p->N; n += LANES)
+		strip_tile(p, a, p->b + n, c + n, rows, 1);
+	if (n < p->N)
+		strip_last(p, a, c, p->N - n, rows);
+}
+
+static void product(const struct product *p, float *c, size_t M)
 {
 	size_t m = 0;
 
 	for (; m + LINEAR_ROWS <= M; m += LINEAR_ROWS)
-		strip_tile(a + m * am, am, ak, b, ldb, c + m * ldc, ldc, K, add, LINEAR_ROWS, vecs);
+		product_rows(p, p->a + m * p->am, c + m * p->N, LINEAR_ROWS);
 	for (; m + 2 <= M; m += 2)
-		strip_tile(a + m * am, am, ak, b, ldb, c + m * ldc, ldc, K, add, 2, vecs);
+		product_rows(p, p->a + m * p->am, c + m * p->N, 2);
 	for (; m < M; m++)
-		strip_tile(a + m * am, am, ak, b, ldb, c + m * ldc, ldc, K, add, 1, vecs);
-}
-
-/* c: float[M][N] = or += a b, a as in strip_tile, b: float[K][N] */
-static void product(const float *a, size_t am, size_t ak, const float *b, float *c, size_t M,
-		    size_t N, size_t K, int add)
-{
-	size_t n = 0;
-
-	for (; n + LINEAR_VECS * LANES <= N; n += LINEAR_VECS * LANES)
-		strip(a, am, ak, b + n, N, c + n, N, M, K, add, LINEAR_VECS);
-	for (; n + LANES <= N; n += LANES)
-		strip(a, am, ak, b + n, N, c + n, N, M, K, add, 1);
-	if (n < N)
-		strip_rest(a, am, ak, b + n, N, c + n, N, M, N - n, K, add);
+		product_rows(p, p->a + m * p->am, c + m * p->N, 1);
 }
 
 static void linear_dx(const float *dy, const float *w, float *dx, size_t B, size_t I, size_t O)
 {
-	product(dy, O, 1, w, dx, B, I, O, 0);
+	const struct product p = {.a = dy, .am = O, .ak = 1, .b = w, .N = I, .K = O, .add = 0};
+
+	product(&p, dx, B);
 }
 
 static void linear_dw(const float *dy, const float *x, float *dw, float *db, size_t B, size_t I,
 		      size_t O, int accumulate)
 {
-	product(dy, 1, O, x, dw, O, I, B, accumulate);
-	for (size_t r = 0; db && r <= B; r++)
+	const struct product p = {
+		.a = dy, .am = 1, .ak = O, .b = x, .N = I, .K = B, .add = accumulate};
+
+	product(&p, dw, O);
+	if (!db)
+		return;
+	if (!accumulate)
+		memset(db, 0, O * sizeof *db);
+	for (size_t r = 0; r < B; r++)
 		for (size_t o = 0; o < O; o++)
-			db[o] = r ? db[o] + dy[(r - 1) * O + o] : accumulate ? db[o] : 0.0f;
+			db[o] += dy[r * O + o];
 }

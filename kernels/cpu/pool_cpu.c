@@ -52,7 +52,7 @@ static size_t window_max(const float *x, struct span h, struct span v, size_t W)
 /* Takes v at `at` where it beats the best. */
 INLINE void better(vec *best, ivec *best_at, vec v, ivec at)
 {
-	const ivec yes = (v > *best) | (v != v);
+	const ivec yes = (v > *best) | ~(v <= INFINITY); /* a NaN is not <= anything */
 
 	*best = (vec)(((ivec)v & yes) | ((ivec)*best & ~yes));
 	*best_at = (at & yes) | (*best_at & ~yes);

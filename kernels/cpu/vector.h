@@ -9,6 +9,7 @@
 typedef float vec __attribute__((vector_size(4 * LANES)));
 typedef int ivec __attribute__((vector_size(4 * LANES)));
 typedef float vec_at __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+typedef float vec8 __attribute__((vector_size(32)));
 typedef float vec4 __attribute__((vector_size(16)));
 typedef int ivec4 __attribute__((vector_size(16)));
 typedef float vec4_at __attribute__((vector_size(16), aligned(4), may_alias));
@@ -56,6 +57,53 @@ INLINE float lanes_sum(vec v)
 		for (size_t i = 0; i < n; i++)
 			x[i] += x[i + n];
 	return x[0];
+}
+
+/* The sums of the lanes of four vectors. */
+INLINE vec4 lanes_sum4(vec a, vec b, vec c, vec d)
+{
+	vec4 v[4];
+	const vec from[4] = {a, b, c, d};
+
+	UNROLL
+	for (size_t k = 0; k < 4; k++) {
+#if LANES == 16
+		const vec8 e =
+			__builtin_shufflevector(from[k], from[k], 0, 1, 2, 3, 4, 5, 6, 7) +
+			__builtin_shufflevector(from[k], from[k], 8, 9, 10, 11, 12, 13, 14, 15);
+#elif LANES == 8
+		const vec8 e = from[k];
+#endif
+#if LANES == 4
+		v[k] = from[k];
+#else
+		v[k] = __builtin_shufflevector(e, e, 0, 1, 2, 3) +
+		       __builtin_shufflevector(e, e, 4, 5, 6, 7);
+#endif
+	}
+	const vec4 ab = __builtin_shufflevector(v[0], v[1], 0, 4, 2, 6) +
+			__builtin_shufflevector(v[0], v[1], 1, 5, 3, 7);
+	const vec4 cd = __builtin_shufflevector(v[2], v[3], 0, 4, 2, 6) +
+			__builtin_shufflevector(v[2], v[3], 1, 5, 3, 7);
+
+	return __builtin_shufflevector(ab, cd, 0, 1, 4, 5) +
+	       __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+}
+
+/* All ones in the last n lanes. */
+INLINE ivec last_lanes(size_t n)
+{
+	ivec lane;
+
+	for (int i = 0; i < LANES; i++)
+		lane[i] = i;
+	return lane >= LANES - (int)n;
+}
+
+/* v where mask has ones, else 0 */
+INLINE vec only(vec v, ivec mask)
+{
+	return (vec)((ivec)v & mask);
 }
 
 /* dst[c][r] = src[r][c] for r < rows, c < cols */
