@@ -1,0 +1,308 @@
+/* tests/worker/test_data_synthetic.c — the generator: the same bytes everywhere, classes that can
+ * be told apart by simple means, sizes that are refused before memory is taken. */
+#include "tests/worker/data_set.h"
+#include <math.h>
+
+static uint64_t fnv(const void *bytes, size_t n)
+{
+	const unsigned char *p = bytes;
+	uint64_t h = 0xcbf29ce484222325u;
+
+	while (n-- > 0)
+		h = (h ^ *p++) * 0x100000001b3u;
+	return h;
+}
+
+static const void *x_of(const struct sw_data_part *p)
+{
+	return p->x ? (const void *)p->x : p->u8 ? (const void *)p->u8 : (const void *)p->token;
+}
+
+/* Hashes of rows and labels, made once: a change of the generator changes results that people have
+ * published with it. */
+static const struct {
+	const char *spec;
+	bool classes;
+	uint64_t x, y;
+} made[] = {
+	{"{\"format\":\"synthetic\",\"image\":[3,32,32],\"rows\":64}", true, 0x93130e5daae22607,
+	 0x99f3c64ecf8dfdca},
+	{"{\"format\":\"synthetic\",\"image\":[1,5,9],\"rows\":64,\"classes\":3,\"seed\":7,"
+	 "\"noise\":0.9}",
+	 true, 0x9763783cf59a803b, 0xae08e9ee8759a054},
+	{"{\"format\":\"synthetic\",\"features\":10,\"rows\":64}", true, 0xdc3736a26447d7a2,
+	 0x99f3c64ecf8dfdca},
+	{"{\"format\":\"synthetic\",\"features\":10,\"rows\":64}", false, 0xc95cc1425532dc7c,
+	 0x5d63e2db3ae47fa6},
+	{"{\"format\":\"synthetic\",\"tokens\":9,\"rows\":64,\"vocab\":50}", true,
+	 0x279de7ecc2df9711, 0x99f3c64ecf8dfdca},
+	{"{\"format\":\"synthetic\",\"tokens\":9,\"rows\":64,\"vocab\":50,\"next_token\":true}",
+	 true, 0x5d7acf03fb4e1917, 0x326c6fa828d46104},
+};
+
+START_TEST(synthetic_rows_are_the_same_everywhere)
+{
+	struct sw_data_want want = as_classes;
+	struct sw_data data;
+
+	want.classes = made[_i].classes;
+	load_ok(&data, made[_i].spec, want);
+	ck_assert_uint_eq(data.train.rows, 32);
+	const size_t item = data.train.u8 ? 1 : 4;
+	const uint64_t x = fnv(x_of(&data.train), 32 * data.features * item);
+	const uint64_t y =
+		fnv(data.train.label ? (void *)data.train.label : (void *)data.train.target,
+		    32 * data.labels * 4);
+
+	ck_assert_msg(x == made[_i].x && y == made[_i].y, "%#llx, %#llx", (unsigned long long)x,
+		      (unsigned long long)y);
+	sw_data_fini(&data);
+}
+END_TEST
+
+/* A row does not depend on how many there are. */
+START_TEST(synthetic_rows_are_a_function_of_seed_and_row)
+{
+	static const char *const spec[] = {
+		"{\"format\":\"synthetic\",\"features\":4,\"rows\":100}",
+		"{\"format\":\"synthetic\",\"features\":4,\"rows\":200}",
+		"{\"format\":\"synthetic\",\"features\":4,\"rows\":200,\"seed\":1}"};
+	struct sw_data data[3];
+	size_t found[3] = {0};
+
+	for (int i = 0; i < 3; i++)
+		load_ok(&data[i], spec[i], as_classes);
+	for (size_t r = 0; r < 50; r++) {
+		for (int i = 0; i < 3; i++) {
+			for (size_t k = 0; k < data[i].train.rows + data[i].val.rows; k++) {
+				const float *x =
+					k < data[i].train.rows
+						? data[i].train.x + 4 * k
+						: data[i].val.x + 4 * (k - data[i].train.rows);
+
+				found[i] += memcmp(x, data[0].train.x + 4 * r, 16) == 0;
+			}
+		}
+	}
+	ck_assert_uint_eq(found[0], 50);
+	ck_assert_uint_eq(found[1], 50);
+	ck_assert_uint_eq(found[2], 0);
+	for (int i = 0; i < 3; i++)
+		sw_data_fini(&data[i]);
+}
+END_TEST
+
+/* The part of validation rows nearest to the mean of their class's training rows. */
+static double nearest_mean(const struct sw_data *d)
+{
+	const size_t F = d->features, C = d->classes;
+	double *mean = calloc(C * F, sizeof *mean);
+	size_t *n = calloc(C, sizeof *n), right = 0;
+
+	ck_assert_ptr_nonnull(mean);
+	ck_assert_ptr_nonnull(n);
+	for (size_t i = 0; i < d->train.rows; i++) {
+		const size_t c = (size_t)d->train.label[i];
+
+		n[c]++;
+		for (size_t f = 0; f < F; f++)
+			mean[c * F + f] += d->train.u8 ? (double)d->train.u8[i * F + f]
+						       : (double)d->train.x[i * F + f];
+	}
+	for (size_t i = 0; i < d->val.rows; i++) {
+		size_t best = 0;
+		double least = INFINITY;
+
+		for (size_t c = 0; c < C; c++) {
+			double far = 0;
+
+			for (size_t f = 0; f < F; f++) {
+				const double v = d->val.u8 ? (double)d->val.u8[i * F + f]
+							   : (double)d->val.x[i * F + f];
+				const double e = v - mean[c * F + f] / (double)n[c];
+
+				far += e * e;
+			}
+			if (far < least) {
+				least = far;
+				best = c;
+			}
+		}
+		right += best == (size_t)d->val.label[i];
+	}
+	free(mean);
+	free(n);
+	return (double)right / (double)d->val.rows;
+}
+
+START_TEST(synthetic_classes_can_be_told_apart_but_not_by_noise_alone)
+{
+	static const struct {
+		const char *spec;
+		double least, most;
+	} sets[] = {
+		{"{\"format\":\"synthetic\",\"image\":[3,32,32],\"rows\":2000}", 0.7, 0.99},
+		{"{\"format\":\"synthetic\",\"image\":[1,8,8],\"rows\":2000}", 0.5, 0.99},
+		{"{\"format\":\"synthetic\",\"image\":[1,8,8],\"rows\":2000,\"noise\":1}", 0, 0.2},
+		{"{\"format\":\"synthetic\",\"features\":16,\"rows\":2000}", 0.5, 0.99},
+		{"{\"format\":\"synthetic\",\"features\":16,\"rows\":2000,\"noise\":1}", 0, 0.2},
+	};
+
+	for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+		struct sw_data data;
+
+		load_ok(&data, sets[i].spec, as_classes);
+		const double part = nearest_mean(&data);
+
+		ck_assert_msg(part >= sets[i].least && part <= sets[i].most, "%s: %g", sets[i].spec,
+			      part);
+		sw_data_fini(&data);
+	}
+}
+END_TEST
+
+/* Steps from one token to the next are the class's, but for noise; tokens stay in range. */
+START_TEST(synthetic_tokens_step_by_their_class)
+{
+	struct sw_data data;
+	size_t same[4][50] = {{0}}, steps = 0, most = 0;
+
+	load_ok(&data,
+		"{\"format\":\"synthetic\",\"tokens\":20,\"rows\":1000,\"vocab\":50,\"classes\":4,"
+		"\"noise\":0.25}",
+		as_classes);
+	ck_assert_uint_eq(data.vocab, 50);
+	for (size_t i = 0; i < data.train.rows; i++) {
+		const int32_t n = data.train.length[i], *row = data.train.token + i * 20;
+
+		ck_assert(n >= 10 && n <= 20);
+		for (int32_t k = 0; k < 20; k++)
+			ck_assert(k < n ? row[k] >= 1 && row[k] < 50 : row[k] == 0);
+		for (int32_t k = 1; k < n; k++, steps++)
+			same[data.train.label[i]][(row[k] - row[k - 1] + 49) % 49]++;
+	}
+	for (int c = 0; c < 4; c++) {
+		size_t best = 0;
+
+		for (int s = 0; s < 49; s++)
+			best = same[c][s] > best ? same[c][s] : best;
+		most += best;
+	}
+	/* three of four, and what noise hits by chance */
+	ck_assert_double_eq_tol((double)most / (double)steps, 0.755, 0.02);
+	sw_data_fini(&data);
+}
+END_TEST
+
+START_TEST(synthetic_values_are_near_a_linear_form)
+{
+	struct sw_data_want want = as_classes;
+	struct sw_data data;
+	double sxx = 0, sxy = 0;
+
+	want.classes = false;
+	load_ok(&data, "{\"format\":\"synthetic\",\"features\":1,\"rows\":2000,\"noise\":0.1}",
+		want);
+	for (size_t i = 0; i < data.train.rows; i++) {
+		sxx += (double)data.train.x[i] * (double)data.train.x[i];
+		sxy += (double)data.train.x[i] * (double)data.train.target[i];
+	}
+	double left = 0, all = 0;
+
+	for (size_t i = 0; i < data.val.rows; i++) {
+		const double y = (double)data.val.target[i];
+		const double e = y - sxy / sxx * (double)data.val.x[i];
+
+		left += e * e;
+		all += y * y;
+	}
+	ck_assert_double_lt(left / all, 0.2);
+	ck_assert_double_gt(left, 0);
+	sw_data_fini(&data);
+}
+END_TEST
+
+static const struct {
+	const char *spec;
+	bool classes;
+	const char *ptr, *says;
+} refusals[] = {
+	{"{\"format\":\"synthetic\"}", true, "/format",
+	 "a synthetic data set needs one of \"image\": [channels, height, width], \"features\" and "
+	 "\"tokens\""},
+	{"{\"format\":\"synthetic\",\"features\":4,\"tokens\":4}", true, "/format",
+	 "a synthetic data set needs one of \"image\": [channels, height, width], \"features\" and "
+	 "\"tokens\""},
+	{"{\"format\":\"synthetic\",\"image\":[3,32]}", true, "/image",
+	 "\"image\" must be [channels, height, width], three integers from 1 to 65536 with a "
+	 "product of at most 2^28"},
+	{"{\"format\":\"synthetic\",\"image\":[65536,65536,65536]}", true, "/image",
+	 "\"image\" must be [channels, height, width], three integers from 1 to 65536 with a "
+	 "product of at most 2^28"},
+	{"{\"format\":\"synthetic\",\"features\":4,\"rows\":1}", true, "/rows",
+	 "\"rows\" must be at least 2"},
+	{"{\"format\":\"synthetic\",\"features\":4,\"noise\":1.5}", true, "/noise",
+	 "\"noise\" must be at most 1"},
+	{"{\"format\":\"synthetic\",\"features\":4,\"vocab\":9}", true, "/vocab",
+	 "\"vocab\" and \"next_token\" go with \"tokens\""},
+	{"{\"format\":\"synthetic\",\"features\":4,\"augment\":{\"flip\":true}}", true, "/augment",
+	 "\"augment\" is for images: say \"image\": [channels, height, width]"},
+	{"{\"format\":\"synthetic\",\"image\":[1,8,8]}", false, "",
+	 "the loss \"mse\" needs numbers to predict, the labels of synthetic images and tokens are "
+	 "classes"},
+	{"{\"format\":\"synthetic\",\"features\":268435456,\"rows\":2147483647}", true, "",
+	 "2147483647 rows of 268435456 values are over 1 TiB"},
+};
+
+START_TEST(synthetic_refused_gets_its_line)
+{
+	struct sw_data_want want = as_classes;
+
+	want.classes = refusals[_i].classes;
+	refused(refusals[_i].spec, want, refusals[_i].ptr, refusals[_i].says);
+}
+END_TEST
+
+/* What is more than the machine has is refused before a page of it is touched. */
+START_TEST(synthetic_over_the_free_memory_is_refused)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_data data;
+
+	ck_assert_int_eq(load(&data,
+			      "{\"format\":\"synthetic\",\"image\":[1,512,512],\"rows\":4000000}",
+			      as_classes, &err),
+			 SW_NOMEM);
+	ck_assert_ptr_nonnull(strstr(err.msg, "the data set needs 1048592000000 bytes to be read"));
+}
+END_TEST
+
+START_TEST(synthetic_without_memory_fails_cleanly_at_each_call)
+{
+	for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+		struct sw_data_want want = as_classes;
+
+		want.classes = made[i].classes;
+		walk_faults(made[i].spec, want);
+	}
+}
+END_TEST
+
+static void add(TCase *tcase)
+{
+	tcase_add_loop_test(tcase, synthetic_rows_are_the_same_everywhere, 0,
+			    sizeof made / sizeof *made);
+	tcase_add_test(tcase, synthetic_rows_are_a_function_of_seed_and_row);
+	tcase_add_test(tcase, synthetic_classes_can_be_told_apart_but_not_by_noise_alone);
+	tcase_add_test(tcase, synthetic_tokens_step_by_their_class);
+	tcase_add_test(tcase, synthetic_values_are_near_a_linear_form);
+	tcase_add_loop_test(tcase, synthetic_refused_gets_its_line, 0,
+			    sizeof refusals / sizeof *refusals);
+	tcase_add_test(tcase, synthetic_over_the_free_memory_is_refused);
+	tcase_add_test(tcase, synthetic_without_memory_fails_cleanly_at_each_call);
+}
+
+int main(void)
+{
+	return run_case("data_synthetic", add);
+}
