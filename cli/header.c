@@ -94,6 +94,7 @@ void sw_header_trials(struct sw_buf *b, const struct sw_view *v, bool utf8)
 {
 	const double cap = sw_view_number(v, "run_cap", 0.0);
 	const uint64_t done = sw_view_ended_n(v), pruned = sw_view_count(v, "PRUNED");
+	size_t states = 0;
 
 	(void)sw_buf_addf(b, LABEL "%llu", "trials", (unsigned long long)done);
 	if (cap > 0.0) {
@@ -104,6 +105,8 @@ void sw_header_trials(struct sw_buf *b, const struct sw_view *v, bool utf8)
 	} else {
 		(void)sw_buf_adds(b, " done");
 	}
+	for (size_t i = 0; i < SW_STATE_N; i++)
+		states += sw_view_count(v, sw_states[i]) > 0;
 	for (size_t i = 0; i < SW_STATE_N; i++) {
 		const uint64_t n = sw_view_count(v, sw_states[i]);
 		const bool is_pruned = strcmp(sw_states[i], "PRUNED") == 0;
@@ -112,7 +115,8 @@ void sw_header_trials(struct sw_buf *b, const struct sw_view *v, bool utf8)
 			continue;
 		(void)sw_buf_addf(b, "  %llu ", (unsigned long long)n);
 		tinted(b, sw_tint_state(sw_states[i]), sw_states[i], utf8);
-		if (is_pruned && done > 0)
+		/* with more states than these the line would not fit 80 columns */
+		if (is_pruned && done > 0 && states <= 3)
 			(void)sw_buf_addf(b, " (%.0f%%)", 100.0 * (double)pruned / (double)done);
 	}
 }

@@ -16,9 +16,11 @@ static sw_status write_params(struct sw_cli *c, struct sw_buf *b, struct sw_err 
 	sw_status rc = sw_spec_file_read(&file, c->args.early_terminate, err);
 	if (rc == SW_OK)
 		rc = sw_json_parse(&tree, file.data, file.len, err);
+	const cJSON *inner = sw_json_get(tree, "early_terminate");
+	if (rc == SW_OK && inner == NULL && sw_json_get(tree, "parameters") != NULL)
+		rc = sw_err_set(err, SW_INVALID, "%s: a spec without \"early_terminate\"",
+				c->args.early_terminate);
 	if (rc == SW_OK) {
-		const cJSON *inner = sw_json_get(tree, "early_terminate");
-
 		sw_jw_init(&w, b);
 		sw_jw_obj(&w);
 		sw_jw_kint(&w, "sweep", (int64_t)c->sweep);

@@ -91,10 +91,17 @@ void sw_why_place(enum sw_pruner_kind kind, const struct sw_pruner_place *p, str
 					  (unsigned long long)p->ahead);
 		return;
 	}
-	(void)sw_buf_addf(out,
-			  "waits at rung %llu: rank %llu of %llu, of which the best %llu go on",
-			  (unsigned long long)p->rung, (unsigned long long)p->rank,
-			  (unsigned long long)p->n, (unsigned long long)p->keep);
+	(void)sw_buf_addf(out, "waits at rung %llu: rank %llu of %llu", (unsigned long long)p->rung,
+			  (unsigned long long)p->rank, (unsigned long long)p->n);
+	if (p->keep == 0) {
+		(void)sw_buf_adds(out, ", too few for any to go on");
+		return;
+	}
+	if (p->keep == 1)
+		(void)sw_buf_adds(out, ", of which the best goes on");
+	else
+		(void)sw_buf_addf(out, ", of which the best %llu go on",
+				  (unsigned long long)p->keep);
 	if (p->rank > p->keep)
 		(void)sw_buf_adds(out, "; not among them so far");
 	else if (p->ahead == 0)

@@ -99,6 +99,13 @@ void spec_warn_pruner(struct sw_spec *s)
 	if (s->gpu_hours > 0 && s->trainer == NULL)
 		spec_warn(s, "/gpu_hours",
 			  "\"gpu_hours\" has no effect: trials that you drive hold no slot");
+	/* a population's children come on top of run_cap */
+	if (s->run_cap > 0 && s->run_cap < s->plateau.top && s->pruner.kind != SW_SPEC_PRUNER_PBT)
+		spec_warn(s, "/plateau/top",
+			  "\"plateau\" has no effect: it looks at the best %llu completed trials, "
+			  "and "
+			  "run_cap is %llu",
+			  (unsigned long long)s->plateau.top, (unsigned long long)s->run_cap);
 	if (s->trainer != NULL)
 		warn_epochs(s);
 }

@@ -131,6 +131,15 @@ START_TEST(live_table_has_no_more_line_when_all_fit)
 	ck_assert_str_eq(text, "");
 	row_text(&c, 1, text, sizeof text);
 	ck_assert_str_eq(text, "trials  2/40 #...................  1 COMPLETED  1 PRUNED (50%)");
+	/* a population, whose states are too many for the percentage */
+	cJSON_ReplaceItemInObject(
+		v.head, "counts",
+		cJSON_Parse("{\"RUNNING\":2,\"PAUSED\":4,\"PENDING\":13,\"PRUNED\":20}"));
+	ck_assert_int_eq(sw_live_draw(&c, &v, 1, false, 0), SW_OK);
+	row_text(&c, 1, text, sizeof text);
+	ck_assert_str_eq(text,
+			 "trials  20/40 ##########..........  2 RUNNING  4 PAUSED  13 PENDING  "
+			 "20 PRUNED");
 	sw_canvas_fini(&c);
 	sw_view_fini(&v);
 }

@@ -54,6 +54,12 @@ static const struct {
 	struct sw_pruner_place place;
 	const char *says;
 } places[] = {
+	{SW_PRUNER_PROMOTE,
+	 {.rung = 3, .rank = 1, .n = 2, .keep = 0},
+	 "waits at rung 3: rank 1 of 2, too few for any to go on"},
+	{SW_PRUNER_PROMOTE,
+	 {.rung = 3, .rank = 2, .n = 5, .keep = 1},
+	 "waits at rung 3: rank 2 of 5, of which the best goes on; not among them so far"},
 	{SW_PRUNER_PBT,
 	 {.rung = 8, .rank = 5, .n = 6, .keep = 6},
 	 "waits at step 8, ranked 5 of 6: members behind it come first; the next of those paused"},

@@ -247,6 +247,9 @@ def test_command_prints_what_would_have_been(daemon, tmp_path):
     assert status == 2 and "--early-terminate FILE is missing" in err
     status, _, err = sweep_command(daemon, "simulate", sweep, "--early-terminate", "/no/such")
     assert status == 1 and "/no/such" in err
+    spec.write_text('{"parameters": {"x": {"value": 1}}}')
+    status, _, err = sweep_command(daemon, "simulate", sweep, "--early-terminate", spec)
+    assert status == 1 and err.endswith('spec.json: a spec without "early_terminate"\n')
     spec.write_text('{"type": "asha", "max_t": }')
     status, _, err = sweep_command(daemon, "simulate", sweep, "--early-terminate", spec)
     assert status == 1 and "spec.json:1:27" in err

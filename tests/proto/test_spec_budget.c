@@ -110,6 +110,13 @@ static const struct {
 	{HEAD ",'gpu_hours':1}",
 	 {"/gpu_hours", "\"gpu_hours\" has no effect: trials that you drive hold no slot"}},
 	{HEAD ",'time_budget_s':1,'weight':2}", {NULL}},
+	{HEAD ",'run_cap':9,'plateau':{}}",
+	 {"/plateau/top",
+	  "\"plateau\" has no effect: it looks at the best 10 completed trials, and run_cap is 9"}},
+	{HEAD ",'run_cap':10,'plateau':{}}", {NULL}},
+	{HEAD
+	 ",'run_cap':4,'plateau':{},'early_terminate':{'type':'pbt','perturbation_interval':2}}",
+	 {NULL}},
 	{"{'method':'random','metric':{'name':'val_loss'},'parameters':{'lr':{'min':0.1,'max':1.0}}"
 	 ","
 	 "'gpu_hours':1,'trainer':{'dataset':{'name':'d'},'model':[{'linear':9}]}}",

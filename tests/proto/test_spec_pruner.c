@@ -131,6 +131,10 @@ static const struct {
 	 "unknown type \"envelope\": type must be \"asha\", \"hyperband\", \"median\", "
 	 "\"patience\", \"threshold\" or \"pbt\""},
 	{PRUNED("'type':'sha'"), AT "/type", "unknown type \"sha\": did you mean \"asha\"?"},
+	{PRUNED("'type':'AsyncHyperBand'"), AT "/type",
+	 "unknown type \"AsyncHyperBand\": did you mean \"asha\"?"},
+	{PRUNED("'type':'medianstopping'"), AT "/type",
+	 "unknown type \"medianstopping\": did you mean \"median\"?"},
 	{PRUNED("'type':'promote'"), AT "/type",
 	 "unknown type \"promote\": did you mean \"asha\" with \"variant\": \"promote\"?"},
 	{PRUNED("'type':'bohb'"), AT "/type",
