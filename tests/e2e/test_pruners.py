@@ -159,7 +159,7 @@ def test_paused_trials_are_shown_by_every_verb(daemon, client):
             _, out, _ = sweep_command(daemon, *words)
             assert "2 PAUSED" in out and "RUNNING" in out
     _, out, _ = sweep_command(daemon, "why", f"{sweep}/1")
-    assert "PAUSED: waits at rung 1: rank 1 of 2, of which the best 0 go on" in out
+    assert "PAUSED: waits at rung 1: rank 1 of 2, too few for any to go on" in out
     _, out, _ = sweep_command(daemon, "show", f"{sweep}/1")
     assert "PAUSED" in out and "pause" in out
 
