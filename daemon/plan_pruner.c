@@ -61,7 +61,8 @@ static struct sw_threshold_config threshold_of(const struct sw_spec_threshold *t
 	return c;
 }
 
-static struct sw_pbt_config pbt_of(const struct sw_spec_pbt *p, uint64_t population)
+/* The size of the population is the sweep's run cap. */
+static struct sw_pbt_config pbt_of(const struct sw_spec_pbt *p)
 {
 	struct sw_pbt_config c = {
 		.perturbation_interval = p->perturbation_interval,
@@ -69,7 +70,6 @@ static struct sw_pbt_config pbt_of(const struct sw_spec_pbt *p, uint64_t populat
 		.quantile_fraction = p->quantile_fraction,
 		.resample_probability = p->resample_probability,
 		.factor_n = p->n_factors,
-		.population = population,
 		.last_step = p->epochs,
 		.mutate = p->mutate,
 	};
@@ -112,7 +112,7 @@ void sw_plan_pruner(struct sw_pruner_config *out, const struct sw_spec_pruner *p
 		break;
 	case SW_SPEC_PRUNER_PBT:
 		out->kind = SW_PRUNER_PBT;
-		out->pbt = pbt_of(&p->pbt, spec->run_cap);
+		out->pbt = pbt_of(&p->pbt);
 		break;
 	}
 }

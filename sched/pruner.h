@@ -84,7 +84,6 @@ struct sw_pbt_config {
 	double resample_probability; /* in [0, 1] */
 	double factor[SW_PBT_FACTORS_MAX];
 	size_t factor_n; /* >= 1 */
-	uint64_t population;
 	uint64_t
 		last_step; /* a trial's last: it completes there, and is not judged; 0: not known */
 	const bool *mutate; /* [space size], borrowed; NULL: every one. Read by sw_pbt_explore()

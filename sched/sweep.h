@@ -22,8 +22,8 @@
  *
  * Populations (pbt). The run cap is the size of the population. A member among the worst ends
  * PRUNED and a changed copy of one among the best takes its place; these children come on top of
- * the cap. Once all members are made those that wait, paused or as children, take turns by their
- * steps, the least first.
+ * the cap. Once all members are made the first child that waits and the paused ones take turns by
+ * their steps, the least first; children wait in the order of their numbers.
  *
  * Edits. A new range concerns suggestions from then on: trials made before keep their values, and
  * the user's points that still wait stay as they are. The sampler starts afresh. If it learns,
@@ -233,7 +233,7 @@ SW_NODISCARD sw_status sw_sweep_values(const struct sw_sweep *s, uint64_t trial,
 				       struct sw_value *values);
 /* Did the user enqueue this trial? O(log enqueued). */
 bool sw_sweep_enqueued(const struct sw_sweep *s, uint64_t trial);
-/* Would ASK hand something out now? O(1), changes nothing. */
+/* Would ASK hand something out now? As quick as the pruner's next(), changes nothing. */
 bool sw_sweep_has_work(const struct sw_sweep *s);
 /* The trial that this one is a changed copy of (pbt), or whose checkpoint that one itself went on
  * from while it had none of its own; 0: none. O(log children). */

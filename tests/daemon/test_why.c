@@ -154,7 +154,6 @@ START_TEST(pruner_of_each_type_is_planned_with_its_settings)
 	     false, &c, &spec);
 	ck_assert_int_eq(c.kind, SW_PRUNER_PBT);
 	ck_assert_uint_eq(c.pbt.perturbation_interval, 4);
-	ck_assert_uint_eq(c.pbt.population, 9);
 	ck_assert_uint_eq(c.pbt.factor_n, 2);
 	ck_assert_double_eq(c.pbt.factor[0], 1.2);
 	ck_assert(!c.pbt.mutate[0] && c.pbt.mutate[1]);

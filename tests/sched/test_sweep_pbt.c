@@ -141,7 +141,6 @@ static struct sw_sweep *make(uint64_t seed, uint64_t n, uint64_t *rng, bool *mut
 	ck_assert_int_eq(sw_space_create(&space), SW_OK);
 	for (size_t i = 0; i < ROWS(p); i++)
 		ck_assert_int_eq(sw_space_add(space, &p[i], NULL), SW_OK);
-	with.pruner.pbt.population = n;
 	with.pruner.pbt.last_step = LAST;
 	with.pruner.pbt.mutate = mutate;
 	ck_assert_int_eq(sw_sweep_create(&s, &with, space, NULL), SW_OK);

@@ -61,7 +61,6 @@ static struct sw_sweep_config random_config(uint64_t *rng)
 	c.run_cap = below(rng, 3) == 0 ? 0 : 1 + below(rng, 30);
 	if (c.pruner.kind == SW_PRUNER_PBT && c.run_cap == 0)
 		c.run_cap = 1 + below(rng, 12);
-	c.pruner.pbt.population = c.run_cap;
 	c.max_concurrent = below(rng, 2) == 0 ? 0 : 1 + below(rng, 6);
 	c.retries = (unsigned)below(rng, 3);
 	c.has_target = below(rng, 6) == 0;

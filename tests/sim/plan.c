@@ -125,10 +125,8 @@ static void make_size(struct sim_plan *p, uint64_t *rng)
 	}
 	if (sim_below(rng, 10) == 0 && !learns)
 		c->run_cap = 0;
-	if (c->pruner.kind == SW_PRUNER_PBT) {
+	if (c->pruner.kind == SW_PRUNER_PBT)
 		c->run_cap = 1 + sim_below(rng, 20);
-		c->pruner.pbt.population = c->run_cap;
-	}
 	if (sim_below(rng, 3) == 0)
 		c->max_concurrent = 1 + sim_below(rng, p->workers);
 	p->calm_after = 100 + sim_below(rng, large ? 6000 : 1200);
