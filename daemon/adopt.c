@@ -82,7 +82,7 @@ static void release_of(struct sw_daemon *d, int32_t slot)
 
 	if (h != NULL)
 		sw_driver_attempt_over(h, SW_EVENT_RELEASE, trial,
-				       sw_sweep_trial(h->sched, trial)->attempt, "slot removed");
+				       sw_sweep_trial(h->sched, trial)->attempt, "slot removed", 0);
 }
 
 /* A worker whose slot is no longer there, or has another device now. */
@@ -116,7 +116,45 @@ static void read_rows(struct sw_db *db, void *arg)
 	r->rc = sw_read_slots(db, r->cb, r, &r->err);
 }
 
-/* Running trials that no adopted worker holds lost theirs while no daemon looked. */
+/* --- when an attempt was last heard of --- */
+
+struct heard {
+	const struct sw_host *h;
+	uint64_t trial;
+	int64_t ms;
+};
+
+static bool take_heard(const struct sw_row_report *row, void *arg)
+{
+	struct heard *q = arg;
+
+	q->ms = row->time_ms > q->ms ? row->time_ms : q->ms;
+	return true;
+}
+
+static void read_heard(struct sw_db *db, void *arg)
+{
+	struct heard *q = arg;
+	const struct sw_trial *t = sw_sweep_trial(q->h->sched, q->trial);
+	struct sw_err err = SW_ERR_INIT;
+
+	if (t->seq != 0 && sw_read_report(db, q->h->sweep, (int64_t)q->trial, t->attempt,
+					  (int64_t)t->seq, take_heard, q, &err) != SW_OK)
+		q->ms = 0;
+}
+
+/* Of the live attempt, by what is stored. The time that nobody was there to run it is no time that
+ * it ran: budgets go by it. */
+static int64_t heard_ms(const struct sw_host *h, uint64_t trial)
+{
+	struct heard q = {.h = h, .trial = trial, .ms = h->runs[trial - 1].started_ms};
+
+	sw_store_read_now(h->d->store, read_heard, &q);
+	return q.ms;
+}
+
+/* Running trials that no adopted worker holds lost theirs while no daemon looked. One that is held
+ * may have ended all the same: until the worker says hello, nobody knows. */
 static void release_orphans(struct sw_daemon *d)
 {
 	for (size_t i = 0; i < d->host_n; i++) {
@@ -126,15 +164,18 @@ static void release_orphans(struct sw_daemon *d)
 			continue;
 		for (uint64_t t = 1; t <= sw_sweep_trial_n(h->sched); t++) {
 			const struct sw_run *run = &h->runs[t - 1];
-			const struct sw_slot *s = run->slot >= 0 && (size_t)run->slot < d->slot_n
-							  ? &d->slots[run->slot]
-							  : NULL;
+			struct sw_slot *s = run->slot >= 0 && (size_t)run->slot < d->slot_n
+						    ? &d->slots[run->slot]
+						    : NULL;
 
-			if (run->started_ms == 0 ||
-			    (s != NULL && s->sweep == h->sweep && s->trial == (int64_t)t))
+			if (run->started_ms == 0)
 				continue;
-			sw_driver_attempt_over(h, SW_EVENT_LOST, t,
-					       sw_sweep_trial(h->sched, t)->attempt, "lost");
+			if (s != NULL && s->sweep == h->sweep && s->trial == (int64_t)t)
+				s->heard_ms = heard_ms(h, t);
+			else
+				sw_driver_attempt_over(h, SW_EVENT_LOST, t,
+						       sw_sweep_trial(h->sched, t)->attempt, "lost",
+						       heard_ms(h, t));
 		}
 	}
 }

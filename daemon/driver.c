@@ -172,7 +172,7 @@ sw_status sw_driver_step(struct sw_change *c, struct sw_host *h, const struct sw
 }
 
 void sw_driver_attempt_over(struct sw_host *h, enum sw_event_kind kind, uint64_t trial,
-			    uint32_t attempt, const char *cause)
+			    uint32_t attempt, const char *cause, int64_t over_ms)
 {
 	const struct sw_trial *t = h->sched != NULL ? sw_sweep_trial(h->sched, trial) : NULL;
 	const struct sw_event event = {
@@ -182,6 +182,7 @@ void sw_driver_attempt_over(struct sw_host *h, enum sw_event_kind kind, uint64_t
 	if (t == NULL || t->state != SW_TRIAL_RUNNING || t->attempt != attempt)
 		return;
 	struct sw_change *c = sw_change_begin(h->d, NULL);
+	c->over_ms = over_ms;
 	if (sw_driver_step(c, h, &event, -1, NULL, NULL, &err) != SW_OK) {
 		sw_log(SW_LOG_ERROR, "driver.refused", "trial=%lld/%llu event=%s why=\"%s\"",
 		       (long long)h->sweep, (unsigned long long)trial, event_names[kind], err.msg);
@@ -240,7 +241,7 @@ static void expire(struct sw_host *h, int64_t now_us)
 			return; /* the next tick goes on */
 		else
 			sw_driver_attempt_over(h, SW_EVENT_RELEASE, trial, t->attempt,
-					       "lease expired");
+					       "lease expired", 0);
 	}
 	h->lease_us = heard_us + lease_us;
 }

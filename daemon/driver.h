@@ -39,6 +39,8 @@ struct sw_change {
 	size_t unneeded_n, unneeded_cap;
 	int64_t uid; /* who asked; -1: the daemon itself */
 	int64_t now_ms;
+	int64_t over_ms; /* when the attempt that it ends was last heard of, if it ended while no
+			    daemon looked; 0: it ends now */
 };
 
 /* Dies without memory: see sw_daemon_die(). call may be NULL. */
@@ -67,10 +69,10 @@ SW_NODISCARD sw_status sw_driver_step(struct sw_change *c, struct sw_host *h,
 void sw_driver_end(struct sw_host *h, enum sw_event_kind kind, const char *cause);
 void sw_driver_fail(struct sw_host *h, const char *cause);
 
-/* An attempt on a slot ended by itself: LOST or RELEASE, in a change of its own. Nothing happens
- * when that attempt is no longer live. */
+/* An attempt on a slot ended by itself, at over_ms (0: now): LOST or RELEASE, in a change of its
+ * own. Nothing happens when that attempt is no longer live. */
 void sw_driver_attempt_over(struct sw_host *h, enum sw_event_kind kind, uint64_t trial,
-			    uint32_t attempt, const char *cause);
+			    uint32_t attempt, const char *cause, int64_t over_ms);
 
 /* Expires leases of trials that clients took and never told. */
 void sw_driver_tick(struct sw_daemon *d, int64_t now_us);

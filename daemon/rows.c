@@ -147,17 +147,18 @@ static void end_attempt(struct sw_change *c, struct sw_host *h, const struct sw_
 			const char *state)
 {
 	struct sw_run *run = &h->runs[a->trial - 1];
+	const int64_t ended_ms = c->over_ms != 0 && c->over_ms < c->now_ms ? c->over_ms : c->now_ms;
 	const struct sw_row_attempt row = {.sweep = h->sweep,
 					   .trial = (int64_t)a->trial,
 					   .attempt = a->attempt,
-					   .ended_ms = c->now_ms,
+					   .ended_ms = ended_ms,
 					   .state = state,
 					   .cause = *a->cause != '\0' ? a->cause : NULL};
 
 	if (run->started_ms == 0)
 		return;
 	sw_tx_attempt_end(c->tx, &row);
-	const int64_t ms = c->now_ms > run->started_ms ? c->now_ms - run->started_ms : 0;
+	const int64_t ms = ended_ms > run->started_ms ? ended_ms - run->started_ms : 0;
 	run->seconds += (float)ms / 1000.0f;
 	run->started_ms = 0;
 	if (run->slot < 0)

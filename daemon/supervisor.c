@@ -83,19 +83,21 @@ static void start(struct sw_slot *s);
 static void forget_trial(struct sw_slot *s)
 {
 	s->sweep = s->trial = s->attempt = 0;
+	s->heard_ms = 0;
 }
 
 /* The live attempt on this slot is over through its worker's end. */
 static void lose_trial(struct sw_slot *s, enum sw_event_kind kind, const char *cause)
 {
 	const int64_t sweep = s->sweep, trial = s->trial, attempt = s->attempt;
+	const int64_t heard_ms = s->heard_ms;
 
 	if (s->state != SW_SLOT_BUSY)
 		return;
 	s->state = SW_SLOT_STARTING; /* before the step, which frees slots by their trial */
 	forget_trial(s);
 	sw_driver_attempt_over(s->d->hosts[sweep - 1], kind, (uint64_t)trial, (uint32_t)attempt,
-			       cause);
+			       cause, heard_ms);
 }
 
 static void drop_next(struct sw_slot *s)
@@ -266,6 +268,7 @@ void sw_supervisor_hello(struct sw_slot *s, struct sw_conn *c)
 		sw_conn_close(old);
 	}
 	s->conn = c;
+	s->heard_ms = 0;
 	c->slot = s;
 	if (s->state == SW_SLOT_STARTING)
 		s->state = SW_SLOT_IDLE;

@@ -35,6 +35,8 @@ struct sw_slot {
 	int64_t next_since_us;
 	int64_t sweep, trial, attempt; /* BUSY */
 	int64_t busy_since_us;
+	int64_t heard_ms;       /* BUSY, adopted: when the attempt was last heard of; 0: the worker
+				   has said hello since */
 	int64_t since_us;       /* of STARTING, or of losing the connection */
 	int64_t retry_us;       /* DOWN: when to start again */
 	int64_t started_us;     /* the process */

@@ -3,6 +3,7 @@ import os
 import random
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -158,11 +159,15 @@ def test_worker_that_died_with_the_daemon_gives_the_trial_another_attempt(start)
     daemon.kill9()
     os.kill(slot["pid"], signal.SIGKILL)
     wait_until(lambda: not alive(slot["pid"]), "a dead worker")
+    dead_ms = time.time() * 1000
     daemon.start()
     client = daemon.client()
     assert client.wait_sweep(sweep)["state"] == "COMPLETED"
     row, = client.trials(sweep)
     assert (row["attempt"], row["state"]) == (2, "COMPLETED")
+    # Nobody ran it from then on, so no budget pays for it.
+    first = client.call("trial.get", sweep=sweep, trial=1)["attempts"][0]
+    assert first["state"] == "LOST" and first["started_ms"] < first["ended_ms"] <= dead_ms
 
 
 def test_sigterm_drains_leaves_no_worker_and_the_next_start_goes_on(start):
