@@ -120,6 +120,8 @@ SW_NODISCARD sw_status spec_param_suits(const struct sw_spec_param *p,
 					const struct sw_trainer_option *o, struct sw_err *err);
 /* Is v a literal that the option takes? why[cap]: "must be ..." either way. */
 bool spec_option_value(const struct sw_trainer_option *o, const cJSON *v, char *why, size_t cap);
+/* The words of a choice for a message: "\"sgd\", \"adam\" or \"adamw\"". Returns out. */
+const char *spec_choices(const struct sw_trainer_option *o, char *out, size_t cap);
 /* The error for a name that no parameter has; what stands first in the line ("layer", "option"). */
 SW_NODISCARD sw_status spec_no_param(const struct sw_spec *s, const char *what, const char *name,
 				     const char *ptr, struct sw_err *err);

@@ -1,33 +1,26 @@
 /* The model's layers, and whether the values of a parameter suit what uses it. */
 #include "proto/json.h"
-#include "proto/nearest.h"
+#include "proto/layers.h"
 #include "proto/spec_internal.h"
 #include "proto/trainer_options.h"
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* A layer's number is checked like an option. */
-static const struct layer {
-	struct sw_trainer_option number; /* name: the layer's */
-	const char *example;
-} layers[] = {
-	{{.name = "linear", .kind = SW_OPTION_INTEGER, .min = 1, .max = 1e6, .searched = true},
-	 "{\"linear\": 64}"},
-	{{.name = "dropout",
-	  .kind = SW_OPTION_REAL,
-	  .min = 0,
-	  .max = 1,
-	  .max_open = true,
-	  .searched = true},
-	 "{\"dropout\": 0.5}"},
-};
+const char *spec_choices(const struct sw_trainer_option *o, char *out, size_t cap)
+{
+	size_t n = 0;
 
-static const char *const plain[] = {"relu", "tanh"};
-
-static const char *const later[] = {"conv2d",    "maxpool2d", "avgpool2d", "gelu",     "batchnorm",
-				    "layernorm", "embedding", "attention", "residual", "flatten",
-				    "sigmoid",   "softmax",   "silu",      "lstm"};
+	out[0] = '\0';
+	for (size_t i = 0; o->choices[i] != NULL && n < cap; i++)
+		n += (size_t)snprintf(out + n, cap - n, "%s\"%s\"",
+				      i == 0                      ? ""
+				      : o->choices[i + 1] == NULL ? " or "
+								  : ", ",
+				      o->choices[i]);
+	return out;
+}
 
 bool spec_option_value(const struct sw_trainer_option *o, const cJSON *v, char *why, size_t cap)
 {
@@ -38,7 +31,8 @@ bool spec_option_value(const struct sw_trainer_option *o, const cJSON *v, char *
 		return cJSON_IsBool(v) != 0;
 	}
 	if (o->kind == SW_OPTION_CHOICE) {
-		(void)snprintf(why, cap, "must be \"%s\" or \"%s\"", o->choices[0], o->choices[1]);
+		char list[120];
+		(void)snprintf(why, cap, "must be %s", spec_choices(o, list, sizeof list));
 		const char *word = cJSON_GetStringValue(v);
 		for (size_t i = 0; word != NULL && o->choices[i] != NULL; i++)
 			if (strcmp(o->choices[i], word) == 0)
@@ -147,136 +141,90 @@ sw_status spec_param_suits(const struct sw_spec_param *p, const struct sw_traine
 
 /* --- layers --- */
 
-static bool among(const char *const *words, size_t n, const char *word)
+struct check {
+	const struct sw_spec *spec;
+	bool *used;
+};
+
+static sw_status check_value(void *ctx, const struct sw_trainer_option *o,
+			     enum sw_layer_form_id layer, const cJSON *v, const char *ptr,
+			     struct sw_err *err)
 {
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(words[i], word) == 0)
-			return true;
-	return false;
-}
-
-static const struct layer *layer_find(const char *name)
-{
-	for (size_t i = 0; i < SPEC_N(layers); i++)
-		if (strcmp(layers[i].number.name, name) == 0)
-			return &layers[i];
-	return NULL;
-}
-
-static sw_status unknown_layer(const char *name, const char *ptr, struct sw_err *err)
-{
-	const char *names[SPEC_N(plain) + SPEC_N(layers)];
-	size_t n = 0;
-
-	if (among(later, SPEC_N(later), name))
-		return sw_err_at(err, SW_INVALID, ptr,
-				 "layer \"%s\" is not supported by this version: linear, relu, "
-				 "tanh and dropout are",
-				 name);
-	for (size_t i = 0; i < SPEC_N(plain); i++)
-		names[n++] = plain[i];
-	for (size_t i = 0; i < SPEC_N(layers); i++)
-		names[n++] = layers[i].number.name;
-	const char *near = sw_nearest(name, names, n);
-	if (near != NULL)
-		return sw_err_at(err, SW_INVALID, ptr, "unknown layer \"%s\"; did you mean \"%s\"?",
-				 name, near);
-	return sw_err_at(err, SW_INVALID, ptr,
-			 "unknown layer \"%.64s\": linear, relu, tanh and dropout are known", name);
-}
-
-static sw_status check_plain(const char *name, const char *ptr, struct sw_err *err)
-{
-	const struct layer *layer = layer_find(name);
-
-	if (among(plain, SPEC_N(plain), name))
-		return SW_OK;
-	if (layer != NULL)
-		return sw_err_at(err, SW_INVALID, ptr, "layer \"%s\" needs a number: %s", name,
-				 layer->example);
-	return unknown_layer(name, ptr, err);
-}
-
-static sw_status check_numbered(const struct sw_spec *s, const cJSON *v, char *ptr, size_t cap,
-				bool *used, struct sw_err *err)
-{
-	const cJSON *number = v->child;
+	const struct check *c = ctx;
 	char why[160];
 
-	if (number == NULL || number->next != NULL)
-		return sw_err_at(err, SW_INVALID, ptr,
-				 "a layer is a string or an object with one key, like {\"linear\": "
-				 "64}");
-	const struct layer *layer = layer_find(number->string);
-	if (among(plain, SPEC_N(plain), number->string))
-		return sw_err_at(err, SW_INVALID, ptr, "layer \"%s\" takes nothing: write \"%s\"",
-				 number->string, number->string);
-	if (layer == NULL)
-		return unknown_layer(number->string, ptr, err);
-	sw_json_pointer_add(ptr, cap, layer->number.name);
-	if (cJSON_IsString(number)) {
-		const int i = sw_spec_param_find(s, number->valuestring);
+	(void)layer;
+	if (cJSON_IsString(v)) {
+		const int i = sw_spec_param_find(c->spec, v->valuestring);
 		if (i < 0)
-			return spec_no_param(s, "layer", number->valuestring, ptr, err);
-		used[i] = true;
-		return spec_param_suits(&s->params[i], &layer->number, err);
+			return spec_no_param(c->spec, "layer", v->valuestring, ptr, err);
+		c->used[i] = true;
+		return spec_param_suits(&c->spec->params[i], o, err);
 	}
-	if (spec_option_value(&layer->number, number, why, sizeof why))
+	if (spec_option_value(o, v, why, sizeof why))
 		return SW_OK;
-	return sw_err_at(err, SW_INVALID, ptr, "\"%s\" %s, or the name of a parameter",
-			 layer->number.name, why);
+	return sw_err_at(err, SW_INVALID, ptr, "\"%s\" %s, or the name of a parameter", o->name,
+			 why);
 }
 
 sw_status spec_model_check(const struct sw_spec *s, const cJSON *model, bool *used,
 			   struct sw_err *err)
 {
-	bool linear = false;
-	const cJSON *v;
-	size_t i = 0;
+	struct check c = {s, used};
+	const struct sw_layer_visit visit = {&c, check_value};
+	struct sw_err why = SW_ERR_INIT;
+	bool trains = false;
 
 	if (model == NULL)
 		return sw_err_at(err, SW_INVALID, "/trainer/model",
 				 "\"model\" is missing: a list of layers, like [{\"linear\": 64}, "
 				 "\"relu\", {\"linear\": 10}]");
-	if (!cJSON_IsArray(model))
+	if (!cJSON_IsArray(model) && !cJSON_IsObject(model))
 		return sw_err_at(err, SW_INVALID, "/trainer/model",
 				 "\"model\" must be an array of layers, not %s", spec_kind(model));
 	if (model->child == NULL)
 		return sw_err_at(err, SW_INVALID, "/trainer/model", "model is empty");
-	cJSON_ArrayForEach (v, model) {
-		char ptr[96];
-		sw_status rc;
-		(void)snprintf(ptr, sizeof ptr, "/trainer/model/%zu", i++);
-		if (cJSON_IsString(v))
-			rc = check_plain(v->valuestring, ptr, err);
-		else if (cJSON_IsObject(v))
-			rc = check_numbered(s, v, ptr, sizeof ptr, used, err);
-		else
-			rc = sw_err_at(err, SW_INVALID, ptr,
-				       "a layer is a string or an object with one key, not %s",
-				       spec_kind(v));
-		if (rc != SW_OK)
-			return rc;
-		linear = linear || sw_json_get(v, "linear") != NULL;
+	const sw_status rc = sw_layers_walk(model, &visit, &trains, &why);
+	if (rc != SW_OK) {
+		/* what is wrong with a parameter points at the parameter */
+		if (strncmp(why.ptr, "/parameters/", 12) != 0)
+			sw_err_prefix(&why, "/trainer/model");
+		return sw_err_at(err, rc, why.ptr, "%s", why.msg);
 	}
-	if (!linear)
+	if (!trains)
 		return sw_err_at(err, SW_INVALID, "/trainer/model",
 				 "the model has no \"linear\" layer, so there is nothing to train");
 	return SW_OK;
 }
 
+struct names {
+	const struct sw_spec *spec;
+	bool *named, *sizes;
+};
+
+static sw_status note_name(void *ctx, const struct sw_trainer_option *o,
+			   enum sw_layer_form_id layer, const cJSON *v, const char *ptr,
+			   struct sw_err *err)
+{
+	const struct names *n = ctx;
+	const char *name = cJSON_GetStringValue(v);
+	const int i = name != NULL ? sw_spec_param_find(n->spec, name) : -1;
+
+	(void)ptr;
+	(void)err;
+	if (i < 0)
+		return SW_OK;
+	n->named[i] = true;
+	n->sizes[i] = n->sizes[i] || sw_layer_sizes(layer, o);
+	return SW_OK;
+}
+
 void spec_model_names(const struct sw_spec *s, bool *named, bool *sizes)
 {
-	const cJSON *layer;
+	struct names n = {s, named, sizes};
+	const struct sw_layer_visit visit = {&n, note_name};
+	const cJSON *model = sw_json_get(s->trainer, "model");
 
-	cJSON_ArrayForEach (layer, sw_json_get(s->trainer, "model")) {
-		const cJSON *number = cJSON_IsObject(layer) ? layer->child : NULL;
-		const char *name = cJSON_GetStringValue(number);
-		const int i = name != NULL ? sw_spec_param_find(s, name) : -1;
-
-		if (i < 0)
-			continue;
-		named[i] = true;
-		sizes[i] = sizes[i] || strcmp(number->string, layers[0].number.name) == 0;
-	}
+	if (model != NULL && sw_layers_walk(model, &visit, NULL, NULL) != SW_OK)
+		assert(!"a model that was checked");
 }

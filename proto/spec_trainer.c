@@ -9,14 +9,26 @@
 #include <string.h>
 
 static const struct spec_hint hints[] = {
-	{"schedule", NULL, "leave it out"},  {"parallel", NULL, "leave it out"},
-	{"precision", NULL, "leave it out"}, {"bf16", NULL, "leave it out"},
-	{"layers", "model", NULL},           {"data", "dataset", NULL},
-	{"learning_rate", "lr", NULL},       {"wd", "weight_decay", NULL},
-	{"opt", "optimizer", NULL},          {"bs", "batch_size", NULL},
-	{"batch", "batch_size", NULL},       {"n_epochs", "epochs", NULL},
-	{"max_epochs", "epochs", NULL},      {"criterion", "loss", NULL},
-	{"seed", "split_seed", NULL},        {"betas", NULL, "give beta1 and beta2"},
+	{"parallel", NULL, "leave it out"},
+	{"precision", NULL, "leave it out"},
+	{"bf16", NULL, "leave it out"},
+	{"layers", "model", NULL},
+	{"data", "dataset", NULL},
+	{"learning_rate", "lr", NULL},
+	{"wd", "weight_decay", NULL},
+	{"opt", "optimizer", NULL},
+	{"bs", "batch_size", NULL},
+	{"batch", "batch_size", NULL},
+	{"n_epochs", "epochs", NULL},
+	{"max_epochs", "epochs", NULL},
+	{"criterion", "loss", NULL},
+	{"seed", "split_seed", NULL},
+	{"betas", NULL, "give beta1 and beta2"},
+	{"scheduler", "schedule", NULL},
+	{"lr_schedule", "schedule", NULL},
+	{"clip", "clip_norm", NULL},
+	{"grad_clip", "clip_norm", NULL},
+	{"warmup", "warmup_epochs", NULL},
 };
 
 sw_status spec_no_param(const struct sw_spec *s, const char *what, const char *name,
@@ -79,7 +91,7 @@ static bool is_choice(const struct sw_trainer_option *o, const char *word)
 static sw_status check_reference(const struct sw_spec *s, const struct sw_trainer_option *o,
 				 const char *name, bool *used, struct sw_err *err)
 {
-	char ptr[64] = "/trainer", what[48];
+	char ptr[64] = "/trainer", what[48], list[120];
 
 	sw_json_pointer_add(ptr, sizeof ptr, o->name);
 	const int i = sw_spec_param_find(s, name);
@@ -92,8 +104,8 @@ static sw_status check_reference(const struct sw_spec *s, const struct sw_traine
 				 "\"%s\" is the same for every trial: it cannot be a parameter",
 				 o->name);
 	if (o->kind == SW_OPTION_CHOICE)
-		return sw_err_at(err, SW_INVALID, ptr, "unknown %s \"%.64s\": \"%s\" or \"%s\"%s",
-				 o->name, name, o->choices[0], o->choices[1],
+		return sw_err_at(err, SW_INVALID, ptr, "unknown %s \"%.64s\": %s%s", o->name, name,
+				 spec_choices(o, list, sizeof list),
 				 o->searched ? ", or the name of a parameter" : "");
 	if (!o->searched)
 		return sw_err_at(err, SW_INVALID, ptr, "\"%s\" must be %s, not a string", o->name,

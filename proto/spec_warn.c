@@ -1,7 +1,9 @@
 /* What a spec may say, and yet is likely a mistake: it is accepted with a line about it. */
 #include "proto/json.h"
+#include "proto/layers.h"
 #include "proto/nearest.h"
 #include "proto/spec_internal.h"
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,10 +63,14 @@ static bool is_word(const cJSON *v, const char *word)
 
 static void warn_metric(struct sw_spec *s, const char *metric, const char *ptr)
 {
-	static const char *const names[] = {"train_loss", "val_loss", "samples_per_s",
-					    "val_accuracy"};
-	const size_t n = SPEC_N(names) - (is_word(spec_fixed_option(s, "loss"), "mse") ? 1 : 0);
-	char list[100] = "";
+	static const char *const of_classes[] = {"train_loss",   "val_loss", "val_accuracy",
+						 "val_macro_f1", "val_top5", "samples_per_s"};
+	static const char *const of_numbers[] = {"train_loss", "val_loss", "val_mse",
+						 "val_mae",    "val_r2",   "samples_per_s"};
+	const bool numbers = is_word(spec_fixed_option(s, "loss"), "mse");
+	const char *const *names = numbers ? of_numbers : of_classes;
+	const size_t n = numbers ? SPEC_N(of_numbers) : SPEC_N(of_classes);
+	char list[120] = "";
 	size_t len = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -93,9 +99,10 @@ static void warn_metrics(struct sw_spec *s)
 static void warn_optimizer(struct sw_spec *s)
 {
 	static const char *const sgd_only[] = {"momentum", "nesterov"};
-	const cJSON *momentum = spec_fixed_option(s, "momentum");
+	const cJSON *momentum = spec_fixed_option(s, "momentum"),
+		    *optimizer = spec_fixed_option(s, "optimizer");
 
-	if (is_word(spec_fixed_option(s, "optimizer"), "adamw")) {
+	if (is_word(optimizer, "adamw") || is_word(optimizer, "adam")) {
 		for (size_t i = 0; i < SPEC_N(sgd_only); i++) {
 			char ptr[sizeof s->warnings[0].ptr] = "/trainer";
 			if (!given(s, sgd_only[i]))
@@ -103,37 +110,56 @@ static void warn_optimizer(struct sw_spec *s)
 			if (sw_json_get(s->trainer, sgd_only[i]) == NULL)
 				(void)snprintf(ptr, sizeof ptr, "/parameters");
 			sw_json_pointer_add(ptr, sizeof ptr, sgd_only[i]);
-			spec_warn(s, ptr, "\"%s\" has no effect: the optimizer is adamw",
-				  sgd_only[i]);
+			spec_warn(s, ptr, "\"%s\" has no effect: the optimizer is %s", sgd_only[i],
+				  optimizer->valuestring);
 		}
 	} else if (cJSON_IsTrue(spec_fixed_option(s, "nesterov")) &&
 		   (!given(s, "momentum") ||
 		    (cJSON_IsNumber(momentum) && momentum->valuedouble == 0))) {
 		spec_warn(s, "/trainer/nesterov", "\"nesterov\" has no effect: momentum is 0");
 	}
+	if (!is_word(spec_fixed_option(s, "schedule"), "step"))
+		for (size_t i = 0; i < 2; i++) {
+			const char *key = i ? "gamma" : "step_epochs";
+			char ptr[64] = "/trainer";
+
+			if (spec_option_param(s, "schedule") || !sw_json_get(s->trainer, key))
+				continue;
+			sw_json_pointer_add(ptr, sizeof ptr, key);
+			spec_warn(s, ptr, "\"%s\" has no effect: the schedule is not \"step\"",
+				  key);
+		}
 }
 
 /* Options have a default for where their parameter is not active; a layer's number has none. */
+static sw_status warn_value(void *ctx, const struct sw_trainer_option *o,
+			    enum sw_layer_form_id layer, const cJSON *v, const char *ptr,
+			    struct sw_err *err)
+{
+	struct sw_spec *s = ctx;
+	const char *name = cJSON_GetStringValue(v);
+	const int at = name != NULL ? sw_spec_param_find(s, name) : -1;
+	char whole[sizeof s->warnings[0].ptr];
+
+	(void)o;
+	(void)layer;
+	(void)err;
+	if (at < 0 || !sw_spec_param_conditional(s, (size_t)at))
+		return SW_OK;
+	(void)snprintf(whole, sizeof whole, "/trainer/model%s", ptr);
+	spec_warn(s, whole,
+		  "\"%s\" is conditional (\"when\"): a trial where it is not active has no number "
+		  "for this layer, and fails",
+		  name);
+	return SW_OK;
+}
+
 static void warn_layers(struct sw_spec *s)
 {
-	const cJSON *layer;
-	size_t i = 0;
+	const struct sw_layer_visit visit = {s, warn_value};
 
-	cJSON_ArrayForEach (layer, sw_json_get(s->trainer, "model")) {
-		const cJSON *number = cJSON_IsObject(layer) ? layer->child : NULL;
-		const char *name = cJSON_GetStringValue(number);
-		const int at = name != NULL ? sw_spec_param_find(s, name) : -1;
-		char ptr[96];
-
-		(void)snprintf(ptr, sizeof ptr, "/trainer/model/%zu", i++);
-		if (number == NULL || at < 0 || !sw_spec_param_conditional(s, (size_t)at))
-			continue;
-		sw_json_pointer_add(ptr, sizeof ptr, number->string);
-		spec_warn(s, ptr,
-			  "\"%s\" is conditional (\"when\"): a trial where it is not active has no "
-			  "number for this layer, and fails",
-			  name);
-	}
+	if (sw_layers_walk(sw_json_get(s->trainer, "model"), &visit, NULL, NULL) != SW_OK)
+		assert(!"a model that was checked");
 }
 
 void spec_warn_all(struct sw_spec *s)

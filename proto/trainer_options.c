@@ -2,7 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const optimizers[] = {"sgd", "adamw", NULL};
+static const char *const optimizers[] = {"sgd", "adam", "adamw", NULL};
+static const char *const schedules[] = {"constant", "step", "cosine", NULL};
 static const char *const losses[] = {"cross_entropy", "mse", NULL};
 
 /* clang-format off */
@@ -10,7 +11,7 @@ const struct sw_trainer_option sw_trainer_options[SW_TRAINER_OPTION_N] = {
 	{.name = "optimizer", .kind = SW_OPTION_CHOICE, .choices = optimizers,
 	 .fallback = NAN, .fallback_text = "sgd", .searched = true, .doc = "how the weights move"},
 	{.name = "lr", .kind = SW_OPTION_REAL, .min = 0, .min_open = true, .max = 1e6,
-	 .fallback = NAN, .fallback_text = "0.01 (sgd), 0.001 (adamw)", .searched = true,
+	 .fallback = NAN, .fallback_text = "0.01 (sgd), 0.001 (adam, adamw)", .searched = true,
 	 .doc = "learning rate"},
 	{.name = "batch_size", .kind = SW_OPTION_INTEGER, .min = 1, .max = 1e9,
 	 .fallback = 32, .fallback_text = "32", .searched = true, .doc = "rows in one step"},
@@ -22,14 +23,33 @@ const struct sw_trainer_option sw_trainer_options[SW_TRAINER_OPTION_N] = {
 	{.name = "nesterov", .kind = SW_OPTION_BOOLEAN,
 	 .fallback = 0, .fallback_text = "false", .searched = true, .doc = "sgd only"},
 	{.name = "weight_decay", .kind = SW_OPTION_REAL, .min = 0, .max = 1e6,
-	 .fallback = NAN, .fallback_text = "0 (sgd), 0.01 (adamw)", .searched = true,
-	 .doc = "sgd: added to the gradient; adamw: decoupled from it"},
+	 .fallback = NAN, .fallback_text = "0 (sgd, adam), 0.01 (adamw)", .searched = true,
+	 .doc = "sgd, adam: added to the gradient; adamw: decoupled from it"},
 	{.name = "beta1", .kind = SW_OPTION_REAL, .min = 0, .max = 1, .max_open = true,
-	 .fallback = 0.9, .fallback_text = "0.9", .searched = true, .doc = "adamw only"},
+	 .fallback = 0.9, .fallback_text = "0.9", .searched = true, .doc = "adam and adamw only"},
 	{.name = "beta2", .kind = SW_OPTION_REAL, .min = 0, .max = 1, .max_open = true,
-	 .fallback = 0.999, .fallback_text = "0.999", .searched = true, .doc = "adamw only"},
+	 .fallback = 0.999, .fallback_text = "0.999", .searched = true, .doc = "adam and adamw only"},
 	{.name = "eps", .kind = SW_OPTION_REAL, .min = 0, .min_open = true, .max = 1,
-	 .fallback = 1e-8, .fallback_text = "1e-8", .searched = true, .doc = "adamw only"},
+	 .fallback = 1e-8, .fallback_text = "1e-8", .searched = true, .doc = "adam and adamw only"},
+	{.name = "schedule", .kind = SW_OPTION_CHOICE, .choices = schedules,
+	 .fallback = NAN, .fallback_text = "constant", .searched = true,
+	 .doc = "how lr changes over the epochs"},
+	{.name = "warmup_epochs", .kind = SW_OPTION_REAL, .min = 0, .max = 1e9,
+	 .fallback = 0, .fallback_text = "0", .searched = true,
+	 .doc = "lr rises from 0 to its value in a line, a step at a time; 0: none"},
+	{.name = "step_epochs", .kind = SW_OPTION_INTEGER, .min = 1, .max = 1e9,
+	 .fallback = 10, .fallback_text = "10", .searched = true,
+	 .doc = "schedule step: lr is multiplied by gamma each time so many epochs have passed"},
+	{.name = "gamma", .kind = SW_OPTION_REAL, .min = 0, .min_open = true, .max = 1,
+	 .fallback = 0.1, .fallback_text = "0.1", .searched = true, .doc = "schedule step"},
+	{.name = "clip_norm", .kind = SW_OPTION_REAL, .min = 0, .max = 1e9,
+	 .fallback = 0, .fallback_text = "0", .searched = true,
+	 .doc = "the norm that a step's gradient is cut to; 0: none"},
+	{.name = "label_smoothing", .kind = SW_OPTION_REAL, .min = 0, .max = 1, .max_open = true,
+	 .fallback = 0, .fallback_text = "0", .searched = true, .doc = "cross_entropy only"},
+	{.name = "patience", .kind = SW_OPTION_INTEGER, .min = 0, .max = 1e9,
+	 .fallback = 0, .fallback_text = "0", .searched = true,
+	 .doc = "the trial is COMPLETED when val_loss was not lower for so many epochs; 0: never"},
 	{.name = "loss", .kind = SW_OPTION_CHOICE, .choices = losses,
 	 .fallback = NAN, .fallback_text = "cross_entropy",
 	 .doc = "cross_entropy for classes, mse for numbers"},

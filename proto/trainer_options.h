@@ -26,7 +26,7 @@ struct sw_trainer_option {
 	const char *doc;
 };
 
-#define SW_TRAINER_OPTION_N ((size_t)14)
+#define SW_TRAINER_OPTION_N ((size_t)21)
 extern const struct sw_trainer_option sw_trainer_options[SW_TRAINER_OPTION_N];
 
 /* By name, or NULL. */
@@ -34,6 +34,6 @@ const struct sw_trainer_option *sw_trainer_option_find(const char *name);
 
 /* The default of "lr" depends on the optimizer. */
 #define SW_TRAINER_LR_SGD   0.01
-#define SW_TRAINER_LR_ADAMW 0.001
+#define SW_TRAINER_LR_ADAM 0.001
 
 #endif

@@ -2,7 +2,7 @@
 #include "proto/json.h"
 #include "proto/spec.h"
 #include "worker/data.h"
-#include "worker/model.h"
+#include "worker/net.h"
 #include "worker/trainer.h"
 #include <math.h>
 #include <string.h>
@@ -87,10 +87,12 @@ static sw_status check_model(const struct sw_spec *s, const cJSON *params,
 	struct sw_model model;
 	sw_status status;
 
-	status = sw_model_compile(&model, sw_json_get(s->trainer, "model"), params, data->features,
-				  t->classes ? data->classes : 1, t->classes, &why);
+	const struct sw_task task = sw_net_task(data, t->classes);
+
+	status = sw_model_compile(&model, sw_json_get(s->trainer, "model"), params, &task, &why);
 	if (status == SW_OK)
-		status = sw_layout_make(&layout, &model, t, data->train.rows, data->val.rows, &why);
+		status = sw_layout_make(&layout, &model, t, data->train.rows, data->val.rows,
+					&sw_ops_cpu, &why);
 	if (status != SW_OK) {
 		sw_err_prefix(&why, "/trainer/model");
 		return sw_err_at(err, status, why.ptr, "%s", why.msg);
@@ -144,8 +146,15 @@ static void write_facts(struct sw_jw *w, const struct facts *f)
 	sw_jw_arr(w);
 	sw_jw_str(w, "train_loss");
 	sw_jw_str(w, "val_loss");
-	if (f->classes)
+	if (f->classes) {
 		sw_jw_str(w, "val_accuracy");
+		sw_jw_str(w, "val_top5");
+		sw_jw_str(w, "val_macro_f1");
+	} else {
+		sw_jw_str(w, "val_mse");
+		sw_jw_str(w, "val_mae");
+		sw_jw_str(w, "val_r2");
+	}
 	sw_jw_str(w, "samples_per_s");
 	sw_jw_arr_end(w);
 }

@@ -90,15 +90,33 @@ static sw_status put_set(struct file *f, const struct sw_net *net, size_t set, i
 	const struct sw_model *m = net->model;
 	const sw_status status = sw_net_set_download(net, set, f->set);
 
-	for (size_t i = 0; status == SW_OK && *code == 0 && i < m->layers_n; i++) {
-		const struct sw_layer *l = &m->layer[i];
+	for (size_t i = 0; status == SW_OK && *code == 0 && i < m->ops_n; i++) {
+		const struct sw_op *op = &m->op[i];
 
-		if (l->kind != SW_LAYER_LINEAR)
-			continue;
-		*code = put(f, f->set + l->w, l->in * l->out * sizeof *f->set);
+		*code = put(f, f->set + op->w, op->w_n * sizeof *f->set);
 		if (*code == 0)
-			*code = put(f, f->set + l->b, l->out * sizeof *f->set);
+			*code = put(f, f->set + op->b, op->b_n * sizeof *f->set);
 	}
+	return status;
+}
+
+/* The running statistics, mean and variance of each norm. */
+static sw_status put_running(struct file *f, const struct sw_net *net, int *code)
+{
+	const struct sw_model *m = net->model;
+	float *running = sw_malloc(m->running_n * sizeof *running);
+	sw_status status = running ? sw_net_running_download(net, running) : SW_NOMEM;
+
+	for (size_t i = 0; status == SW_OK && *code == 0 && i < m->ops_n; i++) {
+		const struct sw_op *op = &m->op[i];
+
+		if (op->kind != SW_OP_BATCHNORM)
+			continue;
+		*code = put(f, running + op->mean, op->to.c * sizeof *running);
+		if (*code == 0)
+			*code = put(f, running + op->var, op->to.c * sizeof *running);
+	}
+	free(running);
 	return status;
 }
 
@@ -115,6 +133,8 @@ static sw_status put_all(struct file *f, const struct sw_net *net,
 	*code = put(f, head, checkpoint_encode(head, net, id));
 	for (size_t set = 0; status == SW_OK && *code == 0 && set < sw_net_sets(net); set++)
 		status = put_set(f, net, set, code);
+	if (status == SW_OK && *code == 0 && net->model->running_n)
+		status = put_running(f, net, code);
 	if (status != SW_OK || *code != 0)
 		return status;
 	sum_end(f, sum);
@@ -276,19 +296,54 @@ static sw_status take_sets(const struct file *f, const struct sw_net *net, size_
 	sw_status status = SW_OK;
 
 	for (size_t set = 0; set < sets; set++)
-		for (size_t i = 0; status == SW_OK && i < m->layers_n; i++) {
-			const struct sw_layer *l = &m->layer[i];
+		for (size_t i = 0; status == SW_OK && i < m->ops_n; i++) {
+			const struct sw_op *op = &m->op[i];
 			float *to = f->set + set * m->weights_n;
 
-			if (l->kind != SW_LAYER_LINEAR)
-				continue;
-			status = take(f, to + l->w, l->in * l->out * sizeof *to, offset, err);
-			offset += (uint64_t)l->in * l->out * sizeof *to;
+			status = take(f, to + op->w, op->w_n * sizeof *to, offset, err);
+			offset += (uint64_t)op->w_n * sizeof *to;
 			if (status == SW_OK)
-				status = take(f, to + l->b, l->out * sizeof *to, offset, err);
-			offset += l->out * sizeof *to;
+				status = take(f, to + op->b, op->b_n * sizeof *to, offset, err);
+			offset += (uint64_t)op->b_n * sizeof *to;
 		}
 	return status;
+}
+
+/* And the running statistics, into running: float[running_n]. */
+static sw_status take_running(const struct file *f, const struct sw_net *net, float *running,
+			      uint64_t offset, struct sw_err *err)
+{
+	const struct sw_model *m = net->model;
+	sw_status status = SW_OK;
+
+	for (size_t i = 0; status == SW_OK && i < m->ops_n; i++) {
+		const struct sw_op *op = &m->op[i];
+		const size_t n = op->to.c * sizeof *running;
+
+		if (op->kind != SW_OP_BATCHNORM)
+			continue;
+		status = take(f, running + op->mean, n, offset, err);
+		if (status == SW_OK)
+			status = take(f, running + op->var, n, offset + n, err);
+		offset += 2 * n;
+	}
+	return status;
+}
+
+/* What was read, onto the device. */
+static sw_status give(const struct file *f, struct sw_net *net, size_t sets, struct sw_err *err)
+{
+	const struct sw_model *m = net->model;
+	sw_status status = SW_OK;
+
+	for (size_t set = 0; status == SW_OK && set < sets; set++)
+		status = sw_net_set_upload(net, set, f->set + set * m->weights_n);
+	if (status == SW_OK && m->running_n)
+		status = sw_net_running_upload(net, f->set + sets * m->weights_n);
+	if (status != SW_OK)
+		return sw_err_set(err, SW_DEVICE_LOST, "cannot be put on the device: %s",
+				  sw_status_str(status));
+	return SW_OK;
 }
 
 static sw_status load(struct file *f, struct sw_net *net, const struct checkpoint_head *h,
@@ -298,22 +353,24 @@ static sw_status load(struct file *f, struct sw_net *net, const struct checkpoin
 	 * has some, and one that nobody reads any more is left in the file. */
 	const size_t theirs = 1 + h->states_n, ours = sw_net_sets(net);
 	const size_t sets = theirs < ours ? theirs : ours;
+	const uint64_t tensors = CHECKPOINT_FIXED + (uint64_t)h->layers_n * CHECKPOINT_LAYER;
 	sw_status status;
 
-	f->set = sw_calloc(sets * net->model->weights_n, sizeof *f->set);
+	f->set = sw_calloc(sets * net->model->weights_n + net->model->running_n, sizeof *f->set);
 	if (!f->set)
 		return sw_err_set(err, SW_NOMEM, "cannot be read: no memory");
-	status = take_sets(f, net, sets, CHECKPOINT_FIXED + h->layers_n * CHECKPOINT_LAYER, err);
-	for (size_t set = 0; status == SW_OK && set < sets; set++) {
-		status = sw_net_set_upload(net, set, f->set + set * net->model->weights_n);
-		if (status != SW_OK)
-			status = sw_err_set(err, SW_DEVICE_LOST, "cannot be put on the device: %s",
-					    sw_status_str(status));
-	}
+	status = take_sets(f, net, sets, tensors, err);
+	if (status == SW_OK)
+		status = take_running(f, net, f->set + sets * net->model->weights_n,
+				      tensors + theirs * h->parameters * sizeof *f->set, err);
+	if (status == SW_OK)
+		status = give(f, net, sets, err);
 	if (status != SW_OK)
 		return status;
 	net->step = h->step;
 	net->seed = h->seed;
+	net->best_loss = h->best_loss;
+	net->stale = h->stale;
 	return SW_OK;
 }
 

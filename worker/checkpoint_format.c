@@ -9,18 +9,42 @@ _Static_assert(sizeof(float) == 4, "a checkpoint's floats have 4 bytes");
 
 static const unsigned char magic[8] = {'S', 'W', 'C', 'K', 'P', 'T', '\r', '\n'};
 
-/* The file's numbers for layers: never renumbered. */
+/* The file's numbers for operations: never renumbered. */
 static const struct {
-	enum sw_layer_kind kind;
+	enum sw_op_kind kind;
 	uint32_t code;
 	const char *name;
 } kinds[] = {
-	{SW_LAYER_LINEAR, 1, "linear"},
-	{SW_LAYER_RELU, 2, "relu"},
-	{SW_LAYER_TANH, 3, "tanh"},
-	{SW_LAYER_DROPOUT, 4, "dropout"},
+	{SW_OP_LINEAR, 1, "linear"},
+	{SW_OP_RELU, 2, "relu"},
+	{SW_OP_TANH, 3, "tanh"},
+	{SW_OP_DROPOUT, 4, "dropout"},
+	{SW_OP_GELU, 5, "gelu"},
+	{SW_OP_SIGMOID, 6, "sigmoid"},
+	{SW_OP_FLATTEN, 7, "flatten"},
+	{SW_OP_CONV2D, 8, "conv2d"},
+	{SW_OP_MAXPOOL2D, 9, "maxpool2d"},
+	{SW_OP_AVGPOOL2D, 10, "avgpool2d"},
+	{SW_OP_BATCHNORM, 11, "batchnorm"},
+	{SW_OP_LAYERNORM, 12, "layernorm"},
+	{SW_OP_ADD, 13, "add"},
+	{SW_OP_EMBEDDING, 14, "embedding"},
+	{SW_OP_POSITION, 15, "positional"},
+	{SW_OP_ATTENTION, 16, "attention"},
+	{SW_OP_TOKEN_MEAN, 17, "mean_tokens"},
 };
 #define KINDS_N (sizeof kinds / sizeof *kinds)
+
+/* And for optimizers. */
+static const uint32_t optimizer_codes[] = {[SW_SGD] = 0, [SW_ADAM] = 2, [SW_ADAMW] = 1};
+
+static const char *optimizer_of(uint32_t code)
+{
+	for (size_t i = 0; i < sizeof optimizer_codes / sizeof *optimizer_codes; i++)
+		if (optimizer_codes[i] == code)
+			return sw_optimizer_name((enum sw_optimizer)i);
+	return "another optimizer";
+}
 
 static void put(unsigned char *at, uint64_t v, size_t bytes)
 {
@@ -37,7 +61,7 @@ static uint64_t get(const unsigned char *at, size_t bytes)
 	return v;
 }
 
-static uint32_t kind_code(enum sw_layer_kind kind)
+static uint32_t kind_code(enum sw_op_kind kind)
 {
 	for (size_t i = 0; i < KINDS_N; i++)
 		if (kinds[i].kind == kind)
@@ -53,10 +77,48 @@ static const char *code_name(uint32_t code)
 	return "unknown";
 }
 
-static uint64_t whole(size_t layers_n, uint64_t sets, uint64_t parameters)
+static uint64_t whole(size_t layers_n, uint64_t sets, uint64_t parameters, uint64_t running)
 {
 	return CHECKPOINT_FIXED + (uint64_t)layers_n * CHECKPOINT_LAYER + sets * parameters * 4 +
-	       CHECKPOINT_SUM;
+	       running * 4 + CHECKPOINT_SUM;
+}
+
+uint64_t checkpoint_running(const struct sw_model *m)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < m->ops_n; i++)
+		n += m->op[i].kind == SW_OP_BATCHNORM ? 2 * (uint64_t)m->op[i].to.c : 0;
+	return n;
+}
+
+/* What tells two operations of one kind and size apart: window, stride, padding, heads. */
+static uint32_t details(const struct sw_op *op)
+{
+	return (uint32_t)(op->kernel_h << 24 ^ op->kernel_w << 16 ^ op->stride << 8 ^ op->pad ^
+			  op->heads << 12 ^ (op->causal ? (size_t)1 << 31 : 0));
+}
+
+static uint64_t width(const struct sw_op *op, const struct sw_shape *s)
+{
+	/* of products their own sizes, which make their tensors */
+	return op->kind == SW_OP_LINEAR && s->kind == SW_SHAPE_TOKENS ? s->d : sw_shape_count(s);
+}
+
+static uint64_t of_double(double v)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &v, sizeof bits);
+	return bits;
+}
+
+static double to_double(uint64_t bits)
+{
+	double v;
+
+	memcpy(&v, &bits, sizeof v);
+	return v;
 }
 
 size_t checkpoint_encode(unsigned char out[CHECKPOINT_HEAD], const struct sw_net *net,
@@ -68,20 +130,25 @@ size_t checkpoint_encode(unsigned char out[CHECKPOINT_HEAD], const struct sw_net
 	memset(out, 0, CHECKPOINT_HEAD);
 	memcpy(out, magic, sizeof magic);
 	put(out + 8, SW_CHECKPOINT_VERSION, 4);
-	put(out + 12, m->layers_n, 4);
-	put(out + 16, whole(m->layers_n, 1 + net->at.states_n, m->parameters), 8);
+	put(out + 12, m->ops_n, 4);
+	put(out + 16, whole(m->ops_n, 1 + net->at.states_n, m->parameters, checkpoint_running(m)),
+	    8);
 	put(out + 24, id->sweep, 8);
 	put(out + 32, id->trial, 8);
 	put(out + 40, id->epoch, 8);
 	put(out + 48, net->step, 8);
 	put(out + 56, net->seed, 8);
-	put(out + 64, net->trainer->adamw, 4);
+	put(out + 64, optimizer_codes[net->trainer->optimizer], 4);
 	put(out + 68, net->at.states_n, 4);
 	put(out + 72, m->parameters, 8);
-	for (size_t i = 0; i < m->layers_n; i++, at += CHECKPOINT_LAYER) {
-		put(at, kind_code(m->layer[i].kind), 4);
-		put(at + 8, m->layer[i].in, 8);
-		put(at + 16, m->layer[i].out, 8);
+	put(out + 80, checkpoint_running(m), 8);
+	put(out + 88, of_double(net->best_loss), 8);
+	put(out + 96, net->stale, 8);
+	for (size_t i = 0; i < m->ops_n; i++, at += CHECKPOINT_LAYER) {
+		put(at, kind_code(m->op[i].kind), 4);
+		put(at + 4, details(&m->op[i]), 4);
+		put(at + 8, width(&m->op[i], &m->op[i].from), 8);
+		put(at + 16, width(&m->op[i], &m->op[i].to), 8);
 	}
 	return (size_t)(at - out);
 }
@@ -98,9 +165,12 @@ sw_status checkpoint_decode(struct checkpoint_head *out, const unsigned char in[
 		       .epoch = get(in + 40, 8)},
 		.step = get(in + 48, 8),
 		.seed = get(in + 56, 8),
-		.adamw = (uint32_t)get(in + 64, 4),
+		.optimizer = (uint32_t)get(in + 64, 4),
 		.states_n = (uint32_t)get(in + 68, 4),
 		.parameters = get(in + 72, 8),
+		.running = get(in + 80, 8),
+		.best_loss = to_double(get(in + 88, 8)),
+		.stale = get(in + 96, 8),
 	};
 
 	*out = h;
@@ -114,21 +184,21 @@ sw_status checkpoint_decode(struct checkpoint_head *out, const unsigned char in[
 	if (h.bytes > size)
 		return sw_err_set(err, SW_INVALID, "is cut short: %" PRIu64 " of %" PRIu64 " bytes",
 				  size, h.bytes);
-	if (h.bytes < size || h.layers_n == 0 || h.layers_n > SW_MODEL_MAX_LAYERS ||
-	    h.states_n > 2 || h.parameters > size / 4 ||
-	    whole(h.layers_n, 1 + (uint64_t)h.states_n, h.parameters) != size)
+	if (h.bytes < size || h.layers_n == 0 || h.layers_n > SW_MODEL_MAX_OPS || h.states_n > 2 ||
+	    h.parameters > size / 4 || h.running > size / 4 ||
+	    whole(h.layers_n, 1 + (uint64_t)h.states_n, h.parameters, h.running) != size)
 		return sw_err_set(err, SW_INVALID,
 				  "is damaged: what it says of its lengths is not so");
 	return SW_OK;
 }
 
 /* "linear 64 x 128", "relu 128" */
-static const char *layer_show(char out[80], uint32_t code, uint64_t in, uint64_t width)
+static const char *layer_show(char out[80], uint32_t code, uint64_t in, uint64_t to)
 {
 	if (code == kinds[0].code)
-		snprintf(out, 80, "linear %" PRIu64 " x %" PRIu64, in, width);
+		snprintf(out, 80, "linear %" PRIu64 " x %" PRIu64, in, to);
 	else
-		snprintf(out, 80, "%s %" PRIu64, code_name(code), width);
+		snprintf(out, 80, "%s %" PRIu64, code_name(code), to);
 	return out;
 }
 
@@ -137,22 +207,30 @@ static sw_status layers_fit(const struct checkpoint_head *h, const unsigned char
 {
 	char theirs[80], ours[80];
 
-	for (size_t i = 0; i < h->layers_n && i < m->layers_n; i++, at += CHECKPOINT_LAYER) {
-		const struct sw_layer *l = &m->layer[i];
+	for (size_t i = 0; i < h->layers_n && i < m->ops_n; i++, at += CHECKPOINT_LAYER) {
+		const struct sw_op *op = &m->op[i];
 		const uint32_t code = (uint32_t)get(at, 4);
-		const uint64_t in = get(at + 8, 8), width = get(at + 16, 8);
+		const uint64_t in = get(at + 8, 8), out = get(at + 16, 8);
+		const uint64_t our_in = width(op, &op->from), our_out = width(op, &op->to);
+		const bool same = code == kind_code(op->kind) && in == our_in && out == our_out;
 
-		if (code == kind_code(l->kind) && in == l->in && width == l->out)
+		if (same && (uint32_t)get(at + 4, 4) == details(op))
 			continue;
+		if (same)
+			return sw_err_set(
+				err, SW_INVALID,
+				"has other shapes: %s at /%zu has another window, stride, "
+				"padding or heads",
+				code_name(code), i);
 		return sw_err_set(err, SW_INVALID,
 				  "has other shapes: the layer at /%zu is %s, the trial's is %s", i,
-				  layer_show(theirs, code, in, width),
-				  layer_show(ours, kind_code(l->kind), l->in, l->out));
+				  layer_show(theirs, code, in, out),
+				  layer_show(ours, kind_code(op->kind), our_in, our_out));
 	}
-	if (h->layers_n != m->layers_n)
+	if (h->layers_n != m->ops_n)
 		return sw_err_set(err, SW_INVALID,
 				  "has other shapes: %" PRIu32 " layers, the trial's model has %zu",
-				  h->layers_n, m->layers_n);
+				  h->layers_n, m->ops_n);
 	return SW_OK;
 }
 
@@ -160,8 +238,7 @@ sw_status checkpoint_fits(const struct checkpoint_head *h, const unsigned char *
 			  const struct sw_net *net, const struct sw_checkpoint_id *id,
 			  struct sw_err *err)
 {
-	static const char *const optimizers[] = {"sgd", "adamw"};
-	const bool adamw = net->trainer->adamw;
+	const enum sw_optimizer ours = net->trainer->optimizer;
 	sw_status status;
 
 	if (h->id.sweep != id->sweep || h->id.trial != id->trial || h->id.epoch != id->epoch)
@@ -173,13 +250,14 @@ sw_status checkpoint_fits(const struct checkpoint_head *h, const unsigned char *
 	status = layers_fit(h, layers, net->model, err);
 	if (status != SW_OK)
 		return status;
-	if (h->adamw != adamw)
+	if (h->optimizer != optimizer_codes[ours])
 		return sw_err_set(err, SW_INVALID,
 				  "holds the state of %s, the trial trains with %s",
-				  h->adamw <= 1 ? optimizers[h->adamw] : "another optimizer",
-				  optimizers[adamw]);
-	/* sgd has a velocity with momentum only; adamw always has its two moments */
-	if (h->parameters != net->model->parameters || (adamw ? h->states_n != 2 : h->states_n > 1))
+				  optimizer_of(h->optimizer), sw_optimizer_name(ours));
+	/* sgd has a velocity with momentum only; the others always have their two moments */
+	if (h->parameters != net->model->parameters ||
+	    h->running != checkpoint_running(net->model) ||
+	    (ours != SW_SGD ? h->states_n != 2 : h->states_n > 1))
 		return sw_err_set(err, SW_INVALID,
 				  "says %" PRIu64 " parameters and %" PRIu32
 				  " tensors of state each, which its layers do not have",

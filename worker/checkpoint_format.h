@@ -5,17 +5,23 @@
 
 #include "worker/checkpoint.h"
 
-#define CHECKPOINT_FIXED 80 /* bytes before the layer list */
+#define CHECKPOINT_FIXED 104 /* bytes before the layer list */
 #define CHECKPOINT_LAYER 24
 #define CHECKPOINT_SUM   16
-#define CHECKPOINT_HEAD  (CHECKPOINT_FIXED + CHECKPOINT_LAYER * SW_MODEL_MAX_LAYERS)
+#define CHECKPOINT_HEAD  (CHECKPOINT_FIXED + CHECKPOINT_LAYER * SW_MODEL_MAX_OPS)
 
 struct checkpoint_head {
-	uint32_t version, layers_n, adamw, states_n;
+	uint32_t version, layers_n, optimizer, states_n;
 	uint64_t bytes; /* of the file */
 	struct sw_checkpoint_id id;
 	uint64_t step, seed, parameters;
+	uint64_t running; /* floats of running statistics, without gaps */
+	double best_loss;
+	uint64_t stale;
 };
+
+/* Floats of a net's running statistics without gaps. */
+uint64_t checkpoint_running(const struct sw_model *m);
 
 /* Returns the bytes of header and layer list. */
 size_t checkpoint_encode(unsigned char out[CHECKPOINT_HEAD], const struct sw_net *net,

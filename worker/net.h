@@ -2,6 +2,9 @@
  * worker/net.h — a model with its memory on a device: forward, backward, step.
  *
  * Memory   One arena, taken in create and given back in destroy.
+ * Batches  A step's rows go through the device in parts of at.micro rows; gradients add up, and
+ *          the optimizer steps once. But for batchnorm, whose statistics are a part's, the sums
+ *          are those of the whole batch in another order.
  * Errors   SW_NOMEM when the arena does not fit the device; what the backend says.
  * Threads  One queue, one thread.
  */
@@ -9,6 +12,7 @@
 #define SW_WORKER_NET_H
 
 #include "worker/data.h"
+#include "worker/layout.h"
 #include "worker/model.h"
 #include "worker/trainer.h"
 
@@ -19,12 +23,23 @@ struct sw_net {
 	const struct sw_trainer *trainer;
 	struct sw_layout at;
 	uint64_t seed;
-	uint64_t step; /* optimizer steps made */
+	uint64_t step;            /* optimizer steps made */
+	uint64_t epoch;           /* that is trained now, for augmentation: the loop's to set */
+	uint64_t steps_per_epoch; /* for schedules */
+	/* for patience, of the epochs so far */
+	double best_loss;
+	uint64_t stale; /* epochs since it was reached */
+	bool no_counts; /* the backend counts no classes: there is no F1 */
 	char *arena;
 };
 
-/* Weights as PyTorch makes them by default (kaiming_uniform with a = sqrt 5: U(-1/sqrt(in),
- * 1/sqrt(in)), biases the same), from seed. model and trainer are borrowed. */
+/* What the model is to do with the data. */
+struct sw_task sw_net_task(const struct sw_data *data, bool classes);
+
+/* Weights as PyTorch makes them by default, from seed: linear and conv2d kaiming_uniform with a =
+ * sqrt 5 (U(-1/sqrt(fan in), 1/sqrt(fan in)), biases the same); attention's first product
+ * xavier_uniform and its biases 0; norms 1 and 0; embeddings and positions N(0, 1). model and
+ * trainer are borrowed. */
 SW_NODISCARD sw_status sw_net_create(struct sw_net *net, const struct sw_ops *ops,
 				     struct sw_queue *q, const struct sw_model *model,
 				     const struct sw_trainer *trainer, const struct sw_data *data,
@@ -32,21 +47,32 @@ SW_NODISCARD sw_status sw_net_create(struct sw_net *net, const struct sw_ops *op
 void sw_net_destroy(struct sw_net *net); /* a zeroed one is allowed */
 
 /* A net's state is some sets of float[model->weights_n]: set 0 the weights, then the optimizer's
- * (sgd: the velocity, with momentum only; adamw: both moments). host has the same gaps. */
+ * (sgd: the velocity, with momentum only; adam, adamw: both moments). host has the same gaps. */
 size_t sw_net_sets(const struct sw_net *net);
 SW_NODISCARD sw_status sw_net_set_download(const struct sw_net *net, size_t set,
 					   float *host); /* waits */
 SW_NODISCARD sw_status sw_net_set_upload(struct sw_net *net, size_t set, const float *host);
+/* And batchnorm's running statistics: float[model->running_n], with gaps too. */
+SW_NODISCARD sw_status sw_net_running_download(const struct sw_net *net, float *host);
+SW_NODISCARD sw_status sw_net_running_upload(struct sw_net *net, const float *host);
 
 /* The order of the coming epoch: int32[data->train.rows]. */
 SW_NODISCARD sw_status sw_net_order(struct sw_net *net, const int32_t *order, size_t rows);
 /* One step on the rows order[first .. first + rows), rows <= at.batch. */
 SW_NODISCARD sw_status sw_net_train(struct sw_net *net, const struct sw_data *data, size_t first,
 				    size_t rows);
+/* The gradients of those rows, left in the arena at at.grads; no step. */
+SW_NODISCARD sw_status sw_net_gradient(struct sw_net *net, const struct sw_data *data, size_t first,
+				       size_t rows);
 /* Sums metrics over the validation rows [first, first + rows), rows <= at.eval_batch. */
 SW_NODISCARD sw_status sw_net_eval(struct sw_net *net, const struct sw_data *data, size_t first,
 				   size_t rows);
+/* What the last evaluation's last operation wrote: float[its rows][outputs]; backend memory. */
+const float *sw_net_output(const struct sw_net *net);
 SW_NODISCARD sw_status sw_net_metrics_zero(struct sw_net *net);
 SW_NODISCARD sw_status sw_net_metrics(struct sw_net *net, struct sw_metrics *out); /* waits */
+/* The mean of the classes' F1 over the rows evaluated; classes that no row has and none was taken
+ * for are left out. NaN where there is none (no_counts). Waits. */
+SW_NODISCARD sw_status sw_net_macro_f1(struct sw_net *net, double *out);
 
 #endif

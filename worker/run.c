@@ -124,8 +124,16 @@ static bool report(void *ctx, const struct sw_epoch *e)
 	sw_jw_obj(&w);
 	metric(&w, "train_loss", e->train_loss);
 	metric(&w, "val_loss", e->val_loss);
-	if (e->classes)
+	if (e->classes) {
 		metric(&w, "val_accuracy", e->val_accuracy);
+		metric(&w, "val_top5", e->val_top5);
+		if (!isnan(e->val_macro_f1))
+			metric(&w, "val_macro_f1", e->val_macro_f1);
+	} else {
+		metric(&w, "val_mse", e->val_loss);
+		metric(&w, "val_mae", e->val_mae);
+		metric(&w, "val_r2", e->val_r2);
+	}
 	metric(&w, "samples_per_s", round(e->samples_per_s));
 	sw_jw_obj_end(&w);
 	r->no_memory = metrics.failed != SW_OK;
@@ -155,9 +163,9 @@ static sw_status prepare(struct run *r, struct sw_err *err)
 	}
 	if (status == SW_OK) {
 		prefix = "/trainer/model";
-		status = sw_model_compile(
-			&r->model, sw_json_get(j->trainer, "model"), j->params, r->data->features,
-			r->trainer.classes ? r->data->classes : 1, r->trainer.classes, &why);
+		const struct sw_task task = sw_net_task(r->data, r->trainer.classes);
+		status = sw_model_compile(&r->model, sw_json_get(j->trainer, "model"), j->params,
+					  &task, &why);
 	}
 	if (status == SW_OK)
 		return SW_OK;
@@ -175,7 +183,7 @@ static void log_start(const struct run *r)
 		"%" PRIu64 ", %s, lr %.4g",
 		r->runner->device, r->model.summary, sw_run_count(r->model.parameters, parameters),
 		sw_run_count(r->data->train.rows, train), sw_run_count(r->data->val.rows, val),
-		r->trainer.batch_size, r->trainer.adamw ? "adamw" : "sgd", r->trainer.lr);
+		r->trainer.batch_size, sw_optimizer_name(r->trainer.optimizer), r->trainer.lr);
 }
 
 static void fail(struct run *r, sw_status status, const struct sw_err *err)

@@ -23,8 +23,7 @@ static inline struct sw_shape sw_shape_flat(size_t n)
 
 static inline struct sw_shape sw_shape_image(size_t channels, size_t height, size_t width)
 {
-	return (struct sw_shape){
-		.kind = SW_SHAPE_IMAGE, .c = channels, .h = height, .w = width};
+	return (struct sw_shape){.kind = SW_SHAPE_IMAGE, .c = channels, .h = height, .w = width};
 }
 
 static inline struct sw_shape sw_shape_tokens(size_t tokens, size_t width)

@@ -22,6 +22,7 @@ static sw_status train_epoch(struct loop *l, uint64_t epoch, struct sw_epoch *e)
 	struct sw_metrics m;
 	sw_status status;
 
+	l->net.epoch = epoch;
 	sw_shuffle(l->order, rows, l->net.seed, SW_PHILOX_SHUFFLE, epoch);
 	status = sw_net_order(&l->net, l->order, rows);
 	if (status == SW_OK)
@@ -63,7 +64,23 @@ static sw_status eval_epoch(struct loop *l, struct sw_epoch *e)
 		return status;
 	e->val_loss = m.loss_sum / m.rows;
 	e->val_accuracy = m.correct / m.rows;
-	return SW_OK;
+	e->val_top5 = m.top5 / m.rows;
+	if (!e->classes) {
+		/* a constant target leaves nothing to explain */
+		const double spread = m.t_square_sum - m.t_sum * m.t_sum / m.values;
+
+		e->val_mae = m.abs_sum / m.values;
+		e->val_r2 = spread > 0 ? 1 - m.square_sum / spread : 0;
+	}
+	return sw_net_macro_f1(&l->net, &e->val_macro_f1);
+}
+
+/* Counts the epochs without a lower loss. false: there were as many as the trainer waits for. */
+static bool patient(struct sw_net *net, double val_loss)
+{
+	net->stale = val_loss < net->best_loss ? 0 : net->stale + 1;
+	net->best_loss = val_loss < net->best_loss ? val_loss : net->best_loss;
+	return net->trainer->patience == 0 || net->stale < net->trainer->patience;
 }
 
 /* The epochs after the one that it begins from. */
@@ -82,6 +99,9 @@ static sw_status epochs(struct loop *l, enum sw_train_end *end, struct sw_err *e
 			status = eval_epoch(l, &e);
 		if (status != SW_OK)
 			break;
+		/* before the report: a checkpoint that is written there knows of this epoch */
+		const bool on = l->dropped || patient(&l->net, e.val_loss);
+
 		if (l->dropped || !hooks->report(hooks->ctx, &e)) {
 			*end = SW_TRAIN_DROPPED;
 			break;
@@ -90,6 +110,8 @@ static sw_status epochs(struct loop *l, enum sw_train_end *end, struct sw_err *e
 			*end = SW_TRAIN_DIVERGED;
 			break;
 		}
+		if (!on)
+			break;
 	}
 	return status;
 }

@@ -18,13 +18,16 @@
 struct sw_epoch {
 	uint64_t epoch; /* from 1 */
 	bool classes;   /* is there an accuracy? */
-	double train_loss, val_loss, val_accuracy;
-	double samples_per_s; /* training alone */
-	struct sw_net *net;   /* as the epoch left it; the loop's, valid during the call */
+	double train_loss, val_loss;
+	double val_accuracy, val_top5; /* of classes */
+	double val_macro_f1;           /* NaN: the backend does not count classes */
+	double val_mae, val_r2;        /* of numbers */
+	double samples_per_s;          /* training alone */
+	struct sw_net *net;            /* as the epoch left it; the loop's, valid during the call */
 };
 
 enum sw_train_end {
-	SW_TRAIN_DONE,     /* all epochs */
+	SW_TRAIN_DONE,     /* all epochs, or those that patience allows */
 	SW_TRAIN_DROPPED,  /* a hook said so */
 	SW_TRAIN_DIVERGED, /* a loss that is no finite number was reported */
 };

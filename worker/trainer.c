@@ -83,56 +83,101 @@ static sw_status number(const struct resolve *r, const char *name, double fallba
 	return SW_OK;
 }
 
-/* Is the option the first or the second of its two words? Without a value: the first. */
-static sw_status second(const struct resolve *r, const char *name, bool *out)
+/* Which of its words an option is, from 0. Without a value: the first. */
+static sw_status choice(const struct resolve *r, const char *name, size_t *out)
 {
 	const struct sw_trainer_option *o = sw_trainer_option_find(name);
-	char where[160], show[44];
+	char where[160], show[44], list[80] = "";
+	size_t n = 0;
 	const cJSON *v;
 
 	if (!o || !o->choices)
 		return sw_err_set(r->err, SW_INTERNAL, "no trainer choice is called %s", name);
 	v = value_of(r, o, where);
-	*out = false;
+	*out = 0;
 	if (!v)
 		return SW_OK;
-	if (!cJSON_IsString(v) || !is_choice(o, v->valuestring))
-		return sw_err_at(r->err, SW_INVALID, where, "%s must be %s or %s, not \"%s\"", name,
-				 o->choices[0], o->choices[1],
-				 cJSON_IsString(v) ? sw_csv_show(v->valuestring, show) : "...");
-	*out = strcmp(v->valuestring, o->choices[1]) == 0;
-	return SW_OK;
+	for (; cJSON_IsString(v) && o->choices[*out]; ++*out)
+		if (strcmp(o->choices[*out], v->valuestring) == 0)
+			return SW_OK;
+	for (size_t i = 0; o->choices[i] && n < sizeof list; i++)
+		n += (size_t)snprintf(list + n, sizeof list - n, "%s%s",
+				      i == 0              ? ""
+				      : o->choices[i + 1] ? ", "
+							  : " or ",
+				      o->choices[i]);
+	return sw_err_at(r->err, SW_INVALID, where, "%s must be %s, not \"%s\"", name, list,
+			 cJSON_IsString(v) ? sw_csv_show(v->valuestring, show) : "...");
+}
+
+static sw_status choices(const struct resolve *r, struct sw_trainer *out)
+{
+	size_t optimizer, loss = 0, schedule = 0;
+	sw_status status = choice(r, "optimizer", &optimizer);
+
+	if (status == SW_OK)
+		status = choice(r, "loss", &loss);
+	if (status == SW_OK)
+		status = choice(r, "schedule", &schedule);
+	out->optimizer = (enum sw_optimizer)optimizer;
+	out->schedule = (enum sw_schedule)schedule;
+	out->classes = loss == 0;
+	return status;
+}
+
+const char *sw_optimizer_name(enum sw_optimizer optimizer)
+{
+	return sw_trainer_option_find("optimizer")->choices[optimizer];
+}
+
+double sw_trainer_lr(const struct sw_trainer *t, uint64_t step, uint64_t steps_per_epoch)
+{
+	const double each = (double)(steps_per_epoch ? steps_per_epoch : 1);
+	const double warm = t->warmup_epochs * each, total = (double)t->epochs * each;
+
+	if ((double)step + 1 < warm)
+		return t->lr * (((double)step + 1) / warm);
+	if (t->schedule == SW_SCHEDULE_COSINE && total > warm)
+		return t->lr * (1 + cos(acos(-1.0) * ((double)step - warm) / (total - warm))) / 2;
+	if (t->schedule == SW_SCHEDULE_STEP && t->step_epochs)
+		return t->lr *
+		       pow(t->gamma, floor(floor((double)step / each) / (double)t->step_epochs));
+	return t->lr;
 }
 
 sw_status sw_trainer_resolve(struct sw_trainer *out, const cJSON *trainer, const cJSON *params,
 			     uint64_t max_t, uint64_t data_seed, struct sw_err *err)
 {
 	const struct resolve r = {.trainer = trainer, .params = params, .err = err};
-	double batch, epochs, nesterov, standardize, split;
+	double batch, epochs, nesterov, standardize, split, step_epochs, patience;
 	sw_status status;
 
 	memset(out, 0, sizeof *out);
-	status = second(&r, "optimizer", &out->adamw);
-	if (status == SW_OK)
-		status = second(&r, "loss", &out->classes);
+	status = choices(&r, out);
 	if (status != SW_OK)
 		return status;
-	out->classes = !out->classes;
 
 	const struct {
 		const char *name;
 		double fallback;
 		double *to;
 	} numbers[] = {
-		{"lr", out->adamw ? SW_TRAINER_LR_ADAMW : SW_TRAINER_LR_SGD, &out->lr},
+		{"lr", out->optimizer == SW_SGD ? SW_TRAINER_LR_SGD : SW_TRAINER_LR_ADAM, &out->lr},
 		{"momentum", 0, &out->momentum},
 		{"nesterov", 0, &nesterov},
-		{"weight_decay", out->adamw ? ADAMW_WEIGHT_DECAY : 0, &out->weight_decay},
+		{"weight_decay", out->optimizer == SW_ADAMW ? ADAMW_WEIGHT_DECAY : 0,
+		 &out->weight_decay},
 		{"beta1", 0.9, &out->beta1},
 		{"beta2", 0.999, &out->beta2},
 		{"eps", 1e-8, &out->eps},
 		{"batch_size", 32, &batch},
 		{"epochs", max_t ? (double)max_t : 10, &epochs},
+		{"warmup_epochs", 0, &out->warmup_epochs},
+		{"step_epochs", 10, &step_epochs},
+		{"gamma", 0.1, &out->gamma},
+		{"clip_norm", 0, &out->clip_norm},
+		{"label_smoothing", 0, &out->label_smoothing},
+		{"patience", 0, &patience},
 		{"val_fraction", 0.2, &out->val_fraction},
 		{"split_seed", -1, &split},
 		{"standardize", 1, &standardize},
@@ -146,6 +191,8 @@ sw_status sw_trainer_resolve(struct sw_trainer *out, const cJSON *trainer, const
 	out->standardize = standardize != 0;
 	out->batch_size = (uint64_t)batch;
 	out->epochs = (uint64_t)epochs;
+	out->step_epochs = (uint64_t)step_epochs;
+	out->patience = (uint64_t)patience;
 	out->split_seed = split < 0 ? data_seed : (uint64_t)split;
 	return SW_OK;
 }

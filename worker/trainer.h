@@ -14,14 +14,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* As the choices of proto/trainer_options.c are ordered. */
+enum sw_optimizer { SW_SGD, SW_ADAM, SW_ADAMW };
+enum sw_schedule { SW_SCHEDULE_CONSTANT, SW_SCHEDULE_STEP, SW_SCHEDULE_COSINE };
+
 struct sw_trainer {
-	bool adamw;   /* else sgd */
+	enum sw_optimizer optimizer;
+	enum sw_schedule schedule;
 	bool classes; /* cross_entropy, else mse */
 	bool nesterov;
 	bool standardize;
 	double lr, momentum, weight_decay, beta1, beta2, eps;
+	double warmup_epochs, gamma;
+	double clip_norm, label_smoothing; /* 0: none */
 	double val_fraction;
-	uint64_t batch_size, epochs;
+	uint64_t batch_size, epochs, step_epochs;
+	uint64_t micro_batch; /* rows that the device works on at once; 0: all of a batch */
+	uint64_t patience;    /* epochs without a lower val_loss; 0: no end but the last epoch */
 	uint64_t split_seed;
 };
 
@@ -29,5 +38,14 @@ struct sw_trainer {
 SW_NODISCARD sw_status sw_trainer_resolve(struct sw_trainer *out, const cJSON *trainer,
 					  const cJSON *params, uint64_t max_t, uint64_t data_seed,
 					  struct sw_err *err);
+
+/* The learning rate of a step, counted from 0, of an epoch that has steps_per_epoch. In the first
+ * warmup_epochs it is lr times the part of them that has passed with this step. After that, with
+ * "cosine", lr (1 + cos(pi s)) / 2, s the part of the remaining steps that has passed; with "step",
+ * lr gamma^k, k the times that step_epochs epochs have passed since the start. */
+double sw_trainer_lr(const struct sw_trainer *t, uint64_t step, uint64_t steps_per_epoch);
+
+/* "sgd", "adam", "adamw" */
+const char *sw_optimizer_name(enum sw_optimizer optimizer);
 
 #endif

@@ -241,8 +241,9 @@ static sw_status train(const struct tuning *t, const cJSON *trainer, const cJSON
 	rc = sw_data_cache_get(b->cache, sw_json_get(trainer, "dataset"), want, &data, err);
 	if (rc != SW_OK)
 		return rc;
-	rc = sw_model_compile(&model, sw_json_get(trainer, "model"), params, data->features,
-			      options.classes ? data->classes : 1, options.classes, err);
+	const struct sw_task task = sw_net_task(data, options.classes);
+
+	rc = sw_model_compile(&model, sw_json_get(trainer, "model"), params, &task, err);
 	if (rc == SW_OK)
 		rc = sw_train_run(b->ops, b->q, &model, data, &options, seed, &hooks, &end, err);
 	if (rc == SW_OK && end != SW_TRAIN_DONE)

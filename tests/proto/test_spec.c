@@ -230,15 +230,18 @@ static const struct {
 	{NAMED("samples_per_s") ",'loss':'mse'}}", {NULL}},
 	{NAMED("val_acc") "}}",
 	 {"/metric/name",
-	  "the trainer reports train_loss, val_loss, samples_per_s, val_accuracy, and no "
+	  "the trainer reports train_loss, val_loss, val_accuracy, val_macro_f1, val_top5, "
+	  "samples_per_s, and no "
 	  "\"val_acc\": the sweep will fail"}},
 	{NAMED("val_los") "}}",
 	 {"/metric/name",
-	  "the trainer reports train_loss, val_loss, samples_per_s, val_accuracy, and no "
+	  "the trainer reports train_loss, val_loss, val_accuracy, val_macro_f1, val_top5, "
+	  "samples_per_s, and no "
 	  "\"val_los\": the sweep will fail; did you mean \"val_loss\"?"}},
 	{NAMED("val_accuracy") ",'loss':'mse'}}",
 	 {"/metric/name",
-	  "the trainer reports train_loss, val_loss, samples_per_s, and no \"val_accuracy\": the "
+	  "the trainer reports train_loss, val_loss, val_mse, val_mae, val_r2, samples_per_s, and "
+	  "no \"val_accuracy\": the "
 	  "sweep will fail"}},
 	{NAMED("val_loss") ",'optimizer':'adamw','momentum':0.9}}",
 	 {"/trainer/momentum", "\"momentum\" has no effect: the optimizer is adamw"}},

@@ -248,8 +248,9 @@ static const struct {
 	 "lr must be a number"},
 	{"{\"momentum\":1}", "{}", 0, 0, 0, 0, 0, "/trainer/momentum",
 	 "momentum must be at least 0 and below 1, it is 1"},
-	{"{\"optimizer\":\"o\"}", "{\"o\":\"adam\"}", 0, 0, 0, 0, 0, "/trainer/optimizer",
-	 "optimizer must be sgd or adamw, not \"adam\""},
+	{"{\"optimizer\":\"o\"}", "{\"o\":\"adagrad\"}", 0, 0, 0, 0, 0, "/trainer/optimizer",
+	 "optimizer must be sgd, adam or adamw, not \"adagrad\""},
+	{"{\"optimizer\":\"adam\"}", "{}", 0.001, 0, 0, 32, 27, NULL, NULL},
 	{"{\"nesterov\":7}", "{}", 0, 0, 0, 0, 0, "/trainer/nesterov",
 	 "nesterov must be true or false"},
 };

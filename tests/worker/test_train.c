@@ -73,8 +73,9 @@ static sw_status train(struct curve *c, const char *model, struct sw_trainer t, 
 	struct sw_model m;
 	sw_status status;
 
-	status = sw_model_compile(&m, layers, NULL, data.features, t.classes ? data.classes : 1,
-				  t.classes, &err);
+	const struct sw_task task = sw_net_task(&data, t.classes);
+
+	status = sw_model_compile(&m, layers, NULL, &task, &err);
 	cJSON_Delete(layers);
 	if (status == SW_OK)
 		status = sw_train_run(&sw_ops_cpu, q, &m, &data, &t, seed, &hooks, end, &err);
@@ -88,7 +89,7 @@ static const char dropped[] = "[{\"dropout\": 0.1}, {\"linear\": 64}, \"tanh\", 
 static const struct sw_trainer sgd = {
 	.classes = true, .lr = 0.05, .momentum = 0.9, .batch_size = 32, .epochs = EPOCHS};
 static const struct sw_trainer adamw = {.classes = true,
-					.adamw = true,
+					.optimizer = SW_ADAMW,
 					.lr = 0.003,
 					.beta1 = 0.9,
 					.beta2 = 0.999,

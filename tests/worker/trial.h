@@ -81,10 +81,9 @@ static inline void model_make(struct sw_model *m, const char *layers, bool class
 {
 	struct sw_err err = SW_ERR_INIT;
 	cJSON *json = cJSON_Parse(layers);
+	const struct sw_task task = sw_net_task(&data, classes);
 
-	ck_assert_msg(sw_model_compile(m, json, NULL, data.features, classes ? data.classes : 1,
-				       classes, &err) == SW_OK,
-		      "%s", err.msg);
+	ck_assert_msg(sw_model_compile(m, json, NULL, &task, &err) == SW_OK, "%s", err.msg);
 	cJSON_Delete(json);
 }
 

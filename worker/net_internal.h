@@ -1,0 +1,55 @@
+/* worker/net_internal.h — what the files of worker/net.h share. */
+#ifndef SW_WORKER_NET_INTERNAL_H
+#define SW_WORKER_NET_INTERNAL_H
+
+#include "worker/net.h"
+
+/* Some rows on their way through the net. */
+struct net_pass {
+	struct sw_net *net;
+	bool train;
+	size_t rows;
+	size_t first;          /* the first row's place in its batch, for dropout */
+	const void *x;         /* value 0: float or int32 */
+	const int32_t *length; /* int32[rows], or NULL */
+	bool accumulate;       /* gradients add to what is there */
+};
+
+static inline float *net_floats(const struct sw_net *net, size_t offset)
+{
+	return (float *)(void *)(net->arena + offset);
+}
+
+static inline struct sw_step *net_step(const struct sw_net *net)
+{
+	return (struct sw_step *)(void *)(net->arena + net->at.step);
+}
+
+static inline float *net_work(const struct sw_net *net)
+{
+	return net_floats(net, net->at.work);
+}
+
+/* Rows of a product or a norm: the tokens' each have one. */
+static inline size_t net_rows(const struct sw_shape *s, size_t rows)
+{
+	return s->kind == SW_SHAPE_TOKENS ? rows * s->t : rows;
+}
+
+static inline size_t net_width(const struct sw_shape *s)
+{
+	return s->kind == SW_SHAPE_TOKENS ? s->d : sw_shape_count(s);
+}
+
+/* A buffer of the pass's plan, NULL for none; a value; what operation i saved. */
+float *net_buffer(const struct net_pass *p, uint16_t buffer);
+const float *net_value(const struct net_pass *p, size_t value);
+
+/* All operations; *out: what the last wrote (net_forward.c). */
+SW_NODISCARD sw_status net_forward(const struct net_pass *p);
+/* From the loss's gradient, which lies in its buffer, to the parameters' (net_backward.c). */
+SW_NODISCARD sw_status net_backward(const struct net_pass *p);
+/* The weights' first values (net_init.c). */
+SW_NODISCARD sw_status net_weights_init(struct sw_net *net);
+
+#endif

@@ -1,0 +1,245 @@
+/* worker/net_run.c — batches: gathered, through the net, and what becomes of their losses. */
+#include "worker/net_internal.h"
+
+static struct sw_metrics *metrics(const struct sw_net *net)
+{
+	return (struct sw_metrics *)(void *)(net->arena + net->at.metrics);
+}
+
+static double *norm2_of(const struct sw_net *net)
+{
+	return (double *)(void *)(net->arena + net->at.norm2);
+}
+
+static int32_t *count_of(const struct sw_net *net)
+{
+	return (int32_t *)(void *)(net->arena + net->at.count);
+}
+
+static struct sw_images images(const struct sw_net *net, const struct sw_data *data,
+			       const struct sw_data_part *part, bool train)
+{
+	return (struct sw_images){.C = data->input.c,
+				  .H = data->input.h,
+				  .W = data->input.w,
+				  .u8 = part->u8 != NULL,
+				  .pad = train ? data->pad : 0,
+				  .flip = train ? data->flip : 0,
+				  .seed = net->seed,
+				  .epoch = net->epoch,
+				  .scale = data->scale,
+				  .shift = data->shift};
+}
+
+/* The pass's rows of training data: their input into its buffer. */
+static sw_status gather(const struct net_pass *p, const struct sw_data *data, const int32_t *order)
+{
+	const struct sw_net *net = p->net;
+	const struct sw_data_part *part = &data->train;
+	const struct sw_images im = images(net, data, part, true);
+	float *x = net_buffer(p, net->model->train.value[0]);
+	sw_status status;
+
+	if (data->input.kind == SW_SHAPE_IMAGE && (im.u8 || im.scale || im.pad || im.flip))
+		return net->ops->gather_image(net->q, im.u8 ? (const void *)part->u8 : part->x,
+					      order, x, p->rows, &im);
+	if (data->input.kind != SW_SHAPE_TOKENS)
+		return net->ops->gather(net->q, part->x, order, x, p->rows, data->features);
+	status = net->ops->gather_i32(net->q, part->token, order, (int32_t *)(void *)x, p->rows,
+				      data->input.t);
+	if (status != SW_OK || !part->length)
+		return status;
+	return net->ops->gather_i32(net->q, part->length, order,
+				    (int32_t *)(void *)net_buffer(p, net->model->train.length),
+				    p->rows, 1);
+}
+
+/* Labels of all the step's rows; where a label may be none, how many there are. */
+static sw_status gather_labels(struct sw_net *net, const struct sw_data *data, const int32_t *order,
+			       size_t rows)
+{
+	void *y = net->arena + net->at.y;
+	sw_status status;
+
+	if (!net->trainer->classes)
+		return net->ops->gather(net->q, data->train.target, order, y, rows, 1);
+	status = net->ops->gather_i32(net->q, data->train.label, order, y, rows, data->labels);
+	if (status != SW_OK || data->labels == 1)
+		return status;
+	return net->ops->labels_count(net->q, y, count_of(net), rows * data->labels);
+}
+
+/* The loss of a part, and the gradient of the whole step's mean. first, all: rows. */
+static sw_status loss(const struct net_pass *p, size_t first, size_t all)
+{
+	const struct sw_net *net = p->net;
+	const struct sw_model *m = net->model;
+	const size_t width = m->task.outputs, labels = m->task.labels, rows = p->rows * labels;
+	const float *z = net_value(p, m->ops_n);
+	float *g = net_buffer(p, m->loss_grad);
+	const float smooth = (float)net->trainer->label_smoothing;
+	const int32_t *label = (const int32_t *)(void *)(net->arena + net->at.y) + first * labels;
+	const float *target = net_floats(net, net->at.y) + first;
+	const float scale = 1.0f / (float)all;
+	sw_status status;
+
+	if (net->trainer->classes) {
+		status = net->ops->cross_entropy_forward(net->q, z, label, g, metrics(net), rows,
+							 width, smooth);
+		if (status != SW_OK)
+			return status;
+		return net->ops->cross_entropy_backward(
+			net->q, g, label, g, labels > 1 ? 1.0f : scale,
+			labels > 1 ? count_of(net) : NULL, rows, width, smooth);
+	}
+	status = net->ops->mse_forward(net->q, z, target, metrics(net), rows, width);
+	if (status != SW_OK)
+		return status;
+	return net->ops->mse_backward(net->q, z, target, g, scale, rows, width);
+}
+
+static sw_status optimizer_step(struct sw_net *net)
+{
+	const struct sw_trainer *t = net->trainer;
+	const struct sw_ops *ops = net->ops;
+	float *w = net_floats(net, net->at.weights);
+	const float *g = net_floats(net, net->at.grads);
+	const size_t n = net->model->weights_n;
+	sw_status status = SW_OK;
+
+	net->step++;
+	if (t->clip_norm > 0)
+		status = ops->norm2(net->q, g, norm2_of(net), n);
+	if (status != SW_OK)
+		return status;
+	if (t->optimizer != SW_SGD)
+		return ops->adam_step(net->q, w, g, net_floats(net, net->at.state[0]),
+				      net_floats(net, net->at.state[1]), n,
+				      (struct sw_adam){.beta1 = (float)t->beta1,
+						       .beta2 = (float)t->beta2,
+						       .eps = (float)t->eps,
+						       .weight_decay = (float)t->weight_decay,
+						       .decoupled = t->optimizer == SW_ADAMW,
+						       .max_norm = (float)t->clip_norm},
+				      net_step(net), norm2_of(net));
+	return ops->sgd_step(net->q, w, g,
+			     net->at.states_n ? net_floats(net, net->at.state[0]) : NULL, n,
+			     (struct sw_sgd){.momentum = (float)t->momentum,
+					     .weight_decay = (float)t->weight_decay,
+					     .nesterov = t->nesterov,
+					     .max_norm = (float)t->clip_norm},
+			     net_step(net), norm2_of(net));
+}
+
+sw_status sw_net_gradient(struct sw_net *net, const struct sw_data *data, size_t first, size_t rows)
+{
+	const int32_t *order = (const int32_t *)(void *)(net->arena + net->at.order) + first;
+	const struct sw_trainer *t = net->trainer;
+	const struct sw_step step = sw_step_make(net->step + 1,
+						 sw_trainer_lr(t, net->step, net->steps_per_epoch),
+						 t->beta1, t->beta2);
+	sw_status status = net->ops->upload(net->q, net_step(net), &step, sizeof step);
+
+	if (status == SW_OK)
+		status = gather_labels(net, data, order, rows);
+	for (size_t at = 0; status == SW_OK && at < rows; at += net->at.micro) {
+		struct net_pass p = {.net = net,
+				     .train = true,
+				     .rows = rows - at < net->at.micro ? rows - at : net->at.micro,
+				     .first = at,
+				     .accumulate = at > 0};
+
+		if (data->train.length)
+			p.length = (const int32_t *)(const void *)net_buffer(
+				&p, net->model->train.length);
+		status = gather(&p, data, order + at);
+		if (status == SW_OK)
+			status = net_forward(&p);
+		if (status == SW_OK)
+			status = loss(&p, at, rows);
+		if (status == SW_OK)
+			status = net_backward(&p);
+	}
+	return status;
+}
+
+sw_status sw_net_train(struct sw_net *net, const struct sw_data *data, size_t first, size_t rows)
+{
+	const sw_status status = sw_net_gradient(net, data, first, rows);
+
+	return status == SW_OK ? optimizer_step(net) : status;
+}
+
+/* --- evaluation --- */
+
+/* Where the rows [first, first + p->rows) of the validation part begin: in the data set, or
+ * gathered from it. */
+static sw_status eval_input(struct net_pass *p, const struct sw_data *data, size_t first)
+{
+	struct sw_net *net = p->net;
+	const struct sw_data_part *part = &data->val;
+	const struct sw_images im = images(net, data, part, false);
+	const struct sw_plan *plan = &net->model->eval;
+	const size_t rows = p->rows;
+	int32_t index[256];
+	sw_status status = SW_OK;
+
+	if (data->input.kind == SW_SHAPE_TOKENS) {
+		p->x = part->token + first * data->input.t;
+		p->length = part->length ? part->length + first : NULL;
+		return SW_OK;
+	}
+	p->x = part->x + first * data->features;
+	if (!net->model->task.gathered)
+		return SW_OK;
+	/* all rows, a few at a time: the numbers are made here */
+	for (size_t at = 0; status == SW_OK && at < rows; at += 256) {
+		const size_t n = rows - at < 256 ? rows - at : 256;
+		int32_t *to = (int32_t *)(void *)net_buffer(p, plan->index) + at;
+
+		for (size_t i = 0; i < n; i++)
+			index[i] = (int32_t)(first + at + i);
+		status = net->ops->upload(net->q, to, index, n * sizeof *index);
+	}
+	if (status != SW_OK)
+		return status;
+	return net->ops->gather_image(net->q, im.u8 ? (const void *)part->u8 : part->x,
+				      (const int32_t *)(const void *)net_buffer(p, plan->index),
+				      net_buffer(p, plan->value[0]), rows, &im);
+}
+
+const float *sw_net_output(const struct sw_net *net)
+{
+	const uint16_t buffer = net->model->eval.value[net->model->ops_n];
+
+	return net_floats(net, net->at.eval[buffer]);
+}
+
+sw_status sw_net_eval(struct sw_net *net, const struct sw_data *data, size_t first, size_t rows)
+{
+	const struct sw_model *m = net->model;
+	const size_t labels = m->task.labels;
+	struct net_pass p = {.net = net, .rows = rows};
+	sw_status status = eval_input(&p, data, first);
+
+	if (status == SW_OK)
+		status = net_forward(&p);
+	if (status != SW_OK)
+		return status;
+	const float *z = net_value(&p, m->ops_n);
+
+	if (!net->trainer->classes)
+		return net->ops->mse_forward(net->q, z, data->val.target + first, metrics(net),
+					     rows, m->task.outputs);
+	const int32_t *label = data->val.label + first * labels;
+
+	status = net->ops->cross_entropy_forward(net->q, z, label, NULL, metrics(net),
+						 rows * labels, m->task.outputs, 0.0f);
+	if (status != SW_OK || net->no_counts)
+		return status;
+	status = net->ops->class_counts(net->q, z, label,
+					(int64_t *)(void *)(net->arena + net->at.classes),
+					rows * labels, m->task.outputs);
+	net->no_counts = status == SW_UNSUPPORTED;
+	return net->no_counts ? SW_OK : status;
+}
