@@ -52,7 +52,7 @@ struct sw_daemon {
 
 	struct sw_suggester *suggest_dirty; /* list; daemon/suggest.c */
 	struct sw_host *budget_dirty;       /* list; daemon/budget.c */
-	struct sw_janitor *janitor;         /* daemon/checkpoint.c; NULL: nothing to do so far */
+	struct sw_janitor *janitor;         /* daemon/janitor.c; NULL: nothing to do so far */
 
 	struct sw_slot *slots;
 	size_t slot_n;

@@ -85,6 +85,8 @@ static void on_committed(void *arg)
 		sw_supervisor_stop_trial(c->d, c->stops[i].slot, c->stops[i].sweep,
 					 c->stops[i].trial, c->stops[i].attempt);
 	sw_checkpoint_remove(c->d, c->unneeded, c->unneeded_n);
+	if (c->shrink != NULL)
+		sw_checkpoint_shrink(c->shrink);
 	if (c->call != NULL)
 		sw_call_result(c->call, &c->reply);
 	if (c->then != NULL)
@@ -161,7 +163,7 @@ sw_status sw_driver_step(struct sw_change *c, struct sw_host *h, const struct sw
 		};
 		sw_tx_event(c->tx, &row);
 	}
-	sw_checkpoint_stepped(c, h, event->trial, &before, &step);
+	sw_checkpoint_stepped(c, h, event, &before, &step);
 	sw_budget_changed(h);
 	sw_suggest_changed(h);
 	if (actions != NULL)

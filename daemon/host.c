@@ -33,6 +33,8 @@ static void free_host(struct sw_host *h)
 	free(h->runs);
 	free(h->changed);
 	free(h->heirs.v);
+	free(h->keeping.open);
+	free(h->keeping.ended);
 	free(h);
 }
 

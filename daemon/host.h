@@ -63,6 +63,7 @@ struct sw_host {
 	struct sw_settings settings; /* as edits have left them */
 	bool has_checkpoints;        /* its folder was made */
 	struct sw_heirs heirs;       /* open trials that need another's checkpoint */
+	struct sw_keeping keeping;   /* files beside those */
 
 	struct sw_suggester *suggest; /* NULL: its sampler needs none */
 

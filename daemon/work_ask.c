@@ -18,6 +18,7 @@
 #include <stdlib.h>
 
 #define ASK_MAX_BYTES ((size_t)512 * 1024)
+#define CHECKPOINT_S  30 /* how old a trial's last checkpoint becomes, when nothing else is said */
 #define ASK_TURN_US   ((int64_t)3000) /* how long an ask for many holds the loop at a time */
 
 /* --- handing out --- */
@@ -55,14 +56,34 @@ static void write_params(struct sw_host *h, uint64_t trial, const struct sw_acti
 		sw_plan_params(h->spec, space, values, out);
 }
 
+/* Which checkpoints the workers write. Those of a population are its own: what a child goes on from
+ * is a matter of its interval, not of time. */
+struct wanted {
+	uint64_t every, seconds; /* steps; 0: none */
+	bool end;
+};
+
+static struct wanted wanted_of(const struct sw_host *h)
+{
+	const struct sw_spec_checkpoint *c = &h->spec->checkpoint;
+	struct wanted w = {.every = sw_pruner_every(sw_sweep_pruner(h->sched)),
+			   .end = c->keep != SW_SPEC_KEEP_NONE};
+
+	if (w.every == 0 && w.end) {
+		w.every = c->every;
+		w.seconds = c->every == 0 ? CHECKPOINT_S : 0;
+	}
+	return w;
+}
+
 /* Where the attempt goes on from, and where it keeps what a later one goes on from. */
 static void write_resume(struct sw_host *h, const struct sw_action *start, struct sw_jw *w)
 {
-	const uint64_t every = sw_pruner_every(sw_sweep_pruner(h->sched));
+	const struct wanted wanted = wanted_of(h);
 	const uint64_t parent = sw_sweep_parent(h->sched, start->trial);
 	char folder[PATH_MAX + 64], path[PATH_MAX + 128];
 	struct sw_err err = SW_ERR_INIT;
-	bool keeps = start->until != 0 || every != 0;
+	bool keeps = start->until != 0 || wanted.every != 0 || wanted.end;
 
 	if (sw_checkpoint_folder(h, keeps, folder, sizeof folder, &err) != SW_OK) {
 		/* Without a folder nothing can be kept; the trial runs, and starts anew when it is
@@ -80,7 +101,9 @@ static void write_resume(struct sw_host *h, const struct sw_action *start, struc
 		       (unsigned long long)start->from, (unsigned long long)start->resume_step);
 	sw_jw_kstr(w, "checkpoint", start->from != 0 && err.code == SW_OK ? path : NULL);
 	sw_jw_kint(w, "until", keeps ? (int64_t)start->until : 0);
-	sw_jw_kint(w, "checkpoint_every", keeps ? (int64_t)every : 0);
+	sw_jw_kint(w, "checkpoint_every", keeps ? (int64_t)wanted.every : 0);
+	sw_jw_kint(w, "checkpoint_s", keeps ? (int64_t)wanted.seconds : 0);
+	sw_jw_kbool(w, "checkpoint_end", keeps && wanted.end);
 	sw_jw_kstr(w, "checkpoint_dir", keeps ? folder : NULL);
 }
 

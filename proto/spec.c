@@ -14,6 +14,7 @@ static const char *const known_keys[] = {
 	"parameters", "early_terminate", "run_cap",     "max_concurrent", "retries",    "lease_s",
 	"resources",  "trainer",         "constraints", "init",           "warm_start", "refine",
 	"shuffle",    "suggest_wait_ms", "plateau",     "time_budget_s",  "gpu_hours",  "weight",
+	"checkpoint",
 };
 
 #define DRIVE "give \"trainer\", or drive the trials yourself by ask, report and tell"
@@ -53,6 +54,8 @@ static const struct spec_hint hints[] = {
 	{"target", "metric", NULL},
 	{"priority", "weight", NULL},
 	{"resources_per_trial", "resources", NULL},
+	{"checkpoint_config", "checkpoint", NULL},
+	{"checkpoints", "checkpoint", NULL},
 };
 
 const char *spec_kind(const cJSON *v)
@@ -316,6 +319,7 @@ static const struct {
 	{"lease_s", NULL, NULL, read_lease},
 	{"resources", NULL, NULL, read_resources},
 	{"trainer", NULL, NULL, read_trainer},
+	{"checkpoint", NULL, NULL, spec_checkpoint_read},
 	{"early_terminate", NULL, NULL, spec_pruner_read},
 };
 

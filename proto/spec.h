@@ -174,6 +174,19 @@ struct sw_spec_plateau {
 	uint64_t patience; /* default 0 */
 };
 
+/* What files of its trials' states a sweep has (docs/checkpoint.md). */
+enum sw_spec_keep {
+	SW_SPEC_KEEP_BEST_AND_LAST, /* of trials that have ended: the best one's, the last one's */
+	SW_SPEC_KEEP_ALL,
+	SW_SPEC_KEEP_NONE /* none are written either, but for trials that pause */
+};
+
+struct sw_spec_checkpoint {
+	uint64_t every; /* epochs; 0: by time */
+	enum sw_spec_keep keep;
+	uint64_t max_mb; /* of a million bytes; 0: no budget */
+};
+
 struct sw_spec_metric {
 	const char *name;
 	bool maximize;      /* default minimize */
@@ -219,6 +232,7 @@ struct sw_spec {
 	double lease_s;           /* 0: none */
 	bool needs_gpu;           /* resources.gpu >= 1 */
 	unsigned cpu;             /* resources.cpu, default 1; no effect yet */
+	struct sw_spec_checkpoint checkpoint;
 	const cJSON *trainer;     /* NULL: the client drives the trials by ask, report and tell */
 	size_t n_warnings;        /* what is allowed, but likely a mistake */
 	struct sw_err warnings[SW_SPEC_MAX_WARNINGS];

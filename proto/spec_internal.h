@@ -106,6 +106,9 @@ SW_NODISCARD sw_status spec_gpu_hours_read(struct sw_spec *s, const cJSON *v, st
 SW_NODISCARD sw_status spec_weight_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 SW_NODISCARD sw_status spec_plateau_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 
+/* "checkpoint", read after "trainer". Errors are relative to the spec. */
+SW_NODISCARD sw_status spec_checkpoint_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+
 /* Checks "trainer" against the parameters, and that each parameter is used. Errors are relative to
  * the spec ("/trainer/..." or "/parameters/..."). */
 SW_NODISCARD sw_status spec_trainer_check(const struct sw_spec *s, struct sw_err *err);

@@ -2,6 +2,7 @@
 #include "base/fault.h"
 #include "worker/checkpoint_format.h"
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -37,6 +38,22 @@ bool sw_checkpoint_name(const char *path, uint64_t *trial, uint64_t *epoch)
 		return false;
 	snprintf(again, sizeof again, "%" PRIu64 "-%" PRIu64 ".ckpt", *trial, *epoch);
 	return strcmp(again, base_name(path)) == 0;
+}
+
+uint64_t sw_checkpoint_before(const char *dir, uint64_t trial, uint64_t below)
+{
+	uint64_t found = 0, its, epoch;
+	const struct dirent *e;
+	DIR *folder = sw_fault_hit(SW_FAULT_IO) ? NULL : opendir(dir);
+
+	if (!folder)
+		return 0;
+	while ((e = readdir(folder)) != NULL)
+		if (sw_checkpoint_name(e->d_name, &its, &epoch) && its == trial && epoch > found &&
+		    epoch < below)
+			found = epoch;
+	(void)closedir(folder);
+	return found;
 }
 
 static sw_status of_errno(int code)

@@ -41,6 +41,10 @@ SW_NODISCARD sw_status sw_checkpoint_write(struct sw_net *net, const struct sw_c
 SW_NODISCARD sw_status sw_checkpoint_read(struct sw_net *net, const struct sw_checkpoint_id *id,
 					  const char *path, struct sw_err *err);
 
+/* The newest checkpoint of a trial in the folder that is of an epoch below `below`: its epoch; 0:
+ * there is none, or the folder cannot be read. Cost: one pass over the folder. */
+uint64_t sw_checkpoint_before(const char *dir, uint64_t trial, uint64_t below);
+
 /* The trial and the epoch that a file's name speaks of. false: it is no name of a checkpoint. */
 bool sw_checkpoint_name(const char *path, uint64_t *trial, uint64_t *epoch);
 

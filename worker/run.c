@@ -1,5 +1,6 @@
 #include "worker/run.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "proto/json.h"
 #include "worker/checkpoint.h"
 #include "worker/train.h"
@@ -15,9 +16,10 @@ struct run {
 	struct sw_trainer trainer;
 	struct sw_model model;
 	const struct sw_data *data;
-	uint64_t epoch; /* finished last */
-	bool no_memory; /* for a report */
-	bool again;     /* the checkpoint of resume_step could not be read: it is made again */
+	uint64_t epoch;  /* finished last */
+	bool no_memory;  /* for a report */
+	bool again;      /* the checkpoint of resume_step could not be read: it is made again */
+	int64_t kept_us; /* when the last checkpoint was written; before it, when it began */
 };
 
 const char *sw_run_count(uint64_t n, char out[32])
@@ -49,8 +51,41 @@ static bool go_on(void *ctx)
 	return sw_session_go_on(((struct run *)ctx)->session);
 }
 
-/* What resume_step goes on from. A trial's own state can be made again by its seed; what began from
- * another's cannot. */
+/* The newest of the trial's own checkpoints before that of resume_step, which cannot be used for
+ * `first`. Each that cannot be either has its line in the log. SW_NOT_FOUND: there is none. */
+static sw_status begin_before(struct run *r, struct sw_net *net, const struct sw_err *first,
+			      uint64_t *epoch)
+{
+	const struct sw_job *j = r->job;
+	struct sw_checkpoint_id id = {.sweep = j->sweep, .trial = j->trial};
+	uint64_t below = j->resume_step;
+	char path[4096 + 64];
+
+	while (j->checkpoint_dir &&
+	       (id.epoch = sw_checkpoint_before(j->checkpoint_dir, j->trial, below)) != 0) {
+		struct sw_err why = SW_ERR_INIT;
+		sw_status status;
+
+		snprintf(path, sizeof path, "%s/%" PRIu64 "-%" PRIu64 ".ckpt", j->checkpoint_dir,
+			 id.trial, id.epoch);
+		status = sw_checkpoint_read(net, &id, path, &why);
+		if (status == SW_OK) {
+			*epoch = id.epoch;
+			sw_session_log(r->session,
+				       "%s: the one before it, of step %" PRIu64 ", is used",
+				       first->msg, id.epoch);
+			return SW_OK;
+		}
+		if (status == SW_DEVICE_LOST)
+			return status;
+		sw_session_log(r->session, "%s", why.msg);
+		below = id.epoch;
+	}
+	return SW_NOT_FOUND;
+}
+
+/* What resume_step goes on from: its checkpoint, else the one before it. A trial's own state can be
+ * made again by its seed; what began from another's cannot. */
 static sw_status begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct sw_err *err)
 {
 	struct run *r = ctx;
@@ -59,6 +94,7 @@ static sw_status begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct sw
 	struct sw_err why = SW_ERR_INIT;
 	sw_status status = SW_NOT_FOUND;
 
+	r->kept_us = sw_clock_mono_us();
 	if (j->resume_step == 0)
 		return SW_OK;
 	if (!j->checkpoint)
@@ -76,11 +112,21 @@ static sw_status begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct sw
 			       j->resume_step, j->sweep, id.trial);
 		return SW_OK;
 	}
-	if (status == SW_DEVICE_LOST || j->parent || id.trial != j->trial)
+	if (status == SW_DEVICE_LOST || id.trial != j->trial)
 		return sw_err_set(err, status, "%s", why.msg);
 	r->again = j->checkpoint != NULL;
+	status = r->again ? begin_before(r, net, &why, epoch) : SW_NOT_FOUND;
+	if (status == SW_OK)
+		return SW_OK;
+	if (status == SW_DEVICE_LOST || j->parent)
+		return sw_err_set(err, status, "%s", why.msg);
 	sw_session_log(r->session, "%s: the trial starts from scratch", why.msg);
 	return SW_OK;
+}
+
+static bool is_last(const struct run *r, uint64_t epoch)
+{
+	return epoch == r->trainer.epochs || epoch == r->job->max_t;
 }
 
 static bool wanted(const struct run *r, const struct sw_epoch *e)
@@ -91,16 +137,21 @@ static bool wanted(const struct run *r, const struct sw_epoch *e)
 		return false;
 	if (e->epoch <= j->resume_step)
 		return r->again && e->epoch == j->resume_step;
-	return e->epoch == j->until || (j->checkpoint_every && e->epoch % j->checkpoint_every == 0);
+	return e->epoch == j->until ||
+	       (j->checkpoint_every && e->epoch % j->checkpoint_every == 0) ||
+	       (j->checkpoint_end && is_last(r, e->epoch)) ||
+	       (j->checkpoint_s &&
+		sw_clock_mono_us() - r->kept_us >= (int64_t)j->checkpoint_s * 1000000);
 }
 
 /* A trial does not end because of it: without a checkpoint it is made again from scratch. */
-static bool keep(const struct run *r, const struct sw_epoch *e)
+static bool keep(struct run *r, const struct sw_epoch *e)
 {
 	const struct sw_checkpoint_id id = {
 		.sweep = r->job->sweep, .trial = r->job->trial, .epoch = e->epoch};
 	struct sw_err why = SW_ERR_INIT;
 
+	r->kept_us = sw_clock_mono_us(); /* a full disk is not tried at every step */
 	if (sw_checkpoint_write(e->net, &id, r->job->checkpoint_dir, &why) == SW_OK)
 		return true;
 	sw_session_log(r->session, "%s", why.msg);

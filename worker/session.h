@@ -48,7 +48,9 @@ struct sw_job {
 	uint64_t max_t;             /* 0: none */
 	uint64_t parent;            /* whose checkpoint it began from (pbt); 0: none */
 	uint64_t until;             /* pause here for the decision, with a checkpoint; 0: nowhere */
-	uint64_t checkpoint_every;  /* steps; 0: no other checkpoints */
+	uint64_t checkpoint_every;  /* steps; 0: none by their number */
+	uint64_t checkpoint_s;      /* one is wanted when the last is as old; 0: none by time */
+	bool checkpoint_end;        /* one is wanted of the last step */
 	const char *checkpoint;     /* path of what resume_step goes on from, or NULL; in tree */
 	const char *checkpoint_dir; /* folder for those that it writes, or NULL; in tree */
 	const cJSON *trainer, *params; /* into tree */

@@ -94,12 +94,14 @@ static void on_next(struct sw_session *s, cJSON **message, const cJSON *result, 
 	    !optional_u64(result, "parent", &j.parent) ||
 	    !optional_u64(result, "until", &j.until) ||
 	    !optional_u64(result, "checkpoint_every", &j.checkpoint_every) ||
+	    !optional_u64(result, "checkpoint_s", &j.checkpoint_s) ||
 	    !optional_path(result, "checkpoint", &j.checkpoint) ||
 	    !optional_path(result, "checkpoint_dir", &j.checkpoint_dir) ||
 	    !cJSON_IsObject(j.trainer) || !cJSON_IsObject(j.params)) {
 		session_end(s, SW_SESSION_BROKEN, "the daemon gave a trial that cannot be read");
 		return;
 	}
+	j.checkpoint_end = cJSON_IsTrue(sw_json_get(result, "checkpoint_end"));
 	session_job_clear(s);
 	j.tree = *message;
 	*message = NULL;

@@ -21,10 +21,31 @@ def promoted(**more):
         "type": "asha", "variant": "promote", "max_t": 9, "reduction_factor": 3}, **more)
 
 
-def needed(client, sweep):
-    """What the open trials and the completed ones have as their last."""
-    return {f"{t['trial']}-{t['resume_step']}.ckpt" for t in client.trials(sweep)
-            if t["state"] in ("PAUSED", "PENDING", "COMPLETED") and t["resume_step"]}
+def wrote(client, sweep, trial):
+    """Has it a file of its own, or only what it began from?"""
+    return any(r["checkpoint"] or r["decision"] == "pause"
+               for r in client.reports(sweep, trial["trial"]))
+
+
+def kept(client, sweep):
+    """Of the trials that have ended the files of the best one and of the last that was completed:
+    the sets that these can be, for the ends of two may bear the same millisecond."""
+    ended = [t for t in client.trials(sweep) if t["resume_step"] and wrote(client, sweep, t) and
+             t["state"] in ("COMPLETED", "PRUNED", "CANCELLED")]
+    ends = {t["trial"]: client.call("trial.get", sweep=sweep,
+                                    trial=t["trial"])["attempts"][-1]["ended_ms"]
+            for t in ended if t["state"] == "COMPLETED"}
+    names = {t["trial"]: f"{t['trial']}-{t['resume_step']}.ckpt" for t in ended}
+    best = {names[t["trial"]] for t in sorted(ended, key=lambda t: (t["value"], t["trial"]))[:1]}
+    return [best | {names[trial]} for trial in ends if ends[trial] == max(ends.values())] or [best]
+
+
+def only_needed(daemon, client, sweep):
+    """Are there the files that the paused and waiting trials go on from, and what is kept?"""
+    waiting = {f"{t['trial']}-{t['resume_step']}.ckpt" for t in client.trials(sweep)
+               if t["state"] in ("PAUSED", "PENDING") and t["resume_step"]}
+    there = files(daemon, sweep)
+    return any(there == waiting | each for each in kept(client, sweep))
 
 
 def halt(client, sweep):
@@ -39,7 +60,7 @@ def test_paused_trials_keep_one_file_each_and_completed_ones_their_last(start):
     sweep = client.submit(promoted())
     wait_until(lambda: client.sweep(sweep)["counts"]["PAUSED"] >= 4, "four paused trials")
     halt(client, sweep)
-    wait_until(lambda: files(daemon, sweep) == needed(client, sweep), "the files that are needed")
+    wait_until(lambda: only_needed(daemon, client, sweep), "the files that are needed")
     assert len(files(daemon, sweep)) >= 4
     for path in (os.path.dirname(folder(daemon, sweep)), folder(daemon, sweep)):
         assert stat.S_IMODE(os.stat(path).st_mode) == 0o700
@@ -47,7 +68,7 @@ def test_paused_trials_keep_one_file_each_and_completed_ones_their_last(start):
     got = client.wait_sweep(sweep)
     assert got["state"] == "COMPLETED" and got["counts"]["COMPLETED"] >= 1
     assert got["counts"]["PRUNED"] == 9 - got["counts"]["COMPLETED"]
-    wait_until(lambda: files(daemon, sweep) == needed(client, sweep), "the last files alone")
+    wait_until(lambda: only_needed(daemon, client, sweep), "the last files alone")
 
 
 def test_start_removes_what_belongs_to_nobody_and_keeps_what_is_needed(start):
@@ -56,7 +77,7 @@ def test_start_removes_what_belongs_to_nobody_and_keeps_what_is_needed(start):
     sweep = client.submit(promoted())
     wait_until(lambda: client.sweep(sweep)["counts"]["PAUSED"] >= 4, "four paused trials")
     halt(client, sweep)
-    wait_until(lambda: files(daemon, sweep) == needed(client, sweep), "the files that are needed")
+    wait_until(lambda: only_needed(daemon, client, sweep), "the files that are needed")
     keep = files(daemon, sweep)
     daemon.note_workers()
     daemon.kill9()
@@ -74,7 +95,7 @@ def test_start_removes_what_belongs_to_nobody_and_keeps_what_is_needed(start):
     assert files(daemon, 77) == {"notes.txt"}, "what is no checkpoint is not the daemon's"
     client.call("sweep.resume", sweep=sweep)
     assert client.wait_sweep(sweep)["state"] == "COMPLETED"
-    wait_until(lambda: files(daemon, sweep) == needed(client, sweep), "the last files alone")
+    wait_until(lambda: only_needed(daemon, client, sweep), "the last files alone")
 
 
 def test_cancelled_sweep_leaves_no_file(start):
@@ -85,13 +106,13 @@ def test_cancelled_sweep_leaves_no_file(start):
     halt(client, sweep)
     client.call("sweep.cancel", sweep=sweep)
     wait_until(lambda: not os.path.exists(folder(daemon, sweep)) or
-               files(daemon, sweep) == needed(client, sweep), "no file but of completed ones")
+               only_needed(daemon, client, sweep), "no file but what is kept")
 
 
-def test_sweep_that_pauses_nothing_makes_no_folder(start):
+def test_sweep_that_keeps_nothing_and_pauses_nothing_makes_no_folder(start):
     daemon = start("cpu:1")
     client = daemon.client()
-    sweep = client.submit(trained(epochs=3, run_cap=2))
+    sweep = client.submit(trained(epochs=3, run_cap=2, checkpoint={"keep": "none"}))
     assert client.wait_sweep(sweep)["state"] == "COMPLETED"
     assert not os.path.exists(os.path.join(daemon.state, "checkpoints"))
 
@@ -144,10 +165,7 @@ def test_population_keeps_what_open_members_and_children_go_on_from(start):
                 owner = t["trial"] if t["attempt"] and t["step"] >= t["resume_step"] and any(
                     r["checkpoint"] for r in client.reports(sweep, t["trial"])) else t["parent"]
                 want.add(f"{owner or t['trial']}-{t['resume_step']}.ckpt")
-            elif t["state"] == "COMPLETED" and any(
-                    r["checkpoint"] for r in client.reports(sweep, t["trial"])):
-                want.add(f"{t['trial']}-{t['resume_step']}.ckpt")
-        return want and files(daemon, sweep) == want
+        return want and any(files(daemon, sweep) == want | each for each in kept(client, sweep))
 
     wait_until(settled, "the files that are needed, and no other")
     before = files(daemon, sweep)
@@ -159,7 +177,7 @@ def test_population_keeps_what_open_members_and_children_go_on_from(start):
     client.call("sweep.resume", sweep=sweep)
     got = client.wait_sweep(sweep)
     assert got["state"] == "COMPLETED" and got["counts"]["FAILED"] == 0, got
-    wait_until(lambda: files(daemon, sweep) == needed(client, sweep), "the last files alone")
+    wait_until(lambda: only_needed(daemon, client, sweep), "the last files alone")
     for t in client.trials(sweep):
         text = "\n".join(line["text"] for line in
                          client.call("trial.log", sweep=sweep, trial=t["trial"])["lines"])

@@ -1,0 +1,142 @@
+"""Checkpoints of any sweep with a trainer: exact resumption, damage, what is kept and for how long."""
+import os
+import random
+import signal
+import struct
+import time
+
+import pytest
+
+from checkpoints import curves, damage, files, log, replay
+from harness import slow, trained, wait_until
+
+KILLS = 50
+
+
+def state(path):
+    """All of a checkpoint but whose it is and the checksum: steps, seed, shapes, tensors."""
+    with open(path, "rb") as file:
+        data = file.read()
+    return data[:24] + data[40:-16]
+
+
+def final(daemon, sweep):
+    return {trial: (step, state(path)) for (trial, step), path in files(daemon, sweep).items()}
+
+
+def long(seed, **more):
+    return slow(epochs=25, **{"run_cap": 2, "retries": 100, "seed": seed,
+                              "checkpoint": {"every": 1, "keep": "all"}, **more})
+
+
+def busy(client, sweep):
+    return [s for s in client.slots() if s["state"] == "BUSY" and s["sweep"] == sweep]
+
+
+def test_trials_killed_at_random_moments_end_with_the_weights_of_the_undisturbed_run(start):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    rng = random.Random(7)
+    kills = resumed = seed = 0
+    while kills < KILLS:
+        seed += 1
+        whole = client.submit(long(seed))
+        client.wait_sweep(whole)
+        sweep = client.submit(long(seed))
+        while kills < KILLS and client.sweep(sweep)["state"] == "RUNNING":
+            time.sleep(rng.uniform(0, 0.4))  # the moment, not a wait for something
+            running = busy(client, sweep)
+            if running:
+                try:
+                    os.kill(rng.choice(running)["pid"], signal.SIGKILL)
+                except ProcessLookupError:
+                    continue  # one that was killed, and the daemon has not seen it yet
+                kills += 1
+        assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 2
+        assert final(daemon, whole).keys() == {1, 2}
+        assert final(daemon, sweep) == final(daemon, whole)
+        assert curves(client, sweep) == curves(client, whole)
+        replay(daemon, sweep)
+        resumed += sum(a["resume_step"] > 0 for t in (1, 2)
+                       for a in client.call("trial.get", sweep=sweep, trial=t)["attempts"])
+    assert resumed >= KILLS // 5, f"only {resumed} of {kills} began from a checkpoint"
+
+
+@pytest.mark.parametrize("harm", ["flipped", "cut short"])
+def test_unusable_last_checkpoint_is_refused_with_a_line_and_the_one_before_it_used(start, harm):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    whole = client.submit(long(3, run_cap=1))
+    client.wait_sweep(whole)
+    sweep = client.submit(long(3, run_cap=1))
+    wait_until(lambda: client.call("trial.get", sweep=sweep, trial=1)["step"] >= 4
+               if client.trials(sweep) else False, "a few epochs")
+    slot, = busy(client, sweep)
+    daemon.note_workers()
+    os.kill(slot["pid"], signal.SIGSTOP)
+
+    def last():
+        return client.trials(sweep)[0]["resume_step"]
+
+    def quiet():
+        at = last()
+        return at > 2 and {step for _, step in files(daemon, sweep) if step <= at} == {at - 1, at}
+
+    wait_until(quiet, "two files while the trial runs")
+    at = last()
+    path = files(daemon, sweep)[1, at]
+    if harm == "flipped":
+        damage(path)
+    else:
+        os.truncate(path, os.path.getsize(path) - 1)
+    os.kill(slot["pid"], signal.SIGKILL)
+    assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 1
+    why = {"flipped": "is damaged: its checksum is wrong", "cut short": "is cut short: "}[harm]
+    said = [line for line in log(client, sweep, 1) if line.startswith(f"the checkpoint 1-{at}.ckpt")]
+    assert len(said) == 1 and why in said[0], log(client, sweep, 1)
+    assert said[0].endswith(f": the one before it, of step {at - 1}, is used")
+    assert final(daemon, sweep) == final(daemon, whole)
+    assert curves(client, sweep) == curves(client, whole)
+
+
+@pytest.mark.parametrize("every", [3, None])
+def test_checkpoints_are_written_every_so_many_epochs_and_of_the_last(start, every):
+    """Without a number they are by time, and none of these trials takes half a minute."""
+    client = start("cpu:1").client()
+    sweep = client.submit(trained(epochs=7, run_cap=1,
+                                  checkpoint={"every": every} if every else {}))
+    client.wait_sweep(sweep)
+    steps = [r["step"] for r in client.reports(sweep, 1) if r["checkpoint"]]
+    assert steps == ([3, 6, 7] if every else [7])
+
+
+def test_keep_all_keeps_the_last_of_each_completed_trial(start):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    sweep = client.submit(trained(epochs=4, run_cap=5, checkpoint={"keep": "all", "every": 1}))
+    client.wait_sweep(sweep)
+    wait_until(lambda: files(daemon, sweep).keys() == {(t, 4) for t in range(1, 6)}, "five files")
+    daemon.note_workers()
+    daemon.kill9()
+    daemon.start()
+    assert files(daemon, sweep).keys() == {(t, 4) for t in range(1, 6)}
+
+
+def test_disk_budget_takes_the_worst_trials_first(start):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    sweep = client.submit(trained(
+        epochs=1, run_cap=6, dataset={"name": "digits"}, checkpoint={"keep": "all", "max_mb": 4},
+        layers=[{"linear": 512}, "relu", {"linear": 512}, "relu", {"linear": 10}],
+        parameters={"lr": {"distribution": "log_uniform_values", "min": 1e-5, "max": 0.1},
+                    "batch_size": {"value": 64}}))
+    client.wait_sweep(sweep)
+    ranked = sorted(client.trials(sweep), key=lambda t: t["value"])
+    one = 80 + 4 * (65 * 512 + 513 * 512 + 513 * 10)
+    room = int(4e6 // one)
+    assert 1 < room < 6 and all(t["state"] == "COMPLETED" for t in ranked)
+    wait_until(lambda: {t for t, _ in files(daemon, sweep)} == {t["trial"] for t in ranked[:room]},
+               "the files of the best ones that fit")
+    for path in files(daemon, sweep).values():
+        with open(path, "rb") as file:
+            assert struct.unpack("<8s", file.read(8)) == (b"SWCKPT\r\n",)
