@@ -68,10 +68,6 @@ static sw_status check_data(const struct sw_spec *s, const struct sw_trainer *t,
 	status = sw_data_source_read(&source, sw_json_get(s->trainer, "dataset"), &why);
 	if (status == SW_OK)
 		status = sw_data_load(data, &source, want, NULL, NULL, &why);
-	/* until the layers take them */
-	if (status == SW_OK && data->input.kind != SW_SHAPE_FLAT)
-		status = sw_err_at(&why, SW_UNSUPPORTED, "/format",
-				   "the layers of this version take rows of numbers alone");
 	if (status == SW_OK)
 		return SW_OK;
 	sw_err_prefix(&why, "/trainer/dataset");

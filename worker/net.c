@@ -17,8 +17,7 @@ struct sw_task sw_net_task(const struct sw_data *data, bool classes)
 				.outputs = classes ? data->classes : 1,
 				.labels = data->labels,
 				.classes = classes,
-				.gathered = data->input.kind == SW_SHAPE_IMAGE &&
-					    (data->train.u8 || data->scale)};
+				.gathered = data->input.kind == SW_SHAPE_IMAGE};
 }
 
 static sw_status arena_take(struct sw_net *net, struct sw_err *err)

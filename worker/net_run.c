@@ -40,7 +40,7 @@ static sw_status gather(const struct net_pass *p, const struct sw_data *data, co
 	float *x = net_buffer(p, net->model->train.value[0]);
 	sw_status status;
 
-	if (data->input.kind == SW_SHAPE_IMAGE && (im.u8 || im.scale || im.pad || im.flip))
+	if (data->input.kind == SW_SHAPE_IMAGE)
 		return net->ops->gather_image(net->q, im.u8 ? (const void *)part->u8 : part->x,
 					      order, x, p->rows, &im);
 	if (data->input.kind != SW_SHAPE_TOKENS)
@@ -189,9 +189,10 @@ static sw_status eval_input(struct net_pass *p, const struct sw_data *data, size
 		p->length = part->length ? part->length + first : NULL;
 		return SW_OK;
 	}
-	p->x = part->x + first * data->features;
-	if (!net->model->task.gathered)
+	if (!net->model->task.gathered) {
+		p->x = part->x + first * data->features;
 		return SW_OK;
+	}
 	/* all rows, a few at a time: the numbers are made here */
 	for (size_t at = 0; status == SW_OK && at < rows; at += 256) {
 		const size_t n = rows - at < 256 ? rows - at : 256;
