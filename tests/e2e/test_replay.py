@@ -546,11 +546,11 @@ def test_event_that_is_gone_or_there_twice_is_found(stored, tmp_path):
 
 def test_altered_event_is_found(stored, tmp_path):
     row, line = altered(stored, tmp_path, """SELECT * FROM event WHERE kind = 'tell'
-        AND state = 'COMPLETED' LIMIT 1 OFFSET 3""",
+        AND state = 'COMPLETED' ORDER BY ev LIMIT 1""",
                         "UPDATE event SET state = 'FAILED' WHERE ev = :ev")
     assert line.startswith(f"sweep 1, event {row['ev']}, trial {row['trial']}: "), line
     row, line = altered(stored, tmp_path, """SELECT * FROM event WHERE kind = 'tell'
-        AND state = 'COMPLETED' LIMIT 1 OFFSET 5""",
+        AND state = 'COMPLETED' ORDER BY ev DESC LIMIT 1""",
                         "UPDATE event SET trial = trial + 500 WHERE ev = :ev")
     assert line.startswith(f"sweep 1, event {row['ev']}, trial {row['trial'] + 500}: ")
     assert "there is no trial" in line
