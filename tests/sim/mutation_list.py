@@ -177,6 +177,8 @@ MUTATIONS = [
      "} else if (p->pending + p->unmade > 0 || b->queue.n > 0) {", "} else if (b->queue.n > 0) {"),
     ("children eat the budget", "sweep_make.c",
      "s->given.children++;", ";"),
+    ("a copy of a child goes on from a file that was never written", "sweep_make.c",
+     "from->inherited ? sw_sweep_parent(s, donor) : donor;", "donor;"),
     ("a child begins from scratch", "sweep_make.c",
      "t->resume_step = step;", "t->resume_step = 0;"),
     ("a child is no more than a copy", "sweep_make.c",

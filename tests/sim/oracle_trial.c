@@ -126,14 +126,16 @@ static void spawned(struct sim_oracle *o, uint64_t donor, struct sim_answer *a)
 	struct sim_trial *const t =
 		sim_oracle_created(o, a, true); /* which checks that it is there */
 	const uint64_t step = sim_oracle_trial(o, donor)->resume_step;
+	/* Whose file it goes on from: its donor's, or the one that this goes on from itself. */
+	const uint64_t owner = step != 0 ? sim_oracle_trial(o, donor)->from : 0;
 
 	o->enqueued--;
 	o->children++;
 	t->enqueued = false;
-	t->parent = donor;
+	t->parent = step != 0 ? owner : donor;
 	t->resume_step = step;
-	t->from = step != 0 ? donor : 0;
-	SIM_CHECK(v->parent == donor && v->resume_step == step && v->from == t->from, "child",
+	t->from = owner;
+	SIM_CHECK(v->parent == t->parent && v->resume_step == step && v->from == owner, "child",
 		  "of trial %" PRIu64 " at step %" PRIu64, donor, step);
 	/* A number within its range always moves, if it may. */
 	const double old = sim_oracle_trial(o, donor)->values[SIM_PARAMS - 1].number;
