@@ -1,4 +1,4 @@
-/* cli/spec_path.c — the data file of a spec, as the daemon can find it. */
+/* cli/spec_path.c — the data files of a spec, as the daemon can find them. */
 #include "cli/spec_path.h"
 #include "proto/json.h"
 #include <stdio.h>
@@ -22,28 +22,37 @@ static bool resolve(const char *path, char out[PATH_SIZE])
 	return n > 0 && n < PATH_SIZE;
 }
 
+/* The value of a key in our own tree, so it may change. *changed is set when it did. */
+static sw_status make_absolute(const cJSON *dataset, const char *key, bool *changed)
+{
+	cJSON *given = cJSON_GetObjectItemCaseSensitive(dataset, key);
+	char path[PATH_SIZE];
+
+	if (!cJSON_IsString(given) || !resolve(given->valuestring, path))
+		return SW_OK;
+	*changed = true;
+	return cJSON_SetValuestring(given, path) != NULL ? SW_OK : SW_NOMEM;
+}
+
 sw_status sw_spec_path_absolute(struct sw_buf *text, struct sw_err *err)
 {
+	static const char *const keys[] = {"path", "label_path", "val_path", "val_label_path"};
+	bool changed = false;
 	cJSON *tree = NULL;
-	char path[PATH_SIZE];
 
 	sw_status rc = sw_json_parse(&tree, text->data, text->len, err);
 	if (rc != SW_OK)
 		return rc;
 	const cJSON *dataset = sw_json_get(sw_json_get(tree, "trainer"), "dataset");
-	/* in our own tree, so it may change */
-	cJSON *given = cJSON_GetObjectItemCaseSensitive(dataset, "path");
-	if (cJSON_IsString(given) && resolve(given->valuestring, path)) {
+	for (size_t i = 0; rc == SW_OK && i < sizeof keys / sizeof keys[0]; i++)
+		rc = make_absolute(dataset, keys[i], &changed);
+	if (rc == SW_OK && changed) {
 		struct sw_jw w;
 
-		if (cJSON_SetValuestring(given, path) == NULL) {
-			rc = SW_NOMEM;
-		} else {
-			sw_buf_clear(text);
-			sw_jw_init(&w, text);
-			sw_jw_cjson(&w, tree);
-			rc = text->failed;
-		}
+		sw_buf_clear(text);
+		sw_jw_init(&w, text);
+		sw_jw_cjson(&w, tree);
+		rc = text->failed;
 	}
 	cJSON_Delete(tree);
 	return rc == SW_OK ? rc : sw_err_set(err, rc, "%s", sw_status_str(rc));

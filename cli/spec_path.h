@@ -1,13 +1,14 @@
-/* cli/spec_path.h — the data file of a spec, as the daemon can find it. */
+/* cli/spec_path.h — the data files of a spec, as the daemon can find them. */
 #ifndef SW_CLI_SPEC_PATH_H
 #define SW_CLI_SPEC_PATH_H
 
 #include "base/buf.h"
 #include "base/status.h"
 
-/* Makes a relative trainer.dataset.path absolute where it names a file from the current directory;
- * the daemon would look for it from its own. text: a spec, valid JSON; written anew only then, with
- * 5.0 still 5.0. Else, and where there is no such path, it stays as it is. SW_NOMEM, SW_TOO_BIG. */
+/* Makes the relative paths of trainer.dataset ("path", "label_path", "val_path", "val_label_path")
+ * absolute where they name a file or folder from the current directory; the daemon would look for
+ * them from its own. text: a spec, valid JSON; written anew only then, with 5.0 still 5.0. Else,
+ * and where there is no such path, it stays as it is. SW_NOMEM, SW_TOO_BIG. */
 SW_NODISCARD sw_status sw_spec_path_absolute(struct sw_buf *text, struct sw_err *err);
 
 #endif

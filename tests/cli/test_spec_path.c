@@ -17,6 +17,10 @@ static const struct {
 	 "{\"trainer\":{\"dataset\":{\"path\":\"%s/" HERE "\",\"label\":-1}},\"min\":5.0}"},
 	{"{\"trainer\":{\"dataset\":{\"path\":\".//./" HERE "\"}},\"n\":1e3}",
 	 "{\"trainer\":{\"dataset\":{\"path\":\"%s/" HERE "\"}},\"n\":1000.0}"},
+	{"{\"trainer\":{\"dataset\":{\"path\":\"/tmp\",\"label_path\":\"tests/"
+	 "cli\",\"val_path\":\"no/such\"}}}",
+	 "{\"trainer\":{\"dataset\":{\"path\":\"/tmp\",\"label_path\":\"%s/tests/"
+	 "cli\",\"val_path\":\"no/such\"}}}"},
 	{"{\"trainer\": {\"dataset\": {\"path\": \"no/such.csv\"}}, \"min\": 5.00}", NULL},
 	{"{\"trainer\": {\"dataset\": {\"path\": \"/etc/passwd\"}}}", NULL},
 	{"{\"trainer\": {\"dataset\": {\"path\": \"\"}}}", NULL},
