@@ -60,11 +60,10 @@ static sw_status file_measure(const char *path, const struct cifar *c, size_t *r
 	sw_data_file_close(&f);
 	*rows = (size_t)(f.size / row);
 	if (f.size % row != 0)
-		return sw_err_at(
-			err, SW_INVALID, "/path",
-			"%s has %" PRIu64 " bytes, expected a multiple of %" PRIu64
-			" (%zu of labels, %zu of pixels): row %zu at byte %" PRIu64 " has %" PRIu64,
-			f.show, f.size, row, c->labels, PIXELS, *rows, *rows * row, f.size % row);
+		return sw_err_at(err, SW_INVALID, "/path",
+				 "%s: row %zu at byte %" PRIu64 " has %" PRIu64
+				 " bytes, expected %" PRIu64 " (%zu of labels, %zu of pixels)",
+				 f.show, *rows, *rows * row, f.size % row, row, c->labels, PIXELS);
 	return SW_OK;
 }
 
@@ -112,7 +111,7 @@ static sw_status file_read(struct sw_raw *out, const char *path, size_t at, size
 static sw_status measure(struct sw_raw *out, const struct sw_data_source *source,
 			 const struct cifar *c, size_t *rows, size_t *files, struct sw_err *err)
 {
-	char path[SW_DATASET_MAX_PATH + 64], show[132];
+	char path[SW_DATASET_MAX_PATH + 64], show[84];
 
 	for (*files = 0; sw_data_source_file(source, *files, path); ++*files) {
 		const bool test = source->set.test &&

@@ -10,14 +10,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const char *sw_data_path_show(const char *path, char out[132])
+const char *sw_data_path_show(const char *path, char out[84])
 {
-	const size_t n = strlen(path), most = 128;
+	const size_t n = strlen(path), most = 80;
 
 	if (n <= most)
 		memcpy(out, path, n + 1);
 	else
-		snprintf(out, 132, "...%s", path + n - (most - 3));
+		snprintf(out, 84, "...%s", path + n - (most - 3));
 	return out;
 }
 

@@ -51,7 +51,7 @@ sw_raw_read_fn sw_raw_csv, sw_raw_cifar, sw_raw_idx, sw_raw_npy, sw_raw_tokens, 
 /* A file that is read from its beginning to its end. */
 struct sw_data_file {
 	int fd;          /* -1: closed */
-	char show[132];  /* the path for a message; the end of a long one */
+	char show[84];   /* the path for a message; the end of a long one */
 	const char *ptr; /* "/path" */
 	uint64_t size;   /* when it was opened */
 	uint64_t at;     /* the next byte */
@@ -65,8 +65,9 @@ SW_NODISCARD sw_status sw_data_file_read(struct sw_data_file *f, void *to, size_
 					 const char *what, struct sw_err *err);
 void sw_data_file_close(struct sw_data_file *f);
 
-/* The end of a long path, "..." in front. Returns out. */
-const char *sw_data_path_show(const char *path, char out[132]);
+/* The end of a long path, "..." in front: a trial's cause has room for the rest of the message.
+ * Returns out. */
+const char *sw_data_path_show(const char *path, char out[84]);
 
 /* The loss "mse" of labels that are classes: SW_INVALID. */
 SW_NODISCARD sw_status sw_raw_wants_classes(const struct sw_data_want *want, const char *format,

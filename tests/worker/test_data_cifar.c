@@ -180,14 +180,14 @@ static const struct damage broken[] = {
 	{"data_batch_4.bin", GONE, 0, 0, "/path", "@/data_batch_4.bin: No such file or directory"},
 	{"data_batch_2.bin", CUT, 0, 0, "/path", "@/data_batch_2.bin is empty"},
 	{"data_batch_2.bin", CUT, 1, 0, "/path",
-	 "@/data_batch_2.bin has 1 bytes, expected a multiple of 3073 (1 of labels, 3072 of "
-	 "pixels): row 0 at byte 0 has 1"},
+	 "@/data_batch_2.bin: row 0 at byte 0 has 1 bytes, expected 3073 (1 of "
+	 "labels, 3072 of pixels)"},
 	{"data_batch_2.bin", CUT, 4 * 3073 - 1, 0, "/path",
-	 "@/data_batch_2.bin has 12291 bytes, expected a multiple of 3073 (1 of labels, 3072 of "
-	 "pixels): row 3 at byte 9219 has 3072"},
+	 "@/data_batch_2.bin: row 3 at byte 9219 has 3072 bytes, expected 3073 (1 of "
+	 "labels, 3072 of pixels)"},
 	{"data_batch_5.bin", ADD, 1, 0, "/path",
-	 "@/data_batch_5.bin has 12293 bytes, expected a multiple of 3073 (1 of labels, 3072 of "
-	 "pixels): row 4 at byte 12292 has 1"},
+	 "@/data_batch_5.bin: row 4 at byte 12292 has 1 bytes, expected 3073 (1 of "
+	 "labels, 3072 of pixels)"},
 	{"data_batch_3.bin", CUT, 3 * 3073, 0, "/path",
 	 "@/data_batch_3.bin has 3 rows, expected 4 as in data_batch_1.bin"},
 	{"data_batch_3.bin", SET, 0, 10, "/path",
@@ -196,8 +196,8 @@ static const struct damage broken[] = {
 	 "@/data_batch_3.bin: byte 9219 (row 3) is the label 255, expected 0 to 9"},
 	{"test_batch.bin", GONE, 0, 0, "/path", "@/test_batch.bin: No such file or directory"},
 	{"test_batch.bin", CUT, 3072, 0, "/path",
-	 "@/test_batch.bin has 3072 bytes, expected a multiple of 3073 (1 of labels, 3072 of "
-	 "pixels): row 0 at byte 0 has 3072"},
+	 "@/test_batch.bin: row 0 at byte 0 has 3072 bytes, expected 3073 (1 of "
+	 "labels, 3072 of pixels)"},
 	{"test_batch.bin", SET, 3073, 77, "/path",
 	 "@/test_batch.bin: byte 3073 (row 1) is the label 77, expected 0 to 9"},
 };
