@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* About a hundredth of a second of the store's reader, which others wait for. */
+#define PART_TRIALS 1000
+#define PART_POINTS 5000
+
 /* A moment at which an attempt began (+1) or ended (-1). */
 struct moment {
 	int64_t ms;
@@ -18,7 +22,7 @@ struct attempt {
 	int64_t attempt, resume_step, ms;
 };
 
-struct reading {
+struct sw_curves_reading {
 	struct sw_curves *c;
 	struct sw_db *db;
 	int64_t sweep;
@@ -34,13 +38,15 @@ struct reading {
 	bool ruled;        /* the last report was answered "stop" */
 	double mean_s;     /* seconds a step, of the trials so far */
 	uint64_t mean_run; /* steps behind it */
+	size_t part;       /* points before this part */
+	bool more;         /* it ended before the last trial */
 
 	sw_status rc;
 	struct sw_err *err;
 };
 
 /* Room for one more in an array that doubles. */
-static bool room(struct reading *r, void **v, size_t n, size_t *cap, size_t size)
+static bool room(struct sw_curves_reading *r, void **v, size_t n, size_t *cap, size_t size)
 {
 	if (n < *cap)
 		return true;
@@ -55,7 +61,7 @@ static bool room(struct reading *r, void **v, size_t n, size_t *cap, size_t size
 	return true;
 }
 
-static bool add_moment(struct reading *r, int64_t ms, int change)
+static bool add_moment(struct sw_curves_reading *r, int64_t ms, int change)
 {
 	if (!room(r, (void **)&r->moment, r->moment_n, &r->moment_cap, sizeof *r->moment))
 		return false;
@@ -65,7 +71,7 @@ static bool add_moment(struct reading *r, int64_t ms, int change)
 
 static bool take_attempt(const struct sw_row_attempt *row, void *arg)
 {
-	struct reading *r = arg;
+	struct sw_curves_reading *r = arg;
 	const int64_t end_ms = row->ended_ms > row->started_ms ? row->ended_ms : row->started_ms;
 
 	if (!room(r, (void **)&r->attempt, r->attempt_n, &r->attempt_cap, sizeof *r->attempt))
@@ -78,7 +84,7 @@ static bool take_attempt(const struct sw_row_attempt *row, void *arg)
 
 /* The reports of an attempt begin: what earlier ones said past the step that it went on from was
  * lost with them. */
-static void begin_attempt(struct reading *r, int64_t attempt)
+static void begin_attempt(struct sw_curves_reading *r, int64_t attempt)
 {
 	struct sw_rerun_curve *curve = &r->c->curve[r->c->n];
 
@@ -96,7 +102,7 @@ static void begin_attempt(struct reading *r, int64_t attempt)
 
 static bool take_report(const struct sw_row_report *row, void *arg)
 {
-	struct reading *r = arg;
+	struct sw_curves_reading *r = arg;
 	struct sw_curves *c = r->c;
 
 	if (row->attempt != r->live)
@@ -127,7 +133,7 @@ static bool take_report(const struct sw_row_report *row, void *arg)
 
 /* Would a trial that was completed at max_t have ended there anyway? A trainer runs so many epochs
  * and no more. */
-static bool ends_by_itself(const struct reading *r)
+static bool ends_by_itself(const struct sw_curves_reading *r)
 {
 	const struct sw_spec *spec = r->c->spec;
 	uint64_t epochs = 0;
@@ -136,7 +142,7 @@ static bool ends_by_itself(const struct reading *r)
 	       (!sw_json_u64(sw_json_get(spec->trainer, "epochs"), &epochs) || epochs <= r->at);
 }
 
-static enum sw_rerun_end end_of(const struct reading *r, const struct sw_row_trial *row)
+static enum sw_rerun_end end_of(const struct sw_curves_reading *r, const struct sw_row_trial *row)
 {
 	if (strcmp(row->state, "COMPLETED") == 0)
 		return r->ruled && !ends_by_itself(r) ? SW_RERUN_CUT : SW_RERUN_COMPLETED;
@@ -146,7 +152,7 @@ static enum sw_rerun_end end_of(const struct reading *r, const struct sw_row_tri
 }
 
 /* A trial that took no time that could be measured is as quick as those before it. */
-static double pace(struct reading *r)
+static double pace(struct sw_curves_reading *r)
 {
 	if (r->run > 0 && r->ran_ms > 0) {
 		const double s = (double)r->ran_ms / 1000.0 / (double)r->run;
@@ -160,7 +166,7 @@ static double pace(struct reading *r)
 
 static bool take_trial(const struct sw_row_trial *row, void *arg)
 {
-	struct reading *r = arg;
+	struct sw_curves_reading *r = arg;
 	struct sw_curves *c = r->c;
 
 	if (row->trial != (int64_t)c->n + 1) {
@@ -186,12 +192,13 @@ static bool take_trial(const struct sw_row_trial *row, void *arg)
 	curve->n = c->point_n - curve->first;
 	curve->end = end_of(r, row);
 	curve->step_s = pace(r);
-	return true;
+	r->more = c->n % PART_TRIALS == 0 || c->point_n - r->part >= PART_POINTS;
+	return !r->more;
 }
 
 static bool take_sweep(const struct sw_row_sweep *row, void *arg)
 {
-	struct reading *r = arg;
+	struct sw_curves_reading *r = arg;
 	struct sw_curves *c = r->c;
 	cJSON *tree = NULL;
 
@@ -230,7 +237,7 @@ static int by_time(const void *a, const void *b)
 	return x->change - y->change;
 }
 
-static void count_lanes(struct reading *r)
+static void count_lanes(struct sw_curves_reading *r)
 {
 	struct sw_curves *c = r->c;
 	int64_t now = 0;
@@ -247,36 +254,66 @@ static void count_lanes(struct reading *r)
 	c->recorded_wall_s = (double)(r->moment[r->moment_n - 1].ms - r->moment[0].ms) / 1000.0;
 }
 
+static sw_status begin(struct sw_curves *c, struct sw_db *db, int64_t sweep, struct sw_err *err)
+{
+	struct sw_curves_reading *r = sw_calloc(1, sizeof *r);
+
+	if (r == NULL)
+		return sw_err_set(err, SW_NOMEM, "out of memory");
+	c->reading = r;
+	*r = (struct sw_curves_reading){.c = c, .sweep = sweep, .err = err};
+	const sw_status rc = sw_read_sweeps(db, sweep, take_sweep, r, err);
+	if (r->rc == SW_OK)
+		r->rc = rc;
+	if (r->rc == SW_OK && c->spec == NULL)
+		r->rc = sw_err_set(err, SW_NOT_FOUND, "no sweep %" PRId64, sweep);
+	return r->rc == SW_OK ? check_spec(c, sweep, err) : r->rc;
+}
+
+sw_status sw_curves_part(struct sw_curves *c, struct sw_db *db, int64_t sweep, bool *more,
+			 struct sw_err *err)
+{
+	sw_status rc = c->reading == NULL ? begin(c, db, sweep, err) : SW_OK;
+	struct sw_curves_reading *r = c->reading;
+
+	*more = false;
+	if (rc != SW_OK)
+		return rc;
+	assert(r != NULL);
+	r->db = db;
+	r->err = err;
+	r->part = c->point_n;
+	r->more = false;
+	rc = sw_read_trials(db, sweep, NULL, (int64_t)c->n, -1, take_trial, r, err);
+	if (r->rc == SW_OK)
+		r->rc = rc;
+	*more = r->rc == SW_OK && r->more;
+	if (r->rc == SW_OK && !r->more && r->moment_n == 0)
+		r->rc = sw_err_set(err, SW_CONFLICT, "no trial of sweep %" PRId64 " ever ran",
+				   sweep);
+	if (r->rc == SW_OK && !r->more)
+		count_lanes(r);
+	return r->rc;
+}
+
 sw_status sw_curves_read(struct sw_curves *c, struct sw_db *db, int64_t sweep, struct sw_err *err)
 {
-	struct reading r = {.c = c, .db = db, .sweep = sweep, .err = err};
-	sw_status rc;
+	bool more = true;
+	sw_status rc = SW_OK;
 
 	*c = (struct sw_curves){.n = 0};
-	rc = sw_read_sweeps(db, sweep, take_sweep, &r, err);
-	if (r.rc == SW_OK)
-		r.rc = rc;
-	if (r.rc == SW_OK && c->spec == NULL)
-		r.rc = sw_err_set(err, SW_NOT_FOUND, "no sweep %" PRId64, sweep);
-	if (r.rc == SW_OK)
-		r.rc = check_spec(c, sweep, err);
-	if (r.rc == SW_OK) {
-		rc = sw_read_trials(db, sweep, NULL, 0, -1, take_trial, &r, err);
-		if (r.rc == SW_OK)
-			r.rc = rc;
-	}
-	if (r.rc == SW_OK && r.moment_n == 0)
-		r.rc = sw_err_set(err, SW_CONFLICT, "no trial of sweep %" PRId64 " ever ran",
-				  sweep);
-	if (r.rc == SW_OK)
-		count_lanes(&r);
-	free(r.moment);
-	free(r.attempt);
-	return r.rc;
+	while (rc == SW_OK && more)
+		rc = sw_curves_part(c, db, sweep, &more, err);
+	return rc;
 }
 
 void sw_curves_fini(struct sw_curves *c)
 {
+	if (c->reading != NULL) {
+		free(c->reading->moment);
+		free(c->reading->attempt);
+		free(c->reading);
+	}
 	sw_spec_destroy(c->spec);
 	free(c->curve);
 	free(c->point);

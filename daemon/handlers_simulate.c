@@ -21,7 +21,9 @@ struct simulation {
 	int64_t sweep;
 	uint64_t lanes; /* 0: as many as the sweep had at most */
 	cJSON *wanted;  /* the "early_terminate" */
+	const struct sw_host *h;
 	struct sw_curves curves;
+	bool more; /* curves are still to be read */
 	struct sw_rerun_result result;
 	sw_status rc;
 	struct sw_err err;
@@ -140,7 +142,7 @@ static void run_read(struct sw_db *db, void *arg)
 {
 	struct simulation *s = arg;
 
-	s->rc = sw_curves_read(&s->curves, db, s->sweep, &s->err);
+	s->rc = sw_curves_part(&s->curves, db, s->sweep, &s->more, &s->err);
 }
 
 static void on_read(void *arg)
@@ -150,6 +152,15 @@ static void on_read(void *arg)
 
 	if (s->rc == SW_OK && d->phase != SW_UP)
 		s->rc = sw_err_set(&s->err, SW_BUSY, "the daemon is stopping");
+	if (s->rc == SW_OK && s->h->ended_ms == 0)
+		s->rc = sw_err_set(&s->err, SW_CONFLICT, "sweep %lld goes on again",
+				   (long long)s->sweep);
+	if (s->rc == SW_OK && s->more) { /* others may read in between */
+		if (sw_store_read(d->store, run_read, on_read, s) == SW_OK)
+			return;
+		s->rc = sw_err_set(&s->err, SW_BUSY,
+				   "too many requests wait for the store; try again");
+	}
 	if (s->rc == SW_OK) {
 		if (uv_queue_work(d->loop, &s->work, run_rerun, on_rerun) == 0)
 			return; /* it is the pool's now */
@@ -181,6 +192,7 @@ static struct simulation *create(struct sw_call *call, const struct sw_host *h, 
 	}
 	s->call = call;
 	s->sweep = h->sweep;
+	s->h = h;
 	s->lanes = (uint64_t)sw_call_int(call, "workers", 0);
 	s->wanted = cJSON_Duplicate(sw_json_get(call->params, "early_terminate"), true);
 	s->work.data = s;

@@ -30,6 +30,15 @@ def record(client, curves, at_once=1, **spec):
     return sweep
 
 
+def test_sweep_of_many_trials_is_read_in_parts_and_re_run_whole(client):
+    """2,000 trials are exactly two parts, 2,001 a little more; the last is the best."""
+    for n in (2000, 2001):
+        sweep = record(client, [[float(n - trial)] for trial in range(n)], at_once=1000)
+        got = client.call("sweep.simulate", sweep=sweep, early_terminate=NOBODY, workers=4)
+        assert (got["trials"], got["recorded"], got["resource"]) == (n, n, n)
+        assert got["completed"] == n and got["best"]["trial"] == n
+
+
 def one_second_a_step(daemon, sweep, steps):
     """As if the trials had run one after another, each step a second. A new client."""
     daemon.term()
