@@ -6,6 +6,7 @@
 #include "cli/trial_text.h"
 #include "cli/verb.h"
 #include "proto/json.h"
+#include "proto/presets.h"
 #include <inttypes.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -169,6 +170,22 @@ static void print_edits(struct sw_cli *c, const cJSON *edits)
 	}
 }
 
+/* A preset, written out. The numbers that a parameter gives to the list itself, and not to a layer
+ * in it, are the preset's defaults. */
+static void print_model(struct sw_cli *c, const cJSON *model)
+{
+	const cJSON *name = sw_json_get(model, "preset"), *list = NULL;
+	cJSON *owned = NULL;
+
+	if (!cJSON_IsString(name) || sw_model_list(model, NULL, &owned, &list, NULL) != SW_OK)
+		return;
+	(void)sw_buf_adds(&c->out, "layers of ");
+	sw_cli_text(c, name->valuestring);
+	(void)sw_buf_adds(&c->out, "\n");
+	sw_fmt_json(&c->out, list, "  ", c->look.utf8);
+	cJSON_Delete(owned);
+}
+
 static void show_sweep(struct sw_cli *c, struct sw_reply *r)
 {
 	struct sw_view v;
@@ -195,6 +212,7 @@ static void show_sweep(struct sw_cli *c, struct sw_reply *r)
 	(void)sw_buf_adds(&c->out, "spec\n");
 	if (sw_json_get(v.head, "spec") != NULL)
 		sw_fmt_json(&c->out, sw_json_get(v.head, "spec"), "  ", c->look.utf8);
+	print_model(c, sw_json_get(sw_json_get(sw_json_get(v.head, "spec"), "trainer"), "model"));
 	sw_view_fini(&v);
 }
 

@@ -1,0 +1,87 @@
+/* tests/proto/test_presets.c — presets become lists, whole and with parameters' names. */
+#include "proto/json.h"
+#include "proto/presets.h"
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	const char *preset, *params, *list;
+} lists[] = {
+	{"{\"preset\":\"mlp\",\"outputs\":3,\"width\":\"w\",\"depth\":1}", NULL,
+	 "[{\"linear\":\"w\"},\"relu\",{\"linear\":3}]"},
+	{"{\"preset\":\"mlp\",\"outputs\":3,\"depth\":\"d\",\"dropout\":\"p\"}", "{\"d\":1}",
+	 "[{\"linear\":64},\"relu\",{\"dropout\":\"p\"},{\"linear\":3}]"},
+	{"{\"preset\":\"mlp\",\"outputs\":3,\"depth\":\"g.d\"}", "{\"g\":{\"d\":2}}",
+	 "[{\"linear\":64},\"relu\",{\"linear\":64},\"relu\",{\"linear\":3}]"},
+	{"{\"preset\":\"lenet-cifar\",\"l1\":\"l1\"}", NULL,
+	 "[{\"conv2d\":{\"out\":6,\"kernel\":5}},\"relu\",{\"maxpool2d\":2},"
+	 "{\"conv2d\":{\"out\":16,\"kernel\":5}},\"relu\",{\"maxpool2d\":2},\"flatten\","
+	 "{\"linear\":\"l1\"},\"relu\",{\"linear\":84},\"relu\",{\"linear\":10}]"},
+	{"{\"preset\":\"transformer-encoder\",\"outputs\":2,\"layers\":1,\"dropout\":0}", NULL,
+	 "[{\"embedding\":128},\"positional\",\"layernorm\",{\"residual\":[{\"attention\":4}]},"
+	 "\"layernorm\",{\"residual\":[{\"linear\":512},\"gelu\",{\"linear\":128}]},\"layernorm\","
+	 "\"mean_tokens\",{\"linear\":2}]"},
+	{"[\"relu\"]", NULL, "[\"relu\"]"},
+};
+
+START_TEST(preset_becomes_its_list)
+{
+	cJSON *model = cJSON_Parse(lists[_i].preset), *want = cJSON_Parse(lists[_i].list);
+	cJSON *params = lists[_i].params ? cJSON_Parse(lists[_i].params) : NULL, *owned = NULL;
+	const cJSON *list = NULL;
+	char *text;
+
+	ck_assert_int_eq(sw_model_list(model, params, &owned, &list, NULL), SW_OK);
+	text = cJSON_PrintUnformatted(list);
+	ck_assert_msg(cJSON_Compare(list, want, 1), "%s is not %s", text, lists[_i].list);
+	free(text);
+	cJSON_Delete(owned);
+	cJSON_Delete(want);
+	cJSON_Delete(params);
+	cJSON_Delete(model);
+}
+END_TEST
+
+static size_t count(const cJSON *v, const char *name)
+{
+	size_t n = v->string && strcmp(v->string, name) == 0;
+
+	for (const cJSON *c = v->child; c; c = c->next)
+		n += count(c, name);
+	return n;
+}
+
+/* Convolutions beside those of projections, which lists do not have. */
+START_TEST(preset_resnets_have_their_layers)
+{
+	static const struct {
+		const char *preset;
+		size_t convs, blocks;
+	} nets[] = {{"{\"preset\":\"resnet18-cifar\"}", 17, 8},
+		    {"{\"preset\":\"resnet50\"}", 49, 16}};
+	cJSON *model = cJSON_Parse(nets[_i].preset), *owned = NULL;
+	const cJSON *list = NULL;
+
+	ck_assert_int_eq(sw_model_list(model, NULL, &owned, &list, NULL), SW_OK);
+	ck_assert_uint_eq(count(list, "conv2d"), nets[_i].convs);
+	ck_assert_uint_eq(count(list, "residual"), nets[_i].blocks);
+	cJSON_Delete(owned);
+	cJSON_Delete(model);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("proto");
+	TCase *tcase = tcase_create("presets");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_loop_test(tcase, preset_becomes_its_list, 0, sizeof lists / sizeof *lists);
+	tcase_add_loop_test(tcase, preset_resnets_have_their_layers, 0, 2);
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
