@@ -17,6 +17,7 @@
 #include "base/fault.h"
 #include "kernels/philox.h"
 #include "worker/data_raw.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,7 +132,9 @@ static void features_make(const struct sw_dataset *set, size_t row, size_t label
 		const int32_t centre = (int32_t)(word(set, CENTRE, label, f) & 127) - 64;
 		const int32_t e = bell(word(set, NOISE, row, f));
 
-		out[f] = (float)((centre * 2 * (256 - noise) + e * noise) / 256) / 64.0f;
+		const int32_t whole = (centre * 2 * (256 - noise) + e * noise) / 256;
+
+		out[f] = (float)whole / 64.0f;
 	}
 }
 
@@ -245,16 +248,18 @@ static void row_make(struct sw_raw *out, const struct sw_dataset *set, size_t ro
 		return;
 	}
 	if (set->next_token) {
+		assert(out->label != NULL && scratch != NULL);
 		next_row(set, row, scratch, out->token ? out->token + row * count : NULL,
 			 out->label + row * count);
 		return;
 	}
+	assert(out->label != NULL);
 	out->label[row] = label_of(set, row);
 	if (out->u8)
 		image_make(set, scratch, row, out->u8 + row * count);
 	else if (out->x)
 		features_make(set, row, (size_t)out->label[row], out->x + row * count);
-	else if (out->token)
+	else if (out->token && out->length)
 		out->length[row] =
 			token_row(set, row, (size_t)out->label[row], out->token + row * count);
 }
