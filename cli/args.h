@@ -29,6 +29,7 @@ enum sw_opt {
 	SW_OPT_RANGE = 32768,
 	SW_OPT_EARLY_TERMINATE = 65536,
 	SW_OPT_WORKERS = 131072,
+	SW_OPT_OUT = 262144,
 };
 #define SW_OPT_EDIT                                                                                \
 	(SW_OPT_RUN_CAP | SW_OPT_MAX_CONCURRENT | SW_OPT_WEIGHT | SW_OPT_TIME_BUDGET |             \
@@ -40,7 +41,7 @@ struct sw_args {
 	const char *verb; /* NULL: none; all texts are argv's */
 	const char *word[SW_ARGS_MAX];
 	size_t n_words;
-	const char *socket, *state, *scope, *early_terminate;
+	const char *socket, *state, *scope, *early_terminate, *out;
 	uint64_t n, run_cap, workers;
 	const char *max_concurrent, *weight, *time_budget, *gpu_hours, *target; /* as written */
 	const char *range[SW_ARGS_MAX]; /* "NAME=MIN..MAX"; --range may stand again and again */

@@ -58,6 +58,11 @@ const struct sw_verb sw_verbs[] = {
 	 "stdin). --workers N: trials at once; without it as many as the sweep had at most.\n"},
 	{"log", sw_verb_log, SW_REF_TRIAL, 1, 1, 0, "log SWEEP/TRIAL", "the log lines of a trial",
 	 "--json prints one line per page.\n"},
+	{"checkpoint", sw_verb_checkpoint, SW_REF_EITHER, 1, 1, SW_OPT_OUT,
+	 "checkpoint SWEEP[/TRIAL] --out FILE", "a trial's weights as a safetensors file",
+	 "Of a sweep the best trial's. FILE has the names of PyTorch's state_dict of an\n"
+	 "nn.Sequential of the same list. Which trials have a checkpoint the spec's\n"
+	 "\"checkpoint\" says: the best and the last one by default.\n"},
 	{"devices", sw_verb_devices, SW_REF_NONE, 0, 0, 0, "devices",
 	 "the slots, and what each of them does", ""},
 	{"info", sw_verb_info, SW_REF_NONE, 0, 0, 0, "info",

@@ -23,6 +23,7 @@
 	X("trial.reports", trial_reports)                                                          \
 	X("trial.why", trial_why)                                                                  \
 	X("trial.log", trial_log)                                                                  \
+	X("trial.checkpoint", trial_checkpoint)                                                    \
 	X("trial.enqueue", trial_enqueue)                                                          \
 	X("trial.cancel", trial_cancel)                                                            \
 	X("trial.ask", trial_ask)                                                                  \

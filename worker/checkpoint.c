@@ -137,6 +137,23 @@ static sw_status put_running(struct file *f, const struct sw_net *net, int *code
 	return status;
 }
 
+static int put_table(struct file *f, const struct sw_model *m)
+{
+	struct checkpoint_tensor t[CHECKPOINT_TENSORS];
+	unsigned char line[CHECKPOINT_TENSOR];
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && i < m->ops_n; i++) {
+		const size_t n = checkpoint_tensors(m, i, t);
+
+		for (size_t k = 0; code == 0 && k < n; k++) {
+			checkpoint_tensor_encode(line, &t[k]);
+			code = put(f, line, sizeof line);
+		}
+	}
+	return code;
+}
+
 /* All bytes of the file, to the disk. *code: 0 or an errno. */
 static sw_status put_all(struct file *f, const struct sw_net *net,
 			 const struct sw_checkpoint_id *id, int *code)
@@ -148,6 +165,8 @@ static sw_status put_all(struct file *f, const struct sw_net *net,
 	if (!f->set || !sum_start(f))
 		return SW_NOMEM;
 	*code = put(f, head, checkpoint_encode(head, net, id));
+	if (*code == 0)
+		*code = put_table(f, net->model);
 	for (size_t set = 0; status == SW_OK && *code == 0 && set < sw_net_sets(net); set++)
 		status = put_set(f, net, set, code);
 	if (status == SW_OK && *code == 0 && net->model->running_n)
@@ -254,15 +273,13 @@ sw_status sw_checkpoint_write(struct sw_net *net, const struct sw_checkpoint_id 
 
 /* --- in --- */
 
-/* Exactly n bytes at the offset. SW_INVALID: there are fewer. */
-static sw_status take(const struct file *f, void *out, size_t n, uint64_t offset,
-		      struct sw_err *err)
+sw_status checkpoint_take(int fd, void *out, size_t n, uint64_t offset, struct sw_err *err)
 {
 	char *at = out;
 
 	while (n > 0) {
 		const ssize_t got = sw_fault_hit(SW_FAULT_IO) ? (errno = EIO, -1)
-							      : pread(f->fd, at, n, (off_t)offset);
+							      : pread(fd, at, n, (off_t)offset);
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -275,6 +292,12 @@ static sw_status take(const struct file *f, void *out, size_t n, uint64_t offset
 		n -= (size_t)got;
 	}
 	return SW_OK;
+}
+
+static sw_status take(const struct file *f, void *out, size_t n, uint64_t offset,
+		      struct sw_err *err)
+{
+	return checkpoint_take(f->fd, out, n, offset, err);
 }
 
 /* The whole file against the sum at its end. */
@@ -370,7 +393,8 @@ static sw_status load(struct file *f, struct sw_net *net, const struct checkpoin
 	 * has some, and one that nobody reads any more is left in the file. */
 	const size_t theirs = 1 + h->states_n, ours = sw_net_sets(net);
 	const size_t sets = theirs < ours ? theirs : ours;
-	const uint64_t tensors = CHECKPOINT_FIXED + (uint64_t)h->layers_n * CHECKPOINT_LAYER;
+	const uint64_t tensors = CHECKPOINT_FIXED + (uint64_t)h->layers_n * CHECKPOINT_LAYER +
+				 (uint64_t)h->tensors_n * CHECKPOINT_TENSOR;
 	sw_status status;
 
 	f->set = sw_calloc(sets * net->model->weights_n + net->model->running_n, sizeof *f->set);
@@ -391,11 +415,10 @@ static sw_status load(struct file *f, struct sw_net *net, const struct checkpoin
 	return SW_OK;
 }
 
-static sw_status read_from(struct file *f, struct sw_net *net, const struct sw_checkpoint_id *id,
-			   struct sw_err *err)
+/* The header, if all that does not need a net is right. */
+static sw_status check(struct file *f, struct checkpoint_head *h, struct sw_err *err)
 {
-	unsigned char head[CHECKPOINT_HEAD];
-	struct checkpoint_head h;
+	unsigned char head[CHECKPOINT_FIXED];
 	struct stat st;
 	sw_status status;
 
@@ -404,17 +427,33 @@ static sw_status read_from(struct file *f, struct sw_net *net, const struct sw_c
 	if (st.st_size < CHECKPOINT_FIXED + CHECKPOINT_SUM)
 		return sw_err_set(err, SW_INVALID, "is cut short: %" PRIu64 " bytes",
 				  (uint64_t)st.st_size);
-	status = take(f, head, CHECKPOINT_FIXED, 0, err);
+	status = take(f, head, sizeof head, 0, err);
 	if (status == SW_OK)
-		status = checkpoint_decode(&h, head, (uint64_t)st.st_size, err);
-	if (status != SW_OK)
-		return status;
-	status = take(f, head + CHECKPOINT_FIXED, (size_t)h.layers_n * CHECKPOINT_LAYER,
-		      CHECKPOINT_FIXED, err);
+		status = checkpoint_decode(h, head, (uint64_t)st.st_size, err);
+	return status == SW_OK ? check_sum(f, h->bytes, err) : status;
+}
+
+sw_status checkpoint_check(int fd, struct checkpoint_head *out, struct sw_err *err)
+{
+	struct file f = {.fd = fd};
+	const sw_status status = check(&f, out, err);
+
+	XXH3_freeState(f.sum);
+	return status;
+}
+
+static sw_status read_from(struct file *f, struct sw_net *net, const struct sw_checkpoint_id *id,
+			   struct sw_err *err)
+{
+	unsigned char layers[CHECKPOINT_LAYER * SW_MODEL_MAX_OPS];
+	struct checkpoint_head h;
+	sw_status status = check(f, &h, err);
+
 	if (status == SW_OK)
-		status = check_sum(f, h.bytes, err);
+		status = take(f, layers, (size_t)h.layers_n * CHECKPOINT_LAYER, CHECKPOINT_FIXED,
+			      err);
 	if (status == SW_OK)
-		status = checkpoint_fits(&h, head + CHECKPOINT_FIXED, net, id, err);
+		status = checkpoint_fits(&h, layers, net, id, err);
 	return status == SW_OK ? load(f, net, &h, err) : status;
 }
 

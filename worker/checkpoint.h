@@ -20,7 +20,7 @@
 
 #include "worker/net.h"
 
-#define SW_CHECKPOINT_VERSION 2
+#define SW_CHECKPOINT_VERSION 3
 
 struct sw_checkpoint_id {
 	uint64_t sweep, trial; /* whose state it is */

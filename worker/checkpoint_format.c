@@ -77,10 +77,12 @@ static const char *code_name(uint32_t code)
 	return "unknown";
 }
 
-static uint64_t whole(size_t layers_n, uint64_t sets, uint64_t parameters, uint64_t running)
+static uint64_t whole(size_t layers_n, size_t tensors_n, uint64_t sets, uint64_t parameters,
+		      uint64_t running)
 {
-	return CHECKPOINT_FIXED + (uint64_t)layers_n * CHECKPOINT_LAYER + sets * parameters * 4 +
-	       running * 4 + CHECKPOINT_SUM;
+	return CHECKPOINT_FIXED + (uint64_t)layers_n * CHECKPOINT_LAYER +
+	       (uint64_t)tensors_n * CHECKPOINT_TENSOR + sets * parameters * 4 + running * 4 +
+	       CHECKPOINT_SUM;
 }
 
 uint64_t checkpoint_running(const struct sw_model *m)
@@ -131,7 +133,9 @@ size_t checkpoint_encode(unsigned char out[CHECKPOINT_HEAD], const struct sw_net
 	memcpy(out, magic, sizeof magic);
 	put(out + 8, SW_CHECKPOINT_VERSION, 4);
 	put(out + 12, m->ops_n, 4);
-	put(out + 16, whole(m->ops_n, 1 + net->at.states_n, m->parameters, checkpoint_running(m)),
+	put(out + 16,
+	    whole(m->ops_n, checkpoint_tensors_n(m), 1 + net->at.states_n, m->parameters,
+		  checkpoint_running(m)),
 	    8);
 	put(out + 24, id->sweep, 8);
 	put(out + 32, id->trial, 8);
@@ -144,6 +148,7 @@ size_t checkpoint_encode(unsigned char out[CHECKPOINT_HEAD], const struct sw_net
 	put(out + 80, checkpoint_running(m), 8);
 	put(out + 88, of_double(net->best_loss), 8);
 	put(out + 96, net->stale, 8);
+	put(out + 104, checkpoint_tensors_n(m), 4);
 	for (size_t i = 0; i < m->ops_n; i++, at += CHECKPOINT_LAYER) {
 		put(at, kind_code(m->op[i].kind), 4);
 		put(at + 4, details(&m->op[i]), 4);
@@ -171,6 +176,7 @@ sw_status checkpoint_decode(struct checkpoint_head *out, const unsigned char in[
 		.running = get(in + 80, 8),
 		.best_loss = to_double(get(in + 88, 8)),
 		.stale = get(in + 96, 8),
+		.tensors_n = (uint32_t)get(in + 104, 4),
 	};
 
 	*out = h;
@@ -186,9 +192,43 @@ sw_status checkpoint_decode(struct checkpoint_head *out, const unsigned char in[
 				  size, h.bytes);
 	if (h.bytes < size || h.layers_n == 0 || h.layers_n > SW_MODEL_MAX_OPS || h.states_n > 2 ||
 	    h.parameters > size / 4 || h.running > size / 4 ||
-	    whole(h.layers_n, 1 + (uint64_t)h.states_n, h.parameters, h.running) != size)
+	    h.tensors_n > CHECKPOINT_TENSORS * h.layers_n ||
+	    whole(h.layers_n, h.tensors_n, 1 + (uint64_t)h.states_n, h.parameters, h.running) !=
+		    size)
 		return sw_err_set(err, SW_INVALID,
 				  "is damaged: what it says of its lengths is not so");
+	return SW_OK;
+}
+
+void checkpoint_tensor_encode(unsigned char out[CHECKPOINT_TENSOR],
+			      const struct checkpoint_tensor *t)
+{
+	memcpy(out, t->name, sizeof t->name);
+	put(out + 64, t->rank, 4);
+	put(out + 68, t->running, 4);
+	for (size_t i = 0; i < 4; i++)
+		put(out + 72 + 8 * i, t->dim[i], 8);
+}
+
+sw_status checkpoint_tensor_decode(struct checkpoint_tensor *out, uint64_t *n,
+				   const unsigned char in[CHECKPOINT_TENSOR], struct sw_err *err)
+{
+	bool fine = in[0] != 0 && in[63] == 0;
+
+	memcpy(out->name, in, sizeof out->name);
+	out->rank = (uint32_t)get(in + 64, 4);
+	out->running = (uint32_t)get(in + 68, 4);
+	for (size_t i = 0; fine && in[i] != 0; i++)
+		fine = in[i] > 0x20 && in[i] < 0x7f && in[i] != '"' && in[i] != '\\';
+	fine = fine && out->rank >= 1 && out->rank <= 4 && out->running <= 1;
+	*n = 1;
+	for (size_t i = 0; i < 4; i++) {
+		out->dim[i] = get(in + 72 + 8 * i, 8);
+		if (fine && i < out->rank)
+			fine = !__builtin_mul_overflow(*n, out->dim[i], n);
+	}
+	if (!fine)
+		return sw_err_set(err, SW_INVALID, "has a table of tensors that makes no sense");
 	return SW_OK;
 }
 

@@ -5,10 +5,11 @@
 
 #include "worker/checkpoint.h"
 
-#define CHECKPOINT_FIXED 104 /* bytes before the layer list */
-#define CHECKPOINT_LAYER 24
-#define CHECKPOINT_SUM   16
-#define CHECKPOINT_HEAD  (CHECKPOINT_FIXED + CHECKPOINT_LAYER * SW_MODEL_MAX_OPS)
+#define CHECKPOINT_FIXED  112 /* bytes before the layer list */
+#define CHECKPOINT_LAYER  24
+#define CHECKPOINT_TENSOR 104 /* a line of the tensor table */
+#define CHECKPOINT_SUM    16
+#define CHECKPOINT_HEAD   (CHECKPOINT_FIXED + CHECKPOINT_LAYER * SW_MODEL_MAX_OPS)
 
 struct checkpoint_head {
 	uint32_t version, layers_n, optimizer, states_n;
@@ -18,7 +19,36 @@ struct checkpoint_head {
 	uint64_t running; /* floats of running statistics, without gaps */
 	double best_loss;
 	uint64_t stale;
+	uint32_t tensors_n;
 };
+
+/* A line of the tensor table. */
+#define CHECKPOINT_TENSORS 4 /* at most, of one operation */
+struct checkpoint_tensor {
+	char name[64];    /* as in PyTorch: "0.weight" */
+	uint32_t rank;    /* 1 to 4 */
+	uint32_t running; /* 1: one of the running statistics; 0: in every set */
+	uint64_t dim[4];  /* the first `rank` of them */
+};
+
+/* Of operation i, in the order of the file; returns how many. And of all operations. */
+size_t checkpoint_tensors(const struct sw_model *m, size_t i,
+			  struct checkpoint_tensor out[CHECKPOINT_TENSORS]);
+size_t checkpoint_tensors_n(const struct sw_model *m);
+void checkpoint_tensor_encode(unsigned char out[CHECKPOINT_TENSOR],
+			      const struct checkpoint_tensor *t);
+/* What it says is checked: a name of printable ASCII without quotes, a rank, a size. *n: floats. */
+SW_NODISCARD sw_status checkpoint_tensor_decode(struct checkpoint_tensor *out, uint64_t *n,
+						const unsigned char in[CHECKPOINT_TENSOR],
+						struct sw_err *err);
+
+/* --- checkpoint.c: for who reads a file without a net --- */
+
+/* Is it a whole checkpoint of this version, with the right checksum? */
+SW_NODISCARD sw_status checkpoint_check(int fd, struct checkpoint_head *out, struct sw_err *err);
+/* Exactly n bytes at the offset. SW_INVALID: there are fewer. */
+SW_NODISCARD sw_status checkpoint_take(int fd, void *out, size_t n, uint64_t offset,
+				       struct sw_err *err);
 
 /* Floats of a net's running statistics without gaps. */
 uint64_t checkpoint_running(const struct sw_model *m);

@@ -3,6 +3,7 @@
  *
  *   sweep-worker --socket PATH --worker ID --slot N --device cpu:0|gpu:0 [--cores N]
  *   sweep-worker check < SPEC.json
+ *   sweep-worker export CHECKPOINT FILE
  *
  * Exit     0: told to end (SIGTERM, worker.exit). 1: refused by the daemon, no daemon any more, or
  *          no device; one line on stderr. 2: usage.
@@ -11,6 +12,7 @@
 #include "kernels/backend.h"
 #include "proto/frame.h"
 #include "worker/check.h"
+#include "worker/export.h"
 #include "worker/run.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +60,8 @@ static int usage(void)
 {
 	fputs("usage: sweep-worker --socket PATH --worker ID --slot N --device cpu:0|gpu:0 "
 	      "[--cores N]\n"
-	      "       sweep-worker check < SPEC.json\n",
+	      "       sweep-worker check < SPEC.json\n"
+	      "       sweep-worker export CHECKPOINT FILE\n",
 	      stderr);
 	return 2;
 }
@@ -94,6 +97,13 @@ static int check_main(void)
 	sw_buf_fini(&in);
 	sw_buf_fini(&out);
 	return failed ? complain("the spec cannot be read, or the answer not be written") : 0;
+}
+
+static int export_main(const char *from, const char *to)
+{
+	struct sw_err err = SW_ERR_INIT;
+
+	return sw_export(from, to, &err) == SW_OK ? 0 : complain(err.msg);
 }
 
 /* Trials until the session ends. Returns the exit status. */
@@ -153,6 +163,8 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && strcmp(argv[1], "check") == 0)
 		return check_main();
+	if (argc == 4 && strcmp(argv[1], "export") == 0)
+		return export_main(argv[2], argv[3]);
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (c == 's')
 			config.socket = optarg;

@@ -65,6 +65,8 @@ enum sw_init {
 struct sw_op {
 	enum sw_op_kind kind;
 	enum sw_init init;
+	char path[48];   /* of its layer: "2", in residuals "3.body.0", "3.projection"; "" when it
+			    is longer */
 	uint32_t layer;  /* number in the list */
 	uint32_t tensor; /* number of w in it, b is the next: for random streams */
 	size_t in, in2;  /* values that it reads; in2: of ADD */

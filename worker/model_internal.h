@@ -12,6 +12,7 @@ SW_NODISCARD sw_status model_parse(struct sw_model *m, const cJSON *list, const 
  * are read: in; on success *value is the one that is written (model_ops.c). ptr: for errors. */
 struct model_at {
 	const char *ptr;
+	const char *part; /* of a residual: "projection.0"; NULL: none */
 	uint32_t layer;
 	struct sw_err *err;
 };

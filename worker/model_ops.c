@@ -58,6 +58,29 @@ static void parameters(struct sw_model *m, struct sw_op *op, enum sw_init init, 
 	op->b = tensor(m, b_n);
 }
 
+/* "/3/residual/0/linear" -> "3.body.0". A residual's own operations are those of a part. */
+static void path_of(const struct model_at *at, char *out, size_t cap)
+{
+	size_t n = 0;
+
+	out[0] = '\0';
+	for (const char *word = at->ptr; *word == '/';) {
+		const size_t len = strcspn(word + 1, "/");
+		const bool body = strncmp(word + 1, "residual", len) == 0 && word[1 + len] == '/';
+		const bool place = word[1] >= '0' && word[1] <= '9';
+
+		if (place || body)
+			n += (size_t)snprintf(out + n, n < cap ? cap - n : 0, "%s%.*s",
+					      n ? "." : "", body ? 4 : (int)len,
+					      body ? "body" : word + 1);
+		word += 1 + len;
+	}
+	if (at->part)
+		n += (size_t)snprintf(out + n, n < cap ? cap - n : 0, ".%s", at->part);
+	if (n >= cap)
+		out[0] = '\0';
+}
+
 sw_status model_op(struct sw_model *m, enum sw_op_kind kind, size_t in, const struct model_at *at,
 		   struct sw_op **out)
 {
@@ -69,6 +92,7 @@ sw_status model_op(struct sw_model *m, enum sw_op_kind kind, size_t in, const st
 	memset(op, 0, sizeof *op);
 	op->kind = kind;
 	op->layer = at->layer;
+	path_of(at, op->path, sizeof op->path);
 	op->in = op->in2 = in;
 	op->from = op->to = *sw_model_shape(m, in);
 	if (op->from.kind == SW_SHAPE_TOKENS && op->from.d == 0 && kind != SW_OP_EMBEDDING)
@@ -269,6 +293,7 @@ static sw_status project(struct sw_model *m, size_t x, const struct sw_shape *to
 			 const struct model_at *at)
 {
 	const struct sw_shape *from = sw_model_shape(m, x);
+	struct model_at part = *at;
 	struct sw_op shape = {.kernel_h = 1, .kernel_w = 1}, *op = NULL;
 	char a[80], b[80];
 	sw_status status;
@@ -277,11 +302,15 @@ static sw_status project(struct sw_model *m, size_t x, const struct sw_shape *to
 		shape.stride = (from->h + to->h - 1) / to->h;
 		if (sw_window_out(from->h, 1, shape.stride, 0) == to->h &&
 		    sw_window_out(from->w, 1, shape.stride, 0) == to->w) {
-			status = model_conv(m, x, &shape, to->c, false, at);
-			return status == SW_OK ? model_batchnorm(m, m->ops_n, at) : status;
+			part.part = "projection.0";
+			status = model_conv(m, x, &shape, to->c, false, &part);
+			part.part = "projection.1";
+			return status == SW_OK ? model_batchnorm(m, m->ops_n, &part) : status;
 		}
 	} else if (from->kind == to->kind && from->t == to->t) {
-		return model_linear(m, x, to->kind == SW_SHAPE_FLAT ? to->c : to->d, true, at, &op);
+		part.part = "projection";
+		return model_linear(m, x, to->kind == SW_SHAPE_FLAT ? to->c : to->d, true, &part,
+				    &op);
 	}
 	return sw_err_at(at->err, SW_INVALID, at->ptr,
 			 "what a residual begins with (%s) has no projection to its end (%s)",

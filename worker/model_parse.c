@@ -202,7 +202,7 @@ static sw_status parse_layer(struct parse *p, const cJSON *v, const char *ptr, u
 	char place[160];
 	struct sw_layer_item item;
 	double n[SW_LAYER_KEYS] = {0};
-	struct model_at at = {place, p->layer++, p->err};
+	struct model_at at = {.ptr = place, .layer = p->layer++, .err = p->err};
 	const size_t x = p->m->ops_n;
 	sw_status status;
 

@@ -104,7 +104,7 @@ START_TEST(checkpoint_read_gives_what_was_written)
 	ck_assert_int_eq(stat(path, &st), 0);
 	ck_assert_uint_eq(st.st_mode & 0777, 0600);
 	ck_assert_uint_eq((size_t)st.st_size,
-			  104 + 24 * 4 + sw_net_sets(&a) * 4 * (14 * 2 + 3 * 3) + 16);
+			  112 + 24 * 4 + 104 * 4 + sw_net_sets(&a) * 4 * (14 * 2 + 3 * 3) + 16);
 	ck_assert_uint_eq(names_in(folder, NULL), 1);
 	net_make(&b, &model, pairs[_i].to, 5);
 	ck_assert_msg(sw_checkpoint_read(&b, &id, path, &err) == SW_OK, "%s", err.msg);
@@ -132,7 +132,7 @@ START_TEST(checkpoint_with_any_byte_changed_is_refused)
 			bytes[i] ^= flips[k];
 			file_write(path, bytes, n);
 			refused(&b, SW_INVALID,
-				i >= 104 ? "is damaged: its checksum is wrong" : " is ");
+				i >= 112 ? "is damaged: its checksum is wrong" : " is ");
 			bytes[i] ^= flips[k];
 		}
 	file_write(path, bytes, n);

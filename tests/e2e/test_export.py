@@ -1,0 +1,142 @@
+"""sweep checkpoint: a trial's weights as a safetensors file, which others can make the same net of."""
+import os
+import random
+import struct
+
+import pytest
+
+import plain_net as net
+from checkpoints import damage, files
+from harness import sweep_command, trained
+
+CLASSES = 3
+
+
+def rows(rng, n, count):
+    """Numbers as float32 holds them, and labels."""
+    x = [struct.unpack("<f", struct.pack("<f", rng.gauss(0, 1)))[0] for _ in range(n * count)]
+    return x, [rng.randrange(CLASSES) for _ in range(count)]
+
+
+def dataset(folder, shape, train=96, val=16):
+    """.npy files, the rows of validation apart, so that a test knows which they are."""
+    rng, n, paths = random.Random(3), 1, {"format": "npy"}
+    for s in shape:
+        n *= s
+    for kind, count in (("", train), ("val_", val)):
+        x, y = rows(rng, n, count)
+        for name, code, dims, values in ((f"{kind}path", "<f4", [count, *shape], x),
+                                         (f"{kind}label_path", "<i8", [count], y)):
+            paths[name] = os.path.join(folder, f"{name}.npy")
+            net.write_npy(paths[name], code, dims, values)
+    return paths, [(x[i * n:(i + 1) * n], y[i]) for i in range(val)]
+
+
+def image(flat, shape):
+    c, h, w = shape
+    return [[flat[(i * h + r) * w:(i * h + r + 1) * w] for r in range(h)] for i in range(c)]
+
+
+def numbers(t, x):
+    return net.linear(net.relu(net.linear(x, t, "0")), t, "2")
+
+
+def pictures(t, x):
+    x = net.relu(net.batchnorm(net.conv(image(x, (2, 6, 6)), t, "0", pad=1), t, "1"))
+    body = net.relu(net.batchnorm(net.conv(x, t, "3.body.0", stride=2, pad=1), t, "3.body.1"))
+    x = net.relu(net.add(body, net.batchnorm(net.conv(x, t, "3.projection.0", stride=2), t,
+                                             "3.projection.1")))
+    return net.linear(net.flatten(x), t, "6")
+
+
+CONV = {"conv2d": {"out": 3, "kernel": 3, "stride": 1, "padding": 1}}
+DOWN = {"conv2d": {"out": 4, "kernel": 3, "stride": 2, "padding": 1}}
+NETS = {
+    "numbers": ((5,), [{"linear": 6}, "relu", {"linear": CLASSES}], numbers,
+                {"0.weight": [6, 5], "0.bias": [6], "2.weight": [3, 6], "2.bias": [3]}),
+    "pictures": ((2, 6, 6), [CONV, "batchnorm", "relu",
+                             {"residual": [DOWN, "batchnorm", "relu"]}, "relu", "flatten",
+                             {"linear": CLASSES}], pictures,
+                 {"0.weight": [3, 2, 3, 3], "1.running_var": [3], "1.num_batches_tracked": [],
+                  "3.body.0.weight": [4, 3, 3, 3], "3.projection.0.weight": [4, 3, 1, 1],
+                  "3.projection.1.running_mean": [4], "6.weight": [3, 36]}),
+}
+
+
+def train(start, tmp_path, name, **more):
+    shape, layers, forward, tensors = NETS[name]
+    data, val = dataset(str(tmp_path), shape)
+    daemon = start("cpu:1")
+    client = daemon.client()
+    spec = trained(epochs=3, run_cap=2, dataset=data, layers=layers,
+                   parameters={"lr": {"min": 0.01, "max": 0.1}, "batch_size": {"value": 16}}, **more)
+    spec["trainer"].update(standardize=False, momentum=0.9)
+    sweep = client.submit(spec)
+    assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 2
+    return daemon, client, sweep, forward, tensors, val
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_exported_weights_give_the_outputs_that_the_trial_was_judged_by(start, tmp_path, name):
+    daemon, client, sweep, forward, shapes, val = train(start, tmp_path, name)
+    for ref in (f"{sweep}/1", f"{sweep}/2", f"{sweep}"):
+        out = str(tmp_path / f"{ref.replace('/', '-')}.safetensors")
+        status, said, wrong = sweep_command(daemon, "checkpoint", ref, "--out", out)
+        if ref == f"{sweep}/1" and status == 1:
+            assert "has no checkpoint" in wrong  # it was neither the best nor the last
+            continue
+        assert (status, wrong) == (0, ""), wrong
+        tensors, meta = net.load(out)
+        row = client.trials(sweep)[int(meta["trial"]) - 1]
+        assert said == f"trial {sweep}/{row['trial']} after step 3 -> {out}\n"
+        assert (meta["sweep"], meta["epoch"], meta["format"]) == (str(sweep), "3", "pt")
+        assert {k: v for k, (v, _) in tensors.items() if k in shapes} == shapes
+        losses = [net.cross_entropy(forward(tensors, x), y) for x, y in val]
+        assert sum(losses) / len(losses) == pytest.approx(
+            client.reports(sweep, row["trial"])[-1]["metrics"]["val_loss"], rel=1e-5)
+
+
+def test_damaged_checkpoint_is_not_exported_and_leaves_what_was_there(start, tmp_path):
+    daemon, _, sweep, *_ = train(start, tmp_path, "numbers")
+    (trial, _), path = list(files(daemon, sweep).items())[0]
+    damage(path)
+    out = tmp_path / "model.safetensors"
+    out.write_text("before")
+    status, said, wrong = sweep_command(daemon, "checkpoint", f"{sweep}/{trial}", "--out", str(out))
+    assert (status, said) == (1, "") and wrong.count("\n") == 1
+    assert f"the checkpoint {os.path.basename(path)} is damaged: its checksum is wrong" in wrong
+    assert out.read_text() == "before" and not os.path.exists(f"{out}.part")
+    status, said, wrong = sweep_command(daemon, "checkpoint", f"{sweep}/{trial}")
+    assert status == 2 and "--out" in wrong
+
+
+def test_export_loads_into_the_net_of_pytorch(start, tmp_path):
+    torch = pytest.importorskip("torch")
+    load_file = pytest.importorskip("safetensors.torch").load_file
+    daemon, client, sweep, _, _, val = train(start, tmp_path, "pictures")
+    out = str(tmp_path / "model.safetensors")
+    assert sweep_command(daemon, "checkpoint", f"{sweep}", "--out", out)[0] == 0
+    nn = torch.nn
+
+    class Residual(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = nn.Sequential(nn.Conv2d(3, 4, 3, 2, 1), nn.BatchNorm2d(4), nn.ReLU())
+            self.projection = nn.Sequential(nn.Conv2d(3, 4, 1, 2, bias=False), nn.BatchNorm2d(4))
+
+        def forward(self, x):
+            return self.body(x) + self.projection(x)
+
+    model = nn.Sequential(nn.Conv2d(2, 3, 3, 1, 1), nn.BatchNorm2d(3), nn.ReLU(), Residual(),
+                          nn.ReLU(), nn.Flatten(), nn.Linear(36, CLASSES))
+    model.load_state_dict(load_file(out), strict=True)
+    model.eval()
+    plain, meta = net.load(out)
+    x = torch.tensor([x for x, _ in val]).reshape(-1, 2, 6, 6)
+    with torch.no_grad():
+        z = model(x)
+    for got, (row, _) in zip(z.tolist(), val):
+        assert got == pytest.approx(pictures(plain, row), rel=1e-5, abs=1e-5)
+    loss = nn.functional.cross_entropy(z, torch.tensor([y for _, y in val])).item()
+    reports = client.reports(sweep, int(meta["trial"]))
+    assert loss == pytest.approx(reports[-1]["metrics"]["val_loss"], rel=1e-5)
