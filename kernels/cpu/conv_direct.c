@@ -5,6 +5,7 @@
 #include "kernels/cpu/conv.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/loops.h"
+#include "kernels/cpu/threads.h"
 #include <assert.h>
 #include <string.h>
 
@@ -59,38 +60,50 @@ static struct sw_cpu_correlation backward_of(const struct sw_conv *c)
 					   .act = SW_ACT_NONE};
 }
 
-/* Where the first row of a flat image begins. */
-static size_t first_row(const struct sw_cpu_flat *f)
-{
-	return f->pw + f->ph * f->stride;
-}
+/* Images are dealt out in groups that depend on the shape alone: each has its own sums for the
+ * weights, added up in order at the end. */
+#define GROUPS_MAX   4
+#define GROUP_IMAGES ((size_t)4)
+#define GROUP_SUMS   ((size_t)1 << 18) /* floats; with more, one group */
 
-/* What a pass keeps in its scratch memory. */
+/* What a pass keeps in its scratch memory: for each slot flat images and scratch, for each group
+ * sums, and the packed weights. */
 struct room {
-	float *x, *dy; /* flat images */
-	float *packed, *scratch, *sums, *bias;
-	size_t x_n, dy_n, sums_n, bias_n;
+	float *x, *dy, *scratch, *sums, *bias, *packed;
+	size_t x_n, dy_n, scratch_n, sums_n, bias_n; /* of one slot, or group */
+	size_t groups, slots;
 	size_t bytes;
 };
+
+static size_t larger(size_t a, size_t b)
+{
+	return a > b ? a : b;
+}
 
 static struct room room_of(const struct sw_conv *c, float *work)
 {
 	const struct sw_cpu_loops *l = sw_cpu_loops();
 	const struct sw_cpu_correlation f = forward_of(c, SW_ACT_NONE), b = backward_of(c);
-	const size_t forward = l->scratch_n(&f), backward = l->scratch_n(&b);
-	const size_t packed = l->packed_n(&f), turned = l->packed_n(&b);
 	struct piece p = {.at = work};
 	struct room r = {.x_n = c->C * f.in.plane,
 			 .dy_n = c->O * b.in.plane,
+			 .scratch_n = larger(l->scratch_n(&f), l->scratch_n(&b)),
 			 .sums_n = l->sums_n(&f),
-			 .bias_n = c->O * l->lanes};
+			 .bias_n = c->O * l->lanes,
+			 .groups = c->B / GROUP_IMAGES,
+			 .slots = sw_cpu_threads()};
 
-	r.x = take(&p, r.x_n);
-	r.dy = take(&p, r.dy_n);
-	r.packed = take(&p, packed > turned ? packed : turned);
-	r.scratch = take(&p, forward > backward ? forward : backward);
-	r.sums = take(&p, r.sums_n);
-	r.bias = take(&p, r.bias_n);
+	if (r.groups > GROUPS_MAX)
+		r.groups = GROUPS_MAX;
+	if (r.groups == 0 || r.sums_n > GROUP_SUMS)
+		r.groups = 1;
+	r.scratch_n = (r.scratch_n + SW_CPU_LANES_MAX - 1) / SW_CPU_LANES_MAX * SW_CPU_LANES_MAX;
+	r.x = take(&p, r.slots * r.x_n);
+	r.dy = take(&p, r.slots * r.dy_n);
+	r.scratch = take(&p, r.slots * r.scratch_n);
+	r.sums = take(&p, r.groups * r.sums_n);
+	r.bias = take(&p, r.groups * r.bias_n);
+	r.packed = take(&p, larger(l->packed_n(&f), l->packed_n(&b)));
 	r.bytes = p.bytes;
 	return r;
 }
@@ -100,22 +113,77 @@ size_t sw_cpu_conv_direct_workspace(const struct sw_conv *c)
 	return room_of(c, NULL).bytes;
 }
 
+/* A call, as its parts see it. */
+struct pass {
+	const struct sw_conv *c;
+	struct sw_cpu_correlation f, b;
+	struct room r;
+	const float *x, *bias, *mask, *dy; /* mask: y, NULL without relu */
+	float *y, *dx;
+	size_t parts;
+	int with_db;
+};
+
+/* The images of part i of n. */
+static size_t first_image(const struct pass *p, size_t part)
+{
+	return p->c->B * part / p->parts;
+}
+
+static void forward_part(void *ctx, size_t part, size_t slot)
+{
+	const struct sw_cpu_loops *l = sw_cpu_loops();
+	const struct pass *p = ctx;
+	const size_t image = p->c->C * p->c->H * p->c->W, out = p->c->O * p->f.oh * p->f.ow;
+	float *x = p->r.x + slot * p->r.x_n, *scratch = p->r.scratch + slot * p->r.scratch_n;
+
+	for (size_t n = first_image(p, part); n < first_image(p, part + 1); n++) {
+		l->fill(&p->f.in, p->c->C, p->x + n * image, NULL, x);
+		l->correlate(&p->f, x, p->r.packed, p->bias, p->y + n * out, scratch);
+	}
+}
+
 void sw_cpu_conv_direct_forward(const float *x, const float *w, const float *b, float *y,
 				const struct sw_conv *c, enum sw_act act, void *work)
 {
-	const struct sw_cpu_loops *l = sw_cpu_loops();
-	const struct sw_cpu_correlation k = forward_of(c, act);
 	const struct room r = room_of(c, work);
+	struct pass p = {.c = c, .f = forward_of(c, act), .r = r, .x = x, .bias = b, .y = y};
 
 	assert(r.x != NULL);
-	memset(r.x, 0, r.x_n * sizeof *r.x);
-	l->pack(&k, w, 0, r.packed);
-	for (size_t n = 0; n < c->B; n++) {
-		l->fill(&k.in, c->C, x, NULL, r.x);
-		l->correlate(&k, r.x, r.packed, b, y, r.scratch);
-		x += c->C * c->H * c->W;
-		y += c->O * k.oh * k.ow;
+	memset(r.x, 0, r.slots * r.x_n * sizeof *r.x);
+	sw_cpu_loops()->pack(&p.f, w, 0, r.packed);
+	p.parts = c->B < 2 * r.slots ? c->B : 2 * r.slots;
+	sw_cpu_parallel(p.parts, forward_part, &p);
+}
+
+static void backward_part(void *ctx, size_t part, size_t slot)
+{
+	const struct sw_cpu_loops *l = sw_cpu_loops();
+	const struct pass *p = ctx;
+	const struct sw_conv *c = p->c;
+	const size_t image = c->C * c->H * c->W, out = c->O * p->f.oh * p->f.ow;
+	const size_t first_row = p->b.in.pw + p->b.in.ph * p->b.in.stride;
+	float *x = p->r.x + slot * p->r.x_n, *dy = p->r.dy + slot * p->r.dy_n;
+	float *scratch = p->r.scratch + slot * p->r.scratch_n;
+	float *sums = p->r.sums + part * p->r.sums_n, *bias = p->r.bias + part * p->r.bias_n;
+
+	for (size_t n = first_image(p, part); n < first_image(p, part + 1); n++) {
+		l->fill(&p->f.in, c->C, p->x + n * image, NULL, x);
+		l->fill(&p->b.in, c->O, p->dy + n * out, p->mask ? p->mask + n * out : NULL, dy);
+		l->weights_add(&p->f, x, dy + first_row, p->b.in.plane, sums, scratch);
+		if (p->with_db)
+			l->planes_add(&p->b.in, c->O, dy, bias);
+		if (p->dx)
+			l->correlate(&p->b, dy, p->r.packed, NULL, p->dx + n * image, scratch);
 	}
+}
+
+/* The sums of all groups into the first's. */
+static void groups_add(float *sums, size_t n, size_t groups)
+{
+	for (size_t g = 1; g < groups; g++)
+		for (size_t i = 0; i < n; i++)
+			sums[i] += sums[g * n + i];
 }
 
 void sw_cpu_conv_direct_backward(const float *x, const float *w, const float *y, const float *dy,
@@ -123,28 +191,30 @@ void sw_cpu_conv_direct_backward(const float *x, const float *w, const float *y,
 				 enum sw_act act, int accumulate, void *work)
 {
 	const struct sw_cpu_loops *l = sw_cpu_loops();
-	const struct sw_cpu_correlation f = forward_of(c, SW_ACT_NONE), b = backward_of(c);
 	const struct room r = room_of(c, work);
-	const size_t out = c->O * f.oh * f.ow;
+	struct pass p = {.c = c,
+			 .f = forward_of(c, SW_ACT_NONE),
+			 .b = backward_of(c),
+			 .r = r,
+			 .x = x,
+			 .mask = act == SW_ACT_RELU ? y : NULL,
+			 .dy = dy,
+			 .dx = dx,
+			 .parts = r.groups,
+			 .with_db = db != NULL};
 
-	assert(r.x != NULL);
-	memset(r.x, 0, r.x_n * sizeof *r.x);
-	memset(r.dy, 0, r.dy_n * sizeof *r.dy);
-	memset(r.sums, 0, r.sums_n * sizeof *r.sums);
-	memset(r.bias, 0, r.bias_n * sizeof *r.bias);
+	assert(r.x != NULL && r.dy != NULL && r.sums != NULL && r.bias != NULL);
+	memset(r.x, 0, r.slots * r.x_n * sizeof *r.x);
+	memset(r.dy, 0, r.slots * r.dy_n * sizeof *r.dy);
+	memset(r.sums, 0, r.groups * r.sums_n * sizeof *r.sums);
+	memset(r.bias, 0, r.groups * r.bias_n * sizeof *r.bias);
 	if (dx)
-		l->pack(&b, w, 1, r.packed);
-	for (size_t n = 0; n < c->B; n++) {
-		l->fill(&f.in, c->C, x + n * c->C * c->H * c->W, NULL, r.x);
-		l->fill(&b.in, c->O, dy + n * out, act == SW_ACT_RELU ? y + n * out : NULL, r.dy);
-		l->weights_add(&f, r.x, r.dy + first_row(&b.in), b.in.plane, r.sums, r.scratch);
-		if (db)
-			l->planes_add(&b.in, c->O, r.dy, r.bias);
-		if (dx)
-			l->correlate(&b, r.dy, r.packed, NULL, dx + n * c->C * c->H * c->W,
-				     r.scratch);
-	}
-	l->weights_end(&f, r.sums, dw, accumulate);
-	if (db)
-		l->planes_end(c->O, r.bias, db, accumulate);
+		l->pack(&p.b, w, 1, r.packed);
+	sw_cpu_parallel(p.parts, backward_part, &p);
+	groups_add(r.sums, r.sums_n, r.groups);
+	l->weights_end(&p.f, r.sums, dw, accumulate);
+	if (!db)
+		return;
+	groups_add(r.bias, r.bias_n, r.groups);
+	l->planes_end(c->O, r.bias, db, accumulate);
 }

@@ -68,9 +68,10 @@ struct sw_cpu_loops {
 			       size_t I, size_t O, enum sw_act act);
 	/* dx = dy w */
 	void (*linear_dx)(const float *dy, const float *w, float *dx, size_t B, size_t I, size_t O);
-	/* dw = or += dy^T x; db likewise, or NULL */
+	/* dw: float[O][I] = or += dy^T x; db likewise, or NULL; dy: O of the columns of
+	 * float[B][stride] */
 	void (*linear_dw)(const float *dy, const float *x, float *dw, float *db, size_t B, size_t I,
-			  size_t O, int accumulate);
+			  size_t stride, size_t O, int accumulate);
 };
 
 extern const struct sw_cpu_loops sw_cpu_loops_plain, sw_cpu_loops_avx2, sw_cpu_loops_avx512;

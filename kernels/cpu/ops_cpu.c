@@ -1,6 +1,7 @@
 /* kernels/cpu/ops_cpu.c — the CPU table: memory, and the list of entries. */
 #include "base/fault.h"
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/threads.h"
 #include <cblas.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,16 +13,16 @@ struct sw_queue {
 	char unused; /* calls finish before they return: there is nothing to keep */
 };
 
-static unsigned threads = 1;
-
 void sw_ops_cpu_threads(unsigned cores)
 {
-	threads = cores ? cores : 1;
-	openblas_set_num_threads((int)threads);
+	sw_cpu_threads_set(cores);
+	openblas_set_num_threads((int)sw_cpu_threads());
 }
 
 static void describe(char *text, size_t cap)
 {
+	const unsigned threads = sw_cpu_threads();
+
 	snprintf(text, cap, "CPU, %u %s, OpenBLAS for %s", threads,
 		 threads == 1 ? "thread" : "threads", openblas_get_corename());
 }

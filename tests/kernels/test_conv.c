@@ -80,7 +80,8 @@ START_TEST(conv2d_and_its_gradient_match_the_reference)
 
 	if (!sw_cpu_isa_force(_i / (int)COUNT(convs)))
 		return;
-	for (int k = 0; k < 6; k++) {
+	/* columns know no instructions of their own: with the first alone */
+	for (int k = 0; k < (_i < (int)COUNT(convs) ? 6 : 3); k++) {
 		const struct conv v = {*c, k % 2 ? SW_ACT_RELU : SW_ACT_NONE, k % 3 < 2};
 		const struct gradient_case g = {
 			.name = "conv2d",

@@ -1,0 +1,25 @@
+/*
+ * kernels/cpu/threads.h — parts of one entry's work on several cores.
+ *
+ * Order    Parts write apart, and how many there are never depends on the number of threads where
+ *          sums are at stake: so results do not either.
+ * Threads  One pool for the process, made when it is first needed. A second thread that calls while
+ *          the pool is busy does its parts alone.
+ */
+#ifndef SW_KERNELS_CPU_THREADS_H
+#define SW_KERNELS_CPU_THREADS_H
+
+#include <stddef.h>
+
+#define SW_CPU_THREADS_MAX 64
+
+/* slot: below sw_cpu_threads(), two parts that run at once have two of them */
+typedef void sw_cpu_part(void *ctx, size_t part, size_t slot);
+
+unsigned sw_cpu_threads(void);
+void sw_cpu_threads_set(unsigned n);
+
+/* Runs parts 0 .. parts - 1; back when all are done. */
+void sw_cpu_parallel(size_t parts, sw_cpu_part *run, void *ctx);
+
+#endif

@@ -1,0 +1,160 @@
+/* tests/kernels/test_threads.c — several threads: each part once, and the bits of one thread. */
+#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/threads.h"
+#include "tests/kernels/gradient.h"
+#include <check.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+#define PARTS    1000
+
+static void count_part(void *ctx, size_t part, size_t slot)
+{
+	unsigned *seen = ctx;
+
+	ck_assert_uint_lt(slot, sw_cpu_threads());
+	seen[part]++;
+}
+
+START_TEST(parallel_runs_each_part_once)
+{
+	static unsigned seen[PARTS];
+
+	/* more threads, then fewer: helpers that are not wanted stay out */
+	for (unsigned n = 1; n <= 5; n++)
+		for (unsigned call = 0; call < 200; call++) {
+			const size_t parts = call * 7 % PARTS;
+
+			sw_cpu_threads_set(n == 4 ? 2 : n);
+			memset(seen, 0, sizeof seen);
+			sw_cpu_parallel(parts, count_part, seen);
+			for (size_t i = 0; i < PARTS; i++)
+				ck_assert_uint_eq(seen[i], i < parts);
+		}
+}
+END_TEST
+
+static void *other_caller(void *arg)
+{
+	unsigned *seen = arg;
+
+	for (unsigned call = 0; call < 300; call++) {
+		memset(seen, 0, PARTS * sizeof *seen);
+		sw_cpu_parallel(PARTS, count_part, seen);
+		for (size_t i = 0; i < PARTS; i++)
+			if (seen[i] != 1)
+				return seen;
+	}
+	return NULL;
+}
+
+START_TEST(parallel_of_two_callers_does_both)
+{
+	static unsigned mine[PARTS], theirs[PARTS];
+	pthread_t thread;
+	void *wrong;
+
+	sw_cpu_threads_set(3);
+	ck_assert_int_eq(pthread_create(&thread, NULL, other_caller, theirs), 0);
+	ck_assert_ptr_null(other_caller(mine));
+	ck_assert_int_eq(pthread_join(thread, &wrong), 0);
+	ck_assert_ptr_null(wrong);
+}
+END_TEST
+
+/* y, dx, dw, db of one call after another, in one piece of memory */
+static float *conv_all(const struct sw_conv *c, size_t *n)
+{
+	const size_t x_n = c->B * c->C * c->H * c->W, w_n = c->O * c->C * c->kh * c->kw;
+	const size_t y_n = c->B * c->O * sw_conv_out_h(c) * sw_conv_out_w(c);
+	float *x = gradient_noise(x_n, 1), *w = gradient_noise(w_n, 2),
+	      *dy = gradient_noise(y_n, 3);
+	float *out;
+
+	*n = y_n + x_n + w_n + c->O;
+	out = gradient_noise(*n, 4);
+	ck_assert_int_eq(sw_ops_cpu.conv2d_forward(NULL, x, w, NULL, out, c, SW_ACT_RELU,
+						   gradient_work(sw_ops_cpu.conv2d_workspace(c))),
+			 SW_OK);
+	ck_assert_int_eq(sw_ops_cpu.conv2d_backward(NULL, x, w, out, dy, out + y_n, out + y_n + x_n,
+						    out + y_n + x_n + w_n, c, SW_ACT_RELU, 1,
+						    gradient_work(sw_ops_cpu.conv2d_workspace(c))),
+			 SW_OK);
+	free(x);
+	free(w);
+	free(dy);
+	return out;
+}
+
+static float *linear_all(size_t B, size_t I, size_t O, size_t *n)
+{
+	float *x = gradient_noise(B * I, 1), *w = gradient_noise(O * I, 2);
+	float *dy = gradient_noise(B * O, 3), *out;
+
+	*n = B * O + B * I + O * I + O;
+	out = gradient_noise(*n, 4);
+	ck_assert_int_eq(sw_ops_cpu.linear_forward(NULL, x, w, dy, out, B, I, O, SW_ACT_RELU),
+			 SW_OK);
+	ck_assert_int_eq(
+		sw_ops_cpu.linear_backward(NULL, x, w, out, dy, out + B * O, out + B * O + B * I,
+					   out + B * O + B * I + O * I, B, I, O, SW_ACT_RELU, 1),
+		SW_OK);
+	free(x);
+	free(w);
+	free(dy);
+	return out;
+}
+
+static const struct sw_conv convs[] = {
+	{17, 3, 16, 15, 6, 5, 5, 1, 0},
+	{9, 6, 14, 14, 16, 5, 5, 1, 0},
+	{2, 4, 9, 9, 33, 3, 3, 1, 1},
+	{4, 3, 9, 9, 5, 3, 3, 2, 1},
+};
+static const size_t linears[][3] = {{17, 150, 121}, {128, 64, 64}, {3, 400, 250}, {2, 9, 3}};
+
+START_TEST(results_have_the_same_bits_with_any_number_of_threads)
+{
+	float *want = NULL;
+
+	for (unsigned threads = 1; threads <= 4; threads++) {
+		size_t n;
+		float *got;
+
+		sw_ops_cpu_threads(threads);
+		got = (size_t)_i < COUNT(convs)
+			      ? conv_all(&convs[_i], &n)
+			      : linear_all(linears[(size_t)_i - COUNT(convs)][0],
+					   linears[(size_t)_i - COUNT(convs)][1],
+					   linears[(size_t)_i - COUNT(convs)][2], &n);
+		if (!want) {
+			want = got;
+			continue;
+		}
+		ck_assert_msg(memcmp(want, got, n * sizeof *got) == 0, "with %u threads other bits",
+			      threads);
+		free(got);
+	}
+	free(want);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tc = tcase_create("threads");
+	Suite *suite = suite_create("kernels");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tc);
+	tcase_add_test(tc, parallel_runs_each_part_once);
+	tcase_add_test(tc, parallel_of_two_callers_does_both);
+	tcase_add_loop_test(tc, results_have_the_same_bits_with_any_number_of_threads, 0,
+			    (int)(COUNT(convs) + COUNT(linears)));
+	tcase_set_timeout(tc, 120);
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
