@@ -199,9 +199,18 @@ static sw_status to_device(struct sw_data *d, const struct sw_raw *raw, const fl
 {
 	const size_t row = 4 * (d->features > d->labels ? d->features : d->labels);
 	char *stage = sw_malloc(row > STAGE_BYTES ? row : STAGE_BYTES), *at;
+	size_t free_bytes, total;
 	sw_status status;
 
-	status = stage ? d->ops->alloc(&d->memory, d->bytes) : SW_NOMEM;
+	if (!stage)
+		return sw_err_set(err, SW_NOMEM, "no memory to take the data set to the device");
+	/* the kernel lends memory that it does not have: ask before, not after */
+	if (d->ops->memory(&free_bytes, &total) == SW_OK && d->bytes > free_bytes) {
+		free(stage);
+		return sw_err_set(err, SW_NOMEM, "the data set needs %zu bytes, %zu are free",
+				  d->bytes, free_bytes);
+	}
+	status = d->ops->alloc(&d->memory, d->bytes);
 	if (status == SW_OK) {
 		at = part_place(d, raw, &d->train, d->memory);
 		at = part_place(d, raw, &d->val, at);

@@ -36,6 +36,24 @@ static const struct {
 		  "\"model\":[{\"linear\":3}]"),
 	 "{\"ok\":false,\"pointer\":\"/trainer/dataset/label\",\"message\":\"data/wine.csv has no "
 	 "column \\\"clas\\\": did you mean \\\"class\\\"?\"}"},
+	{SPEC("", "\"dataset\":{\"format\":\"synthetic\",\"image\":[3,32,32],\"rows\":500},"
+		  "\"model\":{\"preset\":\"lenet-cifar\"}"),
+	 "{\"ok\":true,\"features\":3072,\"classes\":10,\"rows\":500,\"parameters\":62006,"
+	 "\"bytes\":"},
+	{SPEC("", "\"dataset\":{\"name\":\"digits\",\"image\":[1,8,8]},\"model\":[{\"conv2d\":"
+		  "{\"out\":4,\"kernel\":3,\"stride\":1,\"padding\":1}},\"flatten\",{\"linear\":"
+		  "10}]"),
+	 "{\"ok\":true,\"features\":64,\"classes\":10,\"rows\":1797,\"parameters\":2610,"},
+	{SPEC("", "\"dataset\":{\"name\":\"digits\",\"image\":[3,8,8]},\"model\":[{\"linear\":"
+		  "10}]"),
+	 "{\"ok\":false,\"pointer\":\"/trainer/dataset/image\",\"message\":\""},
+	{SPEC("", "\"dataset\":{\"format\":\"cifar10\",\"path\":\"/nowhere\"},\"model\":"
+		  "{\"preset\":\"lenet-cifar\"}"),
+	 "{\"ok\":false,\"pointer\":\"/trainer/dataset/path\",\"message\":\"/nowhere/"
+	 "data_batch_1.bin: No such file or directory\"}"},
+	{SPEC("", "\"dataset\":{\"format\":\"synthetic\",\"tokens\":8,\"vocab\":20},\"model\":"
+		  "[{\"embedding\":{\"vocab\":19,\"dim\":4}},\"mean_tokens\",{\"linear\":10}]"),
+	 "{\"ok\":false,\"pointer\":\"/trainer/model/0"},
 	{"{", "{\"ok\":false,\"pointer\":\"\",\"message\":"},
 	{"[]", "{\"ok\":false,\"pointer\":\"\",\"message\":"},
 };

@@ -347,6 +347,23 @@ START_TEST(npy_parts_that_do_not_fit_get_their_line)
 }
 END_TEST
 
+/* A trial's cause is short: of a long path the end is shown. */
+START_TEST(npy_of_a_long_path_shows_its_end)
+{
+	struct sw_err err = SW_ERR_INIT;
+	char spec[512], path[200];
+	struct sw_data data;
+
+	memset(path, 'a', sizeof path);
+	path[sizeof path - 1] = '\0';
+	snprintf(spec, sizeof spec,
+		 "{\"format\":\"npy\",\"path\":\"@/%s/x.npy\",\"label_path\":\"y\"}", path);
+	ck_assert_int_eq(load(&data, spec, as_classes, &err), SW_NOT_FOUND);
+	snprintf(spec, sizeof spec, "...%.71s/x.npy: No such file or directory", path);
+	ck_assert_str_eq(err.msg, spec);
+}
+END_TEST
+
 START_TEST(npy_without_memory_or_disk_fails_cleanly_at_each_call)
 {
 	set_put();
@@ -364,6 +381,7 @@ static void add(TCase *tcase)
 	tcase_add_loop_test(tcase, npy_header_is_read_or_refused, 0,
 			    sizeof headers / sizeof *headers);
 	tcase_add_test(tcase, npy_parts_that_do_not_fit_get_their_line);
+	tcase_add_test(tcase, npy_of_a_long_path_shows_its_end);
 	tcase_add_test(tcase, npy_without_memory_or_disk_fails_cleanly_at_each_call);
 }
 
