@@ -96,7 +96,7 @@ struct sw_ops {
 	 * read, and may be NULL, with SW_ACT_NONE) ->
 	 * dx: float[B][I] = dz w, or NULL when not wanted;
 	 * dw: float[O][I] = dz^T x; db: float[O] = column sums of dz, or NULL,
-	 * where dz = dy act'(y) is written over dy: dy is scratch afterwards. */
+	 * where dz = dy act'(y). dy may be written over: it is scratch afterwards. */
 	sw_status (*linear_backward)(struct sw_queue *q, const float *x, const float *w,
 				     const float *y, float *dy, float *dx, float *dw, float *db,
 				     size_t B, size_t I, size_t O, enum sw_act act, int accumulate);
@@ -111,8 +111,8 @@ struct sw_ops {
 	sw_status (*conv2d_forward)(struct sw_queue *q, const float *x, const float *w,
 				    const float *b, float *y, const struct sw_conv *c,
 				    enum sw_act act, void *work);
-	/* dy: as y, overwritten as in linear_backward; dx: as x, or NULL when not wanted; dw: as w;
-	 * db: float[O], or NULL. */
+	/* dy: as y, scratch afterwards as in linear_backward; dx: as x, or NULL when not wanted;
+	 * dw: as w; db: float[O], or NULL. */
 	sw_status (*conv2d_backward)(struct sw_queue *q, const float *x, const float *w,
 				     const float *y, float *dy, float *dx, float *dw, float *db,
 				     const struct sw_conv *c, enum sw_act act, int accumulate,
