@@ -21,7 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GRID 4
+#define GRID      4
+#define MAX_GRIDS ((size_t)1 << 28) /* bytes */
 
 /* Which numbers a Philox block is for: its layer. */
 enum { CENTRE = 1, ROW, NOISE, WEIGHT };
@@ -49,6 +50,7 @@ static void grids_make(const struct sw_dataset *set, uint8_t *grid)
 {
 	const size_t n = set->image[0] * GRID * GRID;
 
+	assert(grid != NULL);
 	for (size_t c = 0; c < set->classes; c++)
 		for (size_t i = 0; i < n; i++)
 			grid[c * n + i] = (uint8_t)(word(set, CENTRE, c, i) >> 24);
@@ -70,6 +72,17 @@ static void place_of(int64_t i, size_t n, uint32_t *cell, uint32_t *part)
 	}
 }
 
+struct column {
+	uint32_t cell, part;
+};
+
+/* What rows share. Images: the grids and a row of places; the next token: int32[t + 1]. */
+struct scratch {
+	uint8_t *grid;
+	struct column *column;
+	int32_t *text;
+};
+
 static int32_t sample(const uint8_t *g, uint32_t y, uint32_t fy, uint32_t x, uint32_t fx)
 {
 	const uint8_t *a = g + y * GRID + x, *b = a + GRID;
@@ -83,12 +96,14 @@ static uint8_t byte_of(int32_t v)
 	return (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
 }
 
-static void image_make(const struct sw_dataset *set, const uint8_t *grid, size_t row, uint8_t *out)
+/* scratch: the grids, and struct column[W]. */
+static void image_make(const struct sw_dataset *set, const struct scratch *scratch, size_t row,
+		       uint8_t *out)
 {
 	const size_t C = set->image[0], H = set->image[1], W = set->image[2], n = C * GRID * GRID;
 	const size_t label = (size_t)label_of(set, row);
 	const size_t other = word(set, ROW, row, 1) % set->classes;
-	const uint8_t *own = grid + label * n, *mixed = grid + other * n;
+	const uint8_t *own = scratch->grid + label * n, *mixed = scratch->grid + other * n;
 	const int32_t weight = 128 + (int32_t)(word(set, ROW, row, 2) % 128); /* of 256 */
 	const uint32_t shift = word(set, ROW, row, 3), ry = (uint32_t)(H / 8),
 		       rx = (uint32_t)(W / 8);
@@ -98,13 +113,17 @@ static void image_make(const struct sw_dataset *set, const uint8_t *grid, size_t
 	struct sw_philox_words w = {{0}};
 	size_t i = 0;
 
+	assert(scratch->grid != NULL && scratch->column != NULL);
+	for (size_t x = 0; x < W; x++)
+		place_of((int64_t)x + dx, W, &scratch->column[x].cell, &scratch->column[x].part);
 	for (size_t c = 0; c < C; c++) {
 		for (size_t y = 0; y < H; y++) {
-			uint32_t gy, fy, gx, fx;
+			uint32_t gy, fy;
 
 			place_of((int64_t)y + dy, H, &gy, &fy);
 			for (size_t x = 0; x < W; x++, i++) {
-				place_of((int64_t)x + dx, W, &gx, &fx);
+				const uint32_t gx = scratch->column[x].cell;
+				const uint32_t fx = scratch->column[x].part;
 				const int32_t a = sample(own + c * GRID * GRID, gy, fy, gx, fx);
 				const int32_t b = sample(mixed + c * GRID * GRID, gy, fy, gx, fx);
 				const int32_t v = (a * weight + b * (256 - weight)) / 256 - 128;
@@ -207,6 +226,7 @@ static void next_row(const struct sw_dataset *set, size_t row, int32_t *text, in
 static sw_status shape_make(struct sw_raw *out, const struct sw_dataset *set,
 			    const struct sw_data_want *want, struct sw_err *err)
 {
+	assert(set->classes > 0);
 	if (!want->classes && !set->features)
 		return sw_raw_wants_classes(want, "synthetic images and tokens", err);
 	out->rows = set->rows;
@@ -226,20 +246,28 @@ static sw_status shape_make(struct sw_raw *out, const struct sw_dataset *set,
 	return SW_OK;
 }
 
-/* What rows share: the grids of the images, a text of the tokens. */
-static void *scratch_make(const struct sw_dataset *set)
+static sw_status scratch_make(struct scratch *s, const struct sw_dataset *set, struct sw_err *err)
 {
-	uint8_t *grid;
+	const size_t grids = set->classes * set->image[0] * GRID * GRID;
 
-	if (!set->image[0])
-		return sw_malloc((set->tokens + 1) * sizeof(int32_t));
-	grid = sw_malloc(set->classes * set->image[0] * GRID * GRID);
-	if (grid)
-		grids_make(set, grid);
-	return grid;
+	if (grids > MAX_GRIDS)
+		return sw_err_at(err, SW_TOO_BIG, "/classes",
+				 "synthetic images of %zu classes and %zu channels: at most 2^24 "
+				 "of both together are possible",
+				 set->classes, set->image[0]);
+	if (set->next_token)
+		s->text = sw_malloc((set->tokens + 1) * sizeof *s->text);
+	if (set->image[0]) {
+		s->grid = sw_malloc(grids);
+		s->column = sw_malloc(set->image[2] * sizeof *s->column);
+	}
+	if ((set->next_token && !s->text) || (set->image[0] && (!s->grid || !s->column)))
+		return sw_err_set(err, SW_NOMEM, "no memory for synthetic rows");
+	return SW_OK;
 }
 
-static void row_make(struct sw_raw *out, const struct sw_dataset *set, size_t row, void *scratch)
+static void row_make(struct sw_raw *out, const struct sw_dataset *set, size_t row,
+		     const struct scratch *scratch)
 {
 	const size_t count = sw_shape_count(&out->shape);
 
@@ -248,8 +276,8 @@ static void row_make(struct sw_raw *out, const struct sw_dataset *set, size_t ro
 		return;
 	}
 	if (set->next_token) {
-		assert(out->label != NULL && scratch != NULL);
-		next_row(set, row, scratch, out->token ? out->token + row * count : NULL,
+		assert(out->label != NULL && scratch->text != NULL);
+		next_row(set, row, scratch->text, out->token ? out->token + row * count : NULL,
 			 out->label + row * count);
 		return;
 	}
@@ -268,20 +296,24 @@ sw_status sw_raw_synthetic(struct sw_raw *out, const struct sw_data_source *sour
 			   const struct sw_data_want *want, bool keep, struct sw_err *err)
 {
 	const struct sw_dataset *set = &source->set;
-	void *scratch;
+	struct scratch scratch = {0};
 	sw_status status = shape_make(out, set, want, err);
 
 	if (status == SW_OK)
 		status = sw_raw_alloc(out, keep, want->classes, err);
-	if (status != SW_OK)
-		return status;
-	scratch = scratch_make(set);
-	if (set->tokens && !set->next_token)
+	if (status == SW_OK && set->tokens && !set->next_token) {
 		out->length = sw_malloc(out->rows * sizeof *out->length);
-	if (!scratch || (set->tokens && !set->next_token && !out->length))
-		status = sw_err_set(err, SW_NOMEM, "no memory for synthetic rows");
+		if (!out->length)
+			status = sw_err_set(err, SW_NOMEM, "no memory for the rows' lengths");
+	}
+	if (status == SW_OK)
+		status = scratch_make(&scratch, set, err);
+	if (status == SW_OK && keep && set->image[0])
+		grids_make(set, scratch.grid);
 	for (size_t row = 0; status == SW_OK && keep && row < out->rows; row++)
-		row_make(out, set, row, scratch);
-	free(scratch);
+		row_make(out, set, row, &scratch);
+	free(scratch.grid);
+	free(scratch.column);
+	free(scratch.text);
 	return status;
 }

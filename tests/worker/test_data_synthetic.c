@@ -252,6 +252,9 @@ static const struct {
 	 "\"vocab\" and \"next_token\" go with \"tokens\""},
 	{"{\"format\":\"synthetic\",\"features\":4,\"augment\":{\"flip\":true}}", true, "/augment",
 	 "\"augment\" is for images: say \"image\": [channels, height, width]"},
+	{"{\"format\":\"synthetic\",\"image\":[4096,1,1],\"classes\":4097}", true, "/classes",
+	 "synthetic images of 4097 classes and 4096 channels: at most 2^24 of both together are "
+	 "possible"},
 	{"{\"format\":\"synthetic\",\"image\":[1,8,8]}", false, "",
 	 "the loss \"mse\" needs numbers to predict, the labels of synthetic images and tokens are "
 	 "classes"},
