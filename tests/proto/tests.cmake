@@ -10,6 +10,7 @@ sw_test(proto/test_spec_space_refused.c sw_proto)
 sw_test(proto/test_spec_pruner.c sw_proto)
 sw_test(proto/test_spec_pbt.c sw_proto)
 sw_test(proto/test_spec_budget.c sw_proto)
+sw_test(proto/test_spec_range.c sw_proto)
 sw_test(proto/test_spec_checkpoint.c sw_proto)
 
 # tests/fuzz/fuzz_<target>.c: every build replays its corpus; with -DSW_FUZZ=ON and clang there is a
