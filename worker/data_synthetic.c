@@ -8,11 +8,11 @@
  *           another class (1/256 to one half) and with noise in each pixel. Bytes.
  * Features  Each class has a centre; a row is it with noise around. Multiples of 1/64.
  * Values    (mse) Features are noise alone, the target a fixed linear form of them, and noise.
- * Tokens    Each class has a stride through the vocabulary: a token of the row is, but for noise,
- *           the one before it plus that stride; so what tells classes apart is the order, not which
- *           tokens there are. Rows fill half to all of their places, the rest is token 0 and
- *           counted out by their length.
- * Next      The same with one stride for all and full rows; the label is the token that follows.
+ * Tokens    Each class has eight ids of its own (classes may share some). A place of the row has
+ * one of them, one of another class's (as rarely as that, to half of the time), or, by noise, any
+ * id. Rows fill half to all of their places, the rest is token 0 and counted out by their length.
+ * Next      Each token is the one before it and a fixed stride, or, by noise, any id; full rows.
+ * The label is the token that follows.
  */
 #include "base/fault.h"
 #include "kernels/philox.h"
@@ -177,35 +177,32 @@ static float values_make(const struct sw_dataset *set, size_t row, float *out)
 
 /* --- tokens: ids 1..vocab - 1, 0 is padding --- */
 
-static void tokens_make(const struct sw_dataset *set, size_t row, uint32_t stride, size_t n,
-			int32_t *out)
+#define TOPIC 8
+
+/* What place i of a row is made from: whether it is noise, which id, whose topic. */
+static struct sw_philox_words place_words(const struct sw_dataset *set, size_t row, size_t i)
 {
-	const uint32_t ids = (uint32_t)set->vocab - 1;
-	uint64_t at = word(set, NOISE, row, 0) % ids;
-
-	for (size_t i = 0; i < n; i++) {
-		const uint32_t w = word(set, NOISE, row, i + 1);
-
-		/* the low byte says whether this place is noise, the rest which */
-		at = (w & 255) < set->noise ? (w >> 8) % ids : (at + stride) % ids;
-		out[i] = (int32_t)at + 1;
-	}
+	return sw_philox_block(set->seed, SW_PHILOX_SYNTHETIC, NOISE, row, i);
 }
 
-static uint32_t stride_of(const struct sw_dataset *set, uint64_t class)
-{
-	const uint32_t ids = (uint32_t)set->vocab - 1;
-
-	/* apart for all classes while there are enough ids */
-	return (uint32_t)((word(set, CENTRE, 0, 0) % ids + class * (ids / set->classes + 1)) % ids);
-}
-
+/* Returns the row's length. */
 static int32_t token_row(const struct sw_dataset *set, size_t row, size_t label, int32_t *out)
 {
 	const size_t t = set->tokens, n = t - word(set, ROW, row, 1) % (t / 2 + 1);
+	const uint32_t ids = (uint32_t)set->vocab - 1;
+	const size_t other = word(set, ROW, row, 2) % set->classes;
+	const uint32_t weight = 128 + word(set, ROW, row, 3) % 128; /* of 256 */
 
 	memset(out, 0, t * sizeof *out);
-	tokens_make(set, row, stride_of(set, label), n, out);
+	for (size_t i = 0; i < n; i++) {
+		const struct sw_philox_words w = place_words(set, row, i);
+		const size_t class = w.v[2] % 256 < weight ? label : other;
+
+		if (w.v[0] % 256 < set->noise)
+			out[i] = (int32_t)(w.v[1] % ids) + 1;
+		else
+			out[i] = (int32_t)(word(set, CENTRE, class, w.v[1] % TOPIC) % ids) + 1;
+	}
 	return (int32_t)n;
 }
 
@@ -214,8 +211,16 @@ static void next_row(const struct sw_dataset *set, size_t row, int32_t *text, in
 		     int32_t *label)
 {
 	const size_t t = set->tokens;
+	const uint32_t ids = (uint32_t)set->vocab - 1;
+	const uint64_t stride = ids > 1 ? 1 + word(set, CENTRE, 0, 0) % (ids - 1) : 0;
+	uint64_t at = 0;
 
-	tokens_make(set, row, stride_of(set, 0), t + 1, text);
+	for (size_t i = 0; i <= t; i++) {
+		const struct sw_philox_words w = place_words(set, row, i);
+
+		at = i == 0 || w.v[0] % 256 < set->noise ? w.v[1] % ids : (at + stride) % ids;
+		text[i] = (int32_t)at + 1;
+	}
 	memcpy(label, text + 1, t * sizeof *label);
 	if (token)
 		memcpy(token, text, t * sizeof *token);

@@ -95,3 +95,50 @@ def test_files_damaged_after_the_submission_fail_trials_with_the_line(start, tmp
     assert client.wait_sweep(client.submit(spec_of(kind, folder)))["state"] == "COMPLETED"
     wait_until(lambda: client.slots()[0]["state"] == "IDLE", "a free slot")
     assert client.slots()[0]["pid"] == pid
+
+
+IMAGE = {"format": "synthetic", "image": [3, 16, 16], "rows": 2000}
+NEXT = {"format": "synthetic", "tokens": 16, "rows": 1000, "vocab": 32, "next_token": True}
+LEARNED = {
+    "images": (IMAGE, [{"conv2d": {"out": 6, "kernel": 5, "stride": 2, "padding": 2}}, "relu",
+                       "flatten", {"linear": 10}], {"momentum": 0.9}, 0.6),
+    "images, augmented": ({**IMAGE, "augment": {"crop": 1}},
+                          ["flatten", {"linear": 32}, "relu", {"linear": 10}],
+                          {"momentum": 0.9}, 0.6),
+    "features": ({"format": "synthetic", "features": 32, "rows": 3000},
+                 [{"linear": 32}, "relu", {"linear": 10}], {"momentum": 0.9}, 0.5),
+    "tokens": ({"format": "synthetic", "tokens": 24, "rows": 3000, "vocab": 64},
+               [{"embedding": {"vocab": 64, "dim": 32}}, "mean_tokens", {"linear": 10}],
+               {"optimizer": "adamw"}, 0.5),
+    # half of the tokens are noise: 0.5 and what it hits by chance is all that can be known
+    "next token": (NEXT, [{"embedding": {"vocab": 32, "dim": 32}}, {"linear": 32}],
+                   {"optimizer": "adamw"}, 0.48),
+}
+
+
+@pytest.mark.parametrize("kind", LEARNED)
+def test_what_is_generated_is_learned(start, kind):
+    dataset, layers, options, least = LEARNED[kind]
+    spec = trained(dataset=dataset, layers=layers, run_cap=1,
+                   parameters={"lr": {"value": 0.01}, "batch_size": {"value": 16}})
+    spec["trainer"].update(options)
+    client = start("cpu:1").client()
+    sweep = client.submit(spec)
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    accuracy = [r["metrics"]["val_accuracy"] for r in client.reports(sweep, 1)]
+    assert accuracy[-1] > least, accuracy
+
+
+def test_same_seed_trains_the_same_curve_on_augmented_images(start, tmp_path):
+    """Crops and mirrors hang on the trial's seed, the epoch and the row, not on the worker."""
+    curves = []
+    for augment in ({"crop": 4, "flip": True}, {"crop": 4, "flip": True}, {"crop": 4}):
+        write(tmp_path / "data", FORMATS["cifar10"][0]())
+        spec = spec_of("cifar10", tmp_path / "data")
+        spec["trainer"]["dataset"]["augment"] = augment
+        client = start("cpu:1").client()
+        sweep = client.submit(spec)
+        client.wait_sweep(sweep)
+        curves.append([(r["metrics"]["train_loss"], r["metrics"]["val_loss"])
+                       for r in client.reports(sweep, 1)])
+    assert len(curves[0]) == 2 and curves[0] == curves[1] and curves[0] != curves[2]

@@ -35,9 +35,9 @@ static const struct {
 	{"{\"format\":\"synthetic\",\"features\":10,\"rows\":64}", false, 0xc95cc1425532dc7c,
 	 0x5d63e2db3ae47fa6},
 	{"{\"format\":\"synthetic\",\"tokens\":9,\"rows\":64,\"vocab\":50}", true,
-	 0x279de7ecc2df9711, 0x99f3c64ecf8dfdca},
+	 0x9ed48246b22b060c, 0x99f3c64ecf8dfdca},
 	{"{\"format\":\"synthetic\",\"tokens\":9,\"rows\":64,\"vocab\":50,\"next_token\":true}",
-	 true, 0x5d7acf03fb4e1917, 0x326c6fa828d46104},
+	 true, 0xb2c67f3c8758699a, 0xba10671780f03287},
 };
 
 START_TEST(synthetic_rows_are_the_same_everywhere)
@@ -166,34 +166,101 @@ START_TEST(synthetic_classes_can_be_told_apart_but_not_by_noise_alone)
 }
 END_TEST
 
-/* Steps from one token to the next are the class's, but for noise; tokens stay in range. */
-START_TEST(synthetic_tokens_step_by_their_class)
+/* The part of validation rows whose class the training rows' counts of tokens say. */
+static double counts_say(const struct sw_data *d)
 {
-	struct sw_data data;
-	size_t same[4][50] = {{0}}, steps = 0, most = 0;
+	const size_t t = d->input.t, C = d->classes, V = d->vocab;
+	double *n = calloc(C * V, sizeof *n), *all = calloc(C, sizeof *all);
+	size_t right = 0;
 
-	load_ok(&data,
-		"{\"format\":\"synthetic\",\"tokens\":20,\"rows\":1000,\"vocab\":50,\"classes\":4,"
-		"\"noise\":0.25}",
-		as_classes);
-	ck_assert_uint_eq(data.vocab, 50);
-	for (size_t i = 0; i < data.train.rows; i++) {
-		const int32_t n = data.train.length[i], *row = data.train.token + i * 20;
+	ck_assert_ptr_nonnull(n);
+	ck_assert_ptr_nonnull(all);
+	for (size_t i = 0; i < d->train.rows; i++) {
+		const size_t c = (size_t)d->train.label[i];
 
-		ck_assert(n >= 10 && n <= 20);
-		for (int32_t k = 0; k < 20; k++)
-			ck_assert(k < n ? row[k] >= 1 && row[k] < 50 : row[k] == 0);
-		for (int32_t k = 1; k < n; k++, steps++)
-			same[data.train.label[i]][(row[k] - row[k - 1] + 49) % 49]++;
+		for (int32_t k = 0; k < d->train.length[i]; k++) {
+			n[c * V + (size_t)d->train.token[i * t + (size_t)k]]++;
+			all[c]++;
+		}
 	}
-	for (int c = 0; c < 4; c++) {
+	for (size_t i = 0; i < d->val.rows; i++) {
+		double most = -INFINITY;
 		size_t best = 0;
 
-		for (int s = 0; s < 49; s++)
-			best = same[c][s] > best ? same[c][s] : best;
-		most += best;
+		for (size_t c = 0; c < C; c++) {
+			double sum = 0;
+
+			for (int32_t k = 0; k < d->val.length[i]; k++) {
+				const size_t id = (size_t)d->val.token[i * t + (size_t)k];
+
+				sum += log((n[c * V + id] + 1) / (all[c] + (double)V));
+			}
+			if (sum > most) {
+				most = sum;
+				best = c;
+			}
+		}
+		right += best == (size_t)d->val.label[i];
 	}
-	/* three of four, and what noise hits by chance */
+	free(n);
+	free(all);
+	return (double)right / (double)d->val.rows;
+}
+
+START_TEST(synthetic_tokens_tell_their_class_and_end_in_padding)
+{
+	static const struct {
+		const char *noise;
+		double least, most;
+	} sets[] = {{"0.5", 0.6, 0.99}, {"1", 0, 0.2}};
+
+	for (size_t s = 0; s < 2; s++) {
+		struct sw_data data;
+		char spec[160];
+
+		snprintf(spec, sizeof spec,
+			 "{\"format\":\"synthetic\",\"tokens\":20,\"rows\":4000,\"vocab\":100,"
+			 "\"noise\":%s}",
+			 sets[s].noise);
+		load_ok(&data, spec, as_classes);
+		ck_assert_uint_eq(data.vocab, 100);
+		for (size_t i = 0; i < data.train.rows; i++) {
+			const int32_t n = data.train.length[i], *row = data.train.token + i * 20;
+
+			ck_assert(n >= 10 && n <= 20);
+			for (int32_t k = 0; k < 20; k++)
+				ck_assert(k < n ? row[k] >= 1 && row[k] < 100 : row[k] == 0);
+		}
+		const double part = counts_say(&data);
+
+		ck_assert_msg(part >= sets[s].least && part <= sets[s].most, "%s: %g",
+			      sets[s].noise, part);
+		sw_data_fini(&data);
+	}
+}
+END_TEST
+
+/* The step to the next token is the same but for noise, and what noise hits by chance. */
+START_TEST(synthetic_next_token_follows_by_one_step)
+{
+	struct sw_data data;
+	size_t same[49] = {0}, steps = 0, most = 0;
+
+	load_ok(&data,
+		"{\"format\":\"synthetic\",\"tokens\":20,\"rows\":1000,\"vocab\":50,"
+		"\"next_token\":true,\"noise\":0.25}",
+		as_classes);
+	ck_assert_uint_eq(data.classes, 50);
+	ck_assert_uint_eq(data.labels, 20);
+	for (size_t i = 0; i < data.train.rows * 20; i++, steps++) {
+		const int32_t a = data.train.token[i], b = data.train.label[i];
+
+		ck_assert(a >= 1 && a < 50 && b >= 1 && b < 50);
+		ck_assert(i % 20 == 19 || data.train.token[i + 1] == b);
+		same[(b - a + 49) % 49]++;
+	}
+	for (int s = 0; s < 49; s++)
+		most = same[s] > most ? same[s] : most;
 	ck_assert_double_eq_tol((double)most / (double)steps, 0.755, 0.02);
 	sw_data_fini(&data);
 }
@@ -302,7 +369,8 @@ static void add(TCase *tcase)
 			    sizeof made / sizeof *made);
 	tcase_add_test(tcase, synthetic_rows_are_a_function_of_seed_and_row);
 	tcase_add_test(tcase, synthetic_classes_can_be_told_apart_but_not_by_noise_alone);
-	tcase_add_test(tcase, synthetic_tokens_step_by_their_class);
+	tcase_add_test(tcase, synthetic_tokens_tell_their_class_and_end_in_padding);
+	tcase_add_test(tcase, synthetic_next_token_follows_by_one_step);
 	tcase_add_test(tcase, synthetic_values_are_near_a_linear_form);
 	tcase_add_loop_test(tcase, synthetic_refused_gets_its_line, 0,
 			    sizeof refusals / sizeof *refusals);
