@@ -63,6 +63,21 @@ int sw_verb_submit(struct sw_cli *c)
 
 #define RUNGS_SHOWN 12 /* where nobody says how long a trial runs, there is no end of them */
 
+/* "memory of the largest trial: 1834560 bytes, its data set among them; 18442 weights" */
+static void memory_line(struct sw_cli *c, const cJSON *result)
+{
+	const cJSON *bytes = sw_json_get(result, "bytes");
+
+	if (!cJSON_IsNumber(bytes))
+		return;
+	(void)sw_buf_addf(&c->out,
+			  "memory of the largest trial: %.0f bytes, its data set among "
+			  "them; ",
+			  bytes->valuedouble);
+	sw_fmt_value(&c->out, sw_json_get(result, "weights"), true, c->look.utf8);
+	(void)sw_buf_adds(&c->out, " weights\n");
+}
+
 int sw_verb_validate(struct sw_cli *c)
 {
 	struct sw_reply r = SW_REPLY_INIT;
@@ -91,6 +106,7 @@ int sw_verb_validate(struct sw_cli *c)
 			sw_fmt_value(&c->out, rung, true, c->look.utf8);
 		}
 		(void)sw_buf_adds(&c->out, "\n");
+		memory_line(c, r.result);
 	}
 	sw_reply_fini(&r);
 	return status;

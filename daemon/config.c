@@ -22,6 +22,9 @@ const char *sw_config_usage(void)
 	       "  --devices SPEC   the slots: cpu:N, gpu:0,1, auto (every GPU, else every core), "
 	       "none\n"
 	       "                   (default: auto)\n"
+	       "  --cpu-memory N   bytes that a trial on a CPU slot may have, its data set among "
+	       "them;\n"
+	       "                   with a suffix K, M or G (of 1024; default: what there is)\n"
 	       "  --log FILE       append the log to FILE (default: stderr)\n"
 	       "  --log-level L    debug, info, warn or error (default: info)\n"
 	       "  --version, --help\n"
@@ -37,6 +40,25 @@ static sw_status put(char *out, size_t cap, const char *value, const char *what,
 		return sw_err_set(err, SW_INVALID, "%s is empty", what);
 	if (n < 0 || (size_t)n >= cap)
 		return sw_err_set(err, SW_INVALID, "%s is longer than %zu bytes", what, cap - 1);
+	return SW_OK;
+}
+
+/* "1048576", "512M": above 0. */
+static sw_status bytes(const char *text, int64_t *out, struct sw_err *err)
+{
+	static const char suffix[] = "KMG";
+	char *end;
+	const unsigned long long n = strtoull(text, &end, 10);
+	const char *at = *end != '\0' ? strchr(suffix, *end) : NULL;
+	const unsigned shift = at != NULL ? 10 * (unsigned)(at - suffix + 1) : 0;
+
+	if (*text < '0' || *text > '9' || n == 0 || end[at != NULL] != '\0' ||
+	    n > (unsigned long long)INT64_MAX >> shift)
+		return sw_err_set(err, SW_INVALID,
+				  "--cpu-memory %s: it is a number of bytes, such as 800000000 or "
+				  "512M (K, M or G)",
+				  text);
+	*out = (int64_t)(n << shift);
 	return SW_OK;
 }
 
@@ -100,6 +122,7 @@ sw_status sw_config_parse(struct sw_config *c, int argc, char **argv, struct sw_
 		{"state", required_argument, NULL, 's'},
 		{"socket", required_argument, NULL, 'k'},
 		{"devices", required_argument, NULL, 'd'},
+		{"cpu-memory", required_argument, NULL, 'm'},
 		{"log", required_argument, NULL, 'l'},
 		{"log-level", required_argument, NULL, 'L'},
 		{"version", no_argument, NULL, 'v'},
@@ -124,6 +147,9 @@ sw_status sw_config_parse(struct sw_config *c, int argc, char **argv, struct sw_
 			break;
 		case 'd':
 			rc = put(c->devices, sizeof c->devices, optarg, "--devices", err);
+			break;
+		case 'm':
+			rc = bytes(optarg, &c->cpu_memory, err);
 			break;
 		case 'l':
 			rc = put(c->log, sizeof c->log, optarg, "--log", err);

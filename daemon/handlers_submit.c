@@ -99,7 +99,8 @@ static void print_spec(const struct sw_spec *spec, struct sw_buf *out)
 	sw_jw_cjson(&w, spec->tree);
 }
 
-static void accept_validate(struct submit *s)
+/* facts: zeros without a trainer. */
+static void accept_validate(struct submit *s, const struct sw_speccheck *facts)
 {
 	const struct sw_pruner *pruner = sw_sweep_pruner(s->sched);
 	const uint64_t points = s->spec->method[0] == 'g' ? sw_sweep_points(s->sched) : 0;
@@ -112,6 +113,13 @@ static void accept_validate(struct submit *s)
 	sw_jw_kbool(&w, "ok", true);
 	sw_jw_kstr(&w, "name", s->spec->name);
 	sw_jw_kint(&w, "parameters", (int64_t)s->spec->n_params);
+	if (facts->bytes > 0) {
+		sw_jw_kint(&w, "weights", facts->parameters);
+		sw_jw_kint(&w, "bytes", facts->bytes);
+	} else {
+		sw_jw_knull(&w, "weights");
+		sw_jw_knull(&w, "bytes");
+	}
 	if (points > 0)
 		sw_jw_kint(&w, "points", (int64_t)points);
 	else
@@ -179,7 +187,7 @@ static void accept_submit(struct submit *s)
 	sw_supervisor_feed(d);
 }
 
-static void on_checked(void *user, const struct sw_err *err)
+static void on_checked(void *user, const struct sw_err *err, const struct sw_speccheck *facts)
 {
 	struct submit *s = user;
 
@@ -188,7 +196,7 @@ static void on_checked(void *user, const struct sw_err *err)
 
 		refuse_submit(s, &copy);
 	} else if (!s->store) {
-		accept_validate(s);
+		accept_validate(s, facts);
 	} else if (sw_change_allowed(s->call)) {
 		accept_submit(s);
 	} else {
@@ -199,6 +207,7 @@ static void on_checked(void *user, const struct sw_err *err)
 /* The state machine stands: what only a worker can know. */
 static void check(struct submit *s)
 {
+	static const struct sw_speccheck none;
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_buf text;
 	sw_status rc = SW_OK;
@@ -216,7 +225,7 @@ static void check(struct submit *s)
 	if (rc != SW_OK)
 		refuse_submit(s, &err);
 	else
-		on_checked(s, &err);
+		on_checked(s, &err, &none);
 }
 
 /* The spec is whole: the trials to learn from, and the state machine. */

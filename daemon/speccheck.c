@@ -19,6 +19,7 @@ struct sw_check {
 	unsigned n_open; /* handles not yet closed */
 	char *spec;
 	struct sw_buf output;
+	struct sw_speccheck facts;
 	bool exited, eof, in_closed, closing;
 	sw_speccheck_cb *done; /* NULL once it was called */
 	void *user;
@@ -49,6 +50,16 @@ static void close_all(struct sw_check *c)
 	uv_close((uv_handle_t *)&c->limit, on_closed);
 }
 
+static bool read_count(const cJSON *verdict, const char *key, int64_t *out)
+{
+	uint64_t n;
+
+	if (!sw_json_u64(sw_json_get(verdict, key), &n))
+		return false;
+	*out = (int64_t)n;
+	return true;
+}
+
 /* {"ok": true, ...} or {"ok": false, "pointer": P, "message": M} */
 static void read_verdict(struct sw_check *c, struct sw_err *err)
 {
@@ -69,6 +80,9 @@ static void read_verdict(struct sw_check *c, struct sw_err *err)
 				cJSON_IsString(pointer) ? pointer->valuestring : "/trainer", "%s",
 				cJSON_IsString(text) ? text->valuestring : "refused");
 	}
+	if (!read_count(v, "parameters", &c->facts.parameters) ||
+	    !read_count(v, "bytes", &c->facts.bytes))
+		c->facts = (struct sw_speccheck){.parameters = 0};
 	cJSON_Delete(v);
 }
 
@@ -78,7 +92,7 @@ static void answer(struct sw_check *c, const struct sw_err *err)
 
 	c->done = NULL;
 	if (done != NULL)
-		done(c->user, err);
+		done(c->user, err, &c->facts);
 }
 
 static void unlink_check(struct sw_check *c)

@@ -7,6 +7,7 @@
 #define SW_DAEMON_SPECCHECK_H
 
 #include "base/status.h"
+#include <stdint.h>
 
 struct sw_daemon;
 
@@ -14,8 +15,15 @@ struct sw_daemon;
 #define SW_SPECCHECK_AT_ONCE  4  /* processes; further checks wait for their turn ... */
 #define SW_SPECCHECK_WAITING  64 /* ... as many as this; more are SW_BUSY */
 
-/* done is called once, on the loop: err->code SW_OK when the spec passed. */
-typedef void sw_speccheck_cb(void *user, const struct sw_err *err);
+/* Of the largest configuration of the space; 0: not known. */
+struct sw_speccheck {
+	int64_t parameters; /* weights that are trained */
+	int64_t bytes;      /* that a trial takes, its data set among them */
+};
+
+/* done is called once, on the loop: err->code SW_OK when the spec passed, and facts what it needs. */
+typedef void sw_speccheck_cb(void *user, const struct sw_err *err,
+			     const struct sw_speccheck *facts);
 
 /* spec: JSON text, borrowed for the call. On any status but SW_OK done is never called. */
 SW_NODISCARD sw_status sw_speccheck_start(struct sw_daemon *d, const char *spec,

@@ -172,7 +172,8 @@ static void record(struct sw_slot *s, const char *handle)
 static void start(struct sw_slot *s)
 {
 	struct sw_daemon *d = s->d;
-	char slot[16], cores[16], log[PATH_MAX + 32], handle[128];
+	const bool capped = !s->device.gpu && d->config.cpu_memory != 0;
+	char slot[16], cores[16], memory[24], log[PATH_MAX + 32], handle[128];
 	struct sw_err err = SW_ERR_INIT;
 
 	if (d->phase != SW_UP)
@@ -180,6 +181,7 @@ static void start(struct sw_slot *s)
 	new_worker_id(s->worker);
 	(void)snprintf(slot, sizeof slot, "%d", s->index);
 	(void)snprintf(cores, sizeof cores, "%u", s->device.cores);
+	(void)snprintf(memory, sizeof memory, "%lld", (long long)d->config.cpu_memory);
 	(void)snprintf(log, sizeof log, "%s/worker-%d.log", d->config.state, s->index);
 	char *const argv[] = {d->config.worker,
 			      "--socket",
@@ -192,6 +194,8 @@ static void start(struct sw_slot *s)
 			      s->device.name,
 			      "--cores",
 			      cores,
+			      capped ? "--memory" : NULL,
+			      memory,
 			      NULL};
 	s->starts++;
 	s->useful = false;

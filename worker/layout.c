@@ -175,9 +175,10 @@ static void offset(size_t *at, size_t n, size_t base)
 
 /* Evaluation's bytes and rows: rows is halved as long as it needs more than training does. */
 static size_t eval_pack(struct sw_layout *out, const struct sw_model *m, const struct sw_ops *ops,
-			size_t val_rows, size_t train_bytes, size_t *work)
+			size_t val_rows, size_t train_bytes, size_t room, size_t *work)
 {
-	const size_t most = train_bytes > EVAL_BYTES ? train_bytes : EVAL_BYTES;
+	const size_t likes = room < EVAL_BYTES ? room : EVAL_BYTES;
+	const size_t most = train_bytes > likes ? train_bytes : likes;
 	size_t rows = out->micro > EVAL_ROWS ? out->micro : EVAL_ROWS, bytes;
 
 	rows = rows < val_rows ? rows : val_rows;
@@ -226,7 +227,11 @@ sw_status sw_layout_make(struct sw_layout *out, const struct sw_model *m,
 	place_fixed(out, m, t, train_rows, &at);
 	train_work = workspace(m, ops, out->micro, true);
 	train = pack(&m->train, out->micro, out->train);
-	eval = eval_pack(out, m, ops, val_rows, plus(train, train_work), &eval_work);
+	eval = eval_pack(out, m, ops, val_rows, plus(train, train_work),
+			 t->memory == 0   ? SIZE_MAX
+			 : t->memory > at ? t->memory - at
+					  : 0,
+			 &eval_work);
 	out->work = place(&at, train_work > eval_work ? train_work : eval_work);
 	offset(out->train, m->train.buffers_n, at);
 	offset(out->eval, m->eval.buffers_n, at);
@@ -234,4 +239,25 @@ sw_status sw_layout_make(struct sw_layout *out, const struct sw_model *m,
 	if (out->bytes > SIZE_MAX / 2)
 		return sw_err_set(err, SW_TOO_BIG, "the model and its batch fit no memory");
 	return SW_OK;
+}
+
+sw_status sw_layout_fit(struct sw_layout *out, const struct sw_model *m, const struct sw_trainer *t,
+			size_t train_rows, size_t val_rows, const struct sw_ops *ops, size_t most,
+			unsigned *halved, struct sw_err *err)
+{
+	struct sw_trainer part = *t;
+
+	part.memory = most;
+	for (*halved = 0;; ++*halved) {
+		const sw_status status =
+			sw_layout_make(out, m, &part, train_rows, val_rows, ops, err);
+
+		if (status != SW_OK || out->bytes <= most)
+			return status;
+		if (out->micro == 1)
+			return sw_err_set(err, SW_NOMEM,
+					  "a row at a time needs %zu bytes, there are %zu",
+					  out->bytes, most);
+		part.micro_batch = (out->micro + 1) / 2;
+	}
 }

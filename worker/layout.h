@@ -41,6 +41,13 @@ SW_NODISCARD sw_status sw_layout_make(struct sw_layout *out, const struct sw_mod
 				      size_t val_rows, const struct sw_ops *ops,
 				      struct sw_err *err);
 
+/* The same with the largest micro-batch of those that come of halving (rounded up) whose arena has
+ * at most so many bytes; *halved: how often. SW_NOMEM: not even a row at a time has. */
+SW_NODISCARD sw_status sw_layout_fit(struct sw_layout *out, const struct sw_model *m,
+				     const struct sw_trainer *t, size_t train_rows, size_t val_rows,
+				     const struct sw_ops *ops, size_t most, unsigned *halved,
+				     struct sw_err *err);
+
 /* The shapes that kernels take, for rows rows. */
 struct sw_conv sw_op_conv(const struct sw_op *op, size_t rows);
 struct sw_window sw_op_window(const struct sw_op *op, size_t rows);

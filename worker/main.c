@@ -2,6 +2,7 @@
  * worker/main.c — sweep-worker: one process, one device, one trial at a time.
  *
  *   sweep-worker --socket PATH --worker ID --slot N --device cpu:0|gpu:0 [--cores N]
+ *                [--memory BYTES]
  *   sweep-worker check < SPEC.json
  *   sweep-worker export CHECKPOINT FILE
  *
@@ -17,6 +18,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +61,7 @@ static long number(const char *text, long min, long max)
 static int usage(void)
 {
 	fputs("usage: sweep-worker --socket PATH --worker ID --slot N --device cpu:0|gpu:0 "
-	      "[--cores N]\n"
+	      "[--cores N] [--memory BYTES]\n"
 	      "       sweep-worker check < SPEC.json\n"
 	      "       sweep-worker export CHECKPOINT FILE\n",
 	      stderr);
@@ -125,9 +127,10 @@ static int work(struct sw_session *s, struct sw_runner *runner)
 	return complain(sw_session_why(s));
 }
 
-static int serve(const struct sw_session_config *config, const char *device, unsigned cores)
+static int serve(const struct sw_session_config *config, const char *device, unsigned cores,
+		 size_t memory)
 {
-	struct sw_runner runner = {.device = device};
+	struct sw_runner runner = {.device = device, .memory = memory};
 	struct sw_session *session = NULL;
 	struct sw_err err = SW_ERR_INIT;
 	int code = 1;
@@ -152,13 +155,16 @@ static int serve(const struct sw_session_config *config, const char *device, uns
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"socket", required_argument, NULL, 's'}, {"worker", required_argument, NULL, 'w'},
-		{"slot", required_argument, NULL, 'n'},   {"device", required_argument, NULL, 'd'},
-		{"cores", required_argument, NULL, 'c'},  {NULL, 0, NULL, 0}};
+	static const struct option options[] = {{"socket", required_argument, NULL, 's'},
+						{"worker", required_argument, NULL, 'w'},
+						{"slot", required_argument, NULL, 'n'},
+						{"device", required_argument, NULL, 'd'},
+						{"cores", required_argument, NULL, 'c'},
+						{"memory", required_argument, NULL, 'm'},
+						{NULL, 0, NULL, 0}};
 	struct sw_session_config config = {.slot = -1};
 	const char *device = NULL;
-	long cores = 1;
+	long cores = 1, memory = 0;
 	int c;
 
 	if (argc == 2 && strcmp(argv[1], "check") == 0)
@@ -176,14 +182,16 @@ int main(int argc, char **argv)
 			device = optarg;
 		else if (c == 'c')
 			cores = number(optarg, 1, 4096);
+		else if (c == 'm')
+			memory = number(optarg, 1, LONG_MAX);
 		else
 			return usage();
 	}
 	if (optind != argc || !config.socket || !config.worker || !device || config.slot < 0 ||
-	    cores < 1)
+	    cores < 1 || memory < 0)
 		return usage();
 	if (signals() != 0)
 		return complain("signals cannot be handled");
 	config.wake_fd = wake[0];
-	return serve(&config, device, (unsigned)cores);
+	return serve(&config, device, (unsigned)cores, (size_t)memory);
 }

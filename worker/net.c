@@ -1,6 +1,7 @@
 #include "worker/net.h"
 #include "base/fault.h"
 #include "worker/net_internal.h"
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,22 +21,61 @@ struct sw_task sw_net_task(const struct sw_data *data, bool classes)
 				.gathered = data->input.kind == SW_SHAPE_IMAGE};
 }
 
-static sw_status arena_take(struct sw_net *net, struct sw_err *err)
+/* The layout, and its bytes: of a smaller micro-batch when there are not enough. */
+static sw_status arena_alloc(struct sw_net *net, const struct sw_data *data, struct sw_err *err)
 {
 	const struct sw_ops *ops = net->ops;
+	size_t most = net->trainer->memory ? net->trainer->memory : SIZE_MAX / 2;
 	size_t free_bytes, total;
 	void *arena = NULL;
 	sw_status status;
 
 	/* the kernel lends memory that it does not have: ask before, not after */
-	if (ops->memory(&free_bytes, &total) == SW_OK && net->at.bytes > free_bytes)
-		return sw_err_set(err, SW_NOMEM, "the trial needs %zu bytes, %zu are free",
-				  net->at.bytes, free_bytes);
-	status = ops->alloc(&arena, net->at.bytes);
+	if (ops->memory(&free_bytes, &total) == SW_OK && free_bytes < most)
+		most = free_bytes;
+	do {
+		status = sw_layout_fit(&net->at, net->model, net->trainer, data->train.rows,
+				       data->val.rows, ops, most, &net->oom_events, err);
+		if (status != SW_OK)
+			return status;
+		status = ops->alloc(&arena, net->at.bytes);
+		most = net->at.bytes - 1;
+	} while (status == SW_NOMEM && net->at.micro > 1);
 	net->arena = arena;
-	if (status == SW_OK)
-		/* gradients and state begin at zero, and the gaps between tensors stay so */
-		status = ops->zero(net->q, net->arena, net->at.metrics);
+	return status == SW_OK ? SW_OK
+			       : sw_err_set(err, status, "no arena of %zu bytes: %s", net->at.bytes,
+					    sw_status_str(status));
+}
+
+sw_status net_shrink(struct sw_net *net, const struct sw_data *data)
+{
+	struct sw_trainer part = *net->trainer;
+	struct sw_layout at;
+
+	if (net->at.micro == 1)
+		return SW_NOMEM;
+	part.micro_batch = (net->at.micro + 1) / 2;
+	part.memory = net->at.bytes;
+	/* what a step must not lose lies before what its rows need, and stays where it is */
+	if (sw_layout_make(&at, net->model, &part, data->train.rows, data->val.rows, net->ops,
+			   NULL) != SW_OK ||
+	    at.bytes > net->at.bytes)
+		return SW_NOMEM;
+	assert(at.y == net->at.y && at.order == net->at.order);
+	net->at = at;
+	net->oom_events++;
+	return SW_OK;
+}
+
+static sw_status arena_take(struct sw_net *net, const struct sw_data *data, struct sw_err *err)
+{
+	const struct sw_ops *ops = net->ops;
+	sw_status status = arena_alloc(net, data, err);
+
+	if (status != SW_OK)
+		return status;
+	/* gradients and state begin at zero, and the gaps between tensors stay so */
+	status = ops->zero(net->q, net->arena, net->at.metrics);
 	if (status == SW_OK)
 		status = net_weights_init(net);
 	if (status == SW_OK)
@@ -58,12 +98,10 @@ sw_status sw_net_create(struct sw_net *net, const struct sw_ops *ops, struct sw_
 	net->trainer = trainer;
 	net->seed = seed;
 	net->best_loss = (double)INFINITY;
-	status = sw_layout_make(&net->at, model, trainer, data->train.rows, data->val.rows, ops,
-				err);
-	if (status != SW_OK)
-		return status;
-	net->steps_per_epoch = (data->train.rows + net->at.batch - 1) / net->at.batch;
-	return arena_take(net, err);
+	status = arena_take(net, data, err);
+	if (status == SW_OK)
+		net->steps_per_epoch = (data->train.rows + net->at.batch - 1) / net->at.batch;
+	return status;
 }
 
 void sw_net_destroy(struct sw_net *net)

@@ -5,7 +5,10 @@
  * Batches  A step's rows go through the device in parts of at.micro rows; gradients add up, and
  *          the optimizer steps once. But for batchnorm, whose statistics are a part's, the sums
  *          are those of the whole batch in another order.
- * Errors   SW_NOMEM when the arena does not fit the device; what the backend says.
+ * Memory that is short   at.micro is halved until the arena fits trainer->memory and the device;
+ *          where the backend says SW_NOMEM in a step's gradients it is halved once more and the
+ *          step begun again (of the rows that went before, train_loss counts some twice then).
+ * Errors   SW_NOMEM when not even a row at a time fits; what the backend says.
  * Threads  One queue, one thread.
  */
 #ifndef SW_WORKER_NET_H
@@ -28,8 +31,9 @@ struct sw_net {
 	uint64_t steps_per_epoch; /* for schedules */
 	/* for patience, of the epochs so far */
 	double best_loss;
-	uint64_t stale; /* epochs since it was reached */
-	bool no_counts; /* the backend counts no classes: there is no F1 */
+	uint64_t stale;      /* epochs since it was reached */
+	unsigned oom_events; /* how often at.micro was halved for want of memory */
+	bool no_counts;      /* the backend counts no classes: there is no F1 */
 	char *arena;
 };
 

@@ -52,4 +52,7 @@ SW_NODISCARD sw_status net_backward(const struct net_pass *p);
 /* The weights' first values (net_init.c). */
 SW_NODISCARD sw_status net_weights_init(struct sw_net *net);
 
+/* Halves the micro-batch of a net that has its arena. SW_NOMEM: it is 1. */
+SW_NODISCARD sw_status net_shrink(struct sw_net *net, const struct sw_data *data);
+
 #endif

@@ -165,8 +165,10 @@ sw_status sw_net_gradient(struct sw_net *net, const struct sw_data *data, size_t
 
 sw_status sw_net_train(struct sw_net *net, const struct sw_data *data, size_t first, size_t rows)
 {
-	const sw_status status = sw_net_gradient(net, data, first, rows);
+	sw_status status = sw_net_gradient(net, data, first, rows);
 
+	while (status == SW_NOMEM && net_shrink(net, data) == SW_OK)
+		status = sw_net_gradient(net, data, first, rows);
 	return status == SW_OK ? optimizer_step(net) : status;
 }
 

@@ -84,6 +84,25 @@ static sw_status begin_before(struct run *r, struct sw_net *net, const struct sw
 	return SW_NOT_FOUND;
 }
 
+/* What a cap on memory, or the device, has made of the batch. */
+static void log_micro(struct run *r, const struct sw_net *net)
+{
+	char bytes[32];
+	size_t norms = 0;
+
+	for (size_t i = 0; i < net->model->ops_n; i++)
+		norms += net->model->op[i].kind == SW_OP_BATCHNORM;
+	sw_session_log(r->session,
+		       "memory: batches of %zu rows in parts of %zu, %s bytes, after %u halvings",
+		       net->at.batch, net->at.micro, sw_run_count(net->at.bytes, bytes),
+		       net->oom_events);
+	if (norms)
+		sw_session_log(r->session,
+			       "memory: %zu batch norms take the statistics of parts: the curve is "
+			       "another one than with whole batches",
+			       norms);
+}
+
 /* What resume_step goes on from: its checkpoint, else the one before it. A trial's own state can be
  * made again by its seed; what began from another's cannot. */
 static sw_status begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct sw_err *err)
@@ -95,6 +114,8 @@ static sw_status begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct sw
 	sw_status status = SW_NOT_FOUND;
 
 	r->kept_us = sw_clock_mono_us();
+	if (net->oom_events)
+		log_micro(r, net);
 	if (j->resume_step == 0)
 		return SW_OK;
 	if (!j->checkpoint)
@@ -186,11 +207,29 @@ static bool report(void *ctx, const struct sw_epoch *e)
 		metric(&w, "val_r2", e->val_r2);
 	}
 	metric(&w, "samples_per_s", round(e->samples_per_s));
+	if (e->net->oom_events) {
+		metric(&w, "oom_events", (double)e->net->oom_events);
+		metric(&w, "micro_batch", (double)e->net->at.micro);
+	}
 	sw_jw_obj_end(&w);
 	r->no_memory = metrics.failed != SW_OK;
 	on = !r->no_memory && sw_session_report(r->session, e->epoch, metrics.data, kept);
 	sw_buf_fini(&metrics);
 	return on && e->epoch == r->job->until ? sw_session_settle(r->session) : on;
+}
+
+/* What the data set leaves of the cap. */
+static sw_status cap(struct run *r, struct sw_err *err)
+{
+	const size_t most = r->runner->memory;
+
+	if (most == 0)
+		return SW_OK;
+	if (r->data->bytes >= most)
+		return sw_err_set(err, SW_NOMEM, "the data set has %zu bytes, a trial may have %zu",
+				  r->data->bytes, most);
+	r->trainer.memory = most - r->data->bytes;
+	return SW_OK;
 }
 
 /* Options, data, model: what must be right before the first step. */
@@ -214,6 +253,9 @@ static sw_status prepare(struct run *r, struct sw_err *err)
 	}
 	if (status == SW_OK) {
 		prefix = "/trainer/model";
+		status = cap(r, &why);
+	}
+	if (status == SW_OK) {
 		const struct sw_task task = sw_net_task(r->data, r->trainer.classes);
 		status = sw_model_compile(&r->model, sw_json_get(j->trainer, "model"), j->params,
 					  &task, &why);

@@ -11,6 +11,7 @@ struct sw_runner {
 	struct sw_queue *q;
 	struct sw_data_cache *cache;
 	const char *device; /* "cpu:0", for logs */
+	size_t memory;      /* most bytes of a trial, its data set among them; 0: no cap */
 };
 
 /* Runs the job and finishes it in the session. What is wrong with the trial is told, and SW_OK

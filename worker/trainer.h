@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include <cjson/cJSON.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* As the choices of proto/trainer_options.c are ordered. */
@@ -30,6 +31,7 @@ struct sw_trainer {
 	double val_fraction;
 	uint64_t batch_size, epochs, step_epochs;
 	uint64_t micro_batch; /* rows that the device works on at once; 0: all of a batch */
+	size_t memory;        /* most bytes of the arena; 0: what the device has */
 	uint64_t patience;    /* epochs without a lower val_loss; 0: no end but the last epoch */
 	uint64_t split_seed;
 };

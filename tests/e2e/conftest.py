@@ -17,13 +17,13 @@ def pytest_configure():
 
 @pytest.fixture
 def start(tmp_path):
-    """start(devices) gives a running daemon on a fresh state directory; all end with the test."""
+    """start(devices, *options) gives a running daemon on a fresh state directory; all end with the test."""
     daemons = []
 
-    def make(devices="none"):
+    def make(devices="none", *more):
         directory = tmp_path / f"d{len(daemons)}"
         directory.mkdir()
-        daemons.append(Daemon(directory, devices))
+        daemons.append(Daemon(directory, devices, more))
         return daemons[-1].start()
 
     yield make

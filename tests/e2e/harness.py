@@ -205,13 +205,14 @@ class Client:
 class Daemon:
     """sweepd on a state directory; start() and kill9() as often as a test likes."""
 
-    def __init__(self, directory, devices="none"):
+    def __init__(self, directory, devices="none", more=()):
         self.directory = str(directory)
         self.state = os.path.join(self.directory, "state")
         # A socket's path has at most 107 bytes, which pytest's own folders may exceed.
         self.short = tempfile.mkdtemp(prefix="sw-")
         self.socket = os.path.join(self.short, "s")
         self.devices = devices
+        self.more = list(more)  # options of sweepd
         self.log = os.path.join(self.directory, "log")
         self.process = None
         self.clients = []
@@ -222,7 +223,7 @@ class Daemon:
         with open(os.path.join(self.directory, "stderr"), "ab") as stderr:
             self.process = subprocess.Popen(
                 [os.path.join(BIN, "sweepd"), "--state", self.state, "--socket", self.socket,
-                 "--devices", self.devices, "--log", self.log, "--log-level", "debug"],
+                 "--devices", self.devices, "--log", self.log, "--log-level", "debug", *self.more],
                 cwd=ROOT, stdin=subprocess.DEVNULL, stdout=stderr, stderr=stderr,
                 env=environment(**env))
         if wait:
