@@ -5,16 +5,16 @@
 #include <string.h>
 
 static const char *const words[] = {
-	[SW_OP_LINEAR] = "",
+	[SW_OP_LINEAR] = "linear",
 	[SW_OP_RELU] = "relu",
 	[SW_OP_TANH] = "tanh",
 	[SW_OP_DROPOUT] = "dropout",
 	[SW_OP_GELU] = "gelu",
 	[SW_OP_SIGMOID] = "sigmoid",
 	[SW_OP_FLATTEN] = "flatten",
-	[SW_OP_CONV2D] = "conv",
-	[SW_OP_MAXPOOL2D] = "maxpool",
-	[SW_OP_AVGPOOL2D] = "avgpool",
+	[SW_OP_CONV2D] = "conv2d",
+	[SW_OP_MAXPOOL2D] = "maxpool2d",
+	[SW_OP_AVGPOOL2D] = "avgpool2d",
 	[SW_OP_BATCHNORM] = "batchnorm",
 	[SW_OP_LAYERNORM] = "layernorm",
 	[SW_OP_ADD] = "add",
@@ -23,6 +23,11 @@ static const char *const words[] = {
 	[SW_OP_ATTENTION] = "attention",
 	[SW_OP_TOKEN_MEAN] = "mean_tokens",
 };
+
+const char *sw_op_name(enum sw_op_kind kind)
+{
+	return words[kind];
+}
 
 static void summary_add(struct sw_model *m, const struct sw_op *op)
 {

@@ -144,6 +144,9 @@ SW_NODISCARD sw_status sw_model_compile(struct sw_model *out, const cJSON *model
 					const cJSON *params, const struct sw_task *task,
 					struct sw_err *err);
 
+/* "conv", "gelu", ... */
+const char *sw_op_name(enum sw_op_kind kind);
+
 /* The value's shape and elements a row. */
 const struct sw_shape *sw_model_shape(const struct sw_model *m, size_t value);
 

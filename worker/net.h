@@ -34,6 +34,7 @@ struct sw_net {
 	uint64_t stale;      /* epochs since it was reached */
 	unsigned oom_events; /* how often at.micro was halved for want of memory */
 	bool no_counts;      /* the backend counts no classes: there is no F1 */
+	const char *lacks;   /* the operation that the backend has not, after SW_UNSUPPORTED */
 	char *arena;
 };
 

@@ -139,6 +139,8 @@ sw_status net_forward(const struct net_pass *p)
 		    (op->kind == SW_OP_DROPOUT && !p->train))
 			continue;
 		status = op_forward(p, i);
+		if (status == SW_UNSUPPORTED)
+			p->net->lacks = sw_op_name(op->kind);
 	}
 	return status;
 }

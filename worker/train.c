@@ -134,6 +134,8 @@ sw_status sw_train_run(const struct sw_ops *ops, struct sw_queue *q, const struc
 		status = epochs(&l, end, err);
 	free(l.order);
 	sw_net_destroy(&l.net);
+	if (status == SW_UNSUPPORTED && l.net.lacks)
+		return sw_err_set(err, status, "%s is not supported on %s", l.net.lacks, ops->name);
 	if (status != SW_OK)
 		return sw_err_set(err, status, "training failed on %s: %s", ops->name,
 				  sw_status_str(status));

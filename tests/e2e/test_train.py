@@ -132,6 +132,31 @@ def test_example_runs_to_its_end(start, name):
     assert got["best"]["metrics"]["val_accuracy"] > 0.9
 
 
+# What examples/README.md says of them, from less of each: (trials, epochs, the least, of the metric).
+LEARNED = {
+    "digits-cnn": (2, 30, 0.985, "val_accuracy"),
+    "lenet-cifar": (2, 3, 0.8, "val_accuracy"),
+    "resnet18": (1, 2, 0.6, "val_accuracy"),
+    "transformer": (3, 6, 0.7, "val_accuracy"),
+    "regression": (4, 100, 0.4, "val_r2"),
+}
+
+
+@pytest.mark.parametrize("name", LEARNED)
+def test_example_learns(start, name):
+    trials, epochs, least, metric = LEARNED[name]
+    client = start("cpu:2").client()
+    with open(os.path.join(ROOT, "examples", f"{name}.json"), encoding="utf-8") as file:
+        spec = json.load(file)
+    spec.pop("early_terminate", None)
+    spec["run_cap"], spec["trainer"]["epochs"] = trials, epochs
+    sweep = client.submit(spec)
+    got = client.wait_sweep(sweep)
+    assert got["counts"]["COMPLETED"] == trials, got
+    values = [t["metrics"][metric] for t in client.trials(sweep)]
+    assert max(values) >= least, values
+
+
 def test_examples_all_validate(client):
     folder = os.path.join(ROOT, "examples")
     names = [n for n in sorted(os.listdir(folder)) if n.endswith(".json")]

@@ -214,6 +214,31 @@ START_TEST(net_of_numbers_reports_what_it_explains)
 }
 END_TEST
 
+static sw_status no_gelu(struct sw_queue *q, const float *x, float *y, size_t n)
+{
+	(void)q;
+	(void)x;
+	(void)y;
+	(void)n;
+	return SW_UNSUPPORTED;
+}
+
+START_TEST(net_on_a_backend_that_lacks_an_operation_names_it)
+{
+	const struct sw_train_hooks hooks = {.go_on = go_on};
+	struct sw_ops ops = sw_ops_cpu;
+	struct sw_err err = SW_ERR_INIT;
+	enum sw_train_end end;
+	struct sw_model m;
+
+	ops.gelu_forward = no_gelu;
+	model_make(&m, "[{\"linear\": 4}, \"gelu\", {\"linear\": 3}]", true);
+	ck_assert_int_eq(sw_train_run(&ops, queue, &m, &data, &adam, 3, &hooks, &end, &err),
+			 SW_UNSUPPORTED);
+	ck_assert_str_eq(err.msg, "gelu is not supported on cpu");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("worker");
@@ -228,6 +253,7 @@ int main(void)
 	tcase_add_test(tcase, net_without_a_better_loss_ends_by_patience);
 	tcase_add_test(tcase, trainer_lr_follows_its_schedule);
 	tcase_add_test(tcase, net_metrics_are_those_of_its_outputs);
+	tcase_add_test(tcase, net_on_a_backend_that_lacks_an_operation_names_it);
 	tcase_add_test(tcase, net_of_numbers_reports_what_it_explains);
 	srunner_run_all(runner, CK_ENV);
 	const int failed = srunner_ntests_failed(runner);

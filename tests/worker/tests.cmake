@@ -33,3 +33,4 @@ if(SW_FUZZ)
 	set_target_properties(fuzz_data PROPERTIES
 		RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 endif()
+sw_test(worker/test_gradients.c sw_worker m)
