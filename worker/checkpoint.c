@@ -446,7 +446,7 @@ static sw_status read_from(struct file *f, struct sw_net *net, const struct sw_c
 			   struct sw_err *err)
 {
 	unsigned char layers[CHECKPOINT_LAYER * SW_MODEL_MAX_OPS];
-	struct checkpoint_head h;
+	struct checkpoint_head h = {.version = 0};
 	sw_status status = check(f, &h, err);
 
 	if (status == SW_OK)

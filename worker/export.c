@@ -95,9 +95,9 @@ static sw_status describe_all(struct export *x, struct sw_jw *w, uint32_t *count
 			      struct sw_err *err)
 {
 	uint64_t sums[2] = {0, 0};
-	struct checkpoint_tensor t;
+	struct checkpoint_tensor t = {.rank = 0};
 	char name[96];
-	uint64_t n;
+	uint64_t n = 0;
 
 	for (int pass = 0; pass < 3; pass++)
 		for (uint32_t i = 0; i < x->head.tensors_n; i++) {

@@ -145,11 +145,6 @@ static sw_status begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct sw
 	return SW_OK;
 }
 
-static bool is_last(const struct run *r, uint64_t epoch)
-{
-	return epoch == r->trainer.epochs || epoch == r->job->max_t;
-}
-
 static bool wanted(const struct run *r, const struct sw_epoch *e)
 {
 	const struct sw_job *j = r->job;
@@ -160,7 +155,7 @@ static bool wanted(const struct run *r, const struct sw_epoch *e)
 		return r->again && e->epoch == j->resume_step;
 	return e->epoch == j->until ||
 	       (j->checkpoint_every && e->epoch % j->checkpoint_every == 0) ||
-	       (j->checkpoint_end && is_last(r, e->epoch)) ||
+	       (j->checkpoint_end && (e->last || e->epoch == j->max_t)) ||
 	       (j->checkpoint_s &&
 		sw_clock_mono_us() - r->kept_us >= (int64_t)j->checkpoint_s * 1000000);
 }

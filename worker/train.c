@@ -102,6 +102,7 @@ static sw_status epochs(struct loop *l, enum sw_train_end *end, struct sw_err *e
 		/* before the report: a checkpoint that is written there knows of this epoch */
 		const bool on = l->dropped || patient(&l->net, e.val_loss);
 
+		e.last = !on || epoch == trainer->epochs;
 		if (l->dropped || !hooks->report(hooks->ctx, &e)) {
 			*end = SW_TRAIN_DROPPED;
 			break;

@@ -23,7 +23,8 @@ struct sw_epoch {
 	double val_macro_f1;           /* NaN: the backend does not count classes */
 	double val_mae, val_r2;        /* of numbers */
 	double samples_per_s;          /* training alone */
-	struct sw_net *net;            /* as the epoch left it; the loop's, valid during the call */
+	bool last;          /* no other one follows: all are done, or patience is at its end */
+	struct sw_net *net; /* as the epoch left it; the loop's, valid during the call */
 };
 
 enum sw_train_end {

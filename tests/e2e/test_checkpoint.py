@@ -110,6 +110,20 @@ def test_checkpoints_are_written_every_so_many_epochs_and_of_the_last(start, eve
     assert steps == ([3, 6, 7] if every else [7])
 
 
+def test_trial_that_ends_by_patience_has_a_checkpoint_of_its_last_epoch(start):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    spec = trained(epochs=50, run_cap=1, layers=[{"linear": 3}],
+                   parameters={"lr": {"values": [1e-30]}, "batch_size": {"value": 16}})
+    spec["trainer"]["patience"] = 3
+    sweep = client.submit(spec)
+    assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 1
+    reports = client.reports(sweep, 1)
+    assert 3 < len(reports) < 50
+    assert [r["step"] for r in reports if r["checkpoint"]] == [len(reports)]
+    wait_until(lambda: files(daemon, sweep).keys() == {(1, len(reports))}, "its file")
+
+
 def test_keep_all_keeps_the_last_of_each_completed_trial(start):
     daemon = start("cpu:2")
     client = daemon.client()
