@@ -162,6 +162,26 @@ static void warn_layers(struct sw_spec *s)
 		assert(!"a model that was checked");
 }
 
+/* A validation part that the data set names leaves nothing to split; constants leave nothing to
+ * measure. */
+static void warn_dataset(struct sw_spec *s)
+{
+	const cJSON *dataset = sw_json_get(s->trainer, "dataset");
+	const bool part = sw_json_get(dataset, "val_path") != NULL ||
+			  is_word(sw_json_get(dataset, "validation"), "test");
+
+	if (part && sw_json_get(s->trainer, "val_fraction") != NULL)
+		spec_warn(s, "/trainer/val_fraction",
+			  "\"val_fraction\" has no effect: the data set names its validation part");
+	if (part && sw_json_get(s->trainer, "split_seed") != NULL)
+		spec_warn(s, "/trainer/split_seed",
+			  "\"split_seed\" has no effect: the data set names its validation part");
+	if (sw_json_get(dataset, "normalize") != NULL &&
+	    sw_json_get(s->trainer, "standardize") != NULL)
+		spec_warn(s, "/trainer/standardize",
+			  "\"standardize\" has no effect: \"normalize\" gives the constants");
+}
+
 void spec_warn_all(struct sw_spec *s)
 {
 	warn_inert(s);
@@ -170,6 +190,7 @@ void spec_warn_all(struct sw_spec *s)
 		return;
 	warn_metrics(s);
 	warn_layers(s);
+	warn_dataset(s);
 	warn_optimizer(s);
 	if (s->lease_s > 0)
 		spec_warn(s, "/lease_s",

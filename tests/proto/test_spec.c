@@ -216,6 +216,10 @@ END_TEST
 	"{'method':'random','metric':{'name':'val_loss'},'parameters':{" params                    \
 	"},'trainer':{'dataset':{'name':'d'},'model':[{'linear':9}]"
 
+#define SET(more)                                                                                  \
+	"{'method':'random','metric':{'name':'val_loss'},'parameters':{'lr':{'min':0.1,'max':1.0}" \
+	"},'trainer':{'dataset':{'format':'cifar10','path':'c'," more "},'model':[{'linear':9}]"
+
 /* ptr and msg of each warning in turn; none after the last. */
 static const struct {
 	const char *text, *want[8];
@@ -255,6 +259,15 @@ static const struct {
 	 {"/trainer/nesterov", "\"nesterov\" has no effect: momentum is 0"}},
 	{NAMED("val_loss") ",'nesterov':true,'momentum':0.5}}", {NULL}},
 	{SEARCH("'momentum':{'min':0.0,'max':0.9}") ",'nesterov':true}}", {NULL}},
+	{SET("'validation':'test'") ",'val_fraction':0.1,'split_seed':3}}",
+	 {"/trainer/val_fraction",
+	  "\"val_fraction\" has no effect: the data set names its validation part",
+	  "/trainer/split_seed",
+	  "\"split_seed\" has no effect: the data set names its validation part"}},
+	{SET("'normalize':{'mean':[0],'std':[1]}") ",'standardize':true}}",
+	 {"/trainer/standardize",
+	  "\"standardize\" has no effect: \"normalize\" gives the constants"}},
+	{SET("'validation':'split'") ",'val_fraction':0.1,'standardize':false}}", {NULL}},
 	{NAMED("val_loss") "},'lease_s':5}",
 	 {"/lease_s", "\"lease_s\" has no effect: the trainer's trials have no lease"}},
 	{NAMED("val_loss") ",'epochs':3},'early_terminate':{'type':'asha','max_t':27}}",
