@@ -60,7 +60,7 @@ struct sw_data {
 	size_t labels;   /* a row's: 1, or t for the next token (-1: none at this place) */
 	size_t vocab;    /* TOKENS: ids are below it */
 	/* IMAGE: what the training rows are shifted by at most, and whether they are mirrored
-	 * (struct sw_images); normalisation, backend float[c], NULL (both): none */
+	 * (struct sw_images); normalisation, backend float[c], always there */
 	int pad, flip;
 	const float *scale, *shift;
 	struct sw_data_part train, val;
