@@ -2,6 +2,7 @@
 #include "proto/json.h"
 #include "proto/nearest.h"
 #include "proto/presets.h"
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,9 +10,9 @@
 #define N(a) (sizeof(a) / sizeof *(a))
 
 /* clang-format off */
-#define INT(n, low, high, f) {.name = n, .kind = SW_OPTION_INTEGER, .min = low, .max = high, \
-			      .fallback = f, .searched = true}
-#define BOOL(n, f) {.name = n, .kind = SW_OPTION_BOOLEAN, .fallback = f, .searched = true}
+#define INT(n, low, high, f) {.name = (n), .kind = SW_OPTION_INTEGER, .min = (low), \
+			      .max = (high), .fallback = (f), .searched = true}
+#define BOOL(n, f) {.name = (n), .kind = SW_OPTION_BOOLEAN, .fallback = (f), .searched = true}
 #define POOL INT("kernel", 1, 1e4, NAN), INT("stride", 0, 1e4, 0), INT("padding", 0, 1e4, 0)
 
 static const struct sw_layer_form forms[] = {
@@ -242,6 +243,7 @@ static sw_status walk_list(const cJSON *list, const char *ptr, unsigned depth,
 			return sw_err_at(err, SW_TOO_BIG, ptr, "the list is too deep to point at");
 		memcpy(place, here, sizeof place);
 		sw_status rc = sw_layer_read(&item, v, place, sizeof place, err);
+		assert(rc != SW_OK || item.form != NULL);
 		if (rc == SW_OK && item.form->id == SW_FORM_RESIDUAL)
 			rc = walk_list(item.list, place, depth + 1, visit, trains, err);
 		else if (rc == SW_OK)

@@ -16,10 +16,10 @@ struct writer {
 };
 
 /* clang-format off */
-#define INT(n, low, high, f) {.name = n, .kind = SW_OPTION_INTEGER, .min = low, .max = high, \
-			      .fallback = f, .searched = true}
-#define RATE(n, f) {.name = n, .kind = SW_OPTION_REAL, .min = 0, .max = 1, .max_open = true, \
-		    .fallback = f, .searched = true}
+#define INT(n, low, high, f) {.name = (n), .kind = SW_OPTION_INTEGER, .min = (low), \
+			      .max = (high), .fallback = (f), .searched = true}
+#define RATE(n, f) {.name = (n), .kind = SW_OPTION_REAL, .min = 0, .max = 1, .max_open = true, \
+		    .fallback = (f), .searched = true}
 
 enum { MLP, LENET, RESNET18, RESNET50, TRANSFORMER, PRESETS };
 
@@ -129,7 +129,7 @@ static void end_residual(struct writer *p)
 
 static void write_mlp(struct writer *p)
 {
-	for (double i = 0; i < number(p, "depth"); i++) {
+	for (size_t i = 0; i < (size_t)number(p, "depth"); i++) {
 		with(p, "linear", "width");
 		sw_jw_str(&p->w, "relu");
 		if (dropped(p))
@@ -229,7 +229,7 @@ static void write_transformer(struct writer *p)
 	sw_jw_str(&p->w, "layernorm");
 	if (dropped(p))
 		with(p, "dropout", "dropout");
-	for (double i = 0; i < number(p, "layers"); i++) {
+	for (size_t i = 0; i < (size_t)number(p, "layers"); i++) {
 		begin_residual(p);
 		with(p, "attention", "heads");
 		if (dropped(p))

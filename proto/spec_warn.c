@@ -158,8 +158,8 @@ static void warn_layers(struct sw_spec *s)
 {
 	const struct sw_layer_visit visit = {s, warn_value};
 
-	if (sw_layers_walk(sw_json_get(s->trainer, "model"), &visit, NULL, NULL) != SW_OK)
-		assert(!"a model that was checked");
+	const sw_status rc = sw_layers_walk(sw_json_get(s->trainer, "model"), &visit, NULL, NULL);
+	assert(rc == SW_OK); /* it was checked */
 }
 
 /* A validation part that the data set names leaves nothing to split; constants leave nothing to

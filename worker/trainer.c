@@ -112,7 +112,7 @@ static sw_status choice(const struct resolve *r, const char *name, size_t *out)
 
 static sw_status choices(const struct resolve *r, struct sw_trainer *out)
 {
-	size_t optimizer, loss = 0, schedule = 0;
+	size_t optimizer = 0, loss = 0, schedule = 0;
 	sw_status status = choice(r, "optimizer", &optimizer);
 
 	if (status == SW_OK)

@@ -284,6 +284,7 @@ def make(name):
     loss.backward()
     out["loss"] = float(loss.detach())
     out["gradients"] = [sample(p.grad) for p in net.params]
+    check_slope(name, net, x, y, lengths)
     out["after"] = {}
     for kind in OPTIMIZERS:
         net = fresh()
@@ -301,6 +302,24 @@ def make(name):
             "running": [sample(t) for pair in net.running for t in pair],
             "eval": sample(net(x, False, lengths))}
     return out
+
+
+def check_slope(name, net, x, y, lengths):
+    """The gradients beside differences of the loss, in float64, along random directions."""
+    torch.manual_seed(1)
+    for _ in range(4):
+        direction = [torch.randn_like(p) for p in net.params]
+        slope = sum(float((p.grad * d).sum()) for p, d in zip(net.params, direction))
+        at = []
+        for h in (1e-7, -1e-7):
+            with torch.no_grad():
+                for p, d in zip(net.params, direction):
+                    p += h * d
+                at.append(float(loss_of(name, net(x, True, lengths), y)))
+                for p, d in zip(net.params, direction):
+                    p -= h * d
+        measured = (at[0] - at[1]) / 2e-7
+        assert abs(measured - slope) <= 1e-5 * max(abs(slope), 0.01), (name, measured, slope)
 
 
 def rounded(v):
