@@ -145,7 +145,8 @@ LEARNED = {
 @pytest.mark.parametrize("name", LEARNED)
 def test_example_learns(start, name):
     trials, epochs, least, metric = LEARNED[name]
-    client = start("cpu:2").client()
+    daemon = start("cpu:2")
+    client = daemon.client()
     with open(os.path.join(ROOT, "examples", f"{name}.json"), encoding="utf-8") as file:
         spec = json.load(file)
     spec.pop("early_terminate", None)
@@ -155,6 +156,12 @@ def test_example_learns(start, name):
     assert got["counts"]["COMPLETED"] == trials, got
     values = [t["metrics"][metric] for t in client.trials(sweep)]
     assert max(values) >= least, values
+    if "preset" in spec["trainer"]["model"]:
+        status, text, _ = sweep_command(daemon, "show", sweep)
+        shown = text.partition(f"layers of {spec['trainer']['model']['preset']}\n")[2]
+        assert status == 0, text
+        assert name != "lenet-cifar" or {"linear": "l1"} in json.loads(shown)
+        assert len(json.loads(shown)) > 5
 
 
 def test_examples_all_validate(client):
