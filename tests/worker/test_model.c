@@ -247,6 +247,41 @@ START_TEST(layout_buffers_that_meet_in_time_lie_apart)
 }
 END_TEST
 
+/* As PyTorch's torchvision and transformers count them. */
+START_TEST(model_of_a_preset_has_its_parameters)
+{
+	static const struct {
+		struct sw_shape input;
+		const char *preset;
+		size_t outputs, parameters;
+	} presets[] = {
+		{{SW_SHAPE_IMAGE, 3, 32, 32, 0, 0}, "{\"preset\": \"lenet-cifar\"}", 10, 62006},
+		{{SW_SHAPE_IMAGE, 3, 32, 32, 0, 0},
+		 "{\"preset\": \"resnet18-cifar\"}",
+		 10,
+		 11173962},
+		{{SW_SHAPE_IMAGE, 3, 224, 224, 0, 0}, "{\"preset\": \"resnet50\"}", 1000, 25557032},
+		{{SW_SHAPE_TOKENS, 0, 0, 0, 128, 0},
+		 "{\"preset\": \"transformer-encoder\", \"outputs\": 2, \"width\": 768, \"heads\": "
+		 "12, \"hidden\": 3072, \"layers\": 12}",
+		 2,
+		 85054464 + 768 * (12 + 128) + 2 * 768 + 2 * 769},
+	};
+	const struct sw_task task = {.input = presets[_i].input,
+				     .vocab = 12,
+				     .outputs = presets[_i].outputs,
+				     .labels = 1,
+				     .classes = true};
+	struct sw_err err = SW_ERR_INIT;
+	cJSON *preset = cJSON_Parse(presets[_i].preset);
+	struct sw_model m;
+
+	ck_assert_msg(sw_model_compile(&m, preset, NULL, &task, &err) == SW_OK, "%s", err.msg);
+	ck_assert_uint_eq(m.parameters, presets[_i].parameters);
+	cJSON_Delete(preset);
+}
+END_TEST
+
 START_TEST(model_summary_of_many_layers_is_cut)
 {
 	struct sw_err err = SW_ERR_INIT;
@@ -276,6 +311,7 @@ int main(void)
 	tcase_add_test(tcase, model_counts_places_and_names_its_parts);
 	tcase_add_loop_test(tcase, layout_buffers_that_meet_in_time_lie_apart, 0,
 			    sizeof nets / sizeof *nets);
+	tcase_add_loop_test(tcase, model_of_a_preset_has_its_parameters, 0, 4);
 	tcase_add_test(tcase, model_summary_of_many_layers_is_cut);
 	srunner_run_all(runner, CK_ENV);
 	const int failed = srunner_ntests_failed(runner);
