@@ -8,9 +8,10 @@
  *           another class (1/256 to one half) and with noise in each pixel. Bytes.
  * Features  Each class has a centre; a row is it with noise around. Multiples of 1/64.
  * Values    (mse) Features are noise alone, the target a fixed linear form of them, and noise.
- * Tokens    Each class has eight ids of its own (classes may share some). A place of the row has
- * one of them, one of another class's (as rarely as that, to half of the time), or, by noise, any
- * id. Rows fill half to all of their places, the rest is token 0 and counted out by their length.
+ * Tokens    Two classes share eight ids that come round in a cycle, forwards in the one and
+ * backwards in the other: which ids there are tells the pair, their order the class. By noise a
+ *           place has any id. Rows fill half to all of their places, the rest is token 0 and
+ *           counted out by their length.
  * Next      Each token is the one before it and a fixed stride, or, by noise, any id; full rows.
  * The label is the token that follows.
  */
@@ -177,9 +178,9 @@ static float values_make(const struct sw_dataset *set, size_t row, float *out)
 
 /* --- tokens: ids 1..vocab - 1, 0 is padding --- */
 
-#define TOPIC 8
+#define CYCLE 8
 
-/* What place i of a row is made from: whether it is noise, which id, whose topic. */
+/* What place i of a row is made from: whether it is noise, and which id then. */
 static struct sw_philox_words place_words(const struct sw_dataset *set, size_t row, size_t i)
 {
 	return sw_philox_block(set->seed, SW_PHILOX_SYNTHETIC, NOISE, row, i);
@@ -190,18 +191,17 @@ static int32_t token_row(const struct sw_dataset *set, size_t row, size_t label,
 {
 	const size_t t = set->tokens, n = t - word(set, ROW, row, 1) % (t / 2 + 1);
 	const uint32_t ids = (uint32_t)set->vocab - 1;
-	const size_t other = word(set, ROW, row, 2) % set->classes;
-	const uint32_t weight = 128 + word(set, ROW, row, 3) % 128; /* of 256 */
+	const size_t step = label % 2 == 0 ? 1 : CYCLE - 1;
+	size_t at = word(set, ROW, row, 2) % CYCLE;
 
 	memset(out, 0, t * sizeof *out);
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++, at = (at + step) % CYCLE) {
 		const struct sw_philox_words w = place_words(set, row, i);
-		const size_t class = w.v[2] % 256 < weight ? label : other;
 
 		if (w.v[0] % 256 < set->noise)
 			out[i] = (int32_t)(w.v[1] % ids) + 1;
 		else
-			out[i] = (int32_t)(word(set, CENTRE, class, w.v[1] % TOPIC) % ids) + 1;
+			out[i] = (int32_t)(word(set, CENTRE, label / 2, at) % ids) + 1;
 	}
 	return (int32_t)n;
 }

@@ -35,7 +35,7 @@ static const struct {
 	{"{\"format\":\"synthetic\",\"features\":10,\"rows\":64}", false, 0xc95cc1425532dc7c,
 	 0x5d63e2db3ae47fa6},
 	{"{\"format\":\"synthetic\",\"tokens\":9,\"rows\":64,\"vocab\":50}", true,
-	 0x9ed48246b22b060c, 0x99f3c64ecf8dfdca},
+	 0xbbdefcec6ba56be, 0x99f3c64ecf8dfdca},
 	{"{\"format\":\"synthetic\",\"tokens\":9,\"rows\":64,\"vocab\":50,\"next_token\":true}",
 	 true, 0xb2c67f3c8758699a, 0xba10671780f03287},
 };
@@ -207,12 +207,13 @@ static double counts_say(const struct sw_data *d)
 	return (double)right / (double)d->val.rows;
 }
 
-START_TEST(synthetic_tokens_tell_their_class_and_end_in_padding)
+/* Which tokens there are tells the pair of classes, and no more. */
+START_TEST(synthetic_tokens_tell_the_pair_of_classes_and_end_in_padding)
 {
 	static const struct {
 		const char *noise;
 		double least, most;
-	} sets[] = {{"0.5", 0.6, 0.99}, {"1", 0, 0.2}};
+	} sets[] = {{"0.5", 0.4, 0.6}, {"1", 0, 0.2}};
 
 	for (size_t s = 0; s < 2; s++) {
 		struct sw_data data;
@@ -237,6 +238,39 @@ START_TEST(synthetic_tokens_tell_their_class_and_end_in_padding)
 			      sets[s].noise, part);
 		sw_data_fini(&data);
 	}
+}
+END_TEST
+
+/* Without noise: a token's follower in one class is what it follows in the other of the pair, and
+ * after eight it comes again. */
+START_TEST(synthetic_tokens_have_the_order_of_their_class)
+{
+	int32_t after[4][200] = {{0}}, before[4][200] = {{0}};
+	struct sw_data data;
+	size_t pairs = 0;
+
+	load_ok(&data,
+		"{\"format\":\"synthetic\",\"tokens\":20,\"rows\":400,\"vocab\":200,"
+		"\"classes\":4,\"noise\":0,\"seed\":3}",
+		as_classes);
+	for (size_t i = 0; i < data.train.rows; i++) {
+		const int32_t *row = data.train.token + i * 20, c = data.train.label[i];
+
+		for (int32_t k = 1; k < data.train.length[i]; k++) {
+			ck_assert(!after[c][row[k - 1]] || after[c][row[k - 1]] == row[k]);
+			ck_assert(k < 8 || row[k] == row[k - 8]);
+			after[c][row[k - 1]] = row[k];
+			before[c][row[k]] = row[k - 1];
+		}
+	}
+	for (int c = 0; c < 4; c += 2) {
+		for (int id = 0; id < 200; id++) {
+			ck_assert_int_eq(after[c][id], before[c + 1][id]);
+			pairs += after[c][id] != 0;
+		}
+	}
+	ck_assert_uint_eq(pairs, 16);
+	sw_data_fini(&data);
 }
 END_TEST
 
@@ -369,7 +403,8 @@ static void add(TCase *tcase)
 			    sizeof made / sizeof *made);
 	tcase_add_test(tcase, synthetic_rows_are_a_function_of_seed_and_row);
 	tcase_add_test(tcase, synthetic_classes_can_be_told_apart_but_not_by_noise_alone);
-	tcase_add_test(tcase, synthetic_tokens_tell_their_class_and_end_in_padding);
+	tcase_add_test(tcase, synthetic_tokens_tell_the_pair_of_classes_and_end_in_padding);
+	tcase_add_test(tcase, synthetic_tokens_have_the_order_of_their_class);
 	tcase_add_test(tcase, synthetic_next_token_follows_by_one_step);
 	tcase_add_test(tcase, synthetic_values_are_near_a_linear_form);
 	tcase_add_loop_test(tcase, synthetic_refused_gets_its_line, 0,
