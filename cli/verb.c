@@ -63,6 +63,12 @@ const struct sw_verb sw_verbs[] = {
 	 "Of a sweep the best trial's. FILE has the names of PyTorch's state_dict of an\n"
 	 "nn.Sequential of the same list. Which trials have a checkpoint the spec's\n"
 	 "\"checkpoint\" says: the best and the last one by default.\n"},
+	{"fit", sw_verb_fit, SW_REF_EITHER, 1, 1, SW_OPT_OUT | SW_OPT_EPOCHS,
+	 "fit SWEEP[/TRIAL] --out FILE [--epochs N]",
+	 "trains a configuration again, on all rows, and exports it",
+	 "Of a sweep the best trial's. Training and validation rows together, in this\n"
+	 "process's own time and on all cores; --epochs: else as many as the sweep's trials\n"
+	 "may have. FILE is as that of `sweep checkpoint`.\n"},
 	{"devices", sw_verb_devices, SW_REF_NONE, 0, 0, 0, "devices",
 	 "the slots, and what each of them does", ""},
 	{"info", sw_verb_info, SW_REF_NONE, 0, 0, 0, "info",

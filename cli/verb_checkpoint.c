@@ -1,97 +1,28 @@
 /* cli/verb_checkpoint.c — `checkpoint 1/7 --out F`: the daemon says where the state lies,
- * sweep-worker makes a safetensors file of it. */
+ * sweep-worker makes a safetensors file of it. `fit 1/7 --out F`: sweep-worker trains it once more,
+ * on all rows. */
 #include "cli/verb.h"
+#include "cli/worker.h"
 #include "proto/json.h"
-#include <errno.h>
+#include "proto/spec.h"
 #include <inttypes.h>
-#include <libgen.h>
-#include <limits.h>
-#include <spawn.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-extern char **environ;
-
-/* $SWEEPD_WORKER, else the program beside this one. */
-static void worker_path(char out[PATH_MAX + 16])
-{
-	const char *given = getenv("SWEEPD_WORKER");
-	char self[PATH_MAX];
-	const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-
-	if (given != NULL && *given != '\0') {
-		(void)snprintf(out, PATH_MAX + 16, "%s", given);
-		return;
-	}
-	self[n < 0 ? 0 : n] = '\0';
-	(void)snprintf(out, PATH_MAX + 16, "%s/sweep-worker", n < 0 ? "." : dirname(self));
-}
-
-/* Runs `sweep-worker export FROM TO`, which says itself what is wrong. */
-static int export_file(struct sw_cli *c, const char *from, const char *to)
-{
-	char worker[PATH_MAX + 16], verb[] = "export", *source = strdup(from), *target = strdup(to);
-	char *argv[] = {worker, verb, source, target, NULL};
-	int status = -1, rc = ENOMEM;
-	pid_t pid;
-
-	worker_path(worker);
-	if (source != NULL && target != NULL)
-		rc = posix_spawn(&pid, worker, NULL, NULL, argv, environ);
-	if (rc != 0)
-		sw_cli_say(c, "cannot run %s: %s", worker, strerror(rc));
-	else
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			continue;
-	free(source);
-	free(target);
-	return rc == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? SW_EXIT_DONE
-									: SW_EXIT_REFUSED;
-}
-
-/* The best trial of the sweep. */
-static int find_best(struct sw_cli *c)
-{
-	struct sw_reply r = SW_REPLY_INIT;
-	char params[64];
-	int status;
-
-	(void)snprintf(params, sizeof params, "{\"sweep\":%" PRIu64 "}", c->sweep);
-	status = sw_cli_fetch(c, "sweep.best", params, &r);
-	if (status == SW_EXIT_DONE) {
-		const cJSON *trials = sw_json_get(r.result, "trials");
-
-		if (!cJSON_IsArray(trials) ||
-		    !sw_json_u64(sw_json_get(trials->child, "trial"), &c->trial)) {
-			sw_cli_say(c, "no trial has a value yet");
-			status = SW_EXIT_REFUSED;
-		}
-	}
-	sw_reply_fini(&r);
-	return status;
-}
 
 int sw_verb_checkpoint(struct sw_cli *c)
 {
 	struct sw_reply r = SW_REPLY_INIT;
 	const cJSON *path, *step;
-	int status = SW_EXIT_DONE;
+	int status;
 
-	if (c->args.out == NULL) {
-		sw_cli_say(c, "checkpoint needs --out FILE");
-		return SW_EXIT_USAGE;
-	}
-	if (c->trial == 0)
-		status = find_best(c);
+	if (c->args.out == NULL)
+		return sw_cli_usage(c, "checkpoint needs --out FILE");
+	status = sw_worker_trial(c);
 	if (status == SW_EXIT_DONE)
 		status = sw_cli_call_ref(c, "trial.checkpoint", &r);
 	path = sw_json_get(r.result, "path");
 	step = sw_json_get(r.result, "step");
 	if (status == SW_EXIT_DONE && cJSON_IsString(path)) {
-		status = export_file(c, path->valuestring, c->args.out);
+		status = sw_worker_run(c, "export", path->valuestring, c->args.out, NULL);
 		if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON)) {
 			(void)sw_buf_addf(&c->out, "trial %" PRIu64 "/%" PRIu64 " after step ",
 					  c->sweep, c->trial);
@@ -102,5 +33,75 @@ int sw_verb_checkpoint(struct sw_cli *c)
 		}
 	}
 	sw_reply_fini(&r);
+	return status;
+}
+
+/* What sweep-worker fit reads (worker/fit.h). */
+static sw_status write_fit(const struct sw_cli *c, const cJSON *sweep, const cJSON *trial,
+			   struct sw_buf *out, struct sw_err *err)
+{
+	struct sw_spec *spec = NULL;
+	const sw_status status = sw_spec_read(&spec, sw_json_get(sweep, "spec"), err);
+	const cJSON *seed = sw_json_get(sweep, "seed");
+	struct sw_jw w;
+
+	if (status != SW_OK)
+		return status;
+	if (spec->trainer == NULL) {
+		sw_spec_destroy(spec);
+		return sw_err_set(err, SW_INVALID,
+				  "sweep %" PRIu64 " has no trainer: who drove it knows how to fit",
+				  c->sweep);
+	}
+	sw_jw_init(&w, out);
+	sw_jw_obj(&w);
+	sw_jw_key(&w, "trainer");
+	sw_jw_cjson(&w, spec->trainer);
+	sw_jw_key(&w, "params");
+	sw_jw_cjson(&w, sw_json_get(trial, "params"));
+	sw_jw_kint(&w, "sweep", (int64_t)c->sweep);
+	sw_jw_kint(&w, "trial", (int64_t)c->trial);
+	sw_jw_kint(&w, "seed", cJSON_IsNumber(seed) ? (int64_t)seed->valuedouble : 0);
+	sw_jw_kint(&w, "epochs", c->args.given & SW_OPT_EPOCHS ? (int64_t)c->args.epochs : 0);
+	sw_jw_kint(&w, "max_t", (int64_t)sw_spec_max_t(spec));
+	sw_jw_kstr(&w, "out", c->args.out);
+	sw_jw_obj_end(&w);
+	sw_spec_destroy(spec);
+	return out->failed;
+}
+
+int sw_verb_fit(struct sw_cli *c)
+{
+	struct sw_reply sweep = SW_REPLY_INIT, trial = SW_REPLY_INIT;
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_buf input;
+	char params[96];
+	int status;
+
+	if (c->args.out == NULL)
+		return sw_cli_usage(c, "fit needs --out FILE");
+	sw_buf_init(&input, (size_t)16 * 1024 * 1024);
+	status = sw_worker_trial(c);
+	(void)snprintf(params, sizeof params, "{\"sweep\":%" PRIu64 "}", c->sweep);
+	if (status == SW_EXIT_DONE)
+		status = sw_cli_fetch(c, "sweep.get", params, &sweep);
+	(void)snprintf(params, sizeof params, "{\"sweep\":%" PRIu64 ",\"trial\":%" PRIu64 "}",
+		       c->sweep, c->trial);
+	if (status == SW_EXIT_DONE)
+		status = sw_cli_fetch(c, "trial.get", params, &trial);
+	if (status == SW_EXIT_DONE &&
+	    write_fit(c, sweep.result, trial.result, &input, &err) != SW_OK) {
+		sw_cli_say(c, "%s", *err.msg ? err.msg : "no memory");
+		status = SW_EXIT_REFUSED;
+	}
+	if (status == SW_EXIT_DONE) {
+		(void)sw_buf_addf(&c->out, "trial %" PRIu64 "/%" PRIu64 ": ", c->sweep, c->trial);
+		status = sw_cli_flush(c);
+	}
+	if (status == SW_EXIT_DONE)
+		status = sw_worker_run(c, "fit", NULL, NULL, input.data);
+	sw_buf_fini(&input);
+	sw_reply_fini(&trial);
+	sw_reply_fini(&sweep);
 	return status;
 }

@@ -223,7 +223,9 @@ static sw_status to_device(struct sw_data *d, const struct sw_raw *raw, const fl
 	if (status == SW_OK)
 		status = part_upload(d, &d->val, raw, order, stage, q);
 	if (status == SW_OK)
-		status = part_upload(d, &d->train, raw, order + d->val.rows, stage, q);
+		/* the validation rows are the first */
+		status = part_upload(d, &d->train, raw, order + (raw->rows - d->train.rows), stage,
+				     q);
 	free(stage);
 	if (status != SW_OK)
 		return sw_err_set(err, status, "the data set does not get to the device: %s",
@@ -249,7 +251,7 @@ static sw_status counts_make(struct sw_data *out, const struct sw_raw *raw,
 	out->flip = set->flip;
 	out->val.rows = raw->val_rows ? raw->val_rows
 				      : (size_t)floor((double)raw->rows * want.val_fraction);
-	out->train.rows = raw->rows - out->val.rows;
+	out->train.rows = want.all ? raw->rows : raw->rows - out->val.rows;
 	out->bytes = part_bytes(out, u8, raw->length != NULL, out->train.rows) +
 		     part_bytes(out, u8, raw->length != NULL, out->val.rows);
 	if (out->input.kind == SW_SHAPE_IMAGE)
@@ -273,6 +275,7 @@ static sw_status place(struct sw_data *out, struct sw_raw *raw, const struct sw_
 		       struct sw_data_want want, struct sw_queue *q, struct sw_err *err)
 {
 	const bool image = raw->shape.kind == SW_SHAPE_IMAGE;
+	const size_t skip = raw->rows - out->train.rows; /* not measured */
 	int32_t *order = sw_malloc(raw->rows * sizeof *order);
 	float *channels = image ? sw_malloc(raw->shape.c * 2 * sizeof *channels) : NULL;
 	sw_status status;
@@ -289,9 +292,9 @@ static sw_status place(struct sw_data *out, struct sw_raw *raw, const struct sw_
 		sw_shuffle(order, raw->rows, want.split_seed, SW_PHILOX_SPLIT, 0);
 	}
 	if (image)
-		channels_make(raw, set, order, out->val.rows, want.standardize, channels);
+		channels_make(raw, set, order, skip, want.standardize, channels);
 	else if (raw->x && want.standardize)
-		standardize(raw->x, order, raw->rows, out->val.rows, out->features);
+		standardize(raw->x, order, raw->rows, skip, out->features);
 	status = to_device(out, raw, channels, order, q, err);
 out:
 	free(order);

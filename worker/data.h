@@ -40,6 +40,7 @@ struct sw_data_want {
 	double val_fraction;
 	uint64_t split_seed;
 	bool standardize;
+	bool all; /* train on the validation rows, too; they are validated on all the same */
 };
 
 struct sw_data_part {

@@ -5,6 +5,7 @@
  *                [--memory BYTES]
  *   sweep-worker check < SPEC.json
  *   sweep-worker export CHECKPOINT FILE
+ *   sweep-worker fit < FIT.json                   (worker/fit.h)
  *
  * Exit     0: told to end (SIGTERM, worker.exit). 1: refused by the daemon, no daemon any more, or
  *          no device; one line on stderr. 2: usage.
@@ -12,8 +13,10 @@
  */
 #include "kernels/backend.h"
 #include "proto/frame.h"
+#include "proto/json.h"
 #include "worker/check.h"
 #include "worker/export.h"
+#include "worker/fit.h"
 #include "worker/run.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -63,7 +66,8 @@ static int usage(void)
 	fputs("usage: sweep-worker --socket PATH --worker ID --slot N --device cpu:0|gpu:0 "
 	      "[--cores N] [--memory BYTES]\n"
 	      "       sweep-worker check < SPEC.json\n"
-	      "       sweep-worker export CHECKPOINT FILE\n",
+	      "       sweep-worker export CHECKPOINT FILE\n"
+	      "       sweep-worker fit < FIT.json\n",
 	      stderr);
 	return 2;
 }
@@ -74,31 +78,60 @@ static int complain(const char *line)
 	return 1;
 }
 
+/* All of stdin. false: it cannot be read, or has no end. */
+static bool read_all(struct sw_buf *in)
+{
+	sw_buf_init(in, SW_FRAME_MAX * 2);
+	while (sw_buf_reserve(in, 65536) == SW_OK) {
+		const ssize_t n = read(STDIN_FILENO, in->data + in->len, 65536);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n == 0;
+		in->len += (size_t)n;
+	}
+	return false;
+}
+
 static int check_main(void)
 {
 	struct sw_buf in, out;
 	int failed = 1;
 
-	sw_buf_init(&in, SW_FRAME_MAX * 2);
 	sw_buf_init(&out, SW_FRAME_MAX);
-	while (sw_buf_reserve(&in, 65536) == SW_OK) {
-		const ssize_t n = read(STDIN_FILENO, in.data + in.len, 65536);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n > 0) {
-			in.len += (size_t)n;
-			continue;
-		}
-		if (n == 0)
-			sw_check_spec(in.data, in.len, &out);
-		break;
-	}
+	if (read_all(&in))
+		sw_check_spec(in.data, in.len, &out);
 	if (out.len > 0 && sw_buf_adds(&out, "\n") == SW_OK)
 		failed = fwrite(out.data, 1, out.len, stdout) != out.len || fflush(stdout) != 0;
 	sw_buf_fini(&in);
 	sw_buf_fini(&out);
 	return failed ? complain("the spec cannot be read, or the answer not be written") : 0;
+}
+
+static int fit_main(void)
+{
+	struct sw_err err = SW_ERR_INIT;
+	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	cJSON *input = NULL;
+	struct sw_buf in;
+	struct sw_fit fit;
+	sw_status status = SW_IO;
+
+	if (read_all(&in))
+		status = sw_json_parse(&input, in.data, in.len, &err);
+	if (status == SW_OK)
+		status = sw_fit_run(&fit, input, cores > 1 ? (unsigned)cores : 1, &err);
+	sw_buf_fini(&in);
+	cJSON_Delete(input);
+	if (status != SW_OK) {
+		fprintf(stderr, "sweep-worker: %s%s%s\n", err.ptr, *err.ptr ? ": " : "",
+			*err.msg ? err.msg : sw_status_str(status));
+		return 1;
+	}
+	printf("trained on %zu rows for %zu epochs, train_loss %.6g\n", fit.rows, fit.epochs,
+	       fit.train_loss);
+	return fflush(stdout) == 0 ? 0 : 1;
 }
 
 static int export_main(const char *from, const char *to)
@@ -169,6 +202,8 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && strcmp(argv[1], "check") == 0)
 		return check_main();
+	if (argc == 2 && strcmp(argv[1], "fit") == 0)
+		return fit_main();
 	if (argc == 4 && strcmp(argv[1], "export") == 0)
 		return export_main(argv[2], argv[3]);
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {

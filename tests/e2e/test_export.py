@@ -7,7 +7,7 @@ import pytest
 
 import plain_net as net
 from checkpoints import damage, files
-from harness import sweep_command, trained
+from harness import driven, sweep_command, trained
 
 CLASSES = 3
 
@@ -140,3 +140,80 @@ def test_export_loads_into_the_net_of_pytorch(start, tmp_path):
     loss = nn.functional.cross_entropy(z, torch.tensor([y for _, y in val])).item()
     reports = client.reports(sweep, int(meta["trial"]))
     assert loss == pytest.approx(reports[-1]["metrics"]["val_loss"], rel=1e-5)
+
+
+def test_fit_trains_again_on_all_rows_and_exports(start, tmp_path):
+    """All rows are the same here, validation's too, so that the loss on them is known from the file."""
+    data, _ = dataset(str(tmp_path), (5,), train=40, val=24)
+    daemon = start("cpu:1")
+    client = daemon.client()
+    spec = trained(epochs=4, run_cap=3, dataset=data, layers=NETS["numbers"][1],
+                   parameters={"lr": {"min": 0.01, "max": 0.1}, "batch_size": {"value": 64}})
+    spec["trainer"].update(standardize=False)
+    sweep = client.submit(spec)
+    assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 3
+    best = client.call("sweep.best", sweep=sweep)["trials"][0]["trial"]
+    out = {}
+    for ref, more, epochs in ((f"{sweep}", (), 4), (f"{sweep}/2", ("--epochs", "9"), 9)):
+        path = str(tmp_path / f"fit-{epochs}.safetensors")
+        status, said, wrong = sweep_command(daemon, "fit", ref, "--out", path, *more)
+        trial = best if ref == f"{sweep}" else 2
+        assert (status, wrong) == (0, ""), wrong
+        assert said.startswith(f"trial {sweep}/{trial}: trained on 64 rows for {epochs} epochs, ")
+        out[epochs], meta = net.load(path)
+        assert (meta["trial"], meta["epoch"]) == (str(trial), str(epochs))
+        # with batches of 64 an epoch is one step on all 64 rows: the same again, the same file
+        assert meta["step"] == str(epochs)
+        again = path + ".again"
+        assert sweep_command(daemon, "fit", ref, "--out", again, *more)[0] == 0
+        with open(path, "rb") as a, open(again, "rb") as b:
+            assert a.read() == b.read()
+    assert out[4].keys() == NETS["numbers"][3].keys() and out[4] != out[9]
+    assert {name for name in os.listdir(tmp_path) if "fit-" in name} == {
+        "fit-4.safetensors", "fit-9.safetensors", "fit-4.safetensors.again",
+        "fit-9.safetensors.again"}, "nothing else is left behind"
+
+
+def test_fit_learns_from_the_validation_rows(start, tmp_path):
+    """A class that only validation rows have cannot be told by a trial, and can by the fit."""
+    paths = {"format": "npy"}
+    rng = random.Random(1)
+    for kind, classes in (("", (0, 1)), ("val_", (0, 2))):
+        y = [classes[i % 2] for i in range(60)]
+        x = [v for label in y for v in (label + rng.gauss(0, 0.05), 1 - label)]
+        for name, code, dims, values in ((f"{kind}path", "<f4", [60, 2], x),
+                                         (f"{kind}label_path", "<i8", [60], y)):
+            paths[name] = str(tmp_path / f"{name}.npy")
+            net.write_npy(paths[name], code, dims, values)
+    daemon = start("cpu:1")
+    client = daemon.client()
+    spec = trained(epochs=200, run_cap=1, dataset=paths,
+                   layers=[{"linear": 16}, "relu", {"linear": CLASSES}],
+                   parameters={"lr": {"values": [0.1]}, "batch_size": {"value": 30}})
+    spec["trainer"].update(standardize=False, momentum=0.9)
+    sweep = client.submit(spec)
+    assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 1
+    right = {}
+    for verb in ("checkpoint", "fit"):
+        path = str(tmp_path / f"{verb}.safetensors")
+        assert sweep_command(daemon, verb, f"{sweep}/1", "--out", path)[0] == 0
+        tensors, _ = net.load(path)
+        right[verb] = [max(range(CLASSES), key=lambda c, z=numbers(tensors, [v, 1 - v]): z[c])
+                       for v in (0.0, 1.0, 2.0)]
+    assert right["checkpoint"][:2] == [0, 1] and right["checkpoint"][2] != 2
+    assert right["fit"] == [0, 1, 2]
+
+
+def test_fit_of_what_cannot_be_fitted_says_why(start, tmp_path):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    out = str(tmp_path / "model.safetensors")
+    sweep = client.submit(driven())
+    client.ask(sweep)
+    status, said, wrong = sweep_command(daemon, "fit", f"{sweep}/1", "--out", out)
+    assert (status, said) == (1, "") and "has no trainer" in wrong
+    own = client.submit(trained(epochs=2, run_cap=1))
+    client.wait_sweep(own)
+    assert sweep_command(daemon, "fit", f"{own}/1")[0] == 2
+    status, _, wrong = sweep_command(daemon, "fit", f"{own}/1", "--out", "/nowhere/model")
+    assert status == 1 and wrong.count("\n") == 1 and "/nowhere/model" in wrong

@@ -1,0 +1,15 @@
+/* cli/worker.h — verbs that let sweep-worker do the work: it lies beside this program. */
+#ifndef SW_CLI_WORKER_H
+#define SW_CLI_WORKER_H
+
+#include "cli/cli.h"
+
+/* Runs `sweep-worker VERB [A B]` and waits for it; its output and errors are this program's. input:
+ * the text of its stdin; NULL: none. An exit status; what went wrong it has said itself. */
+int sw_worker_run(struct sw_cli *c, const char *verb, const char *a, const char *b,
+		  const char *input);
+
+/* Of a sweep alone, c->trial becomes its best trial. An exit status. */
+int sw_worker_trial(struct sw_cli *c);
+
+#endif

@@ -1,0 +1,154 @@
+#include "worker/fit.h"
+#include "base/fault.h"
+#include "kernels/backend.h"
+#include "proto/json.h"
+#include "worker/checkpoint.h"
+#include "worker/export.h"
+#include "worker/train.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct fit {
+	const cJSON *input;
+	const struct sw_ops *ops;
+	struct sw_queue *q;
+	struct sw_trainer trainer;
+	struct sw_data data;
+	struct sw_model model;
+	struct sw_checkpoint_id id;
+	const char *out;
+	struct sw_fit *result;
+	sw_status status; /* of the export */
+	struct sw_err err;
+};
+
+static bool go_on(void *ctx)
+{
+	(void)ctx;
+	return true;
+}
+
+/* By way of a checkpoint in a folder of its own beside the file: what an export is made of. */
+static sw_status write_out(struct fit *f, struct sw_net *net)
+{
+	char folder[4096 + 16], path[4096 + 96];
+	sw_status status;
+
+	if (snprintf(folder, sizeof folder, "%s.XXXXXX", f->out) >= 4096 || !mkdtemp(folder))
+		return sw_err_set(&f->err, SW_IO, "cannot write beside %s: %s", f->out,
+				  strerror(errno));
+	snprintf(path, sizeof path, "%s/%" PRIu64 "-%" PRIu64 ".ckpt", folder, f->id.trial,
+		 f->id.epoch);
+	status = sw_checkpoint_write(net, &f->id, folder, &f->err);
+	if (status == SW_OK)
+		status = sw_export(path, f->out, &f->err);
+	(void)unlink(path);
+	(void)rmdir(folder);
+	return status;
+}
+
+static bool report(void *ctx, const struct sw_epoch *e)
+{
+	struct fit *f = ctx;
+
+	f->result->epochs = (size_t)e->epoch;
+	f->result->train_loss = e->train_loss;
+	f->id.epoch = e->epoch;
+	if (e->last && isfinite(e->train_loss))
+		f->status = write_out(f, e->net);
+	return true;
+}
+
+static bool number(const cJSON *input, const char *key, uint64_t *out)
+{
+	const cJSON *v = sw_json_get(input, key);
+
+	*out = 0;
+	return !v || cJSON_IsNull(v) || sw_json_u64(v, out);
+}
+
+static sw_status prepare(struct fit *f, uint64_t seed, uint64_t max_t, uint64_t epochs,
+			 struct sw_err *err)
+{
+	const cJSON *trainer = sw_json_get(f->input, "trainer");
+	struct sw_data_source source;
+	struct sw_data_want want;
+	sw_status status = sw_trainer_resolve(&f->trainer, trainer, sw_json_get(f->input, "params"),
+					      max_t, seed, err);
+
+	if (status != SW_OK)
+		return status;
+	f->trainer.epochs = epochs ? epochs : max_t ? max_t : f->trainer.epochs;
+	/* the rows that it would wait for are trained on */
+	f->trainer.patience = 0;
+	want = (struct sw_data_want){.classes = f->trainer.classes,
+				     .val_fraction = f->trainer.val_fraction,
+				     .split_seed = f->trainer.split_seed,
+				     .standardize = f->trainer.standardize,
+				     .all = true};
+	status = sw_data_source_read(&source, sw_json_get(trainer, "dataset"), err);
+	if (status == SW_OK)
+		status = sw_data_load(&f->data, &source, want, f->ops, f->q, err);
+	if (status != SW_OK)
+		return status;
+	const struct sw_task task = sw_net_task(&f->data, f->trainer.classes);
+
+	return sw_model_compile(&f->model, sw_json_get(trainer, "model"),
+				sw_json_get(f->input, "params"), &task, err);
+}
+
+static sw_status train(struct fit *f, struct sw_err *err)
+{
+	const struct sw_train_hooks hooks = {.ctx = f, .go_on = go_on, .report = report};
+	uint64_t seed, max_t, epochs;
+	enum sw_train_end end;
+	sw_status status;
+
+	if (!number(f->input, "sweep", &f->id.sweep) || !number(f->input, "trial", &f->id.trial) ||
+	    !number(f->input, "seed", &seed) || !number(f->input, "max_t", &max_t) ||
+	    !number(f->input, "epochs", &epochs) || !f->out ||
+	    !cJSON_IsObject(sw_json_get(f->input, "trainer")) ||
+	    !cJSON_IsObject(sw_json_get(f->input, "params")))
+		return sw_err_set(err, SW_INVALID, "what to fit cannot be read");
+	status = prepare(f, seed, max_t, epochs, err);
+	if (status == SW_OK)
+		status = sw_train_run(f->ops, f->q, &f->model, &f->data, &f->trainer, seed, &hooks,
+				      &end, err);
+	if (status != SW_OK)
+		return status;
+	f->result->rows = f->data.train.rows;
+	if (end == SW_TRAIN_DIVERGED)
+		return sw_err_set(err, SW_INVALID, "the loss is no finite number in epoch %zu",
+				  f->result->epochs);
+	return f->status == SW_OK ? SW_OK : sw_err_set(err, f->status, "%s", f->err.msg);
+}
+
+sw_status sw_fit_run(struct sw_fit *out, const cJSON *input, unsigned cores, struct sw_err *err)
+{
+	struct fit *f = sw_calloc(1, sizeof *f);
+	const cJSON *file = sw_json_get(input, "out");
+	sw_status status;
+
+	memset(out, 0, sizeof *out);
+	if (!f)
+		return sw_err_set(err, SW_NOMEM, "no memory");
+	f->input = input;
+	f->result = out;
+	f->err = (struct sw_err)SW_ERR_INIT;
+	f->out = cJSON_IsString(file) ? file->valuestring : NULL;
+	status = sw_backend_open("cpu", cores, &f->ops, err);
+	if (status == SW_OK)
+		status = f->ops->queue_create(&f->q);
+	if (status == SW_OK)
+		status = train(f, err);
+	sw_data_fini(&f->data);
+	if (f->q)
+		f->ops->queue_destroy(f->q);
+	free(f);
+	return status;
+}
