@@ -3,6 +3,7 @@
 #include "base/fault.h"
 #include "proto/json.h"
 #include "worker/checkpoint_format.h"
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -105,6 +106,7 @@ static sw_status describe_all(struct export *x, struct sw_jw *w, uint32_t *count
 
 			if (status != SW_OK)
 				return status;
+			assert(t.running <= 1); /* it was checked */
 			if (pass == 0 && counter(&t, name)) {
 				describe(x, w, name, "I64", NULL, 8);
 				++*counters;
