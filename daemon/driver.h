@@ -38,7 +38,7 @@ struct sw_change {
 	struct sw_checkpoint *unneeded; /* files that nobody goes on from once this is stored */
 	size_t unneeded_n, unneeded_cap;
 	struct sw_host *shrink; /* its files may be over its max_mb; NULL: none */
-	int64_t uid; /* who asked; -1: the daemon itself */
+	int64_t uid;            /* who asked; -1: the daemon itself */
 	int64_t now_ms;
 	int64_t over_ms; /* when the attempt that it ends was last heard of, if it ended while no
 			    daemon looked; 0: it ends now */

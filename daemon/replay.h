@@ -47,8 +47,8 @@ struct sw_replay {
 	/* What came out; spec and sched may be taken (set them to NULL). */
 	struct sw_spec *spec;
 	struct sw_sweep *sched;
-	uint64_t next_ev; /* the number after the last event */
-	bool metric_seen; /* some report carried the metric */
+	uint64_t next_ev;            /* the number after the last event */
+	bool metric_seen;            /* some report carried the metric */
 	struct sw_settings settings; /* those of the spec, then of its edits */
 	struct sw_budget budget;     /* how long it ran */
 	sw_status rc;

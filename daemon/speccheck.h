@@ -21,7 +21,8 @@ struct sw_speccheck {
 	int64_t bytes;      /* that a trial takes, its data set among them */
 };
 
-/* done is called once, on the loop: err->code SW_OK when the spec passed, and facts what it needs. */
+/* done is called once, on the loop: err->code SW_OK when the spec passed, and facts what it needs.
+ */
 typedef void sw_speccheck_cb(void *user, const struct sw_err *err,
 			     const struct sw_speccheck *facts);
 

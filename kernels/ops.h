@@ -96,8 +96,8 @@ struct sw_ops {
 	 * read, and may be NULL, with SW_ACT_NONE) ->
 	 * dx: float[B][I] = dz w, or NULL when not wanted;
 	 * dw: float[O][I] = dz^T x; db: float[O] = column sums of dz, or NULL,
-	 * where dz = dy act'(y). dy may be written over: it is scratch afterwards, but is left as it
-	 * is with SW_ACT_NONE (the gradient of a sum has other readers). */
+	 * where dz = dy act'(y). dy may be written over: it is scratch afterwards, but is left as
+	 * it is with SW_ACT_NONE (the gradient of a sum has other readers). */
 	sw_status (*linear_backward)(struct sw_queue *q, const float *x, const float *w,
 				     const float *y, float *dy, float *dx, float *dw, float *db,
 				     size_t B, size_t I, size_t O, enum sw_act act, int accumulate);

@@ -10,11 +10,11 @@
 #include <string.h>
 
 static const char *const known_keys[] = {
-	"name",       "description",     "method",      "seed",           "metric",     "metrics",
-	"parameters", "early_terminate", "run_cap",     "max_concurrent", "retries",    "lease_s",
-	"resources",  "trainer",         "constraints", "init",           "warm_start", "refine",
-	"shuffle",    "suggest_wait_ms", "plateau",     "time_budget_s",  "gpu_hours",  "weight",
-	"checkpoint",
+	"name",    "description",   "method",          "seed",    "metric",
+	"metrics", "parameters",    "early_terminate", "run_cap", "max_concurrent",
+	"retries", "lease_s",       "resources",       "trainer", "constraints",
+	"init",    "warm_start",    "refine",          "shuffle", "suggest_wait_ms",
+	"plateau", "time_budget_s", "gpu_hours",       "weight",  "checkpoint",
 };
 
 #define DRIVE "give \"trainer\", or drive the trials yourself by ask, report and tell"

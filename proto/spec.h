@@ -233,8 +233,8 @@ struct sw_spec {
 	bool needs_gpu;           /* resources.gpu >= 1 */
 	unsigned cpu;             /* resources.cpu, default 1; no effect yet */
 	struct sw_spec_checkpoint checkpoint;
-	const cJSON *trainer;     /* NULL: the client drives the trials by ask, report and tell */
-	size_t n_warnings;        /* what is allowed, but likely a mistake */
+	const cJSON *trainer; /* NULL: the client drives the trials by ask, report and tell */
+	size_t n_warnings;    /* what is allowed, but likely a mistake */
 	struct sw_err warnings[SW_SPEC_MAX_WARNINGS];
 };
 

@@ -33,7 +33,7 @@ extern const struct sw_trainer_option sw_trainer_options[SW_TRAINER_OPTION_N];
 const struct sw_trainer_option *sw_trainer_option_find(const char *name);
 
 /* The default of "lr" depends on the optimizer. */
-#define SW_TRAINER_LR_SGD   0.01
+#define SW_TRAINER_LR_SGD  0.01
 #define SW_TRAINER_LR_ADAM 0.001
 
 #endif

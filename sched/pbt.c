@@ -4,14 +4,13 @@
  * Rule     A report is judged when it is at burn_in_period or above and at least
  *          perturbation_interval above the step at which the trial was judged last (0; a child: the
  *          step that it goes on from), but not at the trial's last step, with which it leaves the
- *          population. Its value is the trial's score. The population is the trials not ended that have a score, sorted by (score,
- *          trial). A quantile is ceil(n * quantile_fraction) of them, at most floor(n / 2), none of
- *          a single one. A trial in the last quantile is stopped, and cloned from one of the first
- *          drawn by (seed, trial). Else it pauses if other members wait, so that they catch up;
- *          else it goes on.
- * Queue    The member with the least step first, then the lowest number; nobody while members are
- *          not yet made. A child that has not begun takes its turn by its step, too (the sweep
- *          sees to it): one that went first could be exploited again and again by members that
+ *          population. Its value is the trial's score. The population is the trials not ended that
+ * have a score, sorted by (score, trial). A quantile is ceil(n * quantile_fraction) of them, at
+ * most floor(n / 2), none of a single one. A trial in the last quantile is stopped, and cloned from
+ * one of the first drawn by (seed, trial). Else it pauses if other members wait, so that they catch
+ * up; else it goes on. Queue    The member with the least step first, then the lowest number;
+ * nobody while members are not yet made. A child that has not begun takes its turn by its step, too
+ * (the sweep sees to it): one that went first could be exploited again and again by members that
  *          never get a lane to change their scores.
  * Cost     O(log population).
  * Memory   About 17 bytes a member, twice for those that are paused.

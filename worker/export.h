@@ -13,8 +13,8 @@
 
 #include "base/status.h"
 
-/* from: a checkpoint, checked as a whole first. to: written beside it (".part") and renamed, so that
- * it is whole or what it was. SW_NOT_FOUND, SW_INVALID: from; SW_FULL, SW_IO, SW_NOMEM. */
+/* from: a checkpoint, checked as a whole first. to: written beside it (".part") and renamed, so
+ * that it is whole or what it was. SW_NOT_FOUND, SW_INVALID: from; SW_FULL, SW_IO, SW_NOMEM. */
 SW_NODISCARD sw_status sw_export(const char *from, const char *to, struct sw_err *err);
 
 #endif

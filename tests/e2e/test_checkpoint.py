@@ -41,10 +41,11 @@ def test_trials_killed_at_random_moments_end_with_the_weights_of_the_undisturbed
     while kills < KILLS:
         seed += 1
         whole = client.submit(long(seed))
-        client.wait_sweep(whole)
+        # A kill comes within a few epochs, however slow the build is: else none is ever finished.
+        moment = max(0.4, 4 * client.wait_sweep(whole)["seconds"] / 25)
         sweep = client.submit(long(seed))
         while kills < KILLS and client.sweep(sweep)["state"] == "RUNNING":
-            time.sleep(rng.uniform(0, 0.4))  # the moment, not a wait for something
+            time.sleep(rng.uniform(0, moment))  # the moment, not a wait for something
             running = busy(client, sweep)
             if running:
                 try:
