@@ -137,6 +137,14 @@ static bool is_kept(const struct sw_host *h, const struct sw_checkpoint *file)
 	return false;
 }
 
+bool sw_checkpoint_has_heir(const struct sw_host *h, uint64_t trial, uint64_t step)
+{
+	for (size_t i = 0; i < h->heirs.n; i++)
+		if (h->heirs.v[i].from == trial && h->heirs.v[i].step == step)
+			return true;
+	return false;
+}
+
 static bool is_needed(const struct sw_host *h, const struct sw_checkpoint *file)
 {
 	const struct sw_checkpoint own = sw_checkpoint_of(h, file->trial);
@@ -148,10 +156,7 @@ static bool is_needed(const struct sw_host *h, const struct sw_checkpoint *file)
 		return true;
 	if (found && h->keeping.open[at].before == file->step)
 		return true;
-	for (size_t i = 0; i < h->heirs.n; i++)
-		if (h->heirs.v[i].from == file->trial && h->heirs.v[i].step == file->step)
-			return true;
-	return false;
+	return sw_checkpoint_has_heir(h, file->trial, file->step);
 }
 
 static void add_unneeded(struct sw_change *c, const struct sw_checkpoint *file)

@@ -81,6 +81,8 @@ struct sw_keeping_open *sw_checkpoint_open(struct sw_host *h, uint64_t trial);
 void sw_checkpoint_ended(struct sw_host *h, const struct sw_keeping_ended *file);
 /* The place in host->keeping.ended of the best one; ended_n: none has a value. */
 size_t sw_checkpoint_best(const struct sw_host *h);
+/* Does a child of the population that has not its own yet go on from this one? */
+bool sw_checkpoint_has_heir(const struct sw_host *h, uint64_t trial, uint64_t step);
 
 /* --- daemon/janitor.c --- */
 

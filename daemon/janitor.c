@@ -331,7 +331,7 @@ void sw_checkpoint_shrink(struct sw_host *h)
 	if (v == NULL)
 		sw_daemon_die("remove checkpoints", SW_NOMEM);
 	for (size_t i = 0; i < k->ended_n; i++)
-		if (i != best)
+		if (i != best && !sw_checkpoint_has_heir(h, k->ended[i].trial, k->ended[i].step))
 			v[n++] = (struct offer){k->ended[i], h->maximize};
 	qsort(v, n, sizeof *v, worse_first);
 	for (size_t i = 0; i < n; i++)
