@@ -1,8 +1,5 @@
-/* kernels/cuda/cuda_linear.cu — y = x w^T + b and its gradients: cuBLAS in whole fp32.
- *
- * cuBLAS stores by columns: a row-major float[R][C] is to it the transposed, C x R with leading
- * dimension C. So each product is asked for as the transpose of what is wanted, operands swapped:
- * (x w^T)^T = w x^T. */
+/* kernels/cuda/cuda_linear.cu — y = x w^T + b and its gradients: cuBLAS in whole fp32. */
+#include "kernels/cuda/cuda_product.h"
 #include "kernels/cuda/launch.cuh"
 
 /* Columns of a tile of column_sums_kernel: one a lane. */
@@ -27,17 +24,6 @@ static sw_status fill_rows(struct sw_queue *q, const float *b, float *y, size_t 
 	return sw_cuda_launched();
 }
 
-/* c: float[n][m] = sum over k + beta c; a and b as cuBLAS sees them, see above */
-static sw_status product(struct sw_queue *q, cublasOperation_t ta, cublasOperation_t tb, size_t m,
-			 size_t n, size_t k, const float *a, size_t lda, const float *b, size_t ldb,
-			 float beta, float *c)
-{
-	const float one = 1.0f;
-
-	return sw_cublas_status(cublasSgemm(q->blas, ta, tb, (int)m, (int)n, (int)k, &one, a,
-					    (int)lda, b, (int)ldb, &beta, c, (int)m));
-}
-
 sw_status sw_cuda_linear_forward(struct sw_queue *q, const float *x, const float *w, const float *b,
 				 float *y, size_t B, size_t I, size_t O, enum sw_act act)
 {
@@ -52,8 +38,8 @@ sw_status sw_cuda_linear_forward(struct sw_queue *q, const float *x, const float
 	else if (I == 0)
 		status = sw_cuda_zero(q, y, B * O * sizeof *y);
 	if (status == SW_OK && I)
-		status = product(q, CUBLAS_OP_T, CUBLAS_OP_N, O, B, I, w, I, x, I, b ? 1.0f : 0.0f,
-				 y);
+		status = sw_cuda_product(q, CUBLAS_OP_T, CUBLAS_OP_N, O, B, I, w, I, x, I,
+					 b ? 1.0f : 0.0f, y);
 	if (status != SW_OK || act == SW_ACT_NONE)
 		return status;
 	return sw_cuda_relu_forward(q, y, y, B * O);
@@ -105,12 +91,13 @@ sw_status sw_cuda_linear_backward(struct sw_queue *q, const float *x, const floa
 	if (status == SW_OK && act == SW_ACT_RELU)
 		status = sw_cuda_relu_backward(q, y, dy, dy, B * O);
 	if (status == SW_OK && B && I && O)
-		status = product(q, CUBLAS_OP_N, CUBLAS_OP_T, I, O, B, x, I, dy, O,
-				 accumulate ? 1.0f : 0.0f, dw);
+		status = sw_cuda_product(q, CUBLAS_OP_N, CUBLAS_OP_T, I, O, B, x, I, dy, O,
+					 accumulate ? 1.0f : 0.0f, dw);
 	else if (status == SW_OK && !accumulate)
 		status = sw_cuda_zero(q, dw, O * I * sizeof *dw);
 	if (status == SW_OK && dx && B && I && O)
-		status = product(q, CUBLAS_OP_N, CUBLAS_OP_N, I, B, O, w, I, dy, O, 0.0f, dx);
+		status = sw_cuda_product(q, CUBLAS_OP_N, CUBLAS_OP_N, I, B, O, w, I, dy, O, 0.0f,
+					 dx);
 	else if (status == SW_OK && dx)
 		status = sw_cuda_zero(q, dx, B * I * sizeof *dx);
 	if (status == SW_OK && db && O)
