@@ -24,10 +24,16 @@ static bool ordinal(const char *device, const char *prefix, int *out)
 static sw_status module_open(void **out, struct sw_err *err)
 {
 	static const char *const places[] = {"", "../lib/"};
+	const char *given = getenv("SWEEPD_CUDA_MODULE");
 	char self[4096], path[4200];
 	const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
 
 	*out = NULL;
+	if (given != NULL && *given != '\0') {
+		*out = dlopen(given, RTLD_NOW | RTLD_LOCAL);
+		return *out ? SW_OK
+			    : sw_err_set(err, SW_NOT_FOUND, "SWEEPD_CUDA_MODULE: %s", dlerror());
+	}
 	if (n <= 0)
 		return sw_err_set(err, SW_IO, "cannot tell where this program is");
 	self[n] = '\0';

@@ -1,8 +1,8 @@
 /*
  * worker/main.c — sweep-worker: one process, one device, one trial at a time.
  *
- *   sweep-worker --socket PATH --worker ID --slot N --device cpu:0|gpu:0 [--cores N]
- *                [--memory BYTES]
+ *   sweep-worker --socket PATH --worker ID --slot N --device cpu:0|gpu:0 [--name NAME]
+ *                [--cores N] [--memory BYTES]
  *   sweep-worker check < SPEC.json
  *   sweep-worker export CHECKPOINT FILE
  *   sweep-worker fit < FIT.json                   (worker/fit.h)
@@ -64,7 +64,7 @@ static long number(const char *text, long min, long max)
 static int usage(void)
 {
 	fputs("usage: sweep-worker --socket PATH --worker ID --slot N --device cpu:0|gpu:0 "
-	      "[--cores N] [--memory BYTES]\n"
+	      "[--name NAME] [--cores N] [--memory BYTES]\n"
 	      "       sweep-worker check < SPEC.json\n"
 	      "       sweep-worker export CHECKPOINT FILE\n"
 	      "       sweep-worker fit < FIT.json\n",
@@ -160,10 +160,11 @@ static int work(struct sw_session *s, struct sw_runner *runner)
 	return complain(sw_session_why(s));
 }
 
-static int serve(const struct sw_session_config *config, const char *device, unsigned cores,
-		 size_t memory)
+/* name: what people call the device; of several GPUs the process sees one, as the first. */
+static int serve(const struct sw_session_config *config, const char *device, const char *name,
+		 unsigned cores, size_t memory)
 {
-	struct sw_runner runner = {.device = device, .memory = memory};
+	struct sw_runner runner = {.device = name != NULL ? name : device, .memory = memory};
 	struct sw_session *session = NULL;
 	struct sw_err err = SW_ERR_INIT;
 	int code = 1;
@@ -188,15 +189,13 @@ static int serve(const struct sw_session_config *config, const char *device, uns
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {{"socket", required_argument, NULL, 's'},
-						{"worker", required_argument, NULL, 'w'},
-						{"slot", required_argument, NULL, 'n'},
-						{"device", required_argument, NULL, 'd'},
-						{"cores", required_argument, NULL, 'c'},
-						{"memory", required_argument, NULL, 'm'},
-						{NULL, 0, NULL, 0}};
+	static const struct option options[] = {
+		{"socket", required_argument, NULL, 's'}, {"worker", required_argument, NULL, 'w'},
+		{"slot", required_argument, NULL, 'n'},   {"device", required_argument, NULL, 'd'},
+		{"name", required_argument, NULL, 'a'},   {"cores", required_argument, NULL, 'c'},
+		{"memory", required_argument, NULL, 'm'}, {NULL, 0, NULL, 0}};
 	struct sw_session_config config = {.slot = -1};
-	const char *device = NULL;
+	const char *device = NULL, *name = NULL;
 	long cores = 1, memory = 0;
 	int c;
 
@@ -215,6 +214,8 @@ int main(int argc, char **argv)
 			config.slot = (int)number(optarg, 0, 100000);
 		else if (c == 'd')
 			device = optarg;
+		else if (c == 'a')
+			name = optarg;
 		else if (c == 'c')
 			cores = number(optarg, 1, 4096);
 		else if (c == 'm')
@@ -228,5 +229,5 @@ int main(int argc, char **argv)
 	if (signals() != 0)
 		return complain("signals cannot be handled");
 	config.wake_fd = wake[0];
-	return serve(&config, device, (unsigned)cores, (size_t)memory);
+	return serve(&config, device, name, (unsigned)cores, (size_t)memory);
 }
