@@ -26,6 +26,9 @@
  * Limits   Each dimension fits int32, as does the plane H * W of an image; each product of two
  *          dimensions fits int64. A dimension of 0 is SW_OK and does nothing (to an accumulating
  *          output) or writes zeros (to another).
+ * Graphs   What a queue is given between graph_begin and graph_end is recorded, not run. No entry
+ *          keeps anything of the call but its arguments: sizes and pointers are fixed by the
+ *          recording, and what changes from run to run lies in backend memory (struct sw_step).
  * NaN      No fast-math: NaN and infinity go through as IEEE says.
  * Order    The same calls on the same device with the same inputs give the same bits: a table adds
  *          in an order that does not depend on timing (no floating atomics), nor on the number of
@@ -44,9 +47,10 @@ extern "C" {
 #endif
 
 #define SW_OPS_ALIGN   ((size_t)64)
-#define SW_OPS_VERSION 2 /* of this table's layout; a module made for another is refused */
+#define SW_OPS_VERSION 3 /* of this table's layout; a module made for another is refused */
 
 struct sw_queue; /* opaque, one per backend: a stream with its handles and workspace */
+struct sw_graph; /* opaque: calls that were recorded */
 
 struct sw_ops {
 	int version;      /* SW_OPS_VERSION */
@@ -60,7 +64,7 @@ struct sw_ops {
 	sw_status (*memory)(size_t *free_bytes, size_t *total_bytes);
 	sw_status (*queue_create)(struct sw_queue **out);
 	void (*queue_destroy)(struct sw_queue *q); /* waits for its work; NULL is allowed */
-	/* Uninitialised. bytes 0: *out is NULL. */
+	/* Uninitialised. bytes 0: *out is NULL. Neither waits for any queue's work. */
 	sw_status (*alloc)(void **out, size_t bytes);
 	void (*free)(void *p); /* NULL is allowed; no queue may still use it */
 	/* src is host memory and may be reused when the call returns. */
@@ -69,6 +73,50 @@ struct sw_ops {
 	sw_status (*download)(struct sw_queue *q, void *dst, const void *src, size_t bytes);
 	sw_status (*zero)(struct sw_queue *q, void *dst, size_t bytes);
 	sw_status (*sync)(struct sw_queue *q);
+
+	/* --- graphs: a sequence of calls that is recorded once and given again as one --- */
+
+	/* From here to graph_end what q is given is recorded. upload, download, sync, transfer and
+	 * graph_run of this queue are SW_INVALID meanwhile, and the calling thread must neither
+	 * alloc nor free. Each call that is recorded must have been made before, outside of a
+	 * recording, with the same sizes (a device loads code at its first use). SW_UNSUPPORTED:
+	 * the backend has no graphs, nothing is recorded, and no other entry of this section is
+	 * called.
+	 */
+	sw_status (*graph_begin)(struct sw_queue *q);
+	/* Ends it, whatever the calls since have returned; nothing of them has run. SW_UNSUPPORTED:
+	 * they cannot be recorded. On an error *out is NULL. */
+	sw_status (*graph_end)(struct sw_queue *q, struct sw_graph **out);
+	/* As if q, the queue that recorded it, was given the calls again. */
+	sw_status (*graph_run)(struct sw_queue *q, struct sw_graph *g);
+	void (*graph_free)(struct sw_graph *g); /* NULL is allowed; its last run must be done */
+
+	/* --- precision of products: that of linear and conv2d entries --- */
+
+	/* Bytes that products need at precision p beside their work: of a linear entry of this
+	 * shape; of a conv2d entry with B = B out_h out_w, I = C kh kw. */
+	size_t (*product_workspace)(enum sw_precision p, size_t B, size_t I, size_t O);
+	/* How q makes products from here on; SW_FP32 at first. work: backend memory, q's own until
+	 * the next call, of at least the bytes that product_workspace says of every product to come
+	 * (one that needs more is SW_NOMEM); NULL for 0. SW_UNSUPPORTED: the backend lacks it, q
+	 * stays as it was. */
+	sw_status (*precision)(struct sw_queue *q, enum sw_precision p, void *work, size_t bytes);
+
+	/* --- transfers beside the work: rows that do not fit the device, two buffers by turns ---
+	 */
+
+	/* Host memory that transfer reads, aligned to SW_OPS_ALIGN. Pinned where a device is. */
+	sw_status (*pinned_alloc)(void **out, size_t bytes);
+	void (*pinned_free)(void *p); /* NULL is allowed; no transfer may still read it */
+	/* Copies from pinned memory, while q works: begins when all that q was given before the
+	 * last transfer_wait of the *other* buffer is done. buffer: 0 or 1. */
+	sw_status (*transfer)(struct sw_queue *q, unsigned buffer, void *dst, const void *src,
+			      size_t bytes);
+	/* What q is given from here on comes after the buffer's transfers; what it was given before
+	 * was the last to use the other buffer. */
+	sw_status (*transfer_wait)(struct sw_queue *q, unsigned buffer);
+	/* Waits until the buffer's transfers have read their src. */
+	sw_status (*transfer_read)(struct sw_queue *q, unsigned buffer);
 
 	/* --- batch assembly: out[b][*] = rows[index[b]][*] --- */
 

@@ -17,6 +17,11 @@ extern "C" {
 /* What a product's epilogue does to each element; its derivative is made from the output. */
 enum sw_act { SW_ACT_NONE, SW_ACT_RELU };
 
+/* How products are made of float operands, with sums in fp32 or wider and a float result: SW_TF32
+ * takes 10 bits behind the point of each operand, as the device rounds, SW_BF16 7, rounded to the
+ * nearest, ties to even. Whatever is no product is fp32 at each. */
+enum sw_precision { SW_FP32, SW_TF32, SW_BF16 };
+
 /* A convolution over B images of C x H x W with O kernels of C x kh x kw. */
 struct sw_conv {
 	size_t B, C, H, W;
@@ -68,8 +73,20 @@ struct sw_norm {
 	float momentum; /* batchnorm's: 0.1 */
 };
 
+/* What of a step changes from one to the next, in backend memory, 8-byte aligned: kernels that were
+ * recorded once (a CUDA graph) then run again without new arguments. */
+struct sw_step {
+	uint64_t step;  /* of the optimizer, from 1 */
+	uint64_t epoch; /* from 1, for augmentation */
+	double lr;
+	double beta1_t, beta2_t; /* beta^step, for Adam's bias correction */
+};
+
+/* Of epoch 0: the caller sets it. */
+struct sw_step sw_step_make(uint64_t step, double lr, double beta1, double beta2);
+
 /* How images are taken from the data set. With w[0..3] = the words of the Philox block (seed,
- * SW_PHILOX_AUGMENT, 0, epoch, the row's number in the data set), row r and column s of the output
+ * SW_PHILOX_AUGMENT, 0, step->epoch, the row's number), row r and column s of the output
  * are row r + w[0] % (2 pad + 1) - pad and column s' + w[1] % (2 pad + 1) - pad of the image, where
  * s' is W - 1 - s when flip is 1 and w[2] is odd, else s. So a row's crop depends on neither its
  * batch nor its place in it. */
@@ -78,19 +95,12 @@ struct sw_images {
 	int u8;  /* rows are uint8, not float */
 	int pad; /* 0: no crop */
 	int flip;
-	uint64_t seed, epoch;
+	uint64_t seed;
+	const struct sw_step *step; /* backend memory; NULL: of epoch 0 */
 	const float *scale, *shift; /* float[C], or NULL (both): raw * 1 + 0 */
+	const int32_t
+		*number; /* int32[B], the rows' numbers in the data set; NULL: index has them */
 };
-
-/* What of a step changes from one to the next, in backend memory, 8-byte aligned: kernels that were
- * recorded once (a CUDA graph) then run again without new arguments. */
-struct sw_step {
-	uint64_t step; /* of the optimizer, from 1 */
-	double lr;
-	double beta1_t, beta2_t; /* beta^step, for Adam's bias correction */
-};
-
-struct sw_step sw_step_make(uint64_t step, double lr, double beta1, double beta2);
 
 /* Which mask dropout uses: element i draws word i % 4 of the Philox block
  * sw_philox_block(seed, SW_PHILOX_DROPOUT, layer, step, i / 4) (kernels/philox.h). */

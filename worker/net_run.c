@@ -26,7 +26,7 @@ static struct sw_images images(const struct sw_net *net, const struct sw_data *d
 				  .pad = train ? data->pad : 0,
 				  .flip = train ? data->flip : 0,
 				  .seed = net->seed,
-				  .epoch = net->epoch,
+				  .step = train ? net_step(net) : NULL,
 				  .scale = data->scale,
 				  .shift = data->shift};
 }
@@ -135,10 +135,13 @@ sw_status sw_net_gradient(struct sw_net *net, const struct sw_data *data, size_t
 {
 	const int32_t *order = (const int32_t *)(void *)(net->arena + net->at.order) + first;
 	const struct sw_trainer *t = net->trainer;
-	const struct sw_step step = sw_step_make(net->step + 1,
-						 sw_trainer_lr(t, net->step, net->steps_per_epoch),
-						 t->beta1, t->beta2);
-	sw_status status = net->ops->upload(net->q, net_step(net), &step, sizeof step);
+	struct sw_step step = sw_step_make(net->step + 1,
+					   sw_trainer_lr(t, net->step, net->steps_per_epoch),
+					   t->beta1, t->beta2);
+	sw_status status;
+
+	step.epoch = net->epoch;
+	status = net->ops->upload(net->q, net_step(net), &step, sizeof step);
 
 	if (status == SW_OK)
 		status = gather_labels(net, data, order, rows);

@@ -34,8 +34,8 @@ static struct crop crop_of(const struct sw_images *im, int32_t row)
 
 	if (im->pad == 0 && !im->flip)
 		return (struct crop){0, 0, 0};
-	const struct sw_philox_words r =
-		sw_philox_block(im->seed, SW_PHILOX_AUGMENT, 0, im->epoch, (uint64_t)row);
+	const struct sw_philox_words r = sw_philox_block(
+		im->seed, SW_PHILOX_AUGMENT, 0, im->step ? im->step->epoch : 0, (uint64_t)row);
 
 	return (struct crop){.dr = (ptrdiff_t)(r.v[0] % places) - im->pad,
 			     .ds = (ptrdiff_t)(r.v[1] % places) - im->pad,
@@ -94,7 +94,8 @@ sw_status sw_cpu_gather_image(struct sw_queue *q, const void *rows, const int32_
 		const unsigned char *image = (const unsigned char *)rows +
 					     (size_t)index[b] * D * (im->u8 ? 1 : sizeof *out);
 
-		image_take(im, image, crop_of(im, index[b]), out + b * D);
+		image_take(im, image, crop_of(im, im->number ? im->number[b] : index[b]),
+			   out + b * D);
 	}
 	return SW_OK;
 }

@@ -99,6 +99,62 @@ static sw_status sync_queue(struct sw_queue *q)
 	return SW_OK;
 }
 
+/* --- what a device that works by itself has: here calls are done when they return --- */
+
+static sw_status graph_begin(struct sw_queue *q)
+{
+	(void)q;
+	return SW_UNSUPPORTED;
+}
+
+static sw_status graph_end(struct sw_queue *q, struct sw_graph **out)
+{
+	(void)q;
+	*out = NULL;
+	return SW_UNSUPPORTED;
+}
+
+static sw_status graph_run(struct sw_queue *q, struct sw_graph *g)
+{
+	(void)q;
+	(void)g;
+	return SW_UNSUPPORTED;
+}
+
+static void graph_free(struct sw_graph *g)
+{
+	(void)g;
+}
+
+static size_t product_workspace(enum sw_precision p, size_t B, size_t in, size_t out)
+{
+	(void)p;
+	(void)B;
+	(void)in;
+	(void)out;
+	return 0;
+}
+
+static sw_status precision(struct sw_queue *q, enum sw_precision p, void *work, size_t bytes)
+{
+	(void)q;
+	(void)work;
+	(void)bytes;
+	return p == SW_FP32 ? SW_OK : SW_UNSUPPORTED;
+}
+
+static sw_status transfer(struct sw_queue *q, unsigned buffer, void *dst, const void *src,
+			  size_t bytes)
+{
+	return buffer > 1 ? SW_INVALID : copy(q, dst, src, bytes);
+}
+
+static sw_status transfer_wait(struct sw_queue *q, unsigned buffer)
+{
+	(void)q;
+	return buffer > 1 ? SW_INVALID : SW_OK;
+}
+
 const struct sw_ops sw_ops_cpu = {
 	.version = SW_OPS_VERSION,
 	.name = "cpu",
@@ -112,6 +168,17 @@ const struct sw_ops sw_ops_cpu = {
 	.download = copy,
 	.zero = zero,
 	.sync = sync_queue,
+	.graph_begin = graph_begin,
+	.graph_end = graph_end,
+	.graph_run = graph_run,
+	.graph_free = graph_free,
+	.product_workspace = product_workspace,
+	.precision = precision,
+	.pinned_alloc = mem_alloc,
+	.pinned_free = mem_free,
+	.transfer = transfer,
+	.transfer_wait = transfer_wait,
+	.transfer_read = transfer_wait,
 	.gather = sw_cpu_gather,
 	.gather_i32 = sw_cpu_gather_i32,
 	.gather_image = sw_cpu_gather_image,

@@ -53,6 +53,15 @@ struct sw_queue {
 	unsigned char *slots;       /* pinned: [SW_CUDA_SLOT_N][SW_CUDA_SLOT_BYTES] */
 	cudaEvent_t slot_free[SW_CUDA_SLOT_N];
 	unsigned next_slot;
+	int recording; /* between graph_begin and graph_end */
+	/* of products: */
+	enum sw_precision precision;
+	unsigned char *half; /* device: [half_bytes], the operands of a product in bf16 */
+	size_t half_bytes;
+	/* of transfers, made at the first: */
+	cudaStream_t side;
+	cudaEvent_t arrived[2]; /* the last transfer of a buffer */
+	cudaEvent_t used[2];    /* the last work on a buffer */
 };
 
 /* Makes the opened device the calling thread's: CUDA keeps the choice per thread. A thread-local
@@ -71,6 +80,19 @@ sw_status sw_cuda_upload(struct sw_queue *q, void *dst, const void *src, size_t 
 sw_status sw_cuda_download(struct sw_queue *q, void *dst, const void *src, size_t bytes);
 sw_status sw_cuda_zero(struct sw_queue *q, void *dst, size_t bytes);
 sw_status sw_cuda_sync(struct sw_queue *q);
+sw_status sw_cuda_graph_begin(struct sw_queue *q);
+sw_status sw_cuda_graph_end(struct sw_queue *q, struct sw_graph **out);
+sw_status sw_cuda_graph_run(struct sw_queue *q, struct sw_graph *g);
+void sw_cuda_graph_free(struct sw_graph *g);
+size_t sw_cuda_product_workspace(enum sw_precision p, size_t B, size_t I, size_t O);
+sw_status sw_cuda_precision(struct sw_queue *q, enum sw_precision p, void *work, size_t bytes);
+sw_status sw_cuda_pinned_alloc(void **out, size_t bytes);
+void sw_cuda_pinned_free(void *p);
+sw_status sw_cuda_transfer(struct sw_queue *q, unsigned buffer, void *dst, const void *src,
+			   size_t bytes);
+sw_status sw_cuda_transfer_wait(struct sw_queue *q, unsigned buffer);
+sw_status sw_cuda_transfer_read(struct sw_queue *q, unsigned buffer);
+void sw_cuda_transfer_end(struct sw_queue *q); /* of queue_destroy */
 
 sw_status sw_cuda_gather(struct sw_queue *q, const float *rows, const int32_t *index, float *out,
 			 size_t B, size_t D);

@@ -61,7 +61,7 @@ static sw_status blas_start(struct sw_queue *q)
 		status = sw_cublas_status(cublasSetStream(q->blas, q->stream));
 	if (status == SW_OK) /* after SetStream, which goes back to the handle's own workspace */
 		status = sw_cublas_status(cublasSetWorkspace(q->blas, q->blas_space, bytes));
-	if (status == SW_OK) /* whole fp32: TF32 only where it is asked for, and nobody does */
+	if (status == SW_OK) /* whole fp32, until sw_cuda_precision */
 		status = sw_cublas_status(cublasSetMathMode(q->blas, CUBLAS_DEFAULT_MATH));
 	if (status == SW_OK)
 		status =
@@ -123,6 +123,7 @@ void sw_cuda_queue_destroy(struct sw_queue *q)
 			(void)sw_cuda_status(cudaFreeHost(q->slots));
 		if (q->blas)
 			(void)sw_cublas_status(cublasDestroy(q->blas));
+		sw_cuda_transfer_end(q);
 		sw_cuda_free(q->partial);
 		sw_cuda_free(q->blas_space);
 		if (q->stream)
@@ -154,6 +155,8 @@ sw_status sw_cuda_upload(struct sw_queue *q, void *dst, const void *src, size_t 
 {
 	sw_status status = sw_cuda_use();
 
+	if (status == SW_OK && q->recording)
+		return SW_INVALID;
 	if (status != SW_OK || bytes == 0)
 		return status;
 	if (bytes <= SW_CUDA_SLOT_BYTES)
@@ -170,6 +173,8 @@ sw_status sw_cuda_download(struct sw_queue *q, void *dst, const void *src, size_
 {
 	sw_status status = sw_cuda_use();
 
+	if (status == SW_OK && q->recording)
+		return SW_INVALID;
 	if (status == SW_OK && bytes)
 		status = sw_cuda_status(
 			cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToHost, q->stream));
@@ -191,7 +196,7 @@ sw_status sw_cuda_sync(struct sw_queue *q)
 {
 	const sw_status status = sw_cuda_use();
 
-	if (status != SW_OK)
-		return status;
+	if (status != SW_OK || q->recording)
+		return status != SW_OK ? status : SW_INVALID;
 	return sw_cuda_status(cudaStreamSynchronize(q->stream));
 }

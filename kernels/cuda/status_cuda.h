@@ -1,7 +1,8 @@
 /*
  * kernels/cuda/status_cuda.h — CUDA's and cuBLAS's codes become ours, on the line of the call.
  *
- * Errors   Out of memory is SW_NOMEM, a shape or pointer that CUDA refuses SW_INVALID. All else,
+ * Errors   Out of memory is SW_NOMEM, a shape or pointer that CUDA refuses SW_INVALID, what cannot
+ *          be recorded in a graph SW_UNSUPPORTED. All else,
  *          known or new, is SW_DEVICE_LOST: most of it is sticky (only a new process gets a clean
  *          context), and work of unknown outcome must not be trusted.
  */
@@ -25,6 +26,9 @@ static inline sw_status sw_cuda_status(cudaError_t e)
 	case cudaErrorInvalidValue:
 	case cudaErrorInvalidConfiguration:
 		return SW_INVALID;
+	case cudaErrorStreamCaptureUnsupported:
+	case cudaErrorStreamCaptureInvalidated:
+		return SW_UNSUPPORTED;
 	default:
 		return SW_DEVICE_LOST;
 	}

@@ -281,8 +281,9 @@ START_TEST(gather_image_crops_and_mirrors_each_row_by_its_number)
 	static uint8_t rows[N * EACH];
 	static float out[N * EACH], again[EACH];
 	const float scale[C] = {0.5f, 2}, shift[C] = {-1, 3};
-	const struct sw_images im = {C, H, W, 1, 2, 1, 77, 3, scale, shift};
-	int32_t order[N];
+	const struct sw_step step = {.epoch = 3};
+	struct sw_images im = {C, H, W, 1, 2, 1, 77, &step, scale, shift, NULL};
+	int32_t order[N], first = 0;
 	int mirrored = 0, moved = 0;
 
 	for (size_t i = 0; i < N * EACH; i++)
@@ -292,7 +293,7 @@ START_TEST(gather_image_crops_and_mirrors_each_row_by_its_number)
 	ck_assert_int_eq(sw_ops_cpu.gather_image(NULL, rows, order, out, N, &im), SW_OK);
 	for (int b = 0; b < N; b++) {
 		const struct sw_philox_words w = sw_philox_block(im.seed, SW_PHILOX_AUGMENT, 0,
-								 im.epoch, (uint64_t)order[b]);
+								 step.epoch, (uint64_t)order[b]);
 		const int dr = (int)(w.v[0] % 5) - 2, ds = (int)(w.v[1] % 5) - 2;
 
 		mirrored += w.v[2] % 2 != 0;
@@ -312,6 +313,12 @@ START_TEST(gather_image_crops_and_mirrors_each_row_by_its_number)
 	ck_assert_int_gt(moved, N / 2);
 	/* alone or in a batch: the same crop */
 	ck_assert_int_eq(sw_ops_cpu.gather_image(NULL, rows, order + 7, again, 1, &im), SW_OK);
+	ck_assert_mem_eq(again, out + 7 * EACH, sizeof again);
+	/* and from wherever the row lies, by its number */
+	im.number = order + 7;
+	ck_assert_int_eq(
+		sw_ops_cpu.gather_image(NULL, rows + order[7] * EACH, &first, again, 1, &im),
+		SW_OK);
 	ck_assert_mem_eq(again, out + 7 * EACH, sizeof again);
 }
 END_TEST

@@ -21,7 +21,7 @@ file(GLOB shim_hosts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cuda/*.c)
 list(APPEND shim_kernels ${here}/shim_kernels.cu)
 set_source_files_properties(${shim_kernels} PROPERTIES LANGUAGE CXX) # in this folder's targets alone
 add_library(sw_cuda_shim STATIC ${shim_kernels} ${shim_hosts}
-	${here}/shim_blas.c ${here}/shim_device.c ${here}/shim_threads.c)
+	${here}/shim_blas.c ${here}/shim_device.c ${here}/shim_graph.c ${here}/shim_threads.c)
 set_target_properties(sw_cuda_shim PROPERTIES CXX_STANDARD 14 CXX_STANDARD_REQUIRED ON)
 # The shim's folder stands where the toolkit's headers would be: the one folder that is on -I.
 target_include_directories(sw_cuda_shim PUBLIC ${here})
@@ -36,7 +36,7 @@ if(SW_WERROR)
 	target_compile_options(sw_cuda_shim PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
 endif()
 
-foreach(noun cuda_ops cuda_losses)
+foreach(noun cuda_ops cuda_losses cuda_images)
 	sw_test(kernels/test_${noun}.c sw_cuda_shim sw_kernels)
 	target_sources(test_kernels_${noun} PRIVATE ${here}/twin.c)
 	if(TARGET sweepd-cuda) # the same on a GPU; skipped, and said so, where there is none

@@ -20,7 +20,9 @@ struct sw_shim {
 	unsigned lose_at;    /* the nth piece of work from now on breaks the device; 0: none */
 	/* Told by the shim: */
 	size_t used_bytes;
-	unsigned live; /* objects and allocations not yet given back */
+	unsigned live;        /* objects and allocations not yet given back */
+	unsigned graph_nodes; /* of the graph made last */
+	unsigned graph_runs;
 	bool lost;
 };
 
@@ -33,6 +35,19 @@ struct sw_shim_op {
 	void *arg; /* freed after run */
 	struct sw_shim_op *next;
 };
+
+struct sw_shim_graph; /* shim_graph.c */
+
+struct sw_shim_stream {
+	int device;
+	struct sw_shim_op *first, **end;
+	struct sw_shim_graph *graph; /* that it records; NULL: none */
+};
+
+/* Takes op into the graph. */
+void sw_shim_record(struct sw_shim_graph *g, struct sw_shim_op *op);
+/* Fails, and spoils the recording, when this thread has one: for calls that wait or allocate. */
+cudaError_t sw_shim_enter_outside(void);
 
 /* Queues work on a stream; takes arg, made by malloc. */
 cudaError_t sw_shim_queue(cudaStream_t s, void (*run)(void *), void *arg);

@@ -12,11 +12,6 @@ struct sw_shim sw_shim = {
 	.memory_bytes = (size_t)1 << 30,
 };
 
-struct sw_shim_stream {
-	int device;
-	struct sw_shim_op *first, **end;
-};
-
 struct sw_shim_event {
 	cudaStream_t stream; /* of the last record */
 	unsigned recorded, done;
@@ -147,7 +142,7 @@ cudaError_t cudaMalloc(void **out, size_t bytes)
 {
 	struct range *r;
 
-	if (sw_shim_enter(NULL) != cudaSuccess)
+	if (sw_shim_enter_outside() != cudaSuccess)
 		return last;
 	if (bytes > sw_shim.memory_bytes - sw_shim.used_bytes || sw_fault_hit(SW_FAULT_MALLOC))
 		return sw_shim_fail(cudaErrorMemoryAllocation);
@@ -196,7 +191,7 @@ static bool on_device(const void *p, size_t bytes)
 cudaError_t cudaHostAlloc(void **out, size_t bytes, unsigned flags)
 {
 	(void)flags;
-	if (sw_shim_enter(NULL) != cudaSuccess)
+	if (sw_shim_enter_outside() != cudaSuccess)
 		return last;
 	*out = sw_malloc(bytes);
 	if (!*out)
@@ -240,15 +235,19 @@ cudaError_t sw_shim_queue(cudaStream_t s, void (*run)(void *), void *arg)
 		return e != cudaSuccess ? e : sw_shim_fail(cudaErrorMemoryAllocation);
 	}
 	*op = (struct sw_shim_op){.run = run, .arg = arg};
+	if (s->graph) {
+		sw_shim_record(s->graph, op);
+		return cudaSuccess;
+	}
 	*s->end = op;
 	s->end = &op->next;
 	return cudaSuccess;
 }
 
-/* Runs what the stream was given, as far as `until` is not reached; NULL: all. */
-static void stream_run(cudaStream_t s, const struct sw_shim_event *until)
+/* Runs what the stream was given until the event has been reached so often; NULL: all. */
+static void stream_run(cudaStream_t s, const struct sw_shim_event *until, unsigned times)
 {
-	while (s->first && !(until && until->done == until->recorded)) {
+	while (s->first && !(until && until->done >= times)) {
 		struct sw_shim_op *op = s->first;
 
 		s->first = op->next;
@@ -265,13 +264,15 @@ static void stream_run(cudaStream_t s, const struct sw_shim_event *until)
 
 cudaError_t cudaStreamSynchronize(cudaStream_t s)
 {
-	stream_run(s, NULL);
+	if (sw_shim_enter_outside() != cudaSuccess)
+		return last;
+	stream_run(s, NULL, 0);
 	return sw_shim_enter(s);
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t s)
 {
-	stream_run(s, NULL);
+	stream_run(s, NULL, 0);
 	sw_shim.live--;
 	free(s);
 	return sw_shim_enter(NULL);
@@ -312,9 +313,38 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
 
 cudaError_t cudaEventSynchronize(cudaEvent_t e)
 {
+	if (sw_shim_enter_outside() != cudaSuccess)
+		return last;
 	if (e->stream)
-		stream_run(e->stream, e);
+		stream_run(e->stream, e, e->recorded);
 	return sw_shim_enter(NULL);
+}
+
+struct wait {
+	cudaEvent_t event;
+	unsigned times;
+};
+
+/* What the event waits for lies in another stream: that runs first, as far. */
+static void wait_run(void *arg)
+{
+	const struct wait *w = arg;
+
+	stream_run(w->event->stream, w->event, w->times);
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned flags)
+{
+	struct wait *w;
+
+	(void)flags;
+	if (!e->stream) /* never recorded: no wait */
+		return sw_shim_enter(s);
+	w = malloc(sizeof *w);
+	if (!w)
+		return sw_shim_fail(cudaErrorMemoryAllocation);
+	*w = (struct wait){e, e->recorded};
+	return sw_shim_queue(s, wait_run, w);
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t e)
