@@ -6,6 +6,9 @@
 #define EVAL_ROWS  ((size_t)256)
 #define EVAL_BYTES ((size_t)32 << 20)
 
+/* Of a buffer: a float, in whose place an int32 may lie. */
+#define ELEMENT sizeof(float)
+
 struct sw_conv sw_op_conv(const struct sw_op *op, size_t rows)
 {
 	return (struct sw_conv){.B = rows,
@@ -69,7 +72,7 @@ static size_t place(size_t *at, size_t bytes)
 
 static size_t buffer_bytes(const struct sw_buffer *b, size_t rows)
 {
-	return aligned(times(plus(times(b->row, rows), b->fixed), 4));
+	return aligned(times(plus(times(b->row, rows), b->fixed), ELEMENT));
 }
 
 static bool meet(const struct sw_buffer *a, const struct sw_buffer *b)
@@ -197,21 +200,21 @@ static size_t eval_pack(struct sw_layout *out, const struct sw_model *m, const s
 static void place_fixed(struct sw_layout *out, const struct sw_model *m, const struct sw_trainer *t,
 			size_t train_rows, size_t *at)
 {
-	const size_t weights = times(m->weights_n, 4);
+	const size_t weights = times(m->weights_n, ELEMENT);
 
 	out->states_n = t->optimizer != SW_SGD ? 2 : t->momentum > 0 ? 1 : 0;
 	out->weights = place(at, weights);
 	out->grads = place(at, weights);
 	for (size_t i = 0; i < out->states_n; i++)
 		out->state[i] = place(at, weights);
-	out->running = place(at, times(m->running_n, 4));
+	out->running = place(at, times(m->running_n, ELEMENT));
 	out->metrics = place(at, sizeof(struct sw_metrics));
 	out->step = place(at, sizeof(struct sw_step));
 	out->norm2 = place(at, sizeof(double));
 	out->count = place(at, sizeof(int32_t));
 	out->classes = place(at, t->classes ? times(m->task.outputs, 3 * sizeof(int64_t)) : 0);
-	out->order = place(at, times(train_rows, 4));
-	out->y = place(at, times(times(out->batch, m->task.labels), 4));
+	out->order = place(at, times(train_rows, sizeof(int32_t)));
+	out->y = place(at, times(times(out->batch, m->task.labels), ELEMENT));
 }
 
 sw_status sw_layout_make(struct sw_layout *out, const struct sw_model *m,

@@ -72,8 +72,8 @@ INLINE void max_2x2(const float *row, size_t W, size_t at, float *y, int32_t *ar
 	better(&best, &best_at, __builtin_shufflevector(c, d, 0, 2, 4, 6), below);
 	better(&best, &best_at, __builtin_shufflevector(c, d, 1, 3, 5, 7), below + 1);
 	store(y, best);
-	if (argmax)
-		memcpy(argmax, &best_at, sizeof best_at);
+	for (size_t k = 0; argmax && k < 4; k++)
+		argmax[k] = (int32_t)best_at[k];
 }
 
 /* A plane in windows of 2 x 2, at least four to a row; the last four overlap those before. */

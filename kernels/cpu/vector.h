@@ -6,13 +6,17 @@
 #include <stddef.h>
 #include <string.h>
 
-typedef float vec __attribute__((vector_size(4 * LANES)));
-typedef int ivec __attribute__((vector_size(4 * LANES)));
-typedef float vec_at __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
-typedef float vec8 __attribute__((vector_size(32)));
-typedef float vec4 __attribute__((vector_size(16)));
-typedef int ivec4 __attribute__((vector_size(16)));
-typedef float vec4_at __attribute__((vector_size(16), aligned(4), may_alias));
+#define WIDTH(n) vector_size((n) * sizeof(float))
+typedef float vec __attribute__((WIDTH(LANES)));
+typedef float vec_at __attribute__((WIDTH(LANES), aligned(sizeof(float)), may_alias));
+typedef float vec8 __attribute__((WIDTH(8)));
+typedef float vec4 __attribute__((WIDTH(4)));
+typedef float vec4_at __attribute__((WIDTH(4), aligned(sizeof(float)), may_alias));
+/* Integers as wide as a lane: what comparing gives, all ones where it holds. (tests/float64 builds
+ * these files with double for float.) */
+typedef __typeof__(_Generic((float)0, double : 0L, default : 0)) lane_int;
+typedef lane_int ivec __attribute__((WIDTH(LANES)));
+typedef lane_int ivec4 __attribute__((WIDTH(4)));
 
 #define INLINE static inline __attribute__((always_inline))
 #ifdef SW_CPU_ROLLED /* for sanitizers, whose checks of the unrolled tiles compile for minutes */
