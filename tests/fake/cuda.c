@@ -1,0 +1,47 @@
+/*
+ * tests/fake/cuda.c — a stand-in for libsweepd-cuda.so: the CPU's table under the name "cuda", so
+ * that whole sweeps run on slots gpu:N where there is no GPU. A file at SWEEPD_FAKE_CUDA_BREAKS
+ * makes every later call a sticky error, as an illegal address does.
+ */
+#include "kernels/ops.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static struct sw_ops table;
+
+static sw_status broken(void)
+{
+	const char *path = getenv("SWEEPD_FAKE_CUDA_BREAKS");
+
+	return path != NULL && access(path, F_OK) == 0 ? SW_DEVICE_LOST : SW_OK;
+}
+
+static sw_status download(struct sw_queue *q, void *dst, const void *src, size_t bytes)
+{
+	const sw_status rc = sw_ops_cpu.download(q, dst, src, bytes);
+
+	return rc == SW_OK ? broken() : rc;
+}
+
+static void describe(char *text, size_t cap)
+{
+	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+
+	(void)snprintf(text, cap, "stand-in for %s", visible != NULL ? visible : "every GPU");
+}
+
+__attribute__((visibility("default"))) sw_ops_open_fn sw_ops_cuda_open;
+
+sw_status sw_ops_cuda_open(int device, const struct sw_ops **out, struct sw_err *err)
+{
+	*out = NULL;
+	if (device != 0) /* a worker sees its own GPU alone */
+		return sw_err_set(err, SW_NOT_FOUND, "no GPU %d", device);
+	table = sw_ops_cpu;
+	table.name = "cuda";
+	table.describe = describe;
+	table.download = download;
+	*out = &table;
+	return SW_OK;
+}
