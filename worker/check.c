@@ -6,6 +6,7 @@
 #include "worker/trainer.h"
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 struct facts {
 	size_t features, classes, rows, parameters, bytes;
@@ -101,6 +102,7 @@ static sw_status check_model(const struct sw_spec *s, const cJSON *params,
 static sw_status check(const struct sw_spec *s, struct facts *out, struct sw_err *err)
 {
 	const uint64_t max_t = sw_spec_max_t(s);
+	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	cJSON *large = NULL, *small = NULL;
 	struct sw_data data = {0};
 	struct sw_trainer t;
@@ -108,6 +110,8 @@ static sw_status check(const struct sw_spec *s, struct facts *out, struct sw_err
 
 	if (!s->trainer)
 		return sw_err_at(err, SW_INVALID, "/trainer", "there is no trainer to check");
+	/* scratch memory grows with a slot's cores, which may be all that there are */
+	sw_ops_cpu_threads(cores > 1 ? (unsigned)cores : 1);
 	status = configuration(&small, s, false, err);
 	if (status == SW_OK)
 		status = configuration(&large, s, true, err);

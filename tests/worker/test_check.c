@@ -1,9 +1,11 @@
 /* tests/worker/test_check.c — what `sweep-worker check` says of whole specs. */
+#include "kernels/ops.h"
 #include "worker/check.h"
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SPEC(params, trainer)                                                                      \
 	"{\"name\":\"t\",\"method\":\"random\",\"metric\":{\"name\":\"val_loss\"},\"parameters\":" \
@@ -75,6 +77,25 @@ START_TEST(check_answers_one_object)
 }
 END_TEST
 
+/* Each core has scratch memory of its own in a convolution: a slot may have them all. */
+START_TEST(check_counts_the_memory_of_as_many_cores_as_there_are)
+{
+	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	const struct sw_conv conv = {32, 3, 32, 32, 6, 5, 5, 1, 0};
+	struct sw_buf out;
+
+	sw_ops_cpu_threads((unsigned)cores);
+	const size_t most = sw_ops_cpu.conv2d_workspace(&conv);
+
+	sw_ops_cpu_threads(1);
+	ck_assert(cores == 1 || sw_ops_cpu.conv2d_workspace(&conv) < most);
+	sw_buf_init(&out, 65536);
+	sw_check_spec(specs[0].spec, strlen(specs[0].spec), &out);
+	ck_assert_uint_eq(sw_ops_cpu.conv2d_workspace(&conv), most);
+	sw_buf_fini(&out);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("worker");
@@ -83,6 +104,7 @@ int main(void)
 
 	suite_add_tcase(suite, tcase);
 	tcase_add_loop_test(tcase, check_answers_one_object, 0, sizeof specs / sizeof *specs);
+	tcase_add_test(tcase, check_counts_the_memory_of_as_many_cores_as_there_are);
 	srunner_run_all(runner, CK_ENV);
 	const int failed = srunner_ntests_failed(runner);
 	srunner_free(runner);
