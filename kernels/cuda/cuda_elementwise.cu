@@ -1,46 +1,8 @@
-/* kernels/cuda/cuda_elementwise.cu — relu, tanh, dropout and gather. x and y may be the same
+/* kernels/cuda/cuda_elementwise.cu — activations, sums and dropout. x and y may be the same
  * pointer, so nothing here is __restrict__: each thread reads an element before it writes it. */
 #include "kernels/cuda/launch.cuh"
 #include "kernels/philox.h"
 #include <math.h>
-
-/* rows: T[N][D]; index: int32[B]; out: T[B][D]; a warp a row, so that reads coalesce and
- * no thread divides by D */
-template <class T>
-static __global__ void gather_kernel(const T *rows, const int32_t *index, T *out, size_t B,
-				     size_t D)
-{
-	for (SW_EACH_ROW(b, B)) {
-		const T *from = rows + (size_t)index[b] * D;
-
-		for (SW_EACH_COLUMN(d, D))
-			out[b * D + d] = from[d];
-	}
-}
-
-sw_status sw_cuda_gather(struct sw_queue *q, const float *rows, const int32_t *index, float *out,
-			 size_t B, size_t D)
-{
-	const sw_status status = sw_cuda_use();
-
-	if (status != SW_OK || B == 0 || D == 0)
-		return status;
-	SW_LAUNCH(gather_kernel<float>, sw_cuda_grid_rows(B), SW_CUDA_BLOCK, q, rows, index, out, B,
-		  D);
-	return sw_cuda_launched();
-}
-
-sw_status sw_cuda_gather_i32(struct sw_queue *q, const int32_t *values, const int32_t *index,
-			     int32_t *out, size_t B, size_t D)
-{
-	const sw_status status = sw_cuda_use();
-
-	if (status != SW_OK || B == 0 || D == 0)
-		return status;
-	SW_LAUNCH(gather_kernel<int32_t>, sw_cuda_grid_rows(B), SW_CUDA_BLOCK, q, values, index,
-		  out, B, D);
-	return sw_cuda_launched();
-}
 
 /* x, y: float[n] */
 static __global__ void relu_forward_kernel(const float *x, float *y, size_t n)
@@ -113,6 +75,109 @@ sw_status sw_cuda_tanh_backward(struct sw_queue *q, const float *y, const float 
 		return status;
 	SW_LAUNCH(tanh_backward_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, y, dy, dx, n);
 	return sw_cuda_launched();
+}
+
+/* x, y: float[n] */
+static __global__ void sigmoid_forward_kernel(const float *x, float *y, size_t n)
+{
+	for (SW_EACH(i, n))
+		y[i] = 1.0f / (1.0f + expf(-x[i]));
+}
+
+sw_status sw_cuda_sigmoid_forward(struct sw_queue *q, const float *x, float *y, size_t n)
+{
+	const sw_status status = sw_cuda_use();
+
+	if (status != SW_OK || n == 0)
+		return status;
+	SW_LAUNCH(sigmoid_forward_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, x, y, n);
+	return sw_cuda_launched();
+}
+
+/* y, dy, dx: float[n] */
+static __global__ void sigmoid_backward_kernel(const float *y, const float *dy, float *dx, size_t n)
+{
+	for (SW_EACH(i, n))
+		dx[i] = dy[i] * (y[i] * (1.0f - y[i]));
+}
+
+sw_status sw_cuda_sigmoid_backward(struct sw_queue *q, const float *y, const float *dy, float *dx,
+				   size_t n)
+{
+	const sw_status status = sw_cuda_use();
+
+	if (status != SW_OK || n == 0)
+		return status;
+	SW_LAUNCH(sigmoid_backward_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, y, dy, dx, n);
+	return sw_cuda_launched();
+}
+
+#define SQRT_HALF       0.70710678118654752440f /* 1 / sqrt 2 */
+#define SQRT_HALF_OF_PI 0.39894228040143267794f /* 1 / sqrt(2 pi) */
+
+/* x, y: float[n] */
+static __global__ void gelu_forward_kernel(const float *x, float *y, size_t n)
+{
+	for (SW_EACH(i, n)) {
+		const float v = x[i];
+
+		y[i] = 0.5f * v * (1.0f + erff(v * SQRT_HALF));
+	}
+}
+
+sw_status sw_cuda_gelu_forward(struct sw_queue *q, const float *x, float *y, size_t n)
+{
+	const sw_status status = sw_cuda_use();
+
+	if (status != SW_OK || n == 0)
+		return status;
+	SW_LAUNCH(gelu_forward_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, x, y, n);
+	return sw_cuda_launched();
+}
+
+/* x, dy, dx: float[n]; Phi(x) + x phi(x) */
+static __global__ void gelu_backward_kernel(const float *x, const float *dy, float *dx, size_t n)
+{
+	for (SW_EACH(i, n)) {
+		const float v = x[i], below = 0.5f * (1.0f + erff(v * SQRT_HALF));
+		const float density = SQRT_HALF_OF_PI * expf(-0.5f * v * v);
+
+		/* at infinity density is 0, and infinity * 0 no number */
+		dx[i] = dy[i] * (isinf(v) ? below : below + v * density);
+	}
+}
+
+sw_status sw_cuda_gelu_backward(struct sw_queue *q, const float *x, const float *dy, float *dx,
+				size_t n)
+{
+	const sw_status status = sw_cuda_use();
+
+	if (status != SW_OK || n == 0)
+		return status;
+	SW_LAUNCH(gelu_backward_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, x, dy, dx, n);
+	return sw_cuda_launched();
+}
+
+/* a, b, y: float[n] */
+static __global__ void add_kernel(const float *a, const float *b, float *y, size_t n)
+{
+	for (SW_EACH(i, n))
+		y[i] = a[i] + b[i];
+}
+
+sw_status sw_cuda_add(struct sw_queue *q, const float *a, const float *b, float *y, size_t n)
+{
+	const sw_status status = sw_cuda_use();
+
+	if (status != SW_OK || n == 0)
+		return status;
+	SW_LAUNCH(add_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, a, b, y, n);
+	return sw_cuda_launched();
+}
+
+sw_status sw_cuda_accumulate(struct sw_queue *q, const float *x, float *y, size_t n)
+{
+	return sw_cuda_add(q, y, x, y, n);
 }
 
 /* x, y: float[n]; a thread makes four words at a time, as Philox does: those of one block, of which

@@ -1,27 +1,58 @@
-/* kernels/cuda/cuda_linear.cu — y = x w^T + b and its gradients: cuBLAS in whole fp32. */
+/* kernels/cuda/cuda_linear.cu — y = act(x w^T + b) and its gradients: the entries, and the way of
+ * large layers: cuBLAS, with one launch forward for what is not the product, and one or two
+ * backward. */
+#include "kernels/cuda/cuda_linear.h"
 #include "kernels/cuda/cuda_product.h"
 #include "kernels/cuda/launch.cuh"
 
 /* Columns of a tile of column_sums_kernel: one a lane. */
 #define TILE SW_CUDA_WARP
 
+/* Rows that one block of column_sums_kernel adds up, so that tall matrices have more than one;
+ * 1/SEGMENT of the rows at least, so that the partial sums stay few. */
+#define SEGMENT_ROWS 256
+#define SEGMENT_MAX  64
+
+/* Bytes of the queue's cuBLAS workspace that are there on every GPU. Between two products it is
+ * scratch memory: the stream keeps the order. */
+#define SPACE_BYTES ((size_t)4 << 20)
+
+/* Multiply-adds, and rows, up to which the small kernels are taken. Made of limits, not measured:
+ * 2^22 take a tenth of a microsecond at the FP32 peak of an H100-class GPU, and some 10 at what
+ * the small kernels reach when nothing is in cache, about what the three launches cost that cuBLAS
+ * needs for a backward pass; a thread that adds up dw walks the rows one by one. */
+#define SMALL_TERMS ((size_t)1 << 22)
+#define SMALL_ROWS  256
+
+static int forced;
+
+void sw_cuda_linear_force(int path)
+{
+	forced = path;
+}
+
+static int small(size_t B, size_t I, size_t O)
+{
+	if (B == 0 || I == 0 || O == 0 || forced == 1)
+		return 1;
+	return forced != 2 && B <= SMALL_ROWS && B * I <= SMALL_TERMS / O;
+}
+
 static int in_limits(size_t B, size_t I, size_t O)
 {
 	return B <= INT32_MAX && I <= INT32_MAX && O <= INT32_MAX;
 }
 
-/* b: float[O]; y: float[B][O] = b in each row */
-static __global__ void fill_rows_kernel(const float *b, float *y, size_t B, size_t O)
+/* y: float[B][O] = act(y + b in each row); b: float[O] or NULL; a warp a row */
+static __global__ void epilogue_kernel(const float *__restrict__ b, float *__restrict__ y, size_t B,
+				       size_t O, int relu)
 {
 	for (SW_EACH_ROW(r, B))
-		for (SW_EACH_COLUMN(o, O))
-			y[r * O + o] = b[o];
-}
+		for (SW_EACH_COLUMN(o, O)) {
+			const float v = y[r * O + o] + (b ? b[o] : 0.0f);
 
-static sw_status fill_rows(struct sw_queue *q, const float *b, float *y, size_t B, size_t O)
-{
-	SW_LAUNCH(fill_rows_kernel, sw_cuda_grid_rows(B), SW_CUDA_BLOCK, q, b, y, B, O);
-	return sw_cuda_launched();
+			y[r * O + o] = relu && v <= 0.0f ? 0.0f : v;
+		}
 }
 
 sw_status sw_cuda_linear_forward(struct sw_queue *q, const float *x, const float *w, const float *b,
@@ -31,52 +62,84 @@ sw_status sw_cuda_linear_forward(struct sw_queue *q, const float *x, const float
 
 	if (!in_limits(B, I, O))
 		return SW_INVALID;
-	if (status != SW_OK || B == 0 || O == 0)
+	if (status == SW_OK && small(B, I, O))
+		return sw_cuda_linear_small_forward(q, x, w, b, y, B, I, O, act);
+	if (status == SW_OK)
+		status = sw_cuda_product(q, CUBLAS_OP_T, CUBLAS_OP_N, O, B, I, w, I, x, I, 0.0f, y);
+	if (status != SW_OK || (!b && act == SW_ACT_NONE))
 		return status;
-	if (b)
-		status = fill_rows(q, b, y, B, O);
-	else if (I == 0)
-		status = sw_cuda_zero(q, y, B * O * sizeof *y);
-	if (status == SW_OK && I)
-		status = sw_cuda_product(q, CUBLAS_OP_T, CUBLAS_OP_N, O, B, I, w, I, x, I,
-					 b ? 1.0f : 0.0f, y);
-	if (status != SW_OK || act == SW_ACT_NONE)
-		return status;
-	return sw_cuda_relu_forward(q, y, y, B * O);
+	SW_LAUNCH(epilogue_kernel, sw_cuda_grid_rows(B), SW_CUDA_BLOCK, q, b, y, B, O,
+		  act == SW_ACT_RELU);
+	return sw_cuda_launched();
 }
 
-/* dy: float[B][O]; db: float[O] = (accumulate ? db : 0) + sums of dy's columns. A block takes a
- * tile of 32 columns: lane c of warp k adds rows k, k + 8, ... of column c, then warp 0 adds the
- * eight sums from the first to the last. Cost: reads dy once, by O / 32 blocks. */
-static __global__ void column_sums_kernel(const float *dy, float *db, size_t B, size_t O,
-					  int accumulate)
+/* dy: float[B][O], where y: float[B][O] is not NULL masked in place: dz; sums: float[segments][O],
+ * those of the columns over each segment's rows, added to what is there where accumulate says so.
+ * A block takes a tile of 32 columns of one segment: lane c of warp k adds rows k, k + 8, ... of
+ * column c, then warp 0 adds the eight sums from the first to the last. */
+static __global__ void column_sums_kernel(const float *y, float *dy, float *sums, size_t B,
+					  size_t O, size_t segments, int accumulate)
 {
-	__shared__ float sums[SW_CUDA_WARPS][TILE];
+	__shared__ float found[SW_CUDA_WARPS][TILE];
 	const unsigned lane = threadIdx.x % TILE, warp = threadIdx.x / TILE;
+	const size_t across = (O + TILE - 1) / TILE, rows = (B + segments - 1) / segments;
 
-	for (size_t tile = blockIdx.x; tile * TILE < O; tile += gridDim.x) {
-		const size_t o = tile * TILE + lane;
+	for (size_t tile = blockIdx.x; tile < across * segments; tile += gridDim.x) {
+		const size_t o = tile % across * TILE + lane, segment = tile / across;
+		const size_t to = (segment + 1) * rows < B ? (segment + 1) * rows : B;
 		float sum = 0.0f;
 
-		for (size_t r = warp; o < O && r < B; r += SW_CUDA_WARPS)
-			sum += dy[r * O + o];
-		sums[warp][lane] = sum;
+		for (size_t r = segment * rows + warp; o < O && r < to; r += SW_CUDA_WARPS) {
+			const size_t at = r * O + o;
+
+			if (y && !(y[at] > 0.0f))
+				dy[at] = 0.0f;
+			else
+				sum += dy[at];
+		}
+		found[warp][lane] = sum;
 		__syncthreads();
 		if (warp == 0 && o < O) {
-			sum = accumulate ? db[o] : 0.0f;
+			sum = accumulate ? sums[segment * O + o] : 0.0f;
 			for (unsigned k = 0; k < SW_CUDA_WARPS; k++)
-				sum += sums[k][lane];
-			db[o] = sum;
+				sum += found[k][lane];
+			sums[segment * O + o] = sum;
 		}
-		__syncthreads(); /* the next tile writes sums again */
+		__syncthreads(); /* the next tile writes found again */
 	}
 }
 
-static sw_status column_sums(struct sw_queue *q, const float *dy, float *db, size_t B, size_t O,
-			     int accumulate)
+/* sums: float[segments][O]; db: float[O] = (accumulate ? db : 0) + its columns' sums */
+static __global__ void add_segments_kernel(const float *__restrict__ sums, float *__restrict__ db,
+					   size_t segments, size_t O, int accumulate)
 {
-	SW_LAUNCH(column_sums_kernel, sw_cuda_grid(O, TILE, SW_CUDA_GRID_MAX), SW_CUDA_BLOCK, q, dy,
-		  db, B, O, accumulate);
+	for (SW_EACH(o, O)) {
+		float sum = accumulate ? db[o] : 0.0f;
+
+		for (size_t k = 0; k < segments; k++)
+			sum += sums[k * O + o];
+		db[o] = sum;
+	}
+}
+
+/* dz in the place of dy, and db. One launch; two for matrices of many rows. */
+static sw_status column_sums(struct sw_queue *q, const float *y, float *dy, float *db, size_t B,
+			     size_t O, int accumulate)
+{
+	size_t segments = B / SEGMENT_ROWS < SEGMENT_MAX ? B / SEGMENT_ROWS : SEGMENT_MAX;
+	float *partial = (float *)q->blas_space;
+
+	if (segments * O * sizeof *partial > SPACE_BYTES)
+		segments = SPACE_BYTES / (O * sizeof *partial);
+	if (segments <= 1)
+		segments = 1;
+	SW_LAUNCH(column_sums_kernel,
+		  sw_cuda_grid((O + TILE - 1) / TILE * segments, 1, SW_CUDA_GRID_MAX),
+		  SW_CUDA_BLOCK, q, y, dy, segments > 1 ? partial : db, B, O, segments,
+		  segments > 1 ? 0 : accumulate);
+	if (segments > 1)
+		SW_LAUNCH(add_segments_kernel, sw_cuda_grid_items(O), SW_CUDA_BLOCK, q, partial, db,
+			  segments, O, accumulate);
 	return sw_cuda_launched();
 }
 
@@ -88,19 +151,18 @@ sw_status sw_cuda_linear_backward(struct sw_queue *q, const float *x, const floa
 
 	if (!in_limits(B, I, O))
 		return SW_INVALID;
-	if (status == SW_OK && act == SW_ACT_RELU)
+	if (status == SW_OK && small(B, I, O))
+		return sw_cuda_linear_small_backward(q, x, w, y, dy, dx, dw, db, B, I, O, act,
+						     accumulate);
+	if (status == SW_OK && db)
+		status = column_sums(q, act == SW_ACT_RELU ? y : NULL, dy, db, B, O, accumulate);
+	else if (status == SW_OK && act == SW_ACT_RELU)
 		status = sw_cuda_relu_backward(q, y, dy, dy, B * O);
-	if (status == SW_OK && B && I && O)
+	if (status == SW_OK)
 		status = sw_cuda_product(q, CUBLAS_OP_N, CUBLAS_OP_T, I, O, B, x, I, dy, O,
 					 accumulate ? 1.0f : 0.0f, dw);
-	else if (status == SW_OK && !accumulate)
-		status = sw_cuda_zero(q, dw, O * I * sizeof *dw);
-	if (status == SW_OK && dx && B && I && O)
+	if (status == SW_OK && dx)
 		status = sw_cuda_product(q, CUBLAS_OP_N, CUBLAS_OP_N, I, B, O, w, I, dy, O, 0.0f,
 					 dx);
-	else if (status == SW_OK && dx)
-		status = sw_cuda_zero(q, dx, B * I * sizeof *dx);
-	if (status == SW_OK && db && O)
-		status = column_sums(q, dy, db, B, O, accumulate);
 	return status;
 }

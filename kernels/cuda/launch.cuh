@@ -69,4 +69,38 @@ static __device__ inline double sw_warp_sum(double v)
 	return v;
 }
 
+/* The same in float. */
+static __device__ inline float sw_warp_sumf(float v)
+{
+	for (int step = SW_CUDA_WARP / 2; step > 0; step /= 2)
+		v += __shfl_xor_sync(SW_ALL_LANES, v, step);
+	return v;
+}
+
+/* In front of a loop over registers: an array that is indexed by a variable lies in memory. */
+#ifdef __CUDACC__
+#define SW_UNROLL _Pragma("unroll")
+#else
+#define SW_UNROLL
+#endif
+
+/* Threads of a block at most, where many of them work on one thing. */
+#define SW_CUDA_BLOCK_MAX 1024
+
+/* The sum over a block's threads (whole warps), the same bits in each: the warps' from the first to
+ * the last. room: shared, one double a warp, free to be used again. All threads call it. */
+static __device__ inline double sw_block_sum(double v, double *room)
+{
+	double sum = 0.0;
+
+	v = sw_warp_sum(v);
+	if (threadIdx.x % SW_CUDA_WARP == 0)
+		room[threadIdx.x / SW_CUDA_WARP] = v;
+	__syncthreads();
+	for (unsigned k = 0; k < blockDim.x / SW_CUDA_WARP; k++)
+		sum += room[k];
+	__syncthreads();
+	return sum;
+}
+
 #endif

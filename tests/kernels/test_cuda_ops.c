@@ -50,6 +50,49 @@ static sw_status tanh_backward(const struct sw_ops *o, struct sw_queue *q, void 
 	return o->tanh_backward(q, p[0], p[1], p[2], *(const size_t *)n);
 }
 
+static sw_status sigmoid_forward(const struct sw_ops *o, struct sw_queue *q, void *const *p,
+				 const void *n)
+{
+	return o->sigmoid_forward(q, p[0], p[1], *(const size_t *)n);
+}
+
+static sw_status sigmoid_backward(const struct sw_ops *o, struct sw_queue *q, void *const *p,
+				  const void *n)
+{
+	return o->sigmoid_backward(q, p[0], p[1], p[2], *(const size_t *)n);
+}
+
+static sw_status gelu_forward(const struct sw_ops *o, struct sw_queue *q, void *const *p,
+			      const void *n)
+{
+	return o->gelu_forward(q, p[0], p[1], *(const size_t *)n);
+}
+
+static sw_status gelu_backward(const struct sw_ops *o, struct sw_queue *q, void *const *p,
+			       const void *n)
+{
+	return o->gelu_backward(q, p[0], p[1], p[2], *(const size_t *)n);
+}
+
+static sw_status add(const struct sw_ops *o, struct sw_queue *q, void *const *p, const void *n)
+{
+	return o->add(q, p[0], p[1], p[2], *(const size_t *)n);
+}
+
+static sw_status add_in_place(const struct sw_ops *o, struct sw_queue *q, void *const *p,
+			      const void *n)
+{
+	const sw_status status = o->add(q, p[0], p[1], p[1], *(const size_t *)n);
+
+	return status != SW_OK ? status : o->add(q, p[0], p[1], p[0], *(const size_t *)n);
+}
+
+static sw_status accumulate(const struct sw_ops *o, struct sw_queue *q, void *const *p,
+			    const void *n)
+{
+	return o->accumulate(q, p[0], p[1], *(const size_t *)n);
+}
+
 static sw_status backward_in_place(const struct sw_ops *o, struct sw_queue *q, void *const *p,
 				   const void *n)
 {
@@ -69,6 +112,13 @@ static const struct {
 	{"relu_backward", relu_backward, 2, 1, 0},
 	{"tanh_forward", tanh_forward, 1, 1, 5e-7},
 	{"tanh_backward", tanh_backward, 2, 1, 0},
+	{"sigmoid_forward", sigmoid_forward, 1, 1, 5e-7},
+	{"sigmoid_backward", sigmoid_backward, 2, 1, 0},
+	{"gelu_forward", gelu_forward, 1, 1, 5e-7},
+	{"gelu_backward", gelu_backward, 2, 1, 1e-6},
+	{"add", add, 2, 1, 0},
+	{"add in place", add_in_place, 2, 0, 0},
+	{"accumulate", accumulate, 2, 0, 0},
 	{"backward in place", backward_in_place, 2, 0, 0},
 };
 
@@ -202,11 +252,42 @@ END_TEST
 /* --- linear --- */
 
 static const struct shape linears[] = {
-	{1, 1, 1, 0},    {2, 3, 1, 1},    {1, 17, 5, 0},   {7, 1, 13, 1},   {5, 64, 10, 0},
-	{33, 31, 37, 1}, {16, 64, 64, 0}, {29, 7, 131, 1}, {25, 5, 101, 0}, {64, 13, 32, 1},
-	{0, 3, 4, 0},    {3, 0, 4, 0},    {3, 4, 0, 0},    {0, 3, 4, 1},    {3, 0, 4, 1},
-	{3, 4, 0, 1},    {0, 0, 0, 0},
+	{1, 1, 1, 0},
+	{2, 3, 1, 1},
+	{1, 17, 5, 0},
+	{7, 1, 13, 1},
+	{5, 64, 10, 0},
+	{33, 31, 37, 1},
+	{16, 64, 64, 0},
+	{29, 7, 131, 1},
+	{25, 5, 101, 0},
+	{64, 13, 32, 1},
+	{0, 3, 4, 0},
+	{3, 0, 4, 0},
+	{3, 4, 0, 0},
+	{0, 3, 4, 1},
+	{3, 0, 4, 1},
+	{3, 4, 0, 1},
+	{0, 0, 0, 0},
+	/* rows of the sums of columns in more than one part */
+	{521, 3, 35, 1},
+	{1031, 2, 33, 0},
+#ifdef SW_TEST_GPU
+	{128, 300, 257, 1},
+	{4099, 64, 31, 0},
+#endif
 };
+
+/* Both ways, where a test can say which: 1 the own kernels, 2 cuBLAS. On a GPU the size decides. */
+#ifndef SW_TEST_GPU
+void sw_cuda_linear_force(int path);
+
+#define LINEAR_PATHS 2
+#define linear_force sw_cuda_linear_force
+#else
+#define LINEAR_PATHS       1
+#define linear_force(path) (void)(path)
+#endif
 
 static sw_status forward(const struct sw_ops *o, struct sw_queue *q, void *const *p,
 			 const void *ctx)
@@ -227,12 +308,16 @@ START_TEST(linear_forward_is_as_on_cpu_with_and_without_bias)
 		{TWIN_F32, s.B * s.O, NULL, 2e-5},
 	};
 
-	for (s.accumulate = 0; s.accumulate < 2; s.accumulate++) {
-		s.act = SW_ACT_NONE;
-		twin_check("linear_forward", forward, &s, b, COUNT(b));
-		s.act = SW_ACT_RELU;
-		twin_check("linear_forward, relu", forward, &s, b, COUNT(b));
+	for (int path = 1; path <= LINEAR_PATHS; path++) {
+		linear_force(path);
+		for (s.accumulate = 0; s.accumulate < 2; s.accumulate++) {
+			s.act = SW_ACT_NONE;
+			twin_check("linear_forward", forward, &s, b, COUNT(b));
+			s.act = SW_ACT_RELU;
+			twin_check("linear_forward, relu", forward, &s, b, COUNT(b));
+		}
 	}
+	linear_force(0);
 }
 END_TEST
 
@@ -261,7 +346,7 @@ START_TEST(linear_backward_is_as_on_cpu_and_accumulates)
 	struct call with = call_of(&linears[_i]);
 	const struct call *s = &with;
 	const size_t grads = s->O * s->I + s->O;
-	const struct twin_buf b[] = {
+	struct twin_buf b[] = {
 		{TWIN_F32, s->B * s->I, twin_noise(s->B * s->I, 1), 0},
 		{TWIN_F32, s->O * s->I, twin_noise(s->O * s->I, 2), 0},
 		{TWIN_F32, s->B * s->O, twin_noise(s->B * s->O, 3), 0},
@@ -271,10 +356,17 @@ START_TEST(linear_backward_is_as_on_cpu_and_accumulates)
 		{TWIN_F32, s->B * s->O, twin_noise(s->B * s->O, 5), 0},
 	};
 
-	twin_check("linear_backward", backward, s, b, COUNT(b));
-	with.act = SW_ACT_RELU;
-	twin_check("linear_backward, relu", backward, s, b, COUNT(b));
-	twin_check("linear_backward, dw alone", backward_dw_only, s, b, COUNT(b));
+	for (int path = 1; path <= LINEAR_PATHS; path++) {
+		linear_force(path);
+		b[2].tol = 0; /* without an activation dy stays as it is */
+		with.act = SW_ACT_NONE;
+		twin_check("linear_backward", backward, s, b, COUNT(b));
+		b[2].tol = TWIN_SCRATCH;
+		with.act = SW_ACT_RELU;
+		twin_check("linear_backward, relu", backward, s, b, COUNT(b));
+		twin_check("linear_backward, dw alone", backward_dw_only, s, b, COUNT(b));
+	}
+	linear_force(0);
 }
 END_TEST
 

@@ -37,6 +37,11 @@ void twin_setup(void)
 	ck_assert_int_eq(cuda->queue_create(&queue), SW_OK);
 }
 
+const struct sw_ops *twin_cuda(void)
+{
+	return cuda;
+}
+
 void twin_teardown(void)
 {
 	cuda->queue_destroy(queue);
@@ -80,7 +85,8 @@ int32_t *twin_labels(size_t n, size_t below, unsigned seed)
 
 static size_t bytes_of(const struct twin_buf *b)
 {
-	static const size_t each[] = {sizeof(float), sizeof(int32_t), sizeof(struct sw_metrics)};
+	static const size_t each[] = {sizeof(float), sizeof(int32_t), sizeof(struct sw_metrics),
+				      sizeof(double), sizeof(int64_t)};
 
 	return b->n * each[b->kind];
 }
@@ -130,7 +136,7 @@ static int same_number(double want, double got, double tol)
 static void same_buf(const char *what, size_t buf, const struct twin_buf *b, const void *want,
 		     const void *got)
 {
-	for (size_t i = 0; i < b->n; i++) {
+	for (size_t i = 0; i < b->n && b->tol != TWIN_SCRATCH; i++) {
 		const struct sw_metrics *mw = want, *mg = got;
 		double w, g;
 
@@ -148,6 +154,12 @@ static void same_buf(const char *what, size_t buf, const struct twin_buf *b, con
 		} else if (b->kind == TWIN_I32) {
 			w = ((const int32_t *)want)[i];
 			g = ((const int32_t *)got)[i];
+		} else if (b->kind == TWIN_I64) {
+			w = (double)((const int64_t *)want)[i];
+			g = (double)((const int64_t *)got)[i];
+		} else if (b->kind == TWIN_F64) {
+			w = ((const double *)want)[i];
+			g = ((const double *)got)[i];
 		} else {
 			w = (double)((const float *)want)[i];
 			g = (double)((const float *)got)[i];

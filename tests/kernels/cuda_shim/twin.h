@@ -11,11 +11,14 @@
 #include "kernels/ops.h"
 #include <stddef.h>
 
-#define TWIN_BUFS 6
+#define TWIN_BUFS 9
 
-enum twin_kind { TWIN_F32, TWIN_I32, TWIN_METRICS };
+enum twin_kind { TWIN_F32, TWIN_I32, TWIN_METRICS, TWIN_F64, TWIN_I64 };
 
-/* init: n elements, or NULL: NaN. tol: of |a - b| <= tol (1 + |a|); 0: equal, with NaN like NaN. */
+/* init: n elements, or NULL: NaN. tol: of |a - b| <= tol (1 + |a|); 0: equal, with NaN like NaN;
+ * TWIN_SCRATCH: whatever, but the same each time. */
+#define TWIN_SCRATCH (-1.0)
+
 struct twin_buf {
 	enum twin_kind kind;
 	size_t n;
@@ -30,6 +33,9 @@ typedef sw_status twin_call(const struct sw_ops *o, struct sw_queue *q, void *co
 int twin_have(void);
 void twin_setup(void);
 void twin_teardown(void);
+
+/* The CUDA table, after twin_setup: for the sizes of scratch memory. */
+const struct sw_ops *twin_cuda(void);
 
 /* Freed by twin_teardown. noise: in [-2, 2), a seventh of it zeros of both signs. */
 float *twin_noise(size_t n, unsigned seed);
