@@ -5,7 +5,7 @@
  *
  * Queues   A queue is one stream with its own cuBLAS handle and workspace: cuBLAS gives the same
  *          bits from run to run only while no two streams share a workspace.
- * Order    Sums are made by trees whose shape depends on the sizes alone. No atomics.
+ * Order    Sums are made by trees whose shape depends on the sizes alone. No atomics but on integers.
  * Rounding Built with --fmad=false: elementwise kernels and optimizers give the CPU table's bits,
  *          tanh, the losses' exp and log, and products within a few units in the last place.
  * Missing  cuda_missing.cu lists the entries that say SW_UNSUPPORTED: a model that needs one does

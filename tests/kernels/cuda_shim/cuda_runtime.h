@@ -101,6 +101,7 @@ cudaError_t cudaMemsetAsync(void *dst, int value, size_t bytes, cudaStream_t s);
 #define __device__
 #define __host__
 #define __shared__ static /* blocks run one after another */
+#define __launch_bounds__(...)
 
 struct sw_shim_dim {
 	unsigned x, y, z;
@@ -114,6 +115,7 @@ void sw_shim_wait_block(void);
 void sw_shim_wait_warp(void);
 /* Gives n <= 8 bytes to the warp, takes those of a lane. */
 void sw_shim_exchange(const void *mine, void *theirs, size_t n, unsigned lane);
+unsigned long long sw_shim_atomic_add(unsigned long long *at, unsigned long long v);
 /* Queues run(a copy of the n bytes of closure), once for each thread. */
 void sw_shim_launch(unsigned grid, unsigned block, cudaStream_t s, void (*run)(void *),
 		    const void *closure, size_t n);
@@ -136,6 +138,11 @@ template <class T> T __shfl_xor_sync(unsigned mask, T mine, int lanes)
 	(void)mask;
 	sw_shim_exchange(&mine, &theirs, sizeof mine, (threadIdx.x % 32) ^ (unsigned)lanes);
 	return theirs;
+}
+
+static inline unsigned long long atomicAdd(unsigned long long *at, unsigned long long v)
+{
+	return sw_shim_atomic_add(at, v);
 }
 
 template <class F> void sw_shim_run(void *arg)

@@ -36,6 +36,7 @@ struct dim threadIdx, blockIdx, blockDim, gridDim; /* declared for kernels in cu
 void sw_shim_wait_block(void);
 void sw_shim_wait_warp(void);
 void sw_shim_exchange(const void *mine, void *theirs, size_t n, unsigned lane);
+unsigned long long sw_shim_atomic_add(unsigned long long *at, unsigned long long v);
 
 enum state { READY, AT_WARP, AT_BLOCK, DONE };
 
@@ -133,6 +134,14 @@ void sw_shim_exchange(const void *mine, void *theirs, size_t n, unsigned lane)
 	memcpy(&threads[now].given[turn], mine, n);
 	wait_at(AT_WARP);
 	memcpy(theirs, &threads[from].given[turn], n);
+}
+
+unsigned long long sw_shim_atomic_add(unsigned long long *at, unsigned long long v)
+{
+	const unsigned long long was = *at;
+
+	*at = was + v;
+	return was;
 }
 
 /* The ith of n in the order that the test chose. */
