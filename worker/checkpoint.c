@@ -167,6 +167,8 @@ static sw_status put_all(struct file *f, const struct sw_net *net,
 	*code = put(f, head, checkpoint_encode(head, net, id));
 	if (*code == 0)
 		*code = put_table(f, net->model);
+	if (*code == 0 && net->model->card)
+		*code = put(f, net->model->card, strlen(net->model->card));
 	for (size_t set = 0; status == SW_OK && *code == 0 && set < sw_net_sets(net); set++)
 		status = put_set(f, net, set, code);
 	if (status == SW_OK && *code == 0 && net->model->running_n)
@@ -393,8 +395,7 @@ static sw_status load(struct file *f, struct sw_net *net, const struct checkpoin
 	 * has some, and one that nobody reads any more is left in the file. */
 	const size_t theirs = 1 + h->states_n, ours = sw_net_sets(net);
 	const size_t sets = theirs < ours ? theirs : ours;
-	const uint64_t tensors = CHECKPOINT_FIXED + (uint64_t)h->layers_n * CHECKPOINT_LAYER +
-				 (uint64_t)h->tensors_n * CHECKPOINT_TENSOR;
+	const uint64_t tensors = checkpoint_weights_at(h);
 	sw_status status;
 
 	f->set = sw_calloc(sets * net->model->weights_n + net->model->running_n, sizeof *f->set);

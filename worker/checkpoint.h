@@ -5,8 +5,9 @@
  * The order of rows and the masks of dropout are functions of (seed, epoch, optimizer step), so
  * that these three numbers, the weights and the optimizer's tensors are all the state there is.
  *
- * Format   docs/checkpoint.md has it in full: little endian, a header, the layer list, float32
- *          tensors without gaps, XXH3-128 over all of it. Nothing in it is a path or is executed.
+ * Format   docs/checkpoint.md has it in full: little endian, a header, the layer list, the
+ *          model's card, float32 tensors without gaps, XXH3-128 over all of it. Nothing in it is a
+ *          path or is executed.
  * Shapes   It holds no hyperparameter: a trial with another learning rate, batch size, momentum or
  *          dropout may go on from it (pbt). Layers and the optimizer must be the same.
  * Files    <dir>/<trial>-<epoch>.ckpt, mode 0600. Written beside it as .tmp-<trial>-<epoch>-XXXXXX,
@@ -20,7 +21,8 @@
 
 #include "worker/net.h"
 
-#define SW_CHECKPOINT_VERSION 3
+/* Read are this one and 3, which has no card. */
+#define SW_CHECKPOINT_VERSION 4
 
 struct sw_checkpoint_id {
 	uint64_t sweep, trial; /* whose state it is */

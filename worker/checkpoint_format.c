@@ -77,12 +77,27 @@ static const char *code_name(uint32_t code)
 	return "unknown";
 }
 
-static uint64_t whole(size_t layers_n, size_t tensors_n, uint64_t sets, uint64_t parameters,
-		      uint64_t running)
+uint64_t checkpoint_card_at(const struct checkpoint_head *h)
 {
-	return CHECKPOINT_FIXED + (uint64_t)layers_n * CHECKPOINT_LAYER +
-	       (uint64_t)tensors_n * CHECKPOINT_TENSOR + sets * parameters * 4 + running * 4 +
-	       CHECKPOINT_SUM;
+	return CHECKPOINT_FIXED + (uint64_t)h->layers_n * CHECKPOINT_LAYER +
+	       (uint64_t)h->tensors_n * CHECKPOINT_TENSOR;
+}
+
+uint64_t checkpoint_weights_at(const struct checkpoint_head *h)
+{
+	return checkpoint_card_at(h) + h->card_n;
+}
+
+static uint32_t card_bytes(const struct sw_model *m)
+{
+	return m->card ? (uint32_t)strlen(m->card) : 0;
+}
+
+/* The bytes that the header speaks of. */
+static uint64_t whole(const struct checkpoint_head *h)
+{
+	return checkpoint_weights_at(h) + (1 + (uint64_t)h->states_n) * h->parameters * 4 +
+	       h->running * 4 + CHECKPOINT_SUM;
 }
 
 uint64_t checkpoint_running(const struct sw_model *m)
@@ -127,16 +142,19 @@ size_t checkpoint_encode(unsigned char out[CHECKPOINT_HEAD], const struct sw_net
 			 const struct sw_checkpoint_id *id)
 {
 	const struct sw_model *m = net->model;
+	const struct checkpoint_head h = {.layers_n = (uint32_t)m->ops_n,
+					  .states_n = (uint32_t)net->at.states_n,
+					  .parameters = m->parameters,
+					  .running = checkpoint_running(m),
+					  .tensors_n = (uint32_t)checkpoint_tensors_n(m),
+					  .card_n = card_bytes(m)};
 	unsigned char *at = out + CHECKPOINT_FIXED;
 
 	memset(out, 0, CHECKPOINT_HEAD);
 	memcpy(out, magic, sizeof magic);
 	put(out + 8, SW_CHECKPOINT_VERSION, 4);
 	put(out + 12, m->ops_n, 4);
-	put(out + 16,
-	    whole(m->ops_n, checkpoint_tensors_n(m), 1 + net->at.states_n, m->parameters,
-		  checkpoint_running(m)),
-	    8);
+	put(out + 16, whole(&h), 8);
 	put(out + 24, id->sweep, 8);
 	put(out + 32, id->trial, 8);
 	put(out + 40, id->epoch, 8);
@@ -145,10 +163,11 @@ size_t checkpoint_encode(unsigned char out[CHECKPOINT_HEAD], const struct sw_net
 	put(out + 64, optimizer_codes[net->trainer->optimizer], 4);
 	put(out + 68, net->at.states_n, 4);
 	put(out + 72, m->parameters, 8);
-	put(out + 80, checkpoint_running(m), 8);
+	put(out + 80, h.running, 8);
 	put(out + 88, of_double(net->best_loss), 8);
 	put(out + 96, net->stale, 8);
-	put(out + 104, checkpoint_tensors_n(m), 4);
+	put(out + 104, h.tensors_n, 4);
+	put(out + 108, h.card_n, 4);
 	for (size_t i = 0; i < m->ops_n; i++, at += CHECKPOINT_LAYER) {
 		put(at, kind_code(m->op[i].kind), 4);
 		put(at + 4, details(&m->op[i]), 4);
@@ -177,24 +196,24 @@ sw_status checkpoint_decode(struct checkpoint_head *out, const unsigned char in[
 		.best_loss = to_double(get(in + 88, 8)),
 		.stale = get(in + 96, 8),
 		.tensors_n = (uint32_t)get(in + 104, 4),
+		.card_n = (uint32_t)get(in + 108, 4),
 	};
 
 	*out = h;
 	if (memcmp(in, magic, sizeof magic) != 0)
 		return sw_err_set(err, SW_INVALID,
 				  "is no checkpoint, or is damaged in its first bytes");
-	if (h.version != SW_CHECKPOINT_VERSION)
+	if (h.version != SW_CHECKPOINT_VERSION && h.version != 3)
 		return sw_err_set(err, SW_INVALID,
-				  "is of version %" PRIu32 ", this program reads %d", h.version,
-				  SW_CHECKPOINT_VERSION);
+				  "is of version %" PRIu32 ", this program reads 3 and %d",
+				  h.version, SW_CHECKPOINT_VERSION);
 	if (h.bytes > size)
 		return sw_err_set(err, SW_INVALID, "is cut short: %" PRIu64 " of %" PRIu64 " bytes",
 				  size, h.bytes);
 	if (h.bytes < size || h.layers_n == 0 || h.layers_n > SW_MODEL_MAX_OPS || h.states_n > 2 ||
 	    h.parameters > size / 4 || h.running > size / 4 ||
 	    h.tensors_n > CHECKPOINT_TENSORS * h.layers_n ||
-	    whole(h.layers_n, h.tensors_n, 1 + (uint64_t)h.states_n, h.parameters, h.running) !=
-		    size)
+	    h.card_n > (h.version == 3 ? 0 : size) || whole(&h) != size)
 		return sw_err_set(err, SW_INVALID,
 				  "is damaged: what it says of its lengths is not so");
 	return SW_OK;

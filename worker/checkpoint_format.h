@@ -20,6 +20,7 @@ struct checkpoint_head {
 	double best_loss;
 	uint64_t stale;
 	uint32_t tensors_n;
+	uint32_t card_n; /* bytes; 0: there is none */
 };
 
 /* A line of the tensor table. */
@@ -41,6 +42,10 @@ void checkpoint_tensor_encode(unsigned char out[CHECKPOINT_TENSOR],
 SW_NODISCARD sw_status checkpoint_tensor_decode(struct checkpoint_tensor *out, uint64_t *n,
 						const unsigned char in[CHECKPOINT_TENSOR],
 						struct sw_err *err);
+
+/* Where the card begins, behind the table; and the weights, behind the card. */
+uint64_t checkpoint_card_at(const struct checkpoint_head *h);
+uint64_t checkpoint_weights_at(const struct checkpoint_head *h);
 
 /* --- checkpoint.c: for who reads a file without a net --- */
 

@@ -9,8 +9,10 @@
 
 #define STAGE_BYTES ((size_t)1 << 20) /* that go to the device at once, or one row */
 
-/* Standardises x: float[rows][features] in place by the rows that `order` lists from n_val on. */
-static void standardize(float *x, const int32_t *order, size_t rows, size_t n_val, size_t features)
+/* Standardises x: float[rows][features] in place by the rows that `order` lists from n_val on.
+ * moments: double[2][features], mean and deviation. */
+static void standardize(float *x, const int32_t *order, size_t rows, size_t n_val, size_t features,
+			double *moments)
 {
 	const double n = (double)(rows - n_val);
 
@@ -29,6 +31,8 @@ static void standardize(float *x, const int32_t *order, size_t rows, size_t n_va
 		/* rounding leaves a constant column a variance near, not at, zero */
 		const double sd = var > 1e-12 * mean * mean && var > 1e-30 ? sqrt(var) : 1.0;
 
+		moments[f] = mean;
+		moments[features + f] = sd;
 		for (size_t i = 0; i < rows; i++) {
 			float *v = &x[i * features + f];
 
@@ -85,9 +89,10 @@ static struct moments floats_measure(const struct sw_raw *raw, const int32_t *or
 	return m;
 }
 
-/* out: float[2][c], scale and shift of each channel. */
+/* out: float[2][c], scale and shift of each channel; moments: double[2][c]. */
 static void channels_make(const struct sw_raw *raw, const struct sw_dataset *set,
-			  const int32_t *order, size_t n_val, bool measure, float *out)
+			  const int32_t *order, size_t n_val, bool measure, float *out,
+			  double *moments)
 {
 	const double unit = raw->u8 ? 255.0 : 1.0;
 
@@ -106,6 +111,8 @@ static void channels_make(const struct sw_raw *raw, const struct sw_dataset *set
 			if (m.var > 1e-12 * mean * mean && m.var > 1e-30)
 				sd = sqrt(m.var);
 		}
+		moments[c] = mean;
+		moments[raw->shape.c + c] = sd;
 		out[c] = (float)(1.0 / sd);
 		out[raw->shape.c + c] = (float)(-mean / sd);
 	}
@@ -278,9 +285,12 @@ static sw_status place(struct sw_data *out, struct sw_raw *raw, const struct sw_
 	const size_t skip = raw->rows - out->train.rows; /* not measured */
 	int32_t *order = sw_malloc(raw->rows * sizeof *order);
 	float *channels = image ? sw_malloc(raw->shape.c * 2 * sizeof *channels) : NULL;
-	sw_status status;
+	const bool scaled = image || (raw->x && want.standardize);
+	const size_t scales = image ? raw->shape.c : out->features;
+	double *moments = scaled ? sw_malloc(scales * 2 * sizeof *moments) : NULL;
+	sw_status status = SW_OK;
 
-	if (!order || (image && !channels)) {
+	if (!order || (image && !channels) || (scaled && !moments)) {
 		status = sw_err_set(err, SW_NOMEM, "no memory to shuffle %zu rows", raw->rows);
 		goto out;
 	}
@@ -292,13 +302,22 @@ static sw_status place(struct sw_data *out, struct sw_raw *raw, const struct sw_
 		sw_shuffle(order, raw->rows, want.split_seed, SW_PHILOX_SPLIT, 0);
 	}
 	if (image)
-		channels_make(raw, set, order, skip, want.standardize, channels);
-	else if (raw->x && want.standardize)
-		standardize(raw->x, order, raw->rows, skip, out->features);
-	status = to_device(out, raw, channels, order, q, err);
+		channels_make(raw, set, order, skip, want.standardize, channels, moments);
+	else if (scaled)
+		standardize(raw->x, order, raw->rows, skip, out->features, moments);
+	out->about = raw->about;
+	raw->about = (struct sw_data_about){0};
+	if (scaled)
+		status = sw_about_numbers(&out->about, moments, scales, &out->about.mean, err);
+	if (status == SW_OK && scaled)
+		status = sw_about_numbers(&out->about, moments + scales, scales, &out->about.std,
+					  err);
+	if (status == SW_OK)
+		status = to_device(out, raw, channels, order, q, err);
 out:
 	free(order);
 	free(channels);
+	free(moments);
 	return status;
 }
 
@@ -342,5 +361,6 @@ void sw_data_fini(struct sw_data *d)
 {
 	if (d->ops && d->memory)
 		d->ops->free(d->memory);
+	sw_about_fini(&d->about);
 	memset(d, 0, sizeof *d);
 }

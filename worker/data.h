@@ -53,6 +53,20 @@ struct sw_data_part {
 	float *target;   /* backend: float[rows][1], or NULL */
 };
 
+/* What who predicts with the model later must know of the rows that it was trained on: JSON lists,
+ * in the host's memory, each NULL where there is none. */
+struct sw_data_about {
+	char *columns; /* the features' names, in their order */
+	char *label;   /* the name of the column that is predicted: a JSON string */
+	char *classes; /* the labels' texts, in the order of their numbers */
+	char *mean;    /* what a feature, or a channel's pixel, as it is in the file, is shifted */
+	char *std;     /* and then divided by */
+	size_t label_column;
+	bool too_big; /* one of them would have had over SW_DATA_ABOUT_MOST bytes */
+};
+
+#define SW_DATA_ABOUT_MOST ((size_t)4 << 20)
+
 struct sw_data {
 	const struct sw_ops *ops;
 	struct sw_shape input;
@@ -67,6 +81,7 @@ struct sw_data {
 	struct sw_data_part train, val;
 	void *memory; /* backend: all of the above */
 	size_t bytes; /* of it */
+	struct sw_data_about about;
 };
 
 /* Reads "/dataset" of a trainer. Named sets are searched in $SWEEPD_DATA, then relative to the

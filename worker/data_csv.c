@@ -351,7 +351,8 @@ sw_status sw_csv_read(struct sw_csv *out, const char *path, bool header, struct 
 				   out->rows, out->rows == 1 ? "row" : "rows");
 out:
 	free(r.cell);
-	free(r.name);
+	out->name = r.name;
+	out->label_column = r.label;
 	if (status != SW_OK)
 		sw_csv_fini(out);
 	return status;
@@ -361,6 +362,7 @@ void sw_csv_fini(struct sw_csv *c)
 {
 	free(c->x);
 	free(c->label);
+	free(c->name);
 	free(c->text);
 	memset(c, 0, sizeof *c);
 }

@@ -24,6 +24,8 @@ struct sw_csv {
 	size_t rows, features; /* features: the columns without the label */
 	float *x;              /* float[rows][features] */
 	char **label;          /* [rows], the text of each; into `text` */
+	char **name;           /* [features + 1], the header's, into `text`; NULL: there is none */
+	size_t label_column;   /* of features + 1 */
 	char *text;            /* the file */
 };
 

@@ -136,6 +136,7 @@ void sw_raw_fini(struct sw_raw *r)
 	free(r->length);
 	free(r->label);
 	free(r->value);
+	sw_about_fini(&r->about);
 	memset(r, 0, sizeof *r);
 }
 

@@ -14,6 +14,7 @@
 #ifndef SW_WORKER_DATA_RAW_H
 #define SW_WORKER_DATA_RAW_H
 
+#include "base/buf.h"
 #include "worker/data.h"
 
 #define SW_RAW_MAX_BYTES ((uint64_t)1 << 40)
@@ -34,12 +35,22 @@ struct sw_raw {
 	size_t labels;   /* of a row: 1 or t */
 	size_t classes;  /* 0: values */
 	size_t vocab;    /* TOKENS */
+	struct sw_data_about about;
 };
 
 /* Takes memory for r->rows rows of r->shape and r->kind (keep) and for their labels (classes) or
  * values. */
 SW_NODISCARD sw_status sw_raw_alloc(struct sw_raw *r, bool keep, bool classes, struct sw_err *err);
 void sw_raw_fini(struct sw_raw *r);
+
+/* A list that was written for struct sw_data_about. SW_NOMEM; one that is too long is NULL, and
+ * said to be. The buffer is empty afterwards. */
+SW_NODISCARD sw_status sw_about_take(struct sw_data_about *about, struct sw_buf *list, char **out,
+				     struct sw_err *err);
+/* double[n] as a list. */
+SW_NODISCARD sw_status sw_about_numbers(struct sw_data_about *about, const double *v, size_t n,
+					char **out, struct sw_err *err);
+void sw_about_fini(struct sw_data_about *about);
 
 /* One reader for each format. *out is zeroed at first. */
 typedef sw_status sw_raw_read_fn(struct sw_raw *out, const struct sw_data_source *source,

@@ -2,6 +2,7 @@
 #include "base/buf.h"
 #include "base/fault.h"
 #include "proto/json.h"
+#include "worker/card.h"
 #include "worker/checkpoint_format.h"
 #include <assert.h>
 #include <errno.h>
@@ -57,7 +58,7 @@ static sw_status table(const struct export *x, uint32_t i, struct checkpoint_ten
 	return status == SW_OK ? checkpoint_tensor_decode(t, n, line, err) : status;
 }
 
-static void metadata(const struct export *x, struct sw_jw *w)
+static void metadata(const struct export *x, struct sw_jw *w, const cJSON *card)
 {
 	const struct checkpoint_head *h = &x->head;
 	const struct {
@@ -67,6 +68,7 @@ static void metadata(const struct export *x, struct sw_jw *w)
 		       {"trial", h->id.trial},
 		       {"epoch", h->id.epoch},
 		       {"step", h->step}};
+	const cJSON *one;
 	char text[24];
 
 	sw_jw_key(w, "__metadata__");
@@ -76,6 +78,9 @@ static void metadata(const struct export *x, struct sw_jw *w)
 		snprintf(text, sizeof text, "%" PRIu64, numbers[i].value);
 		sw_jw_kstr(w, numbers[i].name, text);
 	}
+	cJSON_ArrayForEach (one, card)
+		if (cJSON_IsString(one))
+			sw_jw_kstr(w, one->string, one->valuestring);
 	sw_jw_obj_end(w);
 }
 
@@ -120,15 +125,45 @@ static sw_status describe_all(struct export *x, struct sw_jw *w, uint32_t *count
 	return SW_OK;
 }
 
+/* *out: what the model is for; NULL where the file does not say. */
+static sw_status card_read(const struct export *x, cJSON **out, struct sw_err *err)
+{
+	const size_t n = x->head.card_n;
+	struct sw_err why = SW_ERR_INIT;
+	char *text;
+	sw_status status;
+
+	*out = NULL;
+	if (n == 0)
+		return SW_OK;
+	if (n > SW_CARD_MOST)
+		return sw_err_set(err, SW_INVALID, "has a card that is too long");
+	text = sw_malloc(n);
+	if (!text)
+		return sw_err_set(err, SW_NOMEM, "cannot be exported: no memory");
+	status = checkpoint_take(x->from, text, n, checkpoint_card_at(&x->head), err);
+	if (status == SW_OK)
+		status = sw_json_parse(out, text, n, &why);
+	free(text);
+	if (*why.msg)
+		return sw_err_set(err, status, "has a card that makes no sense: %s", why.msg);
+	return status;
+}
+
 static sw_status make_header(struct export *x, uint32_t *counters, struct sw_err *err)
 {
+	cJSON *card;
 	struct sw_jw w;
-	sw_status status;
+	sw_status status = card_read(x, &card, err);
+
+	if (status != SW_OK)
+		return status;
 
 	(void)sw_buf_add(&x->header, "\0\0\0\0\0\0\0\0", 8);
 	sw_jw_init(&w, &x->header);
 	sw_jw_obj(&w);
-	metadata(x, &w);
+	metadata(x, &w, card);
+	cJSON_Delete(card);
 	status = describe_all(x, &w, counters, err);
 	sw_jw_obj_end(&w);
 	while (x->header.failed == SW_OK && x->header.len % 8 != 0)
@@ -176,8 +211,7 @@ static sw_status copy(const struct export *x, uint64_t from, uint64_t n, struct 
 static sw_status write_all(struct export *x, struct sw_err *err)
 {
 	const struct checkpoint_head *h = &x->head;
-	const uint64_t tensors = CHECKPOINT_FIXED + (uint64_t)h->layers_n * CHECKPOINT_LAYER +
-				 (uint64_t)h->tensors_n * CHECKPOINT_TENSOR;
+	const uint64_t tensors = checkpoint_weights_at(h);
 	const int64_t steps = (int64_t)h->step;
 	uint32_t counters = 0;
 	sw_status status = make_header(x, &counters, err);

@@ -2,6 +2,7 @@
 #include "base/fault.h"
 #include "kernels/backend.h"
 #include "proto/json.h"
+#include "worker/card.h"
 #include "worker/checkpoint.h"
 #include "worker/export.h"
 #include "worker/train.h"
@@ -20,6 +21,7 @@ struct fit {
 	struct sw_trainer trainer;
 	struct sw_data data;
 	struct sw_model model;
+	char *card;
 	struct sw_checkpoint_id id;
 	const char *out;
 	struct sw_fit *result;
@@ -98,8 +100,13 @@ static sw_status prepare(struct fit *f, uint64_t seed, uint64_t max_t, uint64_t 
 		return status;
 	const struct sw_task task = sw_net_task(&f->data, f->trainer.classes);
 
-	return sw_model_compile(&f->model, sw_json_get(trainer, "model"),
-				sw_json_get(f->input, "params"), &task, err);
+	status = sw_model_compile(&f->model, sw_json_get(trainer, "model"),
+				  sw_json_get(f->input, "params"), &task, err);
+	if (status == SW_OK)
+		status = sw_card_make(&f->card, trainer, sw_json_get(f->input, "params"), &f->data,
+				      err);
+	f->model.card = f->card;
+	return status;
 }
 
 static sw_status train(struct fit *f, struct sw_err *err)
@@ -147,6 +154,7 @@ sw_status sw_fit_run(struct sw_fit *out, const cJSON *input, unsigned cores, str
 	if (status == SW_OK)
 		status = train(f, err);
 	sw_data_fini(&f->data);
+	free(f->card);
 	if (f->q)
 		f->ops->queue_destroy(f->q);
 	free(f);

@@ -138,6 +138,7 @@ struct sw_model {
 	size_t back_n;
 	uint16_t loss_grad; /* the buffer of the loss's gradient */
 	char summary[128];  /* "64-128-relu-10" */
+	const char *card;   /* what goes with its weights (worker/card.h), or NULL; borrowed */
 };
 
 SW_NODISCARD sw_status sw_model_compile(struct sw_model *out, const cJSON *model,

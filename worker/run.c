@@ -2,11 +2,13 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "proto/json.h"
+#include "worker/card.h"
 #include "worker/checkpoint.h"
 #include "worker/train.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct run {
@@ -16,6 +18,7 @@ struct run {
 	struct sw_trainer trainer;
 	struct sw_model model;
 	const struct sw_data *data;
+	char *card;
 	uint64_t epoch;  /* finished last */
 	bool no_memory;  /* for a report */
 	bool again;      /* the checkpoint of resume_step could not be read: it is made again */
@@ -255,6 +258,11 @@ static sw_status prepare(struct run *r, struct sw_err *err)
 		status = sw_model_compile(&r->model, sw_json_get(j->trainer, "model"), j->params,
 					  &task, &why);
 	}
+	if (status == SW_OK && j->checkpoint_dir) {
+		prefix = "/trainer";
+		status = sw_card_make(&r->card, j->trainer, j->params, r->data, &why);
+		r->model.card = r->card;
+	}
 	if (status == SW_OK)
 		return SW_OK;
 	sw_err_prefix(&why, prefix);
@@ -301,6 +309,7 @@ sw_status sw_run_job(struct sw_runner *runner, struct sw_session *s, const struc
 		status = sw_train_run(runner->ops, runner->q, &r.model, r.data, &r.trainer,
 				      job->seed, &hooks, &end, &why);
 	}
+	free(r.card);
 	if (status == SW_OK && r.no_memory)
 		status = sw_err_set(&why, SW_NOMEM, "no memory for a report");
 	if (status == SW_DEVICE_LOST)

@@ -2,6 +2,7 @@
 #include "tests/worker/trial.h"
 #include <signal.h>
 #include <sys/resource.h>
+#include <xxhash.h>
 
 static const char layers[] = "[{\"linear\": 2}, \"relu\", {\"dropout\": 0.1}, {\"linear\": 3}]";
 static const struct sw_trainer sgd = {.classes = true, .lr = 0.05, .batch_size = 32, .epochs = 3};
@@ -159,6 +160,63 @@ START_TEST(checkpoint_of_any_other_length_is_refused)
 	bytes[n] = 0;
 	file_write(path, bytes, n + 1);
 	refused(&b, SW_INVALID, "is damaged: what it says of its lengths is not so");
+	free(bytes);
+	sw_net_destroy(&a);
+	sw_net_destroy(&b);
+}
+END_TEST
+
+/* Version 3 had no card, and was otherwise the same. */
+START_TEST(checkpoint_of_the_version_before_is_read_and_a_later_one_refused)
+{
+	XXH128_canonical_t sum;
+	unsigned char *bytes;
+	struct sw_net a, b;
+	size_t n;
+
+	net_written(&a, &momentum);
+	net_make(&b, &model, &momentum, 5);
+	bytes = file_read(path, &n);
+	ck_assert_uint_eq(bytes[8], SW_CHECKPOINT_VERSION);
+	for (unsigned char version = 5; version >= 2; version--) {
+		bytes[8] = version;
+		XXH128_canonicalFromHash(&sum, XXH3_128bits(bytes, n - 16));
+		memcpy(bytes + n - 16, sum.digest, 16);
+		file_write(path, bytes, n);
+		if (version == 3 || version == 4)
+			ck_assert_int_eq(sw_checkpoint_read(&b, &id, path, NULL), SW_OK);
+		else if (version == 5)
+			refused(&b, SW_INVALID, "is of version 5, this program reads 3 and 4");
+		else
+			ck_assert_int_eq(sw_checkpoint_read(&b, &id, path, NULL), SW_INVALID);
+	}
+	free(bytes);
+	sw_net_destroy(&a);
+	sw_net_destroy(&b);
+}
+END_TEST
+
+START_TEST(checkpoint_with_a_card_is_read_without_it)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_net a, b;
+	unsigned char *bytes;
+	size_t n;
+
+	model.card = "{\"sweepd\":\"1\"}";
+	net_written(&a, &adamw);
+	net_make(&b, &model, &adamw, 5);
+	bytes = file_read(path, &n);
+	ck_assert_mem_eq(bytes + 112 + 24 * 4 + 104 * 4, model.card, strlen(model.card));
+	ck_assert_msg(sw_checkpoint_read(&b, &id, path, &err) == SW_OK, "%s", err.msg);
+	for (size_t i = 0; i < 3; i++)
+		set_equal(&b, &a, i);
+	for (size_t i = 0; i < n; i++) {
+		bytes[i] ^= 0x20;
+		file_write(path, bytes, n);
+		ck_assert_int_eq(sw_checkpoint_read(&b, &id, path, NULL), SW_INVALID);
+		bytes[i] ^= 0x20;
+	}
 	free(bytes);
 	sw_net_destroy(&a);
 	sw_net_destroy(&b);
@@ -394,6 +452,8 @@ int main(void)
 			    sizeof pairs / sizeof *pairs);
 	tcase_add_test(tcase, checkpoint_with_any_byte_changed_is_refused);
 	tcase_add_test(tcase, checkpoint_of_any_other_length_is_refused);
+	tcase_add_test(tcase, checkpoint_of_the_version_before_is_read_and_a_later_one_refused);
+	tcase_add_test(tcase, checkpoint_with_a_card_is_read_without_it);
 	tcase_add_loop_test(tcase, checkpoint_of_other_shapes_says_which, 0,
 			    sizeof misfits / sizeof *misfits);
 	tcase_add_test(tcase, checkpoint_that_is_not_the_one_meant_says_whose_it_is);

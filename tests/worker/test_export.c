@@ -13,6 +13,7 @@ static const struct sw_trainer adamw = {.classes = true,
 static const struct sw_checkpoint_id id = {.sweep = 12, .trial = 7, .epoch = 9};
 
 static struct sw_model model;
+static const char card[] = "{\"sweepd\":\"1\",\"model\":\"[\\\"relu\\\"]\"}";
 static char from[160], to[160];
 
 static void setup(void)
@@ -23,6 +24,7 @@ static void setup(void)
 	trial_setup();
 	data_load("wine", true);
 	model_make(&model, "[{\"linear\": 4}, \"batchnorm\", \"relu\", {\"linear\": 3}]", true);
+	model.card = card;
 	snprintf(from, sizeof from, "%s/7-9.ckpt", folder);
 	snprintf(to, sizeof to, "%s/model.safetensors", folder);
 	ck_assert_int_eq(sw_net_create(&net, &sw_ops_cpu, queue, &model, &adamw, &data, 99, &err),
@@ -50,6 +52,8 @@ START_TEST(export_has_the_weights_and_no_more)
 	ck_assert_ptr_nonnull(
 		strstr((char *)bytes + 8, "\"0.weight\":{\"dtype\":\"F32\",\"shape\":[4,13]"));
 	ck_assert_ptr_nonnull(strstr((char *)bytes + 8, "\"1.num_batches_tracked\""));
+	ck_assert_ptr_nonnull(
+		strstr((char *)bytes + 8, "\"sweepd\":\"1\",\"model\":\"[\\\"relu\\\"]\"}"));
 	free(bytes);
 }
 END_TEST
