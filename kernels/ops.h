@@ -96,7 +96,8 @@ struct sw_ops {
 	/* Bytes that products need at precision p beside their work: of a linear entry of this
 	 * shape; of a conv2d entry with B = B out_h out_w, I = C kh kw. */
 	size_t (*product_workspace)(enum sw_precision p, size_t B, size_t I, size_t O);
-	/* How q makes products from here on; SW_FP32 at first. work: backend memory, q's own until
+	/* How q makes products from here on; SW_FP32 at first. A small product, which would gain
+	 * nothing, may be made in fp32 nevertheless. work: backend memory, q's own until
 	 * the next call, of at least the bytes that product_workspace says of every product to come
 	 * (one that needs more is SW_NOMEM); NULL for 0. SW_UNSUPPORTED: the backend lacks it, q
 	 * stays as it was. */

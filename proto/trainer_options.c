@@ -4,6 +4,7 @@
 
 static const char *const optimizers[] = {"sgd", "adam", "adamw", NULL};
 static const char *const schedules[] = {"constant", "step", "cosine", NULL};
+static const char *const precisions[] = {"fp32", "tf32", "bf16", NULL};
 static const char *const losses[] = {"cross_entropy", "mse", NULL};
 
 /* clang-format off */
@@ -47,6 +48,9 @@ const struct sw_trainer_option sw_trainer_options[SW_TRAINER_OPTION_N] = {
 	 .doc = "the norm that a step's gradient is cut to; 0: none"},
 	{.name = "label_smoothing", .kind = SW_OPTION_REAL, .min = 0, .max = 1, .max_open = true,
 	 .fallback = 0, .fallback_text = "0", .searched = true, .doc = "cross_entropy only"},
+	{.name = "precision", .kind = SW_OPTION_CHOICE, .choices = precisions,
+	 .fallback = NAN, .fallback_text = "fp32", .searched = true,
+	 .doc = "of the operands of products; weights, sums and all else are fp32. On a CPU fp32 alone"},
 	{.name = "patience", .kind = SW_OPTION_INTEGER, .min = 0, .max = 1e9,
 	 .fallback = 0, .fallback_text = "0", .searched = true,
 	 .doc = "the trial is COMPLETED when val_loss was not lower for so many epochs; 0: never"},

@@ -26,7 +26,7 @@ struct sw_trainer_option {
 	const char *doc;
 };
 
-#define SW_TRAINER_OPTION_N ((size_t)21)
+#define SW_TRAINER_OPTION_N ((size_t)22)
 extern const struct sw_trainer_option sw_trainer_options[SW_TRAINER_OPTION_N];
 
 /* By name, or NULL. */

@@ -6,6 +6,9 @@
 #define EVAL_ROWS  ((size_t)256)
 #define EVAL_BYTES ((size_t)32 << 20)
 
+/* Rows are staged by as many, or by a batch where that is more. */
+#define STAGE_BYTES ((size_t)16 << 20)
+
 /* Of a buffer: a float, in whose place an int32 may lie. */
 #define ELEMENT sizeof(float)
 
@@ -170,6 +173,31 @@ static size_t workspace(const struct sw_model *m, const struct sw_ops *ops, size
 	return aligned(most);
 }
 
+/* The largest scratch memory of a product at this precision. */
+static size_t products(const struct sw_model *m, const struct sw_ops *ops, enum sw_precision p,
+		       size_t rows)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < m->ops_n; i++) {
+		const struct sw_op *op = &m->op[i];
+		const bool tokens = op->from.kind == SW_SHAPE_TOKENS;
+		size_t bytes = 0;
+
+		if (op->kind == SW_OP_LINEAR)
+			bytes = ops->product_workspace(p, tokens ? rows * op->from.t : rows,
+						       tokens ? op->from.d
+							      : sw_shape_count(&op->from),
+						       tokens ? op->to.d : sw_shape_count(&op->to));
+		else if (op->kind == SW_OP_CONV2D)
+			bytes = ops->product_workspace(p, rows * op->to.h * op->to.w,
+						       op->from.c * op->kernel_h * op->kernel_w,
+						       op->to.c);
+		most = bytes > most ? bytes : most;
+	}
+	return aligned(most);
+}
+
 static void offset(size_t *at, size_t n, size_t base)
 {
 	for (size_t i = 0; i < n; i++)
@@ -185,6 +213,8 @@ static size_t eval_pack(struct sw_layout *out, const struct sw_model *m, const s
 	size_t rows = out->micro > EVAL_ROWS ? out->micro : EVAL_ROWS, bytes;
 
 	rows = rows < val_rows ? rows : val_rows;
+	if (out->stage_rows && rows > out->stage_rows)
+		rows = out->stage_rows;
 	rows = rows ? rows : 1;
 	for (;;) {
 		*work = workspace(m, ops, rows, false);
@@ -197,8 +227,24 @@ static size_t eval_pack(struct sw_layout *out, const struct sw_model *m, const s
 	return bytes;
 }
 
+static void place_stage(struct sw_layout *out, const struct sw_trainer *t, size_t *at)
+{
+	const size_t each = t->stage_row;
+	size_t bytes;
+
+	if (each == 0)
+		return;
+	out->stage_rows = STAGE_BYTES / each < EVAL_ROWS ? STAGE_BYTES / each : EVAL_ROWS;
+	if (out->stage_rows < out->batch)
+		out->stage_rows = out->batch;
+	/* inputs, labels and lengths each begin aligned */
+	bytes = plus(times(each, out->stage_rows), 3 * SW_OPS_ALIGN);
+	out->stage[0] = place(at, bytes);
+	out->stage[1] = place(at, bytes);
+}
+
 static void place_fixed(struct sw_layout *out, const struct sw_model *m, const struct sw_trainer *t,
-			size_t train_rows, size_t *at)
+			size_t *at)
 {
 	const size_t weights = times(m->weights_n, ELEMENT);
 
@@ -209,11 +255,13 @@ static void place_fixed(struct sw_layout *out, const struct sw_model *m, const s
 		out->state[i] = place(at, weights);
 	out->running = place(at, times(m->running_n, ELEMENT));
 	out->metrics = place(at, sizeof(struct sw_metrics));
-	out->step = place(at, sizeof(struct sw_step));
+	out->step = place(at, plus(sizeof(struct sw_step), times(out->batch, 2 * sizeof(int32_t))));
+	out->index = out->step + sizeof(struct sw_step);
+	out->number = out->index + out->batch * sizeof(int32_t);
 	out->norm2 = place(at, sizeof(double));
 	out->count = place(at, sizeof(int32_t));
 	out->classes = place(at, t->classes ? times(m->task.outputs, 3 * sizeof(int64_t)) : 0);
-	out->order = place(at, times(train_rows, sizeof(int32_t)));
+	place_stage(out, t, at);
 	out->y = place(at, times(times(out->batch, m->task.labels), ELEMENT));
 }
 
@@ -221,13 +269,13 @@ sw_status sw_layout_make(struct sw_layout *out, const struct sw_model *m,
 			 const struct sw_trainer *t, size_t train_rows, size_t val_rows,
 			 const struct sw_ops *ops, struct sw_err *err)
 {
-	size_t at = 0, train, eval, train_work, eval_work;
+	size_t at = 0, train, eval, train_work, eval_work, product;
 
 	memset(out, 0, sizeof *out);
 	out->batch = t->batch_size < train_rows ? (size_t)t->batch_size : train_rows;
 	out->micro = t->micro_batch && t->micro_batch < out->batch ? (size_t)t->micro_batch
 								   : out->batch;
-	place_fixed(out, m, t, train_rows, &at);
+	place_fixed(out, m, t, &at);
 	train_work = workspace(m, ops, out->micro, true);
 	train = pack(&m->train, out->micro, out->train);
 	eval = eval_pack(out, m, ops, val_rows, plus(train, train_work),
@@ -235,6 +283,9 @@ sw_status sw_layout_make(struct sw_layout *out, const struct sw_model *m,
 			 : t->memory > at ? t->memory - at
 					  : 0,
 			 &eval_work);
+	product = out->eval_batch > out->micro ? out->eval_batch : out->micro;
+	out->product_bytes = products(m, ops, t->precision, product);
+	out->product = place(&at, out->product_bytes);
 	out->work = place(&at, train_work > eval_work ? train_work : eval_work);
 	offset(out->train, m->train.buffers_n, at);
 	offset(out->eval, m->eval.buffers_n, at);

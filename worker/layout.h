@@ -23,13 +23,18 @@ struct sw_layout {
 	size_t weights, grads, state[2];
 	size_t running; /* float[running_n]: batchnorm's statistics */
 	size_t metrics; /* struct sw_metrics */
-	size_t step;    /* struct sw_step */
-	size_t norm2;   /* double */
-	size_t count;   /* int32: labels of a batch that count */
-	size_t classes; /* int64[3][outputs], for F1; of the loss cross_entropy */
-	size_t order;   /* int32[train_rows] */
-	size_t y;       /* int32 or float[batch][labels]: of all of a step's rows */
-	size_t work;    /* scratch */
+	/* What a step brings with it, in one piece: a struct sw_step; int32[batch], where its rows
+	 * are; and where they are staged, int32[batch], their numbers. */
+	size_t step, index, number;
+	size_t norm2;      /* double */
+	size_t count;      /* int32: labels of a batch that count */
+	size_t classes;    /* int64[3][outputs], for F1; of the loss cross_entropy */
+	size_t stage[2];   /* rows on their way to a batch, by turns; stage_rows 0: none */
+	size_t stage_rows; /* that one of them holds; eval_batch is at most as many */
+	size_t y;          /* int32 or float[batch][labels]: of all of a step's rows */
+	size_t product;    /* scratch of products at another precision than fp32 */
+	size_t product_bytes;
+	size_t work; /* scratch */
 	size_t train[SW_MODEL_MAX_BUFFERS];
 	size_t eval[SW_MODEL_MAX_BUFFERS];
 	size_t bytes; /* the arena */

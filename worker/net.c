@@ -61,10 +61,11 @@ sw_status net_shrink(struct sw_net *net, const struct sw_data *data)
 			   NULL) != SW_OK ||
 	    at.bytes > net->at.bytes)
 		return SW_NOMEM;
-	assert(at.y == net->at.y && at.order == net->at.order);
+	assert(at.y == net->at.y && at.step == net->at.step && at.stage[1] == net->at.stage[1]);
+	net_forget(net);
 	net->at = at;
 	net->oom_events++;
-	return SW_OK;
+	return net_precision(net);
 }
 
 static sw_status arena_take(struct sw_net *net, const struct sw_data *data, struct sw_err *err)
@@ -78,11 +79,29 @@ static sw_status arena_take(struct sw_net *net, const struct sw_data *data, stru
 	status = ops->zero(net->q, net->arena, net->at.metrics);
 	if (status == SW_OK)
 		status = net_weights_init(net);
+	return status == SW_OK ? SW_OK
+			       : sw_err_set(err, status, "no arena of %zu bytes: %s", net->at.bytes,
+					    sw_status_str(status));
+}
+
+static sw_status host_take(struct sw_net *net, const struct sw_data *data, struct sw_err *err)
+{
+	net->order_cap = data->train.rows;
+	net->order = sw_malloc(data->train.rows * sizeof *net->order);
+	if (net->order)
+		net->head = sw_malloc(sizeof(struct sw_step) + net->at.batch * 2 * sizeof(int32_t));
+	return net->head ? SW_OK : sw_err_set(err, SW_NOMEM, "no memory for the order of rows");
+}
+
+static sw_status precision_take(const struct sw_net *net, struct sw_err *err)
+{
+	const sw_status status = net_precision(net);
+
 	if (status == SW_OK)
 		return SW_OK;
-	sw_net_destroy(net);
-	return sw_err_set(err, status, "no arena of %zu bytes: %s", net->at.bytes,
-			  sw_status_str(status));
+	return sw_err_at(err, status, "/trainer/precision", "precision \"%s\" is not %s on %s",
+			 sw_precision_name(net->trainer->precision),
+			 status == SW_UNSUPPORTED ? "supported" : "to be had", net->ops->name);
 }
 
 sw_status sw_net_create(struct sw_net *net, const struct sw_ops *ops, struct sw_queue *q,
@@ -100,15 +119,29 @@ sw_status sw_net_create(struct sw_net *net, const struct sw_ops *ops, struct sw_
 	net->best_loss = (double)INFINITY;
 	status = arena_take(net, data, err);
 	if (status == SW_OK)
-		net->steps_per_epoch = (data->train.rows + net->at.batch - 1) / net->at.batch;
-	return status;
+		status = precision_take(net, err);
+	if (status == SW_OK)
+		status = host_take(net, data, err);
+	if (status != SW_OK) {
+		sw_net_destroy(net);
+		return status;
+	}
+	net->steps_per_epoch = (data->train.rows + net->at.batch - 1) / net->at.batch;
+	return SW_OK;
 }
 
 void sw_net_destroy(struct sw_net *net)
 {
-	if (net->arena)
+	if (net->arena) {
+		net_forget(net); /* waits for what is under way */
+		(void)net->ops->precision(net->q, SW_FP32, NULL, 0);
 		net->ops->free(net->arena);
+	}
+	free(net->order);
+	free(net->head);
 	net->arena = NULL;
+	net->order = NULL;
+	net->head = NULL;
 }
 
 size_t sw_net_sets(const struct sw_net *net)
@@ -147,7 +180,11 @@ sw_status sw_net_running_upload(struct sw_net *net, const float *host)
 
 sw_status sw_net_order(struct sw_net *net, const int32_t *order, size_t rows)
 {
-	return net->ops->upload(net->q, net->arena + net->at.order, order, rows * sizeof *order);
+	if (rows > net->order_cap)
+		return SW_INVALID;
+	memcpy(net->order, order, rows * sizeof *order);
+	net->order_n = rows;
+	return SW_OK;
 }
 
 /* --- metrics --- */

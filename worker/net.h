@@ -8,6 +8,9 @@
  * Memory that is short   at.micro is halved until the arena fits trainer->memory and the device;
  *          where the backend says SW_NOMEM in a step's gradients it is halved once more and the
  *          step begun again (of the rows that went before, train_loss counts some twice then).
+ * Graphs   Where the backend has them, the step on a whole batch is recorded once it has been made
+ *          once, and given again as one call: the same bits. The last, smaller batch of an epoch
+ *          and evaluation are calls.
  * Errors   SW_NOMEM when not even a row at a time fits; what the backend says.
  * Threads  One queue, one thread.
  */
@@ -36,6 +39,15 @@ struct sw_net {
 	bool no_counts;      /* the backend counts no classes: there is no F1 */
 	const char *lacks;   /* the operation that the backend has not, after SW_UNSUPPORTED */
 	char *arena;
+	/* the host's: */
+	int32_t *order; /* [order_n], the epoch's */
+	size_t order_n, order_cap;
+	void *head;           /* what a step brings, as in at.step */
+	struct sw_feed *feed; /* of a data set that does not lie on the device; NULL: it does */
+	/* by staging buffer: */
+	struct sw_graph *graph[2]; /* a whole step; NULL: not recorded yet */
+	bool made[2];              /* its calls were made, so that they can be recorded */
+	bool no_graphs;
 };
 
 /* What the model is to do with the data. */
@@ -61,7 +73,7 @@ SW_NODISCARD sw_status sw_net_set_upload(struct sw_net *net, size_t set, const f
 SW_NODISCARD sw_status sw_net_running_download(const struct sw_net *net, float *host);
 SW_NODISCARD sw_status sw_net_running_upload(struct sw_net *net, const float *host);
 
-/* The order of the coming epoch: int32[data->train.rows]. */
+/* The order of the coming epoch: int32[rows], at most data->train.rows; copied. */
 SW_NODISCARD sw_status sw_net_order(struct sw_net *net, const int32_t *order, size_t rows);
 /* One step on the rows order[first .. first + rows), rows <= at.batch. */
 SW_NODISCARD sw_status sw_net_train(struct sw_net *net, const struct sw_data *data, size_t first,

@@ -15,6 +15,14 @@ struct net_pass {
 	bool accumulate;       /* gradients add to what is there */
 };
 
+/* Where rows are: index is their places in part, number their numbers in the data set where these
+ * are others, else NULL. */
+struct net_rows {
+	struct sw_data_part part;
+	const int32_t *index, *number;
+	unsigned buffer; /* of the feed; 0 without one */
+};
+
 static inline float *net_floats(const struct sw_net *net, size_t offset)
 {
 	return (float *)(void *)(net->arena + offset);
@@ -51,6 +59,15 @@ SW_NODISCARD sw_status net_forward(const struct net_pass *p);
 SW_NODISCARD sw_status net_backward(const struct net_pass *p);
 /* The weights' first values (net_init.c). */
 SW_NODISCARD sw_status net_weights_init(struct sw_net *net);
+
+/* net_run.c: the gradients of rows that lie ready; by calls alone. */
+SW_NODISCARD sw_status net_gradient(struct sw_net *net, const struct sw_data *data,
+				    const struct net_rows *from, size_t rows);
+
+/* net_step.c: forgets what was recorded, for it is no longer so. */
+void net_forget(struct sw_net *net);
+/* Tells the queue how products are made, and where their scratch memory is. */
+SW_NODISCARD sw_status net_precision(const struct sw_net *net);
 
 /* Halves the micro-batch of a net that has its arena. SW_NOMEM: it is 1. */
 SW_NODISCARD sw_status net_shrink(struct sw_net *net, const struct sw_data *data);

@@ -6,11 +6,6 @@ static struct sw_metrics *metrics(const struct sw_net *net)
 	return (struct sw_metrics *)(void *)(net->arena + net->at.metrics);
 }
 
-static double *norm2_of(const struct sw_net *net)
-{
-	return (double *)(void *)(net->arena + net->at.norm2);
-}
-
 static int32_t *count_of(const struct sw_net *net)
 {
 	return (int32_t *)(void *)(net->arena + net->at.count);
@@ -32,38 +27,41 @@ static struct sw_images images(const struct sw_net *net, const struct sw_data *d
 }
 
 /* The pass's rows of training data: their input into its buffer. */
-static sw_status gather(const struct net_pass *p, const struct sw_data *data, const int32_t *order)
+static sw_status gather(const struct net_pass *p, const struct sw_data *data,
+			const struct net_rows *from)
 {
 	const struct sw_net *net = p->net;
-	const struct sw_data_part *part = &data->train;
-	const struct sw_images im = images(net, data, part, true);
+	const struct sw_data_part *part = &from->part;
+	const int32_t *index = from->index + p->first;
+	struct sw_images im = images(net, data, part, true);
 	float *x = net_buffer(p, net->model->train.value[0]);
 	sw_status status;
 
+	im.number = from->number ? from->number + p->first : NULL;
 	if (data->input.kind == SW_SHAPE_IMAGE)
 		return net->ops->gather_image(net->q, im.u8 ? (const void *)part->u8 : part->x,
-					      order, x, p->rows, &im);
+					      index, x, p->rows, &im);
 	if (data->input.kind != SW_SHAPE_TOKENS)
-		return net->ops->gather(net->q, part->x, order, x, p->rows, data->features);
-	status = net->ops->gather_i32(net->q, part->token, order, (int32_t *)(void *)x, p->rows,
+		return net->ops->gather(net->q, part->x, index, x, p->rows, data->features);
+	status = net->ops->gather_i32(net->q, part->token, index, (int32_t *)(void *)x, p->rows,
 				      data->input.t);
 	if (status != SW_OK || !part->length)
 		return status;
-	return net->ops->gather_i32(net->q, part->length, order,
+	return net->ops->gather_i32(net->q, part->length, index,
 				    (int32_t *)(void *)net_buffer(p, net->model->train.length),
 				    p->rows, 1);
 }
 
 /* Labels of all the step's rows; where a label may be none, how many there are. */
-static sw_status gather_labels(struct sw_net *net, const struct sw_data *data, const int32_t *order,
-			       size_t rows)
+static sw_status gather_labels(struct sw_net *net, const struct sw_data *data,
+			       const struct net_rows *from, size_t rows)
 {
 	void *y = net->arena + net->at.y;
 	sw_status status;
 
 	if (!net->trainer->classes)
-		return net->ops->gather(net->q, data->train.target, order, y, rows, 1);
-	status = net->ops->gather_i32(net->q, data->train.label, order, y, rows, data->labels);
+		return net->ops->gather(net->q, from->part.target, from->index, y, rows, 1);
+	status = net->ops->gather_i32(net->q, from->part.label, from->index, y, rows, data->labels);
 	if (status != SW_OK || data->labels == 1)
 		return status;
 	return net->ops->labels_count(net->q, y, count_of(net), rows * data->labels);
@@ -98,53 +96,11 @@ static sw_status loss(const struct net_pass *p, size_t first, size_t all)
 	return net->ops->mse_backward(net->q, z, target, g, scale, rows, width);
 }
 
-static sw_status optimizer_step(struct sw_net *net)
+sw_status net_gradient(struct sw_net *net, const struct sw_data *data, const struct net_rows *from,
+		       size_t rows)
 {
-	const struct sw_trainer *t = net->trainer;
-	const struct sw_ops *ops = net->ops;
-	float *w = net_floats(net, net->at.weights);
-	const float *g = net_floats(net, net->at.grads);
-	const size_t n = net->model->weights_n;
-	sw_status status = SW_OK;
+	sw_status status = gather_labels(net, data, from, rows);
 
-	net->step++;
-	if (t->clip_norm > 0)
-		status = ops->norm2(net->q, g, norm2_of(net), n);
-	if (status != SW_OK)
-		return status;
-	if (t->optimizer != SW_SGD)
-		return ops->adam_step(net->q, w, g, net_floats(net, net->at.state[0]),
-				      net_floats(net, net->at.state[1]), n,
-				      (struct sw_adam){.beta1 = (float)t->beta1,
-						       .beta2 = (float)t->beta2,
-						       .eps = (float)t->eps,
-						       .weight_decay = (float)t->weight_decay,
-						       .decoupled = t->optimizer == SW_ADAMW,
-						       .max_norm = (float)t->clip_norm},
-				      net_step(net), norm2_of(net));
-	return ops->sgd_step(net->q, w, g,
-			     net->at.states_n ? net_floats(net, net->at.state[0]) : NULL, n,
-			     (struct sw_sgd){.momentum = (float)t->momentum,
-					     .weight_decay = (float)t->weight_decay,
-					     .nesterov = t->nesterov,
-					     .max_norm = (float)t->clip_norm},
-			     net_step(net), norm2_of(net));
-}
-
-sw_status sw_net_gradient(struct sw_net *net, const struct sw_data *data, size_t first, size_t rows)
-{
-	const int32_t *order = (const int32_t *)(void *)(net->arena + net->at.order) + first;
-	const struct sw_trainer *t = net->trainer;
-	struct sw_step step = sw_step_make(net->step + 1,
-					   sw_trainer_lr(t, net->step, net->steps_per_epoch),
-					   t->beta1, t->beta2);
-	sw_status status;
-
-	step.epoch = net->epoch;
-	status = net->ops->upload(net->q, net_step(net), &step, sizeof step);
-
-	if (status == SW_OK)
-		status = gather_labels(net, data, order, rows);
 	for (size_t at = 0; status == SW_OK && at < rows; at += net->at.micro) {
 		struct net_pass p = {.net = net,
 				     .train = true,
@@ -152,10 +108,10 @@ sw_status sw_net_gradient(struct sw_net *net, const struct sw_data *data, size_t
 				     .first = at,
 				     .accumulate = at > 0};
 
-		if (data->train.length)
+		if (from->part.length)
 			p.length = (const int32_t *)(const void *)net_buffer(
 				&p, net->model->train.length);
-		status = gather(&p, data, order + at);
+		status = gather(&p, data, from);
 		if (status == SW_OK)
 			status = net_forward(&p);
 		if (status == SW_OK)
@@ -164,15 +120,6 @@ sw_status sw_net_gradient(struct sw_net *net, const struct sw_data *data, size_t
 			status = net_backward(&p);
 	}
 	return status;
-}
-
-sw_status sw_net_train(struct sw_net *net, const struct sw_data *data, size_t first, size_t rows)
-{
-	sw_status status = sw_net_gradient(net, data, first, rows);
-
-	while (status == SW_NOMEM && net_shrink(net, data) == SW_OK)
-		status = sw_net_gradient(net, data, first, rows);
-	return status == SW_OK ? optimizer_step(net) : status;
 }
 
 /* --- evaluation --- */

@@ -112,15 +112,18 @@ static sw_status choice(const struct resolve *r, const char *name, size_t *out)
 
 static sw_status choices(const struct resolve *r, struct sw_trainer *out)
 {
-	size_t optimizer = 0, loss = 0, schedule = 0;
+	size_t optimizer = 0, loss = 0, schedule = 0, precision = 0;
 	sw_status status = choice(r, "optimizer", &optimizer);
 
 	if (status == SW_OK)
 		status = choice(r, "loss", &loss);
 	if (status == SW_OK)
 		status = choice(r, "schedule", &schedule);
+	if (status == SW_OK)
+		status = choice(r, "precision", &precision);
 	out->optimizer = (enum sw_optimizer)optimizer;
 	out->schedule = (enum sw_schedule)schedule;
+	out->precision = (enum sw_precision)precision;
 	out->classes = loss == 0;
 	return status;
 }
@@ -128,6 +131,11 @@ static sw_status choices(const struct resolve *r, struct sw_trainer *out)
 const char *sw_optimizer_name(enum sw_optimizer optimizer)
 {
 	return sw_trainer_option_find("optimizer")->choices[optimizer];
+}
+
+const char *sw_precision_name(enum sw_precision precision)
+{
+	return sw_trainer_option_find("precision")->choices[precision];
 }
 
 double sw_trainer_lr(const struct sw_trainer *t, uint64_t step, uint64_t steps_per_epoch)

@@ -10,6 +10,7 @@
 #define SW_WORKER_TRAINER_H
 
 #include "base/status.h"
+#include "kernels/shapes.h"
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,7 +23,8 @@ enum sw_schedule { SW_SCHEDULE_CONSTANT, SW_SCHEDULE_STEP, SW_SCHEDULE_COSINE };
 struct sw_trainer {
 	enum sw_optimizer optimizer;
 	enum sw_schedule schedule;
-	bool classes; /* cross_entropy, else mse */
+	enum sw_precision precision; /* of products */
+	bool classes;                /* cross_entropy, else mse */
 	bool nesterov;
 	bool standardize;
 	double lr, momentum, weight_decay, beta1, beta2, eps;
@@ -32,6 +34,7 @@ struct sw_trainer {
 	uint64_t batch_size, epochs, step_epochs;
 	uint64_t micro_batch; /* rows that the device works on at once; 0: all of a batch */
 	size_t memory;        /* most bytes of the arena; 0: what the device has */
+	size_t stage_row;     /* bytes of a row that is staged; 0: the data lie on the device */
 	uint64_t patience;    /* epochs without a lower val_loss; 0: no end but the last epoch */
 	uint64_t split_seed;
 };
@@ -49,5 +52,7 @@ double sw_trainer_lr(const struct sw_trainer *t, uint64_t step, uint64_t steps_p
 
 /* "sgd", "adam", "adamw" */
 const char *sw_optimizer_name(enum sw_optimizer optimizer);
+/* "fp32", "tf32", "bf16" */
+const char *sw_precision_name(enum sw_precision precision);
 
 #endif

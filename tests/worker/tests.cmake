@@ -35,3 +35,6 @@ if(SW_FUZZ)
 		RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 endif()
 sw_test(worker/test_gradients.c sw_worker m)
+if(TARGET sw_cuda_shim) # without a C++ compiler there is none
+	sw_test(worker/test_cuda_net.c sw_cuda_shim sw_worker m)
+endif()
