@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STAGE_BYTES ((size_t)1 << 20) /* that go to the device at once, or one row */
-
 /* Standardises x: float[rows][features] in place by the rows that `order` lists from n_val on.
  * moments: double[2][features], mean and deviation. */
 static void standardize(float *x, const int32_t *order, size_t rows, size_t n_val, size_t features,
@@ -118,128 +116,6 @@ static void channels_make(const struct sw_raw *raw, const struct sw_dataset *set
 	}
 }
 
-/* --- places in the device's memory: each begins 64-byte aligned --- */
-
-static size_t aligned(size_t bytes)
-{
-	return (bytes + SW_OPS_ALIGN - 1) / SW_OPS_ALIGN * SW_OPS_ALIGN;
-}
-
-static size_t x_bytes(const struct sw_data *d, bool u8, size_t rows)
-{
-	return aligned(rows * d->features * (u8 ? 1 : 4));
-}
-
-static size_t part_bytes(const struct sw_data *d, bool u8, bool lengths, size_t rows)
-{
-	return x_bytes(d, u8, rows) + aligned(rows * d->labels * 4) +
-	       (lengths ? aligned(rows * 4) : 0);
-}
-
-static char *part_place(const struct sw_data *d, const struct sw_raw *raw,
-			struct sw_data_part *part, char *at)
-{
-	if (raw->u8)
-		part->u8 = (uint8_t *)at;
-	else if (raw->token)
-		part->token = (int32_t *)(void *)at;
-	else
-		part->x = (float *)(void *)at;
-	at += x_bytes(d, raw->u8 != NULL, part->rows);
-	if (d->classes)
-		part->label = (int32_t *)(void *)at;
-	else
-		part->target = (float *)(void *)at;
-	at += aligned(part->rows * d->labels * 4);
-	if (raw->length) {
-		part->length = (int32_t *)(void *)at;
-		at += aligned(part->rows * 4);
-	}
-	return at;
-}
-
-/* dst[i] = src[order[i]], rows of `bytes` bytes, by way of stage. */
-static sw_status rows_upload(const struct sw_ops *ops, struct sw_queue *q, void *dst,
-			     const void *src, const int32_t *order, size_t rows, size_t bytes,
-			     char *stage)
-{
-	const size_t at_once = bytes < STAGE_BYTES ? STAGE_BYTES / bytes : 1;
-	sw_status status = SW_OK;
-
-	for (size_t first = 0; status == SW_OK && first < rows; first += at_once) {
-		const size_t n = rows - first < at_once ? rows - first : at_once;
-
-		for (size_t i = 0; i < n; i++)
-			memcpy(stage + i * bytes,
-			       (const char *)src + (size_t)order[first + i] * bytes, bytes);
-		status = ops->upload(q, (char *)dst + first * bytes, stage, n * bytes);
-	}
-	return status;
-}
-
-static sw_status part_upload(const struct sw_data *d, const struct sw_data_part *part,
-			     const struct sw_raw *raw, const int32_t *order, char *stage,
-			     struct sw_queue *q)
-{
-	const size_t four = 4;
-	void *x = part->x ? (void *)part->x : part->u8 ? (void *)part->u8 : (void *)part->token;
-	const void *from = raw->x    ? (const void *)raw->x
-			   : raw->u8 ? (const void *)raw->u8
-				     : (const void *)raw->token;
-	sw_status status = rows_upload(d->ops, q, x, from, order, part->rows,
-				       d->features * (raw->u8 ? 1 : four), stage);
-
-	if (status == SW_OK && part->label)
-		status = rows_upload(d->ops, q, part->label, raw->label, order, part->rows,
-				     d->labels * four, stage);
-	if (status == SW_OK && part->target)
-		status = rows_upload(d->ops, q, part->target, raw->value, order, part->rows, four,
-				     stage);
-	if (status == SW_OK && part->length)
-		status = rows_upload(d->ops, q, part->length, raw->length, order, part->rows, four,
-				     stage);
-	return status;
-}
-
-static sw_status to_device(struct sw_data *d, const struct sw_raw *raw, const float *channels,
-			   const int32_t *order, struct sw_queue *q, struct sw_err *err)
-{
-	const size_t row = 4 * (d->features > d->labels ? d->features : d->labels);
-	char *stage = sw_malloc(row > STAGE_BYTES ? row : STAGE_BYTES), *at;
-	size_t free_bytes, total;
-	sw_status status;
-
-	if (!stage)
-		return sw_err_set(err, SW_NOMEM, "no memory to take the data set to the device");
-	/* the kernel lends memory that it does not have: ask before, not after */
-	if (d->ops->memory(&free_bytes, &total) == SW_OK && d->bytes > free_bytes) {
-		free(stage);
-		return sw_err_set(err, SW_NOMEM, "the data set needs %zu bytes, %zu are free",
-				  d->bytes, free_bytes);
-	}
-	status = d->ops->alloc(&d->memory, d->bytes);
-	if (status == SW_OK) {
-		at = part_place(d, raw, &d->train, d->memory);
-		at = part_place(d, raw, &d->val, at);
-		if (channels) {
-			d->scale = (const float *)(void *)at;
-			d->shift = d->scale + d->input.c;
-			status = d->ops->upload(q, at, channels, d->input.c * 2 * sizeof *channels);
-		}
-	}
-	if (status == SW_OK)
-		status = part_upload(d, &d->val, raw, order, stage, q);
-	if (status == SW_OK)
-		/* the validation rows are the first */
-		status = part_upload(d, &d->train, raw, order + (raw->rows - d->train.rows), stage,
-				     q);
-	free(stage);
-	if (status != SW_OK)
-		return sw_err_set(err, status, "the data set does not get to the device: %s",
-				  sw_status_str(status));
-	return SW_OK;
-}
-
 /* --- */
 
 /* Rows of both parts, the shape, the bytes. */
@@ -259,10 +135,7 @@ static sw_status counts_make(struct sw_data *out, const struct sw_raw *raw,
 	out->val.rows = raw->val_rows ? raw->val_rows
 				      : (size_t)floor((double)raw->rows * want.val_fraction);
 	out->train.rows = want.all ? raw->rows : raw->rows - out->val.rows;
-	out->bytes = part_bytes(out, u8, raw->length != NULL, out->train.rows) +
-		     part_bytes(out, u8, raw->length != NULL, out->val.rows);
-	if (out->input.kind == SW_SHAPE_IMAGE)
-		out->bytes += aligned(2 * sizeof(float) * out->input.c);
+	data_bytes(out, u8, raw->length != NULL);
 	if (out->train.rows == 0 || out->val.rows == 0)
 		return sw_err_set(err, SW_INVALID, "val_fraction %g of %zu rows leaves none to %s",
 				  want.val_fraction, raw->rows,
@@ -313,7 +186,7 @@ static sw_status place(struct sw_data *out, struct sw_raw *raw, const struct sw_
 		status = sw_about_numbers(&out->about, moments + scales, scales, &out->about.std,
 					  err);
 	if (status == SW_OK)
-		status = to_device(out, raw, channels, order, q, err);
+		status = data_place(out, raw, channels, order, want.device_bytes, q, err);
 out:
 	free(order);
 	free(channels);
@@ -361,6 +234,7 @@ void sw_data_fini(struct sw_data *d)
 {
 	if (d->ops && d->memory)
 		d->ops->free(d->memory);
+	free(d->host);
 	sw_about_fini(&d->about);
 	memset(d, 0, sizeof *d);
 }

@@ -41,8 +41,12 @@ struct sw_data_want {
 	uint64_t split_seed;
 	bool standardize;
 	bool all; /* train on the validation rows, too; they are validated on all the same */
+	/* Most bytes that it may have on the device: a larger one stays in the host's memory, and
+	 * batches are fetched from there. 0: it lies on the device, however large. */
+	size_t device_bytes;
 };
 
+/* Where "backend" stands, the host's memory when the set is streamed. */
 struct sw_data_part {
 	size_t rows;
 	float *x;        /* backend: float[rows][features]; an IMAGE's is [c][h][w] */
@@ -79,8 +83,10 @@ struct sw_data {
 	int pad, flip;
 	const float *scale, *shift;
 	struct sw_data_part train, val;
-	void *memory; /* backend: all of the above */
-	size_t bytes; /* of it */
+	void *memory;  /* backend: all of the above, but parts that are streamed */
+	size_t bytes;  /* of it */
+	bool streamed; /* the parts lie in the host's memory */
+	void *host;    /* they do there */
 	struct sw_data_about about;
 };
 
@@ -98,6 +104,10 @@ SW_NODISCARD sw_status sw_data_load(struct sw_data *out, const struct sw_data_so
 				    struct sw_data_want want, const struct sw_ops *ops,
 				    struct sw_queue *q, struct sw_err *err);
 void sw_data_fini(struct sw_data *d);
+/* Of a row with its labels. */
+size_t sw_data_row_bytes(const struct sw_data *d);
+/* dst[i] = src[order[i]], rows of so many bytes, in the host's memory. */
+void sw_data_rows_take(void *dst, const void *src, const int32_t *order, size_t rows, size_t bytes);
 
 /* --- a few data sets, kept from trial to trial --- */
 
@@ -107,7 +117,8 @@ SW_NODISCARD sw_status sw_data_cache_create(struct sw_data_cache **out, const st
 					    struct sw_queue *q);
 void sw_data_cache_destroy(struct sw_data_cache *c); /* NULL is allowed */
 /* *out is the cache's, valid until the next call. A file that changed (size, time) is read again.
- * A set that does not fit is tried again after all others were dropped. */
+ * A set that does not fit is tried again after all others were dropped, and is streamed then where
+ * want.device_bytes is not 0; that number does not tell two sets apart. */
 SW_NODISCARD sw_status sw_data_cache_get(struct sw_data_cache *c, const cJSON *dataset,
 					 struct sw_data_want want, const struct sw_data **out,
 					 struct sw_err *err);

@@ -105,7 +105,15 @@ static sw_status load(struct sw_data_cache *c, struct entry *e, const struct sw_
 	for (int i = 0; i < ENTRIES; i++)
 		if (&c->entry[i] != e)
 			entry_drop(&c->entry[i]);
-	return sw_data_load(&e->data, source, want, c->ops, c->q, err);
+	if (want.device_bytes == 0)
+		return sw_data_load(&e->data, source, want, c->ops, c->q, err);
+	first = (struct sw_err)SW_ERR_INIT;
+	status = sw_data_load(&e->data, source, want, c->ops, c->q, &first);
+	if (status == SW_NOMEM && want.device_bytes > 1) {
+		want.device_bytes = 1;
+		return sw_data_load(&e->data, source, want, c->ops, c->q, err);
+	}
+	return status == SW_OK ? SW_OK : sw_err_at(err, status, first.ptr, "%s", first.msg);
 }
 
 sw_status sw_data_cache_get(struct sw_data_cache *c, const cJSON *dataset, struct sw_data_want want,

@@ -88,4 +88,14 @@ SW_NODISCARD sw_status sw_raw_wants_classes(const struct sw_data_want *want, con
 SW_NODISCARD sw_status sw_raw_classes(struct sw_raw *r, const char *show, const char *ptr,
 				      struct sw_err *err);
 
+/* --- data_place.c --- */
+
+/* d->bytes, of parts whose rows are counted. */
+void data_bytes(struct sw_data *d, bool u8, bool lengths);
+/* The rows to where they stay; order: int32[raw->rows], the validation rows first; channels:
+ * float[2][c] of images, else NULL. Over device_bytes (not 0) they are streamed. */
+SW_NODISCARD sw_status data_place(struct sw_data *d, const struct sw_raw *raw,
+				  const float *channels, const int32_t *order, size_t device_bytes,
+				  struct sw_queue *q, struct sw_err *err);
+
 #endif

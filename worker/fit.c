@@ -88,6 +88,7 @@ static sw_status prepare(struct fit *f, uint64_t seed, uint64_t max_t, uint64_t 
 	f->trainer.epochs = epochs ? epochs : max_t ? max_t : f->trainer.epochs;
 	/* the rows that it would wait for are trained on */
 	f->trainer.patience = 0;
+	f->trainer.precision = SW_FP32; /* what a CPU has */
 	want = (struct sw_data_want){.classes = f->trainer.classes,
 				     .val_fraction = f->trainer.val_fraction,
 				     .split_seed = f->trainer.split_seed,

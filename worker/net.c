@@ -21,10 +21,20 @@ struct sw_task sw_net_task(const struct sw_data *data, bool classes)
 				.gathered = data->input.kind == SW_SHAPE_IMAGE};
 }
 
+/* What the layout needs to know of the run. */
+static struct sw_trainer trainer_of(const struct sw_net *net, const struct sw_data *data)
+{
+	struct sw_trainer t = *net->trainer;
+
+	t.stage_row = data->streamed ? sw_data_row_bytes(data) : 0;
+	return t;
+}
+
 /* The layout, and its bytes: of a smaller micro-batch when there are not enough. */
 static sw_status arena_alloc(struct sw_net *net, const struct sw_data *data, struct sw_err *err)
 {
 	const struct sw_ops *ops = net->ops;
+	const struct sw_trainer t = trainer_of(net, data);
 	size_t most = net->trainer->memory ? net->trainer->memory : SIZE_MAX / 2;
 	size_t free_bytes, total;
 	void *arena = NULL;
@@ -34,8 +44,8 @@ static sw_status arena_alloc(struct sw_net *net, const struct sw_data *data, str
 	if (ops->memory(&free_bytes, &total) == SW_OK && free_bytes < most)
 		most = free_bytes;
 	do {
-		status = sw_layout_fit(&net->at, net->model, net->trainer, data->train.rows,
-				       data->val.rows, ops, most, &net->oom_events, err);
+		status = sw_layout_fit(&net->at, net->model, &t, data->train.rows, data->val.rows,
+				       ops, most, &net->oom_events, err);
 		if (status != SW_OK)
 			return status;
 		status = ops->alloc(&arena, net->at.bytes);
@@ -49,7 +59,7 @@ static sw_status arena_alloc(struct sw_net *net, const struct sw_data *data, str
 
 sw_status net_shrink(struct sw_net *net, const struct sw_data *data)
 {
-	struct sw_trainer part = *net->trainer;
+	struct sw_trainer part = trainer_of(net, data);
 	struct sw_layout at;
 
 	if (net->at.micro == 1)
@@ -90,7 +100,9 @@ static sw_status host_take(struct sw_net *net, const struct sw_data *data, struc
 	net->order = sw_malloc(data->train.rows * sizeof *net->order);
 	if (net->order)
 		net->head = sw_malloc(sizeof(struct sw_step) + net->at.batch * 2 * sizeof(int32_t));
-	return net->head ? SW_OK : sw_err_set(err, SW_NOMEM, "no memory for the order of rows");
+	if (net->head && net_feed_create(net, data) == SW_OK)
+		return SW_OK;
+	return sw_err_set(err, SW_NOMEM, "no memory for the rows of batches");
 }
 
 static sw_status precision_take(const struct sw_net *net, struct sw_err *err)
@@ -134,6 +146,7 @@ void sw_net_destroy(struct sw_net *net)
 {
 	if (net->arena) {
 		net_forget(net); /* waits for what is under way */
+		net_feed_destroy(net);
 		(void)net->ops->precision(net->q, SW_FP32, NULL, 0);
 		net->ops->free(net->arena);
 	}
@@ -184,6 +197,7 @@ sw_status sw_net_order(struct sw_net *net, const int32_t *order, size_t rows)
 		return SW_INVALID;
 	memcpy(net->order, order, rows * sizeof *order);
 	net->order_n = rows;
+	net_feed_forget(net);
 	return SW_OK;
 }
 

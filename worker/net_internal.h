@@ -69,6 +69,21 @@ void net_forget(struct sw_net *net);
 /* Tells the queue how products are made, and where their scratch memory is. */
 SW_NODISCARD sw_status net_precision(const struct sw_net *net);
 
+/* net_feed.c. Nothing of it does anything for a data set that lies on the device, but that take
+ * says so. create: net->feed; destroy: when nothing of the queue's uses a stage any more. */
+SW_NODISCARD sw_status net_feed_create(struct sw_net *net, const struct sw_data *data);
+void net_feed_destroy(struct sw_net *net);
+/* What was fetched ahead will not be asked for. */
+void net_feed_forget(struct sw_net *net);
+/* Begins to fetch rows: [first, first + rows) of the order, or of the validation part; at most
+ * at.stage_rows. Waits for nothing but an earlier copy from the same memory. */
+SW_NODISCARD sw_status net_feed_fetch(struct sw_net *net, const struct sw_data *data, bool train,
+				      size_t first, size_t rows);
+/* Where such rows are for what the queue is given from here on: out->part's are the batch's alone
+ * when they are staged, and then index must be 0, 1, ... */
+SW_NODISCARD sw_status net_feed_take(struct sw_net *net, const struct sw_data *data, bool train,
+				     size_t first, size_t rows, struct net_rows *out);
+
 /* Halves the micro-batch of a net that has its arena. SW_NOMEM: it is 1. */
 SW_NODISCARD sw_status net_shrink(struct sw_net *net, const struct sw_data *data);
 

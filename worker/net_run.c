@@ -124,12 +124,11 @@ sw_status net_gradient(struct sw_net *net, const struct sw_data *data, const str
 
 /* --- evaluation --- */
 
-/* Where the rows [first, first + p->rows) of the validation part begin: in the data set, or
- * gathered from it. */
-static sw_status eval_input(struct net_pass *p, const struct sw_data *data, size_t first)
+/* Where the rows [first, first + p->rows) of part begin: there, or gathered from it. */
+static sw_status eval_input(struct net_pass *p, const struct sw_data *data,
+			    const struct sw_data_part *part, size_t first)
 {
 	struct sw_net *net = p->net;
-	const struct sw_data_part *part = &data->val;
 	const struct sw_images im = images(net, data, part, false);
 	const struct sw_plan *plan = &net->model->eval;
 	const size_t rows = p->rows;
@@ -168,31 +167,46 @@ const float *sw_net_output(const struct sw_net *net)
 	return net_floats(net, net->at.eval[buffer]);
 }
 
-sw_status sw_net_eval(struct sw_net *net, const struct sw_data *data, size_t first, size_t rows)
+/* The rows [first, first + p->rows) of part, with what the net made of them, into the sums. */
+static sw_status eval_sums(const struct net_pass *p, const struct sw_data_part *part, size_t first)
 {
+	struct sw_net *net = p->net;
 	const struct sw_model *m = net->model;
-	const size_t labels = m->task.labels;
-	struct net_pass p = {.net = net, .rows = rows};
-	sw_status status = eval_input(&p, data, first);
-
-	if (status == SW_OK)
-		status = net_forward(&p);
-	if (status != SW_OK)
-		return status;
-	const float *z = net_value(&p, m->ops_n);
+	const size_t labels = m->task.labels, rows = p->rows * labels;
+	const float *z = net_value(p, m->ops_n);
+	sw_status status;
 
 	if (!net->trainer->classes)
-		return net->ops->mse_forward(net->q, z, data->val.target + first, metrics(net),
-					     rows, m->task.outputs);
-	const int32_t *label = data->val.label + first * labels;
+		return net->ops->mse_forward(net->q, z, part->target + first, metrics(net), rows,
+					     m->task.outputs);
+	const int32_t *label = part->label + first * labels;
 
-	status = net->ops->cross_entropy_forward(net->q, z, label, NULL, metrics(net),
-						 rows * labels, m->task.outputs, 0.0f);
+	status = net->ops->cross_entropy_forward(net->q, z, label, NULL, metrics(net), rows,
+						 m->task.outputs, 0.0f);
 	if (status != SW_OK || net->no_counts)
 		return status;
 	status = net->ops->class_counts(net->q, z, label,
-					(int64_t *)(void *)(net->arena + net->at.classes),
-					rows * labels, m->task.outputs);
+					(int64_t *)(void *)(net->arena + net->at.classes), rows,
+					m->task.outputs);
 	net->no_counts = status == SW_UNSUPPORTED;
 	return net->no_counts ? SW_OK : status;
+}
+
+sw_status sw_net_eval(struct sw_net *net, const struct sw_data *data, size_t first, size_t rows)
+{
+	const size_t next = first + rows, left = data->val.rows - next;
+	struct net_pass p = {.net = net, .rows = rows};
+	struct net_rows from;
+	sw_status status = net_feed_take(net, data, false, first, rows, &from);
+
+	first = from.number ? 0 : first; /* those that are staged are the batch's alone */
+	if (status == SW_OK)
+		status = eval_input(&p, data, &from.part, first);
+	if (status == SW_OK)
+		status = net_forward(&p);
+	if (status == SW_OK)
+		status = eval_sums(&p, &from.part, first);
+	if (status == SW_OK)
+		status = net_feed_fetch(net, data, false, next, left < rows ? left : rows);
+	return status;
 }

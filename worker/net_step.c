@@ -67,27 +67,30 @@ static sw_status head_upload(struct sw_net *net, const struct net_rows *from, si
 {
 	const struct sw_trainer *t = net->trainer;
 	struct sw_step *step = net->head;
-	int32_t *index = (int32_t *)(void *)(step + 1);
+	int32_t *index = (int32_t *)(void *)(step + 1), *number = index + net->at.batch;
+	size_t bytes = sizeof *step + rows * sizeof *index;
 
 	*step = sw_step_make(net->step + 1, sw_trainer_lr(t, net->step, net->steps_per_epoch),
 			     t->beta1, t->beta2);
 	step->epoch = net->epoch;
-	memcpy(index, net->order + first, rows * sizeof *index);
-	(void)from;
-	return net->ops->upload(net->q, net->arena + net->at.step, step,
-				sizeof *step + rows * sizeof *index);
+	memcpy(from->number ? number : index, net->order + first, rows * sizeof *index);
+	for (size_t i = 0; from->number && i < rows; i++)
+		index[i] = (int32_t)i; /* they are staged in their order */
+	if (from->number)
+		bytes = (size_t)((char *)(number + rows) - (char *)step);
+	return net->ops->upload(net->q, net->arena + net->at.step, step, bytes);
 }
 
 /* Rows [first, first + rows) of the order, ready for the queue to work on. */
 static sw_status step_begin(struct sw_net *net, const struct sw_data *data, size_t first,
 			    size_t rows, struct net_rows *from)
 {
-	*from = (struct net_rows){
-		.part = data->train,
-		.index = (const int32_t *)(const void *)(net->arena + net->at.index)};
+	sw_status status;
+
 	if (rows > net->at.batch || first > net->order_n || rows > net->order_n - first)
 		return SW_INVALID;
-	return head_upload(net, from, first, rows);
+	status = net_feed_take(net, data, true, first, rows, from);
+	return status == SW_OK ? head_upload(net, from, first, rows) : status;
 }
 
 sw_status sw_net_gradient(struct sw_net *net, const struct sw_data *data, size_t first, size_t rows)
@@ -163,8 +166,13 @@ sw_status sw_net_train(struct sw_net *net, const struct sw_data *data, size_t fi
 	struct net_rows from;
 	sw_status status = step_begin(net, data, first, rows, &from);
 
+	const size_t next = first + rows;
+
 	if (status == SW_OK)
 		status = step(net, data, &from, rows);
 	net->step += status == SW_OK;
-	return status;
+	if (status != SW_OK)
+		return status;
+	return net_feed_fetch(net, data, true, next,
+			      net->order_n - next < rows ? net->order_n - next : rows);
 }

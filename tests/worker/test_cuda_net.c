@@ -34,6 +34,8 @@ static const struct sw_trainer adam = {.classes = true,
 				       .batch_size = 25,
 				       .epochs = EPOCHS};
 
+static size_t device_bytes; /* of the next load_on */
+
 static void load_on(const struct sw_ops *ops, const char *name)
 {
 	struct sw_err err = SW_ERR_INIT;
@@ -46,6 +48,7 @@ static void load_on(const struct sw_ops *ops, const char *name)
 				   (struct sw_data_want){.classes = true,
 							 .val_fraction = 0.2,
 							 .split_seed = 7,
+							 .device_bytes = device_bytes,
 							 .standardize = true},
 				   ops, queue, &err) == SW_OK,
 		      "%s", err.msg);
@@ -184,6 +187,38 @@ START_TEST(net_has_the_curve_of_the_cpu)
 }
 END_TEST
 
+/* Data that do not fit: fetched a batch ahead, and the curve is the same. _i & 1: the table, the
+ * device's or the CPU's; _i & 2: in parts */
+START_TEST(net_of_streamed_rows_has_the_bits_of_resident_ones)
+{
+	const struct sw_ops *ops = _i & 1 ? &sw_ops_cpu : cuda;
+	struct sw_trainer t = adam;
+	struct curve resident, streamed;
+
+	t.micro_batch = _i & 2 ? 10 : 0;
+	close_on(cuda);
+	open_on(ops);
+	ck_assert(!data.streamed);
+	const size_t bytes = data.bytes;
+
+	ck_assert_int_eq(train(&resident, ops, &t, NULL), SW_OK);
+	close_on(ops);
+	device_bytes = bytes - 1;
+	open_on(ops);
+	ck_assert(data.streamed);
+	ck_assert_uint_eq(data.bytes, 0);
+	sw_shim.graph_runs = 0;
+	ck_assert_int_eq(train(&streamed, ops, &t, NULL), SW_OK);
+	/* a graph for each stage, and to be recorded a step must have been made with its stage */
+	if (ops == cuda)
+		ck_assert_uint_eq(sw_shim.graph_runs, EPOCHS * (data.train.rows / 25) - 2);
+	same_bits(&resident, &streamed);
+	close_on(ops);
+	device_bytes = 0;
+	open_on(cuda);
+}
+END_TEST
+
 /* A table that, asked for more than so many rows, is short of memory once. */
 static size_t short_rows;
 
@@ -316,6 +351,7 @@ int main(void)
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_loop_test(tcase, net_by_graphs_has_the_bits_of_calls, 0, 4);
 	tcase_add_loop_test(tcase, net_has_the_curve_of_the_cpu, 0, 2);
+	tcase_add_loop_test(tcase, net_of_streamed_rows_has_the_bits_of_resident_ones, 0, 4);
 	tcase_add_test(tcase, net_that_shrinks_records_its_step_anew);
 	tcase_add_loop_test(tcase, net_of_another_precision_is_near_and_has_its_own_bits, SW_TF32,
 			    SW_BF16 + 1);
