@@ -52,7 +52,11 @@ static bool adopt_row(const struct sw_row_slot *row, void *arg)
 	s = &d->slots[row->slot];
 	if (strcmp(row->device, s->device.name) != 0 || strlen(row->worker) >= sizeof s->worker)
 		return true;
-	if (r->executor->adopt(d->loop, row->handle, r->ended, s, &s->proc, &err) != SW_OK) {
+	const struct sw_slot *lead = &d->slots[s->lead];
+	if (lead != s) { /* another lane of a process that was adopted for the first one, or not */
+		if (lead->proc == NULL || strcmp(lead->worker, row->worker) != 0)
+			return true;
+	} else if (r->executor->adopt(d->loop, row->handle, r->ended, s, &s->proc, &err) != SW_OK) {
 		sw_log(SW_LOG_INFO, "worker.gone", "slot=%lld why=\"%s\"", (long long)row->slot,
 		       err.msg);
 		return true;
@@ -70,7 +74,7 @@ static bool adopt_row(const struct sw_row_slot *row, void *arg)
 		s->busy_since_us = s->since_us;
 	}
 	sw_log(SW_LOG_INFO, "worker.adopted", "slot=%d pid=%ld trial=%lld/%lld", s->index,
-	       r->executor->pid(s->proc), (long long)s->sweep, (long long)s->trial);
+	       sw_slot_pid(s), (long long)s->sweep, (long long)s->trial);
 	return true;
 }
 
@@ -193,6 +197,7 @@ sw_status sw_adopt_workers(struct sw_daemon *d, const struct sw_executor *execut
 			return sw_err_set(err, SW_IO, "cannot read the slots from the store: %s",
 					  r.err.msg);
 	}
+	sw_admission_adopted(d);
 	release_orphans(d);
 	return SW_OK;
 }

@@ -19,8 +19,9 @@ const char *sw_config_usage(void)
 	       "                   ~/.local/state/sweepd)\n"
 	       "  --socket PATH    where clients connect (default: $SWEEPD_SOCKET, or\n"
 	       "                   $XDG_RUNTIME_DIR/sweepd/sweepd.sock)\n"
-	       "  --devices SPEC   the slots: cpu:N, gpu:0,1, auto (every GPU, else every core), "
-	       "none\n"
+	       "  --devices SPEC   the slots: cpu:N, gpu:0,1 (numbers or UUIDs; gpu:0:4 has 4 "
+	       "lanes),\n"
+	       "                   gpu:0+cpu:2, auto (every healthy GPU, else every core), none\n"
 	       "                   (default: auto)\n"
 	       "  --cpu-memory N   bytes that a trial on a CPU slot may have, its data set among "
 	       "them;\n"
@@ -97,12 +98,9 @@ static sw_status defaults(struct sw_config *c, bool state, bool socket, struct s
 {
 	const char *env = getenv("SWEEPD_SOCKET");
 	sw_status rc = default_worker(c, err);
-	struct sw_device *devices = NULL;
-	size_t n = 0;
 
 	if (rc == SW_OK) /* what is wrong with it is said now, as a matter of usage */
-		rc = sw_device_parse(c->devices, &devices, &n, err);
-	free(devices);
+		rc = sw_device_check(c->devices, err);
 	if (rc == SW_OK && !state)
 		rc = default_state(c, err);
 	if (rc != SW_OK || socket)

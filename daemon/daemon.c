@@ -6,6 +6,7 @@
 #include "daemon/conn.h"
 #include "daemon/dispatch.h"
 #include "daemon/driver.h"
+#include "daemon/gpus.h"
 #include "daemon/host.h"
 #include "daemon/server.h"
 #include "daemon/speccheck.h"
@@ -56,6 +57,11 @@ static void on_store(uv_async_t *a)
 		sw_store_poll(d->store);
 }
 
+static void on_gpus(uv_async_t *a)
+{
+	sw_gpus_on_reading(a->data);
+}
+
 /* --- the loop's own beats --- */
 
 static void on_flush(uv_prepare_t *p)
@@ -85,6 +91,8 @@ static void close_everything(struct sw_daemon *d)
 	close_handle((uv_handle_t *)&d->sigterm);
 	close_handle((uv_handle_t *)&d->sigint);
 	close_handle((uv_handle_t *)&d->store_wake);
+	sw_gpus_stop(d); /* it wakes the loop until then */
+	close_handle((uv_handle_t *)&d->gpu_wake);
 }
 
 static void tick_stopping(struct sw_daemon *d, int64_t now_us)
@@ -126,6 +134,7 @@ static void on_tick(uv_timer_t *t)
 	sw_conn_tick(d, now_us);
 	sw_driver_tick(d, now_us);
 	sw_budget_tick(d);
+	sw_gpus_tick(d, now_us);
 	sw_supervisor_tick(d, now_us);
 	sw_suggest_tick(d, now_us);
 	if (d->draining && sw_supervisor_busy(d, 0) == 0)
@@ -170,10 +179,12 @@ static void init_handles(struct sw_daemon *d)
 	(void)uv_prepare_init(d->loop, &d->flush);
 	(void)uv_signal_init(d->loop, &d->sigterm);
 	(void)uv_signal_init(d->loop, &d->sigint);
-	const int rc = uv_async_init(d->loop, &d->store_wake, on_store);
+	int rc = uv_async_init(d->loop, &d->store_wake, on_store);
+	assert(rc == 0);
+	rc = uv_async_init(d->loop, &d->gpu_wake, on_gpus);
 	assert(rc == 0);
 	d->listener.data = d->tick.data = d->feed.data = d->suggest.data = d->flush.data = d;
-	d->sigterm.data = d->sigint.data = d->store_wake.data = d;
+	d->sigterm.data = d->sigint.data = d->store_wake.data = d->gpu_wake.data = d;
 }
 
 static sw_status start_beats(struct sw_daemon *d, struct sw_err *err)
@@ -233,6 +244,7 @@ void sw_daemon_fini(struct sw_daemon *d)
 	sw_store_close(d->store);
 	d->store = NULL;
 	sw_supervisor_free(d);
+	sw_gpus_free(d);
 	sw_host_free_all(d);
 	sw_checkpoint_free(d);
 	sw_methods_destroy(d->methods);

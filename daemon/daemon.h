@@ -35,7 +35,7 @@ struct sw_daemon {
 	int lock_fd;
 
 	uv_pipe_t listener;
-	uv_async_t store_wake;
+	uv_async_t store_wake, gpu_wake;
 	uv_prepare_t flush; /* sends what the last turn of the loop made ready */
 	uv_timer_t tick;    /* every SW_TICK_MS: all time limits */
 	uv_timer_t suggest; /* suggest_wait_ms of asks; runs only while one waits */
@@ -56,6 +56,7 @@ struct sw_daemon {
 
 	struct sw_slot *slots;
 	size_t slot_n;
+	struct sw_gpus *gpus; /* daemon/gpus.h; NULL: no slot may have one */
 
 	struct sw_check *checks, *checks_waiting; /* lists; daemon/speccheck.c */
 	size_t check_n, check_waiting_n;

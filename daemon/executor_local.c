@@ -56,6 +56,17 @@ static bool passes(const char *var)
 	return false;
 }
 
+/* Is the variable of var set in list? */
+static bool names_one_of(const char *var, char *const list[])
+{
+	const size_t n = strcspn(var, "=") + 1;
+
+	for (size_t i = 0; list[i] != NULL; i++)
+		if (strncmp(var, list[i], n) == 0)
+			return true;
+	return false;
+}
+
 /* The start time of a process in clock ticks since boot: with its number, its identity. */
 static bool start_time(pid_t pid, unsigned long long *ticks)
 {
@@ -170,9 +181,9 @@ static int open_log(const char *path)
 	return fd;
 }
 
-static sw_status local_start(uv_loop_t *loop, char *const argv[], const char *log,
-			     sw_ended_cb *ended, void *user, struct sw_proc **out, char *handle,
-			     size_t handle_cap, struct sw_err *err)
+static sw_status local_start(uv_loop_t *loop, char *const argv[], char *const more[],
+			     const char *log, sw_ended_cb *ended, void *user, struct sw_proc **out,
+			     char *handle, size_t handle_cap, struct sw_err *err)
 {
 	struct sw_proc *p = sw_calloc(1, sizeof *p);
 	char *env[ENV_MAX + 1], boot[40];
@@ -183,8 +194,10 @@ static sw_status local_start(uv_loop_t *loop, char *const argv[], const char *lo
 	*out = NULL;
 	if (p == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
+	for (; more[n] != NULL && n < ENV_MAX; n++)
+		env[n] = more[n];
 	for (char **e = environ; *e != NULL && n < ENV_MAX; e++)
-		if (passes(*e))
+		if (passes(*e) && !names_one_of(*e, more))
 			env[n++] = *e;
 	env[n] = NULL;
 	const int fd = open_log(log);

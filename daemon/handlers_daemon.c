@@ -27,7 +27,7 @@ static void write_slot(struct sw_jw *w, const struct sw_slot *s, int64_t now_us)
 	sw_jw_kstr(w, "device", s->device.name);
 	sw_jw_kstr(w, "state", sw_slot_state_name(s->state));
 	sw_jw_kint(w, "cores", s->device.cores);
-	if (s->proc != NULL)
+	if (sw_slot_pid(s) != 0)
 		sw_jw_kint(w, "pid", sw_slot_pid(s));
 	else
 		sw_jw_knull(w, "pid");
@@ -42,20 +42,26 @@ static void write_slot(struct sw_jw *w, const struct sw_slot *s, int64_t now_us)
 		sw_jw_knull(w, "attempt");
 		sw_jw_knull(w, "seconds");
 	}
-	sw_jw_kint(w, "starts", s->starts);
-	sw_jw_kstr(w, "cause", s->cause[0] != '\0' ? s->cause : NULL);
+	sw_jw_kint(w, "starts", s->d->slots[s->lead].starts);
+	const char *cause = sw_slot_cause(s);
+	sw_jw_kstr(w, "cause", *cause != '\0' ? cause : NULL);
+	if (s->holder >= 0)
+		sw_jw_kint(w, "holder", s->holder);
+	else
+		sw_jw_knull(w, "holder");
 	sw_jw_obj_end(w);
 }
 
 void sw_handle_device_list(struct sw_call *call)
 {
-	const struct sw_daemon *d = call->d;
+	struct sw_daemon *d = call->d;
 	struct sw_buf out;
 	struct sw_jw w;
 
 	sw_buf_init(&out, SW_REPLY_MAX);
 	sw_jw_init(&w, &out);
 	sw_jw_obj(&w);
+	sw_gpus_write(d, &w);
 	sw_jw_key(&w, "slots");
 	sw_jw_arr(&w);
 	for (size_t i = 0; i < d->slot_n; i++)

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
+#include "daemon/admission.h"
 #include "daemon/adopt.h"
 #include "daemon/call.h"
 #include "daemon/conn.h"
@@ -9,9 +10,7 @@
 #include "daemon/driver.h"
 #include "daemon/executor.h"
 #include "daemon/host.h"
-#include "daemon/suggest.h"
-#include "daemon/work.h"
-#include <assert.h>
+#include "daemon/worker_line.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +22,8 @@
 				 */
 #define RETRY_MAX_US ((int64_t)30 * 1000000)
 #define YOUNG_US     ((int64_t)10 * 1000000)
-#define EARLY_MAX    3 /* young ends in a row that are tried again at once */
+#define LOOK_US      ((int64_t)30 * 1000000) /* a GPU is looked at no longer */
+#define EARLY_MAX    3                       /* young ends in a row that are tried again at once */
 
 static const struct sw_executor *const executor = &sw_executor_local;
 
@@ -34,36 +34,25 @@ const char *sw_slot_state_name(enum sw_slot_state state)
 	return names[state];
 }
 
+static struct sw_slot *lead_of(const struct sw_slot *s)
+{
+	return &s->d->slots[s->lead];
+}
+
 long sw_slot_pid(const struct sw_slot *s)
 {
-	return s->proc != NULL ? executor->pid(s->proc) : 0;
+	const struct sw_slot *lead = lead_of(s);
+
+	return lead->proc != NULL ? executor->pid(lead->proc) : 0;
 }
 
-bool sw_supervisor_suits(const struct sw_slot *s, bool needs_gpu)
+const char *sw_slot_cause(const struct sw_slot *s)
 {
-	return !needs_gpu || s->device.gpu;
-}
+	const char *why;
 
-bool sw_supervisor_short(const struct sw_daemon *d, bool needs_gpu, char *out, size_t cap)
-{
-	const struct sw_slot *down = NULL;
-
-	for (size_t i = 0; i < d->slot_n; i++) {
-		if (!sw_supervisor_suits(&d->slots[i], needs_gpu))
-			continue;
-		if (d->slots[i].state != SW_SLOT_DOWN)
-			return false;
-		down = &d->slots[i];
-	}
-	if (down != NULL)
-		(void)snprintf(out, cap, "waits for a slot: %s is down%s%s", down->device.name,
-			       down->cause[0] != '\0' ? ": " : "", down->cause);
-	else if (d->slot_n == 0)
-		(void)snprintf(out, cap, "waits for a slot: this daemon has none (--devices none)");
-	else
-		(void)snprintf(out, cap, "waits for a GPU: none of the %zu slots has one",
-			       d->slot_n);
-	return true;
+	if (!sw_gpus_may_begin(s->d, s, &why))
+		return why;
+	return lead_of(s)->cause;
 }
 
 size_t sw_supervisor_busy(const struct sw_daemon *d, int64_t sweep)
@@ -80,10 +69,30 @@ size_t sw_supervisor_busy(const struct sw_daemon *d, int64_t sweep)
 
 static void start(struct sw_slot *s);
 
+/* The slots that share the lead's process, the lead itself first: one, or a GPU's lanes. */
+static size_t lanes_of(const struct sw_slot *lead)
+{
+	return lead->device.lanes > 0 ? lead->device.lanes : 1;
+}
+
 static void forget_trial(struct sw_slot *s)
 {
+	struct sw_slot *lead = lead_of(s);
+
 	s->sweep = s->trial = s->attempt = 0;
 	s->heard_ms = 0;
+	s->died_us = 0;
+	for (size_t k = 0; k < lanes_of(lead); k++)
+		if (lead[k].holder == s->index)
+			lead[k].holder = -1;
+}
+
+/* Where a slot without a trial is. */
+static enum sw_slot_state rest_of(const struct sw_slot *s)
+{
+	if (lead_of(s)->proc == NULL)
+		return SW_SLOT_DOWN;
+	return s->conn != NULL ? SW_SLOT_IDLE : SW_SLOT_STARTING;
 }
 
 /* The live attempt on this slot is over through its worker's end. */
@@ -94,7 +103,9 @@ static void lose_trial(struct sw_slot *s, enum sw_event_kind kind, const char *c
 
 	if (s->state != SW_SLOT_BUSY)
 		return;
-	s->state = SW_SLOT_STARTING; /* before the step, which frees slots by their trial */
+	s->usage = sw_gpu_usage_end(s->d, s);
+	/* before the step, which frees slots by their trial */
+	s->state = rest_of(s) == SW_SLOT_DOWN ? SW_SLOT_DOWN : SW_SLOT_STARTING;
 	forget_trial(s);
 	sw_driver_attempt_over(s->d->hosts[sweep - 1], kind, (uint64_t)trial, (uint32_t)attempt,
 			       cause, heard_ms);
@@ -112,11 +123,41 @@ static void drop_next(struct sw_slot *s)
 	s->next = NULL;
 }
 
+/* One slot of a process that ended. Its trial is lost at once, or once its GPU was looked at. */
+static void end_lane(struct sw_slot *s, const char *cause, int64_t now_us)
+{
+	drop_next(s);
+	if (s->conn != NULL) {
+		s->conn->slot = NULL;
+		sw_conn_close(s->conn);
+		s->conn = NULL;
+	}
+	s->worker[0] = '\0';
+	if (s->state == SW_SLOT_BUSY && sw_gpus_card(s->d, s) != NULL) {
+		s->died_us = now_us;
+		(void)snprintf(s->died, sizeof s->died, "%s", cause);
+		return;
+	}
+	lose_trial(s, SW_EVENT_LOST, cause);
+	s->state = SW_SLOT_DOWN;
+}
+
+/* In how long the next process is started. */
+static int64_t wait_of(const struct sw_slot *s)
+{
+	if (s->early <= EARLY_MAX)
+		return 0;
+	const int64_t us = (int64_t)1000000
+			   << (s->early - EARLY_MAX < 6 ? s->early - EARLY_MAX : 5);
+	return us < RETRY_MAX_US ? us : RETRY_MAX_US;
+}
+
 static void on_ended(void *user, const char *cause, const char *said)
 {
 	struct sw_slot *s = user;
 	struct sw_daemon *d = s->d;
 	const int64_t now_us = sw_clock_mono_us();
+	const int64_t pid = sw_slot_pid(s);
 	/* One that ends young and has finished nothing is a fault that will come again. */
 	const bool early = !s->useful && now_us - s->started_us < YOUNG_US;
 
@@ -125,28 +166,44 @@ static void on_ended(void *user, const char *cause, const char *said)
 	s->proc = NULL;
 	s->early = early ? s->early + 1 : 0;
 	(void)snprintf(s->cause, sizeof s->cause, "%s%s%s", cause, *said != '\0' ? ": " : "", said);
-	lose_trial(s, SW_EVENT_LOST, cause);
-	drop_next(s);
-	if (s->conn != NULL) {
-		s->conn->slot = NULL;
-		sw_conn_close(s->conn);
-		s->conn = NULL;
-	}
-	s->state = SW_SLOT_DOWN;
-	s->worker[0] = '\0';
-	int64_t wait_us = 0;
-	if (s->early > EARLY_MAX) {
-		wait_us = (int64_t)1000000 << (s->early - EARLY_MAX < 6 ? s->early - EARLY_MAX : 5);
-		if (wait_us > RETRY_MAX_US)
-			wait_us = RETRY_MAX_US;
-	}
-	s->retry_us = now_us + wait_us;
+	sw_gpus_worker_ended(d, s, pid);
 	struct sw_change *c = sw_change_begin(d, NULL);
-	sw_tx_slot_delete(c->tx, s->index);
+	for (size_t k = 0; k < lanes_of(s); k++) {
+		end_lane(&s[k], cause, now_us);
+		sw_tx_slot_delete(c->tx, s[k].index);
+	}
 	sw_change_commit(c);
-	if (wait_us == 0)
+	s->retry_us = now_us + wait_of(s);
+	if (s->retry_us == now_us)
 		start(s);
 	sw_supervisor_feed(d); /* its trial may suit another slot that waits */
+}
+
+void sw_supervisor_settle(struct sw_daemon *d, int64_t now_us)
+{
+	for (size_t i = 0; i < d->slot_n; i++) {
+		struct sw_slot *s = &d->slots[i];
+		char lost[64];
+		bool failed;
+
+		if (s->state != SW_SLOT_BUSY || s->died_us == 0)
+			continue;
+		if (!sw_gpus_looked_at(d, s, s->died_us, &failed) && now_us - s->died_us < LOOK_US)
+			continue;
+		(void)snprintf(lost, sizeof lost, "%s failed", s->device.name);
+		lose_trial(s, failed ? SW_EVENT_RELEASE : SW_EVENT_LOST, failed ? lost : s->died);
+	}
+}
+
+void sw_supervisor_card_lost(struct sw_slot *lead)
+{
+	char lost[64];
+
+	(void)snprintf(lost, sizeof lost, "gpu:%u is lost", lead->device.index);
+	for (size_t k = 0; k < lanes_of(lead); k++)
+		lose_trial(&lead[k], SW_EVENT_RELEASE, lost);
+	if (lead->proc != NULL)
+		executor->stop(lead->proc, true);
 }
 
 static void new_worker_id(char out[33])
@@ -162,54 +219,61 @@ static void new_worker_id(char out[33])
 static void record(struct sw_slot *s, const char *handle)
 {
 	struct sw_change *c = sw_change_begin(s->d, NULL);
-	const struct sw_row_slot row = {
-		.slot = s->index, .device = s->device.name, .worker = s->worker, .handle = handle};
 
-	sw_tx_slot_put(c->tx, &row);
+	for (size_t k = 0; k < lanes_of(s); k++) {
+		const struct sw_row_slot row = {.slot = s[k].index,
+						.device = s[k].device.name,
+						.worker = s[k].worker,
+						.handle = handle};
+
+		sw_tx_slot_put(c->tx, &row);
+	}
 	sw_change_commit(c);
+}
+
+/* All lanes of a process that is there, or could not be started. */
+static void set_lanes(struct sw_slot *s, enum sw_slot_state state, const char *worker)
+{
+	for (size_t k = 0; k < lanes_of(s); k++) {
+		(void)snprintf(s[k].worker, sizeof s[k].worker, "%s", worker);
+		s[k].state = state;
+		s[k].since_us = s->since_us;
+	}
+}
+
+static bool any_dying(const struct sw_slot *s)
+{
+	for (size_t k = 0; k < lanes_of(s); k++)
+		if (s[k].state == SW_SLOT_BUSY)
+			return true;
+	return false;
 }
 
 static void start(struct sw_slot *s)
 {
 	struct sw_daemon *d = s->d;
-	const bool capped = !s->device.gpu && d->config.cpu_memory != 0;
-	char slot[16], cores[16], memory[24], log[PATH_MAX + 32], handle[128];
+	char log[PATH_MAX + 32], handle[128], id[33];
 	struct sw_err err = SW_ERR_INIT;
+	const char *why;
+	struct sw_worker_line line;
 
-	if (d->phase != SW_UP)
-		return;
-	new_worker_id(s->worker);
-	(void)snprintf(slot, sizeof slot, "%d", s->index);
-	(void)snprintf(cores, sizeof cores, "%u", s->device.cores);
-	(void)snprintf(memory, sizeof memory, "%lld", (long long)d->config.cpu_memory);
+	if (d->phase != SW_UP || any_dying(s) || !sw_gpus_may_start(d, s, &why))
+		return; /* the tick comes again */
+	new_worker_id(id);
+	s->since_us = s->started_us = sw_clock_mono_us();
+	set_lanes(s, SW_SLOT_STARTING, id);
+	sw_worker_line_write(s, &line);
 	(void)snprintf(log, sizeof log, "%s/worker-%d.log", d->config.state, s->index);
-	char *const argv[] = {d->config.worker,
-			      "--socket",
-			      d->config.socket,
-			      "--worker",
-			      s->worker,
-			      "--slot",
-			      slot,
-			      "--device",
-			      s->device.name,
-			      "--cores",
-			      cores,
-			      capped ? "--memory" : NULL,
-			      memory,
-			      NULL};
 	s->starts++;
 	s->useful = false;
-	s->since_us = s->started_us = sw_clock_mono_us();
-	if (executor->start(d->loop, argv, log, on_ended, s, &s->proc, handle, sizeof handle,
-			    &err) != SW_OK) {
+	if (executor->start(d->loop, line.argv, line.env, log, on_ended, s, &s->proc, handle,
+			    sizeof handle, &err) != SW_OK) {
 		sw_log(SW_LOG_ERROR, "worker.start", "slot=%d why=\"%s\"", s->index, err.msg);
 		(void)snprintf(s->cause, sizeof s->cause, "%s", err.msg);
-		s->worker[0] = '\0';
-		s->state = SW_SLOT_DOWN;
+		set_lanes(s, SW_SLOT_DOWN, "");
 		s->retry_us = s->since_us + RETRY_MAX_US;
 		return;
 	}
-	s->state = SW_SLOT_STARTING;
 	sw_log(SW_LOG_INFO, "worker.start", "slot=%d device=%s pid=%ld", s->index, s->device.name,
 	       executor->pid(s->proc));
 	record(s, handle);
@@ -220,8 +284,10 @@ static void start(struct sw_slot *s)
 sw_status sw_supervisor_start(struct sw_daemon *d, struct sw_err *err)
 {
 	struct sw_device *devices = NULL;
-	sw_status rc = sw_device_parse(d->config.devices, &devices, &d->slot_n, err);
+	sw_status rc = sw_gpus_start(d, err);
 
+	if (rc == SW_OK)
+		rc = sw_device_parse(d->config.devices, sw_gpus_view(d), &devices, &d->slot_n, err);
 	if (rc != SW_OK)
 		return rc;
 	d->slots = sw_calloc(d->slot_n + 1, sizeof *d->slots);
@@ -234,13 +300,16 @@ sw_status sw_supervisor_start(struct sw_daemon *d, struct sw_err *err)
 		d->slots[i].d = d;
 		d->slots[i].index = (int32_t)i;
 		d->slots[i].device = devices[i];
+		d->slots[i].lead = (int32_t)(i - devices[i].lane);
+		d->slots[i].holder = -1;
 	}
 	free(devices);
 	rc = sw_adopt_workers(d, executor, on_ended, err);
 	if (rc != SW_OK)
 		return rc;
+	sw_gpus_take(d);
 	for (size_t i = 0; i < d->slot_n; i++)
-		if (d->slots[i].state == SW_SLOT_DOWN)
+		if (d->slots[i].lead == (int32_t)i && d->slots[i].proc == NULL)
 			start(&d->slots[i]);
 	return SW_OK;
 }
@@ -309,10 +378,10 @@ void sw_supervisor_done(struct sw_slot *s)
 {
 	if (s->state != SW_SLOT_BUSY)
 		return;
-	s->useful = true;
-	s->cause[0] = '\0';
+	lead_of(s)->useful = true;
+	lead_of(s)->cause[0] = '\0';
 	forget_trial(s);
-	s->state = s->conn != NULL ? SW_SLOT_IDLE : SW_SLOT_STARTING;
+	s->state = rest_of(s);
 	s->since_us = sw_clock_mono_us();
 }
 
@@ -328,71 +397,26 @@ void sw_supervisor_stop_trial(struct sw_daemon *d, int32_t slot, int64_t sweep, 
 	sw_conn_push(d->slots[slot].conn, "worker.stop", params);
 }
 
-/* --- work --- */
-
-static struct sw_host *pick(struct sw_daemon *d, const struct sw_slot *s)
-{
-	struct sw_host *best[64];
-	struct sw_share share[64];
-	size_t n = 0;
-
-	for (size_t i = 0; i < d->host_n; i++) {
-		struct sw_host *h = d->hosts[i];
-
-		if (h->driven || h->ended_ms != 0 || h->sched == NULL ||
-		    !sw_sweep_has_work(h->sched) || !sw_supervisor_suits(s, h->spec->needs_gpu) ||
-		    !sw_suggest_ready(h, 1))
-			continue;
-		if (n == sizeof best / sizeof best[0]) { /* keep the one that would be served */
-			best[0] = best[sw_share_pick(share, n)];
-			share[0] = best[0]->share;
-			n = 1;
-		}
-		best[n] = h;
-		share[n++] = h->share;
-	}
-	return n > 0 ? best[sw_share_pick(share, n)] : NULL;
-}
-
-void sw_supervisor_feed(struct sw_daemon *d)
-{
-	if (d->draining || d->phase != SW_UP)
-		return;
-	for (size_t i = 0; i < d->slot_n; i++) {
-		struct sw_slot *s = &d->slots[i];
-		struct sw_host *h;
-
-		while (s->next != NULL && (h = pick(d, s)) != NULL) {
-			struct sw_call *call = s->next;
-
-			s->next = NULL;
-			if (sw_work_hand_out(h, s, call))
-				break;
-			s->next = call; /* nothing after all; look again */
-			if (sw_sweep_has_work(h->sched))
-				break;
-		}
-	}
-}
-
 /* --- time, and the end --- */
 
 static void tick_slot(struct sw_slot *s, int64_t now_us)
 {
 	if (s->next != NULL && now_us - s->next_since_us > HOLD_US)
 		drop_next(s);
-	if (s->state == SW_SLOT_DOWN && s->d->phase == SW_UP && now_us >= s->retry_us)
+	struct sw_slot *lead = lead_of(s);
+	if (lead->proc == NULL && s == lead && s->d->phase == SW_UP && now_us >= s->retry_us)
 		start(s);
-	else if (s->proc != NULL && s->conn == NULL && now_us - s->since_us > HELLO_US) {
+	else if (lead->proc != NULL && s->conn == NULL && now_us - s->since_us > HELLO_US) {
 		sw_log(SW_LOG_WARN, "worker.silent", "slot=%d pid=%ld", s->index,
-		       executor->pid(s->proc));
+		       executor->pid(lead->proc));
 		s->since_us = now_us;
-		executor->stop(s->proc, true);
+		executor->stop(lead->proc, true);
 	}
 }
 
 void sw_supervisor_tick(struct sw_daemon *d, int64_t now_us)
 {
+	sw_supervisor_settle(d, now_us);
 	for (size_t i = 0; i < d->slot_n; i++)
 		tick_slot(&d->slots[i], now_us);
 }

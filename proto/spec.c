@@ -261,11 +261,12 @@ static sw_status resource_fields(struct sw_spec *s, const cJSON *v, struct sw_er
 	}
 	if (rc != SW_OK || gpu == NULL)
 		return rc;
-	if (!sw_json_u64(gpu, &n) || n > 1)
+	if (!cJSON_IsNumber(gpu) || !(gpu->valuedouble >= 0) || gpu->valuedouble > 1)
 		return wrong("gpu", err,
-			     "must be 0 or 1 (a part of a GPU, or several, is not supported by "
+			     "must be from 0 to 1: a part of a GPU (several are not supported by "
 			     "this version)");
-	s->needs_gpu = n == 1;
+	s->needs_gpu = gpu->valuedouble > 0;
+	s->gpu = s->needs_gpu ? gpu->valuedouble : -1;
 	return SW_OK;
 }
 

@@ -230,7 +230,8 @@ struct sw_spec {
 	double weight;            /* default 1 */
 	uint64_t retries;         /* default 2 */
 	double lease_s;           /* 0: none */
-	bool needs_gpu;           /* resources.gpu >= 1 */
+	bool needs_gpu;           /* resources.gpu > 0 */
+	double gpu;               /* resources.gpu: the part of a GPU; 0: not given; -1: it is 0 */
 	unsigned cpu;             /* resources.cpu, default 1; no effect yet */
 	struct sw_spec_checkpoint checkpoint;
 	const cJSON *trainer; /* NULL: the client drives the trials by ask, report and tell */

@@ -123,6 +123,7 @@ START_TEST(spec_defaults_are_those_of_the_docs)
 	ck_assert_uint_eq(s->retries, 2);
 	ck_assert_double_eq(s->lease_s, 0);
 	ck_assert(!s->needs_gpu);
+	ck_assert_double_eq(s->gpu, 0.0); /* not said */
 	ck_assert_uint_eq(s->cpu, 1);
 	ck_assert_ptr_null(s->trainer);
 	ck_assert_int_eq(s->pruner.kind, SW_SPEC_PRUNER_ASHA);
@@ -170,6 +171,7 @@ START_TEST(spec_every_key_reaches_the_struct)
 	ck_assert_uint_eq(s->retries, 0);
 	ck_assert_double_eq(s->lease_s, 1.5);
 	ck_assert(s->needs_gpu);
+	ck_assert_double_eq(s->gpu, 1.0);
 	ck_assert_uint_eq(s->cpu, 4);
 	ck_assert_uint_eq(s->pruner.asha.grace_period, 2);
 	ck_assert_uint_eq(s->pruner.asha.max_t, 27);

@@ -88,9 +88,11 @@ static const struct {
 	{HEAD ",'resources':{'GPU':1}}", "/resources/GPU",
 	 "unknown key \"GPU\"; did you mean \"gpu\"?"},
 	{HEAD ",'resources':{'gpu':2}}", "/resources/gpu",
-	 "\"gpu\" must be 0 or 1 (a part of a GPU, or several, is not supported by this version)"},
-	{HEAD ",'resources':{'gpu':0.5}}", "/resources/gpu",
-	 "\"gpu\" must be 0 or 1 (a part of a GPU, or several, is not supported by this version)"},
+	 "\"gpu\" must be from 0 to 1: a part of a GPU (several are not supported by this "
+	 "version)"},
+	{HEAD ",'resources':{'gpu':-0.5}}", "/resources/gpu",
+	 "\"gpu\" must be from 0 to 1: a part of a GPU (several are not supported by this "
+	 "version)"},
 	{HEAD ",'resources':{'cpu':0}}", "/resources/cpu", "\"cpu\" must be at least 1"},
 	{HEAD ",'resources':{'cpu':1025}}", "/resources/cpu", "\"cpu\" must be at most 1024"},
 	/* metric */

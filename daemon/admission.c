@@ -1,0 +1,199 @@
+#include "daemon/admission.h"
+#include "base/log.h"
+#include "daemon/daemon.h"
+#include "daemon/gpus.h"
+#include "daemon/host.h"
+#include "daemon/suggest.h"
+#include "daemon/supervisor.h"
+#include "daemon/work.h"
+#include <math.h>
+#include <stdio.h>
+
+unsigned sw_admission_lanes(const struct sw_slot *s, double gpu)
+{
+	if (!s->device.gpu)
+		return gpu > 0.0 ? 0 : 1;
+	if (gpu < 0.0)
+		return 0;
+	const double lanes = ceil(gpu * s->device.lanes - 1e-9);
+	return lanes > 1.0 ? (unsigned)lanes : 1;
+}
+
+bool sw_supervisor_suits(const struct sw_slot *s, double gpu)
+{
+	return sw_admission_lanes(s, gpu) > 0;
+}
+
+bool sw_supervisor_short(const struct sw_daemon *d, double gpu, char *out, size_t cap)
+{
+	const struct sw_slot *bad = NULL;
+	const char *why;
+
+	for (size_t i = 0; i < d->slot_n; i++) {
+		const struct sw_slot *s = &d->slots[i];
+
+		if (!sw_supervisor_suits(s, gpu))
+			continue;
+		if (s->state != SW_SLOT_DOWN && sw_gpus_may_begin(s->d, s, &why))
+			return false;
+		bad = s;
+	}
+	if (bad != NULL) {
+		const char *cause = sw_slot_cause(bad);
+
+		(void)snprintf(out, cap, "waits for a slot: %s %s%s%s", bad->device.name,
+			       bad->state == SW_SLOT_DOWN ? "is down" : "takes no trial",
+			       *cause != '\0' ? ": " : "", cause);
+	} else if (d->slot_n == 0) {
+		(void)snprintf(out, cap, "waits for a slot: this daemon has none (--devices none)");
+	} else {
+		(void)snprintf(out, cap, "waits for a %s: none of the %zu slots %s",
+			       gpu > 0.0 ? "GPU" : "CPU slot", d->slot_n,
+			       gpu > 0.0 ? "has one" : "is one");
+	}
+	return true;
+}
+
+/* --- lanes --- */
+
+static bool is_free(const struct sw_slot *s)
+{
+	return s->state == SW_SLOT_IDLE && s->holder < 0;
+}
+
+/* The lanes of the slot's GPU that no trial has. */
+static unsigned free_lanes(const struct sw_slot *s)
+{
+	const struct sw_slot *lead = &s->d->slots[s->lead];
+	unsigned n = 0;
+
+	for (unsigned k = 0; k < lead->device.lanes; k++)
+		n += is_free(&lead[k]);
+	return n;
+}
+
+/* The slot's trial has n lanes: the slot's own and the next ones that are free. */
+static void hold(struct sw_slot *s, unsigned n)
+{
+	struct sw_slot *lead = &s->d->slots[s->lead];
+
+	s->lanes_used = 1;
+	for (unsigned k = 0; k < lead->device.lanes && s->lanes_used < n; k++)
+		if (&lead[k] != s && lead[k].state != SW_SLOT_BUSY && lead[k].holder < 0) {
+			lead[k].holder = s->index;
+			s->lanes_used++;
+		}
+}
+
+void sw_admission_adopted(struct sw_daemon *d)
+{
+	for (size_t i = 0; i < d->slot_n; i++) {
+		struct sw_slot *s = &d->slots[i];
+
+		if (s->state == SW_SLOT_BUSY)
+			hold(s, sw_admission_lanes(s, d->hosts[s->sweep - 1]->spec->gpu));
+	}
+}
+
+/* --- work --- */
+
+#define PICKS 64
+
+struct picks {
+	struct sw_host *host[PICKS];
+	struct sw_share share[PICKS];
+	size_t n;
+};
+
+/* The sweeps that have work for the slot. */
+static void gather(struct sw_daemon *d, const struct sw_slot *s, struct picks *p)
+{
+	p->n = 0;
+	for (size_t i = 0; i < d->host_n; i++) {
+		struct sw_host *h = d->hosts[i];
+
+		if (h->driven || h->ended_ms != 0 || h->sched == NULL ||
+		    !sw_sweep_has_work(h->sched) || !sw_supervisor_suits(s, h->spec->gpu) ||
+		    !sw_suggest_ready(h, 1))
+			continue;
+		if (p->n == PICKS) { /* keep the one that would be served */
+			p->host[0] = p->host[sw_share_pick(p->share, p->n)];
+			p->share[0] = p->host[0]->share;
+			p->n = 1;
+		}
+		p->host[p->n] = h;
+		p->share[p->n++] = h->share;
+	}
+}
+
+/* Is a GPU being cleared for this sweep, another than the slot's? */
+static bool cleared_elsewhere(const struct sw_daemon *d, const struct sw_host *h,
+			      const struct sw_slot *s)
+{
+	for (size_t i = 0; i < d->slot_n; i++) {
+		const char *why;
+
+		if (d->slots[i].cleared_for == h->sweep && (int32_t)i != s->lead &&
+		    d->slots[i].proc != NULL && sw_gpus_may_begin(s->d, &d->slots[i], &why))
+			return true;
+	}
+	return false;
+}
+
+/* The sweep that the slot's next trial is of; NULL: none, or the lanes are kept for one. */
+static struct sw_host *pick(struct sw_daemon *d, const struct sw_slot *s)
+{
+	struct sw_slot *lead = &d->slots[s->lead];
+	const unsigned free = free_lanes(s);
+	struct picks p;
+
+	gather(d, s, &p);
+	lead->cleared_for = 0;
+	while (p.n > 0) {
+		const size_t best = sw_share_pick(p.share, p.n);
+		struct sw_host *h = p.host[best];
+
+		if (!s->device.gpu || sw_admission_lanes(s, h->spec->gpu) <= free)
+			return h;
+		if (!cleared_elsewhere(d, h, s)) {
+			lead->cleared_for = h->sweep;
+			return NULL;
+		}
+		p.n--;
+		p.host[best] = p.host[p.n];
+		p.share[best] = p.share[p.n];
+	}
+	return NULL;
+}
+
+/* Whether the slot may be asked again at once. */
+static bool feed_slot(struct sw_daemon *d, struct sw_slot *s)
+{
+	struct sw_call *call = s->next;
+	struct sw_host *h = pick(d, s);
+
+	if (h == NULL)
+		return false;
+	s->next = NULL;
+	if (sw_work_hand_out(h, s, call)) {
+		hold(s, sw_admission_lanes(s, h->spec->gpu));
+		return false;
+	}
+	s->next = call; /* nothing after all; look again */
+	return !sw_sweep_has_work(h->sched);
+}
+
+void sw_supervisor_feed(struct sw_daemon *d)
+{
+	const char *why;
+
+	if (d->draining || d->phase != SW_UP)
+		return;
+	for (size_t i = 0; i < d->slot_n; i++) {
+		struct sw_slot *s = &d->slots[i];
+
+		if (s->holder < 0 && s->next != NULL && sw_gpus_may_begin(d, s, &why))
+			while (s->next != NULL && feed_slot(d, s))
+				continue;
+	}
+}

@@ -1,0 +1,30 @@
+/*
+ * daemon/admission.h — which trial goes to which slot.
+ *
+ * gpu is what a spec's resources.gpu asks for: a part of a GPU up to 1; 0: nothing was said, any
+ * slot will do; below 0: it said 0, a CPU slot. A part takes that part of the lanes of one GPU, at
+ * least one; of a GPU of one lane it takes all.
+ * A sweep that needs several lanes when too few are free has one GPU cleared for it: no other sweep
+ * gets its lanes until the trial has them.
+ */
+#ifndef SW_DAEMON_ADMISSION_H
+#define SW_DAEMON_ADMISSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct sw_daemon;
+struct sw_slot;
+
+/* Lanes that such a trial takes there; 0: it does not go there. */
+unsigned sw_admission_lanes(const struct sw_slot *s, double gpu);
+bool sw_supervisor_suits(const struct sw_slot *s, double gpu);
+/* True, and one line in out, when no slot that would do for such a trial is up. */
+bool sw_supervisor_short(const struct sw_daemon *d, double gpu, char *out, size_t cap);
+/* Gives free slots the work there is. Call it whenever work or a slot may have become free. */
+void sw_supervisor_feed(struct sw_daemon *d);
+
+/* After workers were adopted: trials that have several lanes have them again. */
+void sw_admission_adopted(struct sw_daemon *d);
+
+#endif

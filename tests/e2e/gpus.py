@@ -1,0 +1,80 @@
+"""Machines with GPUs that are not there: a stand-in for NVML (tests/fake/nvml.c) reads its state from a
+file, and a stand-in for the CUDA module (tests/fake/cuda.c) computes on the CPU."""
+import os
+
+import pytest
+
+from harness import BIN, Daemon, wait_until
+
+FAKES = os.path.join(os.path.dirname(BIN), "tests")
+NVML = os.path.join(FAKES, "fake_nvml.so")
+CUDA = os.path.join(FAKES, "fake_cuda.so")
+MIB = 1 << 20
+
+NEEDS_FAKES = pytest.mark.skipif(not (os.path.exists(NVML) and os.path.exists(CUDA)),
+                                 reason="built without tests: no stand-ins for a GPU")
+
+SMALL = {"uuid": "GPU-aaaa0000-0000-0000-0000-000000000001", "name": "Fake_Small",
+         "bus": "00000000:01:00.0", "total": 8192, "used": 100, "util": 40, "temp": 50, "slow": 90,
+         "power": 100000, "limit": 300000, "ecc": 0, "throttle": 0}
+LARGE = {**SMALL, "uuid": "GPU-bbbb0000-0000-0000-0000-000000000002", "name": "Fake_Large",
+         "bus": "00000000:41:00.0", "total": 81920}
+
+
+class Rig:
+    """A machine: its cards and processes as the stand-in says them, and daemons on it."""
+
+    def __init__(self, directory, *cards, every=20, limit=30000, back=30000):
+        self.directory = directory
+        self.cards = [dict(card) for card in cards]
+        self.processes = []  # (card, pid, MiB)
+        self.lines = []
+        self.times = f"{every},{limit},{back}"
+        self.breaks = str(directory / "breaks")
+        self.write()
+
+    @property
+    def env(self):
+        return {"SWEEPD_NVML": NVML, "SWEEPD_CUDA_MODULE": CUDA, "SWEEPD_NVML_MS": self.times,
+                "SWEEPD_FAKE_NVML": str(self.directory / "nvml"),
+                "SWEEPD_FAKE_CUDA_BREAKS": self.breaks}
+
+    def write(self):
+        text = "".join(line + "\n" for line in self.lines)
+        for card in self.cards:
+            text += "card " + " ".join(f"{k}={v}" for k, v in card.items()) + "\n"
+        for card, pid, mib in self.processes:
+            text += f"proc card={card} pid={pid} mib={mib}\n"
+        path = self.directory / "nvml"
+        path.with_suffix(".new").write_text(text)
+        path.with_suffix(".new").rename(path)
+
+    def set(self, card, **values):
+        self.cards[card].update(values)
+        self.write()
+
+
+class Machine(Daemon):
+    """A daemon on a rig."""
+
+    def __init__(self, directory, rig, devices, more=()):
+        super().__init__(directory, devices, more)
+        self.rig = rig
+
+    def start(self, wait=True, **env):
+        return super().start(wait, **{**self.rig.env, **env})
+
+
+def gpus(client):
+    return client.call("device.list")["gpus"]
+
+
+def wait_card(client, state, card=0):
+    """The card once it is in that state."""
+    return wait_until(lambda: (g := gpus(client)[card])["state"] == state and g,
+                      f"gpu {card} in state {state}")
+
+
+def wait_slots(client, *states):
+    return wait_until(lambda: (s := client.slots()) and [x["state"] for x in s] == list(states) and s,
+                      f"slots in {states}")
