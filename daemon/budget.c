@@ -45,7 +45,7 @@ int64_t sw_budget_gpu_ms(const struct sw_host *h, int64_t now_ms)
 
 static bool has_budget(const struct sw_host *h)
 {
-	return h->ended_ms == 0 && h->sched != NULL &&
+	return h->ended_ms == 0 && h->sched != NULL && !sw_sweep_settling(h->sched) &&
 	       (h->budget.time_s > 0 || h->budget.gpu_hours > 0);
 }
 

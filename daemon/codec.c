@@ -97,6 +97,15 @@ static const char *cause_of(const struct sw_host *h, char *text, size_t cap)
 
 	if (!ended && h->note[0] != '\0')
 		return h->note;
+	if (!ended && sw_sweep_settling(h->sched)) {
+		const char *why = sw_sweep_end_cause(h->sched);
+
+		(void)snprintf(text, cap, "about to be %s%s%s: %llu trials are still to end",
+			       sw_sweep_state_name(sw_sweep_end_state(h->sched)),
+			       *why != '\0' ? ", " : "", why,
+			       (unsigned long long)sw_sweep_unsettled(h->sched));
+		return text;
+	}
 	if (!ended && *sw_sweep_end_cause(h->sched) != '\0') {
 		(void)snprintf(text, cap, "about to end: %s", sw_sweep_end_cause(h->sched));
 		return text;

@@ -7,6 +7,7 @@
 #include "daemon/daemon.h"
 #include "daemon/host.h"
 #include "daemon/rows.h"
+#include "daemon/settle.h"
 #include "daemon/suggest.h"
 #include "daemon/supervisor.h"
 #include "daemon/watch.h"
@@ -24,6 +25,7 @@ static const char *const event_names[SW_EVENT_KIND_N] = {
 	[SW_EVENT_CANCEL] = "cancel",   [SW_EVENT_FAIL] = "fail",
 	[SW_EVENT_EXTEND] = "extend",   [SW_EVENT_ENQUEUE] = "enqueue",
 	[SW_EVENT_STOP] = "stop",       [SW_EVENT_EDIT] = "edit",
+	[SW_EVENT_SETTLE] = "settle",
 };
 
 static const char *const decision_names[] = {
@@ -91,6 +93,7 @@ static void on_committed(void *arg)
 		sw_call_result(c->call, &c->reply);
 	if (c->then != NULL)
 		c->then(c->arg);
+	sw_settle_go(c->d);
 	free_change(c);
 }
 
@@ -166,6 +169,7 @@ sw_status sw_driver_step(struct sw_change *c, struct sw_host *h, const struct sw
 	sw_checkpoint_stepped(c, h, event, &before, &step);
 	sw_budget_changed(h);
 	sw_suggest_changed(h);
+	sw_settle_changed(h);
 	if (actions != NULL)
 		*actions = &step;
 	if (ev != NULL)

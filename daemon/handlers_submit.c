@@ -15,6 +15,7 @@
 #include "daemon/host.h"
 #include "daemon/plan.h"
 #include "daemon/refine.h"
+#include "daemon/settle.h"
 #include "daemon/speccheck.h"
 #include "daemon/supervisor.h"
 #include "daemon/warm.h"
@@ -150,6 +151,8 @@ static void store_sweep(struct sw_change *c, const struct sw_host *h, const char
 		.run_cap = h->run_cap,
 		.created_ms = h->created_ms,
 		.uid = c->uid,
+		.slice = SW_SETTLE_SLICE,
+		.sampler_version = SW_SAMPLER_VERSION,
 	};
 
 	sw_tx_sweep_insert(c->tx, &row);
@@ -237,7 +240,8 @@ static void run_build(struct sw_db *db, void *arg)
 	if (s->spec->n_warm_start > 0)
 		s->rc = sw_warm_read(&s->warm, s->spec, db, &s->err);
 	if (s->rc == SW_OK)
-		s->rc = sw_plan_build(&s->sched, s->spec, s->seed, &s->warm.priors, &s->err);
+		s->rc = sw_plan_build(&s->sched, s->spec, s->seed, SW_SETTLE_SLICE, &s->warm.priors,
+				      &s->err);
 }
 
 static void on_built(void *arg)

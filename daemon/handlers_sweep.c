@@ -6,6 +6,7 @@
 #include "daemon/handlers.h"
 #include "daemon/host.h"
 #include "daemon/lookup.h"
+#include "daemon/settle.h"
 #include "daemon/supervisor.h"
 #include "daemon/watch.h"
 #include "store/read.h"
@@ -14,12 +15,24 @@
 
 /* --- pause, resume, cancel, extend --- */
 
+static void write_control(const struct sw_host *h, enum sw_event_kind kind, struct sw_buf *out)
+{
+	struct sw_jw w;
+
+	sw_jw_init(&w, out);
+	sw_jw_obj(&w);
+	sw_jw_kint(&w, "sweep", h->sweep);
+	sw_jw_kstr(&w, "state", sw_sweep_state_name(h->state));
+	if (kind == SW_EVENT_EXTEND)
+		sw_jw_kint(&w, "run_cap", h->run_cap);
+	sw_jw_obj_end(&w);
+}
+
 static void control(struct sw_host *h, struct sw_call *call, enum sw_event_kind kind)
 {
 	const struct sw_event event = {.kind = kind,
 				       .run_cap = (uint64_t)sw_call_int(call, "run_cap", 0)};
 	struct sw_err err = SW_ERR_INIT;
-	struct sw_jw w;
 
 	if (!sw_change_allowed(call))
 		return;
@@ -29,13 +42,12 @@ static void control(struct sw_host *h, struct sw_call *call, enum sw_event_kind 
 		sw_call_error(call, &err);
 		return;
 	}
-	sw_jw_init(&w, &c->reply);
-	sw_jw_obj(&w);
-	sw_jw_kint(&w, "sweep", h->sweep);
-	sw_jw_kstr(&w, "state", sw_sweep_state_name(h->state));
-	if (kind == SW_EVENT_EXTEND)
-		sw_jw_kint(&w, "run_cap", h->run_cap);
-	sw_jw_obj_end(&w);
+	if (kind == SW_EVENT_CANCEL && sw_sweep_settling(h->sched)) {
+		sw_settle_wait(h, call);
+		c->call = NULL;
+	} else {
+		write_control(h, kind, &c->reply);
+	}
 	sw_change_commit(c);
 	sw_watch_changed(h, 0);
 	sw_supervisor_feed(h->d);

@@ -125,6 +125,11 @@ static void explain_paused(const struct sw_lookup *q, struct sw_buf *out)
 {
 	struct sw_pruner_place place;
 
+	if (sw_sweep_settling(q->h->sched)) {
+		sw_why_settling(q->h, out);
+		(void)sw_buf_addf(out, "%s%s", q->cause[0] != '\0' ? "; paused " : "", q->cause);
+		return;
+	}
 	if (q->h->state == SW_SWEEP_PAUSED)
 		(void)sw_buf_adds(out, "the sweep is paused; the trial ");
 	if (sw_sweep_place(q->h->sched, (uint64_t)q->trial, &place) == SW_OK)

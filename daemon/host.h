@@ -65,6 +65,10 @@ struct sw_host {
 	struct sw_heirs heirs;       /* open trials that need another's checkpoint */
 	struct sw_keeping keeping;   /* files beside those */
 
+	bool settling; /* in the daemon's list of those whose end goes on in slices */
+	struct sw_host *next_settling;
+	struct sw_call *settle_call; /* answered when it has ended; NULL: nobody waits */
+
 	struct sw_suggester *suggest; /* NULL: its sampler needs none */
 
 	struct sw_watcher *watchers;

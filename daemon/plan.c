@@ -214,7 +214,7 @@ static void name_place(struct sw_err *err, const struct sw_spec *spec)
 }
 
 sw_status sw_plan_build(struct sw_sweep **out, const struct sw_spec *spec, uint64_t seed,
-			const struct sw_plan_priors *priors, struct sw_err *err)
+			uint64_t slice, const struct sw_plan_priors *priors, struct sw_err *err)
 {
 	struct sw_sweep_config config = {
 		.seed = spec->has_seed ? spec->seed : seed,
@@ -227,6 +227,7 @@ sw_status sw_plan_build(struct sw_sweep **out, const struct sw_spec *spec, uint6
 		.n_init = spec->n_init,
 		.has_target = spec->has_target,
 		.target = spec->target,
+		.slice = slice,
 		.plateau = {.top = spec->plateau.top,
 			    .std = spec->plateau.std,
 			    .patience = spec->plateau.patience},

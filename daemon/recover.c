@@ -9,6 +9,7 @@
 #include "daemon/daemon.h"
 #include "daemon/host.h"
 #include "daemon/replay.h"
+#include "daemon/settle.h"
 #include "daemon/suggest.h"
 #include "store/read.h"
 #include <stdlib.h>
@@ -113,6 +114,7 @@ static sw_status attach(struct sw_host *h, struct rebuild *b)
 	r->spec = NULL;
 	r->sched = NULL;
 	sw_checkpoint_recovered(h);
+	sw_settle_changed(h);
 	return sw_suggest_attach(h);
 }
 

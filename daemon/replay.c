@@ -211,6 +211,8 @@ static bool take_spec(const struct sw_row_sweep *row, void *arg)
 	cJSON *tree = NULL;
 
 	r->seed = (uint64_t)row->seed;
+	r->slice = row->slice > 0 ? (uint64_t)row->slice : 0;
+	r->sampler_version = row->sampler_version;
 	sw_budget_state(&r->budget, true, row->created_ms);
 	r->rc = sw_json_parse(&tree, row->spec, strlen(row->spec), &r->err);
 	if (r->rc == SW_OK)
@@ -289,7 +291,7 @@ static void build(struct sw_replay *r)
 	if (r->rc == SW_OK)
 		read_priors(r);
 	if (r->rc == SW_OK)
-		r->rc = sw_plan_build(&r->sched, r->spec, r->seed, &r->priors, &r->err);
+		r->rc = sw_plan_build(&r->sched, r->spec, r->seed, r->slice, &r->priors, &r->err);
 	if (r->rc != SW_OK)
 		return;
 	rc = sw_read_sampler(r->db, r->sweep, take_state, r, &r->err);

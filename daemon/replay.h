@@ -58,7 +58,8 @@ struct sw_replay {
 
 	/* The replay's own, for the watch to look at. */
 	struct sw_db *db;
-	uint64_t seed;
+	uint64_t seed, slice;
+	int64_t sampler_version; /* that the stored suggestions are from */
 	struct sw_actions actions;
 	struct sw_plan_priors priors;
 	struct sw_suggestion suggestion; /* of the trial being made; its state is borrowed */

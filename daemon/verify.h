@@ -4,7 +4,8 @@
  * All that a step leaves behind must be what is stored: each report's verdict, each decision in
  * full, bit for bit, none missing and none too many; the trial and attempt of each hand-out; each
  * trial's values, made again from what its sampler knew and the sampler's own state as it was made
- * again, never read back; how trials, attempts and the sweep ended. What comes from outside (a
+ * again, never read back (unless another version of the samplers made them: then they are read back
+ * and not compared); how trials, attempts and the sweep ended. What comes from outside (a
  * report's value, a user's own point) is the replay's input: of it only the form can be checked,
  * and that its copies agree.
  *
@@ -34,7 +35,8 @@ struct sw_verify {
 	bool differs;       /* `line` says where first */
 	struct sw_buf line; /* "sweep 3, event 812, trial 17: ..." */
 	uint64_t trials, events, decisions, suggestions;
-	char state[16]; /* of the stored sweep */
+	uint64_t unmade; /* suggestions of another version of the samplers: not compared */
+	char state[16];  /* of the stored sweep */
 
 	/* Its own. */
 	struct sw_replay replay;
@@ -63,6 +65,23 @@ void sw_verify_differ(struct sw_verify *v, uint64_t trial, const char *fmt, ...)
 /* Something failed that is no difference. */
 void sw_verify_fail(struct sw_verify *v, sw_status rc, const struct sw_err *err);
 
+/* Differ unless they are equal; trial 0: none is meant. made: "" for none. */
+void sw_verify_text(struct sw_verify *v, uint64_t trial, const char *what, const char *stored,
+		    const char *made);
+void sw_verify_int(struct sw_verify *v, uint64_t trial, const char *what, int64_t stored,
+		   uint64_t made);
+
+/* What a step's report and actions left (daemon/verify_rows.c). */
+void sw_verify_report(struct sw_verify *v, const struct sw_event *e,
+		      const struct sw_row_report *row);
+void sw_verify_start(struct sw_verify *v, const struct sw_action *a);
+void sw_verify_over(struct sw_verify *v, const struct sw_action *a, const char *state);
+void sw_verify_end(struct sw_verify *v, const struct sw_action *a);
+/* A trial's row as it must be after the last event; arg: the struct sw_verify. */
+bool sw_verify_last(const struct sw_row_trial *row, void *arg);
+
+/* Are its suggestions from this program's samplers, so that they can be made again? */
+bool sw_verify_suggests(const struct sw_verify *v);
 /* The suggestion of the trial that an ASK is about to make (daemon/verify_suggest.c). */
 void sw_verify_suggest(struct sw_replay *r, struct sw_event *e);
 /* A trial that was made: its values, how they came about, what the sampler kept. */

@@ -65,6 +65,11 @@ static void make_again(struct sw_verify *v, uint64_t known, struct sw_event *e)
 	e->suggestion = &v->made;
 }
 
+bool sw_verify_suggests(const struct sw_verify *v)
+{
+	return v->replay.sampler_version == SW_SAMPLER_VERSION;
+}
+
 void sw_verify_suggest(struct sw_replay *r, struct sw_event *e)
 {
 	struct sw_verify *v = r->user;
@@ -86,6 +91,8 @@ void sw_verify_suggest(struct sw_replay *r, struct sw_event *e)
 				 "its suggestion knew %" PRId64
 				 " observations, the replay has %" PRIu64,
 				 known, n_obs);
+	else if (!sw_verify_suggests(v))
+		sw_replay_read_made(r, e);
 	else if ((uint64_t)known < n_obs)
 		make_again(v, (uint64_t)known, e);
 	/* else the step makes it, of all that is known */
@@ -162,7 +169,7 @@ static bool check_row(const struct sw_row_suggestion *row, void *arg)
 					: "a suggestion is stored, the replay needs none");
 		return false;
 	}
-	if (!learnt)
+	if (!learnt || !sw_verify_suggests(v))
 		return false;
 	if (row->known < 0 || (uint64_t)row->known != a->suggestion->known)
 		sw_verify_differ(v, a->trial,
@@ -208,6 +215,10 @@ void sw_verify_created(struct sw_verify *v, const struct sw_action *a)
 	sw_verify_fail(v, v->text.failed, &nomem);
 	if (a->suggestion == NULL || !sw_sweep_learns(v->replay.sched))
 		return;
-	v->suggestions++;
-	check_state(v, a);
+	if (sw_verify_suggests(v)) {
+		v->suggestions++;
+		check_state(v, a);
+	} else {
+		v->unmade++;
+	}
 }

@@ -167,12 +167,25 @@ static void add_slots(const struct sw_host *h, struct sw_buf *out)
 		(void)sw_buf_addf(out, ", and %zu more", d->slot_n - SLOTS_SHOWN);
 }
 
+void sw_why_settling(const struct sw_host *h, struct sw_buf *out)
+{
+	const char *why = sw_sweep_end_cause(h->sched);
+
+	(void)sw_buf_addf(out, "waits for its end: the sweep is about to be %s%s%s",
+			  sw_sweep_state_name(sw_sweep_end_state(h->sched)),
+			  *why != '\0' ? ": " : "", why);
+}
+
 void sw_why_waiting(const struct sw_host *h, struct sw_buf *out)
 {
 	uint64_t counts[SW_TRIAL_STATE_N];
 	size_t rivals;
 
 	sw_sweep_counts(h->sched, counts);
+	if (sw_sweep_settling(h->sched)) {
+		sw_why_settling(h, out);
+		return;
+	}
 	if (h->state == SW_SWEEP_PAUSED) {
 		(void)sw_buf_adds(out, "waits: the sweep is paused");
 		return;

@@ -20,6 +20,9 @@ void sw_why_decision(enum sw_pruner_kind kind, bool brackets, const struct sw_ro
  * members take turns whatever their rank. */
 void sw_why_place(enum sw_pruner_kind kind, const struct sw_pruner_place *p, struct sw_buf *out);
 
+/* What a trial waits for whose sweep is settling (sched/sweep.h): its end. */
+void sw_why_settling(const struct sw_host *h, struct sw_buf *out);
+
 /* What a trial that waits waits for, and who has it. */
 void sw_why_waiting(const struct sw_host *h, struct sw_buf *out);
 

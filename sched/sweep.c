@@ -84,6 +84,7 @@ sw_status sw_sweep_create(struct sw_sweep **out, const struct sw_sweep_config *c
 		return sw_err_set(err, SW_NOMEM, "no memory for the sweep");
 	s->config = *config;
 	s->state = SW_SWEEP_RUNNING;
+	s->settle_at = 1;
 	sw_pending_init(&s->pending);
 	const sw_status rc = make_parts(s, space, err);
 	if (rc != SW_OK) {
@@ -166,7 +167,8 @@ bool sw_sweep_has_work(const struct sw_sweep *s)
 {
 	const uint64_t most = s->config.max_concurrent;
 
-	return s->state == SW_SWEEP_RUNNING && (most == 0 || s->counts[SW_TRIAL_RUNNING] < most) &&
+	return s->state == SW_SWEEP_RUNNING && !s->ending &&
+	       (most == 0 || s->counts[SW_TRIAL_RUNNING] < most) &&
 	       (s->counts[SW_TRIAL_PENDING] > 0 || sw_sweep_can_create(s) ||
 		sw_sweep_resumable(s) != 0);
 }

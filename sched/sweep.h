@@ -20,6 +20,12 @@
  * is paused PRUNED, what runs runs to its end (at a rung of the promote variant it goes on if it is
  * among the best there, at least the first), and the sweep is COMPLETED with the cause.
  *
+ * Slices. Where config.slice says so, a step ends at most that many trials that are not its own. If
+ * more are to end, the sweep is settling: it stays RUNNING or PAUSED, hands out and makes nothing,
+ * takes what its running trials say, and each SETTLE goes on with the next slice, in the order of
+ * the trials' numbers; the last one ends the sweep. What ended by itself may still be cancelled,
+ * stopped or failed meanwhile; then the rest ends as that says.
+ *
  * Populations (pbt). The run cap is the size of the population. A member among the worst ends
  * PRUNED and a changed copy of one among the best takes its place; these children come on top of
  * the cap. Once all members are made the first child that waits and the paused ones take turns by
@@ -83,6 +89,7 @@ struct sw_sweep_config {
 	bool has_target;
 	double target; /* as reported: a value at least as good ends the sweep */
 	struct sw_plateau plateau;
+	uint64_t slice; /* most trials that one step ends on the way to the sweep's end; 0: all */
 };
 
 enum sw_event_kind {
@@ -101,6 +108,7 @@ enum sw_event_kind {
 	SW_EVENT_ENQUEUE, /* values: a trial of the user's own, handed out before any new one */
 	SW_EVENT_STOP,    /* cause: a budget is used up. The sweep ends COMPLETED with the cause */
 	SW_EVENT_EDIT,    /* edit */
+	SW_EVENT_SETTLE,  /* the next slice of the sweep's end. SW_CONFLICT: none is under way */
 	SW_EVENT_KIND_N
 };
 
@@ -192,8 +200,8 @@ SW_NODISCARD sw_status sw_sweep_create(struct sw_sweep **out, const struct sw_sw
 void sw_sweep_destroy(struct sw_sweep *s); /* NULL is allowed */
 
 /*
- * Applies one event; actions->n is reset first. Amortised O(log trials); CANCEL, FAIL, STOP
- * and whatever ends the sweep O(trials).
+ * Applies one event; actions->n is reset first. Amortised O(log trials); CANCEL, FAIL, STOP,
+ * SETTLE and whatever ends the sweep O(slice log trials), without slices O(trials).
  *
  * ASK     hands out a trial that waits (lowest number first), else the paused one that the pruner
  *         would resume, else a new one. SW_INVALID when the constraints leave nothing to try.
@@ -217,8 +225,14 @@ enum sw_sweep_state sw_sweep_state(const struct sw_sweep *s);
 const char *sw_sweep_state_name(enum sw_sweep_state state);
 SW_NODISCARD sw_status sw_sweep_state_find(const char *name, enum sw_sweep_state *out);
 const char *sw_sweep_cause(const struct sw_sweep *s); /* "" for none */
-/* What a sweep that is about to end will have as its cause; "" for one that is not. */
+/* What a sweep that is about to end will have as its cause; "" for none, and for one that is not.
+ */
 const char *sw_sweep_end_cause(const struct sw_sweep *s);
+/* Does its end go on in slices, so that it wants a SETTLE? */
+bool sw_sweep_settling(const struct sw_sweep *s);
+/* While it is settling: how many trials are still to end, and the state that it will enter. */
+uint64_t sw_sweep_unsettled(const struct sw_sweep *s);
+enum sw_sweep_state sw_sweep_end_state(const struct sw_sweep *s);
 
 uint64_t sw_sweep_trial_n(const struct sw_sweep *s); /* trials made; they are 1..n */
 const struct sw_trial *sw_sweep_trial(const struct sw_sweep *s,

@@ -86,6 +86,20 @@ static void pending_invariant(const struct sw_sweep *s)
 	(void)waiting;
 }
 
+/* What a slice has passed has ended, or runs on. */
+static void settling_invariant(const struct sw_sweep *s)
+{
+	assert(!s->settling || (s->ending && !sw_sweep_ended(s) && s->config.slice != 0));
+	assert(!s->kill.on || s->ending);
+	assert(s->settle_at >= 1 && s->settle_at <= s->trial_n + 1);
+	for (uint64_t i = 1; i < s->settle_at; i++) {
+		const enum sw_trial_state state = (enum sw_trial_state)s->trial[i - 1].state;
+
+		assert(sw_trial_ended(state) || (state == SW_TRIAL_RUNNING && !s->kill.on));
+		(void)state;
+	}
+}
+
 void sw_sweep_invariant(const struct sw_sweep *s)
 {
 	uint64_t counts[SW_TRIAL_STATE_N] = {0};
@@ -106,8 +120,9 @@ void sw_sweep_invariant(const struct sw_sweep *s)
 		assert(waiting + counts[SW_TRIAL_RUNNING] == 0);
 	else
 		assert(counts[SW_TRIAL_PENDING] + counts[SW_TRIAL_RUNNING] > 0 ||
-		       sw_sweep_can_create(s) || sw_sweep_resumable(s) != 0);
-	assert(!s->ending || waiting == 0);
+		       sw_sweep_can_create(s) || sw_sweep_resumable(s) != 0 || s->settling);
+	assert(!s->ending || waiting == 0 || s->settling);
+	settling_invariant(s);
 	(void)waiting;
 	(void)most;
 	queue_invariant(s);

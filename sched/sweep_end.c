@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { LOOKS = 32 }; /* trials that a slice looks at, for each that it may end */
+
 bool sw_sweep_ended(const struct sw_sweep *s)
 {
 	return s->state >= SW_SWEEP_COMPLETED;
@@ -17,7 +19,13 @@ sw_status sw_sweep_refuse_ended(const struct sw_sweep *s, struct sw_err *err)
 	if (sw_sweep_ended(s))
 		return sw_err_set(err, SW_CONFLICT, "the sweep has ended: %s",
 				  sw_sweep_state_name(s->state));
-	return sw_err_set(err, SW_CONFLICT, "the sweep is about to end: %s", s->end_cause);
+	return sw_err_set(err, SW_CONFLICT, "the sweep is about to end%s%s",
+			  s->end_cause[0] != '\0' ? ": " : "", s->end_cause);
+}
+
+const char *sw_sweep_trial_cause(const struct sw_sweep *s)
+{
+	return s->kill.on ? s->kill.cause : SW_CAUSE_ENDED;
 }
 
 /* A sampler that ends, ends the sweep; trials that the user enqueued come on top of its points. */
@@ -55,7 +63,8 @@ void sw_sweep_tell_waiting(struct sw_sweep *s)
 	const uint64_t cap = sw_sweep_run_cap(s);
 	const uint64_t unmade = !sw_sweep_can_create(s) ? 0 : cap == 0 ? 1 : cap - s->trial_n;
 
-	sw_pruner_waiting(s->pruner, s->counts[SW_TRIAL_PENDING], unmade);
+	/* What still waits for its end in a slice waits for no lane. */
+	sw_pruner_waiting(s->pruner, s->ending ? 0 : s->counts[SW_TRIAL_PENDING], unmade);
 }
 
 void sw_sweep_move(struct sw_sweep *s, struct sw_trial *t, enum sw_trial_state to)
@@ -166,6 +175,8 @@ void sw_sweep_reopen(struct sw_sweep *s, struct sw_actions *out)
 {
 	s->ending = false;
 	s->end_cause[0] = '\0';
+	s->kill.on = false;
+	s->settle_at = 1;
 	s->plateau.in_a_row = 0;
 	sw_sweep_enter(s, SW_SWEEP_RUNNING, NULL, out);
 }
@@ -207,47 +218,47 @@ static void end_paused(struct sw_sweep *s, uint64_t trial, struct sw_actions *ou
 	sw_sweep_end(s, trial, SW_TRIAL_PRUNED, cause, out);
 }
 
-/* One action for each that waits or is paused. */
-static void end_waiting(struct sw_sweep *s, struct sw_actions *out)
+/* How many the sweep's end still has to end. */
+static uint64_t left(const struct sw_sweep *s)
 {
-	for (uint64_t trial = 1; trial <= s->trial_n; trial++) {
-		if (s->counts[SW_TRIAL_PENDING] + s->counts[SW_TRIAL_PAUSED] == 0)
-			return;
-		if (s->trial[trial - 1].state == SW_TRIAL_PENDING)
-			sw_sweep_end(s, trial, SW_TRIAL_CANCELLED, SW_CAUSE_ENDED, out);
-		else if (s->trial[trial - 1].state == SW_TRIAL_PAUSED)
-			end_paused(s, trial, out);
-	}
+	return s->counts[SW_TRIAL_PENDING] + s->counts[SW_TRIAL_PAUSED] +
+	       (s->kill.on ? s->counts[SW_TRIAL_RUNNING] : 0);
 }
 
-sw_status sw_sweep_end_all(struct sw_sweep *s, enum sw_sweep_state to, const char *trial_cause,
-			   const char *cause, struct sw_actions *out, struct sw_err *err)
+/* Did the sweep's end take the trial (at most two actions)? */
+static bool end_one(struct sw_sweep *s, uint64_t trial, struct sw_actions *out)
 {
-	if (sw_sweep_ended(s))
-		return sw_sweep_refuse_ended(s, err);
-	const uint64_t n = 2 * s->counts[SW_TRIAL_RUNNING] + s->counts[SW_TRIAL_PENDING] +
-			   s->counts[SW_TRIAL_PAUSED] + 1;
-	const sw_status rc = sw_actions_reserve(out, n, err);
-	if (rc != SW_OK)
-		return rc;
-	for (uint64_t trial = 1; trial <= s->trial_n; trial++) {
-		const struct sw_trial *t = &s->trial[trial - 1];
+	const struct sw_trial *t = &s->trial[trial - 1];
 
-		if (sw_trial_ended((enum sw_trial_state)t->state))
-			continue;
-		if (t->state == SW_TRIAL_RUNNING) {
-			struct sw_action *stop = sw_actions_add(out, SW_ACTION_STOP);
+	if (sw_trial_ended((enum sw_trial_state)t->state) ||
+	    (t->state == SW_TRIAL_RUNNING && !s->kill.on))
+		return false;
+	if (t->state == SW_TRIAL_RUNNING) {
+		struct sw_action *stop = sw_actions_add(out, SW_ACTION_STOP);
 
-			stop->trial = trial;
-			stop->attempt = t->attempt;
-		}
-		if (t->state == SW_TRIAL_PAUSED && to == SW_SWEEP_COMPLETED)
-			end_paused(s, trial, out);
-		else
-			sw_sweep_end(s, trial, SW_TRIAL_CANCELLED, trial_cause, out);
+		stop->trial = trial;
+		stop->attempt = t->attempt;
 	}
-	sw_sweep_enter(s, to, cause, out);
-	return SW_OK;
+	if (t->state == SW_TRIAL_PAUSED && (!s->kill.on || s->kill.to == SW_SWEEP_COMPLETED))
+		end_paused(s, trial, out);
+	else
+		sw_sweep_end(s, trial, SW_TRIAL_CANCELLED, sw_sweep_trial_cause(s), out);
+	return true;
+}
+
+/* The next slice. True: there is more. */
+static bool end_slice(struct sw_sweep *s, struct sw_actions *out)
+{
+	const uint64_t most = s->config.slice;
+	uint64_t ended = 0, looked = 0;
+
+	for (; left(s) > 0; s->settle_at++) {
+		assert(s->settle_at <= s->trial_n);
+		if (most != 0 && (ended == most || looked++ == most * LOOKS))
+			return true;
+		ended += end_one(s, s->settle_at, out);
+	}
+	return false;
 }
 
 /* Row: from. The edges of sched/sweep.h. */
@@ -277,32 +288,101 @@ void sw_sweep_enter(struct sw_sweep *s, enum sw_sweep_state to, const char *caus
 	memcpy(s->cause, action->cause, sizeof s->cause);
 }
 
+static uint64_t in_slice(const struct sw_sweep *s, uint64_t n)
+{
+	return s->config.slice != 0 && n > s->config.slice ? s->config.slice : n;
+}
+
 uint64_t sw_sweep_settle_room(const struct sw_sweep *s, bool begins)
 {
-	const uint64_t pending = s->counts[SW_TRIAL_PENDING];
+	const uint64_t pending = s->counts[SW_TRIAL_PENDING], paused = s->counts[SW_TRIAL_PAUSED];
 
 	if (begins)
-		return pending + s->counts[SW_TRIAL_PAUSED] + 2;
+		return in_slice(s, pending + paused) + 2;
 	if (!sw_sweep_can_create(s) && pending + s->counts[SW_TRIAL_RUNNING] <= 1)
-		return s->counts[SW_TRIAL_PAUSED] + 2;
+		return in_slice(s, paused) + 2;
 	return 1;
 }
 
-void sw_sweep_settle(struct sw_sweep *s, struct sw_actions *out)
+/* A slice of the sweep's end, if that has begun or begins here; there is room. */
+static void settle(struct sw_sweep *s, struct sw_actions *out)
 {
-	if (sw_sweep_ended(s))
+	s->settling = s->ending && end_slice(s, out);
+	if (s->settling)
 		return;
-	if (s->ending)
-		end_waiting(s, out);
 	sw_sweep_tell_waiting(s);
 	if (sw_sweep_can_create(s) || sw_sweep_resumable(s) != 0 ||
 	    s->counts[SW_TRIAL_PENDING] + s->counts[SW_TRIAL_RUNNING] > 0)
 		return;
-	end_waiting(s, out);
-	if (s->ending)
+	s->settling = end_slice(s, out);
+	if (s->settling) /* the paused ones, which nothing brings on: from here on it is certain */
+		s->ending = true;
+	else if (s->kill.on)
+		sw_sweep_enter(s, s->kill.to, s->end_cause, out);
+	else if (s->ending)
 		sw_sweep_enter(s, SW_SWEEP_COMPLETED, s->end_cause, out);
 	else if (s->counts[SW_TRIAL_FAILED] == s->trial_n)
 		sw_sweep_enter(s, SW_SWEEP_FAILED, s->last_failure, out);
 	else
 		sw_sweep_enter(s, SW_SWEEP_COMPLETED, NULL, out);
+}
+
+void sw_sweep_settle(struct sw_sweep *s, struct sw_actions *out)
+{
+	if (!sw_sweep_ended(s) && !s->settling)
+		settle(s, out);
+}
+
+/* Room for a slice of trials that may run. */
+static sw_status reserve_slice(const struct sw_sweep *s, struct sw_actions *out, struct sw_err *err)
+{
+	const uint64_t open = s->counts[SW_TRIAL_RUNNING] + s->counts[SW_TRIAL_PENDING] +
+			      s->counts[SW_TRIAL_PAUSED];
+
+	return sw_actions_reserve(out, 2 * in_slice(s, open) + 1, err);
+}
+
+sw_status sw_sweep_on_settle(struct sw_sweep *s, const struct sw_event *ev, struct sw_actions *out,
+			     struct sw_err *err)
+{
+	(void)ev;
+	if (!s->settling)
+		return sw_err_set(err, SW_CONFLICT, "nothing of the sweep is left to settle");
+	const sw_status rc = reserve_slice(s, out, err);
+	if (rc == SW_OK)
+		settle(s, out);
+	return rc;
+}
+
+sw_status sw_sweep_end_all(struct sw_sweep *s, enum sw_sweep_state to, const char *trial_cause,
+			   const char *cause, struct sw_actions *out, struct sw_err *err)
+{
+	if (sw_sweep_ended(s) || s->kill.on)
+		return sw_sweep_refuse_ended(s, err);
+	const sw_status rc = reserve_slice(s, out, err);
+	if (rc != SW_OK)
+		return rc;
+	s->ending = true;
+	sw_cause_set(s->end_cause, cause, "");
+	s->kill.on = true;
+	s->kill.to = to;
+	s->kill.cause = trial_cause;
+	s->settle_at = 1;
+	settle(s, out);
+	return SW_OK;
+}
+
+bool sw_sweep_settling(const struct sw_sweep *s)
+{
+	return s->settling;
+}
+
+uint64_t sw_sweep_unsettled(const struct sw_sweep *s)
+{
+	return s->settling ? left(s) : 0;
+}
+
+enum sw_sweep_state sw_sweep_end_state(const struct sw_sweep *s)
+{
+	return s->kill.on ? s->kill.to : SW_SWEEP_COMPLETED;
 }

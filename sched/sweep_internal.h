@@ -65,6 +65,13 @@ struct sw_sweep {
 	} plateau;
 	bool ending; /* nothing is made or resumed any more, for end_cause */
 	char end_cause[SW_CAUSE_MAX];
+	bool settling;      /* a slice of the end has left some: SETTLE goes on */
+	uint64_t settle_at; /* the end has taken the trials before this one */
+	struct {
+		bool on; /* CANCEL, FAIL, STOP: what runs ends, too */
+		enum sw_sweep_state to;
+		const char *cause; /* of the trials that end with it; static */
+	} kill;
 	char cause[SW_CAUSE_MAX];
 	char last_failure[SW_CAUSE_MAX]; /* cause of the last trial that ended FAILED */
 };
@@ -148,9 +155,13 @@ void sw_sweep_move(struct sw_sweep *s, struct sw_trial *t, enum sw_trial_state t
 /* Ends a trial (one action). cause is copied. */
 void sw_sweep_end(struct sw_sweep *s, uint64_t trial, enum sw_trial_state end, const char *cause,
 		  struct sw_actions *out);
-/* Ends every trial that is open, in order of number, and then the sweep. */
+/* Ends every trial that is open, in order of number, and then the sweep; in slices. trial_cause is
+ * static. */
 sw_status sw_sweep_end_all(struct sw_sweep *s, enum sw_sweep_state to, const char *trial_cause,
 			   const char *cause, struct sw_actions *out, struct sw_err *err);
+
+/* Why a trial that waits or runs ends with the sweep; static. */
+const char *sw_sweep_trial_cause(const struct sw_sweep *s);
 
 /* Changes the sweep's state (one action). */
 void sw_sweep_enter(struct sw_sweep *s, enum sw_sweep_state to, const char *cause,
@@ -166,8 +177,11 @@ void sw_sweep_reopen(struct sw_sweep *s, struct sw_actions *out); /* COMPLETED -
 /* How many actions sw_sweep_settle() may take after an event that ends one trial at most. begins:
  * the event may begin the sweep's end. */
 uint64_t sw_sweep_settle_room(const struct sw_sweep *s, bool begins);
-/* Ends what waits if the sweep's end has begun, and the sweep if nothing is left to do. */
+/* Ends what waits if the sweep's end has begun, and the sweep if nothing is left to do; no more
+ * than a slice. Nothing while it is settling: SETTLE alone goes on then. */
 void sw_sweep_settle(struct sw_sweep *s, struct sw_actions *out);
+sw_status sw_sweep_on_settle(struct sw_sweep *s, const struct sw_event *ev, struct sw_actions *out,
+			     struct sw_err *err);
 
 /* sweep_step.c */
 /* Room for n more actions. */

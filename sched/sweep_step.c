@@ -141,6 +141,7 @@ static const sweep_handler handlers[SW_EVENT_KIND_N] = {
 	[SW_EVENT_ENQUEUE] = sw_sweep_on_enqueue,
 	[SW_EVENT_STOP] = on_stop,
 	[SW_EVENT_EDIT] = sw_sweep_on_edit,
+	[SW_EVENT_SETTLE] = sw_sweep_on_settle,
 };
 
 sw_status sw_sweep_step(struct sw_sweep *s, const struct sw_event *event,

@@ -14,8 +14,8 @@ static sw_status refuse_ask(const struct sw_sweep *s, struct sw_err *err)
 				  sw_sweep_state_name(s->state));
 	if (s->ending)
 		return sw_err_set(err, SW_EXHAUSTED,
-				  "nothing to hand out: the sweep is about to end: %s",
-				  s->end_cause);
+				  "nothing to hand out: the sweep is about to end%s%s",
+				  s->end_cause[0] != '\0' ? ": " : "", s->end_cause);
 	if (s->counts[SW_TRIAL_PENDING] > 0 || sw_sweep_can_create(s) || sw_sweep_resumable(s) != 0)
 		return sw_err_set(err, SW_EXHAUSTED,
 				  "nothing to hand out now: %" PRIu64
@@ -338,7 +338,7 @@ static void retry(struct sw_sweep *s, uint64_t trial, const char *cause, const c
 	struct sw_trial *t = &s->trial[trial - 1];
 
 	if (s->ending) {
-		sw_sweep_end(s, trial, SW_TRIAL_CANCELLED, SW_CAUSE_ENDED, out);
+		sw_sweep_end(s, trial, SW_TRIAL_CANCELLED, sw_sweep_trial_cause(s), out);
 		sw_sweep_settle(s, out);
 		return;
 	}

@@ -25,7 +25,9 @@ struct sw_row_sweep {
 	bool driven;     /* by a client's ask, report and tell: no trainer */
 	int64_t run_cap; /* 0: none */
 	int64_t created_ms, ended_ms;
-	int64_t uid; /* who submitted it */
+	int64_t uid;             /* who submitted it */
+	int64_t slice;           /* most trials that a step of its end ends; 0: all */
+	int64_t sampler_version; /* that its suggestions are from */
 };
 
 struct sw_row_trial {
@@ -87,7 +89,7 @@ struct sw_row_decision {
 struct sw_row_event {
 	int64_t sweep, ev;
 	const char *kind; /* "ask", "tell", "lost", "release", "cancel_trial", "pause", "resume",
-			     "cancel", "fail", "extend", "stop", "edit" */
+			     "cancel", "fail", "extend", "stop", "edit", "settle" */
 	int64_t trial, attempt;
 	const char *state; /* tell */
 	const char *cause; /* edit: what was edited, a JSON object */

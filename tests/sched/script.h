@@ -5,7 +5,7 @@
  *   event     ask | report T A SEQ STEP VALUE | keep T A SEQ STEP VALUE (with a checkpoint) |
  *             note T A SEQ STEP (without the metric) | final T A SEQ STEP VALUE |
  *             tell T A STATE [CAUSE] | lost T A [CAUSE] | release T A [CAUSE] | cancel-trial T |
- *             pause | resume | cancel | fail [CAUSE] | stop [CAUSE] | extend N |
+ *             pause | resume | cancel | fail [CAUSE] | stop [CAUSE] | settle | extend N |
  *             edit [run_cap N] [max_concurrent N] [target X] [PARAM MIN MAX]...
  *   actions   "create 1; start 1.1", "create 9<3@20; start 9.1@20<3 until 30" (a child of trial 3,
  *             from its checkpoint of step 20), "start 1.2@9" (from its own), "go",
@@ -163,7 +163,8 @@ static inline struct sw_event parse_event(const char *line, char cause[200])
 		     {"pause", SW_EVENT_PAUSE},     {"resume", SW_EVENT_RESUME},
 		     {"cancel", SW_EVENT_CANCEL},   {"fail", SW_EVENT_FAIL},
 		     {"extend", SW_EVENT_EXTEND},   {"stop", SW_EVENT_STOP},
-		     {"edit", SW_EVENT_EDIT},       {"keep", SW_EVENT_REPORT}};
+		     {"edit", SW_EVENT_EDIT},       {"keep", SW_EVENT_REPORT},
+		     {"settle", SW_EVENT_SETTLE}};
 	struct sw_event ev = {.kind = SW_EVENT_KIND_N};
 	char word[20], state[20];
 	int used = 0;

@@ -68,6 +68,7 @@ static struct sw_sweep_config random_config(uint64_t *rng)
 	if (below(rng, 5) == 0)
 		c.plateau = (struct sw_plateau){
 			.top = 1 + below(rng, 4), .std = 0.5, .patience = below(rng, 4)};
+	c.slice = below(rng, 2) == 0 ? 0 : 1 + below(rng, 4);
 	return c;
 }
 
@@ -111,6 +112,8 @@ static struct sw_event random_event(const struct sw_sweep *s, uint64_t *rng)
 		ev.kind = (enum sw_event_kind)below(rng, SW_EVENT_KIND_N);
 	else if (below(rng, 12) == 0)
 		ev.kind = below(rng, 2) == 0 ? SW_EVENT_ENQUEUE : SW_EVENT_EDIT;
+	if (sw_sweep_settling(s) && below(rng, 2) == 0)
+		ev.kind = SW_EVENT_SETTLE;
 	ev.values = wanted[below(rng, ROWS(wanted))];
 	ev.edit = &edits[below(rng, ROWS(edits))];
 	if ((ev.kind == SW_EVENT_CANCEL || ev.kind == SW_EVENT_FAIL || ev.kind == SW_EVENT_STOP) &&
@@ -317,7 +320,7 @@ START_TEST(sweep_budget_is_used_exactly)
 		for (int i = 0; i < 20000 && sw_sweep_state(s) == SW_SWEEP_RUNNING; i++) {
 			struct sw_event ev = random_event(s, &rng);
 
-			if (ev.kind > SW_EVENT_RELEASE)
+			if (ev.kind > SW_EVENT_RELEASE && ev.kind != SW_EVENT_SETTLE)
 				ev.kind = SW_EVENT_ASK;
 			(void)!sw_sweep_step(s, &ev, &actions, NULL);
 		}

@@ -115,8 +115,9 @@ static uint64_t digest(const struct sim_plan *p, const struct sw_actions *action
 static uint64_t portrait(const struct sw_sweep *s)
 {
 	uint64_t counts[SW_TRIAL_STATE_N], h = 0xCBF29CE484222325u;
-	const uint64_t more[] = {sw_sweep_state(s), sw_sweep_trial_n(s), sw_sweep_run_cap(s),
-				 sw_sweep_has_work(s), sw_sweep_made(s)};
+	const uint64_t more[] = {sw_sweep_state(s),     sw_sweep_trial_n(s),  sw_sweep_run_cap(s),
+				 sw_sweep_has_work(s),  sw_sweep_made(s),     sw_sweep_settling(s),
+				 sw_sweep_unsettled(s), sw_sweep_end_state(s)};
 	const struct sw_pruner *const pruner = sw_sweep_pruner(s);
 	size_t state_n;
 
@@ -259,6 +260,9 @@ static void count(struct sim_feed *f, const struct sim_event *e)
 {
 	f->stats->events++;
 	f->stats->refused += e->rc != SW_OK;
+	f->stats->settles += e->ev.kind == SW_EVENT_SETTLE && e->rc == SW_OK;
+	f->stats->between += e->ev.kind != SW_EVENT_SETTLE && e->rc == SW_OK &&
+			     sw_sweep_settling(f->sweep);
 	for (size_t i = 0; i < f->actions.n; i++) {
 		const struct sw_action *const a = &f->actions.v[i];
 
@@ -281,6 +285,7 @@ sw_status sim_feed_event(struct sim_feed *f, struct sim_event e)
 	if (!f->plan->cheap || e.restart)
 		keep(f, &e); /* before it happens, so that it is there when it fails */
 	if (e.restart) {
+		f->stats->torn += sw_sweep_settling(f->sweep);
 		restart(f);
 		return SW_OK;
 	}

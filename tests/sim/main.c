@@ -127,6 +127,9 @@ static void print_stats(const struct sim_stats *s, double seconds)
 	for (int i = 0; i < SW_SWEEP_STATE_N; i++)
 		printf("%s%s %" PRIu64, i == 0 ? "\nsweeps became: " : ", ",
 		       sw_sweep_state_name((enum sw_sweep_state)i), s->sweep[i]);
+	printf("\nends in slices: %" PRIu64 " slices after the first, %" PRIu64
+	       " events and %" PRIu64 " restarts between two",
+	       s->settles, s->between, s->torn);
 	for (int i = 0; i < SIM_FAULT_N; i++)
 		printf("%s%" PRIu64 " %s", i == 0 ? "\nfaults: " : ", ", s->fault[i], faults[i]);
 	printf("\n");

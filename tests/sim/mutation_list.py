@@ -73,6 +73,23 @@ MUTATIONS = [
     ("a sweep that was cancelled tells nobody to stop", "sweep_end.c",
      "if (t->state == SW_TRIAL_RUNNING) { struct sw_action *stop",
      "if (t->state == SW_TRIAL_PAUSED) { struct sw_action *stop"),
+    # --- ends in slices ---
+    ("a slice ends one more than it may", "sweep_end.c",
+     "(ended == most ||", "(ended > most ||"),
+    ("a slice looks on for ever", "sweep_end.c",
+     "|| looked++ == most * LOOKS))", "))"),
+    ("a trial between two slices is left out", "sweep_end.c",
+     "(ended == most || looked++ == most * LOOKS)) return true;",
+     "(ended == most || looked++ == most * LOOKS)) { s->settle_at++; return true; }"),
+    ("a sweep hands out while it is settling", "sweep.c",
+     "s->state == SW_SWEEP_RUNNING && !s->ending &&", "s->state == SW_SWEEP_RUNNING &&"),
+    ("a cancellation in mid-settle forgets what the slices passed", "sweep_end.c",
+     "s->kill.cause = trial_cause; s->settle_at = 1;", "s->kill.cause = trial_cause;"),
+    ("a sweep that is settling can be extended", "sweep_end.c",
+     "if (s->settling) /* the paused ones, which nothing brings on: from here on it is certain */ "
+     "s->ending = true;", "if (s->settling) ;"),
+    ("any event goes on with the slices", "sweep_end.c",
+     "if (!sw_sweep_ended(s) && !s->settling)", "if (!sw_sweep_ended(s))"),
     # --- edits, memory ---
     ("after an edit old trials take new values", "sweep_make.c",
      "while (i > 0 && s->epoch[i].made >= made)", "while (false)"),

@@ -14,6 +14,7 @@ struct sim_oracle *sim_oracle_create(const struct sim_plan *p)
 				 .max_concurrent = p->sweep.max_concurrent,
 				 .has_target = p->sweep.has_target,
 				 .target = p->sweep.target,
+				 .settle_at = 1,
 				 .best = NAN};
 	if (p->sweep.sampler == SW_SAMPLER_GRID) {
 		o->points = 1;
@@ -48,6 +49,11 @@ bool sim_oracle_ended(const struct sim_oracle *o)
 	return o->state != SW_SWEEP_RUNNING && o->state != SW_SWEEP_PAUSED;
 }
 
+bool sim_oracle_settling(const struct sim_oracle *o)
+{
+	return o->settling;
+}
+
 enum sw_sweep_state sim_oracle_state(const struct sim_oracle *o)
 {
 	return o->state;
@@ -78,7 +84,7 @@ bool sim_oracle_can_create(const struct sim_oracle *o)
 
 bool sim_oracle_has_work(const struct sim_oracle *o)
 {
-	return o->state == SW_SWEEP_RUNNING &&
+	return o->state == SW_SWEEP_RUNNING && !o->closed &&
 	       (o->max_concurrent == 0 || o->counts[SW_TRIAL_RUNNING] < o->max_concurrent) &&
 	       (o->counts[SW_TRIAL_PENDING] > 0 || sim_oracle_can_create(o) ||
 		sim_prune_next(o) != 0);
@@ -166,65 +172,13 @@ void sim_oracle_end(struct sim_oracle *o, struct sim_answer *a, uint64_t trial,
 		sim_oracle_note_completed(o, t->last);
 }
 
-static void enter(struct sim_oracle *o, struct sim_answer *a, enum sw_sweep_state to)
+void sim_oracle_enter(struct sim_oracle *o, struct sim_answer *a, enum sw_sweep_state to)
 {
 	const struct sw_action *const v = sim_answer_next(a, SW_ACTION_SWEEP, 0);
 
 	SIM_CHECK(v->sweep == to, "sweep state", "%s: the sweep is %s, not %s", a->event,
 		  sw_sweep_state_name(v->sweep), sw_sweep_state_name(to));
 	o->state = to;
-}
-
-/* What waits for a sweep that makes and resumes no more. */
-static void end_waiting(struct sim_oracle *o, struct sim_answer *a)
-{
-	for (uint64_t i = 1; i <= o->n; i++) {
-		if (o->counts[SW_TRIAL_PENDING] + o->counts[SW_TRIAL_PAUSED] == 0)
-			return;
-		if (o->trial[i - 1].state == SW_TRIAL_PENDING)
-			sim_oracle_end(o, a, i, SW_TRIAL_CANCELLED, "sweep-ended");
-		else if (o->trial[i - 1].state == SW_TRIAL_PAUSED)
-			sim_oracle_end(o, a, i, SW_TRIAL_PRUNED, NULL);
-	}
-}
-
-/* Nothing waits, runs, can be resumed or made: the paused ones end, and the sweep. */
-static void settle(struct sim_oracle *o, struct sim_answer *a)
-{
-	if (sim_oracle_ended(o))
-		return;
-	if (o->closed)
-		end_waiting(o, a);
-	if (sim_oracle_can_create(o) ||
-	    o->counts[SW_TRIAL_PENDING] + o->counts[SW_TRIAL_RUNNING] > 0 || sim_prune_next(o) != 0)
-		return;
-	end_waiting(o, a);
-	const uint64_t cap = sim_oracle_cap(o);
-	SIM_CHECK(o->closed || o->n == cap, "budget",
-		  "the sweep ends by itself with %" PRIu64 " trials of %" PRIu64, o->n, cap);
-	enter(o, a,
-	      !o->closed && o->counts[SW_TRIAL_FAILED] == o->n ? SW_SWEEP_FAILED
-							       : SW_SWEEP_COMPLETED);
-}
-
-static void end_all(struct sim_oracle *o, struct sim_answer *a, enum sw_sweep_state to,
-		    const char *cause)
-{
-	for (uint64_t i = 1; i <= o->n; i++) {
-		const enum sw_trial_state state = o->trial[i - 1].state;
-
-		if (state == SW_TRIAL_RUNNING) {
-			const struct sw_action *const v = sim_answer_next(a, SW_ACTION_STOP, i);
-
-			SIM_CHECK(v->attempt == o->trial[i - 1].attempt, "attempt of the stop",
-				  "trial %" PRIu64, i);
-		}
-		if (state == SW_TRIAL_PAUSED && to == SW_SWEEP_COMPLETED)
-			sim_oracle_end(o, a, i, SW_TRIAL_PRUNED, NULL);
-		else if (!sw_trial_ended(state))
-			sim_oracle_end(o, a, i, SW_TRIAL_CANCELLED, cause);
-	}
-	enter(o, a, to);
 }
 
 /* ---- which events are legal ---- */
@@ -278,8 +232,10 @@ static sw_status expect(struct sim_oracle *o, const struct sim_event *e)
 			       : SW_OK;
 	case SW_EVENT_EDIT:
 		return sim_oracle_expect_edit(o, e);
+	case SW_EVENT_SETTLE:
+		return o->settling ? SW_OK : SW_CONFLICT;
 	default:
-		return ended ? SW_CONFLICT : SW_OK;
+		return ended || o->killed ? SW_CONFLICT : SW_OK;
 	}
 }
 
@@ -288,9 +244,10 @@ static void extend(struct sim_oracle *o, const struct sw_event *ev, struct sim_a
 	o->run_cap = ev->run_cap;
 	if (o->state != SW_SWEEP_COMPLETED)
 		return;
-	o->closed = false;
+	o->closed = o->killed = false;
+	o->settle_at = 1;
 	o->flat = 0;
-	enter(o, a, SW_SWEEP_RUNNING);
+	sim_oracle_enter(o, a, SW_SWEEP_RUNNING);
 }
 
 static void cancel_trial(struct sim_oracle *o, const struct sw_event *ev, struct sim_answer *a)
@@ -323,19 +280,19 @@ static void apply(struct sim_oracle *o, const struct sim_event *e, struct sim_an
 		cancel_trial(o, ev, a);
 		break;
 	case SW_EVENT_PAUSE:
-		enter(o, a, SW_SWEEP_PAUSED);
+		sim_oracle_enter(o, a, SW_SWEEP_PAUSED);
 		break;
 	case SW_EVENT_RESUME:
-		enter(o, a, SW_SWEEP_RUNNING);
+		sim_oracle_enter(o, a, SW_SWEEP_RUNNING);
 		break;
 	case SW_EVENT_CANCEL:
-		end_all(o, a, SW_SWEEP_CANCELLED, "sweep-cancelled");
+		sim_oracle_kill(o, SW_SWEEP_CANCELLED, "sweep-cancelled");
 		break;
 	case SW_EVENT_FAIL:
-		end_all(o, a, SW_SWEEP_FAILED, "sweep-failed");
+		sim_oracle_kill(o, SW_SWEEP_FAILED, "sweep-failed");
 		break;
 	case SW_EVENT_STOP:
-		end_all(o, a, SW_SWEEP_COMPLETED, "sweep-ended");
+		sim_oracle_kill(o, SW_SWEEP_COMPLETED, "sweep-ended");
 		break;
 	case SW_EVENT_EXTEND:
 		extend(o, ev, a);
@@ -343,12 +300,14 @@ static void apply(struct sim_oracle *o, const struct sim_event *e, struct sim_an
 	case SW_EVENT_ENQUEUE:
 		(void)sim_oracle_created(o, a, true);
 		break;
-	default:
+	case SW_EVENT_EDIT:
 		sim_oracle_on_edit(o, e);
+		break;
+	default: /* SETTLE */
 		break;
 	}
 	sim_oracle_hint(o, next);
-	settle(o, a);
+	sim_oracle_settle(o, a, ev->kind == SW_EVENT_SETTLE);
 }
 
 static const char *const events[SW_EVENT_KIND_N] = {
@@ -359,6 +318,7 @@ static const char *const events[SW_EVENT_KIND_N] = {
 	[SW_EVENT_CANCEL] = "cancel",   [SW_EVENT_FAIL] = "fail",
 	[SW_EVENT_EXTEND] = "extend",   [SW_EVENT_ENQUEUE] = "enqueue",
 	[SW_EVENT_STOP] = "stop",       [SW_EVENT_EDIT] = "edit",
+	[SW_EVENT_SETTLE] = "settle",
 };
 
 const char *sim_event_name(enum sw_event_kind kind)
@@ -400,6 +360,8 @@ void sim_oracle_compare(const struct sim_oracle *o, const struct sw_sweep *s)
 		  sw_sweep_state_name(sw_sweep_state(s)));
 	SIM_CHECK(sw_sweep_trial_n(s) == o->n, "says trials", "the sweep counts %" PRIu64 " trials",
 		  sw_sweep_trial_n(s));
+	SIM_CHECK(sw_sweep_settling(s) == o->settling, "says settling", "the sweep is %s settling",
+		  sw_sweep_settling(s) ? "" : "not");
 	SIM_CHECK(sw_sweep_has_work(s) == sim_oracle_has_work(o), "says work",
 		  "the sweep has %s work", sw_sweep_has_work(s) ? "" : "no");
 	if (o->plan->sweep.pruner.kind == SW_PRUNER_PROMOTE && !o->plan->cheap)

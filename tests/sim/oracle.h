@@ -3,6 +3,7 @@
  *
  *   oracle.c         events, states, attempts, budgets, the end
  *   oracle_sweep.c   targets, plateaus, edits
+ *   oracle_end.c     the sweep's end, in slices
  *   oracle_trial.c   what one trial's events must do to it
  *   oracle_prune.c   the way to the pruners' rules
  *   oracle_asha.c    rungs: who is stopped, who is promoted
@@ -62,9 +63,14 @@ struct sim_oracle {
 	uint64_t enqueued, children;
 	bool has_target;
 	double target;
-	uint64_t hint;            /* cheap: what the pruner said of sim_prune_next() */
-	bool closed;              /* target or plateau: no more trials are made */
-	unsigned char *grid_used; /* [points] */
+	uint64_t hint;      /* cheap: what the pruner said of sim_prune_next() */
+	bool closed;        /* about to end: no more trials are made */
+	bool settling;      /* an end in slices has left some */
+	uint64_t settle_at; /* the first trial that the next slice looks at */
+	bool killed;        /* by the user's word: */
+	enum sw_sweep_state to;
+	const char *kill_cause;                   /* of the trials */
+	unsigned char *grid_used;                 /* [points] */
 	double low[SIM_PARAMS], high[SIM_PARAMS]; /* ranges as they stand */
 	double best;                              /* of all reported; NaN: none was */
 	double *plateau;                          /* [plateau_n] last values of COMPLETED trials */
@@ -91,6 +97,7 @@ bool sim_oracle_ended(const struct sim_oracle *o);
 bool sim_oracle_live(const struct sim_oracle *o, uint64_t trial, uint32_t attempt);
 enum sw_sweep_state sim_oracle_state(const struct sim_oracle *o);
 uint64_t sim_oracle_trials(const struct sim_oracle *o);
+bool sim_oracle_settling(const struct sim_oracle *o);
 uint64_t sim_oracle_cap(const struct sim_oracle *o); /* most trials as things are; 0: no end */
 bool sim_oracle_can_create(const struct sim_oracle *o);
 struct sim_trial *sim_oracle_trial(struct sim_oracle *o, uint64_t trial); /* NULL: none such */
@@ -101,6 +108,14 @@ const struct sw_action *sim_answer_next(struct sim_answer *a, enum sw_action_kin
 /* ... and end the trial so. cause NULL: any. */
 void sim_oracle_end(struct sim_oracle *o, struct sim_answer *a, uint64_t trial,
 		    enum sw_trial_state end, const char *cause);
+
+void sim_oracle_enter(struct sim_oracle *o, struct sim_answer *a, enum sw_sweep_state to);
+
+/* oracle_end.c */
+/* What is left to do ends the sweep, or a slice of it, or nothing. own: it was SETTLE. */
+void sim_oracle_settle(struct sim_oracle *o, struct sim_answer *a, bool own);
+/* CANCEL, FAIL, STOP: a settle must follow. */
+void sim_oracle_kill(struct sim_oracle *o, enum sw_sweep_state to, const char *cause);
 
 /* oracle_trial.c: the event is legal; what its actions must be */
 sw_status sim_oracle_expect_live(struct sim_oracle *o, const struct sw_event *ev);

@@ -230,7 +230,8 @@ void sim_oracle_on_gone(struct sim_oracle *o, const struct sw_event *ev, struct 
 		return;
 	}
 	if (o->closed) {
-		sim_oracle_end(o, a, ev->trial, SW_TRIAL_CANCELLED, "sweep-ended");
+		sim_oracle_end(o, a, ev->trial, SW_TRIAL_CANCELLED,
+			       o->killed ? o->kill_cause : "sweep-ended");
 		return;
 	}
 	const struct sw_action *const v = sim_answer_next(a, SW_ACTION_RETRY, ev->trial);

@@ -191,4 +191,7 @@ void sim_plan_make(struct sim_plan *p, uint64_t seed)
 	/* A sweep without an end is ended by its user, so there must be one. */
 	if (p->sweep.run_cap == 0 && p->user_s == 0)
 		p->user_s = 5 * p->pace_s;
+	/* Mostly slices that are too small for the sweep's end. */
+	if (sim_below(&rng, 4) != 0)
+		p->sweep.slice = 1 + sim_below(&rng, sim_below(&rng, 2) == 0 ? 3 : 40);
 }

@@ -26,9 +26,10 @@ void sim_print_plan(const struct sim_plan *p)
 	printf("  sweep: %s%s", sw_sampler_name(p->sweep.sampler),
 	       p->sweep.shuffle ? " shuffled" : "");
 	print_pruner(&p->sweep.pruner);
-	printf(", run_cap %" PRIu64 ", max_concurrent %" PRIu64 ", retries %u, %s\n",
+	printf(", run_cap %" PRIu64 ", max_concurrent %" PRIu64 ", retries %u, %s, slice %" PRIu64
+	       "\n",
 	       p->sweep.run_cap, p->sweep.max_concurrent, p->sweep.retries,
-	       p->sweep.maximize ? "maximize" : "minimize");
+	       p->sweep.maximize ? "maximize" : "minimize", p->sweep.slice);
 	printf("  world: %u workers, %u epochs, curve %d, window %u, jump %u, checkpoints every "
 	       "%" PRIu64 "\n",
 	       p->workers, p->epochs, (int)p->curve, p->window, p->jump, p->every);

@@ -96,6 +96,7 @@ struct sim_stats {
 	uint64_t ended[SW_TRIAL_STATE_N], sweep[SW_SWEEP_STATE_N];
 	uint64_t pruner[SW_PRUNER_KIND_N];
 	uint64_t paused, resumed, children;
+	uint64_t settles, between, torn; /* slices after the first; events, restarts between two */
 };
 
 /* ---- failures (fail.c) ---- */

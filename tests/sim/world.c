@@ -197,7 +197,8 @@ static sw_status feed(struct sim_world *w, struct sim_event e)
 {
 	struct sim_feed *const f = w->feed;
 
-	if (e.ev.kind == SW_EVENT_REPORT || e.ev.kind == SW_EVENT_ASK)
+	if (e.ev.kind == SW_EVENT_REPORT || e.ev.kind == SW_EVENT_ASK ||
+	    e.ev.kind == SW_EVENT_SETTLE)
 		e.nomem = fault(w, w->plan->nomem, SIM_FAULT_NOMEM)
 				  ? 1 + (unsigned)sim_below(&w->rng, 6)
 				  : 0;
@@ -213,6 +214,13 @@ static sw_status feed(struct sim_world *w, struct sim_event e)
 				(struct sim_at){.kind = SIM_FREE,
 						.lane = w->holder[a->trial],
 						.ev = {.trial = a->trial, .attempt = a->attempt}});
+	}
+	if (sim_oracle_settling(f->oracle) && !w->settling) {
+		w->settling = true;
+		sim_world_push(w,
+			       sim_chance(&w->rng, 500) ? latency(w)
+							: 4 * w->plan->pace_s * sim_unit(&w->rng),
+			       (struct sim_at){.kind = SIM_SETTLE});
 	}
 	wake(w);
 	return rc;
@@ -318,6 +326,23 @@ static void on_resend(struct sim_world *w, const struct sim_at *m)
 		send_report(w, m->lane, m->ev.seq);
 }
 
+/* Between two slices the daemon may be started again, and the user may lose patience. */
+static void on_settle(struct sim_world *w)
+{
+	static const enum sw_event_kind ends[] = {SW_EVENT_CANCEL, SW_EVENT_FAIL, SW_EVENT_STOP};
+	struct sim_feed *const f = w->feed;
+
+	w->settling = false;
+	if (w->plan->restart > 0 && sim_chance(&w->rng, 100))
+		(void)sim_feed_event(f, (struct sim_event){.restart = true});
+	if (!sim_oracle_settling(f->oracle))
+		return;
+	if (w->plan->user_s > 0 && sim_chance(&w->rng, 100))
+		(void)feed(w, (struct sim_event){.ev = {.kind = ends[sim_below(&w->rng, 3)]}});
+	else
+		(void)feed(w, (struct sim_event){.ev = {.kind = SW_EVENT_SETTLE}});
+}
+
 static void happen(struct sim_world *w, const struct sim_at *m)
 {
 	const bool mine = holds(&w->lane[m->lane], &m->ev);
@@ -345,6 +370,9 @@ static void happen(struct sim_world *w, const struct sim_at *m)
 	case SIM_FREE:
 		if (mine && !w->lane[m->lane].dead)
 			drop(w, m->lane);
+		break;
+	case SIM_SETTLE:
+		on_settle(w);
 		break;
 	case SIM_USER: {
 		struct sim_event e;

@@ -13,6 +13,7 @@ enum sim_message {
 	SIM_NOTICED, /* the daemon learns that an attempt is gone */
 	SIM_FREE,    /* a lane learns that its trial is over */
 	SIM_USER,    /* someone does something */
+	SIM_SETTLE,  /* the daemon goes on with the sweep's end */
 };
 
 struct sim_at {
@@ -61,7 +62,8 @@ struct sim_world {
 	size_t *idle, idle_n;  /* lanes that were told that there is nothing */
 	size_t *holder;        /* [holder_cap] the lane that a trial was last handed to */
 	uint64_t holder_cap;
-	bool calm; /* faults have stopped */
+	bool calm;     /* faults have stopped */
+	bool settling; /* a SIM_SETTLE is under way */
 };
 
 /* queue.c */

@@ -3,9 +3,10 @@
 #include "store/internal.h"
 #include "tests/store/fixture.h"
 
-extern const char sw_schema_sql[], sw_schema_2_sql[], sw_schema_3_sql[];
+extern const char sw_schema_sql[], sw_schema_2_sql[], sw_schema_3_sql[], sw_schema_4_sql[];
 
-static const char *const steps[] = {sw_schema_sql, sw_schema_2_sql, sw_schema_3_sql};
+static const char *const steps[] = {sw_schema_sql, sw_schema_2_sql, sw_schema_3_sql,
+				    sw_schema_4_sql};
 
 /* A sweep, a trial that was lost once, its reports and an event: what version 1 had. */
 static const char rows_1[] =
@@ -31,16 +32,19 @@ static void make_version(const struct fixture *f, int64_t version)
 	sqlite3 *conn;
 
 	ck_assert_int_eq(sqlite3_open(f->path, &conn), SQLITE_OK);
-	ck_assert_msg(sw_schema_migrate(conn, f->path, steps, version, &err) == SW_OK, "%s",
+	const int64_t filled = version < 2 ? version : 2; /* the versions whose rows stand above */
+	ck_assert_msg(sw_schema_migrate(conn, f->path, steps, filled, &err) == SW_OK, "%s",
 		      err.msg);
 	ck_assert_msg(sw_sql_exec(conn, rows_1, "fill", &err) == SW_OK, "%s", err.msg);
 	if (version >= 2)
 		ck_assert_msg(sw_sql_exec(conn, rows_2, "fill", &err) == SW_OK, "%s", err.msg);
+	ck_assert_msg(sw_schema_migrate(conn, f->path, steps, version, &err) == SW_OK, "%s",
+		      err.msg);
 	ck_assert_int_eq(sqlite3_close(conn), SQLITE_OK);
 }
 
 struct seen {
-	unsigned trials, attempts, reports, events, best, suggestions;
+	unsigned sweeps, trials, attempts, reports, events, best, suggestions;
 	int64_t resume_step, checkpoints;
 };
 
@@ -74,6 +78,14 @@ static bool on_history(const struct sw_row_event *e, const struct sw_row_report 
 	return true;
 }
 
+static bool on_sweep(const struct sw_row_sweep *r, void *arg)
+{
+	((struct seen *)arg)->sweeps++;
+	ck_assert_int_eq(r->slice, 0);
+	ck_assert_int_eq(r->sampler_version, 1);
+	return true;
+}
+
 static bool on_best(const struct sw_row_trial *r, void *arg)
 {
 	((struct seen *)arg)->best++;
@@ -90,7 +102,8 @@ static bool on_suggestion(const struct sw_row_suggestion *r, void *arg)
 static void look(struct sw_db *db, void *arg)
 {
 	struct sw_err err = SW_ERR_INIT;
-	const bool read = sw_read_trials(db, 1, NULL, 0, -1, on_trial, arg, &err) == SW_OK &&
+	const bool read = sw_read_sweeps(db, 1, on_sweep, arg, &err) == SW_OK &&
+			  sw_read_trials(db, 1, NULL, 0, -1, on_trial, arg, &err) == SW_OK &&
 			  sw_read_attempts(db, 1, 1, on_attempt, arg, &err) == SW_OK &&
 			  sw_read_history(db, 1, true, on_history, arg, &err) == SW_OK &&
 			  sw_read_best(db, 1, false, "all", 5, on_best, arg, &err) == SW_OK &&
@@ -116,6 +129,7 @@ START_TEST(file_of_an_earlier_version_comes_up_with_its_rows)
 	make_version(&f, _i);
 	fixture_open(&f);
 	sw_store_read_now(f.store, look, &s);
+	ck_assert_uint_eq(s.sweeps, 1);
 	ck_assert_uint_eq(s.trials, 1);
 	ck_assert_uint_eq(s.attempts, 2);
 	ck_assert_uint_eq(s.reports, 3);
@@ -149,11 +163,11 @@ START_TEST(program_that_knows_less_refuses_the_file)
 	ck_assert_int_eq(sqlite3_open(f.path, &conn), SQLITE_OK);
 	ck_assert_int_eq(sw_schema_migrate(conn, f.path, steps, _i, &err), SW_CONFLICT);
 	char want[64];
-	(void)snprintf(want, sizeof want, "(schema 3, this one knows %d)", _i);
+	(void)snprintf(want, sizeof want, "(schema 4, this one knows %d)", _i);
 	ck_assert_msg(strstr(err.msg, want) != NULL, "%s", err.msg);
 	err = (struct sw_err)SW_ERR_INIT;
 	ck_assert_int_eq(sw_sql_int(conn, "PRAGMA user_version", &version, &err), SW_OK);
-	ck_assert_int_eq(version, 3);
+	ck_assert_int_eq(version, 4);
 	ck_assert_int_eq(sqlite3_close(conn), SQLITE_OK);
 	fixture_open(&f); /* and left it as it was */
 	fixture_fini(&f);
@@ -226,8 +240,8 @@ int main(void)
 
 	suite_add_tcase(suite, tcase);
 	tcase_set_timeout(tcase, 120);
-	tcase_add_loop_test(tcase, file_of_an_earlier_version_comes_up_with_its_rows, 1, 3);
-	tcase_add_loop_test(tcase, program_that_knows_less_refuses_the_file, 1, 3);
+	tcase_add_loop_test(tcase, file_of_an_earlier_version_comes_up_with_its_rows, 1, 4);
+	tcase_add_loop_test(tcase, program_that_knows_less_refuses_the_file, 1, 4);
 	tcase_add_test(tcase, migrated_schema_is_that_of_a_new_file);
 	tcase_add_test(tcase, replay_reads_one_index_and_no_table);
 	srunner_run_all(runner, CK_ENV);

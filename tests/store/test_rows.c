@@ -37,10 +37,11 @@ static const char *or_null(const char *s)
 
 static bool on_sweep(const struct sw_row_sweep *r, void *arg)
 {
-	return saw(arg, "%lld %s %s %s %s %s %s %lld %d %d %lld %lld %lld %lld\n", I(r->sweep),
-		   or_null(r->name), r->spec, r->state, or_null(r->cause), or_null(r->metric),
-		   or_null(r->method), I(r->seed), r->maximize, r->driven, I(r->run_cap),
-		   I(r->created_ms), I(r->ended_ms), I(r->uid));
+	return saw(arg, "%lld %s %s %s %s %s %s %lld %d %d %lld %lld %lld %lld %lld %lld\n",
+		   I(r->sweep), or_null(r->name), r->spec, r->state, or_null(r->cause),
+		   or_null(r->metric), or_null(r->method), I(r->seed), r->maximize, r->driven,
+		   I(r->run_cap), I(r->created_ms), I(r->ended_ms), I(r->uid), I(r->slice),
+		   I(r->sampler_version));
 }
 
 static bool on_trial(const struct sw_row_trial *r, void *arg)
@@ -184,7 +185,9 @@ static void fill_sweeps(struct sw_tx *tx)
 					 .run_cap = 40,
 					 .created_ms = 1111111111111,
 					 .ended_ms = 2,
-					 .uid = 1000};
+					 .uid = 1000,
+					 .slice = 512,
+					 .sampler_version = 3};
 	const struct sw_row_sweep two = {.sweep = 2, .spec = "{}", .state = "PAUSED"};
 
 	sw_tx_sweep_insert(tx, &one);
@@ -305,12 +308,12 @@ static const struct {
 	const char *want;
 } rows[] = {
 	{"all sweeps", all_sweeps, 0, 0, SW_OK,
-	 "1 digits {\"seed\":7} RUNNING why val_loss random -7 1 1 40 1111111111111 2 1000\n"
-	 "2 NULL {} COMPLETED run_cap NULL NULL 0 0 0 41 0 99 0\n"},
+	 "1 digits {\"seed\":7} RUNNING why val_loss random -7 1 1 40 1111111111111 2 1000 512 3\n"
+	 "2 NULL {} COMPLETED run_cap NULL NULL 0 0 0 41 0 99 0 0 0\n"},
 	{"all sweeps, ended by the callback", all_sweeps, 1, 0, SW_OK,
-	 "1 digits {\"seed\":7} RUNNING why val_loss random -7 1 1 40 1111111111111 2 1000\n"},
+	 "1 digits {\"seed\":7} RUNNING why val_loss random -7 1 1 40 1111111111111 2 1000 512 3\n"},
 	{"one sweep", sweep_2, 0, 0, SW_OK,
-	 "2 NULL {} COMPLETED run_cap NULL NULL 0 0 0 41 0 99 0\n"},
+	 "2 NULL {} COMPLETED run_cap NULL NULL 0 0 0 41 0 99 0 0 0\n"},
 	{"trials", trials, 0, 0, SW_OK,
 	 "1/1 RUNNING lost {\"lr\":0.1} a2 s1 1 0.29999999999999999 {\"a\":4} 5 50 0 1.5 p0 r1\n"
 	 "1/2 PRUNED NULL {} a3 s0 1 0.10000000000000001 NULL 0 6 7 2.5 p1 r4\n"
