@@ -9,6 +9,7 @@
 #include "daemon/gpus.h"
 #include "daemon/host.h"
 #include "daemon/server.h"
+#include "daemon/settle.h"
 #include "daemon/speccheck.h"
 #include "daemon/statedir.h"
 #include "daemon/suggest.h"
@@ -163,6 +164,7 @@ void sw_daemon_stop(struct sw_daemon *d)
 	sw_supervisor_stop_all(d, false);
 	sw_speccheck_stop_all(d);
 	sw_suggest_refuse_all(d, "the daemon is stopping");
+	sw_settle_refuse_all(d);
 	(void)uv_timer_start(&d->tick, on_tick, 0, 20);
 }
 
@@ -236,6 +238,7 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 	sw_log(SW_LOG_INFO, "daemon.start",
 	       "version=%s pid=%ld socket=%s state=%s slots=%zu sweeps=%zu", SW_VERSION,
 	       (long)getpid(), d->config.socket, d->config.state, d->slot_n, d->host_n);
+	sw_settle_go(d); /* what the last stop interrupted */
 	return SW_OK;
 }
 

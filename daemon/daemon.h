@@ -52,6 +52,8 @@ struct sw_daemon {
 
 	struct sw_suggester *suggest_dirty; /* list; daemon/suggest.c */
 	struct sw_host *budget_dirty;       /* list; daemon/budget.c */
+	struct sw_host *settling;           /* list; daemon/settle.c */
+	bool slice_busy;                    /* a slice of the first is being stored */
 	struct sw_janitor *janitor;         /* daemon/janitor.c; NULL: nothing to do so far */
 
 	struct sw_slot *slots;
