@@ -8,8 +8,6 @@
  * Order    Sums are made by trees whose shape depends on the sizes alone. No atomics but on integers.
  * Rounding Built with --fmad=false: elementwise kernels and optimizers give the CPU table's bits,
  *          tanh, the losses' exp and log, and products within a few units in the last place.
- * Missing  cuda_missing.cu lists the entries that say SW_UNSUPPORTED: a model that needs one does
- *          not run on this backend.
  * Errors   As ops.h says. Besides alloc and queue_create, the first use of a kernel may return
  *          SW_NOMEM: CUDA loads code when it is first launched.
  */

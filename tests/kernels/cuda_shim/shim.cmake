@@ -27,7 +27,8 @@ set_target_properties(sw_cuda_shim PROPERTIES CXX_STANDARD 14 CXX_STANDARD_REQUI
 target_include_directories(sw_cuda_shim PUBLIC ${here})
 target_link_libraries(sw_cuda_shim PUBLIC sw_flags sw_base m)
 # Few blocks, so that small shapes need every loop over the grid.
-target_compile_definitions(sw_cuda_shim PUBLIC SW_CUDA_GRID_MAX=3 SW_CUDA_PARTIAL_MAX=3)
+target_compile_definitions(sw_cuda_shim PUBLIC SW_CUDA_GRID_MAX=3 SW_CUDA_PARTIAL_MAX=3
+	SW_CUDA_COLUMNS_BYTES=4096)
 separate_arguments(shim_flags UNIX_COMMAND "${CMAKE_C_FLAGS}")
 target_compile_options(sw_cuda_shim PRIVATE -ffp-contract=off
 	"$<$<COMPILE_LANGUAGE:CXX>:${shim_flags};-Wall;-Wextra;-Wshadow;-Wconversion>")
@@ -36,7 +37,7 @@ if(SW_WERROR)
 	target_compile_options(sw_cuda_shim PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
 endif()
 
-foreach(noun cuda_ops cuda_losses cuda_images cuda_norm cuda_tokens)
+foreach(noun cuda_ops cuda_losses cuda_images cuda_conv cuda_norm cuda_tokens)
 	sw_test(kernels/test_${noun}.c sw_cuda_shim sw_kernels)
 	target_sources(test_kernels_${noun} PRIVATE ${here}/twin.c)
 	if(TARGET sweepd-cuda) # the same on a GPU; skipped, and said so, where there is none
