@@ -157,6 +157,7 @@ bool sw_work_hand_out(struct sw_host *h, struct sw_slot *s, struct sw_call *call
 	s->trial = (int64_t)start->trial;
 	s->attempt = start->attempt;
 	s->busy_since_us = sw_clock_mono_us();
+	s->usage = (struct sw_gpu_usage){.any = false};
 	sw_buf_init(&params, SW_REPLY_MAX);
 	write_params(h, start->trial, create, &params);
 	if (params.failed != SW_OK)
