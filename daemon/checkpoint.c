@@ -3,6 +3,7 @@
 #include "daemon/daemon.h"
 #include "daemon/driver.h"
 #include "daemon/host.h"
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -54,7 +55,7 @@ static bool same(const struct sw_checkpoint *a, const struct sw_checkpoint *b)
 	return a->trial == b->trial && a->step == b->step;
 }
 
-/* A place in the list of open trials by number; *found: is it there? */
+/* A place in the list of open trials by number; *found: is it there, and open? */
 static size_t open_at(const struct sw_keeping *k, uint64_t trial, bool *found)
 {
 	size_t low = 0, high = k->open_n;
@@ -67,8 +68,24 @@ static size_t open_at(const struct sw_keeping *k, uint64_t trial, bool *found)
 		else
 			high = mid;
 	}
-	*found = low < k->open_n && k->open[low].trial == trial;
+	*found = low < k->open_n && k->open[low].trial == trial && !k->open[low].gone;
 	return low;
+}
+
+/* The place is given up. To close each gap at once would cost a move of all that are behind it, and
+ * where a sweep ends that is all of them for each of them. */
+static void close_open(struct sw_keeping *k, size_t at)
+{
+	size_t n = 0;
+
+	k->open[at].gone = true;
+	if (++k->gone_n * 2 <= k->open_n)
+		return;
+	for (size_t i = 0; i < k->open_n; i++)
+		if (!k->open[i].gone)
+			k->open[n++] = k->open[i];
+	k->open_n = n;
+	k->gone_n = 0;
 }
 
 struct sw_keeping_open *sw_checkpoint_open(struct sw_host *h, uint64_t trial)
@@ -79,6 +96,7 @@ struct sw_keeping_open *sw_checkpoint_open(struct sw_host *h, uint64_t trial)
 
 	if (found)
 		return &k->open[at];
+	assert(at == k->open_n || k->open[at].trial != trial); /* what has ended stays ended */
 	if (k->open_n == k->open_cap) {
 		const size_t cap = k->open_cap == 0 ? 16 : k->open_cap * 2;
 		struct sw_keeping_open *grown = sw_realloc(k->open, cap * sizeof *grown);
@@ -271,8 +289,7 @@ static void settle(struct sw_change *c, struct sw_host *h, uint64_t trial)
 	if (found) {
 		file.has_value = k->open[at].has_value;
 		file.value = k->open[at].value;
-		k->open_n--;
-		memmove(&k->open[at], &k->open[at + 1], (k->open_n - at) * sizeof *k->open);
+		close_open(k, at);
 	}
 	if (last.trial != trial || h->spec->checkpoint.keep == SW_SPEC_KEEP_NONE ||
 	    t->state == SW_TRIAL_FAILED || t->state == SW_TRIAL_INFEASIBLE) {

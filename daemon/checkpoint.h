@@ -49,9 +49,10 @@ struct sw_keeping {
 		uint64_t trial;
 		uint64_t before; /* the step of the checkpoint before its last; 0: none */
 		bool has_value;
+		bool gone;    /* it has ended: its place goes with many others */
 		double value; /* the last of the metric; of several the first one */
 	} * open;
-	size_t open_n, open_cap;
+	size_t open_n, open_cap, gone_n;
 	/* Trials that have ended whose file stays, in the order of their ends. */
 	struct sw_keeping_ended {
 		uint64_t trial, step;

@@ -35,7 +35,7 @@ static struct janitor_keeps keeps_of_open(const struct sw_host *h)
 	for (size_t i = 0; i < h->keeping.open_n; i++) {
 		const struct sw_keeping_open *o = &h->keeping.open[i];
 
-		if (o->before != 0)
+		if (o->before != 0 && !o->gone)
 			janitor_keep(&k, o->trial, o->before, o->before);
 	}
 	if (k.n > 0)
