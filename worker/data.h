@@ -11,7 +11,8 @@
  *          as it is gathered: from "normalize" (of pixels from 0 to 1, as PyTorch's Normalize
  *          after ToTensor), else measured as above; without standardising, bytes are over 255.
  * Errors   Pointers start at the data set's object ("/path", "/name", "/label").
- * Threads  One: the cache is the worker's.
+ * Threads  A set, once loaded, may be read from any thread. The cache's hold and release may be
+ *          called by several, each with its own queue.
  */
 #ifndef SW_WORKER_DATA_H
 #define SW_WORKER_DATA_H
@@ -111,14 +112,22 @@ void sw_data_rows_take(void *dst, const void *src, const int32_t *order, size_t 
 
 /* --- a few data sets, kept from trial to trial --- */
 
-struct sw_data_cache; /* opaque; at most four sets, the least recently used one goes */
+struct sw_data_cache; /* opaque; at most four sets that nobody holds, those used last */
 
+/* q: of sw_data_cache_get. */
 SW_NODISCARD sw_status sw_data_cache_create(struct sw_data_cache **out, const struct sw_ops *ops,
 					    struct sw_queue *q);
-void sw_data_cache_destroy(struct sw_data_cache *c); /* NULL is allowed */
-/* *out is the cache's, valid until the next call. A file that changed (size, time) is read again.
- * A set that does not fit is tried again after all others were dropped, and is streamed then where
- * want.device_bytes is not 0; that number does not tell two sets apart. */
+void sw_data_cache_destroy(struct sw_data_cache *c); /* NULL is allowed; nobody may use a set */
+/* *out is the cache's, valid until it is released. A file that changed (size, time) is read again,
+ * by way of q, while others that ask wait. A set that does not fit is tried again after all that
+ * nobody holds were dropped, and is streamed then where want.device_bytes is not 0; that number
+ * does not tell two sets apart. */
+SW_NODISCARD sw_status sw_data_cache_hold(struct sw_data_cache *c, struct sw_queue *q,
+					  const cJSON *dataset, struct sw_data_want want,
+					  const struct sw_data **out, struct sw_err *err);
+/* The caller's queue is done with it. NULL is allowed. */
+void sw_data_cache_release(struct sw_data_cache *c, const struct sw_data *data);
+/* For one user alone: *out is valid until the next call. */
 SW_NODISCARD sw_status sw_data_cache_get(struct sw_data_cache *c, const cJSON *dataset,
 					 struct sw_data_want want, const struct sw_data **out,
 					 struct sw_err *err);

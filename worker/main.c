@@ -1,23 +1,23 @@
 /*
- * worker/main.c — sweep-worker: one process, one device, one trial at a time.
+ * worker/main.c — sweep-worker: one process, one device, a trial at a time in each of its lanes.
  *
  *   sweep-worker --socket PATH --worker ID --slot N --device cpu:0|gpu:0 [--name NAME]
- *                [--cores N] [--memory BYTES]
+ *                [--lanes N] [--cores N] [--memory BYTES]      (worker/serve.h)
  *   sweep-worker check < SPEC.json
  *   sweep-worker export CHECKPOINT FILE
  *   sweep-worker fit < FIT.json                   (worker/fit.h)
  *
  * Exit     0: told to end (SIGTERM, worker.exit). 1: refused by the daemon, no daemon any more, or
- *          no device; one line on stderr. 2: usage.
+ *          no device; one line on stderr. 2: usage. 3: the device is lost (an error after which
+ *          only a new process can use it): one line; no trial is to blame.
  * Signals  SIGINT is ignored: Ctrl-C in the daemon's terminal reaches the daemon, which decides.
  */
-#include "kernels/backend.h"
 #include "proto/frame.h"
 #include "proto/json.h"
 #include "worker/check.h"
 #include "worker/export.h"
 #include "worker/fit.h"
-#include "worker/run.h"
+#include "worker/serve.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -64,7 +64,7 @@ static long number(const char *text, long min, long max)
 static int usage(void)
 {
 	fputs("usage: sweep-worker --socket PATH --worker ID --slot N --device cpu:0|gpu:0 "
-	      "[--name NAME] [--cores N] [--memory BYTES]\n"
+	      "[--name NAME] [--lanes N] [--cores N] [--memory BYTES]\n"
 	      "       sweep-worker check < SPEC.json\n"
 	      "       sweep-worker export CHECKPOINT FILE\n"
 	      "       sweep-worker fit < FIT.json\n",
@@ -141,62 +141,19 @@ static int export_main(const char *from, const char *to)
 	return sw_export(from, to, &err) == SW_OK ? 0 : complain(err.msg);
 }
 
-/* Trials until the session ends. Returns the exit status. */
-static int work(struct sw_session *s, struct sw_runner *runner)
-{
-	struct sw_err err = SW_ERR_INIT;
-	const struct sw_job *job;
-
-	while (sw_session_next(s, &job)) {
-		if (sw_run_job(runner, s, job, &err) == SW_OK)
-			continue;
-		sw_session_bye(s, err.msg);
-		return complain(err.msg);
-	}
-	if (sw_session_ended(s) == SW_SESSION_EXIT) {
-		sw_session_bye(s, sw_session_why(s));
-		return 0;
-	}
-	return complain(sw_session_why(s));
-}
-
-/* name: what people call the device; of several GPUs the process sees one, as the first. */
-static int serve(const struct sw_session_config *config, const char *device, const char *name,
-		 unsigned cores, size_t memory)
-{
-	struct sw_runner runner = {.device = name != NULL ? name : device, .memory = memory};
-	struct sw_session *session = NULL;
-	struct sw_err err = SW_ERR_INIT;
-	int code = 1;
-	sw_status status = sw_backend_open(device, cores, &runner.ops, &err);
-
-	if (status == SW_OK)
-		status = runner.ops->queue_create(&runner.q);
-	if (status == SW_OK)
-		status = sw_data_cache_create(&runner.cache, runner.ops, runner.q);
-	if (status == SW_OK)
-		status = sw_session_create(&session, config, &err);
-	if (status == SW_OK)
-		code = work(session, &runner);
-	else
-		(void)complain(*err.msg ? err.msg : sw_status_str(status));
-	sw_session_destroy(session);
-	sw_data_cache_destroy(runner.cache);
-	if (runner.q)
-		runner.ops->queue_destroy(runner.q);
-	return code;
-}
-
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"socket", required_argument, NULL, 's'}, {"worker", required_argument, NULL, 'w'},
-		{"slot", required_argument, NULL, 'n'},   {"device", required_argument, NULL, 'd'},
-		{"name", required_argument, NULL, 'a'},   {"cores", required_argument, NULL, 'c'},
-		{"memory", required_argument, NULL, 'm'}, {NULL, 0, NULL, 0}};
-	struct sw_session_config config = {.slot = -1};
-	const char *device = NULL, *name = NULL;
-	long cores = 1, memory = 0;
+	static const struct option options[] = {{"socket", required_argument, NULL, 's'},
+						{"worker", required_argument, NULL, 'w'},
+						{"slot", required_argument, NULL, 'n'},
+						{"device", required_argument, NULL, 'd'},
+						{"name", required_argument, NULL, 'a'},
+						{"cores", required_argument, NULL, 'c'},
+						{"memory", required_argument, NULL, 'm'},
+						{"lanes", required_argument, NULL, 'l'},
+						{NULL, 0, NULL, 0}};
+	struct sw_serve config = {.slot = -1};
+	long cores = 1, memory = 0, lanes = 1;
 	int c;
 
 	if (argc == 2 && strcmp(argv[1], "check") == 0)
@@ -213,21 +170,29 @@ int main(int argc, char **argv)
 		else if (c == 'n')
 			config.slot = (int)number(optarg, 0, 100000);
 		else if (c == 'd')
-			device = optarg;
+			config.device = optarg;
 		else if (c == 'a')
-			name = optarg;
+			config.name = optarg;
 		else if (c == 'c')
 			cores = number(optarg, 1, 4096);
+		else if (c == 'l')
+			lanes = number(optarg, 1, SW_WORKER_LANES_MAX);
 		else if (c == 'm')
 			memory = number(optarg, 1, LONG_MAX);
 		else
 			return usage();
 	}
-	if (optind != argc || !config.socket || !config.worker || !device || config.slot < 0 ||
-	    cores < 1 || memory < 0)
+	if (optind != argc || !config.socket || !config.worker || !config.device ||
+	    config.slot < 0 || cores < 1 || lanes < 1 || memory < 0)
 		return usage();
 	if (signals() != 0)
 		return complain("signals cannot be handled");
-	config.wake_fd = wake[0];
-	return serve(&config, device, name, (unsigned)cores, (size_t)memory);
+	config.lanes = (unsigned)lanes;
+	config.cores = (unsigned)cores;
+	config.memory = (size_t)memory;
+	memcpy(config.wake, wake, sizeof wake);
+	c = sw_serve(&config);
+	if (c == SW_WORKER_EXIT_DEVICE)
+		_exit(c); /* lanes may still run, and nothing of a lost device can be taken down */
+	return c;
 }

@@ -216,7 +216,7 @@ static bool report(void *ctx, const struct sw_epoch *e)
 	return on && e->epoch == r->job->until ? sw_session_settle(r->session) : on;
 }
 
-/* What the data set leaves of the cap. */
+/* What the data set leaves of the cap, for each lane. */
 static sw_status cap(struct run *r, struct sw_err *err)
 {
 	const size_t most = r->runner->memory;
@@ -226,8 +226,20 @@ static sw_status cap(struct run *r, struct sw_err *err)
 	if (r->data->bytes >= most)
 		return sw_err_set(err, SW_NOMEM, "the data set has %zu bytes, a trial may have %zu",
 				  r->data->bytes, most);
-	r->trainer.memory = most - r->data->bytes;
+	r->trainer.memory = (most - r->data->bytes) / (r->runner->lanes ? r->runner->lanes : 1);
 	return SW_OK;
+}
+
+/* Half of what there is, so that arenas have room beside it; 0: all. */
+static size_t device_bytes(const struct sw_runner *runner)
+{
+	size_t most = runner->memory, free_bytes, total;
+
+	if (!runner->streams)
+		return 0;
+	if (most == 0 && runner->ops->memory(&free_bytes, &total) == SW_OK)
+		most = free_bytes;
+	return most / 2 ? most / 2 : 1;
 }
 
 /* Options, data, model: what must be right before the first step. */
@@ -244,10 +256,12 @@ static sw_status prepare(struct run *r, struct sw_err *err)
 		want = (struct sw_data_want){.classes = r->trainer.classes,
 					     .val_fraction = r->trainer.val_fraction,
 					     .split_seed = r->trainer.split_seed,
-					     .standardize = r->trainer.standardize};
+					     .standardize = r->trainer.standardize,
+					     .device_bytes = device_bytes(r->runner)};
 		prefix = "/trainer/dataset";
-		status = sw_data_cache_get(r->runner->cache, sw_json_get(j->trainer, "dataset"),
-					   want, &r->data, &why);
+		status = sw_data_cache_hold(r->runner->cache, r->runner->q,
+					    sw_json_get(j->trainer, "dataset"), want, &r->data,
+					    &why);
 	}
 	if (status == SW_OK) {
 		prefix = "/trainer/model";
@@ -280,6 +294,12 @@ static void log_start(const struct run *r)
 		r->runner->device, r->model.summary, sw_run_count(r->model.parameters, parameters),
 		sw_run_count(r->data->train.rows, train), sw_run_count(r->data->val.rows, val),
 		r->trainer.batch_size, sw_optimizer_name(r->trainer.optimizer), r->trainer.lr);
+	if (r->trainer.precision != SW_FP32)
+		sw_session_log(r->session, "products in %s",
+			       sw_precision_name(r->trainer.precision));
+	if (r->data->streamed)
+		sw_session_log(r->session, "the data set stays in the host's memory: batches are "
+					   "fetched while the one before is trained on");
 }
 
 static void fail(struct run *r, sw_status status, const struct sw_err *err)
@@ -309,6 +329,7 @@ sw_status sw_run_job(struct sw_runner *runner, struct sw_session *s, const struc
 		status = sw_train_run(runner->ops, runner->q, &r.model, r.data, &r.trainer,
 				      job->seed, &hooks, &end, &why);
 	}
+	sw_data_cache_release(runner->cache, r.data);
 	free(r.card);
 	if (status == SW_OK && r.no_memory)
 		status = sw_err_set(&why, SW_NOMEM, "no memory for a report");

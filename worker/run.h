@@ -6,12 +6,17 @@
 #include "worker/data.h"
 #include "worker/session.h"
 
+/* Of one lane; ops and cache are shared. */
 struct sw_runner {
 	const struct sw_ops *ops;
 	struct sw_queue *q;
 	struct sw_data_cache *cache;
-	const char *device; /* "cpu:0", for logs */
-	size_t memory;      /* most bytes of a trial, its data set among them; 0: no cap */
+	const char *device; /* "cpu:0", "gpu:0.3", for logs */
+	/* Most bytes of all trials that run at once, a data set that they share among them, of
+	 * which each has an equal part; 0: no cap. */
+	size_t memory;
+	unsigned lanes; /* how many these are; 0 is 1 */
+	bool streams;   /* a data set over half of the memory is streamed */
 };
 
 /* Runs the job and finishes it in the session. What is wrong with the trial is told, and SW_OK

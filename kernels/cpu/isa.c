@@ -2,6 +2,7 @@
  * build and this machine have. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/loops.h"
+#include <stdatomic.h>
 
 static int forced = -1;
 
@@ -19,13 +20,16 @@ static int widest(void)
 
 int sw_cpu_isa(void)
 {
-	static int found = -1;
+	static atomic_int found = -1;
+	int isa = atomic_load_explicit(&found, memory_order_relaxed);
 
 	if (forced >= 0)
 		return forced;
-	if (found < 0)
-		found = widest(); /* two threads may both find out: the same */
-	return found;
+	if (isa < 0) {
+		isa = widest(); /* two threads may both find out: the same */
+		atomic_store_explicit(&found, isa, memory_order_relaxed);
+	}
+	return isa;
 }
 
 int sw_cpu_isa_force(int isa)

@@ -1,0 +1,194 @@
+#include "worker/serve.h"
+#include "base/fault.h"
+#include "kernels/backend.h"
+#include "worker/run.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct lane {
+	struct lanes *all;
+	struct sw_session *session;
+	struct sw_runner runner;
+	char name[40];
+	pthread_t thread;
+};
+
+struct lanes {
+	const struct sw_serve *config;
+	const struct sw_ops *ops;
+	struct sw_data_cache *cache;
+	struct lane *lane; /* [config->lanes] */
+	/* of the threads: */
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	unsigned running;
+	int code; /* the first exit status that is not 0 */
+};
+
+static int complain(const char *name, const char *line)
+{
+	fprintf(stderr, "sweep-worker: %s%s%s\n", name ? name : "", name ? ": " : "", line);
+	return 1;
+}
+
+/* Trials until the session ends. Returns the exit status. */
+static int work(struct lane *l)
+{
+	const char *name = l->all->config->lanes > 1 ? l->name : NULL;
+	struct sw_session *s = l->session;
+	struct sw_err err = SW_ERR_INIT;
+	const struct sw_job *job;
+
+	while (sw_session_next(s, &job)) {
+		if (sw_run_job(&l->runner, s, job, &err) == SW_OK)
+			continue;
+		sw_session_bye(s, err.msg);
+		(void)complain(NULL, err.msg); /* it names the device */
+		return SW_WORKER_EXIT_DEVICE;
+	}
+	if (sw_session_ended(s) == SW_SESSION_EXIT) {
+		sw_session_bye(s, sw_session_why(s));
+		return 0;
+	}
+	return complain(name, sw_session_why(s));
+}
+
+static void wake(const struct sw_serve *c)
+{
+	const ssize_t n = write(c->wake[1], "", 1);
+
+	(void)n; /* a full pipe is readable, too */
+}
+
+static void *lane_main(void *arg)
+{
+	struct lane *l = arg;
+	struct lanes *all = l->all;
+	const int code = work(l);
+
+	pthread_mutex_lock(&all->lock);
+	all->running--;
+	if (code != 0 && all->code == 0) {
+		all->code = code;
+		if (code != SW_WORKER_EXIT_DEVICE)
+			wake(all->config); /* without a daemon there is nothing to do for any */
+	}
+	pthread_cond_signal(&all->changed);
+	pthread_mutex_unlock(&all->lock);
+	return NULL;
+}
+
+/* "gpu:1.0" is "gpu:1.3" of lane 3, and so is "gpu:1". */
+static void lane_name(const struct sw_serve *c, unsigned i, char out[40])
+{
+	const char *name = c->name ? c->name : c->device, *dot = strrchr(name, '.');
+	const size_t n = dot && strspn(dot + 1, "0123456789") == strlen(dot + 1)
+				 ? (size_t)(dot - name)
+				 : strlen(name);
+
+	if (c->lanes == 1)
+		snprintf(out, 40, "%s", name);
+	else
+		snprintf(out, 40, "%.*s.%u", (int)(n < 24 ? n : 24), name, i);
+}
+
+static sw_status lane_make(struct lanes *all, unsigned i, struct sw_err *err)
+{
+	const struct sw_serve *c = all->config;
+	const struct sw_session_config session = {.socket = c->socket,
+						  .worker = c->worker,
+						  .slot = c->slot + (int)i,
+						  .wake_fd = c->wake[0]};
+	struct lane *l = &all->lane[i];
+	sw_status status;
+
+	l->all = all;
+	lane_name(c, i, l->name);
+	l->runner = (struct sw_runner){.ops = all->ops,
+				       .cache = all->cache,
+				       .device = l->name,
+				       .memory = c->memory,
+				       .lanes = c->lanes,
+				       .streams = strcmp(all->ops->name, "cpu") != 0};
+	status = all->ops->queue_create(&l->runner.q);
+	return status == SW_OK ? sw_session_create(&l->session, &session, err) : status;
+}
+
+static sw_status lanes_make(struct lanes *all, struct sw_err *err)
+{
+	const struct sw_serve *c = all->config;
+	sw_status status = sw_backend_open(c->device, c->cores, &all->ops, err);
+
+	if (status == SW_OK)
+		status = sw_data_cache_create(&all->cache, all->ops, NULL);
+	if (status != SW_OK)
+		return status;
+	all->lane = sw_calloc(c->lanes, sizeof *all->lane);
+	if (!all->lane)
+		return SW_NOMEM;
+	for (unsigned i = 0; i < c->lanes && status == SW_OK; i++)
+		status = lane_make(all, i, err);
+	return status;
+}
+
+static void lanes_free(struct lanes *all)
+{
+	for (unsigned i = 0; all->lane && i < all->config->lanes; i++)
+		sw_session_destroy(all->lane[i].session);
+	sw_data_cache_destroy(all->cache);
+	for (unsigned i = 0; all->lane && i < all->config->lanes; i++)
+		if (all->lane[i].runner.q)
+			all->ops->queue_destroy(all->lane[i].runner.q);
+	free(all->lane);
+}
+
+/* All lanes' threads, to their ends. A device that is lost ends them all where they are. */
+static int threads(struct lanes *all)
+{
+	unsigned made = 0;
+
+	pthread_mutex_lock(&all->lock);
+	for (; made < all->config->lanes; made++) {
+		if (pthread_create(&all->lane[made].thread, NULL, lane_main, &all->lane[made]) != 0)
+			break;
+		all->running++;
+	}
+	if (made < all->config->lanes) {
+		wake(all->config);
+		all->code = complain(NULL, "no thread for a lane");
+	}
+	while (all->running > 0 && all->code != SW_WORKER_EXIT_DEVICE)
+		pthread_cond_wait(&all->changed, &all->lock);
+	const int code = all->code;
+
+	pthread_mutex_unlock(&all->lock);
+	if (code == SW_WORKER_EXIT_DEVICE)
+		return code;
+	for (unsigned i = 0; i < made; i++)
+		pthread_join(all->lane[i].thread, NULL);
+	return code;
+}
+
+int sw_serve(const struct sw_serve *config)
+{
+	/* static: lanes that still run when a device is lost use it */
+	static struct lanes all;
+	struct sw_err err = SW_ERR_INIT;
+	sw_status status;
+	int code;
+
+	all = (struct lanes){.config = config,
+			     .lock = PTHREAD_MUTEX_INITIALIZER,
+			     .changed = PTHREAD_COND_INITIALIZER};
+	status = lanes_make(&all, &err);
+	if (status != SW_OK)
+		code = complain(NULL, *err.msg ? err.msg : sw_status_str(status));
+	else
+		code = config->lanes == 1 ? work(&all.lane[0]) : threads(&all);
+	if (code != SW_WORKER_EXIT_DEVICE)
+		lanes_free(&all);
+	return code;
+}
