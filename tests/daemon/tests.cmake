@@ -1,6 +1,5 @@
 sw_test(daemon/test_card.c sw_daemon)
 sw_test(daemon/test_checkpoint.c sw_daemon)
-sw_test(daemon/test_checkpoint.c sw_daemon)
 sw_test(daemon/test_device.c sw_daemon)
 sw_test(daemon/test_edit.c sw_daemon)
 sw_test(daemon/test_host.c sw_daemon)
