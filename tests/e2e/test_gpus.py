@@ -58,3 +58,272 @@ def test_sweep_runs_on_a_gpu_that_only_its_worker_sees(machine):
     assert (card["gpu"], card["name"], card["uuid"]) == (1, "Fake Large", LARGE["uuid"])
     assert (card["memory_total"], card["memory_used"]) == (81920 * MIB, 100 * MIB)
     assert (card["utilisation"], card["temperature"], card["power"]) == (40, 50, 100.0)
+
+
+def test_gpu_of_a_stranger_is_not_given_out_and_it_is_said_by_whom(machine):
+    daemon = machine("gpu:0", SMALL)
+    client = daemon.client()
+    wait_slots(client, "IDLE")
+    stranger = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    try:
+        daemon.rig.processes = [(0, stranger.pid, 3000)]
+        daemon.rig.set(0, used=3100)
+        card = wait_card(client, "HELD")
+        assert f"held by pid {stranger.pid} (python" in card["cause"] and "3000 MiB" in card["cause"]
+        process, = card["processes"]
+        assert process["pid"] == stranger.pid and process["bytes"] == 3000 * MIB
+        assert process["name"].startswith("python") and not process["ours"]
+        sweep = client.submit(trained(epochs=2, run_cap=1, resources={"gpu": 1}))
+        # it waits, and everyone who asks hears why
+        cause = wait_until(lambda: client.sweep(sweep)["cause"], "a cause")
+        assert cause.startswith("waits for a slot: gpu:0 takes no trial: held by pid")
+        assert client.slots()[0]["cause"] == card["cause"]
+        assert str(stranger.pid) in sweep_command(daemon, "devices")[1]
+        assert client.trials(sweep) == []
+    finally:
+        stranger.communicate(b"\n")
+    daemon.rig.processes = []
+    daemon.rig.set(0, used=100)
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+
+
+def test_worker_on_a_gpu_counts_as_its_own(machine):
+    daemon = machine("gpu:0", SMALL)
+    client = daemon.client()
+    slot, = wait_slots(client, "IDLE")
+    daemon.rig.processes = [(0, slot["pid"], 4000)]
+    daemon.rig.set(0, used=4100)
+    card = wait_until(lambda: (c := gpus(client)[0])["processes"] and c, "a process")
+    assert card["state"] == "OK" and card["processes"][0]["ours"]
+    run_to_end(client, trained(epochs=2, run_cap=1, resources={"gpu": 1}))
+    daemon.rig.processes = []
+    daemon.rig.set(0, used=100)
+
+
+@pytest.mark.parametrize("lost", [15, 16])
+def test_gpu_lost_in_mid_trial_is_down_and_its_trial_goes_on_elsewhere_without_blame(machine, lost):
+    daemon = machine("gpu:0,1", SMALL, LARGE)
+    client = daemon.client()
+    wait_slots(client, "IDLE", "IDLE")
+    # retries 0: an attempt that was to blame would be the trial's last
+    sweep = client.submit(slow(epochs=30, run_cap=1, retries=0, resources={"gpu": 1}))
+    busy = wait_until(lambda: [s for s in client.slots() if s["state"] == "BUSY"], "a busy slot")[0]
+    wait_until(lambda: client.trials(sweep)[0]["step"] >= 1, "a report")
+    gpu = int(busy["device"][4:])
+    daemon.rig.set(gpu, lost=lost)
+    card = wait_card(client, "DOWN", gpu)
+    assert card["cause"].startswith("lost: NVML says: GPU ")
+    got = client.wait_sweep(sweep)
+    assert got["state"] == "COMPLETED", got
+    trial = client.call("trial.get", sweep=sweep, trial=1)
+    first, second = trial["attempts"]
+    assert (first["state"], first["cause"], first["slot"]) == ("RELEASED", f"gpu:{gpu} is lost", gpu)
+    assert (second["state"], second["slot"]) == ("COMPLETED", 1 - gpu)
+    slot = client.slots()[gpu]
+    assert slot["state"] == "DOWN" and slot["cause"] == card["cause"] and slot["pid"] is None
+    # back after a reset
+    del daemon.rig.cards[gpu]["lost"]
+    daemon.rig.write()
+    wait_slots(client, "IDLE", "IDLE")
+
+
+def test_gpu_at_its_limit_takes_no_new_trial_until_it_has_cooled(machine):
+    daemon = machine("gpu:0", SMALL)
+    client = daemon.client()
+    sweep = client.submit(slow(epochs=20, run_cap=2, resources={"gpu": 1}))
+    wait_until(lambda: (t := client.trials(sweep)) and t[0]["step"] >= 1, "a report")
+    daemon.rig.set(0, temp=91)
+    card = wait_card(client, "HOT")
+    assert card["cause"] == "91 C: it slows down at 90 C"
+    # the trial that runs goes on to its end; the next one waits
+    wait_until(lambda: client.trials(sweep)[0]["state"] == "COMPLETED", "the first trial's end")
+    daemon.rig.set(0, temp=87)  # not cool enough
+    wait_until(lambda: gpus(client)[0]["temperature"] == 87, "a reading")
+    assert gpus(client)[0]["state"] == "HOT"
+    assert len(client.trials(sweep)) == 1 and client.slots()[0]["state"] == "IDLE"
+    daemon.rig.set(0, temp=85)
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+
+
+def test_worker_that_ends_by_a_sticky_error_is_replaced_once_the_memory_is_back(machine):
+    daemon = machine("gpu:0", SMALL)
+    client = daemon.client()
+    slot, = wait_slots(client, "IDLE")
+    sweep = client.submit(slow(epochs=30, run_cap=1, resources={"gpu": 1}))
+    wait_until(lambda: (t := client.trials(sweep)) and t[0]["step"] >= 1, "a report")
+    daemon.rig.set(0, used=4000)  # stays when the worker has gone
+    open(daemon.rig.breaks, "w").close()
+    card = wait_card(client, "FREEING")
+    assert "not back" in card["cause"] or "not yet looked at" in card["cause"]
+    wait_until(lambda: client.slots()[0]["state"] == "DOWN", "a slot that waits")
+    os.unlink(daemon.rig.breaks)
+    assert client.slots()[0]["pid"] is None
+    daemon.rig.set(0, used=100)
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    first = client.call("trial.get", sweep=sweep, trial=1)["attempts"][0]
+    assert first["state"] == "LOST" and first["cause"].startswith("exit:"), first
+    assert client.slots()[0]["pid"] not in (None, slot["pid"])
+
+
+def test_memory_that_does_not_come_back_puts_the_gpu_down_until_it_does(machine):
+    daemon = machine("gpu:0+cpu:1", SMALL, back=50)
+    client = daemon.client()
+    slot = wait_slots(client, "IDLE", "IDLE")[0]
+    daemon.rig.set(0, used=4000)
+    wait_until(lambda: gpus(client)[0]["memory_used"] == 4000 * MIB, "a reading")
+    os.kill(slot["pid"], signal.SIGKILL)
+    card = wait_card(client, "DOWN")
+    assert "after its worker ended 3900 MiB are not back, and no process has them" in card["cause"]
+    run_to_end(client, trained(epochs=2, run_cap=2))  # the CPU slot goes on
+    daemon.rig.set(0, used=100)
+    wait_slots(client, "IDLE", "IDLE")
+
+
+def test_new_ecc_errors_put_the_gpu_down_and_an_end_by_them_is_nobodys_fault(machine):
+    daemon = machine("gpu:0,1", {**SMALL, "ecc": 7}, LARGE)
+    client = daemon.client()
+    wait_slots(client, "IDLE", "IDLE")
+    assert [g["state"] for g in gpus(client)] == ["OK", "OK"]
+    sweep = client.submit(slow(epochs=30, run_cap=1, retries=0, resources={"gpu": 1}))
+    busy = wait_until(lambda: [s for s in client.slots() if s["state"] == "BUSY"], "a busy slot")[0]
+    gpu = int(busy["device"][4:])
+    daemon.rig.set(gpu, ecc=8)
+    wait_card(client, "DOWN", gpu)
+    os.kill(busy["pid"], signal.SIGKILL)  # as the driver ends what met such an error
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    first = client.call("trial.get", sweep=sweep, trial=1)["attempts"][0]
+    assert (first["state"], first["cause"]) == ("RELEASED", f"gpu:{gpu} failed")
+    assert "1 uncorrected ECC errors" in gpus(client)[gpu]["cause"] or gpu == 1
+
+
+def test_nvml_that_hangs_stops_the_gpu_and_nothing_else(machine):
+    daemon = machine("gpu:0+cpu:1", SMALL, every=20, limit=1500)
+    client = daemon.client()
+    wait_slots(client, "IDLE", "IDLE")
+    daemon.rig.lines = ["hang"]
+    daemon.rig.write()
+    card = wait_card(client, "DOWN")
+    assert card["cause"].startswith("NVML has not answered for ")
+    run_to_end(client, trained(epochs=2, run_cap=2))
+    assert {t["state"] for t in client.trials(1)} == {"COMPLETED"}
+    waits = client.submit(trained(epochs=2, run_cap=1, resources={"gpu": 1}))
+    assert client.trials(waits) == []
+    daemon.rig.lines = []
+    daemon.rig.write()
+    assert client.wait_sweep(waits)["state"] == "COMPLETED"
+
+
+def test_nvml_that_hangs_at_the_start_and_at_the_end_is_not_waited_for(machine):
+    daemon = machine("cpu:1", SMALL)  # makes the rig
+    rig = daemon.rig
+    daemon.stop()
+    rig.lines = ["hang"]
+    rig.times = "20,100,1000"
+    rig.write()
+    daemon.devices = "auto"
+    daemon.start()
+    client = daemon.client()
+    assert all(s["device"].startswith("cpu:") for s in client.slots())
+    assert "NVML does not answer" in client.call("device.list")["nvml"]
+    assert daemon.term() == 0
+    rig.lines = []
+    rig.write()
+    daemon.start()
+    client = daemon.client()
+    wait_slots(client, "IDLE")
+    rig.lines = ["hang"]
+    rig.write()
+    wait_card(client, "DOWN")
+    assert daemon.term() == 0
+
+
+def test_no_driver_is_one_line_and_cpu_slots_go_on(machine, tmp_path):
+    nothing = {"SWEEPD_NVML": str(tmp_path / "libnvidia-ml.so.1")}
+    daemon = machine("gpu:0+cpu:1", env=nothing)
+    client = daemon.client()
+    why = client.call("device.list")["nvml"]
+    assert why.startswith("no NVIDIA driver: ") and "\n" not in why
+    assert client.call("device.list")["gpus"] == []
+    run_to_end(client, trained(epochs=2, run_cap=2))
+    assert why.splitlines()[0][:60] in sweep_command(daemon, "devices")[1]
+    status, out, _ = sweep_command(daemon, "devices", "--json")
+    assert status == 0 and '"nvml":"no NVIDIA driver' in out.replace(" ", "", 1) or '"nvml"' in out
+
+
+def test_module_without_a_driver_is_one_clear_line(machine, tmp_path):
+    """Where the module was built, it is the real one that says it; else that there is none."""
+    daemon = machine("gpu:0+cpu:1", env={"SWEEPD_NVML": str(tmp_path / "none"),
+                                         "SWEEPD_CUDA_MODULE": ""})
+    client = daemon.client()
+    cause = wait_until(lambda: client.slots()[0]["cause"], "a cause")
+    assert cause.startswith("exit:1: sweep-worker: ") and "\n" not in cause, cause
+    assert any(words in cause for words in ("no GPU backend here", "gpu:0 cannot be opened",
+                                            "does not load")), cause
+    run_to_end(client, trained(epochs=2, run_cap=2))
+
+
+def test_nvml_without_the_module_says_what_is_missing(machine):
+    daemon = machine("gpu:0+cpu:1", SMALL, env={"SWEEPD_CUDA_MODULE": "/nonexistent/cuda.so"})
+    client = daemon.client()
+    cause = wait_until(lambda: client.slots()[0]["cause"], "a cause")
+    assert cause.startswith("exit:1: sweep-worker: SWEEPD_CUDA_MODULE: /nonexistent/cuda.so")
+    assert gpus(client)[0]["state"] in ("OK", "FREEING")
+    run_to_end(client, trained(epochs=2, run_cap=2))
+
+
+def test_auto_takes_the_healthy_gpus_that_are_not_hidden(machine):
+    third = {**LARGE, "uuid": "GPU-cccc"}
+    daemon = machine("auto", SMALL, {**LARGE, "lost": 15}, third)
+    assert [s["device"] for s in daemon.client().slots()] == ["gpu:0", "gpu:2"]
+    daemon = machine("auto", SMALL, LARGE, third,
+                     env={"CUDA_VISIBLE_DEVICES": "GPU-cccc,1", "CUDA_DEVICE_ORDER": "FASTEST_FIRST"})
+    slots = wait_slots(daemon.client(), "IDLE", "IDLE")
+    assert [s["device"] for s in slots] == ["gpu:1", "gpu:2"]
+    for slot, uuid in zip(slots, (LARGE["uuid"], "GPU-cccc")):  # the worker sees its own alone
+        with open(f"/proc/{slot['pid']}/environ", encoding="utf-8") as file:
+            assert f"CUDA_VISIBLE_DEVICES={uuid}\0CUDA_DEVICE_ORDER=PCI_BUS_ID\0" in file.read()
+
+
+def test_uuid_names_the_same_card_whatever_its_number(machine):
+    daemon = machine(f"gpu:{LARGE['uuid'][:8]}", SMALL, LARGE)
+    assert [s["device"] for s in daemon.client().slots()] == ["gpu:1"]
+    daemon.rig.cards.reverse()
+    daemon.rig.write()
+    other = Machine(daemon.rig.directory / "other", daemon.rig, f"gpu:{LARGE['uuid']}")
+    os.mkdir(other.directory)
+    other.start()
+    try:
+        assert [s["device"] for s in other.client().slots()] == ["gpu:0"]
+        assert gpus(other.client())[0]["name"] == "Fake Large"
+    finally:
+        other.stop()
+
+
+@pytest.mark.parametrize("devices, says", [
+    ("gpu:2", "no such GPU, or more than one; this machine has 2: gpu:0 GPU-aaaa"),
+    ("gpu:GPU-nope", "no such GPU"),
+])
+def test_gpu_that_is_not_there_is_refused_at_the_start(machine, devices, says):
+    daemon = machine("cpu:1", SMALL, LARGE)
+    daemon.stop()
+    daemon.devices = devices
+    daemon.start(wait=False)
+    assert daemon.process.wait(60) != 0
+    daemon.process = None
+    assert says in daemon.tail()
+    daemon.devices = "cpu:1"
+    daemon.start()
+
+
+def test_trial_without_a_gpu_goes_to_a_cpu_slot(machine):
+    daemon = machine("gpu:0+cpu:1", SMALL)
+    client = daemon.client()
+    wait_slots(client, "IDLE", "IDLE")
+    cpu = run_to_end(client, trained(epochs=2, run_cap=2, resources={"gpu": 0}))
+    gpu = run_to_end(client, trained(epochs=2, run_cap=2, resources={"gpu": 0.5}))
+
+    def slots_of(sweep):
+        return {a["slot"] for t in client.trials(sweep)
+                for a in client.call("trial.get", sweep=sweep, trial=t["trial"])["attempts"]}
+
+    assert slots_of(cpu) == {1} and slots_of(gpu) == {0}
