@@ -37,4 +37,5 @@ endif()
 sw_test(worker/test_gradients.c sw_worker m)
 if(TARGET sw_cuda_shim) # without a C++ compiler there is none
 	sw_test(worker/test_cuda_net.c sw_cuda_shim sw_worker m)
+	sw_test(worker/test_cuda_cost.c sw_cuda_shim sw_worker m)
 endif()

@@ -11,6 +11,12 @@
  * are a race. */
 enum sw_shim_order { SW_SHIM_FORWARD, SW_SHIM_BACKWARD, SW_SHIM_INSIDE_OUT, SW_SHIM_ORDER_N };
 
+/* What streams were given, whether run or recorded. */
+struct sw_shim_count {
+	unsigned kernels, products, copies, fills;
+	size_t up_bytes; /* of copies to the device */
+};
+
 struct sw_shim {
 	enum sw_shim_order order;
 	int driver_version; /* as CUDA writes it; 0: no driver */
@@ -23,6 +29,7 @@ struct sw_shim {
 	unsigned live;        /* objects and allocations not yet given back */
 	unsigned graph_nodes; /* of the graph made last */
 	unsigned graph_runs;
+	struct sw_shim_count given;
 	bool lost;
 };
 

@@ -132,6 +132,7 @@ static cublasStatus_t product_queue(cublasHandle_t h, struct product product)
 	if (!p)
 		return CUBLAS_STATUS_ALLOC_FAILED;
 	*p = product;
+	sw_shim.given.products++;
 	return sw_shim_queue(h->stream, product_run, p) == cudaSuccess
 		       ? CUBLAS_STATUS_SUCCESS
 		       : CUBLAS_STATUS_EXECUTION_FAILED;

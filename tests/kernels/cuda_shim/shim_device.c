@@ -390,6 +390,8 @@ cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, enum cudaM
 
 	if (!on_device(up ? dst : src, bytes) || on_device(up ? src : dst, bytes))
 		return sw_shim_fail(cudaErrorInvalidValue);
+	sw_shim.given.copies++;
+	sw_shim.given.up_bytes += up ? bytes : 0;
 	return copy_queue((struct copy){.dst = dst, .src = src, .bytes = bytes}, s);
 }
 
@@ -397,6 +399,7 @@ cudaError_t cudaMemsetAsync(void *dst, int value, size_t bytes, cudaStream_t s)
 {
 	if (!on_device(dst, bytes))
 		return sw_shim_fail(cudaErrorInvalidValue);
+	sw_shim.given.fills++;
 	return copy_queue((struct copy){.dst = dst, .value = value, .bytes = bytes}, s);
 }
 
@@ -429,5 +432,6 @@ void sw_shim_launch(unsigned grid, unsigned block, cudaStream_t s, void (*run)(v
 	l->block = block;
 	l->run = run;
 	memcpy(l->closure, closure, n);
+	sw_shim.given.kernels++;
 	(void)sw_shim_queue(s, launch_run, l);
 }
