@@ -20,6 +20,7 @@ static const struct option {
 	{"--csv", NULL, SW_OPT_CSV, KIND_FLAG, 0},
 	{"--state", NULL, SW_OPT_STATE, KIND_TEXT, offsetof(struct sw_args, state)},
 	{"--epochs", NULL, SW_OPT_EPOCHS, KIND_NUMBER, offsetof(struct sw_args, epochs)},
+	{"--format", NULL, SW_OPT_FORMAT, KIND_TEXT, offsetof(struct sw_args, format)},
 	{"--out", NULL, SW_OPT_OUT, KIND_TEXT, offsetof(struct sw_args, out)},
 	{"--scope", NULL, SW_OPT_SCOPE, KIND_TEXT, offsetof(struct sw_args, scope)},
 	{"--n", "-n", SW_OPT_N, KIND_NUMBER, offsetof(struct sw_args, n)},

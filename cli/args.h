@@ -31,6 +31,7 @@ enum sw_opt {
 	SW_OPT_WORKERS = 131072,
 	SW_OPT_OUT = 262144,
 	SW_OPT_EPOCHS = 524288,
+	SW_OPT_FORMAT = 1048576,
 };
 #define SW_OPT_EDIT                                                                                \
 	(SW_OPT_RUN_CAP | SW_OPT_MAX_CONCURRENT | SW_OPT_WEIGHT | SW_OPT_TIME_BUDGET |             \
@@ -42,7 +43,7 @@ struct sw_args {
 	const char *verb; /* NULL: none; all texts are argv's */
 	const char *word[SW_ARGS_MAX];
 	size_t n_words;
-	const char *socket, *state, *scope, *early_terminate, *out;
+	const char *socket, *state, *scope, *early_terminate, *out, *format;
 	uint64_t n, run_cap, workers, epochs;
 	const char *max_concurrent, *weight, *time_budget, *gpu_hours, *target; /* as written */
 	const char *range[SW_ARGS_MAX]; /* "NAME=MIN..MAX"; --range may stand again and again */

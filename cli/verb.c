@@ -69,8 +69,20 @@ const struct sw_verb sw_verbs[] = {
 	 "Of a sweep the best trial's. Training and validation rows together, in this\n"
 	 "process's own time and on all cores; --epochs: else as many as the sweep's trials\n"
 	 "may have. FILE is as that of `sweep checkpoint`.\n"},
-	{"devices", sw_verb_devices, SW_REF_NONE, 0, 0, 0, "devices",
-	 "the slots, and what each of them does", ""},
+	{"predict", sw_verb_predict, SW_REF_NONE, 2, 2, SW_OPT_FORMAT,
+	 "predict MODEL DATA [--format FORMAT]", "what a model makes of new rows, as CSV",
+	 "MODEL is a file of `sweep checkpoint` or `sweep fit`; no daemon is needed. DATA is\n"
+	 "a file of the kind that it was trained on: CSV with the same columns, in any order,\n"
+	 "with or without the one that is predicted (\"-\" reads stdin); .npy; IDX; CIFAR; ids.\n"
+	 "A folder of CIFAR or IDX files: its test part. --format csv, npy, idx, cifar10,\n"
+	 "cifar100 or tokens says what DATA is where its bytes do not.\n"
+	 "Prints row (from 1), prediction, probability, and p_CLASS for each class; of a\n"
+	 "regression row and prediction.\n"},
+	{"devices", sw_verb_devices, SW_REF_NONE, 0, 0, SW_OPT_WATCH, "devices [--watch]",
+	 "the GPUs and the slots, and what each of them does",
+	 "GPUs as NVML says them, the processes that have memory there, and the slots.\n"
+	 "--watch: live, until q or Ctrl-C; without a terminal a block every 5 s, with\n"
+	 "--json a line every second.\n"},
 	{"info", sw_verb_info, SW_REF_NONE, 0, 0, 0, "info",
 	 "version, paths and state of the daemon", ""},
 	{"rpc", sw_verb_rpc, SW_REF_NONE, 1, 2, 0, "rpc METHOD [JSON]",

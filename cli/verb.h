@@ -23,6 +23,7 @@ int sw_verb_simulate(struct sw_cli *c);
 int sw_verb_log(struct sw_cli *c);
 int sw_verb_checkpoint(struct sw_cli *c);
 int sw_verb_fit(struct sw_cli *c);
+int sw_verb_predict(struct sw_cli *c);
 int sw_verb_devices(struct sw_cli *c);
 int sw_verb_info(struct sw_cli *c);
 int sw_verb_rpc(struct sw_cli *c);

@@ -1,6 +1,6 @@
 /* cli/verb_checkpoint.c — `checkpoint 1/7 --out F`: the daemon says where the state lies,
  * sweep-worker makes a safetensors file of it. `fit 1/7 --out F`: sweep-worker trains it once more,
- * on all rows. */
+ * on all rows. `predict F DATA`: what such a file makes of rows, without a daemon. */
 #include "cli/verb.h"
 #include "cli/worker.h"
 #include "proto/json.h"
@@ -22,7 +22,9 @@ int sw_verb_checkpoint(struct sw_cli *c)
 	path = sw_json_get(r.result, "path");
 	step = sw_json_get(r.result, "step");
 	if (status == SW_EXIT_DONE && cJSON_IsString(path)) {
-		status = sw_worker_run(c, "export", path->valuestring, c->args.out, NULL);
+		const char *const words[] = {"export", path->valuestring, c->args.out, NULL};
+
+		status = sw_worker_run(c, words, NULL);
 		if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON)) {
 			(void)sw_buf_addf(&c->out, "trial %" PRIu64 "/%" PRIu64 " after step ",
 					  c->sweep, c->trial);
@@ -99,9 +101,17 @@ int sw_verb_fit(struct sw_cli *c)
 		status = sw_cli_flush(c);
 	}
 	if (status == SW_EXIT_DONE)
-		status = sw_worker_run(c, "fit", NULL, NULL, input.data);
+		status = sw_worker_run(c, (const char *const[]){"fit", NULL}, input.data);
 	sw_buf_fini(&input);
 	sw_reply_fini(&trial);
 	sw_reply_fini(&sweep);
 	return status;
+}
+
+int sw_verb_predict(struct sw_cli *c)
+{
+	const char *const words[] = {"predict", c->args.word[0], c->args.word[1], c->args.format,
+				     NULL};
+
+	return sw_worker_run(c, words, NULL);
 }

@@ -67,27 +67,27 @@ static int spawn(const char *worker, char *const argv[], int in, int *status)
 	return rc;
 }
 
-int sw_worker_run(struct sw_cli *c, const char *verb, const char *a, const char *b,
-		  const char *input)
+int sw_worker_run(struct sw_cli *c, const char *const *words, const char *input)
 {
-	char worker[PATH_MAX + 16],
-		*word[3] = {strdup(verb), a ? strdup(a) : NULL, b ? strdup(b) : NULL};
-	char *argv[] = {worker, word[0], word[1], word[2], NULL};
+	char worker[PATH_MAX + 16], *argv[SW_WORKER_WORDS + 2] = {worker};
 	const int in = input != NULL ? text_file(input) : -1;
-	int status = -1, rc = ENOMEM;
+	int status = -1, rc = 0;
 
 	worker_path(worker);
 	if (input != NULL && in < 0)
 		rc = errno != 0 ? errno : EIO;
-	else if (word[0] != NULL && (a == NULL || word[1] != NULL) &&
-		 (b == NULL || word[2] != NULL))
+	for (size_t i = 0; rc == 0 && i < SW_WORKER_WORDS && words[i] != NULL; i++) {
+		argv[i + 1] = strdup(words[i]);
+		rc = argv[i + 1] != NULL ? 0 : ENOMEM;
+	}
+	if (rc == 0)
 		rc = spawn(worker, argv, in, &status);
 	if (rc != 0)
 		sw_cli_say(c, "cannot run %s: %s", worker, strerror(rc));
 	if (in >= 0)
 		(void)close(in);
-	for (size_t i = 0; i < 3; i++)
-		free(word[i]);
+	for (size_t i = 1; i <= SW_WORKER_WORDS; i++)
+		free(argv[i]);
 	return rc == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? SW_EXIT_DONE
 									: SW_EXIT_REFUSED;
 }

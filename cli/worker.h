@@ -4,10 +4,12 @@
 
 #include "cli/cli.h"
 
-/* Runs `sweep-worker VERB [A B]` and waits for it; its output and errors are this program's. input:
- * the text of its stdin; NULL: none. An exit status; what went wrong it has said itself. */
-int sw_worker_run(struct sw_cli *c, const char *verb, const char *a, const char *b,
-		  const char *input);
+#define SW_WORKER_WORDS 4 /* at most */
+
+/* Runs `sweep-worker WORD ...` and waits for it; its output and errors are this program's. words:
+ * up to SW_WORKER_WORDS, NULL behind the last. input: the text of its stdin; NULL: this program's.
+ * An exit status; what went wrong it has said itself. */
+int sw_worker_run(struct sw_cli *c, const char *const *words, const char *input);
 
 /* Of a sweep alone, c->trial becomes its best trial. An exit status. */
 int sw_worker_trial(struct sw_cli *c);

@@ -1,6 +1,7 @@
 #include "worker/data_csv.h"
 #include "base/fault.h"
 #include "proto/nearest.h"
+#include "worker/data_files.h"
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,20 +15,6 @@
 #define MAX_BYTES   ((off_t)1 << 30)
 #define MAX_COLUMNS ((size_t)65536)
 #define NAMES_SHOWN ((size_t)8) /* columns that an error lists */
-
-struct reader {
-	const char *path;
-	struct sw_csv *out;
-	char *at;       /* the next byte */
-	size_t line;    /* of `at`, from 1 */
-	char **cell;    /* cells of the row read last */
-	size_t cells;   /* in that row */
-	size_t cap;     /* of cell */
-	char **name;    /* the header's, or NULL */
-	size_t columns; /* of the first row */
-	size_t label;   /* its column */
-	size_t rows_cap;
-};
 
 const char *sw_csv_show(const char *text, char out[44])
 {
@@ -95,7 +82,7 @@ static sw_status load(const char *path, char **out, size_t *len, struct sw_err *
 
 /* Ends the quoted cell that starts at `from` (after its quote), in place. Returns what follows the
  * closing quote, or NULL when there is none. */
-static char *unquote(struct reader *r, char *from)
+static char *unquote(struct csv_reader *r, char *from)
 {
 	char *to = from;
 
@@ -113,7 +100,7 @@ static char *unquote(struct reader *r, char *from)
 	return from + 1;
 }
 
-static sw_status cell_add(struct reader *r, char *text, struct sw_err *err)
+static sw_status cell_add(struct csv_reader *r, char *text, struct sw_err *err)
 {
 	if (r->cells == MAX_COLUMNS)
 		return sw_err_at(err, SW_TOO_BIG, "/path", "%s: line %zu has over %zu columns",
@@ -131,9 +118,7 @@ static sw_status cell_add(struct reader *r, char *text, struct sw_err *err)
 	return SW_OK;
 }
 
-/* Cuts the next row that is not empty into r->cell. cells == 0: the file is at its end. *line is
- * where the row began. */
-static sw_status row_next(struct reader *r, size_t *line, struct sw_err *err)
+sw_status csv_row_next(struct csv_reader *r, size_t *line, struct sw_err *err)
 {
 	r->cells = 0;
 	while (*r->at == '\n' || (*r->at == '\r' && r->at[1] == '\n')) {
@@ -180,7 +165,7 @@ static sw_status row_next(struct reader *r, size_t *line, struct sw_err *err)
 	}
 }
 
-static sw_status label_unknown(const struct reader *r, const char *name, struct sw_err *err)
+static sw_status label_unknown(const struct csv_reader *r, const char *name, struct sw_err *err)
 {
 	char show[44], list[NAMES_SHOWN * 48 + 8] = "", one[44];
 	const char *near = sw_nearest(name, (const char *const *)r->name, r->columns);
@@ -200,7 +185,7 @@ static sw_status label_unknown(const struct reader *r, const char *name, struct 
 			 sw_csv_show(name, show), list, r->columns > NAMES_SHOWN ? ", ..." : "");
 }
 
-static sw_status label_find(struct reader *r, struct sw_csv_label label, struct sw_err *err)
+static sw_status label_find(struct csv_reader *r, struct sw_csv_label label, struct sw_err *err)
 {
 	const long n = (long)r->columns;
 
@@ -227,7 +212,7 @@ static sw_status label_find(struct reader *r, struct sw_csv_label label, struct 
 	return label_unknown(r, label.name, err);
 }
 
-static sw_status grow(struct reader *r, struct sw_err *err)
+static sw_status grow(struct csv_reader *r, struct sw_err *err)
 {
 	struct sw_csv *c = r->out;
 	const size_t cap = r->rows_cap ? r->rows_cap * 2 : 256;
@@ -244,7 +229,7 @@ static sw_status grow(struct reader *r, struct sw_err *err)
 	return SW_OK;
 }
 
-static sw_status bad_cell(const struct reader *r, size_t line, size_t column, struct sw_err *err)
+sw_status csv_bad_cell(const struct csv_reader *r, size_t line, size_t column, struct sw_err *err)
 {
 	char name[44], cell[44];
 	const char *text = r->cell[column];
@@ -262,7 +247,7 @@ static sw_status bad_cell(const struct reader *r, size_t line, size_t column, st
 }
 
 /* Takes the row in r->cell. */
-static sw_status row_take(struct reader *r, size_t line, struct sw_err *err)
+static sw_status row_take(struct csv_reader *r, size_t line, struct sw_err *err)
 {
 	struct sw_csv *c = r->out;
 	float *x;
@@ -289,20 +274,20 @@ static sw_status row_take(struct reader *r, size_t line, struct sw_err *err)
 			continue;
 		}
 		if (!sw_csv_number(r->cell[i], &v) || !isfinite((float)v))
-			return bad_cell(r, line, i, err);
+			return csv_bad_cell(r, line, i, err);
 		*x++ = (float)v;
 	}
 	if (*r->cell[r->label] == '\0')
-		return bad_cell(r, line, r->label, err);
+		return csv_bad_cell(r, line, r->label, err);
 	c->rows++;
 	return SW_OK;
 }
 
 /* The first row: the header, or the first of the data. */
-static sw_status first_row(struct reader *r, bool header, struct sw_csv_label label, size_t *line,
-			   struct sw_err *err)
+static sw_status first_row(struct csv_reader *r, bool header, struct sw_csv_label label,
+			   size_t *line, struct sw_err *err)
 {
-	sw_status status = row_next(r, line, err);
+	sw_status status = csv_row_next(r, line, err);
 
 	if (status != SW_OK)
 		return status;
@@ -322,7 +307,7 @@ static sw_status first_row(struct reader *r, bool header, struct sw_csv_label la
 sw_status sw_csv_read(struct sw_csv *out, const char *path, bool header, struct sw_csv_label label,
 		      struct sw_err *err)
 {
-	struct reader r = {.path = path, .out = out, .line = 1};
+	struct csv_reader r = {.path = path, .out = out, .line = 1};
 	size_t len = 0, line;
 	sw_status status;
 
@@ -341,7 +326,7 @@ sw_status sw_csv_read(struct sw_csv *out, const char *path, bool header, struct 
 	if (status == SW_OK && !header)
 		status = row_take(&r, line, err);
 	while (status == SW_OK) {
-		status = row_next(&r, &line, err);
+		status = csv_row_next(&r, &line, err);
 		if (status != SW_OK || r.cells == 0)
 			break;
 		status = row_take(&r, line, err);

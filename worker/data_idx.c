@@ -3,7 +3,7 @@
  * Images have three dimensions (rows, height, width) or four (rows, channels, height, width),
  * labels one. */
 #include "base/fault.h"
-#include "worker/data_raw.h"
+#include "worker/data_files.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,14 +12,8 @@
 #define TYPE_BYTE 8
 #define MOST_DIMS 4
 
-struct idx {
-	struct sw_data_file f;
-	size_t dims;
-	uint64_t dim[MOST_DIMS];
-};
-
-static sw_status header_read(struct idx *x, size_t least, size_t most, const char *what,
-			     struct sw_err *err)
+sw_status data_idx_header(struct data_idx *x, size_t least, size_t most, const char *what,
+			  struct sw_err *err)
 {
 	unsigned char b[4 + 4 * MOST_DIMS];
 	uint64_t bytes = 1;
@@ -67,17 +61,17 @@ static sw_status header_read(struct idx *x, size_t least, size_t most, const cha
 }
 
 /* Both files of a part: opened, headers read and compared. The caller closes. */
-static sw_status pair_open(struct idx *images, struct idx *labels, const char *path[2],
+static sw_status pair_open(struct data_idx *images, struct data_idx *labels, const char *path[2],
 			   const char *const ptr[2], struct sw_err *err)
 {
 	sw_status status = sw_data_file_open(&images->f, path[0], ptr[0], err);
 
 	if (status == SW_OK)
-		status = header_read(images, 3, 4, "images", err);
+		status = data_idx_header(images, 3, 4, "images", err);
 	if (status == SW_OK)
 		status = sw_data_file_open(&labels->f, path[1], ptr[1], err);
 	if (status == SW_OK)
-		status = header_read(labels, 1, 1, "labels", err);
+		status = data_idx_header(labels, 1, 1, "labels", err);
 	if (status == SW_OK && labels->dim[0] != images->dim[0])
 		status = sw_err_at(err, SW_INVALID, ptr[1],
 				   "%s has %" PRIu64 " labels, expected %" PRIu64
@@ -87,8 +81,8 @@ static sw_status pair_open(struct idx *images, struct idx *labels, const char *p
 }
 
 /* The rows and labels of a part, from row `first` of out on. */
-static sw_status pair_read(struct sw_raw *out, struct idx *images, struct idx *labels, size_t first,
-			   unsigned char *block, struct sw_err *err)
+static sw_status pair_read(struct sw_raw *out, struct data_idx *images, struct data_idx *labels,
+			   size_t first, unsigned char *block, struct sw_err *err)
 {
 	const size_t count = sw_shape_count(&out->shape), rows = (size_t)images->dim[0];
 	const size_t at_once = count < AT_ONCE ? AT_ONCE / count : 1;
@@ -108,14 +102,15 @@ static sw_status pair_read(struct sw_raw *out, struct idx *images, struct idx *l
 	return status;
 }
 
-static struct sw_shape shape_of(const struct idx *x)
+static struct sw_shape shape_of(const struct data_idx *x)
 {
 	if (x->dims == 4)
 		return sw_shape_image((size_t)x->dim[1], (size_t)x->dim[2], (size_t)x->dim[3]);
 	return sw_shape_image(1, (size_t)x->dim[1], (size_t)x->dim[2]);
 }
 
-static sw_status shape_check(const struct sw_raw *out, const struct idx *val, struct sw_err *err)
+static sw_status shape_check(const struct sw_raw *out, const struct data_idx *val,
+			     struct sw_err *err)
 {
 	const struct sw_shape s = shape_of(val);
 
@@ -126,7 +121,7 @@ static sw_status shape_check(const struct sw_raw *out, const struct idx *val, st
 			 val->f.show, s.c, s.h, s.w, out->shape.c, out->shape.h, out->shape.w);
 }
 
-static sw_status take(struct sw_raw *out, struct idx part[4], bool val, bool keep,
+static sw_status take(struct sw_raw *out, struct data_idx part[4], bool val, bool keep,
 		      struct sw_err *err)
 {
 	unsigned char *block;
@@ -168,7 +163,7 @@ sw_status sw_raw_idx(struct sw_raw *out, const struct sw_data_source *source,
 				   folder ? "/path" : "/val_path",
 				   folder ? "/path" : "/val_label_path"};
 	char path[4][SW_DATASET_MAX_PATH + 64];
-	struct idx part[4];
+	struct data_idx part[4];
 	sw_status status = sw_raw_wants_classes(want, "IDX files", err);
 
 	memset(part, 0, sizeof part);

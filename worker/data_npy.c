@@ -2,22 +2,15 @@
  * three images of one channel, of four images (channels, height, width). Bytes of images stay
  * bytes, all else becomes float. */
 #include "base/fault.h"
-#include "worker/data_raw.h"
-#include "worker/npy.h"
+#include "worker/data_files.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define AT_ONCE ((size_t)1 << 16) /* elements */
+#define AT_ONCE DATA_NPY_AT_ONCE
 
-struct array {
-	struct sw_data_file f;
-	struct sw_npy npy;
-	size_t row; /* elements of one */
-};
-
-static sw_status array_header(struct array *a, struct sw_err *err)
+static sw_status header_read(struct data_npy *a, struct sw_err *err)
 {
 	unsigned char b[12];
 	uint64_t bytes, length;
@@ -66,12 +59,12 @@ static sw_status array_header(struct array *a, struct sw_err *err)
 	return status;
 }
 
-static sw_status array_open(struct array *a, const char *path, const char *ptr, struct sw_err *err)
+sw_status data_npy_open(struct data_npy *a, const char *path, const char *ptr, struct sw_err *err)
 {
 	sw_status status = sw_data_file_open(&a->f, path, ptr, err);
 
 	if (status == SW_OK)
-		status = array_header(a, err);
+		status = header_read(a, err);
 	a->row = 1;
 	for (size_t i = 1; status == SW_OK && i < a->npy.dims; i++)
 		a->row *= (size_t)a->npy.dim[i]; /* below 2^40: the bytes were counted */
@@ -109,14 +102,13 @@ static double element(enum sw_npy_type type, const unsigned char *at)
 	}
 }
 
-/* All elements of a to floats; out NULL: they are checked alone. */
-static sw_status floats_read(struct array *a, float *out, unsigned char *block, struct sw_err *err)
+sw_status data_npy_floats(struct data_npy *a, float *out, uint64_t first, uint64_t n,
+			  unsigned char *block, struct sw_err *err)
 {
-	const uint64_t n = a->npy.dim[0] * a->row;
 	sw_status status = SW_OK;
 
-	for (uint64_t first = 0; status == SW_OK && first < n; first += AT_ONCE) {
-		const size_t some = n - first < AT_ONCE ? (size_t)(n - first) : AT_ONCE;
+	for (uint64_t at = 0; status == SW_OK && at < n; at += AT_ONCE) {
+		const size_t some = n - at < AT_ONCE ? (size_t)(n - at) : AT_ONCE;
 
 		status = sw_data_file_read(&a->f, block, some * a->npy.item, "its data", err);
 		for (size_t i = 0; status == SW_OK && i < some; i++) {
@@ -127,22 +119,23 @@ static sw_status floats_read(struct array *a, float *out, unsigned char *block, 
 						 "%s: byte %" PRIu64 " (row %" PRIu64 ", column "
 						 "%" PRIu64 ") is %g: not a finite float",
 						 a->f.show, a->f.at - (some - i) * a->npy.item,
-						 (first + i) / a->row, (first + i) % a->row, v);
+						 (first + at + i) / a->row,
+						 (first + at + i) % a->row, v);
 			if (out)
-				out[first + i] = (float)v;
+				out[at + i] = (float)v;
 		}
 	}
 	return status;
 }
 
-static sw_status bytes_read(struct array *a, uint8_t *out, struct sw_err *err)
+static sw_status bytes_read(struct data_npy *a, uint8_t *out, struct sw_err *err)
 {
 	const uint64_t n = a->npy.dim[0] * a->row;
 
 	return out ? sw_data_file_read(&a->f, out, (size_t)n, "its data", err) : SW_OK;
 }
 
-static sw_status classes_read(struct array *a, int32_t *out, unsigned char *block,
+static sw_status classes_read(struct data_npy *a, int32_t *out, unsigned char *block,
 			      struct sw_err *err)
 {
 	const uint64_t n = a->npy.dim[0];
@@ -167,7 +160,7 @@ static sw_status classes_read(struct array *a, int32_t *out, unsigned char *bloc
 	return status;
 }
 
-static struct sw_shape shape_of(const struct array *a)
+static struct sw_shape shape_of(const struct data_npy *a)
 {
 	const uint64_t *d = a->npy.dim;
 
@@ -178,8 +171,8 @@ static struct sw_shape shape_of(const struct array *a)
 	return sw_shape_flat(a->row);
 }
 
-static sw_status shape_make(struct sw_raw *out, const struct array *a, const struct sw_dataset *set,
-			    struct sw_err *err)
+static sw_status shape_make(struct sw_raw *out, const struct data_npy *a,
+			    const struct sw_dataset *set, struct sw_err *err)
 {
 	const size_t c = set->image[0], h = set->image[1], w = set->image[2];
 
@@ -197,10 +190,10 @@ static sw_status shape_make(struct sw_raw *out, const struct array *a, const str
 }
 
 /* Labels belong to rows; the validation part has the shape and type of the training part. */
-static sw_status parts_check(const struct array *a, bool val, struct sw_err *err)
+static sw_status parts_check(const struct data_npy *a, bool val, struct sw_err *err)
 {
 	for (size_t i = 0; i < (val ? 4 : 2); i += 2) {
-		const struct array *x = &a[i], *y = &a[i + 1];
+		const struct data_npy *x = &a[i], *y = &a[i + 1];
 
 		if (y->row != 1)
 			return sw_err_at(err, SW_INVALID, y->f.ptr,
@@ -222,7 +215,7 @@ static sw_status parts_check(const struct array *a, bool val, struct sw_err *err
 	return SW_OK;
 }
 
-static sw_status take(struct sw_raw *out, struct array a[4], const struct sw_dataset *set,
+static sw_status take(struct sw_raw *out, struct data_npy a[4], const struct sw_dataset *set,
 		      const struct sw_data_want *want, bool keep, struct sw_err *err)
 {
 	const bool val = set->val_path != NULL;
@@ -247,11 +240,13 @@ static sw_status take(struct sw_raw *out, struct array a[4], const struct sw_dat
 
 		status = out->kind == SW_RAW_U8
 				 ? bytes_read(&a[i], out->u8 ? out->u8 + at : NULL, err)
-				 : floats_read(&a[i], out->x ? out->x + at : NULL, block, err);
+				 : data_npy_floats(&a[i], out->x ? out->x + at : NULL, 0,
+						   a[i].npy.dim[0] * a[i].row, block, err);
 		if (status == SW_OK)
 			status = want->classes
 					 ? classes_read(&a[i + 1], out->label + row, block, err)
-					 : floats_read(&a[i + 1], out->value + row, block, err);
+					 : data_npy_floats(&a[i + 1], out->value + row, 0,
+							   a[i + 1].npy.dim[0], block, err);
 		row += (size_t)a[i].npy.dim[0];
 	}
 	free(block);
@@ -266,7 +261,7 @@ sw_status sw_raw_npy(struct sw_raw *out, const struct sw_data_source *source,
 	static const char *const ptr[] = {"/path", "/label_path", "/val_path", "/val_label_path"};
 	const size_t files = source->set.val_path ? 4 : 2;
 	char path[SW_DATASET_MAX_PATH + 64];
-	struct array a[4];
+	struct data_npy a[4];
 	sw_status status = SW_OK;
 
 	memset(a, 0, sizeof a);
@@ -274,7 +269,7 @@ sw_status sw_raw_npy(struct sw_raw *out, const struct sw_data_source *source,
 		a[i].f.fd = -1;
 	for (size_t i = 0; status == SW_OK && i < files; i++)
 		if (sw_data_source_file(source, i, path))
-			status = array_open(&a[i], path, ptr[i], err);
+			status = data_npy_open(&a[i], path, ptr[i], err);
 	if (status == SW_OK)
 		status = take(out, a, &source->set, want, keep, err);
 	for (size_t i = 0; i < 4; i++)

@@ -3,21 +3,15 @@
  * rows are cut from the text one after the other, and the label of each place is the id that
  * follows it. */
 #include "base/fault.h"
-#include "worker/data_raw.h"
+#include "worker/data_files.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define AT_ONCE ((size_t)1 << 16) /* ids */
+#define AT_ONCE DATA_IDS_AT_ONCE
 
-struct ids {
-	struct sw_data_file f;
-	size_t item;
-	uint64_t n;
-};
-
-static sw_status ids_open(struct ids *s, const char *path, const char *ptr, bool wide,
-			  struct sw_err *err)
+sw_status data_ids_open(struct data_ids *s, const char *path, const char *ptr, bool wide,
+			struct sw_err *err)
 {
 	sw_status status = sw_data_file_open(&s->f, path, ptr, err);
 
@@ -34,9 +28,8 @@ static sw_status ids_open(struct ids *s, const char *path, const char *ptr, bool
 	return SW_OK;
 }
 
-/* The next n ids, each below limit. out NULL: they are checked alone. *most: the largest so far. */
-static sw_status ids_read(struct ids *s, int32_t *out, uint64_t n, uint32_t limit, const char *noun,
-			  unsigned char *block, uint32_t *most, struct sw_err *err)
+sw_status data_ids_read(struct data_ids *s, int32_t *out, uint64_t n, uint32_t limit,
+			const char *noun, unsigned char *block, uint32_t *most, struct sw_err *err)
 {
 	for (uint64_t first = 0; first < n; first += AT_ONCE) {
 		const size_t some = n - first < AT_ONCE ? (size_t)(n - first) : AT_ONCE;
@@ -66,7 +59,7 @@ static sw_status ids_read(struct ids *s, int32_t *out, uint64_t n, uint32_t limi
 }
 
 /* *rows of one file of ids. */
-static sw_status rows_of(const struct ids *s, const struct sw_dataset *set, size_t *rows,
+static sw_status rows_of(const struct data_ids *s, const struct sw_dataset *set, size_t *rows,
 			 struct sw_err *err)
 {
 	const uint64_t t = set->tokens, n = set->next_token ? (s->n - 1) / t : s->n / t;
@@ -87,7 +80,7 @@ static sw_status rows_of(const struct ids *s, const struct sw_dataset *set, size
 	return SW_OK;
 }
 
-static sw_status labels_check(const struct ids *labels, size_t rows, struct sw_err *err)
+static sw_status labels_check(const struct data_ids *labels, size_t rows, struct sw_err *err)
 {
 	if (labels->n == rows)
 		return SW_OK;
@@ -97,7 +90,7 @@ static sw_status labels_check(const struct ids *labels, size_t rows, struct sw_e
 }
 
 /* A part: its ids and, with a file of them, its labels, from row `first` of out on. */
-static sw_status part_read(struct sw_raw *out, struct ids *part, size_t first, size_t rows,
+static sw_status part_read(struct sw_raw *out, struct data_ids *part, size_t first, size_t rows,
 			   const struct sw_dataset *set, unsigned char *block, uint32_t *most,
 			   struct sw_err *err)
 {
@@ -108,20 +101,20 @@ static sw_status part_read(struct sw_raw *out, struct ids *part, size_t first, s
 	sw_status status;
 
 	if (!set->next_token) {
-		status = ids_read(&part[0], out->token ? out->token + first * t : NULL,
-				  (uint64_t)rows * t, limit, "id", block, most, err);
+		status = data_ids_read(&part[0], out->token ? out->token + first * t : NULL,
+				       (uint64_t)rows * t, limit, "id", block, most, err);
 		if (status == SW_OK)
-			status = ids_read(&part[1], out->label + first, rows,
-					  SW_DATASET_MAX_CLASSES, "label", block, &label, err);
+			status = data_ids_read(&part[1], out->label + first, rows,
+					       SW_DATASET_MAX_CLASSES, "label", block, &label, err);
 		return status;
 	}
 	/* the labels of all rows are the text without its first id, the rows without its last */
 	int32_t *after = out->label + first * t, *row = out->token ? out->token + first * t : NULL;
 
-	status = ids_read(&part[0], &begin, 1, limit, "id", block, most, err);
+	status = data_ids_read(&part[0], &begin, 1, limit, "id", block, most, err);
 	if (status == SW_OK)
-		status = ids_read(&part[0], after, (uint64_t)rows * t, limit, "id", block, most,
-				  err);
+		status = data_ids_read(&part[0], after, (uint64_t)rows * t, limit, "id", block,
+				       most, err);
 	if (status == SW_OK && row) {
 		row[0] = begin;
 		memcpy(row + 1, after, (rows * t - 1) * sizeof *row);
@@ -148,8 +141,8 @@ static sw_status lengths_make(struct sw_raw *out, int32_t pad, struct sw_err *er
 	return SW_OK;
 }
 
-static sw_status take(struct sw_raw *out, struct ids s[4], const struct sw_dataset *set, bool keep,
-		      struct sw_err *err)
+static sw_status take(struct sw_raw *out, struct data_ids s[4], const struct sw_dataset *set,
+		      bool keep, struct sw_err *err)
 {
 	uint32_t most = 0;
 	unsigned char *block;
@@ -199,7 +192,7 @@ sw_status sw_raw_tokens(struct sw_raw *out, const struct sw_data_source *source,
 	const char *const path[] = {source->path, set->label_path, set->val_path,
 				    set->val_label_path};
 	static const char *const ptr[] = {"/path", "/label_path", "/val_path", "/val_label_path"};
-	struct ids s[4];
+	struct data_ids s[4];
 	sw_status status = sw_raw_wants_classes(want, "token files", err);
 
 	memset(s, 0, sizeof s);
@@ -207,7 +200,7 @@ sw_status sw_raw_tokens(struct sw_raw *out, const struct sw_data_source *source,
 		s[i].f.fd = -1;
 	for (size_t i = 0; status == SW_OK && i < 4; i++)
 		if (path[i])
-			status = ids_open(&s[i], path[i], ptr[i], set->wide, err);
+			status = data_ids_open(&s[i], path[i], ptr[i], set->wide, err);
 	if (status == SW_OK)
 		status = take(out, s, set, keep, err);
 	for (size_t i = 0; i < 4; i++)

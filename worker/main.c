@@ -6,6 +6,7 @@
  *   sweep-worker check < SPEC.json
  *   sweep-worker export CHECKPOINT FILE
  *   sweep-worker fit < FIT.json                   (worker/fit.h)
+ *   sweep-worker predict MODEL DATA [FORMAT]      (worker/predict.h)
  *
  * Exit     0: told to end (SIGTERM, worker.exit). 1: refused by the daemon, no daemon any more, or
  *          no device; one line on stderr. 2: usage. 3: the device is lost (an error after which
@@ -17,6 +18,7 @@
 #include "worker/check.h"
 #include "worker/export.h"
 #include "worker/fit.h"
+#include "worker/predict.h"
 #include "worker/serve.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -67,7 +69,8 @@ static int usage(void)
 	      "[--name NAME] [--lanes N] [--cores N] [--memory BYTES]\n"
 	      "       sweep-worker check < SPEC.json\n"
 	      "       sweep-worker export CHECKPOINT FILE\n"
-	      "       sweep-worker fit < FIT.json\n",
+	      "       sweep-worker fit < FIT.json\n"
+	      "       sweep-worker predict MODEL DATA [FORMAT]\n",
 	      stderr);
 	return 2;
 }
@@ -141,6 +144,19 @@ static int export_main(const char *from, const char *to)
 	return sw_export(from, to, &err) == SW_OK ? 0 : complain(err.msg);
 }
 
+static int predict_main(const char *model, const char *data, const char *format)
+{
+	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	struct sw_err err = SW_ERR_INIT;
+
+	/* a reader that leaves is seen by the write */
+	(void)signal(SIGPIPE, SIG_IGN);
+	return sw_predict(model, data, format, STDOUT_FILENO, cores > 1 ? (unsigned)cores : 1,
+			  &err) == SW_OK
+		       ? 0
+		       : complain(err.msg);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {{"socket", required_argument, NULL, 's'},
@@ -162,6 +178,8 @@ int main(int argc, char **argv)
 		return fit_main();
 	if (argc == 4 && strcmp(argv[1], "export") == 0)
 		return export_main(argv[2], argv[3]);
+	if ((argc == 4 || argc == 5) && strcmp(argv[1], "predict") == 0)
+		return predict_main(argv[2], argv[3], argv[4]);
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (c == 's')
 			config.socket = optarg;

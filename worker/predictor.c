@@ -1,0 +1,243 @@
+#include "worker/predictor.h"
+#include "base/fault.h"
+#include "kernels/backend.h"
+#include "worker/checkpoint_format.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define ROWS_MOST ((size_t)256) /* of a batch; fewer where they are large (worker/layout.h) */
+
+static sw_status no_memory(const struct predictor *p, struct sw_err *err)
+{
+	return sw_err_set(err, SW_NOMEM, "no memory for the model of %s", p->file.show);
+}
+
+/* --- weights --- */
+
+/* Tensor `t` of an operation into its place among the net's. */
+static sw_status tensor(const struct predictor *p, const struct checkpoint_tensor *t, float *to,
+			struct sw_err *err)
+{
+	return sw_safetensors_read(&p->file, t->name, t->dim, t->rank, to, err);
+}
+
+/* set: float[weights_n], running: float[running_n], both with the net's gaps. */
+static sw_status tensors(const struct predictor *p, float *set, float *running, struct sw_err *err)
+{
+	struct checkpoint_tensor t[CHECKPOINT_TENSORS];
+	sw_status status = SW_OK;
+
+	for (size_t i = 0; status == SW_OK && i < p->model.ops_n; i++) {
+		const struct sw_op *op = &p->model.op[i];
+		const size_t n = checkpoint_tensors(&p->model, i, t);
+		/* weight, bias, mean, variance: those that it has, in this order */
+		float *const to[] = {set + op->w, set + op->b, running + op->mean,
+				     running + op->var};
+		const bool has[] = {op->w_n > 0, op->b_n > 0, op->kind == SW_OP_BATCHNORM,
+				    op->kind == SW_OP_BATCHNORM};
+
+		for (size_t k = 0, at = 0; status == SW_OK && k < 4 && at < n; k++)
+			if (has[k])
+				status = tensor(p, &t[at++], to[k], err);
+	}
+	return status;
+}
+
+static sw_status weights(struct predictor *p, struct sw_err *err)
+{
+	const struct sw_model *m = &p->model;
+	float *all = sw_calloc(m->weights_n + m->running_n + 1, sizeof *all);
+	sw_status status = all ? tensors(p, all, all + m->weights_n, err) : no_memory(p, err);
+
+	if (status == SW_OK) {
+		status = sw_net_set_upload(&p->net, 0, all);
+		if (status == SW_OK && m->running_n)
+			status = sw_net_running_upload(&p->net, all + m->weights_n);
+		if (status != SW_OK)
+			(void)sw_err_set(err, status, "the weights do not get to the device");
+	}
+	free(all);
+	return status;
+}
+
+/* --- the net --- */
+
+static sw_status compile(struct predictor *p, struct sw_err *err)
+{
+	const struct sw_task task = {.input = p->want.shape,
+				     .vocab = p->want.vocab,
+				     .outputs = p->outputs,
+				     .labels = p->labels,
+				     .classes = p->classes,
+				     .gathered = p->want.shape.kind == SW_SHAPE_IMAGE};
+	struct sw_err why = SW_ERR_INIT;
+	const sw_status status = sw_model_compile(&p->model, p->list, NULL, &task, &why);
+
+	if (status == SW_OK)
+		return SW_OK;
+	return sw_err_set(err, status, "%s: the model in its metadata is none: %s%s%s",
+			  p->file.show, why.ptr, *why.ptr ? ": " : "", why.msg);
+}
+
+static sw_status make_net(struct predictor *p, struct sw_err *err)
+{
+	struct sw_err why = SW_ERR_INIT;
+	sw_status status;
+
+	p->trainer = (struct sw_trainer){.classes = p->classes, .batch_size = 1, .epochs = 1};
+	p->data.ops = p->ops;
+	p->data.input = p->want.shape;
+	p->data.features = sw_shape_count(&p->want.shape);
+	p->data.classes = p->classes ? p->outputs : 0;
+	p->data.labels = p->labels;
+	p->data.vocab = p->want.vocab;
+	p->data.train.rows = 1;
+	p->data.val.rows = ROWS_MOST;
+	status = sw_net_create(&p->net, p->ops, p->q, &p->model, &p->trainer, &p->data, 0, &why);
+	return status == SW_OK ? SW_OK : sw_err_set(err, status, "%s: %s", p->file.show, why.msg);
+}
+
+/* --- a batch's memory --- */
+
+static size_t aligned(size_t bytes)
+{
+	return (bytes + SW_OPS_ALIGN - 1) / SW_OPS_ALIGN * SW_OPS_ALIGN;
+}
+
+/* What the data set's own loader makes of mean and deviation (worker/data.c). */
+static sw_status channels(struct predictor *p, char *at)
+{
+	const size_t c = p->want.shape.c;
+	float *both = sw_malloc(2 * c * sizeof *both);
+	sw_status status;
+
+	if (!both)
+		return SW_NOMEM;
+	for (size_t i = 0; i < c; i++) {
+		both[i] = (float)(1.0 / p->std[i]);
+		both[c + i] = (float)(-p->mean[i] / p->std[i]);
+	}
+	p->data.scale = (const float *)(void *)at;
+	p->data.shift = p->data.scale + c;
+	status = p->ops->upload(p->q, at, both, 2 * c * sizeof *both);
+	free(both);
+	return status;
+}
+
+static size_t row_bytes(const struct predictor *p)
+{
+	const bool u8 = p->want.shape.kind == SW_SHAPE_IMAGE && p->want.bytes;
+
+	return p->data.features * (u8 ? 1 : 4);
+}
+
+static sw_status batch_memory(struct predictor *p, struct sw_err *err)
+{
+	const size_t rows = p->net.at.eval_batch, four = 4;
+	const size_t x = aligned(rows * row_bytes(p)), y = aligned(rows * p->labels * four);
+	const size_t length = aligned(rows * four);
+	const bool image = p->want.shape.kind == SW_SHAPE_IMAGE;
+	struct sw_data_part *val = &p->data.val;
+	sw_status status;
+	char *at;
+
+	val->rows = rows;
+	p->x = sw_malloc(x);
+	p->length = sw_malloc(length);
+	p->z = sw_malloc(rows * p->labels * p->outputs * sizeof *p->z);
+	if (!p->x || !p->length || !p->z)
+		return no_memory(p, err);
+	status = p->ops->alloc(&p->memory,
+			       x + y + length + aligned(image ? 8 * p->want.shape.c : 0));
+	at = p->memory;
+	if (status == SW_OK) /* the labels: nobody looks at the loss */
+		status = p->ops->zero(p->q, at + x, y);
+	if (image && p->want.bytes)
+		val->u8 = (uint8_t *)at;
+	else if (p->want.shape.kind == SW_SHAPE_TOKENS)
+		val->token = (int32_t *)(void *)at;
+	else
+		val->x = (float *)(void *)at;
+	if (p->classes)
+		val->label = (int32_t *)(void *)(at + x);
+	else
+		val->target = (float *)(void *)(at + x);
+	if (p->want.pad >= 0)
+		val->length = (int32_t *)(void *)(at + x + y);
+	if (status == SW_OK && image)
+		status = channels(p, at + x + y + length);
+	return status == SW_OK ? SW_OK : no_memory(p, err);
+}
+
+sw_status predictor_open(struct predictor *p, const char *path, unsigned cores, struct sw_err *err)
+{
+	sw_status status;
+
+	p->file.fd = -1;
+	status = sw_safetensors_open(&p->file, path, err);
+	if (status == SW_OK)
+		status = predictor_card(p, err);
+	if (status == SW_OK)
+		status = compile(p, err);
+	if (status == SW_OK)
+		status = sw_backend_open("cpu", cores, &p->ops, err);
+	if (status == SW_OK && p->ops->queue_create(&p->q) != SW_OK)
+		status = no_memory(p, err);
+	if (status == SW_OK)
+		status = make_net(p, err);
+	if (status == SW_OK)
+		status = weights(p, err);
+	return status == SW_OK ? batch_memory(p, err) : status;
+}
+
+void predictor_close(struct predictor *p)
+{
+	if (p->memory)
+		p->ops->free(p->memory);
+	sw_net_destroy(&p->net);
+	if (p->q)
+		p->ops->queue_destroy(p->q);
+	sw_safetensors_close(&p->file);
+	cJSON_Delete(p->list);
+	cJSON_Delete(p->columns);
+	cJSON_Delete(p->names);
+	cJSON_Delete(p->label);
+	free(p->mean);
+	free(p->std);
+	free(p->x);
+	free(p->length);
+	free(p->z);
+}
+
+/* Numbers as training scaled them. */
+static void scale(const struct predictor *p, size_t n)
+{
+	const size_t features = p->data.features;
+	float *x = (float *)(void *)p->x;
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t f = 0; f < features; f++)
+			x[i * features + f] =
+				(float)(((double)x[i * features + f] - p->mean[f]) / p->std[f]);
+}
+
+sw_status predictor_run(struct predictor *p, size_t n, struct sw_err *err)
+{
+	sw_status status;
+
+	if (p->want.shape.kind == SW_SHAPE_FLAT && p->mean)
+		scale(p, n);
+	status = p->ops->upload(p->q, p->memory, p->x, n * row_bytes(p));
+	if (status == SW_OK && p->data.val.length)
+		status = p->ops->upload(p->q, p->data.val.length, p->length, n * sizeof *p->length);
+	if (status == SW_OK)
+		status = sw_net_metrics_zero(&p->net);
+	if (status == SW_OK)
+		status = sw_net_eval(&p->net, &p->data, 0, n);
+	if (status == SW_OK)
+		status = p->ops->download(p->q, p->z, sw_net_output(&p->net),
+					  n * p->labels * p->outputs * sizeof *p->z);
+	if (status == SW_OK)
+		return SW_OK;
+	return sw_err_set(err, status, "%s: %s", p->file.show, sw_status_str(status));
+}

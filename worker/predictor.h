@@ -1,0 +1,43 @@
+/* worker/predictor.h — a model out of a safetensors file, ready to evaluate rows: what
+ * worker/predict.c is made of. Nothing in the file is believed: sizes are checked against limits,
+ * lists against sizes, tensors against the layers. */
+#ifndef SW_WORKER_PREDICTOR_H
+#define SW_WORKER_PREDICTOR_H
+
+#include "worker/net.h"
+#include "worker/rows.h"
+#include "worker/safetensors.h"
+
+struct predictor {
+	const struct sw_ops *ops;
+	struct sw_queue *q;
+	struct sw_safetensors file;
+	struct sw_rows_want want;
+	bool classes;
+	size_t outputs, labels;
+	cJSON *list, *columns, *names; /* layers, features' names, classes' names; the last two may
+					  be NULL */
+	cJSON *label;                  /* the dataset object, which want.label is in */
+	double *mean, *std;            /* [count], of an IMAGE [c]; NULL: rows stay as they are */
+	struct sw_trainer trainer;
+	struct sw_model model;
+	struct sw_net net;
+	struct sw_data data; /* data.val: room for a batch of net.at.eval_batch rows */
+	void *memory;        /* backend: of data */
+	char *x;             /* host: the batch as it is read */
+	int32_t *length;     /* host */
+	float *z;            /* host: float[batch][labels][outputs] */
+};
+
+/* Of a zeroed one; close also after a failure. */
+SW_NODISCARD sw_status predictor_open(struct predictor *p, const char *path, unsigned cores,
+				      struct sw_err *err);
+void predictor_close(struct predictor *p);
+
+/* The metadata alone (predictor_card.c). */
+SW_NODISCARD sw_status predictor_card(struct predictor *p, struct sw_err *err);
+
+/* The n rows in p->x and p->length, to p->z. */
+SW_NODISCARD sw_status predictor_run(struct predictor *p, size_t n, struct sw_err *err);
+
+#endif
