@@ -1,46 +1,67 @@
-/* bench/train.c — samples a second of a training step on the CPU, entry by entry of kernels/ops.h:
- * the batch gathered, forward, loss, backward, optimizer step (SGD, momentum 0.9).
+/* bench/train.c — samples a second of training on the CPU, as a trial of the worker has them: its
+ * data set loaded, its net, a step after the other (bench/lib/train_job.h). Beside it, in turns
+ * within the same run, numpy and PyTorch, where a Python has them (bench/train_peer.py).
  *
- *   bench_train [--seconds S] [--threads N] [--net NAME] [--batch B] [--profile] [--peer PYTHON]
- *               [--csv FILE]
+ *   bench_train [--seconds S] [--threads N] [--net NAME] [--batch B] [--profile] [--numpy PYTHON]
+ *               [--torch PYTHON] [--csv FILE]
  *
- * Times are the process's CPU time (of one thread; with more, the clock's), the best of several
- * rounds: other work on the machine lowers no figure by much. --profile prints where a step's time
- * goes. --peer runs bench/train_peer.py, which prints the same figures for numpy and PyTorch where
- * that interpreter has them. */
-#include "bench/lib/train_net.h"
+ * With one core times are the process's CPU time, with more the clock's; of each the best of
+ * several rounds, which take turns: what else the machine does lowers no figure by much, and the
+ * same ones. Without --threads one core is measured and, where there are as many, two. --profile
+ * prints where a step's time goes. */
+#include "bench/lib/train_job.h"
+#include "bench/lib/train_peer.h"
 #include <cblas.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
+
+#define ROUNDS 5
+
+enum { NUMPY, TORCH, PEERS };
 
 struct options {
 	double seconds;
-	unsigned threads;
-	const char *net, *peer, *csv;
+	unsigned threads; /* 0: one, and two */
+	const char *net, *csv, *python[PEERS];
 	size_t batch;
 	bool profile;
 };
 
+/* must: times PyTorch's rate on one core; 0: nothing is asked */
 static const struct {
 	const char *net;
 	size_t batch;
+	double must;
 } runs[] = {
-	{"lenet-cifar", 2},   {"lenet-cifar", 4}, {"lenet-cifar", 8}, {"lenet-cifar", 16},
-	{"lenet-cifar", 128}, {"mlp", 2},         {"mlp", 16},        {"mlp", 128},
+	{"lenet-cifar", 2, 0},  {"lenet-cifar", 4, 5},     {"lenet-cifar", 8, 0},
+	{"lenet-cifar", 16, 0}, {"lenet-cifar", 128, 2.5}, {"mlp", 2, 20},
+	{"mlp", 16, 10},        {"mlp", 128, 0},
+};
+#define RUNS (sizeof runs / sizeof *runs)
+
+struct result {
+	bool done;
+	unsigned threads;
+	double flops, gemm, rate, peer[PEERS]; /* samples a second */
 };
 
-static double seconds(const struct options *o)
+static double seconds(unsigned threads)
 {
 	struct timespec t;
 
-	clock_gettime(o->threads > 1 ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID, &t);
+	clock_gettime(threads > 1 ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+static double larger(double a, double b)
+{
+	return a > b ? a : b;
+}
+
 /* The machine's own limit: GFLOP/s of a large product. */
-static double sgemm_rate(const struct options *o)
+static double sgemm_rate(unsigned threads)
 {
 	enum { N = 1024 };
 	float *m = calloc((size_t)3 * N * N, sizeof *m);
@@ -50,52 +71,158 @@ static double sgemm_rate(const struct options *o)
 		return 0;
 	for (int i = 0; i < 2 * N * N; i++)
 		m[i] = (float)(i % 13) * 0.1f;
-	for (int round = 0; round < 5; round++) {
-		const double began = seconds(o);
+	for (int round = 0; round < ROUNDS; round++) {
+		const double began = seconds(threads);
 
 		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, N, N, N, 1.0f, m, N,
 			    m + N * N, N, 0.0f, m + (size_t)2 * N * N, N);
-		const double rate = 2.0 * N * N * N / (seconds(o) - began) * 1e-9;
-
-		best = rate > best ? rate : best;
+		best = larger(best, 2.0 * N * N * N / (seconds(threads) - began) * 1e-9);
 	}
 	free(m);
 	return best;
 }
 
-static bool run(const struct options *o, const char *name, size_t batch, double gemm, FILE *csv)
+/* 0: it failed. */
+static double job_rate(struct train_job *job, unsigned threads, double s)
 {
-	struct train_net net;
-	double best = 0;
+	const double began = seconds(threads);
+	double took = 0;
+	size_t steps = 0;
 
-	if (train_net_make(&net, name, batch) != SW_OK) {
-		fprintf(stderr, "no net %s of batch %zu can be made\n", name, batch);
+	for (; took < s; took = seconds(threads) - began)
+		for (int i = 0; i < 8; i++, steps++)
+			if (train_job_step(job) != SW_OK)
+				return 0;
+	return (double)(steps * job->net.at.batch) / took;
+}
+
+/* All in turns. The pools of threads of others spin for a while after their work: they are given
+ * time to come to rest where cores are shared. */
+static bool run(const struct options *o, size_t i, struct train_peer *peers, struct result *r)
+{
+	const double s = o->seconds / ROUNDS;
+	struct sw_err err = SW_ERR_INIT;
+	struct train_job job;
+	bool good = true;
+
+	if (train_job_make(&job, runs[i].net, runs[i].batch, &err) != SW_OK) {
+		fprintf(stderr, "no net %s of batch %zu: %s\n", runs[i].net, runs[i].batch,
+			err.msg);
 		return false;
 	}
-	for (int round = 0; round < 5; round++) {
-		const double began = seconds(o);
-		double took = 0;
-		size_t steps = 0;
+	r->flops = job.flops;
+	for (int round = 0; good && round < ROUNDS; round++) {
+		const double rate = job_rate(&job, r->threads, s);
 
-		while (took < o->seconds / 5) {
-			for (int i = 0; i < 8; i++)
-				train_net_step(&net, NULL);
-			steps += 8;
-			took = seconds(o) - began;
+		good = rate > 0;
+		r->rate = larger(r->rate, rate);
+		for (int k = 0; k < PEERS; k++) {
+			const double of = train_peer_rate(&peers[k], runs[i].net, runs[i].batch, s);
+
+			r->peer[k] = larger(r->peer[k], of);
+			if (of > 0 && r->threads > 1)
+				usleep(300000);
 		}
-		best = (double)(steps * batch) / took > best ? (double)(steps * batch) / took
-							     : best;
 	}
-	printf("%-12s %6zu %8u %12.0f %10.1f %7.1f%%\n", name, batch, o->threads, best,
-	       best * net.flops * 1e-9, 100 * best * net.flops * 1e-9 / gemm);
-	if (csv)
-		fprintf(csv, "sweepd,%s,%zu,%u,%.0f,%.2f,%.2f\n", name, batch, o->threads, best,
-			best * net.flops * 1e-9, gemm);
-	if (o->profile)
-		train_net_profile(&net, 2000 / batch + 20);
-	train_net_free(&net);
+	r->done = good;
+	if (!good)
+		fprintf(stderr, "a step of %s, batch %zu, failed\n", runs[i].net, runs[i].batch);
+	if (good && o->profile)
+		good = train_job_profile(&job, 2000 / runs[i].batch + 20) == SW_OK;
+	train_job_free(&job);
+	return good;
+}
+
+static void peer_print(const struct result *r, int peer)
+{
+	if (r->peer[peer] > 0)
+		printf(" %12.0f %7.2f", r->peer[peer], r->rate / r->peer[peer]);
+	else
+		printf(" %12s %7s", "-", "-");
+}
+
+static void row_print(size_t i, const struct result *r)
+{
+	printf("%-12s %6zu %6u %12.0f %9.1f %7.1f%%", runs[i].net, runs[i].batch, r->threads,
+	       r->rate, r->rate * r->flops * 1e-9, 100 * r->rate * r->flops * 1e-9 / r->gemm);
+	for (int k = 0; k < PEERS; k++)
+		peer_print(r, k);
+	printf("\n");
 	fflush(stdout);
-	return true;
+}
+
+static void row_csv(FILE *csv, size_t i, const struct result *r, const struct train_peer *peers)
+{
+	fprintf(csv, "sweepd,%s,%zu,%u,%.0f,%.2f,%.2f\n", runs[i].net, runs[i].batch, r->threads,
+		r->rate, r->rate * r->flops * 1e-9, r->gemm);
+	for (int k = 0; k < PEERS; k++)
+		if (r->peer[k] > 0)
+			fprintf(csv, "%s,%s,%zu,%u,%.0f,%.2f,%.2f\n", peers[k].name, runs[i].net,
+				runs[i].batch, r->threads, r->peer[k], r->peer[k] * r->flops * 1e-9,
+				r->gemm);
+}
+
+/* All runs with so many threads. */
+static bool runs_all(const struct options *o, unsigned threads, struct result *r, FILE *csv)
+{
+	static const char *const what[PEERS] = {"numpy", "torch"};
+	struct train_peer peers[PEERS];
+	bool good = true;
+
+	sw_ops_cpu_threads(threads);
+	const double gemm = sgemm_rate(threads);
+
+	printf("%u core%s: sgemm of 1024 %.1f GFLOP/s\n", threads, threads > 1 ? "s" : "", gemm);
+	for (int k = 0; k < PEERS; k++) {
+		train_peer_start(&peers[k], what[k], o->python[k], threads);
+		if (peers[k].pid == 0)
+			printf("%s left out: %s\n", what[k], peers[k].why);
+	}
+	printf("%-12s %6s %6s %12s %9s %8s %12s %7s %12s %7s\n", "net", "batch", "cores",
+	       "samples/s", "GFLOP/s", "of sgemm", peers[NUMPY].pid ? peers[NUMPY].name : "numpy",
+	       "ratio", peers[TORCH].pid ? peers[TORCH].name : "PyTorch", "ratio");
+	for (size_t i = 0; i < RUNS; i++) {
+		r[i].threads = threads;
+		r[i].gemm = gemm;
+		if ((o->net && strcmp(o->net, runs[i].net) != 0) ||
+		    (o->batch && o->batch != runs[i].batch))
+			continue;
+		good = run(o, i, peers, &r[i]) && good;
+		if (!r[i].done)
+			continue;
+		row_print(i, &r[i]);
+		if (csv)
+			row_csv(csv, i, &r[i], peers);
+	}
+	for (int k = 0; k < PEERS; k++)
+		train_peer_stop(&peers[k]);
+	return good;
+}
+
+/* The ratios that are asked for, and how many are reached. */
+static void summary(const struct result *r)
+{
+	size_t asked = 0, kept = 0;
+
+	for (size_t i = 0; i < RUNS; i++) {
+		if (!r[i].done || r[i].threads != 1 || runs[i].must == 0 || r[i].peer[TORCH] <= 0)
+			continue;
+		const double ratio = r[i].rate / r[i].peer[TORCH];
+
+		printf("%s, batch %zu: %.2f times PyTorch's rate (must: %g)\n", runs[i].net,
+		       runs[i].batch, ratio, runs[i].must);
+		asked++;
+		kept += ratio >= runs[i].must;
+	}
+	if (asked)
+		printf("train: %zu of %zu ratios (samples/s over PyTorch's, one core each, at "
+		       "least "
+		       "as asked)\n",
+		       kept, asked);
+	else if (r[1].done)
+		printf("train: %.0f samples/s (lenet-cifar, batch 4, %u core%s; nothing to compare "
+		       "with)\n",
+		       r[1].rate, r[1].threads, r[1].threads > 1 ? "s" : "");
 }
 
 static bool read_options(struct options *o, int argc, char **argv)
@@ -117,65 +244,46 @@ static bool read_options(struct options *o, int argc, char **argv)
 			o->net = value;
 		else if (strcmp(arg, "--batch") == 0)
 			o->batch = strtoul(value, NULL, 10);
-		else if (strcmp(arg, "--peer") == 0)
-			o->peer = value;
+		else if (strcmp(arg, "--numpy") == 0)
+			o->python[NUMPY] = value;
+		else if (strcmp(arg, "--torch") == 0)
+			o->python[TORCH] = value;
 		else if (strcmp(arg, "--csv") == 0)
 			o->csv = value;
 		else
 			return false;
 		i++;
 	}
-	return o->seconds > 0 && o->threads > 0;
-}
-
-/* The peers print rows of the same form. */
-static bool run_peer(const struct options *o)
-{
-	char command[512];
-
-	if (o->csv)
-		snprintf(command, sizeof command, "'%s' bench/train_peer.py %u | tee -a '%s'",
-			 o->peer, o->threads, o->csv);
-	else
-		snprintf(command, sizeof command, "'%s' bench/train_peer.py %u", o->peer,
-			 o->threads);
-	return system(command) == 0;
+	return o->seconds > 0 && o->threads <= 64;
 }
 
 int main(int argc, char **argv)
 {
-	struct options o = {.seconds = 2, .threads = 1};
+	struct options o = {.seconds = 2};
+	struct result one[RUNS] = {{0}}, more[RUNS] = {{0}};
 	FILE *csv = NULL;
-	bool good = true;
+	bool good;
 
 	if (!read_options(&o, argc, argv)) {
 		fprintf(stderr,
 			"usage: %s [--seconds S] [--threads N] [--net NAME] [--batch B] "
-			"[--profile] [--peer PYTHON] [--csv FILE]\n",
+			"[--profile] [--numpy PYTHON] [--torch PYTHON] [--csv FILE]\n",
 			argv[0]);
-		return EXIT_FAILURE;
+		return 2;
 	}
 	if (o.csv && !(csv = fopen(o.csv, "we"))) {
 		perror(o.csv);
 		return EXIT_FAILURE;
 	}
-	sw_ops_cpu_threads(o.threads);
 	if (csv)
 		fputs("of,net,batch,threads,samples_per_s,gflops,sgemm_gflops\n", csv);
-	const double gemm = sgemm_rate(&o);
-
-	printf("sgemm of 1024: %.1f GFLOP/s\n", gemm);
-	printf("%-12s %6s %8s %12s %10s %8s\n", "net", "batch", "threads", "samples/s", "GFLOP/s",
-	       "of sgemm");
-	for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
-		if ((o.net && strcmp(o.net, runs[i].net) != 0) ||
-		    (o.batch && o.batch != runs[i].batch))
-			continue;
-		good = run(&o, runs[i].net, runs[i].batch, gemm, csv) && good;
+	good = runs_all(&o, o.threads ? o.threads : 1, one, csv);
+	if (o.threads == 0 && sysconf(_SC_NPROCESSORS_ONLN) > 1)
+		good = runs_all(&o, 2, more, csv) && good;
+	if (csv && fclose(csv) != 0) {
+		perror(o.csv);
+		good = false;
 	}
-	if (csv)
-		fclose(csv);
-	if (o.peer)
-		good = run_peer(&o) && good;
+	summary(one);
 	return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,56 +1,47 @@
 #!/usr/bin/env python3
-"""bench/train_peer.py [THREADS] — the nets of bench/train in PyTorch (eager) and numpy, where this
-interpreter has them: rows `of,net,batch,threads,samples_per_s`, CPU time of one thread (with more,
-the clock's), the best of five rounds. One fixed batch: no loader, no copy, which is in their favour.
+"""bench/train_peer.py numpy|torch THREADS — the nets of bench/train in numpy or PyTorch (eager).
+
+The first line out says what this is ("numpy 2.4.6"), or "- " and why it cannot be. Then each line in,
+`NET BATCH SECONDS`, is answered by steps of that net for so long: samples per second, CPU time of one
+thread (with more, the clock's), or "none". One fixed batch: no loader, no copy, in their favour.
 """
 import sys
 import time
 
-THREADS = int(sys.argv[1]) if len(sys.argv) > 1 else 1
-NETS = (("lenet-cifar", (3, 32, 32), (2, 4, 8, 16, 128)), ("mlp", (64,), (2, 16, 128)))
+WHAT, THREADS = sys.argv[1], int(sys.argv[2])
 clock = time.process_time if THREADS == 1 else time.perf_counter
 
 
-def rate(step, batch, seconds=2.5):
-    best = 0.0
-    for _ in range(20):
-        step()
-    for _ in range(5):
-        began, n = clock(), 0
-        while clock() - began < seconds / 5:
-            step()
-            n += 1
-        best = max(best, n * batch / (clock() - began))
-    return best
-
-
-def torch_steps():
+def torch_step(name, batch):
     import torch
     from torch import nn
 
     torch.set_num_threads(THREADS)
-    made = {
-        "lenet-cifar": lambda: nn.Sequential(
+    if name == "lenet-cifar":
+        net = nn.Sequential(
             nn.Conv2d(3, 6, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2),
-            nn.Flatten(), nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10)),
-        "mlp": lambda: nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10)),
-    }
-    for name, shape, batches in NETS:
-        for batch in batches:
-            net, loss = made[name](), nn.CrossEntropyLoss()
-            x, y = torch.randn(batch, *shape), torch.randint(0, 10, (batch,))
-            optimizer = torch.optim.SGD(net.parameters(), lr=1e-3, momentum=0.9)
+            nn.Flatten(), nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10))
+        x = torch.randn(batch, 3, 32, 32)
+    else:
+        net = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10))
+        x = torch.randn(batch, 64)
+    y, loss = torch.randint(0, 10, (batch,)), nn.CrossEntropyLoss()
+    optimizer = torch.optim.SGD(net.parameters(), lr=1e-3, momentum=0.9)
 
-            def step():
-                optimizer.zero_grad()
-                loss(net(x), y).backward()
-                optimizer.step()
+    def step():
+        optimizer.zero_grad()
+        loss(net(x), y).backward()
+        optimizer.step()
 
-            yield f"pytorch {torch.__version__.split('+')[0]}", name, batch, step
+    return step
 
 
-def numpy_mlp(np, batch):
+def numpy_step(name, batch):
     """The mlp alone: numpy has no convolution."""
+    import numpy as np
+
+    if name != "mlp":
+        return None
     rng = np.random.default_rng(1)
     sizes = (64, 64, 32, 10)
     params = []
@@ -81,20 +72,30 @@ def numpy_mlp(np, batch):
     return step
 
 
-def numpy_steps():
-    import numpy as np
-
-    for batch in NETS[1][2]:
-        yield f"numpy {np.__version__}", "mlp", batch, numpy_mlp(np, batch)
+def rate(step, batch, seconds):
+    began, n = clock(), 0
+    while clock() - began < seconds:
+        step()
+        n += 1
+    return n * batch / (clock() - began)
 
 
 def main():
-    for steps in (numpy_steps, torch_steps):
-        try:
-            for name, net, batch, step in steps():
-                print(f"{name},{net},{batch},{THREADS},{rate(step, batch):.0f},,", flush=True)
-        except ImportError as e:
-            print(f"left out: {e}", file=sys.stderr)
+    try:
+        version = __import__(WHAT).__version__
+    except ImportError as e:
+        print(f"- {e}", flush=True)
+        return
+    print(WHAT.replace("torch", "PyTorch"), version.split("+")[0], flush=True)
+    made = {}
+    for line in sys.stdin:
+        name, batch, seconds = line.split()
+        key = name, int(batch)
+        if key not in made:
+            made[key] = (torch_step if WHAT == "torch" else numpy_step)(*key)
+            for _ in range(20 if made[key] else 0):
+                made[key]()
+        print(f"{rate(made[key], key[1], float(seconds)):.1f}" if made[key] else "none", flush=True)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 #
 #   deps build      what the programs need
 #   deps check      the same and what scripts/check needs
+#   deps numpy      Python with numpy
 #
 # Quiet when nothing is missing. apt-get's own output is kept in a file; its end is shown on failure.
 # SW_DEPS=skip in the environment leaves the machine alone (the build then says what it misses).
@@ -10,6 +11,7 @@ deps_build="gcc libc6-dev cmake ninja-build pkg-config libuv1-dev libsqlite3-dev
 	libopenblas-dev liblapacke-dev libnlopt-dev libsmartcols-dev libncurses-dev libxxhash-dev"
 # One version of the formatter and of the linter: each has its own mind. Both systems carry 14;
 # where apt has it no longer, scripts/check skips the two and counts that.
+deps_numpy="python3 python3-numpy"
 deps_check="g++ check python3 python3-pytest clang clang-format-14 clang-tidy-14 netcat-openbsd"
 
 # deps_missing NAME...: those that are not installed.
@@ -62,6 +64,7 @@ deps() {
 		return 0
 	fi
 	[ "$1" != check ] || want="$want $deps_check"
+	[ "$1" != numpy ] || want=$deps_numpy
 	# shellcheck disable=SC2086 # a list of words
 	missing=$(deps_missing $want)
 	if [ "$1" = check ] && [ -z "$missing" ]; then

@@ -1,0 +1,37 @@
+/*
+ * bench/lib/train_job.h — what a trial of the worker does, without a worker: a data set, loaded,
+ * and the steps of worker/net.h on it, for bench/train.
+ *
+ * lenet-cifar  the preset (l1 120, l2 84) on the synthetic images of CIFAR's shape
+ * mlp          64-64-32-10 on digits
+ * Both: SGD with momentum 0.9, cross entropy, rows in an order of each epoch's own.
+ */
+#ifndef SW_BENCH_LIB_TRAIN_JOB_H
+#define SW_BENCH_LIB_TRAIN_JOB_H
+
+#include "worker/net.h"
+
+struct train_job {
+	struct sw_model model;
+	struct sw_trainer trainer;
+	struct sw_data data;
+	struct sw_net net;
+	struct sw_ops ops; /* the CPU's, or those that are timed */
+	struct sw_queue *q;
+	int32_t *order;
+	uint64_t epoch;
+	size_t at;    /* of the epoch's rows */
+	double flops; /* of a row's step, in products */
+};
+
+/* For the threads that are set now. err: why not. */
+SW_NODISCARD sw_status train_job_make(struct train_job *job, const char *net, size_t batch,
+				      struct sw_err *err);
+void train_job_free(struct train_job *job);
+/* One step of `batch` rows. */
+SW_NODISCARD sw_status train_job_step(struct train_job *job);
+/* Prints where a step's time goes, the least of so many steps: the entries in the order of their
+ * calls, and what lies between them; microseconds a row. */
+SW_NODISCARD sw_status train_job_profile(struct train_job *job, size_t steps);
+
+#endif
