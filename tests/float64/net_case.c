@@ -12,7 +12,7 @@
 
 _Static_assert(sizeof(float) == 8, "float64/as_double.h is not in force");
 
-#define ROWS    6
+#define ROWS    8
 #define TOKENS  5
 #define VOCAB   9
 #define CLASSES 4

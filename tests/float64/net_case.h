@@ -13,7 +13,7 @@ struct net_case {
 	bool numbers;   /* mse; else cross entropy over 4 classes */
 	bool each;      /* TOKENS: a label for each token, some of them none */
 	bool whole;     /* TOKENS: no lengths */
-	size_t micro;   /* rows at once, of 6; 0: all */
+	size_t micro;   /* rows at once, of 8; 0: all */
 	double smooth;  /* of labels */
 	size_t c, h, w; /* IMAGE; 0: 2 x 6 x 5 */
 	size_t most;    /* gradients of a tensor that are looked at; 0: all */
