@@ -1,71 +1,129 @@
-#include "cli/table.h"
+/* cli/verb_devices.c — `devices`: GPUs and slots, once or live. */
+#include "base/clock.h"
+#include "cli/canvas.h"
+#include "cli/devices_text.h"
+#include "cli/screen.h"
 #include "cli/verb.h"
-#include "proto/json.h"
+#include <poll.h>
+#include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
-static enum sw_tint slot_tint(const cJSON *state)
+#define EVERY_MS 1000 /* on a terminal, and lines of --json */
+#define BLOCK_MS 5000 /* elsewhere */
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int sig)
 {
-	if (!cJSON_IsString(state))
-		return SW_TINT_NONE;
-	if (strcmp(state->valuestring, "BUSY") == 0)
-		return SW_TINT_CYAN;
-	if (strcmp(state->valuestring, "DOWN") == 0)
-		return SW_TINT_RED;
-	return strcmp(state->valuestring, "IDLE") == 0 ? SW_TINT_GREEN : SW_TINT_YELLOW;
+	(void)sig;
+	interrupted = 1;
 }
 
-static void add_slot(struct sw_grid *g, const cJSON *s, bool utf8)
+/* One call; what it says as text in c->out, or as it came with --json. */
+static int look_once(struct sw_cli *c, const struct sw_look *look)
 {
-	const cJSON *state = sw_json_get(s, "state"), *seconds = sw_json_get(s, "seconds");
-	uint64_t sweep = 0, trial = 0;
-	char text[32] = "-";
+	struct sw_reply r = SW_REPLY_INIT;
+	const int status = sw_cli_call(c, "device.list", NULL, &r);
 
-	sw_grid_row(g);
-	sw_grid_add_value(g, sw_json_get(s, "slot"), utf8, SW_TINT_NONE);
-	sw_grid_add_value(g, sw_json_get(s, "device"), utf8, SW_TINT_NONE);
-	sw_grid_add_value(g, state, utf8, slot_tint(state));
-	sw_grid_add_value(g, sw_json_get(s, "pid"), utf8, SW_TINT_NONE);
-	if (sw_json_u64(sw_json_get(s, "sweep"), &sweep) &&
-	    sw_json_u64(sw_json_get(s, "trial"), &trial) && trial > 0)
-		sw_grid_addf(g, "%llu/%llu", (unsigned long long)sweep, (unsigned long long)trial);
-	else
-		sw_grid_addf(g, "-");
-	sw_grid_add_value(g, sw_json_get(s, "attempt"), utf8, SW_TINT_NONE);
-	if (cJSON_IsNumber(seconds))
-		sw_fmt_duration(seconds->valuedouble, text);
-	sw_grid_addf(g, "%s", text);
-	sw_grid_add_value(g, sw_json_get(s, "starts"), utf8, SW_TINT_NONE);
-	sw_grid_add_value(g, sw_json_get(s, "cause"), utf8, SW_TINT_NONE);
+	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON) &&
+	    sw_devices_text(&c->out, r.result, look) != SW_OK)
+		c->out.failed = SW_NOMEM;
+	sw_reply_fini(&r);
+	return status;
+}
+
+/* What is not as it should be stands out. */
+static enum sw_tint tint_of(const char *line)
+{
+	if (strstr(line, " DOWN ") != NULL)
+		return SW_TINT_RED;
+	if (strstr(line, " HELD ") != NULL || strstr(line, " HOT ") != NULL ||
+	    strstr(line, " other ") != NULL)
+		return SW_TINT_YELLOW;
+	return SW_TINT_NONE;
+}
+
+/* The text of c->out, line by line, onto the terminal. */
+static sw_status show(struct sw_cli *c)
+{
+	struct sw_canvas canvas;
+	int width, height;
+	sw_status rc;
+
+	sw_screen_size(&width, &height);
+	rc = sw_canvas_init(&canvas, width, height);
+	if (rc != SW_OK)
+		return rc == SW_INVALID ? SW_OK : rc; /* a terminal of no size shows nothing */
+	int row = 0;
+	for (char *at = c->out.data, *end; at != NULL && *at != '\0'; at = end) {
+		end = strchr(at, '\n');
+		if (end != NULL)
+			*end++ = '\0';
+		(void)sw_canvas_put(&canvas, row++, 0, width, tint_of(at), c->look.utf8, at);
+	}
+	sw_screen_show(&canvas);
+	sw_canvas_fini(&canvas);
+	return SW_OK;
+}
+
+/* Until it is time to look again. False: the user has left. */
+static bool wait_ms(bool on_screen, int ms)
+{
+	const int64_t until_us = sw_clock_mono_us() + (int64_t)ms * 1000;
+
+	for (;;) {
+		const int64_t left_ms = (until_us - sw_clock_mono_us()) / 1000;
+		struct pollfd in = {.fd = on_screen ? STDIN_FILENO : -1, .events = POLLIN};
+
+		if (interrupted)
+			return false;
+		if (left_ms <= 0)
+			return true;
+		(void)poll(&in, 1, (int)left_ms); /* each outcome is looked at here */
+		for (enum sw_key key; on_screen && (key = sw_screen_key()) != SW_KEY_NONE;) {
+			if (key == SW_KEY_QUIT)
+				return false;
+			return true; /* another size: draw at once */
+		}
+	}
+}
+
+static int watch(struct sw_cli *c)
+{
+	const bool json = (c->args.given & SW_OPT_JSON) != 0;
+	const struct sigaction act = {.sa_handler = on_signal};
+	struct sw_look look = c->look;
+	bool on_screen;
+	int status, height;
+
+	interrupted = 0;
+	(void)sigaction(SIGINT, &act, NULL);
+	(void)sigaction(SIGTERM, &act, NULL);
+	look.color = look.color && !isatty(STDOUT_FILENO); /* a canvas has colours of its own */
+	status = look_once(c, &look); /* what is wrong is said before the terminal is taken over */
+	on_screen = status == SW_EXIT_DONE && !json && sw_screen_open(c->look.color);
+	while (status == SW_EXIT_DONE) {
+		if (on_screen) {
+			if (show(c) != SW_OK)
+				c->out.failed = SW_NOMEM;
+			sw_buf_clear(&c->out);
+			sw_screen_size(&look.width, &height);
+		} else {
+			status = sw_cli_flush(c);
+		}
+		if (status != SW_EXIT_DONE ||
+		    !wait_ms(on_screen, json || on_screen ? EVERY_MS : BLOCK_MS))
+			break;
+		if (!json && !on_screen)
+			(void)sw_buf_adds(&c->out, "\n");
+		status = look_once(c, &look);
+	}
+	sw_screen_close();
+	return status;
 }
 
 int sw_verb_devices(struct sw_cli *c)
 {
-	static const struct {
-		const char *name;
-		bool right;
-		int drop;
-	} cols[] = {{"slot", true, 0}, {"device", false, 0}, {"state", false, 0},
-		    {"pid", true, 3},  {"trial", false, 0},  {"attempt", true, 2},
-		    {"time", true, 1}, {"starts", true, 4},  {"cause", false, 0}};
-	struct sw_reply r = SW_REPLY_INIT;
-	struct sw_grid g;
-	const cJSON *s;
-	const int status = sw_cli_call(c, "device.list", NULL, &r);
-
-	sw_grid_init(&g);
-	if (status != SW_EXIT_DONE || (c->args.given & SW_OPT_JSON))
-		goto out;
-	for (size_t i = 0; i < sizeof cols / sizeof cols[0]; i++)
-		sw_grid_col(&g, cols[i].name, cols[i].right, cols[i].drop);
-	cJSON_ArrayForEach (s, sw_json_get(r.result, "slots")) {
-		add_slot(&g, s, c->look.utf8);
-	}
-	if (g.n_rows == 0)
-		(void)sw_buf_adds(&c->out, "no slots: the daemon runs no trials of its own\n");
-	else if (sw_table_print(&c->out, &g, &c->look) != SW_OK)
-		c->out.failed = SW_NOMEM;
-out:
-	sw_grid_fini(&g);
-	sw_reply_fini(&r);
-	return status;
+	return c->args.given & SW_OPT_WATCH ? watch(c) : look_once(c, &c->look);
 }

@@ -262,9 +262,9 @@ static void write_card(struct sw_jw *w, const struct sw_card *c, size_t index,
 
 	sw_jw_obj(w);
 	sw_jw_kint(w, "gpu", (int64_t)index);
-	sw_jw_kstr(w, "name", now->name);
-	sw_jw_kstr(w, "uuid", now->uuid);
-	sw_jw_kstr(w, "bus", now->bus);
+	sw_jw_kstr(w, "name", now->name[0] != '\0' ? now->name : NULL);
+	sw_jw_kstr(w, "uuid", now->uuid[0] != '\0' ? now->uuid : NULL);
+	sw_jw_kstr(w, "bus", now->bus[0] != '\0' ? now->bus : NULL);
 	sw_jw_kstr(w, "state", sw_card_state_name(c->state));
 	sw_jw_kstr(w, "cause", c->why[0] != '\0' ? c->why : NULL);
 	number(w, "memory_total", now->total);

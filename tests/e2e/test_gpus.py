@@ -1,13 +1,18 @@
 """Slots on GPUs, with stand-ins for NVML and for the CUDA module: no GPU is needed."""
+import fcntl
+import json
 import os
+import pty
 import signal
+import struct
 import subprocess
 import sys
+import termios
 
 import pytest
 
-from gpus import CUDA, LARGE, MIB, NEEDS_FAKES, NVML, SMALL, Machine, Rig, gpus, wait_card, wait_slots
-from harness import TRIAL_ENDED, environment, slow, sweep_command, trained, wait_until
+from gpus import LARGE, MIB, NEEDS_FAKES, SMALL, Machine, Rig, gpus, wait_card, wait_slots
+from harness import BIN, environment, slow, sweep_command, trained, wait_until
 
 pytestmark = NEEDS_FAKES
 
@@ -246,8 +251,7 @@ def test_no_driver_is_one_line_and_cpu_slots_go_on(machine, tmp_path):
     assert client.call("device.list")["gpus"] == []
     run_to_end(client, trained(epochs=2, run_cap=2))
     assert why.splitlines()[0][:60] in sweep_command(daemon, "devices")[1]
-    status, out, _ = sweep_command(daemon, "devices", "--json")
-    assert status == 0 and '"nvml":"no NVIDIA driver' in out.replace(" ", "", 1) or '"nvml"' in out
+    assert json.loads(sweep_command(daemon, "devices", "--json")[1])["nvml"] == why
 
 
 def test_module_without_a_driver_is_one_clear_line(machine, tmp_path):
@@ -327,3 +331,52 @@ def test_trial_without_a_gpu_goes_to_a_cpu_slot(machine):
                 for a in client.call("trial.get", sweep=sweep, trial=t["trial"])["attempts"]}
 
     assert slots_of(cpu) == {1} and slots_of(gpu) == {0}
+
+
+def test_devices_shows_cards_processes_and_slots(machine):
+    daemon = machine("gpu:0,1+cpu:1", SMALL, {"uuid": "GPU-quiet", "name": "Old", "total": 4000, "used": 10})
+    client = daemon.client()
+    slot = wait_slots(client, "IDLE", "IDLE", "IDLE")[0]
+    daemon.rig.processes = [(0, slot["pid"], 2000), (1, 1, 100)]
+    daemon.rig.set(0, used=2100)
+    wait_until(lambda: gpus(client)[0]["processes"] and gpus(client)[1]["processes"], "processes")
+    status, out, _ = sweep_command(daemon, "devices")
+    assert status == 0
+    cards, processes, slots = out.split("\n\n")
+    first, second = cards.splitlines()[1:]
+    assert first.split() == ["0", "Fake", "Small", "00000000:01:00.0", "OK", "2100", "/", "8192", "MiB",
+                             "40%", "50", "C", "100", "/", "300", "W", "0", "-"]
+    assert second.split() == ["1", "Old", "-", "OK", "10", "/", "4000", "MiB", "-", "-", "-", "-", "-"]
+    assert [line.split()[:6] for line in processes.splitlines()[1:]] == [
+        ["0", str(slot["pid"]), "C", "ours", "2000", "MiB"], ["1", "1", "C", "other", "100", "MiB"]]
+    assert [line.split()[1] for line in slots.splitlines()[1:]] == ["gpu:0", "gpu:1", "cpu:0"]
+
+
+def test_devices_watch_is_live(machine):
+    daemon = machine("gpu:0", SMALL)
+    command = [os.path.join(BIN, "sweep"), "--socket", daemon.socket, "devices", "--watch"]
+    with subprocess.Popen([*command, "--json"], stdout=subprocess.PIPE, env=environment()) as lines:
+        assert json.loads(lines.stdout.readline())["gpus"][0]["temperature"] == 50
+        daemon.rig.set(0, temp=61)
+        wait_until(lambda: json.loads(lines.stdout.readline())["gpus"][0]["temperature"] == 61,
+                   "a line with the new temperature")
+        lines.send_signal(signal.SIGINT)
+        assert lines.wait(60) == 0
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 120, 0, 0))
+    shown = b""
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, env=environment(TERM="xterm")) as screen:
+        os.close(theirs)
+        while b"61 C" not in shown:
+            shown += os.read(ours, 65536)
+        daemon.rig.set(0, temp=77)
+        while b"77" not in shown:
+            shown += os.read(ours, 65536)
+        os.write(ours, b"q")
+        try:
+            while os.read(ours, 65536):
+                pass
+        except OSError:  # the other side has closed
+            pass
+        assert screen.wait(60) == 0
+    os.close(ours)

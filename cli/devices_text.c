@@ -1,0 +1,190 @@
+#include "cli/devices_text.h"
+#include "cli/table.h"
+#include "proto/json.h"
+#include <stdio.h>
+#include <string.h>
+
+#define MIB 1048576.0
+
+struct column {
+	const char *name;
+	bool right;
+	int drop;
+};
+
+static void columns(struct sw_grid *g, const struct column *cols, size_t n)
+{
+	sw_grid_init(g);
+	for (size_t i = 0; i < n; i++)
+		sw_grid_col(g, cols[i].name, cols[i].right, cols[i].drop);
+}
+
+static enum sw_tint tint_of(const cJSON *state)
+{
+	static const struct {
+		const char *state;
+		enum sw_tint tint;
+	} tints[] = {{"BUSY", SW_TINT_CYAN},      {"DOWN", SW_TINT_RED},
+		     {"IDLE", SW_TINT_GREEN},     {"OK", SW_TINT_GREEN},
+		     {"HELD", SW_TINT_YELLOW},    {"HOT", SW_TINT_YELLOW},
+		     {"FREEING", SW_TINT_YELLOW}, {"STARTING", SW_TINT_YELLOW}};
+
+	for (size_t i = 0; cJSON_IsString(state) && i < sizeof tints / sizeof tints[0]; i++)
+		if (strcmp(state->valuestring, tints[i].state) == 0)
+			return tints[i].tint;
+	return SW_TINT_NONE;
+}
+
+/* --- GPUs --- */
+
+/* "97%", "-": a number with what it is measured in. */
+static void add_number(struct sw_grid *g, const cJSON *v, double unit, const char *suffix)
+{
+	if (cJSON_IsNumber(v))
+		sw_grid_addf(g, "%.0f%s", v->valuedouble / unit, suffix);
+	else
+		sw_grid_addf(g, "-");
+}
+
+/* "3100 / 8192 MiB": of what there is. */
+static void add_pair(struct sw_grid *g, const cJSON *v, const cJSON *all, double unit,
+		     const char *suffix)
+{
+	if (cJSON_IsNumber(v) && cJSON_IsNumber(all))
+		sw_grid_addf(g, "%.0f / %.0f %s", v->valuedouble / unit, all->valuedouble / unit,
+			     suffix);
+	else if (cJSON_IsNumber(v))
+		sw_grid_addf(g, "%.0f %s", v->valuedouble / unit, suffix);
+	else
+		sw_grid_addf(g, "-");
+}
+
+static void add_gpu(struct sw_grid *g, const cJSON *c, bool utf8)
+{
+	const cJSON *state = sw_json_get(c, "state");
+
+	sw_grid_row(g);
+	sw_grid_add_value(g, sw_json_get(c, "gpu"), utf8, SW_TINT_NONE);
+	sw_grid_add_value(g, sw_json_get(c, "name"), utf8, SW_TINT_NONE);
+	sw_grid_add_value(g, sw_json_get(c, "bus"), utf8, SW_TINT_NONE);
+	sw_grid_add_value(g, state, utf8, tint_of(state));
+	add_pair(g, sw_json_get(c, "memory_used"), sw_json_get(c, "memory_total"), MIB, "MiB");
+	add_number(g, sw_json_get(c, "utilisation"), 1, "%");
+	add_number(g, sw_json_get(c, "temperature"), 1, " C");
+	add_pair(g, sw_json_get(c, "power"), sw_json_get(c, "power_limit"), 1, "W");
+	add_number(g, sw_json_get(c, "ecc"), 1, "");
+	sw_grid_add_value(g, sw_json_get(c, "cause"), utf8, SW_TINT_NONE);
+}
+
+static void add_processes(struct sw_grid *g, const cJSON *card, bool utf8)
+{
+	const cJSON *p;
+
+	cJSON_ArrayForEach (p, sw_json_get(card, "processes")) {
+		const bool ours = cJSON_IsTrue(sw_json_get(p, "ours"));
+
+		sw_grid_row(g);
+		sw_grid_add_value(g, sw_json_get(card, "gpu"), utf8, SW_TINT_NONE);
+		sw_grid_add_value(g, sw_json_get(p, "pid"), utf8, SW_TINT_NONE);
+		sw_grid_add(g, cJSON_IsTrue(sw_json_get(p, "compute")) ? "C" : "G", utf8,
+			    SW_TINT_NONE);
+		sw_grid_add(g, ours ? "ours" : "other", utf8, ours ? SW_TINT_NONE : SW_TINT_YELLOW);
+		add_pair(g, sw_json_get(p, "bytes"), NULL, MIB, "MiB");
+		sw_grid_add_value(g, sw_json_get(p, "name"), utf8, SW_TINT_NONE);
+	}
+}
+
+/* --- slots --- */
+
+static void add_slot(struct sw_grid *g, const cJSON *s, bool utf8)
+{
+	const cJSON *state = sw_json_get(s, "state"), *seconds = sw_json_get(s, "seconds");
+	uint64_t sweep = 0, trial = 0, holder = 0;
+	char text[32] = "-";
+
+	sw_grid_row(g);
+	sw_grid_add_value(g, sw_json_get(s, "slot"), utf8, SW_TINT_NONE);
+	sw_grid_add_value(g, sw_json_get(s, "device"), utf8, SW_TINT_NONE);
+	sw_grid_add_value(g, state, utf8, tint_of(state));
+	sw_grid_add_value(g, sw_json_get(s, "pid"), utf8, SW_TINT_NONE);
+	if (sw_json_u64(sw_json_get(s, "sweep"), &sweep) &&
+	    sw_json_u64(sw_json_get(s, "trial"), &trial) && trial > 0)
+		sw_grid_addf(g, "%llu/%llu", (unsigned long long)sweep, (unsigned long long)trial);
+	else if (sw_json_u64(sw_json_get(s, "holder"), &holder))
+		sw_grid_addf(g, "as slot %llu", (unsigned long long)holder);
+	else
+		sw_grid_addf(g, "-");
+	sw_grid_add_value(g, sw_json_get(s, "attempt"), utf8, SW_TINT_NONE);
+	if (cJSON_IsNumber(seconds))
+		sw_fmt_duration(seconds->valuedouble, text);
+	sw_grid_addf(g, "%s", text);
+	sw_grid_add_value(g, sw_json_get(s, "starts"), utf8, SW_TINT_NONE);
+	sw_grid_add_value(g, sw_json_get(s, "cause"), utf8, SW_TINT_NONE);
+}
+
+/* --- together --- */
+
+static sw_status print(struct sw_buf *out, struct sw_grid *g, const struct sw_look *look,
+		       const char *after)
+{
+	sw_status rc = g->failed;
+
+	if (rc == SW_OK && g->n_rows > 0) {
+		rc = sw_table_print(out, g, look);
+		if (rc == SW_OK)
+			(void)sw_buf_adds(out, after);
+	}
+	sw_grid_fini(g);
+	return rc;
+}
+
+static sw_status gpus(struct sw_buf *out, const cJSON *list, const struct sw_look *look)
+{
+	static const struct column cards[] = {
+		{"gpu", true, 0},    {"name", false, 4}, {"bus", false, 6}, {"state", false, 0},
+		{"memory", true, 0}, {"util", true, 0},  {"temp", true, 2}, {"power", true, 3},
+		{"ecc", true, 5},    {"cause", false, 1}};
+	static const struct column processes[] = {{"gpu", true, 0},    {"pid", true, 0},
+						  {"type", false, 2},  {"whose", false, 0},
+						  {"memory", true, 0}, {"process", false, 1}};
+	struct sw_grid g;
+	const cJSON *c;
+
+	columns(&g, cards, sizeof cards / sizeof cards[0]);
+	cJSON_ArrayForEach (c, sw_json_get(list, "gpus")) {
+		add_gpu(&g, c, look->utf8);
+	}
+	const sw_status rc = print(out, &g, look, "\n");
+	if (rc != SW_OK)
+		return rc;
+	columns(&g, processes, sizeof processes / sizeof processes[0]);
+	cJSON_ArrayForEach (c, sw_json_get(list, "gpus")) {
+		add_processes(&g, c, look->utf8);
+	}
+	return print(out, &g, look, "\n");
+}
+
+sw_status sw_devices_text(struct sw_buf *out, const cJSON *list, const struct sw_look *look)
+{
+	static const struct column slots[] = {
+		{"slot", true, 0}, {"device", false, 0}, {"state", false, 0},
+		{"pid", true, 3},  {"trial", false, 0},  {"attempt", true, 2},
+		{"time", true, 1}, {"starts", true, 4},  {"cause", false, 0}};
+	const cJSON *nvml = sw_json_get(list, "nvml"), *s;
+	struct sw_grid g;
+	sw_status rc = gpus(out, list, look);
+
+	if (rc != SW_OK)
+		return rc;
+	if (cJSON_IsString(nvml)) {
+		sw_text_add(out, nvml->valuestring, look->utf8, 0);
+		(void)sw_buf_adds(out, "\n\n");
+	}
+	columns(&g, slots, sizeof slots / sizeof slots[0]);
+	cJSON_ArrayForEach (s, sw_json_get(list, "slots")) {
+		add_slot(&g, s, look->utf8);
+	}
+	if (g.n_rows == 0)
+		(void)sw_buf_adds(out, "no slots: the daemon runs no trials of its own\n");
+	return print(out, &g, look, "");
+}
