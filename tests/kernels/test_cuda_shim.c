@@ -1,13 +1,10 @@
 /* tests/kernels/test_cuda_shim.c — the stand-in device sees what it is there to see. */
 #include "tests/kernels/cuda_shim/shim.h"
+#include "tests/kernels/cuda_shim/shim_kernels.h"
 #include <check.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-
-void sw_shim_neighbour(cudaStream_t s, float *out, unsigned n, int barrier);
-void sw_shim_leave(cudaStream_t s, unsigned n, unsigned stay, int warp);
-void sw_shim_part(cudaStream_t s, unsigned n);
 
 static cudaStream_t stream;
 
@@ -50,10 +47,119 @@ START_TEST(shim_with_a_barrier_agrees_in_every_order)
 }
 END_TEST
 
+#ifdef SW_SHIM_WATCH
+#define WATCHED true
+#else
+#define WATCHED false /* the address sanitizer's build: orders alone show a race */
+#endif
+
 START_TEST(shim_without_a_barrier_shows_the_race)
 {
 	ck_assert_uint_eq(seen(SW_SHIM_FORWARD, 64, 0), 1);   /* the last sees the first */
 	ck_assert_uint_eq(seen(SW_SHIM_BACKWARD, 64, 0), 63); /* all but the first to run */
+	/* With the watch, not to be reached. */
+}
+END_TEST
+
+static float *device(unsigned n)
+{
+	float *p = NULL;
+
+	ck_assert_int_eq(cudaMalloc((void **)&p, n * sizeof *p), cudaSuccess);
+	ck_assert_int_eq(cudaMemsetAsync(p, 0, n * sizeof *p, stream), cudaSuccess);
+	return p;
+}
+
+static void done(float *p)
+{
+	ck_assert_int_eq(cudaStreamSynchronize(stream), cudaSuccess);
+	(void)cudaFree(p);
+}
+
+START_TEST(shim_lets_threads_use_what_is_theirs)
+{
+	float *p = device(96);
+
+	for (int order = 0; order < SW_SHIM_ORDER_N; order++) {
+		sw_shim.order = (enum sw_shim_order)order;
+		sw_shim_access(stream, p, 3, 32, SW_SHIM_OWN);
+		sw_shim_access(stream, p, 3, 32, SW_SHIM_ONE_READ);
+		sw_shim_access(stream, p, 3, 32, SW_SHIM_COUNTED);
+		sw_shim_access(stream, p, 1, 1, SW_SHIM_ONE_WRITTEN);
+		sw_shim_access(stream, p, 1, 32, SW_SHIM_ONE_OF_BLOCK);
+		sw_shim_warp(stream, p, 1);
+		sw_shim_shared(stream, p, 64, 63);
+	}
+	done(p);
+}
+END_TEST
+
+/* Each in every order: a race is one whichever thread comes first. */
+START_TEST(shim_aborts_at_a_race)
+{
+	static const enum sw_shim_what races[] = {SW_SHIM_ONE_WRITTEN, SW_SHIM_ONE_OF_BLOCK,
+						  SW_SHIM_READ_WRITTEN, SW_SHIM_WRITTEN_READ,
+						  SW_SHIM_COUNTED_READ};
+	float *p = device(128);
+
+	sw_shim.order = (enum sw_shim_order)(_i % SW_SHIM_ORDER_N);
+	sw_shim_access(stream, p, 2, 64, races[_i / SW_SHIM_ORDER_N]);
+	done(p);
+}
+END_TEST
+
+START_TEST(shim_aborts_when_a_shuffle_stands_for_a_barrier)
+{
+	float *p = device(32);
+
+	sw_shim_warp(stream, p, 0);
+	done(p);
+}
+END_TEST
+
+START_TEST(shim_aborts_when_shared_memory_is_read_that_nobody_wrote)
+{
+	float *p = device(32);
+
+	sw_shim_shared(stream, p, 32, 32); /* which the block before this one may have written */
+	done(p);
+}
+END_TEST
+
+START_TEST(shim_aborts_out_of_bounds)
+{
+	static const enum sw_shim_what outside[] = {SW_SHIM_READ_BEHIND, SW_SHIM_READ_BEFORE,
+						    SW_SHIM_WRITE_BEHIND};
+	float *p = device(64);
+
+	sw_shim_access(stream, p, 1, 64, outside[_i]);
+	done(p);
+}
+END_TEST
+
+START_TEST(shim_shuffles_threads_by_its_seed)
+{
+	float *p = device(64), *next = device(2), first[64], out[64];
+	unsigned moved = 0, came = 0;
+
+	sw_shim.order = SW_SHIM_SHUFFLED;
+	for (sw_shim.seed = 1; sw_shim.seed < 3; sw_shim.seed++) {
+		ck_assert_int_eq(cudaMemsetAsync(next, 0, 8, stream), cudaSuccess);
+		sw_shim_order(stream, p, (unsigned long long *)(void *)next, 64);
+		ck_assert_int_eq(cudaMemcpyAsync(sw_shim.seed == 1 ? first : out, p, sizeof out,
+						 cudaMemcpyDeviceToHost, stream),
+				 cudaSuccess);
+		ck_assert_int_eq(cudaStreamSynchronize(stream), cudaSuccess);
+	}
+	for (int t = 0; t < 64; t++) {
+		for (int i = 0; i < 64; i++)
+			came += out[i] == (float)t;
+		moved += out[t] != first[t];
+	}
+	ck_assert_uint_eq(came, 64); /* each of them once */
+	ck_assert_uint_gt(moved, 32);
+	done(p);
+	done(next);
 }
 END_TEST
 
@@ -100,7 +206,7 @@ END_TEST
 
 START_TEST(shim_aborts_when_a_warp_waits_at_two_barriers)
 {
-	sw_shim_part(stream, 32);
+	sw_shim_part(stream, 32, _i);
 	(void)cudaStreamSynchronize(stream);
 }
 END_TEST
@@ -114,12 +220,27 @@ int main(void)
 
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, shim_with_a_barrier_agrees_in_every_order);
-	tcase_add_test(tc, shim_without_a_barrier_shows_the_race);
+	tcase_add_test_raise_signal(tc, shim_without_a_barrier_shows_the_race,
+				    WATCHED ? SIGABRT : 0);
+	tcase_add_test(tc, shim_lets_threads_use_what_is_theirs);
+	if (WATCHED) {
+		tcase_add_loop_test_raise_signal(tc, shim_aborts_at_a_race, SIGABRT, 0,
+						 5 * SW_SHIM_ORDER_N);
+		tcase_add_test_raise_signal(tc, shim_aborts_when_a_shuffle_stands_for_a_barrier,
+					    SIGABRT);
+		tcase_add_test_raise_signal(
+			tc, shim_aborts_when_shared_memory_is_read_that_nobody_wrote, SIGABRT);
+		tcase_add_loop_test_raise_signal(tc, shim_aborts_out_of_bounds, SIGABRT, 0, 3);
+	} else { /* ends the process by itself, with its own status */
+		tcase_add_loop_exit_test(tc, shim_aborts_out_of_bounds, 1, 0, 3);
+	}
+	tcase_add_test(tc, shim_shuffles_threads_by_its_seed);
 	tcase_add_test(tc, shim_runs_nothing_before_it_is_waited_for);
 	tcase_add_test(tc, shim_refuses_an_empty_grid_and_host_pointers);
 	tcase_add_test(tc, shim_lets_a_block_go_on_when_some_have_ended);
 	tcase_add_test_raise_signal(tc, shim_aborts_when_a_lane_has_left_its_warp, SIGABRT);
-	tcase_add_test_raise_signal(tc, shim_aborts_when_a_warp_waits_at_two_barriers, SIGABRT);
+	tcase_add_loop_test_raise_signal(tc, shim_aborts_when_a_warp_waits_at_two_barriers, SIGABRT,
+					 0, 2);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_NORMAL);

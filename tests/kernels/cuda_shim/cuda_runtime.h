@@ -53,6 +53,14 @@ struct cudaFuncAttributes {
 	int binaryVersion;
 };
 
+/* Where a thread is in its grid. */
+struct sw_shim_dim {
+	unsigned x, y, z;
+};
+extern struct sw_shim_place {
+	struct sw_shim_dim thread, block, block_dim, grid_dim;
+} sw_shim_place;
+
 typedef struct sw_shim_stream *cudaStream_t;
 typedef struct sw_shim_event *cudaEvent_t;
 typedef struct sw_shim_graph *cudaGraph_t;
@@ -103,12 +111,12 @@ cudaError_t cudaMemsetAsync(void *dst, int value, size_t bytes, cudaStream_t s);
 #define __shared__ static /* blocks run one after another */
 #define __launch_bounds__(...)
 
-struct sw_shim_dim {
-	unsigned x, y, z;
-};
+#define threadIdx sw_shim_place.thread
+#define blockIdx  sw_shim_place.block
+#define blockDim  sw_shim_place.block_dim
+#define gridDim   sw_shim_place.grid_dim
 
 extern "C" {
-extern struct sw_shim_dim threadIdx, blockIdx, blockDim, gridDim;
 
 /* What a thread does at a barrier: the others of its block, or of its warp, run up to theirs. */
 void sw_shim_wait_block(void);
@@ -156,8 +164,20 @@ template <class F> void sw_shim_launch_closure(unsigned grid, unsigned block, cu
 	sw_shim_launch(grid, block, s, sw_shim_run<F>, &f, sizeof f);
 }
 
+template <class T> struct sw_shim_same {
+	typedef T type;
+};
+
+/* The arguments are taken as the kernel's parameters, and at the launch, as CUDA does. */
+template <class... P>
+void sw_shim_launch_call(unsigned grid, unsigned block, cudaStream_t s, void (*kernel)(P...),
+			 typename sw_shim_same<P>::type... args)
+{
+	sw_shim_launch_closure(grid, block, s, [=]() { kernel(args...); });
+}
+
 #define SW_SHIM_LAUNCH(kernel, grid, block, stream, ...)                                           \
-	sw_shim_launch_closure(grid, block, stream, [=]() { kernel(__VA_ARGS__); })
+	sw_shim_launch_call(grid, block, stream, kernel, ##__VA_ARGS__)
 #endif
 
 #endif

@@ -21,7 +21,8 @@ file(GLOB shim_hosts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cuda/*.c)
 list(APPEND shim_kernels ${here}/shim_kernels.cu)
 set_source_files_properties(${shim_kernels} PROPERTIES LANGUAGE CXX) # in this folder's targets alone
 add_library(sw_cuda_shim STATIC ${shim_kernels} ${shim_hosts}
-	${here}/shim_blas.c ${here}/shim_device.c ${here}/shim_graph.c ${here}/shim_threads.c)
+	${here}/shim_blas.c ${here}/shim_device.c ${here}/shim_graph.c ${here}/shim_threads.c
+	${here}/shim_watch.c)
 set_target_properties(sw_cuda_shim PROPERTIES CXX_STANDARD 14 CXX_STANDARD_REQUIRED ON)
 # The shim's folder stands where the toolkit's headers would be: the one folder that is on -I.
 target_include_directories(sw_cuda_shim PUBLIC ${here})
@@ -33,6 +34,10 @@ separate_arguments(shim_flags UNIX_COMMAND "${CMAKE_C_FLAGS}")
 target_compile_options(sw_cuda_shim PRIVATE -ffp-contract=off
 	"$<$<COMPILE_LANGUAGE:CXX>:${shim_flags};-Wall;-Wextra;-Wshadow;-Wconversion>")
 target_link_options(sw_cuda_shim PUBLIC ${shim_flags}) # the linker is now C++'s
+if(NOT CMAKE_C_FLAGS MATCHES "-fsanitize") # shim_watch.c is called at each access of a kernel
+	set_source_files_properties(${shim_kernels} PROPERTIES COMPILE_OPTIONS -fsanitize=thread)
+	target_compile_definitions(sw_cuda_shim PUBLIC SW_SHIM_WATCH)
+endif()
 if(SW_WERROR)
 	target_compile_options(sw_cuda_shim PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
 endif()

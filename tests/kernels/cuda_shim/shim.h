@@ -6,10 +6,17 @@
 
 #include <cuda_runtime.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /* In which order blocks, and the threads of a block, take their turns: results that depend on it
- * are a race. */
-enum sw_shim_order { SW_SHIM_FORWARD, SW_SHIM_BACKWARD, SW_SHIM_INSIDE_OUT, SW_SHIM_ORDER_N };
+ * are a race. SHUFFLED: by the seed, another order in each block of each launch. */
+enum sw_shim_order {
+	SW_SHIM_FORWARD,
+	SW_SHIM_BACKWARD,
+	SW_SHIM_INSIDE_OUT,
+	SW_SHIM_SHUFFLED,
+	SW_SHIM_ORDER_N
+};
 
 /* What streams were given, whether run or recorded. */
 struct sw_shim_count {
@@ -19,6 +26,7 @@ struct sw_shim_count {
 
 struct sw_shim {
 	enum sw_shim_order order;
+	unsigned seed;
 	int driver_version; /* as CUDA writes it; 0: no driver */
 	int device_n;
 	cudaError_t count_error, set_error, probe_error;
@@ -62,6 +70,43 @@ cudaError_t sw_shim_queue(cudaStream_t s, void (*run)(void *), void *arg);
 cudaError_t sw_shim_enter(cudaStream_t s);
 /* Keeps e as the thread's last error; returns it. */
 cudaError_t sw_shim_fail(cudaError_t e);
-void sw_shim_grid_run(unsigned grid, unsigned block, void (*run)(void *), void *arg);
+void sw_shim_grid_run(unsigned grid, unsigned block, void (*run)(void *), void *arg, size_t bytes);
+
+#if defined(__SANITIZE_ADDRESS__)
+#define SW_SHIM_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SW_SHIM_ASAN 1
+#endif
+#endif
+
+/* --- for shim_watch.c, which looks at each access of a kernel --- */
+
+struct sw_shim_cell;
+
+/* A device allocation. */
+struct sw_shim_range {
+	struct sw_shim_range *next;
+	struct sw_shim_cell *cells; /* who used which bytes; made when a kernel first does */
+	size_t bytes;
+	_Alignas(256) unsigned char data[];
+};
+
+/* The allocation that holds p, else one that lies just before it, else NULL. */
+struct sw_shim_range *sw_shim_range_near(const void *p);
+
+/* The thread that runs: numbers that grow of launches (from 1), of the block's barriers, of the
+ * thread's barriers of its warp; and where threads have their stacks and the kernel its arguments.
+ */
+struct sw_shim_thread {
+	bool runs; /* false: no kernel does */
+	uint32_t launch, block, thread, barrier, warp_barrier;
+	const void *stacks, *arg;
+	size_t stacks_bytes, arg_bytes;
+};
+
+extern struct sw_shim_thread sw_shim_thread;
+
+void sw_shim_look_atomic(const void *p, size_t n);
 
 #endif

@@ -6,6 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef SW_SHIM_ASAN
+#include <sanitizer/asan_interface.h>
+#define POISON(p, n)   ASAN_POISON_MEMORY_REGION(p, n)
+#define UNPOISON(p, n) ASAN_UNPOISON_MEMORY_REGION(p, n)
+#else
+#define POISON(p, n)   ((void)(p))
+#define UNPOISON(p, n) ((void)(p))
+#endif
+
 struct sw_shim sw_shim = {
 	.driver_version = 13000,
 	.device_n = 2,
@@ -17,14 +26,7 @@ struct sw_shim_event {
 	unsigned recorded, done;
 };
 
-/* In front of each device allocation. */
-struct range {
-	struct range *next;
-	size_t bytes;
-	_Alignas(256) unsigned char data[];
-};
-
-static struct range *ranges;
+static struct sw_shim_range *ranges;
 static _Thread_local int current;
 static _Thread_local cudaError_t last;
 
@@ -138,9 +140,17 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
 	return sw_shim_enter(NULL);
 }
 
+/* In front of an allocation, for the address sanitizer. */
+#define GAP 128
+
+static unsigned char *gap_of(struct sw_shim_range *r)
+{
+	return r->data - GAP;
+}
+
 cudaError_t cudaMalloc(void **out, size_t bytes)
 {
-	struct range *r;
+	struct sw_shim_range *r;
 
 	if (sw_shim_enter_outside() != cudaSuccess)
 		return last;
@@ -150,9 +160,11 @@ cudaError_t cudaMalloc(void **out, size_t bytes)
 	if (posix_memalign((void **)&r, 256, sizeof *r + bytes) != 0)
 		return sw_shim_fail(cudaErrorMemoryAllocation);
 	memset(r->data, 0xff, bytes); /* as floats and doubles: NaN */
+	r->cells = NULL;
 	r->bytes = bytes;
 	r->next = ranges;
 	ranges = r;
+	POISON(gap_of(r), GAP);
 	sw_shim.used_bytes += bytes;
 	sw_shim.live++;
 	*out = r->data;
@@ -162,7 +174,7 @@ cudaError_t cudaMalloc(void **out, size_t bytes)
 /* Work that may still use the memory is not looked for: the address sanitizer finds it. */
 cudaError_t cudaFree(void *p)
 {
-	struct range **at = &ranges, *r;
+	struct sw_shim_range **at = &ranges, *r;
 
 	while (p && *at && (*at)->data != (unsigned char *)p)
 		at = &(*at)->next;
@@ -173,16 +185,34 @@ cudaError_t cudaFree(void *p)
 		*at = r->next;
 		sw_shim.used_bytes -= r->bytes;
 		sw_shim.live--;
+		free(r->cells);
+		UNPOISON(gap_of(r), GAP);
 		free(r);
 	}
 	return sw_shim_enter(NULL);
+}
+
+struct sw_shim_range *sw_shim_range_near(const void *p)
+{
+	const uintptr_t at = (uintptr_t)p, far = 4096;
+	struct sw_shim_range *near = NULL;
+
+	for (struct sw_shim_range *r = ranges; r; r = r->next) {
+		const uintptr_t from = (uintptr_t)r->data;
+
+		if (at >= from && at < from + r->bytes)
+			return r;
+		if (at + far >= from && at < from + r->bytes + far)
+			near = r;
+	}
+	return near;
 }
 
 static bool on_device(const void *p, size_t bytes)
 {
 	const uintptr_t from = (uintptr_t)p;
 
-	for (const struct range *r = ranges; r; r = r->next)
+	for (const struct sw_shim_range *r = ranges; r; r = r->next)
 		if (from >= (uintptr_t)r->data && from + bytes <= (uintptr_t)r->data + r->bytes)
 			return true;
 	return false;
@@ -406,6 +436,7 @@ cudaError_t cudaMemsetAsync(void *dst, int value, size_t bytes, cudaStream_t s)
 struct launch {
 	unsigned grid, block;
 	void (*run)(void *);
+	size_t bytes;
 	_Alignas(max_align_t) unsigned char closure[];
 };
 
@@ -413,7 +444,7 @@ static void launch_run(void *arg)
 {
 	struct launch *l = arg;
 
-	sw_shim_grid_run(l->grid, l->block, l->run, l->closure);
+	sw_shim_grid_run(l->grid, l->block, l->run, l->closure, l->bytes);
 }
 
 void sw_shim_launch(unsigned grid, unsigned block, cudaStream_t s, void (*run)(void *),
@@ -431,6 +462,7 @@ void sw_shim_launch(unsigned grid, unsigned block, cudaStream_t s, void (*run)(v
 	l->grid = grid;
 	l->block = block;
 	l->run = run;
+	l->bytes = n;
 	memcpy(l->closure, closure, n);
 	sw_shim.given.kernels++;
 	(void)sw_shim_queue(s, launch_run, l);

@@ -13,14 +13,7 @@
 #include <string.h>
 #include <ucontext.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define FIBERS_TOLD 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define FIBERS_TOLD 1
-#endif
-#endif
-#ifdef FIBERS_TOLD
+#ifdef SW_SHIM_ASAN
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -28,17 +21,15 @@
 #define STACK_BYTES ((size_t)64 << 10)
 #define WARP        32
 
-struct dim {
-	unsigned x, y, z;
-};
-struct dim threadIdx, blockIdx, blockDim, gridDim; /* declared for kernels in cuda_runtime.h */
+struct sw_shim_place sw_shim_place;
+struct sw_shim_thread sw_shim_thread;
 
 void sw_shim_wait_block(void);
 void sw_shim_wait_warp(void);
 void sw_shim_exchange(const void *mine, void *theirs, size_t n, unsigned lane);
 unsigned long long sw_shim_atomic_add(unsigned long long *at, unsigned long long v);
 
-enum state { READY, AT_WARP, AT_BLOCK, DONE };
+enum state { READY, AT_WARP, AT_EXCHANGE, AT_BLOCK, DONE };
 
 struct coroutine {
 	ucontext_t context;
@@ -51,6 +42,7 @@ static struct {
 	enum state state;
 	uint64_t given[2]; /* to the warp, by sw_shim_exchange: */
 	unsigned turn;     /* by turns, so that nobody overwrites what another still takes */
+	uint32_t barriers; /* of its warp, so far */
 } threads[THREAD_MAX];
 
 static struct coroutine scheduler = {.made = true};
@@ -59,7 +51,7 @@ static unsigned now;
 static void (*body)(void *);
 static void *body_arg;
 
-#ifdef FIBERS_TOLD
+#ifdef SW_SHIM_ASAN
 static const void *main_stack;
 static size_t main_bytes;
 
@@ -97,7 +89,7 @@ static void wait_at(enum state barrier)
 
 static void coroutine_main(void)
 {
-#ifdef FIBERS_TOLD
+#ifdef SW_SHIM_ASAN
 	__sanitizer_finish_switch_fiber(NULL, &main_stack, &main_bytes);
 #endif
 	for (;;) {
@@ -125,6 +117,7 @@ void sw_shim_wait_block(void)
 void sw_shim_wait_warp(void)
 {
 	wait_at(AT_WARP);
+	sw_shim_thread.warp_barrier = ++threads[now].barriers;
 }
 
 void sw_shim_exchange(const void *mine, void *theirs, size_t n, unsigned lane)
@@ -132,7 +125,7 @@ void sw_shim_exchange(const void *mine, void *theirs, size_t n, unsigned lane)
 	const unsigned from = now / WARP * WARP + lane, turn = threads[now].turn++ % 2;
 
 	memcpy(&threads[now].given[turn], mine, n);
-	wait_at(AT_WARP);
+	wait_at(AT_EXCHANGE); /* which orders no memory: no barrier is counted */
 	memcpy(theirs, &threads[from].given[turn], n);
 }
 
@@ -140,14 +133,38 @@ unsigned long long sw_shim_atomic_add(unsigned long long *at, unsigned long long
 {
 	const unsigned long long was = *at;
 
+	sw_shim_look_atomic(at, sizeof *at);
 	*at = was + v;
 	return was;
 }
 
-/* The ith of n in the order that the test chose. */
+/* A permutation of the block's threads, anew for each block. */
+static unsigned shuffled[THREAD_MAX];
+
+static void shuffle(unsigned n)
+{
+	uint64_t x = (uint64_t)sw_shim.seed << 40 ^ (uint64_t)sw_shim_thread.launch << 20 ^
+		     sw_shim_place.block.x;
+
+	for (unsigned i = 0; i < n; i++) {
+		/* Steele, Lea, Flood: SplitMix64 */
+		uint64_t z = x += 0x9e3779b97f4a7c15u;
+
+		z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+		z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+		const unsigned k = (unsigned)((z ^ z >> 31) % (i + 1));
+
+		shuffled[i] = shuffled[k];
+		shuffled[k] = i;
+	}
+}
+
+/* The ith of n in the order that the test chose; of blocks, where that is shuffled, too. */
 static unsigned whose_turn(unsigned i, unsigned n)
 {
 	switch (sw_shim.order) {
+	case SW_SHIM_SHUFFLED:
+		return n <= THREAD_MAX ? shuffled[i] : (i + sw_shim.seed) % n;
 	case SW_SHIM_BACKWARD:
 		return n - 1 - i;
 	case SW_SHIM_INSIDE_OUT: /* the middle first, then left and right of it */
@@ -167,7 +184,7 @@ static bool release(unsigned from, unsigned to, enum state barrier)
 		ended += threads[i].state == DONE;
 	}
 	/* A warp's collective names all of its lanes: one that has ended is missing. */
-	if (waiting == 0 || (barrier == AT_WARP && ended) || waiting + ended != to - from)
+	if (waiting == 0 || (barrier != AT_BLOCK && ended) || waiting + ended != to - from)
 		return false;
 	for (unsigned i = from; i < to; i++)
 		if (threads[i].state == barrier)
@@ -179,9 +196,15 @@ static bool release_any(unsigned block)
 {
 	bool any = false;
 
-	for (unsigned from = 0; from < block; from += WARP)
-		any |= release(from, from + WARP < block ? from + WARP : block, AT_WARP);
-	return any || release(0, block, AT_BLOCK);
+	for (unsigned from = 0; from < block; from += WARP) {
+		const unsigned to = from + WARP < block ? from + WARP : block;
+
+		any |= release(from, to, AT_WARP) || release(from, to, AT_EXCHANGE);
+	}
+	if (any || !release(0, block, AT_BLOCK))
+		return any;
+	sw_shim_thread.barrier++;
+	return true;
 }
 
 static void block_run(unsigned block)
@@ -193,7 +216,12 @@ static void block_run(unsigned block)
 			coroutine_make(i);
 		threads[i].state = READY;
 		threads[i].turn = 0;
+		threads[i].barriers = 0;
 	}
+	sw_shim_thread.block = sw_shim_place.block.x;
+	sw_shim_thread.barrier = 0;
+	if (sw_shim.order == SW_SHIM_SHUFFLED)
+		shuffle(block);
 	while (ended < block) {
 		bool ran = false;
 
@@ -201,8 +229,12 @@ static void block_run(unsigned block)
 			now = whose_turn(i, block);
 			if (threads[now].state != READY)
 				continue;
-			threadIdx.x = now;
+			sw_shim_place.thread.x = now;
+			sw_shim_thread.thread = now;
+			sw_shim_thread.warp_barrier = threads[now].barriers;
+			sw_shim_thread.runs = true;
 			swap(&scheduler, &threads[now].on);
+			sw_shim_thread.runs = false;
 			ended += threads[now].state == DONE;
 			ran = true;
 		}
@@ -210,13 +242,13 @@ static void block_run(unsigned block)
 			fprintf(stderr,
 				"cuda shim: threads of block %u wait at different "
 				"barriers, or for one that has ended\n",
-				blockIdx.x);
+				sw_shim_place.block.x);
 			abort();
 		}
 	}
 }
 
-void sw_shim_grid_run(unsigned grid, unsigned block, void (*run)(void *), void *arg)
+void sw_shim_grid_run(unsigned grid, unsigned block, void (*run)(void *), void *arg, size_t bytes)
 {
 	if (!stacks) /* once, for the process: fresh pages cost more than the threads do */
 		stacks = malloc(THREAD_MAX * STACK_BYTES);
@@ -224,10 +256,19 @@ void sw_shim_grid_run(unsigned grid, unsigned block, void (*run)(void *), void *
 		abort();
 	body = run;
 	body_arg = arg;
-	gridDim = (struct dim){grid, 1, 1};
-	blockDim = (struct dim){block, 1, 1};
+	sw_shim_thread.arg = arg;
+	sw_shim_thread.arg_bytes = bytes;
+	sw_shim_thread.stacks = stacks;
+	sw_shim_thread.stacks_bytes = THREAD_MAX * STACK_BYTES;
+	sw_shim_thread.launch++;
+	sw_shim_place.grid_dim = (struct sw_shim_dim){grid, 1, 1};
+	sw_shim_place.block_dim = (struct sw_shim_dim){block, 1, 1};
 	for (unsigned b = 0; b < grid; b++) {
-		blockIdx = (struct dim){whose_turn(b, grid), 0, 0};
+		if (sw_shim.order == SW_SHIM_SHUFFLED && grid <= THREAD_MAX) {
+			sw_shim_place.block.x = grid; /* no block: of its own, the same for all b */
+			shuffle(grid);
+		}
+		sw_shim_place.block = (struct sw_shim_dim){whose_turn(b, grid), 0, 0};
 		block_run(block);
 	}
 }

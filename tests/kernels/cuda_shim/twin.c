@@ -10,7 +10,7 @@
 
 #define GUARD_BYTES 32
 #define GUARD       0xa5
-#define ORDERS      3
+#define ORDERS      4 /* SW_SHIM_ORDER_N */
 
 sw_ops_open_fn sw_ops_cuda_open;
 
@@ -183,6 +183,7 @@ void twin_check(const char *what, twin_call *call, const void *ctx, const struct
 	for (int order = 0; order < ORDERS; order++) {
 #ifndef SW_TEST_GPU
 		sw_shim.order = (enum sw_shim_order)order;
+		sw_shim.seed++;
 #endif
 		ck_assert_int_eq(run(cuda, queue, call, ctx, b, n, got), status);
 		for (size_t i = 0; i < n; i++) {
