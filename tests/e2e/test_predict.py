@@ -1,0 +1,306 @@
+"""sweep predict: what a trained model makes of rows, held against plain Python's forward pass and
+against what the trial reported."""
+import csv
+import io
+import json
+import math
+import os
+import signal
+import struct
+import subprocess
+
+import pytest
+
+import data_files
+import plain_net as net
+from harness import BIN, DEADLINE, ROOT, environment, sweep_command, trained
+
+NOWHERE = "/nowhere/socket"  # predict asks no daemon
+
+
+def predict(*args, stdin=subprocess.DEVNULL):
+    done = subprocess.run([os.path.join(BIN, "sweep"), "--socket", NOWHERE, "predict",
+                           *map(str, args)], stdin=stdin, capture_output=True, check=False,
+                          timeout=DEADLINE, env=environment())
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def predicted(*args, **more):
+    """The rows as dictionaries."""
+    status, out, wrong = predict(*args, **more)
+    assert (status, wrong) == (0, ""), wrong
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [row["row"] for row in rows] == [str(i + 1) for i in range(len(rows))]
+    return rows
+
+
+def fit(start, tmp_path, dataset, layers, epochs=3, **trainer):
+    """A model out of `sweep fit`, of all rows."""
+    daemon = start("cpu:1")
+    client = daemon.client()
+    parameters = {"lr": {"value": trainer.pop("lr", 0.05)}, "batch_size": {"value": 16}}
+    if "width" in json.dumps(layers):
+        parameters["width"] = {"value": 8}
+    spec = trained(epochs=epochs, run_cap=1, dataset=dataset, layers=layers, parameters=parameters)
+    spec["trainer"].update(trainer)
+    sweep = client.submit(spec)
+    assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 1
+    path = str(tmp_path / "model.safetensors")
+    status, _, wrong = sweep_command(daemon, "fit", sweep, "--out", path)
+    assert (status, wrong) == (0, "")
+    return path
+
+
+def table(path):
+    with open(path, encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))
+    return rows[0], rows[1:]
+
+
+def scaled(columns):
+    """Each column minus its mean, over its population deviation."""
+    out = []
+    for column in columns:
+        mean = math.fsum(column) / len(column)
+        sd = math.sqrt(math.fsum((v - mean) ** 2 for v in column) / len(column))
+        out.append([(v - mean) / sd for v in column])
+    return out
+
+
+def softmax(z):
+    e = [math.exp(v - max(z)) for v in z]
+    return [v / sum(e) for v in e]
+
+
+def close(a, b):
+    return a == pytest.approx(b, rel=1e-5, abs=1e-6)
+
+
+def mlp(t, x):
+    return net.linear(net.relu(net.linear(x, t, "0")), t, "2")
+
+
+def test_classes_of_a_csv_file_are_those_of_a_plain_forward_pass(start, tmp_path):
+    source = os.path.join(ROOT, "data", "wine.csv")
+    names = {"0": "Barolo, DOCG", "1": "Grignolino", "2": 'the "third"'}
+    header, rows = table(source)
+    own = tmp_path / "wine.csv"
+    with open(own, "w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([header] + [r[:-1] + [names[r[-1]]] for r in rows])
+    model = fit(start, tmp_path, {"format": "csv", "path": str(own), "label": "class"},
+                [{"linear": "width"}, "relu", {"linear": 3}], epochs=5)
+    tensors, meta = net.load(model)
+    assert json.loads(meta["model"]) == [{"linear": 8}, "relu", {"linear": 3}]
+    assert json.loads(meta["classes"]) == sorted(names.values())
+    x = list(zip(*scaled([[float(v) for v in c] for c in list(zip(*rows))[:-1]])))
+    right = 0
+    got = predicted(model, own)
+    assert len(got) == len(rows) == 178
+    for row, line, label in zip(x, got, (r[-1] for r in rows)):
+        want = softmax(mlp(tensors, row))
+        for name, p in zip(sorted(names.values()), want):
+            assert close(float(line[f"p_{name}"]), p)
+        assert line["prediction"] == sorted(names.values())[want.index(max(want))]
+        assert close(float(line["probability"]), max(want))
+        right += line["prediction"] == names[label]
+    assert right > 0.9 * len(rows)
+    # without the label, its columns the other way round, from stdin: the same
+    turned = tmp_path / "turned.csv"
+    with open(turned, "w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(r[-2::-1] for r in [header] + rows)
+    assert predicted(model, turned) == got
+    with open(turned, "rb") as file:
+        assert predicted(model, "-", stdin=file) == got
+
+
+def test_numbers_of_a_regression_are_those_of_a_plain_forward_pass(start, tmp_path):
+    _, rows = table(os.path.join(ROOT, "data", "diabetes.csv"))
+    bare = tmp_path / "bare.csv"
+    bare.write_text("".join(",".join([r[-1]] + r[:-1]) + "\n" for r in rows))
+    model = fit(start, tmp_path, {"format": "csv", "path": str(bare), "label": 0, "header": False},
+                [{"linear": "width"}, "relu", {"linear": 1}], loss="mse", lr=0.001)
+    tensors, _ = net.load(model)
+    x = list(zip(*scaled([[float(v) for v in c] for c in list(zip(*rows))[:-1]])))
+    got = predicted(model, bare)
+    assert list(got[0]) == ["row", "prediction"] and len(got) == 442
+    for row, line in zip(x, got):
+        assert close(float(line["prediction"]), mlp(tensors, row)[0])
+    unlabelled = tmp_path / "unlabelled.csv"
+    unlabelled.write_text("".join(",".join(r[:-1]) + "\n" for r in rows))
+    assert predicted(model, unlabelled) == got
+
+
+def test_rows_that_a_trial_was_validated_on_give_what_it_reported(start, tmp_path):
+    """And of a checkpoint, not of a fit: its scaling is that of the training rows alone."""
+    data = {"format": "npy"}
+    for kind, count in (("", 120), ("val_", 40)):
+        x = [math.sin(i * 7 + k) * (k + 1) + (i % 3 == k) * 2 + k for i in range(count)
+             for k in range(3)]
+        for name, code, dims, values in ((f"{kind}path", "<f4", [count, 3], x),
+                                         (f"{kind}label_path", "<i8", [count],
+                                          [i % 3 for i in range(count)])):
+            data[name] = str(tmp_path / f"{name}.npy")
+            net.write_npy(data[name], code, dims, values)
+    daemon = start("cpu:1")
+    client = daemon.client()
+    sweep = client.submit(trained(epochs=8, run_cap=2, dataset=data, layers={
+        "preset": "mlp", "outputs": 3, "width": "width", "depth": "depth"},
+        parameters={"lr": {"value": 0.1}, "batch_size": {"value": 8}, "width": {"value": 16},
+                    "depth": {"values": [1, 3]}}))
+    assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 2
+    best = client.call("sweep.best", sweep=sweep)["trials"][0]
+    model = str(tmp_path / "model.safetensors")
+    assert sweep_command(daemon, "checkpoint", sweep, "--out", model)[0] == 0
+    got = predicted(model, data["val_path"])
+    last = client.reports(sweep, best["trial"])[-1]["metrics"]
+    right = sum(line["prediction"] == str(i % 3) for i, line in enumerate(got))
+    assert right / 40 == pytest.approx(last["val_accuracy"], abs=1e-12)
+    loss = -sum(math.log(float(line[f"p_{i % 3}"])) for i, line in enumerate(got)) / 40
+    assert close(loss, last["val_loss"])
+
+
+CONV = {"conv2d": {"out": 3, "kernel": 3, "stride": 1, "padding": 1}}
+
+
+def images(rows, h=6, w=6):
+    return [data_files.pixels(r, h * w) for r in range(rows)]
+
+
+def test_images_of_every_format_are_those_of_a_plain_forward_pass(start, tmp_path):
+    folder = tmp_path / "idx"
+    folder.mkdir()
+    for name, data in data_files.idx().items():
+        (folder / name).write_bytes(data)
+    model = fit(start, tmp_path, {"format": "idx", "path": str(folder),
+                                  "augment": {"crop": 1, "flip": True}},
+                [CONV, "batchnorm", "relu", "flatten", {"linear": 10}])
+    tensors, meta = net.load(model)
+    pixels = images(12)
+    mean, = json.loads(meta["mean"])
+    sd, = json.loads(meta["std"])
+    flat = [v for image in pixels for v in image]
+    assert close(mean, sum(flat) / len(flat))
+    assert close(sd, math.sqrt(sum((v - mean) ** 2 for v in flat) / len(flat)))
+    got = predicted(model, folder)
+    for image, line in zip(pixels, got):
+        x = [[[(v - mean) / sd for v in image[r * 6:r * 6 + 6]] for r in range(6)]]
+        x = net.relu(net.batchnorm(net.conv(x, tensors, "0", pad=1), tensors, "1"))
+        want = softmax(net.linear(net.flatten(x), tensors, "4"))
+        for c, p in enumerate(want):
+            assert close(float(line[f"p_{c}"]), p)
+    raw = b"".join(pixels)
+    (tmp_path / "x.npy").write_bytes(data_files.npy_file("|u1", "(12, 6, 6)", raw))
+    (tmp_path / "flat.npy").write_bytes(data_files.npy_file("|u1", "(12, 36)", raw))
+    (tmp_path / "d.csv").write_text("".join(",".join(map(str, p)) + "\n" for p in pixels))
+    for name in (folder / "t10k-images-idx3-ubyte", "x.npy", "flat.npy", "d.csv"):
+        assert predicted(model, tmp_path / name) == got
+    (tmp_path / "f.npy").write_bytes(data_files.npy_file(
+        "<f4", "(12, 6, 6)", struct.pack("<432f", *(v / 255 for v in raw))))
+    status, out, wrong = predict(model, tmp_path / "f.npy")
+    assert (status, out) == (1, "") and wrong.endswith(
+        "has images of 1 x 6 x 6 floats, the model takes images of 1 x 6 x 6 bytes\n")
+
+
+@pytest.mark.parametrize("name", ["cifar10", "cifar100", "tokens"])
+def test_other_formats_are_predicted_too(start, tmp_path, name):
+    files, dataset, layers = data_files.FORMATS[name]
+    for file, data in files().items():
+        (tmp_path / file).write_bytes(data)
+    dataset = {k: v.replace("@", str(tmp_path)) if isinstance(v, str) else v
+               for k, v in dataset.items()}
+    model = fit(start, tmp_path, dataset, layers)
+    rows = {"cifar10": (tmp_path, 4, 10), "cifar100": (tmp_path, 10, 100),
+            "tokens": (tmp_path / "x.bin", 20, 10)}[name]
+    got = predicted(model, rows[0])
+    assert len(got) == rows[1] and len(got[0]) == 3 + rows[2]
+    for line in got:
+        p = [float(line[f"p_{c}"]) for c in range(rows[2])]
+        assert sum(p) == pytest.approx(1, abs=1e-6)
+        assert p[int(line["prediction"])] == max(p) == float(line["probability"])
+
+
+def wine(start, tmp_path):
+    return fit(start, tmp_path, {"name": "wine"}, [{"linear": "width"}, "relu", {"linear": 3}])
+
+
+def test_bad_input_has_one_line_each(start, tmp_path):
+    model = wine(start, tmp_path)
+    with open(os.path.join(ROOT, "data", "wine.csv"), encoding="utf-8") as file:
+        text = file.read()
+    with open(model, "rb") as file:
+        whole = file.read()
+    bare = whole[8:8 + struct.unpack("<Q", whole[:8])[0]].decode()
+    header = json.loads(bare)
+    del header["__metadata__"]
+    other = json.dumps(header).encode()
+    first, rest = text.split("\n", 1)
+    for data, file, words in (
+            (text, whole[:-1], ["m.safetensors is cut short"]),
+            (text, whole[:100], ["m.safetensors is cut short"]),
+            (text, b"PK\x03\x04" + whole, ["m.safetensors is no safetensors file"]),
+            (text, struct.pack("<Q", len(other)) + other + whole[8 + len(bare):],
+             ["does not say what its model is"]),
+            (rest, whole, ['no column "14.23"', "first line must name the columns"]),
+            (text.replace("alcohol", "alcohols", 1), whole, ['"alcohols"', 'is it "alcohol"?']),
+            (text.replace("alcohol,", "", 1), whole, ['no column "alcohol"']),
+            (text + "1,2,3\n", whole, ["line 180 has 3 columns, the header has 14"]),
+            (text + first.replace("class", "0") + "\n", whole,
+             ["line 180", 'column "alcohol"', '"alcohol" is not a number']),
+            ("", whole, ["d.csv is empty"])):
+        (tmp_path / "d.csv").write_text(data)
+        (tmp_path / "m.safetensors").write_bytes(file)
+        status, out, wrong = predict(tmp_path / "m.safetensors", tmp_path / "d.csv")
+        assert status == 1 and wrong.count("\n") == 1, wrong
+        assert all(word in wrong for word in words), (words, wrong)
+        # the rows in front of the bad one are there
+        assert out.count("\n") == (179 if "line 180" in words[0] else 0)
+    for args, status, words in (((model,), 2, "usage"), ((model, "/nowhere"), 1, "No such file"),
+                                (("/nowhere", model), 1, "No such file"),
+                                ((model, tmp_path), 1, "is a folder"),
+                                ((model, model, "--format", "xls"), 1, 'called "xls"'),
+                                ((model, model, "--out", "x"), 2, "takes no --out")):
+        got = predict(*args)
+        assert got[0] == status and got[1] == "" and words in got[2], (args, got)
+        assert got[2].count("\n") == 1
+
+
+def test_reader_that_leaves_ends_it_in_silence(start, tmp_path):
+    model = wine(start, tmp_path)
+    header, *rows = open(os.path.join(ROOT, "data", "wine.csv"), encoding="utf-8").readlines()
+    (tmp_path / "long.csv").write_text(header + "".join(rows * 300))
+    with subprocess.Popen([os.path.join(BIN, "sweep"), "predict", model, str(tmp_path / "long.csv")],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          preexec_fn=lambda: signal.signal(signal.SIGPIPE, signal.SIG_DFL),
+                          env=environment()) as process:
+        assert process.stdout.readline() == b"row,prediction,probability,p_0,p_1,p_2\n"
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(DEADLINE) == 0
+    assert len(predicted(model, tmp_path / "long.csv")) == 300 * len(rows)
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([os.path.join(BIN, "sweep"), "predict", model,
+                               str(tmp_path / "long.csv")], stdout=full, stderr=subprocess.PIPE,
+                              check=False, timeout=DEADLINE, env=environment())
+    assert done.returncode == 1 and done.stderr.count(b"\n") == 1
+    assert b"No space left on device" in done.stderr
+
+
+def test_file_that_another_program_wrote_again_predicts_the_same(start, tmp_path):
+    """Its tensors in another order; and as the safetensors package writes it, where it is there."""
+    model = wine(start, tmp_path)
+    source = os.path.join(ROOT, "data", "wine.csv")
+    tensors, meta = net.load(model)
+    header, body = {"__metadata__": meta}, b""
+    for name in reversed(list(tensors)):
+        shape, values = tensors[name]
+        data = struct.pack(f"<{len(values)}f", *values)
+        header[name] = {"dtype": "F32", "shape": shape,
+                        "data_offsets": [len(body), len(body) + len(data)]}
+        body += data
+    text = json.dumps(header, indent=1).encode()
+    again = tmp_path / "again.safetensors"
+    again.write_bytes(struct.pack("<Q", len(text)) + text + body)
+    assert predicted(again, source) == predicted(model, source)
+    numpy = pytest.importorskip("safetensors.numpy")
+    numpy.save_file(numpy.load_file(model), str(again), metadata=meta)
+    assert predicted(again, source) == predicted(model, source)
