@@ -245,7 +245,7 @@ void case_check(const struct net_case *c)
 		tensor_check(&k, m->op[i].b, m->op[i].b_n, &m->op[i]);
 	}
 	ck_assert_uint_gt(k.seen, 0);
-	ck_assert_msg(k.rough * 10 <= k.seen, "%s: %zu of %zu slopes took a smaller step", c->list,
+	ck_assert_msg(k.rough * 4 <= k.seen, "%s: %zu of %zu slopes took a smaller step", c->list,
 		      k.rough, k.seen);
 	free(k.g);
 	sw_net_destroy(&k.net);
