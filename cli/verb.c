@@ -8,7 +8,9 @@ const struct sw_verb sw_verbs[] = {
 	 "starts a sweep from a spec (JSON; \"-\" reads stdin)",
 	 "Prints the sweep's number. With --watch the live table follows.\n"},
 	{"validate", sw_verb_validate, SW_REF_NONE, 1, 1, 0, "validate FILE",
-	 "checks a spec as submit does, and starts nothing", ""},
+	 "checks a spec as submit does, and starts nothing",
+	 "Prints the rungs, the memory of the largest trial, and the layers that a preset\n"
+	 "stands for, with parameters' names where they set a number.\n"},
 	{"ls", sw_verb_ls, SW_REF_NONE, 0, 0, 0, "ls", "all sweeps, the newest first", ""},
 	{"show", sw_verb_show, SW_REF_EITHER, 1, 1, 0, "show SWEEP | show SWEEP/TRIAL",
 	 "one sweep with its spec, or one trial with its reports", ""},

@@ -1,12 +1,12 @@
 /* cli/verb_show.c — `show 1`: a sweep with its spec; `show 1/7`: a trial with its reports. */
 #include "cli/header.h"
+#include "cli/model_text.h"
 #include "cli/pareto_text.h"
 #include "cli/table.h"
 #include "cli/trial_grid.h"
 #include "cli/trial_text.h"
 #include "cli/verb.h"
 #include "proto/json.h"
-#include "proto/presets.h"
 #include <inttypes.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -170,22 +170,6 @@ static void print_edits(struct sw_cli *c, const cJSON *edits)
 	}
 }
 
-/* A preset, written out. The numbers that a parameter gives to the list itself, and not to a layer
- * in it, are the preset's defaults. */
-static void print_model(struct sw_cli *c, const cJSON *model)
-{
-	const cJSON *name = sw_json_get(model, "preset"), *list = NULL;
-	cJSON *owned = NULL;
-
-	if (!cJSON_IsString(name) || sw_model_list(model, NULL, &owned, &list, NULL) != SW_OK)
-		return;
-	(void)sw_buf_adds(&c->out, "layers of ");
-	sw_cli_text(c, name->valuestring);
-	(void)sw_buf_adds(&c->out, "\n");
-	sw_fmt_json(&c->out, list, "  ", c->look.utf8);
-	cJSON_Delete(owned);
-}
-
 static void show_sweep(struct sw_cli *c, struct sw_reply *r)
 {
 	struct sw_view v;
@@ -212,7 +196,7 @@ static void show_sweep(struct sw_cli *c, struct sw_reply *r)
 	(void)sw_buf_adds(&c->out, "spec\n");
 	if (sw_json_get(v.head, "spec") != NULL)
 		sw_fmt_json(&c->out, sw_json_get(v.head, "spec"), "  ", c->look.utf8);
-	print_model(c, sw_json_get(sw_json_get(sw_json_get(v.head, "spec"), "trainer"), "model"));
+	sw_model_text(c, sw_json_get(v.head, "spec"));
 	sw_view_fini(&v);
 }
 

@@ -1,4 +1,5 @@
 /* cli/verb_submit.c — submit and validate: a spec from a file to the daemon. */
+#include "cli/model_text.h"
 #include "cli/spec_file.h"
 #include "cli/verb.h"
 #include "cli/watch.h"
@@ -18,8 +19,9 @@ static void print_warnings(const struct sw_cli *c, const cJSON *result)
 	}
 }
 
-/* The spec in the first word, checked as strict JSON, as the params of a call. */
-static int send_spec(struct sw_cli *c, const char *method, struct sw_reply *r)
+/* The spec in the first word, checked as strict JSON, as the params of a call. sent (may be NULL):
+ * these params, the caller's; NULL where there are none. */
+static int send_spec(struct sw_cli *c, const char *method, struct sw_reply *r, cJSON **sent)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_buf params;
@@ -36,6 +38,8 @@ static int send_spec(struct sw_cli *c, const char *method, struct sw_reply *r)
 		status = SW_EXIT_REFUSED;
 	} else {
 		status = sw_cli_call(c, method, params.data, r);
+		if (sent != NULL && sw_json_parse(sent, params.data, params.len, NULL) != SW_OK)
+			*sent = NULL;
 	}
 	sw_buf_fini(&params);
 	if (status == SW_EXIT_DONE)
@@ -46,7 +50,7 @@ static int send_spec(struct sw_cli *c, const char *method, struct sw_reply *r)
 int sw_verb_submit(struct sw_cli *c)
 {
 	struct sw_reply r = SW_REPLY_INIT;
-	int status = send_spec(c, "sweep.submit", &r);
+	int status = send_spec(c, "sweep.submit", &r, NULL);
 	uint64_t sweep = 0;
 
 	if (status == SW_EXIT_DONE && !sw_json_u64(sw_json_get(r.result, "sweep"), &sweep)) {
@@ -81,7 +85,8 @@ static void memory_line(struct sw_cli *c, const cJSON *result)
 int sw_verb_validate(struct sw_cli *c)
 {
 	struct sw_reply r = SW_REPLY_INIT;
-	const int status = send_spec(c, "sweep.validate", &r);
+	cJSON *sent = NULL;
+	const int status = send_spec(c, "sweep.validate", &r, &sent);
 
 	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON)) {
 		const cJSON *points = sw_json_get(r.result, "points"), *rung;
@@ -107,7 +112,9 @@ int sw_verb_validate(struct sw_cli *c)
 		}
 		(void)sw_buf_adds(&c->out, "\n");
 		memory_line(c, r.result);
+		sw_model_text(c, sw_json_get(sent, "spec"));
 	}
+	cJSON_Delete(sent);
 	sw_reply_fini(&r);
 	return status;
 }

@@ -3,15 +3,18 @@
 #include "proto/nearest.h"
 #include "proto/spec.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define N(a)      (sizeof(a) / sizeof *(a))
 #define TEXT_MOST ((size_t)1 << 20)
 
-/* What a preset is written from: its object and the writer of the list. */
+/* What a preset is written from: its object and the writer of the list. named: for people; a
+ * parameter's name stands wherever it sets a number. */
 struct writer {
 	const struct sw_layer_form *form;
 	const cJSON *object, *params;
+	bool named;
 	struct sw_jw w;
 };
 
@@ -105,6 +108,53 @@ static void with(struct writer *p, const char *layer, const char *name)
 	sw_jw_obj_end(&p->w);
 }
 
+/* The name of the parameter that stands for an option, where names are to stand; else NULL. */
+static const char *named(const struct writer *p, const char *name)
+{
+	const cJSON *v = sw_json_get(p->object, name);
+
+	return p->named && cJSON_IsString(v) ? v->valuestring : NULL;
+}
+
+/* So many times an option: "4 * width" where a name stands for it. */
+static void multiple(struct writer *p, const char *name, double factor)
+{
+	const char *param = named(p, name);
+	char text[SW_SPEC_MAX_PARAM_NAME + 16];
+
+	if (param == NULL) {
+		sw_jw_num(&p->w, factor * number(p, name));
+	} else if (factor == 1) {
+		sw_jw_str(&p->w, param);
+	} else {
+		(void)snprintf(text, sizeof text, "%.0f * %s", factor, param);
+		sw_jw_str(&p->w, text);
+	}
+}
+
+/* How often what follows is written; where a name says how often, once: {"depth times": [...]}. */
+static size_t begin_times(struct writer *p, const char *name)
+{
+	const char *param = named(p, name);
+	char text[SW_SPEC_MAX_PARAM_NAME + 16];
+
+	if (param == NULL)
+		return (size_t)number(p, name);
+	(void)snprintf(text, sizeof text, "%s times", param);
+	sw_jw_obj(&p->w);
+	sw_jw_key(&p->w, text);
+	sw_jw_arr(&p->w);
+	return 1;
+}
+
+static void end_times(struct writer *p, const char *name)
+{
+	if (named(p, name) == NULL)
+		return;
+	sw_jw_arr_end(&p->w);
+	sw_jw_obj_end(&p->w);
+}
+
 static bool dropped(const struct writer *p)
 {
 	const cJSON *v = sw_json_get(p->object, "dropout");
@@ -129,21 +179,28 @@ static void end_residual(struct writer *p)
 
 static void write_mlp(struct writer *p)
 {
-	for (size_t i = 0; i < (size_t)number(p, "depth"); i++) {
+	for (size_t n = begin_times(p, "depth"); n > 0; n--) {
 		with(p, "linear", "width");
 		sw_jw_str(&p->w, "relu");
 		if (dropped(p))
 			with(p, "dropout", "dropout");
 	}
+	end_times(p, "depth");
 	with(p, "linear", "outputs");
 }
 
-static void conv(struct writer *p, double out, double kernel, double stride, bool bias)
+/* width NULL: `out` channels; else so many times that option. */
+static void conv(struct writer *p, const char *width, double out, double kernel, double stride,
+		 bool bias)
 {
 	sw_jw_obj(&p->w);
 	sw_jw_key(&p->w, "conv2d");
 	sw_jw_obj(&p->w);
-	sw_jw_knum(&p->w, "out", out);
+	sw_jw_key(&p->w, "out");
+	if (width != NULL)
+		multiple(p, width, out);
+	else
+		sw_jw_num(&p->w, out);
 	sw_jw_knum(&p->w, "kernel", kernel);
 	if (!bias) {
 		sw_jw_knum(&p->w, "stride", stride);
@@ -159,7 +216,7 @@ static void write_lenet(struct writer *p)
 	static const double widths[] = {6, 16};
 
 	for (size_t i = 0; i < N(widths); i++) {
-		conv(p, widths[i], 5, 1, true);
+		conv(p, NULL, widths[i], 5, 1, true);
 		sw_jw_str(&p->w, "relu");
 		sw_jw_raw(&p->w, "{\"maxpool2d\": 2}");
 	}
@@ -171,10 +228,11 @@ static void write_lenet(struct writer *p)
 	with(p, "linear", "outputs");
 }
 
-/* A convolution without bias, its norm, and relu behind it where last is false. */
-static void conv_norm(struct writer *p, double out, double kernel, double stride, bool last)
+/* A convolution to `times` the width without bias, its norm, and relu behind it where last is
+ * false. */
+static void conv_norm(struct writer *p, double times, double kernel, double stride, bool last)
 {
-	conv(p, out, kernel, stride, false);
+	conv(p, "width", times, kernel, stride, false);
 	sw_jw_str(&p->w, "batchnorm");
 	if (!last)
 		sw_jw_str(&p->w, "relu");
@@ -185,7 +243,7 @@ static void write_resnet(struct writer *p, const int blocks[4], bool bottleneck)
 {
 	for (int stage = 0; stage < 4; stage++)
 		for (int i = 0; i < blocks[stage]; i++) {
-			const double width = number(p, "width") * (1 << stage);
+			const double width = 1 << stage; /* times the first */
 			const double stride = stage > 0 && i == 0 ? 2 : 1;
 
 			begin_residual(p);
@@ -209,7 +267,7 @@ static void write_resnet18(struct writer *p)
 {
 	static const int blocks[] = {2, 2, 2, 2};
 
-	conv_norm(p, number(p, "width"), 3, 1, false);
+	conv_norm(p, 1, 3, 1, false);
 	write_resnet(p, blocks, false);
 }
 
@@ -217,7 +275,7 @@ static void write_resnet50(struct writer *p)
 {
 	static const int blocks[] = {3, 4, 6, 3};
 
-	conv_norm(p, number(p, "width"), 7, 2, false);
+	conv_norm(p, 1, 7, 2, false);
 	sw_jw_raw(&p->w, "{\"maxpool2d\": {\"kernel\": 3, \"stride\": 2, \"padding\": 1}}");
 	write_resnet(p, blocks, true);
 }
@@ -229,7 +287,7 @@ static void write_transformer(struct writer *p)
 	sw_jw_str(&p->w, "layernorm");
 	if (dropped(p))
 		with(p, "dropout", "dropout");
-	for (size_t i = 0; i < (size_t)number(p, "layers"); i++) {
+	for (size_t n = begin_times(p, "layers"); n > 0; n--) {
 		begin_residual(p);
 		with(p, "attention", "heads");
 		if (dropped(p))
@@ -245,12 +303,12 @@ static void write_transformer(struct writer *p)
 		end_residual(p);
 		sw_jw_str(&p->w, "layernorm");
 	}
+	end_times(p, "layers");
 	sw_jw_str(&p->w, "mean_tokens");
 	with(p, "linear", "outputs");
 }
 
-sw_status sw_model_list(const cJSON *model, const cJSON *params, cJSON **owned, const cJSON **list,
-			struct sw_err *err)
+static sw_status make_list(struct writer *p, cJSON **owned, const cJSON **list, struct sw_err *err)
 {
 	static void (*const write[PRESETS])(struct writer *) = {
 		[MLP] = write_mlp,
@@ -259,7 +317,7 @@ sw_status sw_model_list(const cJSON *model, const cJSON *params, cJSON **owned, 
 		[RESNET50] = write_resnet50,
 		[TRANSFORMER] = write_transformer,
 	};
-	struct writer p = {.object = model, .params = params};
+	const cJSON *model = p->object;
 	struct sw_buf text;
 	sw_status rc;
 
@@ -267,19 +325,35 @@ sw_status sw_model_list(const cJSON *model, const cJSON *params, cJSON **owned, 
 	*list = model;
 	if (cJSON_IsArray(model))
 		return SW_OK;
-	rc = sw_preset_find(model, &p.form, err);
+	rc = sw_preset_find(model, &p->form, err);
 	if (rc != SW_OK)
 		return rc;
 	sw_buf_init(&text, TEXT_MOST);
-	sw_jw_init(&p.w, &text);
-	sw_jw_arr(&p.w);
-	write[p.form - presets](&p);
-	sw_jw_arr_end(&p.w);
+	sw_jw_init(&p->w, &text);
+	sw_jw_arr(&p->w);
+	write[p->form - presets](p);
+	sw_jw_arr_end(&p->w);
 	if (text.failed != SW_OK)
-		rc = sw_err_set(err, text.failed, "no memory for the layers of %s", p.form->name);
+		rc = sw_err_set(err, text.failed, "no memory for the layers of %s", p->form->name);
 	else
 		rc = sw_json_parse(owned, text.data, text.len, err);
 	sw_buf_fini(&text);
 	*list = *owned;
 	return rc;
+}
+
+sw_status sw_model_list(const cJSON *model, const cJSON *params, cJSON **owned, const cJSON **list,
+			struct sw_err *err)
+{
+	struct writer p = {.object = model, .params = params};
+
+	return make_list(&p, owned, list, err);
+}
+
+sw_status sw_model_outline(const cJSON *model, cJSON **owned, const cJSON **list,
+			   struct sw_err *err)
+{
+	struct writer p = {.object = model, .named = true};
+
+	return make_list(&p, owned, list, err);
 }

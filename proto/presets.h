@@ -29,4 +29,10 @@ SW_NODISCARD sw_status sw_preset_find(const cJSON *model, const struct sw_layer_
 SW_NODISCARD sw_status sw_model_list(const cJSON *model, const cJSON *params, cJSON **owned,
 				     const cJSON **list, struct sw_err *err);
 
+/* The same for people, before there are values: where a parameter sets a number its name stands, in
+ * a product as "4 * width"; where it sets how often layers follow each other they are written once,
+ * as {"depth times": [...]}. No model is made of such a list. */
+SW_NODISCARD sw_status sw_model_outline(const cJSON *model, cJSON **owned, const cJSON **list,
+					struct sw_err *err);
+
 #endif

@@ -35,6 +35,21 @@ def test_status_0_when_done(daemon, spec_file):
         assert status == 0 and err == "", (args, out, err)
 
 
+def test_layers_of_a_preset_are_shown_with_the_parameters_names(daemon, client, spec_file):
+    """Before there is a trial, and of a sweep: the same list."""
+    spec = trained(layers={"preset": "mlp", "outputs": 3, "width": "width", "depth": "depth",
+                           "dropout": 0.5}, parameters={
+                               "width": {"values": [8, 16]}, "depth": {"min": 1, "max": 4},
+                               "lr": {"value": 0.1}, "batch_size": {"value": 16}})
+    want = [{"depth times": [{"linear": "width"}, "relu", {"dropout": 0.5}]}, {"linear": 3}]
+    for args in (["validate", spec_file(spec)], ["show", client.submit(spec)]):
+        status, out, err = sweep_command(daemon, *args)
+        assert status == 0 and out.count("layers of mlp\n") == 1, (args, out, err)
+        assert json.loads(out.partition("layers of mlp\n")[2]) == want
+    for plain in (driven(), trained()):
+        assert "layers of" not in sweep_command(daemon, "validate", spec_file(plain))[1]
+
+
 @pytest.mark.parametrize("args", [
     ["show", 9], ["show", "1/9"], ["trials", 9], ["best", 9], ["why", "1/1"], ["log", "1/1"],
     ["pause", 9], ["resume", 1], ["cancel", 9], ["cancel", "1/9"], ["watch", 9],

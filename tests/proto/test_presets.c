@@ -2,6 +2,7 @@
 #include "proto/json.h"
 #include "proto/presets.h"
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +44,66 @@ START_TEST(preset_becomes_its_list)
 }
 END_TEST
 
+/* For people: with names wherever a parameter sets a number. */
+static const struct {
+	const char *preset, *list;
+} outlines[] = {
+	{"{\"preset\":\"mlp\",\"outputs\":3,\"width\":\"w\",\"depth\":\"opt.d\",\"dropout\":\"p\"}",
+	 "[{\"opt.d times\":[{\"linear\":\"w\"},\"relu\",{\"dropout\":\"p\"}]},{\"linear\":3}]"},
+	{"{\"preset\":\"mlp\",\"outputs\":3,\"width\":\"w\",\"depth\":2}",
+	 "[{\"linear\":\"w\"},\"relu\",{\"linear\":\"w\"},\"relu\",{\"linear\":3}]"},
+	{"{\"preset\":\"transformer-encoder\",\"outputs\":2,\"layers\":\"n\",\"heads\":\"h\","
+	 "\"width\":\"w\",\"dropout\":0}",
+	 "[{\"embedding\":\"w\"},\"positional\",\"layernorm\",{\"n times\":[{\"residual\":["
+	 "{\"attention\":\"h\"}]},\"layernorm\",{\"residual\":[{\"linear\":512},\"gelu\","
+	 "{\"linear\":\"w\"}]},\"layernorm\"]},\"mean_tokens\",{\"linear\":2}]"},
+	{"[{\"linear\":\"w\"}]", "[{\"linear\":\"w\"}]"},
+};
+
+START_TEST(preset_outline_has_the_parameters_names)
+{
+	cJSON *model = cJSON_Parse(outlines[_i].preset), *want = cJSON_Parse(outlines[_i].list);
+	cJSON *owned = NULL;
+	const cJSON *list = NULL;
+	char *text;
+
+	ck_assert_int_eq(sw_model_outline(model, &owned, &list, NULL), SW_OK);
+	text = cJSON_PrintUnformatted(list);
+	ck_assert_msg(cJSON_Compare(list, want, 1), "%s is not %s", text, outlines[_i].list);
+	free(text);
+	cJSON_Delete(owned);
+	cJSON_Delete(want);
+	cJSON_Delete(model);
+}
+END_TEST
+
+/* Each "out" of the list and those in it, one after the other: "w 2 * w 2 * w ..." */
+static void outs(const cJSON *v, char *to, size_t cap)
+{
+	const size_t n = strlen(to);
+
+	if (v->string && strcmp(v->string, "out") == 0)
+		(void)snprintf(to + n, cap - n, "%s,", v->valuestring ? v->valuestring : "?");
+	for (const cJSON *c = v->child; c; c = c->next)
+		outs(c, to, cap);
+}
+
+START_TEST(preset_outline_of_a_resnet_has_products)
+{
+	cJSON *model = cJSON_Parse("{\"preset\":\"resnet18-cifar\",\"width\":\"w\"}");
+	cJSON *owned = NULL;
+	const cJSON *list = NULL;
+	char text[512] = "";
+
+	ck_assert_int_eq(sw_model_outline(model, &owned, &list, NULL), SW_OK);
+	outs(list, text, sizeof text);
+	ck_assert_str_eq(text, "w,w,w,w,w,2 * w,2 * w,2 * w,2 * w,4 * w,4 * w,4 * w,4 * w,8 * w,"
+			       "8 * w,8 * w,8 * w,");
+	cJSON_Delete(owned);
+	cJSON_Delete(model);
+}
+END_TEST
+
 static size_t count(const cJSON *v, const char *name)
 {
 	size_t n = v->string && strcmp(v->string, name) == 0;
@@ -79,6 +140,9 @@ int main(void)
 
 	suite_add_tcase(suite, tcase);
 	tcase_add_loop_test(tcase, preset_becomes_its_list, 0, sizeof lists / sizeof *lists);
+	tcase_add_loop_test(tcase, preset_outline_has_the_parameters_names, 0,
+			    sizeof outlines / sizeof *outlines);
+	tcase_add_test(tcase, preset_outline_of_a_resnet_has_products);
 	tcase_add_loop_test(tcase, preset_resnets_have_their_layers, 0, 2);
 	srunner_run_all(runner, CK_ENV);
 	const int failed = srunner_ntests_failed(runner);
