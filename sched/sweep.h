@@ -211,7 +211,8 @@ void sw_sweep_destroy(struct sw_sweep *s); /* NULL is allowed */
  *         that is not finite ends the trial INFEASIBLE, cause "diverged", decision STOP; in a final
  *         report that is left to the TELL. Without has_value: CONTINUE, nothing is judged.
  * TELL    COMPLETED of a trial no report of which carried the metric ends it FAILED, cause
- *         "no-metric"; COMPLETED after a value that is not finite, INFEASIBLE, cause "diverged".
+ *         "no-metric"; a child that has not reported at all PRUNED ("nothing to train after step
+ *         20 of trial 3"); COMPLETED after a value that is not finite, INFEASIBLE, cause "diverged".
  *         FAILED and INFEASIBLE stand as they are told.
  * STOP    ends what waits and runs CANCELLED ("sweep-ended"), what is paused PRUNED.
  * EDIT    SW_INVALID with a pointer ("/run_cap", "/target", "/parameters/2/min") for what has no

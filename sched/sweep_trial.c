@@ -299,6 +299,18 @@ sw_status sw_sweep_on_report(struct sw_sweep *s, const struct sw_event *ev, stru
 	return SW_OK;
 }
 
+/* A child whose parent stood at its own last step: where each trial has its own number of steps the
+ * pruner does not know it. It has done all that there was to do, and has no value of its own. */
+static void end_untrained(struct sw_sweep *s, uint64_t trial, struct sw_actions *out)
+{
+	char cause[SW_CAUSE_MAX];
+
+	(void)snprintf(cause, sizeof cause,
+		       "nothing to train after step %" PRIu64 " of trial %" PRIu64,
+		       s->trial[trial - 1].resume_step, sw_sweep_from(s, trial));
+	sw_sweep_end(s, trial, SW_TRIAL_PRUNED, cause, out);
+}
+
 sw_status sw_sweep_on_tell(struct sw_sweep *s, const struct sw_event *ev, struct sw_actions *out,
 			   struct sw_err *err)
 {
@@ -318,7 +330,9 @@ sw_status sw_sweep_on_tell(struct sw_sweep *s, const struct sw_event *ev, struct
 		return rc;
 	assert(t != NULL);
 	const bool named = ev->cause != NULL && ev->cause[0] != '\0';
-	if (ev->end == SW_TRIAL_COMPLETED && !t->has_value)
+	if (ev->end == SW_TRIAL_COMPLETED && !t->has_value && t->inherited && t->seq == 0)
+		end_untrained(s, ev->trial, out);
+	else if (ev->end == SW_TRIAL_COMPLETED && !t->has_value)
 		sw_sweep_end(s, ev->trial, SW_TRIAL_FAILED, "no-metric", out);
 	else if (ev->end == SW_TRIAL_COMPLETED && t->diverged)
 		sw_sweep_end(s, ev->trial, SW_TRIAL_INFEASIBLE, "diverged", out);

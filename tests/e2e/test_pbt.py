@@ -168,3 +168,23 @@ def test_pbt_with_damaged_checkpoints_starts_members_from_scratch_and_fails_chil
             assert t["state"] == "FAILED" and "is damaged: its checksum" in t["cause"], t
     assert scratch >= 1
     replay(daemon, sweep)
+
+
+def test_child_of_a_donor_at_its_own_last_epoch_has_nothing_to_train(start):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    spec = example("digits_pbt", run_cap=6, seed=3)
+    spec["early_terminate"] |= {"perturbation_interval": 2, "quantile_fraction": 0.5}
+    spec["trainer"]["epochs"] = "epochs"
+    spec["parameters"]["epochs"] = {"values": [2, 4]}
+    spec["parameters"]["lr"]["max"] = 0.1
+    sweep = client.submit(spec)
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    trials = client.trials(sweep)
+    assert {t["state"] for t in trials} <= {"COMPLETED", "PRUNED"}, trials
+    idle = [t for t in trials if (t["cause"] or "").startswith("nothing to train after step ")]
+    assert idle, [(t["trial"], t["state"], t["cause"]) for t in trials]
+    for t in idle:
+        assert t["parent"] and t["state"] == "PRUNED" and t["value"] is None
+        assert t["cause"].endswith(f"after step {t['params']['epochs']} of trial {t['parent']}")
+    replay(daemon, sweep)

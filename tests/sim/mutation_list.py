@@ -73,6 +73,8 @@ MUTATIONS = [
     ("a sweep that was cancelled tells nobody to stop", "sweep_end.c",
      "if (t->state == SW_TRIAL_RUNNING) { struct sw_action *stop",
      "if (t->state == SW_TRIAL_PAUSED) { struct sw_action *stop"),
+    ("a child that has nothing to train is FAILED", "sweep_trial.c",
+     "&& !t->has_value && t->inherited && t->seq == 0)", "&& false)"),
     # --- ends in slices ---
     ("a slice ends one more than it may", "sweep_end.c",
      "(ended == most ||", "(ended > most ||"),

@@ -1,6 +1,7 @@
 /* What one trial's events must do to it. */
 #include "tests/sim/oracle.h"
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 sw_status sim_oracle_expect_live(struct sim_oracle *o, const struct sw_event *ev)
@@ -208,7 +209,16 @@ void sim_oracle_on_tell(struct sim_oracle *o, const struct sw_event *ev, struct 
 	enum sw_trial_state end = ev->end;
 	const char *cause = ev->cause;
 
-	if (end == SW_TRIAL_COMPLETED && (!t->has_value || t->diverged)) {
+	char untrained[SW_CAUSE_MAX];
+
+	if (end == SW_TRIAL_COMPLETED && !t->has_value && t->seq == 0 && t->from != 0 &&
+	    t->from != ev->trial) {
+		(void)snprintf(untrained, sizeof untrained,
+			       "nothing to train after step %" PRIu64 " of trial %" PRIu64,
+			       t->resume_step, t->from);
+		end = SW_TRIAL_PRUNED;
+		cause = untrained;
+	} else if (end == SW_TRIAL_COMPLETED && (!t->has_value || t->diverged)) {
 		end = t->has_value ? SW_TRIAL_INFEASIBLE : SW_TRIAL_FAILED;
 		cause = t->has_value ? "diverged" : "no-metric";
 	} else if (cause == NULL) {
