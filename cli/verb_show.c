@@ -200,8 +200,41 @@ static void show_sweep(struct sw_cli *c, struct sw_reply *r)
 	sw_view_fini(&v);
 }
 
+/* Did NVML say something of one of them? */
+static bool any_gpu(const cJSON *attempts)
+{
+	const cJSON *a;
+
+	cJSON_ArrayForEach (a, attempts) {
+		if (cJSON_IsNumber(sw_json_get(a, "joules")))
+			return true;
+	}
+	return false;
+}
+
+/* Most memory, mean utilisation, energy. */
+static void add_usage(struct sw_grid *g, const cJSON *attempt)
+{
+	static const struct {
+		const char *key, *unit;
+		double in;
+	} cells[] = {
+		{"gpu_bytes", " MiB", 1048576.0}, {"gpu_util", "%", 1.0}, {"joules", " J", 1.0}};
+
+	for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
+		const cJSON *v = sw_json_get(attempt, cells[i].key);
+
+		if (cJSON_IsNumber(v))
+			sw_grid_addf(g, "%.*f%s", v->valuedouble < 10 && i == 2 ? 2 : 0,
+				     v->valuedouble / cells[i].in, cells[i].unit);
+		else
+			sw_grid_addf(g, "-");
+	}
+}
+
 static void print_attempts(struct sw_cli *c, const cJSON *attempts)
 {
+	const bool gpu = any_gpu(attempts);
 	const cJSON *a;
 	struct sw_grid g;
 	const bool utf8 = c->look.utf8;
@@ -213,6 +246,11 @@ static void print_attempts(struct sw_cli *c, const cJSON *attempts)
 	sw_grid_col(&g, "started", false, 1);
 	sw_grid_col(&g, "seconds", true, 0);
 	sw_grid_col(&g, "from step", true, 2);
+	if (gpu) {
+		sw_grid_col(&g, "peak", true, 3);
+		sw_grid_col(&g, "util", true, 4);
+		sw_grid_col(&g, "energy", true, 5);
+	}
 	sw_grid_col(&g, "cause", false, 0);
 	cJSON_ArrayForEach (a, attempts) {
 		const cJSON *from = sw_json_get(a, "started_ms"), *to = sw_json_get(a, "ended_ms");
@@ -233,6 +271,8 @@ static void print_attempts(struct sw_cli *c, const cJSON *attempts)
 		else
 			sw_grid_addf(&g, "-");
 		sw_grid_add_value(&g, sw_json_get(a, "resume_step"), utf8, SW_TINT_NONE);
+		if (gpu)
+			add_usage(&g, a);
 		sw_grid_add_value(&g, sw_json_get(a, "cause"), utf8, SW_TINT_NONE);
 	}
 	print_grid(c, &g);

@@ -7,6 +7,7 @@
 #include "daemon/supervisor.h"
 #include "daemon/work.h"
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 
 unsigned sw_admission_lanes(const struct sw_slot *s, double gpu)
@@ -95,6 +96,49 @@ void sw_admission_adopted(struct sw_daemon *d)
 	}
 }
 
+/* --- memory --- */
+
+/* Bytes of the slot's GPU that trials may have, all of them together; INT64_MAX: not known. */
+static int64_t capacity(const struct sw_slot *s)
+{
+	const struct sw_card *c = sw_gpus_card(s->d, s);
+
+	return c != NULL && c->now.total > 0 ? c->now.total - c->strangers - c->rest : INT64_MAX;
+}
+
+/* Is there a GPU that has room for what this one has not? */
+static bool larger_elsewhere(const struct sw_slot *s, int64_t bytes)
+{
+	const struct sw_daemon *d = s->d;
+
+	for (size_t i = 0; i < d->slot_n; i++) {
+		const struct sw_card *c = sw_gpus_card(s->d, &d->slots[i]);
+
+		if (c != NULL && c->state != SW_CARD_DOWN && c->state != SW_CARD_HELD &&
+		    capacity(&d->slots[i]) > capacity(s) && bytes > capacity(s))
+			return true;
+	}
+	return false;
+}
+
+/* Are so many bytes free beside the trials that run there? One that is alone may have what there
+ * is: a batch that does not fit goes through in parts. */
+static bool has_room(const struct sw_slot *s, int64_t bytes)
+{
+	const struct sw_slot *lead = &s->d->slots[s->lead];
+	const int64_t all = capacity(s);
+	int64_t taken = 0;
+	bool alone = true;
+
+	for (unsigned k = 0; k < lead->device.lanes; k++) {
+		if (lead[k].state != SW_SLOT_BUSY)
+			continue;
+		alone = false;
+		taken += s->d->hosts[lead[k].sweep - 1]->bytes;
+	}
+	return alone || bytes == 0 || all == INT64_MAX || bytes <= all - taken;
+}
+
 /* --- work --- */
 
 #define PICKS 64
@@ -153,9 +197,11 @@ static struct sw_host *pick(struct sw_daemon *d, const struct sw_slot *s)
 		const size_t best = sw_share_pick(p.share, p.n);
 		struct sw_host *h = p.host[best];
 
-		if (!s->device.gpu || sw_admission_lanes(s, h->spec->gpu) <= free)
+		const bool elsewhere = larger_elsewhere(s, h->bytes);
+		if (!elsewhere && (!s->device.gpu || (sw_admission_lanes(s, h->spec->gpu) <= free &&
+						      has_room(s, h->bytes))))
 			return h;
-		if (!cleared_elsewhere(d, h, s)) {
+		if (!elsewhere && !cleared_elsewhere(d, h, s)) {
 			lead->cleared_for = h->sweep;
 			return NULL;
 		}

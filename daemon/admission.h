@@ -4,8 +4,11 @@
  * gpu is what a spec's resources.gpu asks for: a part of a GPU up to 1; 0: nothing was said, any
  * slot will do; below 0: it said 0, a CPU slot. A part takes that part of the lanes of one GPU, at
  * least one; of a GPU of one lane it takes all.
- * A sweep that needs several lanes when too few are free has one GPU cleared for it: no other sweep
- * gets its lanes until the trial has them.
+ * A trial that takes more bytes than the GPU has goes to a larger one where there is one; beside
+ * others it goes where its bytes are free. What a trial takes is what its sweep's check said of the
+ * largest configuration; where that is not known, lanes alone count.
+ * A sweep that needs several lanes, or bytes, when too few are free has one GPU cleared for it: no
+ * other sweep gets its lanes until the trial has them.
  */
 #ifndef SW_DAEMON_ADMISSION_H
 #define SW_DAEMON_ADMISSION_H

@@ -37,8 +37,8 @@ int64_t sw_budget_gpu_ms(const struct sw_host *h, int64_t now_ms)
 		if (s->state != SW_SLOT_BUSY || s->sweep != h->sweep)
 			continue;
 		const struct sw_run *run = &h->runs[s->trial - 1];
-		if (run->gpu && run->started_ms != 0 && now_ms > run->started_ms)
-			ms += now_ms - run->started_ms;
+		if (run->started_ms != 0 && now_ms > run->started_ms)
+			ms += (now_ms - run->started_ms) * run->gpu / SW_RUN_GPU;
 	}
 	return ms;
 }

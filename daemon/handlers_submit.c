@@ -61,14 +61,16 @@ static void write_warnings(struct sw_jw *w, const struct submit *s)
 	bool suits = d->slot_n == 0;
 
 	for (size_t i = 0; i < d->slot_n; i++)
-		suits = suits || sw_supervisor_suits(&d->slots[i], s->spec->needs_gpu);
+		suits = suits || sw_supervisor_suits(&d->slots[i], s->spec->gpu);
 	sw_jw_key(w, "warnings");
 	sw_jw_arr(w);
 	if (s->spec->trainer != NULL && d->slot_n == 0)
 		sw_jw_str(w, "this daemon has no slots (--devices none): its trials will wait");
 	else if (s->spec->trainer != NULL && !suits)
-		sw_jw_str(w,
-			  "no slot has a GPU, which resources.gpu asks for: its trials will wait");
+		sw_jw_str(w, s->spec->needs_gpu ? "no slot has a GPU, which resources.gpu asks "
+						  "for: its trials will wait"
+						: "every slot has a GPU, and resources.gpu is 0: "
+						  "its trials will wait");
 	if (s->warm.outside > 0) {
 		char line[120];
 
@@ -152,13 +154,14 @@ static void store_sweep(struct sw_change *c, const struct sw_host *h, const char
 		.created_ms = h->created_ms,
 		.uid = c->uid,
 		.slice = SW_SETTLE_SLICE,
+		.bytes = h->bytes,
 		.sampler_version = SW_SAMPLER_VERSION,
 	};
 
 	sw_tx_sweep_insert(c->tx, &row);
 }
 
-static void accept_submit(struct submit *s)
+static void accept_submit(struct submit *s, const struct sw_speccheck *facts)
 {
 	struct sw_daemon *d = s->call->d;
 	struct sw_change *c;
@@ -178,6 +181,7 @@ static void accept_submit(struct submit *s)
 	h = sw_host_add(d, s->spec, s->sched, s->seed, c->now_ms);
 	if (h == NULL)
 		sw_daemon_die("add a sweep", SW_NOMEM);
+	h->bytes = facts->bytes;
 	s->spec = NULL; /* they are the host's now */
 	s->sched = NULL;
 	store_sweep(c, h, text.data);
@@ -201,7 +205,7 @@ static void on_checked(void *user, const struct sw_err *err, const struct sw_spe
 	} else if (!s->store) {
 		accept_validate(s, facts);
 	} else if (sw_change_allowed(s->call)) {
-		accept_submit(s);
+		accept_submit(s, facts);
 	} else {
 		free_submit(s);
 	}

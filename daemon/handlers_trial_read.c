@@ -5,6 +5,7 @@
 #include "daemon/host.h"
 #include "daemon/lookup.h"
 #include "store/read.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -87,6 +88,23 @@ void sw_handle_trial_list(struct sw_call *call)
 
 /* --- get --- */
 
+/* What it used of its GPU: null without one, and while nothing is known. */
+static void write_usage(struct sw_jw *w, const struct sw_row_attempt *row)
+{
+	static const char *const keys[] = {"gpu_bytes", "gpu_util", "joules"};
+	const double values[] = {round(row->gpu_bytes), row->gpu_util, row->joules};
+
+	if (row->gpu)
+		sw_jw_knum(w, "gpu", row->share);
+	else
+		sw_jw_knull(w, "gpu");
+	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+		if (row->has_usage)
+			sw_jw_knum(w, keys[i], round(values[i] * 1e3) / 1e3);
+		else
+			sw_jw_knull(w, keys[i]);
+}
+
 static bool write_attempt(const struct sw_row_attempt *row, void *arg)
 {
 	struct sw_jw *w = &((struct sw_lookup *)arg)->w;
@@ -105,6 +123,7 @@ static bool write_attempt(const struct sw_row_attempt *row, void *arg)
 	else
 		sw_jw_knull(w, "ended_ms");
 	sw_jw_kint(w, "resume_step", row->resume_step);
+	write_usage(w, row);
 	sw_jw_obj_end(w);
 	return true;
 }

@@ -138,6 +138,7 @@ struct sw_host *sw_host_restore(struct sw_daemon *d, const struct sw_row_sweep *
 	h->driven = row->driven;
 	h->seed = (uint64_t)row->seed;
 	h->run_cap = row->run_cap;
+	h->bytes = row->bytes;
 	h->created_ms = row->created_ms;
 	h->ended_ms = row->ended_ms;
 	if (sw_sweep_state_find(row->state, &h->state) != SW_OK)

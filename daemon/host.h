@@ -25,13 +25,15 @@ struct sw_db;
 struct sw_suggester;
 struct sw_watcher;
 
+#define SW_RUN_GPU 60000 /* a whole GPU: what parts are counted in */
+
 /* What the scheduler does not know about a trial: 24 bytes, one for each trial of the sweep. */
 struct sw_run {
 	int64_t started_ms; /* wall clock, of the live attempt; 0: it does not run */
 	int64_t heard_us;   /* monotonic: start or last report of the live attempt, for leases */
 	float seconds;      /* run time of the attempts that ended */
 	int16_t slot;       /* -1: a client's */
-	bool gpu;           /* the slot has one */
+	uint16_t gpu;       /* its part of the slot's GPU, of SW_RUN_GPU; 0: it has none */
 };
 
 struct sw_host {
@@ -44,6 +46,7 @@ struct sw_host {
 	uint64_t seed;
 	int64_t run_cap; /* 0: none */
 	int64_t created_ms, ended_ms;
+	int64_t bytes; /* that a trial takes at most; 0: not known */
 	enum sw_sweep_state state;
 
 	struct sw_spec *spec;   /* NULL while unloaded */

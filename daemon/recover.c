@@ -27,7 +27,7 @@ static bool take_attempt(const struct sw_row_attempt *row, void *arg)
 	struct sw_run *run = arg;
 
 	run->slot = (int16_t)row->slot; /* the last attempt's stays */
-	run->gpu = row->gpu;
+	run->gpu = row->gpu ? (uint16_t)(row->share * SW_RUN_GPU + 0.5) : 0;
 	return true;
 }
 

@@ -108,11 +108,20 @@ static void on_create(struct sw_change *c, struct sw_host *h, const struct sw_ac
 		add_suggestion(c, h, a);
 }
 
+/* The part of the slot's GPU that a trial of this sweep has; 0: there is none. */
+static double share_of(const struct sw_host *h, int32_t slot)
+{
+	if (slot < 0 || !h->d->slots[slot].device.gpu)
+		return 0.0;
+	const struct sw_slot *s = &h->d->slots[slot];
+	return (double)sw_admission_lanes(s, h->spec->gpu) / s->device.lanes;
+}
+
 static void on_start(struct sw_change *c, struct sw_host *h, const struct sw_action *a,
 		     int32_t slot, uint64_t ev)
 {
 	struct sw_run *run = &h->runs[a->trial - 1];
-	const bool gpu = slot >= 0 && h->d->slots[slot].device.gpu;
+	const double share = share_of(h, slot);
 	const struct sw_row_attempt attempt = {.sweep = h->sweep,
 					       .trial = (int64_t)a->trial,
 					       .attempt = a->attempt,
@@ -121,7 +130,8 @@ static void on_start(struct sw_change *c, struct sw_host *h, const struct sw_act
 					       .started_ms = c->now_ms,
 					       .state = "RUNNING",
 					       .resume_step = (int64_t)a->resume_step,
-					       .gpu = gpu};
+					       .gpu = share > 0.0,
+					       .share = share};
 	const struct sw_row_trial trial = {.sweep = h->sweep,
 					   .trial = (int64_t)a->trial,
 					   .state = sw_trial_state_name(SW_TRIAL_RUNNING),
@@ -133,7 +143,7 @@ static void on_start(struct sw_change *c, struct sw_host *h, const struct sw_act
 			       .heard_us = sw_clock_mono_us(),
 			       .seconds = run->seconds,
 			       .slot = (int16_t)slot,
-			       .gpu = gpu};
+			       .gpu = (uint16_t)(share * SW_RUN_GPU + 0.5)};
 	if (a->trial < h->oldest)
 		h->oldest = a->trial;
 	if (slot >= 0)
@@ -142,21 +152,39 @@ static void on_start(struct sw_change *c, struct sw_host *h, const struct sw_act
 	sw_tx_trial_state(c->tx, &trial);
 }
 
+/* What the attempt used of its GPU. A slot that has let go of it keeps the figures till its next.
+ */
+static void add_usage(struct sw_row_attempt *row, const struct sw_slot *s)
+{
+	const bool its = s->sweep == row->sweep && s->trial == row->trial &&
+			 s->attempt == row->attempt;
+
+	if (!s->device.gpu || (!its && s->sweep != 0))
+		return;
+	const struct sw_gpu_usage u = its ? sw_gpu_usage_end(s->d, s) : s->usage;
+	row->has_usage = u.any;
+	row->gpu_bytes = (double)u.peak;
+	row->gpu_util = u.seconds > 0.0 ? u.util_seconds / u.seconds : 0.0;
+	row->joules = u.millijoules / 1e3;
+}
+
 /* The live attempt of a trial, if there is one, is over: rows and accounts. */
 static void end_attempt(struct sw_change *c, struct sw_host *h, const struct sw_action *a,
 			const char *state)
 {
 	struct sw_run *run = &h->runs[a->trial - 1];
 	const int64_t ended_ms = c->over_ms != 0 && c->over_ms < c->now_ms ? c->over_ms : c->now_ms;
-	const struct sw_row_attempt row = {.sweep = h->sweep,
-					   .trial = (int64_t)a->trial,
-					   .attempt = a->attempt,
-					   .ended_ms = ended_ms,
-					   .state = state,
-					   .cause = *a->cause != '\0' ? a->cause : NULL};
+	struct sw_row_attempt row = {.sweep = h->sweep,
+				     .trial = (int64_t)a->trial,
+				     .attempt = a->attempt,
+				     .ended_ms = ended_ms,
+				     .state = state,
+				     .cause = *a->cause != '\0' ? a->cause : NULL};
 
 	if (run->started_ms == 0)
 		return;
+	if (run->slot >= 0 && (size_t)run->slot < h->d->slot_n)
+		add_usage(&row, &h->d->slots[run->slot]);
 	sw_tx_attempt_end(c->tx, &row);
 	const int64_t ms = ended_ms > run->started_ms ? ended_ms - run->started_ms : 0;
 	run->seconds += (float)ms / 1000.0f;
@@ -168,7 +196,7 @@ static void end_attempt(struct sw_change *c, struct sw_host *h, const struct sw_
 	h->share.used_us += ms * 1000;
 	h->share.ended++;
 	h->share.ended_us += ms * 1000;
-	h->budget.gpu_ms += run->gpu ? ms : 0;
+	h->budget.gpu_ms += ms * run->gpu / SW_RUN_GPU;
 	if ((size_t)run->slot < h->d->slot_n) {
 		struct sw_slot *s = &h->d->slots[run->slot];
 

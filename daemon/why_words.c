@@ -142,20 +142,28 @@ static void add_slots(const struct sw_host *h, struct sw_buf *out)
 {
 	const struct sw_daemon *d = h->d;
 	size_t suits = 0, idle = 0;
+	const char *why;
 
 	for (size_t i = 0; i < d->slot_n; i++) {
-		if (!sw_supervisor_suits(&d->slots[i], h->spec->needs_gpu))
+		if (!sw_supervisor_suits(&d->slots[i], h->spec->gpu))
 			continue;
 		suits++;
-		idle += d->slots[i].state == SW_SLOT_IDLE;
+		idle += d->slots[i].state == SW_SLOT_IDLE && d->slots[i].holder < 0 &&
+			sw_gpus_may_begin(d->slots[i].d, &d->slots[i], &why);
 	}
 	(void)sw_buf_addf(out, "waits for a %sslot: %zu of %zu suit, %zu free",
 			  h->spec->needs_gpu ? "GPU " : "", suits, d->slot_n, idle);
 	for (size_t i = 0; i < d->slot_n && i < SLOTS_SHOWN; i++) {
 		const struct sw_slot *s = &d->slots[i];
 
+		const bool ready = sw_gpus_may_begin(s->d, s, &why);
+
 		(void)sw_buf_addf(out, ", %s ", s->device.name);
-		if (s->state == SW_SLOT_BUSY)
+		if (!ready)
+			(void)sw_buf_addf(out, "takes none (%s)", why);
+		else if (s->holder >= 0)
+			(void)sw_buf_addf(out, "held as a lane of slot %d's trial", s->holder);
+		else if (s->state == SW_SLOT_BUSY)
 			(void)sw_buf_addf(out, "held by %lld/%lld", (long long)s->sweep,
 					  (long long)s->trial);
 		else

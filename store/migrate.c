@@ -3,14 +3,15 @@
 #include "store/internal.h"
 #include <stdio.h>
 
-extern const char sw_schema_sql[], sw_schema_2_sql[], sw_schema_3_sql[],
-	sw_schema_4_sql[]; /* schema.sql etc., compiled in */
+extern const char sw_schema_sql[], sw_schema_2_sql[], sw_schema_3_sql[], sw_schema_4_sql[],
+	sw_schema_5_sql[]; /* schema.sql etc., compiled in */
 
 static const char *const own_steps[] = {
 	sw_schema_sql,   /* 0 to 1: an empty file */
 	sw_schema_2_sql, /* 1 to 2 */
 	sw_schema_3_sql, /* 2 to 3 */
 	sw_schema_4_sql, /* 3 to 4 */
+	sw_schema_5_sql, /* 4 to 5 */
 };
 _Static_assert(sizeof own_steps / sizeof own_steps[0] == SW_STORE_SCHEMA_VERSION,
 	       "a version is a step");

@@ -73,7 +73,7 @@ struct give_attempt {
 static bool give_attempt(struct sw_cols *c, void *arg)
 {
 	const struct give_attempt *g = arg;
-	const struct sw_row_attempt row = {
+	struct sw_row_attempt row = {
 		.sweep = sw_col_int(c, 0),
 		.trial = sw_col_int(c, 1),
 		.attempt = sw_col_int(c, 2),
@@ -85,14 +85,19 @@ static bool give_attempt(struct sw_cols *c, void *arg)
 		.cause = sw_col_text_opt(c, 8),
 		.resume_step = sw_col_int(c, 9),
 		.gpu = sw_col_bool(c, 10),
+		.share = sw_col_real(c, 11),
 	};
+	bool has;
 
+	row.gpu_bytes = sw_col_real_opt(c, 12, &row.has_usage);
+	row.gpu_util = sw_col_real_opt(c, 13, &has);
+	row.joules = sw_col_real_opt(c, 14, &has);
 	return c->bad == 0 && g->cb(&row, g->arg);
 }
 
 #define ATTEMPT_ROWS                                                                               \
 	"SELECT sweep, trial, attempt, ev, slot, started_ms, ended_ms, state, cause, resume_step," \
-	" gpu FROM attempt WHERE sweep = ?1"
+	" gpu, share, gpu_bytes, gpu_util, joules FROM attempt WHERE sweep = ?1"
 
 sw_status sw_read_attempts(struct sw_db *db, int64_t sweep, int64_t trial, sw_row_attempt_cb *cb,
 			   void *arg, struct sw_err *err)
@@ -140,7 +145,8 @@ sw_status sw_read_use(struct sw_db *db, int64_t sweep, struct sw_row_use *out, s
 {
 	static const char sql[] =
 		"SELECT count(*), coalesce(sum(max(ended_ms - started_ms, 0)), 0),"
-		" coalesce(sum(max(ended_ms - started_ms, 0) * (gpu <> 0)), 0)"
+		" CAST(coalesce(sum(max(ended_ms - started_ms, 0) * (gpu <> 0) * share), 0) AS"
+		" INTEGER)"
 		" FROM attempt WHERE sweep = ?1 AND slot >= 0 AND ended_ms > 0";
 	sqlite3_stmt *q;
 	const sw_status rc = sw_query_start(db, SW_Q_USE, sql, &sweep, 1, &q, err);

@@ -28,6 +28,7 @@ struct sw_row_sweep {
 	int64_t uid;             /* who submitted it */
 	int64_t slice;           /* most trials that a step of its end ends; 0: all */
 	int64_t sampler_version; /* that its suggestions are from */
+	int64_t bytes;           /* that a trial takes at most; 0: not known */
 };
 
 struct sw_row_trial {
@@ -55,12 +56,17 @@ struct sw_row_attempt {
 	const char *cause;
 	int64_t resume_step; /* the step it went on from; 0: from scratch */
 	bool gpu;            /* its slot has one */
+	double share;        /* the part of it that it has; 1 for all */
+	bool has_usage;      /* ended, and NVML had said something while it ran */
+	double gpu_bytes;    /* most bytes of its worker there */
+	double gpu_util;     /* percent of the time in which the GPU worked, whoever made it */
+	double joules;
 };
 
 /* What the attempts of a sweep that ended on slots have used. */
 struct sw_row_use {
 	int64_t attempts, ms;
-	int64_t gpu_ms; /* of those whose slot has a GPU */
+	int64_t gpu_ms; /* of those whose slot has a GPU, by their share of it */
 };
 
 struct sw_row_report {

@@ -54,7 +54,8 @@ void sw_tx_trial_state(struct sw_tx *tx, const struct sw_row_trial *row)
 const struct sw_op_def sw_op_attempt_start = {
 	"insert attempt",
 	{"INSERT INTO attempt (sweep, trial, attempt, ev, slot, started_ms, ended_ms, state, cause,"
-	 " resume_step, gpu) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"},
+	 " resume_step, gpu, share)"
+	 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"},
 	{false},
 };
 
@@ -72,11 +73,13 @@ void sw_tx_attempt_start(struct sw_tx *tx, const struct sw_row_attempt *row)
 	sw_tx_text_opt(tx, row->cause);
 	sw_tx_int(tx, row->resume_step);
 	sw_tx_int(tx, row->gpu);
+	sw_tx_real(tx, row->share);
 }
 
 const struct sw_op_def sw_op_attempt_end = {
 	"end attempt",
-	{"UPDATE attempt SET ended_ms = ?4, state = ?5, cause = ?6"
+	{"UPDATE attempt SET ended_ms = ?4, state = ?5, cause = ?6, gpu_bytes = ?7,"
+	 " gpu_util = ?8, joules = ?9"
 	 " WHERE sweep = ?1 AND trial = ?2 AND attempt = ?3"},
 	{false},
 };
@@ -90,4 +93,7 @@ void sw_tx_attempt_end(struct sw_tx *tx, const struct sw_row_attempt *row)
 	sw_tx_int(tx, row->ended_ms);
 	sw_tx_text(tx, row->state);
 	sw_tx_text_opt(tx, row->cause);
+	sw_tx_real_opt(tx, row->has_usage, row->gpu_bytes);
+	sw_tx_real_opt(tx, row->has_usage, row->gpu_util);
+	sw_tx_real_opt(tx, row->has_usage, row->joules);
 }

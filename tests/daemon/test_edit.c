@@ -184,9 +184,9 @@ START_TEST(budget_counts_ended_and_live_attempts_on_gpus_alone)
 		{.state = SW_SLOT_BUSY, .sweep = 1, .trial = 3},
 	};
 	struct sw_run runs[] = {
-		{.started_ms = 1000, .slot = 0, .gpu = true},
+		{.started_ms = 1000, .slot = 0, .gpu = SW_RUN_GPU},
 		{.started_ms = 1000, .slot = 1}, /* on cores */
-		{.started_ms = 1400, .slot = 4, .gpu = true},
+		{.started_ms = 1400, .slot = 4, .gpu = SW_RUN_GPU},
 	};
 	struct sw_daemon d = {.slots = slots, .slot_n = sizeof slots / sizeof slots[0]};
 	const struct sw_host h = {

@@ -85,6 +85,9 @@ def test_gpu_of_a_stranger_is_not_given_out_and_it_is_said_by_whom(machine):
         assert client.slots()[0]["cause"] == card["cause"]
         assert str(stranger.pid) in sweep_command(daemon, "devices")[1]
         assert client.trials(sweep) == []
+        client.call("trial.enqueue", sweep=sweep, params={})
+        why = client.call("trial.why", sweep=sweep, trial=1)["text"]
+        assert "1 of 1 suit, 0 free, gpu:0 takes none (held by pid" in why, why
     finally:
         stranger.communicate(b"\n")
     daemon.rig.processes = []
@@ -380,3 +383,67 @@ def test_devices_watch_is_live(machine):
             pass
         assert screen.wait(60) == 0
     os.close(ours)
+
+
+def test_attempt_says_what_it_used_of_its_gpu(machine):
+    daemon = machine("gpu:0+cpu:1", SMALL)
+    client = daemon.client()
+    slot = wait_slots(client, "IDLE", "IDLE")[0]
+    daemon.rig.processes = [(0, slot["pid"], 2000)]
+    daemon.rig.set(0, used=2100)
+    sweep = client.submit(slow(epochs=40, run_cap=1, resources={"gpu": 1}))
+    wait_until(lambda: client.slots()[0]["state"] == "BUSY", "a trial")
+    mib = wait_until(lambda: (t := gpus(client)[0])["processes"] and t["processes"][0]["bytes"] // MIB,
+                     "its memory")
+    assert mib == 2000
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    attempt, = client.call("trial.get", sweep=sweep, trial=1)["attempts"]
+    seconds = (attempt["ended_ms"] - attempt["started_ms"]) / 1000
+    assert attempt["gpu"] == 1
+    assert attempt["gpu_bytes"] == 2000 * MIB
+    assert attempt["gpu_util"] == pytest.approx(40)
+    # 100 W all the time; the start and the end are known to a reading
+    assert attempt["joules"] == pytest.approx(100 * seconds, rel=0.1, abs=10)
+    out = sweep_command(daemon, "show", f"{sweep}/1")[1]
+    row = out.split("attempt slot", 1)[1].splitlines()[1]
+    assert "2000 MiB" in row and "40%" in row and f"{attempt['joules']:.0f} J" in row, row
+    # kept over a restart; hours of GPUs count the part
+    used = client.sweep(sweep)["budget"]["gpu_used_hours"]
+    assert used == pytest.approx(seconds / 3600, rel=1e-3, abs=2e-6)
+    daemon.rig.processes = []
+    daemon.rig.set(0, used=100)
+    daemon.term()
+    daemon.start()
+    client = daemon.client()
+    assert client.call("trial.get", sweep=sweep, trial=1)["attempts"] == [attempt]
+    # a CPU slot has none of it
+    other = run_to_end(client, trained(epochs=1, run_cap=1, resources={"gpu": 0}))
+    attempt, = client.call("trial.get", sweep=other, trial=1)["attempts"]
+    assert [attempt[k] for k in ("gpu", "gpu_bytes", "gpu_util", "joules")] == [None] * 4
+    assert "MiB" not in sweep_command(daemon, "show", f"{other}/1")[1]
+
+
+def test_trial_that_is_too_large_for_one_gpu_goes_to_the_larger(machine):
+    spec = {**trained(epochs=1, run_cap=4), "resources": {"gpu": 1}}
+    probe = machine("none")
+    needs = probe.client().call("sweep.validate", spec=spec)["bytes"]
+    # the small card has no room for the plan, the large one has
+    small = {**SMALL, "total": 100 + needs // MIB // 2, "used": 100}
+    daemon = machine("gpu:0,1", small, LARGE)
+    client = daemon.client()
+    wait_slots(client, "IDLE", "IDLE")
+
+    def slots_of(sweep):
+        return {a["slot"] for t in client.trials(sweep)
+                for a in client.call("trial.get", sweep=sweep, trial=t["trial"])["attempts"]}
+
+    assert slots_of(run_to_end(client, spec)) == {1}
+    daemon.rig.set(0, total=8192)
+    wait_until(lambda: gpus(client)[0]["memory_total"] == 8192 * MIB, "a reading")
+    both = client.submit(slow(epochs=10, run_cap=4, resources={"gpu": 1}))
+    assert client.wait_sweep(both)["state"] == "COMPLETED"
+    assert slots_of(both) == {0, 1}
+    # where there is no larger one, it goes through in parts
+    daemon = machine("gpu:0", small)
+    client = daemon.client()
+    assert slots_of(run_to_end(client, spec)) == {0}

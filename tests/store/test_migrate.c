@@ -3,10 +3,11 @@
 #include "store/internal.h"
 #include "tests/store/fixture.h"
 
-extern const char sw_schema_sql[], sw_schema_2_sql[], sw_schema_3_sql[], sw_schema_4_sql[];
+extern const char sw_schema_sql[], sw_schema_2_sql[], sw_schema_3_sql[], sw_schema_4_sql[],
+	sw_schema_5_sql[];
 
 static const char *const steps[] = {sw_schema_sql, sw_schema_2_sql, sw_schema_3_sql,
-				    sw_schema_4_sql};
+				    sw_schema_4_sql, sw_schema_5_sql};
 
 /* A sweep, a trial that was lost once, its reports and an event: what version 1 had. */
 static const char rows_1[] =
@@ -65,6 +66,8 @@ static bool on_attempt(const struct sw_row_attempt *r, void *arg)
 {
 	((struct seen *)arg)->attempts++;
 	ck_assert_int_eq(r->resume_step, 0);
+	ck_assert_double_eq(r->share, 1); /* there were no parts before */
+	ck_assert(!r->has_usage);
 	return true;
 }
 
@@ -163,11 +166,12 @@ START_TEST(program_that_knows_less_refuses_the_file)
 	ck_assert_int_eq(sqlite3_open(f.path, &conn), SQLITE_OK);
 	ck_assert_int_eq(sw_schema_migrate(conn, f.path, steps, _i, &err), SW_CONFLICT);
 	char want[64];
-	(void)snprintf(want, sizeof want, "(schema 4, this one knows %d)", _i);
+	(void)snprintf(want, sizeof want, "(schema %d, this one knows %d)", SW_STORE_SCHEMA_VERSION,
+		       _i);
 	ck_assert_msg(strstr(err.msg, want) != NULL, "%s", err.msg);
 	err = (struct sw_err)SW_ERR_INIT;
 	ck_assert_int_eq(sw_sql_int(conn, "PRAGMA user_version", &version, &err), SW_OK);
-	ck_assert_int_eq(version, 4);
+	ck_assert_int_eq(version, SW_STORE_SCHEMA_VERSION);
 	ck_assert_int_eq(sqlite3_close(conn), SQLITE_OK);
 	fixture_open(&f); /* and left it as it was */
 	fixture_fini(&f);
@@ -240,8 +244,10 @@ int main(void)
 
 	suite_add_tcase(suite, tcase);
 	tcase_set_timeout(tcase, 120);
-	tcase_add_loop_test(tcase, file_of_an_earlier_version_comes_up_with_its_rows, 1, 4);
-	tcase_add_loop_test(tcase, program_that_knows_less_refuses_the_file, 1, 4);
+	tcase_add_loop_test(tcase, file_of_an_earlier_version_comes_up_with_its_rows, 1,
+			    SW_STORE_SCHEMA_VERSION);
+	tcase_add_loop_test(tcase, program_that_knows_less_refuses_the_file, 1,
+			    SW_STORE_SCHEMA_VERSION);
 	tcase_add_test(tcase, migrated_schema_is_that_of_a_new_file);
 	tcase_add_test(tcase, replay_reads_one_index_and_no_table);
 	srunner_run_all(runner, CK_ENV);

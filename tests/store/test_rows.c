@@ -37,11 +37,11 @@ static const char *or_null(const char *s)
 
 static bool on_sweep(const struct sw_row_sweep *r, void *arg)
 {
-	return saw(arg, "%lld %s %s %s %s %s %s %lld %d %d %lld %lld %lld %lld %lld %lld\n",
+	return saw(arg, "%lld %s %s %s %s %s %s %lld %d %d %lld %lld %lld %lld %lld %lld b%lld\n",
 		   I(r->sweep), or_null(r->name), r->spec, r->state, or_null(r->cause),
 		   or_null(r->metric), or_null(r->method), I(r->seed), r->maximize, r->driven,
 		   I(r->run_cap), I(r->created_ms), I(r->ended_ms), I(r->uid), I(r->slice),
-		   I(r->sampler_version));
+		   I(r->sampler_version), I(r->bytes));
 }
 
 static bool on_trial(const struct sw_row_trial *r, void *arg)
@@ -55,10 +55,11 @@ static bool on_trial(const struct sw_row_trial *r, void *arg)
 
 static bool on_attempt(const struct sw_row_attempt *r, void *arg)
 {
-	return saw(arg, "%lld/%lld a%lld ev%lld slot%lld %lld %lld %s %s r%lld%s\n", I(r->sweep),
-		   I(r->trial), I(r->attempt), I(r->ev), I(r->slot), I(r->started_ms),
+	return saw(arg, "%lld/%lld a%lld ev%lld slot%lld %lld %lld %s %s r%lld%s %g %d %g %g %g\n",
+		   I(r->sweep), I(r->trial), I(r->attempt), I(r->ev), I(r->slot), I(r->started_ms),
 		   I(r->ended_ms), r->state, or_null(r->cause), I(r->resume_step),
-		   r->gpu ? " gpu" : "");
+		   r->gpu ? " gpu" : "", r->share, r->has_usage, r->gpu_bytes, r->gpu_util,
+		   r->joules);
 }
 
 static bool on_report(const struct sw_row_report *r, void *arg)
@@ -187,7 +188,8 @@ static void fill_sweeps(struct sw_tx *tx)
 					 .ended_ms = 2,
 					 .uid = 1000,
 					 .slice = 512,
-					 .sampler_version = 3};
+					 .sampler_version = 3,
+					 .bytes = 4096};
 	const struct sw_row_sweep two = {.sweep = 2, .spec = "{}", .state = "PAUSED"};
 
 	sw_tx_sweep_insert(tx, &one);
@@ -226,15 +228,19 @@ static void fill_trials(struct sw_tx *tx)
 					   .seconds = 1.5,
 					   .cause = "lost"};
 	const struct sw_row_attempt a[] = {
-		{1, 1, 1, 3, 0, 50, 0, "RUNNING", NULL, 0, true},
-		{1, 1, 2, 9, -1, 60, 0, "RUNNING", NULL, 3, false},
+		{1, 1, 1, 3, 0, 50, 0, "RUNNING", NULL, 0, true, 0.4, false, 0, 0, 0},
+		{1, 1, 2, 9, -1, 60, 0, "RUNNING", NULL, 3, false, 1, false, 0, 0, 0},
 	};
 	const struct sw_row_attempt end = {.sweep = 1,
 					   .trial = 1,
 					   .attempt = 1,
 					   .ended_ms = 55,
 					   .state = "LOST",
-					   .cause = "signal:9"};
+					   .cause = "signal:9",
+					   .has_usage = true,
+					   .gpu_bytes = 1e9,
+					   .gpu_util = 12.5,
+					   .joules = 3.25};
 
 	for (size_t i = 0; i < 3; i++)
 		sw_tx_trial_insert(tx, &row[i]);
@@ -308,12 +314,14 @@ static const struct {
 	const char *want;
 } rows[] = {
 	{"all sweeps", all_sweeps, 0, 0, SW_OK,
-	 "1 digits {\"seed\":7} RUNNING why val_loss random -7 1 1 40 1111111111111 2 1000 512 3\n"
-	 "2 NULL {} COMPLETED run_cap NULL NULL 0 0 0 41 0 99 0 0 0\n"},
+	 "1 digits {\"seed\":7} RUNNING why val_loss random -7 1 1 40 1111111111111 2 1000 512 3 "
+	 "b4096\n"
+	 "2 NULL {} COMPLETED run_cap NULL NULL 0 0 0 41 0 99 0 0 0 b0\n"},
 	{"all sweeps, ended by the callback", all_sweeps, 1, 0, SW_OK,
-	 "1 digits {\"seed\":7} RUNNING why val_loss random -7 1 1 40 1111111111111 2 1000 512 3\n"},
+	 "1 digits {\"seed\":7} RUNNING why val_loss random -7 1 1 40 1111111111111 2 1000 512 3 "
+	 "b4096\n"},
 	{"one sweep", sweep_2, 0, 0, SW_OK,
-	 "2 NULL {} COMPLETED run_cap NULL NULL 0 0 0 41 0 99 0 0 0\n"},
+	 "2 NULL {} COMPLETED run_cap NULL NULL 0 0 0 41 0 99 0 0 0 b0\n"},
 	{"trials", trials, 0, 0, SW_OK,
 	 "1/1 RUNNING lost {\"lr\":0.1} a2 s1 1 0.29999999999999999 {\"a\":4} 5 50 0 1.5 p0 r1\n"
 	 "1/2 PRUNED NULL {} a3 s0 1 0.10000000000000001 NULL 0 6 7 2.5 p1 r4\n"
@@ -328,10 +336,11 @@ static const struct {
 	{"no such trial", trial_9, 0, 0, SW_NOT_FOUND, ""},
 	{"counts", counts, 0, 0, SW_OK, "PRUNED 2\nRUNNING 1\n"},
 	{"attempts", attempts, 0, 0, SW_OK,
-	 "1/1 a1 ev3 slot0 50 55 LOST signal:9 r0 gpu\n1/1 a2 ev9 slot-1 60 0 RUNNING NULL r3\n"},
+	 "1/1 a1 ev3 slot0 50 55 LOST signal:9 r0 gpu 0.4 1 1e+09 12.5 3.25\n1/1 a2 ev9 slot-1 60 "
+	 "0 RUNNING NULL r3 1 0 0 0 0\n"},
 	{"edits alone", edits, 0, 0, SW_OK, "1 ev12 edit 0 a0 NULL {\"run_cap\":9} 0 71 1000\n"},
 	{"no edits", edits_2, 0, 0, SW_OK, ""},
-	{"use of ended attempts on slots", use, 0, 0, SW_OK, "1 5 5\n"},
+	{"use of ended attempts on slots", use, 0, 0, SW_OK, "1 5 2\n"},
 	{"use of a sweep without attempts", use_2, 0, 0, SW_OK, "0 0 0\n"},
 	{"reports", reports, 0, 0, SW_OK,
 	 "1/1 a1 q1 ev4 s1 t51 1 0.10000000000000001 0 continue {\"a\":1}\n"
