@@ -154,6 +154,8 @@ sw_status sw_fit_run(struct sw_fit *out, const cJSON *input, unsigned cores, str
 		status = f->ops->queue_create(&f->q);
 	if (status == SW_OK)
 		status = train(f, err);
+	if (status != SW_OK) /* unless there is a line already */
+		(void)sw_err_set(err, status, "the fit failed: %s", sw_status_str(status));
 	sw_data_fini(&f->data);
 	free(f->card);
 	if (f->q)

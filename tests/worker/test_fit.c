@@ -1,0 +1,220 @@
+/* tests/worker/test_fit.c — a configuration trained once more, on all rows, and its file. */
+#include "tests/worker/data_set.h"
+#include "worker/fit.h"
+#include <math.h>
+
+/* Rows of two classes and of a number, x = 0..7; the class is x > 3, the number 2 x + 1. */
+static void setup(void)
+{
+	char text[256];
+	size_t n = (size_t)sprintf(text, "x,c,y\n");
+
+	folder_make();
+	for (int i = 0; i < 8; i++)
+		n += (size_t)sprintf(text + n, "%d,%s,%d\n", i, i > 3 ? "big" : "small", 2 * i + 1);
+	put("d.csv", text, n);
+}
+
+#define DATA "\"dataset\":{\"format\":\"csv\",\"path\":\"@/d.csv\",\"label\":\"c\"}"
+#define NET  "\"model\":[{\"linear\":\"w\"},\"relu\",{\"linear\":2}]"
+#define ID   "\"sweep\":3,\"trial\":4,\"seed\":5"
+#define OUT  "\"out\":\"@/m.safetensors\""
+
+/* Into the folder's m.safetensors, unless the input says another. */
+static sw_status fit(struct sw_fit *out, const char *input, struct sw_err *err)
+{
+	char text[1024];
+	cJSON *json = cJSON_Parse(with_folder(input, text));
+	sw_status status;
+
+	ck_assert_msg(json != NULL, "%s", text);
+	status = sw_fit_run(out, json, 1, err);
+	cJSON_Delete(json);
+	return status;
+}
+
+/* The file's bytes; *n 0: there is none. */
+static unsigned char *file_take(size_t *n)
+{
+	unsigned char *bytes = calloc(1, 65536);
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof path, "%s/m.safetensors", folder);
+	f = fopen(path, "rb");
+	*n = f ? fread(bytes, 1, 65535, f) : 0;
+	if (f)
+		fclose(f);
+	return bytes;
+}
+
+static size_t files_in_folder(void)
+{
+	DIR *dir = opendir(folder);
+	size_t n = 0;
+
+	ck_assert_ptr_nonnull(dir);
+	for (const struct dirent *e; (e = readdir(dir));)
+		n += e->d_name[0] != '.';
+	closedir(dir);
+	return n;
+}
+
+static const struct {
+	const char *trainer, *more;
+	size_t epochs;
+} lengths[] = {
+	{"", "", 10},
+	{"", ",\"max_t\":null,\"epochs\":null", 10},
+	{",\"epochs\":4", "", 4},
+	{",\"epochs\":4", ",\"max_t\":6,\"epochs\":0", 6},
+	{",\"epochs\":4", ",\"max_t\":6,\"epochs\":7", 7},
+	/* there are no rows left to wait for */
+	{",\"epochs\":9,\"patience\":1,\"lr\":1e-9", "", 9},
+};
+
+START_TEST(fit_is_of_all_rows_and_as_long_as_it_is_asked)
+{
+	struct sw_err err = SW_ERR_INIT;
+	unsigned char *bytes, *again;
+	struct sw_fit out;
+	char input[1024];
+	size_t n, m;
+
+	snprintf(input, sizeof input,
+		 "{\"trainer\":{" DATA "," NET "%s},\"params\":{\"w\":3}," ID "," OUT "%s}",
+		 lengths[_i].trainer, lengths[_i].more);
+	ck_assert_msg(fit(&out, input, &err) == SW_OK, "%s", err.msg);
+	ck_assert_uint_eq(out.rows, 8);
+	ck_assert_uint_eq(out.epochs, lengths[_i].epochs);
+	ck_assert(isfinite(out.train_loss) && out.train_loss > 0);
+	ck_assert_uint_eq(files_in_folder(), 2);
+	bytes = file_take(&n);
+	ck_assert_ptr_nonnull(strstr((char *)bytes + 8, "\"sweep\":\"3\",\"trial\":\"4\""));
+	ck_assert_ptr_nonnull(strstr((char *)bytes + 8, "[\\\"big\\\",\\\"small\\\"]"));
+	/* all rows', 0 to 7 */
+	ck_assert_ptr_nonnull(strstr((char *)bytes + 8, "\"mean\":\"[3.5,8]\""));
+	ck_assert_msg(fit(&out, input, &err) == SW_OK, "%s", err.msg);
+	again = file_take(&m);
+	ck_assert_uint_eq(n, m);
+	ck_assert_mem_eq(bytes, again, n);
+	free(bytes);
+	free(again);
+}
+END_TEST
+
+START_TEST(fit_of_numbers_finds_their_line)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_fit out;
+
+	put("n.csv", "x,y\n0,1\n1,3\n2,5\n3,7\n4,9\n", 24);
+	ck_assert_msg(
+		fit(&out,
+		    "{\"trainer\":{\"dataset\":{\"format\":\"csv\",\"path\":\"@/n.csv\",\"label\":"
+		    "\"y\"},\"model\":[{\"linear\":1}],\"loss\":\"mse\",\"lr\":0.1,"
+		    "\"batch_size\":5,\"epochs\":300},\"params\":{}," ID "," OUT "}",
+		    &err) == SW_OK,
+		"%s", err.msg);
+	ck_assert_uint_eq(out.rows, 5);
+	ck_assert_double_lt(out.train_loss, 1e-6);
+}
+END_TEST
+
+static const struct {
+	const char *input, *ptr, *says;
+} wrong[] = {
+	{"{}", "", "what to fit cannot be read"},
+	{"[]", "", "what to fit cannot be read"},
+	{"{\"trainer\":{" DATA "," NET "},\"params\":{\"w\":3}," ID "}", "",
+	 "what to fit cannot be read"},
+	{"{\"trainer\":{" DATA "," NET
+	 "},\"params\":{\"w\":3},\"sweep\":-1,\"trial\":4,\"seed\":5," OUT "}",
+	 "", "what to fit cannot be read"},
+	{"{\"trainer\":{" DATA "," NET "},\"params\":{\"w\":3}," ID ",\"epochs\":\"x\"," OUT "}",
+	 "", "what to fit cannot be read"},
+	{"{\"trainer\":{" DATA "," NET ",\"lr\":-1},\"params\":{\"w\":3}," ID "," OUT "}",
+	 "/trainer/lr", "lr must be above 0"},
+	{"{\"trainer\":{" DATA "," NET "},\"params\":{}," ID "," OUT "}", NULL,
+	 "there is no parameter \"w\""},
+	{"{\"trainer\":{\"dataset\":{\"format\":\"csv\",\"path\":\"@/"
+	 "none.csv\",\"label\":\"c\"}," NET "},\"params\":{\"w\":3}," ID "," OUT "}",
+	 NULL, "No such file or directory"},
+	{"{\"trainer\":{" DATA "," NET ",\"lr\":1e6,\"momentum\":0.9},\"params\":{\"w\":3}," ID
+	 "," OUT "}",
+	 "", "the loss is no finite number in epoch "},
+	{"{\"trainer\":{" DATA "," NET "},\"params\":{\"w\":3}," ID
+	 ",\"out\":\"/nowhere/m.safetensors\"}",
+	 "", "cannot write beside /nowhere/m.safetensors: No such file or directory"},
+};
+
+START_TEST(fit_that_cannot_be_says_why_and_leaves_no_file)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_fit out;
+
+	ck_assert_int_ne(fit(&out, wrong[_i].input, &err), SW_OK);
+	ck_assert_msg(strstr(err.msg, wrong[_i].says) != NULL, "\"%s\" has no \"%s\"", err.msg,
+		      wrong[_i].says);
+	if (wrong[_i].ptr)
+		ck_assert_str_eq(err.ptr, wrong[_i].ptr);
+	ck_assert_uint_eq(files_in_folder(), 1);
+}
+END_TEST
+
+#ifdef SW_FAULTS
+START_TEST(fit_that_fails_anywhere_leaves_what_was_there)
+{
+	const enum sw_fault_kind kind = _i ? SW_FAULT_IO : SW_FAULT_MALLOC;
+	unsigned fired = 1, n = 0;
+
+	for (unsigned nth = 1; fired != 0; nth++) {
+		struct sw_err err = SW_ERR_INIT;
+		struct sw_fit out;
+		sw_status status;
+		size_t bytes;
+
+		ck_assert_uint_lt(nth, 400);
+		put("m.safetensors", "before", 6);
+		sw_fault_arm(kind, nth, false);
+		status = fit(&out,
+			     "{\"trainer\":{" DATA "," NET ",\"epochs\":1},\"params\":{\"w\":3}," ID
+			     "," OUT "}",
+			     &err);
+		fired = sw_fault_fired(kind);
+		sw_fault_arm(kind, 0, false);
+		/* an arena that is not to be had is made good by a smaller one */
+		n += status != SW_OK;
+		ck_assert_msg(status == SW_OK || fired, "%s", err.msg);
+		ck_assert_int_eq(*err.msg != '\0', status != SW_OK);
+		free(file_take(&bytes));
+		ck_assert_int_eq(bytes == 6, status != SW_OK);
+		ck_assert_uint_eq(files_in_folder(), 2);
+	}
+	ck_assert_uint_ge(n, 15);
+}
+END_TEST
+#endif
+
+#define N(a) (sizeof(a) / sizeof *(a))
+
+int main(void)
+{
+	Suite *suite = suite_create("worker");
+	TCase *tcase = tcase_create("fit");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_set_timeout(tcase, 120);
+	tcase_add_checked_fixture(tcase, setup, folder_remove);
+	tcase_add_loop_test(tcase, fit_is_of_all_rows_and_as_long_as_it_is_asked, 0, N(lengths));
+	tcase_add_test(tcase, fit_of_numbers_finds_their_line);
+	tcase_add_loop_test(tcase, fit_that_cannot_be_says_why_and_leaves_no_file, 0, N(wrong));
+#ifdef SW_FAULTS
+	tcase_add_loop_test(tcase, fit_that_fails_anywhere_leaves_what_was_there, 0, 2);
+#endif
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
