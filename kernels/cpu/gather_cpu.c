@@ -42,6 +42,21 @@ static struct crop crop_of(const struct sw_images *im, int32_t row)
 			     .mirror = im->flip && r.v[2] % 2};
 }
 
+/* out[s] = raw[s] * scale + shift: what is neither shifted nor mirrored. */
+static void row_u8(const uint8_t *restrict raw, float *restrict out, size_t n, float scale,
+		   float shift)
+{
+	for (size_t s = 0; s < n; s++)
+		out[s] = (float)raw[s] * scale + shift;
+}
+
+static void row_float(const float *restrict raw, float *restrict out, size_t n, float scale,
+		      float shift)
+{
+	for (size_t s = 0; s < n; s++)
+		out[s] = raw[s] * scale + shift;
+}
+
 /* One row of W values, from (NULL: outside) at column ds; scale and shift are the channel's. */
 static void row_take(const struct sw_images *im, const void *from, struct crop c, float scale,
 		     float shift, float *out)
@@ -68,6 +83,16 @@ static void image_take(const struct sw_images *im, const unsigned char *image, s
 		const float scale = im->scale ? im->scale[ch] : 1.0f;
 		const float shift = im->shift ? im->shift[ch] : 0.0f;
 
+		if (!c.dr && !c.ds && !c.mirror) {
+			const unsigned char *plane = image + ch * H * W * each;
+
+			if (im->u8)
+				row_u8(plane, out + ch * H * W, H * W, scale, shift);
+			else
+				row_float((const float *)(const void *)plane, out + ch * H * W,
+					  H * W, scale, shift);
+			continue;
+		}
 		for (size_t r = 0; r < H; r++) {
 			const ptrdiff_t at = (ptrdiff_t)r + c.dr;
 			const unsigned char *from =
