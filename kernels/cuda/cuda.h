@@ -66,6 +66,9 @@ struct sw_queue {
  * flag makes every call but the first free. */
 sw_status sw_cuda_use(void);
 
+/* Whether the opened device has stream-ordered memory. */
+int sw_cuda_pools(void);
+
 /* cudaSuccess when this module holds code for the current device. */
 cudaError_t sw_cuda_probe(void);
 

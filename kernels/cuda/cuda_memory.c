@@ -29,6 +29,21 @@ sw_status sw_cuda_memory(size_t *free_bytes, size_t *total_bytes)
 	return sw_cuda_status(cudaMemGetInfo(free_bytes, total_bytes));
 }
 
+/* cudaFree waits for the whole device, so for all other lanes; the pool's calls wait for one
+ * stream, and the legacy default one is given nothing else: queues' streams do not wait for it. The
+ * pool gives back to the system what is free at the next wait for any stream. */
+static sw_status pool_alloc(void **out, size_t bytes)
+{
+	sw_status status = sw_cuda_status(cudaMallocAsync(out, bytes, cudaStreamLegacy));
+
+	if (status != SW_OK)
+		return status;
+	status = sw_cuda_status(cudaStreamSynchronize(cudaStreamLegacy)); /* then all may use it */
+	if (status != SW_OK)
+		*out = NULL;
+	return status;
+}
+
 sw_status sw_cuda_alloc(void **out, size_t bytes)
 {
 	const sw_status status = sw_cuda_use();
@@ -38,14 +53,16 @@ sw_status sw_cuda_alloc(void **out, size_t bytes)
 		return status;
 	if (sw_fault_hit(SW_FAULT_MALLOC))
 		return SW_NOMEM;
-	return sw_cuda_status(cudaMalloc(out, bytes)); /* aligned to 256 bytes */
+	/* Aligned to 256 bytes, both. */
+	return sw_cuda_pools() ? pool_alloc(out, bytes) : sw_cuda_status(cudaMalloc(out, bytes));
 }
 
 void sw_cuda_free(void *p)
 {
 	/* Fails only where the context is lost, and the memory with it. */
 	if (p && sw_cuda_use() == SW_OK)
-		(void)sw_cuda_status(cudaFree(p));
+		(void)sw_cuda_status(sw_cuda_pools() ? cudaFreeAsync(p, cudaStreamLegacy)
+						     : cudaFree(p));
 }
 
 static sw_status blas_start(struct sw_queue *q)

@@ -8,6 +8,7 @@
 /* Written by sw_ops_cuda_open, once; read by every thread that uses the table it gave. */
 static atomic_int opened = NO_DEVICE;
 static char about[512];
+static int pools;
 
 sw_status sw_cuda_use(void)
 {
@@ -21,6 +22,11 @@ sw_status sw_cuda_use(void)
 	if (status == SW_OK)
 		used = device;
 	return status;
+}
+
+int sw_cuda_pools(void)
+{
+	return pools;
 }
 
 static void describe(char *text, size_t cap)
@@ -139,6 +145,8 @@ static sw_status take_device(int device, const struct cudaDeviceProp *p, struct 
 		e = cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync);
 	if (e == cudaSuccess)
 		e = cudaFree(NULL); /* older runtimes make the context at the first real call */
+	if (e == cudaSuccess)
+		e = cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, device);
 	if (e == cudaSuccess)
 		e = sw_cuda_probe();
 	switch (e) {

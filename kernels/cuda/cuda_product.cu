@@ -1,6 +1,6 @@
 /* kernels/cuda/cuda_product.cu — the one place where cuBLAS makes a product, at the queue's
- * precision. For bf16 both operands are rounded into the queue's scratch memory first, each as a
- * dense matrix; the sum is fp32, as the result. */
+ * precision. For bf16 both operands, which are dense, are rounded into the queue's scratch memory
+ * first; the sum is fp32, as the result. */
 #include "kernels/cuda/cuda_product.h"
 #include "kernels/cuda/launch.cuh"
 #include <string.h>
@@ -24,34 +24,21 @@ static __device__ uint16_t bf16_of(float v)
 	return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }
 
-/* x: float[columns][ld], of which the first `rows` of each line count; y: bf16[columns][rows]; a
- * warp a line */
-static __global__ void round_kernel(const float *x, uint16_t *y, size_t rows, size_t columns,
-				    size_t ld)
+/* x: float[n]; y: bf16[n], two at a time; of an odd n one more is written, a zero. The byte order
+ * is the device's, little endian. */
+static __global__ void round_kernel(const float *__restrict__ x, uint32_t *__restrict__ y, size_t n)
 {
-	for (SW_EACH_ROW(c, columns))
-		for (SW_EACH_COLUMN(r, rows))
-			y[c * rows + r] = bf16_of(x[c * ld + r]);
+	for (SW_EACH(i, (n + 1) / 2)) {
+		const uint32_t low = bf16_of(x[2 * i]);
+
+		y[i] = low | (2 * i + 1 < n ? (uint32_t)bf16_of(x[2 * i + 1]) << 16 : 0);
+	}
 }
 
-/* x: float[n]; y: bf16[n] */
-static __global__ void round_flat_kernel(const float *x, uint16_t *y, size_t n)
+static sw_status round_operand(struct sw_queue *q, const float *x, unsigned char *out, size_t n)
 {
-	for (SW_EACH(i, n))
-		y[i] = bf16_of(x[i]);
-}
-
-static sw_status round_operand(struct sw_queue *q, const float *x, void *out, size_t rows,
-			       size_t columns, size_t ld)
-{
-	uint16_t *y = (uint16_t *)out;
-
-	if (rows == ld)
-		SW_LAUNCH(round_flat_kernel, sw_cuda_grid_items(rows * columns), SW_CUDA_BLOCK, q,
-			  x, y, rows * columns);
-	else
-		SW_LAUNCH(round_kernel, sw_cuda_grid_rows(columns), SW_CUDA_BLOCK, q, x, y, rows,
-			  columns, ld);
+	SW_LAUNCH(round_kernel, sw_cuda_grid_items((n + 1) / 2), SW_CUDA_BLOCK, q, x,
+		  (uint32_t *)(void *)out, n);
 	return sw_cuda_launched();
 }
 
@@ -64,11 +51,13 @@ static sw_status product_bf16(struct sw_queue *q, cublasOperation_t ta, cublasOp
 	const float one = 1.0f;
 	sw_status status;
 
+	if (lda != rows_a || ldb != rows_b)
+		return SW_INTERNAL; /* no entry asks for it */
 	if (second + half_aligned(k * n) > q->half_bytes)
 		return SW_NOMEM;
-	status = round_operand(q, a, q->half, rows_a, m * k / rows_a, lda);
+	status = round_operand(q, a, q->half, m * k);
 	if (status == SW_OK)
-		status = round_operand(q, b, q->half + second, rows_b, k * n / rows_b, ldb);
+		status = round_operand(q, b, q->half + second, k * n);
 	if (status != SW_OK)
 		return status;
 	return sw_cublas_status(cublasGemmEx(q->blas, ta, tb, (int)m, (int)n, (int)k, &one, q->half,

@@ -35,8 +35,12 @@ typedef enum cudaError {
 } cudaError_t;
 
 enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
-enum cudaDeviceAttr { cudaDevAttrComputeCapabilityMajor = 75 };
+enum cudaDeviceAttr {
+	cudaDevAttrComputeCapabilityMajor = 75,
+	cudaDevAttrMemoryPoolsSupported = 115
+};
 
+#define cudaStreamLegacy               ((cudaStream_t)0)
 #define cudaStreamNonBlocking          1u
 #define cudaEventBlockingSync          1u
 #define cudaEventDisableTiming         2u
@@ -81,6 +85,9 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *a, const void *kern
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes);
 cudaError_t cudaMalloc(void **out, size_t bytes);
 cudaError_t cudaFree(void *p);
+/* On the legacy default stream alone, which is given nothing else. */
+cudaError_t cudaMallocAsync(void **out, size_t bytes, cudaStream_t s);
+cudaError_t cudaFreeAsync(void *p, cudaStream_t s);
 cudaError_t cudaHostAlloc(void **out, size_t bytes, unsigned flags);
 cudaError_t cudaFreeHost(void *p);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned flags);

@@ -31,9 +31,11 @@ struct sw_shim {
 	int device_n;
 	cudaError_t count_error, set_error, probe_error;
 	size_t memory_bytes; /* of the device; cudaMalloc over it fails */
+	bool no_pools;       /* no stream-ordered memory */
 	unsigned lose_at;    /* the nth piece of work from now on breaks the device; 0: none */
 	/* Told by the shim: */
 	size_t used_bytes;
+	unsigned frees; /* by calls that wait for the whole device */
 	unsigned live;        /* objects and allocations not yet given back */
 	unsigned graph_nodes; /* of the graph made last */
 	unsigned graph_runs;

@@ -117,9 +117,8 @@ cudaError_t cudaSetDeviceFlags(unsigned flags)
 
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int device)
 {
-	(void)attr;
 	(void)device;
-	*value = 9;
+	*value = attr == cudaDevAttrMemoryPoolsSupported ? !sw_shim.no_pools : 9;
 	return sw_shim_enter(NULL);
 }
 
@@ -148,7 +147,7 @@ static unsigned char *gap_of(struct sw_shim_range *r)
 	return r->data - GAP;
 }
 
-cudaError_t cudaMalloc(void **out, size_t bytes)
+static cudaError_t range_make(void **out, size_t bytes)
 {
 	struct sw_shim_range *r;
 
@@ -172,7 +171,7 @@ cudaError_t cudaMalloc(void **out, size_t bytes)
 }
 
 /* Work that may still use the memory is not looked for: the address sanitizer finds it. */
-cudaError_t cudaFree(void *p)
+static cudaError_t range_drop(void *p)
 {
 	struct sw_shim_range **at = &ranges, *r;
 
@@ -190,6 +189,31 @@ cudaError_t cudaFree(void *p)
 		free(r);
 	}
 	return sw_shim_enter(NULL);
+}
+
+cudaError_t cudaMalloc(void **out, size_t bytes)
+{
+	return range_make(out, bytes);
+}
+
+cudaError_t cudaFree(void *p)
+{
+	sw_shim.frees += p != NULL;
+	return range_drop(p);
+}
+
+cudaError_t cudaMallocAsync(void **out, size_t bytes, cudaStream_t s)
+{
+	if (s || sw_shim.no_pools)
+		return sw_shim_fail(cudaErrorInvalidValue);
+	return range_make(out, bytes);
+}
+
+cudaError_t cudaFreeAsync(void *p, cudaStream_t s)
+{
+	if (s || sw_shim.no_pools)
+		return sw_shim_fail(cudaErrorInvalidValue);
+	return range_drop(p);
 }
 
 struct sw_shim_range *sw_shim_range_near(const void *p)
@@ -296,7 +320,8 @@ cudaError_t cudaStreamSynchronize(cudaStream_t s)
 {
 	if (sw_shim_enter_outside() != cudaSuccess)
 		return last;
-	stream_run(s, NULL, 0);
+	if (s)
+		stream_run(s, NULL, 0);
 	return sw_shim_enter(s);
 }
 
