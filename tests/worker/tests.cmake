@@ -23,19 +23,23 @@ target_compile_definitions(test_worker_fixtures PRIVATE SW_FIXTURES="${CMAKE_CUR
 sw_test(worker/test_net.c sw_worker m)
 
 # As the targets of tests/proto: every build replays the corpus.
-add_executable(replay_data fuzz/fuzz_data.c fuzz/replay.c)
-target_link_libraries(replay_data PRIVATE sw_worker m)
-set_target_properties(replay_data PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-add_test(NAME fuzz/data COMMAND replay_data ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/data)
-set_tests_properties(fuzz/data PROPERTIES TIMEOUT 300)
-if(SW_FUZZ)
-	add_executable(fuzz_data fuzz/fuzz_data.c)
-	target_compile_options(fuzz_data PRIVATE -fsanitize=fuzzer)
-	target_link_options(fuzz_data PRIVATE -fsanitize=fuzzer)
-	target_link_libraries(fuzz_data PRIVATE sw_worker m)
-	set_target_properties(fuzz_data PROPERTIES
+foreach(target data checkpoint)
+	add_executable(replay_${target} fuzz/fuzz_${target}.c fuzz/replay.c)
+	target_link_libraries(replay_${target} PRIVATE sw_worker PkgConfig::XXHASH m)
+	set_target_properties(replay_${target} PROPERTIES
 		RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-endif()
+	add_test(NAME fuzz/${target}
+		COMMAND replay_${target} ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${target})
+	set_tests_properties(fuzz/${target} PROPERTIES TIMEOUT 300)
+	if(SW_FUZZ)
+		add_executable(fuzz_${target} fuzz/fuzz_${target}.c)
+		target_compile_options(fuzz_${target} PRIVATE -fsanitize=fuzzer)
+		target_link_options(fuzz_${target} PRIVATE -fsanitize=fuzzer)
+		target_link_libraries(fuzz_${target} PRIVATE sw_worker PkgConfig::XXHASH m)
+		set_target_properties(fuzz_${target} PROPERTIES
+			RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+	endif()
+endforeach()
 sw_test(worker/test_gradients.c sw_worker m)
 if(TARGET sw_cuda_shim) # without a C++ compiler there is none
 	sw_test(worker/test_cuda_net.c sw_cuda_shim sw_worker m)
