@@ -127,6 +127,8 @@ SW_NODISCARD sw_status sw_data_cache_hold(struct sw_data_cache *c, struct sw_que
 					  const struct sw_data **out, struct sw_err *err);
 /* The caller's queue is done with it. NULL is allowed. */
 void sw_data_cache_release(struct sw_data_cache *c, const struct sw_data *data);
+/* Drops sets that nobody holds until all have at most so many bytes, or all are held. */
+void sw_data_cache_trim(struct sw_data_cache *c, size_t most);
 /* For one user alone: *out is valid until the next call. */
 SW_NODISCARD sw_status sw_data_cache_get(struct sw_data_cache *c, const cJSON *dataset,
 					 struct sw_data_want want, const struct sw_data **out,

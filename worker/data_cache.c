@@ -53,21 +53,23 @@ static void entry_free(struct entry *e)
 	free(e);
 }
 
-/* Drops the sets that nobody holds, but for so many that were used last. */
-static void drop_idle(struct sw_data_cache *c, size_t keep)
+/* Drops sets that nobody holds, those first that were used least lately, until there are at most
+ * `keep` of them, and all sets have at most `most` bytes. */
+static void drop_idle(struct sw_data_cache *c, size_t keep, size_t most)
 {
 	for (;;) {
 		struct entry **oldest = NULL, *e;
-		size_t idle = 0;
+		size_t idle = 0, bytes = 0;
 
 		for (struct entry **at = &c->entries; *at; at = &(*at)->next) {
+			bytes += (*at)->data.bytes;
 			if ((*at)->holders)
 				continue;
 			idle++;
 			if (!oldest || (*at)->used < (*oldest)->used)
 				oldest = at;
 		}
-		if (!oldest || idle <= keep)
+		if (!oldest || (idle <= keep && bytes <= most))
 			return;
 		e = *oldest;
 		*oldest = e->next;
@@ -139,7 +141,7 @@ static sw_status load(struct sw_data_cache *c, struct sw_queue *q, struct entry 
 	c->loads++;
 	status = sw_data_load(&e->data, source, want, c->ops, q, &first);
 	if (status == SW_NOMEM) {
-		drop_idle(c, 0);
+		drop_idle(c, 0, SIZE_MAX);
 		first = (struct sw_err)SW_ERR_INIT;
 		status = sw_data_load(&e->data, source, want, c->ops, q, &first);
 	}
@@ -159,7 +161,7 @@ static sw_status entry_make(struct sw_data_cache *c, struct sw_queue *q, char *s
 	struct entry *e;
 	sw_status status;
 
-	drop_idle(c, IDLE_MOST - 1);
+	drop_idle(c, IDLE_MOST - 1, SIZE_MAX);
 	e = sw_calloc(1, sizeof *e);
 	*out = e;
 	if (!e) {
@@ -220,6 +222,13 @@ void sw_data_cache_release(struct sw_data_cache *c, const struct sw_data *data)
 	pthread_mutex_lock(&c->lock);
 	for (struct entry *e = c->entries; e; e = e->next)
 		e->holders -= &e->data == data;
+	pthread_mutex_unlock(&c->lock);
+}
+
+void sw_data_cache_trim(struct sw_data_cache *c, size_t most)
+{
+	pthread_mutex_lock(&c->lock);
+	drop_idle(c, IDLE_MOST, most);
 	pthread_mutex_unlock(&c->lock);
 }
 

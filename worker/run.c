@@ -106,6 +106,16 @@ static void log_micro(struct run *r, const struct sw_net *net)
 			       norms);
 }
 
+/* What the cap leaves beside the arenas is what data sets may have, those of trials before, too. */
+static void trim(const struct run *r, const struct sw_net *net)
+{
+	const size_t most = r->runner->memory, lanes = r->runner->lanes ? r->runner->lanes : 1;
+	const size_t arenas = net->at.bytes + (lanes - 1) * r->trainer.memory;
+
+	if (most)
+		sw_data_cache_trim(r->runner->cache, most > arenas ? most - arenas : 0);
+}
+
 /* What resume_step goes on from: its checkpoint, else the one before it. A trial's own state can be
  * made again by its seed; what began from another's cannot. */
 static sw_status begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct sw_err *err)
@@ -117,6 +127,7 @@ static sw_status begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct sw
 	sw_status status = SW_NOT_FOUND;
 
 	r->kept_us = sw_clock_mono_us();
+	trim(r, net);
 	if (net->oom_events)
 		log_micro(r, net);
 	if (j->resume_step == 0)

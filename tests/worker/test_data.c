@@ -202,6 +202,47 @@ START_TEST(cache_reads_once_until_something_changes)
 }
 END_TEST
 
+/* The held one stays whatever is asked for; of the others those go that were used first. */
+START_TEST(cache_is_trimmed_to_bytes_but_for_what_is_held)
+{
+	struct sw_data_want want = half;
+	struct sw_data_cache *cache;
+	const struct sw_data *held, *b;
+	cJSON *json;
+	size_t bytes;
+
+	put("a,y\n0,0\n1,1\n2,0\n3,1\n");
+	json = cJSON_Parse(spec);
+	ck_assert_int_eq(sw_data_cache_create(&cache, &sw_ops_cpu, NULL), SW_OK);
+	ck_assert_int_eq(sw_data_cache_hold(cache, NULL, json, want, &held, NULL), SW_OK);
+	bytes = held->bytes;
+	ck_assert_uint_gt(bytes, 0);
+	for (want.split_seed = 2; want.split_seed < 5; want.split_seed++)
+		ck_assert_int_eq(sw_data_cache_get(cache, json, want, &b, NULL), SW_OK);
+	sw_data_cache_trim(cache, 4 * bytes);
+	for (want.split_seed = 2; want.split_seed < 5; want.split_seed++)
+		ck_assert_int_eq(sw_data_cache_get(cache, json, want, &b, NULL), SW_OK);
+	ck_assert_uint_eq(sw_data_cache_loads(cache), 4);
+	sw_data_cache_trim(cache, 3 * bytes);
+	for (want.split_seed = 4; want.split_seed > 2; want.split_seed--)
+		ck_assert_int_eq(sw_data_cache_get(cache, json, want, &b, NULL), SW_OK);
+	ck_assert_uint_eq(sw_data_cache_loads(cache), 4);
+	ck_assert_int_eq(sw_data_cache_get(cache, json, want, &b, NULL), SW_OK);
+	ck_assert_uint_eq(sw_data_cache_loads(cache), 5);
+	sw_data_cache_trim(cache, 0);
+	want.split_seed = half.split_seed;
+	ck_assert_int_eq(sw_data_cache_get(cache, json, want, &b, NULL), SW_OK);
+	ck_assert_ptr_eq(b, held);
+	ck_assert_uint_eq(sw_data_cache_loads(cache), 5);
+	sw_data_cache_release(cache, held);
+	sw_data_cache_trim(cache, 0);
+	ck_assert_int_eq(sw_data_cache_get(cache, json, want, &b, NULL), SW_OK);
+	ck_assert_uint_eq(sw_data_cache_loads(cache), 6);
+	sw_data_cache_destroy(cache);
+	cJSON_Delete(json);
+}
+END_TEST
+
 #ifdef SW_FAULTS
 START_TEST(data_without_memory_fails_cleanly_at_each_call)
 {
@@ -297,6 +338,7 @@ int main(void)
 	tcase_add_loop_test(tcase, data_unfit_for_the_loss_gives_its_line, 0,
 			    sizeof unfit / sizeof *unfit);
 	tcase_add_test(tcase, cache_reads_once_until_something_changes);
+	tcase_add_test(tcase, cache_is_trimmed_to_bytes_but_for_what_is_held);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, data_without_memory_fails_cleanly_at_each_call);
 #endif

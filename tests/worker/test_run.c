@@ -298,19 +298,38 @@ static void *diverges(void *arg)
 
 /* --- the worker's side --- */
 
-static void play(void *(*script)(void *))
+static void play_as(struct sw_runner *runner, void *(*script)(void *))
 {
-	struct sw_runner runner = {.ops = &sw_ops_cpu, .q = queue, .device = "cpu:0"};
 	struct sw_err err = SW_ERR_INIT;
 	const struct sw_job *job;
 
 	begun = false;
-	ck_assert_int_eq(sw_data_cache_create(&runner.cache, &sw_ops_cpu, queue), SW_OK);
 	start(script, 10000);
 	while (sw_session_next(s, &job))
-		ck_assert_int_eq(sw_run_job(&runner, s, job, &err), SW_OK);
+		ck_assert_int_eq(sw_run_job(runner, s, job, &err), SW_OK);
 	stop();
+}
+
+static void play(void *(*script)(void *))
+{
+	struct sw_runner runner = {.ops = &sw_ops_cpu, .q = queue, .device = "cpu:0"};
+
+	ck_assert_int_eq(sw_data_cache_create(&runner.cache, &sw_ops_cpu, queue), SW_OK);
+	play_as(&runner, script);
 	sw_data_cache_destroy(runner.cache);
+}
+
+/* The named set in the cache; returns its bytes. */
+static size_t cached(struct sw_data_cache *cache, const char *name, bool classes)
+{
+	const struct sw_data_want want = {.classes = classes, .val_fraction = 0.2};
+	cJSON *json = cJSON_CreateObject();
+	const struct sw_data *set = NULL;
+
+	cJSON_AddStringToObject(json, "name", name);
+	ck_assert_int_eq(sw_data_cache_get(cache, json, want, &set, NULL), SW_OK);
+	cJSON_Delete(json);
+	return set->bytes;
 }
 
 static void same(const struct curve *a, const struct curve *b, size_t from)
@@ -388,6 +407,27 @@ START_TEST(run_whose_parents_checkpoint_is_unusable_fails)
 }
 END_TEST
 
+/* What the cap counts is all that the worker has: sets of earlier trials go where they are over it.
+ */
+START_TEST(run_under_a_cap_keeps_of_earlier_data_what_fits)
+{
+	struct sw_runner runner = {.ops = &sw_ops_cpu, .q = queue, .device = "cpu:0"};
+	size_t both;
+
+	ck_assert_int_eq(sw_data_cache_create(&runner.cache, &sw_ops_cpu, queue), SW_OK);
+	both = cached(runner.cache, "wine", true) + cached(runner.cache, "diabetes", false);
+	ck_assert_uint_eq(sw_data_cache_loads(runner.cache), 2);
+	/* the trial has its own split of wine: a third set, which with its arena takes less than
+	 * diabetes does */
+	runner.memory = _i ? both : 100 * both;
+	play_as(&runner, whole_run);
+	ck_assert_uint_eq(sw_data_cache_loads(runner.cache), 3);
+	(void)cached(runner.cache, "diabetes", false);
+	ck_assert_uint_eq(sw_data_cache_loads(runner.cache), _i ? 4 : 3);
+	sw_data_cache_destroy(runner.cache);
+}
+END_TEST
+
 START_TEST(run_that_diverges_leaves_no_checkpoint)
 {
 	play(diverges);
@@ -409,6 +449,7 @@ int main(void)
 	tcase_add_loop_test(tcase, run_whose_checkpoint_is_unusable_starts_from_scratch, 0, 2);
 	tcase_add_test(tcase, run_from_a_parents_checkpoint_is_the_parents_curve);
 	tcase_add_test(tcase, run_whose_parents_checkpoint_is_unusable_fails);
+	tcase_add_loop_test(tcase, run_under_a_cap_keeps_of_earlier_data_what_fits, 0, 2);
 	tcase_add_test(tcase, run_that_diverges_leaves_no_checkpoint);
 	srunner_run_all(runner, CK_ENV);
 	const int failed = srunner_ntests_failed(runner);
