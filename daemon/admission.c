@@ -62,15 +62,18 @@ static bool is_free(const struct sw_slot *s)
 	return s->state == SW_SLOT_IDLE && s->holder < 0;
 }
 
-/* The lanes of the slot's GPU that no trial has. */
+/* The lanes of the slot's GPU that no trial has; none beside one that is to run alone. */
 static unsigned free_lanes(const struct sw_slot *s)
 {
 	const struct sw_slot *lead = &s->d->slots[s->lead];
 	unsigned n = 0;
+	bool busy = false;
 
-	for (unsigned k = 0; k < lead->device.lanes; k++)
+	for (unsigned k = 0; k < lead->device.lanes; k++) {
 		n += is_free(&lead[k]);
-	return n;
+		busy = busy || lead[k].state == SW_SLOT_BUSY;
+	}
+	return busy && lead->solo > 0 ? 0 : n;
 }
 
 /* The slot's trial has n lanes: the slot's own and the next ones that are free. */
@@ -201,7 +204,7 @@ static struct sw_host *pick(struct sw_daemon *d, const struct sw_slot *s)
 		if (!elsewhere && (!s->device.gpu || (sw_admission_lanes(s, h->spec->gpu) <= free &&
 						      has_room(s, h->bytes))))
 			return h;
-		if (!elsewhere && !cleared_elsewhere(d, h, s)) {
+		if (!elsewhere && free > 0 && !cleared_elsewhere(d, h, s)) {
 			lead->cleared_for = h->sweep;
 			return NULL;
 		}

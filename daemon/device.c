@@ -65,16 +65,24 @@ struct item {
 	unsigned lanes;
 };
 
+/* ":4", ":auto"; -1: neither. */
+static long lanes_of(const char **p)
+{
+	++*p;
+	if (strncmp(*p, "auto", 4) != 0)
+		return number(p);
+	*p += 4;
+	return SW_DEVICE_AUTO_LANES;
+}
+
 static sw_status next_item(const char **p, struct item *out, struct sw_err *err)
 {
 	const size_t whole = strcspn(*p, ","), n = strcspn(*p, ",:");
 	const char *lanes = *p + n;
 	long v = 1;
 
-	if (*lanes == ':') {
-		lanes++;
-		v = number(&lanes);
-	}
+	if (*lanes == ':')
+		v = lanes_of(&lanes);
 	if (n == 0 || n >= sizeof out->name || v < 1 || v > SW_DEVICE_MAX_SLOTS ||
 	    lanes != *p + whole)
 		return sw_err_set(
@@ -212,10 +220,8 @@ static sw_status add_auto(struct list *l, const struct sw_nvml_view *view, const
 	long lanes = 1;
 	sw_status rc = SW_OK;
 
-	if (*p == ':') {
-		p++;
-		lanes = number(&p);
-	}
+	if (*p == ':')
+		lanes = lanes_of(&p);
 	if (*p != '\0' || lanes < 1 || lanes > SW_DEVICE_MAX_SLOTS)
 		return sw_err_set(err, SW_INVALID,
 				  "--devices %s: it is auto, or auto:N with N lanes a GPU", spec);

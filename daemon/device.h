@@ -7,8 +7,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define SW_DEVICE_MAX_SLOTS 1024
-#define SW_DEVICE_MAX_SPEC  1024 /* bytes of --devices */
+#define SW_DEVICE_MAX_SLOTS  1024
+#define SW_DEVICE_AUTO_LANES 32   /* as many as memory allows trials in, of these */
+#define SW_DEVICE_MAX_SPEC   1024 /* bytes of --devices */
 
 struct sw_device {
 	bool gpu;
@@ -21,11 +22,11 @@ struct sw_device {
 
 /*
  * "cpu:N" N slots that share the cores; "gpu:LIST" the GPUs of a list of numbers and UUIDs (or the
- * beginning of one), each with ":N" for N lanes; "auto" or "auto:N": every healthy GPU that
- * CUDA_VISIBLE_DEVICES, where it is set, does not hide, else one slot a core; "none". Parts may be
- * joined by "+": "gpu:0,1:4+cpu:2". The lanes of a GPU are slots one after the other.
- * view: what NVML said; NULL: nothing, and then numbers alone name GPUs, whether they are there or
- * not. *out is the caller's (free()); NULL and 0 for "none". SW_INVALID with one line.
+ * beginning of one), each with ":N" or ":auto" for N or many lanes; "auto" or "auto:N": every
+ * healthy GPU that CUDA_VISIBLE_DEVICES, where it is set, does not hide, else one slot a core;
+ * "none". Parts may be joined by "+": "gpu:0,1:4+cpu:2". The lanes of a GPU are slots one after the
+ * other. view: what NVML said; NULL: nothing, and then numbers alone name GPUs, whether they are
+ * there or not. *out is the caller's (free()); NULL and 0 for "none". SW_INVALID with one line.
  */
 SW_NODISCARD sw_status sw_device_parse(const char *spec, const struct sw_nvml_view *view,
 				       struct sw_device **out, size_t *n, struct sw_err *err);

@@ -81,6 +81,8 @@ static void forget_trial(struct sw_slot *s)
 
 	s->sweep = s->trial = s->attempt = 0;
 	s->heard_ms = 0;
+	if (s->died_us == 0 && lead->solo > 0)
+		lead->solo--;
 	s->died_us = 0;
 	for (size_t k = 0; k < lanes_of(lead); k++)
 		if (lead[k].holder == s->index)
@@ -123,6 +125,24 @@ static void drop_next(struct sw_slot *s)
 	s->next = NULL;
 }
 
+/* Where several ran, any of them may have ended the process: none is blamed, and as many trials run
+ * alone there now. The one that does it again is. */
+static void lose_to(struct sw_slot *s, const char *cause)
+{
+	lose_trial(s, lead_of(s)->suspects > 1 ? SW_EVENT_RELEASE : SW_EVENT_LOST, cause);
+}
+
+static void suspect(struct sw_slot *lead)
+{
+	unsigned n = 0;
+
+	for (size_t k = 0; k < lanes_of(lead); k++)
+		n += lead[k].state == SW_SLOT_BUSY;
+	lead->suspects = n;
+	if (n > 1)
+		lead->solo = n;
+}
+
 /* One slot of a process that ended. Its trial is lost at once, or once its GPU was looked at. */
 static void end_lane(struct sw_slot *s, const char *cause, int64_t now_us)
 {
@@ -133,12 +153,13 @@ static void end_lane(struct sw_slot *s, const char *cause, int64_t now_us)
 		s->conn = NULL;
 	}
 	s->worker[0] = '\0';
+	s->died_us = now_us;
 	if (s->state == SW_SLOT_BUSY && sw_gpus_card(s->d, s) != NULL) {
-		s->died_us = now_us;
 		(void)snprintf(s->died, sizeof s->died, "%s", cause);
 		return;
 	}
-	lose_trial(s, SW_EVENT_LOST, cause);
+	lose_to(s, cause);
+	s->died_us = 0;
 	s->state = SW_SLOT_DOWN;
 }
 
@@ -167,6 +188,7 @@ static void on_ended(void *user, const char *cause, const char *said)
 	s->early = early ? s->early + 1 : 0;
 	(void)snprintf(s->cause, sizeof s->cause, "%s%s%s", cause, *said != '\0' ? ": " : "", said);
 	sw_gpus_worker_ended(d, s, pid);
+	suspect(s);
 	struct sw_change *c = sw_change_begin(d, NULL);
 	for (size_t k = 0; k < lanes_of(s); k++) {
 		end_lane(&s[k], cause, now_us);
@@ -191,7 +213,10 @@ void sw_supervisor_settle(struct sw_daemon *d, int64_t now_us)
 		if (!sw_gpus_looked_at(d, s, s->died_us, &failed) && now_us - s->died_us < LOOK_US)
 			continue;
 		(void)snprintf(lost, sizeof lost, "%s failed", s->device.name);
-		lose_trial(s, failed ? SW_EVENT_RELEASE : SW_EVENT_LOST, failed ? lost : s->died);
+		if (failed)
+			lose_trial(s, SW_EVENT_RELEASE, lost);
+		else
+			lose_to(s, s->died);
 	}
 }
 

@@ -31,7 +31,10 @@ enum sw_slot_state { SW_SLOT_DOWN, SW_SLOT_STARTING, SW_SLOT_IDLE, SW_SLOT_BUSY 
 struct sw_slot {
 	struct sw_daemon *d;
 	int32_t index;
-	int32_t lead; /* the slot whose process this is: its own index, or its first lane's */
+	int32_t lead;      /* the slot whose process this is: its own index, or its first lane's */
+	unsigned suspects; /* of a lead: trials that ran there when its process ended, if several
+			      did: which of them ended it nobody can tell */
+	unsigned solo;     /* of a lead: as many trials run one at a time, to find out */
 	int64_t cleared_for; /* of a lead: the sweep that its lanes are kept for; 0: none */
 	int32_t holder;      /* the slot whose trial has this lane, too; -1: none */
 	struct sw_device device;

@@ -16,6 +16,7 @@ static const struct {
 	{"gpu:0", "gpu:0", NULL},
 	{"gpu:3,1", "gpu:3 gpu:1", NULL},
 	{"gpu:0+cpu:2", "gpu:0 cpu:0 cpu:1", NULL},
+	{"gpu:0:autos", NULL, "numbers with commas"},
 	{"gpu:0:2,1", "gpu:0.0 gpu:0.1 gpu:1", NULL},
 	{"gpu:0:0", NULL, "numbers with commas"},
 	{"gpu:0:2x", NULL, "numbers with commas"},

@@ -506,18 +506,45 @@ def test_trial_that_wants_the_whole_gpu_has_it_cleared(machine):
     client.call("sweep.cancel", sweep=small)
 
 
-def test_worker_of_several_lanes_that_dies_loses_each_of_its_trials_once(machine):
+def attempts_of(client, sweep):
+    return [a for t in client.trials(sweep)
+            for a in client.call("trial.get", sweep=sweep, trial=t["trial"])["attempts"]]
+
+
+def overlap(a, b):
+    return a["started_ms"] < b["ended_ms"] and b["started_ms"] < a["ended_ms"]
+
+
+def test_worker_of_several_lanes_that_dies_blames_nobody_and_they_run_alone_then(machine):
     daemon = machine("gpu:0:3", SMALL)
     client = daemon.client()
     slots = wait_slots(client, *["IDLE"] * 3)
-    sweep = client.submit(slow(epochs=80, run_cap=3, resources={"gpu": 0.3}))
+    sweep = client.submit(slow(epochs=40, run_cap=6, retries=0, resources={"gpu": 0.3}))
     wait_until(lambda: len(running(client)) == 3, "three trials")
     os.kill(slots[0]["pid"], signal.SIGKILL)
-    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
-    for trial in (1, 2, 3):
-        states = [a["state"] for a in client.call("trial.get", sweep=sweep, trial=trial)["attempts"]]
-        assert states == ["LOST", "COMPLETED"], states
+    got = client.wait_sweep(sweep)
+    assert got["state"] == "COMPLETED" and {t["state"] for t in client.trials(sweep)} == {"COMPLETED"}
+    every = attempts_of(client, sweep)
+    died = [a for a in every if a["state"] != "COMPLETED"]
+    assert [(a["state"], a["cause"]) for a in died] == [("RELEASED", "signal:9")] * 3
+    then = sorted((a for a in every if a["state"] == "COMPLETED"), key=lambda a: a["started_ms"])
+    assert not overlap(then[0], then[1]) and not overlap(then[1], then[2])
+    assert any(overlap(a, b) for a in then[3:] for b in then[3:] if a is not b)
     assert {s["starts"] for s in client.slots()} == {2}
+
+
+def test_trial_that_ends_its_worker_again_is_blamed_when_it_ran_alone(machine):
+    daemon = machine("gpu:0:2", SMALL)
+    client = daemon.client()
+    wait_slots(client, "IDLE", "IDLE")
+    sweep = client.submit(slow(epochs=40, run_cap=2, retries=5, resources={"gpu": 0.5}))
+    wait_until(lambda: len(running(client)) == 2, "two trials")
+    open(daemon.rig.breaks, "w").close()
+    lost = wait_until(lambda: [a for a in attempts_of(client, sweep) if a["state"] == "LOST"], "a loss")
+    os.unlink(daemon.rig.breaks)
+    assert lost[0]["cause"] == "exit:3" and lost[0]["attempt"] == 2
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    assert [a["state"] for a in attempts_of(client, sweep) if a["attempt"] == 1] == ["RELEASED"] * 2
 
 
 def test_lanes_outlive_the_daemon(machine):
