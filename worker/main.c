@@ -10,7 +10,7 @@
  *
  * Exit     0: told to end (SIGTERM, worker.exit). 1: refused by the daemon, no daemon any more, or
  *          no device; one line on stderr. 2: usage. 3: the device is lost (an error after which
- *          only a new process can use it): one line; no trial is to blame.
+ *          only a new process can use it): one line; docs/devices.md says who is to blame.
  * Signals  SIGINT is ignored: Ctrl-C in the daemon's terminal reaches the daemon, which decides.
  */
 #include "proto/frame.h"

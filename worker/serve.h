@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-/* The exit status of a worker whose device is lost: nobody's trial is to blame. */
+/* The exit status of a worker whose device is lost to it; a new process may use it. */
 #define SW_WORKER_EXIT_DEVICE 3
 
 #define SW_WORKER_LANES_MAX 1024
