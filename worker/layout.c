@@ -254,7 +254,9 @@ static void place_fixed(struct sw_layout *out, const struct sw_model *m, const s
 	for (size_t i = 0; i < out->states_n; i++)
 		out->state[i] = place(at, weights);
 	out->running = place(at, times(m->running_n, ELEMENT));
+	out->zero = place(at, sizeof(int32_t)); /* all in front of the metrics is zeroed */
 	out->metrics = place(at, sizeof(struct sw_metrics));
+	out->saved = place(at, sizeof(struct sw_metrics));
 	out->step = place(at, plus(sizeof(struct sw_step), times(out->batch, 2 * sizeof(int32_t))));
 	out->index = out->step + sizeof(struct sw_step);
 	out->number = out->index + out->batch * sizeof(int32_t);

@@ -22,7 +22,9 @@ struct sw_layout {
 	size_t states_n;   /* float[weights_n] tensors of the optimizer: 0, 1 or 2 */
 	size_t weights, grads, state[2];
 	size_t running; /* float[running_n]: batchnorm's statistics */
+	size_t zero;    /* int32, 0 for good: the row that a copy is of */
 	size_t metrics; /* struct sw_metrics */
+	size_t saved;   /* the same, as they were before the step */
 	/* What a step brings with it, in one piece: a struct sw_step; int32[batch], where its rows
 	 * are; and where they are staged, int32[batch], their numbers. */
 	size_t step, index, number;

@@ -7,7 +7,8 @@
  *          are those of the whole batch in another order.
  * Memory that is short   at.micro is halved until the arena fits trainer->memory and the device;
  *          where the backend says SW_NOMEM in a step's gradients it is halved once more and the
- *          step begun again (of the rows that went before, train_loss counts some twice then).
+ *          step begun again, from the metrics that were before it. (Running statistics of
+ *          batchnorm take what went through before once more.)
  * Graphs   Where the backend has them, the step on a whole batch is recorded once it has been made
  *          once, and given again as one call: the same bits. The last, smaller batch of an epoch
  *          and evaluation are calls.

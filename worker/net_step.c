@@ -101,13 +101,28 @@ sw_status sw_net_gradient(struct sw_net *net, const struct sw_data *data, size_t
 	return status == SW_OK ? net_gradient(net, data, &from, rows) : status;
 }
 
+/* The metrics, from one place of the arena to another: a row of int32, which copies all bits. */
+static sw_status metrics_copy(const struct sw_net *net, size_t from, size_t to)
+{
+	return net->ops->gather_i32(net->q, (const int32_t *)(const void *)(net->arena + from),
+				    (const int32_t *)(const void *)(net->arena + net->at.zero),
+				    (int32_t *)(void *)(net->arena + to), 1,
+				    sizeof(struct sw_metrics) / sizeof(int32_t));
+}
+
 static sw_status step_calls(struct sw_net *net, const struct sw_data *data,
 			    const struct net_rows *from, size_t rows)
 {
-	sw_status status = net_gradient(net, data, from, rows);
+	sw_status status = metrics_copy(net, net->at.metrics, net->at.saved);
 
-	while (status == SW_NOMEM && net_shrink(net, data) == SW_OK)
+	if (status == SW_OK)
 		status = net_gradient(net, data, from, rows);
+	while (status == SW_NOMEM && net_shrink(net, data) == SW_OK) {
+		/* the rows that went through are counted once, when they do again */
+		status = metrics_copy(net, net->at.saved, net->at.metrics);
+		if (status == SW_OK)
+			status = net_gradient(net, data, from, rows);
+	}
 	if (status == SW_OK)
 		status = optimizer_step(net);
 	if (status == SW_OK && rows == net->at.batch)

@@ -190,7 +190,8 @@ START_TEST(step_of_lenet_at_batch_4_has_few_nodes)
 	ck_assert_uint_le(sw_shim.graph_nodes, NODES_MAX);
 	ck_assert_uint_eq(recorded.kernels, total().nodes);
 	ck_assert_uint_eq(recorded.products + recorded.fills, 0);
-	ck_assert_uint_eq(calls.kernels, total().nodes);
+	/* by calls one more: the metrics are kept, should it run short of memory */
+	ck_assert_uint_eq(calls.kernels, total().nodes + 1);
 	/* beside it: one copy a step, of what changes */
 	ck_assert_uint_eq(recorded.copies, 1);
 	ck_assert_uint_eq(replayed.copies, 1);

@@ -24,7 +24,7 @@ static void setup(void)
 }
 
 struct curve {
-	double val_loss[EPOCHS];
+	double train_loss[EPOCHS], val_loss[EPOCHS];
 	size_t n, micro;
 	unsigned oom_events;
 };
@@ -39,6 +39,7 @@ static bool report(void *ctx, const struct sw_epoch *e)
 {
 	struct curve *c = ctx;
 
+	c->train_loss[c->n] = e->train_loss;
 	c->val_loss[c->n++] = e->val_loss;
 	c->micro = e->net->at.micro;
 	c->oom_events = e->net->oom_events;
@@ -60,8 +61,10 @@ static sw_status run(struct curve *c, const struct sw_ops *ops, size_t memory)
 static void same(const struct curve *a, const struct curve *b)
 {
 	ck_assert_uint_eq(a->n, EPOCHS);
-	for (size_t i = 0; i < EPOCHS; i++)
+	for (size_t i = 0; i < EPOCHS; i++) {
+		ck_assert_double_eq_tol(a->train_loss[i], b->train_loss[i], 1e-5);
 		ck_assert_double_eq_tol(a->val_loss[i], b->val_loss[i], 1e-5);
+	}
 }
 
 START_TEST(layout_fits_every_cap_by_halving_or_says_that_it_does_not)
