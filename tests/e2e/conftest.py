@@ -8,11 +8,17 @@ sys.path.insert(0, os.path.dirname(__file__))
 from harness import BIN, Daemon  # noqa: E402
 
 
-def pytest_configure():
+def pytest_configure(config):
+    config.addinivalue_line("markers", "long: takes tens of seconds")
     for program in ("sweepd", "sweep", "sweep-worker"):
         path = os.path.join(BIN, program)
         if not os.access(path, os.X_OK):
             pytest.exit(f"{path} is not there: scripts/build, or set SWEEPD_BIN", returncode=4)
+
+
+def pytest_collection_modifyitems(items):
+    """The longest first: where tests run beside each other, none of them is left alone at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 @pytest.fixture

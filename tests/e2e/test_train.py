@@ -144,6 +144,7 @@ LEARNED = {
 
 @pytest.mark.skipif("SWEEPD_SANITIZED" in os.environ,
                     reason="what is learned is seen in release: minutes with sanitizers")
+@pytest.mark.long
 @pytest.mark.parametrize("name", LEARNED)
 def test_example_learns(start, name):
     trials, epochs, least, metric = LEARNED[name]
