@@ -165,10 +165,12 @@ static int threads(struct lanes *all)
 	const int code = all->code;
 
 	pthread_mutex_unlock(&all->lock);
-	if (code == SW_WORKER_EXIT_DEVICE)
-		return code;
 	for (unsigned i = 0; i < made; i++)
-		pthread_join(all->lane[i].thread, NULL);
+		if (code == SW_WORKER_EXIT_DEVICE)
+			pthread_detach(
+				all->lane[i].thread); /* some wait for the device, for good */
+		else
+			pthread_join(all->lane[i].thread, NULL);
 	return code;
 }
 

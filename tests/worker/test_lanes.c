@@ -1,0 +1,172 @@
+/* tests/worker/test_lanes.c — trials in several threads at once, on shared data sets: the curves of
+ * trials alone. Under the thread sanitizer: what they share is locked. */
+#include "base/fault.h"
+#include "worker/train.h"
+#include <check.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LANES  4
+#define TRIALS 3
+#define EPOCHS 3
+
+struct curve {
+	double loss[EPOCHS][2];
+	size_t n;
+};
+
+struct lane {
+	pthread_t thread;
+	unsigned number;
+	struct curve curve[TRIALS];
+	sw_status status;
+};
+
+static struct sw_data_cache *cache;
+
+static bool go_on(void *ctx)
+{
+	(void)ctx;
+	return true;
+}
+
+static bool report(void *ctx, const struct sw_epoch *e)
+{
+	struct curve *c = ctx;
+
+	c->loss[c->n][0] = e->train_loss;
+	c->loss[c->n++][1] = e->val_loss;
+	return true;
+}
+
+/* Trial i of a lane: another split each, so that the lanes share sets, and there are more of them
+ * than are kept idle. */
+static sw_status trial(struct sw_queue *q, unsigned number, unsigned i, struct curve *c)
+{
+	static const struct sw_trainer trainer = {
+		.classes = true, .lr = 0.05, .momentum = 0.9, .batch_size = 16, .epochs = EPOCHS};
+	const struct sw_train_hooks hooks = {.ctx = c, .go_on = go_on, .report = report};
+	const struct sw_data_want want = {.classes = true,
+					  .val_fraction = 0.2,
+					  .split_seed = (number / 2 + i) % 6,
+					  .standardize = true};
+	cJSON *set = cJSON_Parse("{\"name\": \"wine\"}");
+	cJSON *layers = cJSON_Parse("[{\"linear\": 16}, \"relu\", {\"dropout\": 0.1}, "
+				    "{\"linear\": 3}]");
+	const struct sw_data *data;
+	enum sw_train_end end;
+	struct sw_model model;
+	sw_status status = sw_data_cache_hold(cache, q, set, want, &data, NULL);
+
+	memset(c, 0, sizeof *c);
+	if (status == SW_OK) {
+		const struct sw_task task = sw_net_task(data, true);
+
+		status = sw_model_compile(&model, layers, NULL, &task, NULL);
+	}
+	if (status == SW_OK)
+		status = sw_train_run(&sw_ops_cpu, q, &model, data, &trainer, number, &hooks, &end,
+				      NULL);
+	sw_data_cache_release(cache, data);
+	cJSON_Delete(set);
+	cJSON_Delete(layers);
+	return status;
+}
+
+static void *lane_main(void *arg)
+{
+	struct lane *l = arg;
+	struct sw_queue *q = NULL;
+
+	l->status = sw_ops_cpu.queue_create(&q);
+	for (unsigned i = 0; i < TRIALS && l->status == SW_OK; i++)
+		l->status = trial(q, l->number, i, &l->curve[i]);
+	sw_ops_cpu.queue_destroy(q);
+	return NULL;
+}
+
+static void setup(void)
+{
+	ck_assert_int_eq(sw_data_cache_create(&cache, &sw_ops_cpu, NULL), SW_OK);
+}
+
+static void teardown(void)
+{
+	sw_data_cache_destroy(cache);
+	sw_ops_cpu_threads(1);
+}
+
+/* _i: cores that the CPU's entries share */
+START_TEST(lanes_at_once_have_the_curves_of_lanes_alone)
+{
+	static struct lane alone[LANES], together[LANES];
+
+	sw_ops_cpu_threads((unsigned)_i);
+	for (unsigned k = 0; k < LANES; k++) {
+		alone[k].number = together[k].number = k;
+		(void)lane_main(&alone[k]);
+		ck_assert_int_eq(alone[k].status, SW_OK);
+		ck_assert_uint_eq(alone[k].curve[TRIALS - 1].n, EPOCHS);
+	}
+	for (unsigned k = 0; k < LANES; k++)
+		ck_assert_int_eq(pthread_create(&together[k].thread, NULL, lane_main, &together[k]),
+				 0);
+	for (unsigned k = 0; k < LANES; k++) {
+		pthread_join(together[k].thread, NULL);
+		ck_assert_int_eq(together[k].status, SW_OK);
+		ck_assert_mem_eq(together[k].curve, alone[k].curve, sizeof alone[k].curve);
+	}
+}
+END_TEST
+
+/* What is held stays, however many others are asked for; what is not goes by its age. */
+START_TEST(cache_keeps_what_is_held)
+{
+	cJSON *set = cJSON_Parse("{\"name\": \"wine\"}");
+	struct sw_data_want want = {.classes = true, .val_fraction = 0.2};
+	const struct sw_data *held[9], *again;
+
+	for (uint64_t i = 0; i < 9; i++) {
+		want.split_seed = i;
+		ck_assert_int_eq(sw_data_cache_hold(cache, NULL, set, want, &held[i], NULL), SW_OK);
+	}
+	ck_assert_uint_eq(sw_data_cache_loads(cache), 9);
+	for (uint64_t i = 0; i < 9; i++) {
+		want.split_seed = i;
+		ck_assert_int_eq(sw_data_cache_hold(cache, NULL, set, want, &again, NULL), SW_OK);
+		ck_assert_ptr_eq(again, held[i]);
+		sw_data_cache_release(cache, again);
+	}
+	ck_assert_uint_eq(sw_data_cache_loads(cache), 9);
+	for (int i = 0; i < 9; i++)
+		sw_data_cache_release(cache, held[i]);
+	sw_data_cache_release(cache, NULL);
+	want.split_seed = 99;
+	ck_assert_int_eq(sw_data_cache_get(cache, set, want, &again, NULL), SW_OK);
+	want.split_seed = 8; /* used last of those */
+	ck_assert_int_eq(sw_data_cache_get(cache, set, want, &again, NULL), SW_OK);
+	ck_assert_uint_eq(sw_data_cache_loads(cache), 10);
+	want.split_seed = 0;
+	ck_assert_int_eq(sw_data_cache_get(cache, set, want, &again, NULL), SW_OK);
+	ck_assert_uint_eq(sw_data_cache_loads(cache), 11);
+	cJSON_Delete(set);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("worker/lanes");
+	TCase *tcase = tcase_create("lanes");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_set_timeout(tcase, 120);
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_loop_test(tcase, lanes_at_once_have_the_curves_of_lanes_alone, 1, 3);
+	tcase_add_test(tcase, cache_keeps_what_is_held);
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
