@@ -133,7 +133,8 @@ static void write_eta(struct sw_jw *w, const struct sw_host *h, const uint64_t *
 	for (int i = 0; i < SW_TRIAL_STATE_N; i++)
 		if (sw_trial_ended((enum sw_trial_state)i))
 			ended += counts[i];
-	if (h->state != SW_SWEEP_RUNNING || h->run_cap == 0 || ended == 0)
+	if (h->state != SW_SWEEP_RUNNING || h->run_cap == 0 || ended == 0 ||
+	    sw_sweep_settling(h->sched))
 		sw_jw_knull(w, "eta_s");
 	else
 		sw_jw_knum(w, "eta_s",
