@@ -35,7 +35,7 @@ struct sw_shim {
 	unsigned lose_at;    /* the nth piece of work from now on breaks the device; 0: none */
 	/* Told by the shim: */
 	size_t used_bytes;
-	unsigned frees; /* by calls that wait for the whole device */
+	unsigned frees;       /* by calls that wait for the whole device */
 	unsigned live;        /* objects and allocations not yet given back */
 	unsigned graph_nodes; /* of the graph made last */
 	unsigned graph_runs;

@@ -97,7 +97,7 @@ static void cell_access(struct sw_shim_cell *c, const struct mark *me, enum acce
 	if (kind == READ && shared &&
 	    (c->write.launch != me->launch || c->write.block != me->block)) {
 		fprintf(stderr,
-			"cuda shim: out of bounds: thread %u of block %u reads shared memory that "
+			"cuda shim: unwritten: thread %u of block %u reads shared memory that "
 			"nobody wrote\n",
 			me->thread, me->block);
 		abort();
