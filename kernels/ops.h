@@ -162,7 +162,8 @@ struct sw_ops {
 				    const float *b, float *y, const struct sw_conv *c,
 				    enum sw_act act, void *work);
 	/* dy: as y, scratch afterwards as in linear_backward; dx: as x, or NULL when not wanted;
-	 * dw: as w; db: float[O], or NULL. */
+	 * dw: as w; db: float[O], or NULL. A NaN is in each sum that it belongs to, and may be in
+	 * others of dw, or, one of w, of dx: sums are also over zeros that stand for padding. */
 	sw_status (*conv2d_backward)(struct sw_queue *q, const float *x, const float *w,
 				     const float *y, float *dy, float *dx, float *dw, float *db,
 				     const struct sw_conv *c, enum sw_act act, int accumulate,
