@@ -86,13 +86,15 @@ static double sgemm_rate(unsigned threads)
 static double job_rate(struct train_job *job, unsigned threads, double s)
 {
 	const double began = seconds(threads);
-	double took = 0;
+	double took;
 	size_t steps = 0;
 
-	for (; took < s; took = seconds(threads) - began)
+	do {
 		for (int i = 0; i < 8; i++, steps++)
 			if (train_job_step(job) != SW_OK)
 				return 0;
+		took = seconds(threads) - began;
+	} while (took < s);
 	return (double)(steps * job->net.at.batch) / took;
 }
 
