@@ -50,7 +50,7 @@ static void add_number(struct sw_grid *g, const cJSON *v, double unit, const cha
 static void add_pair(struct sw_grid *g, const cJSON *v, const cJSON *all, double unit,
 		     const char *suffix)
 {
-	if (cJSON_IsNumber(v) && cJSON_IsNumber(all))
+	if (cJSON_IsNumber(v) && all != NULL && cJSON_IsNumber(all))
 		sw_grid_addf(g, "%.0f / %.0f %s", v->valuedouble / unit, all->valuedouble / unit,
 			     suffix);
 	else if (cJSON_IsNumber(v))

@@ -90,8 +90,7 @@ static sw_status next_item(const char **p, struct item *out, struct sw_err *err)
 			"--devices gpu:%s: numbers with commas, such as gpu:0,1, or UUIDs; "
 			"each with :N for N lanes",
 			*p);
-	memcpy(out->name, *p, n);
-	out->name[n] = '\0';
+	(void)snprintf(out->name, sizeof out->name, "%.*s", (int)n, *p);
 	out->lanes = (unsigned)v;
 	*p += whole;
 	return SW_OK;
@@ -160,7 +159,7 @@ static sw_status say_none(const struct sw_nvml_view *view, const char *name, str
 static sw_status add_gpus(struct list *l, const struct sw_nvml_view *view, const char *text,
 			  bool syntax, struct sw_err *err)
 {
-	struct item item;
+	struct item item = {.lanes = 1};
 	const char *p = text;
 
 	for (;;) {
@@ -200,8 +199,7 @@ static bool visible(const struct sw_nvml_view *view, size_t i)
 
 		if (n == 0 || n >= sizeof name)
 			return false;
-		memcpy(name, p, n);
-		name[n] = '\0';
+		(void)snprintf(name, sizeof name, "%.*s", (int)n, p);
 		const long found = find(view, name);
 		if (found < 0)
 			return false;
