@@ -26,6 +26,10 @@ const char *sw_config_usage(void)
 	       "  --cpu-memory N   bytes that a trial on a CPU slot may have, its data set among "
 	       "them;\n"
 	       "                   with a suffix K, M or G (of 1024; default: what there is)\n"
+	       "  --gpu-memory N   bytes that the trials on one GPU may have together, the data "
+	       "sets "
+	       "that\n"
+	       "                   they share among them (default: what is free)\n"
 	       "  --log FILE       append the log to FILE (default: stderr)\n"
 	       "  --log-level L    debug, info, warn or error (default: info)\n"
 	       "  --version, --help\n"
@@ -45,7 +49,7 @@ static sw_status put(char *out, size_t cap, const char *value, const char *what,
 }
 
 /* "1048576", "512M": above 0. */
-static sw_status bytes(const char *text, int64_t *out, struct sw_err *err)
+static sw_status bytes(const char *option, const char *text, int64_t *out, struct sw_err *err)
 {
 	static const char suffix[] = "KMG";
 	char *end;
@@ -56,9 +60,9 @@ static sw_status bytes(const char *text, int64_t *out, struct sw_err *err)
 	if (*text < '0' || *text > '9' || n == 0 || end[at != NULL] != '\0' ||
 	    n > (unsigned long long)INT64_MAX >> shift)
 		return sw_err_set(err, SW_INVALID,
-				  "--cpu-memory %s: it is a number of bytes, such as 800000000 or "
-				  "512M (K, M or G)",
-				  text);
+				  "--%s %s: it is a number of bytes, such as 800000000 or 512M (K, "
+				  "M or G)",
+				  option, text);
 	*out = (int64_t)(n << shift);
 	return SW_OK;
 }
@@ -121,6 +125,7 @@ sw_status sw_config_parse(struct sw_config *c, int argc, char **argv, struct sw_
 		{"socket", required_argument, NULL, 'k'},
 		{"devices", required_argument, NULL, 'd'},
 		{"cpu-memory", required_argument, NULL, 'm'},
+		{"gpu-memory", required_argument, NULL, 'g'},
 		{"log", required_argument, NULL, 'l'},
 		{"log-level", required_argument, NULL, 'L'},
 		{"version", no_argument, NULL, 'v'},
@@ -147,7 +152,10 @@ sw_status sw_config_parse(struct sw_config *c, int argc, char **argv, struct sw_
 			rc = put(c->devices, sizeof c->devices, optarg, "--devices", err);
 			break;
 		case 'm':
-			rc = bytes(optarg, &c->cpu_memory, err);
+			rc = bytes("cpu-memory", optarg, &c->cpu_memory, err);
+			break;
+		case 'g':
+			rc = bytes("gpu-memory", optarg, &c->gpu_memory, err);
 			break;
 		case 'l':
 			rc = put(c->log, sizeof c->log, optarg, "--log", err);

@@ -16,6 +16,7 @@ struct sw_config {
 	char worker[PATH_MAX]; /* the sweep-worker program: beside sweepd, or $SWEEPD_WORKER */
 	char log[PATH_MAX];    /* "" for stderr */
 	int64_t cpu_memory;    /* bytes a trial on a CPU slot may have; 0: no cap */
+	int64_t gpu_memory;    /* bytes that the trials on one GPU may have together; 0: no cap */
 	enum sw_log_level log_level;
 	bool help, version;
 };

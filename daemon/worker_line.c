@@ -8,11 +8,12 @@ void sw_worker_line_write(const struct sw_slot *s, struct sw_worker_line *l)
 {
 	const struct sw_config *config = &s->d->config;
 	const bool known = s->device.uuid[0] != '\0';
+	const int64_t most = s->device.gpu ? config->gpu_memory : config->cpu_memory;
 	size_t n = 0;
 
 	(void)snprintf(l->slot, sizeof l->slot, "%d", s->index);
 	(void)snprintf(l->cores, sizeof l->cores, "%u", s->device.cores);
-	(void)snprintf(l->memory, sizeof l->memory, "%lld", (long long)config->cpu_memory);
+	(void)snprintf(l->memory, sizeof l->memory, "%lld", (long long)most);
 	(void)snprintf(l->lanes, sizeof l->lanes, "%u", s->device.lanes);
 	(void)snprintf(l->device, sizeof l->device, "%s:%u", s->device.gpu ? "gpu" : "cpu",
 		       known ? 0 : s->device.index);
@@ -37,7 +38,7 @@ void sw_worker_line_write(const struct sw_slot *s, struct sw_worker_line *l)
 		l->argv[n++] = "--lanes";
 		l->argv[n++] = l->lanes;
 	}
-	if (!s->device.gpu && config->cpu_memory != 0) {
+	if (most != 0) {
 		l->argv[n++] = "--memory";
 		l->argv[n++] = l->memory;
 	}

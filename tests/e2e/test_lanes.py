@@ -10,14 +10,17 @@ from harness import slow, sweep_command, trained, wait_until
 pytestmark = NEEDS_FAKES
 
 
+DIGITS = [{"linear": "width"}, "relu", {"linear": 10}]
+
+
 @pytest.fixture
 def machine(tmp_path):
     made = []
 
-    def make(devices):
+    def make(devices, *options):
         directory = tmp_path / f"m{len(made)}"
         directory.mkdir()
-        made.append(Machine(directory, Rig(directory, SMALL), devices))
+        made.append(Machine(directory, Rig(directory, SMALL), devices, options))
         return made[-1].start()
 
     yield make
@@ -52,6 +55,23 @@ def test_lanes_of_one_process_have_the_curves_of_trials_alone(machine):
     started = {sweep_command(daemon, "log", f"{together}/{trial}")[1].split("started on ")[1].split(":")[1]
                for trial in want}
     assert len(started) > 1  # "0.1", "0.3": more than one lane had work
+
+
+def test_data_set_over_half_of_gpu_memory_is_streamed_with_the_same_curves(machine):
+    """The digits have 460 kB on the device, a trial's arena some 300 kB."""
+    free, alone = run(machine("gpu:0"), dataset={"name": "digits"}, layers=DIGITS)
+    daemon = machine("gpu:0", "--gpu-memory", "800K")
+    capped, sweep = run(daemon, dataset={"name": "digits"}, layers=DIGITS)
+    assert curves(capped, sweep) == curves(free, alone)
+    log = sweep_command(daemon, "log", f"{sweep}/1")[1]
+    assert "the data set stays in the host's memory" in log and "memory: batches of" not in log
+
+
+def test_gpu_memory_is_shared_by_lanes(machine):
+    daemon = machine("gpu:0:2", "--gpu-memory", "100K")
+    client, sweep = run(daemon, parameters={"width": {"value": 64}, "batch_size": {"value": 128}})
+    reports = client.reports(sweep, 1)
+    assert all(r["metrics"]["micro_batch"] < 128 for r in reports), reports
 
 
 def test_lanes_end_together_when_their_device_is_lost_and_their_trials_go_on(machine):

@@ -88,9 +88,10 @@ def test_validate_tells_the_bytes_of_the_largest_trial(start, tmp_path):
                                      f"data set among them; {weights} weights")
 
 
+@pytest.mark.parametrize("option", ["--cpu-memory", "--gpu-memory"])
 @pytest.mark.parametrize("text", ["0", "-1", "12X", "M", "1.5G", "", "9000000000G", "5MM"])
-def test_cpu_memory_that_is_no_number_of_bytes_is_a_matter_of_usage(text):
-    done = subprocess.run([os.path.join(BIN, "sweepd"), "--cpu-memory", text],
+def test_memory_that_is_no_number_of_bytes_is_a_matter_of_usage(option, text):
+    done = subprocess.run([os.path.join(BIN, "sweepd"), option, text],
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
                           timeout=60, env=environment())
-    assert done.returncode == 2 and "--cpu-memory" in done.stderr
+    assert done.returncode == 2 and f"{option} {text}:" in done.stderr
