@@ -47,6 +47,8 @@ static sw_status load(struct train_job *job, const cJSON *spec, struct sw_err *e
 					  .split_seed = job->trainer.split_seed,
 					  .standardize = job->trainer.standardize};
 
+	if (job->borrowed)
+		return status;
 	if (status == SW_OK)
 		status = sw_data_source_read(&source, dataset, err);
 	if (status == SW_OK)
@@ -54,7 +56,8 @@ static sw_status load(struct train_job *job, const cJSON *spec, struct sw_err *e
 	return status;
 }
 
-static sw_status make(struct train_job *job, const cJSON *spec, struct sw_err *err)
+static sw_status make(struct train_job *job, enum sw_precision precision, const cJSON *spec,
+		      struct sw_err *err)
 {
 	sw_status status = job->ops.queue_create(&job->q);
 
@@ -62,6 +65,7 @@ static sw_status make(struct train_job *job, const cJSON *spec, struct sw_err *e
 		status = load(job, spec, err);
 	if (status != SW_OK)
 		return status;
+	job->trainer.precision = precision;
 	const struct sw_task task = sw_net_task(&job->data, job->trainer.classes);
 
 	job->order = sw_malloc(job->data.train.rows * sizeof *job->order);
@@ -76,30 +80,40 @@ static sw_status make(struct train_job *job, const cJSON *spec, struct sw_err *e
 	return status;
 }
 
-sw_status train_job_make(struct train_job *job, const char *net, size_t batch, struct sw_err *err)
+sw_status train_job_make_on(struct train_job *job, const struct sw_ops *ops,
+			    enum sw_precision precision, const struct train_job *like,
+			    const char *net, size_t batch, struct sw_err *err)
 {
 	cJSON *spec = NULL;
 	sw_status status = SW_NOMEM;
 
 	memset(job, 0, sizeof *job);
-	job->ops = sw_ops_cpu;
+	job->ops = *ops;
+	job->borrowed = like != NULL;
+	if (like)
+		job->data = like->data;
 	for (size_t i = 0; i < sizeof nets / sizeof *nets; i++)
 		if (strcmp(nets[i].name, net) == 0)
 			spec = cJSON_Parse(nets[i].spec);
 	if (!spec)
 		return sw_err_set(err, SW_NOT_FOUND, "there is no net \"%s\"", net);
 	if (cJSON_AddNumberToObject(spec, "batch_size", (double)batch))
-		status = make(job, spec, err);
+		status = make(job, precision, spec, err);
 	cJSON_Delete(spec);
 	if (status != SW_OK)
 		train_job_free(job);
 	return status;
 }
 
+sw_status train_job_make(struct train_job *job, const char *net, size_t batch, struct sw_err *err)
+{
+	return train_job_make_on(job, &sw_ops_cpu, SW_FP32, NULL, net, batch, err);
+}
+
 void train_job_free(struct train_job *job)
 {
 	sw_net_destroy(&job->net);
-	if (job->data.ops)
+	if (job->data.ops && !job->borrowed)
 		sw_data_fini(&job->data);
 	free(job->order);
 	job->ops.queue_destroy(job->q);

@@ -17,6 +17,7 @@ struct train_job {
 	struct sw_data data;
 	struct sw_net net;
 	struct sw_ops ops; /* the CPU's, or those that are timed */
+	bool borrowed;     /* the data are another job's */
 	struct sw_queue *q;
 	int32_t *order;
 	uint64_t epoch;
@@ -27,6 +28,11 @@ struct train_job {
 /* For the threads that are set now. err: why not. */
 SW_NODISCARD sw_status train_job_make(struct train_job *job, const char *net, size_t batch,
 				      struct sw_err *err);
+/* On the table of a device. like: a job of the same net on that table whose data are shared, or
+ * NULL; it must live as long. */
+SW_NODISCARD sw_status train_job_make_on(struct train_job *job, const struct sw_ops *ops,
+					 enum sw_precision precision, const struct train_job *like,
+					 const char *net, size_t batch, struct sw_err *err);
 void train_job_free(struct train_job *job);
 /* One step of `batch` rows. */
 SW_NODISCARD sw_status train_job_step(struct train_job *job);
