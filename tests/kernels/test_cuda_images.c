@@ -32,7 +32,7 @@ static sw_status gather_image(const struct sw_ops *o, struct sw_queue *q, void *
 				     .seed = 7,
 				     .step = s->B % 2 ? p[5] : NULL,
 				     .scale = s->scaled ? scale : NULL,
-				     .shift = s->scaled ? scale + s->C : NULL,
+				     .shift = s->scaled && scale ? scale + s->C : NULL,
 				     .number = s->numbered ? p[3] : NULL};
 
 	return status != SW_OK ? status : o->gather_image(q, p[0], p[1], p[4], s->B, &im);
