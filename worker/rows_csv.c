@@ -3,6 +3,7 @@
 #include "base/fault.h"
 #include "proto/nearest.h"
 #include "worker/rows_internal.h"
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -209,8 +210,10 @@ static sw_status map_by_name(struct rows_csv *c, struct sw_err *err)
 		c->feature[f] = name->valuestring;
 	if (status == SW_OK)
 		status = names_take(c, err);
-	if (status == SW_OK)
+	if (status == SW_OK) {
+		assert(used != NULL);
 		status = match(c, used, err);
+	}
 	free(used);
 	return status;
 }

@@ -192,7 +192,7 @@ sw_status sw_safetensors_read(const struct sw_safetensors *s, const char *name, 
 	if (!cJSON_IsString(type) || strcmp(type->valuestring, "F32") != 0)
 		return sw_err_set(err, SW_INVALID, "%s: the tensor \"%s\" is not of type F32",
 				  s->show, name);
-	for (uint32_t i = 0; same && i < rank; i++, d = d->next) {
+	for (uint32_t i = 0; same && d && i < rank; i++, d = d->next) {
 		same = sw_json_u64(d, &its) && its == dim[i];
 		n *= dim[i]; /* what a model has fits memory */
 	}
