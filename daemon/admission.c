@@ -125,7 +125,7 @@ static bool larger_elsewhere(const struct sw_slot *s, int64_t bytes)
 }
 
 /* Are so many bytes free beside the trials that run there? One that is alone may have what there
- * is: a batch that does not fit goes through in parts. */
+ * is: a batch that does not fit goes through in parts. Under --gpu-memory each lane has its own. */
 static bool has_room(const struct sw_slot *s, int64_t bytes)
 {
 	const struct sw_slot *lead = &s->d->slots[s->lead];
@@ -139,7 +139,8 @@ static bool has_room(const struct sw_slot *s, int64_t bytes)
 		alone = false;
 		taken += s->d->hosts[lead[k].sweep - 1]->bytes;
 	}
-	return alone || bytes == 0 || all == INT64_MAX || bytes <= all - taken;
+	return alone || bytes == 0 || s->d->config.gpu_memory != 0 || all == INT64_MAX ||
+	       bytes <= all - taken;
 }
 
 /* --- work --- */

@@ -272,8 +272,8 @@ def test_module_without_a_driver_is_one_clear_line(machine, tmp_path):
 def test_nvml_without_the_module_says_what_is_missing(machine):
     daemon = machine("gpu:0+cpu:1", SMALL, env={"SWEEPD_CUDA_MODULE": "/nonexistent/cuda.so"})
     client = daemon.client()
-    cause = wait_until(lambda: client.slots()[0]["cause"], "a cause")
-    assert cause.startswith("exit:1: sweep-worker: SWEEPD_CUDA_MODULE: /nonexistent/cuda.so")
+    says = "exit:1: sweep-worker: SWEEPD_CUDA_MODULE: /nonexistent/cuda.so"
+    wait_until(lambda: (client.slots()[0]["cause"] or "").startswith(says), says)
     assert gpus(client)[0]["state"] in ("OK", "FREEING")
     run_to_end(client, trained(epochs=2, run_cap=2))
 
@@ -572,3 +572,18 @@ def test_lanes_of_a_lost_gpu_lose_nothing(machine):
     assert client.wait_sweep(sweep)["state"] == "COMPLETED"
     lost = [t["trial"] for t in client.trials(sweep) if t["attempt"] == 2]
     assert len(lost) == 2 and {t["state"] for t in client.trials(sweep)} == {"COMPLETED"}
+
+
+def test_lanes_fill_up_as_far_as_memory_goes(machine):
+    spec = slow(epochs=30, run_cap=4, resources={"gpu": 0.25})
+    needs = machine("none").client().call("sweep.validate", spec=spec)["bytes"]
+    room = max(2, needs * 5 // 2 // MIB)  # for two of them, or for more where they are small
+    daemon = machine("gpu:0:4", {**SMALL, "total": 100 + room})
+    client = daemon.client()
+    wait_slots(client, *["IDLE"] * 4)
+    most = room * MIB // needs
+    sweep = run_to_end(client, spec)
+    attempts = attempts_of(client, sweep)
+    at_once = max(sum(b["started_ms"] <= a["started_ms"] < b["ended_ms"] for b in attempts)
+                  for a in attempts)
+    assert at_once == min(4, most), (at_once, most)
