@@ -51,7 +51,8 @@ struct cost {
 /* backward reads x, w, y and dy, writes dw and, but for conv 1, dx */
 static const struct cost table[] = {
 	{"labels gathered", 1, ROW_BYTES(3), 0},
-	{"images gathered", 1, ROW_BYTES(1 + CONV1_IN) + ROW_BYTES(CONV1_IN), 0},
+	/* from bytes */
+	{"images gathered", 1, BATCH *CONV1_IN + ROW_BYTES(1 + CONV1_IN), 0},
 	{"conv 1", 1, ROW_BYTES(CONV1_IN + CONV1_OUT) + WEIGHT_BYTES(CONV1_W), CONV1_MACS},
 	{"pool 1", 1, ROW_BYTES(CONV1_OUT + 2 * POOL1_OUT), 0},
 	{"conv 2", 1, ROW_BYTES(POOL1_OUT + CONV2_OUT) + WEIGHT_BYTES(CONV2_W), CONV2_MACS},
@@ -131,7 +132,7 @@ static void open_on(const struct sw_ops *ops)
 
 	ck_assert_msg(sw_model_compile(&model, preset, NULL, &task, &err) == SW_OK, "%s", err.msg);
 	ck_assert_uint_eq(model.parameters, WEIGHTS);
-	ck_assert_ptr_null(data.train.u8); /* the table takes rows of floats */
+	ck_assert_ptr_nonnull(data.train.u8); /* as the table takes its rows */
 	ck_assert_msg(sw_net_create(&net, ops, queue, &model, &trainer, &data, 3, &err) == SW_OK,
 		      "%s", err.msg);
 	net.epoch = 1;
