@@ -151,6 +151,7 @@ START_TEST(graph_without_memory_fails_cleanly)
 		ck_assert_int_eq(g != NULL, !fired);
 		o->graph_free(g);
 	}
+	ck_assert_int_eq(o->sync(q), SW_OK); /* x was uploaded */
 	o->free(x);
 }
 END_TEST
