@@ -168,10 +168,12 @@ static float rounded(float v, enum sw_precision p)
 	memcpy(&bits, &v, sizeof bits);
 	if (p == SW_TF32) {
 		bits &= ~UINT32_C(0x1fff); /* as the stand-in does it */
-	} else {
+	} else if (v != 0.0f && isfinite(v)) {
 		const double unit = ldexp(1.0, ilogb((double)v) - 7);
 
-		return v == 0.0f || !isfinite(v) ? v : (float)(nearbyint((double)v / unit) * unit);
+		return (float)(nearbyint((double)v / unit) * unit);
+	} else {
+		return v;
 	}
 	memcpy(&v, &bits, sizeof v);
 	return v;
