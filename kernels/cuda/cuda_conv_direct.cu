@@ -266,10 +266,12 @@ static __device__ void weights_tile(const float *__restrict__ x, const float *y,
 	weights_walk<CHANNELS, WIDTH>(x, y, dy, d, item, shape.walk, sum, bias);
 	SW_UNROLL
 	for (unsigned t = 0; t < CHANNELS; t++) {
-		const float b = sw_warp_sumf(bias[t]);
+		if (item.k == 0 && item.first == 0) { /* the item that makes db */
+			const float b = sw_warp_sumf(bias[t]);
 
-		if (lane == 0)
-			sums[warp][CHANNELS * WIDTH + t] = b;
+			if (lane == 0)
+				sums[warp][CHANNELS * WIDTH + t] = b;
+		}
 		SW_UNROLL
 		for (unsigned j = 0; j < WIDTH; j++) {
 			const float v = sw_warp_sumf(sum[t][j]);

@@ -32,9 +32,11 @@ static __global__ void forward_kernel(const float *__restrict__ x, const float *
 		}
 		SW_UNROLL
 		for (unsigned r = 0; r < ROWS; r++) {
+			if (first + r >= B) /* the same in all lanes */
+				break;
 			const float v = sw_warp_sumf(sum[r]) + (b ? b[o] : 0.0f);
 
-			if (first + r < B && threadIdx.x % SW_CUDA_WARP == r)
+			if (threadIdx.x % SW_CUDA_WARP == r)
 				y[(first + r) * O + o] = relu && v <= 0.0f ? 0.0f : v;
 		}
 	}
