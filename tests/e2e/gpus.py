@@ -78,3 +78,46 @@ def wait_card(client, state, card=0):
 def wait_slots(client, *states):
     return wait_until(lambda: (s := client.slots()) and [x["state"] for x in s] == list(states) and s,
                       f"slots in {states}")
+
+
+@pytest.fixture
+def machine(tmp_path):
+    """machine(devices, *cards) gives a running daemon on a fresh rig; all end with the test."""
+    made = []
+
+    def make(devices, *cards, options=(), env=None, **times):
+        directory = tmp_path / f"m{len(made)}"
+        directory.mkdir()
+        made.append(Machine(directory, Rig(directory, *cards, **times), devices, options))
+        return made[-1].start(**(env or {}))
+
+    yield make
+    failures = []
+    for daemon in made:
+        daemon.rig.lines.clear()  # nothing hangs at the end
+        daemon.rig.write()
+        try:
+            daemon.stop()
+        except AssertionError as error:
+            failures.append(str(error))
+    assert not failures, "\n".join(failures)
+
+
+def run_to_end(client, spec):
+    sweep = client.submit(spec)
+    got = client.wait_sweep(sweep)
+    assert got["state"] == "COMPLETED", got
+    return sweep
+
+
+def running(client):
+    return [s for s in client.slots() if s["state"] == "BUSY"]
+
+
+def attempts_of(client, sweep):
+    return [a for t in client.trials(sweep)
+            for a in client.call("trial.get", sweep=sweep, trial=t["trial"])["attempts"]]
+
+
+def overlap(a, b):
+    return a["started_ms"] < b["ended_ms"] and b["started_ms"] < a["ended_ms"]
