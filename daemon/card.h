@@ -17,9 +17,10 @@
 
 #include "daemon/nvml.h"
 
-#define SW_CARD_SMALL ((int64_t)256 << 20) /* bytes of a stranger that are let pass, and of rest   \
-					    */
-#define SW_CARD_COOL 5                     /* degrees below the slowdown temperature */
+#define SW_CARD_SMALL                                                                              \
+	((int64_t)256 << 20) /* bytes of a stranger that are let pass, and of rest                 \
+			      */
+#define SW_CARD_COOL 5       /* degrees below the slowdown temperature */
 
 enum sw_card_state {
 	SW_CARD_UNKNOWN,
