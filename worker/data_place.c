@@ -159,8 +159,10 @@ sw_status data_place(struct sw_data *d, const struct sw_raw *raw, const float *c
 		/* the validation rows are the first */
 		status = part_upload(d, &d->train, raw, order + (raw->rows - d->train.rows), stage,
 				     q);
-	if (status == SW_OK)
-		status = d->ops->sync(q); /* other queues may use it, too */
+	/* other queues may use it, too; and after a failure it is freed */
+	const sw_status synced = d->ops->sync(q);
+
+	status = status == SW_OK ? synced : status;
 	free(stage);
 	if (status != SW_OK)
 		return sw_err_set(err, status, "the data set does not get to the device: %s",
