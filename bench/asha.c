@@ -19,9 +19,10 @@
  *          100 random configurations trained in full. "hit", with up to 8 workers, as bench_rungs
  *          has it: resource until the incumbent, the best at the highest rung that any trial has
  *          reached, is at or below the median over the seeds of what random points under the same
- *          form of asha (stop, where there is none) end with after 20 full trainings, as a share
- *          of these; followed up to 1.5, which stands for never. "hit 27": the same of trials
- *          trained in full alone. "at 20": their loss. Medians and quartiles over the seeds.
+ *          form of asha (stop, where there is none) end with, as a share of a sweep's budget, 20
+ *          full trainings, or five a worker where that is more; followed up to 1.5, which
+ *          stands for never. "hit 27": the same of trials trained in full alone. "end": their
+ *          loss when the budget is spent. Medians and quartiles over the seeds.
  */
 #include "bench/lib/boost.h"
 #include "bench/lib/cells.h"
@@ -36,13 +37,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUDGET       ((size_t)BENCH_SIM_FULL * BENCH_EPOCHS)
 #define NEVER        1.5
 #define HIT_WORKERS  8 /* at most so many: with more, the budget is spent before much is known */
 #define GOAL_SEEDS   101
 #define GOAL_FROM    1001
 #define GOAL_OF      100
-#define MODEL_FULL   40 /* full trainings at most with samplers that learn */
+#define MODEL_FULL   60 /* full trainings at most with samplers that learn */
 #define MAX_FAMILIES 8
 
 static const struct {
@@ -74,6 +74,26 @@ struct plan {
 static bool wanted(const struct plan *p, size_t policy)
 {
 	return bench_listed(p->o->sets, policies[policy].name);
+}
+
+/* Epochs that a sweep takes: no less than five full trainings a worker, of which the first is known
+ * when a fifth is spent. */
+static size_t budget_of(const struct plan *p, size_t mode)
+{
+	const size_t least = 5 * p->o->parallel[mode];
+	const size_t full = p->o->full > 0           ? p->o->full
+			    : least > BENCH_SIM_FULL ? least
+						     : BENCH_SIM_FULL;
+
+	return full * BENCH_EPOCHS;
+}
+
+/* How far it is followed; what is beyond counts as never. */
+static size_t follow_of(const struct plan *p, size_t mode)
+{
+	const size_t most = budget_of(p, mode) * 3 / 2;
+
+	return most < BENCH_SIM_KEPT ? most : BENCH_SIM_KEPT;
 }
 
 static size_t find_policy(const char *name)
@@ -148,18 +168,16 @@ static void run_one(void *ctx, size_t i, void *result)
 	const struct plan *const p = ctx;
 	const size_t seeds = p->o->seeds, policy = i / seeds % POLICIES;
 	const size_t f = i / seeds / POLICIES % p->families;
-	const size_t workers = p->o->parallel[i / seeds / POLICIES / p->families];
+	const size_t mode = i / seeds / POLICIES / p->families, workers = p->o->parallel[mode];
 	const size_t most = most_full(p, workers, policy) * BENCH_EPOCHS;
-	const size_t least = workers > HIT_WORKERS   ? 1
-			     : most < BENCH_SIM_KEPT ? most
-						     : BENCH_SIM_KEPT;
+	const size_t follow = most < follow_of(p, mode) ? most : follow_of(p, mode);
 	const struct bench_sim_plan plan = {.family = &p->family[f],
 					    .sampler = policies[policy].sampler,
 					    .pruner = policies[policy].pruner,
 					    .seed = p->o->seed_from + i % seeds,
 					    .workers = workers,
 					    .goal = p->goal[f],
-					    .least = least,
+					    .least = workers > HIT_WORKERS ? 1 : follow,
 					    .most = most};
 
 	if (wanted(p, policy))
@@ -177,18 +195,19 @@ static double end_of(const struct plan *p, const struct bench_sim_run *r, size_t
 	return bench_stat_quantile(v, p->o->seeds, q);
 }
 
-static double hit_of(const struct plan *p, const struct bench_sim_run *r, bool trained, double goal,
-		     double q)
+static double hit_of(const struct plan *p, size_t mode, const struct bench_sim_run *r, bool trained,
+		     double goal, double q)
 {
+	const size_t follow = follow_of(p, mode);
 	double v[BENCH_MAX_SEEDS];
 
 	for (size_t i = 0; i < p->o->seeds; i++) {
 		const double *const curve = trained ? r[i].trained : r[i].curve;
 		size_t e = 0;
 
-		while (e < BENCH_SIM_KEPT && curve[e] > goal)
+		while (e < follow && curve[e] > goal)
 			e++;
-		v[i] = e < BENCH_SIM_KEPT ? (double)(e + 1) / (double)BUDGET : NEVER;
+		v[i] = e < follow ? (double)(e + 1) / (double)budget_of(p, mode) : NEVER;
 	}
 	return bench_stat_quantile(v, p->o->seeds, q);
 }
@@ -209,7 +228,7 @@ static double goal_of_hit(const struct plan *p, size_t mode, size_t f, size_t po
 {
 	const size_t against = find_policy(policies[policy].against);
 
-	return end_of(p, run_at(p, mode, f, against), BUDGET, 0.5);
+	return end_of(p, run_at(p, mode, f, against), budget_of(p, mode), 0.5);
 }
 
 /* ---- printing ---- */
@@ -225,9 +244,9 @@ static void add_row(const struct plan *p, size_t mode, size_t f, size_t policy,
 	for (int k = 0; k < 3; k++) {
 		const double q = 0.25 * (k + 1);
 
-		end[k] = end_of(p, r, BUDGET, q);
-		hit[k] = hit_of(p, r, false, goal_of_hit(p, mode, f, policy), q);
-		trained[k] = hit_of(p, r, true, goal_of_hit(p, mode, f, policy), q);
+		end[k] = end_of(p, r, budget_of(p, mode), q);
+		hit[k] = hit_of(p, mode, r, false, goal_of_hit(p, mode, f, policy), q);
+		trained[k] = hit_of(p, mode, r, true, goal_of_hit(p, mode, f, policy), q);
 		reach[k] = reach_of(p, r, workers, q);
 	}
 	for (size_t i = 0; i < p->o->seeds; i++) {
@@ -255,8 +274,8 @@ static void add_row(const struct plan *p, size_t mode, size_t f, size_t policy,
 
 /* Over the families, of the medians over the seeds. */
 struct means {
-	double reach, hit, worst_hit, trained, worst_trained, loss,
-		worst_loss; /* loss: at 20, over that of `against` */
+	double reach, hit, worst_hit, trained, worst_trained;
+	double loss, worst_loss; /* at the end, over that of `against` */
 };
 
 static struct means means_of(const struct plan *p, size_t mode, size_t policy)
@@ -272,9 +291,9 @@ static struct means means_of(const struct plan *p, size_t mode, size_t policy)
 		m.reach += log(reach_of(p, r, p->o->parallel[mode], 0.5)) / n;
 		if (p->o->parallel[mode] > HIT_WORKERS || !wanted(p, against))
 			continue;
-		const double hit = hit_of(p, r, false, goal, 0.5);
-		const double trained = hit_of(p, r, true, goal, 0.5);
-		const double loss = end_of(p, r, BUDGET, 0.5) / goal;
+		const double hit = hit_of(p, mode, r, false, goal, 0.5);
+		const double trained = hit_of(p, mode, r, true, goal, 0.5);
+		const double loss = end_of(p, r, budget_of(p, mode), 0.5) / goal;
 
 		m.hit += log(hit) / n;
 		m.worst_hit = fmax(m.worst_hit, hit);
@@ -361,8 +380,8 @@ static int write_curves(const struct plan *p)
 
 static int print(const struct plan *p)
 {
-	static const char *const names[] = {"family", "workers", "policy", "at 20", "hit",
-					    "hit 27", "reach",   "trials", "full",  "ms an ask"};
+	static const char *const names[] = {"family", "workers", "policy", "end",  "hit",
+					    "hit 27", "reach",   "trials", "full", "ms an ask"};
 	struct bench_table *t = malloc(sizeof *t);
 
 	assert(t != NULL);

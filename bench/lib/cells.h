@@ -27,6 +27,7 @@ struct bench_options {
 	size_t budget;        /* trials a run; 0: the bench's default */
 	size_t folds;         /* tune: training runs a trial */
 	bool own_seeds;       /* tune: each trial trains with seeds of its own */
+	size_t full;          /* asha: full trainings that a sweep may take; 0: its own number */
 	size_t again;         /* tune: fresh trainings of the best trial, that judge it; 0: none */
 	bool quick;
 };

@@ -68,8 +68,7 @@ static int read_parallel(struct bench_options *o, const char *text)
 
 static int read_one(struct bench_options *o, int c)
 {
-	const long number = c == 'j' || c == 'n' || c == 'k' || c == 'a' ? strtol(optarg, NULL, 10)
-									 : 0;
+	const long number = strchr("jnkab", c) != NULL ? strtol(optarg, NULL, 10) : 0;
 
 	switch (c) {
 	case 's':
@@ -93,6 +92,9 @@ static int read_one(struct bench_options *o, int c)
 	case 'a':
 		o->again = (size_t)number;
 		return number >= 0 && number <= 100 ? 0 : -1;
+	case 'b':
+		o->full = (size_t)number;
+		return number >= 4 && number <= 60 ? 0 : -1;
 	case 'f':
 		o->subjects = optarg;
 		return 0;
@@ -131,6 +133,7 @@ int bench_options_read(struct bench_options *o, int argc, char **argv)
 					      {"folds", required_argument, NULL, 'k'},
 					      {"own-seeds", no_argument, NULL, 'o'},
 					      {"again", required_argument, NULL, 'a'},
+					      {"full", required_argument, NULL, 'b'},
 					      {"memo", required_argument, NULL, 'm'},
 					      {"quick", no_argument, NULL, 'q'},
 					      {NULL, 0, NULL, 0}};

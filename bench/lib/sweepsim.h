@@ -18,7 +18,7 @@
 #include "sched/sampler.h"
 
 #define BENCH_SIM_FULL 20                          /* full trainings: the budget */
-#define BENCH_SIM_KEPT (30 * (size_t)BENCH_EPOCHS) /* epochs: half as many more */
+#define BENCH_SIM_KEPT (60 * (size_t)BENCH_EPOCHS) /* epochs that are kept at most */
 
 /* eta is 3 and the rungs are 1, 3, 9, 27 for all that have them. */
 enum bench_sim_pruner {
