@@ -149,8 +149,13 @@ START_TEST(trainer_lr_follows_its_schedule)
 	t.warmup_epochs = 2;
 	ck_assert_double_eq_tol(sw_trainer_lr(&t, 0, 10), 0.5 / 20, 1e-15);
 	ck_assert_double_eq_tol(sw_trainer_lr(&t, 18, 10), 0.5 * 19 / 20, 1e-15);
+	/* the line ends at the whole rate, and the curve begins there */
+	ck_assert_double_eq(sw_trainer_lr(&t, 19, 10), 0.5);
 	ck_assert_double_eq_tol(sw_trainer_lr(&t, 20, 10), 0.5, 1e-15);
 	ck_assert_double_eq_tol(sw_trainer_lr(&t, 60, 10), 0.25, 1e-15);
+	t.warmup_epochs = 2.05;
+	ck_assert_double_eq_tol(sw_trainer_lr(&t, 19, 10), 0.5 * 20 / 20.5, 1e-15);
+	ck_assert_double_eq(sw_trainer_lr(&t, 20, 10), 0.5);
 }
 END_TEST
 
