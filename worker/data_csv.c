@@ -1,6 +1,7 @@
 #include "worker/data_csv.h"
 #include "base/fault.h"
 #include "proto/nearest.h"
+#include "proto/utf8.h"
 #include "worker/data_files.h"
 #include <assert.h>
 #include <errno.h>
@@ -188,6 +189,7 @@ static sw_status label_unknown(const struct csv_reader *r, const char *name, str
 static sw_status label_find(struct csv_reader *r, struct sw_csv_label label, struct sw_err *err)
 {
 	const long n = (long)r->columns;
+	char show[44];
 
 	if (r->columns < 2)
 		return sw_err_at(err, SW_INVALID, "/path",
@@ -206,10 +208,17 @@ static sw_status label_find(struct csv_reader *r, struct sw_csv_label label, str
 	if (!r->name)
 		return sw_err_at(err, SW_INVALID, "/label",
 				 "without a header the label is a column's number, from 0");
-	for (r->label = 0; r->label < r->columns; r->label++)
-		if (strcmp(r->name[r->label], label.name) == 0)
-			return SW_OK;
-	return label_unknown(r, label.name, err);
+	size_t found = 0;
+
+	for (size_t i = 0; i < r->columns; i++)
+		if (strcmp(r->name[i], label.name) == 0 && found++ == 0)
+			r->label = i;
+	if (found == 1)
+		return SW_OK;
+	/* the other one would be a feature, and the answer */
+	return found ? sw_err_at(err, SW_INVALID, "/label", "%s has %zu columns \"%s\"", r->path,
+				 found, sw_csv_show(label.name, show))
+		     : label_unknown(r, label.name, err);
 }
 
 static sw_status grow(struct csv_reader *r, struct sw_err *err)
@@ -226,6 +235,25 @@ static sw_status grow(struct csv_reader *r, struct sw_err *err)
 		return sw_err_set(err, SW_NOMEM, "no memory for %zu rows of %s", cap, r->path);
 	c->label = label;
 	r->rows_cap = cap;
+	return SW_OK;
+}
+
+/* Names of columns and classes go into JSON, and are looked for again in other files. */
+static sw_status text_check(const char *path, const char *text, size_t len, struct sw_err *err)
+{
+	size_t line = 1, step;
+
+	if (strlen(text) != len)
+		return sw_err_at(err, SW_INVALID, "/path", "%s has a NUL byte: not a text", path);
+	for (size_t i = 0; i < len; i += step) {
+		step = sw_utf8_step(text + i, len - i);
+		line += text[i] == '\n';
+		if (step == 0)
+			return sw_err_at(err, SW_INVALID, "/path",
+					 "%s: line %zu has the byte 0x%02x, which is not UTF-8: "
+					 "convert the file (iconv -t UTF-8)",
+					 path, line, (unsigned char)text[i]);
+	}
 	return SW_OK;
 }
 
@@ -316,10 +344,9 @@ sw_status sw_csv_read(struct sw_csv *out, const char *path, bool header, struct 
 	if (status != SW_OK)
 		return status;
 	r.at = out->text;
-	if (strlen(out->text) != len) {
-		status = sw_err_at(err, SW_INVALID, "/path", "%s has a NUL byte: not a text", path);
+	status = text_check(path, out->text, len, err);
+	if (status != SW_OK)
 		goto out;
-	}
 	if (strncmp(r.at, "\xef\xbb\xbf", 3) == 0)
 		r.at += 3;
 	status = first_row(&r, header, label, &line, err);

@@ -2,7 +2,8 @@
  * worker/data_csv.h — reads a CSV file (RFC 4180: quotes, doubled quotes, CRLF) into numbers and
  * one label column.
  *
- * Every feature must be a finite decimal number. Empty lines are skipped, a byte order mark too.
+ * UTF-8. Every feature must be a finite decimal number. Empty lines are skipped, a byte order mark
+ * too. A label that is named must be one column.
  * Limits   1 GiB, 65,536 columns, 2^31 - 1 rows.
  * Errors   SW_NOT_FOUND, SW_IO, SW_TOO_BIG, SW_NOMEM, SW_INVALID with the line (from 1) and the
  *          column; err->ptr is "/path" or "/label", relative to the data set's object.
