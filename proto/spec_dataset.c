@@ -341,7 +341,7 @@ static sw_status read_tokens(const cJSON *dataset, struct sw_dataset *out, struc
 	if (rc == SW_OK)
 		rc = read_size(dataset, "vocab", 2, INT32_MAX, &out->vocab, err);
 	if (rc == SW_OK)
-		rc = read_size(dataset, "pad", 0, INT32_MAX, &pad, err);
+		rc = read_size(dataset, "pad", 0, out->wide ? INT32_MAX : UINT16_MAX, &pad, err);
 	if (rc != SW_OK)
 		return rc;
 	out->next_token = out->label_path == NULL;

@@ -148,6 +148,11 @@ static sw_status counts_make(struct sw_data *out, const struct sw_raw *raw,
 								   : ": its rows are no images");
 	if ((set->crop || set->flip) && out->input.kind != SW_SHAPE_IMAGE)
 		return sw_err_at(err, SW_INVALID, "/augment", "\"augment\" is for images");
+	if (set->crop && (set->crop >= out->input.h || set->crop >= out->input.w))
+		return sw_err_at(err, SW_INVALID, "/augment/crop",
+				 "a shift by up to %u pixels can leave nothing of an image of "
+				 "%zu x %zu",
+				 set->crop, out->input.h, out->input.w);
 	return SW_OK;
 }
 

@@ -45,6 +45,8 @@ static const struct {
 	 "\"dtype\" must be \"uint16\" or \"uint32\""},
 	{F("tokens") ",'path':'x','length':4,'pad':0}", "/pad",
 	 "\"pad\" goes with \"label_path\": rows for the next token are full"},
+	{F("tokens") ",'path':'x','label_path':'y','length':4,'pad':65536}", "/pad",
+	 "\"pad\" must be at most 65535"},
 	{F("tokens") ",'path':'x','length':4,'augment':{}}", "/augment",
 	 "\"augment\" does not go with format \"tokens\""},
 	{F("idx") ",'path':'x','label_path':'y','validation':'test'}", "/validation",

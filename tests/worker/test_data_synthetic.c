@@ -353,6 +353,8 @@ static const struct {
 	 "\"vocab\" and \"next_token\" go with \"tokens\""},
 	{"{\"format\":\"synthetic\",\"features\":4,\"augment\":{\"flip\":true}}", true, "/augment",
 	 "\"augment\" is for images: say \"image\": [channels, height, width]"},
+	{"{\"format\":\"synthetic\",\"image\":[1,8,6],\"augment\":{\"crop\":6}}", true,
+	 "/augment/crop", "a shift by up to 6 pixels can leave nothing of an image of 8 x 6"},
 	{"{\"format\":\"synthetic\",\"image\":[4096,1,1],\"classes\":4097}", true, "/classes",
 	 "synthetic images of 4097 classes and 4096 channels: at most 2^24 of both together are "
 	 "possible"},
