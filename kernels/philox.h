@@ -10,6 +10,7 @@
 #ifndef SW_KERNELS_PHILOX_H
 #define SW_KERNELS_PHILOX_H
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -71,9 +72,11 @@ SW_PHILOX_FN float sw_philox_unit(uint32_t word)
 	return (float)(word >> 8) * 0x1p-24f;
 }
 
-/* A word at or above it is kept: the part p of all words is below. */
+/* A word at or above it is kept: the part p of all words is below. p in [0, 1), which the caller
+ * has asked: that of 1 is no uint32_t. */
 SW_PHILOX_FN uint32_t sw_dropout_threshold(float p)
 {
+	assert(p >= 0.0f && p < 1.0f);
 	return (uint32_t)((double)p * 4294967296.0);
 }
 

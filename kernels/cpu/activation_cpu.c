@@ -149,12 +149,13 @@ sw_status sw_cpu_accumulate(struct sw_queue *q, const float *x, float *y, size_t
 sw_status sw_cpu_dropout(struct sw_queue *q, const float *x, float *y, size_t n,
 			 struct sw_dropout d, const struct sw_step *s)
 {
-	const uint32_t threshold = sw_dropout_threshold(d.p);
-	const float scale = 1.0f / (1.0f - d.p);
-
 	(void)q;
 	if (!(d.p >= 0.0f && d.p < 1.0f))
 		return SW_INVALID;
+
+	const uint32_t threshold = sw_dropout_threshold(d.p);
+	const float scale = 1.0f / (1.0f - d.p);
+
 	for (size_t i = 0; i < n;) {
 		const uint64_t at = d.first + i;
 		const struct sw_philox_words r =

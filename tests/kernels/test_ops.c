@@ -267,8 +267,32 @@ START_TEST(dropout_keeps_its_share_and_repeats_its_mask)
 	}
 	ck_assert_double_eq_tol((double)kept / N, 0.75, 0.02);
 	ck_assert_uint_gt(differ, N / 4);
-	d.p = 1;
-	ck_assert_int_eq(sw_ops_cpu.dropout(q, x, y, N, d, &step), SW_INVALID);
+}
+END_TEST
+
+/* The last p that is one is below 1 by 2^-24. */
+START_TEST(dropout_of_what_is_no_share_is_refused)
+{
+	static const struct {
+		float p;
+		sw_status want;
+	} table[] = {{0, SW_OK},
+		     {0x1.fffffep-1f, SW_OK},
+		     {1, SW_INVALID},
+		     {0x1p40f, SW_INVALID},
+		     {-0x1p-149f, SW_INVALID},
+		     {INFINITY, SW_INVALID},
+		     {NAN, SW_INVALID}};
+	const float x[5] = {1, 2, 3, 4, 5};
+	const struct sw_step step = {.step = 5};
+
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+		const struct sw_dropout d = {.seed = 7, .layer = 3, .p = table[i].p};
+		float y[5] = {-1, -1, -1, -1, -1};
+
+		ck_assert_int_eq(sw_ops_cpu.dropout(q, x, y, 5, d, &step), table[i].want);
+		ck_assert_msg((y[0] == -1.0f) == (table[i].want != SW_OK), "%zu", i);
+	}
 }
 END_TEST
 
@@ -304,6 +328,7 @@ int main(void)
 	tcase_add_test(tcase, mse_gradient_matches_finite_differences);
 	tcase_add_test(tcase, activations_match_the_reference_in_place_too);
 	tcase_add_test(tcase, dropout_keeps_its_share_and_repeats_its_mask);
+	tcase_add_test(tcase, dropout_of_what_is_no_share_is_refused);
 	tcase_add_test(tcase, gather_takes_rows_by_index);
 	srunner_run_all(runner, CK_ENV);
 	const int failed = srunner_ntests_failed(runner);
