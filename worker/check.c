@@ -1,59 +1,20 @@
 #include "worker/check.h"
+#include "base/fault.h"
 #include "proto/json.h"
 #include "proto/spec.h"
+#include "worker/corner.h"
 #include "worker/data.h"
 #include "worker/net.h"
 #include "worker/trainer.h"
-#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define POINTS 2000 /* that are looked at for the one that takes most memory */
 
 struct facts {
 	size_t features, classes, rows, parameters, bytes;
 };
-
-/* The largest or smallest of what a parameter can be. Words count as they stand: the first. */
-static cJSON *extreme(const struct sw_spec_param *p, bool largest)
-{
-	const cJSON *pick = p->value ? p->value : p->values ? p->values->child : NULL;
-	double v;
-
-	for (const cJSON *c = pick ? pick->next : NULL; p->values && !p->value && c; c = c->next)
-		if (cJSON_IsNumber(c) && cJSON_IsNumber(pick) &&
-		    (largest ? c->valuedouble > pick->valuedouble
-			     : c->valuedouble < pick->valuedouble))
-			pick = c;
-	if (pick)
-		return cJSON_Duplicate(pick, 1);
-	if (p->has_min && p->has_max) {
-		v = largest ? p->max : p->min;
-		/* the quantised kinds reach the multiples of q inside their range alone */
-		if (strncmp(p->dist, "q_", 2) == 0 && p->q > 0)
-			v = (largest ? floor(v / p->q) : ceil(v / p->q)) * p->q;
-	} else {
-		/* normal kinds have no ends: six deviations leave one draw in a thousand million */
-		v = p->mu + (largest ? 6 : -6) * p->sigma;
-		if (strstr(p->dist, "log_normal"))
-			v = exp(v);
-	}
-	return cJSON_CreateNumber(v);
-}
-
-static sw_status configuration(cJSON **out, const struct sw_spec *s, bool largest,
-			       struct sw_err *err)
-{
-	*out = cJSON_CreateObject();
-	for (size_t i = 0; *out && i < s->n_params; i++) {
-		cJSON *v = extreme(&s->params[i], largest);
-
-		if (!v || !cJSON_AddItemToObject(*out, s->params[i].name, v)) {
-			cJSON_Delete(v);
-			cJSON_Delete(*out);
-			*out = NULL;
-		}
-	}
-	return *out ? SW_OK : sw_err_set(err, SW_NOMEM, "no memory to check the sweep");
-}
 
 static sw_status check_data(const struct sw_spec *s, const struct sw_trainer *t,
 			    struct sw_data *data, struct sw_err *err)
@@ -99,11 +60,127 @@ static sw_status check_model(const struct sw_spec *s, const cJSON *params,
 	return SW_OK;
 }
 
+/* One point of the space; *out is set where it can be trained. */
+static sw_status check_point(const struct sw_corner *c, const struct sw_data *data,
+			     struct facts *out, struct sw_err *err)
+{
+	struct sw_trainer t;
+	cJSON *params = NULL;
+	sw_status status = sw_corner_params(&params, c, err);
+
+	if (status == SW_OK)
+		status = sw_trainer_resolve(&t, c->spec->trainer, params, sw_spec_max_t(c->spec),
+					    c->spec->seed, err);
+	if (status == SW_OK)
+		status = check_model(c->spec, params, &t, data, out, err);
+	cJSON_Delete(params);
+	return status;
+}
+
+struct climb {
+	struct sw_corner at;
+	unsigned char *best; /* the picks of the point that takes most memory so far */
+	const struct sw_data *data;
+	struct facts *most;
+	size_t left; /* points to look at */
+	bool better;
+};
+
+static void look(struct climb *c)
+{
+	struct sw_err why = SW_ERR_INIT;
+	struct facts f = *c->most;
+
+	if (c->left == 0 || sw_corner_broken(&c->at) > 0)
+		return;
+	c->left--;
+	if (check_point(&c->at, c->data, &f, &why) != SW_OK || f.bytes <= c->most->bytes)
+		return;
+	*c->most = f;
+	memcpy(c->best, c->at.pick, c->at.spec->n_params);
+	c->better = true;
+}
+
+/* Parameter i as it stands breaks a constraint: then another one that the same constraint names
+ * has to move, too. */
+static void look_beside(struct climb *c, size_t i)
+{
+	const struct sw_spec *s = c->at.spec;
+
+	for (size_t j = 0; j < s->n_params; j++) {
+		const size_t choices = sw_corner_choices(&s->params[j]);
+
+		if (j == i || !sw_corner_bound(s, i, j))
+			continue;
+		for (size_t k = 0; k < choices; k++) {
+			c->at.pick[j] = (unsigned char)k;
+			look(c);
+		}
+		c->at.pick[j] = c->best[j];
+	}
+}
+
+/* From point to point, a parameter at a time, as long as a trial there takes more memory: a larger
+ * stride makes a net smaller, and words have no order. */
+static sw_status climb(struct sw_corner *from, const struct sw_data *data, struct facts *most,
+		       struct sw_err *err)
+{
+	const struct sw_spec *s = from->spec;
+	struct climb c = {.at = *from, .data = data, .most = most, .left = POINTS, .better = true};
+
+	c.best = sw_malloc(s->n_params + 1);
+	if (!c.best)
+		return sw_err_set(err, SW_NOMEM, "no memory to check the sweep");
+	memcpy(c.best, from->pick, s->n_params);
+	while (c.better && c.left > 0) {
+		c.better = false;
+		for (size_t i = 0; i < s->n_params; i++) {
+			const size_t choices = sw_corner_choices(&s->params[i]);
+
+			for (size_t k = 0; k < choices; k++) {
+				if (k == c.best[i])
+					continue;
+				c.at.pick[i] = (unsigned char)k;
+				if (sw_corner_broken(&c.at) > 0)
+					look_beside(&c, i);
+				else
+					look(&c);
+			}
+			c.at.pick[i] = c.best[i];
+		}
+	}
+	free(c.best);
+	return SW_OK;
+}
+
+/* Both corners, then what lies around the larger one. Where no point that meets the constraints is
+ * found near a corner, trials have to find out. */
+static sw_status check_space(const struct sw_spec *s, const struct sw_data *data, struct facts *out,
+			     struct sw_err *err)
+{
+	for (int largest = 0; largest < 2; largest++) {
+		struct sw_corner c;
+		sw_status status = sw_corner_init(&c, s, largest, err);
+
+		if (status == SW_NOT_FOUND)
+			continue;
+		if (status != SW_OK)
+			return status;
+		status = check_point(&c, data, out, err);
+		if (status == SW_OK && largest)
+			status = climb(&c, data, out, err);
+		sw_corner_fini(&c);
+		if (status != SW_OK)
+			return status;
+	}
+	return SW_OK;
+}
+
 static sw_status check(const struct sw_spec *s, struct facts *out, struct sw_err *err)
 {
-	const uint64_t max_t = sw_spec_max_t(s);
 	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	cJSON *large = NULL, *small = NULL;
+	struct sw_corner corner = {0};
+	cJSON *small = NULL;
 	struct sw_data data = {0};
 	struct sw_trainer t;
 	sw_status status;
@@ -112,25 +189,22 @@ static sw_status check(const struct sw_spec *s, struct facts *out, struct sw_err
 		return sw_err_at(err, SW_INVALID, "/trainer", "there is no trainer to check");
 	/* scratch memory grows with a slot's cores, which may be all that there are */
 	sw_ops_cpu_threads(cores > 1 ? (unsigned)cores : 1);
-	status = configuration(&small, s, false, err);
+	/* what the data set needs to know is no parameter: any point will do */
+	status = sw_corner_any(&corner, s, err);
 	if (status == SW_OK)
-		status = configuration(&large, s, true, err);
+		status = sw_corner_params(&small, &corner, err);
+	sw_corner_fini(&corner);
 	if (status == SW_OK)
-		status = sw_trainer_resolve(&t, s->trainer, small, max_t, s->seed, err);
+		status = sw_trainer_resolve(&t, s->trainer, small, sw_spec_max_t(s), s->seed, err);
+	cJSON_Delete(small);
 	if (status == SW_OK)
 		status = check_data(s, &t, &data, err);
 	out->features = data.features;
 	out->classes = data.classes;
 	out->rows = data.train.rows + data.val.rows;
 	if (status == SW_OK)
-		status = check_model(s, small, &t, &data, out, err);
-	if (status == SW_OK)
-		status = sw_trainer_resolve(&t, s->trainer, large, max_t, s->seed, err);
-	if (status == SW_OK)
-		status = check_model(s, large, &t, &data, out, err);
+		status = check_space(s, &data, out, err);
 	sw_data_fini(&data);
-	cJSON_Delete(small);
-	cJSON_Delete(large);
 	return status;
 }
 

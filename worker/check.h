@@ -2,8 +2,10 @@
  * worker/check.h — `sweep-worker check`: is what a sweep's trainer asks for there, and does it fit
  * together? The daemon asks before it accepts a sweep, so that no trial has to find out.
  *
- * The model is compiled for the largest and for the smallest values of the parameters; `parameters`
- * and `bytes` (arena and data set) are those of the largest.
+ * The model is compiled for the largest and for the smallest values of the parameters, or for
+ * points near them where these break a constraint (worker/corner.h). `parameters` and `bytes`
+ * (arena and data set) are those of the point that takes most memory of up to 2,000 around the
+ * largest values; 0 where the constraints leave none that is found.
  */
 #ifndef SW_WORKER_CHECK_H
 #define SW_WORKER_CHECK_H

@@ -1,4 +1,5 @@
 /* tests/worker/test_check.c — what `sweep-worker check` says of whole specs. */
+#include "base/fault.h"
 #include "kernels/ops.h"
 #include "worker/check.h"
 #include <check.h>
@@ -11,6 +12,11 @@
 	"{\"name\":\"t\",\"method\":\"random\",\"metric\":{\"name\":\"val_loss\"},\"parameters\":" \
 	"{"                                                                                        \
 	"\"lr\":{\"min\":0.1,\"max\":0.2}" params "},\"run_cap\":4,\"trainer\":{" trainer "}}"
+#define BOUND(constraint, params, trainer)                                                         \
+	"{\"constraints\":[\"" constraint                                                          \
+	"\"],\"method\":\"random\",\"metric\":{\"name\":\"val_loss\"},"                            \
+	"\"parameters\":{\"lr\":{\"min\":0.1,\"max\":0.2}" params                                  \
+	"},\"run_cap\":4,\"trainer\":{" trainer "}}"
 #define WINE "\"dataset\":{\"name\":\"wine\"}"
 
 static const struct {
@@ -77,6 +83,99 @@ START_TEST(check_answers_one_object)
 }
 END_TEST
 
+#define IMAGES "\"dataset\":{\"format\":\"synthetic\",\"image\":[1,8,8],\"rows\":50,\"classes\":4}"
+static double bytes_of(const char *spec)
+{
+	struct sw_buf out;
+	const char *at;
+	double bytes;
+
+	sw_buf_init(&out, 65536);
+	sw_check_spec(spec, strlen(spec), &out);
+	ck_assert_int_eq(out.failed, SW_OK);
+	at = strstr(out.data, "\"bytes\":");
+	ck_assert_msg(at != NULL, "%s\n%s", spec, out.data);
+	bytes = atof(at + 8);
+	sw_buf_fini(&out);
+	return bytes;
+}
+
+/* Two spaces whose largest trials are one: that of the right. */
+static const struct {
+	const char *space, *largest;
+} spaces[] = {
+	{SPEC(",\"optimizer\":{\"values\":[\"sgd\",\"adam\"]}", WINE ",\"model\":[{\"linear\":3}]"),
+	 SPEC(",\"optimizer\":{\"value\":\"adam\"}", WINE ",\"model\":[{\"linear\":3}]")},
+	{SPEC(",\"s\":{\"values\":[1,2]}",
+	      IMAGES ",\"model\":[{\"conv2d\":{\"out\":4,\"kernel\":3,\"stride\":\"s\"}},"
+		     "\"flatten\",{\"linear\":4}]"),
+	 SPEC("",
+	      IMAGES ",\"model\":[{\"conv2d\":{\"out\":4,\"kernel\":3}},\"flatten\",{\"linear\":"
+		     "4}]")},
+	{SPEC(",\"b\":{\"values\":[false,true]}",
+	      WINE ",\"model\":[{\"linear\":{\"out\":64,\"bias\":\"b\"}},{\"linear\":3}]"),
+	 SPEC("", WINE ",\"model\":[{\"linear\":64},{\"linear\":3}]")},
+};
+
+START_TEST(check_finds_the_trial_that_takes_most_memory)
+{
+	ck_assert_double_eq(bytes_of(spaces[_i].space), bytes_of(spaces[_i].largest));
+}
+END_TEST
+
+#define TWO_KERNELS                                                                                \
+	IMAGES ",\"model\":[{\"conv2d\":{\"out\":2,\"kernel\":\"k\"}},{\"conv2d\":{\"out\":2,"     \
+	       "\"kernel\":\"j\"}},\"flatten\",{\"linear\":4}]"
+#define KERNELS ",\"k\":{\"values\":[3,7]},\"j\":{\"values\":[1,6]}"
+#define WIDE    IMAGES ",\"model\":[\"flatten\",{\"linear\":\"a\"},{\"linear\":\"b\"},{\"linear\":4}]"
+#define WIDTHS                                                                                     \
+	",\"a\":{\"distribution\":\"pow2\",\"min\":16,\"max\":65536},\"b\":{\"distribution\":"     \
+	"\"pow2\","                                                                                \
+	"\"min\":16,\"max\":65536}"
+
+/* What the constraints leave out is no reason to refuse, and is no trial's memory. */
+START_TEST(check_looks_at_what_the_constraints_leave)
+{
+	static const char *const refused = SPEC(KERNELS, TWO_KERNELS);
+	struct sw_buf out;
+
+	sw_buf_init(&out, 65536);
+	sw_check_spec(refused, strlen(refused), &out);
+	ck_assert_ptr_nonnull(strstr(out.data, "\"ok\":false"));
+	sw_buf_fini(&out);
+	ck_assert_double_gt(bytes_of(BOUND("k + j <= 9", KERNELS, TWO_KERNELS)), 0);
+	/* 64 a + a b weights at most, with a gradient each; 2^32 without the constraint */
+	ck_assert_double_lt(bytes_of(BOUND("a * b <= 65536", WIDTHS, WIDE)), 5e7);
+	ck_assert_double_gt(bytes_of(BOUND("a * b <= 65536", WIDTHS, WIDE)), 2e6);
+}
+END_TEST
+
+#ifdef SW_FAULTS
+START_TEST(check_without_memory_answers_all_the_same)
+{
+	static const char *const spec = BOUND("k + j <= 9", KERNELS, TWO_KERNELS);
+
+	for (unsigned nth = 1;; nth++) {
+		struct sw_buf out;
+
+		ck_assert_uint_lt(nth, 100000);
+		sw_buf_init(&out, 65536);
+		ck_assert_int_eq(sw_buf_adds(&out, " "), SW_OK); /* has its memory */
+		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		sw_check_spec(spec, strlen(spec), &out);
+		const bool fired = sw_fault_fired(SW_FAULT_MALLOC) > 0;
+
+		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		if (out.failed == SW_OK)
+			ck_assert_msg(strncmp(out.data, " {\"ok\":", 7) == 0, "%s", out.data);
+		sw_buf_fini(&out);
+		if (!fired)
+			break;
+	}
+}
+END_TEST
+#endif
+
 /* Each core has scratch memory of its own in a convolution: a slot may have them all. */
 START_TEST(check_counts_the_memory_of_as_many_cores_as_there_are)
 {
@@ -104,6 +203,12 @@ int main(void)
 
 	suite_add_tcase(suite, tcase);
 	tcase_add_loop_test(tcase, check_answers_one_object, 0, sizeof specs / sizeof *specs);
+	tcase_add_loop_test(tcase, check_finds_the_trial_that_takes_most_memory, 0,
+			    sizeof spaces / sizeof *spaces);
+	tcase_add_test(tcase, check_looks_at_what_the_constraints_leave);
+#ifdef SW_FAULTS
+	tcase_add_test(tcase, check_without_memory_answers_all_the_same);
+#endif
 	tcase_add_test(tcase, check_counts_the_memory_of_as_many_cores_as_there_are);
 	srunner_run_all(runner, CK_ENV);
 	const int failed = srunner_ntests_failed(runner);

@@ -1,0 +1,247 @@
+#include "worker/corner.h"
+#include "base/fault.h"
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOVES 20000
+
+/* The smallest or largest number of a list; words count as they stand: the first. */
+static const cJSON *item_extreme(const struct sw_spec_param *p, bool largest)
+{
+	const cJSON *pick = p->values->child;
+
+	for (const cJSON *v = pick ? pick->next : NULL; v; v = v->next)
+		if (cJSON_IsNumber(v) && cJSON_IsNumber(pick) &&
+		    (largest ? v->valuedouble > pick->valuedouble
+			     : v->valuedouble < pick->valuedouble))
+			pick = v;
+	return pick;
+}
+
+size_t sw_corner_choices(const struct sw_spec_param *p)
+{
+	if (p->value)
+		return 1;
+	if (p->values)
+		return p->n_values + 2 < SW_CORNER_CHOICES ? p->n_values + 2 : SW_CORNER_CHOICES;
+	return SW_CORNER_CHOICES;
+}
+
+/* Item k - 2 of a list; of a long one as many, evenly from the first to the last. */
+static const cJSON *item(const struct sw_spec_param *p, size_t k)
+{
+	const size_t between = SW_CORNER_CHOICES - 2;
+
+	if (k < 2)
+		return item_extreme(p, k == 1);
+	k -= 2;
+	if (p->n_values > between)
+		k = k * (p->n_values - 1) / (between - 1);
+	return cJSON_GetArrayItem(p->values, (int)k);
+}
+
+/* Where a range has no items: the ends, then sixteenths of what lies between. */
+static double number(const struct sw_spec_param *p, size_t k)
+{
+	const double part = k < 2 ? (double)k : (double)(k - 1) / (SW_CORNER_CHOICES - 1);
+	double v;
+
+	if (!p->has_min || !p->has_max) {
+		/* normal kinds have no ends: six deviations leave one draw in a thousand million */
+		v = p->mu + (12 * part - 6) * p->sigma;
+		return strstr(p->dist, "log_normal") ? exp(v) : v;
+	}
+	if (p->min > 0 && (strstr(p->dist, "log") || strcmp(p->dist, "pow2") == 0))
+		v = p->min * pow(p->max / p->min, part);
+	else
+		v = p->min + (p->max - p->min) * part;
+	v = k == 1 ? p->max : fmin(fmax(v, p->min), p->max);
+	if (strcmp(p->dist, "pow2") == 0)
+		return exp2(floor(log2(v) + 1e-9));
+	if (strncmp(p->dist, "int_", 4) == 0)
+		return floor(v);
+	/* the quantised kinds reach the multiples of q inside their range alone */
+	if (strncmp(p->dist, "q_", 2) == 0 && p->q > 0)
+		return (k == 0 ? ceil(v / p->q) : fmax(floor(v / p->q), ceil(p->min / p->q))) *
+		       p->q;
+	return v;
+}
+
+/* Of numbers alone: constraints name no other. */
+static double value(const struct sw_corner *c, size_t i)
+{
+	const struct sw_spec_param *p = &c->spec->params[i];
+	const cJSON *v = p->value ? p->value : p->values ? item(p, c->pick[i]) : NULL;
+
+	return v ? v->valuedouble : number(p, c->pick[i]);
+}
+
+static double sum(const struct sw_corner *c, const struct sw_spec_sum *s)
+{
+	double total = s->constant;
+
+	for (size_t i = 0; i < s->n_terms; i++) {
+		double term = s->terms[i].coef;
+
+		for (size_t f = 0; f < s->terms[i].n_factors; f++)
+			term *= value(c, s->terms[i].factor[f]);
+		total += term;
+	}
+	return total;
+}
+
+static bool holds(const struct sw_corner *c, const struct sw_spec_constraint *k)
+{
+	const double l = sum(c, &k->left), r = sum(c, &k->right);
+	const bool same = fabs(l - r) <= 1e-9 * fmax(fabs(l), fabs(r));
+
+	if (k->op[0] == '=')
+		return same;
+	if (k->op[0] == '!')
+		return !same;
+	if (same)
+		return k->op[1] == '=';
+	return k->op[0] == '<' ? l < r : l > r;
+}
+
+/* first: one that is broken, where there is any. */
+static size_t broken(const struct sw_corner *c, size_t *first)
+{
+	size_t n = 0;
+
+	for (size_t i = c->spec->n_constraints; i-- > 0;)
+		if (!holds(c, &c->spec->constraints[i])) {
+			*first = i;
+			n++;
+		}
+	return n;
+}
+
+size_t sw_corner_broken(const struct sw_corner *c)
+{
+	size_t first;
+
+	return broken(c, &first);
+}
+
+static bool names(const struct sw_spec_constraint *k, size_t param)
+{
+	const struct sw_spec_sum *const side[] = {&k->left, &k->right};
+
+	for (size_t i = 0; i < 2; i++)
+		for (size_t t = 0; t < side[i]->n_terms; t++)
+			for (size_t f = 0; f < side[i]->terms[t].n_factors; f++)
+				if (side[i]->terms[t].factor[f] == param)
+					return true;
+	return false;
+}
+
+bool sw_corner_bound(const struct sw_spec *s, size_t a, size_t b)
+{
+	for (size_t i = 0; i < s->n_constraints; i++)
+		if (names(&s->constraints[i], a) && names(&s->constraints[i], b))
+			return true;
+	return false;
+}
+
+/* splitmix64, for nothing that a trial would see */
+static uint64_t next(uint64_t *state)
+{
+	uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return z ^ (z >> 31);
+}
+
+/* One of the parameters that a constraint names; n_params where it names none. */
+static size_t one_of(const struct sw_spec *s, const struct sw_spec_constraint *k, uint64_t *state)
+{
+	const struct sw_spec_sum *const side[] = {&k->left, &k->right};
+	size_t n = 0, at = s->n_params;
+
+	for (size_t i = 0; i < 2; i++)
+		for (size_t t = 0; t < side[i]->n_terms; t++)
+			for (size_t f = 0; f < side[i]->terms[t].n_factors; f++)
+				if (next(state) % ++n == 0)
+					at = side[i]->terms[t].factor[f];
+	return at;
+}
+
+/* Moves one parameter of a broken constraint at a time, and stays where no more are broken. */
+static bool repair(struct sw_corner *c)
+{
+	uint64_t state = 1;
+	size_t first = 0, n = broken(c, &first);
+
+	for (unsigned moves = 0; n > 0 && moves < MOVES; moves++) {
+		const size_t i = one_of(c->spec, &c->spec->constraints[first], &state);
+
+		if (i == c->spec->n_params)
+			return false;
+		const unsigned char was = c->pick[i];
+		size_t other = first, now;
+
+		c->pick[i] = (unsigned char)(next(&state) % sw_corner_choices(&c->spec->params[i]));
+		now = broken(c, &other);
+		if (now > n) {
+			c->pick[i] = was;
+		} else {
+			n = now;
+			first = other;
+		}
+	}
+	return n == 0;
+}
+
+sw_status sw_corner_any(struct sw_corner *c, const struct sw_spec *spec, struct sw_err *err)
+{
+	c->spec = spec;
+	c->pick = sw_calloc(spec->n_params, 1);
+	if (!c->pick)
+		return sw_err_set(err, SW_NOMEM, "no memory to check the sweep");
+	return SW_OK;
+}
+
+sw_status sw_corner_init(struct sw_corner *c, const struct sw_spec *spec, bool largest,
+			 struct sw_err *err)
+{
+	const sw_status status = sw_corner_any(c, spec, err);
+
+	if (status != SW_OK)
+		return status;
+	for (size_t i = 0; i < spec->n_params; i++)
+		c->pick[i] = largest && sw_corner_choices(&spec->params[i]) > 1;
+	if (repair(c))
+		return SW_OK;
+	sw_corner_fini(c);
+	return SW_NOT_FOUND;
+}
+
+void sw_corner_fini(struct sw_corner *c)
+{
+	free(c->pick);
+	c->pick = NULL;
+}
+
+sw_status sw_corner_params(cJSON **out, const struct sw_corner *c, struct sw_err *err)
+{
+	const struct sw_spec *s = c->spec;
+
+	*out = cJSON_CreateObject();
+	for (size_t i = 0; *out && i < s->n_params; i++) {
+		const struct sw_spec_param *p = &s->params[i];
+		const cJSON *like = p->value ? p->value : p->values ? item(p, c->pick[i]) : NULL;
+		cJSON *v = like ? cJSON_Duplicate(like, 1)
+				: cJSON_CreateNumber(number(p, c->pick[i]));
+
+		if (!v || !cJSON_AddItemToObject(*out, p->name, v)) {
+			cJSON_Delete(v);
+			cJSON_Delete(*out);
+			*out = NULL;
+		}
+	}
+	return *out ? SW_OK : sw_err_set(err, SW_NOMEM, "no memory to check the sweep");
+}
