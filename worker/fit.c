@@ -35,15 +35,36 @@ static bool go_on(void *ctx)
 	return true;
 }
 
+static sw_status folder_make(const struct fit *f, char folder[4096], struct sw_err *err)
+{
+	const int len = snprintf(folder, 4096, "%s.XXXXXX", f->out);
+
+	errno = ENAMETOOLONG;
+	if (len >= 4096 || !mkdtemp(folder))
+		return sw_err_set(err, SW_IO, "cannot write beside %s: %s", f->out,
+				  strerror(errno));
+	return SW_OK;
+}
+
+/* Nobody should learn after an hour of training that there is no such folder. */
+static sw_status folder_try(const struct fit *f, struct sw_err *err)
+{
+	char folder[4096];
+	const sw_status status = folder_make(f, folder, err);
+
+	if (status == SW_OK)
+		(void)rmdir(folder);
+	return status;
+}
+
 /* By way of a checkpoint in a folder of its own beside the file: what an export is made of. */
 static sw_status write_out(struct fit *f, struct sw_net *net)
 {
-	char folder[4096 + 16], path[4096 + 96];
-	sw_status status;
+	char folder[4096], path[4096 + 96];
+	sw_status status = folder_make(f, folder, &f->err);
 
-	if (snprintf(folder, sizeof folder, "%s.XXXXXX", f->out) >= 4096 || !mkdtemp(folder))
-		return sw_err_set(&f->err, SW_IO, "cannot write beside %s: %s", f->out,
-				  strerror(errno));
+	if (status != SW_OK)
+		return status;
 	snprintf(path, sizeof path, "%s/%" PRIu64 "-%" PRIu64 ".ckpt", folder, f->id.trial,
 		 f->id.epoch);
 	status = sw_checkpoint_write(net, &f->id, folder, &f->err);
@@ -85,7 +106,9 @@ static sw_status prepare(struct fit *f, uint64_t seed, uint64_t max_t, uint64_t 
 
 	if (status != SW_OK)
 		return status;
-	f->trainer.epochs = epochs ? epochs : max_t ? max_t : f->trainer.epochs;
+	/* as long as a trial that is not stopped */
+	if (epochs || (max_t && max_t < f->trainer.epochs))
+		f->trainer.epochs = epochs ? epochs : max_t;
 	/* the rows that it would wait for are trained on */
 	f->trainer.patience = 0;
 	f->trainer.precision = SW_FP32; /* what a CPU has */
@@ -97,12 +120,16 @@ static sw_status prepare(struct fit *f, uint64_t seed, uint64_t max_t, uint64_t 
 	status = sw_data_source_read(&source, sw_json_get(trainer, "dataset"), err);
 	if (status == SW_OK)
 		status = sw_data_load(&f->data, &source, want, f->ops, f->q, err);
-	if (status != SW_OK)
+	if (status != SW_OK) {
+		sw_err_prefix(err, "/trainer/dataset");
 		return status;
+	}
 	const struct sw_task task = sw_net_task(&f->data, f->trainer.classes);
 
 	status = sw_model_compile(&f->model, sw_json_get(trainer, "model"),
 				  sw_json_get(f->input, "params"), &task, err);
+	if (status != SW_OK)
+		sw_err_prefix(err, "/trainer/model");
 	if (status == SW_OK)
 		status = sw_card_make(&f->card, trainer, sw_json_get(f->input, "params"), &f->data,
 				      err);
@@ -123,7 +150,9 @@ static sw_status train(struct fit *f, struct sw_err *err)
 	    !cJSON_IsObject(sw_json_get(f->input, "trainer")) ||
 	    !cJSON_IsObject(sw_json_get(f->input, "params")))
 		return sw_err_set(err, SW_INVALID, "what to fit cannot be read");
-	status = prepare(f, seed, max_t, epochs, err);
+	status = folder_try(f, err);
+	if (status == SW_OK)
+		status = prepare(f, seed, max_t, epochs, err);
 	if (status == SW_OK)
 		status = sw_train_run(f->ops, f->q, &f->model, &f->data, &f->trainer, seed, &hooks,
 				      &end, err);

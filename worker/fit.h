@@ -3,7 +3,7 @@
  * and exported (worker/export.h).
  *
  * Input    {"trainer": {...}, "params": {...}, "sweep": 1, "trial": 7, "seed": 42, "epochs": 27
- *          (null: the trainer's, or max_t), "max_t": 27 or null, "out": "model.safetensors"}
+ *          (null: the trainer's, at most max_t), "max_t": 27 or null, "out": "model.safetensors"}
  * Errors   One line; pointers into the spec stand before it.
  */
 #ifndef SW_WORKER_FIT_H

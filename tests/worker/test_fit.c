@@ -67,7 +67,11 @@ static const struct {
 	{"", "", 10},
 	{"", ",\"max_t\":null,\"epochs\":null", 10},
 	{",\"epochs\":4", "", 4},
-	{",\"epochs\":4", ",\"max_t\":6,\"epochs\":0", 6},
+	/* as a trial: to its epochs, or to max_t if that comes first */
+	{",\"epochs\":4", ",\"max_t\":6,\"epochs\":0", 4},
+	{",\"epochs\":9", ",\"max_t\":6", 6},
+	{",\"epochs\":\"w\"", ",\"max_t\":6", 3},
+	{"", ",\"max_t\":6", 6},
 	{",\"epochs\":4", ",\"max_t\":6,\"epochs\":7", 7},
 	/* there are no rows left to wait for */
 	{",\"epochs\":9,\"patience\":1,\"lr\":1e-9", "", 9},
@@ -135,15 +139,16 @@ static const struct {
 	 "", "what to fit cannot be read"},
 	{"{\"trainer\":{" DATA "," NET ",\"lr\":-1},\"params\":{\"w\":3}," ID "," OUT "}",
 	 "/trainer/lr", "lr must be above 0"},
-	{"{\"trainer\":{" DATA "," NET "},\"params\":{}," ID "," OUT "}", NULL,
+	{"{\"trainer\":{" DATA "," NET "},\"params\":{}," ID "," OUT "}", "/trainer/model/0/linear",
 	 "there is no parameter \"w\""},
 	{"{\"trainer\":{\"dataset\":{\"format\":\"csv\",\"path\":\"@/"
 	 "none.csv\",\"label\":\"c\"}," NET "},\"params\":{\"w\":3}," ID "," OUT "}",
-	 NULL, "No such file or directory"},
+	 "/trainer/dataset/path", "No such file or directory"},
 	{"{\"trainer\":{" DATA "," NET ",\"lr\":1e6,\"momentum\":0.9},\"params\":{\"w\":3}," ID
 	 "," OUT "}",
 	 "", "the loss is no finite number in epoch "},
-	{"{\"trainer\":{" DATA "," NET "},\"params\":{\"w\":3}," ID
+	/* before it trains */
+	{"{\"trainer\":{" DATA "," NET ",\"lr\":1e6,\"momentum\":0.9},\"params\":{\"w\":3}," ID
 	 ",\"out\":\"/nowhere/m.safetensors\"}",
 	 "", "cannot write beside /nowhere/m.safetensors: No such file or directory"},
 };
