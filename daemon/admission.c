@@ -109,16 +109,20 @@ static int64_t capacity(const struct sw_slot *s)
 	return c != NULL && c->now.total > 0 ? c->now.total - c->strangers - c->rest : INT64_MAX;
 }
 
-/* Is there a GPU that has room for what this one has not? */
+/* Is there a GPU that has room for what this one has not? Where none has, all go through it in
+ * parts, the largest as well as the others: none is worth waiting for. */
 static bool larger_elsewhere(const struct sw_slot *s, int64_t bytes)
 {
 	const struct sw_daemon *d = s->d;
 
-	for (size_t i = 0; i < d->slot_n; i++) {
-		const struct sw_card *c = sw_gpus_card(s->d, &d->slots[i]);
+	if (bytes <= capacity(s))
+		return false;
+	for (size_t i = 0; i < d->slot_n; i += d->slots[i].device.lanes) {
+		const struct sw_slot *o = &d->slots[i];
+		const struct sw_card *c = sw_gpus_card(s->d, o);
 
 		if (c != NULL && c->state != SW_CARD_DOWN && c->state != SW_CARD_HELD &&
-		    capacity(&d->slots[i]) > capacity(s) && bytes > capacity(s))
+		    o->early <= SW_SLOT_EARLY_MAX && bytes <= capacity(o))
 			return true;
 	}
 	return false;
@@ -178,7 +182,7 @@ static void gather(struct sw_daemon *d, const struct sw_slot *s, struct picks *p
 static bool cleared_elsewhere(const struct sw_daemon *d, const struct sw_host *h,
 			      const struct sw_slot *s)
 {
-	for (size_t i = 0; i < d->slot_n; i++) {
+	for (size_t i = 0; i < d->slot_n; i += d->slots[i].device.lanes) {
 		const char *why;
 
 		if (d->slots[i].cleared_for == h->sweep && (int32_t)i != s->lead &&

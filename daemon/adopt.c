@@ -6,18 +6,24 @@
  */
 #include "daemon/adopt.h"
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/log.h"
 #include "daemon/daemon.h"
 #include "daemon/driver.h"
 #include "daemon/host.h"
 #include "daemon/supervisor.h"
 #include "store/read.h"
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct rows {
 	struct sw_daemon *d;
 	const struct sw_executor *executor;
 	sw_ended_cb *ended;
+	unsigned *lanes; /* [slot_n]: of the process whose first row is that slot's */
+	char worker[33]; /* of the process that the last rows were about */
+	int64_t first;   /* its first row */
 	sw_row_slot_cb *cb;
 	sw_status rc;
 	struct sw_err err;
@@ -39,6 +45,20 @@ static struct sw_host *running_on(struct sw_daemon *d, int32_t slot, uint64_t *t
 	return NULL;
 }
 
+/* Rows come in the order of slots, the lanes of a process one after the other. */
+static bool count_row(const struct sw_row_slot *row, void *arg)
+{
+	struct rows *r = arg;
+
+	if (strcmp(row->worker, r->worker) != 0) {
+		(void)snprintf(r->worker, sizeof r->worker, "%s", row->worker);
+		r->first = row->slot;
+	}
+	if (r->first >= 0 && (uint64_t)r->first < r->d->slot_n)
+		r->lanes[r->first]++;
+	return true;
+}
+
 static bool adopt_row(const struct sw_row_slot *row, void *arg)
 {
 	const struct rows *r = arg;
@@ -56,6 +76,8 @@ static bool adopt_row(const struct sw_row_slot *row, void *arg)
 	if (lead != s) { /* another lane of a process that was adopted for the first one, or not */
 		if (lead->proc == NULL || strcmp(lead->worker, row->worker) != 0)
 			return true;
+	} else if (r->lanes[row->slot] != s->device.lanes) {
+		return true; /* it has more or fewer lanes than there are to be */
 	} else if (r->executor->adopt(d->loop, row->handle, r->ended, s, &s->proc, &err) != SW_OK) {
 		sw_log(SW_LOG_INFO, "worker.gone", "slot=%lld why=\"%s\"", (long long)row->slot,
 		       err.msg);
@@ -92,7 +114,7 @@ static void release_of(struct sw_daemon *d, int32_t slot)
 /* A worker whose slot is no longer there, or has another device now. */
 static bool dismiss_row(const struct sw_row_slot *row, void *arg)
 {
-	const struct rows *r = arg;
+	struct rows *r = arg;
 	struct sw_daemon *d = r->d;
 	struct sw_proc *p = NULL;
 	struct sw_err err = SW_ERR_INIT;
@@ -100,12 +122,15 @@ static bool dismiss_row(const struct sw_row_slot *row, void *arg)
 	if (row->slot >= 0 && (uint64_t)row->slot < d->slot_n &&
 	    strcmp(row->worker, d->slots[row->slot].worker) == 0)
 		return true;
-	if (r->executor->adopt(d->loop, row->handle, NULL, NULL, &p, &err) == SW_OK) {
+	if (strcmp(row->worker, r->worker) == 0) { /* another lane of one that was just ended */
+		release_of(d, (int32_t)row->slot);
+	} else if (r->executor->adopt(d->loop, row->handle, NULL, NULL, &p, &err) == SW_OK) {
 		sw_log(SW_LOG_INFO, "worker.dismissed", "slot=%lld pid=%ld", (long long)row->slot,
 		       r->executor->pid(p));
 		r->executor->stop(p, true);
 		r->executor->forget(p);
 		release_of(d, (int32_t)row->slot);
+		(void)snprintf(r->worker, sizeof r->worker, "%s", row->worker);
 	}
 	struct sw_change *c = sw_change_begin(d, NULL);
 	sw_tx_slot_delete(c->tx, row->slot);
@@ -187,16 +212,27 @@ static void release_orphans(struct sw_daemon *d)
 sw_status sw_adopt_workers(struct sw_daemon *d, const struct sw_executor *executor,
 			   sw_ended_cb *ended, struct sw_err *err)
 {
-	sw_row_slot_cb *const passes[] = {adopt_row, dismiss_row};
+	sw_row_slot_cb *const passes[] = {count_row, adopt_row, dismiss_row};
+	unsigned *lanes = sw_calloc(d->slot_n + 1, sizeof *lanes);
+	sw_status rc = SW_OK;
 
-	for (size_t i = 0; i < sizeof passes / sizeof passes[0]; i++) {
-		struct rows r = {.d = d, .executor = executor, .ended = ended, .cb = passes[i]};
+	if (lanes == NULL)
+		return sw_err_set(err, SW_NOMEM, "out of memory");
+	for (size_t i = 0; rc == SW_OK && i < sizeof passes / sizeof passes[0]; i++) {
+		struct rows r = {.d = d,
+				 .executor = executor,
+				 .ended = ended,
+				 .lanes = lanes,
+				 .cb = passes[i]};
 
 		sw_store_read_now(d->store, read_rows, &r);
 		if (r.rc != SW_OK)
-			return sw_err_set(err, SW_IO, "cannot read the slots from the store: %s",
-					  r.err.msg);
+			rc = sw_err_set(err, SW_IO, "cannot read the slots from the store: %s",
+					r.err.msg);
 	}
+	free(lanes);
+	if (rc != SW_OK)
+		return rc;
 	sw_admission_adopted(d);
 	release_orphans(d);
 	return SW_OK;

@@ -13,7 +13,7 @@ const char *sw_card_state_name(enum sw_card_state state)
 
 void sw_card_init(struct sw_card *c)
 {
-	*c = (struct sw_card){.state = SW_CARD_UNKNOWN, .ecc_first = -1};
+	*c = (struct sw_card){.state = SW_CARD_UNKNOWN, .ecc_first = -1, .ecc = -1};
 }
 
 static bool is_in(int64_t session, const struct sw_card_ours *ours)
@@ -122,7 +122,6 @@ static enum sw_card_state judge(struct sw_card *c, const struct sums *s, int64_t
 				int64_t free_us)
 {
 	const struct sw_nvml_card *now = &c->now;
-	const bool hot = judge_heat(c);
 
 	c->why[0] = '\0';
 	if (now->health != SW_NVML_OK) {
@@ -130,13 +129,16 @@ static enum sw_card_state judge(struct sw_card *c, const struct sums *s, int64_t
 			       now->health == SW_NVML_LOST ? "lost" : "cannot be read", now->why);
 		return SW_CARD_DOWN;
 	}
-	if (c->ecc_first < 0 || now->ecc < c->ecc_first)
-		c->ecc_first = now->ecc;
-	if (now->ecc > c->ecc_first) {
+	if (now->ecc >= 0) /* a reading without the count says nothing of the errors */
+		c->ecc = now->ecc;
+	if (c->ecc_first < 0 || c->ecc < c->ecc_first)
+		c->ecc_first = c->ecc;
+	if (c->ecc > c->ecc_first) {
 		(void)snprintf(c->why, sizeof c->why, "%lld uncorrected ECC errors since the start",
-			       (long long)(now->ecc - c->ecc_first));
+			       (long long)(c->ecc - c->ecc_first));
 		return SW_CARD_DOWN;
 	}
+	const bool hot = judge_heat(c);
 	const enum sw_card_state state = judge_freeing(c, s, now_us, free_us);
 	if (state != SW_CARD_OK)
 		return state;

@@ -47,10 +47,10 @@ struct sw_card {
 	char why[200]; /* "" when OK */
 
 	int64_t ours, strangers; /* bytes */
-	int64_t rest;       /* bytes that no process has, as last seen while none of ours ran */
-	int64_t ecc_first;  /* -1: none read yet */
-	int64_t dead;       /* session of the worker that ended last; 0: none */
-	int64_t freeing_us; /* since when its memory is awaited; 0: it is not */
+	int64_t rest;           /* bytes that no process has, as last seen while none of ours ran */
+	int64_t ecc_first, ecc; /* uncorrected errors at the start and as last read; -1: never */
+	int64_t dead;           /* session of the worker that ended last; 0: none */
+	int64_t freeing_us;     /* since when its memory is awaited; 0: it is not */
 	bool hot;
 };
 

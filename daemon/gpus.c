@@ -233,7 +233,7 @@ bool sw_gpus_looked_at(struct sw_daemon *d, const struct sw_slot *s, int64_t sin
 {
 	const struct sw_card *c = sw_gpus_card(d, s);
 
-	*failed = c != NULL && (c->now.health == SW_NVML_LOST || c->now.ecc > c->ecc_first);
+	*failed = c != NULL && (c->now.health == SW_NVML_LOST || c->ecc > c->ecc_first);
 	return c == NULL || d->gpus->begun_us > since_us || c->state == SW_CARD_DOWN;
 }
 

@@ -23,7 +23,6 @@
 #define RETRY_MAX_US ((int64_t)30 * 1000000)
 #define YOUNG_US     ((int64_t)10 * 1000000)
 #define LOOK_US      ((int64_t)30 * 1000000) /* a GPU is looked at no longer */
-#define EARLY_MAX    3                       /* young ends in a row that are tried again at once */
 
 static const struct sw_executor *const executor = &sw_executor_local;
 
@@ -166,10 +165,10 @@ static void end_lane(struct sw_slot *s, const char *cause, int64_t now_us)
 /* In how long the next process is started. */
 static int64_t wait_of(const struct sw_slot *s)
 {
-	if (s->early <= EARLY_MAX)
+	if (s->early <= SW_SLOT_EARLY_MAX)
 		return 0;
 	const int64_t us = (int64_t)1000000
-			   << (s->early - EARLY_MAX < 6 ? s->early - EARLY_MAX : 5);
+			   << (s->early - SW_SLOT_EARLY_MAX < 6 ? s->early - SW_SLOT_EARLY_MAX : 5);
 	return us < RETRY_MAX_US ? us : RETRY_MAX_US;
 }
 

@@ -26,6 +26,8 @@ struct sw_conn;
 struct sw_daemon;
 struct sw_proc; /* daemon/executor.h */
 
+#define SW_SLOT_EARLY_MAX 3 /* young ends in a row that are tried again at once */
+
 enum sw_slot_state { SW_SLOT_DOWN, SW_SLOT_STARTING, SW_SLOT_IDLE, SW_SLOT_BUSY };
 
 struct sw_slot {

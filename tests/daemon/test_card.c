@@ -177,7 +177,37 @@ START_TEST(card_with_new_ecc_errors_is_down_until_they_are_reset)
 	IS(&c, "DOWN", "2 uncorrected ECC errors");
 	take(&c, &r, 0, 3);
 	IS(&c, "DOWN", "2 uncorrected");
+	r.ecc = -1; /* the count cannot be read this once: the errors are not gone */
+	take(&c, &r, 0, 4);
+	IS(&c, "DOWN", "2 uncorrected");
+	r.ecc = 5;
+	take(&c, &r, 0, 5);
+	IS(&c, "DOWN", "2 uncorrected");
 	r.ecc = 0;
+	take(&c, &r, 0, 6);
+	IS(&c, "OK", "");
+	r.ecc = 1;
+	take(&c, &r, 0, 7);
+	IS(&c, "DOWN", "1 uncorrected");
+}
+END_TEST
+
+START_TEST(card_that_was_hot_when_it_was_lost_is_hot_when_it_is_back)
+{
+	struct sw_card c;
+	struct sw_nvml_card r = quiet(), silent = {.health = SW_NVML_SILENT, .why = "?", .ecc = -1};
+
+	sw_card_init(&c);
+	r.temp = 91;
+	take(&c, &r, 0, 1);
+	IS(&c, "HOT", "91 C");
+	silent.temp = -1;
+	take(&c, &silent, 0, 2);
+	IS(&c, "DOWN", "cannot be read: NVML says: ?");
+	r.temp = 87; /* not cool enough */
+	take(&c, &r, 0, 3);
+	IS(&c, "HOT", "87 C");
+	r.temp = 85;
 	take(&c, &r, 0, 4);
 	IS(&c, "OK", "");
 }
@@ -223,6 +253,7 @@ int main(void)
 	tcase_add_test(tcase, card_is_given_out_again_when_its_memory_is_back);
 	tcase_add_test(tcase, card_that_is_hot_waits_until_it_has_cooled);
 	tcase_add_test(tcase, card_with_new_ecc_errors_is_down_until_they_are_reset);
+	tcase_add_test(tcase, card_that_was_hot_when_it_was_lost_is_hot_when_it_is_back);
 	tcase_add_test(tcase, card_that_is_lost_or_silent_is_down_until_it_is_read_again);
 	srunner_run_all(runner, CK_ENV);
 	const int failed = srunner_ntests_failed(runner);

@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from gpus import (MIB, NEEDS_FAKES, SMALL, attempts_of, machine, overlap, run_to_end,  # noqa: F401
+from gpus import (LARGE, MIB, NEEDS_FAKES, SMALL, attempts_of, machine, overlap, run_to_end,  # noqa: F401
                   running, wait_slots)
 from harness import slow, wait_until
 
@@ -136,3 +136,43 @@ def test_lanes_fill_up_as_far_as_memory_goes(machine):
     at_once = max(sum(b["started_ms"] <= a["started_ms"] < b["ended_ms"] for b in attempts)
                   for a in attempts)
     assert at_once == min(4, most), (at_once, most)
+
+
+@pytest.mark.parametrize("before, after, n", [
+    ("gpu:0:4", "gpu:0:2", 1), ("gpu:0:4", "gpu:0:8", 1), ("gpu:0:4", "gpu:0:2", 4),
+    ("gpu:0:2", "gpu:0", 2), ("gpu:0:4", "cpu:1", 4),
+])
+def test_other_lanes_after_a_restart_release_what_ran(machine, before, after, n):
+    """A worker with more or fewer lanes than there are to be is ended; its trials are not to blame."""
+    daemon = machine(before, SMALL)
+    client = daemon.client()
+    old = wait_slots(client, *["IDLE"] * int(before[-1]))[0]["pid"]
+    sweep = client.submit(slow(epochs=60, run_cap=n, retries=0))
+    wait_until(lambda: len(running(client)) == n, f"{n} trials")
+    daemon.kill9()
+    daemon.devices = after
+    daemon.start()
+    client = daemon.client()
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    assert {t["state"] for t in client.trials(sweep)} == {"COMPLETED"}
+    first = [a for a in attempts_of(client, sweep) if a["attempt"] == 1]
+    assert [(a["state"], a["cause"]) for a in first] == [("RELEASED", "slot removed")] * n
+    slots = client.slots()
+    assert {s["state"] for s in slots} == {"IDLE"} and old not in {s["pid"] for s in slots}, slots
+    assert {s["starts"] for s in slots} == {1}, slots
+
+
+def test_trial_that_no_gpu_has_room_for_waits_for_none_of_them(machine):
+    """Where it goes through in parts on any, one that is a little larger is not worth waiting for."""
+    spec = slow(epochs=100, run_cap=2, resources={"gpu": 1})
+    spec["trainer"]["model"].insert(0, {"linear": 1024})
+    spec["trainer"]["model"].insert(0, {"linear": 1024})
+    needs = machine("none").client().call("sweep.validate", spec=spec)["bytes"] // MIB
+    assert needs >= 4
+    daemon = machine("gpu:0,1", {**SMALL, "total": 100 + needs // 2},
+                     {**LARGE, "total": 101 + needs // 2})
+    client = daemon.client()
+    wait_slots(client, "IDLE", "IDLE")
+    sweep = client.submit(spec)
+    wait_until(lambda: len(running(client)) == 2, "a trial on each GPU")
+    client.call("sweep.cancel", sweep=sweep)
