@@ -7,7 +7,8 @@
  * Memory   Every pointer named x, y, w, g, ... is the backend's memory (from alloc), row-major and
  *          dense; only upload and download touch the host's, and structs passed by value or as
  *          `const struct sw_conv *`, `sw_window *`, ... (shapes), which are read before the call
- *          returns. No entry allocates but queue_create and alloc. Pointers from alloc are aligned
+ *          returns. No entry allocates but queue_create, alloc, and the first product of a queue
+ *          that a library makes (its scratch memory). Pointers from alloc are aligned
  *          to SW_OPS_ALIGN bytes; others (inside an arena) to their element.
  * Work     Scratch memory is the caller's: `work` has at least the bytes that the entry's
  *          *_workspace says for the same shape, aligned to SW_OPS_ALIGN; NULL when that is 0.

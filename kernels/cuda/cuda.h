@@ -5,9 +5,9 @@
  *
  * Queues   A queue is one stream with its own cuBLAS handle and workspace: cuBLAS gives the same
  *          bits from run to run only while no two streams share a workspace.
- * Order    Sums are made by trees whose shape depends on the sizes alone. No atomics but on integers.
- * Rounding Built with --fmad=false: elementwise kernels and optimizers give the CPU table's bits,
- *          tanh, the losses' exp and log, and products within a few units in the last place.
+ * Order    Sums are made by trees whose shape depends on the sizes alone. No atomics but on
+ * integers. Rounding Built with --fmad=false: elementwise kernels and optimizers give the CPU
+ * table's bits, tanh, the losses' exp and log, and products within a few units in the last place.
  * Errors   As ops.h says. Besides alloc and queue_create, the first use of a kernel may return
  *          SW_NOMEM: CUDA loads code when it is first launched.
  */
@@ -39,17 +39,23 @@ extern "C" {
 #endif
 
 /* Uploads up to SW_CUDA_SLOT_BYTES do not wait for the device: they are copied to a slot of pinned
- * memory, whose event tells when the slot is free again. */
+ * memory. An event tells when one half of the slots is free again, so that a small step costs the
+ * driver, which many lanes share, a fourth of a record and of a wait. */
 #define SW_CUDA_SLOT_N     8
+#define SW_CUDA_SLOT_PARTS 2
 #define SW_CUDA_SLOT_BYTES ((size_t)64 << 10)
+
+/* Bytes of a queue's cuBLAS workspace that are there on every GPU. Between two products it is
+ * scratch memory: the stream keeps the order. */
+#define SW_CUDA_BLAS_BYTES ((size_t)4 << 20)
 
 struct sw_queue {
 	cudaStream_t stream;
 	cublasHandle_t blas;
-	void *blas_space;
+	void *blas_space; /* device: [SW_CUDA_BLAS_BYTES] at least; made by the first to use it */
 	struct sw_metrics *partial; /* device: [SW_CUDA_PARTIAL_MAX] */
 	unsigned char *slots;       /* pinned: [SW_CUDA_SLOT_N][SW_CUDA_SLOT_BYTES] */
-	cudaEvent_t slot_free[SW_CUDA_SLOT_N];
+	cudaEvent_t slot_free[SW_CUDA_SLOT_PARTS];
 	unsigned next_slot;
 	int recording; /* between graph_begin and graph_end */
 	/* of products: */
@@ -71,6 +77,10 @@ int sw_cuda_pools(void);
 
 /* cudaSuccess when this module holds code for the current device. */
 cudaError_t sw_cuda_probe(void);
+
+/* blas_space, and cuBLAS told of it: lanes of small nets never need it. SW_UNSUPPORTED: it is not
+ * there yet and the queue records. */
+sw_status sw_cuda_blas_space(struct sw_queue *q);
 
 sw_status sw_cuda_memory(size_t *free_bytes, size_t *total_bytes);
 sw_status sw_cuda_queue_create(struct sw_queue **out);

@@ -13,10 +13,6 @@
 #define SEGMENT_ROWS 256
 #define SEGMENT_MAX  64
 
-/* Bytes of the queue's cuBLAS workspace that are there on every GPU. Between two products it is
- * scratch memory: the stream keeps the order. */
-#define SPACE_BYTES ((size_t)4 << 20)
-
 /* Multiply-adds, and rows, up to which the small kernels are taken. Made of limits, not measured:
  * 2^22 take a tenth of a microsecond at the FP32 peak of an H100-class GPU, and some 10 at what
  * the small kernels reach when nothing is in cache, about what the three launches cost that cuBLAS
@@ -129,8 +125,8 @@ static sw_status column_sums(struct sw_queue *q, const float *y, float *dy, floa
 	size_t segments = B / SEGMENT_ROWS < SEGMENT_MAX ? B / SEGMENT_ROWS : SEGMENT_MAX;
 	float *partial = (float *)q->blas_space;
 
-	if (segments * O * sizeof *partial > SPACE_BYTES)
-		segments = SPACE_BYTES / (O * sizeof *partial);
+	if (segments * O * sizeof *partial > SW_CUDA_BLAS_BYTES)
+		segments = SW_CUDA_BLAS_BYTES / (O * sizeof *partial);
 	if (segments <= 1)
 		segments = 1;
 	SW_LAUNCH(column_sums_kernel,
@@ -154,6 +150,8 @@ sw_status sw_cuda_linear_backward(struct sw_queue *q, const float *x, const floa
 	if (status == SW_OK && small(B, I, O))
 		return sw_cuda_linear_small_backward(q, x, w, y, dy, dx, dw, db, B, I, O, act,
 						     accumulate);
+	if (status == SW_OK)
+		status = sw_cuda_blas_space(q);
 	if (status == SW_OK && db)
 		status = column_sums(q, act == SW_ACT_RELU ? y : NULL, dy, db, B, O, accumulate);
 	else if (status == SW_OK && act == SW_ACT_RELU)

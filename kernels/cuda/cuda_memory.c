@@ -4,20 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What NVIDIA advises for cublasSetWorkspace: 32 MiB on Hopper and later, 4 MiB before. */
-static sw_status blas_space_bytes(size_t *out)
-{
-	int device, major;
-	sw_status status = sw_cuda_status(cudaGetDevice(&device));
-
-	if (status == SW_OK)
-		status = sw_cuda_status(
-			cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-	if (status == SW_OK)
-		*out = (size_t)(major >= 9 ? 32 : 4) << 20;
-	return status;
-}
-
 sw_status sw_cuda_memory(size_t *free_bytes, size_t *total_bytes)
 {
 	const sw_status status = sw_cuda_use();
@@ -30,8 +16,8 @@ sw_status sw_cuda_memory(size_t *free_bytes, size_t *total_bytes)
 }
 
 /* cudaFree waits for the whole device, so for all other lanes; the pool's calls wait for one
- * stream, and the legacy default one is given nothing else: queues' streams do not wait for it. The
- * pool gives back to the system what is free at the next wait for any stream. */
+ * stream, and the legacy default one is given nothing else: queues' streams do not wait for it, and
+ * those that record do not mind. */
 static sw_status pool_alloc(void **out, size_t bytes)
 {
 	sw_status status = sw_cuda_status(cudaMallocAsync(out, bytes, cudaStreamLegacy));
@@ -60,24 +46,62 @@ sw_status sw_cuda_alloc(void **out, size_t bytes)
 void sw_cuda_free(void *p)
 {
 	/* Fails only where the context is lost, and the memory with it. */
-	if (p && sw_cuda_use() == SW_OK)
-		(void)sw_cuda_status(sw_cuda_pools() ? cudaFreeAsync(p, cudaStreamLegacy)
-						     : cudaFree(p));
+	if (!p || sw_cuda_use() != SW_OK)
+		return;
+	if (!sw_cuda_pools()) {
+		(void)sw_cuda_status(cudaFree(p));
+		return;
+	}
+	/* The pool keeps what is free until somebody waits for a stream: the next trial, which asks
+	 * how much there is, and other processes should not find it taken. */
+	(void)sw_cuda_status(cudaFreeAsync(p, cudaStreamLegacy));
+	(void)sw_cuda_status(cudaStreamSynchronize(cudaStreamLegacy));
 }
 
-static sw_status blas_start(struct sw_queue *q)
+/* What NVIDIA advises for cublasSetWorkspace: 32 MiB on Hopper and later, else 4 MiB, with which
+ * Hopper does, too, when no more is left. */
+sw_status sw_cuda_blas_space(struct sw_queue *q)
 {
-	size_t bytes = 0;
-	sw_status status = blas_space_bytes(&bytes);
+	size_t bytes = SW_CUDA_BLAS_BYTES;
+	int device, major;
+	sw_status status;
 
+	if (q->blas_space)
+		return SW_OK;
+	if (q->recording)
+		return SW_UNSUPPORTED;
+	status = sw_cuda_status(cudaGetDevice(&device));
+	if (status == SW_OK)
+		status = sw_cuda_status(
+			cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+	if (status == SW_OK && major >= 9)
+		bytes *= 8;
 	if (status == SW_OK)
 		status = sw_cuda_alloc(&q->blas_space, bytes);
-	if (status == SW_OK)
-		status = sw_cublas_status(cublasCreate(&q->blas));
-	if (status == SW_OK)
-		status = sw_cublas_status(cublasSetStream(q->blas, q->stream));
+	if (status == SW_NOMEM && bytes > SW_CUDA_BLAS_BYTES) {
+		bytes = SW_CUDA_BLAS_BYTES;
+		status = sw_cuda_alloc(&q->blas_space, bytes);
+	}
 	if (status == SW_OK) /* after SetStream, which goes back to the handle's own workspace */
 		status = sw_cublas_status(cublasSetWorkspace(q->blas, q->blas_space, bytes));
+	if (status != SW_OK) {
+		sw_cuda_free(q->blas_space);
+		q->blas_space = NULL;
+	}
+	return status;
+}
+
+/* The handle is made here, not at the first product: other lanes may be recording then, and to make
+ * one may wait for the device, which is forbidden meanwhile. */
+static sw_status blas_start(struct sw_queue *q)
+{
+	const cublasStatus_t made = cublasCreate(&q->blas);
+	/* The device works: what cannot be initialised lacks memory. */
+	sw_status status = made == CUBLAS_STATUS_NOT_INITIALIZED ? SW_NOMEM
+								 : sw_cublas_status(made);
+
+	if (status == SW_OK)
+		status = sw_cublas_status(cublasSetStream(q->blas, q->stream));
 	if (status == SW_OK) /* whole fp32, until sw_cuda_precision */
 		status = sw_cublas_status(cublasSetMathMode(q->blas, CUBLAS_DEFAULT_MATH));
 	if (status == SW_OK)
@@ -91,7 +115,7 @@ static sw_status slots_start(struct sw_queue *q)
 	sw_status status = sw_cuda_status(cudaHostAlloc(
 		(void **)&q->slots, SW_CUDA_SLOT_N * SW_CUDA_SLOT_BYTES, cudaHostAllocDefault));
 
-	for (size_t i = 0; i < SW_CUDA_SLOT_N && status == SW_OK; i++)
+	for (size_t i = 0; i < SW_CUDA_SLOT_PARTS && status == SW_OK; i++)
 		status = sw_cuda_status(cudaEventCreateWithFlags(
 			&q->slot_free[i], cudaEventDisableTiming | cudaEventBlockingSync));
 	return status;
@@ -133,7 +157,7 @@ void sw_cuda_queue_destroy(struct sw_queue *q)
 	if (sw_cuda_use() == SW_OK) {
 		if (q->stream)
 			(void)sw_cuda_status(cudaStreamSynchronize(q->stream));
-		for (size_t i = 0; i < SW_CUDA_SLOT_N; i++)
+		for (size_t i = 0; i < SW_CUDA_SLOT_PARTS; i++)
 			if (q->slot_free[i])
 				(void)sw_cuda_status(cudaEventDestroy(q->slot_free[i]));
 		if (q->slots)
@@ -152,19 +176,22 @@ void sw_cuda_queue_destroy(struct sw_queue *q)
 /* Through a pinned slot: the host goes on at once, unless all slots are still being read. */
 static sw_status upload_small(struct sw_queue *q, void *dst, const void *src, size_t bytes)
 {
-	const unsigned k = q->next_slot;
+	const unsigned each = SW_CUDA_SLOT_N / SW_CUDA_SLOT_PARTS, k = q->next_slot;
 	unsigned char *slot = q->slots + k * SW_CUDA_SLOT_BYTES;
-	/* An event that was never recorded counts as done. */
-	sw_status status = sw_cuda_status(cudaEventSynchronize(q->slot_free[k]));
+	cudaEvent_t part_free = q->slot_free[k / each];
+	sw_status status = SW_OK;
 
+	if (k % each == 0) /* an event that was never recorded counts as done */
+		status = sw_cuda_status(cudaEventSynchronize(part_free));
 	if (status != SW_OK)
 		return status;
 	memcpy(slot, src, bytes);
 	status = sw_cuda_status(
 		cudaMemcpyAsync(dst, slot, bytes, cudaMemcpyHostToDevice, q->stream));
-	if (status == SW_OK)
-		status = sw_cuda_status(cudaEventRecord(q->slot_free[k], q->stream));
-	q->next_slot = (k + 1) % SW_CUDA_SLOT_N;
+	if (status == SW_OK && k % each == each - 1)
+		status = sw_cuda_status(cudaEventRecord(part_free, q->stream));
+	if (status == SW_OK) /* else the slot is taken again */
+		q->next_slot = (k + 1) % SW_CUDA_SLOT_N;
 	return status;
 }
 

@@ -2,6 +2,7 @@
 #include "kernels/cuda/cuda.h"
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define NO_DEVICE (-1)
 
@@ -212,8 +213,12 @@ sw_status sw_ops_cuda_open(int device, const struct sw_ops **out, struct sw_err 
 		return sw_err_set(err, SW_CONFLICT,
 				  "this process has opened gpu:%d already, and a process has one",
 				  had);
-	if (had == NO_DEVICE)
+	if (had == NO_DEVICE) {
+		/* Streams share the driver's connections, 8 unless it is told otherwise before it
+		 * starts: one lane's work would then stand behind another's. 32 are all it has. */
+		(void)setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
 		status = open_device(device, err);
+	}
 	if (status != SW_OK) {
 		(void)cudaGetLastError();
 		return status;

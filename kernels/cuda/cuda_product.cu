@@ -42,6 +42,13 @@ static sw_status round_operand(struct sw_queue *q, const float *x, unsigned char
 	return sw_cuda_launched();
 }
 
+/* A product that cannot be recorded says nothing of the device: without a graph it may go on, and
+ * where it is lost the next call says so. */
+static sw_status made(const struct sw_queue *q, cublasStatus_t e)
+{
+	return e != CUBLAS_STATUS_SUCCESS && q->recording ? SW_UNSUPPORTED : sw_cublas_status(e);
+}
+
 static sw_status product_bf16(struct sw_queue *q, cublasOperation_t ta, cublasOperation_t tb,
 			      size_t m, size_t n, size_t k, const float *a, size_t lda,
 			      const float *b, size_t ldb, float beta, float *c)
@@ -60,10 +67,10 @@ static sw_status product_bf16(struct sw_queue *q, cublasOperation_t ta, cublasOp
 		status = round_operand(q, b, q->half + second, k * n);
 	if (status != SW_OK)
 		return status;
-	return sw_cublas_status(cublasGemmEx(q->blas, ta, tb, (int)m, (int)n, (int)k, &one, q->half,
-					     CUDA_R_16BF, (int)rows_a, q->half + second,
-					     CUDA_R_16BF, (int)rows_b, &beta, c, CUDA_R_32F, (int)m,
-					     CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+	return made(q, cublasGemmEx(q->blas, ta, tb, (int)m, (int)n, (int)k, &one, q->half,
+				    CUDA_R_16BF, (int)rows_a, q->half + second, CUDA_R_16BF,
+				    (int)rows_b, &beta, c, CUDA_R_32F, (int)m, CUBLAS_COMPUTE_32F,
+				    CUBLAS_GEMM_DEFAULT));
 }
 
 sw_status sw_cuda_product(struct sw_queue *q, cublasOperation_t ta, cublasOperation_t tb, size_t m,
@@ -71,11 +78,14 @@ sw_status sw_cuda_product(struct sw_queue *q, cublasOperation_t ta, cublasOperat
 			  size_t ldb, float beta, float *c)
 {
 	const float one = 1.0f;
+	const sw_status status = sw_cuda_blas_space(q);
 
+	if (status != SW_OK)
+		return status;
 	if (q->precision == SW_BF16 && m && n && k)
 		return product_bf16(q, ta, tb, m, n, k, a, lda, b, ldb, beta, c);
-	return sw_cublas_status(cublasSgemm(q->blas, ta, tb, (int)m, (int)n, (int)k, &one, a,
-					    (int)lda, b, (int)ldb, &beta, c, (int)m));
+	return made(q, cublasSgemm(q->blas, ta, tb, (int)m, (int)n, (int)k, &one, a, (int)lda, b,
+				   (int)ldb, &beta, c, (int)m));
 }
 
 /* Of any two of x: [B][I], w: [O][I] and y: [B][O], the largest pair. */

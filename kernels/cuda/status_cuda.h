@@ -2,9 +2,10 @@
  * kernels/cuda/status_cuda.h — CUDA's and cuBLAS's codes become ours, on the line of the call.
  *
  * Errors   Out of memory is SW_NOMEM, a shape or pointer that CUDA refuses SW_INVALID, what cannot
- *          be recorded in a graph SW_UNSUPPORTED. All else,
- *          known or new, is SW_DEVICE_LOST: most of it is sticky (only a new process gets a clean
- *          context), and work of unknown outcome must not be trusted.
+ *          be recorded in a graph, or what this device or driver lacks, SW_UNSUPPORTED; none of
+ *          these breaks the context. All else, known or new, is SW_DEVICE_LOST: most of it is
+ * sticky (only a new process gets a clean context), and work of unknown outcome must not be
+ * trusted.
  */
 #ifndef SW_KERNELS_CUDA_STATUS_CUDA_H
 #define SW_KERNELS_CUDA_STATUS_CUDA_H
@@ -26,8 +27,16 @@ static inline sw_status sw_cuda_status(cudaError_t e)
 	case cudaErrorInvalidValue:
 	case cudaErrorInvalidConfiguration:
 		return SW_INVALID;
+	case cudaErrorNotSupported:
 	case cudaErrorStreamCaptureUnsupported:
 	case cudaErrorStreamCaptureInvalidated:
+	case cudaErrorStreamCaptureMerge:
+	case cudaErrorStreamCaptureUnmatched:
+	case cudaErrorStreamCaptureUnjoined:
+	case cudaErrorStreamCaptureIsolation:
+	case cudaErrorStreamCaptureImplicit:
+	case cudaErrorCapturedEvent:
+	case cudaErrorStreamCaptureWrongThread:
 		return SW_UNSUPPORTED;
 	default:
 		return SW_DEVICE_LOST;

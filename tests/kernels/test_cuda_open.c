@@ -198,7 +198,7 @@ START_TEST(device_lost_is_told_by_every_later_call)
 	ck_assert_int_eq(o->queue_create(&q), SW_OK);
 	ck_assert_int_eq(o->alloc((void **)&x, sizeof y), SW_OK);
 	sw_shim.lose_at = (unsigned)_i;
-	ck_assert_int_eq(o->upload(q, x, y, sizeof y), SW_OK); /* two: the copy and its mark */
+	ck_assert_int_eq(o->upload(q, x, y, sizeof y), SW_OK); /* a mark comes later */
 	ck_assert_int_eq(o->relu_forward(q, x, x, 8), SW_OK);
 	ck_assert_int_eq(o->linear_forward(q, x, x + 1, NULL, x + 2, 1, 1, 1, SW_ACT_NONE), SW_OK);
 	ck_assert_int_eq(o->download(q, y, x, sizeof y), SW_DEVICE_LOST);
@@ -266,7 +266,7 @@ int main(void)
 #ifdef SW_FAULTS
 	tcase_add_test(tc, queue_without_memory_fails_cleanly_at_each_call);
 #endif
-	tcase_add_loop_test(tc, device_lost_is_told_by_every_later_call, 1, 6);
+	tcase_add_loop_test(tc, device_lost_is_told_by_every_later_call, 1, 5);
 	tcase_add_test(tc, queue_works_in_a_thread_that_did_not_open);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);

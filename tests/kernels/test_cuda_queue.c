@@ -309,6 +309,124 @@ START_TEST(memory_is_given_back_without_a_wait_for_the_device)
 }
 END_TEST
 
+START_TEST(memory_given_back_is_free_for_all_at_once)
+{
+	size_t before, after, total;
+	void *p;
+
+	ck_assert_int_eq(o->memory(&before, &total), SW_OK);
+	ck_assert_int_eq(o->alloc(&p, 1000), SW_OK);
+	o->free(p);
+	ck_assert_int_eq(o->memory(&after, &total), SW_OK);
+	ck_assert_uint_eq(after, before); /* nobody has waited for anything since */
+}
+END_TEST
+
+START_TEST(small_uploads_cost_an_event_a_half_of_the_slots)
+{
+	float *x = floats(3, 1);
+	const unsigned before = sw_shim.events;
+
+	for (int i = 0; i < 24; i++)
+		ck_assert_int_eq(o->upload(q, x, &(float){(float)i}, sizeof *x), SW_OK);
+	ck_assert_uint_eq(sw_shim.events - before, 6);
+	ck_assert_float_eq(value(x), 23);
+	o->free(x);
+}
+END_TEST
+
+/* --- what cuBLAS has of a queue --- */
+
+static sw_status product(float *x)
+{
+	return o->linear_forward(q, x, x, NULL, x + 2, 1, 1, 1, SW_ACT_NONE);
+}
+
+START_TEST(blas_workspace_is_made_at_the_first_product_of_cublas)
+{
+	float *x = floats(3, 2);
+	const size_t used = sw_shim.used_bytes;
+	struct sw_graph *g;
+
+	sw_cuda_linear_force(1);
+	ck_assert_int_eq(product(x), SW_OK);
+	ck_assert_uint_eq(sw_shim.used_bytes, used);
+	sw_cuda_linear_force(2);
+	ck_assert_int_eq(o->graph_begin(q), SW_OK);
+	ck_assert_int_eq(product(x), SW_UNSUPPORTED); /* for it would allocate */
+	ck_assert_int_eq(o->graph_end(q, &g), SW_OK);
+	o->graph_free(g);
+	ck_assert_uint_eq(sw_shim.used_bytes, used);
+	for (int i = 0; i < 3; i++)
+		ck_assert_int_eq(product(x), SW_OK);
+	ck_assert_uint_eq(sw_shim.used_bytes, used + ((size_t)32 << 20));
+	ck_assert_float_eq(value(x + 2), 4);
+	o->free(x);
+}
+END_TEST
+
+START_TEST(blas_workspace_is_smaller_where_no_more_is_left)
+{
+	float *x = floats(3, 2);
+	const size_t all = sw_shim.memory_bytes;
+
+	sw_cuda_linear_force(2);
+	sw_shim.memory_bytes = sw_shim.used_bytes + ((size_t)2 << 20);
+	ck_assert_int_eq(product(x), SW_NOMEM);
+	sw_shim.memory_bytes = sw_shim.used_bytes + ((size_t)5 << 20);
+	ck_assert_int_eq(product(x), SW_OK);
+	ck_assert_float_eq(value(x + 2), 4);
+	sw_shim.memory_bytes = all;
+	o->free(x);
+}
+END_TEST
+
+START_TEST(product_that_cannot_be_recorded_is_no_loss_of_the_device)
+{
+	float *x = floats(3, 2);
+	struct sw_graph *g;
+
+	sw_cuda_linear_force(2);
+	ck_assert_int_eq(product(x), SW_OK);
+	sw_shim.blas_unrecorded = true;
+	ck_assert_int_eq(o->graph_begin(q), SW_OK);
+	ck_assert_int_eq(product(x), SW_UNSUPPORTED);
+	ck_assert_int_eq(o->graph_end(q, &g), SW_OK);
+	o->graph_free(g);
+	ck_assert_int_eq(product(x), SW_OK);
+	ck_assert_float_eq(value(x + 2), 4);
+	o->free(x);
+}
+END_TEST
+
+START_TEST(queue_for_which_cublas_has_no_memory_is_no_loss_of_the_device)
+{
+	struct sw_queue *other;
+
+	sw_shim.blas_starved = true;
+	ck_assert_int_eq(o->queue_create(&other), SW_NOMEM);
+	ck_assert_ptr_null(other);
+	sw_shim.blas_starved = false;
+	ck_assert_int_eq(o->queue_create(&other), SW_OK);
+	o->queue_destroy(other);
+}
+END_TEST
+
+START_TEST(streams_get_all_connections_of_the_driver)
+{
+	ck_assert_str_eq(getenv("CUDA_DEVICE_MAX_CONNECTIONS"), "32");
+}
+END_TEST
+
+START_TEST(connections_that_the_user_chose_stay)
+{
+	setenv("CUDA_DEVICE_MAX_CONNECTIONS", "4", 1);
+	setup();
+	ck_assert_str_eq(getenv("CUDA_DEVICE_MAX_CONNECTIONS"), "4");
+	teardown();
+}
+END_TEST
+
 START_TEST(memory_of_a_device_without_pools_is_the_devices)
 {
 	void *p;
@@ -342,6 +460,14 @@ int main(void)
 	tcase_add_test(tcase, cpu_has_whole_products_alone);
 	tcase_add_test(tcase, transfers_by_turns_neither_overtake_nor_are_overtaken);
 	tcase_add_test(tcase, memory_is_given_back_without_a_wait_for_the_device);
+	tcase_add_test(tcase, memory_given_back_is_free_for_all_at_once);
+	tcase_add_test(tcase, small_uploads_cost_an_event_a_half_of_the_slots);
+	tcase_add_test(tcase, blas_workspace_is_made_at_the_first_product_of_cublas);
+	tcase_add_test(tcase, blas_workspace_is_smaller_where_no_more_is_left);
+	tcase_add_test(tcase, product_that_cannot_be_recorded_is_no_loss_of_the_device);
+	tcase_add_test(tcase, queue_for_which_cublas_has_no_memory_is_no_loss_of_the_device);
+	tcase_add_test(tcase, streams_get_all_connections_of_the_driver);
+	tcase_add_test(bare, connections_that_the_user_chose_stay);
 	tcase_add_test(bare, memory_of_a_device_without_pools_is_the_devices);
 	srunner_run_all(runner, CK_ENV);
 	const int failed = srunner_ntests_failed(runner);

@@ -30,8 +30,16 @@ typedef enum cudaError {
 	cudaErrorUnsupportedPtxVersion = 222,
 	cudaErrorInvalidResourceHandle = 400,
 	cudaErrorIllegalAddress = 700,
+	cudaErrorNotSupported = 801,
 	cudaErrorStreamCaptureUnsupported = 900,
-	cudaErrorStreamCaptureInvalidated = 901
+	cudaErrorStreamCaptureInvalidated = 901,
+	cudaErrorStreamCaptureMerge = 902,
+	cudaErrorStreamCaptureUnmatched = 903,
+	cudaErrorStreamCaptureUnjoined = 904,
+	cudaErrorStreamCaptureIsolation = 905,
+	cudaErrorStreamCaptureImplicit = 906,
+	cudaErrorCapturedEvent = 907,
+	cudaErrorStreamCaptureWrongThread = 908
 } cudaError_t;
 
 enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };

@@ -53,7 +53,7 @@ foreach(noun cuda_ops cuda_losses cuda_images cuda_conv cuda_norm cuda_tokens)
 		set_target_properties(test_kernels_gpu_${noun} PROPERTIES
 			RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 		add_test(NAME kernels/gpu_${noun} COMMAND test_kernels_gpu_${noun})
-		set_tests_properties(kernels/gpu_${noun} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
+		set_tests_properties(kernels/gpu_${noun} PROPERTIES TIMEOUT 900 SKIP_RETURN_CODE 77)
 	endif()
 endforeach()
 sw_test(kernels/test_cuda_open.c sw_cuda_shim)

@@ -30,12 +30,16 @@ struct sw_shim {
 	int driver_version; /* as CUDA writes it; 0: no driver */
 	int device_n;
 	cudaError_t count_error, set_error, probe_error;
-	size_t memory_bytes; /* of the device; cudaMalloc over it fails */
-	bool no_pools;       /* no stream-ordered memory */
-	unsigned lose_at;    /* the nth piece of work from now on breaks the device; 0: none */
+	size_t memory_bytes;  /* of the device; cudaMalloc over it fails */
+	bool no_pools;        /* no stream-ordered memory */
+	bool blas_starved;    /* cuBLAS finds no memory for a handle */
+	bool blas_unrecorded; /* its products cannot be recorded */
+	unsigned lose_at;     /* the nth piece of work from now on breaks the device; 0: none */
 	/* Told by the shim: */
 	size_t used_bytes;
+	size_t pool_bytes;    /* given back, and kept by the pool until somebody waits */
 	unsigned frees;       /* by calls that wait for the whole device */
+	unsigned events;      /* recorded */
 	unsigned live;        /* objects and allocations not yet given back */
 	unsigned graph_nodes; /* of the graph made last */
 	unsigned graph_runs;

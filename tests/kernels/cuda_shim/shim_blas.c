@@ -28,6 +28,9 @@ cublasStatus_t cublasCreate(cublasHandle_t *out)
 {
 	if (sw_shim_enter(NULL) != cudaSuccess)
 		return CUBLAS_STATUS_INTERNAL_ERROR;
+	*out = NULL;
+	if (sw_shim.blas_starved) /* as cuBLAS says it */
+		return CUBLAS_STATUS_NOT_INITIALIZED;
 	*out = sw_calloc(1, sizeof **out);
 	if (!*out)
 		return CUBLAS_STATUS_ALLOC_FAILED;
@@ -128,6 +131,8 @@ static cublasStatus_t product_queue(cublasHandle_t h, struct product product)
 	 */
 	if (!h->space || !h->math_chosen || h->atomics == CUBLAS_ATOMICS_ALLOWED)
 		return CUBLAS_STATUS_INTERNAL_ERROR;
+	if (sw_shim.blas_unrecorded && h->stream->graph)
+		return CUBLAS_STATUS_EXECUTION_FAILED;
 	p = malloc(sizeof *p);
 	if (!p)
 		return CUBLAS_STATUS_ALLOC_FAILED;

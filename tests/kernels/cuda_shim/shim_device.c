@@ -135,7 +135,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *a, const void *kern
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
 {
 	*total_bytes = sw_shim.memory_bytes;
-	*free_bytes = sw_shim.memory_bytes - sw_shim.used_bytes;
+	*free_bytes = sw_shim.memory_bytes - sw_shim.used_bytes - sw_shim.pool_bytes;
 	return sw_shim_enter(NULL);
 }
 
@@ -213,7 +213,10 @@ cudaError_t cudaFreeAsync(void *p, cudaStream_t s)
 {
 	if (s || sw_shim.no_pools)
 		return sw_shim_fail(cudaErrorInvalidValue);
-	return range_drop(p);
+	sw_shim.pool_bytes += sw_shim.used_bytes;
+	const cudaError_t e = range_drop(p);
+	sw_shim.pool_bytes -= sw_shim.used_bytes;
+	return e;
 }
 
 struct sw_shim_range *sw_shim_range_near(const void *p)
@@ -322,6 +325,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t s)
 		return last;
 	if (s)
 		stream_run(s, NULL, 0);
+	sw_shim.pool_bytes = 0;
 	return sw_shim_enter(s);
 }
 
@@ -363,6 +367,7 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
 	m->event = e;
 	e->stream = s;
 	e->recorded++;
+	sw_shim.events++;
 	return sw_shim_queue(s, mark_run, m);
 }
 
