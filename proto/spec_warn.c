@@ -96,39 +96,45 @@ static void warn_metrics(struct sw_spec *s)
 	}
 }
 
-static void warn_optimizer(struct sw_spec *s)
+/* Says so of those options that the spec has, in the trainer or as a parameter. */
+static void no_effect(struct sw_spec *s, const char *const *options, size_t n, const char *why,
+		      const char *what)
 {
-	static const char *const sgd_only[] = {"momentum", "nesterov"};
-	const cJSON *momentum = spec_fixed_option(s, "momentum"),
-		    *optimizer = spec_fixed_option(s, "optimizer");
+	for (size_t i = 0; i < n; i++) {
+		char ptr[sizeof s->warnings[0].ptr] = "/trainer";
 
-	if (is_word(optimizer, "adamw") || is_word(optimizer, "adam")) {
-		for (size_t i = 0; i < SPEC_N(sgd_only); i++) {
-			char ptr[sizeof s->warnings[0].ptr] = "/trainer";
-			if (!given(s, sgd_only[i]))
-				continue;
-			if (sw_json_get(s->trainer, sgd_only[i]) == NULL)
-				(void)snprintf(ptr, sizeof ptr, "/parameters");
-			sw_json_pointer_add(ptr, sizeof ptr, sgd_only[i]);
-			spec_warn(s, ptr, "\"%s\" has no effect: the optimizer is %s", sgd_only[i],
-				  optimizer->valuestring);
-		}
-	} else if (cJSON_IsTrue(spec_fixed_option(s, "nesterov")) &&
-		   (!given(s, "momentum") ||
-		    (cJSON_IsNumber(momentum) && momentum->valuedouble == 0))) {
-		spec_warn(s, "/trainer/nesterov", "\"nesterov\" has no effect: momentum is 0");
+		if (!given(s, options[i]))
+			continue;
+		if (sw_json_get(s->trainer, options[i]) == NULL)
+			(void)snprintf(ptr, sizeof ptr, "/parameters");
+		sw_json_pointer_add(ptr, sizeof ptr, options[i]);
+		spec_warn(s, ptr, "\"%s\" has no effect: %s%s", options[i], why, what);
 	}
-	if (!is_word(spec_fixed_option(s, "schedule"), "step"))
-		for (size_t i = 0; i < 2; i++) {
-			const char *key = i ? "gamma" : "step_epochs";
-			char ptr[64] = "/trainer";
+}
 
-			if (spec_option_param(s, "schedule") || !sw_json_get(s->trainer, key))
-				continue;
-			sw_json_pointer_add(ptr, sizeof ptr, key);
-			spec_warn(s, ptr, "\"%s\" has no effect: the schedule is not \"step\"",
-				  key);
-		}
+static void warn_options(struct sw_spec *s)
+{
+	static const char *const sgd_only[] = {"momentum", "nesterov"},
+				 *const adam_only[] = {"beta1", "beta2", "eps"},
+				 *const step_only[] = {"step_epochs", "gamma"},
+				 *const classes_only[] = {"label_smoothing"};
+	const cJSON *momentum = spec_fixed_option(s, "momentum"),
+		    *optimizer = spec_fixed_option(s, "optimizer"),
+		    *schedule = spec_fixed_option(s, "schedule");
+
+	if (is_word(optimizer, "adamw") || is_word(optimizer, "adam"))
+		no_effect(s, sgd_only, SPEC_N(sgd_only), "the optimizer is ",
+			  optimizer->valuestring);
+	else if (cJSON_IsTrue(spec_fixed_option(s, "nesterov")) &&
+		 (!given(s, "momentum") ||
+		  (cJSON_IsNumber(momentum) && momentum->valuedouble == 0)))
+		spec_warn(s, "/trainer/nesterov", "\"nesterov\" has no effect: momentum is 0");
+	if (is_word(optimizer, "sgd") || !given(s, "optimizer"))
+		no_effect(s, adam_only, SPEC_N(adam_only), "the optimizer is sgd", "");
+	if (!is_word(schedule, "step") && (schedule != NULL || !given(s, "schedule")))
+		no_effect(s, step_only, SPEC_N(step_only), "the schedule is not \"step\"", "");
+	if (is_word(spec_fixed_option(s, "loss"), "mse"))
+		no_effect(s, classes_only, SPEC_N(classes_only), "the loss is mse", "");
 }
 
 /* Options have a default for where their parameter is not active; a layer's number has none. */
@@ -191,7 +197,7 @@ void spec_warn_all(struct sw_spec *s)
 	warn_metrics(s);
 	warn_layers(s);
 	warn_dataset(s);
-	warn_optimizer(s);
+	warn_options(s);
 	if (s->lease_s > 0)
 		spec_warn(s, "/lease_s",
 			  "\"lease_s\" has no effect: the trainer's trials have no lease");
