@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -27,7 +28,8 @@ const char *sw_csv_show(const char *text, char out[44])
 	return out;
 }
 
-bool sw_csv_number(const char *text, double *out)
+/* A whole text as a decimal number, infinite where it is too large for a double. */
+static bool decimal(const char *text, double *out)
 {
 	char *end;
 
@@ -36,7 +38,12 @@ bool sw_csv_number(const char *text, double *out)
 	if (*text == '\0' || strspn(text, "0123456789+-.eE \t") != strlen(text))
 		return false;
 	*out = strtod(text, &end);
-	return end != text && end[strspn(end, " \t")] == '\0' && isfinite(*out);
+	return end != text && end[strspn(end, " \t")] == '\0';
+}
+
+bool sw_csv_number(const char *text, double *out)
+{
+	return decimal(text, out) && isfinite(*out);
 }
 
 /* The whole file, NUL-terminated. */
@@ -259,19 +266,17 @@ static sw_status text_check(const char *path, const char *text, size_t len, stru
 
 sw_status csv_bad_cell(const struct csv_reader *r, size_t line, size_t column, struct sw_err *err)
 {
-	char name[44], cell[44];
-	const char *text = r->cell[column];
+	char name[44], cell[44], where[64];
+	const char *text = r->cell[column], *quote = *text ? "\"" : "";
+	double v;
 
 	if (r->name)
-		return sw_err_at(err, SW_INVALID, "/path",
-				 "%s: line %zu, column \"%s\": %s%s%s is not a number", r->path,
-				 line, sw_csv_show(r->name[column], name), *text ? "\"" : "",
-				 *text ? sw_csv_show(text, cell) : "an empty cell",
-				 *text ? "\"" : "");
-	return sw_err_at(err, SW_INVALID, "/path",
-			 "%s: line %zu, column %zu: %s%s%s is not a number", r->path, line, column,
-			 *text ? "\"" : "", *text ? sw_csv_show(text, cell) : "an empty cell",
-			 *text ? "\"" : "");
+		snprintf(where, sizeof where, "\"%s\"", sw_csv_show(r->name[column], name));
+	else
+		snprintf(where, sizeof where, "%zu", column);
+	return sw_err_at(err, SW_INVALID, "/path", "%s: line %zu, column %s: %s%s%s is %s", r->path,
+			 line, where, quote, *text ? sw_csv_show(text, cell) : "an empty cell",
+			 quote, decimal(text, &v) ? "too large for a float" : "not a number");
 }
 
 /* Takes the row in r->cell. */
