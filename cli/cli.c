@@ -1,4 +1,5 @@
 #include "cli/cli.h"
+#include "cli/screen.h"
 #include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
@@ -64,6 +65,7 @@ void sw_cli_say(const struct sw_cli *c, const char *fmt, ...)
 	va_end(ap);
 	sw_buf_init(&b, 8192);
 	sw_text_add(&b, line, c->look.utf8, 0);
+	sw_screen_close(); /* what is said on a live screen would go with it */
 	(void)fprintf(stderr, "sweep: %s\n", b.data != NULL ? b.data : "out of memory");
 	sw_buf_fini(&b);
 }

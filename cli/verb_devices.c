@@ -6,6 +6,7 @@
 #include "cli/verb.h"
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -44,7 +45,16 @@ static enum sw_tint tint_of(const char *line)
 	return SW_TINT_NONE;
 }
 
-/* The text of c->out, line by line, onto the terminal. */
+static int lines_of(const char *text)
+{
+	int n = 0;
+
+	for (; text != NULL && (text = strchr(text, '\n')) != NULL; text++)
+		n++;
+	return n;
+}
+
+/* The text of c->out, line by line, onto the terminal; what has no room there is counted. */
 static sw_status show(struct sw_cli *c)
 {
 	struct sw_canvas canvas;
@@ -55,11 +65,20 @@ static sw_status show(struct sw_cli *c)
 	rc = sw_canvas_init(&canvas, width, height);
 	if (rc != SW_OK)
 		return rc == SW_INVALID ? SW_OK : rc; /* a terminal of no size shows nothing */
+	const int n = lines_of(c->out.data);
 	int row = 0;
 	for (char *at = c->out.data, *end; at != NULL && *at != '\0'; at = end) {
 		end = strchr(at, '\n');
 		if (end != NULL)
 			*end++ = '\0';
+		if (row == height - 1 && n > height) {
+			char more[48];
+
+			(void)snprintf(more, sizeof more, "... %d more lines", n - row);
+			(void)sw_canvas_put(&canvas, row, 0, width, SW_TINT_NONE, c->look.utf8,
+					    more);
+			break;
+		}
 		(void)sw_canvas_put(&canvas, row++, 0, width, tint_of(at), c->look.utf8, at);
 	}
 	sw_screen_show(&canvas);

@@ -356,6 +356,31 @@ def test_devices_watch_is_live(machine):
     os.close(ours)
 
 
+def test_devices_watch_counts_what_has_no_room_and_says_why_it_ends(machine):
+    daemon = machine("gpu:0:32+cpu:1", SMALL)
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 10, 100, 0, 0))
+    command = [os.path.join(BIN, "sweep"), "--socket", daemon.socket, "devices", "--watch"]
+    shown = b""
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs,
+                          env=environment(TERM="xterm")) as screen:
+        os.close(theirs)
+        # 2 lines of cards, a blank one, and 34 of slots on 10: 9 are shown
+        while b"... 28 more lines" not in shown:
+            shown += os.read(ours, 65536)
+        daemon.term()
+        try:
+            while more := os.read(ours, 65536):
+                shown += more
+        except OSError:  # the other side has closed
+            pass
+        assert screen.wait(60) == 3
+    os.close(ours)
+    left = shown.rsplit(b"\x1b[?1049l", 1)  # the terminal is the shell's again
+    assert len(left) == 2 and b"sweep: " in left[1], shown[-300:]
+    daemon.start()
+
+
 def test_attempt_says_what_it_used_of_its_gpu(machine):
     daemon = machine("gpu:0+cpu:1", SMALL)
     client = daemon.client()
