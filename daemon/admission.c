@@ -147,6 +147,28 @@ static bool has_room(const struct sw_slot *s, int64_t bytes)
 	       bytes <= all - taken;
 }
 
+bool sw_admission_hinders(const struct sw_slot *s, const struct sw_host *h, char *out, size_t cap)
+{
+	const struct sw_slot *lead = &s->d->slots[s->lead];
+	const unsigned lanes = sw_admission_lanes(s, h->spec->gpu), free = free_lanes(s);
+
+	*out = '\0';
+	if (!s->device.gpu || !is_free(s))
+		return false;
+	if (larger_elsewhere(s, h->bytes))
+		(void)snprintf(out, cap, "too small, it waits for a larger one");
+	else if (free == 0)
+		(void)snprintf(out, cap, "after its worker's end trials run alone there");
+	else if (lanes > free)
+		(void)snprintf(out, cap, "it takes %u lanes, %u free", lanes, free);
+	else if (!has_room(s, h->bytes))
+		(void)snprintf(out, cap, "too few bytes are free for its %lld MiB",
+			       (long long)(h->bytes >> 20));
+	else if (lead->cleared_for != 0 && lead->cleared_for != h->sweep)
+		(void)snprintf(out, cap, "kept for sweep %lld", (long long)lead->cleared_for);
+	return *out != '\0';
+}
+
 /* --- work --- */
 
 #define PICKS 64

@@ -143,13 +143,15 @@ static void add_slots(const struct sw_host *h, struct sw_buf *out)
 	const struct sw_daemon *d = h->d;
 	size_t suits = 0, idle = 0;
 	const char *why;
+	char not [80];
 
 	for (size_t i = 0; i < d->slot_n; i++) {
 		if (!sw_supervisor_suits(&d->slots[i], h->spec->gpu))
 			continue;
 		suits++;
 		idle += d->slots[i].state == SW_SLOT_IDLE && d->slots[i].holder < 0 &&
-			sw_gpus_may_begin(d->slots[i].d, &d->slots[i], &why);
+			sw_gpus_may_begin(d->slots[i].d, &d->slots[i], &why) &&
+			!sw_admission_hinders(&d->slots[i], h, not, sizeof not );
 	}
 	(void)sw_buf_addf(out, "waits for a %sslot: %zu of %zu suit, %zu free",
 			  h->spec->needs_gpu ? "GPU " : "", suits, d->slot_n, idle);
@@ -161,6 +163,8 @@ static void add_slots(const struct sw_host *h, struct sw_buf *out)
 		(void)sw_buf_addf(out, ", %s ", s->device.name);
 		if (!ready)
 			(void)sw_buf_addf(out, "takes none (%s)", why);
+		else if (sw_admission_hinders(s, h, not, sizeof not ))
+			(void)sw_buf_addf(out, "free (%s)", not );
 		else if (s->holder >= 0)
 			(void)sw_buf_addf(out, "held as a lane of slot %d's trial", s->holder);
 		else if (s->state == SW_SLOT_BUSY)

@@ -176,3 +176,41 @@ def test_trial_that_no_gpu_has_room_for_waits_for_none_of_them(machine):
     sweep = client.submit(spec)
     wait_until(lambda: len(running(client)) == 2, "a trial on each GPU")
     client.call("sweep.cancel", sweep=sweep)
+
+
+def why_of_the_next(client, sweep):
+    client.call("trial.enqueue", sweep=sweep, params={})
+    waits = [t["trial"] for t in client.trials(sweep) if t["state"] == "PENDING"]
+    return client.call("trial.why", sweep=sweep, trial=waits[0])["text"]
+
+
+def test_why_says_what_a_free_lane_lacks(machine):
+    daemon = machine("gpu:0:4+cpu:1", SMALL)
+    client = daemon.client()
+    wait_slots(client, *["IDLE"] * 5)
+    one = slow(epochs=1000, run_cap=3, resources={"gpu": 0.25})
+    many = client.submit(one)
+    wait_until(lambda: len(running(client)) == 3, "three trials")
+    two = client.submit(slow(epochs=2, run_cap=1, resources={"gpu": 0.5}))
+    why = why_of_the_next(client, two)
+    assert "4 of 5 suit, 0 free" in why and "gpu:0.3 free (it takes 2 lanes, 1 free)" in why, why
+    assert "cpu:0 free" in why and "cpu:0 free (" not in why, why
+    other = client.submit({**one, "run_cap": 1})
+    assert "gpu:0.3 free (kept for sweep 2)" in why_of_the_next(client, other)
+    for sweep in (many, two, other):
+        client.call("sweep.cancel", sweep=sweep)
+
+
+def test_why_says_that_memory_is_short(machine):
+    spec = slow(epochs=1000, run_cap=2, resources={"gpu": 0.5})
+    spec["trainer"]["model"].insert(0, {"linear": 1024})
+    spec["trainer"]["model"].insert(0, {"linear": 1024})
+    needs = machine("none").client().call("sweep.validate", spec=spec)["bytes"] // MIB
+    daemon = machine("gpu:0:2", {**SMALL, "total": 100 + needs * 3 // 2})
+    client = daemon.client()
+    wait_slots(client, "IDLE", "IDLE")
+    sweep = client.submit(spec)
+    wait_until(lambda: len(running(client)) == 1, "a trial")
+    why = why_of_the_next(client, sweep)
+    assert f"gpu:0.1 free (too few bytes are free for its {needs} MiB)" in why, why
+    client.call("sweep.cancel", sweep=sweep)
