@@ -150,6 +150,21 @@ static sw_status card_read(const struct export *x, cJSON **out, struct sw_err *e
 	return status;
 }
 
+/* Two tensors of one name, one of the name of a counter: a checkpoint may have the right checksum
+ * and still be nobody's. Readers of JSON take the last of two keys, or none. */
+static sw_status header_check(const struct sw_buf *header, struct sw_err *err)
+{
+	struct sw_err why = SW_ERR_INIT;
+	const sw_status status = sw_json_check(header->data + 8, header->len - 8, &why);
+
+	if (status == SW_NOMEM)
+		return sw_err_set(err, status, "cannot be exported: no memory");
+	if (status != SW_OK)
+		return sw_err_set(err, SW_INVALID, "has names of tensors that make no sense: %s",
+				  why.msg);
+	return SW_OK;
+}
+
 static sw_status make_header(struct export *x, uint32_t *counters, struct sw_err *err)
 {
 	cJSON *card;
@@ -170,6 +185,8 @@ static sw_status make_header(struct export *x, uint32_t *counters, struct sw_err
 		(void)sw_buf_adds(&x->header, " ");
 	if (status == SW_OK && x->header.failed != SW_OK)
 		status = sw_err_set(err, x->header.failed, "needs a header that is too long");
+	if (status == SW_OK)
+		status = header_check(&x->header, err);
 	for (size_t i = 0; status == SW_OK && i < 8; i++)
 		x->header.data[i] = (char)((uint64_t)(x->header.len - 8) >> 8 * i);
 	return status;

@@ -1,6 +1,8 @@
 /* tests/worker/test_export.c — a checkpoint as safetensors: whole, or what was there before. */
 #include "tests/worker/trial.h"
+#include "worker/checkpoint_format.h"
 #include "worker/export.h"
+#include <xxhash.h>
 
 static const struct sw_trainer adamw = {.classes = true,
 					.optimizer = SW_ADAMW,
@@ -78,6 +80,43 @@ START_TEST(export_of_a_file_with_any_byte_changed_is_refused)
 }
 END_TEST
 
+/* The checksum is right, so it is only the names that are wrong. */
+START_TEST(export_of_two_tensors_of_one_name_is_refused)
+{
+	static const struct {
+		const char *name, *line; /* of the second tensor, "0.bias" */
+	} table[] = {{"0.byas", NULL},
+		     {"0.weight", "the key \"0.weight\" stands twice"},
+		     {"1.running_mean", "the key \"1.running_mean\" stands twice"},
+		     {"1.num_batches_tracked", "the key \"1.num_batches_tracked\" stands twice"},
+		     {"__metadata__", "the key \"__metadata__\" stands twice"}};
+	unsigned char *bytes;
+	size_t n, at = CHECKPOINT_FIXED + 4 * CHECKPOINT_LAYER + CHECKPOINT_TENSOR;
+
+	bytes = file_read(from, &n);
+	ck_assert_mem_eq(bytes + at, "0.bias", 7);
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+		struct sw_err err = SW_ERR_INIT;
+		XXH128_canonical_t sum;
+		sw_status status;
+
+		memset(bytes + at, 0, 64);
+		memcpy(bytes + at, table[i].name, strlen(table[i].name));
+		XXH128_canonicalFromHash(&sum, XXH3_128bits(bytes, n - CHECKPOINT_SUM));
+		memcpy(bytes + n - CHECKPOINT_SUM, sum.digest, CHECKPOINT_SUM);
+		file_write(from, bytes, n);
+		status = sw_export(from, to, &err);
+		ck_assert_int_eq(status, table[i].line ? SW_INVALID : SW_OK);
+		ck_assert_uint_eq(names_in(folder, NULL), table[i].line ? 1 : 2);
+		if (table[i].line)
+			ck_assert_msg(strstr(err.msg, table[i].line) != NULL, "%s", err.msg);
+		else
+			ck_assert_int_eq(unlink(to), 0);
+	}
+	free(bytes);
+}
+END_TEST
+
 #ifdef SW_FAULTS
 START_TEST(export_that_fails_anywhere_leaves_what_was_there)
 {
@@ -131,6 +170,7 @@ int main(void)
 	tcase_add_checked_fixture(tcase, setup, trial_teardown);
 	tcase_add_test(tcase, export_has_the_weights_and_no_more);
 	tcase_add_test(tcase, export_of_a_file_with_any_byte_changed_is_refused);
+	tcase_add_test(tcase, export_of_two_tensors_of_one_name_is_refused);
 #ifdef SW_FAULTS
 	tcase_add_loop_test(tcase, export_that_fails_anywhere_leaves_what_was_there, 0, 2);
 #endif
