@@ -261,6 +261,7 @@ struct sw_store {
 	pthread_cond_t to_readers; /* reads, committed, dead or closing */
 	struct sw_job_list writes, reads, done;
 	uint64_t n_enqueued, n_committed; /* writes, since the start */
+	unsigned waiting;                 /* who wait in sw_store_read_now() */
 	size_t queued_bytes;
 	bool closing, dead;
 	int64_t close_by_us; /* monotonic: when a close gives up on a full disk */

@@ -84,8 +84,10 @@ void sw_store_read_now(struct sw_store *s, void (*work)(struct sw_db *db, void *
 
 	(void)pthread_mutex_lock(&s->lock);
 	const uint64_t after = s->n_enqueued;
+	s->waiting++;
 	while (!may_read(s, after))
 		(void)pthread_cond_wait(&s->to_readers, &s->lock);
+	s->waiting--;
 	died = s->died;
 	(void)pthread_mutex_unlock(&s->lock);
 	run_read(s, work, arg, &died);

@@ -237,10 +237,11 @@ sw_status sw_store_commit(struct sw_store *s, struct sw_tx *tx, sw_store_done_cb
 		s->queued_bytes += tx->ops.len;
 		(void)atomic_fetch_add(&s->queued, job->weight);
 		sw_jobs_add(&s->writes, job);
-		(void)pthread_cond_signal(&s->to_writer);
 	}
 	(void)pthread_mutex_unlock(&s->lock);
-	if (rc != SW_OK)
+	if (rc == SW_OK)
+		(void)pthread_cond_signal(&s->to_writer);
+	else
 		sw_tx_destroy(tx);
 	return rc;
 }
@@ -259,7 +260,7 @@ sw_status sw_store_read(struct sw_store *s, void (*work)(struct sw_db *db, void 
 	job->after = s->n_enqueued;
 	(void)atomic_fetch_add(&s->queued, job->weight);
 	sw_jobs_add(&s->reads, job);
-	(void)pthread_cond_broadcast(&s->to_readers);
 	(void)pthread_mutex_unlock(&s->lock);
+	(void)pthread_cond_broadcast(&s->to_readers);
 	return SW_OK;
 }

@@ -99,8 +99,10 @@ static void settle(struct sw_store *s, struct sw_job_list *group)
 	s->stuck[0] = '\0';
 	(void)atomic_fetch_sub(&s->queued, weight);
 	sw_jobs_move(&s->done, &heard);
-	(void)pthread_cond_broadcast(&s->to_readers);
+	const bool awaited = s->reads.head != NULL || s->waiting > 0;
 	(void)pthread_mutex_unlock(&s->lock);
+	if (awaited)
+		(void)pthread_cond_broadcast(&s->to_readers);
 	if (s->hooks.wake != NULL)
 		s->hooks.wake(s->hooks.user);
 	for (struct sw_job *job; (job = sw_jobs_take(&quiet)) != NULL;)
