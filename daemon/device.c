@@ -195,11 +195,12 @@ static bool visible(const struct sw_nvml_view *view, size_t i)
 	if (p == NULL)
 		return true;
 	for (;;) {
-		const size_t n = strcspn(p, ",");
+		p += strspn(p, " ");
+		const size_t n = strcspn(p, ","), blanks = n > 0 && p[n - 1] == ' ';
 
 		if (n == 0 || n >= sizeof name)
 			return false;
-		(void)snprintf(name, sizeof name, "%.*s", (int)n, p);
+		(void)snprintf(name, sizeof name, "%.*s", (int)(n - blanks), p);
 		const long found = find(view, name);
 		if (found < 0)
 			return false;
@@ -227,6 +228,29 @@ static sw_status add_auto(struct list *l, const struct sw_nvml_view *view, const
 		if (view->card[i].health == SW_NVML_OK && visible(view, i))
 			rc = add_card(l, view, (unsigned)i, (unsigned)lanes, err);
 	return rc == SW_OK && l->n == 0 ? add_cpus(l, processors(), err) : rc;
+}
+
+bool sw_device_left_out(const char *spec, const struct sw_nvml_view *view, char *out, size_t cap)
+{
+	const char *given = getenv("CUDA_VISIBLE_DEVICES");
+	size_t hidden = 0, ill = 0;
+
+	if (strncmp(spec, "auto", 4) != 0 || view == NULL)
+		return false;
+	for (size_t i = 0; i < view->n; i++) {
+		ill += view->card[i].health != SW_NVML_OK;
+		hidden += view->card[i].health == SW_NVML_OK && !visible(view, i);
+	}
+	if (hidden > 0)
+		(void)snprintf(out, cap,
+			       "--devices auto leaves out %zu of %zu GPUs: "
+			       "CUDA_VISIBLE_DEVICES=%.80s",
+			       hidden + ill, view->n, given);
+	else if (ill > 0)
+		(void)snprintf(out, cap,
+			       "--devices auto leaves out %zu of %zu GPUs: they cannot be read",
+			       ill, view->n);
+	return hidden + ill > 0;
 }
 
 bool sw_device_wants_gpus(const char *spec)
@@ -269,6 +293,8 @@ static sw_status parse(const char *spec, const struct sw_nvml_view *view, bool s
 	if (strlen(spec) >= sizeof text || *spec == '\0')
 		return sw_err_set(err, SW_INVALID, "--devices is %s", *spec ? "too long" : "empty");
 	memcpy(text, spec, strlen(spec) + 1);
+	if (*spec == '+' || spec[strlen(spec) - 1] == '+' || strstr(spec, "++") != NULL)
+		return sw_err_set(err, SW_INVALID, "--devices %s: a part beside + is empty", spec);
 	if (strncmp(spec, "auto", 4) == 0)
 		rc = add_auto(l, view, spec, err);
 	else

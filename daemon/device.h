@@ -31,6 +31,9 @@ struct sw_device {
 SW_NODISCARD sw_status sw_device_parse(const char *spec, const struct sw_nvml_view *view,
 				       struct sw_device **out, size_t *n, struct sw_err *err);
 
+/* Where "auto" leaves GPUs out that NVML shows: true, and one line that says how many and why. */
+bool sw_device_left_out(const char *spec, const struct sw_nvml_view *view, char *out, size_t cap);
+
 /* Is it written right? Asks nobody what GPUs there are. */
 SW_NODISCARD sw_status sw_device_check(const char *spec, struct sw_err *err);
 

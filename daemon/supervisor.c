@@ -309,11 +309,14 @@ sw_status sw_supervisor_start(struct sw_daemon *d, struct sw_err *err)
 {
 	struct sw_device *devices = NULL;
 	sw_status rc = sw_gpus_start(d, err);
+	char left_out[200];
 
 	if (rc == SW_OK)
 		rc = sw_device_parse(d->config.devices, sw_gpus_view(d), &devices, &d->slot_n, err);
 	if (rc != SW_OK)
 		return rc;
+	if (sw_device_left_out(d->config.devices, sw_gpus_view(d), left_out, sizeof left_out))
+		sw_log(SW_LOG_WARN, "device.auto", "why=\"%s\"", left_out);
 	d->slots = sw_calloc(d->slot_n + 1, sizeof *d->slots);
 	if (d->slots == NULL) {
 		free(devices);

@@ -37,7 +37,9 @@ static const struct {
 	{"gpu:a", NULL, "numbers with commas"},
 	{"tpu:1", NULL, "it is cpu:N"},
 	{"", NULL, "empty"},
-	{"+", NULL, "no slot"},
+	{"+", NULL, "beside + is empty"},
+	{"gpu:0+", NULL, "beside + is empty"},
+	{"gpu:0++cpu:1", NULL, "beside + is empty"},
 };
 
 START_TEST(device_row_gives_its_slots_or_one_line)
@@ -78,7 +80,9 @@ static const struct {
 	{"auto", "2", "gpu:2c", NULL},
 	{"auto", "GPU-cc,GPU-aa", "gpu:0a gpu:2c", NULL},
 	{"auto", "0,7,2", "gpu:0a", NULL}, /* as CUDA reads it: up to what is no GPU */
-	{"gpu:1", "0", "gpu:1b", NULL},    /* what is named is meant */
+	{"auto", "0, 2", "gpu:0a gpu:2c", NULL},
+	{"auto", " GPU-cc ,0", "gpu:0a gpu:2c", NULL},
+	{"gpu:1", "0", "gpu:1b", NULL}, /* what is named is meant */
 	{"gpu:2,0", NULL, "gpu:2c gpu:0a", NULL},
 	{"gpu:GPU-cc11,GPU-aa11:2", NULL, "gpu:2c gpu:0.0a gpu:0.1a", NULL},
 	{"gpu:GPU-cc,2", NULL, NULL, "gpu:2 twice"},
@@ -122,6 +126,43 @@ START_TEST(device_row_names_cards_of_the_machine)
 			      machines[_i].spec, err.msg);
 	}
 	free(v);
+	free(view);
+}
+END_TEST
+
+static const struct {
+	const char *spec, *visible;
+	const char *says; /* NULL: nothing */
+} left_out[] = {
+	{"auto", NULL, "leaves out 1 of 3 GPUs: they cannot be read"},
+	{"auto:4", "MIG-1", "leaves out 3 of 3 GPUs: CUDA_VISIBLE_DEVICES=MIG-1"},
+	{"auto", "", "leaves out 3 of 3 GPUs: CUDA_VISIBLE_DEVICES="},
+	{"auto", "0,GPU-cc", "leaves out 1 of 3 GPUs: they cannot be read"},
+	{"gpu:0", "MIG-1", NULL},
+};
+
+START_TEST(device_auto_says_what_it_leaves_out)
+{
+	struct sw_nvml_view *view = calloc(1, sizeof *view);
+	char line[200] = "";
+
+	ck_assert_ptr_nonnull(view);
+	view->n = 3;
+	strcpy(view->card[0].uuid, "GPU-aa11");
+	strcpy(view->card[2].uuid, "GPU-cc11");
+	view->card[1].health = SW_NVML_LOST;
+	if (left_out[_i].visible != NULL)
+		ck_assert_int_eq(setenv("CUDA_VISIBLE_DEVICES", left_out[_i].visible, 1), 0);
+	else
+		ck_assert_int_eq(unsetenv("CUDA_VISIBLE_DEVICES"), 0);
+	ck_assert_int_eq(sw_device_left_out(left_out[_i].spec, view, line, sizeof line),
+			 left_out[_i].says != NULL);
+	ck_assert_msg(left_out[_i].says == NULL || strstr(line, left_out[_i].says) != NULL, "%s",
+		      line);
+	view->card[1].health = SW_NVML_OK;
+	ck_assert_int_eq(unsetenv("CUDA_VISIBLE_DEVICES"), 0);
+	ck_assert(!sw_device_left_out("auto", view, line, sizeof line));
+	ck_assert(!sw_device_left_out("auto", NULL, line, sizeof line));
 	free(view);
 }
 END_TEST
@@ -172,6 +213,8 @@ int main(void)
 			    (int)(sizeof rows / sizeof rows[0]));
 	tcase_add_loop_test(tcase, device_row_names_cards_of_the_machine, 0,
 			    sizeof machines / sizeof machines[0]);
+	tcase_add_loop_test(tcase, device_auto_says_what_it_leaves_out, 0,
+			    sizeof left_out / sizeof left_out[0]);
 	tcase_add_test(tcase, device_auto_gives_at_least_one_slot);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, device_without_memory_fails_cleanly_at_each_call);
