@@ -1,7 +1,7 @@
 /*
  * kernels/cuda/cuda.h — what the files of the CUDA backend share. The entries' meaning is written
- * in kernels/ops.h; kernels/cpu is held beside them by tests/kernels/test_cuda_ops.c, on a GPU and,
- * through tests/kernels/cuda_shim, without one.
+ * in kernels/ops.h; kernels/cpu is held beside them by tests/kernels/test_cuda_*.c, on a GPU
+ * and, through tests/kernels/cuda_shim, without one.
  *
  * Queues   A queue is one stream with its own cuBLAS handle and workspace: cuBLAS gives the same
  *          bits from run to run only while no two streams share a workspace.

@@ -42,7 +42,7 @@ if(SW_WERROR)
 	target_compile_options(sw_cuda_shim PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
 endif()
 
-foreach(noun cuda_ops cuda_losses cuda_images cuda_conv cuda_norm cuda_tokens)
+foreach(noun cuda_ops cuda_linear cuda_losses cuda_images cuda_conv cuda_norm cuda_tokens)
 	sw_test(kernels/test_${noun}.c sw_cuda_shim sw_kernels)
 	target_sources(test_kernels_${noun} PRIVATE ${here}/twin.c)
 	if(TARGET sweepd-cuda) # the same on a GPU; skipped, and said so, where there is none
