@@ -212,12 +212,11 @@ void sw_sweep_destroy(struct sw_sweep *s); /* NULL is allowed */
  *         report that is left to the TELL. Without has_value: CONTINUE, nothing is judged.
  * TELL    COMPLETED of a trial no report of which carried the metric ends it FAILED, cause
  *         "no-metric"; a child that has not reported at all PRUNED ("nothing to train after step
- *         20 of trial 3"); COMPLETED after a value that is not finite, INFEASIBLE, cause "diverged".
- *         FAILED and INFEASIBLE stand as they are told.
- * STOP    ends what waits and runs CANCELLED ("sweep-ended"), what is paused PRUNED.
- * EDIT    SW_INVALID with a pointer ("/run_cap", "/target", "/parameters/2/min") for what has no
- *         meaning; SW_CONFLICT when the sweep has ended or is about to. Ranges: O(trials).
- * SW_NOMEM leaves the sweep as it was.
+ *         20 of trial 3"); COMPLETED after a value that is not finite, INFEASIBLE, cause
+ * "diverged". FAILED and INFEASIBLE stand as they are told. STOP    ends what waits and runs
+ * CANCELLED ("sweep-ended"), what is paused PRUNED. EDIT    SW_INVALID with a pointer ("/run_cap",
+ * "/target", "/parameters/2/min") for what has no meaning; SW_CONFLICT when the sweep has ended or
+ * is about to. Ranges: O(trials). SW_NOMEM leaves the sweep as it was.
  */
 SW_NODISCARD sw_status sw_sweep_step(struct sw_sweep *s, const struct sw_event *event,
 				     struct sw_actions *actions, struct sw_err *err);
