@@ -190,7 +190,8 @@ static void explain(const struct sw_lookup *q, struct sw_buf *out)
 		if (q->cause[0] != '\0')
 			(void)sw_buf_addf(out, "; went on %s", q->cause);
 	} else if (strcmp(state, "COMPLETED") == 0) {
-		(void)sw_buf_addf(out, "completed at step %lld", (long long)q->b);
+		(void)sw_buf_addf(out, "completed at step %lld%s%s", (long long)q->b,
+				  *cause != '\0' ? ": " : "", cause);
 		if (q->cause[0] != '\0')
 			(void)sw_buf_addf(out, "; last judged %s", q->cause);
 	} else {

@@ -53,7 +53,7 @@ const struct sw_trainer_option sw_trainer_options[SW_TRAINER_OPTION_N] = {
 	 .doc = "of the operands of products; weights, sums and all else are fp32. On a CPU fp32 alone"},
 	{.name = "patience", .kind = SW_OPTION_INTEGER, .min = 0, .max = 1e9,
 	 .fallback = 0, .fallback_text = "0", .searched = true,
-	 .doc = "the trial is COMPLETED when val_loss was not lower for so many epochs; 0: never"},
+	 .doc = "the trial is COMPLETED, and its cause says so, when val_loss was not lower for so many epochs; 0: never"},
 	{.name = "loss", .kind = SW_OPTION_CHOICE, .choices = losses,
 	 .fallback = NAN, .fallback_text = "cross_entropy",
 	 .doc = "cross_entropy for classes, mse for numbers"},

@@ -55,8 +55,9 @@ static bool go_on(void *ctx)
 }
 
 /* The newest of the trial's own checkpoints before that of resume_step, which cannot be used for
- * `first`. Each that cannot be either has its line in the log. SW_NOT_FOUND: there is none. */
-static sw_status begin_before(struct run *r, struct sw_net *net, const struct sw_err *first,
+ * *last. Each that cannot be either has its line: the last one's is *last, those before it are in
+ * the log, newest first. SW_NOT_FOUND: there is none. */
+static sw_status begin_before(struct run *r, struct sw_net *net, struct sw_err *last,
 			      uint64_t *epoch)
 {
 	const struct sw_job *j = r->job;
@@ -76,12 +77,13 @@ static sw_status begin_before(struct run *r, struct sw_net *net, const struct sw
 			*epoch = id.epoch;
 			sw_session_log(r->session,
 				       "%s: the one before it, of step %" PRIu64 ", is used",
-				       first->msg, id.epoch);
+				       last->msg, id.epoch);
 			return SW_OK;
 		}
 		if (status == SW_DEVICE_LOST)
 			return status;
-		sw_session_log(r->session, "%s", why.msg);
+		sw_session_log(r->session, "%s", last->msg);
+		*last = why;
 		below = id.epoch;
 	}
 	return SW_NOT_FOUND;
@@ -325,6 +327,19 @@ static void fail(struct run *r, sw_status status, const struct sw_err *err)
 		sw_session_finish(r->session, "FAILED", line);
 }
 
+/* Why a trial has fewer epochs than it may have; its log says it, too. */
+static const char *stale(struct run *r, char out[100])
+{
+	const uint64_t n = r->trainer.patience;
+
+	snprintf(out, 100, "patience: val_loss not lower for %" PRIu64 " epoch%s", n,
+		 n == 1 ? "" : "s");
+	/* else a report was answered with another end */
+	if (sw_session_settle(r->session))
+		sw_session_log(r->session, "ended after epoch %" PRIu64 ": %s", r->epoch, out);
+	return out;
+}
+
 sw_status sw_run_job(struct sw_runner *runner, struct sw_session *s, const struct sw_job *job,
 		     struct sw_err *err)
 {
@@ -332,6 +347,7 @@ sw_status sw_run_job(struct sw_runner *runner, struct sw_session *s, const struc
 	const struct sw_train_hooks hooks = {
 		.ctx = &r, .begin = begin, .go_on = go_on, .report = report};
 	enum sw_train_end end = SW_TRAIN_DONE;
+	char cause[100];
 	struct sw_err why = SW_ERR_INIT;
 	sw_status status = prepare(&r, &why);
 
@@ -358,7 +374,7 @@ sw_status sw_run_job(struct sw_runner *runner, struct sw_session *s, const struc
 		sw_session_release(s);
 	} else {
 		/* all epochs, or a report was refused: finish knows which */
-		sw_session_finish(s, "COMPLETED", NULL);
+		sw_session_finish(s, "COMPLETED", end == SW_TRAIN_STALE ? stale(&r, cause) : NULL);
 	}
 	return SW_OK;
 }

@@ -111,8 +111,10 @@ static sw_status epochs(struct loop *l, enum sw_train_end *end, struct sw_err *e
 			*end = SW_TRAIN_DIVERGED;
 			break;
 		}
-		if (!on)
+		if (!on) {
+			*end = epoch < trainer->epochs ? SW_TRAIN_STALE : SW_TRAIN_DONE;
 			break;
+		}
 	}
 	return status;
 }

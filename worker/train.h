@@ -28,7 +28,8 @@ struct sw_epoch {
 };
 
 enum sw_train_end {
-	SW_TRAIN_DONE,     /* all epochs, or those that patience allows */
+	SW_TRAIN_DONE,     /* all epochs */
+	SW_TRAIN_STALE,    /* fewer: patience is at its end */
 	SW_TRAIN_DROPPED,  /* a hook said so */
 	SW_TRAIN_DIVERGED, /* a loss that is no finite number was reported */
 };

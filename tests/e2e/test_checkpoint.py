@@ -8,7 +8,7 @@ import time
 import pytest
 
 from checkpoints import curves, damage, files, log, replay
-from harness import slow, trained, wait_until
+from harness import slow, sweep_command, trained, wait_until
 
 KILLS = 50
 
@@ -123,6 +123,11 @@ def test_trial_that_ends_by_patience_has_a_checkpoint_of_its_last_epoch(start):
     assert 3 < len(reports) < 50
     assert [r["step"] for r in reports if r["checkpoint"]] == [len(reports)]
     wait_until(lambda: files(daemon, sweep).keys() == {(1, len(reports))}, "its file")
+    why = "patience: val_loss not lower for 3 epochs"
+    assert client.trials(sweep)[0]["cause"] == why
+    assert f"completed at step {len(reports)}: {why}" in sweep_command(daemon, "why", "1/1")[1]
+    assert f"COMPLETED ({why})" in sweep_command(daemon, "show", "1/1")[1]
+    assert f"ended after epoch {len(reports)}: {why}" in sweep_command(daemon, "log", "1/1")[1]
 
 
 def test_keep_all_keeps_the_last_of_each_completed_trial(start):

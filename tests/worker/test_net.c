@@ -51,7 +51,7 @@ static sw_status begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct sw
 	return sw_checkpoint_read(net, &id, path, err);
 }
 
-static void train(struct run *r, const char *layers, const struct sw_trainer *t)
+static enum sw_train_end train_end(struct run *r, const char *layers, const struct sw_trainer *t)
 {
 	const struct sw_train_hooks hooks = {
 		.ctx = r, .begin = begin, .go_on = go_on, .report = report};
@@ -63,7 +63,12 @@ static void train(struct run *r, const char *layers, const struct sw_trainer *t)
 	ck_assert_msg(sw_train_run(&sw_ops_cpu, queue, &m, &data, t, 3, &hooks, &end, &err) ==
 			      SW_OK,
 		      "%s", err.msg);
-	ck_assert_int_eq(end, SW_TRAIN_DONE);
+	return end;
+}
+
+static void train(struct run *r, const char *layers, const struct sw_trainer *t)
+{
+	ck_assert_int_eq(train_end(r, layers, t), SW_TRAIN_DONE);
 }
 
 static void setup(void)
@@ -118,11 +123,16 @@ START_TEST(net_without_a_better_loss_ends_by_patience)
 	t.lr = 1e-30;
 	t.epochs = 60;
 	t.patience = 3;
-	train(&whole, "[{\"linear\": 3}]", &t);
+	ck_assert_int_eq(train_end(&whole, "[{\"linear\": 3}]", &t), SW_TRAIN_STALE);
 	ck_assert_uint_eq(whole.n, 4);
 	/* a checkpoint knows how long it has been waited */
-	train(&rest, "[{\"linear\": 3}]", &t);
+	ck_assert_int_eq(train_end(&rest, "[{\"linear\": 3}]", &t), SW_TRAIN_STALE);
 	ck_assert_uint_eq(rest.n, 2);
+	/* where the last epoch is reached, too, nothing is cut off */
+	t.epochs = 4;
+	whole.n = 0;
+	train(&whole, "[{\"linear\": 3}]", &t);
+	ck_assert_uint_eq(whole.n, 4);
 	t.patience = 0;
 	t.epochs = 7;
 	whole.n = 0;

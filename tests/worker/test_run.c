@@ -18,6 +18,7 @@ struct give {
 	const char *checkpoint; /* a name in the folder */
 	const char *dir;        /* NULL: the folder */
 	double lr;              /* 0: 0.05 */
+	unsigned patience;
 };
 
 static struct curve whole, got;
@@ -44,11 +45,12 @@ static void give(const struct give *g)
 		 "\"goal\":\"minimize\",\"resume_step\":%d,\"parent\":%d,\"until\":%d,"
 		 "\"checkpoint_every\":%d,\"checkpoint\":%s,\"checkpoint_dir\":\"%s\",\"trainer\":"
 		 "{\"dataset\":{\"name\":\"wine\"},\"optimizer\":\"sgd\",\"momentum\":0.9,"
-		 "\"batch_size\":10,\"model\":[{\"linear\":6},\"relu\",{\"dropout\":0.2},"
+		 "\"batch_size\":10,\"patience\":%u,\"model\":[{\"linear\":6},\"relu\",{"
+		 "\"dropout\":0.2},"
 		 "{\"linear\":3}]}}",
 		 (int)g->trial, (int)g->attempt, (int)(g->trial * 10), g->lr != 0 ? g->lr : 0.05,
 		 EPOCHS, (int)g->resume_step, (int)g->parent, (int)g->until, (int)g->every, path,
-		 g->dir ? g->dir : folder);
+		 g->dir ? g->dir : folder, g->patience);
 	answer(id, job);
 }
 
@@ -209,6 +211,29 @@ static void *own_unusable(void *arg)
 	return NULL;
 }
 
+/* All of its own are damaged, or the newest is gone. */
+static void *all_unusable(void *arg)
+{
+	char path[200];
+
+	give(&(struct give){.trial = 7, .attempt = 1, .every = 1, .until = 3});
+	take(&got, 1, "7-1.ckpt", "continue");
+	take(&got, 2, "7-2.ckpt", "continue");
+	take(&got, 3, "7-3.ckpt", "pause");
+	snprintf(path, sizeof path, "%s/7-3.ckpt", folder);
+	if (*(int *)arg)
+		unlink(path);
+	else
+		damage("7-3.ckpt");
+	damage("7-2.ckpt");
+	damage("7-1.ckpt");
+	give(&(struct give){.trial = 7, .attempt = 2, .resume_step = 3, .checkpoint = "7-3.ckpt"});
+	steps(&got, 4, 5);
+	told("COMPLETED", NULL);
+	no_more();
+	return NULL;
+}
+
 /* There is no room for it: the trial goes on without, and starts from scratch when it is resumed.
  */
 static void *cannot_write(void *arg)
@@ -278,6 +303,29 @@ static void *parents_unusable(void *arg)
 	told("FAILED", "the checkpoint 8-3.ckpt is damaged: its checksum is wrong");
 	give(&(struct give){.trial = 8, .attempt = 4, .resume_step = 2, .parent = 7});
 	told("FAILED", "there is no checkpoint of step 2");
+	no_more();
+	return arg;
+}
+
+/* So small a rate does not move the loss: the epoch after the first is not better. */
+static void *loses_patience(void *arg)
+{
+	for (unsigned patience = 1; patience <= 2; patience++) {
+		give(&(struct give){.trial = 7, .attempt = 1, .lr = 1e-30, .patience = patience});
+		steps(&got, 1, patience + 1);
+		told("COMPLETED", patience == 1 ? "patience: val_loss not lower for 1 epoch"
+						: "patience: val_loss not lower for 2 epochs");
+	}
+	no_more();
+	return arg;
+}
+
+/* The daemon has another end for it: nothing is told, and nothing said of patience. */
+static void *is_stopped_before_patience(void *arg)
+{
+	give(&(struct give){.trial = 7, .attempt = 1, .lr = 1e-30, .patience = 1});
+	take(&got, 1, NULL, "continue");
+	take(&got, 2, NULL, "stop");
 	no_more();
 	return arg;
 }
@@ -389,6 +437,28 @@ START_TEST(run_whose_checkpoint_is_unusable_starts_from_scratch)
 }
 END_TEST
 
+static void *all_unusable_thread(void *arg)
+{
+	(void)arg;
+	return all_unusable(&gone);
+}
+
+#define REST                                                                                       \
+	"the checkpoint 7-2.ckpt is damaged: its checksum is wrong\n"                              \
+	"the checkpoint 7-1.ckpt is damaged: its checksum is wrong: the trial starts from "        \
+	"scratch\n"
+
+START_TEST(run_whose_checkpoints_are_all_unusable_has_a_line_for_each)
+{
+	gone = _i;
+	play(whole_run);
+	play(all_unusable_thread);
+	same(&whole, &got, 1);
+	logged(_i ? "the checkpoint 7-3.ckpt cannot be read: No such file or directory\n" REST
+		  : "the checkpoint 7-3.ckpt is damaged: its checksum is wrong\n" REST);
+}
+END_TEST
+
 START_TEST(run_from_a_parents_checkpoint_is_the_parents_curve)
 {
 	play(whole_run);
@@ -428,6 +498,16 @@ START_TEST(run_under_a_cap_keeps_of_earlier_data_what_fits)
 }
 END_TEST
 
+START_TEST(run_without_a_better_loss_ends_with_patience_as_its_cause)
+{
+	play(loses_patience);
+	logged("ended after epoch 2: patience: val_loss not lower for 1 epoch\n");
+	logged("ended after epoch 3: patience: val_loss not lower for 2 epochs\n");
+	play(is_stopped_before_patience);
+	ck_assert_msg(strstr(d.logs, "patience") == NULL, "%s", d.logs);
+}
+END_TEST
+
 START_TEST(run_that_diverges_leaves_no_checkpoint)
 {
 	play(diverges);
@@ -447,9 +527,12 @@ int main(void)
 	tcase_add_loop_test(tcase, run_with_pauses_has_the_curve_of_one_without, 0,
 			    sizeof equal / sizeof *equal);
 	tcase_add_loop_test(tcase, run_whose_checkpoint_is_unusable_starts_from_scratch, 0, 2);
+	tcase_add_loop_test(tcase, run_whose_checkpoints_are_all_unusable_has_a_line_for_each, 0,
+			    2);
 	tcase_add_test(tcase, run_from_a_parents_checkpoint_is_the_parents_curve);
 	tcase_add_test(tcase, run_whose_parents_checkpoint_is_unusable_fails);
 	tcase_add_loop_test(tcase, run_under_a_cap_keeps_of_earlier_data_what_fits, 0, 2);
+	tcase_add_test(tcase, run_without_a_better_loss_ends_with_patience_as_its_cause);
 	tcase_add_test(tcase, run_that_diverges_leaves_no_checkpoint);
 	srunner_run_all(runner, CK_ENV);
 	const int failed = srunner_ntests_failed(runner);
