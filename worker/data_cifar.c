@@ -3,6 +3,7 @@
  * "Learning multiple layers of features from tiny images", 2009; the layout is that of the data's
  * own page. */
 #include "base/fault.h"
+#include "proto/json.h"
 #include "worker/data_raw.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,16 +20,22 @@ struct cifar {
 	size_t which;  /* of them */
 	int32_t classes;
 	const char *name;
+	const char *names; /* the file of the classes' names */
 };
 
 static struct cifar cifar_of(const struct sw_dataset *set)
 {
 	if (set->format == SW_DATASET_CIFAR10)
-		return (struct cifar){.labels = 1, .classes = 10, .name = "CIFAR-10"};
+		return (struct cifar){.labels = 1,
+				      .classes = 10,
+				      .name = "CIFAR-10",
+				      .names = "batches.meta.txt"};
 	return (struct cifar){.labels = 2,
 			      .which = set->coarse ? 0 : 1,
 			      .classes = set->coarse ? 20 : 100,
-			      .name = "CIFAR-100"};
+			      .name = "CIFAR-100",
+			      .names = set->coarse ? "coarse_label_names.txt"
+						   : "fine_label_names.txt"};
 }
 
 /* The folder holds the version for Python instead. */
@@ -139,6 +146,55 @@ static sw_status measure(struct sw_raw *out, const struct sw_data_source *source
 	return SW_OK;
 }
 
+/* Lines of printable ASCII, as many as there are classes: a JSON list of them. False: it is not. */
+static bool names_list(struct sw_buf *list, char *text, size_t n, int32_t classes)
+{
+	struct sw_jw w;
+	char *rest = NULL;
+	int32_t found = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (text[i] != '\n' && text[i] != '\r' && (text[i] < ' ' || text[i] > '~'))
+			return false;
+	sw_jw_init(&w, list);
+	sw_jw_arr(&w);
+	for (char *t = strtok_r(text, "\r\n", &rest); t; t = strtok_r(NULL, "\r\n", &rest), found++)
+		sw_jw_str(&w, t);
+	sw_jw_arr_end(&w);
+	return found == classes;
+}
+
+/* From the file that lies beside the rows. Where there is none, or what is in it does not fit, the
+ * classes have their numbers: nothing is learnt from a name. */
+static sw_status names_read(struct sw_raw *out, const struct sw_data_source *source,
+			    const struct cifar *c, struct sw_err *err)
+{
+	char path[SW_DATASET_MAX_PATH + 96], text[4096];
+	struct sw_err why = SW_ERR_INIT;
+	struct sw_data_file f;
+	struct sw_buf list;
+	sw_status status;
+	char *slash;
+
+	(void)sw_data_source_file(source, 0, path);
+	slash = strrchr(path, '/');
+	snprintf(slash ? slash + 1 : path, 32, "%s", c->names);
+	if (sw_data_file_open(&f, path, "/path", &why) != SW_OK)
+		return SW_OK;
+	const size_t n = f.size < sizeof text ? (size_t)f.size : 0;
+
+	status = sw_data_file_read(&f, text, n, "its names", err);
+	sw_data_file_close(&f);
+	if (status != SW_OK)
+		return status;
+	text[n] = '\0';
+	sw_buf_init(&list, SW_DATA_ABOUT_MOST);
+	if (names_list(&list, text, n, c->classes))
+		return sw_about_take(&out->about, &list, &out->about.classes, err);
+	sw_buf_fini(&list);
+	return SW_OK;
+}
+
 sw_status sw_raw_cifar(struct sw_raw *out, const struct sw_data_source *source,
 		       const struct sw_data_want *want, bool keep, struct sw_err *err)
 {
@@ -150,6 +206,8 @@ sw_status sw_raw_cifar(struct sw_raw *out, const struct sw_data_source *source,
 
 	if (status == SW_OK)
 		status = measure(out, source, &c, rows, &files, err);
+	if (status == SW_OK)
+		status = names_read(out, source, &c, err);
 	if (status != SW_OK)
 		return status;
 	out->kind = SW_RAW_U8;

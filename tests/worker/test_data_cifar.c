@@ -97,6 +97,41 @@ START_TEST(cifar10_validates_on_its_test_part)
 }
 END_TEST
 
+START_TEST(cifar_names_its_classes_where_a_file_does)
+{
+	static const struct {
+		const char *text; /* NULL: there is no file */
+		const char *want; /* NULL: numbers */
+	} table[] = {{NULL, NULL},
+		     {"a\nb\nc\nd\ne\nf\ng\nh\ni\nsea gull\n\n",
+		      "[\"a\",\"b\",\"c\",\"d\",\"e\",\"f\",\"g\",\"h\",\"i\",\"sea gull\"]"},
+		     {"a\r\nb\r\nc\r\nd\r\ne\r\nf\r\ng\r\nh\r\ni\r\n\"",
+		      "[\"a\",\"b\",\"c\",\"d\",\"e\",\"f\",\"g\",\"h\",\"i\",\"\\\"\"]"},
+		     {"a\nb\nc\nd\ne\nf\ng\nh\ni\n", NULL},
+		     {"a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\n", NULL},
+		     {"a\nb\nc\nd\ne\nf\ng\nh\ni\n\xff\n", NULL},
+		     {"", NULL}};
+	static char long_one[5000];
+	struct sw_data data;
+
+	ten_put();
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+		if (table[i].text)
+			put("batches.meta.txt", table[i].text, strlen(table[i].text));
+		load_ok(&data, TEN, as_classes);
+		ck_assert_uint_eq(data.classes, 10);
+		ck_assert_pstr_eq(data.about.classes, table[i].want);
+		sw_data_fini(&data);
+	}
+	memset(long_one, '\n', sizeof long_one);
+	memcpy(long_one, "a\nb\nc\nd\ne\nf\ng\nh\ni\nj", 19);
+	put("batches.meta.txt", long_one, sizeof long_one);
+	load_ok(&data, TEN, as_classes);
+	ck_assert_ptr_null(data.about.classes);
+	sw_data_fini(&data);
+}
+END_TEST
+
 START_TEST(cifar100_has_fine_or_coarse_labels)
 {
 	unsigned seen[6 * PER] = {0};
@@ -108,9 +143,13 @@ START_TEST(cifar100_has_fine_or_coarse_labels)
 	ck_assert_uint_eq(data.classes, 100);
 	rows_check(&data.train, 80, seen);
 	sw_data_fini(&data);
+	put("fine_label_names.txt", "no\n", 3);
+	put("coarse_label_names.txt",
+	    "0\n1\n2\n3\n4\n5\n6\n7\n8\n9\na\nb\nc\nd\ne\nf\ng\nh\ni\nj\n", 40);
 	load_ok(&data, "{\"format\":\"cifar100\",\"path\":\"@\",\"labels\":\"coarse\"}",
 		as_classes);
 	ck_assert_uint_eq(data.classes, 20);
+	ck_assert_ptr_nonnull(strstr(data.about.classes, "[\"0\",\"1\","));
 	rows_check(&data.train, 0, seen);
 	sw_data_fini(&data);
 }
@@ -241,6 +280,7 @@ END_TEST
 START_TEST(cifar_without_memory_or_disk_fails_cleanly_at_each_call)
 {
 	ten_put();
+	put("batches.meta.txt", "0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n", 20);
 	walk_faults(TESTED, as_classes);
 }
 END_TEST
@@ -273,6 +313,7 @@ static void add(TCase *tcase)
 {
 	tcase_add_test(tcase, cifar10_is_split_by_seed_with_every_row_once);
 	tcase_add_test(tcase, cifar10_validates_on_its_test_part);
+	tcase_add_test(tcase, cifar_names_its_classes_where_a_file_does);
 	tcase_add_test(tcase, cifar100_has_fine_or_coarse_labels);
 	tcase_add_test(tcase, channels_are_measured_on_the_training_rows);
 	tcase_add_test(tcase, channels_take_the_constants_that_are_given);
