@@ -168,6 +168,8 @@ bool sw_card_take(struct sw_card *c, const struct sw_nvml_card *reading,
 	}
 	add_up(c, ours, &s);
 	c->ours = s.ours;
+	if (ours->hidden && ours->here > 0 && c->now.proc_n == 0 && s.rest > c->rest)
+		c->ours = s.rest - c->rest; /* NVML names no process: what came with ours */
 	c->strangers = s.strangers;
 	c->taken_us = now_us;
 	if (ours->here == 0 && c->freeing_us == 0)

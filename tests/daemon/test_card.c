@@ -192,6 +192,27 @@ START_TEST(card_with_new_ecc_errors_is_down_until_they_are_reset)
 }
 END_TEST
 
+/* In a container NVML may name no process at all. */
+START_TEST(card_without_processes_counts_what_came_with_ours)
+{
+	struct sw_card_ours ours = {.session = worker, .hidden = true};
+	struct sw_card c;
+	struct sw_nvml_card r = quiet();
+
+	sw_card_init(&c);
+	(void)sw_card_take(&c, &r, &ours, 1 * SECOND, 30 * SECOND);
+	ck_assert_int_eq(c.ours, 0);
+	ours.n = ours.here = 1;
+	r.used += 300 * MIB;
+	(void)sw_card_take(&c, &r, &ours, 2 * SECOND, 30 * SECOND);
+	IS(&c, "OK", "");
+	ck_assert_int_eq(c.ours, 300 * MIB);
+	ours.hidden = false; /* a process that no one names is not ours where NVML names ours */
+	(void)sw_card_take(&c, &r, &ours, 3 * SECOND, 30 * SECOND);
+	ck_assert_int_eq(c.ours, 0);
+}
+END_TEST
+
 START_TEST(card_that_was_hot_when_it_was_lost_is_hot_when_it_is_back)
 {
 	struct sw_card c;
@@ -253,6 +274,7 @@ int main(void)
 	tcase_add_test(tcase, card_is_given_out_again_when_its_memory_is_back);
 	tcase_add_test(tcase, card_that_is_hot_waits_until_it_has_cooled);
 	tcase_add_test(tcase, card_with_new_ecc_errors_is_down_until_they_are_reset);
+	tcase_add_test(tcase, card_without_processes_counts_what_came_with_ours);
 	tcase_add_test(tcase, card_that_was_hot_when_it_was_lost_is_hot_when_it_is_back);
 	tcase_add_test(tcase, card_that_is_lost_or_silent_is_down_until_it_is_read_again);
 	srunner_run_all(runner, CK_ENV);

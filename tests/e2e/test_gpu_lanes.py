@@ -11,6 +11,11 @@ from harness import slow, wait_until
 pytestmark = NEEDS_FAKES
 
 
+def all_report(client, sweep, n):
+    wait_until(lambda: len(t := client.trials(sweep)) == n and all(x["step"] >= 1 for x in t),
+               f"reports of {n} trials")
+
+
 def test_lanes_of_a_gpu_are_slots_of_one_process(machine):
     daemon = machine("gpu:0:4", SMALL)
     client = daemon.client()
@@ -101,7 +106,7 @@ def test_lanes_outlive_the_daemon(machine):
     client = daemon.client()
     slots = wait_slots(client, "IDLE", "IDLE")
     sweep = client.submit(slow(epochs=200, run_cap=2, resources={"gpu": 0.5}))
-    wait_until(lambda: len(running(client)) == 2, "two trials")
+    all_report(client, sweep, 2)  # one whose start was not sent yet is begun anew
     daemon.kill9()
     daemon.start()
     client = daemon.client()
@@ -148,7 +153,7 @@ def test_other_lanes_after_a_restart_release_what_ran(machine, before, after, n)
     client = daemon.client()
     old = wait_slots(client, *["IDLE"] * int(before[-1]))[0]["pid"]
     sweep = client.submit(slow(epochs=60, run_cap=n, retries=0))
-    wait_until(lambda: len(running(client)) == n, f"{n} trials")
+    all_report(client, sweep, n)
     daemon.kill9()
     daemon.devices = after
     daemon.start()
@@ -160,6 +165,42 @@ def test_other_lanes_after_a_restart_release_what_ran(machine, before, after, n)
     slots = client.slots()
     assert {s["state"] for s in slots} == {"IDLE"} and old not in {s["pid"] for s in slots}, slots
     assert {s["starts"] for s in slots} == {1}, slots
+
+
+def test_one_gpu_is_cleared_for_a_trial_and_the_others_go_on(machine):
+    daemon = machine("gpu:0:2,1:2", SMALL, LARGE)
+    client = daemon.client()
+    wait_slots(client, *["IDLE"] * 4)
+    long = slow(epochs=100000, run_cap=4, resources={"gpu": 0.5})
+    first = client.submit(long)
+    wait_until(lambda: len(running(client)) == 4, "four trials")
+    whole = client.submit(slow(epochs=100000, run_cap=1, weight=1000, resources={"gpu": 1}))
+    more = client.submit(long)
+    on = {s["device"]: s["trial"] for s in client.slots()}
+    for device in ("gpu:0.0", "gpu:1.0"):
+        client.call("trial.cancel", sweep=first, trial=on[device])
+    # a lane of each is free now: one is kept for the trial that wants both, the other is not
+    wait_until(lambda: [s for s in running(client) if s["sweep"] == more], "a trial on the other GPU")
+    assert len(running(client)) == 3 and client.trials(whole) == []
+    kept, = [s["device"] for s in client.slots() if s["state"] != "BUSY"]
+    client.call("trial.cancel", sweep=first, trial=on[kept[:5] + ".1"])
+    wait_until(lambda: [s for s in running(client) if s["sweep"] == whole], "the trial")
+    for sweep in (first, whole, more):
+        client.call("sweep.cancel", sweep=sweep)
+
+
+def test_lanes_under_gpu_memory_count_alone(machine):
+    """Each has its own part of the bound: what the plan says of the largest does not count."""
+    spec = slow(epochs=1000, run_cap=2, resources={"gpu": 0.5})
+    spec["trainer"]["model"].insert(0, {"linear": 1024})
+    spec["trainer"]["model"].insert(0, {"linear": 1024})
+    needs = machine("none").client().call("sweep.validate", spec=spec)["bytes"] // MIB
+    daemon = machine("gpu:0:2", {**SMALL, "total": 100 + needs * 3 // 2}, options=("--gpu-memory", "1G"))
+    client = daemon.client()
+    wait_slots(client, "IDLE", "IDLE")
+    sweep = client.submit(spec)
+    wait_until(lambda: len(running(client)) == 2, "two trials at once")
+    client.call("sweep.cancel", sweep=sweep)
 
 
 def test_trial_that_no_gpu_has_room_for_waits_for_none_of_them(machine):
