@@ -24,6 +24,7 @@
 #include "store/store.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 
 struct submit {
@@ -55,6 +56,27 @@ static void refuse_submit(struct submit *s, struct sw_err *err)
 	free_submit(s);
 }
 
+/* A CPU makes products in fp32 alone: a trial that asks for more ends as FAILED there. */
+static void warn_of_precision(struct sw_jw *w, const struct submit *s)
+{
+	const struct sw_daemon *d = s->call->d;
+	const cJSON *precision = sw_json_get(s->spec->trainer, "precision");
+	size_t cpus = 0;
+	char line[160];
+
+	if (!cJSON_IsString(precision) || (strcmp(precision->valuestring, "tf32") != 0 &&
+					   strcmp(precision->valuestring, "bf16") != 0))
+		return;
+	for (size_t i = 0; i < d->slot_n; i++)
+		cpus += !d->slots[i].device.gpu && sw_supervisor_suits(&d->slots[i], s->spec->gpu);
+	(void)snprintf(line, sizeof line,
+		       "/trainer/precision: %zu of %zu slots are CPUs, on which a trial in %s "
+		       "fails; resources.gpu keeps it off them",
+		       cpus, d->slot_n, precision->valuestring);
+	if (cpus > 0)
+		sw_jw_str(w, line);
+}
+
 static void write_warnings(struct sw_jw *w, const struct submit *s)
 {
 	const struct sw_daemon *d = s->call->d;
@@ -71,6 +93,8 @@ static void write_warnings(struct sw_jw *w, const struct submit *s)
 						  "for: its trials will wait"
 						: "every slot has a GPU, and resources.gpu is 0: "
 						  "its trials will wait");
+	if (s->spec->trainer != NULL)
+		warn_of_precision(w, s);
 	if (s->warm.outside > 0) {
 		char line[120];
 
