@@ -61,4 +61,13 @@ struct sw_dataset {
 SW_NODISCARD sw_status sw_dataset_read(struct sw_dataset *out, const cJSON *dataset,
 				       struct sw_err *err);
 
+enum sw_dataset_image {
+	SW_IMAGES_NO,
+	SW_IMAGES_PERHAPS, /* the shape in an .npy file says it */
+	SW_IMAGES_YES
+};
+
+/* Are its rows images, as far as the object tells? */
+enum sw_dataset_image sw_dataset_images(const struct sw_dataset *d);
+
 #endif

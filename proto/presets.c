@@ -14,6 +14,7 @@
 struct writer {
 	const struct sw_layer_form *form;
 	const cJSON *object, *params;
+	enum sw_dataset_image images; /* what the data's rows are */
 	bool named;
 	struct sw_jw w;
 };
@@ -179,6 +180,10 @@ static void end_residual(struct writer *p)
 
 static void write_mlp(struct writer *p)
 {
+	if (p->images == SW_IMAGES_YES)
+		sw_jw_str(&p->w, "flatten");
+	if (p->images == SW_IMAGES_PERHAPS)
+		sw_jw_raw(&p->w, "{\"for images\": \"flatten\"}");
 	for (size_t n = begin_times(p, "depth"); n > 0; n--) {
 		with(p, "linear", "width");
 		sw_jw_str(&p->w, "relu");
@@ -342,18 +347,19 @@ static sw_status make_list(struct writer *p, cJSON **owned, const cJSON **list, 
 	return rc;
 }
 
-sw_status sw_model_list(const cJSON *model, const cJSON *params, cJSON **owned, const cJSON **list,
-			struct sw_err *err)
+sw_status sw_model_list(const cJSON *model, const cJSON *params, bool images, cJSON **owned,
+			const cJSON **list, struct sw_err *err)
 {
-	struct writer p = {.object = model, .params = params};
+	struct writer p = {
+		.object = model, .params = params, .images = images ? SW_IMAGES_YES : SW_IMAGES_NO};
 
 	return make_list(&p, owned, list, err);
 }
 
-sw_status sw_model_outline(const cJSON *model, cJSON **owned, const cJSON **list,
-			   struct sw_err *err)
+sw_status sw_model_outline(const cJSON *model, enum sw_dataset_image images, cJSON **owned,
+			   const cJSON **list, struct sw_err *err)
 {
-	struct writer p = {.object = model, .named = true};
+	struct writer p = {.object = model, .images = images, .named = true};
 
 	return make_list(&p, owned, list, err);
 }

@@ -393,14 +393,20 @@ static sw_status read_synthetic(const cJSON *dataset, struct sw_dataset *out, st
 	return SW_OK;
 }
 
+enum sw_dataset_image sw_dataset_images(const struct sw_dataset *d)
+{
+	if (d->image[0] != 0 || d->format == SW_DATASET_CIFAR10 ||
+	    d->format == SW_DATASET_CIFAR100 || d->format == SW_DATASET_IDX)
+		return SW_IMAGES_YES;
+	return d->format == SW_DATASET_NPY ? SW_IMAGES_PERHAPS : SW_IMAGES_NO;
+}
+
 /* Normalisation and augmentation are of images. */
 static sw_status check_image_keys(const struct sw_dataset *d, const cJSON *dataset,
 				  struct sw_err *err)
 {
 	static const char *const of_images[] = {"normalize", "augment"};
-	const bool perhaps = d->image[0] != 0 || d->format == SW_DATASET_CIFAR10 ||
-			     d->format == SW_DATASET_CIFAR100 || d->format == SW_DATASET_IDX ||
-			     d->format == SW_DATASET_NPY;
+	const bool perhaps = sw_dataset_images(d) != SW_IMAGES_NO;
 	char text[96];
 
 	for (size_t i = 0; i < SPEC_N(of_images) && !perhaps; i++) {

@@ -61,12 +61,12 @@ static void write_list(struct sw_jw *w, const cJSON *list, const cJSON *params)
 	sw_jw_arr_end(w);
 }
 
-static sw_status write_model(struct card *c, const cJSON *model, const cJSON *params,
+static sw_status write_model(struct card *c, const cJSON *model, const cJSON *params, bool images,
 			     struct sw_err *err)
 {
 	const cJSON *list = NULL;
 	cJSON *owned = NULL;
-	const sw_status status = sw_model_list(model, params, &owned, &list, err);
+	const sw_status status = sw_model_list(model, params, images, &owned, &list, err);
 
 	if (status == SW_OK) {
 		write_list(begin(c), list, params);
@@ -165,7 +165,8 @@ sw_status sw_card_make(char **out, const cJSON *trainer, const cJSON *params,
 	sw_jw_obj(&c.w);
 	sw_jw_int(begin(&c), SW_CARD_VERSION);
 	end(&c, "sweepd");
-	status = write_model(&c, sw_json_get(trainer, "model"), params, err);
+	status = write_model(&c, sw_json_get(trainer, "model"), params,
+			     data->input.kind == SW_SHAPE_IMAGE, err);
 	write_input(&c, data, &source.set);
 	write_output(&c, data);
 	write_dataset(&c, data, &source.set);

@@ -121,7 +121,8 @@ sw_status sw_model_compile(struct sw_model *out, const cJSON *model, const cJSON
 		return sw_err_set(err, SW_INVALID,
 				  "a trainer needs \"model\": a list of layers, such as "
 				  "[{\"linear\": 64}, \"relu\", {\"linear\": 10}]");
-	status = sw_model_list(model, params, &owned, &list, err);
+	status = sw_model_list(model, params, task->input.kind == SW_SHAPE_IMAGE, &owned, &list,
+			       err);
 	if (status == SW_OK)
 		status = model_parse(out, list, params, err);
 	if (status == SW_OK)

@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+import data_files
 from harness import BIN, DEADLINE, ROOT, asha, driven, environment, slow, sweep_command, trained
 
 COLOUR = re.compile(rb"\x1b\[(?:\d+;)*(?:3[0-7]|9[0-7]|38;5;\d+)(?:;\d+)*m")
@@ -48,6 +49,23 @@ def test_layers_of_a_preset_are_shown_with_the_parameters_names(daemon, client, 
         assert json.loads(out.partition("layers of mlp\n")[2]) == want
     for plain in (driven(), trained()):
         assert "layers of" not in sweep_command(daemon, "validate", spec_file(plain))[1]
+
+
+def test_layers_of_an_mlp_begin_with_flatten_where_rows_are_images(daemon, client, spec_file,
+                                                                   tmp_path):
+    for name, data in (data_files.idx() | data_files.npy()).items():
+        (tmp_path / name).write_bytes(data)
+    for more, first in (({"name": "digits", "image": [1, 8, 8]}, "flatten"),
+                        ({"name": "digits"}, {"linear": 64}),
+                        ({"format": "idx", "path": str(tmp_path)}, "flatten"),
+                        ({"format": "npy", "path": f"{tmp_path}/x.npy",
+                          "label_path": f"{tmp_path}/y.npy"}, {"for images": "flatten"})):
+        spec = trained(dataset=more, layers={"preset": "mlp", "outputs": 10},
+                       parameters={"lr": {"value": 0.1}, "batch_size": {"value": 16}})
+        for args in (["validate", spec_file(spec)], ["show", client.submit(spec)]):
+            status, out, err = sweep_command(daemon, *args)
+            assert status == 0, (out, err)
+            assert json.loads(out.partition("layers of mlp\n")[2])[0] == first
 
 
 @pytest.mark.parametrize("args", [

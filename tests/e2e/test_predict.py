@@ -166,6 +166,22 @@ def images(rows, h=6, w=6):
     return [data_files.pixels(r, h * w) for r in range(rows)]
 
 
+def test_mlp_of_images_flattens_them_first(start, tmp_path):
+    for name, data in data_files.idx().items():
+        (tmp_path / name).write_bytes(data)
+    model = fit(start, tmp_path, {"format": "idx", "path": str(tmp_path)},
+                {"preset": "mlp", "outputs": 10, "width": "width", "depth": 1})
+    tensors, meta = net.load(model)
+    assert json.loads(meta["model"]) == ["flatten", {"linear": 8}, "relu", {"linear": 10}]
+    mean, = json.loads(meta["mean"])
+    sd, = json.loads(meta["std"])
+    for image, line in zip(images(12), predicted(model, tmp_path), strict=True):
+        hidden = net.relu(net.linear([(v - mean) / sd for v in image], tensors, "1"))
+        want = softmax(net.linear(hidden, tensors, "3"))
+        for c, p in enumerate(want):
+            assert close(float(line[f"p_{c}"]), p)
+
+
 def test_images_of_every_format_are_those_of_a_plain_forward_pass(start, tmp_path):
     folder = tmp_path / "idx"
     folder.mkdir()

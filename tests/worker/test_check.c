@@ -52,6 +52,9 @@ static const struct {
 		  "{\"out\":4,\"kernel\":3,\"stride\":1,\"padding\":1}},\"flatten\",{\"linear\":"
 		  "10}]"),
 	 "{\"ok\":true,\"features\":64,\"classes\":10,\"rows\":1797,\"parameters\":2610,"},
+	{SPEC("", "\"dataset\":{\"name\":\"digits\",\"image\":[1,8,8]},\"model\":{\"preset\":"
+		  "\"mlp\",\"outputs\":10,\"depth\":1,\"width\":32}"),
+	 "{\"ok\":true,\"features\":64,\"classes\":10,\"rows\":1797,\"parameters\":2410,"},
 	{SPEC("", "\"dataset\":{\"name\":\"digits\",\"image\":[3,8,8]},\"model\":[{\"linear\":"
 		  "10}]"),
 	 "{\"ok\":false,\"pointer\":\"/trainer/dataset/image\",\"message\":\""},

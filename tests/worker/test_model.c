@@ -186,6 +186,7 @@ static const struct {
 	 "[{\"linear\": 30}, \"tanh\", {\"residual\": [\"relu\", {\"linear\": 30}]}, "
 	 "{\"residual\": [{\"residual\": [{\"linear\": 30}]}]}, {\"linear\": 10}]"},
 	{SW_SHAPE_FLAT, "{\"preset\": \"mlp\", \"outputs\": 10, \"dropout\": 0.5}"},
+	{SW_SHAPE_IMAGE, "{\"preset\": \"mlp\", \"outputs\": 10}"},
 	{SW_SHAPE_IMAGE, "{\"preset\": \"resnet18-cifar\", \"width\": 4}"},
 	{SW_SHAPE_IMAGE, "{\"preset\": \"resnet50\", \"width\": 4, \"outputs\": 10}"},
 	{SW_SHAPE_TOKENS, "{\"preset\": \"transformer-encoder\", \"outputs\": 10, \"width\": 32}"},
