@@ -143,7 +143,7 @@ static void on_start(struct sw_change *c, struct sw_host *h, const struct sw_act
 			       .heard_us = sw_clock_mono_us(),
 			       .seconds = run->seconds,
 			       .slot = (int16_t)slot,
-			       .gpu = (uint16_t)(share * SW_RUN_GPU + 0.5)};
+			       .gpu = (uint16_t)lround(share * SW_RUN_GPU)};
 	if (a->trial < h->oldest)
 		h->oldest = a->trial;
 	if (slot >= 0)
