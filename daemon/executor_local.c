@@ -43,6 +43,7 @@ static bool passes(const char *var)
 		"LD_LIBRARY_PATH=",
 		"CUDA_VISIBLE_DEVICES=",
 		"CUDA_DEVICE_ORDER=",
+		"CUDA_DEVICE_MAX_CONNECTIONS=",
 		"SWEEPD_",
 		"ASAN_OPTIONS=",
 		"UBSAN_OPTIONS=",
