@@ -96,10 +96,6 @@ int sw_verb_fit(struct sw_cli *c)
 		sw_cli_say(c, "%s", *err.msg ? err.msg : "no memory");
 		status = SW_EXIT_REFUSED;
 	}
-	if (status == SW_EXIT_DONE) {
-		(void)sw_buf_addf(&c->out, "trial %" PRIu64 "/%" PRIu64 ": ", c->sweep, c->trial);
-		status = sw_cli_flush(c);
-	}
 	if (status == SW_EXIT_DONE)
 		status = sw_worker_run(c, (const char *const[]){"fit", NULL}, input.data);
 	sw_buf_fini(&input);

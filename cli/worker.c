@@ -69,7 +69,8 @@ static int spawn(const char *worker, char *const argv[], int in, int *status)
 
 int sw_worker_run(struct sw_cli *c, const char *const *words, const char *input)
 {
-	char worker[PATH_MAX + 16], *argv[SW_WORKER_WORDS + 2] = {worker};
+	/* under this program's name, with which its errors then begin */
+	char worker[PATH_MAX + 16], self[] = "sweep", *argv[SW_WORKER_WORDS + 2] = {self};
 	const int in = input != NULL ? text_file(input) : -1;
 	int status = -1, rc = 0;
 
@@ -84,6 +85,8 @@ int sw_worker_run(struct sw_cli *c, const char *const *words, const char *input)
 		rc = spawn(worker, argv, in, &status);
 	if (rc != 0)
 		sw_cli_say(c, "cannot run %s: %s", worker, strerror(rc));
+	else if (WIFSIGNALED(status))
+		sw_cli_say(c, "%s was ended by signal %d", worker, WTERMSIG(status));
 	if (in >= 0)
 		(void)close(in);
 	for (size_t i = 1; i <= SW_WORKER_WORDS; i++)

@@ -158,6 +158,8 @@ static sw_status train(struct fit *f, struct sw_err *err)
 				      &end, err);
 	if (status != SW_OK)
 		return status;
+	f->result->sweep = f->id.sweep;
+	f->result->trial = f->id.trial;
 	f->result->rows = f->data.train.rows;
 	if (end == SW_TRAIN_DIVERGED)
 		return sw_err_set(err, SW_INVALID, "the loss is no finite number in epoch %zu",

@@ -12,9 +12,11 @@
 #include "base/status.h"
 #include <cjson/cJSON.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* What was trained, and the last epoch's loss over all rows. */
 struct sw_fit {
+	uint64_t sweep, trial; /* as the input says */
 	size_t rows, epochs;
 	double train_loss;
 };

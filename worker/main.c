@@ -8,6 +8,7 @@
  *   sweep-worker fit < FIT.json                   (worker/fit.h)
  *   sweep-worker predict MODEL DATA [FORMAT]      (worker/predict.h)
  *
+ * Name     Errors begin with "sweep-worker: ", or with "sweep: " where argv[0] is sweep.
  * Exit     0: told to end (SIGTERM, worker.exit). 1: refused by the daemon, no daemon any more, or
  *          no device; one line on stderr. 2: usage. 3: the device is lost (an error after which
  *          only a new process can use it): one line; docs/devices.md says who is to blame.
@@ -23,6 +24,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -31,6 +33,9 @@
 #include <unistd.h>
 
 static int wake[2] = {-1, -1};
+
+/* What its errors begin with: `sweep` runs it under its own name, and its errors are that one's. */
+static const char *program = "sweep-worker";
 
 /* A pipe, not a mask: OpenBLAS's threads exist before main and would take the signal's default. */
 static void on_term(int sig)
@@ -77,7 +82,7 @@ static int usage(void)
 
 static int complain(const char *line)
 {
-	fprintf(stderr, "sweep-worker: %s\n", line);
+	fprintf(stderr, "%s: %s\n", program, line);
 	return 1;
 }
 
@@ -128,13 +133,14 @@ static int fit_main(void)
 	sw_buf_fini(&in);
 	cJSON_Delete(input);
 	if (status != SW_OK) {
-		fprintf(stderr, "sweep-worker: %s%s%s\n", err.ptr, *err.ptr ? ": " : "",
+		fprintf(stderr, "%s: %s%s%s\n", program, err.ptr, *err.ptr ? ": " : "",
 			*err.msg ? err.msg : sw_status_str(status));
 		return 1;
 	}
-	printf("trained on %zu rows for %zu epochs, train_loss %.6g\n", fit.rows, fit.epochs,
-	       fit.train_loss);
-	return fflush(stdout) == 0 ? 0 : 1;
+	printf("trial %" PRIu64 "/%" PRIu64
+	       ": trained on %zu rows for %zu epochs, train_loss %.6g\n",
+	       fit.sweep, fit.trial, fit.rows, fit.epochs, fit.train_loss);
+	return fflush(stdout) == 0 ? 0 : complain("the output cannot be written");
 }
 
 static int export_main(const char *from, const char *to)
@@ -172,6 +178,8 @@ int main(int argc, char **argv)
 	long cores = 1, memory = 0, lanes = 1;
 	int c;
 
+	if (argc > 0 && strcmp(argv[0], "sweep") == 0)
+		program = "sweep";
 	if (argc == 2 && strcmp(argv[1], "check") == 0)
 		return check_main();
 	if (argc == 2 && strcmp(argv[1], "fit") == 0)

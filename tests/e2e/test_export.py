@@ -2,12 +2,13 @@
 import os
 import random
 import struct
+import subprocess
 
 import pytest
 
 import plain_net as net
 from checkpoints import damage, files
-from harness import driven, sweep_command, trained
+from harness import BIN, DEADLINE, driven, environment, sweep_command, trained
 
 CLASSES = 3
 
@@ -104,6 +105,7 @@ def test_damaged_checkpoint_is_not_exported_and_leaves_what_was_there(start, tmp
     out.write_text("before")
     status, said, wrong = sweep_command(daemon, "checkpoint", f"{sweep}/{trial}", "--out", str(out))
     assert (status, said) == (1, "") and wrong.count("\n") == 1
+    assert wrong.startswith("sweep: ")
     assert f"the checkpoint {os.path.basename(path)} is damaged: its checksum is wrong" in wrong
     assert out.read_text() == "before" and not os.path.exists(f"{out}.part")
     status, said, wrong = sweep_command(daemon, "checkpoint", f"{sweep}/{trial}")
@@ -215,5 +217,17 @@ def test_fit_of_what_cannot_be_fitted_says_why(start, tmp_path):
     own = client.submit(trained(epochs=2, run_cap=1))
     client.wait_sweep(own)
     assert sweep_command(daemon, "fit", f"{own}/1")[0] == 2
-    status, _, wrong = sweep_command(daemon, "fit", f"{own}/1", "--out", "/nowhere/model")
-    assert status == 1 and wrong.count("\n") == 1 and "/nowhere/model" in wrong
+    status, said, wrong = sweep_command(daemon, "fit", f"{own}/1", "--out", "/nowhere/model")
+    assert (status, said) == (1, "") and wrong.count("\n") == 1 and "/nowhere/model" in wrong
+    assert wrong.startswith("sweep: ")
+
+
+def test_worker_that_is_killed_is_one_line(tmp_path):
+    program = tmp_path / "worker"
+    program.write_text("#!/bin/sh\nkill -9 $$\n")
+    program.chmod(0o755)
+    done = subprocess.run([os.path.join(BIN, "sweep"), "predict", "model", "rows"], check=False,
+                          env=environment(SWEEPD_WORKER=str(program)), capture_output=True,
+                          stdin=subprocess.DEVNULL, timeout=DEADLINE, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"sweep: {program} was ended by signal 9\n"

@@ -266,7 +266,7 @@ def test_bad_input_has_one_line_each(start, tmp_path):
         (tmp_path / "d.csv").write_text(data)
         (tmp_path / "m.safetensors").write_bytes(file)
         status, out, wrong = predict(tmp_path / "m.safetensors", tmp_path / "d.csv")
-        assert status == 1 and wrong.count("\n") == 1, wrong
+        assert status == 1 and wrong.count("\n") == 1 and wrong.startswith("sweep: "), wrong
         assert all(word in wrong for word in words), (words, wrong)
         # the rows in front of the bad one are there
         assert out.count("\n") == (179 if "line 180" in words[0] else 0)
