@@ -268,8 +268,11 @@ void sw_supervisor_feed(struct sw_daemon *d)
 	for (size_t i = 0; i < d->slot_n; i++) {
 		struct sw_slot *s = &d->slots[i];
 
-		if (s->holder < 0 && s->next != NULL && sw_gpus_may_begin(d, s, &why))
-			while (s->next != NULL && feed_slot(d, s))
-				continue;
+		if (s->holder >= 0 || s->next == NULL || !sw_gpus_may_begin(d, s, &why))
+			continue;
+		while (s->next != NULL && feed_slot(d, s))
+			continue;
+		if (s->next != NULL) /* nothing for it: nor for the other lanes of its GPU */
+			i = (size_t)s->lead + s->device.lanes - 1;
 	}
 }

@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from gpus import (LARGE, MIB, NEEDS_FAKES, SMALL, attempts_of, machine, overlap, run_to_end,  # noqa: F401
+from gpus import (LARGE, MIB, NEEDS_FAKES, SMALL, attempts_of, gpus, machine, overlap, run_to_end,  # noqa: F401
                   running, wait_slots)
 from harness import slow, wait_until
 
@@ -48,6 +48,23 @@ def test_part_of_a_gpu_takes_that_part_of_its_lanes(machine):
         assert client.wait_sweep(sweep)["state"] == "COMPLETED"
     assert client.call("trial.get", sweep=half, trial=1)["attempts"][0]["gpu"] == 0.5
     assert [s["holder"] for s in client.slots()] == [None] * 4
+
+
+def test_what_a_gpu_used_is_shared_by_lanes(machine):
+    daemon = machine("gpu:0:4", SMALL)
+    client = daemon.client()
+    pid = wait_slots(client, *["IDLE"] * 4)[0]["pid"]
+    sweeps = [client.submit(slow(epochs=100000, run_cap=1, resources={"gpu": part})) for part in (0.75, 0.25)]
+    wait_until(lambda: len(running(client)) == 2, "two trials")
+    for temp, processes in ((49, []), (51, [(0, pid, 4000)]), (52, [(0, pid, 4000)]), (53, [])):  # a reading each
+        daemon.rig.processes = processes
+        daemon.rig.set(0, temp=temp)
+        wait_until(lambda: gpus(client)[0]["temperature"] == temp, "a reading")
+    for sweep in sweeps:
+        client.call("sweep.cancel", sweep=sweep)
+    (most,), (least,) = (attempts_of(client, sweep) for sweep in sweeps)
+    assert (most["gpu_bytes"], least["gpu_bytes"]) == (3000 * MIB, 1000 * MIB)
+    assert most["gpu_util"] == least["gpu_util"] == 40
 
 
 def test_trial_that_wants_the_whole_gpu_has_it_cleared(machine):
