@@ -21,6 +21,7 @@ struct run {
 	char *card;
 	uint64_t epoch;  /* finished last */
 	bool no_memory;  /* for a report */
+	bool stale;      /* it was at the end of patience when it was lost */
 	bool again;      /* the checkpoint of resume_step could not be read: it is made again */
 	int64_t kept_us; /* when the last checkpoint was written; before it, when it began */
 };
@@ -147,6 +148,13 @@ static sw_status begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct sw
 		sw_session_log(r->session,
 			       "goes on after step %" PRIu64 " of trial %" PRIu64 "/%" PRIu64,
 			       j->resume_step, j->sweep, id.trial);
+		/* a copy of another trial may get better than that one */
+		r->stale = id.trial == j->trial && r->trainer.patience &&
+			   net->stale >= r->trainer.patience;
+		if (r->stale) {
+			r->epoch = j->resume_step;
+			*epoch = r->trainer.epochs; /* none is left */
+		}
 		return SW_OK;
 	}
 	if (status == SW_DEVICE_LOST || id.trial != j->trial)
@@ -374,7 +382,8 @@ sw_status sw_run_job(struct sw_runner *runner, struct sw_session *s, const struc
 		sw_session_release(s);
 	} else {
 		/* all epochs, or a report was refused: finish knows which */
-		sw_session_finish(s, "COMPLETED", end == SW_TRAIN_STALE ? stale(&r, cause) : NULL);
+		sw_session_finish(s, "COMPLETED",
+				  end == SW_TRAIN_STALE || r.stale ? stale(&r, cause) : NULL);
 	}
 	return SW_OK;
 }

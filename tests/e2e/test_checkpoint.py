@@ -128,6 +128,7 @@ def test_trial_that_ends_by_patience_has_a_checkpoint_of_its_last_epoch(start):
     assert f"completed at step {len(reports)}: {why}" in sweep_command(daemon, "why", "1/1")[1]
     assert f"COMPLETED ({why})" in sweep_command(daemon, "show", "1/1")[1]
     assert f"ended after epoch {len(reports)}: {why}" in sweep_command(daemon, "log", "1/1")[1]
+    replay(daemon, sweep)
 
 
 def test_keep_all_keeps_the_last_of_each_completed_trial(start):

@@ -320,6 +320,32 @@ static void *loses_patience(void *arg)
 	return arg;
 }
 
+/* Lost before it could tell: what its checkpoint knows of waiting is the same end, no epoch more. A
+ * copy of it is another trial, which may get better. */
+static void *is_lost_without_patience(void *arg)
+{
+	give(&(struct give){.trial = 7, .attempt = 1, .lr = 1e-30, .patience = 1, .every = 1});
+	take(&got, 1, "7-1.ckpt", "continue");
+	take(&got, 2, "7-2.ckpt", "continue");
+	told("COMPLETED", "patience: ");
+	give(&(struct give){.trial = 7,
+			    .attempt = 2,
+			    .lr = 1e-30,
+			    .patience = 1,
+			    .resume_step = 2,
+			    .checkpoint = "7-2.ckpt"});
+	told("COMPLETED", "patience: val_loss not lower for 1 epoch");
+	give(&(struct give){.trial = 8,
+			    .attempt = 1,
+			    .parent = 7,
+			    .patience = 1,
+			    .resume_step = 2,
+			    .checkpoint = "7-2.ckpt"});
+	take(&got, 3, NULL, "stop");
+	no_more();
+	return arg;
+}
+
 /* The daemon has another end for it: nothing is told, and nothing said of patience. */
 static void *is_stopped_before_patience(void *arg)
 {
@@ -508,6 +534,12 @@ START_TEST(run_without_a_better_loss_ends_with_patience_as_its_cause)
 }
 END_TEST
 
+START_TEST(run_that_is_lost_at_the_end_of_patience_ends_there)
+{
+	play(is_lost_without_patience);
+}
+END_TEST
+
 START_TEST(run_that_diverges_leaves_no_checkpoint)
 {
 	play(diverges);
@@ -533,6 +565,7 @@ int main(void)
 	tcase_add_test(tcase, run_whose_parents_checkpoint_is_unusable_fails);
 	tcase_add_loop_test(tcase, run_under_a_cap_keeps_of_earlier_data_what_fits, 0, 2);
 	tcase_add_test(tcase, run_without_a_better_loss_ends_with_patience_as_its_cause);
+	tcase_add_test(tcase, run_that_is_lost_at_the_end_of_patience_ends_there);
 	tcase_add_test(tcase, run_that_diverges_leaves_no_checkpoint);
 	srunner_run_all(runner, CK_ENV);
 	const int failed = srunner_ntests_failed(runner);
