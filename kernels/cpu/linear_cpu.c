@@ -34,7 +34,7 @@ static int in_limits(size_t B, size_t I, size_t O)
 }
 
 /* Each thread makes some rows of the result: a row's bits are its own. */
-#define PART_FROM ((size_t)1 << 18) /* multiply-adds, below which one thread is faster */
+#define PART_FROM ((size_t)1 << 20) /* multiply-adds, below which one thread is faster */
 
 struct pass {
 	const float *x, *w, *b, *dy;

@@ -113,7 +113,7 @@ static const struct sw_conv convs[] = {
 	{2, 4, 9, 9, 33, 3, 3, 1, 1},
 	{4, 3, 9, 9, 5, 3, 3, 2, 1},
 };
-static const size_t linears[][3] = {{17, 150, 121}, {128, 64, 64}, {3, 400, 250}, {2, 9, 3}};
+static const size_t linears[][3] = {{17, 300, 241}, {128, 128, 96}, {3, 700, 550}, {2, 9, 3}};
 
 START_TEST(results_have_the_same_bits_with_any_number_of_threads)
 {
