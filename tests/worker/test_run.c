@@ -1,135 +1,10 @@
 /* tests/worker/test_run.c — trials that pause, go on and begin again, as the daemon sees them. */
-#include "tests/worker/session_daemon.h"
-#include "tests/worker/trial.h"
+#include "tests/worker/trial_daemon.h"
 #include "worker/run.h"
 #include <fcntl.h>
 #include <math.h>
 
-#define EPOCHS 5
-
-/* What the daemon was told of one trial. */
-struct curve {
-	double train_loss[EPOCHS + 1], val_loss[EPOCHS + 1], val_accuracy[EPOCHS + 1];
-};
-
-/* A trial as worker.next gives it; 0 and NULL: as the daemon says nothing. */
-struct give {
-	uint64_t trial, attempt, resume_step, until, every, parent;
-	const char *checkpoint; /* a name in the folder */
-	const char *dir;        /* NULL: the folder */
-	double lr;              /* 0: 0.05 */
-	unsigned patience;
-};
-
-static struct curve whole, got;
-static bool begun; /* this connection has greeted */
-
-/* --- the daemon's side --- */
-
-static void give(const struct give *g)
-{
-	char job[900], path[200] = "null";
-	int id;
-
-	if (!begun) {
-		accept_one();
-		answer(expect("worker.hello", NULL, NULL), "{\"ok\":true}");
-		begun = true;
-	}
-	id = expect("worker.next", NULL, NULL);
-	if (g->checkpoint)
-		snprintf(path, sizeof path, "\"%s/%s\"", folder, g->checkpoint);
-	snprintf(job, sizeof job,
-		 "{\"sweep\":3,\"trial\":%d,\"attempt\":%d,\"seed\":%d,\"data_seed\":5,"
-		 "\"params\":{\"lr\":%g},\"max_t\":%d,\"metric\":\"val_loss\","
-		 "\"goal\":\"minimize\",\"resume_step\":%d,\"parent\":%d,\"until\":%d,"
-		 "\"checkpoint_every\":%d,\"checkpoint\":%s,\"checkpoint_dir\":\"%s\",\"trainer\":"
-		 "{\"dataset\":{\"name\":\"wine\"},\"optimizer\":\"sgd\",\"momentum\":0.9,"
-		 "\"batch_size\":10,\"patience\":%u,\"model\":[{\"linear\":6},\"relu\",{"
-		 "\"dropout\":0.2},"
-		 "{\"linear\":3}]}}",
-		 (int)g->trial, (int)g->attempt, (int)(g->trial * 10), g->lr != 0 ? g->lr : 0.05,
-		 EPOCHS, (int)g->resume_step, (int)g->parent, (int)g->until, (int)g->every, path,
-		 g->dir ? g->dir : folder, g->patience);
-	answer(id, job);
-}
-
-static bool there(const char *name)
-{
-	char path[200];
-
-	snprintf(path, sizeof path, "%s/%s", folder, name);
-	return access(path, F_OK) == 0;
-}
-
-/* A report of this step must come, with a checkpoint of that name on the disk, or without (NULL).
- * decision NULL: it stays without an answer. */
-static void take(struct curve *c, uint64_t step, const char *checkpoint, const char *decision)
-{
-	cJSON *m, *params, *metrics;
-	char result[64];
-	uint64_t n = 0;
-	const int id = expect_message("worker.report", &m);
-
-	params = cJSON_GetObjectItem(m, "params");
-	metrics = cJSON_GetObjectItem(params, "metrics");
-	if (!sw_json_u64(sw_json_get(params, "step"), &n) || n != step || n > EPOCHS)
-		problem("step", m ? "another" : NULL);
-	else if (cJSON_IsTrue(cJSON_GetObjectItem(params, "checkpoint")) != (checkpoint != NULL))
-		problem("checkpoint", checkpoint);
-	else if (checkpoint && !there(checkpoint))
-		problem("not yet on the disk", checkpoint);
-	else {
-		c->train_loss[n] = cJSON_GetNumberValue(sw_json_get(metrics, "train_loss"));
-		c->val_loss[n] = cJSON_GetNumberValue(sw_json_get(metrics, "val_loss"));
-		c->val_accuracy[n] = cJSON_GetNumberValue(sw_json_get(metrics, "val_accuracy"));
-	}
-	cJSON_Delete(m);
-	snprintf(result, sizeof result, "{\"decision\":\"%s\"}", decision ? decision : "");
-	if (decision)
-		answer(id, result);
-}
-
-/* The trial must end so; cause: what its cause has in it, or NULL. */
-static void told(const char *state, const char *cause)
-{
-	cJSON *m;
-	const int id = expect_message("worker.tell", &m);
-	const cJSON *params = sw_json_get(m, "params"), *s_ = sw_json_get(params, "state");
-	const cJSON *why = sw_json_get(params, "cause");
-
-	if (!cJSON_IsString(s_) || strcmp(s_->valuestring, state) != 0)
-		problem("state", cJSON_IsString(s_) ? s_->valuestring : NULL);
-	if (cause && (!cJSON_IsString(why) || !strstr(why->valuestring, cause)))
-		problem("cause", cJSON_IsString(why) ? why->valuestring : NULL);
-	cJSON_Delete(m);
-	answer(id, "{}");
-}
-
-static void no_more(void)
-{
-	refuse(expect("worker.next", NULL, NULL), -32006, "no more");
-}
-
-/* Flips one bit in the middle of a file of the folder. */
-static void damage(const char *name)
-{
-	char path[200];
-	size_t n;
-	unsigned char *bytes;
-
-	snprintf(path, sizeof path, "%s/%s", folder, name);
-	bytes = file_read(path, &n);
-	bytes[n / 2] ^= 4;
-	file_write(path, bytes, n);
-	free(bytes);
-}
-
-static void steps(struct curve *c, uint64_t from, uint64_t to)
-{
-	for (uint64_t step = from; step <= to; step++)
-		take(c, step, NULL, "continue");
-}
+/* --- what the daemon does --- */
 
 static void *whole_run(void *arg)
 {
@@ -340,8 +215,9 @@ static void *is_lost_without_patience(void *arg)
 			    .parent = 7,
 			    .patience = 1,
 			    .resume_step = 2,
+			    .until = 3,
 			    .checkpoint = "7-2.ckpt"});
-	take(&got, 3, NULL, "stop");
+	take(&got, 3, "8-3.ckpt", "stop");
 	no_more();
 	return arg;
 }
