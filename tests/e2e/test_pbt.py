@@ -161,7 +161,8 @@ def test_pbt_with_damaged_checkpoints_starts_members_from_scratch_and_fails_chil
     for t in client.trials(sweep):
         lines = [x for x in log(client, sweep, t["trial"]) if "is damaged: its checksum" in x]
         if not child[t["trial"]]:
-            assert all(x.endswith(": the trial starts from scratch") for x in lines), lines
+            # a line for each file that was there, the newest first
+            assert not lines or lines[-1].endswith(": the trial starts from scratch"), lines
             assert t["state"] in ("COMPLETED", "PRUNED"), t
             scratch += len(lines)
         elif lines:
