@@ -460,9 +460,11 @@ int main(int argc, char **argv)
 	int rc = -1;
 
 	if (bench_options_read(&o, argc, argv) != 0) {
-		bench_options_usage("bench_asha", "--data A,B      families (default all)",
-				    "  --set A,B       policies (default all)\n"
-				    "  --trials N      full trainings at most, instead of 200\n");
+		bench_options_usage(
+			"bench_asha", "--data A,B      families (default all)",
+			"  --set A,B       policies (default all)\n"
+			"  --trials N      full trainings at most, instead of 200\n"
+			"  --full N        the budget, 4 to 40, instead of 20 or 5 a worker\n");
 		return 2;
 	}
 	if (o.quick) {

@@ -94,7 +94,7 @@ static int read_one(struct bench_options *o, int c)
 		return number >= 0 && number <= 100 ? 0 : -1;
 	case 'b':
 		o->full = (size_t)number;
-		return number >= 4 && number <= 60 ? 0 : -1;
+		return number >= 4 && number <= 40 ? 0 : -1;
 	case 'f':
 		o->subjects = optarg;
 		return 0;
