@@ -1,6 +1,7 @@
 #include "daemon/daemon.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "daemon/budget.h"
 #include "daemon/checkpoint.h"
 #include "daemon/conn.h"
@@ -11,6 +12,7 @@
 #include "daemon/server.h"
 #include "daemon/settle.h"
 #include "daemon/speccheck.h"
+#include "daemon/standby.h"
 #include "daemon/statedir.h"
 #include "daemon/suggest.h"
 #include "daemon/supervisor.h"
@@ -165,6 +167,7 @@ void sw_daemon_stop(struct sw_daemon *d)
 	sw_speccheck_stop_all(d);
 	sw_suggest_refuse_all(d, "the daemon is stopping");
 	sw_settle_refuse_all(d);
+	sw_standby_forget(d);
 	(void)uv_timer_start(&d->tick, on_tick, 0, 20);
 }
 
@@ -209,7 +212,8 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 	const struct sw_store_hooks hooks = {.wake = on_wake, .fatal = on_fatal, .user = d};
 	sw_status rc;
 
-	*d = (struct sw_daemon){.loop = loop, .config = *config, .lock_fd = -1};
+	*d = (struct sw_daemon){
+		.loop = loop, .config = *config, .lock_fd = -1, .handed = {.fd = -1}};
 	d->started_us = sw_clock_mono_us();
 	init_handles(d);
 	rc = sw_methods_load(&d->methods, err);
@@ -238,6 +242,8 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 	sw_log(SW_LOG_INFO, "daemon.start",
 	       "version=%s pid=%ld socket=%s state=%s slots=%zu sweeps=%zu", SW_VERSION,
 	       (long)getpid(), d->config.socket, d->config.state, d->slot_n, d->host_n);
+	sw_standby_recover(d);
+	sw_thread_prompt();
 	sw_settle_go(d); /* what the last stop interrupted */
 	return SW_OK;
 }
@@ -247,6 +253,7 @@ void sw_daemon_fini(struct sw_daemon *d)
 	sw_store_close(d->store);
 	d->store = NULL;
 	sw_supervisor_free(d);
+	sw_standby_free(d);
 	sw_gpus_free(d);
 	sw_host_free_all(d);
 	sw_checkpoint_free(d);

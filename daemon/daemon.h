@@ -16,6 +16,7 @@
 
 #include "base/status.h"
 #include "daemon/config.h"
+#include "daemon/handed.h"
 #include "proto/methods.h"
 #include "store/store.h"
 #include <stdbool.h>
@@ -66,7 +67,10 @@ struct sw_daemon {
 	int64_t started_us;
 	int64_t start_wall_ms;
 	uint64_t n_requests, n_errors, n_reports;
-	bool draining; /* hands out no more trials */
+	uint64_t changes, changes_stored; /* sent to the store; committed, of these */
+	struct sw_handed handed;          /* what was handed out before its commit */
+	size_t standby_left;              /* sweeps whose prepared trials are being recovered */
+	bool draining;                    /* hands out no more trials */
 	enum { SW_UP, SW_STOPPING, SW_CLOSING } phase;
 	int64_t stop_deadline_us;
 	int exit_code;

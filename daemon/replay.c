@@ -8,6 +8,7 @@
 #include "base/fault.h"
 #include "daemon/driver.h"
 #include "daemon/metrics.h"
+#include "daemon/prepared.h"
 #include "proto/json.h"
 #include "store/read.h"
 #include <math.h>
@@ -251,29 +252,15 @@ static void read_priors(struct sw_replay *r)
 	sw_space_destroy(p.space);
 }
 
-static int nibble(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static bool take_state(const struct sw_row_sampler *row, void *arg)
 {
 	struct sw_replay *r = arg;
-	const size_t n = strlen(row->state) / 2;
 
-	r->state = sw_malloc(n + 1);
-	if (r->state == NULL) {
-		r->rc = sw_err_set(&r->err, SW_NOMEM, "out of memory");
-		return false;
-	}
-	for (size_t i = 0; i < n; i++) {
-		const int high = nibble(row->state[2 * i]), low = nibble(row->state[2 * i + 1]);
-
-		if (high < 0 || low < 0)
-			r->rc = sw_err_set(&r->err, SW_IO, "the sampler's state is damaged");
-		r->state[i] = (unsigned char)((high & 15) << 4 | (low & 15));
-	}
-	r->state_n = n;
+	r->rc = sw_prepared_state(row->state, &r->state, &r->state_n);
+	if (r->rc == SW_NOMEM)
+		(void)sw_err_set(&r->err, SW_NOMEM, "out of memory");
+	else if (r->rc != SW_OK)
+		r->rc = sw_err_set(&r->err, SW_IO, "the sampler's state is damaged");
 	r->state_trial = (uint64_t)row->trial;
 	return false;
 }

@@ -10,6 +10,7 @@
 #include "daemon/daemon.h"
 #include "daemon/host.h"
 #include "daemon/plan.h"
+#include "daemon/prepared.h"
 #include "daemon/suggest.h"
 #include "daemon/supervisor.h"
 #include "daemon/watch.h"
@@ -57,55 +58,60 @@ static void add_log(struct sw_change *c, const struct sw_host *h, const struct s
 }
 
 /* How the trial came about, and what the sampler needs to go on from there. */
-static void add_suggestion(struct sw_change *c, const struct sw_host *h, const struct sw_action *a)
+static void add_suggestion(struct sw_change *c, const struct sw_host *h, const struct sw_action *a,
+			   const struct sw_prepared_text *text)
 {
-	static const char digits[] = "0123456789abcdef";
 	const struct sw_suggestion *s = a->suggestion;
-	struct sw_buf why, state;
-
-	sw_buf_init(&why, 64 * 1024);
-	sw_buf_init(&state, 16 * 1024 * 1024);
-	sw_suggest_why(s, sw_sweep_history(h->sched)->n_obs, h->maximize, &why);
-	for (size_t i = 0; i < s->state_n; i++) {
-		const char pair[2] = {digits[s->state[i] >> 4], digits[s->state[i] & 15]};
-
-		(void)sw_buf_add(&state, pair, 2);
-	}
-	if (why.failed != SW_OK || state.failed != SW_OK)
-		sw_daemon_die("record a suggestion", SW_NOMEM);
 	const struct sw_row_suggestion row = {.sweep = h->sweep,
 					      .trial = (int64_t)a->trial,
 					      .known = (int64_t)s->known,
-					      .why = why.data};
+					      .why = text->why};
 	const struct sw_row_sampler sampler = {
-		.sweep = h->sweep, .trial = (int64_t)a->trial, .state = state.data};
+		.sweep = h->sweep, .trial = (int64_t)a->trial, .state = text->state};
+
 	sw_tx_suggestion(c->tx, &row);
 	if (s->state_n > 0)
 		sw_tx_sampler(c->tx, &sampler);
-	sw_buf_fini(&why);
-	sw_buf_fini(&state);
+}
+
+static void write_created(const struct sw_host *h, const struct sw_action *a, bool suggested,
+			  struct sw_prepared_text *out)
+{
+	struct sw_buf params;
+
+	if (suggested) {
+		sw_prepared_write(h, a->suggestion, sw_sweep_history(h->sched)->n_obs, out);
+		return;
+	}
+	sw_buf_init(&params, SW_REPLY_MAX);
+	sw_plan_params(h->spec, sw_sweep_space(h->sched), a->values, &params);
+	out->params = sw_buf_take(&params, NULL);
+	if (out->params == NULL)
+		sw_daemon_die("record a trial", SW_NOMEM);
 }
 
 static void on_create(struct sw_change *c, struct sw_host *h, const struct sw_action *a)
 {
-	struct sw_buf params;
+	const bool suggested = a->suggestion != NULL && sw_sweep_learns(h->sched);
+	struct sw_prepared_text own = {.params = NULL};
+	const struct sw_prepared_text *text = suggested && c->text != NULL ? c->text : &own;
 
-	sw_buf_init(&params, SW_REPLY_MAX);
-	sw_plan_params(h->spec, sw_sweep_space(h->sched), a->values, &params);
-	if (params.failed != SW_OK || sw_host_runs(h, a->trial) != SW_OK)
+	if (text == &own)
+		write_created(h, a, suggested, &own);
+	if (sw_host_runs(h, a->trial) != SW_OK)
 		sw_daemon_die("record a trial", SW_NOMEM);
 	const struct sw_row_trial row = {.sweep = h->sweep,
 					 .trial = (int64_t)a->trial,
 					 .state = sw_trial_state_name(SW_TRIAL_PENDING),
-					 .params = params.data,
+					 .params = text->params,
 					 .created_ms = c->now_ms,
 					 .parent = (int64_t)a->parent,
 					 .resume_step = (int64_t)a->resume_step};
 	sw_tx_trial_insert(c->tx, &row);
-	sw_buf_fini(&params);
 	sw_checkpoint_created(h, a);
-	if (a->suggestion != NULL && sw_sweep_learns(h->sched))
-		add_suggestion(c, h, a);
+	if (suggested)
+		add_suggestion(c, h, a, text);
+	sw_prepared_text_fini(&own);
 }
 
 /* The part of the slot's GPU that a trial of this sweep has; 0: there is none. */

@@ -46,7 +46,8 @@ static uint64_t next_made(const struct sw_suggester *s)
 /* Does the front of the queue know all that is known? */
 static bool is_fresh(const struct sw_suggester *s)
 {
-	return s->queue.n > 0 && s->queue.v[0]->known == sw_sweep_history(sweep_of(s))->n_obs;
+	return s->queue.n > 0 &&
+	       s->queue.v[0]->suggestion.known == sw_sweep_history(sweep_of(s))->n_obs;
 }
 
 /* A range was edited: what was made for the old space goes. The job in work may still use the
@@ -71,10 +72,11 @@ static void trim_queue(struct sw_suggester *s)
 		s->chain = false;
 }
 
-static void push_queue(struct sw_suggester *s, struct sw_suggestion *one)
+static void push_queue(struct sw_suggester *s, struct sw_prepared_one *one)
 {
 	if (sw_prepared_push(&s->queue, one, next_trial(s), next_made(s)) != SW_OK)
 		sw_daemon_die("keep a suggestion", SW_NOMEM);
+	sw_standby_store(s);
 }
 
 /* --- the job --- */
@@ -83,9 +85,9 @@ static void run_job(uv_work_t *work)
 {
 	struct sw_suggester *s = work->data;
 
-	s->rc = sw_sampler_suggest(s->sampler, &s->history, s->made, s->out, &s->err);
+	s->rc = sw_sampler_suggest(s->sampler, &s->history, s->made, &s->out->suggestion, &s->err);
 	if (s->rc == SW_OK)
-		s->rc = sw_history_add_trial(&s->history, s->out->values);
+		s->rc = sw_history_add_trial(&s->history, s->out->suggestion.values);
 }
 
 /* The suggestion in work is for this trial: those the chain made so far are before it. */
@@ -97,7 +99,7 @@ static uint64_t job_trial(const struct sw_suggester *s)
 static void on_job(uv_work_t *work, int status)
 {
 	struct sw_suggester *s = work->data;
-	struct sw_suggestion *out = s->out;
+	struct sw_prepared_one *out = s->out;
 
 	(void)status; /* never cancelled */
 	s->busy = false;
@@ -295,7 +297,7 @@ bool sw_suggest_ready(struct sw_host *h, uint64_t n)
 	return false;
 }
 
-bool sw_suggest_peek(struct sw_host *h, const struct sw_suggestion **out)
+bool sw_suggest_peek(struct sw_host *h, struct sw_prepared_one **out)
 {
 	const struct sw_suggester *s = h->suggest;
 
@@ -309,13 +311,20 @@ bool sw_suggest_peek(struct sw_host *h, const struct sw_suggestion **out)
 	return true;
 }
 
-void sw_suggest_changed(struct sw_host *h)
+void sw_suggest_changed(struct sw_change *c, struct sw_host *h)
 {
 	struct sw_suggester *s = h->suggest;
 
 	if (s == NULL)
 		return;
 	trim_queue(s);
+	if (h->ended_ms !=
+	    0) { /* its rows go with this step: none may pass for stored if it is extended */
+		sw_prepared_drop(&s->queue);
+		s->chain = false;
+	}
+	if (c != NULL)
+		sw_standby_changed(c, s);
 	if (s->dirty)
 		return;
 	s->dirty = true;
@@ -352,7 +361,7 @@ sw_status sw_suggest_attach(struct sw_host *h)
 	s->epoch = sw_sweep_epoch(h->sched);
 	sw_history_init(&s->history, sw_space_size(config->space), config->n_metrics);
 	h->suggest = s;
-	sw_suggest_changed(h); /* the first one is made before anyone asks */
+	sw_suggest_changed(NULL, h); /* the first one is made before anyone asks */
 	return SW_OK;
 }
 

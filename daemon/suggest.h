@@ -24,8 +24,10 @@
 #define SW_SUGGEST_MAX_ASK 1024 /* calls of one sweep that may wait; more are refused */
 
 struct sw_call;
+struct sw_change;
 struct sw_daemon;
 struct sw_host;
+struct sw_prepared_one;
 struct sw_suggester;
 
 /* Gives the host a suggester if its sampler needs one. SW_NOMEM. */
@@ -36,12 +38,13 @@ void sw_suggest_free(struct sw_host *h); /* after the loop has ended */
  * and sw_supervisor_feed() follows. */
 bool sw_suggest_ready(struct sw_host *h, uint64_t n);
 
-/* Is an ASK possible now at all? False: it wants a suggestion that is not there. *out is what to
+/* Is an ASK possible now at all? False: it wants a suggestion that is not there. *out holds what to
  * pass with the event (NULL: nothing). Valid until the next step. */
-bool sw_suggest_peek(struct sw_host *h, const struct sw_suggestion **out);
+bool sw_suggest_peek(struct sw_host *h, struct sw_prepared_one **out);
 
-/* A step has changed the sweep: what was handed out leaves the queue, what is stale is renewed. */
-void sw_suggest_changed(struct sw_host *h);
+/* A step has changed the sweep: what was handed out leaves the queue, what is stale is renewed.
+ * Rows go into the step's change; NULL: there are none yet. */
+void sw_suggest_changed(struct sw_change *c, struct sw_host *h);
 void sw_suggest_flush(struct sw_daemon *d); /* at the end of each turn of the loop */
 
 /* Keeps a trial.ask until it can be answered. */
@@ -55,5 +58,8 @@ void sw_suggest_refuse_all(struct sw_daemon *d, const char *why);
 struct sw_buf;
 void sw_suggest_why(const struct sw_suggestion *s, uint64_t seen, bool maximize,
 		    struct sw_buf *out);
+
+/* What it wrote, with another number of observations that the suggestion had not seen. */
+void sw_suggest_why_again(const char *why, uint64_t unseen, struct sw_buf *out);
 
 #endif

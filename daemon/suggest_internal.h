@@ -4,6 +4,7 @@
 #define SW_DAEMON_SUGGEST_INTERNAL_H
 
 #include "daemon/prepared.h"
+#include "daemon/standby.h"
 #include "daemon/suggest.h"
 #include "sched/history.h"
 #include <uv.h>
@@ -18,6 +19,7 @@ struct parked {
 struct sw_suggester {
 	struct sw_host *h;
 	struct sw_prepared queue;
+	struct sw_standby standby; /* what of the queue is stored */
 	struct parked *parked, **parked_tail;
 	size_t parked_n;
 	int64_t since_us; /* since when a slot waits; 0: none does */
@@ -32,7 +34,7 @@ struct sw_suggester {
 	uint64_t epoch;             /* sw_sweep_epoch() that all this is of */
 	bool is_void;               /* it has risen: sampler and history are to be made anew */
 	uint64_t made;              /* the number of the suggestion in work */
-	struct sw_suggestion *out;
+	struct sw_prepared_one *out;
 	sw_status rc;
 	struct sw_err err;
 

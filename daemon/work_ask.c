@@ -7,6 +7,8 @@
 #include "daemon/driver.h"
 #include "daemon/host.h"
 #include "daemon/plan.h"
+#include "daemon/prepared.h"
+#include "daemon/standby.h"
 #include "daemon/suggest.h"
 #include "daemon/supervisor.h"
 #include "daemon/work.h"
@@ -137,11 +139,13 @@ bool sw_work_hand_out(struct sw_host *h, struct sw_slot *s, struct sw_call *call
 	struct sw_event event = {.kind = SW_EVENT_ASK};
 	const struct sw_actions *actions;
 	const struct sw_action *create, *start;
+	struct sw_prepared_one *ready;
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_buf params;
 
-	if (!sw_suggest_peek(h, &event.suggestion))
+	if (!sw_suggest_peek(h, &ready))
 		return false;
+	event.suggestion = ready != NULL ? &ready->suggestion : NULL;
 	struct sw_change *c = sw_change_begin(h->d, call);
 	c->uid = -1;
 	if (sw_driver_step(c, h, &event, s->index, &actions, NULL, &err) != SW_OK) {
@@ -177,7 +181,8 @@ struct asking {
 	struct sw_jw w; /* writes into reply */
 };
 
-static void write_trial(struct asking *a, const struct sw_actions *actions)
+/* params: those of a trial that was made, where they are written already. */
+static void write_trial(struct asking *a, const struct sw_actions *actions, const char *params)
 {
 	const struct sw_action *create, *start = find_start(actions, &create);
 
@@ -185,10 +190,14 @@ static void write_trial(struct asking *a, const struct sw_actions *actions)
 	sw_jw_obj(&a->w);
 	sw_jw_kint(&a->w, "trial", (int64_t)start->trial);
 	sw_jw_kint(&a->w, "attempt", start->attempt);
-	sw_jw_key(&a->w, "params");
-	a->w.comma = false;
-	write_params(a->h, start->trial, create, &a->reply);
-	a->w.comma = true;
+	if (params != NULL) {
+		sw_jw_kraw(&a->w, "params", params);
+	} else {
+		sw_jw_key(&a->w, "params");
+		a->w.comma = false;
+		write_params(a->h, start->trial, create, &a->reply);
+		a->w.comma = true;
+	}
 	sw_jw_kint(&a->w, "resume_step", (int64_t)start->resume_step);
 	const uint64_t parent = sw_sweep_parent(a->h->sched, start->trial);
 	if (parent != 0)
@@ -205,7 +214,39 @@ static void finish_ask(struct asking *a, struct sw_change *c)
 	sw_buf_fini(&c->reply);
 	c->reply = a->reply;
 	free(a);
+	if (c->early) {
+		sw_call_result(c->call, &c->reply);
+		c->call = NULL;
+	}
 	sw_change_commit(c); /* an empty one too: the answer keeps its place */
+}
+
+/* One trial more into the answer. False: there is none now. */
+static bool ask_one(struct asking *a, struct sw_change *c, struct sw_err *err)
+{
+	struct sw_event event = {.kind = SW_EVENT_ASK};
+	struct sw_prepared_text text = {.params = NULL};
+	const struct sw_actions *actions;
+	struct sw_prepared_one *ready;
+
+	if (!sw_suggest_peek(a->h, &ready))
+		return false;
+	if (ready != NULL) {
+		event.suggestion = &ready->suggestion;
+		if (ready->text.params != NULL &&
+		    ready->suggestion.known == sw_sweep_history(a->h->sched)->n_obs) {
+			text = ready->text; /* it goes with the step */
+			ready->text = (struct sw_prepared_text){.params = NULL};
+			c->text = &text;
+		}
+	}
+	c->early = c->early && ready != NULL && ready->stored;
+	const bool asked = sw_driver_step(c, a->h, &event, -1, &actions, NULL, err) == SW_OK;
+	if (asked)
+		write_trial(a, actions, text.params);
+	c->text = NULL;
+	sw_prepared_text_fini(&text);
+	return asked;
 }
 
 /* Hands out for a while, then lets the loop turn: the rest follows once this much is stored. Those
@@ -214,22 +255,19 @@ static void go_on(void *arg)
 {
 	struct asking *a = arg;
 	struct sw_host *h = a->h;
-	struct sw_event event = {.kind = SW_EVENT_ASK};
 	const int64_t until_us = h->suggest != NULL ? INT64_MAX : sw_clock_mono_us() + ASK_TURN_US;
-	const struct sw_actions *actions;
+	const int64_t wanted = a->left;
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_change *c = sw_change_begin(h->d, a->call);
 	bool more = !h->d->draining && h->d->phase == SW_UP;
 	bool late = false;
 
+	c->early = h->suggest != NULL && sw_change_none_left(h);
 	/* An answer that the client can read in one line: "at most count" allows fewer. */
 	while (more && !late && a->left > 0 && a->reply.len < ASK_MAX_BYTES) {
-		more = sw_suggest_peek(h, &event.suggestion) &&
-		       sw_driver_step(c, h, &event, -1, &actions, NULL, &err) == SW_OK;
-		if (more) {
-			write_trial(a, actions);
+		more = ask_one(a, c, &err);
+		if (more)
 			a->left--;
-		}
 		late = sw_clock_mono_us() >= until_us;
 	}
 	if (more && late && a->left > 0 && !sw_call_gone(a->call)) {
@@ -239,6 +277,8 @@ static void go_on(void *arg)
 		sw_change_commit(c);
 		return;
 	}
+	/* They are consecutive: the last one says it. */
+	c->early = c->early && a->left < wanted && sw_standby_note(h, sw_sweep_trial_n(h->sched));
 	finish_ask(a, c);
 	if (err.code == SW_INVALID)
 		sw_driver_fail(h, err.msg);

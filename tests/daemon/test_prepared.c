@@ -1,6 +1,8 @@
 /* tests/daemon/test_prepared.c — suggestions that wait to be handed out. */
+#include "base/buf.h"
 #include "base/fault.h"
 #include "daemon/prepared.h"
+#include "daemon/suggest.h"
 #include <check.h>
 #include <stdlib.h>
 
@@ -10,11 +12,11 @@ static struct sw_prepared make(uint64_t n)
 	struct sw_prepared q = {.v = NULL};
 
 	for (uint64_t i = 0; i < n; i++) {
-		struct sw_suggestion *one = sw_calloc(1, sizeof *one);
+		struct sw_prepared_one *one = sw_calloc(1, sizeof *one);
 
 		ck_assert_ptr_nonnull(one);
-		one->state = sw_malloc(8);
-		one->known = 4 + i;
+		one->suggestion.state = sw_malloc(8);
+		one->suggestion.known = 4 + i;
 		ck_assert_int_eq(sw_prepared_push(&q, one, 4, 3), SW_OK);
 	}
 	return q;
@@ -30,7 +32,7 @@ START_TEST(prepared_suggestions_leave_in_their_order)
 		ck_assert(sw_prepared_trim(&q, 4 + gone, 3 + gone));
 		ck_assert_uint_eq(q.n, 20 - gone);
 		ck_assert_uint_eq(q.first, 4 + gone);
-		ck_assert_uint_eq(q.v[0]->known, 4 + gone);
+		ck_assert_uint_eq(q.v[0]->suggestion.known, 4 + gone);
 	}
 	sw_prepared_fini(&q);
 	ck_assert_uint_eq(q.n, 0);
@@ -44,7 +46,7 @@ START_TEST(prepared_suggestions_that_took_other_trials_for_pending_all_leave)
 	ck_assert(!sw_prepared_trim(&q, 6, 4)); /* two trials came, one suggestion was used */
 	ck_assert_uint_eq(q.n, 0);
 	ck_assert(sw_prepared_trim(&q, 9, 5));
-	struct sw_suggestion *one = sw_calloc(1, sizeof *one);
+	struct sw_prepared_one *one = sw_calloc(1, sizeof *one);
 	ck_assert_int_eq(sw_prepared_push(&q, one, 9, 5), SW_OK);
 	ck_assert_uint_eq(q.first, 9);
 	ck_assert_uint_eq(q.first_made, 5);
@@ -52,11 +54,52 @@ START_TEST(prepared_suggestions_that_took_other_trials_for_pending_all_leave)
 }
 END_TEST
 
+START_TEST(state_comes_back_from_its_text)
+{
+	unsigned char *state;
+	size_t n;
+
+	ck_assert_int_eq(sw_prepared_state("00ff1a", &state, &n), SW_OK);
+	ck_assert_uint_eq(n, 3);
+	ck_assert_mem_eq(state, "\x00\xff\x1a", 3);
+	free(state);
+	ck_assert_int_eq(sw_prepared_state("", &state, &n), SW_OK);
+	ck_assert_ptr_null(state);
+	ck_assert_uint_eq(n, 0);
+	static const char *const bad[] = {"0", "0g", "g0", "0A", "00 1"};
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		ck_assert_int_eq(sw_prepared_state(bad[i], &state, &n), SW_INVALID);
+		ck_assert_ptr_null(state);
+	}
+}
+END_TEST
+
+START_TEST(why_is_written_again_with_another_number_of_unseen_results)
+{
+	struct sw_buf first, again, want;
+	struct sw_suggestion s = {.source = "gp", .known = 7, .has_model = true, .mean = 0.25};
+
+	sw_buf_init(&first, 4096);
+	sw_buf_init(&again, 4096);
+	sw_buf_init(&want, 4096);
+	sw_suggest_why(&s, 7, false, &first);
+	sw_suggest_why(&s, 29, false, &want);
+	sw_suggest_why_again(first.data, 22, &again);
+	ck_assert_str_eq(again.data, want.data);
+	sw_buf_clear(&again);
+	sw_suggest_why_again(want.data, 0, &again);
+	ck_assert_str_eq(again.data, first.data);
+	sw_buf_fini(&first);
+	sw_buf_fini(&again);
+	sw_buf_fini(&want);
+}
+END_TEST
+
 #ifdef SW_FAULTS
 START_TEST(prepared_push_without_memory_changes_nothing)
 {
 	struct sw_prepared q = make(8);
-	struct sw_suggestion *one = sw_calloc(1, sizeof *one);
+	struct sw_prepared_one *one = sw_calloc(1, sizeof *one);
 
 	sw_fault_arm(SW_FAULT_MALLOC, 1, false);
 	ck_assert_int_eq(sw_prepared_push(&q, one, 4, 3), SW_NOMEM);
@@ -77,6 +120,8 @@ int main(void)
 
 	tcase_add_test(t, prepared_suggestions_leave_in_their_order);
 	tcase_add_test(t, prepared_suggestions_that_took_other_trials_for_pending_all_leave);
+	tcase_add_test(t, state_comes_back_from_its_text);
+	tcase_add_test(t, why_is_written_again_with_another_number_of_unseen_results);
 #ifdef SW_FAULTS
 	tcase_add_test(t, prepared_push_without_memory_changes_nothing);
 #endif
