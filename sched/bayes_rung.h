@@ -19,6 +19,11 @@
  * Afterwards a third stays spread, a guard: with bench/asha it lowers the losses that a sweep ends
  * with by one to seven hundredths, most where losses are noisy and differ little.
  *
+ * Of the trials that are pending, those without a value, and of those with values below the top
+ * alone the ones foretold to be best (those that go on), are believed at the top. Else workers that
+ * are asked for in turn go beside a good trial that runs, where the model still sees room; with
+ * eight of them and bench/asha that cost 2% of the resource and 3% of the final loss.
+ *
  * What ends off a rung: a trial that COMPLETED without a value at the last rung never gets one, so
  * its final value counts as that. FAILED and INFEASIBLE: beyond the worst at the top, whatever it
  * had below. CANCELLED: its rungs count. Earlier sweeps: their values are those of the last rung. A

@@ -217,6 +217,65 @@ START_TEST(rungs_above_those_known_are_not_for_the_model_to_judge)
 }
 END_TEST
 
+/* What a suggestion hopes for after 30 trials that came to their ends, and six good ones that have
+ * a value at the first rung alone: they run, or were stopped there. NaN: none of the model's. */
+static double hope_beside(uint64_t seed, bool run)
+{
+	struct sw_space *const space = learn_cube(2);
+	struct sw_sampler *const s = rung_sampler(space, seed);
+	struct sw_suggestion got = {.state = NULL};
+	struct sw_history h;
+	uint64_t rng = seed;
+
+	sw_history_init(&h, 2, 1);
+	for (uint64_t t = 1; t <= 36; t++) {
+		const bool open = t > 30;
+		struct sw_value v[2] = {{0}};
+		double y = 0;
+
+		for (size_t k = 0; k < 2; k++) {
+			v[k].number = open ? 0.5 + 0.1 * unit(&rng) : unit(&rng);
+			y += (v[k].number - 0.6) * (v[k].number - 0.6);
+		}
+		learn_add(&h, v);
+		for (uint32_t k = 0; k < (open ? 1 : RUNG_LEVELS); k++) {
+			const double at = y + (k + 1 < RUNG_LEVELS ? 0.3 * unit(&rng) : 0);
+
+			learn_tell(&h, t, SW_OBS_RUNG, k, &at);
+		}
+		if (!open || !run)
+			learn_tell(&h, t, open ? SW_OBS_PRUNED : SW_OBS_FINAL, 0, &y);
+	}
+	learn_suggest(s, &h, &got);
+	const double ei = got.has_model ? got.ei : (double)NAN;
+
+	sw_suggestion_fini(&got);
+	sw_history_fini(&h);
+	sw_sampler_destroy(s);
+	sw_space_destroy(space);
+	return ei;
+}
+
+START_TEST(what_runs_below_the_top_is_believed_there)
+{
+	double running = 0, stopped = 0;
+	int n = 0;
+
+	for (uint64_t seed = 1; seed <= 30; seed++) {
+		const double open = hope_beside(seed, true), ended = hope_beside(seed, false);
+
+		ck_assert_int_eq(isnan(open), isnan(ended));
+		if (isnan(open))
+			continue;
+		running += open;
+		stopped += ended;
+		n++;
+	}
+	ck_assert_int_ge(n, 12);
+	ck_assert_msg(running < 0.97 * stopped, "%g running, %g stopped", running, stopped);
+}
+END_TEST
+
 /* The low x look best at the first rung, and are the worst at the last. */
 static double crossing(double x, uint32_t level)
 {
@@ -395,6 +454,7 @@ int main(void)
 	tcase_add_test(c, restored_sampler_goes_on_byte_for_byte);
 	tcase_add_test(c, asks_without_news_are_different_points_of_one_fit);
 	tcase_add_test(c, rungs_above_those_known_are_not_for_the_model_to_judge);
+	tcase_add_test(c, what_runs_below_the_top_is_believed_there);
 	tcase_add_test(c, curves_that_cross_lead_to_the_end_that_is_low);
 	tcase_add_test(c, results_of_any_size_and_failures_do_no_harm);
 	tcase_add_test(c, space_that_is_used_up_by_running_trials_goes_on);
