@@ -12,14 +12,16 @@ from search_model import check_point, loss, searched
 
 
 def prepared(daemon, sweep):
+    """(trial, results that its suggestion knew) of each row."""
     with sqlite3.connect(f"file:{database(daemon)}?mode=ro", uri=True) as db:
-        return [n for n, in db.execute("SELECT trial FROM prepared WHERE sweep = ? ORDER BY trial",
-                                       (sweep,))]
+        return db.execute("SELECT trial, known FROM prepared WHERE sweep = ? ORDER BY trial",
+                          (sweep,)).fetchall()
 
 
-def in_store(daemon, client, sweep, trials):
+def in_store(daemon, client, sweep, trials, known):
     """Waits until these, and no others, are prepared and the daemon has heard so."""
-    wait_until(lambda: prepared(daemon, sweep) == trials, f"trials {trials} prepared")
+    wait_until(lambda: prepared(daemon, sweep) == [(n, known) for n in trials],
+               f"trials {trials} prepared")
     client.trials(sweep)  # a read is answered after what was committed before it
 
 
@@ -68,7 +70,7 @@ def test_trial_handed_out_before_its_commit_survives_the_daemons_death(start):
     daemon = start()
     client = daemon.client()
     sweep = begun(client, told=6)
-    in_store(daemon, client, sweep, [7])
+    in_store(daemon, client, sweep, [7], 6)
     with Held(daemon):
         t, = client.ask(sweep)  # answered, though nothing can be committed
         daemon.kill9()
@@ -90,7 +92,7 @@ def test_several_in_one_answer_survive_too(start):
     client = daemon.client()
     sweep = begun(client, told=6)
     running = client.ask(sweep, 3)
-    in_store(daemon, client, sweep, [10, 11, 12, 13])  # as many as run, and one
+    in_store(daemon, client, sweep, [10, 11, 12, 13], 6)  # as many as run, and one
     with Held(daemon):
         handed = client.ask(sweep, 4)
         daemon.kill9()
@@ -111,7 +113,7 @@ def test_nothing_is_handed_out_early_while_a_result_waits_for_its_commit(start):
     client, other = daemon.client(), daemon.client()
     sweep = begun(client, told=6, suggest_wait_ms=0)
     t, = client.ask(sweep)
-    in_store(daemon, client, sweep, [8, 9])
+    in_store(daemon, client, sweep, [8, 9], 6)
     tell = {"jsonrpc": "2.0", "id": 1, "method": "trial.tell",
             "params": {"sweep": sweep, "trial": t["trial"], "attempt": 1, "state": "COMPLETED",
                        "metrics": {"loss": 0.1}}}
@@ -132,7 +134,7 @@ def test_what_nobody_had_is_suggested_again_as_if_nothing_had_happened(start):
     daemon = start()
     client = daemon.client()
     sweep, other = begun(client, told=4), begun(client, told=4)
-    in_store(daemon, client, sweep, [5])
+    in_store(daemon, client, sweep, [5], 4)
     daemon.kill9()
     daemon.start()
     client = daemon.client()
@@ -143,6 +145,23 @@ def test_what_nobody_had_is_suggested_again_as_if_nothing_had_happened(start):
     verified(daemon, sweep)
 
 
+def test_daemon_that_dies_before_its_recovery_is_stored_is_recovered_from_again(start):
+    daemon = start()
+    client = daemon.client()
+    sweep = begun(client, told=6)
+    in_store(daemon, client, sweep, [7], 6)
+    with Held(daemon):
+        t, = client.ask(sweep)
+        for _ in range(2):
+            daemon.kill9()
+            daemon.start()
+        daemon.kill9()
+    daemon.start()
+    client = daemon.client()
+    assert client.tell(sweep, t, metrics={"loss": 0.4}) == "COMPLETED"
+    verified(daemon, sweep)
+
+
 @pytest.mark.parametrize("limit", [{}, {"max_concurrent": 1}])
 @pytest.mark.parametrize("loss_of", ["the file", "the machine", "the run"])
 def test_where_nobody_can_say_who_has_it_the_next_who_asks_has_it(start, loss_of, limit):
@@ -150,7 +169,7 @@ def test_where_nobody_can_say_who_has_it_the_next_who_asks_has_it(start, loss_of
     daemon = start()
     client = daemon.client()
     sweep = begun(client, told=2, run_cap=6, **limit)
-    in_store(daemon, client, sweep, [3])
+    in_store(daemon, client, sweep, [3], 2)
     with Held(daemon):
         had, = client.ask(sweep)
         daemon.kill9()
@@ -159,8 +178,11 @@ def test_where_nobody_can_say_who_has_it_the_next_who_asks_has_it(start, loss_of
         os.unlink(path)
     else:
         with open(path, "r+b") as file:
-            file.seek(20 if loss_of == "the machine" else 8)
-            file.write(b"\1")
+            place = 20 if loss_of == "the machine" else 8
+            file.seek(place)
+            other = bytes([file.read(1)[0] ^ 2])
+            file.seek(place)
+            file.write(other)
     daemon.start()
     client = daemon.client()
     assert state_of(client, sweep, 3) == ("PENDING", 1)
@@ -185,7 +207,7 @@ def test_without_room_for_its_note_an_answer_waits_for_its_commit(start):
     daemon.start()
     client = daemon.client()
     sweep = begun(client, told=2)
-    in_store(daemon, client, sweep, [3])
+    in_store(daemon, client, sweep, [3], 2)
     with Held(daemon):
         client.send({"jsonrpc": "2.0", "id": 1, "method": "trial.ask", "params": {"sweep": sweep}})
         client.socket.settimeout(0.5)
@@ -198,7 +220,7 @@ def test_daemon_that_is_stopped_leaves_nothing_in_doubt(start):
     daemon = start()
     client = daemon.client()
     sweep = begun(client, told=2, run_cap=6)
-    in_store(daemon, client, sweep, [3])
+    in_store(daemon, client, sweep, [3], 2)
     assert daemon.term() == 0
     assert prepared(daemon, sweep) == []
     daemon.start()
@@ -211,11 +233,11 @@ def test_what_is_prepared_goes_when_it_means_nothing_any_more(start):
     daemon = start()
     client = daemon.client()
     sweep = begun(client, told=2)
-    in_store(daemon, client, sweep, [3])
+    in_store(daemon, client, sweep, [3], 2)
     client.call("trial.enqueue", sweep=sweep, params={"lr": 0.5})  # trial 3 is the user's
-    in_store(daemon, client, sweep, [])
+    in_store(daemon, client, sweep, [], 2)
     client.ask(sweep)
-    in_store(daemon, client, sweep, [4, 5])
+    in_store(daemon, client, sweep, [4, 5], 2)
     client.call("sweep.edit", sweep=sweep, ranges={"lr": {"min": 1e-4, "max": 0.3}})
     daemon.kill9()
     daemon.start()
