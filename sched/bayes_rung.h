@@ -19,10 +19,11 @@
  * Afterwards a third stays spread, a guard: with bench/asha it lowers the losses that a sweep ends
  * with by one to seven hundredths, most where losses are noisy and differ little.
  *
- * Of the trials that are pending, those without a value, and of those with values below the top
- * alone the ones foretold to be best (those that go on), are believed at the top. Else workers that
- * are asked for in turn go beside a good trial that runs, where the model still sees room; with
- * eight of them and bench/asha that cost 2% of the resource and 3% of the final loss.
+ * Trials that run and have no value at the top are believed there, also with values of lower rungs:
+ * else workers that ask in turn go beside a good trial that runs, where the model still sees room.
+ * With eight of them and bench/asha that cost 2% of the resource and 3% of the final loss. Where
+ * trials pause at rungs, most of those with values wait and do not run, and they are not believed:
+ * with one worker that cost 4% of the final loss.
  *
  * What ends off a rung: a trial that COMPLETED without a value at the last rung never gets one, so
  * its final value counts as that. FAILED and INFEASIBLE: beyond the worst at the top, whatever it
@@ -108,6 +109,7 @@ void sw_bayes_rung_choose(const struct bayes_rung_values *r, uint64_t seed,
 struct bayes_rungs {
 	const struct bayes_cube *cube; /* with its last coordinate a resource */
 	uint64_t seed;
+	bool pauses;
 	struct bayes_rung_values values;
 	struct bayes_rung_pick pick;
 	/* gp: the rows picked, then what is believed. x, z: points at tau 1 and the means there. */

@@ -15,8 +15,7 @@
 #define FRESH_EVERY  4    /* fits, of which one has a second start */
 #define EVALS        40
 #define BELIEVE_MOST ((size_t)256)
-#define OPEN_MOST    ((size_t)32) /* of those believed: have values, but none at the top */
-#define BAD_BEYOND   0.3          /* how far past the worst row a bad one stands, in z */
+#define BAD_BEYOND   0.3 /* how far past the worst row a bad one stands, in z */
 
 sw_status sw_bayes_rungs_init(struct bayes_rungs *r, const struct bayes_cube *cube,
 			      const struct sw_sampler_config *config)
@@ -25,7 +24,7 @@ sw_status sw_bayes_rungs_init(struct bayes_rungs *r, const struct bayes_cube *cu
 		.d = cube->d, .kernel = SW_GP_MATERN52, .category = cube->category};
 	const size_t d = cube->d, points = BAYES_RUNG_SEEN + BELIEVE_MOST;
 
-	*r = (struct bayes_rungs){.cube = cube, .seed = config->seed};
+	*r = (struct bayes_rungs){.cube = cube, .seed = config->seed, .pauses = config->pauses};
 	sw_bayes_rung_init(&r->values, config);
 	r->model.cube = cube;
 	r->model.x = sw_malloc(points * d * sizeof *r->model.x);
@@ -182,60 +181,33 @@ static sw_status rate_points(struct bayes_rungs *r)
 	return rc;
 }
 
-/* Is it pending, with values of lower rungs alone? */
-static bool is_open(const struct bayes_rungs *r, size_t subject)
+/* Of a pending trial. What has values where trials pause is likelier to wait than to run. */
+static bool is_believed(const struct bayes_rungs *r, size_t subject)
 {
-	return r->values.has[subject] != 0 && r->values.has[subject] >> r->values.top == 0;
+	const uint64_t has = r->values.has[subject];
+
+	return has == 0 || (!r->pauses && has >> r->values.top == 0);
 }
 
-/* What the last of the OPEN_MOST open trials that are foretold to be best is foretold. Trials that
- * pause are open by the hundred; of them these are the ones that go on. */
-static double find_open_bar(const struct bayes_rungs *r, const struct bayes_data *b)
-{
-	double low[OPEN_MOST];
-	size_t n = 0;
-
-	for (size_t i = 0; i < b->n_pending; i++) {
-		const size_t subject = r->values.n_prior + b->pending_trial[i] - 1;
-		const double y = r->values.y[subject];
-
-		if (!is_open(r, subject) || (n == OPEN_MOST && low[n - 1] <= y))
-			continue;
-		size_t at = n < OPEN_MOST ? n++ : n - 1;
-
-		for (; at > 0 && low[at - 1] > y; at--)
-			low[at] = low[at - 1];
-		low[at] = y;
-	}
-	return n < OPEN_MOST ? INFINITY : low[n - 1];
-}
-
-static bool is_believed(const struct bayes_rungs *r, size_t subject, double bar)
-{
-	return r->values.has[subject] == 0 || (is_open(r, subject) && r->values.y[subject] <= bar);
-}
-
-/* Trials that are pending and not known at the top, each with the mean there that the rows before
+/* Trials that run and are not known at the top, each with the mean there that the rows before
  * it give it: what lower rungs say of a trial leaves room for improvement right beside it, and the
  * next worker would start the same once more. Those that the last call believed keep their rows. */
 static sw_status believe(struct bayes_rungs *r, const struct bayes_data *b)
 {
 	struct bayes_model *const m = &r->model;
 	const size_t d = r->cube->d, n_prior = r->values.n_prior;
-	const double bar = find_open_bar(r, b);
 	size_t unknown = 0, n = 0;
 	bool same = true;
 
 	for (size_t i = 0; i < b->n_pending; i++)
-		unknown += is_believed(r, n_prior + b->pending_trial[i] - 1, bar);
+		unknown += is_believed(r, n_prior + b->pending_trial[i] - 1);
 	for (size_t i = 0; i < b->n_pending; i++) {
 		double *const row = m->x + (r->n_told + n) * d;
 		const double *const x = b->pending + i * d;
 		double var;
 
 		/* The latest, when there are too many. */
-		if (!is_believed(r, n_prior + b->pending_trial[i] - 1, bar) ||
-		    unknown-- > BELIEVE_MOST)
+		if (!is_believed(r, n_prior + b->pending_trial[i] - 1) || unknown-- > BELIEVE_MOST)
 			continue;
 		same = same && n < r->n_believed && memcmp(row, x, d * sizeof *row) == 0;
 		if (!same) {

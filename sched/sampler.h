@@ -49,6 +49,7 @@ struct sw_sampler_config {
 	const struct sw_value *init; /* [n_init][space size] */
 	size_t n_levels;             /* rung steps that observations may name; 0: no pruner */
 	uint64_t levels[SW_SAMPLER_LEVELS_MAX]; /* rising */
+	bool pauses; /* at a rung a trial waits, and may never go on: promote */
 };
 
 /* One configuration and how it came about. The caller's: init by {0}, then sw_suggestion_fini(). */

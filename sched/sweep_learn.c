@@ -38,6 +38,7 @@ static void set_levels(struct sw_sweep *s)
 
 	assert(n <= SW_SAMPLER_LEVELS_MAX);
 	s->sampling.n_levels = n;
+	s->sampling.pauses = kind == SW_PRUNER_PROMOTE;
 	for (size_t k = 0; k < n; k++)
 		s->sampling.levels[k] = sw_pruner_rung_step(s->pruner, 0, k);
 }

@@ -219,13 +219,17 @@ END_TEST
 
 /* What a suggestion hopes for after 30 trials that came to their ends, and six good ones that have
  * a value at the first rung alone: they run, or were stopped there. NaN: none of the model's. */
-static double hope_beside(uint64_t seed, bool run)
+static double hope_beside(uint64_t seed, bool run, bool pauses)
 {
 	struct sw_space *const space = learn_cube(2);
-	struct sw_sampler *const s = rung_sampler(space, seed);
+	struct sw_sampler_config config = rung_config(space, seed);
 	struct sw_suggestion got = {.state = NULL};
+	struct sw_sampler *s;
 	struct sw_history h;
 	uint64_t rng = seed;
+
+	config.pauses = pauses;
+	ck_assert_int_eq(sw_sampler_create(&s, &config, NULL), SW_OK);
 
 	sw_history_init(&h, 2, 1);
 	for (uint64_t t = 1; t <= 36; t++) {
@@ -262,11 +266,14 @@ START_TEST(what_runs_below_the_top_is_believed_there)
 	int n = 0;
 
 	for (uint64_t seed = 1; seed <= 30; seed++) {
-		const double open = hope_beside(seed, true), ended = hope_beside(seed, false);
+		const double open = hope_beside(seed, true, false);
+		const double ended = hope_beside(seed, false, false);
 
 		ck_assert_int_eq(isnan(open), isnan(ended));
 		if (isnan(open))
 			continue;
+		/* Where trials pause, what has a value is not taken to run. */
+		ck_assert_double_eq(hope_beside(seed, true, true), ended);
 		running += open;
 		stopped += ended;
 		n++;
