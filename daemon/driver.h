@@ -2,7 +2,8 @@
  * daemon/driver.h — event -> state machine -> transaction -> commit -> effects.
  *
  * The rule of the house: store first, then act or answer. A step's rows go into one transaction;
- * the answer, and the word to a worker that it must stop, leave in the commit's callback.
+ * the answer, and the word to a worker that it must stop, leave in the commit's callback. The one
+ * exception is an ask for what was stored ahead of time (daemon/standby.h).
  */
 #ifndef SW_DAEMON_DRIVER_H
 #define SW_DAEMON_DRIVER_H
