@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define SLICE_NS 100000
+#define SLICE_NS 100000 /* the shortest that there is */
 
 /* The kernel's struct sched_attr in its first form; Debian 12's C library has none. */
 struct attr {

@@ -1,10 +1,12 @@
-/* base/thread.h — what the kernel's scheduler is told about a thread. A hint: nothing depends on
- * it. */
+/*
+ * base/thread.h — what the kernel's scheduler is told about a thread. A hint: nothing depends on
+ * it. Linux 6.12 and later; others ignore it.
+ */
 #ifndef SW_BASE_THREAD_H
 #define SW_BASE_THREAD_H
 
-/* The calling thread answers people and computes little at a time: a slice of 0.1 ms lets it in
- * soon where threads with longer ones hold every core. Linux 6.12 and later; others ignore it. */
+/* The calling thread answers people and computes little at a time: with slices of 0.1 ms it is not
+ * pushed aside by the threads that it wakes. Its share of the cores stays the same. */
 void sw_thread_prompt(void);
 
 #endif

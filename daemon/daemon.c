@@ -69,6 +69,7 @@ static void on_gpus(uv_async_t *a)
 
 static void on_flush(uv_prepare_t *p)
 {
+	sw_conn_flush_all(p->data); /* answers first */
 	sw_budget_flush(p->data);
 	sw_suggest_flush(p->data);
 	sw_conn_flush_all(p->data);

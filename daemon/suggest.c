@@ -237,7 +237,7 @@ void sw_suggest_plan(struct sw_suggester *s)
 	if (wanted == 0)
 		return;
 	if (is_fresh(s)) {
-		if (s->queue.n < wanted)
+		if (s->queue.n < wanted && !sw_suggest_rests(s))
 			start_job(s, !can_extend(s));
 		return;
 	}
@@ -317,7 +317,10 @@ void sw_suggest_changed(struct sw_change *c, struct sw_host *h)
 
 	if (s == NULL)
 		return;
+	const size_t had = s->queue.n;
 	trim_queue(s);
+	if (s->queue.n < had)
+		s->handed_us = sw_clock_mono_us();
 	if (h->ended_ms !=
 	    0) { /* its rows go with this step: none may pass for stored if it is extended */
 		sw_prepared_drop(&s->queue);

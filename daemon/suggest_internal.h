@@ -22,7 +22,8 @@ struct sw_suggester {
 	struct sw_standby standby; /* what of the queue is stored */
 	struct parked *parked, **parked_tail;
 	size_t parked_n;
-	int64_t since_us; /* since when a slot waits; 0: none does */
+	int64_t since_us;  /* since when a slot waits; 0: none does */
+	int64_t handed_us; /* when a prepared one was handed out last */
 	struct sw_suggester *next_dirty;
 	bool dirty; /* something changed: plan() at the end of this turn of the loop */
 
@@ -52,6 +53,10 @@ void sw_suggest_plan(struct sw_suggester *s);  /* begins what is worth doing now
 int64_t sw_suggest_wait_us(const struct sw_suggester *s);
 int64_t sw_suggest_oldest(const struct sw_suggester *s); /* since when; 0: nobody waits */
 bool sw_suggest_is_late(const struct sw_suggester *s, int64_t since_us);
+/* Some are prepared, nobody waits for more, and one was just handed out: whoever took it may come
+ * for the next, and the model would compete with all that it takes to answer. The timer comes back.
+ */
+bool sw_suggest_rests(struct sw_suggester *s);
 void sw_suggest_arm(struct sw_suggester *s); /* the timer of those who become late */
 
 #endif

@@ -8,6 +8,7 @@
 #include "daemon/supervisor.h"
 #include <stdlib.h>
 
+#define REST_US   ((int64_t)2000)
 #define FORGET_US ((int64_t)5 * 1000000)
 
 int64_t sw_suggest_wait_us(const struct sw_suggester *s)
@@ -29,7 +30,13 @@ bool sw_suggest_is_late(const struct sw_suggester *s, int64_t since_us)
 	return since_us != 0 && sw_clock_mono_us() - since_us >= sw_suggest_wait_us(s);
 }
 
-/* The next moment at which someone who waits becomes late; INT64_MAX: there is none. */
+static int64_t rest_until(const struct sw_suggester *s)
+{
+	return s->handed_us + REST_US;
+}
+
+/* The next moment at which someone who waits becomes late, or a rest is over; INT64_MAX: there is
+ * none. */
 static int64_t next_deadline(const struct sw_suggester *s, int64_t now_us)
 {
 	const int64_t wait = sw_suggest_wait_us(s);
@@ -39,6 +46,8 @@ static int64_t next_deadline(const struct sw_suggester *s, int64_t now_us)
 	for (const struct parked *p = s->parked; p != NULL; p = p->next)
 		if (p->since_us + wait > now_us && p->since_us + wait < next)
 			next = p->since_us + wait;
+	if (rest_until(s) > now_us && rest_until(s) < next)
+		next = rest_until(s);
 	return next;
 }
 
@@ -54,6 +63,8 @@ static void on_deadline(uv_timer_t *timer)
 			sw_suggest_serve(s);
 			sw_supervisor_feed(d);
 			sw_suggest_plan(s);
+		} else if (s != NULL && s->handed_us != 0) {
+			sw_suggest_plan(s); /* it may have rested */
 		}
 	}
 	const int64_t now_us = sw_clock_mono_us();
@@ -67,15 +78,28 @@ static void on_deadline(uv_timer_t *timer)
 		(void)uv_timer_start(timer, on_deadline, (uint64_t)(next - now_us) / 1000 + 1, 0);
 }
 
-/* The daemon has one timer, set to the earliest moment at which anyone becomes late. */
-void sw_suggest_arm(struct sw_suggester *s)
+static void arm(struct sw_daemon *d, uint64_t ms)
 {
-	struct sw_daemon *d = s->h->d;
-	const uint64_t ms = (uint64_t)s->h->spec->suggest_wait_ms + 1;
-
 	if (!uv_is_active((const uv_handle_t *)&d->suggest) ||
 	    uv_timer_get_due_in(&d->suggest) > ms)
 		(void)uv_timer_start(&d->suggest, on_deadline, ms, 0);
+}
+
+bool sw_suggest_rests(struct sw_suggester *s)
+{
+	struct sw_daemon *d = s->h->d;
+
+	if (s->queue.n == 0 || s->parked != NULL || s->since_us != 0 ||
+	    sw_clock_mono_us() >= rest_until(s))
+		return false;
+	arm(d, REST_US / 1000 + 1);
+	return true;
+}
+
+/* The daemon has one timer, set to the earliest moment at which anyone becomes late. */
+void sw_suggest_arm(struct sw_suggester *s)
+{
+	arm(s->h->d, (uint64_t)s->h->spec->suggest_wait_ms + 1);
 }
 
 void sw_suggest_park(struct sw_host *h, struct sw_call *call, int64_t count)
