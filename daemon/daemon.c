@@ -227,6 +227,8 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 	if (rc == SW_OK)
 		rc = sw_host_recover_all(d, err);
 	if (rc == SW_OK)
+		rc = sw_standby_recover(d, err);
+	if (rc == SW_OK)
 		sw_checkpoint_clean(d);
 	if (rc == SW_OK)
 		rc = start_beats(d, err);
@@ -243,7 +245,6 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 	sw_log(SW_LOG_INFO, "daemon.start",
 	       "version=%s pid=%ld socket=%s state=%s slots=%zu sweeps=%zu", SW_VERSION,
 	       (long)getpid(), d->config.socket, d->config.state, d->slot_n, d->host_n);
-	sw_standby_recover(d);
 	sw_thread_prompt();
 	sw_settle_go(d); /* what the last stop interrupted */
 	return SW_OK;

@@ -60,7 +60,7 @@ void sw_standby_store(struct sw_suggester *s)
 
 	while (had < q->n && q->v[had]->number != 0)
 		had++;
-	if (!h->driven || h->ended_ms != 0 || s->standby.busy || had == q->n)
+	if (!h->driven || h->ended_ms != 0 || s->standby.busy || had == q->n || h->d->handed.fd < 0)
 		return;
 	struct sw_change *c = sw_change_begin(h->d, NULL);
 	keep(c, s, q->first, q->first + had - 1);
@@ -156,12 +156,19 @@ static bool take_row(const struct sw_row_prepared *row, void *arg)
 	const struct sw_sweep *sched = f->h->sched;
 	const uint64_t trial = (uint64_t)row->trial;
 	const bool noted = row->run != 0 && (uint64_t)row->run == f->past->run;
+	const bool handed = noted && trial <= sw_handed_up_to(f->past, f->h->sweep);
+	const bool fits = trial == sw_sweep_trial_n(sched) + 1 &&
+			  sw_sweep_wants_suggestion(sched) && row->known >= 0 &&
+			  (uint64_t)row->known <= sw_sweep_history(sched)->n_obs;
 	struct sw_suggestion *made;
 
 	f->rows++;
-	if (trial != sw_sweep_trial_n(sched) + 1 || !sw_sweep_wants_suggestion(sched) ||
-	    row->known < 0 || (uint64_t)row->known > sw_sweep_history(sched)->n_obs ||
-	    (noted && trial > sw_handed_up_to(f->past, f->h->sweep)))
+	if (!fits && handed)
+		f->rc = sw_err_set(&f->err, SW_IO,
+				   "trial %lld was handed out, and does not follow from what is "
+				   "stored",
+				   (long long)row->trial);
+	if (!fits || (noted && !handed))
 		return false;
 	made = sw_calloc(1, sizeof *made);
 	if (made == NULL)
@@ -201,26 +208,35 @@ static void release(struct found *f)
 	}
 }
 
+/* From now on what is prepared may be stored. Not before all that the last run's file says is. */
+static void begin(struct sw_daemon *d)
+{
+	sw_handed_begin(&d->handed, d->config.state);
+	for (size_t i = 0; i < d->host_n; i++)
+		if (d->hosts[i]->suggest != NULL)
+			sw_standby_store(d->hosts[i]->suggest);
+}
+
 static void on_recovered(void *arg)
 {
 	struct sw_daemon *d = arg;
 
 	if (--d->standby_left == 0)
-		sw_handed_begin(&d->handed, d->config.state);
+		begin(d);
 }
 
-static void recover(struct sw_host *h, const struct sw_handed *past)
+static sw_status recover(struct sw_host *h, const struct sw_handed *past, struct sw_err *err)
 {
 	const uint64_t before = sw_sweep_trial_n(h->sched);
 	struct found f = {.h = h, .past = past, .c = sw_change_begin(h->d, NULL)};
 
 	sw_store_read_now(h->d->store, read_found, &f);
-	if (f.rc != SW_OK)
-		sw_log(SW_LOG_ERROR, "standby.refused", "sweep=%lld why=\"%s\"",
-		       (long long)h->sweep, f.err.msg);
-	if (f.rows == 0) {
+	if (f.rc != SW_OK || f.rows == 0) {
 		sw_change_drop(f.c);
-		return;
+		return f.rc == SW_OK ? SW_OK
+				     : sw_err_set(err, f.rc,
+						  "cannot recover what sweep %lld had prepared: %s",
+						  (long long)h->sweep, f.err.msg);
 	}
 	release(&f);
 	sw_log(SW_LOG_INFO, "standby.recovered", "sweep=%lld prepared=%zu handed_out=%llu%s",
@@ -232,22 +248,24 @@ static void recover(struct sw_host *h, const struct sw_handed *past)
 	f.c->arg = h->d;
 	h->d->standby_left++;
 	sw_change_commit(f.c);
+	return SW_OK;
 }
 
-void sw_standby_recover(struct sw_daemon *d)
+sw_status sw_standby_recover(struct sw_daemon *d, struct sw_err *err)
 {
 	struct sw_handed past;
+	sw_status rc = SW_OK;
 
 	sw_handed_open(&past, d->config.state);
 	sw_handed_draw(&d->handed);
-	for (size_t i = 0; i < d->host_n; i++)
+	for (size_t i = 0; rc == SW_OK && i < d->host_n; i++)
 		if (d->hosts[i]->driven && d->hosts[i]->suggest != NULL &&
 		    d->hosts[i]->ended_ms == 0)
-			recover(d->hosts[i], &past);
+			rc = recover(d->hosts[i], &past, err);
 	sw_handed_close(&past);
-	/* Not before all that the old file says is stored. */
-	if (d->standby_left == 0)
-		sw_handed_begin(&d->handed, d->config.state);
+	if (rc == SW_OK && d->standby_left == 0)
+		begin(d);
+	return rc;
 }
 
 /* --- at the end --- */

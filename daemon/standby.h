@@ -19,6 +19,7 @@
 #ifndef SW_DAEMON_STANDBY_H
 #define SW_DAEMON_STANDBY_H
 
+#include "base/status.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -45,8 +46,9 @@ void sw_standby_changed(struct sw_change *c, struct sw_suggester *s);
  * the answer has to wait for its commit. One write of 8 bytes. */
 bool sw_standby_note(const struct sw_host *h, uint64_t trial);
 
-/* At start, when every sweep is recovered. */
-void sw_standby_recover(struct sw_daemon *d);
+/* At start, when every sweep is recovered. An error where what was handed out cannot be read back
+ * or does not fit what is stored: going on would give it to somebody else. */
+SW_NODISCARD sw_status sw_standby_recover(struct sw_daemon *d, struct sw_err *err);
 
 /* The daemon stops and hands out no more: nothing that is prepared was handed out. */
 void sw_standby_forget(struct sw_daemon *d);

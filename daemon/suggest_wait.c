@@ -51,6 +51,16 @@ static int64_t next_deadline(const struct sw_suggester *s, int64_t now_us)
 	return next;
 }
 
+static void on_deadline(uv_timer_t *timer);
+
+/* Sooner, never later. */
+static void arm(struct sw_daemon *d, uint64_t ms)
+{
+	if (!uv_is_active((const uv_handle_t *)&d->suggest) ||
+	    uv_timer_get_due_in(&d->suggest) > ms)
+		(void)uv_timer_start(&d->suggest, on_deadline, ms, 0);
+}
+
 static void on_deadline(uv_timer_t *timer)
 {
 	struct sw_daemon *d = timer->data;
@@ -75,14 +85,7 @@ static void on_deadline(uv_timer_t *timer)
 		next = at_us < next ? at_us : next;
 	}
 	if (next != INT64_MAX)
-		(void)uv_timer_start(timer, on_deadline, (uint64_t)(next - now_us) / 1000 + 1, 0);
-}
-
-static void arm(struct sw_daemon *d, uint64_t ms)
-{
-	if (!uv_is_active((const uv_handle_t *)&d->suggest) ||
-	    uv_timer_get_due_in(&d->suggest) > ms)
-		(void)uv_timer_start(&d->suggest, on_deadline, ms, 0);
+		arm(d, (uint64_t)(next - now_us) / 1000 + 1);
 }
 
 bool sw_suggest_rests(struct sw_suggester *s)

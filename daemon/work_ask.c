@@ -240,10 +240,12 @@ static bool ask_one(struct asking *a, struct sw_change *c, struct sw_err *err)
 			c->text = &text;
 		}
 	}
-	c->early = c->early && ready != NULL && ready->stored;
+	const bool stored = ready != NULL && ready->stored;
 	const bool asked = sw_driver_step(c, a->h, &event, -1, &actions, NULL, err) == SW_OK;
-	if (asked)
+	if (asked) {
+		c->early = c->early && stored;
 		write_trial(a, actions, text.params);
+	}
 	c->text = NULL;
 	sw_prepared_text_fini(&text);
 	return asked;

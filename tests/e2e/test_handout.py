@@ -207,13 +207,35 @@ def test_without_room_for_its_note_an_answer_waits_for_its_commit(start):
     daemon.start()
     client = daemon.client()
     sweep = begun(client, told=2)
-    in_store(daemon, client, sweep, [3], 2)
     with Held(daemon):
         client.send({"jsonrpc": "2.0", "id": 1, "method": "trial.ask", "params": {"sweep": sweep}})
         client.socket.settimeout(0.5)
         with pytest.raises(TimeoutError):
             client.socket.recv(1)
     assert client.receive()["result"]["trials"][0]["trial"] == 3
+    assert prepared(daemon, sweep) == []
+
+
+def test_daemon_that_cannot_read_what_a_client_holds_does_not_start(start):
+    """Going on would give the trial's number to somebody else."""
+    daemon = start()
+    client = daemon.client()
+    sweep = begun(client, told=2)
+    in_store(daemon, client, sweep, [3], 2)
+    with Held(daemon):
+        client.ask(sweep)
+        daemon.kill9()
+    with sqlite3.connect(database(daemon)) as db:
+        was, = db.execute("SELECT params FROM prepared").fetchone()
+        db.execute("UPDATE prepared SET params = '{}'")
+    daemon.start(wait=False)
+    assert daemon.process.wait(DEADLINE) != 0
+    assert f"cannot recover what sweep {sweep} had prepared: " in daemon.tail()
+    daemon.process = None
+    with sqlite3.connect(database(daemon)) as db:
+        db.execute("UPDATE prepared SET params = ?", (was,))
+    daemon.start()
+    assert state_of(daemon.client(), sweep, 3) == ("RUNNING", 1)
 
 
 def test_daemon_that_is_stopped_leaves_nothing_in_doubt(start):
