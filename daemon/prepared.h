@@ -25,8 +25,8 @@ struct sw_prepared_text {
 struct sw_prepared_one {
 	struct sw_suggestion suggestion;
 	struct sw_prepared_text text;
-	uint64_t number; /* counts what was sent to the store (daemon/standby.h); 0: it was not */
-	bool stored;     /* its row is committed */
+	bool sent;   /* its row is on its way (daemon/standby.h) */
+	bool stored; /* and committed */
 };
 
 struct sw_prepared {

@@ -29,7 +29,7 @@ static void on_stored(void *arg)
 
 	s->standby.busy = false;
 	for (size_t i = 0; i < s->queue.n; i++)
-		if (s->queue.v[i]->number != 0)
+		if (s->queue.v[i]->sent)
 			s->queue.v[i]->stored = true;
 	if (s->h->d->phase == SW_UP)
 		sw_standby_store(s);
@@ -49,7 +49,7 @@ static void send_one(struct sw_change *c, struct sw_suggester *s, size_t i)
 					    .why = one->text.why,
 					    .state = one->text.state};
 	sw_tx_prepared(c->tx, &row);
-	one->number = ++s->standby.sent;
+	one->sent = true;
 }
 
 void sw_standby_store(struct sw_suggester *s)
@@ -58,7 +58,7 @@ void sw_standby_store(struct sw_suggester *s)
 	const struct sw_host *h = s->h;
 	size_t had = 0;
 
-	while (had < q->n && q->v[had]->number != 0)
+	while (had < q->n && q->v[had]->sent)
 		had++;
 	if (!h->driven || h->ended_ms != 0 || s->standby.busy || had == q->n || h->d->handed.fd < 0)
 		return;

@@ -31,7 +31,6 @@ struct sw_suggester;
 
 /* What of a sweep stands in the store ahead of its time. Zeroed: nothing. */
 struct sw_standby {
-	uint64_t sent;     /* rows sent so far */
 	bool busy;         /* some are on their way */
 	uint64_t from, to; /* trials whose rows may be in the store; to 0: none */
 };

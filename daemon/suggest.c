@@ -321,8 +321,8 @@ void sw_suggest_changed(struct sw_change *c, struct sw_host *h)
 	trim_queue(s);
 	if (s->queue.n < had)
 		s->handed_us = sw_clock_mono_us();
-	if (h->ended_ms !=
-	    0) { /* its rows go with this step: none may pass for stored if it is extended */
+	/* Its rows go with this step: none may pass for stored if it is extended. */
+	if (h->ended_ms != 0) {
 		sw_prepared_drop(&s->queue);
 		s->chain = false;
 	}
