@@ -4,7 +4,8 @@
  *
  * A driven sweep of each method by ask, report and tell, a window of them in flight on one
  * connection, each answered after its commit. Times are of each thousand trials; a thousand is
- * short on a shared machine, so the medians of the first and the last ten stand beside them.
+ * short on a shared machine, so the medians of the first and the last ten stand beside them, and
+ * the daemon's computing time, which waits for no disk and for nobody else.
  */
 #include "bench/lib/client.h"
 #include "bench/lib/scratch.h"
@@ -12,9 +13,11 @@
 #include "bench/lib/table.h"
 #include <assert.h>
 #include <getopt.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define BLOCK        1000
 #define LINE         512
@@ -108,12 +111,25 @@ static int take_answer(struct lane *l, const char *line)
 	return 0;
 }
 
-/* block[i]: seconds of the i-th thousand tells. */
-static int drive(struct bench_client *c, long sweep, const struct options *o, double *block)
+/* Of the i-th thousand tells. */
+struct block {
+	double seconds, computing; /* computing: the daemon's, all threads */
+};
+
+static double clock_of(clockid_t clock)
+{
+	struct timespec t = {.tv_sec = 0};
+
+	(void)clock_gettime(clock, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int drive(struct bench_client *c, long sweep, const struct options *o, clockid_t daemon,
+		 struct block *block)
 {
 	struct lane lanes[WINDOW_MAX] = {{0}};
 	size_t asked = 0, told = 0, at = 0, lane = 0;
-	double from = bench_now();
+	double from = bench_now(), computed = clock_of(daemon);
 
 	for (; asked < o->window && asked < o->trials; asked++)
 		put_request(c, sweep, &lanes[asked]);
@@ -130,8 +146,10 @@ static int drive(struct bench_client *c, long sweep, const struct options *o, do
 			return -1;
 		}
 		if (l->stage == 0 && ++told % BLOCK == 0) {
-			block[at++] = bench_now() - from;
+			block[at++] =
+				(struct block){bench_now() - from, clock_of(daemon) - computed};
 			from = bench_now();
+			computed = clock_of(daemon);
 		}
 		if (l->stage != 0 || asked++ < o->trials)
 			put_request(c, sweep, l);
@@ -146,41 +164,47 @@ static int drive(struct bench_client *c, long sweep, const struct options *o, do
 	return 0;
 }
 
-static double median_of(const double *v, size_t n)
+static double median_of(const struct block *v, size_t n, bool computing)
 {
 	double copy[BLOCKS_ASIDE];
 
 	assert(n <= BLOCKS_ASIDE);
-	memcpy(copy, v, n * sizeof *copy);
+	for (size_t i = 0; i < n; i++)
+		copy[i] = computing ? v[i].computing : v[i].seconds;
 	bench_sort(copy, n);
 	return bench_quantile(copy, n, 500);
 }
 
 static int measure(struct bench_client *c, const char *method, const struct options *o,
-		   struct bench_table *t, double *ratio)
+		   clockid_t daemon, struct bench_table *t, double *ratio)
 {
 	const size_t n = o->trials / BLOCK, aside = n < BLOCKS_ASIDE ? n : BLOCKS_ASIDE;
-	double *block = calloc(n, sizeof *block), total = 0;
+	struct block *block = calloc(n, sizeof *block);
+	double total = 0;
 	long sweep;
 	int rc = -1;
 
 	assert(block != NULL && n > 0);
-	if (submit(c, method, o->trials, &sweep) == 0 && drive(c, sweep, o, block) == 0) {
-		const double first = median_of(block, aside),
-			     last = median_of(block + n - aside, aside);
+	if (submit(c, method, o->trials, &sweep) == 0 && drive(c, sweep, o, daemon, block) == 0) {
+		const struct block *const end = block + n - aside;
+		const double first = median_of(block, aside, false),
+			     last = median_of(end, aside, false),
+			     computed = median_of(block, aside, true);
 
 		for (size_t i = 0; i < n; i++)
-			total += block[i];
+			total += block[i].seconds;
 		*ratio = last / first;
 		bench_table_row(t, method);
 		bench_table_number(t, 1, (double)o->trials, 0);
 		bench_table_number(t, 2, (double)(n * BLOCK) / total, 0);
-		bench_table_number(t, 3, block[0] * 1e3, 0);
-		bench_table_number(t, 4, block[n - 1] * 1e3, 0);
-		bench_table_number(t, 5, block[n - 1] / block[0], 2);
+		bench_table_number(t, 3, block[0].seconds * 1e3, 0);
+		bench_table_number(t, 4, block[n - 1].seconds * 1e3, 0);
+		bench_table_number(t, 5, block[n - 1].seconds / block[0].seconds, 2);
 		bench_table_number(t, 6, first * 1e3, 0);
 		bench_table_number(t, 7, last * 1e3, 0);
 		bench_table_number(t, 8, *ratio, 2);
+		bench_table_number(t, 9, computed * 1e3, 0);
+		bench_table_number(t, 10, median_of(end, aside, true) / computed, 2);
 		rc = 0;
 	}
 	free(block);
@@ -191,18 +215,23 @@ static int run(const struct options *o, const struct bench_scratch *s)
 {
 	static const char *const names[] = {"method",        "trials",       "trials/s",
 					    "first 1000 ms", "last 1000 ms", "last of first",
-					    "first 10, ms",  "last 10, ms",  "median of median"};
+					    "first 10, ms",  "last 10, ms",  "median of median",
+					    "computing, ms", "of computing"};
 	static const char *const methods[] = {"random", "tpe"};
 	struct bench_client c = {.fd = -1};
 	struct bench_table *t = malloc(sizeof *t);
 	const pid_t pid = bench_sweepd_start(s->dir, s->socket);
 	double ratio = 0, worst = 0;
+	clockid_t daemon;
 	int rc = bench_client_connect(&c, s->socket);
+
+	if (rc == 0 && clock_getcpuclockid(pid, &daemon) != 0)
+		rc = -1;
 
 	assert(t != NULL);
 	bench_table_init(t, names, sizeof names / sizeof *names);
 	for (size_t i = 0; rc == 0 && i < sizeof methods / sizeof *methods; i++) {
-		rc = measure(&c, methods[i], o, t, &ratio);
+		rc = measure(&c, methods[i], o, daemon, t, &ratio);
 		worst = ratio > worst ? ratio : worst;
 	}
 	bench_client_close(&c);
