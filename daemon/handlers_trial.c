@@ -52,7 +52,7 @@ static void ask(struct sw_host *h, struct sw_call *call)
 		return;
 	}
 	const int64_t count = sw_call_int(call, "count", 1);
-	if (sw_suggest_ready(h, (uint64_t)count))
+	if (sw_suggest_has(h, (uint64_t)count))
 		sw_work_ask(h, call, count);
 	else
 		sw_suggest_park(h, call, count);

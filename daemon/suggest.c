@@ -280,6 +280,13 @@ void sw_suggest_serve(struct sw_suggester *s)
 	}
 }
 
+bool sw_suggest_has(struct sw_host *h, uint64_t n)
+{
+	struct sw_suggester *s = h->suggest;
+
+	return s == NULL || (s->parked == NULL && enough(s, n, sw_clock_mono_us()));
+}
+
 bool sw_suggest_ready(struct sw_host *h, uint64_t n)
 {
 	struct sw_suggester *s = h->suggest;

@@ -15,6 +15,8 @@
 #define WEIGHT_MOST 30.0 /* exponent beyond which a candidate counts no less */
 #define PULLS       12   /* halvings on the way back to a feasible point */
 #define REFINED     3    /* ends whose levels are searched as well */
+#define CROWD       8    /* trials that run, from which on a point keeps apart from each of them */
+#define APART       1e-3 /* by so much, in one coordinate at least */
 #define LAST_DRAWS  256  /* random points before a space counts as used up */
 
 sw_status sw_bayes_search_init(struct bayes_search *s, const struct bayes_cube *cube, uint64_t seed)
@@ -321,6 +323,25 @@ static void order_by_value(const double *value, size_t *order, size_t n)
 	}
 }
 
+/* Told or running; or beside one that runs, where many do: a model that is sure of its best would
+ * have them all there, and what they give adds nothing to what the first of them gives. */
+static bool is_taken(const struct bayes_data *b, const double *x)
+{
+	const size_t d = b->cube->d;
+
+	if (sw_bayes_data_has(b, x))
+		return true;
+	for (size_t i = 0; b->n_pending >= CROWD && i < b->n_pending; i++) {
+		size_t k = 0;
+
+		while (k < d && fabs(x[k] - b->pending[i * d + k]) < APART)
+			k++;
+		if (k == d)
+			return true;
+	}
+	return false;
+}
+
 /* Beside the best, or anywhere: when every end is a point that is known. */
 static bool last_resort(const struct bayes_search *s, const struct bayes_model *m,
 			const struct bayes_data *b, struct bayes_rng *rng, double *x)
@@ -330,11 +351,11 @@ static bool last_resort(const struct bayes_search *s, const struct bayes_model *
 	for (size_t i = 0; i < CANDIDATES; i++) {
 		const size_t at = least(s->value, 0, CANDIDATES);
 
-		if (s->cube->plain || !isfinite(s->value[at]))
+		if ((s->cube->plain && b->n_pending < CROWD) || !isfinite(s->value[at]))
 			break;
 		s->value[at] = INFINITY;
 		memcpy(x, s->x + at * d, d * sizeof *x);
-		if (!sw_bayes_data_has(b, x))
+		if (!is_taken(b, x))
 			return true;
 	}
 	for (int i = 0; i < LAST_DRAWS; i++) {
@@ -348,7 +369,7 @@ static bool last_resort(const struct bayes_search *s, const struct bayes_model *
 				       : sw_bayes_rng_unit(rng);
 			x[k] = fmin(fmax(x[k], 0), 1);
 		}
-		if (sw_bayes_cube_snap(s->cube, x) && !sw_bayes_data_has(b, x))
+		if (sw_bayes_cube_snap(s->cube, x) && !is_taken(b, x))
 			return true;
 	}
 	return false;
@@ -405,7 +426,7 @@ sw_status sw_bayes_search_run(struct bayes_search *s, const struct bayes_model *
 
 	for (size_t i = 0; i < n && !found; i++) {
 		memcpy(out->x, s->end + order[i] * d, d * sizeof *out->x);
-		found = !sw_bayes_data_has(b, out->x);
+		found = !is_taken(b, out->x);
 	}
 	if (!found && !last_resort(s, m, b, rng, out->x))
 		return SW_NOT_FOUND;

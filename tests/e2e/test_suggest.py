@@ -3,6 +3,7 @@ import json
 import os
 import select
 import threading
+import time
 
 import pytest
 
@@ -63,6 +64,23 @@ def test_fifty_in_one_ask_are_fifty_different_points(client):
     assert len(set(seen)) == 100
 
 
+def test_fifty_in_one_ask_keep_apart_when_the_model_is_sure(client):
+    """Of two smooth parameters a model soon knows the best to many digits, and has nothing else to
+    propose."""
+    sweep = client.submit(driven(method="bayes", run_cap=200, suggest_wait_ms=PATIENT,
+                                 parameters={"x": {"min": 0.0, "max": 1.0},
+                                             "y": {"min": 0.0, "max": 1.0}}))
+    for _ in range(12):
+        t, = client.ask(sweep)
+        p = t["params"]
+        client.tell(sweep, t, metrics={"loss": (p["x"] - 0.3) ** 2 + (p["y"] - 0.6) ** 2})
+    points = [t["params"] for t in client.ask(sweep, 50)]
+    assert len(points) == 50
+    for i, a in enumerate(points):
+        beside = [b for b in points[:i] if max(abs(a[k] - b[k]) for k in a) < 0.9e-3]
+        assert i < 8 or not beside, (i, a, beside)
+
+
 def test_fifty_clients_at_once_get_fifty_different_points(daemon, client):
     sweep = client.submit(searched("bayes", run_cap=200))
     for t in client.ask(sweep, 20):
@@ -114,6 +132,20 @@ def test_patient_ask_knows_every_result_told_before_it(client):
     assert how["source"] == "gp" and how["sd"] >= 0 and len(how["nearest"]) == 3
     assert all(1 <= near["trial"] < 24 for near in how["nearest"])
     assert "suggested by gp" in client.call("trial.why", sweep=sweep, trial=24)["text"]
+
+
+def test_ask_waits_for_its_own_sake_whatever_an_ask_before_it_waited(client):
+    sweep = client.submit(searched("bayes", suggest_wait_ms=2000, run_cap=200))
+    for t in client.ask(sweep, 10):
+        client.tell(sweep, t, metrics={"loss": loss(t["params"])})
+    many = client.ask(sweep, 20)
+    began = time.monotonic()
+    wait_until(lambda: time.monotonic() > began + 2.1, "the first ask would have waited enough")
+    for t in many:
+        client.tell(sweep, t, metrics={"loss": loss(t["params"])})
+    t, = client.ask(sweep)
+    how = suggestion(client, sweep, t["trial"])
+    assert (how["known"], how["unseen"]) == (30, 0)
 
 
 def test_impatient_ask_takes_what_is_prepared_and_why_says_what_it_had_not_seen(client):
