@@ -225,10 +225,11 @@ static int run(const struct options *o, const struct bench_scratch *s)
 	clockid_t daemon;
 	int rc = bench_client_connect(&c, s->socket);
 
-	if (rc == 0 && clock_getcpuclockid(pid, &daemon) != 0)
-		rc = -1;
-
 	assert(t != NULL);
+	if (rc == 0 && clock_getcpuclockid(pid, &daemon) != 0) {
+		(void)fprintf(stderr, "sweepd, process %ld, is gone\n", (long)pid);
+		rc = -1;
+	}
 	bench_table_init(t, names, sizeof names / sizeof *names);
 	for (size_t i = 0; rc == 0 && i < sizeof methods / sizeof *methods; i++) {
 		rc = measure(&c, methods[i], o, daemon, t, &ratio);

@@ -17,16 +17,18 @@ def test_two_sweeps_share_two_slots_evenly(start):
     wait_until(lambda: sum(s["state"] == "BUSY" for s in client.slots()) == 2, "two busy slots")
     two = client.submit(slow(epochs=8, run_cap=16, name="two"))
     wait_until(lambda: any(s.get("sweep") == two for s in client.slots()), "a slot for the second")
-    wait_until(lambda: any(len(client.trials(s)) >= 16 for s in (one, two)), "a last trial")
-    made = [[a for t in client.trials(s)
-             for a in client.call("trial.get", sweep=s, trial=t["trial"])["attempts"]]
-            for s in (one, two)]
-    joined = min(a["started_ms"] for a in made[1])
-    lengths = [[a["ended_ms"] - a["started_ms"] for a in of
-                if a["ended_ms"] and a["started_ms"] >= joined] for of in made]
-    # Least served first, two slots: what runs counts as a mean attempt, and may be a longer one.
-    assert all(lengths), "one of them ran when the other had ended"
-    assert abs(sum(lengths[0]) - sum(lengths[1])) <= 4 * max(map(max, lengths)), lengths
+    shared = seen = 0
+    while True:
+        busy = [s["sweep"] for s in client.slots() if s["state"] == "BUSY"]
+        counts = [client.sweep(s)["counts"] for s in (one, two)]
+        if any(sum(c.values()) >= 16 for c in counts):
+            break  # one has made its last trial: the other takes what is left over
+        if len(busy) == 2:
+            shared += sorted(busy) == [one, two]
+            seen += 1
+    assert shared > 5 and shared >= seen / 2, (shared, seen)
+    ended = [sum(c.values()) for c in counts]
+    assert min(ended) >= 10, f"trials made when the first was done: {ended}"
     for sweep in (one, two):
         assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 16
 
