@@ -13,6 +13,7 @@
  *          hyperband  random points, W&B's rule
  *          median     random points, Optuna's rule
  *          bohb(-p)   bohb under stop (promote)
+ *          tpe(-p)    tpe under stop (promote)
  *          bayes(-p)  bayes under stop (promote)
  * Printed  "reach": resource, in full trainings, until the true loss of the best trial that was
  *          trained in full is at or below the median over 101 other seeds of that of the best of
@@ -58,6 +59,8 @@ static const struct {
 	{"median", SW_SAMPLER_RANDOM, BENCH_SIM_MEDIAN, "stop"},
 	{"bohb", SW_SAMPLER_BOHB, BENCH_SIM_STOP, "stop"},
 	{"bohb-p", SW_SAMPLER_BOHB, BENCH_SIM_PROMOTE, "promote"},
+	{"tpe", SW_SAMPLER_TPE, BENCH_SIM_STOP, "stop"},
+	{"tpe-p", SW_SAMPLER_TPE, BENCH_SIM_PROMOTE, "promote"},
 	{"bayes", SW_SAMPLER_BAYES, BENCH_SIM_STOP, "stop"},
 	{"bayes-p", SW_SAMPLER_BAYES, BENCH_SIM_PROMOTE, "promote"},
 };

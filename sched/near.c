@@ -71,40 +71,43 @@ void sw_near_fini(struct sw_near *near)
 	near->trial = NULL;
 }
 
-static bool is_told(enum sw_obs_kind kind)
+static bool tells(enum sw_obs_kind kind)
 {
-	return kind == SW_OBS_FINAL || kind == SW_OBS_PRUNED || kind == SW_OBS_INFEASIBLE;
+	return kind != SW_OBS_NONE;
+}
+
+static bool holds(const struct sw_near *near, uint64_t trial)
+{
+	const size_t n = near->told < SW_NEAR_TOLD ? (size_t)near->told : SW_NEAR_TOLD;
+
+	for (size_t i = 0; i < n; i++)
+		if (near->trial[i] == trial)
+			return true;
+	return false;
 }
 
 static void sync_log(struct sw_near *near, const struct sw_history *h)
 {
-	uint64_t fresh = 0;
-
 	if (near->n_obs > h->n_obs ||
 	    (near->n_obs > 0 && near->last.trial != h->obs[near->n_obs - 1].trial)) {
 		near->told = 0;
 		near->n_obs = 0;
+		near->rungs = false;
 	}
-	for (size_t i = near->n_obs; i < h->n_obs; i++)
-		fresh += is_told(h->obs[i].kind);
-	/* Those that would be overwritten at once are counted, not encoded. */
-	for (size_t i = near->n_obs; i < h->n_obs; i++) {
-		const struct sw_obs *obs = &h->obs[i];
+	for (; near->n_obs < h->n_obs; near->n_obs++) {
+		const struct sw_obs *obs = &h->obs[near->n_obs];
+		const size_t row = (size_t)(near->told % SW_NEAR_TOLD);
 
-		if (!is_told(obs->kind))
+		near->last = *obs;
+		near->rungs = near->rungs || obs->kind == SW_OBS_RUNG;
+		/* Without rungs a trial tells once. */
+		if (!tells(obs->kind) || (near->rungs && holds(near, obs->trial)))
 			continue;
-		if (fresh-- <= SW_NEAR_TOLD) {
-			const size_t row = (size_t)(near->told % SW_NEAR_TOLD);
-
-			near->trial[row] = obs->trial;
-			sw_space_encode(near->space, h->values + (obs->trial - 1) * near->d,
-					near->x + row * near->d);
-		}
+		near->trial[row] = obs->trial;
+		sw_space_encode(near->space, h->values + (obs->trial - 1) * near->d,
+				near->x + row * near->d);
 		near->told++;
 	}
-	near->n_obs = h->n_obs;
-	if (h->n_obs > 0)
-		near->last = h->obs[h->n_obs - 1];
 }
 
 void sw_near_find(struct sw_near *near, const struct sw_history *h, const struct sw_value *values,

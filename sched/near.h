@@ -4,8 +4,10 @@
  * Pure     No I/O, clock, thread or global. A function of the history's prefix and the point.
  * Units    Distances in the unit cube of sw_space_encode(): Euclidean, where a category counts 0
  *          (equal) or 1 (not), and what is inactive stands where sw_space_canonical() puts it.
- * Memory   struct sw_near keeps the last SW_NEAR_TOLD trials that were told, encoded: a cache.
- * Cost     sync O(what is new); find O(SW_NEAR_TOLD * parameters), at any length of the history.
+ * Memory   struct sw_near keeps the last SW_NEAR_TOLD trials that told something (at a rung or at
+ *          their end), encoded: a cache.
+ * Cost     sync O(what is new), with rungs O(SW_NEAR_TOLD) for each; find O(SW_NEAR_TOLD *
+ *          parameters), at any length of the history.
  */
 #ifndef SW_SCHED_NEAR_H
 #define SW_SCHED_NEAR_H
@@ -28,6 +30,7 @@ struct sw_near {
 	uint64_t *trial; /* [SW_NEAR_TOLD] */
 	uint64_t told;
 	size_t n_obs; /* read */
+	bool rungs;   /* some of what was read is of a rung */
 	struct sw_obs last;
 };
 

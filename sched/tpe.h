@@ -85,6 +85,10 @@ struct tpe_book {
 	struct tpe_config config;
 	size_t n_metrics, n_params;
 	size_t n_groups;
+	/* A trial waits at its rung and may never end: what it had there ranks it at once, as if it
+	 * had been pruned, until it gets further. It counts as pending, too, so that draws do not
+	 * crowd round the few that lead: on bench/asha both tpe and bohb end worse without that. */
+	bool pauses;
 	uint16_t group[SW_SPACE_MAX_PARAMS]; /* of each parameter: those active together */
 	size_t n_levels;                     /* pools of a group; without rungs 1 */
 	struct tpe_pool **pools;             /* [n_groups][n_levels]; NULL: empty */

@@ -132,24 +132,42 @@ static void best_add(struct tpe_pool *p, struct tpe_best best)
 	p->best[at] = best;
 }
 
+static void best_drop(struct tpe_pool *p, int64_t ref)
+{
+	size_t at = 0;
+
+	while (at < p->n_best && p->best[at].seen.ref != ref)
+		at++;
+	if (at == p->n_best)
+		return;
+	p->n_best--;
+	memmove(p->best + at, p->best + at + 1, (p->n_best - at) * sizeof *p->best);
+}
+
 /* What was told of one trial. y NULL: infeasible. */
 struct news {
 	int64_t ref;
 	size_t level;
 	bool pruned;
+	bool again;    /* the trial is in its pools already, and is to move up */
 	uint32_t rung; /* pruned: see struct tpe_best */
 	const double *y;
 };
 
 static void pool_add(struct tpe_pool *p, const struct news *news)
 {
-	const struct tpe_seen seen = {news->ref, p->n++};
+	struct tpe_seen seen = {news->ref, p->n};
 
-	p->recent[seen.arrival % TPE_RECENT] = seen;
-	spread_add(p, seen);
+	/* Who moves up, or has failed after all, is not good for what it was before. */
+	best_drop(p, news->ref);
+	if (!news->again) {
+		p->n++;
+		p->recent[seen.arrival % TPE_RECENT] = seen;
+		spread_add(p, seen);
+		p->able += news->y != NULL;
+	}
 	if (news->y == NULL)
 		return;
-	p->able++;
 	if (p->front != NULL && !news->pruned)
 		sw_tpe_front_add(p->front, seen, news->y);
 	else
@@ -168,6 +186,7 @@ sw_status sw_tpe_book_init(struct tpe_book *b, const struct sw_sampler *s,
 			       .config = *config,
 			       .n_metrics = s->config.n_metrics,
 			       .n_params = sw_space_size(s->space),
+			       .pauses = s->config.pauses,
 			       .n_levels = config->rungs ? s->config.n_levels + 1 : 1};
 	find_groups(b);
 	b->pools = sw_calloc(b->n_groups * b->n_levels + 1, sizeof(struct tpe_pool *));
@@ -288,17 +307,24 @@ static bool news_of(const struct tpe_book *b, const struct sw_history *h, size_t
 		.ref = (int64_t)obs->trial, .level = b->n_levels - 1, .y = h->y + i * h->n_metrics};
 	switch (obs->kind) {
 	case SW_OBS_RUNG:
-		news->level = obs->level;
-		return b->config.rungs && obs->level + 1 < b->n_levels;
+		if (b->config.rungs) {
+			news->level = obs->level;
+			return obs->level + 1 < b->n_levels;
+		}
+		news->pruned = true;
+		news->rung = 1 + obs->level;
+		news->again = t->rung != 0;
+		return b->pauses;
 	case SW_OBS_FINAL:
+		news->again = !b->config.rungs && b->pauses && t->rung != 0;
 		return true;
-	case SW_OBS_PRUNED: /* with rungs, they have told all there is to tell */
+	case SW_OBS_PRUNED: /* where its rungs were told, they are all there is to tell */
 		news->pruned = true;
 		if (t->rung != 0) {
 			news->rung = 1 + h->obs[t->rung - 1].level;
 			news->y = h->y + (t->rung - 1) * h->n_metrics;
 		}
-		return !b->config.rungs;
+		return !b->config.rungs && !(b->pauses && t->rung != 0);
 	case SW_OBS_INFEASIBLE:
 		news->y = NULL;
 		return true;
@@ -318,7 +344,7 @@ static sw_status read_log(struct tpe_book *b, const struct sw_history *h)
 
 		if (news_of(b, h, b->n_obs, &news)) {
 			rc = add_news(b, h, &news);
-			b->told++;
+			b->told += !news.again;
 		}
 		if (obs->kind == SW_OBS_RUNG)
 			b->trial[obs->trial].rung = b->n_obs + 1;
@@ -368,10 +394,10 @@ size_t sw_tpe_good(const struct tpe_pool *p, size_t n, struct tpe_seen *out)
 	return found;
 }
 
-static bool is_among(const struct tpe_seen *seen, size_t n, uint64_t arrival)
+static bool is_among(const struct tpe_seen *seen, size_t n, int64_t ref)
 {
 	for (size_t i = 0; i < n; i++)
-		if (seen[i].arrival == arrival)
+		if (seen[i].ref == ref)
 			return true;
 	return false;
 }
@@ -387,16 +413,18 @@ size_t sw_tpe_bad(const struct tpe_book *b, const struct sw_history *h, size_t g
 	for (size_t i = 0; i < p->n_spread; i++) {
 		const struct tpe_seen seen = p->spread[i];
 
-		if (seen.arrival < old && !is_among(good, n_good, seen.arrival)) {
+		if (seen.arrival < old && !is_among(good, n_good, seen.ref)) {
 			/* Each stands for its neighbours, and the older the less it counts. */
 			weight[n] = (double)p->stride * (double)(seen.arrival + 1) / (double)p->n;
 			out[n++] = seen.ref;
 		}
 	}
 	for (uint64_t a = old; a < p->n; a++) {
-		if (!is_among(good, n_good, a)) {
+		const int64_t ref = p->recent[a % TPE_RECENT].ref;
+
+		if (!is_among(good, n_good, ref)) {
 			weight[n] = a + TPE_FULL >= p->n ? 1.0 : (double)(a + 1) / (double)p->n;
-			out[n++] = p->recent[a % TPE_RECENT].ref;
+			out[n++] = ref;
 		}
 	}
 	while (b->group[member] != group)

@@ -137,30 +137,25 @@ static inline void learn_news(struct sw_history *h, bool *ended, uint64_t *rng, 
 }
 
 /* A sampler that was there all the time, a new one, and one that is asked about the past agree. */
-static inline void learn_check_replay(enum sw_sampler_kind kind, struct sw_space *space,
-				      size_t n_metrics, uint64_t trials)
+static inline void learn_check_replay_of(const struct sw_sampler_config *config, uint64_t trials)
 {
-	const size_t n = sw_space_size(space);
+	const struct sw_space *const space = config->space;
+	const size_t n = sw_space_size(space), n_metrics = config->n_metrics;
 	struct sw_history h, past;
 	struct sw_suggestion out = {.state = NULL}, again = {.state = NULL};
 	static struct sw_suggestion kept[400];
 	bool ended[400] = {false};
 	uint64_t rng = 5;
-	struct sw_sampler_config c = {.kind = kind,
-				      .seed = 9,
-				      .space = space,
-				      .n_metrics = n_metrics,
-				      .n_levels = kind == SW_SAMPLER_BOHB ? 2 : 0};
 	struct sw_sampler *s, *fresh;
 
 	sw_history_init(&h, n, n_metrics);
 	sw_history_init(&past, n, n_metrics);
-	ck_assert_int_eq(sw_sampler_create(&s, &c, NULL), SW_OK);
+	ck_assert_int_eq(sw_sampler_create(&s, config, NULL), SW_OK);
 	for (uint64_t t = 1; t <= trials; t++) {
 		learn_suggest(s, &h, &kept[t]);
 		ck_assert_int_eq(sw_space_check(space, kept[t].values, NULL), SW_OK);
 		if (t % 5 == 0) {
-			ck_assert_int_eq(sw_sampler_create(&fresh, &c, NULL), SW_OK);
+			ck_assert_int_eq(sw_sampler_create(&fresh, config, NULL), SW_OK);
 			learn_suggest(fresh, &h, &out);
 			learn_same(&out, &kept[t], n);
 			sw_sampler_destroy(fresh);
@@ -171,7 +166,7 @@ static inline void learn_check_replay(enum sw_sampler_kind kind, struct sw_space
 			h.trials--;
 		}
 		learn_add(&h, kept[t].values);
-		learn_news(&h, ended, &rng, kind == SW_SAMPLER_BOHB ? 2 : 1);
+		learn_news(&h, ended, &rng, config->n_levels > 0 ? 2 : 1);
 	}
 	for (uint64_t t = trials; t > trials / 2; t -= 11) {
 		ck_assert_int_eq(sw_history_copy(&past, &h, kept[t].known), SW_OK);
@@ -182,6 +177,18 @@ static inline void learn_check_replay(enum sw_sampler_kind kind, struct sw_space
 	sw_sampler_destroy(s);
 	sw_history_fini(&h);
 	sw_history_fini(&past);
+}
+
+static inline void learn_check_replay(enum sw_sampler_kind kind, const struct sw_space *space,
+				      size_t n_metrics, uint64_t trials)
+{
+	const struct sw_sampler_config config = {.kind = kind,
+						 .seed = 9,
+						 .space = space,
+						 .n_metrics = n_metrics,
+						 .n_levels = kind == SW_SAMPLER_BOHB ? 2 : 0};
+
+	learn_check_replay_of(&config, trials);
 }
 
 #endif

@@ -61,6 +61,35 @@ START_TEST(near_categories_differ_or_not)
 }
 END_TEST
 
+/* A trial at its rung has told something, and counts once when it ends. */
+START_TEST(near_knows_trials_from_their_first_rung_on)
+{
+	struct sw_space *space = learn_cube(1);
+	struct sw_suggestion out = {.near_n = 0};
+	struct sw_value v = {.number = 0.5};
+	struct sw_history h;
+	struct sw_near near;
+	const double y = 0.0;
+
+	sw_history_init(&h, 1, 1);
+	ck_assert_int_eq(sw_near_init(&near, space), SW_OK);
+	learn_add(&h, &v);
+	sw_near_find(&near, &h, &v, &out);
+	ck_assert_uint_eq(out.near_n, 0);
+	learn_tell(&h, 1, SW_OBS_RUNG, 0, &y);
+	sw_near_find(&near, &h, &v, &out);
+	ck_assert_uint_eq(out.near_n, 1);
+	learn_tell(&h, 1, SW_OBS_RUNG, 1, &y);
+	learn_tell(&h, 1, SW_OBS_FINAL, 0, &y);
+	sw_near_find(&near, &h, &v, &out);
+	ck_assert_uint_eq(out.near_n, 1);
+	ck_assert_uint_eq(out.near[0], 1);
+	sw_near_fini(&near);
+	sw_history_fini(&h);
+	sw_space_destroy(space);
+}
+END_TEST
+
 START_TEST(near_looks_at_the_last_told_only)
 {
 	struct sw_space *space = learn_cube(1);
@@ -120,6 +149,7 @@ int main(void)
 	suite_add_tcase(suite, tcase);
 	tcase_add_test(tcase, near_finds_the_three_nearest_in_order);
 	tcase_add_test(tcase, near_categories_differ_or_not);
+	tcase_add_test(tcase, near_knows_trials_from_their_first_rung_on);
 	tcase_add_test(tcase, near_looks_at_the_last_told_only);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, near_each_failed_allocation_is_clean);
