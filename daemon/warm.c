@@ -103,7 +103,8 @@ static void drop_unknown(const struct sw_spec *spec, cJSON *object, const char *
 	}
 }
 
-static sw_status keep(struct reading *r, const struct sw_value *values, const double *y)
+static sw_status keep(struct reading *r, int64_t trial, const struct sw_value *values,
+		      const double *y)
 {
 	struct sw_warm *w = r->w;
 	struct sw_buf text;
@@ -115,6 +116,10 @@ static sw_status keep(struct reading *r, const struct sw_value *values, const do
 		if (grown == NULL)
 			return SW_NOMEM;
 		w->params = grown;
+		struct sw_warm_from *from = sw_realloc(w->from, cap * sizeof *from);
+		if (from == NULL)
+			return SW_NOMEM;
+		w->from = from;
 		w->cap = cap;
 	}
 	sw_buf_init(&text, 1024 * 1024);
@@ -128,6 +133,7 @@ static sw_status keep(struct reading *r, const struct sw_value *values, const do
 		return SW_NOMEM;
 	}
 	w->params[w->priors.n - 1] = copy;
+	w->from[w->priors.n - 1] = (struct sw_warm_from){.sweep = r->sweep, .trial = trial};
 	r->taken++;
 	return SW_OK;
 }
@@ -173,7 +179,7 @@ static bool take_trial(const struct sw_row_trial *row, void *arg)
 		    sw_plan_missing(r->space, values, given) == sw_space_size(r->space) &&
 		    sw_space_feasible(r->space, values)) {
 			sw_space_canonical(r->space, values);
-			r->rc = keep(r, values, y);
+			r->rc = keep(r, row->trial, values, y);
 		} else {
 			r->w->outside++;
 		}
@@ -231,8 +237,12 @@ void sw_warm_store(const struct sw_warm *w, int64_t sweep, struct sw_tx *tx)
 			n += (size_t)snprintf(y + n, sizeof y - n, "%s%.17g", k == 0 ? "[" : ",",
 					      w->priors.y[i * w->n_metrics + k]);
 		(void)snprintf(y + n, sizeof y - n, "]");
-		const struct sw_row_prior row = {
-			.sweep = sweep, .n = (int64_t)i + 1, .params = w->params[i], .y = y};
+		const struct sw_row_prior row = {.sweep = sweep,
+						 .n = (int64_t)i + 1,
+						 .params = w->params[i],
+						 .y = y,
+						 .from_sweep = w->from[i].sweep,
+						 .from_trial = w->from[i].trial};
 		sw_tx_prior(tx, &row);
 	}
 }
@@ -242,6 +252,7 @@ void sw_warm_fini(struct sw_warm *w)
 	for (size_t i = 0; i < w->priors.n; i++)
 		free(w->params[i]);
 	free(w->params);
+	free(w->from);
 	sw_plan_priors_fini(&w->priors);
 	*w = (struct sw_warm){.cap = 0};
 }

@@ -68,6 +68,9 @@ SW_NODISCARD sw_status sw_read_use(struct sw_db *db, int64_t sweep, struct sw_ro
 /* The sweep's events of kind "edit", in their order. */
 SW_NODISCARD sw_status sw_read_edits(struct sw_db *db, int64_t sweep, sw_row_event_cb *cb,
 				     void *arg, struct sw_err *err);
+/* The k-th event of kind "enqueue", from 1: no row when there are fewer. O(k). */
+SW_NODISCARD sw_status sw_read_enqueued(struct sw_db *db, int64_t sweep, int64_t k,
+					sw_row_event_cb *cb, void *arg, struct sw_err *err);
 /* Reports of one trial by (attempt, seq), those after (after_attempt, after_seq), at most limit. */
 SW_NODISCARD sw_status sw_read_reports(struct sw_db *db, int64_t sweep, int64_t trial,
 				       int64_t after_attempt, int64_t after_seq, int64_t limit,

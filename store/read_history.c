@@ -149,3 +149,17 @@ sw_status sw_read_edits(struct sw_db *db, int64_t sweep, sw_row_event_cb *cb, vo
 
 	return rc != SW_OK ? rc : sw_query_run(db, q, "event", give_event, &g, err);
 }
+
+sw_status sw_read_enqueued(struct sw_db *db, int64_t sweep, int64_t k, sw_row_event_cb *cb,
+			   void *arg, struct sw_err *err)
+{
+	static const char sql[] =
+		"SELECT ev, kind, trial, attempt, state, cause, run_cap, time_ms, uid"
+		" FROM event WHERE sweep = ?1 AND kind = 'enqueue' ORDER BY ev LIMIT 1 OFFSET ?2";
+	const int64_t ints[] = {sweep, k - 1};
+	struct give_event g = {cb, arg, sweep};
+	sqlite3_stmt *q;
+	const sw_status rc = sw_query_start(db, SW_Q_ENQUEUED, sql, ints, 2, &q, err);
+
+	return rc != SW_OK ? rc : sw_query_run(db, q, "event", give_event, &g, err);
+}

@@ -118,6 +118,8 @@ static bool give_prior(struct sw_cols *c, void *arg)
 		.n = sw_col_int(c, 1),
 		.params = sw_col_text(c, 2),
 		.y = sw_col_text(c, 3),
+		.from_sweep = sw_col_int(c, 4),
+		.from_trial = sw_col_int(c, 5),
 	};
 
 	return c->bad == 0 && g->cb(&row, g->arg);
@@ -126,8 +128,8 @@ static bool give_prior(struct sw_cols *c, void *arg)
 sw_status sw_read_priors(struct sw_db *db, int64_t sweep, sw_row_prior_cb *cb, void *arg,
 			 struct sw_err *err)
 {
-	static const char sql[] =
-		"SELECT sweep, n, params, y FROM prior WHERE sweep = ?1 ORDER BY n";
+	static const char sql[] = "SELECT sweep, n, params, y, from_sweep, from_trial FROM prior"
+				  " WHERE sweep = ?1 ORDER BY n";
 	struct give_prior g = {cb, arg};
 	sqlite3_stmt *q;
 	const sw_status rc = sw_query_start(db, SW_Q_PRIORS, sql, &sweep, 1, &q, err);

@@ -131,8 +131,9 @@ struct sw_row_prepared {
 /* A trial of an earlier sweep that this one learns from. */
 struct sw_row_prior {
 	int64_t sweep, n;
-	const char *params; /* JSON object */
-	const char *y;      /* JSON array: each metric's value as it was reported */
+	const char *params;             /* JSON object */
+	const char *y;                  /* JSON array: each metric's value as it was reported */
+	int64_t from_sweep, from_trial; /* what it is a copy of; 0: not known */
 };
 
 struct sw_row_log {

@@ -67,7 +67,8 @@ void sw_tx_prepared_keep(struct sw_tx *tx, int64_t sweep, int64_t from, int64_t 
 
 const struct sw_op_def sw_op_prior = {
 	"insert prior",
-	{"INSERT INTO prior (sweep, n, params, y) VALUES (?1, ?2, ?3, ?4)"},
+	{"INSERT INTO prior (sweep, n, params, y, from_sweep, from_trial)"
+	 " VALUES (?1, ?2, ?3, ?4, ?5, ?6)"},
 	{false},
 };
 
@@ -78,4 +79,6 @@ void sw_tx_prior(struct sw_tx *tx, const struct sw_row_prior *row)
 	sw_tx_int(tx, row->n);
 	sw_tx_text(tx, row->params);
 	sw_tx_text(tx, row->y);
+	sw_tx_int(tx, row->from_sweep);
+	sw_tx_int(tx, row->from_trial);
 }

@@ -125,7 +125,8 @@ static bool on_prepared(const struct sw_row_prepared *r, void *arg)
 
 static bool on_prior(const struct sw_row_prior *r, void *arg)
 {
-	return saw(arg, "%lld %lld %s %s\n", I(r->sweep), I(r->n), r->params, r->y);
+	return saw(arg, "%lld %lld %s %s %lld/%lld\n", I(r->sweep), I(r->n), r->params, r->y,
+		   I(r->from_sweep), I(r->from_trial));
 }
 
 static bool on_count(const char *state, int64_t n, void *arg)

@@ -172,7 +172,8 @@ static void fill_rest(struct sw_tx *tx)
 	const struct sw_row_suggestion suggestion = {
 		.sweep = 1, .trial = 1, .known = 4, .why = "{\"source\":\"gp\"}"};
 	const struct sw_row_sampler state[] = {{1, 1, "00ff"}, {1, 2, "a5"}};
-	const struct sw_row_prior prior[] = {{1, 2, "{}", "[2]"}, {1, 1, "{\"lr\":1}", "[0.5]"}};
+	const struct sw_row_prior prior[] = {{1, 2, "{}", "[2]", 0, 0},
+					     {1, 1, "{\"lr\":1}", "[0.5]", 7, 31}};
 
 	const struct sw_row_prepared ahead[] = {{1, 4, 9, 2, "{\"lr\":1}", "{}", "0a"},
 						{1, 5, 9, 2, "{\"lr\":2}", "{}", ""},
@@ -287,7 +288,7 @@ static const struct {
 	{"prepared, what was kept", prepared, 0, 0, SW_OK,
 	 "1/5 run8 k3 {\"lr\":3} {\"a\":1} <ff>\n1/6 run9 k2 {} {} <>\n"},
 	{"prepared, none kept", prepared_2, 0, 0, SW_OK, ""},
-	{"priors, in order", priors, 0, 0, SW_OK, "1 1 {\"lr\":1} [0.5]\n1 2 {} [2]\n"},
+	{"priors, in order", priors, 0, 0, SW_OK, "1 1 {\"lr\":1} [0.5] 7/31\n1 2 {} [2] 0/0\n"},
 	{"slots", slots, 0, 0, SW_OK, "0 gpu:0 w2 NULL\n"},
 };
 
