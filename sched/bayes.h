@@ -166,6 +166,10 @@ SW_NODISCARD sw_status sw_bayes_several_step(struct bayes_several *s, struct bay
 					     struct bayes_data *b, struct bayes_memory *memory,
 					     struct bayes_rng *rng, uint64_t trial,
 					     struct bayes_found *out);
+/* By what the point of the last step was chosen: acquisition, weights, and what is each metric's.
+ */
+void sw_bayes_several_explain(struct bayes_several *s, const struct bayes_found *f,
+			      struct sw_suggestion *out);
 /* As sw_bayes_rate() and sw_bayes_slope(). */
 SW_NODISCARD sw_status sw_bayes_several_rate(struct bayes_several *s, const double *x, size_t n,
 					     double *mean, double *var, double *value);
@@ -258,6 +262,8 @@ SW_NODISCARD sw_status sw_bayes_search_run(struct bayes_search *s, const struct 
 					   const struct bayes_data *b, struct bayes_rng *rng,
 					   struct bayes_found *out);
 
+/* A posterior in the metric's own units. */
+void sw_bayes_posterior(const struct sw_outcome *o, double z, double var, double *mean, double *sd);
 /* -log EI of a posterior. */
 double sw_bayes_value(const struct bayes_model *m, double mean, double var);
 /* Adds -log EI at x: double[n][d] to value[n]; mean[n], var[n] are for scratch. */

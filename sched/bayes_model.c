@@ -253,6 +253,12 @@ static sw_status believe(struct bayes_model *m, const struct bayes_data *b)
 	return SW_OK;
 }
 
+void sw_bayes_posterior(const struct sw_outcome *o, double z, double var, double *mean, double *sd)
+{
+	*mean = sw_outcome_inverse(o, z);
+	*sd = sw_outcome_deviation(o, z, sqrt(var));
+}
+
 sw_status sw_bayes_model_prepare(struct bayes_model *m, const struct bayes_data *b,
 				 struct bayes_memory *memory, const double *w,
 				 struct bayes_rng *rng)

@@ -38,6 +38,7 @@ struct bayes_several {
 	double *mean, *sd;          /* [m][CANDIDATES], weighted */
 	/* Of this suggestion: metric k counts as (z - ideal) * slope, z by its model's view. */
 	double ideal[SW_METRICS_MAX], slope[SW_METRICS_MAX], best;
+	double weight[SW_METRICS_MAX];
 };
 
 void sw_bayes_several_destroy(struct bayes_several *s)
@@ -212,11 +213,31 @@ sw_status sw_bayes_several_step(struct bayes_several *s, struct bayes_step *step
 
 	if (rc != SW_OK)
 		return rc;
+	memcpy(s->weight, scalar.weight, sizeof s->weight);
 	if (memory->steps % 2 == 0)
 		return by_metrics(s, &step->search, b, &scalar, memory, rng, out);
 	memset(memory->fitted, 0, sizeof memory->fitted);
 	sw_bayes_step_drop(step);
 	return sw_bayes_step(step, b, memory, rng, trial, out);
+}
+
+void sw_bayes_several_explain(struct bayes_several *s, const struct bayes_found *f,
+			      struct sw_suggestion *out)
+{
+	memcpy(out->weight, s->weight, sizeof out->weight);
+	if (f->model != &s->model[0]) {
+		out->acquisition = SW_ACQUISITION_WHOLE;
+		return;
+	}
+	out->acquisition = SW_ACQUISITION_MAX;
+	out->log_ei = f->log_ei;
+	for (size_t k = 0; k < s->m; k++) {
+		double z, var;
+
+		sw_gp_predict(s->model[k].gp, f->x, &z, &var, NULL, NULL);
+		sw_bayes_posterior(&s->model[k].o, z, var, &out->metric_mean[k],
+				   &out->metric_sd[k]);
+	}
 }
 
 static double sd_of(const struct bayes_several *s, size_t k, double var)

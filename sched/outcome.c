@@ -187,3 +187,49 @@ double sw_outcome_inverse(const struct sw_outcome *o, double z)
 		x = exp(t);
 	return fmin(fmax(unbend(o, (x * o->width + o->shift) * o->scale), -DBL_MAX), DBL_MAX);
 }
+
+/* ln of the inverse's derivative. */
+static double ln_slope(const struct sw_outcome *o, double z)
+{
+	const double t = z * o->sd + o->mean;
+	double x = t, ln = log(o->sd) + log(o->width) + log(o->scale);
+
+	if (o->view == SW_OUTCOME_YJ) {
+		const double m = t >= 0 ? o->power : 2 - o->power;
+
+		x = power_inverse(t, o->power);
+		ln += m == 0 ? fabs(t) : log(fmax(1 + m * fabs(t), TINY)) * (1 / m - 1);
+	} else if (o->view == SW_OUTCOME_LOG1) {
+		x = exp(t);
+		ln += t;
+	}
+	const double y = (x * o->width + o->shift) * o->scale;
+
+	return o->stretch > 0 && y > o->knee ? ln + (y - o->knee) / o->stretch : ln;
+}
+
+double sw_outcome_deviation(const struct sw_outcome *o, double z, double sd)
+{
+	return o->flat ? sd : fmin(exp(ln_slope(o, z)) * sd, DBL_MAX);
+}
+
+/* The slope's integral by Gauss and Legendre: a sum of what is positive cancels nowhere. */
+double sw_outcome_ln_gain(const struct sw_outcome *o, double z, double ln_dz)
+{
+	static const double node[] = {0.04691007703066800, 0.23076534494715845, 0.5,
+				      0.76923465505284155, 0.95308992296933200};
+	static const double weight[] = {0.11846344252809454, 0.23931433524968324,
+					0.28444444444444444, 0.23931433524968324,
+					0.11846344252809454};
+	double ln[5], most = -INFINITY, sum = 0;
+
+	if (o->flat)
+		return ln_dz;
+	for (size_t i = 0; i < 5; i++) {
+		ln[i] = ln_slope(o, z - node[i] * exp(ln_dz));
+		most = fmax(most, ln[i]);
+	}
+	for (size_t i = 0; i < 5; i++)
+		sum += weight[i] * exp(ln[i] - most);
+	return fmin(fmax(ln_dz + most + log(sum), -DBL_MAX), DBL_MAX);
+}

@@ -51,4 +51,13 @@ double sw_outcome_forward(const struct sw_outcome *o, double y);
 /* z -> y, always finite: where the inverse has no end it stops at one. */
 double sw_outcome_inverse(const struct sw_outcome *o, double z);
 
+/* A deviation at z in the metric's own units, by the slope there: where an end of z +- sd lies may
+ * be as good as nowhere. Of a flat view sd itself. */
+double sw_outcome_deviation(const struct sw_outcome *o, double z, double sd);
+
+/* ln of inverse(z) - inverse(z - e^ln_dz), where that difference has long cancelled to 0, too: an
+ * improvement of e^ln_dz, in the metric's own units. Of a flat view ln_dz itself: all values being
+ * the same, there is no other unit. Six digits while e^ln_dz is at most 1. */
+double sw_outcome_ln_gain(const struct sw_outcome *o, double z, double ln_dz);
+
 #endif

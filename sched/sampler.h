@@ -52,15 +52,31 @@ struct sw_sampler_config {
 	bool pauses; /* at a rung a trial waits, and may never go on: promote */
 };
 
+/* What a model's point is the best by. */
+enum sw_acquisition {
+	SW_ACQUISITION_NONE,  /* no Gaussian process chose the point */
+	SW_ACQUISITION_EI,    /* expected improvement of the metric */
+	SW_ACQUISITION_WHOLE, /* of several metrics: that of the weighted whole, in one model */
+	SW_ACQUISITION_MAX    /* that of the weighted maximum, each metric in a model of its own */
+};
+
 /* One configuration and how it came about. The caller's: init by {0}, then sw_suggestion_fini(). */
 struct sw_suggestion {
 	struct sw_value values[SW_SPACE_MAX_PARAMS];
 	const char
 		*source; /* static: "init", "random", "grid", "sobol", "centre", "tpe", "gp" ... */
 	uint64_t known;  /* observations that it knew */
-	bool has_model;  /* the next three mean something */
-	double mean, sd; /* posterior at the point, in the metric's units (oriented) */
-	double ei;       /* expected improvement there (bayes), or the density ratio l/g (tpe) */
+	bool has_model;  /* the next two are the metric's */
+	double mean, sd; /* posterior at the point, in the metric's units (oriented); WHOLE: of the
+			    weighted whole, which has none */
+	double ei;       /* the density ratio l/g (tpe); bayes: as spread */
+	double spread;   /* bayes: what suggestions were once stored with, and may cancel or end
+			    nowhere; for comparing alone */
+	enum sw_acquisition acquisition;
+	double log_ei;                 /* its logarithm, in the units of what improves; MAX: in
+					  parts of what the front spans, times a weight */
+	double weight[SW_METRICS_MAX]; /* WHOLE, MAX: of this suggestion; their sum is 1 */
+	double metric_mean[SW_METRICS_MAX], metric_sd[SW_METRICS_MAX]; /* MAX: as mean, sd */
 	size_t near_n;
 	uint64_t near[SW_SUGGESTION_NEAR];        /* the nearest trials that were told */
 	double near_distance[SW_SUGGESTION_NEAR]; /* in the unit cube */

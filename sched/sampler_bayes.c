@@ -186,18 +186,31 @@ static sw_status design(struct sw_sampler *s, const struct bayes *b, uint64_t ma
 
 /* ---- points of a model ---- */
 
-/* In the metric's own units: a deviation by the view's slope, an improvement by where it ends. Of
- * several metrics no one number can be said. */
-static void explain(const struct bayes *b, const struct bayes_found *f, struct sw_suggestion *out)
+/* What one metric's suggestions were once stored with, and are compared with where they still are:
+ * differences of where mean and deviation, or the improvement, end. */
+static void explain_as_before(const struct bayes_found *f, struct sw_suggestion *out)
 {
 	const struct sw_outcome *const o = &f->model->o;
 	const double sd = sqrt(f->var), best = f->model->best;
 
+	out->spread =
+		sw_outcome_inverse(o, f->mean + sd) / 2 - sw_outcome_inverse(o, f->mean - sd) / 2;
+	out->ei = sw_outcome_inverse(o, best) - sw_outcome_inverse(o, best - exp(f->log_ei));
+}
+
+/* In the metric's own units. */
+static void explain(const struct bayes *b, const struct bayes_found *f, struct sw_suggestion *out)
+{
+	const struct sw_outcome *const o = &f->model->o;
+
 	out->source = "gp";
 	out->has_model = b->several == NULL;
-	out->mean = sw_outcome_inverse(o, f->mean);
-	out->sd = sw_outcome_inverse(o, f->mean + sd) / 2 - sw_outcome_inverse(o, f->mean - sd) / 2;
-	out->ei = sw_outcome_inverse(o, best) - sw_outcome_inverse(o, best - exp(f->log_ei));
+	out->acquisition = SW_ACQUISITION_EI;
+	sw_bayes_posterior(o, f->mean, f->var, &out->mean, &out->sd);
+	out->log_ei = sw_outcome_ln_gain(o, f->model->best, f->log_ei);
+	if (b->several != NULL)
+		sw_bayes_several_explain(b->several, f, out);
+	explain_as_before(f, out);
 	sw_near_rows(b->data.x, b->data.trial, b->data.n, b->cube.d, b->cube.category, f->x, out);
 }
 

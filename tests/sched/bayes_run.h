@@ -57,6 +57,8 @@ static inline const struct sw_value *ask(struct run *r)
 	if (r->last.has_model) {
 		ck_assert(isfinite(r->last.mean) && r->last.sd >= 0 && isfinite(r->last.sd));
 		ck_assert(r->last.ei >= 0 && isfinite(r->last.ei));
+		ck_assert_int_eq(r->last.acquisition, SW_ACQUISITION_EI);
+		ck_assert(isfinite(r->last.log_ei));
 	}
 	ck_assert_uint_eq(r->last.known, r->h.n_obs);
 	ck_assert_int_eq(sw_history_add_trial(&r->h, r->last.values), SW_OK);

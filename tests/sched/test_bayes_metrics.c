@@ -4,6 +4,7 @@
 #include "sched/pareto.h"
 #include "sched/sampler.h"
 #include "tests/sched/suite.h"
+#include <math.h>
 #include <string.h>
 
 #define D 4
@@ -141,6 +142,41 @@ START_TEST(restored_sampler_goes_on_byte_for_byte)
 }
 END_TEST
 
+START_TEST(suggestion_says_by_what_it_was_chosen)
+{
+	unsigned n[SW_ACQUISITION_MAX + 1] = {0};
+	struct run r;
+
+	open_run(&r, SW_SAMPLER_BAYES, 3);
+	for (uint64_t t = 1; t <= 30; t++) {
+		const struct sw_suggestion *s = &r.last;
+		double sum = 0;
+
+		ask(&r);
+		tell(&r, t);
+		n[s->acquisition]++;
+		ck_assert(!s->has_model);
+		if (s->acquisition == SW_ACQUISITION_NONE)
+			continue;
+		ck_assert(isfinite(s->log_ei));
+		for (size_t k = 0; k < 3; k++)
+			sum += s->weight[k];
+		ck_assert_double_eq_tol(sum, 1, 1e-12);
+		for (size_t k = 0; k < 3 && s->acquisition == SW_ACQUISITION_MAX; k++)
+			ck_assert(isfinite(s->metric_mean[k]) && s->metric_sd[k] > 0);
+		/* The second metric is a thousand times as large, and is said in its own units. */
+		if (s->acquisition == SW_ACQUISITION_MAX)
+			ck_assert_double_gt(fabs(s->metric_mean[1]), 10 * fabs(s->metric_mean[0]));
+		else
+			ck_assert(isfinite(s->mean) && s->sd > 0);
+	}
+	ck_assert_uint_gt(n[SW_ACQUISITION_WHOLE], 8);
+	ck_assert_uint_gt(n[SW_ACQUISITION_MAX], 8);
+	ck_assert_uint_eq(n[SW_ACQUISITION_EI], 0);
+	close_run(&r);
+}
+END_TEST
+
 #ifdef SW_FAULTS
 START_TEST(every_failure_of_memory_is_clean)
 {
@@ -188,6 +224,7 @@ int main(void)
 	tcase_set_timeout(c, 120);
 	tcase_add_loop_test(c, front_of_sixty_trials_covers_more_than_two_hundred_at_random, 2, 4);
 	tcase_add_test(c, restored_sampler_goes_on_byte_for_byte);
+	tcase_add_test(c, suggestion_says_by_what_it_was_chosen);
 #ifdef SW_FAULTS
 	tcase_add_test(c, every_failure_of_memory_is_clean);
 #endif

@@ -184,6 +184,50 @@ START_TEST(diverged_losses_leave_the_good_ones_apart)
 }
 END_TEST
 
+START_TEST(gain_is_a_difference_that_never_cancels)
+{
+	for (int shape = 0; shape < 3; shape++)
+		for (int view = 0; view < SW_OUTCOME_VIEW_N; view++) {
+			struct sw_outcome o;
+			double y[N];
+
+			fill(y, shape);
+			sw_outcome_fit(&o, (enum sw_outcome_view)view, y, N);
+			for (size_t i = 0; i < N; i += 10) {
+				const double z = sw_outcome_forward(&o, y[i]);
+				const double from = sw_outcome_inverse(&o, z);
+				const double by = from - sw_outcome_inverse(&o, z - 0.01);
+				const double got = exp(sw_outcome_ln_gain(&o, z, log(0.01)));
+				const double tiny = sw_outcome_ln_gain(&o, z, -400);
+				const double less = sw_outcome_ln_gain(&o, z, -401);
+
+				/* The knee, where a piece of the way may lie beyond it, costs most.
+				 */
+				ck_assert_msg(fabs(got - by) <= 2e-3 * by + 1e-13 * fabs(from),
+					      "shape %d view %d at %g: %g, not %g", shape, view,
+					      from, got, by);
+				/* A difference of e^-400 is 0 in any double beside 1. */
+				ck_assert_double_eq_tol(tiny - less, 1, 1e-9);
+				ck_assert_double_eq_tol(tiny + 400, log(by / 0.01), 0.1);
+				ck_assert_double_eq_tol(sw_outcome_deviation(&o, z, exp(-9)) /
+								exp(tiny + 391),
+							1, 1e-9);
+			}
+		}
+}
+END_TEST
+
+START_TEST(gain_of_equal_values_is_as_it_came)
+{
+	const double same[] = {3.5, 3.5};
+	struct sw_outcome o;
+
+	sw_outcome_fit(&o, SW_OUTCOME_LOG1, same, 2);
+	ck_assert_double_eq(sw_outcome_ln_gain(&o, 0, -7.5), -7.5);
+	ck_assert_double_eq(sw_outcome_deviation(&o, 0, 0.5), 0.5);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("outcome");
@@ -194,6 +238,8 @@ int main(void)
 	tcase_add_test(c, view_of_equal_values_is_zero);
 	tcase_add_test(c, power_is_the_likeliest_of_the_grid);
 	tcase_add_test(c, diverged_losses_leave_the_good_ones_apart);
+	tcase_add_test(c, gain_is_a_difference_that_never_cancels);
+	tcase_add_test(c, gain_of_equal_values_is_as_it_came);
 	tcase_add_test(c, log_view_is_the_log_of_the_gap_to_the_best);
 	suite_add_tcase(suite, c);
 	return run_suite(suite);
