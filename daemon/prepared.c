@@ -45,7 +45,7 @@ void sw_prepared_write(const struct sw_host *h, const struct sw_suggestion *s, u
 	sw_buf_init(&why, WHY_MAX);
 	sw_buf_init(&state, STATE_MAX);
 	sw_plan_params(h->spec, sw_sweep_space(h->sched), s->values, &params);
-	sw_suggest_why(s, seen, h->maximize, &why);
+	sw_suggest_why(s, seen, h->spec, &why);
 	write_state(s, &state);
 	*out = (struct sw_prepared_text){
 		.params = take(&params), .why = take(&why), .state = take(&state)};

@@ -1,34 +1,110 @@
-/* How a suggestion came about, as trial.why shows it. */
+/* How a suggestion came about, as it is stored with its trial. */
 #include "daemon/suggest.h"
 #include "proto/json.h"
+#include "proto/spec.h"
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
-void sw_suggest_why(const struct sw_suggestion *s, uint64_t seen, bool maximize, struct sw_buf *out)
+static double turn(const struct sw_spec *spec, size_t metric, double v)
+{
+	return spec->metrics[metric].maximize ? -v : v;
+}
+
+static void begin(const struct sw_suggestion *s, uint64_t seen, struct sw_jw *w)
+{
+	sw_jw_obj(w);
+	sw_jw_kstr(w, "source", s->source);
+	sw_jw_kint(w, "known", (int64_t)s->known);
+	sw_jw_kint(w, "unseen", (int64_t)(seen - s->known));
+}
+
+static void end(const struct sw_suggestion *s, struct sw_jw *w)
+{
+	sw_jw_key(w, "nearest");
+	sw_jw_arr(w);
+	for (size_t i = 0; i < s->near_n; i++) {
+		sw_jw_obj(w);
+		sw_jw_kint(w, "trial", (int64_t)s->near[i]);
+		sw_jw_knum(w, "distance", s->near_distance[i]);
+		sw_jw_obj_end(w);
+	}
+	sw_jw_arr_end(w);
+	sw_jw_obj_end(w);
+}
+
+static void posterior(double mean, double sd, struct sw_jw *w)
+{
+	sw_jw_knum(w, "mean", mean);
+	sw_jw_knum(w, "sd", sd);
+}
+
+/* Of several metrics: the weights of this suggestion, and what was expected of what. */
+static void several(const struct sw_suggestion *s, const struct sw_spec *spec, struct sw_jw *w)
+{
+	sw_jw_key(w, "weights");
+	sw_jw_obj(w);
+	for (size_t k = 0; k < spec->n_metrics; k++)
+		sw_jw_knum(w, spec->metrics[k].name, s->weight[k]);
+	sw_jw_obj_end(w);
+	sw_jw_key(w, s->acquisition == SW_ACQUISITION_WHOLE ? "scalarised" : "metrics");
+	sw_jw_obj(w);
+	if (s->acquisition == SW_ACQUISITION_WHOLE) {
+		posterior(s->mean, s->sd, w);
+		sw_jw_obj_end(w);
+		return;
+	}
+	for (size_t k = 0; k < spec->n_metrics; k++) {
+		sw_jw_key(w, spec->metrics[k].name);
+		sw_jw_obj(w);
+		posterior(turn(spec, k, s->metric_mean[k]), s->metric_sd[k], w);
+		sw_jw_obj_end(w);
+	}
+	sw_jw_obj_end(w);
+}
+
+void sw_suggest_why(const struct sw_suggestion *s, uint64_t seen, const struct sw_spec *spec,
+		    struct sw_buf *out)
+{
+	static const char *const names[] = {
+		[SW_ACQUISITION_EI] = "expected_improvement",
+		[SW_ACQUISITION_WHOLE] = "scalarised_expected_improvement",
+		[SW_ACQUISITION_MAX] = "expected_improvement_of_weighted_maximum"};
+	struct sw_jw w;
+
+	sw_jw_init(&w, out);
+	begin(s, seen, &w);
+	if (s->acquisition != SW_ACQUISITION_NONE) {
+		sw_jw_kstr(&w, "acquisition", names[s->acquisition]);
+		if (s->acquisition == SW_ACQUISITION_EI)
+			posterior(turn(spec, 0, s->mean), s->sd, &w);
+		else
+			several(s, spec, &w);
+		sw_jw_knum(&w, "expected_improvement", exp(s->log_ei));
+		sw_jw_knum(&w, "log_expected_improvement", s->log_ei);
+	} else if (s->ei > 0) {
+		sw_jw_knum(&w, "density_ratio", s->ei);
+	}
+	end(s, &w);
+}
+
+bool sw_suggest_why_is_old(const char *why)
+{
+	return strstr(why, "\"acquisition\":") == NULL;
+}
+
+void sw_suggest_why_old(const struct sw_suggestion *s, uint64_t seen, const struct sw_spec *spec,
+			struct sw_buf *out)
 {
 	struct sw_jw w;
 
 	sw_jw_init(&w, out);
-	sw_jw_obj(&w);
-	sw_jw_kstr(&w, "source", s->source);
-	sw_jw_kint(&w, "known", (int64_t)s->known);
-	sw_jw_kint(&w, "unseen", (int64_t)(seen - s->known));
-	if (s->has_model) {
-		sw_jw_knum(&w, "mean", maximize ? -s->mean : s->mean);
-		sw_jw_knum(&w, "sd", s->sd);
-	}
+	begin(s, seen, &w);
+	if (s->has_model)
+		posterior(turn(spec, 0, s->mean), s->spread, &w);
 	if (s->ei > 0)
 		sw_jw_knum(&w, s->has_model ? "expected_improvement" : "density_ratio", s->ei);
-	sw_jw_key(&w, "nearest");
-	sw_jw_arr(&w);
-	for (size_t i = 0; i < s->near_n; i++) {
-		sw_jw_obj(&w);
-		sw_jw_kint(&w, "trial", (int64_t)s->near[i]);
-		sw_jw_knum(&w, "distance", s->near_distance[i]);
-		sw_jw_obj_end(&w);
-	}
-	sw_jw_arr_end(&w);
-	sw_jw_obj_end(&w);
+	end(s, &w);
 }
 
 void sw_suggest_why_again(const char *why, uint64_t unseen, struct sw_buf *out)

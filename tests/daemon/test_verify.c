@@ -69,7 +69,7 @@ static void put_suggestion(struct recorder *r, const struct sw_action *a)
 
 	sw_buf_init(&why, 4096);
 	sw_buf_init(&state, 1 << 20);
-	sw_suggest_why(s, sw_sweep_history(r->sched)->n_obs, false, &why);
+	sw_suggest_why(s, sw_sweep_history(r->sched)->n_obs, r->spec, &why);
 	const struct sw_row_suggestion row = {.sweep = 1,
 					      .trial = (int64_t)a->trial,
 					      .known = (int64_t)s->known,
