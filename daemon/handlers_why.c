@@ -3,18 +3,12 @@
 #include "daemon/handlers.h"
 #include "daemon/host.h"
 #include "daemon/lookup.h"
+#include "daemon/why_near.h"
+#include "daemon/why_source.h"
 #include "daemon/why_words.h"
 #include "store/read.h"
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-/* Six digits that mean something, as people write numbers. */
-static const char *show(double v, char out[32])
-{
-	(void)snprintf(out, 32, "%.6g", v);
-	return out;
-}
 
 static bool write_decision(const struct sw_row_decision *row, void *arg)
 {
@@ -52,15 +46,6 @@ static bool keep_state(const struct sw_row_trial *row, void *arg)
 	return true;
 }
 
-/* The stored object into `extra`, for why_done(). */
-static bool keep_suggestion(const struct sw_row_suggestion *row, void *arg)
-{
-	struct sw_lookup *q = arg;
-
-	(void)sw_buf_adds(&q->extra, row->why != NULL ? row->why : "");
-	return true;
-}
-
 static void read_why(struct sw_db *db, struct sw_lookup *q)
 {
 	q->rc = sw_read_trial(db, q->sweep, q->trial, keep_state, q, &q->err);
@@ -69,56 +54,10 @@ static void read_why(struct sw_db *db, struct sw_lookup *q)
 	sw_jw_arr(&q->w);
 	q->rc = sw_read_decisions(db, q->sweep, q->trial, write_decision, q, &q->err);
 	sw_jw_arr_end(&q->w);
+	struct sw_jw facts;
+	sw_jw_init(&facts, &q->extra);
 	if (q->rc == SW_OK)
-		q->rc = sw_read_suggestion(db, q->sweep, q->trial, keep_suggestion, q, &q->err);
-}
-
-static double number(const cJSON *object, const char *key, double absent)
-{
-	const cJSON *v = sw_json_get(object, key);
-
-	return cJSON_IsNumber(v) ? v->valuedouble : absent;
-}
-
-/* "; suggested by gp, which knew 21 results: expected 0.43 +- 0.02; nearest: trials 12, 7" */
-static void explain_suggestion(const char *why, struct sw_buf *out)
-{
-	struct sw_err err = SW_ERR_INIT;
-	char mean[32], sd[32];
-	cJSON *tree = NULL;
-	const cJSON *near;
-
-	if (*why == '\0' || sw_json_parse(&tree, why, strlen(why), &err) != SW_OK)
-		return;
-	const cJSON *source = sw_json_get(tree, "source");
-	const double unseen = number(tree, "unseen", 0);
-	(void)sw_buf_addf(out, "; suggested by %s, which knew %.0f results",
-			  cJSON_IsString(source) ? source->valuestring : "?",
-			  number(tree, "known", 0));
-	if (unseen > 0)
-		(void)sw_buf_addf(out, " and had not seen %.0f", unseen);
-	if (sw_json_get(tree, "mean") != NULL)
-		(void)sw_buf_addf(out, ": expected %s, deviation %s",
-				  show(number(tree, "mean", NAN), mean),
-				  show(number(tree, "sd", NAN), sd));
-	const char *sep = "; nearest: ";
-	cJSON_ArrayForEach (near, sw_json_get(tree, "nearest")) {
-		(void)sw_buf_addf(out, "%s%.0f", sep, number(near, "trial", 0));
-		sep = ", ";
-	}
-	cJSON_Delete(tree);
-}
-
-/* How the trial came about, where it was no suggestion. */
-static void explain_origin(const struct sw_lookup *q, struct sw_buf *out)
-{
-	const uint64_t parent = sw_sweep_parent(q->h->sched, (uint64_t)q->trial);
-
-	if (parent != 0)
-		(void)sw_buf_addf(out, "; a changed copy of trial %llu",
-				  (unsigned long long)parent);
-	else if (sw_sweep_enqueued(q->h->sched, (uint64_t)q->trial))
-		(void)sw_buf_adds(out, "; enqueued by hand");
+		q->rc = sw_why_near_read(db, q->sweep, q->trial, q->count, &facts, &q->err);
 }
 
 static void explain_paused(const struct sw_lookup *q, struct sw_buf *out)
@@ -201,22 +140,23 @@ static void explain(const struct sw_lookup *q, struct sw_buf *out)
 
 static void why_done(struct sw_lookup *q)
 {
-	struct sw_buf decisions = q->out, text;
+	struct sw_buf decisions = q->out, text, suggestion;
 
 	sw_buf_init(&q->out, SW_REPLY_MAX);
-	sw_buf_init(&text, 4096);
-	const char *why = q->extra.data != NULL ? q->extra.data : "";
+	sw_buf_init(&text, 16384);
+	sw_buf_init(&suggestion, SW_REPLY_MAX);
 	explain(q, &text);
-	explain_origin(q, &text);
-	explain_suggestion(why, &text);
+	sw_why_source(q->h, (uint64_t)q->trial, q->extra.data != NULL ? q->extra.data : "",
+		      &suggestion, &text);
 	sw_jw_init(&q->w, &q->out);
 	sw_jw_obj(&q->w);
 	sw_jw_kstr(&q->w, "text", text.data);
 	sw_jw_kstr(&q->w, "state", q->text);
 	sw_jw_kraw(&q->w, "decisions", decisions.data);
-	sw_jw_kraw(&q->w, "suggestion", *why != '\0' ? why : "null");
+	sw_jw_kraw(&q->w, "suggestion", suggestion.data);
 	write_queue(q, &q->w);
 	sw_jw_obj_end(&q->w);
+	sw_buf_fini(&suggestion);
 	sw_buf_fini(&text);
 	sw_buf_fini(&decisions);
 }
@@ -228,6 +168,7 @@ static void why_loaded(struct sw_host *h, struct sw_call *call)
 	if (q == NULL)
 		return;
 	q->limit = sw_pruner_kind(sw_sweep_pruner(h->sched));
+	q->count = (int64_t)sw_sweep_origin(h->sched, (uint64_t)q->trial).enqueued;
 	q->flag = sw_pruner_bracket_n(sw_sweep_pruner(h->sched)) > 1;
 	q->work = read_why;
 	q->done = why_done;

@@ -245,8 +245,14 @@ uint64_t sw_sweep_points(const struct sw_sweep *s); /* of the grid; 0: the sampl
 /* The parameters of a trial that was made: values[space size]. SW_NOT_FOUND. */
 SW_NODISCARD sw_status sw_sweep_values(const struct sw_sweep *s, uint64_t trial,
 				       struct sw_value *values);
-/* Did the user enqueue this trial? O(log enqueued). */
-bool sw_sweep_enqueued(const struct sw_sweep *s, uint64_t trial);
+/* How a trial that was made came about: one of these is not 0. */
+struct sw_origin {
+	uint64_t made;     /* it is the sampler's suggestion of this number */
+	uint64_t enqueued; /* it is this one of those that the user enqueued, from 1 */
+	uint64_t parent;   /* as sw_sweep_parent() */
+};
+/* O(enqueued). */
+struct sw_origin sw_sweep_origin(const struct sw_sweep *s, uint64_t trial);
 /* Would ASK hand something out now? As quick as the pruner's next(), changes nothing. */
 bool sw_sweep_has_work(const struct sw_sweep *s);
 /* The trial that this one is a changed copy of (pbt), or whose checkpoint that one itself went on

@@ -178,12 +178,16 @@ uint64_t sw_sweep_parent(const struct sw_sweep *s, uint64_t trial)
 	return found ? s->given.parent[i] : 0;
 }
 
-bool sw_sweep_enqueued(const struct sw_sweep *s, uint64_t trial)
+struct sw_origin sw_sweep_origin(const struct sw_sweep *s, uint64_t trial)
 {
 	bool found;
 	const size_t i = given_before(s, trial, &found);
+	struct sw_origin o = {.made = found ? 0 : trial - i,
+			      .parent = found ? s->given.parent[i] : 0};
 
-	return found && s->given.parent[i] == 0;
+	for (size_t k = 0; found && o.parent == 0 && k <= i; k++)
+		o.enqueued += s->given.parent[k] == 0;
+	return o;
 }
 
 uint64_t sw_sweep_from(const struct sw_sweep *s, uint64_t trial)

@@ -195,7 +195,7 @@ static void check_child(struct population *p, const struct sw_action *create)
 
 	ck_assert_ptr_nonnull(donor);
 	ck_assert_uint_eq(sw_sweep_parent(p->s, create->trial), create->parent);
-	ck_assert(!sw_sweep_enqueued(p->s, create->trial));
+	ck_assert(sw_sweep_origin(p->s, create->trial).enqueued == 0);
 	ck_assert_uint_eq(create->resume_step, donor->resume_step);
 	ck_assert_uint_eq(sw_sweep_from(p->s, create->trial),
 			  donor->resume_step != 0 ? create->parent : 0);

@@ -1,0 +1,279 @@
+"""`sweep why`: where each trial came from, what was expected of it, and what it is nearest to."""
+import math
+import os
+import sqlite3
+
+import pytest
+
+from harness import asha, driven, sweep_command
+from replays import database, replay
+from search_model import PATIENT, run_out, suggestion
+
+PLANE = {"x": {"min": 0.0, "max": 1.0}, "y": {"min": 0.0, "max": 1.0}}
+COUNTED = {"x": {"values": [1, 2, 3]}, "y": {"values": [1, 2]}}
+METRICS = [{"name": "loss"}, {"name": "speed", "goal": "maximize"}]
+OF_MAXIMUM = "expected_improvement_of_weighted_maximum"
+OF_WHOLE = "scalarised_expected_improvement"
+
+
+def plane(method, **more):
+    return driven(**{"method": method, "seed": 3, "suggest_wait_ms": PATIENT, "run_cap": 24,
+                     "parameters": PLANE, **more})
+
+
+def bowl(p):
+    return (p["x"] - 0.3) ** 2 + (p["y"] - 0.6) ** 2
+
+
+def words(client, sweep, trial):
+    return client.call("trial.why", sweep=sweep, trial=trial)["text"]
+
+
+def apart(a, b):
+    return math.dist((a["x"], a["y"]), (b["x"], b["y"]))
+
+
+def check_nearest(points, trial, nearest):
+    """Of the trials before this one, numbered from 1, the three nearest."""
+    here = points[trial - 1]
+    want = sorted(apart(here, p) for p in points[:trial - 1])[:3]
+    assert [n["distance"] for n in nearest] == pytest.approx(want, abs=1e-12)
+    assert all(n["trial"] < trial and apart(here, points[n["trial"] - 1]) ==
+               pytest.approx(n["distance"], abs=1e-12) for n in nearest)
+
+
+# --- where it came from ---
+
+@pytest.mark.parametrize("method, says", [
+    ("random", "; drawn at random; nearest: "), ("sobol", "; point 6 of a Sobol sequence; nearest: ")])
+def test_trial_of_a_sampler_that_does_not_learn_has_a_source_and_the_nearest_before_it(
+        client, method, says):
+    sweep = client.submit(plane(method))
+    points = run_out(client, sweep, bowl)
+    for trial in (1, 2, 6, 24):
+        how = suggestion(client, sweep, trial)
+        assert (how["source"], how["method"], how["point"]) == (method, method, trial), how
+        check_nearest(points, trial, how["nearest"])
+    assert says in words(client, sweep, 6)
+
+
+def test_trial_of_a_grid_says_which_point_of_how_many(client):
+    sweep = client.submit(plane("grid", parameters=COUNTED, shuffle=True, init=[{"x": 2, "y": 2}]))
+    run_out(client, sweep, lambda p: p["x"] + p["y"])
+    how = suggestion(client, sweep, 5)
+    assert (how["source"], how["point"], how["points"]) == ("grid", 4, 6), how
+    assert "; point 4 of 6 of the grid; nearest: " in words(client, sweep, 5)
+    fine = client.submit({"name": "fine", "seed": 1, "refine": {"of": sweep}})
+    client.ask(fine)
+    assert suggestion(client, fine, 1)["refine"] == sweep
+    assert f" of the grid around the best of sweep {sweep}" in words(client, fine, 1)
+
+
+@pytest.mark.parametrize("method", ["random", "grid", "sobol", "tpe", "bohb", "bayes"])
+def test_points_of_the_user_say_so_whatever_the_method(start, method):
+    daemon = start()
+    client = daemon.client()
+    own = [{"x": 3, "y": 1}, {"x": 1, "y": 2}]
+    sweep = client.submit(plane(method, parameters=COUNTED, init=own))
+    for _ in range(3):
+        t, = client.ask(sweep)
+        client.tell(sweep, t, metrics={"loss": 1})
+    trial = client.call("trial.enqueue", sweep=sweep, params={"x": 2, "y": 1})["trial"]
+    client.ask(sweep)
+    for i in (1, 2):
+        how = suggestion(client, sweep, i)
+        assert (how["source"], how["point"], how["points"]) == ("init", i, 2), how
+        assert f"; init point {i} of 2 of the spec" in words(client, sweep, i)
+    assert suggestion(client, sweep, 3)["source"] not in ("init", "enqueue")
+    daemon.kill9()
+    client = daemon.start().client()
+    how = suggestion(client, sweep, trial)
+    assert (how["source"], how["uid"]) == ("enqueue", os.getuid()), how
+    assert how["nearest"][0]["trial"] in (1, 2, 3)
+    assert f"; enqueued by hand, by user {os.getuid()}; nearest: " in words(client, sweep, trial)
+
+
+def test_child_of_a_population_names_its_parent(client):
+    sweep = client.submit(plane("random", run_cap=4,
+                                early_terminate={"type": "pbt", "perturbation_interval": 2}))
+    held = {t["trial"]: [t, 0, 0] for t in client.ask(sweep, 4)}
+    child = None
+    while child is None:
+        for run in list(held.values()):
+            run[1:] = run[1] + 1, run[2] + 1
+            said = client.call("trial.report", sweep=sweep, trial=run[0]["trial"], seq=run[2],
+                               attempt=run[0]["attempt"], step=run[1] + run[0]["resume_step"],
+                               checkpoint=True, metrics={"loss": run[0]["trial"]})["decision"]
+            if said != "continue":
+                del held[run[0]["trial"]]
+        for t in client.ask(sweep, 4):
+            held[t["trial"]] = [t, 0, 0]
+        child = next((t for t in client.trials(sweep) if t["parent"]), None)
+    how = suggestion(client, sweep, child["trial"])
+    assert (how["source"], how["parent"]) == ("pbt", child["parent"]), how
+    assert f"a changed copy of trial {child['parent']}" in words(client, sweep, child["trial"])
+
+
+def test_nearest_are_sought_in_the_space_that_edits_have_left(client):
+    sweep = client.submit(plane("random"))
+    first = client.ask(sweep, 5)
+    client.call("sweep.edit", sweep=sweep, ranges={"x": {"min": 0.0, "max": 100.0}})
+    second = client.ask(sweep, 3)
+    here = second[-1]["params"]
+    want = min((t["trial"] for t in first + second[:-1]),
+               key=lambda n: math.dist(
+                   (here["x"] / 100, here["y"]),
+                   next((t["params"]["x"] / 100, t["params"]["y"]) for t in first + second
+                        if t["trial"] == n)))
+    assert suggestion(client, sweep, second[-1]["trial"])["nearest"][0]["trial"] == want
+
+
+# --- what was expected ---
+
+def test_every_suggestion_of_a_model_says_its_improvement_in_json_and_text(start):
+    """The bowl is soon known to many digits: what is left to gain cancels beside a million."""
+    daemon = start()
+    client = daemon.client()
+    sweep = client.submit(plane("bayes", run_cap=40))
+    run_out(client, sweep, lambda p: 1e6 + bowl(p))
+    logs = []
+    for trial in range(1, 41):
+        how = suggestion(client, sweep, trial)
+        if how["source"] != "gp":
+            continue
+        assert how["acquisition"] == "expected_improvement"
+        assert how["expected_improvement"] >= 0 and 0 <= how["sd"] < 10, how
+        logs.append(how["log_expected_improvement"])
+        assert how["expected_improvement"] == pytest.approx(math.exp(logs[-1]), rel=1e-9)
+        _, out, _ = sweep_command(daemon, "why", f"{sweep}/{trial}")
+        said = out.split("; expected improvement ")[1].split(";")[0]
+        got = float(said[2:]) if said.startswith("e^") else math.log(float(said))
+        assert got == pytest.approx(logs[-1], abs=1e-4), said
+    assert len(logs) > 20
+
+
+def test_ratio_of_tpe_is_said_in_words(client):
+    sweep = client.submit(plane("tpe"))
+    run_out(client, sweep, bowl)
+    last = max(n for n in range(1, 25) if suggestion(client, sweep, n)["source"] == "tpe")
+    assert f"good trials {suggestion(client, sweep, last)['density_ratio']:.6g} times as dense" in \
+        words(client, sweep, last)
+
+
+def two_metrics(client, **more):
+    sweep = client.submit(plane("bayes", metric=None, metrics=METRICS, **more))
+    while handed := client.ask(sweep):
+        p = handed[0]["params"]
+        client.tell(sweep, handed[0], metrics={"loss": bowl(p), "speed": 1000 + 100 * p["x"]})
+    return sweep
+
+
+def test_suggestion_for_two_metrics_names_what_it_was_chosen_by(start):
+    daemon = start()
+    client = daemon.client()
+    sweep = two_metrics(client)
+    seen = set()
+    for trial in range(1, 25):
+        how = suggestion(client, sweep, trial)
+        assert "density_ratio" not in how
+        if how["source"] != "gp":
+            continue
+        seen.add(how["acquisition"])
+        assert set(how["weights"]) == {"loss", "speed"}
+        assert sum(how["weights"].values()) == pytest.approx(1)
+        assert math.isfinite(how["log_expected_improvement"]) and "mean" not in how
+        text = words(client, sweep, trial)
+        if how["acquisition"] == OF_MAXIMUM:
+            # In the metrics' own units and turned the right way round: 1000 to 1100.
+            assert 900 < how["metrics"]["speed"]["mean"] < 1200
+            assert how["metrics"]["loss"]["sd"] > 0 and how["metrics"]["speed"]["sd"] > 0
+            assert "expected loss " in text and "; speed 1" in text
+            assert "expected improvement of the weighted maximum " in text
+        else:
+            assert how["scalarised"]["sd"] > 0 and "metrics" not in how
+            assert "expected improvement of that " in text
+    assert seen == {OF_MAXIMUM, OF_WHOLE}
+    assert replay(database(daemon))[0] == 0
+
+
+# --- earlier sweeps ---
+
+@pytest.mark.parametrize("method", ["bayes", "tpe"])
+def test_warm_start_counts_and_names_the_trials_of_the_earlier_sweeps(start, method):
+    daemon = start()
+    client = daemon.client()
+    old = [client.submit(plane("random", seed=seed, run_cap=n)) for seed, n in ((1, 20), (2, 7))]
+    points = {sweep: run_out(client, sweep, bowl) for sweep in old}
+    sweep = client.submit(plane(method, warm_start=old, run_cap=5))
+    first, = client.ask(sweep)
+    daemon.kill9()
+    client = daemon.start().client()
+    how = suggestion(client, sweep, 1)
+    assert how["known"] == 0
+    assert how["earlier"] == [{"sweep": old[0], "results": 20}, {"sweep": old[1], "results": 7}]
+    want = sorted((apart(first["params"], p), s, i + 1) for s in old
+                  for i, p in enumerate(points[s]))[:3]
+    assert [(n["sweep"], n["trial"]) for n in how["nearest"]] == [(s, i) for _, s, i in want]
+    text = words(client, sweep, 1)
+    assert f"knew 0 results, 20 of sweep {old[0]} and 7 of sweep {old[1]}" in text, text
+    assert f"; nearest: {want[0][1]}/{want[0][2]}, " in text, text
+    # Its own and the earlier ones, by distance.
+    client.tell(sweep, first, metrics={"loss": 1})
+    second, = client.ask(sweep)
+    near = suggestion(client, sweep, 2)["nearest"]
+    every = [((apart(second["params"], p)), s, i + 1) for s in old
+             for i, p in enumerate(points[s])]
+    every.append((apart(second["params"], first["params"]), None, 1))
+    every.sort(key=lambda e: e[0])
+    assert [(n.get("sweep"), n["trial"]) for n in near] == [e[1:] for e in every[:3]]
+    assert replay(database(daemon))[0] == 0
+
+
+# --- what earlier daemons stored ---
+
+def test_suggestions_as_earlier_daemons_stored_them_are_read(start):
+    daemon = start()
+    client = daemon.client()
+    one = client.submit(plane("bayes", early_terminate=asha(max_t=9), run_cap=12))
+    run_out(client, one, bowl)
+    two = two_metrics(client, run_cap=12)
+    gps = [(s, n) for s in (one, two) for n in range(1, 13)
+           if suggestion(client, s, n)["source"] == "gp"]
+    assert {s for s, _ in gps} == {one, two}
+    daemon.term()
+    with sqlite3.connect(database(daemon)) as db:
+        for s, n in gps:
+            # A mean where there was one, and no improvement: those that cancelled left none.
+            db.execute("""UPDATE suggestion SET why = json_remove(why, '$.acquisition', '$.weights',
+                          '$.scalarised', '$.metrics', '$.log_expected_improvement')
+                          WHERE sweep = ? AND trial = ?""", (s, n))
+            db.execute("""UPDATE suggestion SET why = replace(why, 'expected_improvement',
+                          'density_ratio') WHERE sweep = ? AND trial = ?""", (two, n))
+    client = daemon.start().client()
+    for s, n in gps:
+        how = suggestion(client, s, n)
+        assert how["source"] == "gp" and "density_ratio" not in how
+        assert "expected" in words(client, s, n) or s == two
+
+
+# --- the list of sweeps ---
+
+def test_ls_of_several_metrics_says_how_many_are_on_the_front(start):
+    daemon = start()
+    client = daemon.client()
+    empty = client.submit(plane("random", metric=None, metrics=METRICS))
+    sweep = client.submit(plane("random", metric=None, metrics=METRICS, name="many"))
+    for loss, speed in ((1, 5), (2, 6), (3, 7), (3, 6)):
+        t, = client.ask(sweep)
+        client.tell(sweep, t, metrics={"loss": loss, "speed": speed})
+    single = client.submit(plane("random"))
+    t, = client.ask(single)
+    client.tell(single, t, metrics={"loss": 0.25})
+    rows = {row["sweep"]: row for row in client.call("sweep.list")["sweeps"]}
+    assert rows[sweep]["best"] is None and rows[sweep]["pareto"] == {"trials": 3}
+    assert rows[sweep]["metrics"] == ["loss", "speed"]
+    assert rows[single]["best"] == {"trial": 1, "value": 0.25} and rows[single]["pareto"] is None
+    assert (rows[empty]["best"], rows[empty]["pareto"]) == (None, {"trials": 0})
+    lines = sweep_command(daemon, "ls", COLUMNS="200")[1].splitlines()
+    assert "loss, speed" in lines[2] and "3 on the front" in lines[2], lines
+    assert "on the front" not in lines[1] + lines[3] and "0.25" in lines[1], lines
