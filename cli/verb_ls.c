@@ -19,6 +19,31 @@ static void add_progress(struct sw_grid *g, const cJSON *sweep)
 		sw_grid_addf(g, "%llu", (unsigned long long)done);
 }
 
+/* Of several metrics: all of them, and of how many trials none is the best. */
+static void add_several(struct sw_grid *g, const cJSON *sweep, bool utf8)
+{
+	struct sw_buf names;
+	const cJSON *metric;
+	uint64_t n = 0;
+
+	sw_buf_init(&names, 1024);
+	cJSON_ArrayForEach (metric, sw_json_get(sweep, "metrics")) {
+		if (!cJSON_IsString(metric))
+			continue;
+		if (names.len > 0)
+			(void)sw_buf_adds(&names, ", ");
+		(void)sw_buf_adds(&names, metric->valuestring);
+	}
+	sw_grid_add(g, names.data, utf8, SW_TINT_NONE);
+	sw_buf_fini(&names);
+	(void)sw_json_u64(sw_json_get(sw_json_get(sweep, "pareto"), "trials"), &n);
+	if (n > 0)
+		sw_grid_addf(g, "%llu on the front", (unsigned long long)n);
+	else
+		sw_grid_addf(g, "-");
+	sw_grid_addf(g, "-");
+}
+
 static void add_sweep(struct sw_grid *g, const cJSON *s, bool utf8)
 {
 	const cJSON *state = sw_json_get(s, "state"), *best = sw_json_get(s, "best");
@@ -33,9 +58,13 @@ static void add_sweep(struct sw_grid *g, const cJSON *s, bool utf8)
 	sw_grid_add_value(g, sw_json_get(s, "method"), utf8, SW_TINT_NONE);
 	add_progress(g, s);
 	sw_grid_add_value(g, sw_json_get(sw_json_get(s, "counts"), "PRUNED"), utf8, SW_TINT_NONE);
-	sw_grid_add_value(g, sw_json_get(s, "metric"), utf8, SW_TINT_NONE);
-	sw_grid_add_value(g, sw_json_get(best, "value"), utf8, SW_TINT_BOLD);
-	sw_grid_add_value(g, sw_json_get(best, "trial"), utf8, SW_TINT_NONE);
+	if (cJSON_IsObject(sw_json_get(s, "pareto"))) {
+		add_several(g, s, utf8);
+	} else {
+		sw_grid_add_value(g, sw_json_get(s, "metric"), utf8, SW_TINT_NONE);
+		sw_grid_add_value(g, sw_json_get(best, "value"), utf8, SW_TINT_BOLD);
+		sw_grid_add_value(g, sw_json_get(best, "trial"), utf8, SW_TINT_NONE);
+	}
 	if (cJSON_IsNumber(seconds))
 		sw_fmt_duration(seconds->valuedouble, text);
 	sw_grid_addf(g, "%s", text);

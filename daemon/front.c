@@ -93,13 +93,13 @@ static sw_status find(struct sw_front *f)
 		return SW_NOMEM;
 	const sw_status rc = sw_pareto_front(f->y, f->n, f->spec->n_metrics, f->row, &f->front_n);
 
-	return rc == SW_OK ? measure(f) : rc;
+	return rc == SW_OK && !f->no_volume ? measure(f) : rc;
 }
 
-sw_status sw_front_read(struct sw_front *f, struct sw_db *db, int64_t sweep, struct sw_err *err)
+/* The spec is there, or it is one metric's. */
+static sw_status read_rows(struct sw_front *f, struct sw_db *db, int64_t sweep, sw_status rc,
+			   struct sw_err *err)
 {
-	sw_status rc = sw_read_sweeps(db, sweep, take_spec, f, &f->err);
-
 	if (rc == SW_OK)
 		rc = f->rc;
 	if (rc == SW_OK && f->spec != NULL) {
@@ -112,6 +112,18 @@ sw_status sw_front_read(struct sw_front *f, struct sw_db *db, int64_t sweep, str
 	return rc == SW_OK ? rc
 			   : sw_err_set(err, rc, "%s",
 					f->err.msg[0] != '\0' ? f->err.msg : sw_status_str(rc));
+}
+
+sw_status sw_front_read(struct sw_front *f, struct sw_db *db, int64_t sweep, struct sw_err *err)
+{
+	return read_rows(f, db, sweep, sw_read_sweeps(db, sweep, take_spec, f, &f->err), err);
+}
+
+sw_status sw_front_read_row(struct sw_front *f, struct sw_db *db, const struct sw_row_sweep *row,
+			    struct sw_err *err)
+{
+	(void)take_spec(row, f);
+	return read_rows(f, db, row->sweep, SW_OK, err);
 }
 
 void sw_front_fini(struct sw_front *f)

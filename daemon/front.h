@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 struct sw_db;
+struct sw_row_sweep;
 
 struct sw_front {
 	struct sw_spec *spec; /* owned; NULL: the sweep has one metric, and nothing else was read */
@@ -28,6 +29,7 @@ struct sw_front {
 	size_t *row;          /* [front_n]: the front's rows, by the first metric, best first */
 	size_t front_n;
 	double reference[SW_SPEC_MAX_METRICS]; /* as reported; front_n > 0 */
+	bool no_volume;  /* set before it is read: the hypervolume is not wanted */
 	bool has_volume; /* false: there is no front, or the volume is too much work (pareto.h) */
 	double volume;
 	/* while it is read */
@@ -37,6 +39,9 @@ struct sw_front {
 
 SW_NODISCARD sw_status sw_front_read(struct sw_front *f, struct sw_db *db, int64_t sweep,
 				     struct sw_err *err);
+/* The same of a sweep whose row is there. */
+SW_NODISCARD sw_status sw_front_read_row(struct sw_front *f, struct sw_db *db,
+					 const struct sw_row_sweep *row, struct sw_err *err);
 void sw_front_fini(struct sw_front *f);
 
 /* "pareto": {"trials": 5, "hypervolume": 1.2, "reference": {...}} of several metrics, null of one.

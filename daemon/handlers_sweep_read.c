@@ -36,6 +36,44 @@ static bool write_list_best(const struct sw_row_trial *row, void *arg)
 	return true;
 }
 
+/* Of several metrics none is the best: how many no other beats. */
+static void write_list_front(const struct sw_front *f, struct sw_jw *w)
+{
+	sw_jw_knull(w, "best");
+	sw_jw_key(w, "pareto");
+	sw_jw_obj(w);
+	sw_jw_kint(w, "trials", (int64_t)f->front_n);
+	sw_jw_obj_end(w);
+	sw_jw_key(w, "metrics");
+	sw_jw_arr(w);
+	for (size_t k = 0; k < f->spec->n_metrics; k++)
+		sw_jw_str(w, f->spec->metrics[k].name);
+	sw_jw_arr_end(w);
+}
+
+static void write_best_or_front(struct sw_lookup *q, struct sw_db *db,
+				const struct sw_row_sweep *row)
+{
+	struct sw_front f = {.no_volume = true};
+
+	if (q->rc == SW_OK)
+		q->rc = sw_front_read_row(&f, db, row, &q->err);
+	if (q->rc == SW_OK && f.spec != NULL) {
+		write_list_front(&f, &q->w);
+		sw_front_fini(&f);
+		return;
+	}
+	sw_front_fini(&f);
+	sw_jw_key(&q->w, "best");
+	q->count = 0;
+	if (q->rc == SW_OK)
+		q->rc = sw_read_best(db, row->sweep, row->maximize, "last", 1, write_list_best, q,
+				     &q->err);
+	if (q->count == 0)
+		sw_jw_null(&q->w);
+	sw_jw_knull(&q->w, "pareto");
+}
+
 struct listed {
 	struct sw_lookup *q;
 	struct sw_db *db;
@@ -63,13 +101,7 @@ static void write_listed(struct sw_lookup *q, struct sw_db *db, const struct sw_
 		sw_jw_kint(&q->w, "run_cap", row->run_cap);
 	else
 		sw_jw_knull(&q->w, "run_cap");
-	sw_jw_key(&q->w, "best");
-	q->count = 0;
-	if (q->rc == SW_OK)
-		q->rc = sw_read_best(db, row->sweep, row->maximize, "last", 1, write_list_best, q,
-				     &q->err);
-	if (q->count == 0)
-		sw_jw_null(&q->w);
+	write_best_or_front(q, db, row);
 	sw_jw_kint(&q->w, "created_ms", row->created_ms);
 	sw_jw_knum(&q->w, "seconds",
 		   end_ms > row->created_ms ? (double)(end_ms - row->created_ms) / 1000.0 : 0.0);
