@@ -11,7 +11,9 @@ const struct sw_verb sw_verbs[] = {
 	 "checks a spec as submit does, and starts nothing",
 	 "Prints the rungs, the memory of the largest trial, and the layers that a preset\n"
 	 "stands for, with parameters' names where they set a number.\n"},
-	{"ls", sw_verb_ls, SW_REF_NONE, 0, 0, 0, "ls", "all sweeps, the newest first", ""},
+	{"ls", sw_verb_ls, SW_REF_NONE, 0, 0, 0, "ls", "all sweeps, the newest first",
+	 "Of several metrics no trial is the best: \"3 on the front\" is how many no other "
+	 "beats.\n"},
 	{"show", sw_verb_show, SW_REF_EITHER, 1, 1, 0, "show SWEEP | show SWEEP/TRIAL",
 	 "one sweep with its spec, or one trial with its reports", ""},
 	{"trials", sw_verb_trials, SW_REF_SWEEP, 1, 1, SW_OPT_STATE | SW_OPT_CSV,
@@ -29,7 +31,9 @@ const struct sw_verb sw_verbs[] = {
 	 "SCOPE says which reports count: last (default), all (the best one), avg,\n"
 	 "last-N-avg (such as last-5-avg).\n"},
 	{"why", sw_verb_why, SW_REF_TRIAL, 1, 1, 0, "why SWEEP/TRIAL",
-	 "explains what was decided about a trial", ""},
+	 "explains where a trial came from and what was decided about it",
+	 "Of a point that a model chose: what it knew and expected. The nearest earlier trials\n"
+	 "are named by number, those of an earlier sweep as SWEEP/TRIAL.\n"},
 	{"pause", sw_verb_pause, SW_REF_SWEEP, 1, 1, 0, "pause SWEEP",
 	 "hands out no more trials; those that run go on", ""},
 	{"resume", sw_verb_resume, SW_REF_SWEEP, 1, 1, 0, "resume SWEEP",

@@ -28,6 +28,12 @@ static bool is_source(const struct telling *t, const char *name)
 	return strcmp(t->source, name) == 0;
 }
 
+/* Did a sampler that learns make it? */
+static bool knows(const struct telling *t)
+{
+	return t->stored != NULL && !is_source(t, "init");
+}
+
 /* What a suggestion was stored with says where it is from; of all others it is known anyway. */
 static void find_source(struct telling *t)
 {
@@ -89,7 +95,7 @@ static void write_json(const struct telling *t, struct sw_buf *out)
 		sw_jw_key(&w, v->string);
 		sw_jw_cjson(&w, v);
 	}
-	if (t->stored != NULL && earlier != NULL && earlier->child != NULL) {
+	if (knows(t) && earlier != NULL && earlier->child != NULL) {
 		sw_jw_key(&w, "earlier");
 		sw_jw_cjson(&w, earlier);
 	}
@@ -236,7 +242,7 @@ static void write_text(const struct telling *t, struct sw_buf *out)
 {
 	const double ratio = number(t->stored, "density_ratio", NAN);
 
-	if (t->stored == NULL || is_source(t, "init")) {
+	if (!knows(t)) {
 		say_given(t, out);
 	} else {
 		say_sampler(t, out);
