@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LN_PLAIN (-20) /* an improvement below e^this is said by its logarithm */
+#define LN_PLAIN (-700) /* an improvement below e^this is no number: its logarithm is said */
 
 struct telling {
 	const struct sw_host *h;
