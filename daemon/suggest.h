@@ -63,12 +63,6 @@ struct sw_spec;
 void sw_suggest_why(const struct sw_suggestion *s, uint64_t seen, const struct sw_spec *spec,
 		    struct sw_buf *out);
 
-/* Daemons before the acquisition was stored wrote less of a model's suggestion: is this theirs, and
- * what they would have written. */
-bool sw_suggest_why_is_old(const char *why);
-void sw_suggest_why_old(const struct sw_suggestion *s, uint64_t seen, const struct sw_spec *spec,
-			struct sw_buf *out);
-
 /* What it wrote, with another number of observations that the suggestion had not seen. */
 void sw_suggest_why_again(const char *why, uint64_t unseen, struct sw_buf *out);
 

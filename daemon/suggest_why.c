@@ -3,7 +3,6 @@
 #include "proto/json.h"
 #include "proto/spec.h"
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 static double turn(const struct sw_spec *spec, size_t metric, double v)
@@ -80,30 +79,11 @@ void sw_suggest_why(const struct sw_suggestion *s, uint64_t seen, const struct s
 			posterior(turn(spec, 0, s->mean), s->sd, &w);
 		else
 			several(s, spec, &w);
-		sw_jw_knum(&w, "expected_improvement", exp(s->log_ei));
+		sw_jw_knum(&w, "expected_improvement", s->ei);
 		sw_jw_knum(&w, "log_expected_improvement", s->log_ei);
 	} else if (s->ei > 0) {
 		sw_jw_knum(&w, "density_ratio", s->ei);
 	}
-	end(s, &w);
-}
-
-bool sw_suggest_why_is_old(const char *why)
-{
-	return strstr(why, "\"acquisition\":") == NULL;
-}
-
-void sw_suggest_why_old(const struct sw_suggestion *s, uint64_t seen, const struct sw_spec *spec,
-			struct sw_buf *out)
-{
-	struct sw_jw w;
-
-	sw_jw_init(&w, out);
-	begin(s, seen, &w);
-	if (s->has_model)
-		posterior(turn(spec, 0, s->mean), s->spread, &w);
-	if (s->ei > 0)
-		sw_jw_knum(&w, s->has_model ? "expected_improvement" : "density_ratio", s->ei);
 	end(s, &w);
 }
 

@@ -177,8 +177,7 @@ static bool check_row(const struct sw_row_suggestion *row, void *arg)
 				 " observations, the replay's %" PRIu64,
 				 row->known, a->suggestion->known);
 	sw_buf_clear(&v->text);
-	(sw_suggest_why_is_old(row->why) ? sw_suggest_why_old : sw_suggest_why)(
-		a->suggestion, sw_sweep_history(r->sched)->n_obs, r->spec, &v->text);
+	sw_suggest_why(a->suggestion, sw_sweep_history(r->sched)->n_obs, r->spec, &v->text);
 	if (v->text.failed == SW_OK)
 		check_json(v, a->trial, "how it was suggested", row->why, v->text.data);
 	return false;

@@ -69,9 +69,7 @@ struct sw_suggestion {
 	bool has_model;  /* the next two are the metric's */
 	double mean, sd; /* posterior at the point, in the metric's units (oriented); WHOLE: of the
 			    weighted whole, which has none */
-	double ei;       /* the density ratio l/g (tpe); bayes: as spread */
-	double spread;   /* bayes: what suggestions were once stored with, and may cancel or end
-			    nowhere; for comparing alone */
+	double ei;       /* the density ratio l/g (tpe), or exp(log_ei) (bayes) */
 	enum sw_acquisition acquisition;
 	double log_ei;                 /* its logarithm, in the units of what improves; MAX: in
 					  parts of what the front spans, times a weight */

@@ -11,6 +11,7 @@
 #include "sched/near.h"
 #include "sched/sobol.h"
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,18 +187,6 @@ static sw_status design(struct sw_sampler *s, const struct bayes *b, uint64_t ma
 
 /* ---- points of a model ---- */
 
-/* What one metric's suggestions were once stored with, and are compared with where they still are:
- * differences of where mean and deviation, or the improvement, end. */
-static void explain_as_before(const struct bayes_found *f, struct sw_suggestion *out)
-{
-	const struct sw_outcome *const o = &f->model->o;
-	const double sd = sqrt(f->var), best = f->model->best;
-
-	out->spread =
-		sw_outcome_inverse(o, f->mean + sd) / 2 - sw_outcome_inverse(o, f->mean - sd) / 2;
-	out->ei = sw_outcome_inverse(o, best) - sw_outcome_inverse(o, best - exp(f->log_ei));
-}
-
 /* In the metric's own units. */
 static void explain(const struct bayes *b, const struct bayes_found *f, struct sw_suggestion *out)
 {
@@ -210,7 +199,7 @@ static void explain(const struct bayes *b, const struct bayes_found *f, struct s
 	out->log_ei = sw_outcome_ln_gain(o, f->model->best, f->log_ei);
 	if (b->several != NULL)
 		sw_bayes_several_explain(b->several, f, out);
-	explain_as_before(f, out);
+	out->ei = fmin(exp(out->log_ei), DBL_MAX);
 	sw_near_rows(b->data.x, b->data.trial, b->data.n, b->cube.d, b->cube.category, f->x, out);
 }
 

@@ -92,7 +92,6 @@ START_TEST(why_is_written_again_with_another_number_of_unseen_results)
 	sw_suggest_why(&s, 7, &spec, &first);
 	sw_suggest_why(&s, 29, &spec, &want);
 	ck_assert_ptr_nonnull(strstr(first.data, "\"log_expected_improvement\":-900,"));
-	ck_assert(!sw_suggest_why_is_old(first.data));
 	sw_suggest_why_again(first.data, 22, &again);
 	ck_assert_str_eq(again.data, want.data);
 	sw_buf_clear(&again);
@@ -101,37 +100,6 @@ START_TEST(why_is_written_again_with_another_number_of_unseen_results)
 	sw_buf_fini(&first);
 	sw_buf_fini(&again);
 	sw_buf_fini(&want);
-}
-END_TEST
-
-START_TEST(why_of_a_version_before_acquisitions_is_written_as_it_was)
-{
-	const struct sw_spec spec = {.n_metrics = 1,
-				     .metrics = {{.name = "acc", .maximize = true}}};
-	struct sw_suggestion s = {.source = "gp",
-				  .known = 7,
-				  .has_model = true,
-				  .acquisition = SW_ACQUISITION_EI,
-				  .mean = -0.25,
-				  .sd = 3,
-				  .spread = 0.5,
-				  .ei = 0.125,
-				  .near_n = 1,
-				  .near = {4},
-				  .near_distance = {0.75}};
-	struct sw_buf out;
-
-	sw_buf_init(&out, 4096);
-	sw_suggest_why_old(&s, 9, &spec, &out);
-	ck_assert_str_eq(out.data, "{\"source\":\"gp\",\"known\":7,\"unseen\":2,\"mean\":0.25,"
-				   "\"sd\":0.5,\"expected_improvement\":0.125,\"nearest\":"
-				   "[{\"trial\":4,\"distance\":0.75}]}");
-	ck_assert(sw_suggest_why_is_old(out.data));
-	s.ei = 0;
-	sw_buf_clear(&out);
-	sw_suggest_why_old(&s, 9, &spec, &out);
-	ck_assert_ptr_null(strstr(out.data, "improvement"));
-	sw_buf_fini(&out);
 }
 END_TEST
 
@@ -162,7 +130,6 @@ int main(void)
 	tcase_add_test(t, prepared_suggestions_that_took_other_trials_for_pending_all_leave);
 	tcase_add_test(t, state_comes_back_from_its_text);
 	tcase_add_test(t, why_is_written_again_with_another_number_of_unseen_results);
-	tcase_add_test(t, why_of_a_version_before_acquisitions_is_written_as_it_was);
 #ifdef SW_FAULTS
 	tcase_add_test(t, prepared_push_without_memory_changes_nothing);
 #endif

@@ -53,6 +53,19 @@ def test_promote_on_digits_continues_every_curve_exactly(start):
                best in left and left <= done | {best} and left & done, "only needed files")
 
 
+@pytest.mark.parametrize("method", ["tpe", "bohb", "bayes"])
+def test_samplers_learn_from_trials_that_wait_at_their_rungs(start, method):
+    client = start("cpu:2").client()
+    sweep = client.submit(promoted(method=method))
+    client.wait_sweep(sweep)
+    trials = check_ended(client, sweep, 27)
+    later = [client.call("trial.why", sweep=sweep, trial=t["trial"])["suggestion"]
+             for t in trials if t["trial"] > 17]
+    # at most ten of 27 come to their end, and those late
+    assert any(s["source"] not in {"sobol", "random"} for s in later), later
+    assert all(s["nearest"] for s in later), later
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_promote_with_workers_and_daemon_killed_continues_every_curve_exactly(start, seed):
     rng = random.Random(seed)
