@@ -24,6 +24,8 @@
  *   LOG_NORMAL    exp(mu + sigma * probit(u));     Q_LOG_NORMAL rounds it to a multiple of q
  *   INT_LOG_UNIFORM  floor(exp(ln min + u * (ln(max + 1) - ln min))); min >= 1: an integer is as
  *                 likely as the reals from it to the next one are under LOG_UNIFORM
+ *   BETA          the quantile u of the beta distribution of a and b, above 0 and below 1; Q_BETA
+ *                 rounds it to a multiple of q: the last is that nearest to 1, which may be above 1
  *
  * Conditions and constraints are added after the parameters, then the space is sealed. A parameter
  * without conditions is always active. A point holds a value for every parameter, active or not;
@@ -61,6 +63,8 @@ enum sw_dist {
 	SW_DIST_LOG_NORMAL,
 	SW_DIST_Q_LOG_NORMAL,
 	SW_DIST_INT_LOG_UNIFORM,
+	SW_DIST_BETA,
+	SW_DIST_Q_BETA,
 };
 
 struct sw_param {
@@ -68,6 +72,7 @@ struct sw_param {
 	double min, max;  /* the bounded kinds */
 	double q;         /* the Q_ kinds; > 0 */
 	double mu, sigma; /* the normal kinds; sigma > 0 */
+	double a, b;      /* the beta kinds; from SW_BETA_LEAST to SW_BETA_MOST */
 	size_t n_choices; /* CATEGORICAL: at least 1 */
 	const double
 		*weights; /* CATEGORICAL: n_choices of them, or NULL for equal ones; borrowed */
@@ -115,7 +120,8 @@ size_t sw_space_size(const struct sw_space *s); /* number of parameters */
 const struct sw_param *sw_space_param(const struct sw_space *s, size_t i);
 
 /* The number of values of parameter i, or 0 when it is continuous (or too many to count exactly in
- * 2^53). UNIFORM etc. without q are continuous; the normal kinds are unbounded, so 0. */
+ * 2^53). UNIFORM etc. without q are continuous; the normal kinds are unbounded, so 0. Each counts,
+ * however unlikely it is. */
 uint64_t sw_space_levels(const struct sw_space *s, size_t i);
 
 /* unit[n] -> values[n]. A coordinate outside [0, 1) is taken to its nearest end. O(n log choices).

@@ -13,7 +13,7 @@
 struct space_entry {
 	struct sw_param p; /* weights, numbers: the entry's own copies */
 	double *cum;       /* CATEGORICAL with weights: cumulated and normalised; the last is 1 */
-	double k_lo, k_hi; /* the indices of a bounded discrete kind */
+	double k_lo, k_hi; /* the indices of a bounded discrete kind; Q_BETA's too */
 	double num, den;   /* q == num / den, both integers if q is a short decimal or a 1/n */
 	double u_lo, u_hi; /* LOG kinds: logarithms of the bounds, in the order u runs */
 	uint64_t levels;   /* 0: not countable */
@@ -68,11 +68,15 @@ static inline bool space_is_continuous(const struct space_entry *e)
 	case SW_DIST_INV_LOG_UNIFORM:
 	case SW_DIST_NORMAL:
 	case SW_DIST_LOG_NORMAL:
+	case SW_DIST_BETA:
 		return true;
 	default:
 		return false;
 	}
 }
+
+/* The chance that a beta kind, before it is rounded, falls below x. */
+double space_beta_cdf(const struct space_entry *e, double x);
 
 /* The largest double below 1. */
 #define SW_BELOW_ONE (1.0 - 0x1p-53)

@@ -1,8 +1,10 @@
 /* Between unit coordinates and values, each way, for every kind: sched/space.h has the formulas. */
+#include "sched/betainc.h"
 #include "sched/probit.h"
 #include "sched/space.h"
 #include "sched/space_internal.h"
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 
 /* NaN goes to lo. */
@@ -32,6 +34,17 @@ double sw_space_value_of(const struct space_entry *e, double k)
 static double normal_of(const struct space_entry *e, double u)
 {
 	return e->p.mu + e->p.sigma * sw_probit(u > 0.0 ? u : 0x1p-54);
+}
+
+/* Beta kinds: 0 and 1 themselves are values only where rounding would make them so. */
+static double beta_of(const struct space_entry *e, double u)
+{
+	return clamp(sw_beta_quantile(u, e->p.a, e->p.b), DBL_MIN, SW_BELOW_ONE);
+}
+
+double space_beta_cdf(const struct space_entry *e, double x)
+{
+	return sw_beta_cdf(x, e->p.a, e->p.b);
 }
 
 static double log_uniform_of(const struct space_entry *e, double u)
@@ -68,6 +81,8 @@ static double index_of_unit(const struct space_entry *e, double u)
 		return round(normal_of(e, u) / e->p.q);
 	case SW_DIST_Q_LOG_NORMAL:
 		return round(exp(normal_of(e, u)) / e->p.q);
+	case SW_DIST_Q_BETA:
+		return clamp(round(beta_of(e, u) / e->p.q), e->k_lo, e->k_hi);
 	case SW_DIST_INT_LOG_UNIFORM:
 		return clamp(floor(exp(e->u_lo + u * (e->u_hi - e->u_lo))), e->k_lo, e->k_hi);
 	default: /* INT_UNIFORM, Q_UNIFORM, POW2 */
@@ -94,6 +109,8 @@ struct sw_value space_decode_one(const struct space_entry *e, double u)
 		return (struct sw_value){.number = normal_of(e, u)};
 	case SW_DIST_LOG_NORMAL:
 		return (struct sw_value){.number = exp(normal_of(e, u))};
+	case SW_DIST_BETA:
+		return (struct sw_value){.number = beta_of(e, u)};
 	case SW_DIST_INT_UNIFORM:
 	case SW_DIST_INT_LOG_UNIFORM:
 	case SW_DIST_Q_UNIFORM:
@@ -101,6 +118,7 @@ struct sw_value space_decode_one(const struct space_entry *e, double u)
 	case SW_DIST_POW2:
 	case SW_DIST_Q_NORMAL:
 	case SW_DIST_Q_LOG_NORMAL:
+	case SW_DIST_Q_BETA:
 		break;
 	}
 	return (struct sw_value){.number = sw_space_value_of(e, index_of_unit(e, u))};
@@ -127,7 +145,7 @@ double space_index_of(const struct space_entry *e, struct sw_value v)
 		return clamp(round(v.number), e->k_lo, e->k_hi);
 	case SW_DIST_CONSTANT:
 		return 0.0;
-	default: /* Q_UNIFORM, Q_LOG_UNIFORM */
+	default: /* Q_UNIFORM, Q_LOG_UNIFORM, Q_BETA */
 		return clamp(round(v.number / e->p.q), e->k_lo, e->k_hi);
 	}
 }
@@ -175,6 +193,10 @@ static double middle_of(const struct space_entry *e, double k)
 		lo = unit_of_normal(e, log_or_lowest((k - 0.5) * q));
 		hi = unit_of_normal(e, log_or_lowest((k + 0.5) * q));
 		break;
+	case SW_DIST_Q_BETA:
+		lo = space_beta_cdf(e, (k - 0.5) * q);
+		hi = k < e->k_hi ? space_beta_cdf(e, (k + 0.5) * q) : 1.0;
+		break;
 	case SW_DIST_INT_LOG_UNIFORM:
 		lo = unit_of_log(e, log(k));
 		hi = unit_of_log(e, log(k + 1.0));
@@ -218,6 +240,8 @@ static double coordinate_of(const struct space_entry *e, struct sw_value v)
 		return unit_of_normal(e, x);
 	case SW_DIST_LOG_NORMAL:
 		return unit_of_normal(e, log_or_lowest(x));
+	case SW_DIST_BETA:
+		return space_beta_cdf(e, x);
 	case SW_DIST_CATEGORICAL:
 	case SW_DIST_INT_UNIFORM:
 	case SW_DIST_INT_LOG_UNIFORM:
@@ -226,6 +250,7 @@ static double coordinate_of(const struct space_entry *e, struct sw_value v)
 	case SW_DIST_POW2:
 	case SW_DIST_Q_NORMAL:
 	case SW_DIST_Q_LOG_NORMAL:
+	case SW_DIST_Q_BETA:
 		break;
 	}
 	k = space_index_of(e, v);

@@ -301,7 +301,7 @@ END_TEST
 
 /* ---- explore ---- */
 
-enum { LR, UNITS, POWER, KIND, CONST, SMALL, PARAMS };
+enum { LR, UNITS, POWER, KIND, CONST, SMALL, SHARE, EIGHTHS, PARAMS };
 
 static struct sw_space *make_space(bool constrained)
 {
@@ -312,6 +312,8 @@ static struct sw_space *make_space(bool constrained)
 		[KIND] = {.dist = SW_DIST_CATEGORICAL, .n_choices = 4},
 		[CONST] = {.dist = SW_DIST_CONSTANT, .n_choices = 1},
 		[SMALL] = {.dist = SW_DIST_Q_UNIFORM, .min = -1, .max = 1, .q = 0.25},
+		[SHARE] = {.dist = SW_DIST_BETA, .a = 5, .b = 1},
+		[EIGHTHS] = {.dist = SW_DIST_Q_BETA, .a = 1, .b = 5, .q = 0.125},
 	};
 	const struct sw_term units = {.coef = 1, .n_factors = 1, .factor = {UNITS}};
 	const struct sw_term power = {.coef = 1, .n_factors = 1, .factor = {POWER}};
@@ -327,11 +329,10 @@ static struct sw_space *make_space(bool constrained)
 	return s;
 }
 
-static const struct sw_value donor[PARAMS] = {[LR] = {.number = 0.01},
-					      [UNITS] = {.number = 2},
-					      [POWER] = {.number = 16},
-					      [KIND] = {.choice = 3},
-					      [SMALL] = {.number = -0.25}};
+static const struct sw_value donor[PARAMS] = {
+	[LR] = {.number = 0.01},      [UNITS] = {.number = 2},     [POWER] = {.number = 16},
+	[KIND] = {.choice = 3},       [SMALL] = {.number = -0.25}, [SHARE] = {.number = 0.875},
+	[EIGHTHS] = {.number = 0.125}};
 
 START_TEST(explore_changes_by_factor_or_neighbour)
 {
@@ -351,11 +352,16 @@ START_TEST(explore_changes_by_factor_or_neighbour)
 		HOLDS(v[KIND].choice == 3 || v[KIND].choice == 2); /* the last has one neighbour */
 		HOLDS(v[CONST].choice == 0);
 		HOLDS(v[SMALL].number == -0.5 || v[SMALL].number == 0.0);
+		/* 1.05 is beyond the end, which no draw reaches. */
+		HOLDS(v[SHARE].number == 1 - 0x1p-53 || v[SHARE].number == 0.875 * 0.8);
+		HOLDS(v[EIGHTHS].number == 0.25 || v[EIGHTHS].number == 0.0);
 		up[LR] += v[LR].number > 0.01;
 		up[UNITS] += v[UNITS].number > 2;
 		up[POWER] += v[POWER].number > 16;
 		up[KIND] += v[KIND].choice > 2;
 		up[SMALL] += v[SMALL].number > -0.25;
+		up[SHARE] += v[SHARE].number > 0.875;
+		up[EIGHTHS] += v[EIGHTHS].number > 0.125;
 	}
 	for (size_t i = 0; i < PARAMS; i++) /* half of them, within six deviations */
 		ck_assert_msg(i == CONST || (up[i] > 405 && up[i] < 595), "%zu: %u", i, up[i]);
