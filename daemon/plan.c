@@ -24,6 +24,8 @@ static const struct {
 	{"log_normal", SW_DIST_LOG_NORMAL},
 	{"q_log_normal", SW_DIST_Q_LOG_NORMAL},
 	{"int_log_uniform", SW_DIST_INT_LOG_UNIFORM},
+	{"beta", SW_DIST_BETA},
+	{"q_beta", SW_DIST_Q_BETA},
 };
 
 static void prefix_param(struct sw_err *err, const struct sw_spec_param *p)
@@ -73,6 +75,8 @@ static sw_status add_param(struct sw_space *space, const struct sw_spec_param *p
 			.q = p->q,
 			.mu = p->mu,
 			.sigma = p->sigma,
+			.a = p->a,
+			.b = p->b,
 			.n_choices = p->n_values,
 			.weights = p->weights,
 			.numbers = numbers,

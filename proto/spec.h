@@ -48,6 +48,7 @@ struct sw_spec_group {
  * otherwise, with "q" q_uniform), aliases resolved to one of:
  *   constant categorical int_uniform uniform log_uniform_values inv_log_uniform_values q_uniform
  *   q_log_uniform_values pow2 normal q_normal log_normal q_log_normal int_log_uniform
+ *   beta q_beta
  * W&B's log_uniform, inv_log_uniform and q_log_uniform, whose bounds are exponents of e, arrive
  * here as the _values form with min and max turned into values. "probabilities" gives weights. */
 struct sw_spec_param {
@@ -60,6 +61,7 @@ struct sw_spec_param {
 	double min, max;
 	double q;              /* default 1 */
 	double mu, sigma;      /* default 0, 1 */
+	double a, b;           /* default 1, 1 */
 	const cJSON *values;   /* categorical: the array */
 	const cJSON *value;    /* constant: any JSON value */
 	const double *weights; /* or NULL; as many as values */

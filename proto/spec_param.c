@@ -9,10 +9,11 @@
 
 /* Those of Ray's arguments come last: they go with Ray's distributions alone. */
 static const char *const known[] = {
-	"value", "values",     "probabilities", "distribution", "min",   "max",   "q",
-	"mu",    "sigma",      "log",           "when",         "lower", "upper", "mean",
-	"sd",    "categories", "grid_search"};
-enum { N_OURS = 11 };
+	"value",      "values", "probabilities", "distribution", "min", "max",
+	"q",          "mu",     "sigma",         "log",          "a",   "b",
+	"when",       "lower",  "upper",         "mean",         "sd",  "categories",
+	"grid_search"};
+enum { N_OURS = 13 };
 
 static const struct spec_hint hints[] = {
 	{"low", "min", NULL},
@@ -28,6 +29,8 @@ static const struct spec_hint hints[] = {
 	{"categories", "values", NULL},
 	{"mean", "mu", NULL},
 	{"sd", "sigma", NULL},
+	{"alpha", "a", NULL},
+	{"beta", "b", NULL},
 	{"grid", "grid_search", NULL},
 	{"weights", "probabilities", NULL},
 	{"type", "distribution", NULL},
@@ -46,7 +49,9 @@ enum {
 	RANGE = MIN | MAX,
 	Q = 32,
 	MU = 64,
-	SIGMA = 128
+	SIGMA = 128,
+	A = 256,
+	B = 512
 };
 
 static const struct field {
@@ -55,7 +60,8 @@ static const struct field {
 } fields[] = {
 	{"value", VALUE}, {"values", VALUES}, {"probabilities", PROBABILITIES},
 	{"min", MIN},     {"max", MAX},       {"q", Q},
-	{"mu", MU},       {"sigma", SIGMA},
+	{"mu", MU},       {"sigma", SIGMA},   {"a", A},
+	{"b", B},
 };
 
 /* Ray's name for an argument of ours. */
@@ -98,6 +104,8 @@ static const struct dist {
 	{"q_normal", "q_normal", 0, MU | SIGMA | Q, 0},
 	{"log_normal", "log_normal", 0, MU | SIGMA, 0},
 	{"q_log_normal", "q_log_normal", 0, MU | SIGMA | Q, 0},
+	{"beta", "beta", 0, A | B, 0},
+	{"q_beta", "q_beta", 0, A | B | Q, 0},
 	/* Ray's names */
 	{"choice", "categorical", VALUES, PROBABILITIES, RAYS},
 	{"grid_search", "categorical", VALUES, 0, RAYS},
@@ -113,8 +121,8 @@ static const struct dist {
 };
 
 static const struct spec_hint refused[] = {
-	{"beta", NULL, "use uniform"},       {"q_beta", NULL, "use q_uniform"},
-	{"sample_from", NULL, "use values"}, {"int", NULL, "use int_uniform"},
+	{"sample_from", NULL, "use values"},
+	{"int", NULL, "use int_uniform"},
 	{"float", NULL, "use uniform"},
 };
 
@@ -380,6 +388,8 @@ sw_status spec_param_read(struct sw_spec_param *p, const cJSON *v, struct sw_err
 
 	p->q = 1;
 	p->sigma = 1;
+	p->a = 1;
+	p->b = 1;
 	if (!cJSON_IsObject(v))
 		return not_an_object(v, err);
 	/* A distribution that is not known comes first: its own keys are no mistakes. */
@@ -396,6 +406,8 @@ sw_status spec_param_read(struct sw_spec_param *p, const cJSON *v, struct sw_err
 	if ((rc = read_number(v, "q", &p->q, &p->has_q, err)) != SW_OK ||
 	    (rc = read_number(v, "mu", &p->mu, NULL, err)) != SW_OK ||
 	    (rc = read_number(v, "sigma", &p->sigma, NULL, err)) != SW_OK ||
+	    (rc = read_number(v, "a", &p->a, NULL, err)) != SW_OK ||
+	    (rc = read_number(v, "b", &p->b, NULL, err)) != SW_OK ||
 	    (rc = read_range(p, v, d, warning, err)) != SW_OK ||
 	    (rc = spec_values_read(p, v, key_of(v, "values"), err)) != SW_OK)
 		return rc;

@@ -10,8 +10,9 @@
 
 static bool is_continuous(const struct sw_spec_param *p)
 {
-	static const char *const kinds[] = {"uniform", "log_uniform_values",
-					    "inv_log_uniform_values", "normal", "log_normal"};
+	static const char *const kinds[] = {
+		"uniform", "log_uniform_values", "inv_log_uniform_values",
+		"normal",  "log_normal",         "beta"};
 
 	for (size_t i = 0; i < SPEC_N(kinds); i++)
 		if (strcmp(kinds[i], p->dist) == 0)

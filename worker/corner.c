@@ -48,6 +48,9 @@ static double number(const struct sw_spec_param *p, size_t k)
 	const double part = k < 2 ? (double)k : (double)(k - 1) / (SW_CORNER_CHOICES - 1);
 	double v;
 
+	if (strstr(p->dist, "beta")) /* which ends at 0 and 1, and has neither */
+		return p->dist[0] == 'q' && p->q > 0 ? round(part / p->q) * p->q
+						     : fmin(fmax(part, 1e-6), 1 - 1e-6);
 	if (!p->has_min || !p->has_max) {
 		/* normal kinds have no ends: six deviations leave one draw in a thousand million */
 		v = p->mu + (12 * part - 6) * p->sigma;

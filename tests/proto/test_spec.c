@@ -13,6 +13,7 @@ static const struct {
 	const char *text, *dist;
 	double min, max, q, mu, sigma;
 	size_t n_values;
+	double a, b; /* 0: the default, 1 */
 } params[] = {
 	{"{'value':[1,{'a':2}]}", "constant", NAN, NAN, 1, 0, 1, 0},
 	{"{'distribution':'constant','value':1}", "constant", NAN, NAN, 1, 0, 1, 0},
@@ -53,6 +54,9 @@ static const struct {
 	{"{'distribution':'q_normal','mu':3,'q':0.5}", "q_normal", NAN, NAN, 0.5, 3, 1, 0},
 	{"{'distribution':'log_normal','sigma':2}", "log_normal", NAN, NAN, 1, 0, 2, 0},
 	{"{'distribution':'q_log_normal'}", "q_log_normal", NAN, NAN, 1, 0, 1, 0},
+	{"{'distribution':'beta'}", "beta", NAN, NAN, 1, 0, 1, 0},
+	{"{'distribution':'beta','a':2,'b':0.5}", "beta", NAN, NAN, 1, 0, 1, 0, 2, 0.5},
+	{"{'distribution':'q_beta','b':3,'q':0.1}", "q_beta", NAN, NAN, 0.1, 0, 1, 0, 0, 3},
 };
 
 START_TEST(spec_parameter_becomes_its_distribution)
@@ -79,6 +83,8 @@ START_TEST(spec_parameter_becomes_its_distribution)
 	ck_assert_double_eq(p->q, params[_i].q);
 	ck_assert_double_eq(p->mu, params[_i].mu);
 	ck_assert_double_eq(p->sigma, params[_i].sigma);
+	ck_assert_double_eq(p->a, params[_i].a > 0 ? params[_i].a : 1);
+	ck_assert_double_eq(p->b, params[_i].b > 0 ? params[_i].b : 1);
 	ck_assert_uint_eq(p->n_values, params[_i].n_values);
 	ck_assert_int_eq(p->values != NULL, strcmp(p->dist, "categorical") == 0);
 	ck_assert_int_eq(p->value != NULL, strcmp(p->dist, "constant") == 0);

@@ -1,0 +1,138 @@
+"""Parameters that are drawn from a beta distribution, through everything that a client does."""
+import pytest
+
+from harness import INVALID_PARAMS, asha, driven, sweep_command, trained, wait_until
+from search_model import PATIENT
+
+REAL = {"distribution": "beta", "a": 2, "b": 5}
+STEPS = {"distribution": "q_beta", "a": 0.5, "b": 0.5, "q": 0.1}
+TENTHS = [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1]
+
+
+def spec(method, **more):
+    parameters = {"s": STEPS} if method == "grid" else {"x": REAL, "s": STEPS}
+    return driven(**{"method": method, "seed": 7, "run_cap": 11 if method == "grid" else 40,
+                     "parameters": parameters, "suggest_wait_ms": PATIENT, **more})
+
+
+def run(client, sweep):
+    """Every trial, best at x = 0.2 and s = 1."""
+    points = []
+    while handed := client.ask(sweep, 2):
+        for trial in handed:
+            p = trial["params"]
+            points.append(p)
+            assert 0 < p.get("x", 0.5) < 1 and p["s"] in TENTHS, p
+            client.tell(sweep, trial,
+                        metrics={"loss": abs(p.get("x", 0.2) - 0.2) + 1 - p["s"]})
+    return points
+
+
+@pytest.mark.parametrize("method", ["random", "grid", "sobol", "tpe", "bayes"])
+def test_every_method_draws_betas_and_another_daemon_draws_the_same(start, method):
+    points = []
+    for _ in range(2):
+        client = start().client()
+        sweep = client.submit(spec(method))
+        points.append(run(client, sweep))
+        assert client.sweep(sweep)["state"] == "COMPLETED"
+    assert points[0] == points[1]
+    if method == "grid":
+        assert sorted(p["s"] for p in points[0]) == TENTHS
+    if method == "random":  # of a Beta(2, 5) nine tenths are below 0.51
+        assert sum(p["x"] < 0.51 for p in points[0]) >= 30
+    if method in ("tpe", "bayes"):
+        assert client.sweep(sweep)["best"]["value"] < 0.1
+
+
+def test_bohb_searches_betas(client):
+    sweep = client.submit(spec("bohb", early_terminate=asha(max_t=4, grace_period=1)))
+    assert len(run(client, sweep)) == 40
+
+
+def test_defaults_are_uniform_as_wandb_has_them(client):
+    sweep = client.submit(driven(run_cap=30, parameters={"x": {"distribution": "beta"},
+                                                         "s": {"distribution": "q_beta"}}))
+    points = [t["params"] for t in client.ask(sweep, 30)]
+    assert min(p["x"] for p in points) < 0.3 and max(p["x"] for p in points) > 0.7
+    assert {p["s"] for p in points} == {0, 1}
+
+
+@pytest.mark.parametrize("parameter, pointer, words", [
+    (dict(REAL, a=0), "/a", "a must be above 0"),
+    (dict(REAL, b=-1), "/b", "b must be above 0"),
+    (dict(REAL, a=1e300), "/a", "from 0.001 to 100000"),
+    (dict(REAL, b="5"), "/b", "must be a number"),
+    (dict(REAL, mu=0), "/mu", "does not go with"),
+    (dict(REAL, min=0), "/min", "does not go with"),
+    (dict(REAL, q=0.1), "/q", "does not go with"),
+    (dict(REAL, alpha=2), "/alpha", '"a"'),
+    (dict(STEPS, q=0), "/q", "above 0"),
+    (dict(STEPS, q=1e-300), "/q", "too small"),
+    ({"distribution": "normal", "a": 2}, "/a", "does not go with"),
+])
+def test_beta_without_a_meaning_is_refused_with_its_pointer(client, parameter, pointer, words):
+    error = client.refused("sweep.validate", spec=driven(parameters={"x": parameter}))
+    assert error.code == INVALID_PARAMS and words in error.message
+    assert error.pointer.endswith("/parameters/x" + pointer)
+
+
+def test_grid_wants_the_steps(client):
+    error = client.refused("sweep.submit", spec=driven(method="grid", parameters={"x": REAL}))
+    assert error.pointer.endswith("/parameters/x/distribution") and "q_beta" in error.message
+
+
+@pytest.mark.parametrize("params, pointer, words", [
+    ({"x": 1.25}, "/params/x", "1.25 is not from 0 to 1"),
+    ({"x": -0.1}, "/params/x", "-0.1 is not from 0 to 1"),
+    ({"s": 0.25}, "/params/s", "none of the multiples of q 0.1"),
+    ({"s": 1.1}, "/params/s", "1 is the nearest"),
+])
+def test_enqueued_value_outside_is_refused(client, params, pointer, words):
+    sweep = client.submit(spec("bayes"))
+    error = client.refused("trial.enqueue", sweep=sweep, params=params)
+    assert error.code == INVALID_PARAMS and error.pointer == pointer and words in error.message
+
+
+def test_enqueued_value_is_handed_out_as_it_is_and_a_restart_keeps_it(daemon, client):
+    sweep = client.submit(spec("tpe", constraints=["x + s <= 1.5"]))
+    for x, s in ((0.123456789012345, 0.3), (1, 0), (0, 1)):
+        client.call("trial.enqueue", sweep=sweep, params={"x": x, "s": s})
+    daemon.kill9()
+    client = daemon.start().client()
+    handed = client.ask(sweep, 3)
+    assert [(t["params"]["x"], t["params"]["s"]) for t in handed] == [
+        (0.123456789012345, 0.3), (1, 0), (0, 1)]
+    for trial in handed:
+        client.tell(sweep, trial, metrics={"loss": 1.0})
+    assert all(p["x"] + p["s"] <= 1.5 for p in run(client, sweep))
+
+
+def test_refine_lists_points_between_the_best_quantiles(client):
+    old = client.submit(spec("random"))
+    run(client, old)
+    sweep = client.submit({"name": "fine", "seed": 1, "refine": {"of": old, "top": 3, "points": 4}})
+    got = client.sweep(sweep)["spec"]["parameters"]
+    xs, steps = got["x"]["values"], got["s"]["values"]
+    assert xs == sorted(xs) and len(xs) == 4 and 0 < xs[0] and xs[-1] < 1
+    assert steps == sorted(set(steps)) and set(steps) <= set(TENTHS)
+
+
+def test_range_of_a_beta_cannot_be_edited(daemon, client):
+    sweep = client.submit(spec("random"))
+    status, out, err = sweep_command(daemon, "edit", sweep, "--range", "x=0..0.5")
+    assert status == 1 and err.count("\n") == 1 and "beta" in err
+    error = client.refused("sweep.edit", sweep=sweep, ranges={"s": {"min": 0, "max": 0.5}})
+    assert error.pointer == "/ranges/s" and "q_beta" in error.message
+
+
+def test_trainer_takes_betas_where_it_takes_their_values(client):
+    layers = [{"linear": 16}, "relu", {"dropout": "p"}, {"linear": 3}]
+    parameters = {"lr": {"distribution": "beta", "a": 2, "b": 20},
+                  "p": {"distribution": "beta", "a": 0.05, "b": 0.05}}
+    sweep = client.submit(trained(layers=layers, parameters=parameters, epochs=2, run_cap=4))
+    wait_until(lambda: client.sweep(sweep)["state"] == "COMPLETED", 60)
+    assert client.sweep(sweep)["counts"]["COMPLETED"] == 4
+    parameters["p"] = {"distribution": "q_beta", "q": 0.25}  # which may be 1
+    error = client.refused("sweep.submit", spec=trained(layers=layers, parameters=parameters))
+    assert error.pointer.endswith("/trainer/model/2/dropout") and "below 1" in error.message
