@@ -126,13 +126,21 @@ def test_range_of_a_beta_cannot_be_edited(daemon, client):
     assert error.pointer == "/ranges/s" and "q_beta" in error.message
 
 
-def test_trainer_takes_betas_where_it_takes_their_values(client):
+def test_trainer_takes_betas_where_it_takes_their_values(start):
+    client = start("cpu:2").client()
     layers = [{"linear": 16}, "relu", {"dropout": "p"}, {"linear": 3}]
     parameters = {"lr": {"distribution": "beta", "a": 2, "b": 20},
-                  "p": {"distribution": "beta", "a": 0.05, "b": 0.05}}
-    sweep = client.submit(trained(layers=layers, parameters=parameters, epochs=2, run_cap=4))
-    wait_until(lambda: client.sweep(sweep)["state"] == "COMPLETED", 60)
-    assert client.sweep(sweep)["counts"]["COMPLETED"] == 4
+                  "p": {"distribution": "beta", "a": 0.5, "b": 3}}
+    spec = trained(layers=layers, parameters=parameters, epochs=4, run_cap=4)
+    population = {**spec, "early_terminate": {"type": "pbt", "perturbation_interval": 1,
+                                              "quantile_fraction": 0.5}}
+    sweeps = [client.submit(spec), client.submit(population)]
+    for sweep in sweeps:
+        wait_until(lambda: client.sweep(sweep)["state"] == "COMPLETED", "the end")
+        assert client.sweep(sweep)["counts"]["FAILED"] == 0, client.trials(sweep)
+        assert all(0 < t["params"][k] < 1 for t in client.trials(sweep) for k in ("lr", "p"))
+    assert client.sweep(sweeps[0])["counts"]["COMPLETED"] == 4
+    assert len(client.trials(sweeps[1])) > 4  # children: theirs are changed, not drawn
     parameters["p"] = {"distribution": "q_beta", "q": 0.25}  # which may be 1
-    error = client.refused("sweep.submit", spec=trained(layers=layers, parameters=parameters))
+    error = client.refused("sweep.submit", spec={**spec, "parameters": parameters})
     assert error.pointer.endswith("/trainer/model/2/dropout") and "below 1" in error.message
