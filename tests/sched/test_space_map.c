@@ -165,6 +165,31 @@ START_TEST(space_each_level_is_in_order_and_encodes_back)
 }
 END_TEST
 
+/* Coordinates are evenly many; so many of them, from the first to the last, are each level's. */
+START_TEST(space_level_is_encoded_to_the_middle_of_what_decodes_to_it)
+{
+	enum { STEPS = 20000, MOST = 50 };
+	struct sw_space *s = make(&kinds[_i]);
+	const uint64_t levels = sw_space_levels(s, 0);
+	unsigned first = 0;
+
+	for (unsigned i = 0; levels > 0 && levels <= MOST && i < STEPS; i++) {
+		const double u = (i + 0.5) / STEPS, next = (i + 1.5) / STEPS;
+		struct sw_value v, after;
+		double middle;
+
+		sw_space_decode(s, &u, &v);
+		sw_space_decode(s, &next, &after);
+		if (i + 1 < STEPS && after.number == v.number && after.choice == v.choice)
+			continue;
+		sw_space_encode(s, &v, &middle);
+		ck_assert_double_eq_tol(middle, (first + i + 1) / (2.0 * STEPS), 1.0 / STEPS);
+		first = i + 1;
+	}
+	sw_space_destroy(s);
+}
+END_TEST
+
 /* The text that a person sees for a multiple of q: no 0.30000000000000004. */
 START_TEST(space_multiple_of_a_decimal_prints_as_that_decimal)
 {
@@ -379,6 +404,8 @@ int main(void)
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, space_any_point_decodes_inside_and_encodes_back, 0, n);
 	tcase_add_loop_test(tcase, space_each_level_is_in_order_and_encodes_back, 0, n);
+	tcase_add_loop_test(tcase, space_level_is_encoded_to_the_middle_of_what_decodes_to_it, 0,
+			    n);
 	tcase_add_test(tcase, space_multiple_of_a_decimal_prints_as_that_decimal);
 	tcase_add_test(tcase, space_value_outside_goes_to_the_nearest_end);
 	tcase_add_test(tcase, space_thin_category_is_skipped_without_harm);
