@@ -72,7 +72,7 @@ static bool is_dist(const struct sw_spec_param *p, const char *name)
 	return strcmp(p->dist, name) == 0;
 }
 
-/* Are all values of a numeric distribution integers? (The normal and beta kinds also reach below 1.) */
+/* Are all values of a numeric distribution integers? (Normals and betas reach below 1.) */
 static bool integral(const struct sw_spec_param *p)
 {
 	if (is_dist(p, "int_uniform") || is_dist(p, "int_log_uniform"))
