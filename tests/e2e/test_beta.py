@@ -2,6 +2,7 @@
 import pytest
 
 from harness import INVALID_PARAMS, asha, driven, sweep_command, trained, wait_until
+from replays import database, replay
 from search_model import PATIENT
 
 REAL = {"distribution": "beta", "a": 2, "b": 5}
@@ -32,11 +33,14 @@ def run(client, sweep):
 def test_every_method_draws_betas_and_another_daemon_draws_the_same(start, method):
     points = []
     for _ in range(2):
-        client = start().client()
+        daemon = start()
+        client = daemon.client()
         sweep = client.submit(spec(method))
         points.append(run(client, sweep))
         assert client.sweep(sweep)["state"] == "COMPLETED"
     assert points[0] == points[1]
+    status, lines, errors = replay(database(daemon))
+    assert (status, errors) == (0, "") and lines[0].endswith("all as stored"), (lines, errors)
     if method == "grid":
         assert sorted(p["s"] for p in points[0]) == TENTHS
     if method == "random":  # of a Beta(2, 5) nine tenths are below 0.51
