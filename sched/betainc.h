@@ -5,15 +5,17 @@
  * Pure     libm only: no allocation, no global (lgamma() with its signgam is not used).
  * Errors   None. a and b from SW_BETA_LEAST to SW_BETA_MOST are asserted.
  * Accuracy Relative 1e-12: of the distribution function, and of the quantile's distance to the
- * nearer of 0 and 1, where doubles near 1 are as dense. One rounding of u is worth 1 / a of them in
- * a small quantile. Cost     O(sqrt(max(a, b))): half a microsecond for the distribution function
- * and one and a half for the quantile at small a and b, some 3 and 15 at SW_BETA_MOST. Source   The
- * continued fraction of DiDonato and Morris, "Algorithm 708: Significant digit computation of the
- * incomplete beta function ratios", ACM TOMS 18 (1992), section 2 (the even part of DLMF 8.17.22),
- * with the symmetry DLMF 8.17.4; evaluated after Lentz, "Generating Bessel functions in Mie
- * scattering calculations", Applied Optics 15 (1976). The factor over it as there: by deviations
- * from the mean, so that large a and b lose no digits. The inverse is Newton's method on the
- * logarithm of the smaller tail, in ln x, kept in a bracket.
+ *          nearer of 0 and 1, where doubles near 1 are as dense. One rounding of u is worth 1 / a
+ *          of them in a small quantile.
+ * Cost     O(sqrt(max(a, b))): half a microsecond for the distribution function and one and a half
+ *          for the quantile at small a and b, some 3 and 15 at SW_BETA_MOST.
+ * Source   DiDonato and Morris, "Algorithm 708: Significant digit computation of the incomplete
+ *          beta function ratios", ACM TOMS 18 (1992): the continued fraction of its BFRAC (the even
+ *          part of DLMF 8.17.22, with the symmetry 8.17.4), and the factor over it by deviations
+ *          from the mean, so that large a and b lose no digits. The fraction is evaluated after
+ *          Lentz, "Generating Bessel functions in Mie scattering calculations", Applied Optics 15
+ *          (1976). The inverse is Newton's method on the logarithm of the smaller tail, in ln x,
+ *          kept in a bracket.
  */
 #ifndef SW_SCHED_BETAINC_H
 #define SW_SCHED_BETAINC_H
