@@ -308,6 +308,9 @@ static void read_spec(struct submit *s, const cJSON *spec)
 
 	if (sw_spec_read(&s->spec, spec, &err) != SW_OK) {
 		refuse_submit(s, &err);
+	} else if (s->spec->refused.code != SW_OK) {
+		err = s->spec->refused; /* the spec goes with the submission */
+		refuse_submit(s, &err);
 	} else if (is_long(s->spec)) {
 		read_store(s, run_build, on_built);
 	} else {
@@ -337,6 +340,7 @@ static void submit(struct sw_call *call, bool store)
 {
 	const cJSON *spec = sw_json_get(call->params, "spec");
 	struct submit *s = sw_calloc(1, sizeof *s);
+	struct sw_err err = SW_ERR_INIT;
 
 	if (s == NULL)
 		sw_daemon_die("check a spec", SW_NOMEM);
@@ -345,7 +349,9 @@ static void submit(struct sw_call *call, bool store)
 	if (getrandom(&s->seed, sizeof s->seed, 0) != (ssize_t)sizeof s->seed)
 		sw_daemon_die("draw a seed", SW_IO);
 	s->seed >>= 11; /* below 2^53, so that it can be given back in a spec */
-	if (sw_refine_wanted(spec))
+	if (sw_refine_check(spec, &err) != SW_OK)
+		refuse_submit(s, &err);
+	else if (sw_refine_wanted(spec))
 		read_store(s, run_refine, on_refined);
 	else
 		read_spec(s, spec);

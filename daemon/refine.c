@@ -4,6 +4,7 @@
 #include "proto/json.h"
 #include "proto/spec.h"
 #include "store/read.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,15 @@ bool sw_refine_wanted(const cJSON *spec)
 {
 	return cJSON_IsObject(spec) && sw_json_get(spec, "refine") != NULL &&
 	       sw_json_get(spec, "parameters") == NULL;
+}
+
+sw_status sw_refine_check(const cJSON *spec, struct sw_err *err)
+{
+	if (!cJSON_IsObject(spec) || sw_json_get(spec, "refine") == NULL || sw_refine_wanted(spec))
+		return SW_OK;
+	return sw_err_at(err, SW_INVALID, "/refine",
+			 "\"refine\" makes the parameters from the best trials of a sweep: give it "
+			 "or \"parameters\", not both");
 }
 
 static bool take_sweep(const struct sw_row_sweep *row, void *arg)
@@ -108,29 +118,80 @@ static struct sw_value value_at(const struct refine *r, size_t i, double u)
 	return values[i];
 }
 
+/* The line on which the points of parameter i lie evenly: the unit interval, which spans what the
+ * parameter can be; or, where it has no end and the last of the interval goes anywhere, the value,
+ * or its logarithm. half: half a step of so many points over the whole of it, over mu - 2 sigma to
+ * mu + 2 sigma where there is no whole. */
+struct line {
+	bool is_endless, is_log;
+	double half;
+};
+
+static struct line line_of(const struct refine *r, size_t i)
+{
+	const struct sw_param *p = sw_space_param(r->space, i);
+	const double n = r->want.points > 1 ? (double)r->want.points : INFINITY;
+
+	switch (p->dist) {
+	case SW_DIST_NORMAL:
+	case SW_DIST_Q_NORMAL:
+		return (struct line){.is_endless = true, .half = 2.0 * p->sigma / n};
+	case SW_DIST_LOG_NORMAL:
+	case SW_DIST_Q_LOG_NORMAL:
+		return (struct line){
+			.is_endless = true, .is_log = true, .half = 2.0 * p->sigma / n};
+	default:
+		return (struct line){.half = 0.5 / n};
+	}
+}
+
+static double place_of(const struct refine *r, const struct line *line, size_t i,
+		       const struct sw_value *values)
+{
+	double unit[SW_SPACE_MAX_PARAMS];
+
+	if (line->is_log && !(values[i].number > 0.0)) /* rounded down to 0 */
+		return log(sw_space_param(r->space, i)->q / 2.0);
+	if (line->is_endless)
+		return line->is_log ? log(values[i].number) : values[i].number;
+	sw_space_encode(r->space, values, unit);
+	return unit[i];
+}
+
+static struct sw_value value_on(const struct refine *r, const struct line *line, size_t i,
+				double at)
+{
+	if (!line->is_endless)
+		return value_at(r, i, at);
+	return sw_space_nearest(r->space, i,
+				(struct sw_value){.number = line->is_log ? exp(at) : at});
+}
+
 static bool list_points(const struct refine *r, cJSON *list, size_t i)
 {
 	const size_t n = sw_space_size(r->space);
-	const double step = 1.0 / (2.0 * (double)r->want.points), top = 1.0 - 0x1p-40;
-	double unit[SW_SPACE_MAX_PARAMS], low = 2.0, high = -1.0;
+	const struct line line = line_of(r, i);
+	double low = INFINITY, high = -INFINITY;
 	struct sw_value last = {.number = 0};
 	bool ok = true, any = false;
 
 	for (size_t k = 0; k < r->n; k++) {
 		if (!r->given[k * n + i])
 			continue;
-		sw_space_encode(r->space, r->values + k * n, unit);
-		low = unit[i] < low ? unit[i] : low;
-		high = unit[i] > high ? unit[i] : high;
+		const double at = place_of(r, &line, i, r->values + k * n);
+		low = at < low ? at : low;
+		high = at > high ? at : high;
 	}
-	if (r->want.points > 1) {
-		low = low - step > 0 ? low - step : 0;
-		high = high + step < top ? high + step : top;
+	low -= line.half;
+	high += line.half;
+	if (!line.is_endless) {
+		low = low > 0.0 ? low : 0.0;
+		high = high < 1.0 - 0x1p-40 ? high : 1.0 - 0x1p-40;
 	}
 	for (uint64_t j = 0; j < r->want.points; j++) {
 		const double t = r->want.points > 1 ? (double)j / (double)(r->want.points - 1)
 						    : 0.5;
-		const struct sw_value v = value_at(r, i, low + (high - low) * t);
+		const struct sw_value v = value_on(r, &line, i, low + (high - low) * t);
 
 		if (any && same_value(v, last))
 			continue;

@@ -357,6 +357,7 @@ sw_status sw_spec_read(struct sw_spec **out, const cJSON *spec, struct sw_err *e
 	s->suggest_wait_ms = 50;
 	s->cpu = 1;
 	s->weight = 1;
+	s->refused = (struct sw_err)SW_ERR_INIT;
 	s->tree = cJSON_Duplicate(spec, 1);
 	const sw_status rc = s->tree != NULL ? read_all(s, err)
 					     : sw_err_set(err, SW_NOMEM, "out of memory");

@@ -239,6 +239,9 @@ struct sw_spec {
 	const cJSON *trainer; /* NULL: the client drives the trials by ask, report and tell */
 	size_t n_warnings;    /* what is allowed, but likely a mistake */
 	struct sw_err warnings[SW_SPEC_MAX_WARNINGS];
+	/* What older versions took, and stored specs may have; whoever takes a new spec refuses it
+	 * by this line. */
+	struct sw_err refused;
 };
 
 /* "refine": a grid around the best of an earlier sweep. Whoever takes a spec resolves it, before it

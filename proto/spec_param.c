@@ -324,6 +324,26 @@ static sw_status check_integer(const cJSON *v, const char *name, double x, const
 	return AT_KEY(err, key, "\"%s\" of %s must be an integer below 2^53", key, d->name);
 }
 
+static bool is_written_as_integer(const cJSON *v)
+{
+	return cJSON_IsNumber(v) && (v->type & SW_JSON_REAL) == 0;
+}
+
+sw_status spec_param_check_new(const cJSON *v, struct sw_err *err)
+{
+	const cJSON *min = sw_json_get(v, "min"), *max = sw_json_get(v, "max");
+	const char *key = sw_json_is_integer(min) ? "max" : "min";
+
+	if (sw_json_get(v, "distribution") != NULL || sw_json_get(v, "q") != NULL ||
+	    !is_written_as_integer(min) || !is_written_as_integer(max) ||
+	    (sw_json_is_integer(min) && sw_json_is_integer(max)))
+		return SW_OK;
+	return AT_KEY(err, key,
+		      "\"%s\" of %s must be an integer below 2^53; for reals write it with a point "
+		      "or an exponent",
+		      key, cJSON_IsTrue(sw_json_get(v, "log")) ? "int_log_uniform" : "int_uniform");
+}
+
 /* Ray's randint(lower, upper) ends at upper - 1. */
 static sw_status leave_out_max(struct sw_spec_param *p, const cJSON *v, const struct dist *d,
 			       struct sw_err *err)

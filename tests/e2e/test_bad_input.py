@@ -68,6 +68,12 @@ SPECS = {
     "probabilities of another length": (
         with_param(values=[1, 2], probabilities=[1]), "/parameters/x/probabilities", []),
     "min of a wrong type": (with_param(min="0", max=1), "/parameters/x/min", ["number"]),
+    "integers that a double rounds": (
+        with_param(min=-2**60, max=2**60), "/parameters/x/min", ["below 2^53"]),
+    "refine beside parameters": (
+        driven(refine={"of": 1}), "/refine", ["not both"]),
+    "refine beside parameters, without a method": (
+        driven(method=None, refine={"of": 1}), "/refine", ["not both"]),
     "grid over a continuous parameter": (
         driven(method="grid", parameters={"a": {"values": [1]}, "x": PARAM}),
         "/parameters/x", ["q"]),

@@ -323,6 +323,13 @@ def test_cli_enqueues_by_name_and_value(daemon, client):
     assert status == 0 and '"trial"' in out
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_suggest_wait_under_a_method_that_waits_for_nothing_is_warned_of(client, method):
+    spec = driven(method=method, suggest_wait_ms=5, parameters={"n": {"min": 1, "max": 9}})
+    lines = client.call("sweep.validate", spec=spec)["warnings"]
+    assert any("suggest_wait_ms" in line for line in lines) == (method != "bayes"), lines
+
+
 # --- constraints that leave little ---
 
 @pytest.mark.parametrize("method", METHODS)

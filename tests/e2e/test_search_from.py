@@ -81,6 +81,28 @@ def test_refine_leaves_out_what_none_of_the_best_had(client, top):
     assert {(p["opt"], p["layers"]) for p in points} == {(top["opt"], top["layers"])}
 
 
+@pytest.mark.parametrize("kind, low, high", [
+    ({"distribution": "normal", "mu": 10, "sigma": 2}, 8.0, 16.0),
+    ({"distribution": "q_normal", "mu": 10, "sigma": 2, "q": 0.5}, 8.0, 16.0),
+    ({"distribution": "log_normal", "mu": 2, "sigma": 0.5}, math.exp(1.5), math.exp(3.5)),
+    ({"distribution": "q_log_normal", "mu": 2, "sigma": 0.5, "q": 0.25}, 4.5, 33.0)],
+    ids=lambda kind: kind.get("distribution") if isinstance(kind, dict) else "")
+def test_refine_of_what_has_no_end_stays_near_the_best(client, kind, low, high):
+    """A best trial three deviations out is no reason to go to seven."""
+    sigma, logs = kind["sigma"], "log" in kind["distribution"]
+    old = client.submit(driven(parameters={"x": kind}, init=[{"x": low}, {"x": high}]))
+    for t in client.ask(old, 2):
+        client.tell(old, t, metrics={"loss": 0})
+    have = sorted(p["x"] for p in run_out(client, client.submit(refined(old, points=5)), lambda p: 0))
+    scale = math.log if logs else float
+    half, q = 2 * sigma / 5, kind.get("q", 0)
+    assert len(have) == 5
+    for got, want in ((have[0], scale(low) - half), (have[-1], scale(high) + half)):
+        if logs:
+            want = math.exp(want)
+        assert abs(got - want) <= q / 2 + 1e-9 * want, (have, want)
+
+
 def test_refine_takes_a_method_and_a_cap_of_its_own(client):
     old = earlier(client)
     sweep = client.submit({**refined(old), "method": "bayes", "run_cap": 5})

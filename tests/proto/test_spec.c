@@ -238,6 +238,12 @@ static const struct {
 	  "/controller", "\"controller\" has no effect here", "/resources/cpu",
 	  "\"cpu\" has no effect in this version"}},
 	{HEAD ",'lease_s':5,'early_terminate':{'type':'asha'}}", {NULL}},
+	{HEAD ",'suggest_wait_ms':5}",
+	 {"/suggest_wait_ms",
+	  "\"suggest_wait_ms\" has no effect: method \"random\" has its suggestions at once"}},
+	{"{'method':'bayes','metric':{'name':'m'},'parameters':{'x':{'min':0,'max':1}},"
+	 "'suggest_wait_ms':5}",
+	 {NULL}},
 	{NAMED("val_accuracy") "}}", {NULL}},
 	{NAMED("samples_per_s") ",'loss':'mse'}}", {NULL}},
 	{NAMED("val_acc") "}}",
@@ -323,6 +329,38 @@ START_TEST(spec_warnings_over_the_limit_are_dropped)
 	sw_spec_destroy(s);
 	cJSON_Delete(tree);
 	sw_buf_fini(&b);
+}
+END_TEST
+
+/* Stored specs may have them: the line is for whoever takes a new spec. */
+START_TEST(spec_with_integers_that_a_double_rounds_says_so_and_is_read)
+{
+	static const struct {
+		const char *text, *ptr, *msg;
+	} rows[] = {
+		{PARAM "{'min':-1152921504606846976,'max':1152921504606846976}}}",
+		 "/parameters/x/min",
+		 "\"min\" of int_uniform must be an integer below 2^53; for reals write it with a "
+		 "point or an exponent"},
+		{PARAM "{'min':1,'max':9007199254740992,'log':true}}}", "/parameters/x/max",
+		 "\"max\" of int_log_uniform must be an integer below 2^53; for reals write it "
+		 "with a point or an exponent"},
+		{PARAM "{'min':1,'max':9007199254740991}}}", "", ""},
+		{PARAM "{'min':1.0,'max':1e18}}}", "", ""},
+		{PARAM "{'min':0.0,'max':1152921504606846976}}}", "", ""},
+		{PARAM "{'min':0,'max':1152921504606846976,'q':1e6}}}", "", ""},
+	};
+
+	for (size_t i = 0; i < N(rows); i++) {
+		cJSON *tree = parse(rows[i].text);
+		struct sw_spec *s = NULL;
+
+		ck_assert_int_eq(sw_spec_read(&s, tree, NULL), SW_OK);
+		ck_assert_str_eq(s->refused.ptr, rows[i].ptr);
+		ck_assert_str_eq(s->refused.msg, rows[i].msg);
+		sw_spec_destroy(s);
+		cJSON_Delete(tree);
+	}
 }
 END_TEST
 
@@ -421,6 +459,7 @@ int main(void)
 	tcase_add_loop_test(tcase, spec_good_one_is_taken, 0, N(fine));
 	tcase_add_loop_test(tcase, spec_likely_mistake_is_warned_of, 0, N(warned));
 	tcase_add_test(tcase, spec_warnings_over_the_limit_are_dropped);
+	tcase_add_test(tcase, spec_with_integers_that_a_double_rounds_says_so_and_is_read);
 	tcase_add_test(tcase, spec_over_a_limit_is_refused);
 	tcase_add_test(tcase, spec_every_option_default_is_a_value_of_its_own);
 #ifdef SW_FAULTS
