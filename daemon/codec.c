@@ -133,6 +133,10 @@ void sw_codec_sweep(struct sw_jw *w, const struct sw_host *h, int64_t now_ms)
 		sw_jw_kint(w, "run_cap", h->run_cap);
 	else
 		sw_jw_knull(w, "run_cap");
+	if (sw_sweep_points(h->sched) > 0)
+		sw_jw_kint(w, "points", (int64_t)sw_sweep_points(h->sched));
+	else
+		sw_jw_knull(w, "points");
 	write_settings(w, h);
 	sw_budget_write(h, now_ms, w);
 }

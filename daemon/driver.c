@@ -153,8 +153,8 @@ sw_status sw_driver_step(struct sw_change *c, struct sw_host *h, const struct sw
 	assert(c->host == NULL || c->host == h);
 	c->host = h;
 	const uint64_t number = h->next_ev++;
-	if (h->run_cap != (int64_t)sw_sweep_run_cap(h->sched)) { /* a child raises it, too */
-		h->run_cap = (int64_t)sw_sweep_run_cap(h->sched);
+	if (h->run_cap != (int64_t)sw_sweep_asked_cap(h->sched)) { /* a child raises it, too */
+		h->run_cap = (int64_t)sw_sweep_asked_cap(h->sched);
 		sw_tx_sweep_state(c->tx, h->sweep, sw_sweep_state_name(h->state), NULL, 0,
 				  h->run_cap);
 	}

@@ -77,6 +77,22 @@ static void warn_of_precision(struct sw_jw *w, const struct submit *s)
 		sw_jw_str(w, line);
 }
 
+/* A grid ends by itself. */
+static void warn_of_grid(struct sw_jw *w, const struct submit *s)
+{
+	const uint64_t points = sw_sweep_points(s->sched);
+	char line[160];
+
+	if (points == 0 || s->spec->run_cap <= points)
+		return;
+	(void)snprintf(line, sizeof line,
+		       "/run_cap: the grid has %llu point%s: the sweep ends after %s, before its "
+		       "run_cap of %llu",
+		       (unsigned long long)points, points == 1 ? "" : "s",
+		       points == 1 ? "it" : "them", (unsigned long long)s->spec->run_cap);
+	sw_jw_str(w, line);
+}
+
 static void write_warnings(struct sw_jw *w, const struct submit *s)
 {
 	const struct sw_daemon *d = s->call->d;
@@ -105,6 +121,7 @@ static void write_warnings(struct sw_jw *w, const struct submit *s)
 	}
 	if (sw_sweep_run_cap(s->sched) == 0)
 		sw_jw_str(w, "no run_cap: the sweep goes on until it is cancelled");
+	warn_of_grid(w, s);
 	for (size_t i = 0; i < s->spec->n_warnings; i++) {
 		const struct sw_err *warning = &s->spec->warnings[i];
 		char line[sizeof warning->ptr + sizeof warning->msg + 2];

@@ -115,7 +115,7 @@ struct sw_host *sw_host_add(struct sw_daemon *d, struct sw_spec *spec, struct sw
 	h->maximize = spec->maximize;
 	h->driven = spec->trainer == NULL;
 	h->seed = spec->has_seed ? spec->seed : seed;
-	h->run_cap = (int64_t)sw_sweep_run_cap(sched);
+	h->run_cap = (int64_t)sw_sweep_asked_cap(sched);
 	h->created_ms = now_ms;
 	h->state = SW_SWEEP_RUNNING;
 	if (sw_suggest_attach(h) != SW_OK)

@@ -44,7 +44,7 @@ struct sw_host {
 	char *method;
 	bool maximize, driven; /* driven: by a client's ask, report and tell */
 	uint64_t seed;
-	int64_t run_cap; /* 0: none */
+	int64_t run_cap; /* sw_sweep_asked_cap(); 0: none */
 	int64_t created_ms, ended_ms;
 	int64_t bytes; /* that a trial takes at most; 0: not known */
 	enum sw_sweep_state state;

@@ -103,7 +103,7 @@ static sw_status attach(struct sw_host *h, struct rebuild *b)
 	h->next_ev = r->next_ev;
 	h->metric_seen = r->metric_seen;
 	h->state = sw_sweep_state(r->sched);
-	h->run_cap = (int64_t)sw_sweep_run_cap(r->sched);
+	h->run_cap = (int64_t)sw_sweep_asked_cap(r->sched);
 	for (uint64_t i = 0; i < n; i++)
 		if (h->runs[i].started_ms != 0 && h->runs[i].slot >= 0)
 			h->share.running++;

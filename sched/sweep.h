@@ -191,6 +191,9 @@ struct sw_actions {
 };
 void sw_actions_fini(struct sw_actions *a);
 
+/* What the cause of a sweep whose grid has no further point begins with. */
+#define SW_CAUSE_GRID "grid exhausted"
+
 struct sw_sweep; /* opaque */
 
 /* Takes space on SW_OK only. Errors point at the spec: "/run_cap", "/early_terminate/max_t",
@@ -240,6 +243,8 @@ const struct sw_trial *sw_sweep_trial(const struct sw_sweep *s,
 void sw_sweep_counts(const struct sw_sweep *s, uint64_t counts[SW_TRIAL_STATE_N]);
 uint64_t
 sw_sweep_run_cap(const struct sw_sweep *s); /* the grid's size when that is smaller; 0: none */
+/* The same as the user asked for it: a grid may end before it. Without one sw_sweep_run_cap(). */
+uint64_t sw_sweep_asked_cap(const struct sw_sweep *s);
 uint64_t sw_sweep_points(const struct sw_sweep *s); /* of the grid; 0: the sampler has no end */
 
 /* The parameters of a trial that was made: values[space size]. SW_NOT_FOUND. */

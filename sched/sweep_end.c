@@ -46,6 +46,27 @@ uint64_t sw_sweep_run_cap(const struct sw_sweep *s)
 	return base != 0 ? base + s->given.children : 0;
 }
 
+uint64_t sw_sweep_asked_cap(const struct sw_sweep *s)
+{
+	return s->user_cap != 0 ? s->user_cap + s->given.children : sw_sweep_run_cap(s);
+}
+
+/* Of a sweep that has nothing left to make: was that its grid's end, rather than its run cap's? */
+static void note_grid_end(const struct sw_sweep *s, char cause[SW_CAUSE_MAX])
+{
+	const uint64_t points = sw_sweep_points(s);
+	const uint64_t end = points + s->given.n - s->given.children;
+
+	cause[0] = '\0';
+	if (points == 0 || (s->user_cap != 0 && s->user_cap < end))
+		return;
+	const int n = snprintf(cause, SW_CAUSE_MAX, SW_CAUSE_GRID ": %" PRIu64 " point%s tried",
+			       points, points == 1 ? "" : "s");
+	if (s->user_cap > end)
+		(void)snprintf(cause + n, SW_CAUSE_MAX - (size_t)n, ", run_cap is %" PRIu64,
+			       s->user_cap);
+}
+
 bool sw_sweep_can_create(const struct sw_sweep *s)
 {
 	const uint64_t cap = sw_sweep_run_cap(s);
@@ -314,9 +335,11 @@ static void settle(struct sw_sweep *s, struct sw_actions *out)
 	if (sw_sweep_can_create(s) || sw_sweep_resumable(s) != 0 ||
 	    s->counts[SW_TRIAL_PENDING] + s->counts[SW_TRIAL_RUNNING] > 0)
 		return;
+	char cause[SW_CAUSE_MAX];
+	note_grid_end(s, cause);
 	s->settling = end_slice(s, out);
 	if (s->settling) /* the paused ones, which nothing brings on: from here on it is certain */
-		s->ending = true;
+		sw_sweep_begin_end(s, cause);
 	else if (s->kill.on)
 		sw_sweep_enter(s, s->kill.to, s->end_cause, out);
 	else if (s->ending)
@@ -324,7 +347,7 @@ static void settle(struct sw_sweep *s, struct sw_actions *out)
 	else if (s->counts[SW_TRIAL_FAILED] == s->trial_n)
 		sw_sweep_enter(s, SW_SWEEP_FAILED, s->last_failure, out);
 	else
-		sw_sweep_enter(s, SW_SWEEP_COMPLETED, NULL, out);
+		sw_sweep_enter(s, SW_SWEEP_COMPLETED, cause, out);
 }
 
 void sw_sweep_settle(struct sw_sweep *s, struct sw_actions *out)

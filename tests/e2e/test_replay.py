@@ -203,6 +203,22 @@ def test_sweeps_that_ended_early_replay(start):
     assert all(line.endswith("all as stored") for line in lines), lines
 
 
+def test_grids_replay_and_so_do_those_of_versions_that_named_no_cause(start):
+    daemon = start()
+    client = daemon.client()
+    for run_cap in (None, 3, 9):
+        sweep = client.submit(driven(method="grid", run_cap=run_cap,
+                                     parameters={"k": {"min": 1, "max": 5}}))
+        while handed := client.ask(sweep):
+            client.tell(sweep, handed[0], metrics={"loss": 1})
+    daemon.stop()
+    for _ in range(2):
+        status, lines, errors = replay(database(daemon))
+        assert (status, errors) == (0, "") and len(lines) == 3, lines
+        with sqlite3.connect(database(daemon)) as db:
+            db.execute("UPDATE sweep SET cause = NULL, run_cap = min(run_cap, 5)")
+
+
 def test_failed_and_paused_sweeps_replay(start):
     daemon = start()
     client = daemon.client()

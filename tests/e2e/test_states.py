@@ -1,7 +1,9 @@
 """Pause, resume, cancel, extend, and what watchers see of it."""
 import pytest
 
-from harness import CONFLICT, INVALID_PARAMS, driven, slow, trained, wait_until
+from harness import (CONFLICT, INVALID_PARAMS, driven, merged, slow, sweep_command, trained,
+                     wait_until)
+from search_model import run_out
 
 
 def test_paused_sweep_hands_out_nothing_and_resumes(client):
@@ -119,3 +121,50 @@ def test_paused_trained_sweep_finishes_what_runs_and_starts_nothing(start):
     client.call("sweep.resume", sweep=sweep)
     got = client.wait_sweep(sweep)
     assert got["state"] == "COMPLETED" and got["counts"]["COMPLETED"] == 8
+
+
+# --- a grid ends by itself ---
+
+def small_grid(**more):
+    return driven(method="grid", parameters={"a": {"min": 1, "max": 3}, "b": {"min": 1, "max": 2}},
+                  **more)
+
+
+@pytest.mark.parametrize("run_cap, shown, cause", [
+    (None, 6, "grid exhausted: 6 points tried"), (6, 6, "grid exhausted: 6 points tried"),
+    (50, 50, "grid exhausted: 6 points tried, run_cap is 50"), (4, 4, None)])
+def test_grid_that_has_no_further_point_says_so(start, run_cap, shown, cause):
+    daemon = start("none")
+    client = daemon.client()
+    answer = client.call("sweep.submit", spec=small_grid(run_cap=run_cap))
+    sweep, warned = answer["sweep"], [w for w in answer["warnings"] if "run_cap" in w]
+    assert len(warned) == (run_cap == 50) and all("6 points" in w for w in warned), answer
+    assert len(run_out(client, sweep, lambda p: p["a"])) == min(shown, 6)
+    got = client.sweep(sweep)
+    assert (got["state"], got["cause"]) == ("COMPLETED", cause)
+    assert (got["run_cap"], got["points"]) == (shown, 6)
+    row, = client.call("sweep.list")["sweeps"]
+    assert (row["cause"], row["run_cap"]) == (cause, shown)
+    _, out, _ = sweep_command(daemon, "show", sweep)
+    assert out.splitlines()[0].endswith(cause or "s"), out
+    daemon.kill9()
+    again = daemon.start().client().sweep(sweep)
+    assert merged(again, {"seconds": None}) == merged(got, {"seconds": None})
+
+
+def test_capped_grid_that_is_extended_or_edited_past_its_points_says_so(client):
+    sweep = client.submit(small_grid(run_cap=2))
+    run_out(client, sweep, lambda p: p["a"])
+    assert client.sweep(sweep)["cause"] is None
+    assert client.call("sweep.extend", sweep=sweep, run_cap=5)["run_cap"] == 5
+    client.ask(sweep)
+    changes = client.call("sweep.edit", sweep=sweep, run_cap=9)["changes"]
+    assert changes == [{"key": "run_cap", "from": 5, "to": 9}]
+    got = client.sweep(sweep)
+    assert (got["state"], got["cause"], got["run_cap"], got["points"]) == ("RUNNING", None, 9, 6)
+    client.call("trial.enqueue", sweep=sweep, params={"a": 1, "b": 1})
+    assert len(run_out(client, sweep, lambda p: p["a"])) == 4
+    client.tell(sweep, {"trial": 3, "attempt": 1}, metrics={"loss": 1})
+    assert client.sweep(sweep)["cause"] == "grid exhausted: 6 points tried, run_cap is 9"
+    error = client.refused("sweep.extend", sweep=sweep, run_cap=20)
+    assert (error.code, error.pointer) == (INVALID_PARAMS, "/run_cap")
