@@ -15,9 +15,10 @@ static sw_status no_fill(const struct sw_spec *spec, struct sw_err *err)
 
 	assert(i < spec->n_constraints);
 	*err = (struct sw_err)SW_ERR_INIT;
-	return sw_err_set(err, SW_INVALID,
-			  "with what is given here the constraint \"%.200s\" cannot hold",
-			  spec->constraints[i].text);
+	return sw_err_set(
+		err, SW_INVALID,
+		"with what is given here no point was found that meets the constraint \"%.200s\"",
+		spec->constraints[i].text);
 }
 
 sw_status sw_plan_point(const struct sw_spec *spec, const struct sw_space *space,

@@ -134,14 +134,13 @@ static void write_eta(struct sw_jw *w, const struct sw_host *h, const uint64_t *
 	for (int i = 0; i < SW_TRIAL_STATE_N; i++)
 		if (sw_trial_ended((enum sw_trial_state)i))
 			ended += counts[i];
-	if (h->state != SW_SWEEP_RUNNING || cap == 0 || ended == 0 ||
-	    sw_sweep_settling(h->sched))
+	if (h->state != SW_SWEEP_RUNNING || cap == 0 || ended == 0 || sw_sweep_settling(h->sched))
 		sw_jw_knull(w, "eta_s");
 	else
-		sw_jw_knum(w, "eta_s",
-			   (double)(int64_t)(seconds * (double)(cap - ended) /
-					     (double)ended * 10.0) /
-				   10.0);
+		sw_jw_knum(
+			w, "eta_s",
+			(double)(int64_t)(seconds * (double)(cap - ended) / (double)ended * 10.0) /
+				10.0);
 }
 
 /* The header is written before the read: what it shows has happened, so the read, which comes after

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define VARIED 4 /* looks for a point around the one that is known */
+
 static const struct sampler_ops *const all[SW_SAMPLER_KIND_N] = {
 	[SW_SAMPLER_RANDOM] = &sw_sampler_random_ops, [SW_SAMPLER_GRID] = &sw_sampler_grid_ops,
 	[SW_SAMPLER_SOBOL] = &sw_sampler_sobol_ops,   [SW_SAMPLER_TPE] = &sw_sampler_tpe_ops,
@@ -37,6 +39,23 @@ void sw_suggestion_fini(struct sw_suggestion *s)
 	s->state_n = 0;
 }
 
+/* A space without any point is refused; what was found is kept for when a search for more fails. */
+static sw_status find_known(struct sw_sampler *s, struct sw_err *err)
+{
+	const size_t n = sw_space_size(s->space);
+	struct sw_probe found;
+	const sw_status rc = sw_space_probe(s->space, s->seed, &found, err);
+
+	if (rc != SW_OK || !sw_space_constrained(s->space))
+		return rc;
+	s->known = sw_malloc(n * sizeof *s->known);
+	if (s->known == NULL)
+		return sw_err_set(err, SW_NOMEM, "no memory for the sampler");
+	memcpy(s->known, found.values, n * sizeof *s->known);
+	s->is_rare = found.by_search;
+	return SW_OK;
+}
+
 sw_status sw_sampler_create(struct sw_sampler **out, const struct sw_sampler_config *config,
 			    struct sw_err *err)
 {
@@ -54,7 +73,7 @@ sw_status sw_sampler_create(struct sw_sampler **out, const struct sw_sampler_con
 		s->config.n_metrics = 1;
 	sw_status rc = s->ops->start(s, err);
 	if (rc == SW_OK && s->points == 0) /* a list of points has seen its own */
-		rc = sw_space_probe(s->space, s->seed, err);
+		rc = find_known(s, err);
 	if (rc != SW_OK) {
 		sw_sampler_destroy(s);
 		return rc;
@@ -67,6 +86,8 @@ void sw_sampler_destroy(struct sw_sampler *s)
 {
 	if (s != NULL && s->ops->stop != NULL)
 		s->ops->stop(s);
+	if (s != NULL)
+		free(s->known);
 	free(s);
 }
 
@@ -80,23 +101,49 @@ bool sw_sampler_learns(const struct sw_sampler *s, uint64_t made)
 	return s->ops->suggest != NULL && made > s->config.n_init;
 }
 
+/* Parts of the known point, and around them what the constraints leave; at worst all of it. */
+static void vary_known(const struct sw_sampler *s, uint64_t number, struct sw_value *values)
+{
+	const size_t n = sw_space_size(s->space);
+	bool fixed[SW_SPACE_MAX_PARAMS];
+
+	for (uint32_t k = 0; k < VARIED; k++) {
+		memcpy(values, s->known, n * sizeof *values);
+		for (size_t i = 0; i < n; i++)
+			fixed[i] = sw_rng_unit(s->seed, SW_RNG_SOLVE, number,
+					       UINT32_MAX - (k * (uint32_t)n + (uint32_t)i)) < 0.5;
+		if (sw_space_solve(s->space, s->seed, number, fixed, SW_SOLVE_ASK / 4 / VARIED,
+				   values) == SW_SOLVED)
+			return;
+	}
+	memcpy(values, s->known, n * sizeof *values);
+}
+
 /* The last draw broke a constraint as all before it did. */
 static sw_status repair(const struct sw_sampler *s, uint64_t number, struct sw_value *values,
 			struct sw_err *err)
 {
-	if (sw_space_repair(s->space, s->seed, number, NULL, values)) {
-		sw_space_canonical(s->space, values);
-		return SW_OK;
+	if ((s->is_rare || !sw_space_repair(s->space, s->seed, number, NULL, values)) &&
+	    sw_space_solve(s->space, s->seed, number, NULL, SW_SOLVE_ASK, values) != SW_SOLVED) {
+		if (s->known == NULL) /* they came to the space after the sampler did */
+			return sw_err_at(err, SW_INVALID, "/constraints",
+					 "the constraints leave nothing to try");
+		vary_known(s, number, values);
 	}
-	return sw_err_at(err, SW_INVALID, "/constraints",
-			 "the constraints leave nothing to try: no point out of %u keeps them all",
-			 SW_SAMPLER_TRIES);
+	sw_space_canonical(s->space, values);
+	return SW_OK;
+}
+
+/* Draws that are worth it before the search. */
+static uint32_t tries_of(const struct sw_sampler *s)
+{
+	return s->is_rare ? 1 : SW_SAMPLER_TRIES;
 }
 
 sw_status sw_sampler_draw(const struct sw_sampler *s, uint64_t trial, struct sw_value *values,
 			  struct sw_err *err)
 {
-	for (uint32_t attempt = 0; attempt < SW_SAMPLER_TRIES; attempt++) {
+	for (uint32_t attempt = 0; attempt < tries_of(s); attempt++) {
 		sw_sampler_random_ops.point(s, trial, attempt, values);
 		if (sw_space_feasible(s->space, values)) {
 			sw_space_canonical(s->space, values);
@@ -112,7 +159,7 @@ static sw_status make_point(const struct sw_sampler *s, uint64_t made, struct sw
 {
 	if (s->points != 0 && made > s->points)
 		return sw_err_set(err, SW_EXHAUSTED, "the sampler has no more points");
-	for (uint32_t attempt = 0; attempt < SW_SAMPLER_TRIES; attempt++) {
+	for (uint32_t attempt = 0; attempt < tries_of(s); attempt++) {
 		s->ops->point(s, made, attempt, values);
 		if (s->points != 0 || sw_space_feasible(s->space, values)) {
 			sw_space_canonical(s->space, values);
@@ -156,6 +203,13 @@ sw_status sw_sampler_restore(struct sw_sampler *s, const void *state, size_t n, 
 	return SW_OK;
 }
 
+static bool solve_beside(const struct sw_space *space, uint64_t seed, uint64_t number,
+			 const bool *given, const struct sw_value *values, struct sw_value *out)
+{
+	memcpy(out, values, sw_space_size(space) * sizeof *out);
+	return sw_space_solve(space, seed, number, given, SW_SOLVE_ASK, out) == SW_SOLVED;
+}
+
 sw_status sw_sampler_fill(const struct sw_space *space, uint64_t seed, uint64_t number,
 			  const bool *given, struct sw_value *values, struct sw_err *err)
 {
@@ -178,7 +232,8 @@ sw_status sw_sampler_fill(const struct sw_space *space, uint64_t seed, uint64_t 
 		if (first < n_constraints) {
 			broken[first]++;
 			if (attempt + 1 < SW_SAMPLER_TRIES ||
-			    !sw_space_repair(space, seed, number, given, drawn))
+			    (!sw_space_repair(space, seed, number, given, drawn) &&
+			     !solve_beside(space, seed, number, given, values, drawn)))
 				continue;
 		}
 		sw_space_canonical(space, drawn);
@@ -188,7 +243,7 @@ sw_status sw_sampler_fill(const struct sw_space *space, uint64_t seed, uint64_t 
 	for (size_t i = 1; i < n_constraints; i++)
 		worst = broken[i] > broken[worst] ? i : worst;
 	(void)snprintf(ptr, sizeof ptr, "/constraints/%zu", worst);
-	return sw_err_at(err, SW_INVALID, ptr, "what is given leaves no way to meet it");
+	return sw_err_at(err, SW_INVALID, ptr, "no way was found to meet it beside what is given");
 }
 
 sw_status sw_sampler_next(struct sw_sampler *s, uint64_t made, struct sw_value *values)

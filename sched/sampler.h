@@ -88,7 +88,9 @@ void sw_suggestion_fini(struct sw_suggestion *s);
 SW_NODISCARD sw_status sw_sampler_find(const char *name, enum sw_sampler_kind *out);
 const char *sw_sampler_name(enum sw_sampler_kind kind);
 
-/* SW_INVALID with a pointer like "/2/q" (index of the parameter, key) when a grid meets a parameter
+/* A sampler that was made has a suggestion for each trial: where constraints leave nothing, or
+ * nothing that can be found, it is refused here (sw_space_probe()). Equal points may come again.
+ * SW_INVALID with a pointer like "/2/q" (index of the parameter, key) when a grid meets a parameter
  * that has no finite list of values; SW_TOO_BIG when the grid has over 10^9 points. */
 SW_NODISCARD sw_status sw_sampler_create(struct sw_sampler **out,
 					 const struct sw_sampler_config *config,
@@ -105,12 +107,11 @@ bool sw_sampler_learns(const struct sw_sampler *s, uint64_t made);
 /*
  * Suggestion number `made` (from 1: the ones this sampler made, which is the trial's number unless
  * trials were enqueued) for trial h->trials + 1. h may be NULL when !sw_sampler_learns(s, made).
- * SW_EXHAUSTED past the grid's last point; later calls agree. SW_INVALID: the constraints leave
- * nothing to try. SW_NOMEM. On an error the sampler is as before.
- * Cost: random, grid, sobol O(parameters); tpe, bohb bounded at any length of the history, 1 to 2
- * ms for a few groups of parameters, 8 ms for 64; bayes milliseconds to some tenths of a second up
- * to 20 parameters (bench/ask), seconds with 60, ten with 256; and from 10,000 results on some 4 us
- * for each of them.
+ * SW_EXHAUSTED past the grid's last point; later calls agree. SW_NOMEM. On an error the sampler is
+ * as before. Cost: random, grid, sobol O(parameters); tpe, bohb bounded at any length of the
+ * history, 1 to 2 ms for a few groups of parameters, 8 ms for 64; bayes milliseconds to some tenths
+ * of a second up to 20 parameters (bench/ask), seconds with 60, ten with 256; and from 10,000
+ * results on some 4 us for each of them.
  */
 SW_NODISCARD sw_status sw_sampler_suggest(struct sw_sampler *s, const struct sw_history *h,
 					  uint64_t made, struct sw_suggestion *out,
@@ -122,7 +123,7 @@ SW_NODISCARD sw_status sw_sampler_restore(struct sw_sampler *s, const void *stat
 					  struct sw_err *err);
 
 /* Draws at random, by (seed, number), what is not given of a point; what is given stays. SW_INVALID
- * when no draw out of many keeps the constraints; "/constraints/<i>" was broken most often. */
+ * when nothing was found that keeps the constraints; "/constraints/<i>" was broken most often. */
 SW_NODISCARD sw_status sw_sampler_fill(const struct sw_space *space, uint64_t seed, uint64_t number,
 				       const bool *given, struct sw_value *values,
 				       struct sw_err *err);

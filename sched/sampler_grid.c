@@ -88,7 +88,8 @@ static sw_status list_points(struct sw_sampler *s, struct sw_err *err)
 	s->self = list;
 	if (s->points > 0)
 		return SW_OK;
-	const sw_status rc = sw_space_probe(s->space, s->seed, err); /* names the constraint */
+	const sw_status rc =
+		sw_space_probe(s->space, s->seed, NULL, err); /* names the constraint */
 	return rc != SW_OK ? rc
 			   : sw_err_at(err, SW_INVALID, "/constraints",
 				       "the constraints leave no point of the grid");

@@ -32,6 +32,10 @@ struct sw_sampler {
 	uint64_t seed;                /* config.seed */
 	uint64_t points;              /* 0: no end */
 	void *self;                   /* the kind's own */
+	/* With constraints, and unless the points are listed: a point that keeps them, which the
+	 * search of sw_space_probe() found because draws come upon none (is_rare), or anything. */
+	bool is_rare;
+	struct sw_value *known; /* [space size]; owned; NULL: there are no constraints */
 };
 
 extern const struct sampler_ops sw_sampler_random_ops;
@@ -42,8 +46,9 @@ extern const struct sampler_ops sw_sampler_bohb_ops;
 extern const struct sampler_ops sw_sampler_bayes_ops;
 
 /* A point of the space, uniform in the unit cube, that breaks no constraint: trial t's draws of the
- * stream, up to SW_SAMPLER_TRIES of them, then the last of them repaired (sw_space_repair()).
- * SW_INVALID when none was found. For every kind, also as the last resort of those that learn. */
+ * stream, up to SW_SAMPLER_TRIES of them, then the last of them repaired (sw_space_repair()), then
+ * one that is searched for (sw_space_solve()), in the end the one that is known. For every kind,
+ * also as the last resort of those that learn. */
 #define SW_SAMPLER_TRIES 1000u
 SW_NODISCARD sw_status sw_sampler_draw(const struct sw_sampler *s, uint64_t trial,
 				       struct sw_value *values, struct sw_err *err);

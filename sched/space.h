@@ -185,11 +185,34 @@ size_t sw_space_constraint_find(const struct sw_space *s, const struct sw_value 
 bool sw_space_repair(const struct sw_space *s, uint64_t seed, uint64_t number, const bool *fixed,
 		     struct sw_value *values);
 
+enum sw_solved {
+	SW_SOLVED,
+	SW_SOLVED_NONE,    /* there is no such point: proven */
+	SW_SOLVED_UNKNOWN, /* not within so many steps */
+};
+
+/* The same by a search through all that there is (sched/space_solve.c), where the walk does not get
+ * there: values[n] are given where fixed, and written on SW_SOLVED alone. A pure function of its
+ * arguments. most: steps, some 100 ns each. Takes 5 KiB of stack for each parameter. */
+SW_NODISCARD enum sw_solved sw_space_solve(const struct sw_space *s, uint64_t seed, uint64_t number,
+					   const bool *fixed, size_t most, struct sw_value *values);
+#define SW_SOLVE_ASK   ((size_t)100000)  /* for one suggestion: some ten milliseconds */
+#define SW_SOLVE_PROBE ((size_t)2000000) /* for a space, once */
+
+/* A point that keeps the constraints, and how it was come by. */
+struct sw_probe {
+	bool by_search; /* neither a draw nor the walk found one */
+	struct sw_value values[SW_SPACE_MAX_PARAMS];
+};
+
 /* Is there a point to try at all? Looks at every point of a space of up to SW_SPACE_PROBES, else at
- * that many draws by the seed. SW_INVALID at "/constraints/<index>" of the one broken most often
- * when all break some. SW_OK at once without constraints. Cost: that many times the evaluation of
- * every constraint, in an impossible space; milliseconds for a few constraints. */
-SW_NODISCARD sw_status sw_space_probe(const struct sw_space *s, uint64_t seed, struct sw_err *err);
+ * that many draws by the seed, goes for a walk from the last, and searches. SW_INVALID at
+ * "/constraints/<index>" of the one broken most often when all break some; the message says whether
+ * there is none, or none was found. SW_OK at once without constraints, *found is not set then.
+ * found: may be NULL. Cost: milliseconds; in a space with next to no points, and some that are
+ * impossible, some tenths of a second. */
+SW_NODISCARD sw_status sw_space_probe(const struct sw_space *s, uint64_t seed,
+				      struct sw_probe *found, struct sw_err *err);
 
 /* --- other ranges (sched/space_edit.c) --- */
 

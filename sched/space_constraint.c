@@ -263,30 +263,56 @@ static bool count_broken(const struct sw_space *s, const struct sw_value *values
 	return any;
 }
 
-sw_status sw_space_probe(const struct sw_space *s, uint64_t seed, struct sw_err *err)
+/* Where draws found nothing: the values of the last of them are the walk's start. */
+static enum sw_solved find_point(const struct sw_space *s, uint64_t seed, struct sw_probe *found)
 {
-	struct sw_value values[SW_SPACE_MAX_PARAMS];
-	uint32_t broken[SW_SPACE_MAX_CONSTRAINTS] = {0};
-	const uint64_t points = points_of(s), n = points > 0 ? points : SW_SPACE_PROBES;
-	size_t worst = 0;
+	if (sw_space_repair(s, seed, 0, NULL, found->values))
+		return SW_SOLVED;
+	found->by_search = true;
+	return sw_space_solve(s, seed, 0, NULL, SW_SOLVE_PROBE, found->values);
+}
+
+static sw_status no_point(uint64_t n, uint32_t breaks, size_t worst, bool is_all, bool is_proven,
+			  struct sw_err *err)
+{
 	char ptr[48];
 
+	(void)snprintf(ptr, sizeof ptr, "/constraints/%zu", worst);
+	if (is_proven)
+		return sw_err_at(err, SW_INVALID, ptr,
+				 "no point of the space meets the constraints: of %s%llu this one "
+				 "breaks %lu",
+				 is_all ? "all its " : "", (unsigned long long)n,
+				 (unsigned long)breaks);
+	return sw_err_at(err, SW_INVALID, ptr,
+			 "no point was found that meets the constraints, by %llu draws and a "
+			 "search of %zu steps; of the draws this one breaks %lu",
+			 (unsigned long long)n, SW_SOLVE_PROBE, (unsigned long)breaks);
+}
+
+sw_status sw_space_probe(const struct sw_space *s, uint64_t seed, struct sw_probe *found,
+			 struct sw_err *err)
+{
+	struct sw_probe own, *const p = found != NULL ? found : &own;
+	uint32_t broken[SW_SPACE_MAX_CONSTRAINTS] = {0};
+	const uint64_t points = points_of(s), n = points > 0 ? points : SW_SPACE_PROBES;
+	enum sw_solved solved = SW_SOLVED_NONE; /* once all points are seen */
+	size_t worst = 0;
+
+	p->by_search = false;
 	if (s->n_constraints == 0)
 		return SW_OK;
 	for (uint64_t k = 0; k < n; k++) {
-		probe_at(s, seed, points > 0, k, values);
-		if (!count_broken(s, values, broken))
+		probe_at(s, seed, points > 0, k, p->values);
+		if (!count_broken(s, p->values, broken))
 			return SW_OK;
 	}
-	if (points == 0 && sw_space_repair(s, seed, 0, NULL, values))
+	if (points == 0)
+		solved = find_point(s, seed, p);
+	if (solved == SW_SOLVED)
 		return SW_OK;
 	for (size_t i = 1; i < s->n_constraints; i++)
 		if (broken[i] > broken[worst])
 			worst = i;
-	(void)snprintf(ptr, sizeof ptr, "/constraints/%zu", worst);
-	return sw_err_at(err, SW_INVALID, ptr,
-			 "no point of the space meets the constraints: of %s%llu this one breaks "
-			 "%lu",
-			 points > 0 ? "all its " : "", (unsigned long long)n,
-			 (unsigned long)broken[worst]);
+	return no_point(n, broken[worst], worst, points > 0, solved == SW_SOLVED_NONE, err);
 }

@@ -4,6 +4,7 @@ import random
 import pytest
 
 from harness import CONFLICT, INVALID_PARAMS, NOT_FOUND, RpcError, asha, driven, sweep_command
+from replays import database, replay
 from search_model import LEARNING, METHODS, PATIENT, check_point, key, loss, run_out, searched
 
 
@@ -356,3 +357,44 @@ def test_constraint_that_leaves_one_point_in_many_is_met_or_refused(client, meth
     assert all(p["a"] + p["b"] <= limit for p in points)
     got = client.sweep(sweep)
     assert len(points) == 8 or (got["state"] == "FAILED" and "constraints" in got["cause"]), got
+
+
+INTEGER, REAL = {"min": 1, "max": 1000}, {"min": 0.0, "max": 1.0}
+
+
+@pytest.mark.parametrize("parameters, constraint, holds", [
+    ({"n1": INTEGER, "n2": INTEGER}, "n1 - n2 == 999", lambda p: p["n1"] - p["n2"] == 999),
+    ({"n1": INTEGER, "n2": INTEGER}, "n1 * n2 == 997", lambda p: p["n1"] * p["n2"] == 997),
+    ({"x": REAL, "y": REAL}, "x + y == 1", lambda p: abs(p["x"] + p["y"] - 1) < 1e-15)],
+                         ids=["difference", "product", "reals"])
+@pytest.mark.parametrize("method", ["random", "sobol", "tpe", "bohb", "bayes"])
+def test_equality_that_few_points_meet_has_trials_to_the_end(start, method, parameters, constraint,
+                                                             holds):
+    daemon = start()
+    client = daemon.client()
+    sweep = client.submit(driven(method=method, parameters=parameters, constraints=[constraint],
+                                 run_cap=20, seed=4))
+    points = []
+    while handed := client.ask(sweep):
+        points.append(handed[0]["params"])
+        client.tell(sweep, handed[0], metrics={"loss": sum(points[-1].values())})
+        if len(points) == 10:
+            daemon.kill9()
+            client = daemon.start().client()
+    assert len(points) == 20 and all(holds(p) for p in points), points
+    assert client.sweep(sweep)["state"] == "COMPLETED"
+    if "x" in parameters:
+        assert len({key(p) for p in points}) == 20
+        assert max(p["x"] for p in points) - min(p["x"] for p in points) > 0.5
+    daemon.stop()
+    assert replay(database(daemon))[0] == 0
+
+
+def test_constraint_that_nothing_was_found_for_is_not_called_impossible(client):
+    """2 a + 4 b - 6 c + 8 d is even: a search does not see it."""
+    spec = driven(parameters={name: INTEGER for name in "abcd"},
+                  constraints=["2 * a + 4 * b + 8 * d == 6 * c + 1"])
+    error = client.refused("sweep.submit", spec=spec)
+    assert "no point was found" in error.message and "steps" in error.message
+    spec["constraints"] = ["a + b + c + d < 4"]
+    assert "no point of the space meets" in client.refused("sweep.submit", spec=spec).message
