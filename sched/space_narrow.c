@@ -147,7 +147,8 @@ static void add(struct total *t, struct space_range r)
 
 static struct space_range without(const struct total *t, struct space_range r)
 {
-	const size_t lo = t->lo_endless - !isfinite(r.lo), hi = t->hi_endless - !isfinite(r.hi);
+	const size_t lo = t->lo_endless - (isfinite(r.lo) ? 0U : 1U);
+	const size_t hi = t->hi_endless - (isfinite(r.hi) ? 0U : 1U);
 
 	return (struct space_range){
 		lo > 0 ? -INFINITY : t->lo - (isfinite(r.lo) ? r.lo : 0.0),

@@ -39,6 +39,7 @@ struct search {
 	bool is_child[SW_SPACE_MAX_PARAMS];
 	size_t parents; /* how many are not yet assigned */
 	double order[SW_SPACE_MAX_PARAMS];
+	struct space_range all[SW_SPACE_MAX_PARAMS];
 	struct sw_value value[SW_SPACE_MAX_PARAMS];
 };
 
@@ -79,8 +80,9 @@ static bool narrow_all(struct search *q, struct space_range *ranges)
 	q->steps += 1 + s->n / 8;
 	for (int round = 0; round < ROUNDS && narrowed; round++) {
 		narrowed = false;
-		for (size_t i = 0; i < s->n_constraints; i++) {
-			const struct sw_constraint *c = &s->constraints[i];
+		for (size_t i = 0; i < s->n_constraints; i++) { /* to and fro along a chain */
+			const size_t at = round % 2 == 0 ? i : s->n_constraints - 1 - i;
+			const struct sw_constraint *c = &s->constraints[at];
 
 			q->steps += c->left.n_terms + c->right.n_terms;
 			if (applies(q, &c->left, active) && applies(q, &c->right, active) &&
@@ -94,6 +96,14 @@ static bool narrow_all(struct search *q, struct space_range *ranges)
 static bool is_narrow(struct space_range r)
 {
 	return r.hi - r.lo <= NARROW * (fabs(r.lo) + fabs(r.hi));
+}
+
+/* A real one, too, of which next to nothing is left. */
+static bool is_used_up(const struct search *q, size_t i, struct space_range r)
+{
+	const double width = q->all[i].hi - q->all[i].lo;
+
+	return is_narrow(r) || (isfinite(width) && r.hi - r.lo <= NARROW * width);
 }
 
 static struct sw_value middle(const struct search *q, size_t i, struct space_range r)
@@ -110,7 +120,7 @@ static double count_left(const struct search *q, size_t i, struct space_range r)
 	if (space_is_choice(e))
 		return e->p.dist == SW_DIST_CONSTANT ? 1.0 : (double)e->p.n_choices;
 	if (space_is_continuous(e))
-		return is_narrow(r) ? 1.0 : INFINITY;
+		return is_used_up(q, i, r) ? 1.0 : INFINITY;
 	if (!isfinite(r.lo) || !isfinite(r.hi))
 		return INFINITY;
 	const double n = space_index_of(e, (struct sw_value){.number = r.hi}) -
@@ -210,29 +220,43 @@ static bool try_counted(struct search *q, const struct space_range *ranges, size
 	return false;
 }
 
-/* Draws by the parameter's own distribution, between the bounds; of a narrow range the middle,
- * which is what an equality means, and the ends, which may be the only ones to keep an inequality.
- */
+/* Of a range that is used up. The middle is what an equality means, unless the range ends where the
+ * parameter does: there the end is, and may be all that keeps an inequality. */
+static bool try_ends(struct search *q, const struct space_range *ranges, size_t i)
+{
+	const struct space_range r = ranges[i], all = q->all[i];
+	const double half = middle(q, i, r).number;
+	const double first = r.lo == all.lo ? r.lo : r.hi == all.hi ? r.hi : half;
+	const double each[] = {first, half, r.hi, r.lo};
+
+	for (size_t k = 0; k < sizeof each / sizeof each[0] && !is_tired(q); k++) {
+		if (k > 0 && each[k] == first)
+			continue;
+		if (go_on(q, ranges, i,
+			  sw_space_nearest(q->space, i, (struct sw_value){.number = each[k]})))
+			return true;
+	}
+	q->is_whole = q->is_whole && !(r.lo < r.hi);
+	return false;
+}
+
+/* Draws by the parameter's own distribution, between the bounds. */
 static bool try_some(struct search *q, const struct space_range *ranges, size_t i)
 {
 	const struct space_entry *e = &q->space->v[i];
 	const struct space_range r = ranges[i];
 	const double a = space_encode_one(e, (struct sw_value){.number = r.lo});
 	const double b = space_encode_one(e, (struct sw_value){.number = r.hi});
-	const double few[] = {middle(q, i, r).number, r.hi, r.lo};
-	const int tries = !is_narrow(r) ? TRIES : r.lo < r.hi ? 3 : 1;
 
-	for (int k = 0; k < tries && !is_tired(q); k++) {
-		struct sw_value v = {.number = is_narrow(r) ? few[k] : 0.0};
+	for (int k = 0; k < TRIES && !is_tired(q); k++) {
+		struct sw_value v = space_decode_one(e, fmin(a, b) + draw(q) * fabs(b - a));
 
-		if (!is_narrow(r))
-			v = space_decode_one(e, fmin(a, b) + draw(q) * fabs(b - a));
 		if (v.number < r.lo || v.number > r.hi)
 			v.number = v.number < r.lo ? r.lo : r.hi;
 		if (go_on(q, ranges, i, sw_space_nearest(q->space, i, v)))
 			return true;
 	}
-	q->is_whole = q->is_whole && tries == 1;
+	q->is_whole = false;
 	return false;
 }
 
@@ -247,8 +271,10 @@ static bool descend(struct search *q, struct space_range *ranges)
 	const double left = count_left(q, i, ranges[i]);
 	if (space_is_choice(&q->space->v[i]))
 		return try_choices(q, ranges, i);
-	if (space_is_continuous(&q->space->v[i]) || !isfinite(left))
+	if (!isfinite(left))
 		return try_some(q, ranges, i);
+	if (space_is_continuous(&q->space->v[i]))
+		return try_ends(q, ranges, i);
 	return try_counted(q, ranges, i, left);
 }
 
@@ -290,7 +316,7 @@ static void begin(struct search *q, const bool *fixed, struct space_range *range
 		q->order[i] = draw(q);
 		if (!is_given)
 			q->value[i] = space_decode_one(&s->v[i], draw(q));
-		ranges[i] = space_range_all(s, i);
+		ranges[i] = q->all[i] = space_range_all(s, i);
 		if (is_given)
 			ranges[i].lo = ranges[i].hi = number_of(q, i);
 	}

@@ -207,7 +207,7 @@ void sw_sweep_destroy(struct sw_sweep *s); /* NULL is allowed */
  * SETTLE and whatever ends the sweep O(slice log trials), without slices O(trials).
  *
  * ASK     hands out a trial that waits (lowest number first), else the paused one that the pruner
- *         would resume, else a new one. SW_INVALID when the constraints leave nothing to try.
+ *         would resume, else a new one.
  * REPORT  seq must be the trial's last seq + 1 in this attempt, step above its last step, and the
  *         attempt the live one. The same or an earlier seq: SW_CONFLICT (the daemon answers repeats
  *         from the store before it comes here). For a trial that has ended: SW_CONFLICT. A value
