@@ -1,5 +1,6 @@
 /* tests/sched/test_space_solve.c — points where the constraints leave few: found, or proven not to
  * be. */
+#include "base/fault.h"
 #include "sched/sampler.h"
 #include "sched/space.h"
 #include "tests/sched/suite.h"
@@ -218,6 +219,31 @@ START_TEST(space_solve_settles_conditions_first)
 }
 END_TEST
 
+#ifdef SW_FAULTS
+START_TEST(space_with_few_points_without_memory_has_no_sampler)
+{
+	struct sw_space *s = make_few(&few[0]);
+	const struct sw_sampler_config config = {.kind = SW_SAMPLER_RANDOM, .seed = 3, .space = s};
+	struct sw_sampler *sampler = NULL;
+	unsigned nth = 1;
+
+	for (;; nth++) {
+		struct sw_err e = SW_ERR_INIT;
+
+		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		if (sw_sampler_create(&sampler, &config, &e) == SW_OK)
+			break;
+		ck_assert_int_eq(e.code, SW_NOMEM);
+		ck_assert_ptr_null(sampler);
+	}
+	sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+	ck_assert_uint_eq(nth, 3);
+	sw_sampler_destroy(sampler);
+	sw_space_destroy(s);
+}
+END_TEST
+#endif
+
 int main(void)
 {
 	Suite *suite = suite_create("space_solve");
@@ -232,5 +258,8 @@ int main(void)
 	tcase_add_test(tcase, space_solve_divides_one_among_many);
 	tcase_add_test(tcase, space_solve_settles_conditions_first);
 	tcase_add_test(tcase, space_probe_that_found_nothing_says_no_more);
+#ifdef SW_FAULTS
+	tcase_add_test(tcase, space_with_few_points_without_memory_has_no_sampler);
+#endif
 	return run_suite(suite);
 }
