@@ -27,7 +27,9 @@ struct space_range space_range_all(const struct sw_space *s, size_t i)
 	}
 	if (e->p.dist == SW_DIST_LOG_NORMAL || e->p.dist == SW_DIST_Q_LOG_NORMAL)
 		return (struct space_range){0.0, INFINITY};
-	if (!sw_space_bounded(s, i))
+	if (e->p.dist == SW_DIST_BETA)
+		return (struct space_range){0.0, 1.0};
+	if (!sw_space_bounded(s, i) && e->p.dist != SW_DIST_Q_BETA)
 		return anything;
 	if (space_is_continuous(e))
 		return (struct space_range){e->p.min, e->p.max};
