@@ -27,9 +27,10 @@ static void name_range(const struct sw_host *h, struct sw_err *err)
 		const unsigned long k = strtoul(err->ptr + sizeof constraints - 1, NULL, 10);
 
 		*err = (struct sw_err)SW_ERR_INIT;
-		(void)sw_err_at(err, SW_INVALID, "/ranges",
-				"with these ranges the constraint \"%.200s\" leaves nothing to try",
-				k < h->spec->n_constraints ? h->spec->constraints[k].text : "?");
+		(void)sw_err_at(
+			err, SW_INVALID, "/ranges",
+			"with these ranges no point was found that meets the constraint \"%.200s\"",
+			k < h->spec->n_constraints ? h->spec->constraints[k].text : "?");
 		return;
 	}
 	if (strncmp(err->ptr, params, sizeof params - 1) != 0)

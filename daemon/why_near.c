@@ -5,6 +5,7 @@
 #include "daemon/warm.h"
 #include "sched/near.h"
 #include "store/read.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +59,7 @@ static bool take_spec(const struct sw_row_sweep *row, void *arg)
 	return false;
 }
 
+/* As wide as the ranges have ever been: each trial lies in it. */
 static sw_status edit_space(struct reading *r, const struct sw_edit *e)
 {
 	double min[SW_SPACE_MAX_PARAMS], max[SW_SPACE_MAX_PARAMS];
@@ -70,8 +72,10 @@ static sw_status edit_space(struct reading *r, const struct sw_edit *e)
 		max[i] = sw_space_param(r->space, i)->max;
 	}
 	for (size_t i = 0; i < e->n_ranges; i++) {
-		min[e->ranges[i].param] = e->ranges[i].min;
-		max[e->ranges[i].param] = e->ranges[i].max;
+		const size_t p = e->ranges[i].param;
+
+		min[p] = fmin(min[p], e->ranges[i].min);
+		max[p] = fmax(max[p], e->ranges[i].max);
 	}
 	const sw_status rc = sw_space_ranged(&edited, r->space, min, max, r->err);
 	if (rc != SW_OK)

@@ -3,7 +3,7 @@
  * suggestion, the earlier sweeps that it may have known, and which trials it is nearest to.
  *
  * Threads  A reader's: nothing here sees a host.
- * Units    Distances as in sched/near.h, in the space as the sweep's edits have left it.
+ * Units    Distances as in sched/near.h, in the space as wide as edits have ever made it.
  * Cost     At most SW_NEAR_TOLD trials before this one and SW_WARM_MAX of earlier sweeps are read
  *          and compared, whatever the sweep's size: 12 ms of 2 parameters, 110 ms of 60.
  */
@@ -24,8 +24,9 @@ struct sw_db;
  * earlier: results of earlier sweeps that the sampler began with; sweep null: which one was not
  * kept. nearest: those that the suggestion was stored with, or where it has none the nearest trials
  * before this one; and those of earlier sweeps, which have a "sweep". Rising by distance, at most
- * SW_SUGGESTION_NEAR. A trial that lies outside the space as it is now has none, and is none.
- * enqueued: it is this one of those that the user enqueued, from 1; 0: it is none of them.
+ * SW_SUGGESTION_NEAR. A trial that lies outside (of a sweep with another space) has none,
+ * and is none. enqueued: it is this one of those that the user enqueued, from 1; 0: it is none of
+ * them.
  */
 SW_NODISCARD sw_status sw_why_near_read(struct sw_db *db, int64_t sweep, int64_t trial,
 					int64_t enqueued, struct sw_jw *w, struct sw_err *err);

@@ -56,8 +56,9 @@ double sw_outcome_inverse(const struct sw_outcome *o, double z);
 double sw_outcome_deviation(const struct sw_outcome *o, double z, double sd);
 
 /* ln of inverse(z) - inverse(z - e^ln_dz), where that difference has long cancelled to 0, too: an
- * improvement of e^ln_dz, in the metric's own units. Of a flat view ln_dz itself: all values being
- * the same, there is no other unit. Six digits while e^ln_dz is at most 1. */
+ * improvement of e^ln_dz, in the metric's own units. Of a flat view ln_dz itself: its values
+ * being equal, but for what dwarfs them all, there is no other unit. Six digits while e^ln_dz is at
+ * most 1. */
 double sw_outcome_ln_gain(const struct sw_outcome *o, double z, double ln_dz);
 
 #endif

@@ -52,7 +52,7 @@ static sw_status find_known(struct sw_sampler *s, struct sw_err *err)
 	if (s->known == NULL)
 		return sw_err_set(err, SW_NOMEM, "no memory for the sampler");
 	memcpy(s->known, found.values, n * sizeof *s->known);
-	s->is_rare = found.by_search;
+	s->is_rare = found.is_rare;
 	return SW_OK;
 }
 
@@ -112,19 +112,29 @@ static void vary_known(const struct sw_sampler *s, uint64_t number, struct sw_va
 		for (size_t i = 0; i < n; i++)
 			fixed[i] = sw_rng_unit(s->seed, SW_RNG_SOLVE, number,
 					       UINT32_MAX - (k * (uint32_t)n + (uint32_t)i)) < 0.5;
-		if (sw_space_solve(s->space, s->seed, number, fixed, SW_SOLVE_ASK / 4 / VARIED,
+		if (sw_space_solve(s->space, s->seed, number, fixed, SW_SOLVE_ASK / VARIED,
 				   values) == SW_SOLVED)
 			return;
 	}
 	memcpy(values, s->known, n * sizeof *values);
 }
 
+static bool walk(const struct sw_sampler *s, uint64_t number, struct sw_value *values)
+{
+	return sw_space_repair(s->space, s->seed, number, NULL, values);
+}
+
+static bool search(const struct sw_sampler *s, uint64_t number, struct sw_value *values)
+{
+	return sw_space_solve(s->space, s->seed, number, NULL, SW_SOLVE_ASK, values) == SW_SOLVED;
+}
+
 /* The last draw broke a constraint as all before it did. */
 static sw_status repair(const struct sw_sampler *s, uint64_t number, struct sw_value *values,
 			struct sw_err *err)
 {
-	if ((s->is_rare || !sw_space_repair(s->space, s->seed, number, NULL, values)) &&
-	    sw_space_solve(s->space, s->seed, number, NULL, SW_SOLVE_ASK, values) != SW_SOLVED) {
+	if (!(s->is_rare ? search(s, number, values) || walk(s, number, values)
+			 : walk(s, number, values) || search(s, number, values))) {
 		if (s->known == NULL) /* they came to the space after the sampler did */
 			return sw_err_at(err, SW_INVALID, "/constraints",
 					 "the constraints leave nothing to try");

@@ -193,15 +193,15 @@ enum sw_solved {
 
 /* The same by a search through all that there is (sched/space_solve.c), where the walk does not get
  * there: values[n] are given where fixed, and written on SW_SOLVED alone. A pure function of its
- * arguments. most: steps, some 100 ns each. Takes 5 KiB of stack for each parameter. */
+ * arguments. most: steps, some 100 to 300 ns each. Takes 5 KiB of stack for each parameter. */
 SW_NODISCARD enum sw_solved sw_space_solve(const struct sw_space *s, uint64_t seed, uint64_t number,
 					   const bool *fixed, size_t most, struct sw_value *values);
-#define SW_SOLVE_ASK   ((size_t)100000)  /* for one suggestion: some ten milliseconds */
-#define SW_SOLVE_PROBE ((size_t)2000000) /* for a space, once */
+#define SW_SOLVE_ASK   ((size_t)50000)  /* for one suggestion: some ten milliseconds */
+#define SW_SOLVE_PROBE ((size_t)400000) /* for a space, once */
 
 /* A point that keeps the constraints, and how it was come by. */
 struct sw_probe {
-	bool by_search; /* neither a draw nor the walk found one */
+	bool is_rare; /* no draw was one */
 	struct sw_value values[SW_SPACE_MAX_PARAMS];
 };
 

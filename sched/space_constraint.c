@@ -266,9 +266,9 @@ static bool count_broken(const struct sw_space *s, const struct sw_value *values
 /* Where draws found nothing: the values of the last of them are the walk's start. */
 static enum sw_solved find_point(const struct sw_space *s, uint64_t seed, struct sw_probe *found)
 {
+	found->is_rare = true;
 	if (sw_space_repair(s, seed, 0, NULL, found->values))
 		return SW_SOLVED;
-	found->by_search = true;
 	return sw_space_solve(s, seed, 0, NULL, SW_SOLVE_PROBE, found->values);
 }
 
@@ -299,7 +299,7 @@ sw_status sw_space_probe(const struct sw_space *s, uint64_t seed, struct sw_prob
 	enum sw_solved solved = SW_SOLVED_NONE; /* once all points are seen */
 	size_t worst = 0;
 
-	p->by_search = false;
+	p->is_rare = false;
 	if (s->n_constraints == 0)
 		return SW_OK;
 	for (uint64_t k = 0; k < n; k++) {

@@ -177,6 +177,25 @@ static bool narrow_term(const struct sw_space *s, const struct sw_term *t, doubl
 	return true;
 }
 
+/* All that it can come to is integers. */
+static bool is_integral(const struct sw_space *s, const struct sw_sum *sum)
+{
+	bool is = sum->constant == floor(sum->constant);
+
+	for (size_t i = 0; i < sum->n_terms && is; i++) {
+		const struct sw_term *t = &sum->terms[i];
+
+		is = t->coef == floor(t->coef);
+		for (size_t k = 0; k < t->n_factors && is; k++) {
+			const enum sw_dist dist = s->v[t->factor[k]].p.dist;
+
+			is = dist == SW_DIST_INT_UNIFORM || dist == SW_DIST_INT_LOG_UNIFORM ||
+			     dist == SW_DIST_POW2;
+		}
+	}
+	return is;
+}
+
 bool space_narrow(const struct sw_space *s, const struct sw_constraint *c,
 		  struct space_range *ranges, bool *narrowed)
 {
@@ -187,6 +206,11 @@ bool space_narrow(const struct sw_space *s, const struct sw_constraint *c,
 	const double constant = c->left.constant - c->right.constant;
 	struct total sum = {.lo = constant, .hi = constant};
 
+	/* Of integers a < b says a <= b - 1. */
+	const bool is_strict = (c->op == SW_LT || c->op == SW_GT) && is_integral(s, &c->left) &&
+			       is_integral(s, &c->right);
+	const double least = is_strict ? 1.0 : 0.0;
+
 	sum.size = fabs(c->left.constant) + fabs(c->right.constant);
 	for (size_t i = 0; i < n; i++) {
 		const struct sw_term *t = i < n_left ? &c->left.terms[i]
@@ -196,15 +220,15 @@ bool space_narrow(const struct sw_space *s, const struct sw_constraint *c,
 		add(&sum, each[i]);
 	}
 	const double slack = SLACK * (double)(n + 1) * sum.size;
-	if ((below && sum.lo_endless == 0 && sum.lo > slack) ||
-	    (above && sum.hi_endless == 0 && sum.hi < -slack))
+	if ((below && sum.lo_endless == 0 && sum.lo > slack - least) ||
+	    (above && sum.hi_endless == 0 && sum.hi < least - slack))
 		return false;
 	for (size_t i = 0; i < n && (above || below); i++) {
 		const struct sw_term *t = i < n_left ? &c->left.terms[i]
 						     : &c->right.terms[i - n_left];
 		const struct space_range rest = without(&sum, each[i]);
-		const struct space_range need = {above ? -slack - rest.hi : -INFINITY,
-						 below ? slack - rest.lo : INFINITY};
+		const struct space_range need = {above ? least - slack - rest.hi : -INFINITY,
+						 below ? slack - least - rest.lo : INFINITY};
 
 		if (!narrow_term(s, t, i < n_left ? 1.0 : -1.0, need, ranges, narrowed))
 			return false;

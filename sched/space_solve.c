@@ -28,6 +28,11 @@
 #define COUNTABLE 0x1p52
 #define PATIENCE  2000 /* steps of the first search */
 
+/* A set of constraints. */
+struct few {
+	uint64_t bits[SW_SPACE_MAX_CONSTRAINTS / 64];
+};
+
 struct search {
 	const struct sw_space *space;
 	uint64_t seed, number;
@@ -37,7 +42,9 @@ struct search {
 	bool assigned[SW_SPACE_MAX_PARAMS];
 	bool is_parent[SW_SPACE_MAX_PARAMS]; /* and not yet assigned */
 	bool is_child[SW_SPACE_MAX_PARAMS];
-	size_t parents; /* how many are not yet assigned */
+	size_t parents;                        /* how many are not yet assigned */
+	struct few touch[SW_SPACE_MAX_PARAMS]; /* the constraints that name it */
+	struct few again; /* those to look at, for what they know has changed */
 	double order[SW_SPACE_MAX_PARAMS];
 	struct space_range all[SW_SPACE_MAX_PARAMS];
 	struct sw_value value[SW_SPACE_MAX_PARAMS];
@@ -70,7 +77,46 @@ static bool applies(const struct search *q, const struct sw_sum *sum, const bool
 	return true;
 }
 
-/* False: some constraint cannot hold. */
+static void look_again(struct search *q, size_t param)
+{
+	for (size_t w = 0; w < SW_SPACE_MAX_CONSTRAINTS / 64; w++)
+		q->again.bits[w] |= q->touch[param].bits[w];
+}
+
+static void look_at_all(struct search *q)
+{
+	memset(&q->again, 0xff, sizeof q->again);
+}
+
+static void look_beside(struct search *q, const struct sw_sum *sum)
+{
+	for (size_t i = 0; i < sum->n_terms; i++)
+		for (size_t k = 0; k < sum->terms[i].n_factors; k++)
+			look_again(q, sum->terms[i].factor[k]);
+}
+
+/* False: constraint i cannot hold. */
+static bool narrow_one(struct search *q, size_t i, const bool *active, struct space_range *ranges,
+		       bool *narrowed)
+{
+	const struct sw_constraint *c = &q->space->constraints[i];
+	bool own = false;
+
+	q->again.bits[i / 64] &= ~((uint64_t)1 << i % 64);
+	q->steps += 1 + 2 * (c->left.n_terms + c->right.n_terms);
+	if (!applies(q, &c->left, active) || !applies(q, &c->right, active))
+		return true;
+	if (!space_narrow(q->space, c, ranges, &own))
+		return false;
+	if (own) {
+		look_beside(q, &c->left);
+		look_beside(q, &c->right);
+		*narrowed = true;
+	}
+	return true;
+}
+
+/* False: some constraint cannot hold. Looks at those of q->again, and at those that they change. */
 static bool narrow_all(struct search *q, struct space_range *ranges)
 {
 	const struct sw_space *s = q->space;
@@ -82,11 +128,9 @@ static bool narrow_all(struct search *q, struct space_range *ranges)
 		narrowed = false;
 		for (size_t i = 0; i < s->n_constraints; i++) { /* to and fro along a chain */
 			const size_t at = round % 2 == 0 ? i : s->n_constraints - 1 - i;
-			const struct sw_constraint *c = &s->constraints[at];
 
-			q->steps += c->left.n_terms + c->right.n_terms;
-			if (applies(q, &c->left, active) && applies(q, &c->right, active) &&
-			    !space_narrow(s, c, ranges, &narrowed))
+			if ((q->again.bits[at / 64] >> at % 64 & 1) != 0 &&
+			    !narrow_one(q, at, active, ranges, &narrowed))
 				return false;
 		}
 	}
@@ -95,7 +139,8 @@ static bool narrow_all(struct search *q, struct space_range *ranges)
 
 static bool is_narrow(struct space_range r)
 {
-	return r.hi - r.lo <= NARROW * (fabs(r.lo) + fabs(r.hi));
+	return isfinite(r.lo) && isfinite(r.hi) &&
+	       r.hi - r.lo <= NARROW * (fabs(r.lo) + fabs(r.hi));
 }
 
 /* A real one, too, of which next to nothing is left. */
@@ -163,6 +208,10 @@ static bool go_on(struct search *q, const struct space_range *ranges, size_t i, 
 	q->is_parent[i] = false;
 	q->parents -= was_parent;
 	next[i].lo = next[i].hi = number_of(q, i);
+	memset(&q->again, 0, sizeof q->again);
+	look_again(q, i);
+	if (was_parent && q->parents == 0) /* others apply now */
+		look_at_all(q);
 	if (descend(q, next))
 		return true;
 	q->assigned[i] = false;
@@ -278,11 +327,21 @@ static bool descend(struct search *q, struct space_range *ranges)
 	return try_counted(q, ranges, i, left);
 }
 
-static void name(bool *named, const struct sw_sum *sum)
+static void name(struct search *q, size_t constraint, const struct sw_sum *sum)
 {
 	for (size_t i = 0; i < sum->n_terms; i++)
 		for (size_t k = 0; k < sum->terms[i].n_factors; k++)
-			named[sum->terms[i].factor[k]] = true;
+			q->touch[sum->terms[i].factor[k]].bits[constraint / 64] |=
+				(uint64_t)1 << constraint % 64;
+}
+
+static bool is_named(const struct search *q, size_t param)
+{
+	uint64_t any = 0;
+
+	for (size_t w = 0; w < SW_SPACE_MAX_CONSTRAINTS / 64; w++)
+		any |= q->touch[param].bits[w];
+	return any != 0;
 }
 
 /* What is to be found: the parameters that a constraint names, and those that decide whether these
@@ -296,10 +355,9 @@ static void begin(struct search *q, const bool *fixed, struct space_range *range
 	q->is_whole = true;
 	memset(q->is_parent, 0, sizeof q->is_parent);
 	memset(q->is_child, 0, sizeof q->is_child);
-	for (size_t i = 0; i < s->n_constraints; i++) {
-		name(named, &s->constraints[i].left);
-		name(named, &s->constraints[i].right);
-	}
+	look_at_all(q);
+	for (size_t i = 0; i < s->n; i++)
+		named[i] = is_named(q, i);
 	for (size_t i = s->n_conds; i-- > 0;) { /* the deepest first */
 		q->is_child[s->conds[i].child] = true;
 		if (!named[s->conds[i].child])
@@ -330,6 +388,10 @@ enum sw_solved sw_space_solve(const struct sw_space *s, uint64_t seed, uint64_t 
 
 	assert(s->sealed || s->n_conds == 0);
 	memcpy(q.value, values, s->n * sizeof *values);
+	for (size_t i = 0; i < s->n_constraints; i++) {
+		name(&q, i, &s->constraints[i].left);
+		name(&q, i, &s->constraints[i].right);
+	}
 	for (size_t spent = 0; spent < most; spent += q.steps + 1) {
 		if (q.patience > most - spent)
 			q.patience = most - spent;

@@ -128,6 +128,16 @@ def test_nearest_are_sought_in_the_space_that_edits_have_left(client):
     assert suggestion(client, sweep, second[-1]["trial"])["nearest"][0]["trial"] == want
 
 
+def test_nearest_are_kept_where_an_edit_leaves_them_outside(client):
+    sweep = client.submit(plane("random"))
+    points = [t["params"] for t in client.ask(sweep, 8)]
+    before = [suggestion(client, sweep, t)["nearest"] for t in range(1, 9)]
+    client.call("sweep.edit", sweep=sweep, ranges={"x": {"min": 0.5, "max": 0.51}})
+    assert [suggestion(client, sweep, t)["nearest"] for t in range(1, 9)] == before
+    points.append(client.ask(sweep)[0]["params"])
+    check_nearest(points, 9, suggestion(client, sweep, 9)["nearest"])
+
+
 # --- what was expected ---
 
 @pytest.mark.parametrize("space, value, least", [

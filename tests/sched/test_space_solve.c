@@ -4,6 +4,7 @@
 #include "sched/sampler.h"
 #include "sched/space.h"
 #include "tests/sched/suite.h"
+#include <math.h>
 #include <string.h>
 
 /* Sums over up to five parameters, as coefficients; products of the first two. */
@@ -59,6 +60,15 @@ static const struct few few[] = {
 	 99.9,
 	 SW_EQ,
 	 SW_SOLVED},
+	{"ordered",
+	 {.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 5},
+	 2,
+	 0,
+	 {1, -1},
+	 3,
+	 SW_GT,
+	 SW_SOLVED},
+	{"ordered, none", INTEGERS(5), 2, 0, {1, -1}, 4, SW_GT, SW_SOLVED_NONE},
 	{"powers",
 	 {.dist = SW_DIST_POW2, .min = 1, .max = 0x1p30},
 	 2,
@@ -196,6 +206,96 @@ START_TEST(space_solve_divides_one_among_many)
 }
 END_TEST
 
+/* Twenty in order among twenty-five: one draw in 10^20. */
+START_TEST(space_solve_orders_integers)
+{
+	enum { CHAIN = 20 };
+	const struct sw_param number = {.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 25};
+	struct sw_space *s = NULL;
+	struct sw_value v[CHAIN] = {{.number = 0}};
+	double least = 25, most = 1;
+
+	ck_assert_int_eq(sw_space_create(&s), SW_OK);
+	for (uint16_t i = 0; i < CHAIN; i++)
+		ck_assert_int_eq(sw_space_add(s, &number, NULL), SW_OK);
+	for (uint16_t i = 0; i + 1 < CHAIN; i++) {
+		const struct sw_term one = {.coef = 1, .n_factors = 1, .factor = {i}},
+				     next = {.coef = 1, .n_factors = 1, .factor = {i + 1U}};
+		const struct sw_constraint c = {.left = {.terms = &one, .n_terms = 1},
+						.op = SW_LT,
+						.right = {.terms = &next, .n_terms = 1}};
+
+		ck_assert_int_eq(sw_space_constrain(s, &c, NULL), SW_OK);
+	}
+	for (uint64_t k = 1; k <= 50; k++) {
+		ck_assert_int_eq(sw_space_solve(s, 2, k, NULL, SW_SOLVE_ASK, v), SW_SOLVED);
+		ck_assert_int_eq(sw_space_check(s, v, NULL), SW_OK);
+		least = fmin(least, v[9].number);
+		most = fmax(most, v[9].number);
+	}
+	ck_assert_double_ge(most - least, 3); /* of 10 to 15 */
+	sw_space_destroy(s);
+}
+END_TEST
+
+/* A range without an end is no value: the first of two normals is drawn, the other computed. */
+START_TEST(space_solve_draws_normals_where_they_lie)
+{
+	const struct few sum = {
+		"sum", {.dist = SW_DIST_NORMAL, .sigma = 1}, 3, 0, {1, 1, 1}, 0, SW_EQ, SW_SOLVED};
+	struct sw_space *s = make_few(&sum);
+	struct sw_value v[5] = {{.number = 0}};
+	double square = 0;
+
+	for (uint64_t k = 1; k <= 200; k++) {
+		ck_assert_int_eq(sw_space_solve(s, 2, k, NULL, SW_SOLVE_ASK, v), SW_SOLVED);
+		ck_assert_double_le(fabs(v[0].number), 6);
+		square += v[0].number * v[0].number;
+	}
+	ck_assert_double_gt(square, 100); /* two thirds of 200 are expected of equals, or more */
+	ck_assert_double_lt(square, 400);
+	sw_space_destroy(s);
+}
+END_TEST
+
+/* As many parameters as there may be, in sums of eight: each trial has a point of its own. */
+START_TEST(space_with_many_sums_has_different_suggestions)
+{
+	enum { SUM = 8 };
+	const struct sw_param share = {.dist = SW_DIST_UNIFORM, .min = 0, .max = 1};
+	struct sw_space *s = NULL;
+	struct sw_value a[SW_SPACE_MAX_PARAMS], b[SW_SPACE_MAX_PARAMS];
+	struct sw_sampler *sampler = NULL;
+
+	ck_assert_int_eq(sw_space_create(&s), SW_OK);
+	for (size_t i = 0; i < SW_SPACE_MAX_PARAMS; i++)
+		ck_assert_int_eq(sw_space_add(s, &share, NULL), SW_OK);
+	for (uint16_t i = 0; i < SW_SPACE_MAX_PARAMS; i += SUM) {
+		struct sw_term terms[SUM];
+		const struct sw_constraint c = {.left = {.terms = terms, .n_terms = SUM},
+						.op = SW_EQ,
+						.right = {.constant = 4}};
+
+		for (uint16_t k = 0; k < SUM; k++)
+			terms[k] = (struct sw_term){
+				.coef = 1, .n_factors = 1, .factor = {(uint16_t)(i + k)}};
+		ck_assert_int_eq(sw_space_constrain(s, &c, NULL), SW_OK);
+	}
+	const struct sw_sampler_config config = {.kind = SW_SAMPLER_RANDOM, .seed = 3, .space = s};
+	ck_assert_int_eq(sw_sampler_create(&sampler, &config, NULL), SW_OK);
+	ck_assert_int_eq(sw_sampler_next(sampler, 1, a), SW_OK);
+	for (uint64_t t = 2; t <= 5; t++) {
+		ck_assert_int_eq(sw_sampler_next(sampler, t, b), SW_OK);
+		ck_assert_int_eq(sw_space_check(s, b, NULL), SW_OK);
+		for (size_t i = 0; i < SW_SPACE_MAX_PARAMS; i++)
+			ck_assert(a[i].number != b[i].number);
+		memcpy(a, b, sizeof a);
+	}
+	sw_sampler_destroy(sampler);
+	sw_space_destroy(s);
+}
+END_TEST
+
 /* A condition is settled before what it is about; what is not active is in no constraint. */
 START_TEST(space_solve_settles_conditions_first)
 {
@@ -269,6 +369,9 @@ int main(void)
 			    (int)ROWS(few));
 	tcase_add_test(tcase, space_solve_keeps_what_is_fixed);
 	tcase_add_test(tcase, space_solve_divides_one_among_many);
+	tcase_add_test(tcase, space_solve_orders_integers);
+	tcase_add_test(tcase, space_solve_draws_normals_where_they_lie);
+	tcase_add_test(tcase, space_with_many_sums_has_different_suggestions);
 	tcase_add_test(tcase, space_solve_settles_conditions_first);
 	tcase_add_test(tcase, space_probe_that_found_nothing_says_no_more);
 #ifdef SW_FAULTS
