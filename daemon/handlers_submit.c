@@ -286,8 +286,8 @@ static void run_build(struct sw_db *db, void *arg)
 	if (s->spec->n_warm_start > 0)
 		s->rc = sw_warm_read(&s->warm, s->spec, db, &s->err);
 	if (s->rc == SW_OK)
-		s->rc = sw_plan_build(&s->sched, s->spec, s->seed, SW_SETTLE_SLICE, &s->warm.priors,
-				      &s->err);
+		s->rc = sw_plan_build(&s->sched, s->spec, s->seed, SW_SETTLE_SLICE, 0,
+				      &s->warm.priors, &s->err);
 }
 
 static void on_built(void *arg)

@@ -218,7 +218,8 @@ static void name_place(struct sw_err *err, const struct sw_spec *spec)
 }
 
 sw_status sw_plan_build(struct sw_sweep **out, const struct sw_spec *spec, uint64_t seed,
-			uint64_t slice, const struct sw_plan_priors *priors, struct sw_err *err)
+			uint64_t slice, uint64_t version, const struct sw_plan_priors *priors,
+			struct sw_err *err)
 {
 	struct sw_sweep_config config = {
 		.seed = spec->has_seed ? spec->seed : seed,
@@ -232,6 +233,7 @@ sw_status sw_plan_build(struct sw_sweep **out, const struct sw_spec *spec, uint6
 		.has_target = spec->has_target,
 		.target = spec->target,
 		.slice = slice,
+		.sampler_version = version,
 		.plateau = {.top = spec->plateau.top,
 			    .std = spec->plateau.std,
 			    .patience = spec->plateau.patience},

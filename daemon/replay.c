@@ -278,7 +278,8 @@ static void build(struct sw_replay *r)
 	if (r->rc == SW_OK)
 		read_priors(r);
 	if (r->rc == SW_OK)
-		r->rc = sw_plan_build(&r->sched, r->spec, r->seed, r->slice, &r->priors, &r->err);
+		r->rc = sw_plan_build(&r->sched, r->spec, r->seed, r->slice,
+				      (uint64_t)r->sampler_version, &r->priors, &r->err);
 	if (r->rc != SW_OK)
 		return;
 	rc = sw_read_sampler(r->db, r->sweep, take_state, r, &r->err);

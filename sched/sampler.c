@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VARIED 4 /* looks for a point around the one that is known */
+#define SEARCH_FIRST 5 /* from this version on where draws find nothing */
+#define VARIED       4 /* looks for a point around the one that is known */
 
 static const struct sampler_ops *const all[SW_SAMPLER_KIND_N] = {
 	[SW_SAMPLER_RANDOM] = &sw_sampler_random_ops, [SW_SAMPLER_GRID] = &sw_sampler_grid_ops,
@@ -52,7 +53,7 @@ static sw_status find_known(struct sw_sampler *s, struct sw_err *err)
 	if (s->known == NULL)
 		return sw_err_set(err, SW_NOMEM, "no memory for the sampler");
 	memcpy(s->known, found.values, n * sizeof *s->known);
-	s->is_rare = found.is_rare;
+	s->is_rare = found.by_search || (found.is_rare && s->config.version >= SEARCH_FIRST);
 	return SW_OK;
 }
 
@@ -71,6 +72,8 @@ sw_status sw_sampler_create(struct sw_sampler **out, const struct sw_sampler_con
 				 .seed = config->seed};
 	if (s->config.n_metrics == 0)
 		s->config.n_metrics = 1;
+	if (s->config.version == 0)
+		s->config.version = SW_SAMPLER_VERSION;
 	sw_status rc = s->ops->start(s, err);
 	if (rc == SW_OK && s->points == 0) /* a list of points has seen its own */
 		rc = find_known(s, err);

@@ -42,6 +42,9 @@ enum sw_sampler_kind {
 struct sw_sampler_config {
 	enum sw_sampler_kind kind;
 	uint64_t seed;
+	/* SW_SAMPLER_VERSION of who made the suggestions before; 0: there are none. Points that are
+	 * made again from their number alone are the same ones in every version. */
+	uint64_t version;
 	const struct sw_space *space;
 	size_t n_metrics; /* 1..SW_METRICS_MAX; 0 counts as 1 */
 	bool shuffle;     /* grid: a permutation of the points, by the seed */

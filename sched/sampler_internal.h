@@ -32,8 +32,8 @@ struct sw_sampler {
 	uint64_t seed;                /* config.seed */
 	uint64_t points;              /* 0: no end */
 	void *self;                   /* the kind's own */
-	/* With constraints, and unless the points are listed: a point that keeps them, which the
-	 * search of sw_space_probe() found because draws come upon none (is_rare), or anything. */
+	/* With constraints, and unless the points are listed: a point that keeps them, which
+	 * sw_space_probe() found. is_rare: not by draws, so that the search comes before them. */
 	bool is_rare;
 	struct sw_value *known; /* [space size]; owned; NULL: there are no constraints */
 };

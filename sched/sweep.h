@@ -89,6 +89,7 @@ struct sw_sweep_config {
 	bool has_target;
 	double target; /* as reported: a value at least as good ends the sweep */
 	struct sw_plateau plateau;
+	uint64_t sampler_version; /* see struct sw_sampler_config */
 	uint64_t slice; /* most trials that one step ends on the way to the sweep's end; 0: all */
 };
 

@@ -79,6 +79,7 @@ sw_status sw_sweep_learn_init(struct sw_sweep *s, struct sw_err *err)
 
 	s->sampling = (struct sw_sampler_config){.kind = c->sampler,
 						 .seed = c->seed,
+						 .version = c->sampler_version,
 						 .space = s->space,
 						 .n_metrics = c->n_metrics != 0 ? c->n_metrics : 1,
 						 .shuffle = c->shuffle};

@@ -75,7 +75,7 @@ static void fill_host(struct sw_host *h)
 	struct sw_err err = SW_ERR_INIT;
 
 	*h = (struct sw_host){.spec = read_spec(SPEC), .run_cap = 40};
-	ck_assert_int_eq(sw_plan_build(&h->sched, h->spec, 1, 0, NULL, &err), SW_OK);
+	ck_assert_int_eq(sw_plan_build(&h->sched, h->spec, 1, 0, 0, NULL, &err), SW_OK);
 	sw_settings_init(&settings, h->spec);
 	sw_settings_use(h, &settings);
 }

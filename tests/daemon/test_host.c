@@ -51,7 +51,7 @@ static void fill(struct sw_host *h)
 
 	ck_assert_int_eq(sw_json_parse(&tree, SPEC, strlen(SPEC), &err), SW_OK);
 	ck_assert_int_eq(sw_spec_read(&h->spec, tree, &err), SW_OK);
-	ck_assert_int_eq(sw_plan_build(&h->sched, h->spec, 1, 0, NULL, &err), SW_OK);
+	ck_assert_int_eq(sw_plan_build(&h->sched, h->spec, 1, 0, 0, NULL, &err), SW_OK);
 	cJSON_Delete(tree);
 }
 

@@ -1,7 +1,7 @@
 /* tests/sched/test_space_solve.c — points where the constraints leave few: found, or proven not to
  * be. */
 #include "base/fault.h"
-#include "sched/sampler.h"
+#include "sched/sampler_internal.h"
 #include "sched/space.h"
 #include "tests/sched/suite.h"
 #include <math.h>
@@ -206,19 +206,18 @@ START_TEST(space_solve_divides_one_among_many)
 }
 END_TEST
 
-/* Twenty in order among twenty-five: one draw in 10^20. */
-START_TEST(space_solve_orders_integers)
+enum { CHAIN_MOST = 20 };
+
+/* n integers up to most, each below the next. */
+static struct sw_space *make_chain(uint16_t n, double most)
 {
-	enum { CHAIN = 20 };
-	const struct sw_param number = {.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 25};
+	const struct sw_param number = {.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = most};
 	struct sw_space *s = NULL;
-	struct sw_value v[CHAIN] = {{.number = 0}};
-	double least = 25, most = 1;
 
 	ck_assert_int_eq(sw_space_create(&s), SW_OK);
-	for (uint16_t i = 0; i < CHAIN; i++)
+	for (uint16_t i = 0; i < n; i++)
 		ck_assert_int_eq(sw_space_add(s, &number, NULL), SW_OK);
-	for (uint16_t i = 0; i + 1 < CHAIN; i++) {
+	for (uint16_t i = 0; i + 1 < n; i++) {
 		const struct sw_term one = {.coef = 1, .n_factors = 1, .factor = {i}},
 				     next = {.coef = 1, .n_factors = 1, .factor = {i + 1U}};
 		const struct sw_constraint c = {.left = {.terms = &one, .n_terms = 1},
@@ -227,6 +226,16 @@ START_TEST(space_solve_orders_integers)
 
 		ck_assert_int_eq(sw_space_constrain(s, &c, NULL), SW_OK);
 	}
+	return s;
+}
+
+/* Twenty in order among twenty-five: one draw in 10^20. */
+START_TEST(space_solve_orders_integers)
+{
+	struct sw_space *s = make_chain(CHAIN_MOST, 25);
+	struct sw_value v[CHAIN_MOST] = {{.number = 0}};
+	double least = 25, most = 1;
+
 	for (uint64_t k = 1; k <= 50; k++) {
 		ck_assert_int_eq(sw_space_solve(s, 2, k, NULL, SW_SOLVE_ASK, v), SW_SOLVED);
 		ck_assert_int_eq(sw_space_check(s, v, NULL), SW_OK);
@@ -234,6 +243,35 @@ START_TEST(space_solve_orders_integers)
 		most = fmax(most, v[9].number);
 	}
 	ck_assert_double_ge(most - least, 3); /* of 10 to 15 */
+	sw_space_destroy(s);
+}
+END_TEST
+
+/* Points are made again from their number, whoever stored them: before version 5 the walk came
+ * first wherever it got there. */
+START_TEST(space_with_few_points_keeps_those_of_older_versions)
+{
+	struct sw_space *s = make_chain(8, 14);
+	struct sw_sampler_config config = {
+		.kind = SW_SAMPLER_RANDOM, .seed = 3, .version = 4, .space = s};
+	struct sw_sampler *before = NULL, *now = NULL;
+	struct sw_value walked[CHAIN_MOST], old[CHAIN_MOST], fresh[CHAIN_MOST];
+	int differ = 0;
+
+	ck_assert_int_eq(sw_sampler_create(&before, &config, NULL), SW_OK);
+	config.version = 0;
+	ck_assert_int_eq(sw_sampler_create(&now, &config, NULL), SW_OK);
+	for (uint64_t t = 1; t <= 10; t++) {
+		sw_sampler_random_ops.point(before, t, SW_SAMPLER_TRIES - 1, walked);
+		ck_assert(sw_space_repair(s, 3, t, NULL, walked));
+		ck_assert_int_eq(sw_sampler_next(before, t, old), SW_OK);
+		ck_assert_int_eq(sw_sampler_next(now, t, fresh), SW_OK);
+		ck_assert_mem_eq(old, walked, 8 * sizeof *old);
+		differ += memcmp(old, fresh, 8 * sizeof *old) != 0;
+	}
+	ck_assert_int_gt(differ, 5);
+	sw_sampler_destroy(before);
+	sw_sampler_destroy(now);
 	sw_space_destroy(s);
 }
 END_TEST
@@ -370,6 +408,7 @@ int main(void)
 	tcase_add_test(tcase, space_solve_keeps_what_is_fixed);
 	tcase_add_test(tcase, space_solve_divides_one_among_many);
 	tcase_add_test(tcase, space_solve_orders_integers);
+	tcase_add_test(tcase, space_with_few_points_keeps_those_of_older_versions);
 	tcase_add_test(tcase, space_solve_draws_normals_where_they_lie);
 	tcase_add_test(tcase, space_with_many_sums_has_different_suggestions);
 	tcase_add_test(tcase, space_solve_settles_conditions_first);
