@@ -187,10 +187,11 @@ static bool is_integral(const struct sw_space *s, const struct sw_sum *sum)
 
 		is = t->coef == floor(t->coef);
 		for (size_t k = 0; k < t->n_factors && is; k++) {
-			const enum sw_dist dist = s->v[t->factor[k]].p.dist;
+			const struct space_entry *e = &s->v[t->factor[k]];
 
-			is = dist == SW_DIST_INT_UNIFORM || dist == SW_DIST_INT_LOG_UNIFORM ||
-			     dist == SW_DIST_POW2;
+			is = e->p.dist == SW_DIST_INT_UNIFORM ||
+			     e->p.dist == SW_DIST_INT_LOG_UNIFORM ||
+			     (e->p.dist == SW_DIST_POW2 && e->p.min >= 1.0);
 		}
 	}
 	return is;
