@@ -11,22 +11,21 @@ from harness import BIN, ROOT, asha, environment, slow, sweep_command, trained, 
 
 
 def test_two_sweeps_share_two_slots_evenly(start):
-    """Slot time is shared, so a sweep that is behind may have both slots for a moment."""
+    """Slot time is shared, so a sweep that is behind may have both slots for a moment: how long,
+    tests/sched/test_share.c says on virtual time."""
     client = start("cpu:2").client()
     one = client.submit(slow(epochs=8, run_cap=16, name="one"))
     wait_until(lambda: sum(s["state"] == "BUSY" for s in client.slots()) == 2, "two busy slots")
     two = client.submit(slow(epochs=8, run_cap=16, name="two"))
     wait_until(lambda: any(s.get("sweep") == two for s in client.slots()), "a slot for the second")
-    shared = seen = 0
+    shared = 0
     while True:
         busy = [s["sweep"] for s in client.slots() if s["state"] == "BUSY"]
         counts = [client.sweep(s)["counts"] for s in (one, two)]
         if any(sum(c.values()) >= 16 for c in counts):
             break  # one has made its last trial: the other takes what is left over
-        if len(busy) == 2:
-            shared += sorted(busy) == [one, two]
-            seen += 1
-    assert shared > 5 and shared >= seen / 2, (shared, seen)
+        shared += sorted(busy) == [one, two]
+    assert shared > 5
     ended = [sum(c.values()) for c in counts]
     assert min(ended) >= 10, f"trials made when the first was done: {ended}"
     for sweep in (one, two):

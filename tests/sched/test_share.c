@@ -147,6 +147,31 @@ START_TEST(share_slots_of_several_sweeps_go_by_weight)
 }
 END_TEST
 
+/* Two slots, equal trials. The second sweep joins while the first has both, and is given what these
+ * two cost; from then on each has a slot. */
+START_TEST(share_two_equal_sweeps_have_a_slot_each)
+{
+	struct sw_share v[2] = {{.running = 2}, {.running = 0}};
+	size_t who[2] = {0, 0};
+
+	v[1].used_us = sw_share_join(v, 1, 1);
+	for (int round = 0; round < 1000; round++) {
+		const size_t k =
+			(size_t)round % 2; /* the slot that was taken first is free first */
+		struct sw_share *done = &v[who[k]];
+
+		done->running--;
+		done->ended++;
+		done->ended_us += 44000;
+		done->used_us += 44000;
+		who[k] = sw_share_pick(v, 2);
+		v[who[k]].running++;
+		ck_assert_msg(round < 4 || (v[0].running == 1 && v[1].running == 1), "round %d",
+			      round);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("share");
@@ -158,5 +183,6 @@ int main(void)
 	tcase_add_test(tcase, share_of_any_weight_stays_an_account);
 	tcase_add_test(tcase, share_one_slot_alternates_by_time_and_a_newcomer_gets_no_backlog);
 	tcase_add_test(tcase, share_slots_of_several_sweeps_go_by_weight);
+	tcase_add_test(tcase, share_two_equal_sweeps_have_a_slot_each);
 	return run_suite(suite);
 }
