@@ -212,11 +212,14 @@ def test_grids_replay_and_so_do_those_of_versions_that_named_no_cause(start):
         while handed := client.ask(sweep):
             client.tell(sweep, handed[0], metrics={"loss": 1})
     daemon.stop()
-    for _ in range(2):
-        status, lines, errors = replay(database(daemon))
-        assert (status, errors) == (0, "") and len(lines) == 3, lines
+    older = "cause = NULL, run_cap = min(run_cap, 5)"
+    for change, differs in (("seed = seed", False), (older, True),
+                            (older + ", sampler_version = 4", False)):
         with sqlite3.connect(database(daemon)) as db:
-            db.execute("UPDATE sweep SET cause = NULL, run_cap = min(run_cap, 5)")
+            db.execute("UPDATE sweep SET " + change)
+        status, lines, errors = replay(database(daemon))
+        assert status == differs, (change, lines, errors)
+        assert differs == any("why it ended" in line for line in lines), (change, lines)
 
 
 def test_failed_and_paused_sweeps_replay(start):
