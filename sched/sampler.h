@@ -69,9 +69,8 @@ struct sw_suggestion {
 	const char
 		*source; /* static: "init", "random", "grid", "sobol", "centre", "tpe", "gp" ... */
 	uint64_t known;  /* observations that it knew */
-	bool has_model;  /* the next two are the metric's */
-	double mean, sd; /* posterior at the point, in the metric's units (oriented); WHOLE: of the
-			    weighted whole, which has none */
+	double mean, sd; /* EI: posterior at the point, in the metric's units (oriented); WHOLE: of
+			    the weighted whole, which has none */
 	double ei;       /* the density ratio l/g (tpe), or exp(log_ei) (bayes) */
 	enum sw_acquisition acquisition;
 	double log_ei;                 /* its logarithm, in the units of what improves; MAX: in

@@ -193,7 +193,6 @@ static void explain(const struct bayes *b, const struct bayes_found *f, struct s
 	const struct sw_outcome *const o = &f->model->o;
 
 	out->source = "gp";
-	out->has_model = b->several == NULL;
 	out->acquisition = SW_ACQUISITION_EI;
 	sw_bayes_posterior(o, f->mean, f->var, &out->mean, &out->sd);
 	out->log_ei = sw_outcome_ln_gain(o, f->model->best, f->log_ei);

@@ -81,7 +81,6 @@ START_TEST(why_is_written_again_with_another_number_of_unseen_results)
 	const struct sw_spec spec = {.n_metrics = 1, .metrics = {{.name = "loss"}}};
 	struct sw_suggestion s = {.source = "gp",
 				  .known = 7,
-				  .has_model = true,
 				  .acquisition = SW_ACQUISITION_EI,
 				  .mean = 0.25,
 				  .log_ei = -900};

@@ -54,7 +54,7 @@ static inline const struct sw_value *ask(struct run *r)
 		      (unsigned)r->made, err.ptr, err.msg);
 	for (size_t i = 0; i < r->h.n_params; i++)
 		ck_assert(isfinite(r->last.values[i].number));
-	if (r->last.has_model) {
+	if (r->last.acquisition == SW_ACQUISITION_EI) {
 		ck_assert(isfinite(r->last.mean) && r->last.sd >= 0 && isfinite(r->last.sd));
 		ck_assert(r->last.ei >= 0 && isfinite(r->last.ei));
 		ck_assert_int_eq(r->last.acquisition, SW_ACQUISITION_EI);

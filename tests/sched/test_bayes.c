@@ -108,7 +108,7 @@ END_TEST
 static bool same_suggestion(const struct sw_suggestion *a, const struct sw_suggestion *b)
 {
 	return memcmp(a->values, b->values, sizeof a->values) == 0 && a->known == b->known &&
-	       strcmp(a->source, b->source) == 0 && a->has_model == b->has_model &&
+	       strcmp(a->source, b->source) == 0 && a->acquisition == b->acquisition &&
 	       memcmp(&a->mean, &b->mean, sizeof a->mean) == 0 &&
 	       memcmp(&a->sd, &b->sd, sizeof a->sd) == 0 &&
 	       memcmp(&a->ei, &b->ei, sizeof a->ei) == 0 && a->near_n == b->near_n &&

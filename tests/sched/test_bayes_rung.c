@@ -72,7 +72,7 @@ static void check(const struct sw_space *space, const struct sw_suggestion *s)
 	struct sw_err err = SW_ERR_INIT;
 
 	ck_assert_msg(sw_space_check(space, s->values, &err) == SW_OK, "%s %s", err.ptr, err.msg);
-	if (s->has_model) {
+	if (s->acquisition == SW_ACQUISITION_EI) {
 		ck_assert(isfinite(s->mean) && isfinite(s->sd) && s->sd >= 0);
 		ck_assert(isfinite(s->ei) && s->ei >= 0);
 	}
@@ -251,7 +251,7 @@ static double hope_beside(uint64_t seed, bool run, bool pauses)
 			learn_tell(&h, t, open ? SW_OBS_PRUNED : SW_OBS_FINAL, 0, &y);
 	}
 	learn_suggest(s, &h, &got);
-	const double ei = got.has_model ? got.ei : (double)NAN;
+	const double ei = got.acquisition == SW_ACQUISITION_EI ? got.ei : (double)NAN;
 
 	sw_suggestion_fini(&got);
 	sw_history_fini(&h);
@@ -311,7 +311,7 @@ START_TEST(curves_that_cross_lead_to_the_end_that_is_low)
 			learn_tell(&h, t, SW_OBS_RUNG, k, &y);
 		}
 		learn_tell(&h, t, SW_OBS_PRUNED, 0, &(double){0});
-		if (t > 30 && got.has_model) {
+		if (t > 30 && got.acquisition == SW_ACQUISITION_EI) {
 			sum += fabs(got.values[0].number - 0.8);
 			n++;
 			/* in the metric's units, at the last rung */
