@@ -18,8 +18,9 @@
 #define EVALS_MOST   80
 #define EVALS_ROWS   1600 /* evaluations of one start, times rows */
 #define EVALS_LEAST  12
-#define TWICE_EVERY  4 /* rounds of the four models: beyond, one in so many */
-#define LOCAL_ROWS   8 /* times d */
+#define TOLERANCE    0.02 /* nats: a step of a fit that gains less is its last */
+#define TWICE_EVERY  4    /* rounds of the four models: beyond, one in so many */
+#define LOCAL_ROWS   8    /* times d */
 
 sw_status sw_bayes_model_init(struct bayes_model *m, enum bayes_model_id id,
 			      const struct bayes_cube *cube)
@@ -125,11 +126,11 @@ static sw_status fit(struct bayes_model *m, size_t n, double *theta, bool first,
 	}
 	sw_gp_theta_clip(m->gp, theta);
 	sw_gp_theta_clip(m->gp, other);
-	sw_status rc = sw_gp_fit(m->gp, m->x, m->z, n, theta, evals, &f);
+	sw_status rc = sw_gp_fit(m->gp, m->x, m->z, n, theta, evals, TOLERANCE, &f);
 
 	if (rc != SW_OK || !(first || twice))
 		return rc;
-	rc = sw_gp_fit(m->gp, m->x, m->z, n, other, evals, &f_other);
+	rc = sw_gp_fit(m->gp, m->x, m->z, n, other, evals, TOLERANCE, &f_other);
 	if (rc == SW_OK && f_other < f)
 		memcpy(theta, other, theta_n * sizeof *theta);
 	return rc;

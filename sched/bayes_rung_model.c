@@ -126,11 +126,11 @@ static sw_status fit(struct bayes_rungs *r, double *theta, uint64_t fits, struct
 	}
 	sw_gp_theta_clip(gp, theta);
 	sw_gp_theta_clip(gp, other);
-	sw_status rc = sw_gp_fit(gp, r->row_x, r->row_z, r->pick.n, theta, EVALS, &f);
+	sw_status rc = sw_gp_fit(gp, r->row_x, r->row_z, r->pick.n, theta, EVALS, 0, &f);
 
 	if (rc != SW_OK || fits % FRESH_EVERY != 0)
 		return rc;
-	rc = sw_gp_fit(gp, r->row_x, r->row_z, r->pick.n, other, EVALS, &f_other);
+	rc = sw_gp_fit(gp, r->row_x, r->row_z, r->pick.n, other, EVALS, 0, &f_other);
 	if (rc == SW_OK && f_other < f)
 		memcpy(theta, other, n * sizeof *theta);
 	return rc;

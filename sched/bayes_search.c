@@ -280,7 +280,7 @@ sw_status sw_bayes_climb(const struct bayes_search *s, const struct bayes_model 
 {
 	const struct bayes_cube *const c = s->cube;
 	const struct sw_bfgs_options options = {
-		.first_step = 0.05, .max_step = 1, .ftol = 1e-9, .max_iters = 60};
+		.first_step = 0.05, .max_step = 1, .ftol = 1e-7, .max_iters = 60};
 	struct ascent a = {m};
 	double lo[SW_SPACE_MAX_PARAMS], hi[SW_SPACE_MAX_PARAMS], from[SW_SPACE_MAX_PARAMS];
 	const double before = *value;

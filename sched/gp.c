@@ -7,12 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE = 64, LANES = LINE / sizeof(double) };
-
-static size_t round_up(size_t n)
-{
-	return (n + LANES - 1) / LANES * LANES;
-}
+enum { LINE = 64, KEPT_MOST = 1 << 21 /* doubles: 16 MiB */ };
 
 sw_status gp_block_renew(struct gp_block *b, size_t n)
 {
@@ -35,7 +30,7 @@ void gp_block_free(struct gp_block *b)
 sw_status gp_points_renew(struct gp_points *p, size_t n, size_t d, struct gp_block *block,
 			  size_t vectors)
 {
-	const size_t ld = round_up(n);
+	const size_t ld = gp_round_up(n);
 
 	p->n = p->cap = 0;
 	if (n > UINT32_MAX / 8 || ld * (ld + d + vectors) > PTRDIFF_MAX / sizeof(double))
@@ -119,6 +114,7 @@ sw_status sw_gp_create(struct sw_gp **out, const struct sw_gp_config *config)
 	gp->d = d;
 	gp->kernel = config->kernel;
 	gp->additive = config->additive;
+	gp->kept_most = KEPT_MOST;
 	const size_t theta_n = sw_gp_theta_n(gp);
 	gp->category = sw_calloc(d, sizeof *gp->category);
 	if (gp->category == NULL || gp_block_renew(&gp->params, 4 * d + 3 * theta_n) != SW_OK) {
@@ -128,10 +124,10 @@ sw_status sw_gp_create(struct sw_gp **out, const struct sw_gp_config *config)
 	if (config->category != NULL)
 		memcpy(gp->category, config->category, d * sizeof *gp->category);
 	gp->fit_hyper.w = gp->params.at;
-	gp->fit_hyper.wa = gp->fit_hyper.w + d;
-	gp->hyper.w = gp->fit_hyper.wa + d;
-	gp->hyper.wa = gp->hyper.w + d;
-	gp->lo = gp->hyper.wa + d;
+	gp->fit_hyper.ra = gp->fit_hyper.w + d;
+	gp->hyper.w = gp->fit_hyper.ra + d;
+	gp->hyper.ra = gp->hyper.w + d;
+	gp->lo = gp->hyper.ra + d;
 	gp->hi = gp->lo + theta_n;
 	gp->best = gp->hi + theta_n;
 	gp->ops = gp_row_ops_pick();
@@ -148,6 +144,7 @@ void sw_gp_destroy(struct sw_gp *gp)
 	gp_block_free(&gp->params);
 	gp_block_free(&gp->fit.block);
 	gp_block_free(&gp->fit_block);
+	gp_block_free(&gp->kept);
 	gp_block_free(&gp->post.block);
 	gp_block_free(&gp->post_block);
 	free(gp->category);
@@ -170,7 +167,7 @@ bool gp_hyper_load(const struct sw_gp *gp, struct gp_hyper *y, const double *the
 			return false;
 	for (size_t i = 0; i < d; i++) {
 		y->w[i] = c * exp(-2 * theta[i]);
-		y->wa[i] = gp->additive ? c * exp(-2 * theta[d + 3 + i]) : 0;
+		y->ra[i] = gp->additive ? sqrt(c) * exp(-theta[d + 3 + i]) : 0;
 	}
 	y->sf = exp(theta[d]);
 	y->sn = exp(theta[d + 1]);

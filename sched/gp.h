@@ -16,7 +16,9 @@
  *          r^2 = sum_k (x_k - x'_k)^2 / l_k^2, m = Matern-5/2 or RBF; a category counts distance 0
  *          (equal) or 1 (not). Diagonal: + sn + 1e-10 (sf + sa). The constant mean is profiled:
  *          c = 1'K^-1 z / 1'K^-1 1. Only |theta| <= 100 is read; anything else is SW_INVALID.
- * Memory   After the first call of a size the fit and the posterior keep one n^2 matrix each.
+ * Memory   After the first call of a size the fit and the posterior keep one n^2 matrix each. A
+ *          likelihood borrows 4 n^2 (d + 3) bytes (8 n^2 where not additive), at most 16 MiB, for
+ *          as long as the call or the fit lasts.
  * Source   Rasmussen and Williams, Gaussian Processes for Machine Learning (2006), algorithms 2.1,
  *          5.1 and section 4.2; length-scale prior: Hvarfner, Hellsten, Nardi (2024), eq. 8.
  * Cost     A likelihood with gradient O(n^3 + n^2 d); append O(n^2); a prediction with gradient
@@ -58,10 +60,11 @@ SW_NODISCARD sw_status sw_gp_objective(struct sw_gp *gp, const double *X, const 
 				       const double *theta, double *f, double *grad);
 
 /* Minimises the objective from theta (in: the start, out: the optimum) within the bounds, at most
- * max_evals evaluations (0: no limit); *f is the objective there, never above the start's. The same
- * start gives the same optimum: no clock, no chance. */
+ * max_evals evaluations (0: no limit), until a step gains less than tolerance (or a millionth of
+ * the objective); *f is the objective there, never above the start's. The same start gives the same
+ * optimum: no clock, no chance. */
 SW_NODISCARD sw_status sw_gp_fit(struct sw_gp *gp, const double *X, const double *z, size_t n,
-				 double *theta, unsigned max_evals, double *f);
+				 double *theta, unsigned max_evals, double tolerance, double *f);
 
 /* Conditions the process on (X, z) at theta: factor, mean, weights. Copies all. When it is not
  * positive definite the jitter grows tenfold, at most 8 times; then SW_INVALID. */

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { PANEL = 24 }; /* columns of a factor's inverse at once */
+
 static const double LN_2PI = 1.8378770664093454836;
 
 /* What a fit hands through the minimiser. */
@@ -24,24 +26,58 @@ struct target {
 	double best; /* at gp->best */
 };
 
+static sw_status reserve(struct sw_gp *gp, size_t n)
+{
+	const size_t vectors = 2 + PANEL + (gp->additive ? gp->d + 3 : 2);
+	const size_t room = gp->fit.cap == 0 ? n : n + n / 2;
+
+	if (gp->fit.cap >= n)
+		return SW_OK;
+	if (gp_points_renew(&gp->fit, room, gp->d, &gp->fit_block, vectors) != SW_OK)
+		return SW_NOMEM;
+	gp->alpha_fit = gp->fit_block.at;
+	gp->ones = gp->alpha_fit + gp->fit.ld;
+	gp->panel = gp->ones + gp->fit.ld;
+	gp->row = gp->panel + PANEL * gp->fit.ld;
+	return SW_OK;
+}
+
+/* What is kept of the kernel's rows is for one call: it may be much. */
 static sw_status load(struct sw_gp *gp, const double *X, size_t n)
 {
-	enum { VECTORS = 4 };
+	size_t kept = 0, rows = 0;
 
 	if (n == 0)
 		return SW_INVALID;
-	if (gp->fit.cap < n) {
-		const size_t room = gp->fit.cap == 0 ? n : n + n / 2;
-
-		if (gp_points_renew(&gp->fit, room, gp->d, &gp->fit_block, VECTORS) != SW_OK)
-			return SW_NOMEM;
-		gp->alpha_fit = gp->fit_block.at;
-		gp->ones = gp->alpha_fit + gp->fit.ld;
-		gp->row_m = gp->ones + gp->fit.ld;
-		gp->row_h = gp->row_m + gp->fit.ld;
-	}
+	while (rows < n && kept + gp_kept_n(gp, rows) <= gp->kept_most)
+		kept += gp_kept_n(gp, rows++);
+	gp->kept_n = rows;
+	if (reserve(gp, n) != SW_OK || gp_block_renew(&gp->kept, kept) != SW_OK)
+		return SW_NOMEM;
 	gp_points_load(&gp->fit, gp->d, X, n);
 	return SW_OK;
+}
+
+static void unload(struct sw_gp *gp)
+{
+	gp_block_free(&gp->kept);
+}
+
+static void fill_kernel(struct sw_gp *gp, const double *X)
+{
+	const struct gp_hyper *y = &gp->fit_hyper;
+	const struct gp_points *p = &gp->fit;
+	double *kept = gp->kept.at;
+
+	for (size_t i = 0; i < p->n; i++) {
+		double *const K = p->K + i * p->ld;
+
+		gp->ops->values_kept(gp, y, p, i, X + i * gp->d, K,
+				     i < gp->kept_n ? kept : gp->row);
+		K[i] = y->sf + y->sa + y->sn + y->jitter;
+		if (i < gp->kept_n)
+			kept += gp_kept_n(gp, i);
+	}
 }
 
 /* grad = d lml / d theta = sum_{i>j} W_ij dK_ij + sum_i W_ii dK_ii / 2 with W = alpha alpha' -
@@ -51,7 +87,7 @@ static void likelihood_grad(struct sw_gp *gp, const double *X, double *grad)
 	const struct gp_hyper *y = &gp->fit_hyper;
 	const struct gp_points *p = &gp->fit;
 	const size_t d = gp->d;
-	double trace = 0;
+	double *kept = gp->kept.at, trace = 0;
 
 	memset(grad, 0, sw_gp_theta_n(gp) * sizeof *grad);
 	for (size_t i = 0; i < p->n; i++) {
@@ -61,13 +97,41 @@ static void likelihood_grad(struct sw_gp *gp, const double *X, double *grad)
 		for (size_t j = 0; j <= i; j++)
 			W[j] = ai * gp->alpha_fit[j] - W[j];
 		trace += W[i];
-		gp->ops->grad_theta(gp, y, p, i, X + i * d, W, gp->row_m, gp->row_h, grad);
+		if (i < gp->kept_n) {
+			gp->ops->grad_theta(gp, y, p, i, X + i * d, W, kept, grad);
+			kept += gp_kept_n(gp, i);
+		} else {
+			gp->ops->values_kept(gp, y, p, i, X + i * d, gp->ones, gp->row);
+			gp->ops->grad_theta(gp, y, p, i, X + i * d, W, gp->row, grad);
+		}
 	}
 	const double jitter = y->jitter / (y->sf + y->sa);
 	grad[d] += 0.5 * trace * y->sf * (1 + jitter);
 	grad[d + 1] += 0.5 * trace * y->sn;
 	if (gp->additive)
 		grad[d + 2] += 0.5 * trace * y->sa * (1 + jitter);
+}
+
+/* The factor's inverse, in its place: from the last columns to the first, which need none behind
+ * them. By panels, because OpenBLAS's dtrtri takes twice as long at n = 100 to 300. */
+static void invert(struct sw_gp *gp)
+{
+	const struct gp_points *p = &gp->fit;
+	const size_t ld = p->ld;
+
+	for (size_t end = p->n, from; end > 0; end = from) {
+		from = (end - 1) / PANEL * PANEL;
+		for (size_t j = from; j < end; j++) {
+			double *const column = gp->panel + (j - from) * ld;
+
+			memset(column, 0, end * sizeof *column);
+			column[j] = 1;
+		}
+		cblas_dtrsm(CblasColMajor, CblasLeft, CblasUpper, CblasNoTrans, CblasNonUnit,
+			    (int)end, (int)(end - from), 1, p->K, (int)ld, gp->panel, (int)ld);
+		for (size_t j = from; j < end; j++)
+			memcpy(p->K + j * ld, gp->panel + (j - from) * ld, (j + 1) * sizeof *p->K);
+	}
 }
 
 static bool all_finite(const double *v, size_t n)
@@ -88,7 +152,7 @@ static bool likelihood(struct sw_gp *gp, const double *X, const double *z, const
 
 	if (!gp_hyper_load(gp, &gp->fit_hyper, theta))
 		return false;
-	gp_points_kernel(gp, &gp->fit_hyper, p, X);
+	fill_kernel(gp, X);
 	if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', n, p->K, ld) != 0)
 		return false;
 	const double quad = gp_weights(p, p->n, z, gp->alpha_fit, gp->ones, &c);
@@ -99,7 +163,8 @@ static bool likelihood(struct sw_gp *gp, const double *X, const double *z, const
 		return false;
 	if (grad == NULL)
 		return true;
-	if (LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'U', n, p->K, ld) != 0)
+	invert(gp);
+	if (LAPACKE_dlauum_work(LAPACK_COL_MAJOR, 'U', n, p->K, ld) != 0)
 		return false;
 	likelihood_grad(gp, X, grad);
 	return all_finite(grad, sw_gp_theta_n(gp));
@@ -112,7 +177,9 @@ sw_status sw_gp_lml(struct sw_gp *gp, const double *X, const double *z, size_t n
 
 	if (rc != SW_OK)
 		return rc;
-	return likelihood(gp, X, z, theta, lml, grad) ? SW_OK : SW_INVALID;
+	const bool good = likelihood(gp, X, z, theta, lml, grad);
+	unload(gp);
+	return good ? SW_OK : SW_INVALID;
 }
 
 /* Normal priors on theta, (t - mean)^2 / (2 var); the one of the length scales is a density over l
@@ -179,8 +246,10 @@ sw_status sw_gp_objective(struct sw_gp *gp, const double *X, const double *z, si
 	struct target t = {.gp = gp, .X = X, .z = z};
 	const sw_status rc = load(gp, X, n);
 
-	if (rc == SW_OK)
+	if (rc == SW_OK) {
 		*f = objective(&t, theta, grad);
+		unload(gp);
+	}
 	return rc;
 }
 
@@ -198,7 +267,7 @@ static double visit(unsigned theta_n, const double *theta, double *grad, void *a
 }
 
 sw_status sw_gp_fit(struct sw_gp *gp, const double *X, const double *z, size_t n, double *theta,
-		    unsigned max_evals, double *f)
+		    unsigned max_evals, double tolerance, double *f)
 {
 	struct target t = {.gp = gp, .X = X, .z = z, .best = INFINITY};
 	const size_t theta_n = sw_gp_theta_n(gp);
@@ -207,8 +276,10 @@ sw_status sw_gp_fit(struct sw_gp *gp, const double *X, const double *z, size_t n
 	if (rc != SW_OK)
 		return rc;
 	nlopt_opt opt = nlopt_create(NLOPT_LD_LBFGS, (unsigned)theta_n);
-	if (opt == NULL)
+	if (opt == NULL) {
+		unload(gp);
 		return SW_NOMEM;
+	}
 	sw_gp_theta_clip(gp, theta);
 	nlopt_result done = nlopt_set_lower_bounds(opt, gp->lo);
 	if (done == NLOPT_SUCCESS)
@@ -216,10 +287,12 @@ sw_status sw_gp_fit(struct sw_gp *gp, const double *X, const double *z, size_t n
 	if (done == NLOPT_SUCCESS)
 		done = nlopt_set_min_objective(opt, visit, &t);
 	nlopt_set_ftol_rel(opt, 1e-6);
+	nlopt_set_ftol_abs(opt, tolerance);
 	nlopt_set_maxeval(opt, max_evals < INT_MAX ? (int)max_evals : INT_MAX);
 	if (done == NLOPT_SUCCESS)
 		done = nlopt_optimize(opt, theta, f);
 	nlopt_destroy(opt);
+	unload(gp);
 	/* Whatever else it ended by (the last digit, a line without a fall), the best stands. */
 	if (done == NLOPT_OUT_OF_MEMORY || t.best == INFINITY)
 		return SW_NOMEM;

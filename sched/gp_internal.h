@@ -20,7 +20,7 @@
 struct gp_hyper {
 	double sf, sn, sa, sd; /* sd = sa / d, or 0 */
 	double jitter;         /* absolute: 1e-10 (sf + sa), more after failures */
-	double *w, *wa;        /* [d] */
+	double *w, *ra;        /* [d]; ra: the root of an additive part's w */
 };
 
 /* A block on a cache line; mem is what free() takes. */
@@ -51,8 +51,10 @@ struct sw_gp {
 
 	/* gp_fit.c: valid within a call. Vectors of fit.ld. */
 	struct gp_points fit;
-	struct gp_block fit_block;
-	double *alpha_fit, *ones, *row_m, *row_h;
+	struct gp_block fit_block, kept;
+	double *alpha_fit, *ones, *panel, *row;
+	size_t kept_most; /* doubles */
+	size_t kept_n;    /* rows of the kernel that are kept for the gradient, the first */
 
 	/* gp_post.c: the process as it was conditioned. Vectors of post.ld. */
 	struct gp_points post;
@@ -67,10 +69,14 @@ struct gp_row_ops {
 	/* k[j] = k(x, x_j); h[j] = sf h of the product part, unless NULL */
 	void (*values)(const struct sw_gp *gp, const struct gp_hyper *y, const struct gp_points *p,
 		       size_t m, const double *x, double *k, double *h);
-	/* grad[theta_n] += sum_j W[j] dk(x, x_j) / dtheta, without the noise. m_tmp, s_tmp: [m] */
+	/* The same, and what the gradient by theta needs of this row: kept[gp_kept_n(gp, m)] */
+	void (*values_kept)(const struct sw_gp *gp, const struct gp_hyper *y,
+			    const struct gp_points *p, size_t m, const double *x, double *k,
+			    double *kept);
+	/* grad[theta_n] += sum_j W[j] dk(x, x_j) / dtheta, without the noise; ends what was kept */
 	void (*grad_theta)(const struct sw_gp *gp, const struct gp_hyper *y,
 			   const struct gp_points *p, size_t m, const double *x, const double *W,
-			   double *m_tmp, double *s_tmp, double *grad);
+			   double *kept, double *grad);
 	/* da[i] = sum_j a[j] dk(x, x_j) / dx_i, db[i] likewise; h as values() gave it. */
 	void (*grad_x)(const struct sw_gp *gp, const struct gp_hyper *y, const struct gp_points *p,
 		       size_t m, const double *x, const double *h, const double *a, const double *b,
@@ -80,6 +86,19 @@ enum { GP_WIDTHS = 3 };
 /* Baseline, AVX2, AVX-512; NULL where this processor lacks it. Baseline is never NULL. */
 const struct gp_row_ops *gp_row_ops_at(int width);
 const struct gp_row_ops *gp_row_ops_pick(void); /* the widest */
+
+/* Up to whole cache lines of doubles. */
+static inline size_t gp_round_up(size_t n)
+{
+	return (n + 7) / 8 * 8;
+}
+
+/* Doubles that one row of m values leaves for its gradient: a plane of sf m and one of sf h; where
+ * the kernel is additive, one of the coordinates' sum and one of h q for each of them. */
+static inline size_t gp_kept_n(const struct sw_gp *gp, size_t m)
+{
+	return gp_round_up(m) * (gp->additive ? gp->d + 3 : 2);
+}
 
 /* A block of n doubles; what it held is lost. */
 SW_NODISCARD sw_status gp_block_renew(struct gp_block *b, size_t n);

@@ -193,7 +193,7 @@ START_TEST(gp_fit_falls_and_stays_within_bounds)
 	bench_init(&b, _i);
 	sw_gp_theta_default(b.gp, theta);
 	ck_assert_int_eq(sw_gp_objective(b.gp, b.X, b.z, N, theta, &f0, NULL), SW_OK);
-	ck_assert_int_eq(sw_gp_fit(b.gp, b.X, b.z, N, theta, 200, &f), SW_OK);
+	ck_assert_int_eq(sw_gp_fit(b.gp, b.X, b.z, N, theta, 200, 0, &f), SW_OK);
 	ck_assert_double_lt(f, f0 - 1);
 	ck_assert_int_eq(sw_gp_objective(b.gp, b.X, b.z, N, theta, &again, NULL), SW_OK);
 	ck_assert_double_eq(f, again);
@@ -201,7 +201,7 @@ START_TEST(gp_fit_falls_and_stays_within_bounds)
 	sw_gp_theta_clip(b.gp, clipped);
 	ck_assert_mem_eq(clipped, theta, b.theta_n * sizeof *theta);
 	/* From its own optimum there is next to nothing to gain, and nothing to lose. */
-	ck_assert_int_eq(sw_gp_fit(b.gp, b.X, b.z, N, theta, 200, &again), SW_OK);
+	ck_assert_int_eq(sw_gp_fit(b.gp, b.X, b.z, N, theta, 200, 0, &again), SW_OK);
 	ck_assert_double_le(again, f);
 	near(again, f, 1e-3);
 	sw_gp_destroy(b.gp);
@@ -216,7 +216,7 @@ START_TEST(gp_fit_of_one_evaluation_is_its_start)
 	bench_init(&b, _i);
 	memcpy(theta, b.theta, sizeof theta);
 	ck_assert_int_eq(sw_gp_objective(b.gp, b.X, b.z, N, theta, &f0, NULL), SW_OK);
-	ck_assert_int_eq(sw_gp_fit(b.gp, b.X, b.z, N, theta, 1, &f), SW_OK);
+	ck_assert_int_eq(sw_gp_fit(b.gp, b.X, b.z, N, theta, 1, 0, &f), SW_OK);
 	ck_assert_double_eq(f, f0);
 	ck_assert_mem_eq(theta, b.theta, b.theta_n * sizeof *theta);
 	sw_gp_destroy(b.gp);
@@ -278,6 +278,27 @@ START_TEST(gp_widths_agree)
 }
 END_TEST
 
+/* What does not fit is computed again. */
+START_TEST(gp_gradient_is_the_same_however_much_is_kept)
+{
+	struct bench b;
+	const size_t most[] = {0, 100, 1000};
+	double lml[2], grad[2][REF_THETA];
+
+	bench_init(&b, _i);
+	ck_assert_int_eq(sw_gp_lml(b.gp, b.X, b.z, N, b.theta, &lml[0], grad[0]), SW_OK);
+	ck_assert_uint_eq(b.gp->kept_n, N);
+	for (size_t k = 0; k < sizeof most / sizeof *most; k++) {
+		b.gp->kept_most = most[k];
+		ck_assert_int_eq(sw_gp_lml(b.gp, b.X, b.z, N, b.theta, &lml[1], grad[1]), SW_OK);
+		ck_assert_uint_lt(b.gp->kept_n, N);
+		ck_assert_mem_eq(&lml[1], &lml[0], sizeof *lml);
+		ck_assert_mem_eq(grad[1], grad[0], b.theta_n * sizeof(double));
+	}
+	sw_gp_destroy(b.gp);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("gp");
@@ -293,5 +314,6 @@ int main(void)
 	tcase_add_loop_test(tcase, gp_fit_of_one_evaluation_is_its_start, 0, VARIANTS);
 	tcase_add_loop_test(tcase, gp_exponential_of_every_width_equals_the_library, 0, GP_WIDTHS);
 	tcase_add_loop_test(tcase, gp_widths_agree, 0, VARIANTS);
+	tcase_add_loop_test(tcase, gp_gradient_is_the_same_however_much_is_kept, 0, VARIANTS);
 	return run_suite(suite);
 }
