@@ -91,11 +91,11 @@ static bool fit_is_due(size_t rows, size_t fitted)
 {
 	if (fitted == 0 || fitted > rows)
 		return true;
-	size_t step = rows / 50;
+	size_t step = rows / 20;
 
 	step = step < 1 ? 1 : step;
 	step = step > STEP_MOST ? STEP_MOST : step;
-	return rows <= ROWS_FULL ? rows != fitted : rows - fitted >= step;
+	return rows - fitted >= step;
 }
 
 /* Evaluations of the likelihood that one start of a fit may take: it costs O(n^3), and a fit that
