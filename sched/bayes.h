@@ -54,11 +54,12 @@ bool sw_bayes_cube_snap(const struct bayes_cube *c, double *x);
 /* ---- bayes_memory.c ---- */
 
 enum bayes_model_id {
-	BAYES_A,       /* yj, Matern-5/2 + additive */
+	BAYES_A,       /* yj, Matern-5/2 + additive; this and all but C may warp coordinates */
 	BAYES_B,       /* yj, Matern-5/2 */
 	BAYES_C,       /* std, RBF + additive */
 	BAYES_D,       /* log1, Matern-5/2 */
 	BAYES_D_LOCAL, /* the same, on the rows around the best alone */
+	BAYES_E,       /* C, in coordinates that may be warped */
 	BAYES_MODEL_N
 };
 
@@ -74,7 +75,7 @@ struct bayes_memory {
 	uint32_t n_local;
 	uint64_t local[BAYES_LOCAL_MAX]; /* trials, rising */
 	uint64_t fitted[BAYES_MODEL_N];  /* rows that theta was fitted to; 0: never fitted */
-	size_t theta_n;                  /* room for each, 2d + 3 */
+	size_t theta_n;                  /* room for each, 3d + 3 */
 	double *theta;                   /* [BAYES_MODEL_N][theta_n] */
 };
 
@@ -203,6 +204,7 @@ struct bayes_model {
 	enum sw_outcome_view view;
 	const struct bayes_cube *cube;
 	struct sw_gp *gp;
+	bool warped;         /* its process may be */
 	struct sw_outcome o; /* of the rows that it knows */
 	double best;         /* z to improve on: the least mean at a row, told or believed */
 	size_t n, told, cap; /* rows: told, then pending */

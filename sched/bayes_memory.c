@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAGIC      0x31796162u /* "bay1" */
+#define MAGIC      0x32796162u /* "bay2" */
+#define MAGIC_1    0x31796162u /* "bay1": five models, none of them warped */
+#define MODELS_1   5
 #define SIDE_START 0.4
 #define SIDE_MAX   1.6
 #define SIDE_MIN   0x1p-9
@@ -17,7 +19,7 @@
 
 sw_status sw_bayes_memory_init(struct bayes_memory *m, size_t d)
 {
-	*m = (struct bayes_memory){.theta_n = 2 * d + 3};
+	*m = (struct bayes_memory){.theta_n = 3 * d + 3};
 	m->theta = sw_calloc(BAYES_MODEL_N * m->theta_n, sizeof *m->theta);
 	if (m->theta == NULL)
 		return SW_NOMEM;
@@ -58,7 +60,8 @@ double *sw_bayes_memory_theta(const struct bayes_memory *m, enum bayes_model_id 
 /* ---- bytes ---- */
 
 /* All words of 8 bytes, in the machine's order: a state goes back to the machine that made it. */
-#define FIXED_WORDS (7 + BAYES_MODEL_N)
+#define HEAD_WORDS  7
+#define FIXED_WORDS (HEAD_WORDS + BAYES_MODEL_N)
 
 size_t sw_bayes_memory_size(const struct bayes_memory *m)
 {
@@ -86,22 +89,29 @@ void sw_bayes_memory_write(const struct bayes_memory *m, unsigned char *out)
 
 sw_status sw_bayes_memory_read(struct bayes_memory *m, const unsigned char *in, size_t n)
 {
-	uint64_t head[6];
+	uint64_t head[HEAD_WORDS - 1];
 	double side;
 
-	if (n < 8 * FIXED_WORDS)
+	if (n < 8 * HEAD_WORDS)
 		return SW_INVALID;
 	memcpy(head, in, sizeof head);
 	memcpy(&side, in + sizeof head, sizeof side);
-	if (head[0] != ((uint64_t)m->theta_n << 32 | MAGIC) || head[1] > BAYES_LOCAL_MAX ||
-	    n != 8 * (FIXED_WORDS + head[1] + BAYES_MODEL_N * m->theta_n) ||
+	const bool old = (uint32_t)head[0] == MAGIC_1;
+	const size_t models = old ? MODELS_1 : BAYES_MODEL_N;
+	const size_t theta_n = old ? m->theta_n / 3 * 2 + 1 : m->theta_n; /* 2d + 3, 3d + 3 */
+
+	if (head[0] != ((uint64_t)theta_n << 32 | (old ? MAGIC_1 : MAGIC)) ||
+	    head[1] > BAYES_LOCAL_MAX ||
+	    n != 8 * (HEAD_WORDS + models + head[1] + models * theta_n) ||
 	    !(side >= SIDE_MIN && side <= SIDE_MAX))
 		return SW_INVALID;
+	const unsigned char *const fitted = in + 8 * HEAD_WORDS;
+	const unsigned char *const local = fitted + 8 * models;
+	const unsigned char *const theta = local + 8 * head[1];
+
 	/* Numbers of the fits go into exponentials and a factorisation: they are checked as well.
 	 */
-	const unsigned char *const theta = in + 8 * (FIXED_WORDS + head[1]);
-
-	for (size_t i = 0; i < BAYES_MODEL_N * m->theta_n; i++) {
+	for (size_t i = 0; i < models * theta_n; i++) {
 		double t;
 
 		memcpy(&t, theta + 8 * i, sizeof t);
@@ -115,9 +125,12 @@ sw_status sw_bayes_memory_read(struct bayes_memory *m, const unsigned char *in, 
 	m->won = (uint32_t)head[5];
 	m->lost = (uint32_t)(head[5] >> 32);
 	m->side = side;
-	memcpy(m->fitted, in + sizeof head + 8, sizeof m->fitted);
-	memcpy(m->local, in + 8 * FIXED_WORDS, 8 * m->n_local);
-	memcpy(m->theta, theta, BAYES_MODEL_N * m->theta_n * sizeof *m->theta);
+	memset(m->fitted, 0, sizeof m->fitted);
+	memset(m->theta, 0, BAYES_MODEL_N * m->theta_n * sizeof *m->theta);
+	memcpy(m->fitted, fitted, 8 * models);
+	memcpy(m->local, local, 8 * m->n_local);
+	for (size_t i = 0; i < models; i++)
+		memcpy(m->theta + i * m->theta_n, theta + 8 * i * theta_n, 8 * theta_n);
 	return SW_OK;
 }
 

@@ -19,6 +19,7 @@
 #define EVALS_ROWS   1600 /* evaluations of one start, times rows */
 #define EVALS_LEAST  12
 #define TOLERANCE    0.02 /* nats: a step of a fit that gains less is its last */
+#define WARP_GAIN    8.0  /* nats that warps must win to be believed */
 #define TWICE_EVERY  4    /* rounds of the four models: beyond, one in so many */
 #define LOCAL_ROWS   8    /* times d */
 
@@ -28,22 +29,25 @@ sw_status sw_bayes_model_init(struct bayes_model *m, enum bayes_model_id id,
 	static const struct {
 		enum sw_outcome_view view;
 		enum sw_gp_kernel kernel;
-		bool additive;
+		bool additive, warped;
 	} kinds[BAYES_MODEL_N] = {
-		[BAYES_A] = {SW_OUTCOME_YJ, SW_GP_MATERN52, true},
-		[BAYES_B] = {SW_OUTCOME_YJ, SW_GP_MATERN52, false},
-		[BAYES_C] = {SW_OUTCOME_STD, SW_GP_RBF, true},
-		[BAYES_D] = {SW_OUTCOME_LOG1, SW_GP_MATERN52, false},
-		[BAYES_D_LOCAL] = {SW_OUTCOME_LOG1, SW_GP_MATERN52, false},
+		[BAYES_A] = {SW_OUTCOME_YJ, SW_GP_MATERN52, true, true},
+		[BAYES_B] = {SW_OUTCOME_YJ, SW_GP_MATERN52, false, true},
+		[BAYES_C] = {SW_OUTCOME_STD, SW_GP_RBF, true, false},
+		[BAYES_D] = {SW_OUTCOME_LOG1, SW_GP_MATERN52, false, true},
+		[BAYES_D_LOCAL] = {SW_OUTCOME_LOG1, SW_GP_MATERN52, false, true},
+		[BAYES_E] = {SW_OUTCOME_STD, SW_GP_RBF, true, true},
 	};
 	const struct sw_gp_config config = {
 		.d = cube->d,
 		.kernel = kinds[id].kernel,
 		.additive = kinds[id].additive,
+		.warped = kinds[id].warped,
 		.category = cube->category,
 	};
 
-	*m = (struct bayes_model){.id = id, .view = kinds[id].view, .cube = cube};
+	*m = (struct bayes_model){
+		.id = id, .view = kinds[id].view, .cube = cube, .warped = kinds[id].warped};
 	m->length = sw_malloc(cube->d * sizeof *m->length);
 	return m->length == NULL ? SW_NOMEM : sw_gp_create(&m->gp, &config);
 }
@@ -109,29 +113,51 @@ static unsigned evals_for(size_t n)
 	return evals > EVALS_MOST ? EVALS_MOST : (unsigned)evals;
 }
 
-/* From where the last fit ended, and (the first time, with few rows, and now and then) from where
- * every first fit starts as well; the better end stands. */
+static bool any_warp(const struct bayes_model *m, const double *theta)
+{
+	const size_t n = sw_gp_theta_n(m->gp);
+
+	for (size_t i = m->warped ? n - m->cube->d : n; i < n; i++)
+		if (theta[i] != 0)
+			return true;
+	return false;
+}
+
+/* From where the last fit ended; and, the first time, with few rows, and now and then, also from
+ * where every first fit starts, the coordinates as they are, and from the better end with warps,
+ * which are kept only where they say much: they are one more number for each coordinate. */
 static sw_status fit(struct bayes_model *m, size_t n, double *theta, bool first, bool twice,
 		     struct bayes_rng *rng)
 {
-	double other[2 * SW_SPACE_MAX_PARAMS + 3], f, f_other;
+	double other[3 * SW_SPACE_MAX_PARAMS + 3], f, f_other;
 	const size_t d = m->cube->d, theta_n = sw_gp_theta_n(m->gp);
-	const unsigned evals = evals_for(n);
+	const struct sw_gp_fit_options may_warp = {.max_evals = evals_for(n),
+						   .tolerance = TOLERANCE};
+	struct sw_gp_fit_options plain = may_warp;
+	bool warped = any_warp(m, theta);
 
+	plain.plain = true;
 	sw_gp_theta_default(m->gp, other);
 	if (first) {
 		memcpy(theta, other, theta_n * sizeof *theta);
-		for (size_t k = 0; k < theta_n; k++)
+		for (size_t k = 0; k < theta_n - (m->warped ? d : 0); k++)
 			other[k] += (k < d ? 1.0 : 0.5) * sw_bayes_rng_normal(rng);
 	}
-	sw_gp_theta_clip(m->gp, theta);
-	sw_gp_theta_clip(m->gp, other);
-	sw_status rc = sw_gp_fit(m->gp, m->x, m->z, n, theta, evals, TOLERANCE, &f);
+	sw_status rc = sw_gp_fit(m->gp, m->x, m->z, n, theta, warped ? &may_warp : &plain, &f);
 
 	if (rc != SW_OK || !(first || twice))
 		return rc;
-	rc = sw_gp_fit(m->gp, m->x, m->z, n, other, evals, TOLERANCE, &f_other);
-	if (rc == SW_OK && f_other < f)
+	rc = sw_gp_fit(m->gp, m->x, m->z, n, other, &plain, &f_other);
+	if (rc == SW_OK && f_other < f + (warped ? WARP_GAIN : 0)) {
+		memcpy(theta, other, theta_n * sizeof *theta);
+		f = f_other;
+		warped = false;
+	}
+	if (rc != SW_OK || warped || !m->warped)
+		return rc;
+	memcpy(other, theta, theta_n * sizeof *theta);
+	rc = sw_gp_fit(m->gp, m->x, m->z, n, other, &may_warp, &f_other);
+	if (rc == SW_OK && f_other < f - WARP_GAIN)
 		memcpy(theta, other, theta_n * sizeof *theta);
 	return rc;
 }

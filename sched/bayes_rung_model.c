@@ -114,6 +114,7 @@ static bool fit_is_due(uint64_t rows, uint64_t fitted)
 
 static sw_status fit(struct bayes_rungs *r, double *theta, uint64_t fits, struct bayes_rng *rng)
 {
+	const struct sw_gp_fit_options options = {.max_evals = EVALS};
 	double other[SW_SPACE_MAX_PARAMS + 3], f, f_other;
 	struct sw_gp *const gp = r->model.gp;
 	const size_t n = sw_gp_theta_n(gp);
@@ -126,11 +127,11 @@ static sw_status fit(struct bayes_rungs *r, double *theta, uint64_t fits, struct
 	}
 	sw_gp_theta_clip(gp, theta);
 	sw_gp_theta_clip(gp, other);
-	sw_status rc = sw_gp_fit(gp, r->row_x, r->row_z, r->pick.n, theta, EVALS, 0, &f);
+	sw_status rc = sw_gp_fit(gp, r->row_x, r->row_z, r->pick.n, theta, &options, &f);
 
 	if (rc != SW_OK || fits % FRESH_EVERY != 0)
 		return rc;
-	rc = sw_gp_fit(gp, r->row_x, r->row_z, r->pick.n, other, EVALS, 0, &f_other);
+	rc = sw_gp_fit(gp, r->row_x, r->row_z, r->pick.n, other, &options, &f_other);
 	if (rc == SW_OK && f_other < f)
 		memcpy(theta, other, n * sizeof *theta);
 	return rc;

@@ -1,4 +1,4 @@
-/* One suggestion by a model: a rotation of four models, each with its own view of the outcomes and
+/* One suggestion by a model: a rotation of five models, each with its own view of the outcomes and
  * its own assumptions, because none is right for every function; and, once nothing gets better any
  * more, every second one inside a trust region around the best (Eriksson et al. 2019). */
 #include "base/fault.h"
@@ -20,12 +20,14 @@ struct step_kind {
 
 static struct step_kind next_kind(const struct bayes_memory *m)
 {
-	static const struct step_kind calm[] = {{BAYES_A, false}, {BAYES_C, false}};
+	static const struct step_kind calm[] = {
+		{BAYES_A, false}, {BAYES_C, false}, {BAYES_A, false}, {BAYES_E, false}};
 	static const struct step_kind stalled[] = {
-		{BAYES_A, false}, {BAYES_B, true}, {BAYES_C, false}, {BAYES_D, true}};
+		{BAYES_A, false}, {BAYES_B, true}, {BAYES_C, false}, {BAYES_D, true},
+		{BAYES_A, false}, {BAYES_B, true}, {BAYES_E, false}, {BAYES_D, true}};
 	const uint64_t j = m->steps + 1;
 
-	return m->stall >= STALL_LONG ? stalled[j % 4] : calm[j % 2];
+	return m->stall >= STALL_LONG ? stalled[j % 8] : calm[j % 4];
 }
 
 /* How long the sides of the trust region are beside each other: as the length scales are. */

@@ -44,20 +44,36 @@ sw_status gp_points_renew(struct gp_points *p, size_t n, size_t d, struct gp_blo
 	return SW_OK;
 }
 
-void gp_points_load(struct gp_points *p, size_t d, const double *X, size_t n)
+double gp_warp(const struct sw_gp *gp, const struct gp_hyper *y, size_t k, double x)
 {
+	if (!gp->warped || gp->category[k] || y->c[k] == 1)
+		return x;
+	return x / (x + y->c[k] * (1 - x));
+}
+
+void gp_points_load(const struct sw_gp *gp, const struct gp_hyper *y, struct gp_points *p,
+		    const double *X, size_t n)
+{
+	const size_t d = gp->d;
+
 	assert(n <= p->cap);
 	for (size_t k = 0; k < d; k++)
 		for (size_t i = 0; i < n; i++)
-			p->Xt[k * p->ld + i] = X[i * d + k];
+			p->Xt[k * p->ld + i] = gp_warp(gp, y, k, X[i * d + k]);
 	p->n = n;
 }
 
-void gp_points_kernel(const struct sw_gp *gp, const struct gp_hyper *y, struct gp_points *p,
-		      const double *X)
+void gp_points_at(const struct sw_gp *gp, const struct gp_points *p, size_t i, double *x)
+{
+	for (size_t k = 0; k < gp->d; k++)
+		x[k] = p->Xt[k * p->ld + i];
+}
+
+void gp_points_kernel(struct sw_gp *gp, const struct gp_hyper *y, struct gp_points *p)
 {
 	for (size_t i = 0; i < p->n; i++) {
-		gp->ops->values(gp, y, p, i, X + i * gp->d, p->K + i * p->ld, NULL);
+		gp_points_at(gp, p, i, gp->x);
+		gp->ops->values(gp, y, p, i, gp->x, p->K + i * p->ld, NULL);
 		p->K[i * p->ld + i] = y->sf + y->sa + y->sn + y->jitter;
 	}
 }
@@ -81,7 +97,15 @@ double gp_weights(const struct gp_points *p, size_t n, const double *z, double *
 
 size_t sw_gp_theta_n(const struct sw_gp *gp)
 {
-	return gp->additive ? 2 * gp->d + 3 : gp->d + 2;
+	return gp_first_warp(gp) + (gp->warped ? gp->d : 0);
+}
+
+void gp_bound_warps(struct sw_gp *gp, double most)
+{
+	for (size_t i = gp_first_warp(gp); i < sw_gp_theta_n(gp); i++) {
+		gp->lo[i] = -most;
+		gp->hi[i] = most;
+	}
 }
 
 static void set_bounds(struct sw_gp *gp)
@@ -100,6 +124,7 @@ static void set_bounds(struct sw_gp *gp)
 		gp->lo[d + 2] = log(1e-4);
 		gp->hi[d + 2] = log(1e4);
 	}
+	gp_bound_warps(gp, GP_WARP_MOST);
 }
 
 sw_status sw_gp_create(struct sw_gp **out, const struct sw_gp_config *config)
@@ -114,10 +139,11 @@ sw_status sw_gp_create(struct sw_gp **out, const struct sw_gp_config *config)
 	gp->d = d;
 	gp->kernel = config->kernel;
 	gp->additive = config->additive;
+	gp->warped = config->warped;
 	gp->kept_most = KEPT_MOST;
 	const size_t theta_n = sw_gp_theta_n(gp);
 	gp->category = sw_calloc(d, sizeof *gp->category);
-	if (gp->category == NULL || gp_block_renew(&gp->params, 4 * d + 3 * theta_n) != SW_OK) {
+	if (gp->category == NULL || gp_block_renew(&gp->params, 7 * d + 3 * theta_n) != SW_OK) {
 		sw_gp_destroy(gp);
 		return SW_NOMEM;
 	}
@@ -125,9 +151,12 @@ sw_status sw_gp_create(struct sw_gp **out, const struct sw_gp_config *config)
 		memcpy(gp->category, config->category, d * sizeof *gp->category);
 	gp->fit_hyper.w = gp->params.at;
 	gp->fit_hyper.ra = gp->fit_hyper.w + d;
-	gp->hyper.w = gp->fit_hyper.ra + d;
+	gp->fit_hyper.c = gp->fit_hyper.ra + d;
+	gp->hyper.w = gp->fit_hyper.c + d;
 	gp->hyper.ra = gp->hyper.w + d;
-	gp->lo = gp->hyper.ra + d;
+	gp->hyper.c = gp->hyper.ra + d;
+	gp->x = gp->hyper.c + d;
+	gp->lo = gp->x + d;
 	gp->hi = gp->lo + theta_n;
 	gp->best = gp->hi + theta_n;
 	gp->ops = gp_row_ops_pick();
@@ -168,6 +197,7 @@ bool gp_hyper_load(const struct sw_gp *gp, struct gp_hyper *y, const double *the
 	for (size_t i = 0; i < d; i++) {
 		y->w[i] = c * exp(-2 * theta[i]);
 		y->ra[i] = gp->additive ? sqrt(c) * exp(-theta[d + 3 + i]) : 0;
+		y->c[i] = gp->warped ? exp(theta[gp_first_warp(gp) + i]) : 1;
 	}
 	y->sf = exp(theta[d]);
 	y->sn = exp(theta[d + 1]);

@@ -12,15 +12,19 @@
  *            theta[d+1]      ln sn      noise variance
  *            theta[d+2]      ln sa      additive kernels only: variance of the additive part
  *            theta[d+3..]    ln la_k    additive kernels only: its d length scales
+ *            the last d      ln c_k     warped ones only
  * Model    k(x,x') = sf m(r) + (sa/d) sum_k m(|x_k - x'_k| / la_k),
  *          r^2 = sum_k (x_k - x'_k)^2 / l_k^2, m = Matern-5/2 or RBF; a category counts distance 0
- *          (equal) or 1 (not). Diagonal: + sn + 1e-10 (sf + sa). The constant mean is profiled:
+ *          (equal) or 1 (not). Diagonal: + sn + 1e-10 (sf + sa). A warped process sees x_k / (x_k
+ *          + c_k (1 - x_k)) in place of x_k, whose logit is less by ln c_k: what happens within the
+ *          last tenth of a coordinate has room, where c_k > 1. The constant mean is profiled:
  *          c = 1'K^-1 z / 1'K^-1 1. Only |theta| <= 100 is read; anything else is SW_INVALID.
  * Memory   After the first call of a size the fit and the posterior keep one n^2 matrix each. A
  *          likelihood borrows 4 n^2 (d + 3) bytes (8 n^2 where not additive), at most 16 MiB, for
  *          as long as the call or the fit lasts.
  * Source   Rasmussen and Williams, Gaussian Processes for Machine Learning (2006), algorithms 2.1,
- *          5.1 and section 4.2; length-scale prior: Hvarfner, Hellsten, Nardi (2024), eq. 8.
+ *          5.1 and section 4.2; length-scale prior: Hvarfner, Hellsten, Nardi (2024), eq. 8; why
+ *          to warp: Snoek, Swersky, Zemel, Adams, Input Warping for Bayesian Optimization (2014).
  * Cost     A likelihood with gradient O(n^3 + n^2 d); append O(n^2); a prediction with gradient
  *          O(n^2 + n d).
  */
@@ -37,6 +41,7 @@ struct sw_gp_config {
 	size_t d;
 	enum sw_gp_kernel kernel;
 	bool additive;
+	bool warped;
 	const bool *category; /* [d]: compared for equality; NULL: none. Copied */
 };
 
@@ -45,7 +50,8 @@ struct sw_gp; /* opaque */
 SW_NODISCARD sw_status sw_gp_create(struct sw_gp **out, const struct sw_gp_config *config);
 void sw_gp_destroy(struct sw_gp *gp); /* NULL is allowed */
 
-size_t sw_gp_theta_n(const struct sw_gp *gp);                    /* d + 2, additive: 2d + 3 */
+/* d + 2, additive: 2d + 3, and d more where it is warped */
+size_t sw_gp_theta_n(const struct sw_gp *gp);
 void sw_gp_theta_default(const struct sw_gp *gp, double *theta); /* the start of every first fit */
 void sw_gp_theta_clip(const struct sw_gp *gp, double *theta);    /* into the priors' bounds */
 
@@ -59,12 +65,17 @@ SW_NODISCARD sw_status sw_gp_lml(struct sw_gp *gp, const double *X, const double
 SW_NODISCARD sw_status sw_gp_objective(struct sw_gp *gp, const double *X, const double *z, size_t n,
 				       const double *theta, double *f, double *grad);
 
-/* Minimises the objective from theta (in: the start, out: the optimum) within the bounds, at most
- * max_evals evaluations (0: no limit), until a step gains less than tolerance (or a millionth of
- * the objective); *f is the objective there, never above the start's. The same start gives the same
- * optimum: no clock, no chance. */
+struct sw_gp_fit_options {
+	unsigned max_evals; /* of the likelihood; 0: no limit */
+	double tolerance;   /* a step that gains less is the last, as is one of a millionth of f */
+	bool plain;         /* the warps are 0 and stay there */
+};
+
+/* Minimises the objective from theta (in: the start, out: the optimum) within the bounds; *f is the
+ * objective there, never above the start's. The same start gives the same optimum: no clock, no
+ * chance. */
 SW_NODISCARD sw_status sw_gp_fit(struct sw_gp *gp, const double *X, const double *z, size_t n,
-				 double *theta, unsigned max_evals, double tolerance, double *f);
+				 double *theta, const struct sw_gp_fit_options *options, double *f);
 
 /* Conditions the process on (X, z) at theta: factor, mean, weights. Copies all. When it is not
  * positive definite the jitter grows tenfold, at most 8 times; then SW_INVALID. */

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define WARP_VAR 1.0 /* prior variance of ln c */
+
 enum { PANEL = 24 }; /* columns of a factor's inverse at once */
 
 static const double LN_2PI = 1.8378770664093454836;
@@ -43,7 +45,7 @@ static sw_status reserve(struct sw_gp *gp, size_t n)
 }
 
 /* What is kept of the kernel's rows is for one call: it may be much. */
-static sw_status load(struct sw_gp *gp, const double *X, size_t n)
+static sw_status load(struct sw_gp *gp, size_t n)
 {
 	size_t kept = 0, rows = 0;
 
@@ -54,7 +56,7 @@ static sw_status load(struct sw_gp *gp, const double *X, size_t n)
 	gp->kept_n = rows;
 	if (reserve(gp, n) != SW_OK || gp_block_renew(&gp->kept, kept) != SW_OK)
 		return SW_NOMEM;
-	gp_points_load(&gp->fit, gp->d, X, n);
+	gp->fit.n = n;
 	return SW_OK;
 }
 
@@ -63,7 +65,7 @@ static void unload(struct sw_gp *gp)
 	gp_block_free(&gp->kept);
 }
 
-static void fill_kernel(struct sw_gp *gp, const double *X)
+static void fill_kernel(struct sw_gp *gp)
 {
 	const struct gp_hyper *y = &gp->fit_hyper;
 	const struct gp_points *p = &gp->fit;
@@ -72,8 +74,8 @@ static void fill_kernel(struct sw_gp *gp, const double *X)
 	for (size_t i = 0; i < p->n; i++) {
 		double *const K = p->K + i * p->ld;
 
-		gp->ops->values_kept(gp, y, p, i, X + i * gp->d, K,
-				     i < gp->kept_n ? kept : gp->row);
+		gp_points_at(gp, p, i, gp->x);
+		gp->ops->values_kept(gp, y, p, i, gp->x, K, i < gp->kept_n ? kept : gp->row);
 		K[i] = y->sf + y->sa + y->sn + y->jitter;
 		if (i < gp->kept_n)
 			kept += gp_kept_n(gp, i);
@@ -82,7 +84,7 @@ static void fill_kernel(struct sw_gp *gp, const double *X)
 
 /* grad = d lml / d theta = sum_{i>j} W_ij dK_ij + sum_i W_ii dK_ii / 2 with W = alpha alpha' -
  * K^-1. The mean needs no term of its own: the profiled one maximises the likelihood. */
-static void likelihood_grad(struct sw_gp *gp, const double *X, double *grad)
+static void likelihood_grad(struct sw_gp *gp, double *grad)
 {
 	const struct gp_hyper *y = &gp->fit_hyper;
 	const struct gp_points *p = &gp->fit;
@@ -97,12 +99,13 @@ static void likelihood_grad(struct sw_gp *gp, const double *X, double *grad)
 		for (size_t j = 0; j <= i; j++)
 			W[j] = ai * gp->alpha_fit[j] - W[j];
 		trace += W[i];
+		gp_points_at(gp, p, i, gp->x);
 		if (i < gp->kept_n) {
-			gp->ops->grad_theta(gp, y, p, i, X + i * d, W, kept, grad);
+			gp->ops->grad_theta(gp, y, p, i, gp->x, W, kept, grad);
 			kept += gp_kept_n(gp, i);
 		} else {
-			gp->ops->values_kept(gp, y, p, i, X + i * d, gp->ones, gp->row);
-			gp->ops->grad_theta(gp, y, p, i, X + i * d, W, gp->row, grad);
+			gp->ops->values_kept(gp, y, p, i, gp->x, gp->ones, gp->row);
+			gp->ops->grad_theta(gp, y, p, i, gp->x, W, gp->row, grad);
 		}
 	}
 	const double jitter = y->jitter / (y->sf + y->sa);
@@ -152,7 +155,8 @@ static bool likelihood(struct sw_gp *gp, const double *X, const double *z, const
 
 	if (!gp_hyper_load(gp, &gp->fit_hyper, theta))
 		return false;
-	fill_kernel(gp, X);
+	gp_points_load(gp, &gp->fit_hyper, p, X, p->n);
+	fill_kernel(gp);
 	if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', n, p->K, ld) != 0)
 		return false;
 	const double quad = gp_weights(p, p->n, z, gp->alpha_fit, gp->ones, &c);
@@ -166,14 +170,14 @@ static bool likelihood(struct sw_gp *gp, const double *X, const double *z, const
 	invert(gp);
 	if (LAPACKE_dlauum_work(LAPACK_COL_MAJOR, 'U', n, p->K, ld) != 0)
 		return false;
-	likelihood_grad(gp, X, grad);
+	likelihood_grad(gp, grad);
 	return all_finite(grad, sw_gp_theta_n(gp));
 }
 
 sw_status sw_gp_lml(struct sw_gp *gp, const double *X, const double *z, size_t n,
 		    const double *theta, double *lml, double *grad)
 {
-	const sw_status rc = load(gp, X, n);
+	const sw_status rc = load(gp, n);
 
 	if (rc != SW_OK)
 		return rc;
@@ -203,8 +207,10 @@ static struct prior prior_of(const struct sw_gp *gp, size_t i)
 		return (struct prior){0, 1.5 * 1.5, 0};
 	if (i == d + 1)
 		return (struct prior){log(1e-6), 9, 0};
-	if (i == d + 2)
+	if (i == d + 2 && gp->additive)
 		return (struct prior){-1, 4, 0};
+	if (i >= gp_first_warp(gp))
+		return (struct prior){0, WARP_VAR, 0};
 	return (struct prior){log(0.5), 1, 0};
 }
 
@@ -244,7 +250,7 @@ sw_status sw_gp_objective(struct sw_gp *gp, const double *X, const double *z, si
 			  const double *theta, double *f, double *grad)
 {
 	struct target t = {.gp = gp, .X = X, .z = z};
-	const sw_status rc = load(gp, X, n);
+	const sw_status rc = load(gp, n);
 
 	if (rc == SW_OK) {
 		*f = objective(&t, theta, grad);
@@ -267,11 +273,12 @@ static double visit(unsigned theta_n, const double *theta, double *grad, void *a
 }
 
 sw_status sw_gp_fit(struct sw_gp *gp, const double *X, const double *z, size_t n, double *theta,
-		    unsigned max_evals, double tolerance, double *f)
+		    const struct sw_gp_fit_options *options, double *f)
 {
+	const unsigned max_evals = options->max_evals;
 	struct target t = {.gp = gp, .X = X, .z = z, .best = INFINITY};
 	const size_t theta_n = sw_gp_theta_n(gp);
-	const sw_status rc = load(gp, X, n);
+	const sw_status rc = load(gp, n);
 
 	if (rc != SW_OK)
 		return rc;
@@ -280,6 +287,7 @@ sw_status sw_gp_fit(struct sw_gp *gp, const double *X, const double *z, size_t n
 		unload(gp);
 		return SW_NOMEM;
 	}
+	gp_bound_warps(gp, options->plain ? 0 : GP_WARP_MOST);
 	sw_gp_theta_clip(gp, theta);
 	nlopt_result done = nlopt_set_lower_bounds(opt, gp->lo);
 	if (done == NLOPT_SUCCESS)
@@ -287,11 +295,12 @@ sw_status sw_gp_fit(struct sw_gp *gp, const double *X, const double *z, size_t n
 	if (done == NLOPT_SUCCESS)
 		done = nlopt_set_min_objective(opt, visit, &t);
 	nlopt_set_ftol_rel(opt, 1e-6);
-	nlopt_set_ftol_abs(opt, tolerance);
+	nlopt_set_ftol_abs(opt, options->tolerance);
 	nlopt_set_maxeval(opt, max_evals < INT_MAX ? (int)max_evals : INT_MAX);
 	if (done == NLOPT_SUCCESS)
 		done = nlopt_optimize(opt, theta, f);
 	nlopt_destroy(opt);
+	gp_bound_warps(gp, GP_WARP_MOST);
 	unload(gp);
 	/* Whatever else it ended by (the last digit, a line without a fall), the best stands. */
 	if (done == NLOPT_OUT_OF_MEMORY || t.best == INFINITY)

@@ -20,7 +20,7 @@
 struct gp_hyper {
 	double sf, sn, sa, sd; /* sd = sa / d, or 0 */
 	double jitter;         /* absolute: 1e-10 (sf + sa), more after failures */
-	double *w, *ra;        /* [d]; ra: the root of an additive part's w */
+	double *w, *ra, *c;    /* [d]; ra: the root of an additive part's w; c: the warps */
 };
 
 /* A block on a cache line; mem is what free() takes. */
@@ -42,12 +42,13 @@ struct gp_row_ops; /* gp_row.c, for this processor */
 struct sw_gp {
 	size_t d;
 	enum sw_gp_kernel kernel;
-	bool additive;
+	bool additive, warped;
 	bool *category; /* [d] */
 	const struct gp_row_ops *ops;
 	struct gp_block params;
 	struct gp_hyper fit_hyper, hyper;
 	double *lo, *hi, *best; /* [theta_n]; best: gp_fit.c */
+	double *x;              /* [d]: one point as the kernel sees it */
 
 	/* gp_fit.c: valid within a call. Vectors of fit.ld. */
 	struct gp_points fit;
@@ -64,7 +65,8 @@ struct sw_gp {
 	size_t solved; /* alpha and c come from the first `solved` targets; later rows weigh 0 */
 };
 
-/* The kernel at x against the first m points. All of them work for any m, and read x[d]. */
+/* The kernel at x against the first m points. All of them work for any m, and read x[d], which is
+ * warped as the points are. */
 struct gp_row_ops {
 	/* k[j] = k(x, x_j); h[j] = sf h of the product part, unless NULL */
 	void (*values)(const struct sw_gp *gp, const struct gp_hyper *y, const struct gp_points *p,
@@ -93,6 +95,12 @@ static inline size_t gp_round_up(size_t n)
 	return (n + 7) / 8 * 8;
 }
 
+/* The index of ln c_0 in theta, where there is one. */
+static inline size_t gp_first_warp(const struct sw_gp *gp)
+{
+	return gp->additive ? 2 * gp->d + 3 : gp->d + 2;
+}
+
 /* Doubles that one row of m values leaves for its gradient: a plane of sf m and one of sf h; where
  * the kernel is additive, one of the coordinates' sum and one of h q for each of them. */
 static inline size_t gp_kept_n(const struct sw_gp *gp, size_t m)
@@ -107,10 +115,17 @@ void gp_block_free(struct gp_block *b);
 /* Room for n points, and for `vectors` vectors of the new ld in block. What it held is lost. */
 SW_NODISCARD sw_status gp_points_renew(struct gp_points *p, size_t n, size_t d,
 				       struct gp_block *block, size_t vectors);
-void gp_points_load(struct gp_points *p, size_t d, const double *X, size_t n);
-/* The rows of the kernel, and its diagonal with noise and jitter. X: what was loaded. */
-void gp_points_kernel(const struct sw_gp *gp, const struct gp_hyper *y, struct gp_points *p,
-		      const double *X);
+#define GP_WARP_MOST 3.0 /* |ln c| */
+/* What a fit may choose from. */
+void gp_bound_warps(struct sw_gp *gp, double most);
+
+/* As the kernel sees them: warped. */
+void gp_points_load(const struct sw_gp *gp, const struct gp_hyper *y, struct gp_points *p,
+		    const double *X, size_t n);
+double gp_warp(const struct sw_gp *gp, const struct gp_hyper *y, size_t k, double x);
+void gp_points_at(const struct sw_gp *gp, const struct gp_points *p, size_t i, double *x);
+/* The rows of the kernel, and its diagonal with noise and jitter. */
+void gp_points_kernel(struct sw_gp *gp, const struct gp_hyper *y, struct gp_points *p);
 
 /* False when theta is beyond any use (a value over 1e43, or not a number). */
 bool gp_hyper_load(const struct sw_gp *gp, struct gp_hyper *y, const double *theta);

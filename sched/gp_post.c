@@ -40,10 +40,10 @@ sw_status sw_gp_set(struct sw_gp *gp, const double *X, const double *z, size_t n
 			return SW_NOMEM;
 		name_vectors(gp);
 	}
-	gp_points_load(p, gp->d, X, n);
+	gp_points_load(gp, &gp->hyper, p, X, n);
 	memcpy(gp->z, z, n * sizeof *z);
 	do {
-		gp_points_kernel(gp, &gp->hyper, p, X);
+		gp_points_kernel(gp, &gp->hyper, p);
 		info = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', (int)n, p->K, (int)p->ld);
 		if (info == 0) {
 			weigh(gp);
@@ -85,6 +85,20 @@ static sw_status grow(struct sw_gp *gp)
 	return SW_OK;
 }
 
+/* x as the kernel sees it, into gp->x. */
+static void see(struct sw_gp *gp, const double *x)
+{
+	for (size_t k = 0; k < gp->d; k++)
+		gp->x[k] = gp_warp(gp, &gp->hyper, k, x[k]);
+}
+
+static double warp_slope(const struct sw_gp *gp, size_t k, double x)
+{
+	const double c = gp->hyper.c[k], below = x + c * (1 - x);
+
+	return gp->warped ? c / (below * below) : 1;
+}
+
 sw_status sw_gp_append(struct sw_gp *gp, const double *x)
 {
 	struct gp_points *p = &gp->post;
@@ -95,7 +109,8 @@ sw_status sw_gp_append(struct sw_gp *gp, const double *x)
 	if (grow(gp) != SW_OK)
 		return SW_NOMEM;
 	double *row = p->K + n * p->ld;
-	gp->ops->values(gp, y, p, n, x, row, NULL);
+	see(gp, x);
+	gp->ops->values(gp, y, p, n, gp->x, row, NULL);
 	gp->z[n] = gp->c + cblas_ddot((int)n, row, 1, gp->alpha, 1);
 	/* The believed value is what the process says anyway: mean and weights stay as they are. */
 	gp->alpha[n] = 0;
@@ -105,7 +120,7 @@ sw_status sw_gp_append(struct sw_gp *gp, const double *x)
 	const double noise = y->sn + y->jitter;
 	row[n] = sqrt(fmax(y->sf + y->sa + noise - cblas_ddot((int)n, row, 1, row, 1), noise));
 	for (size_t k = 0; k < gp->d; k++)
-		p->Xt[k * p->ld + n] = x[k];
+		p->Xt[k * p->ld + n] = gp->x[k];
 	p->n++;
 	return SW_OK;
 }
@@ -152,7 +167,8 @@ void sw_gp_predict(struct sw_gp *gp, const double *x, double *mean, double *var,
 	bool at_floor;
 
 	assert(n > 0 && (dmean == NULL) == (dvar == NULL));
-	gp->ops->values(gp, &gp->hyper, p, p->n, x, gp->k, dmean != NULL ? gp->h : NULL);
+	see(gp, x);
+	gp->ops->values(gp, &gp->hyper, p, p->n, gp->x, gp->k, dmean != NULL ? gp->h : NULL);
 	*mean = gp->c + cblas_ddot(n, gp->k, 1, gp->alpha, 1);
 	memcpy(gp->v, gp->k, p->n * sizeof *gp->v);
 	cblas_dtrsv(CblasColMajor, CblasUpper, CblasTrans, CblasNonUnit, n, p->K, ld, gp->v, 1);
@@ -160,9 +176,13 @@ void sw_gp_predict(struct sw_gp *gp, const double *x, double *mean, double *var,
 	if (dmean == NULL)
 		return;
 	cblas_dtrsv(CblasColMajor, CblasUpper, CblasNoTrans, CblasNonUnit, n, p->K, ld, gp->v, 1);
-	gp->ops->grad_x(gp, &gp->hyper, p, p->n, x, gp->h, gp->alpha, gp->v, dmean, dvar);
-	for (size_t k = 0; k < gp->d; k++)
-		dvar[k] = at_floor ? 0 : -2 * dvar[k];
+	gp->ops->grad_x(gp, &gp->hyper, p, p->n, gp->x, gp->h, gp->alpha, gp->v, dmean, dvar);
+	for (size_t k = 0; k < gp->d; k++) {
+		const double slope = warp_slope(gp, k, x[k]);
+
+		dmean[k] *= slope;
+		dvar[k] = at_floor ? 0 : -2 * slope * dvar[k];
+	}
 }
 
 sw_status sw_gp_predict_batch(struct sw_gp *gp, const double *Xs, size_t m, double *mean,
@@ -182,7 +202,8 @@ sw_status sw_gp_predict_batch(struct sw_gp *gp, const double *Xs, size_t m, doub
 		for (size_t i = 0; i < part; i++) {
 			double *k = block.at + i * p->ld;
 
-			gp->ops->values(gp, &gp->hyper, p, p->n, Xs + (from + i) * gp->d, k, NULL);
+			see(gp, Xs + (from + i) * gp->d);
+			gp->ops->values(gp, &gp->hyper, p, p->n, gp->x, k, NULL);
 			mean[from + i] = gp->c + cblas_ddot(n, k, 1, gp->alpha, 1);
 		}
 		cblas_dtrsm(CblasColMajor, CblasLeft, CblasUpper, CblasTrans, CblasNonUnit, n,

@@ -207,6 +207,31 @@ INLINE double weighted_squares(bool category, size_t m, double x, const double *
 	return sum;
 }
 
+/* d / d ln c of a coordinate is that by ln l, each pair with the weight 1 - x - x'. */
+INLINE double skewed_squares(size_t m, double x, const double *restrict col,
+			     const double *restrict s)
+{
+	double sum = 0;
+
+#pragma omp simd reduction(+ : sum)
+	for (size_t j = 0; j < m; j++) {
+		const double t = x - col[j];
+		sum += s[j] * (t * t) * (1 - x - col[j]);
+	}
+	return sum;
+}
+
+INLINE double skewed(size_t m, double x, const double *restrict col, const double *restrict W,
+		     const double *restrict v)
+{
+	double sum = 0;
+
+#pragma omp simd reduction(+ : sum)
+	for (size_t j = 0; j < m; j++)
+		sum += W[j] * v[j] * (1 - x - col[j]);
+	return sum;
+}
+
 INLINE double weighted(size_t m, const double *restrict W, const double *restrict v)
 {
 	double sum = 0;
@@ -237,9 +262,18 @@ INLINE void grad_theta(const struct sw_gp *gp, const struct gp_hyper *y, const s
 		else
 			grad[i] += y->w[i] * weighted_squares(false, m, x[i], col, slope);
 	}
+	double *const by_warp = gp->warped ? grad + gp_first_warp(gp) : NULL;
+
+	for (size_t i = 0; by_warp != NULL && i < d; i++)
+		if (!gp->category[i])
+			by_warp[i] += y->w[i] * skewed_squares(m, x[i], p->Xt + i * p->ld, slope);
 	if (!gp->additive)
 		return;
 	grad[d + 2] += y->sd * weighted(m, W, sum);
+	for (size_t i = 0; by_warp != NULL && i < d; i++)
+		if (!gp->category[i])
+			by_warp[i] += y->sd *
+				      skewed(m, x[i], p->Xt + i * p->ld, W, sum + (i + 1) * plane);
 	for (size_t i = 0; i < d; i++)
 		grad[d + 3 + i] += y->sd * weighted(m, W, sum + (i + 1) * plane);
 }

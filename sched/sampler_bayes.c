@@ -1,6 +1,6 @@
 /*
  * Bayesian optimisation: a few points spread over the space, then the point of largest expected
- * improvement under a Gaussian process, one of a rotation of four (bayes_step.c).
+ * improvement under a Gaussian process, one of a rotation of five (bayes_step.c).
  *
  * Source   Jones, Schonlau, Welch, "Efficient global optimization of expensive black-box functions"
  *          (1998), for the whole; sched/bayes.h names the parts and they their sources.

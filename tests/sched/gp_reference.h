@@ -9,7 +9,7 @@
 #include "sched/gp.h"
 #include <math.h>
 
-enum { REF_MAX = 40, REF_D = 8, REF_THETA = 2 * REF_D + 3 };
+enum { REF_MAX = 40, REF_D = 8, REF_THETA = 3 * REF_D + 3 };
 
 struct reference {
 	struct sw_gp_config config;
@@ -26,11 +26,21 @@ static long double ref_shape(enum sw_gp_kernel kernel, long double r2)
 	return kernel == SW_GP_RBF ? expl(-r2 / 2) : (1 + a + a * a / 3) * expl(-a);
 }
 
+/* By its definition: the logit moves. */
+static long double ref_warp(const struct reference *r, size_t k, long double x)
+{
+	const size_t first = (r->config.additive ? 2 * r->config.d + 3 : r->config.d + 2);
+
+	if (!r->config.warped || x <= 0 || x >= 1)
+		return x;
+	return 1 / (1 + expl(-(logl(x / (1 - x)) - r->theta[first + k])));
+}
+
 static long double ref_apart(const struct reference *r, size_t k, double x, double y)
 {
 	if (r->config.category != NULL && r->config.category[k])
 		return x == y ? 0 : 1;
-	return (long double)x - (long double)y;
+	return ref_warp(r, k, x) - ref_warp(r, k, y);
 }
 
 static long double ref_kernel(const struct reference *r, const double *x, const double *y)

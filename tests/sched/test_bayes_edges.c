@@ -1,5 +1,6 @@
 /* tests/sched/test_bayes_edges.c — histories that leave bayes little to go on: points that failed
  * again and again, trials none of which ends well, guesses that are taken back. */
+#include "sched/bayes.h"
 #include "tests/sched/bayes_run.h"
 #include "tests/sched/rung.h"
 #include <string.h>
@@ -92,6 +93,53 @@ START_TEST(pending_trial_that_changes_is_seen)
 }
 END_TEST
 
+/* A state of the version before, which had five models and no warps: what it says goes on. */
+START_TEST(state_of_the_version_before_is_read)
+{
+	enum { OF = 2, THETA_1 = 2 * OF + 3, MODELS_1 = 5, FIRST = 7 };
+	const double side = 0.8;
+	uint64_t words[FIRST + MODELS_1 + 1 + MODELS_1 * THETA_1];
+	struct bayes_memory m;
+
+	ck_assert_int_eq(sw_bayes_memory_init(&m, OF), SW_OK);
+	sw_bayes_memory_reset(&m);
+	memset(words, 0, sizeof words);
+	words[0] = (uint64_t)THETA_1 << 32 | 0x31796162u;
+	words[1] = 1; /* local trial */
+	words[2] = 9;
+	words[3] = 4;
+	words[4] = 2;
+	memcpy(&words[6], &side, sizeof side);
+	for (uint64_t i = 0; i < MODELS_1; i++)
+		words[FIRST + i] = 10 + i;
+	words[FIRST + MODELS_1] = 33;
+	for (size_t i = 0; i < MODELS_1 * THETA_1; i++) {
+		const double t = 0.25 * (double)i;
+
+		memcpy(&words[FIRST + MODELS_1 + 1 + i], &t, sizeof t);
+	}
+	ck_assert_int_eq(sw_bayes_memory_read(&m, (unsigned char *)words, sizeof words - 8),
+			 SW_INVALID);
+	ck_assert_int_eq(sw_bayes_memory_read(&m, (unsigned char *)words, sizeof words), SW_OK);
+	ck_assert_uint_eq(m.seen, 9);
+	ck_assert_uint_eq(m.steps, 4);
+	ck_assert_uint_eq(m.stall, 2);
+	ck_assert_double_eq(m.side, side);
+	ck_assert_uint_eq(m.n_local, 1);
+	ck_assert_uint_eq(m.local[0], 33);
+	for (int i = 0; i < BAYES_MODEL_N; i++) {
+		const double *theta = sw_bayes_memory_theta(&m, (enum bayes_model_id)i);
+
+		ck_assert_uint_eq(m.fitted[i], i < MODELS_1 ? 10U + (unsigned)i : 0);
+		for (int k = 0; k < 3 * OF + 3; k++)
+			ck_assert_double_eq(theta[k], i < MODELS_1 && k < THETA_1
+							      ? 0.25 * (i * THETA_1 + k)
+							      : 0);
+	}
+	sw_bayes_memory_fini(&m);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("bayes_edges");
@@ -101,6 +149,7 @@ int main(void)
 	tcase_add_test(c, best_point_that_failed_often_does_no_harm);
 	tcase_add_test(c, trials_that_all_fail_above_a_rung_do_no_harm);
 	tcase_add_test(c, pending_trial_that_changes_is_seen);
+	tcase_add_test(c, state_of_the_version_before_is_read);
 	suite_add_tcase(suite, c);
 	return run_suite(suite);
 }

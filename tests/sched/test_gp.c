@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { D = 4, N = 30, VARIANTS = 8 };
+enum { D = 4, N = 30, VARIANTS = 16 };
 
 static const bool CATEGORY[D] = {false, true, false, false};
 
@@ -34,13 +34,15 @@ static void bench_init(struct bench *b, int variant)
 		.kernel = variant % 2 ? SW_GP_RBF : SW_GP_MATERN52,
 		.additive = variant / 2 % 2,
 		.category = variant / 4 % 2 ? CATEGORY : NULL,
+		.warped = variant / 8,
 	};
 	uint64_t rng = 7 + (uint64_t)variant;
 
 	memset(b, 0, sizeof *b);
 	ck_assert_int_eq(sw_gp_create(&b->gp, &config), SW_OK);
 	b->theta_n = sw_gp_theta_n(b->gp);
-	ck_assert_uint_eq(b->theta_n, config.additive ? 2 * D + 3 : D + 2);
+	ck_assert_uint_eq(b->theta_n,
+			  D * (1U + config.additive + config.warped) + 2U + config.additive);
 	points(&config, b->X, N, &rng);
 	for (int i = 0; i < N; i++)
 		b->z[i] = sin(5 * b->X[i * D]) + b->X[i * D + 1] + 0.3 * (unit(&rng) - 0.5);
@@ -100,6 +102,8 @@ static double penalty(const struct bench *b)
 		for (int k = 0; k < D; k++)
 			sum += pow(t[D + 3 + k] - log(0.5), 2) / 2;
 	}
+	for (size_t k = b->theta_n - D; b->ref.config.warped && k < b->theta_n; k++)
+		sum += t[k] * t[k] / 2;
 	return sum;
 }
 
@@ -193,7 +197,9 @@ START_TEST(gp_fit_falls_and_stays_within_bounds)
 	bench_init(&b, _i);
 	sw_gp_theta_default(b.gp, theta);
 	ck_assert_int_eq(sw_gp_objective(b.gp, b.X, b.z, N, theta, &f0, NULL), SW_OK);
-	ck_assert_int_eq(sw_gp_fit(b.gp, b.X, b.z, N, theta, 200, 0, &f), SW_OK);
+	ck_assert_int_eq(sw_gp_fit(b.gp, b.X, b.z, N, theta,
+				   &(struct sw_gp_fit_options){.max_evals = 200}, &f),
+			 SW_OK);
 	ck_assert_double_lt(f, f0 - 1);
 	ck_assert_int_eq(sw_gp_objective(b.gp, b.X, b.z, N, theta, &again, NULL), SW_OK);
 	ck_assert_double_eq(f, again);
@@ -201,7 +207,9 @@ START_TEST(gp_fit_falls_and_stays_within_bounds)
 	sw_gp_theta_clip(b.gp, clipped);
 	ck_assert_mem_eq(clipped, theta, b.theta_n * sizeof *theta);
 	/* From its own optimum there is next to nothing to gain, and nothing to lose. */
-	ck_assert_int_eq(sw_gp_fit(b.gp, b.X, b.z, N, theta, 200, 0, &again), SW_OK);
+	ck_assert_int_eq(sw_gp_fit(b.gp, b.X, b.z, N, theta,
+				   &(struct sw_gp_fit_options){.max_evals = 200}, &again),
+			 SW_OK);
 	ck_assert_double_le(again, f);
 	near(again, f, 1e-3);
 	sw_gp_destroy(b.gp);
@@ -216,7 +224,9 @@ START_TEST(gp_fit_of_one_evaluation_is_its_start)
 	bench_init(&b, _i);
 	memcpy(theta, b.theta, sizeof theta);
 	ck_assert_int_eq(sw_gp_objective(b.gp, b.X, b.z, N, theta, &f0, NULL), SW_OK);
-	ck_assert_int_eq(sw_gp_fit(b.gp, b.X, b.z, N, theta, 1, 0, &f), SW_OK);
+	ck_assert_int_eq(sw_gp_fit(b.gp, b.X, b.z, N, theta,
+				   &(struct sw_gp_fit_options){.max_evals = 1}, &f),
+			 SW_OK);
 	ck_assert_double_eq(f, f0);
 	ck_assert_mem_eq(theta, b.theta, b.theta_n * sizeof *theta);
 	sw_gp_destroy(b.gp);
@@ -299,6 +309,68 @@ START_TEST(gp_gradient_is_the_same_however_much_is_kept)
 }
 END_TEST
 
+/* What happens within the last tenth of a coordinate (a momentum, say) has little room: a process
+ * that may warp finds that, tells points there better, and leaves the other coordinate alone. */
+START_TEST(gp_warps_a_coordinate_that_matters_near_its_end)
+{
+	enum { POINTS = 40, ASKS = 200 };
+	struct sw_gp_config config = {.d = 2, .kernel = _i ? SW_GP_RBF : SW_GP_MATERN52};
+	double X[2 * POINTS], z[POINTS], theta[6], f, off[2] = {0};
+	uint64_t rng = 11;
+
+	points(&config, X, POINTS, &rng);
+	for (int i = 0; i < POINTS; i++)
+		z[i] = sin(3 * log(1.01 - X[2 * i])) + cos(6 * X[2 * i + 1]);
+	for (int side = 0; side < 2; side++) {
+		struct sw_gp *gp;
+		uint64_t draws = 12;
+
+		config.warped = side == 1;
+		ck_assert_int_eq(sw_gp_create(&gp, &config), SW_OK);
+		sw_gp_theta_default(gp, theta);
+		ck_assert_int_eq(sw_gp_fit(gp, X, z, POINTS, theta,
+					   &(struct sw_gp_fit_options){.max_evals = 200}, &f),
+				 SW_OK);
+		ck_assert_int_eq(sw_gp_set(gp, X, z, POINTS, theta), SW_OK);
+		for (int i = 0; i < ASKS; i++) {
+			double x[2], mean, var;
+
+			points(&config, x, 1, &draws);
+			x[0] = 0.5 + x[0] / 2;
+			sw_gp_predict(gp, x, &mean, &var, NULL, NULL);
+			off[side] += fabs(mean - sin(3 * log(1.01 - x[0])) - cos(6 * x[1]));
+		}
+		sw_gp_destroy(gp);
+	}
+	ck_assert_double_gt(theta[4], 1);
+	ck_assert_double_lt(fabs(theta[5]), 0.5);
+	ck_assert_double_lt(off[1], 0.75 * off[0]);
+}
+END_TEST
+
+START_TEST(gp_plain_fit_of_a_warped_process_is_the_fit_of_a_plain_one)
+{
+	struct bench warped, plain;
+	const struct sw_gp_fit_options options = {.max_evals = 50, .plain = true};
+	double f[2];
+
+	bench_init(&warped, 8 + _i);
+	bench_init(&plain, _i);
+	memcpy(warped.theta, plain.theta, plain.theta_n * sizeof *plain.theta);
+	ck_assert_int_eq(sw_gp_fit(warped.gp, plain.X, plain.z, N, warped.theta, &options, &f[0]),
+			 SW_OK);
+	ck_assert_int_eq(sw_gp_fit(plain.gp, plain.X, plain.z, N, plain.theta, &options, &f[1]),
+			 SW_OK);
+	near(f[0], f[1], 1e-9);
+	for (size_t i = 0; i < plain.theta_n; i++)
+		near(warped.theta[i], plain.theta[i], 1e-6);
+	for (size_t i = plain.theta_n; i < warped.theta_n; i++)
+		ck_assert_double_eq(warped.theta[i], 0);
+	sw_gp_destroy(warped.gp);
+	sw_gp_destroy(plain.gp);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("gp");
@@ -315,5 +387,8 @@ int main(void)
 	tcase_add_loop_test(tcase, gp_exponential_of_every_width_equals_the_library, 0, GP_WIDTHS);
 	tcase_add_loop_test(tcase, gp_widths_agree, 0, VARIANTS);
 	tcase_add_loop_test(tcase, gp_gradient_is_the_same_however_much_is_kept, 0, VARIANTS);
+	tcase_add_loop_test(tcase, gp_warps_a_coordinate_that_matters_near_its_end, 0, 2);
+	tcase_add_loop_test(tcase, gp_plain_fit_of_a_warped_process_is_the_fit_of_a_plain_one, 0,
+			    8);
 	return run_suite(suite);
 }

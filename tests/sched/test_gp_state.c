@@ -148,9 +148,13 @@ START_TEST(gp_fresh_object_replays_to_the_same_bits)
 	memcpy(t[0], theta, sizeof theta);
 	memcpy(t[1], theta, sizeof theta);
 	ck_assert_int_eq(sw_gp_set(used, X, Z, N, t[0]), SW_OK);
-	ck_assert_int_eq(sw_gp_fit(used, X, Z, N, t[0], 50, 0, &f[0]), SW_OK);
+	ck_assert_int_eq(
+		sw_gp_fit(used, X, Z, N, t[0], &(struct sw_gp_fit_options){.max_evals = 50}, &f[0]),
+		SW_OK);
 	memcpy(t[0], theta, sizeof theta);
-	ck_assert_int_eq(sw_gp_fit(used, X, Z, BASE, t[0], 50, 0, &f[0]), SW_OK);
+	ck_assert_int_eq(sw_gp_fit(used, X, Z, BASE, t[0],
+				   &(struct sw_gp_fit_options){.max_evals = 50}, &f[0]),
+			 SW_OK);
 	ck_assert_int_eq(sw_gp_set(used, X, Z, BASE, t[0]), SW_OK);
 	append(used, BASE, N - 1);
 	sw_gp_truncate(used, BASE + 9);
@@ -158,7 +162,9 @@ START_TEST(gp_fresh_object_replays_to_the_same_bits)
 	sw_gp_targets(used, Z);
 	answer(used, &a);
 
-	ck_assert_int_eq(sw_gp_fit(fresh, X, Z, BASE, t[1], 50, 0, &f[1]), SW_OK);
+	ck_assert_int_eq(sw_gp_fit(fresh, X, Z, BASE, t[1],
+				   &(struct sw_gp_fit_options){.max_evals = 50}, &f[1]),
+			 SW_OK);
 	ck_assert_mem_eq(t[0], t[1], sw_gp_theta_n(fresh) * sizeof(double));
 	ck_assert_mem_eq(&f[0], &f[1], sizeof *f);
 	ck_assert_int_eq(sw_gp_set(fresh, X, Z, BASE, t[1]), SW_OK);
@@ -201,7 +207,9 @@ static void exercise(struct sw_gp *gp, size_t d, const double *x, const double *
 			all_finite(dvar, d);
 			sw_gp_truncate(gp, 1);
 		}
-		ck_assert_int_eq(sw_gp_fit(gp, x, z, n, t, 20, 0, &f), SW_OK);
+		ck_assert_int_eq(
+			sw_gp_fit(gp, x, z, n, t, &(struct sw_gp_fit_options){.max_evals = 20}, &f),
+			SW_OK);
 		all_finite(&f, 1);
 		all_finite(t, sw_gp_theta_n(gp));
 	}
@@ -293,7 +301,7 @@ static sw_status whole_life(void)
 	if (rc != SW_OK)
 		return rc;
 	memcpy(t, theta, sizeof t);
-	rc = sw_gp_fit(gp, X, Z, BASE, t, 5, 0, &f);
+	rc = sw_gp_fit(gp, X, Z, BASE, t, &(struct sw_gp_fit_options){.max_evals = 5}, &f);
 	if (rc == SW_OK)
 		rc = sw_gp_set(gp, X, Z, BASE, t);
 	for (size_t i = BASE; rc == SW_OK && i < N; i++) {
@@ -306,7 +314,7 @@ static sw_status whole_life(void)
 	if (rc == SW_OK)
 		rc = sw_gp_predict_batch(gp, ASK, ASKS, mean, var);
 	if (rc == SW_OK)
-		rc = sw_gp_fit(gp, X, Z, N, t, 5, 0, &f);
+		rc = sw_gp_fit(gp, X, Z, N, t, &(struct sw_gp_fit_options){.max_evals = 5}, &f);
 	sw_gp_destroy(gp);
 	return rc;
 }
