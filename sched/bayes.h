@@ -209,7 +209,7 @@ struct bayes_model {
 	double best;         /* z to improve on: the least mean at a row, told or believed */
 	size_t n, told, cap; /* rows: told, then pending */
 	double *x, *z;       /* [n][d], [n]; a believed row's z is the mean there */
-	double *length;      /* [d]: the fit's length scales */
+	double *length;      /* [d]: the fit's length scales, in x beside the best */
 	struct bayes_pick pick;
 	struct bayes_several
 		*several;    /* NULL; else this is the first metric's, and those know all */

@@ -8,19 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROWS_FULL    300 /* up to here each result means a new fit, to all rows */
+#define ROWS_FULL    300 /* the most rows that a fit is to */
 #define ROWS_MOST    500 /* in the factor of a fit; a few more join until the next */
 #define STEP_MOST    25
 #define BELIEVE_MOST 256 /* pending trials; older ones beyond are not believed */
 #define BEST_AMONG   32
 #define BAD_BEYOND   0.3 /* how far past the worst result a bad one stands, in z */
-#define TWICE_ROWS   5   /* times d: up to here each fit has two starts */
+#define TWICE_ROWS   5   /* times d: up to here each fit has all its starts */
 #define EVALS_MOST   80
 #define EVALS_ROWS   1600 /* evaluations of one start, times rows */
 #define EVALS_LEAST  12
 #define TOLERANCE    0.02 /* nats: a step of a fit that gains less is its last */
-#define WARP_GAIN    8.0  /* nats that warps must win to be believed */
-#define TWICE_EVERY  4    /* rounds of the four models: beyond, one in so many */
+#define WARP_GAIN    5.0  /* nats that warps must win to be believed */
+#define TWICE_EVERY  24   /* rows: beyond, the first fit after each so many has them */
+#define TWICE_SELDOM 100  /* the same beyond ROWS_FULL, where fits are STEP_MOST rows apart */
 #define LOCAL_ROWS   8    /* times d */
 
 sw_status sw_bayes_model_init(struct bayes_model *m, enum bayes_model_id id,
@@ -38,16 +39,20 @@ sw_status sw_bayes_model_init(struct bayes_model *m, enum bayes_model_id id,
 		[BAYES_D_LOCAL] = {SW_OUTCOME_LOG1, SW_GP_MATERN52, false, true},
 		[BAYES_E] = {SW_OUTCOME_STD, SW_GP_RBF, true, true},
 	};
+	bool any = false;
+
+	for (size_t k = 0; k < cube->d; k++)
+		any = any || !cube->category[k];
 	const struct sw_gp_config config = {
 		.d = cube->d,
 		.kernel = kinds[id].kernel,
 		.additive = kinds[id].additive,
-		.warped = kinds[id].warped,
+		.warped = kinds[id].warped && any,
 		.category = cube->category,
 	};
 
 	*m = (struct bayes_model){
-		.id = id, .view = kinds[id].view, .cube = cube, .warped = kinds[id].warped};
+		.id = id, .view = kinds[id].view, .cube = cube, .warped = config.warped};
 	m->length = sw_malloc(cube->d * sizeof *m->length);
 	return m->length == NULL ? SW_NOMEM : sw_gp_create(&m->gp, &config);
 }
@@ -102,6 +107,13 @@ static bool fit_is_due(size_t rows, size_t fitted)
 	return rows - fitted >= step;
 }
 
+static bool all_starts_are_due(size_t rows, size_t fitted, size_t d)
+{
+	const size_t every = rows <= ROWS_FULL ? TWICE_EVERY : TWICE_SELDOM;
+
+	return rows <= TWICE_ROWS * d || rows / every != fitted / every;
+}
+
 /* Evaluations of the likelihood that one start of a fit may take: it costs O(n^3), and a fit that
  * starts where the last one ended needs few. */
 static unsigned evals_for(size_t n)
@@ -126,7 +138,7 @@ static bool any_warp(const struct bayes_model *m, const double *theta)
 /* From where the last fit ended; and, the first time, with few rows, and now and then, also from
  * where every first fit starts, the coordinates as they are, and from the better end with warps,
  * which are kept only where they say much: they are one more number for each coordinate. */
-static sw_status fit(struct bayes_model *m, size_t n, double *theta, bool first, bool twice,
+static sw_status fit(struct bayes_model *m, size_t n, double *theta, bool first, bool all,
 		     struct bayes_rng *rng)
 {
 	double other[3 * SW_SPACE_MAX_PARAMS + 3], f, f_other;
@@ -134,7 +146,7 @@ static sw_status fit(struct bayes_model *m, size_t n, double *theta, bool first,
 	const struct sw_gp_fit_options may_warp = {.max_evals = evals_for(n),
 						   .tolerance = TOLERANCE};
 	struct sw_gp_fit_options plain = may_warp;
-	bool warped = any_warp(m, theta);
+	bool warped = !first && any_warp(m, theta);
 
 	plain.plain = true;
 	sw_gp_theta_default(m->gp, other);
@@ -145,7 +157,7 @@ static sw_status fit(struct bayes_model *m, size_t n, double *theta, bool first,
 	}
 	sw_status rc = sw_gp_fit(m->gp, m->x, m->z, n, theta, warped ? &may_warp : &plain, &f);
 
-	if (rc != SW_OK || !(first || twice))
+	if (rc != SW_OK || !(first || all))
 		return rc;
 	rc = sw_gp_fit(m->gp, m->x, m->z, n, other, &plain, &f_other);
 	if (rc == SW_OK && f_other < f + (warped ? WARP_GAIN : 0)) {
@@ -308,7 +320,7 @@ sw_status sw_bayes_model_prepare(struct bayes_model *m, const struct bayes_data 
 		rc = load(m, b, base);
 	if (rc == SW_OK && due)
 		rc = fit(m, m->pick.n < ROWS_FULL ? m->pick.n : ROWS_FULL, theta, fitted == 0,
-			 b->n <= TWICE_ROWS * d || memory->steps / 4 % TWICE_EVERY == 0, rng);
+			 all_starts_are_due(b->n, fitted, d), rng);
 	if (rc == SW_OK)
 		rc = sw_gp_set(m->gp, m->x, m->z, m->pick.n, theta);
 	for (size_t i = m->pick.n; rc == SW_OK && i < m->told; i++)
@@ -318,7 +330,7 @@ sw_status sw_bayes_model_prepare(struct bayes_model *m, const struct bayes_data 
 	if (m->told > m->pick.n)
 		sw_gp_targets(m->gp, m->z);
 	for (size_t k = 0; k < d; k++)
-		m->length[k] = exp(theta[k]);
+		m->length[k] = exp(theta[k]) / sw_gp_warp_slope(m->gp, k, b->x[b->best * d + k]);
 	memory->fitted[m->id] = base;
 	m->base = base;
 	m->rows = b->n;

@@ -92,6 +92,9 @@ void sw_gp_targets(struct sw_gp *gp, const double *z);
 
 size_t sw_gp_n(const struct sw_gp *gp);
 double sw_gp_mean_const(const struct sw_gp *gp); /* c */
+/* How much wider than it is the process sees coordinate k at x: a length scale l is one of l over
+ * this there. 1 where nothing is warped. After sw_gp_set(). */
+double sw_gp_warp_slope(const struct sw_gp *gp, size_t k, double x);
 
 /* Posterior of the latent function (no noise) at x: *mean, *var (floored at 1e-12 (sf + sa)), and,
  * unless both are NULL, their gradients dmean[d], dvar[d] (zero for categories; dvar zero at the

@@ -16,6 +16,8 @@
 
 #include "sched/gp.h"
 
+#define GP_WARP_MOST 3.0 /* |ln c| */
+
 /* theta by name. */
 struct gp_hyper {
 	double sf, sn, sa, sd; /* sd = sa / d, or 0 */
@@ -115,8 +117,7 @@ void gp_block_free(struct gp_block *b);
 /* Room for n points, and for `vectors` vectors of the new ld in block. What it held is lost. */
 SW_NODISCARD sw_status gp_points_renew(struct gp_points *p, size_t n, size_t d,
 				       struct gp_block *block, size_t vectors);
-#define GP_WARP_MOST 3.0 /* |ln c| */
-/* What a fit may choose from. */
+/* What a fit may choose from: |ln c| up to `most`. */
 void gp_bound_warps(struct sw_gp *gp, double most);
 
 /* As the kernel sees them: warped. */

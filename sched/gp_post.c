@@ -92,11 +92,11 @@ static void see(struct sw_gp *gp, const double *x)
 		gp->x[k] = gp_warp(gp, &gp->hyper, k, x[k]);
 }
 
-static double warp_slope(const struct sw_gp *gp, size_t k, double x)
+double sw_gp_warp_slope(const struct sw_gp *gp, size_t k, double x)
 {
 	const double c = gp->hyper.c[k], below = x + c * (1 - x);
 
-	return gp->warped ? c / (below * below) : 1;
+	return gp->warped && !gp->category[k] ? c / (below * below) : 1;
 }
 
 sw_status sw_gp_append(struct sw_gp *gp, const double *x)
@@ -178,7 +178,7 @@ void sw_gp_predict(struct sw_gp *gp, const double *x, double *mean, double *var,
 	cblas_dtrsv(CblasColMajor, CblasUpper, CblasNoTrans, CblasNonUnit, n, p->K, ld, gp->v, 1);
 	gp->ops->grad_x(gp, &gp->hyper, p, p->n, gp->x, gp->h, gp->alpha, gp->v, dmean, dvar);
 	for (size_t k = 0; k < gp->d; k++) {
-		const double slope = warp_slope(gp, k, x[k]);
+		const double slope = sw_gp_warp_slope(gp, k, x[k]);
 
 		dmean[k] *= slope;
 		dvar[k] = at_floor ? 0 : -2 * slope * dvar[k];
