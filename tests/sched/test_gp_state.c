@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { D = 3, N = 45, BASE = 17, THETA = 2 * D + 3, ASKS = 6 };
+enum { D = 3, N = 45, BASE = 17, THETA = 3 * D + 3, ASKS = 6 };
 
 static double X[N * D], Z[N], ASK[ASKS * D], theta[THETA];
 
@@ -17,7 +17,7 @@ struct answers {
 
 static struct sw_gp *create(size_t d, bool additive)
 {
-	const struct sw_gp_config config = {.d = d, .additive = additive};
+	const struct sw_gp_config config = {.d = d, .additive = additive, .warped = additive};
 	struct sw_gp *gp = NULL;
 
 	ck_assert_int_eq(sw_gp_create(&gp, &config), SW_OK);
@@ -36,6 +36,8 @@ static void setup(void)
 	for (int i = 0; i < N; i++)
 		Z[i] = cos(4 * X[i * D]) - X[i * D + 2];
 	sw_gp_theta_default(gp, theta);
+	for (int i = 0; i < D; i++)
+		theta[2 * D + 3 + i] = 0.7 * (i - 1);
 	sw_gp_destroy(gp);
 }
 
@@ -184,7 +186,7 @@ static void all_finite(const double *v, size_t n)
 			ck_abort_msg("[%zu] is %g", i, v[i]);
 }
 
-enum { BIG_D = 256, BIG_THETA = 2 * BIG_D + 3, FEW = 12 };
+enum { BIG_D = 256, BIG_THETA = 3 * BIG_D + 3, FEW = 12 };
 
 /* Everything that can be asked of a process, with whatever theta and data. */
 static void exercise(struct sw_gp *gp, size_t d, const double *x, const double *z, size_t n,
@@ -293,7 +295,7 @@ END_TEST
 #ifdef SW_FAULTS
 static sw_status whole_life(void)
 {
-	const struct sw_gp_config config = {.d = D, .additive = true};
+	const struct sw_gp_config config = {.d = D, .additive = true, .warped = true};
 	struct sw_gp *gp = NULL;
 	double t[THETA], f, mean[ASKS], var[ASKS];
 	sw_status rc = sw_gp_create(&gp, &config);
