@@ -3,6 +3,7 @@
  *
  *   bayes_cube.c     the space as the model sees it: only coordinates that vary
  *   bayes_data.c     what was told, as rows of that cube, and what is pending
+ *   bayes_accident.c failures that their points do not explain
  *   bayes_metrics.c  several metrics as the one number of this suggestion
  *   bayes_several.c  a model for each metric, in turn with one of that number
  *   bayes_memory.c   what one suggestion hands on to the next; to bytes and back
@@ -123,6 +124,8 @@ struct bayes_data {
 	size_t n_pending, pending_cap;
 	double *pending;         /* [n_pending][d], by trial */
 	uint64_t *pending_trial; /* [n_pending] */
+	/* Not NULL: these are some of its rows; sorted and what is pending are borrowed from it. */
+	const struct bayes_data *all;
 };
 
 void sw_bayes_data_init(struct bayes_data *b, const struct bayes_cube *cube, size_t n_metrics);
@@ -132,8 +135,33 @@ void sw_bayes_data_fini(struct bayes_data *b);
  * longer one than the last is read from its start. */
 SW_NODISCARD sw_status sw_bayes_data_absorb(struct bayes_data *b, const struct sw_history *h,
 					    struct bayes_memory *m);
-/* Is x within 1e-9 (max norm) of a row or of a pending point? */
+/* Is x within 1e-9 (max norm) of a row, of b->all if that is set, or of a pending point? */
 bool sw_bayes_data_has(const struct bayes_data *b, const double *x);
+
+/* ---- bayes_accident.c ---- */
+
+struct bayes_accidents {
+	struct sw_gp *gp; /* of the labels */
+	size_t judged;    /* the verdicts rest on so many rows; a cache */
+	size_t n, cap;    /* accidents; rows that fit below */
+	bool *is;         /* [judged] */
+	uint32_t *row;    /* [cap]: for scratch, as x is */
+	double *x;
+	struct bayes_data known; /* the rows that are none */
+};
+
+SW_NODISCARD sw_status sw_bayes_accidents_init(struct bayes_accidents *a,
+					       const struct bayes_cube *cube);
+void sw_bayes_accidents_fini(struct bayes_accidents *a);
+void sw_bayes_accidents_drop(struct bayes_accidents *a); /* the cache */
+/* Which bad rows of b were accidents, and the rows but them: *known is b itself where there
+ * are none, else good until the next call. *changed: a row is one that was none, or no more, since
+ * the last call: what was made of the rows known then is void. A function of b's rows alone.
+ * O(r^3), r <= 200, where a failure or a tenth of the rows came; else O(n d), and nothing where no
+ * row is bad. SW_INVALID: no factor could be had. */
+SW_NODISCARD sw_status sw_bayes_accidents_judge(struct bayes_accidents *a, struct bayes_data *b,
+						struct bayes_data **known, bool *changed);
+bool sw_bayes_accidents_has(const struct bayes_accidents *a, size_t row);
 
 /* ---- draws of one suggestion ---- */
 

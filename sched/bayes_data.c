@@ -221,6 +221,7 @@ bool sw_bayes_data_has(const struct bayes_data *b, const double *x)
 {
 	const size_t d = b->cube->d;
 
+	b = b->all != NULL ? b->all : b;
 	for (size_t list = 0; list < 2; list++) {
 		const double *const rows = list == 0 ? b->x : b->pending;
 		const size_t n = list == 0 ? b->n : b->n_pending;

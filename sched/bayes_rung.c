@@ -104,6 +104,12 @@ sw_status sw_bayes_rung_absorb(struct bayes_rung_values *r, const struct sw_hist
 	return SW_OK;
 }
 
+void sw_bayes_rung_fail(struct bayes_rung_values *r, uint64_t trial, bool bad)
+{
+	assert(trial >= 1 && r->n_prior + trial <= r->n);
+	r->bad[r->n_prior + trial - 1] = bad;
+}
+
 double sw_bayes_rung_blind(const struct bayes_rung_values *r)
 {
 	const size_t last = r->n_levels - 1;

@@ -55,7 +55,7 @@ struct bayes_rung_values {
 	size_t n, cap;                       /* subjects */
 	double *v;                           /* [n][n_levels]; only where has says so */
 	uint64_t *has;                       /* [n]: bit k: a value at rung k */
-	bool *bad;                           /* [n] */
+	bool *bad;                           /* [n]: it failed, and counts as worse than all */
 	size_t n_prior, n_obs;               /* read */
 	size_t n_valued;                     /* subjects with a value */
 	size_t count[SW_SAMPLER_LEVELS_MAX]; /* values at each rung */
@@ -75,6 +75,8 @@ void sw_bayes_rung_fini(struct bayes_rung_values *r);
 /* Takes in what the history has beyond n_obs; a shorter one is read from its start. */
 SW_NODISCARD sw_status sw_bayes_rung_absorb(struct bayes_rung_values *r,
 					    const struct sw_history *h);
+/* A trial that failed: does it count as worse than all? It does until something is said here. */
+void sw_bayes_rung_fail(struct bayes_rung_values *r, uint64_t trial, bool bad);
 /* The share of the rungs that are above the top. */
 double sw_bayes_rung_blind(const struct bayes_rung_values *r);
 /* Fills what stands under it; n_valued > 0. O(n levels + n log n). */

@@ -140,6 +140,7 @@ sw_status sw_gp_create(struct sw_gp **out, const struct sw_gp_config *config)
 	gp->kernel = config->kernel;
 	gp->additive = config->additive;
 	gp->warped = config->warped;
+	gp->noisy = config->noisy;
 	gp->kept_most = KEPT_MOST;
 	const size_t theta_n = sw_gp_theta_n(gp);
 	gp->category = sw_calloc(d, sizeof *gp->category);

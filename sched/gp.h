@@ -42,6 +42,7 @@ struct sw_gp_config {
 	enum sw_gp_kernel kernel;
 	bool additive;
 	bool warped;
+	bool noisy; /* the prior expects noise: N(ln 0.1, 2) for ln sn, not N(ln 1e-6, 9) */
 	const bool *category; /* [d]: compared for equality; NULL: none. Copied */
 };
 

@@ -208,7 +208,7 @@ static struct prior prior_of(const struct sw_gp *gp, size_t i)
 	if (i == d)
 		return (struct prior){0, 1.5 * 1.5, 0};
 	if (i == d + 1)
-		return (struct prior){log(1e-6), 9, 0};
+		return gp->noisy ? (struct prior){log(0.1), 2, 0} : (struct prior){log(1e-6), 9, 0};
 	if (i == d + 2 && gp->additive)
 		return (struct prior){-1, 4, 0};
 	if (i >= gp_first_warp(gp))

@@ -44,7 +44,7 @@ struct gp_row_ops; /* gp_row.c, for this processor */
 struct sw_gp {
 	size_t d;
 	enum sw_gp_kernel kernel;
-	bool additive, warped;
+	bool additive, warped, noisy;
 	bool *category; /* [d] */
 	const struct gp_row_ops *ops;
 	struct gp_block params;

@@ -22,7 +22,7 @@
 
 /* Raised whenever a sampler suggests otherwise than before from the same trials: it is stored with
  * each sweep, and a replay compares suggestions of its own version alone. */
-#define SW_SAMPLER_VERSION 6
+#define SW_SAMPLER_VERSION 7
 
 #define SW_SUGGESTION_NEAR    3
 #define SW_SAMPLER_LEVELS_MAX 64

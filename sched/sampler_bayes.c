@@ -28,6 +28,7 @@ struct bayes {
 	struct bayes_cube cube;
 	struct bayes_data data;
 	struct bayes_memory memory, next; /* next: of the suggestion being made */
+	struct bayes_accidents accidents;
 	struct bayes_step step;
 	struct bayes_several *several; /* NULL: one metric */
 	bool has_rungs;                /* then they, not step, make the points */
@@ -43,6 +44,7 @@ static void bayes_free(struct bayes *b)
 	else
 		sw_bayes_step_fini(&b->step);
 	sw_bayes_several_destroy(b->several);
+	sw_bayes_accidents_fini(&b->accidents);
 	sw_bayes_memory_fini(&b->next);
 	sw_bayes_memory_fini(&b->memory);
 	sw_bayes_data_fini(&b->data);
@@ -79,6 +81,8 @@ static sw_status start(struct sw_sampler *s, struct sw_err *err)
 		rc = sw_bayes_rungs_init(&b->rungs, &b->cube, &s->config);
 	else if (rc == SW_OK && b->cube.d > 0)
 		rc = sw_bayes_step_init(&b->step, &b->cube, s->seed);
+	if (rc == SW_OK && b->cube.d > 0)
+		rc = sw_bayes_accidents_init(&b->accidents, &b->cube);
 	if (rc == SW_OK && b->cube.d > 0 && s->config.n_metrics > 1)
 		rc = sw_bayes_several_create(&b->several, &b->cube, s->config.n_metrics);
 	if (rc != SW_OK) {
@@ -97,6 +101,7 @@ static void stop(struct sw_sampler *s)
 
 static void drop_models(struct bayes *b)
 {
+	sw_bayes_accidents_drop(&b->accidents);
 	if (b->has_rungs)
 		sw_bayes_rungs_drop(&b->rungs);
 	else
@@ -187,6 +192,22 @@ static sw_status design(struct sw_sampler *s, const struct bayes *b, uint64_t ma
 
 /* ---- points of a model ---- */
 
+/* The rows but those of accidents, which the rungs' trials are told of as well. */
+static sw_status sift(struct bayes *b, struct bayes_data **known)
+{
+	bool changed;
+	const sw_status rc = sw_bayes_accidents_judge(&b->accidents, &b->data, known, &changed);
+
+	if (changed && !b->has_rungs)
+		sw_bayes_step_drop(&b->step);
+	for (size_t i = 0; rc == SW_OK && b->has_rungs && i < b->data.n; i++) {
+		if (b->data.bad[i])
+			sw_bayes_rung_fail(&b->rungs.values, b->data.trial[i],
+					   !sw_bayes_accidents_has(&b->accidents, i));
+	}
+	return rc;
+}
+
 /* In the metric's own units. */
 static void explain(const struct bayes *b, const struct bayes_found *f, struct sw_suggestion *out)
 {
@@ -206,16 +227,17 @@ static sw_status by_model(struct sw_sampler *s, struct bayes *b, const struct sw
 			  uint64_t made, struct bayes_rng *rng, struct sw_suggestion *out,
 			  struct sw_err *err)
 {
+	struct bayes_data *known;
 	struct bayes_found f;
-	sw_status rc = SW_OK;
+	sw_status rc = sift(b, &known);
 
-	if (b->several != NULL)
-		rc = sw_bayes_several_step(b->several, &b->step, &b->data, &b->next, rng,
+	if (rc == SW_OK && b->several != NULL)
+		rc = sw_bayes_several_step(b->several, &b->step, known, &b->next, rng,
 					   h->trials + 1, &f);
-	else if (b->has_rungs)
-		rc = sw_bayes_rungs_step(&b->rungs, &b->data, h, &b->next, rng, &f);
-	else
-		rc = sw_bayes_step(&b->step, &b->data, &b->next, rng, h->trials + 1, &f);
+	else if (rc == SW_OK && b->has_rungs)
+		rc = sw_bayes_rungs_step(&b->rungs, known, h, &b->next, rng, &f);
+	else if (rc == SW_OK)
+		rc = sw_bayes_step(&b->step, known, &b->next, rng, h->trials + 1, &f);
 
 	if (rc == SW_NOMEM)
 		return rc;
@@ -247,6 +269,8 @@ static sw_status suggest(struct sw_sampler *s, const struct sw_history *h, uint6
 
 	if (b->memory.seen > h->n_obs)
 		return sw_err_set(err, SW_INVALID, "the history is shorter than the state knows");
+	if (h->n_obs < b->data.n_obs)
+		drop_models(b); /* the rows are read anew */
 	sw_status rc = sw_bayes_data_absorb(&b->data, h, &b->memory);
 
 	if (rc == SW_OK && b->has_rungs)
