@@ -8,8 +8,9 @@
  *   --set std       the fourteen functions with known figures (bench/lib/functions.h)
  *         rotated   the same, turned about their minimisers; noisy: with noise, regret of the trial
  *                   that was best as seen, in the function's deviations (bench/lib/objective.h)
- *         heldout   ten others: nothing may have been tuned on them
- *         mixed     spaces with categories, integers, logs and conditions
+ *         flaky     the standard ones again, one trial in nine fails; edge: all beyond an edge
+ * beside the minimiser do heldout   ten others: nothing may have been tuned on them mixed spaces
+ * with categories, integers, logs and conditions
  *
  * grid runs on a grid of about n points, the middles of cells.
  */
@@ -74,6 +75,10 @@ static void add_subjects(struct bench_cells *c)
 		add_functions(c, BENCH_STANDARD, BENCH_ROTATED);
 	if (bench_listed(sets, "noisy"))
 		add_functions(c, BENCH_STANDARD, BENCH_NOISY);
+	if (bench_listed(sets, "flaky"))
+		add_functions(c, BENCH_STANDARD, BENCH_FLAKY);
+	if (bench_listed(sets, "edge"))
+		add_functions(c, BENCH_STANDARD, BENCH_EDGED);
 	if (bench_listed(sets, "heldout"))
 		add_functions(c, BENCH_HELDOUT, BENCH_PLAIN);
 	if (bench_listed(sets, "mixed"))
@@ -227,10 +232,10 @@ int main(int argc, char **argv)
 	for (int k = 0; k < SW_SAMPLER_KIND_N; k++)
 		o.sampler[k] = true;
 	if (bench_options_read(&o, argc, argv) != 0) {
-		bench_options_usage("bench_search",
-				    "--functions A,B  by name (default all of the sets)",
-				    "  --set A,B       of std rotated noisy heldout mixed (default "
-				    "std,mixed)\n");
+		bench_options_usage(
+			"bench_search", "--functions A,B  by name (default all of the sets)",
+			"  --set A,B       of std rotated noisy flaky edge heldout mixed (default "
+			"std,mixed)\n");
 		free(c);
 		return 2;
 	}

@@ -11,7 +11,7 @@
 #include "bench/lib/table.h"
 #include "bench/lib/trials.h"
 
-#define BENCH_MAX_SUBJECTS 64
+#define BENCH_MAX_SUBJECTS 96
 #define BENCH_MAX_MODES    4
 #define BENCH_MAX_SEEDS    1000
 #define BENCH_CHECKPOINTS  3

@@ -6,10 +6,12 @@
 #include <string.h>
 
 #define SD_POINTS 10000
+#define FLAKY     (1.0 / 9)
+#define EDGE      0.02
 
 struct state {
 	const struct bench_function *f;
-	bool rotated, noisy;
+	enum bench_form form;
 	double r[BENCH_MAX_D][BENCH_MAX_D]; /* rotated: rows are orthonormal */
 	double noise_sd;
 };
@@ -63,10 +65,18 @@ static double truth(const struct state *s, const double *x)
 {
 	double turned[BENCH_MAX_D];
 
-	if (!s->rotated)
+	if (s->form != BENCH_ROTATED)
 		return s->f->value(x, s->f->d);
 	rotate(s, x, turned);
 	return s->f->value(turned, s->f->d);
+}
+
+/* Beyond the edge? */
+static bool is_beyond(const struct bench_function *f, const double *x)
+{
+	const double side = f->hi[0] - f->lo[0], past = (x[0] - f->at[0]) / side;
+
+	return (f->at[0] - f->lo[0] > side / 2 ? past : -past) > EDGE;
 }
 
 static bool value(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t trial,
@@ -80,9 +90,11 @@ static bool value(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t t
 		x[k] = v[k].number;
 	out->truth = truth(s, x);
 	out->seen = out->truth;
-	if (s->noisy)
+	if (s->form == BENCH_NOISY)
 		out->seen += s->noise_sd * bench_normal(seed ^ 0x6e6f697365u, trial, 0);
-	return true;
+	if (s->form == BENCH_FLAKY)
+		return bench_unit(seed ^ 0x666c616b79u, trial, 0) >= FLAKY;
+	return s->form != BENCH_EDGED || !is_beyond(f, x);
 }
 
 static double deviation(const struct state *s)
@@ -113,14 +125,15 @@ void bench_add(struct sw_space *s, struct sw_param p)
 struct bench_objective *bench_objective_function(const struct bench_function *f,
 						 enum bench_form form)
 {
+	static const char *const suffix[BENCH_FORM_N] = {"",       "/rot",  "/noisy",
+							 "/flaky", "/edge", NULL};
 	struct bench_objective *o = calloc(1, sizeof *o);
 	struct state *s = calloc(1, sizeof *s);
 
 	assert(o != NULL && s != NULL && form != BENCH_MIXED);
 	s->f = f;
-	s->rotated = form == BENCH_ROTATED;
-	s->noisy = form == BENCH_NOISY;
-	if (s->rotated)
+	s->form = form;
+	if (form == BENCH_ROTATED)
 		make_rotation(s);
 	*o = (struct bench_objective){.d = f->d,
 				      .optimum = f->value(f->at, f->d),
@@ -128,11 +141,8 @@ struct bench_objective *bench_objective_function(const struct bench_function *f,
 				      .value = value,
 				      .ctx = s,
 				      .fini = free};
-	(void)snprintf(o->name, sizeof o->name, "%s%s", f->name,
-		       s->rotated ? "/rot"
-		       : s->noisy ? "/noisy"
-				  : "");
-	if (s->noisy) {
+	(void)snprintf(o->name, sizeof o->name, "%s%s", f->name, suffix[form]);
+	if (form == BENCH_NOISY) {
 		o->scale = deviation(s);
 		o->noise_sd = s->noise_sd = 0.1 * o->scale;
 	}

@@ -9,9 +9,11 @@
  *                   minimum (functions.h, boxed), it is clamped to the box first.
  *          NOISY    plus normal noise, its deviation 10% of the function's own over the box
  *                   (10,000 uniform points). Regrets count in the function's deviations there.
- *          MIXED    spaces of our own with categories, integers, logs and conditions; some points
- *                   fail. The minimum is 0.
- * Memory   create/destroy. Asserts instead of errors: a bench has nobody to tell.
+ *          FLAKY    one trial in nine fails, wherever it is.
+ *          EDGED    every trial fails beyond an edge: more than 0.02 of the box beside the
+ * minimiser, along the first parameter, on the side that is wider. MIXED    spaces of our own with
+ * categories, integers, logs and conditions; some points fail. The minimum is 0. Memory
+ * create/destroy. Asserts instead of errors: a bench has nobody to tell.
  */
 #ifndef SW_BENCH_LIB_OBJECTIVE_H
 #define SW_BENCH_LIB_OBJECTIVE_H
@@ -20,7 +22,15 @@
 #include "sched/space.h"
 #include <stdint.h>
 
-enum bench_form { BENCH_PLAIN, BENCH_ROTATED, BENCH_NOISY, BENCH_MIXED, BENCH_FORM_N };
+enum bench_form {
+	BENCH_PLAIN,
+	BENCH_ROTATED,
+	BENCH_NOISY,
+	BENCH_FLAKY,
+	BENCH_EDGED,
+	BENCH_MIXED,
+	BENCH_FORM_N
+};
 
 struct bench_value {
 	double seen;  /* what the sampler is told */
