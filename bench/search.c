@@ -8,9 +8,9 @@
  *   --set std       the fourteen functions with known figures (bench/lib/functions.h)
  *         rotated   the same, turned about their minimisers; noisy: with noise, regret of the trial
  *                   that was best as seen, in the function's deviations (bench/lib/objective.h)
- *         flaky     the standard ones again, one trial in nine fails; edge: all beyond an edge
- * beside the minimiser do heldout   ten others: nothing may have been tuned on them mixed spaces
- * with categories, integers, logs and conditions
+ *         flaky     the same, one trial in nine fails; edge: all fail on one side of the minimiser
+ *         heldout   ten others: nothing may have been tuned on them
+ *         mixed     spaces with categories, integers, logs and conditions
  *
  * grid runs on a grid of about n points, the middles of cells.
  */

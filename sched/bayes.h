@@ -112,7 +112,7 @@ struct bayes_data {
 	double *x;       /* [n][d] */
 	double *y;       /* [n]; bad rows: 0. Several metrics: sw_bayes_data_weigh() */
 	double *metrics; /* [n][n_metrics]; bad rows: 0. NULL when there is one */
-	bool *bad;       /* [n]: infeasible */
+	bool *bad;       /* [n]: infeasible, or failed */
 	uint64_t *trial; /* [n]; 0: of an earlier sweep */
 	double *sorted;  /* [n_good], rising */
 	size_t n_good;
@@ -135,33 +135,41 @@ void sw_bayes_data_fini(struct bayes_data *b);
  * longer one than the last is read from its start. */
 SW_NODISCARD sw_status sw_bayes_data_absorb(struct bayes_data *b, const struct sw_history *h,
 					    struct bayes_memory *m);
+bool sw_bayes_is_bad(enum sw_obs_kind kind); /* an end that makes a bad row */
 /* Is x within 1e-9 (max norm) of a row, of b->all if that is set, or of a pending point? */
 bool sw_bayes_data_has(const struct bayes_data *b, const double *x);
 
 /* ---- bayes_accident.c ---- */
 
 struct bayes_accidents {
-	struct sw_gp *gp; /* of the labels */
-	size_t judged;    /* the verdicts rest on so many rows; a cache */
-	size_t n, cap;    /* accidents; rows that fit below */
-	bool *is;         /* [judged] */
-	uint32_t *row;    /* [cap]: for scratch, as x is */
-	double *x;
-	struct bayes_data known; /* the rows that are none */
+	struct sw_gp *gp;     /* of the labels */
+	size_t judged;        /* observations that the verdicts rest on; they are a cache */
+	size_t n;             /* accidents */
+	bool *is, *was;       /* [trials]: trial t at t - 1; was: before the last verdicts */
+	unsigned char *label; /* [trials] */
+	size_t *subject;      /* [subjects]: priors, then trials */
+	double *x;            /* scratch, of one size */
+	size_t trials, subjects, rows; /* for how many there is room */
+	struct bayes_data known;       /* the rows that are none */
 };
 
 SW_NODISCARD sw_status sw_bayes_accidents_init(struct bayes_accidents *a,
 					       const struct bayes_cube *cube);
 void sw_bayes_accidents_fini(struct bayes_accidents *a);
 void sw_bayes_accidents_drop(struct bayes_accidents *a); /* the cache */
-/* Which bad rows of b were accidents, and the rows but them: *known is b itself where there
- * are none, else good until the next call. *changed: a row is one that was none, or no more, since
- * the last call: what was made of the rows known then is void. A function of b's rows alone.
- * O(r^3), r <= 200, where a failure or a tenth of the rows came; else O(n d), and nothing where no
- * row is bad. SW_INVALID: no factor could be had. */
-SW_NODISCARD sw_status sw_bayes_accidents_judge(struct bayes_accidents *a, struct bayes_data *b,
-						struct bayes_data **known, bool *changed);
-bool sw_bayes_accidents_has(const struct bayes_accidents *a, size_t row);
+/* Which of the trials that FAILED did so by accident, by what the history has. *changed: one is
+ * that was none, or no more, since the last call: what was made of the rows known then is void. A
+ * function of (cube, history): who starts anew judges as who went on. O(r^3 + f r^2), r <= 200, of
+ * f failures, where one or a tenth of the observations came; else O(observations). SW_INVALID: no
+ * factor could be had. */
+SW_NODISCARD sw_status sw_bayes_accidents_judge(struct bayes_accidents *a,
+						const struct bayes_cube *cube,
+						const struct sw_history *h, bool *changed);
+bool sw_bayes_accidents_has(const struct bayes_accidents *a, uint64_t trial); /* 0: never */
+/* The rows of b but those: *known is b itself where there are none, else good until the next call.
+ * O(n d). */
+SW_NODISCARD sw_status sw_bayes_accidents_known(struct bayes_accidents *a, struct bayes_data *b,
+						struct bayes_data **known);
 
 /* ---- draws of one suggestion ---- */
 

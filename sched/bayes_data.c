@@ -142,6 +142,11 @@ static sw_status reserve_trials(struct bayes_data *b, uint64_t trials)
 	return SW_OK;
 }
 
+bool sw_bayes_is_bad(enum sw_obs_kind kind)
+{
+	return kind == SW_OBS_INFEASIBLE || kind == SW_OBS_FAILED;
+}
+
 static sw_status absorb_obs(struct bayes_data *b, const struct sw_history *h, size_t i,
 			    struct bayes_memory *m)
 {
@@ -157,7 +162,7 @@ static sw_status absorb_obs(struct bayes_data *b, const struct sw_history *h, si
 			sw_bayes_memory_forget(fresh, o->trial);
 	} else {
 		rc = add_row(b, o->trial, h->values + (o->trial - 1) * h->n_params,
-			     o->kind == SW_OBS_INFEASIBLE ? NULL : h->y + i * h->n_metrics, fresh);
+			     sw_bayes_is_bad(o->kind) ? NULL : h->y + i * h->n_metrics, fresh);
 	}
 	if (rc == SW_OK)
 		b->ended[o->trial - 1] = true;

@@ -95,7 +95,7 @@ sw_status sw_bayes_rung_absorb(struct bayes_rung_values *r, const struct sw_hist
 			put(r, subject, o->level, h->y[r->n_obs]);
 		else if (o->kind == SW_OBS_FINAL)
 			put(r, subject, r->n_levels - 1, h->y[r->n_obs]);
-		else if (o->kind == SW_OBS_INFEASIBLE)
+		else if (sw_bayes_is_bad(o->kind))
 			r->bad[subject] = true;
 	}
 	r->top = r->n_levels - 1;

@@ -27,8 +27,9 @@
  *
  * What ends off a rung: a trial that COMPLETED without a value at the last rung never gets one, so
  * its final value counts as that. FAILED and INFEASIBLE: beyond the worst at the top, whatever it
- * had below. CANCELLED: its rungs count. Earlier sweeps: their values are those of the last rung. A
- * trial of a higher bracket has no value at low rungs: gaps are allowed everywhere.
+ * had below; by accident (bayes_accident.c): its rungs count, as of one that was CANCELLED. Earlier
+ * sweeps: their values are those of the last rung. A trial of a higher bracket has no value at low
+ * rungs: gaps are allowed everywhere.
  *
  * Pure     A suggestion is a function of (configuration, prefix of the history, memory); the rest
  *          are caches. In the memory: theta of model 0, fitted[0] the rows of the last fit,

@@ -90,12 +90,26 @@ sw_status sw_history_add_trial(struct sw_history *h, const struct sw_value *valu
 	return SW_OK;
 }
 
+static size_t values_of(enum sw_obs_kind kind, size_t n_metrics)
+{
+	switch (kind) {
+	case SW_OBS_RUNG:
+		return 1;
+	case SW_OBS_FINAL:
+	case SW_OBS_PRUNED:
+		return n_metrics;
+	case SW_OBS_INFEASIBLE:
+	case SW_OBS_FAILED:
+	case SW_OBS_NONE:
+		break;
+	}
+	return 0;
+}
+
 sw_status sw_history_observe(struct sw_history *h, struct sw_obs obs, const double *y)
 {
 	const sw_status rc = reserve_obs(h, h->n_obs + 1);
-	const size_t n = obs.kind == SW_OBS_RUNG                                    ? 1
-			 : obs.kind == SW_OBS_INFEASIBLE || obs.kind == SW_OBS_NONE ? 0
-										    : h->n_metrics;
+	const size_t n = values_of(obs.kind, h->n_metrics);
 
 	assert(obs.trial >= 1 && obs.trial <= h->trials);
 	if (rc != SW_OK)

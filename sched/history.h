@@ -23,8 +23,9 @@ enum sw_obs_kind {
 	SW_OBS_RUNG,       /* the trial reached rung `level`: y[0] is its value there */
 	SW_OBS_FINAL,      /* COMPLETED: y is what it ended with */
 	SW_OBS_PRUNED,     /* the pruner stopped it: y is its last value */
-	SW_OBS_INFEASIBLE, /* FAILED or INFEASIBLE (diverged, out of memory): worse than all; no y
+	SW_OBS_INFEASIBLE, /* its parameters do not work (diverged, no memory): worse than all; no y
 			    */
+	SW_OBS_FAILED,     /* FAILED: as INFEASIBLE, unless it was an accident; no y */
 	SW_OBS_NONE,       /* CANCELLED: it tells nothing, but waits no longer; no y */
 };
 
@@ -58,8 +59,8 @@ SW_NODISCARD sw_status sw_history_reserve(struct sw_history *h, uint64_t n_trial
 /* values[n_params] of trial h->trials + 1. */
 SW_NODISCARD sw_status sw_history_add_trial(struct sw_history *h, const struct sw_value *values);
 
-/* Appends an observation. y[n_metrics]; NULL for INFEASIBLE and NONE. RUNG reads y[0] alone.
- * Asserts that the trial was made and that y is finite. */
+/* Appends an observation. y[n_metrics]; NULL for INFEASIBLE, FAILED and NONE. RUNG reads y[0]
+ * alone. Asserts that the trial was made and that y is finite. */
 SW_NODISCARD sw_status sw_history_observe(struct sw_history *h, struct sw_obs obs, const double *y);
 
 /* A finished trial of an earlier sweep; before the first observation. */

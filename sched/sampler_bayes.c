@@ -192,20 +192,24 @@ static sw_status design(struct sw_sampler *s, const struct bayes *b, uint64_t ma
 
 /* ---- points of a model ---- */
 
-/* The rows but those of accidents, which the rungs' trials are told of as well. */
-static sw_status sift(struct bayes *b, struct bayes_data **known)
+/* The rows but those of accidents, which the rungs are told of as well. */
+static sw_status sift(struct bayes *b, const struct sw_history *h, struct bayes_data **known)
 {
 	bool changed;
-	const sw_status rc = sw_bayes_accidents_judge(&b->accidents, &b->data, known, &changed);
+	const sw_status rc = sw_bayes_accidents_judge(&b->accidents, &b->cube, h, &changed);
 
 	if (changed && !b->has_rungs)
 		sw_bayes_step_drop(&b->step);
-	for (size_t i = 0; rc == SW_OK && b->has_rungs && i < b->data.n; i++) {
+	if (rc != SW_OK)
+		return rc;
+	for (size_t i = 0; b->has_rungs && i < b->data.n; i++) {
+		const uint64_t trial = b->data.trial[i];
+
 		if (b->data.bad[i])
-			sw_bayes_rung_fail(&b->rungs.values, b->data.trial[i],
-					   !sw_bayes_accidents_has(&b->accidents, i));
+			sw_bayes_rung_fail(&b->rungs.values, trial,
+					   !sw_bayes_accidents_has(&b->accidents, trial));
 	}
-	return rc;
+	return sw_bayes_accidents_known(&b->accidents, &b->data, known);
 }
 
 /* In the metric's own units. */
@@ -229,7 +233,7 @@ static sw_status by_model(struct sw_sampler *s, struct bayes *b, const struct sw
 {
 	struct bayes_data *known;
 	struct bayes_found f;
-	sw_status rc = sift(b, &known);
+	sw_status rc = sift(b, h, &known);
 
 	if (rc == SW_OK && b->several != NULL)
 		rc = sw_bayes_several_step(b->several, &b->step, known, &b->next, rng,
@@ -269,8 +273,6 @@ static sw_status suggest(struct sw_sampler *s, const struct sw_history *h, uint6
 
 	if (b->memory.seen > h->n_obs)
 		return sw_err_set(err, SW_INVALID, "the history is shorter than the state knows");
-	if (h->n_obs < b->data.n_obs)
-		drop_models(b); /* the rows are read anew */
 	sw_status rc = sw_bayes_data_absorb(&b->data, h, &b->memory);
 
 	if (rc == SW_OK && b->has_rungs)

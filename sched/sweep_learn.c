@@ -314,6 +314,8 @@ void sw_sweep_learn_end(struct sw_sweep *s, uint64_t trial, enum sw_trial_state 
 	const double *last = s->last + (trial - 1) * metric_n(s);
 	if (end == SW_TRIAL_CANCELLED)
 		obs.kind = SW_OBS_NONE;
+	else if (end == SW_TRIAL_FAILED)
+		obs.kind = SW_OBS_FAILED;
 	else if (end == SW_TRIAL_COMPLETED && isfinite(last[0]))
 		obs.kind = SW_OBS_FINAL;
 	else if (end == SW_TRIAL_PRUNED && isfinite(last[0]))

@@ -326,6 +326,7 @@ static bool news_of(const struct tpe_book *b, const struct sw_history *h, size_t
 		}
 		return !b->config.rungs && !(b->pauses && t->rung != 0);
 	case SW_OBS_INFEASIBLE:
+	case SW_OBS_FAILED:
 		news->y = NULL;
 		return true;
 	case SW_OBS_NONE:

@@ -138,6 +138,7 @@ struct bench_objective *bench_objective_function(const struct bench_function *f,
 	*o = (struct bench_objective){.d = f->d,
 				      .optimum = f->value(f->at, f->d),
 				      .scale = 1,
+				      .crashes = form == BENCH_FLAKY || form == BENCH_EDGED,
 				      .value = value,
 				      .ctx = s,
 				      .fini = free};

@@ -9,11 +9,12 @@
  *                   minimum (functions.h, boxed), it is clamped to the box first.
  *          NOISY    plus normal noise, its deviation 10% of the function's own over the box
  *                   (10,000 uniform points). Regrets count in the function's deviations there.
- *          FLAKY    one trial in nine fails, wherever it is.
- *          EDGED    every trial fails beyond an edge: more than 0.02 of the box beside the
- * minimiser, along the first parameter, on the side that is wider. MIXED    spaces of our own with
- * categories, integers, logs and conditions; some points fail. The minimum is 0. Memory
- * create/destroy. Asserts instead of errors: a bench has nobody to tell.
+ *          FLAKY    one trial in nine FAILED, wherever it is.
+ *          EDGED    all FAILED more than 0.02 of the box beyond the minimiser, along the first
+ *                   parameter, on its narrower side.
+ *          MIXED    spaces of our own with categories, integers, logs and conditions; some points
+ *                   are infeasible. The minimum is 0.
+ * Memory   create/destroy. Asserts instead of errors: a bench has nobody to tell.
  */
 #ifndef SW_BENCH_LIB_OBJECTIVE_H
 #define SW_BENCH_LIB_OBJECTIVE_H
@@ -45,7 +46,9 @@ struct bench_objective {
 	double scale;    /* one unit of regret */
 	double noise_sd; /* of seen about truth */
 
-	/* seed, trial: what the noise depends on. false: the trial failed. */
+	bool crashes; /* a trial without a value FAILED; else it is INFEASIBLE */
+
+	/* seed, trial: what the noise depends on. false: the trial has no value. */
 	bool (*value)(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t trial,
 		      struct bench_value *out);
 	/* NULL: value() says it. Asked of the best trial so far alone, where it is dear. */

@@ -69,6 +69,10 @@ static sw_status tell(struct runner *r)
 	const bool good = p->objective->value(p->objective->ctx, v, p->seed, trial, &y) &&
 			  isfinite(y.seen);
 
+	const enum sw_obs_kind kind = good                    ? SW_OBS_FINAL
+				      : p->objective->crashes ? SW_OBS_FAILED
+							      : SW_OBS_INFEASIBLE;
+
 	memmove(r->pending + at, r->pending + at + 1, (r->n_pending - at - 1) * sizeof *r->pending);
 	r->n_pending--;
 	if (good && y.seen < r->best_seen) {
@@ -78,10 +82,8 @@ static sw_status tell(struct runner *r)
 					: y.truth;
 	}
 	r->out->curve[r->out->told++] = r->best_truth;
-	return sw_history_observe(
-		&r->h,
-		(struct sw_obs){.trial = trial, .kind = good ? SW_OBS_FINAL : SW_OBS_INFEASIBLE},
-		good ? &y.seen : NULL);
+	return sw_history_observe(&r->h, (struct sw_obs){.trial = trial, .kind = kind},
+				  good ? &y.seen : NULL);
 }
 
 void bench_trials_run(const struct bench_plan *p, struct bench_outcome *out)

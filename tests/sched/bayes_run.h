@@ -71,7 +71,7 @@ static inline void tell(struct run *r, uint64_t trial, enum sw_obs_kind kind, do
 
 	ck_assert_int_eq(
 		sw_history_observe(&r->h, obs,
-				   kind == SW_OBS_INFEASIBLE || kind == SW_OBS_NONE ? NULL : &y),
+				   kind == SW_OBS_FINAL || kind == SW_OBS_PRUNED ? &y : NULL),
 		SW_OK);
 }
 
