@@ -19,7 +19,7 @@
 #define EVALS_ROWS   1600 /* evaluations of one start, times rows */
 #define EVALS_LEAST  12
 #define TOLERANCE    0.02 /* nats: a step of a fit that gains less is its last */
-#define WARP_GAIN    8.0  /* nats that warps must win to be believed */
+#define WARP_GAIN    10.0 /* nats that warps must win to be believed */
 #define TWICE_EVERY  24   /* rows: beyond, the first fit after each so many has them */
 #define TWICE_SELDOM 100  /* the same beyond ROWS_FULL, where fits are STEP_MOST rows apart */
 #define LOCAL_ROWS   8    /* times d */

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WARP_VAR 1.0 /* prior variance of ln c */
+#define WARP_VAR 9.0 /* prior variance of ln c */
 
 enum { PANEL = 24 }; /* columns of a factor's inverse at once */
 

@@ -17,7 +17,8 @@
 #include <string.h>
 
 #define DESIGN_MIN   5
-#define RUNGS_MIN    8  /* the same with rungs */
+#define DESIGN_MAX   6
+#define RUNGS_MIN    8  /* with rungs, at least, and no most */
 #define DESIGN_TRIES 64 /* draws for a first point that is not there yet */
 /* With rungs at least this share of the points is spread over the space, always. A pruner that
  * compares newcomers with those before them passes nearly all that a model finds: then only what
@@ -143,9 +144,10 @@ static sw_status restore(struct sw_sampler *s, const unsigned char *state, size_
 static size_t design_n(const struct bayes *b)
 {
 	const size_t d = b->cube.d - b->cube.resource;
-	const size_t least = b->has_rungs ? RUNGS_MIN : DESIGN_MIN;
 
-	return d + 1 > least ? d + 1 : least;
+	if (b->has_rungs)
+		return d + 1 > RUNGS_MIN ? d + 1 : RUNGS_MIN;
+	return d + 1 < DESIGN_MIN ? DESIGN_MIN : d + 1 > DESIGN_MAX ? DESIGN_MAX : d + 1;
 }
 
 /* Too few points made, or (with many asked for at once) too few of them told. */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { D = 4, N = 30, VARIANTS = 16 };
+enum { D = 4, N = 30, VARIANTS = 18 };
 
 static const bool CATEGORY[D] = {false, true, false, false};
 
@@ -34,7 +34,8 @@ static void bench_init(struct bench *b, int variant)
 		.kernel = variant % 2 ? SW_GP_RBF : SW_GP_MATERN52,
 		.additive = variant / 2 % 2,
 		.category = variant / 4 % 2 ? CATEGORY : NULL,
-		.warped = variant / 8,
+		.warped = variant / 8 % 2,
+		.noisy = variant / 16,
 	};
 	uint64_t rng = 7 + (uint64_t)variant;
 
@@ -93,7 +94,9 @@ END_TEST
 static double penalty(const struct bench *b)
 {
 	const double m = sqrt(2) + 0.5 * log(D), *t = b->theta;
-	double sum = t[D] * t[D] / 4.5 + pow(t[D + 1] - log(1e-6), 2) / 18;
+	const double noise = b->ref.config.noisy ? pow(t[D + 1] - log(0.1), 2) / 4
+						 : pow(t[D + 1] - log(1e-6), 2) / 18;
+	double sum = t[D] * t[D] / 4.5 + noise;
 
 	for (int k = 0; k < D; k++)
 		sum += pow(t[k] - m, 2) / 6 + t[k];
@@ -103,7 +106,7 @@ static double penalty(const struct bench *b)
 			sum += pow(t[D + 3 + k] - log(0.5), 2) / 2;
 	}
 	for (size_t k = b->theta_n - D; b->ref.config.warped && k < b->theta_n; k++)
-		sum += t[k] * t[k] / 2;
+		sum += t[k] * t[k] / 18;
 	return sum;
 }
 
