@@ -1,14 +1,16 @@
 /*
  * Trials that FAILED for nothing that has to do with their point: a machine that went down, a
- * neighbour who took the memory. One of them beside the best, held for a value worse than all,
- * bends the model where it should be sharpest.
+ * process that was killed. One of them beside the best, held for a value worse than all, bends the
+ * model where it should be sharpest.
  *
  * A Gaussian process on the labels (1: it failed or was infeasible, 0: it ended well, or has values
  * at rungs and did not fail), which expects noise, says of each failure how likely the other trials
- * make it (leave-one-out: Rasmussen and Williams, section 5.4.2). One that they make likelier than
- * not is explained by where it is, and stays a row below the worst; the others are left out. So a
- * single failure teaches nothing until a second one beside it confirms it, and where failures are
- * noise none does. What a trial said itself, INFEASIBLE, stands as it is.
+ * make it: leave-one-out, by Rasmussen and Williams, section 5.4.2, but for the mean, which is that
+ * of all. One that they make likelier than not is explained by where it is, and stays a row below
+ * the worst; the others are left out. So a single failure teaches nothing until a second one beside
+ * it confirms it, and where failures are noise none does, as long as less than half of the trials
+ * fail: from there on the process's mean calls each failure likely, and they are believed. What is
+ * INFEASIBLE (diverged, out of memory, or as a client says) stands as it is.
  *
  * docs/search.md has what the search gains, and what it costs where failures do have a cause.
  */

@@ -109,7 +109,8 @@ static double any_result(int mode, uint64_t *rng)
 static void move_on(struct sw_history *h, bool *ended, uint32_t *level, int mode, uint64_t *rng)
 {
 	static const enum sw_obs_kind ends[] = {SW_OBS_FINAL,  SW_OBS_FINAL, SW_OBS_FINAL,
-						SW_OBS_PRUNED, SW_OBS_NONE,  SW_OBS_INFEASIBLE};
+						SW_OBS_PRUNED, SW_OBS_NONE,  SW_OBS_INFEASIBLE,
+						SW_OBS_FAILED};
 	const bool failing = mode == 6;
 
 	for (uint64_t t = 1; t <= h->trials; t++) {
@@ -123,11 +124,11 @@ static void move_on(struct sw_history *h, bool *ended, uint32_t *level, int mode
 		while (level[t] < LEVELS && below(rng, 2) == 0)
 			learn_tell(h, t, SW_OBS_RUNG, level[t]++, y);
 		if (failing && below(rng, 8) != 0)
-			end = SW_OBS_INFEASIBLE;
+			end = below(rng, 2) == 0 ? SW_OBS_INFEASIBLE : SW_OBS_FAILED;
 		ended[t] = below(rng, 4) != 0;
 		if (ended[t])
 			learn_tell(h, t, end, 0,
-				   end == SW_OBS_NONE || end == SW_OBS_INFEASIBLE ? NULL : y);
+				   end == SW_OBS_FINAL || end == SW_OBS_PRUNED ? y : NULL);
 	}
 }
 
