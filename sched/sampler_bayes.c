@@ -17,7 +17,7 @@
 #include <string.h>
 
 #define DESIGN_MIN   5
-#define DESIGN_MAX   6
+#define DESIGN_MAX   6  /* of one metric; where there are many parameters, one for two of them */
 #define RUNGS_MIN    8  /* with rungs, at least, and no most */
 #define DESIGN_TRIES 64 /* draws for a first point that is not there yet */
 /* With rungs at least this share of the points is spread over the space, always. A pruner that
@@ -147,7 +147,10 @@ static size_t design_n(const struct bayes *b)
 
 	if (b->has_rungs)
 		return d + 1 > RUNGS_MIN ? d + 1 : RUNGS_MIN;
-	return d + 1 < DESIGN_MIN ? DESIGN_MIN : d + 1 > DESIGN_MAX ? DESIGN_MAX : d + 1;
+	const size_t half = (d + 1) / 2 > DESIGN_MAX ? (d + 1) / 2 : DESIGN_MAX;
+	const size_t n = b->several == NULL && d + 1 > half ? half : d + 1;
+
+	return n > DESIGN_MIN ? n : DESIGN_MIN;
 }
 
 /* Too few points made, or (with many asked for at once) too few of them told. */
