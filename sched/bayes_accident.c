@@ -169,6 +169,7 @@ static size_t choose(struct bayes_accidents *a, const struct sw_history *h, size
 		if (a->label[t] == WELL)
 			a->subject[n_bad + n_well++] = h->n_prior + (size_t)t;
 	}
+	assert(n_bad > 0);
 	size_t room = n_bad * ROWS_MOST / (n_bad + n_well);
 
 	room = room < EACH_LEAST ? EACH_LEAST : room;
