@@ -47,6 +47,9 @@ void sw_bayes_cube_fini(struct bayes_cube *c);
 void sw_bayes_cube_add_resource(struct bayes_cube *c);
 /* values[n_params] -> x[d]. */
 void sw_bayes_cube_read(const struct bayes_cube *c, const struct sw_value *values, double *x);
+/* The same of subject i of the history: its priors, then its trials. */
+void sw_bayes_cube_subject(const struct bayes_cube *c, const struct sw_history *h, size_t i,
+			   double *x);
 /* x[d] -> values[n_params], canonical. False: they break a constraint. */
 bool sw_bayes_cube_write(const struct bayes_cube *c, const double *x, struct sw_value *values);
 /* Moves x to the point that its values stand for: levels, inactive coordinates. False as above. */
@@ -135,7 +138,8 @@ void sw_bayes_data_fini(struct bayes_data *b);
  * longer one than the last is read from its start. */
 SW_NODISCARD sw_status sw_bayes_data_absorb(struct bayes_data *b, const struct sw_history *h,
 					    struct bayes_memory *m);
-bool sw_bayes_is_bad(enum sw_obs_kind kind); /* an end that makes a bad row */
+bool sw_bayes_grow(void *p, size_t n, size_t size); /* *p: room for n of size bytes, or false */
+bool sw_bayes_is_bad(enum sw_obs_kind kind);        /* an end that makes a bad row */
 /* Is x within 1e-9 (max norm) of a row, of b->all if that is set, or of a pending point? */
 bool sw_bayes_data_has(const struct bayes_data *b, const double *x);
 

@@ -63,35 +63,24 @@ void sw_bayes_accidents_drop(struct bayes_accidents *a)
 		memset(a->is, 0, a->trials * sizeof *a->is);
 }
 
-/* *p: room for n of size bytes. */
-static bool grow(void *p, size_t n, size_t size)
-{
-	void **const at = p;
-	void *const bigger = sw_realloc(*at, n * size);
-
-	if (bigger == NULL)
-		return false;
-	*at = bigger;
-	return true;
-}
-
 static sw_status reserve(struct bayes_accidents *a, const struct sw_history *h, size_t d)
 {
 	const size_t trials = (size_t)h->trials, subjects = h->n_prior + trials;
 
-	if (a->x == NULL && !grow(&a->x, (ROWS_MOST + BATCH) * (d + 2), sizeof *a->x))
+	if (a->x == NULL && !sw_bayes_grow(&a->x, (ROWS_MOST + BATCH) * (d + 2), sizeof *a->x))
 		return SW_NOMEM;
 	if (trials > a->trials) {
 		const size_t cap = 2 * trials;
 
-		if (!grow(&a->is, cap, sizeof *a->is) || !grow(&a->was, cap, sizeof *a->was) ||
-		    !grow(&a->label, cap, sizeof *a->label))
+		if (!sw_bayes_grow(&a->is, cap, sizeof *a->is) ||
+		    !sw_bayes_grow(&a->was, cap, sizeof *a->was) ||
+		    !sw_bayes_grow(&a->label, cap, sizeof *a->label))
 			return SW_NOMEM;
 		memset(a->is + a->trials, 0, (cap - a->trials) * sizeof *a->is);
 		a->trials = cap;
 	}
 	if (subjects > a->subjects) {
-		if (!grow(&a->subject, 2 * subjects, sizeof *a->subject))
+		if (!sw_bayes_grow(&a->subject, 2 * subjects, sizeof *a->subject))
 			return SW_NOMEM;
 		a->subjects = 2 * subjects;
 	}
@@ -183,16 +172,6 @@ static size_t choose(struct bayes_accidents *a, const struct sw_history *h, size
 	return *bad + well;
 }
 
-static void read_subject(const struct bayes_cube *cube, const struct sw_history *h, size_t i,
-			 double *x)
-{
-	const struct sw_value *const v = i < h->n_prior
-						 ? h->prior_values + i * h->n_params
-						 : h->values + (i - h->n_prior) * h->n_params;
-
-	sw_bayes_cube_read(cube, v, x);
-}
-
 /* What the rows but this one make of its label. var: of the latent function, given all of them; a
  * likelihood more of noise sn leads from the one to the other. */
 static double without_itself(double mean, double var, double z, double sn)
@@ -239,7 +218,7 @@ static sw_status condition(struct bayes_accidents *a, const struct bayes_cube *c
 	double *const z = a->x + ROWS_MOST * d, theta[SW_SPACE_MAX_PARAMS + 2], f;
 
 	for (size_t i = 0; i < rows; i++) {
-		read_subject(cube, h, a->subject[i], a->x + i * d);
+		sw_bayes_cube_subject(cube, h, a->subject[i], a->x + i * d);
 		z[i] = ((i < l->bad ? 1 : 0) - share) / sd;
 	}
 	sw_gp_theta_default(a->gp, theta);
@@ -268,7 +247,7 @@ static sw_status judge(struct bayes_accidents *a, const struct bayes_cube *cube,
 	for (uint64_t t = 1; rc == SW_OK && t <= h->trials; t++) {
 		if (a->label[t - 1] != FAILED)
 			continue;
-		read_subject(cube, h, h->n_prior + (size_t)t - 1, l.x + l.n * cube->d);
+		sw_bayes_cube_subject(cube, h, h->n_prior + (size_t)t - 1, l.x + l.n * cube->d);
 		l.trial[l.n++] = t;
 		if (l.n == BATCH)
 			rc = ask_about(a, &l, h->n_prior);
@@ -315,9 +294,12 @@ static sw_status reserve_known(struct bayes_accidents *a, const struct bayes_dat
 
 	if (b->n <= a->rows)
 		return SW_OK;
-	if (!grow(&k->x, cap * b->cube->d, sizeof *k->x) || !grow(&k->y, cap, sizeof *k->y) ||
-	    !grow(&k->bad, cap, sizeof *k->bad) || !grow(&k->trial, cap, sizeof *k->trial) ||
-	    (b->n_metrics > 1 && !grow(&k->metrics, cap * b->n_metrics, sizeof *k->metrics)))
+	if (!sw_bayes_grow(&k->x, cap * b->cube->d, sizeof *k->x) ||
+	    !sw_bayes_grow(&k->y, cap, sizeof *k->y) ||
+	    !sw_bayes_grow(&k->bad, cap, sizeof *k->bad) ||
+	    !sw_bayes_grow(&k->trial, cap, sizeof *k->trial) ||
+	    (b->n_metrics > 1 &&
+	     !sw_bayes_grow(&k->metrics, cap * b->n_metrics, sizeof *k->metrics)))
 		return SW_NOMEM;
 	a->rows = cap;
 	return SW_OK;

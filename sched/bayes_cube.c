@@ -94,3 +94,13 @@ bool sw_bayes_cube_snap(const struct bayes_cube *c, double *x)
 	sw_bayes_cube_read(c, values, x);
 	return ok;
 }
+
+void sw_bayes_cube_subject(const struct bayes_cube *c, const struct sw_history *h, size_t i,
+			   double *x)
+{
+	const struct sw_value *const v = i < h->n_prior
+						 ? h->prior_values + i * h->n_params
+						 : h->values + (i - h->n_prior) * h->n_params;
+
+	sw_bayes_cube_read(c, v, x);
+}

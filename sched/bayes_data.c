@@ -27,16 +27,21 @@ void sw_bayes_data_fini(struct bayes_data *b)
 	*b = (struct bayes_data){0};
 }
 
-/* *p: [*cap][width] of size bytes each, so that n fit. *cap is the caller's to move. */
-static bool grow(void *p, size_t n, size_t width, size_t size)
+bool sw_bayes_grow(void *p, size_t n, size_t size)
 {
 	void **const at = p;
-	void *const bigger = sw_realloc(*at, n * (width > 0 ? width : 1) * size);
+	void *const bigger = sw_realloc(*at, n * size);
 
 	if (bigger == NULL)
 		return false;
 	*at = bigger;
 	return true;
+}
+
+/* *p: [*cap][width] of size bytes each, so that n fit. *cap is the caller's to move. */
+static bool grow(void *p, size_t n, size_t width, size_t size)
+{
+	return sw_bayes_grow(p, n * (width > 0 ? width : 1), size);
 }
 
 static sw_status reserve_rows(struct bayes_data *b)

@@ -28,26 +28,18 @@ void sw_bayes_rung_fini(struct bayes_rung_values *r)
 	*r = (struct bayes_rung_values){.n_levels = r->n_levels, .levels = r->levels};
 }
 
-static bool grow(void *p, size_t n, size_t size)
-{
-	void **const at = p;
-	void *const bigger = sw_realloc(*at, n * size);
-
-	if (bigger == NULL)
-		return false;
-	*at = bigger;
-	return true;
-}
-
 static sw_status reserve(struct bayes_rung_values *r, size_t n)
 {
 	if (n > r->cap) {
 		const size_t cap = n < 32 ? 64 : 2 * n, rungs = cap * r->n_levels;
 
-		if (!grow(&r->v, rungs, sizeof *r->v) || !grow(&r->has, cap, sizeof *r->has) ||
-		    !grow(&r->bad, cap, sizeof *r->bad) || !grow(&r->at, cap, sizeof *r->at) ||
-		    !grow(&r->z, rungs, sizeof *r->z) || !grow(&r->y, cap, sizeof *r->y) ||
-		    !grow(&r->sorted, cap, sizeof *r->sorted))
+		if (!sw_bayes_grow(&r->v, rungs, sizeof *r->v) ||
+		    !sw_bayes_grow(&r->has, cap, sizeof *r->has) ||
+		    !sw_bayes_grow(&r->bad, cap, sizeof *r->bad) ||
+		    !sw_bayes_grow(&r->at, cap, sizeof *r->at) ||
+		    !sw_bayes_grow(&r->z, rungs, sizeof *r->z) ||
+		    !sw_bayes_grow(&r->y, cap, sizeof *r->y) ||
+		    !sw_bayes_grow(&r->sorted, cap, sizeof *r->sorted))
 			return SW_NOMEM;
 		r->cap = cap;
 	}

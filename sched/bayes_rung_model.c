@@ -60,16 +60,6 @@ void sw_bayes_rungs_drop(struct bayes_rungs *r)
 
 /* ---- rows ---- */
 
-static void read_subject(const struct bayes_rungs *r, const struct sw_history *h, size_t i,
-			 double *x)
-{
-	const struct sw_value *const v = i < h->n_prior
-						 ? h->prior_values + i * h->n_params
-						 : h->values + (i - h->n_prior) * h->n_params;
-
-	sw_bayes_cube_read(r->cube, v, x);
-}
-
 /* row_x and row_z of what was picked, and the transform up to that z. False: no row is good. */
 static bool load(struct bayes_rungs *r, const struct sw_history *h)
 {
@@ -79,7 +69,7 @@ static bool load(struct bayes_rungs *r, const struct sw_history *h)
 	size_t good = 0;
 
 	for (size_t i = 0; i < p->n; i++) {
-		read_subject(r, h, p->row[i].subject, r->row_x + i * d);
+		sw_bayes_cube_subject(r->cube, h, p->row[i].subject, r->row_x + i * d);
 		r->row_x[i * d + d - 1] = sw_bayes_rung_tau(&r->values, p->row[i].level);
 		if (!p->row[i].bad) {
 			good++;
@@ -146,7 +136,7 @@ static bool counts(const struct bayes_rungs *r, size_t subject)
 
 static void add_point(struct bayes_rungs *r, const struct sw_history *h, size_t subject)
 {
-	read_subject(r, h, subject, r->model.x + r->n_told++ * r->cube->d);
+	sw_bayes_cube_subject(r->cube, h, subject, r->model.x + r->n_told++ * r->cube->d);
 }
 
 /* All that have a value; of more than there is room for, those that have a row. */
