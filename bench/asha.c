@@ -26,11 +26,11 @@
  *          loss when the budget is spent. Medians and quartiles over the seeds.
  */
 #include "bench/lib/boost.h"
-#include "bench/lib/cells.h"
 #include "bench/lib/jobs.h"
+#include "bench/lib/pruning.h"
 #include "bench/lib/recorded.h"
 #include "bench/lib/stats.h"
-#include "bench/lib/sweepsim.h"
+#include "bench/lib/table.h"
 #include "bench/lib/tuning.h"
 #include <assert.h>
 #include <math.h>
@@ -38,81 +38,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NEVER        1.5
-#define HIT_WORKERS  8 /* at most so many: with more, the budget is spent before much is known */
-#define GOAL_SEEDS   101
-#define GOAL_FROM    1001
-#define GOAL_OF      100
-#define MODEL_FULL   60 /* full trainings at most with samplers that learn */
-#define MAX_FAMILIES 8
-
-static const struct {
-	const char *name;
-	enum sw_sampler_kind sampler;
-	enum bench_sim_pruner pruner;
-	const char *against; /* whose end the hit is measured by */
-} policies[] = {
-	{"none", SW_SAMPLER_RANDOM, BENCH_SIM_NONE, "stop"},
-	{"stop", SW_SAMPLER_RANDOM, BENCH_SIM_STOP, "stop"},
-	{"promote", SW_SAMPLER_RANDOM, BENCH_SIM_PROMOTE, "stop"},
-	{"hyperband", SW_SAMPLER_RANDOM, BENCH_SIM_HYPERBAND, "stop"},
-	{"median", SW_SAMPLER_RANDOM, BENCH_SIM_MEDIAN, "stop"},
-	{"bohb", SW_SAMPLER_BOHB, BENCH_SIM_STOP, "stop"},
-	{"bohb-p", SW_SAMPLER_BOHB, BENCH_SIM_PROMOTE, "promote"},
-	{"tpe", SW_SAMPLER_TPE, BENCH_SIM_STOP, "stop"},
-	{"tpe-p", SW_SAMPLER_TPE, BENCH_SIM_PROMOTE, "promote"},
-	{"bayes", SW_SAMPLER_BAYES, BENCH_SIM_STOP, "stop"},
-	{"bayes-p", SW_SAMPLER_BAYES, BENCH_SIM_PROMOTE, "promote"},
-};
-#define POLICIES (sizeof policies / sizeof *policies)
-
-struct plan {
-	const struct bench_options *o;
-	struct bench_family family[MAX_FAMILIES];
-	double goal[MAX_FAMILIES];
-	size_t families;
-	struct bench_sim_run *run; /* [mode][family][policy][seed] */
-};
-
-static bool wanted(const struct plan *p, size_t policy)
-{
-	return bench_listed(p->o->sets, policies[policy].name);
-}
-
-/* Epochs that a sweep takes: no less than five full trainings a worker, of which the first is known
- * when a fifth is spent. */
-static size_t budget_of(const struct plan *p, size_t mode)
-{
-	const size_t least = 5 * p->o->parallel[mode];
-	const size_t full = p->o->full > 0           ? p->o->full
-			    : least > BENCH_SIM_FULL ? least
-						     : BENCH_SIM_FULL;
-
-	return full * BENCH_EPOCHS;
-}
-
-/* How far it is followed; what is beyond counts as never. */
-static size_t follow_of(const struct plan *p, size_t mode)
-{
-	const size_t most = budget_of(p, mode) * 3 / 2;
-
-	return most < BENCH_SIM_KEPT ? most : BENCH_SIM_KEPT;
-}
-
-static size_t find_policy(const char *name)
-{
-	size_t i = 0;
-
-	while (strcmp(policies[i].name, name) != 0)
-		i++;
-	return i;
-}
+#define GOAL_SEEDS 101
+#define GOAL_FROM  1001
+#define GOAL_OF    100
+#define HIT_MOST   0.6
+#define LOSS_MOST  1.1
+#define MODEL_FULL 60 /* full trainings at most with samplers that learn */
 
 /* ---- the goal ---- */
 
 static void goal_one(void *ctx, size_t i, void *result)
 {
-	const struct plan *const p = ctx;
+	const struct bench_pruning *const p = ctx;
 	const struct bench_sim_plan plan = {.family = &p->family[i / GOAL_SEEDS],
 					    .sampler = SW_SAMPLER_RANDOM,
 					    .seed = GOAL_FROM + i % GOAL_SEEDS,
@@ -124,7 +61,7 @@ static void goal_one(void *ctx, size_t i, void *result)
 	bench_sim_run(&plan, result);
 }
 
-static bool set_goals(struct plan *p)
+static bool set_goals(struct bench_pruning *p)
 {
 	const size_t n = p->families * GOAL_SEEDS;
 	struct bench_sim_run *const run =
@@ -144,175 +81,97 @@ static bool set_goals(struct plan *p)
 
 /* ---- the runs ---- */
 
-/* Full trainings after which the goal counts as never reached. */
-static size_t never_full(size_t workers)
-{
-	return workers <= 100 ? 200 : 2 * workers;
-}
-
 /* Full trainings after which a run ends that has not come to the goal: earlier where suggestions
  * take time, which makes nothing look better than it is. */
-static size_t most_full(const struct plan *p, size_t workers, size_t policy)
+static size_t most_full(const struct bench_pruning *p, size_t workers, size_t policy)
 {
 	if (p->o->budget > 0)
 		return p->o->budget;
-	if (policies[policy].sampler != SW_SAMPLER_RANDOM && workers <= 100)
+	if (bench_pruning_policies[policy].sampler != SW_SAMPLER_RANDOM && workers <= 100)
 		return MODEL_FULL;
-	return never_full(workers);
-}
-
-static struct bench_sim_run *run_at(const struct plan *p, size_t mode, size_t f, size_t policy)
-{
-	return p->run + ((mode * p->families + f) * POLICIES + policy) * p->o->seeds;
+	return bench_pruning_never(workers);
 }
 
 static void run_one(void *ctx, size_t i, void *result)
 {
-	const struct plan *const p = ctx;
-	const size_t seeds = p->o->seeds, policy = i / seeds % POLICIES;
-	const size_t f = i / seeds / POLICIES % p->families;
-	const size_t mode = i / seeds / POLICIES / p->families, workers = p->o->parallel[mode];
+	const struct bench_pruning *const p = ctx;
+	const size_t seeds = p->o->seeds, policy = i / seeds % bench_pruning_n;
+	const size_t f = i / seeds / bench_pruning_n % p->families;
+	const size_t mode = i / seeds / bench_pruning_n / p->families;
+	const size_t workers = p->o->parallel[mode];
 	const size_t most = most_full(p, workers, policy) * BENCH_EPOCHS;
-	const size_t follow = most < follow_of(p, mode) ? most : follow_of(p, mode);
+	const size_t follow = bench_pruning_follow(p, mode);
 	const struct bench_sim_plan plan = {.family = &p->family[f],
-					    .sampler = policies[policy].sampler,
-					    .pruner = policies[policy].pruner,
+					    .sampler = bench_pruning_policies[policy].sampler,
+					    .pruner = bench_pruning_policies[policy].pruner,
 					    .seed = p->o->seed_from + i % seeds,
 					    .workers = workers,
 					    .goal = p->goal[f],
-					    .least = workers > HIT_WORKERS ? 1 : follow,
+					    .least = workers > BENCH_PRUNING_HITS ? 1
+						     : follow < most              ? follow
+										  : most,
 					    .most = most};
 
-	if (wanted(p, policy))
+	if (bench_pruning_wanted(p, policy))
 		bench_sim_run(&plan, result);
-}
-
-/* ---- figures ---- */
-
-static double end_of(const struct plan *p, const struct bench_sim_run *r, size_t epochs, double q)
-{
-	double v[BENCH_MAX_SEEDS];
-
-	for (size_t i = 0; i < p->o->seeds; i++)
-		v[i] = r[i].curve[epochs - 1];
-	return bench_stat_quantile(v, p->o->seeds, q);
-}
-
-static double hit_of(const struct plan *p, size_t mode, const struct bench_sim_run *r, bool trained,
-		     double goal, double q)
-{
-	const size_t follow = follow_of(p, mode);
-	double v[BENCH_MAX_SEEDS];
-
-	for (size_t i = 0; i < p->o->seeds; i++) {
-		const double *const curve = trained ? r[i].trained : r[i].curve;
-		size_t e = 0;
-
-		while (e < follow && curve[e] > goal)
-			e++;
-		v[i] = e < follow ? (double)(e + 1) / (double)budget_of(p, mode) : NEVER;
-	}
-	return bench_stat_quantile(v, p->o->seeds, q);
-}
-
-/* Never counts as never_full(). */
-static double reach_of(const struct plan *p, const struct bench_sim_run *r, size_t workers,
-		       double q)
-{
-	const double most = (double)never_full(workers);
-	double v[BENCH_MAX_SEEDS];
-
-	for (size_t i = 0; i < p->o->seeds; i++)
-		v[i] = fmin(r[i].reached / BENCH_EPOCHS, most);
-	return bench_stat_quantile(v, p->o->seeds, q);
-}
-
-static double goal_of_hit(const struct plan *p, size_t mode, size_t f, size_t policy)
-{
-	const size_t against = find_policy(policies[policy].against);
-
-	return end_of(p, run_at(p, mode, f, against), budget_of(p, mode), 0.5);
 }
 
 /* ---- printing ---- */
 
-static void add_row(const struct plan *p, size_t mode, size_t f, size_t policy,
-		    struct bench_table *t)
+static void add_quartiles(struct bench_table *t, size_t column, const double quartiles[3])
 {
-	const struct bench_sim_run *const r = run_at(p, mode, f, policy);
-	const size_t workers = p->o->parallel[mode];
-	double end[3], hit[3], trained[3], reach[3], trials = 0, full = 0, ms = 0;
 	char text[48];
+
+	bench_stat_text(quartiles, text);
+	bench_table_text(t, column, text);
+}
+
+/* What the budget bought: columns 3 to 5. */
+static void add_hits(const struct bench_pruning *p, size_t mode, size_t f, size_t policy,
+		     struct bench_table *t)
+{
+	const struct bench_sim_run *const r = bench_pruning_runs(p, mode, f, policy);
+	const double level = bench_pruning_level(p, mode, f, policy);
+	double end[3], hit[3], trained[3];
 
 	for (int k = 0; k < 3; k++) {
 		const double q = 0.25 * (k + 1);
 
-		end[k] = end_of(p, r, budget_of(p, mode), q);
-		hit[k] = hit_of(p, mode, r, false, goal_of_hit(p, mode, f, policy), q);
-		trained[k] = hit_of(p, mode, r, true, goal_of_hit(p, mode, f, policy), q);
-		reach[k] = reach_of(p, r, workers, q);
+		end[k] = bench_pruning_end(p, r, bench_pruning_budget(p, mode), q);
+		hit[k] = bench_pruning_hit(p, mode, r, false, level, q);
+		trained[k] = bench_pruning_hit(p, mode, r, true, level, q);
 	}
+	add_quartiles(t, 3, end);
+	add_quartiles(t, 4, hit);
+	add_quartiles(t, 5, trained);
+}
+
+static void add_row(const struct bench_pruning *p, size_t mode, size_t f, size_t policy,
+		    struct bench_table *t)
+{
+	const struct bench_sim_run *const r = bench_pruning_runs(p, mode, f, policy);
+	const double seeds = (double)p->o->seeds;
+	double reach[3], trials = 0, full = 0, ms = 0;
+
 	for (size_t i = 0; i < p->o->seeds; i++) {
-		trials += r[i].trials / (double)p->o->seeds;
-		full += r[i].full / (double)p->o->seeds;
-		ms += r[i].suggest_ms / (double)p->o->seeds;
+		trials += r[i].trials / seeds;
+		full += r[i].full / seeds;
+		ms += r[i].suggest_ms / seeds;
 	}
 	(void)bench_table_row(t, p->family[f].name);
-	bench_table_number(t, 1, (double)workers, 0);
-	bench_table_text(t, 2, policies[policy].name);
-	if (workers <= HIT_WORKERS) {
-		bench_stat_text(end, text);
-		bench_table_text(t, 3, text);
-		bench_stat_text(hit, text);
-		bench_table_text(t, 4, text);
-		bench_stat_text(trained, text);
-		bench_table_text(t, 5, text);
-	}
-	bench_stat_text(reach, text);
-	bench_table_text(t, 6, text);
+	bench_table_number(t, 1, (double)p->o->parallel[mode], 0);
+	bench_table_text(t, 2, bench_pruning_policies[policy].name);
+	if (bench_pruning_compared(p, mode, policy))
+		add_hits(p, mode, f, policy, t);
+	for (int k = 0; k < 3; k++)
+		reach[k] = bench_pruning_reach(p, r, p->o->parallel[mode], 0.25 * (k + 1));
+	add_quartiles(t, 6, reach);
 	bench_table_number(t, 7, trials, 0);
 	bench_table_number(t, 8, full, 0);
 	bench_table_number(t, 9, ms, 2);
 }
 
-/* Over the families, of the medians over the seeds. */
-struct means {
-	double reach, hit, worst_hit, trained, worst_trained;
-	double loss, worst_loss; /* at the end, over that of `against` */
-};
-
-static struct means means_of(const struct plan *p, size_t mode, size_t policy)
-{
-	const size_t against = find_policy(policies[policy].against);
-	const double n = (double)p->families;
-	struct means m = {0};
-
-	for (size_t f = 0; f < p->families; f++) {
-		const struct bench_sim_run *const r = run_at(p, mode, f, policy);
-		const double goal = goal_of_hit(p, mode, f, policy);
-
-		m.reach += log(reach_of(p, r, p->o->parallel[mode], 0.5)) / n;
-		if (p->o->parallel[mode] > HIT_WORKERS || !wanted(p, against))
-			continue;
-		const double hit = hit_of(p, mode, r, false, goal, 0.5);
-		const double trained = hit_of(p, mode, r, true, goal, 0.5);
-		const double loss = end_of(p, r, budget_of(p, mode), 0.5) / goal;
-
-		m.hit += log(hit) / n;
-		m.worst_hit = fmax(m.worst_hit, hit);
-		m.trained += log(trained) / n;
-		m.worst_trained = fmax(m.worst_trained, trained);
-		m.loss += log(loss) / n;
-		m.worst_loss = fmax(m.worst_loss, loss);
-	}
-	m.reach = exp(m.reach);
-	m.hit = exp(m.hit);
-	m.trained = exp(m.trained);
-	m.loss = exp(m.loss);
-	return m;
-}
-
-static void print_means(const struct plan *p)
+static void print_means(const struct bench_pruning *p)
 {
 	static const char *const names[] = {"geometric means", "workers", "reach", "hit",
 					    "worst hit",       "hit 27",  "worst", "loss",
@@ -322,15 +181,15 @@ static void print_means(const struct plan *p)
 	assert(t != NULL);
 	bench_table_init(t, names, sizeof names / sizeof *names);
 	for (size_t mode = 0; mode < p->o->modes; mode++) {
-		for (size_t k = 0; k < POLICIES; k++) {
-			if (!wanted(p, k))
+		for (size_t k = 0; k < bench_pruning_n; k++) {
+			if (!bench_pruning_wanted(p, k))
 				continue;
-			const struct means m = means_of(p, mode, k);
+			const struct bench_pruning_means m = bench_pruning_means(p, mode, k);
 
-			(void)bench_table_row(t, policies[k].name);
+			(void)bench_table_row(t, bench_pruning_policies[k].name);
 			bench_table_number(t, 1, (double)p->o->parallel[mode], 0);
 			bench_table_number(t, 2, m.reach, 1);
-			if (p->o->parallel[mode] > HIT_WORKERS)
+			if (!m.compared)
 				continue;
 			bench_table_number(t, 3, m.hit, 2);
 			bench_table_number(t, 4, m.worst_hit, 2);
@@ -344,13 +203,66 @@ static void print_means(const struct plan *p)
 	free(t);
 }
 
-/* Every run: after 1 to 30 full trainings. 0 or -1. */
-static int write_curves(const struct plan *p)
+/* Does asha that promotes come to the goal as soon as asha that stops? */
+static void print_promote(const struct bench_pruning *p)
+{
+	const size_t stop = bench_pruning_find("stop"), promote = bench_pruning_find("promote");
+	double share = 0;
+
+	if (!bench_pruning_wanted(p, stop) || !bench_pruning_wanted(p, promote))
+		return;
+	for (size_t mode = 0; mode < p->o->modes; mode++)
+		share += log(bench_pruning_means(p, mode, promote).reach /
+			     bench_pruning_means(p, mode, stop).reach);
+	printf("promote: %.2f of the resource that stop takes to the best of %d, all workers\n",
+	       exp(share / (double)p->o->modes), GOAL_OF);
+}
+
+static size_t runs_of(const struct bench_pruning *p)
+{
+	size_t n = 0;
+
+	for (size_t k = 0; k < bench_pruning_n; k++)
+		n += bench_pruning_wanted(p, k) ? p->o->modes * p->families * p->o->seeds : 0;
+	return n;
+}
+
+/* What is wanted of bayes under asha, for both forms of it and few workers. */
+static void print_verdict(const struct bench_pruning *p)
+{
+	static const char *const names[] = {"bayes", "bayes-p"};
+	size_t held = 0, cases = 0;
+
+	for (size_t mode = 0; mode < p->o->modes; mode++) {
+		for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+			const size_t policy = bench_pruning_find(names[k]);
+
+			if (!bench_pruning_wanted(p, policy) ||
+			    !bench_pruning_compared(p, mode, policy))
+				continue;
+			const struct bench_pruning_means m = bench_pruning_means(p, mode, policy);
+
+			cases++;
+			held += m.hit <= HIT_MOST && m.worst_loss <= LOSS_MOST;
+		}
+	}
+	if (cases == 0) {
+		printf("asha: %zu runs (of sweeps, %zu seeds)\n", runs_of(p), p->o->seeds);
+		return;
+	}
+	printf("asha: %zu of %zu cases (form of asha and workers: bayes is where random points end "
+	       "with at most %.1f of their budget, and its loss at the end is on no family above "
+	       "%.2f of theirs)\n",
+	       held, cases, HIT_MOST, LOSS_MOST);
+}
+
+/* Every run: after 1 to 60 full trainings. 0 or -1. */
+static int write_curves(const struct bench_pruning *p)
 {
 	if (p->o->curves == NULL)
 		return 0;
 	FILE *const f = fopen(p->o->curves, "w");
-	const size_t seeds = p->o->seeds, n = p->o->modes * p->families * POLICIES * seeds;
+	const size_t seeds = p->o->seeds, n = p->o->modes * p->families * bench_pruning_n * seeds;
 
 	if (f == NULL) {
 		perror(p->o->curves);
@@ -363,15 +275,16 @@ static int write_curves(const struct plan *p)
 		(void)fprintf(f, ",any at %zu", k);
 	for (size_t i = 0; i < n; i++) {
 		const struct bench_sim_run *const r = p->run + i;
-		const size_t policy = i / seeds % POLICIES;
+		const size_t policy = i / seeds % bench_pruning_n;
 
-		if (!wanted(p, policy))
+		if (!bench_pruning_wanted(p, policy))
 			continue;
 		(void)fprintf(f, "\n%s,%zu,%s,%zu,%u,%u,%g",
-			      p->family[i / seeds / POLICIES % p->families].name,
-			      p->o->parallel[i / seeds / POLICIES / p->families],
-			      policies[policy].name, (size_t)p->o->seed_from + i % seeds, r->trials,
-			      r->full, r->reached / BENCH_EPOCHS);
+			      p->family[i / seeds / bench_pruning_n % p->families].name,
+			      p->o->parallel[i / seeds / bench_pruning_n / p->families],
+			      bench_pruning_policies[policy].name,
+			      (size_t)p->o->seed_from + i % seeds, r->trials, r->full,
+			      r->reached / BENCH_EPOCHS);
 		for (size_t k = 1; k * BENCH_EPOCHS <= BENCH_SIM_KEPT; k++)
 			(void)fprintf(f, ",%g", r->trained[k * BENCH_EPOCHS - 1]);
 		for (size_t k = 1; k * BENCH_EPOCHS <= BENCH_SIM_KEPT; k++)
@@ -381,7 +294,7 @@ static int write_curves(const struct plan *p)
 	return fclose(f) == 0 ? 0 : -1;
 }
 
-static int print(const struct plan *p)
+static int print(const struct bench_pruning *p)
 {
 	static const char *const names[] = {"family", "workers", "policy", "end",  "hit",
 					    "hit 27", "reach",   "trials", "full", "ms an ask"};
@@ -391,8 +304,8 @@ static int print(const struct plan *p)
 	bench_table_init(t, names, sizeof names / sizeof *names);
 	for (size_t mode = 0; mode < p->o->modes; mode++)
 		for (size_t f = 0; f < p->families; f++)
-			for (size_t policy = 0; policy < POLICIES; policy++)
-				if (wanted(p, policy))
+			for (size_t policy = 0; policy < bench_pruning_n; policy++)
+				if (bench_pruning_wanted(p, policy))
 					add_row(p, mode, f, policy, t);
 	bench_table_print(t);
 	const int rc = bench_table_csv(t, p->o->csv) != 0 || write_curves(p) != 0 ? -1 : 0;
@@ -401,10 +314,8 @@ static int print(const struct plan *p)
 	for (size_t f = 0; f < p->families; f++)
 		printf("%s: best of %d: %.4g\n", p->family[f].name, GOAL_OF, p->goal[f]);
 	print_means(p);
-	if (wanted(p, find_policy("bayes")))
-		printf("asha: %.2f of the resource (bayes under asha, to where random under asha "
-		       "ends: geometric mean, %zu worker(s))\n",
-		       means_of(p, 0, find_policy("bayes")).trained, p->o->parallel[0]);
+	print_promote(p);
+	print_verdict(p);
 	return rc;
 }
 
@@ -421,10 +332,11 @@ static struct sw_space *boosted_space(void *ctx)
 	return bench_boost_space();
 }
 
-static size_t numbers[MAX_FAMILIES]; /* of the trainer's tasks: what a space is made from */
+/* Of the trainer's tasks: what a space is made from. */
+static size_t numbers[BENCH_PRUNING_FAMILIES];
 
 /* 0 or -1. The families of the table come last. */
-static int add_families(struct plan *p, size_t *recorded)
+static int add_families(struct bench_pruning *p, size_t *recorded)
 {
 	const char *const list = p->o->subjects;
 
@@ -458,7 +370,7 @@ int main(int argc, char **argv)
 				  .modes = 4,
 				  .most_parallel = 1000,
 				  .jobs = 1};
-	struct plan p = {.o = &o};
+	struct bench_pruning p = {.o = &o};
 	size_t recorded = 0;
 	int rc = -1;
 
@@ -478,7 +390,7 @@ int main(int argc, char **argv)
 	if (o.seeds == 0)
 		o.seeds = o.quick ? 1 : 15;
 	if (add_families(&p, &recorded) == 0 && set_goals(&p)) {
-		const size_t n = o.modes * p.families * POLICIES * o.seeds;
+		const size_t n = o.modes * p.families * bench_pruning_n * o.seeds;
 
 		p.run = bench_jobs_run(n, sizeof *p.run, o.jobs, run_one, &p, "runs");
 		if (p.run != NULL)
