@@ -17,7 +17,8 @@ const struct bench_pruning_policy bench_pruning_policies[] = {
 	{"bayes", SW_SAMPLER_BAYES, BENCH_SIM_STOP, "stop"},
 	{"bayes-p", SW_SAMPLER_BAYES, BENCH_SIM_PROMOTE, "promote"},
 };
-const size_t bench_pruning_n = sizeof bench_pruning_policies / sizeof *bench_pruning_policies;
+const size_t bench_pruning_policies_n =
+	sizeof bench_pruning_policies / sizeof *bench_pruning_policies;
 
 bool bench_pruning_wanted(const struct bench_pruning *p, size_t policy)
 {
@@ -28,15 +29,15 @@ size_t bench_pruning_find(const char *name)
 {
 	size_t i = 0;
 
-	while (i < bench_pruning_n && strcmp(bench_pruning_policies[i].name, name) != 0)
+	while (i < bench_pruning_policies_n && strcmp(bench_pruning_policies[i].name, name) != 0)
 		i++;
-	assert(i < bench_pruning_n);
+	assert(i < bench_pruning_policies_n);
 	return i;
 }
 
 bool bench_pruning_compared(const struct bench_pruning *p, size_t mode, size_t policy)
 {
-	return p->o->parallel[mode] <= BENCH_PRUNING_HITS &&
+	return p->o->parallel[mode] <= BENCH_PRUNING_FEW &&
 	       bench_pruning_wanted(p, bench_pruning_find(bench_pruning_policies[policy].against));
 }
 
@@ -65,7 +66,8 @@ size_t bench_pruning_never(size_t workers)
 struct bench_sim_run *bench_pruning_runs(const struct bench_pruning *p, size_t mode, size_t f,
 					 size_t policy)
 {
-	return p->run + ((mode * p->families + f) * bench_pruning_n + policy) * p->o->seeds;
+	return p->run +
+	       ((mode * p->families + f) * bench_pruning_policies_n + policy) * p->o->seeds;
 }
 
 double bench_pruning_end(const struct bench_pruning *p, const struct bench_sim_run *r,
@@ -73,6 +75,7 @@ double bench_pruning_end(const struct bench_pruning *p, const struct bench_sim_r
 {
 	double v[BENCH_MAX_SEEDS];
 
+	assert(epochs >= 1 && epochs <= BENCH_SIM_KEPT && p->o->seeds <= BENCH_MAX_SEEDS);
 	for (size_t i = 0; i < p->o->seeds; i++)
 		v[i] = r[i].curve[epochs - 1];
 	return bench_stat_quantile(v, p->o->seeds, q);
@@ -111,8 +114,12 @@ double bench_pruning_level(const struct bench_pruning *p, size_t mode, size_t f,
 {
 	const size_t against = bench_pruning_find(bench_pruning_policies[policy].against);
 
-	return bench_pruning_end(p, bench_pruning_runs(p, mode, f, against),
-				 bench_pruning_budget(p, mode), 0.5);
+	assert(bench_pruning_compared(p, mode, policy));
+	const double level = bench_pruning_end(p, bench_pruning_runs(p, mode, f, against),
+					       bench_pruning_budget(p, mode), 0.5);
+
+	assert(isfinite(level));
+	return level;
 }
 
 static void compare(const struct bench_pruning *p, size_t mode, size_t f, size_t policy,
@@ -132,8 +139,8 @@ static void compare(const struct bench_pruning *p, size_t mode, size_t f, size_t
 	m->worst_loss = fmax(m->worst_loss, loss);
 }
 
-struct bench_pruning_means bench_pruning_means(const struct bench_pruning *p, size_t mode,
-					       size_t policy)
+struct bench_pruning_means bench_pruning_means_of(const struct bench_pruning *p, size_t mode,
+						  size_t policy)
 {
 	const size_t workers = p->o->parallel[mode];
 	struct bench_pruning_means m = {.compared = bench_pruning_compared(p, mode, policy)};
