@@ -222,8 +222,7 @@ static void print_promote(const struct bench_pruning *p)
 		share += log(bench_pruning_means_of(p, mode, promote).reach /
 			     bench_pruning_means_of(p, mode, stop).reach);
 	printf("promote: %.2f of the resource that stop takes to the best of %d (geometric mean "
-	       "over "
-	       "families and numbers of workers)\n",
+	       "over families and numbers of workers)\n",
 	       exp(share / (double)p->o->modes), GOAL_OF);
 }
 
