@@ -261,6 +261,15 @@ struct sw_origin {
 struct sw_origin sw_sweep_origin(const struct sw_sweep *s, uint64_t trial);
 /* Would ASK hand something out now? As quick as the pruner's next(), changes nothing. */
 bool sw_sweep_has_work(const struct sw_sweep *s);
+/* Why it would not. SW_IDLE_NOT: it would. */
+enum sw_idle {
+	SW_IDLE_NOT,
+	SW_IDLE_DONE,    /* the sweep has ended */
+	SW_IDLE_PAUSED,  /* the sweep is paused */
+	SW_IDLE_BUSY,    /* max_concurrent trials run */
+	SW_IDLE_WAITING, /* for what running trials report: one may be promoted, or come back */
+};
+enum sw_idle sw_sweep_idle(const struct sw_sweep *s);
 /* The trial that this one is a changed copy of (pbt), or whose checkpoint that one itself went on
  * from while it had none of its own; 0: none. O(log children). */
 uint64_t sw_sweep_parent(const struct sw_sweep *s, uint64_t trial);

@@ -87,6 +87,7 @@ START_TEST(sweep_answers_questions)
 	ck_assert_int_eq(sw_sweep_values(s, 0, &value), SW_NOT_FOUND);
 	ck_assert_int_eq(sw_sweep_values(s, 2, &value), SW_NOT_FOUND);
 	ck_assert(!sw_sweep_has_work(s));
+	ck_assert_int_eq(sw_sweep_idle(s), SW_IDLE_BUSY);
 	ck_assert_str_eq(play(s, &actions, "report 1 1 1 2 0.5"), "go");
 	ck_assert_uint_eq(sw_sweep_trial(s, 1)->step, 2);
 	ck_assert_uint_eq(sw_sweep_trial(s, 1)->seq, 1);
@@ -97,6 +98,7 @@ START_TEST(sweep_answers_questions)
 	ck_assert_str_eq(sw_sweep_cause(s), "");
 	(void)play(s, &actions, "fail no metric val_loss");
 	ck_assert_str_eq(sw_sweep_cause(s), "no metric val_loss");
+	ck_assert_int_eq(sw_sweep_idle(s), SW_IDLE_DONE);
 	ck_assert_int_eq(sw_sweep_state(s), SW_SWEEP_FAILED);
 	sw_actions_fini(&actions);
 	sw_sweep_destroy(s);
