@@ -30,6 +30,7 @@ static const struct option {
 	{"--weight", NULL, SW_OPT_WEIGHT, KIND_TEXT, offsetof(struct sw_args, weight)},
 	{"--time-budget", NULL, SW_OPT_TIME_BUDGET, KIND_TEXT,
 	 offsetof(struct sw_args, time_budget)},
+	{"--lease", NULL, SW_OPT_LEASE, KIND_TEXT, offsetof(struct sw_args, lease)},
 	{"--gpu-hours", NULL, SW_OPT_GPU_HOURS, KIND_TEXT, offsetof(struct sw_args, gpu_hours)},
 	{"--target", NULL, SW_OPT_TARGET, KIND_TEXT, offsetof(struct sw_args, target)},
 	{"--range", NULL, SW_OPT_RANGE, KIND_RANGE, 0},

@@ -32,10 +32,11 @@ enum sw_opt {
 	SW_OPT_OUT = 262144,
 	SW_OPT_EPOCHS = 524288,
 	SW_OPT_FORMAT = 1048576,
+	SW_OPT_LEASE = 2097152,
 };
 #define SW_OPT_EDIT                                                                                \
 	(SW_OPT_RUN_CAP | SW_OPT_MAX_CONCURRENT | SW_OPT_WEIGHT | SW_OPT_TIME_BUDGET |             \
-	 SW_OPT_GPU_HOURS | SW_OPT_TARGET | SW_OPT_RANGE)
+	 SW_OPT_GPU_HOURS | SW_OPT_LEASE | SW_OPT_TARGET | SW_OPT_RANGE)
 #define SW_OPT_ALWAYS (SW_OPT_JSON | SW_OPT_SOCKET | SW_OPT_HELP | SW_OPT_VERSION)
 
 struct sw_args {
@@ -45,7 +46,8 @@ struct sw_args {
 	size_t n_words;
 	const char *socket, *state, *scope, *early_terminate, *out, *format;
 	uint64_t n, run_cap, workers, epochs;
-	const char *max_concurrent, *weight, *time_budget, *gpu_hours, *target; /* as written */
+	const char *max_concurrent, *weight, *time_budget, *gpu_hours, *lease,
+		*target;                /* as written */
 	const char *range[SW_ARGS_MAX]; /* "NAME=MIN..MAX"; --range may stand again and again */
 	size_t n_ranges;
 };

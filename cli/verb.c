@@ -49,6 +49,8 @@ const struct sw_verb sw_verbs[] = {
 	 "  --weight W            its share of the slots beside other sweeps (default 1)\n"
 	 "  --time-budget SECONDS of running; none: no budget\n"
 	 "  --gpu-hours H         of all its attempts on GPUs; none: no budget\n"
+	 "  --lease SECONDS       of silence after which a client's trial goes to another; none:\n"
+	 "                        a minute after its connection has closed\n"
 	 "  --target VALUE        of the metric, at which it ends\n"
 	 "  --range NAME=MIN..MAX a number's new range, narrower or wider; may be repeated\n"
 	 "Prints what changed. `sweep show SWEEP` lists all edits.\n"},

@@ -103,6 +103,8 @@ static int write_params(struct sw_cli *c, struct sw_jw *w)
 	if (status == SW_EXIT_DONE)
 		status = add_setting(c, w, "gpu_hours", "gpu-hours", a->gpu_hours, true);
 	if (status == SW_EXIT_DONE)
+		status = add_setting(c, w, "lease_s", "lease", a->lease, true);
+	if (status == SW_EXIT_DONE)
 		status = add_setting(c, w, "target", "target", a->target, false);
 	if (status == SW_EXIT_DONE)
 		status = add_ranges(c, w);

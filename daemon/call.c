@@ -1,4 +1,5 @@
 #include "daemon/call.h"
+#include "base/clock.h"
 #include "base/fault.h"
 #include "daemon/conn.h"
 #include "daemon/daemon.h"
@@ -13,7 +14,12 @@ struct sw_call *sw_call_create(struct sw_conn *c, struct sw_message *m, const cJ
 
 	if (call == NULL)
 		return NULL;
-	*call = (struct sw_call){.d = c->d, .conn = c, .message = m, .id = id, .params = params};
+	*call = (struct sw_call){.d = c->d,
+				 .conn = c,
+				 .message = m,
+				 .id = id,
+				 .params = params,
+				 .since_us = sw_clock_mono_us()};
 	m->n_open++;
 	c->n_open++;
 	return call;
@@ -85,6 +91,13 @@ int64_t sw_call_int(const struct sw_call *call, const char *name, int64_t absent
 	const cJSON *v = sw_json_get(call->params, name);
 
 	return cJSON_IsNumber(v) ? (int64_t)v->valuedouble : absent;
+}
+
+double sw_call_num(const struct sw_call *call, const char *name, double absent)
+{
+	const cJSON *v = sw_json_get(call->params, name);
+
+	return cJSON_IsNumber(v) ? v->valuedouble : absent;
 }
 
 const char *sw_call_str(const struct sw_call *call, const char *name, const char *absent)

@@ -27,6 +27,7 @@ struct sw_call {
 	struct sw_message *message;
 	const cJSON *id;     /* NULL: a notification, whose answer is dropped */
 	const cJSON *params; /* checked against methods.json; an object or NULL */
+	int64_t since_us;    /* when it came */
 };
 
 /* NULL: no memory. Counts as an open call of its message. */
@@ -42,6 +43,7 @@ bool sw_call_gone(const struct sw_call *call); /* its connection is closed */
 
 /* Checked parameters: the default when absent. */
 int64_t sw_call_int(const struct sw_call *call, const char *name, int64_t absent);
+double sw_call_num(const struct sw_call *call, const char *name, double absent);
 const char *sw_call_str(const struct sw_call *call, const char *name, const char *absent);
 
 #endif

@@ -1,7 +1,7 @@
-#include "daemon/conn.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
+#include "daemon/conn_internal.h"
 #include "daemon/daemon.h"
 #include "daemon/dispatch.h"
 #include "daemon/supervisor.h"
@@ -13,39 +13,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define ANSWER_MAX                                                                                 \
-	((size_t)64 * 1024 * 1024) /* one message's answers; the queue limit cuts before */
-#define SLOW_LIMIT_US    ((int64_t)10 * 1000000)
-#define PARTIAL_LIMIT_US ((int64_t)60 * 1000000)
-#define IDLE_LIMIT_US    ((int64_t)600 * 1000000)
-
-struct write {
-	uv_write_t req;
-	char *text; /* owned; freed in on_written() */
-};
-
-static void read_lines(struct sw_conn *c);
-static bool can_read(const struct sw_conn *c);
+static void go_on_later(struct sw_conn *c);
 
 /* --- the end --- */
 
-static void free_message(struct sw_message *m)
+void conn_free_when_done(struct sw_conn *c)
 {
-	cJSON_Delete(m->tree);
-	sw_buf_fini(&m->out);
-	free(m);
-}
-
-static void free_when_done(struct sw_conn *c)
-{
-	struct sw_message *m, *next;
-
 	if (!c->closed || c->n_open > 0)
 		return;
-	for (m = c->head; m != NULL; m = next) {
-		next = m->next;
-		free_message(m);
-	}
+	conn_free_messages(c);
 	sw_frame_fini(&c->frame);
 	free(c);
 }
@@ -55,7 +31,31 @@ static void on_closed(uv_handle_t *h)
 	struct sw_conn *c = h->data;
 
 	c->closed = true;
-	free_when_done(c);
+	conn_free_when_done(c);
+}
+
+static void leave_turns(struct sw_conn *c)
+{
+	struct sw_daemon *d = c->d;
+	struct sw_conn **p = &d->turns;
+
+	if (!c->in_turns)
+		return;
+	while (*p != c)
+		p = &(*p)->next_turn;
+	*p = c->next_turn;
+	if (d->turns_tail == &c->next_turn)
+		d->turns_tail = p;
+	c->in_turns = false;
+}
+
+/* The message was held open while its requests were started. */
+static void end_batch(struct sw_conn *c)
+{
+	struct sw_message *m = c->batch;
+
+	c->batch = NULL;
+	sw_conn_answered(c, m);
 }
 
 void sw_conn_close(struct sw_conn *c)
@@ -77,187 +77,26 @@ void sw_conn_close(struct sw_conn *c)
 			*p = c->next_dirty;
 			break;
 		}
+	leave_turns(c);
+	if (c->batch != NULL) /* the rest of it is not started any more */
+		end_batch(c);
+	conn_charge(c);
+	sw_hold_drop_conn(c);
 	sw_watch_drop_conn(d, c);
 	sw_supervisor_drop_conn(d, c);
 	uv_close((uv_handle_t *)&c->pipe, on_closed);
 }
 
-/* --- out --- */
-
-static void mark_dirty(struct sw_conn *c)
-{
-	if (c->dirty || c->closing)
-		return;
-	c->dirty = true;
-	c->next_dirty = c->d->dirty;
-	c->d->dirty = c;
-}
-
-size_t sw_conn_backlog(const struct sw_conn *c)
-{
-	return uv_stream_get_write_queue_size((const uv_stream_t *)&c->pipe);
-}
-
-bool sw_conn_is_slow(const struct sw_conn *c)
-{
-	return sw_conn_backlog(c) >= SW_CONN_MAX_BACKLOG;
-}
-
-bool sw_conn_is_full(const struct sw_conn *c)
-{
-	return c->n_messages >= SW_CONN_MAX_INFLIGHT || c->ready_bytes >= SW_CONN_MAX_BACKLOG ||
-	       sw_conn_is_slow(c);
-}
-
-static void on_written(uv_write_t *req, int status)
-{
-	struct write *w = (struct write *)req; /* req is the first member */
-	struct sw_conn *c = req->handle->data;
-
-	free(w->text);
-	free(w);
-	if (status < 0) {
-		sw_conn_close(c); /* after sw_conn_close() this is UV_ECANCELED: no-op */
-		return;
-	}
-	c->active_us = sw_clock_mono_us();
-	mark_dirty(c); /* what waited for room may go on */
-}
-
-/* Takes the bytes of b. */
-static void send_bytes(struct sw_conn *c, struct sw_buf *b)
-{
-	struct write *w = NULL;
-	size_t len = 0;
-	char *text;
-
-	if (c->closing || b->len == 0) {
-		sw_buf_fini(b);
-		return;
-	}
-	text = sw_buf_take(b, &len);
-	if (text == NULL || (w = sw_malloc(sizeof *w)) == NULL)
-		goto fail;
-	w->text = text;
-	c->sent += len;
-	const uv_buf_t out = uv_buf_init(text, (unsigned)len);
-	if (uv_write(&w->req, (uv_stream_t *)&c->pipe, &out, 1, on_written) != 0)
-		goto fail;
-	return;
-fail:
-	free(w);
-	free(text);
-	sw_conn_close(c); /* an answer that cannot be sent must not be skipped */
-}
-
-/* Sends what stands ready at the head of the queue. */
-static void flush(struct sw_conn *c)
-{
-	struct sw_buf out;
-
-	sw_buf_init(&out, ANSWER_MAX);
-	while (c->head != NULL && c->head->n_open == 0 && !sw_conn_is_slow(c) &&
-	       out.len < SW_CONN_MAX_BACKLOG) {
-		struct sw_message *m = c->head;
-
-		if (m->out.failed != SW_OK)
-			out.failed = m->out.failed;
-		if (m->out.len > 0) {
-			(void)sw_buf_add(&out, m->out.data, m->out.len);
-			if (m->batch)
-				(void)sw_buf_adds(&out, "]");
-			(void)sw_buf_adds(&out, "\n");
-		}
-		c->head = m->next;
-		if (c->head == NULL)
-			c->tail = NULL;
-		c->n_messages--;
-		c->ready_bytes -= m->out.len;
-		free_message(m);
-	}
-	if (out.failed != SW_OK) {
-		sw_buf_fini(&out);
-		sw_conn_close(c);
-		return;
-	}
-	send_bytes(c, &out); /* and when that is written, on_written() comes back here */
-}
-
-void sw_conn_flush_all(struct sw_daemon *d)
-{
-	struct sw_conn *c = d->dirty, *next;
-
-	d->dirty = NULL; /* what becomes dirty from here on is for the next turn */
-	for (; c != NULL; c = next) {
-		next = c->next_dirty;
-		c->next_dirty = NULL;
-		c->dirty = false;
-		if (c->closing)
-			continue;
-		flush(c);
-		if (!c->closing && c->stopped && can_read(c))
-			read_lines(c);
-	}
-	/* What became ready meanwhile without a byte to send has no other wake-up. */
-	if (d->dirty != NULL)
-		(void)uv_async_send(&d->store_wake);
-}
-
-static struct sw_message *push_message(struct sw_conn *c)
-{
-	struct sw_message *m = sw_calloc(1, sizeof *m);
-
-	if (m == NULL)
-		return NULL;
-	sw_buf_init(&m->out, ANSWER_MAX);
-	if (c->tail != NULL)
-		c->tail->next = m;
-	else
-		c->head = m;
-	c->tail = m;
-	c->n_messages++;
-	return m;
-}
-
-void sw_conn_answered(struct sw_conn *c, struct sw_message *m)
-{
-	assert(m->n_open > 0 && c->n_open > 0);
-	m->n_open--;
-	c->n_open--;
-	if (m->n_open == 0)
-		c->ready_bytes += m->out.len;
-	if (c->closing)
-		free_when_done(c);
-	else if (m->n_open == 0)
-		mark_dirty(c);
-}
-
-void sw_conn_notify(struct sw_conn *c, const char *method, const char *params)
-{
-	struct sw_message *m = c->closing ? NULL : push_message(c);
-
-	if (m == NULL)
-		return;
-	sw_rpc_write_notification(&m->out, method, params);
-	c->ready_bytes += m->out.len;
-	mark_dirty(c);
-}
-
-void sw_conn_push(struct sw_conn *c, const char *method, const char *params)
-{
-	struct sw_buf b;
-
-	sw_buf_init(&b, ANSWER_MAX);
-	sw_rpc_write_notification(&b, method, params);
-	(void)sw_buf_adds(&b, "\n");
-	send_bytes(c, &b);
-}
-
 /* --- in --- */
+
+bool sw_conn_turn_over(const struct sw_conn *c)
+{
+	return sw_clock_mono_us() - c->turn_us >= SW_CONN_TURN_US;
+}
 
 static void take_line(struct sw_conn *c, const char *line, size_t len, sw_status framing)
 {
-	struct sw_message *m = push_message(c);
+	struct sw_message *m = conn_push_message(c);
 
 	if (m == NULL) {
 		sw_conn_close(c);
@@ -266,6 +105,8 @@ static void take_line(struct sw_conn *c, const char *line, size_t len, sw_status
 	/* Held open while it is dispatched, so that an answer given at once does not finish it. */
 	m->n_open++;
 	c->n_open++;
+	m->asked = len;
+	c->asked += len;
 	if (framing == SW_TOO_BIG) {
 		struct sw_err err = SW_ERR_INIT;
 
@@ -276,50 +117,102 @@ static void take_line(struct sw_conn *c, const char *line, size_t len, sw_status
 	} else {
 		sw_dispatch_line(c, m, line, len);
 	}
-	assert(c->n_open >
-	       1); /* read_lines() holds one: the connection is still there after this */
-	sw_conn_answered(c, m);
+	assert(c->n_open > 1); /* conn_read_lines() holds one: the connection is still there */
+	if (m->rest != NULL && !c->closing)
+		c->batch = m; /* it stays open until all of it is started */
+	else
+		sw_conn_answered(c, m);
 }
 
-/* Not at the first place that is free again: reading would start and stop at every answer. */
-static bool can_read(const struct sw_conn *c)
+/* The next of what the peer has sent. False: nothing more can be started now. */
+static bool take_next(struct sw_conn *c)
 {
-	return c->n_messages <= SW_CONN_MAX_INFLIGHT / 2 && c->ready_bytes < SW_CONN_MAX_BACKLOG &&
-	       !sw_conn_is_slow(c);
-}
-
-/* Hands on every whole line, until too many wait for their answers: then reading stops, and flush
- * comes back here. */
-static void read_lines(struct sw_conn *c)
-{
-	bool had_line = false;
 	char *line;
 	size_t len;
 
-	c->n_open++; /* a line may close the connection; it stays until this is done */
-	while (!c->closing && !sw_conn_is_full(c)) {
-		const sw_status rc = sw_frame_next(&c->frame, &line, &len);
+	if (c->batch != NULL) {
+		sw_dispatch_rest(c, c->batch);
+		if (c->batch != NULL && c->batch->rest == NULL)
+			end_batch(c);
+		return true;
+	}
+	if (sw_conn_is_full(c))
+		return false;
+	const sw_status rc = sw_frame_next(&c->frame, &line, &len);
+	if (rc == SW_OK && line == NULL)
+		return false;
+	take_line(c, line, len, rc);
+	return true;
+}
 
-		if (rc == SW_OK && line == NULL)
-			break;
-		take_line(c, line, len, rc);
-		had_line = true;
+/* Not at the first place that is free again: reading would start and stop at every answer. */
+bool conn_can_read(const struct sw_conn *c)
+{
+	return c->n_messages <= SW_CONN_MAX_INFLIGHT / 2 && c->asked <= SW_CONN_MAX_ASKED / 2 &&
+	       c->ready_bytes < SW_CONN_MAX_BACKLOG && !sw_conn_is_slow(c);
+}
+
+/* Starts what the peer has asked for: until this turn is over, then go_on() comes back here, or
+ * until too much waits for its answers, then reading stops and the flush comes back. */
+void conn_read_lines(struct sw_conn *c)
+{
+	bool had_line = false, more = true;
+
+	if (c->in_turns)
+		return;
+	c->turn_us = sw_clock_mono_us();
+	c->n_open++; /* a line may close the connection; it stays until this is done */
+	while (!c->closing && more && !(had_line && sw_conn_turn_over(c))) {
+		more = take_next(c);
+		had_line = had_line || more;
 	}
 	c->n_open--;
 	if (c->closing) {
-		free_when_done(c);
+		conn_free_when_done(c);
 		return;
 	}
-	const bool full = sw_conn_is_full(c);
-	if (full || !sw_frame_pending(&c->frame))
+	const bool waits = c->batch != NULL || sw_frame_pending(&c->frame);
+	const bool full = c->batch == NULL && sw_conn_is_full(c);
+	if (full || !sw_frame_unfinished(&c->frame))
 		c->partial_us = 0;
 	else if (c->partial_us == 0 || had_line) /* a byte now and then does not start it anew */
 		c->partial_us = c->active_us;
-	if (full && !c->stopped)
+	if (waits && !full)
+		go_on_later(c);
+	const bool stop = full || c->in_turns;
+	if (stop && !c->stopped)
 		(void)uv_read_stop((uv_stream_t *)&c->pipe);
-	else if (!full && c->stopped)
+	else if (!stop && c->stopped)
 		sw_conn_read(c);
-	c->stopped = full;
+	c->stopped = stop;
+	sw_frame_rest(&c->frame);
+	conn_charge(c);
+}
+
+/* Behind those that wait already. */
+static void go_on_later(struct sw_conn *c)
+{
+	struct sw_daemon *d = c->d;
+
+	c->next_turn = NULL;
+	*d->turns_tail = c;
+	d->turns_tail = &c->next_turn;
+	c->in_turns = true;
+	(void)uv_async_send(&d->store_wake); /* the loop does not sleep meanwhile */
+}
+
+void sw_conn_go_on(struct sw_daemon *d)
+{
+	const int64_t until_us = sw_clock_mono_us() + SW_CONN_TURN_US;
+
+	while (d->turns != NULL && sw_clock_mono_us() < until_us) {
+		struct sw_conn *c = d->turns;
+
+		leave_turns(c);
+		conn_read_lines(c);
+	}
+	if (d->turns != NULL)
+		(void)uv_async_send(&d->store_wake);
 }
 
 static void on_alloc(uv_handle_t *h, size_t hint, uv_buf_t *buf)
@@ -337,6 +230,7 @@ static void on_alloc(uv_handle_t *h, size_t hint, uv_buf_t *buf)
 static void on_read(uv_stream_t *s, ssize_t n, const uv_buf_t *buf)
 {
 	struct sw_conn *c = s->data;
+	struct sw_daemon *d = c->d;
 
 	(void)buf;
 	if (n == 0)
@@ -347,7 +241,8 @@ static void on_read(uv_stream_t *s, ssize_t n, const uv_buf_t *buf)
 	}
 	c->active_us = sw_clock_mono_us();
 	sw_frame_fed(&c->frame, (size_t)n);
-	read_lines(c);
+	conn_read_lines(c);
+	conn_shed(d); /* not at the end of the turn: many may send much in one */
 }
 
 void sw_conn_read(struct sw_conn *c)
@@ -411,47 +306,11 @@ void sw_conn_accept(struct sw_daemon *d, uv_stream_t *listener)
 		d->conns->prev = c;
 	d->conns = c;
 	d->conn_n++;
+	c->serial = ++d->conn_serial != 0 ? d->conn_serial : ++d->conn_serial; /* 0: nobody's */
 	c->active_us = sw_clock_mono_us();
 	if (uv_accept(listener, (uv_stream_t *)&c->pipe) != 0 || !admit(c)) {
 		sw_conn_close(c);
 		return;
 	}
 	sw_conn_read(c);
-}
-
-/* --- time --- */
-
-static const char *overdue(struct sw_conn *c, int64_t now_us)
-{
-	const size_t backlog = sw_conn_backlog(c);
-
-	if (backlog < SW_CONN_MAX_BACKLOG / 4) {
-		c->slow_us = 0;
-	} else if (c->slow_us == 0 || c->sent - backlog > c->slow_taken) {
-		c->slow_us = now_us; /* it takes what there is, be it slowly */
-		c->slow_taken = c->sent - backlog;
-	} else if (now_us - c->slow_us > SLOW_LIMIT_US) {
-		return "it reads too slowly";
-	}
-	if (c->partial_us != 0 && now_us - c->partial_us > PARTIAL_LIMIT_US)
-		return "its line was never finished";
-	if (c->slot == NULL && c->n_watches == 0 && c->n_open == 0 && backlog == 0 &&
-	    now_us - c->active_us > IDLE_LIMIT_US)
-		return "idle";
-	return NULL;
-}
-
-void sw_conn_tick(struct sw_daemon *d, int64_t now_us)
-{
-	struct sw_conn *c, *next;
-
-	for (c = d->conns; c != NULL; c = next) {
-		const char *why = overdue(c, now_us);
-
-		next = c->next;
-		if (why == NULL)
-			continue;
-		sw_log(SW_LOG_INFO, "conn.cut", "pid=%ld why=\"%s\"", (long)c->pid, why);
-		sw_conn_close(c);
-	}
 }

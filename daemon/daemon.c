@@ -2,12 +2,14 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "daemon/ask_wait.h"
 #include "daemon/budget.h"
 #include "daemon/checkpoint.h"
 #include "daemon/conn.h"
 #include "daemon/dispatch.h"
 #include "daemon/driver.h"
 #include "daemon/gpus.h"
+#include "daemon/hold.h"
 #include "daemon/host.h"
 #include "daemon/server.h"
 #include "daemon/settle.h"
@@ -23,9 +25,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define EXIT_LOST     70 /* the store cannot be relied on any more; sysexits.h: EX_SOFTWARE */
-#define STOP_SOFT_US  ((int64_t)3 * 1000000) /* workers get this long to end by themselves */
-#define STOP_STORE_US ((int64_t)6 * 1000000)
+#define STOOD_STILL_US ((int64_t)2 * 1000000) /* between two ticks: the process was stopped */
+#define EXIT_LOST      70 /* the store cannot be relied on any more; sysexits.h: EX_SOFTWARE */
+#define STOP_SOFT_US   ((int64_t)3 * 1000000) /* workers get this long to end by themselves */
+#define STOP_STORE_US  ((int64_t)6 * 1000000)
 
 _Noreturn void sw_daemon_die(const char *what, sw_status why)
 {
@@ -69,9 +72,11 @@ static void on_gpus(uv_async_t *a)
 
 static void on_flush(uv_prepare_t *p)
 {
+	sw_conn_go_on(p->data);
 	sw_conn_flush_all(p->data); /* answers first */
 	sw_budget_flush(p->data);
 	sw_suggest_flush(p->data);
+	sw_asks_flush(p->data);
 	sw_conn_flush_all(p->data);
 }
 
@@ -135,11 +140,16 @@ static void on_tick(uv_timer_t *t)
 	}
 	if (d->accept_owed)
 		sw_conn_accept(d, (uv_stream_t *)&d->listener);
-	sw_conn_tick(d, now_us);
-	sw_driver_tick(d, now_us);
+	const bool stood_still = now_us - d->tick_us > STOOD_STILL_US;
+	d->tick_us = now_us;
+	sw_hold_tick(d, now_us);
 	sw_budget_tick(d);
 	sw_gpus_tick(d, now_us);
-	sw_supervisor_tick(d, now_us);
+	if (!stood_still) { /* else what peers said meanwhile is read first */
+		sw_conn_tick(d, now_us);
+		sw_supervisor_tick(d, now_us);
+	}
+	sw_asks_tick(d, now_us);
 	sw_suggest_tick(d, now_us);
 	if (d->draining && sw_supervisor_busy(d, 0) == 0)
 		sw_daemon_stop(d);
@@ -167,6 +177,7 @@ void sw_daemon_stop(struct sw_daemon *d)
 	sw_supervisor_stop_all(d, false);
 	sw_speccheck_stop_all(d);
 	sw_suggest_refuse_all(d, "the daemon is stopping");
+	sw_asks_refuse_all(d, "the daemon is stopping");
 	sw_settle_refuse_all(d);
 	sw_standby_forget(d);
 	(void)uv_timer_start(&d->tick, on_tick, 0, 20);
@@ -216,6 +227,8 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 	*d = (struct sw_daemon){
 		.loop = loop, .config = *config, .lock_fd = -1, .handed = {.fd = -1}};
 	d->started_us = sw_clock_mono_us();
+	d->tick_us = d->hold_tick_us = d->started_us;
+	d->turns_tail = &d->turns;
 	init_handles(d);
 	rc = sw_methods_load(&d->methods, err);
 	if (rc == SW_OK)

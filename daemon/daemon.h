@@ -47,11 +47,17 @@ struct sw_daemon {
 	size_t conn_n, conn_max;
 	bool accept_owed;      /* one waits in the backlog that there was no memory for */
 	struct sw_conn *dirty; /* conns with answers ready to be sent */
+	struct sw_conn *turns, **turns_tail; /* conns whose requests go on in the next turn */
+	size_t conn_bytes;                   /* that all conns hold in memory */
+	uint32_t conn_serial;                /* of the newest */
 
 	struct sw_host **hosts; /* hosts[i] is sweep i + 1 */
 	size_t host_n, host_cap;
 
 	struct sw_suggester *suggest_dirty; /* list; daemon/suggest.c */
+	struct sw_host *asks_dirty;         /* list; daemon/ask_wait.c */
+	struct sw_long_ask *long_asks;      /* list; daemon/work_ask.c */
+	bool ask_slice;                     /* a slice of those is to begin */
 	struct sw_host *budget_dirty;       /* list; daemon/budget.c */
 	struct sw_host *settling;           /* list; daemon/settle.c */
 	bool slice_busy;                    /* a slice of the first is being stored */
@@ -65,6 +71,8 @@ struct sw_daemon {
 	size_t check_n, check_waiting_n;
 
 	int64_t started_us;
+	int64_t tick_us;      /* of the last tick */
+	int64_t hold_tick_us; /* the same; daemon/hold.c */
 	int64_t start_wall_ms;
 	uint64_t n_requests, n_errors, n_reports;
 	uint64_t changes, changes_stored; /* sent to the store; committed, of these */

@@ -95,7 +95,6 @@ static void start_request(struct sw_conn *c, struct sw_message *m, const cJSON *
 void sw_dispatch_line(struct sw_conn *c, struct sw_message *m, const char *line, size_t len)
 {
 	struct sw_err err = SW_ERR_INIT;
-	const cJSON *v;
 
 	if (sw_json_parse(&m->tree, line, len, &err) != SW_OK) {
 		envelope_error(c, m, NULL, sw_rpc_code(err.code), &err);
@@ -116,9 +115,16 @@ void sw_dispatch_line(struct sw_conn *c, struct sw_message *m, const char *line,
 		return;
 	}
 	m->batch = true;
-	cJSON_ArrayForEach (v, m->tree) {
-		if (c->closing)
-			return;
+	m->rest = m->tree->child;
+	sw_dispatch_rest(c, m);
+}
+
+void sw_dispatch_rest(struct sw_conn *c, struct sw_message *m)
+{
+	do {
+		const cJSON *v = m->rest;
+
+		m->rest = v->next;
 		start_request(c, m, v);
-	}
+	} while (m->rest != NULL && !c->closing && !sw_conn_turn_over(c));
 }

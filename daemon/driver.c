@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
+#include "daemon/ask_wait.h"
 #include "daemon/call.h"
 #include "daemon/conn.h"
 #include "daemon/daemon.h"
@@ -15,8 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXPIRE_MAX 1000 /* leases that one tick ends, of one sweep */
-#define STEP_KEPT  4096 /* actions whose room is kept for the next step */
+#define STEP_KEPT 4096 /* actions whose room is kept for the next step */
 
 static const char *const event_names[SW_EVENT_KIND_N] = {
 	[SW_EVENT_ASK] = "ask",         [SW_EVENT_REPORT] = "report",
@@ -181,6 +181,7 @@ sw_status sw_driver_step(struct sw_change *c, struct sw_host *h, const struct sw
 	sw_checkpoint_stepped(c, h, event, &before, &step);
 	sw_budget_changed(h);
 	sw_suggest_changed(c, h);
+	sw_asks_changed(h);
 	sw_settle_changed(h);
 	if (actions != NULL)
 		*actions = &step;
@@ -228,51 +229,4 @@ void sw_driver_fail(struct sw_host *h, const char *cause)
 {
 	sw_log(SW_LOG_ERROR, "sweep.failed", "sweep=%lld why=\"%s\"", (long long)h->sweep, cause);
 	sw_driver_end(h, SW_EVENT_FAIL, cause);
-}
-
-/* Whoever is heard from later expires later, so nobody need be looked at before the end of the
- * lease of who was silent longest. */
-static void expire(struct sw_host *h, int64_t now_us)
-{
-	const int64_t lease_us = (int64_t)(h->spec->lease_s * 1e6);
-	const uint64_t n = sw_sweep_trial_n(h->sched);
-	unsigned expired = 0;
-	bool first = true;
-	int64_t heard_us = now_us; /* the earliest */
-
-	if (now_us < h->lease_us)
-		return;
-	for (uint64_t trial = h->oldest; trial <= n; trial++) {
-		const struct sw_trial *t = sw_sweep_trial(h->sched, trial);
-		const int64_t its_us = h->runs[trial - 1].heard_us;
-
-		if (first && sw_trial_ended((enum sw_trial_state)t->state)) {
-			h->oldest = trial + 1;
-			continue;
-		}
-		first = false;
-		if (t->state != SW_TRIAL_RUNNING)
-			continue;
-		if (now_us - its_us <= lease_us)
-			heard_us = its_us < heard_us ? its_us : heard_us;
-		else if (expired++ == EXPIRE_MAX)
-			return; /* the next tick goes on */
-		else
-			sw_driver_attempt_over(h, SW_EVENT_RELEASE, trial, t->attempt,
-					       "lease expired", 0);
-	}
-	h->lease_us = heard_us + lease_us;
-}
-
-void sw_driver_tick(struct sw_daemon *d, int64_t now_us)
-{
-	/* A lease cannot be renewed while nothing can be stored, so none ends then either. */
-	if (sw_store_stuck(d->store) != NULL || !sw_store_has_room(d->store))
-		return;
-	for (size_t i = 0; i < d->host_n; i++) {
-		struct sw_host *h = d->hosts[i];
-
-		if (h->driven && h->sched != NULL && h->ended_ms == 0 && h->spec->lease_s > 0)
-			expire(h, now_us);
-	}
 }

@@ -85,7 +85,4 @@ void sw_driver_fail(struct sw_host *h, const char *cause);
 void sw_driver_attempt_over(struct sw_host *h, enum sw_event_kind kind, uint64_t trial,
 			    uint32_t attempt, const char *cause, int64_t over_ms);
 
-/* Expires leases of trials that clients took and never told. */
-void sw_driver_tick(struct sw_daemon *d, int64_t now_us);
-
 #endif

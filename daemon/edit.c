@@ -13,6 +13,7 @@ void sw_settings_init(struct sw_settings *s, const struct sw_spec *spec)
 		.weight = spec->weight,
 		.time_s = spec->time_budget_s,
 		.gpu_hours = spec->gpu_hours,
+		.lease_s = spec->lease_s,
 		.max_concurrent = spec->max_concurrent,
 		.has_target = spec->has_target,
 		.target = spec->target,
@@ -27,6 +28,8 @@ void sw_settings_edit(struct sw_settings *s, const struct sw_edits *e)
 		s->time_s = e->time_s;
 	if (e->has_gpu)
 		s->gpu_hours = e->gpu_hours;
+	if (e->has_lease)
+		s->lease_s = e->lease_s;
 	if (e->sched.has_max_concurrent)
 		s->max_concurrent = e->sched.max_concurrent;
 	if (e->sched.has_target) {
@@ -40,6 +43,7 @@ void sw_settings_use(struct sw_host *h, const struct sw_settings *s)
 	sw_share_reweigh(&h->share, s->weight);
 	h->budget.time_s = s->time_s;
 	h->budget.gpu_hours = s->gpu_hours;
+	h->hold_us = 0; /* the lease may be shorter now */
 	h->settings = *s;
 }
 
@@ -138,6 +142,7 @@ sw_status sw_edits_read(struct sw_edits *e, const struct sw_spec *spec, const cJ
 	e->has_weight = read_number(object, "weight", &e->weight);
 	e->has_time = read_number(object, "time_budget_s", &e->time_s);
 	e->has_gpu = read_number(object, "gpu_hours", &e->gpu_hours);
+	e->has_lease = read_number(object, "lease_s", &e->lease_s);
 	e->sched.has_target = read_number(object, "target", &e->sched.target);
 	e->sched.has_run_cap = read_number(object, "run_cap", &v);
 	if (e->sched.has_run_cap)
@@ -145,13 +150,18 @@ sw_status sw_edits_read(struct sw_edits *e, const struct sw_spec *spec, const cJ
 	e->sched.has_max_concurrent = read_number(object, "max_concurrent", &v);
 	if (e->sched.has_max_concurrent)
 		e->sched.max_concurrent = (uint64_t)v;
+	if (e->has_lease && spec->trainer != NULL)
+		return sw_err_at(
+			err, SW_INVALID, "/lease_s",
+			"a lease is for trials that clients run; this sweep has a trainer");
 	if (e->has_weight && e->weight <= 0)
 		return sw_err_at(err, SW_INVALID, "/weight", "a weight is above 0");
 	const sw_status rc = read_ranges(e, spec, sw_json_get(object, "ranges"), err);
 	if (rc != SW_OK)
 		return rc;
-	if (!e->has_weight && !e->has_time && !e->has_gpu && !e->sched.has_target &&
-	    !e->sched.has_run_cap && !e->sched.has_max_concurrent && e->sched.n_ranges == 0)
+	if (!e->has_weight && !e->has_time && !e->has_gpu && !e->has_lease &&
+	    !e->sched.has_target && !e->sched.has_run_cap && !e->sched.has_max_concurrent &&
+	    e->sched.n_ranges == 0)
 		return sw_err_set(err, SW_INVALID, "nothing to change is named");
 	return SW_OK;
 }
@@ -203,6 +213,8 @@ void sw_edits_write(const struct sw_edits *e, const struct sw_host *h, struct sw
 			sw_jw_knum(&w, "time_budget_s", old ? was->time_s : e->time_s);
 		if (e->has_gpu)
 			sw_jw_knum(&w, "gpu_hours", old ? was->gpu_hours : e->gpu_hours);
+		if (e->has_lease)
+			sw_jw_knum(&w, "lease_s", old ? was->lease_s : e->lease_s);
 		if (e->sched.has_target && (!old || was->has_target))
 			sw_jw_knum(&w, "target", old ? was->target : e->sched.target);
 		write_ranges(&w, e, h, old);

@@ -22,13 +22,14 @@ struct sw_host;
 struct sw_edits {
 	struct sw_edit sched; /* its ranges are these */
 	struct sw_range ranges[SW_SPEC_MAX_PARAMS];
-	bool has_weight, has_time, has_gpu;
-	double weight, time_s, gpu_hours;
+	bool has_weight, has_time, has_gpu, has_lease;
+	double weight, time_s, gpu_hours, lease_s;
 };
 
 /* The settings of a sweep as they stand: those of its spec, then changed by its edits. */
 struct sw_settings {
 	double weight, time_s, gpu_hours; /* budgets: 0: none */
+	double lease_s;                   /* 0: none (daemon/hold.h) */
 	uint64_t max_concurrent;          /* 0: no limit */
 	bool has_target;
 	double target;

@@ -28,6 +28,8 @@
 	X("trial.cancel", trial_cancel)                                                            \
 	X("trial.ask", trial_ask)                                                                  \
 	X("trial.report", trial_report)                                                            \
+	X("trial.heartbeat", trial_heartbeat)                                                      \
+	X("trial.heartbeat", trial_heartbeat)                                                      \
 	X("trial.tell", trial_tell)                                                                \
 	X("worker.hello", worker_hello)                                                            \
 	X("worker.next", worker_next)                                                              \

@@ -1,6 +1,7 @@
 /* daemon/handlers_daemon.c — rpc.discover, device.list, daemon.*. */
 #include "base/clock.h"
 #include "base/log.h"
+#include "daemon/ask_wait.h"
 #include "daemon/daemon.h"
 #include "daemon/handlers.h"
 #include "daemon/suggest.h"
@@ -110,6 +111,7 @@ void sw_handle_daemon_stats(struct sw_call *call)
 	sw_jw_kint(&w, "errors", (int64_t)d->n_errors);
 	sw_jw_kint(&w, "reports", (int64_t)d->n_reports);
 	sw_jw_kint(&w, "queued", (int64_t)sw_store_queued(d->store));
+	sw_jw_kint(&w, "asks_waiting", (int64_t)sw_asks_waiting(d));
 	sw_jw_kstr(&w, "stuck", sw_store_stuck(d->store));
 	sw_jw_kint(&w, "sweeps", (int64_t)d->host_n);
 	sw_jw_obj_end(&w);
@@ -125,6 +127,7 @@ void sw_handle_daemon_drain(struct sw_call *call)
 	if (!d->draining)
 		sw_log(SW_LOG_INFO, "daemon.drain", "running=%zu", sw_supervisor_busy(d, 0));
 	sw_suggest_refuse_all(d, "the daemon is draining: it hands out no more trials");
+	sw_asks_refuse_all(d, "the daemon is draining: it hands out no more trials");
 	d->draining = true; /* the tick ends the daemon once no slot is busy */
 	sw_buf_init(&out, SW_REPLY_MAX);
 	sw_jw_init(&w, &out);

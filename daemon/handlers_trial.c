@@ -1,10 +1,9 @@
-/* daemon/handlers_trial.c — trial.ask, report, tell, cancel: what changes a trial. */
+/* daemon/handlers_trial.c — trial.ask, report, heartbeat, tell, cancel: what changes a trial. */
 #include "daemon/daemon.h"
 #include "daemon/driver.h"
 #include "daemon/handlers.h"
 #include "daemon/host.h"
 #include "daemon/plan.h"
-#include "daemon/suggest.h"
 #include "daemon/supervisor.h"
 #include "daemon/watch.h"
 #include "daemon/work.h"
@@ -51,17 +50,19 @@ static void ask(struct sw_host *h, struct sw_call *call)
 		sw_call_error(call, &err);
 		return;
 	}
-	const int64_t count = sw_call_int(call, "count", 1);
-	if (sw_suggest_has(h, (uint64_t)count))
-		sw_work_ask(h, call, count);
-	else
-		sw_suggest_park(h, call, count);
+	sw_work_ask(h, call);
 }
 
 static void report(struct sw_host *h, struct sw_call *call)
 {
 	if (is_driven(h, call))
 		sw_work_report(h, call);
+}
+
+static void heartbeat(struct sw_host *h, struct sw_call *call)
+{
+	if (is_driven(h, call))
+		sw_work_heartbeat(h, call);
 }
 
 static void tell(struct sw_host *h, struct sw_call *call)
@@ -78,6 +79,11 @@ void sw_handle_trial_ask(struct sw_call *call)
 void sw_handle_trial_report(struct sw_call *call)
 {
 	with_host(call, report);
+}
+
+void sw_handle_trial_heartbeat(struct sw_call *call)
+{
+	with_host(call, heartbeat);
 }
 
 void sw_handle_trial_tell(struct sw_call *call)

@@ -8,6 +8,7 @@
 #define SW_DAEMON_HOST_H
 
 #include "base/status.h"
+#include "daemon/ask_wait.h"
 #include "daemon/budget.h"
 #include "daemon/checkpoint.h"
 #include "daemon/edit.h"
@@ -27,13 +28,15 @@ struct sw_watcher;
 
 #define SW_RUN_GPU 60000 /* a whole GPU: what parts are counted in */
 
-/* What the scheduler does not know about a trial: 24 bytes, one for each trial of the sweep. */
+/* What the scheduler does not know about a trial: 32 bytes, one for each trial of the sweep. */
 struct sw_run {
 	int64_t started_ms; /* wall clock, of the live attempt; 0: it does not run */
-	int64_t heard_us;   /* monotonic: start or last report of the live attempt, for leases */
+	int64_t heard_us;   /* monotonic: when the live attempt was last spoken of, or lost its
+			       connection (daemon/hold.h) */
 	float seconds;      /* run time of the attempts that ended */
 	int16_t slot;       /* -1: a client's */
 	uint16_t gpu;       /* its part of the slot's GPU, of SW_RUN_GPU; 0: it has none */
+	uint32_t conn;      /* the connection that holds it (daemon/hold.h); 0: none */
 };
 
 struct sw_host {
@@ -56,9 +59,9 @@ struct sw_host {
 	struct sw_run *runs;    /* runs[trial - 1] */
 	size_t run_cap_n;       /* room in runs */
 	uint64_t oldest;        /* no trial below this one is RUNNING: where a scan starts */
-	int64_t lease_us;       /* no lease ends before this moment of the monotonic clock */
-	bool metric_seen;       /* some report carried the metric */
-	char note[240];         /* said as `cause` while the sweep runs; "" for none */
+	int64_t hold_us;  /* no trial is given back before this moment of the monotonic clock */
+	bool metric_seen; /* some report carried the metric */
+	char note[240];   /* said as `cause` while the sweep runs; "" for none */
 
 	struct sw_share share; /* running: trials on slots now */
 	struct sw_budget budget;
@@ -74,6 +77,7 @@ struct sw_host {
 	struct sw_call *settle_call; /* answered when it has ended; NULL: nobody waits */
 
 	struct sw_suggester *suggest; /* NULL: its sampler needs none */
+	struct sw_asks asks;          /* that wait for a trial */
 
 	struct sw_watcher *watchers;
 	uint64_t *changed; /* trials that changed since the last update was read */

@@ -195,6 +195,7 @@ static void end_attempt(struct sw_change *c, struct sw_host *h, const struct sw_
 	const int64_t ms = ended_ms > run->started_ms ? ended_ms - run->started_ms : 0;
 	run->seconds += (float)ms / 1000.0f;
 	run->started_ms = 0;
+	run->conn = 0;
 	if (run->slot < 0)
 		return;
 	assert(h->share.running > 0);

@@ -275,7 +275,7 @@ void sw_suggest_serve(struct sw_suggester *s)
 		if (s->parked == NULL)
 			s->parked_tail = &s->parked;
 		s->parked_n--;
-		sw_work_ask(s->h, p->call, sw_call_gone(p->call) ? 0 : p->count);
+		sw_work_ask_now(s->h, p->call);
 		free(p);
 	}
 }

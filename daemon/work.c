@@ -5,6 +5,7 @@
 #include "daemon/conn.h"
 #include "daemon/daemon.h"
 #include "daemon/driver.h"
+#include "daemon/hold.h"
 #include "daemon/host.h"
 #include "daemon/metrics.h"
 #include "daemon/supervisor.h"
@@ -183,7 +184,8 @@ static sw_status step_report(struct sw_change *c, struct sw_host *h, const struc
 		if (actions->v[i].kind == SW_ACTION_DECIDE)
 			*decision = sw_decision_name(actions->v[i].decision);
 	add_report_row(c, h, e, ev, metrics, e->final ? "end" : *decision);
-	h->runs[e->trial - 1].heard_us = sw_clock_mono_us();
+	if (c->call != NULL)
+		sw_hold_take(c->call->conn, h, e->trial);
 	h->d->n_reports++;
 	if (e->has_value) {
 		h->metric_seen = true;
@@ -212,13 +214,13 @@ static const char *late_answer(const struct sw_host *h, const struct sw_trial *t
 	}
 }
 
-static void answer_late(struct sw_call *call, const char *decision)
+/* Not before all is stored that the answer follows from: an empty change keeps its place. */
+static void answer_stored(struct sw_host *h, struct sw_call *call, const char *decision)
 {
-	struct sw_buf out;
+	struct sw_change *c = sw_change_begin(h->d, call);
 
-	sw_buf_init(&out, SW_REPLY_MAX);
-	answer_decision(&out, decision);
-	sw_call_result(call, &out);
+	answer_decision(&c->reply, decision);
+	sw_change_commit(c);
 }
 
 void sw_work_report(struct sw_host *h, struct sw_call *call)
@@ -237,11 +239,13 @@ void sw_work_report(struct sw_host *h, struct sw_call *call)
 	struct sw_buf text;
 
 	if (t != NULL && (e.attempt < t->attempt || (e.attempt == t->attempt && e.seq <= t->seq))) {
+		if (e.attempt == t->attempt) /* a client that has come back */
+			sw_hold_take(call->conn, h, e.trial);
 		answer_repeat(h, call, &e, t->attempt);
 		return;
 	}
 	if (t != NULL && t->attempt == e.attempt && late_answer(h, t) != NULL) {
-		answer_late(call, late_answer(h, t));
+		answer_stored(h, call, late_answer(h, t));
 		return;
 	}
 	sw_buf_init(&text, SW_FRAME_MAX);
@@ -264,6 +268,36 @@ void sw_work_report(struct sw_host *h, struct sw_call *call)
 	}
 	sw_buf_fini(&text);
 	sw_supervisor_feed(h->d);
+}
+
+/* --- heartbeat --- */
+
+void sw_work_heartbeat(struct sw_host *h, struct sw_call *call)
+{
+	const uint64_t trial = (uint64_t)sw_call_int(call, "trial", 0);
+	const int64_t attempt = sw_call_int(call, "attempt", 0);
+	const struct sw_trial *t = sw_sweep_trial(h->sched, trial);
+	struct sw_err err = SW_ERR_INIT;
+
+	if (t != NULL && (int64_t)t->attempt == attempt && t->state == SW_TRIAL_RUNNING) {
+		sw_hold_take(call->conn, h, trial);
+		answer_stored(h, call, sw_decision_name(SW_DECISION_CONTINUE));
+		return;
+	}
+	if (t != NULL && (int64_t)t->attempt == attempt && late_answer(h, t) != NULL) {
+		answer_stored(h, call, late_answer(h, t));
+		return;
+	}
+	if (t == NULL)
+		(void)sw_err_at(&err, SW_NOT_FOUND, "/trial", "there is no trial %llu",
+				(unsigned long long)trial);
+	else
+		(void)sw_err_at(&err, SW_CONFLICT, "/attempt",
+				"attempt %lld of trial %llu is not running: its last is %u, and "
+				"the trial is %s",
+				(long long)attempt, (unsigned long long)trial, t->attempt,
+				sw_trial_state_name((enum sw_trial_state)t->state));
+	sw_call_error(call, &err);
 }
 
 /* --- tell --- */

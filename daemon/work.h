@@ -16,11 +16,16 @@ struct sw_slot;
  * the call is still open. */
 bool sw_work_hand_out(struct sw_host *h, struct sw_slot *s, struct sw_call *call);
 
-/* Answers trial.ask: up to count trials. */
-void sw_work_ask(struct sw_host *h, struct sw_call *call, int64_t count);
+/* Answers trial.ask: at once, or when there is a suggestion, or a trial, for it. */
+void sw_work_ask(struct sw_host *h, struct sw_call *call);
+/* The same with the suggestions that there are. */
+void sw_work_ask_now(struct sw_host *h, struct sw_call *call);
 
 /* Answers trial.report and worker.report; the parameters stand in the call. */
 void sw_work_report(struct sw_host *h, struct sw_call *call);
+
+/* Answers trial.heartbeat: the client that holds the trial is there. */
+void sw_work_heartbeat(struct sw_host *h, struct sw_call *call);
 
 /* Answers trial.tell and worker.tell. */
 void sw_work_tell(struct sw_host *h, struct sw_call *call);

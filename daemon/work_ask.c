@@ -2,9 +2,11 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
+#include "daemon/ask_wait.h"
 #include "daemon/call.h"
 #include "daemon/daemon.h"
 #include "daemon/driver.h"
+#include "daemon/hold.h"
 #include "daemon/host.h"
 #include "daemon/plan.h"
 #include "daemon/prepared.h"
@@ -173,21 +175,47 @@ bool sw_work_hand_out(struct sw_host *h, struct sw_slot *s, struct sw_call *call
 }
 
 /* A trial.ask under way. */
-struct asking {
+struct sw_long_ask {
+	struct sw_long_ask *next; /* d->long_asks */
 	struct sw_host *h;
 	struct sw_call *call;
-	int64_t left; /* trials still wanted */
+	int64_t left;  /* trials still wanted */
+	int64_t given; /* trials in the reply */
 	struct sw_buf reply;
 	struct sw_jw w; /* writes into reply */
 };
 
+static void next_slice(void *arg);
+
+/* Those that want more than a slice take turns: the next slice of all begins when this change is
+ * stored, so that the loop is held by one at a time. */
+static void go_on_after(struct sw_change *c)
+{
+	if (c->d->ask_slice)
+		return;
+	c->d->ask_slice = true;
+	c->then = next_slice;
+	c->arg = c->d;
+}
+
+static void go_on_later(struct sw_long_ask *a)
+{
+	struct sw_long_ask **p = &a->h->d->long_asks;
+
+	while (*p != NULL)
+		p = &(*p)->next;
+	a->next = NULL;
+	*p = a;
+}
+
 /* params: those of a trial that was made, where they are written already. */
-static void write_trial(struct asking *a, const struct sw_actions *actions, const char *params)
+static void write_trial(struct sw_long_ask *a, const struct sw_actions *actions, const char *params)
 {
 	const struct sw_action *create, *start = find_start(actions, &create);
 
 	assert(start != NULL);
 	sw_jw_obj(&a->w);
+	sw_hold_take(a->call->conn, a->h, start->trial);
 	sw_jw_kint(&a->w, "trial", (int64_t)start->trial);
 	sw_jw_kint(&a->w, "attempt", start->attempt);
 	if (params != NULL) {
@@ -207,9 +235,18 @@ static void write_trial(struct asking *a, const struct sw_actions *actions, cons
 	sw_jw_obj_end(&a->w);
 }
 
-static void finish_ask(struct asking *a, struct sw_change *c)
+static const char *idle_word(enum sw_idle idle)
+{
+	static const char *const words[] = {"waiting", "done", "paused", "busy", "waiting"};
+
+	return words[idle]; /* of SW_IDLE_NOT: for a suggestion */
+}
+
+static void finish_ask(struct sw_long_ask *a, struct sw_change *c)
 {
 	sw_jw_arr_end(&a->w);
+	if (a->given == 0)
+		sw_jw_kstr(&a->w, "reason", idle_word(sw_sweep_idle(a->h->sched)));
 	sw_jw_obj_end(&a->w);
 	sw_buf_fini(&c->reply);
 	c->reply = a->reply;
@@ -218,11 +255,13 @@ static void finish_ask(struct asking *a, struct sw_change *c)
 		sw_call_result(c->call, &c->reply);
 		c->call = NULL;
 	}
+	if (c->d->long_asks != NULL)
+		go_on_after(c);
 	sw_change_commit(c); /* an empty one too: the answer keeps its place */
 }
 
 /* One trial more into the answer. False: there is none now. */
-static bool ask_one(struct asking *a, struct sw_change *c, struct sw_err *err)
+static bool ask_one(struct sw_long_ask *a, struct sw_change *c, struct sw_err *err)
 {
 	struct sw_event event = {.kind = SW_EVENT_ASK};
 	struct sw_prepared_text text = {.params = NULL};
@@ -245,6 +284,7 @@ static bool ask_one(struct asking *a, struct sw_change *c, struct sw_err *err)
 	if (asked) {
 		c->early = c->early && stored;
 		write_trial(a, actions, text.params);
+		a->given++;
 	}
 	c->text = NULL;
 	sw_prepared_text_fini(&text);
@@ -253,15 +293,14 @@ static bool ask_one(struct asking *a, struct sw_change *c, struct sw_err *err)
 
 /* Hands out for a while, then lets the loop turn: the rest follows once this much is stored. Those
  * made ahead of time are handed out in one go, for a result would take the prepared ones away. */
-static void go_on(void *arg)
+static void hand_out(struct sw_long_ask *a)
 {
-	struct asking *a = arg;
 	struct sw_host *h = a->h;
 	const int64_t until_us = h->suggest != NULL ? INT64_MAX : sw_clock_mono_us() + ASK_TURN_US;
-	const int64_t wanted = a->left;
+	const int64_t had = a->given;
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_change *c = sw_change_begin(h->d, a->call);
-	bool more = !h->d->draining && h->d->phase == SW_UP;
+	bool more = !h->d->draining && h->d->phase == SW_UP && !sw_call_gone(a->call);
 	bool late = false;
 
 	c->early = h->suggest != NULL && sw_change_none_left(h);
@@ -272,31 +311,59 @@ static void go_on(void *arg)
 			a->left--;
 		late = sw_clock_mono_us() >= until_us;
 	}
-	if (more && late && a->left > 0 && !sw_call_gone(a->call)) {
+	if (more && late && a->left > 0) {
 		c->call = NULL;
-		c->then = go_on;
-		c->arg = a;
+		go_on_later(a);
+		go_on_after(c);
 		sw_change_commit(c);
 		return;
 	}
+	if (a->given == 0 && err.code != SW_INVALID && sw_asks_keep(h, a->call)) {
+		sw_change_drop(c);
+		sw_buf_fini(&a->reply);
+		free(a);
+		return;
+	}
 	/* They are consecutive: the last one says it. */
-	c->early = c->early && a->left < wanted && sw_standby_note(h, sw_sweep_trial_n(h->sched));
+	c->early = c->early && a->given > had && sw_standby_note(h, sw_sweep_trial_n(h->sched));
 	finish_ask(a, c);
 	if (err.code == SW_INVALID)
 		sw_driver_fail(h, err.msg);
 }
 
-void sw_work_ask(struct sw_host *h, struct sw_call *call, int64_t count)
+static void next_slice(void *arg)
 {
-	struct asking *a = sw_calloc(1, sizeof *a);
+	struct sw_daemon *d = arg;
+	struct sw_long_ask *a = d->long_asks;
+
+	d->ask_slice = false;
+	if (a == NULL)
+		return;
+	d->long_asks = a->next;
+	hand_out(a);
+}
+
+void sw_work_ask_now(struct sw_host *h, struct sw_call *call)
+{
+	struct sw_long_ask *a = sw_calloc(1, sizeof *a);
 
 	if (a == NULL)
 		sw_daemon_die("hand out trials", SW_NOMEM);
-	*a = (struct asking){.h = h, .call = call, .left = count};
+	*a = (struct sw_long_ask){.h = h, .call = call, .left = sw_call_int(call, "count", 1)};
 	sw_buf_init(&a->reply, SW_REPLY_MAX);
 	sw_jw_init(&a->w, &a->reply);
 	sw_jw_obj(&a->w);
 	sw_jw_key(&a->w, "trials");
 	sw_jw_arr(&a->w);
-	go_on(a);
+	hand_out(a);
+}
+
+void sw_work_ask(struct sw_host *h, struct sw_call *call)
+{
+	const int64_t count = sw_call_int(call, "count", 1);
+
+	if (sw_suggest_has(h, (uint64_t)count))
+		sw_work_ask_now(h, call);
+	else
+		sw_suggest_park(h, call, count);
 }

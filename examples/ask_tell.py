@@ -46,8 +46,11 @@ def main():
     sweepd = Sweepd(sys.argv[1] if len(sys.argv) > 1 else default_socket())
     with open(os.path.join(os.path.dirname(__file__), "ask_tell.json"), encoding="utf-8") as file:
         sweep = sweepd("sweep.submit", spec=json.load(file))["sweep"]
-    while trials := sweepd("trial.ask", sweep=sweep, count=10)["trials"]:
-        for t in trials:
+    reason = None
+    while reason != "done":  # an empty answer may also mean: paused, or others run the last trials
+        answer = sweepd("trial.ask", sweep=sweep, count=10, wait_s=60)
+        reason = answer.get("reason")
+        for t in answer["trials"]:
             sweepd("trial.tell", sweep=sweep, trial=t["trial"], attempt=t["attempt"],
                    state="COMPLETED", metrics={"y": branin(**t["params"])})
     best = sweepd("sweep.best", sweep=sweep)["trials"][0]

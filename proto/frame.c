@@ -95,3 +95,24 @@ bool sw_frame_pending(const struct sw_frame *f)
 {
 	return newline(f) != NULL;
 }
+
+size_t sw_frame_waiting(const struct sw_frame *f)
+{
+	return f->in.len - f->taken;
+}
+
+void sw_frame_rest(struct sw_frame *f)
+{
+	const bool skipping = f->skipping;
+
+	if (sw_frame_waiting(f) > 0)
+		return;
+	sw_frame_fini(f);
+	sw_frame_init(f);
+	f->skipping = skipping;
+}
+
+bool sw_frame_unfinished(const struct sw_frame *f)
+{
+	return f->skipping || (f->in.len > f->taken && newline(f) == NULL);
+}

@@ -26,11 +26,11 @@ def start(tmp_path):
     """start(devices, *options) gives a running daemon on a fresh state directory; all end with the test."""
     daemons = []
 
-    def make(devices="none", *more):
+    def make(devices="none", *more, **env):
         directory = tmp_path / f"d{len(daemons)}"
         directory.mkdir()
         daemons.append(Daemon(directory, devices, more))
-        return daemons[-1].start()
+        return daemons[-1].start(**env)
 
     yield make
     failures = []

@@ -53,6 +53,19 @@ def environment(**more):
     return env
 
 
+def fake_os(folder, speed=1, gate=None):
+    """What Daemon.start() takes for a daemon whose clock runs `speed` times faster, and whose disk
+    waits while the file `gate` is there (fake_os.c)."""
+    library = os.path.join(str(folder), "fake_os.so")
+    if not os.path.exists(library):
+        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library,
+                        os.path.join(ROOT, "tests", "e2e", "fake_os.c")], check=True)
+    # A sanitizer wants to be the first library; it is the second here.
+    asan = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
+    return {"LD_PRELOAD": library, "FAKE_OS_SPEED": str(speed), "ASAN_OPTIONS": asan,
+            **({"FAKE_OS_GATE": str(gate)} if gate else {})}
+
+
 class RpcError(Exception):
     def __init__(self, error):
         super().__init__(f"{error['code']} {error['message']} {error.get('data')}")
@@ -197,6 +210,20 @@ class Client:
     def tell(self, sweep, handed, state="COMPLETED", **more):
         return self.call("trial.tell", sweep=sweep, trial=handed["trial"],
                          attempt=handed["attempt"], state=state, **more)["state"]
+
+    def heartbeat(self, sweep, handed):
+        return self.call("trial.heartbeat", sweep=sweep, trial=handed["trial"],
+                         attempt=handed["attempt"])["decision"]
+
+    def closed(self):
+        """Has the daemon closed this connection? Does not wait."""
+        self.socket.settimeout(0)
+        try:
+            return self.socket.recv(1, socket.MSG_PEEK) == b""
+        except BlockingIOError:
+            return False
+        except ConnectionResetError:
+            return True
 
     def slots(self):
         return self.call("device.list")["slots"]

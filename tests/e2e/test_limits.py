@@ -1,11 +1,14 @@
 """What must hold when a client asks for much, reads little, or things are taken away."""
+import json
 import os
 import shutil
 import signal
 import stat
 import threading
 
-from harness import (CONFLICT, Client, driven, slow, trained, wait_until)
+import pytest
+
+from harness import (CONFLICT, LIMIT, Client, driven, fake_os, slow, trained, wait_until)
 
 
 BUSY = -32003
@@ -206,3 +209,128 @@ def test_sweep_that_no_slot_suits_says_so(start):
     sweep = client.submit(trained(resources={"gpu": 1}))
     got = client.sweep(sweep)
     assert got["state"] == "RUNNING" and "GPU" in got["cause"]
+
+
+# --- memory and time of connections ---
+
+def peak_mib(daemon):
+    """The most memory that the daemon ever had."""
+    with open(f"/proc/{daemon.process.pid}/status", encoding="ascii") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1024
+
+
+def calm(client):
+    """A client that does its work whatever others do."""
+    sweep = client.submit(driven(run_cap=1))
+    assert client.tell(sweep, client.ask(sweep)[0], metrics={"loss": 1}) == "COMPLETED"
+
+
+@pytest.mark.skipif("SWEEPD_SANITIZED" in os.environ, reason="a sanitizer takes memory of its own")
+def test_many_unfinished_lines_are_bounded_in_memory_and_time(start, tmp_path):
+    """A thousand connections with a MiB each and no newline."""
+    daemon = start("none", **fake_os(tmp_path, speed=10))
+    text = b'{"jsonrpc":"2.0","id":1,"method":"sweep.submit","params":{"spec":{"name":"'
+    text += b"x" * (1024 * 1024 - len(text))
+    hogs, cut = [], 0
+    for i in range(1000):
+        hogs.append(daemon.client())
+        try:
+            hogs[-1].send(text)
+        except (BrokenPipeError, ConnectionResetError):
+            cut += 1
+        if i % 100 == 0:
+            calm(daemon.client())
+    calm(daemon.client())
+    wait_until(lambda: all(hog.closed() for hog in hogs), "the end of all of them")
+    assert peak_mib(daemon) < 200
+    calm(daemon.client())
+
+
+def test_unfinished_line_ends_its_connection_however_slowly_it_grows(start, tmp_path):
+    daemon = start("none", **fake_os(tmp_path, speed=60))
+    silent, slow_one, skipping = daemon.client(), daemon.client(), daemon.client()
+    silent.send(b'{"jsonrpc"')
+    slow_one.send(b"{")
+    skipping.send(b"x" * (3 << 20))  # over the limit of a line: the rest of it is skipped
+    assert skipping.receive()["error"]["code"] == LIMIT
+
+    def grows():
+        try:
+            slow_one.send(b" ")
+        except (BrokenPipeError, ConnectionResetError):
+            return True
+        return slow_one.closed()
+
+    wait_until(grows, "the end of the one that sends a byte now and then")
+    wait_until(lambda: silent.closed() and skipping.closed(), "the end of the others")
+
+
+def test_line_that_is_finished_in_time_is_answered(start, tmp_path):
+    """The limit is that of a line: one who sends line after line has no end."""
+    daemon = start("none", **fake_os(tmp_path, speed=60))
+    client, idle = daemon.client(), daemon.client()
+    idle.send(b"{")
+
+    def half_and_half():
+        client.send(b'{"jsonrpc": "2.0", "id": 1, ')
+        client.send(b'"method": "daemon.info"}\n')
+        assert client.receive()["id"] == 1
+        return idle.closed()
+
+    wait_until(half_and_half, "the end of the idle one")
+    half_and_half()
+
+
+@pytest.mark.skipif("SWEEPD_SANITIZED" in os.environ, reason="a sanitizer takes memory of its own")
+def test_answers_that_nobody_reads_are_bounded_in_memory(daemon):
+    batch = json.dumps([{"jsonrpc": "2.0", "id": i, "method": "rpc.discover"}
+                        for i in range(1000)]).encode() + b"\n"
+    hogs = [daemon.client() for _ in range(20)]
+    for hog in hogs:
+        hog.send(batch)
+    wait_until(lambda: any(hog.closed() for hog in hogs), "the end of the first of them")
+    calm(daemon.client())
+    assert peak_mib(daemon) < 300
+
+
+def test_requests_of_a_client_wait_for_memory(daemon):
+    """Sixty lines of a MiB in a row: they are read as the answers leave, none is lost."""
+    client = daemon.client()
+    spec = driven(note="x" * (1000 * 1000))
+    line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "sweep.validate",
+                       "params": {"spec": spec}}).encode() + b"\n"
+    sender = threading.Thread(target=lambda: [client.socket.sendall(line) for _ in range(60)])
+    sender.start()
+    for _ in range(60):
+        assert "unknown" in client.receive()["error"]["message"]
+    sender.join()
+
+
+# --- turns ---
+
+def test_batch_is_answered_whole_whatever_comes_between(daemon, client):
+    """A batch that takes many turns of the loop, with lines before and behind it."""
+    sweep = client.submit(driven(run_cap=100000))
+    client.send({"jsonrpc": "2.0", "id": "before", "method": "daemon.info"})
+    client.send([{"jsonrpc": "2.0", "id": i, "method": "trial.ask",
+                  "params": {"sweep": sweep, "count": 1000}} for i in range(20)])
+    client.send({"jsonrpc": "2.0", "id": "behind", "method": "sweep.get",
+                 "params": {"sweep": sweep}})
+    other = daemon.client()
+    handed = other.ask(sweep, 10)
+    assert client.receive()["id"] == "before"
+    batch = client.receive()
+    assert sorted(reply["id"] for reply in batch) == list(range(20))
+    trials = [t["trial"] for reply in batch for t in reply["result"]["trials"]]
+    assert len(set(trials)) == len(trials) == 20000
+    assert not set(trials) & {t["trial"] for t in handed}
+    assert client.receive()["id"] == "behind"
+
+
+def test_batch_of_a_client_that_leaves_ends_with_it(daemon):
+    sweep = daemon.client().submit(driven(run_cap=100000))
+    for _ in range(5):
+        with daemon.client() as client:
+            client.send([{"jsonrpc": "2.0", "id": i, "method": "trial.ask",
+                          "params": {"sweep": sweep, "count": 1000}} for i in range(200)])
+    calm(daemon.client())
