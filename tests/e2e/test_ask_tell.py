@@ -297,7 +297,7 @@ def test_leases_that_end_together_are_ended_over_several_turns(daemon, client):
     assert len(ended) == 2500 and together <= 1000
 
 
-def test_no_lease_means_the_trial_stays_with_its_client(daemon, client):
+def test_trial_asked_for_on_one_connection_is_told_on_another(daemon, client):
     sweep = client.submit(driven(run_cap=1))
     with daemon.client() as other:
         t, = other.ask(sweep)
