@@ -3,7 +3,9 @@
 #include "daemon/conn.h"
 #include "daemon/daemon.h"
 #include "daemon/statedir.h"
+#include "proto/socket_path.h"
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -36,17 +38,18 @@ static size_t conn_limit(void)
 	return r.rlim_cur > 2 * FD_SPARE ? (size_t)(r.rlim_cur - FD_SPARE) : (size_t)FD_SPARE;
 }
 
-/* Does someone answer at this path? */
+/* Does a process listen at this path? EAGAIN: one does, and its backlog is full. It is not waited
+ * for: a process that is stopped never makes room. */
 static bool answered(const char *path)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
-	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	bool yes;
 
 	if (fd < 0)
 		return false;
 	memcpy(a.sun_path, path, strlen(path) + 1);
-	yes = connect(fd, (const struct sockaddr *)&a, sizeof a) == 0;
+	yes = connect(fd, (const struct sockaddr *)&a, sizeof a) == 0 || errno == EAGAIN;
 	(void)close(fd);
 	return yes;
 }
@@ -57,6 +60,21 @@ static void on_connection(uv_stream_t *listener, int status)
 		sw_log(SW_LOG_WARN, "server.accept", "why=\"%s\"", uv_strerror(status));
 	else
 		sw_conn_accept(listener->data, listener);
+}
+
+/* Whoever may rename the socket may put another in its place, and be taken for this daemon. */
+static sw_status check_folder(const char *path, struct sw_err *err)
+{
+	char folder[SW_SOCKET_PATH_MAX];
+	const char *slash = strrchr(path, '/');
+
+	if (slash == NULL)
+		(void)snprintf(folder, sizeof folder, ".");
+	else
+		(void)snprintf(folder, sizeof folder, "%.*s", (int)(slash - path) + (slash == path),
+			       path);
+	return sw_statedir_check(folder, true, "the socket's folder",
+				 "remove it, or choose another with --socket PATH", err);
 }
 
 static sw_status clear_path(const char *path, struct sw_err *err)
@@ -82,6 +100,8 @@ sw_status sw_server_start(struct sw_daemon *d, struct sw_err *err)
 	mode_t mask;
 	int uv;
 
+	if (rc == SW_OK)
+		rc = check_folder(path, err);
 	if (rc == SW_OK)
 		rc = clear_path(path, err);
 	if (rc != SW_OK)

@@ -7,7 +7,7 @@
 struct sw_daemon;
 
 /* Binds config.socket and accepts. A socket file that nobody answers is removed; one that a daemon
- * answers is SW_CONFLICT. */
+ * answers is SW_CONFLICT; a folder that others may write in, SW_DENIED. */
 SW_NODISCARD sw_status sw_server_start(struct sw_daemon *d, struct sw_err *err);
 
 /* Stops accepting and removes the socket file. */

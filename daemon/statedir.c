@@ -34,6 +34,37 @@ sw_status sw_statedir_parents(const char *path, struct sw_err *err)
 	return rc;
 }
 
+static bool is_trusted(uid_t uid)
+{
+	return uid == geteuid() || uid == 0;
+}
+
+sw_status sw_statedir_check(const char *folder, bool sticky, const char *what, const char *fix,
+			    struct sw_err *err)
+{
+	struct stat link, st;
+
+	/* The owner of a link may have it point elsewhere, and counts as well as the folder's. */
+	if (lstat(folder, &link) != 0 || stat(folder, &st) != 0)
+		return sw_err_set(err, SW_IO, "cannot examine %s %s: %s", what, folder,
+				  strerror(errno));
+	if (!S_ISDIR(st.st_mode))
+		return sw_err_set(err, SW_INVALID, "%s %s is no folder", what, folder);
+	if (!is_trusted(link.st_uid) || !is_trusted(st.st_uid))
+		return sw_err_set(err, SW_DENIED,
+				  "%s %s belongs to another user (uid %lu), who could take over "
+				  "what is in it: %s",
+				  what, folder,
+				  (unsigned long)(is_trusted(st.st_uid) ? link.st_uid : st.st_uid),
+				  fix);
+	if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !(sticky && (st.st_mode & S_ISVTX) != 0))
+		return sw_err_set(err, SW_DENIED,
+				  "others may write in %s %s (mode %04o) and take over what is in "
+				  "it: chmod go-w it, or %s",
+				  what, folder, (unsigned)(st.st_mode & 07777), fix);
+	return SW_OK;
+}
+
 static sw_status refuse_network(const char *path, struct sw_err *err)
 {
 	static const struct {
@@ -65,10 +96,10 @@ static sw_status take_lock(const char *dir, int *lock_fd, struct sw_err *err)
 
 	if (len < 0 || (size_t)len >= sizeof path)
 		return sw_err_set(err, SW_INVALID, "the path of the state directory is too long");
-	const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	const int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return sw_err_set(err, errno == ENOSPC ? SW_FULL : SW_IO, "cannot open %s: %s",
-				  path, strerror(errno));
+				  path, errno == ELOOP ? "it is a link" : strerror(errno));
 	if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
 		const ssize_t n = read(fd, pid, sizeof pid - 1);
 
@@ -106,7 +137,10 @@ sw_status sw_statedir_open(char *path, size_t cap, int *lock_fd, struct sw_err *
 	if (rc != SW_OK)
 		return rc;
 	memcpy(path, real, strlen(real) + 1);
-	rc = refuse_network(path, err);
+	rc = sw_statedir_check(path, false, "the state directory",
+			       "choose one of your own with --state DIR", err);
+	if (rc == SW_OK)
+		rc = refuse_network(path, err);
 	return rc == SW_OK ? take_lock(path, lock_fd, err) : rc;
 }
 

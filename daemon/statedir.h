@@ -6,8 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Creates path (and its parents) 0700 where missing, makes it absolute in place, refuses a network
- * file system (SQLite's WAL does not work there), and takes the lock. *lock_fd is the caller's: the
+/* Creates path (and its parents) 0700 where missing, makes it absolute in place, refuses one that
+ * others may write in and a network file system (SQLite's WAL does not work there), and takes the
+ * lock. *lock_fd is the caller's: the
  * lock ends when it is closed. SW_CONFLICT: another daemon has it; the line names its pid. */
 SW_NODISCARD sw_status sw_statedir_open(char *path, size_t cap, int *lock_fd, struct sw_err *err);
 
@@ -17,5 +18,11 @@ bool sw_statedir_holds(const char *dir, int lock_fd);
 
 /* Creates the parent folders of path, 0700 where missing. */
 SW_NODISCARD sw_status sw_statedir_parents(const char *path, struct sw_err *err);
+
+/* SW_DENIED: somebody else could put files into the folder, or take them out: it belongs to neither
+ * this user nor root, or group or others may write in it (`sticky`: unless the sticky bit keeps
+ * them from what is not theirs, as in /tmp). The line begins with `what` and ends with `fix`. */
+SW_NODISCARD sw_status sw_statedir_check(const char *folder, bool sticky, const char *what,
+					 const char *fix, struct sw_err *err);
 
 #endif

@@ -64,6 +64,77 @@ START_TEST(statedir_on_a_file_is_refused)
 }
 END_TEST
 
+/* Modes of a state directory that is there already. */
+static const struct {
+	mode_t mode;
+	sw_status rc;
+} modes[] = {
+	{0700, SW_OK},     {0755, SW_OK},     {0750, SW_OK},     {0770, SW_DENIED},
+	{0775, SW_DENIED}, {0707, SW_DENIED}, {0777, SW_DENIED}, {01777, SW_DENIED},
+};
+
+START_TEST(statedir_that_others_may_write_in_is_refused)
+{
+	char path[PATH_MAX];
+	struct sw_err err = SW_ERR_INIT;
+	int fd = -1;
+
+	(void)snprintf(path, sizeof path, "%s/there", base);
+	ck_assert_int_eq(mkdir(path, 0700), 0);
+	ck_assert_int_eq(chmod(path, modes[_i].mode), 0);
+	const sw_status rc = sw_statedir_open(path, sizeof path, &fd, &err);
+	ck_assert_msg(rc == modes[_i].rc, "%o: %d %s", modes[_i].mode, rc, err.msg);
+	if (rc != SW_OK) {
+		ck_assert_ptr_nonnull(strstr(err.msg, "others may write in the state directory"));
+		ck_assert_ptr_nonnull(strstr(err.msg, "chmod go-w"));
+		ck_assert_int_eq(fd, -1);
+	} else {
+		(void)close(fd);
+	}
+}
+END_TEST
+
+START_TEST(statedir_of_another_user_is_refused)
+{
+	char path[PATH_MAX];
+	struct sw_err err = SW_ERR_INIT;
+	int fd = -1;
+
+	if (geteuid() != 0)
+		return; /* nobody else's can be made; tests/e2e/test_state_safety.py counts the skip
+			 */
+	(void)snprintf(path, sizeof path, "%s/theirs", base);
+	ck_assert_int_eq(mkdir(path, 0700), 0);
+	ck_assert_int_eq(chown(path, 65534, 65534), 0);
+	ck_assert_int_eq(sw_statedir_open(path, sizeof path, &fd, &err), SW_DENIED);
+	ck_assert_ptr_nonnull(strstr(err.msg, "belongs to another user (uid 65534)"));
+	ck_assert_int_eq(fd, -1);
+}
+END_TEST
+
+START_TEST(lock_that_is_a_link_is_refused_and_its_target_stays)
+{
+	char path[PATH_MAX], lock[PATH_MAX], target[PATH_MAX];
+	struct sw_err err = SW_ERR_INIT;
+	struct stat st;
+	int fd = -1;
+
+	(void)snprintf(path, sizeof path, "%s", base);
+	(void)snprintf(lock, sizeof lock, "%s/lock", base);
+	(void)snprintf(target, sizeof target, "%s/target", base);
+	FILE *f = fopen(target, "w");
+	ck_assert_ptr_nonnull(f);
+	ck_assert_int_ge(fputs("of somebody else, longer than a pid\n", f), 0);
+	(void)fclose(f);
+	ck_assert_int_eq(symlink(target, lock), 0);
+	ck_assert_int_eq(sw_statedir_open(path, sizeof path, &fd, &err), SW_IO);
+	ck_assert_msg(strstr(err.msg, "it is a link") != NULL, "%s", err.msg);
+	ck_assert_int_eq(stat(target, &st), 0);
+	ck_assert_int_eq(st.st_size, 36);
+	ck_assert_int_eq(fd, -1);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("statedir");
@@ -74,6 +145,10 @@ int main(void)
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, statedir_is_made_private_and_locked_once);
 	tcase_add_test(tcase, statedir_on_a_file_is_refused);
+	tcase_add_loop_test(tcase, statedir_that_others_may_write_in_is_refused, 0,
+			    (int)(sizeof modes / sizeof modes[0]));
+	tcase_add_test(tcase, statedir_of_another_user_is_refused);
+	tcase_add_test(tcase, lock_that_is_a_link_is_refused_and_its_target_stays);
 	srunner_run_all(runner, CK_ENV);
 	const int failed = srunner_ntests_failed(runner);
 	srunner_free(runner);

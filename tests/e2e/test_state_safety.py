@@ -1,0 +1,72 @@
+"""The state directory and the files in it: another's, taken away in use, put back by halves, damaged.
+
+Tests that need a second user run as root; elsewhere they are skipped."""
+import os
+import shutil
+
+import pytest
+
+from harness import DEADLINE, Daemon, driven, trained
+
+NOBODY = 65534
+two_users = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to give a folder to nobody")
+
+
+def database(daemon, suffix=""):
+    return os.path.join(daemon.state, "sweepd.db" + suffix)
+
+
+def log(daemon):
+    with open(daemon.log, encoding="utf-8") as file:
+        return file.read()
+
+
+@pytest.fixture
+def refusal(tmp_path):
+    """refusal(state): sweepd must not start on it; its one line."""
+    def refused(state):
+        directory = tmp_path / f"refused{len(os.listdir(tmp_path))}"
+        directory.mkdir()
+        daemon = Daemon(directory)
+        daemon.state = str(state)
+        process = daemon.start(wait=False).process
+        try:
+            assert process.wait(DEADLINE) == 3
+        finally:
+            process.kill()
+            process.wait()
+            shutil.rmtree(daemon.short)
+        line, = (directory / "stderr").read_text().splitlines()
+        return line
+
+    return refused
+
+
+# --- another's ---
+
+@two_users
+def test_state_directory_of_another_user_is_refused(tmp_path, refusal):
+    state = tmp_path / "theirs"
+    state.mkdir(mode=0o755)
+    os.chown(state, NOBODY, NOBODY)
+    line = refusal(state)
+    assert f"the state directory {state} belongs to another user (uid 65534)" in line
+    assert "--state DIR" in line and os.listdir(state) == []
+
+
+def test_state_directory_that_others_may_write_in_is_refused(tmp_path, refusal):
+    state = tmp_path / "open"
+    state.mkdir()
+    state.chmod(0o1777)
+    line = refusal(state)
+    assert f"others may write in the state directory {state} (mode 1777)" in line
+    assert "chmod go-w" in line and os.listdir(state) == []
+
+
+def test_lock_that_is_a_link_leaves_its_target_alone(tmp_path, refusal):
+    state, target = tmp_path / "state", tmp_path / "target"
+    state.mkdir(mode=0o700)
+    target.write_text("not a lock")
+    (state / "lock").symlink_to(target)
+    assert f"cannot open {state}/lock: it is a link" in refusal(state)
+    assert target.read_text() == "not a lock"
