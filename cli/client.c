@@ -4,6 +4,7 @@
 #include "base/fault.h"
 #include "proto/json.h"
 #include "proto/rpc.h"
+#include "proto/socket_path.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -91,6 +92,8 @@ sw_status sw_client_open(struct sw_client **out, const char *path, int timeout_m
 		goto out;
 	}
 	rc = connect_to(c->fd, &addr, timeout_ms, err);
+	if (rc == SW_OK)
+		rc = sw_socket_server_check(c->fd, path, err);
 out:
 	if (rc == SW_OK)
 		*out = c;

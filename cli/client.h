@@ -3,6 +3,7 @@
  *
  * Memory   The client and its replies are the caller's (close, fini).
  * Errors   SW_NOT_FOUND  nobody listens at the path
+ *          SW_DENIED     another user listens there
  *          SW_INVALID    the daemon refused; err has its line and its JSON pointer
  *          SW_BUSY       the timeout passed
  *          SW_IO         the connection ended

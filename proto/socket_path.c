@@ -1,6 +1,9 @@
 #include "proto/socket_path.h"
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,4 +29,21 @@ sw_status sw_socket_path_default(char *out, size_t cap)
 	if (cap > 0)
 		out[0] = '\0';
 	return SW_TOO_BIG;
+}
+
+sw_status sw_socket_server_check(int fd, const char *path, struct sw_err *err)
+{
+	struct ucred server; /* as it was when it began to listen */
+	socklen_t len = sizeof server;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &server, &len) != 0)
+		return sw_err_set(err, SW_IO, "cannot tell who listens at %s: %s", path,
+				  strerror(errno));
+	if (server.uid == geteuid() || server.uid == 0)
+		return SW_OK;
+	return sw_err_set(
+		err, SW_DENIED,
+		"another user (uid %lu) listens at %s: nothing was sent; run this as that "
+		"user, or give your own daemon's socket",
+		(unsigned long)server.uid, path);
 }

@@ -1,10 +1,11 @@
 /*
- * proto/socket_path.h — where daemon and client meet when nobody says where.
+ * proto/socket_path.h — where daemon and client meet when nobody says where, and whom a client
+ * takes for its daemon there.
  *
  * The first of: $XDG_RUNTIME_DIR/sweepd/sweepd.sock (when that variable is an absolute path),
  * /run/user/UID/sweepd/sweepd.sock (when /run/user/UID is a directory of this user),
  * /tmp/sweepd-UID/sweepd.sock. The daemon makes the last folder (0700); nothing is made here.
- * Threads  Reads the environment: not while another thread changes it.
+ * Threads  sw_socket_path_default() reads the environment: not while another thread changes it.
  */
 #ifndef SW_PROTO_SOCKET_PATH_H
 #define SW_PROTO_SOCKET_PATH_H
@@ -18,5 +19,10 @@
 /* Writes the path, NUL-terminated. SW_TOO_BIG: it does not fit into out[cap], or no socket could
  * have so long a path; out is then "". */
 SW_NODISCARD sw_status sw_socket_path_default(char *out, size_t cap);
+
+/* Call it before the first byte is sent on fd, a socket that is connected to path. SW_DENIED: who
+ * listens there is neither this user nor root, and the line names the uid. Jobs of a stranger's
+ * daemon would run as this user. */
+SW_NODISCARD sw_status sw_socket_server_check(int fd, const char *path, struct sw_err *err);
 
 #endif

@@ -28,6 +28,7 @@ struct sw_session {
 	unsigned retry_ms; /* the wait before the next attempt to connect */
 	int64_t retry_at;  /* µs, monotonic */
 	int64_t lost_at;   /* µs: since when there is no accepted connection */
+	bool met_stranger; /* another user listened at the path, and the log says so */
 	struct sw_frame in;
 	struct sw_buf out;
 

@@ -1,7 +1,9 @@
 /* worker/session_link.c — the socket: connecting, one poll at a time, bytes in and out. */
 #include "base/clock.h"
+#include "base/log.h"
 #include "proto/json.h"
 #include "proto/rpc.h"
+#include "proto/socket_path.h"
 #include "worker/session_internal.h"
 #include <errno.h>
 #include <poll.h>
@@ -62,6 +64,20 @@ static void hello(struct sw_session *s)
 	sw_buf_fini(&params);
 }
 
+/* Another user's daemon would have its jobs run as this user. It is told nothing, and the socket is
+ * tried again as if nobody listened. */
+static bool is_stranger(struct sw_session *s)
+{
+	struct sw_err err = SW_ERR_INIT;
+
+	if (sw_socket_server_check(s->fd, s->config.socket, &err) == SW_OK)
+		return false;
+	if (!s->met_stranger)
+		sw_log(SW_LOG_WARN, "session.stranger", "why=\"%s\"", err.msg);
+	s->met_stranger = true;
+	return true;
+}
+
 static void try_connect(struct sw_session *s)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -71,7 +87,8 @@ static void try_connect(struct sw_session *s)
 	strcpy(at.sun_path, s->config.socket); /* create checked its length */
 	s->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	/* a unix socket connects at once or not at all (EAGAIN: its backlog is full) */
-	if (s->fd < 0 || connect(s->fd, (const struct sockaddr *)&at, sizeof at) != 0) {
+	if (s->fd < 0 || connect(s->fd, (const struct sockaddr *)&at, sizeof at) != 0 ||
+	    is_stranger(s)) {
 		session_disconnect(s);
 		return;
 	}

@@ -109,6 +109,104 @@ def test_daemon_in_a_folder_that_others_cannot_meddle_with_starts(start, tmp_pat
     assert sweep_command(daemon, "info")[0] == 0
 
 
+def impersonate(path, job, told):
+    """Plays the daemon for whoever connects: hello, then this job. Tells of each connection and of
+    each message that it gets."""
+    def tell(*words):
+        print(*words, file=told, flush=True)
+
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    os.chmod(path, 0o777)
+    listener.listen(16)
+    tell("ready")
+    while True:
+        peer, _ = listener.accept()
+        tell("connected")
+        for line in peer.makefile("rb"):
+            message = json.loads(line)
+            tell("got", message["method"])
+            result = {"ok": True, "run": True, "decision": "continue"}
+            if message["method"] == "worker.next":
+                result, job = job, None
+            if "id" in message and result is not None:
+                peer.sendall(json.dumps({"jsonrpc": "2.0", "id": message["id"],
+                                         "result": result}).encode() + b"\n")
+
+
+class Impostor:
+    """nobody's fake daemon, on a socket in a folder of nobody's."""
+
+    def __init__(self, shared, tmp_path, job):
+        folder = os.path.join(shared, "sweepd-0")
+        done_as_nobody(make_folder, folder, 0o755)
+        self.socket = os.path.join(folder, "sweepd.sock")
+        self.out = tmp_path / "impostor"
+        with open(self.out, "w", encoding="utf-8") as told:
+            self.process = as_nobody(impersonate, self.socket, job, told)
+        wait_until(lambda: "ready" in self.said(), "the impostor to listen")
+
+    def said(self):
+        return self.out.read_text().splitlines()
+
+    def stop(self):
+        self.process.kill()
+        self.process.join()
+
+
+@pytest.fixture
+def impostor(shared, tmp_path):
+    """impostor(job) listens."""
+    made = []
+
+    def make(job):
+        made.append(Impostor(shared, tmp_path, job))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.stop()
+
+
+@two_users
+def test_command_that_reaches_another_users_daemon_sends_nothing(impostor):
+    fake = impostor({})
+    status, out, err = sweep_command(fake.socket, "info")
+    assert (status, out) == (NO_DAEMON, "")
+    assert f"another user (uid 65534) listens at {fake.socket}" in err and err.count("\n") == 1
+    wait_until(lambda: "connected" in fake.said(), "the connection")
+    assert sweep_command(fake.socket, "watch", 1)[0] == NO_DAEMON
+    assert set(fake.said()) == {"ready", "connected"}
+
+
+@two_users
+def test_worker_that_reaches_another_users_daemon_runs_no_job(impostor, tmp_path):
+    private = tmp_path / "private"
+    private.mkdir(mode=0o700)
+    job = {"sweep": 7, "trial": 7, "attempt": 1, "seed": 1, "data_seed": 1, "resume_step": 0,
+           "params": {"width": 8, "lr": 0.1, "batch_size": 32}, "max_t": None,
+           "checkpoint_dir": str(private), "checkpoint_end": True, "checkpoint_every": 1,
+           "trainer": trained(epochs=1)["trainer"]}
+    fake = impostor(job)
+    errors = tmp_path / "errors"
+    with open(errors, "wb") as stderr:
+        worker = subprocess.Popen(
+            [os.path.join(BIN, "sweep-worker"), "--socket", fake.socket, "--worker", "w", "--slot",
+             "0", "--device", "cpu:0"], cwd=ROOT, stderr=stderr, env=environment())
+    try:
+        wait_until(lambda: fake.said().count("connected") >= 3 or "got worker.tell" in fake.said(),
+                   "the worker to come back, as to a daemon that is away")
+        worker.send_signal(signal.SIGTERM)
+        assert worker.wait(DEADLINE) == 0
+    finally:
+        worker.kill()
+        worker.wait()
+    assert set(fake.said()) == {"ready", "connected"}
+    assert os.listdir(private) == []
+    line, = errors.read_text().splitlines()
+    assert f"another user (uid 65534) listens at {fake.socket}" in line
+
+
 def fill_backlog(path):
     """Connections that a stopped daemon does not take, up to the first that has no place."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
