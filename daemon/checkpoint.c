@@ -19,6 +19,7 @@ sw_status sw_checkpoint_folder(struct sw_host *h, bool make, char *out, size_t c
 			       struct sw_err *err)
 {
 	const char *state = h->d->config.state;
+	struct stat st;
 
 	for (int depth = make ? 0 : 1; depth < 2; depth++) {
 		const int n = depth == 0 ? snprintf(out, cap, "%s/" FOLDER, state)
@@ -31,6 +32,9 @@ sw_status sw_checkpoint_folder(struct sw_host *h, bool make, char *out, size_t c
 		if (make && mkdir(out, 0700) != 0 && errno != EEXIST)
 			return sw_err_set(err, SW_IO, "cannot make the folder %s: %s", out,
 					  strerror(errno));
+		/* What a worker wrote behind a link would never be removed (daemon/janitor.c). */
+		if (make && (lstat(out, &st) != 0 || !S_ISDIR(st.st_mode)))
+			return sw_err_set(err, SW_IO, "%s is a link, or no folder", out);
 	}
 	h->has_checkpoints = h->has_checkpoints || make;
 	return SW_OK;

@@ -18,9 +18,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FOLDER   SW_CHECKPOINT_FOLDER
-#define PATH_CAP (PATH_MAX + 96)
-
 bool janitor_read_name(const char *name, struct sw_checkpoint *out, bool *whole)
 {
 	unsigned long long trial, step;
@@ -33,6 +30,38 @@ bool janitor_read_name(const char *name, struct sw_checkpoint *out, bool *whole)
 	out->trial = trial;
 	out->step = step;
 	return true;
+}
+
+/* at: of the folder that path lies in; AT_FDCWD: path is taken as it is. */
+static int open_folder(int at, const char *path)
+{
+	const char *name = at == AT_FDCWD ? path : strrchr(path, '/') + 1;
+	const int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0 && errno != ENOENT)
+		sw_log(SW_LOG_WARN, "checkpoint.folder",
+		       "path=\"%s\" why=\"%s: nothing is removed\"", path,
+		       errno == ENOTDIR ? "it is a link, or no folder" : strerror(errno));
+	return fd;
+}
+
+DIR *janitor_open(const struct sw_daemon *d, int64_t sweep)
+{
+	char path[PATH_MAX + 64];
+	const int n = snprintf(path, sizeof path, "%s/" SW_CHECKPOINT_FOLDER, d->config.state);
+	int fd = open_folder(AT_FDCWD, path);
+
+	if (fd >= 0 && sweep != 0) {
+		const int all = fd;
+
+		(void)snprintf(path + n, sizeof path - (size_t)n, "/%lld", (long long)sweep);
+		fd = open_folder(all, path);
+		(void)close(all);
+	}
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	if (fd >= 0 && dir == NULL)
+		(void)close(fd);
+	return dir;
 }
 
 /* --- removal --- */
@@ -90,18 +119,19 @@ static bool stays(const struct janitor_keeps *k, const struct sw_checkpoint *fil
 	return false;
 }
 
-static void remove_path(const char *path)
+static void remove_file(int folder, const char *name)
 {
-	if (unlink(path) != 0 && errno != ENOENT)
-		sw_log(SW_LOG_WARN, "checkpoint.remove", "path=\"%s\" why=\"%s\"", path,
+	if (unlinkat(folder, name, 0) != 0 && errno != ENOENT)
+		sw_log(SW_LOG_WARN, "checkpoint.remove", "file=\"%s\" why=\"%s\"", name,
 		       strerror(errno));
 }
 
-void janitor_clean(const char *folder, const struct janitor_keeps *k, uint64_t last)
+void janitor_clean(const struct sw_daemon *d, int64_t sweep, const struct janitor_keeps *k,
+		   uint64_t last)
 {
-	char path[PATH_CAP];
+	char path[PATH_MAX + 64];
 	const struct dirent *e;
-	DIR *dir = opendir(folder);
+	DIR *dir = janitor_open(d, sweep);
 
 	if (dir == NULL)
 		return;
@@ -109,33 +139,28 @@ void janitor_clean(const char *folder, const struct janitor_keeps *k, uint64_t l
 		struct sw_checkpoint file = {.trial = 0};
 		bool whole;
 
-		if (!janitor_read_name(e->d_name, &file, &whole) || file.trial > last ||
-		    stays(k, &file, whole) ||
-		    snprintf(path, sizeof path, "%s/%s", folder, e->d_name) >= (int)sizeof path)
-			continue;
-		remove_path(path);
+		if (janitor_read_name(e->d_name, &file, &whole) && file.trial <= last &&
+		    !stays(k, &file, whole))
+			remove_file(dirfd(dir), e->d_name);
 	}
 	(void)closedir(dir);
-	(void)rmdir(folder);
+	(void)snprintf(path, sizeof path, "%s/" SW_CHECKPOINT_FOLDER "/%lld", d->config.state,
+		       (long long)sweep);
+	(void)rmdir(path);
 }
 
-static void path_of(const struct sw_janitor *j, const struct sw_checkpoint *file,
-		    char path[PATH_CAP])
+static void name_of(const struct sw_checkpoint *file, char name[64])
 {
-	(void)snprintf(path, PATH_CAP, "%s/" FOLDER "/%lld/%llu-%llu.ckpt", j->d->config.state,
-		       (long long)file->sweep, (unsigned long long)file->trial,
+	(void)snprintf(name, 64, "%llu-%llu.ckpt", (unsigned long long)file->trial,
 		       (unsigned long long)file->step);
 }
 
 /* The bytes of a folder's checkpoints. */
-static uint64_t folder_bytes(const char *folder)
+static uint64_t folder_bytes(DIR *dir)
 {
-	DIR *dir = opendir(folder);
 	const struct dirent *e;
 	uint64_t bytes = 0;
 
-	if (dir == NULL)
-		return 0;
 	while ((e = readdir(dir)) != NULL) {
 		struct sw_checkpoint file;
 		struct stat st;
@@ -145,29 +170,31 @@ static uint64_t folder_bytes(const char *folder)
 		    fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 			bytes += (uint64_t)st.st_size;
 	}
-	(void)closedir(dir);
 	return bytes;
 }
 
 /* Removes from the first on until the rest fits. Those that went are `from` 0 then. */
-static void shrink_folder(const struct sw_janitor *j, struct task *t, const char *folder)
+static void shrink_folder(const struct sw_janitor *j, struct task *t)
 {
-	uint64_t bytes = folder_bytes(folder);
-	char path[PATH_CAP];
+	DIR *dir = janitor_open(j->d, t->what.sweep);
+	char name[64];
 	struct stat st;
 
+	if (dir == NULL)
+		return;
+	uint64_t bytes = folder_bytes(dir);
 	for (size_t i = 0; i < t->keeps.n && bytes > t->most; i++) {
 		struct janitor_one *k = &t->keeps.v[i];
-		const struct sw_checkpoint file = {
-			.sweep = t->what.sweep, .trial = k->trial, .step = k->from};
+		const struct sw_checkpoint file = {.trial = k->trial, .step = k->from};
 
-		path_of(j, &file, path);
-		if (stat(path, &st) == 0) {
-			remove_path(path);
+		name_of(&file, name);
+		if (fstatat(dirfd(dir), name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+			remove_file(dirfd(dir), name);
 			bytes -= bytes < (uint64_t)st.st_size ? bytes : (uint64_t)st.st_size;
 		}
 		k->from = 0;
 	}
+	(void)closedir(dir);
 	if (bytes > t->most)
 		sw_log(SW_LOG_WARN, "checkpoint.max_mb",
 		       "sweep=%lld bytes=%llu why=\"the best trial's and those that open trials go "
@@ -176,25 +203,31 @@ static void shrink_folder(const struct sw_janitor *j, struct task *t, const char
 		       (long long)t->what.sweep, (unsigned long long)bytes);
 }
 
+static void remove_one(const struct sw_janitor *j, const struct sw_checkpoint *file)
+{
+	DIR *dir = janitor_open(j->d, file->sweep);
+	char name[64];
+
+	if (dir == NULL)
+		return;
+	name_of(file, name);
+	remove_file(dirfd(dir), name);
+	(void)closedir(dir);
+}
+
 static void run_tasks(uv_work_t *work)
 {
 	const struct sw_janitor *j = work->data;
-	char path[PATH_CAP];
 
 	for (size_t i = 0; i < j->doing_n; i++) {
 		struct task *t = &j->doing[i];
 
-		if (t->what.trial != 0) {
-			path_of(j, &t->what, path);
-			remove_path(path);
-			continue;
-		}
-		(void)snprintf(path, sizeof path, "%s/" FOLDER "/%lld", j->d->config.state,
-			       (long long)t->what.sweep);
-		if (t->most != 0)
-			shrink_folder(j, t, path);
+		if (t->what.trial != 0)
+			remove_one(j, &t->what);
+		else if (t->most != 0)
+			shrink_folder(j, t);
 		else
-			janitor_clean(path, &t->keeps, t->what.step);
+			janitor_clean(j->d, t->what.sweep, &t->keeps, t->what.step);
 	}
 }
 

@@ -3,6 +3,7 @@
 #define SW_DAEMON_JANITOR_H
 
 #include "daemon/checkpoint.h"
+#include <dirent.h>
 
 /* Files of `trial` from one step to another stay. */
 struct janitor_one {
@@ -22,7 +23,12 @@ struct janitor_keeps janitor_keeps_of_ended(const struct sw_host *h);
 
 /* "12-27.ckpt", or a worker's file under way, ".tmp-12-27-Ab3dEf". */
 bool janitor_read_name(const char *name, struct sw_checkpoint *out, bool *whole);
+/* The folder of a sweep's checkpoints (0: the one that holds the sweeps'), for the caller to close;
+ * NULL: there is none. A link is logged and not followed: what it leads to is not the daemon's to
+ * delete. */
+DIR *janitor_open(const struct sw_daemon *d, int64_t sweep);
 /* Removes what does not stay, of trials up to `last`, then the folder if it is empty. */
-void janitor_clean(const char *folder, const struct janitor_keeps *k, uint64_t last);
+void janitor_clean(const struct sw_daemon *d, int64_t sweep, const struct janitor_keeps *k,
+		   uint64_t last);
 
 #endif

@@ -11,9 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define FOLDER   SW_CHECKPOINT_FOLDER
-#define PATH_CAP (PATH_MAX + 96)
-
 /* A running trial's worker may have written more than it could report. */
 static struct janitor_keeps keeps_of_open(const struct sw_host *h)
 {
@@ -90,9 +87,9 @@ static void read_found(struct sw_db *db, void *arg)
 	}
 }
 
-static void list_folder(struct found *f, const char *folder)
+static void list_folder(struct found *f, const struct sw_daemon *d, int64_t sweep)
 {
-	DIR *dir = opendir(folder);
+	DIR *dir = janitor_open(d, sweep);
 	const struct dirent *e;
 
 	if (dir == NULL)
@@ -159,7 +156,7 @@ static void take_found(struct found *f)
 	}
 }
 
-static void clean_sweep(struct sw_daemon *d, const char *folder, long long sweep)
+static void clean_sweep(struct sw_daemon *d, long long sweep)
 {
 	struct found f = {.rc = SW_OK};
 	struct janitor_keeps keeps = {.n = 0};
@@ -167,34 +164,31 @@ static void clean_sweep(struct sw_daemon *d, const char *folder, long long sweep
 	if ((unsigned long long)sweep <= d->host_n) {
 		f.h = d->hosts[sweep - 1];
 		f.h->has_checkpoints = true;
-		list_folder(&f, folder);
+		list_folder(&f, d, sweep);
 		sw_store_read_now(d->store, read_found, &f);
 		if (f.rc == SW_OK)
 			take_found(&f);
 		keeps = f.h->sched != NULL ? keeps_of_open(f.h) : janitor_keeps_of_ended(f.h);
 	}
 	if (f.rc == SW_OK)
-		janitor_clean(folder, &keeps, UINT64_MAX);
+		janitor_clean(d, sweep, &keeps, UINT64_MAX);
 	free(keeps.v);
 	free(f.v);
 }
 
 void sw_checkpoint_clean(struct sw_daemon *d)
 {
-	char folder[PATH_CAP], path[PATH_CAP];
 	const struct dirent *e;
+	DIR *dir = janitor_open(d, 0);
 
-	(void)snprintf(folder, sizeof folder, "%s/" FOLDER, d->config.state);
-	DIR *dir = opendir(folder);
 	if (dir == NULL)
 		return;
 	while ((e = readdir(dir)) != NULL) {
 		char *end;
 		const long long sweep = strtoll(e->d_name, &end, 10);
 
-		if (sweep >= 1 && *end == '\0' &&
-		    snprintf(path, sizeof path, "%s/%s", folder, e->d_name) < (int)sizeof path)
-			clean_sweep(d, path, sweep);
+		if (sweep >= 1 && *end == '\0')
+			clean_sweep(d, sweep);
 	}
 	(void)closedir(dir);
 }

@@ -70,3 +70,25 @@ def test_lock_that_is_a_link_leaves_its_target_alone(tmp_path, refusal):
     (state / "lock").symlink_to(target)
     assert f"cannot open {state}/lock: it is a link" in refusal(state)
     assert target.read_text() == "not a lock"
+
+
+@pytest.mark.parametrize("which", ["checkpoints", "checkpoints/1"])
+def test_checkpoints_behind_a_link_are_not_removed(start, tmp_path, which):
+    """Neither at start nor for a sweep that runs, which then keeps none."""
+    foreign = tmp_path / "foreign"
+    (foreign / "1").mkdir(parents=True)
+    files = [foreign / "1-1.ckpt", foreign / "1" / "1-1.ckpt"]
+    for file in files:
+        file.write_bytes(b"of another program")
+    daemon = start("none")
+    assert daemon.term() == 0
+    link = os.path.join(daemon.state, which)
+    os.makedirs(os.path.dirname(link), exist_ok=True)
+    os.symlink(foreign, link)
+    daemon.devices = "cpu:1"
+    client = daemon.start().client()
+    assert [file.read_bytes() for file in files] == [b"of another program"] * 2
+    sweep = client.submit(trained(epochs=3, run_cap=2, checkpoint={"every": 1}))
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    assert "checkpoint.folder" in log(daemon) and f'{link} is a link, or no folder' in log(daemon)
+    assert sorted(foreign.rglob("*.ckpt")) == sorted(files)
