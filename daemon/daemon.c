@@ -123,6 +123,21 @@ static void tick_stopping(struct sw_daemon *d, int64_t now_us)
 	close_everything(d);
 }
 
+/* What is acknowledged in a state that was taken away or replaced would be lost. */
+static void check_state(const struct sw_daemon *d)
+{
+	const char *what = "the state directory";
+
+	if (sw_statedir_holds(d->config.state, d->lock_fd)) {
+		what = "the database in";
+		if (sw_store_in_place(d->store))
+			return;
+	}
+	sw_log(SW_LOG_ERROR, "daemon.die", "what=\"%s %s was removed or replaced\"", what,
+	       d->config.state);
+	_exit(EXIT_LOST);
+}
+
 static void on_tick(uv_timer_t *t)
 {
 	struct sw_daemon *d = t->data;
@@ -132,12 +147,7 @@ static void on_tick(uv_timer_t *t)
 		tick_stopping(d, now_us);
 		return;
 	}
-	if (!sw_statedir_holds(d->config.state, d->lock_fd)) {
-		/* What is acknowledged from here on would be lost. */
-		sw_log(SW_LOG_ERROR, "daemon.die", "what=\"the state directory %s is gone\"",
-		       d->config.state);
-		_exit(EXIT_LOST);
-	}
+	check_state(d);
 	if (d->accept_owed)
 		sw_conn_accept(d, (uv_stream_t *)&d->listener);
 	const bool stood_still = now_us - d->tick_us > STOOD_STILL_US;

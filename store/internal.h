@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define SW_STORE_FILE     "sweepd.db"
 #define SW_STORE_APP_ID   0x53774470 /* "SwDp": the file's own mark, in SQLite's header */
@@ -249,11 +250,17 @@ void sw_db_close(struct sw_db *db);
 
 /* --- the store --- */
 
+struct sw_place {
+	dev_t dev;
+	ino_t ino;
+};
+
 struct sw_store {
 	char *path;
 	struct sw_store_hooks hooks;
 	struct sw_writer writer; /* the writer's thread */
 	struct sw_db db;         /* under reader_lock */
+	struct sw_place at[2];   /* the files that were opened: the database, its log */
 	pthread_mutex_t reader_lock;
 	pthread_t writer_thread, reader_thread;
 	bool polling;         /* owner's */

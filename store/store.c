@@ -5,9 +5,11 @@
 #include "base/log.h"
 #include "store/internal.h"
 #include <assert.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* --- queues --- */
 
@@ -112,6 +114,45 @@ static sw_status start_threads(struct sw_store *s, struct sw_err *err)
 	return SW_OK;
 }
 
+/* false: one is not there. */
+static bool find_files(const char *path, struct sw_place at[2])
+{
+	static const char *const suffixes[] = {"", "-wal"};
+	char name[PATH_MAX + 16];
+	struct stat st;
+
+	for (int i = 0; i < 2; i++) {
+		(void)snprintf(name, sizeof name, "%s%s", path, suffixes[i]);
+		if (stat(name, &st) != 0)
+			return false;
+		at[i] = (struct sw_place){.dev = st.st_dev, .ino = st.st_ino};
+	}
+	return true;
+}
+
+bool sw_store_in_place(const struct sw_store *s)
+{
+	struct sw_place now[2];
+
+	if (!find_files(s->path, now))
+		return false;
+	for (int i = 0; i < 2; i++)
+		if (now[i].dev != s->at[i].dev || now[i].ino != s->at[i].ino)
+			return false;
+	return true;
+}
+
+static sw_status open_files(struct sw_store *s, struct sw_err *err)
+{
+	sw_status rc = sw_writer_open(&s->writer, s->path, err);
+
+	if (rc == SW_OK)
+		rc = sw_db_open(&s->db, s->path, err);
+	if (rc == SW_OK && !find_files(s->path, s->at))
+		rc = sw_err_set(err, SW_IO, "open %s: it or its log is gone again", s->path);
+	return rc;
+}
+
 sw_status sw_store_open(struct sw_store **out, const char *dir, const struct sw_store_hooks *hooks,
 			struct sw_err *err)
 {
@@ -132,9 +173,7 @@ sw_status sw_store_open(struct sw_store **out, const char *dir, const struct sw_
 		goto fail;
 	}
 	(void)snprintf(s->path, n, "%s/%s", dir, SW_STORE_FILE);
-	if ((rc = sw_writer_open(&s->writer, s->path, err)) != SW_OK ||
-	    (rc = sw_db_open(&s->db, s->path, err)) != SW_OK ||
-	    (rc = start_threads(s, err)) != SW_OK)
+	if ((rc = open_files(s, err)) != SW_OK || (rc = start_threads(s, err)) != SW_OK)
 		goto fail_open;
 	*out = s;
 	return SW_OK;

@@ -66,6 +66,11 @@ const char *sw_store_stuck(struct sw_store *s);
 /* False: what is to come should wait, or be refused. The owner's thread. */
 bool sw_store_has_room(struct sw_store *s);
 
+/* Are the files that were opened still those with their names? Where one was removed or replaced,
+ * what is written reaches nobody who opens the store later; the writer then acknowledges nothing
+ * more and is fatal. Any thread. Cost: two stat(2). */
+bool sw_store_in_place(const struct sw_store *s);
+
 /* Work enqueued and not yet committed or run. */
 size_t sw_store_queued(const struct sw_store *s);
 

@@ -114,10 +114,13 @@ static bool commit_group(struct sw_store *s, const struct sw_job_list *group)
 {
 	for (;;) {
 		struct sw_err err = SW_ERR_INIT;
-		const sw_status rc = sw_writer_apply(&s->writer, group->head, &err);
+		sw_status rc = sw_writer_apply(&s->writer, group->head, &err);
 
-		if (rc == SW_OK)
+		if (rc == SW_OK && sw_store_in_place(s))
 			return true;
+		if (rc == SW_OK) /* committed where nobody will find it */
+			rc = sw_err_set(&err, SW_IO, "%s or its log was removed or replaced",
+					s->path);
 		if (rc != SW_FULL && rc != SW_BUSY) {
 			die(s, &err);
 			return false;

@@ -92,3 +92,36 @@ def test_checkpoints_behind_a_link_are_not_removed(start, tmp_path, which):
     assert client.wait_sweep(sweep)["state"] == "COMPLETED"
     assert "checkpoint.folder" in log(daemon) and f'{link} is a link, or no folder' in log(daemon)
     assert sorted(foreign.rglob("*.ckpt")) == sorted(files)
+
+
+# --- taken away in use ---
+
+def replace(path):
+    """Another file with the same bytes in its place."""
+    shutil.copy(path, path + ".copy")
+    os.rename(path + ".copy", path)
+
+
+TAKEN = [(suffix, take) for suffix in ("", "-wal") for take in (os.unlink, replace)]
+
+
+def ended(daemon):
+    status = daemon.process.wait(DEADLINE)
+    daemon.process = None
+    return status
+
+
+@pytest.mark.parametrize("suffix,take", TAKEN)
+def test_database_taken_away_ends_an_idle_daemon(daemon, suffix, take):
+    take(database(daemon, suffix))
+    assert ended(daemon) == 70
+    assert f"the database in {daemon.state} was removed or replaced" in log(daemon)
+
+
+@pytest.mark.parametrize("suffix,take", TAKEN)
+def test_nothing_is_acknowledged_after_the_database_was_taken_away(daemon, client, suffix, take):
+    client.submit(driven())
+    take(database(daemon, suffix))
+    with pytest.raises((AssertionError, BrokenPipeError)):
+        client.submit(driven())
+    assert ended(daemon) == 70
