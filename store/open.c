@@ -5,9 +5,12 @@
  * was cut short by something, and is refused rather than taken for new.
  */
 #include "base/fault.h"
+#include "base/log.h"
 #include "store/internal.h"
+#include "store/wal.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +25,11 @@ static const char hardening[] = "PRAGMA trusted_schema = OFF; PRAGMA cell_size_c
 				"PRAGMA cache_size = -16384; PRAGMA busy_timeout = 1000;";
 static const char durability[] = "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0;"
 				 "PRAGMA journal_size_limit = 67108864;";
+
+/* All three, because a copy beside the log of another day becomes what neither was. */
+#define REMEDY                                                                                     \
+	"put a backup back in the place of " SW_STORE_FILE ", " SW_STORE_FILE                      \
+	"-wal and " SW_STORE_FILE "-shm, or remove all three to begin anew"
 
 sw_status sw_file_connect(sqlite3 **out, const char *path, const char *name, int flags,
 			  struct sw_err *err)
@@ -86,6 +94,24 @@ static sw_status make_private(const char *path, struct sw_err *err)
 	return rc;
 }
 
+/* What SQLite keeps beside a database that is gone would be taken for the new one's. */
+static void remove_beside(const char *path)
+{
+	static const char *const suffixes[] = {"-wal", "-shm", "-journal"};
+	char name[PATH_MAX + 16];
+	struct stat st;
+
+	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+		(void)snprintf(name, sizeof name, "%s%s", path, suffixes[i]);
+		if (lstat(name, &st) != 0 || unlink(name) != 0)
+			continue;
+		if (st.st_size > 0)
+			sw_log(SW_LOG_WARN, "store.removed",
+			       "path=\"%s\" bytes=%lld why=\"its database is gone\"", name,
+			       (long long)st.st_size);
+	}
+}
+
 static sw_status create_file(const char *path, struct sw_err *err)
 {
 	const size_t n = strlen(path) + sizeof ".new";
@@ -103,6 +129,7 @@ static sw_status create_file(const char *path, struct sw_err *err)
 	(void)sqlite3_close(
 		conn); /* committed and synced by the rollback journal: one whole file */
 	conn = NULL;
+	remove_beside(path);
 	if (rename(fresh, path) != 0)
 		rc = sw_err_set(err, SW_IO, "rename %s: %s", fresh, strerror(errno));
 	else
@@ -127,10 +154,7 @@ static sw_status check_place(const char *path, struct sw_err *err)
 	if (!S_ISREG(st.st_mode))
 		return sw_err_set(err, SW_IO, "%s: not a file", path);
 	if (st.st_size == 0)
-		return sw_err_set(err, SW_IO,
-				  "%s is empty: it was cut short; put a copy back, or remove it to "
-				  "begin anew",
-				  path);
+		return sw_err_set(err, SW_IO, "%s is empty: it was cut short; " REMEDY, path);
 	if ((st.st_mode & 077) != 0 && chmod(path, 0600) != 0)
 		return sw_err_set(err, SW_IO, "make %s private: %s", path, strerror(errno));
 	return SW_OK;
@@ -157,24 +181,63 @@ out:
 	return rc;
 }
 
-sw_status sw_file_open(sqlite3 **out, const char *path, struct sw_err *err)
+/* Says what SQLite will leave out without a word. true: something. */
+static bool tell_lost(const char *path)
+{
+	char name[PATH_MAX + 16];
+
+	(void)snprintf(name, sizeof name, "%s-wal", path);
+	const struct sw_wal_lost lost = sw_wal_walk(name);
+	if (lost.commits == 0)
+		return false;
+	sw_log(SW_LOG_WARN, "store.wal",
+	       "path=\"%s\" frame=%lld frames=%lld commits=%lld why=\"damaged at that frame (0: in "
+	       "its header): the whole frames behind it are left out, and what was acknowledged in "
+	       "their commits is lost%s; put a backup back if you have a newer one, and look at "
+	       "what there is with sweepd replay\"",
+	       name, (long long)lost.frame, (long long)lost.frames, (long long)lost.commits,
+	       lost.commits == 1 ? " (a loss of power leaves one commit that was not acknowledged)"
+				 : "");
+	return true;
+}
+
+static sw_status set_up(sqlite3 *conn, const char *path, struct sw_err *err)
 {
 	char doing[400];
-	sqlite3 *conn = NULL;
 	sw_status rc;
 
 	(void)snprintf(doing, sizeof doing, "open %s", path);
-	*out = NULL;
-	if ((rc = check_place(path, err)) != SW_OK ||
-	    (rc = sw_file_connect(&conn, path, path, SQLITE_OPEN_READWRITE, err)) != SW_OK)
-		return rc;
 	/* Whose file it is comes first: nothing is written to a stranger's, or a newer one's. */
 	if ((rc = sw_schema_update(conn, path, err)) != SW_OK ||
 	    (rc = sw_sql_exec(conn, "PRAGMA journal_mode = WAL", doing, err)) != SW_OK ||
-	    (rc = sw_sql_exec(conn, durability, doing, err)) != SW_OK ||
-	    (rc = sw_file_quick_check(conn, path, err)) != SW_OK) {
-		(void)sqlite3_close(conn);
+	    (rc = sw_sql_exec(conn, durability, doing, err)) != SW_OK)
 		return rc;
+	return sw_file_quick_check(conn, path, err);
+}
+
+sw_status sw_file_open(sqlite3 **out, const char *path, struct sw_err *err)
+{
+	/* The log begins anew, or the next start would find the same loss again. */
+	static const char fold[] = "PRAGMA wal_checkpoint(TRUNCATE)";
+	struct sw_err why = SW_ERR_INIT;
+	sqlite3 *conn = NULL;
+	sw_status rc;
+
+	*out = NULL;
+	if ((rc = check_place(path, err)) != SW_OK)
+		return rc;
+	const bool lost = tell_lost(path); /* before SQLite writes over it */
+	if ((rc = sw_file_connect(&conn, path, path, SQLITE_OPEN_READWRITE, &why)) == SW_OK)
+		rc = set_up(conn, path, &why);
+	if (rc == SW_OK && lost)
+		rc = sw_sql_exec(conn, fold, "fold the log into the database", &why);
+	if (rc != SW_OK) {
+		/* One status stands for all that a file can do; the line knows damage. */
+		const bool damaged = strstr(why.msg, "is damaged") != NULL;
+
+		(void)sqlite3_close(conn);
+		return damaged ? sw_err_set(err, rc, "%.200s; " REMEDY, why.msg)
+			       : sw_err_set(err, rc, "%s", why.msg);
 	}
 	*out = conn;
 	return SW_OK;

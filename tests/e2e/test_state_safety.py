@@ -125,3 +125,82 @@ def test_nothing_is_acknowledged_after_the_database_was_taken_away(daemon, clien
     with pytest.raises((AssertionError, BrokenPipeError)):
         client.submit(driven())
     assert ended(daemon) == 70
+
+
+# --- put back by halves ---
+
+def test_database_removed_after_a_crash_begins_anew(daemon, client):
+    """What SQLite keeps beside it must not come back in the new one."""
+    for _ in range(3):
+        client.submit(driven())
+    daemon.kill9()
+    assert os.path.getsize(database(daemon, "-wal")) > 0
+    os.unlink(database(daemon))
+    client = daemon.start().client()
+    assert client.call("sweep.list")["sweeps"] == []
+    assert client.submit(driven()) == 1
+    assert "its database is gone" in log(daemon)
+
+
+def test_older_database_beside_a_newer_log_is_refused_with_what_to_do(daemon, client, refusal):
+    """The pages of the one and the other do not fit together, and only all three files do."""
+    for run in range(3):
+        client = daemon.client()
+        sweep = client.submit(driven(run_cap=2000))
+        for _ in range(10):
+            for trial in client.ask(sweep, 200):
+                client.tell(sweep, trial, metrics={"loss": run})
+        if run < 2:
+            assert daemon.term() == 0  # which folds the log into the database
+            if run == 0:
+                shutil.copy(database(daemon), database(daemon, ".old"))
+            daemon.start()
+    daemon.kill9()
+    os.rename(database(daemon, ".old"), database(daemon))
+    line = refusal(daemon.state)
+    assert "sweepd.db" in line and "is damaged" in line
+    assert "put a backup back in the place of sweepd.db, sweepd.db-wal and sweepd.db-shm" in line
+
+
+# --- damaged ---
+
+FRAME = 24 + 4096
+
+
+def flip(path, at):
+    with open(path, "r+b") as file:
+        file.seek(at)
+        byte = file.read(1)
+        file.seek(at)
+        file.write(bytes([byte[0] ^ 0x10]))
+
+
+@pytest.mark.parametrize("at", [8 + 16, 32 + 2 * FRAME + 1000])
+def test_log_that_is_damaged_before_its_end_is_said_once(daemon, client, at):
+    """SQLite drops all that comes behind the damage, and says nothing."""
+    for _ in range(6):
+        client.submit(driven())
+    daemon.kill9()
+    flip(database(daemon, "-wal"), at)
+    daemon.start()
+    assert len(daemon.client().call("sweep.list")["sweeps"]) < 6
+    assert log(daemon).count(" warn store.wal ") == 1
+    assert "what was acknowledged in their" in log(daemon) and "sweepd replay" in log(daemon)
+    daemon.client().submit(driven())
+    daemon.kill9()
+    daemon.start()
+    assert log(daemon).count(" warn store.wal ") == 1
+
+
+def test_log_cut_by_kill_9_is_nothing_to_warn_of(daemon):
+    for _ in range(8):
+        client = daemon.client()
+        sweep = client.submit(driven(run_cap=400))
+        for trial in client.ask(sweep, 300):
+            client.send({"jsonrpc": "2.0", "id": 1, "method": "trial.tell", "params": {
+                "sweep": sweep, "trial": trial["trial"], "attempt": trial["attempt"],
+                "state": "COMPLETED", "metrics": {"loss": 1}}})
+        client.receive()
+        daemon.kill9()
+        daemon.start()
+    assert "store.wal" not in log(daemon)

@@ -133,6 +133,11 @@ static void damage_no_folder(struct fixture *f)
 	ck_assert_int_eq(rmdir(f->dir), 0);
 }
 
+/* What all that is damaged is answered with. */
+#define REMEDY                                                                                     \
+	"put a backup back in the place of sweepd.db, sweepd.db-wal and sweepd.db-shm, or remove " \
+	"all three to begin anew"
+
 static const struct {
 	const char *name;
 	void (*damage)(struct fixture *f);
@@ -148,9 +153,9 @@ static const struct {
 	{"another program's", damage_stranger, SW_IO, "not a sweepd database"},
 	{"table gone", damage_no_table, SW_IO, "no such table: report"},
 	{"text file", damage_garbage, SW_IO, "not a sweepd database"},
-	{"cut to nothing", damage_empty, SW_IO, "is empty: it was cut short"},
-	{"cut in half", damage_half, SW_IO, "damaged"},
-	{"pages overwritten", damage_pages, SW_IO, "damaged"},
+	{"cut to nothing", damage_empty, SW_IO, "is empty: it was cut short; " REMEDY},
+	{"cut in half", damage_half, SW_IO, "damaged (sqlite 11); " REMEDY},
+	{"pages overwritten", damage_pages, SW_IO, REMEDY},
 	{"a directory", damage_directory, SW_IO, "not a file"},
 	{"no folder", damage_no_folder, SW_IO, "No such file"},
 };
