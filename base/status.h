@@ -1,5 +1,5 @@
-/* base/status.h — the one error vocabulary. Codes travel by return value; text travels in sw_err.
- */
+/* base/status.h — the one error vocabulary. Codes travel by return value; text travels in
+ * sw_err. */
 #ifndef SW_BASE_STATUS_H
 #define SW_BASE_STATUS_H
 

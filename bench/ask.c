@@ -13,7 +13,7 @@
 #include "bench/lib/jobs.h"
 #include "bench/lib/objective.h"
 #include "bench/lib/table.h"
-#include "sched/sampler.h"
+#include "sched/sampler/sampler.h"
 #include <assert.h>
 #include <cblas.h>
 #include <getopt.h>

@@ -20,7 +20,7 @@
 #include "bench/lib/jobs.h"
 #include "bench/lib/objective.h"
 #include "bench/lib/table.h"
-#include "sched/sweep.h"
+#include "sched/sweep/sweep.h"
 #include <assert.h>
 #include <getopt.h>
 #include <malloc.h>

@@ -12,7 +12,7 @@
  *          results", Evolutionary Computation 8 (2000), section 4; Deb, Thiele, Laumanns, Zitzler,
  *          "Scalable multi-objective optimization test problems", CEC 2002, section IV.
  */
-#include "sched/pareto.h"
+#include "sched/sampler/pareto.h"
 #include "bench/lib/cells.h"
 #include "bench/lib/jobs.h"
 #include "bench/lib/stats.h"

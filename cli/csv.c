@@ -2,7 +2,7 @@
 #include "base/fault.h"
 #include "cli/format.h"
 #include "proto/json.h"
-#include "proto/spec.h"
+#include "spec/spec.h"
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

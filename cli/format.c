@@ -1,6 +1,6 @@
 #include "cli/format.h"
 #include "proto/json.h"
-#include "proto/spec.h"
+#include "spec/spec.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "cli/model_text.h"
 #include "proto/json.h"
-#include "proto/presets.h"
+#include "spec/presets.h"
 
 void sw_model_text(struct sw_cli *c, const cJSON *spec)
 {

@@ -1,6 +1,6 @@
 #include "cli/trial_grid.h"
 #include "proto/json.h"
-#include "proto/spec.h"
+#include "spec/spec.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

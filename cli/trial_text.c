@@ -1,7 +1,7 @@
 #include "cli/trial_text.h"
 #include "cli/trial_grid.h"
 #include "proto/json.h"
-#include "proto/spec.h"
+#include "spec/spec.h"
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
 #include "cli/verb.h"
 #include "cli/worker.h"
 #include "proto/json.h"
-#include "proto/spec.h"
+#include "spec/spec.h"
 #include <inttypes.h>
 #include <stdio.h>
 

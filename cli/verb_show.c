@@ -98,8 +98,8 @@ static void front_line(struct sw_cli *c, const cJSON *pareto)
 	sw_pareto_text(c, pareto);
 }
 
-/* "limits  12.5s of 1h, 0.1 of 2 GPU hours, target 0.95, at most 4 at once, weight 3": what is set.
- */
+/* "limits  12.5s of 1h, 0.1 of 2 GPU hours, target 0.95, at most 4 at once, weight 3": what is
+ * set. */
 static void limits_line(struct sw_cli *c, const struct sw_view *v)
 {
 	const cJSON *budget = sw_json_get(v->head, "budget");

@@ -1,5 +1,5 @@
-/* cli/verb_simulate.c — `simulate 12 --early-terminate FILE`: what another pruner would have done.
- */
+/* cli/verb_simulate.c — `simulate 12 --early-terminate FILE`: what another pruner would have
+ * done. */
 #include "cli/spec_file.h"
 #include "cli/verb.h"
 #include "proto/json.h"

@@ -13,7 +13,7 @@ if(SW_FAULTS)
 endif()
 
 function(sw_library name)
-	file(GLOB sources CONFIGURE_DEPENDS *.c)
+	file(GLOB sources CONFIGURE_DEPENDS *.c */*.c)
 	add_library(sw_${name} STATIC ${sources})
 	target_link_libraries(sw_${name} PUBLIC sw_flags ${ARGN})
 endfunction()

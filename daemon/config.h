@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
-#include "daemon/device.h"
+#include "daemon/slot/device.h"
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,19 +4,19 @@
  * Threads  Everything here belongs to the loop thread. The store has its own threads and calls back
  *          here through sw_store_poll(); nothing else runs beside the loop.
  *
- *   server      the listening socket                daemon/server.h
- *   conns       clients and workers alike           daemon/conn.h, call.h
- *   hosts       the sweeps                          daemon/host.h, driver.h
- *   slots       the worker processes                daemon/supervisor.h, executor.h
- *   suggesters  suggestions made ahead of time      daemon/suggest.h
- *   watchers    who wants sweep.update              daemon/watch.h
+ *   server      the listening socket                daemon/net/server.h
+ *   conns       clients and workers alike           daemon/net/conn.h, call.h
+ *   hosts       the sweeps                          daemon/sweep/host.h, driver.h
+ *   slots       the worker processes                daemon/slot/supervisor.h, executor.h
+ *   suggesters  suggestions made ahead of time      daemon/sweep/suggest.h
+ *   watchers    who wants sweep.update              daemon/api/watch.h
  */
 #ifndef SW_DAEMON_DAEMON_H
 #define SW_DAEMON_DAEMON_H
 
 #include "base/status.h"
 #include "daemon/config.h"
-#include "daemon/handed.h"
+#include "daemon/sweep/handed.h"
 #include "proto/methods.h"
 #include "store/store.h"
 #include <stdbool.h>
@@ -54,25 +54,25 @@ struct sw_daemon {
 	struct sw_host **hosts; /* hosts[i] is sweep i + 1 */
 	size_t host_n, host_cap;
 
-	struct sw_suggester *suggest_dirty; /* list; daemon/suggest.c */
-	struct sw_host *asks_dirty;         /* list; daemon/ask_wait.c */
-	struct sw_long_ask *long_asks;      /* list; daemon/work_ask.c */
+	struct sw_suggester *suggest_dirty; /* list; daemon/sweep/suggest.c */
+	struct sw_host *asks_dirty;         /* list; daemon/sweep/ask_wait.c */
+	struct sw_long_ask *long_asks;      /* list; daemon/sweep/work_ask.c */
 	bool ask_slice;                     /* a slice of those is to begin */
-	struct sw_host *budget_dirty;       /* list; daemon/budget.c */
-	struct sw_host *settling;           /* list; daemon/settle.c */
+	struct sw_host *budget_dirty;       /* list; daemon/sweep/budget.c */
+	struct sw_host *settling;           /* list; daemon/sweep/settle.c */
 	bool slice_busy;                    /* a slice of the first is being stored */
-	struct sw_janitor *janitor;         /* daemon/janitor.c; NULL: nothing to do so far */
+	struct sw_janitor *janitor;         /* daemon/sweep/janitor.c; NULL: nothing to do so far */
 
 	struct sw_slot *slots;
 	size_t slot_n;
-	struct sw_gpus *gpus; /* daemon/gpus.h; NULL: no slot may have one */
+	struct sw_gpus *gpus; /* daemon/slot/gpus.h; NULL: no slot may have one */
 
-	struct sw_check *checks, *checks_waiting; /* lists; daemon/speccheck.c */
+	struct sw_check *checks, *checks_waiting; /* lists; daemon/slot/speccheck.c */
 	size_t check_n, check_waiting_n;
 
 	int64_t started_us;
 	int64_t tick_us;      /* of the last tick */
-	int64_t hold_tick_us; /* the same; daemon/hold.c */
+	int64_t hold_tick_us; /* the same; daemon/sweep/hold.c */
 	int64_t start_wall_ms;
 	uint64_t n_requests, n_errors, n_reports;
 	uint64_t changes, changes_stored; /* sent to the store; committed, of these */

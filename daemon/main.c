@@ -1,7 +1,7 @@
 /* daemon/main.c — sweepd: the tuning service of one machine. */
 #include "daemon/config.h"
 #include "daemon/daemon.h"
-#include "daemon/replay_main.h"
+#include "daemon/verify/replay_main.h"
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>

@@ -82,8 +82,7 @@ struct sw_ops {
 	 * alloc nor free. Each call that is recorded must have been made before, outside of a
 	 * recording, with the same sizes (a device loads code at its first use). SW_UNSUPPORTED:
 	 * the backend has no graphs, nothing is recorded, and no other entry of this section is
-	 * called.
-	 */
+	 * called. */
 	sw_status (*graph_begin)(struct sw_queue *q);
 	/* Ends it, whatever the calls since have returned; nothing of them has run. SW_UNSUPPORTED:
 	 * they cannot be recorded. On an error *out is NULL. */
@@ -104,8 +103,8 @@ struct sw_ops {
 	 * stays as it was. */
 	sw_status (*precision)(struct sw_queue *q, enum sw_precision p, void *work, size_t bytes);
 
-	/* --- transfers beside the work: rows that do not fit the device, two buffers by turns ---
-	 */
+	/* --- transfers beside the work: rows that do not fit the device, two buffers by turns
+	 * --- */
 
 	/* Host memory that transfer reads, aligned to SW_OPS_ALIGN. Pinned where a device is. */
 	sw_status (*pinned_alloc)(void **out, size_t bytes);
@@ -122,8 +121,8 @@ struct sw_ops {
 
 	/* --- batch assembly: out[b][*] = rows[index[b]][*] --- */
 
-	/* rows: float[N][D]; index: int32[B], each in [0, N) (the caller's duty); out: float[B][D]
-	 */
+	/* rows: float[N][D]; index: int32[B], each in [0, N) (the caller's duty); out:
+	 * float[B][D] */
 	sw_status (*gather)(struct sw_queue *q, const float *rows, const int32_t *index, float *out,
 			    size_t B, size_t D);
 	/* values: int32[N][D] (labels: D 1; tokens); index: int32[B]; out: int32[B][D] */
@@ -254,8 +253,8 @@ struct sw_ops {
 	/* --- tokens: x: float[B][T][D]; length: int32[B], in [0, T], the tokens of a row that are
 	 * no padding (they come first), or NULL: all T --- */
 
-	/* table: float[V][D]; token: int32[N], each in [0, V) (the caller's duty); y: float[N][D]
-	 */
+	/* table: float[V][D]; token: int32[N], each in [0, V) (the caller's duty); y:
+	 * float[N][D] */
 	sw_status (*embedding_forward)(struct sw_queue *q, const float *table, const int32_t *token,
 				       float *y, size_t N, size_t V, size_t D);
 	size_t (*embedding_workspace)(size_t N, size_t V, size_t D);
@@ -324,8 +323,8 @@ struct sw_ops {
 
 	/* --- optimizers, over a whole arena of n parameters --- */
 
-	/* *out = the sum of g[i]^2 in double, in a fixed order; out: backend memory, 8-byte aligned
-	 */
+	/* *out = the sum of g[i]^2 in double, in a fixed order; out: backend memory, 8-byte
+	 * aligned */
 	sw_status (*norm2)(struct sw_queue *q, const float *g, double *out, size_t n);
 	/* Both: s is backend memory that the host fills once a step (upload of sw_step_make()). g
 	 * is not changed, and stands for c g, where c clips the norm as PyTorch's clip_grad_norm_:

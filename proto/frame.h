@@ -32,8 +32,8 @@ SW_NODISCARD sw_status sw_frame_room(struct sw_frame *f, char **at, size_t *n);
 void sw_frame_fed(struct sw_frame *f, size_t n);
 
 /* The next whole line: borrowed (NUL-terminated in place of its newline), valid until the next
- * sw_frame_room(). *line NULL and SW_OK: no whole line yet. SW_TOO_BIG: a line was over the limit.
- */
+ * sw_frame_room(). *line NULL and SW_OK: no whole line yet. SW_TOO_BIG: a line was over the
+ * limit. */
 SW_NODISCARD sw_status sw_frame_next(struct sw_frame *f, char **line, size_t *len);
 
 /* Are there bytes that sw_frame_next() may still turn into a line without more input? */

@@ -82,8 +82,8 @@ enum sw_op {
 
 #define SW_OP_SQL_MAX 2
 
-/* What an operation does: its values, in the order they were put, are ?1, ?2 ... of each statement.
- */
+/* What an operation does: its values, in the order they were put, are ?1, ?2 ... of each
+ * statement. */
 struct sw_op_def {
 	const char *name; /* for error lines: "insert a sweep" */
 	const char *sql[SW_OP_SQL_MAX];

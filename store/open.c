@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 /* DEFENSIVE and the rest: a damaged or hostile file can make SQL fail, not run code. A foreign key
- * is one look-up in the row's own parent, so they are on. 16 MiB of pages, 64 MiB of log at rest.
- */
+ * is one look-up in the row's own parent, so they are on. 16 MiB of pages, 64 MiB of log at
+ * rest. */
 static const char hardening[] = "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
 				"PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;"
 				"PRAGMA cache_size = -16384; PRAGMA busy_timeout = 1000;";

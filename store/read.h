@@ -54,8 +54,8 @@ SW_NODISCARD sw_status sw_read_counts(struct sw_db *db, int64_t sweep, sw_row_co
  *   "avg"         the mean over all reports
  *   "last-N-avg"  the mean over the last N reports, N from 1 to 1000
  * Each over the trial's curve: its last attempt, and what that one went on from (of each earlier
- * attempt the reports up to the step from which a later one went on). SW_INVALID, pointer "/scope".
- */
+ * attempt the reports up to the step from which a later one went on). SW_INVALID, pointer
+ * "/scope". */
 SW_NODISCARD sw_status sw_read_best(struct sw_db *db, int64_t sweep, bool maximize,
 				    const char *scope, int64_t n, sw_row_trial_cb *cb, void *arg,
 				    struct sw_err *err);

@@ -1,5 +1,5 @@
-/* store/reader.c — the reader's thread and its connection: a read sees what was enqueued before it.
- */
+/* store/reader.c — the reader's thread and its connection: a read sees what was enqueued before
+ * it. */
 #include "store/internal.h"
 #include <assert.h>
 

@@ -68,8 +68,8 @@ static sw_status make_sync(struct sw_store *s)
 	pthread_condattr_t attr;
 	bool ok;
 
-	/* Nothing is released on failure: on Linux none of these can fail without memory to free.
-	 */
+	/* Nothing is released on failure: on Linux none of these can fail without memory to
+	 * free. */
 	if (pthread_condattr_init(&attr) != 0)
 		return SW_NOMEM;
 	ok = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC) == 0 &&
@@ -214,8 +214,8 @@ void sw_store_poll(struct sw_store *s)
 	struct sw_job_list done;
 
 	if (s->polling)
-		return; /* from a callback: the outer call goes on in order, later work wakes again
-			 */
+		return; /* from a callback: the outer call goes on in order, later work wakes
+			 * again */
 	s->polling = true;
 	sw_jobs_init(&done);
 	(void)pthread_mutex_lock(&s->lock);

@@ -125,8 +125,8 @@ struct sw_db; /* a connection, inside a read; store/read.h has the queries */
 SW_NODISCARD sw_status sw_store_read(struct sw_store *s, void (*work)(struct sw_db *db, void *arg),
 				     sw_store_done_cb *done, void *arg);
 
-/* The same at once on the caller's thread, for start-up before the loop runs: waits for the writer.
- */
+/* The same at once on the caller's thread, for start-up before the loop runs: waits for the
+ * writer. */
 void sw_store_read_now(struct sw_store *s, void (*work)(struct sw_db *db, void *arg), void *arg);
 
 #endif

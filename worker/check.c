@@ -1,11 +1,11 @@
 #include "worker/check.h"
 #include "base/fault.h"
 #include "proto/json.h"
-#include "proto/spec.h"
+#include "spec/spec.h"
 #include "worker/corner.h"
-#include "worker/data.h"
-#include "worker/net.h"
-#include "worker/trainer.h"
+#include "worker/data/data.h"
+#include "worker/net/net.h"
+#include "worker/net/trainer.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -12,7 +12,7 @@
 #define SW_WORKER_CORNER_H
 
 #include "base/status.h"
-#include "proto/spec.h"
+#include "spec/spec.h"
 #include <stdbool.h>
 #include <stddef.h>
 

@@ -2,9 +2,9 @@
 #include "base/fault.h"
 #include "kernels/backend.h"
 #include "proto/json.h"
-#include "worker/card.h"
-#include "worker/checkpoint.h"
-#include "worker/export.h"
+#include "worker/file/card.h"
+#include "worker/file/checkpoint.h"
+#include "worker/file/export.h"
 #include "worker/train.h"
 #include <errno.h>
 #include <inttypes.h>

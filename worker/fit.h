@@ -1,6 +1,6 @@
 /*
  * worker/fit.h — the final fit: a configuration trained once more, on training and validation rows,
- * and exported (worker/export.h).
+ * and exported (worker/file/export.h).
  *
  * Input    {"trainer": {...}, "params": {...}, "sweep": 1, "trial": 7, "seed": 42, "epochs": 27
  *          (null: the trainer's, at most max_t), "max_t": 27 or null, "out": "model.safetensors"}

@@ -17,7 +17,7 @@
 #include "proto/frame.h"
 #include "proto/json.h"
 #include "worker/check.h"
-#include "worker/export.h"
+#include "worker/file/export.h"
 #include "worker/fit.h"
 #include "worker/predict.h"
 #include "worker/serve.h"

@@ -11,8 +11,8 @@
 #include "base/status.h"
 
 /* On the CPU, with `cores`. model: as sw_export wrote it. rows: a file, a folder or "-"; format:
- * of sw_dataset_formats, or NULL (worker/rows.h). to: where the CSV goes; one who reads no more of
- * it (EPIPE) ends it without an error. What was written before a failure is whole rows.
+ * of sw_dataset_formats, or NULL (worker/data/rows.h). to: where the CSV goes; one who reads no
+ * more of it (EPIPE) ends it without an error. What was written before a failure is whole rows.
  * SW_NOT_FOUND, SW_INVALID, SW_TOO_BIG: the files; SW_IO, SW_FULL, SW_NOMEM. */
 SW_NODISCARD sw_status sw_predict(const char *model, const char *rows, const char *format, int to,
 				  unsigned cores, struct sw_err *err);

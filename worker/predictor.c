@@ -1,11 +1,11 @@
 #include "worker/predictor.h"
 #include "base/fault.h"
 #include "kernels/backend.h"
-#include "worker/checkpoint_format.h"
+#include "worker/file/checkpoint_format.h"
 #include <stdlib.h>
 #include <string.h>
 
-#define ROWS_MOST ((size_t)256) /* of a batch; fewer where they are large (worker/layout.h) */
+#define ROWS_MOST ((size_t)256) /* of a batch; fewer where they are large (worker/net/layout.h) */
 
 static sw_status no_memory(const struct predictor *p, struct sw_err *err)
 {
@@ -104,7 +104,7 @@ static size_t aligned(size_t bytes)
 	return (bytes + SW_OPS_ALIGN - 1) / SW_OPS_ALIGN * SW_OPS_ALIGN;
 }
 
-/* What the data set's own loader makes of mean and deviation (worker/data.c). */
+/* What the data set's own loader makes of mean and deviation (worker/data/data.c). */
 static sw_status channels(struct predictor *p, char *at)
 {
 	const size_t c = p->want.shape.c;

@@ -4,9 +4,9 @@
 #ifndef SW_WORKER_PREDICTOR_H
 #define SW_WORKER_PREDICTOR_H
 
-#include "worker/net.h"
-#include "worker/rows.h"
-#include "worker/safetensors.h"
+#include "worker/data/rows.h"
+#include "worker/file/safetensors.h"
+#include "worker/net/net.h"
 
 struct predictor {
 	const struct sw_ops *ops;

@@ -1,7 +1,7 @@
-/* worker/predictor_card.c — the metadata of worker/card.h, read back. */
+/* worker/predictor_card.c — the metadata of worker/file/card.h, read back. */
 #include "base/fault.h"
 #include "proto/json.h"
-#include "worker/card.h"
+#include "worker/file/card.h"
 #include "worker/predictor.h"
 #include <math.h>
 #include <stdlib.h>

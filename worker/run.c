@@ -2,8 +2,8 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "proto/json.h"
-#include "worker/card.h"
-#include "worker/checkpoint.h"
+#include "worker/file/card.h"
+#include "worker/file/checkpoint.h"
 #include "worker/train.h"
 #include <inttypes.h>
 #include <math.h>

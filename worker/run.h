@@ -1,10 +1,10 @@
-/* worker/run.h — one trial from the daemon: its options, data and model made ready, trained, told.
- */
+/* worker/run.h — one trial from the daemon: its options, data and model made ready, trained,
+ * told. */
 #ifndef SW_WORKER_RUN_H
 #define SW_WORKER_RUN_H
 
-#include "worker/data.h"
-#include "worker/session.h"
+#include "worker/data/data.h"
+#include "worker/link/session.h"
 
 /* Of one lane; ops and cache are shared. */
 struct sw_runner {
@@ -20,8 +20,8 @@ struct sw_runner {
 };
 
 /* Runs the job and finishes it in the session. What is wrong with the trial is told, and SW_OK
- * here; SW_DEVICE_LOST: the device is unusable, the process must end and the trial is not to blame.
- */
+ * here; SW_DEVICE_LOST: the device is unusable, the process must end and the trial is not to
+ * blame. */
 SW_NODISCARD sw_status sw_run_job(struct sw_runner *r, struct sw_session *s,
 				  const struct sw_job *job, struct sw_err *err);
 

@@ -2,8 +2,8 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "kernels/philox.h"
-#include "worker/net.h"
-#include "worker/shuffle.h"
+#include "worker/data/shuffle.h"
+#include "worker/net/net.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -4,16 +4,16 @@
  *
  * Determinism  The curve is a function of (model, data, trainer, seed) alone: hooks and timing
  *              change when it ends, never what it is. So is a curve with an interruption: begun
- *              again from the state after any epoch (worker/checkpoint.h), the rest has the same
- *              bits.
+ *              again from the state after any epoch (worker/file/checkpoint.h), the rest has the
+ *              same bits.
  */
 #ifndef SW_WORKER_TRAIN_H
 #define SW_WORKER_TRAIN_H
 
-#include "worker/data.h"
-#include "worker/model.h"
-#include "worker/net.h"
-#include "worker/trainer.h"
+#include "worker/data/data.h"
+#include "worker/net/model.h"
+#include "worker/net/net.h"
+#include "worker/net/trainer.h"
 
 struct sw_epoch {
 	uint64_t epoch; /* from 1 */

@@ -10,7 +10,7 @@
 #ifndef SW_BENCH_LIB_BOOST_H
 #define SW_BENCH_LIB_BOOST_H
 
-#include "sched/space.h"
+#include "sched/space/space.h"
 #include <stddef.h>
 #include <stdint.h>
 

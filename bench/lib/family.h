@@ -15,7 +15,7 @@
 #ifndef SW_BENCH_LIB_FAMILY_H
 #define SW_BENCH_LIB_FAMILY_H
 
-#include "sched/space.h"
+#include "sched/space/space.h"
 #include <stddef.h>
 #include <stdint.h>
 

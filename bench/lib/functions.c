@@ -1,6 +1,6 @@
 #include "bench/lib/functions.h"
-#include "sched/probit.h"
-#include "sched/rng.h"
+#include "sched/num/probit.h"
+#include "sched/num/rng.h"
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>

@@ -20,7 +20,7 @@
 #define SW_BENCH_LIB_OBJECTIVE_H
 
 #include "bench/lib/functions.h"
-#include "sched/space.h"
+#include "sched/space/space.h"
 #include <stdint.h>
 
 enum bench_form {

@@ -1,7 +1,7 @@
 #include "bench/lib/sweepsim.h"
 #include "bench/lib/functions.h"
 #include "bench/lib/table.h"
-#include "sched/sweep.h"
+#include "sched/sweep/sweep.h"
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>

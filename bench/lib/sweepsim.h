@@ -1,5 +1,5 @@
 /*
- * bench/lib/sweepsim.h — a whole sweep on virtual time: the state machine of sched/sweep.h, W
+ * bench/lib/sweepsim.h — a whole sweep on virtual time: the state machine of sched/sweep/sweep.h, W
  * workers, and a family of learning curves instead of training.
  *
  * Time     A trial's epochs take 0.5 to 1.5 units, by (seed, trial). What an epoch gave is known
@@ -15,7 +15,7 @@
 #define SW_BENCH_LIB_SWEEPSIM_H
 
 #include "bench/lib/family.h"
-#include "sched/sampler.h"
+#include "sched/sampler/sampler.h"
 
 #define BENCH_SIM_FULL 20                          /* full trainings: the budget */
 #define BENCH_SIM_KEPT (60 * (size_t)BENCH_EPOCHS) /* epochs that are kept at most */

@@ -2,7 +2,7 @@
 #include "base/fault.h"
 #include "kernels/philox.h"
 #include "proto/json.h"
-#include "worker/shuffle.h"
+#include "worker/data/shuffle.h"
 #include <stdlib.h>
 #include <string.h>
 

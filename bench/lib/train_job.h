@@ -1,6 +1,6 @@
 /*
  * bench/lib/train_job.h — what a trial of the worker does, without a worker: a data set, loaded,
- * and the steps of worker/net.h on it, for bench/train.
+ * and the steps of worker/net/net.h on it, for bench/train.
  *
  * lenet-cifar  the preset (l1 120, l2 84) on the synthetic images of CIFAR's shape
  * mlp          64-64-32-10 on digits
@@ -9,7 +9,7 @@
 #ifndef SW_BENCH_LIB_TRAIN_JOB_H
 #define SW_BENCH_LIB_TRAIN_JOB_H
 
-#include "worker/net.h"
+#include "worker/net/net.h"
 
 struct train_job {
 	struct sw_model model;

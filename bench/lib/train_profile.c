@@ -7,8 +7,8 @@
 
 #define LAPS 64
 
-/* Of each call of a step the shortest time of all steps: what else the machine does counts little.
- */
+/* Of each call of a step the shortest time of all steps: what else the machine does counts
+ * little. */
 static struct {
 	struct {
 		const char *name;

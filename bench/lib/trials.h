@@ -8,7 +8,7 @@
 #define SW_BENCH_LIB_TRIALS_H
 
 #include "bench/lib/objective.h"
-#include "sched/sampler.h"
+#include "sched/sampler/sampler.h"
 
 #define BENCH_MAX_TRIALS   200
 #define BENCH_MAX_PARALLEL 16

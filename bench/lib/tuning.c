@@ -1,7 +1,7 @@
 #include "bench/lib/tuning.h"
 #include "kernels/backend.h"
 #include "proto/json.h"
-#include "sched/rng.h"
+#include "sched/num/rng.h"
 #include "worker/train.h"
 #include <assert.h>
 #include <math.h>

@@ -126,8 +126,8 @@ INLINE void strip_tile(const struct product *p, const float *a, const float *b, 
 		store(c + m * p->N + v * LANES, sum[m][v]);
 }
 
-/* The columns that are left, by the last vector of a row; the lanes that are done keep their value.
- */
+/* The columns that are left, by the last vector of a row; the lanes that are done keep their
+ * value. */
 INLINE void strip_last(const struct product *p, const float *a, float *c, size_t rest,
 		       const size_t rows)
 {

@@ -34,8 +34,8 @@
 	c < (C);                                                                                   \
 	c += SW_CUDA_WARP
 
-/* Blocks for this many items, `each` of them a block; items is not 0 (an empty grid is an error).
- */
+/* Blocks for this many items, `each` of them a block; items is not 0 (an empty grid is an
+ * error). */
 static inline unsigned sw_cuda_grid(size_t items, size_t each, size_t most)
 {
 	const size_t want = (items - 1) / each + 1;

@@ -101,8 +101,8 @@ START_TEST(statedir_of_another_user_is_refused)
 	int fd = -1;
 
 	if (geteuid() != 0)
-		return; /* nobody else's can be made; tests/e2e/test_state_safety.py counts the skip
-			 */
+		return; /* nobody else's can be made; tests/e2e/test_state_safety.py counts the
+			 * skip */
 	(void)snprintf(path, sizeof path, "%s/theirs", base);
 	ck_assert_int_eq(mkdir(path, 0700), 0);
 	ck_assert_int_eq(chown(path, 65534, 65534), 0);

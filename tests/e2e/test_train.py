@@ -12,7 +12,7 @@ from harness import BIN, ROOT, asha, environment, slow, sweep_command, trained, 
 
 def test_two_sweeps_share_two_slots_evenly(start):
     """Slot time is shared, so a sweep that is behind may have both slots for a moment: how long,
-    tests/sched/test_share.c says on virtual time."""
+    tests/sched/sweep/test_share.c says on virtual time."""
     client = start("cpu:2").client()
     one = client.submit(slow(epochs=8, run_cap=16, name="one"))
     wait_until(lambda: sum(s["state"] == "BUSY" for s in client.slots()) == 2, "two busy slots")

@@ -1,6 +1,6 @@
 /* Any JSON as a sweep spec: refused with one line and a place, or taken with fields that hold. */
 #include "proto/json.h"
-#include "proto/spec.h"
+#include "spec/spec.h"
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What is said of each field in proto/spec.h. */
+/* What is said of each field in spec/spec.h. */
 static void check_pruner(const struct sw_spec *s)
 {
 	const struct sw_spec_pruner *p = &s->pruner;

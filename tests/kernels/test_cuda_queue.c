@@ -1,7 +1,7 @@
 /* tests/kernels/test_cuda_queue.c — what a queue does beside its kernels: graphs, precision,
  * transfers, and memory that does not wait for the device. */
 #include "base/fault.h"
-#include "kernels/cuda/cuda_linear.h"
+#include "kernels/cuda/linear.h"
 #include "kernels/ops.h"
 #include "tests/kernels/cuda_shim/shim.h"
 #include <check.h>

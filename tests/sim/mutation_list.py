@@ -1,4 +1,4 @@
-"""The bugs that tests/sim/mutations plants: (what it is, file in sched/, the code, what it becomes).
+"""The bugs that tests/sim/mutations plants: (what it is, file in a room of sched/, the code, what it becomes).
 
 The code is matched with any white space between its words, and must be there once.
 """
@@ -36,11 +36,11 @@ MUTATIONS = [
      "while (s->pending.n > 0 && s->trial[s->pending.v[0] - 1].state != SW_TRIAL_PENDING)",
      "while (false)"),
     ("max_concurrent lets one more run", "sweep.c",
-     "s->counts[SW_TRIAL_RUNNING] < most", "s->counts[SW_TRIAL_RUNNING] <= most"),
+     "s->counts[SW_TRIAL_RUNNING] >= most", "s->counts[SW_TRIAL_RUNNING] > most"),
     ("what waits is handed out last in, first out", "pending.c",
      "h->v[(i - 1) / 2] > trial", "h->v[(i - 1) / 2] < trial"),
     ("a paused sweep hands out", "sweep.c",
-     "s->state == SW_SWEEP_RUNNING", "!sw_sweep_ended(s)"),
+     "if (s->state != SW_SWEEP_RUNNING) return", "if (s->state > SW_SWEEP_PAUSED) return"),
     # --- checkpoints ---
     ("resume_step one too far", "sweep_trial.c",
      "t->resume_step = ev->step;", "t->resume_step = ev->step + 1;"),
@@ -84,7 +84,7 @@ MUTATIONS = [
      "(ended == most || looked++ == most * LOOKS)) return true;",
      "(ended == most || looked++ == most * LOOKS)) { s->settle_at++; return true; }"),
     ("a sweep hands out while it is settling", "sweep.c",
-     "s->state == SW_SWEEP_RUNNING && !s->ending &&", "s->state == SW_SWEEP_RUNNING &&"),
+     "if (s->ending)", "if (false)"),
     ("a cancellation in mid-settle forgets what the slices passed", "sweep_end.c",
      "s->kill.cause = trial_cause; s->settle_at = 1;", "s->kill.cause = trial_cause;"),
     ("a sweep that is settling can be extended", "sweep_end.c",

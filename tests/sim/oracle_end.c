@@ -22,8 +22,8 @@ static uint64_t left(const struct sim_oracle *o)
 	       (o->killed ? o->counts[SW_TRIAL_RUNNING] : 0);
 }
 
-/* In the order of their numbers, at most a slice, none of which is further on than 32 times that.
- */
+/* In the order of their numbers, at most a slice, none of which is further on than 32 times
+ * that. */
 static void slice(struct sim_oracle *o, struct sim_answer *a)
 {
 	const uint64_t most = o->plan->sweep.slice, first = o->settle_at;

@@ -118,7 +118,7 @@ enum sw_verdict sim_median_report(struct sim_oracle *o, const struct sw_event *e
 			 first_in_interval(ev->step, before, c->warmup_steps, c->interval_steps);
 	check(o, ev, j, judged ? ev->step : 0, n + 1, m, t->best);
 	if (c->running_mean && ev->step >= c->grace_period) {
-		/* One after another, as sched/median.c: what is equal stays equal. */
+		/* One after another, as sched/pruner/median.c: what is equal stays equal. */
 		t->reports++;
 		t->mean += y / t->reports - t->mean / t->reports;
 		sim_asha_insert(o, at, t->mean, ev->trial);

@@ -1,5 +1,6 @@
 /*
- * tests/sim/sim.h — whole sweeps on virtual time against the pure state machine (sched/sweep.h).
+ * tests/sim/sim.h — whole sweeps on virtual time against the pure state machine
+ * (sched/sweep/sweep.h).
  *
  *   plan.c          a seed -> the sweep, its curves, workers, faults and users (struct sim_plan)
  *   curve.c         learning curves: what a trial reports at each step
@@ -17,7 +18,7 @@
 #ifndef SW_TESTS_SIM_SIM_H
 #define SW_TESTS_SIM_SIM_H
 
-#include "sched/sweep.h"
+#include "sched/sweep/sweep.h"
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>

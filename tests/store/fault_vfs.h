@@ -31,8 +31,8 @@ static inline sqlite3_file *real_of(sqlite3_file *f)
 	return ((struct fault_file *)f)->real;
 }
 
-/* A sync that fails for want of space is still a failed sync: errno must not make it a full disk.
- */
+/* A sync that fails for want of space is still a failed sync: errno must not make it a full
+ * disk. */
 static inline bool fault_vfs_hit(int op)
 {
 	if ((atomic_load(&fault_vfs_ops) & op) == 0 || !sw_fault_hit(SW_FAULT_IO))

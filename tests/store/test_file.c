@@ -1,5 +1,5 @@
-/* tests/store/test_file.c — the file itself: private, versioned, and refused when it is not right.
- */
+/* tests/store/test_file.c — the file itself: private, versioned, and refused when it is not
+ * right. */
 #include "store/internal.h"
 #include "tests/store/fixture.h"
 #include <fcntl.h>

@@ -8,7 +8,7 @@
  */
 #include "kernels/cpu/cpu.h"
 #include "proto/json.h"
-#include "worker/net.h"
+#include "worker/net/net.h"
 #include <check.h>
 #include <math.h>
 #include <stdio.h>

@@ -109,8 +109,8 @@ static void *all_unusable(void *arg)
 	return NULL;
 }
 
-/* There is no room for it: the trial goes on without, and starts from scratch when it is resumed.
- */
+/* There is no room for it: the trial goes on without, and starts from scratch when it is
+ * resumed. */
 static void *cannot_write(void *arg)
 {
 	give(&(struct give){.trial = 7, .attempt = 1, .until = 2, .dir = "/dev/null/x"});
@@ -379,8 +379,8 @@ START_TEST(run_whose_parents_checkpoint_is_unusable_fails)
 }
 END_TEST
 
-/* What the cap counts is all that the worker has: sets of earlier trials go where they are over it.
- */
+/* What the cap counts is all that the worker has: sets of earlier trials go where they are over
+ * it. */
 START_TEST(run_under_a_cap_keeps_of_earlier_data_what_fits)
 {
 	struct sw_runner runner = {.ops = &sw_ops_cpu, .q = queue, .device = "cpu:0"};

@@ -4,7 +4,7 @@
 #define SW_TESTS_WORKER_TRIAL_H
 
 #include "base/fault.h"
-#include "worker/checkpoint.h"
+#include "worker/file/checkpoint.h"
 #include "worker/train.h"
 #include <check.h>
 #include <dirent.h>

@@ -5,7 +5,7 @@
 #ifndef SW_TESTS_WORKER_TRIAL_DAEMON_H
 #define SW_TESTS_WORKER_TRIAL_DAEMON_H
 
-#include "tests/worker/session_daemon.h"
+#include "tests/worker/link/session_daemon.h"
 #include "tests/worker/trial.h"
 
 #define EPOCHS 5

@@ -102,8 +102,8 @@ struct sw_shim_range {
 struct sw_shim_range *sw_shim_range_near(const void *p);
 
 /* The thread that runs: numbers that grow of launches (from 1), of the block's barriers, of the
- * thread's barriers of its warp; and where threads have their stacks and the kernel its arguments.
- */
+ * thread's barriers of its warp; and where threads have their stacks and the kernel its
+ * arguments. */
 struct sw_shim_thread {
 	bool runs; /* false: no kernel does */
 	uint32_t launch, block, thread, barrier, warp_barrier;

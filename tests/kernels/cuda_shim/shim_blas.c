@@ -127,8 +127,8 @@ static cublasStatus_t product_queue(cublasHandle_t h, struct product product)
 	    product.ldb < at_least_1(product.tb == CUBLAS_OP_N ? product.k : product.n) ||
 	    product.ldc < at_least_1(product.m))
 		return CUBLAS_STATUS_INVALID_VALUE;
-	/* What kernels/cuda promises of every product: a chosen precision, the same bits each time.
-	 */
+	/* What kernels/cuda promises of every product: a chosen precision, the same bits each
+	 * time. */
 	if (!h->space || !h->math_chosen || h->atomics == CUBLAS_ATOMICS_ALLOWED)
 		return CUBLAS_STATUS_INTERNAL_ERROR;
 	if (sw_shim.blas_unrecorded && h->stream->graph)

@@ -66,8 +66,8 @@ static SW_SHIM_UNSEEN __attribute__((noinline, noreturn)) void jump(struct corou
 }
 
 /* The sanitizer takes part in the library's swapcontext and longjmp, and forgets there what it
- * knows of a stack; the compiler's own jump it does not see. These two it does not look at, either.
- */
+ * knows of a stack; the compiler's own jump it does not see. These two it does not look at,
+ * either. */
 static SW_SHIM_UNSEEN __attribute__((noinline)) void leave(struct coroutine *from,
 							   struct coroutine *to)
 {

@@ -1,0 +1,142 @@
+#include "daemon/api/codec.h"
+#include "daemon/slot/supervisor.h"
+#include "daemon/sweep/host.h"
+#include <math.h>
+#include <stdio.h>
+
+void sw_codec_trial(struct sw_jw *w, const struct sw_row_trial *row, int64_t now_ms)
+{
+	double seconds = row->seconds;
+
+	if (row->ended_ms == 0 && row->started_ms != 0 && now_ms > row->started_ms &&
+	    row->state[0] == 'R')
+		seconds += (double)(now_ms - row->started_ms) / 1000.0;
+	sw_jw_kint(w, "trial", row->trial);
+	sw_jw_kint(w, "attempt", row->attempt);
+	sw_jw_kstr(w, "state", row->state);
+	sw_jw_kstr(w, "cause", row->cause);
+	sw_jw_kraw(w, "params", row->params);
+	sw_jw_kint(w, "step", row->step);
+	sw_jw_kraw(w, "metrics", row->metrics);
+	if (row->has_value)
+		sw_jw_knum(w, "value", row->value);
+	else
+		sw_jw_knull(w, "value");
+	sw_jw_knum(w, "seconds", round(seconds * 1000.0) / 1000.0);
+	sw_jw_kint(w, "resume_step", row->resume_step);
+	if (row->parent != 0)
+		sw_jw_kint(w, "parent", row->parent);
+	else
+		sw_jw_knull(w, "parent");
+}
+
+void sw_codec_counts(struct sw_jw *w, const uint64_t counts[SW_TRIAL_STATE_N])
+{
+	sw_jw_obj(w);
+	for (int i = 0; i < SW_TRIAL_STATE_N; i++)
+		sw_jw_kint(w, sw_trial_state_name((enum sw_trial_state)i), (int64_t)counts[i]);
+	sw_jw_obj_end(w);
+}
+
+/* Bands without an upper end are shown up to the first that no trial has come to. */
+static bool is_past_bands(const struct sw_pruner *p, size_t k)
+{
+	return sw_pruner_kind(p) == SW_PRUNER_HYPERBAND && k > 0 &&
+	       sw_pruner_rung_count(p, 0, k - 1) == 0 && sw_pruner_rung_count(p, 0, k) == 0;
+}
+
+void sw_codec_rungs(struct sw_jw *w, const struct sw_host *h)
+{
+	const struct sw_pruner *p = h->sched != NULL ? sw_sweep_pruner(h->sched) : NULL;
+	const uint32_t brackets = p != NULL ? sw_pruner_bracket_n(p) : 0;
+
+	sw_jw_arr(w);
+	for (uint32_t b = 0; b < brackets; b++)
+		for (size_t k = 0; k < sw_pruner_rung_n(p, b) && !is_past_bands(p, k); k++) {
+			const double cutoff = sw_pruner_rung_cutoff(p, b, k);
+
+			sw_jw_obj(w);
+			sw_jw_kint(w, "bracket", b);
+			sw_jw_kint(w, "step", (int64_t)sw_pruner_rung_step(p, b, k));
+			sw_jw_kint(w, "n", (int64_t)sw_pruner_rung_count(p, b, k));
+			if (isfinite(cutoff))
+				sw_jw_knum(w, "cutoff", h->maximize ? -cutoff : cutoff);
+			else
+				sw_jw_knull(w, "cutoff");
+			sw_jw_obj_end(w);
+		}
+	sw_jw_arr_end(w);
+}
+
+double sw_codec_seconds(const struct sw_host *h, int64_t now_ms)
+{
+	const int64_t end = h->ended_ms != 0 ? h->ended_ms : now_ms;
+
+	return end > h->created_ms ? (double)(end - h->created_ms) / 1000.0 : 0.0;
+}
+
+static void write_settings(struct sw_jw *w, const struct sw_host *h)
+{
+	const struct sw_settings *s = &h->settings;
+
+	if (s->max_concurrent > 0)
+		sw_jw_kint(w, "max_concurrent", (int64_t)s->max_concurrent);
+	else
+		sw_jw_knull(w, "max_concurrent");
+	sw_jw_knum(w, "weight", s->weight);
+	if (s->has_target)
+		sw_jw_knum(w, "target", s->target);
+	else
+		sw_jw_knull(w, "target");
+}
+
+/* Why it ended; of one that goes on what is wrong, or what will end it. "" for nothing. */
+static const char *cause_of(const struct sw_host *h, char *text, size_t cap)
+{
+	const bool ended = h->ended_ms != 0;
+
+	if (!ended && h->note[0] != '\0')
+		return h->note;
+	if (!ended && sw_sweep_settling(h->sched)) {
+		const char *why = sw_sweep_end_cause(h->sched);
+
+		(void)snprintf(text, cap, "about to be %s%s%s: %llu trials are still to end",
+			       sw_sweep_state_name(sw_sweep_end_state(h->sched)),
+			       *why != '\0' ? ", " : "", why,
+			       (unsigned long long)sw_sweep_unsettled(h->sched));
+		return text;
+	}
+	if (!ended && *sw_sweep_end_cause(h->sched) != '\0') {
+		(void)snprintf(text, cap, "about to end: %s", sw_sweep_end_cause(h->sched));
+		return text;
+	}
+	const char *cause = sw_sweep_cause(h->sched);
+	if (*cause == '\0' && h->state == SW_SWEEP_RUNNING && !h->driven && h->share.running == 0 &&
+	    sw_supervisor_short(h->d, h->spec->gpu, text, cap))
+		return text;
+	return cause;
+}
+
+void sw_codec_sweep(struct sw_jw *w, const struct sw_host *h, int64_t now_ms)
+{
+	char text[480];
+	const char *cause = cause_of(h, text, sizeof text);
+
+	sw_jw_kint(w, "sweep", h->sweep);
+	sw_jw_kstr(w, "name", h->name);
+	sw_jw_kstr(w, "state", sw_sweep_state_name(h->state));
+	sw_jw_kstr(w, "cause", *cause != '\0' ? cause : NULL);
+	sw_jw_kstr(w, "method", h->method);
+	sw_jw_kstr(w, "metric", h->metric);
+	sw_jw_kstr(w, "goal", h->maximize ? "maximize" : "minimize");
+	if (h->run_cap > 0)
+		sw_jw_kint(w, "run_cap", h->run_cap);
+	else
+		sw_jw_knull(w, "run_cap");
+	if (sw_sweep_points(h->sched) > 0)
+		sw_jw_kint(w, "points", (int64_t)sw_sweep_points(h->sched));
+	else
+		sw_jw_knull(w, "points");
+	write_settings(w, h);
+	sw_budget_write(h, now_ms, w);
+}

@@ -1,0 +1,26 @@
+/* daemon/api/codec.h — rows and hosts as the JSON that methods.json promises. */
+#ifndef SW_DAEMON_API_CODEC_H
+#define SW_DAEMON_API_CODEC_H
+
+#include "proto/json.h"
+#include "sched/sweep/sweep.h"
+#include "store/rows.h"
+#include <stdint.h>
+
+struct sw_daemon;
+struct sw_host;
+
+/* The members of a Trial, inside an object that the caller opened. A running one's seconds run on
+ * to now_ms. */
+void sw_codec_trial(struct sw_jw *w, const struct sw_row_trial *row, int64_t now_ms);
+
+void sw_codec_counts(struct sw_jw *w, const uint64_t counts[SW_TRIAL_STATE_N]); /* the object */
+void sw_codec_rungs(struct sw_jw *w, const struct sw_host *h);                  /* the array */
+
+/* The members that sweep.get and sweep.watch share. */
+void sw_codec_sweep(struct sw_jw *w, const struct sw_host *h,
+		    int64_t now_ms); /* its state machine is loaded */
+
+double sw_codec_seconds(const struct sw_host *h, int64_t now_ms); /* since it was submitted */
+
+#endif

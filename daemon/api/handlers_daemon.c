@@ -1,0 +1,139 @@
+/* daemon/api/handlers_daemon.c — rpc.discover, device.list, daemon.*. */
+#include "base/clock.h"
+#include "base/log.h"
+#include "daemon/api/handlers.h"
+#include "daemon/daemon.h"
+#include "daemon/slot/supervisor.h"
+#include "daemon/sweep/ask_wait.h"
+#include "daemon/sweep/suggest.h"
+#include "proto/json.h"
+#include <math.h>
+#include <unistd.h>
+
+void sw_handle_rpc_discover(struct sw_call *call)
+{
+	struct sw_buf out;
+
+	sw_buf_init(&out, SW_REPLY_MAX);
+	sw_methods_openrpc(call->d->methods, &out);
+	sw_call_result(call, &out);
+}
+
+static void write_slot(struct sw_jw *w, const struct sw_slot *s, int64_t now_us)
+{
+	const bool busy = s->state == SW_SLOT_BUSY;
+
+	sw_jw_obj(w);
+	sw_jw_kint(w, "slot", s->index);
+	sw_jw_kstr(w, "device", s->device.name);
+	sw_jw_kstr(w, "state", sw_slot_state_name(s->state));
+	sw_jw_kint(w, "cores", s->device.cores);
+	if (sw_slot_pid(s) != 0)
+		sw_jw_kint(w, "pid", sw_slot_pid(s));
+	else
+		sw_jw_knull(w, "pid");
+	if (busy) {
+		sw_jw_kint(w, "sweep", s->sweep);
+		sw_jw_kint(w, "trial", s->trial);
+		sw_jw_kint(w, "attempt", s->attempt);
+		sw_jw_knum(w, "seconds", round((double)(now_us - s->busy_since_us) / 1e3) / 1e3);
+	} else {
+		sw_jw_knull(w, "sweep");
+		sw_jw_knull(w, "trial");
+		sw_jw_knull(w, "attempt");
+		sw_jw_knull(w, "seconds");
+	}
+	sw_jw_kint(w, "starts", s->d->slots[s->lead].starts);
+	const char *cause = sw_slot_cause(s);
+	sw_jw_kstr(w, "cause", *cause != '\0' ? cause : NULL);
+	if (s->holder >= 0)
+		sw_jw_kint(w, "holder", s->holder);
+	else
+		sw_jw_knull(w, "holder");
+	sw_jw_obj_end(w);
+}
+
+void sw_handle_device_list(struct sw_call *call)
+{
+	struct sw_daemon *d = call->d;
+	struct sw_buf out;
+	struct sw_jw w;
+
+	sw_buf_init(&out, SW_REPLY_MAX);
+	sw_jw_init(&w, &out);
+	sw_jw_obj(&w);
+	sw_gpus_write(d, &w);
+	sw_jw_key(&w, "slots");
+	sw_jw_arr(&w);
+	for (size_t i = 0; i < d->slot_n; i++)
+		write_slot(&w, &d->slots[i], sw_clock_mono_us());
+	sw_jw_arr_end(&w);
+	sw_jw_obj_end(&w);
+	sw_call_result(call, &out);
+}
+
+void sw_handle_daemon_info(struct sw_call *call)
+{
+	const struct sw_daemon *d = call->d;
+	struct sw_buf out;
+	struct sw_jw w;
+
+	sw_buf_init(&out, SW_REPLY_MAX);
+	sw_jw_init(&w, &out);
+	sw_jw_obj(&w);
+	sw_jw_kstr(&w, "name", "sweepd");
+	sw_jw_kstr(&w, "version", SW_VERSION);
+	sw_jw_kint(&w, "pid", getpid());
+	sw_jw_knum(&w, "uptime_s", round((double)(sw_clock_mono_us() - d->started_us) / 1e3) / 1e3);
+	sw_jw_kstr(&w, "state_dir", d->config.state);
+	sw_jw_kstr(&w, "socket", d->config.socket);
+	sw_jw_kstr(&w, "devices", d->config.devices);
+	sw_jw_kint(&w, "slots", (int64_t)d->slot_n);
+	sw_jw_kint(&w, "sweeps", (int64_t)d->host_n);
+	sw_jw_kbool(&w, "draining", d->draining);
+	sw_jw_kstr(&w, "libuv", uv_version_string());
+	sw_jw_kstr(&w, "sqlite", sw_store_engine());
+	sw_jw_obj_end(&w);
+	sw_call_result(call, &out);
+}
+
+void sw_handle_daemon_stats(struct sw_call *call)
+{
+	struct sw_daemon *d = call->d;
+	struct sw_buf out;
+	struct sw_jw w;
+
+	sw_buf_init(&out, SW_REPLY_MAX);
+	sw_jw_init(&w, &out);
+	sw_jw_obj(&w);
+	sw_jw_kint(&w, "connections", (int64_t)d->conn_n);
+	sw_jw_kint(&w, "requests", (int64_t)d->n_requests);
+	sw_jw_kint(&w, "errors", (int64_t)d->n_errors);
+	sw_jw_kint(&w, "reports", (int64_t)d->n_reports);
+	sw_jw_kint(&w, "queued", (int64_t)sw_store_queued(d->store));
+	sw_jw_kint(&w, "asks_waiting", (int64_t)sw_asks_waiting(d));
+	sw_jw_kstr(&w, "stuck", sw_store_stuck(d->store));
+	sw_jw_kint(&w, "sweeps", (int64_t)d->host_n);
+	sw_jw_obj_end(&w);
+	sw_call_result(call, &out);
+}
+
+void sw_handle_daemon_drain(struct sw_call *call)
+{
+	struct sw_daemon *d = call->d;
+	struct sw_buf out;
+	struct sw_jw w;
+
+	if (!d->draining)
+		sw_log(SW_LOG_INFO, "daemon.drain", "running=%zu", sw_supervisor_busy(d, 0));
+	sw_suggest_refuse_all(d, "the daemon is draining: it hands out no more trials");
+	sw_asks_refuse_all(d, "the daemon is draining: it hands out no more trials");
+	d->draining = true; /* the tick ends the daemon once no slot is busy */
+	sw_buf_init(&out, SW_REPLY_MAX);
+	sw_jw_init(&w, &out);
+	sw_jw_obj(&w);
+	sw_jw_kbool(&w, "draining", true);
+	sw_jw_kint(&w, "running", (int64_t)sw_supervisor_busy(d, 0));
+	sw_jw_obj_end(&w);
+	sw_call_result(call, &out);
+}

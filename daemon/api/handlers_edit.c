@@ -1,0 +1,134 @@
+/* daemon/api/handlers_edit.c — sweep.edit: limits and ranges of a sweep that goes on. */
+#include "base/fault.h"
+#include "base/log.h"
+#include "daemon/api/handlers.h"
+#include "daemon/api/watch.h"
+#include "daemon/daemon.h"
+#include "daemon/slot/supervisor.h"
+#include "daemon/sweep/driver.h"
+#include "daemon/sweep/edit.h"
+#include "daemon/sweep/host.h"
+#include "proto/json.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* sched knows parameters by index, "/parameters/2/min"; the call has them by name. */
+static void name_range(const struct sw_host *h, struct sw_err *err)
+{
+	static const char params[] = "/parameters/", constraints[] = "/constraints/";
+	char ptr[sizeof err->ptr] = "/ranges", rest[sizeof err->ptr], *end;
+
+	if (strcmp(err->ptr, "/parameters") == 0) {
+		(void)snprintf(err->ptr, sizeof err->ptr, "/ranges");
+		return;
+	}
+	if (strncmp(err->ptr, constraints, sizeof constraints - 1) == 0) {
+		const unsigned long k = strtoul(err->ptr + sizeof constraints - 1, NULL, 10);
+
+		*err = (struct sw_err)SW_ERR_INIT;
+		(void)sw_err_at(
+			err, SW_INVALID, "/ranges",
+			"with these ranges no point was found that meets the constraint \"%.200s\"",
+			k < h->spec->n_constraints ? h->spec->constraints[k].text : "?");
+		return;
+	}
+	if (strncmp(err->ptr, params, sizeof params - 1) != 0)
+		return;
+	const unsigned long i = strtoul(err->ptr + sizeof params - 1, &end, 10);
+	if (end == err->ptr + sizeof params - 1 || i >= h->spec->n_params)
+		return;
+	(void)snprintf(rest, sizeof rest, "%s", end);
+	sw_json_pointer_add(ptr, sizeof ptr, h->spec->params[i].name);
+	(void)snprintf(err->ptr, sizeof err->ptr, "%s", ptr);
+	(void)strncat(err->ptr, rest, sizeof err->ptr - strlen(err->ptr) - 1);
+}
+
+static void answer(struct sw_change *c, const struct sw_host *h, const char *stored)
+{
+	struct sw_err err = SW_ERR_INIT;
+	cJSON *tree = NULL;
+	struct sw_jw w;
+
+	if (sw_json_parse(&tree, stored, strlen(stored), &err) != SW_OK)
+		sw_daemon_die("answer an edit", SW_NOMEM);
+	sw_jw_init(&w, &c->reply);
+	sw_jw_obj(&w);
+	sw_jw_kint(&w, "sweep", h->sweep);
+	sw_jw_kstr(&w, "state", sw_sweep_state_name(h->state));
+	sw_jw_key(&w, "changes");
+	sw_edits_changes(tree, &w);
+	sw_jw_obj_end(&w);
+	cJSON_Delete(tree);
+}
+
+/* One event, whatever it holds: the replay takes it in its place. */
+static sw_status take(struct sw_host *h, struct sw_call *call, const struct sw_edits *e,
+		      struct sw_err *err)
+{
+	struct sw_settings settings = h->settings;
+	struct sw_event event = {.kind = SW_EVENT_EDIT, .edit = &e->sched};
+	struct sw_buf text;
+
+	sw_buf_init(&text, SW_REPLY_MAX);
+	sw_edits_write(e, h, &text);
+	if (text.failed != SW_OK)
+		sw_daemon_die("record an edit", text.failed);
+	event.cause = text.data;
+	struct sw_change *c = sw_change_begin(h->d, call);
+	const sw_status rc = sw_driver_step(c, h, &event, -1, NULL, NULL, err);
+	if (rc != SW_OK) {
+		sw_change_drop(c);
+	} else {
+		sw_settings_edit(&settings, e);
+		sw_settings_use(h, &settings);
+		if (e->sched.has_max_concurrent) /* it may have been held back */
+			sw_host_level(h);
+		sw_log(SW_LOG_INFO, "sweep.edit", "sweep=%lld uid=%lld edit=%s",
+		       (long long)h->sweep, (long long)c->uid, text.data);
+		answer(c, h, text.data);
+		sw_change_commit(c);
+	}
+	sw_buf_fini(&text);
+	return rc;
+}
+
+static void edit(struct sw_host *h, struct sw_call *call)
+{
+	struct sw_edits *e = sw_calloc(1, sizeof *e); /* its ranges are too much for the stack */
+	struct sw_err err = SW_ERR_INIT;
+
+	if (e == NULL)
+		sw_daemon_die("edit a sweep", SW_NOMEM);
+	sw_status rc = SW_OK;
+	if (h->ended_ms != 0)
+		rc = sw_err_set(&err, SW_CONFLICT,
+				"sweep %lld is %s: it has nothing to edit any more",
+				(long long)h->sweep, sw_sweep_state_name(h->state));
+	if (rc == SW_OK)
+		rc = sw_edits_read(e, h->spec, call->params, &err);
+	if (rc == SW_OK)
+		rc = take(h, call, e, &err);
+	free(e);
+	if (rc != SW_OK) {
+		name_range(h, &err);
+		sw_call_error(call, &err);
+		return;
+	}
+	sw_watch_changed(h, 0);
+	sw_budget_changed(h);
+	sw_supervisor_feed(h->d);
+}
+
+void sw_handle_sweep_edit(struct sw_call *call)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_host *h = sw_host_find(call->d, sw_call_int(call, "sweep", 0), &err);
+
+	if (!sw_change_allowed(call))
+		return;
+	if (h == NULL)
+		sw_call_error(call, &err);
+	else
+		sw_host_need(h, call, edit);
+}

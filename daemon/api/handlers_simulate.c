@@ -1,0 +1,217 @@
+/*
+ * daemon/api/handlers_simulate.c — sweep.simulate: read on the store's thread, re-run on libuv's
+ * pool, answered on the loop.
+ */
+#include "base/fault.h"
+#include "daemon/api/handlers.h"
+#include "daemon/daemon.h"
+#include "daemon/net/call.h"
+#include "daemon/plan/plan.h"
+#include "daemon/sweep/host.h"
+#include "daemon/verify/curves.h"
+#include "proto/json.h"
+#include "sched/sweep/rerun.h"
+#include "store/store.h"
+#include <stdlib.h>
+
+#define AT_ONCE 2 /* the pool has more to do: suggestions */
+
+struct simulation {
+	struct sw_call *call;
+	int64_t sweep;
+	uint64_t lanes; /* 0: as many as the sweep had at most */
+	cJSON *wanted;  /* the "early_terminate" */
+	const struct sw_host *h;
+	struct sw_curves curves;
+	bool more; /* curves are still to be read */
+	struct sw_rerun_result result;
+	sw_status rc;
+	struct sw_err err;
+	uv_work_t work;
+};
+
+static unsigned under_way; /* the loop thread's */
+
+static void end(struct simulation *s)
+{
+	under_way--;
+	sw_curves_fini(&s->curves);
+	cJSON_Delete(s->wanted);
+	free(s);
+}
+
+static void write_best(struct sw_jw *w, const struct sw_rerun_best *b, const bool *survived)
+{
+	if (b->trial == 0) {
+		sw_jw_null(w);
+		return;
+	}
+	sw_jw_obj(w);
+	sw_jw_kint(w, "trial", (int64_t)b->trial);
+	sw_jw_knum(w, "value", b->value);
+	if (survived != NULL)
+		sw_jw_kbool(w, "survived", *survived);
+	sw_jw_obj_end(w);
+}
+
+static void write_result(const struct simulation *s, struct sw_buf *out)
+{
+	const struct sw_rerun_result *r = &s->result;
+	struct sw_jw w;
+
+	sw_jw_init(&w, out);
+	sw_jw_obj(&w);
+	sw_jw_kint(&w, "sweep", s->sweep);
+	sw_jw_kint(&w, "workers", (int64_t)s->lanes);
+	sw_jw_kint(&w, "recorded", (int64_t)r->recorded);
+	sw_jw_kint(&w, "resource", (int64_t)r->resource);
+	if (r->recorded > 0)
+		sw_jw_knum(&w, "saved", 1.0 - (double)r->resource / (double)r->recorded);
+	else
+		sw_jw_knull(&w, "saved");
+	sw_jw_knum(&w, "wall_s", r->wall_s);
+	sw_jw_knum(&w, "recorded_wall_s", s->curves.recorded_wall_s);
+	sw_jw_kint(&w, "trials", (int64_t)r->trials);
+	sw_jw_kint(&w, "stopped", (int64_t)r->stopped);
+	sw_jw_kint(&w, "completed", (int64_t)r->completed);
+	sw_jw_kint(&w, "failed", (int64_t)r->failed);
+	sw_jw_kint(&w, "short", (int64_t)r->cut_short);
+	sw_jw_kstr(&w, "metric", s->curves.spec->metric);
+	sw_jw_kstr(&w, "goal", s->curves.spec->maximize ? "maximize" : "minimize");
+	sw_jw_key(&w, "best");
+	write_best(&w, &r->best, &r->survived);
+	sw_jw_key(&w, "chosen");
+	write_best(&w, &r->chosen, NULL);
+	sw_jw_obj_end(&w);
+}
+
+static void answer(struct simulation *s)
+{
+	struct sw_buf out;
+
+	if (s->rc != SW_OK) {
+		sw_call_error(s->call, &s->err);
+	} else {
+		sw_buf_init(&out, SW_REPLY_MAX);
+		write_result(s, &out);
+		sw_call_result(s->call, &out);
+	}
+	end(s);
+}
+
+/* --- the re-run, on the pool --- */
+
+static void run_rerun(uv_work_t *work)
+{
+	struct simulation *s = work->data;
+	const struct sw_curves *c = &s->curves;
+	struct sw_spec_pruner pruner;
+	struct sw_rerun_config config = {
+		.seed = c->seed,
+		.maximize = c->spec->maximize,
+		.curves = c->curve,
+		.n = c->n,
+		.points = c->point,
+	};
+
+	s->rc = sw_spec_pruner_read(&pruner, c->spec, s->wanted, &s->err);
+	if (s->rc == SW_OK && pruner.kind == SW_SPEC_PRUNER_PBT)
+		s->rc = sw_err_at(&s->err, SW_INVALID, "/type",
+				  "\"pbt\" trains trials from one another's checkpoints, and what "
+				  "they would have reported is in no stored curve");
+	if (s->rc != SW_OK) {
+		sw_err_prefix(&s->err, "/early_terminate");
+		return;
+	}
+	if (s->lanes == 0)
+		s->lanes = c->lanes;
+	config.lanes = s->lanes;
+	sw_plan_pruner(&config.pruner, &pruner, c->spec);
+	s->rc = sw_rerun(&config, &s->result, &s->err);
+}
+
+static void on_rerun(uv_work_t *work, int status)
+{
+	(void)status; /* never cancelled */
+	answer(work->data);
+}
+
+/* --- the reading, on the store's thread --- */
+
+static void run_read(struct sw_db *db, void *arg)
+{
+	struct simulation *s = arg;
+
+	s->rc = sw_curves_part(&s->curves, db, s->sweep, &s->more, &s->err);
+}
+
+static void on_read(void *arg)
+{
+	struct simulation *s = arg;
+	struct sw_daemon *d = s->call->d;
+
+	if (s->rc == SW_OK && d->phase != SW_UP)
+		s->rc = sw_err_set(&s->err, SW_BUSY, "the daemon is stopping");
+	if (s->rc == SW_OK && s->h->ended_ms == 0)
+		s->rc = sw_err_set(&s->err, SW_CONFLICT, "sweep %lld goes on again",
+				   (long long)s->sweep);
+	if (s->rc == SW_OK && s->more) { /* others may read in between */
+		if (sw_store_read(d->store, run_read, on_read, s) == SW_OK)
+			return;
+		s->rc = sw_err_set(&s->err, SW_BUSY,
+				   "too many requests wait for the store; try again");
+	}
+	if (s->rc == SW_OK) {
+		if (uv_queue_work(d->loop, &s->work, run_rerun, on_rerun) == 0)
+			return; /* it is the pool's now */
+		s->rc = sw_err_set(&s->err, SW_BUSY, "cannot re-run the sweep now; try again");
+	}
+	answer(s);
+}
+
+static struct simulation *create(struct sw_call *call, const struct sw_host *h, struct sw_err *err)
+{
+	struct simulation *s;
+
+	if (h->ended_ms == 0) {
+		(void)sw_err_set(
+			err, SW_CONFLICT,
+			"sweep %lld is %s: what another pruner would have done can be said "
+			"once it has ended",
+			(long long)h->sweep, sw_sweep_state_name(h->state));
+		return NULL;
+	}
+	if (under_way == AT_ONCE) {
+		(void)sw_err_set(err, SW_BUSY, "%d re-runs are under way; try again", AT_ONCE);
+		return NULL;
+	}
+	s = sw_calloc(1, sizeof *s);
+	if (s == NULL) {
+		(void)sw_err_set(err, SW_NOMEM, "out of memory");
+		return NULL;
+	}
+	s->call = call;
+	s->sweep = h->sweep;
+	s->h = h;
+	s->lanes = (uint64_t)sw_call_int(call, "workers", 0);
+	s->wanted = cJSON_Duplicate(sw_json_get(call->params, "early_terminate"), true);
+	s->work.data = s;
+	under_way++;
+	return s;
+}
+
+void sw_handle_sweep_simulate(struct sw_call *call)
+{
+	struct sw_err err = SW_ERR_INIT;
+	const struct sw_host *h = sw_host_find(call->d, sw_call_int(call, "sweep", 0), &err);
+	struct simulation *s = h != NULL ? create(call, h, &err) : NULL;
+
+	if (s == NULL) {
+		sw_call_error(call, &err);
+		return;
+	}
+	if (s->wanted != NULL && sw_store_read(call->d->store, run_read, on_read, s) == SW_OK)
+		return;
+	s->rc = sw_err_set(&s->err, SW_BUSY, "too many requests wait for the store; try again");
+	answer(s);
+}

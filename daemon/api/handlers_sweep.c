@@ -1,0 +1,140 @@
+/* daemon/api/handlers_sweep.c — sweep.*: pause, resume, cancel, extend, best. */
+#include "daemon/api/codec.h"
+#include "daemon/api/front.h"
+#include "daemon/api/handlers.h"
+#include "daemon/api/lookup.h"
+#include "daemon/api/watch.h"
+#include "daemon/daemon.h"
+#include "daemon/slot/supervisor.h"
+#include "daemon/sweep/driver.h"
+#include "daemon/sweep/host.h"
+#include "daemon/sweep/settle.h"
+#include "store/read.h"
+#include <stdio.h>
+#include <string.h>
+
+/* --- pause, resume, cancel, extend --- */
+
+static void write_control(const struct sw_host *h, enum sw_event_kind kind, struct sw_buf *out)
+{
+	struct sw_jw w;
+
+	sw_jw_init(&w, out);
+	sw_jw_obj(&w);
+	sw_jw_kint(&w, "sweep", h->sweep);
+	sw_jw_kstr(&w, "state", sw_sweep_state_name(h->state));
+	if (kind == SW_EVENT_EXTEND)
+		sw_jw_kint(&w, "run_cap", h->run_cap);
+	sw_jw_obj_end(&w);
+}
+
+static void control(struct sw_host *h, struct sw_call *call, enum sw_event_kind kind)
+{
+	const struct sw_event event = {.kind = kind,
+				       .run_cap = (uint64_t)sw_call_int(call, "run_cap", 0)};
+	struct sw_err err = SW_ERR_INIT;
+
+	if (!sw_change_allowed(call))
+		return;
+	struct sw_change *c = sw_change_begin(h->d, call);
+	if (sw_driver_step(c, h, &event, -1, NULL, NULL, &err) != SW_OK) {
+		sw_change_drop(c);
+		sw_call_error(call, &err);
+		return;
+	}
+	if (kind == SW_EVENT_CANCEL && sw_sweep_settling(h->sched)) {
+		sw_settle_wait(h, call);
+		c->call = NULL;
+	} else {
+		write_control(h, kind, &c->reply);
+	}
+	sw_change_commit(c);
+	sw_watch_changed(h, 0);
+	sw_supervisor_feed(h->d);
+}
+
+#define CONTROL(verb, event)                                                                       \
+	static void verb##_loaded(struct sw_host *h, struct sw_call *call)                         \
+	{                                                                                          \
+		control(h, call, event);                                                           \
+	}                                                                                          \
+	void sw_handle_sweep_##verb(struct sw_call *call)                                          \
+	{                                                                                          \
+		struct sw_err err = SW_ERR_INIT;                                                   \
+		struct sw_host *h = sw_host_find(call->d, sw_call_int(call, "sweep", 0), &err);    \
+                                                                                                   \
+		if (h == NULL)                                                                     \
+			sw_call_error(call, &err);                                                 \
+		else                                                                               \
+			sw_host_need(h, call, verb##_loaded);                                      \
+	}
+
+CONTROL(pause, SW_EVENT_PAUSE)
+CONTROL(resume, SW_EVENT_RESUME)
+CONTROL(cancel, SW_EVENT_CANCEL)
+CONTROL(extend, SW_EVENT_EXTEND)
+
+/* --- best --- */
+
+static bool write_best(const struct sw_row_trial *row, void *arg)
+{
+	struct sw_lookup *q = arg;
+
+	sw_jw_obj(&q->w);
+	sw_codec_trial(&q->w, row, q->now_ms);
+	sw_jw_obj_end(&q->w);
+	return true;
+}
+
+#define FRONT_MOST 1000 /* trials of a front in one answer */
+
+/* limit 0: as many as there are, of a front; of one metric the best alone. */
+static sw_status read_trials(struct sw_db *db, struct sw_lookup *q, const struct sw_front *f)
+{
+	const int64_t n = q->limit != 0 ? q->limit : f->spec != NULL ? FRONT_MOST : 1;
+
+	if (f->spec == NULL)
+		return sw_read_best(db, q->sweep, q->flag, q->text, n, write_best, q, &q->err);
+	if (strcmp(q->text, "last") != 0)
+		return sw_err_at(&q->err, SW_INVALID, "/scope",
+				 "scope \"%s\" goes with one metric, and the sweep has %zu",
+				 q->text, f->spec->n_metrics);
+	return sw_front_trials(f, db, q->sweep, (size_t)n, q->now_ms, &q->w, &q->err);
+}
+
+static void read_best(struct sw_db *db, struct sw_lookup *q)
+{
+	struct sw_front f = {.n = 0};
+
+	sw_jw_obj(&q->w);
+	sw_jw_key(&q->w, "trials");
+	sw_jw_arr(&q->w);
+	q->rc = sw_front_read(&f, db, q->sweep, &q->err);
+	if (q->rc == SW_OK)
+		q->rc = read_trials(db, q, &f);
+	sw_jw_arr_end(&q->w);
+	if (q->rc == SW_OK)
+		sw_front_write(&f, &q->w);
+	sw_jw_obj_end(&q->w);
+	sw_front_fini(&f);
+}
+
+void sw_handle_sweep_best(struct sw_call *call)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_host *h = sw_host_find(call->d, sw_call_int(call, "sweep", 0), &err);
+	struct sw_lookup *q;
+
+	if (h == NULL) {
+		sw_call_error(call, &err);
+		return;
+	}
+	q = sw_lookup_create(call, h);
+	if (q == NULL)
+		return;
+	q->flag = h->maximize;
+	q->limit = sw_call_int(call, "n", 0);
+	(void)snprintf(q->text, sizeof q->text, "%s", sw_call_str(call, "scope", "last"));
+	q->work = read_best;
+	sw_lookup_run(q);
+}

@@ -1,0 +1,158 @@
+/* daemon/api/handlers_trial.c — trial.ask, report, heartbeat, tell, cancel: what changes a
+ * trial. */
+#include "daemon/api/handlers.h"
+#include "daemon/api/watch.h"
+#include "daemon/daemon.h"
+#include "daemon/plan/plan.h"
+#include "daemon/slot/supervisor.h"
+#include "daemon/sweep/driver.h"
+#include "daemon/sweep/host.h"
+#include "daemon/sweep/work.h"
+#include "proto/json.h"
+
+/* Loads the sweep of the call and goes on there. */
+static void with_host(struct sw_call *call, void (*then)(struct sw_host *h, struct sw_call *call))
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_host *h;
+
+	if (!sw_change_allowed(call))
+		return;
+	h = sw_host_find(call->d, sw_call_int(call, "sweep", 0), &err);
+	if (h == NULL)
+		sw_call_error(call, &err);
+	else
+		sw_host_need(h, call, then);
+}
+
+/* trial.ask, report and tell are for sweeps that a client drives. */
+static bool is_driven(const struct sw_host *h, struct sw_call *call)
+{
+	struct sw_err err = SW_ERR_INIT;
+
+	if (h->driven)
+		return true;
+	(void)sw_err_at(&err, SW_CONFLICT, "/sweep",
+			"sweep %lld has a trainer: sweepd's own workers run its trials",
+			(long long)h->sweep);
+	sw_call_error(call, &err);
+	return false;
+}
+
+static void ask(struct sw_host *h, struct sw_call *call)
+{
+	struct sw_err err = SW_ERR_INIT;
+
+	if (!is_driven(h, call))
+		return;
+	if (h->d->draining) {
+		(void)sw_err_set(&err, SW_BUSY,
+				 "the daemon is draining: it hands out no more trials");
+		sw_call_error(call, &err);
+		return;
+	}
+	sw_work_ask(h, call);
+}
+
+static void report(struct sw_host *h, struct sw_call *call)
+{
+	if (is_driven(h, call))
+		sw_work_report(h, call);
+}
+
+static void heartbeat(struct sw_host *h, struct sw_call *call)
+{
+	if (is_driven(h, call))
+		sw_work_heartbeat(h, call);
+}
+
+static void tell(struct sw_host *h, struct sw_call *call)
+{
+	if (is_driven(h, call))
+		sw_work_tell(h, call);
+}
+
+void sw_handle_trial_ask(struct sw_call *call)
+{
+	with_host(call, ask);
+}
+
+void sw_handle_trial_report(struct sw_call *call)
+{
+	with_host(call, report);
+}
+
+void sw_handle_trial_heartbeat(struct sw_call *call)
+{
+	with_host(call, heartbeat);
+}
+
+void sw_handle_trial_tell(struct sw_call *call)
+{
+	with_host(call, tell);
+}
+
+/* A trial of the user's own: what he does not name is drawn. */
+static void enqueue(struct sw_host *h, struct sw_call *call)
+{
+	struct sw_value values[SW_SPACE_MAX_PARAMS];
+	struct sw_event event = {.kind = SW_EVENT_ENQUEUE, .values = values};
+	const uint64_t trial = sw_sweep_trial_n(h->sched) + 1;
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_jw w;
+
+	sw_status rc = sw_plan_point(h->spec, sw_sweep_space(h->sched),
+				     sw_json_get(call->params, "params"), h->seed, trial, values,
+				     &err);
+	if (rc != SW_OK) {
+		sw_err_prefix(&err, "/params");
+		sw_call_error(call, &err);
+		return;
+	}
+	struct sw_change *c = sw_change_begin(h->d, call);
+	if (sw_driver_step(c, h, &event, -1, NULL, NULL, &err) != SW_OK) {
+		sw_change_drop(c);
+		sw_call_error(call, &err);
+		return;
+	}
+	sw_jw_init(&w, &c->reply);
+	sw_jw_obj(&w);
+	sw_jw_kint(&w, "trial", (int64_t)trial);
+	sw_jw_kstr(&w, "state", sw_trial_state_name(SW_TRIAL_PENDING));
+	sw_jw_obj_end(&w);
+	sw_change_commit(c);
+	sw_supervisor_feed(h->d);
+}
+
+void sw_handle_trial_enqueue(struct sw_call *call)
+{
+	with_host(call, enqueue);
+}
+
+static void cancel(struct sw_host *h, struct sw_call *call)
+{
+	const struct sw_event event = {.kind = SW_EVENT_CANCEL_TRIAL,
+				       .trial = (uint64_t)sw_call_int(call, "trial", 0)};
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_change *c = sw_change_begin(h->d, call);
+	struct sw_jw w;
+
+	if (sw_driver_step(c, h, &event, -1, NULL, NULL, &err) != SW_OK) {
+		sw_change_drop(c);
+		sw_call_error(call, &err);
+		return;
+	}
+	const struct sw_trial *t = sw_sweep_trial(h->sched, event.trial);
+	sw_jw_init(&w, &c->reply);
+	sw_jw_obj(&w);
+	sw_jw_kint(&w, "trial", (int64_t)event.trial);
+	sw_jw_kstr(&w, "state", sw_trial_state_name((enum sw_trial_state)t->state));
+	sw_jw_obj_end(&w);
+	sw_change_commit(c);
+	sw_supervisor_feed(h->d);
+}
+
+void sw_handle_trial_cancel(struct sw_call *call)
+{
+	with_host(call, cancel);
+}

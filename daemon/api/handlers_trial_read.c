@@ -1,0 +1,271 @@
+/* daemon/api/handlers_trial_read.c — trial.list, get, reports, log. */
+#include "daemon/api/codec.h"
+#include "daemon/api/handlers.h"
+#include "daemon/api/lookup.h"
+#include "daemon/daemon.h"
+#include "daemon/sweep/host.h"
+#include "store/read.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A query about the sweep (and trial) of the call. NULL: answered. */
+static struct sw_lookup *begin(struct sw_call *call,
+			       void (*work)(struct sw_db *db, struct sw_lookup *q))
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_host *h = sw_host_find(call->d, sw_call_int(call, "sweep", 0), &err);
+	struct sw_lookup *q;
+
+	if (h == NULL) {
+		sw_call_error(call, &err);
+		return NULL;
+	}
+	q = sw_lookup_create(call, h);
+	if (q != NULL)
+		q->work = work;
+	return q;
+}
+
+static bool ignore_trial(const struct sw_row_trial *row, void *arg)
+{
+	(void)row;
+	(void)arg;
+	return true;
+}
+
+/* SW_NOT_FOUND, with its line, when there is no such trial. */
+static bool trial_exists(struct sw_db *db, struct sw_lookup *q)
+{
+	q->rc = sw_read_trial(db, q->sweep, q->trial, ignore_trial, q, &q->err);
+	return q->rc == SW_OK;
+}
+
+/* --- list --- */
+
+static bool write_listed(const struct sw_row_trial *row, void *arg)
+{
+	struct sw_lookup *q = arg;
+
+	if (q->count == q->limit) { /* one more than asked for: there is a next page */
+		q->flag = true;
+		return false;
+	}
+	q->count++;
+	q->next = row->trial;
+	sw_jw_obj(&q->w);
+	sw_codec_trial(&q->w, row, q->now_ms);
+	sw_jw_obj_end(&q->w);
+	return true;
+}
+
+static void read_list(struct sw_db *db, struct sw_lookup *q)
+{
+	sw_jw_obj(&q->w);
+	sw_jw_key(&q->w, "trials");
+	sw_jw_arr(&q->w);
+	q->rc = sw_read_trials(db, q->sweep, q->text[0] != '\0' ? q->text : NULL, q->a,
+			       q->limit + 1, write_listed, q, &q->err);
+	sw_jw_arr_end(&q->w);
+	if (q->flag)
+		sw_jw_kint(&q->w, "next", q->next);
+	else
+		sw_jw_knull(&q->w, "next");
+	sw_jw_obj_end(&q->w);
+}
+
+void sw_handle_trial_list(struct sw_call *call)
+{
+	struct sw_lookup *q = begin(call, read_list);
+
+	if (q == NULL)
+		return;
+	(void)snprintf(q->text, sizeof q->text, "%s", sw_call_str(call, "state", ""));
+	q->a = sw_call_int(call, "after", 0);
+	q->limit = sw_call_int(call, "limit", 100);
+	sw_lookup_run(q);
+}
+
+/* --- get --- */
+
+/* What it used of its GPU: null without one, and while nothing is known. */
+static void write_usage(struct sw_jw *w, const struct sw_row_attempt *row)
+{
+	static const char *const keys[] = {"gpu_bytes", "gpu_util", "joules"};
+	const double values[] = {round(row->gpu_bytes), row->gpu_util, row->joules};
+
+	if (row->gpu)
+		sw_jw_knum(w, "gpu", row->share);
+	else
+		sw_jw_knull(w, "gpu");
+	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+		if (row->has_usage)
+			sw_jw_knum(w, keys[i], round(values[i] * 1e3) / 1e3);
+		else
+			sw_jw_knull(w, keys[i]);
+}
+
+static bool write_attempt(const struct sw_row_attempt *row, void *arg)
+{
+	struct sw_jw *w = &((struct sw_lookup *)arg)->w;
+
+	sw_jw_obj(w);
+	sw_jw_kint(w, "attempt", row->attempt);
+	if (row->slot >= 0)
+		sw_jw_kint(w, "slot", row->slot);
+	else
+		sw_jw_knull(w, "slot");
+	sw_jw_kstr(w, "state", row->state);
+	sw_jw_kstr(w, "cause", row->cause);
+	sw_jw_kint(w, "started_ms", row->started_ms);
+	if (row->ended_ms != 0)
+		sw_jw_kint(w, "ended_ms", row->ended_ms);
+	else
+		sw_jw_knull(w, "ended_ms");
+	sw_jw_kint(w, "resume_step", row->resume_step);
+	write_usage(w, row);
+	sw_jw_obj_end(w);
+	return true;
+}
+
+static bool write_one(const struct sw_row_trial *row, void *arg)
+{
+	struct sw_lookup *q = arg;
+
+	sw_jw_obj(&q->w);
+	sw_jw_kint(&q->w, "sweep", row->sweep);
+	sw_codec_trial(&q->w, row, q->now_ms);
+	sw_jw_kint(&q->w, "created_ms", row->created_ms);
+	if (row->ended_ms != 0)
+		sw_jw_kint(&q->w, "ended_ms", row->ended_ms);
+	else
+		sw_jw_knull(&q->w, "ended_ms");
+	return true;
+}
+
+static void read_get(struct sw_db *db, struct sw_lookup *q)
+{
+	q->rc = sw_read_trial(db, q->sweep, q->trial, write_one, q, &q->err);
+	if (q->rc != SW_OK)
+		return;
+	sw_jw_key(&q->w, "attempts");
+	sw_jw_arr(&q->w);
+	q->rc = sw_read_attempts(db, q->sweep, q->trial, write_attempt, q, &q->err);
+	sw_jw_arr_end(&q->w);
+	sw_jw_obj_end(&q->w);
+}
+
+void sw_handle_trial_get(struct sw_call *call)
+{
+	struct sw_lookup *q = begin(call, read_get);
+
+	if (q != NULL)
+		sw_lookup_run(q);
+}
+
+/* --- reports --- */
+
+static bool write_report(const struct sw_row_report *row, void *arg)
+{
+	struct sw_lookup *q = arg;
+
+	if (q->count == q->limit) {
+		q->flag = true;
+		return false;
+	}
+	q->count++;
+	q->a = row->attempt;
+	q->b = row->seq;
+	sw_jw_obj(&q->w);
+	sw_jw_kint(&q->w, "attempt", row->attempt);
+	sw_jw_kint(&q->w, "seq", row->seq);
+	sw_jw_kint(&q->w, "step", row->step);
+	sw_jw_kraw(&q->w, "metrics", row->metrics);
+	/* "end" is how a last report, one that came with a tell, is stored. */
+	sw_jw_kstr(&q->w, "decision", strcmp(row->verdict, "end") == 0 ? "continue" : row->verdict);
+	sw_jw_kbool(&q->w, "checkpoint", row->checkpoint);
+	sw_jw_kint(&q->w, "time_ms", row->time_ms);
+	sw_jw_obj_end(&q->w);
+	return true;
+}
+
+static void read_reports(struct sw_db *db, struct sw_lookup *q)
+{
+	char next[48];
+
+	if (!trial_exists(db, q))
+		return;
+	sw_jw_obj(&q->w);
+	sw_jw_key(&q->w, "reports");
+	sw_jw_arr(&q->w);
+	q->rc = sw_read_reports(db, q->sweep, q->trial, q->a, q->b, q->limit + 1, write_report, q,
+				&q->err);
+	sw_jw_arr_end(&q->w);
+	(void)snprintf(next, sizeof next, "%lld.%lld", (long long)q->a, (long long)q->b);
+	sw_jw_kstr(&q->w, "next", q->flag ? next : NULL);
+	sw_jw_obj_end(&q->w);
+}
+
+void sw_handle_trial_reports(struct sw_call *call)
+{
+	const char *after = sw_call_str(call, "after", "0.0");
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_lookup *q;
+	long long attempt, seq;
+	char more;
+
+	if (sscanf(after, "%18lld.%18lld%c", &attempt, &seq, &more) != 2 || attempt < 0 ||
+	    seq < 0) {
+		(void)sw_err_at(&err, SW_INVALID, "/after",
+				"after is \"attempt.seq\", such as \"1.100\"");
+		sw_call_error(call, &err);
+		return;
+	}
+	q = begin(call, read_reports);
+	if (q == NULL)
+		return;
+	q->a = attempt;
+	q->b = seq;
+	q->limit = sw_call_int(call, "limit", 1000);
+	sw_lookup_run(q);
+}
+
+/* --- log --- */
+
+static bool write_line(const struct sw_row_log *row, void *arg)
+{
+	struct sw_lookup *q = arg;
+
+	sw_jw_obj(&q->w);
+	sw_jw_kint(&q->w, "time_ms", row->time_ms);
+	sw_jw_kint(&q->w, "attempt", row->attempt);
+	sw_jw_kstr(&q->w, "text", row->line);
+	sw_jw_obj_end(&q->w);
+	return true;
+}
+
+static void read_log(struct sw_db *db, struct sw_lookup *q)
+{
+	if (!trial_exists(db, q))
+		return;
+	sw_jw_obj(&q->w);
+	sw_jw_key(&q->w, "lines");
+	sw_jw_arr(&q->w);
+	q->next = q->a;
+	q->rc = sw_read_log(db, q->sweep, q->trial, q->a, q->limit, &q->next, write_line, q,
+			    &q->err);
+	sw_jw_arr_end(&q->w);
+	sw_jw_kint(&q->w, "next", q->next);
+	sw_jw_obj_end(&q->w);
+}
+
+void sw_handle_trial_log(struct sw_call *call)
+{
+	struct sw_lookup *q = begin(call, read_log);
+
+	if (q == NULL)
+		return;
+	q->a = sw_call_int(call, "after", 0);
+	q->limit = sw_call_int(call, "limit", 1000);
+	sw_lookup_run(q);
+}

@@ -1,0 +1,148 @@
+/* daemon/api/handlers_worker.c — worker.*: what sweep-worker speaks. */
+#include "base/clock.h"
+#include "base/log.h"
+#include "daemon/api/handlers.h"
+#include "daemon/daemon.h"
+#include "daemon/net/conn.h"
+#include "daemon/slot/supervisor.h"
+#include "daemon/sweep/driver.h"
+#include "daemon/sweep/host.h"
+#include "daemon/sweep/work.h"
+#include "proto/json.h"
+
+static void answer_ok(struct sw_call *call)
+{
+	struct sw_buf out;
+
+	sw_buf_init(&out, SW_REPLY_MAX);
+	(void)sw_buf_adds(&out, "{\"ok\":true}");
+	sw_call_result(call, &out);
+}
+
+/* Does the slot hold what its worker says that it runs? */
+static bool holds(const struct sw_slot *s, const struct sw_call *call)
+{
+	return s->state == SW_SLOT_BUSY && s->sweep == sw_call_int(call, "sweep", 0) &&
+	       s->trial == sw_call_int(call, "trial", 0) &&
+	       s->attempt == sw_call_int(call, "attempt", 0);
+}
+
+void sw_handle_worker_hello(struct sw_call *call)
+{
+	const int64_t slot = sw_call_int(call, "slot", -1);
+	struct sw_slot *s = sw_supervisor_find(call->d, slot, sw_call_str(call, "worker", ""));
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_buf out;
+	struct sw_jw w;
+
+	if (s == NULL || call->d->phase != SW_UP) {
+		(void)sw_err_set(&err, SW_DENIED,
+				 "slot %lld is not yours: this daemon did not start you",
+				 (long long)slot);
+		sw_call_error(call, &err);
+		return;
+	}
+	if (call->conn->slot != NULL && call->conn->slot != s) {
+		(void)sw_err_set(&err, SW_CONFLICT, "this connection speaks for slot %d already",
+				 call->conn->slot->index);
+		sw_call_error(call, &err);
+		return;
+	}
+	sw_supervisor_hello(s, call->conn);
+	const bool run = sw_call_int(call, "trial", 0) != 0 && holds(s, call);
+	sw_log(SW_LOG_INFO, "worker.hello", "slot=%d pid=%ld trial=%lld/%lld run=%d", s->index,
+	       sw_slot_pid(s), (long long)sw_call_int(call, "sweep", 0),
+	       (long long)sw_call_int(call, "trial", 0), run);
+	sw_buf_init(&out, SW_REPLY_MAX);
+	sw_jw_init(&w, &out);
+	sw_jw_obj(&w);
+	sw_jw_kbool(&w, "ok", true);
+	sw_jw_kbool(&w, "run", run);
+	sw_jw_obj_end(&w);
+	sw_call_result(call, &out);
+}
+
+void sw_handle_worker_next(struct sw_call *call)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_slot *s = sw_supervisor_of(call->conn, &err);
+
+	if (s == NULL)
+		sw_call_error(call, &err);
+	else
+		sw_supervisor_next(s, call);
+}
+
+/* The host of a worker's trial. NULL: answered. */
+static struct sw_host *host_of(struct sw_call *call)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_host *h = NULL;
+
+	if (sw_supervisor_of(call->conn, &err) != NULL)
+		h = sw_host_find(call->d, sw_call_int(call, "sweep", 0), &err);
+	if (h != NULL && (h->sched == NULL || h->driven)) {
+		(void)sw_err_at(&err, SW_CONFLICT, "/sweep", "sweep %lld runs no trial on a slot",
+				(long long)h->sweep);
+		h = NULL;
+	}
+	if (h == NULL)
+		sw_call_error(call, &err);
+	return h;
+}
+
+void sw_handle_worker_report(struct sw_call *call)
+{
+	struct sw_host *h = host_of(call);
+
+	if (h != NULL)
+		sw_work_report(h, call);
+}
+
+void sw_handle_worker_tell(struct sw_call *call)
+{
+	struct sw_host *h = host_of(call);
+
+	if (h != NULL)
+		sw_work_tell(h, call);
+}
+
+void sw_handle_worker_log(struct sw_call *call)
+{
+	struct sw_host *h = host_of(call);
+	struct sw_err err = SW_ERR_INIT;
+
+	if (h == NULL)
+		return;
+	const struct sw_row_log row = {
+		.sweep = h->sweep,
+		.trial = sw_call_int(call, "trial", 0),
+		.attempt = sw_call_int(call, "attempt", 0),
+		.time_ms = sw_clock_wall_ms(),
+		.line = sw_call_str(call, "text", ""),
+	};
+	if (sw_sweep_trial(h->sched, (uint64_t)row.trial) == NULL) {
+		(void)sw_err_at(&err, SW_NOT_FOUND, "/trial", "no trial %lld",
+				(long long)row.trial);
+		sw_call_error(call, &err);
+		return;
+	}
+	struct sw_change *c = sw_change_begin(h->d, call);
+	sw_tx_log(c->tx, &row);
+	(void)sw_buf_adds(&c->reply, "{\"ok\":true}");
+	sw_change_commit(c); /* answered after it: a worker that logs too much is not read on */
+}
+
+void sw_handle_worker_bye(struct sw_call *call)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_slot *s = sw_supervisor_of(call->conn, &err);
+
+	if (s == NULL) {
+		sw_call_error(call, &err);
+		return;
+	}
+	sw_log(SW_LOG_INFO, "worker.bye", "slot=%d cause=\"%s\"", s->index,
+	       sw_call_str(call, "cause", ""));
+	answer_ok(call);
+}

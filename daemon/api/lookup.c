@@ -1,0 +1,75 @@
+#include "daemon/api/lookup.h"
+#include "base/clock.h"
+#include "base/fault.h"
+#include "daemon/daemon.h"
+#include "daemon/net/call.h"
+#include "daemon/sweep/host.h"
+#include "store/store.h"
+#include <stdlib.h>
+
+static void refuse(struct sw_call *call, sw_status why, const char *text)
+{
+	struct sw_err err = SW_ERR_INIT;
+
+	(void)sw_err_set(&err, why, "%s", text);
+	sw_call_error(call, &err);
+}
+
+struct sw_lookup *sw_lookup_create(struct sw_call *call, struct sw_host *h)
+{
+	struct sw_lookup *q = sw_calloc(1, sizeof *q);
+
+	if (q == NULL) {
+		refuse(call, SW_NOMEM, "out of memory");
+		return NULL;
+	}
+	q->call = call;
+	q->h = h;
+	q->sweep = h != NULL ? h->sweep : 0;
+	q->trial = sw_call_int(call, "trial", 0);
+	q->now_ms = sw_clock_wall_ms();
+	sw_buf_init(&q->out, SW_REPLY_MAX);
+	sw_buf_init(&q->more, SW_REPLY_MAX);
+	sw_buf_init(&q->extra, SW_REPLY_MAX);
+	sw_jw_init(&q->w, &q->out);
+	return q;
+}
+
+static void on_work(struct sw_db *db, void *arg)
+{
+	struct sw_lookup *q = arg;
+
+	/* The connection cannot be freed while its call is open; its flag may be read from here. */
+	if (!sw_call_gone(q->call))
+		q->work(db, q);
+}
+
+static void finish(struct sw_lookup *q)
+{
+	sw_buf_fini(&q->out);
+	sw_buf_fini(&q->more);
+	sw_buf_fini(&q->extra);
+	free(q);
+}
+
+static void on_done(void *arg)
+{
+	struct sw_lookup *q = arg;
+
+	if (q->rc != SW_OK) {
+		sw_call_error(q->call, &q->err);
+	} else {
+		if (q->done != NULL)
+			q->done(q);
+		sw_call_result(q->call, &q->out);
+	}
+	finish(q);
+}
+
+void sw_lookup_run(struct sw_lookup *q)
+{
+	if (sw_store_read(q->call->d->store, on_work, on_done, q) == SW_OK)
+		return;
+	refuse(q->call, SW_BUSY, "too many requests wait for the store; try again");
+	finish(q);
+}

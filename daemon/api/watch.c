@@ -1,0 +1,448 @@
+#include "daemon/api/watch.h"
+#include "base/clock.h"
+#include "base/fault.h"
+#include "daemon/api/codec.h"
+#include "daemon/daemon.h"
+#include "daemon/net/call.h"
+#include "daemon/net/conn.h"
+#include "daemon/slot/supervisor.h"
+#include "daemon/sweep/host.h"
+#include "store/read.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHANGED_MAX 512  /* trials in one update; more are left for the next */
+#define NOTED_MAX   2048 /* trials noted; beyond, the next update is a fresh snapshot */
+#define RESET_ROWS  200  /* trials of such a one */
+#define UPDATE_FULL ((size_t)1024 * 1024) /* of trials: what is left goes into the next update */
+#define UPDATE_MAX  ((size_t)16 * 1024 * 1024)
+
+struct sw_watcher {
+	struct sw_watcher *next;
+	struct sw_conn *conn;
+	bool ready;  /* its snapshot was answered: updates may follow */
+	bool behind; /* it missed an update for want of room: the next one must be a fresh
+		      * snapshot */
+};
+
+/* One read for a snapshot or an update: pieces of JSON that finish() puts together on the loop. */
+struct feed {
+	struct sw_host *h;
+	struct sw_call *call; /* a snapshot's; NULL: an update for all watchers */
+	int64_t sweep, now_ms, rows, last;
+	bool maximize;
+	uint64_t changed[CHANGED_MAX];
+	size_t changed_n, read_n; /* of them, those that `trials` has */
+	struct sw_buf head, best,
+		trials; /* head: the header as it was when the read was asked for */
+	struct sw_jw w;
+	bool snapshot; /* what runs and the latest, not what changed */
+	bool ends;     /* the header has a state that ends the sweep */
+	sw_status rc;
+	struct sw_err err;
+};
+
+static void free_feed(struct feed *f)
+{
+	sw_buf_fini(&f->head);
+	sw_buf_fini(&f->best);
+	sw_buf_fini(&f->trials);
+	free(f);
+}
+
+/* --- on the reader's thread --- */
+
+static bool add_best(const struct sw_row_trial *row, void *arg)
+{
+	struct feed *f = arg;
+	struct sw_jw w;
+
+	sw_jw_init(&w, &f->best);
+	sw_jw_obj(&w);
+	sw_codec_trial(&w, row, f->now_ms);
+	sw_jw_obj_end(&w);
+	return true;
+}
+
+static bool add_trial(const struct sw_row_trial *row, void *arg)
+{
+	struct feed *f = arg;
+
+	sw_jw_obj(&f->w);
+	sw_codec_trial(&f->w, row, f->now_ms);
+	sw_jw_obj_end(&f->w);
+	f->rows--;
+	return f->rows > 0 && f->trials.len < UPDATE_FULL;
+}
+
+static bool add_latest(const struct sw_row_trial *row, void *arg)
+{
+	return strcmp(row->state, "RUNNING") == 0 || add_trial(row, arg);
+}
+
+static void read_feed(struct sw_db *db, void *arg)
+{
+	struct feed *f = arg;
+
+	f->rc = sw_read_best(db, f->sweep, f->maximize, "last", 1, add_best, f, &f->err);
+	sw_jw_init(&f->w, &f->trials);
+	sw_jw_arr(&f->w);
+	if (f->snapshot) { /* what runs, then the latest */
+		if (f->rc == SW_OK && f->rows > 0)
+			f->rc = sw_read_trials(db, f->sweep, "RUNNING", 0, f->rows, add_trial, f,
+					       &f->err);
+		if (f->rc == SW_OK && f->rows > 0 && f->trials.len < UPDATE_FULL)
+			f->rc = sw_read_trials(db, f->sweep, NULL,
+					       f->last > f->rows ? f->last - f->rows : 0, INT64_MAX,
+					       add_latest, f, &f->err);
+	}
+	f->rows = CHANGED_MAX + 1;
+	while (f->rc == SW_OK && f->read_n < f->changed_n && f->trials.len < UPDATE_FULL) {
+		f->rc = sw_read_trial(db, f->sweep, (int64_t)f->changed[f->read_n++], add_trial, f,
+				      &f->err);
+		if (f->rc == SW_NOT_FOUND)
+			f->rc = SW_OK;
+	}
+	sw_jw_arr_end(&f->w);
+}
+
+/* --- on the loop --- */
+
+static bool ended(const struct sw_host *h)
+{
+	return h->ended_ms != 0;
+}
+
+static void write_slots(struct sw_jw *w, const struct sw_host *h)
+{
+	sw_jw_key(w, "slots");
+	sw_jw_obj(w);
+	sw_jw_kint(w, "mine", (int64_t)sw_supervisor_busy(h->d, h->sweep));
+	sw_jw_kint(w, "busy", (int64_t)sw_supervisor_busy(h->d, 0));
+	sw_jw_kint(w, "total", (int64_t)h->d->slot_n);
+	sw_jw_obj_end(w);
+}
+
+/* The time left, when the trials to come take as long as those that ended. */
+static void write_eta(struct sw_jw *w, const struct sw_host *h, const uint64_t *counts,
+		      double seconds)
+{
+	const uint64_t cap = sw_sweep_run_cap(h->sched);
+	uint64_t ended = 0;
+
+	for (int i = 0; i < SW_TRIAL_STATE_N; i++)
+		if (sw_trial_ended((enum sw_trial_state)i))
+			ended += counts[i];
+	if (h->state != SW_SWEEP_RUNNING || cap == 0 || ended == 0 || sw_sweep_settling(h->sched))
+		sw_jw_knull(w, "eta_s");
+	else
+		sw_jw_knum(
+			w, "eta_s",
+			(double)(int64_t)(seconds * (double)(cap - ended) / (double)ended * 10.0) /
+				10.0);
+}
+
+/* The header is written before the read: what it shows has happened, so the read, which comes after
+ * every commit before it, shows at least that. */
+static void write_head(struct feed *f)
+{
+	const struct sw_host *h = f->h;
+	const double seconds = sw_codec_seconds(h, f->now_ms);
+	uint64_t counts[SW_TRIAL_STATE_N];
+	struct sw_jw w;
+
+	sw_sweep_counts(h->sched, counts);
+	sw_jw_init(&w, &f->head);
+	sw_jw_obj(&w);
+	sw_codec_sweep(&w, h, f->now_ms);
+	sw_jw_key(&w, "counts");
+	sw_codec_counts(&w, counts);
+	sw_jw_key(&w, "rungs");
+	sw_codec_rungs(&w, h);
+	if (sw_spec_max_t(h->spec) > 0)
+		sw_jw_kint(&w, "max_t", (int64_t)sw_spec_max_t(h->spec));
+	else
+		sw_jw_knull(&w, "max_t");
+	write_slots(&w, h);
+	sw_jw_kint(&w, "created_ms", h->created_ms);
+	sw_jw_knum(&w, "seconds", seconds);
+	write_eta(&w, h, counts, seconds);
+	sw_jw_key(&w, "parameters");
+	sw_jw_arr(&w);
+	for (size_t i = 0; i < h->spec->n_params; i++)
+		sw_jw_str(&w, h->spec->params[i].name);
+	sw_jw_arr_end(&w);
+	f->ends = ended(h);
+}
+
+/* The whole, from its pieces. Takes the head. */
+static struct sw_buf write_view(struct feed *f)
+{
+	struct sw_buf out = f->head;
+	struct sw_jw w;
+
+	sw_buf_init(&f->head, UPDATE_MAX);
+	sw_jw_init(&w, &out);
+	w.comma = true;
+	if (f->snapshot && f->call == NULL)
+		sw_jw_kbool(&w, "reset", true); /* `trials` is all there is to show */
+	sw_jw_kraw(&w, "best", f->best.len > 0 ? f->best.data : NULL);
+	sw_jw_kraw(&w, "trials", f->trials.data);
+	sw_jw_obj_end(&w);
+	if (f->trials.failed != SW_OK || f->best.failed != SW_OK)
+		out.failed = f->trials.failed != SW_OK ? f->trials.failed : f->best.failed;
+	return out;
+}
+
+static void drop_watcher(struct sw_watcher **at)
+{
+	struct sw_watcher *w = *at;
+
+	*at = w->next;
+	w->conn->n_watches--;
+	free(w);
+}
+
+void sw_watch_free(struct sw_host *h)
+{
+	struct sw_watcher *w = h->watchers, *next;
+
+	for (; w != NULL; w = next) {
+		next = w->next;
+		free(w);
+	}
+	h->watchers = NULL;
+}
+
+void sw_watch_drop_conn(struct sw_daemon *d, struct sw_conn *c)
+{
+	for (size_t i = 0; c->n_watches > 0 && i < d->host_n; i++)
+		for (struct sw_watcher **at = &d->hosts[i]->watchers; *at != NULL;)
+			if ((*at)->conn == c)
+				drop_watcher(at);
+			else
+				at = &(*at)->next;
+}
+
+/* The watcher of a connection, made if need be. NULL: no memory. */
+static struct sw_watcher *add_watcher(struct sw_host *h, struct sw_conn *c)
+{
+	struct sw_watcher *w;
+
+	for (w = h->watchers; w != NULL; w = w->next)
+		if (w->conn == c)
+			return w; /* once is enough */
+	w = sw_calloc(1, sizeof *w);
+	if (w == NULL)
+		return NULL;
+	w->next = h->watchers;
+	w->conn = c;
+	h->watchers = w;
+	c->n_watches++;
+	if (!uv_is_active((uv_handle_t *)&h->d->feed)) /* a running one is not put off */
+		(void)uv_timer_start(&h->d->feed, sw_watch_on_feed, SW_WATCH_MS, SW_WATCH_MS);
+	return w;
+}
+
+static void on_snapshot(void *arg)
+{
+	struct feed *f = arg;
+	struct sw_host *h = f->h;
+	struct sw_conn *c = f->call->conn;
+
+	for (struct sw_watcher **at = &h->watchers; *at != NULL; at = &(*at)->next) {
+		if ((*at)->conn != c)
+			continue;
+		if (f->rc == SW_OK && !f->ends)
+			(*at)->ready = true;
+		else if (!(*at)->ready)
+			drop_watcher(at); /* nothing more will happen */
+		break;
+	}
+	/* What ended meanwhile must still be told, though nothing more may change. */
+	h->header_changed = true;
+	if (f->rc != SW_OK) {
+		sw_call_error(f->call, &f->err);
+	} else {
+		struct sw_buf out = write_view(f);
+
+		sw_call_result(f->call, &out);
+	}
+	free_feed(f);
+}
+
+static struct feed *new_feed(struct sw_host *h)
+{
+	struct feed *f = sw_calloc(1, sizeof *f);
+
+	if (f == NULL)
+		return NULL;
+	f->h = h;
+	f->sweep = h->sweep;
+	f->maximize = h->maximize;
+	f->now_ms = sw_clock_wall_ms();
+	sw_buf_init(&f->head, UPDATE_MAX);
+	sw_buf_init(&f->best, UPDATE_MAX);
+	sw_buf_init(&f->trials, UPDATE_MAX);
+	write_head(f);
+	return f;
+}
+
+void sw_watch_start(struct sw_host *h, struct sw_call *call)
+{
+	struct feed *f = new_feed(h);
+	struct sw_err err = SW_ERR_INIT;
+
+	/* The watcher is there from now on, so that what changes while the snapshot is read is
+	 * noted. Reads come back in their order: an update that it would miss was read before the
+	 * snapshot. */
+	if (f != NULL && add_watcher(h, call->conn) != NULL) {
+		f->call = call;
+		f->snapshot = true;
+		f->rows = sw_call_int(call, "rows", 200);
+		f->last = (int64_t)sw_sweep_trial_n(h->sched);
+		if (sw_store_read(h->d->store, read_feed, on_snapshot, f) == SW_OK)
+			return;
+	}
+	for (struct sw_watcher **at = &h->watchers; *at != NULL; at = &(*at)->next)
+		if ((*at)->conn == call->conn && !(*at)->ready) {
+			drop_watcher(at);
+			break;
+		}
+	if (f != NULL)
+		free_feed(f);
+	(void)sw_err_set(&err, SW_BUSY, "too much waits for the store; try again");
+	sw_call_error(call, &err);
+}
+
+void sw_watch_changed(struct sw_host *h, uint64_t trial)
+{
+	h->header_changed = true;
+	if (trial == 0 || h->watchers == NULL || h->overflowed)
+		return;
+	for (size_t i = h->changed_n; i > 0 && i + 64 > h->changed_n; i--)
+		if (h->changed[i - 1] == trial)
+			return; /* a few of the latest are enough to catch a chatty trial */
+	if (h->changed_n == h->changed_cap) {
+		const size_t cap = h->changed_cap == 0 ? 64 : h->changed_cap * 2;
+		uint64_t *grown = cap > NOTED_MAX ? NULL
+						  : sw_realloc(h->changed, cap * sizeof *grown);
+
+		if (grown == NULL) { /* too many to name: a fresh snapshot says it all */
+			h->overflowed = true;
+			h->changed_n = 0;
+			return;
+		}
+		h->changed = grown;
+		h->changed_cap = cap;
+	}
+	h->changed[h->changed_n++] = trial;
+}
+
+static bool has_room(const struct sw_watcher *w)
+{
+	return !sw_conn_is_full(w->conn);
+}
+
+/* A fresh snapshot goes to everyone, other updates to those that missed none. */
+static void send_update(struct sw_host *h, const struct feed *f, const char *text)
+{
+	for (struct sw_watcher *w = h->watchers, *next; w != NULL; w = next) {
+		next = w->next;
+		if (!w->ready || (w->behind && !f->snapshot))
+			continue;
+		w->behind = !has_room(w);
+		if (!w->behind)
+			sw_conn_notify(w->conn, "sweep.update", text);
+	}
+}
+
+static void on_update(void *arg)
+{
+	struct feed *f = arg;
+	struct sw_host *h = f->h;
+	bool sent = false;
+
+	h->feeding = false;
+	for (size_t i = f->read_n; i < f->changed_n; i++)
+		sw_watch_changed(h, f->changed[i]); /* had no place in this one */
+	if (f->rc == SW_OK) {
+		struct sw_buf out = write_view(f);
+
+		sent = out.failed == SW_OK;
+		if (sent)
+			send_update(h, f, out.data);
+		sw_buf_fini(&out);
+	}
+	if (!sent)
+		h->overflowed = true; /* what it had to tell is told by the next one */
+	/* Whoever got the update that shows the end has got the last one. */
+	const bool last = sent && f->ends && ended(h) && h->changed_n == 0 && !h->overflowed;
+	for (struct sw_watcher **at = &h->watchers; last && *at != NULL;) {
+		if ((*at)->ready && !(*at)->behind)
+			drop_watcher(at);
+		else
+			at = &(*at)->next;
+	}
+	free_feed(f);
+}
+
+/* Does someone wait for a fresh snapshot that could be sent now? */
+static bool someone_behind(const struct sw_host *h)
+{
+	for (const struct sw_watcher *w = h->watchers; w != NULL; w = w->next)
+		if (w->behind && has_room(w))
+			return true;
+	return false;
+}
+
+static void feed_host(struct sw_host *h)
+{
+	const bool fresh = h->overflowed || someone_behind(h);
+	struct feed *f;
+	size_t n = h->changed_n;
+
+	if (h->watchers == NULL || h->feeding || (!fresh && !h->header_changed && n == 0))
+		return;
+	f = new_feed(h);
+	if (f == NULL)
+		return;
+	if (fresh) {
+		f->snapshot = true;
+		f->rows = RESET_ROWS;
+		f->last = (int64_t)sw_sweep_trial_n(h->sched);
+		n = 0;
+	}
+	if (n > CHANGED_MAX)
+		n = CHANGED_MAX;
+	if (n > 0)
+		memcpy(f->changed, h->changed, n * sizeof *h->changed);
+	f->changed_n = n;
+	if (sw_store_read(h->d->store, read_feed, on_update, f) != SW_OK) {
+		free_feed(f);
+		return;
+	}
+	h->feeding = true;
+	h->header_changed = false;
+	if (fresh) {
+		h->overflowed = false;
+		h->changed_n = 0;
+	} else if (n > 0) {
+		h->changed_n -= n;
+		memmove(h->changed, h->changed + n, h->changed_n * sizeof *h->changed);
+	}
+}
+
+void sw_watch_on_feed(uv_timer_t *t)
+{
+	struct sw_daemon *d = t->data;
+	bool any = false;
+
+	for (size_t i = 0; i < d->host_n; i++) {
+		any = any || d->hosts[i]->watchers != NULL;
+		feed_host(d->hosts[i]);
+	}
+	if (!any)
+		(void)uv_timer_stop(t);
+}

@@ -1,0 +1,235 @@
+#include "daemon/api/why_words.h"
+#include "daemon/daemon.h"
+#include "daemon/slot/supervisor.h"
+#include "daemon/sweep/host.h"
+#include <stdio.h>
+
+#define SLOTS_SHOWN 8
+
+/* Six digits that mean something, as people write numbers. */
+static const char *show(double v, char out[32])
+{
+	(void)snprintf(out, 32, "%.6g", v);
+	return out;
+}
+
+/* --- decisions --- */
+
+static void by_rank(const struct sw_row_decision *row, const char *place, const char *cutoff,
+		    const char *value, char *out, size_t cap)
+{
+	(void)snprintf(out, cap, "at %s %lld: rank %lld of %lld, cutoff %s, value %s", place,
+		       (long long)row->rung, (long long)row->better + 1, (long long)row->n, cutoff,
+		       value);
+}
+
+static void by_threshold(const struct sw_row_decision *row, const char *value, const char *bound,
+			 char *out, size_t cap)
+{
+	if (!row->has_cutoff)
+		(void)snprintf(out, cap, "at step %lld: %s lies within the bounds",
+			       (long long)row->rung, value);
+	else
+		(void)snprintf(out, cap, "at step %lld: %s is %s the %s bound %s",
+			       (long long)row->rung, value,
+			       row->value > row->cutoff ? "above" : "below",
+			       row->value > row->cutoff ? "upper" : "lower", bound);
+}
+
+void sw_why_decision(enum sw_pruner_kind kind, bool brackets, const struct sw_row_decision *row,
+		     char *out, size_t cap)
+{
+	char cutoff[32] = "none yet", value[32], place[48] = "rung";
+	const long long step = row->rung, others = row->n - 1;
+
+	if (row->has_cutoff)
+		(void)show(row->cutoff, cutoff);
+	(void)show(row->value, value);
+	switch (kind) {
+	case SW_PRUNER_MEDIAN:
+		(void)snprintf(out, cap, "at step %lld: best so far %s, median of %lld other%s %s",
+			       step, value, others, others == 1 ? "" : "s", cutoff);
+		return;
+	case SW_PRUNER_PATIENCE:
+		(void)snprintf(
+			out, cap,
+			"at step %lld: %lld report%s in a row not better than %s, this one %s",
+			step, (long long)row->n, row->n == 1 ? "" : "s", cutoff, value);
+		return;
+	case SW_PRUNER_THRESHOLD:
+		by_threshold(row, value, cutoff, out, cap);
+		return;
+	case SW_PRUNER_PBT:
+		by_rank(row, "step", cutoff, value, out, cap);
+		return;
+	case SW_PRUNER_HYPERBAND:
+		by_rank(row, "band", cutoff, value, out, cap);
+		return;
+	default:
+		if (brackets)
+			(void)snprintf(place, sizeof place, "bracket %lld, rung",
+				       (long long)row->bracket);
+		by_rank(row, place, cutoff, value, out, cap);
+		return;
+	}
+}
+
+/* --- queues --- */
+
+void sw_why_place(enum sw_pruner_kind kind, const struct sw_pruner_place *p, struct sw_buf *out)
+{
+	if (kind == SW_PRUNER_PBT) { /* its turn comes, whatever its rank */
+		(void)sw_buf_addf(out,
+				  "waits at step %llu, ranked %llu of %llu: members behind it come "
+				  "first",
+				  (unsigned long long)p->rung, (unsigned long long)p->rank,
+				  (unsigned long long)p->n);
+		if (p->ahead == 0)
+			(void)sw_buf_adds(out, "; the next of those paused");
+		else
+			(void)sw_buf_addf(out, "; %llu of those paused before it",
+					  (unsigned long long)p->ahead);
+		return;
+	}
+	(void)sw_buf_addf(out, "waits at rung %llu: rank %llu of %llu", (unsigned long long)p->rung,
+			  (unsigned long long)p->rank, (unsigned long long)p->n);
+	if (p->keep == 0) {
+		(void)sw_buf_adds(out, ", too few for any to go on");
+		return;
+	}
+	if (p->keep == 1)
+		(void)sw_buf_adds(out, ", of which the best goes on");
+	else
+		(void)sw_buf_addf(out, ", of which the best %llu go on",
+				  (unsigned long long)p->keep);
+	if (p->rank > p->keep)
+		(void)sw_buf_adds(out, "; not among them so far");
+	else if (p->ahead == 0)
+		(void)sw_buf_adds(out, "; the next to be resumed");
+	else
+		(void)sw_buf_addf(out, "; %llu to be resumed before it",
+				  (unsigned long long)p->ahead);
+}
+
+/* --- waits --- */
+
+/* Of the sweeps that want a slot such as this one wants, the one that gets the next. */
+static const struct sw_host *next_served(const struct sw_host *h, size_t *rivals)
+{
+	const struct sw_daemon *d = h->d;
+	struct sw_share pair[2] = {h->share};
+	const struct sw_host *first = h;
+
+	*rivals = 0;
+	for (size_t i = 0; i < d->host_n; i++) {
+		const struct sw_host *o = d->hosts[i];
+
+		if (o == h || o->driven || o->ended_ms != 0 || o->sched == NULL ||
+		    !sw_sweep_has_work(o->sched) || (h->spec->needs_gpu && !o->spec->needs_gpu))
+			continue;
+		(*rivals)++;
+		/* The pick of two goes to the lower number where they are level. */
+		const size_t low = o->sweep < first->sweep ? 0 : 1;
+		pair[low] = o->share;
+		pair[1 - low] = first->share;
+		if (sw_share_pick(pair, 2) == low)
+			first = o;
+	}
+	return first;
+}
+
+static void add_slots(const struct sw_host *h, struct sw_buf *out)
+{
+	const struct sw_daemon *d = h->d;
+	size_t suits = 0, idle = 0;
+	const char *why;
+	char not [80];
+
+	for (size_t i = 0; i < d->slot_n; i++) {
+		if (!sw_supervisor_suits(&d->slots[i], h->spec->gpu))
+			continue;
+		suits++;
+		idle += d->slots[i].state == SW_SLOT_IDLE && d->slots[i].holder < 0 &&
+			sw_gpus_may_begin(d->slots[i].d, &d->slots[i], &why) &&
+			!sw_admission_hinders(&d->slots[i], h, not, sizeof not );
+	}
+	(void)sw_buf_addf(out, "waits for a %sslot: %zu of %zu suit, %zu free",
+			  h->spec->needs_gpu ? "GPU " : "", suits, d->slot_n, idle);
+	for (size_t i = 0; i < d->slot_n && i < SLOTS_SHOWN; i++) {
+		const struct sw_slot *s = &d->slots[i];
+
+		const bool ready = sw_gpus_may_begin(s->d, s, &why);
+
+		(void)sw_buf_addf(out, ", %s ", s->device.name);
+		if (!ready)
+			(void)sw_buf_addf(out, "takes none (%s)", why);
+		else if (sw_admission_hinders(s, h, not, sizeof not ))
+			(void)sw_buf_addf(out, "free (%s)", not );
+		else if (s->holder >= 0)
+			(void)sw_buf_addf(out, "held as a lane of slot %d's trial", s->holder);
+		else if (s->state == SW_SLOT_BUSY)
+			(void)sw_buf_addf(out, "held by %lld/%lld", (long long)s->sweep,
+					  (long long)s->trial);
+		else
+			(void)sw_buf_adds(out, s->state == SW_SLOT_DOWN       ? "down"
+					       : s->state == SW_SLOT_STARTING ? "starting"
+									      : "free");
+	}
+	if (d->slot_n > SLOTS_SHOWN)
+		(void)sw_buf_addf(out, ", and %zu more", d->slot_n - SLOTS_SHOWN);
+}
+
+void sw_why_settling(const struct sw_host *h, struct sw_buf *out)
+{
+	const char *why = sw_sweep_end_cause(h->sched);
+
+	(void)sw_buf_addf(out, "waits for its end: the sweep is about to be %s%s%s",
+			  sw_sweep_state_name(sw_sweep_end_state(h->sched)),
+			  *why != '\0' ? ": " : "", why);
+}
+
+void sw_why_waiting(const struct sw_host *h, struct sw_buf *out)
+{
+	uint64_t counts[SW_TRIAL_STATE_N];
+	size_t rivals;
+
+	sw_sweep_counts(h->sched, counts);
+	if (sw_sweep_settling(h->sched)) {
+		sw_why_settling(h, out);
+		return;
+	}
+	if (h->state == SW_SWEEP_PAUSED) {
+		(void)sw_buf_adds(out, "waits: the sweep is paused");
+		return;
+	}
+	if (h->settings.max_concurrent > 0 &&
+	    counts[SW_TRIAL_RUNNING] >= h->settings.max_concurrent) {
+		(void)sw_buf_addf(out,
+				  "waits: %llu trials of the sweep run, max_concurrent is %llu",
+				  (unsigned long long)counts[SW_TRIAL_RUNNING],
+				  (unsigned long long)h->settings.max_concurrent);
+		return;
+	}
+	if (h->driven) {
+		(void)sw_buf_adds(out, "waits for a client's trial.ask");
+		return;
+	}
+	if (h->d->draining) {
+		(void)sw_buf_adds(out,
+				  "waits: the daemon is draining, it hands out no more trials");
+		return;
+	}
+	add_slots(h, out);
+	const struct sw_host *first = next_served(h, &rivals);
+	if (rivals == 0)
+		return;
+	(void)sw_buf_addf(out, "; the next goes to sweep %lld (weight %.6g, %llu on slots",
+			  (long long)first->sweep, first->settings.weight,
+			  (unsigned long long)first->share.running);
+	if (first == h)
+		(void)sw_buf_addf(out, "), this one, before %zu other%s", rivals,
+				  rivals == 1 ? "" : "s");
+	else
+		(void)sw_buf_addf(out, "; this one: weight %.6g, %llu)", h->settings.weight,
+				  (unsigned long long)h->share.running);
+}

@@ -1,0 +1,29 @@
+/* daemon/api/why_words.h — decisions, queues and waits in words, for trial.why. Values are as
+ * reported, not oriented. */
+#ifndef SW_DAEMON_API_WHY_WORDS_H
+#define SW_DAEMON_API_WHY_WORDS_H
+
+#include "base/buf.h"
+#include "sched/pruner/pruner.h"
+#include "store/rows.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sw_host;
+
+/* "at rung 9: rank 5 of 12, cutoff 0.413, value 0.447": what the pruner of that kind looked at, in
+ * its own words. brackets: there are several, so the row's is named. Any thread. */
+void sw_why_decision(enum sw_pruner_kind kind, bool brackets, const struct sw_row_decision *row,
+		     char *out, size_t cap);
+
+/* "waits at rung 9: rank 2 of 12, of which the best 4 go on; 1 comes before it"; a population's
+ * members take turns whatever their rank. */
+void sw_why_place(enum sw_pruner_kind kind, const struct sw_pruner_place *p, struct sw_buf *out);
+
+/* What a trial waits for whose sweep is settling (sched/sweep/sweep.h): its end. */
+void sw_why_settling(const struct sw_host *h, struct sw_buf *out);
+
+/* What a trial that waits waits for, and who has it. */
+void sw_why_waiting(const struct sw_host *h, struct sw_buf *out);
+
+#endif

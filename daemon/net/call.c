@@ -1,0 +1,108 @@
+#include "daemon/net/call.h"
+#include "base/clock.h"
+#include "base/fault.h"
+#include "daemon/daemon.h"
+#include "daemon/net/conn.h"
+#include "proto/json.h"
+#include "proto/rpc.h"
+#include <stdlib.h>
+
+struct sw_call *sw_call_create(struct sw_conn *c, struct sw_message *m, const cJSON *id,
+			       const cJSON *params)
+{
+	struct sw_call *call = sw_malloc(sizeof *call);
+
+	if (call == NULL)
+		return NULL;
+	*call = (struct sw_call){.d = c->d,
+				 .conn = c,
+				 .message = m,
+				 .id = id,
+				 .params = params,
+				 .since_us = sw_clock_mono_us()};
+	m->n_open++;
+	c->n_open++;
+	return call;
+}
+
+static void finish(struct sw_call *call)
+{
+	struct sw_conn *c = call->conn;
+	struct sw_message *m = call->message;
+
+	free(call);
+	sw_conn_answered(c, m);
+}
+
+/* The answers of a batch stand in one array: "[" before the first, "," between. */
+static struct sw_buf *open_answer(struct sw_call *call)
+{
+	struct sw_message *m = call->message;
+
+	if (call->id == NULL || call->conn->closing)
+		return NULL;
+	if (m->batch)
+		(void)sw_buf_adds(&m->out, m->out.len == 0 ? "[" : ",");
+	return &m->out;
+}
+
+void sw_call_result(struct sw_call *call, struct sw_buf *result)
+{
+	if (result->failed != SW_OK || result->data == NULL) {
+		struct sw_err err = SW_ERR_INIT;
+
+		(void)sw_err_set(&err, result->failed == SW_TOO_BIG ? SW_TOO_BIG : SW_NOMEM,
+				 result->failed == SW_TOO_BIG
+					 ? "the answer is too large: ask for a smaller page"
+					 : "out of memory");
+		sw_call_error(call, &err);
+	} else {
+		struct sw_buf *out = open_answer(call);
+
+		if (out != NULL)
+			sw_rpc_write_result(out, call->id, result->data);
+		finish(call);
+	}
+	sw_buf_fini(result);
+}
+
+void sw_call_error_code(struct sw_call *call, int code, const struct sw_err *err)
+{
+	struct sw_buf *out = open_answer(call);
+
+	call->d->n_errors++;
+	if (out != NULL)
+		sw_rpc_write_error(out, call->id, code, err);
+	finish(call);
+}
+
+void sw_call_error(struct sw_call *call, const struct sw_err *err)
+{
+	sw_call_error_code(call, sw_rpc_code(err->code), err);
+}
+
+bool sw_call_gone(const struct sw_call *call)
+{
+	return call->conn->closing;
+}
+
+int64_t sw_call_int(const struct sw_call *call, const char *name, int64_t absent)
+{
+	const cJSON *v = sw_json_get(call->params, name);
+
+	return cJSON_IsNumber(v) ? (int64_t)v->valuedouble : absent;
+}
+
+double sw_call_num(const struct sw_call *call, const char *name, double absent)
+{
+	const cJSON *v = sw_json_get(call->params, name);
+
+	return cJSON_IsNumber(v) ? v->valuedouble : absent;
+}
+
+const char *sw_call_str(const struct sw_call *call, const char *name, const char *absent)
+{
+	const cJSON *v = sw_json_get(call->params, name);
+
+	return cJSON_IsString(v) ? v->valuestring : absent;
+}

@@ -1,0 +1,49 @@
+/*
+ * daemon/net/call.h — one request on its way to its answer.
+ *
+ * A handler gets a call and answers it exactly once, at once or later, by one of the functions
+ * here, each of which ends the call's life. Its connection may close meanwhile; the answer is then
+ * dropped.
+ */
+#ifndef SW_DAEMON_NET_CALL_H
+#define SW_DAEMON_NET_CALL_H
+
+#include "base/buf.h"
+#include "base/status.h"
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct sw_daemon;
+struct sw_conn;
+struct sw_message;
+
+#define SW_REPLY_MAX ((size_t)16 * 1024 * 1024)
+
+struct sw_call {
+	struct sw_daemon *d;
+	struct sw_conn *conn;
+	struct sw_message *message;
+	const cJSON *id;     /* NULL: a notification, whose answer is dropped */
+	const cJSON *params; /* checked against methods.json; an object or NULL */
+	int64_t since_us;    /* when it came */
+};
+
+/* NULL: no memory. Counts as an open call of its message. */
+struct sw_call *sw_call_create(struct sw_conn *c, struct sw_message *m, const cJSON *id,
+			       const cJSON *params);
+
+/* Takes the bytes of result (JSON text); a buffer that failed becomes an internal error. */
+void sw_call_result(struct sw_call *call, struct sw_buf *result);
+void sw_call_error(struct sw_call *call, const struct sw_err *err);
+void sw_call_error_code(struct sw_call *call, int code, const struct sw_err *err);
+
+bool sw_call_gone(const struct sw_call *call); /* its connection is closed */
+
+/* Checked parameters: the default when absent. */
+int64_t sw_call_int(const struct sw_call *call, const char *name, int64_t absent);
+double sw_call_num(const struct sw_call *call, const char *name, double absent);
+const char *sw_call_str(const struct sw_call *call, const char *name, const char *absent);
+
+#endif

@@ -1,0 +1,316 @@
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "daemon/api/watch.h"
+#include "daemon/daemon.h"
+#include "daemon/net/conn_internal.h"
+#include "daemon/net/dispatch.h"
+#include "daemon/slot/supervisor.h"
+#include "proto/rpc.h"
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static void go_on_later(struct sw_conn *c);
+
+/* --- the end --- */
+
+void conn_free_when_done(struct sw_conn *c)
+{
+	if (!c->closed || c->n_open > 0)
+		return;
+	conn_free_messages(c);
+	sw_frame_fini(&c->frame);
+	free(c);
+}
+
+static void on_closed(uv_handle_t *h)
+{
+	struct sw_conn *c = h->data;
+
+	c->closed = true;
+	conn_free_when_done(c);
+}
+
+static void leave_turns(struct sw_conn *c)
+{
+	struct sw_daemon *d = c->d;
+	struct sw_conn **p = &d->turns;
+
+	if (!c->in_turns)
+		return;
+	while (*p != c)
+		p = &(*p)->next_turn;
+	*p = c->next_turn;
+	if (d->turns_tail == &c->next_turn)
+		d->turns_tail = p;
+	c->in_turns = false;
+}
+
+/* The message was held open while its requests were started. */
+static void end_batch(struct sw_conn *c)
+{
+	struct sw_message *m = c->batch;
+
+	c->batch = NULL;
+	sw_conn_answered(c, m);
+}
+
+void sw_conn_close(struct sw_conn *c)
+{
+	struct sw_daemon *d = c->d;
+
+	if (c->closing)
+		return;
+	c->closing = true;
+	if (c->prev != NULL)
+		c->prev->next = c->next;
+	else
+		d->conns = c->next;
+	if (c->next != NULL)
+		c->next->prev = c->prev;
+	d->conn_n--;
+	for (struct sw_conn **p = &d->dirty; *p != NULL; p = &(*p)->next_dirty)
+		if (*p == c) {
+			*p = c->next_dirty;
+			break;
+		}
+	leave_turns(c);
+	if (c->batch != NULL) /* the rest of it is not started any more */
+		end_batch(c);
+	conn_charge(c);
+	sw_hold_drop_conn(c);
+	sw_watch_drop_conn(d, c);
+	sw_supervisor_drop_conn(d, c);
+	uv_close((uv_handle_t *)&c->pipe, on_closed);
+}
+
+/* --- in --- */
+
+bool sw_conn_turn_over(const struct sw_conn *c)
+{
+	return sw_clock_mono_us() - c->turn_us >= SW_CONN_TURN_US;
+}
+
+static void take_line(struct sw_conn *c, const char *line, size_t len, sw_status framing)
+{
+	struct sw_message *m = conn_push_message(c);
+
+	if (m == NULL) {
+		sw_conn_close(c);
+		return;
+	}
+	/* Held open while it is dispatched, so that an answer given at once does not finish it. */
+	m->n_open++;
+	c->n_open++;
+	m->asked = len;
+	c->asked += len;
+	if (framing == SW_TOO_BIG) {
+		struct sw_err err = SW_ERR_INIT;
+
+		(void)sw_err_set(&err, SW_TOO_BIG, "the line is longer than %zu bytes",
+				 SW_FRAME_MAX);
+		sw_rpc_write_error(&m->out, NULL, SW_RPC_LIMIT, &err);
+		c->d->n_errors++;
+	} else {
+		sw_dispatch_line(c, m, line, len);
+	}
+	assert(c->n_open > 1); /* conn_read_lines() holds one: the connection is still there */
+	if (m->rest != NULL && !c->closing)
+		c->batch = m; /* it stays open until all of it is started */
+	else
+		sw_conn_answered(c, m);
+}
+
+/* The next of what the peer has sent. False: nothing more can be started now. */
+static bool take_next(struct sw_conn *c)
+{
+	char *line;
+	size_t len;
+
+	if (c->batch != NULL) {
+		sw_dispatch_rest(c, c->batch);
+		if (c->batch != NULL && c->batch->rest == NULL)
+			end_batch(c);
+		return true;
+	}
+	if (sw_conn_is_full(c))
+		return false;
+	const sw_status rc = sw_frame_next(&c->frame, &line, &len);
+	if (rc == SW_OK && line == NULL)
+		return false;
+	take_line(c, line, len, rc);
+	return true;
+}
+
+/* Not at the first place that is free again: reading would start and stop at every answer. */
+bool conn_can_read(const struct sw_conn *c)
+{
+	return c->n_messages <= SW_CONN_MAX_INFLIGHT / 2 && c->asked <= SW_CONN_MAX_ASKED / 2 &&
+	       c->ready_bytes < SW_CONN_MAX_BACKLOG && !sw_conn_is_slow(c);
+}
+
+/* Starts what the peer has asked for: until this turn is over, then go_on() comes back here, or
+ * until too much waits for its answers, then reading stops and the flush comes back. */
+void conn_read_lines(struct sw_conn *c)
+{
+	bool had_line = false, more = true;
+
+	if (c->in_turns)
+		return;
+	c->turn_us = sw_clock_mono_us();
+	c->n_open++; /* a line may close the connection; it stays until this is done */
+	while (!c->closing && more && !(had_line && sw_conn_turn_over(c))) {
+		more = take_next(c);
+		had_line = had_line || more;
+	}
+	c->n_open--;
+	if (c->closing) {
+		conn_free_when_done(c);
+		return;
+	}
+	const bool waits = c->batch != NULL || sw_frame_pending(&c->frame);
+	const bool full = c->batch == NULL && sw_conn_is_full(c);
+	if (full || !sw_frame_unfinished(&c->frame))
+		c->partial_us = 0;
+	else if (c->partial_us == 0 || had_line) /* a byte now and then does not start it anew */
+		c->partial_us = c->active_us;
+	if (waits && !full)
+		go_on_later(c);
+	const bool stop = full || c->in_turns;
+	if (stop && !c->stopped)
+		(void)uv_read_stop((uv_stream_t *)&c->pipe);
+	else if (!stop && c->stopped)
+		sw_conn_read(c);
+	c->stopped = stop;
+	sw_frame_rest(&c->frame);
+	conn_charge(c);
+}
+
+/* Behind those that wait already. */
+static void go_on_later(struct sw_conn *c)
+{
+	struct sw_daemon *d = c->d;
+
+	c->next_turn = NULL;
+	*d->turns_tail = c;
+	d->turns_tail = &c->next_turn;
+	c->in_turns = true;
+	(void)uv_async_send(&d->store_wake); /* the loop does not sleep meanwhile */
+}
+
+void sw_conn_go_on(struct sw_daemon *d)
+{
+	const int64_t until_us = sw_clock_mono_us() + SW_CONN_TURN_US;
+
+	while (d->turns != NULL && sw_clock_mono_us() < until_us) {
+		struct sw_conn *c = d->turns;
+
+		leave_turns(c);
+		conn_read_lines(c);
+	}
+	if (d->turns != NULL)
+		(void)uv_async_send(&d->store_wake);
+}
+
+static void on_alloc(uv_handle_t *h, size_t hint, uv_buf_t *buf)
+{
+	struct sw_conn *c = h->data;
+	char *at = NULL;
+	size_t n = 0;
+
+	(void)hint;
+	if (sw_frame_room(&c->frame, &at, &n) != SW_OK)
+		n = 0; /* libuv reports UV_ENOBUFS, and the connection ends */
+	*buf = uv_buf_init(at, (unsigned)n);
+}
+
+static void on_read(uv_stream_t *s, ssize_t n, const uv_buf_t *buf)
+{
+	struct sw_conn *c = s->data;
+	struct sw_daemon *d = c->d;
+
+	(void)buf;
+	if (n == 0)
+		return;
+	if (n < 0) {
+		sw_conn_close(c);
+		return;
+	}
+	c->active_us = sw_clock_mono_us();
+	sw_frame_fed(&c->frame, (size_t)n);
+	conn_read_lines(c);
+	conn_shed(d); /* not at the end of the turn: many may send much in one */
+}
+
+void sw_conn_read(struct sw_conn *c)
+{
+	if (uv_read_start((uv_stream_t *)&c->pipe, on_alloc, on_read) != 0)
+		sw_conn_close(c);
+}
+
+/* --- the beginning --- */
+
+static bool admit(struct sw_conn *c)
+{
+	struct ucred peer;
+	socklen_t len = sizeof peer;
+	uv_os_fd_t fd;
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_buf b;
+
+	if (uv_fileno((uv_handle_t *)&c->pipe, &fd) != 0 ||
+	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
+		return false;
+	c->uid = peer.uid;
+	c->pid = peer.pid;
+	if (peer.uid != geteuid() && peer.uid != 0)
+		(void)sw_err_set(&err, SW_DENIED, "this sweepd belongs to another user");
+	else if (c->d->conn_n > c->d->conn_max)
+		(void)sw_err_set(&err, SW_TOO_BIG,
+				 "%zu connections are open, the most that are allowed",
+				 c->d->conn_max);
+	if (err.code == SW_OK)
+		return true;
+	sw_log(SW_LOG_WARN, "conn.refused", "pid=%ld uid=%ld why=\"%s\"", (long)peer.pid,
+	       (long)peer.uid, err.msg);
+	sw_buf_init(&b, 4096);
+	sw_rpc_write_error(&b, NULL, sw_rpc_code(err.code), &err);
+	(void)sw_buf_adds(&b, "\n");
+	const uv_buf_t out = uv_buf_init(b.data, (unsigned)b.len);
+	(void)uv_try_write((uv_stream_t *)&c->pipe, &out, 1); /* a courtesy: it is closed anyway */
+	sw_buf_fini(&b);
+	return false;
+}
+
+void sw_conn_accept(struct sw_daemon *d, uv_stream_t *listener)
+{
+	struct sw_conn *c = sw_calloc(1, sizeof *c);
+
+	/* libuv is deaf to the listener until this one is accepted: the tick comes back for it. */
+	d->accept_owed = c == NULL;
+	if (c == NULL)
+		return;
+	c->d = d;
+	sw_frame_init(&c->frame);
+	if (uv_pipe_init(d->loop, &c->pipe, 0) != 0) {
+		sw_frame_fini(&c->frame);
+		free(c); /* libuv knows nothing of c yet: the only direct free */
+		return;
+	}
+	c->pipe.data = c;
+	c->next = d->conns;
+	if (d->conns != NULL)
+		d->conns->prev = c;
+	d->conns = c;
+	d->conn_n++;
+	c->serial = ++d->conn_serial != 0 ? d->conn_serial : ++d->conn_serial; /* 0: nobody's */
+	c->active_us = sw_clock_mono_us();
+	if (uv_accept(listener, (uv_stream_t *)&c->pipe) != 0 || !admit(c)) {
+		sw_conn_close(c);
+		return;
+	}
+	sw_conn_read(c);
+}

@@ -1,0 +1,76 @@
+/* daemon/net/conn_limit.c — limits of connections: time, and the memory of all of them. */
+#include "base/log.h"
+#include "daemon/daemon.h"
+#include "daemon/net/conn_internal.h"
+
+#define SLOW_LIMIT_US    ((int64_t)10 * 1000000)
+#define PARTIAL_LIMIT_US ((int64_t)60 * 1000000)
+#define IDLE_LIMIT_US    ((int64_t)600 * 1000000)
+#define TREE_FACTOR      8 /* a parsed request takes about so many times its text */
+
+static void cut(struct sw_conn *c, const char *why)
+{
+	sw_log(SW_LOG_INFO, "conn.cut", "pid=%ld why=\"%s\"", (long)c->pid, why);
+	sw_conn_close(c);
+}
+
+/* --- memory --- */
+
+void conn_charge(struct sw_conn *c)
+{
+	const size_t bytes = c->closing ? 0
+					: sw_frame_waiting(&c->frame) + c->asked * TREE_FACTOR +
+						  c->ready_bytes + sw_conn_backlog(c);
+
+	c->d->conn_bytes += bytes - c->bytes;
+	c->bytes = bytes;
+}
+
+/* Whoever takes most goes: a client that reads its answers and ends its lines holds little. */
+void conn_shed(struct sw_daemon *d)
+{
+	while (d->conn_bytes > SW_CONN_MAX_HELD && d->conns != NULL) {
+		struct sw_conn *most = d->conns;
+
+		/* The list begins with the newest: of two that hold as much, the older goes. */
+		for (struct sw_conn *c = d->conns; c != NULL; c = c->next)
+			if (c->bytes >= most->bytes)
+				most = c;
+		cut(most, "all clients together take too much memory, and it takes most of it");
+	}
+}
+
+/* --- time --- */
+
+static const char *overdue(struct sw_conn *c, int64_t now_us)
+{
+	const size_t backlog = sw_conn_backlog(c);
+
+	if (backlog < SW_CONN_MAX_BACKLOG / 4) {
+		c->slow_us = 0;
+	} else if (c->slow_us == 0 || c->sent - backlog > c->slow_taken) {
+		c->slow_us = now_us; /* it takes what there is, be it slowly */
+		c->slow_taken = c->sent - backlog;
+	} else if (now_us - c->slow_us > SLOW_LIMIT_US) {
+		return "it reads too slowly";
+	}
+	if (c->partial_us != 0 && now_us - c->partial_us > PARTIAL_LIMIT_US)
+		return "its line was never finished";
+	if (c->slot == NULL && c->n_watches == 0 && c->n_open == 0 && backlog == 0 &&
+	    now_us - c->active_us > IDLE_LIMIT_US && !sw_hold_any(c))
+		return "idle";
+	return NULL;
+}
+
+void sw_conn_tick(struct sw_daemon *d, int64_t now_us)
+{
+	struct sw_conn *c, *next;
+
+	for (c = d->conns; c != NULL; c = next) {
+		const char *why = overdue(c, now_us);
+
+		next = c->next;
+		if (why != NULL)
+			cut(c, why);
+	}
+}

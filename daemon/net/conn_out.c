@@ -1,0 +1,218 @@
+/* daemon/net/conn_out.c — what goes out on a connection: answers in the order of their requests. */
+#include "base/clock.h"
+#include "base/fault.h"
+#include "daemon/daemon.h"
+#include "daemon/net/conn_internal.h"
+#include "proto/rpc.h"
+#include <assert.h>
+#include <stdlib.h>
+
+/* one message's answers; the queue limit cuts before */
+#define ANSWER_MAX ((size_t)64 * 1024 * 1024)
+
+struct write {
+	uv_write_t req;
+	char *text; /* owned; freed in on_written() */
+};
+
+/* --- messages --- */
+
+static void free_message(struct sw_message *m)
+{
+	cJSON_Delete(m->tree);
+	sw_buf_fini(&m->out);
+	free(m);
+}
+
+void conn_free_messages(struct sw_conn *c)
+{
+	struct sw_message *next;
+
+	for (struct sw_message *m = c->head; m != NULL; m = next) {
+		next = m->next;
+		free_message(m);
+	}
+}
+
+struct sw_message *conn_push_message(struct sw_conn *c)
+{
+	struct sw_message *m = sw_calloc(1, sizeof *m);
+
+	if (m == NULL)
+		return NULL;
+	sw_buf_init(&m->out, ANSWER_MAX);
+	if (c->tail != NULL)
+		c->tail->next = m;
+	else
+		c->head = m;
+	c->tail = m;
+	c->n_messages++;
+	return m;
+}
+
+/* --- bytes --- */
+
+static void mark_dirty(struct sw_conn *c)
+{
+	if (c->dirty || c->closing)
+		return;
+	c->dirty = true;
+	c->next_dirty = c->d->dirty;
+	c->d->dirty = c;
+}
+
+size_t sw_conn_backlog(const struct sw_conn *c)
+{
+	return uv_stream_get_write_queue_size((const uv_stream_t *)&c->pipe);
+}
+
+bool sw_conn_is_slow(const struct sw_conn *c)
+{
+	return sw_conn_backlog(c) >= SW_CONN_MAX_BACKLOG;
+}
+
+bool sw_conn_is_full(const struct sw_conn *c)
+{
+	return c->n_messages >= SW_CONN_MAX_INFLIGHT || c->asked >= SW_CONN_MAX_ASKED ||
+	       c->ready_bytes >= SW_CONN_MAX_BACKLOG || sw_conn_is_slow(c);
+}
+
+static void on_written(uv_write_t *req, int status)
+{
+	struct write *w = (struct write *)req; /* req is the first member */
+	struct sw_conn *c = req->handle->data;
+
+	free(w->text);
+	free(w);
+	if (status < 0) {
+		sw_conn_close(c); /* after sw_conn_close() this is UV_ECANCELED: no-op */
+		return;
+	}
+	c->active_us = sw_clock_mono_us();
+	conn_charge(c);
+	mark_dirty(c); /* what waited for room may go on */
+}
+
+/* Takes the bytes of b. */
+static void send_bytes(struct sw_conn *c, struct sw_buf *b)
+{
+	struct write *w = NULL;
+	size_t len = 0;
+	char *text;
+
+	if (c->closing || b->len == 0) {
+		sw_buf_fini(b);
+		return;
+	}
+	text = sw_buf_take(b, &len);
+	if (text == NULL || (w = sw_malloc(sizeof *w)) == NULL)
+		goto fail;
+	w->text = text;
+	c->sent += len;
+	const uv_buf_t out = uv_buf_init(text, (unsigned)len);
+	if (uv_write(&w->req, (uv_stream_t *)&c->pipe, &out, 1, on_written) != 0)
+		goto fail;
+	return;
+fail:
+	free(w);
+	free(text);
+	sw_conn_close(c); /* an answer that cannot be sent must not be skipped */
+}
+
+/* Sends what stands ready at the head of the queue. */
+static void flush(struct sw_conn *c)
+{
+	struct sw_buf out;
+
+	sw_buf_init(&out, ANSWER_MAX);
+	while (c->head != NULL && c->head->n_open == 0 && !sw_conn_is_slow(c) &&
+	       out.len < SW_CONN_MAX_BACKLOG) {
+		struct sw_message *m = c->head;
+
+		if (m->out.failed != SW_OK)
+			out.failed = m->out.failed;
+		if (m->out.len > 0) {
+			(void)sw_buf_add(&out, m->out.data, m->out.len);
+			if (m->batch)
+				(void)sw_buf_adds(&out, "]");
+			(void)sw_buf_adds(&out, "\n");
+		}
+		c->head = m->next;
+		if (c->head == NULL)
+			c->tail = NULL;
+		c->n_messages--;
+		c->asked -= m->asked;
+		c->ready_bytes -= m->counted;
+		free_message(m);
+	}
+	if (out.failed != SW_OK) {
+		sw_buf_fini(&out);
+		sw_conn_close(c);
+		return;
+	}
+	send_bytes(c, &out); /* and when that is written, on_written() comes back here */
+	conn_charge(c);
+}
+
+void sw_conn_flush_all(struct sw_daemon *d)
+{
+	struct sw_conn *c, *next;
+
+	conn_shed(d);
+	c = d->dirty;
+	d->dirty = NULL; /* what becomes dirty from here on is for the next turn */
+	for (; c != NULL; c = next) {
+		next = c->next_dirty;
+		c->next_dirty = NULL;
+		c->dirty = false;
+		if (c->closing)
+			continue;
+		flush(c);
+		if (!c->closing && c->stopped && conn_can_read(c))
+			conn_read_lines(c);
+	}
+	/* What became ready meanwhile without a byte to send has no other wake-up. */
+	if (d->dirty != NULL)
+		(void)uv_async_send(&d->store_wake);
+}
+
+/* What was added to the message's answers; those of a batch that is not through count, too. */
+static void count_answers(struct sw_conn *c, struct sw_message *m)
+{
+	c->ready_bytes += m->out.len - m->counted;
+	m->counted = m->out.len;
+	conn_charge(c);
+}
+
+void sw_conn_answered(struct sw_conn *c, struct sw_message *m)
+{
+	assert(m->n_open > 0 && c->n_open > 0);
+	m->n_open--;
+	c->n_open--;
+	count_answers(c, m);
+	if (c->closing)
+		conn_free_when_done(c);
+	else if (m->n_open == 0)
+		mark_dirty(c);
+}
+
+void sw_conn_notify(struct sw_conn *c, const char *method, const char *params)
+{
+	struct sw_message *m = c->closing ? NULL : conn_push_message(c);
+
+	if (m == NULL)
+		return;
+	sw_rpc_write_notification(&m->out, method, params);
+	count_answers(c, m);
+	mark_dirty(c);
+}
+
+void sw_conn_push(struct sw_conn *c, const char *method, const char *params)
+{
+	struct sw_buf b;
+
+	sw_buf_init(&b, ANSWER_MAX);
+	sw_rpc_write_notification(&b, method, params);
+	(void)sw_buf_adds(&b, "\n");
+	send_bytes(c, &b);
+}

@@ -1,0 +1,125 @@
+#include "daemon/net/server.h"
+#include "base/log.h"
+#include "daemon/daemon.h"
+#include "daemon/net/conn.h"
+#include "daemon/statedir.h"
+#include "proto/socket_path.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define CONN_MAX ((rlim_t)8192)
+#define FD_SPARE ((rlim_t)64) /* for the store, the workers' pipes, logs */
+
+/* As many connections as there are descriptors for, the limit raised as far as it goes. */
+static size_t conn_limit(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) != 0)
+		return 256;
+	if (r.rlim_cur < r.rlim_max) {
+		const rlim_t want = r.rlim_max < CONN_MAX + FD_SPARE ? r.rlim_max
+								     : CONN_MAX + FD_SPARE;
+
+		if (want > r.rlim_cur) {
+			r.rlim_cur = want;
+			(void)setrlimit(RLIMIT_NOFILE, &r);
+			(void)getrlimit(RLIMIT_NOFILE, &r);
+		}
+	}
+	if (r.rlim_cur >= CONN_MAX + FD_SPARE)
+		return CONN_MAX;
+	return r.rlim_cur > 2 * FD_SPARE ? (size_t)(r.rlim_cur - FD_SPARE) : (size_t)FD_SPARE;
+}
+
+/* Does a process listen at this path? EAGAIN: one does, and its backlog is full. It is not waited
+ * for: a process that is stopped never makes room. */
+static bool answered(const char *path)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	bool yes;
+
+	if (fd < 0)
+		return false;
+	memcpy(a.sun_path, path, strlen(path) + 1);
+	yes = connect(fd, (const struct sockaddr *)&a, sizeof a) == 0 || errno == EAGAIN;
+	(void)close(fd);
+	return yes;
+}
+
+static void on_connection(uv_stream_t *listener, int status)
+{
+	if (status < 0)
+		sw_log(SW_LOG_WARN, "server.accept", "why=\"%s\"", uv_strerror(status));
+	else
+		sw_conn_accept(listener->data, listener);
+}
+
+/* Whoever may rename the socket may put another in its place, and be taken for this daemon. */
+static sw_status check_folder(const char *path, struct sw_err *err)
+{
+	char folder[SW_SOCKET_PATH_MAX];
+	const char *slash = strrchr(path, '/');
+
+	if (slash == NULL)
+		(void)snprintf(folder, sizeof folder, ".");
+	else
+		(void)snprintf(folder, sizeof folder, "%.*s", (int)(slash - path) + (slash == path),
+			       path);
+	return sw_statedir_check(folder, true, "the socket's folder",
+				 "remove it, or choose another with --socket PATH", err);
+}
+
+static sw_status clear_path(const char *path, struct sw_err *err)
+{
+	struct stat st;
+
+	if (lstat(path, &st) != 0)
+		return SW_OK;
+	if (!S_ISSOCK(st.st_mode))
+		return sw_err_set(err, SW_CONFLICT, "%s is there and is not a socket", path);
+	if (answered(path))
+		return sw_err_set(err, SW_CONFLICT, "another daemon answers at %s", path);
+	if (unlink(path) != 0)
+		return sw_err_set(err, SW_IO, "cannot remove the stale socket %s: %s", path,
+				  strerror(errno));
+	return SW_OK;
+}
+
+sw_status sw_server_start(struct sw_daemon *d, struct sw_err *err)
+{
+	const char *path = d->config.socket;
+	sw_status rc = sw_statedir_parents(path, err);
+	mode_t mask;
+	int uv;
+
+	if (rc == SW_OK)
+		rc = check_folder(path, err);
+	if (rc == SW_OK)
+		rc = clear_path(path, err);
+	if (rc != SW_OK)
+		return rc;
+	d->conn_max = conn_limit();
+	mask = umask(0177); /* the socket is 0600 from its first moment */
+	uv = uv_pipe_bind(&d->listener, path);
+	(void)umask(mask);
+	if (uv == 0)
+		uv = uv_listen((uv_stream_t *)&d->listener, 1024, on_connection);
+	if (uv != 0)
+		return sw_err_set(err, SW_IO, "cannot listen at %s: %s", path, uv_strerror(uv));
+	return SW_OK;
+}
+
+void sw_server_stop(struct sw_daemon *d)
+{
+	/* libuv removes the socket file when it closes a pipe that it bound. */
+	if (!uv_is_closing((uv_handle_t *)&d->listener))
+		uv_close((uv_handle_t *)&d->listener, NULL);
+}

@@ -1,0 +1,16 @@
+/* daemon/net/server.h — the listening socket: a unix socket, mode 0600, in a folder of its own. */
+#ifndef SW_DAEMON_NET_SERVER_H
+#define SW_DAEMON_NET_SERVER_H
+
+#include "base/status.h"
+
+struct sw_daemon;
+
+/* Binds config.socket and accepts. A socket file that nobody answers is removed; one that a daemon
+ * answers is SW_CONFLICT; a folder that others may write in, SW_DENIED. */
+SW_NODISCARD sw_status sw_server_start(struct sw_daemon *d, struct sw_err *err);
+
+/* Stops accepting and removes the socket file. */
+void sw_server_stop(struct sw_daemon *d);
+
+#endif

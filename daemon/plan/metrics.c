@@ -1,0 +1,138 @@
+#include "daemon/plan/metrics.h"
+#include "proto/json.h"
+#include "proto/nearest.h"
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+bool sw_metrics_finite(double v)
+{
+	return isfinite(v);
+}
+
+static bool read_number(const cJSON *v, double *out)
+{
+	if (cJSON_IsNumber(v)) {
+		*out = v->valuedouble;
+		return true;
+	}
+	if (!cJSON_IsString(v))
+		return false;
+	const char *s = v->valuestring;
+	if (strcasecmp(s, "nan") == 0)
+		*out = (double)NAN;
+	else if (strcasecmp(s, "inf") == 0 || strcasecmp(s, "+inf") == 0 ||
+		 strcasecmp(s, "infinity") == 0)
+		*out = (double)INFINITY;
+	else if (strcasecmp(s, "-inf") == 0 || strcasecmp(s, "-infinity") == 0)
+		*out = -(double)INFINITY;
+	else
+		return false;
+	return true;
+}
+
+static sw_status bad(const cJSON *v, const char *what, struct sw_err *err)
+{
+	char ptr[sizeof err->ptr] = "/metrics";
+
+	sw_json_pointer_add(ptr, sizeof ptr, v->string);
+	return sw_err_at(err, SW_INVALID, ptr, "metric \"%.64s\" %s", v->string, what);
+}
+
+sw_status sw_metrics_read(const cJSON *metrics, const char *metric, bool *has_value, double *value,
+			  struct sw_buf *text, struct sw_err *err)
+{
+	struct sw_jw w;
+	const cJSON *v;
+	int n = 0;
+
+	*has_value = false;
+	*value = 0.0;
+	sw_jw_init(&w, text);
+	sw_jw_obj(&w);
+	cJSON_ArrayForEach (v, metrics) {
+		double number;
+
+		if (*v->string == '\0' || strlen(v->string) > SW_METRIC_NAME_MAX)
+			return bad(v, "needs a name of 1 to 64 bytes", err);
+		if (!read_number(v, &number))
+			return bad(v, "is not a number (or \"nan\", \"inf\", \"-inf\")", err);
+		if (++n > SW_REPORT_METRICS_MAX)
+			return sw_err_at(err, SW_INVALID, "/metrics", "over %d metrics",
+					 SW_REPORT_METRICS_MAX);
+		if (strcmp(v->string, metric) == 0) {
+			*has_value = true;
+			*value = number;
+		}
+		if (isfinite(number))
+			sw_jw_knum(&w, v->string, number);
+		else
+			sw_jw_kstr(&w, v->string,
+				   isnan(number) ? "nan"
+				   : number > 0  ? "inf"
+						 : "-inf");
+	}
+	sw_jw_obj_end(&w);
+	if (text->failed != SW_OK)
+		return sw_err_set(err, text->failed, "the metrics are too large");
+	return SW_OK;
+}
+
+sw_status sw_metrics_all(const cJSON *metrics, const struct sw_spec *spec, bool *all, double *y,
+			 struct sw_err *err)
+{
+	const char *has = NULL, *lacks = NULL;
+
+	for (size_t k = 0; k < spec->n_metrics; k++) {
+		const char *name = spec->metrics[k].name;
+		const cJSON *v = sw_json_get(metrics, name);
+
+		if (v != NULL && read_number(v, &y[k]))
+			has = has == NULL ? name : has;
+		else
+			lacks = lacks == NULL ? name : lacks;
+	}
+	*all = lacks == NULL;
+	if (has == NULL || lacks == NULL)
+		return SW_OK;
+	return sw_err_at(err, SW_INVALID, "/metrics",
+			 "the report has \"%s\" and lacks \"%s\": the sweep has %zu metrics, and "
+			 "needs all of them in one report",
+			 has, lacks, spec->n_metrics);
+}
+
+sw_status sw_metrics_stored(const char *text, const struct sw_spec *spec, double *y,
+			    struct sw_err *err)
+{
+	cJSON *tree = NULL;
+	bool all = false;
+	sw_status rc = text != NULL ? sw_json_parse(&tree, text, strlen(text), err) : SW_OK;
+
+	if (rc == SW_OK)
+		rc = sw_metrics_all(tree, spec, &all, y, err);
+	cJSON_Delete(tree);
+	return rc == SW_OK && !all ? sw_err_set(err, SW_IO, "a stored report lacks a metric") : rc;
+}
+
+void sw_metrics_explain(const char *metric, const cJSON *metrics, struct sw_err *err)
+{
+	const char *names[SW_REPORT_METRICS_MAX];
+	size_t n = 0;
+	struct sw_buf list;
+	const cJSON *v;
+
+	sw_buf_init(&list, 160);
+	cJSON_ArrayForEach (v, metrics) {
+		if (n < SW_REPORT_METRICS_MAX)
+			names[n++] = v->string;
+		if (list.failed == SW_OK)
+			(void)sw_buf_addf(&list, "%s%s", list.len > 0 ? ", " : "", v->string);
+	}
+	const char *near = sw_nearest(metric, names, n);
+	(void)sw_err_at(err, SW_INVALID, "/metrics",
+			"no report carries the sweep's metric \"%s\": reported were %s%s%s%s%s",
+			metric, n == 0 ? "none" : list.data, list.failed != SW_OK ? ", ..." : "",
+			near != NULL ? "; did you mean \"" : "", near != NULL ? near : "",
+			near != NULL ? "\"?" : "");
+	sw_buf_fini(&list);
+}

@@ -1,0 +1,274 @@
+#include "daemon/plan/plan.h"
+#include "base/fault.h"
+#include "proto/json.h"
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	const char *name;
+	enum sw_dist dist;
+} dists[] = {
+	{"constant", SW_DIST_CONSTANT},
+	{"categorical", SW_DIST_CATEGORICAL},
+	{"int_uniform", SW_DIST_INT_UNIFORM},
+	{"uniform", SW_DIST_UNIFORM},
+	{"log_uniform_values", SW_DIST_LOG_UNIFORM},
+	{"inv_log_uniform_values", SW_DIST_INV_LOG_UNIFORM},
+	{"q_uniform", SW_DIST_Q_UNIFORM},
+	{"q_log_uniform_values", SW_DIST_Q_LOG_UNIFORM},
+	{"pow2", SW_DIST_POW2},
+	{"normal", SW_DIST_NORMAL},
+	{"q_normal", SW_DIST_Q_NORMAL},
+	{"log_normal", SW_DIST_LOG_NORMAL},
+	{"q_log_normal", SW_DIST_Q_LOG_NORMAL},
+	{"int_log_uniform", SW_DIST_INT_LOG_UNIFORM},
+	{"beta", SW_DIST_BETA},
+	{"q_beta", SW_DIST_Q_BETA},
+};
+
+static void prefix_param(struct sw_err *err, const struct sw_spec_param *p)
+{
+	char prefix[sizeof err->ptr];
+
+	sw_spec_param_pointer(p, prefix, sizeof prefix);
+	sw_err_prefix(err, prefix);
+}
+
+/* What the values are as numbers, for constraints: *out is NULL where one is none. */
+static sw_status numbers_of(const struct sw_spec_param *p, double **out, struct sw_err *err)
+{
+	const size_t n = p->value != NULL ? 1 : p->n_values;
+	const cJSON *first = p->value != NULL ? p->value : p->values->child, *v = first;
+
+	*out = NULL;
+	for (size_t i = 0; i < n; i++, v = v->next)
+		if (!cJSON_IsNumber(v))
+			return SW_OK;
+	*out = sw_calloc(n, sizeof **out);
+	if (*out == NULL)
+		return sw_err_set(err, SW_NOMEM, "no memory for the search space");
+	v = first;
+	for (size_t i = 0; i < n; i++, v = v->next)
+		(*out)[i] = v->valuedouble;
+	return SW_OK;
+}
+
+static sw_status add_param(struct sw_space *space, const struct sw_spec_param *p,
+			   struct sw_err *err)
+{
+	double *numbers = NULL;
+	sw_status rc = SW_OK;
+
+	for (size_t i = 0; i < sizeof dists / sizeof dists[0]; i++) {
+		if (strcmp(p->dist, dists[i].name) != 0)
+			continue;
+		if (p->value != NULL || p->values != NULL)
+			rc = numbers_of(p, &numbers, err);
+		if (rc != SW_OK)
+			return rc;
+		const struct sw_param param = {
+			.dist = dists[i].dist,
+			.min = p->min,
+			.max = p->max,
+			.q = p->q,
+			.mu = p->mu,
+			.sigma = p->sigma,
+			.a = p->a,
+			.b = p->b,
+			.n_choices = p->n_values,
+			.weights = p->weights,
+			.numbers = numbers,
+		};
+		rc = sw_space_add(space, &param, err);
+		free(numbers);
+		return rc;
+	}
+	return sw_err_at(err, SW_INTERNAL, "/distribution", "no sampler knows \"%s\"", p->dist);
+}
+
+static sw_status add_cond(struct sw_space *space, const struct sw_spec *spec,
+			  const struct sw_spec_cond *c, struct sw_err *err)
+{
+	const cJSON *v = cJSON_IsArray(c->allowed) ? c->allowed->child : c->allowed;
+	struct sw_value *allowed = sw_calloc(c->n, sizeof *allowed);
+	char ptr[sizeof err->ptr], at[24];
+	sw_status rc = SW_OK;
+
+	if (allowed == NULL)
+		return sw_err_set(err, SW_NOMEM, "no memory for the search space");
+	sw_spec_cond_pointer(spec, c, ptr, sizeof ptr);
+	for (size_t i = 0; rc == SW_OK && i < c->n; i++, v = v->next) {
+		rc = sw_plan_value(spec, space, c->parent, v, &allowed[i], err);
+		if (rc == SW_OK)
+			continue;
+		if (cJSON_IsArray(c->allowed)) {
+			(void)snprintf(at, sizeof at, "%zu", i);
+			sw_json_pointer_add(ptr, sizeof ptr, at);
+		}
+		sw_err_prefix(err, ptr);
+	}
+	if (rc == SW_OK) {
+		rc = sw_space_when(space, c->child, c->parent, allowed, c->n, err);
+		if (rc != SW_OK)
+			prefix_param(err, &spec->params[c->child]);
+	}
+	free(allowed);
+	return rc;
+}
+
+static sw_status add_constraint(struct sw_space *space, const struct sw_spec_constraint *c,
+				struct sw_err *err)
+{
+	static const char *const ops[] = {[SW_LT] = "<",  [SW_LE] = "<=", [SW_GT] = ">",
+					  [SW_GE] = ">=", [SW_EQ] = "==", [SW_NE] = "!="};
+	const struct sw_spec_sum *from[2] = {&c->left, &c->right};
+	struct sw_term terms[2][SW_SPEC_MAX_TERMS];
+	struct sw_constraint out = {.op = SW_LT};
+
+	while (strcmp(ops[out.op], c->op) != 0)
+		out.op++;
+	for (size_t side = 0; side < 2; side++) {
+		for (size_t i = 0; i < from[side]->n_terms; i++) {
+			const struct sw_spec_term *t = &from[side]->terms[i];
+
+			terms[side][i] =
+				(struct sw_term){.coef = t->coef, .n_factors = t->n_factors};
+			memcpy(terms[side][i].factor, t->factor, sizeof t->factor);
+		}
+		*(side == 0 ? &out.left : &out.right) =
+			(struct sw_sum){.terms = terms[side],
+					.n_terms = from[side]->n_terms,
+					.constant = from[side]->constant};
+	}
+	return sw_space_constrain(space, &out, err);
+}
+_Static_assert(SW_SPEC_MAX_FACTORS == SW_TERM_MAX_FACTORS, "a term of a spec fits one of a space");
+
+static sw_status add_rules(struct sw_space *space, const struct sw_spec *spec, struct sw_err *err)
+{
+	char ptr[48];
+	sw_status rc = SW_OK;
+
+	for (size_t i = 0; rc == SW_OK && i < spec->n_conds; i++)
+		rc = add_cond(space, spec, &spec->conds[i], err);
+	for (size_t i = 0; rc == SW_OK && i < spec->n_constraints; i++) {
+		rc = add_constraint(space, &spec->constraints[i], err);
+		(void)snprintf(ptr, sizeof ptr, "/constraints/%zu", i);
+		if (rc != SW_OK)
+			sw_err_prefix(err, ptr);
+	}
+	return rc == SW_OK ? sw_space_seal(space, err) : rc;
+}
+
+sw_status sw_plan_space(struct sw_space **out, const struct sw_spec *spec, struct sw_err *err)
+{
+	struct sw_space *space = NULL;
+	sw_status rc = sw_space_create(&space);
+
+	*out = NULL;
+	if (rc != SW_OK)
+		return sw_err_set(err, rc, "no memory for the search space");
+	assert(space != NULL);
+	for (size_t i = 0; rc == SW_OK && i < spec->n_params; i++) {
+		rc = add_param(space, &spec->params[i], err);
+		if (rc != SW_OK)
+			prefix_param(err, &spec->params[i]);
+	}
+	if (rc == SW_OK)
+		rc = add_rules(space, spec, err);
+	if (rc == SW_OK)
+		*out = space;
+	else
+		sw_space_destroy(space);
+	return rc;
+}
+
+/* sched names parameters and constraints by index ("/parameters/2/q"); people know the ones by
+ * name and the others by their text. */
+static void name_place(struct sw_err *err, const struct sw_spec *spec)
+{
+	static const char params[] = "/parameters/", constraints[] = "/constraints/";
+	char rest[sizeof err->ptr], line[sizeof err->msg], *end;
+	const char *at = strstr(err->ptr, constraints);
+
+	if (at != NULL && (at == err->ptr || at == err->ptr + sizeof params - 2)) {
+		(void)snprintf(rest, sizeof rest, "%s", at);
+		const unsigned long i = strtoul(rest + sizeof constraints - 1, &end, 10);
+		memcpy(err->ptr, rest, sizeof rest);
+		if (i >= spec->n_constraints)
+			return;
+		(void)snprintf(line, sizeof line, "%.200s", err->msg);
+		const sw_status code = err->code;
+		*err = (struct sw_err)SW_ERR_INIT;
+		(void)!sw_err_at(err, code, rest, "%s (\"%.100s\")", line,
+				 spec->constraints[i].text);
+		return;
+	}
+	if (strncmp(err->ptr, params, sizeof params - 1) != 0)
+		return;
+	const unsigned long i = strtoul(err->ptr + sizeof params - 1, &end, 10);
+	if (end == err->ptr + sizeof params - 1 || i >= spec->n_params ||
+	    (*end != '\0' && *end != '/'))
+		return;
+	(void)snprintf(rest, sizeof rest, "%s", end);
+	memcpy(err->ptr, rest, sizeof rest);
+	prefix_param(err, &spec->params[i]);
+}
+
+sw_status sw_plan_build(struct sw_sweep **out, const struct sw_spec *spec, uint64_t seed,
+			uint64_t slice, uint64_t version, const struct sw_plan_priors *priors,
+			struct sw_err *err)
+{
+	struct sw_sweep_config config = {
+		.seed = spec->has_seed ? spec->seed : seed,
+		.maximize = spec->maximize,
+		.n_metrics = spec->n_metrics,
+		.run_cap = spec->run_cap,
+		.max_concurrent = spec->max_concurrent,
+		.retries = (unsigned)spec->retries,
+		.shuffle = spec->shuffle,
+		.n_init = spec->n_init,
+		.has_target = spec->has_target,
+		.target = spec->target,
+		.slice = slice,
+		.sampler_version = version,
+		.plateau = {.top = spec->plateau.top,
+			    .std = spec->plateau.std,
+			    .patience = spec->plateau.patience},
+	};
+	struct sw_space *space = NULL;
+	struct sw_value *init = NULL;
+	sw_status rc;
+
+	*out = NULL;
+	for (size_t k = 1; k < spec->n_metrics; k++)
+		config.maximize_more[k - 1] = spec->metrics[k].maximize;
+	if (sw_sampler_find(spec->method, &config.sampler) != SW_OK)
+		return sw_err_at(err, SW_INVALID, "/method", "no sampler is called \"%s\"",
+				 spec->method);
+	sw_plan_pruner(&config.pruner, &spec->pruner, spec);
+	if (priors != NULL) {
+		config.n_prior = priors->n;
+		config.prior = priors->values;
+		config.prior_y = priors->y;
+	}
+	rc = sw_plan_space(&space, spec, err);
+	if (rc != SW_OK)
+		return rc;
+	rc = sw_plan_init(spec, space, config.seed, &init, err);
+	if (rc != SW_OK) {
+		sw_space_destroy(space);
+		return rc;
+	}
+	config.init = init;
+	rc = sw_sweep_create(out, &config, space, err);
+	free(init);
+	if (rc != SW_OK) {
+		sw_space_destroy(space);
+		if (err != NULL)
+			name_place(err, spec);
+	}
+	return rc;
+}

@@ -1,0 +1,413 @@
+/* A trial's values as JSON, and back. */
+#include "daemon/plan/plan.h"
+#include "proto/json.h"
+#include "proto/nearest.h"
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- values to JSON --- */
+
+static bool inside(const struct sw_spec_group *outer, const struct sw_spec_group *g)
+{
+	for (; g != NULL && g != outer; g = g->parent)
+		;
+	return g == outer;
+}
+
+/* Opens the objects from `from`, which is open, to g inside it. */
+static void open_groups(struct sw_jw *w, const struct sw_spec_group *from,
+			const struct sw_spec_group *g)
+{
+	if (g == from)
+		return;
+	assert(g != NULL); /* from is around it */
+	open_groups(w, from, g->parent);
+	sw_jw_key(w, g->key);
+	sw_jw_obj(w);
+}
+
+/* Closes what does not hold g, opens what does. Returns g. */
+static const struct sw_spec_group *enter(struct sw_jw *w, const struct sw_spec_group *at,
+					 const struct sw_spec_group *g)
+{
+	for (; at != NULL && !inside(at, g); at = at->parent)
+		sw_jw_obj_end(w);
+	open_groups(w, at, g);
+	return g;
+}
+
+void sw_plan_params(const struct sw_spec *spec, const struct sw_space *space,
+		    const struct sw_value *values, struct sw_buf *out)
+{
+	const struct sw_spec_group *at = NULL;
+	bool active[SW_SPACE_MAX_PARAMS];
+	struct sw_jw w;
+
+	sw_space_active(space, values, active);
+	sw_jw_init(&w, out);
+	sw_jw_obj(&w);
+	for (size_t i = 0; i < spec->n_params; i++) {
+		const struct sw_spec_param *p = &spec->params[i];
+
+		if (!active[i])
+			continue;
+		at = enter(&w, at, p->group);
+		sw_jw_key(&w, p->key);
+		switch (sw_space_param(space, i)->dist) {
+		case SW_DIST_CONSTANT:
+			sw_jw_cjson(&w, p->value);
+			break;
+		case SW_DIST_CATEGORICAL:
+			sw_jw_cjson(&w, cJSON_GetArrayItem(p->values, (int)values[i].choice));
+			break;
+		default:
+			sw_jw_num(&w, values[i].number);
+		}
+	}
+	(void)enter(&w, at, NULL);
+	sw_jw_obj_end(&w);
+}
+
+/* --- one value --- */
+
+static const char *kind_of(const cJSON *v)
+{
+	if (cJSON_IsObject(v))
+		return "an object";
+	if (cJSON_IsArray(v))
+		return "an array";
+	if (cJSON_IsString(v))
+		return "a string";
+	return cJSON_IsBool(v) ? "true or false" : "null";
+}
+
+static sw_status no_choice(const struct sw_spec_param *p, const cJSON *v, struct sw_err *err)
+{
+	const char *words[64];
+	const cJSON *one;
+	size_t n = 0;
+
+	cJSON_ArrayForEach (one, p->values) {
+		if (cJSON_IsString(one) && n < sizeof words / sizeof words[0])
+			words[n++] = one->valuestring;
+	}
+	const char *word = cJSON_GetStringValue(v);
+	const char *near = word != NULL ? sw_nearest(word, words, n) : NULL;
+	if (near != NULL)
+		return sw_err_set(err, SW_INVALID,
+				  "\"%.64s\" is none of the values of \"%s\"; did you mean "
+				  "\"%.64s\"?",
+				  word, p->name, near);
+	if (word != NULL)
+		return sw_err_set(err, SW_INVALID, "\"%.64s\" is none of the values of \"%s\"",
+				  word, p->name);
+	return sw_err_set(err, SW_INVALID, "this is none of the values of \"%s\"", p->name);
+}
+
+static sw_status read_choice(const struct sw_spec_param *p, const cJSON *v, struct sw_value *out,
+			     struct sw_err *err)
+{
+	const cJSON *one;
+	uint32_t k = 0;
+
+	*out = (struct sw_value){.choice = 0};
+	if (p->value != NULL)
+		return sw_spec_same(p->value, v)
+			       ? SW_OK
+			       : sw_err_set(err, SW_INVALID,
+					    "\"%s\" is a constant, and this is not its value",
+					    p->name);
+	cJSON_ArrayForEach (one, p->values) {
+		if (sw_spec_same(one, v)) {
+			out->choice = k;
+			return SW_OK;
+		}
+		k++;
+	}
+	return no_choice(p, v, err);
+}
+
+sw_status sw_plan_value(const struct sw_spec *spec, const struct sw_space *space, size_t i,
+			const cJSON *v, struct sw_value *out, struct sw_err *err)
+{
+	const struct sw_spec_param *p = &spec->params[i];
+
+	if (p->value != NULL || p->values != NULL)
+		return read_choice(p, v, out, err);
+	if (!cJSON_IsNumber(v))
+		return sw_err_set(err, SW_INVALID, "\"%s\" is a number, not %s", p->name,
+				  kind_of(v));
+	*out = (struct sw_value){.number = v->valuedouble};
+	if (!isfinite(out->number))
+		return sw_err_set(err, SW_INVALID, "\"%s\" must be a finite number", p->name);
+	const struct sw_value near = sw_space_nearest(space, i, *out);
+	if (fabs(near.number - out->number) <= 4 * DBL_EPSILON * fabs(out->number))
+		*out = near;
+	return sw_space_check_value(space, i, *out, err);
+}
+
+/* --- JSON to values --- */
+
+struct reader {
+	const struct sw_spec *spec;
+	const struct sw_space *space;
+	struct sw_value *values;
+	bool *given;
+	struct sw_err *err;
+};
+
+/* The parameter or group of this key in this group. */
+static const struct sw_spec_param *param_in(const struct sw_spec *s, const struct sw_spec_group *g,
+					    const char *key)
+{
+	for (size_t i = 0; i < s->n_params; i++)
+		if (s->params[i].group == g && strcmp(s->params[i].key, key) == 0)
+			return &s->params[i];
+	return NULL;
+}
+
+static const struct sw_spec_group *group_in(const struct sw_spec *s, const struct sw_spec_group *g,
+					    const char *key)
+{
+	for (size_t i = 0; i < s->n_groups; i++)
+		if (s->groups[i].parent == g && strcmp(s->groups[i].key, key) == 0)
+			return &s->groups[i];
+	return NULL;
+}
+
+/* Does the name of a parameter begin with the names of g and its groups, and end in rest? */
+static bool is_name(const char *name, const struct sw_spec_group *g, const char *rest)
+{
+	size_t n = strlen(name);
+	const char *part = rest;
+
+	for (;; part = g->key, g = g->parent) {
+		const size_t len = strlen(part);
+
+		if (len > n || memcmp(name + n - len, part, len) != 0)
+			return false;
+		n -= len;
+		if (g == NULL)
+			return n == 0;
+		if (n == 0 || name[--n] != '.')
+			return false;
+	}
+}
+
+static const struct sw_spec_param *dotted(const struct sw_spec *s, const struct sw_spec_group *g,
+					  const char *key)
+{
+	for (size_t i = 0; i < s->n_params; i++)
+		if (is_name(s->params[i].name, g, key))
+			return &s->params[i];
+	return NULL;
+}
+
+static sw_status unknown(const struct sw_spec *s, const struct sw_spec_group *g, const char *key,
+			 struct sw_err *err)
+{
+	const char *names[SW_SPEC_MAX_PARAMS + SW_SPEC_MAX_GROUPS];
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_params; i++)
+		if (s->params[i].group == g)
+			names[n++] = s->params[i].key;
+	for (size_t i = 0; i < s->n_groups; i++)
+		if (s->groups[i].parent == g)
+			names[n++] = s->groups[i].key;
+	const char *near = sw_nearest(key, names, n); /* those beside it first */
+	if (near == NULL) {
+		n = 0;
+		for (size_t i = 0; i < s->n_params; i++)
+			names[n++] = s->params[i].name;
+		near = sw_nearest(key, names, n);
+	}
+	if (near != NULL)
+		return sw_err_set(err, SW_INVALID,
+				  "no parameter is called \"%.128s\"; did you mean \"%s\"?", key,
+				  near);
+	return sw_err_set(err, SW_INVALID, "no parameter is called \"%.128s\"", key);
+}
+
+static sw_status read_group(const struct reader *r, const struct sw_spec_group *g,
+			    const cJSON *object);
+
+static sw_status read_member(const struct reader *r, const struct sw_spec_group *g, const cJSON *v)
+{
+	const struct sw_spec_group *inner = group_in(r->spec, g, v->string);
+	const struct sw_spec_param *p = param_in(r->spec, g, v->string);
+
+	if (inner != NULL && cJSON_IsObject(v))
+		return read_group(r, inner, v);
+	if (inner != NULL)
+		return sw_err_set(r->err, SW_INVALID,
+				  "\"%s\" is a group of parameters: an object, not %s", v->string,
+				  cJSON_IsNumber(v) ? "a number" : kind_of(v));
+	if (p == NULL)
+		p = dotted(r->spec, g, v->string);
+	if (p == NULL)
+		return unknown(r->spec, g, v->string, r->err);
+	const size_t i = (size_t)(p - r->spec->params);
+	if (r->given[i])
+		return sw_err_set(r->err, SW_INVALID, "\"%s\" is given twice", p->name);
+	r->given[i] = true;
+	return sw_plan_value(r->spec, r->space, i, v, &r->values[i], r->err);
+}
+
+static sw_status read_group(const struct reader *r, const struct sw_spec_group *g,
+			    const cJSON *object)
+{
+	const cJSON *v;
+
+	cJSON_ArrayForEach (v, object) {
+		const sw_status rc = read_member(r, g, v);
+		char ptr[sizeof r->err->ptr] = "";
+
+		if (rc == SW_OK)
+			continue;
+		sw_json_pointer_add(ptr, sizeof ptr, v->string);
+		sw_err_prefix(r->err, ptr);
+		return rc;
+	}
+	return SW_OK;
+}
+
+/* --- what is given and not active --- */
+
+static bool is_allowed(const struct reader *r, const struct sw_spec_cond *c)
+{
+	const cJSON *v = cJSON_IsArray(c->allowed) ? c->allowed->child : c->allowed;
+	const struct sw_value have = r->values[c->parent];
+	struct sw_value one = {.choice = 0};
+
+	for (size_t i = 0; i < c->n; i++, v = v->next)
+		if (sw_plan_value(r->spec, r->space, c->parent, v, &one, NULL) == SW_OK &&
+		    one.number == have.number && one.choice == have.choice)
+			return true;
+	return false;
+}
+
+/* off[i]: by what is given, whatever the rest may be. *why: the condition that says so. */
+static void find_off(const struct reader *r, bool *off, const struct sw_spec_cond **why)
+{
+	bool moved = true;
+
+	for (size_t i = 0; i < r->spec->n_params; i++)
+		off[i] = false;
+	while (moved) {
+		moved = false;
+		for (size_t i = 0; i < r->spec->n_conds; i++) {
+			const struct sw_spec_cond *c = &r->spec->conds[i];
+
+			if (off[c->child] ||
+			    (!off[c->parent] && (!r->given[c->parent] || is_allowed(r, c))))
+				continue;
+			off[c->child] = true;
+			why[c->child] = c;
+			moved = true;
+		}
+	}
+}
+
+/* "/opt/momentum" for a member of a group's object. A name written out with its dots stands at the
+ * top: which of the two it was, the object says. */
+static void point_at(const cJSON *params, const struct sw_spec_param *p, char *ptr, size_t cap)
+{
+	const struct sw_spec_group *path[SW_SPEC_MAX_GROUPS];
+	size_t n = 0;
+
+	for (const struct sw_spec_group *g = p->group; g != NULL; g = g->parent)
+		path[n++] = g;
+	while (n > 0 && sw_json_get(params, path[n - 1]->key) != NULL) {
+		sw_json_pointer_add(ptr, cap, path[--n]->key);
+		params = sw_json_get(params, path[n]->key);
+	}
+	const char *rest = p->name;
+	for (const cJSON *v = params->child; v != NULL; v = v->next) {
+		const size_t k = strlen(v->string), len = strlen(p->name);
+
+		if (k <= len && strcmp(p->name + len - k, v->string) == 0)
+			rest = v->string;
+	}
+	sw_json_pointer_add(ptr, cap, rest);
+}
+
+/* Where a whole point is given, the space says what is active; that is quick. */
+static sw_status check_active(const struct reader *r, const cJSON *params, const bool *named)
+{
+	const struct sw_spec_cond *why[SW_SPEC_MAX_PARAMS] = {NULL};
+	bool active[SW_SPACE_MAX_PARAMS], off[SW_SPEC_MAX_PARAMS], excess = false;
+	char ptr[sizeof r->err->ptr] = "";
+
+	sw_space_active(r->space, r->values, active);
+	for (size_t i = 0; i < r->spec->n_params; i++)
+		excess = excess || (named[i] && !active[i]);
+	if (!excess)
+		return SW_OK;
+	find_off(r, off, why);
+	for (size_t i = 0; i < r->spec->n_params; i++) {
+		if (!named[i] || !off[i])
+			continue;
+		const struct sw_spec_param *p = &r->spec->params[i];
+		point_at(params, p, ptr, sizeof ptr);
+		return sw_err_at(r->err, SW_INVALID, ptr,
+				 "\"%s\" is not active here: its \"when\" asks for another \"%s\"",
+				 p->name, r->spec->params[why[i]->parent].name);
+	}
+	return SW_OK;
+}
+
+sw_status sw_plan_read(const struct sw_spec *spec, const struct sw_space *space,
+		       const cJSON *params, struct sw_value *values, bool *given,
+		       struct sw_err *err)
+{
+	const struct reader r = {spec, space, values, given, err};
+	bool named[SW_SPEC_MAX_PARAMS] = {false};
+	double middle[SW_SPACE_MAX_PARAMS];
+
+	if (!cJSON_IsObject(params))
+		return sw_err_set(err, SW_INVALID, "the parameters must be an object, not %s",
+				  params == NULL           ? "missing"
+				  : cJSON_IsNumber(params) ? "a number"
+							   : kind_of(params));
+	for (size_t i = 0; i < spec->n_params; i++) {
+		middle[i] = 0.5;
+		given[i] = false;
+	}
+	sw_space_decode(space, middle, values);
+	sw_status rc = read_group(&r, NULL, params);
+	if (rc != SW_OK)
+		return rc;
+	for (size_t i = 0; i < spec->n_params; i++) {
+		named[i] = given[i];
+		given[i] = given[i] || spec->params[i].value != NULL;
+	}
+	return check_active(&r, params, named);
+}
+
+size_t sw_plan_missing(const struct sw_space *space, const struct sw_value *values,
+		       const bool *given)
+{
+	bool active[SW_SPACE_MAX_PARAMS];
+	const size_t n = sw_space_size(space);
+	size_t i = 0;
+
+	sw_space_active(space, values, active);
+	while (i < n && (given[i] || !active[i]))
+		i++;
+	return i;
+}
+
+sw_status sw_plan_feasible(const struct sw_spec *spec, const struct sw_space *space,
+			   const struct sw_value *values, struct sw_err *err)
+{
+	const size_t i = sw_space_constraint_find(space, values);
+
+	if (i == sw_space_constraints(space))
+		return SW_OK;
+	return sw_err_set(err, SW_INVALID, "the constraint \"%.200s\" does not hold",
+			  spec->constraints[i].text);
+}

@@ -1,0 +1,200 @@
+#include "daemon/slot/card.h"
+#include <stdio.h>
+#include <string.h>
+
+#define MIB(bytes) ((long long)((bytes) >> 20))
+
+const char *sw_card_state_name(enum sw_card_state state)
+{
+	static const char *const names[] = {"UNKNOWN", "OK", "HOT", "HELD", "FREEING", "DOWN"};
+
+	return names[state];
+}
+
+void sw_card_init(struct sw_card *c)
+{
+	*c = (struct sw_card){.state = SW_CARD_UNKNOWN, .ecc_first = -1, .ecc = -1};
+}
+
+static bool is_in(int64_t session, const struct sw_card_ours *ours)
+{
+	for (size_t i = 0; session > 0 && i < ours->n; i++)
+		if (ours->session[i] == session)
+			return true;
+	return false;
+}
+
+bool sw_card_is_ours(const struct sw_nvml_proc *p, const struct sw_card_ours *ours)
+{
+	return is_in(p->session, ours) || (ours->hidden && ours->here > 0);
+}
+
+/* --- whose memory --- */
+
+struct sums {
+	int64_t ours, strangers, rest;
+	bool dead;                        /* a process of the worker that ended is still there */
+	const struct sw_nvml_proc *worst; /* of the strangers */
+	size_t strangers_n;
+};
+
+static void add_up(const struct sw_card *c, const struct sw_card_ours *ours, struct sums *s)
+{
+	const struct sw_nvml_card *now = &c->now;
+	bool unsaid = false;
+
+	*s = (struct sums){.rest = now->used > 0 ? now->used : 0};
+	for (size_t i = 0; i < now->proc_n; i++) {
+		const struct sw_nvml_proc *p = &now->proc[i];
+		const int64_t bytes = p->bytes > 0 ? p->bytes : 0;
+
+		s->rest -= bytes;
+		if (sw_card_is_ours(p, ours)) {
+			s->ours += bytes;
+		} else if (c->dead != 0 && p->session == c->dead) {
+			s->dead = true;
+		} else if (p->compute) {
+			s->strangers += bytes;
+			s->strangers_n++;
+			unsaid = unsaid || p->bytes < 0;
+			if (s->worst == NULL || p->bytes > s->worst->bytes)
+				s->worst = p;
+		}
+	}
+	if (s->rest < 0)
+		s->rest = 0;
+	if (unsaid && ours->here == 0) { /* then nobody else can have what no process has */
+		s->strangers += s->rest;
+		s->rest = 0;
+	}
+}
+
+static void say_strangers(struct sw_card *c, const struct sums *s)
+{
+	const struct sw_nvml_proc *p = s->worst;
+	char more[40] = "";
+
+	if (s->strangers_n > 1)
+		(void)snprintf(more, sizeof more, ", and %zu more", s->strangers_n - 1);
+	(void)snprintf(c->why, sizeof c->why, "held by pid %lld (%s), %lld MiB%s",
+		       (long long)p->pid, p->name[0] != '\0' ? p->name : "not visible from here",
+		       MIB(s->strangers), more);
+}
+
+/* --- the judgement --- */
+
+/* SW_CARD_OK: its memory is back, or none is awaited. */
+static enum sw_card_state judge_freeing(struct sw_card *c, const struct sums *s, int64_t now_us,
+					int64_t free_us)
+{
+	if (c->freeing_us == 0)
+		return SW_CARD_OK;
+	if (!s->dead && s->rest <= c->rest + SW_CARD_SMALL) {
+		c->freeing_us = 0;
+		c->dead = 0;
+		return SW_CARD_OK;
+	}
+	const int64_t more = s->rest > c->rest ? s->rest - c->rest : 0;
+	if (now_us - c->freeing_us < free_us) {
+		(void)snprintf(c->why, sizeof c->why, "the memory of its last worker is not back");
+		return SW_CARD_FREEING;
+	}
+	(void)snprintf(c->why, sizeof c->why,
+		       "%lld s after its worker ended %lld MiB are not back%s",
+		       (long long)((now_us - c->freeing_us) / 1000000), MIB(more),
+		       s->dead ? ", a process of it is left" : ", and no process has them");
+	return SW_CARD_DOWN;
+}
+
+static bool judge_heat(struct sw_card *c)
+{
+	const struct sw_nvml_card *now = &c->now;
+	const bool known = now->temp >= 0 && now->slowdown > 0;
+
+	if (now->throttled || (known && now->temp >= now->slowdown))
+		c->hot = true;
+	else if (!known || now->temp <= now->slowdown - SW_CARD_COOL)
+		c->hot = false;
+	return c->hot;
+}
+
+static enum sw_card_state judge(struct sw_card *c, const struct sums *s, int64_t now_us,
+				int64_t free_us)
+{
+	const struct sw_nvml_card *now = &c->now;
+
+	c->why[0] = '\0';
+	if (now->health != SW_NVML_OK) {
+		(void)snprintf(c->why, sizeof c->why, "%s: NVML says: %s",
+			       now->health == SW_NVML_LOST ? "lost" : "cannot be read", now->why);
+		return SW_CARD_DOWN;
+	}
+	if (now->ecc >= 0) /* a reading without the count says nothing of the errors */
+		c->ecc = now->ecc;
+	if (c->ecc_first < 0 || c->ecc < c->ecc_first)
+		c->ecc_first = c->ecc;
+	if (c->ecc > c->ecc_first) {
+		(void)snprintf(c->why, sizeof c->why, "%lld uncorrected ECC errors since the start",
+			       (long long)(c->ecc - c->ecc_first));
+		return SW_CARD_DOWN;
+	}
+	const bool hot = judge_heat(c);
+	const enum sw_card_state state = judge_freeing(c, s, now_us, free_us);
+	if (state != SW_CARD_OK)
+		return state;
+	if (s->strangers > SW_CARD_SMALL) {
+		say_strangers(c, s);
+		return SW_CARD_HELD;
+	}
+	if (!hot)
+		return SW_CARD_OK;
+	(void)snprintf(c->why, sizeof c->why, "%d C: it slows down at %d C%s", (int)now->temp,
+		       (int)now->slowdown, now->throttled ? ", and does" : "");
+	return SW_CARD_HOT;
+}
+
+bool sw_card_take(struct sw_card *c, const struct sw_nvml_card *reading,
+		  const struct sw_card_ours *ours, int64_t now_us, int64_t free_us)
+{
+	const enum sw_card_state before = c->state;
+	const struct sw_nvml_card last = c->now;
+	struct sums s;
+
+	c->now = *reading;
+	if (c->now.uuid[0] == '\0') { /* one that is lost does not say who it is */
+		memcpy(c->now.uuid, last.uuid, sizeof c->now.uuid);
+		memcpy(c->now.name, last.name, sizeof c->now.name);
+		memcpy(c->now.bus, last.bus, sizeof c->now.bus);
+	}
+	add_up(c, ours, &s);
+	c->ours = s.ours;
+	if (ours->hidden && ours->here > 0 && c->now.proc_n == 0 && s.rest > c->rest)
+		c->ours = s.rest - c->rest; /* NVML names no process: what came with ours */
+	c->strangers = s.strangers;
+	c->taken_us = now_us;
+	if (ours->here == 0 && c->freeing_us == 0)
+		c->rest = s.rest;
+	c->state = judge(c, &s, now_us, free_us);
+	return c->state != before;
+}
+
+bool sw_card_silent(struct sw_card *c, const char *why)
+{
+	const bool changed = c->state != SW_CARD_DOWN;
+
+	c->state = SW_CARD_DOWN;
+	(void)snprintf(c->why, sizeof c->why, "%s", why);
+	return changed;
+}
+
+void sw_card_worker_ended(struct sw_card *c, int64_t session, int64_t now_us)
+{
+	if (c->state == SW_CARD_UNKNOWN)
+		return;
+	c->dead = session;
+	c->freeing_us = now_us;
+	if (c->state == SW_CARD_DOWN)
+		return;
+	c->state = SW_CARD_FREEING;
+	(void)snprintf(c->why, sizeof c->why, "the memory of its last worker is not yet looked at");
+}

@@ -1,0 +1,187 @@
+#include "daemon/slot/card_poll.h"
+#include "base/clock.h"
+#include "base/fault.h"
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct sw_card_poll {
+	pthread_t thread;
+	pthread_mutex_t lock; /* over all below; never held during a call into NVML */
+	pthread_cond_t change;
+	bool stop, now, fresh, ended;
+	struct sw_nvml_view view; /* the newest */
+	int64_t begun_us;
+	sw_status rc; /* of opening; SW_BUSY: not yet */
+	struct sw_err err;
+
+	int64_t every_ms;
+	void (*wake)(void *user);
+	void *user;
+
+	/* the thread's own */
+	struct sw_nvml *nvml;
+	struct sw_nvml_view reading;
+};
+
+static struct timespec in_ms(int64_t ms)
+{
+	const int64_t at_us = sw_clock_mono_us() + ms * 1000;
+
+	return (struct timespec){.tv_sec = (time_t)(at_us / 1000000),
+				 .tv_nsec = (long)(at_us % 1000000) * 1000};
+}
+
+/* With the lock. */
+static void tell(struct sw_card_poll *p)
+{
+	p->fresh = true;
+	(void)pthread_cond_broadcast(&p->change);
+	if (!p->stop)
+		p->wake(p->user);
+}
+
+/* Until it is time for the next reading. False: it is over. With the lock. */
+static bool rest(struct sw_card_poll *p)
+{
+	const struct timespec until = in_ms(p->every_ms);
+
+	while (!p->stop && !p->now)
+		if (pthread_cond_timedwait(&p->change, &p->lock, &until) != 0)
+			break;
+	p->now = false;
+	return !p->stop;
+}
+
+static void *run(void *arg)
+{
+	struct sw_card_poll *p = arg;
+	struct sw_err err = SW_ERR_INIT;
+	const sw_status rc = sw_nvml_open(&p->nvml, &err);
+
+	(void)pthread_mutex_lock(&p->lock);
+	p->rc = rc;
+	p->err = err;
+	if (rc != SW_OK)
+		tell(p);
+	while (rc == SW_OK && !p->stop) {
+		const int64_t begun_us = sw_clock_mono_us();
+
+		(void)pthread_mutex_unlock(&p->lock);
+		sw_nvml_read(p->nvml, &p->reading);
+		(void)pthread_mutex_lock(&p->lock);
+		p->view = p->reading;
+		p->begun_us = begun_us;
+		tell(p);
+		if (!rest(p))
+			break;
+	}
+	(void)pthread_mutex_unlock(&p->lock);
+	sw_nvml_close(p->nvml);
+	(void)pthread_mutex_lock(&p->lock);
+	p->ended = true;
+	(void)pthread_cond_broadcast(&p->change);
+	(void)pthread_mutex_unlock(&p->lock);
+	return NULL;
+}
+
+static void free_poll(struct sw_card_poll *p)
+{
+	(void)pthread_cond_destroy(&p->change);
+	(void)pthread_mutex_destroy(&p->lock);
+	free(p);
+}
+
+sw_status sw_card_poll_start(struct sw_card_poll **out, int64_t every_ms, void (*wake)(void *user),
+			     void *user)
+{
+	struct sw_card_poll *p = sw_calloc(1, sizeof *p);
+	pthread_condattr_t attr;
+
+	*out = NULL;
+	if (p == NULL)
+		return SW_NOMEM;
+	p->rc = SW_BUSY;
+	p->every_ms = every_ms;
+	p->wake = wake;
+	p->user = user;
+	(void)pthread_mutex_init(&p->lock, NULL);
+	(void)pthread_condattr_init(&attr);
+	(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(&p->change, &attr);
+	(void)pthread_condattr_destroy(&attr);
+	if (pthread_create(&p->thread, NULL, run, p) != 0) {
+		free_poll(p);
+		return SW_NOMEM;
+	}
+	*out = p;
+	return SW_OK;
+}
+
+void sw_card_poll_stop(struct sw_card_poll *p, int64_t limit_ms)
+{
+	if (p == NULL)
+		return;
+	const struct timespec until = in_ms(limit_ms);
+	(void)pthread_mutex_lock(&p->lock);
+	p->stop = true;
+	(void)pthread_cond_broadcast(&p->change);
+	while (!p->ended && pthread_cond_timedwait(&p->change, &p->lock, &until) == 0)
+		continue;
+	const bool ended = p->ended;
+	(void)pthread_mutex_unlock(&p->lock);
+	if (!ended) { /* it hangs in the driver: it and its memory are left to the end of the
+			 process */
+		(void)pthread_detach(p->thread);
+		return;
+	}
+	(void)pthread_join(p->thread, NULL);
+	free_poll(p);
+}
+
+/* With the lock. */
+static sw_status take(struct sw_card_poll *p, struct sw_nvml_view *out, int64_t *begun_us,
+		      struct sw_err *err)
+{
+	if (!p->fresh)
+		return SW_BUSY;
+	p->fresh = false;
+	if (p->rc != SW_OK) {
+		*err = p->err;
+		return p->rc;
+	}
+	*out = p->view;
+	*begun_us = p->begun_us;
+	return SW_OK;
+}
+
+sw_status sw_card_poll_take(struct sw_card_poll *p, struct sw_nvml_view *out, int64_t *begun_us,
+			    struct sw_err *err)
+{
+	(void)pthread_mutex_lock(&p->lock);
+	const sw_status rc = take(p, out, begun_us, err);
+	(void)pthread_mutex_unlock(&p->lock);
+	return rc;
+}
+
+sw_status sw_card_poll_wait(struct sw_card_poll *p, int64_t limit_ms, struct sw_nvml_view *out,
+			    int64_t *begun_us, struct sw_err *err)
+{
+	const struct timespec until = in_ms(limit_ms);
+
+	(void)pthread_mutex_lock(&p->lock);
+	while (!p->fresh && pthread_cond_timedwait(&p->change, &p->lock, &until) == 0)
+		continue;
+	const sw_status rc = take(p, out, begun_us, err);
+	(void)pthread_mutex_unlock(&p->lock);
+	return rc;
+}
+
+void sw_card_poll_now(struct sw_card_poll *p)
+{
+	(void)pthread_mutex_lock(&p->lock);
+	p->now = true;
+	(void)pthread_cond_broadcast(&p->change);
+	(void)pthread_mutex_unlock(&p->lock);
+}

@@ -1,0 +1,33 @@
+/*
+ * daemon/slot/card_poll.h — reads NVML again and again on a thread of its own.
+ *
+ * A call into the driver may never come back: the thread is no pool's, nobody joins it without a
+ * limit, and what it writes is given up with it if it hangs.
+ * Threads  All but `wake` is called on the owner's thread; wake on the poller's.
+ */
+#ifndef SW_DAEMON_SLOT_CARD_POLL_H
+#define SW_DAEMON_SLOT_CARD_POLL_H
+
+#include "daemon/slot/nvml.h"
+
+struct sw_card_poll; /* opaque */
+
+/* Begins at once, and again every_ms after each reading. wake: there is a new one. */
+SW_NODISCARD sw_status sw_card_poll_start(struct sw_card_poll **out, int64_t every_ms,
+					  void (*wake)(void *user), void *user);
+/* Ends it: wake is not called any more. Waits at most limit_ms for a call that hangs. NULL is
+ * allowed. */
+void sw_card_poll_stop(struct sw_card_poll *p, int64_t limit_ms);
+
+/* The newest reading, newer than the one that was taken last: SW_OK and when it was begun
+ * (monotonic). SW_BUSY: there is none. Else NVML does not work, and the line says why. */
+SW_NODISCARD sw_status sw_card_poll_take(struct sw_card_poll *p, struct sw_nvml_view *out,
+					 int64_t *begun_us, struct sw_err *err);
+/* The same, but waits for one for at most limit_ms. */
+SW_NODISCARD sw_status sw_card_poll_wait(struct sw_card_poll *p, int64_t limit_ms,
+					 struct sw_nvml_view *out, int64_t *begun_us,
+					 struct sw_err *err);
+/* Asks for a reading that begins after now. */
+void sw_card_poll_now(struct sw_card_poll *p);
+
+#endif

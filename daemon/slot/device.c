@@ -1,0 +1,333 @@
+#include "daemon/slot/device.h"
+#include "base/fault.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct list {
+	struct sw_device *v;
+	size_t n;
+};
+
+static sw_status add(struct list *l, const struct sw_device *device, struct sw_err *err)
+{
+	struct sw_device *grown;
+
+	if (l->n == SW_DEVICE_MAX_SLOTS)
+		return sw_err_set(err, SW_INVALID, "--devices: more than %d slots",
+				  SW_DEVICE_MAX_SLOTS);
+	grown = sw_realloc(l->v, (l->n + 1) * sizeof *grown);
+	if (grown == NULL)
+		return sw_err_set(err, SW_NOMEM, "out of memory");
+	l->v = grown;
+	l->v[l->n++] = *device;
+	return SW_OK;
+}
+
+static unsigned processors(void)
+{
+	const long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return n < 1 ? 1 : (unsigned)n;
+}
+
+static sw_status add_cpus(struct list *l, unsigned n, struct sw_err *err)
+{
+	const unsigned all = processors();
+	struct sw_device d = {.cores = all / n > 0 ? all / n : 1, .lanes = 1};
+	sw_status rc = SW_OK;
+
+	for (; rc == SW_OK && d.index < n; d.index++) {
+		(void)snprintf(d.name, sizeof d.name, "cpu:%u", d.index);
+		rc = add(l, &d, err);
+	}
+	return rc;
+}
+
+/* A whole decimal number that ends at end or a comma; -1 otherwise. */
+static long number(const char **p)
+{
+	char *stop;
+
+	if (**p < '0' || **p > '9')
+		return -1;
+	const long v = strtol(*p, &stop, 10);
+	*p = stop;
+	return v > 1000000 ? -1 : v;
+}
+
+/* --- GPUs --- */
+
+/* One of a list: up to a comma. */
+struct item {
+	char name[96]; /* a number, or a UUID or its beginning */
+	unsigned lanes;
+};
+
+/* ":4", ":auto"; -1: neither. */
+static long lanes_of(const char **p)
+{
+	++*p;
+	if (strncmp(*p, "auto", 4) != 0)
+		return number(p);
+	*p += 4;
+	return SW_DEVICE_AUTO_LANES;
+}
+
+static sw_status next_item(const char **p, struct item *out, struct sw_err *err)
+{
+	const size_t whole = strcspn(*p, ","), n = strcspn(*p, ",:");
+	const char *lanes = *p + n;
+	long v = 1;
+
+	if (*lanes == ':')
+		v = lanes_of(&lanes);
+	if (n == 0 || n >= sizeof out->name || v < 1 || v > SW_DEVICE_MAX_SLOTS ||
+	    lanes != *p + whole)
+		return sw_err_set(
+			err, SW_INVALID,
+			"--devices gpu:%s: numbers with commas, such as gpu:0,1, or UUIDs; "
+			"each with :N for N lanes",
+			*p);
+	(void)snprintf(out->name, sizeof out->name, "%.*s", (int)n, *p);
+	out->lanes = (unsigned)v;
+	*p += whole;
+	return SW_OK;
+}
+
+/* The card of a number, or of (the beginning of) a UUID; -1: none, or more than one. */
+static long find(const struct sw_nvml_view *view, const char *name)
+{
+	const char *p = name;
+	long found = number(&p);
+
+	if (found >= 0 && *p == '\0')
+		return view == NULL || (size_t)found < view->n ? found : -1;
+	found = -1;
+	for (size_t i = 0; view != NULL && i < view->n; i++)
+		if (strncmp(view->card[i].uuid, name, strlen(name)) == 0) {
+			if (found >= 0)
+				return -1;
+			found = (long)i;
+		}
+	return found;
+}
+
+static sw_status add_card(struct list *l, const struct sw_nvml_view *view, unsigned index,
+			  unsigned lanes, struct sw_err *err)
+{
+	struct sw_device d = {.gpu = true, .index = index, .cores = 1, .lanes = lanes};
+	sw_status rc = SW_OK;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (l->v[i].gpu && l->v[i].index == index)
+			return sw_err_set(err, SW_INVALID, "--devices: gpu:%u twice", index);
+	if (view != NULL)
+		memcpy(d.uuid, view->card[index].uuid, sizeof d.uuid);
+	for (; rc == SW_OK && d.lane < lanes; d.lane++) {
+		if (lanes == 1)
+			(void)snprintf(d.name, sizeof d.name, "gpu:%u", index);
+		else
+			(void)snprintf(d.name, sizeof d.name, "gpu:%u.%u", index, d.lane);
+		rc = add(l, &d, err);
+	}
+	return rc;
+}
+
+/* "this machine has 2: gpu:0 GPU-aa.., gpu:1 GPU-bb.." */
+static sw_status say_none(const struct sw_nvml_view *view, const char *name, struct sw_err *err)
+{
+	char list[200] = "";
+	size_t len = 0;
+
+	if (view == NULL)
+		return sw_err_set(
+			err, SW_INVALID,
+			"--devices gpu:%s: a number such as gpu:0 is needed where there is "
+			"no NVML to ask for UUIDs",
+			name);
+	for (size_t i = 0; i < view->n && len < sizeof list - 60; i++)
+		len += (size_t)snprintf(list + len, sizeof list - len, "%s gpu:%zu %.44s",
+					i > 0 ? "," : ":", i, view->card[i].uuid);
+	return sw_err_set(err, SW_INVALID,
+			  "--devices gpu:%s: no such GPU, or more than one; this machine has %zu%s",
+			  name, view->n, list);
+}
+
+/* A number without NVML is taken on trust. */
+static sw_status add_gpus(struct list *l, const struct sw_nvml_view *view, const char *text,
+			  bool syntax, struct sw_err *err)
+{
+	struct item item = {.lanes = 1};
+	const char *p = text;
+
+	for (;;) {
+		sw_status rc = next_item(&p, &item, err);
+		if (rc != SW_OK)
+			return rc;
+		const long found = find(view, item.name);
+		const bool uuid = strncmp(item.name, "GPU-", 4) == 0;
+		if (found < 0 && !uuid && view == NULL)
+			return sw_err_set(
+				err, SW_INVALID,
+				"--devices gpu:%s: numbers with commas, such as gpu:0,1, or "
+				"UUIDs (GPU-...)",
+				text);
+		if (found < 0 && !(syntax && uuid))
+			return say_none(view, item.name, err);
+		if (found >= 0)
+			rc = add_card(l, view, (unsigned)found, item.lanes, err);
+		else
+			rc = add_card(l, view, SW_NVML_CARDS + (unsigned)l->n, item.lanes, err);
+		if (rc != SW_OK || *p == '\0')
+			return rc;
+		p++;
+	}
+}
+
+/* Is card i among those of CUDA_VISIBLE_DEVICES? As CUDA reads it: up to the first that is none. */
+static bool visible(const struct sw_nvml_view *view, size_t i)
+{
+	const char *p = getenv("CUDA_VISIBLE_DEVICES");
+	char name[96];
+
+	if (p == NULL)
+		return true;
+	for (;;) {
+		p += strspn(p, " ");
+		const size_t n = strcspn(p, ","), blanks = n > 0 && p[n - 1] == ' ';
+
+		if (n == 0 || n >= sizeof name)
+			return false;
+		(void)snprintf(name, sizeof name, "%.*s", (int)(n - blanks), p);
+		const long found = find(view, name);
+		if (found < 0)
+			return false;
+		if ((size_t)found == i)
+			return true;
+		if (p[n] == '\0')
+			return false;
+		p += n + 1;
+	}
+}
+
+static sw_status add_auto(struct list *l, const struct sw_nvml_view *view, const char *spec,
+			  struct sw_err *err)
+{
+	const char *p = spec + 4;
+	long lanes = 1;
+	sw_status rc = SW_OK;
+
+	if (*p == ':')
+		lanes = lanes_of(&p);
+	if (*p != '\0' || lanes < 1 || lanes > SW_DEVICE_MAX_SLOTS)
+		return sw_err_set(err, SW_INVALID,
+				  "--devices %s: it is auto, or auto:N with N lanes a GPU", spec);
+	for (size_t i = 0; rc == SW_OK && view != NULL && i < view->n; i++)
+		if (view->card[i].health == SW_NVML_OK && visible(view, i))
+			rc = add_card(l, view, (unsigned)i, (unsigned)lanes, err);
+	return rc == SW_OK && l->n == 0 ? add_cpus(l, processors(), err) : rc;
+}
+
+bool sw_device_left_out(const char *spec, const struct sw_nvml_view *view, char *out, size_t cap)
+{
+	const char *given = getenv("CUDA_VISIBLE_DEVICES");
+	size_t hidden = 0, ill = 0;
+
+	if (strncmp(spec, "auto", 4) != 0 || view == NULL)
+		return false;
+	for (size_t i = 0; i < view->n; i++) {
+		ill += view->card[i].health != SW_NVML_OK;
+		hidden += view->card[i].health == SW_NVML_OK && !visible(view, i);
+	}
+	if (hidden > 0)
+		(void)snprintf(out, cap,
+			       "--devices auto leaves out %zu of %zu GPUs: "
+			       "CUDA_VISIBLE_DEVICES=%.80s",
+			       hidden + ill, view->n, given);
+	else if (ill > 0)
+		(void)snprintf(out, cap,
+			       "--devices auto leaves out %zu of %zu GPUs: they cannot be read",
+			       ill, view->n);
+	return hidden + ill > 0;
+}
+
+bool sw_device_wants_gpus(const char *spec)
+{
+	return strncmp(spec, "auto", 4) == 0 || strstr(spec, "gpu:") != NULL;
+}
+
+static sw_status add_part(struct list *l, const struct sw_nvml_view *view, const char *part,
+			  bool syntax, struct sw_err *err)
+{
+	if (strncmp(part, "cpu:", 4) == 0) {
+		const char *p = part + 4;
+		const long n = number(&p);
+
+		if (n < 1 || n > SW_DEVICE_MAX_SLOTS || *p != '\0')
+			return sw_err_set(err, SW_INVALID,
+					  "--devices %s: cpu:N, with N from 1 to %d slots; parts "
+					  "are joined by +, "
+					  "as in gpu:0+cpu:2",
+					  part, SW_DEVICE_MAX_SLOTS);
+		for (size_t i = 0; i < l->n; i++)
+			if (!l->v[i].gpu)
+				return sw_err_set(err, SW_INVALID, "--devices: cpu: twice");
+		return add_cpus(l, (unsigned)n, err);
+	}
+	if (strncmp(part, "gpu:", 4) == 0)
+		return add_gpus(l, view, part + 4, syntax, err);
+	return sw_err_set(err, SW_INVALID, "--devices %s: it is cpu:N, gpu:0,1, auto or none",
+			  part);
+}
+
+static sw_status parse(const char *spec, const struct sw_nvml_view *view, bool syntax,
+		       struct list *l, struct sw_err *err)
+{
+	char text[SW_DEVICE_MAX_SPEC], *save = NULL;
+	sw_status rc = SW_OK;
+
+	if (strcmp(spec, "none") == 0)
+		return SW_OK;
+	if (strlen(spec) >= sizeof text || *spec == '\0')
+		return sw_err_set(err, SW_INVALID, "--devices is %s", *spec ? "too long" : "empty");
+	memcpy(text, spec, strlen(spec) + 1);
+	if (*spec == '+' || spec[strlen(spec) - 1] == '+' || strstr(spec, "++") != NULL)
+		return sw_err_set(err, SW_INVALID, "--devices %s: a part beside + is empty", spec);
+	if (strncmp(spec, "auto", 4) == 0)
+		rc = add_auto(l, view, spec, err);
+	else
+		for (char *part = strtok_r(text, "+", &save); rc == SW_OK && part != NULL;
+		     part = strtok_r(NULL, "+", &save))
+			rc = add_part(l, view, part, syntax, err);
+	if (rc == SW_OK && l->n == 0)
+		rc = sw_err_set(err, SW_INVALID, "--devices %s names no slot", spec);
+	return rc;
+}
+
+sw_status sw_device_parse(const char *spec, const struct sw_nvml_view *view, struct sw_device **out,
+			  size_t *n, struct sw_err *err)
+{
+	struct list l = {NULL, 0};
+	const sw_status rc = parse(spec, view, false, &l, err);
+
+	*out = NULL;
+	*n = 0;
+	if (rc != SW_OK) {
+		free(l.v);
+		return rc;
+	}
+	*out = l.v;
+	*n = l.n;
+	return SW_OK;
+}
+
+sw_status sw_device_check(const char *spec, struct sw_err *err)
+{
+	struct list l = {NULL, 0};
+	const sw_status rc = parse(spec, NULL, true, &l, err);
+
+	free(l.v);
+	return rc;
+}

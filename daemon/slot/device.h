@@ -1,0 +1,43 @@
+/* daemon/slot/device.h — what --devices means: a list of slots. */
+#ifndef SW_DAEMON_SLOT_DEVICE_H
+#define SW_DAEMON_SLOT_DEVICE_H
+
+#include "base/status.h"
+#include "daemon/slot/nvml.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+#define SW_DEVICE_MAX_SLOTS  1024
+#define SW_DEVICE_AUTO_LANES 32   /* as many as memory allows trials in, of these */
+#define SW_DEVICE_MAX_SPEC   1024 /* bytes of --devices */
+
+struct sw_device {
+	bool gpu;
+	unsigned index; /* of the GPU, in NVML's order (that of the PCI bus); of the CPU slot */
+	unsigned cores; /* processor cores for its worker */
+	unsigned lane, lanes; /* of the GPU's lanes this one; a CPU slot is its only one */
+	char name[24];        /* "cpu:0", "gpu:1"; of several lanes "gpu:1.0", "gpu:1.1" ... */
+	char uuid[96];        /* of the GPU; "" where NVML does not say */
+};
+
+/*
+ * "cpu:N" N slots that share the cores; "gpu:LIST" the GPUs of a list of numbers and UUIDs (or the
+ * beginning of one), each with ":N" or ":auto" for N or many lanes; "auto" or "auto:N": every
+ * healthy GPU that CUDA_VISIBLE_DEVICES, where it is set, does not hide, else one slot a core;
+ * "none". Parts may be joined by "+": "gpu:0,1:4+cpu:2". The lanes of a GPU are slots one after the
+ * other. view: what NVML said; NULL: nothing, and then numbers alone name GPUs, whether they are
+ * there or not. *out is the caller's (free()); NULL and 0 for "none". SW_INVALID with one line.
+ */
+SW_NODISCARD sw_status sw_device_parse(const char *spec, const struct sw_nvml_view *view,
+				       struct sw_device **out, size_t *n, struct sw_err *err);
+
+/* Where "auto" leaves GPUs out that NVML shows: true, and one line that says how many and why. */
+bool sw_device_left_out(const char *spec, const struct sw_nvml_view *view, char *out, size_t cap);
+
+/* Is it written right? Asks nobody what GPUs there are. */
+SW_NODISCARD sw_status sw_device_check(const char *spec, struct sw_err *err);
+
+/* Does it speak of GPUs (auto, gpu:...)? Only then is NVML asked. */
+bool sw_device_wants_gpus(const char *spec);
+
+#endif

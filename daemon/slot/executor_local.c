@@ -1,0 +1,313 @@
+/* daemon/slot/executor_local.c — workers as processes of this machine: fork and exec through
+ * libuv. */
+#include "base/fault.h"
+#include "daemon/slot/executor.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define LOG_MAX_BYTES ((off_t)1024 * 1024)
+#define ENV_MAX       64
+
+struct sw_proc {
+	union {
+		uv_process_t child;
+		uv_poll_t watch; /* of an adopted one's pidfd */
+	} h;
+	int pidfd; /* of an adopted one; else -1 */
+	pid_t pid;
+	char log[PATH_MAX]; /* a child's; "" for an adopted one */
+	off_t log_from;     /* where the log ended when it was started */
+	sw_ended_cb *ended; /* NULL once forgotten */
+	void *user;
+};
+
+extern char **environ;
+
+/* What a worker may see of the daemon's environment. */
+static bool passes(const char *var)
+{
+	static const char *const names[] = {
+		"PATH=",
+		"HOME=",
+		"LANG=",
+		"LC_ALL=",
+		"TMPDIR=",
+		"TZ=",
+		"LD_LIBRARY_PATH=",
+		"CUDA_VISIBLE_DEVICES=",
+		"CUDA_DEVICE_ORDER=",
+		"CUDA_DEVICE_MAX_CONNECTIONS=",
+		"SWEEPD_",
+		"ASAN_OPTIONS=",
+		"UBSAN_OPTIONS=",
+		"LSAN_OPTIONS=",
+		"TSAN_OPTIONS=",
+	};
+
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		if (strncmp(var, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Is the variable of var set in list? */
+static bool names_one_of(const char *var, char *const list[])
+{
+	const size_t n = strcspn(var, "=") + 1;
+
+	for (size_t i = 0; list[i] != NULL; i++)
+		if (strncmp(var, list[i], n) == 0)
+			return true;
+	return false;
+}
+
+/* The start time of a process in clock ticks since boot: with its number, its identity. */
+static bool start_time(pid_t pid, unsigned long long *ticks)
+{
+	char path[64], text[1024];
+
+	(void)snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	const ssize_t n = read(fd, text, sizeof text - 1);
+	(void)close(fd);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	const char *p = strrchr(text, ')'); /* the name before it may hold anything */
+	for (int field = 2; p != NULL && field < 22; field++)
+		p = strchr(p + 1, ' ');
+	return p != NULL && sscanf(p, " %llu", ticks) == 1;
+}
+
+static void boot_id(char out[40])
+{
+	const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	const ssize_t n = fd < 0 ? 0 : read(fd, out, 36);
+
+	if (fd >= 0)
+		(void)close(fd);
+	out[n > 0 ? n : 0] = '\0';
+}
+
+/* --- the end of one --- */
+
+static void on_closed(uv_handle_t *h)
+{
+	struct sw_proc *p = h->data;
+
+	if (p->pidfd >= 0)
+		(void)close(p->pidfd);
+	free(p);
+}
+
+/* The last line that the worker printed since it was started. */
+static void last_line(const struct sw_proc *p, char *out, size_t cap)
+{
+	char text[1024];
+	struct stat st;
+	const int fd = *p->log == '\0' ? -1 : open(p->log, O_RDONLY | O_CLOEXEC);
+	ssize_t n = -1;
+
+	*out = '\0';
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 && st.st_size > p->log_from) {
+		const off_t room = (off_t)sizeof text - 1;
+		const off_t from = st.st_size - p->log_from > room ? st.st_size - room
+								   : p->log_from;
+
+		n = pread(fd, text, sizeof text - 1, from);
+	}
+	(void)close(fd);
+	while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\r'))
+		n--;
+	if (n <= 0)
+		return;
+	text[n] = '\0';
+	const char *line = strrchr(text, '\n');
+	(void)snprintf(out, cap, "%.255s", line != NULL ? line + 1 : text);
+}
+
+static void over(struct sw_proc *p, const char *cause)
+{
+	sw_ended_cb *ended = p->ended;
+	char said[256];
+
+	last_line(p, said, sizeof said);
+
+	p->ended = NULL;
+	/* The worker led its own process group: what it left behind ends with it. */
+	(void)kill(-p->pid, SIGKILL);
+	uv_close((uv_handle_t *)&p->h, on_closed);
+	if (ended != NULL)
+		ended(p->user, cause, said);
+}
+
+static void on_child_exit(uv_process_t *child, int64_t status, int sig)
+{
+	char cause[32];
+
+	(void)snprintf(cause, sizeof cause, sig != 0 ? "signal:%d" : "exit:%d",
+		       sig != 0 ? sig : (int)status);
+	over(child->data, cause);
+}
+
+static void on_gone(uv_poll_t *watch, int status, int events)
+{
+	(void)status;
+	(void)events;
+	(void)uv_poll_stop(watch);
+	over(watch->data, "lost");
+}
+
+/* --- the beginning of one --- */
+
+static int open_log(const char *path)
+{
+	struct stat st;
+	const int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+
+	/* What earlier workers printed is kept up to a limit, so that a crash can be read. */
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > LOG_MAX_BYTES && ftruncate(fd, 0) != 0)
+		(void)0;
+	return fd;
+}
+
+static sw_status local_start(uv_loop_t *loop, char *const argv[], char *const more[],
+			     const char *log, sw_ended_cb *ended, void *user, struct sw_proc **out,
+			     char *handle, size_t handle_cap, struct sw_err *err)
+{
+	struct sw_proc *p = sw_calloc(1, sizeof *p);
+	char *env[ENV_MAX + 1], boot[40];
+	uv_stdio_container_t stdio[3] = {{.flags = UV_IGNORE}};
+	unsigned long long ticks = 0;
+	size_t n = 0;
+
+	*out = NULL;
+	if (p == NULL)
+		return sw_err_set(err, SW_NOMEM, "out of memory");
+	for (; more[n] != NULL && n < ENV_MAX; n++)
+		env[n] = more[n];
+	for (char **e = environ; *e != NULL && n < ENV_MAX; e++)
+		if (passes(*e) && !names_one_of(*e, more))
+			env[n++] = *e;
+	env[n] = NULL;
+	const int fd = open_log(log);
+	struct stat st;
+	if (fd >= 0 && fstat(fd, &st) == 0) {
+		(void)snprintf(p->log, sizeof p->log, "%s", log);
+		p->log_from = st.st_size;
+	}
+	for (int i = 1; i < 3; i++)
+		if (fd >= 0) {
+			stdio[i].flags = UV_INHERIT_FD;
+			stdio[i].data.fd = fd;
+		}
+	const uv_process_options_t options = {
+		.exit_cb = on_child_exit,
+		.file = argv[0],
+		.args = (char **)argv,
+		.env = env,
+		.flags = UV_PROCESS_DETACHED, /* a session of its own: it outlives the daemon */
+		.stdio = stdio,
+		.stdio_count = 3,
+	};
+	p->pidfd = -1;
+	p->ended = ended;
+	p->user = user;
+	const int rc = uv_spawn(loop, &p->h.child, &options);
+	if (fd >= 0)
+		(void)close(fd);
+	p->h.child.data = p;
+	if (rc != 0) {
+		uv_close((uv_handle_t *)&p->h.child, on_closed);
+		return sw_err_set(err, SW_IO, "cannot start %s: %s", argv[0], uv_strerror(rc));
+	}
+	p->pid = p->h.child.pid;
+	boot_id(boot);
+	(void)start_time(p->pid, &ticks);
+	(void)snprintf(handle, handle_cap, "%ld:%llu:%s", (long)p->pid, ticks, boot);
+	*out = p;
+	return SW_OK;
+}
+
+static sw_status local_adopt(uv_loop_t *loop, const char *handle, sw_ended_cb *ended, void *user,
+			     struct sw_proc **out, struct sw_err *err)
+{
+	char boot[40], now_boot[40];
+	unsigned long long ticks, now_ticks = 0;
+	struct sw_proc *p;
+	long pid;
+
+	*out = NULL;
+	if (sscanf(handle, "%ld:%llu:%39s", &pid, &ticks, boot) != 3)
+		return sw_err_set(err, SW_INVALID, "not a handle of this executor");
+	boot_id(now_boot);
+	if (strcmp(boot, now_boot) != 0)
+		return sw_err_set(err, SW_NOT_FOUND, "the machine was started again since");
+	const int fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+	/* The time is read after the descriptor: it then speaks of the process that the descriptor
+	 * holds. */
+	if (fd < 0 || !start_time((pid_t)pid, &now_ticks) || now_ticks != ticks) {
+		if (fd >= 0)
+			(void)close(fd);
+		return sw_err_set(err, SW_NOT_FOUND, "process %ld has ended", pid);
+	}
+	p = sw_calloc(1, sizeof *p);
+	if (p == NULL || uv_poll_init(loop, &p->h.watch, fd) != 0) {
+		(void)close(fd);
+		free(p);
+		return sw_err_set(err, SW_NOMEM, "cannot watch process %ld", pid);
+	}
+	p->pidfd = fd;
+	p->pid = (pid_t)pid;
+	p->ended = ended;
+	p->user = user;
+	p->h.watch.data = p;
+	if (uv_poll_start(&p->h.watch, UV_READABLE, on_gone) != 0) {
+		uv_close((uv_handle_t *)&p->h.watch, on_closed);
+		return sw_err_set(err, SW_IO, "cannot watch process %ld", pid);
+	}
+	*out = p;
+	return SW_OK;
+}
+
+static void local_stop(struct sw_proc *p, bool hard)
+{
+	/* The process is not reaped before `ended`, or is held by its pidfd: the number is its
+	 * own. */
+	if (hard)
+		(void)kill(-p->pid, SIGKILL);
+	else
+		(void)kill(p->pid, SIGTERM);
+}
+
+static void local_forget(struct sw_proc *p)
+{
+	p->ended = NULL;
+	uv_close((uv_handle_t *)&p->h, on_closed);
+}
+
+static long local_pid(const struct sw_proc *p)
+{
+	return (long)p->pid;
+}
+
+const struct sw_executor sw_executor_local = {
+	.name = "local",
+	.start = local_start,
+	.adopt = local_adopt,
+	.stop = local_stop,
+	.forget = local_forget,
+	.pid = local_pid,
+};

@@ -1,0 +1,319 @@
+#include "daemon/slot/gpus.h"
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "daemon/daemon.h"
+#include "daemon/slot/card_poll.h"
+#include "daemon/slot/device.h"
+#include "daemon/slot/supervisor.h"
+#include "daemon/sweep/admission.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define FIRST_PID_NS 0xEFFFFFFCU /* the inode of the machine's own process numbers */
+
+static void on_wake(void *user)
+{
+	struct sw_daemon *d = user;
+
+	(void)uv_async_send(&d->gpu_wake); /* safe from any thread */
+}
+
+static void read_times(struct sw_gpus *g)
+{
+	const char *given = getenv("SWEEPD_NVML_MS");
+	long long every, limit, back;
+
+	g->every_ms = SW_GPUS_EVERY_MS;
+	g->limit_ms = SW_GPUS_LIMIT_MS;
+	g->first_ms = SW_GPUS_FIRST_MS;
+	g->free_ms = SW_GPUS_FREE_MS;
+	if (given == NULL || sscanf(given, "%9lld,%9lld,%9lld", &every, &limit, &back) != 3 ||
+	    every < 1 || limit < 1 || back < 1)
+		return;
+	g->every_ms = every;
+	g->limit_ms = g->first_ms = limit;
+	g->free_ms = back;
+}
+
+static sw_status create(struct sw_daemon *d, struct sw_err *err)
+{
+	struct stat st;
+
+	d->gpus = sw_calloc(1, sizeof *d->gpus);
+	if (d->gpus == NULL)
+		return sw_err_set(err, SW_NOMEM, "out of memory");
+	read_times(d->gpus);
+	d->gpus->hidden = stat("/proc/self/ns/pid", &st) == 0 && st.st_ino != FIRST_PID_NS;
+	for (size_t i = 0; i < SW_NVML_CARDS; i++)
+		sw_card_init(&d->gpus->card[i]);
+	return SW_OK;
+}
+
+/* NVML is not asked any more. */
+static void give_up(struct sw_daemon *d, const struct sw_err *err)
+{
+	struct sw_gpus *g = d->gpus;
+
+	sw_log(SW_LOG_WARN, "device.nvml", "why=\"%s\"", err->msg);
+	g->err = *err;
+	sw_card_poll_stop(g->poll, 0);
+	g->poll = NULL;
+}
+
+sw_status sw_gpus_start(struct sw_daemon *d, struct sw_err *err)
+{
+	struct sw_err why = SW_ERR_INIT;
+	sw_status rc;
+
+	if (!sw_device_wants_gpus(d->config.devices))
+		return SW_OK;
+	rc = create(d, err);
+	if (rc != SW_OK)
+		return rc;
+	struct sw_gpus *g = d->gpus;
+	if (sw_card_poll_start(&g->poll, g->every_ms, on_wake, d) != SW_OK)
+		return sw_err_set(err, SW_NOMEM, "no memory or no thread to watch the GPUs");
+	rc = sw_card_poll_wait(g->poll, g->first_ms, &g->view, &g->begun_us, &why);
+	if (rc == SW_BUSY)
+		(void)sw_err_set(&why, SW_BUSY, "NVML does not answer: no word of it in %lld s",
+				 (long long)(g->first_ms / 1000));
+	if (rc != SW_OK)
+		give_up(d, &why);
+	g->heard_us = sw_clock_mono_us();
+	return SW_OK;
+}
+
+void sw_gpus_stop(struct sw_daemon *d)
+{
+	if (d->gpus == NULL)
+		return;
+	sw_card_poll_stop(d->gpus->poll, 1000);
+	d->gpus->poll = NULL;
+}
+
+void sw_gpus_free(struct sw_daemon *d)
+{
+	free(d->gpus);
+	d->gpus = NULL;
+}
+
+const struct sw_nvml_view *sw_gpus_view(const struct sw_daemon *d)
+{
+	return d->gpus != NULL && d->gpus->poll != NULL ? &d->gpus->view : NULL;
+}
+
+struct sw_card *sw_gpus_card(struct sw_daemon *d, const struct sw_slot *s)
+{
+	if (!s->device.gpu || sw_gpus_view(d) == NULL || s->device.index >= SW_NVML_CARDS)
+		return NULL;
+	return &d->gpus->card[s->device.index];
+}
+
+/* --- readings --- */
+
+/* Sessions of the workers that live; all of them see each a GPU of their own. */
+static size_t sessions(const struct sw_daemon *d, int64_t *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->slot_n; i++)
+		if (d->slots[i].device.gpu && d->slots[i].proc != NULL)
+			out[n++] = sw_slot_pid(&d->slots[i]);
+	return n;
+}
+
+static void take_card(struct sw_daemon *d, struct sw_slot *s, struct sw_card_ours *ours)
+{
+	struct sw_gpus *g = d->gpus;
+	const size_t i = s->device.index;
+	struct sw_card *c = &g->card[i];
+	const struct sw_nvml_card last = c->now;
+	const int64_t last_us = c->taken_us;
+
+	ours->here = s->proc != NULL;
+	if (i < g->view.n) {
+		if (sw_card_take(c, &g->view.card[i], ours, g->heard_us, g->free_ms * 1000))
+			sw_log(c->state == SW_CARD_OK ? SW_LOG_INFO : SW_LOG_WARN, "device.state",
+			       "device=gpu:%zu state=%s why=\"%s\"", i,
+			       sw_card_state_name(c->state), c->why);
+	} else if (sw_card_silent(c, "NVML does not know it any more")) {
+		sw_log(SW_LOG_WARN, "device.state", "device=gpu:%zu state=DOWN why=\"%s\"", i,
+		       c->why);
+	}
+	if (last_us != 0)
+		sw_gpu_usage_add(d, i, &last, last_us);
+}
+
+void sw_gpus_take(struct sw_daemon *d)
+{
+	int64_t session[SW_DEVICE_MAX_SLOTS];
+	struct sw_card_ours ours = {.session = session};
+
+	if (sw_gpus_view(d) == NULL)
+		return;
+	ours.hidden = d->gpus->hidden;
+	ours.n = sessions(d, session);
+	for (size_t i = 0; i < d->slot_n; i++) {
+		struct sw_slot *s = &d->slots[i];
+
+		if (!s->device.gpu || s->device.index >= SW_NVML_CARDS || s->lead != s->index)
+			continue;
+		take_card(d, s, &ours);
+		if (d->gpus->card[s->device.index].now.health == SW_NVML_LOST)
+			sw_supervisor_card_lost(s);
+	}
+	sw_supervisor_settle(d, sw_clock_mono_us());
+	sw_supervisor_feed(d);
+}
+
+void sw_gpus_on_reading(struct sw_daemon *d)
+{
+	struct sw_gpus *g = d->gpus;
+	struct sw_err err = SW_ERR_INIT;
+
+	if (g == NULL || g->poll == NULL || d->phase == SW_CLOSING ||
+	    sw_card_poll_take(g->poll, &g->view, &g->begun_us, &err) != SW_OK)
+		return;
+	g->heard_us = sw_clock_mono_us();
+	sw_gpus_take(d);
+}
+
+void sw_gpus_tick(struct sw_daemon *d, int64_t now_us)
+{
+	struct sw_gpus *g = d->gpus;
+	char why[80];
+
+	if (g == NULL || g->poll == NULL)
+		return;
+	if (now_us - g->heard_us < (g->every_ms + g->limit_ms) * 1000)
+		return;
+	(void)snprintf(why, sizeof why, "NVML has not answered for %lld s",
+		       (long long)((now_us - g->heard_us) / 1000000));
+	for (size_t i = 0; i < d->slot_n; i++) {
+		struct sw_card *c = sw_gpus_card(d, &d->slots[i]);
+
+		if (c != NULL && sw_card_silent(c, why))
+			sw_log(SW_LOG_WARN, "device.state", "device=gpu:%u state=DOWN why=\"%s\"",
+			       d->slots[i].device.index, why);
+	}
+}
+
+/* --- questions --- */
+
+bool sw_gpus_may_start(struct sw_daemon *d, const struct sw_slot *s, const char **why)
+{
+	const struct sw_card *c = sw_gpus_card(d, s);
+
+	*why = c != NULL ? c->why : "";
+	return c == NULL || c->state == SW_CARD_OK || c->state == SW_CARD_HOT;
+}
+
+bool sw_gpus_may_begin(struct sw_daemon *d, const struct sw_slot *s, const char **why)
+{
+	const struct sw_card *c = sw_gpus_card(d, s);
+
+	*why = c != NULL ? c->why : "";
+	return c == NULL || c->state == SW_CARD_OK;
+}
+
+void sw_gpus_worker_ended(struct sw_daemon *d, const struct sw_slot *s, int64_t session)
+{
+	struct sw_card *c = sw_gpus_card(d, s);
+
+	if (c == NULL)
+		return;
+	sw_card_worker_ended(c, session, sw_clock_mono_us());
+	sw_card_poll_now(d->gpus->poll);
+}
+
+bool sw_gpus_looked_at(struct sw_daemon *d, const struct sw_slot *s, int64_t since_us, bool *failed)
+{
+	const struct sw_card *c = sw_gpus_card(d, s);
+
+	*failed = c != NULL && (c->now.health == SW_NVML_LOST || c->ecc > c->ecc_first);
+	return c == NULL || d->gpus->begun_us > since_us || c->state == SW_CARD_DOWN;
+}
+
+/* --- device.list --- */
+
+static void number(struct sw_jw *w, const char *key, int64_t v)
+{
+	if (v >= 0)
+		sw_jw_kint(w, key, v);
+	else
+		sw_jw_knull(w, key);
+}
+
+static void milli(struct sw_jw *w, const char *key, int64_t v)
+{
+	if (v >= 0)
+		sw_jw_knum(w, key, (double)v / 1e3);
+	else
+		sw_jw_knull(w, key);
+}
+
+static void write_card(struct sw_jw *w, const struct sw_card *c, size_t index,
+		       const struct sw_card_ours *ours)
+{
+	const struct sw_nvml_card *now = &c->now;
+
+	sw_jw_obj(w);
+	sw_jw_kint(w, "gpu", (int64_t)index);
+	sw_jw_kstr(w, "name", now->name[0] != '\0' ? now->name : NULL);
+	sw_jw_kstr(w, "uuid", now->uuid[0] != '\0' ? now->uuid : NULL);
+	sw_jw_kstr(w, "bus", now->bus[0] != '\0' ? now->bus : NULL);
+	sw_jw_kstr(w, "state", sw_card_state_name(c->state));
+	sw_jw_kstr(w, "cause", c->why[0] != '\0' ? c->why : NULL);
+	number(w, "memory_total", now->total);
+	number(w, "memory_used", now->used);
+	number(w, "memory_free", now->free);
+	number(w, "utilisation", now->util);
+	number(w, "temperature", now->temp);
+	number(w, "slowdown", now->slowdown);
+	milli(w, "power", now->power_mw);
+	milli(w, "power_limit", now->limit_mw);
+	milli(w, "joules", now->energy_mj);
+	number(w, "ecc", now->ecc);
+	sw_jw_key(w, "processes");
+	sw_jw_arr(w);
+	for (size_t i = 0; i < now->proc_n; i++) {
+		const struct sw_nvml_proc *p = &now->proc[i];
+
+		sw_jw_obj(w);
+		sw_jw_kint(w, "pid", p->pid);
+		sw_jw_kstr(w, "name", p->name[0] != '\0' ? p->name : NULL);
+		number(w, "bytes", p->bytes);
+		sw_jw_kbool(w, "compute", p->compute);
+		sw_jw_kbool(w, "ours", sw_card_is_ours(p, ours));
+		sw_jw_obj_end(w);
+	}
+	sw_jw_arr_end(w);
+	sw_jw_obj_end(w);
+}
+
+void sw_gpus_write(struct sw_daemon *d, struct sw_jw *w)
+{
+	int64_t session[SW_DEVICE_MAX_SLOTS];
+	struct sw_card_ours ours = {.session = session};
+	const struct sw_gpus *g = d->gpus;
+
+	sw_jw_key(w, "gpus");
+	sw_jw_arr(w);
+	if (sw_gpus_view(d) != NULL) {
+		ours.hidden = g->hidden;
+		ours.n = sessions(d, session);
+		for (size_t i = 0; i < d->slot_n; i++) {
+			const struct sw_slot *s = &d->slots[i];
+
+			if (sw_gpus_card(d, s) == NULL || s->lead != s->index)
+				continue;
+			ours.here = s->proc != NULL;
+			write_card(w, &g->card[s->device.index], s->device.index, &ours);
+		}
+	}
+	sw_jw_arr_end(w);
+	sw_jw_kstr(w, "nvml", g != NULL && g->err.code != SW_OK ? g->err.msg : NULL);
+}

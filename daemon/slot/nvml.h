@@ -1,0 +1,66 @@
+/*
+ * daemon/slot/nvml.h — what the driver's own library (NVML) says of the GPUs, opened with dlopen.
+ *
+ * Threads  Any call may block for as long as the driver likes: none is made on the loop thread.
+ *          One thread at a time per sw_nvml. daemon/slot/card_poll.h makes them.
+ * Memory   A view is the caller's; nothing in it points elsewhere.
+ * Errors   What a GPU does not say is -1, never an error. Names are cut at their room.
+ * Source   The ABI of NVML as its API reference states it (docs.nvidia.com/deploy/nvml-api): the
+ *          functions by their versioned names, so that a newer library keeps these layouts.
+ */
+#ifndef SW_DAEMON_SLOT_NVML_H
+#define SW_DAEMON_SLOT_NVML_H
+
+#include "base/status.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SW_NVML_CARDS 64 /* more than any machine has */
+#define SW_NVML_PROCS 32 /* of one card; those with the most memory */
+
+struct sw_nvml_proc {
+	int64_t pid;
+	int64_t session; /* of the process (setsid); -1: it cannot be seen from here */
+	int64_t bytes;   /* on the card; -1: not said */
+	bool compute;    /* else it draws */
+	char name[32];   /* as /proc has it; "" when it cannot be seen; untrusted text */
+};
+
+enum sw_nvml_health {
+	SW_NVML_OK,
+	SW_NVML_LOST,  /* fell off the bus, or needs a reset: nothing runs there any more */
+	SW_NVML_SILENT /* its memory cannot be read */
+};
+
+/* One GPU at one moment. */
+struct sw_nvml_card {
+	enum sw_nvml_health health;
+	char why[96]; /* not SW_NVML_OK: NVML's words */
+	char name[96], uuid[96], bus[32];
+	int64_t total, used, free; /* bytes; used is without what the driver keeps to itself */
+	int32_t util;              /* percent of the time in which a kernel ran */
+	int32_t temp, slowdown;    /* degrees Celsius; slowdown: where the card throttles itself */
+	int64_t power_mw, limit_mw;
+	int64_t energy_mj; /* since the driver was loaded */
+	int64_t ecc;       /* uncorrected errors since then */
+	bool throttled;    /* by heat, in hardware */
+	size_t proc_n;
+	struct sw_nvml_proc proc[SW_NVML_PROCS];
+};
+
+struct sw_nvml_view {
+	size_t n; /* in NVML's order, which is that of the PCI bus */
+	struct sw_nvml_card card[SW_NVML_CARDS];
+};
+
+struct sw_nvml; /* opaque */
+
+/* Loads libnvidia-ml.so.1 (SWEEPD_NVML in the environment names another file) and starts it.
+ * SW_NOT_FOUND with one line: no library, no driver; SW_IO: the driver does not work. */
+SW_NODISCARD sw_status sw_nvml_open(struct sw_nvml **out, struct sw_err *err);
+/* Every GPU as it is now. */
+void sw_nvml_read(struct sw_nvml *nvml, struct sw_nvml_view *out);
+void sw_nvml_close(struct sw_nvml *nvml); /* NULL is allowed */
+
+#endif

@@ -1,0 +1,313 @@
+#include "daemon/slot/speccheck.h"
+#include "base/buf.h"
+#include "base/fault.h"
+#include "daemon/daemon.h"
+#include "proto/json.h"
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OUTPUT_MAX ((size_t)64 * 1024)
+
+struct sw_check {
+	struct sw_check *next; /* of those that run, or of those that wait */
+	struct sw_daemon *d;
+	uv_process_t process;
+	uv_pipe_t in, out;
+	uv_timer_t limit;
+	uv_write_t write;
+	unsigned n_open; /* handles not yet closed */
+	char *spec;
+	struct sw_buf output;
+	struct sw_speccheck facts;
+	bool exited, eof, in_closed, closing;
+	sw_speccheck_cb *done; /* NULL once it was called */
+	void *user;
+};
+
+static void start_next(struct sw_daemon *d);
+
+static void on_closed(uv_handle_t *h)
+{
+	struct sw_check *c = h->data;
+
+	if (--c->n_open > 0)
+		return;
+	sw_buf_fini(&c->output);
+	free(c->spec);
+	free(c);
+}
+
+static void close_all(struct sw_check *c)
+{
+	if (c->closing)
+		return;
+	c->closing = true;
+	uv_close((uv_handle_t *)&c->process, on_closed);
+	if (!c->in_closed)
+		uv_close((uv_handle_t *)&c->in, on_closed);
+	uv_close((uv_handle_t *)&c->out, on_closed);
+	uv_close((uv_handle_t *)&c->limit, on_closed);
+}
+
+static bool read_count(const cJSON *verdict, const char *key, int64_t *out)
+{
+	uint64_t n;
+
+	if (!sw_json_u64(sw_json_get(verdict, key), &n))
+		return false;
+	*out = (int64_t)n;
+	return true;
+}
+
+/* {"ok": true, ...} or {"ok": false, "pointer": P, "message": M} */
+static void read_verdict(struct sw_check *c, struct sw_err *err)
+{
+	struct sw_err bad = SW_ERR_INIT;
+	cJSON *v = NULL;
+
+	if (c->output.data == NULL ||
+	    sw_json_parse(&v, c->output.data, c->output.len, &bad) != SW_OK) {
+		(void)sw_err_at(err, SW_INTERNAL, "/trainer",
+				"sweep-worker could not check the model and the data%s%s",
+				c->output.len == 0 ? " (it printed nothing)" : ": ", bad.msg);
+		return;
+	}
+	if (!cJSON_IsTrue(sw_json_get(v, "ok"))) {
+		const cJSON *pointer = sw_json_get(v, "pointer"), *text = sw_json_get(v, "message");
+
+		(void)sw_err_at(err, SW_INVALID,
+				cJSON_IsString(pointer) ? pointer->valuestring : "/trainer", "%s",
+				cJSON_IsString(text) ? text->valuestring : "refused");
+	}
+	if (!read_count(v, "parameters", &c->facts.parameters) ||
+	    !read_count(v, "bytes", &c->facts.bytes))
+		c->facts = (struct sw_speccheck){.parameters = 0};
+	cJSON_Delete(v);
+}
+
+static void answer(struct sw_check *c, const struct sw_err *err)
+{
+	sw_speccheck_cb *done = c->done;
+
+	c->done = NULL;
+	if (done != NULL)
+		done(c->user, err, &c->facts);
+}
+
+static void unlink_check(struct sw_check *c)
+{
+	struct sw_daemon *d = c->d;
+
+	for (struct sw_check **p = &d->checks; *p != NULL; p = &(*p)->next)
+		if (*p == c) {
+			*p = c->next;
+			d->check_n--;
+			return;
+		}
+}
+
+/* Its process has ended, and its output too unless nobody waits for that any more. */
+static void finish_when_over(struct sw_check *c)
+{
+	struct sw_daemon *d = c->d;
+	struct sw_err err = SW_ERR_INIT;
+
+	if (!c->exited || (!c->eof && c->done != NULL) || c->closing)
+		return;
+	if (c->done != NULL)
+		read_verdict(c, &err);
+	unlink_check(c);
+	close_all(c);
+	answer(c, &err);
+	start_next(d);
+}
+
+static void on_child_exit(uv_process_t *p, int64_t status, int sig)
+{
+	struct sw_check *c = p->data;
+
+	(void)status;
+	(void)sig;
+	c->exited = true;
+	finish_when_over(c);
+}
+
+static void on_limit(uv_timer_t *t)
+{
+	struct sw_check *c = t->data;
+	struct sw_err err = SW_ERR_INIT;
+
+	(void)sw_err_at(&err, SW_BUSY, "/trainer", "checking the model and the data took over %d s",
+			SW_SPECCHECK_LIMIT_MS / 1000);
+	answer(c, &err);
+	if (c->exited)
+		finish_when_over(c);
+	else
+		(void)uv_process_kill(&c->process, SIGKILL); /* its end comes to on_child_exit() */
+}
+
+static void on_written(uv_write_t *req, int status)
+{
+	struct sw_check *c = req->data;
+
+	(void)status; /* a program that ends without reading says why on its output, or by its
+			 status */
+	if (c->closing || c->in_closed)
+		return;
+	c->in_closed = true; /* the end of its input */
+	uv_close((uv_handle_t *)&c->in, on_closed);
+}
+
+static void on_alloc(uv_handle_t *h, size_t hint, uv_buf_t *buf)
+{
+	struct sw_check *c = h->data;
+
+	(void)hint;
+	if (sw_buf_reserve(&c->output, 4096) != SW_OK) {
+		*buf = uv_buf_init(NULL, 0);
+		return;
+	}
+	*buf = uv_buf_init(c->output.data + c->output.len, 4096);
+}
+
+static void on_read(uv_stream_t *s, ssize_t n, const uv_buf_t *buf)
+{
+	struct sw_check *c = s->data;
+
+	(void)buf;
+	if (n >= 0) {
+		c->output.len += (size_t)n;
+		c->output.data[c->output.len] = '\0';
+		return;
+	}
+	(void)uv_read_stop(s);
+	c->eof = true;
+	finish_when_over(c);
+}
+
+static struct sw_check *create(struct sw_daemon *d, const char *spec, sw_speccheck_cb *done,
+			       void *user)
+{
+	struct sw_check *c = sw_calloc(1, sizeof *c);
+
+	if (c == NULL || (c->spec = sw_strdup(spec)) == NULL) {
+		free(c);
+		return NULL;
+	}
+	sw_buf_init(&c->output, OUTPUT_MAX);
+	c->d = d;
+	c->done = done;
+	c->user = user;
+	c->process.data = c->in.data = c->out.data = c->limit.data = c->write.data = c;
+	return c;
+}
+
+static int spawn(struct sw_check *c)
+{
+	struct sw_daemon *d = c->d;
+	char *argv[] = {d->config.worker, "check", NULL};
+	uv_stdio_container_t stdio[3] = {
+		{.flags = UV_CREATE_PIPE | UV_READABLE_PIPE, .data.stream = (uv_stream_t *)&c->in},
+		{.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&c->out},
+		{.flags = UV_INHERIT_FD, .data.fd = 2},
+	};
+	const uv_process_options_t options = {.exit_cb = on_child_exit,
+					      .file = argv[0],
+					      .args = argv,
+					      .stdio = stdio,
+					      .stdio_count = 3};
+	const uv_buf_t in = uv_buf_init(c->spec, (unsigned)strlen(c->spec));
+	int rc = uv_spawn(d->loop, &c->process, &options);
+
+	if (rc == 0)
+		rc = uv_read_start((uv_stream_t *)&c->out, on_alloc, on_read);
+	if (rc == 0)
+		rc = uv_write(&c->write, (uv_stream_t *)&c->in, &in, 1, on_written);
+	if (rc == 0)
+		rc = uv_timer_start(&c->limit, on_limit, SW_SPECCHECK_LIMIT_MS, 0);
+	if (rc != 0 && c->process.pid > 0)
+		(void)uv_process_kill(&c->process, SIGKILL);
+	return rc;
+}
+
+/* Into the list of those that run. */
+static void run(struct sw_check *c)
+{
+	struct sw_daemon *d = c->d;
+	struct sw_err err = SW_ERR_INIT;
+
+	/* These three are documented never to fail for a unix pipe and a timer. */
+	(void)uv_pipe_init(d->loop, &c->in, 0);
+	(void)uv_pipe_init(d->loop, &c->out, 0);
+	(void)uv_timer_init(d->loop, &c->limit);
+	c->n_open = 4;
+	c->next = d->checks;
+	d->checks = c;
+	d->check_n++;
+	const int rc = spawn(c);
+	c->process.data = c; /* uv_spawn() sets the handle anew, also when it fails */
+	if (rc == 0)
+		return;
+	(void)sw_err_at(&err, SW_INTERNAL, "/trainer", "cannot run %s: %s", d->config.worker,
+			uv_strerror(rc));
+	unlink_check(c);
+	close_all(c);
+	answer(c, &err);
+}
+
+static void start_next(struct sw_daemon *d)
+{
+	while (d->checks_waiting != NULL && d->check_n < SW_SPECCHECK_AT_ONCE) {
+		struct sw_check *c = d->checks_waiting;
+
+		d->checks_waiting = c->next;
+		d->check_waiting_n--;
+		run(c);
+	}
+}
+
+sw_status sw_speccheck_start(struct sw_daemon *d, const char *spec, sw_speccheck_cb *done,
+			     void *user, struct sw_err *err)
+{
+	struct sw_check **last = &d->checks_waiting, *c;
+
+	if (d->phase != SW_UP)
+		return sw_err_set(err, SW_BUSY, "the daemon is stopping");
+	if (d->check_waiting_n >= SW_SPECCHECK_WAITING)
+		return sw_err_set(err, SW_BUSY, "%d specs wait to be checked; try again",
+				  SW_SPECCHECK_WAITING);
+	c = create(d, spec, done, user);
+	if (c == NULL)
+		return sw_err_set(err, SW_NOMEM, "out of memory");
+	while (*last != NULL)
+		last = &(*last)->next;
+	*last = c;
+	d->check_waiting_n++;
+	start_next(d);
+	return SW_OK;
+}
+
+void sw_speccheck_stop_all(struct sw_daemon *d)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_check *c;
+
+	(void)sw_err_set(&err, SW_BUSY, "the daemon is stopping");
+	while ((c = d->checks_waiting) != NULL) {
+		d->checks_waiting = c->next;
+		d->check_waiting_n--;
+		answer(c, &err);
+		sw_buf_fini(&c->output);
+		free(c->spec);
+		free(c);
+	}
+	for (struct sw_check *next = d->checks; (c = next) != NULL;) {
+		next = c->next;
+		answer(c, &err);
+		if (c->exited) /* and something else holds its output open */
+			finish_when_over(c);
+		else
+			(void)uv_process_kill(&c->process, SIGKILL);
+	}
+}

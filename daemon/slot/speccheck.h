@@ -1,0 +1,36 @@
+/*
+ * daemon/slot/speccheck.h — what only a worker can say about a spec: does the model compile, can
+ * the data be read, do they fit? Asked of `sweep-worker check`, a process of its own, so that the
+ * loop never reads a data set and the daemon needs none of the worker's code.
+ */
+#ifndef SW_DAEMON_SLOT_SPECCHECK_H
+#define SW_DAEMON_SLOT_SPECCHECK_H
+
+#include "base/status.h"
+#include <stdint.h>
+
+struct sw_daemon;
+
+#define SW_SPECCHECK_LIMIT_MS 60000
+#define SW_SPECCHECK_AT_ONCE  4  /* processes; further checks wait for their turn ... */
+#define SW_SPECCHECK_WAITING  64 /* ... as many as this; more are SW_BUSY */
+
+/* Of the largest configuration of the space; 0: not known. */
+struct sw_speccheck {
+	int64_t parameters; /* weights that are trained */
+	int64_t bytes;      /* that a trial takes, its data set among them */
+};
+
+/* done is called once, on the loop: err->code SW_OK when the spec passed, and facts what it
+ * needs. */
+typedef void sw_speccheck_cb(void *user, const struct sw_err *err,
+			     const struct sw_speccheck *facts);
+
+/* spec: JSON text, borrowed for the call. On any status but SW_OK done is never called. */
+SW_NODISCARD sw_status sw_speccheck_start(struct sw_daemon *d, const char *spec,
+					  sw_speccheck_cb *done, void *user, struct sw_err *err);
+
+/* Ends all: each is answered with SW_BUSY. No more may be started after it. */
+void sw_speccheck_stop_all(struct sw_daemon *d);
+
+#endif

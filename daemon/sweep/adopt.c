@@ -1,0 +1,239 @@
+/*
+ * daemon/sweep/adopt.c — what an earlier daemon left running.
+ *
+ * A worker whose process still lives keeps its slot and its trial. A running trial that no living
+ * worker holds lost its attempt while nobody looked. A living worker without a slot is ended.
+ */
+#include "daemon/sweep/adopt.h"
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "daemon/daemon.h"
+#include "daemon/slot/supervisor.h"
+#include "daemon/sweep/driver.h"
+#include "daemon/sweep/host.h"
+#include "store/read.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct rows {
+	struct sw_daemon *d;
+	const struct sw_executor *executor;
+	sw_ended_cb *ended;
+	unsigned *lanes; /* [slot_n]: of the process whose first row is that slot's */
+	char worker[33]; /* of the process that the last rows were about */
+	int64_t first;   /* its first row */
+	sw_row_slot_cb *cb;
+	sw_status rc;
+	struct sw_err err;
+};
+
+static struct sw_host *running_on(struct sw_daemon *d, int32_t slot, uint64_t *trial)
+{
+	for (size_t i = 0; i < d->host_n; i++) {
+		struct sw_host *h = d->hosts[i];
+
+		if (h->sched == NULL || h->driven)
+			continue;
+		for (uint64_t t = 1; t <= sw_sweep_trial_n(h->sched); t++)
+			if (h->runs[t - 1].started_ms != 0 && h->runs[t - 1].slot == slot) {
+				*trial = t;
+				return h;
+			}
+	}
+	return NULL;
+}
+
+/* Rows come in the order of slots, the lanes of a process one after the other. */
+static bool count_row(const struct sw_row_slot *row, void *arg)
+{
+	struct rows *r = arg;
+
+	if (strcmp(row->worker, r->worker) != 0) {
+		(void)snprintf(r->worker, sizeof r->worker, "%s", row->worker);
+		r->first = row->slot;
+	}
+	if (r->first >= 0 && (uint64_t)r->first < r->d->slot_n)
+		r->lanes[r->first]++;
+	return true;
+}
+
+static bool adopt_row(const struct sw_row_slot *row, void *arg)
+{
+	const struct rows *r = arg;
+	struct sw_daemon *d = r->d;
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_slot *s;
+	uint64_t trial = 0;
+
+	if (row->slot < 0 || (uint64_t)row->slot >= d->slot_n)
+		return true;
+	s = &d->slots[row->slot];
+	if (strcmp(row->device, s->device.name) != 0 || strlen(row->worker) >= sizeof s->worker)
+		return true;
+	const struct sw_slot *lead = &d->slots[s->lead];
+	if (lead != s) { /* another lane of a process that was adopted for the first one, or not */
+		if (lead->proc == NULL || strcmp(lead->worker, row->worker) != 0)
+			return true;
+	} else if (r->lanes[row->slot] != s->device.lanes) {
+		return true; /* it has more or fewer lanes than there are to be */
+	} else if (r->executor->adopt(d->loop, row->handle, r->ended, s, &s->proc, &err) != SW_OK) {
+		sw_log(SW_LOG_INFO, "worker.gone", "slot=%lld why=\"%s\"", (long long)row->slot,
+		       err.msg);
+		return true;
+	}
+	memcpy(s->worker, row->worker, strlen(row->worker) + 1);
+	s->state = SW_SLOT_STARTING;
+	s->since_us = sw_clock_mono_us();
+	s->starts = 1;
+	struct sw_host *h = running_on(d, s->index, &trial);
+	if (h != NULL) {
+		s->state = SW_SLOT_BUSY;
+		s->sweep = h->sweep;
+		s->trial = (int64_t)trial;
+		s->attempt = sw_sweep_trial(h->sched, trial)->attempt;
+		s->busy_since_us = s->since_us;
+	}
+	sw_log(SW_LOG_INFO, "worker.adopted", "slot=%d pid=%ld trial=%lld/%lld", s->index,
+	       sw_slot_pid(s), (long long)s->sweep, (long long)s->trial);
+	return true;
+}
+
+/* The trial of a worker that the daemon itself ends is not to blame. */
+static void release_of(struct sw_daemon *d, int32_t slot)
+{
+	uint64_t trial = 0;
+	struct sw_host *h = running_on(d, slot, &trial);
+
+	if (h != NULL)
+		sw_driver_attempt_over(h, SW_EVENT_RELEASE, trial,
+				       sw_sweep_trial(h->sched, trial)->attempt, "slot removed", 0);
+}
+
+/* A worker whose slot is no longer there, or has another device now. */
+static bool dismiss_row(const struct sw_row_slot *row, void *arg)
+{
+	struct rows *r = arg;
+	struct sw_daemon *d = r->d;
+	struct sw_proc *p = NULL;
+	struct sw_err err = SW_ERR_INIT;
+
+	if (row->slot >= 0 && (uint64_t)row->slot < d->slot_n &&
+	    strcmp(row->worker, d->slots[row->slot].worker) == 0)
+		return true;
+	if (strcmp(row->worker, r->worker) == 0) { /* another lane of one that was just ended */
+		release_of(d, (int32_t)row->slot);
+	} else if (r->executor->adopt(d->loop, row->handle, NULL, NULL, &p, &err) == SW_OK) {
+		sw_log(SW_LOG_INFO, "worker.dismissed", "slot=%lld pid=%ld", (long long)row->slot,
+		       r->executor->pid(p));
+		r->executor->stop(p, true);
+		r->executor->forget(p);
+		release_of(d, (int32_t)row->slot);
+		(void)snprintf(r->worker, sizeof r->worker, "%s", row->worker);
+	}
+	struct sw_change *c = sw_change_begin(d, NULL);
+	sw_tx_slot_delete(c->tx, row->slot);
+	sw_change_commit(c);
+	return true;
+}
+
+static void read_rows(struct sw_db *db, void *arg)
+{
+	struct rows *r = arg;
+
+	r->rc = sw_read_slots(db, r->cb, r, &r->err);
+}
+
+/* --- when an attempt was last heard of --- */
+
+struct heard {
+	const struct sw_host *h;
+	uint64_t trial;
+	int64_t ms;
+};
+
+static bool take_heard(const struct sw_row_report *row, void *arg)
+{
+	struct heard *q = arg;
+
+	q->ms = row->time_ms > q->ms ? row->time_ms : q->ms;
+	return true;
+}
+
+static void read_heard(struct sw_db *db, void *arg)
+{
+	struct heard *q = arg;
+	const struct sw_trial *t = sw_sweep_trial(q->h->sched, q->trial);
+	struct sw_err err = SW_ERR_INIT;
+
+	if (t->seq != 0 && sw_read_report(db, q->h->sweep, (int64_t)q->trial, t->attempt,
+					  (int64_t)t->seq, take_heard, q, &err) != SW_OK)
+		q->ms = 0;
+}
+
+/* Of the live attempt, by what is stored. The time that nobody was there to run it is no time that
+ * it ran: budgets go by it. */
+static int64_t heard_ms(const struct sw_host *h, uint64_t trial)
+{
+	struct heard q = {.h = h, .trial = trial, .ms = h->runs[trial - 1].started_ms};
+
+	sw_store_read_now(h->d->store, read_heard, &q);
+	return q.ms;
+}
+
+/* Running trials that no adopted worker holds lost theirs while no daemon looked. One that is held
+ * may have ended all the same: until the worker says hello, nobody knows. */
+static void release_orphans(struct sw_daemon *d)
+{
+	for (size_t i = 0; i < d->host_n; i++) {
+		struct sw_host *h = d->hosts[i];
+
+		if (h->sched == NULL || h->driven)
+			continue;
+		for (uint64_t t = 1; t <= sw_sweep_trial_n(h->sched); t++) {
+			const struct sw_run *run = &h->runs[t - 1];
+			struct sw_slot *s = run->slot >= 0 && (size_t)run->slot < d->slot_n
+						    ? &d->slots[run->slot]
+						    : NULL;
+
+			if (run->started_ms == 0)
+				continue;
+			if (s != NULL && s->sweep == h->sweep && s->trial == (int64_t)t)
+				s->heard_ms = heard_ms(h, t);
+			else
+				sw_driver_attempt_over(h, SW_EVENT_LOST, t,
+						       sw_sweep_trial(h->sched, t)->attempt, "lost",
+						       heard_ms(h, t));
+		}
+	}
+}
+
+sw_status sw_adopt_workers(struct sw_daemon *d, const struct sw_executor *executor,
+			   sw_ended_cb *ended, struct sw_err *err)
+{
+	sw_row_slot_cb *const passes[] = {count_row, adopt_row, dismiss_row};
+	unsigned *lanes = sw_calloc(d->slot_n + 1, sizeof *lanes);
+	sw_status rc = SW_OK;
+
+	if (lanes == NULL)
+		return sw_err_set(err, SW_NOMEM, "out of memory");
+	for (size_t i = 0; rc == SW_OK && i < sizeof passes / sizeof passes[0]; i++) {
+		struct rows r = {.d = d,
+				 .executor = executor,
+				 .ended = ended,
+				 .lanes = lanes,
+				 .cb = passes[i]};
+
+		sw_store_read_now(d->store, read_rows, &r);
+		if (r.rc != SW_OK)
+			rc = sw_err_set(err, SW_IO, "cannot read the slots from the store: %s",
+					r.err.msg);
+	}
+	free(lanes);
+	if (rc != SW_OK)
+		return rc;
+	sw_admission_adopted(d);
+	release_orphans(d);
+	return SW_OK;
+}

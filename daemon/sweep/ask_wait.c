@@ -1,0 +1,120 @@
+#include "daemon/sweep/ask_wait.h"
+#include "base/clock.h"
+#include "base/fault.h"
+#include "daemon/daemon.h"
+#include "daemon/net/call.h"
+#include "daemon/sweep/host.h"
+#include "daemon/sweep/work.h"
+#include <stdlib.h>
+
+struct sw_asking {
+	struct sw_asking *next;
+	struct sw_call *call;
+};
+
+static int64_t ends_us(const struct sw_call *call)
+{
+	return call->since_us + (int64_t)(sw_call_num(call, "wait_s", 0.0) * 1e6);
+}
+
+bool sw_asks_keep(struct sw_host *h, struct sw_call *call)
+{
+	struct sw_asks *all = &h->asks;
+
+	if (sw_call_gone(call) || h->ended_ms != 0 || h->d->draining || h->d->phase != SW_UP ||
+	    all->n == SW_ASKS_MAX || sw_clock_mono_us() >= ends_us(call))
+		return false;
+	struct sw_asking *a = sw_calloc(1, sizeof *a);
+	if (a == NULL)
+		return false;
+	a->call = call;
+	if (all->head == NULL)
+		all->tail = &all->head;
+	*all->tail = a;
+	all->tail = &a->next;
+	all->n++;
+	return true;
+}
+
+/* Takes the entry at *at out of the list. */
+static struct sw_call *take(struct sw_asks *all, struct sw_asking **at)
+{
+	struct sw_asking *a = *at;
+	struct sw_call *call = a->call;
+
+	*at = a->next;
+	if (all->tail == &a->next)
+		all->tail = at;
+	all->n--;
+	free(a);
+	return call;
+}
+
+void sw_asks_changed(struct sw_host *h)
+{
+	if (h->asks.n == 0 || h->asks.dirty)
+		return;
+	h->asks.dirty = true;
+	h->asks.next_dirty = h->d->asks_dirty;
+	h->d->asks_dirty = h;
+}
+
+/* Only those that wait now: one that comes back empty waits on, behind them. */
+static void serve(struct sw_host *h)
+{
+	for (size_t n = h->asks.n; n > 0 && h->asks.n > 0; n--) {
+		if (h->ended_ms == 0 && !sw_sweep_has_work(h->sched))
+			return;
+		sw_work_ask(h, take(&h->asks, &h->asks.head));
+	}
+}
+
+void sw_asks_flush(struct sw_daemon *d)
+{
+	struct sw_host *h = d->asks_dirty, *next;
+
+	d->asks_dirty = NULL; /* what changes from here on is for the next turn */
+	for (; h != NULL; h = next) {
+		next = h->asks.next_dirty;
+		h->asks.dirty = false;
+		serve(h);
+	}
+	if (d->asks_dirty != NULL)
+		(void)uv_async_send(&d->store_wake);
+}
+
+void sw_asks_tick(struct sw_daemon *d, int64_t now_us)
+{
+	for (size_t i = 0; i < d->host_n; i++) {
+		struct sw_asks *all = &d->hosts[i]->asks;
+
+		for (struct sw_asking **at = &all->head; *at != NULL;) {
+			if (now_us < ends_us((*at)->call) && !sw_call_gone((*at)->call))
+				at = &(*at)->next;
+			else
+				sw_work_ask_now(d->hosts[i], take(all, at));
+		}
+	}
+}
+
+void sw_asks_refuse_all(struct sw_daemon *d, const char *why)
+{
+	struct sw_err err = SW_ERR_INIT;
+
+	(void)sw_err_set(&err, SW_BUSY, "%s", why);
+	for (size_t i = 0; i < d->host_n; i++) {
+		struct sw_asks *all = &d->hosts[i]->asks;
+
+		while (all->head != NULL)
+			sw_call_error(take(all, &all->head), &err);
+	}
+}
+
+size_t sw_asks_waiting(const struct sw_daemon *d)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->host_n; i++)
+		n += d->hosts[i]->asks.n;
+	return n;
+}

@@ -1,0 +1,373 @@
+#include "daemon/sweep/checkpoint.h"
+#include "base/fault.h"
+#include "daemon/daemon.h"
+#include "daemon/sweep/driver.h"
+#include "daemon/sweep/host.h"
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define FOLDER SW_CHECKPOINT_FOLDER
+
+/* --- names --- */
+
+sw_status sw_checkpoint_folder(struct sw_host *h, bool make, char *out, size_t cap,
+			       struct sw_err *err)
+{
+	const char *state = h->d->config.state;
+	struct stat st;
+
+	for (int depth = make ? 0 : 1; depth < 2; depth++) {
+		const int n = depth == 0 ? snprintf(out, cap, "%s/" FOLDER, state)
+					 : snprintf(out, cap, "%s/" FOLDER "/%lld", state,
+						    (long long)h->sweep);
+
+		if (n < 0 || (size_t)n >= cap)
+			return sw_err_set(err, SW_TOO_BIG,
+					  "the path of the checkpoints is too long");
+		if (make && mkdir(out, 0700) != 0 && errno != EEXIST)
+			return sw_err_set(err, SW_IO, "cannot make the folder %s: %s", out,
+					  strerror(errno));
+		/* What a worker wrote behind a link would never be removed
+		 * (daemon/sweep/janitor.c). */
+		if (make && (lstat(out, &st) != 0 || !S_ISDIR(st.st_mode)))
+			return sw_err_set(err, SW_IO, "%s is a link, or no folder", out);
+	}
+	h->has_checkpoints = h->has_checkpoints || make;
+	return SW_OK;
+}
+
+/* --- who needs what --- */
+
+struct sw_checkpoint sw_checkpoint_of(const struct sw_host *h, uint64_t trial)
+{
+	const struct sw_trial *t = h->driven ? NULL : sw_sweep_trial(h->sched, trial);
+	struct sw_checkpoint c = {.sweep = h->sweep};
+
+	if (t != NULL && t->resume_step != 0) {
+		c.trial = sw_sweep_from(h->sched, trial);
+		c.step = t->resume_step;
+	}
+	return c;
+}
+
+static bool same(const struct sw_checkpoint *a, const struct sw_checkpoint *b)
+{
+	return a->trial == b->trial && a->step == b->step;
+}
+
+/* A place in the list of open trials by number; *found: is it there, and open? */
+static size_t open_at(const struct sw_keeping *k, uint64_t trial, bool *found)
+{
+	size_t low = 0, high = k->open_n;
+
+	while (low < high) {
+		const size_t mid = low + (high - low) / 2;
+
+		if (k->open[mid].trial < trial)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	*found = low < k->open_n && k->open[low].trial == trial && !k->open[low].gone;
+	return low;
+}
+
+/* The place is given up. To close each gap at once would cost a move of all that are behind it, and
+ * where a sweep ends that is all of them for each of them. */
+static void close_open(struct sw_keeping *k, size_t at)
+{
+	size_t n = 0;
+
+	k->open[at].gone = true;
+	if (++k->gone_n * 2 <= k->open_n)
+		return;
+	for (size_t i = 0; i < k->open_n; i++)
+		if (!k->open[i].gone)
+			k->open[n++] = k->open[i];
+	k->open_n = n;
+	k->gone_n = 0;
+}
+
+struct sw_keeping_open *sw_checkpoint_open(struct sw_host *h, uint64_t trial)
+{
+	struct sw_keeping *k = &h->keeping;
+	bool found;
+	const size_t at = open_at(k, trial, &found);
+
+	if (found)
+		return &k->open[at];
+	assert(at == k->open_n || k->open[at].trial != trial); /* what has ended stays ended */
+	if (k->open_n == k->open_cap) {
+		const size_t cap = k->open_cap == 0 ? 16 : k->open_cap * 2;
+		struct sw_keeping_open *grown = sw_realloc(k->open, cap * sizeof *grown);
+
+		if (grown == NULL)
+			sw_daemon_die("note a checkpoint", SW_NOMEM);
+		k->open = grown;
+		k->open_cap = cap;
+	}
+	memmove(&k->open[at + 1], &k->open[at], (k->open_n - at) * sizeof *k->open);
+	k->open_n++;
+	k->open[at] = (struct sw_keeping_open){.trial = trial};
+	return &k->open[at];
+}
+
+void sw_checkpoint_ended(struct sw_host *h, const struct sw_keeping_ended *file)
+{
+	struct sw_keeping *k = &h->keeping;
+
+	if (k->ended_n == k->ended_cap) {
+		const size_t cap = k->ended_cap == 0 ? 4 : k->ended_cap * 2;
+		struct sw_keeping_ended *grown = sw_realloc(k->ended, cap * sizeof *grown);
+
+		if (grown == NULL)
+			sw_daemon_die("note a checkpoint", SW_NOMEM);
+		k->ended = grown;
+		k->ended_cap = cap;
+	}
+	k->ended[k->ended_n++] = *file;
+}
+
+size_t sw_checkpoint_best(const struct sw_host *h)
+{
+	const struct sw_keeping *k = &h->keeping;
+	size_t best = k->ended_n;
+
+	for (size_t i = 0; i < k->ended_n; i++) {
+		const struct sw_keeping_ended *e = &k->ended[i], *b = &k->ended[best];
+
+		if (e->has_value &&
+		    (best == k->ended_n ||
+		     (h->maximize ? e->value > b->value : e->value < b->value) ||
+		     (!(e->value < b->value) && !(e->value > b->value) && e->trial < b->trial)))
+			best = i;
+	}
+	return best;
+}
+
+static bool is_kept(const struct sw_host *h, const struct sw_checkpoint *file)
+{
+	const struct sw_keeping *k = &h->keeping;
+
+	for (size_t i = 0; i < k->ended_n; i++)
+		if (k->ended[i].trial == file->trial && k->ended[i].step == file->step)
+			return true;
+	return false;
+}
+
+bool sw_checkpoint_has_heir(const struct sw_host *h, uint64_t trial, uint64_t step)
+{
+	for (size_t i = 0; i < h->heirs.n; i++)
+		if (h->heirs.v[i].from == trial && h->heirs.v[i].step == step)
+			return true;
+	return false;
+}
+
+static bool is_needed(const struct sw_host *h, const struct sw_checkpoint *file)
+{
+	const struct sw_checkpoint own = sw_checkpoint_of(h, file->trial);
+	const struct sw_trial *t = sw_sweep_trial(h->sched, file->trial);
+	bool found;
+	const size_t at = open_at(&h->keeping, file->trial, &found);
+
+	if (sw_trial_ended((enum sw_trial_state)t->state) ? is_kept(h, file) : same(&own, file))
+		return true;
+	if (found && h->keeping.open[at].before == file->step)
+		return true;
+	return sw_checkpoint_has_heir(h, file->trial, file->step);
+}
+
+static void add_unneeded(struct sw_change *c, const struct sw_checkpoint *file)
+{
+	if (c->unneeded_n == c->unneeded_cap) {
+		const size_t cap = c->unneeded_cap == 0 ? 4 : c->unneeded_cap * 2;
+		struct sw_checkpoint *grown = sw_realloc(c->unneeded, cap * sizeof *grown);
+
+		if (grown == NULL)
+			sw_daemon_die("note a checkpoint", SW_NOMEM);
+		c->unneeded = grown;
+		c->unneeded_cap = cap;
+	}
+	c->unneeded[c->unneeded_n++] = *file;
+}
+
+static void release(struct sw_change *c, const struct sw_host *h, const struct sw_checkpoint *file)
+{
+	if (file->trial != 0 && !is_needed(h, file))
+		add_unneeded(c, file);
+}
+
+static void add_heir(struct sw_host *h, uint64_t child, uint64_t from, uint64_t step)
+{
+	struct sw_heirs *v = &h->heirs;
+
+	if (v->n == v->cap) {
+		const size_t cap = v->cap == 0 ? 16 : v->cap * 2;
+		struct sw_heir *grown = sw_realloc(v->v, cap * sizeof *grown);
+
+		if (grown == NULL)
+			sw_daemon_die("note a checkpoint", SW_NOMEM);
+		v->v = grown;
+		v->cap = cap;
+	}
+	v->v[v->n++] = (struct sw_heir){.child = child, .from = from, .step = step};
+}
+
+/* The trial has one of its own now, or needs none. */
+static void drop_heir(struct sw_change *c, struct sw_host *h, uint64_t child)
+{
+	struct sw_heirs *v = &h->heirs;
+
+	for (size_t i = 0; i < v->n; i++) {
+		if (v->v[i].child != child)
+			continue;
+		const struct sw_checkpoint file = {
+			.sweep = h->sweep, .trial = v->v[i].from, .step = v->v[i].step};
+		v->v[i] = v->v[--v->n];
+		release(c, h, &file);
+		return;
+	}
+}
+
+void sw_checkpoint_created(struct sw_host *h, const struct sw_action *create)
+{
+	if (!h->driven && create->from != 0 && create->from != create->trial)
+		add_heir(h, create->trial, create->from, create->resume_step);
+}
+
+/* The one before a trial's last goes. */
+static void release_before(struct sw_change *c, struct sw_host *h, uint64_t trial)
+{
+	bool found;
+	const size_t at = open_at(&h->keeping, trial, &found);
+
+	if (!found || h->keeping.open[at].before == 0)
+		return;
+	const struct sw_checkpoint file = {
+		.sweep = h->sweep, .trial = trial, .step = h->keeping.open[at].before};
+	h->keeping.open[at].before = 0;
+	release(c, h, &file);
+}
+
+/* Of the trials that have ended only the best and the last that was COMPLETED stay. */
+static void keep_best_and_last(struct sw_change *c, struct sw_host *h)
+{
+	struct sw_keeping *k = &h->keeping;
+	const size_t best = sw_checkpoint_best(h);
+	size_t last = k->ended_n, n = 0;
+	struct sw_checkpoint gone[4];
+	size_t gone_n = 0;
+
+	for (size_t i = 0; i < k->ended_n; i++)
+		if (k->ended[i].completed)
+			last = i;
+	for (size_t i = 0; i < k->ended_n; i++) {
+		if (i == best || i == last || gone_n == sizeof gone / sizeof *gone) {
+			k->ended[n++] = k->ended[i];
+			continue;
+		}
+		gone[gone_n++] = (struct sw_checkpoint){
+			.sweep = h->sweep, .trial = k->ended[i].trial, .step = k->ended[i].step};
+	}
+	k->ended_n = n;
+	for (size_t i = 0; i < gone_n; i++)
+		release(c, h, &gone[i]);
+}
+
+/* A trial has ended: does its last checkpoint stay, and what goes for it? */
+static void settle(struct sw_change *c, struct sw_host *h, uint64_t trial)
+{
+	const struct sw_trial *t = sw_sweep_trial(h->sched, trial);
+	const struct sw_checkpoint last = sw_checkpoint_of(h, trial);
+	struct sw_keeping *k = &h->keeping;
+	struct sw_keeping_ended file = {
+		.trial = trial, .step = last.step, .completed = t->state == SW_TRIAL_COMPLETED};
+	bool found;
+
+	release_before(c, h, trial);
+	const size_t at = open_at(k, trial, &found);
+	if (found) {
+		file.has_value = k->open[at].has_value;
+		file.value = k->open[at].value;
+		close_open(k, at);
+	}
+	if (last.trial != trial || h->spec->checkpoint.keep == SW_SPEC_KEEP_NONE ||
+	    t->state == SW_TRIAL_FAILED || t->state == SW_TRIAL_INFEASIBLE) {
+		release(c, h, &last);
+		return;
+	}
+	sw_checkpoint_ended(h, &file);
+	if (h->spec->checkpoint.keep == SW_SPEC_KEEP_BEST_AND_LAST)
+		keep_best_and_last(c, h);
+	if (h->spec->checkpoint.max_mb != 0)
+		c->shrink = h;
+}
+
+/* The trial of a report has another last checkpoint, or another value. */
+static void reported(struct sw_change *c, struct sw_host *h, const struct sw_event *event,
+		     const struct sw_checkpoint *before, const struct sw_checkpoint *now)
+{
+	const uint64_t trial = event->trial;
+	const bool fresh = now->trial == trial && !same(now, before);
+
+	if (!fresh && !event->has_value)
+		return;
+	struct sw_keeping_open *open = sw_checkpoint_open(h, trial);
+	if (event->has_value) {
+		open->has_value = isfinite(event->value);
+		open->value = event->value;
+	}
+	if (!fresh)
+		return;
+	drop_heir(c, h, trial);
+	release_before(c, h, trial);
+	if (before->trial == trial)
+		sw_checkpoint_open(h, trial)->before = before->step;
+	release(c, h, before);
+}
+
+void sw_checkpoint_stepped(struct sw_change *c, struct sw_host *h, const struct sw_event *event,
+			   const struct sw_checkpoint *before, const struct sw_actions *step)
+{
+	if (h->driven)
+		return;
+	if (event->trial != 0 && event->kind == SW_EVENT_REPORT) {
+		const struct sw_checkpoint now = sw_checkpoint_of(h, event->trial);
+
+		reported(c, h, event, before, &now);
+	}
+	for (size_t i = 0; i < step->n; i++) {
+		const struct sw_action *a = &step->v[i];
+
+		if (a->kind == SW_ACTION_PAUSE) {
+			release_before(c, h, a->trial);
+		} else if (a->kind == SW_ACTION_END) {
+			drop_heir(c, h, a->trial);
+			settle(c, h, a->trial);
+		} else if (a->kind == SW_ACTION_SWEEP && h->has_checkpoints && h->ended_ms != 0) {
+			const struct sw_checkpoint all = {.sweep = h->sweep,
+							  .step = sw_sweep_trial_n(h->sched)};
+
+			add_unneeded(c, &all);
+		}
+	}
+}
+
+void sw_checkpoint_recovered(struct sw_host *h)
+{
+	const uint64_t n = sw_sweep_trial_n(h->sched);
+
+	for (uint64_t trial = 1; !h->driven && trial <= n; trial++) {
+		const struct sw_trial *t = sw_sweep_trial(h->sched, trial);
+		const struct sw_checkpoint c = sw_checkpoint_of(h, trial);
+
+		if (c.trial != 0 && c.trial != trial &&
+		    !sw_trial_ended((enum sw_trial_state)t->state))
+			add_heir(h, trial, c.trial, c.step);
+	}
+}

@@ -1,0 +1,98 @@
+/*
+ * daemon/sweep/checkpoint.h — the files that trials go on from: where they are, and when they go.
+ *
+ *   <state>/checkpoints/<sweep>/<trial>-<step>.ckpt
+ *
+ * Workers write them before they report the step; the daemon makes the folder (0700) and deletes
+ * what nobody needs any more. Needed are, of a trial that runs or waits to run again, the last one
+ * and the one before it (for when the last is damaged); of a paused one the last; what a child goes
+ * on from (pbt); and of trials that have ended what the spec's "checkpoint" says: the best one's
+ * and the last one's, all, or none, within max_mb, the worst going first. Files go after the commit
+ * of what made them unneeded, on libuv's pool (daemon/sweep/janitor.c). What a crash left behind
+ * goes at the next start.
+ */
+#ifndef SW_DAEMON_SWEEP_CHECKPOINT_H
+#define SW_DAEMON_SWEEP_CHECKPOINT_H
+
+#include "base/status.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SW_CHECKPOINT_FOLDER "checkpoints"
+
+struct sw_action;
+struct sw_actions;
+struct sw_change;
+struct sw_daemon;
+struct sw_event;
+struct sw_host;
+
+/* One file. trial 0: none; as something to remove, all of an ended sweep's up to trial `step`. */
+struct sw_checkpoint {
+	int64_t sweep;
+	uint64_t trial, step;
+};
+
+/* Open trials that have no checkpoint of their own yet and go on from another's. */
+struct sw_heirs {
+	struct sw_heir {
+		uint64_t child, from, step;
+	} * v;
+	size_t n, cap;
+};
+
+/* What of a sweep's trials is on the disk beside what the state machine knows of. */
+struct sw_keeping {
+	/* Trials that have not ended and have reported or have files; by trial. */
+	struct sw_keeping_open {
+		uint64_t trial;
+		uint64_t before; /* the step of the checkpoint before its last; 0: none */
+		bool has_value;
+		bool gone;    /* it has ended: its place goes with many others */
+		double value; /* the last of the metric; of several the first one */
+	} * open;
+	size_t open_n, open_cap, gone_n;
+	/* Trials that have ended whose file stays, in the order of their ends. */
+	struct sw_keeping_ended {
+		uint64_t trial, step;
+		bool completed, has_value;
+		double value;
+	} * ended;
+	size_t ended_n, ended_cap;
+};
+
+/* The path of the sweep's folder; `make`: it is there after SW_OK. */
+SW_NODISCARD sw_status sw_checkpoint_folder(struct sw_host *h, bool make, char *out, size_t cap,
+					    struct sw_err *err);
+
+/* What the trial's next attempt goes on from. None: from scratch, or a client keeps its own. */
+struct sw_checkpoint sw_checkpoint_of(const struct sw_host *h, uint64_t trial);
+
+/* A step has made a trial; a step has been taken, before which the trial of the event (0: none)
+ * stood at `before`: notes in the change what nobody needs any more. */
+void sw_checkpoint_created(struct sw_host *h, const struct sw_action *create);
+void sw_checkpoint_stepped(struct sw_change *c, struct sw_host *h, const struct sw_event *event,
+			   const struct sw_checkpoint *before, const struct sw_actions *step);
+/* A sweep was rebuilt: who needs another's. */
+void sw_checkpoint_recovered(struct sw_host *h);
+
+/* The trial's place in host->keeping.open, made if it is not there. Die without memory. */
+struct sw_keeping_open *sw_checkpoint_open(struct sw_host *h, uint64_t trial);
+void sw_checkpoint_ended(struct sw_host *h, const struct sw_keeping_ended *file);
+/* The place in host->keeping.ended of the best one; ended_n: none has a value. */
+size_t sw_checkpoint_best(const struct sw_host *h);
+/* Does a child of the population that has not its own yet go on from this one? */
+bool sw_checkpoint_has_heir(const struct sw_host *h, uint64_t trial, uint64_t step);
+
+/* --- daemon/sweep/janitor.c --- */
+
+/* After the commit: removes them, in the background. */
+void sw_checkpoint_remove(struct sw_daemon *d, const struct sw_checkpoint *v, size_t n);
+/* After the commit: removes, in the background, what is over the sweep's max_mb. */
+void sw_checkpoint_shrink(struct sw_host *h);
+/* At start, before the loop: what belongs to no stored trial, and what is not needed. */
+void sw_checkpoint_clean(struct sw_daemon *d);
+void sw_checkpoint_free(struct sw_daemon *d); /* after the loop has ended */
+
+#endif

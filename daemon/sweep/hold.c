@@ -1,0 +1,153 @@
+#include "daemon/sweep/hold.h"
+#include "base/clock.h"
+#include "base/fault.h"
+#include "daemon/daemon.h"
+#include "daemon/net/conn.h"
+#include "daemon/sweep/driver.h"
+#include "daemon/sweep/host.h"
+#include <stdlib.h>
+
+#define RELEASE_MAX 1000                   /* trials of a sweep that one tick gives back */
+#define DEAF_US     ((int64_t)1000 * 1000) /* between two ticks */
+
+/* --- connections --- */
+
+static struct sw_run *run_of(const struct sw_daemon *d, const struct sw_held *held)
+{
+	return &d->hosts[held->sweep - 1]->runs[held->trial - 1];
+}
+
+/* Drops what ended, or went to another connection. */
+static void compact(struct sw_conn *c)
+{
+	struct sw_holds *all = &c->held;
+	size_t n = 0;
+
+	for (size_t i = 0; i < all->n; i++)
+		if (run_of(c->d, &all->v[i])->conn == c->serial)
+			all->v[n++] = all->v[i];
+	all->n = n;
+}
+
+static void add(struct sw_conn *c, struct sw_held held)
+{
+	struct sw_holds *all = &c->held;
+
+	if (all->n == all->cap) {
+		compact(c);
+		if (all->n > all->cap / 2 || all->cap == 0) {
+			const size_t cap = all->cap == 0 ? 4 : 2 * all->cap;
+			struct sw_held *v = sw_realloc(all->v, cap * sizeof *v);
+
+			if (v == NULL)
+				sw_daemon_die("note who holds a trial", SW_NOMEM);
+			all->v = v;
+			all->cap = cap;
+		}
+	}
+	all->v[all->n++] = held;
+}
+
+void sw_hold_take(struct sw_conn *c, struct sw_host *h, uint64_t trial)
+{
+	struct sw_run *run = &h->runs[trial - 1];
+
+	if (!h->driven || sw_sweep_trial(h->sched, trial)->state != SW_TRIAL_RUNNING)
+		return;
+	run->heard_us = sw_clock_mono_us();
+	if (c->closing) { /* it asked, and was gone before it could be answered */
+		run->conn = 0;
+	} else if (run->conn != c->serial) {
+		add(c, (struct sw_held){.sweep = h->sweep, .trial = trial});
+		run->conn = c->serial;
+	}
+}
+
+bool sw_hold_any(struct sw_conn *c)
+{
+	compact(c);
+	return c->held.n > 0;
+}
+
+void sw_hold_drop_conn(struct sw_conn *c)
+{
+	const int64_t now_us = sw_clock_mono_us();
+
+	compact(c);
+	for (size_t i = 0; i < c->held.n; i++) {
+		const struct sw_host *h = c->d->hosts[c->held.v[i].sweep - 1];
+		struct sw_run *run = run_of(c->d, &c->held.v[i]);
+
+		run->conn = 0;
+		if (h->settings.lease_s <=
+		    0) /* a lease goes by what was said, not by who listens */
+			run->heard_us = now_us;
+	}
+	free(c->held.v);
+	c->held = (struct sw_holds){.v = NULL};
+}
+
+/* --- time --- */
+
+/* Gives back the trials of one sweep that are overdue. Those that are heard of later are due later,
+ * so nobody need be looked at before the one that was silent longest is due. */
+static void look(struct sw_host *h, int64_t now_us)
+{
+	const bool lease = h->settings.lease_s > 0;
+	const int64_t limit_us = (int64_t)((lease ? h->settings.lease_s : SW_HOLD_GRACE_S) * 1e6);
+	const uint64_t n = sw_sweep_trial_n(h->sched);
+	unsigned released = 0;
+	bool first = true;
+	int64_t heard_us = now_us; /* the earliest */
+
+	if (now_us < h->hold_us)
+		return;
+	for (uint64_t trial = h->oldest; trial <= n; trial++) {
+		const struct sw_trial *t = sw_sweep_trial(h->sched, trial);
+		const struct sw_run *run = &h->runs[trial - 1];
+
+		if (first && sw_trial_ended((enum sw_trial_state)t->state)) {
+			h->oldest = trial + 1;
+			continue;
+		}
+		first = false;
+		if (t->state != SW_TRIAL_RUNNING || (!lease && run->conn != 0))
+			continue;
+		if (now_us - run->heard_us <= limit_us)
+			heard_us = run->heard_us < heard_us ? run->heard_us : heard_us;
+		else if (released++ == RELEASE_MAX)
+			return; /* the next tick goes on */
+		else
+			sw_driver_attempt_over(h, SW_EVENT_RELEASE, trial, t->attempt,
+					       lease ? "lease expired" : "client gone", 0);
+	}
+	h->hold_us = heard_us + limit_us;
+}
+
+/* Nothing could be heard for so long: no grace and no lease has run meanwhile. */
+static void shift(struct sw_host *h, int64_t us)
+{
+	h->hold_us += us;
+	for (uint64_t trial = h->oldest; trial <= sw_sweep_trial_n(h->sched); trial++)
+		h->runs[trial - 1].heard_us += us;
+}
+
+void sw_hold_tick(struct sw_daemon *d, int64_t now_us)
+{
+	const int64_t since_us = now_us - d->hold_tick_us;
+	/* The process was stopped, or the machine; or nothing can be stored. */
+	const bool deaf = since_us > DEAF_US || sw_store_stuck(d->store) != NULL ||
+			  !sw_store_has_room(d->store);
+
+	d->hold_tick_us = now_us;
+	for (size_t i = 0; i < d->host_n; i++) {
+		struct sw_host *h = d->hosts[i];
+
+		if (!h->driven || h->sched == NULL || h->ended_ms != 0)
+			continue;
+		if (deaf)
+			shift(h, since_us);
+		else
+			look(h, now_us);
+	}
+}

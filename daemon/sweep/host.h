@@ -1,0 +1,121 @@
+/*
+ * daemon/sweep/host.h — a sweep as the daemon holds it: the spec, the state machine, and what runs
+ * where.
+ *
+ * The state machine of a sweep that ended before this start is not in memory until someone needs it
+ * (sw_host_need); everything else about it comes from the store.
+ */
+#ifndef SW_DAEMON_SWEEP_HOST_H
+#define SW_DAEMON_SWEEP_HOST_H
+
+#include "base/status.h"
+#include "daemon/sweep/ask_wait.h"
+#include "daemon/sweep/budget.h"
+#include "daemon/sweep/checkpoint.h"
+#include "daemon/sweep/edit.h"
+#include "sched/sweep/share.h"
+#include "sched/sweep/sweep.h"
+#include "spec/spec.h"
+#include "store/rows.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sw_daemon;
+struct sw_call;
+struct sw_db;
+struct sw_suggester;
+struct sw_watcher;
+
+#define SW_RUN_GPU 60000 /* a whole GPU: what parts are counted in */
+
+/* What the scheduler does not know about a trial: 32 bytes, one for each trial of the sweep. */
+struct sw_run {
+	int64_t started_ms; /* wall clock, of the live attempt; 0: it does not run */
+	int64_t heard_us;   /* monotonic: when the live attempt was last spoken of, or lost its
+			       connection (daemon/sweep/hold.h) */
+	float seconds;      /* run time of the attempts that ended */
+	int16_t slot;       /* -1: a client's */
+	uint16_t gpu;       /* its part of the slot's GPU, of SW_RUN_GPU; 0: it has none */
+	uint32_t conn;      /* the connection that holds it (daemon/sweep/hold.h); 0: none */
+};
+
+struct sw_host {
+	struct sw_daemon *d;
+	int64_t sweep;
+	char *name;
+	char *metric;
+	char *method;
+	bool maximize, driven; /* driven: by a client's ask, report and tell */
+	uint64_t seed;
+	int64_t run_cap; /* sw_sweep_asked_cap(); 0: none */
+	int64_t created_ms, ended_ms;
+	int64_t bytes; /* that a trial takes at most; 0: not known */
+	enum sw_sweep_state state;
+
+	struct sw_spec *spec;   /* NULL while unloaded */
+	struct sw_sweep *sched; /* NULL while unloaded */
+	uint64_t next_ev;       /* number of the next event */
+	uint64_t last_change;   /* the last of the daemon's changes that was this one's */
+	struct sw_run *runs;    /* runs[trial - 1] */
+	size_t run_cap_n;       /* room in runs */
+	uint64_t oldest;        /* no trial below this one is RUNNING: where a scan starts */
+	int64_t hold_us;  /* no trial is given back before this moment of the monotonic clock */
+	bool metric_seen; /* some report carried the metric */
+	char note[240];   /* said as `cause` while the sweep runs; "" for none */
+
+	struct sw_share share; /* running: trials on slots now */
+	struct sw_budget budget;
+	bool budget_dirty; /* in the daemon's list of those to look at */
+	struct sw_host *next_dirty;
+	struct sw_settings settings; /* as edits have left them */
+	bool has_checkpoints;        /* its folder was made */
+	struct sw_heirs heirs;       /* open trials that need another's checkpoint */
+	struct sw_keeping keeping;   /* files beside those */
+
+	bool settling; /* in the daemon's list of those whose end goes on in slices */
+	struct sw_host *next_settling;
+	struct sw_call *settle_call; /* answered when it has ended; NULL: nobody waits */
+
+	struct sw_suggester *suggest; /* NULL: its sampler needs none */
+	struct sw_asks asks;          /* that wait for a trial */
+
+	struct sw_watcher *watchers;
+	uint64_t *changed; /* trials that changed since the last update was read */
+	size_t changed_n, changed_cap;
+	bool overflowed;              /* too many changed: the next update is a fresh snapshot */
+	bool header_changed, feeding; /* feeding: a read for an update is under way */
+
+	struct sw_waiting *waiting; /* calls that wait for the state machine to be loaded */
+};
+
+/* From 1; NULL with SW_NOT_FOUND in err ("no sweep 9; there are 3"). */
+struct sw_host *sw_host_find(struct sw_daemon *d, int64_t sweep, struct sw_err *err);
+
+/* A new host for a new sweep; takes spec and sched. The caller stores it. NULL: no memory. */
+struct sw_host *sw_host_add(struct sw_daemon *d, struct sw_spec *spec, struct sw_sweep *sched,
+			    uint64_t seed, int64_t now_ms);
+/* A host for a stored sweep, without its state machine. */
+struct sw_host *sw_host_restore(struct sw_daemon *d, const struct sw_row_sweep *row);
+void sw_host_free_all(struct sw_daemon *d);
+
+/* Lifts its account of slot time to that of the least served of the sweeps that wait for slots: a
+ * newcomer, or one that was paused, ended or held back, gets its share from now on and no backlog.
+ * O(sweeps). */
+void sw_host_level(struct sw_host *h);
+
+/* Room for the run of every trial up to n. */
+SW_NODISCARD sw_status sw_host_runs(struct sw_host *h, uint64_t n);
+
+/*
+ * Calls then(h, call) once the state machine is there: at once, or after its history was read and
+ * replayed on the store's thread. If that fails the call is answered with an error instead.
+ */
+void sw_host_need(struct sw_host *h, struct sw_call *call,
+		  void (*then)(struct sw_host *h, struct sw_call *call));
+
+/* At start, before the loop runs: every stored sweep, those that have not ended with their
+ * state. */
+SW_NODISCARD sw_status sw_host_recover_all(struct sw_daemon *d, struct sw_err *err);
+
+#endif

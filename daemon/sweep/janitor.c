@@ -1,0 +1,387 @@
+/*
+ * daemon/sweep/janitor.c — the files of checkpoints go: on libuv's pool after a commit, and at
+ * start what a crash left behind.
+ */
+#include "daemon/sweep/janitor.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "daemon/daemon.h"
+#include "daemon/sweep/checkpoint.h"
+#include "daemon/sweep/host.h"
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool janitor_read_name(const char *name, struct sw_checkpoint *out, bool *whole)
+{
+	unsigned long long trial, step;
+	char rest[16];
+
+	*whole = sscanf(name, "%19llu-%19llu%15s", &trial, &step, rest) == 3 &&
+		 strcmp(rest, ".ckpt") == 0;
+	if (!*whole && sscanf(name, ".tmp-%19llu-%19llu", &trial, &step) != 2)
+		return false;
+	out->trial = trial;
+	out->step = step;
+	return true;
+}
+
+/* at: of the folder that path lies in; AT_FDCWD: path is taken as it is. */
+static int open_folder(int at, const char *path)
+{
+	const char *name = at == AT_FDCWD ? path : strrchr(path, '/') + 1;
+	const int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0 && errno != ENOENT)
+		sw_log(SW_LOG_WARN, "checkpoint.folder",
+		       "path=\"%s\" why=\"%s: nothing is removed\"", path,
+		       errno == ENOTDIR ? "it is a link, or no folder" : strerror(errno));
+	return fd;
+}
+
+DIR *janitor_open(const struct sw_daemon *d, int64_t sweep)
+{
+	char path[PATH_MAX + 64];
+	const int n = snprintf(path, sizeof path, "%s/" SW_CHECKPOINT_FOLDER, d->config.state);
+	int fd = open_folder(AT_FDCWD, path);
+
+	if (fd >= 0 && sweep != 0) {
+		const int all = fd;
+
+		(void)snprintf(path + n, sizeof path - (size_t)n, "/%lld", (long long)sweep);
+		fd = open_folder(all, path);
+		(void)close(all);
+	}
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	if (fd >= 0 && dir == NULL)
+		(void)close(fd);
+	return dir;
+}
+
+/* --- removal --- */
+
+struct sw_janitor {
+	struct sw_daemon *d;
+	uv_work_t work;
+	bool busy;
+	struct task {
+		struct sw_checkpoint what;
+		struct janitor_keeps keeps; /* of a sweep's: what stays; of one over its budget:
+				       what may go, the worst first */
+		uint64_t most; /* bytes of the sweep's files; 0: no matter of a budget */
+	} * todo, *doing;
+	size_t todo_n, todo_cap, doing_n;
+};
+
+void janitor_keep(struct janitor_keeps *k, uint64_t trial, uint64_t from, uint64_t to)
+{
+	if (k->n == k->cap) {
+		const size_t cap = k->cap == 0 ? 64 : k->cap * 2;
+		struct janitor_one *grown = sw_realloc(k->v, cap * sizeof *grown);
+
+		if (grown == NULL)
+			sw_daemon_die("note a checkpoint", SW_NOMEM);
+		k->v = grown;
+		k->cap = cap;
+	}
+	k->v[k->n++] = (struct janitor_one){.trial = trial, .from = from, .to = to};
+}
+
+int janitor_by_trial(const void *a, const void *b)
+{
+	const struct janitor_one *x = a, *y = b;
+
+	return (x->trial > y->trial) - (x->trial < y->trial);
+}
+
+static bool stays(const struct janitor_keeps *k, const struct sw_checkpoint *file, bool whole)
+{
+	size_t low = 0, high = k->n;
+
+	while (low < high) {
+		const size_t mid = low + (high - low) / 2;
+
+		if (k->v[mid].trial < file->trial)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (; low < k->n && k->v[low].trial == file->trial; low++)
+		if (file->step >= k->v[low].from && file->step <= k->v[low].to &&
+		    (whole || k->v[low].to == UINT64_MAX))
+			return true;
+	return false;
+}
+
+static void remove_file(int folder, const char *name)
+{
+	if (unlinkat(folder, name, 0) != 0 && errno != ENOENT)
+		sw_log(SW_LOG_WARN, "checkpoint.remove", "file=\"%s\" why=\"%s\"", name,
+		       strerror(errno));
+}
+
+void janitor_clean(const struct sw_daemon *d, int64_t sweep, const struct janitor_keeps *k,
+		   uint64_t last)
+{
+	char path[PATH_MAX + 64];
+	const struct dirent *e;
+	DIR *dir = janitor_open(d, sweep);
+
+	if (dir == NULL)
+		return;
+	while ((e = readdir(dir)) != NULL) {
+		struct sw_checkpoint file = {.trial = 0};
+		bool whole;
+
+		if (janitor_read_name(e->d_name, &file, &whole) && file.trial <= last &&
+		    !stays(k, &file, whole))
+			remove_file(dirfd(dir), e->d_name);
+	}
+	(void)closedir(dir);
+	(void)snprintf(path, sizeof path, "%s/" SW_CHECKPOINT_FOLDER "/%lld", d->config.state,
+		       (long long)sweep);
+	(void)rmdir(path);
+}
+
+static void name_of(const struct sw_checkpoint *file, char name[64])
+{
+	(void)snprintf(name, 64, "%llu-%llu.ckpt", (unsigned long long)file->trial,
+		       (unsigned long long)file->step);
+}
+
+/* The bytes of a folder's checkpoints. */
+static uint64_t folder_bytes(DIR *dir)
+{
+	const struct dirent *e;
+	uint64_t bytes = 0;
+
+	while ((e = readdir(dir)) != NULL) {
+		struct sw_checkpoint file;
+		struct stat st;
+		bool whole;
+
+		if (janitor_read_name(e->d_name, &file, &whole) && whole &&
+		    fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			bytes += (uint64_t)st.st_size;
+	}
+	return bytes;
+}
+
+/* Removes from the first on until the rest fits. Those that went are `from` 0 then. */
+static void shrink_folder(const struct sw_janitor *j, struct task *t)
+{
+	DIR *dir = janitor_open(j->d, t->what.sweep);
+	char name[64];
+	struct stat st;
+
+	if (dir == NULL)
+		return;
+	uint64_t bytes = folder_bytes(dir);
+	for (size_t i = 0; i < t->keeps.n && bytes > t->most; i++) {
+		struct janitor_one *k = &t->keeps.v[i];
+		const struct sw_checkpoint file = {.trial = k->trial, .step = k->from};
+
+		name_of(&file, name);
+		if (fstatat(dirfd(dir), name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+			remove_file(dirfd(dir), name);
+			bytes -= bytes < (uint64_t)st.st_size ? bytes : (uint64_t)st.st_size;
+		}
+		k->from = 0;
+	}
+	(void)closedir(dir);
+	if (bytes > t->most)
+		sw_log(SW_LOG_WARN, "checkpoint.max_mb",
+		       "sweep=%lld bytes=%llu why=\"the best trial's and those that open trials go "
+		       "on "
+		       "from are over max_mb\"",
+		       (long long)t->what.sweep, (unsigned long long)bytes);
+}
+
+static void remove_one(const struct sw_janitor *j, const struct sw_checkpoint *file)
+{
+	DIR *dir = janitor_open(j->d, file->sweep);
+	char name[64];
+
+	if (dir == NULL)
+		return;
+	name_of(file, name);
+	remove_file(dirfd(dir), name);
+	(void)closedir(dir);
+}
+
+static void run_tasks(uv_work_t *work)
+{
+	const struct sw_janitor *j = work->data;
+
+	for (size_t i = 0; i < j->doing_n; i++) {
+		struct task *t = &j->doing[i];
+
+		if (t->what.trial != 0)
+			remove_one(j, &t->what);
+		else if (t->most != 0)
+			shrink_folder(j, t);
+		else
+			janitor_clean(j->d, t->what.sweep, &t->keeps, t->what.step);
+	}
+}
+
+/* What a budget took is kept no longer. */
+static void note_shrunk(struct sw_daemon *d, const struct task *t)
+{
+	struct sw_keeping *k = &d->hosts[t->what.sweep - 1]->keeping;
+
+	for (size_t i = 0; i < t->keeps.n && t->keeps.v[i].from == 0; i++)
+		for (size_t m = 0; m < k->ended_n; m++)
+			if (k->ended[m].trial == t->keeps.v[i].trial) {
+				k->ended_n--;
+				memmove(&k->ended[m], &k->ended[m + 1],
+					(k->ended_n - m) * sizeof *k->ended);
+				break;
+			}
+}
+
+static void free_tasks(struct task *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(v[i].keeps.v);
+	free(v);
+}
+
+static void start_tasks(struct sw_janitor *j);
+
+static void on_tasks(uv_work_t *work, int status)
+{
+	struct sw_janitor *j = work->data;
+
+	(void)status; /* never cancelled */
+	for (size_t i = 0; i < j->doing_n; i++)
+		if (j->doing[i].most != 0)
+			note_shrunk(j->d, &j->doing[i]);
+	free_tasks(j->doing, j->doing_n);
+	j->doing = NULL;
+	j->busy = false;
+	start_tasks(j);
+}
+
+static void start_tasks(struct sw_janitor *j)
+{
+	if (j->busy || j->todo_n == 0)
+		return;
+	j->doing = j->todo;
+	j->doing_n = j->todo_n;
+	j->todo = NULL;
+	j->todo_n = j->todo_cap = 0;
+	j->busy = true;
+	if (uv_queue_work(j->d->loop, &j->work, run_tasks, on_tasks) != 0)
+		sw_daemon_die("remove checkpoints", SW_INTERNAL);
+}
+
+struct janitor_keeps janitor_keeps_of_ended(const struct sw_host *h)
+{
+	struct janitor_keeps k = {.n = 0};
+
+	for (size_t i = 0; i < h->keeping.ended_n; i++)
+		janitor_keep(&k, h->keeping.ended[i].trial, h->keeping.ended[i].step,
+			     h->keeping.ended[i].step);
+	if (k.n > 0)
+		qsort(k.v, k.n, sizeof *k.v, janitor_by_trial);
+	return k;
+}
+
+/* Room for n more tasks. */
+static struct sw_janitor *need_janitor(struct sw_daemon *d, size_t n)
+{
+	struct sw_janitor *j = d->janitor;
+
+	if (j == NULL) {
+		j = d->janitor = sw_calloc(1, sizeof *j);
+		if (j == NULL)
+			sw_daemon_die("remove checkpoints", SW_NOMEM);
+		j->d = d;
+		j->work.data = j;
+	}
+	if (j->todo_n + n > j->todo_cap) {
+		const size_t cap = 2 * (j->todo_n + n);
+		struct task *grown = sw_realloc(j->todo, cap * sizeof *grown);
+
+		if (grown == NULL)
+			sw_daemon_die("remove checkpoints", SW_NOMEM);
+		j->todo = grown;
+		j->todo_cap = cap;
+	}
+	return j;
+}
+
+void sw_checkpoint_remove(struct sw_daemon *d, const struct sw_checkpoint *v, size_t n)
+{
+	if (n == 0)
+		return;
+	struct sw_janitor *j = need_janitor(d, n);
+	for (size_t i = 0; i < n; i++) {
+		j->todo[j->todo_n++] = (struct task){.what = v[i]};
+		if (v[i].trial == 0)
+			j->todo[j->todo_n - 1].keeps =
+				janitor_keeps_of_ended(d->hosts[v[i].sweep - 1]);
+	}
+	start_tasks(j);
+}
+
+/* The worst first, then those without a value; of equals the later trial. */
+struct offer {
+	struct sw_keeping_ended file;
+	bool maximize;
+};
+
+static int worse_first(const void *a, const void *b)
+{
+	const struct offer *x = a, *y = b;
+
+	if (x->file.has_value != y->file.has_value)
+		return x->file.has_value ? 1 : -1;
+	if (x->file.has_value && (x->file.value < y->file.value || x->file.value > y->file.value))
+		return (x->file.value < y->file.value) == x->maximize ? -1 : 1;
+	return (x->file.trial < y->file.trial) - (x->file.trial > y->file.trial);
+}
+
+void sw_checkpoint_shrink(struct sw_host *h)
+{
+	const struct sw_keeping *k = &h->keeping;
+	const size_t best = sw_checkpoint_best(h);
+	struct sw_janitor *j = need_janitor(h->d, 1);
+	struct task t = {.what = {.sweep = h->sweep}, .most = h->spec->checkpoint.max_mb * 1000000};
+	size_t n = 0;
+
+	for (size_t i = 0; i < j->todo_n; i++)
+		if (j->todo[i].most != 0 && j->todo[i].what.sweep == h->sweep)
+			return; /* one that has not begun will see these, too */
+	struct offer *v = sw_calloc(k->ended_n + 1, sizeof *v);
+	if (v == NULL)
+		sw_daemon_die("remove checkpoints", SW_NOMEM);
+	for (size_t i = 0; i < k->ended_n; i++)
+		if (i != best && !sw_checkpoint_has_heir(h, k->ended[i].trial, k->ended[i].step))
+			v[n++] = (struct offer){k->ended[i], h->maximize};
+	qsort(v, n, sizeof *v, worse_first);
+	for (size_t i = 0; i < n; i++)
+		janitor_keep(&t.keeps, v[i].file.trial, v[i].file.step, v[i].file.step);
+	free(v);
+	j->todo[j->todo_n++] = t;
+	start_tasks(j);
+}
+
+void sw_checkpoint_free(struct sw_daemon *d)
+{
+	struct sw_janitor *j = d->janitor;
+
+	if (j == NULL)
+		return;
+	assert(!j->busy);
+	free_tasks(j->todo, j->todo_n);
+	free(j);
+	d->janitor = NULL;
+}

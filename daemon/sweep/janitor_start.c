@@ -1,0 +1,194 @@
+/*
+ * daemon/sweep/janitor_start.c — the files of checkpoints at start: what they are to whom, and what
+ * a crash left behind goes.
+ */
+#include "base/fault.h"
+#include "daemon/daemon.h"
+#include "daemon/sweep/host.h"
+#include "daemon/sweep/janitor.h"
+#include "store/read.h"
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A running trial's worker may have written more than it could report. */
+static struct janitor_keeps keeps_of_open(const struct sw_host *h)
+{
+	const uint64_t n = sw_sweep_trial_n(h->sched);
+	struct janitor_keeps k = janitor_keeps_of_ended(h);
+
+	for (uint64_t trial = 1; trial <= n; trial++) {
+		const enum sw_trial_state state =
+			(enum sw_trial_state)sw_sweep_trial(h->sched, trial)->state;
+		const struct sw_checkpoint c = sw_checkpoint_of(h, trial);
+
+		if (sw_trial_ended(state))
+			continue;
+		if (state == SW_TRIAL_RUNNING)
+			janitor_keep(&k, trial, c.trial == trial ? c.step : 0, UINT64_MAX);
+		if (c.trial != 0)
+			janitor_keep(&k, c.trial, c.step, c.step);
+	}
+	for (size_t i = 0; i < h->keeping.open_n; i++) {
+		const struct sw_keeping_open *o = &h->keeping.open[i];
+
+		if (o->before != 0 && !o->gone)
+			janitor_keep(&k, o->trial, o->before, o->before);
+	}
+	if (k.n > 0)
+		qsort(k.v, k.n, sizeof *k.v, janitor_by_trial);
+	return k;
+}
+
+/* Files of a sweep at start, and what the store says of their trials. */
+struct found {
+	struct sw_host *h;
+	struct found_file {
+		uint64_t trial, step;
+		int64_t ended_ms; /* 0: it has not */
+		bool failed;      /* or infeasible: nothing of it is kept */
+		bool paused;
+		struct sw_row_trial row; /* its numbers */
+		bool completed;
+	} * v;
+	size_t n, cap;
+	size_t at; /* the one that is read */
+	sw_status rc;
+};
+
+static bool find_row(const struct sw_row_trial *row, void *arg)
+{
+	struct found *f = arg;
+	struct found_file *file = &f->v[f->at];
+	enum sw_trial_state state = SW_TRIAL_FAILED;
+
+	if (row->state == NULL || sw_trial_state_find(row->state, &state) != SW_OK)
+		state = SW_TRIAL_FAILED;
+	file->row = *row; /* its texts are not read */
+	file->ended_ms = sw_trial_ended(state) ? row->ended_ms : 0;
+	file->failed = state == SW_TRIAL_FAILED || state == SW_TRIAL_INFEASIBLE;
+	file->paused = state == SW_TRIAL_PAUSED;
+	file->completed = state == SW_TRIAL_COMPLETED;
+	return true;
+}
+
+static void read_found(struct sw_db *db, void *arg)
+{
+	struct found *f = arg;
+
+	for (f->at = 0; f->at < f->n && f->rc == SW_OK; f->at++) {
+		struct sw_err err = SW_ERR_INIT;
+
+		f->v[f->at].failed = true; /* of no stored trial */
+		f->rc = sw_read_trial(db, f->h->sweep, (int64_t)f->v[f->at].trial, find_row, f,
+				      &err);
+		if (f->rc == SW_NOT_FOUND)
+			f->rc = SW_OK;
+	}
+}
+
+static void list_folder(struct found *f, const struct sw_daemon *d, int64_t sweep)
+{
+	DIR *dir = janitor_open(d, sweep);
+	const struct dirent *e;
+
+	if (dir == NULL)
+		return;
+	while ((e = readdir(dir)) != NULL) {
+		struct sw_checkpoint file;
+		bool whole;
+
+		if (!janitor_read_name(e->d_name, &file, &whole) || !whole)
+			continue;
+		if (f->n == f->cap) {
+			const size_t cap = f->cap == 0 ? 64 : f->cap * 2;
+			struct found_file *grown = sw_realloc(f->v, cap * sizeof *grown);
+
+			if (grown == NULL)
+				sw_daemon_die("note a checkpoint", SW_NOMEM);
+			f->v = grown;
+			f->cap = cap;
+		}
+		f->v[f->n++] = (struct found_file){.trial = file.trial, .step = file.step};
+	}
+	(void)closedir(dir);
+}
+
+static int by_end(const void *a, const void *b)
+{
+	const struct found_file *x = a, *y = b;
+
+	if (x->ended_ms != y->ended_ms)
+		return x->ended_ms < y->ended_ms ? -1 : 1;
+	return (x->trial > y->trial) - (x->trial < y->trial);
+}
+
+/* What the host knew before the daemon was started again. */
+static void take_found(struct found *f)
+{
+	/* of a sweep that has ended the spec is not at hand, and what it has not kept is gone */
+	const struct sw_spec *spec = f->h->spec;
+	const bool none = spec != NULL && spec->checkpoint.keep == SW_SPEC_KEEP_NONE;
+
+	if (f->n > 0)
+		qsort(f->v, f->n, sizeof *f->v, by_end);
+	for (size_t i = 0; i < f->n; i++) {
+		const struct found_file *file = &f->v[i];
+		const uint64_t last = (uint64_t)file->row.resume_step;
+
+		if (file->failed || file->step > last)
+			continue;
+		if (file->ended_ms != 0 && file->step == last && !none) {
+			const struct sw_keeping_ended ended = {.trial = file->trial,
+							       .step = file->step,
+							       .completed = file->completed,
+							       .has_value = file->row.has_value,
+							       .value = file->row.value};
+			sw_checkpoint_ended(f->h, &ended);
+		} else if (file->ended_ms == 0) {
+			struct sw_keeping_open *o = sw_checkpoint_open(f->h, file->trial);
+
+			o->has_value = file->row.has_value;
+			o->value = file->row.value;
+			if (file->step < last && !file->paused && file->step > o->before)
+				o->before = file->step;
+		}
+	}
+}
+
+static void clean_sweep(struct sw_daemon *d, long long sweep)
+{
+	struct found f = {.rc = SW_OK};
+	struct janitor_keeps keeps = {.n = 0};
+
+	if ((unsigned long long)sweep <= d->host_n) {
+		f.h = d->hosts[sweep - 1];
+		f.h->has_checkpoints = true;
+		list_folder(&f, d, sweep);
+		sw_store_read_now(d->store, read_found, &f);
+		if (f.rc == SW_OK)
+			take_found(&f);
+		keeps = f.h->sched != NULL ? keeps_of_open(f.h) : janitor_keeps_of_ended(f.h);
+	}
+	if (f.rc == SW_OK)
+		janitor_clean(d, sweep, &keeps, UINT64_MAX);
+	free(keeps.v);
+	free(f.v);
+}
+
+void sw_checkpoint_clean(struct sw_daemon *d)
+{
+	const struct dirent *e;
+	DIR *dir = janitor_open(d, 0);
+
+	if (dir == NULL)
+		return;
+	while ((e = readdir(dir)) != NULL) {
+		char *end;
+		const long long sweep = strtoll(e->d_name, &end, 10);
+
+		if (sweep >= 1 && *end == '\0')
+			clean_sweep(d, sweep);
+	}
+	(void)closedir(dir);
+}

@@ -1,0 +1,276 @@
+/*
+ * daemon/sweep/recover.c — sweeps rebuilt from the store: at start, and those that ended when
+ * somebody needs them again. The replay itself is daemon/sweep/replay.c.
+ */
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "daemon/daemon.h"
+#include "daemon/net/call.h"
+#include "daemon/sweep/host.h"
+#include "daemon/sweep/replay.h"
+#include "daemon/sweep/settle.h"
+#include "daemon/sweep/suggest.h"
+#include "store/read.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A replay, and where its trials run. */
+struct rebuild {
+	struct sw_replay replay;
+	struct sw_run *runs; /* of every trial */
+	struct sw_row_use use;
+};
+
+static bool take_attempt(const struct sw_row_attempt *row, void *arg)
+{
+	struct sw_run *run = arg;
+
+	run->slot = (int16_t)row->slot; /* the last attempt's stays */
+	run->gpu = row->gpu ? (uint16_t)lround(row->share * SW_RUN_GPU) : 0;
+	return true;
+}
+
+static bool take_run(const struct sw_row_trial *row, void *arg)
+{
+	struct rebuild *b = arg;
+	const struct sw_sweep *sched = b->replay.sched;
+	const uint64_t n = sw_sweep_trial_n(sched);
+
+	if (row->trial < 1 || (uint64_t)row->trial > n)
+		return true;
+	struct sw_run *run = &b->runs[row->trial - 1];
+	run->seconds = (float)row->seconds;
+	const struct sw_trial *t = sw_sweep_trial(sched, (uint64_t)row->trial);
+	if (t->state == SW_TRIAL_RUNNING) {
+		run->started_ms = row->started_ms;
+		run->heard_us = sw_clock_mono_us();
+	}
+	return true;
+}
+
+/* Where each running trial runs, and since when. */
+static void read_runs(struct rebuild *b, struct sw_db *db)
+{
+	static const char *const states[] = {"RUNNING", "PENDING", "PAUSED"};
+	struct sw_replay *r = &b->replay;
+	const uint64_t n = sw_sweep_trial_n(r->sched);
+
+	b->runs = sw_calloc(n + 1, sizeof *b->runs);
+	if (b->runs == NULL)
+		r->rc = sw_err_set(&r->err, SW_NOMEM, "out of memory");
+	for (size_t i = 0; r->rc == SW_OK && i < sizeof states / sizeof states[0]; i++)
+		r->rc = sw_read_trials(db, r->sweep, states[i], 0, INT64_MAX, take_run, b, &r->err);
+	for (uint64_t trial = 1; r->rc == SW_OK && trial <= n; trial++)
+		if (sw_sweep_trial(r->sched, trial)->state == SW_TRIAL_RUNNING)
+			r->rc = sw_read_attempts(db, r->sweep, (int64_t)trial, take_attempt,
+						 &b->runs[trial - 1], &r->err);
+	if (r->rc == SW_OK)
+		r->rc = sw_read_use(db, r->sweep, &b->use, &r->err);
+}
+
+/* On the reader's thread, or at start. */
+static void run_rebuild(struct sw_db *db, void *arg)
+{
+	struct rebuild *b = arg;
+
+	sw_replay_run(&b->replay, db);
+	if (b->replay.rc == SW_OK)
+		read_runs(b, db);
+}
+
+static void free_rebuild(struct rebuild *b)
+{
+	sw_replay_fini(&b->replay);
+	free(b->runs);
+	free(b);
+}
+
+/* Moves what was rebuilt into the host. */
+static sw_status attach(struct sw_host *h, struct rebuild *b)
+{
+	struct sw_replay *r = &b->replay;
+	const uint64_t n = sw_sweep_trial_n(r->sched);
+	const sw_status rc = sw_host_runs(h, n);
+
+	if (rc != SW_OK)
+		return sw_err_set(&r->err, rc, "out of memory");
+	if (n > 0)
+		memcpy(h->runs, b->runs, n * sizeof *h->runs);
+	h->spec = r->spec;
+	h->sched = r->sched;
+	h->next_ev = r->next_ev;
+	h->metric_seen = r->metric_seen;
+	h->state = sw_sweep_state(r->sched);
+	h->run_cap = (int64_t)sw_sweep_asked_cap(r->sched);
+	for (uint64_t i = 0; i < n; i++)
+		if (h->runs[i].started_ms != 0 && h->runs[i].slot >= 0)
+			h->share.running++;
+	h->share.ended = (uint64_t)b->use.attempts;
+	h->share.ended_us = b->use.ms * 1000;
+	h->budget = r->budget;
+	h->budget.gpu_ms = b->use.gpu_ms;
+	sw_settings_use(h, &r->settings);
+	r->spec = NULL;
+	r->sched = NULL;
+	sw_checkpoint_recovered(h);
+	sw_settle_changed(h);
+	return sw_suggest_attach(h);
+}
+
+static struct rebuild *new_rebuild(const struct sw_host *h)
+{
+	struct rebuild *b = sw_calloc(1, sizeof *b);
+
+	if (b != NULL)
+		b->replay.sweep = h->sweep;
+	return b;
+}
+
+/* --- on demand --- */
+
+struct sw_waiting {
+	struct sw_waiting *next;
+	struct sw_call *call;
+	void (*then)(struct sw_host *h, struct sw_call *call);
+};
+
+struct load {
+	struct sw_host *h;
+	struct rebuild *b;
+};
+
+static void run_load(struct sw_db *db, void *arg)
+{
+	run_rebuild(db, ((struct load *)arg)->b);
+}
+
+static void on_loaded(void *arg)
+{
+	struct load *l = arg;
+	struct sw_host *h = l->h;
+	struct sw_waiting *w = h->waiting, *next;
+	struct sw_err stopping = SW_ERR_INIT;
+	struct sw_replay *r = &l->b->replay;
+	sw_status rc = r->rc == SW_OK ? attach(h, l->b) : r->rc;
+
+	(void)sw_err_set(&stopping, SW_BUSY, "the daemon is stopping");
+	h->waiting = NULL;
+	for (; w != NULL; w = next) {
+		next = w->next;
+		if (rc == SW_OK && h->d->phase == SW_UP)
+			w->then(h, w->call);
+		else
+			sw_call_error(w->call, rc != SW_OK ? &r->err : &stopping);
+		free(w);
+	}
+	free_rebuild(l->b);
+	free(l);
+}
+
+void sw_host_need(struct sw_host *h, struct sw_call *call,
+		  void (*then)(struct sw_host *h, struct sw_call *call))
+{
+	struct sw_waiting *w;
+	struct load *l;
+	struct sw_err err = SW_ERR_INIT;
+
+	if (h->sched != NULL) {
+		then(h, call);
+		return;
+	}
+	w = sw_calloc(1, sizeof *w);
+	if (w == NULL)
+		goto nomem;
+	*w = (struct sw_waiting){.call = call, .then = then};
+	if (h->waiting != NULL) { /* a load is under way: behind those that came before */
+		struct sw_waiting *last = h->waiting;
+
+		while (last->next != NULL)
+			last = last->next;
+		last->next = w;
+		return;
+	}
+	l = sw_calloc(1, sizeof *l);
+	if (l != NULL)
+		*l = (struct load){.h = h, .b = new_rebuild(h)};
+	if (l == NULL || l->b == NULL ||
+	    sw_store_read(h->d->store, run_load, on_loaded, l) != SW_OK) {
+		if (l != NULL && l->b != NULL)
+			free_rebuild(l->b);
+		free(l);
+		free(w);
+		goto nomem;
+	}
+	h->waiting = w;
+	return;
+nomem:
+	(void)sw_err_set(&err, SW_BUSY, "cannot load sweep %lld now; try again",
+			 (long long)h->sweep);
+	sw_call_error(call, &err);
+}
+
+/* --- at start --- */
+
+struct restore {
+	struct sw_daemon *d;
+	sw_status rc;
+};
+
+static bool restore_row(const struct sw_row_sweep *row, void *arg)
+{
+	struct restore *r = arg;
+
+	if (row->sweep != (int64_t)r->d->host_n + 1 || row->name == NULL || row->metric == NULL ||
+	    row->method == NULL || row->state == NULL)
+		r->rc = SW_IO; /* the file is damaged */
+	else if (sw_host_restore(r->d, row) == NULL)
+		r->rc = SW_NOMEM;
+	return r->rc == SW_OK;
+}
+
+static void run_restore(struct sw_db *db, void *arg)
+{
+	struct restore *r = arg;
+	struct sw_err err = SW_ERR_INIT;
+	const sw_status rc = sw_read_sweeps(db, 0, restore_row, r, &err);
+
+	if (r->rc == SW_OK)
+		r->rc = rc;
+}
+
+static sw_status recover(struct sw_host *h, struct sw_err *err)
+{
+	struct rebuild *b = new_rebuild(h);
+	sw_status rc;
+
+	if (b == NULL)
+		return sw_err_set(err, SW_NOMEM, "out of memory");
+	sw_store_read_now(h->d->store, run_rebuild, b);
+	rc = b->replay.rc == SW_OK ? attach(h, b) : b->replay.rc;
+	if (rc != SW_OK)
+		(void)sw_err_set(err, rc, "cannot rebuild sweep %lld from the store: %s",
+				 (long long)h->sweep, b->replay.err.msg);
+	else
+		sw_log(SW_LOG_INFO, "sweep.recovered", "sweep=%lld trials=%llu events=%llu",
+		       (long long)h->sweep, (unsigned long long)sw_sweep_trial_n(h->sched),
+		       (unsigned long long)h->next_ev - 1);
+	free_rebuild(b);
+	return rc;
+}
+
+sw_status sw_host_recover_all(struct sw_daemon *d, struct sw_err *err)
+{
+	struct restore r = {.d = d, .rc = SW_OK};
+	sw_status rc = SW_OK;
+
+	sw_store_read_now(d->store, run_restore, &r);
+	if (r.rc != SW_OK)
+		return sw_err_set(err, r.rc, "cannot read the sweeps from the store: %s",
+				  sw_status_str(r.rc));
+	for (size_t i = 0; rc == SW_OK && i < d->host_n; i++)
+		if (d->hosts[i]->ended_ms == 0)
+			rc = recover(d->hosts[i], err);
+	return rc;
+}

@@ -1,0 +1,311 @@
+/*
+ * daemon/sweep/replay.c — a sweep's state machine from its stored events.
+ *
+ * A history that cannot be reproduced is refused: the alternative is to go on from a state that
+ * nobody acknowledged.
+ */
+#include "daemon/sweep/replay.h"
+#include "base/fault.h"
+#include "daemon/plan/metrics.h"
+#include "daemon/sweep/driver.h"
+#include "daemon/sweep/prepared.h"
+#include "proto/json.h"
+#include "store/read.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void fail(struct sw_replay *r, sw_status rc, const char *what)
+{
+	if (r->rc == SW_OK)
+		r->rc = sw_err_set(&r->err, rc, "sweep %lld, event %llu: %s", (long long)r->sweep,
+				   (unsigned long long)r->at_ev, what);
+}
+
+const struct sw_action *sw_replay_action(const struct sw_replay *r, enum sw_action_kind kind)
+{
+	for (size_t i = 0; i < r->actions.n; i++)
+		if (r->actions.v[i].kind == kind)
+			return &r->actions.v[i];
+	return NULL;
+}
+
+/* --- what was made, read back --- */
+
+static bool take_made(const struct sw_row_suggestion *row, void *arg)
+{
+	struct sw_replay *r = arg;
+	const struct sw_space *space = sw_sweep_space(r->sched);
+	bool given[SW_SPACE_MAX_PARAMS];
+	cJSON *tree = NULL;
+
+	r->rc = sw_json_parse(&tree, row->params, strlen(row->params), &r->err);
+	if (r->rc == SW_OK)
+		r->rc = sw_plan_read(r->spec, space, tree, r->suggestion.values, given, &r->err);
+	if (r->rc == SW_OK &&
+	    sw_plan_missing(space, r->suggestion.values, given) != sw_space_size(space))
+		r->rc = sw_err_set(&r->err, SW_IO, "trial %lld lacks a parameter",
+				   (long long)row->trial);
+	sw_space_canonical(space, r->suggestion.values);
+	r->suggestion.known = row->known >= 0 ? (uint64_t)row->known : 0;
+	cJSON_Delete(tree);
+	return false;
+}
+
+void sw_replay_read_made(struct sw_replay *r, struct sw_event *e)
+{
+	const uint64_t trial = sw_sweep_trial_n(r->sched) + 1;
+
+	r->suggestion = (struct sw_suggestion){.source = ""};
+	const sw_status rc =
+		sw_read_suggestion(r->db, r->sweep, (int64_t)trial, take_made, r, &r->err);
+	if (r->rc == SW_OK)
+		r->rc = rc;
+	if (trial == r->state_trial) {
+		r->suggestion.state = r->state;
+		r->suggestion.state_n = r->state_n;
+	}
+	e->values = r->suggestion.values;
+	e->suggestion = &r->suggestion;
+}
+
+/* What the sampler made of a history is read back, or made again by who watches; what the user
+ * enqueued is always read back. */
+static void find_made(struct sw_replay *r, struct sw_event *e)
+{
+	if (e->kind == SW_EVENT_ENQUEUE)
+		sw_replay_read_made(r, e);
+	if (e->kind != SW_EVENT_ASK || !sw_sweep_wants_suggestion(r->sched))
+		return;
+	if (r->watch != NULL && r->watch->suggest != NULL)
+		r->watch->suggest(r, e);
+	else
+		sw_replay_read_made(r, e);
+}
+
+/* --- events and reports --- */
+
+static void arrive(struct sw_replay *r, int64_t ev, int64_t trial)
+{
+	r->at_ev = (uint64_t)ev;
+	r->at_trial = (uint64_t)trial;
+	if (r->watch != NULL && r->watch->arrived != NULL)
+		r->watch->arrived(r);
+}
+
+static void check_verdict(struct sw_replay *r, const struct sw_event *e,
+			  const struct sw_row_report *row)
+{
+	const struct sw_action *a = sw_replay_action(r, SW_ACTION_DECIDE);
+
+	if (a == NULL || (!e->final && strcmp(sw_decision_name(a->decision), row->verdict) != 0))
+		fail(r, SW_INTERNAL, "the replay decides otherwise than the stored report");
+}
+
+static void step(struct sw_replay *r, const struct sw_event *e, const struct sw_row_event *event,
+		 const struct sw_row_report *report)
+{
+	if (r->rc != SW_OK)
+		return;
+	r->rc = sw_sweep_step(r->sched, e, &r->actions, &r->err);
+	r->refused = r->rc != SW_OK && r->rc != SW_NOMEM;
+	if (r->rc == SW_NOMEM)
+		(void)sw_err_set(&r->err, r->rc, "out of memory");
+	if (r->rc != SW_OK)
+		return;
+	r->next_ev = r->at_ev + 1;
+	r->metric_seen = r->metric_seen || (report != NULL && e->has_value);
+	sw_budget_state(&r->budget, sw_sweep_state(r->sched) == SW_SWEEP_RUNNING,
+			event != NULL ? event->time_ms : report->time_ms);
+	if (r->watch != NULL && r->watch->stepped != NULL)
+		r->watch->stepped(r, e, event, report);
+	else if (report != NULL)
+		check_verdict(r, e, report);
+}
+
+/* The metrics after the first, of a sweep that has several. */
+static void read_others(struct sw_replay *r, const struct sw_row_report *row, struct sw_event *e)
+{
+	double y[SW_METRICS_MAX];
+
+	r->rc = sw_metrics_stored(row->metrics, r->spec, y, &r->err);
+	for (size_t k = 1; r->rc == SW_OK && k < r->spec->n_metrics; k++)
+		e->more[k - 1] = y[k];
+}
+
+static void take_report(struct sw_replay *r, const struct sw_row_report *row)
+{
+	struct sw_event e = {
+		.kind = SW_EVENT_REPORT,
+		.trial = (uint64_t)row->trial,
+		.attempt = (uint32_t)row->attempt,
+		.seq = (uint64_t)row->seq,
+		.step = (uint64_t)row->step,
+		.has_value = row->has_value || row->diverged,
+		.value = row->diverged ? (double)NAN : row->value,
+		.final = strcmp(row->verdict, "end") == 0,
+		.checkpoint = row->checkpoint,
+	};
+
+	arrive(r, row->ev, row->trial);
+	if (r->rc == SW_OK && e.has_value && r->spec->n_metrics > 1)
+		read_others(r, row, &e);
+	step(r, &e, NULL, row);
+}
+
+/* The event's cause holds the edit. */
+static void read_edit(struct sw_replay *r, const struct sw_row_event *row, struct sw_edits *edits)
+{
+	const char *text = row->cause != NULL ? row->cause : "";
+	cJSON *tree = NULL;
+
+	r->rc = sw_json_parse(&tree, text, strlen(text), &r->err);
+	if (r->rc == SW_OK)
+		r->rc = sw_edits_read(edits, r->spec, tree, &r->err);
+	cJSON_Delete(tree);
+}
+
+static void take_event(struct sw_replay *r, const struct sw_row_event *row)
+{
+	struct sw_edits edits;
+	struct sw_event e = {
+		.trial = (uint64_t)row->trial,
+		.attempt = (uint32_t)row->attempt,
+		.cause = row->cause,
+		.run_cap = (uint64_t)row->run_cap,
+	};
+
+	arrive(r, row->ev, row->trial);
+	if (sw_event_find(row->kind, &e.kind) != SW_OK ||
+	    (e.kind == SW_EVENT_TELL &&
+	     (row->state == NULL || sw_trial_state_find(row->state, &e.end) != SW_OK))) {
+		fail(r, SW_IO, "not an event that this version knows");
+		return;
+	}
+	if (r->rc == SW_OK)
+		find_made(r, &e);
+	if (r->rc == SW_OK && e.kind == SW_EVENT_EDIT) {
+		read_edit(r, row, &edits);
+		e.edit = &edits.sched;
+	}
+	step(r, &e, row, NULL);
+	if (r->rc == SW_OK && e.kind == SW_EVENT_EDIT)
+		sw_settings_edit(&r->settings, &edits);
+}
+
+static bool take(const struct sw_row_event *event, const struct sw_row_report *report, void *arg)
+{
+	struct sw_replay *r = arg;
+
+	if (event != NULL)
+		take_event(r, event);
+	else
+		take_report(r, report);
+	return r->rc == SW_OK;
+}
+
+/* --- the state machine as it was before its first event --- */
+
+static bool take_spec(const struct sw_row_sweep *row, void *arg)
+{
+	struct sw_replay *r = arg;
+	cJSON *tree = NULL;
+
+	r->seed = (uint64_t)row->seed;
+	r->slice = row->slice > 0 ? (uint64_t)row->slice : 0;
+	r->sampler_version = row->sampler_version;
+	sw_budget_state(&r->budget, true, row->created_ms);
+	r->rc = sw_json_parse(&tree, row->spec, strlen(row->spec), &r->err);
+	if (r->rc == SW_OK)
+		r->rc = sw_spec_read(&r->spec, tree, &r->err);
+	cJSON_Delete(tree);
+	return false;
+}
+
+struct prior_read {
+	struct sw_replay *r;
+	struct sw_space *space;
+};
+
+static bool take_prior(const struct sw_row_prior *row, void *arg)
+{
+	const struct prior_read *p = arg;
+	struct sw_replay *r = p->r;
+
+	r->rc = sw_plan_priors_read(&r->priors, r->spec, p->space, row->params, row->y,
+				    r->spec->n_metrics, &r->err);
+	return r->rc == SW_OK;
+}
+
+static void read_priors(struct sw_replay *r)
+{
+	struct prior_read p = {.r = r};
+
+	if (r->spec->n_warm_start == 0)
+		return;
+	r->rc = sw_plan_space(&p.space, r->spec, &r->err);
+	if (r->rc != SW_OK)
+		return;
+	const sw_status rc = sw_read_priors(r->db, r->sweep, take_prior, &p, &r->err);
+	if (r->rc == SW_OK)
+		r->rc = rc;
+	sw_space_destroy(p.space);
+}
+
+static bool take_state(const struct sw_row_sampler *row, void *arg)
+{
+	struct sw_replay *r = arg;
+
+	r->rc = sw_prepared_state(row->state, &r->state, &r->state_n);
+	if (r->rc == SW_NOMEM)
+		(void)sw_err_set(&r->err, SW_NOMEM, "out of memory");
+	else if (r->rc != SW_OK)
+		r->rc = sw_err_set(&r->err, SW_IO, "the sampler's state is damaged");
+	r->state_trial = (uint64_t)row->trial;
+	return false;
+}
+
+static void build(struct sw_replay *r)
+{
+	sw_status rc = sw_read_sweeps(r->db, r->sweep, take_spec, r, &r->err);
+
+	if (r->rc == SW_OK)
+		r->rc = rc;
+	if (r->rc == SW_OK && r->spec == NULL)
+		fail(r, SW_NOT_FOUND, "its row is gone");
+	if (r->rc == SW_OK)
+		sw_settings_init(&r->settings, r->spec);
+	if (r->rc == SW_OK)
+		read_priors(r);
+	if (r->rc == SW_OK)
+		r->rc = sw_plan_build(&r->sched, r->spec, r->seed, r->slice,
+				      (uint64_t)r->sampler_version, &r->priors, &r->err);
+	if (r->rc != SW_OK)
+		return;
+	rc = sw_read_sampler(r->db, r->sweep, take_state, r, &r->err);
+	if (r->rc == SW_OK)
+		r->rc = rc;
+}
+
+void sw_replay_run(struct sw_replay *r, struct sw_db *db)
+{
+	r->db = db;
+	r->next_ev = 1;
+	build(r);
+	if (r->rc != SW_OK)
+		return;
+	const sw_status rc = sw_read_history(
+		db, r->sweep, r->watch != NULL || r->spec->n_metrics > 1, take, r, &r->err);
+	if (r->rc == SW_OK)
+		r->rc = rc;
+}
+
+void sw_replay_fini(struct sw_replay *r)
+{
+	sw_spec_destroy(r->spec);
+	sw_sweep_destroy(r->sched);
+	sw_actions_fini(&r->actions);
+	sw_plan_priors_fini(&r->priors);
+	free(r->state);
+	*r = (struct sw_replay){.rc = SW_OK};
+}

@@ -1,0 +1,307 @@
+/*
+ * daemon/sweep/rows.c — what a step of the state machine leaves: rows for the store, the accounts
+ * of the host and of the slots.
+ */
+#include "daemon/sweep/rows.h"
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "daemon/api/watch.h"
+#include "daemon/daemon.h"
+#include "daemon/net/call.h"
+#include "daemon/plan/plan.h"
+#include "daemon/slot/supervisor.h"
+#include "daemon/sweep/host.h"
+#include "daemon/sweep/prepared.h"
+#include "daemon/sweep/suggest.h"
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+static void note_stop(struct sw_change *c, int32_t slot, const struct sw_host *h,
+		      const struct sw_action *a)
+{
+	if (slot < 0)
+		return;
+	if (c->stop_n == c->stop_cap) {
+		const size_t cap = c->stop_cap == 0 ? 8 : c->stop_cap * 2;
+		struct sw_stop *grown = sw_realloc(c->stops, cap * sizeof *grown);
+
+		if (grown == NULL)
+			sw_daemon_die("stop a trial", SW_NOMEM);
+		c->stops = grown;
+		c->stop_cap = cap;
+	}
+	c->stops[c->stop_n++] = (struct sw_stop){
+		.slot = slot, .sweep = h->sweep, .trial = (int64_t)a->trial, .attempt = a->attempt};
+}
+
+static void add_log(struct sw_change *c, const struct sw_host *h, const struct sw_action *a,
+		    const char *fmt, const char *text)
+{
+	struct sw_buf b;
+
+	sw_buf_init(&b, 1000);
+	(void)sw_buf_adds(&b, fmt);
+	if (*text != '\0') {
+		(void)sw_buf_adds(&b, ": ");
+		(void)sw_buf_adds(&b, text);
+	}
+	const struct sw_row_log row = {.sweep = h->sweep,
+				       .trial = (int64_t)a->trial,
+				       .attempt = a->attempt,
+				       .time_ms = c->now_ms,
+				       .line = b.data};
+	if (b.failed == SW_OK)
+		sw_tx_log(c->tx, &row);
+	sw_buf_fini(&b);
+}
+
+/* How the trial came about, and what the sampler needs to go on from there. */
+static void add_suggestion(struct sw_change *c, const struct sw_host *h, const struct sw_action *a,
+			   const struct sw_prepared_text *text)
+{
+	const struct sw_suggestion *s = a->suggestion;
+	const struct sw_row_suggestion row = {.sweep = h->sweep,
+					      .trial = (int64_t)a->trial,
+					      .known = (int64_t)s->known,
+					      .why = text->why};
+	const struct sw_row_sampler sampler = {
+		.sweep = h->sweep, .trial = (int64_t)a->trial, .state = text->state};
+
+	sw_tx_suggestion(c->tx, &row);
+	if (s->state_n > 0)
+		sw_tx_sampler(c->tx, &sampler);
+}
+
+static void write_created(const struct sw_host *h, const struct sw_action *a, bool suggested,
+			  struct sw_prepared_text *out)
+{
+	struct sw_buf params;
+
+	if (suggested) {
+		sw_prepared_write(h, a->suggestion, sw_sweep_history(h->sched)->n_obs, out);
+		return;
+	}
+	sw_buf_init(&params, SW_REPLY_MAX);
+	sw_plan_params(h->spec, sw_sweep_space(h->sched), a->values, &params);
+	out->params = sw_buf_take(&params, NULL);
+	if (out->params == NULL)
+		sw_daemon_die("record a trial", SW_NOMEM);
+}
+
+static void on_create(struct sw_change *c, struct sw_host *h, const struct sw_action *a)
+{
+	const bool suggested = a->suggestion != NULL && sw_sweep_learns(h->sched);
+	struct sw_prepared_text own = {.params = NULL};
+	const struct sw_prepared_text *text = suggested && c->text != NULL ? c->text : &own;
+
+	if (text == &own)
+		write_created(h, a, suggested, &own);
+	if (sw_host_runs(h, a->trial) != SW_OK)
+		sw_daemon_die("record a trial", SW_NOMEM);
+	const struct sw_row_trial row = {.sweep = h->sweep,
+					 .trial = (int64_t)a->trial,
+					 .state = sw_trial_state_name(SW_TRIAL_PENDING),
+					 .params = text->params,
+					 .created_ms = c->now_ms,
+					 .parent = (int64_t)a->parent,
+					 .resume_step = (int64_t)a->resume_step};
+	sw_tx_trial_insert(c->tx, &row);
+	sw_checkpoint_created(h, a);
+	if (suggested)
+		add_suggestion(c, h, a, text);
+	sw_prepared_text_fini(&own);
+}
+
+/* The part of the slot's GPU that a trial of this sweep has; 0: there is none. */
+static double share_of(const struct sw_host *h, int32_t slot)
+{
+	if (slot < 0 || !h->d->slots[slot].device.gpu)
+		return 0.0;
+	const struct sw_slot *s = &h->d->slots[slot];
+	return (double)sw_admission_lanes(s, h->spec->gpu) / s->device.lanes;
+}
+
+static void on_start(struct sw_change *c, struct sw_host *h, const struct sw_action *a,
+		     int32_t slot, uint64_t ev)
+{
+	struct sw_run *run = &h->runs[a->trial - 1];
+	const double share = share_of(h, slot);
+	const struct sw_row_attempt attempt = {.sweep = h->sweep,
+					       .trial = (int64_t)a->trial,
+					       .attempt = a->attempt,
+					       .ev = (int64_t)ev,
+					       .slot = slot,
+					       .started_ms = c->now_ms,
+					       .state = "RUNNING",
+					       .resume_step = (int64_t)a->resume_step,
+					       .gpu = share > 0.0,
+					       .share = share};
+	const struct sw_row_trial trial = {.sweep = h->sweep,
+					   .trial = (int64_t)a->trial,
+					   .state = sw_trial_state_name(SW_TRIAL_RUNNING),
+					   .attempt = a->attempt,
+					   .started_ms = c->now_ms,
+					   .seconds = (double)run->seconds};
+
+	*run = (struct sw_run){.started_ms = c->now_ms,
+			       .heard_us = sw_clock_mono_us(),
+			       .seconds = run->seconds,
+			       .slot = (int16_t)slot,
+			       .gpu = (uint16_t)lround(share * SW_RUN_GPU)};
+	if (a->trial < h->oldest)
+		h->oldest = a->trial;
+	if (slot >= 0)
+		h->share.running++;
+	sw_tx_attempt_start(c->tx, &attempt);
+	sw_tx_trial_state(c->tx, &trial);
+}
+
+/* What the attempt used of its GPU. A slot that has let go of it keeps the figures till its
+ * next. */
+static void add_usage(struct sw_row_attempt *row, const struct sw_slot *s)
+{
+	const bool its = s->sweep == row->sweep && s->trial == row->trial &&
+			 s->attempt == row->attempt;
+
+	if (!s->device.gpu || (!its && s->sweep != 0))
+		return;
+	const struct sw_gpu_usage u = its ? sw_gpu_usage_end(s->d, s) : s->usage;
+	row->has_usage = u.any;
+	row->gpu_bytes = (double)u.peak;
+	row->gpu_util = u.seconds > 0.0 ? u.util_seconds / u.seconds : 0.0;
+	row->joules = u.millijoules / 1e3;
+}
+
+/* The live attempt of a trial, if there is one, is over: rows and accounts. */
+static void end_attempt(struct sw_change *c, struct sw_host *h, const struct sw_action *a,
+			const char *state)
+{
+	struct sw_run *run = &h->runs[a->trial - 1];
+	const int64_t ended_ms = c->over_ms != 0 && c->over_ms < c->now_ms ? c->over_ms : c->now_ms;
+	struct sw_row_attempt row = {.sweep = h->sweep,
+				     .trial = (int64_t)a->trial,
+				     .attempt = a->attempt,
+				     .ended_ms = ended_ms,
+				     .state = state,
+				     .cause = *a->cause != '\0' ? a->cause : NULL};
+
+	if (run->started_ms == 0)
+		return;
+	if (run->slot >= 0 && (size_t)run->slot < h->d->slot_n)
+		add_usage(&row, &h->d->slots[run->slot]);
+	sw_tx_attempt_end(c->tx, &row);
+	const int64_t ms = ended_ms > run->started_ms ? ended_ms - run->started_ms : 0;
+	run->seconds += (float)ms / 1000.0f;
+	run->started_ms = 0;
+	run->conn = 0;
+	if (run->slot < 0)
+		return;
+	assert(h->share.running > 0);
+	h->share.running--;
+	h->share.used_us += ms * 1000;
+	h->share.ended++;
+	h->share.ended_us += ms * 1000;
+	h->budget.gpu_ms += ms * run->gpu / SW_RUN_GPU;
+	if ((size_t)run->slot < h->d->slot_n) {
+		struct sw_slot *s = &h->d->slots[run->slot];
+
+		if (s->sweep == h->sweep && s->trial == (int64_t)a->trial &&
+		    s->attempt == a->attempt)
+			sw_supervisor_done(s);
+	}
+}
+
+static void on_over(struct sw_change *c, struct sw_host *h, const struct sw_action *a,
+		    enum sw_trial_state state, bool counts)
+{
+	const bool retry = a->kind == SW_ACTION_RETRY;
+	const bool open = !sw_trial_ended(state);
+	const char *name = sw_trial_state_name(state);
+
+	end_attempt(c, h, a, retry ? (counts ? "LOST" : "RELEASED") : name);
+	const struct sw_row_trial row = {.sweep = h->sweep,
+					 .trial = (int64_t)a->trial,
+					 .state = name,
+					 .cause = *a->cause != '\0' ? a->cause : NULL,
+					 .attempt = a->attempt,
+					 .seconds = (double)h->runs[a->trial - 1].seconds,
+					 .ended_ms = open ? 0 : c->now_ms};
+	sw_tx_trial_state(c->tx, &row);
+	if (retry)
+		add_log(c, h, a, "the attempt ended, another one follows", a->cause);
+	else if (state == SW_TRIAL_FAILED || state == SW_TRIAL_INFEASIBLE)
+		add_log(c, h, a, name, a->cause);
+}
+
+static void on_sweep(struct sw_change *c, struct sw_host *h, const struct sw_action *a)
+{
+	const bool ended = a->sweep != SW_SWEEP_RUNNING && a->sweep != SW_SWEEP_PAUSED;
+
+	h->state = a->sweep;
+	h->ended_ms = ended ? c->now_ms : 0;
+	sw_budget_state(&h->budget, h->state == SW_SWEEP_RUNNING, c->now_ms);
+	if (h->state == SW_SWEEP_RUNNING) /* it is back */
+		sw_host_level(h);
+	sw_tx_sweep_state(c->tx, h->sweep, sw_sweep_state_name(a->sweep),
+			  *a->cause != '\0' ? a->cause : NULL, h->ended_ms, h->run_cap);
+	sw_log(SW_LOG_INFO, "sweep.state", "sweep=%lld state=%s%s%s%s", (long long)h->sweep,
+	       sw_sweep_state_name(a->sweep), *a->cause != '\0' ? " cause=\"" : "", a->cause,
+	       *a->cause != '\0' ? "\"" : "");
+}
+
+static void on_decide(struct sw_change *c, const struct sw_host *h, const struct sw_event *event,
+		      const struct sw_action *a)
+{
+	const struct sw_judgement *j = &a->judgement;
+
+	if (j->rung == 0)
+		return;
+	const struct sw_row_decision row = {.sweep = h->sweep,
+					    .trial = (int64_t)a->trial,
+					    .attempt = event->attempt,
+					    .seq = (int64_t)event->seq,
+					    .verdict = sw_decision_name(a->decision),
+					    .bracket = j->bracket,
+					    .rung = (int64_t)j->rung,
+					    .n = (int64_t)j->n,
+					    .better = (int64_t)j->better,
+					    .keep = (int64_t)j->keep,
+					    .has_cutoff = isfinite(j->cutoff),
+					    .cutoff = j->cutoff,
+					    .value = j->value};
+	sw_tx_decision(c->tx, &row);
+}
+
+void sw_rows_action(struct sw_change *c, struct sw_host *h, const struct sw_event *event,
+		    int32_t slot, uint64_t ev, const struct sw_action *a)
+{
+	switch (a->kind) {
+	case SW_ACTION_CREATE:
+		on_create(c, h, a);
+		break;
+	case SW_ACTION_START:
+		on_start(c, h, a, slot, ev);
+		break;
+	case SW_ACTION_DECIDE:
+		on_decide(c, h, event, a);
+		break;
+	case SW_ACTION_RETRY:
+		on_over(c, h, a, SW_TRIAL_PENDING, event->kind == SW_EVENT_LOST);
+		break;
+	case SW_ACTION_PAUSE:
+		on_over(c, h, a, SW_TRIAL_PAUSED, false);
+		break;
+	case SW_ACTION_END:
+		on_over(c, h, a, a->end, false);
+		break;
+	case SW_ACTION_STOP:
+		note_stop(c, h->runs[a->trial - 1].slot, h, a);
+		break;
+	case SW_ACTION_SWEEP:
+		on_sweep(c, h, a);
+		break;
+	}
+	sw_watch_changed(h, a->kind == SW_ACTION_SWEEP ? 0 : a->trial);
+}

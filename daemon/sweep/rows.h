@@ -1,0 +1,12 @@
+/* daemon/sweep/rows.h — one action of the state machine as rows of the store, and in the accounts
+ * of the host and of the slots. */
+#ifndef SW_DAEMON_SWEEP_ROWS_H
+#define SW_DAEMON_SWEEP_ROWS_H
+
+#include "daemon/sweep/driver.h"
+
+/* ev: the event's number; slot: where a START goes (-1: a client). Dies without memory. */
+void sw_rows_action(struct sw_change *c, struct sw_host *h, const struct sw_event *event,
+		    int32_t slot, uint64_t ev, const struct sw_action *a);
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * daemon/sweep/settle.h — a sweep's end in slices (sched/sweep/sweep.h): one slice, its commit, the
+ * next.
+ *
+ * At most one slice is under way in the whole daemon, and the next begins in the callback of its
+ * commit, so that the loop is held for a slice at a time and the writer's queue for one change.
+ * What a stop or a crash interrupts goes on at the next start.
+ */
+#ifndef SW_DAEMON_SWEEP_SETTLE_H
+#define SW_DAEMON_SWEEP_SETTLE_H
+
+#include "base/buf.h"
+
+#define SW_SETTLE_SLICE 512 /* trials; of a new sweep, stored with it */
+
+struct sw_call;
+struct sw_daemon;
+struct sw_host;
+
+/* A step was taken, or the sweep was rebuilt: it may want its next slice now. */
+void sw_settle_changed(struct sw_host *h);
+/* Begins the next slice, if one is due and none is under way. After each commit, and at start. */
+void sw_settle_go(struct sw_daemon *d);
+
+/* sweep.cancel's answer: its number and its state. */
+void sw_settle_answer(const struct sw_host *h, struct sw_buf *out);
+/* The call is answered with that once the sweep has ended. One a sweep: a second word is
+ * refused. */
+void sw_settle_wait(struct sw_host *h, struct sw_call *call);
+/* The daemon is stopping: those who wait are told. */
+void sw_settle_refuse_all(struct sw_daemon *d);
+
+#endif

@@ -1,0 +1,388 @@
+#include "daemon/sweep/suggest.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "daemon/daemon.h"
+#include "daemon/net/call.h"
+#include "daemon/slot/supervisor.h"
+#include "daemon/sweep/driver.h"
+#include "daemon/sweep/host.h"
+#include "daemon/sweep/suggest_internal.h"
+#include "daemon/sweep/work.h"
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define QUEUE_MAX    2048 /* prepared suggestions of a sweep: what one ask may want, and some */
+#define RESERVE_MOST 16
+#define EXTEND_MAX   64 /* how far a stale chain is drawn out before the model is made anew */
+
+static struct sw_sweep *sweep_of(const struct sw_suggester *s)
+{
+	return s->h->sched;
+}
+
+/* Of the user's points, which come before all suggestions, those that are still to come. */
+static uint64_t init_left(const struct sw_suggester *s)
+{
+	const uint64_t made = sw_sweep_made(sweep_of(s));
+	const uint64_t n = sw_sweep_sampler_config(sweep_of(s))->n_init;
+
+	return made < n ? n - made : 0;
+}
+
+/* The next trial that needs a suggestion, and the number of that. */
+static uint64_t next_trial(const struct sw_suggester *s)
+{
+	return sw_sweep_trial_n(sweep_of(s)) + 1 + init_left(s);
+}
+
+static uint64_t next_made(const struct sw_suggester *s)
+{
+	return sw_sweep_made(sweep_of(s)) + 1 + init_left(s);
+}
+
+/* Does the front of the queue know all that is known? */
+static bool is_fresh(const struct sw_suggester *s)
+{
+	return s->queue.n > 0 &&
+	       s->queue.v[0]->suggestion.known == sw_sweep_history(sweep_of(s))->n_obs;
+}
+
+/* A range was edited: what was made for the old space goes. The job in work may still use the
+ * sampler and the copy of the history, so these go when it is over. */
+static void check_epoch(struct sw_suggester *s)
+{
+	const uint64_t epoch = sw_sweep_epoch(sweep_of(s));
+
+	if (s->epoch == epoch)
+		return;
+	s->epoch = epoch;
+	s->is_void = true;
+	s->chain = false;
+	sw_prepared_drop(&s->queue);
+}
+
+/* What was handed out leaves, and all of it when a trial came that it did not know. */
+static void trim_queue(struct sw_suggester *s)
+{
+	check_epoch(s);
+	if (!sw_prepared_trim(&s->queue, next_trial(s), next_made(s)))
+		s->chain = false;
+}
+
+static void push_queue(struct sw_suggester *s, struct sw_prepared_one *one)
+{
+	if (sw_prepared_push(&s->queue, one, next_trial(s), next_made(s)) != SW_OK)
+		sw_daemon_die("keep a suggestion", SW_NOMEM);
+	sw_standby_store(s);
+}
+
+/* --- the job --- */
+
+static void run_job(uv_work_t *work)
+{
+	struct sw_suggester *s = work->data;
+
+	s->rc = sw_sampler_suggest(s->sampler, &s->history, s->made, &s->out->suggestion, &s->err);
+	if (s->rc == SW_OK)
+		s->rc = sw_history_add_trial(&s->history, s->out->suggestion.values);
+}
+
+/* The suggestion in work is for this trial: those the chain made so far are before it. */
+static uint64_t job_trial(const struct sw_suggester *s)
+{
+	return s->history.trials; /* the new one was added to the copy */
+}
+
+static void on_job(uv_work_t *work, int status)
+{
+	struct sw_suggester *s = work->data;
+	struct sw_prepared_one *out = s->out;
+
+	(void)status; /* never cancelled */
+	s->busy = false;
+	s->out = NULL;
+	if (s->h->d->phase != SW_UP) {
+		sw_prepared_free(out);
+		return;
+	}
+	if (s->rc == SW_NOMEM)
+		sw_daemon_die("make a suggestion", SW_NOMEM);
+	if (s->is_void) { /* of a space that is no more */
+		sw_prepared_free(out);
+	} else if (s->rc != SW_OK) {
+		sw_prepared_free(out);
+		sw_driver_fail(s->h, s->err.msg);
+	} else if (s->fresh_start && job_trial(s) == next_trial(s)) {
+		sw_prepared_drop(&s->queue);
+		push_queue(s, out);
+		s->chain = true;
+	} else if (!s->fresh_start && s->chain && job_trial(s) == next_trial(s) + s->queue.n) {
+		push_queue(s, out);
+	} else { /* overtaken: its trial was made from the reserve, or enqueued */
+		sw_prepared_free(out);
+		s->chain = false;
+	}
+	sw_suggest_serve(s);
+	sw_supervisor_feed(s->h->d);
+	sw_suggest_plan(s);
+}
+
+/* Does the copy of the history end with the queue's trials, so that the chain can go on? */
+static bool can_extend(const struct sw_suggester *s)
+{
+	return s->chain && s->history.trials + 1 == next_trial(s) + s->queue.n &&
+	       s->queue.n < QUEUE_MAX;
+}
+
+/* The copy of the history as the sweep's, with the user's points that are still to come. */
+static sw_status follow(struct sw_suggester *s)
+{
+	const struct sw_sampler_config *config = sw_sweep_sampler_config(sweep_of(s));
+	const struct sw_history *h = sw_sweep_history(sweep_of(s));
+	sw_status rc = sw_history_follow(&s->history, h, s->real);
+
+	s->real = h->trials;
+	for (uint64_t left = init_left(s); rc == SW_OK && left > 0; left--)
+		rc = sw_history_add_trial(&s->history,
+					  config->init + (config->n_init - left) * h->n_params);
+	return rc;
+}
+
+static void forget_model(struct sw_suggester *s)
+{
+	sw_sampler_destroy(s->sampler);
+	s->sampler = NULL;
+	sw_history_fini(&s->history);
+	s->real = 0;
+	s->chain = false;
+	s->is_void = false;
+}
+
+/* The sweep has ended. It may be extended, so the suggester stays, but what its model holds, which
+ * is megabytes, goes: a daemon keeps its sweeps for as long as it runs. */
+static void let_go(struct sw_suggester *s)
+{
+	sw_prepared_fini(&s->queue);
+	forget_model(s);
+	s->since_us = 0;
+}
+
+static void begin_chain(struct sw_suggester *s)
+{
+	struct sw_err err = SW_ERR_INIT;
+	size_t n;
+
+	if (s->is_void)
+		forget_model(s);
+	const unsigned char *state = sw_sweep_sampler_state(sweep_of(s), &n);
+	sw_status rc = follow(s);
+
+	if (rc == SW_OK && s->sampler == NULL)
+		rc = sw_sampler_create(&s->sampler, sw_sweep_sampler_config(sweep_of(s)), &err);
+	if (rc == SW_OK)
+		rc = sw_sampler_restore(s->sampler, state, n, &err);
+	if (rc == SW_INVALID) /* not bytes that this version knows: as a new sampler */
+		rc = sw_sampler_restore(s->sampler, NULL, 0, &err);
+	if (rc != SW_OK)
+		sw_daemon_die("make a suggestion", rc);
+	s->chain = false;
+	s->drawn = 0;
+}
+
+static void start_job(struct sw_suggester *s, bool fresh_start)
+{
+	if (fresh_start)
+		begin_chain(s);
+	s->made = next_made(s) + (fresh_start ? 0 : s->queue.n);
+	s->fresh_start = fresh_start;
+	s->err = (struct sw_err)SW_ERR_INIT;
+	s->out = sw_calloc(1, sizeof *s->out);
+	if (s->out == NULL)
+		sw_daemon_die("make a suggestion", SW_NOMEM);
+	s->busy = true;
+	if (uv_queue_work(s->h->d->loop, &s->work, run_job, on_job) != 0)
+		sw_daemon_die("make a suggestion", SW_INTERNAL);
+}
+
+/* --- who waits --- */
+
+/* How many to hold ready for asks that have not come: those who run a trial now may all come back
+ * before the model knows one more result. */
+static size_t reserve(const struct sw_suggester *s)
+{
+	uint64_t counts[SW_TRIAL_STATE_N];
+
+	sw_sweep_counts(sweep_of(s), counts);
+	return counts[SW_TRIAL_RUNNING] < RESERVE_MOST ? 1 + (size_t)counts[SW_TRIAL_RUNNING]
+						       : RESERVE_MOST;
+}
+
+/* Begins what is worth doing now, if anything is. */
+void sw_suggest_plan(struct sw_suggester *s)
+{
+	size_t wanted = reserve(s);
+
+	if (s->busy || s->h->d->phase != SW_UP || s->h->d->draining)
+		return;
+	if (s->h->ended_ms != 0) {
+		let_go(s);
+		return;
+	}
+	for (const struct parked *p = s->parked; p != NULL && wanted < QUEUE_MAX; p = p->next)
+		wanted += (size_t)p->count;
+	wanted = (size_t)sw_sweep_wants_suggestions(sweep_of(s), wanted);
+	if (wanted == 0)
+		return;
+	if (is_fresh(s)) {
+		if (s->queue.n < wanted && !sw_suggest_rests(s))
+			start_job(s, !can_extend(s));
+		return;
+	}
+	/* Stale: anew, unless someone has waited long and the old chain can serve him sooner. */
+	if (sw_suggest_is_late(s, sw_suggest_oldest(s)) && can_extend(s) &&
+	    s->drawn < EXTEND_MAX + wanted) {
+		s->drawn++;
+		start_job(s, false);
+	} else {
+		start_job(s, true);
+	}
+}
+
+/* Is there enough for n ASKs, for one who waits since then? */
+static bool enough(struct sw_suggester *s, uint64_t n, int64_t since_us)
+{
+	const uint64_t wanted = sw_sweep_wants_suggestions(sweep_of(s), n);
+
+	return wanted == 0 ||
+	       (s->queue.n >= wanted && (is_fresh(s) || sw_suggest_is_late(s, since_us)));
+}
+
+void sw_suggest_serve(struct sw_suggester *s)
+{
+	const int64_t now_us = sw_clock_mono_us();
+
+	while (s->parked != NULL) {
+		struct parked *p = s->parked;
+
+		if (!sw_call_gone(p->call) && s->h->ended_ms == 0 &&
+		    !enough(s, (uint64_t)p->count, p->since_us) &&
+		    now_us - p->since_us < SW_SUGGEST_MAX_US)
+			return;
+		s->parked = p->next;
+		if (s->parked == NULL)
+			s->parked_tail = &s->parked;
+		s->parked_n--;
+		sw_work_ask_now(s->h, p->call);
+		free(p);
+	}
+}
+
+bool sw_suggest_has(struct sw_host *h, uint64_t n)
+{
+	struct sw_suggester *s = h->suggest;
+
+	return s == NULL || (s->parked == NULL && enough(s, n, sw_clock_mono_us()));
+}
+
+bool sw_suggest_ready(struct sw_host *h, uint64_t n)
+{
+	struct sw_suggester *s = h->suggest;
+
+	if (s == NULL)
+		return true;
+	if (s->parked == NULL && enough(s, n, s->since_us)) {
+		s->since_us = 0;
+		return true;
+	}
+	if (s->since_us == 0)
+		s->since_us = sw_clock_mono_us();
+	sw_suggest_arm(s);
+	sw_suggest_plan(s);
+	return false;
+}
+
+bool sw_suggest_peek(struct sw_host *h, struct sw_prepared_one **out)
+{
+	const struct sw_suggester *s = h->suggest;
+
+	*out = NULL;
+	if (s == NULL || !sw_sweep_wants_suggestion(h->sched))
+		return true;
+	if (s->queue.n == 0)
+		return false;
+	assert(s->queue.first == next_trial(s));
+	*out = s->queue.v[0];
+	return true;
+}
+
+void sw_suggest_changed(struct sw_change *c, struct sw_host *h)
+{
+	struct sw_suggester *s = h->suggest;
+
+	if (s == NULL)
+		return;
+	const size_t had = s->queue.n;
+	trim_queue(s);
+	if (s->queue.n < had)
+		s->handed_us = sw_clock_mono_us();
+	/* Its rows go with this step: none may pass for stored if it is extended. */
+	if (h->ended_ms != 0) {
+		sw_prepared_drop(&s->queue);
+		s->chain = false;
+	}
+	if (c != NULL)
+		sw_standby_changed(c, s);
+	if (s->dirty)
+		return;
+	s->dirty = true;
+	s->next_dirty = h->d->suggest_dirty;
+	h->d->suggest_dirty = s;
+}
+
+void sw_suggest_flush(struct sw_daemon *d)
+{
+	while (d->suggest_dirty != NULL) {
+		struct sw_suggester *s = d->suggest_dirty;
+
+		d->suggest_dirty = s->next_dirty;
+		s->dirty = false;
+		sw_suggest_serve(s);
+		sw_suggest_plan(s);
+	}
+}
+
+/* --- life --- */
+
+sw_status sw_suggest_attach(struct sw_host *h)
+{
+	const struct sw_sampler_config *config = sw_sweep_sampler_config(h->sched);
+
+	if (config->kind != SW_SAMPLER_BAYES)
+		return SW_OK;
+	struct sw_suggester *s = sw_calloc(1, sizeof *s);
+	if (s == NULL)
+		return SW_NOMEM;
+	s->h = h;
+	s->parked_tail = &s->parked;
+	s->work.data = s;
+	s->epoch = sw_sweep_epoch(h->sched);
+	sw_history_init(&s->history, sw_space_size(config->space), config->n_metrics);
+	h->suggest = s;
+	sw_suggest_changed(NULL, h); /* the first one is made before anyone asks */
+	return SW_OK;
+}
+
+void sw_suggest_free(struct sw_host *h)
+{
+	struct sw_suggester *s = h->suggest;
+
+	if (s == NULL)
+		return;
+	assert(!s->busy && s->parked == NULL);
+	let_go(s);
+	free(s);
+	h->suggest = NULL;
+}

@@ -1,0 +1,69 @@
+/*
+ * daemon/sweep/suggest.h — suggestions made ahead of time, on another thread, for samplers that are
+ * costly (bayes). Those that are quick make theirs inside the step.
+ *
+ * A suggester keeps a queue of prepared suggestions for the next trials, a chain: each takes those
+ * before it as pending. Results that arrive make it stale, and a fresh one is begun at once; the
+ * stale ones stay as a reserve. An ask waits up to the sweep's suggest_wait_ms for a suggestion
+ * that knows every result taken before it, then takes the best prepared one; if there is none it
+ * waits for the model, at most SW_SUGGEST_MAX_US.
+ *
+ * Threads  One job at a time for each sweep, on libuv's pool, working on a copy of the history. All
+ *          else is the loop thread's.
+ */
+#ifndef SW_DAEMON_SWEEP_SUGGEST_H
+#define SW_DAEMON_SWEEP_SUGGEST_H
+
+#include "base/status.h"
+#include "sched/sampler/sampler.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SW_SUGGEST_MAX_US  ((int64_t)60 * 1000000)
+#define SW_SUGGEST_MAX_ASK 1024 /* calls of one sweep that may wait; more are refused */
+
+struct sw_call;
+struct sw_change;
+struct sw_daemon;
+struct sw_host;
+struct sw_prepared_one;
+struct sw_suggester;
+
+/* Gives the host a suggester if its sampler needs one. SW_NOMEM. */
+SW_NODISCARD sw_status sw_suggest_attach(struct sw_host *h);
+void sw_suggest_free(struct sw_host *h); /* after the loop has ended */
+
+/* Can a trial.ask for n that comes now be answered at once? If not, sw_suggest_park() it: it waits
+ * from then on, whatever others waited before it. */
+bool sw_suggest_has(struct sw_host *h, uint64_t n);
+/* Can the next n ASKs of slots be taken now? True when they need no suggestion. When not, work is
+ * under way and sw_supervisor_feed() follows. */
+bool sw_suggest_ready(struct sw_host *h, uint64_t n);
+
+/* Is an ASK possible now at all? False: it wants a suggestion that is not there. *out holds what to
+ * pass with the event (NULL: nothing). Valid until the next step. */
+bool sw_suggest_peek(struct sw_host *h, struct sw_prepared_one **out);
+
+/* A step has changed the sweep: what was handed out leaves the queue, what is stale is renewed.
+ * Rows go into the step's change; NULL: there are none yet. */
+void sw_suggest_changed(struct sw_change *c, struct sw_host *h);
+void sw_suggest_flush(struct sw_daemon *d); /* at the end of each turn of the loop */
+
+/* Keeps a trial.ask until it can be answered. */
+void sw_suggest_park(struct sw_host *h, struct sw_call *call, int64_t count);
+
+void sw_suggest_tick(struct sw_daemon *d, int64_t now_us); /* the long limit */
+/* Answers all that wait: the daemon drains or stops. */
+void sw_suggest_refuse_all(struct sw_daemon *d, const char *why);
+
+/* One JSON object: how the suggestion came about. seen: observations there are now. */
+struct sw_buf;
+struct sw_spec;
+void sw_suggest_why(const struct sw_suggestion *s, uint64_t seen, const struct sw_spec *spec,
+		    struct sw_buf *out);
+
+/* What it wrote, with another number of observations that the suggestion had not seen. */
+void sw_suggest_why_again(const char *why, uint64_t unseen, struct sw_buf *out);
+
+#endif

@@ -1,0 +1,162 @@
+/* daemon/sweep/suggest_wait.c — who waits for a suggestion: asks that are parked, slots; until
+ * when. */
+#include "base/clock.h"
+#include "base/fault.h"
+#include "daemon/daemon.h"
+#include "daemon/net/call.h"
+#include "daemon/slot/supervisor.h"
+#include "daemon/sweep/host.h"
+#include "daemon/sweep/suggest_internal.h"
+#include <stdlib.h>
+
+#define REST_US   ((int64_t)2000)
+#define FORGET_US ((int64_t)5 * 1000000)
+
+int64_t sw_suggest_wait_us(const struct sw_suggester *s)
+{
+	return (int64_t)s->h->spec->suggest_wait_ms * 1000;
+}
+
+int64_t sw_suggest_oldest(const struct sw_suggester *s)
+{
+	const int64_t parked = s->parked != NULL ? s->parked->since_us : 0;
+
+	if (parked == 0 || s->since_us == 0)
+		return parked + s->since_us;
+	return parked < s->since_us ? parked : s->since_us;
+}
+
+bool sw_suggest_is_late(const struct sw_suggester *s, int64_t since_us)
+{
+	return since_us != 0 && sw_clock_mono_us() - since_us >= sw_suggest_wait_us(s);
+}
+
+static int64_t rest_until(const struct sw_suggester *s)
+{
+	return s->handed_us + REST_US;
+}
+
+/* The next moment at which someone who waits becomes late, or a rest is over; INT64_MAX: there is
+ * none. */
+static int64_t next_deadline(const struct sw_suggester *s, int64_t now_us)
+{
+	const int64_t wait = sw_suggest_wait_us(s);
+	int64_t next = s->since_us != 0 && s->since_us + wait > now_us ? s->since_us + wait
+								       : INT64_MAX;
+
+	for (const struct parked *p = s->parked; p != NULL; p = p->next)
+		if (p->since_us + wait > now_us && p->since_us + wait < next)
+			next = p->since_us + wait;
+	if (rest_until(s) > now_us && rest_until(s) < next)
+		next = rest_until(s);
+	return next;
+}
+
+static void on_deadline(uv_timer_t *timer);
+
+/* Sooner, never later. */
+static void arm(struct sw_daemon *d, uint64_t ms)
+{
+	if (!uv_is_active((const uv_handle_t *)&d->suggest) ||
+	    uv_timer_get_due_in(&d->suggest) > ms)
+		(void)uv_timer_start(&d->suggest, on_deadline, ms, 0);
+}
+
+static void on_deadline(uv_timer_t *timer)
+{
+	struct sw_daemon *d = timer->data;
+	int64_t next = INT64_MAX;
+
+	for (size_t i = 0; i < d->host_n; i++) {
+		struct sw_suggester *s = d->hosts[i]->suggest;
+
+		if (s != NULL && sw_suggest_is_late(s, sw_suggest_oldest(s))) {
+			sw_suggest_serve(s);
+			sw_supervisor_feed(d);
+			sw_suggest_plan(s);
+		} else if (s != NULL && s->handed_us != 0) {
+			sw_suggest_plan(s); /* it may have rested */
+		}
+	}
+	const int64_t now_us = sw_clock_mono_us();
+	for (size_t i = 0; i < d->host_n; i++) {
+		const struct sw_suggester *s = d->hosts[i]->suggest;
+		const int64_t at_us = s != NULL ? next_deadline(s, now_us) : INT64_MAX;
+
+		next = at_us < next ? at_us : next;
+	}
+	if (next != INT64_MAX)
+		arm(d, (uint64_t)(next - now_us) / 1000 + 1);
+}
+
+bool sw_suggest_rests(struct sw_suggester *s)
+{
+	struct sw_daemon *d = s->h->d;
+
+	if (s->queue.n == 0 || s->parked != NULL || s->since_us != 0 ||
+	    sw_clock_mono_us() >= rest_until(s))
+		return false;
+	arm(d, REST_US / 1000 + 1);
+	return true;
+}
+
+/* The daemon has one timer, set to the earliest moment at which anyone becomes late. */
+void sw_suggest_arm(struct sw_suggester *s)
+{
+	arm(s->h->d, (uint64_t)s->h->spec->suggest_wait_ms + 1);
+}
+
+void sw_suggest_park(struct sw_host *h, struct sw_call *call, int64_t count)
+{
+	struct sw_suggester *s = h->suggest;
+	struct parked *p = s->parked_n < SW_SUGGEST_MAX_ASK ? sw_calloc(1, sizeof *p) : NULL;
+	struct sw_err err = SW_ERR_INIT;
+
+	if (p == NULL) {
+		(void)sw_err_set(&err, SW_BUSY, "%zu asks wait for suggestions; try again",
+				 s->parked_n);
+		sw_call_error(call, &err);
+		return;
+	}
+	*p = (struct parked){.call = call, .count = count, .since_us = sw_clock_mono_us()};
+	*s->parked_tail = p;
+	s->parked_tail = &p->next;
+	s->parked_n++;
+	sw_suggest_arm(s);
+	sw_suggest_plan(s);
+}
+
+void sw_suggest_tick(struct sw_daemon *d, int64_t now_us)
+{
+	for (size_t i = 0; i < d->host_n; i++) {
+		struct sw_suggester *s = d->hosts[i]->suggest;
+
+		if (s == NULL)
+			continue;
+		if (s->parked != NULL && now_us - s->parked->since_us >= SW_SUGGEST_MAX_US)
+			sw_suggest_serve(s);
+		if (s->since_us != 0 && now_us - s->since_us > sw_suggest_wait_us(s) + FORGET_US)
+			s->since_us = 0; /* a slot that waits still says so again */
+	}
+}
+
+void sw_suggest_refuse_all(struct sw_daemon *d, const char *why)
+{
+	struct sw_err err = SW_ERR_INIT;
+
+	(void)sw_err_set(&err, SW_BUSY, "%s", why);
+	for (size_t i = 0; i < d->host_n; i++) {
+		struct sw_suggester *s = d->hosts[i]->suggest;
+
+		while (s != NULL && s->parked != NULL) {
+			struct parked *p = s->parked;
+
+			s->parked = p->next;
+			s->parked_n--;
+			sw_call_error(p->call, &err);
+			free(p);
+		}
+		if (s != NULL)
+			s->parked_tail = &s->parked;
+	}
+}

@@ -1,0 +1,103 @@
+/* How a suggestion came about, as it is stored with its trial. */
+#include "daemon/sweep/suggest.h"
+#include "proto/json.h"
+#include "spec/spec.h"
+#include <inttypes.h>
+#include <string.h>
+
+static double turn(const struct sw_spec *spec, size_t metric, double v)
+{
+	return spec->metrics[metric].maximize ? -v : v;
+}
+
+static void begin(const struct sw_suggestion *s, uint64_t seen, struct sw_jw *w)
+{
+	sw_jw_obj(w);
+	sw_jw_kstr(w, "source", s->source);
+	sw_jw_kint(w, "known", (int64_t)s->known);
+	sw_jw_kint(w, "unseen", (int64_t)(seen - s->known));
+}
+
+static void end(const struct sw_suggestion *s, struct sw_jw *w)
+{
+	sw_jw_key(w, "nearest");
+	sw_jw_arr(w);
+	for (size_t i = 0; i < s->near_n; i++) {
+		sw_jw_obj(w);
+		sw_jw_kint(w, "trial", (int64_t)s->near[i]);
+		sw_jw_knum(w, "distance", s->near_distance[i]);
+		sw_jw_obj_end(w);
+	}
+	sw_jw_arr_end(w);
+	sw_jw_obj_end(w);
+}
+
+static void posterior(double mean, double sd, struct sw_jw *w)
+{
+	sw_jw_knum(w, "mean", mean);
+	sw_jw_knum(w, "sd", sd);
+}
+
+/* Of several metrics: the weights of this suggestion, and what was expected of what. */
+static void several(const struct sw_suggestion *s, const struct sw_spec *spec, struct sw_jw *w)
+{
+	sw_jw_key(w, "weights");
+	sw_jw_obj(w);
+	for (size_t k = 0; k < spec->n_metrics; k++)
+		sw_jw_knum(w, spec->metrics[k].name, s->weight[k]);
+	sw_jw_obj_end(w);
+	sw_jw_key(w, s->acquisition == SW_ACQUISITION_WHOLE ? "scalarised" : "metrics");
+	sw_jw_obj(w);
+	if (s->acquisition == SW_ACQUISITION_WHOLE) {
+		posterior(s->mean, s->sd, w);
+		sw_jw_obj_end(w);
+		return;
+	}
+	for (size_t k = 0; k < spec->n_metrics; k++) {
+		sw_jw_key(w, spec->metrics[k].name);
+		sw_jw_obj(w);
+		posterior(turn(spec, k, s->metric_mean[k]), s->metric_sd[k], w);
+		sw_jw_obj_end(w);
+	}
+	sw_jw_obj_end(w);
+}
+
+void sw_suggest_why(const struct sw_suggestion *s, uint64_t seen, const struct sw_spec *spec,
+		    struct sw_buf *out)
+{
+	static const char *const names[] = {
+		[SW_ACQUISITION_EI] = "expected_improvement",
+		[SW_ACQUISITION_WHOLE] = "scalarised_expected_improvement",
+		[SW_ACQUISITION_MAX] = "expected_improvement_of_weighted_maximum"};
+	struct sw_jw w;
+
+	sw_jw_init(&w, out);
+	begin(s, seen, &w);
+	if (s->acquisition != SW_ACQUISITION_NONE) {
+		sw_jw_kstr(&w, "acquisition", names[s->acquisition]);
+		if (s->acquisition == SW_ACQUISITION_EI)
+			posterior(turn(spec, 0, s->mean), s->sd, &w);
+		else
+			several(s, spec, &w);
+		sw_jw_knum(&w, "expected_improvement", s->ei);
+		sw_jw_knum(&w, "log_expected_improvement", s->log_ei);
+	} else if (s->ei > 0) {
+		sw_jw_knum(&w, "density_ratio", s->ei);
+	}
+	end(s, &w);
+}
+
+void sw_suggest_why_again(const char *why, uint64_t unseen, struct sw_buf *out)
+{
+	static const char key[] = "\"unseen\":";
+	const char *at = strstr(why, key);
+
+	if (at == NULL) {
+		(void)sw_buf_adds(out, why);
+		return;
+	}
+	at += strlen(key);
+	(void)sw_buf_add(out, why, (size_t)(at - why));
+	(void)sw_buf_addf(out, "%" PRIu64, unseen);
+	(void)sw_buf_adds(out, at + strspn(at, "0123456789"));
+}

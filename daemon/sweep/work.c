@@ -1,0 +1,381 @@
+#include "daemon/sweep/work.h"
+#include "base/clock.h"
+#include "base/fault.h"
+#include "daemon/api/watch.h"
+#include "daemon/daemon.h"
+#include "daemon/net/call.h"
+#include "daemon/net/conn.h"
+#include "daemon/plan/metrics.h"
+#include "daemon/slot/supervisor.h"
+#include "daemon/sweep/driver.h"
+#include "daemon/sweep/hold.h"
+#include "daemon/sweep/host.h"
+#include "proto/json.h"
+#include "store/read.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- reports --- */
+
+struct repeat {
+	struct sw_call *call;
+	int64_t sweep, trial, attempt, seq;
+	uint32_t live; /* the trial's last attempt */
+	char verdict[16];
+	sw_status rc;
+	struct sw_err err;
+};
+
+static bool take_verdict(const struct sw_row_report *row, void *arg)
+{
+	struct repeat *r = arg;
+	/* "end" is how a last report, one that came with a tell, is stored. */
+	const char *verdict = strcmp(row->verdict, "end") == 0 ? "continue" : row->verdict;
+
+	(void)snprintf(r->verdict, sizeof r->verdict, "%s", verdict);
+	return true;
+}
+
+static void read_repeat(struct sw_db *db, void *arg)
+{
+	struct repeat *r = arg;
+
+	r->rc = sw_read_report(db, r->sweep, r->trial, r->attempt, r->seq, take_verdict, r,
+			       &r->err);
+}
+
+static void answer_decision(struct sw_buf *out, const char *decision)
+{
+	struct sw_jw w;
+
+	sw_jw_init(&w, out);
+	sw_jw_obj(&w);
+	sw_jw_kstr(&w, "decision", decision);
+	sw_jw_obj_end(&w);
+}
+
+static void on_repeat(void *arg)
+{
+	struct repeat *r = arg;
+	struct sw_buf out;
+
+	if (r->rc == SW_NOT_FOUND && r->attempt < (int64_t)r->live) {
+		r->err = (struct sw_err)SW_ERR_INIT;
+		(void)sw_err_at(&r->err, SW_CONFLICT, "/attempt",
+				"attempt %lld of trial %lld was replaced by attempt %u",
+				(long long)r->attempt, (long long)r->trial, (unsigned)r->live);
+	}
+	if (r->rc != SW_OK) {
+		sw_call_error(r->call, &r->err);
+	} else {
+		sw_buf_init(&out, SW_REPLY_MAX);
+		answer_decision(&out, r->verdict);
+		sw_call_result(r->call, &out);
+	}
+	free(r);
+}
+
+/* A report that was acknowledged before: the same answer, from the store. Of an attempt that was
+ * replaced since, too: a client that lost the answer "pause" may ask again when the trial was
+ * resumed. */
+static void answer_repeat(struct sw_host *h, struct sw_call *call, const struct sw_event *e,
+			  uint32_t live)
+{
+	struct repeat *r = sw_calloc(1, sizeof *r);
+	struct sw_err err = SW_ERR_INIT;
+
+	if (r != NULL) {
+		*r = (struct repeat){.call = call,
+				     .sweep = h->sweep,
+				     .trial = (int64_t)e->trial,
+				     .attempt = e->attempt,
+				     .seq = (int64_t)e->seq,
+				     .live = live};
+		if (sw_store_read(h->d->store, read_repeat, on_repeat, r) == SW_OK)
+			return;
+		free(r);
+	}
+	(void)sw_err_set(&err, SW_BUSY, "too much waits; try again");
+	sw_call_error(call, &err);
+}
+
+/* The metric is in no report so far, and not in this one either: say so now, not never. */
+static void refuse_metric(struct sw_host *h, struct sw_call *call, const cJSON *metrics)
+{
+	struct sw_err err = SW_ERR_INIT;
+
+	sw_metrics_explain(h->metric, metrics, &err);
+	if (h->driven) {
+		(void)snprintf(h->note, sizeof h->note, "%.239s", err.msg);
+		sw_watch_changed(h, 0);
+		sw_call_error(call, &err);
+		return;
+	}
+	const struct sw_event fail = {.kind = SW_EVENT_FAIL, .cause = err.msg};
+	struct sw_err refused = SW_ERR_INIT;
+	struct sw_change *c = sw_change_begin(h->d, call);
+	if (sw_driver_step(c, h, &fail, -1, NULL, NULL, &refused) != SW_OK) {
+		sw_change_drop(c);
+		sw_call_error(call, &refused);
+		return;
+	}
+	answer_decision(&c->reply, "stop");
+	sw_change_commit(c);
+}
+
+static bool read_metrics(const struct sw_host *h, const cJSON *metrics, struct sw_event *e,
+			 struct sw_buf *text, struct sw_err *err)
+{
+	sw_status rc = sw_metrics_read(metrics, h->metric, &e->has_value, &e->value, text, err);
+	double y[SW_SPEC_MAX_METRICS];
+
+	if (rc == SW_OK && h->spec->n_metrics > 1)
+		rc = sw_metrics_all(metrics, h->spec, &e->has_value, y, err);
+	for (size_t k = 1; rc == SW_OK && e->has_value && k < h->spec->n_metrics; k++)
+		e->more[k - 1] = y[k];
+	return rc == SW_OK;
+}
+
+static bool all_finite(const struct sw_host *h, const struct sw_event *e)
+{
+	bool finite = sw_metrics_finite(e->value);
+
+	for (size_t k = 1; k < h->spec->n_metrics; k++)
+		finite = finite && sw_metrics_finite(e->more[k - 1]);
+	return finite;
+}
+
+static void add_report_row(struct sw_change *c, const struct sw_host *h, const struct sw_event *e,
+			   uint64_t ev, const char *metrics, const char *verdict)
+{
+	const bool finite = e->has_value && all_finite(h, e);
+	const struct sw_row_report row = {
+		.sweep = h->sweep,
+		.trial = (int64_t)e->trial,
+		.attempt = e->attempt,
+		.seq = (int64_t)e->seq,
+		.ev = (int64_t)ev,
+		.step = (int64_t)e->step,
+		.time_ms = c->now_ms,
+		.has_value = finite,
+		.value = finite ? e->value : 0.0,
+		.diverged = e->has_value && !finite,
+		.metrics = metrics,
+		.verdict = verdict,
+		.checkpoint = e->checkpoint,
+	};
+
+	sw_tx_report(c->tx, &row);
+}
+
+/* One report into the change. The decision is what the client gets. */
+static sw_status step_report(struct sw_change *c, struct sw_host *h, const struct sw_event *e,
+			     const char *metrics, const char **decision, struct sw_err *err)
+{
+	const struct sw_actions *actions;
+	uint64_t ev = 0;
+	const sw_status rc = sw_driver_step(c, h, e, -1, &actions, &ev, err);
+
+	if (rc != SW_OK)
+		return rc;
+	*decision = "continue";
+	for (size_t i = 0; i < actions->n; i++)
+		if (actions->v[i].kind == SW_ACTION_DECIDE)
+			*decision = sw_decision_name(actions->v[i].decision);
+	add_report_row(c, h, e, ev, metrics, e->final ? "end" : *decision);
+	if (c->call != NULL)
+		sw_hold_take(c->call->conn, h, e->trial);
+	h->d->n_reports++;
+	if (e->has_value) {
+		h->metric_seen = true;
+		h->note[0] = '\0';
+	}
+	return SW_OK;
+}
+
+/* What a late report of a live attempt no more is answered: "stop" where the daemon itself ended
+ * the trial, "pause" where it paused it. NULL: it is refused. */
+static const char *late_answer(const struct sw_host *h, const struct sw_trial *t)
+{
+	const uint64_t max_t = sw_spec_max_t(h->spec);
+
+	switch ((enum sw_trial_state)t->state) {
+	case SW_TRIAL_PAUSED:
+		return sw_decision_name(SW_DECISION_PAUSE);
+	case SW_TRIAL_PRUNED:
+	case SW_TRIAL_INFEASIBLE:
+	case SW_TRIAL_CANCELLED:
+		return sw_decision_name(SW_DECISION_STOP);
+	case SW_TRIAL_COMPLETED:
+		return max_t > 0 && t->step >= max_t ? sw_decision_name(SW_DECISION_STOP) : NULL;
+	default:
+		return NULL;
+	}
+}
+
+/* Not before all is stored that the answer follows from: an empty change keeps its place. */
+static void answer_stored(struct sw_host *h, struct sw_call *call, const char *decision)
+{
+	struct sw_change *c = sw_change_begin(h->d, call);
+
+	answer_decision(&c->reply, decision);
+	sw_change_commit(c);
+}
+
+void sw_work_report(struct sw_host *h, struct sw_call *call)
+{
+	const cJSON *metrics = sw_json_get(call->params, "metrics");
+	struct sw_event e = {
+		.kind = SW_EVENT_REPORT,
+		.trial = (uint64_t)sw_call_int(call, "trial", 0),
+		.attempt = (uint32_t)sw_call_int(call, "attempt", 0),
+		.seq = (uint64_t)sw_call_int(call, "seq", 0),
+		.step = (uint64_t)sw_call_int(call, "step", 0),
+		.checkpoint = cJSON_IsTrue(sw_json_get(call->params, "checkpoint")),
+	};
+	const struct sw_trial *t = sw_sweep_trial(h->sched, e.trial);
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_buf text;
+
+	if (t != NULL && (e.attempt < t->attempt || (e.attempt == t->attempt && e.seq <= t->seq))) {
+		if (e.attempt == t->attempt) /* a client that has come back */
+			sw_hold_take(call->conn, h, e.trial);
+		answer_repeat(h, call, &e, t->attempt);
+		return;
+	}
+	if (t != NULL && t->attempt == e.attempt && late_answer(h, t) != NULL) {
+		answer_stored(h, call, late_answer(h, t));
+		return;
+	}
+	sw_buf_init(&text, SW_FRAME_MAX);
+	if (!read_metrics(h, metrics, &e, &text, &err)) {
+		sw_call_error(call, &err);
+	} else if (!e.has_value && !h->metric_seen && t != NULL && t->state == SW_TRIAL_RUNNING &&
+		   t->attempt == e.attempt) {
+		refuse_metric(h, call, metrics);
+	} else {
+		struct sw_change *c = sw_change_begin(h->d, call);
+		const char *decision;
+
+		if (step_report(c, h, &e, text.data, &decision, &err) == SW_OK) {
+			answer_decision(&c->reply, decision);
+			sw_change_commit(c);
+		} else {
+			sw_change_drop(c);
+			sw_call_error(call, &err);
+		}
+	}
+	sw_buf_fini(&text);
+	sw_supervisor_feed(h->d);
+}
+
+/* --- heartbeat --- */
+
+void sw_work_heartbeat(struct sw_host *h, struct sw_call *call)
+{
+	const uint64_t trial = (uint64_t)sw_call_int(call, "trial", 0);
+	const int64_t attempt = sw_call_int(call, "attempt", 0);
+	const struct sw_trial *t = sw_sweep_trial(h->sched, trial);
+	struct sw_err err = SW_ERR_INIT;
+
+	if (t != NULL && (int64_t)t->attempt == attempt && t->state == SW_TRIAL_RUNNING) {
+		sw_hold_take(call->conn, h, trial);
+		answer_stored(h, call, sw_decision_name(SW_DECISION_CONTINUE));
+		return;
+	}
+	if (t != NULL && (int64_t)t->attempt == attempt && late_answer(h, t) != NULL) {
+		answer_stored(h, call, late_answer(h, t));
+		return;
+	}
+	if (t == NULL)
+		(void)sw_err_at(&err, SW_NOT_FOUND, "/trial", "there is no trial %llu",
+				(unsigned long long)trial);
+	else
+		(void)sw_err_at(&err, SW_CONFLICT, "/attempt",
+				"attempt %lld of trial %llu is not running: its last is %u, and "
+				"the trial is %s",
+				(long long)attempt, (unsigned long long)trial, t->attempt,
+				sw_trial_state_name((enum sw_trial_state)t->state));
+	sw_call_error(call, &err);
+}
+
+/* --- tell --- */
+
+static void answer_state(struct sw_buf *out, const struct sw_host *h, uint64_t trial)
+{
+	const struct sw_trial *t = sw_sweep_trial(h->sched, trial);
+	struct sw_jw w;
+
+	sw_jw_init(&w, out);
+	sw_jw_obj(&w);
+	sw_jw_kint(&w, "trial", (int64_t)trial);
+	sw_jw_kstr(&w, "state", sw_trial_state_name((enum sw_trial_state)t->state));
+	sw_jw_obj_end(&w);
+}
+
+/* The last report of a tell, as far as it has one. */
+static sw_status tell_metrics(struct sw_change *c, struct sw_host *h, struct sw_call *call,
+			      const struct sw_trial *t, const struct sw_event *tell,
+			      struct sw_err *err)
+{
+	const cJSON *metrics = sw_json_get(call->params, "metrics");
+	struct sw_event e = {
+		.kind = SW_EVENT_REPORT,
+		.trial = tell->trial,
+		.attempt = tell->attempt,
+		.seq = t->seq + 1,
+		.step = (uint64_t)sw_call_int(call, "step", (int64_t)t->step + 1),
+		.final = true,
+	};
+	const char *decision;
+	struct sw_buf text;
+	sw_status rc = SW_OK;
+
+	if (metrics == NULL)
+		return SW_OK;
+	sw_buf_init(&text, SW_FRAME_MAX);
+	if (!read_metrics(h, metrics, &e, &text, err))
+		rc = err->code;
+	else if (!e.has_value && !h->metric_seen && tell->end == SW_TRIAL_COMPLETED)
+		sw_metrics_explain(h->metric, metrics, err);
+	if (rc == SW_OK && err->code != SW_OK) {
+		rc = err->code;
+		(void)snprintf(h->note, sizeof h->note, "%.239s", err->msg);
+	}
+	if (rc == SW_OK)
+		rc = step_report(c, h, &e, text.data, &decision, err);
+	sw_buf_fini(&text);
+	return rc;
+}
+
+void sw_work_tell(struct sw_host *h, struct sw_call *call)
+{
+	struct sw_event e = {
+		.kind = SW_EVENT_TELL,
+		.trial = (uint64_t)sw_call_int(call, "trial", 0),
+		.attempt = (uint32_t)sw_call_int(call, "attempt", 0),
+		.cause = sw_call_str(call, "cause", NULL),
+	};
+	const struct sw_trial *t = sw_sweep_trial(h->sched, e.trial);
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_change *c = sw_change_begin(h->d, call);
+	sw_status rc = sw_trial_state_find(sw_call_str(call, "state", ""), &e.end);
+
+	if (rc == SW_OK && t != NULL && t->attempt == e.attempt && t->state == SW_TRIAL_RUNNING)
+		rc = tell_metrics(c, h, call, t, &e, &err);
+	/* A trial that the daemon ended or paused (or that was told before) keeps its state: the
+	 * answer names it. */
+	if (rc == SW_OK &&
+	    (t == NULL || t->attempt != e.attempt ||
+	     (t->state != SW_TRIAL_PAUSED && !sw_trial_ended((enum sw_trial_state)t->state))))
+		rc = sw_driver_step(c, h, &e, -1, NULL, NULL, &err);
+	if (rc == SW_OK) {
+		answer_state(&c->reply, h, e.trial);
+		sw_change_commit(c);
+	} else {
+		sw_change_drop(c);
+		sw_call_error(call, &err);
+	}
+	sw_supervisor_feed(h->d);
+}

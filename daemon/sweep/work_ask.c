@@ -1,0 +1,370 @@
+/* daemon/sweep/work_ask.c — handing out trials: trial.ask of clients, worker.next of the own
+ * workers. */
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "daemon/daemon.h"
+#include "daemon/net/call.h"
+#include "daemon/plan/plan.h"
+#include "daemon/slot/supervisor.h"
+#include "daemon/sweep/ask_wait.h"
+#include "daemon/sweep/driver.h"
+#include "daemon/sweep/hold.h"
+#include "daemon/sweep/host.h"
+#include "daemon/sweep/prepared.h"
+#include "daemon/sweep/standby.h"
+#include "daemon/sweep/suggest.h"
+#include "daemon/sweep/work.h"
+#include "proto/json.h"
+#include "sched/num/rng.h"
+#include <assert.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define ASK_MAX_BYTES ((size_t)512 * 1024)
+#define CHECKPOINT_S  30 /* how old a trial's last checkpoint becomes, when nothing else is said */
+#define ASK_TURN_US   ((int64_t)3000) /* how long an ask for many holds the loop at a time */
+
+/* --- handing out --- */
+
+static const struct sw_action *find_start(const struct sw_actions *actions,
+					  const struct sw_action **create)
+{
+	const struct sw_action *start = NULL;
+
+	*create = NULL;
+	for (size_t i = 0; i < actions->n; i++) {
+		if (actions->v[i].kind == SW_ACTION_CREATE)
+			*create = &actions->v[i];
+		if (actions->v[i].kind == SW_ACTION_START)
+			start = &actions->v[i];
+	}
+	return start;
+}
+
+/* A new trial's parameters are at hand; those of another attempt the scheduler knows or makes
+ * again. */
+static void write_params(struct sw_host *h, uint64_t trial, const struct sw_action *create,
+			 struct sw_buf *out)
+{
+	const struct sw_space *space = sw_sweep_space(h->sched);
+
+	if (create != NULL) {
+		sw_plan_params(h->spec, space, create->values, out);
+		return;
+	}
+	struct sw_value values[SW_SPACE_MAX_PARAMS];
+	if (sw_sweep_values(h->sched, trial, values) != SW_OK)
+		out->failed = SW_INTERNAL;
+	else
+		sw_plan_params(h->spec, space, values, out);
+}
+
+/* Which checkpoints the workers write. Those of a population are its own: what a child goes on from
+ * is a matter of its interval, not of time. */
+struct wanted {
+	uint64_t every, seconds; /* steps; 0: none */
+	bool end;
+};
+
+static struct wanted wanted_of(const struct sw_host *h)
+{
+	const struct sw_spec_checkpoint *c = &h->spec->checkpoint;
+	struct wanted w = {.every = sw_pruner_every(sw_sweep_pruner(h->sched)),
+			   .end = c->keep != SW_SPEC_KEEP_NONE};
+
+	if (w.every == 0 && w.end) {
+		w.every = c->every;
+		w.seconds = c->every == 0 ? CHECKPOINT_S : 0;
+	}
+	return w;
+}
+
+/* Where the attempt goes on from, and where it keeps what a later one goes on from. */
+static void write_resume(struct sw_host *h, const struct sw_action *start, struct sw_jw *w)
+{
+	const struct wanted wanted = wanted_of(h);
+	const uint64_t parent = sw_sweep_parent(h->sched, start->trial);
+	char folder[PATH_MAX + 64], path[PATH_MAX + 128];
+	struct sw_err err = SW_ERR_INIT;
+	bool keeps = start->until != 0 || wanted.every != 0 || wanted.end;
+
+	if (sw_checkpoint_folder(h, keeps, folder, sizeof folder, &err) != SW_OK) {
+		/* Without a folder nothing can be kept; the trial runs, and starts anew when it is
+		 * resumed. */
+		sw_log(SW_LOG_ERROR, "checkpoint.folder", "sweep=%lld why=\"%s\"",
+		       (long long)h->sweep, err.msg);
+		keeps = false;
+	}
+	sw_jw_kint(w, "resume_step", (int64_t)start->resume_step);
+	if (parent != 0)
+		sw_jw_kint(w, "parent", (int64_t)parent);
+	else
+		sw_jw_knull(w, "parent");
+	(void)snprintf(path, sizeof path, "%s/%llu-%llu.ckpt", folder,
+		       (unsigned long long)start->from, (unsigned long long)start->resume_step);
+	sw_jw_kstr(w, "checkpoint", start->from != 0 && err.code == SW_OK ? path : NULL);
+	sw_jw_kint(w, "until", keeps ? (int64_t)start->until : 0);
+	sw_jw_kint(w, "checkpoint_every", keeps ? (int64_t)wanted.every : 0);
+	sw_jw_kint(w, "checkpoint_s", keeps ? (int64_t)wanted.seconds : 0);
+	sw_jw_kbool(w, "checkpoint_end", keeps && wanted.end);
+	sw_jw_kstr(w, "checkpoint_dir", keeps ? folder : NULL);
+}
+
+static void write_work(struct sw_host *h, const struct sw_action *start, const char *params,
+		       struct sw_buf *out)
+{
+	struct sw_jw w;
+
+	sw_jw_init(&w, out);
+	sw_jw_obj(&w);
+	sw_jw_kint(&w, "sweep", h->sweep);
+	sw_jw_kint(&w, "trial", (int64_t)start->trial);
+	sw_jw_kint(&w, "attempt", start->attempt);
+	sw_jw_kint(&w, "seed", (int64_t)(sw_rng_u64(h->seed, SW_RNG_TRIAL, start->trial, 0) >> 11));
+	sw_jw_kint(&w, "data_seed", (int64_t)h->seed);
+	sw_jw_kraw(&w, "params", params);
+	write_resume(h, start, &w);
+	sw_jw_key(&w, "trainer");
+	sw_jw_cjson(&w, h->spec->trainer);
+	if (sw_spec_max_t(h->spec) > 0)
+		sw_jw_kint(&w, "max_t", (int64_t)sw_spec_max_t(h->spec));
+	else
+		sw_jw_knull(&w, "max_t");
+	sw_jw_kstr(&w, "metric", h->metric);
+	sw_jw_kstr(&w, "goal", h->maximize ? "maximize" : "minimize");
+	sw_jw_obj_end(&w);
+}
+
+bool sw_work_hand_out(struct sw_host *h, struct sw_slot *s, struct sw_call *call)
+{
+	struct sw_event event = {.kind = SW_EVENT_ASK};
+	const struct sw_actions *actions;
+	const struct sw_action *create, *start;
+	struct sw_prepared_one *ready;
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_buf params;
+
+	if (!sw_suggest_peek(h, &ready))
+		return false;
+	event.suggestion = ready != NULL ? &ready->suggestion : NULL;
+	struct sw_change *c = sw_change_begin(h->d, call);
+	c->uid = -1;
+	if (sw_driver_step(c, h, &event, s->index, &actions, NULL, &err) != SW_OK) {
+		sw_change_drop(c);
+		if (err.code == SW_INVALID) /* no point can be found any more */
+			sw_driver_fail(h, err.msg);
+		return false;
+	}
+	start = find_start(actions, &create);
+	assert(start != NULL);
+	s->state = SW_SLOT_BUSY;
+	s->sweep = h->sweep;
+	s->trial = (int64_t)start->trial;
+	s->attempt = start->attempt;
+	s->busy_since_us = sw_clock_mono_us();
+	s->usage = (struct sw_gpu_usage){.any = false};
+	sw_buf_init(&params, SW_REPLY_MAX);
+	write_params(h, start->trial, create, &params);
+	if (params.failed != SW_OK)
+		sw_daemon_die("hand out a trial", params.failed);
+	write_work(h, start, params.data, &c->reply);
+	sw_buf_fini(&params);
+	sw_change_commit(c);
+	return true;
+}
+
+/* A trial.ask under way. */
+struct sw_long_ask {
+	struct sw_long_ask *next; /* d->long_asks */
+	struct sw_host *h;
+	struct sw_call *call;
+	int64_t left;  /* trials still wanted */
+	int64_t given; /* trials in the reply */
+	struct sw_buf reply;
+	struct sw_jw w; /* writes into reply */
+};
+
+static void next_slice(void *arg);
+
+/* Those that want more than a slice take turns: the next slice of all begins when this change is
+ * stored, so that the loop is held by one at a time. */
+static void go_on_after(struct sw_change *c)
+{
+	if (c->d->ask_slice)
+		return;
+	c->d->ask_slice = true;
+	c->then = next_slice;
+	c->arg = c->d;
+}
+
+static void go_on_later(struct sw_long_ask *a)
+{
+	struct sw_long_ask **p = &a->h->d->long_asks;
+
+	while (*p != NULL)
+		p = &(*p)->next;
+	a->next = NULL;
+	*p = a;
+}
+
+/* params: those of a trial that was made, where they are written already. */
+static void write_trial(struct sw_long_ask *a, const struct sw_actions *actions, const char *params)
+{
+	const struct sw_action *create, *start = find_start(actions, &create);
+
+	assert(start != NULL);
+	sw_jw_obj(&a->w);
+	sw_hold_take(a->call->conn, a->h, start->trial);
+	sw_jw_kint(&a->w, "trial", (int64_t)start->trial);
+	sw_jw_kint(&a->w, "attempt", start->attempt);
+	if (params != NULL) {
+		sw_jw_kraw(&a->w, "params", params);
+	} else {
+		sw_jw_key(&a->w, "params");
+		a->w.comma = false;
+		write_params(a->h, start->trial, create, &a->reply);
+		a->w.comma = true;
+	}
+	sw_jw_kint(&a->w, "resume_step", (int64_t)start->resume_step);
+	const uint64_t parent = sw_sweep_parent(a->h->sched, start->trial);
+	if (parent != 0)
+		sw_jw_kint(&a->w, "parent", (int64_t)parent);
+	else
+		sw_jw_knull(&a->w, "parent");
+	sw_jw_obj_end(&a->w);
+}
+
+static const char *idle_word(enum sw_idle idle)
+{
+	static const char *const words[] = {"waiting", "done", "paused", "busy", "waiting"};
+
+	return words[idle]; /* of SW_IDLE_NOT: for a suggestion */
+}
+
+static void finish_ask(struct sw_long_ask *a, struct sw_change *c)
+{
+	sw_jw_arr_end(&a->w);
+	if (a->given == 0)
+		sw_jw_kstr(&a->w, "reason", idle_word(sw_sweep_idle(a->h->sched)));
+	sw_jw_obj_end(&a->w);
+	sw_buf_fini(&c->reply);
+	c->reply = a->reply;
+	free(a);
+	if (c->early) {
+		sw_call_result(c->call, &c->reply);
+		c->call = NULL;
+	}
+	if (c->d->long_asks != NULL)
+		go_on_after(c);
+	sw_change_commit(c); /* an empty one too: the answer keeps its place */
+}
+
+/* One trial more into the answer. False: there is none now. */
+static bool ask_one(struct sw_long_ask *a, struct sw_change *c, struct sw_err *err)
+{
+	struct sw_event event = {.kind = SW_EVENT_ASK};
+	struct sw_prepared_text text = {.params = NULL};
+	const struct sw_actions *actions;
+	struct sw_prepared_one *ready;
+
+	if (!sw_suggest_peek(a->h, &ready))
+		return false;
+	if (ready != NULL) {
+		event.suggestion = &ready->suggestion;
+		if (ready->text.params != NULL &&
+		    ready->suggestion.known == sw_sweep_history(a->h->sched)->n_obs) {
+			text = ready->text; /* it goes with the step */
+			ready->text = (struct sw_prepared_text){.params = NULL};
+			c->text = &text;
+		}
+	}
+	const bool stored = ready != NULL && ready->stored;
+	const bool asked = sw_driver_step(c, a->h, &event, -1, &actions, NULL, err) == SW_OK;
+	if (asked) {
+		c->early = c->early && stored;
+		write_trial(a, actions, text.params);
+		a->given++;
+	}
+	c->text = NULL;
+	sw_prepared_text_fini(&text);
+	return asked;
+}
+
+/* Hands out for a while, then lets the loop turn: the rest follows once this much is stored. Those
+ * made ahead of time are handed out in one go, for a result would take the prepared ones away. */
+static void hand_out(struct sw_long_ask *a)
+{
+	struct sw_host *h = a->h;
+	const int64_t until_us = h->suggest != NULL ? INT64_MAX : sw_clock_mono_us() + ASK_TURN_US;
+	const int64_t had = a->given;
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_change *c = sw_change_begin(h->d, a->call);
+	bool more = !h->d->draining && h->d->phase == SW_UP && !sw_call_gone(a->call);
+	bool late = false;
+
+	c->early = h->suggest != NULL && sw_change_none_left(h);
+	/* An answer that the client can read in one line: "at most count" allows fewer. */
+	while (more && !late && a->left > 0 && a->reply.len < ASK_MAX_BYTES) {
+		more = ask_one(a, c, &err);
+		if (more)
+			a->left--;
+		late = sw_clock_mono_us() >= until_us;
+	}
+	if (more && late && a->left > 0) {
+		c->call = NULL;
+		go_on_later(a);
+		go_on_after(c);
+		sw_change_commit(c);
+		return;
+	}
+	if (a->given == 0 && err.code != SW_INVALID && sw_asks_keep(h, a->call)) {
+		sw_change_drop(c);
+		sw_buf_fini(&a->reply);
+		free(a);
+		return;
+	}
+	/* They are consecutive: the last one says it. */
+	c->early = c->early && a->given > had && sw_standby_note(h, sw_sweep_trial_n(h->sched));
+	finish_ask(a, c);
+	if (err.code == SW_INVALID)
+		sw_driver_fail(h, err.msg);
+}
+
+static void next_slice(void *arg)
+{
+	struct sw_daemon *d = arg;
+	struct sw_long_ask *a = d->long_asks;
+
+	d->ask_slice = false;
+	if (a == NULL)
+		return;
+	d->long_asks = a->next;
+	hand_out(a);
+}
+
+void sw_work_ask_now(struct sw_host *h, struct sw_call *call)
+{
+	struct sw_long_ask *a = sw_calloc(1, sizeof *a);
+
+	if (a == NULL)
+		sw_daemon_die("hand out trials", SW_NOMEM);
+	*a = (struct sw_long_ask){.h = h, .call = call, .left = sw_call_int(call, "count", 1)};
+	sw_buf_init(&a->reply, SW_REPLY_MAX);
+	sw_jw_init(&a->w, &a->reply);
+	sw_jw_obj(&a->w);
+	sw_jw_key(&a->w, "trials");
+	sw_jw_arr(&a->w);
+	hand_out(a);
+}
+
+void sw_work_ask(struct sw_host *h, struct sw_call *call)
+{
+	const int64_t count = sw_call_int(call, "count", 1);
+
+	if (sw_suggest_has(h, (uint64_t)count))
+		sw_work_ask_now(h, call);
+	else
+		sw_suggest_park(h, call, count);
+}

@@ -1,0 +1,42 @@
+/*
+ * daemon/verify/curves.h — a stored sweep's learning curves, as sched/sweep/rerun.h takes them.
+ *
+ * A trial's curve runs through all its attempts: of each the reports up to the step that a later
+ * one which reported went on from. Memory   24 bytes a report, 32 a trial, 16 an attempt; over
+ * SW_CURVES_MAX reports are refused.
+ */
+#ifndef SW_DAEMON_VERIFY_CURVES_H
+#define SW_DAEMON_VERIFY_CURVES_H
+
+#include "base/status.h"
+#include "sched/sweep/rerun.h"
+#include "spec/spec.h"
+
+#define SW_CURVES_MAX 2000000
+
+struct sw_db;
+
+struct sw_curves {
+	struct sw_spec *spec;
+	uint64_t seed;
+	struct sw_rerun_curve *curve; /* [n], trial t at t - 1 */
+	struct sw_rerun_point *point; /* [point_n] */
+	size_t n, cap, point_n, point_cap;
+	uint64_t lanes;         /* the most attempts that ran at once; at least 1 */
+	double recorded_wall_s; /* from the first attempt's start to the last one's end */
+	struct sw_curves_reading *reading; /* its own; NULL: nothing was read yet */
+};
+
+/* Some thousand reports more, inside a read; *c is zeroed before the first part. *more: there are
+ * others, which another read may bring. The errors of sw_curves_read(). */
+SW_NODISCARD sw_status sw_curves_part(struct sw_curves *c, struct sw_db *db, int64_t sweep,
+				      bool *more, struct sw_err *err);
+
+/* All of them. SW_NOT_FOUND; SW_CONFLICT: it has several metrics, or is a population (pbt), or no
+ * trial of it ran; SW_TOO_BIG; SW_NOMEM; SW_IO. On an error too sw_curves_fini() frees what there
+ * is. Inside a read. O(reports log attempts). */
+SW_NODISCARD sw_status sw_curves_read(struct sw_curves *c, struct sw_db *db, int64_t sweep,
+				      struct sw_err *err);
+void sw_curves_fini(struct sw_curves *c);
+
+#endif

@@ -1,0 +1,217 @@
+#include "daemon/verify/replay_main.h"
+#include "base/clock.h"
+#include "base/fault.h"
+#include "daemon/verify/verify.h"
+#include "store/peek.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SHOW_EVERY_US 200000
+
+static const char usage[] =
+	"usage: sweepd replay DB [SWEEP]\n"
+	"Rebuilds each ended sweep of a database, or the one named, from its stored events, and\n"
+	"compares all that is stored of it with what they lead to: verdicts, decisions, "
+	"hand-outs,\n"
+	"suggestions, how trials and sweeps ended. A sweep that still runs is compared as far as "
+	"it\n"
+	"is stored, if it is named. DB is the file, a copy of it, or its state directory; nothing\n"
+	"is written to it, and a daemon that has it open goes on.\n"
+	"\n"
+	"Exit status: 0 all as stored, 1 the first difference is printed, 2 usage, 3 the file\n"
+	"cannot be used.\n";
+
+struct sweeps {
+	int64_t *number; /* [n] */
+	bool *ended;
+	size_t n, cap;
+	bool nomem;
+};
+
+static bool keep_sweep(const struct sw_row_sweep *row, void *arg)
+{
+	struct sweeps *s = arg;
+
+	if (s->n == s->cap) {
+		const size_t cap = s->cap == 0 ? 16 : 2 * s->cap;
+		int64_t *number = sw_realloc(s->number, cap * sizeof *number);
+
+		if (number != NULL)
+			s->number = number;
+		bool *ended = sw_realloc(s->ended, cap * sizeof *ended);
+		if (ended != NULL)
+			s->ended = ended;
+		if (number == NULL || ended == NULL) {
+			s->nomem = true;
+			return false;
+		}
+		s->cap = cap;
+	}
+	s->number[s->n] = row->sweep;
+	s->ended[s->n++] = row->ended_ms != 0;
+	return true;
+}
+
+/* 1,804 */
+static const char *grouped(uint64_t n, char out[32])
+{
+	char digits[24];
+	const int len = snprintf(digits, sizeof digits, "%" PRIu64, n);
+	int k = 0;
+
+	for (int i = 0; i < len; i++) {
+		if (i > 0 && (len - i) % 3 == 0)
+			out[k++] = ',';
+		out[k++] = digits[i];
+	}
+	out[k] = '\0';
+	return out;
+}
+
+static const char *counted(uint64_t n, const char *noun, char out[64])
+{
+	char number[32];
+
+	(void)snprintf(out, 64, "%s %s%s", grouped(n, number), noun, n == 1 ? "" : "s");
+	return out;
+}
+
+static void show_progress(const struct sw_verify *v, uint64_t ev)
+{
+	static int64_t next_us; /* one run in one process */
+	const int64_t now_us = sw_clock_mono_us();
+	char done[32], all[32];
+
+	if (now_us < next_us)
+		return;
+	next_us = now_us + SHOW_EVERY_US;
+	(void)fprintf(stderr, "\rsweep %" PRId64 ": event %s of %s \r", v->sweep, grouped(ev, done),
+		      grouped(v->events_n, all));
+	(void)fflush(stderr);
+}
+
+static void print_same(const struct sw_verify *v, bool ended, FILE *out)
+{
+	char trials[64], events[64], decisions[64], suggestions[64];
+
+	(void)fprintf(out, "sweep %" PRId64 ": %s, %s, %s, %s: all as stored", v->sweep,
+		      counted(v->trials, "trial", trials), counted(v->events, "event", events),
+		      counted(v->decisions, "decision", decisions),
+		      counted(v->suggestions, "suggestion", suggestions));
+	if (!ended)
+		(void)fprintf(out, " so far (it is %s)", v->state);
+	if (v->unmade > 0) {
+		const int64_t version = v->replay.sampler_version;
+
+		(void)fprintf(out,
+			      "; suggested by %s sampler (version %" PRId64
+			      ", this is %d): %s not compared",
+			      version < SW_SAMPLER_VERSION ? "an older" : "a newer", version,
+			      SW_SAMPLER_VERSION, counted(v->unmade, "suggestion", suggestions));
+	}
+	(void)fputc('\n', out);
+}
+
+static int fail(FILE *errors, const struct sw_err *err)
+{
+	(void)fprintf(errors, "sweepd: %s\n", err->msg);
+	return SW_REPLAY_FILE;
+}
+
+/* One sweep, in a snapshot of its own: a daemon's log need not wait for all of them. */
+static int replay_one(struct sw_db *db, int64_t sweep, bool ended, FILE *out, FILE *errors)
+{
+	struct sw_err err = SW_ERR_INIT, changed = SW_ERR_INIT;
+	struct sw_verify v;
+	sw_status rc = sw_peek_begin(db, &err);
+
+	if (rc != SW_OK)
+		return fail(errors, &err);
+	sw_verify_init(&v, sweep);
+	if (errors == stderr && isatty(STDERR_FILENO))
+		v.progress = show_progress;
+	rc = sw_verify_run(&v, db, &err);
+	if (v.progress != NULL)
+		(void)fprintf(stderr, "\033[K");
+	int status = SW_REPLAY_SAME;
+	if (sw_peek_end(db, &changed) != SW_OK) /* what was read may be of two moments */
+		status = fail(errors, &changed);
+	else if (rc != SW_OK)
+		status = fail(errors, &err);
+	else if (v.differs)
+		status = SW_REPLAY_DIFFER;
+	if (status == SW_REPLAY_DIFFER)
+		(void)fprintf(out, "%s\n", v.line.data);
+	else if (status == SW_REPLAY_SAME)
+		print_same(&v, ended, out);
+	(void)fflush(out);
+	sw_verify_fini(&v);
+	return status;
+}
+
+static int replay_all(struct sw_db *db, int64_t only, FILE *out, FILE *errors)
+{
+	struct sweeps s = {.n = 0};
+	struct sw_err err = SW_ERR_INIT;
+	int status = SW_REPLAY_SAME;
+	const sw_status rc = sw_read_sweeps(db, only, keep_sweep, &s, &err);
+
+	if (rc == SW_OK && s.nomem)
+		(void)sw_err_set(&err, SW_NOMEM, "out of memory");
+	if (err.code != SW_OK) {
+		status = fail(errors, &err);
+	} else if (only != 0 && s.n == 0) {
+		(void)fprintf(errors, "sweepd: the database has no sweep %" PRId64 "\n", only);
+		status = SW_REPLAY_USAGE;
+	}
+	for (size_t i = 0; i < s.n && status != SW_REPLAY_FILE; i++) {
+		int one = SW_REPLAY_SAME;
+
+		if (s.ended[i] || only != 0)
+			one = replay_one(db, s.number[i], s.ended[i], out, errors);
+		else
+			(void)fprintf(out,
+				      "sweep %" PRId64 ": has not ended; name it to compare what "
+				      "is stored so far\n",
+				      s.number[i]);
+		status = one > status ? one : status;
+	}
+	free(s.number);
+	free(s.ended);
+	return status;
+}
+
+int sw_replay_main(int argc, char *const *argv, FILE *out, FILE *errors)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_db *db = NULL;
+	long long only = 0;
+	char *end = NULL;
+
+	if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+		(void)fputs(usage, out);
+		return SW_REPLAY_SAME;
+	}
+	if (argc < 2 || argc > 3 || argv[1][0] == '-') {
+		(void)fputs("sweepd: replay takes DB and perhaps SWEEP (see sweepd replay "
+			    "--help)\n",
+			    errors);
+		return SW_REPLAY_USAGE;
+	}
+	errno = 0;
+	if (argc == 3)
+		only = strtoll(argv[2], &end, 10);
+	if (argc == 3 && (errno != 0 || *end != '\0' || only < 1)) {
+		(void)fprintf(errors, "sweepd: expected a sweep such as 1, not '%s'\n", argv[2]);
+		return SW_REPLAY_USAGE;
+	}
+	if (sw_peek_open(&db, argv[1], &err) != SW_OK)
+		return fail(errors, &err);
+	const int status = replay_all(db, only, out, errors);
+	sw_peek_close(db);
+	return status;
+}

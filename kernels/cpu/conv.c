@@ -1,0 +1,64 @@
+/* kernels/cpu/conv.c — the entries of convolution: checks, and the choice of the way. */
+#include "kernels/cpu/conv.h"
+#include "kernels/cpu/cpu.h"
+
+static int forced;
+
+void sw_cpu_conv_force(int path)
+{
+	forced = path;
+}
+
+static int fits(const struct sw_conv *c)
+{
+	return c->B <= INT32_MAX && c->C <= INT32_MAX && c->H <= INT32_MAX && c->W <= INT32_MAX &&
+	       c->O <= INT32_MAX && c->kh <= INT32_MAX && c->kw <= INT32_MAX &&
+	       c->pad <= INT32_MAX && c->H * c->W <= INT32_MAX && c->kh * c->kw <= INT32_MAX &&
+	       c->C * c->kh * c->kw <= INT32_MAX && c->stride && c->kh && c->kw &&
+	       (!c->B || !c->C || (sw_conv_out_h(c) && sw_conv_out_w(c)));
+}
+
+static int direct(const struct sw_conv *c)
+{
+	if (c->stride != 1 || c->pad >= c->kh || c->pad >= c->kw || !c->B || !c->C || !c->O ||
+	    !sw_conv_out_h(c) || !sw_conv_out_w(c))
+		return 0;
+	/* a kernel of 1 x 1 needs no columns: its products are the whole work */
+	return forced ? forced == 1 : c->kh * c->kw > 1;
+}
+
+size_t sw_cpu_conv2d_workspace(const struct sw_conv *c)
+{
+	const size_t n = direct(c) ? sw_cpu_conv_direct_workspace(c)
+				   : sw_cpu_conv_columns_workspace(c);
+
+	return (n + SW_OPS_ALIGN - 1) / SW_OPS_ALIGN * SW_OPS_ALIGN;
+}
+
+sw_status sw_cpu_conv2d_forward(struct sw_queue *q, const float *x, const float *w, const float *b,
+				float *y, const struct sw_conv *c, enum sw_act act, void *work)
+{
+	(void)q;
+	if (!fits(c))
+		return SW_INVALID;
+	if (direct(c))
+		sw_cpu_conv_direct_forward(x, w, b, y, c, act, work);
+	else
+		sw_cpu_conv_columns_forward(x, w, b, y, c, act, work);
+	return SW_OK;
+}
+
+sw_status sw_cpu_conv2d_backward(struct sw_queue *q, const float *x, const float *w, const float *y,
+				 float *dy, float *dx, float *dw, float *db,
+				 const struct sw_conv *c, enum sw_act act, int accumulate,
+				 void *work)
+{
+	(void)q;
+	if (!fits(c))
+		return SW_INVALID;
+	if (direct(c))
+		sw_cpu_conv_direct_backward(x, w, y, dy, dx, dw, db, c, act, accumulate, work);
+	else
+		sw_cpu_conv_columns_backward(x, w, y, dy, dx, dw, db, c, act, accumulate, work);
+	return SW_OK;
+}

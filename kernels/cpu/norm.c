@@ -1,0 +1,219 @@
+/* kernels/cpu/norm.c — batch and layer normalisation. Sums are made in double: a mean of many
+ * floats far from zero keeps its digits, and two passes (mean, then squares around it) keep those
+ * of the variance. */
+#include "kernels/cpu/cpu.h"
+#include <math.h>
+#include <string.h>
+
+static double sum(const float *x, size_t n)
+{
+	double s[4] = {0}, rest = 0;
+	size_t i = 0;
+
+	for (; i + 4 <= n; i += 4)
+		for (size_t k = 0; k < 4; k++)
+			s[k] += (double)x[i + k];
+	for (; i < n; i++)
+		rest += (double)x[i];
+	return (s[0] + s[2]) + (s[1] + s[3]) + rest;
+}
+
+/* sum of (x - mean)^2 */
+static double sum_square(const float *x, double mean, size_t n)
+{
+	double s[4] = {0}, rest = 0;
+	size_t i = 0;
+
+	for (; i + 4 <= n; i += 4)
+		for (size_t k = 0; k < 4; k++) {
+			const double d = (double)x[i + k] - mean;
+
+			s[k] += d * d;
+		}
+	for (; i < n; i++)
+		rest += ((double)x[i] - mean) * ((double)x[i] - mean);
+	return (s[0] + s[2]) + (s[1] + s[3]) + rest;
+}
+
+/* sum of dy (x - mean) */
+static double sum_product(const float *x, const float *dy, float mean, size_t n)
+{
+	double s[4] = {0}, rest = 0;
+	size_t i = 0;
+
+	for (; i + 4 <= n; i += 4)
+		for (size_t k = 0; k < 4; k++)
+			s[k] += (double)dy[i + k] * (double)(x[i + k] - mean);
+	for (; i < n; i++)
+		rest += (double)dy[i] * (double)(x[i] - mean);
+	return (s[0] + s[2]) + (s[1] + s[3]) + rest;
+}
+
+/* y = (x - mean) a + b: with the mean taken off first, no digits are lost to a large one */
+static void center_scale(const float *x, float *y, size_t n, float mean, float a, float b)
+{
+	for (size_t i = 0; i < n; i++)
+		y[i] = (x[i] - mean) * a + b;
+}
+
+/* The statistics of channel c over B planes of S. */
+static void channel_stats(const float *x, size_t B, size_t C, size_t S, size_t c, double *mean,
+			  double *squares)
+{
+	double total = 0;
+
+	for (size_t b = 0; b < B; b++)
+		total += sum(x + (b * C + c) * S, S);
+	*mean = total / (double)(B * S);
+	*squares = 0;
+	for (size_t b = 0; b < B; b++)
+		*squares += sum_square(x + (b * C + c) * S, *mean, S);
+}
+
+/* running += momentum (value - running) */
+static void move(float *running, double value, float momentum)
+{
+	*running = (float)((double)*running + (double)momentum * (value - (double)*running));
+}
+
+sw_status sw_cpu_batchnorm_train(struct sw_queue *q, const float *x, const float *gamma,
+				 const float *beta, float *running_mean, float *running_var,
+				 float *y, float *mean, float *rstd, size_t B, size_t C, size_t S,
+				 struct sw_norm n)
+{
+	const double N = (double)(B * S);
+
+	(void)q;
+	for (size_t c = 0; c < C && B && S; c++) {
+		double m, squares;
+
+		channel_stats(x, B, C, S, c, &m, &squares);
+		mean[c] = (float)m;
+		rstd[c] = (float)(1 / sqrt(squares / N + (double)n.eps));
+		move(&running_mean[c], m, n.momentum);
+		if (B * S > 1)
+			move(&running_var[c], squares / (N - 1), n.momentum);
+		for (size_t b = 0; b < B; b++)
+			center_scale(x + (b * C + c) * S, y + (b * C + c) * S, S, mean[c],
+				     rstd[c] * gamma[c], beta[c]);
+	}
+	return SW_OK;
+}
+
+sw_status sw_cpu_batchnorm_eval(struct sw_queue *q, const float *x, const float *gamma,
+				const float *beta, const float *running_mean,
+				const float *running_var, float *y, size_t B, size_t C, size_t S,
+				struct sw_norm n)
+{
+	(void)q;
+	for (size_t c = 0; c < C; c++) {
+		const float a =
+			(float)((double)gamma[c] / sqrt((double)running_var[c] + (double)n.eps));
+
+		for (size_t b = 0; b < B; b++)
+			center_scale(x + (b * C + c) * S, y + (b * C + c) * S, S, running_mean[c],
+				     a, beta[c]);
+	}
+	return SW_OK;
+}
+
+/* dx = a (dy - mean(dy)) - k (x - mean), k = a rstd^2 mean(dy (x - mean)), a = gamma rstd; dx may
+ * be dy. */
+static void center_backward(const float *x, const float *dy, float *dx, size_t n, float mean,
+			    float a, float mean_dy, float k)
+{
+	for (size_t i = 0; i < n; i++)
+		dx[i] = a * (dy[i] - mean_dy) - k * (x[i] - mean);
+}
+
+static void put(float *to, double value, int accumulate)
+{
+	*to = accumulate ? *to + (float)value : (float)value;
+}
+
+sw_status sw_cpu_batchnorm_backward(struct sw_queue *q, const float *x, const float *gamma,
+				    const float *mean, const float *rstd, const float *dy,
+				    float *dx, float *dgamma, float *dbeta, size_t B, size_t C,
+				    size_t S, int accumulate)
+{
+	const double N = (double)(B * S);
+
+	(void)q;
+	for (size_t c = 0; c < C; c++) {
+		const double r = B && S ? (double)rstd[c] : 0;
+		double all = 0, product = 0;
+
+		for (size_t b = 0; b < B; b++) {
+			all += sum(dy + (b * C + c) * S, S);
+			product +=
+				sum_product(x + (b * C + c) * S, dy + (b * C + c) * S, mean[c], S);
+		}
+		put(&dbeta[c], all, accumulate);
+		put(&dgamma[c], product * r, accumulate);
+		for (size_t b = 0; b < B && S; b++)
+			center_backward(x + (b * C + c) * S, dy + (b * C + c) * S,
+					dx + (b * C + c) * S, S, mean[c], gamma[c] * rstd[c],
+					(float)(all / N),
+					(float)((double)gamma[c] * r * r * r * product / N));
+	}
+	return SW_OK;
+}
+
+sw_status sw_cpu_layernorm_forward(struct sw_queue *q, const float *x, const float *gamma,
+				   const float *beta, float *y, float *mean, float *rstd, size_t R,
+				   size_t D, struct sw_norm n)
+{
+	(void)q;
+	for (size_t r = 0; r < R && D; r++, x += D, y += D) {
+		const double m = sum(x, D) / (double)D;
+		const float mf = (float)m;
+		const float k = (float)(1 / sqrt(sum_square(x, m, D) / (double)D + (double)n.eps));
+
+		if (mean) {
+			mean[r] = mf;
+			rstd[r] = k;
+		}
+		for (size_t d = 0; d < D; d++)
+			y[d] = (x[d] - mf) * k * gamma[d] + beta[d];
+	}
+	return SW_OK;
+}
+
+/* With h = (x - mean) rstd and e = dy gamma: dx = rstd (e - mean(e) - h mean(e h)). */
+static void layernorm_row(const float *x, const float *gamma, float mean, float rstd,
+			  const float *dy, float *dx, float *dgamma, float *dbeta, size_t D)
+{
+	double all = 0, product = 0;
+
+	for (size_t d = 0; d < D; d++) {
+		const float h = (x[d] - mean) * rstd, e = dy[d] * gamma[d];
+
+		all += (double)e;
+		product += (double)e * (double)h;
+		dgamma[d] += dy[d] * h;
+		dbeta[d] += dy[d];
+	}
+	const float a = (float)(all / (double)D), k = (float)(product / (double)D);
+
+	for (size_t d = 0; d < D; d++) {
+		const float h = (x[d] - mean) * rstd;
+
+		dx[d] = rstd * (dy[d] * gamma[d] - a - h * k);
+	}
+}
+
+sw_status sw_cpu_layernorm_backward(struct sw_queue *q, const float *x, const float *gamma,
+				    const float *mean, const float *rstd, const float *dy,
+				    float *dx, float *dgamma, float *dbeta, size_t R, size_t D,
+				    int accumulate)
+{
+	(void)q;
+	if (!accumulate && D) {
+		memset(dgamma, 0, D * sizeof *dgamma);
+		memset(dbeta, 0, D * sizeof *dbeta);
+	}
+	for (size_t r = 0; r < R; r++)
+		layernorm_row(x + r * D, gamma, mean[r], rstd[r], dy + r * D, dx + r * D, dgamma,
+			      dbeta, D);
+	return SW_OK;
+}

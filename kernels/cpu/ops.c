@@ -1,0 +1,229 @@
+/* kernels/cpu/ops.c — the CPU table: memory, and the list of entries. */
+#include "base/fault.h"
+#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/threads.h"
+#include <cblas.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct sw_queue {
+	char unused; /* calls finish before they return: there is nothing to keep */
+};
+
+void sw_ops_cpu_threads(unsigned cores)
+{
+	sw_cpu_threads_set(cores);
+	openblas_set_num_threads((int)sw_cpu_threads());
+}
+
+static void describe(char *text, size_t cap)
+{
+	const unsigned threads = sw_cpu_threads();
+
+	snprintf(text, cap, "CPU, %u %s, OpenBLAS for %s", threads,
+		 threads == 1 ? "thread" : "threads", openblas_get_corename());
+}
+
+/* MemAvailable is what the kernel thinks can be had without swapping; sysconf only knows what is
+ * wholly free. */
+static sw_status memory(size_t *free_bytes, size_t *total_bytes)
+{
+	FILE *f = fopen("/proc/meminfo", "re");
+	char line[128];
+	uint64_t kib;
+
+	*free_bytes = 0;
+	*total_bytes = 0;
+	if (!f)
+		return SW_IO;
+	while (fgets(line, sizeof line, f)) {
+		if (sscanf(line, "MemTotal: %" SCNu64, &kib) == 1)
+			*total_bytes = (size_t)kib * 1024;
+		else if (sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1)
+			*free_bytes = (size_t)kib * 1024;
+	}
+	fclose(f);
+	return *total_bytes && *free_bytes ? SW_OK : SW_IO;
+}
+
+static sw_status queue_create(struct sw_queue **out)
+{
+	*out = sw_malloc(sizeof **out);
+	return *out ? SW_OK : SW_NOMEM;
+}
+
+static void queue_destroy(struct sw_queue *q)
+{
+	free(q);
+}
+
+static sw_status mem_alloc(void **out, size_t bytes)
+{
+	*out = NULL;
+	if (bytes == 0)
+		return SW_OK;
+	if (bytes > SIZE_MAX / 2 || sw_fault_hit(SW_FAULT_MALLOC))
+		return SW_NOMEM;
+	*out = aligned_alloc(SW_OPS_ALIGN,
+			     (bytes + SW_OPS_ALIGN - 1) / SW_OPS_ALIGN * SW_OPS_ALIGN);
+	return *out ? SW_OK : SW_NOMEM;
+}
+
+static void mem_free(void *p)
+{
+	free(p);
+}
+
+static sw_status copy(struct sw_queue *q, void *dst, const void *src, size_t bytes)
+{
+	(void)q;
+	if (bytes)
+		memcpy(dst, src, bytes);
+	return SW_OK;
+}
+
+static sw_status zero(struct sw_queue *q, void *dst, size_t bytes)
+{
+	(void)q;
+	if (bytes)
+		memset(dst, 0, bytes);
+	return SW_OK;
+}
+
+static sw_status sync_queue(struct sw_queue *q)
+{
+	(void)q;
+	return SW_OK;
+}
+
+/* --- what a device that works by itself has: here calls are done when they return --- */
+
+static sw_status graph_begin(struct sw_queue *q)
+{
+	(void)q;
+	return SW_UNSUPPORTED;
+}
+
+static sw_status graph_end(struct sw_queue *q, struct sw_graph **out)
+{
+	(void)q;
+	*out = NULL;
+	return SW_UNSUPPORTED;
+}
+
+static sw_status graph_run(struct sw_queue *q, struct sw_graph *g)
+{
+	(void)q;
+	(void)g;
+	return SW_UNSUPPORTED;
+}
+
+static void graph_free(struct sw_graph *g)
+{
+	(void)g;
+}
+
+static size_t product_workspace(enum sw_precision p, size_t B, size_t in, size_t out)
+{
+	(void)p;
+	(void)B;
+	(void)in;
+	(void)out;
+	return 0;
+}
+
+static sw_status precision(struct sw_queue *q, enum sw_precision p, void *work, size_t bytes)
+{
+	(void)q;
+	(void)work;
+	(void)bytes;
+	return p == SW_FP32 ? SW_OK : SW_UNSUPPORTED;
+}
+
+static sw_status transfer(struct sw_queue *q, unsigned buffer, void *dst, const void *src,
+			  size_t bytes)
+{
+	return buffer > 1 ? SW_INVALID : copy(q, dst, src, bytes);
+}
+
+static sw_status transfer_wait(struct sw_queue *q, unsigned buffer)
+{
+	(void)q;
+	return buffer > 1 ? SW_INVALID : SW_OK;
+}
+
+const struct sw_ops sw_ops_cpu = {
+	.version = SW_OPS_VERSION,
+	.name = "cpu",
+	.describe = describe,
+	.memory = memory,
+	.queue_create = queue_create,
+	.queue_destroy = queue_destroy,
+	.alloc = mem_alloc,
+	.free = mem_free,
+	.upload = copy,
+	.download = copy,
+	.zero = zero,
+	.sync = sync_queue,
+	.graph_begin = graph_begin,
+	.graph_end = graph_end,
+	.graph_run = graph_run,
+	.graph_free = graph_free,
+	.product_workspace = product_workspace,
+	.precision = precision,
+	.pinned_alloc = mem_alloc,
+	.pinned_free = mem_free,
+	.transfer = transfer,
+	.transfer_wait = transfer_wait,
+	.transfer_read = transfer_wait,
+	.gather = sw_cpu_gather,
+	.gather_i32 = sw_cpu_gather_i32,
+	.gather_image = sw_cpu_gather_image,
+	.linear_forward = sw_cpu_linear_forward,
+	.linear_backward = sw_cpu_linear_backward,
+	.conv2d_workspace = sw_cpu_conv2d_workspace,
+	.conv2d_forward = sw_cpu_conv2d_forward,
+	.conv2d_backward = sw_cpu_conv2d_backward,
+	.maxpool2d_forward = sw_cpu_maxpool2d_forward,
+	.maxpool2d_backward = sw_cpu_maxpool2d_backward,
+	.avgpool2d_forward = sw_cpu_avgpool2d_forward,
+	.avgpool2d_backward = sw_cpu_avgpool2d_backward,
+	.relu_forward = sw_cpu_relu_forward,
+	.relu_backward = sw_cpu_relu_backward,
+	.tanh_forward = sw_cpu_tanh_forward,
+	.tanh_backward = sw_cpu_tanh_backward,
+	.sigmoid_forward = sw_cpu_sigmoid_forward,
+	.sigmoid_backward = sw_cpu_sigmoid_backward,
+	.gelu_forward = sw_cpu_gelu_forward,
+	.gelu_backward = sw_cpu_gelu_backward,
+	.add = sw_cpu_add,
+	.accumulate = sw_cpu_accumulate,
+	.dropout = sw_cpu_dropout,
+	.batchnorm_train = sw_cpu_batchnorm_train,
+	.batchnorm_eval = sw_cpu_batchnorm_eval,
+	.batchnorm_backward = sw_cpu_batchnorm_backward,
+	.layernorm_forward = sw_cpu_layernorm_forward,
+	.layernorm_backward = sw_cpu_layernorm_backward,
+	.embedding_forward = sw_cpu_embedding_forward,
+	.embedding_workspace = sw_cpu_embedding_workspace,
+	.embedding_backward = sw_cpu_embedding_backward,
+	.position_forward = sw_cpu_position_forward,
+	.position_backward = sw_cpu_position_backward,
+	.token_mean_forward = sw_cpu_token_mean_forward,
+	.token_mean_backward = sw_cpu_token_mean_backward,
+	.attention_workspace = sw_cpu_attention_workspace,
+	.attention_forward = sw_cpu_attention_forward,
+	.attention_backward = sw_cpu_attention_backward,
+	.cross_entropy_forward = sw_cpu_cross_entropy_forward,
+	.cross_entropy_backward = sw_cpu_cross_entropy_backward,
+	.labels_count = sw_cpu_labels_count,
+	.class_counts = sw_cpu_class_counts,
+	.mse_forward = sw_cpu_mse_forward,
+	.mse_backward = sw_cpu_mse_backward,
+	.norm2 = sw_cpu_norm2,
+	.sgd_step = sw_cpu_sgd_step,
+	.adam_step = sw_cpu_adam_step,
+};

@@ -1,0 +1,110 @@
+/* kernels/cuda/gather.cu — batches from the data set, images cropped and mirrored on the way. */
+#include "kernels/cuda/launch.cuh"
+#include "kernels/philox.h"
+
+/* rows: T[N][D]; index: int32[B]; out: T[B][D]; a warp a row, so that reads coalesce and
+ * no thread divides by D */
+template <class T>
+static __global__ void gather_kernel(const T *rows, const int32_t *index, T *out, size_t B,
+				     size_t D)
+{
+	for (SW_EACH_ROW(b, B)) {
+		const T *from = rows + (size_t)index[b] * D;
+
+		for (SW_EACH_COLUMN(d, D))
+			out[b * D + d] = from[d];
+	}
+}
+
+sw_status sw_cuda_gather(struct sw_queue *q, const float *rows, const int32_t *index, float *out,
+			 size_t B, size_t D)
+{
+	const sw_status status = sw_cuda_use();
+
+	if (status != SW_OK || B == 0 || D == 0)
+		return status;
+	SW_LAUNCH(gather_kernel<float>, sw_cuda_grid_rows(B), SW_CUDA_BLOCK, q, rows, index, out, B,
+		  D);
+	return sw_cuda_launched();
+}
+
+sw_status sw_cuda_gather_i32(struct sw_queue *q, const int32_t *values, const int32_t *index,
+			     int32_t *out, size_t B, size_t D)
+{
+	const sw_status status = sw_cuda_use();
+
+	if (status != SW_OK || B == 0 || D == 0)
+		return status;
+	SW_LAUNCH(gather_kernel<int32_t>, sw_cuda_grid_rows(B), SW_CUDA_BLOCK, q, values, index,
+		  out, B, D);
+	return sw_cuda_launched();
+}
+
+/* Where an image is cut out: row r and column s of the output come from r + dr and, before the
+ * mirror, s + ds. */
+struct crop {
+	int64_t dr, ds;
+	int mirror;
+};
+
+static __device__ struct crop crop_of(const struct sw_images &im, int32_t row)
+{
+	const uint32_t places = 2 * (uint32_t)im.pad + 1;
+
+	if (im.pad == 0 && !im.flip)
+		return {0, 0, 0};
+	const struct sw_philox_words r = sw_philox_block(
+		im.seed, SW_PHILOX_AUGMENT, 0, im.step ? im.step->epoch : 0, (uint64_t)row);
+
+	return {(int64_t)(r.v[0] % places) - im.pad, (int64_t)(r.v[1] % places) - im.pad,
+		im.flip && r.v[2] % 2};
+}
+
+/* images: T[N][C][H][W]; index: int32[B]; out: float[B][C][H][W]; a warp a row of a plane, each
+ * lane of which makes the image's Philox block for itself */
+template <class T>
+static __global__ void gather_image_kernel(const T *images, const int32_t *index, float *out,
+					   size_t B, struct sw_images im)
+{
+	const int64_t H = (int64_t)im.H, W = (int64_t)im.W;
+
+	for (SW_EACH_ROW(line, B * im.C * im.H)) {
+		const size_t b = line / (im.C * im.H), c = line / im.H % im.C;
+		const struct crop crop = crop_of(im, im.number ? im.number[b] : index[b]);
+		const int64_t r = (int64_t)(line % im.H) + crop.dr;
+		const float scale = im.scale ? im.scale[c] : 1.0f;
+		const float shift = im.shift ? im.shift[c] : 0.0f;
+		const T *plane = images + ((size_t)index[b] * im.C + c) * im.H * im.W;
+
+		for (SW_EACH_COLUMN(column, im.W)) {
+			const int64_t s =
+				(crop.mirror ? W - 1 - (int64_t)column : (int64_t)column) + crop.ds;
+			const int in = r >= 0 && r < H && s >= 0 && s < W;
+			const float raw = in ? (float)plane[r * W + s] : 0.0f;
+
+			out[line * im.W + column] = raw * scale + shift;
+		}
+	}
+}
+
+sw_status sw_cuda_gather_image(struct sw_queue *q, const void *rows, const int32_t *index,
+			       float *out, size_t B, const struct sw_images *im)
+{
+	const size_t lines = B * im->C * im->H;
+	const struct sw_images by_value = *im;
+	const sw_status status = sw_cuda_use();
+
+	if (im->pad < 0 || im->pad > INT32_MAX / 4)
+		return SW_INVALID;
+	if (!im->u8 && !im->pad && !im->flip && !im->scale && !im->shift)
+		return sw_cuda_gather(q, (const float *)rows, index, out, B, im->C * im->H * im->W);
+	if (status != SW_OK || lines == 0 || im->W == 0)
+		return status;
+	if (im->u8)
+		SW_LAUNCH(gather_image_kernel<uint8_t>, sw_cuda_grid_rows(lines), SW_CUDA_BLOCK, q,
+			  (const uint8_t *)rows, index, out, B, by_value);
+	else
+		SW_LAUNCH(gather_image_kernel<float>, sw_cuda_grid_rows(lines), SW_CUDA_BLOCK, q,
+			  (const float *)rows, index, out, B, by_value);
+	return sw_cuda_launched();
+}

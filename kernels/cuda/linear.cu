@@ -1,0 +1,166 @@
+/* kernels/cuda/linear.cu — y = act(x w^T + b) and its gradients: the entries, and the way of
+ * large layers: cuBLAS, with one launch forward for what is not the product, and one or two
+ * backward. */
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/linear.h"
+#include "kernels/cuda/product.h"
+
+/* Columns of a tile of column_sums_kernel: one a lane. */
+#define TILE SW_CUDA_WARP
+
+/* Rows that one block of column_sums_kernel adds up, so that tall matrices have more than one;
+ * 1/SEGMENT of the rows at least, so that the partial sums stay few. */
+#define SEGMENT_ROWS 256
+#define SEGMENT_MAX  64
+
+/* Multiply-adds, and rows, up to which the small kernels are taken. Made of limits, not measured:
+ * 2^22 take a tenth of a microsecond at the FP32 peak of an H100-class GPU, and some 10 at what
+ * the small kernels reach when nothing is in cache, about what the three launches cost that cuBLAS
+ * needs for a backward pass; a thread that adds up dw walks the rows one by one. */
+#define SMALL_TERMS ((size_t)1 << 22)
+#define SMALL_ROWS  256
+
+static int forced;
+
+void sw_cuda_linear_force(int path)
+{
+	forced = path;
+}
+
+static int small(size_t B, size_t I, size_t O)
+{
+	if (B == 0 || I == 0 || O == 0 || forced == 1)
+		return 1;
+	return forced != 2 && B <= SMALL_ROWS && B * I <= SMALL_TERMS / O;
+}
+
+static int in_limits(size_t B, size_t I, size_t O)
+{
+	return B <= INT32_MAX && I <= INT32_MAX && O <= INT32_MAX;
+}
+
+/* y: float[B][O] = act(y + b in each row); b: float[O] or NULL; a warp a row */
+static __global__ void epilogue_kernel(const float *__restrict__ b, float *__restrict__ y, size_t B,
+				       size_t O, int relu)
+{
+	for (SW_EACH_ROW(r, B))
+		for (SW_EACH_COLUMN(o, O)) {
+			const float v = y[r * O + o] + (b ? b[o] : 0.0f);
+
+			y[r * O + o] = relu && v <= 0.0f ? 0.0f : v;
+		}
+}
+
+sw_status sw_cuda_linear_forward(struct sw_queue *q, const float *x, const float *w, const float *b,
+				 float *y, size_t B, size_t I, size_t O, enum sw_act act)
+{
+	sw_status status = sw_cuda_use();
+
+	if (!in_limits(B, I, O))
+		return SW_INVALID;
+	if (status == SW_OK && small(B, I, O))
+		return sw_cuda_linear_small_forward(q, x, w, b, y, B, I, O, act);
+	if (status == SW_OK)
+		status = sw_cuda_product(q, CUBLAS_OP_T, CUBLAS_OP_N, O, B, I, w, I, x, I, 0.0f, y);
+	if (status != SW_OK || (!b && act == SW_ACT_NONE))
+		return status;
+	SW_LAUNCH(epilogue_kernel, sw_cuda_grid_rows(B), SW_CUDA_BLOCK, q, b, y, B, O,
+		  act == SW_ACT_RELU);
+	return sw_cuda_launched();
+}
+
+/* dy: float[B][O], where y: float[B][O] is not NULL masked in place: dz; sums: float[segments][O],
+ * those of the columns over each segment's rows, added to what is there where accumulate says so.
+ * A block takes a tile of 32 columns of one segment: lane c of warp k adds rows k, k + 8, ... of
+ * column c, then warp 0 adds the eight sums from the first to the last. */
+static __global__ void column_sums_kernel(const float *y, float *dy, float *sums, size_t B,
+					  size_t O, size_t segments, int accumulate)
+{
+	__shared__ float found[SW_CUDA_WARPS][TILE];
+	const unsigned lane = threadIdx.x % TILE, warp = threadIdx.x / TILE;
+	const size_t across = (O + TILE - 1) / TILE, rows = (B + segments - 1) / segments;
+
+	for (size_t tile = blockIdx.x; tile < across * segments; tile += gridDim.x) {
+		const size_t o = tile % across * TILE + lane, segment = tile / across;
+		const size_t to = (segment + 1) * rows < B ? (segment + 1) * rows : B;
+		float sum = 0.0f;
+
+		for (size_t r = segment * rows + warp; o < O && r < to; r += SW_CUDA_WARPS) {
+			const size_t at = r * O + o;
+
+			if (y && !(y[at] > 0.0f))
+				dy[at] = 0.0f;
+			else
+				sum += dy[at];
+		}
+		found[warp][lane] = sum;
+		__syncthreads();
+		if (warp == 0 && o < O) {
+			sum = accumulate ? sums[segment * O + o] : 0.0f;
+			for (unsigned k = 0; k < SW_CUDA_WARPS; k++)
+				sum += found[k][lane];
+			sums[segment * O + o] = sum;
+		}
+		__syncthreads(); /* the next tile writes found again */
+	}
+}
+
+/* sums: float[segments][O]; db: float[O] = (accumulate ? db : 0) + its columns' sums */
+static __global__ void add_segments_kernel(const float *__restrict__ sums, float *__restrict__ db,
+					   size_t segments, size_t O, int accumulate)
+{
+	for (SW_EACH(o, O)) {
+		float sum = accumulate ? db[o] : 0.0f;
+
+		for (size_t k = 0; k < segments; k++)
+			sum += sums[k * O + o];
+		db[o] = sum;
+	}
+}
+
+/* dz in the place of dy, and db. One launch; two for matrices of many rows. */
+static sw_status column_sums(struct sw_queue *q, const float *y, float *dy, float *db, size_t B,
+			     size_t O, int accumulate)
+{
+	size_t segments = B / SEGMENT_ROWS < SEGMENT_MAX ? B / SEGMENT_ROWS : SEGMENT_MAX;
+	float *partial = (float *)q->blas_space;
+
+	if (segments * O * sizeof *partial > SW_CUDA_BLAS_BYTES)
+		segments = SW_CUDA_BLAS_BYTES / (O * sizeof *partial);
+	if (segments <= 1)
+		segments = 1;
+	SW_LAUNCH(column_sums_kernel,
+		  sw_cuda_grid((O + TILE - 1) / TILE * segments, 1, SW_CUDA_GRID_MAX),
+		  SW_CUDA_BLOCK, q, y, dy, segments > 1 ? partial : db, B, O, segments,
+		  segments > 1 ? 0 : accumulate);
+	if (segments > 1)
+		SW_LAUNCH(add_segments_kernel, sw_cuda_grid_items(O), SW_CUDA_BLOCK, q, partial, db,
+			  segments, O, accumulate);
+	return sw_cuda_launched();
+}
+
+sw_status sw_cuda_linear_backward(struct sw_queue *q, const float *x, const float *w,
+				  const float *y, float *dy, float *dx, float *dw, float *db,
+				  size_t B, size_t I, size_t O, enum sw_act act, int accumulate)
+{
+	sw_status status = sw_cuda_use();
+
+	if (!in_limits(B, I, O))
+		return SW_INVALID;
+	if (status == SW_OK && small(B, I, O))
+		return sw_cuda_linear_small_backward(q, x, w, y, dy, dx, dw, db, B, I, O, act,
+						     accumulate);
+	if (status == SW_OK)
+		status = sw_cuda_blas_space(q);
+	if (status == SW_OK && db)
+		status = column_sums(q, act == SW_ACT_RELU ? y : NULL, dy, db, B, O, accumulate);
+	else if (status == SW_OK && act == SW_ACT_RELU)
+		status = sw_cuda_relu_backward(q, y, dy, dy, B * O);
+	if (status == SW_OK)
+		status = sw_cuda_product(q, CUBLAS_OP_N, CUBLAS_OP_T, I, O, B, x, I, dy, O,
+					 accumulate ? 1.0f : 0.0f, dw);
+	if (status == SW_OK && dx)
+		status = sw_cuda_product(q, CUBLAS_OP_N, CUBLAS_OP_N, I, B, O, w, I, dy, O, 0.0f,
+					 dx);
+	return status;
+}

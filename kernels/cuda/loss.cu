@@ -1,0 +1,256 @@
+/* kernels/cuda/loss.cu — cross entropy and mean squared error; a warp a row.
+ *
+ * Sums over rows: warp (its rows in order) -> block (its eight warps in order) -> one partial a
+ * block in the queue's memory -> one thread that adds the partials to the metrics. A batch that one
+ * block holds is added by that block, without the second launch. The shape of this tree depends on
+ * B alone, so the same batch gives the same bits. */
+#include "kernels/cuda/launch.cuh"
+#include <math.h>
+
+static __device__ void add_metrics(struct sw_metrics *to, const struct sw_metrics *from)
+{
+	to->rows += from->rows;
+	to->loss_sum += from->loss_sum;
+	to->correct += from->correct;
+	to->top5 += from->top5;
+	to->values += from->values;
+	to->abs_sum += from->abs_sum;
+	to->square_sum += from->square_sum;
+	to->t_sum += from->t_sum;
+	to->t_square_sum += from->t_square_sum;
+}
+
+/* What the block's warps found, to m where this block is the only one, else to its partial.
+ * All threads of the block call it; lane 0 of each warp holds the warp's sums. */
+static __device__ void block_metrics(const struct sw_metrics *mine, struct sw_metrics *m,
+				     struct sw_metrics *partial)
+{
+	__shared__ struct sw_metrics found[SW_CUDA_WARPS];
+	struct sw_metrics sum = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+
+	if (threadIdx.x % SW_CUDA_WARP == 0)
+		found[threadIdx.x / SW_CUDA_WARP] = *mine;
+	__syncthreads();
+	if (threadIdx.x != 0)
+		return;
+	for (unsigned k = 0; k < SW_CUDA_WARPS; k++)
+		add_metrics(&sum, &found[k]);
+	if (gridDim.x == 1)
+		add_metrics(m, &sum);
+	else
+		partial[blockIdx.x] = sum;
+}
+
+/* partial: [n]; one thread: n is at most SW_CUDA_PARTIAL_MAX */
+static __global__ void add_partials_kernel(const struct sw_metrics *partial, unsigned n,
+					   struct sw_metrics *m)
+{
+	struct sw_metrics sum = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+
+	for (unsigned k = 0; k < n; k++)
+		add_metrics(&sum, &partial[k]);
+	add_metrics(m, &sum);
+}
+
+static unsigned loss_grid(size_t B)
+{
+	return sw_cuda_grid(B, SW_CUDA_WARPS, SW_CUDA_PARTIAL_MAX);
+}
+
+static sw_status finish(struct sw_queue *q, struct sw_metrics *m, size_t B)
+{
+	sw_status status = sw_cuda_launched();
+
+	if (status != SW_OK || loss_grid(B) == 1)
+		return status;
+	SW_LAUNCH(add_partials_kernel, 1, 1, q, q->partial, loss_grid(B), m);
+	return sw_cuda_launched();
+}
+
+/* z: float[C], one row; the largest, the same in all lanes; what it is with a NaN does not
+ * matter */
+static __device__ float row_max(const float *z, size_t C)
+{
+	float max = -INFINITY;
+
+	for (SW_EACH_COLUMN(c, C))
+		max = z[c] > max ? z[c] : max;
+	for (int step = SW_CUDA_WARP / 2; step > 0; step /= 2) {
+		const float other = __shfl_xor_sync(SW_ALL_LANES, max, step);
+
+		max = other > max ? other : max;
+	}
+	return max;
+}
+
+/* How many logits stand before the label's: larger ones, and equals of a smaller class; C or more
+ * with a NaN. The same in all lanes. */
+static __device__ size_t row_rank(const float *z, size_t label, size_t C)
+{
+	const float at = z[label];
+	double before = 0.0; /* exact below 2^53 */
+
+	for (SW_EACH_COLUMN(c, C))
+		before += isnan(z[c])                              ? (double)C
+			  : z[c] > at || (z[c] == at && c < label) ? 1.0
+								   : 0.0;
+	return (size_t)sw_warp_sum(before);
+}
+
+/* One row by a warp; returns its loss, in all lanes. p: float[C], NULL, z or apart. */
+static __device__ double row_loss(const float *z, size_t label, float *p, size_t C, double smooth)
+{
+	const float at_label = z[label], max = row_max(z, C);
+	double sum = 0.0, all = 0.0;
+
+	for (SW_EACH_COLUMN(c, C))
+		all += (double)z[c];
+	__syncwarp(); /* p may be z: all lanes have read row[label] */
+	for (SW_EACH_COLUMN(c, C)) {
+		const float e = expf(z[c] - max);
+
+		sum += (double)e;
+		if (p)
+			p[c] = e;
+	}
+	sum = sw_warp_sum(sum); /* a NaN logit has made it NaN, and so each p */
+	all = sw_warp_sum(all);
+	if (p)
+		for (SW_EACH_COLUMN(c, C))
+			p[c] = (float)((double)p[c] / sum);
+	if (smooth == 0.0)
+		return log(sum) + (double)max - (double)at_label;
+	return log(sum) + (double)max - (1.0 - smooth) * (double)at_label -
+	       smooth / (double)C * all;
+}
+
+/* z, p: float[B][C], p NULL or z or apart; label: int32[B] */
+static __global__ void cross_entropy_forward_kernel(const float *z, const int32_t *label, float *p,
+						    struct sw_metrics *m,
+						    struct sw_metrics *partial, size_t B, size_t C,
+						    float smooth)
+{
+	struct sw_metrics mine = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+
+	for (SW_EACH_ROW(b, B)) {
+		const int left_out = label[b] < 0;
+		const size_t at = left_out ? 0 : (size_t)label[b];
+		const size_t rank = row_rank(z + b * C, at, C);
+		const double loss =
+			row_loss(z + b * C, at, p ? p + b * C : NULL, C, (double)smooth);
+
+		if (left_out)
+			continue;
+		mine.rows += 1.0;
+		mine.loss_sum += loss;
+		mine.correct += rank == 0;
+		mine.top5 += rank < 5 && rank < C;
+	}
+	block_metrics(&mine, m, partial);
+}
+
+sw_status sw_cuda_cross_entropy_forward(struct sw_queue *q, const float *z, const int32_t *label,
+					float *p, struct sw_metrics *m, size_t B, size_t C,
+					float smooth)
+{
+	const sw_status status = sw_cuda_use();
+
+	if (C == 0 || C >= INT32_MAX || !(smooth >= 0.0f && smooth <= 1.0f))
+		return SW_INVALID;
+	if (status != SW_OK || B == 0)
+		return status;
+	SW_LAUNCH(cross_entropy_forward_kernel, loss_grid(B), SW_CUDA_BLOCK, q, z, label, p, m,
+		  q->partial, B, C, smooth);
+	return finish(q, m, B);
+}
+
+/* p, dz: float[B][C], perhaps the same; label: int32[B] */
+static __global__ void cross_entropy_backward_kernel(const float *p, const int32_t *label,
+						     float *dz, float scale, const int32_t *count,
+						     size_t B, size_t C, float smooth)
+{
+	const float k = count ? scale / (float)*count : scale;
+	const float off = smooth / (float)C, on = 1.0f - smooth + off;
+
+	for (SW_EACH_ROW(b, B))
+		for (SW_EACH_COLUMN(c, C))
+			dz[b * C + c] = label[b] < 0 ? 0.0f
+						     : k * (p[b * C + c] -
+							    (c == (size_t)label[b] ? on : off));
+}
+
+sw_status sw_cuda_cross_entropy_backward(struct sw_queue *q, const float *p, const int32_t *label,
+					 float *dz, float scale, const int32_t *count, size_t B,
+					 size_t C, float smooth)
+{
+	const sw_status status = sw_cuda_use();
+
+	if (status != SW_OK || B == 0 || C == 0)
+		return status;
+	SW_LAUNCH(cross_entropy_backward_kernel, sw_cuda_grid_rows(B), SW_CUDA_BLOCK, q, p, label,
+		  dz, scale, count, B, C, smooth);
+	return sw_cuda_launched();
+}
+
+/* y, t: float[B][O] */
+static __global__ void mse_forward_kernel(const float *y, const float *t, struct sw_metrics *m,
+					  struct sw_metrics *partial, size_t B, size_t O)
+{
+	struct sw_metrics mine = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+
+	for (SW_EACH_ROW(b, B)) {
+		double sum = 0.0, abs_sum = 0.0, t_sum = 0.0, t_square_sum = 0.0;
+
+		for (SW_EACH_COLUMN(o, O)) {
+			const double want = (double)t[b * O + o];
+			const double d = (double)y[b * O + o] - want;
+
+			sum += d * d;
+			abs_sum += fabs(d);
+			t_sum += want;
+			t_square_sum += want * want;
+		}
+		sum = sw_warp_sum(sum);
+		mine.rows += 1.0;
+		mine.values += (double)O;
+		mine.loss_sum += sum / (double)O;
+		mine.square_sum += sum;
+		mine.abs_sum += sw_warp_sum(abs_sum);
+		mine.t_sum += sw_warp_sum(t_sum);
+		mine.t_square_sum += sw_warp_sum(t_square_sum);
+	}
+	block_metrics(&mine, m, partial);
+}
+
+sw_status sw_cuda_mse_forward(struct sw_queue *q, const float *y, const float *t,
+			      struct sw_metrics *m, size_t B, size_t O)
+{
+	const sw_status status = sw_cuda_use();
+
+	if (O == 0)
+		return SW_INVALID;
+	if (status != SW_OK || B == 0)
+		return status;
+	SW_LAUNCH(mse_forward_kernel, loss_grid(B), SW_CUDA_BLOCK, q, y, t, m, q->partial, B, O);
+	return finish(q, m, B);
+}
+
+/* y, t, dy: float[n]; dy may be y */
+static __global__ void mse_backward_kernel(const float *y, const float *t, float *dy, float k,
+					   size_t n)
+{
+	for (SW_EACH(i, n))
+		dy[i] = k * (y[i] - t[i]);
+}
+
+sw_status sw_cuda_mse_backward(struct sw_queue *q, const float *y, const float *t, float *dy,
+			       float scale, size_t B, size_t O)
+{
+	const sw_status status = sw_cuda_use();
+
+	if (status != SW_OK || B == 0 || O == 0)
+		return status;
+	SW_LAUNCH(mse_backward_kernel, sw_cuda_grid_items(B * O), SW_CUDA_BLOCK, q, y, t, dy,
+		  scale * 2.0f / (float)O, B * O);
+	return sw_cuda_launched();
+}

@@ -1,0 +1,218 @@
+/* kernels/cuda/pool.cu — maximum and mean over windows of an image.
+ *
+ * A thread an element of what is written. Backward, too, gathers: an element of dx looks at the
+ * windows that it lies in, from the first to the last, so that sums have the order of kernels/cpu
+ * and nothing has to be zero before. */
+#include "kernels/cuda/launch.cuh"
+#include <math.h>
+
+static sw_status check(const struct sw_window *p)
+{
+	if (p->B > INT32_MAX || p->C > INT32_MAX || p->H > INT32_MAX || p->W > INT32_MAX ||
+	    p->H * p->W > INT32_MAX || p->kh == 0 || p->kw == 0 || p->stride == 0)
+		return SW_INVALID;
+	if (p->pad > p->kh / 2 || p->pad > p->kw / 2)
+		return SW_INVALID;
+	if (p->B && p->C && p->H && p->W && (!sw_pool_out_h(p) || !sw_pool_out_w(p)))
+		return SW_INVALID;
+	return SW_OK;
+}
+
+/* A window's shape as kernels take it: the output's size is made once, on the host. */
+struct pool {
+	size_t planes;
+	unsigned H, W, oh, ow, kh, kw, stride, pad;
+};
+
+static struct pool pool_of(const struct sw_window *p)
+{
+	return {p->H && p->W ? p->B * p->C : 0,
+		(unsigned)p->H,
+		(unsigned)p->W,
+		(unsigned)sw_pool_out_h(p),
+		(unsigned)sw_pool_out_w(p),
+		(unsigned)p->kh,
+		(unsigned)p->kw,
+		(unsigned)p->stride,
+		(unsigned)p->pad};
+}
+
+/* [from, to) */
+struct span {
+	unsigned from, to;
+};
+
+/* The part of the window at `at` that lies inside [0, n). */
+static __device__ struct span inside(unsigned at, unsigned k, unsigned n, unsigned stride,
+				     unsigned pad)
+{
+	const unsigned begin = at * stride, end = begin + k;
+
+	return {begin < pad ? 0 : begin - pad, end - pad < n ? end - pad : n};
+}
+
+/* The windows of [0, out) in which place `at` lies: those that begin in (at + pad - k, at +
+ * pad]. */
+static __device__ struct span windows(unsigned at, unsigned k, unsigned out, unsigned stride,
+				      unsigned pad)
+{
+	const unsigned last = (at + pad) / stride;
+
+	return {at + pad < k ? 0 : (at + pad - k) / stride + 1, last < out ? last + 1 : out};
+}
+
+/* x: float[planes][H][W]; y: float[planes][oh][ow]; argmax: int32, as y, or NULL */
+static __global__ void maxpool2d_forward_kernel(const float *__restrict__ x, float *__restrict__ y,
+						int32_t *__restrict__ argmax, struct pool p)
+{
+	const size_t out = (size_t)p.oh * p.ow;
+
+	for (SW_EACH(i, p.planes * out)) {
+		const float *plane = x + i / out * p.H * p.W;
+		const unsigned at = (unsigned)(i % out);
+		const struct span v = inside(at / p.ow, p.kh, p.H, p.stride, p.pad);
+		const struct span h = inside(at % p.ow, p.kw, p.W, p.stride, p.pad);
+		unsigned best = v.from * p.W + h.from;
+		float most = plane[best];
+
+		for (unsigned r = v.from; r < v.to; r++)
+			for (unsigned s = h.from; s < h.to; s++) {
+				const float value = plane[r * p.W + s];
+
+				if (value > most || isnan(value)) {
+					best = r * p.W + s;
+					most = value;
+				}
+			}
+		y[i] = most;
+		if (argmax)
+			argmax[i] = (int32_t)best;
+	}
+}
+
+sw_status sw_cuda_maxpool2d_forward(struct sw_queue *q, const float *x, float *y, int32_t *argmax,
+				    const struct sw_window *w)
+{
+	const struct pool p = pool_of(w);
+	const size_t n = p.planes * p.oh * p.ow;
+	sw_status status = check(w);
+
+	if (status == SW_OK)
+		status = sw_cuda_use();
+	if (status != SW_OK || n == 0)
+		return status;
+	SW_LAUNCH(maxpool2d_forward_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, x, y, argmax,
+		  p);
+	return sw_cuda_launched();
+}
+
+/* dy: float[planes][oh][ow]; argmax: int32, as dy; dx: float[planes][H][W] */
+static __global__ void maxpool2d_backward_kernel(const float *__restrict__ dy,
+						 const int32_t *__restrict__ argmax,
+						 float *__restrict__ dx, struct pool p)
+{
+	const size_t in = (size_t)p.H * p.W;
+
+	for (SW_EACH(i, p.planes * in)) {
+		const size_t plane = i / in * p.oh * p.ow;
+		const unsigned at = (unsigned)(i % in);
+		const struct span v = windows(at / p.W, p.kh, p.oh, p.stride, p.pad);
+		const struct span h = windows(at % p.W, p.kw, p.ow, p.stride, p.pad);
+		float sum = 0.0f;
+
+		for (unsigned r = v.from; r < v.to; r++)
+			for (unsigned s = h.from; s < h.to; s++) {
+				const size_t from = plane + r * p.ow + s;
+
+				if ((unsigned)argmax[from] == at)
+					sum += dy[from];
+			}
+		dx[i] = sum;
+	}
+}
+
+sw_status sw_cuda_maxpool2d_backward(struct sw_queue *q, const float *dy, const int32_t *argmax,
+				     float *dx, const struct sw_window *w)
+{
+	const struct pool p = pool_of(w);
+	const size_t n = p.planes * p.H * p.W;
+	sw_status status = check(w);
+
+	if (status == SW_OK)
+		status = sw_cuda_use();
+	if (status != SW_OK || n == 0)
+		return status;
+	SW_LAUNCH(maxpool2d_backward_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, dy, argmax,
+		  dx, p);
+	return sw_cuda_launched();
+}
+
+/* x: float[planes][H][W]; y: float[planes][oh][ow] */
+static __global__ void avgpool2d_forward_kernel(const float *__restrict__ x, float *__restrict__ y,
+						struct pool p)
+{
+	const size_t out = (size_t)p.oh * p.ow;
+
+	for (SW_EACH(i, p.planes * out)) {
+		const float *plane = x + i / out * p.H * p.W;
+		const unsigned at = (unsigned)(i % out);
+		const struct span v = inside(at / p.ow, p.kh, p.H, p.stride, p.pad);
+		const struct span h = inside(at % p.ow, p.kw, p.W, p.stride, p.pad);
+		float sum = 0.0f;
+
+		for (unsigned r = v.from; r < v.to; r++)
+			for (unsigned s = h.from; s < h.to; s++)
+				sum += plane[r * p.W + s];
+		y[i] = sum / (float)(p.kh * p.kw);
+	}
+}
+
+sw_status sw_cuda_avgpool2d_forward(struct sw_queue *q, const float *x, float *y,
+				    const struct sw_window *w)
+{
+	const struct pool p = pool_of(w);
+	const size_t n = p.planes * p.oh * p.ow;
+	sw_status status = check(w);
+
+	if (status == SW_OK)
+		status = sw_cuda_use();
+	if (status != SW_OK || n == 0)
+		return status;
+	SW_LAUNCH(avgpool2d_forward_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, x, y, p);
+	return sw_cuda_launched();
+}
+
+/* dy: float[planes][oh][ow]; dx: float[planes][H][W] */
+static __global__ void avgpool2d_backward_kernel(const float *__restrict__ dy,
+						 float *__restrict__ dx, struct pool p)
+{
+	const size_t in = (size_t)p.H * p.W;
+
+	for (SW_EACH(i, p.planes * in)) {
+		const float *plane = dy + i / in * p.oh * p.ow;
+		const unsigned at = (unsigned)(i % in);
+		const struct span v = windows(at / p.W, p.kh, p.oh, p.stride, p.pad);
+		const struct span h = windows(at % p.W, p.kw, p.ow, p.stride, p.pad);
+		float sum = 0.0f;
+
+		for (unsigned r = v.from; r < v.to; r++)
+			for (unsigned s = h.from; s < h.to; s++)
+				sum += plane[r * p.ow + s] / (float)(p.kh * p.kw);
+		dx[i] = sum;
+	}
+}
+
+sw_status sw_cuda_avgpool2d_backward(struct sw_queue *q, const float *dy, float *dx,
+				     const struct sw_window *w)
+{
+	const struct pool p = pool_of(w);
+	const size_t n = p.planes * p.H * p.W;
+	sw_status status = check(w);
+
+	if (status == SW_OK)
+		status = sw_cuda_use();
+	if (status != SW_OK || n == 0)
+		return status;
+	SW_LAUNCH(avgpool2d_backward_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, dy, dx, p);
+	return sw_cuda_launched();
+}

@@ -1,0 +1,99 @@
+/* kernels/cuda/transfer.c — rows that come while the queue works: a stream beside the queue's,
+ * and for each of two buffers an event of its last copy and one of its last use. */
+#include "kernels/cuda/cuda.h"
+
+sw_status sw_cuda_pinned_alloc(void **out, size_t bytes)
+{
+	const sw_status status = sw_cuda_use();
+
+	*out = NULL;
+	if (status != SW_OK || bytes == 0)
+		return status;
+	return sw_cuda_status(cudaHostAlloc(out, bytes, cudaHostAllocDefault));
+}
+
+void sw_cuda_pinned_free(void *p)
+{
+	if (p && sw_cuda_use() == SW_OK)
+		(void)sw_cuda_status(cudaFreeHost(p));
+}
+
+static sw_status event_make(cudaEvent_t *e)
+{
+	return sw_cuda_status(
+		cudaEventCreateWithFlags(e, cudaEventDisableTiming | cudaEventBlockingSync));
+}
+
+/* Once; what is there already stays. */
+static sw_status side_start(struct sw_queue *q)
+{
+	sw_status status = SW_OK;
+
+	for (int i = 0; i < 2 && status == SW_OK; i++) {
+		if (!q->arrived[i])
+			status = event_make(&q->arrived[i]);
+		if (status == SW_OK && !q->used[i])
+			status = event_make(&q->used[i]);
+	}
+	if (status == SW_OK && !q->side)
+		status = sw_cuda_status(cudaStreamCreateWithFlags(&q->side, cudaStreamNonBlocking));
+	return status;
+}
+
+void sw_cuda_transfer_end(struct sw_queue *q)
+{
+	if (q->side) {
+		(void)sw_cuda_status(cudaStreamSynchronize(q->side));
+		(void)sw_cuda_status(cudaStreamDestroy(q->side));
+	}
+	for (int i = 0; i < 2; i++) {
+		if (q->arrived[i])
+			(void)sw_cuda_status(cudaEventDestroy(q->arrived[i]));
+		if (q->used[i])
+			(void)sw_cuda_status(cudaEventDestroy(q->used[i]));
+	}
+}
+
+static sw_status begin(struct sw_queue *q, unsigned buffer)
+{
+	const sw_status status = sw_cuda_use();
+
+	if (status != SW_OK)
+		return status;
+	return buffer > 1 || q->recording ? SW_INVALID : side_start(q);
+}
+
+sw_status sw_cuda_transfer(struct sw_queue *q, unsigned buffer, void *dst, const void *src,
+			   size_t bytes)
+{
+	sw_status status = begin(q, buffer);
+
+	if (status != SW_OK || bytes == 0)
+		return status;
+	/* an event that was never recorded is no wait */
+	status = sw_cuda_status(cudaStreamWaitEvent(q->side, q->used[buffer], 0));
+	if (status == SW_OK)
+		status = sw_cuda_status(
+			cudaMemcpyAsync(dst, src, bytes, cudaMemcpyHostToDevice, q->side));
+	if (status == SW_OK)
+		status = sw_cuda_status(cudaEventRecord(q->arrived[buffer], q->side));
+	return status;
+}
+
+sw_status sw_cuda_transfer_wait(struct sw_queue *q, unsigned buffer)
+{
+	sw_status status = begin(q, buffer);
+
+	if (status == SW_OK)
+		status = sw_cuda_status(cudaEventRecord(q->used[1 - buffer], q->stream));
+	if (status == SW_OK)
+		status = sw_cuda_status(cudaStreamWaitEvent(q->stream, q->arrived[buffer], 0));
+	return status;
+}
+
+sw_status sw_cuda_transfer_read(struct sw_queue *q, unsigned buffer)
+{
+	const sw_status status = begin(q, buffer);
+
+	return status == SW_OK ? sw_cuda_status(cudaEventSynchronize(q->arrived[buffer])) : status;
+}

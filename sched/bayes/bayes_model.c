@@ -1,0 +1,340 @@
+/* A Gaussian process on one view of the outcomes: when it is fitted, to which rows, and what it
+ * believes of the trials that are still running (kriging believer: Ginsbourger, Le Riche, Carraro,
+ * "Kriging is well-suited to parallelize optimization" (2010), section 4.1). */
+#include "base/fault.h"
+#include "sched/bayes/bayes.h"
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROWS_FULL    300 /* the most rows that a fit is to */
+#define ROWS_MOST    500 /* in the factor of a fit; a few more join until the next */
+#define STEP_MOST    25
+#define BELIEVE_MOST 256 /* pending trials; older ones beyond are not believed */
+#define BEST_AMONG   32
+#define BAD_BEYOND   0.3 /* how far past the worst result a bad one stands, in z */
+#define TWICE_ROWS   5   /* times d: up to here each fit has all its starts */
+#define EVALS_MOST   80
+#define EVALS_ROWS   1600 /* evaluations of one start, times rows */
+#define EVALS_LEAST  12
+#define TOLERANCE    0.02 /* nats: a step of a fit that gains less is its last */
+#define WARP_GAIN    10.0 /* nats that warps must win to be believed */
+#define TWICE_EVERY  24   /* rows: beyond, the first fit after each so many has them */
+#define TWICE_SELDOM 100  /* the same beyond ROWS_FULL, where fits are STEP_MOST rows apart */
+#define LOCAL_ROWS   8    /* times d */
+
+sw_status sw_bayes_model_init(struct bayes_model *m, enum bayes_model_id id,
+			      const struct bayes_cube *cube)
+{
+	static const struct {
+		enum sw_outcome_view view;
+		enum sw_gp_kernel kernel;
+		bool additive, warped;
+	} kinds[BAYES_MODEL_N] = {
+		[BAYES_A] = {SW_OUTCOME_YJ, SW_GP_MATERN52, true, true},
+		[BAYES_B] = {SW_OUTCOME_YJ, SW_GP_MATERN52, false, true},
+		[BAYES_C] = {SW_OUTCOME_STD, SW_GP_RBF, true, false},
+		[BAYES_D] = {SW_OUTCOME_LOG1, SW_GP_MATERN52, false, true},
+		[BAYES_D_LOCAL] = {SW_OUTCOME_LOG1, SW_GP_MATERN52, false, true},
+		[BAYES_E] = {SW_OUTCOME_STD, SW_GP_RBF, true, true},
+	};
+	bool any = false;
+
+	for (size_t k = 0; k < cube->d; k++)
+		any = any || !cube->category[k];
+	const struct sw_gp_config config = {
+		.d = cube->d,
+		.kernel = kinds[id].kernel,
+		.additive = kinds[id].additive,
+		.warped = kinds[id].warped && any,
+		.category = cube->category,
+	};
+
+	*m = (struct bayes_model){
+		.id = id, .view = kinds[id].view, .cube = cube, .warped = config.warped};
+	m->length = sw_malloc(cube->d * sizeof *m->length);
+	return m->length == NULL ? SW_NOMEM : sw_gp_create(&m->gp, &config);
+}
+
+void sw_bayes_model_fini(struct bayes_model *m)
+{
+	sw_gp_destroy(m->gp);
+	sw_bayes_pick_fini(&m->pick);
+	free(m->x);
+	free(m->z);
+	free(m->length);
+	free(m->pending);
+	*m = (struct bayes_model){0};
+}
+
+static sw_status reserve(struct bayes_model *m, size_t rows, size_t pending)
+{
+	if (rows > m->cap) {
+		const size_t cap = rows + rows / 2;
+		double *const x = sw_realloc(m->x, cap * m->cube->d * sizeof *x);
+
+		if (x == NULL)
+			return SW_NOMEM;
+		m->x = x;
+		double *const z = sw_realloc(m->z, cap * sizeof *z);
+
+		if (z == NULL)
+			return SW_NOMEM;
+		m->z = z;
+		m->cap = cap;
+	}
+	if (pending > m->pending_cap) {
+		uint64_t *const p = sw_realloc(m->pending, 2 * pending * sizeof *p);
+
+		if (p == NULL)
+			return SW_NOMEM;
+		m->pending = p;
+		m->pending_cap = 2 * pending;
+	}
+	return SW_OK;
+}
+
+/* Does this many rows call for a fit, the last having been to `fitted`? */
+static bool fit_is_due(size_t rows, size_t fitted)
+{
+	if (fitted == 0 || fitted > rows)
+		return true;
+	size_t step = rows / 20;
+
+	step = step < 1 ? 1 : step;
+	step = step > STEP_MOST ? STEP_MOST : step;
+	return rows - fitted >= step;
+}
+
+static bool all_starts_are_due(size_t rows, size_t fitted, size_t d)
+{
+	const size_t every = rows <= ROWS_FULL ? TWICE_EVERY : TWICE_SELDOM;
+
+	return rows <= TWICE_ROWS * d || rows / every != fitted / every;
+}
+
+/* Evaluations of the likelihood that one start of a fit may take: it costs O(n^3), and a fit that
+ * starts where the last one ended needs few. */
+static unsigned evals_for(size_t n)
+{
+	const size_t evals = EVALS_ROWS / n;
+
+	if (evals < EVALS_LEAST)
+		return EVALS_LEAST;
+	return evals > EVALS_MOST ? EVALS_MOST : (unsigned)evals;
+}
+
+static bool any_warp(const struct bayes_model *m, const double *theta)
+{
+	const size_t n = sw_gp_theta_n(m->gp);
+
+	for (size_t i = m->warped ? n - m->cube->d : n; i < n; i++)
+		if (theta[i] != 0)
+			return true;
+	return false;
+}
+
+/* From where the last fit ended; and, the first time, with few rows, and now and then, also from
+ * where every first fit starts, the coordinates as they are, and from the better end with warps,
+ * which are kept only where they say much: they are one more number for each coordinate. */
+static sw_status fit(struct bayes_model *m, size_t n, double *theta, bool first, bool all,
+		     struct bayes_rng *rng)
+{
+	double other[3 * SW_SPACE_MAX_PARAMS + 3], f, f_other;
+	const size_t d = m->cube->d, theta_n = sw_gp_theta_n(m->gp);
+	const struct sw_gp_fit_options may_warp = {.max_evals = evals_for(n),
+						   .tolerance = TOLERANCE};
+	struct sw_gp_fit_options plain = may_warp;
+	bool warped = !first && any_warp(m, theta);
+
+	plain.plain = true;
+	sw_gp_theta_default(m->gp, other);
+	if (first) {
+		memcpy(theta, other, theta_n * sizeof *theta);
+		for (size_t k = 0; k < theta_n - (m->warped ? d : 0); k++)
+			other[k] += (k < d ? 1.0 : 0.5) * sw_bayes_rng_normal(rng);
+	}
+	sw_status rc = sw_gp_fit(m->gp, m->x, m->z, n, theta, warped ? &may_warp : &plain, &f);
+
+	if (rc != SW_OK || !(first || all))
+		return rc;
+	rc = sw_gp_fit(m->gp, m->x, m->z, n, other, &plain, &f_other);
+	if (rc == SW_OK && f_other < f + (warped ? WARP_GAIN : 0)) {
+		memcpy(theta, other, theta_n * sizeof *theta);
+		f = f_other;
+		warped = false;
+	}
+	if (rc != SW_OK || warped || !m->warped)
+		return rc;
+	memcpy(other, theta, theta_n * sizeof *theta);
+	rc = sw_gp_fit(m->gp, m->x, m->z, n, other, &may_warp, &f_other);
+	if (rc == SW_OK && f_other < f - WARP_GAIN)
+		memcpy(theta, other, theta_n * sizeof *theta);
+	return rc;
+}
+
+static double z_of(const struct bayes_model *m, const struct bayes_data *b, size_t row,
+		   double z_worst)
+{
+	return b->bad[row] ? z_worst + BAD_BEYOND : sw_outcome_forward(&m->o, b->y[row]);
+}
+
+static sw_status outcome_of_picked(struct bayes_model *m, const struct bayes_data *b)
+{
+	double *const y = sw_malloc((m->pick.n + 1) * sizeof *y);
+	size_t n = 0;
+
+	if (y == NULL)
+		return SW_NOMEM;
+	for (size_t i = 0; i < m->pick.n; i++) {
+		const size_t row = m->pick.row[i];
+		size_t at = n;
+
+		if (b->bad[row])
+			continue;
+		for (; at > 0 && y[at - 1] > b->y[row]; at--)
+			y[at] = y[at - 1];
+		y[at] = b->y[row];
+		n++;
+	}
+	assert(n > 0); /* the best row is picked first */
+	sw_outcome_fit(&m->o, m->view, y, n);
+	free(y);
+	return SW_OK;
+}
+
+/* x and z of the rows picked, and of those that came after the base. */
+static sw_status load(struct bayes_model *m, const struct bayes_data *b, size_t base)
+{
+	const size_t d = m->cube->d, later = m->id == BAYES_D_LOCAL ? 0 : b->n - base;
+	sw_status rc = reserve(m, m->pick.n + later + b->n_pending, b->n_pending);
+
+	if (rc == SW_OK && m->id == BAYES_D_LOCAL)
+		rc = outcome_of_picked(m, b);
+	else
+		sw_outcome_fit(&m->o, m->view, b->sorted, b->n_good);
+	if (rc != SW_OK)
+		return rc;
+	const double z_worst = sw_outcome_forward(&m->o, b->sorted[b->n_good - 1]);
+
+	m->told = m->pick.n + later;
+	for (size_t i = 0; i < m->told; i++) {
+		const size_t row = i < m->pick.n ? m->pick.row[i] : base + i - m->pick.n;
+
+		memcpy(m->x + i * d, b->x + row * d, d * sizeof *m->x);
+		m->z[i] = z_of(m, b, row, z_worst);
+	}
+	return SW_OK;
+}
+
+/* The level to improve on: the least mean at a row, which is the least z where there is no noise,
+ * and where there is some does not take a lucky result for a level that can be had again (Picheny,
+ * Wagner, Ginsbourger 2013, section 3.2). Looks at the rows of least z alone. */
+static void find_best(struct bayes_model *m)
+{
+	size_t low[BEST_AMONG], n = 0;
+
+	for (size_t i = 0; i < m->n; i++) {
+		size_t at;
+
+		if (n == BEST_AMONG && m->z[i] >= m->z[low[n - 1]])
+			continue;
+		n += n < BEST_AMONG;
+		for (at = n - 1; at > 0 && m->z[low[at - 1]] > m->z[i]; at--)
+			low[at] = low[at - 1];
+		low[at] = i;
+	}
+	m->best = INFINITY;
+	for (size_t i = 0; i < n; i++) {
+		double mean = m->z[low[i]], var;
+
+		if (low[i] < m->told)
+			sw_gp_predict(m->gp, m->x + low[i] * m->cube->d, &mean, &var, NULL, NULL);
+		m->best = fmin(m->best, mean);
+	}
+}
+
+/* Rows for what is pending, each with the mean that the rows before it give it. What the last call
+ * believed and still waits, unchanged, keeps its row. */
+static sw_status believe(struct bayes_model *m, const struct bayes_data *b)
+{
+	const size_t d = m->cube->d;
+	const size_t skip = b->n_pending > BELIEVE_MOST ? b->n_pending - BELIEVE_MOST : 0;
+	const size_t n = b->n_pending - skip;
+	const uint64_t *const trial = n > 0 ? b->pending_trial + skip : NULL;
+	size_t kept = 0;
+	sw_status rc = reserve(m, m->told + n, n);
+
+	if (rc != SW_OK)
+		return rc;
+	while (kept < m->n_pending && kept < n && m->pending[kept] == trial[kept] &&
+	       memcmp(m->x + (m->told + kept) * d, b->pending + (skip + kept) * d,
+		      d * sizeof *m->x) == 0)
+		kept++;
+	sw_gp_truncate(m->gp, m->told + kept);
+	m->n_pending = kept;
+	for (size_t i = kept; i < n; i++) {
+		const double *const x = b->pending + (skip + i) * d;
+		double *const row = m->x + (m->told + i) * d;
+		double var;
+
+		memcpy(row, x, d * sizeof *row);
+		sw_gp_predict(m->gp, row, &m->z[m->told + i], &var, NULL, NULL);
+		rc = sw_gp_append(m->gp, row);
+		if (rc != SW_OK)
+			return rc;
+		m->pending[i] = trial[i];
+		m->n_pending = i + 1;
+	}
+	m->n = m->told + n;
+	find_best(m);
+	return SW_OK;
+}
+
+void sw_bayes_posterior(const struct sw_outcome *o, double z, double var, double *mean, double *sd)
+{
+	*mean = sw_outcome_inverse(o, z);
+	*sd = sw_outcome_deviation(o, z, sqrt(var));
+}
+
+sw_status sw_bayes_model_prepare(struct bayes_model *m, const struct bayes_data *b,
+				 struct bayes_memory *memory, const double *w,
+				 struct bayes_rng *rng)
+{
+	const bool local = m->id == BAYES_D_LOCAL;
+	double *const theta = sw_bayes_memory_theta(memory, m->id);
+	const size_t fitted = (size_t)memory->fitted[m->id];
+	const bool due = local ? fitted != b->n : fit_is_due(b->n, fitted);
+	const size_t base = due ? b->n : fitted, d = m->cube->d;
+	sw_status rc;
+
+	if (m->valid && !due && m->base == base && m->rows == b->n && !local)
+		return believe(m, b);
+	m->valid = false;
+	for (size_t k = 0; k < d; k++)
+		m->length[k] = 1;
+	rc = local ? sw_bayes_pick_near(&m->pick, b, LOCAL_ROWS * d, w)
+		   : sw_bayes_pick_mixed(&m->pick, b, base, ROWS_FULL, ROWS_MOST, m->length);
+	if (rc == SW_OK)
+		rc = load(m, b, base);
+	if (rc == SW_OK && due)
+		rc = fit(m, m->pick.n < ROWS_FULL ? m->pick.n : ROWS_FULL, theta, fitted == 0,
+			 all_starts_are_due(b->n, fitted, d), rng);
+	if (rc == SW_OK)
+		rc = sw_gp_set(m->gp, m->x, m->z, m->pick.n, theta);
+	for (size_t i = m->pick.n; rc == SW_OK && i < m->told; i++)
+		rc = sw_gp_append(m->gp, m->x + i * d);
+	if (rc != SW_OK)
+		return rc;
+	if (m->told > m->pick.n)
+		sw_gp_targets(m->gp, m->z);
+	for (size_t k = 0; k < d; k++)
+		m->length[k] = exp(theta[k]) / sw_gp_warp_slope(m->gp, k, b->x[b->best * d + k]);
+	memory->fitted[m->id] = base;
+	m->base = base;
+	m->rows = b->n;
+	m->n_pending = 0;
+	m->valid = true;
+	return believe(m, b);
+}

@@ -1,0 +1,175 @@
+/* Which rows a model sees, and the draws of one suggestion. */
+#include "base/fault.h"
+#include "sched/bayes/bayes.h"
+#include "sched/num/probit.h"
+#include "sched/num/rng.h"
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct bayes_key {
+	double key;
+	uint32_t row;
+};
+
+double sw_bayes_rng_unit(struct bayes_rng *r)
+{
+	/* Half a step up: a probit and a logarithm have no value at 0. */
+	return sw_rng_unit(r->seed, SW_RNG_SUGGEST, r->trial, r->draw++) + 0x1p-54;
+}
+
+double sw_bayes_rng_normal(struct bayes_rng *r)
+{
+	const double u = sw_bayes_rng_unit(r);
+
+	return sw_probit(u < 1 ? u : 1 - 0x1p-53);
+}
+
+size_t sw_bayes_rng_below(struct bayes_rng *r, size_t n)
+{
+	assert(n > 0);
+	const size_t k = (size_t)(sw_bayes_rng_unit(r) * (double)n);
+
+	return k < n ? k : n - 1;
+}
+
+void sw_bayes_pick_fini(struct bayes_pick *p)
+{
+	free(p->row);
+	free(p->key);
+	free(p->taken);
+	*p = (struct bayes_pick){0};
+}
+
+static int by_key(const void *va, const void *vb)
+{
+	const struct bayes_key *const a = va, *const b = vb;
+
+	if (a->key != b->key)
+		return a->key < b->key ? -1 : 1;
+	return (a->row > b->row) - (a->row < b->row);
+}
+
+/* Room for `most` rows picked of `rows`. key: two lists. */
+static sw_status reserve(struct bayes_pick *p, size_t rows, size_t most)
+{
+	if (most > p->cap) {
+		uint32_t *const row = sw_realloc(p->row, most * sizeof *row);
+
+		if (row == NULL)
+			return SW_NOMEM;
+		p->row = row;
+		p->cap = most;
+	}
+	if (rows > p->key_cap) {
+		const size_t cap = 2 * rows;
+		struct bayes_key *const key = sw_realloc(p->key, 2 * cap * sizeof *key);
+
+		if (key == NULL)
+			return SW_NOMEM;
+		p->key = key;
+		p->key_cap = 0; /* until both lists fit */
+		bool *const taken = sw_realloc(p->taken, cap * sizeof *taken);
+
+		if (taken == NULL)
+			return SW_NOMEM;
+		p->taken = taken;
+		p->key_cap = cap;
+	}
+	return SW_OK;
+}
+
+static double distance2(const struct bayes_data *b, size_t i, size_t k, const double *w)
+{
+	const size_t d = b->cube->d;
+	double sum = 0;
+
+	for (size_t j = 0; j < d; j++) {
+		double step = b->x[i * d + j] - b->x[k * d + j];
+
+		if (b->cube->category[j])
+			step = step != 0;
+		sum += step * step / (w[j] * w[j]);
+	}
+	return sum;
+}
+
+/* The lowest y among the first rows; bad ones do not count. */
+static size_t best_of(const struct bayes_data *b, size_t rows)
+{
+	size_t best = rows;
+
+	if (b->best < rows)
+		return b->best;
+	for (size_t i = 0; i < rows; i++) {
+		if (!b->bad[i] && (best == rows || b->y[i] < b->y[best]))
+			best = i;
+	}
+	return best == rows ? 0 : best;
+}
+
+/* Steps of the golden section over the order of coming: each beginning is even, and no row is left
+ * out for much longer than the rows are many (the three-gap theorem). */
+static uint32_t spread(size_t at, size_t rows)
+{
+	return (uint32_t)((at * 0x9E3779B1u & 0xFFFFFFFFu) * rows >> 32);
+}
+
+sw_status sw_bayes_pick_mixed(struct bayes_pick *p, const struct bayes_data *b, size_t rows,
+			      size_t whole, size_t most, const double *w)
+{
+	most = rows < most ? rows : most;
+	const sw_status rc = reserve(p, rows, most);
+
+	if (rc != SW_OK)
+		return rc;
+	p->n = 0;
+	if (rows <= whole) {
+		for (; p->n < rows; p->n++)
+			p->row[p->n] = (uint32_t)p->n;
+		return SW_OK;
+	}
+	struct bayes_key *const low = p->key, *const near = p->key + rows;
+	const size_t best = best_of(b, rows);
+	size_t next[3] = {0, 0, 0};
+
+	for (size_t i = 0; i < rows; i++) {
+		/* Bad rows are worse than all. */
+		low[i] = (struct bayes_key){b->bad[i] ? b->sorted[b->n_good - 1] : b->y[i],
+					    (uint32_t)i};
+		near[i] = (struct bayes_key){distance2(b, i, best, w), (uint32_t)i};
+	}
+	qsort(low, rows, sizeof *low, by_key);
+	qsort(near, rows, sizeof *near, by_key);
+	memset(p->taken, 0, rows * sizeof *p->taken);
+	for (size_t turn = 0; p->n < most; turn = (turn + 1) % 3) {
+		uint32_t row;
+
+		do {
+			row = turn == 0   ? low[next[0]].row
+			      : turn == 1 ? near[next[1]].row
+					  : spread(next[2], rows);
+			next[turn]++;
+		} while (p->taken[row]);
+		p->taken[row] = true;
+		p->row[p->n++] = row;
+	}
+	return SW_OK;
+}
+
+sw_status sw_bayes_pick_near(struct bayes_pick *p, const struct bayes_data *b, size_t most,
+			     const double *w)
+{
+	const size_t rows = b->n, n = rows < most ? rows : most;
+	const sw_status rc = reserve(p, rows, n);
+
+	if (rc != SW_OK)
+		return rc;
+	for (size_t i = 0; i < rows; i++)
+		p->key[i] = (struct bayes_key){distance2(b, i, b->best, w), (uint32_t)i};
+	p->key[b->best].key = -1; /* others may stand where it stands, and be bad */
+	qsort(p->key, rows, sizeof *p->key, by_key);
+	for (p->n = 0; p->n < n; p->n++)
+		p->row[p->n] = p->key[p->n].row;
+	return SW_OK;
+}

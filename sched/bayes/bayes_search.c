@@ -1,0 +1,436 @@
+/* The point of largest log expected improvement: many candidates in one batch, then an ascent from
+ * the most promising ones (Ament et al. 2023 for why the logarithm is what is climbed). */
+#include "base/fault.h"
+#include "sched/bayes/acquire.h"
+#include "sched/bayes/bayes.h"
+#include "sched/num/bfgs.h"
+#include "sched/num/sobol.h"
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CANDIDATES  (BAYES_SPREAD + BAYES_NEAR)
+#define ELITE_MOST  5
+#define WEIGHT_MOST 30.0 /* exponent beyond which a candidate counts no less */
+#define PULLS       12   /* halvings on the way back to a feasible point */
+#define REFINED     3    /* ends whose levels are searched as well */
+#define CROWD       8    /* trials that run, from which on a point keeps apart from each of them */
+#define APART       1e-3 /* by so much, in one coordinate at least */
+#define LAST_DRAWS  256  /* random points before a space counts as used up */
+
+sw_status sw_bayes_search_init(struct bayes_search *s, const struct bayes_cube *cube, uint64_t seed)
+{
+	const size_t d = cube->d;
+	/* One block: the net, the candidates, their three numbers, the box, the ends. */
+	const size_t n = BAYES_SPREAD * d + CANDIDATES * (d + 3) + 2 * d + BAYES_STARTS * d +
+			 BAYES_LEVELS * (d + 3);
+
+	*s = (struct bayes_search){.cube = cube};
+	s->net = sw_malloc(n * sizeof *s->net);
+	if (s->net == NULL)
+		return SW_NOMEM;
+	s->x = s->net + BAYES_SPREAD * d;
+	s->mean = s->x + CANDIDATES * d;
+	s->var = s->mean + CANDIDATES;
+	s->value = s->var + CANDIDATES;
+	s->lo = s->value + CANDIDATES;
+	s->hi = s->lo + d;
+	s->end = s->hi + d;
+	s->near = s->end + BAYES_STARTS * d;
+	s->near_mean = s->near + BAYES_LEVELS * d;
+	s->near_var = s->near_mean + BAYES_LEVELS;
+	s->near_value = s->near_var + BAYES_LEVELS;
+	sw_sobol_points(seed, 0, BAYES_SPREAD, d, s->net);
+	return SW_OK;
+}
+
+void sw_bayes_search_fini(struct bayes_search *s)
+{
+	free(s->net);
+	*s = (struct bayes_search){0};
+}
+
+/* ---- candidates ---- */
+
+static void spread_candidates(struct bayes_search *s, struct bayes_rng *rng)
+{
+	const size_t d = s->cube->d;
+
+	for (size_t k = 0; k < d; k++) {
+		const double shift = sw_bayes_rng_unit(rng);
+
+		for (size_t i = 0; i < BAYES_SPREAD; i++) {
+			double u = s->net[i * d + k] + shift;
+
+			u -= floor(u);
+			s->x[i * d + k] = s->lo[k] + u * (s->hi[k] - s->lo[k]);
+		}
+	}
+}
+
+/* The model's rows of least z, best first. */
+static size_t find_elite(const struct bayes_model *m, size_t elite[ELITE_MOST])
+{
+	const double *const z = m->elite != NULL ? m->elite : m->z;
+	size_t want = m->n / 4, n = 0;
+
+	want = want < 1 ? 1 : want > ELITE_MOST ? ELITE_MOST : want;
+	for (size_t i = 0; i < m->n; i++) {
+		size_t at = n < want ? n : want;
+
+		while (at > 0 && z[elite[at - 1]] > z[i])
+			at--;
+		if (at == want)
+			continue;
+		for (size_t k = n < want ? n : want - 1; k > at; k--)
+			elite[k] = elite[k - 1];
+		elite[at] = i;
+		n += n < want;
+	}
+	return n;
+}
+
+static double move(const struct bayes_search *s, const struct bayes_model *m, size_t k, double x,
+		   double scale, struct bayes_rng *rng)
+{
+	const uint64_t levels = s->cube->levels[k];
+
+	if (s->cube->category[k])
+		return sw_bayes_rng_unit(rng);
+	double step = sw_bayes_rng_normal(rng) * scale * fmin(1, 2 * m->length[k]);
+
+	/* Less than a level would be no move. */
+	if (levels > 0 && fabs(step) * (double)levels < 1)
+		step = copysign(1 / (double)levels, step);
+	return fmin(fmax(x + step, s->lo[k]), s->hi[k]);
+}
+
+/* Half of them move every coordinate, half a few. Categories move by chance in both. */
+static void near_candidates(struct bayes_search *s, const struct bayes_model *m,
+			    struct bayes_rng *rng)
+{
+	const size_t d = s->cube->d;
+	const double few = fmin(1, 2 / (double)d), change = fmin(0.5, 1 / (double)d);
+	size_t elite[ELITE_MOST] = {0};
+	const size_t n = find_elite(m, elite), total = n * (n + 1) / 2;
+
+	for (size_t i = 0; i < BAYES_NEAR; i++) {
+		double *const x = s->x + (BAYES_SPREAD + i) * d;
+		size_t ticket = sw_bayes_rng_below(rng, total), from = 0;
+		bool moved = false;
+
+		for (; ticket >= n - from; from++)
+			ticket -= n - from;
+		memcpy(x, m->x + elite[from] * d, d * sizeof *x);
+		const double scale = pow(10, -3 + 2.5 * sw_bayes_rng_unit(rng));
+		const size_t always = i % 2 == 0 ? d : sw_bayes_rng_below(rng, d);
+
+		for (size_t k = 0; k < d; k++) {
+			const double chance = s->cube->category[k] ? change : i % 2 == 0 ? 1 : few;
+
+			if (chance < 1 && sw_bayes_rng_unit(rng) >= chance)
+				x[k] = fmin(fmax(x[k], s->lo[k]), s->hi[k]);
+			else {
+				x[k] = move(s, m, k, x[k], scale, rng);
+				moved = true;
+			}
+		}
+		if (!moved && always < d)
+			x[always] = move(s, m, always, x[always], scale, rng);
+	}
+}
+
+double sw_bayes_value(const struct bayes_model *m, double mean, double var)
+{
+	double by_mean, by_var;
+
+	return -sw_log_ei(mean, var, m->best, &by_mean, &by_var);
+}
+
+sw_status sw_bayes_rate(const struct bayes_model *m, const double *x, size_t n, double *mean,
+			double *var, double *value)
+{
+	if (m->several != NULL)
+		return sw_bayes_several_rate(m->several, x, n, mean, var, value);
+	const sw_status rc = sw_gp_predict_batch(m->gp, x, n, mean, var);
+
+	for (size_t i = 0; rc == SW_OK && i < n; i++)
+		value[i] += sw_bayes_value(m, mean[i], var[i]);
+	return rc;
+}
+
+/* -log EI of all candidates; infinite where they break a constraint. */
+static sw_status rate_candidates(struct bayes_search *s, const struct bayes_model *m)
+{
+	const size_t d = s->cube->d;
+
+	for (size_t i = 0; i < CANDIDATES; i++)
+		s->value[i] = sw_bayes_cube_snap(s->cube, s->x + i * d) ? 0 : INFINITY;
+	return sw_bayes_rate(m, s->x, CANDIDATES, s->mean, s->var, s->value);
+}
+
+static size_t least(const double *value, size_t from, size_t to)
+{
+	size_t best = from;
+
+	for (size_t i = from; i < to; i++) {
+		if (value[i] < value[best])
+			best = i;
+	}
+	return best;
+}
+
+/* The best of each half, and others by their weight: p ~ e^-((v - least) / sd). Returns how
+ * many. */
+static size_t choose_starts(const struct bayes_search *s, struct bayes_rng *rng,
+			    size_t start[BAYES_STARTS])
+{
+	double weight[CANDIDATES], total = 0, mean = 0, sd = 0;
+	size_t n = 0, finite = 0;
+
+	start[0] = least(s->value, 0, BAYES_SPREAD);
+	start[1] = least(s->value, BAYES_SPREAD, CANDIDATES);
+	const double low = fmin(s->value[start[0]], s->value[start[1]]);
+
+	for (size_t i = 0; i < 2; i++) {
+		if (isfinite(s->value[start[i]]))
+			start[n++] = start[i];
+	}
+	if (n == 0)
+		return 0;
+	for (size_t i = 0; i < CANDIDATES; i++) {
+		if (isfinite(s->value[i])) {
+			mean += s->value[i];
+			finite++;
+		}
+	}
+	mean /= (double)finite;
+	for (size_t i = 0; i < CANDIDATES; i++) {
+		if (isfinite(s->value[i]))
+			sd += (s->value[i] - mean) * (s->value[i] - mean);
+	}
+	sd = fmax(sqrt(sd / (double)finite), 1e-12);
+	for (size_t i = 0; i < CANDIDATES; i++) {
+		weight[i] = isfinite(s->value[i])
+				    ? exp(-fmin(WEIGHT_MOST, (s->value[i] - low) / sd))
+				    : 0;
+		total += weight[i];
+	}
+	while (n < BAYES_STARTS) {
+		double ticket = sw_bayes_rng_unit(rng) * total;
+		size_t i = 0;
+
+		while (i + 1 < CANDIDATES && ticket >= weight[i])
+			ticket -= weight[i++];
+		start[n++] = isfinite(s->value[i]) ? i : start[0];
+	}
+	return n;
+}
+
+/* ---- ascent ---- */
+
+struct ascent {
+	const struct bayes_model *m;
+};
+
+double sw_bayes_slope(const struct bayes_model *m, const double *x, double *grad)
+{
+	double mean, var, by_mean, by_var, dmean[SW_SPACE_MAX_PARAMS], dvar[SW_SPACE_MAX_PARAMS];
+
+	if (m->several != NULL)
+		return sw_bayes_several_slope(m->several, x, grad);
+	sw_gp_predict(m->gp, x, &mean, &var, grad != NULL ? dmean : NULL,
+		      grad != NULL ? dvar : NULL);
+	const double value = sw_log_ei(mean, var, m->best, &by_mean, &by_var);
+
+	for (size_t k = 0; grad != NULL && k < m->cube->d; k++)
+		grad[k] = -(by_mean * dmean[k] + by_var * dvar[k]);
+	return -value;
+}
+
+static double descend(const double *x, double *grad, void *arg)
+{
+	return sw_bayes_slope(((const struct ascent *)arg)->m, x, grad);
+}
+
+/* The last point on the way from a feasible one to x that is feasible as well. */
+static void pull_back(const struct bayes_cube *c, const double *from, double *x)
+{
+	double good[SW_SPACE_MAX_PARAMS], at[SW_SPACE_MAX_PARAMS], lo = 0, hi = 1;
+
+	memcpy(good, from, c->d * sizeof *good);
+	for (int i = 0; i < PULLS; i++) {
+		const double t = (lo + hi) / 2;
+
+		for (size_t k = 0; k < c->d; k++)
+			at[k] = from[k] + t * (x[k] - from[k]);
+		if (sw_bayes_cube_snap(c, at)) {
+			memcpy(good, at, c->d * sizeof *good);
+			lo = t;
+		} else {
+			hi = t;
+		}
+	}
+	memcpy(x, good, c->d * sizeof *x);
+}
+
+sw_status sw_bayes_climb(const struct bayes_search *s, const struct bayes_model *m, bool relaxed,
+			 double *x, double *value)
+{
+	const struct bayes_cube *const c = s->cube;
+	const struct sw_bfgs_options options = {
+		.first_step = 0.05, .max_step = 1, .ftol = 1e-7, .max_iters = 60};
+	struct ascent a = {m};
+	double lo[SW_SPACE_MAX_PARAMS], hi[SW_SPACE_MAX_PARAMS], from[SW_SPACE_MAX_PARAMS];
+	const double before = *value;
+	bool any = false;
+
+	memcpy(from, x, c->d * sizeof *x);
+	for (size_t k = 0; k < c->d; k++) {
+		const bool moves = c->smooth[k] || (relaxed && !c->category[k]);
+
+		lo[k] = moves ? fmin(s->lo[k], x[k]) : x[k];
+		hi[k] = moves ? fmax(s->hi[k], x[k]) : x[k];
+		any = any || moves;
+	}
+	if (!any)
+		return SW_OK;
+	const sw_status rc = sw_bfgs_minimise(c->d, lo, hi, &options, descend, &a, x, value);
+
+	if (rc != SW_OK || c->plain)
+		return rc;
+	if (!sw_bayes_cube_snap(c, x))
+		pull_back(c, from, x);
+	*value = sw_bayes_slope(m, x, NULL);
+	if (*value > before) {
+		memcpy(x, from, c->d * sizeof *x);
+		*value = before;
+	}
+	return SW_OK;
+}
+
+/* ---- the choice ---- */
+
+static void order_by_value(const double *value, size_t *order, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t at = i;
+
+		for (; at > 0 && value[order[at - 1]] > value[i]; at--)
+			order[at] = order[at - 1];
+		order[at] = i;
+	}
+}
+
+/* Told or running; or beside one that runs, where many do: a model that is sure of its best would
+ * have them all there, and what they give adds nothing to what the first of them gives. */
+static bool is_taken(const struct bayes_data *b, const double *x)
+{
+	const size_t d = b->cube->d;
+
+	if (sw_bayes_data_has(b, x))
+		return true;
+	for (size_t i = 0; b->n_pending >= CROWD && i < b->n_pending; i++) {
+		size_t k = 0;
+
+		while (k < d && fabs(x[k] - b->pending[i * d + k]) < APART)
+			k++;
+		if (k == d)
+			return true;
+	}
+	return false;
+}
+
+/* Beside the best, or anywhere: when every end is a point that is known. */
+static bool last_resort(const struct bayes_search *s, const struct bayes_model *m,
+			const struct bayes_data *b, struct bayes_rng *rng, double *x)
+{
+	const size_t d = s->cube->d;
+
+	for (size_t i = 0; i < CANDIDATES; i++) {
+		const size_t at = least(s->value, 0, CANDIDATES);
+
+		if ((s->cube->plain && b->n_pending < CROWD) || !isfinite(s->value[at]))
+			break;
+		s->value[at] = INFINITY;
+		memcpy(x, s->x + at * d, d * sizeof *x);
+		if (!is_taken(b, x))
+			return true;
+	}
+	for (int i = 0; i < LAST_DRAWS; i++) {
+		const bool beside = sw_bayes_rng_unit(rng) < 0.5 && b->n_good > 0;
+
+		for (size_t k = 0; k < d; k++) {
+			const double step = 1e-3 * fmin(1, m->length[k]);
+
+			x[k] = beside && !s->cube->category[k]
+				       ? b->x[b->best * d + k] + step * sw_bayes_rng_normal(rng)
+				       : sw_bayes_rng_unit(rng);
+			x[k] = fmin(fmax(x[k], 0), 1);
+		}
+		if (sw_bayes_cube_snap(s->cube, x) && !is_taken(b, x))
+			return true;
+	}
+	return false;
+}
+
+static sw_status climb_all(struct bayes_search *s, const struct bayes_model *m,
+			   struct bayes_rng *rng, const size_t *start, size_t n, double *value,
+			   size_t *order)
+{
+	const size_t d = s->cube->d;
+
+	for (size_t i = 0; i < n; i++) {
+		memcpy(s->end + i * d, s->x + start[i] * d, d * sizeof *s->end);
+		value[i] = s->value[start[i]];
+		const sw_status rc = sw_bayes_climb(s, m, true, s->end + i * d, &value[i]);
+
+		if (rc != SW_OK)
+			return rc;
+	}
+	order_by_value(value, order, n);
+	if (!s->cube->mixed)
+		return SW_OK;
+	for (size_t i = 0; i < n && i < REFINED; i++) {
+		const sw_status rc =
+			sw_bayes_levels(s, m, rng, s->end + order[i] * d, &value[order[i]]);
+
+		if (rc != SW_OK)
+			return rc;
+	}
+	order_by_value(value, order, n);
+	return SW_OK;
+}
+
+sw_status sw_bayes_search_run(struct bayes_search *s, const struct bayes_model *m,
+			      const struct bayes_data *b, struct bayes_rng *rng,
+			      struct bayes_found *out)
+{
+	const size_t d = s->cube->d;
+	size_t start[BAYES_STARTS] = {0}, order[BAYES_STARTS];
+	double value[BAYES_STARTS] = {0};
+
+	spread_candidates(s, rng);
+	near_candidates(s, m, rng);
+	sw_status rc = rate_candidates(s, m);
+
+	if (rc != SW_OK)
+		return rc;
+	const size_t n = choose_starts(s, rng, start);
+
+	rc = climb_all(s, m, rng, start, n, value, order);
+	if (rc != SW_OK)
+		return rc;
+	bool found = false;
+
+	for (size_t i = 0; i < n && !found; i++) {
+		memcpy(out->x, s->end + order[i] * d, d * sizeof *out->x);
+		found = !is_taken(b, out->x);
+	}
+	if (!found && !last_resort(s, m, b, rng, out->x))
+		return SW_NOT_FOUND;
+	sw_gp_predict(m->gp, out->x, &out->mean, &out->var, NULL, NULL);
+	out->log_ei = -sw_bayes_slope(m, out->x, NULL);
+	return SW_OK;
+}

@@ -1,0 +1,108 @@
+/* One suggestion by a model: a rotation of five models, each with its own view of the outcomes and
+ * its own assumptions, because none is right for every function; and, once nothing gets better any
+ * more, every second one inside a trust region around the best (Eriksson et al. 2019). */
+#include "base/fault.h"
+#include "sched/bayes/bayes.h"
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STALL_LONG 4 /* results without progress, after which steps are local too */
+#define SHAPE_MIN  0.1
+#define SHAPE_MAX  10.0
+#define LOCAL_FROM 8 /* times d rows: from here on, a local model on the rows around the best */
+
+struct step_kind {
+	enum bayes_model_id model;
+	bool local;
+};
+
+static struct step_kind next_kind(const struct bayes_memory *m)
+{
+	static const struct step_kind calm[] = {
+		{BAYES_A, false}, {BAYES_C, false}, {BAYES_A, false}, {BAYES_E, false}};
+	static const struct step_kind stalled[] = {
+		{BAYES_A, false}, {BAYES_B, true}, {BAYES_C, false}, {BAYES_D, true},
+		{BAYES_A, false}, {BAYES_B, true}, {BAYES_E, false}, {BAYES_D, true}};
+	const uint64_t j = m->steps + 1;
+
+	return m->stall >= STALL_LONG ? stalled[j % 8] : calm[j % 4];
+}
+
+/* How long the sides of the trust region are beside each other: as the length scales are. */
+static void shape_of(const struct bayes_model *m, double *w)
+{
+	const size_t d = m->cube->d;
+	double ln = 0;
+
+	for (size_t k = 0; k < d; k++)
+		ln += log(m->length[k]) / (double)d;
+	for (size_t k = 0; k < d; k++)
+		w[k] = fmin(fmax(m->length[k] / exp(ln), SHAPE_MIN), SHAPE_MAX);
+}
+
+/* w NULL: the whole cube. */
+static void set_box(struct bayes_search *s, const struct bayes_data *b, const double *w,
+		    double side)
+{
+	for (size_t k = 0; k < s->cube->d; k++) {
+		const double x = b->x[b->best * s->cube->d + k];
+		const bool whole = w == NULL || s->cube->category[k];
+
+		s->lo[k] = whole ? 0 : fmax(0, x - w[k] * side / 2);
+		s->hi[k] = whole ? 1 : fmin(1, x + w[k] * side / 2);
+	}
+}
+
+sw_status sw_bayes_step(struct bayes_step *s, const struct bayes_data *b,
+			struct bayes_memory *memory, struct bayes_rng *rng, uint64_t trial,
+			struct bayes_found *out)
+{
+	const struct step_kind kind = next_kind(memory);
+	double w[SW_SPACE_MAX_PARAMS] = {0};
+
+	assert(b->n_good > 0);
+	out->model = &s->model[kind.model];
+	sw_status rc = sw_bayes_model_prepare(&s->model[kind.model], b, memory, NULL, rng);
+
+	if (rc != SW_OK)
+		return rc;
+	shape_of(out->model, w);
+	set_box(&s->search, b, kind.local ? w : NULL, memory->side);
+	if (kind.model == BAYES_D && b->n > LOCAL_FROM * b->cube->d && b->n_pending == 0) {
+		out->model = &s->model[BAYES_D_LOCAL];
+		rc = sw_bayes_model_prepare(&s->model[BAYES_D_LOCAL], b, memory, w, rng);
+		if (rc != SW_OK)
+			return rc;
+	}
+	rc = sw_bayes_search_run(&s->search, out->model, b, rng, out);
+	if (rc != SW_OK)
+		return rc;
+	memory->steps++;
+	if (kind.local)
+		sw_bayes_memory_add_local(memory, trial);
+	return SW_OK;
+}
+
+sw_status sw_bayes_step_init(struct bayes_step *s, const struct bayes_cube *cube, uint64_t seed)
+{
+	sw_status rc = sw_bayes_search_init(&s->search, cube, seed);
+
+	for (int i = 0; rc == SW_OK && i < BAYES_MODEL_N; i++)
+		rc = sw_bayes_model_init(&s->model[i], (enum bayes_model_id)i, cube);
+	return rc;
+}
+
+void sw_bayes_step_fini(struct bayes_step *s)
+{
+	sw_bayes_search_fini(&s->search);
+	for (int i = 0; i < BAYES_MODEL_N; i++)
+		sw_bayes_model_fini(&s->model[i]);
+}
+
+void sw_bayes_step_drop(struct bayes_step *s)
+{
+	for (int i = 0; i < BAYES_MODEL_N; i++)
+		s->model[i].valid = false;
+}

@@ -1,0 +1,183 @@
+#include "sched/pruner/asha.h"
+#include "base/fault.h"
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+static const struct sw_asha *of(const struct sw_pruner *p)
+{
+	return (const struct sw_asha *)p;
+}
+
+static sw_status check(const struct sw_asha_config *c, struct sw_err *err)
+{
+	if (c->grace_period < 1)
+		return sw_err_at(err, SW_INVALID, "/grace_period",
+				 "grace_period must be at least 1");
+	if (c->reduction_factor < 2)
+		return sw_err_at(err, SW_INVALID, "/reduction_factor",
+				 "reduction_factor must be at least 2; it is %" PRIu64,
+				 c->reduction_factor);
+	if (c->max_t < c->grace_period)
+		return sw_err_at(err, SW_INVALID, "/max_t",
+				 "max_t %" PRIu64 " is below grace_period %" PRIu64, c->max_t,
+				 c->grace_period);
+	if (c->brackets < 1)
+		return sw_err_at(err, SW_INVALID, "/brackets", "brackets must be at least 1");
+	return SW_OK;
+}
+
+sw_status sw_asha_make(struct sw_pruner **out, const struct sw_pruner_config *config,
+		       const struct sw_pruner_ops *ops, struct sw_err *err)
+{
+	const struct sw_asha_config *c = &config->asha;
+	uint64_t step[SW_RUNGS_MAX];
+
+	*out = NULL;
+	const sw_status rc = check(c, err);
+	if (rc != SW_OK)
+		return rc;
+	const size_t n = sw_rungs_ladder(c->grace_period, c->reduction_factor, c->max_t, step);
+	if (c->brackets > n)
+		return sw_err_at(err, SW_INVALID, "/brackets",
+				 "brackets %" PRIu64 " is too many: there are only %zu rungs up to "
+				 "max_t %" PRIu64,
+				 c->brackets, n, c->max_t);
+	struct sw_asha *a = sw_calloc(1, sizeof *a);
+	if (a == NULL)
+		return sw_pruner_no_memory(err);
+	a->base.ops = ops;
+	a->config = *c;
+	if (sw_rungs_init(&a->rungs, step, n, (uint32_t)c->brackets) != SW_OK) {
+		free(a);
+		return sw_pruner_no_memory(err);
+	}
+	*out = &a->base;
+	return SW_OK;
+}
+
+void sw_asha_destroy(struct sw_pruner *p)
+{
+	sw_rungs_fini(&((struct sw_asha *)p)->rungs);
+	free(p);
+}
+
+uint32_t sw_asha_bracket(const struct sw_pruner *p, uint64_t trial)
+{
+	return sw_rungs_bracket(&of(p)->rungs, p->seed, trial);
+}
+
+void sw_asha_begin(const struct sw_pruner *p, struct sw_prune_trial *t, uint64_t resume_step)
+{
+	(void)p;
+	sw_rungs_begin(t, resume_step);
+}
+
+uint32_t sw_asha_bracket_n(const struct sw_pruner *p)
+{
+	return of(p)->rungs.brackets;
+}
+
+size_t sw_asha_rung_n(const struct sw_pruner *p, uint32_t bracket)
+{
+	return sw_rungs_n(&of(p)->rungs, bracket);
+}
+
+uint64_t sw_asha_rung_step(const struct sw_pruner *p, uint32_t bracket, size_t k)
+{
+	return sw_rungs_step(&of(p)->rungs, bracket, k);
+}
+
+uint64_t sw_asha_rung_count(const struct sw_pruner *p, uint32_t bracket, size_t k)
+{
+	return sw_rungs_tree(&of(p)->rungs, bracket, k)->n;
+}
+
+size_t sw_asha_bytes(const struct sw_pruner *p)
+{
+	return sizeof *of(p) + sw_rungs_bytes(&of(p)->rungs);
+}
+
+void sw_asha_invariant(const struct sw_pruner *p)
+{
+	sw_rungs_invariant(&of(p)->rungs);
+}
+
+/* ---- stop ---- */
+
+static uint64_t places(const struct sw_asha *a, uint64_t n)
+{
+	const uint64_t share = n / a->config.reduction_factor;
+
+	return share > 1 ? share : 1;
+}
+
+static double rung_cutoff(const struct sw_pruner *p, uint32_t bracket, size_t k)
+{
+	const struct sw_ostree *rung = sw_rungs_tree(&of(p)->rungs, bracket, k);
+	const uint64_t n = (uint64_t)rung->n + 1; /* the newcomer included */
+
+	/* An only value is its own best. With a rival there, places(n) <= n / 2 <= n - 1. */
+	if (rung->n == 0 || n < of(p)->config.min_results)
+		return NAN;
+	return sw_ostree_kth(rung, places(of(p), n) - 1, NULL);
+}
+
+static void judge(const struct sw_asha *a, struct sw_ostree *rung, const struct sw_rung_hit *hit,
+		  struct sw_judgement *out)
+{
+	out->value = hit->value;
+	out->n = rung->n;
+	out->better = hit->better;
+	out->keep = places(a, out->n);
+	if (out->n < a->config.min_results)
+		return;
+	out->cutoff = sw_ostree_kth_near(rung, out->keep - 1);
+	if (out->better >= out->keep)
+		out->verdict = SW_VERDICT_STOP;
+}
+
+static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
+			uint64_t step, double value, bool last, struct sw_judgement *out)
+{
+	struct sw_asha *a = (struct sw_asha *)p;
+	struct sw_rung_hit hit;
+
+	(void)last;
+	if (step <= t->step) /* made again, from an earlier checkpoint */
+		return SW_OK;
+	const sw_status rc = sw_rungs_record(&a->rungs, trial, t, step, value, &hit);
+	if (rc != SW_OK)
+		return rc;
+	if (hit.any) {
+		out->rung = sw_rungs_step(&a->rungs, t->bracket, hit.k);
+		judge(a, sw_rungs_tree(&a->rungs, t->bracket, hit.k), &hit, out);
+	}
+	if (step >= a->config.max_t)
+		out->verdict = SW_VERDICT_COMPLETE;
+	return SW_OK;
+}
+
+static const struct sw_pruner_ops ops = {
+	.destroy = sw_asha_destroy,
+	.bracket = sw_asha_bracket,
+	.begin = sw_asha_begin,
+	.report = report,
+	.bracket_n = sw_asha_bracket_n,
+	.rung_n = sw_asha_rung_n,
+	.rung_step = sw_asha_rung_step,
+	.rung_count = sw_asha_rung_count,
+	.rung_cutoff = rung_cutoff,
+	.bytes = sw_asha_bytes,
+	.invariant = sw_asha_invariant,
+};
+
+sw_status sw_pruner_make_asha(struct sw_pruner **out, const struct sw_pruner_config *config,
+			      struct sw_err *err)
+{
+	*out = NULL;
+	if (config->asha.min_results < 1)
+		return sw_err_at(err, SW_INVALID, "/min_results", "min_results must be at least 1");
+	return sw_asha_make(out, config, &ops, err);
+}

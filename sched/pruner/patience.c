@@ -1,0 +1,82 @@
+/*
+ * patience: stops a trial when `patience` of its reports in a row did not improve its best by more
+ * than min_delta. The best is moved by such improvements alone, so that a slow drift does not
+ * count.
+ *
+ * Cost     O(1), no memory beyond the trial's state.
+ * Source   The rule of Keras' EarlyStopping (min_delta, patience), per report.
+ */
+#include "base/fault.h"
+#include "sched/pruner/pruner_internal.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct patience {
+	struct sw_pruner base;
+	struct sw_patience_config config;
+};
+
+static void destroy(struct sw_pruner *p)
+{
+	free(p);
+}
+
+static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
+			uint64_t step, double value, bool last, struct sw_judgement *out)
+{
+	const struct sw_patience_config *c = &((const struct patience *)p)->config;
+
+	(void)trial;
+	(void)last;
+	if (step <= t->step) /* reported before */
+		return SW_OK;
+	t->step = step;
+	t->value = value;
+	if (!t->has || value < t->best - c->min_delta) {
+		t->has = 1;
+		t->best = value;
+		t->n = 0;
+		return SW_OK;
+	}
+	if (t->n < UINT32_MAX)
+		t->n++;
+	if (t->n < c->patience)
+		return SW_OK;
+	*out = (struct sw_judgement){.verdict = SW_VERDICT_STOP,
+				     .rung = step,
+				     .n = t->n,
+				     .cutoff = t->best,
+				     .value = value};
+	return SW_OK;
+}
+
+static void explain(const struct sw_pruner *p, const struct sw_judgement *j, char *to, size_t size)
+{
+	(void)p;
+	(void)snprintf(to, size, "step %" PRIu64 ": %" PRIu64 " report%s without improvement on %g",
+		       j->rung, j->n, j->n == 1 ? "" : "s", j->cutoff);
+}
+
+static const struct sw_pruner_ops ops = {.destroy = destroy, .report = report, .explain = explain};
+
+sw_status sw_pruner_make_patience(struct sw_pruner **out, const struct sw_pruner_config *config,
+				  struct sw_err *err)
+{
+	const struct sw_patience_config *c = &config->patience;
+
+	*out = NULL;
+	if (c->patience < 1 || c->patience > UINT32_MAX)
+		return sw_err_at(err, SW_INVALID, "/patience",
+				 "patience must be at least 1, and at most 4294967295");
+	if (!isfinite(c->min_delta) || c->min_delta < 0)
+		return sw_err_at(err, SW_INVALID, "/min_delta", "min_delta must be at least 0");
+	struct patience *made = sw_calloc(1, sizeof *made);
+	if (made == NULL)
+		return sw_pruner_no_memory(err);
+	made->base.ops = &ops;
+	made->config = *c;
+	*out = &made->base;
+	return SW_OK;
+}

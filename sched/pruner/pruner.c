@@ -1,0 +1,214 @@
+#include "sched/pruner/pruner.h"
+#include "base/fault.h"
+#include "sched/pruner/pruner_internal.h"
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+sw_status sw_pruner_no_memory(struct sw_err *err)
+{
+	return sw_err_set(err, SW_NOMEM, "no memory for the pruner");
+}
+
+bool sw_first_in_interval(uint64_t step, uint64_t before, uint64_t warmup, uint64_t interval)
+{
+	return step >= warmup && (before == 0 || before < step - (step - warmup) % interval);
+}
+
+static void destroy_none(struct sw_pruner *p)
+{
+	free(p);
+}
+
+static sw_status report_none(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
+			     uint64_t step, double value, bool last, struct sw_judgement *out)
+{
+	(void)p;
+	(void)trial;
+	(void)last;
+	(void)out;
+	t->step = step;
+	t->value = value;
+	return SW_OK;
+}
+
+static const struct sw_pruner_ops none_ops = {.destroy = destroy_none, .report = report_none};
+
+static sw_status make_none(struct sw_pruner **out, const struct sw_pruner_config *config,
+			   struct sw_err *err)
+{
+	(void)config;
+	*out = sw_calloc(1, sizeof **out);
+	if (*out == NULL)
+		return sw_pruner_no_memory(err);
+	(*out)->ops = &none_ops;
+	return SW_OK;
+}
+
+static const sw_pruner_make makers[SW_PRUNER_KIND_N] = {
+	[SW_PRUNER_NONE] = make_none,
+	[SW_PRUNER_ASHA] = sw_pruner_make_asha,
+	[SW_PRUNER_PROMOTE] = sw_pruner_make_promote,
+	[SW_PRUNER_HYPERBAND] = sw_pruner_make_hyperband,
+	[SW_PRUNER_MEDIAN] = sw_pruner_make_median,
+	[SW_PRUNER_PATIENCE] = sw_pruner_make_patience,
+	[SW_PRUNER_THRESHOLD] = sw_pruner_make_threshold,
+	[SW_PRUNER_PBT] = sw_pruner_make_pbt,
+};
+
+sw_status sw_pruner_create(struct sw_pruner **out, const struct sw_pruner_config *config,
+			   uint64_t seed, struct sw_err *err)
+{
+	*out = NULL;
+	if ((unsigned)config->kind >= SW_PRUNER_KIND_N || makers[config->kind] == NULL)
+		return sw_err_at(err, SW_INVALID, "/type", "there is no such pruner");
+	const sw_status rc = makers[config->kind](out, config, err);
+	if (rc != SW_OK)
+		return rc;
+	assert(*out != NULL);
+	(*out)->kind = config->kind;
+	(*out)->seed = seed;
+	return SW_OK;
+}
+
+void sw_pruner_destroy(struct sw_pruner *p)
+{
+	if (p != NULL)
+		p->ops->destroy(p);
+}
+
+enum sw_pruner_kind sw_pruner_kind(const struct sw_pruner *p)
+{
+	return p->kind;
+}
+
+uint32_t sw_pruner_bracket(const struct sw_pruner *p, uint64_t trial)
+{
+	return p->ops->bracket != NULL ? p->ops->bracket(p, trial) : 0;
+}
+
+void sw_pruner_enter(const struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t)
+{
+	assert(trial >= 1 && trial <= SW_PRUNE_TRIAL_MAX);
+	*t = (struct sw_prune_trial){.bracket = (uint8_t)sw_pruner_bracket(p, trial)};
+}
+
+void sw_pruner_begin(const struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
+		     uint64_t resume_step)
+{
+	(void)trial;
+	assert(!t->paused);
+	if (p->ops->begin != NULL)
+		p->ops->begin(p, t, resume_step);
+	t->begun = 1;
+}
+
+sw_status sw_pruner_report(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
+			   uint64_t step, double value, bool last, struct sw_judgement *out)
+{
+	assert(step > 0 && isfinite(value) && !t->paused);
+	*out = (struct sw_judgement){
+		.verdict = SW_VERDICT_CONTINUE, .cutoff = NAN, .value = NAN, .bracket = t->bracket};
+	const sw_status rc = p->ops->report(p, trial, t, step, value, last, out);
+	if (last)
+		out->verdict = SW_VERDICT_CONTINUE;
+	return rc;
+}
+
+void sw_pruner_ended(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t, bool completed)
+{
+	if (p->ops->ended != NULL)
+		p->ops->ended(p, trial, t, completed);
+}
+
+void sw_pruner_waiting(struct sw_pruner *p, uint64_t pending, uint64_t unmade)
+{
+	p->pending = pending;
+	p->unmade = unmade;
+}
+
+uint64_t sw_pruner_next(const struct sw_pruner *p)
+{
+	return p->ops->next != NULL ? p->ops->next(p) : 0;
+}
+
+uint64_t sw_pruner_next_n(const struct sw_pruner *p, uint64_t most)
+{
+	return p->ops->next_n != NULL && most > 0 ? p->ops->next_n(p, most) : 0;
+}
+
+void sw_pruner_resumed(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t)
+{
+	assert(t->paused && p->ops->resumed != NULL);
+	p->ops->resumed(p, trial, t);
+}
+
+uint64_t sw_pruner_until(const struct sw_pruner *p, const struct sw_prune_trial *t)
+{
+	return p->ops->until != NULL ? p->ops->until(p, t) : 0;
+}
+
+uint64_t sw_pruner_every(const struct sw_pruner *p)
+{
+	return p->ops->every != NULL ? p->ops->every(p) : 0;
+}
+
+void sw_pruner_place(const struct sw_pruner *p, uint64_t trial, const struct sw_prune_trial *t,
+		     struct sw_pruner_place *out)
+{
+	assert(t->paused && p->ops->place != NULL);
+	*out = (struct sw_pruner_place){.rung = 0};
+	p->ops->place(p, trial, t, out);
+}
+
+uint32_t sw_pruner_bracket_n(const struct sw_pruner *p)
+{
+	return p->ops->bracket_n != NULL ? p->ops->bracket_n(p) : 1;
+}
+
+size_t sw_pruner_rung_n(const struct sw_pruner *p, uint32_t bracket)
+{
+	return p->ops->rung_n != NULL ? p->ops->rung_n(p, bracket) : 0;
+}
+
+uint64_t sw_pruner_rung_step(const struct sw_pruner *p, uint32_t bracket, size_t k)
+{
+	assert(k < sw_pruner_rung_n(p, bracket));
+	return p->ops->rung_step(p, bracket, k);
+}
+
+uint64_t sw_pruner_rung_count(const struct sw_pruner *p, uint32_t bracket, size_t k)
+{
+	assert(k < sw_pruner_rung_n(p, bracket));
+	return p->ops->rung_count(p, bracket, k);
+}
+
+double sw_pruner_rung_cutoff(const struct sw_pruner *p, uint32_t bracket, size_t k)
+{
+	assert(k < sw_pruner_rung_n(p, bracket));
+	return p->ops->rung_cutoff(p, bracket, k);
+}
+
+void sw_pruner_explain(const struct sw_pruner *p, const struct sw_judgement *j,
+		       char to[SW_PRUNE_CAUSE_MAX])
+{
+	if (p->ops->explain != NULL)
+		p->ops->explain(p, j, to, SW_PRUNE_CAUSE_MAX);
+	else
+		(void)snprintf(to, SW_PRUNE_CAUSE_MAX,
+			       "rung %" PRIu64 ": rank %" PRIu64 " of %" PRIu64, j->rung,
+			       j->better + 1, j->n);
+}
+
+size_t sw_pruner_bytes(const struct sw_pruner *p)
+{
+	return p->ops->bytes != NULL ? p->ops->bytes(p) : 0;
+}
+
+void sw_pruner_invariant(const struct sw_pruner *p)
+{
+	if (p->ops->invariant != NULL)
+		p->ops->invariant(p);
+}

@@ -1,0 +1,271 @@
+#include "sched/sampler/sampler.h"
+#include "base/fault.h"
+#include "sched/num/rng.h"
+#include "sched/sampler/sampler_internal.h"
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SEARCH_FIRST 5 /* from this version on where draws find nothing */
+#define VARIED       4 /* looks for a point around the one that is known */
+
+static const struct sampler_ops *const all[SW_SAMPLER_KIND_N] = {
+	[SW_SAMPLER_RANDOM] = &sw_sampler_random_ops, [SW_SAMPLER_GRID] = &sw_sampler_grid_ops,
+	[SW_SAMPLER_SOBOL] = &sw_sampler_sobol_ops,   [SW_SAMPLER_TPE] = &sw_sampler_tpe_ops,
+	[SW_SAMPLER_BOHB] = &sw_sampler_bohb_ops,     [SW_SAMPLER_BAYES] = &sw_sampler_bayes_ops,
+};
+
+sw_status sw_sampler_find(const char *name, enum sw_sampler_kind *out)
+{
+	for (size_t i = 0; i < SW_SAMPLER_KIND_N; i++) {
+		if (all[i] != NULL && strcmp(all[i]->name, name) == 0) {
+			*out = (enum sw_sampler_kind)i;
+			return SW_OK;
+		}
+	}
+	return SW_INVALID;
+}
+
+const char *sw_sampler_name(enum sw_sampler_kind kind)
+{
+	assert((size_t)kind < SW_SAMPLER_KIND_N && all[kind] != NULL);
+	return all[kind]->name;
+}
+
+void sw_suggestion_fini(struct sw_suggestion *s)
+{
+	free(s->state);
+	s->state = NULL;
+	s->state_n = 0;
+}
+
+/* A space without any point is refused; what was found is kept for when a search for more fails. */
+static sw_status find_known(struct sw_sampler *s, struct sw_err *err)
+{
+	const size_t n = sw_space_size(s->space);
+	struct sw_probe found;
+	const sw_status rc = sw_space_probe(s->space, s->seed, &found, err);
+
+	if (rc != SW_OK || !sw_space_constrained(s->space))
+		return rc;
+	s->known = sw_malloc(n * sizeof *s->known);
+	if (s->known == NULL)
+		return sw_err_set(err, SW_NOMEM, "no memory for the sampler");
+	memcpy(s->known, found.values, n * sizeof *s->known);
+	s->is_rare = found.by_search || (found.is_rare && s->config.version >= SEARCH_FIRST);
+	return SW_OK;
+}
+
+sw_status sw_sampler_create(struct sw_sampler **out, const struct sw_sampler_config *config,
+			    struct sw_err *err)
+{
+	assert((size_t)config->kind < SW_SAMPLER_KIND_N && all[config->kind] != NULL);
+	assert(config->n_metrics <= SW_METRICS_MAX && config->n_levels <= SW_SAMPLER_LEVELS_MAX);
+	*out = NULL;
+	struct sw_sampler *s = sw_calloc(1, sizeof *s);
+	if (s == NULL)
+		return sw_err_set(err, SW_NOMEM, "no memory for the sampler");
+	*s = (struct sw_sampler){.ops = all[config->kind],
+				 .config = *config,
+				 .space = config->space,
+				 .seed = config->seed};
+	if (s->config.n_metrics == 0)
+		s->config.n_metrics = 1;
+	if (s->config.version == 0)
+		s->config.version = SW_SAMPLER_VERSION;
+	sw_status rc = s->ops->start(s, err);
+	if (rc == SW_OK && s->points == 0) /* a list of points has seen its own */
+		rc = find_known(s, err);
+	if (rc != SW_OK) {
+		sw_sampler_destroy(s);
+		return rc;
+	}
+	*out = s;
+	return SW_OK;
+}
+
+void sw_sampler_destroy(struct sw_sampler *s)
+{
+	if (s != NULL && s->ops->stop != NULL)
+		s->ops->stop(s);
+	if (s != NULL)
+		free(s->known);
+	free(s);
+}
+
+uint64_t sw_sampler_points(const struct sw_sampler *s)
+{
+	return s->points;
+}
+
+bool sw_sampler_learns(const struct sw_sampler *s, uint64_t made)
+{
+	return s->ops->suggest != NULL && made > s->config.n_init;
+}
+
+/* Parts of the known point, and around them what the constraints leave; at worst all of it. */
+static void vary_known(const struct sw_sampler *s, uint64_t number, struct sw_value *values)
+{
+	const size_t n = sw_space_size(s->space);
+	bool fixed[SW_SPACE_MAX_PARAMS];
+
+	for (uint32_t k = 0; k < VARIED; k++) {
+		memcpy(values, s->known, n * sizeof *values);
+		for (size_t i = 0; i < n; i++)
+			fixed[i] = sw_rng_unit(s->seed, SW_RNG_SOLVE, number,
+					       UINT32_MAX - (k * (uint32_t)n + (uint32_t)i)) < 0.5;
+		if (sw_space_solve(s->space, s->seed, number, fixed, SW_SOLVE_ASK / VARIED,
+				   values) == SW_SOLVED)
+			return;
+	}
+	memcpy(values, s->known, n * sizeof *values);
+}
+
+static bool walk(const struct sw_sampler *s, uint64_t number, struct sw_value *values)
+{
+	return sw_space_repair(s->space, s->seed, number, NULL, values);
+}
+
+static bool search(const struct sw_sampler *s, uint64_t number, struct sw_value *values)
+{
+	return sw_space_solve(s->space, s->seed, number, NULL, SW_SOLVE_ASK, values) == SW_SOLVED;
+}
+
+/* The last draw broke a constraint as all before it did. */
+static sw_status repair(const struct sw_sampler *s, uint64_t number, struct sw_value *values,
+			struct sw_err *err)
+{
+	if (!(s->is_rare ? search(s, number, values) || walk(s, number, values)
+			 : walk(s, number, values) || search(s, number, values))) {
+		if (s->known == NULL) /* they came to the space after the sampler did */
+			return sw_err_at(err, SW_INVALID, "/constraints",
+					 "the constraints leave nothing to try");
+		vary_known(s, number, values);
+	}
+	sw_space_canonical(s->space, values);
+	return SW_OK;
+}
+
+/* Draws that are worth it before the search. */
+static uint32_t tries_of(const struct sw_sampler *s)
+{
+	return s->is_rare ? 1 : SW_SAMPLER_TRIES;
+}
+
+sw_status sw_sampler_draw(const struct sw_sampler *s, uint64_t trial, struct sw_value *values,
+			  struct sw_err *err)
+{
+	for (uint32_t attempt = 0; attempt < tries_of(s); attempt++) {
+		sw_sampler_random_ops.point(s, trial, attempt, values);
+		if (sw_space_feasible(s->space, values)) {
+			sw_space_canonical(s->space, values);
+			return SW_OK;
+		}
+	}
+	return repair(s, trial, values, err);
+}
+
+/* A point of a kind that does not learn. */
+static sw_status make_point(const struct sw_sampler *s, uint64_t made, struct sw_value *values,
+			    struct sw_err *err)
+{
+	if (s->points != 0 && made > s->points)
+		return sw_err_set(err, SW_EXHAUSTED, "the sampler has no more points");
+	for (uint32_t attempt = 0; attempt < tries_of(s); attempt++) {
+		s->ops->point(s, made, attempt, values);
+		if (s->points != 0 || sw_space_feasible(s->space, values)) {
+			sw_space_canonical(s->space, values);
+			return SW_OK;
+		}
+	}
+	return repair(s, made, values, err);
+}
+
+sw_status sw_sampler_suggest(struct sw_sampler *s, const struct sw_history *h, uint64_t made,
+			     struct sw_suggestion *out, struct sw_err *err)
+{
+	const size_t n = sw_space_size(s->space);
+
+	assert(made >= 1);
+	sw_suggestion_fini(out);
+	memset(out, 0, sizeof *out);
+	if (made <= s->config.n_init) {
+		memcpy(out->values, s->config.init + (made - 1) * n, n * sizeof *out->values);
+		sw_space_canonical(s->space, out->values);
+		out->source = "init";
+		return SW_OK;
+	}
+	if (s->ops->suggest == NULL) {
+		out->source = s->ops->name;
+		return make_point(s, made - s->config.n_init, out->values, err);
+	}
+	assert(h != NULL);
+	return s->ops->suggest(s, h, made - s->config.n_init, out, err);
+}
+
+sw_status sw_sampler_restore(struct sw_sampler *s, const void *state, size_t n, struct sw_err *err)
+{
+	if (s->ops->restore == NULL)
+		return n == 0 ? SW_OK
+			      : sw_err_set(err, SW_INVALID, "method %s keeps no state",
+					   s->ops->name);
+	if (n > 0)
+		return s->ops->restore(s, state, n, err);
+	s->ops->reset(s);
+	return SW_OK;
+}
+
+static bool solve_beside(const struct sw_space *space, uint64_t seed, uint64_t number,
+			 const bool *given, const struct sw_value *values, struct sw_value *out)
+{
+	memcpy(out, values, sw_space_size(space) * sizeof *out);
+	return sw_space_solve(space, seed, number, given, SW_SOLVE_ASK, out) == SW_SOLVED;
+}
+
+sw_status sw_sampler_fill(const struct sw_space *space, uint64_t seed, uint64_t number,
+			  const bool *given, struct sw_value *values, struct sw_err *err)
+{
+	struct sw_value drawn[SW_SPACE_MAX_PARAMS];
+	double unit[SW_SPACE_MAX_PARAMS];
+	uint32_t broken[SW_SPACE_MAX_CONSTRAINTS] = {0};
+	const size_t n = sw_space_size(space), n_constraints = sw_space_constraints(space);
+	size_t worst = 0;
+	char ptr[48];
+
+	for (uint32_t attempt = 0; attempt < SW_SAMPLER_TRIES; attempt++) {
+		for (size_t i = 0; i < n; i++)
+			unit[i] = sw_rng_unit(seed, SW_RNG_FILL, number,
+					      attempt * (uint32_t)n + (uint32_t)i);
+		sw_space_decode(space, unit, drawn);
+		for (size_t i = 0; i < n; i++)
+			if (given[i])
+				drawn[i] = values[i];
+		const size_t first = sw_space_constraint_find(space, drawn);
+		if (first < n_constraints) {
+			broken[first]++;
+			if (attempt + 1 < SW_SAMPLER_TRIES ||
+			    (!sw_space_repair(space, seed, number, given, drawn) &&
+			     !solve_beside(space, seed, number, given, values, drawn)))
+				continue;
+		}
+		sw_space_canonical(space, drawn);
+		memcpy(values, drawn, n * sizeof *values);
+		return SW_OK;
+	}
+	for (size_t i = 1; i < n_constraints; i++)
+		worst = broken[i] > broken[worst] ? i : worst;
+	(void)snprintf(ptr, sizeof ptr, "/constraints/%zu", worst);
+	return sw_err_at(err, SW_INVALID, ptr, "no way was found to meet it beside what is given");
+}
+
+sw_status sw_sampler_next(struct sw_sampler *s, uint64_t made, struct sw_value *values)
+{
+	struct sw_suggestion out = {.state = NULL};
+
+	assert(!sw_sampler_learns(s, made));
+	const sw_status rc = sw_sampler_suggest(s, NULL, made, &out, NULL);
+	if (rc == SW_OK)
+		memcpy(values, out.values, sw_space_size(s->space) * sizeof *values);
+	return rc;
+}

@@ -1,0 +1,137 @@
+/*
+ * sched/sampler/sampler.h — choose the next configuration to try.
+ *
+ * Pure     No I/O, clock, thread or global. A suggestion for trial t is a function of the
+ *          configuration, t, and (for samplers that learn) the values of the trials before t, a
+ *          prefix of the observations, and the sampler's state after the trial before. That state
+ *          is small, is part of the suggestion, and can be put back: whoever stores it can make the
+ *          next suggestion again, byte for byte, on the same machine.
+ * Memory   Borrows the space and the init points for life. Caches may grow; they never change an
+ *          answer.
+ * Source   random: Bergstra and Bengio, JMLR 13 (2012), section 2. grid: the full product, last
+ *          parameter fastest. The others name theirs in their files.
+ */
+#ifndef SW_SCHED_SAMPLER_SAMPLER_H
+#define SW_SCHED_SAMPLER_SAMPLER_H
+
+#include "base/status.h"
+#include "sched/space/history.h"
+#include "sched/space/space.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Raised whenever a sampler suggests otherwise than before from the same trials: it is stored with
+ * each sweep, and a replay compares suggestions of its own version alone. */
+#define SW_SAMPLER_VERSION 7
+
+#define SW_SUGGESTION_NEAR    3
+#define SW_SAMPLER_LEVELS_MAX 64
+
+struct sw_sampler; /* opaque */
+
+enum sw_sampler_kind {
+	SW_SAMPLER_RANDOM,
+	SW_SAMPLER_GRID,
+	SW_SAMPLER_SOBOL,
+	SW_SAMPLER_TPE,
+	SW_SAMPLER_BOHB,
+	SW_SAMPLER_BAYES,
+	SW_SAMPLER_KIND_N
+};
+
+struct sw_sampler_config {
+	enum sw_sampler_kind kind;
+	uint64_t seed;
+	/* SW_SAMPLER_VERSION of who made the suggestions before; 0: there are none. Points that are
+	 * made again from their number alone are the same ones in every version. */
+	uint64_t version;
+	const struct sw_space *space;
+	size_t n_metrics; /* 1..SW_METRICS_MAX; 0 counts as 1 */
+	bool shuffle;     /* grid: a permutation of the points, by the seed */
+	size_t n_init;    /* the user's points: the first suggestions, whatever the kind */
+	const struct sw_value *init; /* [n_init][space size] */
+	size_t n_levels;             /* rung steps that observations may name; 0: no pruner */
+	uint64_t levels[SW_SAMPLER_LEVELS_MAX]; /* rising */
+	bool pauses; /* at a rung a trial waits, and may never go on: promote */
+};
+
+/* What a model's point is the best by. */
+enum sw_acquisition {
+	SW_ACQUISITION_NONE,  /* no Gaussian process chose the point */
+	SW_ACQUISITION_EI,    /* expected improvement of the metric */
+	SW_ACQUISITION_WHOLE, /* of several metrics: that of the weighted whole, in one model */
+	SW_ACQUISITION_MAX    /* that of the weighted maximum, each metric in a model of its own */
+};
+
+/* One configuration and how it came about. The caller's: init by {0}, then sw_suggestion_fini(). */
+struct sw_suggestion {
+	struct sw_value values[SW_SPACE_MAX_PARAMS];
+	const char
+		*source; /* static: "init", "random", "grid", "sobol", "centre", "tpe", "gp" ... */
+	uint64_t known;  /* observations that it knew */
+	double mean, sd; /* EI: posterior at the point, in the metric's units (oriented); WHOLE: of
+			    the weighted whole, which has none */
+	double ei;       /* the density ratio l/g (tpe), or exp(log_ei) (bayes) */
+	enum sw_acquisition acquisition;
+	double log_ei;                 /* its logarithm, in the units of what improves; MAX: in
+					  parts of what the front spans, times a weight */
+	double weight[SW_METRICS_MAX]; /* WHOLE, MAX: of this suggestion; their sum is 1 */
+	double metric_mean[SW_METRICS_MAX], metric_sd[SW_METRICS_MAX]; /* MAX: as mean, sd */
+	size_t near_n;
+	uint64_t near[SW_SUGGESTION_NEAR];        /* the nearest trials that were told */
+	double near_distance[SW_SUGGESTION_NEAR]; /* in the unit cube */
+	unsigned char *state; /* the sampler's state after this suggestion; owned; NULL: none */
+	size_t state_n;       /* bytes */
+};
+void sw_suggestion_fini(struct sw_suggestion *s);
+
+/* The names a spec uses ("random", "grid", "sobol", "tpe", "bohb", "bayes"). SW_INVALID for any
+ * other. */
+SW_NODISCARD sw_status sw_sampler_find(const char *name, enum sw_sampler_kind *out);
+const char *sw_sampler_name(enum sw_sampler_kind kind);
+
+/* A sampler that was made has a suggestion for each trial: where constraints leave nothing, or
+ * nothing that can be found, it is refused here (sw_space_probe()). Equal points may come again.
+ * SW_INVALID with a pointer like "/2/q" (index of the parameter, key) when a grid meets a parameter
+ * that has no finite list of values; SW_TOO_BIG when the grid has over 10^9 points. */
+SW_NODISCARD sw_status sw_sampler_create(struct sw_sampler **out,
+					 const struct sw_sampler_config *config,
+					 struct sw_err *err);
+void sw_sampler_destroy(struct sw_sampler *s); /* NULL is allowed */
+
+/* How many points there are; 0: no end. Init points come on top. */
+uint64_t sw_sampler_points(const struct sw_sampler *s);
+
+/* Does suggestion number `made` (from 1) depend on the history? Those of the kinds that do not
+ * learn, and everyone's init points, never do: they can be made again from the number alone. */
+bool sw_sampler_learns(const struct sw_sampler *s, uint64_t made);
+
+/*
+ * Suggestion number `made` (from 1: the ones this sampler made, which is the trial's number unless
+ * trials were enqueued) for trial h->trials + 1. h may be NULL when !sw_sampler_learns(s, made).
+ * SW_EXHAUSTED past the grid's last point; later calls agree. SW_NOMEM. On an error the sampler is
+ * as before. Cost: random, grid, sobol O(parameters); tpe, bohb bounded at any length of the
+ * history, 1 to 2 ms for a few groups of parameters, 8 ms for 64; bayes milliseconds to some tenths
+ * of a second up to 20 parameters (bench/ask), seconds with 60, ten with 256; and from 10,000
+ * results on some 4 us for each of them.
+ */
+SW_NODISCARD sw_status sw_sampler_suggest(struct sw_sampler *s, const struct sw_history *h,
+					  uint64_t made, struct sw_suggestion *out,
+					  struct sw_err *err);
+
+/* Puts back the state that came with a suggestion (n 0: that of a new sampler), so that the next
+ * suggestion follows it. SW_INVALID when the bytes are none of this sampler's. */
+SW_NODISCARD sw_status sw_sampler_restore(struct sw_sampler *s, const void *state, size_t n,
+					  struct sw_err *err);
+
+/* Draws at random, by (seed, number), what is not given of a point; what is given stays. SW_INVALID
+ * when nothing was found that keeps the constraints; "/constraints/<i>" was broken most often. */
+SW_NODISCARD sw_status sw_sampler_fill(const struct sw_space *space, uint64_t seed, uint64_t number,
+				       const bool *given, struct sw_value *values,
+				       struct sw_err *err);
+
+/* Values of suggestion `made` of a sampler that does not learn there; asserts so. */
+SW_NODISCARD sw_status sw_sampler_next(struct sw_sampler *s, uint64_t made,
+				       struct sw_value *values);
+
+#endif

@@ -1,0 +1,56 @@
+/* sched/sampler/sampler_internal.h — the table that each sampler fills: one file, one table. */
+#ifndef SW_SCHED_SAMPLER_SAMPLER_INTERNAL_H
+#define SW_SCHED_SAMPLER_SAMPLER_INTERNAL_H
+
+#include "sched/sampler/sampler.h"
+
+struct sampler_ops {
+	const char *name;
+	/* Sets s->points (0: no end), and s->self where the kind keeps something; or refuses the
+	 * space. stop may be NULL. */
+	sw_status (*start)(struct sw_sampler *s, struct sw_err *err);
+	void (*stop)(struct sw_sampler *s);
+	/* Kinds that do not learn: point `made` (from 1, init points not counted; at most s->points
+	 * where that is not 0). attempt counts from 0: the points before it broke a constraint. A
+	 * kind that filters its own points (grid) is asked with 0 alone. */
+	void (*point)(const struct sw_sampler *s, uint64_t made, uint32_t attempt,
+		      struct sw_value *values);
+	/* Kinds that learn: see sw_sampler_suggest(); out is zeroed, h is never NULL, made does not
+	 * count init points. */
+	sw_status (*suggest)(struct sw_sampler *s, const struct sw_history *h, uint64_t made,
+			     struct sw_suggestion *out, struct sw_err *err);
+	/* Kinds whose suggestions carry a state; NULL: none does. n > 0. */
+	sw_status (*restore)(struct sw_sampler *s, const unsigned char *state, size_t n,
+			     struct sw_err *err);
+	void (*reset)(struct sw_sampler *s); /* to the state of a new one; with restore */
+};
+
+struct sw_sampler {
+	const struct sampler_ops *ops;
+	struct sw_sampler_config config;
+	const struct sw_space *space; /* config.space */
+	uint64_t seed;                /* config.seed */
+	uint64_t points;              /* 0: no end */
+	void *self;                   /* the kind's own */
+	/* With constraints, and unless the points are listed: a point that keeps them, which
+	 * sw_space_probe() found. is_rare: not by draws, so that the search comes before them. */
+	bool is_rare;
+	struct sw_value *known; /* [space size]; owned; NULL: there are no constraints */
+};
+
+extern const struct sampler_ops sw_sampler_random_ops;
+extern const struct sampler_ops sw_sampler_grid_ops;
+extern const struct sampler_ops sw_sampler_sobol_ops;
+extern const struct sampler_ops sw_sampler_tpe_ops;
+extern const struct sampler_ops sw_sampler_bohb_ops;
+extern const struct sampler_ops sw_sampler_bayes_ops;
+
+/* A point of the space, uniform in the unit cube, that breaks no constraint: trial t's draws of the
+ * stream, up to SW_SAMPLER_TRIES of them, then the last of them repaired (sw_space_repair()), then
+ * one that is searched for (sw_space_solve()), in the end the one that is known. For every kind,
+ * also as the last resort of those that learn. */
+#define SW_SAMPLER_TRIES 1000u
+SW_NODISCARD sw_status sw_sampler_draw(const struct sw_sampler *s, uint64_t trial,
+				       struct sw_value *values, struct sw_err *err);
+
+#endif

@@ -1,0 +1,193 @@
+#include "sched/space/history.h"
+#include "base/fault.h"
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void sw_history_init(struct sw_history *h, size_t n_params, size_t n_metrics)
+{
+	assert(n_metrics >= 1 && n_metrics <= SW_METRICS_MAX);
+	*h = (struct sw_history){.n_params = n_params, .n_metrics = n_metrics};
+}
+
+void sw_history_fini(struct sw_history *h)
+{
+	free(h->values);
+	free(h->obs);
+	free(h->y);
+	free(h->prior_values);
+	free(h->prior_y);
+	*h = (struct sw_history){.n_params = h->n_params, .n_metrics = h->n_metrics};
+}
+
+/* Room for n elements of `size` bytes at *p. */
+static sw_status grow(void *p, size_t n, size_t size)
+{
+	void *old;
+
+	memcpy(&old, p, sizeof old);
+	void *grown = sw_realloc(old, (n != 0 ? n : 1) * size);
+	if (grown == NULL)
+		return SW_NOMEM;
+	memcpy(p, &grown, sizeof grown);
+	return SW_OK;
+}
+
+/* Each array may end up larger than the capacity says, when a later one fails: harmless. */
+static sw_status reserve_trials(struct sw_history *h, uint64_t n)
+{
+	if (n <= h->trial_cap)
+		return SW_OK;
+	const uint64_t cap = n < 2 * h->trial_cap ? 2 * h->trial_cap : n < 16 ? 16 : n;
+	const sw_status rc = grow(&h->values, cap * h->n_params, sizeof *h->values);
+	if (rc == SW_OK)
+		h->trial_cap = cap;
+	return rc;
+}
+
+static sw_status reserve_obs(struct sw_history *h, size_t n)
+{
+	if (n <= h->obs_cap)
+		return SW_OK;
+	const size_t cap = n < 2 * h->obs_cap ? 2 * h->obs_cap : n < 16 ? 16 : n;
+	sw_status rc = grow(&h->obs, cap, sizeof *h->obs);
+	if (rc == SW_OK)
+		rc = grow(&h->y, cap * h->n_metrics, sizeof *h->y);
+	if (rc == SW_OK)
+		h->obs_cap = cap;
+	return rc;
+}
+
+static sw_status reserve_prior(struct sw_history *h, size_t n)
+{
+	if (n <= h->prior_cap)
+		return SW_OK;
+	const size_t cap = n < 2 * h->prior_cap ? 2 * h->prior_cap : n < 16 ? 16 : n;
+	sw_status rc = grow(&h->prior_values, cap * h->n_params, sizeof *h->prior_values);
+	if (rc == SW_OK)
+		rc = grow(&h->prior_y, cap * h->n_metrics, sizeof *h->prior_y);
+	if (rc == SW_OK)
+		h->prior_cap = cap;
+	return rc;
+}
+
+sw_status sw_history_reserve(struct sw_history *h, uint64_t n_trials, size_t n_obs)
+{
+	const sw_status rc = reserve_trials(h, h->trials + n_trials);
+
+	return rc == SW_OK ? reserve_obs(h, h->n_obs + n_obs) : rc;
+}
+
+sw_status sw_history_add_trial(struct sw_history *h, const struct sw_value *values)
+{
+	const sw_status rc = reserve_trials(h, h->trials + 1);
+
+	if (rc != SW_OK)
+		return rc;
+	memcpy(h->values + h->trials * h->n_params, values, h->n_params * sizeof *values);
+	h->trials++;
+	return SW_OK;
+}
+
+static size_t values_of(enum sw_obs_kind kind, size_t n_metrics)
+{
+	switch (kind) {
+	case SW_OBS_RUNG:
+		return 1;
+	case SW_OBS_FINAL:
+	case SW_OBS_PRUNED:
+		return n_metrics;
+	case SW_OBS_INFEASIBLE:
+	case SW_OBS_FAILED:
+	case SW_OBS_NONE:
+		break;
+	}
+	return 0;
+}
+
+sw_status sw_history_observe(struct sw_history *h, struct sw_obs obs, const double *y)
+{
+	const sw_status rc = reserve_obs(h, h->n_obs + 1);
+	const size_t n = values_of(obs.kind, h->n_metrics);
+
+	assert(obs.trial >= 1 && obs.trial <= h->trials);
+	if (rc != SW_OK)
+		return rc;
+	double *to = h->y + h->n_obs * h->n_metrics;
+	for (size_t i = 0; i < h->n_metrics; i++) {
+		assert(i >= n || isfinite(y[i]));
+		to[i] = i < n ? y[i] : (double)NAN;
+	}
+	h->obs[h->n_obs++] = obs;
+	return SW_OK;
+}
+
+sw_status sw_history_add_prior(struct sw_history *h, const struct sw_value *values, const double *y)
+{
+	const sw_status rc = reserve_prior(h, h->n_prior + 1);
+
+	assert(h->n_obs == 0);
+	if (rc != SW_OK)
+		return rc;
+	memcpy(h->prior_values + h->n_prior * h->n_params, values, h->n_params * sizeof *values);
+	memcpy(h->prior_y + h->n_prior * h->n_metrics, y, h->n_metrics * sizeof *y);
+	h->n_prior++;
+	return SW_OK;
+}
+
+sw_status sw_history_copy(struct sw_history *to, const struct sw_history *from, size_t known)
+{
+	assert(to->n_params == from->n_params && to->n_metrics == from->n_metrics);
+	assert(known <= from->n_obs);
+	sw_status rc = reserve_trials(to, from->trials);
+	if (rc == SW_OK)
+		rc = reserve_obs(to, known);
+	if (rc == SW_OK)
+		rc = reserve_prior(to, from->n_prior);
+	if (rc != SW_OK)
+		return rc;
+	if (from->trials > 0)
+		memcpy(to->values, from->values,
+		       from->trials * from->n_params * sizeof *to->values);
+	if (known > 0) {
+		memcpy(to->obs, from->obs, known * sizeof *to->obs);
+		memcpy(to->y, from->y, known * from->n_metrics * sizeof *to->y);
+	}
+	if (from->n_prior > 0) {
+		memcpy(to->prior_values, from->prior_values,
+		       from->n_prior * from->n_params * sizeof *to->prior_values);
+		memcpy(to->prior_y, from->prior_y,
+		       from->n_prior * from->n_metrics * sizeof *to->prior_y);
+	}
+	to->trials = from->trials;
+	to->n_obs = known;
+	to->n_prior = from->n_prior;
+	return SW_OK;
+}
+
+sw_status sw_history_follow(struct sw_history *to, const struct sw_history *from, uint64_t kept)
+{
+	assert(to->n_params == from->n_params && to->n_metrics == from->n_metrics);
+	assert(kept <= to->trials && kept <= from->trials && to->n_obs <= from->n_obs);
+	if (to->n_prior != from->n_prior)
+		return sw_history_copy(to, from, from->n_obs);
+	to->trials = kept;
+	sw_status rc = reserve_trials(to, from->trials);
+	if (rc == SW_OK)
+		rc = reserve_obs(to, from->n_obs);
+	if (rc != SW_OK)
+		return rc;
+	if (from->trials > kept)
+		memcpy(to->values + kept * to->n_params, from->values + kept * to->n_params,
+		       (from->trials - kept) * to->n_params * sizeof *to->values);
+	const size_t had = to->n_obs, more = from->n_obs - had;
+	if (more > 0) {
+		memcpy(to->obs + had, from->obs + had, more * sizeof *to->obs);
+		memcpy(to->y + had * to->n_metrics, from->y + had * to->n_metrics,
+		       more * to->n_metrics * sizeof *to->y);
+	}
+	to->trials = from->trials;
+	to->n_obs = from->n_obs;
+	return SW_OK;
+}

@@ -1,0 +1,319 @@
+/* Comparisons between sums of parameters. */
+#include "base/fault.h"
+#include "sched/num/rng.h"
+#include "sched/space/space.h"
+#include "sched/space/space_internal.h"
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void space_constraints_fini(struct sw_space *s)
+{
+	for (size_t i = 0; i < s->n_constraints; i++)
+		free((void *)s->constraints[i].left.terms);
+	free(s->constraints);
+}
+
+static sw_status check_sum(const struct sw_space *s, const struct sw_sum *sum, struct sw_err *err)
+{
+	if (sum->n_terms > SW_SPACE_MAX_TERMS)
+		return sw_err_set(err, SW_TOO_BIG, "a side of a constraint has at most %zu terms",
+				  SW_SPACE_MAX_TERMS);
+	if (!isfinite(sum->constant))
+		return sw_err_set(err, SW_INVALID, "a constraint's numbers must be finite");
+	for (size_t i = 0; i < sum->n_terms; i++) {
+		const struct sw_term *t = &sum->terms[i];
+
+		assert(t->n_factors >= 1 && t->n_factors <= SW_TERM_MAX_FACTORS);
+		if (!isfinite(t->coef))
+			return sw_err_set(err, SW_INVALID, "a constraint's numbers must be finite");
+		for (size_t k = 0; k < t->n_factors; k++) {
+			assert(t->factor[k] < s->n);
+			const struct space_entry *e = &s->v[t->factor[k]];
+
+			if (space_is_choice(e) && e->p.numbers == NULL)
+				return sw_err_set(err, SW_INVALID,
+						  "a constraint compares numbers, and not all "
+						  "values of parameter %u are",
+						  t->factor[k] + 1U);
+		}
+	}
+	return SW_OK;
+}
+
+static sw_status grow(struct sw_space *s)
+{
+	if (s->n_constraints < s->cap_constraints)
+		return SW_OK;
+	const size_t cap = s->cap_constraints == 0 ? 8 : 2 * s->cap_constraints;
+	struct sw_constraint *grown = sw_realloc(s->constraints, cap * sizeof *grown);
+
+	if (grown == NULL)
+		return SW_NOMEM;
+	s->constraints = grown;
+	s->cap_constraints = cap;
+	return SW_OK;
+}
+
+sw_status sw_space_constrain(struct sw_space *s, const struct sw_constraint *c, struct sw_err *err)
+{
+	const size_t n_left = c->left.n_terms, n = n_left + c->right.n_terms;
+	sw_status rc = check_sum(s, &c->left, err);
+
+	if (rc == SW_OK)
+		rc = check_sum(s, &c->right, err);
+	if (rc != SW_OK)
+		return rc;
+	if (n == 0)
+		return sw_err_set(err, SW_INVALID, "a constraint without a parameter");
+	if (s->n_constraints == SW_SPACE_MAX_CONSTRAINTS)
+		return sw_err_set(err, SW_TOO_BIG, "at most %zu constraints",
+				  SW_SPACE_MAX_CONSTRAINTS);
+	struct sw_term *terms = sw_calloc(n, sizeof *terms);
+	if (terms == NULL || grow(s) != SW_OK) {
+		free(terms);
+		return sw_err_set(err, SW_NOMEM, "no memory for the search space");
+	}
+	if (n_left > 0)
+		memcpy(terms, c->left.terms, n_left * sizeof *terms);
+	if (n > n_left)
+		memcpy(terms + n_left, c->right.terms, (n - n_left) * sizeof *terms);
+	struct sw_constraint *own = &s->constraints[s->n_constraints++];
+	*own = *c;
+	own->left.terms = terms;
+	own->right.terms = terms + n_left;
+	return SW_OK;
+}
+
+bool sw_space_constrained(const struct sw_space *s)
+{
+	return s->n_constraints > 0;
+}
+
+size_t sw_space_constraints(const struct sw_space *s)
+{
+	return s->n_constraints;
+}
+
+/* --- does it hold? --- */
+
+static double number_of(const struct space_entry *e, struct sw_value v)
+{
+	if (e->p.dist == SW_DIST_CONSTANT)
+		return e->p.numbers[0];
+	if (e->p.dist == SW_DIST_CATEGORICAL)
+		return e->p.numbers[v.choice < e->p.n_choices ? v.choice : 0];
+	return v.number;
+}
+
+/* A side's value; what it is made of, in size; and whether all of that are integers. */
+struct side {
+	double value, size;
+	bool integer;
+};
+
+static void add(struct side *side, double x)
+{
+	side->value += x;
+	side->size += fabs(x);
+	side->integer = side->integer && x == floor(x);
+}
+
+static struct side side_of(const struct sw_space *s, const struct sw_sum *sum,
+			   const struct sw_value *values)
+{
+	struct side side = {.integer = true};
+
+	add(&side, sum->constant);
+	for (size_t i = 0; i < sum->n_terms; i++) {
+		const struct sw_term *t = &sum->terms[i];
+		double x = t->coef;
+
+		for (size_t k = 0; k < t->n_factors; k++) {
+			const double factor = number_of(&s->v[t->factor[k]], values[t->factor[k]]);
+
+			side.integer = side.integer && factor == floor(factor);
+			x *= factor;
+		}
+		add(&side, x);
+	}
+	return side;
+}
+
+/* A number or a parameter alone: nothing was computed, nothing was rounded. */
+static bool is_plain(const struct sw_sum *sum)
+{
+	return sum->n_terms == 0 || (sum->n_terms == 1 && sum->constant == 0.0 &&
+				     sum->terms[0].coef == 1.0 && sum->terms[0].n_factors == 1);
+}
+
+static bool holds(const struct sw_space *s, const struct sw_constraint *c,
+		  const struct sw_value *values)
+{
+	const struct side left = side_of(s, &c->left, values);
+	const struct side right = side_of(s, &c->right, values);
+	const double size = left.size + right.size;
+	const bool exact = (is_plain(&c->left) && is_plain(&c->right)) ||
+			   (left.integer && right.integer && size <= SW_EXACT_MAX);
+	/* Each operation rounds by half an epsilon of what it yields. */
+	const double ops = (double)(c->left.n_terms + c->right.n_terms) * SW_TERM_MAX_FACTORS;
+	const double slack = exact ? 0.0 : ops * DBL_EPSILON * size;
+	const double d = left.value - right.value;
+
+	if (!isfinite(d))
+		return false;
+	switch (c->op) {
+	case SW_LT:
+		return d < -slack;
+	case SW_LE:
+		return d <= slack;
+	case SW_GT:
+		return d > slack;
+	case SW_GE:
+		return d >= -slack;
+	case SW_EQ:
+		return fabs(d) <= slack;
+	case SW_NE:
+		return fabs(d) > slack;
+	}
+	return false;
+}
+
+static bool all_active(const struct sw_sum *sum, const bool *active)
+{
+	for (size_t i = 0; i < sum->n_terms; i++)
+		for (size_t k = 0; k < sum->terms[i].n_factors; k++)
+			if (!active[sum->terms[i].factor[k]])
+				return false;
+	return true;
+}
+
+bool space_is_broken(const struct sw_space *s, const struct sw_constraint *c,
+		     const struct sw_value *values, const bool *active)
+{
+	return all_active(&c->left, active) && all_active(&c->right, active) &&
+	       !holds(s, c, values);
+}
+
+size_t sw_space_constraint_find(const struct sw_space *s, const struct sw_value *values)
+{
+	bool active[SW_SPACE_MAX_PARAMS];
+	size_t i = 0;
+
+	if (s->n_constraints == 0)
+		return 0;
+	sw_space_active(s, values, active);
+	while (i < s->n_constraints && !space_is_broken(s, &s->constraints[i], values, active))
+		i++;
+	return i;
+}
+
+bool sw_space_feasible(const struct sw_space *s, const struct sw_value *values)
+{
+	return sw_space_constraint_find(s, values) == s->n_constraints;
+}
+
+/* --- is there anything to try? --- */
+
+/* The number of points when all of them can be looked at, else 0. */
+static uint64_t points_of(const struct sw_space *s)
+{
+	uint64_t points = 1;
+
+	for (size_t i = 0; i < s->n; i++) {
+		const uint64_t levels = s->v[i].levels;
+
+		if (levels == 0 || levels > SW_SPACE_PROBES / points)
+			return 0;
+		points *= levels;
+	}
+	return points;
+}
+
+static void probe_at(const struct sw_space *s, uint64_t seed, bool all, uint64_t k,
+		     struct sw_value *values)
+{
+	double unit[SW_SPACE_MAX_PARAMS];
+
+	if (!all) {
+		for (size_t i = 0; i < s->n; i++)
+			unit[i] = sw_rng_unit(seed, SW_RNG_SAMPLE, k + 1, (uint32_t)i);
+		sw_space_decode(s, unit, values);
+		return;
+	}
+	for (size_t i = s->n; i-- > 0; k /= s->v[i].levels)
+		values[i] = sw_space_level(s, i, k % s->v[i].levels);
+}
+
+/* Counts the constraints that the point breaks; false: none. */
+static bool count_broken(const struct sw_space *s, const struct sw_value *values, uint32_t *broken)
+{
+	bool active[SW_SPACE_MAX_PARAMS], any = false;
+
+	sw_space_active(s, values, active);
+	for (size_t i = 0; i < s->n_constraints; i++) {
+		const bool breaks = space_is_broken(s, &s->constraints[i], values, active);
+
+		broken[i] += breaks;
+		any = any || breaks;
+	}
+	return any;
+}
+
+/* Where draws found nothing: the values of the last of them are the walk's start. */
+static enum sw_solved find_point(const struct sw_space *s, uint64_t seed, struct sw_probe *found)
+{
+	found->is_rare = true;
+	if (sw_space_repair(s, seed, 0, NULL, found->values))
+		return SW_SOLVED;
+	found->by_search = true;
+	return sw_space_solve(s, seed, 0, NULL, SW_SOLVE_PROBE, found->values);
+}
+
+static sw_status no_point(uint64_t n, uint32_t breaks, size_t worst, bool is_all, bool is_proven,
+			  struct sw_err *err)
+{
+	char ptr[48];
+
+	(void)snprintf(ptr, sizeof ptr, "/constraints/%zu", worst);
+	if (is_proven)
+		return sw_err_at(err, SW_INVALID, ptr,
+				 "no point of the space meets the constraints: of %s%llu this one "
+				 "breaks %lu",
+				 is_all ? "all its " : "", (unsigned long long)n,
+				 (unsigned long)breaks);
+	return sw_err_at(err, SW_INVALID, ptr,
+			 "no point was found that meets the constraints, by %llu draws and a "
+			 "search of %zu steps; of the draws this one breaks %lu",
+			 (unsigned long long)n, SW_SOLVE_PROBE, (unsigned long)breaks);
+}
+
+sw_status sw_space_probe(const struct sw_space *s, uint64_t seed, struct sw_probe *found,
+			 struct sw_err *err)
+{
+	struct sw_probe own, *const p = found != NULL ? found : &own;
+	uint32_t broken[SW_SPACE_MAX_CONSTRAINTS] = {0};
+	const uint64_t points = points_of(s), n = points > 0 ? points : SW_SPACE_PROBES;
+	enum sw_solved solved = SW_SOLVED_NONE; /* once all points are seen */
+	size_t worst = 0;
+
+	p->is_rare = p->by_search = false;
+	if (s->n_constraints == 0)
+		return SW_OK;
+	for (uint64_t k = 0; k < n; k++) {
+		probe_at(s, seed, points > 0, k, p->values);
+		if (!count_broken(s, p->values, broken))
+			return SW_OK;
+	}
+	if (points == 0)
+		solved = find_point(s, seed, p);
+	if (solved == SW_SOLVED)
+		return SW_OK;
+	for (size_t i = 1; i < s->n_constraints; i++)
+		if (broken[i] > broken[worst])
+			worst = i;
+	return no_point(n, broken[worst], worst, points > 0, solved == SW_SOLVED_NONE, err);
+}

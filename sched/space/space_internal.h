@@ -1,0 +1,91 @@
+/*
+ * sched/space/space_internal.h — what space.c prepares once and space_map.c uses at each point.
+ *
+ * A discrete parameter is an integer index k from k_lo to k_hi and a way from k to the value:
+ * INT_UNIFORM and INT_LOG_UNIFORM k; the Q_ kinds k * num / den; POW2 2^k; CATEGORICAL and CONSTANT
+ * choice k.
+ */
+#ifndef SW_SCHED_SPACE_SPACE_INTERNAL_H
+#define SW_SCHED_SPACE_SPACE_INTERNAL_H
+
+#include "sched/space/space.h"
+
+struct space_entry {
+	struct sw_param p; /* weights, numbers: the entry's own copies */
+	double *cum;       /* CATEGORICAL with weights: cumulated and normalised; the last is 1 */
+	double k_lo, k_hi; /* the indices of a bounded discrete kind; Q_BETA's too */
+	double num, den;   /* q == num / den, both integers if q is a short decimal or a 1/n */
+	double u_lo, u_hi; /* LOG kinds: logarithms of the bounds, in the order u runs */
+	uint64_t levels;   /* 0: not countable */
+};
+
+/* One call of sw_space_when(). */
+struct space_cond {
+	size_t child, parent;
+	size_t depth;    /* of the child: 1 + that of its deepest parent. By sw_space_seal() */
+	double *allowed; /* rising; the number, or the index of a choice */
+	size_t n;
+};
+
+struct sw_space {
+	struct space_entry *v;
+	size_t n, cap;
+	struct space_cond *conds; /* sealed: by rising depth, so parents are settled first */
+	size_t n_conds, cap_conds;
+	struct sw_constraint *constraints; /* left.terms owns the terms of both sides */
+	size_t n_constraints, cap_constraints;
+	bool sealed;
+};
+
+void space_conds_fini(struct sw_space *s);
+void space_constraints_fini(struct sw_space *s);
+
+/* Does the constraint apply, and not hold? active: sw_space_active() of values. */
+bool space_is_broken(const struct sw_space *s, const struct sw_constraint *c,
+		     const struct sw_value *values, const bool *active);
+
+/* The index, from k_lo to k_hi, of the value nearest to v (a discrete kind). */
+double space_index_of(const struct space_entry *e, struct sw_value v);
+
+/* u in [0, 1) -> the parameter's value. */
+struct sw_value space_decode_one(const struct space_entry *e, double u);
+
+/* The other way: sw_space_encode() of one parameter. */
+double space_encode_one(const struct space_entry *e, struct sw_value v);
+
+/* Is the value an index of a choice, rather than a number? */
+static inline bool space_is_choice(const struct space_entry *e)
+{
+	return e->p.dist == SW_DIST_CATEGORICAL || e->p.dist == SW_DIST_CONSTANT;
+}
+
+/* Neither a choice nor a value of a grid. */
+static inline bool space_is_continuous(const struct space_entry *e)
+{
+	switch (e->p.dist) {
+	case SW_DIST_UNIFORM:
+	case SW_DIST_LOG_UNIFORM:
+	case SW_DIST_INV_LOG_UNIFORM:
+	case SW_DIST_NORMAL:
+	case SW_DIST_LOG_NORMAL:
+	case SW_DIST_BETA:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The chance that a beta kind, before it is rounded, falls below x. */
+double space_beta_cdf(const struct space_entry *e, double x);
+
+/* The largest double below 1. */
+#define SW_BELOW_ONE (1.0 - 0x1p-53)
+
+/* Doubles hold each integer up to here. */
+#define SW_EXACT_MAX 0x1p53
+
+/* The value of index k of a number-valued discrete parameter. Exact for short decimals: 3 * 0.1 is
+ * 0.3. Never -0. */
+double sw_space_value_of(const struct space_entry *e, double k);
+
+#endif

@@ -1,0 +1,152 @@
+/*
+ * A point that keeps the constraints from one that does not, where draws alone would seldom find
+ * one (seven ordered parameters: one draw in 5,040).
+ *
+ * A broken constraint is picked at random and one of its parameters; of a few new values for it the
+ * one is taken that leaves the fewest constraints broken, if they are no more than before. So a
+ * step never makes it worse, and equal steps wander. Source: Selman, Kautz, Cohen, "Noise
+ * strategies for improving local search", AAAI-94, section 3 (WalkSAT), with values drawn in place
+ * of a flip.
+ */
+#include "sched/num/rng.h"
+#include "sched/space/space.h"
+#include "sched/space/space_internal.h"
+
+#define STARTS     3
+#define CANDIDATES 6
+/* Constraints looked at in all, some tens of nanoseconds each: what a walk that gets nowhere costs
+ * its caller, who may be the daemon's loop. */
+#define LOOKS 300000
+
+struct walk {
+	const struct sw_space *space;
+	const bool *fixed; /* [n]; NULL: none is */
+	uint64_t seed, number;
+	uint32_t draw;
+	size_t looks; /* so far */
+	size_t n_broken;
+	size_t broken[SW_SPACE_MAX_CONSTRAINTS],
+		all[SW_SPACE_MAX_CONSTRAINTS]; /* all: 0, 1, 2 ... */
+};
+
+static double draw(struct walk *w)
+{
+	return sw_rng_unit(w->seed, SW_RNG_REPAIR, w->number, w->draw++);
+}
+
+static size_t below(struct walk *w, size_t n)
+{
+	const size_t i = (size_t)(draw(w) * (double)n);
+
+	return i < n ? i : n - 1;
+}
+
+static bool names(const struct sw_constraint *c, size_t param)
+{
+	for (int side = 0; side < 2; side++) {
+		const struct sw_sum *sum = side == 0 ? &c->left : &c->right;
+
+		for (size_t i = 0; i < sum->n_terms; i++)
+			for (size_t k = 0; k < sum->terms[i].n_factors; k++)
+				if (sum->terms[i].factor[k] == param)
+					return true;
+	}
+	return false;
+}
+
+/* Which of the constraints in among[n] are broken; list NULL: only their number. */
+static size_t find_broken(struct walk *w, const struct sw_value *values, const size_t *among,
+			  size_t n, size_t *list)
+{
+	const struct sw_space *s = w->space;
+	bool active[SW_SPACE_MAX_PARAMS];
+	size_t found = 0;
+
+	w->looks += n;
+	sw_space_active(s, values, active);
+	for (size_t i = 0; i < n; i++) {
+		if (!space_is_broken(s, &s->constraints[among[i]], values, active))
+			continue;
+		if (list != NULL)
+			list[found] = among[i];
+		found++;
+	}
+	return found;
+}
+
+/* The constraints that a new value of the parameter may break or mend: those that name it, or,
+ * where there are conditions, all. */
+static size_t touched_by(const struct walk *w, size_t param, size_t *list)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->space->n_constraints; i++)
+		if (w->space->n_conds > 0 || names(&w->space->constraints[i], param))
+			list[n++] = i;
+	return n;
+}
+
+/* One of the parameters that the constraint names; space->n when all of them are fixed. */
+static size_t pick_param(struct walk *w, const struct sw_constraint *c)
+{
+	size_t named[2 * SW_SPACE_MAX_PARAMS], n = 0;
+
+	for (int side = 0; side < 2; side++) {
+		const struct sw_sum *sum = side == 0 ? &c->left : &c->right;
+
+		for (size_t i = 0; i < sum->n_terms; i++)
+			for (size_t k = 0; k < sum->terms[i].n_factors; k++)
+				if ((w->fixed == NULL || !w->fixed[sum->terms[i].factor[k]]) &&
+				    n < sizeof named / sizeof *named)
+					named[n++] = sum->terms[i].factor[k];
+	}
+	return n > 0 ? named[below(w, n)] : w->space->n;
+}
+
+/* False: a broken constraint names nothing that may change, so no walk mends it. */
+static bool step(struct walk *w, struct sw_value *values)
+{
+	const size_t p = pick_param(w, &w->space->constraints[w->broken[below(w, w->n_broken)]]);
+	size_t touched[SW_SPACE_MAX_CONSTRAINTS];
+
+	if (p == w->space->n)
+		return false;
+	const size_t n = touched_by(w, p, touched);
+	const size_t before = find_broken(w, values, touched, n, NULL);
+	const struct sw_value old = values[p];
+	struct sw_value best = old;
+	size_t least = before + 1;
+	for (int i = 0; i < CANDIDATES; i++) {
+		values[p] = space_decode_one(&w->space->v[p], draw(w));
+		const size_t now = find_broken(w, values, touched, n, NULL);
+
+		if (now < least) {
+			least = now;
+			best = values[p];
+		}
+	}
+	values[p] = least <= before ? best : old;
+	w->n_broken = find_broken(w, values, w->all, w->space->n_constraints, w->broken);
+	return true;
+}
+
+bool sw_space_repair(const struct sw_space *s, uint64_t seed, uint64_t number, const bool *fixed,
+		     struct sw_value *values)
+{
+	struct walk w = {.space = s, .fixed = fixed, .seed = seed, .number = number};
+
+	for (size_t i = 0; i < s->n_constraints; i++)
+		w.all[i] = i;
+	for (int start = 0; start < STARTS; start++) {
+		for (size_t i = 0; start > 0 && i < s->n; i++)
+			if (fixed == NULL || !fixed[i])
+				values[i] = space_decode_one(&s->v[i], draw(&w));
+		w.n_broken = find_broken(&w, values, w.all, s->n_constraints, w.broken);
+		while (w.n_broken > 0 && w.looks < LOOKS / STARTS * (size_t)(start + 1))
+			if (!step(&w, values))
+				return false;
+		if (w.n_broken == 0)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,64 @@
+#include "sched/sweep/share.h"
+#include <assert.h>
+#include <stdbool.h>
+
+#define FIRST_GUESS_US 1e6 /* of an attempt, before any ended */
+#define MOST_US        1e18
+
+static double weight_of(const struct sw_share *s)
+{
+	return s->weight > 0 ? s->weight : 1;
+}
+
+static double served(const struct sw_share *s)
+{
+	const double mean = s->ended > 0 ? (double)s->ended_us / (double)s->ended : FIRST_GUESS_US;
+
+	return ((double)s->used_us + (double)s->running * mean) / weight_of(s);
+}
+
+static bool before(const struct sw_share *a, const struct sw_share *b)
+{
+	const double x = served(a), y = served(b);
+
+	if (x < y || y < x)
+		return x < y;
+	return (double)a->running / weight_of(a) < (double)b->running / weight_of(b);
+}
+
+size_t sw_share_pick(const struct sw_share *v, size_t n)
+{
+	size_t best = 0;
+
+	assert(n >= 1);
+	for (size_t i = 1; i < n; i++)
+		if (before(&v[i], &v[best]))
+			best = i;
+	return best;
+}
+
+/* Weights may be as small as a double goes: the account stays one that slot time can be added
+ * to. */
+static int64_t account(double used_us)
+{
+	return used_us < MOST_US ? (int64_t)used_us : (int64_t)MOST_US;
+}
+
+int64_t sw_share_join(const struct sw_share *v, size_t n, double weight)
+{
+	double least = n > 0 ? (double)v[0].used_us / weight_of(&v[0]) : 0;
+
+	for (size_t i = 1; i < n; i++) {
+		const double used = (double)v[i].used_us / weight_of(&v[i]);
+
+		if (used < least)
+			least = used;
+	}
+	return account(least * (weight > 0 ? weight : 1));
+}
+
+void sw_share_reweigh(struct sw_share *s, double weight)
+{
+	s->used_us = account((double)s->used_us / weight_of(s) * (weight > 0 ? weight : 1));
+	s->weight = weight;
+}

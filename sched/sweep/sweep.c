@@ -1,0 +1,212 @@
+#include "sched/sweep/sweep.h"
+#include "base/fault.h"
+#include "sched/sweep/sweep_internal.h"
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[SW_SWEEP_STATE_N] = {
+	[SW_SWEEP_RUNNING] = "RUNNING",     [SW_SWEEP_PAUSED] = "PAUSED",
+	[SW_SWEEP_COMPLETED] = "COMPLETED", [SW_SWEEP_CANCELLED] = "CANCELLED",
+	[SW_SWEEP_FAILED] = "FAILED",
+};
+
+static sw_status check_config(const struct sw_sweep_config *c, struct sw_err *err)
+{
+	if (c->has_target && !isfinite(c->target))
+		return sw_err_at(err, SW_INVALID, "/metric/target",
+				 "the target must be a finite number");
+	if (c->plateau.top > SW_PLATEAU_TOP_MAX)
+		return sw_err_at(err, SW_INVALID, "/plateau/top", "top must be at most %d",
+				 SW_PLATEAU_TOP_MAX);
+	if (c->plateau.top != 0 && !(isfinite(c->plateau.std) && c->plateau.std >= 0))
+		return sw_err_at(err, SW_INVALID, "/plateau/std",
+				 "std must be a finite number of 0 or more");
+	if (c->pruner.kind == SW_PRUNER_PBT && c->run_cap == 0)
+		return sw_err_at(err, SW_INVALID, "/run_cap",
+				 "pbt needs a run_cap: it is the size of the population");
+	return SW_OK;
+}
+
+/* What the sweep keeps beside what it is given. */
+static sw_status make_arrays(struct sw_sweep *s)
+{
+	const bool *mutate = s->config.pruner.pbt.mutate;
+	const size_t n = sw_space_size(s->space);
+
+	s->epoch = sw_calloc(1, sizeof *s->epoch);
+	if (s->epoch == NULL)
+		return SW_NOMEM;
+	s->epoch_n = 1;
+	s->config.pruner.pbt.mutate = NULL;
+	if (mutate != NULL && s->config.pruner.kind == SW_PRUNER_PBT) {
+		s->mutate = sw_malloc(n * sizeof *s->mutate);
+		if (s->mutate == NULL)
+			return SW_NOMEM;
+		memcpy(s->mutate, mutate, n * sizeof *mutate);
+		s->config.pruner.pbt.mutate = s->mutate;
+	}
+	if (s->config.plateau.top == 0)
+		return SW_OK;
+	s->plateau.top = sw_malloc(s->config.plateau.top * sizeof *s->plateau.top);
+	return s->plateau.top != NULL ? SW_OK : SW_NOMEM;
+}
+
+static sw_status make_parts(struct sw_sweep *s, struct sw_space *space, struct sw_err *err)
+{
+	sw_status rc = sw_space_seal(space, err);
+
+	if (rc == SW_OK)
+		rc = check_config(&s->config, err);
+	if (rc != SW_OK)
+		return rc;
+	s->space = space; /* borrowed until the end is known */
+	if (make_arrays(s) != SW_OK)
+		return sw_err_set(err, SW_NOMEM, "no memory for the sweep");
+	rc = sw_pruner_create(&s->pruner, &s->config.pruner, s->config.seed, err);
+	if (rc != SW_OK) {
+		sw_err_prefix(err, "/early_terminate");
+		return rc;
+	}
+	return sw_sweep_learn_init(s, err);
+}
+
+sw_status sw_sweep_create(struct sw_sweep **out, const struct sw_sweep_config *config,
+			  struct sw_space *space, struct sw_err *err)
+{
+	*out = NULL;
+	if (sw_space_size(space) == 0)
+		return sw_err_at(err, SW_INVALID, "/parameters",
+				 "a sweep needs at least one parameter");
+	struct sw_sweep *s = sw_calloc(1, sizeof *s);
+	if (s == NULL)
+		return sw_err_set(err, SW_NOMEM, "no memory for the sweep");
+	s->config = *config;
+	s->state = SW_SWEEP_RUNNING;
+	s->settle_at = 1;
+	sw_pending_init(&s->pending);
+	const sw_status rc = make_parts(s, space, err);
+	if (rc != SW_OK) {
+		sw_sweep_destroy(s);
+		return rc;
+	}
+	s->epoch[0].space = space;
+	s->user_cap = config->run_cap;
+	sw_sweep_tell_waiting(s);
+	*out = s;
+	return SW_OK;
+}
+
+void sw_sweep_destroy(struct sw_sweep *s)
+{
+	if (s == NULL)
+		return;
+	sw_pending_fini(&s->pending);
+	free(s->trial);
+	sw_sweep_learn_fini(s);
+	for (size_t i = 0; i < s->epoch_n; i++) {
+		sw_sampler_destroy(s->epoch[i].sampler);
+		sw_space_destroy(s->epoch[i].space);
+	}
+	free(s->epoch);
+	free(s->mutate);
+	free(s->plateau.top);
+	sw_pruner_destroy(s->pruner);
+	free(s);
+}
+
+enum sw_sweep_state sw_sweep_state(const struct sw_sweep *s)
+{
+	return s->state;
+}
+
+const char *sw_sweep_state_name(enum sw_sweep_state state)
+{
+	assert(state < SW_SWEEP_STATE_N);
+	return names[state];
+}
+
+sw_status sw_sweep_state_find(const char *name, enum sw_sweep_state *out)
+{
+	for (unsigned i = 0; i < SW_SWEEP_STATE_N; i++) {
+		if (strcmp(name, names[i]) == 0) {
+			*out = (enum sw_sweep_state)i;
+			return SW_OK;
+		}
+	}
+	return SW_INVALID;
+}
+
+const char *sw_sweep_cause(const struct sw_sweep *s)
+{
+	return s->cause;
+}
+
+const char *sw_sweep_end_cause(const struct sw_sweep *s)
+{
+	return s->ending ? s->end_cause : "";
+}
+
+uint64_t sw_sweep_trial_n(const struct sw_sweep *s)
+{
+	return s->trial_n;
+}
+
+const struct sw_trial *sw_sweep_trial(const struct sw_sweep *s, uint64_t trial)
+{
+	return trial >= 1 && trial <= s->trial_n ? &s->trial[trial - 1] : NULL;
+}
+
+void sw_sweep_counts(const struct sw_sweep *s, uint64_t counts[SW_TRIAL_STATE_N])
+{
+	memcpy(counts, s->counts, sizeof s->counts);
+}
+
+enum sw_idle sw_sweep_idle(const struct sw_sweep *s)
+{
+	const uint64_t most = s->config.max_concurrent;
+
+	if (s->state != SW_SWEEP_RUNNING)
+		return s->state == SW_SWEEP_PAUSED ? SW_IDLE_PAUSED : SW_IDLE_DONE;
+	if (s->ending)
+		return SW_IDLE_WAITING;
+	if (most != 0 && s->counts[SW_TRIAL_RUNNING] >= most)
+		return SW_IDLE_BUSY;
+	return s->counts[SW_TRIAL_PENDING] > 0 || sw_sweep_can_create(s) ||
+			       sw_sweep_resumable(s) != 0
+		       ? SW_IDLE_NOT
+		       : SW_IDLE_WAITING;
+}
+
+bool sw_sweep_has_work(const struct sw_sweep *s)
+{
+	return sw_sweep_idle(s) == SW_IDLE_NOT;
+}
+
+uint64_t sw_sweep_epoch(const struct sw_sweep *s)
+{
+	return s->epoch_n - 1;
+}
+
+const struct sw_pruner *sw_sweep_pruner(const struct sw_sweep *s)
+{
+	return s->pruner;
+}
+
+sw_status sw_sweep_place(const struct sw_sweep *s, uint64_t trial, struct sw_pruner_place *out)
+{
+	const struct sw_trial *t = sw_sweep_trial(s, trial);
+
+	if (t == NULL)
+		return SW_NOT_FOUND;
+	if (t->state != SW_TRIAL_PAUSED)
+		return SW_CONFLICT;
+	sw_pruner_place(s->pruner, trial, &t->prune, out);
+	return SW_OK;
+}
+
+const struct sw_space *sw_sweep_space(const struct sw_sweep *s)
+{
+	return s->space;
+}

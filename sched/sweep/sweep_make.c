@@ -1,0 +1,256 @@
+/* New trials: of the sampler, of the user, of a population. And which of them wait. */
+#include "base/fault.h"
+#include "sched/pruner/pbt_explore.h"
+#include "sched/sweep/sweep.h"
+#include "sched/sweep/sweep_internal.h"
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+/* Memory matters from here on: an eighth more at a time, not twice as much. */
+enum { MANY = 1024 };
+
+static sw_status reserve_trial(struct sw_sweep *s, struct sw_err *err)
+{
+	if (s->trial_n < s->trial_cap)
+		return SW_OK;
+	const uint64_t more = s->trial_cap < MANY ? s->trial_cap : s->trial_cap / 8;
+	const uint64_t cap = s->trial_cap == 0 ? 16 : s->trial_cap + more;
+	struct sw_trial *grown = sw_realloc(s->trial, cap * sizeof *grown);
+	if (grown != NULL)
+		s->trial = grown;
+	if (grown == NULL || sw_sweep_learn_grow(s, cap) != SW_OK)
+		return sw_err_set(err, SW_NOMEM, "no memory for another trial");
+	s->trial_cap = cap;
+	return SW_OK;
+}
+
+/* A trial with these values, PENDING (one action). There is room. */
+static struct sw_action *add_trial(struct sw_sweep *s, const struct sw_value *values,
+				   const struct sw_suggestion *suggestion, struct sw_actions *out)
+{
+	struct sw_trial *t = &s->trial[s->trial_n++];
+
+	*t = (struct sw_trial){.state = SW_TRIAL_PENDING};
+	sw_pruner_enter(s->pruner, s->trial_n, &t->prune);
+	s->counts[SW_TRIAL_PENDING]++;
+	sw_sweep_learn_made(s, values);
+	struct sw_action *action = sw_actions_add(out, SW_ACTION_CREATE);
+	action->trial = s->trial_n;
+	action->values = values;
+	action->suggestion = suggestion;
+	return action;
+}
+
+sw_status sw_sweep_create_trial(struct sw_sweep *s, const struct sw_suggestion *suggestion,
+				struct sw_actions *out, struct sw_err *err)
+{
+	sw_status rc = reserve_trial(s, err);
+
+	if (rc == SW_OK)
+		rc = sw_sweep_learn_suggest(s, suggestion, err);
+	if (rc == SW_OK)
+		(void)add_trial(s, s->suggestion.values, &s->suggestion, out);
+	return rc;
+}
+
+/* --- values that are given --- */
+
+/* Each array may end up larger than the capacity says, when a later one fails: harmless. */
+static sw_status grow_given(struct sw_sweep *s)
+{
+	struct sw_given *g = &s->given;
+	const size_t cap = g->cap == 0 ? 4 : 2 * g->cap;
+
+	if (g->n < g->cap)
+		return SW_OK;
+	uint64_t *trial = sw_realloc(g->trial, cap * sizeof *trial);
+	if (trial == NULL)
+		return SW_NOMEM;
+	g->trial = trial;
+	uint64_t *parent = sw_realloc(g->parent, cap * sizeof *parent);
+	if (parent == NULL)
+		return SW_NOMEM;
+	g->parent = parent;
+	struct sw_value *v = sw_realloc(g->values, cap * sw_space_size(s->space) * sizeof *v);
+	if (v == NULL)
+		return SW_NOMEM;
+	g->values = v;
+	g->cap = cap;
+	return SW_OK;
+}
+
+sw_status sw_sweep_given_reserve(struct sw_sweep *s, struct sw_err *err)
+{
+	const sw_status rc = reserve_trial(s, err);
+
+	if (rc != SW_OK)
+		return rc;
+	if (sw_pending_reserve(&s->pending) != SW_OK || grow_given(s) != SW_OK)
+		return sw_err_set(err, SW_NOMEM, "no memory for a waiting trial");
+	return SW_OK;
+}
+
+/* Adds the trial whose values were written at the end of the list, and lets it wait. */
+static struct sw_action *add_given(struct sw_sweep *s, uint64_t parent, struct sw_actions *out)
+{
+	struct sw_given *g = &s->given;
+	struct sw_value *values = g->values + g->n * sw_space_size(s->space);
+
+	assert(g->n < g->cap);
+	sw_space_canonical(s->space, values);
+	g->trial[g->n] = s->trial_n + 1;
+	g->parent[g->n++] = parent;
+	struct sw_action *action = add_trial(s, values, NULL, out);
+	sw_pending_push(&s->pending, s->trial_n);
+	return action;
+}
+
+sw_status sw_sweep_on_enqueue(struct sw_sweep *s, const struct sw_event *ev, struct sw_actions *out,
+			      struct sw_err *err)
+{
+	const size_t n = sw_space_size(s->space);
+
+	if (ev->values == NULL)
+		return sw_err_at(err, SW_INVALID, "/params", "no parameters to enqueue");
+	if (sw_sweep_ended(s) || s->ending)
+		return sw_sweep_refuse_ended(s, err);
+	if (s->user_cap != 0 && s->trial_n - s->given.children >= s->user_cap)
+		return sw_err_set(err, SW_CONFLICT,
+				  "all %" PRIu64 " trials of the run cap are made: extend it first",
+				  s->user_cap);
+	sw_status rc = sw_actions_reserve(out, 1, err);
+	if (rc == SW_OK)
+		rc = sw_sweep_given_reserve(s, err);
+	if (rc != SW_OK)
+		return rc;
+	memcpy(s->given.values + s->given.n * n, ev->values, n * sizeof *ev->values);
+	(void)add_given(s, 0, out);
+	return SW_OK;
+}
+
+void sw_sweep_spawn(struct sw_sweep *s, uint64_t donor, struct sw_actions *out)
+{
+	struct sw_value *values = s->given.values + s->given.n * sw_space_size(s->space);
+	const struct sw_trial *from = &s->trial[donor - 1];
+	const uint64_t step = from->resume_step;
+	/* A donor without a checkpoint of its own yet stands on another's, and so will its copy. */
+	const uint64_t parent = from->inherited ? sw_sweep_parent(s, donor) : donor;
+
+	/* It made them before, or they were kept: this cannot fail. */
+	const sw_status rc = sw_sweep_values(s, donor, values);
+	assert(rc == SW_OK);
+	(void)rc;
+	sw_pbt_explore(&s->config.pruner.pbt, s->space, s->config.seed, s->trial_n + 1, values,
+		       values);
+	s->given.children++;
+	struct sw_action *action = add_given(s, parent, out);
+	struct sw_trial *t = &s->trial[s->trial_n - 1];
+	t->resume_step = step;
+	t->inherited = step != 0;
+	action->parent = parent;
+	action->resume_step = step;
+	action->from = step != 0 ? parent : 0;
+}
+
+/* The place of the first trial in the list that is not below this one. */
+static size_t given_before(const struct sw_sweep *s, uint64_t trial, bool *found)
+{
+	size_t low = 0, high = s->given.n;
+
+	while (low < high) {
+		const size_t mid = low + (high - low) / 2;
+
+		if (s->given.trial[mid] < trial)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	*found = low < s->given.n && s->given.trial[low] == trial;
+	return low;
+}
+
+uint64_t sw_sweep_parent(const struct sw_sweep *s, uint64_t trial)
+{
+	bool found;
+	const size_t i = given_before(s, trial, &found);
+
+	return found ? s->given.parent[i] : 0;
+}
+
+struct sw_origin sw_sweep_origin(const struct sw_sweep *s, uint64_t trial)
+{
+	bool found;
+	const size_t i = given_before(s, trial, &found);
+	struct sw_origin o = {.made = found ? 0 : trial - i,
+			      .parent = found ? s->given.parent[i] : 0};
+
+	for (size_t k = 0; found && o.parent == 0 && k <= i; k++)
+		o.enqueued += s->given.parent[k] == 0;
+	return o;
+}
+
+uint64_t sw_sweep_from(const struct sw_sweep *s, uint64_t trial)
+{
+	const struct sw_trial *t = sw_sweep_trial(s, trial);
+
+	if (t == NULL || t->resume_step == 0)
+		return 0;
+	return t->inherited ? sw_sweep_parent(s, trial) : trial;
+}
+
+/* The epoch in which suggestion number `made` was. */
+static const struct sw_epoch *epoch_of(const struct sw_sweep *s, uint64_t made)
+{
+	size_t i = s->epoch_n - 1;
+
+	while (i > 0 && s->epoch[i].made >= made)
+		i--;
+	return &s->epoch[i];
+}
+
+sw_status sw_sweep_values(const struct sw_sweep *s, uint64_t trial, struct sw_value *values)
+{
+	const size_t n = sw_space_size(s->space);
+	bool found;
+
+	if (trial < 1 || trial > s->trial_n)
+		return SW_NOT_FOUND;
+	if (s->learns) {
+		memcpy(values, s->history.values + (trial - 1) * n, n * sizeof *values);
+		return SW_OK;
+	}
+	const size_t i = given_before(s, trial, &found);
+	if (!found)
+		return sw_sampler_next(epoch_of(s, trial - i)->sampler, trial - i, values);
+	memcpy(values, s->given.values + i * n, n * sizeof *values);
+	return SW_OK;
+}
+
+void sw_sweep_trim_pending(struct sw_sweep *s)
+{
+	while (s->pending.n > 0 && s->trial[s->pending.v[0] - 1].state != SW_TRIAL_PENDING)
+		(void)sw_pending_pop(&s->pending);
+}
+
+/* In a population members take turns by their steps: does a paused one, or one that is not made
+ * yet, go before the first that is pending? Children that always went first could go on for
+ * ever. */
+static bool is_overtaken(const struct sw_sweep *s)
+{
+	const uint64_t first = s->pending.v[0], paused = sw_sweep_resumable(s);
+	const uint64_t its = s->trial[first - 1].resume_step;
+
+	if (sw_pruner_kind(s->pruner) != SW_PRUNER_PBT)
+		return false;
+	if (paused == 0)
+		return its > 0 && sw_sweep_can_create(s);
+	const uint64_t ours = s->trial[paused - 1].resume_step;
+
+	return ours < its || (ours == its && paused < first);
+}
+
+bool sw_sweep_pending_next(const struct sw_sweep *s)
+{
+	return s->counts[SW_TRIAL_PENDING] > 0 && !is_overtaken(s);
+}

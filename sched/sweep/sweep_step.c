@@ -1,0 +1,162 @@
+/* The events that concern the whole sweep, and the parts that every handler uses. */
+#include "base/fault.h"
+#include "sched/sweep/sweep.h"
+#include "sched/sweep/sweep_internal.h"
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+void sw_actions_fini(struct sw_actions *a)
+{
+	free(a->v);
+	*a = (struct sw_actions){.v = NULL};
+}
+
+sw_status sw_actions_reserve(struct sw_actions *a, size_t n, struct sw_err *err)
+{
+	size_t cap = a->cap == 0 ? 4 : a->cap;
+
+	if (n <= a->cap - a->n)
+		return SW_OK;
+	while (cap < a->n + n)
+		cap *= 2;
+	struct sw_action *grown = sw_realloc(a->v, cap * sizeof *grown);
+	if (grown == NULL)
+		return sw_err_set(err, SW_NOMEM, "no memory for the scheduler's actions");
+	a->v = grown;
+	a->cap = cap;
+	return SW_OK;
+}
+
+struct sw_action *sw_actions_add(struct sw_actions *a, enum sw_action_kind kind)
+{
+	assert(a->n < a->cap);
+	struct sw_action *action = &a->v[a->n++];
+	memset(action, 0, sizeof *action);
+	action->kind = kind;
+	return action;
+}
+
+void sw_cause_set(char to[SW_CAUSE_MAX], const char *cause, const char *fallback)
+{
+	if (cause == NULL || cause[0] == '\0')
+		cause = fallback;
+	size_t n = strnlen(cause, SW_CAUSE_MAX);
+	if (n == SW_CAUSE_MAX)
+		for (n--; n > 0 && ((unsigned char)cause[n] & 0xC0) == 0x80;)
+			n--;
+	memmove(to, cause, n);
+	to[n] = '\0';
+}
+
+static sw_status on_pause(struct sw_sweep *s, const struct sw_event *ev, struct sw_actions *out,
+			  struct sw_err *err)
+{
+	(void)ev;
+	if (sw_sweep_ended(s))
+		return sw_sweep_refuse_ended(s, err);
+	if (s->state == SW_SWEEP_PAUSED)
+		return sw_err_set(err, SW_CONFLICT, "the sweep is paused already");
+	const sw_status rc = sw_actions_reserve(out, 1, err);
+	if (rc == SW_OK)
+		sw_sweep_enter(s, SW_SWEEP_PAUSED, NULL, out);
+	return rc;
+}
+
+static sw_status on_resume(struct sw_sweep *s, const struct sw_event *ev, struct sw_actions *out,
+			   struct sw_err *err)
+{
+	(void)ev;
+	if (sw_sweep_ended(s))
+		return sw_sweep_refuse_ended(s, err);
+	if (s->state != SW_SWEEP_PAUSED)
+		return sw_err_set(err, SW_CONFLICT, "the sweep is not paused");
+	const sw_status rc = sw_actions_reserve(out, 1, err);
+	if (rc == SW_OK)
+		sw_sweep_enter(s, SW_SWEEP_RUNNING, NULL, out);
+	return rc;
+}
+
+static sw_status on_cancel(struct sw_sweep *s, const struct sw_event *ev, struct sw_actions *out,
+			   struct sw_err *err)
+{
+	(void)ev;
+	return sw_sweep_end_all(s, SW_SWEEP_CANCELLED, "sweep-cancelled", NULL, out, err);
+}
+
+static sw_status on_fail(struct sw_sweep *s, const struct sw_event *ev, struct sw_actions *out,
+			 struct sw_err *err)
+{
+	return sw_sweep_end_all(s, SW_SWEEP_FAILED, "sweep-failed", ev->cause, out, err);
+}
+
+static sw_status on_stop(struct sw_sweep *s, const struct sw_event *ev, struct sw_actions *out,
+			 struct sw_err *err)
+{
+	return sw_sweep_end_all(s, SW_SWEEP_COMPLETED, SW_CAUSE_ENDED, ev->cause, out, err);
+}
+
+static sw_status on_extend(struct sw_sweep *s, const struct sw_event *ev, struct sw_actions *out,
+			   struct sw_err *err)
+{
+	const uint64_t points = sw_sweep_points(s), cap = sw_sweep_base_cap(s);
+
+	if (s->state == SW_SWEEP_CANCELLED || s->state == SW_SWEEP_FAILED ||
+	    (s->ending && !sw_sweep_ended(s)))
+		return sw_sweep_refuse_ended(s, err);
+	if (cap == 0)
+		return sw_err_at(err, SW_CONFLICT, "/run_cap",
+				 "the sweep has no run cap: there is nothing to extend");
+	if (points != 0 && cap == points + s->given.n - s->given.children)
+		return sw_err_at(err, SW_INVALID, "/run_cap",
+				 "the grid has only %" PRIu64
+				 " points, and the run cap covers them",
+				 points);
+	if (ev->run_cap <= cap)
+		return sw_err_at(err, SW_INVALID, "/run_cap",
+				 "run_cap %" PRIu64 " is not above the present cap %" PRIu64,
+				 ev->run_cap, cap);
+	const sw_status rc = sw_actions_reserve(out, 1, err);
+	if (rc != SW_OK)
+		return rc;
+	s->user_cap = ev->run_cap;
+	if (s->state == SW_SWEEP_COMPLETED)
+		sw_sweep_reopen(s, out);
+	return SW_OK;
+}
+
+static const sweep_handler handlers[SW_EVENT_KIND_N] = {
+	[SW_EVENT_ASK] = sw_sweep_on_ask,
+	[SW_EVENT_REPORT] = sw_sweep_on_report,
+	[SW_EVENT_TELL] = sw_sweep_on_tell,
+	[SW_EVENT_LOST] = sw_sweep_on_lost,
+	[SW_EVENT_RELEASE] = sw_sweep_on_release,
+	[SW_EVENT_CANCEL_TRIAL] = sw_sweep_on_cancel_trial,
+	[SW_EVENT_PAUSE] = on_pause,
+	[SW_EVENT_RESUME] = on_resume,
+	[SW_EVENT_CANCEL] = on_cancel,
+	[SW_EVENT_FAIL] = on_fail,
+	[SW_EVENT_EXTEND] = on_extend,
+	[SW_EVENT_ENQUEUE] = sw_sweep_on_enqueue,
+	[SW_EVENT_STOP] = on_stop,
+	[SW_EVENT_EDIT] = sw_sweep_on_edit,
+	[SW_EVENT_SETTLE] = sw_sweep_on_settle,
+};
+
+sw_status sw_sweep_step(struct sw_sweep *s, const struct sw_event *event,
+			struct sw_actions *actions, struct sw_err *err)
+{
+	actions->n = 0;
+	/* Events are read back from the store: a kind is checked, not asserted. */
+	if ((unsigned)event->kind >= SW_EVENT_KIND_N)
+		return sw_err_set(err, SW_INVALID, "no such event");
+	sw_status rc = sw_sweep_learn_reserve(s, err);
+	if (rc == SW_OK)
+		rc = handlers[event->kind](s, event, actions, err);
+	if (rc == SW_OK) {
+		sw_sweep_trim_pending(s);
+		sw_sweep_tell_waiting(s);
+	}
+	return rc;
+}

@@ -1,0 +1,90 @@
+/*
+ * spec/layers.h — the layers that a model's list may have: one table for the spec check, the
+ * worker and docs/spec.md.
+ *
+ * A layer is a word ("relu"), an object with one key and one value ({"linear": 64}), or one with
+ * options ({"conv2d": {"out": 6, "kernel": 5}}). Where a value stands, a parameter's name may
+ * stand too. {"residual": [...]} holds a list.
+ * Pure     No state. Errors point below the list ("/2/conv2d/out").
+ */
+#ifndef SW_SPEC_LAYERS_H
+#define SW_SPEC_LAYERS_H
+
+#include "base/status.h"
+#include "spec/trainer_options.h"
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define SW_LAYER_KEYS  6 /* options of one layer at most */
+#define SW_LAYER_DEPTH 8 /* lists inside lists at most */
+
+enum sw_layer_form_id {
+	SW_FORM_LINEAR,
+	SW_FORM_CONV2D,
+	SW_FORM_MAXPOOL2D,
+	SW_FORM_AVGPOOL2D,
+	SW_FORM_DROPOUT,
+	SW_FORM_ATTENTION,
+	SW_FORM_EMBEDDING,
+	SW_FORM_POSITIONAL,
+	SW_FORM_RESIDUAL,
+	SW_FORM_RELU,
+	SW_FORM_TANH,
+	SW_FORM_GELU,
+	SW_FORM_SIGMOID,
+	SW_FORM_BATCHNORM,
+	SW_FORM_LAYERNORM,
+	SW_FORM_FLATTEN,
+	SW_FORM_GLOBAL_AVGPOOL,
+	SW_FORM_MEAN_TOKENS,
+	SW_FORM_PRESET
+};
+
+/* A layer, or a preset: {"preset": NAME, ...} in the place of the list (spec/presets.h). */
+struct sw_layer_form {
+	enum sw_layer_form_id id;
+	const char *name;
+	/* The first is what {"name": V} gives. fallback NaN: it must be given, but where 0 stands
+	 * for what the data or another option says. */
+	struct sw_trainer_option key[SW_LAYER_KEYS];
+	size_t keys_n;
+	bool word;           /* may stand without any option */
+	bool bare;           /* may stand with the first option's value alone */
+	const char *example; /* as its document writes it */
+};
+
+/* One layer of a list. */
+struct sw_layer_item {
+	const struct sw_layer_form *form;
+	const cJSON *value[SW_LAYER_KEYS]; /* NULL: not given */
+	const cJSON *list;                 /* residual */
+};
+
+/* v: an element of the list, at ptr[cap] (which becomes the place of what is wrong). Names and
+ * forms are checked, values are not. */
+SW_NODISCARD sw_status sw_layer_read(struct sw_layer_item *out, const cJSON *v, char *ptr,
+				     size_t cap, struct sw_err *err);
+/* The place of a layer's option k, below ptr, the layer's: "/2" -> "/2/conv2d/out". */
+void sw_layer_pointer(const struct sw_layer_item *item, size_t k, const char *ptr, char *out,
+		      size_t cap);
+/* The option as messages call it: by the layer's name where it is {"linear": V}. */
+struct sw_trainer_option sw_layer_option(const struct sw_layer_item *item, size_t k);
+
+struct sw_layer_visit {
+	void *ctx;
+	/* Every value that is given, a literal or a string; at ptr. */
+	sw_status (*value)(void *ctx, const struct sw_trainer_option *o,
+			   enum sw_layer_form_id layer, const cJSON *v, const char *ptr,
+			   struct sw_err *err);
+};
+
+/* Walks the list, and those inside it, or a preset; model: not NULL. *trains (may be NULL): has it
+ * a layer with parameters? */
+SW_NODISCARD sw_status sw_layers_walk(const cJSON *model, const struct sw_layer_visit *visit,
+				      bool *trains, struct sw_err *err);
+
+/* Does another value make other tensors? (Of all options but dropout's.) */
+bool sw_layer_sizes(enum sw_layer_form_id layer, const struct sw_trainer_option *o);
+
+#endif

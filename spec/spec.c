@@ -1,0 +1,378 @@
+#include "spec/spec.h"
+#include "base/fault.h"
+#include "proto/json.h"
+#include "proto/nearest.h"
+#include "proto/utf8.h"
+#include "spec/spec_internal.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const known_keys[] = {
+	"name",    "description",   "method",          "seed",    "metric",
+	"metrics", "parameters",    "early_terminate", "run_cap", "max_concurrent",
+	"retries", "lease_s",       "resources",       "trainer", "constraints",
+	"init",    "warm_start",    "refine",          "shuffle", "suggest_wait_ms",
+	"plateau", "time_budget_s", "gpu_hours",       "weight",  "checkpoint",
+};
+
+#define DRIVE "give \"trainer\", or drive the trials yourself by ask, report and tell"
+
+static const struct spec_hint hints[] = {
+	{"command", NULL, DRIVE},
+	{"program", NULL, DRIVE},
+	{"job", NULL, DRIVE},
+	{"image_uri", NULL, DRIVE},
+	{"points_to_evaluate", "init", NULL},
+	{"enqueue", "init", NULL},
+	{"project", NULL, NULL},
+	{"entity", NULL, NULL},
+	{"controller", NULL, NULL},
+	{"num_samples", "run_cap", NULL},
+	{"n_trials", "run_cap", NULL},
+	{"max_trials", "run_cap", NULL},
+	{"count", "run_cap", NULL},
+	{"space", "parameters", NULL},
+	{"search_space", "parameters", NULL},
+	{"config", "parameters", NULL},
+	{"param_space", "parameters", NULL},
+	{"scheduler", "early_terminate", NULL},
+	{"pruner", "early_terminate", NULL},
+	{"sampler", "method", NULL},
+	{"search_alg", "method", NULL},
+	{"mode", "metric", NULL},
+	{"goal", "metric", NULL},
+	{"direction", "metric", NULL},
+	{"objective", "metric", NULL},
+	{"objectives", "metrics", NULL},
+	{"directions", "metrics", NULL},
+	{"max_failures", "retries", NULL},
+	{"max_concurrent_trials", "max_concurrent", NULL},
+	{"n_jobs", "max_concurrent", NULL},
+	{"timeout", "time_budget_s", NULL},
+	{"target", "metric", NULL},
+	{"priority", "weight", NULL},
+	{"resources_per_trial", "resources", NULL},
+	{"checkpoint_config", "checkpoint", NULL},
+	{"checkpoints", "checkpoint", NULL},
+};
+
+const char *spec_kind(const cJSON *v)
+{
+	if (cJSON_IsObject(v))
+		return "an object";
+	if (cJSON_IsArray(v))
+		return "an array";
+	if (cJSON_IsString(v))
+		return "a string";
+	if (cJSON_IsNumber(v))
+		return "a number";
+	return cJSON_IsBool(v) ? "true or false" : "null";
+}
+
+static bool has_no_effect(const char *key, const struct spec_keys *keys)
+{
+	for (size_t i = 0; i < keys->n_hints; i++)
+		if (strcmp(keys->hints[i].key, key) == 0)
+			return keys->hints[i].use == NULL && keys->hints[i].line == NULL;
+	return false;
+}
+
+static sw_status unknown_key(const char *key, const struct spec_keys *keys, struct sw_err *err)
+{
+	char ptr[sizeof err->ptr] = "", list[232] = "";
+	size_t n = 0;
+
+	sw_json_pointer_add(ptr, sizeof ptr, key);
+	for (size_t i = 0; i < keys->n_hints; i++) {
+		const struct spec_hint *h = &keys->hints[i];
+		if (strcmp(h->key, key) != 0)
+			continue;
+		if (h->use != NULL)
+			return sw_err_at(err, SW_INVALID, ptr,
+					 "unknown key \"%s\"; did you mean \"%s\"?", key, h->use);
+		return sw_err_at(err, SW_INVALID, ptr,
+				 "\"%s\" is not supported by this version: %s", key, h->line);
+	}
+	const char *near = sw_nearest(key, keys->known, keys->n_known);
+	if (near != NULL)
+		return sw_err_at(err, SW_INVALID, ptr, "unknown key \"%s\"; did you mean \"%s\"?",
+				 key, near);
+	for (size_t i = 0; i < keys->n_known; i++) {
+		if (n + strlen(keys->known[i]) + sizeof ", , ..." > sizeof list) {
+			(void)snprintf(list + n, sizeof list - n, ", ...");
+			break;
+		}
+		n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", i > 0 ? ", " : "",
+				      keys->known[i]);
+	}
+	return sw_err_at(err, SW_INVALID, ptr, "unknown key \"%.64s\"; known here: %s", key, list);
+}
+
+sw_status spec_check_keys(const cJSON *object, const struct spec_keys *keys, struct sw_err *err)
+{
+	const cJSON *v;
+
+	cJSON_ArrayForEach (v, object) {
+		size_t i = 0;
+		while (i < keys->n_known && strcmp(keys->known[i], v->string) != 0)
+			i++;
+		if (i == keys->n_known && !has_no_effect(v->string, keys))
+			return unknown_key(v->string, keys, err);
+	}
+	return SW_OK;
+}
+
+static sw_status wrong(const char *key, struct sw_err *err, const char *what)
+{
+	char ptr[sizeof err->ptr] = "";
+
+	sw_json_pointer_add(ptr, sizeof ptr, key);
+	return sw_err_at(err, SW_INVALID, ptr, "\"%s\" %s", key, what);
+}
+
+static sw_status must_be(const char *key, const char *want, const cJSON *v, struct sw_err *err)
+{
+	char what[160];
+
+	(void)snprintf(what, sizeof what, "must be %s, not %s", want, spec_kind(v));
+	return wrong(key, err, what);
+}
+
+sw_status spec_read_u64(const cJSON *v, const char *key, uint64_t min, uint64_t max, uint64_t *out,
+			struct sw_err *err)
+{
+	char what[96];
+
+	if (!cJSON_IsNumber(v))
+		return must_be(key, "an integer", v, err);
+	if (v->valuedouble != floor(v->valuedouble))
+		return wrong(key, err, "must be an integer, not a fraction");
+	if (v->valuedouble < (double)min)
+		(void)snprintf(what, sizeof what, "must be at least %llu", (unsigned long long)min);
+	else if (v->valuedouble > (double)max)
+		(void)snprintf(what, sizeof what, "must be at most %llu", (unsigned long long)max);
+	else if (sw_json_u64(v, out))
+		return SW_OK;
+	return wrong(key, err, what);
+}
+
+sw_status spec_read_real(const cJSON *v, const char *key, double min, bool open, double max,
+			 double *out, struct sw_err *err)
+{
+	char what[96], end[32];
+
+	if (!cJSON_IsNumber(v) || !isfinite(v->valuedouble))
+		return must_be(key, "a number", v, err);
+	const bool low = open ? v->valuedouble <= min : v->valuedouble < min;
+	if (!low && v->valuedouble <= max) {
+		*out = v->valuedouble;
+		return SW_OK;
+	}
+	sw_json_num_text(low ? min : max, end);
+	(void)snprintf(what, sizeof what, "must be %s %s",
+		       low && open ? "above" : (low ? "at least" : "at most"), end);
+	return wrong(key, err, what);
+}
+
+sw_status spec_read_bool(const cJSON *v, const char *key, bool *out, struct sw_err *err)
+{
+	if (!cJSON_IsBool(v))
+		return must_be(key, "true or false", v, err);
+	*out = cJSON_IsTrue(v) != 0;
+	return SW_OK;
+}
+
+/* U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069: they make a line show what it does not
+ * say. */
+static bool turns_text(const char *s)
+{
+	const unsigned char *p = (const unsigned char *)s;
+
+	if (p[0] != 0xe2)
+		return false;
+	if (p[1] == 0x80)
+		return p[2] == 0x8e || p[2] == 0x8f || (p[2] >= 0xaa && p[2] <= 0xae);
+	return p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9;
+}
+
+sw_status spec_read_label(const cJSON *v, const char *key, const char **out, struct sw_err *err)
+{
+	if (!cJSON_IsString(v))
+		return must_be(key, "a string", v, err);
+	const size_t n = strlen(v->valuestring);
+	if (n == 0)
+		return wrong(key, err, "is empty");
+	if (n > SW_SPEC_MAX_NAME)
+		return wrong(key, err, "is longer than 64 bytes");
+	for (const char *p = v->valuestring; *p != '\0'; p++)
+		if ((unsigned char)*p < 0x20 || *p == 0x7f || turns_text(p))
+			return wrong(key, err, "has a control or text-direction character in it");
+	*out = v->valuestring;
+	return SW_OK;
+}
+
+/* --- one reader for each key at the top, called in this file's order --- */
+
+static sw_status read_name(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+{
+	return spec_read_label(v, "name", &s->name, err);
+}
+
+static sw_status read_description(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+{
+	(void)s;
+	return cJSON_IsString(v) ? SW_OK : must_be("description", "a string", v, err);
+}
+
+static sw_status read_seed(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+{
+	s->has_seed = true;
+	return spec_read_u64(v, "seed", 0, (uint64_t)SW_JSON_MAX_INT, &s->seed, err);
+}
+
+static sw_status read_retries(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+{
+	return spec_read_u64(v, "retries", 0, 100, &s->retries, err);
+}
+
+static sw_status read_lease(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+{
+	if (!cJSON_IsNumber(v))
+		return must_be("lease_s", "a number of seconds", v, err);
+	if (v->valuedouble <= 0 || v->valuedouble > 1e9)
+		return wrong("lease_s", err, "must be above 0 and at most 1e9 seconds");
+	s->lease_s = v->valuedouble;
+	return SW_OK;
+}
+
+static sw_status resource_fields(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+{
+	static const char *const known[] = {"cpu", "gpu"};
+	static const struct spec_keys keys = {known, SPEC_N(known), NULL, 0};
+	const cJSON *cpu = sw_json_get(v, "cpu"), *gpu = sw_json_get(v, "gpu");
+	uint64_t n = 0;
+
+	sw_status rc = spec_check_keys(v, &keys, err);
+	if (rc == SW_OK && cpu != NULL) {
+		rc = spec_read_u64(cpu, "cpu", 1, 1024, &n, err);
+		s->cpu = (unsigned)n;
+	}
+	if (rc != SW_OK || gpu == NULL)
+		return rc;
+	if (!cJSON_IsNumber(gpu) || !(gpu->valuedouble >= 0) || gpu->valuedouble > 1)
+		return wrong("gpu", err,
+			     "must be from 0 to 1: a part of a GPU (several are not supported by "
+			     "this version)");
+	s->needs_gpu = gpu->valuedouble > 0;
+	s->gpu = s->needs_gpu ? gpu->valuedouble : -1;
+	return SW_OK;
+}
+
+static sw_status read_resources(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+{
+	if (!cJSON_IsObject(v))
+		return must_be("resources", "an object like {\"gpu\": 1, \"cpu\": 2}", v, err);
+	const sw_status rc = resource_fields(s, v, err);
+	if (rc != SW_OK)
+		sw_err_prefix(err, "/resources");
+	return rc;
+}
+
+static sw_status read_trainer(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+{
+	if (!cJSON_IsObject(v))
+		return must_be("trainer", "an object", v, err);
+	s->trainer = v;
+	return spec_trainer_check(s, err);
+}
+
+/* The order matters: trainer needs the parameters, early_terminate the trainer's epochs
+ * and run_cap, and several metrics rule out what comes after them. */
+static const struct {
+	const char *key;
+	const char *missing; /* not NULL: the key is required, and this is the line's end */
+	const char *instead; /* another key that may stand for it */
+	sw_status (*read)(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+} readers[] = {
+	{"name", NULL, NULL, read_name},
+	{"description", NULL, NULL, read_description},
+	{"method", "is missing: \"random\", \"bayes\" or another", NULL, spec_method_read},
+	{"seed", NULL, NULL, read_seed},
+	{"metric", "is missing: {\"name\": ..., \"goal\": \"minimize\"}", "metrics",
+	 spec_metric_read},
+	{"metrics", NULL, NULL, spec_metrics_read},
+	{"parameters", "is missing: what to search over", NULL, spec_parameters_read},
+	{"constraints", NULL, NULL, spec_constraints_read},
+	{"init", NULL, NULL, spec_init_read},
+	{"warm_start", NULL, NULL, spec_warm_start_read},
+	{"refine", NULL, NULL, spec_refine_check},
+	{"shuffle", NULL, NULL, spec_shuffle_read},
+	{"suggest_wait_ms", NULL, NULL, spec_suggest_wait_read},
+	{"run_cap", NULL, NULL, spec_run_cap_read},
+	{"max_concurrent", NULL, NULL, spec_max_concurrent_read},
+	{"time_budget_s", NULL, NULL, spec_time_budget_read},
+	{"gpu_hours", NULL, NULL, spec_gpu_hours_read},
+	{"weight", NULL, NULL, spec_weight_read},
+	{"plateau", NULL, NULL, spec_plateau_read},
+	{"retries", NULL, NULL, read_retries},
+	{"lease_s", NULL, NULL, read_lease},
+	{"resources", NULL, NULL, read_resources},
+	{"trainer", NULL, NULL, read_trainer},
+	{"checkpoint", NULL, NULL, spec_checkpoint_read},
+	{"early_terminate", NULL, NULL, spec_pruner_read},
+};
+
+static sw_status read_all(struct sw_spec *s, struct sw_err *err)
+{
+	static const struct spec_keys keys = {known_keys, SPEC_N(known_keys), hints, SPEC_N(hints)};
+
+	sw_status rc = spec_check_keys(s->tree, &keys, err);
+	for (size_t i = 0; rc == SW_OK && i < SPEC_N(readers); i++) {
+		const cJSON *v = sw_json_get(s->tree, readers[i].key);
+		if (v != NULL)
+			rc = readers[i].read(s, v, err);
+		else if (readers[i].missing != NULL &&
+			 (readers[i].instead == NULL ||
+			  sw_json_get(s->tree, readers[i].instead) == NULL))
+			rc = wrong(readers[i].key, err, readers[i].missing);
+	}
+	if (rc == SW_OK)
+		spec_warn_all(s);
+	return rc;
+}
+
+sw_status sw_spec_read(struct sw_spec **out, const cJSON *spec, struct sw_err *err)
+{
+	*out = NULL;
+	if (!cJSON_IsObject(spec))
+		return sw_err_set(err, SW_INVALID, "a sweep spec must be an object, not %s",
+				  spec_kind(spec));
+	struct sw_spec *s = sw_calloc(1, sizeof *s);
+	if (s == NULL)
+		return sw_err_set(err, SW_NOMEM, "out of memory");
+	s->name = "sweep";
+	s->retries = 2;
+	s->suggest_wait_ms = 50;
+	s->cpu = 1;
+	s->weight = 1;
+	s->refused = (struct sw_err)SW_ERR_INIT;
+	s->tree = cJSON_Duplicate(spec, 1);
+	const sw_status rc = s->tree != NULL ? read_all(s, err)
+					     : sw_err_set(err, SW_NOMEM, "out of memory");
+	if (rc == SW_OK)
+		*out = s;
+	else
+		sw_spec_destroy(s);
+	return rc;
+}
+
+void sw_spec_destroy(struct sw_spec *s)
+{
+	if (s == NULL)
+		return;
+	spec_space_fini(s);
+	cJSON_Delete(s->tree);
+	free(s);
+}

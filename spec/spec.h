@@ -1,0 +1,292 @@
+/*
+ * spec/spec.h — the sweep spec: JSON in, a checked plain struct out. docs/spec.md lists every key.
+ *
+ * What is checked here is form: known keys (the nearest one suggested), types, which keys go
+ * together, names. What the numbers mean (ranges, rungs, grids) is checked by sched, and the model
+ * and the data by the worker. Every error has the JSON pointer of the field inside the spec.
+ * Memory   The struct owns the tree it was read from; strings and arrays point into it.
+ */
+#ifndef SW_SPEC_SPEC_H
+#define SW_SPEC_SPEC_H
+
+#include "base/status.h"
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SW_SPEC_MAX_NAME        64    /* bytes of a sweep's or metric's name */
+#define SW_SPEC_MAX_PARAM_NAME  128   /* bytes of a parameter's, with those of its groups */
+#define SW_SPEC_MAX_PARAMS      256   /* parameters of a sweep */
+#define SW_SPEC_MAX_GROUPS      256   /* groups of parameters */
+#define SW_SPEC_MAX_VALUES      10000 /* values of one parameter */
+#define SW_SPEC_MAX_WHEN        20000 /* values that all the conditions list */
+#define SW_SPEC_MAX_CONSTRAINTS 256
+#define SW_SPEC_MAX_TEXT        1000 /* bytes of a constraint */
+#define SW_SPEC_MAX_TERMS       64   /* of one side of a constraint */
+#define SW_SPEC_MAX_FACTORS     4    /* parameters multiplied in one term */
+#define SW_SPEC_MAX_METRICS     8
+#define SW_SPEC_MAX_PERTURB     8 /* perturbation_factors */
+#define SW_SPEC_MAX_WEIGHT      1e6
+#define SW_SPEC_MAX_TIME_S      1e9
+#define SW_SPEC_MAX_GPU_HOURS   1e6
+
+#define SW_SPEC_MAX_INIT 1000
+#define SW_SPEC_MAX_WARM 64
+
+#define SW_SPEC_MAX_WARNINGS 16 /* more are dropped: nobody reads them */
+
+/* {"opt": {"parameters": {...}}}: a group. In the JSON of a trial it is an object again. */
+struct sw_spec_group {
+	const char *key;
+	const struct sw_spec_group *parent; /* NULL: stands at the top */
+	const cJSON *when;                  /* or NULL; what it says holds for all inside */
+};
+
+/* One parameter. `dist` is the W&B name after defaults were applied (W&B's rules: "value" makes a
+ * constant, "values" a categorical, "min" and "max" int_uniform when both are integers and uniform
+ * otherwise, with "q" q_uniform), aliases resolved to one of:
+ *   constant categorical int_uniform uniform log_uniform_values inv_log_uniform_values q_uniform
+ *   q_log_uniform_values pow2 normal q_normal log_normal q_log_normal int_log_uniform
+ *   beta q_beta
+ * W&B's log_uniform, inv_log_uniform and q_log_uniform, whose bounds are exponents of e, arrive
+ * here as the _values form with min and max turned into values. "probabilities" gives weights. */
+struct sw_spec_param {
+	const char *name;                  /* with its groups': "opt.wd" */
+	const char *key;                   /* its own: "wd" */
+	const struct sw_spec_group *group; /* NULL: stands at the top */
+	const cJSON *when;                 /* its own, or NULL */
+	const char *dist;
+	bool has_min, has_max, has_q;
+	double min, max;
+	double q;              /* default 1 */
+	double mu, sigma;      /* default 0, 1 */
+	double a, b;           /* default 1, 1 */
+	const cJSON *values;   /* categorical: the array */
+	const cJSON *value;    /* constant: any JSON value */
+	const double *weights; /* or NULL; as many as values */
+	size_t n_values;
+};
+
+/* child is active only where parent is active and has one of the values. */
+struct sw_spec_cond {
+	size_t child, parent;
+	const struct sw_spec_group *group; /* whose "when" says so; NULL: the child's own */
+	const cJSON *allowed;              /* an array of them, or the one (n is 1) */
+	size_t n;
+};
+
+struct sw_spec_term {
+	double coef;
+	size_t n_factors;
+	uint16_t factor[SW_SPEC_MAX_FACTORS]; /* indices of parameters, rising */
+};
+
+struct sw_spec_sum {
+	struct sw_spec_term *terms; /* owned */
+	size_t n_terms;
+	double constant;
+};
+
+struct sw_spec_constraint {
+	const char *text;
+	struct sw_spec_sum left, right;
+	const char *op; /* "<", "<=", ">", ">=", "==" or "!=" */
+};
+
+/* "early_terminate". Steps are the reports'; values are as reported, not oriented. */
+enum sw_spec_pruner_kind {
+	SW_SPEC_PRUNER_NONE,
+	SW_SPEC_PRUNER_ASHA,    /* asha: variant "stop" */
+	SW_SPEC_PRUNER_PROMOTE, /* asha: variant "promote" */
+	SW_SPEC_PRUNER_HYPERBAND,
+	SW_SPEC_PRUNER_MEDIAN,
+	SW_SPEC_PRUNER_PATIENCE,
+	SW_SPEC_PRUNER_THRESHOLD,
+	SW_SPEC_PRUNER_PBT
+};
+
+struct sw_spec_asha {
+	uint64_t grace_period;     /* default 1; at most max_t */
+	uint64_t max_t;            /* default: the trainer's epochs, else 100 */
+	uint64_t reduction_factor; /* default 4, as Ray's; at least 2 */
+	uint64_t brackets;         /* default 1 */
+	uint64_t min_results;      /* default: reduction_factor; no part of "promote" */
+};
+
+/* Bands at min_iter * eta^k (k from 0), or at max_iter / eta^i (i from 1 to s), each at least 1. */
+struct sw_spec_hyperband {
+	uint64_t min_iter; /* 0: max_iter and s were given */
+	uint64_t max_iter, s;
+	uint64_t eta; /* default 3; at least 2 */
+	bool strict;
+	uint64_t epochs; /* of every trial; 0: not known before they run */
+};
+
+struct sw_spec_median {
+	bool running_mean; /* Ray's rule and keys; else Optuna's */
+	/* Ray's */
+	uint64_t grace_period; /* default 1 */
+	uint64_t min_samples;  /* min_samples_required; default 3 */
+	/* Optuna's */
+	uint64_t startup_trials; /* n_startup_trials; default 5 */
+	uint64_t warmup_steps;   /* n_warmup_steps; default 0 */
+	uint64_t interval_steps; /* default 1 */
+	uint64_t min_trials;     /* n_min_trials; default 1 */
+};
+
+struct sw_spec_patience {
+	uint64_t patience; /* reports, at least 1 */
+	double min_delta;  /* default 0 */
+};
+
+struct sw_spec_threshold {
+	bool has_lower, has_upper; /* at least one of them */
+	double lower, upper;       /* lower < upper where both are given */
+	uint64_t warmup_steps;     /* n_warmup_steps; default 0 */
+	uint64_t interval_steps;   /* default 1 */
+};
+
+struct sw_spec_pbt {
+	uint64_t perturbation_interval; /* steps, at least 1 */
+	uint64_t burn_in_period;        /* default 0 */
+	double quantile_fraction;       /* default 0.25; above 0, at most 0.5 */
+	double resample_probability;    /* default 0.25; 0 to 1 */
+	size_t n_factors;
+	double factors[SW_SPEC_MAX_PERTURB]; /* default 1.2 and 0.8; each above 0 */
+	bool mutate[SW_SPEC_MAX_PARAMS];     /* by parameter: may it change? At least one does */
+	uint64_t epochs;                     /* of every trial; 0: not known before they run */
+};
+
+/* The part that its kind names is set, the others are zero. */
+struct sw_spec_pruner {
+	enum sw_spec_pruner_kind kind;
+	struct sw_spec_asha asha; /* of ASHA and PROMOTE */
+	struct sw_spec_hyperband hyperband;
+	struct sw_spec_median median;
+	struct sw_spec_patience patience;
+	struct sw_spec_threshold threshold;
+	struct sw_spec_pbt pbt;
+};
+
+/* The sweep ends when the best `top` completed trials no longer differ. */
+struct sw_spec_plateau {
+	uint64_t top;      /* default 10, at least 2; 0: no plateau was asked for */
+	double std;        /* default 0.001 */
+	uint64_t patience; /* default 0 */
+};
+
+/* What files of its trials' states a sweep has (docs/checkpoint.md). */
+enum sw_spec_keep {
+	SW_SPEC_KEEP_BEST_AND_LAST, /* of trials that have ended: the best one's, the last one's */
+	SW_SPEC_KEEP_ALL,
+	SW_SPEC_KEEP_NONE /* none are written either, but for trials that pause */
+};
+
+struct sw_spec_checkpoint {
+	uint64_t every; /* epochs; 0: by time */
+	enum sw_spec_keep keep;
+	uint64_t max_mb; /* of a million bytes; 0: no budget */
+};
+
+struct sw_spec_metric {
+	const char *name;
+	bool maximize;      /* default minimize */
+	bool has_reference; /* of several metrics: where their hypervolume is measured from */
+	double reference;
+};
+
+struct sw_spec {
+	cJSON *tree;        /* the whole spec as it was given; owned */
+	const char *name;   /* default "sweep" */
+	const char *method; /* "random", "grid", "sobol", "tpe", "bohb", "bayes"; required */
+	uint64_t seed;      /* below 2^53; has_seed false: the daemon draws one */
+	bool has_seed;
+	size_t n_metrics; /* 1: "metric"; more: "metrics" */
+	struct sw_spec_metric metrics[SW_SPEC_MAX_METRICS];
+	const char *metric; /* the first */
+	bool maximize;      /* of the first */
+	/* In the order of the spec, those of a group together; at least one. */
+	struct sw_spec_param *params;
+	size_t n_params;
+	struct sw_spec_group *groups;
+	size_t n_groups;
+	struct sw_spec_cond *conds; /* in the order of the children */
+	size_t n_conds;
+	struct sw_spec_constraint *constraints;
+	size_t n_constraints;
+	struct sw_spec_pruner pruner;
+	bool has_target; /* metric.target; of one metric only */
+	double target;
+	struct sw_spec_plateau plateau;
+	const cJSON *init; /* the user's points, tried first: objects; NULL: none */
+	size_t n_init;
+	uint64_t warm_start[SW_SPEC_MAX_WARM]; /* sweeps to learn from */
+	size_t n_warm_start;
+	bool shuffle;             /* grid */
+	uint64_t suggest_wait_ms; /* default 50 */
+	uint64_t run_cap;         /* 0: none given */
+	uint64_t max_concurrent;  /* 0: none given */
+	double time_budget_s;     /* 0: none given */
+	double gpu_hours;         /* 0: none given */
+	double weight;            /* default 1 */
+	uint64_t retries;         /* default 2 */
+	double lease_s;           /* 0: none */
+	bool needs_gpu;           /* resources.gpu > 0 */
+	double gpu;               /* resources.gpu: the part of a GPU; 0: not given; -1: it is 0 */
+	unsigned cpu;             /* resources.cpu, default 1; no effect yet */
+	struct sw_spec_checkpoint checkpoint;
+	const cJSON *trainer; /* NULL: the client drives the trials by ask, report and tell */
+	size_t n_warnings;    /* what is allowed, but likely a mistake */
+	struct sw_err warnings[SW_SPEC_MAX_WARNINGS];
+	/* What older versions took, and stored specs may have; whoever takes a new spec refuses it
+	 * by this line. */
+	struct sw_err refused;
+};
+
+/* "refine": a grid around the best of an earlier sweep. Whoever takes a spec resolves it, before it
+ * is read, into "parameters" (daemon/plan/refine.c); in a spec that has both, it is history. */
+struct sw_spec_refine {
+	uint64_t of;     /* the sweep */
+	uint64_t top;    /* default 3: how many of its best trials span the grid */
+	uint64_t points; /* default 5: values of each numeric parameter */
+};
+SW_NODISCARD sw_status sw_spec_refine_read(struct sw_spec_refine *out, const cJSON *refine,
+					   struct sw_err *err);
+
+/* spec: borrowed; a copy is kept. *out is the caller's on SW_OK. */
+SW_NODISCARD sw_status sw_spec_read(struct sw_spec **out, const cJSON *spec, struct sw_err *err);
+void sw_spec_destroy(struct sw_spec *s); /* NULL is allowed */
+
+/* An "early_terminate" other than the spec's own, for the same sweep; *out is zeroed first. Errors
+ * are relative to it ("/max_t"). */
+SW_NODISCARD sw_status sw_spec_pruner_read(struct sw_spec_pruner *out, const struct sw_spec *s,
+					   const cJSON *early_terminate, struct sw_err *err);
+/* The step at which a trial ends by the pruner's rungs, max_t; 0: there are none. */
+uint64_t sw_spec_max_t(const struct sw_spec *s);
+
+/* Would the parameter, which has min and max, still suit the trainer with these? SW_INVALID says
+ * what it feeds, at "/parameters/NAME/min" or "/max". Whether a range lies from min to max is not
+ * asked. O(parameters + layers). */
+SW_NODISCARD sw_status sw_spec_range_check(const struct sw_spec *s, size_t param, double min,
+					   double max, struct sw_err *err);
+
+/* The index of a parameter by name, or -1. */
+int sw_spec_param_find(const struct sw_spec *s, const char *name);
+/* Is there a condition on it? */
+bool sw_spec_param_conditional(const struct sw_spec *s, size_t i);
+
+/* The JSON pointer of a parameter in the spec: "/parameters/opt/parameters/wd". */
+void sw_spec_param_pointer(const struct sw_spec_param *p, char *ptr, size_t cap);
+/* That of what a condition says: ".../when/NAME". */
+void sw_spec_cond_pointer(const struct sw_spec *s, const struct sw_spec_cond *c, char *ptr,
+			  size_t cap);
+
+/* The value of a parameter in the JSON of a trial, by its whole name: "opt.wd" is found under that
+ * key, or under "wd" in the object "opt". NULL when there is none. */
+const cJSON *sw_spec_param_value(const cJSON *params, const char *name);
+
+/* The same value: numbers by what they are, everything else by kind and content. */
+bool sw_spec_same(const cJSON *a, const cJSON *b);
+
+#endif

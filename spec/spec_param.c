@@ -1,0 +1,435 @@
+/* One parameter of the search space: W&B's forms, and the names that Ray and Optuna give them. */
+#include "proto/json.h"
+#include "proto/nearest.h"
+#include "spec/spec_internal.h"
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Those of Ray's arguments come last: they go with Ray's distributions alone. */
+static const char *const known[] = {
+	"value",      "values", "probabilities", "distribution", "min", "max",
+	"q",          "mu",     "sigma",         "log",          "a",   "b",
+	"when",       "lower",  "upper",         "mean",         "sd",  "categories",
+	"grid_search"};
+enum { N_OURS = 13 };
+
+static const struct spec_hint hints[] = {
+	{"low", "min", NULL},
+	{"lower", "min", NULL},
+	{"minimum", "min", NULL},
+	{"high", "max", NULL},
+	{"upper", "max", NULL},
+	{"maximum", "max", NULL},
+	{"step", "q", NULL},
+	{"std", "sigma", NULL},
+	{"choices", "values", NULL},
+	{"choice", "values", NULL},
+	{"categories", "values", NULL},
+	{"mean", "mu", NULL},
+	{"sd", "sigma", NULL},
+	{"alpha", "a", NULL},
+	{"beta", "b", NULL},
+	{"grid", "grid_search", NULL},
+	{"weights", "probabilities", NULL},
+	{"type", "distribution", NULL},
+	{"dist", "distribution", NULL},
+	{"constant", "value", NULL},
+	{"default", "value", NULL},
+};
+
+/* What a distribution takes; the bits are needed, those of `may` allowed. */
+enum {
+	VALUE = 1,
+	VALUES = 2,
+	PROBABILITIES = 4,
+	MIN = 8,
+	MAX = 16,
+	RANGE = MIN | MAX,
+	Q = 32,
+	MU = 64,
+	SIGMA = 128,
+	A = 256,
+	B = 512
+};
+
+static const struct field {
+	const char *key;
+	unsigned bit;
+} fields[] = {
+	{"value", VALUE}, {"values", VALUES}, {"probabilities", PROBABILITIES},
+	{"min", MIN},     {"max", MAX},       {"q", Q},
+	{"mu", MU},       {"sigma", SIGMA},   {"a", A},
+	{"b", B},
+};
+
+/* Ray's name for an argument of ours. */
+static const struct alias {
+	const char *key, *ray;
+} aliases[] = {
+	{"min", "lower"}, {"max", "upper"},         {"mu", "mean"},
+	{"sigma", "sd"},  {"values", "categories"}, {"values", "grid_search"},
+};
+
+enum {
+	EXPONENTS = 1, /* W&B's log_uniform and its kin: min and max are exponents of e */
+	RAYS = 2,      /* Ray's, and takes Ray's names for its arguments too */
+	INTEGERS = 4,  /* min, max and q are integers */
+	OPEN = 8       /* max itself is left out */
+};
+
+/* A name in a spec, what it means, and what goes with it. */
+static const struct dist {
+	const char *name;
+	const char *is;
+	unsigned needs, may;
+	unsigned flags;
+} dists[] = {
+	{"constant", "constant", VALUE, 0, 0},
+	{"categorical", "categorical", VALUES, PROBABILITIES, 0},
+	{"categorical_w_probabilities", "categorical", VALUES | PROBABILITIES, 0, 0},
+	{"int_uniform", "int_uniform", RANGE, 0, INTEGERS},
+	{"int_log_uniform", "int_log_uniform", RANGE, 0, INTEGERS},
+	{"uniform", "uniform", RANGE, 0, RAYS},
+	{"q_uniform", "q_uniform", RANGE, Q, 0},
+	{"log_uniform_values", "log_uniform_values", RANGE, 0, 0},
+	{"inv_log_uniform_values", "inv_log_uniform_values", RANGE, 0, 0},
+	{"q_log_uniform_values", "q_log_uniform_values", RANGE, Q, 0},
+	{"log_uniform", "log_uniform_values", RANGE, 0, EXPONENTS},
+	{"inv_log_uniform", "inv_log_uniform_values", RANGE, 0, EXPONENTS},
+	{"q_log_uniform", "q_log_uniform_values", RANGE, Q, EXPONENTS},
+	{"pow2", "pow2", RANGE, 0, 0},
+	{"normal", "normal", 0, MU | SIGMA, 0},
+	{"q_normal", "q_normal", 0, MU | SIGMA | Q, 0},
+	{"log_normal", "log_normal", 0, MU | SIGMA, 0},
+	{"q_log_normal", "q_log_normal", 0, MU | SIGMA | Q, 0},
+	{"beta", "beta", 0, A | B, 0},
+	{"q_beta", "q_beta", 0, A | B | Q, 0},
+	/* Ray's names */
+	{"choice", "categorical", VALUES, PROBABILITIES, RAYS},
+	{"grid_search", "categorical", VALUES, 0, RAYS},
+	{"quniform", "q_uniform", RANGE, Q, RAYS},
+	{"loguniform", "log_uniform_values", RANGE, 0, RAYS},
+	{"qloguniform", "q_log_uniform_values", RANGE, Q, RAYS},
+	{"randint", "int_uniform", RANGE, 0, RAYS | INTEGERS | OPEN},
+	{"qrandint", "q_uniform", RANGE, Q, RAYS | INTEGERS},
+	{"lograndint", "int_log_uniform", RANGE, 0, RAYS | INTEGERS | OPEN},
+	{"qlograndint", "q_log_uniform_values", RANGE, Q, RAYS | INTEGERS},
+	{"randn", "normal", 0, MU | SIGMA, RAYS},
+	{"qrandn", "q_normal", 0, MU | SIGMA | Q, RAYS},
+};
+
+static const struct spec_hint refused[] = {
+	{"sample_from", NULL, "use values"},
+	{"int", NULL, "use int_uniform"},
+	{"float", NULL, "use uniform"},
+};
+
+/* "/key": the keys of a parameter need no escaping. */
+static const char *pointer_to(const char *key, char ptr[32])
+{
+	(void)snprintf(ptr, 32, "/%s", key);
+	return ptr;
+}
+
+/* SW_INVALID at a key of the parameter, with a formatted line. */
+#define AT_KEY(err, key, ...)                                                                      \
+	sw_err_at(err, SW_INVALID, pointer_to(key, (char[32]){""}), __VA_ARGS__)
+
+/* The key that the spec used: ours, or Ray's for the same. */
+static const char *key_of(const cJSON *v, const char *key)
+{
+	for (size_t i = 0; sw_json_get(v, key) == NULL && i < SPEC_N(aliases); i++)
+		if (strcmp(aliases[i].key, key) == 0 && sw_json_get(v, aliases[i].ray) != NULL)
+			return aliases[i].ray;
+	return key;
+}
+
+static const cJSON *get(const cJSON *v, const char *key)
+{
+	return sw_json_get(v, key_of(v, key));
+}
+
+static sw_status check_aliases(const cJSON *v, struct sw_err *err)
+{
+	for (size_t i = 0; i < SPEC_N(aliases); i++) {
+		const char *used = key_of(v, aliases[i].key), *ray = aliases[i].ray;
+
+		if (strcmp(used, ray) != 0 && sw_json_get(v, ray) != NULL)
+			return AT_KEY(err, ray, "\"%s\" and \"%s\" mean the same: give one", used,
+				      ray);
+	}
+	return SW_OK;
+}
+
+static const struct dist *dist_by_name(const char *name)
+{
+	for (size_t i = 0; i < SPEC_N(dists); i++)
+		if (strcmp(dists[i].name, name) == 0)
+			return &dists[i];
+	return NULL;
+}
+
+/* The same for a name that stands in the table. */
+static const struct dist *dist_known(const char *name)
+{
+	const struct dist *d = dist_by_name(name);
+
+	assert(d != NULL);
+	return d;
+}
+
+static sw_status unknown_dist(const char *name, struct sw_err *err)
+{
+	const char *names[SPEC_N(dists)];
+
+	for (size_t i = 0; i < SPEC_N(refused); i++)
+		if (strcmp(refused[i].key, name) == 0)
+			return AT_KEY(err, "distribution",
+				      "distribution \"%s\" is not supported by this version: %s",
+				      name, refused[i].line);
+	for (size_t i = 0; i < SPEC_N(dists); i++)
+		names[i] = dists[i].name;
+	const char *near = sw_nearest(name, names, SPEC_N(dists));
+	if (near != NULL)
+		return AT_KEY(err, "distribution",
+			      "unknown distribution \"%s\"; did you mean \"%s\"?", name, near);
+	return AT_KEY(err, "distribution",
+		      "unknown distribution \"%.64s\": uniform, log_uniform_values, int_uniform, "
+		      "q_uniform, categorical, pow2, normal, log_normal and others are known",
+		      name);
+}
+
+/* {"log": true, "min", "max"}: Optuna's way to say so; its suggest_int() has integers. */
+static const struct dist *dist_of_log(const cJSON *v)
+{
+	if (get(v, "q") != NULL)
+		return dist_known("q_log_uniform_values");
+	return dist_known(sw_json_is_integer(get(v, "min")) && sw_json_is_integer(get(v, "max"))
+				  ? "int_log_uniform"
+				  : "log_uniform_values");
+}
+
+/* W&B's defaults. *by: the words that the error for a key out of place uses. */
+static sw_status dist_find(const cJSON *v, const struct dist **out, char by[64], struct sw_err *err)
+{
+	const cJSON *given = sw_json_get(v, "distribution"), *log = sw_json_get(v, "log");
+	const cJSON *min = sw_json_get(v, "min"), *max = sw_json_get(v, "max");
+	const char *key = "min";
+
+	if (log != NULL && !cJSON_IsBool(log))
+		return AT_KEY(err, "log", "\"log\" must be true or false, not %s", spec_kind(log));
+	if (given != NULL) {
+		if (!cJSON_IsString(given))
+			return AT_KEY(err, "distribution",
+				      "\"distribution\" must be a string, not %s",
+				      spec_kind(given));
+		if (log != NULL)
+			return AT_KEY(err, "log", "\"log\" does not go with \"distribution\"");
+		*out = dist_known(given->valuestring); /* spec_param_read() has looked */
+		(void)snprintf(by, 64, "distribution \"%s\"", given->valuestring);
+		return SW_OK;
+	}
+	if (sw_json_get(v, "value") != NULL) {
+		key = "value";
+		*out = dist_known("constant");
+	} else if (get(v, "values") != NULL) {
+		key = key_of(v, "values");
+		*out = dist_known("categorical");
+	} else if (min == NULL && max == NULL) {
+		return sw_err_set(err, SW_INVALID,
+				  "a parameter needs \"value\", \"values\", \"min\" and \"max\", "
+				  "or a \"distribution\"");
+	} else if (cJSON_IsTrue(log)) {
+		*out = dist_of_log(v);
+	} else if (sw_json_get(v, "q") != NULL) {
+		*out = dist_known("q_uniform");
+	} else {
+		*out = dist_known(sw_json_is_integer(min) && sw_json_is_integer(max) ? "int_uniform"
+										     : "uniform");
+	}
+	assert(*out != NULL);
+	if (log != NULL && (*out)->needs != RANGE)
+		return AT_KEY(err, "log", "\"log\" does not go with \"%s\"", key);
+	(void)snprintf(by, 64, "\"%s\"", key);
+	return SW_OK;
+}
+
+/* Every key that the distribution needs, none that it does not take. */
+static sw_status check_fields(const cJSON *v, const struct dist *d, const char *by,
+			      struct sw_err *err)
+{
+	assert(d != NULL);
+	for (size_t i = 0; i < SPEC_N(fields); i++) {
+		const char *key = key_of(v, fields[i].key);
+		const bool given = sw_json_get(v, key) != NULL;
+		if (given && ((d->needs | d->may) & fields[i].bit) == 0)
+			return AT_KEY(err, key, "\"%s\" does not go with %s", key, by);
+		if (!given && (d->needs & fields[i].bit) != 0)
+			return AT_KEY(err, key, "\"%s\" is missing (%s needs it)", key, by);
+	}
+	return SW_OK;
+}
+
+static sw_status read_number(const cJSON *v, const char *name, double *out, bool *has,
+			     struct sw_err *err)
+{
+	const char *key = key_of(v, name);
+	const cJSON *number = sw_json_get(v, key);
+
+	if (number == NULL)
+		return SW_OK;
+	if (!cJSON_IsNumber(number))
+		return AT_KEY(err, key, "\"%s\" must be a number, not %s", key, spec_kind(number));
+	*out = number->valuedouble;
+	if (has != NULL)
+		*has = true;
+	return SW_OK;
+}
+
+/* exp() of the bounds, and a word of warning where they look like values. */
+static sw_status from_exponents(struct sw_spec_param *p, const struct dist *d,
+				struct sw_err *warning, struct sw_err *err)
+{
+	const double low = p->min, high = p->max;
+
+	p->min = exp(low);
+	p->max = exp(high);
+	if (!isfinite(p->max) || !isfinite(p->min))
+		return AT_KEY(err, isfinite(p->max) ? "min" : "max",
+			      "min and max of %s are exponents of e, and e^%g is not finite; %s "
+			      "takes the values themselves",
+			      d->name, isfinite(p->max) ? low : high, d->is);
+	if (p->min == 0 || p->max == 0)
+		return AT_KEY(err, p->min == 0 ? "min" : "max",
+			      "min and max of %s are exponents of e, and e^%g is 0; %s takes the "
+			      "values themselves",
+			      d->name, p->min == 0 ? low : high, d->is);
+	if (low > 0 && low < 1 && high <= 1)
+		(void)!sw_err_set(warning, SW_INVALID,
+				  "min and max of %s are exponents of e: values go from %.6g to "
+				  "%.6g; %s takes the values themselves",
+				  d->name, p->min, p->max, d->is);
+	return SW_OK;
+}
+
+static sw_status check_integer(const cJSON *v, const char *name, double x, const struct dist *d,
+			       struct sw_err *err)
+{
+	const char *key = key_of(v, name);
+
+	if (x == floor(x) && fabs(x) <= SW_JSON_MAX_INT)
+		return SW_OK;
+	return AT_KEY(err, key, "\"%s\" of %s must be an integer below 2^53", key, d->name);
+}
+
+static bool is_written_as_integer(const cJSON *v)
+{
+	return cJSON_IsNumber(v) && (v->type & SW_JSON_REAL) == 0;
+}
+
+sw_status spec_param_check_new(const cJSON *v, struct sw_err *err)
+{
+	const cJSON *min = sw_json_get(v, "min"), *max = sw_json_get(v, "max");
+	const char *key = sw_json_is_integer(min) ? "max" : "min";
+
+	if (sw_json_get(v, "distribution") != NULL || sw_json_get(v, "q") != NULL ||
+	    !is_written_as_integer(min) || !is_written_as_integer(max) ||
+	    (sw_json_is_integer(min) && sw_json_is_integer(max)))
+		return SW_OK;
+	return AT_KEY(err, key,
+		      "\"%s\" of %s must be an integer below 2^53; for reals write it with a point "
+		      "or an exponent",
+		      key, cJSON_IsTrue(sw_json_get(v, "log")) ? "int_log_uniform" : "int_uniform");
+}
+
+/* Ray's randint(lower, upper) ends at upper - 1. */
+static sw_status leave_out_max(struct sw_spec_param *p, const cJSON *v, const struct dist *d,
+			       struct sw_err *err)
+{
+	if (!(p->min < p->max))
+		return AT_KEY(err, key_of(v, "max"),
+			      "%s leaves \"%s\" out: it must be above \"%s\" (int_uniform and "
+			      "int_log_uniform include it)",
+			      d->name, key_of(v, "max"), key_of(v, "min"));
+	p->max -= 1;
+	return SW_OK;
+}
+
+static sw_status read_range(struct sw_spec_param *p, const cJSON *v, const struct dist *d,
+			    struct sw_err *warning, struct sw_err *err)
+{
+	sw_status rc;
+
+	if ((d->needs & RANGE) == 0)
+		return SW_OK;
+	if ((rc = read_number(v, "min", &p->min, &p->has_min, err)) != SW_OK ||
+	    (rc = read_number(v, "max", &p->max, &p->has_max, err)) != SW_OK)
+		return rc;
+	if ((d->flags & INTEGERS) != 0 &&
+	    ((rc = check_integer(v, "min", p->min, d, err)) != SW_OK ||
+	     (rc = check_integer(v, "max", p->max, d, err)) != SW_OK ||
+	     (rc = check_integer(v, "q", p->q, d, err)) != SW_OK))
+		return rc;
+	if ((d->flags & OPEN) != 0)
+		return leave_out_max(p, v, d, err);
+	return (d->flags & EXPONENTS) != 0 ? from_exponents(p, d, warning, err) : SW_OK;
+}
+
+static sw_status not_an_object(const cJSON *v, struct sw_err *err)
+{
+	if (cJSON_IsArray(v))
+		return sw_err_set(err, SW_INVALID,
+				  "a parameter must be an object; for a choice write {\"values\": "
+				  "[...]}");
+	return sw_err_set(err, SW_INVALID,
+			  "a parameter must be an object; for a constant write {\"value\": ...}");
+}
+
+/* "lower" is a word of Ray's distributions; elsewhere it is a mistake for "min". */
+static sw_status check_keys(const cJSON *v, struct sw_err *err)
+{
+	const char *name = cJSON_GetStringValue(sw_json_get(v, "distribution"));
+	const struct dist *d = name != NULL ? dist_by_name(name) : NULL;
+	const bool rays = (d != NULL && (d->flags & RAYS) != 0) ||
+			  (name == NULL && sw_json_get(v, "grid_search") != NULL);
+	const struct spec_keys keys = {known, rays ? SPEC_N(known) : N_OURS, hints, SPEC_N(hints)};
+
+	return spec_check_keys(v, &keys, err);
+}
+
+sw_status spec_param_read(struct sw_spec_param *p, const cJSON *v, struct sw_err *warning,
+			  struct sw_err *err)
+{
+	const struct dist *d = NULL;
+	char by[64] = "";
+	sw_status rc;
+
+	p->q = 1;
+	p->sigma = 1;
+	p->a = 1;
+	p->b = 1;
+	if (!cJSON_IsObject(v))
+		return not_an_object(v, err);
+	/* A distribution that is not known comes first: its own keys are no mistakes. */
+	const cJSON *named = sw_json_get(v, "distribution");
+	if (cJSON_IsString(named) && dist_by_name(named->valuestring) == NULL)
+		return unknown_dist(named->valuestring, err);
+	if ((rc = check_keys(v, err)) != SW_OK || (rc = check_aliases(v, err)) != SW_OK ||
+	    (rc = dist_find(v, &d, by, err)) != SW_OK ||
+	    (rc = check_fields(v, d, by, err)) != SW_OK)
+		return rc;
+	assert(d != NULL);
+	p->dist = d->is;
+	p->value = sw_json_get(v, "value");
+	if ((rc = read_number(v, "q", &p->q, &p->has_q, err)) != SW_OK ||
+	    (rc = read_number(v, "mu", &p->mu, NULL, err)) != SW_OK ||
+	    (rc = read_number(v, "sigma", &p->sigma, NULL, err)) != SW_OK ||
+	    (rc = read_number(v, "a", &p->a, NULL, err)) != SW_OK ||
+	    (rc = read_number(v, "b", &p->b, NULL, err)) != SW_OK ||
+	    (rc = read_range(p, v, d, warning, err)) != SW_OK ||
+	    (rc = spec_values_read(p, v, key_of(v, "values"), err)) != SW_OK)
+		return rc;
+	return spec_weights_read(p, v, err);
+}

@@ -1,0 +1,204 @@
+/* Type "pbt": population based training, with Ray's keys. */
+#include "proto/json.h"
+#include "spec/spec_pruner.h"
+#include <float.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct pruner_field fields[] = {
+	{{"perturbation_interval", NULL, NULL},
+	 FIELD_U64,
+	 PRUNER_AT(pbt.perturbation_interval),
+	 1,
+	 false,
+	 0,
+	 "the steps between two comparisons with the population"},
+	{{"burn_in_period", NULL, NULL},
+	 FIELD_U64,
+	 PRUNER_AT(pbt.burn_in_period),
+	 0,
+	 false,
+	 0,
+	 NULL},
+	{{"quantile_fraction", NULL, NULL},
+	 FIELD_REAL,
+	 PRUNER_AT(pbt.quantile_fraction),
+	 0,
+	 true,
+	 0.5,
+	 NULL},
+	{{"resample_probability", NULL, NULL},
+	 FIELD_REAL,
+	 PRUNER_AT(pbt.resample_probability),
+	 0,
+	 false,
+	 1,
+	 NULL},
+};
+_Static_assert(SPEC_N(fields) <= PRUNER_MAX_FIELDS, "given[] has room");
+
+static const struct spec_hint hints[] = {
+	{"population_size", NULL, "the sweep's \"run_cap\" is the size of the population"},
+	{"population", NULL, "the sweep's \"run_cap\" is the size of the population"},
+	{"max_t", NULL, "a trial ends after the trainer's epochs, or when you tell so"},
+	{"hyperparam_bounds", NULL, "the bounds are those of \"parameters\""},
+	{"mutations", "hyperparam_mutations", NULL},
+	{"custom_explore_fn", NULL, "numbers are multiplied by one of perturbation_factors"},
+	{"synch", NULL, "members do not wait for each other: leave it out"},
+	{"log_config", NULL, "every change is kept with the trial: leave it out"},
+	{"require_attrs", NULL, "leave it out"},
+};
+
+static void defaults(struct pruner_read *r)
+{
+	r->out->pbt = (struct sw_spec_pbt){.quantile_fraction = 0.25,
+					   .resample_probability = 0.25,
+					   .n_factors = 2,
+					   .factors = {1.2, 0.8}};
+}
+
+static sw_status read_factors(struct sw_spec_pbt *p, const cJSON *v, struct sw_err *err)
+{
+	const cJSON *item;
+
+	if (v == NULL)
+		return SW_OK;
+	if (!cJSON_IsArray(v))
+		return sw_err_at(err, SW_INVALID, "/perturbation_factors",
+				 "\"perturbation_factors\" must be an array like [1.2, 0.8], not "
+				 "%s",
+				 spec_kind(v));
+	const int n = cJSON_GetArraySize(v);
+	if (n < 1 || n > SW_SPEC_MAX_PERTURB)
+		return sw_err_at(err, SW_INVALID, "/perturbation_factors",
+				 "\"perturbation_factors\" has %d of them: it takes 1 to %d", n,
+				 SW_SPEC_MAX_PERTURB);
+	p->n_factors = 0;
+	cJSON_ArrayForEach (item, v) {
+		const sw_status rc = spec_read_real(item, "perturbation_factors", 0, true, 1e6,
+						    &p->factors[p->n_factors], err);
+		if (rc != SW_OK) {
+			(void)snprintf(err->ptr, sizeof err->ptr, "/perturbation_factors/%zu",
+				       p->n_factors);
+			return rc;
+		}
+		p->n_factors++;
+	}
+	return SW_OK;
+}
+
+static bool is_constant(const struct sw_spec_param *p)
+{
+	return strcmp(p->dist, "constant") == 0;
+}
+
+/* Why a parameter cannot change from a trial to one that goes on from its checkpoint; NULL: it
+ * can. */
+static const char *cannot_change(const struct sw_spec *s, size_t i, const bool *sizes)
+{
+	const struct sw_spec_param *p = &s->params[i];
+
+	if (is_constant(p))
+		return "is a constant: it cannot change";
+	if (sizes[i])
+		return "is the size of a layer: a checkpoint fits one size only";
+	if (s->trainer != NULL && spec_option_param(s, "optimizer") == p)
+		return "is the optimizer: a checkpoint holds the state of one";
+	if (s->trainer != NULL && spec_option_param(s, "epochs") == p)
+		return "is how long a trial trains, which is the same for all members";
+	return NULL;
+}
+
+/* All that can change, but what the model's layers name. */
+static sw_status mutate_default(struct pruner_read *r, const bool *named, const bool *sizes,
+				struct sw_err *err)
+{
+	const struct sw_spec *s = r->spec;
+	bool any = false;
+
+	for (size_t i = 0; i < s->n_params; i++) {
+		r->out->pbt.mutate[i] = !named[i] && cannot_change(s, i, sizes) == NULL;
+		any = any || r->out->pbt.mutate[i];
+	}
+	return any ? SW_OK
+		   : sw_err_at(err, SW_INVALID, "/hyperparam_mutations",
+			       "no parameter can change from one member to the next: each is a "
+			       "constant, in the model's layers, the optimizer or the epochs");
+}
+
+static sw_status mutate_one(struct pruner_read *r, const cJSON *v, const bool *sizes,
+			    const char *ptr, struct sw_err *err)
+{
+	const char *name = cJSON_GetStringValue(v);
+
+	if (name == NULL)
+		return sw_err_at(err, SW_INVALID, ptr,
+				 "\"hyperparam_mutations\" has %s in it: it lists names of "
+				 "parameters",
+				 spec_kind(v));
+	const int i = sw_spec_param_find(r->spec, name);
+	if (i < 0)
+		return spec_no_param(r->spec, "hyperparam_mutations", name, ptr, err);
+	if (r->out->pbt.mutate[i])
+		return sw_err_at(err, SW_INVALID, ptr, "\"%s\" is there twice", name);
+	const char *why = cannot_change(r->spec, (size_t)i, sizes);
+	if (why != NULL)
+		return sw_err_at(err, SW_INVALID, ptr, "\"%s\" %s", name, why);
+	r->out->pbt.mutate[i] = true;
+	return SW_OK;
+}
+
+static sw_status read_mutations(struct pruner_read *r, const cJSON *v, struct sw_err *err)
+{
+	bool named[SW_SPEC_MAX_PARAMS] = {false}, sizes[SW_SPEC_MAX_PARAMS] = {false};
+	const cJSON *item;
+	char ptr[64];
+	size_t n = 0;
+
+	spec_model_names(r->spec, named, sizes);
+	if (v == NULL)
+		return mutate_default(r, named, sizes, err);
+	if (!cJSON_IsArray(v))
+		return sw_err_at(err, SW_INVALID, "/hyperparam_mutations",
+				 "\"hyperparam_mutations\" must be an array of names of "
+				 "parameters, not %s: what they may become is in \"parameters\"",
+				 spec_kind(v));
+	if (v->child == NULL)
+		return sw_err_at(err, SW_INVALID, "/hyperparam_mutations",
+				 "\"hyperparam_mutations\" is empty: no parameter would change");
+	cJSON_ArrayForEach (item, v) {
+		(void)snprintf(ptr, sizeof ptr, "/hyperparam_mutations/%zu", n++);
+		const sw_status rc = mutate_one(r, item, sizes, ptr, err);
+		if (rc != SW_OK)
+			return rc;
+	}
+	return SW_OK;
+}
+
+static sw_status finish(struct pruner_read *r, struct sw_err *err)
+{
+	if (r->spec->run_cap < 2)
+		return sw_err_at(err, SW_INVALID, "",
+				 r->spec->run_cap == 0
+					 ? "type \"pbt\" needs the sweep's \"run_cap\": it is the "
+					   "size of the population"
+					 : "type \"pbt\" needs a \"run_cap\" of 2 or more: it is "
+					   "the size of the population");
+	sw_status rc = read_factors(&r->out->pbt, sw_json_get(r->v, "perturbation_factors"), err);
+	if (rc == SW_OK)
+		rc = read_mutations(r, sw_json_get(r->v, "hyperparam_mutations"), err);
+	r->out->pbt.epochs = spec_pruner_epochs(r->spec);
+	return rc;
+}
+
+const struct pruner_type spec_pruner_pbt = {
+	.name = "pbt",
+	.kind = SW_SPEC_PRUNER_PBT,
+	.fields = fields,
+	.n_fields = SPEC_N(fields),
+	.more = {"perturbation_factors", "hyperparam_mutations"},
+	.hints = hints,
+	.n_hints = SPEC_N(hints),
+	.defaults = defaults,
+	.finish = finish,
+};

@@ -1,0 +1,52 @@
+/* spec/spec_pruner.h — what the types of "early_terminate" are made of: a table of keys each, and
+ * a function for what a table cannot say. Internal to proto/. */
+#ifndef SW_SPEC_SPEC_PRUNER_H
+#define SW_SPEC_SPEC_PRUNER_H
+
+#include "spec/spec_internal.h"
+
+#define PRUNER_MAX_FIELDS 8
+#define PRUNER_MAX_NAMES  3
+
+enum pruner_field_kind { FIELD_U64, FIELD_REAL, FIELD_BOOL };
+
+/* A field under its own name or another tool's. */
+struct pruner_field {
+	const char *names[PRUNER_MAX_NAMES];
+	enum pruner_field_kind kind;
+	size_t at;         /* in struct sw_spec_pruner */
+	double least;      /* FIELD_U64: most is 1e9 */
+	bool open;         /* FIELD_REAL: above least */
+	double most;       /* FIELD_REAL */
+	const char *needs; /* not NULL: it must be given; the line's end */
+};
+
+#define PRUNER_AT(part) offsetof(struct sw_spec_pruner, part)
+
+/* One spec's early_terminate, as far as it has been read. */
+struct pruner_read {
+	struct sw_spec_pruner *out;
+	const struct sw_spec *spec;
+	const cJSON *v;
+	const char *given[PRUNER_MAX_FIELDS]; /* the name a field goes by in v; NULL: not given */
+};
+
+struct pruner_type {
+	const char *name;
+	enum sw_spec_pruner_kind kind;
+	const struct pruner_field *fields;
+	size_t n_fields;
+	const char *more[2]; /* keys that finish() reads by itself */
+	const struct spec_hint *hints;
+	size_t n_hints;
+	void (*defaults)(struct pruner_read *r);
+	sw_status (*finish)(struct pruner_read *r, struct sw_err *err);
+};
+
+/* How long each trial trains, where all train as long and have a trainer; 0: not known. */
+uint64_t spec_pruner_epochs(const struct sw_spec *s);
+
+extern const struct pruner_type spec_pruner_asha, spec_pruner_hyperband, spec_pruner_median,
+	spec_pruner_patience, spec_pruner_threshold, spec_pruner_pbt;
+
+#endif

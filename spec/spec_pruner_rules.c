@@ -1,0 +1,239 @@
+/* The types that judge a trial by a rule of its own: hyperband, median, patience, threshold. */
+#include "proto/json.h"
+#include "spec/spec_pruner.h"
+#include <float.h>
+
+#define COUNT(name, part, least)                                                                   \
+	{                                                                                          \
+		{name, NULL, NULL}, FIELD_U64, PRUNER_AT(part), least, false, 0, NULL              \
+	}
+#define REAL(name, part, least, most)                                                              \
+	{                                                                                          \
+		{name, NULL, NULL}, FIELD_REAL, PRUNER_AT(part), least, false, most, NULL          \
+	}
+
+/* --- hyperband: W&B's --- */
+
+enum { MIN_ITER, MAX_ITER, S, ETA, STRICT };
+
+static const struct pruner_field hyperband_fields[] = {
+	[MIN_ITER] = COUNT("min_iter", hyperband.min_iter, 1),
+	[MAX_ITER] = COUNT("max_iter", hyperband.max_iter, 1),
+	[S] = COUNT("s", hyperband.s, 1),
+	[ETA] = COUNT("eta", hyperband.eta, 2),
+	[STRICT] = {{"strict", NULL, NULL},
+		    FIELD_BOOL,
+		    PRUNER_AT(hyperband.strict),
+		    0,
+		    false,
+		    0,
+		    NULL},
+};
+_Static_assert(SPEC_N(hyperband_fields) <= PRUNER_MAX_FIELDS, "given[] has room");
+
+static const struct spec_hint hyperband_hints[] = {
+	{"grace_period", "min_iter", NULL},
+	{"min_resource", "min_iter", NULL},
+	{"max_t", "max_iter", NULL},
+	{"max_resource", "max_iter", NULL},
+	{"reduction_factor", "eta", NULL},
+	{"brackets", "s", NULL},
+	{"stop_last_trials", NULL, "leave it out"},
+};
+
+static void hyperband_defaults(struct pruner_read *r)
+{
+	r->out->hyperband.eta = 3;
+}
+
+static sw_status hyperband_finish(struct pruner_read *r, struct sw_err *err)
+{
+	const struct sw_spec_hyperband *h = &r->out->hyperband;
+	uint64_t band = h->max_iter;
+
+	if (r->given[MIN_ITER] != NULL && r->given[MAX_ITER] != NULL)
+		return sw_err_at(err, SW_INVALID, "/max_iter",
+				 "give \"min_iter\", or \"max_iter\" with \"s\": each says where "
+				 "the bands are");
+	if (r->given[MIN_ITER] != NULL && r->given[S] != NULL)
+		return sw_err_at(err, SW_INVALID, "/s",
+				 "\"s\" goes with \"max_iter\": from \"min_iter\" up there are as "
+				 "many bands as a trial reaches");
+	r->out->hyperband.epochs = spec_pruner_epochs(r->spec);
+	if (r->given[MIN_ITER] != NULL)
+		return SW_OK;
+	if (r->given[MAX_ITER] == NULL)
+		return sw_err_at(err, SW_INVALID, "/min_iter",
+				 "\"min_iter\" is missing: the first band, or \"max_iter\" with "
+				 "\"s\" in its place");
+	if (r->given[S] == NULL)
+		return sw_err_at(err, SW_INVALID, "/s",
+				 "\"s\" is missing: how many bands lie below max_iter");
+	for (uint64_t i = 0; i < h->s && band > 0; i++)
+		band /= h->eta;
+	if (band > 0)
+		return SW_OK;
+	return sw_err_at(err, SW_INVALID, "/s",
+			 "\"s\" is %llu: max_iter %llu divided by eta %llu so often is below 1",
+			 (unsigned long long)h->s, (unsigned long long)h->max_iter,
+			 (unsigned long long)h->eta);
+}
+
+const struct pruner_type spec_pruner_hyperband = {
+	.name = "hyperband",
+	.kind = SW_SPEC_PRUNER_HYPERBAND,
+	.fields = hyperband_fields,
+	.n_fields = SPEC_N(hyperband_fields),
+	.hints = hyperband_hints,
+	.n_hints = SPEC_N(hyperband_hints),
+	.defaults = hyperband_defaults,
+	.finish = hyperband_finish,
+};
+
+/* --- median: Ray's, or Optuna's --- */
+
+#define RAYS 2 /* the first fields; the rest are Optuna's */
+
+static const struct pruner_field median_fields[] = {
+	COUNT("grace_period", median.grace_period, 1),
+	COUNT("min_samples_required", median.min_samples, 1),
+	COUNT("n_startup_trials", median.startup_trials, 0),
+	COUNT("n_warmup_steps", median.warmup_steps, 0),
+	COUNT("interval_steps", median.interval_steps, 1),
+	COUNT("n_min_trials", median.min_trials, 1),
+};
+_Static_assert(SPEC_N(median_fields) <= PRUNER_MAX_FIELDS, "given[] has room");
+
+static const struct spec_hint median_hints[] = {
+	{"min_samples", "min_samples_required", NULL},
+	{"percentile", NULL, "the rule is the median's"},
+	{"hard_stop", NULL, "a trial below the median is stopped: leave it out"},
+	{"min_time_slice", NULL, "leave it out"},
+};
+
+static void median_defaults(struct pruner_read *r)
+{
+	r->out->median = (struct sw_spec_median){.grace_period = 1,
+						 .min_samples = 3,
+						 .startup_trials = 5,
+						 .interval_steps = 1,
+						 .min_trials = 1};
+}
+
+static sw_status median_finish(struct pruner_read *r, struct sw_err *err)
+{
+	const char *ray = NULL, *optuna = NULL;
+	char ptr[sizeof err->ptr] = "";
+
+	for (size_t i = 0; i < SPEC_N(median_fields); i++) {
+		if (r->given[i] == NULL)
+			continue;
+		if (i < RAYS)
+			ray = r->given[i];
+		else
+			optuna = r->given[i];
+	}
+	r->out->median.running_mean = ray != NULL;
+	if (ray == NULL || optuna == NULL)
+		return SW_OK;
+	sw_json_pointer_add(ptr, sizeof ptr, optuna);
+	return sw_err_at(err, SW_INVALID, ptr,
+			 "\"%s\" is of Ray's median and \"%s\" of Optuna's: they are two rules, "
+			 "give the keys of one",
+			 ray, optuna);
+}
+
+const struct pruner_type spec_pruner_median = {
+	.name = "median",
+	.kind = SW_SPEC_PRUNER_MEDIAN,
+	.fields = median_fields,
+	.n_fields = SPEC_N(median_fields),
+	.hints = median_hints,
+	.n_hints = SPEC_N(median_hints),
+	.defaults = median_defaults,
+	.finish = median_finish,
+};
+
+/* --- patience --- */
+
+static const struct pruner_field patience_fields[] = {
+	{{"patience", NULL, NULL},
+	 FIELD_U64,
+	 PRUNER_AT(patience.patience),
+	 1,
+	 false,
+	 0,
+	 "how many reports in a row may bring nothing better"},
+	REAL("min_delta", patience.min_delta, 0, DBL_MAX),
+};
+_Static_assert(SPEC_N(patience_fields) <= PRUNER_MAX_FIELDS, "given[] has room");
+
+static const struct spec_hint patience_hints[] = {
+	{"num_results", "patience", NULL},
+	{"std", "min_delta", NULL},
+	{"wrapped_pruner", NULL, "a sweep has one pruner: leave it out"},
+};
+
+static void no_defaults(struct pruner_read *r)
+{
+	(void)r;
+}
+
+const struct pruner_type spec_pruner_patience = {
+	.name = "patience",
+	.kind = SW_SPEC_PRUNER_PATIENCE,
+	.fields = patience_fields,
+	.n_fields = SPEC_N(patience_fields),
+	.hints = patience_hints,
+	.n_hints = SPEC_N(patience_hints),
+	.defaults = no_defaults,
+};
+
+/* --- threshold: Optuna's --- */
+
+enum { LOWER, UPPER, WARMUP, INTERVAL };
+
+static const struct pruner_field threshold_fields[] = {
+	[LOWER] = REAL("lower", threshold.lower, -DBL_MAX, DBL_MAX),
+	[UPPER] = REAL("upper", threshold.upper, -DBL_MAX, DBL_MAX),
+	[WARMUP] = COUNT("n_warmup_steps", threshold.warmup_steps, 0),
+	[INTERVAL] = COUNT("interval_steps", threshold.interval_steps, 1),
+};
+_Static_assert(SPEC_N(threshold_fields) <= PRUNER_MAX_FIELDS, "given[] has room");
+
+static const struct spec_hint threshold_hints[] = {
+	{"min", "lower", NULL},
+	{"max", "upper", NULL},
+};
+
+static void threshold_defaults(struct pruner_read *r)
+{
+	r->out->threshold.interval_steps = 1;
+}
+
+static sw_status threshold_finish(struct pruner_read *r, struct sw_err *err)
+{
+	struct sw_spec_threshold *t = &r->out->threshold;
+
+	t->has_lower = r->given[LOWER] != NULL;
+	t->has_upper = r->given[UPPER] != NULL;
+	if (!t->has_lower && !t->has_upper)
+		return sw_err_at(err, SW_INVALID, "/upper",
+				 "\"upper\" is missing, and \"lower\" too: give one of them, or "
+				 "both");
+	if (t->has_lower && t->has_upper && t->lower >= t->upper)
+		return sw_err_at(err, SW_INVALID, "/lower",
+				 "\"lower\" must be below \"upper\": no value lies between them");
+	return SW_OK;
+}
+
+const struct pruner_type spec_pruner_threshold = {
+	.name = "threshold",
+	.kind = SW_SPEC_PRUNER_THRESHOLD,
+	.fields = threshold_fields,
+	.n_fields = SPEC_N(threshold_fields),
+	.hints = threshold_hints,
+	.n_hints = SPEC_N(threshold_hints),
+	.defaults = threshold_defaults,
+	.finish = threshold_finish,
+};

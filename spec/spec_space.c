@@ -1,0 +1,332 @@
+/* "parameters": the tree of groups, flattened, and the names that come of it. */
+#include "base/fault.h"
+#include "proto/json.h"
+#include "proto/nearest.h"
+#include "spec/spec_internal.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void spec_space_fini(struct sw_spec *s)
+{
+	for (size_t i = 0; i < s->n_params; i++) {
+		free((void *)s->params[i].weights);
+		if (s->params[i].name != s->params[i].key)
+			free((void *)s->params[i].name);
+	}
+	for (size_t i = 0; i < s->n_constraints; i++) {
+		free(s->constraints[i].left.terms);
+		free(s->constraints[i].right.terms);
+	}
+	free(s->params);
+	free(s->groups);
+	free(s->conds);
+	free(s->constraints);
+}
+
+/* --- names and places --- */
+
+int sw_spec_param_find(const struct sw_spec *s, const char *name)
+{
+	for (size_t i = 0; i < s->n_params; i++)
+		if (strcmp(s->params[i].name, name) == 0)
+			return (int)i;
+	return -1;
+}
+
+bool sw_spec_param_conditional(const struct sw_spec *s, size_t i)
+{
+	for (size_t k = 0; k < s->n_conds; k++)
+		if (s->conds[k].child == i)
+			return true;
+	return false;
+}
+
+/* The "parameters" object inside a group; NULL: the one at the top. */
+static void add_group_pointer(const struct sw_spec_group *g, char *ptr, size_t cap)
+{
+	if (g != NULL) {
+		add_group_pointer(g->parent, ptr, cap);
+		sw_json_pointer_add(ptr, cap, g->key);
+	}
+	sw_json_pointer_add(ptr, cap, "parameters");
+}
+
+void sw_spec_param_pointer(const struct sw_spec_param *p, char *ptr, size_t cap)
+{
+	ptr[0] = '\0';
+	add_group_pointer(p->group, ptr, cap);
+	sw_json_pointer_add(ptr, cap, p->key);
+}
+
+void sw_spec_cond_pointer(const struct sw_spec *s, const struct sw_spec_cond *c, char *ptr,
+			  size_t cap)
+{
+	ptr[0] = '\0';
+	if (c->group == NULL) {
+		sw_spec_param_pointer(&s->params[c->child], ptr, cap);
+	} else {
+		add_group_pointer(c->group->parent, ptr, cap);
+		sw_json_pointer_add(ptr, cap, c->group->key);
+	}
+	sw_json_pointer_add(ptr, cap, "when");
+	sw_json_pointer_add(ptr, cap, s->params[c->parent].name);
+}
+
+const cJSON *sw_spec_param_value(const cJSON *params, const char *name)
+{
+	char head[SW_SPEC_MAX_PARAM_NAME + 1];
+	const cJSON *v = sw_json_get(params, name);
+
+	for (const char *dot = strchr(name, '.'); v == NULL && dot != NULL;
+	     dot = strchr(dot + 1, '.')) {
+		const size_t n = (size_t)(dot - name);
+
+		if (n >= sizeof head)
+			return NULL;
+		memcpy(head, name, n);
+		head[n] = '\0';
+		const cJSON *group = sw_json_get(params, head);
+		if (cJSON_IsObject(group))
+			v = sw_spec_param_value(group, dot + 1);
+	}
+	return v;
+}
+
+bool sw_spec_same(const cJSON *a, const cJSON *b)
+{
+	if (cJSON_IsNumber(a) && cJSON_IsNumber(b))
+		return a->valuedouble == b->valuedouble;
+	return cJSON_Compare(a, b, 1) != 0;
+}
+
+const char *spec_param_nearest(const struct sw_spec *s, const char *name)
+{
+	const char *names[SW_SPEC_MAX_PARAMS];
+	const size_t n = strlen(name);
+
+	for (size_t i = 0; i < s->n_params; i++) {
+		names[i] = s->params[i].name;
+		/* The name inside its group, without the group's. */
+		const size_t whole = strlen(names[i]);
+		if (whole > n && names[i][whole - n - 1] == '.' &&
+		    strcmp(names[i] + whole - n, name) == 0)
+			return names[i];
+	}
+	return sw_nearest(name, names, s->n_params);
+}
+
+static bool name_ok(const char *name)
+{
+	const size_t n = strlen(name);
+	const char *const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "_0123456789";
+
+	if (n == 0 || n > SW_SPEC_MAX_PARAM_NAME || strchr(letters, name[0]) == NULL)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (strchr(letters, name[i]) == NULL && strchr("-./", name[i]) == NULL)
+			return false;
+	return true;
+}
+
+static sw_status bad_name(struct sw_err *err)
+{
+	return sw_err_set(err, SW_INVALID,
+			  "a parameter's name is 1 to %d of the characters a-z A-Z 0-9 _ - . / and "
+			  "starts with a letter, a digit or _",
+			  SW_SPEC_MAX_PARAM_NAME);
+}
+
+/* p->name of one in a group: the keys of its groups and its own, with dots between. */
+static sw_status join_name(struct sw_spec_param *p, struct sw_err *err)
+{
+	size_t n = strlen(p->key);
+
+	for (const struct sw_spec_group *g = p->group; g != NULL; g = g->parent)
+		n += strlen(g->key) + 1;
+	if (n > SW_SPEC_MAX_PARAM_NAME)
+		return sw_err_set(err, SW_INVALID,
+				  "the name is %zu bytes long with those of its groups; at most %d "
+				  "are allowed",
+				  n, SW_SPEC_MAX_PARAM_NAME);
+	char *name = sw_malloc(n + 1);
+	if (name == NULL)
+		return sw_err_set(err, SW_NOMEM, "out of memory");
+	const char *part = p->key;
+	const struct sw_spec_group *g = p->group;
+	name[n] = '\0';
+	for (;;) { /* from the back */
+		const size_t len = strlen(part);
+		n -= len;
+		memcpy(name + n, part, len);
+		if (g == NULL)
+			break;
+		name[--n] = '.';
+		part = g->key;
+		g = g->parent;
+	}
+	p->name = name;
+	return SW_OK;
+}
+
+static sw_status make_name(struct sw_spec *s, struct sw_spec_param *p, struct sw_err *err)
+{
+	if (!name_ok(p->key))
+		return bad_name(err);
+	const sw_status rc = p->group != NULL ? join_name(p, err) : SW_OK;
+	if (rc != SW_OK || sw_spec_param_find(s, p->name) == p - s->params)
+		return rc;
+	return sw_err_set(err, SW_INVALID, "there is another parameter called \"%s\"", p->name);
+}
+
+/* --- the tree --- */
+
+static bool is_group(const cJSON *v)
+{
+	return cJSON_IsObject(v) && sw_json_get(v, "parameters") != NULL;
+}
+
+static void count(const cJSON *params, size_t *n_params, size_t *n_groups)
+{
+	const cJSON *v;
+
+	cJSON_ArrayForEach (v, params) {
+		if (!is_group(v)) {
+			++*n_params;
+			continue;
+		}
+		++*n_groups;
+		count(sw_json_get(v, "parameters"), n_params, n_groups);
+	}
+}
+
+/* Ray tries each value of a grid_search; here that is what the method does. */
+static void warn_grid(struct sw_spec *s, const char *ptr, const cJSON *v)
+{
+	const char *dist = cJSON_GetStringValue(sw_json_get(v, "distribution"));
+	const bool grid = sw_json_get(v, "grid_search") != NULL ||
+			  (dist != NULL && strcmp(dist, "grid_search") == 0);
+
+	if (grid && strcmp(s->method, "grid") != 0)
+		spec_warn(
+			s, ptr,
+			"grid_search is drawn like \"values\": only method \"grid\" tries each of "
+			"them");
+}
+
+static sw_status read_one(struct sw_spec *s, const struct sw_spec_group *group, const cJSON *v,
+			  struct sw_err *err)
+{
+	struct sw_spec_param *p = &s->params[s->n_params++];
+	char ptr[sizeof err->ptr] = "";
+	struct sw_err warning = SW_ERR_INIT;
+	sw_status rc;
+
+	p->key = v->string;
+	p->name = v->string;
+	p->group = group;
+	p->when = sw_json_get(v, "when");
+	rc = make_name(s, p, err);
+	if (rc == SW_OK)
+		rc = spec_param_read(p, v, &warning, err);
+	sw_spec_param_pointer(p, ptr, sizeof ptr);
+	if (rc != SW_OK) {
+		sw_err_prefix(err, ptr);
+		return rc;
+	}
+	if (warning.code != SW_OK)
+		spec_warn(s, ptr, "%s", warning.msg);
+	warn_grid(s, ptr, v);
+	if (s->refused.code == SW_OK && spec_param_check_new(v, &s->refused) != SW_OK)
+		sw_err_prefix(&s->refused, ptr);
+	return SW_OK;
+}
+
+static sw_status check_group(const cJSON *v, struct sw_err *err)
+{
+	static const char *const known[] = {"parameters", "when"};
+	static const struct spec_keys keys = {known, SPEC_N(known), NULL, 0};
+	const cJSON *params = sw_json_get(v, "parameters"), *other;
+
+	if (!name_ok(v->string))
+		return bad_name(err);
+	cJSON_ArrayForEach (other, v) {
+		char ptr[sizeof err->ptr] = "";
+		sw_json_pointer_add(ptr, sizeof ptr, other->string);
+		if (strcmp(other->string, "value") == 0 || strcmp(other->string, "values") == 0 ||
+		    strcmp(other->string, "min") == 0 || strcmp(other->string, "max") == 0 ||
+		    strcmp(other->string, "distribution") == 0)
+			return sw_err_at(err, SW_INVALID, ptr,
+					 "\"%s\" does not go with \"parameters\": this is a group",
+					 other->string);
+	}
+	const sw_status rc = spec_check_keys(v, &keys, err);
+	if (rc != SW_OK)
+		return rc;
+	if (!cJSON_IsObject(params))
+		return sw_err_at(err, SW_INVALID, "/parameters",
+				 "\"parameters\" must be an object of parameters by name, not %s",
+				 spec_kind(params));
+	if (params->child == NULL)
+		return sw_err_at(err, SW_INVALID, "/parameters",
+				 "\"parameters\" is empty: a group needs at least one");
+	return SW_OK;
+}
+
+/* As deep as JSON may be nested here: 32. */
+static sw_status read_tree(struct sw_spec *s, const struct sw_spec_group *group,
+			   const cJSON *params, struct sw_err *err)
+{
+	const cJSON *v;
+	sw_status rc = SW_OK;
+
+	cJSON_ArrayForEach (v, params) {
+		if (!is_group(v)) {
+			rc = read_one(s, group, v, err);
+		} else {
+			struct sw_spec_group *g = &s->groups[s->n_groups++];
+			char ptr[sizeof err->ptr] = "";
+
+			g->key = v->string;
+			g->parent = group;
+			g->when = sw_json_get(v, "when");
+			rc = check_group(v, err);
+			if (rc != SW_OK) {
+				add_group_pointer(group, ptr, sizeof ptr);
+				sw_json_pointer_add(ptr, sizeof ptr, v->string);
+				sw_err_prefix(err, ptr);
+			} else {
+				rc = read_tree(s, g, sw_json_get(v, "parameters"), err);
+			}
+		}
+		if (rc != SW_OK)
+			return rc;
+	}
+	return SW_OK;
+}
+
+sw_status spec_parameters_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+{
+	size_t n_params = 0, n_groups = 0;
+
+	if (!cJSON_IsObject(v))
+		return sw_err_at(err, SW_INVALID, "/parameters",
+				 "\"parameters\" must be an object of parameters by name, not %s",
+				 spec_kind(v));
+	if (v->child == NULL)
+		return sw_err_at(err, SW_INVALID, "/parameters",
+				 "\"parameters\" is empty: a sweep needs at least one");
+	count(v, &n_params, &n_groups);
+	if (n_params > SW_SPEC_MAX_PARAMS || n_groups > SW_SPEC_MAX_GROUPS)
+		return sw_err_at(err, SW_INVALID, "/parameters",
+				 "\"parameters\" has more than 256 %s",
+				 n_params > SW_SPEC_MAX_PARAMS ? "parameters" : "groups");
+	/* One more: a group without parameters is seen to be one in read_tree(). */
+	s->params = sw_calloc(n_params + 1, sizeof *s->params);
+	s->groups = sw_calloc(n_groups + 1, sizeof *s->groups);
+	if (s->params == NULL || s->groups == NULL)
+		return sw_err_set(err, SW_NOMEM, "out of memory");
+	const sw_status rc = read_tree(s, NULL, v, err);
+	return rc == SW_OK ? spec_when_read(s, err) : rc;
+}

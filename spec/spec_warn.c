@@ -1,0 +1,209 @@
+/* What a spec may say, and yet is likely a mistake: it is accepted with a line about it. */
+#include "proto/json.h"
+#include "proto/nearest.h"
+#include "spec/layers.h"
+#include "spec/spec_internal.h"
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void spec_warn(struct sw_spec *s, const char *ptr, const char *fmt, ...)
+{
+	char line[sizeof s->warnings[0].msg];
+	va_list ap;
+
+	if (s->n_warnings == SW_SPEC_MAX_WARNINGS)
+		return;
+	va_start(ap, fmt);
+	(void)vsnprintf(line, sizeof line, fmt, ap);
+	va_end(ap);
+	(void)sw_err_at(&s->warnings[s->n_warnings++], SW_INVALID, ptr, "%s", line);
+}
+
+/* Keys of a W&B sweep file that say where its runs are shown or who drives them. */
+static void warn_inert(struct sw_spec *s)
+{
+	static const char *const inert[] = {"project", "entity", "controller"};
+
+	for (size_t i = 0; i < SPEC_N(inert); i++) {
+		char ptr[32];
+		(void)snprintf(ptr, sizeof ptr, "/%s", inert[i]);
+		if (sw_json_get(s->tree, inert[i]) != NULL)
+			spec_warn(s, ptr, "\"%s\" has no effect here", inert[i]);
+	}
+	if (sw_json_get(sw_json_get(s->tree, "resources"), "cpu") != NULL)
+		spec_warn(s, "/resources/cpu", "\"cpu\" has no effect in this version");
+}
+
+const struct sw_spec_param *spec_option_param(const struct sw_spec *s, const char *option)
+{
+	const cJSON *v = sw_json_get(s->trainer, option);
+	const int i = sw_spec_param_find(s, cJSON_IsString(v) ? v->valuestring : option);
+
+	return i >= 0 ? &s->params[i] : NULL;
+}
+
+const cJSON *spec_fixed_option(const struct sw_spec *s, const char *option)
+{
+	const struct sw_spec_param *p = spec_option_param(s, option);
+
+	return p != NULL ? p->value : sw_json_get(s->trainer, option);
+}
+
+static bool given(const struct sw_spec *s, const char *option)
+{
+	return spec_option_param(s, option) != NULL || sw_json_get(s->trainer, option) != NULL;
+}
+
+static bool is_word(const cJSON *v, const char *word)
+{
+	return cJSON_IsString(v) && strcmp(v->valuestring, word) == 0;
+}
+
+static void warn_metric(struct sw_spec *s, const char *metric, const char *ptr)
+{
+	static const char *const of_classes[] = {"train_loss",   "val_loss", "val_accuracy",
+						 "val_macro_f1", "val_top5", "samples_per_s"};
+	static const char *const of_numbers[] = {"train_loss", "val_loss", "val_mse",
+						 "val_mae",    "val_r2",   "samples_per_s"};
+	const bool numbers = is_word(spec_fixed_option(s, "loss"), "mse");
+	const char *const *names = numbers ? of_numbers : of_classes;
+	const size_t n = numbers ? SPEC_N(of_numbers) : SPEC_N(of_classes);
+	char list[120] = "";
+	size_t len = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(names[i], metric) == 0)
+			return;
+		len += (size_t)snprintf(list + len, sizeof list - len, "%s%s", i > 0 ? ", " : "",
+					names[i]);
+	}
+	const char *near = sw_nearest(metric, names, n);
+	spec_warn(s, ptr, "the trainer reports %s, and no \"%s\": the sweep will fail%s%s%s", list,
+		  metric, near != NULL ? "; did you mean \"" : "", near != NULL ? near : "",
+		  near != NULL ? "\"?" : "");
+}
+
+static void warn_metrics(struct sw_spec *s)
+{
+	char ptr[48] = "/metric/name";
+
+	for (size_t i = 0; i < s->n_metrics; i++) {
+		if (s->n_metrics > 1)
+			(void)snprintf(ptr, sizeof ptr, "/metrics/%zu/name", i);
+		warn_metric(s, s->metrics[i].name, ptr);
+	}
+}
+
+/* Says so of those options that the spec has, in the trainer or as a parameter. */
+static void no_effect(struct sw_spec *s, const char *const *options, size_t n, const char *why,
+		      const char *what)
+{
+	for (size_t i = 0; i < n; i++) {
+		char ptr[sizeof s->warnings[0].ptr] = "/trainer";
+
+		if (!given(s, options[i]))
+			continue;
+		if (sw_json_get(s->trainer, options[i]) == NULL)
+			(void)snprintf(ptr, sizeof ptr, "/parameters");
+		sw_json_pointer_add(ptr, sizeof ptr, options[i]);
+		spec_warn(s, ptr, "\"%s\" has no effect: %s%s", options[i], why, what);
+	}
+}
+
+static void warn_options(struct sw_spec *s)
+{
+	static const char *const sgd_only[] = {"momentum", "nesterov"},
+				 *const adam_only[] = {"beta1", "beta2", "eps"},
+				 *const step_only[] = {"step_epochs", "gamma"},
+				 *const classes_only[] = {"label_smoothing"};
+	const cJSON *momentum = spec_fixed_option(s, "momentum"),
+		    *optimizer = spec_fixed_option(s, "optimizer"),
+		    *schedule = spec_fixed_option(s, "schedule");
+
+	if (is_word(optimizer, "adamw") || is_word(optimizer, "adam"))
+		no_effect(s, sgd_only, SPEC_N(sgd_only), "the optimizer is ",
+			  optimizer->valuestring);
+	else if (cJSON_IsTrue(spec_fixed_option(s, "nesterov")) &&
+		 (!given(s, "momentum") ||
+		  (cJSON_IsNumber(momentum) && momentum->valuedouble == 0)))
+		spec_warn(s, "/trainer/nesterov", "\"nesterov\" has no effect: momentum is 0");
+	if (is_word(optimizer, "sgd") || !given(s, "optimizer"))
+		no_effect(s, adam_only, SPEC_N(adam_only), "the optimizer is sgd", "");
+	if (!is_word(schedule, "step") && (schedule != NULL || !given(s, "schedule")))
+		no_effect(s, step_only, SPEC_N(step_only), "the schedule is not \"step\"", "");
+	if (is_word(spec_fixed_option(s, "loss"), "mse"))
+		no_effect(s, classes_only, SPEC_N(classes_only), "the loss is mse", "");
+}
+
+/* Options have a default for where their parameter is not active; a layer's number has none. */
+static sw_status warn_value(void *ctx, const struct sw_trainer_option *o,
+			    enum sw_layer_form_id layer, const cJSON *v, const char *ptr,
+			    struct sw_err *err)
+{
+	struct sw_spec *s = ctx;
+	const char *name = cJSON_GetStringValue(v);
+	const int at = name != NULL ? sw_spec_param_find(s, name) : -1;
+	char whole[sizeof s->warnings[0].ptr];
+
+	(void)o;
+	(void)layer;
+	(void)err;
+	if (at < 0 || !sw_spec_param_conditional(s, (size_t)at))
+		return SW_OK;
+	(void)snprintf(whole, sizeof whole, "/trainer/model%s", ptr);
+	spec_warn(s, whole,
+		  "\"%s\" is conditional (\"when\"): a trial where it is not active has no number "
+		  "for this layer, and fails",
+		  name);
+	return SW_OK;
+}
+
+static void warn_layers(struct sw_spec *s)
+{
+	const struct sw_layer_visit visit = {s, warn_value};
+
+	const sw_status rc = sw_layers_walk(sw_json_get(s->trainer, "model"), &visit, NULL, NULL);
+	assert(rc == SW_OK); /* it was checked */
+}
+
+/* A validation part that the data set names leaves nothing to split; constants leave nothing to
+ * measure. */
+static void warn_dataset(struct sw_spec *s)
+{
+	const cJSON *dataset = sw_json_get(s->trainer, "dataset");
+	const bool part = sw_json_get(dataset, "val_path") != NULL ||
+			  is_word(sw_json_get(dataset, "validation"), "test");
+
+	if (part && sw_json_get(s->trainer, "val_fraction") != NULL)
+		spec_warn(s, "/trainer/val_fraction",
+			  "\"val_fraction\" has no effect: the data set names its validation part");
+	if (part && sw_json_get(s->trainer, "split_seed") != NULL)
+		spec_warn(s, "/trainer/split_seed",
+			  "\"split_seed\" has no effect: the data set names its validation part");
+	if (sw_json_get(dataset, "normalize") != NULL &&
+	    sw_json_get(s->trainer, "standardize") != NULL)
+		spec_warn(s, "/trainer/standardize",
+			  "\"standardize\" has no effect: \"normalize\" gives the constants");
+}
+
+void spec_warn_all(struct sw_spec *s)
+{
+	warn_inert(s);
+	if (strcmp(s->method, "bayes") != 0 && sw_json_get(s->tree, "suggest_wait_ms") != NULL)
+		spec_warn(s, "/suggest_wait_ms",
+			  "\"suggest_wait_ms\" has no effect: method \"%s\" has its suggestions at "
+			  "once",
+			  s->method);
+	spec_warn_pruner(s);
+	if (s->trainer == NULL)
+		return;
+	warn_metrics(s);
+	warn_layers(s);
+	warn_dataset(s);
+	warn_options(s);
+	if (s->lease_s > 0)
+		spec_warn(s, "/lease_s",
+			  "\"lease_s\" has no effect: the trainer's trials have no lease");
+}

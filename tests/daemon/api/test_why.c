@@ -1,0 +1,205 @@
+/* tests/daemon/api/test_why.c — decisions and queues in words; pruners of a spec in sched's
+ * words. */
+#include "daemon/api/why_words.h"
+#include "daemon/plan/plan.h"
+#include "proto/json.h"
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	enum sw_pruner_kind kind;
+	bool brackets;
+	struct sw_row_decision row;
+	const char *says;
+} words[] = {
+	{SW_PRUNER_ASHA,
+	 false,
+	 {.rung = 9,
+	  .better = 4,
+	  .n = 12,
+	  .keep = 4,
+	  .has_cutoff = true,
+	  .cutoff = 0.413,
+	  .value = 0.447},
+	 "at rung 9: rank 5 of 12, cutoff 0.413, value 0.447"},
+	{SW_PRUNER_ASHA,
+	 true,
+	 {.rung = 9, .bracket = 2, .better = 0, .n = 1, .value = 1.0 / 3},
+	 "at bracket 2, rung 9: rank 1 of 1, cutoff none yet, value 0.333333"},
+	{SW_PRUNER_PROMOTE,
+	 false,
+	 {.rung = 3, .better = 1, .n = 7, .keep = 2, .has_cutoff = true, .cutoff = 2, .value = 2},
+	 "at rung 3: rank 2 of 7, cutoff 2, value 2"},
+	{SW_PRUNER_HYPERBAND,
+	 false,
+	 {.rung = 27, .better = 3, .n = 9, .has_cutoff = true, .cutoff = -1, .value = -2},
+	 "at band 27: rank 4 of 9, cutoff -1, value -2"},
+	{SW_PRUNER_PBT,
+	 false,
+	 {.rung = 20, .better = 7, .n = 8, .has_cutoff = true, .cutoff = 0.5, .value = 0.1},
+	 "at step 20: rank 8 of 8, cutoff 0.5, value 0.1"},
+};
+
+START_TEST(decision_row_is_said_in_its_pruner_s_words)
+{
+	char text[256];
+
+	sw_why_decision(words[_i].kind, words[_i].brackets, &words[_i].row, text, sizeof text);
+	ck_assert_str_eq(text, words[_i].says);
+}
+END_TEST
+
+static const struct {
+	enum sw_pruner_kind kind;
+	struct sw_pruner_place place;
+	const char *says;
+} places[] = {
+	{SW_PRUNER_PROMOTE,
+	 {.rung = 3, .rank = 1, .n = 2, .keep = 0},
+	 "waits at rung 3: rank 1 of 2, too few for any to go on"},
+	{SW_PRUNER_PROMOTE,
+	 {.rung = 3, .rank = 2, .n = 5, .keep = 1},
+	 "waits at rung 3: rank 2 of 5, of which the best goes on; not among them so far"},
+	{SW_PRUNER_PBT,
+	 {.rung = 8, .rank = 5, .n = 6, .keep = 6},
+	 "waits at step 8, ranked 5 of 6: members behind it come first; the next of those paused"},
+	{SW_PRUNER_PBT,
+	 {.rung = 8, .rank = 1, .n = 6, .keep = 6, .ahead = 3},
+	 "waits at step 8, ranked 1 of 6: members behind it come first; 3 of those paused before "
+	 "it"},
+	{SW_PRUNER_PROMOTE,
+	 {.rung = 3, .rank = 5, .n = 12, .keep = 4},
+	 "waits at rung 3: rank 5 of 12, of which the best 4 go on; not among them so far"},
+	{SW_PRUNER_PROMOTE,
+	 {.rung = 3, .rank = 1, .n = 12, .keep = 4},
+	 "waits at rung 3: rank 1 of 12, of which the best 4 go on; the next to be resumed"},
+	{SW_PRUNER_PROMOTE,
+	 {.rung = 9, .rank = 4, .n = 12, .keep = 4, .ahead = 2},
+	 "waits at rung 9: rank 4 of 12, of which the best 4 go on; 2 to be resumed before it"},
+};
+
+START_TEST(place_row_says_who_comes_before)
+{
+	struct sw_buf text;
+
+	sw_buf_init(&text, 1000);
+	sw_why_place(places[_i].kind, &places[_i].place, &text);
+	ck_assert_str_eq(text.data, places[_i].says);
+	sw_buf_fini(&text);
+}
+END_TEST
+
+static void plan(const char *early, bool maximize, struct sw_pruner_config *out,
+		 struct sw_spec **spec)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_buf text;
+	cJSON *v = NULL;
+
+	sw_buf_init(&text, 4096);
+	(void)sw_buf_addf(&text,
+			  "{\"metric\":{\"name\":\"loss\",\"goal\":\"%s\"},\"method\":\"random\","
+			  "\"run_cap\":9,\"parameters\":{\"x\":{\"min\":0.0,\"max\":1},\"y\":{"
+			  "\"min\":0.0,\"max\":1}},\"early_terminate\":%s}",
+			  maximize ? "maximize" : "minimize", early);
+	ck_assert_msg(sw_json_parse(&v, text.data, text.len, &err) == SW_OK, "%s", err.msg);
+	ck_assert_msg(sw_spec_read(spec, v, &err) == SW_OK, "%s at %s", err.msg, err.ptr);
+	sw_plan_pruner(out, &(*spec)->pruner, *spec);
+	cJSON_Delete(v);
+	sw_buf_fini(&text);
+}
+
+START_TEST(pruner_of_each_type_is_planned_with_its_settings)
+{
+	struct sw_pruner_config c;
+	struct sw_spec *spec = NULL;
+
+	plan("{\"type\":\"asha\",\"max_t\":81,\"brackets\":2}", false, &c, &spec);
+	ck_assert_int_eq(c.kind, SW_PRUNER_ASHA);
+	ck_assert_uint_eq(c.asha.max_t, 81);
+	ck_assert_uint_eq(c.asha.reduction_factor, 4);
+	ck_assert_uint_eq(c.asha.min_results, 4);
+	ck_assert_uint_eq(c.asha.brackets, 2);
+	sw_spec_destroy(spec);
+	plan("{\"type\":\"asha\",\"variant\":\"promote\",\"eta\":3}", false, &c, &spec);
+	ck_assert_int_eq(c.kind, SW_PRUNER_PROMOTE);
+	ck_assert_uint_eq(c.asha.reduction_factor, 3);
+	sw_spec_destroy(spec);
+	plan("{\"type\":\"hyperband\",\"max_iter\":27,\"s\":2,\"strict\":true}", false, &c, &spec);
+	ck_assert_int_eq(c.kind, SW_PRUNER_HYPERBAND);
+	ck_assert_uint_eq(c.hyperband.max_iter, 27);
+	ck_assert_uint_eq(c.hyperband.s, 2);
+	ck_assert_uint_eq(c.hyperband.min_iter, 0);
+	ck_assert(c.hyperband.strict && c.hyperband.eta == 3);
+	sw_spec_destroy(spec);
+	plan("{\"type\":\"median\",\"grace_period\":2,\"min_samples_required\":4}", false, &c,
+	     &spec);
+	ck_assert_int_eq(c.kind, SW_PRUNER_MEDIAN);
+	ck_assert(c.median.running_mean);
+	ck_assert_uint_eq(c.median.grace_period, 2);
+	ck_assert_uint_eq(c.median.min_samples, 4);
+	sw_spec_destroy(spec);
+	plan("{\"type\":\"median\",\"n_startup_trials\":7,\"n_min_trials\":2}", false, &c, &spec);
+	ck_assert(!c.median.running_mean);
+	ck_assert_uint_eq(c.median.startup_trials, 7);
+	ck_assert_uint_eq(c.median.min_trials, 2);
+	ck_assert_uint_eq(c.median.interval_steps, 1);
+	sw_spec_destroy(spec);
+	plan("{\"type\":\"patience\",\"patience\":5,\"min_delta\":0.25}", false, &c, &spec);
+	ck_assert_int_eq(c.kind, SW_PRUNER_PATIENCE);
+	ck_assert_uint_eq(c.patience.patience, 5);
+	ck_assert_double_eq(c.patience.min_delta, 0.25);
+	sw_spec_destroy(spec);
+	plan("{\"type\":\"pbt\",\"perturbation_interval\":4,\"hyperparam_mutations\":[\"y\"]}",
+	     false, &c, &spec);
+	ck_assert_int_eq(c.kind, SW_PRUNER_PBT);
+	ck_assert_uint_eq(c.pbt.perturbation_interval, 4);
+	ck_assert_uint_eq(c.pbt.factor_n, 2);
+	ck_assert_double_eq(c.pbt.factor[0], 1.2);
+	ck_assert(!c.pbt.mutate[0] && c.pbt.mutate[1]);
+	sw_spec_destroy(spec);
+}
+END_TEST
+
+START_TEST(threshold_turns_round_where_higher_is_better)
+{
+	struct sw_pruner_config c;
+	struct sw_spec *spec = NULL;
+
+	plan("{\"type\":\"threshold\",\"upper\":3}", false, &c, &spec);
+	ck_assert(c.threshold.has_upper && !c.threshold.has_lower);
+	ck_assert_double_eq(c.threshold.upper, 3);
+	sw_spec_destroy(spec);
+	plan("{\"type\":\"threshold\",\"lower\":1,\"upper\":3,\"n_warmup_steps\":6}", true, &c,
+	     &spec);
+	ck_assert(c.threshold.has_upper && c.threshold.has_lower);
+	ck_assert_double_eq(c.threshold.lower, -3);
+	ck_assert_double_eq(c.threshold.upper, -1);
+	ck_assert_uint_eq(c.threshold.warmup_steps, 6);
+	sw_spec_destroy(spec);
+	plan("{\"type\":\"threshold\",\"lower\":1}", true, &c, &spec);
+	ck_assert(c.threshold.has_upper && !c.threshold.has_lower);
+	ck_assert_double_eq(c.threshold.upper, -1);
+	sw_spec_destroy(spec);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("why");
+	TCase *tcase = tcase_create("why");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_loop_test(tcase, decision_row_is_said_in_its_pruner_s_words, 0,
+			    (int)(sizeof words / sizeof words[0]));
+	tcase_add_loop_test(tcase, place_row_says_who_comes_before, 0,
+			    (int)(sizeof places / sizeof places[0]));
+	tcase_add_test(tcase, pruner_of_each_type_is_planned_with_its_settings);
+	tcase_add_test(tcase, threshold_turns_round_where_higher_is_better);
+	srunner_run_all(runner, CK_NORMAL);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

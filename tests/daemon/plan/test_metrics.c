@@ -1,0 +1,95 @@
+/* tests/daemon/plan/test_metrics.c — the metrics of a report: what passes, what is refused, and
+ * where. */
+#include "daemon/plan/metrics.h"
+#include "proto/json.h"
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	const char *metrics;
+	const char *text; /* as stored; NULL: refused */
+	const char *ptr;
+	bool has;
+	double value; /* NaN is compared as NaN */
+} rows[] = {
+	{"{\"loss\": 0.5}", "{\"loss\":0.5}", "", true, 0.5},
+	{"{\"acc\": 1, \"loss\": -2e3}", "{\"acc\":1,\"loss\":-2000}", "", true, -2000},
+	{"{}", "{}", "", false, 0},
+	{"{\"acc\": 1}", "{\"acc\":1}", "", false, 0},
+	{"{\"Loss\": 1}", "{\"Loss\":1}", "", false, 0},
+	{"{\"loss\": \"nan\"}", "{\"loss\":\"nan\"}", "", true, NAN},
+	{"{\"loss\": \"NaN\"}", "{\"loss\":\"nan\"}", "", true, NAN},
+	{"{\"loss\": \"Infinity\"}", "{\"loss\":\"inf\"}", "", true, INFINITY},
+	{"{\"loss\": \"-inf\"}", "{\"loss\":\"-inf\"}", "", true, -INFINITY},
+	{"{\"loss\": \"0.5\"}", NULL, "/metrics/loss", false, 0},
+	{"{\"loss\": true}", NULL, "/metrics/loss", false, 0},
+	{"{\"loss\": null}", NULL, "/metrics/loss", false, 0},
+	{"{\"loss\": [1]}", NULL, "/metrics/loss", false, 0},
+	{"{\"a/b\": {}}", NULL, "/metrics/a~1b", false, 0},
+	{"{\"\": 1}", NULL, "/metrics/", false, 0},
+};
+
+START_TEST(metrics_row_is_read_or_refused_at_its_place)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_buf text;
+	cJSON *v = NULL;
+	bool has = false;
+	double value = 0;
+
+	ck_assert_int_eq(sw_json_parse(&v, rows[_i].metrics, strlen(rows[_i].metrics), &err),
+			 SW_OK);
+	sw_buf_init(&text, 4096);
+	const sw_status rc = sw_metrics_read(v, "loss", &has, &value, &text, &err);
+	if (rows[_i].text == NULL) {
+		ck_assert_int_eq(rc, SW_INVALID);
+		ck_assert_str_eq(err.ptr, rows[_i].ptr);
+	} else {
+		ck_assert_msg(rc == SW_OK, "%s: %s", rows[_i].metrics, err.msg);
+		ck_assert_str_eq(text.data, rows[_i].text);
+		ck_assert_int_eq(has, rows[_i].has);
+		if (isnan(rows[_i].value))
+			ck_assert(isnan(value));
+		else
+			ck_assert_double_eq(value, rows[_i].value);
+		ck_assert_int_eq(sw_metrics_finite(value), isfinite(rows[_i].value));
+	}
+	sw_buf_fini(&text);
+	cJSON_Delete(v);
+}
+END_TEST
+
+START_TEST(metrics_missing_one_is_named_with_what_was_reported)
+{
+	static const char given[] = "{\"train_loss\": 1, \"val_loss\": 2}";
+	struct sw_err err = SW_ERR_INIT;
+	cJSON *v = NULL;
+
+	ck_assert_int_eq(sw_json_parse(&v, given, strlen(given), &err), SW_OK);
+	sw_metrics_explain("val_los", v, &err);
+	ck_assert_int_eq(err.code, SW_INVALID);
+	ck_assert_str_eq(err.ptr, "/metrics");
+	ck_assert_ptr_nonnull(strstr(err.msg, "\"val_los\""));
+	ck_assert_ptr_nonnull(strstr(err.msg, "train_loss, val_loss"));
+	ck_assert_ptr_nonnull(strstr(err.msg, "did you mean \"val_loss\"?"));
+	cJSON_Delete(v);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("metrics");
+	TCase *tcase = tcase_create("read");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_loop_test(tcase, metrics_row_is_read_or_refused_at_its_place, 0,
+			    (int)(sizeof rows / sizeof rows[0]));
+	tcase_add_test(tcase, metrics_missing_one_is_named_with_what_was_reported);
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

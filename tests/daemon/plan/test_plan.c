@@ -1,0 +1,109 @@
+/* tests/daemon/plan/test_plan.c — from a spec to the scheduler, and a trial's values back to
+ * JSON. */
+#include "daemon/plan/plan.h"
+#include "proto/json.h"
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct sw_spec *read_spec(const char *text)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_spec *spec = NULL;
+	cJSON *v = NULL;
+
+	ck_assert_msg(sw_json_parse(&v, text, strlen(text), &err) == SW_OK, "%s", err.msg);
+	ck_assert_msg(sw_spec_read(&spec, v, &err) == SW_OK, "%s at %s", err.msg, err.ptr);
+	cJSON_Delete(v);
+	return spec;
+}
+
+#define HEAD "{\"metric\":{\"name\":\"loss\"},\"seed\":1,"
+
+static const struct {
+	const char *spec;
+	const char *ptr;
+	const char *says;
+} refused[] = {
+	{HEAD "\"method\":\"random\",\"parameters\":{\"a\":{\"value\":1},\"lr\":{\"min\":5.0,"
+	      "\"max\":3.0}}}",
+	 "/parameters/lr/min", "above max"},
+	{HEAD
+	 "\"method\":\"random\",\"parameters\":{\"lr\":{\"distribution\":\"log_uniform_values\","
+	 "\"min\":0,\"max\":1}}}",
+	 "/parameters/lr/min", "log"},
+	{HEAD "\"method\":\"grid\",\"parameters\":{\"a\":{\"values\":[1]},\"x/"
+	      "y\":{\"min\":0.0,\"max\":1}}}",
+	 "/parameters/x~1y/q", "grid"},
+	{HEAD
+	 "\"method\":\"random\",\"parameters\":{\"x\":{\"min\":0.0,\"max\":1}},\"early_terminate\":"
+	 "{\"type\":\"asha\",\"max_t\":3,\"brackets\":9}}",
+	 "/early_terminate/brackets", ""},
+};
+
+START_TEST(plan_of_a_bad_spec_names_the_field)
+{
+	struct sw_spec *spec = read_spec(refused[_i].spec);
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_sweep *sweep = NULL;
+
+	ck_assert_int_eq(sw_plan_build(&sweep, spec, 1, 0, 0, NULL, &err), SW_INVALID);
+	ck_assert_ptr_null(sweep);
+	ck_assert_str_eq(err.ptr, refused[_i].ptr);
+	ck_assert_msg(strstr(err.msg, refused[_i].says) != NULL, "%s", err.msg);
+	sw_spec_destroy(spec);
+}
+END_TEST
+
+START_TEST(plan_values_come_back_as_the_spec_wrote_them)
+{
+	struct sw_spec *spec =
+		read_spec(HEAD "\"method\":\"grid\",\"parameters\":{\"opt\":{\"values\":[\"sgd\","
+			       "\"a\\\"b\",null,true]},"
+			       "\"fix\":{\"value\":{\"deep\":[1,2]}},\"k\":{\"min\":1,\"max\":2},"
+			       "\"q\":{\"min\":0.0,\"max\":0.3,\"q\":0.1}}}");
+	static const char *const want[] = {
+		"{\"opt\":\"sgd\",\"fix\":{\"deep\":[1,2]},\"k\":1,\"q\":0}",
+		"{\"opt\":\"sgd\",\"fix\":{\"deep\":[1,2]},\"k\":1,\"q\":0.1}",
+		"{\"opt\":\"sgd\",\"fix\":{\"deep\":[1,2]},\"k\":1,\"q\":0.2}",
+		"{\"opt\":\"sgd\",\"fix\":{\"deep\":[1,2]},\"k\":1,\"q\":0.3}",
+		"{\"opt\":\"sgd\",\"fix\":{\"deep\":[1,2]},\"k\":2,\"q\":0}",
+	};
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_sweep *sweep = NULL;
+	struct sw_actions actions = {NULL, 0, 0};
+	const struct sw_event ask = {.kind = SW_EVENT_ASK};
+
+	ck_assert_msg(sw_plan_build(&sweep, spec, 1, 0, 0, NULL, &err) == SW_OK, "%s", err.msg);
+	ck_assert_uint_eq(sw_sweep_run_cap(sweep), 32);
+	for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
+		struct sw_buf text;
+
+		ck_assert_int_eq(sw_sweep_step(sweep, &ask, &actions, &err), SW_OK);
+		sw_buf_init(&text, 4096);
+		sw_plan_params(spec, sw_sweep_space(sweep), actions.v[0].values, &text);
+		ck_assert_str_eq(text.data, want[i]);
+		sw_buf_fini(&text);
+	}
+	sw_actions_fini(&actions);
+	sw_sweep_destroy(sweep);
+	sw_spec_destroy(spec);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("plan");
+	TCase *tcase = tcase_create("plan");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_loop_test(tcase, plan_of_a_bad_spec_names_the_field, 0,
+			    (int)(sizeof refused / sizeof refused[0]));
+	tcase_add_test(tcase, plan_values_come_back_as_the_spec_wrote_them);
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,427 @@
+/* tests/daemon/plan/test_plan_params.c — a trial's values as JSON and back: exact, and clear where
+ * what is given is no point of the space. */
+#include "base/buf.h"
+#include "base/fault.h"
+#include "daemon/plan/plan.h"
+#include "proto/json.h"
+#include "sched/num/rng.h"
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N(array) (sizeof(array) / sizeof(array)[0])
+
+/* Rows write ' for ". */
+static cJSON *parse(const char *text)
+{
+	struct sw_err err = SW_ERR_INIT;
+	char *json = strdup(text);
+	cJSON *tree = NULL;
+
+	for (char *p = json; *p != '\0'; p++)
+		if (*p == '\'')
+			*p = '"';
+	ck_assert_msg(sw_json_parse(&tree, json, strlen(json), &err) == SW_OK, "%s in %s", err.msg,
+		      json);
+	free(json);
+	return tree;
+}
+
+/* rest: "parameters" and what follows it. */
+static struct sw_spec *read_spec(const char *rest)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_spec *spec = NULL;
+	struct sw_buf b;
+
+	sw_buf_init(&b, 1 << 16);
+	(void)sw_buf_addf(&b, "{'method':'random','metric':{'name':'loss'},%s}", rest);
+	cJSON *v = parse(b.data);
+	sw_buf_fini(&b);
+	ck_assert_msg(sw_spec_read(&spec, v, &err) == SW_OK, "%s at %s", err.msg, err.ptr);
+	ck_assert_ptr_nonnull(spec);
+	cJSON_Delete(v);
+	return spec;
+}
+
+static struct sw_space *space_of(const struct sw_spec *spec)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_space *space = NULL;
+
+	ck_assert_msg(sw_plan_space(&space, spec, &err) == SW_OK, "%s at %s", err.msg, err.ptr);
+	ck_assert_ptr_nonnull(space);
+	return space;
+}
+
+/* Every distribution, under every kind of condition. */
+#define RANGE(dist, min, max) "{'distribution':'" dist "','min':" #min ",'max':" #max
+#define EVERY                                                                                                                                                                                                         \
+	"'const':{'value':[1,{'a':2}]},'cat':{'values':['sgd','a\\\"b',null,true,7,0.1]},"                                                                                                                            \
+	"'weighed':{'values':[1,2,3],'probabilities':[0.1,3,0.5],'when':{'cat':['sgd',7,null]}},"                                                                                                                     \
+	"'int':" RANGE(                                                                                                                                                                                               \
+		"int_uniform", -5,                                                                                                                                                                                    \
+		9007199254740991) "},"                                                                                                                                                                                \
+				  "'intlog':" RANGE(                                                                                                                                                                  \
+					  "int_log_uniform", 1,                                                                                                                                                       \
+					  1000000) ",'when':{'cat':'sgd'}},"                                                                                                                                          \
+						   "'real':" RANGE(                                                                                                                                                   \
+							   "uniform", -1.5,                                                                                                                                           \
+							   2) "},"                                                                                                                                                    \
+							      "'group':{'when':{'weighed':[1,3]},"                                                                                                                    \
+							      "'parameters':{"                                                                                                                                        \
+							      "'log':" RANGE(                                                                                                                                         \
+								      "log_uniform_values", 1e-9,                                                                                                                     \
+								      1) "},"                                                                                                                                         \
+									 "'inv':" RANGE(                                                                                                                              \
+										 "inv_log_"                                                                                                                           \
+										 "uniform_values",                                                                                                                    \
+										 0.5,                                                                                                                                 \
+										 1000) "},"                                                                                                                           \
+										       "'deep':{'"                                                                                                                    \
+										       "parameter"                                                                                                                    \
+										       "s':{'q'"                                                                                                                      \
+										       ":" RANGE(                                                                                                                     \
+											       "q"                                                                                                                    \
+											       "_"                                                                                                                    \
+											       "u"                                                                                                                    \
+											       "n"                                                                                                                    \
+											       "i"                                                                                                                    \
+											       "f"                                                                                                                    \
+											       "o"                                                                                                                    \
+											       "r"                                                                                                                    \
+											       "m",                                                                                                                   \
+											       -1,                                                                                                                    \
+											       1) ",'q':0.1},"                                                                                                        \
+												  "'pow':" RANGE(                                                                                                     \
+													  "pow2",                                                                                                     \
+													  0.125,                                                                                                      \
+													  1024) "},'c':{'value':'fix','when':{'group.deep.q':[0.1,"                                                   \
+														"-0.3,0.7]}}}},'after':{'min':0,'max':3}}},"                                                          \
+														"'qlog':" RANGE(                                                                                      \
+															"q_log_uniform_values",                                                                       \
+															0.001,                                                                                        \
+															1) ",'q':0.001},"                                                                             \
+															   "'norm':{'distribution':'normal','mu':3,'sigma':0.1,'when':{'group.deep.pow':[1,2,4]}},"   \
+															   "'qnorm':{'distribution':'q_normal','mu':-1,'sigma':4,'q':0.1},"                           \
+															   "'lognorm':{'distribution':'log_normal','mu':-2,'sigma':1.5},"                             \
+															   "'beta':{'distribution':'beta','a':0.05,'b':5},'qbeta':{'distribution':'q_beta','q':0.1}," \
+															   "'qlognorm':{'distribution':'q_log_normal','mu':1,'sigma':1,'q':0.5}},"                    \
+															   "'constraints':['qlog < 0.9']"
+
+static struct sw_spec *read_every(void)
+{
+	return read_spec("'parameters':{" EVERY);
+}
+
+static void check_same(const struct sw_spec *spec, const struct sw_space *space,
+		       const struct sw_value *values, const char *text)
+{
+	struct sw_value back[SW_SPACE_MAX_PARAMS];
+	bool given[SW_SPACE_MAX_PARAMS], active[SW_SPACE_MAX_PARAMS];
+	struct sw_err err = SW_ERR_INIT;
+	cJSON *v = NULL;
+
+	ck_assert_int_eq(sw_json_parse(&v, text, strlen(text), NULL), SW_OK);
+	ck_assert_msg(sw_plan_read(spec, space, v, back, given, &err) == SW_OK, "%s at %s in %s",
+		      err.msg, err.ptr, text);
+	sw_space_active(space, values, active);
+	for (size_t i = 0; i < spec->n_params; i++) {
+		const char *name = spec->params[i].name;
+
+		ck_assert_msg(back[i].number == values[i].number &&
+				      back[i].choice == values[i].choice,
+			      "%s: %.17g became %.17g in %s", name, values[i].number,
+			      back[i].number, text);
+		ck_assert_msg(given[i] == (active[i] || spec->params[i].value != NULL), "%s", name);
+		ck_assert_int_eq(sw_spec_param_value(v, name) != NULL, active[i]);
+	}
+	ck_assert_uint_eq(sw_plan_missing(space, back, given), spec->n_params);
+	cJSON_Delete(v);
+}
+
+START_TEST(plan_any_point_comes_back_from_its_json_bit_for_bit)
+{
+	struct sw_spec *spec = read_every();
+	struct sw_space *space = space_of(spec);
+	struct sw_value values[SW_SPACE_MAX_PARAMS];
+	double unit[SW_SPACE_MAX_PARAMS];
+	struct sw_buf text;
+
+	for (uint64_t t = 1; t <= 5000; t++) {
+		for (size_t i = 0; i < spec->n_params; i++)
+			unit[i] = sw_rng_unit(11, SW_RNG_SAMPLE, t, (uint32_t)i);
+		sw_space_decode(space, unit, values);
+		sw_space_canonical(space, values);
+		sw_buf_init(&text, 4096);
+		sw_plan_params(spec, space, values, &text);
+		ck_assert_int_eq(text.failed, SW_OK);
+		check_same(spec, space, values, text.data);
+		sw_buf_fini(&text);
+	}
+	sw_space_destroy(space);
+	sw_spec_destroy(spec);
+}
+END_TEST
+
+#define NESTED                                                                                     \
+	"'opt':{'values':['sgd','adam']},'lr':{'min':0.5,'max':0.5},'g':{'parameters':{"           \
+	"'m':{'min':1,'max':1,'when':{'opt':'sgd'}},'h':{'parameters':{'b':{'min':2,'max':2}},"    \
+	"'when':{'opt':'adam'}},'z':{'min':3,'max':3}}},"                                          \
+	"'e':{'when':{'opt':'adam'},'parameters':{'y':{'value':4}}},'last':{'value':5}"
+
+START_TEST(plan_json_has_the_active_parameters_alone_in_their_groups)
+{
+	static const char *const want[] = {
+		"{\"opt\":\"sgd\",\"lr\":0.5,\"g\":{\"m\":1,\"z\":3},\"last\":5}",
+		"{\"opt\":\"adam\",\"lr\":0.5,\"g\":{\"h\":{\"b\":2},\"z\":3},\"e\":{\"y\":4},"
+		"\"last\":5}",
+	};
+	struct sw_spec *spec = read_spec("'parameters':{" NESTED "}");
+	struct sw_space *space = space_of(spec);
+
+	for (uint32_t opt = 0; opt < 2; opt++) {
+		const double unit[SW_SPACE_MAX_PARAMS] = {opt * 0.75, 0.5, 0.5, 0.5};
+		struct sw_value values[SW_SPACE_MAX_PARAMS];
+		struct sw_buf text;
+
+		sw_space_decode(space, unit, values);
+		sw_buf_init(&text, 4096);
+		sw_plan_params(spec, space, values, &text);
+		ck_assert_str_eq(text.data, want[opt]);
+		sw_buf_fini(&text);
+	}
+	sw_space_destroy(space);
+	sw_spec_destroy(spec);
+}
+END_TEST
+
+#define READ                                                                                       \
+	"'opt':{'values':['sgd','adam',3]},'m':{'min':0.0,'max':1.0,'when':{'opt':'sgd'}},"        \
+	"'n':{'min':1,'max':8,'when':{'opt':['adam',3]}},'q':{'min':0.0,'max':1.0,'q':0.1},"       \
+	"'p':{'distribution':'pow2','min':4,'max':64},'k':{'value':[1]},'g':{'parameters':{"       \
+	"'wd':{'min':0.0,'max':1.0},'deep':{'when':{'n':8},'parameters':{'x':{'min':0,'max':1}}}}" \
+	"}"
+
+/* missing: the first active parameter that was not given; NULL: the point is whole. */
+static const struct {
+	const char *text, *missing;
+} taken[] = {
+	{"{'opt':'sgd','m':0.5,'q':0.3,'p':8,'g':{'wd':0}}", NULL},
+	{"{'opt':'sgd','m':0.5,'q':0.3,'p':8,'g.wd':0,'k':[1]}", NULL},
+	{"{'opt':'adam','n':8,'q':0.3,'p':8,'g':{'wd':0,'deep.x':1}}", NULL},
+	{"{'opt':'adam','n':8,'q':0.3,'p':8,'g.deep.x':1,'g':{'wd':0}}", NULL},
+	{"{'g.deep.x':1,'g':{'wd':0},'p':8,'q':0.3,'n':8,'opt':3}", NULL},
+	{"{'opt':'adam','n':8,'q':0.3,'p':8,'g':{'wd':0}}", "g.deep.x"},
+	{"{'opt':'sgd','q':0.3,'p':8,'g':{'wd':0}}", "m"},
+	/* whether these two are active hangs on what is not given */
+	{"{'m':0.5,'q':0.3,'p':8,'g':{'wd':0}}", "opt"},
+	{"{'n':3,'q':0.3,'p':8,'g':{'wd':0}}", "opt"},
+	{"{}", "opt"},
+	{"{'g':{}}", "opt"},
+};
+
+START_TEST(plan_point_may_be_given_in_part_and_in_either_form)
+{
+	struct sw_spec *spec = read_spec("'parameters':{" READ "}");
+	struct sw_space *space = space_of(spec);
+	struct sw_value values[SW_SPACE_MAX_PARAMS];
+	bool given[SW_SPACE_MAX_PARAMS];
+	struct sw_err err = SW_ERR_INIT;
+	cJSON *v = parse(taken[_i].text);
+
+	ck_assert_msg(sw_plan_read(spec, space, v, values, given, &err) == SW_OK, "%s at %s",
+		      err.msg, err.ptr);
+	const size_t i = sw_plan_missing(space, values, given);
+	ck_assert_pstr_eq(i < spec->n_params ? spec->params[i].name : NULL, taken[_i].missing);
+	cJSON_Delete(v);
+	sw_space_destroy(space);
+	sw_spec_destroy(spec);
+}
+END_TEST
+
+START_TEST(plan_value_beside_its_grid_by_rounding_is_moved_onto_it)
+{
+	struct sw_spec *spec = read_spec("'parameters':{" READ "}");
+	struct sw_space *space = space_of(spec);
+	struct sw_value values[SW_SPACE_MAX_PARAMS];
+	bool given[SW_SPACE_MAX_PARAMS];
+	cJSON *v = parse("{'q':0.30000000000000004}");
+
+	ck_assert_int_eq(sw_plan_read(spec, space, v, values, given, NULL), SW_OK);
+	ck_assert_double_eq(values[3].number, 0.3);
+	cJSON_Delete(v);
+	sw_space_destroy(space);
+	sw_spec_destroy(spec);
+}
+END_TEST
+
+static const struct {
+	const char *text, *ptr, *msg;
+} refused[] = {
+	{"[]", "", "the parameters must be an object, not an array"},
+	{"7", "", "the parameters must be an object, not a number"},
+	{"{'op':'sgd'}", "/op", "no parameter is called \"op\"; did you mean \"opt\"?"},
+	{"{'g':{'wdd':1}}", "/g/wdd", "no parameter is called \"wdd\"; did you mean \"wd\"?"},
+	{"{'g':{'deep':{'completely':1}}}", "/g/deep/completely",
+	 "no parameter is called \"completely\""},
+	{"{'g':3}", "/g", "\"g\" is a group of parameters: an object, not a number"},
+	{"{'opt':'sgdd'}", "/opt",
+	 "\"sgdd\" is none of the values of \"opt\"; did you mean \"sgd\"?"},
+	{"{'opt':4}", "/opt", "this is none of the values of \"opt\""},
+	{"{'opt':{'a':1}}", "/opt", "this is none of the values of \"opt\""},
+	{"{'k':[2]}", "/k", "\"k\" is a constant, and this is not its value"},
+	{"{'q':'0.1'}", "/q", "\"q\" is a number, not a string"},
+	{"{'q':null}", "/q", "\"q\" is a number, not null"},
+	{"{'q':0.25}", "/q", "0.25 is none of the multiples of q 0.1; 0.3 is the nearest"},
+	{"{'q':1.1}", "/q", "1.1 is above max 1"},
+	{"{'p':12}", "/p", "12 is not a power of two; 16 is"},
+	{"{'p':2}", "/p", "2 is below min 4"},
+	{"{'opt':'adam','n':2.5}", "/n", "2.5 is not an integer"},
+	{"{'opt':'adam','n':9}", "/n", "9 is above max 8"},
+	{"{'g':{'wd':-1}}", "/g/wd", "-1 is below min 0"},
+	{"{'g':{'wd':1},'g.wd':1}", "/g.wd", "\"g.wd\" is given twice"},
+	{"{'opt':'adam','m':0.5}", "/m",
+	 "\"m\" is not active here: its \"when\" asks for another \"opt\""},
+	{"{'opt':'adam','n':8,'m':0.5,'q':0.3,'p':8,'g':{'wd':0,'deep':{'x':1}}}", "/m",
+	 "\"m\" is not active here: its \"when\" asks for another \"opt\""},
+	/* its parent is not active either, whatever its value would be */
+	{"{'opt':'sgd','g':{'deep':{'x':1}}}", "/g/deep/x",
+	 "\"g.deep.x\" is not active here: its \"when\" asks for another \"n\""},
+};
+
+START_TEST(plan_what_is_no_point_is_refused_at_its_place)
+{
+	struct sw_spec *spec = read_spec("'parameters':{" READ "}");
+	struct sw_space *space = space_of(spec);
+	struct sw_value values[SW_SPACE_MAX_PARAMS];
+	bool given[SW_SPACE_MAX_PARAMS];
+	struct sw_err err = SW_ERR_INIT;
+	cJSON *v = parse(refused[_i].text);
+
+	ck_assert_int_eq(sw_plan_read(spec, space, v, values, given, &err), SW_INVALID);
+	ck_assert_str_eq(err.msg, refused[_i].msg);
+	ck_assert_str_eq(err.ptr, refused[_i].ptr);
+	ck_assert_int_eq(sw_plan_read(spec, space, v, values, given, NULL), SW_INVALID);
+	cJSON_Delete(v);
+	sw_space_destroy(space);
+	sw_spec_destroy(spec);
+}
+END_TEST
+
+/* What the spec alone cannot see, told at its place in the spec. */
+static const struct {
+	const char *params, *ptr, *msg;
+} bad[] = {
+	{"'parameters':{'a':{'min':1,'max':4},'b':{'min':0,'max':1,'when':{'a':[2,5]}}}",
+	 "/parameters/b/when/a/1", "5 is above max 4"},
+	{"'parameters':{'a':{'distribution':'pow2','min':4,'max':64},'g':{'when':{'a':12},'"
+	 "parameters':{'b':{"
+	 "'min':0,'max':1}}}}",
+	 "/parameters/g/when/a", "12 is not a power of two; 16 is"},
+	{"'parameters':{'a':{'min':0.0,'max':1.0,'q':0.25},'b':{'min':0,'max':1,'when':{'a':0.3}}}",
+	 "/parameters/b/when/a",
+	 "0.29999999999999999 is none of the multiples of q 0.25; 0.25 is the nearest"},
+	{"'parameters':{'g':{'parameters':{'b':{'min':3.0,'max':1.0}}}}",
+	 "/parameters/g/parameters/b/min", "min 3 is above max 1"},
+};
+
+START_TEST(plan_space_that_cannot_be_is_refused_at_its_place)
+{
+	struct sw_spec *spec = read_spec(bad[_i].params);
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_space *space = NULL;
+
+	ck_assert_int_eq(sw_plan_space(&space, spec, &err), SW_INVALID);
+	ck_assert_ptr_null(space);
+	ck_assert_str_eq(err.msg, bad[_i].msg);
+	ck_assert_str_eq(err.ptr, bad[_i].ptr);
+	sw_spec_destroy(spec);
+}
+END_TEST
+
+START_TEST(plan_constraint_of_the_spec_rules_the_space)
+{
+	static const struct {
+		double a, b;
+		uint32_t n;
+		const char *msg;
+	} rows[] = {
+		{8, 4, 0, NULL},
+		{4, 8, 0, "the constraint \"b <= a\" does not hold"},
+		{8, 8, 3, "the constraint \"a * n + 2*k <= 512\" does not hold"},
+		{8, 8, 2, NULL},
+		{100, 8, 3, NULL}, /* n is not active where a is 100: the second does not apply */
+	};
+	struct sw_spec *spec =
+		read_spec("'parameters':{'a':{'min':1,'max':100},'b':{'min':1,'max':100},"
+			  "'n':{'values':[16,61,62,64],'when':{'a':[1,2,4,8]}},"
+			  "'k':{'value':8}},'constraints':['b <= a','a * n + 2*k <= "
+			  "512']");
+	struct sw_space *space = space_of(spec);
+
+	for (size_t i = 0; i < N(rows); i++) {
+		const struct sw_value values[] = {{.number = rows[i].a},
+						  {.number = rows[i].b},
+						  {.choice = rows[i].n},
+						  {.choice = 0}};
+		struct sw_err err = SW_ERR_INIT;
+
+		ck_assert_int_eq(sw_plan_feasible(spec, space, values, &err),
+				 rows[i].msg == NULL ? SW_OK : SW_INVALID);
+		ck_assert_str_eq(err.msg, rows[i].msg == NULL ? "" : rows[i].msg);
+	}
+	sw_space_destroy(space);
+	sw_spec_destroy(spec);
+}
+END_TEST
+
+#ifdef SW_FAULTS
+START_TEST(plan_space_without_memory_is_a_clean_error)
+{
+	struct sw_spec *spec = read_every();
+	unsigned fired = 1;
+
+	for (unsigned nth = 1; fired != 0; nth++) {
+		struct sw_err err = SW_ERR_INIT;
+		struct sw_space *space = NULL;
+
+		ck_assert_uint_lt(nth, 100);
+		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		const sw_status rc = sw_plan_space(&space, spec, &err);
+		fired = sw_fault_fired(SW_FAULT_MALLOC);
+		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		ck_assert_int_eq(rc, fired != 0 ? SW_NOMEM : SW_OK);
+		ck_assert_int_eq(err.code, rc);
+		ck_assert((space != NULL) == (rc == SW_OK));
+		sw_space_destroy(space);
+	}
+	sw_spec_destroy(spec);
+}
+END_TEST
+#endif
+
+int main(void)
+{
+	Suite *suite = suite_create("plan");
+	TCase *tcase = tcase_create("params");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_set_timeout(tcase, 60);
+	tcase_add_test(tcase, plan_any_point_comes_back_from_its_json_bit_for_bit);
+	tcase_add_test(tcase, plan_json_has_the_active_parameters_alone_in_their_groups);
+	tcase_add_loop_test(tcase, plan_point_may_be_given_in_part_and_in_either_form, 0, N(taken));
+	tcase_add_test(tcase, plan_value_beside_its_grid_by_rounding_is_moved_onto_it);
+	tcase_add_loop_test(tcase, plan_what_is_no_point_is_refused_at_its_place, 0, N(refused));
+	tcase_add_loop_test(tcase, plan_space_that_cannot_be_is_refused_at_its_place, 0, N(bad));
+	tcase_add_test(tcase, plan_constraint_of_the_spec_rules_the_space);
+#ifdef SW_FAULTS
+	tcase_add_test(tcase, plan_space_without_memory_is_a_clean_error);
+#endif
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,284 @@
+/* tests/daemon/slot/test_card.c — what is judged of a GPU, reading by reading. */
+#include "daemon/slot/card.h"
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIB    ((int64_t)1 << 20)
+#define SECOND ((int64_t)1000000)
+
+/* A healthy card of 1000 MiB with nothing on it. */
+static struct sw_nvml_card quiet(void)
+{
+	return (struct sw_nvml_card){.total = 1000 * MIB,
+				     .used = 50 * MIB,
+				     .free = 950 * MIB,
+				     .util = 0,
+				     .temp = 40,
+				     .slowdown = 90,
+				     .power_mw = -1,
+				     .limit_mw = -1,
+				     .energy_mj = -1,
+				     .ecc = 0};
+}
+
+static void add(struct sw_nvml_card *c, int64_t pid, int64_t session, int64_t mib, bool compute)
+{
+	c->proc[c->proc_n++] = (struct sw_nvml_proc){.pid = pid,
+						     .session = session,
+						     .bytes = mib < 0 ? -1 : mib * MIB,
+						     .compute = compute,
+						     .name = "other"};
+	c->used += (mib < 0 ? 0 : mib) * MIB;
+}
+
+static const int64_t worker[] = {70};
+
+static void take(struct sw_card *c, const struct sw_nvml_card *reading, size_t here, int64_t s)
+{
+	const struct sw_card_ours ours = {.session = worker, .n = here, .here = here};
+
+	(void)sw_card_take(c, reading, &ours, s * SECOND, 30 * SECOND);
+}
+
+#define IS(card, want, part)                                                                       \
+	do {                                                                                       \
+		ck_assert_str_eq(sw_card_state_name((card)->state), want);                         \
+		ck_assert_msg(strstr((card)->why, part) != NULL, "\"%s\" lacks \"%s\"",            \
+			      (card)->why, part);                                                  \
+	} while (0)
+
+START_TEST(card_of_a_stranger_is_held_until_it_is_gone)
+{
+	struct sw_card c;
+	struct sw_nvml_card r = quiet();
+
+	sw_card_init(&c);
+	ck_assert_str_eq(sw_card_state_name(c.state), "UNKNOWN");
+	add(&r, 9, 9, 255, true);
+	take(&c, &r, 0, 1);
+	IS(&c, "OK", ""); /* little enough */
+	r = quiet();
+	add(&r, 9, 9, 300, true);
+	add(&r, 8, -1, 400, true);
+	take(&c, &r, 0, 2);
+	IS(&c, "HELD", "held by pid 8 (other), 700 MiB, and 1 more");
+	ck_assert_int_eq(c.strangers, 700 * MIB);
+	r = quiet();
+	add(&r, 7, 7, 600, false); /* it draws */
+	take(&c, &r, 0, 3);
+	IS(&c, "OK", "");
+	r = quiet();
+	add(&r, 6, 6, -1, true); /* how much is not said: what nobody else has */
+	r.used = 800 * MIB;
+	take(&c, &r, 0, 4);
+	IS(&c, "HELD", "800 MiB");
+	r = quiet();
+	take(&c, &r, 0, 5);
+	IS(&c, "OK", "");
+	ck_assert_str_eq(c.why, "");
+}
+END_TEST
+
+START_TEST(card_knows_its_own_workers_by_their_session)
+{
+	struct sw_card c;
+	struct sw_nvml_card r = quiet();
+	struct sw_card_ours hidden = {.session = worker, .n = 1, .here = 1, .hidden = true};
+
+	sw_card_init(&c);
+	add(&r, 70, 70, 300, true);
+	add(&r, 71, 70, 200, true); /* what the worker started */
+	take(&c, &r, 1, 1);
+	IS(&c, "OK", "");
+	ck_assert_int_eq(c.ours, 500 * MIB);
+	/* in a container nobody can tell, while a worker runs there */
+	r = quiet();
+	add(&r, 4711, -1, 500, true);
+	(void)sw_card_take(&c, &r, &hidden, 2 * SECOND, SECOND);
+	IS(&c, "OK", "");
+	hidden.here = 0;
+	(void)sw_card_take(&c, &r, &hidden, 3 * SECOND, SECOND);
+	IS(&c, "HELD", "pid 4711");
+}
+END_TEST
+
+START_TEST(card_is_given_out_again_when_its_memory_is_back)
+{
+	struct sw_card c;
+	struct sw_nvml_card r = quiet(), full = quiet();
+
+	sw_card_init(&c);
+	take(&c, &r, 0, 1);
+	add(&full, 70, 70, 500, true);
+	take(&c, &full, 1, 2);
+	sw_card_worker_ended(&c, 70, 3 * SECOND);
+	IS(&c, "FREEING", "not yet looked at");
+	take(&c, &full, 0, 4);
+	IS(&c, "FREEING", "not back");
+	r.used = 900 * MIB; /* the process has gone, its memory has not */
+	take(&c, &r, 0, 5);
+	IS(&c, "FREEING", "not back");
+	take(&c, &r, 0, 34);
+	IS(&c, "DOWN", "31 s after its worker ended 850 MiB are not back, and no process has them");
+	take(&c, &full, 0, 35);
+	IS(&c, "DOWN", "a process of it is left");
+	r = quiet();
+	take(&c, &r, 0, 36);
+	IS(&c, "OK", "");
+	/* what was there before it counts as none of its own */
+	r.used = 600 * MIB;
+	take(&c, &r, 0, 37);
+	sw_card_worker_ended(&c, 70, 38 * SECOND);
+	take(&c, &r, 0, 39);
+	IS(&c, "OK", "");
+}
+END_TEST
+
+START_TEST(card_that_is_hot_waits_until_it_has_cooled)
+{
+	static const struct {
+		int32_t temp, slowdown;
+		bool throttled;
+		const char *state;
+	} readings[] = {
+		{89, 90, false, "OK"},  {90, 90, false, "HOT"}, {86, 90, false, "HOT"},
+		{85, 90, false, "OK"},  {86, 90, false, "OK"},  {60, 90, true, "HOT"},
+		{60, 90, false, "OK"},  {-1, 90, true, "HOT"},  {-1, 90, false, "OK"},
+		{120, -1, false, "OK"},
+	};
+	struct sw_card c;
+
+	sw_card_init(&c);
+	for (size_t i = 0; i < sizeof readings / sizeof readings[0]; i++) {
+		struct sw_nvml_card r = quiet();
+
+		r.temp = readings[i].temp;
+		r.slowdown = readings[i].slowdown;
+		r.throttled = readings[i].throttled;
+		take(&c, &r, 0, (int64_t)i + 1);
+		ck_assert_msg(strcmp(sw_card_state_name(c.state), readings[i].state) == 0,
+			      "reading %zu: %s", i, sw_card_state_name(c.state));
+	}
+}
+END_TEST
+
+START_TEST(card_with_new_ecc_errors_is_down_until_they_are_reset)
+{
+	struct sw_card c;
+	struct sw_nvml_card r = quiet();
+
+	sw_card_init(&c);
+	r.ecc = 3; /* those from before are past */
+	take(&c, &r, 0, 1);
+	IS(&c, "OK", "");
+	r.ecc = 5;
+	take(&c, &r, 1, 2);
+	IS(&c, "DOWN", "2 uncorrected ECC errors");
+	take(&c, &r, 0, 3);
+	IS(&c, "DOWN", "2 uncorrected");
+	r.ecc = -1; /* the count cannot be read this once: the errors are not gone */
+	take(&c, &r, 0, 4);
+	IS(&c, "DOWN", "2 uncorrected");
+	r.ecc = 5;
+	take(&c, &r, 0, 5);
+	IS(&c, "DOWN", "2 uncorrected");
+	r.ecc = 0;
+	take(&c, &r, 0, 6);
+	IS(&c, "OK", "");
+	r.ecc = 1;
+	take(&c, &r, 0, 7);
+	IS(&c, "DOWN", "1 uncorrected");
+}
+END_TEST
+
+/* In a container NVML may name no process at all. */
+START_TEST(card_without_processes_counts_what_came_with_ours)
+{
+	struct sw_card_ours ours = {.session = worker, .hidden = true};
+	struct sw_card c;
+	struct sw_nvml_card r = quiet();
+
+	sw_card_init(&c);
+	(void)sw_card_take(&c, &r, &ours, 1 * SECOND, 30 * SECOND);
+	ck_assert_int_eq(c.ours, 0);
+	ours.n = ours.here = 1;
+	r.used += 300 * MIB;
+	(void)sw_card_take(&c, &r, &ours, 2 * SECOND, 30 * SECOND);
+	IS(&c, "OK", "");
+	ck_assert_int_eq(c.ours, 300 * MIB);
+	ours.hidden = false; /* a process that no one names is not ours where NVML names ours */
+	(void)sw_card_take(&c, &r, &ours, 3 * SECOND, 30 * SECOND);
+	ck_assert_int_eq(c.ours, 0);
+}
+END_TEST
+
+START_TEST(card_that_was_hot_when_it_was_lost_is_hot_when_it_is_back)
+{
+	struct sw_card c;
+	struct sw_nvml_card r = quiet(), silent = {.health = SW_NVML_SILENT, .why = "?", .ecc = -1};
+
+	sw_card_init(&c);
+	r.temp = 91;
+	take(&c, &r, 0, 1);
+	IS(&c, "HOT", "91 C");
+	silent.temp = -1;
+	take(&c, &silent, 0, 2);
+	IS(&c, "DOWN", "cannot be read: NVML says: ?");
+	r.temp = 87; /* not cool enough */
+	take(&c, &r, 0, 3);
+	IS(&c, "HOT", "87 C");
+	r.temp = 85;
+	take(&c, &r, 0, 4);
+	IS(&c, "OK", "");
+}
+END_TEST
+
+START_TEST(card_that_is_lost_or_silent_is_down_until_it_is_read_again)
+{
+	struct sw_card c;
+	struct sw_nvml_card r = quiet(), lost = {.health = SW_NVML_LOST,
+						 .why = "GPU is lost",
+						 .used = -1,
+						 .ecc = -1,
+						 .temp = -1};
+
+	sw_card_init(&c);
+	strcpy(r.uuid, "GPU-1");
+	strcpy(r.name, "Card");
+	take(&c, &r, 0, 1);
+	take(&c, &lost, 1, 2);
+	IS(&c, "DOWN", "lost: NVML says: GPU is lost");
+	ck_assert_str_eq(c.now.uuid, "GPU-1"); /* who it was is still shown */
+	take(&c, &r, 0, 3);
+	IS(&c, "OK", "");
+	ck_assert(sw_card_silent(&c, "no answer"));
+	ck_assert(!sw_card_silent(&c, "no answer for long"));
+	IS(&c, "DOWN", "no answer for long");
+	sw_card_worker_ended(&c, 70, 4 * SECOND);
+	IS(&c, "DOWN", "no answer");
+	take(&c, &r, 0, 5);
+	IS(&c, "OK", "");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("card");
+	TCase *tcase = tcase_create("judge");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_test(tcase, card_of_a_stranger_is_held_until_it_is_gone);
+	tcase_add_test(tcase, card_knows_its_own_workers_by_their_session);
+	tcase_add_test(tcase, card_is_given_out_again_when_its_memory_is_back);
+	tcase_add_test(tcase, card_that_is_hot_waits_until_it_has_cooled);
+	tcase_add_test(tcase, card_with_new_ecc_errors_is_down_until_they_are_reset);
+	tcase_add_test(tcase, card_without_processes_counts_what_came_with_ours);
+	tcase_add_test(tcase, card_that_was_hot_when_it_was_lost_is_hot_when_it_is_back);
+	tcase_add_test(tcase, card_that_is_lost_or_silent_is_down_until_it_is_read_again);
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,226 @@
+/* tests/daemon/slot/test_device.c — what --devices means, and what it refuses. */
+#include "base/fault.h"
+#include "daemon/slot/device.h"
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	const char *spec;
+	const char *slots; /* names, separated by spaces; NULL: refused */
+	const char *says;  /* a part of the refusal */
+} rows[] = {
+	{"none", "", NULL},
+	{"cpu:1", "cpu:0", NULL},
+	{"cpu:3", "cpu:0 cpu:1 cpu:2", NULL},
+	{"gpu:0", "gpu:0", NULL},
+	{"gpu:3,1", "gpu:3 gpu:1", NULL},
+	{"gpu:0+cpu:2", "gpu:0 cpu:0 cpu:1", NULL},
+	{"gpu:0:autos", NULL, "numbers with commas"},
+	{"gpu:0:2,1", "gpu:0.0 gpu:0.1 gpu:1", NULL},
+	{"gpu:0:0", NULL, "numbers with commas"},
+	{"gpu:0:2x", NULL, "numbers with commas"},
+	{"gpu:0:", NULL, "numbers with commas"},
+	{"gpu:0:2000", NULL, "numbers with commas"},
+	{"gpu:0:600,1:600", NULL, "more than 1024 slots"},
+	{"gpu:GPU-aa", NULL, "no NVML"},
+	{"auto:0", NULL, "auto:N"},
+	{"autocpu", NULL, "auto:N"},
+	{"cpu:0", NULL, "from 1 to"},
+	{"cpu:-1", NULL, "from 1 to"},
+	{"cpu:2x", NULL, "from 1 to"},
+	{"cpu:99999", NULL, "from 1 to"},
+	{"cpu:1+cpu:1", NULL, "twice"},
+	{"gpu:", NULL, "numbers with commas"},
+	{"gpu:0,", NULL, "numbers with commas"},
+	{"gpu:0,0", NULL, "twice"},
+	{"gpu:a", NULL, "numbers with commas"},
+	{"tpu:1", NULL, "it is cpu:N"},
+	{"", NULL, "empty"},
+	{"+", NULL, "beside + is empty"},
+	{"gpu:0+", NULL, "beside + is empty"},
+	{"gpu:0++cpu:1", NULL, "beside + is empty"},
+};
+
+START_TEST(device_row_gives_its_slots_or_one_line)
+{
+	struct sw_device *v = NULL;
+	struct sw_err err = SW_ERR_INIT;
+	size_t n = 0;
+	char names[256] = "";
+	const sw_status rc = sw_device_parse(rows[_i].spec, NULL, &v, &n, &err);
+
+	for (size_t i = 0; i < n; i++) {
+		if (i > 0)
+			strcat(names, " ");
+		strcat(names, v[i].name);
+		ck_assert_uint_ge(v[i].cores, 1);
+	}
+	free(v);
+	if (rows[_i].slots != NULL) {
+		ck_assert_msg(rc == SW_OK, "%s: %s", rows[_i].spec, err.msg);
+		ck_assert_str_eq(names, rows[_i].slots);
+	} else {
+		ck_assert_int_eq(rc, SW_INVALID);
+		ck_assert_msg(strstr(err.msg, rows[_i].says) != NULL, "%s: %s", rows[_i].spec,
+			      err.msg);
+		ck_assert_uint_eq(n, 0);
+	}
+}
+END_TEST
+
+/* Three cards, the second of them lost; and what CUDA_VISIBLE_DEVICES is. */
+static const struct {
+	const char *spec, *visible;
+	const char *slots; /* with the UUID's third letter after each name; NULL: refused */
+	const char *says;
+} machines[] = {
+	{"auto", NULL, "gpu:0a gpu:2c", NULL}, /* gpu:1 is lost */
+	{"auto:2", NULL, "gpu:0.0a gpu:0.1a gpu:2.0c gpu:2.1c", NULL},
+	{"auto", "2", "gpu:2c", NULL},
+	{"auto", "GPU-cc,GPU-aa", "gpu:0a gpu:2c", NULL},
+	{"auto", "0,7,2", "gpu:0a", NULL}, /* as CUDA reads it: up to what is no GPU */
+	{"auto", "0, 2", "gpu:0a gpu:2c", NULL},
+	{"auto", " GPU-cc ,0", "gpu:0a gpu:2c", NULL},
+	{"gpu:1", "0", "gpu:1b", NULL}, /* what is named is meant */
+	{"gpu:2,0", NULL, "gpu:2c gpu:0a", NULL},
+	{"gpu:GPU-cc11,GPU-aa11:2", NULL, "gpu:2c gpu:0.0a gpu:0.1a", NULL},
+	{"gpu:GPU-cc,2", NULL, NULL, "gpu:2 twice"},
+	{"gpu:GPU-", NULL, NULL, "more than one"},
+	{"gpu:3", NULL, NULL, "this machine has 3: gpu:0 GPU-aa11, gpu:1 GPU-bb11"},
+	{"gpu:GPU-dd", NULL, NULL, "no such GPU"},
+	{"gpu:x", NULL, NULL, "no such GPU"},
+};
+
+START_TEST(device_row_names_cards_of_the_machine)
+{
+	struct sw_nvml_view *view = calloc(1, sizeof *view);
+	struct sw_device *v = NULL;
+	struct sw_err err = SW_ERR_INIT;
+	size_t n = 0;
+	char names[256] = "";
+
+	ck_assert_ptr_nonnull(view);
+	view->n = 3;
+	strcpy(view->card[0].uuid, "GPU-aa11");
+	strcpy(view->card[1].uuid, "GPU-bb11");
+	strcpy(view->card[2].uuid, "GPU-cc11");
+	view->card[1].health = SW_NVML_LOST;
+	if (machines[_i].visible != NULL)
+		ck_assert_int_eq(setenv("CUDA_VISIBLE_DEVICES", machines[_i].visible, 1), 0);
+	else
+		ck_assert_int_eq(unsetenv("CUDA_VISIBLE_DEVICES"), 0);
+	const sw_status rc = sw_device_parse(machines[_i].spec, view, &v, &n, &err);
+	for (size_t i = 0; i < n; i++) {
+		if (i > 0)
+			strcat(names, " ");
+		strcat(names, v[i].name);
+		strncat(names, v[i].uuid + 4, 1);
+	}
+	if (machines[_i].slots != NULL) {
+		ck_assert_msg(rc == SW_OK, "%s: %s", machines[_i].spec, err.msg);
+		ck_assert_str_eq(names, machines[_i].slots);
+	} else {
+		ck_assert_int_eq(rc, SW_INVALID);
+		ck_assert_msg(strstr(err.msg, machines[_i].says) != NULL, "%s: %s",
+			      machines[_i].spec, err.msg);
+	}
+	free(v);
+	free(view);
+}
+END_TEST
+
+static const struct {
+	const char *spec, *visible;
+	const char *says; /* NULL: nothing */
+} left_out[] = {
+	{"auto", NULL, "leaves out 1 of 3 GPUs: they cannot be read"},
+	{"auto:4", "MIG-1", "leaves out 3 of 3 GPUs: CUDA_VISIBLE_DEVICES=MIG-1"},
+	{"auto", "", "leaves out 3 of 3 GPUs: CUDA_VISIBLE_DEVICES="},
+	{"auto", "0,GPU-cc", "leaves out 1 of 3 GPUs: they cannot be read"},
+	{"gpu:0", "MIG-1", NULL},
+};
+
+START_TEST(device_auto_says_what_it_leaves_out)
+{
+	struct sw_nvml_view *view = calloc(1, sizeof *view);
+	char line[200] = "";
+
+	ck_assert_ptr_nonnull(view);
+	view->n = 3;
+	strcpy(view->card[0].uuid, "GPU-aa11");
+	strcpy(view->card[2].uuid, "GPU-cc11");
+	view->card[1].health = SW_NVML_LOST;
+	if (left_out[_i].visible != NULL)
+		ck_assert_int_eq(setenv("CUDA_VISIBLE_DEVICES", left_out[_i].visible, 1), 0);
+	else
+		ck_assert_int_eq(unsetenv("CUDA_VISIBLE_DEVICES"), 0);
+	ck_assert_int_eq(sw_device_left_out(left_out[_i].spec, view, line, sizeof line),
+			 left_out[_i].says != NULL);
+	ck_assert_msg(left_out[_i].says == NULL || strstr(line, left_out[_i].says) != NULL, "%s",
+		      line);
+	view->card[1].health = SW_NVML_OK;
+	ck_assert_int_eq(unsetenv("CUDA_VISIBLE_DEVICES"), 0);
+	ck_assert(!sw_device_left_out("auto", view, line, sizeof line));
+	ck_assert(!sw_device_left_out("auto", NULL, line, sizeof line));
+	free(view);
+}
+END_TEST
+
+START_TEST(device_auto_gives_at_least_one_slot)
+{
+	struct sw_device *v = NULL;
+	struct sw_err err = SW_ERR_INIT;
+	size_t n = 0;
+
+	ck_assert_int_eq(sw_device_parse("auto", NULL, &v, &n, &err), SW_OK);
+	ck_assert_uint_ge(n, 1);
+	free(v);
+}
+END_TEST
+
+#ifdef SW_FAULTS
+START_TEST(device_without_memory_fails_cleanly_at_each_call)
+{
+	unsigned fired = 1;
+
+	for (unsigned nth = 1; fired != 0; nth++) {
+		struct sw_device *v = NULL;
+		struct sw_err err = SW_ERR_INIT;
+		size_t n = 0;
+
+		ck_assert_uint_lt(nth, 100);
+		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		const sw_status rc = sw_device_parse("gpu:0,1:2+cpu:2", NULL, &v, &n, &err);
+		fired = sw_fault_fired(SW_FAULT_MALLOC);
+		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
+		ck_assert_uint_eq(n, fired ? 0 : 5);
+		free(v);
+	}
+}
+END_TEST
+#endif
+
+int main(void)
+{
+	Suite *suite = suite_create("device");
+	TCase *tcase = tcase_create("parse");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_loop_test(tcase, device_row_gives_its_slots_or_one_line, 0,
+			    (int)(sizeof rows / sizeof rows[0]));
+	tcase_add_loop_test(tcase, device_row_names_cards_of_the_machine, 0,
+			    sizeof machines / sizeof machines[0]);
+	tcase_add_loop_test(tcase, device_auto_says_what_it_leaves_out, 0,
+			    sizeof left_out / sizeof left_out[0]);
+	tcase_add_test(tcase, device_auto_gives_at_least_one_slot);
+#ifdef SW_FAULTS
+	tcase_add_test(tcase, device_without_memory_fails_cleanly_at_each_call);
+#endif
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,256 @@
+/* tests/daemon/slot/test_nvml.c — NVML by the stand-in of tests/fake/nvml.c, and the thread that
+ * reads it. */
+#include "base/clock.h"
+#include "base/fault.h"
+#include "daemon/slot/card_poll.h"
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MIB ((int64_t)1 << 20)
+
+static char path[64], next[80];
+
+static void say(const char *text)
+{
+	FILE *f = fopen(next, "w");
+
+	ck_assert_ptr_nonnull(f);
+	ck_assert_int_ge(fputs(text, f), 0);
+	ck_assert_int_eq(fclose(f), 0);
+	ck_assert_int_eq(rename(next, path), 0);
+}
+
+static void set_up(void)
+{
+	(void)snprintf(path, sizeof path, "/tmp/sw-nvml-%ld", (long)getpid());
+	(void)snprintf(next, sizeof next, "%s.new", path);
+	ck_assert_int_eq(setenv("SWEEPD_FAKE_NVML", path, 1), 0);
+	ck_assert_int_eq(setenv("SWEEPD_NVML", SW_TEST_NVML, 1), 0);
+}
+
+static void tear_down(void)
+{
+	(void)unlink(path);
+}
+
+static const char two_cards[] =
+	"card uuid=GPU-a name=Fake_A bus=00:01 total=1000 used=700 util=12 temp=55 slow=90 "
+	"power=1500"
+	" limit=2000 energy=77 ecc=1 throttle=64\n"
+	"card uuid=GPU-b name=Fake_B bus=00:02 total=2000 used=0\n"
+	"proc card=0 pid=999999999 mib=600\nproc card=0 pid=999999999 mib=600 graphics=1\n"
+	"proc card=1 pid=1\nproc card=1 pid=999999998 mib=5 graphics=1\n";
+
+START_TEST(nvml_says_what_each_card_says_and_nothing_else)
+{
+	struct sw_nvml_view *v = calloc(1, sizeof *v);
+	struct sw_nvml *m = NULL;
+	struct sw_err err = SW_ERR_INIT;
+
+	ck_assert_ptr_nonnull(v);
+	say(two_cards);
+	ck_assert_msg(sw_nvml_open(&m, &err) == SW_OK, "%s", err.msg);
+	sw_nvml_read(m, v);
+	ck_assert_uint_eq(v->n, 2);
+	const struct sw_nvml_card *a = &v->card[0], *b = &v->card[1];
+	ck_assert_int_eq(a->health, SW_NVML_OK);
+	ck_assert_str_eq(a->name, "Fake A");
+	ck_assert_str_eq(a->uuid, "GPU-a");
+	ck_assert_str_eq(a->bus, "00:01");
+	ck_assert_int_eq(a->total, 1000 * MIB);
+	ck_assert_int_eq(a->free, 300 * MIB);
+	ck_assert_int_eq(a->util, 12);
+	ck_assert_int_eq(a->temp, 55);
+	ck_assert_int_eq(a->slowdown, 90);
+	ck_assert_int_eq(a->power_mw, 1500);
+	ck_assert_int_eq(a->limit_mw, 2000);
+	ck_assert_int_eq(a->energy_mj, 77);
+	ck_assert_int_eq(a->ecc, 1);
+	ck_assert(a->throttled);
+	ck_assert_uint_eq(a->proc_n, 1); /* in both lists, once */
+	ck_assert(a->proc[0].compute);
+	ck_assert_int_eq(a->proc[0].bytes, 600 * MIB);
+	ck_assert_int_eq(a->proc[0].session, -1); /* no such process */
+	ck_assert_int_eq(b->util, -1);
+	ck_assert_int_eq(b->temp, -1);
+	ck_assert_int_eq(b->energy_mj, -1);
+	ck_assert_int_eq(b->ecc, -1);
+	ck_assert_uint_eq(b->proc_n, 2);
+	ck_assert_int_eq(b->proc[0].bytes, -1);
+	ck_assert_int_ne(b->proc[0].session, -1); /* process 1 can be seen, whoever it is */
+	ck_assert_str_ne(b->proc[0].name, "");
+	say("card uuid=GPU-a total=1000 used=1\ncard uuid=GPU-b total=1 used=1 lost=15\n");
+	sw_nvml_read(m, v);
+	ck_assert_int_eq(v->card[0].health, SW_NVML_OK);
+	ck_assert_int_eq(v->card[1].health, SW_NVML_LOST);
+	ck_assert_str_eq(v->card[1].why, "GPU is lost");
+	say("card uuid=GPU-a total=1000 used=1 lost=999\n");
+	sw_nvml_read(m, v);
+	ck_assert_uint_eq(v->n, 1);
+	ck_assert_int_eq(v->card[0].health, SW_NVML_SILENT);
+	sw_nvml_close(m);
+	sw_nvml_close(NULL);
+	free(v);
+}
+END_TEST
+
+START_TEST(nvml_keeps_the_processes_with_the_most_memory)
+{
+	struct sw_nvml_view *v = calloc(1, sizeof *v);
+	struct sw_nvml *m = NULL;
+	struct sw_err err = SW_ERR_INIT;
+	char text[4096] = "card uuid=GPU-a total=1000 used=1\n";
+	int64_t least = INT64_MAX;
+
+	ck_assert_ptr_nonnull(v);
+	for (int i = 1; i <= SW_NVML_PROCS + 8; i++)
+		(void)snprintf(text + strlen(text), sizeof text - strlen(text),
+			       "proc card=0 pid=%d mib=%d\n", 900000000 + i, i);
+	say(text);
+	ck_assert_int_eq(sw_nvml_open(&m, &err), SW_OK);
+	sw_nvml_read(m, v);
+	ck_assert_uint_eq(v->card[0].proc_n, SW_NVML_PROCS);
+	for (size_t i = 0; i < SW_NVML_PROCS; i++)
+		least = v->card[0].proc[i].bytes < least ? v->card[0].proc[i].bytes : least;
+	ck_assert_int_eq(least, 9 * MIB);
+	sw_nvml_close(m);
+	free(v);
+}
+END_TEST
+
+START_TEST(nvml_that_does_not_work_says_so_in_one_line)
+{
+	static const struct {
+		const char *library, *state; /* NULL: the stand-in */
+		sw_status rc;
+		const char *says;
+	} rows[] = {
+		{"/nonexistent.so", "", SW_NOT_FOUND, "no NVIDIA driver: /nonexistent.so: cannot"},
+		{"libm.so.6", "", SW_NOT_FOUND, "libm.so.6 has no nvmlInit_v2"},
+		{NULL, "init code=9\n", SW_NOT_FOUND, "NVML says: Driver Not Loaded"},
+		{NULL, "init code=18\n", SW_IO, "NVML says: Unknown Error"},
+	};
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_nvml *m;
+
+	if (rows[_i].library != NULL)
+		ck_assert_int_eq(setenv("SWEEPD_NVML", rows[_i].library, 1), 0);
+	say(rows[_i].state);
+	ck_assert_int_eq(sw_nvml_open(&m, &err), rows[_i].rc);
+	ck_assert_ptr_null(m);
+	ck_assert_msg(strstr(err.msg, rows[_i].says) != NULL, "%s", err.msg);
+}
+END_TEST
+
+#ifdef SW_FAULTS
+START_TEST(nvml_without_memory_fails_cleanly)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_card_poll *p;
+	struct sw_nvml *m;
+
+	say(two_cards);
+	sw_fault_arm(SW_FAULT_MALLOC, 1, false);
+	ck_assert_int_eq(sw_nvml_open(&m, &err), SW_NOMEM);
+	sw_fault_arm(SW_FAULT_MALLOC, 1, false);
+	ck_assert_int_eq(sw_card_poll_start(&p, 1, NULL, NULL), SW_NOMEM);
+	sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+	ck_assert_ptr_null(p);
+}
+END_TEST
+#endif
+
+static int woken;
+
+static void on_wake(void *user)
+{
+	(void)user;
+	(void)__atomic_add_fetch(&woken, 1, __ATOMIC_SEQ_CST);
+}
+
+START_TEST(poll_reads_again_and_again_and_at_once_when_asked)
+{
+	struct sw_nvml_view *v = calloc(1, sizeof *v);
+	struct sw_card_poll *p = NULL;
+	struct sw_err err = SW_ERR_INIT;
+	int64_t begun_us = 0;
+
+	ck_assert_ptr_nonnull(v);
+	say("card uuid=GPU-a total=1000 used=1\n");
+	ck_assert_int_eq(sw_card_poll_start(&p, 3600000, on_wake, NULL), SW_OK);
+	ck_assert_int_eq(sw_card_poll_wait(p, 60000, v, &begun_us, &err), SW_OK);
+	ck_assert_uint_eq(v->n, 1);
+	ck_assert_int_eq(sw_card_poll_take(p, v, &begun_us, &err), SW_BUSY); /* nothing new */
+	const int64_t asked_us = sw_clock_mono_us();
+	say("");
+	sw_card_poll_now(p); /* else an hour would pass */
+	ck_assert_int_eq(sw_card_poll_wait(p, 60000, v, &begun_us, &err), SW_OK);
+	ck_assert_int_ge(begun_us, asked_us);
+	ck_assert_uint_eq(v->n, 0);
+	sw_card_poll_stop(p, 60000);
+	const int then = __atomic_load_n(&woken, __ATOMIC_SEQ_CST);
+	ck_assert_int_eq(then, 2);
+	sw_card_poll_stop(NULL, 0);
+	free(v);
+}
+END_TEST
+
+START_TEST(poll_says_why_nvml_does_not_work)
+{
+	struct sw_nvml_view *v = calloc(1, sizeof *v);
+	struct sw_card_poll *p = NULL;
+	struct sw_err err = SW_ERR_INIT;
+	int64_t begun_us = 0;
+
+	ck_assert_ptr_nonnull(v);
+	say("init code=9\n");
+	ck_assert_int_eq(sw_card_poll_start(&p, 1, on_wake, NULL), SW_OK);
+	ck_assert_int_eq(sw_card_poll_wait(p, 60000, v, &begun_us, &err), SW_NOT_FOUND);
+	ck_assert_msg(strstr(err.msg, "Driver Not Loaded") != NULL, "%s", err.msg);
+	sw_card_poll_stop(p, 60000);
+	free(v);
+}
+END_TEST
+
+/* In a process of its own, which ends with its thread still in the driver. */
+START_TEST(poll_of_a_driver_that_hangs_is_left_alone)
+{
+	static struct sw_nvml_view v;
+	static struct sw_card_poll *p; /* no leak: it is left to the thread */
+	struct sw_err err = SW_ERR_INIT;
+	int64_t begun_us = 0;
+
+	say("hang\n");
+	ck_assert_int_eq(sw_card_poll_start(&p, 1, on_wake, NULL), SW_OK);
+	ck_assert_int_eq(sw_card_poll_wait(p, 30, &v, &begun_us, &err), SW_BUSY);
+	sw_card_poll_stop(p, 30);
+	say("card uuid=GPU-a total=1000 used=1\n");
+	ck_assert_int_eq(__atomic_load_n(&woken, __ATOMIC_SEQ_CST), 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("nvml");
+	TCase *tcase = tcase_create("stand-in");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_checked_fixture(tcase, set_up, tear_down);
+	tcase_add_test(tcase, nvml_says_what_each_card_says_and_nothing_else);
+	tcase_add_test(tcase, nvml_keeps_the_processes_with_the_most_memory);
+	tcase_add_loop_test(tcase, nvml_that_does_not_work_says_so_in_one_line, 0, 4);
+#ifdef SW_FAULTS
+	tcase_add_test(tcase, nvml_without_memory_fails_cleanly);
+#endif
+	tcase_add_test(tcase, poll_reads_again_and_again_and_at_once_when_asked);
+	tcase_add_test(tcase, poll_says_why_nvml_does_not_work);
+	tcase_add_test(tcase, poll_of_a_driver_that_hangs_is_left_alone);
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,256 @@
+/* tests/daemon/sweep/test_checkpoint.c — which checkpoints are kept, beside a plain model; and what
+ * a disk budget must not take. */
+#include "daemon/daemon.h"
+#include "daemon/plan/plan.h"
+#include "daemon/sweep/checkpoint.h"
+#include "daemon/sweep/driver.h"
+#include "daemon/sweep/host.h"
+#include "proto/json.h"
+#include <check.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TRIALS 60
+#define STEPS  12
+
+#define SPEC                                                                                       \
+	"{\"metric\":{\"name\":\"loss\"},\"method\":\"random\",\"run_cap\":60,"                    \
+	"\"parameters\":{\"lr\":{\"min\":0.25,\"max\":0.5}}}"
+
+static void fill(struct sw_host *h)
+{
+	struct sw_err err = SW_ERR_INIT;
+	cJSON *tree = NULL;
+
+	ck_assert_int_eq(sw_json_parse(&tree, SPEC, strlen(SPEC), &err), SW_OK);
+	ck_assert_int_eq(sw_spec_read(&h->spec, tree, &err), SW_OK);
+	ck_assert_int_eq(sw_plan_build(&h->sched, h->spec, 1, 0, 0, NULL, &err), SW_OK);
+	cJSON_Delete(tree);
+}
+
+static void empty(struct sw_host *h)
+{
+	sw_sweep_destroy(h->sched);
+	sw_spec_destroy(h->spec);
+	free(h->heirs.v);
+	free(h->keeping.open);
+	free(h->keeping.ended);
+}
+
+/* --- random lives beside a model --- */
+
+struct life {
+	struct sw_host h;
+	struct sw_change c;
+	struct sw_actions actions;
+	bool disk[TRIALS + 1][STEPS + 1];              /* files that are there */
+	unsigned last[TRIALS + 1], before[TRIALS + 1]; /* steps of the last two; 0: none */
+	unsigned n[TRIALS + 1];                        /* reports so far */
+	bool ended[TRIALS + 1];
+	unsigned rng;
+};
+
+static unsigned below(struct life *l, unsigned n)
+{
+	l->rng = l->rng * 1103515245u + 12345u;
+	return (l->rng >> 16) % n;
+}
+
+static void step(struct life *l, const struct sw_event *ev)
+{
+	const struct sw_checkpoint before = sw_checkpoint_of(&l->h, ev->trial);
+
+	ck_assert_int_eq(sw_sweep_step(l->h.sched, ev, &l->actions, NULL), SW_OK);
+	l->c.unneeded_n = 0;
+	sw_checkpoint_stepped(&l->c, &l->h, ev, &before, &l->actions);
+	for (size_t i = 0; i < l->c.unneeded_n; i++) {
+		const struct sw_checkpoint *f = &l->c.unneeded[i];
+
+		ck_assert_uint_le(f->trial, TRIALS);
+		ck_assert_msg(l->disk[f->trial][f->step], "%llu-%llu goes twice, or never was",
+			      (unsigned long long)f->trial, (unsigned long long)f->step);
+		l->disk[f->trial][f->step] = false;
+	}
+}
+
+static void report(struct life *l, uint64_t trial)
+{
+	const unsigned at = ++l->n[trial];
+	const struct sw_event ev = {.kind = SW_EVENT_REPORT,
+				    .trial = trial,
+				    .attempt = 1,
+				    .seq = at,
+				    .step = at,
+				    .has_value = true,
+				    .checkpoint = below(l, 3) != 0,
+				    .value = below(l, 50)};
+
+	if (ev.checkpoint) { /* a worker writes the file and then reports */
+		l->disk[trial][at] = true;
+		l->before[trial] = l->last[trial];
+		l->last[trial] = at;
+	}
+	step(l, &ev);
+}
+
+static void end(struct life *l, uint64_t trial)
+{
+	const struct sw_event ev = {.kind = SW_EVENT_TELL,
+				    .trial = trial,
+				    .attempt = 1,
+				    .end = below(l, 2) ? SW_TRIAL_COMPLETED : SW_TRIAL_FAILED};
+
+	l->ended[trial] = true;
+	step(l, &ev);
+}
+
+static void compare(const struct life *l, bool all)
+{
+	for (unsigned t = 1; t <= TRIALS; t++)
+		for (unsigned s = 1; s <= STEPS; s++) {
+			const enum sw_trial_state state =
+				t <= sw_sweep_trial_n(l->h.sched)
+					? (enum sw_trial_state)sw_sweep_trial(l->h.sched, t)->state
+					: SW_TRIAL_PENDING;
+			const bool last = s == l->last[t], before = s == l->before[t];
+			const bool want = l->ended[t] ? last && all && state != SW_TRIAL_FAILED
+						      : last || before;
+
+			ck_assert_msg(l->disk[t][s] == want, "trial %u step %u: %d, not %d", t, s,
+				      l->disk[t][s], want);
+		}
+}
+
+/* In the order of their numbers, from the last, or at random: the open ones keep two files each. */
+START_TEST(checkpoint_of_open_trials_stay_while_others_end)
+{
+	static struct sw_daemon d;
+	static struct life l;
+	const bool all = _i % 2 != 0;
+
+	l = (struct life){.h = {.d = &d, .sweep = 1}, .rng = (unsigned)_i + 1};
+	fill(&l.h);
+	l.h.spec->checkpoint.keep = all ? SW_SPEC_KEEP_ALL : SW_SPEC_KEEP_NONE;
+	for (unsigned t = 1; t <= TRIALS; t++)
+		step(&l, &(struct sw_event){.kind = SW_EVENT_ASK});
+	for (unsigned k = 0; k < 3 * TRIALS; k++) {
+		const uint64_t t = 1 + below(&l, TRIALS);
+
+		if (l.n[t] < STEPS)
+			report(&l, t);
+	}
+	compare(&l, all);
+	for (unsigned k = 0; k < TRIALS; k++) {
+		uint64_t t = _i < 2 ? k + 1 : _i < 4 ? TRIALS - k : 1 + below(&l, TRIALS);
+
+		while (l.ended[t])
+			t = t % TRIALS + 1;
+		end(&l, t);
+		const uint64_t other = 1 + below(&l, TRIALS);
+		if (!l.ended[other] && l.n[other] < STEPS)
+			report(&l, other);
+		compare(&l, all);
+	}
+	ck_assert_uint_le(l.h.keeping.open_n, 1); /* room was given back on the way */
+	free(l.c.unneeded);
+	sw_actions_fini(&l.actions);
+	empty(&l.h);
+}
+END_TEST
+
+/* --- a budget --- */
+
+static void put(const char *state, uint64_t trial, uint64_t at, off_t bytes)
+{
+	char path[200];
+
+	(void)snprintf(path, sizeof path, "%s/" SW_CHECKPOINT_FOLDER "/1/%llu-%llu.ckpt", state,
+		       (unsigned long long)trial, (unsigned long long)at);
+	const int fd = open(path, O_CREAT | O_WRONLY, 0600);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(ftruncate(fd, bytes), 0);
+	(void)close(fd);
+}
+
+static bool there(const char *state, uint64_t trial, uint64_t at)
+{
+	char path[200];
+
+	(void)snprintf(path, sizeof path, "%s/" SW_CHECKPOINT_FOLDER "/1/%llu-%llu.ckpt", state,
+		       (unsigned long long)trial, (unsigned long long)at);
+	return access(path, F_OK) == 0;
+}
+
+/* Trials 1 to 4 have ended, the later the worse; a child that waits begins from the worst. */
+START_TEST(checkpoint_budget_spares_the_best_and_what_a_child_begins_from)
+{
+	char state[] = "/tmp/sw-checkpoint-XXXXXX", path[200];
+	struct sw_heir *heir = malloc(sizeof *heir);
+	uv_loop_t loop;
+	struct sw_host h = {.sweep = 1}, *hosts[] = {&h};
+	struct sw_daemon d = {.loop = &loop, .hosts = hosts, .host_n = 1};
+	struct sw_err err = SW_ERR_INIT;
+
+	ck_assert_ptr_nonnull(mkdtemp(state));
+	ck_assert_int_eq(uv_loop_init(&loop), 0);
+	(void)snprintf(d.config.state, sizeof d.config.state, "%s", state);
+	h.d = &d;
+	fill(&h);
+	h.spec->checkpoint.keep = SW_SPEC_KEEP_ALL;
+	h.spec->checkpoint.max_mb = 1;
+	ck_assert_int_eq(sw_checkpoint_folder(&h, true, path, sizeof path, &err), SW_OK);
+	for (uint64_t t = 1; t <= 4; t++) {
+		put(state, t, 8, 400000);
+		sw_checkpoint_ended(&h, &(struct sw_keeping_ended){.trial = t,
+								   .step = 8,
+								   .completed = true,
+								   .has_value = true,
+								   .value = (double)t});
+	}
+	ck_assert_ptr_nonnull(heir);
+	*heir = (struct sw_heir){.child = 9, .from = _i == 0 ? 0 : 4, .step = 8};
+	h.heirs.v = heir;
+	h.heirs.n = h.heirs.cap = 1;
+	sw_checkpoint_shrink(&h);
+	ck_assert_int_eq(uv_run(&loop, UV_RUN_DEFAULT), 0);
+	ck_assert(there(state, 1, 8));
+	ck_assert_int_eq(there(state, 4, 8), _i == 1);
+	ck_assert_int_eq(there(state, 3, 8), false);
+	ck_assert_int_eq(there(state, 2, 8), _i == 0); /* 1 and 4 are 0.8 MB already */
+	ck_assert_uint_eq(h.keeping.ended_n, 2);
+	for (uint64_t t = 1; t <= 4; t++) {
+		(void)snprintf(path, sizeof path, "%s/" SW_CHECKPOINT_FOLDER "/1/%llu-8.ckpt",
+			       state, (unsigned long long)t);
+		(void)unlink(path);
+	}
+	(void)snprintf(path, sizeof path, "%s/" SW_CHECKPOINT_FOLDER "/1", state);
+	ck_assert_int_eq(rmdir(path), 0);
+	(void)snprintf(path, sizeof path, "%s/" SW_CHECKPOINT_FOLDER, state);
+	ck_assert_int_eq(rmdir(path), 0);
+	ck_assert_int_eq(rmdir(state), 0);
+	sw_checkpoint_free(&d);
+	empty(&h);
+	ck_assert_int_eq(uv_loop_close(&loop), 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("checkpoint");
+	TCase *tcase = tcase_create("kept");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_set_timeout(tcase, 60);
+	tcase_add_loop_test(tcase, checkpoint_of_open_trials_stay_while_others_end, 0, 12);
+	tcase_add_loop_test(tcase, checkpoint_budget_spares_the_best_and_what_a_child_begins_from,
+			    0, 2);
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

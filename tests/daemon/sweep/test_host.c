@@ -1,0 +1,98 @@
+/* tests/daemon/sweep/test_host.c — where a sweep's account of slot time stands when it comes or
+ * comes back. */
+#include "daemon/daemon.h"
+#include "daemon/plan/plan.h"
+#include "daemon/sweep/host.h"
+#include "proto/json.h"
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HOSTS 3
+
+/* The first is the one that comes; used: hours. */
+static const struct {
+	const char *name;
+	struct {
+		enum sw_sweep_state state;
+		bool driven, busy; /* busy: as many run as may */
+		int used;
+	} v[HOSTS];
+	int level;
+} rows[] = {
+	{"alone",
+	 {{.used = 2}, {.state = SW_SWEEP_COMPLETED, .used = 5}, {.state = SW_SWEEP_FAILED}},
+	 2},
+	{"level with the least served", {{.used = 0}, {.used = 7}, {.used = 4}}, 4},
+	{"what it has used stays", {{.used = 9}, {.used = 7}, {.used = 4}}, 9},
+	{"one that is paused shares nothing",
+	 {{.used = 0}, {.state = SW_SWEEP_PAUSED}, {.used = 4}},
+	 4},
+	{"nor does one whose client runs its trials",
+	 {{.used = 0}, {.driven = true}, {.used = 4}},
+	 4},
+	{"one that may run no more waits for nothing",
+	 {{.used = 0}, {.busy = true}, {.used = 4}},
+	 4},
+	{"but counts where nobody waits",
+	 {{.used = 0}, {.busy = true, .used = 3}, {.state = SW_SWEEP_PAUSED}},
+	 3},
+};
+
+#define SPEC                                                                                       \
+	"{\"metric\":{\"name\":\"loss\"},\"method\":\"random\",\"max_concurrent\":1,"              \
+	"\"parameters\":{\"lr\":{\"min\":0.25,\"max\":0.5}}}"
+
+static void fill(struct sw_host *h)
+{
+	struct sw_err err = SW_ERR_INIT;
+	cJSON *tree = NULL;
+
+	ck_assert_int_eq(sw_json_parse(&tree, SPEC, strlen(SPEC), &err), SW_OK);
+	ck_assert_int_eq(sw_spec_read(&h->spec, tree, &err), SW_OK);
+	ck_assert_int_eq(sw_plan_build(&h->sched, h->spec, 1, 0, 0, NULL, &err), SW_OK);
+	cJSON_Delete(tree);
+}
+
+START_TEST(host_row_comes_level_with_those_that_wait)
+{
+	const struct sw_event ask = {.kind = SW_EVENT_ASK};
+	struct sw_actions actions = {0};
+	struct sw_host h[HOSTS], *hosts[HOSTS];
+	struct sw_daemon d = {.hosts = hosts, .host_n = HOSTS};
+
+	for (size_t i = 0; i < HOSTS; i++) {
+		hosts[i] = &h[i];
+		h[i] = (struct sw_host){.d = &d,
+					.state = rows[_i].v[i].state,
+					.driven = rows[_i].v[i].driven,
+					.share = {.weight = 1, .used_us = rows[_i].v[i].used}};
+		fill(&h[i]);
+		if (rows[_i].v[i].busy)
+			ck_assert_int_eq(sw_sweep_step(h[i].sched, &ask, &actions, NULL), SW_OK);
+	}
+	sw_host_level(&h[0]);
+	ck_assert_msg(h[0].share.used_us == rows[_i].level, "%s: %lld", rows[_i].name,
+		      (long long)h[0].share.used_us);
+	for (size_t i = 0; i < HOSTS; i++) {
+		sw_sweep_destroy(h[i].sched);
+		sw_spec_destroy(h[i].spec);
+	}
+	sw_actions_fini(&actions);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("host");
+	TCase *tcase = tcase_create("share");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_loop_test(tcase, host_row_comes_level_with_those_that_wait, 0,
+			    (int)(sizeof rows / sizeof rows[0]));
+	srunner_run_all(runner, CK_NORMAL);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,447 @@
+/* tests/sched/bayes/test_bayes.c — the bayes sampler as its users meet it: it finds minima, it can
+ * be stopped and started anywhere, and nothing that a trial may end with upsets it. */
+#include "base/fault.h"
+#include "tests/sched/bayes/bayes_run.h"
+#include <string.h>
+
+static const struct sw_param plane[] = {
+	{.dist = SW_DIST_UNIFORM, .min = -5, .max = 10},
+	{.dist = SW_DIST_UNIFORM, .min = 0, .max = 15},
+};
+
+static double branin(const struct sw_value *v)
+{
+	const double pi = acos(-1), x = v[0].number, y = v[1].number;
+	const double a = y - 5.1 / (4 * pi * pi) * x * x + 5 / pi * x - 6;
+
+	return a * a + 10 * (1 - 1 / (8 * pi)) * cos(x) + 10 - 0.39788735772973816;
+}
+
+START_TEST(function_of_two_numbers_is_minimised_in_forty_trials)
+{
+	for (uint64_t seed = 1; seed <= 3; seed++) {
+		struct run r;
+		double best = INFINITY;
+
+		open_run(&r, plane, 2, seed);
+		for (uint64_t t = 1; t <= 40; t++) {
+			const double y = branin(ask(&r));
+
+			best = fmin(best, y);
+			tell(&r, t, SW_OBS_FINAL, y);
+		}
+		ck_assert_msg(best < 1e-3, "seed %u: %g", (unsigned)seed, best);
+		ck_assert_str_eq(r.last.source, "gp");
+		ck_assert_uint_eq(r.last.near_n, SW_SUGGESTION_NEAR);
+		close_run(&r);
+	}
+}
+END_TEST
+
+/* A learning rate, a number of layers, an optimiser, its momentum (of the second optimiser alone),
+ * a batch size, a constant. */
+static const struct sw_param tuning[] = {
+	{.dist = SW_DIST_LOG_UNIFORM, .min = 1e-5, .max = 1},
+	{.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 8},
+	{.dist = SW_DIST_CATEGORICAL, .n_choices = 3},
+	{.dist = SW_DIST_UNIFORM, .min = 0, .max = 1},
+	{.dist = SW_DIST_POW2, .min = 8, .max = 256},
+	{.dist = SW_DIST_CONSTANT},
+	{.dist = SW_DIST_NORMAL, .mu = 3, .sigma = 2},
+	{.dist = SW_DIST_Q_NORMAL, .mu = 0, .sigma = 4, .q = 0.5},
+};
+
+/* Layers never more than log2 of the batch: 2^layers <= batch would need powers; so layers * 16 <=
+ * batch + 64. */
+static void condition_tuning(struct sw_space *space)
+{
+	const struct sw_value second = {.choice = 1};
+	const struct sw_term left = {.coef = 16, .n_factors = 1, .factor = {1}};
+	const struct sw_term right = {.coef = 1, .n_factors = 1, .factor = {4}};
+	const struct sw_constraint c = {.left = {.terms = &left, .n_terms = 1},
+					.right = {.terms = &right, .n_terms = 1, .constant = 64},
+					.op = SW_LE};
+
+	ck_assert_int_eq(sw_space_when(space, 3, 2, &second, 1, NULL), SW_OK);
+	ck_assert_int_eq(sw_space_seal(space, NULL), SW_OK);
+	ck_assert_int_eq(sw_space_constrain(space, &c, NULL), SW_OK);
+}
+
+static void open_tuning(struct run *r, uint64_t seed)
+{
+	open_run(r, tuning, ROWS(tuning), seed);
+	sw_sampler_destroy(r->s);
+	condition_tuning(r->space);
+	r->s = make_sampler(r->space, seed);
+}
+
+static double tuning_loss(const struct sw_value *v)
+{
+	const double lr = log10(v[0].number) + 2.5, layers = v[1].number - 3;
+	const double kind[] = {0.4, 0, 0.7};
+	const double momentum = v[2].choice == 1 ? fabs(v[3].number - 0.9) : 0.2;
+	const double batch = log2(v[4].number) - 5;
+
+	return 0.1 * lr * lr + 0.02 * layers * layers + kind[v[2].choice] + 0.3 * momentum +
+	       0.01 * batch * batch + 0.01 * fabs(v[6].number - 4) + 0.01 * fabs(v[7].number);
+}
+
+START_TEST(mixed_space_is_kept_to_and_minimised)
+{
+	for (uint64_t seed = 1; seed <= 2; seed++) {
+		struct run r;
+		double best = INFINITY;
+
+		open_tuning(&r, seed);
+		for (uint64_t t = 1; t <= 60; t++) {
+			const double y = tuning_loss(ask(&r));
+
+			best = fmin(best, y);
+			tell(&r, t, SW_OBS_FINAL, y);
+		}
+		ck_assert_msg(best < 0.05, "seed %u: %g", (unsigned)seed, best);
+		close_run(&r);
+	}
+}
+END_TEST
+
+static bool same_suggestion(const struct sw_suggestion *a, const struct sw_suggestion *b)
+{
+	return memcmp(a->values, b->values, sizeof a->values) == 0 && a->known == b->known &&
+	       strcmp(a->source, b->source) == 0 && a->acquisition == b->acquisition &&
+	       memcmp(&a->mean, &b->mean, sizeof a->mean) == 0 &&
+	       memcmp(&a->sd, &b->sd, sizeof a->sd) == 0 &&
+	       memcmp(&a->ei, &b->ei, sizeof a->ei) == 0 && a->near_n == b->near_n &&
+	       memcmp(a->near, b->near, sizeof a->near) == 0 && a->state_n == b->state_n &&
+	       memcmp(a->state, b->state, a->state_n) == 0;
+}
+
+/* What a run does at step i: how many it asks for before it tells, and how trials end. */
+static void end_some(struct run *r, uint64_t *told, uint64_t *state)
+{
+	while (*told < r->h.trials && below(state, 4) != 0) {
+		const uint64_t t = ++*told, chance = below(state, 12);
+		const double y = tuning_loss(r->h.values + (t - 1) * r->h.n_params);
+
+		tell(r, t,
+		     chance == 0   ? SW_OBS_INFEASIBLE
+		     : chance == 1 ? SW_OBS_NONE
+		     : chance == 2 ? SW_OBS_PRUNED
+				   : SW_OBS_FINAL,
+		     y);
+	}
+}
+
+START_TEST(restored_sampler_goes_on_byte_for_byte)
+{
+	for (uint64_t seed = 1; seed <= 3; seed++) {
+		struct run r;
+		uint64_t told = 0, state = seed;
+		unsigned char *before = NULL;
+		size_t before_n = 0;
+
+		open_tuning(&r, seed);
+		for (int i = 0; i < 50; i++) {
+			struct sw_sampler *const fresh = make_sampler(r.space, seed);
+			struct sw_suggestion again = {.state = NULL};
+
+			ck_assert_int_eq(sw_sampler_restore(fresh, before, before_n, NULL), SW_OK);
+			ck_assert_int_eq(sw_sampler_suggest(fresh, &r.h, r.made + 1, &again, NULL),
+					 SW_OK);
+			(void)ask(&r);
+			ck_assert_msg(same_suggestion(&again, &r.last), "seed %u trial %u",
+				      (unsigned)seed, (unsigned)r.made);
+			sw_suggestion_fini(&again);
+			sw_sampler_destroy(fresh);
+			free(before);
+			before = r.last.state;
+			before_n = r.last.state_n;
+			r.last.state = NULL;
+			r.last.state_n = 0;
+			end_some(&r, &told, &state);
+			/* One that runs on, then is put back, loses nothing either; one that is
+			 * not put back goes on with its caches. */
+			if (below(&state, 2) == 0)
+				continue;
+			ck_assert_int_eq(sw_sampler_suggest(r.s, &r.h, r.made + 1, &r.last, NULL),
+					 SW_OK);
+			sw_suggestion_fini(&r.last);
+			ck_assert_int_eq(sw_sampler_restore(r.s, before, before_n, NULL), SW_OK);
+		}
+		free(before);
+		close_run(&r);
+	}
+}
+END_TEST
+
+START_TEST(state_that_is_none_is_refused)
+{
+	struct run r;
+	unsigned char junk[4096];
+
+	open_run(&r, plane, 2, 1);
+	memset(junk, 0x5a, sizeof junk);
+	for (size_t n = 1; n <= sizeof junk; n += 97)
+		ck_assert_int_eq(sw_sampler_restore(r.s, junk, n, NULL), SW_INVALID);
+	(void)ask(&r);
+	for (size_t n = 1; n < r.last.state_n; n++)
+		ck_assert_int_eq(sw_sampler_restore(r.s, r.last.state, n, NULL), SW_INVALID);
+	ck_assert_int_eq(sw_sampler_restore(r.s, r.last.state, r.last.state_n, NULL), SW_OK);
+	close_run(&r);
+}
+END_TEST
+
+static double apart(const struct run *r, uint64_t a, uint64_t b)
+{
+	const size_t n = r->h.n_params;
+	double ua[8], ub[8], most = 0;
+
+	sw_space_encode(r->space, r->h.values + a * n, ua);
+	sw_space_encode(r->space, r->h.values + b * n, ub);
+	for (size_t i = 0; i < n; i++)
+		most = fmax(most, fabs(ua[i] - ub[i]));
+	return most;
+}
+
+START_TEST(fifty_asks_at_once_are_fifty_points)
+{
+	struct run r;
+
+	open_run(&r, plane, 2, 4);
+	for (uint64_t t = 1; t <= 8; t++)
+		tell(&r, t, SW_OBS_FINAL, branin(ask(&r)));
+	for (int i = 0; i < 50; i++)
+		(void)ask(&r);
+	for (uint64_t a = 0; a < r.h.trials; a++)
+		for (uint64_t b = 0; b < a; b++)
+			ck_assert_msg(apart(&r, a, b) > 1e-9, "%u and %u", (unsigned)a,
+				      (unsigned)b);
+	close_run(&r);
+}
+END_TEST
+
+START_TEST(trials_without_results_spread_over_the_space)
+{
+	struct run r;
+
+	open_run(&r, plane, 2, 5);
+	for (int i = 0; i < 60; i++)
+		(void)ask(&r);
+	for (uint64_t a = 0; a < r.h.trials; a++)
+		for (uint64_t b = 0; b < a; b++)
+			ck_assert_msg(apart(&r, a, b) > 1e-3, "%u and %u", (unsigned)a,
+				      (unsigned)b);
+	tell(&r, 7, SW_OBS_FINAL, 1.0);
+	(void)ask(&r);
+	close_run(&r);
+}
+END_TEST
+
+static double upset(int kind, uint64_t t, double y)
+{
+	switch (kind) {
+	case 0:
+		return 3.25;
+	case 1:
+		return t % 5 == 0 ? 1e300 * y : y;
+	case 2:
+		return 1e-300 * y;
+	case 3:
+		return t % 3 == 0 ? -1e308 : 1e308;
+	default:
+		return 1e15 + y;
+	}
+}
+
+START_TEST(results_of_any_size_do_no_harm)
+{
+	for (int kind = 0; kind < 5; kind++) {
+		struct run r;
+
+		open_run(&r, plane, 2, 6);
+		for (uint64_t t = 1; t <= 40; t++)
+			tell(&r, t, SW_OBS_FINAL, upset(kind, t, branin(ask(&r))));
+		for (uint64_t a = 0; a < r.h.trials; a++)
+			for (uint64_t b = 0; b < a; b++)
+				ck_assert_msg(apart(&r, a, b) > 1e-9, "kind %d: %u and %u", kind,
+					      (unsigned)a, (unsigned)b);
+		close_run(&r);
+	}
+}
+END_TEST
+
+/* All of the left half fails. */
+START_TEST(failed_trials_are_kept_away_from)
+{
+	struct run r;
+	int failed = 0;
+	double best = INFINITY;
+
+	open_run(&r, plane, 2, 7);
+	for (uint64_t t = 1; t <= 60; t++) {
+		const struct sw_value *const v = ask(&r);
+		const bool fails = v[0].number < 2.5;
+
+		if (t > 20)
+			failed += fails;
+		if (!fails)
+			best = fmin(best, branin(v));
+		tell(&r, t, fails ? SW_OBS_INFEASIBLE : SW_OBS_FINAL, branin(v));
+	}
+	ck_assert_int_le(failed, 12);
+	ck_assert_msg(best < 1e-2, "%g", best);
+	close_run(&r);
+}
+END_TEST
+
+START_TEST(nothing_but_failures_goes_on)
+{
+	struct run r;
+
+	open_run(&r, plane, 2, 8);
+	for (uint64_t t = 1; t <= 30; t++) {
+		(void)ask(&r);
+		tell(&r, t, t % 2 == 0 ? SW_OBS_INFEASIBLE : SW_OBS_NONE, 0);
+	}
+	close_run(&r);
+}
+END_TEST
+
+static const struct sw_param small[] = {
+	{.dist = SW_DIST_CATEGORICAL, .n_choices = 3},
+	{.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 5},
+};
+
+START_TEST(small_space_is_tried_out_without_repeats_and_then_goes_on)
+{
+	struct run r;
+
+	open_run(&r, small, 2, 9);
+	for (uint64_t t = 1; t <= 20; t++) {
+		const struct sw_value *const v = ask(&r);
+
+		for (uint64_t a = 0; a + 1 < t && t <= 15; a++)
+			ck_assert_msg(apart(&r, a, t - 1) > 1e-9, "%u and %u", (unsigned)a,
+				      (unsigned)t);
+		if (t > 15)
+			ck_assert_str_eq(r.last.source, "random");
+		tell(&r, t, SW_OBS_FINAL, v[0].choice + fabs(v[1].number - 3));
+	}
+	close_run(&r);
+}
+END_TEST
+
+START_TEST(constants_alone_are_given)
+{
+	const struct sw_param p[] = {{.dist = SW_DIST_CONSTANT}};
+	struct run r;
+
+	open_run(&r, p, 1, 1);
+	for (uint64_t t = 1; t <= 10; t++) {
+		(void)ask(&r);
+		tell(&r, t, SW_OBS_FINAL, (double)t);
+	}
+	close_run(&r);
+}
+END_TEST
+
+START_TEST(earlier_sweep_stands_for_the_first_points)
+{
+	struct run r;
+	uint64_t state = 3;
+
+	open_run(&r, plane, 2, 10);
+	for (int i = 0; i < 30; i++) {
+		const struct sw_value v[] = {{.number = -5 + 15 * unit(&state)},
+					     {.number = 15 * unit(&state)}};
+		const double y = branin(v);
+
+		ck_assert_int_eq(sw_history_add_prior(&r.h, v, &y), SW_OK);
+	}
+	const double first = branin(ask(&r));
+
+	ck_assert_str_eq(r.last.source, "gp");
+	ck_assert_msg(first < 20, "%g", first);
+	close_run(&r);
+}
+END_TEST
+
+#ifdef SW_FAULTS
+/* Creates a sampler, and asks it with 12 told and 2 pending, until no failure point fires. */
+START_TEST(every_failure_of_memory_is_clean)
+{
+	struct run r;
+	struct sw_suggestion want = {.state = NULL};
+
+	open_tuning(&r, 11);
+	for (uint64_t t = 1; t <= 14; t++) {
+		const double y = tuning_loss(ask(&r));
+
+		if (t <= 12)
+			tell(&r, t, SW_OBS_FINAL, y);
+	}
+	ck_assert_int_eq(sw_sampler_suggest(r.s, &r.h, 15, &want, NULL), SW_OK);
+	sw_sampler_destroy(r.s);
+	r.s = NULL;
+	for (unsigned nth = 1;; nth++) {
+		const struct sw_sampler_config config = {
+			.kind = SW_SAMPLER_BAYES, .seed = 11, .space = r.space, .n_metrics = 1};
+		struct sw_sampler *s;
+		struct sw_suggestion got = {.state = NULL};
+
+		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		sw_status rc = sw_sampler_create(&s, &config, NULL);
+
+		if (rc == SW_OK) {
+			rc = sw_sampler_restore(s, r.last.state, r.last.state_n, NULL);
+			if (rc == SW_OK)
+				rc = sw_sampler_suggest(s, &r.h, 15, &got, NULL);
+			const bool fired = sw_fault_fired(SW_FAULT_MALLOC) > 0;
+
+			sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+			ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
+			/* On an error the sampler is as before. */
+			if (fired)
+				ck_assert_int_eq(sw_sampler_suggest(s, &r.h, 15, &got, NULL),
+						 SW_OK);
+			ck_assert_msg(same_suggestion(&want, &got), "failure %u", nth);
+			sw_suggestion_fini(&got);
+			sw_sampler_destroy(s);
+			if (!fired)
+				break;
+		} else {
+			sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+			ck_assert_int_eq(rc, SW_NOMEM);
+		}
+		ck_assert_uint_lt(nth, 2000);
+	}
+	sw_suggestion_fini(&want);
+	close_run(&r);
+}
+END_TEST
+#endif
+
+int main(void)
+{
+	Suite *suite = suite_create("bayes");
+	TCase *c = tcase_create("sampler");
+
+	tcase_set_timeout(c, 120);
+	tcase_add_test(c, function_of_two_numbers_is_minimised_in_forty_trials);
+	tcase_add_test(c, mixed_space_is_kept_to_and_minimised);
+	tcase_add_test(c, restored_sampler_goes_on_byte_for_byte);
+	tcase_add_test(c, state_that_is_none_is_refused);
+	tcase_add_test(c, fifty_asks_at_once_are_fifty_points);
+	tcase_add_test(c, trials_without_results_spread_over_the_space);
+	tcase_add_test(c, results_of_any_size_do_no_harm);
+	tcase_add_test(c, failed_trials_are_kept_away_from);
+	tcase_add_test(c, nothing_but_failures_goes_on);
+	tcase_add_test(c, small_space_is_tried_out_without_repeats_and_then_goes_on);
+	tcase_add_test(c, constants_alone_are_given);
+	tcase_add_test(c, earlier_sweep_stands_for_the_first_points);
+#ifdef SW_FAULTS
+	tcase_add_test(c, every_failure_of_memory_is_clean);
+#endif
+	suite_add_tcase(suite, c);
+	return run_suite(suite);
+}

@@ -1,0 +1,155 @@
+/* tests/sched/bayes/test_bayes_edges.c — histories that leave bayes little to go on: points that
+ * failed again and again, trials none of which ends well, guesses that are taken back. */
+#include "sched/bayes/bayes.h"
+#include "tests/sched/bayes/bayes_run.h"
+#include "tests/sched/pruner/rung.h"
+#include <string.h>
+
+static const struct sw_param plane[] = {
+	{.dist = SW_DIST_UNIFORM, .min = -5, .max = 10},
+	{.dist = SW_DIST_UNIFORM, .min = 0, .max = 15},
+};
+
+/* The best point failed time and again before it succeeded: its failures are as near to it as it is
+ * itself, and more of them than a local model has rows. */
+START_TEST(best_point_that_failed_often_does_no_harm)
+{
+	const struct sw_value flaky = {.number = 1};
+	struct run r;
+
+	open_run(&r, plane, 1, 12);
+	for (uint64_t t = 1; t <= 40; t++) {
+		if (t <= 6 || t > 20) {
+			(void)ask(&r);
+			tell(&r, t, SW_OBS_FINAL, 1);
+			continue;
+		}
+		ck_assert_int_eq(sw_history_add_trial(&r.h, &flaky), SW_OK);
+		tell(&r, t, t < 20 ? SW_OBS_INFEASIBLE : SW_OBS_FINAL, -9);
+	}
+	ck_assert_str_eq(r.last.source, "gp");
+	close_run(&r);
+}
+END_TEST
+
+/* Every trial reaches two rungs and then fails: there are values to learn from, and no trial to
+ * improve on. */
+START_TEST(trials_that_all_fail_above_a_rung_do_no_harm)
+{
+	struct sw_space *const space = learn_cube(2);
+	struct sw_sampler *const s = rung_sampler(space, 4);
+	struct sw_suggestion got = {.state = NULL};
+	struct sw_history h;
+	uint64_t rng = 4;
+
+	sw_history_init(&h, 2, 1);
+	for (uint64_t t = 1; t <= 30; t++) {
+		learn_suggest(s, &h, &got);
+		ck_assert_int_eq(sw_space_check(space, got.values, NULL), SW_OK);
+		learn_add(&h, got.values);
+		for (uint32_t level = 0; level < 2; level++) {
+			const double y = unit(&rng);
+
+			learn_tell(&h, t, SW_OBS_RUNG, level, &y);
+		}
+		learn_tell(&h, t, SW_OBS_INFEASIBLE, 0, NULL);
+	}
+	sw_suggestion_fini(&got);
+	sw_sampler_destroy(s);
+	sw_history_fini(&h);
+	sw_space_destroy(space);
+}
+END_TEST
+
+/* A guess gives way to another trial of the same number; the trials guessed after it go. What a
+ * model believed of them is a cache, and must not be taken for the new trial. */
+START_TEST(pending_trial_that_changes_is_seen)
+{
+	const struct sw_value other[] = {{.number = 9.9}, {.number = 14.9}};
+	struct sw_suggestion fresh = {.state = NULL};
+	struct run r;
+
+	open_run(&r, plane, 2, 13);
+	for (uint64_t t = 1; t <= 12; t++) {
+		const struct sw_value *const v = ask(&r);
+
+		tell(&r, t, SW_OBS_FINAL, fabs(v[0].number) + v[1].number);
+	}
+	for (int guess = 0; guess < 4; guess++)
+		(void)ask(&r);
+	memcpy(r.h.values + 12 * r.h.n_params, other, sizeof other);
+	r.h.trials = 13;
+	struct sw_sampler *const s = make_sampler(r.space, 13);
+
+	ck_assert_int_eq(sw_sampler_restore(s, r.last.state, r.last.state_n, NULL), SW_OK);
+	ck_assert_int_eq(sw_sampler_suggest(r.s, &r.h, r.made + 1, &r.last, NULL), SW_OK);
+	ck_assert_int_eq(sw_sampler_suggest(s, &r.h, r.made + 1, &fresh, NULL), SW_OK);
+	ck_assert_str_eq(fresh.source, "gp");
+	learn_same(&r.last, &fresh, r.h.n_params);
+	ck_assert_double_eq(r.last.mean, fresh.mean);
+	sw_suggestion_fini(&fresh);
+	sw_sampler_destroy(s);
+	close_run(&r);
+}
+END_TEST
+
+/* A state of the version before, which had five models and no warps: what it says goes on. */
+START_TEST(state_of_the_version_before_is_read)
+{
+	enum { OF = 2, THETA_1 = 2 * OF + 3, MODELS_1 = 5, FIRST = 7 };
+	const double side = 0.8;
+	uint64_t words[FIRST + MODELS_1 + 1 + MODELS_1 * THETA_1];
+	struct bayes_memory m;
+
+	ck_assert_int_eq(sw_bayes_memory_init(&m, OF), SW_OK);
+	sw_bayes_memory_reset(&m);
+	memset(words, 0, sizeof words);
+	words[0] = (uint64_t)THETA_1 << 32 | 0x31796162u;
+	words[1] = 1; /* local trial */
+	words[2] = 9;
+	words[3] = 4;
+	words[4] = 2;
+	memcpy(&words[6], &side, sizeof side);
+	for (uint64_t i = 0; i < MODELS_1; i++)
+		words[FIRST + i] = 10 + i;
+	words[FIRST + MODELS_1] = 33;
+	for (size_t i = 0; i < MODELS_1 * THETA_1; i++) {
+		const double t = 0.25 * (double)i;
+
+		memcpy(&words[FIRST + MODELS_1 + 1 + i], &t, sizeof t);
+	}
+	ck_assert_int_eq(sw_bayes_memory_read(&m, (unsigned char *)words, sizeof words - 8),
+			 SW_INVALID);
+	ck_assert_int_eq(sw_bayes_memory_read(&m, (unsigned char *)words, sizeof words), SW_OK);
+	ck_assert_uint_eq(m.seen, 9);
+	ck_assert_uint_eq(m.steps, 4);
+	ck_assert_uint_eq(m.stall, 2);
+	ck_assert_double_eq(m.side, side);
+	ck_assert_uint_eq(m.n_local, 1);
+	ck_assert_uint_eq(m.local[0], 33);
+	for (int i = 0; i < BAYES_MODEL_N; i++) {
+		const double *theta = sw_bayes_memory_theta(&m, (enum bayes_model_id)i);
+
+		ck_assert_uint_eq(m.fitted[i], i < MODELS_1 ? 10U + (unsigned)i : 0);
+		for (int k = 0; k < 3 * OF + 3; k++)
+			ck_assert_double_eq(theta[k], i < MODELS_1 && k < THETA_1
+							      ? 0.25 * (i * THETA_1 + k)
+							      : 0);
+	}
+	sw_bayes_memory_fini(&m);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("bayes_edges");
+	TCase *c = tcase_create("edges");
+
+	tcase_set_timeout(c, 120);
+	tcase_add_test(c, best_point_that_failed_often_does_no_harm);
+	tcase_add_test(c, trials_that_all_fail_above_a_rung_do_no_harm);
+	tcase_add_test(c, pending_trial_that_changes_is_seen);
+	tcase_add_test(c, state_of_the_version_before_is_read);
+	suite_add_tcase(suite, c);
+	return run_suite(suite);
+}

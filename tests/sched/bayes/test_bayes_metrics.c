@@ -1,0 +1,233 @@
+/* tests/sched/bayes/test_bayes_metrics.c — bayes with several metrics: it fills a front, and it can
+ * be stopped and started anywhere like every sampler. */
+#include "base/fault.h"
+#include "sched/sampler/pareto.h"
+#include "sched/sampler/sampler.h"
+#include "tests/sched/suite.h"
+#include <math.h>
+#include <string.h>
+
+#define D 4
+
+struct run {
+	struct sw_space *space;
+	struct sw_sampler *s;
+	struct sw_history h;
+	struct sw_suggestion last;
+};
+
+static struct sw_sampler *make_sampler(const struct sw_space *space, enum sw_sampler_kind kind,
+				       size_t n_metrics)
+{
+	const struct sw_sampler_config config = {
+		.kind = kind, .seed = 3, .space = space, .n_metrics = n_metrics};
+	struct sw_sampler *s;
+
+	ck_assert_int_eq(sw_sampler_create(&s, &config, NULL), SW_OK);
+	return s;
+}
+
+static void open_run(struct run *r, enum sw_sampler_kind kind, size_t n_metrics)
+{
+	*r = (struct run){.space = NULL};
+	ck_assert_int_eq(sw_space_create(&r->space), SW_OK);
+	for (int i = 0; i < D; i++)
+		ck_assert_int_eq(sw_space_add(r->space,
+					      &(struct sw_param){
+						      .dist = SW_DIST_UNIFORM, .min = -1, .max = 3},
+					      NULL),
+				 SW_OK);
+	r->s = make_sampler(r->space, kind, n_metrics);
+	sw_history_init(&r->h, D, n_metrics);
+}
+
+static void close_run(struct run *r)
+{
+	sw_suggestion_fini(&r->last);
+	sw_sampler_destroy(r->s);
+	sw_history_fini(&r->h);
+	sw_space_destroy(r->space);
+}
+
+/* Squared distances to corners of a cube, the second a thousand times as large. */
+static void distances(const struct sw_value *v, size_t m, double *y)
+{
+	for (size_t k = 0; k < m; k++) {
+		y[k] = 0;
+		for (size_t i = 0; i < D; i++) {
+			const double at = (k >> i & 1) != 0 ? 1.5 : 0;
+
+			y[k] += (v[i].number - at) * (v[i].number - at) * (k == 1 ? 1000 : 1);
+		}
+	}
+}
+
+static void ask(struct run *r)
+{
+	sw_suggestion_fini(&r->last);
+	ck_assert_int_eq(sw_sampler_suggest(r->s, &r->h, r->h.trials + 1, &r->last, NULL), SW_OK);
+	ck_assert_int_eq(sw_history_add_trial(&r->h, r->last.values), SW_OK);
+}
+
+/* Every ninth trial fails, wherever it is. */
+static void tell(struct run *r, uint64_t trial)
+{
+	const struct sw_obs obs = {.trial = trial,
+				   .kind = trial % 9 == 8 ? SW_OBS_FAILED : SW_OBS_FINAL};
+	double y[SW_METRICS_MAX];
+
+	distances(r->h.values + (trial - 1) * D, r->h.n_metrics, y);
+	ck_assert_int_eq(sw_history_observe(&r->h, obs, obs.kind == SW_OBS_FINAL ? y : NULL),
+			 SW_OK);
+}
+
+static double volume_after(enum sw_sampler_kind kind, size_t m, uint64_t n)
+{
+	double y[400 * SW_METRICS_MAX], reference[SW_METRICS_MAX], volume;
+	size_t rows = 0;
+	struct run r;
+
+	open_run(&r, kind, m);
+	for (uint64_t t = 1; t <= n; t++) {
+		ask(&r);
+		tell(&r, t);
+		if (r.h.obs[t - 1].kind == SW_OBS_FINAL)
+			memcpy(y + m * rows++, r.h.y + (t - 1) * m, m * sizeof *y);
+	}
+	for (size_t k = 0; k < m; k++)
+		reference[k] = k == 1 ? 4000 : 4;
+	ck_assert_int_eq(sw_hypervolume(y, rows, m, reference, &volume), SW_OK);
+	close_run(&r);
+	return volume;
+}
+
+START_TEST(front_of_sixty_trials_covers_more_than_two_hundred_at_random)
+{
+	const size_t m = (size_t)_i;
+	const double bayes = volume_after(SW_SAMPLER_BAYES, m, 60);
+	const double random = volume_after(SW_SAMPLER_RANDOM, m, 200);
+
+	ck_assert_msg(bayes > random, "%zu metrics: %g, random %g", m, bayes, random);
+}
+END_TEST
+
+static bool same(const struct sw_suggestion *a, const struct sw_suggestion *b)
+{
+	return memcmp(a->values, b->values, D * sizeof *a->values) == 0 &&
+	       a->state_n == b->state_n && memcmp(a->state, b->state, a->state_n) == 0;
+}
+
+/* Two trials are pending at all times. */
+START_TEST(restored_sampler_goes_on_byte_for_byte)
+{
+	struct run r;
+
+	open_run(&r, SW_SAMPLER_BAYES, 2);
+	ask(&r);
+	for (uint64_t t = 1; t <= 30; t++) {
+		struct sw_sampler *const fresh = make_sampler(r.space, SW_SAMPLER_BAYES, 2);
+		struct sw_suggestion got = {.state = NULL};
+
+		ck_assert_int_eq(sw_sampler_restore(fresh, r.last.state, r.last.state_n, NULL),
+				 SW_OK);
+		ck_assert_int_eq(sw_sampler_suggest(fresh, &r.h, r.h.trials + 1, &got, NULL),
+				 SW_OK);
+		ask(&r);
+		ck_assert_msg(same(&got, &r.last), "trial %u", (unsigned)r.h.trials);
+		tell(&r, t);
+		sw_suggestion_fini(&got);
+		sw_sampler_destroy(fresh);
+	}
+	close_run(&r);
+}
+END_TEST
+
+START_TEST(suggestion_says_by_what_it_was_chosen)
+{
+	unsigned n[SW_ACQUISITION_MAX + 1] = {0};
+	struct run r;
+
+	open_run(&r, SW_SAMPLER_BAYES, 3);
+	for (uint64_t t = 1; t <= 30; t++) {
+		const struct sw_suggestion *s = &r.last;
+		double sum = 0;
+
+		ask(&r);
+		tell(&r, t);
+		n[s->acquisition]++;
+		ck_assert_int_ne(s->acquisition, SW_ACQUISITION_EI);
+		if (s->acquisition == SW_ACQUISITION_NONE)
+			continue;
+		ck_assert(isfinite(s->log_ei));
+		for (size_t k = 0; k < 3; k++)
+			sum += s->weight[k];
+		ck_assert_double_eq_tol(sum, 1, 1e-12);
+		for (size_t k = 0; k < 3 && s->acquisition == SW_ACQUISITION_MAX; k++)
+			ck_assert(isfinite(s->metric_mean[k]) && s->metric_sd[k] > 0);
+		/* The second metric is a thousand times as large, and is said in its own units. */
+		if (s->acquisition == SW_ACQUISITION_MAX)
+			ck_assert_double_gt(fabs(s->metric_mean[1]), 10 * fabs(s->metric_mean[0]));
+		else
+			ck_assert(isfinite(s->mean) && s->sd > 0);
+	}
+	ck_assert_uint_gt(n[SW_ACQUISITION_WHOLE], 8);
+	ck_assert_uint_gt(n[SW_ACQUISITION_MAX], 8);
+	ck_assert_uint_eq(n[SW_ACQUISITION_EI], 0);
+	close_run(&r);
+}
+END_TEST
+
+#ifdef SW_FAULTS
+START_TEST(every_failure_of_memory_is_clean)
+{
+	struct run r;
+	bool fired = true;
+
+	open_run(&r, SW_SAMPLER_BAYES, 2);
+	for (uint64_t t = 1; t <= 12; t++) {
+		ask(&r);
+		tell(&r, t);
+	}
+	struct sw_suggestion want = {.state = NULL};
+
+	ck_assert_int_eq(sw_sampler_suggest(r.s, &r.h, 13, &want, NULL), SW_OK);
+	for (unsigned nth = 1; fired; nth++) {
+		struct sw_sampler *const s = make_sampler(r.space, SW_SAMPLER_BAYES, 2);
+		struct sw_suggestion got = {.state = NULL};
+
+		ck_assert_uint_lt(nth, 2000);
+		ck_assert_int_eq(sw_sampler_restore(s, r.last.state, r.last.state_n, NULL), SW_OK);
+		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		const sw_status rc = sw_sampler_suggest(s, &r.h, 13, &got, NULL);
+
+		fired = sw_fault_fired(SW_FAULT_MALLOC) > 0;
+		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
+		/* On an error the sampler is as before. */
+		if (fired)
+			ck_assert_int_eq(sw_sampler_suggest(s, &r.h, 13, &got, NULL), SW_OK);
+		ck_assert_msg(same(&want, &got), "failure %u", nth);
+		sw_suggestion_fini(&got);
+		sw_sampler_destroy(s);
+	}
+	sw_suggestion_fini(&want);
+	close_run(&r);
+}
+END_TEST
+#endif
+
+int main(void)
+{
+	Suite *suite = suite_create("bayes metrics");
+	TCase *c = tcase_create("sampler");
+
+	tcase_set_timeout(c, 120);
+	tcase_add_loop_test(c, front_of_sixty_trials_covers_more_than_two_hundred_at_random, 2, 4);
+	tcase_add_test(c, restored_sampler_goes_on_byte_for_byte);
+	tcase_add_test(c, suggestion_says_by_what_it_was_chosen);
+#ifdef SW_FAULTS
+	tcase_add_test(c, every_failure_of_memory_is_clean);
+#endif
+	suite_add_tcase(suite, c);
+	return run_suite(suite);
+}

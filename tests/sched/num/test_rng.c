@@ -1,0 +1,82 @@
+/* tests/sched/num/test_rng.c — Philox against the known answers of Random123, and draws that keep
+ * apart. */
+#include "sched/num/rng.h"
+#include "tests/sched/suite.h"
+#include <math.h>
+
+static const struct {
+	uint32_t ctr[4], key[2], out[4];
+} answers[] = {
+	{{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+	{{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff},
+	 {0xffffffff, 0xffffffff},
+	 {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+	{{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+	 {0xa4093822, 0x299f31d0},
+	 {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
+};
+
+START_TEST(rng_known_counter_gives_its_answer)
+{
+	uint32_t out[4];
+
+	sw_philox4x32(answers[_i].ctr, answers[_i].key, out);
+	for (int k = 0; k < 4; k++)
+		ck_assert_uint_eq(out[k], answers[_i].out[k]);
+}
+END_TEST
+
+START_TEST(rng_zero_everything_is_the_first_answer)
+{
+	/* Stored sweeps replay: which words of the block are used must never change. */
+	ck_assert_uint_eq(sw_rng_u64(0, SW_RNG_SAMPLE, 0, 0), UINT64_C(0xe169c58d6627e8d5));
+	ck_assert_uint_eq(sw_rng_u64(UINT64_C(0x299f31d0a4093822), (enum sw_rng_stream)0x85a308d3,
+				     UINT64_C(0x0370734413198a2e), 0x243f6a88),
+			  UINT64_C(0x94fdccebd16cfe09));
+}
+END_TEST
+
+START_TEST(rng_each_argument_changes_the_number)
+{
+	const uint64_t base = sw_rng_u64(1, SW_RNG_SAMPLE, 1, 1);
+
+	ck_assert_uint_ne(base, sw_rng_u64(2, SW_RNG_SAMPLE, 1, 1));
+	ck_assert_uint_ne(base, sw_rng_u64(1 + (UINT64_C(1) << 32), SW_RNG_SAMPLE, 1, 1));
+	ck_assert_uint_ne(base, sw_rng_u64(1, SW_RNG_BRACKET, 1, 1));
+	ck_assert_uint_ne(base, sw_rng_u64(1, SW_RNG_SAMPLE, 2, 1));
+	ck_assert_uint_ne(base, sw_rng_u64(1, SW_RNG_SAMPLE, 1 + (UINT64_C(1) << 32), 1));
+	ck_assert_uint_ne(base, sw_rng_u64(1, SW_RNG_SAMPLE, 1, 2));
+}
+END_TEST
+
+START_TEST(rng_unit_is_even_and_below_one)
+{
+	enum { N = 100000 };
+	double sum = 0.0, squares = 0.0;
+
+	for (uint32_t i = 0; i < N; i++) {
+		const double u = sw_rng_unit(7, SW_RNG_SAMPLE, i / 10, i % 10);
+
+		ck_assert_double_ge(u, 0.0);
+		ck_assert_double_lt(u, 1.0);
+		ck_assert_double_eq(u * 0x1p53, floor(u * 0x1p53));
+		sum += u;
+		squares += u * u;
+	}
+	ck_assert_double_eq_tol(sum / N, 0.5, 0.005);
+	ck_assert_double_eq_tol(squares / N, 1.0 / 3.0, 0.005);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("rng");
+	TCase *tcase = tcase_create("philox");
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_loop_test(tcase, rng_known_counter_gives_its_answer, 0, (int)ROWS(answers));
+	tcase_add_test(tcase, rng_zero_everything_is_the_first_answer);
+	tcase_add_test(tcase, rng_each_argument_changes_the_number);
+	tcase_add_test(tcase, rng_unit_is_even_and_below_one);
+	return run_suite(suite);
+}

@@ -1,0 +1,170 @@
+/* tests/sched/pruner/prune.h — what the tests of the pruners share. */
+#ifndef SW_TESTS_SCHED_PRUNER_PRUNE_H
+#define SW_TESTS_SCHED_PRUNER_PRUNE_H
+
+#include "base/fault.h"
+#include "sched/pruner/pruner.h"
+#include "tests/sched/suite.h"
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* Every assertion of Check writes to a pipe: too slow for what is asserted a million times. */
+#define HOLDS(what)                                                                                \
+	do {                                                                                       \
+		if (!(what))                                                                       \
+			ck_abort_msg("%s", #what);                                                 \
+	} while (0)
+
+static inline struct sw_pruner *make_pruner(const struct sw_pruner_config *config, uint64_t seed)
+{
+	struct sw_pruner *p;
+
+	ck_assert_int_eq(sw_pruner_create(&p, config, seed, NULL), SW_OK);
+	ck_assert_ptr_nonnull(p);
+	ck_assert_int_eq(sw_pruner_kind(p), config->kind);
+	return p;
+}
+
+static inline struct sw_judgement report(struct sw_pruner *p, uint64_t trial,
+					 struct sw_prune_trial *t, uint64_t step, double value)
+{
+	struct sw_judgement j;
+
+	HOLDS(sw_pruner_report(p, trial, t, step, value, false, &j) == SW_OK);
+	return j;
+}
+
+static inline bool same(double a, double b)
+{
+	return isnan(a) ? isnan(b) : a == b;
+}
+
+static inline void compare_judgements(const struct sw_judgement *got,
+				      const struct sw_judgement *want, uint64_t seed, int event)
+{
+	if (got->verdict == want->verdict && got->rung == want->rung && got->n == want->n &&
+	    got->better == want->better && got->keep == want->keep &&
+	    same(got->cutoff, want->cutoff) && same(got->value, want->value) &&
+	    got->bracket == want->bracket && got->donor == want->donor)
+		return;
+	ck_abort_msg("seed %" PRIu64 " event %d: verdict %d rung %" PRIu64 " n %" PRIu64
+		     " better %" PRIu64 " keep %" PRIu64 " cutoff %.17g value %.17g donor %" PRIu64
+		     ", the model says %d %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+		     " %.17g %.17g %" PRIu64,
+		     seed, event, (int)got->verdict, got->rung, got->n, got->better, got->keep,
+		     got->cutoff, got->value, got->donor, (int)want->verdict, want->rung, want->n,
+		     want->better, want->keep, want->cutoff, want->value, want->donor);
+}
+
+/* A configuration that is refused, and the words. */
+struct refused {
+	struct sw_pruner_config c;
+	const char *ptr, *msg;
+};
+
+static inline void check_refused(const struct refused *r)
+{
+	struct sw_pruner *p;
+	struct sw_err e = SW_ERR_INIT;
+
+	ck_assert_int_eq(sw_pruner_create(&p, &r->c, 1, &e), SW_INVALID);
+	ck_assert_ptr_null(p);
+	ck_assert_str_eq(e.ptr, r->ptr);
+	ck_assert_str_eq(e.msg, r->msg);
+}
+
+#ifdef SW_FAULTS
+/* Fails each allocation of a creation in turn. */
+static inline void walk_create(const struct sw_pruner_config *c)
+{
+	unsigned fired = 1;
+
+	for (unsigned nth = 1; fired != 0; nth++) {
+		struct sw_pruner *p;
+		struct sw_err e = SW_ERR_INIT;
+
+		ck_assert_uint_lt(nth, 100);
+		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		const sw_status rc = sw_pruner_create(&p, c, 1, &e);
+		fired = sw_fault_fired(SW_FAULT_MALLOC);
+		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
+		ck_assert_int_eq(e.code, rc);
+		ck_assert_int_eq(p == NULL, fired != 0);
+		sw_pruner_destroy(p);
+	}
+}
+
+enum { WALK_TRIALS = 150, WALK_REPORTS = 12 };
+
+/* One report, each allocation of which fails in turn before it may pass: nothing has changed. */
+static inline struct sw_judgement report_hindered(struct sw_pruner *p, uint64_t trial,
+						  struct sw_prune_trial *t, uint64_t step,
+						  double value, unsigned *failed)
+{
+	for (unsigned nth = 1;; nth++) {
+		const struct sw_prune_trial before = *t;
+		struct sw_judgement j;
+
+		ck_assert_uint_lt(nth, 100);
+		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		const sw_status rc = sw_pruner_report(p, trial, t, step, value, false, &j);
+		const unsigned fired = sw_fault_fired(SW_FAULT_MALLOC);
+		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
+		if (!fired)
+			return j;
+		ck_assert_int_eq(memcmp(&before, t, sizeof before), 0);
+		sw_pruner_invariant(p);
+		++*failed;
+	}
+}
+
+/* The same reports to two pruners, of which one meets every failure there is: every decision is the
+ * same. */
+static inline void walk_reports(const struct sw_pruner_config *c)
+{
+	enum { TRIALS = 150, REPORTS = 14 };
+	struct sw_pruner *p = make_pruner(c, 1), *q = make_pruner(c, 1);
+	struct sw_prune_trial t[TRIALS], u[TRIALS];
+	bool over[TRIALS] = {false};
+	uint64_t rng = 5;
+	unsigned failed = 0;
+
+	for (uint64_t i = 0; i < TRIALS; i++) {
+		sw_pruner_enter(p, i + 1, &t[i]);
+		sw_pruner_enter(q, i + 1, &u[i]);
+	}
+	for (uint64_t e = 0; e < (uint64_t)TRIALS * REPORTS; e++) {
+		const uint64_t i = e % TRIALS, step = 1 + 2 * (e / TRIALS);
+		const double value = (double)below(&rng, 40);
+
+		if (t[i].paused && sw_pruner_next(p) != 0) {
+			const uint64_t k = sw_pruner_next(p);
+
+			ck_assert_uint_eq(sw_pruner_next(q), k);
+			sw_pruner_resumed(p, k, &t[k - 1]);
+			sw_pruner_resumed(q, k, &u[k - 1]);
+		}
+		if (over[i] || t[i].paused)
+			continue;
+		const struct sw_judgement a =
+			report_hindered(p, i + 1, &t[i], step, value, &failed);
+		const struct sw_judgement b = report(q, i + 1, &u[i], step, value);
+		compare_judgements(&a, &b, 0, (int)e);
+		over[i] = a.verdict == SW_VERDICT_STOP || a.verdict == SW_VERDICT_COMPLETE ||
+			  step > 18 + i % 5;
+		if (over[i]) {
+			sw_pruner_ended(p, i + 1, &t[i], a.verdict != SW_VERDICT_STOP);
+			sw_pruner_ended(q, i + 1, &u[i], a.verdict != SW_VERDICT_STOP);
+		}
+	}
+	ck_assert_uint_gt(failed, 0);
+	sw_pruner_invariant(p);
+	sw_pruner_destroy(p);
+	sw_pruner_destroy(q);
+}
+#endif
+
+#endif

@@ -1,0 +1,226 @@
+/* tests/sched/pruner/test_patience.c — patience and threshold: rules of a line or two, against the
+ * same rule said over the whole list of reports. */
+#include "tests/sched/pruner/prune.h"
+
+#define PATIENCE(n, delta)                                                                         \
+	{                                                                                          \
+		.kind = SW_PRUNER_PATIENCE, .patience = { n, delta }                               \
+	}
+#define THRESHOLD(...)                                                                             \
+	{                                                                                          \
+		.kind = SW_PRUNER_THRESHOLD, .threshold = { __VA_ARGS__ }                          \
+	}
+
+enum { MAX_REPORTS = 80 };
+
+static const struct refused refused[] = {
+	{PATIENCE(0, 0), "/patience", "patience must be at least 1, and at most 4294967295"},
+	{PATIENCE(UINT64_C(1) << 32, 0), "/patience",
+	 "patience must be at least 1, and at most 4294967295"},
+	{PATIENCE(1, -0.5), "/min_delta", "min_delta must be at least 0"},
+	{PATIENCE(1, NAN), "/min_delta", "min_delta must be at least 0"},
+	{THRESHOLD(.interval_steps = 1), "/lower", "threshold needs lower, upper or both"},
+	{THRESHOLD(.has_upper = true, .upper = INFINITY, .interval_steps = 1), "/lower",
+	 "lower and upper must be finite"},
+	{THRESHOLD(.has_lower = true, .has_upper = true, .lower = 2, .upper = 1,
+		   .interval_steps = 1),
+	 "/lower", "lower is above upper"},
+	{THRESHOLD(.has_lower = true), "/interval_steps", "interval_steps must be at least 1"},
+};
+
+START_TEST(patience_bad_config_is_refused)
+{
+	check_refused(&refused[_i]);
+}
+END_TEST
+
+/* Reports since the one that last improved by more than min_delta on those that did before. */
+static size_t in_vain(const double *v, size_t n, double min_delta)
+{
+	size_t last = 0;
+
+	for (size_t i = 1; i < n; i++)
+		if (v[i] < v[last] - min_delta)
+			last = i;
+	return n - 1 - last;
+}
+
+START_TEST(patience_random_history_agrees_with_the_list)
+{
+	for (uint64_t seed = (uint64_t)_i * 1000; seed < (uint64_t)(_i + 1) * 1000; seed++) {
+		uint64_t rng = seed, step = 0;
+		const uint64_t patience = 1 + below(&rng, 6), values = 1 + below(&rng, 20);
+		const double delta = (double)below(&rng, 3) / 2.0;
+		const struct sw_pruner_config c = PATIENCE(patience, delta);
+		struct sw_pruner *p = make_pruner(&c, 1);
+		struct sw_prune_trial t;
+		double v[MAX_REPORTS];
+
+		sw_pruner_enter(p, 1, &t);
+		for (size_t n = 1; n <= MAX_REPORTS; n++) {
+			struct sw_judgement want = {.cutoff = NAN, .value = NAN};
+
+			if (n > 1 && below(&rng, 6) == 0) { /* again, from a checkpoint */
+				sw_pruner_begin(p, 1, &t, below(&rng, step));
+				const struct sw_judgement again = report(p, 1, &t, step, -1e9);
+				compare_judgements(&again, &want, seed, (int)n);
+			}
+			step += 1 + below(&rng, 3);
+			v[n - 1] = (double)below(&rng, values);
+			const size_t vain = in_vain(v, n, delta);
+			const struct sw_judgement got = report(p, 1, &t, step, v[n - 1]);
+			if (vain >= patience)
+				want = (struct sw_judgement){.verdict = SW_VERDICT_STOP,
+							     .rung = step,
+							     .n = vain,
+							     .cutoff = v[n - 1 - vain],
+							     .value = v[n - 1]};
+			compare_judgements(&got, &want, seed, (int)n);
+			if (got.verdict == SW_VERDICT_STOP)
+				break;
+		}
+		sw_pruner_destroy(p);
+	}
+}
+END_TEST
+
+START_TEST(patience_of_equal_values_runs_out)
+{
+	const struct sw_pruner_config c = PATIENCE(2, 0);
+	struct sw_pruner *p = make_pruner(&c, 1);
+	struct sw_prune_trial t;
+	char why[SW_PRUNE_CAUSE_MAX];
+
+	sw_pruner_enter(p, 1, &t);
+	ck_assert_int_eq(report(p, 1, &t, 1, 0.5).verdict, SW_VERDICT_CONTINUE);
+	ck_assert_int_eq(report(p, 1, &t, 2, 0.5).verdict, SW_VERDICT_CONTINUE);
+	const struct sw_judgement j = report(p, 1, &t, 9, 0.5);
+	ck_assert_int_eq(j.verdict, SW_VERDICT_STOP);
+	sw_pruner_explain(p, &j, why);
+	ck_assert_str_eq(why, "step 9: 2 reports without improvement on 0.5");
+	sw_pruner_destroy(p);
+}
+END_TEST
+
+START_TEST(threshold_random_history_agrees_with_the_list)
+{
+	for (uint64_t seed = (uint64_t)_i * 1000; seed < (uint64_t)(_i + 1) * 1000; seed++) {
+		uint64_t rng = seed, step = 0, before = 0;
+		const struct sw_threshold_config l = {.has_lower = below(&rng, 2) == 0,
+						      .lower = 1.0,
+						      .has_upper = true,
+						      .upper = 1.0 + (double)below(&rng, 20),
+						      .warmup_steps = below(&rng, 9),
+						      .interval_steps = 1 + below(&rng, 5)};
+		const struct sw_pruner_config c = {.kind = SW_PRUNER_THRESHOLD, .threshold = l};
+		struct sw_pruner *p = make_pruner(&c, 1);
+		struct sw_prune_trial t;
+
+		sw_pruner_enter(p, 1, &t);
+		for (int n = 0; n < MAX_REPORTS; n++) {
+			const double value = (double)below(&rng, 22);
+			struct sw_judgement want = {.cutoff = NAN, .value = NAN};
+			bool first = false;
+
+			before = step;
+			step += 1 + below(&rng, 3);
+			/* Is there a step of the grid above the last report, up to this one? */
+			for (uint64_t s = l.warmup_steps; s <= step; s += l.interval_steps)
+				first = first || s > before || before == 0;
+			const bool low = l.has_lower && value<l.lower, high = value> l.upper;
+			if (first && (low || high))
+				want = (struct sw_judgement){.verdict = SW_VERDICT_STOP,
+							     .rung = step,
+							     .n = 1,
+							     .cutoff = low ? l.lower : l.upper,
+							     .value = value};
+			const struct sw_judgement got = report(p, 1, &t, step, value);
+			compare_judgements(&got, &want, seed, n);
+			if (got.verdict == SW_VERDICT_STOP)
+				break;
+		}
+		sw_pruner_destroy(p);
+	}
+}
+END_TEST
+
+START_TEST(threshold_says_which_side)
+{
+	const struct sw_pruner_config c = THRESHOLD(.has_lower = true, .lower = 0.25,
+						    .has_upper = true, .upper = 2,
+						    .interval_steps = 1);
+	static const double value[] = {0.125, 8};
+	static const char *const want[] = {"step 3: value 0.125 is below the threshold 0.25",
+					   "step 3: value 8 is above the threshold 2"};
+	struct sw_pruner *p = make_pruner(&c, 1);
+	struct sw_prune_trial t;
+	char why[SW_PRUNE_CAUSE_MAX];
+
+	sw_pruner_enter(p, 1, &t);
+	ck_assert_int_eq(report(p, 1, &t, 1, 0.25).verdict, SW_VERDICT_CONTINUE);
+	ck_assert_int_eq(report(p, 1, &t, 2, 2).verdict, SW_VERDICT_CONTINUE);
+	const struct sw_judgement j = report(p, 1, &t, 3, value[_i]);
+	ck_assert_int_eq(j.verdict, SW_VERDICT_STOP);
+	sw_pruner_explain(p, &j, why);
+	ck_assert_str_eq(why, want[_i]);
+	sw_pruner_destroy(p);
+}
+END_TEST
+
+/* A pruner of no kind lets everything go on, and answers every question. */
+START_TEST(none_answers_every_question)
+{
+	const struct sw_pruner_config c = {.kind = SW_PRUNER_NONE};
+	struct sw_pruner *p = make_pruner(&c, 1);
+	struct sw_prune_trial t;
+
+	sw_pruner_enter(p, 1, &t);
+	sw_pruner_begin(p, 1, &t, 0);
+	const struct sw_judgement j = report(p, 1, &t, 1, 9.0);
+	ck_assert_int_eq(j.verdict, SW_VERDICT_CONTINUE);
+	ck_assert_uint_eq(j.rung, 0);
+	ck_assert_uint_eq(sw_pruner_next(p), 0);
+	ck_assert_uint_eq(sw_pruner_next_n(p, 5), 0);
+	ck_assert_uint_eq(sw_pruner_until(p, &t), 0);
+	ck_assert_uint_eq(sw_pruner_every(p), 0);
+	ck_assert_uint_eq(sw_pruner_bracket_n(p), 1);
+	ck_assert_uint_eq(sw_pruner_rung_n(p, 0), 0);
+	ck_assert_uint_eq(sw_pruner_bytes(p), 0);
+	sw_pruner_ended(p, 1, &t, true);
+	sw_pruner_invariant(p);
+	sw_pruner_destroy(p);
+	sw_pruner_destroy(NULL);
+}
+END_TEST
+
+#ifdef SW_FAULTS
+START_TEST(patience_without_memory_is_not_made)
+{
+	static const struct sw_pruner_config c[] = {
+		PATIENCE(1, 0),
+		THRESHOLD(.has_lower = true, .interval_steps = 1),
+		{.kind = SW_PRUNER_NONE}};
+
+	walk_create(&c[_i]);
+}
+END_TEST
+#endif
+
+int main(void)
+{
+	Suite *suite = suite_create("patience");
+	TCase *tcase = tcase_create("patience");
+
+	suite_add_tcase(suite, tcase);
+	tcase_set_timeout(tcase, 120);
+	tcase_add_loop_test(tcase, patience_bad_config_is_refused, 0, (int)ROWS(refused));
+	tcase_add_loop_test(tcase, patience_random_history_agrees_with_the_list, 0, 10);
+	tcase_add_test(tcase, patience_of_equal_values_runs_out);
+	tcase_add_loop_test(tcase, threshold_random_history_agrees_with_the_list, 0, 10);
+	tcase_add_loop_test(tcase, threshold_says_which_side, 0, 2);
+	tcase_add_test(tcase, none_answers_every_question);
+#ifdef SW_FAULTS
+	tcase_add_loop_test(tcase, patience_without_memory_is_not_made, 0, 3);
+#endif
+	return run_suite(suite);
+}

@@ -1,0 +1,281 @@
+/* tests/sched/sampler/test_pareto.c — fronts against a comparison of all pairs, volumes against
+ * counted cells and fronts whose volume is known. */
+#include "base/fault.h"
+#include "sched/sampler/pareto.h"
+#include "tests/sched/suite.h"
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define MOST ((size_t)60)
+
+/* Whole numbers in [0, levels): many ties, and repeated rows. */
+static void fill(double *y, size_t n, size_t m, uint64_t levels, uint64_t seed)
+{
+	for (size_t i = 0; i < n * m; i++)
+		y[i] = (double)below(&seed, levels);
+}
+
+static bool beaten(const double *y, size_t n, size_t m, size_t at)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t no_worse = 0, better = 0;
+
+		for (size_t k = 0; k < m; k++) {
+			no_worse += y[i * m + k] <= y[at * m + k];
+			better += y[i * m + k] < y[at * m + k];
+		}
+		if (no_worse == m && better > 0)
+			return true;
+	}
+	return false;
+}
+
+START_TEST(front_of_any_rows_is_what_no_row_beats)
+{
+	const size_t m = (size_t)_i + 1;
+
+	for (uint64_t seed = 0; seed < 200; seed++) {
+		const size_t n = seed % MOST;
+		double y[MOST * SW_METRICS_MAX];
+		size_t index[MOST], found, want = 0;
+
+		fill(y, n, m, 3 + seed % 20, seed);
+		ck_assert_int_eq(sw_pareto_front(y, n, m, index, &found), SW_OK);
+		for (size_t i = 0; i < n; i++)
+			want += !beaten(y, n, m, i);
+		ck_assert_msg(found == want, "seed %u: %zu rows, not %zu", (unsigned)seed, found,
+			      want);
+		for (size_t i = 0; i < found; i++) {
+			ck_assert_msg(!beaten(y, n, m, index[i]), "seed %u: row %zu is beaten",
+				      (unsigned)seed, index[i]);
+			if (i == 0)
+				continue;
+			const double a = y[index[i - 1] * m], b = y[index[i] * m];
+
+			ck_assert_msg(a <= b, "seed %u: %g before %g", (unsigned)seed, a, b);
+			ck_assert_uint_ne(index[i - 1], index[i]);
+		}
+	}
+}
+END_TEST
+
+/* How many of the unit cells below the reference some row dominates: the volume of rows of whole
+ * numbers, digit by digit. */
+static double count_cells(const double *y, size_t n, size_t m, uint64_t side)
+{
+	uint64_t cells = 1, hit = 0;
+
+	for (size_t k = 0; k < m; k++)
+		cells *= side;
+	for (uint64_t c = 0; c < cells; c++) {
+		bool in = false;
+
+		for (size_t i = 0; i < n && !in; i++) {
+			uint64_t rest = c;
+
+			in = true;
+			for (size_t k = 0; k < m; k++, rest /= side)
+				in = in && y[i * m + k] <= (double)(rest % side);
+		}
+		hit += in;
+	}
+	return (double)hit;
+}
+
+START_TEST(volume_of_whole_numbers_is_the_cells_that_they_cover)
+{
+	const size_t m = (size_t)_i + 1;
+	const uint64_t side = m <= 3 ? 9 : m == 4 ? 6 : 4;
+
+	for (uint64_t seed = 0; seed < 40; seed++) {
+		const size_t n = seed % 25;
+		double y[MOST * SW_METRICS_MAX], reference[SW_METRICS_MAX], volume;
+
+		/* Some rows lie at the reference or beyond it. */
+		fill(y, n, m, side + 2, seed);
+		for (size_t k = 0; k < m; k++)
+			reference[k] = (double)side;
+		ck_assert_int_eq(sw_hypervolume(y, n, m, reference, &volume), SW_OK);
+		const double want = count_cells(y, n, m, side);
+		ck_assert_msg(volume == want, "%zu metrics, seed %u: %.17g, not %g", m,
+			      (unsigned)seed, volume, want);
+	}
+}
+END_TEST
+
+/* f2 = 1 - f1 and f2 = 1 - f1^2, at n even steps: the sum of their stairs. */
+START_TEST(volume_of_a_known_front_is_the_sum_of_its_stairs)
+{
+	static double y[2 * 1001];
+	const double reference[] = {1.1, 1.1};
+
+	for (int power = 1; power <= 2; power++) {
+		double want = 0, volume;
+
+		for (size_t i = 0; i <= 1000; i++) {
+			const double x = (double)i / 1000;
+
+			y[2 * i] = x;
+			y[2 * i + 1] = 1 - pow(x, power);
+			const double next = i < 1000 ? (double)(i + 1) / 1000 : 1.1;
+			want += (next - x) * (1.1 - y[2 * i + 1]);
+		}
+		ck_assert_int_eq(sw_hypervolume(y, 1001, 2, reference, &volume), SW_OK);
+		ck_assert_msg(fabs(volume - want) < 1e-12, "%.15g, not %.15g", volume, want);
+	}
+}
+END_TEST
+
+/* An eighth of a sphere, from outside: the unit cube less what the sphere keeps. */
+START_TEST(volume_over_a_sphere_tends_to_what_it_leaves)
+{
+	enum { SIDE = 40 };
+	static double y[3 * SIDE * SIDE];
+	const double reference[] = {1, 1, 1}, pi = acos(-1), want = 1 - pi / 6;
+	double volume;
+	size_t n = 0;
+
+	for (size_t i = 0; i < SIDE; i++)
+		for (size_t k = 0; k < SIDE; k++, n++) {
+			const double a = pi / 2 * ((double)i + 0.5) / SIDE;
+			const double b = pi / 2 * ((double)k + 0.5) / SIDE;
+
+			y[3 * n] = cos(a) * cos(b);
+			y[3 * n + 1] = cos(a) * sin(b);
+			y[3 * n + 2] = sin(a);
+		}
+	ck_assert_int_eq(sw_hypervolume(y, n, 3, reference, &volume), SW_OK);
+	ck_assert_msg(volume < want && volume > want - 0.04, "%g, not just below %g", volume, want);
+}
+END_TEST
+
+START_TEST(volume_of_any_rows_agrees_with_thrown_points)
+{
+	const size_t m = (size_t)_i + 2, n = 30, throws = 40000;
+	double y[MOST * SW_METRICS_MAX], reference[SW_METRICS_MAX], volume;
+	uint64_t state = 11;
+	size_t hits = 0;
+
+	for (size_t i = 0; i < n * m; i++)
+		y[i] = unit(&state);
+	for (size_t k = 0; k < m; k++)
+		reference[k] = 1;
+	ck_assert_int_eq(sw_hypervolume(y, n, m, reference, &volume), SW_OK);
+	for (size_t t = 0; t < throws; t++) {
+		double at[SW_METRICS_MAX];
+		bool in = false;
+
+		for (size_t k = 0; k < m; k++)
+			at[k] = unit(&state);
+		for (size_t i = 0; i < n && !in; i++) {
+			in = true;
+			for (size_t k = 0; k < m; k++)
+				in = in && y[i * m + k] <= at[k];
+		}
+		hits += in;
+	}
+	const double seen = (double)hits / (double)throws;
+	const double sd = sqrt(seen * (1 - seen) / (double)throws);
+	ck_assert_msg(fabs(volume - seen) < 5 * sd, "%zu metrics: %g, thrown %g +- %g", m, volume,
+		      seen, sd);
+}
+END_TEST
+
+START_TEST(volume_beyond_its_work_or_any_number_is_refused)
+{
+	enum { N = 1000 };
+	static double y[N * SW_METRICS_MAX];
+	const double huge[] = {-DBL_MAX, -DBL_MAX}, top[] = {DBL_MAX, DBL_MAX};
+	double reference[SW_METRICS_MAX], volume;
+	uint64_t state = 3;
+
+	/* On a sphere no row dominates another. */
+	for (size_t i = 0; i < N; i++) {
+		double square = 0;
+
+		for (size_t k = 0; k < SW_METRICS_MAX; k++) {
+			y[i * SW_METRICS_MAX + k] = 0.01 + unit(&state);
+			square += y[i * SW_METRICS_MAX + k] * y[i * SW_METRICS_MAX + k];
+		}
+		for (size_t k = 0; k < SW_METRICS_MAX; k++)
+			y[i * SW_METRICS_MAX + k] /= sqrt(square);
+	}
+	for (size_t k = 0; k < SW_METRICS_MAX; k++)
+		reference[k] = 1.1;
+	ck_assert_int_eq(sw_hypervolume(y, N, SW_METRICS_MAX, reference, &volume), SW_TOO_BIG);
+	ck_assert_int_eq(sw_hypervolume(huge, 1, 2, top, &volume), SW_TOO_BIG);
+}
+END_TEST
+
+START_TEST(reference_lies_beyond_the_worst)
+{
+	const struct {
+		double y[4], want[2];
+	} table[] = {
+		{{0, 10, 1, 0}, {1.1, 11}},
+		{{2, -5, 2, -5}, {2.2, -4.5}},
+		{{0, 0, 0, 0}, {1, 1}},
+		{{-DBL_MAX, 1, DBL_MAX, 2}, {DBL_MAX, 2.1}},
+	};
+
+	for (size_t i = 0; i < ROWS(table); i++) {
+		double reference[2];
+
+		sw_pareto_reference(table[i].y, 2, 2, reference);
+		for (size_t k = 0; k < 2; k++) {
+			const double got = reference[k], want = table[i].want[k];
+
+			ck_assert_msg(fabs(got / 2 - want / 2) <= 1e-12 * fabs(want),
+				      "row %zu: %g, not %g", i, got, want);
+			ck_assert(got > table[i].y[k] || got == DBL_MAX);
+		}
+	}
+}
+END_TEST
+
+#ifdef SW_FAULTS
+START_TEST(pareto_without_memory_says_so)
+{
+	const double y[] = {1, 2, 3, 3, 2, 1}, reference[] = {4, 4, 4};
+	unsigned fired = 1;
+
+	for (unsigned nth = 1; fired != 0; nth++) {
+		size_t index[2], n;
+		double volume;
+
+		ck_assert_uint_lt(nth, 10);
+		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		const sw_status front = sw_pareto_front(y, 2, 3, index, &n);
+		const sw_status area = sw_hypervolume(y, 2, 3, reference, &volume);
+		fired = sw_fault_fired(SW_FAULT_MALLOC);
+		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		ck_assert(front == SW_OK || front == SW_NOMEM);
+		ck_assert(area == SW_OK || area == SW_NOMEM);
+		ck_assert_int_eq((front != SW_OK) + (area != SW_OK), (int)fired);
+		ck_assert_uint_eq(n, front == SW_OK ? 2 : 0);
+		/* 3 x 2 x 1 twice, less the 1 x 2 x 1 that both cover. */
+		ck_assert_double_eq(volume, area == SW_OK ? 10 : 0);
+	}
+}
+END_TEST
+#endif
+
+int main(void)
+{
+	Suite *suite = suite_create("pareto");
+	TCase *c = tcase_create("pareto");
+
+	tcase_add_loop_test(c, front_of_any_rows_is_what_no_row_beats, 0, SW_METRICS_MAX);
+	tcase_add_loop_test(c, volume_of_whole_numbers_is_the_cells_that_they_cover, 0, 6);
+	tcase_add_test(c, volume_of_a_known_front_is_the_sum_of_its_stairs);
+	tcase_add_test(c, volume_over_a_sphere_tends_to_what_it_leaves);
+	tcase_add_loop_test(c, volume_of_any_rows_agrees_with_thrown_points, 0, 5);
+	tcase_add_test(c, volume_beyond_its_work_or_any_number_is_refused);
+	tcase_add_test(c, reference_lies_beyond_the_worst);
+#ifdef SW_FAULTS
+	tcase_add_test(c, pareto_without_memory_says_so);
+#endif
+	suite_add_tcase(suite, c);
+	return run_suite(suite);
+}

@@ -1,0 +1,206 @@
+/* tests/sched/sampler/test_sampler.c — random: order-free points. grid: the product, each point
+ * once. */
+#include "base/fault.h"
+#include "sched/num/rng.h"
+#include "sched/sampler/sampler.h"
+#include "tests/sched/suite.h"
+#include <string.h>
+
+static struct sw_space *make(const struct sw_param *p, size_t n)
+{
+	struct sw_space *s;
+
+	ck_assert_int_eq(sw_space_create(&s), SW_OK);
+	for (size_t i = 0; i < n; i++)
+		ck_assert_int_eq(sw_space_add(s, &p[i], NULL), SW_OK);
+	return s;
+}
+
+static sw_status start(struct sw_sampler **out, enum sw_sampler_kind kind,
+		       const struct sw_space *space, uint64_t seed, struct sw_err *err)
+{
+	const struct sw_sampler_config c = {.kind = kind, .seed = seed, .space = space};
+
+	return sw_sampler_create(out, &c, err);
+}
+
+static const struct sw_param small[] = {
+	{.dist = SW_DIST_CATEGORICAL, .n_choices = 3},
+	{.dist = SW_DIST_CONSTANT},
+	{.dist = SW_DIST_INT_UNIFORM, .min = -1, .max = 2},
+	{.dist = SW_DIST_Q_UNIFORM, .min = 0, .max = 1, .q = 0.5},
+	{.dist = SW_DIST_POW2, .min = 2, .max = 4},
+};
+
+START_TEST(grid_gives_each_point_once_last_parameter_fastest)
+{
+	struct sw_space *space = make(small, ROWS(small));
+	struct sw_sampler *s;
+	struct sw_value v[ROWS(small)];
+	uint64_t trial = 0;
+
+	ck_assert_int_eq(start(&s, SW_SAMPLER_GRID, space, 1, NULL), SW_OK);
+	ck_assert_uint_eq(sw_sampler_points(s), 3 * 4 * 3 * 2);
+	for (uint32_t a = 0; a < 3; a++)
+		for (int b = -1; b <= 2; b++)
+			for (int c = 0; c <= 2; c++)
+				for (int d = 2; d <= 4; d += 2) {
+					ck_assert_int_eq(sw_sampler_next(s, ++trial, v), SW_OK);
+					ck_assert_uint_eq(v[0].choice, a);
+					ck_assert_uint_eq(v[1].choice, 0);
+					ck_assert_double_eq(v[2].number, b);
+					ck_assert_double_eq(v[3].number, c * 0.5);
+					ck_assert_double_eq(v[4].number, d);
+				}
+	for (int i = 0; i < 3; i++)
+		ck_assert_int_eq(sw_sampler_next(s, trial + 1, v), SW_EXHAUSTED);
+	ck_assert_int_eq(sw_sampler_next(s, UINT64_MAX, v), SW_EXHAUSTED);
+	ck_assert_int_eq(sw_sampler_next(s, 1, v), SW_OK);
+	ck_assert_uint_eq(v[0].choice, 0);
+	sw_sampler_destroy(s);
+	sw_space_destroy(space);
+}
+END_TEST
+
+#define CONTINUOUS                                                                                 \
+	"grid needs a list of values: give q, values, or another method for this continuous "      \
+	"parameter"
+#define NO_LIST                                                                                    \
+	"grid needs a list of values: give q_beta, values, or another method for this "            \
+	"continuous parameter"
+#define ENDLESS                                                                                    \
+	"grid needs a list of values: a normal distribution has no end, so give values, or "       \
+	"another method"
+
+static const struct {
+	struct sw_param p;
+	sw_status rc;
+	const char *ptr, *msg;
+} refused[] = {
+	{{.dist = SW_DIST_UNIFORM, .min = 0, .max = 1}, SW_INVALID, "/1/q", CONTINUOUS},
+	{{.dist = SW_DIST_LOG_UNIFORM, .min = 1, .max = 2}, SW_INVALID, "/1/q", CONTINUOUS},
+	{{.dist = SW_DIST_BETA, .a = 2, .b = 5}, SW_INVALID, "/1/distribution", NO_LIST},
+	{{.dist = SW_DIST_NORMAL, .sigma = 1}, SW_INVALID, "/1/distribution", ENDLESS},
+	{{.dist = SW_DIST_Q_NORMAL, .sigma = 1, .q = 1}, SW_INVALID, "/1/distribution", ENDLESS},
+	{{.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 1e9},
+	 SW_TOO_BIG,
+	 "",
+	 "the grid has over 10^9 points"},
+	{{.dist = SW_DIST_INT_UNIFORM, .min = -0x1p53, .max = 0x1p53},
+	 SW_TOO_BIG,
+	 "",
+	 "the grid has over 10^9 points"},
+};
+
+START_TEST(grid_without_an_end_is_refused)
+{
+	const struct sw_param p[] = {{.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 2},
+				     refused[_i].p};
+	struct sw_space *space = make(p, 2);
+	struct sw_sampler *s;
+	struct sw_err e = SW_ERR_INIT;
+
+	ck_assert_int_eq(start(&s, SW_SAMPLER_GRID, space, 1, &e), refused[_i].rc);
+	ck_assert_ptr_null(s);
+	ck_assert_str_eq(e.ptr, refused[_i].ptr);
+	ck_assert_str_eq(e.msg, refused[_i].msg);
+	ck_assert_int_eq(start(&s, SW_SAMPLER_RANDOM, space, 1, NULL), SW_OK);
+	sw_sampler_destroy(s);
+	sw_space_destroy(space);
+}
+END_TEST
+
+START_TEST(grid_of_a_billion_points_is_the_largest)
+{
+	const struct sw_param p[] = {{.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 1e5},
+				     {.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 1e4}};
+	struct sw_space *space = make(p, 2);
+	struct sw_sampler *s;
+	struct sw_value v[2];
+
+	ck_assert_int_eq(start(&s, SW_SAMPLER_GRID, space, 1, NULL), SW_OK);
+	ck_assert_uint_eq(sw_sampler_points(s), 1000000000);
+	ck_assert_int_eq(sw_sampler_next(s, 1000000000, v), SW_OK);
+	ck_assert_double_eq(v[0].number, 1e5);
+	ck_assert_double_eq(v[1].number, 1e4);
+	sw_sampler_destroy(s);
+	sw_space_destroy(space);
+}
+END_TEST
+
+START_TEST(random_trial_is_the_same_in_any_order)
+{
+	const struct sw_param p[] = {{.dist = SW_DIST_UNIFORM, .min = 0, .max = 1},
+				     {.dist = SW_DIST_UNIFORM, .min = 0, .max = 1}};
+	struct sw_space *space = make(p, 2);
+	struct sw_sampler *a, *b, *other;
+	struct sw_value seen[50][2], v[2];
+
+	ck_assert_int_eq(start(&a, SW_SAMPLER_RANDOM, space, 7, NULL), SW_OK);
+	ck_assert_int_eq(start(&b, SW_SAMPLER_RANDOM, space, 7, NULL), SW_OK);
+	ck_assert_int_eq(start(&other, SW_SAMPLER_RANDOM, space, 8, NULL), SW_OK);
+	ck_assert_uint_eq(sw_sampler_points(a), 0);
+	for (uint64_t t = 1; t <= 50; t++)
+		ck_assert_int_eq(sw_sampler_next(a, t, seen[t - 1]), SW_OK);
+	for (uint64_t t = 50; t >= 1; t--) {
+		ck_assert_int_eq(sw_sampler_next(b, t, v), SW_OK);
+		for (uint32_t i = 0; i < 2; i++) {
+			ck_assert_double_eq(v[i].number, seen[t - 1][i].number);
+			ck_assert_double_eq(v[i].number, sw_rng_unit(7, SW_RNG_SAMPLE, t, i));
+		}
+		ck_assert_double_ne(v[0].number, v[1].number);
+		ck_assert_int_eq(sw_sampler_next(other, t, v), SW_OK);
+		ck_assert_double_ne(v[0].number, seen[t - 1][0].number);
+	}
+	sw_sampler_destroy(a);
+	sw_sampler_destroy(b);
+	sw_sampler_destroy(other);
+	sw_space_destroy(space);
+}
+END_TEST
+
+START_TEST(sampler_name_finds_its_kind)
+{
+	enum sw_sampler_kind kind = SW_SAMPLER_RANDOM;
+
+	ck_assert_int_eq(sw_sampler_find("grid", &kind), SW_OK);
+	ck_assert_int_eq(kind, SW_SAMPLER_GRID);
+	ck_assert_int_eq(sw_sampler_find("random", &kind), SW_OK);
+	ck_assert_int_eq(kind, SW_SAMPLER_RANDOM);
+	ck_assert_int_eq(sw_sampler_find("Random", &kind), SW_INVALID);
+}
+END_TEST
+
+#ifdef SW_FAULTS
+START_TEST(sampler_without_memory_is_not_made)
+{
+	struct sw_space *space = make(small, ROWS(small));
+	struct sw_sampler *s;
+	struct sw_err e = SW_ERR_INIT;
+
+	sw_fault_arm(SW_FAULT_MALLOC, 1, false);
+	ck_assert_int_eq(start(&s, SW_SAMPLER_GRID, space, 1, &e), SW_NOMEM);
+	ck_assert_ptr_null(s);
+	ck_assert_int_eq(e.code, SW_NOMEM);
+	ck_assert_uint_eq(sw_fault_fired(SW_FAULT_MALLOC), 1);
+	sw_space_destroy(space);
+}
+END_TEST
+#endif
+
+int main(void)
+{
+	Suite *suite = suite_create("sampler");
+	TCase *tcase = tcase_create("samplers");
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_test(tcase, grid_gives_each_point_once_last_parameter_fastest);
+	tcase_add_loop_test(tcase, grid_without_an_end_is_refused, 0, (int)ROWS(refused));
+	tcase_add_test(tcase, grid_of_a_billion_points_is_the_largest);
+	tcase_add_test(tcase, random_trial_is_the_same_in_any_order);
+	tcase_add_test(tcase, sampler_name_finds_its_kind);
+#ifdef SW_FAULTS
+	tcase_add_test(tcase, sampler_without_memory_is_not_made);
+#endif
+	return run_suite(suite);
+}

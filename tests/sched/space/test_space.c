@@ -1,0 +1,342 @@
+/* tests/sched/space/test_space.c — what a space accepts, what it refuses and how it says so. */
+#include "base/fault.h"
+#include "sched/space/space.h"
+#include "tests/sched/suite.h"
+#include <float.h>
+#include <math.h>
+
+static const double negative[] = {0.5, -0.1}, zeros[] = {0.0, 0.0}, nan_weight[] = {NAN, 1.0},
+		    huge_weights[] = {DBL_MAX, DBL_MAX}, good_weights[] = {1.0, 3.0};
+
+static const struct {
+	struct sw_param p;
+	sw_status rc;
+	const char *ptr, *msg;
+} refused[] = {
+	{{.dist = SW_DIST_UNIFORM, .min = 5, .max = 3}, SW_INVALID, "/min", "min 5 is above max 3"},
+	{{.dist = SW_DIST_INT_UNIFORM, .min = 5, .max = 3},
+	 SW_INVALID,
+	 "/min",
+	 "min 5 is above max 3"},
+	{{.dist = SW_DIST_UNIFORM, .min = NAN, .max = 3},
+	 SW_INVALID,
+	 "/min",
+	 "min must be a finite number"},
+	{{.dist = SW_DIST_UNIFORM, .min = 0, .max = INFINITY},
+	 SW_INVALID,
+	 "/max",
+	 "max must be a finite number"},
+	{{.dist = SW_DIST_UNIFORM, .min = -1e308, .max = 1e308},
+	 SW_INVALID,
+	 "/max",
+	 "the range from min -1e+308 to max 1e+308 is too wide"},
+	{{.dist = SW_DIST_LOG_UNIFORM, .min = 0, .max = 1},
+	 SW_INVALID,
+	 "/min",
+	 "a log distribution needs min > 0; min is 0"},
+	{{.dist = SW_DIST_INV_LOG_UNIFORM, .min = -1, .max = 1},
+	 SW_INVALID,
+	 "/min",
+	 "a log distribution needs min > 0; min is -1"},
+	{{.dist = SW_DIST_Q_LOG_UNIFORM, .min = 0, .max = 1, .q = 1},
+	 SW_INVALID,
+	 "/min",
+	 "a log distribution needs min > 0; min is 0"},
+	{{.dist = SW_DIST_INT_UNIFORM, .min = 1.5, .max = 3},
+	 SW_INVALID,
+	 "/min",
+	 "min 1.5 is not an integer"},
+	{{.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 3.25},
+	 SW_INVALID,
+	 "/max",
+	 "max 3.25 is not an integer"},
+	{{.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 1e300},
+	 SW_INVALID,
+	 "/max",
+	 "max 1e+300 is beyond 2^53, where integers are no longer exact"},
+	{{.dist = SW_DIST_Q_UNIFORM, .min = 0, .max = 1, .q = 0},
+	 SW_INVALID,
+	 "/q",
+	 "q must be above 0; q is 0"},
+	{{.dist = SW_DIST_Q_UNIFORM, .min = 0, .max = 1, .q = -0.5},
+	 SW_INVALID,
+	 "/q",
+	 "q must be above 0; q is -0.5"},
+	{{.dist = SW_DIST_Q_UNIFORM, .min = 0, .max = 1, .q = NAN},
+	 SW_INVALID,
+	 "/q",
+	 "q must be a finite number"},
+	{{.dist = SW_DIST_Q_UNIFORM, .min = 1, .max = 9, .q = 10},
+	 SW_INVALID,
+	 "/q",
+	 "no multiple of q 10 lies between min 1 and max 9"},
+	{{.dist = SW_DIST_Q_LOG_UNIFORM, .min = 1, .max = 9, .q = 10},
+	 SW_INVALID,
+	 "/q",
+	 "no multiple of q 10 lies between min 1 and max 9"},
+	{{.dist = SW_DIST_Q_UNIFORM, .min = 0, .max = 1, .q = 1e-300},
+	 SW_INVALID,
+	 "/q",
+	 "q 1e-300 is too small for these bounds"},
+	{{.dist = SW_DIST_POW2, .min = 3, .max = 8},
+	 SW_INVALID,
+	 "/min",
+	 "min 3 is not a power of two"},
+	{{.dist = SW_DIST_POW2, .min = 0, .max = 8},
+	 SW_INVALID,
+	 "/min",
+	 "min 0 is not a power of two"},
+	{{.dist = SW_DIST_POW2, .min = 4, .max = 100},
+	 SW_INVALID,
+	 "/max",
+	 "max 100 is not a power of two"},
+	{{.dist = SW_DIST_INT_LOG_UNIFORM, .min = 0, .max = 8},
+	 SW_INVALID,
+	 "/min",
+	 "a log distribution of integers needs min >= 1; min is 0"},
+	{{.dist = SW_DIST_INT_LOG_UNIFORM, .min = 1.5, .max = 8},
+	 SW_INVALID,
+	 "/min",
+	 "min 1.5 is not an integer"},
+	{{.dist = SW_DIST_INT_LOG_UNIFORM, .min = 1, .max = 0x1p40 + 1},
+	 SW_INVALID,
+	 "/max",
+	 "a log distribution of integers ends at 2^40; max is 1.099511628e+12"},
+	{{.dist = SW_DIST_CONSTANT, .numbers = nan_weight},
+	 SW_INVALID,
+	 "/values",
+	 "value 1 is not a finite number"},
+	{{.dist = SW_DIST_CATEGORICAL,
+	  .n_choices = 2,
+	  .weights = good_weights,
+	  .numbers = nan_weight},
+	 SW_INVALID,
+	 "/values",
+	 "value 1 is not a finite number"},
+	{{.dist = SW_DIST_NORMAL, .mu = 0, .sigma = 0},
+	 SW_INVALID,
+	 "/sigma",
+	 "sigma must be above 0; sigma is 0"},
+	{{.dist = SW_DIST_NORMAL, .mu = INFINITY, .sigma = 1},
+	 SW_INVALID,
+	 "/mu",
+	 "mu must be a finite number"},
+	{{.dist = SW_DIST_NORMAL, .mu = 0, .sigma = 1e308},
+	 SW_INVALID,
+	 "/sigma",
+	 "mu 0 and sigma 1e+308 reach beyond what a number can hold"},
+	{{.dist = SW_DIST_LOG_NORMAL, .mu = 0, .sigma = 100},
+	 SW_INVALID,
+	 "/sigma",
+	 "mu 0 and sigma 100 reach beyond what a number can hold"},
+	{{.dist = SW_DIST_Q_NORMAL, .mu = 0, .sigma = 1, .q = 0},
+	 SW_INVALID,
+	 "/q",
+	 "q must be above 0; q is 0"},
+	{{.dist = SW_DIST_Q_LOG_NORMAL, .mu = 0, .sigma = 50, .q = 1e-300},
+	 SW_INVALID,
+	 "/q",
+	 "q 1e-300 is too small for these values"},
+	{{.dist = SW_DIST_BETA, .a = 0, .b = 1}, SW_INVALID, "/a", "a must be above 0; a is 0"},
+	{{.dist = SW_DIST_BETA, .a = 1, .b = -2}, SW_INVALID, "/b", "b must be above 0; b is -2"},
+	{{.dist = SW_DIST_BETA, .a = NAN, .b = 1}, SW_INVALID, "/a", "a must be a finite number"},
+	{{.dist = SW_DIST_Q_BETA, .a = 1, .b = INFINITY, .q = 1},
+	 SW_INVALID,
+	 "/b",
+	 "b must be a finite number"},
+	{{.dist = SW_DIST_BETA, .a = 1e-4, .b = 1},
+	 SW_INVALID,
+	 "/a",
+	 "a must be from 0.001 to 100000; a is 0.0001"},
+	{{.dist = SW_DIST_BETA, .a = 1, .b = 1e300},
+	 SW_INVALID,
+	 "/b",
+	 "b must be from 0.001 to 100000; b is 1e+300"},
+	{{.dist = SW_DIST_Q_BETA, .a = 1, .b = 1, .q = 0},
+	 SW_INVALID,
+	 "/q",
+	 "q must be above 0; q is 0"},
+	{{.dist = SW_DIST_Q_BETA, .a = 1, .b = 1, .q = 1e-300},
+	 SW_INVALID,
+	 "/q",
+	 "q 1e-300 is too small for these values"},
+	{{.dist = SW_DIST_CATEGORICAL, .n_choices = 0}, SW_INVALID, "/values", "values is empty"},
+	{{.dist = SW_DIST_CATEGORICAL, .n_choices = 10001},
+	 SW_TOO_BIG,
+	 "/values",
+	 "10001 values are too many: at most 10000"},
+	{{.dist = SW_DIST_CATEGORICAL, .n_choices = 2, .weights = negative},
+	 SW_INVALID,
+	 "/probabilities",
+	 "probability 2 is not a number of 0 or more"},
+	{{.dist = SW_DIST_CATEGORICAL, .n_choices = 2, .weights = nan_weight},
+	 SW_INVALID,
+	 "/probabilities",
+	 "probability 1 is not a number of 0 or more"},
+	{{.dist = SW_DIST_CATEGORICAL, .n_choices = 2, .weights = zeros},
+	 SW_INVALID,
+	 "/probabilities",
+	 "the probabilities add up to 0"},
+	{{.dist = SW_DIST_CATEGORICAL, .n_choices = 2, .weights = huge_weights},
+	 SW_INVALID,
+	 "/probabilities",
+	 "the probabilities add up to more than a number can hold"},
+	{{.dist = (enum sw_dist)99}, SW_INVALID, "/distribution", "no such distribution"},
+};
+
+START_TEST(space_meaningless_parameter_is_refused)
+{
+	struct sw_space *s;
+	struct sw_err e = SW_ERR_INIT;
+
+	ck_assert_int_eq(sw_space_create(&s), SW_OK);
+	ck_assert_int_eq(sw_space_add(s, &refused[_i].p, &e), refused[_i].rc);
+	ck_assert_str_eq(e.msg, refused[_i].msg);
+	ck_assert_str_eq(e.ptr, refused[_i].ptr);
+	ck_assert_uint_eq(sw_space_size(s), 0);
+	ck_assert_int_eq(sw_space_add(s, &refused[_i].p, NULL), refused[_i].rc);
+	sw_space_destroy(s);
+}
+END_TEST
+
+static const struct {
+	struct sw_param p;
+	uint64_t levels;
+	double first, last; /* of the levels, or of u = 0 and u = 1 */
+} accepted[] = {
+	{{.dist = SW_DIST_CONSTANT}, 1, 0, 0},
+	{{.dist = SW_DIST_CATEGORICAL, .n_choices = 1}, 1, 0, 0},
+	{{.dist = SW_DIST_CATEGORICAL, .n_choices = 10000}, 10000, 0, 9999},
+	{{.dist = SW_DIST_CATEGORICAL, .n_choices = 2, .weights = good_weights}, 2, 0, 1},
+	{{.dist = SW_DIST_INT_UNIFORM, .min = -3, .max = 3}, 7, -3, 3},
+	{{.dist = SW_DIST_INT_UNIFORM, .min = 5, .max = 5}, 1, 5, 5},
+	{{.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 0x1p53}, UINT64_C(1) << 53, 1, 0x1p53},
+	/* More values than coordinates: the last one that a coordinate reaches. */
+	{{.dist = SW_DIST_INT_UNIFORM, .min = -0x1p53, .max = 0x1p53}, 0, -0x1p53, 0x1p53 - 2.0},
+	{{.dist = SW_DIST_INT_LOG_UNIFORM, .min = 1, .max = 100}, 100, 1, 100},
+	{{.dist = SW_DIST_UNIFORM, .min = 0.25, .max = 0.25}, 0, 0.25, 0.25},
+	{{.dist = SW_DIST_Q_UNIFORM, .min = 0.1, .max = 0.3, .q = 0.1}, 3, 0.1, 0.3},
+	{{.dist = SW_DIST_Q_UNIFORM, .min = 0.15, .max = 0.45, .q = 0.15}, 3, 0.15, 0.45},
+	{{.dist = SW_DIST_Q_UNIFORM, .min = -0.7, .max = 0.7, .q = 0.1}, 15, -0.7, 0.7},
+	{{.dist = SW_DIST_Q_UNIFORM, .min = 1, .max = 10, .q = 3}, 3, 3, 9},
+	{{.dist = SW_DIST_Q_UNIFORM, .min = -4, .max = -1, .q = 2}, 2, -4, -2},
+	{{.dist = SW_DIST_Q_UNIFORM, .min = 0, .max = 1, .q = 1.0 / 3.0}, 4, 0, 1},
+	{{.dist = SW_DIST_Q_UNIFORM, .min = 0, .max = 1e-4, .q = 1e-5}, 11, 0, 1e-4},
+	{{.dist = SW_DIST_Q_UNIFORM, .min = 0, .max = 0, .q = 1}, 1, 0, 0},
+	{{.dist = SW_DIST_Q_LOG_UNIFORM, .min = 8, .max = 100, .q = 8}, 12, 8, 96},
+	/* Up to what a number just below 1 rounds to: with q 0.4 that is 2 q. */
+	{{.dist = SW_DIST_Q_BETA, .a = 2, .b = 2, .q = 0.1}, 11, 0, 1},
+	{{.dist = SW_DIST_Q_BETA, .a = 2, .b = 2, .q = 0.3}, 4, 0, 0.9},
+	{{.dist = SW_DIST_Q_BETA, .a = 2, .b = 2, .q = 0.4}, 3, 0, 0.8},
+	{{.dist = SW_DIST_Q_BETA, .a = 2, .b = 2, .q = 0.6}, 3, 0, 1.2},
+	{{.dist = SW_DIST_Q_BETA, .a = 2, .b = 2, .q = 1e308}, 1, 0, 0},
+	{{.dist = SW_DIST_POW2, .min = 4, .max = 256}, 7, 4, 256},
+	{{.dist = SW_DIST_POW2, .min = 0.125, .max = 2}, 5, 0.125, 2},
+	{{.dist = SW_DIST_POW2, .min = 8, .max = 8}, 1, 8, 8},
+};
+
+START_TEST(space_parameter_has_its_levels)
+{
+	struct sw_space *s;
+	const struct sw_param *p = &accepted[_i].p;
+	const bool named = p->dist == SW_DIST_CATEGORICAL;
+	struct sw_value v;
+
+	ck_assert_int_eq(sw_space_create(&s), SW_OK);
+	ck_assert_int_eq(sw_space_add(s, p, NULL), SW_OK);
+	ck_assert_uint_eq(sw_space_levels(s, 0), accepted[_i].levels);
+	ck_assert_int_eq(sw_space_param(s, 0)->dist, p->dist);
+	if (accepted[_i].levels > 0) {
+		v = sw_space_level(s, 0, 0);
+		ck_assert_double_eq(named ? v.choice : v.number, accepted[_i].first);
+		v = sw_space_level(s, 0, accepted[_i].levels - 1);
+		ck_assert_double_eq(named ? v.choice : v.number, accepted[_i].last);
+	}
+	sw_space_decode(s, &(double){0.0}, &v);
+	ck_assert_double_eq(named ? v.choice : v.number, accepted[_i].first);
+	sw_space_decode(s, &(double){1.0}, &v);
+	ck_assert_double_eq(named ? v.choice : v.number, accepted[_i].last);
+	sw_space_destroy(s);
+}
+END_TEST
+
+START_TEST(space_keeps_its_own_weights)
+{
+	struct sw_space *s;
+	double w[] = {1.0, 3.0};
+	const struct sw_param p = {.dist = SW_DIST_CATEGORICAL, .n_choices = 2, .weights = w};
+	struct sw_value v;
+
+	ck_assert_int_eq(sw_space_create(&s), SW_OK);
+	ck_assert_int_eq(sw_space_add(s, &p, NULL), SW_OK);
+	w[0] = 1e9;
+	ck_assert_double_eq(sw_space_param(s, 0)->weights[0], 1.0);
+	sw_space_decode(s, &(double){0.25}, &v);
+	ck_assert_uint_eq(v.choice, 1);
+	sw_space_destroy(s);
+}
+END_TEST
+
+START_TEST(space_over_its_limit_is_refused)
+{
+	struct sw_space *s;
+	const struct sw_param p = {.dist = SW_DIST_CONSTANT};
+	struct sw_err e = SW_ERR_INIT;
+
+	ck_assert_int_eq(sw_space_create(&s), SW_OK);
+	for (size_t i = 0; i < SW_SPACE_MAX_PARAMS; i++)
+		ck_assert_int_eq(sw_space_add(s, &p, NULL), SW_OK);
+	ck_assert_int_eq(sw_space_add(s, &p, &e), SW_TOO_BIG);
+	ck_assert_str_eq(e.msg, "a search space has at most 256 parameters");
+	ck_assert_uint_eq(sw_space_size(s), SW_SPACE_MAX_PARAMS);
+	sw_space_destroy(s);
+}
+END_TEST
+
+#ifdef SW_FAULTS
+START_TEST(space_without_memory_keeps_what_it_had)
+{
+	unsigned fired = 1;
+
+	for (unsigned nth = 1; fired != 0; nth++) {
+		struct sw_space *s;
+		const struct sw_param p = {
+			.dist = SW_DIST_CATEGORICAL, .n_choices = 2, .weights = good_weights};
+		size_t held = 0;
+
+		ck_assert_uint_lt(nth, 100);
+		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		const sw_status rc = sw_space_create(&s);
+		ck_assert_int_eq(rc, nth == 1 ? SW_NOMEM : SW_OK);
+		for (int i = 0; rc == SW_OK && i < 20; i++) {
+			struct sw_err e = SW_ERR_INIT;
+			const sw_status added = sw_space_add(s, &p, &e);
+
+			ck_assert(added == SW_OK || added == SW_NOMEM);
+			ck_assert_int_eq(e.code, added);
+			held += added == SW_OK;
+			ck_assert_uint_eq(sw_space_size(s), held);
+		}
+		fired = sw_fault_fired(SW_FAULT_MALLOC);
+		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		sw_space_destroy(s);
+	}
+}
+END_TEST
+#endif
+
+int main(void)
+{
+	Suite *suite = suite_create("space");
+	TCase *tcase = tcase_create("parameters");
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_loop_test(tcase, space_meaningless_parameter_is_refused, 0, (int)ROWS(refused));
+	tcase_add_loop_test(tcase, space_parameter_has_its_levels, 0, (int)ROWS(accepted));
+	tcase_add_test(tcase, space_keeps_its_own_weights);
+	tcase_add_test(tcase, space_over_its_limit_is_refused);
+#ifdef SW_FAULTS
+	tcase_add_test(tcase, space_without_memory_keeps_what_it_had);
+#endif
+	return run_suite(suite);
+}

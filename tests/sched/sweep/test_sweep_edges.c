@@ -1,0 +1,200 @@
+/* tests/sched/sweep/test_sweep_edges.c — a sweep's questions, refusals and limits, beside its
+ * stories. */
+#include "base/fault.h"
+#include "sched/sweep/sweep.h"
+#include "tests/sched/sweep/script.h"
+
+#define ASHA .pruner = {.kind = SW_PRUNER_ASHA, .asha = {1, 9, 3, 1, 3}}
+
+static struct sw_space *make_space(void)
+{
+	const struct sw_param line = {.dist = SW_DIST_UNIFORM, .min = 0, .max = 1};
+	struct sw_space *s;
+
+	ck_assert_int_eq(sw_space_create(&s), SW_OK);
+	ck_assert_int_eq(sw_space_add(s, &line, NULL), SW_OK);
+	return s;
+}
+
+static const struct {
+	struct sw_sweep_config c;
+	sw_status rc;
+	const char *ptr, *msg;
+} refused[] = {
+	{{.pruner = {.kind = SW_PRUNER_ASHA, .asha = {5, 4, 3, 1, 3}}},
+	 SW_INVALID,
+	 "/early_terminate/max_t",
+	 "max_t 4 is below grace_period 5"},
+	{{.pruner = {.kind = SW_PRUNER_ASHA, .asha = {1, 9, 1, 1, 3}}},
+	 SW_INVALID,
+	 "/early_terminate/reduction_factor",
+	 "reduction_factor must be at least 2; it is 1"},
+	{{.sampler = SW_SAMPLER_GRID},
+	 SW_INVALID,
+	 "/parameters/0/q",
+	 "grid needs a list of values: give q, values, or another method for this continuous "
+	 "parameter"},
+};
+
+START_TEST(sweep_bad_config_is_refused_and_the_space_stays_the_callers)
+{
+	struct sw_space *space = make_space();
+	struct sw_sweep *s;
+	struct sw_err e = SW_ERR_INIT;
+
+	ck_assert_int_eq(sw_sweep_create(&s, &refused[_i].c, space, &e), refused[_i].rc);
+	ck_assert_ptr_null(s);
+	ck_assert_str_eq(e.ptr, refused[_i].ptr);
+	ck_assert_str_eq(e.msg, refused[_i].msg);
+	sw_space_destroy(space);
+}
+END_TEST
+
+START_TEST(sweep_without_parameters_is_refused)
+{
+	struct sw_space *space;
+	struct sw_sweep *s;
+	struct sw_err e = SW_ERR_INIT;
+	const struct sw_sweep_config c = {.run_cap = 1};
+
+	ck_assert_int_eq(sw_space_create(&space), SW_OK);
+	ck_assert_int_eq(sw_sweep_create(&s, &c, space, &e), SW_INVALID);
+	ck_assert_str_eq(e.ptr, "/parameters");
+	sw_space_destroy(space);
+}
+END_TEST
+
+START_TEST(sweep_answers_questions)
+{
+	const struct sw_sweep_config c = {ASHA, .maximize = true, .run_cap = 5,
+					  .max_concurrent = 1};
+	struct sw_space *space = make_space();
+	struct sw_sweep *s;
+	struct sw_actions actions = {0};
+	struct sw_value value;
+	uint64_t counts[SW_TRIAL_STATE_N];
+
+	ck_assert_int_eq(sw_sweep_create(&s, &c, space, NULL), SW_OK);
+	ck_assert_ptr_eq(sw_sweep_space(s), space);
+	ck_assert(sw_sweep_has_work(s));
+	ck_assert_uint_eq(sw_sweep_run_cap(s), 5);
+	ck_assert_uint_eq(sw_pruner_rung_n(sw_sweep_pruner(s), 0), 3);
+	ck_assert_ptr_null(sw_sweep_trial(s, 1));
+	ck_assert_str_eq(play(s, &actions, "ask"), "create 1; start 1.1");
+	ck_assert_uint_eq(sw_sweep_trial_n(s), 1);
+	ck_assert_uint_eq(sw_sweep_points(s), 0);
+	ck_assert_int_eq(sw_sweep_values(s, 1, &value), SW_OK);
+	ck_assert_double_eq(value.number, actions.v[0].values[0].number);
+	ck_assert_int_eq(sw_sweep_values(s, 0, &value), SW_NOT_FOUND);
+	ck_assert_int_eq(sw_sweep_values(s, 2, &value), SW_NOT_FOUND);
+	ck_assert(!sw_sweep_has_work(s));
+	ck_assert_int_eq(sw_sweep_idle(s), SW_IDLE_BUSY);
+	ck_assert_str_eq(play(s, &actions, "report 1 1 1 2 0.5"), "go");
+	ck_assert_uint_eq(sw_sweep_trial(s, 1)->step, 2);
+	ck_assert_uint_eq(sw_sweep_trial(s, 1)->seq, 1);
+	ck_assert_ptr_null(sw_sweep_trial(s, 0));
+	ck_assert_ptr_null(sw_sweep_trial(s, 2));
+	sw_sweep_counts(s, counts);
+	ck_assert_uint_eq(counts[SW_TRIAL_RUNNING], 1);
+	ck_assert_str_eq(sw_sweep_cause(s), "");
+	(void)play(s, &actions, "fail no metric val_loss");
+	ck_assert_str_eq(sw_sweep_cause(s), "no metric val_loss");
+	ck_assert_int_eq(sw_sweep_idle(s), SW_IDLE_DONE);
+	ck_assert_int_eq(sw_sweep_state(s), SW_SWEEP_FAILED);
+	sw_actions_fini(&actions);
+	sw_sweep_destroy(s);
+	sw_sweep_destroy(NULL);
+}
+END_TEST
+
+START_TEST(sweep_long_cause_is_cut_between_characters)
+{
+	const struct sw_sweep_config c = {.run_cap = 1};
+	struct sw_sweep *s;
+	struct sw_actions actions = {0};
+	char cause[400];
+	const char *const euro = "\xe2\x82\xac"; /* three bytes: 66 of them are 198, no 67th fits */
+
+	cause[0] = '\0';
+	for (int i = 0; i < 100; i++)
+		strcat(cause, euro);
+	ck_assert_int_eq(sw_sweep_create(&s, &c, make_space(), NULL), SW_OK);
+	const struct sw_event ev = {.kind = SW_EVENT_FAIL, .cause = cause};
+	ck_assert_int_eq(sw_sweep_step(s, &ev, &actions, NULL), SW_OK);
+	ck_assert_uint_eq(strlen(sw_sweep_cause(s)), 198);
+	ck_assert_int_eq(strncmp(cause, sw_sweep_cause(s), 198), 0);
+	ck_assert_str_eq(actions.v[0].cause, sw_sweep_cause(s));
+	sw_actions_fini(&actions);
+	sw_sweep_destroy(s);
+}
+END_TEST
+
+START_TEST(sweep_unknown_event_is_refused)
+{
+	const struct sw_sweep_config c = {.run_cap = 1};
+	struct sw_sweep *s;
+	struct sw_actions actions = {0};
+	const struct sw_event ev = {.kind = SW_EVENT_KIND_N};
+
+	ck_assert_int_eq(sw_sweep_create(&s, &c, make_space(), NULL), SW_OK);
+	ck_assert_int_eq(sw_sweep_step(s, &ev, &actions, NULL), SW_INVALID);
+	sw_sweep_destroy(s);
+}
+END_TEST
+
+START_TEST(sweep_name_finds_its_state)
+{
+	enum sw_sweep_state got;
+	const enum sw_sweep_state state = (enum sw_sweep_state)_i;
+
+	ck_assert_int_eq(sw_sweep_state_find(sw_sweep_state_name(state), &got), SW_OK);
+	ck_assert_int_eq(got, state);
+	ck_assert_int_eq(sw_sweep_state_find("DONE", &got), SW_INVALID);
+}
+END_TEST
+
+#ifdef SW_FAULTS
+START_TEST(sweep_without_memory_is_not_made)
+{
+	const struct sw_sweep_config c = {ASHA, .run_cap = 3};
+	unsigned fired = 1;
+
+	for (unsigned nth = 1; fired != 0; nth++) {
+		struct sw_space *space = make_space();
+		struct sw_sweep *s;
+		struct sw_err e = SW_ERR_INIT;
+
+		ck_assert_uint_lt(nth, 100);
+		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		const sw_status rc = sw_sweep_create(&s, &c, space, &e);
+		fired = sw_fault_fired(SW_FAULT_MALLOC);
+		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
+		ck_assert_int_eq(e.code, rc);
+		ck_assert_int_eq(s == NULL, fired != 0);
+		if (s == NULL)
+			sw_space_destroy(space);
+		sw_sweep_destroy(s);
+	}
+}
+END_TEST
+#endif
+
+int main(void)
+{
+	Suite *suite = suite_create("sweep_edges");
+	TCase *tcase = tcase_create("machine");
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_loop_test(tcase, sweep_bad_config_is_refused_and_the_space_stays_the_callers, 0,
+			    (int)ROWS(refused));
+	tcase_add_test(tcase, sweep_without_parameters_is_refused);
+	tcase_add_test(tcase, sweep_answers_questions);
+	tcase_add_test(tcase, sweep_long_cause_is_cut_between_characters);
+	tcase_add_test(tcase, sweep_unknown_event_is_refused);
+	tcase_add_loop_test(tcase, sweep_name_finds_its_state, 0, SW_SWEEP_STATE_N);
+#ifdef SW_FAULTS
+	tcase_add_test(tcase, sweep_without_memory_is_not_made);
+#endif
+	return run_suite(suite);
+}

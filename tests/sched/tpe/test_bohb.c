@@ -1,0 +1,97 @@
+/* tests/sched/tpe/test_bohb.c — which rung the model is made of, and how much of it is chance. */
+#include "tests/sched/sampler/learn.h"
+#include <math.h>
+
+/* At the low rung x near 0.2 looks best, at the high one x near 0.8. */
+static const struct {
+	size_t at_high; /* trials that reached it */
+	double expected;
+} reached[] = {
+	{2, 0.2}, /* fewer than d + 2 */
+	{30, 0.8},
+};
+
+START_TEST(bohb_learns_from_the_highest_rung_with_enough_results)
+{
+	struct sw_space *space = learn_cube(1);
+	struct sw_sampler *s = learn_sampler(SW_SAMPLER_BOHB, space, 5);
+	struct sw_suggestion out = {.state = NULL};
+	struct sw_history h;
+	int modelled = 0, near_by = 0;
+
+	sw_history_init(&h, 1, 1);
+	for (uint64_t t = 1; t <= 60; t++) {
+		const struct sw_value v = {.number = (double)(t * 37 % 60) / 60.0};
+		const double low = fabs(v.number - 0.2), high = fabs(v.number - 0.8);
+
+		learn_add(&h, &v);
+		learn_tell(&h, t, SW_OBS_RUNG, 0, &low);
+		if (t <= reached[_i].at_high)
+			learn_tell(&h, t, SW_OBS_RUNG, 1, &high);
+		learn_tell(&h, t, SW_OBS_PRUNED, 0, t <= reached[_i].at_high ? &high : &low);
+	}
+	for (int t = 0; t < 40; t++) {
+		learn_suggest(s, &h, &out);
+		learn_add(&h, out.values);
+		if (strcmp(out.source, "bohb") != 0)
+			continue;
+		modelled++;
+		near_by += fabs(out.values[0].number - reached[_i].expected) < 0.2;
+	}
+	ck_assert_int_ge(modelled, 15);
+	ck_assert_int_gt(2 * near_by, modelled);
+	sw_sampler_destroy(s);
+	sw_history_fini(&h);
+	sw_space_destroy(space);
+}
+END_TEST
+
+START_TEST(bohb_a_third_is_random)
+{
+	struct sw_space *space = learn_cube(1);
+	struct sw_sampler *s = learn_sampler(SW_SAMPLER_BOHB, space, 5);
+	struct sw_suggestion out = {.state = NULL};
+	struct sw_history h;
+	int random = 0, started = 0;
+
+	sw_history_init(&h, 1, 1);
+	for (int t = 0; t < 900; t++) {
+		const double y = 1.0;
+
+		learn_suggest(s, &h, &out);
+		started += strcmp(out.source, "sobol") == 0;
+		random += strcmp(out.source, "random") == 0;
+		learn_add(&h, out.values);
+		learn_tell(&h, h.trials, SW_OBS_FINAL, 0, &y);
+	}
+	ck_assert_int_le(started, 3); /* d + 2 results make a model */
+	ck_assert_int_ge(random, 250);
+	ck_assert_int_le(random, 350);
+	sw_sampler_destroy(s);
+	sw_history_fini(&h);
+	sw_space_destroy(space);
+}
+END_TEST
+
+START_TEST(bohb_same_history_gives_the_same_suggestion)
+{
+	struct sw_space *space = learn_space(learn_all, ROWS(learn_all));
+
+	learn_check_replay(SW_SAMPLER_BOHB, space, 1, 150);
+	sw_space_destroy(space);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("bohb");
+	TCase *tcase = tcase_create("suggest");
+
+	suite_add_tcase(suite, tcase);
+	tcase_set_timeout(tcase, 60);
+	tcase_add_loop_test(tcase, bohb_learns_from_the_highest_rung_with_enough_results, 0,
+			    (int)ROWS(reached));
+	tcase_add_test(tcase, bohb_a_third_is_random);
+	tcase_add_test(tcase, bohb_same_history_gives_the_same_suggestion);
+	return run_suite(suite);
+}

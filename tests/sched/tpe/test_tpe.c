@@ -1,0 +1,447 @@
+/* tests/sched/tpe/test_tpe.c — what a user relies on: it learns, it keeps to the space, it can be
+ * replayed. */
+#include "base/fault.h"
+#include "tests/sched/sampler/learn.h"
+#include <math.h>
+
+/* A cube of d numbers, a sampler on it, an empty history. */
+struct world {
+	struct sw_space *space;
+	struct sw_sampler *s;
+	struct sw_history h;
+	struct sw_suggestion out;
+};
+
+static void world_init(struct world *w, struct sw_space *space, uint64_t seed)
+{
+	*w = (struct world){.space = space, .s = learn_sampler(SW_SAMPLER_TPE, space, seed)};
+	sw_history_init(&w->h, sw_space_size(space), 1);
+}
+
+static void world_fini(struct world *w)
+{
+	sw_sampler_destroy(w->s);
+	sw_history_fini(&w->h);
+	sw_space_destroy(w->space);
+}
+
+static void ask(struct world *w)
+{
+	learn_suggest(w->s, &w->h, &w->out);
+	learn_add(&w->h, w->out.values);
+}
+
+static void tell(struct world *w, double y)
+{
+	learn_tell(&w->h, w->h.trials, SW_OBS_FINAL, 0, &y);
+}
+
+START_TEST(tpe_starts_with_sobol_and_says_what_it_knew)
+{
+	struct sw_space *space = learn_cube(3);
+	struct sw_sampler *sobol = learn_sampler(SW_SAMPLER_SOBOL, space, 4);
+	struct sw_value v[3];
+	struct world w;
+
+	world_init(&w, space, 4);
+	for (uint64_t t = 1; t <= 12; t++) {
+		ck_assert(sw_sampler_learns(w.s, t));
+		ask(&w);
+		ck_assert_str_eq(w.out.source, t <= 10 ? "sobol" : "tpe");
+		ck_assert_uint_eq(w.out.known, t - 1);
+		ck_assert_uint_eq(w.out.near_n, t > 3 ? 3 : t - 1);
+		ck_assert_int_eq(w.out.acquisition, SW_ACQUISITION_NONE);
+		if (t <= 10) {
+			ck_assert_int_eq(sw_sampler_next(sobol, t, v), SW_OK);
+			for (size_t i = 0; i < 3; i++)
+				ck_assert_double_eq(v[i].number, w.out.values[i].number);
+		} else
+			ck_assert_double_gt(w.out.ei, 0.0);
+		tell(&w, w.out.values[0].number);
+	}
+	sw_sampler_destroy(sobol);
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(tpe_same_history_gives_the_same_suggestion)
+{
+	struct sw_space *space = learn_space(learn_all, ROWS(learn_all));
+
+	learn_check_replay(SW_SAMPLER_TPE, space, _i == 0 ? 1 : 2, 150);
+	sw_space_destroy(space);
+}
+END_TEST
+
+/* More trials than it has kernels for: the evenly spread ones thin out. */
+START_TEST(tpe_long_history_gives_the_same_suggestion)
+{
+	struct sw_space *space = learn_cube(2);
+
+	learn_check_replay(SW_SAMPLER_TPE, space, 1, 399);
+	sw_space_destroy(space);
+}
+END_TEST
+
+static double bowl(const struct sw_value *v)
+{
+	const double x = log10(v[1].number) + 3.0, n = v[2].number - 4.0;
+
+	return (v[0].choice == 2 ? 0.0 : 1.0) + x * x + 0.1 * n * n + fabs(v[3].number - 0.3);
+}
+
+static double best_of(enum sw_sampler_kind kind, uint64_t seed, int trials)
+{
+	const struct sw_param p[] = {
+		{.dist = SW_DIST_CATEGORICAL, .n_choices = 5},
+		{.dist = SW_DIST_LOG_UNIFORM, .min = 1e-6, .max = 1},
+		{.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 20},
+		{.dist = SW_DIST_UNIFORM, .min = 0, .max = 1},
+	};
+	double best = INFINITY;
+	struct world w;
+
+	world_init(&w, learn_space(p, ROWS(p)), seed);
+	sw_sampler_destroy(w.s);
+	w.s = learn_sampler(kind, w.space, seed);
+	for (int t = 0; t < trials; t++) {
+		ask(&w);
+		const double y = bowl(w.out.values);
+
+		best = fmin(best, y);
+		tell(&w, y);
+	}
+	world_fini(&w);
+	return best;
+}
+
+START_TEST(tpe_beats_random_on_a_mixed_bowl)
+{
+	int won = 0;
+
+	for (uint64_t seed = 1; seed <= 10; seed++)
+		won += best_of(SW_SAMPLER_TPE, seed, 80) <
+		       0.5 * best_of(SW_SAMPLER_RANDOM, seed, 80);
+	ck_assert_int_ge(won, 8);
+}
+END_TEST
+
+/* Twenty results of a bowl, then fifty suggestions: how far on average each is from the nearest
+ * other one. */
+static double apart(bool pending, uint64_t seed)
+{
+	struct world w;
+	double sum = 0.0;
+
+	world_init(&w, learn_cube(2), seed);
+	for (int t = 0; t < 20; t++) {
+		ask(&w);
+		tell(&w, hypot(w.out.values[0].number - 0.5, w.out.values[1].number - 0.5));
+	}
+	for (int t = 0; t < 50; t++) {
+		ask(&w);
+		if (!pending)
+			learn_tell(&w.h, w.h.trials, SW_OBS_NONE, 0, NULL);
+	}
+	for (uint64_t i = 20; i < 70; i++) {
+		double least = INFINITY;
+
+		for (uint64_t k = 20; k < 70; k++) {
+			const struct sw_value *a = w.h.values + 2 * i, *b = w.h.values + 2 * k;
+
+			if (i != k)
+				least = fmin(least, hypot(a[0].number - b[0].number,
+							  a[1].number - b[1].number));
+		}
+		ck_assert(!pending || least > 1e-6);
+		sum += least / 50.0;
+	}
+	world_fini(&w);
+	return sum;
+}
+
+START_TEST(tpe_fifty_at_once_keep_apart)
+{
+	double together = 0.0, alone = 0.0;
+
+	for (uint64_t seed = 1; seed <= 5; seed++) {
+		together += apart(true, seed);
+		alone += apart(false, seed);
+	}
+	ck_assert_double_gt(together, 1.5 * alone);
+}
+END_TEST
+
+/* Nothing is learned from a repetition while there is something new to try. */
+START_TEST(tpe_small_space_is_tried_without_repetition)
+{
+	const struct sw_param p[] = {{.dist = SW_DIST_CATEGORICAL, .n_choices = 6},
+				     {.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 5}};
+	bool seen[6][6] = {{false}};
+	int repeated = 0;
+	struct world w;
+
+	world_init(&w, learn_space(p, 2), 8);
+	for (int t = 0; t < 24; t++) {
+		ask(&w);
+		bool *at = &seen[w.out.values[0].choice][(int)w.out.values[1].number];
+
+		repeated += *at && strcmp(w.out.source, "tpe") == 0;
+		*at = true;
+		tell(&w, w.out.values[1].number);
+	}
+	ck_assert_int_eq(repeated, 0);
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(tpe_leaves_the_infeasible_half)
+{
+	int inside = 0;
+	struct world w;
+
+	for (uint64_t seed = 1; seed <= 5; seed++) {
+		world_init(&w, learn_cube(3), seed);
+		for (int t = 0; t < 60; t++) {
+			ask(&w);
+			const bool bad = w.out.values[0].number < 0.6;
+
+			if (bad)
+				learn_tell(&w.h, w.h.trials, SW_OBS_INFEASIBLE, 0, NULL);
+			else
+				tell(&w, w.out.values[1].number);
+			inside += t >= 40 && bad;
+		}
+		world_fini(&w);
+	}
+	ck_assert_int_le(inside, 40); /* of 100; random: 60 */
+}
+END_TEST
+
+static const struct {
+	enum sw_obs_kind other; /* of the trials around 0.2, whose values are lower */
+	double expected;
+} ranked[] = {
+	{SW_OBS_FINAL, 0.2}, {SW_OBS_PRUNED, 0.8}, /* a value on the way is no result */
+};
+
+START_TEST(tpe_pruned_trials_come_after_completed_ones)
+{
+	int near_by = 0;
+	uint64_t rng = 7;
+	struct world w;
+
+	world_init(&w, learn_cube(1), 1);
+	for (int t = 0; t < 30; t++) {
+		const double spread = 0.04 * (unit(&rng) - 0.5), low = 0.2 + spread;
+		const double high = 0.8 + spread;
+
+		learn_point(&w.h, &low, ranked[_i].other, 0.1 + spread);
+		learn_point(&w.h, &high, SW_OBS_FINAL, 1.0 + spread);
+	}
+	for (int t = 0; t < 20; t++) {
+		ask(&w);
+		near_by += fabs(w.out.values[0].number - ranked[_i].expected) < 0.15;
+		learn_tell(&w.h, w.h.trials, SW_OBS_NONE, 0, NULL);
+	}
+	ck_assert_int_ge(near_by, 14);
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(tpe_priors_count_as_results)
+{
+	struct world w;
+	int near_by = 0;
+
+	world_init(&w, learn_cube(1), 2);
+	for (int i = 0; i < 40; i++) {
+		const struct sw_value v = {.number = i / 40.0};
+		const double y = fabs(v.number - 0.3);
+
+		ck_assert_int_eq(sw_history_add_prior(&w.h, &v, &y), SW_OK);
+	}
+	for (int t = 0; t < 10; t++) {
+		ask(&w);
+		ck_assert_str_eq(w.out.source, "tpe");
+		near_by += fabs(w.out.values[0].number - 0.3) < 0.2;
+	}
+	ck_assert_int_ge(near_by, 7);
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(tpe_constraints_hold)
+{
+	const struct sw_term left = {.coef = 1, .n_factors = 1, .factor = {0}};
+	const struct sw_term right = {.coef = 0.5, .n_factors = 1, .factor = {1}};
+	const struct sw_constraint c = {
+		.left = {&left, 1, 0}, .right = {&right, 1, 0}, .op = SW_LE};
+	struct world w;
+
+	world_init(&w, learn_cube(3), 5);
+	ck_assert_int_eq(sw_space_constrain(w.space, &c, NULL), SW_OK);
+	for (int t = 0; t < 60; t++) {
+		ask(&w);
+		ck_assert(sw_space_feasible(w.space, w.out.values));
+		tell(&w, w.out.values[1].number - w.out.values[0].number);
+	}
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(tpe_impossible_constraint_is_an_error)
+{
+	const struct sw_term left = {.coef = 1, .n_factors = 1, .factor = {0}};
+	const struct sw_constraint c = {.left = {&left, 1, 0}, .right = {NULL, 0, -1}, .op = SW_LE};
+	struct sw_err err = SW_ERR_INIT;
+	struct world w;
+	double x = 0.5;
+
+	world_init(&w, learn_cube(1), 5);
+	for (int t = 0; t < 12; t++)
+		learn_point(&w.h, &x, SW_OBS_FINAL, 1.0);
+	ck_assert_int_eq(sw_space_constrain(w.space, &c, NULL), SW_OK);
+	ck_assert_int_eq(sw_sampler_suggest(w.s, &w.h, 13, &w.out, &err), SW_INVALID);
+	ck_assert_str_eq(err.ptr, "/constraints");
+	world_fini(&w);
+}
+END_TEST
+
+/* Each branch has a parameter of its own: it is learned from the trials of that branch alone. */
+START_TEST(tpe_branches_learn_apart)
+{
+	const struct sw_param p[] = {{.dist = SW_DIST_CATEGORICAL, .n_choices = 2},
+				     {.dist = SW_DIST_UNIFORM, .min = 0, .max = 1},
+				     {.dist = SW_DIST_UNIFORM, .min = 0, .max = 1}};
+	const struct sw_value a = {.choice = 0}, b = {.choice = 1};
+	int right = 0, late[2] = {0};
+	struct world w;
+	struct sw_space *space = learn_space(p, 3);
+
+	ck_assert_int_eq(sw_space_when(space, 1, 0, &a, 1, NULL), SW_OK);
+	ck_assert_int_eq(sw_space_when(space, 2, 0, &b, 1, NULL), SW_OK);
+	ck_assert_int_eq(sw_space_seal(space, NULL), SW_OK);
+	world_init(&w, space, 12);
+	for (int t = 0; t < 120; t++) {
+		ask(&w);
+		const uint32_t branch = w.out.values[0].choice;
+		const double x = w.out.values[1 + branch].number, at = branch == 0 ? 0.2 : 0.9;
+
+		ck_assert_double_eq(w.out.values[2 - branch].number, 0.5); /* inactive */
+		if (t >= 80) {
+			late[branch]++;
+			right += fabs(x - at) < 0.15;
+		}
+		tell(&w, fabs(x - at));
+	}
+	ck_assert_int_ge(right, 32); /* of 40; random: 12 */
+	ck_assert_int_gt(late[0] + late[1], 39);
+	world_fini(&w);
+}
+END_TEST
+
+START_TEST(tpe_two_metrics_keep_both_ends_of_the_front)
+{
+	struct sw_space *space = learn_cube(2);
+	const struct sw_sampler_config c = {
+		.kind = SW_SAMPLER_TPE, .seed = 3, .space = space, .n_metrics = 2};
+	struct sw_suggestion out = {.state = NULL};
+	int low = 0, left = 0, right = 0;
+	struct sw_history h;
+	struct sw_sampler *s;
+
+	sw_history_init(&h, 2, 2);
+	ck_assert_int_eq(sw_sampler_create(&s, &c, NULL), SW_OK);
+	for (int t = 0; t < 1100; t++) { /* the front of comparison is full at the end */
+		double y[2], x[2];
+
+		learn_suggest(s, &h, &out);
+		x[0] = out.values[0].number;
+		x[1] = out.values[1].number;
+		y[0] = x[0] + 5.0 * x[1];
+		y[1] = 1.0 - x[0] + 5.0 * x[1];
+		low += t >= 60 && t < 100 && x[1] < 0.2;
+		left += t >= 60 && t < 100 && x[0] < 0.5;
+		right += t >= 60 && t < 100 && x[0] >= 0.5;
+		learn_add(&h, out.values);
+		learn_tell(&h, h.trials, SW_OBS_FINAL, 0, y);
+	}
+	ck_assert_int_ge(low, 28); /* of 40; random: 8 */
+	ck_assert_int_ge(left, 8);
+	ck_assert_int_ge(right, 8);
+	sw_sampler_destroy(s);
+	sw_history_fini(&h);
+	sw_space_destroy(space);
+}
+END_TEST
+
+#ifdef SW_FAULTS
+START_TEST(tpe_each_failed_allocation_is_clean)
+{
+	struct sw_space *space = learn_space(learn_all, ROWS(learn_all));
+	const struct sw_sampler_config c = {
+		.kind = SW_SAMPLER_TPE, .seed = 3, .space = space, .n_metrics = 2};
+	struct sw_suggestion good = {.state = NULL}, out = {.state = NULL};
+	bool ended[41] = {false};
+	uint64_t rng = 1;
+	struct sw_history h;
+	struct sw_sampler *s;
+
+	sw_history_init(&h, ROWS(learn_all), 2);
+	ck_assert_int_eq(sw_sampler_create(&s, &c, NULL), SW_OK);
+	for (int t = 0; t < 40; t++) {
+		learn_suggest(s, &h, &good);
+		learn_add(&h, good.values);
+		learn_news(&h, ended, &rng, 1);
+	}
+	learn_suggest(s, &h, &good);
+	sw_sampler_destroy(s);
+	for (unsigned nth = 1;; nth++) {
+		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		sw_status rc = sw_sampler_create(&s, &c, NULL);
+		if (rc == SW_OK)
+			rc = sw_sampler_suggest(s, &h, h.trials + 1, &out, NULL);
+		const unsigned fired = sw_fault_fired(SW_FAULT_MALLOC);
+		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		ck_assert_int_eq(rc, fired != 0 ? SW_NOMEM : SW_OK);
+		if (s != NULL) { /* after the failure it is as if nothing was */
+			learn_suggest(s, &h, &out);
+			learn_same(&out, &good, ROWS(learn_all));
+		}
+		sw_sampler_destroy(s);
+		if (fired == 0)
+			break;
+	}
+	sw_history_fini(&h);
+	sw_space_destroy(space);
+}
+END_TEST
+#endif
+
+int main(void)
+{
+	Suite *suite = suite_create("tpe");
+	TCase *tcase = tcase_create("suggest");
+
+	suite_add_tcase(suite, tcase);
+	tcase_set_timeout(tcase, 60);
+	tcase_add_test(tcase, tpe_starts_with_sobol_and_says_what_it_knew);
+	tcase_add_loop_test(tcase, tpe_same_history_gives_the_same_suggestion, 0, 2);
+	tcase_add_test(tcase, tpe_long_history_gives_the_same_suggestion);
+	tcase_add_test(tcase, tpe_beats_random_on_a_mixed_bowl);
+	tcase_add_test(tcase, tpe_fifty_at_once_keep_apart);
+	tcase_add_test(tcase, tpe_small_space_is_tried_without_repetition);
+	tcase_add_test(tcase, tpe_leaves_the_infeasible_half);
+	tcase_add_loop_test(tcase, tpe_pruned_trials_come_after_completed_ones, 0,
+			    (int)ROWS(ranked));
+	tcase_add_test(tcase, tpe_priors_count_as_results);
+	tcase_add_test(tcase, tpe_constraints_hold);
+	tcase_add_test(tcase, tpe_impossible_constraint_is_an_error);
+	tcase_add_test(tcase, tpe_branches_learn_apart);
+	tcase_add_test(tcase, tpe_two_metrics_keep_both_ends_of_the_front);
+#ifdef SW_FAULTS
+	tcase_add_test(tcase, tpe_each_failed_allocation_is_clean);
+#endif
+	return run_suite(suite);
+}

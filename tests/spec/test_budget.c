@@ -1,0 +1,147 @@
+/* tests/spec/test_budget.c — when a sweep ends: budgets, target, plateau; and its weight. */
+#include "tests/spec/spec_text.h"
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TARGET(text)                                                                               \
+	"{'method':'random','metric':{'name':'a'," text                                            \
+	"},'parameters':{'x':{'min':0.0,'max':1.0}}}"
+#define SEVERAL                                                                                    \
+	"{'method':'random','metrics':[{'name':'a'},{'name':'b'}],'parameters':{'x':{'min':0.0,"   \
+	"'max':1.0}}"
+
+START_TEST(budgets_left_out_are_none)
+{
+	struct sw_spec *s = read_spec(HEAD "}");
+
+	ck_assert_double_eq(s->time_budget_s, 0);
+	ck_assert_double_eq(s->gpu_hours, 0);
+	ck_assert_double_eq(s->weight, 1);
+	ck_assert(!s->has_target);
+	ck_assert_uint_eq(s->plateau.top, 0);
+	sw_spec_destroy(s);
+}
+END_TEST
+
+START_TEST(budgets_given_reach_the_struct)
+{
+	struct sw_spec *s = read_spec(
+		"{'method':'random','metric':{'name':'a','goal':'maximize','target':-0.5},"
+		"'parameters':{'x':{'min':0.0,'max':1.0}},'time_budget_s':0.5,'gpu_hours':2.25,"
+		"'weight':3.5,'plateau':{'top':4,'std':0,'patience':2}}");
+	struct sw_spec *least = read_spec(HEAD ",'plateau':{}}");
+
+	ck_assert_double_eq(s->time_budget_s, 0.5);
+	ck_assert_double_eq(s->gpu_hours, 2.25);
+	ck_assert_double_eq(s->weight, 3.5);
+	ck_assert(s->has_target);
+	ck_assert_double_eq(s->target, -0.5);
+	ck_assert_uint_eq(s->plateau.top, 4);
+	ck_assert_double_eq(s->plateau.std, 0);
+	ck_assert_uint_eq(s->plateau.patience, 2);
+	ck_assert_uint_eq(least->plateau.top, 10);
+	ck_assert_double_eq(least->plateau.std, 0.001);
+	ck_assert_uint_eq(least->plateau.patience, 0);
+	sw_spec_destroy(s);
+	sw_spec_destroy(least);
+}
+END_TEST
+
+static const struct {
+	const char *text, *ptr, *msg;
+} bad[] = {
+	{HEAD ",'time_budget_s':0}", "/time_budget_s", "\"time_budget_s\" must be above 0"},
+	{HEAD ",'time_budget_s':-1}", "/time_budget_s", "\"time_budget_s\" must be above 0"},
+	{HEAD ",'time_budget_s':2e9}", "/time_budget_s",
+	 "\"time_budget_s\" must be at most 1000000000"},
+	{HEAD ",'time_budget_s':'1h'}", "/time_budget_s",
+	 "\"time_budget_s\" must be a number, not a string"},
+	{HEAD ",'gpu_hours':0}", "/gpu_hours", "\"gpu_hours\" must be above 0"},
+	{HEAD ",'gpu_hours':1e7}", "/gpu_hours", "\"gpu_hours\" must be at most 1000000"},
+	{HEAD ",'gpu_hours':null}", "/gpu_hours", "\"gpu_hours\" must be a number, not null"},
+	{HEAD ",'weight':0}", "/weight", "\"weight\" must be above 0"},
+	{HEAD ",'weight':1e7}", "/weight", "\"weight\" must be at most 1000000"},
+	{HEAD ",'weight':true}", "/weight", "\"weight\" must be a number, not true or false"},
+	{HEAD ",'timeout':60}", "/timeout",
+	 "unknown key \"timeout\"; did you mean \"time_budget_s\"?"},
+	{HEAD ",'priority':2}", "/priority", "unknown key \"priority\"; did you mean \"weight\"?"},
+	{HEAD ",'max_concurrent_trials':2}", "/max_concurrent_trials",
+	 "unknown key \"max_concurrent_trials\"; did you mean \"max_concurrent\"?"},
+	{HEAD ",'target':0.5}", "/target", "unknown key \"target\"; did you mean \"metric\"?"},
+	{HEAD ",'run_cap':0}", "/run_cap", "run_cap is 0: a sweep needs at least one trial"},
+	{HEAD ",'max_concurrent':0}", "/max_concurrent", "\"max_concurrent\" must be at least 1"},
+	/* target */
+	{TARGET("'target':'0.9'"), "/metric/target", "\"target\" must be a number, not a string"},
+	{TARGET("'target':null"), "/metric/target", "\"target\" must be a number, not null"},
+	{TARGET("'targets':1"), "/metric/targets",
+	 "unknown key \"targets\"; did you mean \"target\"?"},
+	{"{'method':'random','metrics':[{'name':'a'},{'name':'b','target':1}]}",
+	 "/metrics/1/target",
+	 "\"target\" ends a sweep of one metric, and this one has several: leave it out"},
+	/* plateau */
+	{HEAD ",'plateau':true}", "/plateau",
+	 "\"plateau\" must be an object like {\"top\": 10, \"std\": 0.001}, not true or false"},
+	{HEAD ",'plateau':{'top':1}}", "/plateau/top", "\"top\" must be at least 2"},
+	{HEAD ",'plateau':{'top':2e6}}", "/plateau/top", "\"top\" must be at most 1000000"},
+	{HEAD ",'plateau':{'std':-1}}", "/plateau/std", "\"std\" must be at least 0"},
+	{HEAD ",'plateau':{'patience':-1}}", "/plateau/patience",
+	 "\"patience\" must be at least 0"},
+	{HEAD ",'plateau':{'patience':0.5}}", "/plateau/patience",
+	 "\"patience\" must be an integer, not a fraction"},
+	{HEAD ",'plateau':{'metric':'a'}}", "/plateau/metric",
+	 "\"metric\" is not supported by this version: the sweep's \"metric\" is used"},
+	{HEAD ",'plateau':{'tops':3}}", "/plateau/tops",
+	 "unknown key \"tops\"; did you mean \"top\"?"},
+	{SEVERAL ",'plateau':{}}", "/plateau",
+	 "\"plateau\" looks at one metric, and the sweep has 2: leave it out, or give one "
+	 "\"metric\""},
+};
+
+START_TEST(budget_that_is_wrong_is_refused_at_its_place)
+{
+	check_refused(bad[_i].text, bad[_i].ptr, bad[_i].msg);
+}
+END_TEST
+
+static const struct {
+	const char *text, *want[2];
+} warned[] = {
+	{HEAD ",'gpu_hours':1}",
+	 {"/gpu_hours", "\"gpu_hours\" has no effect: trials that you drive hold no slot"}},
+	{HEAD ",'time_budget_s':1,'weight':2}", {NULL}},
+	{HEAD ",'run_cap':9,'plateau':{}}",
+	 {"/plateau/top",
+	  "\"plateau\" has no effect: it looks at the best 10 completed trials, and run_cap is 9"}},
+	{HEAD ",'run_cap':10,'plateau':{}}", {NULL}},
+	{HEAD
+	 ",'run_cap':4,'plateau':{},'early_terminate':{'type':'pbt','perturbation_interval':2}}",
+	 {NULL}},
+	{"{'method':'random','metric':{'name':'val_loss'},'parameters':{'lr':{'min':0.1,'max':1.0}}"
+	 ","
+	 "'gpu_hours':1,'trainer':{'dataset':{'name':'d'},'model':[{'linear':9}]}}",
+	 {NULL}},
+};
+
+START_TEST(budget_without_effect_is_warned_of)
+{
+	check_warned(warned[_i].text, warned[_i].want, N(warned[_i].want));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("proto");
+	TCase *tcase = tcase_create("spec_budget");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_test(tcase, budgets_left_out_are_none);
+	tcase_add_test(tcase, budgets_given_reach_the_struct);
+	tcase_add_loop_test(tcase, budget_that_is_wrong_is_refused_at_its_place, 0, N(bad));
+	tcase_add_loop_test(tcase, budget_without_effect_is_warned_of, 0, N(warned));
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,84 @@
+/* tests/spec/test_checkpoint.c — "checkpoint": when states are written, and which stay. */
+#include "tests/spec/spec_text.h"
+#include <check.h>
+#include <stdlib.h>
+
+#define WITH(text) TRAIN "{" REST "},'checkpoint':" text "}"
+
+START_TEST(checkpoint_left_out_is_by_time_best_and_last)
+{
+	struct sw_spec *s = read_spec(TRAIN "{" REST "}}");
+	struct sw_spec *empty = read_spec(WITH("{}"));
+
+	ck_assert_uint_eq(s->checkpoint.every, 0);
+	ck_assert_int_eq(s->checkpoint.keep, SW_SPEC_KEEP_BEST_AND_LAST);
+	ck_assert_uint_eq(s->checkpoint.max_mb, 0);
+	ck_assert_mem_eq(&s->checkpoint, &empty->checkpoint, sizeof s->checkpoint);
+	sw_spec_destroy(s);
+	sw_spec_destroy(empty);
+}
+END_TEST
+
+START_TEST(checkpoint_given_reaches_the_struct)
+{
+	struct sw_spec *s = read_spec(WITH("{'every':3,'keep':'all','max_mb':500}"));
+	struct sw_spec *best = read_spec(WITH("{'keep':'best-and-last'}"));
+	struct sw_spec *none = read_spec(WITH("{'keep':'none'}"));
+
+	ck_assert_uint_eq(s->checkpoint.every, 3);
+	ck_assert_int_eq(s->checkpoint.keep, SW_SPEC_KEEP_ALL);
+	ck_assert_uint_eq(s->checkpoint.max_mb, 500);
+	ck_assert_int_eq(best->checkpoint.keep, SW_SPEC_KEEP_BEST_AND_LAST);
+	ck_assert_int_eq(none->checkpoint.keep, SW_SPEC_KEEP_NONE);
+	sw_spec_destroy(s);
+	sw_spec_destroy(best);
+	sw_spec_destroy(none);
+}
+END_TEST
+
+#define KEEP "\"keep\" must be \"best-and-last\", \"all\" or \"none\""
+
+static const struct {
+	const char *text, *ptr, *msg;
+} bad[] = {
+	{WITH("5"), "/checkpoint",
+	 "\"checkpoint\" must be an object like {\"every\": 5, \"keep\": \"all\"}, not a number"},
+	{WITH("{'every':0}"), "/checkpoint/every", "\"every\" must be at least 1"},
+	{WITH("{'every':1.5}"), "/checkpoint/every",
+	 "\"every\" must be an integer, not a fraction"},
+	{WITH("{'keep':'best'}"), "/checkpoint/keep", KEEP},
+	{WITH("{'keep':2}"), "/checkpoint/keep", KEEP},
+	{WITH("{'max_mb':0}"), "/checkpoint/max_mb", "\"max_mb\" must be at least 1"},
+	{WITH("{'keep':'none','every':2}"), "/checkpoint/keep",
+	 "with \"keep\": \"none\" there is nothing for \"every\" to do"},
+	{WITH("{'keep':'none','max_mb':2}"), "/checkpoint/keep",
+	 "with \"keep\": \"none\" there is nothing for \"max_mb\" to do"},
+	{WITH("{'num_to_keep':2}"), "/checkpoint/num_to_keep",
+	 "unknown key \"num_to_keep\"; did you mean \"keep\"?"},
+	{HEAD ",'checkpoint':{}}", "/checkpoint",
+	 "\"checkpoint\" goes with \"trainer\": who drives the trials keeps their state too"},
+	{HEAD ",'checkpoint_config':{}}", "/checkpoint_config",
+	 "unknown key \"checkpoint_config\"; did you mean \"checkpoint\"?"},
+};
+
+START_TEST(checkpoint_that_is_wrong_is_refused_at_its_place)
+{
+	check_refused(bad[_i].text, bad[_i].ptr, bad[_i].msg);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("proto");
+	TCase *tcase = tcase_create("spec_checkpoint");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_test(tcase, checkpoint_left_out_is_by_time_best_and_last);
+	tcase_add_test(tcase, checkpoint_given_reaches_the_struct);
+	tcase_add_loop_test(tcase, checkpoint_that_is_wrong_is_refused_at_its_place, 0, N(bad));
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,121 @@
+/* tests/spec/test_metric.c — "metric", and "metrics" in its place. */
+#include "tests/spec/spec_text.h"
+
+#define REST_OF     ",'parameters':{'x':{'min':0.0,'max':1.0}}}"
+#define LIST(items) "{'method':'random','metrics':[" items "]" REST_OF
+#define A           "{'name':'a'}"
+#define B           "{'name':'b','goal':'maximize'}"
+
+START_TEST(metric_alone_is_the_only_one)
+{
+	struct sw_spec *s = NULL;
+	cJSON *tree = parse("{'method':'random','metric':" B REST_OF);
+
+	ck_assert_int_eq(sw_spec_read(&s, tree, NULL), SW_OK);
+	ck_assert_uint_eq(s->n_metrics, 1);
+	ck_assert_str_eq(s->metrics[0].name, "b");
+	ck_assert_str_eq(s->metric, "b");
+	ck_assert(s->maximize && s->metrics[0].maximize);
+	sw_spec_destroy(s);
+	cJSON_Delete(tree);
+}
+END_TEST
+
+START_TEST(metrics_reach_the_struct_in_their_order)
+{
+	struct sw_spec *s = NULL;
+	cJSON *tree =
+		parse(LIST("{'name':'ms','reference':1.5}," B ",{'name':'c','goal':'minimize'}"));
+
+	ck_assert_int_eq(sw_spec_read(&s, tree, NULL), SW_OK);
+	ck_assert_uint_eq(s->n_metrics, 3);
+	ck_assert_str_eq(s->metric, "ms");
+	ck_assert(!s->maximize);
+	ck_assert_str_eq(s->metrics[0].name, "ms");
+	ck_assert_str_eq(s->metrics[1].name, "b");
+	ck_assert_str_eq(s->metrics[2].name, "c");
+	ck_assert(!s->metrics[0].maximize && s->metrics[1].maximize && !s->metrics[2].maximize);
+	ck_assert(s->metrics[0].has_reference && !s->metrics[1].has_reference);
+	ck_assert_double_eq(s->metrics[0].reference, 1.5);
+	sw_spec_destroy(s);
+	cJSON_Delete(tree);
+}
+END_TEST
+
+static const struct {
+	const char *text, *ptr, *msg;
+} bad[] = {
+	{"{'method':'random','metric':" A ",'metrics':[" A "," B "]" REST_OF, "/metrics",
+	 "give \"metric\" or \"metrics\", not both"},
+	{"{'method':'random','metrics':" A REST_OF, "/metrics",
+	 "\"metrics\" must be an array of objects like {\"name\": \"val_loss\", \"goal\": "
+	 "\"minimize\"}, not an object"},
+	{"{'method':'random','metrics':null" REST_OF, "/metrics",
+	 "\"metrics\" must be an array of objects like {\"name\": \"val_loss\", \"goal\": "
+	 "\"minimize\"}, not null"},
+	{LIST(""), "/metrics", "\"metrics\" has 0 of them: it takes 2 to 8"},
+	{LIST(A), "/metrics",
+	 "\"metrics\" has 1 of them: it takes 2 to 8 (for one there is \"metric\")"},
+	{LIST(A "," A "," A "," A "," A "," A "," A "," A "," A), "/metrics",
+	 "\"metrics\" has 9 of them: it takes 2 to 8"},
+	{LIST(A ",'b'"), "/metrics/1",
+	 "a metric must be an object like {\"name\": \"val_loss\", \"goal\": \"minimize\"}, not a "
+	 "string"},
+	{LIST(A "," B "," A), "/metrics/2/name", "metric \"a\" is there twice"},
+	{LIST(A ",{'goal':'minimize'}"), "/metrics/1/name",
+	 "\"name\" is missing: the metric that trials report"},
+	{LIST("{'name':''}," A), "/metrics/0/name", "\"name\" is empty"},
+	{LIST(A ",{'name':'b','goal':'up'}"), "/metrics/1/goal",
+	 "\"goal\" must be \"minimize\" or \"maximize\""},
+	{LIST(A ",{'name':'b','mode':'max'}"), "/metrics/1/mode",
+	 "unknown key \"mode\"; did you mean \"goal\"?"},
+	{LIST(A ",{'name':'b','reference':'1'}"), "/metrics/1/reference",
+	 "\"reference\" must be a number, not a string"},
+	{"{'method':'random','metric':{'name':'a','reference':1}" REST_OF, "/metric/reference",
+	 "unknown key \"reference\"; known here: name, goal, target"},
+	{"{'method':'random','metrics':[" A "," B "],'early_terminate':{'type':'asha'}" REST_OF,
+	 "/early_terminate",
+	 "\"early_terminate\" compares trials by one metric, and the sweep has 2: leave it out, or "
+	 "give one \"metric\""},
+	{"{'method':'random'" REST_OF, "/metric",
+	 "\"metric\" is missing: {\"name\": ..., \"goal\": \"minimize\"}"},
+};
+
+START_TEST(metrics_that_are_wrong_are_refused_at_their_place)
+{
+	check_refused(bad[_i].text, bad[_i].ptr, bad[_i].msg);
+}
+END_TEST
+
+START_TEST(metrics_that_the_trainer_lacks_are_warned_of_one_by_one)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_spec *s = NULL;
+	cJSON *tree = parse("{'method':'random','metrics':[{'name':'val_loss'},{'name':'val_lost'},"
+			    "{'name':'val_accuracy'}],'parameters':{'lr':{'min':0.01,'max':0.1}},"
+			    "'trainer':{'dataset':{'name':'digits'},'model':[{'linear':10}]}}");
+
+	ck_assert_msg(sw_spec_read(&s, tree, &err) == SW_OK, "%s %s", err.ptr, err.msg);
+	ck_assert_uint_eq(s->n_warnings, 1);
+	ck_assert_str_eq(s->warnings[0].ptr, "/metrics/1/name");
+	sw_spec_destroy(s);
+	cJSON_Delete(tree);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("proto");
+	TCase *tcase = tcase_create("spec_metric");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_test(tcase, metric_alone_is_the_only_one);
+	tcase_add_test(tcase, metrics_reach_the_struct_in_their_order);
+	tcase_add_loop_test(tcase, metrics_that_are_wrong_are_refused_at_their_place, 0, N(bad));
+	tcase_add_test(tcase, metrics_that_the_trainer_lacks_are_warned_of_one_by_one);
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,219 @@
+/* tests/spec/test_pbt.c — type "pbt" of "early_terminate", and which parameters may change. */
+#include "tests/spec/spec_text.h"
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DRIVEN(text)                                                                               \
+	"{" METRIC ",'run_cap':8,'parameters':{'lr':{'min':0.01,'max':0.1},'k':{'value':3},"       \
+	"'g':{'parameters':{'wd':{'min':0.0,'max':1.0}}}},'early_terminate':{'type':'pbt'" text    \
+	"}}"
+/* l1 is the size of a layer, drop in the layers too, lr and opt are options. */
+#define TRAINED(epochs, text)                                                                      \
+	"{'method':'random','metric':{'name':'val_loss'},'run_cap':8,'parameters':{'l1':{"         \
+	"'distribution':'pow2','min':4,'max':64},'drop':{'min':0.0,'max':0.5},'lr':{'min':0.01,"   \
+	"'max':0.1},'opt':{'values':['sgd','adamw']},'batch_size':{'value':32}},'trainer':{"       \
+	"'dataset':{'name':'d'},'model':[{'linear':'l1'},{'dropout':'drop'},{'linear':10}],"       \
+	"'optimizer':'opt','epochs':" #epochs "},'early_terminate':{'type':'pbt'" text "}}"
+#define FIVE ",'perturbation_interval':5"
+
+static const struct {
+	const char *text;
+	uint64_t interval, burn_in;
+	double quantile, resample;
+	size_t n_factors;
+	double first, last;
+	const char *mutate; /* by parameter, '1' where it may change */
+} good[] = {
+	{DRIVEN(FIVE), 5, 0, 0.25, 0.25, 2, 1.2, 0.8, "101"},
+	{DRIVEN(",'perturbation_interval':1,'burn_in_period':3,'quantile_fraction':0.5,"
+		"'resample_probability':0,'perturbation_factors':[2],'hyperparam_mutations':['g.wd'"
+		"]"),
+	 1, 3, 0.5, 0, 1, 2, 2, "001"},
+	{DRIVEN(FIVE ",'resample_probability':1,'perturbation_factors':[1.5,1,0.5]"), 5, 0, 0.25, 1,
+	 3, 1.5, 0.5, "101"},
+	{TRAINED(27, FIVE), 5, 0, 0.25, 0.25, 2, 1.2, 0.8, "00100"},
+	{TRAINED(27, FIVE ",'hyperparam_mutations':['drop','lr']"), 5, 0, 0.25, 0.25, 2, 1.2, 0.8,
+	 "01100"},
+};
+
+START_TEST(pbt_is_read_with_its_defaults)
+{
+	struct sw_spec *s = read_spec(good[_i].text);
+	const struct sw_spec_pbt *p = &s->pruner.pbt;
+	char mutate[8] = "";
+
+	ck_assert_int_eq(s->pruner.kind, SW_SPEC_PRUNER_PBT);
+	ck_assert_uint_eq(sw_spec_max_t(s), 0);
+	ck_assert_uint_eq(p->perturbation_interval, good[_i].interval);
+	ck_assert_uint_eq(p->burn_in_period, good[_i].burn_in);
+	ck_assert_double_eq(p->quantile_fraction, good[_i].quantile);
+	ck_assert_double_eq(p->resample_probability, good[_i].resample);
+	ck_assert_uint_eq(p->n_factors, good[_i].n_factors);
+	ck_assert_double_eq(p->factors[0], good[_i].first);
+	ck_assert_double_eq(p->factors[p->n_factors - 1], good[_i].last);
+	for (size_t i = 0; i < s->n_params; i++)
+		mutate[i] = p->mutate[i] ? '1' : '0';
+	ck_assert_str_eq(mutate, good[_i].mutate);
+	ck_assert_uint_eq(s->n_warnings, 0);
+	sw_spec_destroy(s);
+}
+END_TEST
+
+#define UNTOLD(more)                                                                               \
+	"{" METRIC ",'run_cap':8,'parameters':{'lr':{'min':0.01,'max':0.1}" more "},'trainer':{"   \
+	"'dataset':{'name':'d'},'model':[{'linear':10}]},'early_terminate':{'type':'pbt'" FIVE     \
+	"}}"
+
+/* epochs: how long each trial trains, as far as it is known; 0: it is not. */
+static const struct {
+	const char *text;
+	uint64_t epochs;
+} lengths[] = {
+	{DRIVEN(FIVE), 0},
+	{TRAINED(27, FIVE), 27},
+	{UNTOLD(""), 10},
+	{UNTOLD(",'epochs':{'value':7}"), 7},
+	{UNTOLD(",'epochs':{'min':5,'max':9}"), 0},
+};
+
+START_TEST(pbt_knows_the_epochs_that_all_members_have)
+{
+	struct sw_spec *s = read_spec(lengths[_i].text);
+
+	ck_assert_uint_eq(s->pruner.pbt.epochs, lengths[_i].epochs);
+	sw_spec_destroy(s);
+}
+END_TEST
+
+#define AT        "/early_terminate"
+#define MUT(text) FIVE ",'hyperparam_mutations':" text
+static const struct {
+	const char *text, *ptr, *msg;
+} bad[] = {
+	{HEAD ",'early_terminate':{'type':'pbt','perturbation_interval':5}}", AT,
+	 "type \"pbt\" needs the sweep's \"run_cap\": it is the size of the population"},
+	{HEAD ",'run_cap':1,'early_terminate':{'type':'pbt','perturbation_interval':5}}", AT,
+	 "type \"pbt\" needs a \"run_cap\" of 2 or more: it is the size of the population"},
+	{DRIVEN(""), AT "/perturbation_interval",
+	 "\"perturbation_interval\" is missing: the steps between two comparisons with the "
+	 "population"},
+	{DRIVEN(",'perturbation_interval':0"), AT "/perturbation_interval",
+	 "\"perturbation_interval\" must be at least 1"},
+	{DRIVEN(",'perturbation_interval':2.5"), AT "/perturbation_interval",
+	 "\"perturbation_interval\" must be an integer, not a fraction"},
+	{DRIVEN(FIVE ",'burn_in_period':-1"), AT "/burn_in_period",
+	 "\"burn_in_period\" must be at least 0"},
+	{DRIVEN(FIVE ",'quantile_fraction':0"), AT "/quantile_fraction",
+	 "\"quantile_fraction\" must be above 0"},
+	{DRIVEN(FIVE ",'quantile_fraction':0.6"), AT "/quantile_fraction",
+	 "\"quantile_fraction\" must be at most 0.5"},
+	{DRIVEN(FIVE ",'quantile_fraction':'1'"), AT "/quantile_fraction",
+	 "\"quantile_fraction\" must be a number, not a string"},
+	{DRIVEN(FIVE ",'resample_probability':1.5"), AT "/resample_probability",
+	 "\"resample_probability\" must be at most 1"},
+	{DRIVEN(FIVE ",'resample_probability':-0.5"), AT "/resample_probability",
+	 "\"resample_probability\" must be at least 0"},
+	{DRIVEN(FIVE ",'perturbation_factors':1.2"), AT "/perturbation_factors",
+	 "\"perturbation_factors\" must be an array like [1.2, 0.8], not a number"},
+	{DRIVEN(FIVE ",'perturbation_factors':[]"), AT "/perturbation_factors",
+	 "\"perturbation_factors\" has 0 of them: it takes 1 to 8"},
+	{DRIVEN(FIVE ",'perturbation_factors':[1,1,1,1,1,1,1,1,1]"), AT "/perturbation_factors",
+	 "\"perturbation_factors\" has 9 of them: it takes 1 to 8"},
+	{DRIVEN(FIVE ",'perturbation_factors':[1.2,0]"), AT "/perturbation_factors/1",
+	 "\"perturbation_factors\" must be above 0"},
+	{DRIVEN(FIVE ",'perturbation_factors':['2']"), AT "/perturbation_factors/0",
+	 "\"perturbation_factors\" must be a number, not a string"},
+	{DRIVEN(MUT("{'lr':[0.1,0.2]}")), AT "/hyperparam_mutations",
+	 "\"hyperparam_mutations\" must be an array of names of parameters, not an object: what "
+	 "they may become is in \"parameters\""},
+	{DRIVEN(MUT("[]")), AT "/hyperparam_mutations",
+	 "\"hyperparam_mutations\" is empty: no parameter would change"},
+	{DRIVEN(MUT("['lr',3]")), AT "/hyperparam_mutations/1",
+	 "\"hyperparam_mutations\" has a number in it: it lists names of parameters"},
+	{DRIVEN(MUT("['lr','wd']")), AT "/hyperparam_mutations/1",
+	 "hyperparam_mutations \"wd\": no parameter of that name (there are lr, k, g.wd)"},
+	{DRIVEN(MUT("['g.wx']")), AT "/hyperparam_mutations/0",
+	 "hyperparam_mutations \"g.wx\": no parameter of that name; did you mean \"g.wd\"? (there "
+	 "are lr, k, g.wd)"},
+	{DRIVEN(MUT("['lr','lr']")), AT "/hyperparam_mutations/1", "\"lr\" is there twice"},
+	{DRIVEN(MUT("['k']")), AT "/hyperparam_mutations/0",
+	 "\"k\" is a constant: it cannot change"},
+	{TRAINED(27, MUT("['lr','l1']")), AT "/hyperparam_mutations/1",
+	 "\"l1\" is the size of a layer: a checkpoint fits one size only"},
+	{"{" METRIC
+	 ",'run_cap':8,'parameters':{'k':{'value':3}},'early_terminate':{'type':'pbt'" FIVE "}}",
+	 AT "/hyperparam_mutations",
+	 "no parameter can change from one member to the next: each is a constant, in the model's "
+	 "layers, the optimizer or the epochs"},
+	{TRAINED(27, MUT("['opt']")), AT "/hyperparam_mutations/0",
+	 "\"opt\" is the optimizer: a checkpoint holds the state of one"},
+	{"{'method':'random','metric':{'name':'val_loss'},'run_cap':8,'parameters':{'epochs':{'min'"
+	 ":"
+	 "3,'max':9},'lr':{'min':0.1,'max':1.0}},'trainer':{'dataset':{'name':'d'},'model':[{"
+	 "'linear':9}]},'early_terminate':{'type':'pbt'" MUT("['lr','epochs']") "}}",
+	 AT "/hyperparam_mutations/1",
+	 "\"epochs\" is how long a trial trains, which is the same for all members"},
+	/* keys of others */
+	{DRIVEN(FIVE ",'population_size':8"), AT "/population_size",
+	 "\"population_size\" is not supported by this version: the sweep's \"run_cap\" is the "
+	 "size of the population"},
+	{DRIVEN(FIVE ",'max_t':8"), AT "/max_t",
+	 "\"max_t\" is not supported by this version: a trial ends after the trainer's epochs, or "
+	 "when you tell so"},
+	{DRIVEN(FIVE ",'synch':true"), AT "/synch",
+	 "\"synch\" is not supported by this version: members do not wait for each other: leave it "
+	 "out"},
+	{DRIVEN(FIVE ",'custom_explore_fn':'f'"), AT "/custom_explore_fn",
+	 "\"custom_explore_fn\" is not supported by this version: numbers are multiplied by one of "
+	 "perturbation_factors"},
+	{DRIVEN(FIVE ",'hyperparam_bounds':{}"), AT "/hyperparam_bounds",
+	 "\"hyperparam_bounds\" is not supported by this version: the bounds are those of "
+	 "\"parameters\""},
+	{DRIVEN(FIVE ",'perturbation_factor':[2]"), AT "/perturbation_factor",
+	 "unknown key \"perturbation_factor\"; did you mean \"perturbation_factors\"?"},
+	{DRIVEN(",'perturb_interval':3"), AT "/perturb_interval",
+	 "unknown key \"perturb_interval\"; did you mean \"perturbation_interval\"?"},
+};
+
+START_TEST(pbt_that_is_wrong_is_refused_at_its_place)
+{
+	check_refused(bad[_i].text, bad[_i].ptr, bad[_i].msg);
+}
+END_TEST
+
+static const struct {
+	const char *text, *want[2];
+} warned[] = {
+	{TRAINED(5, FIVE),
+	 {AT "/perturbation_interval", "trials are never compared: a trial has 5 epochs, and the "
+				       "first comparison would be at step 5"}},
+	{TRAINED(6, FIVE), {NULL}},
+	{TRAINED(9, FIVE ",'burn_in_period':20"),
+	 {AT "/perturbation_interval", "trials are never compared: a trial has 9 epochs, and the "
+				       "first comparison would be at step 20"}},
+};
+
+START_TEST(pbt_without_a_comparison_is_warned_of)
+{
+	check_warned(warned[_i].text, warned[_i].want, N(warned[_i].want));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("proto");
+	TCase *tcase = tcase_create("spec_pbt");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_loop_test(tcase, pbt_knows_the_epochs_that_all_members_have, 0, N(lengths));
+	tcase_add_loop_test(tcase, pbt_is_read_with_its_defaults, 0, N(good));
+	tcase_add_loop_test(tcase, pbt_that_is_wrong_is_refused_at_its_place, 0, N(bad));
+	tcase_add_loop_test(tcase, pbt_without_a_comparison_is_warned_of, 0, N(warned));
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,436 @@
+/* tests/spec/test_pruner.c — "early_terminate": every type, its keys and its mistakes. */
+#include "tests/spec/spec_text.h"
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PRUNED(text) HEAD ",'early_terminate':{" text "}}"
+
+/* What a spec's pruner was read as, in one line. */
+static void show(const struct sw_spec_pruner *p, char *out, size_t cap)
+{
+	const struct sw_spec_asha *a = &p->asha;
+	const struct sw_spec_hyperband *h = &p->hyperband;
+	const struct sw_spec_median *m = &p->median;
+	const struct sw_spec_threshold *t = &p->threshold;
+	int n = 0;
+
+#define ULL(x) ((unsigned long long)(x))
+	switch (p->kind) {
+	case SW_SPEC_PRUNER_NONE:
+		n = snprintf(out, cap, "none");
+		break;
+	case SW_SPEC_PRUNER_ASHA:
+	case SW_SPEC_PRUNER_PROMOTE:
+		n = snprintf(out, cap, "%s %llu..%llu rf%llu b%llu m%llu",
+			     p->kind == SW_SPEC_PRUNER_ASHA ? "stop" : "promote",
+			     ULL(a->grace_period), ULL(a->max_t), ULL(a->reduction_factor),
+			     ULL(a->brackets), ULL(a->min_results));
+		break;
+	case SW_SPEC_PRUNER_HYPERBAND:
+		n = snprintf(out, cap, "hyperband min%llu max%llu s%llu eta%llu%s",
+			     ULL(h->min_iter), ULL(h->max_iter), ULL(h->s), ULL(h->eta),
+			     h->strict ? " strict" : "");
+		break;
+	case SW_SPEC_PRUNER_MEDIAN:
+		n = m->running_mean
+			    ? snprintf(out, cap, "ray grace%llu samples%llu", ULL(m->grace_period),
+				       ULL(m->min_samples))
+			    : snprintf(out, cap, "optuna startup%llu warmup%llu every%llu min%llu",
+				       ULL(m->startup_trials), ULL(m->warmup_steps),
+				       ULL(m->interval_steps), ULL(m->min_trials));
+		break;
+	case SW_SPEC_PRUNER_PATIENCE:
+		n = snprintf(out, cap, "patience %llu %g", ULL(p->patience.patience),
+			     p->patience.min_delta);
+		break;
+	case SW_SPEC_PRUNER_THRESHOLD:
+		n = snprintf(out, cap, "threshold %d:%g %d:%g warmup%llu every%llu", t->has_lower,
+			     t->lower, t->has_upper, t->upper, ULL(t->warmup_steps),
+			     ULL(t->interval_steps));
+		break;
+	case SW_SPEC_PRUNER_PBT:
+		n = snprintf(out, cap, "pbt");
+		break;
+	}
+	ck_assert_int_gt(n, 0);
+	ck_assert_uint_lt((size_t)n, cap);
+}
+
+static const struct {
+	const char *text, *want;
+} good[] = {
+	{HEAD "}", "none"},
+	/* asha, and what other tools call its keys */
+	{PRUNED("'type':'asha'"), "stop 1..100 rf4 b1 m4"},
+	{PRUNED("'type':'asha','variant':'stop','grace_period':2,'max_t':54,'reduction_factor':3,"
+		"'brackets':3,'min_results':7"),
+	 "stop 2..54 rf3 b3 m7"},
+	{PRUNED("'type':'asha','variant':'promote'"), "promote 1..100 rf4 b1 m4"},
+	{PRUNED("'type':'asha','variant':'promote','min_iter':3,'max_iter':27,'eta':3"),
+	 "promote 3..27 rf3 b1 m3"},
+	{PRUNED("'type':'asha','min_resource':5,'max_resource':5"), "stop 5..5 rf4 b1 m4"},
+	{TRAIN "{" REST ",'epochs':9},'early_terminate':{'type':'asha'}}", "stop 1..9 rf4 b1 m4"},
+	{TRAIN "{" REST ",'epochs':9},'early_terminate':{'type':'asha','max_t':27}}",
+	 "stop 1..27 rf4 b1 m4"},
+	/* hyperband */
+	{PRUNED("'type':'hyperband','min_iter':3"), "hyperband min3 max0 s0 eta3"},
+	{PRUNED("'type':'hyperband','min_iter':1,'eta':2,'strict':true"),
+	 "hyperband min1 max0 s0 eta2 strict"},
+	{PRUNED("'type':'hyperband','max_iter':27,'s':2,'strict':false"),
+	 "hyperband min0 max27 s2 eta3"},
+	{PRUNED("'type':'hyperband','max_iter':27,'s':3,'eta':3"), "hyperband min0 max27 s3 eta3"},
+	/* median */
+	{PRUNED("'type':'median'"), "optuna startup5 warmup0 every1 min1"},
+	{PRUNED("'type':'median','n_startup_trials':0,'n_warmup_steps':3,'interval_steps':2,"
+		"'n_min_trials':4"),
+	 "optuna startup0 warmup3 every2 min4"},
+	{PRUNED("'type':'median','grace_period':5"), "ray grace5 samples3"},
+	{PRUNED("'type':'median','min_samples_required':1"), "ray grace1 samples1"},
+	/* patience */
+	{PRUNED("'type':'patience','patience':4"), "patience 4 0"},
+	{PRUNED("'type':'patience','patience':1,'min_delta':0.25"), "patience 1 0.25"},
+	/* threshold */
+	{PRUNED("'type':'threshold','upper':2.5"), "threshold 0:0 1:2.5 warmup0 every1"},
+	{PRUNED("'type':'threshold','lower':-1,'upper':0,'n_warmup_steps':3,'interval_steps':5"),
+	 "threshold 1:-1 1:0 warmup3 every5"},
+	{PRUNED("'type':'threshold','lower':0"), "threshold 1:0 0:0 warmup0 every1"},
+};
+
+START_TEST(pruner_is_read_with_its_defaults)
+{
+	struct sw_spec *s = read_spec(good[_i].text);
+	char line[160];
+
+	show(&s->pruner, line, sizeof line);
+	ck_assert_str_eq(line, good[_i].want);
+	const bool rungs = strncmp(line, "stop", 4) == 0 || strncmp(line, "promote", 7) == 0;
+	ck_assert_uint_eq(sw_spec_max_t(s), rungs ? s->pruner.asha.max_t : 0);
+	sw_spec_destroy(s);
+}
+END_TEST
+
+#define AT "/early_terminate"
+static const struct {
+	const char *text, *ptr, *msg;
+} bad[] = {
+	/* the type */
+	{HEAD ",'early_terminate':'asha'}", AT,
+	 "\"early_terminate\" must be an object like {\"type\": \"asha\"}, not a string"},
+	{PRUNED(""), AT "/type",
+	 "\"type\" is missing: \"asha\", \"hyperband\", \"median\", \"patience\", \"threshold\" or "
+	 "\"pbt\""},
+	{PRUNED("'type':7"), AT "/type",
+	 "\"type\" must be \"asha\", \"hyperband\", \"median\", \"patience\", \"threshold\" or "
+	 "\"pbt\", not a number"},
+	{PRUNED("'type':'ashe'"), AT "/type", "unknown type \"ashe\"; did you mean \"asha\"?"},
+	{PRUNED("'type':'hyperbands'"), AT "/type",
+	 "unknown type \"hyperbands\"; did you mean \"hyperband\"?"},
+	{PRUNED("'type':'envelope'"), AT "/type",
+	 "unknown type \"envelope\": type must be \"asha\", \"hyperband\", \"median\", "
+	 "\"patience\", \"threshold\" or \"pbt\""},
+	{PRUNED("'type':'sha'"), AT "/type", "unknown type \"sha\": did you mean \"asha\"?"},
+	{PRUNED("'type':'AsyncHyperBand'"), AT "/type",
+	 "unknown type \"AsyncHyperBand\": did you mean \"asha\"?"},
+	{PRUNED("'type':'medianstopping'"), AT "/type",
+	 "unknown type \"medianstopping\": did you mean \"median\"?"},
+	{PRUNED("'type':'promote'"), AT "/type",
+	 "unknown type \"promote\": did you mean \"asha\" with \"variant\": \"promote\"?"},
+	{PRUNED("'type':'bohb'"), AT "/type",
+	 "unknown type \"bohb\": it is a \"method\", and goes with \"asha\""},
+	{PRUNED("'type':'plateau'"), AT "/type",
+	 "unknown type \"plateau\": one trial's is \"patience\"; the sweep's has a key of its own, "
+	 "\"plateau\""},
+	/* keys of other tools and types; the type's mistake comes first */
+	{PRUNED("'type':'ashe','strict':1"), AT "/type",
+	 "unknown type \"ashe\"; did you mean \"asha\"?"},
+	{PRUNED("'type':'asha','strict':true"), AT "/strict",
+	 "\"strict\" is a key of type \"hyperband\", and this is type \"asha\""},
+	{PRUNED("'type':'asha','patience':3"), AT "/patience",
+	 "\"patience\" is a key of type \"patience\", and this is type \"asha\""},
+	{PRUNED("'type':'hyperband','min_iter':3,'variant':'stop'"), AT "/variant",
+	 "\"variant\" is a key of type \"asha\", and this is type \"hyperband\""},
+	{PRUNED("'type':'median','max_t':3"), AT "/max_t",
+	 "\"max_t\" is a key of type \"asha\", and this is type \"median\""},
+	{PRUNED("'type':'threshold','upper':3,'perturbation_interval':3"),
+	 AT "/perturbation_interval",
+	 "\"perturbation_interval\" is a key of type \"pbt\", and this is type \"threshold\""},
+	{PRUNED("'type':'asha','time_attr':'training_iteration'"), AT "/time_attr",
+	 "\"time_attr\" is not supported by this version: steps are those of the reports"},
+	{PRUNED("'type':'median','metric':'loss'"), AT "/metric",
+	 "\"metric\" is not supported by this version: the sweep's \"metric\" is used"},
+	{PRUNED("'type':'patience','patience':1,'mode':'min'"), AT "/mode",
+	 "\"mode\" is not supported by this version: the sweep's \"metric\" has the goal"},
+	/* asha */
+	{PRUNED("'type':'asha','variant':'promotes'"), AT "/variant",
+	 "unknown variant \"promotes\"; did you mean \"promote\"?"},
+	{PRUNED("'type':'asha','variant':'resume'"), AT "/variant",
+	 "unknown variant \"resume\": it must be \"stop\" or \"promote\""},
+	{PRUNED("'type':'asha','variant':true"), AT "/variant",
+	 "\"variant\" must be \"stop\" or \"promote\", not true or false"},
+	{PRUNED("'type':'asha','variant':'promote','min_results':3"), AT "/min_results",
+	 "\"min_results\" is of variant \"stop\": a rung promotes none before it has "
+	 "reduction_factor results"},
+	{PRUNED("'type':'asha','eta':1"), AT "/eta", "\"eta\" must be at least 2"},
+	{PRUNED("'type':'asha','eta':3,'reduction_factor':3"), AT "/eta",
+	 "\"reduction_factor\" and \"eta\" are two names of one thing: give one"},
+	{PRUNED("'type':'asha','min_resource':200"), AT "/min_resource",
+	 "\"min_resource\" is 200, beyond the last step 100 (max_t)"},
+	{PRUNED("'type':'asha','variant':'promote','grace_period':9,'max_iter':3"),
+	 AT "/grace_period", "\"grace_period\" is 9, beyond the last step 3 (max_iter)"},
+	{PRUNED("'type':'asha','max_t':0"), AT "/max_t", "\"max_t\" must be at least 1"},
+	{PRUNED("'type':'asha','max_t':2e9"), AT "/max_t", "\"max_t\" must be at most 1000000000"},
+	{PRUNED("'type':'asha','brackets':0"), AT "/brackets", "\"brackets\" must be at least 1"},
+	{PRUNED("'type':'asha','min_results':0.5"), AT "/min_results",
+	 "\"min_results\" must be an integer, not a fraction"},
+	{PRUNED("'type':'asha','grace':1"), AT "/grace",
+	 "unknown key \"grace\"; known here: type, variant, grace_period, max_t, reduction_factor, "
+	 "brackets, min_results, min_iter, max_iter, eta, min_resource, max_resource"},
+	{PRUNED("'type':'asha','grace_periods':1"), AT "/grace_periods",
+	 "unknown key \"grace_periods\"; did you mean \"grace_period\"?"},
+	{PRUNED("'type':'asha','bootstrap_count':1"), AT "/bootstrap_count",
+	 "unknown key \"bootstrap_count\"; did you mean \"min_results\"?"},
+	{PRUNED("'type':'asha','s':1"), AT "/s",
+	 "\"s\" is not supported by this version: give grace_period and max_t"},
+	{PRUNED("'type':'asha','stop_last_trials':true"), AT "/stop_last_trials",
+	 "\"stop_last_trials\" is not supported by this version: a trial ends at max_t: leave it "
+	 "out"},
+	/* hyperband */
+	{PRUNED("'type':'hyperband'"), AT "/min_iter",
+	 "\"min_iter\" is missing: the first band, or \"max_iter\" with \"s\" in its place"},
+	{PRUNED("'type':'hyperband','s':2"), AT "/min_iter",
+	 "\"min_iter\" is missing: the first band, or \"max_iter\" with \"s\" in its place"},
+	{PRUNED("'type':'hyperband','min_iter':1,'max_iter':27"), AT "/max_iter",
+	 "give \"min_iter\", or \"max_iter\" with \"s\": each says where the bands are"},
+	{PRUNED("'type':'hyperband','min_iter':1,'s':3"), AT "/s",
+	 "\"s\" goes with \"max_iter\": from \"min_iter\" up there are as many bands as a trial "
+	 "reaches"},
+	{PRUNED("'type':'hyperband','max_iter':27"), AT "/s",
+	 "\"s\" is missing: how many bands lie below max_iter"},
+	{PRUNED("'type':'hyperband','max_iter':26,'s':3"), AT "/s",
+	 "\"s\" is 3: max_iter 26 divided by eta 3 so often is below 1"},
+	{PRUNED("'type':'hyperband','max_iter':26,'s':1000000000"), AT "/s",
+	 "\"s\" is 1000000000: max_iter 26 divided by eta 3 so often is below 1"},
+	{PRUNED("'type':'hyperband','min_iter':0"), AT "/min_iter",
+	 "\"min_iter\" must be at least 1"},
+	{PRUNED("'type':'hyperband','min_iter':1,'eta':1"), AT "/eta",
+	 "\"eta\" must be at least 2"},
+	{PRUNED("'type':'hyperband','min_iter':1,'strict':1"), AT "/strict",
+	 "\"strict\" must be true or false, not a number"},
+	{PRUNED("'type':'hyperband','max_t':81,'reduction_factor':3"), AT "/max_t",
+	 "unknown key \"max_t\"; did you mean \"max_iter\"?"},
+	{PRUNED("'type':'hyperband','min_iter':1,'reduction_factor':3"), AT "/reduction_factor",
+	 "unknown key \"reduction_factor\"; did you mean \"eta\"?"},
+	/* median */
+	{PRUNED("'type':'median','grace_period':3,'n_warmup_steps':2"), AT "/n_warmup_steps",
+	 "\"grace_period\" is of Ray's median and \"n_warmup_steps\" of Optuna's: they are two "
+	 "rules, give the keys of one"},
+	{PRUNED("'type':'median','min_samples':3"), AT "/min_samples",
+	 "unknown key \"min_samples\"; did you mean \"min_samples_required\"?"},
+	{PRUNED("'type':'median','min_samples_required':0"), AT "/min_samples_required",
+	 "\"min_samples_required\" must be at least 1"},
+	{PRUNED("'type':'median','n_startup_trials':-1"), AT "/n_startup_trials",
+	 "\"n_startup_trials\" must be at least 0"},
+	{PRUNED("'type':'median','n_min_trials':0"), AT "/n_min_trials",
+	 "\"n_min_trials\" must be at least 1"},
+	{PRUNED("'type':'median','interval_steps':0"), AT "/interval_steps",
+	 "\"interval_steps\" must be at least 1"},
+	{PRUNED("'type':'median','n_warmup_steps':'3'"), AT "/n_warmup_steps",
+	 "\"n_warmup_steps\" must be an integer, not a string"},
+	{PRUNED("'type':'median','grace_period':0"), AT "/grace_period",
+	 "\"grace_period\" must be at least 1"},
+	{PRUNED("'type':'median','hard_stop':false"), AT "/hard_stop",
+	 "\"hard_stop\" is not supported by this version: a trial below the median is stopped: "
+	 "leave it out"},
+	/* patience */
+	{PRUNED("'type':'patience'"), AT "/patience",
+	 "\"patience\" is missing: how many reports in a row may bring nothing better"},
+	{PRUNED("'type':'patience','patience':0"), AT "/patience",
+	 "\"patience\" must be at least 1"},
+	{PRUNED("'type':'patience','patience':3,'min_delta':-0.1"), AT "/min_delta",
+	 "\"min_delta\" must be at least 0"},
+	{PRUNED("'type':'patience','patience':3,'min_delta':null"), AT "/min_delta",
+	 "\"min_delta\" must be a number, not null"},
+	{PRUNED("'type':'patience','patience':3,'wrapped_pruner':{}"), AT "/wrapped_pruner",
+	 "\"wrapped_pruner\" is not supported by this version: a sweep has one pruner: leave it "
+	 "out"},
+	/* threshold */
+	{PRUNED("'type':'threshold'"), AT "/upper",
+	 "\"upper\" is missing, and \"lower\" too: give one of them, or both"},
+	{PRUNED("'type':'threshold','lower':1,'upper':1"), AT "/lower",
+	 "\"lower\" must be below \"upper\": no value lies between them"},
+	{PRUNED("'type':'threshold','lower':'a'"), AT "/lower",
+	 "\"lower\" must be a number, not a string"},
+	{PRUNED("'type':'threshold','max':1"), AT "/max",
+	 "unknown key \"max\"; did you mean \"upper\"?"},
+	{PRUNED("'type':'threshold','upper':1,'interval_steps':0"), AT "/interval_steps",
+	 "\"interval_steps\" must be at least 1"},
+	{PRUNED("'type':'threshold','upper':1,'n_warmup_steps':-2"), AT "/n_warmup_steps",
+	 "\"n_warmup_steps\" must be at least 0"},
+};
+
+START_TEST(pruner_that_is_wrong_is_refused_at_its_place)
+{
+	check_refused(bad[_i].text, bad[_i].ptr, bad[_i].msg);
+}
+END_TEST
+
+/* For sweep.simulate: errors are relative to the object, and the spec is not touched. */
+START_TEST(pruner_of_another_kind_is_read_for_the_same_sweep)
+{
+	struct sw_spec *s =
+		read_spec(TRAIN "{" REST ",'epochs':9},'early_terminate':{'type':'asha','eta':2}}");
+	cJSON *other = parse("{'type':'asha','variant':'promote'}");
+	cJSON *wrong = parse("{'type':'median','grace_period':0}");
+	struct sw_spec_pruner p;
+	struct sw_err err = SW_ERR_INIT;
+	char line[160];
+
+	ck_assert_msg(sw_spec_pruner_read(&p, s, other, &err) == SW_OK, "%s", err.msg);
+	show(&p, line, sizeof line);
+	ck_assert_str_eq(line, "promote 1..9 rf4 b1 m4");
+	ck_assert_int_eq(sw_spec_pruner_read(&p, s, wrong, &err), SW_INVALID);
+	ck_assert_str_eq(err.ptr, "/grace_period");
+	show(&s->pruner, line, sizeof line);
+	ck_assert_str_eq(line, "stop 1..9 rf2 b1 m2");
+	sw_spec_destroy(s);
+	cJSON_Delete(other);
+	cJSON_Delete(wrong);
+}
+END_TEST
+
+/* --- warnings --- */
+
+#define TRAINED(epochs, text)                                                                      \
+	"{'method':'random','metric':{'name':'val_loss'},'parameters':{'lr':{'min':0.1,'max':"     \
+	"1.0}},'run_cap':9,'trainer':{'dataset':{'name':'d'},'model':[{'linear':9}],'epochs'"      \
+	":" #epochs "},'early_terminate':{" text "}}"
+#define PROMOTE(cap, text)                                                                         \
+	HEAD ",'run_cap':" #cap ",'early_terminate':{'type':'asha','variant':'promote'," text "}}"
+#define NEVER(epochs, step)                                                                        \
+	{                                                                                          \
+		AT, "no trial is ever judged: it has " #epochs " epochs, and the first step that " \
+		    "counts is " #step                                                             \
+	}
+#define NONE                                                                                       \
+	{                                                                                          \
+		NULL                                                                               \
+	}
+
+static const struct {
+	const char *text, *want[4];
+} warned[] = {
+	{TRAINED(3, "'type':'asha','max_t':27"),
+	 {"/trainer/epochs",
+	  "rungs above 3 are never reached: a trial has 3 epochs, and max_t is 27"}},
+	{TRAINED(27, "'type':'asha','max_t':27"), NONE},
+	{TRAINED(8, "'type':'hyperband','min_iter':9"), NEVER(8, 9)},
+	{TRAINED(9, "'type':'hyperband','min_iter':9"), NONE},
+	{TRAINED(8, "'type':'hyperband','max_iter':81,'s':2"), NEVER(8, 9)},
+	{TRAINED(9, "'type':'hyperband','max_iter':81,'s':2"), NONE},
+	{TRAINED(4, "'type':'median','grace_period':5"), NEVER(4, 5)},
+	{TRAINED(4, "'type':'median','n_warmup_steps':5"), NEVER(4, 5)},
+	{TRAINED(5, "'type':'median','n_warmup_steps':5"), NONE},
+	{TRAINED(5, "'type':'patience','patience':5"), NEVER(5, 6)},
+	{TRAINED(6, "'type':'patience','patience':5"), NONE},
+	{TRAINED(4, "'type':'threshold','upper':1,'n_warmup_steps':5"), NEVER(4, 5)},
+	{TRAINED(5, "'type':'threshold','upper':1,'n_warmup_steps':5"), NONE},
+	/* rungs at 1, 3, 9 below 27: 3 * 2 + 1 trials */
+	{PROMOTE(6, "'max_t':27,'eta':3"),
+	 {"/run_cap", "no trial can be promoted to max_t 27: 3 rungs below it take 7 trials at "
+		      "least, and run_cap is 6"}},
+	{PROMOTE(7, "'max_t':27,'eta':3"), NONE},
+	/* 1, 3, 9, 27 below 28 */
+	{PROMOTE(8, "'max_t':28,'eta':3"),
+	 {"/run_cap", "no trial can be promoted to max_t 28: 4 rungs below it take 9 trials at "
+		      "least, and run_cap is 8"}},
+	{PROMOTE(9, "'max_t':28,'eta':3"), NONE},
+	/* no rung below max_t: nothing is promoted, and nothing need be */
+	{PROMOTE(1, "'grace_period':5,'max_t':5"), NONE},
+	/* the trials of the highest bracket begin at 9 */
+	{PROMOTE(3, "'max_t':27,'eta':3,'brackets':3"), NONE},
+	{HEAD ",'run_cap':2,'early_terminate':{'type':'asha','max_t':27,'eta':3}}", NONE},
+	{HEAD ",'early_terminate':{'type':'asha','variant':'promote'}}", NONE},
+};
+
+START_TEST(pruner_that_can_do_nothing_is_warned_of)
+{
+	check_warned(warned[_i].text, warned[_i].want, N(warned[_i].want));
+}
+END_TEST
+
+/* --- the bound of the warning, against promotion itself --- */
+
+#define RUNGS  4
+#define TRIALS 60
+
+/* The paper's get_job with one worker: how many trials are made until one is past the top rung. */
+static unsigned made_until_top(unsigned rungs, unsigned rf, const unsigned *score)
+{
+	unsigned at[RUNGS][TRIALS], n[RUNGS] = {0};
+	bool promoted[RUNGS][TRIALS] = {{false}};
+
+	for (unsigned made = 0;;) {
+		unsigned to = 0, trial = made;
+		bool found = false;
+
+		for (unsigned k = rungs; k-- > 0 && !found;)
+			for (unsigned i = 0; i < n[k] && !found; i++) {
+				unsigned better = 0;
+				for (unsigned j = 0; j < n[k]; j++)
+					better += score[at[k][j]] > score[at[k][i]];
+				if (better >= n[k] / rf || promoted[k][i])
+					continue;
+				promoted[k][i] = found = true;
+				trial = at[k][i];
+				to = k + 1;
+			}
+		if (found && to == rungs)
+			return made;
+		made += !found;
+		ck_assert_uint_lt(made, TRIALS);
+		at[to][n[to]++] = trial;
+	}
+}
+
+START_TEST(promotion_to_the_top_takes_no_fewer_trials_than_the_warning_says)
+{
+	const unsigned rungs = 1 + (unsigned)_i / 3, rf = 2 + (unsigned)_i % 3;
+	const unsigned least = rungs * (rf - 1) + 1;
+	unsigned score[TRIALS];
+	uint64_t rng = 99;
+
+	for (unsigned i = 0; i < TRIALS; i++)
+		score[i] = i;
+	ck_assert_uint_eq(made_until_top(rungs, rf, score),
+			  least); /* each better than all before */
+	for (int turn = 0; turn < 3000; turn++) {
+		/* Nearly rising, without ties: that is where the fewest are needed. */
+		for (unsigned i = 0; i < TRIALS; i++) {
+			rng = rng * 6364136223846793005U + 1442695040888963407U;
+			score[i] = TRIALS * (100 * i + (unsigned)(rng >> 33) % 400) + i;
+		}
+		ck_assert_uint_ge(made_until_top(rungs, rf, score), least);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("proto");
+	TCase *tcase = tcase_create("spec_pruner");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_loop_test(tcase, pruner_is_read_with_its_defaults, 0, N(good));
+	tcase_add_loop_test(tcase, pruner_that_is_wrong_is_refused_at_its_place, 0, N(bad));
+	tcase_add_test(tcase, pruner_of_another_kind_is_read_for_the_same_sweep);
+	tcase_add_loop_test(tcase, pruner_that_can_do_nothing_is_warned_of, 0, N(warned));
+	tcase_add_loop_test(tcase, promotion_to_the_top_takes_no_fewer_trials_than_the_warning_says,
+			    0, 9);
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

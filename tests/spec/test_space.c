@@ -1,0 +1,260 @@
+/* tests/spec/test_space.c — groups, "when" and "constraints" of a spec, and Ray's words. */
+#include "tests/spec/spec_text.h"
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- groups ---- */
+
+START_TEST(spec_groups_are_flattened_in_their_order)
+{
+	static const struct {
+		const char *name, *key, *ptr;
+	} want[] = {
+		{"lr", "lr", "/parameters/lr"},
+		{"opt.kind", "kind", "/parameters/opt/parameters/kind"},
+		{"opt.sgd.momentum", "momentum",
+		 "/parameters/opt/parameters/sgd/parameters/momentum"},
+		{"opt.wd", "wd", "/parameters/opt/parameters/wd"},
+		{"dot.ted", "dot.ted", "/parameters/dot.ted"},
+		{"a/b.x/y", "x/y", "/parameters/a~1b/parameters/x~1y"},
+	};
+	struct sw_spec *s = read_spec(SPACE(
+		"'lr':{'min':0.1,'max':1.0},'opt':{'parameters':{'kind':{'values':['sgd','adam']},"
+		"'sgd':{'parameters':{'momentum':{'min':0.0,'max':1.0}}},'wd':{'value':0}}},"
+		"'dot.ted':{'value':[1]},'a/b':{'parameters':{'x/y':{'value':1}}}"));
+
+	ck_assert_uint_eq(s->n_params, N(want));
+	ck_assert_uint_eq(s->n_groups, 3);
+	for (size_t i = 0; i < N(want); i++) {
+		char ptr[160];
+
+		ck_assert_str_eq(s->params[i].name, want[i].name);
+		ck_assert_str_eq(s->params[i].key, want[i].key);
+		ck_assert_int_eq(sw_spec_param_find(s, want[i].name), (int)i);
+		sw_spec_param_pointer(&s->params[i], ptr, sizeof ptr);
+		ck_assert_str_eq(ptr, want[i].ptr);
+	}
+	ck_assert_str_eq(s->params[2].group->key, "sgd");
+	ck_assert_str_eq(s->params[2].group->parent->key, "opt");
+	ck_assert_ptr_null(s->params[2].group->parent->parent);
+	sw_spec_destroy(s);
+}
+END_TEST
+
+START_TEST(spec_value_of_a_grouped_parameter_is_found_by_its_whole_name)
+{
+	cJSON *v = parse("{'a':{'b':{'c':1},'b.d':2},'a.b.e':3,'x.y':4,'s':'text'}");
+
+	ck_assert_double_eq(sw_spec_param_value(v, "a.b.c")->valuedouble, 1);
+	ck_assert_double_eq(sw_spec_param_value(v, "a.b.d")->valuedouble, 2);
+	ck_assert_double_eq(sw_spec_param_value(v, "a.b.e")->valuedouble, 3);
+	ck_assert_double_eq(sw_spec_param_value(v, "x.y")->valuedouble, 4);
+	ck_assert_ptr_null(sw_spec_param_value(v, "a.b.f"));
+	ck_assert_ptr_null(sw_spec_param_value(v, "s.t"));
+	ck_assert_ptr_null(sw_spec_param_value(v, "."));
+	ck_assert_ptr_null(sw_spec_param_value(NULL, "a.b"));
+	cJSON_Delete(v);
+}
+END_TEST
+
+/* ---- when ---- */
+
+START_TEST(spec_conditions_name_child_parent_and_values)
+{
+	struct sw_spec *s = read_spec(SPACE(
+		"'m':{'min':0.0,'max':1.0,'when':{'opt':'sgd','n':[2,3]}},'n':{'min':1,'max':4},"
+		"'opt':{'values':['sgd','adamw']},"
+		"'adam':{'when':{'opt':['adamw']},'parameters':{'b1':{'min':0.0,'max':1.0},"
+		"'b2':{'min':0.0,'max':1.0,'when':{'n':4}}}}"));
+	static const struct {
+		const char *child, *parent, *ptr;
+		size_t n;
+	} want[] = {
+		{"m", "opt", "/parameters/m/when/opt", 1},
+		{"m", "n", "/parameters/m/when/n", 2},
+		{"adam.b1", "opt", "/parameters/adam/when/opt", 1},
+		{"adam.b2", "opt", "/parameters/adam/when/opt", 1},
+		{"adam.b2", "n", "/parameters/adam/parameters/b2/when/n", 1},
+	};
+
+	ck_assert_uint_eq(s->n_conds, N(want));
+	for (size_t i = 0; i < N(want); i++) {
+		const struct sw_spec_cond *c = &s->conds[i];
+		char ptr[160];
+
+		ck_assert_str_eq(s->params[c->child].name, want[i].child);
+		ck_assert_str_eq(s->params[c->parent].name, want[i].parent);
+		ck_assert_uint_eq(c->n, want[i].n);
+		sw_spec_cond_pointer(s, c, ptr, sizeof ptr);
+		ck_assert_str_eq(ptr, want[i].ptr);
+	}
+	ck_assert(sw_spec_param_conditional(s, 0));
+	ck_assert(!sw_spec_param_conditional(s, 1));
+	sw_spec_destroy(s);
+}
+END_TEST
+
+/* ---- constraints ---- */
+
+/* The two sides written out again: "2*a*b+1 < b". */
+static void print_sum(struct sw_buf *b, const struct sw_spec *s, const struct sw_spec_sum *sum)
+{
+	for (size_t i = 0; i < sum->n_terms; i++) {
+		const struct sw_spec_term *t = &sum->terms[i];
+
+		(void)sw_buf_addf(b, "%s%g", i > 0 ? " + " : "", t->coef);
+		for (size_t k = 0; k < t->n_factors; k++)
+			(void)sw_buf_addf(b, "*%s", s->params[t->factor[k]].name);
+	}
+	if (sum->n_terms == 0 || sum->constant != 0)
+		(void)sw_buf_addf(b, "%s%g", sum->n_terms > 0 ? " + " : "", sum->constant);
+}
+
+static const struct {
+	const char *text, *want;
+} constraints[] = {
+	{"a <= b", "1*a <= 1*b"},
+	{"a<b", "1*a < 1*b"},
+	{"  a + b   <= 5 ", "1*a + 1*b <= 5"},
+	{"2*a < b", "2*a < 1*b"},
+	{"a * 2 - b / 4 + 1 >= 0", "2*a + -0.25*b + 1 >= 0"},
+	{"a * n <= 64", "1*a*n <= 64"},
+	{"n * a <= 64", "1*a*n <= 64"},
+	{"2 * (a + 3) * (b - 1) != 6", "-2*a + 6*b + 2*a*b + -6 != 6"},
+	{"c-d < 0.5", "1*c-d < 0.5"},
+	{"`c-d`<.5", "1*c-d < 0.5"},
+	{"c-d - a < 1e-3", "1*c-d + -1*a < 0.001"},
+	{"g.wd > 1.5e+1", "1*g.wd > 15"},
+	{"2e1 <= 3", "20 <= 3 names nothing"},
+	{"`2e1` <= 3", "1*2e1 <= 3"},
+	{"-a == - -k", "-1*a == 1*k"},
+	{"-(a - b) < +3", "-1*a + 1*b < 3"},
+	{"a + a + a < b", "3*a < 1*b"},
+	{"a - a + b < 3", "1*b < 3"},
+	{"3 > a", "3 > 1*a"},
+	{"((((a)))) < (2)", "1*a < 2"},
+	{"a*a*a*a < 99", "1*a*a*a*a < 99"},
+};
+
+START_TEST(spec_constraint_becomes_two_sums)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_spec *s = NULL;
+	struct sw_buf b;
+	char text[800];
+
+	(void)snprintf(text, sizeof text, RULED(ABC, "['a < 99','%s']"), constraints[_i].text);
+	cJSON *tree = parse(text);
+	const sw_status rc = sw_spec_read(&s, tree, &err);
+	cJSON_Delete(tree);
+	if (strstr(constraints[_i].want, "names nothing") != NULL) {
+		ck_assert_int_eq(rc, SW_INVALID);
+		ck_assert_str_eq(err.msg, "the constraint names no parameter");
+		return;
+	}
+	ck_assert_msg(rc == SW_OK, "%s: %s", err.ptr, err.msg);
+	ck_assert_uint_eq(s->n_constraints, 2);
+	const struct sw_spec_constraint *c = &s->constraints[1];
+	ck_assert_str_eq(c->text, constraints[_i].text);
+	sw_buf_init(&b, 1000);
+	print_sum(&b, s, &c->left);
+	(void)sw_buf_addf(&b, " %s ", c->op);
+	print_sum(&b, s, &c->right);
+	ck_assert_str_eq(b.data, constraints[_i].want);
+	sw_buf_fini(&b);
+	sw_spec_destroy(s);
+}
+END_TEST
+
+/* ---- Ray's words ---- */
+
+static const struct {
+	const char *text, *dist;
+	double min, max, q, mu, sigma;
+	size_t n_values;
+} rays[] = {
+	{"{'distribution':'uniform','lower':1,'upper':2}", "uniform", 1, 2, 1, 0, 1, 0},
+	{"{'distribution':'quniform','lower':1,'upper':2,'q':0.5}", "q_uniform", 1, 2, 0.5, 0, 1,
+	 0},
+	{"{'distribution':'loguniform','lower':1,'upper':2}", "log_uniform_values", 1, 2, 1, 0, 1,
+	 0},
+	{"{'distribution':'qloguniform','lower':1,'upper':2,'q':0.5}", "q_log_uniform_values", 1, 2,
+	 0.5, 0, 1, 0},
+	{"{'distribution':'randint','lower':0,'upper':10}", "int_uniform", 0, 9, 1, 0, 1, 0},
+	{"{'distribution':'randint','min':-3,'max':-2}", "int_uniform", -3, -3, 1, 0, 1, 0},
+	{"{'distribution':'qrandint','lower':0,'upper':10}", "q_uniform", 0, 10, 1, 0, 1, 0},
+	{"{'distribution':'qrandint','lower':0,'upper':10,'q':5}", "q_uniform", 0, 10, 5, 0, 1, 0},
+	{"{'distribution':'lograndint','lower':1,'upper':10}", "int_log_uniform", 1, 9, 1, 0, 1, 0},
+	{"{'distribution':'qlograndint','lower':2,'upper':10,'q':2}", "q_log_uniform_values", 2, 10,
+	 2, 0, 1, 0},
+	{"{'distribution':'randn','mean':3,'sd':2}", "normal", NAN, NAN, 1, 3, 2, 0},
+	{"{'distribution':'qrandn','mean':3,'sd':2,'q':0.5}", "q_normal", NAN, NAN, 0.5, 3, 2, 0},
+	{"{'distribution':'choice','categories':[1,2,3]}", "categorical", NAN, NAN, 1, 0, 1, 3},
+	{"{'distribution':'grid_search','values':[1,2]}", "categorical", NAN, NAN, 1, 0, 1, 2},
+	{"{'grid_search':[1,2]}", "categorical", NAN, NAN, 1, 0, 1, 2},
+	{"{'distribution':'int_log_uniform','min':1,'max':9}", "int_log_uniform", 1, 9, 1, 0, 1, 0},
+	{"{'min':1,'max':9,'log':true}", "int_log_uniform", 1, 9, 1, 0, 1, 0},
+	{"{'min':1.0,'max':9,'log':true}", "log_uniform_values", 1, 9, 1, 0, 1, 0},
+};
+
+START_TEST(spec_rays_distribution_is_what_its_name_promises)
+{
+	char text[400];
+
+	(void)snprintf(text, sizeof text, PARAM "%s}}", rays[_i].text);
+	struct sw_spec *s = read_spec(text);
+	const struct sw_spec_param *p = &s->params[0];
+	ck_assert_str_eq(p->dist, rays[_i].dist);
+	ck_assert_int_eq(p->has_min && p->has_max, !isnan(rays[_i].min));
+	if (p->has_min) {
+		ck_assert_double_eq(p->min, rays[_i].min);
+		ck_assert_double_eq(p->max, rays[_i].max);
+	}
+	ck_assert_double_eq(p->q, rays[_i].q);
+	ck_assert_double_eq(p->mu, rays[_i].mu);
+	ck_assert_double_eq(p->sigma, rays[_i].sigma);
+	ck_assert_uint_eq(p->n_values, rays[_i].n_values);
+	ck_assert_int_eq((int)s->n_warnings, strstr(rays[_i].text, "grid_search") != NULL);
+	sw_spec_destroy(s);
+}
+END_TEST
+
+START_TEST(spec_layer_of_a_conditional_parameter_is_warned_of)
+{
+	struct sw_spec *s = read_spec(
+		"{'method':'random','metric':{'name':'val_loss'},'parameters':{'depth':{'min':1,"
+		"'max':2},'w2':{'min':4,'max':8,'when':{'depth':2}},'optimizer':{'values':['sgd',"
+		"'adamw']},'momentum':{'min':0.0,'max':0.9,'when':{'optimizer':'sgd'}}},'trainer':{"
+		"'dataset':{'name':'d'},'batch_size':'depth','model':[{'linear':4},{'linear':'w2'}]"
+		"}}");
+
+	ck_assert_uint_eq(s->n_warnings, 1); /* momentum has a default for the rest */
+	ck_assert_str_eq(s->warnings[0].ptr, "/trainer/model/1/linear");
+	ck_assert_str_eq(s->warnings[0].msg,
+			 "\"w2\" is conditional (\"when\"): a trial where it is not active has no "
+			 "number for this layer, and fails");
+	sw_spec_destroy(s);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("proto");
+	TCase *tcase = tcase_create("spec_space");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_test(tcase, spec_groups_are_flattened_in_their_order);
+	tcase_add_test(tcase, spec_value_of_a_grouped_parameter_is_found_by_its_whole_name);
+	tcase_add_test(tcase, spec_conditions_name_child_parent_and_values);
+	tcase_add_loop_test(tcase, spec_constraint_becomes_two_sums, 0, N(constraints));
+	tcase_add_loop_test(tcase, spec_rays_distribution_is_what_its_name_promises, 0, N(rays));
+	tcase_add_test(tcase, spec_layer_of_a_conditional_parameter_is_warned_of);
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,288 @@
+/* tests/spec/test_space_refused.c — groups, "when" and "constraints" that are wrong or too
+ * many. */
+#include "base/buf.h"
+#include "base/fault.h"
+#include "tests/spec/spec_text.h"
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- refused ---- */
+
+#define WHEN(when)       SPACE(ABC ",'x':{'min':0,'max':1,'when':" when "}")
+#define CONSTRAINT(text) RULED(ABC, "['a < b','" text "']")
+
+static const struct {
+	const char *text, *ptr, *msg;
+} bad[] = {
+	/* groups */
+	{SPACE("'g':{'parameters':{}}"), "/parameters/g/parameters",
+	 "\"parameters\" is empty: a group needs at least one"},
+	{SPACE("'g':{'parameters':[1]}"), "/parameters/g/parameters",
+	 "\"parameters\" must be an object of parameters by name, not an array"},
+	{SPACE("'g':{'parameters':null}"), "/parameters/g/parameters",
+	 "\"parameters\" must be an object of parameters by name, not null"},
+	{SPACE("'g':{'parameters':{'a':{'value':1}},'value':1}"), "/parameters/g/value",
+	 "\"value\" does not go with \"parameters\": this is a group"},
+	{SPACE("'g':{'parameters':{'a':{'value':1}},'wenn':{}}"), "/parameters/g/wenn",
+	 "unknown key \"wenn\"; did you mean \"when\"?"},
+	{SPACE("'g':{'parameters':{'a':{'min':1}}}"), "/parameters/g/parameters/a/max",
+	 "\"max\" is missing (\"min\" needs it)"},
+	{SPACE("'g':{'parameters':{'a b':{'value':1}}}"), "/parameters/g/parameters/a b",
+	 "a parameter's name is 1 to 128 of the characters a-z A-Z 0-9 _ - . / and starts with a "
+	 "letter, a digit or _"},
+	{SPACE("'-g':{'parameters':{'a':{'value':1}}}"), "/parameters/-g",
+	 "a parameter's name is 1 to 128 of the characters a-z A-Z 0-9 _ - . / and starts with a "
+	 "letter, a digit or _"},
+	{SPACE("'g.a':{'value':1},'g':{'parameters':{'a':{'value':1}}}"),
+	 "/parameters/g/parameters/a", "there is another parameter called \"g.a\""},
+	{SPACE("'g':{'parameters':{'a':{'value':1}}},'g.a':{'value':1}"), "/parameters/g.a",
+	 "there is another parameter called \"g.a\""},
+	/* when */
+	{WHEN("[]"), "/parameters/x/when",
+	 "\"when\" must be an object like {\"optimizer\": [\"sgd\"]}, not an array"},
+	{WHEN("{}"), "/parameters/x/when", "\"when\" is empty"},
+	{WHEN("{'op':'sgd'}"), "/parameters/x/when/op",
+	 "no parameter is called \"op\"; did you mean \"opt\"?"},
+	{WHEN("{'wd':1}"), "/parameters/x/when/wd",
+	 "no parameter is called \"wd\"; did you mean \"g.wd\"?"},
+	{WHEN("{'something_else':1}"), "/parameters/x/when/something_else",
+	 "no parameter is called \"something_else\""},
+	{WHEN("{'x':1}"), "/parameters/x/when/x", "\"x\" cannot depend on itself"},
+	{WHEN("{'c-d':0.5}"), "/parameters/x/when/c-d",
+	 "\"c-d\" is continuous: a condition needs values that can be listed (values, integers, "
+	 "pow2 or a q)"},
+	{SPACE("'a':{'distribution':'beta'},'b':{'value':1,'when':{'a':0.5}}"),
+	 "/parameters/b/when/a",
+	 "\"a\" is continuous: a condition needs values that can be listed (values, integers, "
+	 "pow2 or a q)"},
+	{WHEN("{'opt':[]}"), "/parameters/x/when/opt", "the list is empty: it would never hold"},
+	{WHEN("{'opt':['sgd','adam']}"), "/parameters/x/when/opt/1",
+	 "\"opt\" never is \"adam\"; did you mean \"adamw\"?"},
+	{WHEN("{'opt':'lion_and_more'}"), "/parameters/x/when/opt",
+	 "\"opt\" never is \"lion_and_more\""},
+	{WHEN("{'opt':false}"), "/parameters/x/when/opt", "\"opt\" never has this value"},
+	{WHEN("{'opt':'7'}"), "/parameters/x/when/opt", "\"opt\" never is \"7\""},
+	{WHEN("{'n':[16,17]}"), "/parameters/x/when/n/1", "\"n\" never has this value"},
+	{WHEN("{'k':4}"), "/parameters/x/when/k", "\"k\" never has this value"},
+	{WHEN("{'a':'1'}"), "/parameters/x/when/a", "\"a\" is a number, never a string"},
+	{SPACE("'a':{'min':0,'max':1,'when':{'b':1}},'b':{'min':0,'max':1,'when':{'c':1}},'c':{"
+	       "'min':0,'max':1,'when':{'a':0}}"),
+	 "/parameters/c/when/a",
+	 "the conditions run in a circle: \"a\" needs \"b\" needs \"c\" needs \"a\""},
+	{SPACE("'g':{'when':{'g.a':1},'parameters':{'a':{'min':0,'max':1}}}"),
+	 "/parameters/g/when/g.a", "\"g.a\" cannot depend on itself"},
+	{SPACE("'o':{'min':0,'max':1},'g':{'when':{'o':1},'parameters':{'a':{'min':0,'max':1,"
+	       "'when':{'o':0}}}}"),
+	 "/parameters/g/parameters/a/when/o", "a group around \"g.a\" depends on \"o\" already"},
+	{SPACE("'o':{'min':0,'max':1},'g':{'when':7,'parameters':{'a':{'min':0,'max':1}}}"),
+	 "/parameters/g/when",
+	 "\"when\" must be an object like {\"optimizer\": [\"sgd\"]}, not a number"},
+	/* constraints */
+	{RULED(ABC, "'a < b'"), "/constraints",
+	 "\"constraints\" must be an array like [\"l2 <= l1\"], not a string"},
+	{RULED(ABC, "[7]"), "/constraints/0", "a constraint is a string, not a number"},
+	{CONSTRAINT(""), "/constraints/1",
+	 "column 1: the text ends where a number or a parameter must stand"},
+	{CONSTRAINT("a"), "/constraints/1",
+	 "column 2: a comparison is missing: < <= > >= == or !="},
+	{CONSTRAINT("a <"), "/constraints/1",
+	 "column 4: the text ends where a number or a parameter must stand"},
+	{CONSTRAINT("a = b"), "/constraints/1", "column 3: a single = ; write == , <= or >="},
+	{CONSTRAINT("a => b"), "/constraints/1", "column 3: a single = ; write == , <= or >="},
+	{CONSTRAINT("a <> b"), "/constraints/1",
+	 "column 3: no such comparison: < <= > >= == and != are known"},
+	{CONSTRAINT("a === b"), "/constraints/1",
+	 "column 3: no such comparison: < <= > >= == and != are known"},
+	{CONSTRAINT("a < b < 3"), "/constraints/1",
+	 "column 7: a second comparison: write two constraints"},
+	{CONSTRAINT("a < b and b < 3"), "/constraints/1",
+	 "column 7: the constraint should end here, or go on with + - * /"},
+	{CONSTRAINT("a b < 3"), "/constraints/1",
+	 "column 3: a comparison must stand here (< <= > >= == or !=), or + - * /"},
+	{CONSTRAINT("aa < b"), "/constraints/1",
+	 "column 1: no parameter is called \"aa\"; did you mean \"a\"?"},
+	{CONSTRAINT("a < wd"), "/constraints/1",
+	 "column 5: no parameter is called \"wd\"; did you mean \"g.wd\"?"},
+	{CONSTRAINT("a < hidden-units"), "/constraints/1",
+	 "column 5: no parameter is called \"hidden-units\" (a - or / that is meant as an operator "
+	 "needs spaces around it)"},
+	{CONSTRAINT("a < opt"), "/constraints/1",
+	 "column 5: a constraint compares numbers, and \"opt\" can be a string"},
+	{CONSTRAINT("(a < b"), "/constraints/1", "column 1: a ( without its )"},
+	{CONSTRAINT("a < (b"), "/constraints/1", "column 5: a ( without its )"},
+	{CONSTRAINT("a < b)"), "/constraints/1",
+	 "column 6: the constraint should end here, or go on with + - * /"},
+	{CONSTRAINT("`a < b"), "/constraints/1", "column 1: a ` without another one"},
+	{CONSTRAINT("`` < b"), "/constraints/1", "column 1: a name is missing between ` and `"},
+	{CONSTRAINT("a / b < 1"), "/constraints/1", "column 3: only a number can be divided by"},
+	{CONSTRAINT("a / 0 < 1"), "/constraints/1", "column 3: division by 0"},
+	{CONSTRAINT("a * a * a * a * a < 1"), "/constraints/1",
+	 "column 15: more than 4 parameters multiplied"},
+	{CONSTRAINT("1 < 2"), "/constraints/1", "the constraint names no parameter"},
+	{CONSTRAINT("a - a < 2"), "/constraints/1", "the constraint names no parameter"},
+	{CONSTRAINT("a < 1e999"), "/constraints/1",
+	 "column 5: 1e999 is beyond what a number can hold"},
+	{CONSTRAINT("a * 1e300 * 1e300 < 1"), "/constraints/1",
+	 "the numbers are beyond what a number can hold"},
+	{CONSTRAINT("a < %"), "/constraints/1",
+	 "column 5: a number or a parameter must stand here"},
+	{CONSTRAINT("((((((((((((((((((a))))))))))))))))))<1"), "/constraints/1",
+	 "column 17: more than 16 parentheses open"},
+	{CONSTRAINT("ä < 1"), "/constraints/1",
+	 "column 1: a number or a parameter must stand here"},
+	{CONSTRAINT("a < ü"), "/constraints/1",
+	 "column 5: a number or a parameter must stand here"},
+	/* Ray's words */
+	{PARAM "{'min':1,'upper':2}}}", "/parameters/x/upper",
+	 "unknown key \"upper\"; did you mean \"max\"?"},
+	{PARAM "{'distribution':'int_uniform','lower':1,'max':2}}}", "/parameters/x/lower",
+	 "unknown key \"lower\"; did you mean \"min\"?"},
+	{PARAM "{'distribution':'randint','min':1,'lower':1,'upper':2}}}", "/parameters/x/lower",
+	 "\"min\" and \"lower\" mean the same: give one"},
+	{PARAM "{'distribution':'randint','lower':2,'upper':2}}}", "/parameters/x/upper",
+	 "randint leaves \"upper\" out: it must be above \"lower\" (int_uniform and "
+	 "int_log_uniform include it)"},
+	{PARAM "{'distribution':'randint','lower':2.5,'upper':5}}}", "/parameters/x/lower",
+	 "\"lower\" of randint must be an integer below 2^53"},
+	{PARAM "{'distribution':'qrandint','lower':2,'upper':5,'q':0.5}}}", "/parameters/x/q",
+	 "\"q\" of qrandint must be an integer below 2^53"},
+	{PARAM "{'distribution':'randint','lower':2}}}", "/parameters/x/max",
+	 "\"max\" is missing (distribution \"randint\" needs it)"},
+	{PARAM "{'grid_search':7}}}", "/parameters/x/grid_search",
+	 "\"grid_search\" must be an array, not a number"},
+	{PARAM "{'grid_search':[1,1]}}}", "/parameters/x/grid_search/1",
+	 "a value that stands twice; to favour it use \"probabilities\""},
+	{PARAM "{'grid_search':[1],'values':[1]}}}", "/parameters/x/grid_search",
+	 "\"values\" and \"grid_search\" mean the same: give one"},
+	{PARAM "{'distribution':'randn','mean':'x'}}}", "/parameters/x/mean",
+	 "\"mean\" must be a number, not a string"},
+};
+
+START_TEST(spec_bad_space_is_refused_at_its_place)
+{
+	check_refused(bad[_i].text, bad[_i].ptr, bad[_i].msg);
+}
+END_TEST
+
+/* ---- limits ---- */
+
+static sw_status read_text(const char *text, struct sw_err *err)
+{
+	struct sw_spec *s = NULL;
+	cJSON *tree = parse(text);
+	const sw_status rc = sw_spec_read(&s, tree, err);
+
+	sw_spec_destroy(s);
+	cJSON_Delete(tree);
+	return rc;
+}
+
+START_TEST(spec_name_with_its_groups_has_a_limit)
+{
+	char inner[200], text[400];
+
+	for (int over = 0; over < 2; over++) {
+		struct sw_err err = SW_ERR_INIT;
+
+		memset(inner, 'x', sizeof inner);
+		inner[SW_SPEC_MAX_PARAM_NAME - 2 + over] = '\0'; /* "g." before it */
+		(void)snprintf(text, sizeof text, SPACE("'g':{'parameters':{'%s':{'value':1}}}"),
+			       inner);
+		ck_assert_int_eq(read_text(text, &err), over ? SW_INVALID : SW_OK);
+		if (over)
+			ck_assert_str_eq(err.msg, "the name is 129 bytes long with those of its "
+						  "groups; at most 128 are allowed");
+	}
+}
+END_TEST
+
+START_TEST(spec_over_a_limit_of_its_rules_is_refused)
+{
+	struct sw_err many = SW_ERR_INIT, terms = SW_ERR_INIT, values = SW_ERR_INIT;
+	struct sw_buf b;
+
+	sw_buf_init(&b, 1 << 20);
+	(void)sw_buf_adds(&b, "{" METRIC ",'parameters':{" ABC "},'constraints':[");
+	for (int i = 0; i <= SW_SPEC_MAX_CONSTRAINTS; i++)
+		(void)sw_buf_adds(&b, i > 0 ? ",'a<b'" : "'a<b'");
+	(void)sw_buf_adds(&b, "]}");
+	ck_assert_int_eq(read_text(b.data, &many), SW_INVALID);
+	ck_assert_str_eq(many.msg, "more than 256 constraints");
+
+	sw_buf_fini(&b);
+	sw_buf_init(&b, 1 << 20);
+	(void)sw_buf_adds(&b, "{" METRIC ",'parameters':{'y':{'value':1}");
+	for (int i = 0; i <= SW_SPEC_MAX_TERMS; i++)
+		(void)sw_buf_addf(&b, ",'x%d':{'value':1}", i);
+	(void)sw_buf_adds(&b, "},'constraints':['0");
+	for (int i = 0; i <= SW_SPEC_MAX_TERMS; i++)
+		(void)sw_buf_addf(&b, "+x%d", i);
+	(void)sw_buf_adds(&b, "<1']}");
+	ck_assert_int_eq(read_text(b.data, &terms), SW_INVALID);
+	ck_assert_str_eq(terms.ptr, "/constraints/0");
+	ck_assert_msg(strstr(terms.msg, "more than 64 terms") != NULL, "%s", terms.msg);
+
+	/* A group's list counts once for each parameter in it. */
+	sw_buf_fini(&b);
+	sw_buf_init(&b, 1 << 20);
+	(void)sw_buf_adds(&b, "{" METRIC ",'parameters':{'y':{'min':0,'max':99999},'g':{'when':{"
+			      "'y':[0");
+	for (int i = 1; i < 200; i++)
+		(void)sw_buf_addf(&b, ",%d", i);
+	(void)sw_buf_adds(&b, "]},'parameters':{'z':{'value':1}");
+	for (int i = 0; i < 100; i++)
+		(void)sw_buf_addf(&b, ",'x%d':{'value':1}", i);
+	(void)sw_buf_adds(&b, "}}}}");
+	ck_assert_int_eq(read_text(b.data, &values), SW_INVALID);
+	ck_assert_str_eq(values.ptr, "/parameters/g/parameters/x99");
+	sw_buf_fini(&b);
+}
+END_TEST
+
+#ifdef SW_FAULTS
+START_TEST(spec_space_without_memory_is_a_clean_error)
+{
+	unsigned fired = 1;
+
+	for (unsigned nth = 1; fired != 0; nth++) {
+		struct sw_err err = SW_ERR_INIT;
+		struct sw_spec *s = NULL;
+		cJSON *tree = parse(RULED("'o':{'values':[1,2],'probabilities':[1,2]},'g':{'when':{"
+					  "'o':1},'parameters':{'a':{'min':1,'max':2}}}",
+					  "['g.a < 2','o <= g.a']"));
+
+		ck_assert_uint_lt(nth, 60);
+		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		const sw_status rc = sw_spec_read(&s, tree, &err);
+		fired = sw_fault_fired(SW_FAULT_MALLOC);
+		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		ck_assert_int_eq(rc, fired != 0 ? SW_NOMEM : SW_OK);
+		ck_assert_int_eq(err.code, rc);
+		ck_assert((s != NULL) == (rc == SW_OK));
+		sw_spec_destroy(s);
+		cJSON_Delete(tree);
+	}
+}
+END_TEST
+#endif
+
+int main(void)
+{
+	Suite *suite = suite_create("proto");
+	TCase *tcase = tcase_create("spec_space_refused");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_loop_test(tcase, spec_bad_space_is_refused_at_its_place, 0, N(bad));
+	tcase_add_test(tcase, spec_name_with_its_groups_has_a_limit);
+	tcase_add_test(tcase, spec_over_a_limit_of_its_rules_is_refused);
+#ifdef SW_FAULTS
+	tcase_add_test(tcase, spec_space_without_memory_is_a_clean_error);
+#endif
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

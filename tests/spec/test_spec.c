@@ -1,0 +1,474 @@
+/* tests/spec/test_spec.c — sweep specs: what the good ones become, and what they are warned of. */
+#include "base/fault.h"
+#include "spec/trainer_options.h"
+#include "tests/spec/spec_text.h"
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One parameter each: its distribution and fields. NaN: not given. */
+static const struct {
+	const char *text, *dist;
+	double min, max, q, mu, sigma;
+	size_t n_values;
+	double a, b; /* 0: the default, 1 */
+} params[] = {
+	{"{'value':[1,{'a':2}]}", "constant", NAN, NAN, 1, 0, 1, 0, 0, 0},
+	{"{'distribution':'constant','value':1}", "constant", NAN, NAN, 1, 0, 1, 0, 0, 0},
+	{"{'values':[1,'a',true,false,null,'1']}", "categorical", NAN, NAN, 1, 0, 1, 6, 0, 0},
+	{"{'distribution':'categorical','values':[1]}", "categorical", NAN, NAN, 1, 0, 1, 1, 0, 0},
+	{"{'distribution':'choice','values':[1,2]}", "categorical", NAN, NAN, 1, 0, 1, 2, 0, 0},
+	{"{'distribution':'categorical_w_probabilities','values':[1,2],'probabilities':[1,3]}",
+	 "categorical", NAN, NAN, 1, 0, 1, 2, 0, 0},
+	{"{'min':1,'max':8}", "int_uniform", 1, 8, 1, 0, 1, 0, 0, 0},
+	{"{'min':1.0,'max':8}", "uniform", 1, 8, 1, 0, 1, 0, 0, 0},
+	{"{'min':0.0,'max':1.0}", "uniform", 0, 1, 1, 0, 1, 0, 0, 0},
+	{"{'min':0,'max':1e1}", "uniform", 0, 10, 1, 0, 1, 0, 0, 0},
+	{"{'min':0,'max':0.5}", "uniform", 0, 0.5, 1, 0, 1, 0, 0, 0},
+	{"{'min':0,'max':8,'q':2}", "q_uniform", 0, 8, 2, 0, 1, 0, 0, 0},
+	{"{'distribution':'int_uniform','min':1.0,'max':8}", "int_uniform", 1, 8, 1, 0, 1, 0, 0, 0},
+	{"{'distribution':'uniform','min':1,'max':8}", "uniform", 1, 8, 1, 0, 1, 0, 0, 0},
+	{"{'distribution':'q_uniform','min':1,'max':8}", "q_uniform", 1, 8, 1, 0, 1, 0, 0, 0},
+	{"{'distribution':'quniform','min':1,'max':8,'q':0.5}", "q_uniform", 1, 8, 0.5, 0, 1, 0, 0,
+	 0},
+	{"{'distribution':'log_uniform_values','min':0.001,'max':1}", "log_uniform_values", 0.001,
+	 1, 1, 0, 1, 0, 0, 0},
+	{"{'distribution':'loguniform','min':0.001,'max':1}", "log_uniform_values", 0.001, 1, 1, 0,
+	 1, 0, 0, 0},
+	{"{'distribution':'log_uniform','min':0,'max':0}", "log_uniform_values", 1, 1, 1, 0, 1, 0,
+	 0, 0},
+	{"{'distribution':'inv_log_uniform','min':0,'max':0}", "inv_log_uniform_values", 1, 1, 1, 0,
+	 1, 0, 0, 0},
+	{"{'distribution':'inv_log_uniform_values','min':1,'max':2}", "inv_log_uniform_values", 1,
+	 2, 1, 0, 1, 0, 0, 0},
+	{"{'distribution':'q_log_uniform','min':0,'max':0,'q':3}", "q_log_uniform_values", 1, 1, 3,
+	 0, 1, 0, 0, 0},
+	{"{'distribution':'qloguniform','min':1,'max':9,'q':3}", "q_log_uniform_values", 1, 9, 3, 0,
+	 1, 0, 0, 0},
+	{"{'min':0.1,'max':1,'log':true}", "log_uniform_values", 0.1, 1, 1, 0, 1, 0, 0, 0},
+	{"{'min':1,'max':9,'log':true,'q':1}", "q_log_uniform_values", 1, 9, 1, 0, 1, 0, 0, 0},
+	{"{'min':1,'max':9,'log':false}", "int_uniform", 1, 9, 1, 0, 1, 0, 0, 0},
+	{"{'distribution':'pow2','min':4,'max':256}", "pow2", 4, 256, 1, 0, 1, 0, 0, 0},
+	{"{'distribution':'normal'}", "normal", NAN, NAN, 1, 0, 1, 0, 0, 0},
+	{"{'distribution':'randn','mu':3,'sigma':2}", "normal", NAN, NAN, 1, 3, 2, 0, 0, 0},
+	{"{'distribution':'q_normal','mu':3,'q':0.5}", "q_normal", NAN, NAN, 0.5, 3, 1, 0, 0, 0},
+	{"{'distribution':'log_normal','sigma':2}", "log_normal", NAN, NAN, 1, 0, 2, 0, 0, 0},
+	{"{'distribution':'q_log_normal'}", "q_log_normal", NAN, NAN, 1, 0, 1, 0, 0, 0},
+	{"{'distribution':'beta'}", "beta", NAN, NAN, 1, 0, 1, 0, 0, 0},
+	{"{'distribution':'beta','a':2,'b':0.5}", "beta", NAN, NAN, 1, 0, 1, 0, 2, 0.5},
+	{"{'distribution':'q_beta','b':3,'q':0.1}", "q_beta", NAN, NAN, 0.1, 0, 1, 0, 0, 3},
+};
+
+START_TEST(spec_parameter_becomes_its_distribution)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_spec *s = NULL;
+	char text[400];
+
+	(void)snprintf(text, sizeof text, PARAM "%s}}", params[_i].text);
+	cJSON *tree = parse(text);
+	const sw_status rc = sw_spec_read(&s, tree, &err);
+	cJSON_Delete(tree); /* the spec keeps a copy */
+	ck_assert_msg(rc == SW_OK, "%s: %s", err.ptr, err.msg);
+	ck_assert_uint_eq(s->n_params, 1);
+	const struct sw_spec_param *p = &s->params[0];
+	ck_assert_str_eq(p->name, "x");
+	ck_assert_str_eq(p->dist, params[_i].dist);
+	ck_assert_int_eq(p->has_min, !isnan(params[_i].min));
+	ck_assert_int_eq(p->has_max, !isnan(params[_i].max));
+	if (p->has_min)
+		ck_assert_double_eq(p->min, params[_i].min);
+	if (p->has_max)
+		ck_assert_double_eq(p->max, params[_i].max);
+	ck_assert_double_eq(p->q, params[_i].q);
+	ck_assert_double_eq(p->mu, params[_i].mu);
+	ck_assert_double_eq(p->sigma, params[_i].sigma);
+	ck_assert_double_eq(p->a, params[_i].a > 0 ? params[_i].a : 1);
+	ck_assert_double_eq(p->b, params[_i].b > 0 ? params[_i].b : 1);
+	ck_assert_uint_eq(p->n_values, params[_i].n_values);
+	ck_assert_int_eq(p->values != NULL, strcmp(p->dist, "categorical") == 0);
+	ck_assert_int_eq(p->value != NULL, strcmp(p->dist, "constant") == 0);
+	ck_assert_int_eq(p->weights != NULL, strstr(params[_i].text, "probabilities':") != NULL);
+	sw_spec_destroy(s);
+}
+END_TEST
+
+START_TEST(spec_exponents_become_values_and_warn_where_they_look_like_values)
+{
+	struct sw_spec *s = NULL;
+	cJSON *tree = parse("{" METRIC
+			    ",'parameters':{'a':{'distribution':'log_uniform','min':-7,'max':0},"
+			    "'b':{'distribution':'log_uniform','min':0.001,'max':0.1}}}");
+
+	ck_assert_int_eq(sw_spec_read(&s, tree, NULL), SW_OK);
+	ck_assert_double_eq(s->params[0].min, exp(-7));
+	ck_assert_double_eq(s->params[0].max, 1);
+	ck_assert_uint_eq(s->n_warnings, 1);
+	ck_assert_str_eq(s->warnings[0].ptr, "/parameters/b");
+	ck_assert_str_eq(s->warnings[0].msg,
+			 "min and max of log_uniform are exponents of e: values go from 1.001 to "
+			 "1.10517; log_uniform_values takes the values themselves");
+	sw_spec_destroy(s);
+	cJSON_Delete(tree);
+}
+END_TEST
+
+START_TEST(spec_defaults_are_those_of_the_docs)
+{
+	struct sw_spec *s = NULL;
+	cJSON *tree = parse(HEAD ",'early_terminate':{'type':'asha'}}");
+
+	ck_assert_int_eq(sw_spec_read(&s, tree, NULL), SW_OK);
+	ck_assert_str_eq(s->name, "sweep");
+	ck_assert_str_eq(s->method, "random");
+	ck_assert_str_eq(s->metric, "loss");
+	ck_assert(!s->maximize);
+	ck_assert(!s->has_seed);
+	ck_assert_uint_eq(s->run_cap, 0);
+	ck_assert_uint_eq(s->max_concurrent, 0);
+	ck_assert_uint_eq(s->retries, 2);
+	ck_assert_double_eq(s->lease_s, 0);
+	ck_assert(!s->needs_gpu);
+	ck_assert_double_eq(s->gpu, 0.0); /* not said */
+	ck_assert_uint_eq(s->cpu, 1);
+	ck_assert_ptr_null(s->trainer);
+	ck_assert_int_eq(s->pruner.kind, SW_SPEC_PRUNER_ASHA);
+	ck_assert_uint_eq(s->pruner.asha.grace_period, 1);
+	ck_assert_uint_eq(s->pruner.asha.max_t, 100);
+	ck_assert_uint_eq(s->pruner.asha.reduction_factor, 4);
+	ck_assert_uint_eq(s->pruner.asha.brackets, 1);
+	ck_assert_uint_eq(s->pruner.asha.min_results, 4);
+	ck_assert_uint_eq(s->n_warnings, 0);
+	sw_spec_destroy(s);
+	sw_spec_destroy(NULL);
+	cJSON_Delete(tree);
+}
+END_TEST
+
+static const char whole[] =
+	"{'name':'n','description':'d','method':'grid','seed':7,'metric':{'name':'acc','goal':"
+	"'maximize'},'parameters':{'l1':{'distribution':'pow2','min':4,'max':64},'lr':{'min':0.01,"
+	"'max':0.1},'opt':{'values':['sgd','adamw'],'probabilities':[1,2]},'drop':{'min':0.0,'max':"
+	"0.5},'batch_size':{'distribution':'q_uniform','min':1,'max':64,'q':8}},'run_cap':9,"
+	"'max_concurrent':3,'retries':0,'lease_s':1.5,'resources':{'gpu':1,'cpu':4},"
+	"'early_terminate':{'type':'asha','variant':'stop','min_iter':2,'eta':3,'brackets':2,"
+	"'min_results':5},'trainer':{'dataset':{'format':'csv','path':'p.csv','label':3,'header':"
+	"false},'model':[{'linear':'l1'},'tanh',{'dropout':'drop'},{'linear':3}],'epochs':27,"
+	"'optimizer':'opt','nesterov':true,'split_seed':1,'standardize':false,'loss':'mse',"
+	"'val_fraction':0.25,'weight_decay':0.1}}";
+
+START_TEST(spec_every_key_reaches_the_struct)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_spec *s = NULL;
+	cJSON *tree = parse(whole);
+
+	ck_assert_msg(sw_spec_read(&s, tree, &err) == SW_OK, "%s %s", err.ptr, err.msg);
+	ck_assert_str_eq(s->name, "n");
+	ck_assert_str_eq(s->method, "grid");
+	ck_assert(s->has_seed && s->seed == 7);
+	ck_assert(s->maximize);
+	ck_assert_uint_eq(s->n_params, 5);
+	ck_assert_int_eq(sw_spec_param_find(s, "opt"), 2);
+	ck_assert_int_eq(sw_spec_param_find(s, "none"), -1);
+	ck_assert_double_eq(s->params[2].weights[1], 2);
+	ck_assert_uint_eq(s->run_cap, 9);
+	ck_assert_uint_eq(s->max_concurrent, 3);
+	ck_assert_uint_eq(s->retries, 0);
+	ck_assert_double_eq(s->lease_s, 1.5);
+	ck_assert(s->needs_gpu);
+	ck_assert_double_eq(s->gpu, 1.0);
+	ck_assert_uint_eq(s->cpu, 4);
+	ck_assert_uint_eq(s->pruner.asha.grace_period, 2);
+	ck_assert_uint_eq(s->pruner.asha.max_t, 27);
+	ck_assert_uint_eq(s->pruner.asha.reduction_factor, 3);
+	ck_assert_uint_eq(s->pruner.asha.brackets, 2);
+	ck_assert_uint_eq(s->pruner.asha.min_results, 5);
+	ck_assert_ptr_eq(s->trainer, sw_json_get(s->tree, "trainer"));
+	sw_spec_destroy(s);
+	cJSON_Delete(tree);
+}
+END_TEST
+
+static const char *const fine[] = {
+	HEAD ",'name':'Größe \xe2\x9c\x93'}",
+	HEAD ",'seed':9007199254740991}",
+	TRAIN "{" REST "}}",
+	TRAIN "{" REST ",'lr':'lr'}}",
+	TRAIN "{" REST ",'momentum':0.9,'eps':1e-6,'epochs':3}}",
+	"{" METRIC ",'parameters':{'optimizer':{'values':['sgd','adamw']},'nesterov':{'values':["
+	"true,false]},'epochs':{'value':3},'batch_size':{'min':1,'max':9},'weight_decay':{"
+	"'distribution':'loguniform','min':1e-6,'max':1}},'trainer':{'dataset':{'name':'d'},"
+	"'model':[{'linear':9}]}}",
+	"{" METRIC ",'parameters':{'w':{'min':8,'max':64,'q':8}},'trainer':{'dataset':{'format':"
+	"'csv','path':'a','label':'y'},'model':[{'linear':'w'},{'linear':'w'}]}}",
+};
+
+START_TEST(spec_good_one_is_taken)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_spec *s = NULL;
+	cJSON *tree = parse(fine[_i]);
+
+	ck_assert_msg(sw_spec_read(&s, tree, &err) == SW_OK, "%s %s", err.ptr, err.msg);
+	sw_spec_destroy(s);
+	cJSON_Delete(tree);
+}
+END_TEST
+
+#define NAMED(name)                                                                                \
+	"{'method':'random','metric':{'name':'" name                                               \
+	"'},'parameters':{'lr':{'min':0.1,'max':1.0}},'trainer':{'dataset':{'name':'d'},'model':[" \
+	"{'linear':9}]"
+#define SEARCH(params)                                                                             \
+	"{'method':'random','metric':{'name':'val_loss'},'parameters':{" params                    \
+	"},'trainer':{'dataset':{'name':'d'},'model':[{'linear':9}]"
+
+#define SET(more)                                                                                  \
+	"{'method':'random','metric':{'name':'val_loss'},'parameters':{'lr':{'min':0.1,'max':1.0}" \
+	"},'trainer':{'dataset':{'format':'cifar10','path':'c'," more "},'model':[{'linear':9}]"
+
+/* ptr and msg of each warning in turn; none after the last. */
+static const struct {
+	const char *text, *want[8];
+} warned[] = {
+	{HEAD ",'resources':{'gpu':1}}", {NULL}},
+	{HEAD ",'project':'p','entity':7,'controller':{},'resources':{'cpu':2}}",
+	 {"/project", "\"project\" has no effect here", "/entity", "\"entity\" has no effect here",
+	  "/controller", "\"controller\" has no effect here", "/resources/cpu",
+	  "\"cpu\" has no effect in this version"}},
+	{HEAD ",'lease_s':5,'early_terminate':{'type':'asha'}}", {NULL}},
+	{HEAD ",'suggest_wait_ms':5}",
+	 {"/suggest_wait_ms",
+	  "\"suggest_wait_ms\" has no effect: method \"random\" has its suggestions at once"}},
+	{"{'method':'bayes','metric':{'name':'m'},'parameters':{'x':{'min':0,'max':1}},"
+	 "'suggest_wait_ms':5}",
+	 {NULL}},
+	{NAMED("val_accuracy") "}}", {NULL}},
+	{NAMED("samples_per_s") ",'loss':'mse'}}", {NULL}},
+	{NAMED("val_acc") "}}",
+	 {"/metric/name",
+	  "the trainer reports train_loss, val_loss, val_accuracy, val_macro_f1, val_top5, "
+	  "samples_per_s, and no "
+	  "\"val_acc\": the sweep will fail"}},
+	{NAMED("val_los") "}}",
+	 {"/metric/name",
+	  "the trainer reports train_loss, val_loss, val_accuracy, val_macro_f1, val_top5, "
+	  "samples_per_s, and no "
+	  "\"val_los\": the sweep will fail; did you mean \"val_loss\"?"}},
+	{NAMED("val_accuracy") ",'loss':'mse'}}",
+	 {"/metric/name",
+	  "the trainer reports train_loss, val_loss, val_mse, val_mae, val_r2, samples_per_s, and "
+	  "no \"val_accuracy\": the "
+	  "sweep will fail"}},
+	{NAMED("val_loss") ",'optimizer':'adamw','momentum':0.9}}",
+	 {"/trainer/momentum", "\"momentum\" has no effect: the optimizer is adamw"}},
+	{SEARCH("'nesterov':{'values':[true,false]},'optimizer':{'value':'adamw'}") "}}",
+	 {"/parameters/nesterov", "\"nesterov\" has no effect: the optimizer is adamw"}},
+	{SEARCH("'momentum':{'min':0.0,'max':0.9},'optimizer':{'values':['sgd','adamw']}") "}}",
+	 {NULL}},
+	{NAMED("val_loss") ",'beta1':0.8}}",
+	 {"/trainer/beta1", "\"beta1\" has no effect: the optimizer is sgd"}},
+	{SEARCH("'eps':{'min':0.001,'max':0.1}") ",'optimizer':'sgd'}}",
+	 {"/parameters/eps", "\"eps\" has no effect: the optimizer is sgd"}},
+	{SEARCH("'beta2':{'min':0.9,'max':0.99},'optimizer':{'values':['sgd','adamw']}") "}}",
+	 {NULL}},
+	{NAMED("val_loss") ",'optimizer':'adam','beta2':0.9}}", {NULL}},
+	{SEARCH("'gamma':{'min':0.1,'max':0.9}") "}}",
+	 {"/parameters/gamma", "\"gamma\" has no effect: the schedule is not \"step\""}},
+	{SEARCH("'gamma':{'min':0.1,'max':0.9},'schedule':{'values':['step','cosine']}") "}}",
+	 {NULL}},
+	{NAMED("val_loss") ",'loss':'mse','label_smoothing':0.1}}",
+	 {"/trainer/label_smoothing", "\"label_smoothing\" has no effect: the loss is mse"}},
+	{NAMED("val_loss") ",'nesterov':true}}",
+	 {"/trainer/nesterov", "\"nesterov\" has no effect: momentum is 0"}},
+	{NAMED("val_loss") ",'nesterov':true,'momentum':0}}",
+	 {"/trainer/nesterov", "\"nesterov\" has no effect: momentum is 0"}},
+	{NAMED("val_loss") ",'nesterov':true,'momentum':0.5}}", {NULL}},
+	{SEARCH("'momentum':{'min':0.0,'max':0.9}") ",'nesterov':true}}", {NULL}},
+	{SET("'validation':'test'") ",'val_fraction':0.1,'split_seed':3}}",
+	 {"/trainer/val_fraction",
+	  "\"val_fraction\" has no effect: the data set names its validation part",
+	  "/trainer/split_seed",
+	  "\"split_seed\" has no effect: the data set names its validation part"}},
+	{SET("'normalize':{'mean':[0],'std':[1]}") ",'standardize':true}}",
+	 {"/trainer/standardize",
+	  "\"standardize\" has no effect: \"normalize\" gives the constants"}},
+	{SET("'validation':'split'") ",'val_fraction':0.1,'standardize':false}}", {NULL}},
+	{NAMED("val_loss") "},'lease_s':5}",
+	 {"/lease_s", "\"lease_s\" has no effect: the trainer's trials have no lease"}},
+	{NAMED("val_loss") ",'epochs':3},'early_terminate':{'type':'asha','max_t':27}}",
+	 {"/trainer/epochs",
+	  "rungs above 3 are never reached: a trial has 3 epochs, and max_t is 27"}},
+	{NAMED("val_loss") ",'epochs':27},'early_terminate':{'type':'asha','max_t':27}}", {NULL}},
+	{NAMED("val_loss") ",'epochs':3},'early_terminate':{'type':'asha'}}", {NULL}},
+};
+
+START_TEST(spec_likely_mistake_is_warned_of)
+{
+	check_warned(warned[_i].text, warned[_i].want, N(warned[_i].want));
+}
+END_TEST
+
+START_TEST(spec_warnings_over_the_limit_are_dropped)
+{
+	struct sw_spec *s = NULL;
+	struct sw_buf b;
+
+	sw_buf_init(&b, 1 << 16);
+	(void)sw_buf_adds(&b, "{" METRIC ",'parameters':{");
+	for (int i = 0; i <= SW_SPEC_MAX_WARNINGS; i++)
+		(void)sw_buf_addf(&b,
+				  "%s'x%d':{'distribution':'log_uniform','min':0.001,'max':0.1}",
+				  i > 0 ? "," : "", i);
+	(void)sw_buf_adds(&b, "}}");
+	cJSON *tree = parse(b.data);
+	ck_assert_int_eq(sw_spec_read(&s, tree, NULL), SW_OK);
+	ck_assert_uint_eq(s->n_warnings, SW_SPEC_MAX_WARNINGS);
+	ck_assert_str_eq(s->warnings[SW_SPEC_MAX_WARNINGS - 1].ptr, "/parameters/x15");
+	sw_spec_destroy(s);
+	cJSON_Delete(tree);
+	sw_buf_fini(&b);
+}
+END_TEST
+
+/* Stored specs may have them: the line is for whoever takes a new spec. */
+START_TEST(spec_with_integers_that_a_double_rounds_says_so_and_is_read)
+{
+	static const struct {
+		const char *text, *ptr, *msg;
+	} rows[] = {
+		{PARAM "{'min':-1152921504606846976,'max':1152921504606846976}}}",
+		 "/parameters/x/min",
+		 "\"min\" of int_uniform must be an integer below 2^53; for reals write it with a "
+		 "point or an exponent"},
+		{PARAM "{'min':1,'max':9007199254740992,'log':true}}}", "/parameters/x/max",
+		 "\"max\" of int_log_uniform must be an integer below 2^53; for reals write it "
+		 "with a point or an exponent"},
+		{PARAM "{'min':1,'max':9007199254740991}}}", "", ""},
+		{PARAM "{'min':1.0,'max':1e18}}}", "", ""},
+		{PARAM "{'min':0.0,'max':1152921504606846976}}}", "", ""},
+		{PARAM "{'min':0,'max':1152921504606846976,'q':1e6}}}", "", ""},
+	};
+
+	for (size_t i = 0; i < N(rows); i++) {
+		cJSON *tree = parse(rows[i].text);
+		struct sw_spec *s = NULL;
+
+		ck_assert_int_eq(sw_spec_read(&s, tree, NULL), SW_OK);
+		ck_assert_str_eq(s->refused.ptr, rows[i].ptr);
+		ck_assert_str_eq(s->refused.msg, rows[i].msg);
+		sw_spec_destroy(s);
+		cJSON_Delete(tree);
+	}
+}
+END_TEST
+
+/* `count` parameters, or values of one. */
+static sw_status read_many(const char *before, const char *one, const char *after, int count)
+{
+	struct sw_spec *s = NULL;
+	struct sw_buf b;
+
+	sw_buf_init(&b, 1 << 22);
+	(void)sw_buf_adds(&b, before);
+	for (int i = 0; i < count; i++) {
+		(void)sw_buf_adds(&b, i > 0 ? "," : "");
+		(void)sw_buf_addf(&b, "%s%d%s", one, i, after);
+	}
+	(void)sw_buf_adds(&b, "]}}}");
+	if (after[0] != '\0')
+		b.len -= 4, b.data[b.len] = '\0', (void)sw_buf_adds(&b, "}}");
+	cJSON *tree = parse(b.data);
+	const sw_status rc = sw_spec_read(&s, tree, NULL);
+	sw_spec_destroy(s);
+	cJSON_Delete(tree);
+	sw_buf_fini(&b);
+	return rc;
+}
+
+START_TEST(spec_over_a_limit_is_refused)
+{
+	const char *const open = "{" METRIC ",'parameters':{";
+
+	ck_assert_int_eq(read_many(open, "'x", "':{'value':1}", SW_SPEC_MAX_PARAMS), SW_OK);
+	ck_assert_int_eq(read_many(open, "'x", "':{'value':1}", SW_SPEC_MAX_PARAMS + 1),
+			 SW_INVALID);
+	ck_assert_int_eq(read_many(PARAM "{'values':[", "", "", SW_SPEC_MAX_VALUES), SW_OK);
+	ck_assert_int_eq(read_many(PARAM "{'values':[", "", "", SW_SPEC_MAX_VALUES + 1),
+			 SW_INVALID);
+}
+END_TEST
+
+START_TEST(spec_every_option_default_is_a_value_of_its_own)
+{
+	for (size_t i = 0; i < SW_TRAINER_OPTION_N; i++) {
+		const struct sw_trainer_option *o = &sw_trainer_options[i];
+
+		ck_assert_ptr_eq(sw_trainer_option_find(o->name), o);
+		ck_assert(o->fallback_text != NULL && o->doc != NULL);
+		ck_assert_int_eq(o->kind == SW_OPTION_CHOICE, o->choices != NULL);
+		if (isnan(o->fallback) || o->kind == SW_OPTION_BOOLEAN)
+			continue;
+		ck_assert(o->min_open ? o->fallback > o->min : o->fallback >= o->min);
+		ck_assert(o->max_open ? o->fallback < o->max : o->fallback <= o->max);
+	}
+	ck_assert_ptr_null(sw_trainer_option_find("none"));
+}
+END_TEST
+
+#ifdef SW_FAULTS
+START_TEST(spec_without_memory_fails_cleanly_at_each_call)
+{
+	cJSON_Hooks hooks = {.malloc_fn = sw_malloc, .free_fn = free};
+	cJSON *tree = parse(whole);
+	unsigned fired = 1;
+
+	cJSON_InitHooks(&hooks);
+	for (unsigned nth = 1; fired != 0; nth++) {
+		struct sw_err err = SW_ERR_INIT;
+		struct sw_spec *s = NULL;
+
+		ck_assert_uint_lt(nth, 2000);
+		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		const sw_status rc = sw_spec_read(&s, tree, &err);
+		fired = sw_fault_fired(SW_FAULT_MALLOC);
+		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
+		ck_assert_int_eq(err.code, rc);
+		ck_assert_int_eq(s == NULL, fired);
+		sw_spec_destroy(s);
+	}
+	cJSON_InitHooks(NULL);
+	cJSON_Delete(tree);
+}
+END_TEST
+#endif
+
+int main(void)
+{
+	Suite *suite = suite_create("proto");
+	TCase *tcase = tcase_create("spec");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_loop_test(tcase, spec_parameter_becomes_its_distribution, 0, N(params));
+	tcase_add_test(tcase, spec_exponents_become_values_and_warn_where_they_look_like_values);
+	tcase_add_test(tcase, spec_defaults_are_those_of_the_docs);
+	tcase_add_test(tcase, spec_every_key_reaches_the_struct);
+	tcase_add_loop_test(tcase, spec_good_one_is_taken, 0, N(fine));
+	tcase_add_loop_test(tcase, spec_likely_mistake_is_warned_of, 0, N(warned));
+	tcase_add_test(tcase, spec_warnings_over_the_limit_are_dropped);
+	tcase_add_test(tcase, spec_with_integers_that_a_double_rounds_says_so_and_is_read);
+	tcase_add_test(tcase, spec_over_a_limit_is_refused);
+	tcase_add_test(tcase, spec_every_option_default_is_a_value_of_its_own);
+#ifdef SW_FAULTS
+	tcase_add_test(tcase, spec_without_memory_fails_cleanly_at_each_call);
+#endif
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

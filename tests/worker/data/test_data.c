@@ -1,0 +1,352 @@
+/* tests/worker/data/test_data.c — sources, classes, the split, standardising, the cache; and
+ * options. */
+#include "base/fault.h"
+#include "proto/json.h"
+#include "worker/data/data.h"
+#include "worker/net/trainer.h"
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char path[64], spec[160];
+
+static void put(const char *text)
+{
+	FILE *f;
+
+	snprintf(path, sizeof path, "/tmp/sw-data-%d.csv", (int)getpid());
+	snprintf(spec, sizeof spec, "{\"format\":\"csv\",\"path\":\"%s\",\"label\":\"y\"}", path);
+	f = fopen(path, "w");
+	ck_assert_ptr_nonnull(f);
+	ck_assert_int_ge(fputs(text, f), 0);
+	ck_assert_int_eq(fclose(f), 0);
+}
+
+static void teardown(void)
+{
+	unlink(path);
+}
+
+static sw_status load(struct sw_data *out, struct sw_data_want want, struct sw_err *err)
+{
+	struct sw_data_source source;
+	cJSON *json = cJSON_Parse(spec);
+	sw_status status = sw_data_source_read(&source, json, err);
+
+	if (status == SW_OK)
+		status = sw_data_load(out, &source, want, &sw_ops_cpu, NULL, err);
+	cJSON_Delete(json);
+	return status;
+}
+
+static const struct sw_data_want half = {
+	.classes = true, .val_fraction = 0.5, .split_seed = 1, .standardize = false};
+
+static const struct {
+	const char *json, *ptr, *says;
+} sources[] = {
+	{"[]", "", "\"dataset\" must be an object, not an array"},
+	{"{}", "/format", "a dataset needs \"name\", or \"format\": \"csv\" with path and label"},
+	{"{\"name\":7}", "/name", "\"name\" must be 1 to 64 of the characters a-z A-Z 0-9 _ -"},
+	{"{\"name\":\"digit\"}", "/name",
+	 "no data set is named \"digit\": did you mean \"digits\"?"},
+	{"{\"name\":\"imagenet\"}", "/name",
+	 "no data set is named \"imagenet\": there are digits, breast_cancer, wine and diabetes"},
+	{"{\"name\":\"wine\",\"path\":\"x\"}", "/path",
+	 "\"path\" does not go with \"name\": give a name, or format, path and label"},
+	{"{\"format\":\"csv\",\"path\":\"x\"}", "/label",
+	 "\"label\" is missing: the column to predict"},
+	{"{\"format\":\"csv\",\"path\":\"x\",\"label\":1.5}", "/label",
+	 "\"label\" must be a column's name or its number from 0 (-1 is the last)"},
+	{"{\"path\":\"x\",\"label\":0,\"format\":\"tsv\"}", "/format",
+	 "\"format\" must be \"csv\", \"cifar10\", \"cifar100\", \"idx\", \"npy\", \"tokens\" or "
+	 "\"synthetic\""},
+	{"{\"format\":\"csv\",\"path\":\"x\",\"label\":0,\"header\":1}", "/header",
+	 "\"header\" must be true or false, not a number"},
+	{"{\"format\":\"csv\",\"path\":\"x\",\"lable\":0}", "/lable",
+	 "unknown key \"lable\"; did you mean \"label\"?"},
+};
+
+START_TEST(source_wrong_gives_its_line)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_data_source source;
+	cJSON *json = cJSON_Parse(sources[_i].json);
+
+	ck_assert_int_ne(sw_data_source_read(&source, json, &err), SW_OK);
+	ck_assert_str_eq(err.msg, sources[_i].says);
+	ck_assert_str_eq(err.ptr, sources[_i].ptr);
+	cJSON_Delete(json);
+}
+END_TEST
+
+/* Feature a is the row, so a row can be found again after the split. */
+START_TEST(classes_are_numbered_in_sorted_order)
+{
+	static const struct {
+		const char *text;
+		int32_t of[4]; /* class of the row whose feature is 0..3 */
+	} tables[] = {
+		{"a,y\n0,red\n1,blue\n2,red\n3,green\n", {2, 0, 2, 1}},
+		{"a,y\n0,10\n1,9\n2,10.0\n3,-1\n", {2, 1, 2, 0}}, /* by number, not by text */
+		{"a,y\n0,10\n1,9\n2,x\n3,10\n", {0, 1, 2, 0}},    /* one word: all by text */
+	};
+
+	for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
+		struct sw_err err = SW_ERR_INIT;
+		struct sw_data data;
+		unsigned seen = 0;
+
+		put(tables[t].text);
+		ck_assert_msg(load(&data, half, &err) == SW_OK, "%s", err.msg);
+		ck_assert_uint_eq(data.classes, 3);
+		ck_assert_uint_eq(data.train.rows, 2);
+		ck_assert_uint_eq(data.val.rows, 2);
+		for (int p = 0; p < 4; p++) {
+			const struct sw_data_part *part = p < 2 ? &data.train : &data.val;
+			const int row = (int)part->x[p % 2];
+
+			seen |= 1u << row;
+			ck_assert_int_eq(part->label[p % 2], tables[t].of[row]);
+		}
+		ck_assert_uint_eq(seen, 15); /* every row once */
+		sw_data_fini(&data);
+	}
+}
+END_TEST
+
+START_TEST(standardising_uses_the_training_rows_alone)
+{
+	const struct sw_data_want want = {
+		.val_fraction = 0.25, .split_seed = 3, .standardize = true};
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_data data;
+	double sum = 0, squares = 0;
+
+	put("a,const,y\n1,5.1,1\n2,5.1,2\n30,5.1,3\n4,5.1,4\n50,5.1,5\n6,5.1,6\n70,5.1,7\n8,5.1,"
+	    "8\n");
+	ck_assert_msg(load(&data, want, &err) == SW_OK, "%s", err.msg);
+	ck_assert_uint_eq(data.classes, 0);
+	ck_assert_uint_eq(data.train.rows, 6);
+	for (size_t i = 0; i < 6; i++) {
+		sum += (double)data.train.x[2 * i];
+		squares += (double)data.train.x[2 * i] * (double)data.train.x[2 * i];
+		ck_assert_double_eq_tol((double)data.train.x[2 * i + 1], 0, 1e-6);
+		ck_assert(data.train.target[i] >= 1 && data.train.target[i] <= 8);
+	}
+	ck_assert_double_eq_tol(sum, 0, 1e-5);
+	ck_assert_double_eq_tol(squares / 6, 1, 1e-5);
+	sw_data_fini(&data);
+}
+END_TEST
+
+static const struct {
+	const char *text;
+	bool classes;
+	double val_fraction;
+	const char *ptr, *says;
+} unfit[] = {
+	{"a,y\n1,x\n2,x\n", true, 0.5, "/label", "all rows have the same label"},
+	{"a,y\n1,2\n2,red\n", false, 0.5, "/label",
+	 "the loss \"mse\" needs numbers, data row 2 has the label \"red\""},
+	{"a,y\n1,2\n2,3\n", true, 0.2, "", "val_fraction 0.2 of 2 rows leaves none to validate on"},
+};
+
+START_TEST(data_unfit_for_the_loss_gives_its_line)
+{
+	struct sw_data_want want = half;
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_data data;
+
+	want.classes = unfit[_i].classes;
+	want.val_fraction = unfit[_i].val_fraction;
+	put(unfit[_i].text);
+	ck_assert_int_eq(load(&data, want, &err), SW_INVALID);
+	ck_assert_str_eq(err.msg, unfit[_i].says);
+	ck_assert_str_eq(err.ptr, unfit[_i].ptr);
+	ck_assert_ptr_null(data.memory);
+}
+END_TEST
+
+START_TEST(cache_reads_once_until_something_changes)
+{
+	struct sw_data_want want = half;
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_data_cache *cache;
+	const struct sw_data *a, *b;
+	cJSON *json;
+
+	put("a,y\n0,0\n1,1\n2,0\n3,1\n");
+	json = cJSON_Parse(spec);
+	ck_assert_int_eq(sw_data_cache_create(&cache, &sw_ops_cpu, NULL), SW_OK);
+	ck_assert_int_eq(sw_data_cache_get(cache, json, want, &a, &err), SW_OK);
+	ck_assert_int_eq(sw_data_cache_get(cache, json, want, &b, &err), SW_OK);
+	ck_assert_ptr_eq(a, b);
+	ck_assert_uint_eq(sw_data_cache_loads(cache), 1);
+	for (want.split_seed = 2; want.split_seed < 12; want.split_seed++)
+		ck_assert_int_eq(sw_data_cache_get(cache, json, want, &b, &err), SW_OK);
+	ck_assert_uint_eq(sw_data_cache_loads(cache), 11);
+	want.split_seed = 11; /* the latest is still there */
+	ck_assert_int_eq(sw_data_cache_get(cache, json, want, &b, &err), SW_OK);
+	ck_assert_uint_eq(sw_data_cache_loads(cache), 11);
+	put("a,y\n0,0\n1,1\n2,0\n3,1\n4,1\n5,1\n");
+	ck_assert_int_eq(sw_data_cache_get(cache, json, want, &b, &err), SW_OK);
+	ck_assert_uint_eq(b->train.rows, 3);
+	put("ragged\n");
+	ck_assert_int_eq(sw_data_cache_get(cache, json, want, &b, &err), SW_INVALID);
+	ck_assert_ptr_null(b);
+	sw_data_cache_destroy(cache);
+	cJSON_Delete(json);
+}
+END_TEST
+
+/* The held one stays whatever is asked for; of the others those go that were used first. */
+START_TEST(cache_is_trimmed_to_bytes_but_for_what_is_held)
+{
+	struct sw_data_want want = half;
+	struct sw_data_cache *cache;
+	const struct sw_data *held, *b;
+	cJSON *json;
+	size_t bytes;
+
+	put("a,y\n0,0\n1,1\n2,0\n3,1\n");
+	json = cJSON_Parse(spec);
+	ck_assert_int_eq(sw_data_cache_create(&cache, &sw_ops_cpu, NULL), SW_OK);
+	ck_assert_int_eq(sw_data_cache_hold(cache, NULL, json, want, &held, NULL), SW_OK);
+	bytes = held->bytes;
+	ck_assert_uint_gt(bytes, 0);
+	for (want.split_seed = 2; want.split_seed < 5; want.split_seed++)
+		ck_assert_int_eq(sw_data_cache_get(cache, json, want, &b, NULL), SW_OK);
+	sw_data_cache_trim(cache, 4 * bytes);
+	for (want.split_seed = 2; want.split_seed < 5; want.split_seed++)
+		ck_assert_int_eq(sw_data_cache_get(cache, json, want, &b, NULL), SW_OK);
+	ck_assert_uint_eq(sw_data_cache_loads(cache), 4);
+	sw_data_cache_trim(cache, 3 * bytes);
+	for (want.split_seed = 4; want.split_seed > 2; want.split_seed--)
+		ck_assert_int_eq(sw_data_cache_get(cache, json, want, &b, NULL), SW_OK);
+	ck_assert_uint_eq(sw_data_cache_loads(cache), 4);
+	ck_assert_int_eq(sw_data_cache_get(cache, json, want, &b, NULL), SW_OK);
+	ck_assert_uint_eq(sw_data_cache_loads(cache), 5);
+	sw_data_cache_trim(cache, 0);
+	want.split_seed = half.split_seed;
+	ck_assert_int_eq(sw_data_cache_get(cache, json, want, &b, NULL), SW_OK);
+	ck_assert_ptr_eq(b, held);
+	ck_assert_uint_eq(sw_data_cache_loads(cache), 5);
+	sw_data_cache_release(cache, held);
+	sw_data_cache_trim(cache, 0);
+	ck_assert_int_eq(sw_data_cache_get(cache, json, want, &b, NULL), SW_OK);
+	ck_assert_uint_eq(sw_data_cache_loads(cache), 6);
+	sw_data_cache_destroy(cache);
+	cJSON_Delete(json);
+}
+END_TEST
+
+#ifdef SW_FAULTS
+START_TEST(data_without_memory_fails_cleanly_at_each_call)
+{
+	unsigned fired = 1;
+
+	put("a,y\n0,0\n1,1\n2,0\n3,1\n");
+	for (unsigned nth = 1; fired != 0; nth++) {
+		struct sw_err err = SW_ERR_INIT;
+		struct sw_data data = {0};
+		sw_status status;
+
+		ck_assert_uint_lt(nth, 100);
+		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		status = load(&data, half, &err);
+		fired = sw_fault_fired(SW_FAULT_MALLOC);
+		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		ck_assert_int_eq(status, fired ? SW_NOMEM : SW_OK);
+		sw_data_fini(&data);
+	}
+}
+END_TEST
+#endif
+
+static const struct {
+	const char *trainer, *params;
+	double lr, momentum, decay;
+	uint64_t batch, epochs;
+	const char *ptr, *says; /* NULL: resolves */
+} options[] = {
+	{"{}", "{}", 0.01, 0, 0, 32, 27, NULL, NULL},
+	{"{\"optimizer\":\"adamw\",\"epochs\":3}", "{}", 0.001, 0, 0.01, 32, 3, NULL, NULL},
+	{"{\"lr\":0.5}", "{\"lr\":0.25,\"momentum\":0.5}", 0.25, 0.5, 0, 32, 27, NULL, NULL},
+	{"{\"lr\":\"rate\",\"batch_size\":\"b\"}", "{\"rate\":0.125,\"b\":8.0}", 0.125, 0, 0, 8, 27,
+	 NULL, NULL},
+	{"{\"optimizer\":\"o\"}", "{\"o\":\"adamw\",\"weight_decay\":0}", 0.001, 0, 0, 32, 27, NULL,
+	 NULL},
+	{"{}", "{\"batch_size\":16.5}", 0, 0, 0, 0, 0, "/parameters/batch_size",
+	 "batch_size must be an integer, it is 16.5"},
+	/* parameters in a group; and such as are not active in this trial: the defaults */
+	{"{\"lr\":\"o.rate\"}", "{\"o\":{\"rate\":0.125}}", 0.125, 0, 0, 32, 27, NULL, NULL},
+	{"{\"lr\":\"rate\",\"nesterov\":\"n\",\"optimizer\":\"o\"}", "{\"b\":1}", 0.01, 0, 0, 32,
+	 27, NULL, NULL},
+	{"{\"lr\":\"rate\"}", "{\"rate\":\"fast\"}", 0, 0, 0, 0, 0, "/trainer/lr",
+	 "lr must be a number"},
+	{"{\"momentum\":1}", "{}", 0, 0, 0, 0, 0, "/trainer/momentum",
+	 "momentum must be at least 0 and below 1, it is 1"},
+	{"{\"optimizer\":\"o\"}", "{\"o\":\"adagrad\"}", 0, 0, 0, 0, 0, "/trainer/optimizer",
+	 "optimizer must be sgd, adam or adamw, not \"adagrad\""},
+	{"{\"optimizer\":\"adam\"}", "{}", 0.001, 0, 0, 32, 27, NULL, NULL},
+	{"{\"nesterov\":7}", "{}", 0, 0, 0, 0, 0, "/trainer/nesterov",
+	 "nesterov must be true or false"},
+};
+
+START_TEST(trainer_takes_parameter_then_literal_then_default)
+{
+	cJSON *trainer = cJSON_Parse(options[_i].trainer),
+	      *params = cJSON_Parse(options[_i].params);
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_trainer t;
+	const sw_status status = sw_trainer_resolve(&t, trainer, params, 27, 5, &err);
+
+	cJSON_Delete(trainer);
+	cJSON_Delete(params);
+	if (options[_i].says) {
+		ck_assert_int_eq(status, SW_INVALID);
+		ck_assert_str_eq(err.msg, options[_i].says);
+		ck_assert_str_eq(err.ptr, options[_i].ptr);
+		return;
+	}
+	ck_assert_msg(status == SW_OK, "%s", err.msg);
+	ck_assert_double_eq(t.lr, options[_i].lr);
+	ck_assert_double_eq(t.momentum, options[_i].momentum);
+	ck_assert_double_eq(t.weight_decay, options[_i].decay);
+	ck_assert_uint_eq(t.batch_size, options[_i].batch);
+	ck_assert_uint_eq(t.epochs, options[_i].epochs);
+	ck_assert_uint_eq(t.split_seed, 5);
+	ck_assert(t.classes && t.standardize);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("worker");
+	TCase *tcase = tcase_create("data");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_checked_fixture(tcase, NULL, teardown);
+	tcase_add_loop_test(tcase, source_wrong_gives_its_line, 0,
+			    sizeof sources / sizeof *sources);
+	tcase_add_test(tcase, classes_are_numbered_in_sorted_order);
+	tcase_add_test(tcase, standardising_uses_the_training_rows_alone);
+	tcase_add_loop_test(tcase, data_unfit_for_the_loss_gives_its_line, 0,
+			    sizeof unfit / sizeof *unfit);
+	tcase_add_test(tcase, cache_reads_once_until_something_changes);
+	tcase_add_test(tcase, cache_is_trimmed_to_bytes_but_for_what_is_held);
+#ifdef SW_FAULTS
+	tcase_add_test(tcase, data_without_memory_fails_cleanly_at_each_call);
+#endif
+	tcase_add_loop_test(tcase, trainer_takes_parameter_then_literal_then_default, 0,
+			    sizeof options / sizeof *options);
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,473 @@
+/* tests/worker/file/test_checkpoint.c — the file: what goes in comes out, and nothing else does. */
+#include "tests/worker/trial.h"
+#include <signal.h>
+#include <sys/resource.h>
+#include <xxhash.h>
+
+static const char layers[] = "[{\"linear\": 2}, \"relu\", {\"dropout\": 0.1}, {\"linear\": 3}]";
+static const struct sw_trainer sgd = {.classes = true, .lr = 0.05, .batch_size = 32, .epochs = 3};
+static const struct sw_trainer momentum = {
+	.classes = true, .lr = 0.05, .momentum = 0.9, .batch_size = 32, .epochs = 3};
+static const struct sw_trainer adamw = {.classes = true,
+					.optimizer = SW_ADAMW,
+					.lr = 0.01,
+					.beta1 = 0.9,
+					.beta2 = 0.999,
+					.eps = 1e-8,
+					.batch_size = 32,
+					.epochs = 3};
+static const struct sw_checkpoint_id id = {.sweep = 12, .trial = 7, .epoch = 9};
+
+static struct sw_model model;
+static char path[128]; /* of the checkpoint of id */
+
+static void setup(void)
+{
+	trial_setup();
+	data_load("wine", true);
+	model_make(&model, layers, true);
+	snprintf(path, sizeof path, "%s/7-9.ckpt", folder);
+}
+
+static void net_make(struct sw_net *net, const struct sw_model *m, const struct sw_trainer *t,
+		     uint64_t seed)
+{
+	struct sw_err err = SW_ERR_INIT;
+
+	ck_assert_int_eq(sw_net_create(net, &sw_ops_cpu, queue, m, t, &data, seed, &err), SW_OK);
+}
+
+/* A net that has made three steps, its state in the file. */
+static void net_written(struct sw_net *net, const struct sw_trainer *t)
+{
+	int32_t order[32];
+	struct sw_err err = SW_ERR_INIT;
+
+	net_make(net, &model, t, 99);
+	for (int32_t i = 0; i < 32; i++)
+		order[i] = i;
+	ck_assert_int_eq(sw_net_order(net, order, 32), SW_OK);
+	for (int i = 0; i < 3; i++)
+		ck_assert_int_eq(sw_net_train(net, &data, 0, 32), SW_OK);
+	ck_assert_msg(sw_checkpoint_write(net, &id, folder, &err) == SW_OK, "%s", err.msg);
+}
+
+/* Set i of the net equals that of the other; other NULL: it is all zeros. */
+static void set_equal(const struct sw_net *net, const struct sw_net *other, size_t i)
+{
+	const size_t n = model.weights_n * sizeof(float);
+	float *a = calloc(1, n), *b = calloc(1, n);
+
+	ck_assert_int_eq(sw_net_set_download(net, i, a), SW_OK);
+	if (other)
+		ck_assert_int_eq(sw_net_set_download(other, i, b), SW_OK);
+	ck_assert_mem_eq(a, b, n);
+	free(a);
+	free(b);
+}
+
+/* What is not written was not made: a line, a net that is as it was. */
+static void refused(struct sw_net *net, sw_status expected, const char *says)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_net fresh;
+	const sw_status status = sw_checkpoint_read(net, &id, path, &err);
+
+	ck_assert_msg(status == expected, "%s: %s", sw_status_str(status), err.msg);
+	ck_assert_msg(strstr(err.msg, says) != NULL, "\"%s\" has no \"%s\"", err.msg, says);
+	ck_assert_ptr_nonnull(strstr(err.msg, "the checkpoint 7-9.ckpt "));
+	ck_assert_ptr_null(strstr(err.msg, folder));
+	net_make(&fresh, &model, net->trainer, 5);
+	if (net->model == &model)
+		for (size_t i = 0; i < sw_net_sets(net); i++)
+			set_equal(net, &fresh, i);
+	ck_assert_uint_eq(net->step, 0);
+	ck_assert_uint_eq(net->seed, 5);
+	sw_net_destroy(&fresh);
+}
+
+/* From a trainer to another: optimizers with 0, 1 and 2 sets of state. */
+static const struct {
+	const struct sw_trainer *from, *to;
+} pairs[] = {{&sgd, &sgd},
+	     {&momentum, &momentum},
+	     {&adamw, &adamw},
+	     {&sgd, &momentum},
+	     {&momentum, &sgd}};
+
+START_TEST(checkpoint_read_gives_what_was_written)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_net a, b;
+	struct stat st;
+
+	net_written(&a, pairs[_i].from);
+	ck_assert_int_eq(stat(path, &st), 0);
+	ck_assert_uint_eq(st.st_mode & 0777, 0600);
+	ck_assert_uint_eq((size_t)st.st_size,
+			  112 + 24 * 4 + 104 * 4 + sw_net_sets(&a) * 4 * (14 * 2 + 3 * 3) + 16);
+	ck_assert_uint_eq(names_in(folder, NULL), 1);
+	net_make(&b, &model, pairs[_i].to, 5);
+	ck_assert_msg(sw_checkpoint_read(&b, &id, path, &err) == SW_OK, "%s", err.msg);
+	ck_assert_uint_eq(b.step, 3);
+	ck_assert_uint_eq(b.seed, 99);
+	for (size_t i = 0; i < sw_net_sets(&b); i++)
+		set_equal(&b, i < sw_net_sets(&a) ? &a : NULL, i);
+	sw_net_destroy(&a);
+	sw_net_destroy(&b);
+}
+END_TEST
+
+START_TEST(checkpoint_with_any_byte_changed_is_refused)
+{
+	static const unsigned char flips[] = {0x01, 0x80, 0xff};
+	unsigned char *bytes;
+	struct sw_net a, b;
+	size_t n;
+
+	net_written(&a, &momentum);
+	net_make(&b, &model, &momentum, 5);
+	bytes = file_read(path, &n);
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < sizeof flips; k++) {
+			bytes[i] ^= flips[k];
+			file_write(path, bytes, n);
+			refused(&b, SW_INVALID,
+				i >= 112 ? "is damaged: its checksum is wrong" : " is ");
+			bytes[i] ^= flips[k];
+		}
+	file_write(path, bytes, n);
+	ck_assert_int_eq(sw_checkpoint_read(&b, &id, path, NULL), SW_OK);
+	free(bytes);
+	sw_net_destroy(&a);
+	sw_net_destroy(&b);
+}
+END_TEST
+
+START_TEST(checkpoint_of_any_other_length_is_refused)
+{
+	unsigned char *bytes;
+	struct sw_net a, b;
+	size_t n;
+
+	net_written(&a, &adamw);
+	net_make(&b, &model, &adamw, 5);
+	bytes = file_read(path, &n);
+	for (size_t i = 0; i < n; i++) {
+		file_write(path, bytes, i);
+		refused(&b, SW_INVALID, "is cut short: ");
+	}
+	bytes[n] = 0;
+	file_write(path, bytes, n + 1);
+	refused(&b, SW_INVALID, "is damaged: what it says of its lengths is not so");
+	free(bytes);
+	sw_net_destroy(&a);
+	sw_net_destroy(&b);
+}
+END_TEST
+
+/* Version 3 had no card, and was otherwise the same. */
+START_TEST(checkpoint_of_the_version_before_is_read_and_a_later_one_refused)
+{
+	XXH128_canonical_t sum;
+	unsigned char *bytes;
+	struct sw_net a, b;
+	size_t n;
+
+	net_written(&a, &momentum);
+	net_make(&b, &model, &momentum, 5);
+	bytes = file_read(path, &n);
+	ck_assert_uint_eq(bytes[8], SW_CHECKPOINT_VERSION);
+	for (unsigned char version = 5; version >= 2; version--) {
+		bytes[8] = version;
+		XXH128_canonicalFromHash(&sum, XXH3_128bits(bytes, n - 16));
+		memcpy(bytes + n - 16, sum.digest, 16);
+		file_write(path, bytes, n);
+		if (version == 3 || version == 4)
+			ck_assert_int_eq(sw_checkpoint_read(&b, &id, path, NULL), SW_OK);
+		else if (version == 5)
+			refused(&b, SW_INVALID, "is of version 5, this program reads 3 and 4");
+		else
+			ck_assert_int_eq(sw_checkpoint_read(&b, &id, path, NULL), SW_INVALID);
+	}
+	free(bytes);
+	sw_net_destroy(&a);
+	sw_net_destroy(&b);
+}
+END_TEST
+
+START_TEST(checkpoint_with_a_card_is_read_without_it)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_net a, b;
+	unsigned char *bytes;
+	size_t n;
+
+	model.card = "{\"sweepd\":\"1\"}";
+	net_written(&a, &adamw);
+	net_make(&b, &model, &adamw, 5);
+	bytes = file_read(path, &n);
+	ck_assert_mem_eq(bytes + 112 + 24 * 4 + 104 * 4, model.card, strlen(model.card));
+	ck_assert_msg(sw_checkpoint_read(&b, &id, path, &err) == SW_OK, "%s", err.msg);
+	for (size_t i = 0; i < 3; i++)
+		set_equal(&b, &a, i);
+	for (size_t i = 0; i < n; i++) {
+		bytes[i] ^= 0x20;
+		file_write(path, bytes, n);
+		ck_assert_int_eq(sw_checkpoint_read(&b, &id, path, NULL), SW_INVALID);
+		bytes[i] ^= 0x20;
+	}
+	free(bytes);
+	sw_net_destroy(&a);
+	sw_net_destroy(&b);
+}
+END_TEST
+
+/* Trials that this checkpoint does not fit, and the line that each is told. */
+static const struct {
+	const char *layers;
+	const struct sw_trainer *trainer;
+	const char *says;
+} misfits[] = {
+	{"[{\"linear\": 4}, \"relu\", {\"dropout\": 0.1}, {\"linear\": 3}]", &momentum,
+	 "has other shapes: the layer at /0 is linear 13 x 2, the trial's is linear 13 x 4"},
+	{"[{\"linear\": 2}, \"tanh\", {\"dropout\": 0.1}, {\"linear\": 3}]", &momentum,
+	 "has other shapes: the layer at /1 is relu 2, the trial's is tanh 2"},
+	{"[{\"linear\": 2}, \"relu\", {\"linear\": 3}]", &momentum,
+	 "has other shapes: the layer at /2 is dropout 2, the trial's is linear 2 x 3"},
+	{"[{\"linear\": 2}, \"relu\", {\"dropout\": 0.1}, {\"linear\": 3}, \"relu\"]", &momentum,
+	 "has other shapes: 4 layers, the trial's model has 5"},
+	{layers, &adamw, "holds the state of sgd, the trial trains with adamw"},
+};
+
+START_TEST(checkpoint_of_other_shapes_says_which)
+{
+	struct sw_model other;
+	struct sw_net a, b;
+
+	net_written(&a, &momentum);
+	model_make(&other, misfits[_i].layers, true);
+	net_make(&b, &other, misfits[_i].trainer, 5);
+	refused(&b, SW_INVALID, misfits[_i].says);
+	sw_net_destroy(&a);
+	sw_net_destroy(&b);
+}
+END_TEST
+
+START_TEST(checkpoint_that_is_not_the_one_meant_says_whose_it_is)
+{
+	static const struct sw_checkpoint_id others[] = {{13, 7, 9}, {12, 8, 9}, {12, 7, 8}};
+	struct sw_net a, b;
+
+	net_written(&a, &momentum);
+	net_make(&b, &model, &momentum, 5);
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+		struct sw_err err = SW_ERR_INIT;
+
+		ck_assert_int_eq(sw_checkpoint_read(&b, &others[i], path, &err), SW_INVALID);
+		ck_assert_ptr_nonnull(strstr(err.msg, "is of trial 12/7 at step 9, not of "));
+	}
+	ck_assert_int_eq(unlink(path), 0);
+	refused(&b, SW_NOT_FOUND, "cannot be read: No such file or directory");
+	ck_assert_int_eq(mkdir(path, 0700), 0);
+	refused(&b, SW_INVALID, "is no file");
+	rmdir(path);
+	ck_assert_int_eq(mkfifo(path, 0600), 0);
+	refused(&b, SW_INVALID, "is no file");
+	sw_net_destroy(&a);
+	sw_net_destroy(&b);
+}
+END_TEST
+
+START_TEST(checkpoint_name_is_read_back_exactly)
+{
+	static const char *const none[] = {
+		"",          "7-9",       "7-9.ckpt.x", ".tmp-7-9-abcdef", "07-9.ckpt",
+		"7-09.ckpt", "-7-9.ckpt", " 7-9.ckpt",  "7-9.ckpt/"};
+	uint64_t trial, epoch;
+
+	ck_assert(sw_checkpoint_name("/a/b-1/123-4567.ckpt", &trial, &epoch));
+	ck_assert_uint_eq(trial, 123);
+	ck_assert_uint_eq(epoch, 4567);
+	ck_assert(sw_checkpoint_name("1-2.ckpt", &trial, &epoch));
+	for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+		ck_assert_msg(!sw_checkpoint_name(none[i], &trial, &epoch), "%s", none[i]);
+}
+END_TEST
+
+START_TEST(checkpoint_folder_is_made_but_no_state_directory)
+{
+	char dir[160];
+	struct sw_net a;
+	struct sw_err err = SW_ERR_INIT;
+
+	net_written(&a, &sgd);
+	snprintf(dir, sizeof dir, "%s/gone/checkpoints/3", folder);
+	ck_assert_int_eq(sw_checkpoint_write(&a, &id, dir, &err), SW_IO);
+	ck_assert_str_eq(err.msg, "no checkpoint of step 9: No such file or directory");
+	snprintf(dir, sizeof dir, "%s/checkpoints/3", folder);
+	ck_assert_int_eq(sw_checkpoint_write(&a, &id, dir, NULL), SW_OK);
+	ck_assert_uint_eq(names_in(dir, NULL), 1);
+	strcat(dir, "/7-9.ckpt");
+	ck_assert_int_eq(unlink(dir), 0);
+	*strrchr(dir, '/') = '\0';
+	ck_assert_int_eq(rmdir(dir), 0);
+	sw_net_destroy(&a);
+}
+END_TEST
+
+START_TEST(checkpoint_that_meets_a_limit_on_sizes_leaves_the_old_one)
+{
+	struct rlimit limit, small;
+	struct sw_net a, b;
+	unsigned char *old, *now;
+	size_t n, m;
+
+	signal(SIGXFSZ, SIG_IGN);
+	net_written(&b, &momentum);
+	old = file_read(path, &n);
+	net_make(&a, &model, &momentum, 1);
+	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	for (size_t most = 0; most < n; most += 7) {
+		struct sw_err err = SW_ERR_INIT;
+		sw_status status;
+
+		small = limit;
+		small.rlim_cur = most;
+		ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
+		status = sw_checkpoint_write(&a, &id, folder, &err);
+		ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+		ck_assert_int_eq(status, SW_FULL);
+		ck_assert_str_eq(err.msg, "no checkpoint of step 9: File too large");
+		now = file_read(path, &m);
+		ck_assert_uint_eq(m, n);
+		ck_assert_mem_eq(now, old, n);
+		free(now);
+		ck_assert_uint_eq(names_in(folder, NULL), 1);
+	}
+	free(old);
+	sw_net_destroy(&a);
+	sw_net_destroy(&b);
+}
+END_TEST
+
+#ifdef SW_FAULTS
+/* The walk over the failures of one kind. Whatever fails, the name holds the old file or, when the
+ * folder's sync alone failed, the new one; nothing else is left. */
+static void walk_write(enum sw_fault_kind kind)
+{
+	unsigned char *old, *fresh, *now;
+	unsigned fired = 1, n = 0;
+	size_t bytes, m;
+	struct sw_net a, b;
+
+	net_make(&a, &model, &momentum, 1);
+	ck_assert_int_eq(sw_checkpoint_write(&a, &id, folder, NULL), SW_OK);
+	fresh = file_read(path, &bytes);
+	net_written(&b, &momentum);
+	old = file_read(path, &bytes);
+	for (unsigned nth = 1; fired != 0; nth++) {
+		struct sw_err err = SW_ERR_INIT;
+		sw_status status;
+
+		ck_assert_uint_lt(nth, 100);
+		file_write(path, old, bytes);
+		sw_fault_arm(kind, nth, false);
+		status = sw_checkpoint_write(&a, &id, folder, &err);
+		fired = sw_fault_fired(kind);
+		sw_fault_arm(kind, 0, false);
+		n += fired != 0;
+		now = file_read(path, &m);
+		ck_assert_uint_eq(m, bytes);
+		if (fired) {
+			ck_assert_int_ne(status, SW_OK);
+			ck_assert_ptr_nonnull(strstr(err.msg, "no checkpoint of step 9: "));
+			if (memcmp(now, old, m) != 0)
+				ck_assert_mem_eq(now, fresh, m);
+		} else {
+			ck_assert_int_eq(status, SW_OK);
+			ck_assert_mem_eq(now, fresh, m);
+		}
+		free(now);
+		ck_assert_uint_eq(names_in(folder, NULL), 1);
+	}
+	ck_assert_uint_ge(n, kind == SW_FAULT_IO ? 12 : 2);
+	free(old);
+	free(fresh);
+	sw_net_destroy(&a);
+	sw_net_destroy(&b);
+}
+
+static void walk_read(enum sw_fault_kind kind)
+{
+	unsigned fired = 1, n = 0;
+	struct sw_net a, b;
+
+	net_written(&a, &momentum);
+	net_make(&b, &model, &momentum, 5);
+	for (unsigned nth = 1; fired != 0; nth++) {
+		struct sw_err err = SW_ERR_INIT;
+		sw_status status;
+
+		ck_assert_uint_lt(nth, 100);
+		sw_fault_arm(kind, nth, false);
+		status = sw_checkpoint_read(&b, &id, path, &err);
+		fired = sw_fault_fired(kind);
+		sw_fault_arm(kind, 0, false);
+		n += fired != 0;
+		ck_assert_int_eq(status, !fired                    ? SW_OK
+					 : kind == SW_FAULT_MALLOC ? SW_NOMEM
+								   : SW_IO);
+		ck_assert_uint_eq(b.step, fired ? 0 : 3);
+		ck_assert_int_eq(*err.msg != '\0', fired != 0);
+	}
+	ck_assert_uint_ge(n, kind == SW_FAULT_IO ? 12 : 3);
+	sw_net_destroy(&a);
+	sw_net_destroy(&b);
+}
+
+START_TEST(checkpoint_written_with_a_failure_at_each_call_leaves_a_whole_file)
+{
+	walk_write(_i ? SW_FAULT_IO : SW_FAULT_MALLOC);
+}
+END_TEST
+
+START_TEST(checkpoint_read_with_a_failure_at_each_call_leaves_the_net)
+{
+	walk_read(_i ? SW_FAULT_IO : SW_FAULT_MALLOC);
+}
+END_TEST
+#endif
+
+int main(void)
+{
+	Suite *suite = suite_create("worker");
+	TCase *tcase = tcase_create("checkpoint");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_set_timeout(tcase, 120);
+	tcase_add_checked_fixture(tcase, setup, trial_teardown);
+	tcase_add_loop_test(tcase, checkpoint_read_gives_what_was_written, 0,
+			    sizeof pairs / sizeof *pairs);
+	tcase_add_test(tcase, checkpoint_with_any_byte_changed_is_refused);
+	tcase_add_test(tcase, checkpoint_of_any_other_length_is_refused);
+	tcase_add_test(tcase, checkpoint_of_the_version_before_is_read_and_a_later_one_refused);
+	tcase_add_test(tcase, checkpoint_with_a_card_is_read_without_it);
+	tcase_add_loop_test(tcase, checkpoint_of_other_shapes_says_which, 0,
+			    sizeof misfits / sizeof *misfits);
+	tcase_add_test(tcase, checkpoint_that_is_not_the_one_meant_says_whose_it_is);
+	tcase_add_test(tcase, checkpoint_name_is_read_back_exactly);
+	tcase_add_test(tcase, checkpoint_folder_is_made_but_no_state_directory);
+	tcase_add_test(tcase, checkpoint_that_meets_a_limit_on_sizes_leaves_the_old_one);
+#ifdef SW_FAULTS
+	tcase_add_loop_test(
+		tcase, checkpoint_written_with_a_failure_at_each_call_leaves_a_whole_file, 0, 2);
+	tcase_add_loop_test(tcase, checkpoint_read_with_a_failure_at_each_call_leaves_the_net, 0,
+			    2);
+#endif
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

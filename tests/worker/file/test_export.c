@@ -1,0 +1,183 @@
+/* tests/worker/file/test_export.c — a checkpoint as safetensors: whole, or what was there
+ * before. */
+#include "tests/worker/trial.h"
+#include "worker/file/checkpoint_format.h"
+#include "worker/file/export.h"
+#include <xxhash.h>
+
+static const struct sw_trainer adamw = {.classes = true,
+					.optimizer = SW_ADAMW,
+					.lr = 0.01,
+					.beta1 = 0.9,
+					.beta2 = 0.999,
+					.eps = 1e-8,
+					.batch_size = 32,
+					.epochs = 3};
+static const struct sw_checkpoint_id id = {.sweep = 12, .trial = 7, .epoch = 9};
+
+static struct sw_model model;
+static const char card[] = "{\"sweepd\":\"1\",\"model\":\"[\\\"relu\\\"]\"}";
+static char from[160], to[160];
+
+static void setup(void)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_net net;
+
+	trial_setup();
+	data_load("wine", true);
+	model_make(&model, "[{\"linear\": 4}, \"batchnorm\", \"relu\", {\"linear\": 3}]", true);
+	model.card = card;
+	snprintf(from, sizeof from, "%s/7-9.ckpt", folder);
+	snprintf(to, sizeof to, "%s/model.safetensors", folder);
+	ck_assert_int_eq(sw_net_create(&net, &sw_ops_cpu, queue, &model, &adamw, &data, 99, &err),
+			 SW_OK);
+	ck_assert_msg(sw_checkpoint_write(&net, &id, folder, &err) == SW_OK, "%s", err.msg);
+	sw_net_destroy(&net);
+}
+
+/* The weights 13 x 4 + 4 + 3 x 4 + 4 x 3 + 3, the statistics 8, the counter; no optimizer. */
+#define TENSOR_BYTES (4 * (13 * 4 + 4 + 4 + 4 + 4 * 3 + 3) + 4 * 8 + 8)
+
+START_TEST(export_has_the_weights_and_no_more)
+{
+	struct sw_err err = SW_ERR_INIT;
+	unsigned char *bytes;
+	size_t n, header;
+
+	ck_assert_msg(sw_export(from, to, &err) == SW_OK, "%s", err.msg);
+	bytes = file_read(to, &n);
+	header = bytes[0] | (size_t)bytes[1] << 8;
+	ck_assert_uint_eq(header % 8, 0);
+	ck_assert_uint_eq(n, 8 + header + TENSOR_BYTES);
+	ck_assert_uint_eq(names_in(folder, NULL), 2);
+	bytes[8 + header] = '\0';
+	ck_assert_ptr_nonnull(
+		strstr((char *)bytes + 8, "\"0.weight\":{\"dtype\":\"F32\",\"shape\":[4,13]"));
+	ck_assert_ptr_nonnull(strstr((char *)bytes + 8, "\"1.num_batches_tracked\""));
+	ck_assert_ptr_nonnull(
+		strstr((char *)bytes + 8, "\"sweepd\":\"1\",\"model\":\"[\\\"relu\\\"]\"}"));
+	free(bytes);
+}
+END_TEST
+
+START_TEST(export_of_a_file_with_any_byte_changed_is_refused)
+{
+	unsigned char *bytes;
+	size_t n;
+
+	bytes = file_read(from, &n);
+	for (size_t i = 0; i < n; i++) {
+		struct sw_err err = SW_ERR_INIT;
+
+		bytes[i] ^= 0x40;
+		file_write(from, bytes, n);
+		ck_assert_int_eq(sw_export(from, to, &err), SW_INVALID);
+		ck_assert_ptr_nonnull(strstr(err.msg, "the checkpoint 7-9.ckpt is "));
+		bytes[i] ^= 0x40;
+	}
+	ck_assert_uint_eq(names_in(folder, NULL), 1);
+	free(bytes);
+}
+END_TEST
+
+/* The checksum is right, so it is only the names that are wrong. */
+START_TEST(export_of_two_tensors_of_one_name_is_refused)
+{
+	static const struct {
+		const char *name, *line; /* of the second tensor, "0.bias" */
+	} table[] = {{"0.byas", NULL},
+		     {"0.weight", "the key \"0.weight\" stands twice"},
+		     {"1.running_mean", "the key \"1.running_mean\" stands twice"},
+		     {"1.num_batches_tracked", "the key \"1.num_batches_tracked\" stands twice"},
+		     {"__metadata__", "the key \"__metadata__\" stands twice"}};
+	unsigned char *bytes;
+	size_t n, at = CHECKPOINT_FIXED + 4 * CHECKPOINT_LAYER + CHECKPOINT_TENSOR;
+
+	bytes = file_read(from, &n);
+	ck_assert_mem_eq(bytes + at, "0.bias", 7);
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+		struct sw_err err = SW_ERR_INIT;
+		XXH128_canonical_t sum;
+		sw_status status;
+
+		memset(bytes + at, 0, 64);
+		memcpy(bytes + at, table[i].name, strlen(table[i].name));
+		XXH128_canonicalFromHash(&sum, XXH3_128bits(bytes, n - CHECKPOINT_SUM));
+		memcpy(bytes + n - CHECKPOINT_SUM, sum.digest, CHECKPOINT_SUM);
+		file_write(from, bytes, n);
+		status = sw_export(from, to, &err);
+		ck_assert_int_eq(status, table[i].line ? SW_INVALID : SW_OK);
+		ck_assert_uint_eq(names_in(folder, NULL), table[i].line ? 1 : 2);
+		if (table[i].line)
+			ck_assert_msg(strstr(err.msg, table[i].line) != NULL, "%s", err.msg);
+		else
+			ck_assert_int_eq(unlink(to), 0);
+	}
+	free(bytes);
+}
+END_TEST
+
+#ifdef SW_FAULTS
+START_TEST(export_that_fails_anywhere_leaves_what_was_there)
+{
+	const enum sw_fault_kind kind = _i ? SW_FAULT_IO : SW_FAULT_MALLOC;
+	unsigned fired = 1, n = 0;
+
+	for (unsigned nth = 1; fired != 0; nth++) {
+		struct sw_err err = SW_ERR_INIT;
+		unsigned char *now;
+		sw_status status;
+		size_t bytes;
+
+		ck_assert_uint_lt(nth, 200);
+		file_write(to, (const unsigned char *)"before", 6);
+		sw_fault_arm(kind, nth, false);
+		status = sw_export(from, to, &err);
+		fired = sw_fault_fired(kind);
+		sw_fault_arm(kind, 0, false);
+		n += fired != 0;
+		now = file_read(to, &bytes);
+		ck_assert_int_eq(status == SW_OK, fired == 0);
+		ck_assert_int_eq(bytes == 6, fired != 0);
+		ck_assert_int_eq(*err.msg != '\0', fired != 0);
+		ck_assert_uint_eq(names_in(folder, NULL), 2);
+		free(now);
+	}
+	ck_assert_uint_ge(n, kind == SW_FAULT_IO ? 12 : 2);
+}
+END_TEST
+#endif
+
+START_TEST(export_of_no_file_says_so)
+{
+	struct sw_err err = SW_ERR_INIT;
+
+	ck_assert_int_eq(sw_export("/nowhere/1-2.ckpt", to, &err), SW_NOT_FOUND);
+	ck_assert_str_eq(err.msg,
+			 "the checkpoint 1-2.ckpt cannot be read: No such file or directory");
+	ck_assert_int_eq(sw_export(from, "/nowhere/model", NULL), SW_IO);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("worker");
+	TCase *tcase = tcase_create("export");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_set_timeout(tcase, 120);
+	tcase_add_checked_fixture(tcase, setup, trial_teardown);
+	tcase_add_test(tcase, export_has_the_weights_and_no_more);
+	tcase_add_test(tcase, export_of_a_file_with_any_byte_changed_is_refused);
+	tcase_add_test(tcase, export_of_two_tensors_of_one_name_is_refused);
+#ifdef SW_FAULTS
+	tcase_add_loop_test(tcase, export_that_fails_anywhere_leaves_what_was_there, 0, 2);
+#endif
+	tcase_add_test(tcase, export_of_no_file_says_so);
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,298 @@
+/* tests/worker/link/test_session.c — the session against a small daemon: trials from next to
+ * tell. */
+#include "tests/worker/link/session_daemon.h"
+
+START_TEST(session_runs_a_trial_from_next_to_tell)
+{
+	const struct sw_job *job;
+
+	start(whole_script, 10000);
+	job = next();
+	ck_assert_uint_eq(job->seed, 99);
+	ck_assert_uint_eq(job->max_t, 0);
+	ck_assert_ptr_nonnull(sw_json_get(job->params, "lr"));
+	sw_session_log(s, "started %s", "here");
+	ck_assert(sw_session_report(s, 1, "{\"a\":1}", false));
+	ck_assert(sw_session_report(s, 2, "{\"a\":2}", false));
+	sw_session_finish(s, "COMPLETED", NULL);
+	ck_assert(!sw_session_next(s, &job));
+	ck_assert_int_eq(sw_session_ended(s), SW_SESSION_REFUSED);
+	ck_assert_str_eq(sw_session_why(s), "the daemon gives no trial: go away");
+	stop();
+}
+END_TEST
+
+/* How a daemon may end a trial, and what the session says of it. */
+static const char *const ends[] = {"decision stop", "decision pause", "the daemon stopped it",
+				   "report refused: fenced", "report refused: gone"};
+
+static void *end_script(void *arg)
+{
+	const int kind = *(int *)arg;
+	int id;
+
+	give_job();
+	if (kind < 2) {
+		take_report(1, kind ? "pause" : "stop");
+	} else if (kind == 2) {
+		/* another attempt's stop is not ours */
+		say("{\"jsonrpc\":\"2.0\",\"method\":\"worker.stop\",\"params\":{\"sweep\":1,"
+		    "\"trial\":7,\"attempt\":1}}\n");
+		take_report(1, "continue");
+		say("{\"jsonrpc\":\"2.0\",\"method\":\"worker.stop\",\"params\":{\"sweep\":1,"
+		    "\"trial\":7,\"attempt\":2}}\n");
+	} else {
+		id = expect("worker.report", NULL, NULL);
+		refuse(id, kind == 3 ? -32002 : -32001, kind == 3 ? "fenced" : "gone");
+	}
+	/* no tell: the next trial at once */
+	answer(expect("worker.next", NULL, NULL), JOB);
+	return NULL;
+}
+
+static int end_kind;
+
+static void *end_thread(void *arg)
+{
+	(void)arg;
+	return end_script(&end_kind);
+}
+
+START_TEST(session_drops_the_trial_when_told)
+{
+	end_kind = _i;
+	start(end_thread, 10000);
+	next();
+	(void)sw_session_report(s, 1, "{}", false); /* the answer may be here already */
+	until_dropped();
+	ck_assert_str_eq(sw_session_dropped(s), ends[_i]);
+	sw_session_release(s);
+	next();
+	stop();
+}
+END_TEST
+
+static void *reconnect_script(void *arg)
+{
+	uint64_t trial = 0;
+	int id;
+
+	give_job();
+	take_report(1, "continue");
+	take_report(2, NULL); /* read, and never answered */
+	hang_up();
+	close(d.listener);
+	listen_again(); /* as a new daemon makes it: the same path, another file */
+	accept_one();
+	id = expect("worker.hello", "trial", &trial);
+	if (trial != 7)
+		problem("hello", "names no trial");
+	answer(id, "{\"ok\":true,\"run\":true}");
+	for (uint64_t seq = 2; seq <= 5; seq++)
+		take_report(seq, "continue");
+	answer(expect("worker.tell", NULL, NULL), "{}");
+	return arg;
+}
+
+START_TEST(session_reconnects_and_sends_again_what_was_not_answered)
+{
+	start(reconnect_script, 10000);
+	next();
+	for (uint64_t step = 1; step <= 5; step++) {
+		ck_assert(sw_session_report(s, step, "{}", false));
+		ck_assert(sw_session_go_on(s));
+	}
+	sw_session_finish(s, "COMPLETED", NULL);
+	ck_assert_int_eq(sw_session_ended(s), SW_SESSION_OPEN);
+	stop();
+}
+END_TEST
+
+static void *disowned_script(void *arg)
+{
+	give_job();
+	hang_up();
+	accept_one();
+	answer(expect("worker.hello", "trial", &(uint64_t){0}), "{\"ok\":true,\"run\":false}");
+	answer(expect("worker.next", NULL, NULL), JOB);
+	return arg;
+}
+
+START_TEST(session_drops_a_trial_that_is_no_longer_its_own)
+{
+	start(disowned_script, 10000);
+	next();
+	until_dropped();
+	ck_assert_str_eq(sw_session_dropped(s), "no longer this worker's");
+	sw_session_release(s);
+	next();
+	stop();
+}
+END_TEST
+
+static void *busy_script(void *arg)
+{
+	int first;
+
+	give_job();
+	first = expect("worker.report", NULL, NULL);
+	const int second = expect("worker.report", NULL, NULL);
+
+	refuse(first, -32004, "disk full");
+	refuse(second, -32602, "seq 2 comes before seq 1");
+	take_report(1, "continue");
+	take_report(2, "continue");
+	answer(expect("worker.tell", NULL, NULL), "{}");
+	return arg;
+}
+
+START_TEST(session_sends_again_in_order_when_the_daemon_was_busy)
+{
+	start(busy_script, 10000);
+	next();
+	ck_assert(sw_session_report(s, 1, "{}", false));
+	ck_assert(sw_session_report(s, 2, "{}", false));
+	sw_session_finish(s, "COMPLETED", NULL);
+	ck_assert_int_eq(sw_session_ended(s), SW_SESSION_OPEN);
+	stop();
+}
+END_TEST
+
+static void *invalid_script(void *arg)
+{
+	char line[1024] = "";
+
+	give_job();
+	refuse(expect("worker.report", NULL, NULL), -32602, "no such metric");
+	if (!fgets(line, sizeof line, d.in) ||
+	    !strstr(line, "\"FAILED\",\"cause\":\"report refused: no such metric\""))
+		problem("tell", line);
+	say("{\"jsonrpc\":\"2.0\",\"method\":\"worker.exit\"}\n");
+	return arg;
+}
+
+START_TEST(session_tells_failed_when_a_report_is_invalid)
+{
+	start(invalid_script, 10000);
+	next();
+	(void)sw_session_report(s, 1, "{}", false);
+	until_dropped();
+	sw_session_finish(s, "COMPLETED", NULL);
+	ck_assert_int_eq(sw_session_ended(s), SW_SESSION_EXIT);
+	stop();
+}
+END_TEST
+
+static bool answered; /* by the daemon; the socket orders it before what the session then knows */
+
+static void *settle_script(void *arg)
+{
+	cJSON *m;
+	int id;
+
+	give_job();
+	answer(expect("worker.report", "seq", &(uint64_t){0}), "{\"decision\":\"continue\"}");
+	id = expect_message("worker.report", &m);
+	if (!cJSON_IsTrue(sw_json_get(sw_json_get(m, "params"), "checkpoint")))
+		problem("checkpoint", "not said");
+	cJSON_Delete(m);
+	__atomic_store_n(&answered, true, __ATOMIC_SEQ_CST);
+	answer(id, "{\"decision\":\"continue\"}");
+	take_report(3, "pause");
+	return arg;
+}
+
+START_TEST(session_settles_when_all_reports_are_answered)
+{
+	start(settle_script, 10000);
+	next();
+	ck_assert(sw_session_settle(s)); /* nothing to wait for */
+	ck_assert(sw_session_report(s, 1, "{}", false));
+	ck_assert(sw_session_report(s, 2, "{}", true));
+	ck_assert(sw_session_settle(s));
+	ck_assert(__atomic_load_n(&answered, __ATOMIC_SEQ_CST));
+	ck_assert(sw_session_report(s, 3, "{}", false) || *sw_session_dropped(s));
+	ck_assert(!sw_session_settle(s));
+	ck_assert_str_eq(sw_session_dropped(s), "decision pause");
+	stop();
+}
+END_TEST
+
+#define PATHS "\"checkpoint\":\"/c/3-9.ckpt\",\"checkpoint_dir\":\"/c\""
+#define HEAD                                                                                       \
+	"{\"sweep\":1,\"trial\":7,\"attempt\":2,\"seed\":99,\"data_seed\":5,\"params\":{},"        \
+	"\"trainer\":{},"
+
+/* Trials as the daemon may give them; good: it can be read. */
+static const struct {
+	const char *job;
+	bool good;
+} jobs[] = {
+	{HEAD PATHS ",\"resume_step\":9,\"until\":27,\"checkpoint_every\":5,\"parent\":3}", true},
+	{HEAD "\"resume_step\":0,\"checkpoint\":null,\"checkpoint_dir\":null,\"parent\":null}",
+	 true},
+	{HEAD "\"until\":\"9\"}", false},
+	{HEAD "\"checkpoint_every\":-1}", false},
+	{HEAD "\"checkpoint\":9}", false},
+	{HEAD "\"checkpoint\":\"3-9.ckpt\"}", false},
+	{HEAD "\"checkpoint_dir\":\"\"}", false},
+	{HEAD "\"parent\":true}", false},
+};
+static int jobs_i;
+
+static void *jobs_script(void *arg)
+{
+	accept_one();
+	answer(expect("worker.hello", NULL, NULL), "{\"ok\":true}");
+	answer(expect("worker.next", NULL, NULL), jobs[jobs_i].job);
+	return arg;
+}
+
+START_TEST(session_reads_where_a_trial_goes_on)
+{
+	const struct sw_job *job;
+
+	jobs_i = _i;
+	start(jobs_script, 10000);
+	ck_assert_int_eq(sw_session_next(s, &job), jobs[_i].good);
+	if (!jobs[_i].good)
+		ck_assert_str_eq(sw_session_why(s), "the daemon gave a trial that cannot be read");
+	if (_i == 0) {
+		ck_assert_str_eq(job->checkpoint, "/c/3-9.ckpt");
+		ck_assert_str_eq(job->checkpoint_dir, "/c");
+		ck_assert_uint_eq(job->resume_step, 9);
+		ck_assert_uint_eq(job->until, 27);
+		ck_assert_uint_eq(job->checkpoint_every, 5);
+		ck_assert_uint_eq(job->parent, 3);
+	} else if (jobs[_i].good) {
+		ck_assert_ptr_null(job->checkpoint);
+		ck_assert_ptr_null(job->checkpoint_dir);
+		ck_assert_uint_eq(job->until + job->checkpoint_every + job->parent, 0);
+	}
+	stop();
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("worker");
+	TCase *tcase = tcase_create("session");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_set_timeout(tcase, 60);
+	tcase_add_test(tcase, session_runs_a_trial_from_next_to_tell);
+	tcase_add_loop_test(tcase, session_drops_the_trial_when_told, 0,
+			    sizeof ends / sizeof *ends);
+	tcase_add_test(tcase, session_reconnects_and_sends_again_what_was_not_answered);
+	tcase_add_test(tcase, session_drops_a_trial_that_is_no_longer_its_own);
+	tcase_add_test(tcase, session_sends_again_in_order_when_the_daemon_was_busy);
+	tcase_add_test(tcase, session_tells_failed_when_a_report_is_invalid);
+	tcase_add_test(tcase, session_settles_when_all_reports_are_answered);
+	tcase_add_loop_test(tcase, session_reads_where_a_trial_goes_on, 0,
+			    sizeof jobs / sizeof *jobs);
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,161 @@
+/* tests/worker/link/test_session_end.c — the session against a small daemon: what ends it. */
+#include "tests/worker/link/session_daemon.h"
+
+static void *refused_script(void *arg)
+{
+	accept_one();
+	refuse(expect("worker.hello", NULL, NULL), -32006, "unknown worker w1");
+	return arg;
+}
+
+START_TEST(session_refused_at_hello_ends)
+{
+	const struct sw_job *job;
+
+	start(refused_script, 10000);
+	ck_assert(!sw_session_next(s, &job));
+	ck_assert_int_eq(sw_session_ended(s), SW_SESSION_REFUSED);
+	ck_assert_str_eq(sw_session_why(s), "the daemon refuses this worker: unknown worker w1");
+	stop();
+}
+END_TEST
+
+static void *garbage_script(void *arg)
+{
+	accept_one();
+	(void)expect("worker.hello", NULL, NULL);
+	say("this is no JSON\n");
+	return arg;
+}
+
+START_TEST(session_with_a_peer_that_speaks_otherwise_ends)
+{
+	const struct sw_job *job;
+
+	start(garbage_script, 10000);
+	ck_assert(!sw_session_next(s, &job));
+	ck_assert_int_eq(sw_session_ended(s), SW_SESSION_BROKEN);
+	stop();
+}
+END_TEST
+
+START_TEST(session_without_a_daemon_gives_up_only_when_it_waits)
+{
+	const struct sw_job *job;
+
+	start(NULL, 5);
+	close(d.listener);
+	unlink(d.path);
+	ck_assert(sw_session_go_on(s)); /* training would go on */
+	ck_assert(!sw_session_next(s, &job));
+	ck_assert_int_eq(sw_session_ended(s), SW_SESSION_LOST);
+	ck_assert_ptr_nonnull(strstr(sw_session_why(s), "no daemon at /tmp/"));
+	stop();
+}
+END_TEST
+
+static void *leave_script(void *arg)
+{
+	give_job();
+	take_report(1, "continue");
+	hang_up();
+	close(d.listener);
+	return arg;
+}
+
+START_TEST(session_spools_until_full_then_waits_and_gives_up)
+{
+	uint64_t kept = 0;
+
+	start(leave_script, 50);
+	next();
+	while (sw_session_report(s, kept + 1, "{}", false))
+		ck_assert_uint_le(++kept, SW_SESSION_SPOOL + 1);
+	/* the first was answered; the rest waits */
+	ck_assert_uint_ge(kept, SW_SESSION_SPOOL);
+	ck_assert_int_eq(sw_session_ended(s), SW_SESSION_LOST);
+	stop();
+}
+END_TEST
+
+START_TEST(session_ends_at_once_when_woken)
+{
+	const struct sw_job *job;
+
+	start(NULL, 10000);
+	ck_assert_int_eq(write(d.wake[1], "", 1), 1);
+	ck_assert(!sw_session_next(s, &job));
+	ck_assert_int_eq(sw_session_ended(s), SW_SESSION_EXIT);
+	stop();
+}
+END_TEST
+
+#ifdef SW_FAULTS
+START_TEST(session_without_memory_ends_cleanly_at_each_call)
+{
+	unsigned fired = 1;
+
+	for (unsigned nth = 1; fired != 0; nth++) {
+		struct sw_session_config config = {
+			.worker = "w1", .retry_ms = 1, .away_ms = 10000, .wake_fd = -1};
+		struct sw_err err = SW_ERR_INIT;
+		const struct sw_job *job;
+		sw_status status;
+
+		ck_assert_uint_lt(nth, 200);
+		memset(&d, 0, sizeof d);
+		snprintf(d.path, sizeof d.path, "/tmp/sw-session-%d", (int)getpid());
+		listen_again();
+		config.socket = d.path;
+		ck_assert_int_eq(pthread_create(&d.thread, NULL, whole_script, NULL), 0);
+		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		status = sw_session_create(&s, &config, &err);
+		if (status == SW_OK && sw_session_next(s, &job)) {
+			sw_session_log(s, "a line, which may be lost");
+			(void)sw_session_report(s, 1, "{\"a\":1}", false);
+			(void)sw_session_report(s, 2, "{\"a\":2}", false);
+			sw_session_finish(s, "FAILED", "some cause");
+			ck_assert(!sw_session_next(s, &job));
+		}
+		fired = sw_fault_fired(SW_FAULT_MALLOC);
+		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		/* no failure, or that of the log line: the daemon's last word ended it */
+		if (!fired)
+			ck_assert_int_eq(sw_session_ended(s), SW_SESSION_REFUSED);
+		else if (status == SW_OK)
+			ck_assert_int_ne(sw_session_ended(s), SW_SESSION_OPEN);
+		else
+			ck_assert_ptr_null(s);
+		sw_session_destroy(s);
+		shutdown(d.listener, SHUT_RDWR); /* a daemon that still waits for us sees the end */
+		pthread_join(d.thread, NULL);
+		if (d.in)
+			hang_up();
+		close(d.listener);
+		unlink(d.path);
+	}
+}
+END_TEST
+#endif
+
+int main(void)
+{
+	Suite *suite = suite_create("worker");
+	TCase *tcase = tcase_create("session_end");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_set_timeout(tcase, 60);
+	tcase_add_test(tcase, session_refused_at_hello_ends);
+	tcase_add_test(tcase, session_with_a_peer_that_speaks_otherwise_ends);
+	tcase_add_test(tcase, session_without_a_daemon_gives_up_only_when_it_waits);
+	tcase_add_test(tcase, session_spools_until_full_then_waits_and_gives_up);
+	tcase_add_test(tcase, session_ends_at_once_when_woken);
+#ifdef SW_FAULTS
+	tcase_add_test(tcase, session_without_memory_ends_cleanly_at_each_call);
+#endif
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

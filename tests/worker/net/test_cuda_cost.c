@@ -1,0 +1,233 @@
+/* tests/worker/net/test_cuda_cost.c — what one training step of lenet-cifar at batch 4 asks of a
+ * GPU: nodes of its graph, as the stand-in device counts what the worker gives it; bytes and
+ * arithmetic, as the shapes say. docs/performance.md has the table. */
+#include "tests/kernels/cuda_shim/shim.h"
+#include "worker/net/net.h"
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+#define BATCH     4
+#define ROWS      16
+#define NODES_MAX 25
+
+sw_ops_open_fn sw_ops_cuda_open;
+
+/* --- from the shapes --- */
+
+struct cost {
+	const char *name;
+	unsigned nodes;
+	double bytes; /* each operand read or written once */
+	double flops; /* 2 for a multiply-add */
+};
+
+#define CONV1_IN  (3 * 32 * 32)
+#define CONV1_OUT (6 * 28 * 28)
+#define CONV1_W   (6 * 3 * 5 * 5 + 6)
+#define POOL1_OUT (6 * 14 * 14)
+#define CONV2_OUT (16 * 10 * 10)
+#define CONV2_W   (16 * 6 * 5 * 5 + 16)
+#define POOL2_OUT (16 * 5 * 5)
+#define FC1_W     (120 * 400 + 120)
+#define FC2_W     (84 * 120 + 84)
+#define FC3_W     (10 * 84 + 10)
+#define WEIGHTS   (CONV1_W + CONV2_W + FC1_W + FC2_W + FC3_W)
+
+/* Floats, or int32: of a whole batch, and of weights. */
+#define ROW_BYTES(n)    (4.0 * BATCH * (n))
+#define WEIGHT_BYTES(n) (4.0 * (n))
+#define MACS(n)         (2.0 * BATCH * (n))
+
+#define CONV1_MACS MACS(28 * 28 * 6 * 75)
+#define CONV2_MACS MACS(10 * 10 * 16 * 150)
+#define FC1_MACS   MACS(120 * 400)
+#define FC2_MACS   MACS(84 * 120)
+#define FC3_MACS   MACS(10 * 84)
+
+/* backward reads x, w, y and dy, writes dw and, but for conv 1, dx */
+static const struct cost table[] = {
+	{"labels gathered", 1, ROW_BYTES(3), 0},
+	/* from bytes */
+	{"images gathered", 1, BATCH *CONV1_IN + ROW_BYTES(1 + CONV1_IN), 0},
+	{"conv 1", 1, ROW_BYTES(CONV1_IN + CONV1_OUT) + WEIGHT_BYTES(CONV1_W), CONV1_MACS},
+	{"pool 1", 1, ROW_BYTES(CONV1_OUT + 2 * POOL1_OUT), 0},
+	{"conv 2", 1, ROW_BYTES(POOL1_OUT + CONV2_OUT) + WEIGHT_BYTES(CONV2_W), CONV2_MACS},
+	{"pool 2", 1, ROW_BYTES(CONV2_OUT + 2 * POOL2_OUT), 0},
+	{"linear 1", 1, ROW_BYTES(400 + 120) + WEIGHT_BYTES(FC1_W), FC1_MACS},
+	{"linear 2", 1, ROW_BYTES(120 + 84) + WEIGHT_BYTES(FC2_W), FC2_MACS},
+	{"linear 3", 1, ROW_BYTES(84 + 10) + WEIGHT_BYTES(FC3_W), FC3_MACS},
+	{"cross entropy", 1, ROW_BYTES(10 + 1 + 10) + 2 * sizeof(struct sw_metrics), 0},
+	{"its gradient", 1, ROW_BYTES(10 + 1 + 10), 0},
+	{"linear 3 backward", 1, ROW_BYTES(10 + 2 * 84) + 2 * WEIGHT_BYTES(FC3_W), 2 * FC3_MACS},
+	{"linear 2 backward", 1, ROW_BYTES(2 * 84 + 2 * 120) + 2 * WEIGHT_BYTES(FC2_W),
+	 2 * FC2_MACS},
+	{"linear 1 backward", 1, ROW_BYTES(2 * 120 + 2 * 400) + 2 * WEIGHT_BYTES(FC1_W),
+	 2 * FC1_MACS},
+	{"pool 2 backward", 1, ROW_BYTES(2 * POOL2_OUT + CONV2_OUT), 0},
+	{"conv 2 backward", 1, ROW_BYTES(2 * CONV2_OUT + 2 * POOL1_OUT) + 2 * WEIGHT_BYTES(CONV2_W),
+	 2 * CONV2_MACS},
+	{"pool 1 backward", 1, ROW_BYTES(2 * POOL1_OUT + CONV1_OUT), 0},
+	{"conv 1 backward", 1, ROW_BYTES(2 * CONV1_OUT + CONV1_IN) + WEIGHT_BYTES(CONV1_W),
+	 CONV1_MACS},
+	{"SGD with momentum", 1, 5 * WEIGHT_BYTES(WEIGHTS), 5.0 * WEIGHTS},
+};
+
+static struct cost total(void)
+{
+	struct cost all = {"all", 0, 0, 0};
+
+	for (size_t i = 0; i < COUNT(table); i++) {
+		all.nodes += table[i].nodes;
+		all.bytes += table[i].bytes;
+		all.flops += table[i].flops;
+	}
+	return all;
+}
+
+START_TEST(table_has_the_arithmetic_of_the_net)
+{
+	/* three times forward, but for the gradient of the images, which nobody wants */
+	const double macs = 3 * 651720 - 352800;
+
+	for (size_t i = 0; i < COUNT(table); i++)
+		printf("%-18s %2u %9.0f bytes %9.0f flops\n", table[i].name, table[i].nodes,
+		       table[i].bytes, table[i].flops);
+	printf("%-18s %2u %9.0f bytes %9.0f flops\n", "all", total().nodes, total().bytes,
+	       total().flops);
+	ck_assert_int_eq(WEIGHTS, 62006);
+	ck_assert_double_eq(total().flops, 2 * BATCH * macs + 5.0 * WEIGHTS);
+}
+END_TEST
+
+/* --- as the worker gives it --- */
+
+static struct sw_model model;
+static struct sw_data data;
+static struct sw_queue *queue;
+static struct sw_net net;
+
+static const struct sw_trainer trainer = {
+	.classes = true, .lr = 0.01, .momentum = 0.9, .batch_size = BATCH, .epochs = 1};
+
+static void open_on(const struct sw_ops *ops)
+{
+	static const char set[] = "{\"format\": \"synthetic\", \"image\": [3, 32, 32], \"rows\": "
+				  "20, \"classes\": 10}";
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_data_source source;
+	const struct sw_data_want want = {.classes = true, .val_fraction = 0.2, .split_seed = 7};
+	cJSON *json = cJSON_Parse(set), *preset = cJSON_Parse("{\"preset\": \"lenet-cifar\"}");
+	int32_t order[ROWS];
+
+	for (int32_t i = 0; i < ROWS; i++)
+		order[i] = i;
+	ck_assert_int_eq(ops->queue_create(&queue), SW_OK);
+	ck_assert_msg(sw_data_source_read(&source, json, &err) == SW_OK, "%s", err.msg);
+	ck_assert_msg(sw_data_load(&data, &source, want, ops, queue, &err) == SW_OK, "%s", err.msg);
+	const struct sw_task task = sw_net_task(&data, true);
+
+	ck_assert_msg(sw_model_compile(&model, preset, NULL, &task, &err) == SW_OK, "%s", err.msg);
+	ck_assert_uint_eq(model.parameters, WEIGHTS);
+	ck_assert_ptr_nonnull(data.train.u8); /* as the table takes its rows */
+	ck_assert_msg(sw_net_create(&net, ops, queue, &model, &trainer, &data, 3, &err) == SW_OK,
+		      "%s", err.msg);
+	net.epoch = 1;
+	ck_assert_int_eq(sw_net_order(&net, order, ROWS), SW_OK);
+	ck_assert_int_eq(sw_net_metrics_zero(&net), SW_OK);
+	ck_assert_int_eq(ops->sync(queue), SW_OK);
+	cJSON_Delete(json);
+	cJSON_Delete(preset);
+}
+
+static void close_on(const struct sw_ops *ops)
+{
+	sw_net_destroy(&net);
+	sw_data_fini(&data);
+	ops->queue_destroy(queue);
+}
+
+/* What steps [from, to) give to the device. */
+static struct sw_shim_count steps(size_t from, size_t to)
+{
+	sw_shim.given = (struct sw_shim_count){0};
+	for (size_t i = from; i < to; i++)
+		ck_assert_int_eq(sw_net_train(&net, &data, i * BATCH, BATCH), SW_OK);
+	ck_assert_int_eq(net.ops->sync(queue), SW_OK);
+	return sw_shim.given;
+}
+
+static float *weights(void)
+{
+	float *w = malloc(model.weights_n * sizeof *w);
+
+	ck_assert_ptr_nonnull(w);
+	ck_assert_int_eq(sw_net_set_download(&net, 0, w), SW_OK);
+	return w;
+}
+
+START_TEST(step_of_lenet_at_batch_4_has_few_nodes)
+{
+	const size_t head = sizeof(struct sw_step) + BATCH * sizeof(int32_t);
+	const struct sw_ops *cuda;
+	struct sw_shim_count calls, recorded, replayed;
+	struct sw_err err = SW_ERR_INIT;
+
+	sw_ops_cpu_threads(1);
+	ck_assert_msg(sw_ops_cuda_open(0, &cuda, &err) == SW_OK, "%s", err.msg);
+	open_on(cuda);
+	calls = steps(0, 1);
+	recorded = steps(1, 2);
+	replayed = steps(2, 3);
+	float *device = weights(), *host;
+
+	close_on(cuda);
+
+	/* the graph: kernels alone, as many as the table says */
+	ck_assert_uint_eq(sw_shim.graph_nodes, total().nodes);
+	ck_assert_uint_le(sw_shim.graph_nodes, NODES_MAX);
+	ck_assert_uint_eq(recorded.kernels, total().nodes);
+	ck_assert_uint_eq(recorded.products + recorded.fills, 0);
+	/* by calls one more: the metrics are kept, should it run short of memory */
+	ck_assert_uint_eq(calls.kernels, total().nodes + 1);
+	/* beside it: one copy a step, of what changes */
+	ck_assert_uint_eq(recorded.copies, 1);
+	ck_assert_uint_eq(replayed.copies, 1);
+	ck_assert_uint_eq(replayed.up_bytes, head);
+	ck_assert_uint_eq(replayed.kernels + replayed.products + replayed.fills, 0);
+	ck_assert_uint_eq(sw_shim.graph_runs, 2);
+
+	/* and it is the step: the CPU's weights after three of them */
+	open_on(&sw_ops_cpu);
+	(void)steps(0, 3);
+	host = weights();
+	for (size_t i = 0; i < model.weights_n; i++)
+		if (!(fabs((double)device[i] - (double)host[i]) <= 1e-6))
+			ck_abort_msg("weight %zu: cpu %.9g, cuda %.9g", i, (double)host[i],
+				     (double)device[i]);
+	close_on(&sw_ops_cpu);
+	free(device);
+	free(host);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("worker/cuda_cost");
+	TCase *tc = tcase_create("cost");
+	SRunner *sr;
+	int failed;
+
+	tcase_add_test(tc, table_has_the_arithmetic_of_the_net);
+	tcase_add_test(tc, step_of_lenet_at_batch_4_has_few_nodes);
+	tcase_set_timeout(tc, 120);
+	suite_add_tcase(s, tc);
+	sr = srunner_create(s);
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

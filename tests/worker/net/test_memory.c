@@ -1,0 +1,183 @@
+/* tests/worker/net/test_memory.c — memory that is short: parts of a batch, the same curve. */
+#include "tests/worker/trial.h"
+#include "worker/net/layout.h"
+
+#define EPOCHS 4
+
+static const char layers[] = "[{\"linear\": 24}, \"relu\", {\"dropout\": 0.2}, {\"linear\": 3}]";
+static const struct sw_trainer trainer = {.classes = true,
+					  .optimizer = SW_ADAM,
+					  .lr = 0.01,
+					  .beta1 = 0.9,
+					  .beta2 = 0.999,
+					  .eps = 1e-8,
+					  .batch_size = 100,
+					  .epochs = EPOCHS};
+
+static struct sw_model model;
+
+static void setup(void)
+{
+	trial_setup();
+	data_load("wine", true);
+	model_make(&model, layers, true);
+}
+
+struct curve {
+	double train_loss[EPOCHS], val_loss[EPOCHS];
+	size_t n, micro;
+	unsigned oom_events;
+};
+
+static bool go_on(void *ctx)
+{
+	(void)ctx;
+	return true;
+}
+
+static bool report(void *ctx, const struct sw_epoch *e)
+{
+	struct curve *c = ctx;
+
+	c->train_loss[c->n] = e->train_loss;
+	c->val_loss[c->n++] = e->val_loss;
+	c->micro = e->net->at.micro;
+	c->oom_events = e->net->oom_events;
+	return true;
+}
+
+static sw_status run(struct curve *c, const struct sw_ops *ops, size_t memory)
+{
+	const struct sw_train_hooks hooks = {.ctx = c, .go_on = go_on, .report = report};
+	struct sw_trainer t = trainer;
+	enum sw_train_end end;
+	struct sw_err err = SW_ERR_INIT;
+
+	*c = (struct curve){.n = 0};
+	t.memory = memory;
+	return sw_train_run(ops, queue, &model, &data, &t, 3, &hooks, &end, &err);
+}
+
+static void same(const struct curve *a, const struct curve *b)
+{
+	ck_assert_uint_eq(a->n, EPOCHS);
+	for (size_t i = 0; i < EPOCHS; i++) {
+		ck_assert_double_eq_tol(a->train_loss[i], b->train_loss[i], 1e-5);
+		ck_assert_double_eq_tol(a->val_loss[i], b->val_loss[i], 1e-5);
+	}
+}
+
+START_TEST(layout_fits_every_cap_by_halving_or_says_that_it_does_not)
+{
+	struct sw_layout whole, at, one;
+	struct sw_trainer t = trainer;
+	size_t last = SIZE_MAX;
+	unsigned halved;
+
+	ck_assert_int_eq(sw_layout_make(&whole, &model, &t, data.train.rows, data.val.rows,
+					&sw_ops_cpu, NULL),
+			 SW_OK);
+	t.micro_batch = 1;
+	t.memory = 1;
+	ck_assert_int_eq(
+		sw_layout_make(&one, &model, &t, data.train.rows, data.val.rows, &sw_ops_cpu, NULL),
+		SW_OK);
+	ck_assert_uint_lt(one.bytes, whole.bytes / 2);
+	for (size_t most = whole.bytes; most >= one.bytes; most -= 64) {
+		size_t micro = whole.micro;
+
+		ck_assert_int_eq(sw_layout_fit(&at, &model, &trainer, data.train.rows,
+					       data.val.rows, &sw_ops_cpu, most, &halved, NULL),
+				 SW_OK);
+		ck_assert_uint_le(at.bytes, most);
+		for (unsigned i = 0; i < halved; i++)
+			micro = (micro + 1) / 2;
+		ck_assert_uint_eq(at.micro, micro);
+		ck_assert_uint_le(at.micro, last);
+		last = at.micro;
+	}
+	ck_assert_uint_eq(last, 1);
+	ck_assert_int_eq(sw_layout_fit(&at, &model, &trainer, data.train.rows, data.val.rows,
+				       &sw_ops_cpu, one.bytes - 1, &halved, NULL),
+			 SW_NOMEM);
+}
+END_TEST
+
+START_TEST(net_under_a_cap_has_the_same_curve)
+{
+	struct curve whole, part;
+	struct sw_layout one;
+	struct sw_trainer t = trainer;
+
+	ck_assert_int_eq(run(&whole, &sw_ops_cpu, 0), SW_OK);
+	ck_assert_uint_eq(whole.oom_events, 0);
+	t.micro_batch = 1;
+	t.memory = 1;
+	ck_assert_int_eq(
+		sw_layout_make(&one, &model, &t, data.train.rows, data.val.rows, &sw_ops_cpu, NULL),
+		SW_OK);
+	for (size_t k = 1; k <= 4; k++) {
+		ck_assert_int_eq(run(&part, &sw_ops_cpu, one.bytes * k), SW_OK);
+		if (k == 1)
+			ck_assert_uint_eq(part.micro, 1);
+		ck_assert(part.oom_events > 0 || part.micro == 100);
+		same(&part, &whole);
+	}
+	ck_assert_int_eq(run(&part, &sw_ops_cpu, one.bytes - 1), SW_NOMEM);
+	ck_assert_uint_eq(part.n, 0);
+}
+END_TEST
+
+/* A table that is short of memory in the middle of a step, for more than so many rows. */
+static size_t most_rows;
+static unsigned calls, refusals;
+
+static sw_status short_backward(struct sw_queue *q, const float *x, const float *w, const float *y,
+				float *dy, float *dx, float *dw, float *db, size_t B, size_t in,
+				size_t out, enum sw_act act, int accumulate)
+{
+	if (++calls > 5 && B > most_rows) {
+		refusals++;
+		return SW_NOMEM;
+	}
+	return sw_ops_cpu.linear_backward(q, x, w, y, dy, dx, dw, db, B, in, out, act, accumulate);
+}
+
+START_TEST(net_that_runs_short_in_a_step_begins_it_again_in_parts)
+{
+	struct sw_ops ops = sw_ops_cpu;
+	struct curve whole, part;
+
+	ops.linear_backward = short_backward;
+	ck_assert_int_eq(run(&whole, &sw_ops_cpu, 0), SW_OK);
+	calls = refusals = 0;
+	most_rows = 30;
+	ck_assert_int_eq(run(&part, &ops, 0), SW_OK);
+	ck_assert_uint_eq(part.micro, 25);
+	ck_assert_uint_eq(part.oom_events, 2);
+	ck_assert_uint_eq(refusals, 2);
+	same(&part, &whole);
+	calls = refusals = 0;
+	most_rows = 0;
+	ck_assert_int_eq(run(&part, &ops, 0), SW_NOMEM);
+	ck_assert_uint_eq(refusals, 8); /* 100, 50, 25, 13, 7, 4, 2, 1 */
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("worker");
+	TCase *tcase = tcase_create("memory");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_set_timeout(tcase, 120);
+	tcase_add_checked_fixture(tcase, setup, trial_teardown);
+	tcase_add_test(tcase, layout_fits_every_cap_by_halving_or_says_that_it_does_not);
+	tcase_add_test(tcase, net_under_a_cap_has_the_same_curve);
+	tcase_add_test(tcase, net_that_runs_short_in_a_step_begins_it_again_in_parts);
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,278 @@
+/* tests/worker/net/test_net.c — parts of a batch, schedules, patience, metrics, running
+ * statistics. */
+#include "tests/worker/trial.h"
+#include <math.h>
+
+static const char plain[] = "[{\"linear\": 20}, \"relu\", {\"dropout\": 0.3}, {\"residual\": "
+			    "[\"layernorm\", {\"linear\": 20}, \"tanh\"]}, {\"linear\": 3}]";
+static const char normed[] = "[{\"linear\": 8}, \"batchnorm\", \"relu\", {\"linear\": 3}]";
+static const struct sw_trainer adam = {.optimizer = SW_ADAM,
+				       .classes = true,
+				       .lr = 0.01,
+				       .beta1 = 0.9,
+				       .beta2 = 0.999,
+				       .eps = 1e-8,
+				       .clip_norm = 1,
+				       .batch_size = 32,
+				       .epochs = 6};
+
+struct run {
+	struct sw_epoch e[64];
+	size_t n;
+	uint64_t from; /* goes on after this epoch's checkpoint */
+};
+
+static bool go_on(void *ctx)
+{
+	(void)ctx;
+	return true;
+}
+
+static bool report(void *ctx, const struct sw_epoch *e)
+{
+	const struct sw_checkpoint_id id = {.sweep = 1, .trial = 2, .epoch = e->epoch};
+	struct run *r = ctx;
+
+	ck_assert_uint_lt(r->n, 64);
+	r->e[r->n++] = *e;
+	ck_assert_int_eq(sw_checkpoint_write(e->net, &id, folder, NULL), SW_OK);
+	return true;
+}
+
+static sw_status begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct sw_err *err)
+{
+	const struct run *r = ctx;
+	const struct sw_checkpoint_id id = {.sweep = 1, .trial = 2, .epoch = r->from};
+	char path[128];
+
+	if (r->from == 0)
+		return SW_OK;
+	*epoch = r->from;
+	snprintf(path, sizeof path, "%s/2-%d.ckpt", folder, (int)r->from);
+	return sw_checkpoint_read(net, &id, path, err);
+}
+
+static enum sw_train_end train_end(struct run *r, const char *layers, const struct sw_trainer *t)
+{
+	const struct sw_train_hooks hooks = {
+		.ctx = r, .begin = begin, .go_on = go_on, .report = report};
+	struct sw_err err = SW_ERR_INIT;
+	enum sw_train_end end;
+	struct sw_model m;
+
+	model_make(&m, layers, t->classes);
+	ck_assert_msg(sw_train_run(&sw_ops_cpu, queue, &m, &data, t, 3, &hooks, &end, &err) ==
+			      SW_OK,
+		      "%s", err.msg);
+	return end;
+}
+
+static void train(struct run *r, const char *layers, const struct sw_trainer *t)
+{
+	ck_assert_int_eq(train_end(r, layers, t), SW_TRAIN_DONE);
+}
+
+static void setup(void)
+{
+	trial_setup();
+	data_load("wine", true);
+}
+
+/* Dropout's masks are the whole batch's, whatever the parts. */
+START_TEST(net_in_parts_of_a_batch_trains_the_same)
+{
+	static const uint64_t parts[] = {1, 5, 16, 31, 1000};
+	struct run whole = {.n = 0};
+
+	train(&whole, plain, &adam);
+	for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+		struct sw_trainer t = adam;
+		struct run r = {.n = 0};
+
+		t.micro_batch = parts[k];
+		train(&r, plain, &t);
+		ck_assert_uint_eq(r.n, whole.n);
+		for (size_t i = 0; i < r.n; i++)
+			ck_assert_double_eq_tol(r.e[i].val_loss, whole.e[i].val_loss, 1e-5);
+	}
+}
+END_TEST
+
+START_TEST(net_with_statistics_goes_on_from_a_checkpoint_bit_for_bit)
+{
+	struct sw_trainer t = adam;
+	struct run whole = {.n = 0}, rest = {.from = 3};
+
+	t.schedule = SW_SCHEDULE_COSINE;
+	t.warmup_epochs = 1.5;
+	train(&whole, normed, &t);
+	train(&rest, normed, &t);
+	ck_assert_uint_eq(rest.n, 3);
+	for (size_t i = 0; i < 3; i++) {
+		ck_assert_mem_eq(&rest.e[i].train_loss, &whole.e[3 + i].train_loss, sizeof(double));
+		ck_assert_mem_eq(&rest.e[i].val_loss, &whole.e[3 + i].val_loss, sizeof(double));
+	}
+}
+END_TEST
+
+/* A rate that never learns: the loss does not move, and the third epoch like it is the last. */
+START_TEST(net_without_a_better_loss_ends_by_patience)
+{
+	struct sw_trainer t = adam;
+	struct run whole = {.n = 0}, rest = {.from = 2};
+
+	t.lr = 1e-30;
+	t.epochs = 60;
+	t.patience = 3;
+	ck_assert_int_eq(train_end(&whole, "[{\"linear\": 3}]", &t), SW_TRAIN_STALE);
+	ck_assert_uint_eq(whole.n, 4);
+	/* a checkpoint knows how long it has been waited */
+	ck_assert_int_eq(train_end(&rest, "[{\"linear\": 3}]", &t), SW_TRAIN_STALE);
+	ck_assert_uint_eq(rest.n, 2);
+	/* where the last epoch is reached, too, nothing is cut off */
+	t.epochs = 4;
+	whole.n = 0;
+	train(&whole, "[{\"linear\": 3}]", &t);
+	ck_assert_uint_eq(whole.n, 4);
+	t.patience = 0;
+	t.epochs = 7;
+	whole.n = 0;
+	train(&whole, "[{\"linear\": 3}]", &t);
+	ck_assert_uint_eq(whole.n, 7);
+}
+END_TEST
+
+/* Beside torch.optim.lr_scheduler's StepLR and CosineAnnealingLR (a step a call) and a line. */
+START_TEST(trainer_lr_follows_its_schedule)
+{
+	struct sw_trainer t = {.lr = 0.5, .epochs = 10, .step_epochs = 3, .gamma = 0.1};
+
+	ck_assert_double_eq(sw_trainer_lr(&t, 99, 10), 0.5);
+	t.schedule = SW_SCHEDULE_STEP;
+	ck_assert_double_eq(sw_trainer_lr(&t, 29, 10), 0.5);
+	ck_assert_double_eq_tol(sw_trainer_lr(&t, 30, 10), 0.05, 1e-15);
+	ck_assert_double_eq_tol(sw_trainer_lr(&t, 99, 10), 0.0005, 1e-15);
+	t.schedule = SW_SCHEDULE_COSINE;
+	ck_assert_double_eq(sw_trainer_lr(&t, 0, 10), 0.5);
+	ck_assert_double_eq_tol(sw_trainer_lr(&t, 50, 10), 0.25, 1e-15);
+	ck_assert_double_eq_tol(sw_trainer_lr(&t, 99, 10), 0.5 * (1 + cos(0.99 * acos(-1.0))) / 2,
+				1e-15);
+	t.warmup_epochs = 2;
+	ck_assert_double_eq_tol(sw_trainer_lr(&t, 0, 10), 0.5 / 20, 1e-15);
+	ck_assert_double_eq_tol(sw_trainer_lr(&t, 18, 10), 0.5 * 19 / 20, 1e-15);
+	/* the line ends at the whole rate, and the curve begins there */
+	ck_assert_double_eq(sw_trainer_lr(&t, 19, 10), 0.5);
+	ck_assert_double_eq_tol(sw_trainer_lr(&t, 20, 10), 0.5, 1e-15);
+	ck_assert_double_eq_tol(sw_trainer_lr(&t, 60, 10), 0.25, 1e-15);
+	t.warmup_epochs = 2.05;
+	ck_assert_double_eq_tol(sw_trainer_lr(&t, 19, 10), 0.5 * 20 / 20.5, 1e-15);
+	ck_assert_double_eq(sw_trainer_lr(&t, 20, 10), 0.5);
+}
+END_TEST
+
+/* The metrics of an epoch beside the outputs that made them. */
+START_TEST(net_metrics_are_those_of_its_outputs)
+{
+	struct sw_err err = SW_ERR_INIT;
+	double tp[3] = {0}, fp[3] = {0}, fn[3] = {0}, f1 = 0, got, correct = 0;
+	struct sw_metrics sums;
+	struct sw_model m;
+	struct sw_net net;
+
+	model_make(&m, plain, true);
+	ck_assert_int_eq(sw_net_create(&net, &sw_ops_cpu, queue, &m, &adam, &data, 5, &err), SW_OK);
+	ck_assert_int_eq(sw_net_metrics_zero(&net), SW_OK);
+	ck_assert_int_eq(sw_net_eval(&net, &data, 0, data.val.rows), SW_OK);
+	for (size_t i = 0; i < data.val.rows; i++) {
+		const float *z = sw_net_output(&net) + 3 * i;
+		const int best = z[0] >= z[1] && z[0] >= z[2] ? 0 : z[1] >= z[2] ? 1 : 2;
+		const int label = data.val.label[i];
+
+		tp[label] += best == label;
+		fn[label] += best != label;
+		fp[best] += best != label;
+		correct += best == label;
+	}
+	for (int c = 0; c < 3; c++)
+		f1 += 2 * tp[c] / (2 * tp[c] + fp[c] + fn[c]) / 3;
+	ck_assert_int_eq(sw_net_macro_f1(&net, &got), SW_OK);
+	ck_assert_double_eq_tol(got, f1, 1e-12);
+	ck_assert_int_eq(sw_net_metrics(&net, &sums), SW_OK);
+	ck_assert_double_eq(sums.correct, correct);
+	ck_assert_double_eq(sums.top5, (double)data.val.rows);
+	sw_net_destroy(&net);
+}
+END_TEST
+
+START_TEST(net_of_numbers_reports_what_it_explains)
+{
+	struct sw_trainer t = adam;
+	struct run r = {.n = 0};
+	double mean = 0, spread = 0;
+
+	sw_data_fini(&data);
+	data_load("diabetes", false);
+	for (size_t i = 0; i < data.val.rows; i++)
+		mean += (double)data.val.target[i] / (double)data.val.rows;
+	for (size_t i = 0; i < data.val.rows; i++)
+		spread += pow((double)data.val.target[i] - mean, 2) / (double)data.val.rows;
+	t.classes = false;
+	t.lr = 1;
+	t.clip_norm = 0;
+	t.epochs = 20;
+	train(&r, "[{\"linear\": 1}]", &t);
+	const struct sw_epoch *e = &r.e[19];
+
+	ck_assert_double_eq_tol(e->val_r2, 1 - e->val_loss / spread, 1e-6);
+	ck_assert_double_gt(e->val_r2, 0.3);
+	ck_assert_double_lt(e->val_mae, sqrt(e->val_loss));
+	ck_assert_double_gt(e->val_mae, sqrt(e->val_loss) / 2);
+}
+END_TEST
+
+static sw_status no_gelu(struct sw_queue *q, const float *x, float *y, size_t n)
+{
+	(void)q;
+	(void)x;
+	(void)y;
+	(void)n;
+	return SW_UNSUPPORTED;
+}
+
+START_TEST(net_on_a_backend_that_lacks_an_operation_names_it)
+{
+	const struct sw_train_hooks hooks = {.go_on = go_on};
+	struct sw_ops ops = sw_ops_cpu;
+	struct sw_err err = SW_ERR_INIT;
+	enum sw_train_end end;
+	struct sw_model m;
+
+	ops.gelu_forward = no_gelu;
+	model_make(&m, "[{\"linear\": 4}, \"gelu\", {\"linear\": 3}]", true);
+	ck_assert_int_eq(sw_train_run(&ops, queue, &m, &data, &adam, 3, &hooks, &end, &err),
+			 SW_UNSUPPORTED);
+	ck_assert_str_eq(err.msg, "gelu is not supported on cpu");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("worker");
+	TCase *tcase = tcase_create("net");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_set_timeout(tcase, 120);
+	tcase_add_checked_fixture(tcase, setup, trial_teardown);
+	tcase_add_test(tcase, net_in_parts_of_a_batch_trains_the_same);
+	tcase_add_test(tcase, net_with_statistics_goes_on_from_a_checkpoint_bit_for_bit);
+	tcase_add_test(tcase, net_without_a_better_loss_ends_by_patience);
+	tcase_add_test(tcase, trainer_lr_follows_its_schedule);
+	tcase_add_test(tcase, net_metrics_are_those_of_its_outputs);
+	tcase_add_test(tcase, net_on_a_backend_that_lacks_an_operation_names_it);
+	tcase_add_test(tcase, net_of_numbers_reports_what_it_explains);
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,242 @@
+/* worker/data/data_cache.c — data sets kept from trial to trial, so that a trial's start costs
+ * nothing, and shared by trials that run at once. A list: entries stay where they are while they
+ * are held. */
+#include "base/fault.h"
+#include "worker/data/data.h"
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define IDLE_MOST 4 /* sets that nobody holds */
+
+struct entry {
+	struct entry *next;
+	unsigned holders;
+	char *spec; /* the data set's JSON, one line */
+	char path[sizeof((struct sw_data_source *)0)->path];
+	struct sw_data_want want;
+	uint64_t stamp; /* of its files */
+	uint64_t used;  /* the get that used it last */
+	struct sw_data data;
+};
+
+struct sw_data_cache {
+	const struct sw_ops *ops;
+	struct sw_queue *q;
+	pthread_mutex_t lock; /* of what follows; held while a set is read */
+	uint64_t gets;
+	size_t loads;
+	struct entry *entries;
+};
+
+sw_status sw_data_cache_create(struct sw_data_cache **out, const struct sw_ops *ops,
+			       struct sw_queue *q)
+{
+	*out = sw_calloc(1, sizeof **out);
+	if (!*out)
+		return SW_NOMEM;
+	(*out)->ops = ops;
+	(*out)->q = q;
+	if (pthread_mutex_init(&(*out)->lock, NULL) == 0)
+		return SW_OK;
+	free(*out);
+	*out = NULL;
+	return SW_NOMEM;
+}
+
+/* Takes e. */
+static void entry_free(struct entry *e)
+{
+	free(e->spec);
+	sw_data_fini(&e->data);
+	free(e);
+}
+
+/* Drops sets that nobody holds, those first that were used least lately, until there are at most
+ * `keep` of them, and all sets have at most `most` bytes. */
+static void drop_idle(struct sw_data_cache *c, size_t keep, size_t most)
+{
+	for (;;) {
+		struct entry **oldest = NULL, *e;
+		size_t idle = 0, bytes = 0;
+
+		for (struct entry **at = &c->entries; *at; at = &(*at)->next) {
+			bytes += (*at)->data.bytes;
+			if ((*at)->holders)
+				continue;
+			idle++;
+			if (!oldest || (*at)->used < (*oldest)->used)
+				oldest = at;
+		}
+		if (!oldest || (idle <= keep && bytes <= most))
+			return;
+		e = *oldest;
+		*oldest = e->next;
+		entry_free(e);
+	}
+}
+
+void sw_data_cache_destroy(struct sw_data_cache *c)
+{
+	if (!c)
+		return;
+	while (c->entries) {
+		struct entry *e = c->entries;
+
+		c->entries = e->next;
+		entry_free(e);
+	}
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+size_t sw_data_cache_loads(const struct sw_data_cache *c)
+{
+	return c->loads;
+}
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+	for (int i = 0; i < 8; i++, v >>= 8)
+		h = (h ^ (v & 255)) * 0x100000001b3u; /* FNV-1a */
+	return h;
+}
+
+/* Sizes and times of all files; of one that is missing, nothing: reading it tells. */
+static uint64_t stamp_of(const struct sw_data_source *source)
+{
+	char file[SW_DATASET_MAX_PATH + 64];
+	uint64_t h = 0xcbf29ce484222325u;
+	struct stat st;
+
+	for (size_t i = 0; sw_data_source_file(source, i, file); i++) {
+		if (stat(file, &st) != 0)
+			continue;
+		h = mix(h, i + 1);
+		h = mix(h, (uint64_t)st.st_ino);
+		h = mix(h, (uint64_t)st.st_size);
+		h = mix(h, (uint64_t)st.st_mtim.tv_sec);
+		h = mix(h, (uint64_t)st.st_mtim.tv_nsec);
+	}
+	return h;
+}
+
+static bool entry_is(const struct entry *e, const char *spec, const struct sw_data_source *source,
+		     struct sw_data_want want, uint64_t stamp)
+{
+	return strcmp(e->spec, spec) == 0 && strcmp(e->path, source->path) == 0 &&
+	       e->want.classes == want.classes && e->want.split_seed == want.split_seed &&
+	       e->want.standardize == want.standardize && e->want.all == want.all &&
+	       e->want.val_fraction == want.val_fraction && e->stamp == stamp;
+}
+
+static sw_status load(struct sw_data_cache *c, struct sw_queue *q, struct entry *e,
+		      const struct sw_data_source *source, struct sw_data_want want,
+		      struct sw_err *err)
+{
+	struct sw_err first = SW_ERR_INIT;
+	sw_status status;
+
+	c->loads++;
+	status = sw_data_load(&e->data, source, want, c->ops, q, &first);
+	if (status == SW_NOMEM) {
+		drop_idle(c, 0, SIZE_MAX);
+		first = (struct sw_err)SW_ERR_INIT;
+		status = sw_data_load(&e->data, source, want, c->ops, q, &first);
+	}
+	if (status == SW_NOMEM && want.device_bytes > 1) {
+		want.device_bytes = 1; /* streamed */
+		first = (struct sw_err)SW_ERR_INIT;
+		status = sw_data_load(&e->data, source, want, c->ops, q, &first);
+	}
+	return status == SW_OK ? SW_OK : sw_err_at(err, status, first.ptr, "%s", first.msg);
+}
+
+/* A new entry of the list, held by nobody. Takes spec. */
+static sw_status entry_make(struct sw_data_cache *c, struct sw_queue *q, char *spec,
+			    const struct sw_data_source *source, struct sw_data_want want,
+			    uint64_t stamp, struct entry **out, struct sw_err *err)
+{
+	struct entry *e;
+	sw_status status;
+
+	drop_idle(c, IDLE_MOST - 1, SIZE_MAX);
+	e = sw_calloc(1, sizeof *e);
+	*out = e;
+	if (!e) {
+		free(spec);
+		return sw_err_set(err, SW_NOMEM, "no memory for a data set");
+	}
+	e->spec = spec;
+	memcpy(e->path, source->path, sizeof e->path);
+	e->want = want;
+	e->stamp = stamp;
+	status = load(c, q, e, source, want, err);
+	if (status != SW_OK) {
+		entry_free(e);
+		return status;
+	}
+	e->next = c->entries;
+	c->entries = e;
+	return SW_OK;
+}
+
+sw_status sw_data_cache_hold(struct sw_data_cache *c, struct sw_queue *q, const cJSON *dataset,
+			     struct sw_data_want want, const struct sw_data **out,
+			     struct sw_err *err)
+{
+	struct sw_data_source source;
+	struct entry *e;
+	uint64_t stamp;
+	char *spec;
+	sw_status status = sw_data_source_read(&source, dataset, err);
+
+	*out = NULL;
+	if (status != SW_OK)
+		return status;
+	spec = cJSON_PrintUnformatted(dataset);
+	if (!spec)
+		return sw_err_set(err, SW_NOMEM, "no memory for the data set's key");
+	stamp = stamp_of(&source);
+	pthread_mutex_lock(&c->lock);
+	for (e = c->entries; e && !entry_is(e, spec, &source, want, stamp);)
+		e = e->next;
+	if (e)
+		free(spec);
+	else
+		status = entry_make(c, q, spec, &source, want, stamp, &e, err);
+	if (status == SW_OK) {
+		e->used = ++c->gets;
+		e->holders++;
+		*out = &e->data;
+	}
+	pthread_mutex_unlock(&c->lock);
+	return status;
+}
+
+void sw_data_cache_release(struct sw_data_cache *c, const struct sw_data *data)
+{
+	if (!data)
+		return;
+	pthread_mutex_lock(&c->lock);
+	for (struct entry *e = c->entries; e; e = e->next)
+		e->holders -= &e->data == data;
+	pthread_mutex_unlock(&c->lock);
+}
+
+void sw_data_cache_trim(struct sw_data_cache *c, size_t most)
+{
+	pthread_mutex_lock(&c->lock);
+	drop_idle(c, IDLE_MOST, most);
+	pthread_mutex_unlock(&c->lock);
+}
+
+sw_status sw_data_cache_get(struct sw_data_cache *c, const cJSON *dataset, struct sw_data_want want,
+			    const struct sw_data **out, struct sw_err *err)
+{
+	const sw_status status = sw_data_cache_hold(c, c->q, dataset, want, out, err);
+
+	sw_data_cache_release(c, *out);
+	return status;
+}

@@ -1,0 +1,385 @@
+#include "worker/data/data_csv.h"
+#include "base/fault.h"
+#include "proto/nearest.h"
+#include "proto/utf8.h"
+#include "worker/data/data_files.h"
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_BYTES   ((off_t)1 << 30)
+#define MAX_COLUMNS ((size_t)65536)
+#define NAMES_SHOWN ((size_t)8) /* columns that an error lists */
+
+const char *sw_csv_show(const char *text, char out[44])
+{
+	size_t n = 0;
+
+	for (; text[n] && n < 40; n++)
+		out[n] = text[n] >= ' ' && text[n] <= '~' ? text[n] : '?';
+	strcpy(out + n, text[n] ? "..." : "");
+	return out;
+}
+
+/* A whole text as a decimal number, infinite where it is too large for a double. */
+static bool decimal(const char *text, double *out)
+{
+	char *end;
+
+	text += strspn(text, " \t");
+	/* strtod alone would take inf, nan and 0x10 */
+	if (*text == '\0' || strspn(text, "0123456789+-.eE \t") != strlen(text))
+		return false;
+	*out = strtod(text, &end);
+	return end != text && end[strspn(end, " \t")] == '\0';
+}
+
+bool sw_csv_number(const char *text, double *out)
+{
+	return decimal(text, out) && isfinite(*out);
+}
+
+/* The whole file, NUL-terminated. */
+static sw_status load(const char *path, char **out, size_t *len, struct sw_err *err)
+{
+	sw_status status = SW_OK;
+	struct stat st;
+	char show[44], *text = NULL;
+	size_t n = 0;
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0)
+		return sw_err_at(err, errno == ENOENT ? SW_NOT_FOUND : SW_IO, "/path", "%s: %s",
+				 path, strerror(errno));
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+		status = sw_err_at(err, SW_INVALID, "/path", "%s is not a file", path);
+	} else if (st.st_size > MAX_BYTES) {
+		status = sw_err_at(err, SW_TOO_BIG, "/path", "%s is over 1 GiB", path);
+	} else if (!(text = sw_malloc((size_t)st.st_size + 1))) {
+		status = sw_err_set(err, SW_NOMEM, "no memory to read %s", sw_csv_show(path, show));
+	}
+	while (status == SW_OK && n < (size_t)st.st_size) {
+		const ssize_t got = sw_fault_hit(SW_FAULT_IO)
+					    ? (errno = EIO, -1)
+					    : read(fd, text + n, (size_t)st.st_size - n);
+
+		if (got < 0 && errno != EINTR)
+			status = sw_err_at(err, SW_IO, "/path", "%s: %s", path, strerror(errno));
+		else if (got == 0)
+			break; /* it shrank meanwhile */
+		n += got > 0 ? (size_t)got : 0;
+	}
+	close(fd);
+	if (status != SW_OK) {
+		free(text);
+		return status;
+	}
+	assert(text != NULL);
+	text[n] = '\0';
+	*out = text;
+	*len = n;
+	return SW_OK;
+}
+
+/* Ends the quoted cell that starts at `from` (after its quote), in place. Returns what follows the
+ * closing quote, or NULL when there is none. */
+static char *unquote(struct csv_reader *r, char *from)
+{
+	char *to = from;
+
+	for (; *from; from++) {
+		if (*from == '"' && from[1] == '"')
+			from++;
+		else if (*from == '"')
+			break;
+		r->line += *from == '\n';
+		*to++ = *from;
+	}
+	if (*from == '\0')
+		return NULL;
+	*to = '\0';
+	return from + 1;
+}
+
+static sw_status cell_add(struct csv_reader *r, char *text, struct sw_err *err)
+{
+	if (r->cells == MAX_COLUMNS)
+		return sw_err_at(err, SW_TOO_BIG, "/path", "%s: line %zu has over %zu columns",
+				 r->path, r->line, MAX_COLUMNS);
+	if (r->cells == r->cap) {
+		const size_t cap = r->cap ? r->cap * 2 : 64;
+		char **bigger = sw_realloc(r->cell, cap * sizeof *bigger);
+
+		if (!bigger)
+			return sw_err_set(err, SW_NOMEM, "no memory for a row of %s", r->path);
+		r->cell = bigger;
+		r->cap = cap;
+	}
+	r->cell[r->cells++] = text;
+	return SW_OK;
+}
+
+sw_status csv_row_next(struct csv_reader *r, size_t *line, struct sw_err *err)
+{
+	r->cells = 0;
+	while (*r->at == '\n' || (*r->at == '\r' && r->at[1] == '\n')) {
+		r->at += *r->at == '\r' ? 2 : 1;
+		r->line++;
+	}
+	*line = r->line;
+	if (*r->at == '\0')
+		return SW_OK;
+	for (;;) {
+		char *start = r->at, *end;
+		sw_status status;
+
+		if (*start == '"') {
+			end = unquote(r, ++start);
+			if (!end)
+				return sw_err_at(err, SW_INVALID, "/path",
+						 "%s: line %zu opens a quote that is never closed",
+						 r->path, *line);
+			if (!strchr(",\n", *end) && strncmp(end, "\r\n", 2) != 0)
+				return sw_err_at(err, SW_INVALID, "/path",
+						 "%s: line %zu has text after a closing quote",
+						 r->path, *line);
+		} else {
+			end = start + strcspn(start, ",\n");
+		}
+		status = cell_add(r, start, err);
+		if (status != SW_OK)
+			return status;
+		if (*end == '\r' || (*end == '\n' && end > start && end[-1] == '\r')) {
+			if (*end == '\n')
+				end[-1] = '\0';
+			else
+				*end++ = '\0';
+		}
+		const char separator = *end;
+
+		*end = '\0';
+		r->at = separator ? end + 1 : end;
+		if (separator == ',')
+			continue;
+		r->line += separator == '\n';
+		return SW_OK;
+	}
+}
+
+static sw_status label_unknown(const struct csv_reader *r, const char *name, struct sw_err *err)
+{
+	char show[44], list[NAMES_SHOWN * 48 + 8] = "", one[44];
+	const char *near = sw_nearest(name, (const char *const *)r->name, r->columns);
+	size_t n = 0;
+
+	if (near)
+		return sw_err_at(err, SW_INVALID, "/label",
+				 "%s has no column \"%s\": did you mean \"%s\"?", r->path,
+				 sw_csv_show(name, show), sw_csv_show(near, one));
+	for (size_t i = 0; i < r->columns && i < NAMES_SHOWN; i++) {
+		const char *text = sw_csv_show(r->name[i], one);
+
+		n += strlen(strcpy(list + n, i ? ", " : ""));
+		n += strlen(strcpy(list + n, text));
+	}
+	return sw_err_at(err, SW_INVALID, "/label", "%s has no column \"%s\": it has %s%s", r->path,
+			 sw_csv_show(name, show), list, r->columns > NAMES_SHOWN ? ", ..." : "");
+}
+
+static sw_status label_find(struct csv_reader *r, struct sw_csv_label label, struct sw_err *err)
+{
+	const long n = (long)r->columns;
+	char show[44];
+
+	if (r->columns < 2)
+		return sw_err_at(err, SW_INVALID, "/path",
+				 "%s has one column: a label and at least one feature are needed",
+				 r->path);
+	if (!label.name) {
+		const long i = label.index < 0 ? label.index + n : label.index;
+
+		if (i < 0 || i >= n)
+			return sw_err_at(err, SW_INVALID, "/label",
+					 "%s has %ld columns: there is no column %ld (from 0)",
+					 r->path, n, label.index);
+		r->label = (size_t)i;
+		return SW_OK;
+	}
+	if (!r->name)
+		return sw_err_at(err, SW_INVALID, "/label",
+				 "without a header the label is a column's number, from 0");
+	size_t found = 0;
+
+	for (size_t i = 0; i < r->columns; i++)
+		if (strcmp(r->name[i], label.name) == 0 && found++ == 0)
+			r->label = i;
+	if (found == 1)
+		return SW_OK;
+	/* the other one would be a feature, and the answer */
+	return found ? sw_err_at(err, SW_INVALID, "/label", "%s has %zu columns \"%s\"", r->path,
+				 found, sw_csv_show(label.name, show))
+		     : label_unknown(r, label.name, err);
+}
+
+static sw_status grow(struct csv_reader *r, struct sw_err *err)
+{
+	struct sw_csv *c = r->out;
+	const size_t cap = r->rows_cap ? r->rows_cap * 2 : 256;
+	float *x = sw_realloc(c->x, cap * c->features * sizeof *x);
+	char **label;
+
+	if (x)
+		c->x = x;
+	label = x ? sw_realloc(c->label, cap * sizeof *label) : NULL;
+	if (!label)
+		return sw_err_set(err, SW_NOMEM, "no memory for %zu rows of %s", cap, r->path);
+	c->label = label;
+	r->rows_cap = cap;
+	return SW_OK;
+}
+
+/* Names of columns and classes go into JSON, and are looked for again in other files. */
+static sw_status text_check(const char *path, const char *text, size_t len, struct sw_err *err)
+{
+	size_t line = 1, step;
+
+	if (strlen(text) != len)
+		return sw_err_at(err, SW_INVALID, "/path", "%s has a NUL byte: not a text", path);
+	for (size_t i = 0; i < len; i += step) {
+		step = sw_utf8_step(text + i, len - i);
+		line += text[i] == '\n';
+		if (step == 0)
+			return sw_err_at(err, SW_INVALID, "/path",
+					 "%s: line %zu has the byte 0x%02x, which is not UTF-8: "
+					 "convert the file (iconv -t UTF-8)",
+					 path, line, (unsigned char)text[i]);
+	}
+	return SW_OK;
+}
+
+sw_status csv_bad_cell(const struct csv_reader *r, size_t line, size_t column, struct sw_err *err)
+{
+	char name[44], cell[44], where[64];
+	const char *text = r->cell[column], *quote = *text ? "\"" : "";
+	double v;
+
+	if (r->name)
+		snprintf(where, sizeof where, "\"%s\"", sw_csv_show(r->name[column], name));
+	else
+		snprintf(where, sizeof where, "%zu", column);
+	return sw_err_at(err, SW_INVALID, "/path", "%s: line %zu, column %s: %s%s%s is %s", r->path,
+			 line, where, quote, *text ? sw_csv_show(text, cell) : "an empty cell",
+			 quote, decimal(text, &v) ? "too large for a float" : "not a number");
+}
+
+/* Takes the row in r->cell. */
+static sw_status row_take(struct csv_reader *r, size_t line, struct sw_err *err)
+{
+	struct sw_csv *c = r->out;
+	float *x;
+
+	assert(r->cell != NULL);
+	if (r->cells != r->columns)
+		return sw_err_at(err, SW_INVALID, "/path",
+				 "%s: line %zu has %zu columns, the %s has %zu", r->path, line,
+				 r->cells, r->name ? "header" : "first row", r->columns);
+	if (c->rows == INT32_MAX)
+		return sw_err_at(err, SW_TOO_BIG, "/path", "%s has over 2^31 - 1 rows", r->path);
+	if (c->rows == r->rows_cap) {
+		const sw_status status = grow(r, err);
+
+		if (status != SW_OK)
+			return status;
+	}
+	x = c->x + c->rows * c->features;
+	for (size_t i = 0; i < r->columns; i++) {
+		double v;
+
+		if (i == r->label) {
+			c->label[c->rows] = r->cell[i];
+			continue;
+		}
+		if (!sw_csv_number(r->cell[i], &v) || !isfinite((float)v))
+			return csv_bad_cell(r, line, i, err);
+		*x++ = (float)v;
+	}
+	if (*r->cell[r->label] == '\0')
+		return csv_bad_cell(r, line, r->label, err);
+	c->rows++;
+	return SW_OK;
+}
+
+/* The first row: the header, or the first of the data. */
+static sw_status first_row(struct csv_reader *r, bool header, struct sw_csv_label label,
+			   size_t *line, struct sw_err *err)
+{
+	sw_status status = csv_row_next(r, line, err);
+
+	if (status != SW_OK)
+		return status;
+	if (r->cells == 0)
+		return sw_err_at(err, SW_INVALID, "/path", "%s is empty", r->path);
+	r->columns = r->cells;
+	if (header) {
+		r->name = r->cell;
+		r->cell = NULL;
+		r->cap = 0;
+	}
+	status = label_find(r, label, err);
+	r->out->features = r->columns - 1;
+	return status;
+}
+
+sw_status sw_csv_read(struct sw_csv *out, const char *path, bool header, struct sw_csv_label label,
+		      struct sw_err *err)
+{
+	struct csv_reader r = {.path = path, .out = out, .line = 1};
+	size_t len = 0, line;
+	sw_status status;
+
+	memset(out, 0, sizeof *out);
+	status = load(path, &out->text, &len, err);
+	if (status != SW_OK)
+		return status;
+	r.at = out->text;
+	status = text_check(path, out->text, len, err);
+	if (status != SW_OK)
+		goto out;
+	if (strncmp(r.at, "\xef\xbb\xbf", 3) == 0)
+		r.at += 3;
+	status = first_row(&r, header, label, &line, err);
+	if (status == SW_OK && !header)
+		status = row_take(&r, line, err);
+	while (status == SW_OK) {
+		status = csv_row_next(&r, &line, err);
+		if (status != SW_OK || r.cells == 0)
+			break;
+		status = row_take(&r, line, err);
+	}
+	if (status == SW_OK && out->rows < 2)
+		status = sw_err_at(err, SW_INVALID, "/path", "%s has %zu %s of data: too few", path,
+				   out->rows, out->rows == 1 ? "row" : "rows");
+out:
+	free(r.cell);
+	out->name = r.name;
+	out->label_column = r.label;
+	if (status != SW_OK)
+		sw_csv_fini(out);
+	return status;
+}
+
+void sw_csv_fini(struct sw_csv *c)
+{
+	free(c->x);
+	free(c->label);
+	free(c->name);
+	free(c->text);
+	memset(c, 0, sizeof *c);
+}

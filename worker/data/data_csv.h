@@ -1,0 +1,44 @@
+/*
+ * worker/data/data_csv.h — reads a CSV file (RFC 4180: quotes, doubled quotes, CRLF) into numbers
+ * and one label column.
+ *
+ * UTF-8. Every feature must be a finite decimal number. Empty lines are skipped, a byte order mark
+ * too. A label that is named must be one column.
+ * Limits   1 GiB, 65,536 columns, 2^31 - 1 rows.
+ * Errors   SW_NOT_FOUND, SW_IO, SW_TOO_BIG, SW_NOMEM, SW_INVALID with the line (from 1) and the
+ *          column; err->ptr is "/path" or "/label", relative to the data set's object.
+ * Cost     O(bytes); the file is held in memory while it is read.
+ */
+#ifndef SW_WORKER_DATA_DATA_CSV_H
+#define SW_WORKER_DATA_DATA_CSV_H
+
+#include "base/status.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+struct sw_csv_label {
+	const char *name; /* a column of the header, or NULL: `index` says which */
+	long index;       /* from 0; negative counts from the last column, -1 */
+};
+
+struct sw_csv {
+	size_t rows, features; /* features: the columns without the label */
+	float *x;              /* float[rows][features] */
+	char **label;          /* [rows], the text of each; into `text` */
+	char **name;           /* [features + 1], the header's, into `text`; NULL: there is none */
+	size_t label_column;   /* of features + 1 */
+	char *text;            /* the file */
+};
+
+/* what: how messages call the file, "data set digits" or its path. *out is cleared on failure. */
+SW_NODISCARD sw_status sw_csv_read(struct sw_csv *out, const char *path, bool header,
+				   struct sw_csv_label label, struct sw_err *err);
+void sw_csv_fini(struct sw_csv *c);
+
+/* A whole text as a finite decimal number; no hexadecimal, no inf, spaces around it allowed. */
+bool sw_csv_number(const char *text, double *out);
+
+/* Makes text from a file fit for a message: at most 40 bytes, printable ASCII. Returns out. */
+const char *sw_csv_show(const char *text, char out[44]);
+
+#endif

@@ -1,0 +1,185 @@
+/* worker/data/data_idx.c — IDX files, MNIST's format: two zero bytes, the type of the elements (8:
+ * unsigned bytes), the number of dimensions, each dimension as a big-endian uint32, the elements.
+ * Images have three dimensions (rows, height, width) or four (rows, channels, height, width),
+ * labels one. */
+#include "base/fault.h"
+#include "worker/data/data_files.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define AT_ONCE   ((size_t)1 << 20) /* bytes of pixels, or one row */
+#define TYPE_BYTE 8
+#define MOST_DIMS 4
+
+sw_status data_idx_header(struct data_idx *x, size_t least, size_t most, const char *what,
+			  struct sw_err *err)
+{
+	unsigned char b[4 + 4 * MOST_DIMS];
+	uint64_t bytes = 1;
+	sw_status status = sw_data_file_read(&x->f, b, 4, "the header", err);
+
+	if (status != SW_OK)
+		return status;
+	if (b[0] != 0 || b[1] != 0)
+		return sw_err_at(err, SW_INVALID, x->f.ptr,
+				 "%s: byte 0 is 0x%02x%02x, an IDX file begins with 0x0000",
+				 x->f.show, b[0], b[1]);
+	if (b[2] != TYPE_BYTE)
+		return sw_err_at(err, SW_INVALID, x->f.ptr,
+				 "%s: byte 2 is the type 0x%02x, expected 0x08 (unsigned bytes)",
+				 x->f.show, b[2]);
+	if (b[3] < least || b[3] > most)
+		return sw_err_at(err, SW_INVALID, x->f.ptr,
+				 "%s: byte 3 says %u dimensions, %s have %zu%s", x->f.show, b[3],
+				 what, least, least == most ? "" : " or 4");
+	x->dims = b[3];
+	status = sw_data_file_read(&x->f, b + 4, 4 * x->dims, "the header", err);
+	for (size_t i = 0; status == SW_OK && i < x->dims; i++) {
+		const unsigned char *at = b + 4 + 4 * i;
+
+		x->dim[i] = (uint64_t)at[0] << 24 | (uint64_t)at[1] << 16 | (uint64_t)at[2] << 8 |
+			    at[3];
+		if (x->dim[i] == 0 || x->dim[i] > INT32_MAX ||
+		    (i > 0 && x->dim[i] > SW_DATASET_MAX_SIDE))
+			return sw_err_at(err, SW_INVALID, x->f.ptr,
+					 "%s: byte %zu says that dimension %zu is %" PRIu64
+					 ", expected 1 to %lu",
+					 x->f.show, 4 + 4 * i, i, x->dim[i],
+					 i > 0 ? (unsigned long)SW_DATASET_MAX_SIDE
+					       : (unsigned long)INT32_MAX);
+		if (bytes > SW_RAW_MAX_BYTES / x->dim[i])
+			return sw_err_at(err, SW_TOO_BIG, x->f.ptr,
+					 "%s: the header says over 1 TiB of data", x->f.show);
+		bytes *= x->dim[i];
+	}
+	if (status == SW_OK && x->f.size != x->f.at + bytes)
+		return sw_err_at(err, SW_INVALID, x->f.ptr,
+				 "%s has %" PRIu64 " bytes, its header says %" PRIu64, x->f.show,
+				 x->f.size, x->f.at + bytes);
+	return status;
+}
+
+/* Both files of a part: opened, headers read and compared. The caller closes. */
+static sw_status pair_open(struct data_idx *images, struct data_idx *labels, const char *path[2],
+			   const char *const ptr[2], struct sw_err *err)
+{
+	sw_status status = sw_data_file_open(&images->f, path[0], ptr[0], err);
+
+	if (status == SW_OK)
+		status = data_idx_header(images, 3, 4, "images", err);
+	if (status == SW_OK)
+		status = sw_data_file_open(&labels->f, path[1], ptr[1], err);
+	if (status == SW_OK)
+		status = data_idx_header(labels, 1, 1, "labels", err);
+	if (status == SW_OK && labels->dim[0] != images->dim[0])
+		status = sw_err_at(err, SW_INVALID, ptr[1],
+				   "%s has %" PRIu64 " labels, expected %" PRIu64
+				   ", one for each image",
+				   labels->f.show, labels->dim[0], images->dim[0]);
+	return status;
+}
+
+/* The rows and labels of a part, from row `first` of out on. */
+static sw_status pair_read(struct sw_raw *out, struct data_idx *images, struct data_idx *labels,
+			   size_t first, unsigned char *block, struct sw_err *err)
+{
+	const size_t count = sw_shape_count(&out->shape), rows = (size_t)images->dim[0];
+	const size_t at_once = count < AT_ONCE ? AT_ONCE / count : 1;
+	sw_status status = SW_OK;
+
+	for (size_t i = 0; status == SW_OK && out->u8 && i < rows; i += at_once)
+		status = sw_data_file_read(&images->f, out->u8 + (first + i) * count,
+					   count * (rows - i < at_once ? rows - i : at_once),
+					   "its images", err);
+	for (size_t i = 0; status == SW_OK && i < rows; i += AT_ONCE) {
+		const size_t n = rows - i < AT_ONCE ? rows - i : AT_ONCE;
+
+		status = sw_data_file_read(&labels->f, block, n, "its labels", err);
+		for (size_t k = 0; status == SW_OK && k < n; k++)
+			out->label[first + i + k] = block[k];
+	}
+	return status;
+}
+
+static struct sw_shape shape_of(const struct data_idx *x)
+{
+	if (x->dims == 4)
+		return sw_shape_image((size_t)x->dim[1], (size_t)x->dim[2], (size_t)x->dim[3]);
+	return sw_shape_image(1, (size_t)x->dim[1], (size_t)x->dim[2]);
+}
+
+static sw_status shape_check(const struct sw_raw *out, const struct data_idx *val,
+			     struct sw_err *err)
+{
+	const struct sw_shape s = shape_of(val);
+
+	if (s.c == out->shape.c && s.h == out->shape.h && s.w == out->shape.w)
+		return SW_OK;
+	return sw_err_at(err, SW_INVALID, val->f.ptr,
+			 "%s has images of %zu x %zu x %zu, those to train on are %zu x %zu x %zu",
+			 val->f.show, s.c, s.h, s.w, out->shape.c, out->shape.h, out->shape.w);
+}
+
+static sw_status take(struct sw_raw *out, struct data_idx part[4], bool val, bool keep,
+		      struct sw_err *err)
+{
+	unsigned char *block;
+	sw_status status;
+
+	out->kind = SW_RAW_U8;
+	out->labels = 1;
+	out->shape = shape_of(&part[0]);
+	out->rows = (size_t)part[0].dim[0];
+	if (val) {
+		status = shape_check(out, &part[2], err);
+		if (status != SW_OK)
+			return status;
+		out->val_rows = (size_t)part[2].dim[0];
+		out->rows += out->val_rows;
+	}
+	if (sw_shape_count(&out->shape) > SW_DATASET_MAX_ROW)
+		return sw_err_at(err, SW_TOO_BIG, part[0].f.ptr,
+				 "%s: an image has over 2^28 pixels", part[0].f.show);
+	status = sw_raw_alloc(out, keep, true, err);
+	if (status != SW_OK)
+		return status;
+	block = sw_malloc(AT_ONCE);
+	if (!block)
+		return sw_err_set(err, SW_NOMEM, "no memory to read %s", part[1].f.show);
+	status = pair_read(out, &part[0], &part[1], 0, block, err);
+	if (status == SW_OK && val)
+		status = pair_read(out, &part[2], &part[3], out->rows - out->val_rows, block, err);
+	free(block);
+	return status == SW_OK ? sw_raw_classes(out, part[1].f.show, part[1].f.ptr, err) : status;
+}
+
+sw_status sw_raw_idx(struct sw_raw *out, const struct sw_data_source *source,
+		     const struct sw_data_want *want, bool keep, struct sw_err *err)
+{
+	const bool folder = !source->set.label_path;
+	const bool val = folder ? source->set.test : source->set.val_path != NULL;
+	const char *const ptr[] = {"/path", folder ? "/path" : "/label_path",
+				   folder ? "/path" : "/val_path",
+				   folder ? "/path" : "/val_label_path"};
+	char path[4][SW_DATASET_MAX_PATH + 64];
+	struct data_idx part[4];
+	sw_status status = sw_raw_wants_classes(want, "IDX files", err);
+
+	memset(part, 0, sizeof part);
+	for (size_t i = 0; i < 4; i++) {
+		part[i].f.fd = -1;
+		if (!sw_data_source_file(source, i, path[i]))
+			path[i][0] = '\0';
+	}
+	for (size_t i = 0; status == SW_OK && i < (val ? 4 : 2); i += 2) {
+		const char *both[] = {path[i], path[i + 1]};
+
+		status = pair_open(&part[i], &part[i + 1], both, ptr + i, err);
+	}
+	if (status == SW_OK)
+		status = take(out, part, val, keep, err);
+	for (size_t i = 0; i < 4; i++)
+		sw_data_file_close(&part[i].f);
+	return status;
+}

@@ -1,0 +1,182 @@
+#include "worker/file/card.h"
+#include "proto/json.h"
+#include "spec/presets.h"
+#include "spec/spec.h"
+
+/* The object, and the text of the value that is written now. */
+struct card {
+	struct sw_buf all, one;
+	struct sw_jw w, v;
+};
+
+static struct sw_jw *begin(struct card *c)
+{
+	sw_buf_clear(&c->one);
+	sw_jw_init(&c->v, &c->one);
+	return &c->v;
+}
+
+static void end(struct card *c, const char *key)
+{
+	if (c->one.failed != SW_OK)
+		c->all.failed = c->one.failed;
+	else
+		sw_jw_kstr(&c->w, key, c->one.data);
+}
+
+/* A value, or what the parameter of that name has. */
+static void write_value(struct sw_jw *w, const cJSON *v, const cJSON *params)
+{
+	const cJSON *param = cJSON_IsString(v) ? sw_spec_param_value(params, v->valuestring) : NULL;
+
+	sw_jw_cjson(w, param ? param : v);
+}
+
+static void write_list(struct sw_jw *w, const cJSON *list, const cJSON *params)
+{
+	const cJSON *layer, *option;
+
+	sw_jw_arr(w);
+	cJSON_ArrayForEach (layer, list) {
+		if (!cJSON_IsObject(layer) || !layer->child) {
+			sw_jw_cjson(w, layer); /* a word */
+			continue;
+		}
+		sw_jw_obj(w);
+		sw_jw_key(w, layer->child->string);
+		if (cJSON_IsArray(layer->child)) {
+			write_list(w, layer->child, params);
+		} else if (cJSON_IsObject(layer->child)) {
+			sw_jw_obj(w);
+			cJSON_ArrayForEach (option, layer->child) {
+				sw_jw_key(w, option->string);
+				write_value(w, option, params);
+			}
+			sw_jw_obj_end(w);
+		} else {
+			write_value(w, layer->child, params);
+		}
+		sw_jw_obj_end(w);
+	}
+	sw_jw_arr_end(w);
+}
+
+static sw_status write_model(struct card *c, const cJSON *model, const cJSON *params, bool images,
+			     struct sw_err *err)
+{
+	const cJSON *list = NULL;
+	cJSON *owned = NULL;
+	const sw_status status = sw_model_list(model, params, images, &owned, &list, err);
+
+	if (status == SW_OK) {
+		write_list(begin(c), list, params);
+		end(c, "model");
+	}
+	cJSON_Delete(owned);
+	return status;
+}
+
+static void write_input(struct card *c, const struct sw_data *data, const struct sw_dataset *set)
+{
+	static const char *const kinds[] = {[SW_SHAPE_FLAT] = "numbers",
+					    [SW_SHAPE_IMAGE] = "image",
+					    [SW_SHAPE_TOKENS] = "tokens"};
+	const struct sw_shape *s = &data->input;
+	struct sw_jw *w = begin(c);
+
+	sw_jw_obj(w);
+	sw_jw_kstr(w, "kind", kinds[s->kind]);
+	sw_jw_key(w, "shape");
+	sw_jw_arr(w);
+	sw_jw_int(w, (int64_t)(s->kind == SW_SHAPE_TOKENS ? s->t : s->c));
+	if (s->kind == SW_SHAPE_IMAGE) {
+		sw_jw_int(w, (int64_t)s->h);
+		sw_jw_int(w, (int64_t)s->w);
+	}
+	sw_jw_arr_end(w);
+	if (s->kind == SW_SHAPE_IMAGE)
+		sw_jw_kbool(w, "bytes", data->train.u8 != NULL);
+	if (s->kind == SW_SHAPE_TOKENS) {
+		sw_jw_kint(w, "vocab", (int64_t)data->vocab);
+		sw_jw_kstr(w, "dtype", set->wide ? "uint32" : "uint16");
+		if (set->pad >= 0)
+			sw_jw_kint(w, "pad", set->pad);
+	}
+	sw_jw_obj_end(w);
+	end(c, "input");
+}
+
+static void write_output(struct card *c, const struct sw_data *data)
+{
+	struct sw_jw *w = begin(c);
+
+	sw_jw_obj(w);
+	sw_jw_kstr(w, "loss", data->classes ? "cross_entropy" : "mse");
+	sw_jw_kint(w, "outputs", data->classes ? (int64_t)data->classes : 1);
+	sw_jw_kint(w, "labels", (int64_t)data->labels);
+	sw_jw_obj_end(w);
+	end(c, "output");
+}
+
+static void write_dataset(struct card *c, const struct sw_data *data, const struct sw_dataset *set)
+{
+	struct sw_jw *w = begin(c);
+
+	sw_jw_obj(w);
+	sw_jw_kstr(w, "format", sw_dataset_formats[set->format]);
+	if (set->format == SW_DATASET_CSV) {
+		sw_jw_kbool(w, "header", set->header);
+		sw_jw_kint(w, "label_column", (int64_t)data->about.label_column);
+		if (data->about.label)
+			sw_jw_kraw(w, "label", data->about.label);
+	}
+	sw_jw_obj_end(w);
+	end(c, "dataset");
+}
+
+static void write_about(struct card *c, const struct sw_data_about *about)
+{
+	const struct {
+		const char *key, *text;
+	} lists[] = {{"columns", about->columns},
+		     {"classes", about->classes},
+		     {"mean", about->mean},
+		     {"std", about->std}};
+
+	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+		if (lists[i].text)
+			sw_jw_kstr(&c->w, lists[i].key, lists[i].text);
+}
+
+sw_status sw_card_make(char **out, const cJSON *trainer, const cJSON *params,
+		       const struct sw_data *data, struct sw_err *err)
+{
+	struct sw_data_source source;
+	struct card c;
+	size_t len;
+	sw_status status = sw_data_source_read(&source, sw_json_get(trainer, "dataset"), err);
+
+	*out = NULL;
+	if (status != SW_OK || data->about.too_big)
+		return status;
+	sw_buf_init(&c.all, SW_CARD_MOST);
+	sw_buf_init(&c.one, SW_CARD_MOST);
+	sw_jw_init(&c.w, &c.all);
+	sw_jw_obj(&c.w);
+	sw_jw_int(begin(&c), SW_CARD_VERSION);
+	end(&c, "sweepd");
+	status = write_model(&c, sw_json_get(trainer, "model"), params,
+			     data->input.kind == SW_SHAPE_IMAGE, err);
+	write_input(&c, data, &source.set);
+	write_output(&c, data);
+	write_dataset(&c, data, &source.set);
+	write_about(&c, &data->about);
+	sw_jw_obj_end(&c.w);
+	if (status == SW_OK && c.all.failed == SW_NOMEM)
+		status = sw_err_set(err, SW_NOMEM, "no memory for what the model is for");
+	if (status == SW_OK && c.all.failed == SW_OK)
+		*out = sw_buf_take(&c.all, &len);
+	sw_buf_fini(&c.one);
+	sw_buf_fini(&c.all);
+	return status;
+}

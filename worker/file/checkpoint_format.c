@@ -1,0 +1,325 @@
+#include "worker/file/checkpoint_format.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Tensors are written as they lie in memory. */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a checkpoint's floats need swapping");
+_Static_assert(sizeof(float) == 4, "a checkpoint's floats have 4 bytes");
+
+static const unsigned char magic[8] = {'S', 'W', 'C', 'K', 'P', 'T', '\r', '\n'};
+
+/* The file's numbers for operations: never renumbered. */
+static const struct {
+	enum sw_op_kind kind;
+	uint32_t code;
+	const char *name;
+} kinds[] = {
+	{SW_OP_LINEAR, 1, "linear"},
+	{SW_OP_RELU, 2, "relu"},
+	{SW_OP_TANH, 3, "tanh"},
+	{SW_OP_DROPOUT, 4, "dropout"},
+	{SW_OP_GELU, 5, "gelu"},
+	{SW_OP_SIGMOID, 6, "sigmoid"},
+	{SW_OP_FLATTEN, 7, "flatten"},
+	{SW_OP_CONV2D, 8, "conv2d"},
+	{SW_OP_MAXPOOL2D, 9, "maxpool2d"},
+	{SW_OP_AVGPOOL2D, 10, "avgpool2d"},
+	{SW_OP_BATCHNORM, 11, "batchnorm"},
+	{SW_OP_LAYERNORM, 12, "layernorm"},
+	{SW_OP_ADD, 13, "add"},
+	{SW_OP_EMBEDDING, 14, "embedding"},
+	{SW_OP_POSITION, 15, "positional"},
+	{SW_OP_ATTENTION, 16, "attention"},
+	{SW_OP_TOKEN_MEAN, 17, "mean_tokens"},
+};
+#define KINDS_N (sizeof kinds / sizeof *kinds)
+
+/* And for optimizers. */
+static const uint32_t optimizer_codes[] = {[SW_SGD] = 0, [SW_ADAM] = 2, [SW_ADAMW] = 1};
+
+static const char *optimizer_of(uint32_t code)
+{
+	for (size_t i = 0; i < sizeof optimizer_codes / sizeof *optimizer_codes; i++)
+		if (optimizer_codes[i] == code)
+			return sw_optimizer_name((enum sw_optimizer)i);
+	return "another optimizer";
+}
+
+static void put(unsigned char *at, uint64_t v, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		at[i] = (unsigned char)(v >> 8 * i);
+}
+
+static uint64_t get(const unsigned char *at, size_t bytes)
+{
+	uint64_t v = 0;
+
+	for (size_t i = 0; i < bytes; i++)
+		v |= (uint64_t)at[i] << 8 * i;
+	return v;
+}
+
+static uint32_t kind_code(enum sw_op_kind kind)
+{
+	for (size_t i = 0; i < KINDS_N; i++)
+		if (kinds[i].kind == kind)
+			return kinds[i].code;
+	return 0; /* of no layer: such a file is read by nobody */
+}
+
+static const char *code_name(uint32_t code)
+{
+	for (size_t i = 0; i < KINDS_N; i++)
+		if (kinds[i].code == code)
+			return kinds[i].name;
+	return "unknown";
+}
+
+uint64_t checkpoint_card_at(const struct checkpoint_head *h)
+{
+	return CHECKPOINT_FIXED + (uint64_t)h->layers_n * CHECKPOINT_LAYER +
+	       (uint64_t)h->tensors_n * CHECKPOINT_TENSOR;
+}
+
+uint64_t checkpoint_weights_at(const struct checkpoint_head *h)
+{
+	return checkpoint_card_at(h) + h->card_n;
+}
+
+static uint32_t card_bytes(const struct sw_model *m)
+{
+	return m->card ? (uint32_t)strlen(m->card) : 0;
+}
+
+/* The bytes that the header speaks of. */
+static uint64_t whole(const struct checkpoint_head *h)
+{
+	return checkpoint_weights_at(h) + (1 + (uint64_t)h->states_n) * h->parameters * 4 +
+	       h->running * 4 + CHECKPOINT_SUM;
+}
+
+uint64_t checkpoint_running(const struct sw_model *m)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < m->ops_n; i++)
+		n += m->op[i].kind == SW_OP_BATCHNORM ? 2 * (uint64_t)m->op[i].to.c : 0;
+	return n;
+}
+
+/* What tells two operations of one kind and size apart: window, stride, padding, heads. */
+static uint32_t details(const struct sw_op *op)
+{
+	return (uint32_t)(op->kernel_h << 24 ^ op->kernel_w << 16 ^ op->stride << 8 ^ op->pad ^
+			  op->heads << 12 ^ (op->causal ? (size_t)1 << 31 : 0));
+}
+
+static uint64_t width(const struct sw_op *op, const struct sw_shape *s)
+{
+	/* of products their own sizes, which make their tensors */
+	return op->kind == SW_OP_LINEAR && s->kind == SW_SHAPE_TOKENS ? s->d : sw_shape_count(s);
+}
+
+static uint64_t of_double(double v)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &v, sizeof bits);
+	return bits;
+}
+
+static double to_double(uint64_t bits)
+{
+	double v;
+
+	memcpy(&v, &bits, sizeof v);
+	return v;
+}
+
+size_t checkpoint_encode(unsigned char out[CHECKPOINT_HEAD], const struct sw_net *net,
+			 const struct sw_checkpoint_id *id)
+{
+	const struct sw_model *m = net->model;
+	const struct checkpoint_head h = {.layers_n = (uint32_t)m->ops_n,
+					  .states_n = (uint32_t)net->at.states_n,
+					  .parameters = m->parameters,
+					  .running = checkpoint_running(m),
+					  .tensors_n = (uint32_t)checkpoint_tensors_n(m),
+					  .card_n = card_bytes(m)};
+	unsigned char *at = out + CHECKPOINT_FIXED;
+
+	memset(out, 0, CHECKPOINT_HEAD);
+	memcpy(out, magic, sizeof magic);
+	put(out + 8, SW_CHECKPOINT_VERSION, 4);
+	put(out + 12, m->ops_n, 4);
+	put(out + 16, whole(&h), 8);
+	put(out + 24, id->sweep, 8);
+	put(out + 32, id->trial, 8);
+	put(out + 40, id->epoch, 8);
+	put(out + 48, net->step, 8);
+	put(out + 56, net->seed, 8);
+	put(out + 64, optimizer_codes[net->trainer->optimizer], 4);
+	put(out + 68, net->at.states_n, 4);
+	put(out + 72, m->parameters, 8);
+	put(out + 80, h.running, 8);
+	put(out + 88, of_double(net->best_loss), 8);
+	put(out + 96, net->stale, 8);
+	put(out + 104, h.tensors_n, 4);
+	put(out + 108, h.card_n, 4);
+	for (size_t i = 0; i < m->ops_n; i++, at += CHECKPOINT_LAYER) {
+		put(at, kind_code(m->op[i].kind), 4);
+		put(at + 4, details(&m->op[i]), 4);
+		put(at + 8, width(&m->op[i], &m->op[i].from), 8);
+		put(at + 16, width(&m->op[i], &m->op[i].to), 8);
+	}
+	return (size_t)(at - out);
+}
+
+sw_status checkpoint_decode(struct checkpoint_head *out, const unsigned char in[CHECKPOINT_FIXED],
+			    uint64_t size, struct sw_err *err)
+{
+	const struct checkpoint_head h = {
+		.version = (uint32_t)get(in + 8, 4),
+		.layers_n = (uint32_t)get(in + 12, 4),
+		.bytes = get(in + 16, 8),
+		.id = {.sweep = get(in + 24, 8),
+		       .trial = get(in + 32, 8),
+		       .epoch = get(in + 40, 8)},
+		.step = get(in + 48, 8),
+		.seed = get(in + 56, 8),
+		.optimizer = (uint32_t)get(in + 64, 4),
+		.states_n = (uint32_t)get(in + 68, 4),
+		.parameters = get(in + 72, 8),
+		.running = get(in + 80, 8),
+		.best_loss = to_double(get(in + 88, 8)),
+		.stale = get(in + 96, 8),
+		.tensors_n = (uint32_t)get(in + 104, 4),
+		.card_n = (uint32_t)get(in + 108, 4),
+	};
+
+	*out = h;
+	if (memcmp(in, magic, sizeof magic) != 0)
+		return sw_err_set(err, SW_INVALID,
+				  "is no checkpoint, or is damaged in its first bytes");
+	if (h.version != SW_CHECKPOINT_VERSION && h.version != 3)
+		return sw_err_set(err, SW_INVALID,
+				  "is of version %" PRIu32 ", this program reads 3 and %d",
+				  h.version, SW_CHECKPOINT_VERSION);
+	if (h.bytes > size)
+		return sw_err_set(err, SW_INVALID, "is cut short: %" PRIu64 " of %" PRIu64 " bytes",
+				  size, h.bytes);
+	if (h.bytes < size || h.layers_n == 0 || h.layers_n > SW_MODEL_MAX_OPS || h.states_n > 2 ||
+	    h.parameters > size / 4 || h.running > size / 4 ||
+	    h.tensors_n > CHECKPOINT_TENSORS * h.layers_n ||
+	    h.card_n > (h.version == 3 ? 0 : size) || whole(&h) != size)
+		return sw_err_set(err, SW_INVALID,
+				  "is damaged: what it says of its lengths is not so");
+	return SW_OK;
+}
+
+void checkpoint_tensor_encode(unsigned char out[CHECKPOINT_TENSOR],
+			      const struct checkpoint_tensor *t)
+{
+	memcpy(out, t->name, sizeof t->name);
+	put(out + 64, t->rank, 4);
+	put(out + 68, t->running, 4);
+	for (size_t i = 0; i < 4; i++)
+		put(out + 72 + 8 * i, t->dim[i], 8);
+}
+
+sw_status checkpoint_tensor_decode(struct checkpoint_tensor *out, uint64_t *n,
+				   const unsigned char in[CHECKPOINT_TENSOR], struct sw_err *err)
+{
+	bool fine = in[0] != 0 && in[63] == 0;
+
+	memcpy(out->name, in, sizeof out->name);
+	out->rank = (uint32_t)get(in + 64, 4);
+	out->running = (uint32_t)get(in + 68, 4);
+	for (size_t i = 0; fine && in[i] != 0; i++)
+		fine = in[i] > 0x20 && in[i] < 0x7f && in[i] != '"' && in[i] != '\\';
+	fine = fine && out->rank >= 1 && out->rank <= 4 && out->running <= 1;
+	*n = 1;
+	for (size_t i = 0; i < 4; i++) {
+		out->dim[i] = get(in + 72 + 8 * i, 8);
+		if (fine && i < out->rank)
+			fine = !__builtin_mul_overflow(*n, out->dim[i], n);
+	}
+	if (!fine)
+		return sw_err_set(err, SW_INVALID, "has a table of tensors that makes no sense");
+	return SW_OK;
+}
+
+/* "linear 64 x 128", "relu 128" */
+static const char *layer_show(char out[80], uint32_t code, uint64_t in, uint64_t to)
+{
+	if (code == kinds[0].code)
+		snprintf(out, 80, "linear %" PRIu64 " x %" PRIu64, in, to);
+	else
+		snprintf(out, 80, "%s %" PRIu64, code_name(code), to);
+	return out;
+}
+
+static sw_status layers_fit(const struct checkpoint_head *h, const unsigned char *at,
+			    const struct sw_model *m, struct sw_err *err)
+{
+	char theirs[80], ours[80];
+
+	for (size_t i = 0; i < h->layers_n && i < m->ops_n; i++, at += CHECKPOINT_LAYER) {
+		const struct sw_op *op = &m->op[i];
+		const uint32_t code = (uint32_t)get(at, 4);
+		const uint64_t in = get(at + 8, 8), out = get(at + 16, 8);
+		const uint64_t our_in = width(op, &op->from), our_out = width(op, &op->to);
+		const bool same = code == kind_code(op->kind) && in == our_in && out == our_out;
+
+		if (same && (uint32_t)get(at + 4, 4) == details(op))
+			continue;
+		if (same)
+			return sw_err_set(
+				err, SW_INVALID,
+				"has other shapes: %s at /%zu has another window, stride, "
+				"padding or heads",
+				code_name(code), i);
+		return sw_err_set(err, SW_INVALID,
+				  "has other shapes: the layer at /%zu is %s, the trial's is %s", i,
+				  layer_show(theirs, code, in, out),
+				  layer_show(ours, kind_code(op->kind), our_in, our_out));
+	}
+	if (h->layers_n != m->ops_n)
+		return sw_err_set(err, SW_INVALID,
+				  "has other shapes: %" PRIu32 " layers, the trial's model has %zu",
+				  h->layers_n, m->ops_n);
+	return SW_OK;
+}
+
+sw_status checkpoint_fits(const struct checkpoint_head *h, const unsigned char *layers,
+			  const struct sw_net *net, const struct sw_checkpoint_id *id,
+			  struct sw_err *err)
+{
+	const enum sw_optimizer ours = net->trainer->optimizer;
+	sw_status status;
+
+	if (h->id.sweep != id->sweep || h->id.trial != id->trial || h->id.epoch != id->epoch)
+		return sw_err_set(err, SW_INVALID,
+				  "is of trial %" PRIu64 "/%" PRIu64 " at step %" PRIu64
+				  ", not of %" PRIu64 "/%" PRIu64 " at step %" PRIu64,
+				  h->id.sweep, h->id.trial, h->id.epoch, id->sweep, id->trial,
+				  id->epoch);
+	status = layers_fit(h, layers, net->model, err);
+	if (status != SW_OK)
+		return status;
+	if (h->optimizer != optimizer_codes[ours])
+		return sw_err_set(err, SW_INVALID,
+				  "holds the state of %s, the trial trains with %s",
+				  optimizer_of(h->optimizer), sw_optimizer_name(ours));
+	/* sgd has a velocity with momentum only; the others always have their two moments */
+	if (h->parameters != net->model->parameters ||
+	    h->running != checkpoint_running(net->model) ||
+	    (ours != SW_SGD ? h->states_n != 2 : h->states_n > 1))
+		return sw_err_set(err, SW_INVALID,
+				  "says %" PRIu64 " parameters and %" PRIu32
+				  " tensors of state each, which its layers do not have",
+				  h->parameters, h->states_n);
+	return SW_OK;
+}

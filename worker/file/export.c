@@ -1,0 +1,304 @@
+#include "worker/file/export.h"
+#include "base/buf.h"
+#include "base/fault.h"
+#include "proto/json.h"
+#include "worker/file/card.h"
+#include "worker/file/checkpoint_format.h"
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CHUNK      ((size_t)64 * 1024)
+#define HEADER_MAX ((size_t)16 * 1024 * 1024)
+#define PATH_BYTES 4096
+
+struct export
+{
+	int from, to;
+	struct checkpoint_head head;
+	struct sw_buf header; /* the 8 bytes of its length, then itself */
+	char *chunk;
+	uint64_t at; /* of the next tensor in the new file, after the header */
+};
+
+/* "0.weight": {"dtype": "F32", "shape": [64, 13], "data_offsets": [0, 3328]} */
+static void describe(struct export *x, struct sw_jw *w, const char *name, const char *type,
+		     const struct checkpoint_tensor *t, uint64_t bytes)
+{
+	sw_jw_key(w, name);
+	sw_jw_obj(w);
+	sw_jw_kstr(w, "dtype", type);
+	sw_jw_key(w, "shape");
+	sw_jw_arr(w);
+	for (uint32_t i = 0; t && i < t->rank; i++)
+		sw_jw_int(w, (int64_t)t->dim[i]);
+	sw_jw_arr_end(w);
+	sw_jw_key(w, "data_offsets");
+	sw_jw_arr(w);
+	sw_jw_int(w, (int64_t)x->at);
+	sw_jw_int(w, (int64_t)(x->at + bytes));
+	sw_jw_arr_end(w);
+	sw_jw_obj_end(w);
+	x->at += bytes;
+}
+
+static sw_status table(const struct export *x, uint32_t i, struct checkpoint_tensor *t, uint64_t *n,
+		       struct sw_err *err)
+{
+	const uint64_t first = CHECKPOINT_FIXED + (uint64_t)x->head.layers_n * CHECKPOINT_LAYER;
+	unsigned char line[CHECKPOINT_TENSOR];
+	const sw_status status =
+		checkpoint_take(x->from, line, sizeof line, first + (uint64_t)i * sizeof line, err);
+
+	return status == SW_OK ? checkpoint_tensor_decode(t, n, line, err) : status;
+}
+
+static void metadata(const struct export *x, struct sw_jw *w, const cJSON *card)
+{
+	const struct checkpoint_head *h = &x->head;
+	const struct {
+		const char *name;
+		uint64_t value;
+	} numbers[] = {{"sweep", h->id.sweep},
+		       {"trial", h->id.trial},
+		       {"epoch", h->id.epoch},
+		       {"step", h->step}};
+	const cJSON *one;
+	char text[24];
+
+	sw_jw_key(w, "__metadata__");
+	sw_jw_obj(w);
+	sw_jw_kstr(w, "format", "pt");
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		snprintf(text, sizeof text, "%" PRIu64, numbers[i].value);
+		sw_jw_kstr(w, numbers[i].name, text);
+	}
+	cJSON_ArrayForEach (one, card)
+		if (cJSON_IsString(one))
+			sw_jw_kstr(w, one->string, one->valuestring);
+	sw_jw_obj_end(w);
+}
+
+/* PyTorch's norms count their batches. */
+static bool counter(const struct checkpoint_tensor *t, char out[96])
+{
+	const char *last = strrchr(t->name, '.');
+
+	if (!t->running || !last || strcmp(last, ".running_var") != 0)
+		return false;
+	snprintf(out, 96, "%.*s.num_batches_tracked", (int)(last - t->name), t->name);
+	return true;
+}
+
+/* The tensors of one kind, in the order in which they are written: counters, weights, running
+ * statistics. counters: how many there are. */
+static sw_status describe_all(struct export *x, struct sw_jw *w, uint32_t *counters,
+			      struct sw_err *err)
+{
+	uint64_t sums[2] = {0, 0};
+	struct checkpoint_tensor t = {.rank = 0};
+	char name[96];
+	uint64_t n = 0;
+
+	for (int pass = 0; pass < 3; pass++)
+		for (uint32_t i = 0; i < x->head.tensors_n; i++) {
+			const sw_status status = table(x, i, &t, &n, err);
+
+			if (status != SW_OK)
+				return status;
+			assert(t.running <= 1); /* it was checked */
+			if (pass == 0 && counter(&t, name)) {
+				describe(x, w, name, "I64", NULL, 8);
+				++*counters;
+			} else if (pass == 1 + (int)t.running) {
+				sums[t.running] += n;
+				describe(x, w, t.name, "F32", &t, 4 * n);
+			}
+		}
+	if (sums[0] != x->head.parameters || sums[1] != x->head.running)
+		return sw_err_set(err, SW_INVALID, "has a table of tensors that makes no sense");
+	return SW_OK;
+}
+
+/* *out: what the model is for; NULL where the file does not say. */
+static sw_status card_read(const struct export *x, cJSON **out, struct sw_err *err)
+{
+	const size_t n = x->head.card_n;
+	struct sw_err why = SW_ERR_INIT;
+	char *text;
+	sw_status status;
+
+	*out = NULL;
+	if (n == 0)
+		return SW_OK;
+	if (n > SW_CARD_MOST)
+		return sw_err_set(err, SW_INVALID, "has a card that is too long");
+	text = sw_malloc(n);
+	if (!text)
+		return sw_err_set(err, SW_NOMEM, "cannot be exported: no memory");
+	status = checkpoint_take(x->from, text, n, checkpoint_card_at(&x->head), err);
+	if (status == SW_OK)
+		status = sw_json_parse(out, text, n, &why);
+	free(text);
+	if (*why.msg)
+		return sw_err_set(err, status, "has a card that makes no sense: %s", why.msg);
+	return status;
+}
+
+/* Two tensors of one name, one of the name of a counter: a checkpoint may have the right checksum
+ * and still be nobody's. Readers of JSON take the last of two keys, or none. */
+static sw_status header_check(const struct sw_buf *header, struct sw_err *err)
+{
+	struct sw_err why = SW_ERR_INIT;
+	const sw_status status = sw_json_check(header->data + 8, header->len - 8, &why);
+
+	if (status == SW_NOMEM)
+		return sw_err_set(err, status, "cannot be exported: no memory");
+	if (status != SW_OK)
+		return sw_err_set(err, SW_INVALID, "has names of tensors that make no sense: %s",
+				  why.msg);
+	return SW_OK;
+}
+
+static sw_status make_header(struct export *x, uint32_t *counters, struct sw_err *err)
+{
+	cJSON *card;
+	struct sw_jw w;
+	sw_status status = card_read(x, &card, err);
+
+	if (status != SW_OK)
+		return status;
+
+	(void)sw_buf_add(&x->header, "\0\0\0\0\0\0\0\0", 8);
+	sw_jw_init(&w, &x->header);
+	sw_jw_obj(&w);
+	metadata(x, &w, card);
+	cJSON_Delete(card);
+	status = describe_all(x, &w, counters, err);
+	sw_jw_obj_end(&w);
+	while (x->header.failed == SW_OK && x->header.len % 8 != 0)
+		(void)sw_buf_adds(&x->header, " ");
+	if (status == SW_OK && x->header.failed != SW_OK)
+		status = sw_err_set(err, x->header.failed, "needs a header that is too long");
+	if (status == SW_OK)
+		status = header_check(&x->header, err);
+	for (size_t i = 0; status == SW_OK && i < 8; i++)
+		x->header.data[i] = (char)((uint64_t)(x->header.len - 8) >> 8 * i);
+	return status;
+}
+
+static sw_status put(const struct export *x, const void *bytes, size_t n, struct sw_err *err)
+{
+	const char *at = bytes;
+
+	while (n > 0) {
+		const ssize_t done = sw_fault_hit(SW_FAULT_IO) ? (errno = ENOSPC, -1)
+							       : write(x->to, at, n);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return sw_err_set(err, errno == ENOSPC ? SW_FULL : SW_IO,
+					  "cannot be exported: %s", strerror(errno));
+		at += done;
+		n -= (size_t)done;
+	}
+	return SW_OK;
+}
+
+static sw_status copy(const struct export *x, uint64_t from, uint64_t n, struct sw_err *err)
+{
+	sw_status status = SW_OK;
+
+	for (uint64_t at = 0; status == SW_OK && at < n; at += CHUNK) {
+		const size_t part = n - at < CHUNK ? (size_t)(n - at) : CHUNK;
+
+		status = checkpoint_take(x->from, x->chunk, part, from + at, err);
+		if (status == SW_OK)
+			status = put(x, x->chunk, part, err);
+	}
+	return status;
+}
+
+static sw_status write_all(struct export *x, struct sw_err *err)
+{
+	const struct checkpoint_head *h = &x->head;
+	const uint64_t tensors = checkpoint_weights_at(h);
+	const int64_t steps = (int64_t)h->step;
+	uint32_t counters = 0;
+	sw_status status = make_header(x, &counters, err);
+
+	x->chunk = sw_malloc(CHUNK);
+	if (status == SW_OK && !x->chunk)
+		status = sw_err_set(err, SW_NOMEM, "cannot be exported: no memory");
+	if (status == SW_OK)
+		status = put(x, x->header.data, x->header.len, err);
+	for (uint32_t i = 0; status == SW_OK && i < counters; i++)
+		status = put(x, &steps, sizeof steps, err);
+	if (status == SW_OK)
+		status = copy(x, tensors, 4 * h->parameters, err);
+	if (status == SW_OK)
+		status = copy(x, tensors + 4 * (1 + (uint64_t)h->states_n) * h->parameters,
+			      4 * h->running, err);
+	if (status == SW_OK && (sw_fault_hit(SW_FAULT_IO) || fsync(x->to) != 0))
+		status = sw_err_set(err, SW_IO, "cannot be exported: %s",
+				    strerror(errno ? errno : EIO));
+	free(x->chunk);
+	return status;
+}
+
+static sw_status export_to(struct export *x, const char *to, struct sw_err *err)
+{
+	char part[PATH_BYTES + 8];
+	sw_status status;
+
+	if (strlen(to) >= PATH_BYTES)
+		return sw_err_set(err, SW_TOO_BIG, "cannot be exported: the path is too long");
+	snprintf(part, sizeof part, "%s.part", to);
+	errno = 0;
+	x->to = sw_fault_hit(SW_FAULT_IO)
+			? -1
+			: open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (x->to < 0)
+		return sw_err_set(err, SW_IO, "cannot be exported to %s: %s", to,
+				  strerror(errno ? errno : EIO));
+	status = write_all(x, err);
+	if (close(x->to) != 0 && status == SW_OK)
+		status = sw_err_set(err, SW_IO, "cannot be exported: %s", strerror(errno));
+	if (status == SW_OK && (sw_fault_hit(SW_FAULT_IO) || rename(part, to) != 0))
+		status = sw_err_set(err, SW_IO, "cannot be exported to %s: %s", to,
+				    strerror(errno ? errno : EIO));
+	if (status != SW_OK)
+		(void)unlink(part);
+	return status;
+}
+
+sw_status sw_export(const char *from, const char *to, struct sw_err *err)
+{
+	const char *slash = strrchr(from, '/');
+	struct sw_err why = SW_ERR_INIT;
+	struct export x = {.to = -1};
+	sw_status status;
+
+	errno = EIO;
+	x.from = sw_fault_hit(SW_FAULT_IO) ? -1 : open(from, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (x.from < 0)
+		return sw_err_set(err, errno == ENOENT ? SW_NOT_FOUND : SW_IO,
+				  "the checkpoint %s cannot be read: %s", slash ? slash + 1 : from,
+				  strerror(errno));
+	sw_buf_init(&x.header, HEADER_MAX);
+	status = checkpoint_check(x.from, &x.head, &why);
+	if (status == SW_OK)
+		status = export_to(&x, to, &why);
+	sw_buf_fini(&x.header);
+	close(x.from);
+	if (status != SW_OK)
+		return sw_err_set(err, status, "the checkpoint %s %s", slash ? slash + 1 : from,
+				  why.msg);
+	return SW_OK;
+}

@@ -1,0 +1,336 @@
+#include "worker/link/session.h"
+#include "base/clock.h"
+#include "base/fault.h"
+#include "proto/json.h"
+#include "proto/rpc.h"
+#include "worker/link/session_internal.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define LOGS_MAX  ((size_t)64 * 1024)
+#define LOG_MAX   1000
+#define OUT_MAX   ((size_t)4 * 1024 * 1024)
+#define WAIT_MS   1000 /* the longest sleep in one round; nothing depends on it */
+#define DEF_RETRY 200
+#define DEF_AWAY  120000
+
+sw_status sw_session_create(struct sw_session **out, const struct sw_session_config *config,
+			    struct sw_err *err)
+{
+	struct sockaddr_un at;
+	struct sw_session *s;
+
+	*out = NULL;
+	if (strlen(config->socket) >= sizeof at.sun_path)
+		return sw_err_set(err, SW_INVALID, "the path of the socket is over %zu bytes",
+				  sizeof at.sun_path - 1);
+	s = sw_calloc(1, sizeof *s);
+	if (s)
+		s->spool = sw_calloc(SW_SESSION_SPOOL, sizeof *s->spool);
+	if (!s || !s->spool) {
+		free(s);
+		return sw_err_set(err, SW_NOMEM, "no memory for the session");
+	}
+	s->config = *config;
+	s->config.retry_ms = config->retry_ms ? config->retry_ms : DEF_RETRY;
+	s->config.away_ms = config->away_ms ? config->away_ms : DEF_AWAY;
+	s->retry_ms = s->config.retry_ms;
+	s->fd = -1;
+	s->lost_at = sw_clock_mono_us();
+	sw_frame_init(&s->in);
+	sw_buf_init(&s->out, OUT_MAX);
+	sw_buf_init(&s->logs, LOGS_MAX);
+	*out = s;
+	return SW_OK;
+}
+
+void sw_session_destroy(struct sw_session *s)
+{
+	if (!s)
+		return;
+	session_job_clear(s);
+	if (s->fd >= 0)
+		close(s->fd);
+	sw_frame_fini(&s->in);
+	sw_buf_fini(&s->out);
+	sw_buf_fini(&s->logs);
+	free(s->spool);
+	free(s);
+}
+
+void session_end(struct sw_session *s, enum sw_session_end end, const char *fmt, ...)
+{
+	va_list args;
+
+	if (s->end != SW_SESSION_OPEN)
+		return;
+	s->end = end;
+	va_start(args, fmt);
+	vsnprintf(s->why, sizeof s->why, fmt, args);
+	va_end(args);
+}
+
+void session_drop(struct sw_session *s, const char *fmt, ...)
+{
+	va_list args;
+
+	if (*s->drop)
+		return;
+	va_start(args, fmt);
+	vsnprintf(s->drop, sizeof s->drop, fmt, args);
+	va_end(args);
+	while (s->n)
+		session_report_pop(s);
+}
+
+enum sw_session_end sw_session_ended(const struct sw_session *s)
+{
+	return s->end;
+}
+
+const char *sw_session_why(const struct sw_session *s)
+{
+	return s->why;
+}
+
+const char *sw_session_dropped(const struct sw_session *s)
+{
+	return s->drop;
+}
+
+struct report *session_report_at(struct sw_session *s, size_t i)
+{
+	return &s->spool[(s->head + i) % SW_SESSION_SPOOL];
+}
+
+void session_report_pop(struct sw_session *s)
+{
+	struct report *r = session_report_at(s, 0);
+
+	free(r->params);
+	r->params = NULL;
+	s->head = (s->head + 1) % SW_SESSION_SPOOL;
+	s->n--;
+	s->sent -= s->sent > 0;
+}
+
+void session_job_clear(struct sw_session *s)
+{
+	while (s->n)
+		session_report_pop(s);
+	free(s->tell);
+	cJSON_Delete(s->job.tree);
+	s->tell = NULL;
+	s->tell_id = 0;
+	s->told = false;
+	s->has_job = false;
+	s->seq = 0;
+	s->drop[0] = s->failed[0] = '\0';
+	s->job = (struct sw_job){0};
+}
+
+/* One round of waiting, without a daemon at most until away_ms after `since` or its loss. */
+static void wait_round(struct sw_session *s, int64_t since)
+{
+	int64_t wait = WAIT_MS;
+
+	if (!s->greeted) {
+		const int64_t from = s->lost_at > since ? s->lost_at : since;
+		const int64_t left =
+			(from - sw_clock_mono_us()) / 1000 + (int64_t)s->config.away_ms;
+
+		if (left <= 0) {
+			session_end(s, SW_SESSION_LOST, "no daemon at %s for %u s",
+				    s->config.socket, s->config.away_ms / 1000);
+			return;
+		}
+		wait = left < wait ? left : wait;
+	}
+	if (s->greeted && s->resend_at > sw_clock_mono_us()) {
+		const int64_t left = (s->resend_at - sw_clock_mono_us()) / 1000 + 1;
+
+		wait = left < wait ? left : wait;
+	}
+	session_pump(s, (int)wait);
+}
+
+bool sw_session_next(struct sw_session *s, const struct sw_job **job)
+{
+	const int64_t since = sw_clock_mono_us();
+
+	*job = NULL;
+	session_job_clear(s);
+	while (s->end == SW_SESSION_OPEN && !s->has_job) {
+		if (s->greeted && s->next_id == 0 && sw_clock_mono_us() >= s->resend_at)
+			s->next_id = session_request(s, "worker.next", "{}");
+		wait_round(s, since);
+	}
+	if (s->end != SW_SESSION_OPEN)
+		return false;
+	*job = &s->job;
+	return true;
+}
+
+static bool going(const struct sw_session *s)
+{
+	return s->end == SW_SESSION_OPEN && !*s->drop && !*s->failed;
+}
+
+bool sw_session_go_on(struct sw_session *s)
+{
+	session_pump(s, 0);
+	return going(s);
+}
+
+/* {"sweep":..,"trial":..,"attempt":.. and no end */
+static void job_params(struct sw_jw *w, const struct sw_job *j)
+{
+	sw_jw_obj(w);
+	sw_jw_kint(w, "sweep", (int64_t)j->sweep);
+	sw_jw_kint(w, "trial", (int64_t)j->trial);
+	sw_jw_kint(w, "attempt", (int64_t)j->attempt);
+}
+
+bool sw_session_report(struct sw_session *s, uint64_t step, const char *metrics, bool checkpoint)
+{
+	const int64_t since = sw_clock_mono_us();
+	struct sw_buf params;
+	struct sw_jw w;
+	struct report *r;
+
+	while (going(s) &&
+	       s->n >= (s->greeted ? (size_t)SW_SESSION_OUTSTANDING : (size_t)SW_SESSION_SPOOL))
+		wait_round(s, since);
+	if (!going(s))
+		return false;
+	sw_buf_init(&params, SW_FRAME_MAX / 2);
+	sw_jw_init(&w, &params);
+	job_params(&w, &s->job);
+	sw_jw_kint(&w, "seq", (int64_t)++s->seq);
+	sw_jw_kint(&w, "step", (int64_t)step);
+	sw_jw_kraw(&w, "metrics", metrics);
+	if (checkpoint)
+		sw_jw_kbool(&w, "checkpoint", true);
+	sw_jw_obj_end(&w);
+	r = session_report_at(s, s->n);
+	*r = (struct report){.seq = s->seq, .params = sw_buf_take(&params, NULL)};
+	sw_buf_fini(&params);
+	if (!r->params) {
+		session_end(s, SW_SESSION_BROKEN, "no memory for a report");
+		return false;
+	}
+	s->n++;
+	session_pump(s, 0);
+	return going(s);
+}
+
+bool sw_session_settle(struct sw_session *s)
+{
+	const int64_t since = sw_clock_mono_us();
+
+	while (going(s) && s->n > 0)
+		wait_round(s, since);
+	return going(s);
+}
+
+void sw_session_log(struct sw_session *s, const char *fmt, ...)
+{
+	char text[LOG_MAX + 1];
+	struct sw_buf params, line;
+	struct sw_jw w;
+	va_list args;
+
+	if (!s->has_job)
+		return;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	sw_buf_init(&params, LOGS_MAX);
+	sw_buf_init(&line, LOGS_MAX);
+	sw_jw_init(&w, &params);
+	job_params(&w, &s->job);
+	sw_jw_kstr(&w, "text", text);
+	sw_jw_obj_end(&w);
+	if (params.failed == SW_OK) {
+		sw_rpc_write_notification(&line, "worker.log", params.data);
+		/* a line that does not fit is lost, and the next that does is taken again */
+		if (sw_buf_adds(&line, "\n") == SW_OK &&
+		    sw_buf_add(&s->logs, line.data, line.len) != SW_OK)
+			s->logs.failed = SW_OK;
+	}
+	sw_buf_fini(&params);
+	sw_buf_fini(&line);
+	session_flush(s);
+}
+
+/* Makes s->tell. false: no memory, the session has ended. */
+static bool tell_make(struct sw_session *s, const char *state, const char *cause)
+{
+	struct sw_buf params;
+	struct sw_jw w;
+
+	sw_buf_init(&params, 4096);
+	sw_jw_init(&w, &params);
+	job_params(&w, &s->job);
+	sw_jw_kstr(&w, "state", state);
+	if (cause)
+		sw_jw_kstr(&w, "cause", cause);
+	sw_jw_obj_end(&w);
+	s->tell = sw_buf_take(&params, NULL);
+	sw_buf_fini(&params);
+	if (!s->tell)
+		session_end(s, SW_SESSION_BROKEN, "no memory to tell how a trial ended");
+	return s->tell != NULL;
+}
+
+void sw_session_finish(struct sw_session *s, const char *state, const char *cause)
+{
+	const int64_t since = sw_clock_mono_us();
+	char cut[180];
+
+	while (s->end == SW_SESSION_OPEN && !*s->drop && s->n > 0)
+		wait_round(s, since);
+	if (*s->failed) {
+		state = "FAILED";
+		cause = s->failed;
+	}
+	if (cause) {
+		size_t n = (size_t)snprintf(cut, sizeof cut, "%s", cause);
+
+		/* not through the middle of a UTF-8 sequence */
+		if (n >= sizeof cut)
+			for (n = sizeof cut - 1; n > 0 && (cause[n] & 0xC0) == 0x80; n--)
+				;
+		cut[n] = '\0';
+	}
+	if (s->end == SW_SESSION_OPEN && !*s->drop && tell_make(s, state, cause ? cut : NULL))
+		while (s->end == SW_SESSION_OPEN && !*s->drop && !s->told)
+			wait_round(s, since);
+	session_job_clear(s);
+}
+
+void sw_session_release(struct sw_session *s)
+{
+	session_job_clear(s);
+}
+
+void sw_session_bye(struct sw_session *s, const char *cause)
+{
+	struct sw_buf params;
+	struct sw_jw w;
+
+	if (!s->greeted)
+		return;
+	sw_buf_init(&params, 4096);
+	sw_jw_init(&w, &params);
+	sw_jw_obj(&w);
+	sw_jw_kstr(&w, "cause", cause);
+	sw_jw_obj_end(&w);
+	if (params.failed == SW_OK && session_request(s, "worker.bye", params.data) != 0)
+		session_write(s);
+	sw_buf_fini(&params);
+}

@@ -1,0 +1,100 @@
+/*
+ * worker/link/session.h — the worker's link to the daemon: JSON-RPC lines over a unix socket,
+ * non-blocking.
+ *
+ * The daemon may go away and come back: training goes on meanwhile, reports wait in order and are
+ * sent again on the next connection until they are answered (the daemon knows them by seq), and
+ * sw_session_pump() reconnects (every 200 ms, backing off to 2 s). Only the calls that wait (next,
+ * settle, report when the spool is full, finish) give up, after `away_ms` without a daemon.
+ *
+ *   connect -> hello -> [next -> report ... report -> finish] -> next ...
+ *
+ * State    `end` and `drop` latch: the session is over, or the trial at hand is.
+ * Memory   At most SW_SESSION_SPOOL reports, about 200 bytes each.
+ * Errors   Losing the connection is no error. err tells why the session ended.
+ * Threads  One. `wake_fd` becomes readable from anywhere (a signal handler's pipe).
+ */
+#ifndef SW_WORKER_LINK_SESSION_H
+#define SW_WORKER_LINK_SESSION_H
+
+#include "base/status.h"
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SW_SESSION_SPOOL       10000 /* reports kept while the daemon is away */
+#define SW_SESSION_OUTSTANDING 256   /* reports sent and not answered */
+
+enum sw_session_end {
+	SW_SESSION_OPEN,
+	SW_SESSION_EXIT,    /* told to: worker.exit or wake_fd */
+	SW_SESSION_REFUSED, /* the daemon does not accept this worker */
+	SW_SESSION_LOST,    /* no daemon for away_ms */
+	SW_SESSION_BROKEN   /* no memory, or a peer that does not speak the protocol */
+};
+
+struct sw_session_config {
+	const char *socket; /* path */
+	const char *worker; /* id */
+	int slot;
+	int wake_fd;       /* readable: end; -1 for none */
+	unsigned retry_ms; /* first wait between two attempts to connect; 0: 200 */
+	unsigned away_ms;  /* 0: 120,000 */
+};
+
+/* A trial as worker.next gives it. */
+struct sw_job {
+	uint64_t sweep, trial, attempt, seed, data_seed, resume_step;
+	uint64_t max_t;             /* 0: none */
+	uint64_t parent;            /* whose checkpoint it began from (pbt); 0: none */
+	uint64_t until;             /* pause here for the decision, with a checkpoint; 0: nowhere */
+	uint64_t checkpoint_every;  /* steps; 0: none by their number */
+	uint64_t checkpoint_s;      /* one is wanted when the last is as old; 0: none by time */
+	bool checkpoint_end;        /* one is wanted of the last step */
+	const char *checkpoint;     /* path of what resume_step goes on from, or NULL; in tree */
+	const char *checkpoint_dir; /* folder for those that it writes, or NULL; in tree */
+	const cJSON *trainer, *params; /* into tree */
+	cJSON *tree;                   /* the reply; owned */
+};
+
+struct sw_session; /* opaque */
+
+SW_NODISCARD sw_status sw_session_create(struct sw_session **out,
+					 const struct sw_session_config *config,
+					 struct sw_err *err); /* the strings are borrowed */
+void sw_session_destroy(struct sw_session *s); /* NULL is allowed; closes the socket */
+
+enum sw_session_end sw_session_ended(const struct sw_session *s);
+const char *sw_session_why(const struct sw_session *s); /* one line for SW_SESSION_*; "" before */
+
+/* Waits for a trial. false: the session has ended. The job stays the session's until
+ * sw_session_finish() or sw_session_release(). */
+bool sw_session_next(struct sw_session *s, const struct sw_job **job);
+
+/* Reads and writes what can be without waiting. false: drop the trial. Cost: one poll(2). */
+bool sw_session_go_on(struct sw_session *s);
+
+/* Queues a report. metrics: JSON text of an object; checkpoint: one of this step is on the disk.
+ * Waits only when the spool, or with a daemon the window, is full. false: drop the trial. */
+bool sw_session_report(struct sw_session *s, uint64_t step, const char *metrics, bool checkpoint);
+
+/* Waits for the answers to all reports. false: drop the trial. */
+bool sw_session_settle(struct sw_session *s);
+
+/* A line for the trial's log: cut at 1,000 bytes, lost if too many wait. */
+void sw_session_log(struct sw_session *s, const char *fmt, ...) SW_PRINTF(2, 3);
+
+/* Waits for the answers to all reports, then tells how the trial ended and waits for that answer,
+ * unless it was dropped before. state: "COMPLETED", "FAILED", "INFEASIBLE"; cause may be NULL. */
+void sw_session_finish(struct sw_session *s, const char *state, const char *cause);
+
+/* Forgets the trial: for one that was dropped. */
+void sw_session_release(struct sw_session *s);
+
+/* Says why this worker ends by itself, if a daemon is there; waits for nothing. */
+void sw_session_bye(struct sw_session *s, const char *cause);
+
+/* Why the trial at hand was dropped ("decision stop", ...), or "". */
+const char *sw_session_dropped(const struct sw_session *s);
+
+#endif

@@ -1,0 +1,71 @@
+/* worker/link/session_internal.h — what session.c (the trial's side), session_link.c (the socket)
+ * and session_reply.c (what the daemon says) share. */
+#ifndef SW_WORKER_LINK_SESSION_INTERNAL_H
+#define SW_WORKER_LINK_SESSION_INTERNAL_H
+
+#include "base/buf.h"
+#include "proto/frame.h"
+#include "worker/link/session.h"
+
+struct report {
+	uint64_t seq;
+	int64_t id;   /* of the request that carries it; 0: not sent on this connection */
+	char *params; /* of worker.report */
+};
+
+struct sw_session {
+	struct sw_session_config config;
+	enum sw_session_end end;
+	char why[400];
+
+	/* the connection */
+	int fd;            /* -1: none */
+	bool greeted;      /* hello was accepted on it */
+	int64_t hello_id;  /* 0: none sent */
+	int64_t next_id;   /* of worker.next on its way; 0: none */
+	int64_t tell_id;   /* of worker.tell on its way; 0: none */
+	int64_t last_id;   /* ids rise over all connections */
+	unsigned retry_ms; /* the wait before the next attempt to connect */
+	int64_t retry_at;  /* µs, monotonic */
+	int64_t lost_at;   /* µs: since when there is no accepted connection */
+	bool met_stranger; /* another user listened at the path, and the log says so */
+	struct sw_frame in;
+	struct sw_buf out;
+
+	/* the trial */
+	bool has_job;
+	struct sw_job job;
+	char drop[200];       /* why it is dropped; "": it is not */
+	char failed[180];     /* a report was refused: what to tell */
+	uint64_t seq;         /* of the last report */
+	struct report *spool; /* ring of SW_SESSION_SPOOL */
+	size_t head, n, sent; /* oldest; not answered; of those, sent on this connection */
+	int64_t resend_at;    /* µs: the daemon was busy, not before */
+	char *tell;           /* params of worker.tell, or NULL */
+	bool told;            /* it was answered */
+	struct sw_buf logs;   /* whole notification lines that wait for a connection */
+};
+
+/* Ends the session (the first reason stays). */
+void session_end(struct sw_session *s, enum sw_session_end end, const char *fmt, ...)
+	SW_PRINTF(3, 4);
+void session_drop(struct sw_session *s, const char *fmt, ...) SW_PRINTF(2, 3);
+
+/* session_link.c: one round of connect, write, read; waits at most timeout_ms for something to
+ * happen. */
+void session_pump(struct sw_session *s, int timeout_ms);
+void session_write(struct sw_session *s); /* as much of `out` as the socket takes now */
+void session_disconnect(struct sw_session *s);
+/* Queues one request and returns its id; 0 when there is no memory (the session has ended). */
+int64_t session_request(struct sw_session *s, const char *method, const char *params);
+/* Sends what waits and may go: logs, reports in the window, the tell. */
+void session_flush(struct sw_session *s);
+
+/* session_reply.c: one line from the daemon. */
+void session_line(struct sw_session *s, const char *line, size_t len);
+
+struct report *session_report_at(struct sw_session *s, size_t i);
+void session_report_pop(struct sw_session *s);
+void session_job_clear(struct sw_session *s);
+
+#endif

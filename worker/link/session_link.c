@@ -1,0 +1,203 @@
+/* worker/link/session_link.c — the socket: connecting, one poll at a time, bytes in and out. */
+#include "base/clock.h"
+#include "base/log.h"
+#include "proto/json.h"
+#include "proto/rpc.h"
+#include "proto/socket_path.h"
+#include "worker/link/session_internal.h"
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define RETRY_MOST_MS 2000
+#define LINES_A_ROUND 64 /* so that a flood of notifications does not hold up training */
+
+void session_disconnect(struct sw_session *s)
+{
+	if (s->fd >= 0)
+		close(s->fd);
+	s->fd = -1;
+	if (s->greeted)
+		s->lost_at = sw_clock_mono_us();
+	s->greeted = false;
+	s->hello_id = s->next_id = s->tell_id = 0;
+	s->sent = 0;
+	sw_buf_clear(&s->out);
+	sw_frame_fini(&s->in);
+	sw_frame_init(&s->in);
+	s->retry_at = sw_clock_mono_us() + (int64_t)s->retry_ms * 1000;
+	s->retry_ms = s->retry_ms * 2 < RETRY_MOST_MS ? s->retry_ms * 2 : RETRY_MOST_MS;
+}
+
+int64_t session_request(struct sw_session *s, const char *method, const char *params)
+{
+	sw_rpc_write_request(&s->out, ++s->last_id, method, params);
+	if (sw_buf_adds(&s->out, "\n") == SW_OK)
+		return s->last_id;
+	session_end(s, SW_SESSION_BROKEN, "no memory for a message to the daemon");
+	return 0;
+}
+
+static void hello(struct sw_session *s)
+{
+	struct sw_buf params;
+	struct sw_jw w;
+
+	sw_buf_init(&params, 4096);
+	sw_jw_init(&w, &params);
+	sw_jw_obj(&w);
+	sw_jw_kstr(&w, "worker", s->config.worker);
+	sw_jw_kint(&w, "slot", s->config.slot);
+	if (s->has_job && !*s->drop) {
+		sw_jw_kint(&w, "sweep", (int64_t)s->job.sweep);
+		sw_jw_kint(&w, "trial", (int64_t)s->job.trial);
+		sw_jw_kint(&w, "attempt", (int64_t)s->job.attempt);
+	}
+	sw_jw_obj_end(&w);
+	if (params.failed != SW_OK)
+		session_end(s, SW_SESSION_BROKEN, "no memory for a message to the daemon");
+	else
+		s->hello_id = session_request(s, "worker.hello", params.data);
+	sw_buf_fini(&params);
+}
+
+/* Another user's daemon would have its jobs run as this user. It is told nothing, and the socket is
+ * tried again as if nobody listened. */
+static bool is_stranger(struct sw_session *s)
+{
+	struct sw_err err = SW_ERR_INIT;
+
+	if (sw_socket_server_check(s->fd, s->config.socket, &err) == SW_OK)
+		return false;
+	if (!s->met_stranger)
+		sw_log(SW_LOG_WARN, "session.stranger", "why=\"%s\"", err.msg);
+	s->met_stranger = true;
+	return true;
+}
+
+static void try_connect(struct sw_session *s)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+
+	if (s->end != SW_SESSION_OPEN || sw_clock_mono_us() < s->retry_at)
+		return;
+	strcpy(at.sun_path, s->config.socket); /* create checked its length */
+	s->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	/* a unix socket connects at once or not at all (EAGAIN: its backlog is full) */
+	if (s->fd < 0 || connect(s->fd, (const struct sockaddr *)&at, sizeof at) != 0 ||
+	    is_stranger(s)) {
+		session_disconnect(s);
+		return;
+	}
+	hello(s);
+}
+
+void session_flush(struct sw_session *s)
+{
+	if (!s->greeted || s->end != SW_SESSION_OPEN)
+		return;
+	if (s->logs.len > 0 && sw_buf_add(&s->out, s->logs.data, s->logs.len) == SW_OK)
+		sw_buf_clear(&s->logs);
+	if (*s->drop || sw_clock_mono_us() < s->resend_at)
+		return;
+	while (s->sent < s->n && s->sent < SW_SESSION_OUTSTANDING) {
+		struct report *r = session_report_at(s, s->sent);
+
+		r->id = session_request(s, "worker.report", r->params);
+		if (r->id == 0)
+			return;
+		s->sent++;
+	}
+	if (s->tell && s->n == 0 && s->tell_id == 0 && !s->told)
+		s->tell_id = session_request(s, "worker.tell", s->tell);
+}
+
+void session_write(struct sw_session *s)
+{
+	size_t done = 0;
+
+	while (s->fd >= 0 && done < s->out.len) {
+		const ssize_t n = send(s->fd, s->out.data + done, s->out.len - done, MSG_NOSIGNAL);
+
+		if (n > 0) {
+			done += (size_t)n;
+		} else if (n < 0 && errno == EINTR) {
+			continue;
+		} else {
+			if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
+				session_disconnect(s);
+				return;
+			}
+			break;
+		}
+	}
+	if (done)
+		sw_buf_drop(&s->out, done);
+}
+
+static void lines(struct sw_session *s)
+{
+	for (int i = 0; i < LINES_A_ROUND && s->fd >= 0; i++) {
+		char *line;
+		size_t len;
+		const sw_status status = sw_frame_next(&s->in, &line, &len);
+
+		if (status != SW_OK) {
+			session_end(s, SW_SESSION_BROKEN, "the daemon sent a line that is %s",
+				    sw_status_str(status));
+			return;
+		}
+		if (!line)
+			return;
+		session_line(s, line, len);
+	}
+}
+
+static void read_in(struct sw_session *s)
+{
+	char *at;
+	size_t room;
+	ssize_t n;
+
+	if (sw_frame_room(&s->in, &at, &room) != SW_OK) {
+		session_end(s, SW_SESSION_BROKEN, "no memory for what the daemon sends");
+		return;
+	}
+	n = recv(s->fd, at, room, 0);
+	if (n > 0)
+		sw_frame_fed(&s->in, (size_t)n);
+	else if (n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
+		session_disconnect(s);
+}
+
+void session_pump(struct sw_session *s, int timeout_ms)
+{
+	struct pollfd fds[2] = {{.fd = s->config.wake_fd, .events = POLLIN}};
+
+	if (s->fd < 0)
+		try_connect(s);
+	session_flush(s);
+	session_write(s);
+	if (s->fd < 0 && timeout_ms > 0) {
+		const int64_t wait = (s->retry_at - sw_clock_mono_us()) / 1000 + 1;
+
+		timeout_ms = wait < 0 ? 0 : wait < timeout_ms ? (int)wait : timeout_ms;
+	}
+	if (s->end != SW_SESSION_OPEN || sw_frame_pending(&s->in))
+		timeout_ms = 0;
+	/* poll skips descriptors below 0 */
+	fds[1] = (struct pollfd){.fd = s->fd,
+				 .events = (short)(POLLIN | (s->out.len ? POLLOUT : 0))};
+	if (poll(fds, 2, timeout_ms) > 0) {
+		if (fds[0].revents)
+			session_end(s, SW_SESSION_EXIT, "told to end");
+		if (fds[1].revents & (POLLIN | POLLHUP | POLLERR))
+			read_in(s);
+	}
+	lines(s);
+	session_flush(s);
+	session_write(s);
+}

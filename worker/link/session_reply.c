@@ -1,0 +1,206 @@
+/* worker/link/session_reply.c — what the daemon says, and what follows from it. */
+#include "base/clock.h"
+#include "proto/json.h"
+#include "proto/rpc.h"
+#include "worker/link/session_internal.h"
+#include <stdio.h>
+#include <string.h>
+
+#define BUSY_WAIT_US 200000
+
+static int error_code(const cJSON *error)
+{
+	const cJSON *code = sw_json_get(error, "code");
+
+	return cJSON_IsNumber(code) ? code->valueint : 0;
+}
+
+static const char *error_text(const cJSON *error)
+{
+	const cJSON *text = sw_json_get(error, "message");
+
+	return cJSON_IsString(text) ? text->valuestring : "no reason given";
+}
+
+static bool fenced(int code)
+{
+	return code == SW_RPC_NOT_FOUND || code == SW_RPC_CONFLICT;
+}
+
+static bool passing(int code)
+{
+	return code == SW_RPC_BUSY || code == SW_RPC_DISK_FULL || code == SW_RPC_LIMIT;
+}
+
+static void on_hello(struct sw_session *s, const cJSON *result, const cJSON *error)
+{
+	const cJSON *run = sw_json_get(result, "run");
+
+	s->hello_id = 0;
+	if (error) {
+		session_end(s, SW_SESSION_REFUSED, "the daemon refuses this worker: %s",
+			    error_text(error));
+		return;
+	}
+	s->greeted = true;
+	s->retry_ms = s->config.retry_ms;
+	if (s->has_job && run && !cJSON_IsTrue(run))
+		session_drop(s, "no longer this worker's");
+}
+
+/* An integer that may be missing or null: *out is then 0. */
+static bool optional_u64(const cJSON *result, const char *key, uint64_t *out)
+{
+	const cJSON *v = sw_json_get(result, key);
+
+	*out = 0;
+	return !v || cJSON_IsNull(v) || sw_json_u64(v, out);
+}
+
+/* A path that may be missing or null: *out is then NULL. */
+static bool optional_path(const cJSON *result, const char *key, const char **out)
+{
+	const cJSON *v = sw_json_get(result, key);
+
+	*out = cJSON_IsString(v) ? v->valuestring : NULL;
+	return !v || cJSON_IsNull(v) || (*out && **out == '/');
+}
+
+static void on_next(struct sw_session *s, cJSON **message, const cJSON *result, const cJSON *error)
+{
+	struct sw_job j = {0};
+
+	s->next_id = 0;
+	if (error && passing(error_code(error))) {
+		s->resend_at = sw_clock_mono_us() + BUSY_WAIT_US;
+		return;
+	}
+	if (error) {
+		session_end(s, SW_SESSION_REFUSED, "the daemon gives no trial: %s",
+			    error_text(error));
+		return;
+	}
+	if (cJSON_IsObject(result) && !result->child)
+		return; /* nothing yet: ask again */
+	j.trainer = sw_json_get(result, "trainer");
+	j.params = sw_json_get(result, "params");
+	if (!sw_json_u64(sw_json_get(result, "sweep"), &j.sweep) ||
+	    !sw_json_u64(sw_json_get(result, "trial"), &j.trial) ||
+	    !sw_json_u64(sw_json_get(result, "attempt"), &j.attempt) ||
+	    !sw_json_u64(sw_json_get(result, "seed"), &j.seed) ||
+	    !sw_json_u64(sw_json_get(result, "data_seed"), &j.data_seed) ||
+	    !optional_u64(result, "resume_step", &j.resume_step) ||
+	    !optional_u64(result, "max_t", &j.max_t) ||
+	    !optional_u64(result, "parent", &j.parent) ||
+	    !optional_u64(result, "until", &j.until) ||
+	    !optional_u64(result, "checkpoint_every", &j.checkpoint_every) ||
+	    !optional_u64(result, "checkpoint_s", &j.checkpoint_s) ||
+	    !optional_path(result, "checkpoint", &j.checkpoint) ||
+	    !optional_path(result, "checkpoint_dir", &j.checkpoint_dir) ||
+	    !cJSON_IsObject(j.trainer) || !cJSON_IsObject(j.params)) {
+		session_end(s, SW_SESSION_BROKEN, "the daemon gave a trial that cannot be read");
+		return;
+	}
+	j.checkpoint_end = cJSON_IsTrue(sw_json_get(result, "checkpoint_end"));
+	session_job_clear(s);
+	j.tree = *message;
+	*message = NULL;
+	s->job = j;
+	s->has_job = true;
+}
+
+static void on_report(struct sw_session *s, const cJSON *result, const cJSON *error)
+{
+	const cJSON *decision = sw_json_get(result, "decision");
+	const int code = error_code(error);
+
+	if (error && passing(code)) {
+		/* what was sent after it is refused too, under ids that are then unknown */
+		for (size_t i = 0; i < s->sent; i++)
+			session_report_at(s, i)->id = 0;
+		s->sent = 0;
+		s->resend_at = sw_clock_mono_us() + BUSY_WAIT_US;
+		return;
+	}
+	session_report_pop(s);
+	if (error && fenced(code)) {
+		session_drop(s, "report refused: %s", error_text(error));
+	} else if (error) {
+		if (!*s->failed)
+			snprintf(s->failed, sizeof s->failed, "report refused: %.150s",
+				 error_text(error));
+	} else if (!cJSON_IsString(decision)) {
+		session_end(s, SW_SESSION_BROKEN, "the daemon answered a report with no decision");
+	} else if (strcmp(decision->valuestring, "continue") != 0) {
+		session_drop(s, "decision %s", decision->valuestring);
+	}
+}
+
+static void on_tell(struct sw_session *s, const cJSON *error)
+{
+	s->tell_id = 0;
+	if (error && passing(error_code(error))) {
+		s->resend_at = sw_clock_mono_us() + BUSY_WAIT_US;
+		return;
+	}
+	s->told = true;
+}
+
+static void on_notification(struct sw_session *s, const char *method, const cJSON *params)
+{
+	uint64_t sweep, trial, attempt;
+
+	if (strcmp(method, "worker.exit") == 0) {
+		session_end(s, SW_SESSION_EXIT, "the daemon says so");
+		return;
+	}
+	if (strcmp(method, "worker.stop") != 0 || !s->has_job)
+		return;
+	if (sw_json_u64(sw_json_get(params, "sweep"), &sweep) && sweep == s->job.sweep &&
+	    sw_json_u64(sw_json_get(params, "trial"), &trial) && trial == s->job.trial &&
+	    sw_json_u64(sw_json_get(params, "attempt"), &attempt) && attempt == s->job.attempt)
+		session_drop(s, "the daemon stopped it");
+}
+
+static void on_reply(struct sw_session *s, cJSON **message)
+{
+	const cJSON *id = sw_json_get(*message, "id"), *error = sw_json_get(*message, "error");
+	const cJSON *result = sw_json_get(*message, "result");
+	uint64_t n;
+
+	if (!sw_json_u64(id, &n)) {
+		if (error) /* to a request whose id could not be read: ours can */
+			session_end(s, SW_SESSION_BROKEN, "the daemon understood no message: %s",
+				    error_text(error));
+		return;
+	}
+	if (n == 0)
+		return; /* no request has it: 0 marks the absence of one */
+	if ((int64_t)n == s->hello_id)
+		on_hello(s, result, error);
+	else if ((int64_t)n == s->next_id)
+		on_next(s, message, result, error);
+	else if ((int64_t)n == s->tell_id)
+		on_tell(s, error);
+	else if (s->sent > 0 && (int64_t)n == session_report_at(s, 0)->id)
+		on_report(s, result, error); /* replies come in the order of the requests */
+}
+
+void session_line(struct sw_session *s, const char *line, size_t len)
+{
+	struct sw_err err = SW_ERR_INIT;
+	cJSON *message = NULL;
+	const sw_status status = sw_json_parse(&message, line, len, &err);
+	const cJSON *method;
+
+	if (status != SW_OK) {
+		session_end(s, SW_SESSION_BROKEN, "the daemon sent no JSON: %s", err.msg);
+		return;
+	}
+	method = sw_json_get(message, "method");
+	if (cJSON_IsString(method))
+		on_notification(s, method->valuestring, sw_json_get(message, "params"));
+	else
+		on_reply(s, &message);
+	cJSON_Delete(message);
+}

@@ -1,0 +1,319 @@
+#include "worker/net/layout.h"
+#include <string.h>
+
+/* Evaluation likes large batches: so many rows at least, as long as they take no more memory than
+ * training, or than EVAL_BYTES. */
+#define EVAL_ROWS  ((size_t)256)
+#define EVAL_BYTES ((size_t)32 << 20)
+
+/* Rows are staged by as many, or by a batch where that is more. */
+#define STAGE_BYTES ((size_t)16 << 20)
+
+/* Of a buffer: a float, in whose place an int32 may lie. */
+#define ELEMENT sizeof(float)
+
+struct sw_conv sw_op_conv(const struct sw_op *op, size_t rows)
+{
+	return (struct sw_conv){.B = rows,
+				.C = op->from.c,
+				.H = op->from.h,
+				.W = op->from.w,
+				.O = op->to.c,
+				.kh = op->kernel_h,
+				.kw = op->kernel_w,
+				.stride = op->stride,
+				.pad = op->pad};
+}
+
+struct sw_window sw_op_window(const struct sw_op *op, size_t rows)
+{
+	return (struct sw_window){.B = rows,
+				  .C = op->from.c,
+				  .H = op->from.h,
+				  .W = op->from.w,
+				  .kh = op->kernel_h,
+				  .kw = op->kernel_w,
+				  .stride = op->stride,
+				  .pad = op->pad};
+}
+
+struct sw_attention sw_op_attention(const struct sw_op *op, size_t rows)
+{
+	return (struct sw_attention){
+		.B = rows, .T = op->to.t, .D = op->to.d, .heads = op->heads, .causal = op->causal};
+}
+
+/* Sizes that cannot be addressed become SIZE_MAX, and stay so. */
+static size_t times(size_t a, size_t b)
+{
+	size_t out;
+
+	return __builtin_mul_overflow(a, b, &out) ? SIZE_MAX : out;
+}
+
+static size_t plus(size_t a, size_t b)
+{
+	size_t out;
+
+	return __builtin_add_overflow(a, b, &out) ? SIZE_MAX : out;
+}
+
+static size_t aligned(size_t bytes)
+{
+	return bytes > SIZE_MAX - SW_OPS_ALIGN ? SIZE_MAX
+					       : (bytes + SW_OPS_ALIGN - 1) & ~(SW_OPS_ALIGN - 1);
+}
+
+/* Takes bytes at *at and moves it on. */
+static size_t place(size_t *at, size_t bytes)
+{
+	const size_t here = *at;
+
+	*at = aligned(plus(here, bytes));
+	return here;
+}
+
+static size_t buffer_bytes(const struct sw_buffer *b, size_t rows)
+{
+	return aligned(times(plus(times(b->row, rows), b->fixed), ELEMENT));
+}
+
+static bool meet(const struct sw_buffer *a, const struct sw_buffer *b)
+{
+	return a->from <= b->to && b->from <= a->to;
+}
+
+struct placed {
+	size_t at, bytes;
+	uint16_t buffer;
+};
+
+/* Buffers by falling size, those of one size in their order: a merge sort of their numbers. */
+static void sort(const size_t *bytes, uint16_t *order, uint16_t *spare, size_t n)
+{
+	const size_t half = n / 2;
+	size_t a = 0, b = half, i = 0;
+
+	if (n < 2)
+		return;
+	sort(bytes, order, spare, half);
+	sort(bytes, order + half, spare, n - half);
+	while (i < n)
+		spare[i++] = b == n || (a < half && bytes[order[a]] >= bytes[order[b]])
+				     ? order[a++]
+				     : order[b++];
+	memcpy(order, spare, n * sizeof *order);
+}
+
+/* The lowest place for the buffer beside what is placed, which is sorted by place. */
+static size_t find(const struct sw_plan *p, const struct placed *placed, size_t n, uint16_t buffer,
+		   size_t bytes)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!meet(&p->buffer[placed[i].buffer], &p->buffer[buffer]))
+			continue;
+		if (placed[i].at >= at && placed[i].at - at >= bytes)
+			break;
+		if (placed[i].at + placed[i].bytes > at)
+			at = placed[i].at + placed[i].bytes;
+	}
+	return at;
+}
+
+/* Places of the plan's buffers for so many rows, from 0. Returns the bytes of all. */
+static size_t pack(const struct sw_plan *p, size_t rows, size_t *out)
+{
+	uint16_t order[SW_MODEL_MAX_BUFFERS], spare[SW_MODEL_MAX_BUFFERS];
+	struct placed placed[SW_MODEL_MAX_BUFFERS];
+	size_t bytes[SW_MODEL_MAX_BUFFERS] = {0}, all = 0, sum = 0;
+
+	for (size_t i = 0; i < p->buffers_n; i++) {
+		order[i] = (uint16_t)i;
+		bytes[i] = buffer_bytes(&p->buffer[i], rows);
+		sum = plus(sum, bytes[i]);
+	}
+	if (sum > SIZE_MAX / 2)
+		return SIZE_MAX;
+	sort(bytes, order, spare, p->buffers_n);
+	for (size_t k = 0; k < p->buffers_n; k++) {
+		const uint16_t b = order[k];
+		const size_t at = find(p, placed, k, b, bytes[b]);
+		size_t i = k;
+
+		for (; i > 0 && placed[i - 1].at > at; i--)
+			placed[i] = placed[i - 1];
+		placed[i] = (struct placed){at, bytes[b], b};
+		out[b] = at;
+		all = at + bytes[b] > all ? at + bytes[b] : all;
+	}
+	return all;
+}
+
+/* The largest scratch memory of an operation. */
+static size_t workspace(const struct sw_model *m, const struct sw_ops *ops, size_t rows, bool train)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < m->ops_n; i++) {
+		const struct sw_op *op = &m->op[i];
+		const struct sw_conv conv = sw_op_conv(op, rows);
+		const struct sw_attention attention = sw_op_attention(op, rows);
+		size_t bytes = 0;
+
+		if (op->kind == SW_OP_CONV2D)
+			bytes = ops->conv2d_workspace(&conv);
+		else if (op->kind == SW_OP_ATTENTION)
+			bytes = ops->attention_workspace(&attention);
+		else if (op->kind == SW_OP_EMBEDDING && train)
+			bytes = ops->embedding_workspace(rows * op->to.t, op->vocab, op->to.d);
+		most = bytes > most ? bytes : most;
+	}
+	return aligned(most);
+}
+
+/* The largest scratch memory of a product at this precision. */
+static size_t products(const struct sw_model *m, const struct sw_ops *ops, enum sw_precision p,
+		       size_t rows)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < m->ops_n; i++) {
+		const struct sw_op *op = &m->op[i];
+		const bool tokens = op->from.kind == SW_SHAPE_TOKENS;
+		size_t bytes = 0;
+
+		if (op->kind == SW_OP_LINEAR)
+			bytes = ops->product_workspace(p, tokens ? rows * op->from.t : rows,
+						       tokens ? op->from.d
+							      : sw_shape_count(&op->from),
+						       tokens ? op->to.d : sw_shape_count(&op->to));
+		else if (op->kind == SW_OP_CONV2D)
+			bytes = ops->product_workspace(p, rows * op->to.h * op->to.w,
+						       op->from.c * op->kernel_h * op->kernel_w,
+						       op->to.c);
+		most = bytes > most ? bytes : most;
+	}
+	return aligned(most);
+}
+
+static void offset(size_t *at, size_t n, size_t base)
+{
+	for (size_t i = 0; i < n; i++)
+		at[i] += base;
+}
+
+/* Evaluation's bytes and rows: rows is halved as long as it needs more than training does. */
+static size_t eval_pack(struct sw_layout *out, const struct sw_model *m, const struct sw_ops *ops,
+			size_t val_rows, size_t train_bytes, size_t room, size_t *work)
+{
+	const size_t likes = room < EVAL_BYTES ? room : EVAL_BYTES;
+	const size_t most = train_bytes > likes ? train_bytes : likes;
+	size_t rows = out->micro > EVAL_ROWS ? out->micro : EVAL_ROWS, bytes;
+
+	rows = rows < val_rows ? rows : val_rows;
+	if (out->stage_rows && rows > out->stage_rows)
+		rows = out->stage_rows;
+	rows = rows ? rows : 1;
+	for (;;) {
+		*work = workspace(m, ops, rows, false);
+		bytes = pack(&m->eval, rows, out->eval);
+		if (plus(bytes, *work) <= most || rows == 1)
+			break;
+		rows /= 2;
+	}
+	out->eval_batch = rows;
+	return bytes;
+}
+
+static void place_stage(struct sw_layout *out, const struct sw_trainer *t, size_t *at)
+{
+	const size_t each = t->stage_row;
+	size_t bytes;
+
+	if (each == 0)
+		return;
+	out->stage_rows = STAGE_BYTES / each < EVAL_ROWS ? STAGE_BYTES / each : EVAL_ROWS;
+	if (out->stage_rows < out->batch)
+		out->stage_rows = out->batch;
+	/* inputs, labels and lengths each begin aligned */
+	bytes = plus(times(each, out->stage_rows), 3 * SW_OPS_ALIGN);
+	out->stage[0] = place(at, bytes);
+	out->stage[1] = place(at, bytes);
+}
+
+static void place_fixed(struct sw_layout *out, const struct sw_model *m, const struct sw_trainer *t,
+			size_t *at)
+{
+	const size_t weights = times(m->weights_n, ELEMENT);
+
+	out->states_n = t->optimizer != SW_SGD ? 2 : t->momentum > 0 ? 1 : 0;
+	out->weights = place(at, weights);
+	out->grads = place(at, weights);
+	for (size_t i = 0; i < out->states_n; i++)
+		out->state[i] = place(at, weights);
+	out->running = place(at, times(m->running_n, ELEMENT));
+	out->zero = place(at, sizeof(int32_t)); /* all in front of the metrics is zeroed */
+	out->metrics = place(at, sizeof(struct sw_metrics));
+	out->saved = place(at, sizeof(struct sw_metrics));
+	out->step = place(at, plus(sizeof(struct sw_step), times(out->batch, 2 * sizeof(int32_t))));
+	out->index = out->step + sizeof(struct sw_step);
+	out->number = out->index + out->batch * sizeof(int32_t);
+	out->norm2 = place(at, sizeof(double));
+	out->count = place(at, sizeof(int32_t));
+	out->classes = place(at, t->classes ? times(m->task.outputs, 3 * sizeof(int64_t)) : 0);
+	place_stage(out, t, at);
+	out->y = place(at, times(times(out->batch, m->task.labels), ELEMENT));
+}
+
+sw_status sw_layout_make(struct sw_layout *out, const struct sw_model *m,
+			 const struct sw_trainer *t, size_t train_rows, size_t val_rows,
+			 const struct sw_ops *ops, struct sw_err *err)
+{
+	size_t at = 0, train, eval, train_work, eval_work, product;
+
+	memset(out, 0, sizeof *out);
+	out->batch = t->batch_size < train_rows ? (size_t)t->batch_size : train_rows;
+	out->micro = t->micro_batch && t->micro_batch < out->batch ? (size_t)t->micro_batch
+								   : out->batch;
+	place_fixed(out, m, t, &at);
+	train_work = workspace(m, ops, out->micro, true);
+	train = pack(&m->train, out->micro, out->train);
+	eval = eval_pack(out, m, ops, val_rows, plus(train, train_work),
+			 t->memory == 0   ? SIZE_MAX
+			 : t->memory > at ? t->memory - at
+					  : 0,
+			 &eval_work);
+	product = out->eval_batch > out->micro ? out->eval_batch : out->micro;
+	out->product_bytes = products(m, ops, t->precision, product);
+	out->product = place(&at, out->product_bytes);
+	out->work = place(&at, train_work > eval_work ? train_work : eval_work);
+	offset(out->train, m->train.buffers_n, at);
+	offset(out->eval, m->eval.buffers_n, at);
+	out->bytes = plus(at, train > eval ? train : eval);
+	if (out->bytes > SIZE_MAX / 2)
+		return sw_err_set(err, SW_TOO_BIG, "the model and its batch fit no memory");
+	return SW_OK;
+}
+
+sw_status sw_layout_fit(struct sw_layout *out, const struct sw_model *m, const struct sw_trainer *t,
+			size_t train_rows, size_t val_rows, const struct sw_ops *ops, size_t most,
+			unsigned *halved, struct sw_err *err)
+{
+	struct sw_trainer part = *t;
+
+	part.memory = most;
+	for (*halved = 0;; ++*halved) {
+		const sw_status status =
+			sw_layout_make(out, m, &part, train_rows, val_rows, ops, err);
+
+		if (status != SW_OK || out->bytes <= most)
+			return status;
+		if (out->micro == 1)
+			return sw_err_set(err, SW_NOMEM,
+					  "a row at a time needs %zu bytes, there are %zu",
+					  out->bytes, most);
+		part.micro_batch = (out->micro + 1) / 2;
+	}
+}

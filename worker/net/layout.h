@@ -1,0 +1,63 @@
+/*
+ * worker/net/layout.h — where everything lies in a trial's one arena.
+ *
+ * Buffers that are needed at different times share their bytes: the largest first, each at the
+ * lowest place that is free while it is needed. Training and evaluation take turns with the same
+ * bytes. The size is a function of the model, the trainer and the rows alone, and known before
+ * anything is allocated.
+ * Cost     O(buffers^2).
+ */
+#ifndef SW_WORKER_NET_LAYOUT_H
+#define SW_WORKER_NET_LAYOUT_H
+
+#include "kernels/ops.h"
+#include "worker/net/model.h"
+#include "worker/net/trainer.h"
+
+/* Byte offsets, each 64-byte aligned. */
+struct sw_layout {
+	size_t batch;      /* most rows of an optimizer step */
+	size_t micro;      /* most rows at once, at most batch: steps add up over such parts */
+	size_t eval_batch; /* most rows of an evaluation at once */
+	size_t states_n;   /* float[weights_n] tensors of the optimizer: 0, 1 or 2 */
+	size_t weights, grads, state[2];
+	size_t running; /* float[running_n]: batchnorm's statistics */
+	size_t zero;    /* int32, 0 for good: the row that a copy is of */
+	size_t metrics; /* struct sw_metrics */
+	size_t saved;   /* the same, as they were before the step */
+	/* What a step brings with it, in one piece: a struct sw_step; int32[batch], where its rows
+	 * are; and where they are staged, int32[batch], their numbers. */
+	size_t step, index, number;
+	size_t norm2;      /* double */
+	size_t count;      /* int32: labels of a batch that count */
+	size_t classes;    /* int64[3][outputs], for F1; of the loss cross_entropy */
+	size_t stage[2];   /* rows on their way to a batch, by turns; stage_rows 0: none */
+	size_t stage_rows; /* that one of them holds; eval_batch is at most as many */
+	size_t y;          /* int32 or float[batch][labels]: of all of a step's rows */
+	size_t product;    /* scratch of products at another precision than fp32 */
+	size_t product_bytes;
+	size_t work; /* scratch */
+	size_t train[SW_MODEL_MAX_BUFFERS];
+	size_t eval[SW_MODEL_MAX_BUFFERS];
+	size_t bytes; /* the arena */
+};
+
+/* ops: whose scratch memory is counted. SW_TOO_BIG when the sizes do not fit an address. */
+SW_NODISCARD sw_status sw_layout_make(struct sw_layout *out, const struct sw_model *m,
+				      const struct sw_trainer *t, size_t train_rows,
+				      size_t val_rows, const struct sw_ops *ops,
+				      struct sw_err *err);
+
+/* The same with the largest micro-batch of those that come of halving (rounded up) whose arena has
+ * at most so many bytes; *halved: how often. SW_NOMEM: not even a row at a time has. */
+SW_NODISCARD sw_status sw_layout_fit(struct sw_layout *out, const struct sw_model *m,
+				     const struct sw_trainer *t, size_t train_rows, size_t val_rows,
+				     const struct sw_ops *ops, size_t most, unsigned *halved,
+				     struct sw_err *err);
+
+/* The shapes that kernels take, for rows rows. */
+struct sw_conv sw_op_conv(const struct sw_op *op, size_t rows);
+struct sw_window sw_op_window(const struct sw_op *op, size_t rows);
+struct sw_attention sw_op_attention(const struct sw_op *op, size_t rows);
+
+#endif

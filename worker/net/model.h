@@ -1,0 +1,154 @@
+/*
+ * worker/net/model.h — a layer list, compiled: shapes checked, every tensor's place known.
+ *
+ * The list (spec/layers.h) becomes a straight line of operations. Each reads one value or two and
+ * writes a new one: value 0 is the batch, value i + 1 what operation i writes.
+ *
+ *   {"residual": [A, B]}   A, B, (projection,) ADD     ADD reads B's value and A's input
+ *   {"attention": ...}     LINEAR D -> 3D, ATTENTION, LINEAR D -> D
+ *
+ * A plan says which values lie in which buffer and how long each is needed: training holds what
+ * the backward pass reads, evaluation nothing. Buffers are as many elements a row of the batch, so
+ * that one plan serves every batch size; worker/net/layout.h gives them places.
+ *
+ * Numbers  Random streams are keyed by the layer's number: its place in the list, those inside
+ *          residuals counted on their way.
+ * Pure     Nothing is allocated here but a preset's list, freed before return.
+ * Errors   Pointers start at the list ("/2/linear").
+ * Cost     O(layers).
+ */
+#ifndef SW_WORKER_NET_MODEL_H
+#define SW_WORKER_NET_MODEL_H
+
+#include "base/status.h"
+#include "kernels/shapes.h"
+#include "worker/data/shape.h"
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SW_MODEL_MAX_OPS     512
+#define SW_MODEL_MAX_BUFFERS (5 * SW_MODEL_MAX_OPS + 8)
+#define SW_MODEL_MAX_WIDTH   1000000
+
+enum sw_op_kind {
+	SW_OP_LINEAR,
+	SW_OP_RELU,
+	SW_OP_TANH,
+	SW_OP_DROPOUT,
+	SW_OP_GELU,
+	SW_OP_SIGMOID,
+	SW_OP_FLATTEN,
+	SW_OP_CONV2D,
+	SW_OP_MAXPOOL2D,
+	SW_OP_AVGPOOL2D,
+	SW_OP_BATCHNORM,
+	SW_OP_LAYERNORM,
+	SW_OP_ADD,
+	SW_OP_EMBEDDING,
+	SW_OP_POSITION,
+	SW_OP_ATTENTION,
+	SW_OP_TOKEN_MEAN
+};
+
+/* How an operation's parameters begin; w and b, as PyTorch's layer of that kind has them. */
+enum sw_init {
+	SW_INIT_NONE,
+	SW_INIT_FAN_IN,  /* both U(-1/sqrt(fan in), 1/sqrt(fan in)) */
+	SW_INIT_XAVIER,  /* w U(-a, a), a = sqrt(6 / (fan in + fan out)); b 0 */
+	SW_INIT_NO_BIAS, /* w as FAN_IN, b 0 */
+	SW_INIT_NORM,    /* w 1, b 0 */
+	SW_INIT_NORMAL   /* w N(0, 1) */
+};
+
+struct sw_op {
+	enum sw_op_kind kind;
+	enum sw_init init;
+	char path[48];   /* of its layer: "2", in residuals "3.body.0", "3.projection"; "" when it
+			    is longer */
+	uint32_t layer;  /* number in the list */
+	uint32_t tensor; /* number of w in it, b is the next: for random streams */
+	size_t in, in2;  /* values that it reads; in2: of ADD */
+	struct sw_shape from, to;
+	bool fused;      /* relu: the operation before it has done this */
+	enum sw_act act; /* linear, conv2d */
+	bool causal;
+	size_t kernel_h, kernel_w, stride, pad;
+	size_t heads, vocab;
+	float p; /* dropout */
+	/* parameters: first floats in the weights and how many; 0: none. w: linear float[out][in],
+	 * conv2d float[o][c][k][k], norms gamma, embedding and position a table; b: bias, beta */
+	size_t w, w_n, b, b_n;
+	size_t fan_in;
+	size_t mean, var; /* batchnorm: first floats in the running statistics, to.c each */
+};
+
+/* n consecutive uses of memory: from the first time that it is written to the last that it is
+ * read. */
+struct sw_buffer {
+	size_t row;   /* elements of four bytes for each row of the batch */
+	size_t fixed; /* more of them, whatever the batch */
+	uint16_t from, to;
+};
+
+#define SW_NO_BUFFER ((uint16_t)0xffff)
+
+/* Of training or of evaluation. */
+struct sw_plan {
+	struct sw_buffer buffer[SW_MODEL_MAX_BUFFERS];
+	size_t buffers_n;
+	uint16_t value[SW_MODEL_MAX_OPS + 1]; /* the buffer of each value */
+	uint16_t saved[SW_MODEL_MAX_OPS]; /* statistics, argmax, probabilities; or SW_NO_BUFFER */
+	uint16_t length, index;           /* tokens of a row that count; rows to gather */
+};
+
+enum sw_back_kind {
+	SW_BACK_OP,         /* of operation op: dy -> dx (SW_NO_BUFFER: not wanted) */
+	SW_BACK_ACCUMULATE, /* dx += dy */
+	SW_BACK_ADD,        /* dx = dy + other */
+};
+
+struct sw_back {
+	enum sw_back_kind kind;
+	uint16_t op;
+	uint16_t dy, dx, other; /* buffers */
+	uint16_t value;         /* whose gradient: its size */
+};
+
+/* What a network is to do with a data set. */
+struct sw_task {
+	struct sw_shape input;
+	size_t vocab;   /* TOKENS */
+	size_t outputs; /* the width that the last layer must have */
+	size_t labels;  /* a row's: 1, or a token's each */
+	bool classes;   /* else numbers */
+	bool gathered;  /* evaluation too takes its rows through gather_image */
+};
+
+struct sw_model {
+	struct sw_task task;
+	struct sw_op op[SW_MODEL_MAX_OPS];
+	size_t ops_n;
+	size_t parameters; /* that are trained */
+	size_t weights_n;  /* floats with the gaps that keep tensors 64-byte aligned */
+	size_t running_n;  /* the same of running statistics */
+	struct sw_plan train, eval;
+	struct sw_back back[3 * SW_MODEL_MAX_OPS];
+	size_t back_n;
+	uint16_t loss_grad; /* the buffer of the loss's gradient */
+	char summary[128];  /* "64-128-relu-10" */
+	const char *card;   /* what goes with its weights (worker/file/card.h), or NULL; borrowed */
+};
+
+SW_NODISCARD sw_status sw_model_compile(struct sw_model *out, const cJSON *model,
+					const cJSON *params, const struct sw_task *task,
+					struct sw_err *err);
+
+/* "conv", "gelu", ... */
+const char *sw_op_name(enum sw_op_kind kind);
+
+/* The value's shape and elements a row. */
+const struct sw_shape *sw_model_shape(const struct sw_model *m, size_t value);
+
+#endif

@@ -1,0 +1,163 @@
+/*
+ * worker/net/model_back.c — the backward pass: which gradient lies where.
+ *
+ * From the loss to the first operation with parameters. A value's gradient is the sum over its
+ * readers. The first of them (from the end) gives it a buffer; the others add to it. A sum passes
+ * its own gradient on to both of its inputs, so that one buffer may be the gradient of several
+ * values: then it is read, and written only by the last of them.
+ */
+#include "worker/net/model_internal.h"
+
+struct back {
+	struct sw_model *m;
+	uint16_t grad[SW_MODEL_MAX_OPS + 1];  /* of each value; SW_NO_BUFFER: none yet */
+	uint16_t users[SW_MODEL_MAX_BUFFERS]; /* values whose gradient a buffer is, and of which
+						 it is not consumed */
+	bool wanted[SW_MODEL_MAX_OPS + 1];    /* has a parameter on its way */
+	uint16_t now;
+};
+
+static size_t count(const struct back *b, size_t value)
+{
+	return sw_shape_count(sw_model_shape(b->m, value));
+}
+
+static void emit(struct back *b, struct sw_back step)
+{
+	b->m->back[b->m->back_n++] = step;
+	plan_touch(&b->m->train, step.dy, b->now);
+	plan_touch(&b->m->train, step.dx, b->now);
+	plan_touch(&b->m->train, step.other, b->now);
+}
+
+static uint16_t fresh(struct back *b, size_t value)
+{
+	return plan_buffer(&b->m->train, count(b, value), 0, b->now);
+}
+
+/* What lies in `from` is a part of the value's gradient. own: nobody else's. */
+static void contribute(struct back *b, size_t value, uint16_t from, bool own)
+{
+	const uint16_t old = b->grad[value];
+
+	if (old == SW_NO_BUFFER) {
+		b->grad[value] = from;
+		b->users[from]++;
+	} else if (b->users[old] == 1 && old != from) {
+		emit(b, (struct sw_back){.kind = SW_BACK_ACCUMULATE,
+					 .dy = from,
+					 .dx = old,
+					 .other = SW_NO_BUFFER,
+					 .value = (uint16_t)value});
+	} else {
+		const uint16_t sum = own ? from : fresh(b, value);
+
+		emit(b, (struct sw_back){.kind = SW_BACK_ADD,
+					 .dy = from,
+					 .other = old,
+					 .dx = sum,
+					 .value = (uint16_t)value});
+		b->users[old]--;
+		b->users[sum]++;
+		b->grad[value] = sum;
+	}
+}
+
+/* May dx be dy? */
+static bool in_place(const struct sw_op *op)
+{
+	switch (op->kind) {
+	case SW_OP_RELU:
+	case SW_OP_TANH:
+	case SW_OP_SIGMOID:
+	case SW_OP_GELU:
+	case SW_OP_DROPOUT:
+	case SW_OP_BATCHNORM:
+	case SW_OP_LAYERNORM:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* linear and conv2d with relu mask dy where it lies: they need it alone. */
+static uint16_t own_dy(struct back *b, size_t i, uint16_t dy)
+{
+	const struct sw_op *op = &b->m->op[i];
+	uint16_t copy;
+
+	if (op->act == SW_ACT_NONE || b->users[dy] == 0)
+		return dy;
+	copy = fresh(b, i + 1);
+	emit(b, (struct sw_back){.kind = SW_BACK_ADD,
+				 .dy = dy,
+				 .other = SW_NO_BUFFER,
+				 .dx = copy,
+				 .value = (uint16_t)(i + 1)});
+	return copy;
+}
+
+static void back_op(struct back *b, size_t i)
+{
+	struct sw_model *m = b->m;
+	const struct sw_op *op = &m->op[i];
+	uint16_t dy = b->grad[i + 1], dx = SW_NO_BUFFER;
+
+	b->users[dy]--; /* consumed here */
+	if (model_passes(op, true)) {
+		contribute(b, op->in, dy, b->users[dy] == 0);
+		return;
+	}
+	if (op->kind == SW_OP_ADD) {
+		/* the last to come to it may own it */
+		if (b->wanted[op->in])
+			contribute(b, op->in, dy, false);
+		if (b->wanted[op->in2])
+			contribute(b, op->in2, dy, false);
+		return;
+	}
+	dy = own_dy(b, i, dy);
+	/* the norms write theirs whether it is wanted or not */
+	if ((b->wanted[op->in] && op->kind != SW_OP_POSITION) || op->kind == SW_OP_BATCHNORM ||
+	    op->kind == SW_OP_LAYERNORM)
+		dx = in_place(op) && b->users[dy] == 0 ? dy : fresh(b, op->in);
+	emit(b, (struct sw_back){.kind = SW_BACK_OP,
+				 .op = (uint16_t)i,
+				 .dy = dy,
+				 .dx = dx,
+				 .other = SW_NO_BUFFER,
+				 .value = (uint16_t)op->in});
+	if (model_needs_x(op))
+		plan_touch(&m->train, m->train.value[op->in], b->now);
+	if (model_needs_y(op))
+		plan_touch(&m->train, m->train.value[i + 1], b->now);
+	plan_touch(&m->train, m->train.saved[i], b->now);
+	if (op->kind == SW_OP_POSITION && b->wanted[op->in])
+		contribute(b, op->in, dy, b->users[dy] == 0);
+	else if (b->wanted[op->in] && dx != SW_NO_BUFFER)
+		contribute(b, op->in, dx, true);
+}
+
+void model_back(struct sw_model *m)
+{
+	struct back b = {.m = m};
+	const size_t n = m->ops_n;
+
+	for (size_t v = 0; v <= n; v++)
+		b.grad[v] = SW_NO_BUFFER;
+	for (size_t i = 0; i < n; i++) {
+		const struct sw_op *op = &m->op[i];
+
+		b.wanted[i + 1] = op->w_n > 0 || b.wanted[op->in] ||
+				  (op->kind == SW_OP_ADD && b.wanted[op->in2]);
+	}
+	m->back_n = 0;
+	b.now = (uint16_t)(n + 1);
+	m->loss_grad = b.grad[n] = fresh(&b, n);
+	b.users[b.grad[n]] = 1;
+	for (size_t i = n; i-- > 0;) {
+		b.now = (uint16_t)(2 * n + 1 - i);
+		if (b.wanted[i + 1] && b.grad[i + 1] != SW_NO_BUFFER)
+			back_op(&b, i);
+	}
+}

@@ -1,0 +1,160 @@
+/*
+ * worker/net/model_plan.c — which buffer each value has, and from when to when it is needed.
+ *
+ * Time: operation i runs forward at i + 1, the loss at n + 1, operation i backward at 2 n + 1 - i.
+ * An operation writes over what it reads where nobody else reads that: not in this pass, and not
+ * in the backward pass, where its own or the writer's derivative may be made from it.
+ */
+#include "kernels/ops.h"
+#include "worker/net/model_internal.h"
+#include <string.h>
+
+bool model_needs_x(const struct sw_op *op)
+{
+	switch (op->kind) {
+	case SW_OP_LINEAR:
+	case SW_OP_CONV2D:
+	case SW_OP_GELU:
+	case SW_OP_BATCHNORM:
+	case SW_OP_LAYERNORM:
+	case SW_OP_EMBEDDING:
+	case SW_OP_ATTENTION:
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool model_needs_y(const struct sw_op *op)
+{
+	switch (op->kind) {
+	case SW_OP_RELU:
+		return !op->fused;
+	case SW_OP_TANH:
+	case SW_OP_SIGMOID:
+		return true;
+	default:
+		return op->act != SW_ACT_NONE;
+	}
+}
+
+bool model_passes(const struct sw_op *op, bool train)
+{
+	return op->kind == SW_OP_FLATTEN || op->fused || (op->kind == SW_OP_DROPOUT && !train);
+}
+
+/* May the operation's y be its x? */
+static bool can_overwrite(const struct sw_op *op, bool train)
+{
+	switch (op->kind) {
+	case SW_OP_RELU:
+	case SW_OP_TANH:
+	case SW_OP_SIGMOID:
+	case SW_OP_DROPOUT:
+	case SW_OP_ADD:
+	case SW_OP_POSITION:
+		return true;
+	case SW_OP_GELU:
+	case SW_OP_BATCHNORM:
+	case SW_OP_LAYERNORM:
+		return !train;
+	default:
+		return false;
+	}
+}
+
+uint16_t plan_buffer(struct sw_plan *p, size_t row, size_t fixed, uint16_t from)
+{
+	p->buffer[p->buffers_n] =
+		(struct sw_buffer){.row = row, .fixed = fixed, .from = from, .to = from};
+	return (uint16_t)p->buffers_n++;
+}
+
+void plan_touch(struct sw_plan *p, uint16_t buffer, uint16_t when)
+{
+	if (buffer != SW_NO_BUFFER && p->buffer[buffer].to < when)
+		p->buffer[buffer].to = when;
+}
+
+/* Does operation i overwrite its input? readers: of each value. */
+static bool overwrites(const struct sw_model *m, size_t i, const uint16_t *readers, bool train)
+{
+	size_t v = m->op[i].in;
+
+	if (!can_overwrite(&m->op[i], train))
+		return false;
+	/* a sum of a value with itself has no room */
+	while (v && readers[v] == 1 && model_passes(&m->op[v - 1], train))
+		v = m->op[v - 1].in;
+	return v && readers[v] == 1 && !(train && model_needs_y(&m->op[v - 1]));
+}
+
+/* What the operation keeps for its backward pass, or needs for itself. */
+static uint16_t plan_saved(struct sw_plan *p, const struct sw_op *op, uint16_t now, bool train)
+{
+	const size_t to = SW_OPS_ALIGN / sizeof(float);
+
+	if (op->kind == SW_OP_ATTENTION)
+		return plan_buffer(p, op->heads * op->to.t * op->to.t, 0, now);
+	if (!train)
+		return SW_NO_BUFFER;
+	if (op->kind == SW_OP_BATCHNORM)
+		return plan_buffer(p, 0, 2 * ((op->from.c + to - 1) / to * to), now);
+	if (op->kind == SW_OP_LAYERNORM)
+		return plan_buffer(p, op->from.kind == SW_SHAPE_TOKENS ? 2 * op->from.t : 2, 0,
+				   now);
+	if (op->kind == SW_OP_MAXPOOL2D)
+		return plan_buffer(p, sw_shape_count(&op->to), 0, now);
+	return SW_NO_BUFFER;
+}
+
+static void plan_inputs(const struct sw_model *m, struct sw_plan *p, bool train)
+{
+	const size_t n = m->ops_n;
+	const bool tokens = m->task.input.kind == SW_SHAPE_TOKENS;
+
+	p->value[0] = p->length = p->index = SW_NO_BUFFER;
+	if (train || m->task.gathered)
+		p->value[0] = plan_buffer(p, sw_shape_count(&m->task.input), 0, 0);
+	if (train && tokens) {
+		p->length = plan_buffer(p, 1, 0, 0);
+		plan_touch(p, p->length, (uint16_t)(2 * n + 1));
+	}
+	if (!train && m->task.gathered)
+		p->index = plan_buffer(p, 1, 0, 0);
+}
+
+static void plan_forward(const struct sw_model *m, struct sw_plan *p, bool train)
+{
+	uint16_t readers[SW_MODEL_MAX_OPS + 1] = {0};
+
+	p->buffers_n = 0;
+	plan_inputs(m, p, train);
+	for (size_t i = 0; i < m->ops_n; i++) {
+		readers[m->op[i].in]++;
+		if (m->op[i].kind == SW_OP_ADD)
+			readers[m->op[i].in2]++;
+	}
+	readers[m->ops_n]++; /* the loss */
+	for (size_t i = 0; i < m->ops_n; i++) {
+		const struct sw_op *op = &m->op[i];
+		const uint16_t now = (uint16_t)(i + 1);
+
+		plan_touch(p, p->value[op->in], now);
+		if (op->kind == SW_OP_ADD)
+			plan_touch(p, p->value[op->in2], now);
+		if (model_passes(op, train) || overwrites(m, i, readers, train))
+			p->value[i + 1] = p->value[op->in];
+		else
+			p->value[i + 1] = plan_buffer(p, sw_shape_count(&op->to), 0, now);
+		p->saved[i] = plan_saved(p, op, now, train);
+	}
+	plan_touch(p, p->value[m->ops_n], (uint16_t)(m->ops_n + 1));
+}
+
+void model_plan(struct sw_model *m)
+{
+	plan_forward(m, &m->train, true);
+	plan_forward(m, &m->eval, false);
+	model_back(m);
+}

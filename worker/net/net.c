@@ -1,0 +1,252 @@
+#include "worker/net/net.h"
+#include "base/fault.h"
+#include "worker/net/net_internal.h"
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct sw_metrics *metrics(const struct sw_net *net)
+{
+	return (struct sw_metrics *)(void *)(net->arena + net->at.metrics);
+}
+
+struct sw_task sw_net_task(const struct sw_data *data, bool classes)
+{
+	return (struct sw_task){.input = data->input,
+				.vocab = data->vocab,
+				.outputs = classes ? data->classes : 1,
+				.labels = data->labels,
+				.classes = classes,
+				.gathered = data->input.kind == SW_SHAPE_IMAGE};
+}
+
+/* What the layout needs to know of the run. */
+static struct sw_trainer trainer_of(const struct sw_net *net, const struct sw_data *data)
+{
+	struct sw_trainer t = *net->trainer;
+
+	t.stage_row = data->streamed ? sw_data_row_bytes(data) : 0;
+	return t;
+}
+
+/* The layout, and its bytes: of a smaller micro-batch when there are not enough. */
+static sw_status arena_alloc(struct sw_net *net, const struct sw_data *data, struct sw_err *err)
+{
+	const struct sw_ops *ops = net->ops;
+	const struct sw_trainer t = trainer_of(net, data);
+	size_t most = net->trainer->memory ? net->trainer->memory : SIZE_MAX / 2;
+	size_t free_bytes, total;
+	void *arena = NULL;
+	sw_status status;
+
+	/* the kernel lends memory that it does not have: ask before, not after */
+	if (ops->memory(&free_bytes, &total) == SW_OK && free_bytes < most)
+		most = free_bytes;
+	do {
+		status = sw_layout_fit(&net->at, net->model, &t, data->train.rows, data->val.rows,
+				       ops, most, &net->oom_events, err);
+		if (status != SW_OK)
+			return status;
+		status = ops->alloc(&arena, net->at.bytes);
+		most = net->at.bytes - 1;
+	} while (status == SW_NOMEM && net->at.micro > 1);
+	net->arena = arena;
+	return status == SW_OK ? SW_OK
+			       : sw_err_set(err, status, "no arena of %zu bytes: %s", net->at.bytes,
+					    sw_status_str(status));
+}
+
+sw_status net_shrink(struct sw_net *net, const struct sw_data *data)
+{
+	struct sw_trainer part = trainer_of(net, data);
+	struct sw_layout at;
+
+	if (net->at.micro == 1)
+		return SW_NOMEM;
+	part.micro_batch = (net->at.micro + 1) / 2;
+	part.memory = net->at.bytes;
+	/* what a step must not lose lies before what its rows need, and stays where it is */
+	if (sw_layout_make(&at, net->model, &part, data->train.rows, data->val.rows, net->ops,
+			   NULL) != SW_OK ||
+	    at.bytes > net->at.bytes)
+		return SW_NOMEM;
+	assert(at.y == net->at.y && at.step == net->at.step && at.stage[1] == net->at.stage[1]);
+	net_forget(net);
+	net->at = at;
+	net->oom_events++;
+	return net_precision(net);
+}
+
+static sw_status arena_take(struct sw_net *net, const struct sw_data *data, struct sw_err *err)
+{
+	const struct sw_ops *ops = net->ops;
+	sw_status status = arena_alloc(net, data, err);
+
+	if (status != SW_OK)
+		return status;
+	/* gradients and state begin at zero, and the gaps between tensors stay so */
+	status = ops->zero(net->q, net->arena, net->at.metrics);
+	if (status == SW_OK)
+		status = net_weights_init(net);
+	return status == SW_OK ? SW_OK
+			       : sw_err_set(err, status, "no arena of %zu bytes: %s", net->at.bytes,
+					    sw_status_str(status));
+}
+
+static sw_status host_take(struct sw_net *net, const struct sw_data *data, struct sw_err *err)
+{
+	net->order_cap = data->train.rows;
+	net->order = sw_malloc(data->train.rows * sizeof *net->order);
+	if (net->order)
+		net->head = sw_malloc(sizeof(struct sw_step) + net->at.batch * 2 * sizeof(int32_t));
+	if (net->head && net_feed_create(net, data) == SW_OK)
+		return SW_OK;
+	return sw_err_set(err, SW_NOMEM, "no memory for the rows of batches");
+}
+
+static sw_status precision_take(const struct sw_net *net, struct sw_err *err)
+{
+	const sw_status status = net_precision(net);
+
+	if (status == SW_OK)
+		return SW_OK;
+	return sw_err_at(err, status, "/trainer/precision", "precision \"%s\" is not %s on %s",
+			 sw_precision_name(net->trainer->precision),
+			 status == SW_UNSUPPORTED ? "supported" : "to be had", net->ops->name);
+}
+
+sw_status sw_net_create(struct sw_net *net, const struct sw_ops *ops, struct sw_queue *q,
+			const struct sw_model *model, const struct sw_trainer *trainer,
+			const struct sw_data *data, uint64_t seed, struct sw_err *err)
+{
+	sw_status status;
+
+	memset(net, 0, sizeof *net);
+	net->ops = ops;
+	net->q = q;
+	net->model = model;
+	net->trainer = trainer;
+	net->seed = seed;
+	net->best_loss = (double)INFINITY;
+	status = arena_take(net, data, err);
+	if (status == SW_OK)
+		status = precision_take(net, err);
+	if (status == SW_OK)
+		status = host_take(net, data, err);
+	if (status != SW_OK) {
+		sw_net_destroy(net);
+		return status;
+	}
+	net->steps_per_epoch = (data->train.rows + net->at.batch - 1) / net->at.batch;
+	return SW_OK;
+}
+
+void sw_net_destroy(struct sw_net *net)
+{
+	if (net->arena) {
+		net_forget(net); /* waits for what is under way */
+		net_feed_destroy(net);
+		(void)net->ops->precision(net->q, SW_FP32, NULL, 0);
+		net->ops->free(net->arena);
+	}
+	free(net->order);
+	free(net->head);
+	net->arena = NULL;
+	net->order = NULL;
+	net->head = NULL;
+}
+
+size_t sw_net_sets(const struct sw_net *net)
+{
+	return 1 + net->at.states_n;
+}
+
+static char *set_at(const struct sw_net *net, size_t set)
+{
+	return net->arena + (set == 0 ? net->at.weights : net->at.state[set - 1]);
+}
+
+sw_status sw_net_set_download(const struct sw_net *net, size_t set, float *host)
+{
+	return net->ops->download(net->q, host, set_at(net, set),
+				  net->model->weights_n * sizeof *host);
+}
+
+sw_status sw_net_set_upload(struct sw_net *net, size_t set, const float *host)
+{
+	return net->ops->upload(net->q, set_at(net, set), host,
+				net->model->weights_n * sizeof *host);
+}
+
+sw_status sw_net_running_download(const struct sw_net *net, float *host)
+{
+	return net->ops->download(net->q, host, net->arena + net->at.running,
+				  net->model->running_n * sizeof *host);
+}
+
+sw_status sw_net_running_upload(struct sw_net *net, const float *host)
+{
+	return net->ops->upload(net->q, net->arena + net->at.running, host,
+				net->model->running_n * sizeof *host);
+}
+
+sw_status sw_net_order(struct sw_net *net, const int32_t *order, size_t rows)
+{
+	if (rows > net->order_cap)
+		return SW_INVALID;
+	memcpy(net->order, order, rows * sizeof *order);
+	net->order_n = rows;
+	net_feed_forget(net);
+	return SW_OK;
+}
+
+/* --- metrics --- */
+
+static size_t counts_bytes(const struct sw_net *net)
+{
+	return net->trainer->classes ? net->model->task.outputs * 3 * sizeof(int64_t) : 0;
+}
+
+sw_status sw_net_metrics_zero(struct sw_net *net)
+{
+	const sw_status status = net->ops->zero(net->q, metrics(net), sizeof(struct sw_metrics));
+
+	if (status != SW_OK || counts_bytes(net) == 0)
+		return status;
+	return net->ops->zero(net->q, net->arena + net->at.classes, counts_bytes(net));
+}
+
+sw_status sw_net_metrics(struct sw_net *net, struct sw_metrics *out)
+{
+	return net->ops->download(net->q, out, metrics(net), sizeof *out);
+}
+
+sw_status sw_net_macro_f1(struct sw_net *net, double *out)
+{
+	const size_t C = net->model->task.outputs;
+	int64_t *counts;
+	double sum = 0;
+	size_t seen = 0;
+	sw_status status;
+
+	*out = (double)NAN;
+	if (net->no_counts || counts_bytes(net) == 0)
+		return SW_OK;
+	counts = sw_malloc(counts_bytes(net));
+	if (!counts)
+		return SW_NOMEM;
+	status =
+		net->ops->download(net->q, counts, net->arena + net->at.classes, counts_bytes(net));
+	for (size_t c = 0; status == SW_OK && c < C; c++) {
+		const double tp = (double)counts[c];
+		const double wrong = (double)counts[C + c] + (double)counts[2 * C + c];
+
+		seen += tp + wrong > 0;
+		sum += tp + wrong > 0 ? 2 * tp / (2 * tp + wrong) : 0;
+	}
+	free(counts);
+	if (status == SW_OK && seen)
+		*out = sum / (double)seen;
+	return status;
+}

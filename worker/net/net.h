@@ -1,0 +1,96 @@
+/*
+ * worker/net/net.h — a model with its memory on a device: forward, backward, step.
+ *
+ * Memory   One arena, taken in create and given back in destroy.
+ * Batches  A step's rows go through the device in parts of at.micro rows; gradients add up, and
+ *          the optimizer steps once. But for batchnorm, whose statistics are a part's, the sums
+ *          are those of the whole batch in another order.
+ * Memory that is short   at.micro is halved until the arena fits trainer->memory and the device;
+ *          where the backend says SW_NOMEM in a step's gradients it is halved once more and the
+ *          step begun again, from the metrics that were before it. (Running statistics of
+ *          batchnorm take what went through before once more.)
+ * Graphs   Where the backend has them, the step on a whole batch is recorded once it has been made
+ *          once, and given again as one call: the same bits. The last, smaller batch of an epoch
+ *          and evaluation are calls.
+ * Errors   SW_NOMEM when not even a row at a time fits; what the backend says.
+ * Threads  One queue, one thread.
+ */
+#ifndef SW_WORKER_NET_NET_H
+#define SW_WORKER_NET_NET_H
+
+#include "worker/data/data.h"
+#include "worker/net/layout.h"
+#include "worker/net/model.h"
+#include "worker/net/trainer.h"
+
+struct sw_net {
+	const struct sw_ops *ops;
+	struct sw_queue *q;
+	const struct sw_model *model;
+	const struct sw_trainer *trainer;
+	struct sw_layout at;
+	uint64_t seed;
+	uint64_t step;            /* optimizer steps made */
+	uint64_t epoch;           /* that is trained now, for augmentation: the loop's to set */
+	uint64_t steps_per_epoch; /* for schedules */
+	/* for patience, of the epochs so far */
+	double best_loss;
+	uint64_t stale;      /* epochs since it was reached */
+	unsigned oom_events; /* how often at.micro was halved for want of memory */
+	bool no_counts;      /* the backend counts no classes: there is no F1 */
+	const char *lacks;   /* the operation that the backend has not, after SW_UNSUPPORTED */
+	char *arena;
+	/* the host's: */
+	int32_t *order; /* [order_n], the epoch's */
+	size_t order_n, order_cap;
+	void *head;           /* what a step brings, as in at.step */
+	struct sw_feed *feed; /* of a data set that does not lie on the device; NULL: it does */
+	/* by staging buffer: */
+	struct sw_graph *graph[2]; /* a whole step; NULL: not recorded yet */
+	bool made[2];              /* its calls were made, so that they can be recorded */
+	bool no_graphs;
+};
+
+/* What the model is to do with the data. */
+struct sw_task sw_net_task(const struct sw_data *data, bool classes);
+
+/* Weights as PyTorch makes them by default, from seed: linear and conv2d kaiming_uniform with a =
+ * sqrt 5 (U(-1/sqrt(fan in), 1/sqrt(fan in)), biases the same); attention's first product
+ * xavier_uniform and its biases 0; norms 1 and 0; embeddings and positions N(0, 1). model and
+ * trainer are borrowed. */
+SW_NODISCARD sw_status sw_net_create(struct sw_net *net, const struct sw_ops *ops,
+				     struct sw_queue *q, const struct sw_model *model,
+				     const struct sw_trainer *trainer, const struct sw_data *data,
+				     uint64_t seed, struct sw_err *err);
+void sw_net_destroy(struct sw_net *net); /* a zeroed one is allowed */
+
+/* A net's state is some sets of float[model->weights_n]: set 0 the weights, then the optimizer's
+ * (sgd: the velocity, with momentum only; adam, adamw: both moments). host has the same gaps. */
+size_t sw_net_sets(const struct sw_net *net);
+SW_NODISCARD sw_status sw_net_set_download(const struct sw_net *net, size_t set,
+					   float *host); /* waits */
+SW_NODISCARD sw_status sw_net_set_upload(struct sw_net *net, size_t set, const float *host);
+/* And batchnorm's running statistics: float[model->running_n], with gaps too. */
+SW_NODISCARD sw_status sw_net_running_download(const struct sw_net *net, float *host);
+SW_NODISCARD sw_status sw_net_running_upload(struct sw_net *net, const float *host);
+
+/* The order of the coming epoch: int32[rows], at most data->train.rows; copied. */
+SW_NODISCARD sw_status sw_net_order(struct sw_net *net, const int32_t *order, size_t rows);
+/* One step on the rows order[first .. first + rows), rows <= at.batch. */
+SW_NODISCARD sw_status sw_net_train(struct sw_net *net, const struct sw_data *data, size_t first,
+				    size_t rows);
+/* The gradients of those rows, left in the arena at at.grads; no step. */
+SW_NODISCARD sw_status sw_net_gradient(struct sw_net *net, const struct sw_data *data, size_t first,
+				       size_t rows);
+/* Sums metrics over the validation rows [first, first + rows), rows <= at.eval_batch. */
+SW_NODISCARD sw_status sw_net_eval(struct sw_net *net, const struct sw_data *data, size_t first,
+				   size_t rows);
+/* What the last evaluation's last operation wrote: float[its rows][outputs]; backend memory. */
+const float *sw_net_output(const struct sw_net *net);
+SW_NODISCARD sw_status sw_net_metrics_zero(struct sw_net *net);
+SW_NODISCARD sw_status sw_net_metrics(struct sw_net *net, struct sw_metrics *out); /* waits */
+/* The mean of the classes' F1 over the rows evaluated; classes that no row has and none was taken
+ * for are left out. NaN where there is none (no_counts). Waits. */
+SW_NODISCARD sw_status sw_net_macro_f1(struct sw_net *net, double *out);
+
+#endif

@@ -1,0 +1,164 @@
+/* worker/net/net_backward.c — the plan's backward pass, step by step. */
+#include "worker/net/net_internal.h"
+
+/* One operation's: its gradients, and what it reads beside them. */
+struct grads {
+	const struct sw_op *op;
+	const float *x, *y, *saved;
+	float *dy, *dx;
+};
+
+static sw_status products(const struct net_pass *p, const struct grads *g)
+{
+	const struct sw_net *net = p->net;
+	const struct sw_op *op = g->op;
+	const float *w = net_floats(net, net->at.weights);
+	float *grads = net_floats(net, net->at.grads);
+	float *dw = grads + op->w, *db = op->b_n ? grads + op->b : NULL;
+	const struct sw_conv conv = sw_op_conv(op, p->rows);
+
+	if (op->kind == SW_OP_CONV2D)
+		return net->ops->conv2d_backward(net->q, g->x, w + op->w, g->y, g->dy, g->dx, dw,
+						 db, &conv, op->act, p->accumulate, net_work(net));
+	return net->ops->linear_backward(net->q, g->x, w + op->w, g->y, g->dy, g->dx, dw, db,
+					 net_rows(&op->from, p->rows), net_width(&op->from),
+					 net_width(&op->to), op->act, p->accumulate);
+}
+
+static sw_status norms(const struct net_pass *p, const struct grads *g)
+{
+	const struct sw_net *net = p->net;
+	const struct sw_op *op = g->op;
+	const float *gamma = net_floats(net, net->at.weights) + op->w;
+	float *grads = net_floats(net, net->at.grads);
+	const size_t R = net_rows(&op->from, p->rows);
+
+	if (op->kind == SW_OP_BATCHNORM)
+		return net->ops->batchnorm_backward(
+			net->q, g->x, gamma, g->saved, g->saved + (op->var - op->mean), g->dy,
+			g->dx, grads + op->w, grads + op->b, p->rows, op->from.c,
+			op->from.h * op->from.w, p->accumulate);
+	return net->ops->layernorm_backward(net->q, g->x, gamma, g->saved, g->saved + R, g->dy,
+					    g->dx, grads + op->w, grads + op->b, R,
+					    net_width(&op->from), p->accumulate);
+}
+
+static sw_status tokens(const struct net_pass *p, const struct grads *g)
+{
+	const struct sw_net *net = p->net;
+	const struct sw_op *op = g->op;
+	float *dw = net_floats(net, net->at.grads) + op->w;
+	const struct sw_attention attention = sw_op_attention(op, p->rows);
+
+	switch (op->kind) {
+	case SW_OP_EMBEDDING:
+		return net->ops->embedding_backward(net->q, (const int32_t *)(const void *)g->x,
+						    g->dy, dw, p->rows * op->to.t, op->vocab,
+						    op->to.d, p->accumulate, net_work(net));
+	case SW_OP_POSITION:
+		return net->ops->position_backward(net->q, g->dy, dw, p->rows, op->to.t, op->to.d,
+						   p->accumulate);
+	case SW_OP_ATTENTION:
+		return net->ops->attention_backward(net->q, g->x, g->saved, g->dy, g->dx,
+						    &attention, net_work(net));
+	default:
+		return net->ops->token_mean_backward(net->q, g->dy, p->length, g->dx, p->rows,
+						     op->from.t, op->from.d);
+	}
+}
+
+static sw_status elements(const struct net_pass *p, const struct grads *g)
+{
+	const struct sw_ops *ops = p->net->ops;
+	struct sw_queue *q = p->net->q;
+	const struct sw_op *op = g->op;
+	const size_t n = p->rows * sw_shape_count(&op->to);
+	const struct sw_window window = sw_op_window(op, p->rows);
+
+	switch (op->kind) {
+	case SW_OP_RELU:
+		return ops->relu_backward(q, g->y, g->dy, g->dx, n);
+	case SW_OP_TANH:
+		return ops->tanh_backward(q, g->y, g->dy, g->dx, n);
+	case SW_OP_SIGMOID:
+		return ops->sigmoid_backward(q, g->y, g->dy, g->dx, n);
+	case SW_OP_GELU:
+		return ops->gelu_backward(q, g->x, g->dy, g->dx, n);
+	case SW_OP_DROPOUT:
+		return ops->dropout(q, g->dy, g->dx, n,
+				    (struct sw_dropout){.seed = p->net->seed,
+							.layer = op->layer,
+							.first = p->first * sw_shape_count(&op->to),
+							.p = op->p},
+				    net_step(p->net));
+	case SW_OP_MAXPOOL2D:
+		return ops->maxpool2d_backward(q, g->dy, (const int32_t *)(const void *)g->saved,
+					       g->dx, &window);
+	case SW_OP_AVGPOOL2D:
+		return ops->avgpool2d_backward(q, g->dy, g->dx, &window);
+	default:
+		return SW_INTERNAL;
+	}
+}
+
+static sw_status op_backward(const struct net_pass *p, const struct sw_back *step)
+{
+	const struct sw_model *m = p->net->model;
+	const struct sw_op *op = &m->op[step->op];
+	const struct grads g = {.op = op,
+				.x = net_value(p, op->in),
+				.y = net_value(p, (size_t)step->op + 1),
+				.saved = net_buffer(p, m->train.saved[step->op]),
+				.dy = net_buffer(p, step->dy),
+				.dx = net_buffer(p, step->dx)};
+
+	switch (op->kind) {
+	case SW_OP_LINEAR:
+	case SW_OP_CONV2D:
+		return products(p, &g);
+	case SW_OP_BATCHNORM:
+	case SW_OP_LAYERNORM:
+		return norms(p, &g);
+	case SW_OP_EMBEDDING:
+	case SW_OP_POSITION:
+	case SW_OP_ATTENTION:
+	case SW_OP_TOKEN_MEAN:
+		return tokens(p, &g);
+	default:
+		return elements(p, &g);
+	}
+}
+
+/* dx = dy + other, or dy alone */
+static sw_status sum(const struct net_pass *p, const struct sw_back *step, size_t n)
+{
+	const struct sw_ops *ops = p->net->ops;
+	const float *dy = net_buffer(p, step->dy), *other = net_buffer(p, step->other);
+	float *dx = net_buffer(p, step->dx);
+	sw_status status;
+
+	if (other)
+		return ops->add(p->net->q, dy, other, dx, n);
+	status = ops->zero(p->net->q, dx, n * sizeof *dx);
+	return status == SW_OK ? ops->accumulate(p->net->q, dy, dx, n) : status;
+}
+
+sw_status net_backward(const struct net_pass *p)
+{
+	const struct sw_model *m = p->net->model;
+	sw_status status = SW_OK;
+
+	for (size_t k = 0; status == SW_OK && k < m->back_n; k++) {
+		const struct sw_back *step = &m->back[k];
+		const size_t n = p->rows * sw_shape_count(sw_model_shape(m, step->value));
+
+		if (step->kind == SW_BACK_OP)
+			status = op_backward(p, step);
+		else if (step->kind == SW_BACK_ADD)
+			status = sum(p, step, n);
+		else
+			status = p->net->ops->accumulate(p->net->q, net_buffer(p, step->dy),
+							 net_buffer(p, step->dx), n);
+	}
+	return status;
+}

@@ -1,0 +1,163 @@
+/* worker/net/net_feed.c — batches of a data set that does not lie on the device: the rows are
+ * gathered into pinned memory and copied to a stage in the arena while the step before still runs.
+ *
+ *   host     | gather t+1 | ...          | gather t+2 |
+ *   copies         | t+1 to stage 1 | ...      | t+2 to stage 0 |
+ *   queue    | step t on stage 0       | step t+1 on stage 1  |
+ *
+ * Two stages by turns: what is fetched goes where the batch at hand does not lie. A stage holds,
+ * each aligned, inputs[stage_rows], labels[stage_rows], lengths[stage_rows]. */
+#include "base/fault.h"
+#include "worker/net/net_internal.h"
+#include <stdlib.h>
+
+struct fetched {
+	bool there, train;
+	size_t first, rows;
+};
+
+struct sw_feed {
+	size_t x_row, label_row, length_row; /* bytes; length_row 0: there are none */
+	size_t label_at, length_at;          /* in a stage */
+	unsigned last;                       /* whose rows were asked for last */
+	struct fetched at[2];
+	int32_t *rows; /* [stage_rows] of validation: first, first + 1, ... */
+	char *pinned[2];
+};
+
+static size_t aligned(size_t bytes)
+{
+	return (bytes + SW_OPS_ALIGN - 1) / SW_OPS_ALIGN * SW_OPS_ALIGN;
+}
+
+void net_feed_destroy(struct sw_net *net)
+{
+	struct sw_feed *f = net->feed;
+
+	if (!f)
+		return;
+	for (unsigned k = 0; k < 2; k++) {
+		(void)net->ops->transfer_read(net->q, k); /* a failure is told by the next call */
+		net->ops->pinned_free(f->pinned[k]);
+	}
+	free(f->rows);
+	free(f);
+	net->feed = NULL;
+}
+
+sw_status net_feed_create(struct sw_net *net, const struct sw_data *data)
+{
+	const size_t n = net->at.stage_rows, all = net->at.stage[1] - net->at.stage[0];
+	struct sw_feed *f;
+	sw_status status = SW_OK;
+
+	if (!data->streamed)
+		return SW_OK;
+	f = sw_calloc(1, sizeof *f);
+	if (!f)
+		return SW_NOMEM;
+	net->feed = f;
+	f->length_row = data->train.length ? sizeof(int32_t) : 0;
+	f->label_row = data->labels * sizeof(int32_t);
+	f->x_row = sw_data_row_bytes(data) - f->label_row - f->length_row;
+	f->label_at = aligned(n * f->x_row);
+	f->length_at = f->label_at + aligned(n * f->label_row);
+	f->rows = sw_malloc(n * sizeof *f->rows);
+	if (!f->rows)
+		status = SW_NOMEM;
+	for (int k = 0; k < 2 && status == SW_OK; k++)
+		status = net->ops->pinned_alloc((void **)&f->pinned[k], all);
+	if (status != SW_OK)
+		net_feed_destroy(net);
+	return status;
+}
+
+void net_feed_forget(struct sw_net *net)
+{
+	if (net->feed)
+		net->feed->at[0].there = net->feed->at[1].there = false;
+}
+
+static const void *inputs(const struct sw_data_part *part)
+{
+	return part->u8      ? (const void *)part->u8
+	       : part->token ? (const void *)part->token
+			     : (const void *)part->x;
+}
+
+/* One piece of a batch: gathered, and on its way. */
+static sw_status piece(const struct sw_net *net, unsigned k, size_t at, const void *src,
+		       const int32_t *order, size_t rows, size_t row)
+{
+	char *host = net->feed->pinned[k] + at;
+
+	if (row == 0)
+		return SW_OK;
+	sw_data_rows_take(host, src, order, rows, row);
+	return net->ops->transfer(net->q, k, net->arena + net->at.stage[k] + at, host, rows * row);
+}
+
+sw_status net_feed_fetch(struct sw_net *net, const struct sw_data *data, bool train, size_t first,
+			 size_t rows)
+{
+	struct sw_feed *f = net->feed;
+	const struct sw_data_part *part = train ? &data->train : &data->val;
+	const int32_t *order = train ? net->order + first : f ? f->rows : NULL;
+	sw_status status;
+
+	if (!f || rows == 0)
+		return SW_OK;
+	const unsigned k = 1 - f->last;
+
+	f->at[k].there = false;
+	status = net->ops->transfer_read(net->q, k);
+	for (size_t i = 0; !train && i < rows; i++)
+		f->rows[i] = (int32_t)(first + i);
+	if (status == SW_OK)
+		status = piece(net, k, 0, inputs(part), order, rows, f->x_row);
+	if (status == SW_OK)
+		status = piece(net, k, f->label_at,
+			       part->label ? (const void *)part->label : (const void *)part->target,
+			       order, rows, f->label_row);
+	if (status == SW_OK)
+		status = piece(net, k, f->length_at, part->length, order, rows, f->length_row);
+	if (status == SW_OK)
+		f->at[k] = (struct fetched){true, train, first, rows};
+	return status;
+}
+
+sw_status net_feed_take(struct sw_net *net, const struct sw_data *data, bool train, size_t first,
+			size_t rows, struct net_rows *out)
+{
+	struct sw_feed *f = net->feed;
+	const unsigned k = f ? 1 - f->last : 0;
+	const struct fetched *at = f ? &f->at[k] : NULL;
+	sw_status status = SW_OK;
+
+	*out = (struct net_rows){
+		.part = train ? data->train : data->val,
+		.index = (const int32_t *)(const void *)(net->arena + net->at.index)};
+	if (!f)
+		return SW_OK;
+	if (!at->there || at->train != train || at->first != first || at->rows != rows)
+		status = net_feed_fetch(net, data, train, first, rows);
+	if (status == SW_OK)
+		status = net->ops->transfer_wait(net->q, k);
+	if (status != SW_OK)
+		return status;
+	f->last = k;
+	f->at[k].there = false;
+
+	char *stage = net->arena + net->at.stage[k];
+	struct sw_data_part *part = &out->part;
+
+	part->x = part->x ? (float *)(void *)stage : NULL;
+	part->u8 = part->u8 ? (uint8_t *)stage : NULL;
+	part->token = part->token ? (int32_t *)(void *)stage : NULL;
+	part->label = part->label ? (int32_t *)(void *)(stage + f->label_at) : NULL;
+	part->target = part->target ? (float *)(void *)(stage + f->label_at) : NULL;
+	part->length = part->length ? (int32_t *)(void *)(stage + f->length_at) : NULL;
+	out->number = (const int32_t *)(const void *)(net->arena + net->at.number);
+	out->buffer = k;
+	return SW_OK;
+}

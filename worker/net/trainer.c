@@ -1,0 +1,207 @@
+#include "worker/net/trainer.h"
+#include "proto/json.h"
+#include "spec/spec.h"
+#include "spec/trainer_options.h"
+#include "worker/data/data_csv.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ADAMW_WEIGHT_DECAY 0.01
+
+struct resolve {
+	const cJSON *trainer, *params;
+	struct sw_err *err;
+};
+
+static bool is_choice(const struct sw_trainer_option *o, const char *word)
+{
+	for (size_t i = 0; o->choices && o->choices[i]; i++)
+		if (strcmp(o->choices[i], word) == 0)
+			return true;
+	return false;
+}
+
+/* The value that stands for an option, NULL for none; where: its JSON pointer. */
+static const cJSON *value_of(const struct resolve *r, const struct sw_trainer_option *o,
+			     char where[160])
+{
+	const cJSON *v = o->searched ? sw_json_get(r->params, o->name) : NULL;
+
+	strcpy(where, v ? "/parameters" : "/trainer");
+	sw_json_pointer_add(where, 160, o->name);
+	if (v)
+		return v;
+	v = sw_json_get(r->trainer, o->name);
+	if (cJSON_IsString(v) && o->searched && !is_choice(o, v->valuestring)) {
+		const cJSON *param = sw_spec_param_value(r->params, v->valuestring);
+
+		if (param)
+			return param;
+		/* A submitted spec names parameters that exist: this one is not active in this
+		 * trial ("when"), and the option has its default. */
+		return NULL;
+	}
+	return v;
+}
+
+static bool in_range(const struct sw_trainer_option *o, double v)
+{
+	return isfinite(v) && (o->min_open ? v > o->min : v >= o->min) &&
+	       (o->max_open ? v < o->max : v <= o->max);
+}
+
+/* A number, an integer or a boolean (as 0 or 1); fallback without a value. */
+static sw_status number(const struct resolve *r, const char *name, double fallback, double *out)
+{
+	const struct sw_trainer_option *o = sw_trainer_option_find(name);
+	char where[160];
+	const cJSON *v;
+
+	if (!o)
+		return sw_err_set(r->err, SW_INTERNAL, "no trainer option is called %s", name);
+	v = value_of(r, o, where);
+	*out = fallback;
+	if (!v)
+		return SW_OK;
+	if (o->kind == SW_OPTION_BOOLEAN) {
+		*out = cJSON_IsTrue(v) || (cJSON_IsNumber(v) && v->valuedouble == 1);
+		if (cJSON_IsBool(v) || (cJSON_IsNumber(v) && (*out != 0 || v->valuedouble == 0)))
+			return SW_OK;
+		return sw_err_at(r->err, SW_INVALID, where, "%s must be true or false", name);
+	}
+	if (!cJSON_IsNumber(v))
+		return sw_err_at(r->err, SW_INVALID, where, "%s must be a number", name);
+	*out = v->valuedouble;
+	if (o->kind == SW_OPTION_INTEGER && *out != floor(*out))
+		return sw_err_at(r->err, SW_INVALID, where, "%s must be an integer, it is %g", name,
+				 *out);
+	if (!in_range(o, *out))
+		return sw_err_at(r->err, SW_INVALID, where, "%s must be %s %g and %s %g, it is %g",
+				 name, o->min_open ? "above" : "at least", o->min,
+				 o->max_open ? "below" : "at most", o->max, *out);
+	return SW_OK;
+}
+
+/* Which of its words an option is, from 0. Without a value: the first. */
+static sw_status choice(const struct resolve *r, const char *name, size_t *out)
+{
+	const struct sw_trainer_option *o = sw_trainer_option_find(name);
+	char where[160], show[44], list[80] = "";
+	size_t n = 0;
+	const cJSON *v;
+
+	if (!o || !o->choices)
+		return sw_err_set(r->err, SW_INTERNAL, "no trainer choice is called %s", name);
+	v = value_of(r, o, where);
+	*out = 0;
+	if (!v)
+		return SW_OK;
+	for (; cJSON_IsString(v) && o->choices[*out]; ++*out)
+		if (strcmp(o->choices[*out], v->valuestring) == 0)
+			return SW_OK;
+	for (size_t i = 0; o->choices[i] && n < sizeof list; i++)
+		n += (size_t)snprintf(list + n, sizeof list - n, "%s%s",
+				      i == 0              ? ""
+				      : o->choices[i + 1] ? ", "
+							  : " or ",
+				      o->choices[i]);
+	return sw_err_at(r->err, SW_INVALID, where, "%s must be %s, not \"%s\"", name, list,
+			 cJSON_IsString(v) ? sw_csv_show(v->valuestring, show) : "...");
+}
+
+static sw_status choices(const struct resolve *r, struct sw_trainer *out)
+{
+	size_t optimizer = 0, loss = 0, schedule = 0, precision = 0;
+	sw_status status = choice(r, "optimizer", &optimizer);
+
+	if (status == SW_OK)
+		status = choice(r, "loss", &loss);
+	if (status == SW_OK)
+		status = choice(r, "schedule", &schedule);
+	if (status == SW_OK)
+		status = choice(r, "precision", &precision);
+	out->optimizer = (enum sw_optimizer)optimizer;
+	out->schedule = (enum sw_schedule)schedule;
+	out->precision = (enum sw_precision)precision;
+	out->classes = loss == 0;
+	return status;
+}
+
+const char *sw_optimizer_name(enum sw_optimizer optimizer)
+{
+	return sw_trainer_option_find("optimizer")->choices[optimizer];
+}
+
+const char *sw_precision_name(enum sw_precision precision)
+{
+	return sw_trainer_option_find("precision")->choices[precision];
+}
+
+double sw_trainer_lr(const struct sw_trainer *t, uint64_t step, uint64_t steps_per_epoch)
+{
+	const double each = (double)(steps_per_epoch ? steps_per_epoch : 1);
+	const double warm = t->warmup_epochs * each, total = (double)t->epochs * each;
+	const double after = fmax((double)step - warm, 0);
+
+	if ((double)step + 1 <= warm)
+		return t->lr * (((double)step + 1) / warm);
+	if (t->schedule == SW_SCHEDULE_COSINE && total > warm)
+		return t->lr * (1 + cos(acos(-1.0) * after / (total - warm))) / 2;
+	if (t->schedule == SW_SCHEDULE_STEP && t->step_epochs)
+		return t->lr *
+		       pow(t->gamma, floor(floor((double)step / each) / (double)t->step_epochs));
+	return t->lr;
+}
+
+sw_status sw_trainer_resolve(struct sw_trainer *out, const cJSON *trainer, const cJSON *params,
+			     uint64_t max_t, uint64_t data_seed, struct sw_err *err)
+{
+	const struct resolve r = {.trainer = trainer, .params = params, .err = err};
+	double batch, epochs, nesterov, standardize, split, step_epochs, patience;
+	sw_status status;
+
+	memset(out, 0, sizeof *out);
+	status = choices(&r, out);
+	if (status != SW_OK)
+		return status;
+
+	const struct {
+		const char *name;
+		double fallback;
+		double *to;
+	} numbers[] = {
+		{"lr", out->optimizer == SW_SGD ? SW_TRAINER_LR_SGD : SW_TRAINER_LR_ADAM, &out->lr},
+		{"momentum", 0, &out->momentum},
+		{"nesterov", 0, &nesterov},
+		{"weight_decay", out->optimizer == SW_ADAMW ? ADAMW_WEIGHT_DECAY : 0,
+		 &out->weight_decay},
+		{"beta1", 0.9, &out->beta1},
+		{"beta2", 0.999, &out->beta2},
+		{"eps", 1e-8, &out->eps},
+		{"batch_size", 32, &batch},
+		{"epochs", max_t ? (double)max_t : 10, &epochs},
+		{"warmup_epochs", 0, &out->warmup_epochs},
+		{"step_epochs", 10, &step_epochs},
+		{"gamma", 0.1, &out->gamma},
+		{"clip_norm", 0, &out->clip_norm},
+		{"label_smoothing", 0, &out->label_smoothing},
+		{"patience", 0, &patience},
+		{"val_fraction", 0.2, &out->val_fraction},
+		{"split_seed", -1, &split},
+		{"standardize", 1, &standardize},
+	};
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		status = number(&r, numbers[i].name, numbers[i].fallback, numbers[i].to);
+		if (status != SW_OK)
+			return status;
+	}
+	out->nesterov = nesterov != 0;
+	out->standardize = standardize != 0;
+	out->batch_size = (uint64_t)batch;
+	out->epochs = (uint64_t)epochs;
+	out->step_epochs = (uint64_t)step_epochs;
+	out->patience = (uint64_t)patience;
+	out->split_seed = split < 0 ? data_seed : (uint64_t)split;
+	return SW_OK;
+}
