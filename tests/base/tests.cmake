@@ -1,1 +1,2 @@
 sw_test(base/test_buf.c sw_base)
+sw_test(base/test_turns.c sw_base)
