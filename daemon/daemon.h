@@ -16,6 +16,7 @@
 
 #include "base/status.h"
 #include "daemon/config.h"
+#include "daemon/net/pool.h"
 #include "daemon/sweep/handed.h"
 #include "proto/methods.h"
 #include "store/store.h"
@@ -69,6 +70,7 @@ struct sw_daemon {
 
 	struct sw_check *checks, *checks_waiting; /* lists; daemon/slot/speccheck.c */
 	size_t check_n, check_waiting_n;
+	struct sw_pool pool; /* computing for requests */
 
 	int64_t started_us;
 	int64_t tick_us;      /* of the last tick */

@@ -2,14 +2,15 @@
  * store/internal.h — what the files of store/ share. Nobody else includes it, their tests apart.
  *
  * Threads  `lock` guards the queues and the counters; a thread holds it for a few instructions,
- *          never while SQLite works. `reader_lock` guards the reading connection, held for a read.
- * Order    reader_lock before lock; the writing connection needs neither (one thread).
+ *          never while SQLite works. A reader's own lock guards its connection, held for a read.
+ * Order    a reader's lock before `lock`; the writing connection needs neither (one thread).
  */
 #ifndef SW_STORE_INTERNAL_H
 #define SW_STORE_INTERNAL_H
 
 #include "base/buf.h"
 #include "base/status.h"
+#include "base/turns.h"
 #include "store/read.h"
 #include "store/rows.h"
 #include "store/store.h"
@@ -98,6 +99,7 @@ extern const struct sw_op_def *const sw_op_defs[SW_OP_N];
 
 /* One item of a queue: a write (tx set, and the job is part of it) or a read (work set). */
 struct sw_job {
+	struct sw_turn turn; /* a read's, while it waits; first: a turn is its job */
 	struct sw_job *next;
 	struct sw_tx *tx;
 	void (*work)(struct sw_db *db, void *arg);
@@ -255,14 +257,22 @@ struct sw_place {
 	ino_t ino;
 };
 
+/* One kind of reads: its thread and its connection. */
+struct sw_reader {
+	struct sw_store *store;
+	struct sw_turns turns; /* under the store's lock */
+	pthread_mutex_t lock;
+	struct sw_db db; /* under it */
+	pthread_t thread;
+};
+
 struct sw_store {
 	char *path;
 	struct sw_store_hooks hooks;
 	struct sw_writer writer; /* the writer's thread */
-	struct sw_db db;         /* under reader_lock */
 	struct sw_place at[2];   /* the files that were opened: the database, its log */
-	pthread_mutex_t reader_lock;
-	pthread_t writer_thread, reader_thread;
+	pthread_t writer_thread;
+	struct sw_reader readers[SW_READ_KINDS];
 	bool polling;         /* owner's */
 	char stuck_seen[320]; /* owner's copy */
 	atomic_size_t queued; /* weights of writes and reads not yet committed or run */
@@ -270,7 +280,8 @@ struct sw_store {
 	pthread_mutex_t lock;      /* guards all below */
 	pthread_cond_t to_writer;  /* writes or closing */
 	pthread_cond_t to_readers; /* reads, committed, dead or closing */
-	struct sw_job_list writes, reads, done;
+	struct sw_job_list writes, done;
+	struct sw_store_client own;       /* whoever reads without a name */
 	uint64_t n_enqueued, n_committed; /* writes, since the start */
 	unsigned waiting;                 /* who wait in sw_store_read_now() */
 	size_t queued_bytes;
@@ -280,8 +291,9 @@ struct sw_store {
 	char stuck[320];     /* "" when commits go through */
 };
 
-void *sw_writer_main(void *store); /* writer.c */
-void *sw_reader_main(void *store); /* reader.c */
+void *sw_writer_main(void *store);            /* writer.c */
+void *sw_reader_main(void *reader);           /* reader.c */
+bool sw_reads_wait(const struct sw_store *s); /* under the lock */
 
 void sw_jobs_init(struct sw_job_list *list);
 void sw_jobs_add(struct sw_job_list *list, struct sw_job *job);

@@ -142,7 +142,7 @@ sw_status sw_read_edits(struct sw_db *db, int64_t sweep, sw_row_event_cb *cb, vo
 {
 	static const char sql[] =
 		"SELECT ev, kind, trial, attempt, state, cause, run_cap, time_ms, uid"
-		" FROM event WHERE sweep = ?1 AND kind = 'edit' ORDER BY ev";
+		" FROM event INDEXED BY event_edits WHERE sweep = ?1 AND kind = 'edit' ORDER BY ev";
 	struct give_event g = {cb, arg, sweep};
 	sqlite3_stmt *q;
 	const sw_status rc = sw_query_start(db, SW_Q_EDITS, sql, &sweep, 1, &q, err);
@@ -155,7 +155,8 @@ sw_status sw_read_enqueued(struct sw_db *db, int64_t sweep, int64_t k, sw_row_ev
 {
 	static const char sql[] =
 		"SELECT ev, kind, trial, attempt, state, cause, run_cap, time_ms, uid"
-		" FROM event WHERE sweep = ?1 AND kind = 'enqueue' ORDER BY ev LIMIT 1 OFFSET ?2";
+		" FROM event INDEXED BY event_enqueued WHERE sweep = ?1 AND kind = 'enqueue' ORDER "
+		"BY ev LIMIT 1 OFFSET ?2";
 	const int64_t ints[] = {sweep, k - 1};
 	struct give_event g = {cb, arg, sweep};
 	sqlite3_stmt *q;

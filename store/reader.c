@@ -1,5 +1,6 @@
-/* store/reader.c — the reader's thread and its connection: a read sees what was enqueued before
- * it. */
+/* store/reader.c — the readers' threads and their connections: a read sees what was enqueued before
+ * it, and the next one is of the client that has had least. */
+#include "base/clock.h"
 #include "store/internal.h"
 #include <assert.h>
 
@@ -18,12 +19,12 @@ void sw_db_close(struct sw_db *db)
 }
 
 /* died: why the store is dead, code SW_OK when it is not; each query then says so. */
-static void run_read(struct sw_store *s, void (*work)(struct sw_db *db, void *arg), void *arg,
+static void run_read(struct sw_reader *r, void (*work)(struct sw_db *db, void *arg), void *arg,
 		     const struct sw_err *died)
 {
-	struct sw_db *db = &s->db;
+	struct sw_db *db = &r->db;
 
-	(void)pthread_mutex_lock(&s->reader_lock);
+	(void)pthread_mutex_lock(&r->lock);
 	db->broken = *died;
 	if (died->code == SW_OK) {
 		const sw_status rc = sw_sql_exec(db->conn, "BEGIN", "begin a read", &db->broken);
@@ -37,7 +38,7 @@ static void run_read(struct sw_store *s, void (*work)(struct sw_db *db, void *ar
 	/* Nothing was written, so this loses nothing; should it fail, the next BEGIN says so. */
 	if (!sqlite3_get_autocommit(db->conn))
 		(void)sqlite3_exec(db->conn, "ROLLBACK", NULL, NULL, NULL);
-	(void)pthread_mutex_unlock(&s->reader_lock);
+	(void)pthread_mutex_unlock(&r->lock);
 }
 
 /* Under the lock. While commits are stuck a read shows what is committed: to wait for space would
@@ -47,28 +48,46 @@ static bool may_read(const struct sw_store *s, uint64_t after)
 	return s->dead || s->n_committed >= after || s->stuck[0] != '\0';
 }
 
-static struct sw_job *next_read(struct sw_store *s, struct sw_err *died)
+static bool may_run(const struct sw_turn *turn, void *store)
 {
+	return may_read(store, ((const struct sw_job *)turn)->after);
+}
+
+bool sw_reads_wait(const struct sw_store *s)
+{
+	size_t n = s->waiting;
+
+	for (int k = 0; k < SW_READ_KINDS; k++)
+		n += s->readers[k].turns.n;
+	return n > 0;
+}
+
+static struct sw_job *next_read(struct sw_reader *r, struct sw_err *died)
+{
+	struct sw_store *s = r->store;
 	struct sw_job *job = NULL;
 
 	(void)pthread_mutex_lock(&s->lock);
-	while (!s->closing && (s->reads.head == NULL || !may_read(s, s->reads.head->after)))
+	while (!s->closing && (job = (struct sw_job *)sw_turns_take(&r->turns, may_run, s)) == NULL)
 		(void)pthread_cond_wait(&s->to_readers, &s->lock);
-	if (!s->closing)
-		job = sw_jobs_take(&s->reads);
 	*died = s->died;
 	(void)pthread_mutex_unlock(&s->lock);
 	return job;
 }
 
-void *sw_reader_main(void *store)
+void *sw_reader_main(void *reader)
 {
-	struct sw_store *s = store;
+	struct sw_reader *r = reader;
+	struct sw_store *s = r->store;
 	struct sw_err died = SW_ERR_INIT;
 
-	for (struct sw_job *job; (job = next_read(s, &died)) != NULL;) {
-		run_read(s, job->work, job->arg, &died);
+	for (struct sw_job *job; (job = next_read(r, &died)) != NULL;) {
+		const int64_t from_us = sw_clock_mono_us();
+
+		run_read(r, job->work, job->arg, &died);
 		(void)pthread_mutex_lock(&s->lock);
+		/* Before the job is done: after that its client may go. */
+		sw_turns_charge(job->turn.client, sw_clock_mono_us() - from_us);
 		(void)atomic_fetch_sub(&s->queued, job->weight);
 		sw_jobs_add(&s->done, job);
 		(void)pthread_mutex_unlock(&s->lock);
@@ -90,5 +109,5 @@ void sw_store_read_now(struct sw_store *s, void (*work)(struct sw_db *db, void *
 	s->waiting--;
 	died = s->died;
 	(void)pthread_mutex_unlock(&s->lock);
-	run_read(s, work, arg, &died);
+	run_read(&s->readers[SW_READ_SHORT], work, arg, &died);
 }

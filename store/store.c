@@ -74,9 +74,10 @@ static sw_status make_sync(struct sw_store *s)
 		return SW_NOMEM;
 	ok = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC) == 0 &&
 	     pthread_mutex_init(&s->lock, NULL) == 0 &&
-	     pthread_mutex_init(&s->reader_lock, NULL) == 0 &&
 	     pthread_cond_init(&s->to_writer, &attr) == 0 &&
 	     pthread_cond_init(&s->to_readers, &attr) == 0;
+	for (int k = 0; k < SW_READ_KINDS; k++)
+		ok = pthread_mutex_init(&s->readers[k].lock, NULL) == 0 && ok;
 	(void)pthread_condattr_destroy(&attr);
 	return ok ? SW_OK : SW_NOMEM;
 }
@@ -86,7 +87,8 @@ static void free_sync(struct sw_store *s)
 	(void)pthread_cond_destroy(&s->to_writer);
 	(void)pthread_cond_destroy(&s->to_readers);
 	(void)pthread_mutex_destroy(&s->lock);
-	(void)pthread_mutex_destroy(&s->reader_lock);
+	for (int k = 0; k < SW_READ_KINDS; k++)
+		(void)pthread_mutex_destroy(&s->readers[k].lock);
 }
 
 static void tell_to_close(struct sw_store *s)
@@ -99,19 +101,49 @@ static void tell_to_close(struct sw_store *s)
 	(void)pthread_mutex_unlock(&s->lock);
 }
 
+/* Ends the readers that were started. Their reads that have not run are dropped. */
+static void join_readers(struct sw_store *s, int n)
+{
+	for (int k = 0; k < n; k++) {
+		/* A read that runs now has nobody left to tell. */
+		sqlite3_interrupt(s->readers[k].db.conn);
+		(void)pthread_join(s->readers[k].thread, NULL);
+	}
+}
+
 static sw_status start_threads(struct sw_store *s, struct sw_err *err)
 {
-	int code = pthread_create(&s->writer_thread, NULL, sw_writer_main, s);
+	int code = pthread_create(&s->writer_thread, NULL, sw_writer_main, s), k = 0;
 
 	if (code != 0)
 		return sw_err_set(err, SW_NOMEM, "start the store's writer: %s", strerror(code));
-	code = pthread_create(&s->reader_thread, NULL, sw_reader_main, s);
-	if (code != 0) {
-		tell_to_close(s);
-		(void)pthread_join(s->writer_thread, NULL);
-		return sw_err_set(err, SW_NOMEM, "start the store's reader: %s", strerror(code));
+	while (code == 0 && k < SW_READ_KINDS) {
+		code = pthread_create(&s->readers[k].thread, NULL, sw_reader_main, &s->readers[k]);
+		k += code == 0;
 	}
-	return SW_OK;
+	if (code == 0)
+		return SW_OK;
+	tell_to_close(s);
+	join_readers(s, k);
+	(void)pthread_join(s->writer_thread, NULL);
+	return sw_err_set(err, SW_NOMEM, "start the store's reader: %s", strerror(code));
+}
+
+static sw_status open_readers(struct sw_store *s, struct sw_err *err)
+{
+	sw_status rc = SW_OK;
+
+	for (int k = 0; rc == SW_OK && k < SW_READ_KINDS; k++) {
+		s->readers[k].store = s;
+		rc = sw_db_open(&s->readers[k].db, s->path, err);
+	}
+	return rc;
+}
+
+static void close_readers(struct sw_store *s)
+{
+	for (int k = 0; k < SW_READ_KINDS; k++)
+		sw_db_close(&s->readers[k].db);
 }
 
 /* false: one is not there. */
@@ -147,7 +179,7 @@ static sw_status open_files(struct sw_store *s, struct sw_err *err)
 	sw_status rc = sw_writer_open(&s->writer, s->path, err);
 
 	if (rc == SW_OK)
-		rc = sw_db_open(&s->db, s->path, err);
+		rc = open_readers(s, err);
 	if (rc == SW_OK && !find_files(s->path, s->at))
 		rc = sw_err_set(err, SW_IO, "open %s: it or its log is gone again", s->path);
 	return rc;
@@ -166,7 +198,6 @@ sw_status sw_store_open(struct sw_store **out, const char *dir, const struct sw_
 	if (hooks != NULL)
 		s->hooks = *hooks;
 	sw_jobs_init(&s->writes);
-	sw_jobs_init(&s->reads);
 	sw_jobs_init(&s->done);
 	if ((s->path = sw_malloc(n)) == NULL || make_sync(s) != SW_OK) {
 		rc = sw_err_set(err, SW_NOMEM, "out of memory");
@@ -178,7 +209,7 @@ sw_status sw_store_open(struct sw_store **out, const char *dir, const struct sw_
 	*out = s;
 	return SW_OK;
 fail_open:
-	sw_db_close(&s->db);
+	close_readers(s);
 	sw_writer_close(&s->writer);
 	free_sync(s);
 fail:
@@ -193,16 +224,18 @@ void sw_store_close(struct sw_store *s)
 		return;
 	assert(!s->polling);
 	tell_to_close(s);
-	sqlite3_interrupt(s->db.conn); /* a read that runs now has nobody left to tell */
-	(void)pthread_join(s->reader_thread, NULL);
+	join_readers(s, SW_READ_KINDS);
 	(void)pthread_join(s->writer_thread, NULL);
 	const size_t lost = free_all(&s->writes);
 	if (lost > 0)
 		sw_log(SW_LOG_ERROR, "store.lost", "commits=%zu why=\"%s\"", lost,
 		       s->dead ? s->died.msg : s->stuck);
-	(void)free_all(&s->reads);
+	for (int k = 0; k < SW_READ_KINDS; k++)
+		for (struct sw_turn *t;
+		     (t = sw_turns_take(&s->readers[k].turns, NULL, NULL)) != NULL;)
+			sw_job_free((struct sw_job *)t);
 	(void)free_all(&s->done);
-	sw_db_close(&s->db); /* before the writer, whose close folds the log into the file */
+	close_readers(s); /* before the writer, whose close folds the log into the file */
 	sw_writer_close(&s->writer);
 	free_sync(s);
 	free(s->path);
@@ -285,8 +318,9 @@ sw_status sw_store_commit(struct sw_store *s, struct sw_tx *tx, sw_store_done_cb
 	return rc;
 }
 
-sw_status sw_store_read(struct sw_store *s, void (*work)(struct sw_db *db, void *arg),
-			sw_store_done_cb *done, void *arg)
+sw_status sw_store_read(struct sw_store *s, enum sw_read_kind kind, struct sw_store_client *who,
+			void (*work)(struct sw_db *db, void *arg), sw_store_done_cb *done,
+			void *arg)
 {
 	struct sw_job *job;
 
@@ -298,7 +332,8 @@ sw_status sw_store_read(struct sw_store *s, void (*work)(struct sw_db *db, void 
 	(void)pthread_mutex_lock(&s->lock);
 	job->after = s->n_enqueued;
 	(void)atomic_fetch_add(&s->queued, job->weight);
-	sw_jobs_add(&s->reads, job);
+	sw_turns_add(&s->readers[kind].turns, &(who != NULL ? who : &s->own)->kinds[kind],
+		     &job->turn);
 	(void)pthread_mutex_unlock(&s->lock);
 	(void)pthread_cond_broadcast(&s->to_readers);
 	return SW_OK;

@@ -1,13 +1,16 @@
 /*
  * store/store.h — everything sweepd knows, in one SQLite file: plain rows in, plain rows out.
  *
- * Threads  One writer thread owns the writing connection and one reader thread a read-only one. The
- *          owner (the daemon's loop thread) enqueues work and collects finished work with
- *          sw_store_poll(); callbacks run there, never on the store's threads.
- * Commits  WAL, synchronous=FULL, grouped without a timer: the writer takes all that waits, commits
- *          it as one transaction, and by then more waits. A write's callback runs after its commit.
- * Reads    A read is run only after every write enqueued before it has been committed; while
- * commits are stuck (below) it shows what is committed. Faults   No space (or the file locked by
+ * Threads  One writer thread owns the writing connection, and each kind of reads has a thread and a
+ *          read-only connection, so that long ones hold up no short one. The owner (the daemon's
+ * loop thread) enqueues work and collects finished work with sw_store_poll(); callbacks run there,
+ * never on the store's threads. Commits  WAL, synchronous=FULL, grouped without a timer: the writer
+ * takes all that waits, commits it as one transaction, and by then more waits. A write's callback
+ * runs after its commit. Reads    A read is run only after every write enqueued before it has been
+ * committed; while commits are stuck (below) it shows what is committed. Of those of a kind the
+ * next one is that of the client that has had least (base/turns.h); those of one client keep their
+ *          order within a kind.
+ * Faults   No space (or the file locked by
  * another process): the group stays, is tried again every 500 ms, and sw_store_stuck() says so
  * (wake is called when that begins); nothing is lost, nothing is acknowledged. Any other failure to
  *          commit (a failed fsync above all) is final: the fatal callback runs, on the writer's
@@ -24,6 +27,7 @@
 #define SW_STORE_STORE_H
 
 #include "base/status.h"
+#include "base/turns.h"
 #include "store/rows.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -120,9 +124,22 @@ SW_NODISCARD sw_status sw_store_commit(struct sw_store *s, struct sw_tx *tx, sw_
 
 struct sw_db; /* a connection, inside a read; store/read.h has the queries */
 
-/* work runs on the reader's thread inside one read transaction (a snapshot), then done on the
- * owner's thread. arg is passed to both and stays the caller's. */
-SW_NODISCARD sw_status sw_store_read(struct sw_store *s, void (*work)(struct sw_db *db, void *arg),
+enum sw_read_kind {
+	SW_READ_SHORT, /* a few rows by their keys: well below a millisecond */
+	SW_READ_LONG,  /* pages of rows, whole sweeps, and whatever computes besides */
+	SW_READ_KINDS
+};
+
+/* Whoever reads: zeroed at first, and there until the last of its reads is done. */
+struct sw_store_client {
+	struct sw_turns_client kinds[SW_READ_KINDS]; /* the store's */
+};
+
+/* work runs on a reader's thread inside one read transaction (a snapshot), then done on the owner's
+ * thread. arg is passed to both and stays the caller's. who NULL: the owner itself. */
+SW_NODISCARD sw_status sw_store_read(struct sw_store *s, enum sw_read_kind kind,
+				     struct sw_store_client *who,
+				     void (*work)(struct sw_db *db, void *arg),
 				     sw_store_done_cb *done, void *arg);
 
 /* The same at once on the caller's thread, for start-up before the loop runs: waits for the

@@ -99,7 +99,7 @@ static void settle(struct sw_store *s, struct sw_job_list *group)
 	s->stuck[0] = '\0';
 	(void)atomic_fetch_sub(&s->queued, weight);
 	sw_jobs_move(&s->done, &heard);
-	const bool awaited = s->reads.head != NULL || s->waiting > 0;
+	const bool awaited = sw_reads_wait(s);
 	(void)pthread_mutex_unlock(&s->lock);
 	if (awaited)
 		(void)pthread_cond_broadcast(&s->to_readers);

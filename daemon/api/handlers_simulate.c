@@ -6,6 +6,8 @@
 #include "daemon/api/handlers.h"
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
+#include "daemon/net/conn.h"
+#include "daemon/net/pool.h"
 #include "daemon/plan/plan.h"
 #include "daemon/sweep/host.h"
 #include "daemon/verify/curves.h"
@@ -14,7 +16,7 @@
 #include "store/store.h"
 #include <stdlib.h>
 
-#define AT_ONCE 2 /* the pool has more to do: suggestions */
+#define AT_ONCE 2 /* each holds the curves of a sweep */
 
 struct simulation {
 	struct sw_call *call;
@@ -27,7 +29,7 @@ struct simulation {
 	struct sw_rerun_result result;
 	sw_status rc;
 	struct sw_err err;
-	uv_work_t work;
+	struct sw_pool_job job;
 };
 
 static unsigned under_way; /* the loop thread's */
@@ -101,9 +103,9 @@ static void answer(struct simulation *s)
 
 /* --- the re-run, on the pool --- */
 
-static void run_rerun(uv_work_t *work)
+static void run_rerun(void *arg)
 {
-	struct simulation *s = work->data;
+	struct simulation *s = arg;
 	const struct sw_curves *c = &s->curves;
 	struct sw_spec_pruner pruner;
 	struct sw_rerun_config config = {
@@ -130,10 +132,13 @@ static void run_rerun(uv_work_t *work)
 	s->rc = sw_rerun(&config, &s->result, &s->err);
 }
 
-static void on_rerun(uv_work_t *work, int status)
+static void on_rerun(void *arg, bool stopping)
 {
-	(void)status; /* never cancelled */
-	answer(work->data);
+	struct simulation *s = arg;
+
+	if (s->rc == SW_OK && stopping)
+		s->rc = sw_err_set(&s->err, SW_BUSY, "the daemon is stopping");
+	answer(s);
 }
 
 /* --- the reading, on the store's thread --- */
@@ -143,6 +148,14 @@ static void run_read(struct sw_db *db, void *arg)
 	struct simulation *s = arg;
 
 	s->rc = sw_curves_part(&s->curves, db, s->sweep, &s->more, &s->err);
+}
+
+static void on_read(void *arg);
+
+static sw_status read_part(struct simulation *s)
+{
+	return sw_store_read(s->call->d->store, SW_READ_LONG, &s->call->conn->reads, run_read,
+			     on_read, s);
 }
 
 static void on_read(void *arg)
@@ -156,17 +169,15 @@ static void on_read(void *arg)
 		s->rc = sw_err_set(&s->err, SW_CONFLICT, "sweep %lld goes on again",
 				   (long long)s->sweep);
 	if (s->rc == SW_OK && s->more) { /* others may read in between */
-		if (sw_store_read(d->store, run_read, on_read, s) == SW_OK)
+		if (read_part(s) == SW_OK)
 			return;
 		s->rc = sw_err_set(&s->err, SW_BUSY,
 				   "too many requests wait for the store; try again");
 	}
-	if (s->rc == SW_OK) {
-		if (uv_queue_work(d->loop, &s->work, run_rerun, on_rerun) == 0)
-			return; /* it is the pool's now */
-		s->rc = sw_err_set(&s->err, SW_BUSY, "cannot re-run the sweep now; try again");
-	}
-	answer(s);
+	if (s->rc == SW_OK)
+		sw_pool_start(&s->job, s->call, run_rerun, on_rerun, s);
+	else
+		answer(s);
 }
 
 static struct simulation *create(struct sw_call *call, const struct sw_host *h, struct sw_err *err)
@@ -195,7 +206,6 @@ static struct simulation *create(struct sw_call *call, const struct sw_host *h, 
 	s->h = h;
 	s->lanes = (uint64_t)sw_call_int(call, "workers", 0);
 	s->wanted = cJSON_Duplicate(sw_json_get(call->params, "early_terminate"), true);
-	s->work.data = s;
 	under_way++;
 	return s;
 }
@@ -210,7 +220,7 @@ void sw_handle_sweep_simulate(struct sw_call *call)
 		sw_call_error(call, &err);
 		return;
 	}
-	if (s->wanted != NULL && sw_store_read(call->d->store, run_read, on_read, s) == SW_OK)
+	if (s->wanted != NULL && read_part(s) == SW_OK)
 		return;
 	s->rc = sw_err_set(&s->err, SW_BUSY, "too many requests wait for the store; try again");
 	answer(s);

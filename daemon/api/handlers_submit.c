@@ -4,13 +4,15 @@
  *   refine resolved -> spec read -> earlier trials read -> state machine built -> worker's check ->
  *   stored
  *
- * Stages that need the store, or may take longer than a turn of the loop should, run on its
- * reader's thread; any of them may end the submission with an error.
+ * What needs the store runs on its reader's thread, what may take longer than a turn of the loop
+ * should on the pool; any stage may end the submission with an error.
  */
 #include "base/fault.h"
 #include "base/log.h"
 #include "daemon/api/handlers.h"
 #include "daemon/daemon.h"
+#include "daemon/net/conn.h"
+#include "daemon/net/pool.h"
 #include "daemon/plan/plan.h"
 #include "daemon/plan/refine.h"
 #include "daemon/plan/warm.h"
@@ -27,21 +29,27 @@
 #include <string.h>
 #include <sys/random.h>
 
+#define LOOP_VALUES 1000 /* in a spec that the loop reads itself: a third of a millisecond */
+
 struct submit {
 	struct sw_call *call;
 	cJSON *resolved; /* the spec with refine's parameters; NULL: as it came */
 	struct sw_spec *spec;
+	struct sw_buf text; /* the spec as it is stored, and as the worker's check gets it */
 	struct sw_warm warm;
 	struct sw_sweep *sched;
-	sw_status rc; /* of the read under way */
+	struct sw_pool_job job;
+	sw_status rc; /* of the stage under way */
 	struct sw_err err;
 	uint64_t seed;
 	bool store; /* submit; else validate */
+	bool warmed;
 };
 
 static void free_submit(struct submit *s)
 {
 	sw_warm_fini(&s->warm);
+	sw_buf_fini(&s->text);
 	cJSON_Delete(s->resolved);
 	sw_spec_destroy(s->spec);
 	sw_sweep_destroy(s->sched);
@@ -134,13 +142,15 @@ static void write_warnings(struct sw_jw *w, const struct submit *s)
 
 /* The spec as it was given. Through the writer, which keeps 5.0 apart from 5: by W&B's rules they
  * are two different parameters. */
-static void print_spec(const struct sw_spec *spec, struct sw_buf *out)
+static sw_status print_spec(struct submit *s)
 {
 	struct sw_jw w;
 
-	sw_buf_init(out, SW_REPLY_MAX);
-	sw_jw_init(&w, out);
-	sw_jw_cjson(&w, spec->tree);
+	if (!s->store && s->spec->trainer == NULL)
+		return SW_OK; /* nobody wants it */
+	sw_jw_init(&w, &s->text);
+	sw_jw_cjson(&w, s->spec->tree);
+	return s->text.failed == SW_OK ? SW_OK : sw_err_set(&s->err, SW_NOMEM, "out of memory");
 }
 
 /* facts: zeros without a trainer. */
@@ -205,15 +215,10 @@ static void store_sweep(struct sw_change *c, const struct sw_host *h, const char
 static void accept_submit(struct submit *s, const struct sw_speccheck *facts)
 {
 	struct sw_daemon *d = s->call->d;
-	struct sw_change *c;
-	struct sw_buf text;
+	struct sw_change *c = sw_change_begin(d, s->call);
 	struct sw_host *h;
 	struct sw_jw w;
 
-	print_spec(s->spec, &text);
-	if (text.failed != SW_OK)
-		sw_daemon_die("store a sweep", SW_NOMEM);
-	c = sw_change_begin(d, s->call);
 	sw_jw_init(&w, &c->reply);
 	sw_jw_obj(&w);
 	sw_jw_kint(&w, "sweep", (int64_t)d->host_n + 1);
@@ -226,10 +231,9 @@ static void accept_submit(struct submit *s, const struct sw_speccheck *facts)
 	s->spec = NULL; /* they are the host's now */
 	s->sched = NULL;
 	c->host = h;
-	store_sweep(c, h, text.data);
+	store_sweep(c, h, s->text.data);
 	sw_warm_store(&s->warm, h->sweep, c->tx);
 	free_submit(s);
-	sw_buf_fini(&text);
 	sw_log(SW_LOG_INFO, "sweep.submit", "sweep=%lld name=\"%s\" method=%s uid=%lld",
 	       (long long)h->sweep, h->name, h->method, (long long)c->uid);
 	sw_change_commit(c);
@@ -258,46 +262,11 @@ static void check(struct submit *s)
 {
 	static const struct sw_speccheck none;
 	struct sw_err err = SW_ERR_INIT;
-	struct sw_buf text;
-	sw_status rc = SW_OK;
 
-	if (s->spec->trainer != NULL) {
-		print_spec(s->spec, &text);
-		if (text.failed != SW_OK)
-			rc = sw_err_set(&err, SW_NOMEM, "out of memory");
-		else
-			rc = sw_speccheck_start(s->call->d, text.data, on_checked, s, &err);
-		sw_buf_fini(&text);
-		if (rc == SW_OK)
-			return;
-	}
-	if (rc != SW_OK)
-		refuse_submit(s, &err);
-	else
+	if (s->spec->trainer == NULL)
 		on_checked(s, &err, &none);
-}
-
-/* The spec is whole: the trials to learn from, and the state machine. */
-static void run_build(struct sw_db *db, void *arg)
-{
-	struct submit *s = arg;
-
-	s->rc = SW_OK;
-	if (s->spec->n_warm_start > 0)
-		s->rc = sw_warm_read(&s->warm, s->spec, db, &s->err);
-	if (s->rc == SW_OK)
-		s->rc = sw_plan_build(&s->sched, s->spec, s->seed, SW_SETTLE_SLICE, 0,
-				      &s->warm.priors, &s->err);
-}
-
-static void on_built(void *arg)
-{
-	struct submit *s = arg;
-
-	if (s->rc != SW_OK)
-		refuse_submit(s, &s->err);
-	else
-		check(s);
+	else if (sw_speccheck_start(s->call->d, s->text.data, on_checked, s, &err) != SW_OK)
+		refuse_submit(s, &err);
 }
 
 /* Has the store read for this submission; the call is answered if it cannot. */
@@ -306,34 +275,112 @@ static void read_store(struct submit *s, void (*work)(struct sw_db *db, void *ar
 {
 	struct sw_err err = SW_ERR_INIT;
 
-	if (sw_store_read(s->call->d->store, work, done, s) == SW_OK)
+	if (sw_store_read(s->call->d->store, SW_READ_LONG, &s->call->conn->reads, work, done, s) ==
+	    SW_OK)
 		return;
 	(void)sw_err_set(&err, SW_BUSY, "too much waits; try again");
 	sw_call_error(s->call, &err);
 	free_submit(s);
 }
 
+/* --- the spec, and the state machine of it --- */
+
+static void run_read(struct submit *s)
+{
+	const cJSON *spec = s->resolved != NULL ? s->resolved
+						: sw_json_get(s->call->params, "spec");
+
+	s->rc = sw_spec_read(&s->spec, spec, &s->err);
+	if (s->rc == SW_OK && s->spec->refused.code != SW_OK) {
+		s->err = s->spec->refused;
+		s->rc = s->err.code;
+	}
+}
+
+/* On the pool, or on the loop. Goes as far as it can: what it learns from is read in between. */
+static void run_build(void *arg)
+{
+	struct submit *s = arg;
+
+	if (!s->store && sw_call_gone(s->call)) {
+		s->rc = sw_err_set(&s->err, SW_CONFLICT, "nobody waits for it");
+		return;
+	}
+	if (s->spec == NULL)
+		run_read(s);
+	if (s->rc != SW_OK || (s->spec->n_warm_start > 0 && !s->warmed))
+		return;
+	s->rc = print_spec(s);
+	if (s->rc == SW_OK)
+		s->rc = sw_plan_build(&s->sched, s->spec, s->seed, SW_SETTLE_SLICE, 0,
+				      &s->warm.priors, &s->err);
+}
+
+static void run_warm(struct sw_db *db, void *arg)
+{
+	struct submit *s = arg;
+
+	s->rc = sw_warm_read(&s->warm, s->spec, db, &s->err);
+}
+
+static void on_built(void *arg, bool stopping);
+
+static void on_warm(void *arg)
+{
+	struct submit *s = arg;
+
+	s->warmed = true;
+	if (s->rc != SW_OK)
+		refuse_submit(s, &s->err);
+	else
+		sw_pool_start(&s->job, s->call, run_build, on_built, s);
+}
+
+static void on_built(void *arg, bool stopping)
+{
+	struct submit *s = arg;
+
+	if (s->rc == SW_OK && stopping)
+		s->rc = sw_err_set(&s->err, SW_BUSY, "the daemon is stopping");
+	if (s->rc != SW_OK)
+		refuse_submit(s, &s->err);
+	else if (s->sched == NULL)
+		read_store(s, run_warm, on_warm);
+	else
+		check(s);
+}
+
+/* Has it more values than the loop should look at? */
+static bool is_large(const cJSON *v, size_t *left)
+{
+	for (; v != NULL && *left > 0; v = v->next) {
+		--*left;
+		if (v->child != NULL && is_large(v->child, left))
+			return true;
+	}
+	return *left == 0;
+}
+
 /* Conditions and constraints are tried at thousands of points, a grid's at each of up to 10^6. */
 static bool is_long(const struct sw_spec *spec)
 {
-	return spec->n_warm_start > 0 || spec->n_constraints > 0 || spec->n_conds > 0;
+	return spec->n_constraints > 0 || spec->n_conds > 0;
 }
 
 static void read_spec(struct submit *s, const cJSON *spec)
 {
-	struct sw_err err = SW_ERR_INIT;
+	size_t left = LOOP_VALUES;
+	const bool large = is_large(spec->child, &left);
 
-	if (sw_spec_read(&s->spec, spec, &err) != SW_OK) {
-		refuse_submit(s, &err);
-	} else if (s->spec->refused.code != SW_OK) {
-		err = s->spec->refused; /* the spec goes with the submission */
-		refuse_submit(s, &err);
-	} else if (is_long(s->spec)) {
-		read_store(s, run_build, on_built);
-	} else {
-		run_build(NULL, s);
-		on_built(s);
+	if (!large)
+		run_read(s);
+	if (large || (s->rc == SW_OK && is_long(s->spec))) {
+		sw_pool_start(&s->job, s->call, run_build, on_built, s);
+		return;
 	}
+	if (s->rc == SW_OK)
+		run_build(s);
+	on_built(s, false);
 }
 
 static void run_refine(struct sw_db *db, void *arg)
@@ -363,6 +410,7 @@ static void submit(struct sw_call *call, bool store)
 		sw_daemon_die("check a spec", SW_NOMEM);
 	s->call = call;
 	s->store = store;
+	sw_buf_init(&s->text, SW_REPLY_MAX);
 	if (getrandom(&s->seed, sizeof s->seed, 0) != (ssize_t)sizeof s->seed)
 		sw_daemon_die("draw a seed", SW_IO);
 	s->seed >>= 11; /* below 2^53, so that it can be given back in a spec */

@@ -109,7 +109,8 @@ static void read_best(struct sw_db *db, struct sw_lookup *q)
 	sw_jw_obj(&q->w);
 	sw_jw_key(&q->w, "trials");
 	sw_jw_arr(&q->w);
-	q->rc = sw_front_read(&f, db, q->sweep, &q->err);
+	if (q->is_long) /* else it has one metric, and no front */
+		q->rc = sw_front_read(&f, db, q->sweep, &q->err);
 	if (q->rc == SW_OK)
 		q->rc = read_trials(db, q, &f);
 	sw_jw_arr_end(&q->w);
@@ -135,6 +136,8 @@ void sw_handle_sweep_best(struct sw_call *call)
 	q->flag = h->maximize;
 	q->limit = sw_call_int(call, "n", 0);
 	(void)snprintf(q->text, sizeof q->text, "%s", sw_call_str(call, "scope", "last"));
+	/* The best by the last value stand in an index; else each trial is looked at. */
+	q->is_long = strcmp(q->text, "last") != 0 || h->spec == NULL || h->spec->n_metrics > 1;
 	q->work = read_best;
 	sw_lookup_run(q);
 }

@@ -153,6 +153,7 @@ void sw_handle_sweep_list(struct sw_call *call)
 	q->a = after > 0 && after <= n ? after - 1 : n;
 	q->limit = sw_call_int(call, "limit", 100);
 	(void)snprintf(q->text, sizeof q->text, "%s", sw_call_str(call, "state", ""));
+	q->is_long = true;
 	q->work = read_list;
 	sw_lookup_run(q);
 }
@@ -219,7 +220,7 @@ static void read_get(struct sw_db *db, struct sw_lookup *q)
 	if (q->count == 0)
 		sw_jw_null(&q->w);
 	struct sw_front f = {.n = 0};
-	if (q->rc == SW_OK)
+	if (q->rc == SW_OK && q->is_long)
 		q->rc = sw_front_read(&f, db, q->sweep, &q->err);
 	if (q->rc == SW_OK)
 		sw_front_write(&f, &q->w);
@@ -253,6 +254,7 @@ static void get_loaded(struct sw_host *h, struct sw_call *call)
 		sw_jw_knull(&q->w, "ended_ms");
 	sw_jw_knum(&q->w, "seconds", sw_codec_seconds(h, q->now_ms));
 	q->flag = h->maximize;
+	q->is_long = h->spec->n_metrics > 1; /* its front is of all trials */
 	q->work = read_get;
 	sw_lookup_run(q);
 }

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define PAGE_SHORT 100 /* rows: more are a long read */
+
 /* A query about the sweep (and trial) of the call. NULL: answered. */
 static struct sw_lookup *begin(struct sw_call *call,
 			       void (*work)(struct sw_db *db, struct sw_lookup *q))
@@ -25,6 +27,14 @@ static struct sw_lookup *begin(struct sw_call *call,
 	if (q != NULL)
 		q->work = work;
 	return q;
+}
+
+/* absent: rows of a page without a "limit". */
+static void run_page(struct sw_lookup *q, int64_t absent)
+{
+	q->limit = sw_call_int(q->call, "limit", absent);
+	q->is_long = q->limit > PAGE_SHORT;
+	sw_lookup_run(q);
 }
 
 static bool ignore_trial(const struct sw_row_trial *row, void *arg)
@@ -82,8 +92,7 @@ void sw_handle_trial_list(struct sw_call *call)
 		return;
 	(void)snprintf(q->text, sizeof q->text, "%s", sw_call_str(call, "state", ""));
 	q->a = sw_call_int(call, "after", 0);
-	q->limit = sw_call_int(call, "limit", 100);
-	sw_lookup_run(q);
+	run_page(q, 100);
 }
 
 /* --- get --- */
@@ -226,8 +235,7 @@ void sw_handle_trial_reports(struct sw_call *call)
 		return;
 	q->a = attempt;
 	q->b = seq;
-	q->limit = sw_call_int(call, "limit", 1000);
-	sw_lookup_run(q);
+	run_page(q, 1000);
 }
 
 /* --- log --- */
@@ -266,6 +274,5 @@ void sw_handle_trial_log(struct sw_call *call)
 	if (q == NULL)
 		return;
 	q->a = sw_call_int(call, "after", 0);
-	q->limit = sw_call_int(call, "limit", 1000);
-	sw_lookup_run(q);
+	run_page(q, 1000);
 }

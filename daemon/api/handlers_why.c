@@ -170,6 +170,7 @@ static void why_loaded(struct sw_host *h, struct sw_call *call)
 	q->limit = sw_pruner_kind(sw_sweep_pruner(h->sched));
 	q->count = (int64_t)sw_sweep_origin(h->sched, (uint64_t)q->trial).enqueued;
 	q->flag = sw_pruner_bracket_n(sw_sweep_pruner(h->sched)) > 1;
+	q->is_long = true; /* it builds the search space, and reads a thousand trials */
 	q->work = read_why;
 	q->done = why_done;
 	sw_lookup_run(q);

@@ -3,6 +3,7 @@
 #include "base/fault.h"
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
+#include "daemon/net/conn.h"
 #include "daemon/sweep/host.h"
 #include "store/store.h"
 #include <stdlib.h>
@@ -68,7 +69,8 @@ static void on_done(void *arg)
 
 void sw_lookup_run(struct sw_lookup *q)
 {
-	if (sw_store_read(q->call->d->store, on_work, on_done, q) == SW_OK)
+	if (sw_store_read(q->call->d->store, q->is_long ? SW_READ_LONG : SW_READ_SHORT,
+			  &q->call->conn->reads, on_work, on_done, q) == SW_OK)
 		return;
 	refuse(q->call, SW_BUSY, "too many requests wait for the store; try again");
 	finish(q);

@@ -28,6 +28,7 @@ struct sw_lookup {
 	int64_t a, b, limit, count, next;
 	char text[64], cause[256];
 	bool flag;
+	bool is_long;                   /* no few rows by their keys: SW_READ_LONG */
 	struct sw_jw w;                 /* writes out */
 	struct sw_buf out, more, extra; /* the answer; two more pieces for done */
 	sw_status rc;

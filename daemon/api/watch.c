@@ -21,14 +21,16 @@
 struct sw_watcher {
 	struct sw_watcher *next;
 	struct sw_conn *conn;
-	bool ready;  /* its snapshot was answered: updates may follow */
-	bool behind; /* it missed an update for want of room: the next one must be a fresh
+	uint64_t from; /* the number of its snapshot: an older update shows less */
+	bool ready;    /* its snapshot was answered: updates may follow */
+	bool behind;   /* it missed an update for want of room: the next one must be a fresh
 		      * snapshot */
 };
 
 /* One read for a snapshot or an update: pieces of JSON that finish() puts together on the loop. */
 struct feed {
 	struct sw_host *h;
+	uint64_t number;      /* in the order in which they were asked for */
 	struct sw_call *call; /* a snapshot's; NULL: an update for all watchers */
 	int64_t sweep, now_ms, rows, last;
 	bool maximize;
@@ -254,10 +256,12 @@ static void on_snapshot(void *arg)
 	for (struct sw_watcher **at = &h->watchers; *at != NULL; at = &(*at)->next) {
 		if ((*at)->conn != c)
 			continue;
-		if (f->rc == SW_OK && !f->ends)
+		if (f->rc == SW_OK && !f->ends) {
 			(*at)->ready = true;
-		else if (!(*at)->ready)
+			(*at)->from = f->number;
+		} else if (!(*at)->ready) {
 			drop_watcher(at); /* nothing more will happen */
+		}
 		break;
 	}
 	/* What ended meanwhile must still be told, though nothing more may change. */
@@ -279,6 +283,7 @@ static struct feed *new_feed(struct sw_host *h)
 	if (f == NULL)
 		return NULL;
 	f->h = h;
+	f->number = ++h->feeds;
 	f->sweep = h->sweep;
 	f->maximize = h->maximize;
 	f->now_ms = sw_clock_wall_ms();
@@ -295,14 +300,14 @@ void sw_watch_start(struct sw_host *h, struct sw_call *call)
 	struct sw_err err = SW_ERR_INIT;
 
 	/* The watcher is there from now on, so that what changes while the snapshot is read is
-	 * noted. Reads come back in their order: an update that it would miss was read before the
-	 * snapshot. */
+	 * noted. The updates that it misses until then were read before the snapshot. */
 	if (f != NULL && add_watcher(h, call->conn) != NULL) {
 		f->call = call;
 		f->snapshot = true;
 		f->rows = sw_call_int(call, "rows", 200);
 		f->last = (int64_t)sw_sweep_trial_n(h->sched);
-		if (sw_store_read(h->d->store, read_feed, on_snapshot, f) == SW_OK)
+		if (sw_store_read(h->d->store, SW_READ_LONG, &call->conn->reads, read_feed,
+				  on_snapshot, f) == SW_OK)
 			return;
 	}
 	for (struct sw_watcher **at = &h->watchers; *at != NULL; at = &(*at)->next)
@@ -350,7 +355,7 @@ static void send_update(struct sw_host *h, const struct feed *f, const char *tex
 {
 	for (struct sw_watcher *w = h->watchers, *next; w != NULL; w = next) {
 		next = w->next;
-		if (!w->ready || (w->behind && !f->snapshot))
+		if (!w->ready || f->number < w->from || (w->behind && !f->snapshot))
 			continue;
 		w->behind = !has_room(w);
 		if (!w->behind)
@@ -419,7 +424,7 @@ static void feed_host(struct sw_host *h)
 	if (n > 0)
 		memcpy(f->changed, h->changed, n * sizeof *h->changed);
 	f->changed_n = n;
-	if (sw_store_read(h->d->store, read_feed, on_update, f) != SW_OK) {
+	if (sw_store_read(h->d->store, SW_READ_LONG, NULL, read_feed, on_update, f) != SW_OK) {
 		free_feed(f);
 		return;
 	}

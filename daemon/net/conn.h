@@ -31,6 +31,7 @@
 #include "base/buf.h"
 #include "daemon/sweep/hold.h"
 #include "proto/frame.h"
+#include "store/store.h"
 #include <cjson/cJSON.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -69,12 +70,14 @@ struct sw_conn {
 	struct sw_message *head, *tail;
 	struct sw_message *batch; /* whose requests go on in the next turn; NULL: none */
 	size_t n_messages;
-	size_t n_open;        /* calls not answered yet, over all messages */
-	size_t asked;         /* bytes of the lines that those messages came in */
-	size_t n_watches;     /* sweeps watched */
-	uint32_t serial;      /* counts the daemon's connections from 1 */
-	struct sw_holds held; /* trials that it holds */
-	struct sw_slot *slot; /* a worker's, once it said hello */
+	size_t n_open;                /* calls not answered yet, over all messages */
+	size_t asked;                 /* bytes of the lines that those messages came in */
+	size_t n_watches;             /* sweeps watched */
+	uint32_t serial;              /* counts the daemon's connections from 1 */
+	struct sw_holds held;         /* trials that it holds */
+	struct sw_store_client reads; /* the store's account of it */
+	struct sw_turns_client jobs;  /* and that of daemon/net/pool.h */
+	struct sw_slot *slot;         /* a worker's, once it said hello */
 	uid_t uid;
 	pid_t pid;
 	int64_t turn_us;     /* when its present turn began */

@@ -81,6 +81,7 @@ struct sw_host {
 	struct sw_asks asks;          /* that wait for a trial */
 
 	struct sw_watcher *watchers;
+	uint64_t feeds;    /* snapshots and updates asked of the store */
 	uint64_t *changed; /* trials that changed since the last update was read */
 	size_t changed_n, changed_cap;
 	bool overflowed;              /* too many changed: the next update is a fresh snapshot */

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
+#include "daemon/net/conn.h"
 #include "daemon/sweep/host.h"
 #include "daemon/sweep/replay.h"
 #include "daemon/sweep/settle.h"
@@ -196,7 +197,8 @@ void sw_host_need(struct sw_host *h, struct sw_call *call,
 	if (l != NULL)
 		*l = (struct load){.h = h, .b = new_rebuild(h)};
 	if (l == NULL || l->b == NULL ||
-	    sw_store_read(h->d->store, run_load, on_loaded, l) != SW_OK) {
+	    sw_store_read(h->d->store, SW_READ_LONG, &call->conn->reads, run_load, on_loaded, l) !=
+		    SW_OK) {
 		if (l != NULL && l->b != NULL)
 			free_rebuild(l->b);
 		free(l);

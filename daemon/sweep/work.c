@@ -92,7 +92,8 @@ static void answer_repeat(struct sw_host *h, struct sw_call *call, const struct 
 				     .attempt = e->attempt,
 				     .seq = (int64_t)e->seq,
 				     .live = live};
-		if (sw_store_read(h->d->store, read_repeat, on_repeat, r) == SW_OK)
+		if (sw_store_read(h->d->store, SW_READ_SHORT, &call->conn->reads, read_repeat,
+				  on_repeat, r) == SW_OK)
 			return;
 		free(r);
 	}

@@ -102,7 +102,9 @@ START_TEST(read_sees_every_write_enqueued_before_it)
 		struct sw_tx *tx = tx_new();
 		put_report(tx, 1, i + 1, i);
 		ck_assert_int_eq(sw_store_commit(f.store, tx, NULL, NULL), SW_OK);
-		ck_assert_int_eq(sw_store_read(f.store, look_work, look_done, &looks[i]), SW_OK);
+		ck_assert_int_eq(sw_store_read(f.store, SW_READ_SHORT, NULL, look_work, look_done,
+					       &looks[i]),
+				 SW_OK);
 	}
 	for (unsigned i = 0; i < N; i++) {
 		fixture_wait(&f, &looks[i].done, 1);
@@ -205,8 +207,10 @@ START_TEST(close_with_a_read_at_work_runs_no_callback)
 
 	fixture_begin(&f);
 	pthread_mutex_lock(&g.lock);
-	ck_assert_int_eq(sw_store_read(f.store, hold_work, hold_done, &g), SW_OK);
-	ck_assert_int_eq(sw_store_read(f.store, hold_work, hold_done, &g), SW_OK);
+	ck_assert_int_eq(sw_store_read(f.store, SW_READ_SHORT, NULL, hold_work, hold_done, &g),
+			 SW_OK);
+	ck_assert_int_eq(sw_store_read(f.store, SW_READ_SHORT, NULL, hold_work, hold_done, &g),
+			 SW_OK);
 	ck_assert_uint_eq(sw_store_queued(f.store), 2);
 	pthread_mutex_unlock(&g.lock);
 	fixture_close(&f);
@@ -307,7 +311,8 @@ START_TEST(store_without_memory_fails_cleanly_at_each_call)
 				put_report(tx, 1, 100 * nth + (unsigned)i, 1);
 			rc = sw_store_commit(f.store, tx, count_done, &done);
 		}
-		const sw_status read = sw_store_read(f.store, look_work, look_done, &l);
+		const sw_status read =
+			sw_store_read(f.store, SW_READ_SHORT, NULL, look_work, look_done, &l);
 		fired = sw_fault_fired(SW_FAULT_MALLOC);
 		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
 		ck_assert_int_eq(rc == SW_NOMEM || read == SW_NOMEM, fired != 0);

@@ -1,0 +1,53 @@
+#include "daemon/net/pool.h"
+#include "base/clock.h"
+#include "daemon/daemon.h"
+#include "daemon/net/call.h"
+#include "daemon/net/conn.h"
+
+static void on_work(uv_work_t *work)
+{
+	struct sw_pool_job *job = work->data;
+
+	job->from_us = sw_clock_mono_us();
+	job->run(job->arg);
+}
+
+static void start_next(struct sw_daemon *d);
+
+static void on_after_work(uv_work_t *work, int status)
+{
+	struct sw_pool_job *job = work->data;
+	struct sw_daemon *d = job->d;
+
+	(void)status; /* never cancelled */
+	sw_turns_charge(job->turn.client, sw_clock_mono_us() - job->from_us);
+	d->pool.running--;
+	start_next(d);
+	job->done(job->arg, d->phase != SW_UP);
+}
+
+static void start_next(struct sw_daemon *d)
+{
+	struct sw_pool_job *job;
+
+	while (d->pool.running < SW_POOL_AT_ONCE &&
+	       (job = (struct sw_pool_job *)sw_turns_take(&d->pool.turns, NULL, NULL)) != NULL) {
+		if (d->phase != SW_UP) {
+			job->done(job->arg, true);
+			continue;
+		}
+		d->pool.running++;
+		if (uv_queue_work(d->loop, &job->work, on_work, on_after_work) != 0)
+			sw_daemon_die("compute for a request", SW_INTERNAL);
+	}
+}
+
+void sw_pool_start(struct sw_pool_job *job, struct sw_call *call, void (*run)(void *arg),
+		   void (*done)(void *arg, bool stopping), void *arg)
+{
+	*job = (struct sw_pool_job){
+		.d = call->d, .call = call, .run = run, .done = done, .arg = arg};
+	job->work.data = job;
+	sw_turns_add(&call->d->pool.turns, &call->conn->jobs, &job->turn);
+	start_next(call->d);
+}

@@ -1,0 +1,43 @@
+/*
+ * daemon/net/pool.h — long computing for requests, on libuv's pool: specs that are read and built,
+ * sweeps that are re-run.
+ *
+ * Few run at once, because suggestions are made on the same threads; the next is of the connection
+ * that has had least (base/turns.h).
+ *
+ * Memory   A job is part of what it belongs to, and stays until `done`.
+ */
+#ifndef SW_DAEMON_NET_POOL_H
+#define SW_DAEMON_NET_POOL_H
+
+#include "base/turns.h"
+#include <stdbool.h>
+#include <uv.h>
+
+struct sw_call;
+struct sw_daemon;
+
+#define SW_POOL_AT_ONCE 2
+
+struct sw_pool { /* the daemon's; zeroed at first */
+	struct sw_turns turns;
+	unsigned running;
+};
+
+struct sw_pool_job {
+	struct sw_turn turn; /* first: a turn is its job */
+	uv_work_t work;
+	struct sw_daemon *d;
+	struct sw_call *call; /* open until `done` answers it */
+	void (*run)(void *arg);
+	void (*done)(void *arg, bool stopping);
+	void *arg;
+	int64_t from_us;
+};
+
+/* run on a thread of the pool, then done on the loop; stopping: the daemon is, and run may not have
+ * run: the call is to be answered with that. done may be called at once. */
+void sw_pool_start(struct sw_pool_job *job, struct sw_call *call, void (*run)(void *arg),
+		   void (*done)(void *arg, bool stopping), void *arg);
+
+#endif
