@@ -107,8 +107,12 @@ static int peek(const struct scan *s)
 
 static void skip_space(struct scan *s)
 {
-	while (s->at < s->len && strchr(" \t\r\n", s->text[s->at]) != NULL && s->text[s->at] != 0)
-		s->at++;
+	for (; s->at < s->len; s->at++) {
+		const char c = s->text[s->at];
+
+		if (c != ' ' && c != '\t' && c != '\r' && c != '\n')
+			return;
+	}
 }
 
 /* Four hex digits at s->at. */
@@ -218,6 +222,7 @@ static bool finite_number(const char *text, size_t n)
 static sw_status scan_number(struct scan *s)
 {
 	const size_t start = s->at;
+	bool exponent = false;
 
 	if (peek(s) == '-')
 		s->at++;
@@ -234,6 +239,7 @@ static sw_status scan_number(struct scan *s)
 			return expected(s, "a digit after the decimal point");
 	}
 	if (peek(s) == 'e' || peek(s) == 'E') {
+		exponent = true;
 		s->at++;
 		if (peek(s) == '+' || peek(s) == '-')
 			s->at++;
@@ -242,7 +248,8 @@ static sw_status scan_number(struct scan *s)
 	}
 	if (s->at - start > SW_JSON_MAX_NUMBER)
 		return bad_at(s, start, "a number of too many characters");
-	if (!finite_number(s->text + start, s->at - start))
+	/* Without an exponent it is far below the largest double. */
+	if (exponent && !finite_number(s->text + start, s->at - start))
 		return bad_at(s, start, "a number that is not finite");
 	return SW_OK;
 }

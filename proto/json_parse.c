@@ -12,7 +12,7 @@ static const char *after_string(const char *p)
 
 static bool in_number(char c)
 {
-	return (c >= '0' && c <= '9') || strchr("+-.eE", c) != NULL;
+	return (c >= '0' && c <= '9') || c == '.' || c == '-' || c == 'e' || c == 'E' || c == '+';
 }
 
 /* Numbers come in the text in the order of the tree's walk, so one cursor serves both. The text

@@ -43,6 +43,11 @@ struct sw_spec_group {
 	const cJSON *when;                  /* or NULL; what it says holds for all inside */
 };
 
+struct sw_spec_place {
+	const cJSON *v;
+	size_t i;
+};
+
 /* One parameter. `dist` is the W&B name after defaults were applied (W&B's rules: "value" makes a
  * constant, "values" a categorical, "min" and "max" int_uniform when both are integers and uniform
  * otherwise, with "q" q_uniform), aliases resolved to one of:
@@ -66,6 +71,7 @@ struct sw_spec_param {
 	const cJSON *value;    /* constant: any JSON value */
 	const double *weights; /* or NULL; as many as values */
 	size_t n_values;
+	struct sw_spec_place *sorted; /* the values, for sw_spec_value_find() */
 };
 
 /* child is active only where parent is active and has one of the values. */
@@ -288,5 +294,7 @@ const cJSON *sw_spec_param_value(const cJSON *params, const char *name);
 
 /* The same value: numbers by what they are, everything else by kind and content. */
 bool sw_spec_same(const cJSON *a, const cJSON *b);
+/* Which of p->values is the same as v; n_values: none. O(log n). */
+size_t sw_spec_value_find(const struct sw_spec_param *p, const cJSON *v);
 
 #endif

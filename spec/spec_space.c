@@ -11,6 +11,7 @@ void spec_space_fini(struct sw_spec *s)
 {
 	for (size_t i = 0; i < s->n_params; i++) {
 		free((void *)s->params[i].weights);
+		free(s->params[i].sorted);
 		if (s->params[i].name != s->params[i].key)
 			free((void *)s->params[i].name);
 	}

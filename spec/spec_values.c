@@ -21,30 +21,46 @@ static int scalar_compare(const cJSON *a, const cJSON *b)
 	return 0;
 }
 
-struct place {
-	const cJSON *v;
-	size_t i;
-};
-
 static int by_value(const void *pa, const void *pb)
 {
-	const struct place *a = pa, *b = pb;
+	const struct sw_spec_place *a = pa, *b = pb;
 	const int d = scalar_compare(a->v, b->v);
 
 	return d != 0 ? d : (a->i > b->i) - (a->i < b->i);
 }
 
-static sw_status twice(const cJSON *values, size_t n, const char *key, struct sw_err *err)
+size_t sw_spec_value_find(const struct sw_spec_param *p, const cJSON *v)
 {
-	struct place *sorted = sw_calloc(n, sizeof *sorted);
+	size_t low = 0, high = p->n_values;
+
+	while (low < high) {
+		const size_t mid = low + (high - low) / 2;
+		const int d = scalar_compare(v, p->sorted[mid].v);
+
+		if (d == 0)
+			return p->sorted[mid].i;
+		if (d < 0)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return p->n_values;
+}
+
+/* Sorts p->values; none of them may stand there twice. */
+static sw_status sort_values(struct sw_spec_param *p, const char *key, struct sw_err *err)
+{
+	const size_t n = p->n_values;
+	struct sw_spec_place *sorted = sw_calloc(n, sizeof *sorted);
 	size_t i = 0, found = 0; /* 0: none, since the first of its kind is never the second */
 	const cJSON *v;
 	char ptr[48];
 
+	p->sorted = sorted;
 	if (sorted == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
-	cJSON_ArrayForEach (v, values) {
-		sorted[i] = (struct place){v, i};
+	cJSON_ArrayForEach (v, p->values) {
+		sorted[i] = (struct sw_spec_place){v, i};
 		i++;
 	}
 	qsort(sorted, n, sizeof *sorted, by_value);
@@ -52,7 +68,6 @@ static sw_status twice(const cJSON *values, size_t n, const char *key, struct sw
 		if (scalar_compare(sorted[i - 1].v, sorted[i].v) == 0 &&
 		    (found == 0 || sorted[i].i < found))
 			found = sorted[i].i;
-	free(sorted);
 	if (found == 0)
 		return SW_OK;
 	(void)snprintf(ptr, sizeof ptr, "/%s/%zu", key, found);
@@ -87,7 +102,7 @@ sw_status spec_values_read(struct sw_spec_param *p, const cJSON *v, const char *
 					 spec_kind(value));
 	}
 	p->values = values;
-	return twice(values, p->n_values, key, err);
+	return sort_values(p, key, err);
 }
 
 sw_status spec_weights_read(struct sw_spec_param *p, const cJSON *v, struct sw_err *err)

@@ -46,17 +46,11 @@ static sw_status no_such_value(const struct sw_spec_param *p, const cJSON *v, co
 static sw_status check_value(const struct sw_spec_param *p, const cJSON *v, const char *ptr,
 			     struct sw_err *err)
 {
-	const cJSON *one;
-
 	if (p->value != NULL)
 		return sw_spec_same(p->value, v) ? SW_OK : no_such_value(p, v, ptr, err);
-	if (p->values != NULL) {
-		cJSON_ArrayForEach (one, p->values) {
-			if (sw_spec_same(one, v))
-				return SW_OK;
-		}
-		return no_such_value(p, v, ptr, err);
-	}
+	if (p->values != NULL)
+		return sw_spec_value_find(p, v) < p->n_values ? SW_OK
+							      : no_such_value(p, v, ptr, err);
 	if (cJSON_IsNumber(v))
 		return SW_OK;
 	return sw_err_at(err, SW_INVALID, ptr, "\"%s\" is a number, never %s", p->name,
@@ -130,7 +124,6 @@ static sw_status check_when(const struct sw_spec *s, const cJSON *when, const ch
 		sw_json_pointer_add(place, sizeof place, entry->string);
 		const int n = cJSON_IsArray(entry) ? cJSON_GetArraySize(entry) : 1;
 		*values += (size_t)n;
-		/* Before the values are looked at: each is compared with all of the parent's. */
 		if (*values > SW_SPEC_MAX_WHEN)
 			return sw_err_at(err, SW_INVALID, place, "more than %d values",
 					 SW_SPEC_MAX_WHEN);

@@ -110,9 +110,6 @@ static sw_status no_choice(const struct sw_spec_param *p, const cJSON *v, struct
 static sw_status read_choice(const struct sw_spec_param *p, const cJSON *v, struct sw_value *out,
 			     struct sw_err *err)
 {
-	const cJSON *one;
-	uint32_t k = 0;
-
 	*out = (struct sw_value){.choice = 0};
 	if (p->value != NULL)
 		return sw_spec_same(p->value, v)
@@ -120,14 +117,11 @@ static sw_status read_choice(const struct sw_spec_param *p, const cJSON *v, stru
 			       : sw_err_set(err, SW_INVALID,
 					    "\"%s\" is a constant, and this is not its value",
 					    p->name);
-	cJSON_ArrayForEach (one, p->values) {
-		if (sw_spec_same(one, v)) {
-			out->choice = k;
-			return SW_OK;
-		}
-		k++;
-	}
-	return no_choice(p, v, err);
+	const size_t k = sw_spec_value_find(p, v);
+	if (k == p->n_values)
+		return no_choice(p, v, err);
+	out->choice = (uint32_t)k;
+	return SW_OK;
 }
 
 sw_status sw_plan_value(const struct sw_spec *spec, const struct sw_space *space, size_t i,

@@ -44,6 +44,31 @@ START_TEST(spec_groups_are_flattened_in_their_order)
 }
 END_TEST
 
+/* As a look at each of the values would find it. */
+START_TEST(spec_value_is_found_among_values_of_every_kind)
+{
+	struct sw_spec *s = read_spec(
+		SPACE("'x':{'values':['b',7,true,'','7',null,-2.5,false,'a',0,1e3,'ab',2]}"));
+	cJSON *asked = parse("['a','ab','b','','7',7,7.0,-0.0,0,1000,-2.5,2,2.5,true,false,null,"
+			     "'c','B',1,{},[],[7],{'a':7}]");
+	const struct sw_spec_param *p = &s->params[0];
+	const cJSON *v, *one;
+
+	cJSON_ArrayForEach (v, asked) {
+		size_t want = 0;
+
+		cJSON_ArrayForEach (one, p->values) {
+			if (sw_spec_same(one, v))
+				break;
+			want++;
+		}
+		ck_assert_uint_eq(sw_spec_value_find(p, v), want);
+	}
+	cJSON_Delete(asked);
+	sw_spec_destroy(s);
+}
+END_TEST
+
 START_TEST(spec_value_of_a_grouped_parameter_is_found_by_its_whole_name)
 {
 	cJSON *v = parse("{'a':{'b':{'c':1},'b.d':2},'a.b.e':3,'x.y':4,'s':'text'}");
@@ -252,6 +277,7 @@ int main(void)
 	tcase_add_test(tcase, spec_conditions_name_child_parent_and_values);
 	tcase_add_loop_test(tcase, spec_constraint_becomes_two_sums, 0, N(constraints));
 	tcase_add_loop_test(tcase, spec_rays_distribution_is_what_its_name_promises, 0, N(rays));
+	tcase_add_test(tcase, spec_value_is_found_among_values_of_every_kind);
 	tcase_add_test(tcase, spec_layer_of_a_conditional_parameter_is_warned_of);
 	srunner_run_all(runner, CK_ENV);
 	const int failed = srunner_ntests_failed(runner);
