@@ -74,6 +74,7 @@ static void on_flush(uv_prepare_t *p)
 {
 	sw_conn_go_on(p->data);
 	sw_conn_flush_all(p->data); /* answers first */
+	sw_server_turn(p->data);
 	sw_budget_flush(p->data);
 	sw_suggest_flush(p->data);
 	sw_asks_flush(p->data);
@@ -148,8 +149,6 @@ static void on_tick(uv_timer_t *t)
 		return;
 	}
 	check_state(d);
-	if (d->accept_owed)
-		sw_conn_accept(d, (uv_stream_t *)&d->listener);
 	const bool stood_still = now_us - d->tick_us > STOOD_STILL_US;
 	d->tick_us = now_us;
 	sw_hold_tick(d, now_us);

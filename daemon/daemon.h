@@ -46,8 +46,9 @@ struct sw_daemon {
 
 	struct sw_conn *conns; /* list */
 	size_t conn_n, conn_max;
-	bool accept_owed;      /* one waits in the backlog that there was no memory for */
-	struct sw_conn *dirty; /* conns with answers ready to be sent */
+	bool accept_owed;                    /* one waits that there was no memory or no time for */
+	unsigned accepted_n;                 /* in this turn of the loop */
+	struct sw_conn *dirty;               /* conns with answers ready to be sent */
 	struct sw_conn *turns, **turns_tail; /* conns whose requests go on in the next turn */
 	size_t conn_bytes;                   /* that all conns hold in memory */
 	uint32_t conn_serial;                /* of the newest */

@@ -289,7 +289,8 @@ void sw_conn_accept(struct sw_daemon *d, uv_stream_t *listener)
 {
 	struct sw_conn *c = sw_calloc(1, sizeof *c);
 
-	/* libuv is deaf to the listener until this one is accepted: the tick comes back for it. */
+	/* libuv is deaf to the listener until this one is accepted: the next turn comes back for
+	 * it. */
 	d->accept_owed = c == NULL;
 	if (c == NULL)
 		return;

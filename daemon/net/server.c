@@ -13,8 +13,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define CONN_MAX ((rlim_t)8192)
-#define FD_SPARE ((rlim_t)64) /* for the store, the workers' pipes, logs */
+#define CONN_MAX       ((rlim_t)8192)
+#define ACCEPTS_A_TURN 16
+#define FD_SPARE       ((rlim_t)64) /* for the store, the workers' pipes, logs */
 
 /* As many connections as there are descriptors for, the limit raised as far as it goes. */
 static size_t conn_limit(void)
@@ -54,12 +55,25 @@ static bool answered(const char *path)
 	return yes;
 }
 
+/* libuv accepts until nobody knocks any more: whoever comes and goes in a loop would hold this turn
+ * for ever. While one is owed it is deaf to the rest. */
 static void on_connection(uv_stream_t *listener, int status)
 {
+	struct sw_daemon *d = listener->data;
+
 	if (status < 0)
 		sw_log(SW_LOG_WARN, "server.accept", "why=\"%s\"", uv_strerror(status));
+	else if (d->accepted_n++ < ACCEPTS_A_TURN)
+		sw_conn_accept(d, listener);
 	else
-		sw_conn_accept(listener->data, listener);
+		d->accept_owed = true;
+}
+
+void sw_server_turn(struct sw_daemon *d)
+{
+	d->accepted_n = 0;
+	if (d->accept_owed && !uv_is_closing((uv_handle_t *)&d->listener))
+		sw_conn_accept(d, (uv_stream_t *)&d->listener);
 }
 
 /* Whoever may rename the socket may put another in its place, and be taken for this daemon. */

@@ -10,6 +10,9 @@ struct sw_daemon;
  * answers is SW_CONFLICT; a folder that others may write in, SW_DENIED. */
 SW_NODISCARD sw_status sw_server_start(struct sw_daemon *d, struct sw_err *err);
 
+/* Each turn of the loop: some more may be accepted. */
+void sw_server_turn(struct sw_daemon *d);
+
 /* Stops accepting and removes the socket file. */
 void sw_server_stop(struct sw_daemon *d);
 
