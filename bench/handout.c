@@ -152,47 +152,6 @@ static void fill(struct link *l, long sweep, size_t d, size_t *told, size_t n)
 
 /* --- what is timed --- */
 
-/* Ticks of processor time that the daemon has used. */
-static long used(pid_t pid)
-{
-	char path[64], text[1024];
-	FILE *f;
-	size_t n;
-
-	(void)snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
-	f = fopen(path, "r");
-	n = f != NULL ? fread(text, 1, sizeof text - 1, f) : 0;
-	text[n] = '\0';
-	if (f != NULL)
-		(void)fclose(f);
-	const char *at = strrchr(text, ')');
-	long user = 0, system = 0;
-	for (int field = 3; at != NULL && field <= 15; field++) {
-		at = strchr(at + 1, ' ');
-		if (at != NULL && field == 14)
-			user = strtol(at, NULL, 10);
-		if (at != NULL && field == 15)
-			system = strtol(at, NULL, 10);
-	}
-	return user + system;
-}
-
-/* Waits until the daemon has rested for 60 ms (a tick is 10), at most 20 s. */
-static void rest(pid_t pid)
-{
-	const struct timespec pause = {.tv_nsec = 20 * 1000000};
-	const double until = bench_now() + 20;
-	long last = -1;
-
-	for (int still = 0; still < 3 && bench_now() < until;) {
-		const long now = used(pid);
-
-		still = now == last ? still + 1 : 0;
-		last = now;
-		(void)nanosleep(&pause, NULL);
-	}
-}
-
 static double median(double *v, size_t n)
 {
 	bench_sort(v, n);
@@ -220,7 +179,7 @@ static double prepared(struct link *l, long sweep, size_t *told)
 
 	(void)time_ask(l, sweep, &held);
 	for (size_t k = 0; k < ASKS; k++) {
-		rest(l->pid);
+		bench_server_rest(l->pid);
 		(void)time_ask(l, sweep, &first);
 		took[k] = time_ask(l, sweep, &second);
 		put_tell(l, sweep, first);
@@ -255,7 +214,7 @@ static double prepared_many(struct link *l, long sweep, size_t *told)
 	put_ask(l, sweep, MANY);
 	take_trials(answer(l), running);
 	for (size_t k = 0; k < ASKS / 2; k++) {
-		rest(l->pid);
+		bench_server_rest(l->pid);
 		const double from = bench_now();
 		put_ask(l, sweep, MANY);
 		const char *line = answer(l);

@@ -39,6 +39,7 @@ struct options {
 
 struct rig {
 	const char *socket;
+	pid_t pid;
 	struct bench_client c;
 	long big, own, open, trial; /* sweeps: read by all, reported to, asked of without end */
 	long seq;
@@ -212,27 +213,6 @@ static void measure(struct rig *r, struct calm k[2], double seconds)
 	}
 	for (int i = 0; i < 2; i++)
 		(void)pthread_join(thread[i], NULL);
-}
-
-/* Until the daemon has done what was asked of it: an attack is over when its work is. */
-static void rest(struct rig *r)
-{
-	const double until = bench_now() + 20;
-
-	for (int quick = 0; quick < 50 && bench_now() < until;) {
-		const double from = bench_now();
-
-		begin(r, "sweep.validate");
-		add(r,
-		    "\"spec\":{\"method\":\"random\",\"metric\":{\"name\":\"y\"},\"parameters\":{"
-		    "\"x\":{\"min\":0.0,\"max\":1.0},\"y\":{\"min\":0.0,\"max\":1.0}},"
-		    "\"constraints\":[\"x <= y\"]}}}");
-		(void)ask(r);
-		begin(r, "trial.list");
-		add(r, "\"sweep\":%ld,\"limit\":200}}", r->big);
-		(void)ask(r);
-		quick = bench_now() - from < 0.02 ? quick + 1 : 0;
-	}
 }
 
 /* --- the attacks --- */
@@ -411,7 +391,7 @@ static void run_one(struct rig *r, const struct attack *a, const struct options 
 		free(before[i].ms);
 		free(during[i].ms);
 	}
-	rest(r);
+	bench_server_rest(r->pid); /* an attack is over when its work is */
 }
 
 static int run(const struct options *o, const struct bench_scratch *s)
@@ -426,7 +406,7 @@ static int run(const struct options *o, const struct bench_scratch *s)
 
 	assert(t != NULL && r.line != NULL);
 	bench_table_init(t, names, sizeof names / sizeof *names);
-	const pid_t pid = bench_sweepd_start(s->dir, s->socket);
+	r.pid = bench_sweepd_start(s->dir, s->socket);
 	if (bench_client_connect(&r.c, s->socket) == 0) {
 		r.big = submit(&r);
 		r.own = submit(&r);
@@ -441,7 +421,7 @@ static int run(const struct options *o, const struct bench_scratch *s)
 		rc = 0;
 	}
 	bench_client_close(&r.c);
-	if (bench_server_stop(pid) != 0)
+	if (bench_server_stop(r.pid) != 0)
 		rc = -1;
 	if (rc == 0) {
 		bench_table_print(t);

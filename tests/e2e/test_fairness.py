@@ -97,3 +97,15 @@ def test_large_spec_that_is_wrong_says_where(client):
         assert e.pointer == "/spec/parameters/a/values/5000", e
     else:
         raise AssertionError("a value that stands twice was taken")
+
+
+def test_call_does_not_wait_until_all_who_knock_are_let_in(daemon, client):
+    client.call("daemon.info")
+    daemon.process.send_signal(signal.SIGSTOP)
+    crowd = [daemon.client() for _ in range(300)]
+    client.send(request(1, "daemon.stats"))
+    daemon.process.send_signal(signal.SIGCONT)
+    assert client.receive()["result"]["connections"] < 150
+    for one in crowd:
+        assert one.call("daemon.info")
+        one.close()
