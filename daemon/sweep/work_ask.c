@@ -24,6 +24,7 @@
 
 #define ASK_MAX_BYTES ((size_t)512 * 1024)
 #define CHECKPOINT_S  30 /* how old a trial's last checkpoint becomes, when nothing else is said */
+#define ASK_FEW       50 /* trials that an ask may want without waiting for its turn */
 #define ASK_TURN_US   ((int64_t)3000) /* how long an ask for many holds the loop at a time */
 
 /* --- handing out --- */
@@ -188,8 +189,8 @@ struct sw_long_ask {
 
 static void next_slice(void *arg);
 
-/* Those that want more than a slice take turns: the next slice of all begins when this change is
- * stored, so that the loop is held by one at a time. */
+/* Those that want many take turns: the next slice of all begins when this change is stored, so that
+ * the loop is held by one at a time, and no report waits for many of them at the disk. */
 static void go_on_after(struct sw_change *c)
 {
 	if (c->d->ask_slice)
@@ -245,6 +246,8 @@ static const char *idle_word(enum sw_idle idle)
 
 static void finish_ask(struct sw_long_ask *a, struct sw_change *c)
 {
+	const bool many = a->given > ASK_FEW;
+
 	sw_jw_arr_end(&a->w);
 	if (a->given == 0)
 		sw_jw_kstr(&a->w, "reason", idle_word(sw_sweep_idle(a->h->sched)));
@@ -256,7 +259,7 @@ static void finish_ask(struct sw_long_ask *a, struct sw_change *c)
 		sw_call_result(c->call, &c->reply);
 		c->call = NULL;
 	}
-	if (c->d->long_asks != NULL)
+	if (many || c->d->long_asks != NULL)
 		go_on_after(c);
 	sw_change_commit(c); /* an empty one too: the answer keeps its place */
 }
@@ -335,13 +338,14 @@ static void hand_out(struct sw_long_ask *a)
 static void next_slice(void *arg)
 {
 	struct sw_daemon *d = arg;
-	struct sw_long_ask *a = d->long_asks;
 
 	d->ask_slice = false;
-	if (a == NULL)
-		return;
-	d->long_asks = a->next;
-	hand_out(a);
+	while (d->long_asks != NULL && !d->ask_slice) {
+		struct sw_long_ask *a = d->long_asks;
+
+		d->long_asks = a->next;
+		hand_out(a);
+	}
 }
 
 void sw_work_ask_now(struct sw_host *h, struct sw_call *call)
@@ -356,7 +360,10 @@ void sw_work_ask_now(struct sw_host *h, struct sw_call *call)
 	sw_jw_obj(&a->w);
 	sw_jw_key(&a->w, "trials");
 	sw_jw_arr(&a->w);
-	hand_out(a);
+	if (a->left > ASK_FEW && h->d->ask_slice)
+		go_on_later(a);
+	else
+		hand_out(a);
 }
 
 void sw_work_ask(struct sw_host *h, struct sw_call *call)
