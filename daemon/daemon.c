@@ -237,7 +237,7 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 		.loop = loop, .config = *config, .lock_fd = -1, .handed = {.fd = -1}};
 	d->started_us = sw_clock_mono_us();
 	d->tick_us = d->hold_tick_us = d->started_us;
-	d->turns_tail = &d->turns;
+	d->later_tail = &d->later;
 	init_handles(d);
 	rc = sw_methods_load(&d->methods, err);
 	if (rc == SW_OK)

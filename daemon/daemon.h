@@ -49,7 +49,8 @@ struct sw_daemon {
 	bool accept_owed;                    /* one waits that there was no memory or no time for */
 	unsigned accepted_n;                 /* in this turn of the loop */
 	struct sw_conn *dirty;               /* conns with answers ready to be sent */
-	struct sw_conn *turns, **turns_tail; /* conns whose requests go on in the next turn */
+	struct sw_conn *later, **later_tail; /* conns whose requests go on in the next turn */
+	int64_t turn_us;                     /* that this turn of the loop spent on requests */
 	size_t conn_bytes;                   /* that all conns hold in memory */
 	uint32_t conn_serial;                /* of the newest */
 

@@ -34,19 +34,19 @@ static void on_closed(uv_handle_t *h)
 	conn_free_when_done(c);
 }
 
-static void leave_turns(struct sw_conn *c)
+static void leave_later(struct sw_conn *c)
 {
 	struct sw_daemon *d = c->d;
-	struct sw_conn **p = &d->turns;
+	struct sw_conn **p = &d->later;
 
-	if (!c->in_turns)
+	if (!c->is_later)
 		return;
 	while (*p != c)
-		p = &(*p)->next_turn;
-	*p = c->next_turn;
-	if (d->turns_tail == &c->next_turn)
-		d->turns_tail = p;
-	c->in_turns = false;
+		p = &(*p)->next_later;
+	*p = c->next_later;
+	if (d->later_tail == &c->next_later)
+		d->later_tail = p;
+	c->is_later = false;
 }
 
 /* The message was held open while its requests were started. */
@@ -77,7 +77,7 @@ void sw_conn_close(struct sw_conn *c)
 			*p = c->next_dirty;
 			break;
 		}
-	leave_turns(c);
+	leave_later(c);
 	if (c->batch != NULL) /* the rest of it is not started any more */
 		end_batch(c);
 	conn_charge(c);
@@ -158,15 +158,22 @@ void conn_read_lines(struct sw_conn *c)
 {
 	bool had_line = false, more = true;
 
-	if (c->in_turns)
+	if (c->is_later)
 		return;
 	c->turn_us = sw_clock_mono_us();
+	if (c->d->turn_us >= SW_CONN_TURN_ALL_US) { /* others have had this turn of the loop */
+		(void)uv_read_stop((uv_stream_t *)&c->pipe);
+		c->stopped = true;
+		go_on_later(c);
+		return;
+	}
 	c->n_open++; /* a line may close the connection; it stays until this is done */
 	while (!c->closing && more && !(had_line && sw_conn_turn_over(c))) {
 		more = take_next(c);
 		had_line = had_line || more;
 	}
 	c->n_open--;
+	c->d->turn_us += sw_clock_mono_us() - c->turn_us;
 	if (c->closing) {
 		conn_free_when_done(c);
 		return;
@@ -179,7 +186,7 @@ void conn_read_lines(struct sw_conn *c)
 		c->partial_us = c->active_us;
 	if (waits && !full)
 		go_on_later(c);
-	const bool stop = full || c->in_turns;
+	const bool stop = full || c->is_later;
 	if (stop && !c->stopped)
 		(void)uv_read_stop((uv_stream_t *)&c->pipe);
 	else if (!stop && c->stopped)
@@ -194,24 +201,23 @@ static void go_on_later(struct sw_conn *c)
 {
 	struct sw_daemon *d = c->d;
 
-	c->next_turn = NULL;
-	*d->turns_tail = c;
-	d->turns_tail = &c->next_turn;
-	c->in_turns = true;
+	c->next_later = NULL;
+	*d->later_tail = c;
+	d->later_tail = &c->next_later;
+	c->is_later = true;
 	(void)uv_async_send(&d->store_wake); /* the loop does not sleep meanwhile */
 }
 
 void sw_conn_go_on(struct sw_daemon *d)
 {
-	const int64_t until_us = sw_clock_mono_us() + SW_CONN_TURN_US;
+	d->turn_us = 0;
+	while (d->later != NULL && d->turn_us < SW_CONN_TURN_US) {
+		struct sw_conn *c = d->later;
 
-	while (d->turns != NULL && sw_clock_mono_us() < until_us) {
-		struct sw_conn *c = d->turns;
-
-		leave_turns(c);
+		leave_later(c);
 		conn_read_lines(c);
 	}
-	if (d->turns != NULL)
+	if (d->later != NULL)
 		(void)uv_async_send(&d->store_wake);
 }
 

@@ -18,7 +18,8 @@
  *          unfinished for 60 s. A connection that neither watches nor works nor waits nor holds a
  *          trial is closed after 10 minutes without a byte.
  *          Of one turn of the loop: about SW_CONN_TURN_US for the requests of a connection, be they
- *          in one batch or in many lines; the rest waits in a queue for the next turn.
+ *          in one batch or in many lines, and SW_CONN_TURN_ALL_US for those of all; the rest waits
+ *          in a queue for the next turn.
  *          Of all connections: SW_CONN_MAX_HELD bytes in memory; beyond it the connection that
  *          takes most is cut.
  *
@@ -45,6 +46,7 @@
 #define SW_CONN_MAX_ASKED    ((size_t)1024 * 1024)
 #define SW_CONN_MAX_HELD     ((size_t)128 * 1024 * 1024)
 #define SW_CONN_TURN_US      ((int64_t)2000)
+#define SW_CONN_TURN_ALL_US  ((int64_t)4000)
 
 struct sw_daemon;
 struct sw_slot;
@@ -65,7 +67,7 @@ struct sw_conn {
 	struct sw_daemon *d;
 	struct sw_conn *prev, *next; /* d->conns */
 	struct sw_conn *next_dirty;
-	struct sw_conn *next_turn; /* d->turns */
+	struct sw_conn *next_later; /* d->later */
 	struct sw_frame frame;
 	struct sw_message *head, *tail;
 	struct sw_message *batch; /* whose requests go on in the next turn; NULL: none */
@@ -90,7 +92,7 @@ struct sw_conn {
 	uint64_t slow_taken; /* bytes that the peer had taken then */
 	atomic_bool closing; /* the reader's thread may look, to spare work for one that has gone */
 	bool closed, dirty, stopped;
-	bool in_turns; /* it stands in d->turns */
+	bool is_later; /* it stands in d->later */
 };
 
 /* Accepts one pending connection. Refuses strangers (SO_PEERCRED) and anyone over the limit. */
