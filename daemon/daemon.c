@@ -1,7 +1,6 @@
 #include "daemon/daemon.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/thread.h"
 #include "daemon/api/watch.h"
 #include "daemon/net/conn.h"
 #include "daemon/net/dispatch.h"
@@ -17,7 +16,6 @@
 #include "daemon/sweep/hold.h"
 #include "daemon/sweep/host.h"
 #include "daemon/sweep/settle.h"
-#include "daemon/sweep/standby.h"
 #include "daemon/sweep/suggest.h"
 #include <assert.h>
 #include <signal.h>
@@ -188,7 +186,6 @@ void sw_daemon_stop(struct sw_daemon *d)
 	sw_suggest_refuse_all(d, "the daemon is stopping");
 	sw_asks_refuse_all(d, "the daemon is stopping");
 	sw_settle_refuse_all(d);
-	sw_standby_forget(d);
 	(void)uv_timer_start(&d->tick, on_tick, 0, 20);
 }
 
@@ -233,8 +230,7 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 	const struct sw_store_hooks hooks = {.wake = on_wake, .fatal = on_fatal, .user = d};
 	sw_status rc;
 
-	*d = (struct sw_daemon){
-		.loop = loop, .config = *config, .lock_fd = -1, .handed = {.fd = -1}};
+	*d = (struct sw_daemon){.loop = loop, .config = *config, .lock_fd = -1};
 	d->started_us = sw_clock_mono_us();
 	d->tick_us = d->hold_tick_us = d->started_us;
 	d->later_tail = &d->later;
@@ -248,8 +244,6 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 		rc = sw_store_open(&d->store, d->config.state, &hooks, err);
 	if (rc == SW_OK)
 		rc = sw_host_recover_all(d, err);
-	if (rc == SW_OK)
-		rc = sw_standby_recover(d, err);
 	if (rc == SW_OK)
 		sw_checkpoint_clean(d);
 	if (rc == SW_OK)
@@ -267,7 +261,6 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 	sw_log(SW_LOG_INFO, "daemon.start",
 	       "version=%s pid=%ld socket=%s state=%s slots=%zu sweeps=%zu", SW_VERSION,
 	       (long)getpid(), d->config.socket, d->config.state, d->slot_n, d->host_n);
-	sw_thread_prompt();
 	sw_settle_go(d); /* what the last stop interrupted */
 	return SW_OK;
 }
@@ -277,7 +270,6 @@ void sw_daemon_fini(struct sw_daemon *d)
 	sw_store_close(d->store);
 	d->store = NULL;
 	sw_supervisor_free(d);
-	sw_standby_free(d);
 	sw_gpus_free(d);
 	sw_host_free_all(d);
 	sw_checkpoint_free(d);

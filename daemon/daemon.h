@@ -17,7 +17,6 @@
 #include "base/status.h"
 #include "daemon/config.h"
 #include "daemon/net/pool.h"
-#include "daemon/sweep/handed.h"
 #include "proto/methods.h"
 #include "store/store.h"
 #include <stdbool.h>
@@ -79,10 +78,7 @@ struct sw_daemon {
 	int64_t hold_tick_us; /* the same; daemon/sweep/hold.c */
 	int64_t start_wall_ms;
 	uint64_t n_requests, n_errors, n_reports;
-	uint64_t changes, changes_stored; /* sent to the store; committed, of these */
-	struct sw_handed handed;          /* what was handed out before its commit */
-	size_t standby_left;              /* sweeps whose prepared trials are being recovered */
-	bool draining;                    /* hands out no more trials */
+	bool draining; /* hands out no more trials */
 	enum { SW_UP, SW_STOPPING, SW_CLOSING } phase;
 	int64_t stop_deadline_us;
 	int exit_code;

@@ -73,8 +73,6 @@ enum sw_op {
 	SW_OP_LOG,
 	SW_OP_SUGGESTION,
 	SW_OP_SAMPLER,
-	SW_OP_PREPARED,
-	SW_OP_PREPARED_KEEP,
 	SW_OP_PRIOR,
 	SW_OP_SLOT_PUT,
 	SW_OP_SLOT_DELETE,
@@ -93,8 +91,8 @@ struct sw_op_def {
 
 extern const struct sw_op_def sw_op_sweep_insert, sw_op_sweep_state, sw_op_trial_insert,
 	sw_op_trial_state, sw_op_attempt_start, sw_op_attempt_end, sw_op_report, sw_op_decision,
-	sw_op_event, sw_op_log, sw_op_suggestion, sw_op_sampler, sw_op_prepared,
-	sw_op_prepared_keep, sw_op_prior, sw_op_slot_put, sw_op_slot_delete;
+	sw_op_event, sw_op_log, sw_op_suggestion, sw_op_sampler, sw_op_prior, sw_op_slot_put,
+	sw_op_slot_delete;
 extern const struct sw_op_def *const sw_op_defs[SW_OP_N];
 
 /* One item of a queue: a write (tx set, and the job is part of it) or a read (work set). */
@@ -183,7 +181,6 @@ enum sw_query {
 	SW_Q_STANDING,
 	SW_Q_SUGGESTION,
 	SW_Q_SAMPLER,
-	SW_Q_PREPARED,
 	SW_Q_PRIORS,
 	SW_Q_PEEK_EVENTS,
 	SW_Q_PEEK_ATTEMPT,

@@ -4,7 +4,8 @@
 #include <stdio.h>
 
 extern const char sw_schema_sql[], sw_schema_2_sql[], sw_schema_3_sql[], sw_schema_4_sql[],
-	sw_schema_5_sql[], sw_schema_6_sql[], sw_schema_7_sql[]; /* schema.sql etc., compiled in */
+	sw_schema_5_sql[], sw_schema_6_sql[], sw_schema_7_sql[],
+	sw_schema_8_sql[]; /* schema.sql etc., compiled in */
 
 static const char *const own_steps[] = {
 	sw_schema_sql,   /* 0 to 1: an empty file */
@@ -14,6 +15,7 @@ static const char *const own_steps[] = {
 	sw_schema_5_sql, /* 4 to 5 */
 	sw_schema_6_sql, /* 5 to 6 */
 	sw_schema_7_sql, /* 6 to 7 */
+	sw_schema_8_sql, /* 7 to 8 */
 };
 _Static_assert(sizeof own_steps / sizeof own_steps[0] == SW_STORE_SCHEMA_VERSION,
 	       "a version is a step");

@@ -26,7 +26,6 @@ typedef bool sw_row_event_cb(const struct sw_row_event *row, void *arg);
 typedef bool sw_row_log_cb(const struct sw_row_log *row, void *arg);
 typedef bool sw_row_suggestion_cb(const struct sw_row_suggestion *row, void *arg);
 typedef bool sw_row_sampler_cb(const struct sw_row_sampler *row, void *arg);
-typedef bool sw_row_prepared_cb(const struct sw_row_prepared *row, void *arg);
 typedef bool sw_row_prior_cb(const struct sw_row_prior *row, void *arg);
 typedef bool sw_row_slot_cb(const struct sw_row_slot *row, void *arg);
 typedef bool sw_row_count_cb(const char *state, int64_t n, void *arg);
@@ -99,9 +98,6 @@ SW_NODISCARD sw_status sw_read_suggestion(struct sw_db *db, int64_t sweep, int64
 /* At most one row. */
 SW_NODISCARD sw_status sw_read_sampler(struct sw_db *db, int64_t sweep, sw_row_sampler_cb *cb,
 				       void *arg, struct sw_err *err);
-/* By trial. */
-SW_NODISCARD sw_status sw_read_prepared(struct sw_db *db, int64_t sweep, sw_row_prepared_cb *cb,
-					void *arg, struct sw_err *err);
 /* By n. */
 SW_NODISCARD sw_status sw_read_priors(struct sw_db *db, int64_t sweep, sw_row_prior_cb *cb,
 				      void *arg, struct sw_err *err);

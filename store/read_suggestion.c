@@ -71,40 +71,6 @@ sw_status sw_read_sampler(struct sw_db *db, int64_t sweep, sw_row_sampler_cb *cb
 	return rc != SW_OK ? rc : sw_query_run(db, q, "sampler", give_sampler, &g, err);
 }
 
-struct give_prepared {
-	sw_row_prepared_cb *cb;
-	void *arg;
-};
-
-static bool give_prepared(struct sw_cols *c, void *arg)
-{
-	const struct give_prepared *g = arg;
-	const struct sw_row_prepared row = {
-		.sweep = sw_col_int(c, 0),
-		.trial = sw_col_int(c, 1),
-		.run = sw_col_int(c, 2),
-		.known = sw_col_int(c, 3),
-		.params = sw_col_text(c, 4),
-		.why = sw_col_text(c, 5),
-		.state = sw_col_text(c, 6),
-	};
-
-	return c->bad == 0 && g->cb(&row, g->arg);
-}
-
-sw_status sw_read_prepared(struct sw_db *db, int64_t sweep, sw_row_prepared_cb *cb, void *arg,
-			   struct sw_err *err)
-{
-	static const char sql[] =
-		"SELECT sweep, trial, run, known, params, why, state FROM prepared"
-		" WHERE sweep = ?1 ORDER BY trial";
-	struct give_prepared g = {cb, arg};
-	sqlite3_stmt *q;
-	const sw_status rc = sw_query_start(db, SW_Q_PREPARED, sql, &sweep, 1, &q, err);
-
-	return rc != SW_OK ? rc : sw_query_run(db, q, "prepared", give_prepared, &g, err);
-}
-
 struct give_prior {
 	sw_row_prior_cb *cb;
 	void *arg;

@@ -118,16 +118,6 @@ struct sw_row_sampler {
 	const char *state; /* hexadecimal */
 };
 
-/* A suggestion for a trial to come, stored before anyone asks for it. */
-struct sw_row_prepared {
-	int64_t sweep, trial;
-	int64_t run;        /* of the daemon that prepared it */
-	int64_t known;      /* observations that it knew */
-	const char *params; /* JSON object */
-	const char *why;    /* JSON object */
-	const char *state;  /* hexadecimal; "" for none */
-};
-
 /* A trial of an earlier sweep that this one learns from. */
 struct sw_row_prior {
 	int64_t sweep, n;

@@ -35,7 +35,7 @@
 
 #define SW_STORE_MAX_QUEUED       ((size_t)200000)
 #define SW_STORE_MAX_QUEUED_BYTES ((size_t)512 * 1024 * 1024)
-#define SW_STORE_SCHEMA_VERSION   7
+#define SW_STORE_SCHEMA_VERSION   8
 
 struct sw_store; /* opaque */
 struct sw_tx;    /* opaque: a list of row operations that commit together */
@@ -105,10 +105,6 @@ void sw_tx_event(struct sw_tx *tx, const struct sw_row_event *row);
 void sw_tx_log(struct sw_tx *tx, const struct sw_row_log *row);
 void sw_tx_suggestion(struct sw_tx *tx, const struct sw_row_suggestion *row);
 void sw_tx_sampler(struct sw_tx *tx, const struct sw_row_sampler *row); /* by sweep */
-/* Takes the place of what was prepared for that trial. */
-void sw_tx_prepared(struct sw_tx *tx, const struct sw_row_prepared *row);
-/* Of what is prepared for a sweep only trials from..to stay; to below from: none. */
-void sw_tx_prepared_keep(struct sw_tx *tx, int64_t sweep, int64_t from, int64_t to);
 void sw_tx_prior(struct sw_tx *tx, const struct sw_row_prior *row);
 void sw_tx_slot_put(struct sw_tx *tx, const struct sw_row_slot *row); /* by slot number */
 void sw_tx_slot_delete(struct sw_tx *tx, int64_t slot);

@@ -31,40 +31,6 @@ void sw_tx_sampler(struct sw_tx *tx, const struct sw_row_sampler *row)
 	sw_tx_text(tx, row->state);
 }
 
-const struct sw_op_def sw_op_prepared = {
-	"put prepared",
-	{"INSERT INTO prepared (sweep, trial, run, known, params, why, state)"
-	 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (sweep, trial)"
-	 " DO UPDATE SET run = ?3, known = ?4, params = ?5, why = ?6, state = ?7"},
-	{false},
-};
-
-void sw_tx_prepared(struct sw_tx *tx, const struct sw_row_prepared *row)
-{
-	sw_tx_op(tx, SW_OP_PREPARED);
-	sw_tx_int(tx, row->sweep);
-	sw_tx_int(tx, row->trial);
-	sw_tx_int(tx, row->run);
-	sw_tx_int(tx, row->known);
-	sw_tx_text(tx, row->params);
-	sw_tx_text(tx, row->why);
-	sw_tx_text(tx, row->state);
-}
-
-const struct sw_op_def sw_op_prepared_keep = {
-	"keep prepared",
-	{"DELETE FROM prepared WHERE sweep = ?1 AND (trial < ?2 OR trial > ?3)"},
-	{true},
-};
-
-void sw_tx_prepared_keep(struct sw_tx *tx, int64_t sweep, int64_t from, int64_t to)
-{
-	sw_tx_op(tx, SW_OP_PREPARED_KEEP);
-	sw_tx_int(tx, sweep);
-	sw_tx_int(tx, from);
-	sw_tx_int(tx, to);
-}
-
 const struct sw_op_def sw_op_prior = {
 	"insert prior",
 	{"INSERT INTO prior (sweep, n, params, y, from_sweep, from_trial)"

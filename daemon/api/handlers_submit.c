@@ -230,7 +230,6 @@ static void accept_submit(struct submit *s, const struct sw_speccheck *facts)
 	h->bytes = facts->bytes;
 	s->spec = NULL; /* they are the host's now */
 	s->sched = NULL;
-	c->host = h;
 	store_sweep(c, h, s->text.data);
 	sw_warm_store(&s->warm, h->sweep, c->tx);
 	free_submit(s);

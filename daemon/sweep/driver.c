@@ -84,7 +84,6 @@ static void on_committed(void *arg)
 {
 	struct sw_change *c = arg;
 
-	c->d->changes_stored = c->number;
 	for (size_t i = 0; i < c->stop_n; i++)
 		sw_supervisor_stop_trial(c->d, c->stops[i].slot, c->stops[i].sweep,
 					 c->stops[i].trial, c->stops[i].attempt);
@@ -101,18 +100,10 @@ static void on_committed(void *arg)
 
 void sw_change_commit(struct sw_change *c)
 {
-	c->number = ++c->d->changes;
-	if (c->host != NULL && !c->early)
-		c->host->last_change = c->number;
 	const sw_status rc = sw_store_commit(c->d->store, c->tx, on_committed, c);
 
 	if (rc != SW_OK) /* the state machine has moved; only a restart can make the two agree */
 		sw_daemon_die("record a change", rc);
-}
-
-bool sw_change_none_left(const struct sw_host *h)
-{
-	return h->last_change <= h->d->changes_stored;
 }
 
 bool sw_change_allowed(struct sw_call *call)
@@ -150,8 +141,6 @@ sw_status sw_driver_step(struct sw_change *c, struct sw_host *h, const struct sw
 		sw_daemon_die("take an event", rc);
 	if (rc != SW_OK)
 		return rc;
-	assert(c->host == NULL || c->host == h);
-	c->host = h;
 	const uint64_t number = h->next_ev++;
 	if (h->run_cap != (int64_t)sw_sweep_asked_cap(h->sched)) { /* a child raises it, too */
 		h->run_cap = (int64_t)sw_sweep_asked_cap(h->sched);
@@ -180,7 +169,7 @@ sw_status sw_driver_step(struct sw_change *c, struct sw_host *h, const struct sw
 	}
 	sw_checkpoint_stepped(c, h, event, &before, &step);
 	sw_budget_changed(h);
-	sw_suggest_changed(c, h);
+	sw_suggest_changed(h);
 	sw_asks_changed(h);
 	sw_settle_changed(h);
 	if (actions != NULL)

@@ -2,8 +2,7 @@
  * daemon/sweep/driver.h — event -> state machine -> transaction -> commit -> effects.
  *
  * The rule of the house: store first, then act or answer. A step's rows go into one transaction;
- * the answer, and the word to a worker that it must stop, leave in the commit's callback. The one
- * exception is an ask for what was stored ahead of time (daemon/sweep/standby.h).
+ * the answer, and the word to a worker that it must stop, leave in the commit's callback.
  */
 #ifndef SW_DAEMON_SWEEP_DRIVER_H
 #define SW_DAEMON_SWEEP_DRIVER_H
@@ -18,7 +17,6 @@
 struct sw_call;
 struct sw_daemon;
 struct sw_host;
-struct sw_prepared_text;
 
 /* The names that stored events and decisions go by. */
 SW_NODISCARD sw_status sw_event_find(const char *name, enum sw_event_kind *out);
@@ -39,11 +37,6 @@ struct sw_change {
 	size_t stop_n, stop_cap;
 	struct sw_checkpoint *unneeded; /* files that nobody goes on from once this is stored */
 	size_t unneeded_n, unneeded_cap;
-	const struct sw_prepared_text *text; /* of the trial that the next step makes; NULL: it is
-						written anew */
-	struct sw_host *host;                /* whose steps these are; NULL: nobody's */
-	bool early;             /* its answer left before the commit (daemon/sweep/standby.h) */
-	uint64_t number;        /* counts the daemon's changes */
 	struct sw_host *shrink; /* its files may be over its max_mb; NULL: none */
 	int64_t uid;            /* who asked; -1: the daemon itself */
 	int64_t now_ms;
@@ -57,9 +50,6 @@ struct sw_change *sw_change_begin(struct sw_daemon *d, struct sw_call *call);
 void sw_change_commit(struct sw_change *c);
 /* Nothing was changed: frees it; its call is not answered. */
 void sw_change_drop(struct sw_change *c);
-
-/* Is all committed that has changed this sweep, but for hand-outs whose answers left early? */
-bool sw_change_none_left(const struct sw_host *h);
 
 /* Is the store able to take changes? Otherwise the call is answered (disk full, or too much waits)
  * and false returned. */

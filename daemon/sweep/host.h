@@ -56,7 +56,6 @@ struct sw_host {
 	struct sw_spec *spec;   /* NULL while unloaded */
 	struct sw_sweep *sched; /* NULL while unloaded */
 	uint64_t next_ev;       /* number of the next event */
-	uint64_t last_change;   /* the last of the daemon's changes that was this one's */
 	struct sw_run *runs;    /* runs[trial - 1] */
 	size_t run_cap_n;       /* room in runs */
 	uint64_t oldest;        /* no trial below this one is RUNNING: where a scan starts */

@@ -8,7 +8,7 @@
 #include "base/fault.h"
 #include "daemon/plan/metrics.h"
 #include "daemon/sweep/driver.h"
-#include "daemon/sweep/prepared.h"
+#include "daemon/sweep/suggest_state.h"
 #include "proto/json.h"
 #include "store/read.h"
 #include <math.h>
@@ -256,7 +256,7 @@ static bool take_state(const struct sw_row_sampler *row, void *arg)
 {
 	struct sw_replay *r = arg;
 
-	r->rc = sw_prepared_state(row->state, &r->state, &r->state_n);
+	r->rc = sw_suggest_state_read(row->state, &r->state, &r->state_n);
 	if (r->rc == SW_NOMEM)
 		(void)sw_err_set(&r->err, SW_NOMEM, "out of memory");
 	else if (r->rc != SW_OK)

@@ -12,11 +12,14 @@
 #include "daemon/plan/plan.h"
 #include "daemon/slot/supervisor.h"
 #include "daemon/sweep/host.h"
-#include "daemon/sweep/prepared.h"
 #include "daemon/sweep/suggest.h"
+#include "daemon/sweep/suggest_state.h"
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+
+#define WHY_MAX   ((size_t)64 * 1024)
+#define STATE_MAX ((size_t)16 * 1024 * 1024)
 
 static void note_stop(struct sw_change *c, int32_t slot, const struct sw_host *h,
 		      const struct sw_action *a)
@@ -57,61 +60,62 @@ static void add_log(struct sw_change *c, const struct sw_host *h, const struct s
 	sw_buf_fini(&b);
 }
 
+static char *take_text(struct sw_buf *b)
+{
+	char *text = sw_buf_take(b, NULL);
+
+	if (text == NULL)
+		sw_daemon_die("record a trial", SW_NOMEM);
+	return text;
+}
+
 /* How the trial came about, and what the sampler needs to go on from there. */
-static void add_suggestion(struct sw_change *c, const struct sw_host *h, const struct sw_action *a,
-			   const struct sw_prepared_text *text)
+static void add_suggestion(struct sw_change *c, const struct sw_host *h, const struct sw_action *a)
 {
 	const struct sw_suggestion *s = a->suggestion;
+	struct sw_buf why, state;
+
+	sw_buf_init(&why, WHY_MAX);
+	sw_suggest_why(s, sw_sweep_history(h->sched)->n_obs, h->spec, &why);
+	char *text = take_text(&why);
 	const struct sw_row_suggestion row = {.sweep = h->sweep,
 					      .trial = (int64_t)a->trial,
 					      .known = (int64_t)s->known,
-					      .why = text->why};
-	const struct sw_row_sampler sampler = {
-		.sweep = h->sweep, .trial = (int64_t)a->trial, .state = text->state};
-
+					      .why = text};
 	sw_tx_suggestion(c->tx, &row);
-	if (s->state_n > 0)
-		sw_tx_sampler(c->tx, &sampler);
-}
-
-static void write_created(const struct sw_host *h, const struct sw_action *a, bool suggested,
-			  struct sw_prepared_text *out)
-{
-	struct sw_buf params;
-
-	if (suggested) {
-		sw_prepared_write(h, a->suggestion, sw_sweep_history(h->sched)->n_obs, out);
+	free(text);
+	if (s->state_n == 0)
 		return;
-	}
-	sw_buf_init(&params, SW_REPLY_MAX);
-	sw_plan_params(h->spec, sw_sweep_space(h->sched), a->values, &params);
-	out->params = sw_buf_take(&params, NULL);
-	if (out->params == NULL)
-		sw_daemon_die("record a trial", SW_NOMEM);
+	sw_buf_init(&state, STATE_MAX);
+	sw_suggest_state_write(s->state, s->state_n, &state);
+	text = take_text(&state);
+	const struct sw_row_sampler sampler = {
+		.sweep = h->sweep, .trial = (int64_t)a->trial, .state = text};
+	sw_tx_sampler(c->tx, &sampler);
+	free(text);
 }
 
 static void on_create(struct sw_change *c, struct sw_host *h, const struct sw_action *a)
 {
-	const bool suggested = a->suggestion != NULL && sw_sweep_learns(h->sched);
-	struct sw_prepared_text own = {.params = NULL};
-	const struct sw_prepared_text *text = suggested && c->text != NULL ? c->text : &own;
+	struct sw_buf params;
 
-	if (text == &own)
-		write_created(h, a, suggested, &own);
 	if (sw_host_runs(h, a->trial) != SW_OK)
 		sw_daemon_die("record a trial", SW_NOMEM);
+	sw_buf_init(&params, SW_REPLY_MAX);
+	sw_plan_params(h->spec, sw_sweep_space(h->sched), a->values, &params);
+	char *text = take_text(&params);
 	const struct sw_row_trial row = {.sweep = h->sweep,
 					 .trial = (int64_t)a->trial,
 					 .state = sw_trial_state_name(SW_TRIAL_PENDING),
-					 .params = text->params,
+					 .params = text,
 					 .created_ms = c->now_ms,
 					 .parent = (int64_t)a->parent,
 					 .resume_step = (int64_t)a->resume_step};
 	sw_tx_trial_insert(c->tx, &row);
+	free(text);
 	sw_checkpoint_created(h, a);
-	if (suggested)
-		add_suggestion(c, h, a, text);
-	sw_prepared_text_fini(&own);
+	if (a->suggestion != NULL && sw_sweep_learns(h->sched))
+		add_suggestion(c, h, a);
 }
 
 /* The part of the slot's GPU that a trial of this sweep has; 0: there is none. */

@@ -46,8 +46,7 @@ static uint64_t next_made(const struct sw_suggester *s)
 /* Does the front of the queue know all that is known? */
 static bool is_fresh(const struct sw_suggester *s)
 {
-	return s->queue.n > 0 &&
-	       s->queue.v[0]->suggestion.known == sw_sweep_history(sweep_of(s))->n_obs;
+	return s->queue.n > 0 && s->queue.v[0]->known == sw_sweep_history(sweep_of(s))->n_obs;
 }
 
 /* A range was edited: what was made for the old space goes. The job in work may still use the
@@ -61,22 +60,21 @@ static void check_epoch(struct sw_suggester *s)
 	s->epoch = epoch;
 	s->is_void = true;
 	s->chain = false;
-	sw_prepared_drop(&s->queue);
+	sw_suggest_queue_drop(&s->queue);
 }
 
 /* What was handed out leaves, and all of it when a trial came that it did not know. */
 static void trim_queue(struct sw_suggester *s)
 {
 	check_epoch(s);
-	if (!sw_prepared_trim(&s->queue, next_trial(s), next_made(s)))
+	if (!sw_suggest_queue_trim(&s->queue, next_trial(s), next_made(s)))
 		s->chain = false;
 }
 
-static void push_queue(struct sw_suggester *s, struct sw_prepared_one *one)
+static void push_queue(struct sw_suggester *s, struct sw_suggestion *one)
 {
-	if (sw_prepared_push(&s->queue, one, next_trial(s), next_made(s)) != SW_OK)
+	if (sw_suggest_queue_push(&s->queue, one, next_trial(s), next_made(s)) != SW_OK)
 		sw_daemon_die("keep a suggestion", SW_NOMEM);
-	sw_standby_store(s);
 }
 
 /* --- the job --- */
@@ -85,9 +83,9 @@ static void run_job(uv_work_t *work)
 {
 	struct sw_suggester *s = work->data;
 
-	s->rc = sw_sampler_suggest(s->sampler, &s->history, s->made, &s->out->suggestion, &s->err);
+	s->rc = sw_sampler_suggest(s->sampler, &s->history, s->made, s->out, &s->err);
 	if (s->rc == SW_OK)
-		s->rc = sw_history_add_trial(&s->history, s->out->suggestion.values);
+		s->rc = sw_history_add_trial(&s->history, s->out->values);
 }
 
 /* The suggestion in work is for this trial: those the chain made so far are before it. */
@@ -99,30 +97,30 @@ static uint64_t job_trial(const struct sw_suggester *s)
 static void on_job(uv_work_t *work, int status)
 {
 	struct sw_suggester *s = work->data;
-	struct sw_prepared_one *out = s->out;
+	struct sw_suggestion *out = s->out;
 
 	(void)status; /* never cancelled */
 	s->busy = false;
 	s->out = NULL;
 	if (s->h->d->phase != SW_UP) {
-		sw_prepared_free(out);
+		sw_suggest_queue_free(out);
 		return;
 	}
 	if (s->rc == SW_NOMEM)
 		sw_daemon_die("make a suggestion", SW_NOMEM);
 	if (s->is_void) { /* of a space that is no more */
-		sw_prepared_free(out);
+		sw_suggest_queue_free(out);
 	} else if (s->rc != SW_OK) {
-		sw_prepared_free(out);
+		sw_suggest_queue_free(out);
 		sw_driver_fail(s->h, s->err.msg);
 	} else if (s->fresh_start && job_trial(s) == next_trial(s)) {
-		sw_prepared_drop(&s->queue);
+		sw_suggest_queue_drop(&s->queue);
 		push_queue(s, out);
 		s->chain = true;
 	} else if (!s->fresh_start && s->chain && job_trial(s) == next_trial(s) + s->queue.n) {
 		push_queue(s, out);
 	} else { /* overtaken: its trial was made from the reserve, or enqueued */
-		sw_prepared_free(out);
+		sw_suggest_queue_free(out);
 		s->chain = false;
 	}
 	sw_suggest_serve(s);
@@ -165,7 +163,7 @@ static void forget_model(struct sw_suggester *s)
  * is megabytes, goes: a daemon keeps its sweeps for as long as it runs. */
 static void let_go(struct sw_suggester *s)
 {
-	sw_prepared_fini(&s->queue);
+	sw_suggest_queue_fini(&s->queue);
 	forget_model(s);
 	s->since_us = 0;
 }
@@ -304,7 +302,7 @@ bool sw_suggest_ready(struct sw_host *h, uint64_t n)
 	return false;
 }
 
-bool sw_suggest_peek(struct sw_host *h, struct sw_prepared_one **out)
+bool sw_suggest_peek(struct sw_host *h, struct sw_suggestion **out)
 {
 	const struct sw_suggester *s = h->suggest;
 
@@ -318,7 +316,7 @@ bool sw_suggest_peek(struct sw_host *h, struct sw_prepared_one **out)
 	return true;
 }
 
-void sw_suggest_changed(struct sw_change *c, struct sw_host *h)
+void sw_suggest_changed(struct sw_host *h)
 {
 	struct sw_suggester *s = h->suggest;
 
@@ -328,13 +326,6 @@ void sw_suggest_changed(struct sw_change *c, struct sw_host *h)
 	trim_queue(s);
 	if (s->queue.n < had)
 		s->handed_us = sw_clock_mono_us();
-	/* Its rows go with this step: none may pass for stored if it is extended. */
-	if (h->ended_ms != 0) {
-		sw_prepared_drop(&s->queue);
-		s->chain = false;
-	}
-	if (c != NULL)
-		sw_standby_changed(c, s);
 	if (s->dirty)
 		return;
 	s->dirty = true;
@@ -371,7 +362,7 @@ sw_status sw_suggest_attach(struct sw_host *h)
 	s->epoch = sw_sweep_epoch(h->sched);
 	sw_history_init(&s->history, sw_space_size(config->space), config->n_metrics);
 	h->suggest = s;
-	sw_suggest_changed(NULL, h); /* the first one is made before anyone asks */
+	sw_suggest_changed(h); /* the first one is made before anyone asks */
 	return SW_OK;
 }
 

@@ -24,10 +24,8 @@
 #define SW_SUGGEST_MAX_ASK 1024 /* calls of one sweep that may wait; more are refused */
 
 struct sw_call;
-struct sw_change;
 struct sw_daemon;
 struct sw_host;
-struct sw_prepared_one;
 struct sw_suggester;
 
 /* Gives the host a suggester if its sampler needs one. SW_NOMEM. */
@@ -43,11 +41,10 @@ bool sw_suggest_ready(struct sw_host *h, uint64_t n);
 
 /* Is an ASK possible now at all? False: it wants a suggestion that is not there. *out holds what to
  * pass with the event (NULL: nothing). Valid until the next step. */
-bool sw_suggest_peek(struct sw_host *h, struct sw_prepared_one **out);
+bool sw_suggest_peek(struct sw_host *h, struct sw_suggestion **out);
 
-/* A step has changed the sweep: what was handed out leaves the queue, what is stale is renewed.
- * Rows go into the step's change; NULL: there are none yet. */
-void sw_suggest_changed(struct sw_change *c, struct sw_host *h);
+/* A step has changed the sweep: what was handed out leaves the queue, what is stale is renewed. */
+void sw_suggest_changed(struct sw_host *h);
 void sw_suggest_flush(struct sw_daemon *d); /* at the end of each turn of the loop */
 
 /* Keeps a trial.ask until it can be answered. */
@@ -62,8 +59,5 @@ struct sw_buf;
 struct sw_spec;
 void sw_suggest_why(const struct sw_suggestion *s, uint64_t seen, const struct sw_spec *spec,
 		    struct sw_buf *out);
-
-/* What it wrote, with another number of observations that the suggestion had not seen. */
-void sw_suggest_why_again(const char *why, uint64_t unseen, struct sw_buf *out);
 
 #endif

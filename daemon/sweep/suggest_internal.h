@@ -3,9 +3,8 @@
 #ifndef SW_DAEMON_SWEEP_SUGGEST_INTERNAL_H
 #define SW_DAEMON_SWEEP_SUGGEST_INTERNAL_H
 
-#include "daemon/sweep/prepared.h"
-#include "daemon/sweep/standby.h"
 #include "daemon/sweep/suggest.h"
+#include "daemon/sweep/suggest_queue.h"
 #include "sched/space/history.h"
 #include <uv.h>
 
@@ -18,8 +17,7 @@ struct parked {
 
 struct sw_suggester {
 	struct sw_host *h;
-	struct sw_prepared queue;
-	struct sw_standby standby; /* what of the queue is stored */
+	struct sw_suggest_queue queue;
 	struct parked *parked, **parked_tail;
 	size_t parked_n;
 	int64_t since_us;  /* since when a slot waits; 0: none does */
@@ -35,7 +33,7 @@ struct sw_suggester {
 	uint64_t epoch;             /* sw_sweep_epoch() that all this is of */
 	bool is_void;               /* it has risen: sampler and history are to be made anew */
 	uint64_t made;              /* the number of the suggestion in work */
-	struct sw_prepared_one *out;
+	struct sw_suggestion *out;
 	sw_status rc;
 	struct sw_err err;
 

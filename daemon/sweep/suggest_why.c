@@ -86,18 +86,3 @@ void sw_suggest_why(const struct sw_suggestion *s, uint64_t seen, const struct s
 	}
 	end(s, &w);
 }
-
-void sw_suggest_why_again(const char *why, uint64_t unseen, struct sw_buf *out)
-{
-	static const char key[] = "\"unseen\":";
-	const char *at = strstr(why, key);
-
-	if (at == NULL) {
-		(void)sw_buf_adds(out, why);
-		return;
-	}
-	at += strlen(key);
-	(void)sw_buf_add(out, why, (size_t)(at - why));
-	(void)sw_buf_addf(out, "%" PRIu64, unseen);
-	(void)sw_buf_adds(out, at + strspn(at, "0123456789"));
-}

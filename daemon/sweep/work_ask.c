@@ -11,8 +11,6 @@
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/hold.h"
 #include "daemon/sweep/host.h"
-#include "daemon/sweep/prepared.h"
-#include "daemon/sweep/standby.h"
 #include "daemon/sweep/suggest.h"
 #include "daemon/sweep/work.h"
 #include "proto/json.h"
@@ -143,13 +141,13 @@ bool sw_work_hand_out(struct sw_host *h, struct sw_slot *s, struct sw_call *call
 	struct sw_event event = {.kind = SW_EVENT_ASK};
 	const struct sw_actions *actions;
 	const struct sw_action *create, *start;
-	struct sw_prepared_one *ready;
+	struct sw_suggestion *ready;
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_buf params;
 
 	if (!sw_suggest_peek(h, &ready))
 		return false;
-	event.suggestion = ready != NULL ? &ready->suggestion : NULL;
+	event.suggestion = ready;
 	struct sw_change *c = sw_change_begin(h->d, call);
 	c->uid = -1;
 	if (sw_driver_step(c, h, &event, s->index, &actions, NULL, &err) != SW_OK) {
@@ -210,8 +208,7 @@ static void go_on_later(struct sw_long_ask *a)
 	*p = a;
 }
 
-/* params: those of a trial that was made, where they are written already. */
-static void write_trial(struct sw_long_ask *a, const struct sw_actions *actions, const char *params)
+static void write_trial(struct sw_long_ask *a, const struct sw_actions *actions)
 {
 	const struct sw_action *create, *start = find_start(actions, &create);
 
@@ -220,14 +217,10 @@ static void write_trial(struct sw_long_ask *a, const struct sw_actions *actions,
 	sw_hold_take(a->call->conn, a->h, start->trial);
 	sw_jw_kint(&a->w, "trial", (int64_t)start->trial);
 	sw_jw_kint(&a->w, "attempt", start->attempt);
-	if (params != NULL) {
-		sw_jw_kraw(&a->w, "params", params);
-	} else {
-		sw_jw_key(&a->w, "params");
-		a->w.comma = false;
-		write_params(a->h, start->trial, create, &a->reply);
-		a->w.comma = true;
-	}
+	sw_jw_key(&a->w, "params");
+	a->w.comma = false;
+	write_params(a->h, start->trial, create, &a->reply);
+	a->w.comma = true;
 	sw_jw_kint(&a->w, "resume_step", (int64_t)start->resume_step);
 	const uint64_t parent = sw_sweep_parent(a->h->sched, start->trial);
 	if (parent != 0)
@@ -255,10 +248,6 @@ static void finish_ask(struct sw_long_ask *a, struct sw_change *c)
 	sw_buf_fini(&c->reply);
 	c->reply = a->reply;
 	free(a);
-	if (c->early) {
-		sw_call_result(c->call, &c->reply);
-		c->call = NULL;
-	}
 	if (many || c->d->long_asks != NULL)
 		go_on_after(c);
 	sw_change_commit(c); /* an empty one too: the answer keeps its place */
@@ -268,31 +257,17 @@ static void finish_ask(struct sw_long_ask *a, struct sw_change *c)
 static bool ask_one(struct sw_long_ask *a, struct sw_change *c, struct sw_err *err)
 {
 	struct sw_event event = {.kind = SW_EVENT_ASK};
-	struct sw_prepared_text text = {.params = NULL};
 	const struct sw_actions *actions;
-	struct sw_prepared_one *ready;
+	struct sw_suggestion *ready;
 
 	if (!sw_suggest_peek(a->h, &ready))
 		return false;
-	if (ready != NULL) {
-		event.suggestion = &ready->suggestion;
-		if (ready->text.params != NULL &&
-		    ready->suggestion.known == sw_sweep_history(a->h->sched)->n_obs) {
-			text = ready->text; /* it goes with the step */
-			ready->text = (struct sw_prepared_text){.params = NULL};
-			c->text = &text;
-		}
-	}
-	const bool stored = ready != NULL && ready->stored;
-	const bool asked = sw_driver_step(c, a->h, &event, -1, &actions, NULL, err) == SW_OK;
-	if (asked) {
-		c->early = c->early && stored;
-		write_trial(a, actions, text.params);
-		a->given++;
-	}
-	c->text = NULL;
-	sw_prepared_text_fini(&text);
-	return asked;
+	event.suggestion = ready;
+	if (sw_driver_step(c, a->h, &event, -1, &actions, NULL, err) != SW_OK)
+		return false;
+	write_trial(a, actions);
+	a->given++;
+	return true;
 }
 
 /* Hands out for a while, then lets the loop turn: the rest follows once this much is stored. Those
@@ -301,13 +276,11 @@ static void hand_out(struct sw_long_ask *a)
 {
 	struct sw_host *h = a->h;
 	const int64_t until_us = h->suggest != NULL ? INT64_MAX : sw_clock_mono_us() + ASK_TURN_US;
-	const int64_t had = a->given;
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_change *c = sw_change_begin(h->d, a->call);
 	bool more = !h->d->draining && h->d->phase == SW_UP && !sw_call_gone(a->call);
 	bool late = false;
 
-	c->early = h->suggest != NULL && sw_change_none_left(h);
 	/* An answer that the client can read in one line: "at most count" allows fewer. */
 	while (more && !late && a->left > 0 && a->reply.len < ASK_MAX_BYTES) {
 		more = ask_one(a, c, &err);
@@ -328,8 +301,6 @@ static void hand_out(struct sw_long_ask *a)
 		free(a);
 		return;
 	}
-	/* They are consecutive: the last one says it. */
-	c->early = c->early && a->given > had && sw_standby_note(h, sw_sweep_trial_n(h->sched));
 	finish_ask(a, c);
 	if (err.code == SW_INVALID)
 		sw_driver_fail(h, err.msg);

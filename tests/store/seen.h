@@ -117,12 +117,6 @@ static bool on_sampler(const struct sw_row_sampler *r, void *arg)
 	return saw(arg, "%lld/%lld %s\n", I(r->sweep), I(r->trial), r->state);
 }
 
-static bool on_prepared(const struct sw_row_prepared *r, void *arg)
-{
-	return saw(arg, "%lld/%lld run%lld k%lld %s %s <%s>\n", I(r->sweep), I(r->trial), I(r->run),
-		   I(r->known), r->params, r->why, r->state);
-}
-
 static bool on_prior(const struct sw_row_prior *r, void *arg)
 {
 	return saw(arg, "%lld %lld %s %s %lld/%lld\n", I(r->sweep), I(r->n), r->params, r->y,

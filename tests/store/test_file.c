@@ -66,7 +66,7 @@ static void damage_newer(struct fixture *f)
 
 static void damage_version(struct fixture *f)
 {
-	raw_sql(f, "UPDATE meta SET value = 8 WHERE key = 'schema'");
+	raw_sql(f, "UPDATE meta SET value = 9 WHERE key = 'schema'");
 }
 
 static void damage_version_gone(struct fixture *f)
@@ -145,8 +145,8 @@ static const struct {
 	const char *says;
 } damages[] = {
 	{"newer", damage_newer, SW_CONFLICT,
-	 " was written by a newer sweepd (schema 9, this one knows 7)"},
-	{"versions differ", damage_version, SW_IO, "it says schema 7 and schema 8"},
+	 " was written by a newer sweepd (schema 9, this one knows 8)"},
+	{"versions differ", damage_version, SW_IO, "it says schema 8 and schema 9"},
 	{"version row gone", damage_version_gone, SW_IO, "no number there"},
 	{"version row of text", damage_version_text, SW_IO, "no number there"},
 	{"version negative", damage_version_negative, SW_IO, "not a sweepd database"},

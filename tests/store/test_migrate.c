@@ -4,11 +4,11 @@
 #include "tests/store/fixture.h"
 
 extern const char sw_schema_sql[], sw_schema_2_sql[], sw_schema_3_sql[], sw_schema_4_sql[],
-	sw_schema_5_sql[], sw_schema_6_sql[], sw_schema_7_sql[];
+	sw_schema_5_sql[], sw_schema_6_sql[], sw_schema_7_sql[], sw_schema_8_sql[];
 
 static const char *const steps[] = {sw_schema_sql,   sw_schema_2_sql, sw_schema_3_sql,
 				    sw_schema_4_sql, sw_schema_5_sql, sw_schema_6_sql,
-				    sw_schema_7_sql};
+				    sw_schema_7_sql, sw_schema_8_sql};
 
 /* A sweep, a trial that was lost once, its reports and an event: what version 1 had. */
 static const char rows_1[] =
@@ -28,6 +28,8 @@ static const char rows_2[] = "INSERT INTO suggestion VALUES (1, 1, 3, '{}');"
 			     "INSERT INTO sampler VALUES (1, 1, '00ff');"
 			     "INSERT INTO prior VALUES (1, 1, '{}', '[1]');";
 
+static const char rows_6[] = "INSERT INTO prepared VALUES (1, 2, 9, 0, '{}', '{}', '');";
+
 static void make_version(const struct fixture *f, int64_t version)
 {
 	struct sw_err err = SW_ERR_INIT;
@@ -42,6 +44,8 @@ static void make_version(const struct fixture *f, int64_t version)
 		ck_assert_msg(sw_sql_exec(conn, rows_2, "fill", &err) == SW_OK, "%s", err.msg);
 	ck_assert_msg(sw_schema_migrate(conn, f->path, steps, version, &err) == SW_OK, "%s",
 		      err.msg);
+	if (version >= 6 && version < 8)
+		ck_assert_msg(sw_sql_exec(conn, rows_6, "fill", &err) == SW_OK, "%s", err.msg);
 	ck_assert_int_eq(sqlite3_close(conn), SQLITE_OK);
 }
 

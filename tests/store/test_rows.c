@@ -48,8 +48,6 @@ QUERY(suggestion_2, sw_read_suggestion(db, 1, 2, on_suggestion, s, &s->err))
 QUERY(suggestion_9, sw_read_suggestion(db, 1, 9, on_suggestion, s, &s->err))
 QUERY(sampler, sw_read_sampler(db, 1, on_sampler, s, &s->err))
 QUERY(sampler_2, sw_read_sampler(db, 2, on_sampler, s, &s->err))
-QUERY(prepared, sw_read_prepared(db, 1, on_prepared, s, &s->err))
-QUERY(prepared_2, sw_read_prepared(db, 2, on_prepared, s, &s->err))
 QUERY(priors, sw_read_priors(db, 1, on_prior, s, &s->err))
 QUERY(slots, sw_read_slots(db, on_slot, s, &s->err))
 
@@ -175,18 +173,6 @@ static void fill_rest(struct sw_tx *tx)
 	const struct sw_row_prior prior[] = {{1, 2, "{}", "[2]", 0, 0},
 					     {1, 1, "{\"lr\":1}", "[0.5]", 7, 31}};
 
-	const struct sw_row_prepared ahead[] = {{1, 4, 9, 2, "{\"lr\":1}", "{}", "0a"},
-						{1, 5, 9, 2, "{\"lr\":2}", "{}", ""},
-						{1, 6, 9, 2, "{}", "{}", ""},
-						{1, 7, 9, 2, "{}", "{}", ""},
-						{1, 5, 8, 3, "{\"lr\":3}", "{\"a\":1}", "ff"},
-						{2, 1, 9, 0, "{}", "{}", ""}};
-
-	for (size_t i = 0; i < 6; i++)
-		sw_tx_prepared(tx, &ahead[i]);
-	sw_tx_prepared_keep(tx, 1, 5, 6);
-	sw_tx_prepared_keep(tx, 2, 1, 0);
-	sw_tx_prepared_keep(tx, 3, 1, 9);
 	sw_tx_suggestion(tx, &suggestion);
 	for (size_t i = 0; i < 2; i++) {
 		sw_tx_sampler(tx, &state[i]);
@@ -285,9 +271,6 @@ static const struct {
 	{"suggestion of no trial", suggestion_9, 0, 0, SW_NOT_FOUND, ""},
 	{"sampler, the last state", sampler, 0, 0, SW_OK, "1/2 a5\n"},
 	{"sampler without a state", sampler_2, 0, 0, SW_OK, ""},
-	{"prepared, what was kept", prepared, 0, 0, SW_OK,
-	 "1/5 run8 k3 {\"lr\":3} {\"a\":1} <ff>\n1/6 run9 k2 {} {} <>\n"},
-	{"prepared, none kept", prepared_2, 0, 0, SW_OK, ""},
 	{"priors, in order", priors, 0, 0, SW_OK, "1 1 {\"lr\":1} [0.5] 7/31\n1 2 {} [2] 0/0\n"},
 	{"slots", slots, 0, 0, SW_OK, "0 gpu:0 w2 NULL\n"},
 };
