@@ -1,11 +1,15 @@
 #include "base/clock.h"
+#include <pthread.h>
 #include <time.h>
+
+static pthread_once_t anchored = PTHREAD_ONCE_INIT;
+static int64_t boot_us; /* what CLOCK_BOOTTIME lacks to the wall clock of the first call */
 
 static int64_t read_us(clockid_t id)
 {
 	struct timespec t;
 
-	(void)clock_gettime(id, &t); /* cannot fail for these two clocks and a valid pointer */
+	(void)clock_gettime(id, &t); /* cannot fail for these clocks and a valid pointer */
 	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
@@ -14,7 +18,18 @@ int64_t sw_clock_mono_us(void)
 	return read_us(CLOCK_MONOTONIC);
 }
 
+static void anchor(void)
+{
+	boot_us = read_us(CLOCK_REALTIME) - read_us(CLOCK_BOOTTIME);
+}
+
 int64_t sw_clock_wall_ms(void)
 {
-	return read_us(CLOCK_REALTIME) / 1000;
+	(void)pthread_once(&anchored, anchor);
+	return (boot_us + read_us(CLOCK_BOOTTIME)) / 1000;
+}
+
+int64_t sw_clock_set_ms(void)
+{
+	return read_us(CLOCK_REALTIME) / 1000 - sw_clock_wall_ms();
 }

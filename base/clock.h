@@ -1,10 +1,21 @@
-/* base/clock.h — the two clocks. Durations use the first, what is stored or shown the second. */
+/*
+ * base/clock.h — the two clocks: of limits and waits, and of what is stored or shown.
+ *
+ * The second starts at the wall clock's time and then counts what passes (CLOCK_BOOTTIME, time in
+ * which the machine slept included). It does not follow a wall clock that is set while the process
+ * runs: budgets, a trial's seconds and the order of stored moments are differences of such times,
+ * also in the next process, which reads them from the store. So a step of the wall clock, for good
+ * or for a moment, spends no budget; between two processes the wall clock is all there is.
+ */
 #ifndef SW_BASE_CLOCK_H
 #define SW_BASE_CLOCK_H
 
 #include <stdint.h>
 
 int64_t sw_clock_mono_us(void); /* CLOCK_MONOTONIC, microseconds; never steps back */
-int64_t sw_clock_wall_ms(void); /* milliseconds since the epoch (UTC); may step */
+/* Milliseconds since the epoch (UTC); never steps. Any thread. */
+int64_t sw_clock_wall_ms(void);
+/* How far the wall clock has been set ahead since the first sw_clock_wall_ms(); milliseconds. */
+int64_t sw_clock_set_ms(void);
 
 #endif

@@ -27,6 +27,7 @@
 #define EXIT_LOST      70 /* the store cannot be relied on any more; sysexits.h: EX_SOFTWARE */
 #define STOP_SOFT_US   ((int64_t)3 * 1000000) /* workers get this long to end by themselves */
 #define STOP_STORE_US  ((int64_t)6 * 1000000)
+#define CLOCK_STEP_MS  1000 /* less is not worth a line */
 
 _Noreturn void sw_daemon_die(const char *what, sw_status why)
 {
@@ -137,6 +138,20 @@ static void check_state(const struct sw_daemon *d)
 	_exit(EXIT_LOST);
 }
 
+/* From here on the log's times and the store's differ, so the log says by how much. */
+static void note_clock(struct sw_daemon *d)
+{
+	const int64_t set_ms = sw_clock_set_ms();
+
+	if (llabs(set_ms - d->clock_set_ms) < CLOCK_STEP_MS)
+		return;
+	d->clock_set_ms = set_ms;
+	sw_log(SW_LOG_WARN, "daemon.clock",
+	       "ahead_s=%.3f why=\"the wall clock was set: until the next start stored times go on "
+	       "from what it was at this one\"",
+	       (double)set_ms / 1e3);
+}
+
 static void on_tick(uv_timer_t *t)
 {
 	struct sw_daemon *d = t->data;
@@ -147,6 +162,7 @@ static void on_tick(uv_timer_t *t)
 		return;
 	}
 	check_state(d);
+	note_clock(d);
 	const bool stood_still = now_us - d->tick_us > STOOD_STILL_US;
 	d->tick_us = now_us;
 	sw_hold_tick(d, now_us);
@@ -234,6 +250,7 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 	d->started_us = sw_clock_mono_us();
 	d->tick_us = d->hold_tick_us = d->started_us;
 	d->later_tail = &d->later;
+	(void)sw_clock_wall_ms(); /* stored times count from here */
 	init_handles(d);
 	rc = sw_methods_load(&d->methods, err);
 	if (rc == SW_OK)

@@ -1,8 +1,8 @@
 /*
  * store/rows.h — the rows of the store, as plain structs. Strings are borrowed for the call.
  *
- * Times are wall clock, ms since the epoch; 0 means "not yet". Text that may be absent is NULL.
- * A value that may be absent has a has_ flag beside it: NaN is never stored.
+ * Times are those of sw_clock_wall_ms(), ms since the epoch; 0 means "not yet". Text that may be
+ * absent is NULL. A value that may be absent has a has_ flag beside it: NaN is never stored.
  */
 #ifndef SW_STORE_ROWS_H
 #define SW_STORE_ROWS_H
