@@ -13,7 +13,7 @@ bool sw_metrics_finite(double v)
 static bool read_number(const cJSON *v, double *out)
 {
 	if (cJSON_IsNumber(v)) {
-		*out = v->valuedouble;
+		*out = v->valuedouble + 0.0; /* -0 becomes 0: the store keeps no sign of it */
 		return true;
 	}
 	if (!cJSON_IsString(v))

@@ -67,13 +67,10 @@ void sw_verify_int(struct sw_verify *v, uint64_t trial, const char *what, int64_
 				 what, stored, made);
 }
 
-static bool same_bits(double a, double b)
+/* The same bits, but for the sign of zero, which SQLite does not keep. */
+static bool same_number(double a, double b)
 {
-	uint64_t x, y;
-
-	memcpy(&x, &a, sizeof x);
-	memcpy(&y, &b, sizeof y);
-	return x == y;
+	return a == b || memcmp(&a, &b, sizeof a) == 0;
 }
 
 static void number_text(char out[32], bool has, double x)
@@ -89,7 +86,7 @@ static void check_number(struct sw_verify *v, uint64_t trial, const char *what, 
 {
 	char was[32], is[32];
 
-	if (has_stored == has_made && (!has_stored || same_bits(stored, made)))
+	if (has_stored == has_made && (!has_stored || same_number(stored, made)))
 		return;
 	number_text(was, has_stored, stored);
 	number_text(is, has_made, made);
@@ -159,7 +156,7 @@ static void check_metrics(struct sw_verify *v, const struct sw_row_report *row)
 		sw_verify_differ(v, (uint64_t)row->trial,
 				 "report %" PRId64 " has a value, and its metrics have none: %s",
 				 row->seq, err.msg);
-	else if (!same_bits(y[0], row->value))
+	else if (!same_number(y[0], row->value))
 		sw_verify_differ(v, (uint64_t)row->trial,
 				 "report %" PRId64 " has value %.17g, and \"%s\" %.17g among its "
 				 "metrics",

@@ -262,6 +262,20 @@ def test_open_database_is_not_disturbed_and_a_copy_works(start, tmp_path):
     assert sorted(os.listdir(tmp_path)) == beside and alone.read_bytes() == before
 
 
+@pytest.mark.parametrize("zero", [0, -0.0])
+@pytest.mark.parametrize("goal", ["minimize", "maximize"])
+@pytest.mark.parametrize("pruner", PRUNERS)
+def test_zero_of_either_sign_replays_as_it_is_stored(client, daemon, pruner, goal, zero):
+    more = {"early_terminate": PRUNERS[pruner]} if PRUNERS[pruner] else {}
+    sweep = client.submit(driven(metric={"name": "loss", "goal": goal}, run_cap=8, **more))
+    for t in client.ask(sweep, 8):
+        if client.report(sweep, t, 1, 1, loss=zero) == "continue":
+            client.report(sweep, t, 2, 2, loss=zero)
+            client.tell(sweep, t, metrics={"loss": zero})
+    status, lines, errors = replay(database(daemon))
+    assert (status, errors) == (0, ""), (lines, errors)
+
+
 # --- what is not a database, or not this one's ---
 
 @pytest.fixture(name="small", scope="module")
