@@ -32,6 +32,11 @@
 _Noreturn void sw_daemon_die(const char *what, sw_status why)
 {
 	sw_log(SW_LOG_ERROR, "daemon.die", "what=\"%s\" why=\"%s\"", what, sw_status_str(why));
+	/* The writer's thread marks the store dead before it says so to on_fatal(), and the loop
+	 * may come between: one end, whichever is first. Only what should not happen leaves a
+	 * core. */
+	if (why == SW_IO)
+		_exit(EXIT_LOST);
 	abort();
 }
 

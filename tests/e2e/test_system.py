@@ -62,3 +62,28 @@ def test_clock_that_is_set_is_logged(rig, machine):
     wait_until(lambda: logged(rig, "daemon.clock", f"ahead_s={DAY}."), "a line about the clock")
     machine.set_clock(0)
     wait_until(lambda: len(logged(rig, "daemon.clock")) == 2, "a line about the clock, right again")
+
+
+# --- the disk ---
+
+@NEEDS_FAKE
+def test_disk_that_fails_ends_the_daemon_with_70_when_the_loop_is_first(rig, machine):
+    """The writer's thread hangs between its failed commit and its word about it."""
+    client = rig.client()
+    sweep = client.submit(driven(run_cap=1000))
+    machine.break_disk()
+    request = {"jsonrpc": "2.0", "id": 1, "method": "trial.ask", "params": {"sweep": sweep}}
+
+    def ended():
+        try:
+            client.send(request)
+        except OSError:
+            pass
+        return rig.process.poll() is not None
+
+    wait_until(ended, "the daemon's end")
+    assert rig.process.returncode == 70, rig.tail()
+    assert logged(rig, "error daemon.die", 'what="record a change"')
+    rig.process = None
+    machine.disk.unlink()
+    assert rig.start(**machine.env).client().sweep(sweep)["state"] == "RUNNING"
