@@ -264,10 +264,9 @@ def test_open_database_is_not_disturbed_and_a_copy_works(start, tmp_path):
 
 @pytest.mark.parametrize("zero", [0, -0.0])
 @pytest.mark.parametrize("goal", ["minimize", "maximize"])
-@pytest.mark.parametrize("pruner", PRUNERS)
+@pytest.mark.parametrize("pruner", [*PRUNERS.values(), {"type": "median", "grace_period": 1}])
 def test_zero_of_either_sign_replays_as_it_is_stored(client, daemon, pruner, goal, zero):
-    more = {"early_terminate": PRUNERS[pruner]} if PRUNERS[pruner] else {}
-    sweep = client.submit(driven(metric={"name": "loss", "goal": goal}, run_cap=8, **more))
+    sweep = client.submit(driven(metric={"name": "loss", "goal": goal}, run_cap=8, early_terminate=pruner))
     for t in client.ask(sweep, 8):
         if client.report(sweep, t, 1, 1, loss=zero) == "continue":
             client.report(sweep, t, 2, 2, loss=zero)
