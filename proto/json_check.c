@@ -222,7 +222,7 @@ static bool finite_number(const char *text, size_t n)
 static sw_status scan_number(struct scan *s)
 {
 	const size_t start = s->at;
-	bool exponent = false;
+	size_t exponent = 0; /* digits of it */
 
 	if (peek(s) == '-')
 		s->at++;
@@ -239,17 +239,17 @@ static sw_status scan_number(struct scan *s)
 			return expected(s, "a digit after the decimal point");
 	}
 	if (peek(s) == 'e' || peek(s) == 'E') {
-		exponent = true;
 		s->at++;
 		if (peek(s) == '+' || peek(s) == '-')
 			s->at++;
-		if (scan_digits(s) == 0)
+		exponent = scan_digits(s);
+		if (exponent == 0)
 			return expected(s, "a digit in the exponent");
 	}
 	if (s->at - start > SW_JSON_MAX_NUMBER)
 		return bad_at(s, start, "a number of too many characters");
-	/* Without an exponent it is far below the largest double. */
-	if (exponent && !finite_number(s->text + start, s->at - start))
+	/* 62 digits and e99 are far below DBL_MAX: most numbers need no strtod(). */
+	if (exponent > 2 && !finite_number(s->text + start, s->at - start))
 		return bad_at(s, start, "a number that is not finite");
 	return SW_OK;
 }
@@ -421,11 +421,16 @@ static sw_status scan_value(struct scan *s, bool *opened)
 
 sw_status sw_json_check(const char *text, size_t len, struct sw_err *err)
 {
-	struct scan s = {.text = text, .len = len, .cap_keys = KEYS_HERE, .err = err};
+	struct scan s; /* not set as a whole: its arrays need no zeros, and most texts are short */
 	bool done = false, opened = false;
 	sw_status rc = SW_OK;
 
+	s.text = text;
+	s.len = len;
+	s.at = s.depth = s.values = s.n_keys = 0;
 	s.keys = s.here;
+	s.cap_keys = KEYS_HERE;
+	s.err = err;
 	while (rc == SW_OK && !done) {
 		rc = scan_value(&s, &opened);
 		if (rc == SW_OK && !opened)

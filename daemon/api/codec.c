@@ -1,8 +1,26 @@
 #include "daemon/api/codec.h"
+#include "base/log.h"
 #include "daemon/slot/supervisor.h"
 #include "daemon/sweep/host.h"
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
+
+void sw_codec_stored(struct sw_jw *w, const char *key, const char *json, int64_t sweep,
+		     int64_t trial)
+{
+	struct sw_err err = SW_ERR_INIT;
+
+	sw_jw_key(w, key);
+	if (json == NULL || (sw_json_check(json, strlen(json), &err) == SW_OK && *json == '{')) {
+		sw_jw_raw(w, json);
+		return;
+	}
+	sw_log(SW_LOG_ERROR, "store.damaged", "trial=%lld/%lld %s=null why=\"%s\"",
+	       (long long)sweep, (long long)trial, key,
+	       err.code != SW_OK ? err.msg : "no JSON object");
+	sw_jw_null(w);
+}
 
 void sw_codec_trial(struct sw_jw *w, const struct sw_row_trial *row, int64_t now_ms)
 {
@@ -15,9 +33,9 @@ void sw_codec_trial(struct sw_jw *w, const struct sw_row_trial *row, int64_t now
 	sw_jw_kint(w, "attempt", row->attempt);
 	sw_jw_kstr(w, "state", row->state);
 	sw_jw_kstr(w, "cause", row->cause);
-	sw_jw_kraw(w, "params", row->params);
+	sw_codec_stored(w, "params", row->params, row->sweep, row->trial);
 	sw_jw_kint(w, "step", row->step);
-	sw_jw_kraw(w, "metrics", row->metrics);
+	sw_codec_stored(w, "metrics", row->metrics, row->sweep, row->trial);
 	if (row->has_value)
 		sw_jw_knum(w, "value", row->value);
 	else

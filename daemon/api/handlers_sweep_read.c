@@ -202,7 +202,7 @@ static void read_edits(struct sw_db *db, struct sw_lookup *q)
 
 static bool write_spec(const struct sw_row_sweep *row, void *arg)
 {
-	sw_jw_kraw(&((struct sw_lookup *)arg)->w, "spec", row->spec);
+	sw_codec_stored(&((struct sw_lookup *)arg)->w, "spec", row->spec, row->sweep, 0);
 	return true;
 }
 

@@ -189,7 +189,7 @@ static bool write_report(const struct sw_row_report *row, void *arg)
 	sw_jw_kint(&q->w, "attempt", row->attempt);
 	sw_jw_kint(&q->w, "seq", row->seq);
 	sw_jw_kint(&q->w, "step", row->step);
-	sw_jw_kraw(&q->w, "metrics", row->metrics);
+	sw_codec_stored(&q->w, "metrics", row->metrics, q->sweep, q->trial);
 	/* "end" is how a last report, one that came with a tell, is stored. */
 	sw_jw_kstr(&q->w, "decision", strcmp(row->verdict, "end") == 0 ? "continue" : row->verdict);
 	sw_jw_kbool(&q->w, "checkpoint", row->checkpoint);

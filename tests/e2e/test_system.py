@@ -1,4 +1,7 @@
 """What the machine does to the daemon: its clock is set, its disk fails, its terminal closes."""
+import os
+import sqlite3
+
 import pytest
 
 from harness import driven, wait_until
@@ -87,3 +90,34 @@ def test_disk_that_fails_ends_the_daemon_with_70_when_the_loop_is_first(rig, mac
     rig.process = None
     machine.disk.unlink()
     assert rig.start(**machine.env).client().sweep(sweep)["state"] == "RUNNING"
+
+
+# --- a database that was damaged where no checksum looks ---
+
+@pytest.mark.parametrize("bad", [b'{"x":0.5', b"\xff\xfe", b'{"x":"\xff"}', b"7", b'{"x":1}\n{"id":1}'])
+def test_stored_text_that_is_no_json_object_goes_out_as_null(start, bad):
+    """Every line that the daemon sends can be read, and the log says which trial's it is."""
+    daemon = start()
+    client = daemon.client()
+    sweep = client.submit(driven(run_cap=2))
+    for t in client.ask(sweep, 2):
+        client.report(sweep, t, 1, 1, loss=t["trial"])
+        client.tell(sweep, t)
+    client.wait_sweep(sweep)
+    client.close()
+    assert daemon.term() == 0
+    with sqlite3.connect(os.path.join(daemon.state, "sweepd.db")) as db:
+        for text in ("trial SET params", "report SET metrics"):
+            db.execute(f"UPDATE {text} = CAST(? AS TEXT) WHERE trial = 1", (bad,))
+        db.execute("UPDATE trial SET cause = CAST(? AS TEXT) WHERE trial = 1", (b"a\xffb",))
+    client = daemon.start().client()
+    one, two = client.trials(sweep)
+    assert (one["params"], one["metrics"], one["cause"]) == (None, None, "a\ufffdb")
+    assert two["params"] and two["metrics"] == {"loss": 2}
+    assert client.call("trial.get", sweep=sweep, trial=1)["params"] is None
+    assert client.reports(sweep, 1)[0]["metrics"] is None
+    assert client.call("sweep.best", sweep=sweep)["trials"][0]["params"] is None
+    assert client.sweep(sweep)["best"]["params"] is None
+    assert client.call("sweep.watch", sweep=sweep)["trials"]
+    assert logged(daemon, "store.damaged", "trial=1/1", "params")
+    assert not logged(daemon, "store.damaged", "trial=1/2")
