@@ -1,4 +1,5 @@
 #include "base/log.h"
+#include "base/plain.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -7,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#define LINE_MAX_BYTES 1024
 
 static const char *const names[] = {"debug", "info", "warn", "error"};
 static int out_fd = STDERR_FILENO;
@@ -35,9 +38,47 @@ sw_status sw_log_level_parse(const char *name, enum sw_log_level *out)
 	return SW_INVALID;
 }
 
+/* printf cannot tell the quotes of the format, which are the line's own, from those of the values.
+ * So it prints all twice, with one or another byte for the quotes of the format: where the two
+ * differ, the quote is the format's. Both texts are `cap` bytes at most and equally long. */
+static void print_twice(char *one, char *other, size_t cap, const char *fmt, va_list ap)
+{
+	char marked[LINE_MAX_BYTES];
+	char *const texts[] = {one, other};
+	va_list again;
+
+	for (int i = 0; i < 2; i++) {
+		(void)snprintf(marked, sizeof marked, "%s", fmt);
+		for (char *p = marked; (p = strchr(p, '"')) != NULL;)
+			*p++ = (char)(1 + i);
+		va_copy(again, ap);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* fmt's own was checked at the call */
+		(void)vsnprintf(texts[i], cap, marked, again);
+#pragma GCC diagnostic pop
+		va_end(again);
+	}
+}
+
+/* Appends to line[n..cap), NUL included. */
+static void add_values(char *line, size_t n, size_t cap, const char *fmt, va_list ap)
+{
+	char one[LINE_MAX_BYTES], other[LINE_MAX_BYTES];
+
+	print_twice(one, other, sizeof one, fmt, ap);
+	for (size_t i = 0; one[i] != '\0' && n + 2 < cap; i++) {
+		const bool ours = one[i] != other[i];
+
+		if (!ours && (one[i] == '"' || one[i] == '\\'))
+			line[n++] = '\\';
+		line[n++] = ours ? '"' : one[i];
+	}
+	line[n] = '\0';
+}
+
 void sw_log(enum sw_log_level level, const char *event, const char *fmt, ...)
 {
-	char line[1024];
+	char line[LINE_MAX_BYTES];
 	struct timespec now;
 	struct tm utc;
 	va_list ap;
@@ -51,15 +92,10 @@ void sw_log(enum sw_log_level level, const char *event, const char *fmt, ...)
 			      (int)(now.tv_nsec / 1000000), names[level], event,
 			      *fmt == '\0' ? "" : " ");
 	va_start(ap, fmt);
-	const int more = vsnprintf(line + n, sizeof line - n, fmt, ap);
+	add_values(line, n, sizeof line - 1, fmt, ap);
 	va_end(ap);
-	if (more > 0)
-		n += (size_t)more;
-	if (n > sizeof line - 2)
-		n = sizeof line - 2;
-	for (size_t i = 0; i < n; i++)
-		if ((unsigned char)line[i] < 0x20)
-			line[i] = '?';
+	sw_plain_line(line);
+	n = strlen(line);
 	line[n++] = '\n';
 	/* A log that cannot be written must not stop the program, and has nowhere to say so. */
 	if (write(out_fd, line, n) < 0)

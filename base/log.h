@@ -2,9 +2,11 @@
  * base/log.h — one event, one line: `2026-11-21T10:31:07.123Z info worker.exit slot=1
  * cause=signal:9`.
  *
- * The format string holds the key=value pairs; values with spaces are put in double quotes by the
- * caller (SW_LOG_Q is the format for that). Lines over 1 KiB are cut; control characters become
- * '?'. Threads  Any thread may log: a line is one write(2) to a descriptor opened with O_APPEND.
+ * The format string holds the key=value pairs; the caller puts values that may hold anything in
+ * double quotes: name=\"%s\". Quotes and backslashes that come with a value are escaped by a
+ * backslash, so that no value can say more than itself. Lines over 1 KiB are cut; what base/plain.h
+ * names becomes '?'.
+ * Threads  Any thread may log: a line is one write(2) to a descriptor opened with O_APPEND.
  */
 #ifndef SW_BASE_LOG_H
 #define SW_BASE_LOG_H

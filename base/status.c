@@ -1,14 +1,8 @@
 #include "base/status.h"
+#include "base/plain.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-static void one_line(char *s)
-{
-	for (; *s != '\0'; s++)
-		if ((unsigned char)*s < 0x20 || *s == 0x7f)
-			*s = '?';
-}
 
 static SW_PRINTF(4, 0) sw_status
 	set(struct sw_err *err, sw_status code, const char *ptr, const char *fmt, va_list ap)
@@ -20,8 +14,8 @@ static SW_PRINTF(4, 0) sw_status
 	err->code = code;
 	(void)vsnprintf(err->msg, sizeof err->msg, fmt, ap);
 	(void)snprintf(err->ptr, sizeof err->ptr, "%s", ptr);
-	one_line(err->msg);
-	one_line(err->ptr);
+	sw_plain_line(err->msg);
+	sw_plain_line(err->ptr);
 	return code;
 }
 

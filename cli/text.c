@@ -1,6 +1,6 @@
 /* cli/text.c — text from elsewhere made harmless for a terminal, and measured. */
+#include "base/utf8.h"
 #include "cli/format.h"
-#include "proto/utf8.h"
 #include <string.h>
 #include <wchar.h>
 

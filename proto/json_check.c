@@ -7,9 +7,9 @@
  * neighbours compared.
  */
 #include "base/fault.h"
+#include "base/utf8.h"
 #include "proto/json.h"
 #include "proto/json_key.h"
-#include "proto/utf8.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>

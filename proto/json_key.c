@@ -1,5 +1,5 @@
 #include "proto/json_key.h"
-#include "proto/utf8.h"
+#include "base/utf8.h"
 #include <string.h>
 
 /* The key's bytes one at a time, escapes resolved. */

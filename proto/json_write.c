@@ -1,5 +1,5 @@
+#include "base/utf8.h"
 #include "proto/json.h"
-#include "proto/utf8.h"
 #include <float.h>
 #include <math.h>
 #include <stdio.h>

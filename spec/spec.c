@@ -2,7 +2,6 @@
 #include "base/fault.h"
 #include "proto/json.h"
 #include "proto/nearest.h"
-#include "proto/utf8.h"
 #include "spec/spec_internal.h"
 #include <math.h>
 #include <stdio.h>

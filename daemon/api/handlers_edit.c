@@ -84,7 +84,7 @@ static sw_status take(struct sw_host *h, struct sw_call *call, const struct sw_e
 		sw_settings_use(h, &settings);
 		if (e->sched.has_max_concurrent) /* it may have been held back */
 			sw_host_level(h);
-		sw_log(SW_LOG_INFO, "sweep.edit", "sweep=%lld uid=%lld edit=%s",
+		sw_log(SW_LOG_INFO, "sweep.edit", "sweep=%lld uid=%lld edit=\"%s\"",
 		       (long long)h->sweep, (long long)c->uid, text.data);
 		answer(c, h, text.data);
 		sw_change_commit(c);

@@ -250,9 +250,9 @@ static void on_sweep(struct sw_change *c, struct sw_host *h, const struct sw_act
 		sw_host_level(h);
 	sw_tx_sweep_state(c->tx, h->sweep, sw_sweep_state_name(a->sweep),
 			  *a->cause != '\0' ? a->cause : NULL, h->ended_ms, h->run_cap);
-	sw_log(SW_LOG_INFO, "sweep.state", "sweep=%lld state=%s%s%s%s", (long long)h->sweep,
-	       sw_sweep_state_name(a->sweep), *a->cause != '\0' ? " cause=\"" : "", a->cause,
-	       *a->cause != '\0' ? "\"" : "");
+	sw_log(SW_LOG_INFO, "sweep.state",
+	       *a->cause != '\0' ? "sweep=%lld state=%s cause=\"%s\"" : "sweep=%lld state=%s%s",
+	       (long long)h->sweep, sw_sweep_state_name(a->sweep), a->cause);
 }
 
 static void on_decide(struct sw_change *c, const struct sw_host *h, const struct sw_event *event,

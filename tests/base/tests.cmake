@@ -1,2 +1,3 @@
 sw_test(base/test_buf.c sw_base)
 sw_test(base/test_turns.c sw_base)
+sw_test(base/test_log.c sw_base)

@@ -121,3 +121,19 @@ def test_stored_text_that_is_no_json_object_goes_out_as_null(start, bad):
     assert client.call("sweep.watch", sweep=sweep)["trials"]
     assert logged(daemon, "store.damaged", "trial=1/1", "params")
     assert not logged(daemon, "store.damaged", "trial=1/2")
+
+
+# --- the log ---
+
+def test_log_shows_a_name_as_one_value(daemon, client):
+    sweep = client.submit(driven(name='a" uid=0 state=COMPLETED x="'))
+    client.call("sweep.edit", sweep=sweep, run_cap=21)
+    line, = logged(daemon, "sweep.submit")
+    assert r'sweep=1 name="a\" uid=0 state=COMPLETED x=\"" method=random uid=' in line
+    line, = logged(daemon, "sweep.edit")
+    assert line.endswith(r'edit="{\"run_cap\":21,\"from\":{\"run_cap\":20}}"' + "\n"), line
+
+
+def test_error_carries_nothing_that_turns_or_moves_text(client):
+    said = client.refused("sweep.submit", spec=driven(**{"a\x9b2J\u202eb\x7f": 1}))
+    assert '"a?2J?b?"' in said.message and said.pointer == "/spec/a?2J?b?"

@@ -1,7 +1,7 @@
 #include "worker/data/data_csv.h"
 #include "base/fault.h"
+#include "base/utf8.h"
 #include "proto/nearest.h"
-#include "proto/utf8.h"
 #include "worker/data/data_files.h"
 #include <assert.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
-/* proto/utf8.h — one step through UTF-8 (RFC 3629: no overlong forms, no surrogates). Pure. */
-#ifndef SW_PROTO_UTF8_H
-#define SW_PROTO_UTF8_H
+/* base/utf8.h — one step through UTF-8 (RFC 3629: no overlong forms, no surrogates). Pure. */
+#ifndef SW_BASE_UTF8_H
+#define SW_BASE_UTF8_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,0 +1,48 @@
+#include "base/plain.h"
+#include "base/utf8.h"
+#include <stdbool.h>
+#include <string.h>
+
+static bool is_among(const unsigned char *p, unsigned char from, unsigned char to)
+{
+	return *p >= from && *p <= to;
+}
+
+size_t sw_plain_harm(const char *s, size_t n)
+{
+	const unsigned char *p = (const unsigned char *)s;
+	const size_t len = sw_utf8_step(s, n);
+	bool harm = len == 0;
+
+	if (len == 1)
+		harm = *p < 0x20 || *p == 0x7f;
+	else if (len == 2) /* U+0080 to U+009F, U+061C */
+		harm = p[0] == 0xc2 ? p[1] < 0xa0 : p[0] == 0xd8 && p[1] == 0x9c;
+	else if (len == 3 && p[0] == 0xe2 && p[1] == 0x80) /* U+200E, U+200F, U+2028 to U+202E */
+		harm = is_among(p + 2, 0x8e, 0x8f) || is_among(p + 2, 0xa8, 0xae);
+	else if (len == 3 && p[0] == 0xe2 && p[1] == 0x81) /* U+2066 to U+2069 */
+		harm = is_among(p + 2, 0xa6, 0xa9);
+	if (!harm)
+		return 0;
+	return len == 0 ? 1 : len;
+}
+
+void sw_plain_line(char *s)
+{
+	size_t left = strlen(s);
+	char *to = s;
+
+	while (left > 0) {
+		const size_t harm = sw_plain_harm(s, left);
+		const size_t step = harm > 0 ? harm : sw_utf8_step(s, left);
+
+		if (harm > 0)
+			*to = '?';
+		else
+			memmove(to, s, step);
+		to += harm > 0 ? 1 : step;
+		s += step;
+		left -= step;
+	}
+	*to = '\0';
+}
