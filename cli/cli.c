@@ -127,10 +127,8 @@ int sw_cli_call(struct sw_cli *c, const char *method, const char *params, struct
 {
 	const int rc = sw_cli_fetch(c, method, params, r);
 
-	if (rc == SW_EXIT_DONE && (c->args.given & SW_OPT_JSON)) {
-		(void)sw_buf_add(&c->out, r->raw, r->raw_n);
-		(void)sw_buf_adds(&c->out, "\n");
-	}
+	if (rc == SW_EXIT_DONE && (c->args.given & SW_OPT_JSON))
+		sw_cli_json(c, r);
 	return rc;
 }
 
@@ -145,6 +143,15 @@ int sw_cli_call_ref(struct sw_cli *c, const char *method, struct sw_reply *r)
 		(void)snprintf(params, sizeof params, "{\"sweep\":%llu,\"trial\":%llu}",
 			       (unsigned long long)c->sweep, (unsigned long long)c->trial);
 	return sw_cli_call(c, method, params, r);
+}
+
+void sw_cli_json(struct sw_cli *c, const struct sw_reply *r)
+{
+	if (c->look.width > 0)
+		sw_text_add_json(&c->out, r->raw, r->raw_n, c->look.utf8);
+	else
+		(void)sw_buf_add(&c->out, r->raw, r->raw_n);
+	(void)sw_buf_adds(&c->out, "\n");
 }
 
 void sw_cli_text(struct sw_cli *c, const char *text)

@@ -49,7 +49,10 @@ int sw_cli_call_ref(struct sw_cli *c, const char *method, struct sw_reply *r);
  * written. */
 int sw_cli_failed(const struct sw_cli *c, sw_status rc, const struct sw_err *err);
 
-/* Appends formatted text that holds texts from the daemon: made harmless, but for '\n'. */
+/* Appends the daemon's result and a newline: the bytes as they came, but on a terminal escaped
+ * where it would obey them. */
+void sw_cli_json(struct sw_cli *c, const struct sw_reply *r);
+/* Appends a text from the daemon, made harmless. */
 void sw_cli_text(struct sw_cli *c, const char *text);
 
 #endif

@@ -18,7 +18,7 @@
 struct sw_look {
 	bool utf8;  /* else anything over 0x7e becomes '?' and bars are ASCII */
 	bool color; /* SGR colours are welcome */
-	int width;  /* columns; 0: no limit (a pipe, a file) */
+	int width;  /* columns of a terminal; 0: no limit (a pipe, a file) */
 };
 
 /* The next code point of a NUL-terminated text, already made harmless ('?' for what is not), and
@@ -29,6 +29,11 @@ int sw_text_width(const char *s, bool utf8);
 /* Appends the harmless form of s. With max > 0 it is cut to max columns, the last one then the mark
  * of a cut ("…", or "~" without UTF-8). */
 void sw_text_add(struct sw_buf *b, const char *s, bool utf8, int max);
+/* The same of text of many lines: line ends and tabs stay. */
+void sw_text_add_lines(struct sw_buf *b, const char *s, bool utf8);
+/* The same of JSON, json[n] in a text that ends later or there: what is not harmless becomes an
+ * escape, so that the JSON means what it meant. */
+void sw_text_add_json(struct sw_buf *b, const char *json, size_t n, bool utf8);
 /* Appends one code point as UTF-8. */
 void sw_text_add_rune(struct sw_buf *b, uint32_t rune);
 

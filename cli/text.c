@@ -84,3 +84,40 @@ void sw_text_add(struct sw_buf *b, const char *s, bool utf8, int max)
 	if (cut)
 		sw_text_add_rune(b, utf8 ? 0x2026 : '~');
 }
+
+void sw_text_add_lines(struct sw_buf *b, const char *s, bool utf8)
+{
+	int w;
+
+	while (*s != '\0') {
+		if (*s == '\n' || *s == '\t')
+			(void)sw_buf_add(b, s++, 1);
+		else
+			sw_text_add_rune(b, sw_text_next(&s, utf8, &w));
+	}
+}
+
+static void add_escape(struct sw_buf *b, uint32_t rune)
+{
+	if (rune > 0x10ffff)
+		rune = 0xfffd; /* bytes that are no UTF-8 */
+	if (rune < 0x10000)
+		(void)sw_buf_addf(b, "\\u%04x", (unsigned)rune);
+	else
+		(void)sw_buf_addf(b, "\\u%04x\\u%04x", (unsigned)(0xd7c0 + (rune >> 10)),
+				  (unsigned)(0xdc00 + (rune & 0x3ff)));
+}
+
+void sw_text_add_json(struct sw_buf *b, const char *json, size_t n, bool utf8)
+{
+	for (const char *s = json; s < json + n && *s != '\0';) {
+		const uint32_t rune = decode(&s);
+
+		if (rune < 0x20) /* space between values: strings hold none of these */
+			(void)sw_buf_adds(b, " ");
+		else if (harmful(rune) || (rune > 0x7e && !utf8))
+			add_escape(b, rune);
+		else
+			sw_text_add_rune(b, rune);
+	}
+}

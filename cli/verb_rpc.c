@@ -15,10 +15,8 @@ int sw_verb_rpc(struct sw_cli *c)
 	if (params != NULL && strpbrk(params, "\r\n") != NULL)
 		return sw_cli_usage(c, "rpc: the JSON must be on one line");
 	status = sw_cli_fetch(c, c->args.word[0], params, &r);
-	if (status == SW_EXIT_DONE) {
-		(void)sw_buf_add(&c->out, r.raw, r.raw_n);
-		(void)sw_buf_adds(&c->out, "\n");
-	}
+	if (status == SW_EXIT_DONE)
+		sw_cli_json(c, &r);
 	sw_reply_fini(&r);
 	return status;
 }

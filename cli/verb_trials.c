@@ -51,8 +51,7 @@ static int print_pages(struct sw_cli *c)
 
 		status = page(c, &next, &r);
 		if (status == SW_EXIT_DONE) {
-			(void)sw_buf_add(&c->out, r.raw, r.raw_n);
-			(void)sw_buf_adds(&c->out, "\n");
+			sw_cli_json(c, &r);
 			status = sw_cli_flush(c);
 		}
 		sw_reply_fini(&r);
@@ -60,19 +59,35 @@ static int print_pages(struct sw_cli *c)
 	return status;
 }
 
+/* A file or a pipe gets every byte (RFC 4180 quotes what must be). A terminal would obey some of
+ * them: there all but line ends and tabs is made harmless. */
+static int flush_csv(struct sw_cli *c, struct sw_buf *rows)
+{
+	if (rows->failed != SW_OK)
+		c->out.failed = rows->failed;
+	else if (rows->len > 0 && c->look.width > 0)
+		sw_text_add_lines(&c->out, rows->data, c->look.utf8);
+	else if (rows->len > 0)
+		(void)sw_buf_add(&c->out, rows->data, rows->len);
+	sw_buf_clear(rows);
+	return sw_cli_flush(c);
+}
+
 /* Two passes over the pages: the columns must be known before the first row, and a sweep may be
  * longer than memory. */
 static int print_csv(struct sw_cli *c, const cJSON *spec)
 {
 	struct sw_csv csv;
+	struct sw_buf rows;
 	int status = SW_EXIT_DONE;
 
+	sw_buf_init(&rows, c->out.max);
 	sw_csv_init(&csv, spec);
 	for (int pass = 0; pass < 2 && status == SW_EXIT_DONE; pass++) {
 		uint64_t next = 0;
 
 		if (pass == 1)
-			sw_csv_header(&csv, &c->out);
+			sw_csv_header(&csv, &rows);
 		do {
 			struct sw_reply r = SW_REPLY_INIT;
 			const cJSON *t;
@@ -82,14 +97,15 @@ static int print_csv(struct sw_cli *c, const cJSON *spec)
 				if (pass == 0)
 					sw_csv_learn(&csv, t);
 				else
-					sw_csv_row(&csv, t, &c->out);
+					sw_csv_row(&csv, t, &rows);
 			}
 			sw_reply_fini(&r);
 			if (status == SW_EXIT_DONE)
-				status = sw_cli_flush(c);
+				status = flush_csv(c, &rows);
 		} while (status == SW_EXIT_DONE && next != 0);
 	}
 	sw_csv_fini(&csv);
+	sw_buf_fini(&rows);
 	return status;
 }
 

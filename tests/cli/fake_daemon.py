@@ -31,7 +31,7 @@ class Sweep:
 
     def sample(self):
         r = self.rng
-        name = "lr" if not self.hostile else "l\u001b[31mr\u202e"
+        name = "lr" if not self.hostile else "l\u001b[31mr\u202e\u009b2J\u007f\t\n"
         return {"l1": 2 ** r.randint(2, 8), "l2": 2 ** r.randint(2, 8),
                 name: 10 ** r.uniform(-4, -1), "batch_size": r.choice([16, 32, 64]),
                 "momentum": r.uniform(0, 0.99)}
@@ -206,7 +206,7 @@ class Daemon:
 
         def send(message):
             with out:
-                conn.sendall((json.dumps(message) + "\n").encode())
+                conn.sendall((json.dumps(message, ensure_ascii=False) + "\n").encode())
 
         def feed(s, since):
             while True:

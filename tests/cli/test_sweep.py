@@ -220,6 +220,38 @@ class Terminal:
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
 
+HARMFUL = "\x1b\x07\x7f\x9b\u202e"
+
+
+@pytest.mark.parametrize("args", [["rpc", "trial.list", '{"sweep": 1}'], ["ls", "--json"],
+                                  ["show", "1", "--json"], ["trials", "1", "--json"]])
+@pytest.mark.parametrize("locale", ["C.UTF-8", "C"])
+def test_json_on_a_terminal_is_escaped_and_means_the_same(daemon, args, locale):
+    path = daemon("--hostile")[1]
+    piped = sweep(path, *args).stdout
+    assert "\x9b" in piped and ("\u202e" in piped or args[0] == "ls")
+    t = Terminal(path, *args, LC_ALL=locale)
+    assert t.end() == 0
+    shown = t.seen.decode()
+    assert not set(HARMFUL) & set(shown), shown
+    assert [json.loads(line) for line in shown.splitlines()] == [
+        json.loads(line) for line in piped.rstrip("\n").split("\n")]
+
+
+def test_csv_is_lossless_in_a_pipe_and_harmless_on_a_terminal(daemon):
+    path = daemon("--hostile")[1]
+    name = "l\x1b[31mr\u202e\x9b2J\x7f\t\n"
+    piped = list(csv.reader(io.StringIO(sweep(path, "trials", "1", "--csv").stdout, newline="")))
+    assert name in piped[0] and len(piped) == 41
+    t = Terminal(path, "trials", "1", "--csv")
+    assert t.end() == 0
+    shown = t.seen.decode().replace("\r\n", "\n")
+    assert not set(HARMFUL) & set(shown), shown
+    rows = list(csv.reader(io.StringIO(shown, newline="")))
+    assert len(rows) == 41 and rows[1:] == piped[1:]
+    assert "l?[31mr??2J?\t\n" in rows[0]
+
+
 @pytest.mark.parametrize("leave", [b"q", b"\x03"])
 def test_watch_on_a_terminal_is_left_with_a_word(daemon, leave):
     t = Terminal(daemon("--tick", "0.2", "--trials", "100")[1], "watch", "1")
