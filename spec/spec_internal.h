@@ -75,6 +75,8 @@ void spec_warn(struct sw_spec *s, const char *ptr, const char *fmt, ...) SW_PRIN
 const struct sw_spec_param *spec_option_param(const struct sw_spec *s, const char *option);
 /* The value of an option of the trainer that all trials share, where the spec gives it, or NULL. */
 const cJSON *spec_fixed_option(const struct sw_spec *s, const char *option);
+/* Of metrics that a missing "goal" turns round (spec/spec_warn_goal.c). */
+void spec_warn_goal(struct sw_spec *s);
 /* Of pruners and budgets (spec/spec_warn_pruner.c). */
 void spec_warn_pruner(struct sw_spec *s);
 /* Every warning but those of the parameters' readers. The spec has been read. */

@@ -191,6 +191,7 @@ static void warn_dataset(struct sw_spec *s)
 void spec_warn_all(struct sw_spec *s)
 {
 	warn_inert(s);
+	spec_warn_goal(s);
 	if (strcmp(s->method, "bayes") != 0 && sw_json_get(s->tree, "suggest_wait_ms") != NULL)
 		spec_warn(s, "/suggest_wait_ms",
 			  "\"suggest_wait_ms\" has no effect: method \"%s\" has its suggestions at "

@@ -1,5 +1,7 @@
 /* tests/spec/test_metric.c — "metric", and "metrics" in its place. */
 #include "tests/spec/spec_text.h"
+#include <stdbool.h>
+#include <stdio.h>
 
 #define REST_OF     ",'parameters':{'x':{'min':0.0,'max':1.0}}}"
 #define LIST(items) "{'method':'random','metrics':[" items "]" REST_OF
@@ -92,7 +94,8 @@ START_TEST(metrics_that_the_trainer_lacks_are_warned_of_one_by_one)
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_spec *s = NULL;
 	cJSON *tree = parse("{'method':'random','metrics':[{'name':'val_loss'},{'name':'val_lost'},"
-			    "{'name':'val_accuracy'}],'parameters':{'lr':{'min':0.01,'max':0.1}},"
+			    "{'name':'val_accuracy','goal':'maximize'}],'parameters':{'lr':{'min':"
+			    "0.01,'max':0.1}},"
 			    "'trainer':{'dataset':{'name':'digits'},'model':[{'linear':10}]}}");
 
 	ck_assert_msg(sw_spec_read(&s, tree, &err) == SW_OK, "%s %s", err.ptr, err.msg);
@@ -100,6 +103,58 @@ START_TEST(metrics_that_the_trainer_lacks_are_warned_of_one_by_one)
 	ck_assert_str_eq(s->warnings[0].ptr, "/metrics/1/name");
 	sw_spec_destroy(s);
 	cJSON_Delete(tree);
+}
+END_TEST
+
+static const struct {
+	const char *metric;
+	bool warned;
+} goals[] = {
+	{"'name':'val_accuracy'", true},
+	{"'name':'AUC'", true},
+	{"'name':'val/f1'", true},
+	{"'name':'valAccuracy'", true},
+	{"'name':'mAP'", true},
+	{"'name':'mAP50-95'", true},
+	{"'name':'val_top5'", true},
+	{"'name':'acc@1'", true},
+	{"'name':'R2'", true},
+	{"'name':'episode reward'", true},
+	{"'name':'val_accuracy','goal':'maximize'", false},
+	{"'name':'val_accuracy','goal':'minimize'", false},
+	{"'name':'loss'", false},
+	{"'name':'f1_loss'", false},
+	{"'name':'brierScore'", false},
+	{"'name':'accumulated'", false},
+	{"'name':'mapping_ms'", false},
+	{"'name':'12'", false},
+	{"'name':'\xc3\xa9'", false},
+};
+
+START_TEST(metric_that_should_rise_is_warned_of_without_a_goal)
+{
+	char text[400], line[160] = "";
+	const char *want[2] = {"/metric", line};
+	const char *name = goals[_i].metric + strlen("'name':'");
+
+	(void)snprintf(text, sizeof text, "{'method':'random','metric':{%s}" REST_OF,
+		       goals[_i].metric);
+	(void)snprintf(line, sizeof line,
+		       "\"%.*s\" is minimized, because it has no \"goal\"; did you mean "
+		       "\"goal\": \"maximize\"?",
+		       (int)strcspn(name, "'"), name);
+	check_warned(text, want, goals[_i].warned ? 2 : 0);
+}
+END_TEST
+
+START_TEST(metrics_that_should_rise_are_warned_of_each_at_its_place)
+{
+	static const char *const want[] = {
+		"/metrics/1",
+		"\"recall\" is minimized, because it has no \"goal\"; did you mean \"goal\": "
+		"\"maximize\"?"};
+
+	check_warned(LIST(B ",{'name':'recall'},{'name':'ms'}"), want, 2);
 }
 END_TEST
 
@@ -114,6 +169,9 @@ int main(void)
 	tcase_add_test(tcase, metrics_reach_the_struct_in_their_order);
 	tcase_add_loop_test(tcase, metrics_that_are_wrong_are_refused_at_their_place, 0, N(bad));
 	tcase_add_test(tcase, metrics_that_the_trainer_lacks_are_warned_of_one_by_one);
+	tcase_add_loop_test(tcase, metric_that_should_rise_is_warned_of_without_a_goal, 0,
+			    N(goals));
+	tcase_add_test(tcase, metrics_that_should_rise_are_warned_of_each_at_its_place);
 	srunner_run_all(runner, CK_ENV);
 	const int failed = srunner_ntests_failed(runner);
 	srunner_free(runner);

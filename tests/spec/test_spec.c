@@ -220,8 +220,8 @@ END_TEST
 
 #define NAMED(name)                                                                                \
 	"{'method':'random','metric':{'name':'" name                                               \
-	"'},'parameters':{'lr':{'min':0.1,'max':1.0}},'trainer':{'dataset':{'name':'d'},'model':[" \
-	"{'linear':9}]"
+	"','goal':'minimize'},'parameters':{'lr':{'min':0.1,'max':1.0}},"                          \
+	"'trainer':{'dataset':{'name':'d'},'model':[{'linear':9}]"
 #define SEARCH(params)                                                                             \
 	"{'method':'random','metric':{'name':'val_loss'},'parameters':{" params                    \
 	"},'trainer':{'dataset':{'name':'d'},'model':[{'linear':9}]"
