@@ -1,6 +1,5 @@
 #include "daemon/plan/metrics.h"
 #include "proto/json.h"
-#include "proto/nearest.h"
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -116,23 +115,26 @@ sw_status sw_metrics_stored(const char *text, const struct sw_spec *spec, double
 
 void sw_metrics_explain(const char *metric, const cJSON *metrics, struct sw_err *err)
 {
-	const char *names[SW_REPORT_METRICS_MAX];
-	size_t n = 0;
 	struct sw_buf list;
 	const cJSON *v;
 
 	sw_buf_init(&list, 160);
 	cJSON_ArrayForEach (v, metrics) {
-		if (n < SW_REPORT_METRICS_MAX)
-			names[n++] = v->string;
 		if (list.failed == SW_OK)
 			(void)sw_buf_addf(&list, "%s%s", list.len > 0 ? ", " : "", v->string);
 	}
-	const char *near = sw_nearest(metric, names, n);
-	(void)sw_err_at(err, SW_INVALID, "/metrics",
-			"no report carries the sweep's metric \"%s\": reported were %s%s%s%s%s",
-			metric, n == 0 ? "none" : list.data, list.failed != SW_OK ? ", ..." : "",
-			near != NULL ? "; did you mean \"" : "", near != NULL ? near : "",
-			near != NULL ? "\"?" : "");
+	/* Which of the two names is the slip nobody here can know. The list may be cut: it is
+	 * last. */
+	if (metrics == NULL || metrics->child == NULL)
+		(void)sw_err_at(err, SW_INVALID, "/metrics",
+				"no report carries the sweep's metric \"%s\": report it (none was "
+				"reported)",
+				metric);
+	else
+		(void)sw_err_at(err, SW_INVALID, "/metrics",
+				"no report carries the sweep's metric \"%s\": report it by that "
+				"name, or name in the spec one that is reported: %s%s",
+				metric, list.len > 0 ? list.data : "",
+				list.failed != SW_OK ? ", ..." : "");
 	sw_buf_fini(&list);
 }

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from harness import INVALID_PARAMS, driven, sweep_command
+from harness import INVALID_PARAMS, driven, sweep_command, trained
 
 LOSS = {"name": "loss"}
 ACC = {"name": "acc", "goal": "maximize"}
@@ -175,7 +175,8 @@ def test_report_without_any_of_the_metrics_is_refused_while_none_was_seen(client
     t, = client.ask(sweep)
     error = client.refused("trial.report", sweep=sweep, trial=1, attempt=1, seq=1, step=1,
                            metrics={"los": 1})
-    assert error.pointer == "/metrics" and "did you mean" in error.message
+    assert error.pointer == "/metrics" and "did you mean" not in error.message
+    assert error.message.endswith("report it by that name, or name in the spec one that is reported: los")
     assert client.report(sweep, t, 1, 1, loss=1, acc=1) == "continue"
     assert client.report(sweep, t, 2, 2, los=1) == "continue"
 
@@ -235,3 +236,14 @@ def test_command_prints_the_front_as_a_table(daemon, client):
     assert "loss (minimize)" in out and "acc (maximize)" in out
     status, out, _ = sweep_command(daemon, "best", sweep, "--json")
     assert len(json.loads(out)["trials"]) == len(want)
+
+
+@pytest.mark.parametrize("trainer", [False, True])
+def test_metric_that_should_rise_is_warned_of_without_a_goal(client, trainer):
+    make = trained if trainer else driven
+    for metric, warned in (({"name": "val_accuracy"}, True), ({"name": "val_accuracy", "goal": "maximize"}, False)):
+        spec = make(metric=metric)
+        for method in ("sweep.validate", "sweep.submit"):
+            said = [w for w in client.call(method, spec=spec)["warnings"] if "maximize" in w]
+            assert len(said) == warned, (method, metric, said)
+            assert all(w.startswith("/metric: ") and 'did you mean "goal": "maximize"?' in w for w in said)
