@@ -15,17 +15,33 @@ static const char *const names[] = {"debug", "info", "warn", "error"};
 static int out_fd = STDERR_FILENO;
 static enum sw_log_level out_least = SW_LOG_INFO;
 
+static sw_status open_file(const char *path, int *fd, struct sw_err *err)
+{
+	*fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+	return *fd >= 0 ? SW_OK
+			: sw_err_set(err, SW_IO, "cannot open the log file %s: %s", path,
+				     strerror(errno));
+}
+
 sw_status sw_log_open(const char *path, enum sw_log_level least, struct sw_err *err)
 {
 	out_least = least;
-	if (path == NULL)
-		return SW_OK;
-	const int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return sw_err_set(err, SW_IO, "cannot open the log file %s: %s", path,
-				  strerror(errno));
-	out_fd = fd;
-	return SW_OK;
+	return path != NULL ? open_file(path, &out_fd, err) : SW_OK;
+}
+
+sw_status sw_log_reopen(const char *path, struct sw_err *err)
+{
+	int fd;
+	sw_status rc = open_file(path, &fd, err);
+
+	if (rc != SW_OK)
+		return rc;
+	/* The number stays, so no thread writes to a closed one. */
+	if (dup3(fd, out_fd, O_CLOEXEC) < 0)
+		rc = sw_err_set(err, SW_IO, "cannot use the log file %s: %s", path,
+				strerror(errno));
+	(void)close(fd);
+	return rc;
 }
 
 sw_status sw_log_level_parse(const char *name, enum sw_log_level *out)

@@ -17,6 +17,9 @@ enum sw_log_level { SW_LOG_DEBUG, SW_LOG_INFO, SW_LOG_WARN, SW_LOG_ERROR };
 
 /* Until this is called, lines of SW_LOG_INFO and above go to stderr. path NULL: stderr. */
 SW_NODISCARD sw_status sw_log_open(const char *path, enum sw_log_level least, struct sw_err *err);
+/* The file of that path in place of the one that was opened: it was renamed, say. Lines that other
+ * threads write meanwhile go to the one or the other. On failure the old one goes on. */
+SW_NODISCARD sw_status sw_log_reopen(const char *path, struct sw_err *err);
 SW_NODISCARD sw_status sw_log_level_parse(const char *name, enum sw_log_level *out);
 
 /* event: dotted, lower case, fixed ("worker.exit"). fmt: key=value pairs, "" for none. */

@@ -104,6 +104,7 @@ static void close_everything(struct sw_daemon *d)
 	close_handle((uv_handle_t *)&d->flush);
 	close_handle((uv_handle_t *)&d->sigterm);
 	close_handle((uv_handle_t *)&d->sigint);
+	close_handle((uv_handle_t *)&d->sighup);
 	close_handle((uv_handle_t *)&d->store_wake);
 	sw_gpus_stop(d); /* it wakes the loop until then */
 	close_handle((uv_handle_t *)&d->gpu_wake);
@@ -194,6 +195,21 @@ static void on_signal(uv_signal_t *s, int sig)
 		sw_supervisor_stop_all(d, true); /* asked twice: at once */
 }
 
+/* The log was rotated, or the terminal of the start is gone, which is no reason to end. */
+static void on_hangup(uv_signal_t *s, int sig)
+{
+	const struct sw_daemon *d = s->data;
+	struct sw_err err = SW_ERR_INIT;
+
+	(void)sig;
+	if (*d->config.log == '\0')
+		sw_log(SW_LOG_INFO, "daemon.hangup", "ignored=\"there is no --log to open again\"");
+	else if (sw_log_reopen(d->config.log, &err) == SW_OK)
+		sw_log(SW_LOG_INFO, "daemon.hangup", "log=\"%s\"", d->config.log);
+	else
+		sw_log(SW_LOG_WARN, "daemon.hangup", "why=\"%s\"", err.msg);
+}
+
 void sw_daemon_stop(struct sw_daemon *d)
 {
 	if (d->phase != SW_UP)
@@ -223,12 +239,14 @@ static void init_handles(struct sw_daemon *d)
 	(void)uv_prepare_init(d->loop, &d->flush);
 	(void)uv_signal_init(d->loop, &d->sigterm);
 	(void)uv_signal_init(d->loop, &d->sigint);
+	(void)uv_signal_init(d->loop, &d->sighup);
 	int rc = uv_async_init(d->loop, &d->store_wake, on_store);
 	assert(rc == 0);
 	rc = uv_async_init(d->loop, &d->gpu_wake, on_gpus);
 	assert(rc == 0);
 	d->listener.data = d->tick.data = d->feed.data = d->suggest.data = d->flush.data = d;
-	d->sigterm.data = d->sigint.data = d->store_wake.data = d->gpu_wake.data = d;
+	d->sigterm.data = d->sigint.data = d->sighup.data = d->store_wake.data = d->gpu_wake.data =
+		d;
 }
 
 static sw_status start_beats(struct sw_daemon *d, struct sw_err *err)
@@ -241,6 +259,8 @@ static sw_status start_beats(struct sw_daemon *d, struct sw_err *err)
 		rc = uv_signal_start(&d->sigterm, on_signal, SIGTERM);
 	if (rc == 0)
 		rc = uv_signal_start(&d->sigint, on_signal, SIGINT);
+	if (rc == 0)
+		rc = uv_signal_start(&d->sighup, on_hangup, SIGHUP);
 	return rc == 0 ? SW_OK
 		       : sw_err_set(err, SW_IO, "cannot start the loop: %s", uv_strerror(rc));
 }

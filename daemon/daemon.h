@@ -41,7 +41,7 @@ struct sw_daemon {
 	uv_timer_t tick;    /* every SW_TICK_MS: all time limits */
 	uv_timer_t suggest; /* suggest_wait_ms of asks; runs only while one waits */
 	uv_timer_t feed;    /* watchers' updates; runs only while there are watchers */
-	uv_signal_t sigterm, sigint;
+	uv_signal_t sigterm, sigint, sighup;
 
 	struct sw_conn *conns; /* list */
 	size_t conn_n, conn_max;

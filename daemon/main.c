@@ -1,6 +1,7 @@
 /* daemon/main.c — sweepd: the tuning service of one machine. */
 #include "daemon/config.h"
 #include "daemon/daemon.h"
+#include "daemon/statedir.h"
 #include "daemon/verify/replay_main.h"
 #include <locale.h>
 #include <signal.h>
@@ -10,6 +11,15 @@
 
 #define EXIT_USAGE 2
 #define EXIT_START 3 /* the state directory or the socket could not be used */
+
+static sw_status open_log(const struct sw_config *c, struct sw_err *err)
+{
+	if (*c->log == '\0')
+		return sw_log_open(NULL, c->log_level, err);
+	/* Its folder may be the state directory, which is made later. */
+	const sw_status rc = sw_statedir_parents(c->log, err);
+	return rc == SW_OK ? sw_log_open(c->log, c->log_level, err) : rc;
+}
 
 int main(int argc, char **argv)
 {
@@ -22,6 +32,7 @@ int main(int argc, char **argv)
 	if (argc > 1 && strcmp(argv[1], "replay") == 0)
 		return sw_replay_main(argc - 1, argv + 1, stdout, stderr);
 	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGHUP, SIG_IGN); /* until the loop takes it; workers get the default back */
 	if (sw_config_parse(&config, argc, argv, &err) != SW_OK) {
 		(void)fprintf(stderr, "sweepd: %s (see sweepd --help)\n", err.msg);
 		return EXIT_USAGE;
@@ -30,7 +41,7 @@ int main(int argc, char **argv)
 		(void)printf("%s", config.help ? sw_config_usage() : "sweepd " SW_VERSION "\n");
 		return EXIT_SUCCESS;
 	}
-	if (sw_log_open(*config.log != '\0' ? config.log : NULL, config.log_level, &err) != SW_OK) {
+	if (open_log(&config, &err) != SW_OK) {
 		(void)fprintf(stderr, "sweepd: %s\n", err.msg);
 		return EXIT_START;
 	}

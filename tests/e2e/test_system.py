@@ -1,10 +1,15 @@
 """What the machine does to the daemon: its clock is set, its disk fails, its terminal closes."""
 import os
+import pty
+import shutil
+import signal
 import sqlite3
+import subprocess
+import tempfile
 
 import pytest
 
-from harness import driven, wait_until
+from harness import BIN, DEADLINE, Client, alive, driven, environment, wait_until
 from system import NEEDS_FAKE, Machine
 
 DAY = 86400
@@ -123,7 +128,97 @@ def test_stored_text_that_is_no_json_object_goes_out_as_null(start, bad):
     assert not logged(daemon, "store.damaged", "trial=1/2")
 
 
-# --- the log ---
+# --- its terminal, and the log ---
+
+@pytest.fixture
+def bare(tmp_path):
+    """bare(*options) starts a sweepd whose log goes to a file as its stderr; (process, text of the log)."""
+    started = []
+
+    def make(*options):
+        socket = os.path.join(tempfile.mkdtemp(prefix="sw-"), "s")
+        stderr = tmp_path / "stderr"
+        with open(stderr, "wb") as file:
+            process = subprocess.Popen(
+                [os.path.join(BIN, "sweepd"), "--state", tmp_path / "state", "--socket", socket, "--devices", "none",
+                 *options], stdin=subprocess.DEVNULL, stdout=file, stderr=file, env=environment())
+        started.append((process, socket))
+        wait_until(lambda: os.path.exists(socket) or process.poll() is not None, "a socket")
+        return process, stderr.read_text
+
+    yield make
+    for process, socket in started:
+        process.kill()
+        process.wait()
+        shutil.rmtree(os.path.dirname(socket))
+
+
+def test_hangup_without_a_log_file_is_ignored_with_a_line(bare):
+    process, log = bare()
+    process.send_signal(signal.SIGHUP)
+    wait_until(lambda: "daemon.hangup" in log() or process.poll() is not None, "a line about it")
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(DEADLINE) == 0
+
+
+def test_hangup_opens_a_renamed_log_again(daemon, client):
+    os.rename(daemon.log, daemon.log + ".1")
+    daemon.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: os.path.exists(daemon.log) and logged(daemon, "daemon.hangup"), "a new log")
+    client.submit(driven())
+    assert logged(daemon, "sweep.submit")
+    with open(daemon.log + ".1", encoding="utf-8") as old:
+        assert "sweep.submit" not in old.read()
+
+
+def test_hangup_with_a_log_that_cannot_be_opened_keeps_the_old_one(daemon, client):
+    os.rename(daemon.log, daemon.log + ".1")
+    os.mkdir(daemon.log)
+    daemon.process.send_signal(signal.SIGHUP)
+    daemon.log += ".1"
+    wait_until(lambda: logged(daemon, "daemon.hangup", "Is a directory"), "a line about it")
+
+
+def test_log_in_a_folder_that_is_not_there_is_made(bare, tmp_path):
+    """In the state directory, before that is made."""
+    process, _ = bare("--log", tmp_path / "state" / "sweepd.log")
+    log = tmp_path / "state" / "sweepd.log"
+    wait_until(lambda: process.poll() is not None or "daemon.start" in log.read_text(), "a line in the log")
+    assert process.poll() is None
+    assert (tmp_path / "state").stat().st_mode & 0o777 == 0o700
+
+
+def test_closed_terminal_does_not_end_the_daemon(daemon):
+    """A daemon on a terminal of its own, which goes."""
+    daemon.kill9()
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execve(os.path.join(BIN, "sweepd"), ["sweepd", "--state", daemon.state, "--socket", daemon.socket,
+                                                "--devices", "none", "--log", daemon.log], environment())
+    daemon.clients.append(wait_until(lambda: connected(daemon.socket), "a daemon that accepts"))
+    os.close(terminal)
+    wait_until(lambda: logged(daemon, "daemon.hangup") or not alive(pid), "its hangup")
+    try:
+        assert daemon.client().call("daemon.info")
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+def connected(path):
+    try:
+        return Client(path)
+    except OSError:
+        return None
+
+
+def test_workers_do_not_inherit_an_ignored_hangup(start):
+    client = start("cpu:1").client()
+    slot, = wait_until(lambda: [s for s in client.slots() if s["state"] == "IDLE"], "an idle slot")
+    with open(f"/proc/{slot['pid']}/status", encoding="ascii") as file:
+        ignored, = (line.split()[1] for line in file if line.startswith("SigIgn:"))
+    assert not int(ignored, 16) & 1 << (signal.SIGHUP - 1)
+
 
 def test_log_shows_a_name_as_one_value(daemon, client):
     sweep = client.submit(driven(name='a" uid=0 state=COMPLETED x="'))
