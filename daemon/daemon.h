@@ -68,6 +68,7 @@ struct sw_daemon {
 	struct sw_slot *slots;
 	size_t slot_n;
 	struct sw_gpus *gpus; /* daemon/slot/gpus.h; NULL: no slot may have one */
+	int64_t silent_us;    /* a worker that is silent for longer is ended */
 
 	struct sw_check *checks, *checks_waiting; /* lists; daemon/slot/speccheck.c */
 	size_t check_n, check_waiting_n;

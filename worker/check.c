@@ -13,7 +13,7 @@
 #define POINTS 2000 /* that are looked at for the one that takes most memory */
 
 struct facts {
-	size_t features, classes, rows, parameters, bytes;
+	size_t features, classes, rows, parameters, bytes, data_bytes;
 };
 
 static sw_status check_data(const struct sw_spec *s, const struct sw_trainer *t,
@@ -201,6 +201,7 @@ static sw_status check(const struct sw_spec *s, struct facts *out, struct sw_err
 		status = check_data(s, &t, &data, err);
 	out->features = data.features;
 	out->classes = data.classes;
+	out->data_bytes = data.bytes;
 	out->rows = data.train.rows + data.val.rows;
 	if (status == SW_OK)
 		status = check_space(s, &data, out, err);
@@ -216,6 +217,7 @@ static void write_facts(struct sw_jw *w, const struct facts *f)
 	sw_jw_kint(w, "rows", (int64_t)f->rows);
 	sw_jw_kint(w, "parameters", (int64_t)f->parameters);
 	sw_jw_kint(w, "bytes", (int64_t)f->bytes);
+	sw_jw_kint(w, "data_bytes", (int64_t)f->data_bytes);
 	sw_jw_key(w, "metrics");
 	sw_jw_arr(w);
 	sw_jw_str(w, "train_loss");

@@ -1,8 +1,8 @@
 /*
  * worker/main.c — sweep-worker: one process, one device, a trial at a time in each of its lanes.
  *
- *   sweep-worker --socket PATH --worker ID --slot N --device cpu:0|gpu:0 [--name NAME]
- *                [--lanes N] [--cores N] [--memory BYTES]      (worker/serve.h)
+ *   sweep-worker --socket PATH --slot N --device cpu:0|gpu:0 [--name NAME] [--lanes N] [--cores N]
+ *                [--memory BYTES] < ID                         (worker/serve.h)
  *   sweep-worker check < SPEC.json
  *   sweep-worker export CHECKPOINT FILE
  *   sweep-worker fit < FIT.json                   (worker/fit.h)
@@ -70,8 +70,8 @@ static long number(const char *text, long min, long max)
 
 static int usage(void)
 {
-	fputs("usage: sweep-worker --socket PATH --worker ID --slot N --device cpu:0|gpu:0 "
-	      "[--name NAME] [--lanes N] [--cores N] [--memory BYTES]\n"
+	fputs("usage: sweep-worker --socket PATH --slot N --device cpu:0|gpu:0 "
+	      "[--name NAME] [--lanes N] [--cores N] [--memory BYTES] < ID\n"
 	      "       sweep-worker check < SPEC.json\n"
 	      "       sweep-worker export CHECKPOINT FILE\n"
 	      "       sweep-worker fit < FIT.json\n"
@@ -163,19 +163,29 @@ static int predict_main(const char *model, const char *data, const char *format)
 		       : complain(err.msg);
 }
 
+/* Not an argument: every user of the machine may read those. */
+static bool read_id(char *id, size_t cap)
+{
+	size_t n = 0;
+	ssize_t got;
+
+	while (n < cap - 1 && (got = read(STDIN_FILENO, id + n, cap - 1 - n)) > 0)
+		n += (size_t)got;
+	id[n] = '\0';
+	id[strcspn(id, "\n")] = '\0';
+	return *id != '\0';
+}
+
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {{"socket", required_argument, NULL, 's'},
-						{"worker", required_argument, NULL, 'w'},
-						{"slot", required_argument, NULL, 'n'},
-						{"device", required_argument, NULL, 'd'},
-						{"name", required_argument, NULL, 'a'},
-						{"cores", required_argument, NULL, 'c'},
-						{"memory", required_argument, NULL, 'm'},
-						{"lanes", required_argument, NULL, 'l'},
-						{NULL, 0, NULL, 0}};
+	static const struct option options[] = {
+		{"socket", required_argument, NULL, 's'}, {"slot", required_argument, NULL, 'n'},
+		{"device", required_argument, NULL, 'd'}, {"name", required_argument, NULL, 'a'},
+		{"cores", required_argument, NULL, 'c'},  {"memory", required_argument, NULL, 'm'},
+		{"lanes", required_argument, NULL, 'l'},  {NULL, 0, NULL, 0}};
 	struct sw_serve config = {.slot = -1};
 	long cores = 1, memory = 0, lanes = 1;
+	char id[65];
 	int c;
 
 	if (argc > 0 && strcmp(argv[0], "sweep") == 0)
@@ -191,8 +201,6 @@ int main(int argc, char **argv)
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (c == 's')
 			config.socket = optarg;
-		else if (c == 'w')
-			config.worker = optarg;
 		else if (c == 'n')
 			config.slot = (int)number(optarg, 0, 100000);
 		else if (c == 'd')
@@ -208,9 +216,12 @@ int main(int argc, char **argv)
 		else
 			return usage();
 	}
-	if (optind != argc || !config.socket || !config.worker || !config.device ||
-	    config.slot < 0 || cores < 1 || lanes < 1 || memory < 0)
+	if (optind != argc || !config.socket || !config.device || config.slot < 0 || cores < 1 ||
+	    lanes < 1 || memory < 0)
 		return usage();
+	if (!read_id(id, sizeof id))
+		return complain("no worker's id on standard input");
+	config.worker = id;
 	if (signals() != 0)
 		return complain("signals cannot be handled");
 	config.lanes = (unsigned)lanes;

@@ -1,4 +1,5 @@
 #include "worker/run.h"
+#include "base/beat.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "proto/json.h"
@@ -53,6 +54,11 @@ static void metric(struct sw_jw *w, const char *name, double v)
 static bool go_on(void *ctx)
 {
 	return sw_session_go_on(((struct run *)ctx)->session);
+}
+
+static void beat(void *session)
+{
+	(void)sw_session_go_on(session);
 }
 
 /* The newest of the trial's own checkpoints before that of resume_step, which cannot be used for
@@ -278,7 +284,8 @@ static sw_status prepare(struct run *r, struct sw_err *err)
 					     .val_fraction = r->trainer.val_fraction,
 					     .split_seed = r->trainer.split_seed,
 					     .standardize = r->trainer.standardize,
-					     .device_bytes = device_bytes(r->runner)};
+					     .device_bytes = device_bytes(r->runner),
+					     .most = r->runner->streams ? 0 : r->runner->memory};
 		prefix = "/trainer/dataset";
 		status = sw_data_cache_hold(r->runner->cache, r->runner->q,
 					    sw_json_get(j->trainer, "dataset"), want, &r->data,
@@ -357,14 +364,17 @@ sw_status sw_run_job(struct sw_runner *runner, struct sw_session *s, const struc
 	enum sw_train_end end = SW_TRAIN_DONE;
 	char cause[100];
 	struct sw_err why = SW_ERR_INIT;
-	sw_status status = prepare(&r, &why);
+	sw_status status;
 
+	sw_beat_to(beat, s, SW_BEAT_US);
+	status = prepare(&r, &why);
 	if (status == SW_OK) {
 		log_start(&r);
 		status = sw_train_run(runner->ops, runner->q, &r.model, r.data, &r.trainer,
 				      job->seed, &hooks, &end, &why);
 	}
 	sw_data_cache_release(runner->cache, r.data);
+	sw_beat_to(NULL, NULL, 0);
 	free(r.card);
 	if (status == SW_OK && r.no_memory)
 		status = sw_err_set(&why, SW_NOMEM, "no memory for a report");

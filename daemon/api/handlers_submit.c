@@ -101,7 +101,24 @@ static void warn_of_grid(struct sw_jw *w, const struct submit *s)
 	sw_jw_str(w, line);
 }
 
-static void write_warnings(struct sw_jw *w, const struct submit *s)
+/* The worker would refuse each trial for want of memory. */
+static void warn_of_memory(struct sw_jw *w, const struct submit *s,
+			   const struct sw_speccheck *facts)
+{
+	const int64_t most = s->call->d->config.cpu_memory;
+	char line[160];
+
+	if (most == 0 || s->spec->needs_gpu || facts->data_bytes < most)
+		return;
+	(void)snprintf(line, sizeof line,
+		       "the data set alone has %lld bytes, and --cpu-memory gives a trial %lld: on "
+		       "a CPU slot each trial will be INFEASIBLE (oom)",
+		       (long long)facts->data_bytes, (long long)most);
+	sw_jw_str(w, line);
+}
+
+static void write_warnings(struct sw_jw *w, const struct submit *s,
+			   const struct sw_speccheck *facts)
 {
 	const struct sw_daemon *d = s->call->d;
 	bool suits = d->slot_n == 0;
@@ -129,6 +146,7 @@ static void write_warnings(struct sw_jw *w, const struct submit *s)
 	}
 	if (sw_sweep_run_cap(s->sched) == 0)
 		sw_jw_str(w, "no run_cap: the sweep goes on until it is cancelled");
+	warn_of_memory(w, s, facts);
 	warn_of_grid(w, s);
 	for (size_t i = 0; i < s->spec->n_warnings; i++) {
 		const struct sw_err *warning = &s->spec->warnings[i];
@@ -183,7 +201,7 @@ static void accept_validate(struct submit *s, const struct sw_speccheck *facts)
 	for (size_t k = 0; k < sw_pruner_rung_n(pruner, 0); k++)
 		sw_jw_int(&w, (int64_t)sw_pruner_rung_step(pruner, 0, k));
 	sw_jw_arr_end(&w);
-	write_warnings(&w, s);
+	write_warnings(&w, s, facts);
 	sw_jw_obj_end(&w);
 	sw_call_result(s->call, &out);
 	free_submit(s);
@@ -222,7 +240,7 @@ static void accept_submit(struct submit *s, const struct sw_speccheck *facts)
 	sw_jw_init(&w, &c->reply);
 	sw_jw_obj(&w);
 	sw_jw_kint(&w, "sweep", (int64_t)d->host_n + 1);
-	write_warnings(&w, s);
+	write_warnings(&w, s, facts);
 	sw_jw_obj_end(&w);
 	h = sw_host_add(d, s->spec, s->sched, s->seed, c->now_ms);
 	if (h == NULL)

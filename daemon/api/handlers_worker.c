@@ -42,13 +42,19 @@ void sw_handle_worker_hello(struct sw_call *call)
 		sw_call_error(call, &err);
 		return;
 	}
+	if (sw_slot_pid(s) != 0 && sw_slot_pid(s) != (long)call->conn->pid) {
+		(void)sw_err_set(&err, SW_DENIED, "slot %lld belongs to another process",
+				 (long long)slot);
+		sw_call_error(call, &err);
+		return;
+	}
 	if (call->conn->slot != NULL && call->conn->slot != s) {
 		(void)sw_err_set(&err, SW_CONFLICT, "this connection speaks for slot %d already",
 				 call->conn->slot->index);
 		sw_call_error(call, &err);
 		return;
 	}
-	sw_supervisor_hello(s, call->conn);
+	sw_supervisor_hello(s, call->conn, cJSON_IsTrue(sw_json_get(call->params, "beats")));
 	const bool run = sw_call_int(call, "trial", 0) != 0 && holds(s, call);
 	sw_log(SW_LOG_INFO, "worker.hello", "slot=%d pid=%ld trial=%lld/%lld run=%d", s->index,
 	       sw_slot_pid(s), (long long)sw_call_int(call, "sweep", 0),

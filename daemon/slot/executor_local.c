@@ -2,6 +2,7 @@
  * libuv. */
 #include "base/fault.h"
 #include "daemon/slot/executor.h"
+#include "daemon/slot/worker_env.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -14,7 +15,6 @@
 #include <unistd.h>
 
 #define LOG_MAX_BYTES ((off_t)1024 * 1024)
-#define ENV_MAX       64
 
 struct sw_proc {
 	union {
@@ -28,46 +28,6 @@ struct sw_proc {
 	sw_ended_cb *ended; /* NULL once forgotten */
 	void *user;
 };
-
-extern char **environ;
-
-/* What a worker may see of the daemon's environment. */
-static bool passes(const char *var)
-{
-	static const char *const names[] = {
-		"PATH=",
-		"HOME=",
-		"LANG=",
-		"LC_ALL=",
-		"TMPDIR=",
-		"TZ=",
-		"LD_LIBRARY_PATH=",
-		"CUDA_VISIBLE_DEVICES=",
-		"CUDA_DEVICE_ORDER=",
-		"CUDA_DEVICE_MAX_CONNECTIONS=",
-		"SWEEPD_",
-		"ASAN_OPTIONS=",
-		"UBSAN_OPTIONS=",
-		"LSAN_OPTIONS=",
-		"TSAN_OPTIONS=",
-	};
-
-	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-		if (strncmp(var, names[i], strlen(names[i])) == 0)
-			return true;
-	return false;
-}
-
-/* Is the variable of var set in list? */
-static bool names_one_of(const char *var, char *const list[])
-{
-	const size_t n = strcspn(var, "=") + 1;
-
-	for (size_t i = 0; list[i] != NULL; i++)
-		if (strncmp(var, list[i], n) == 0)
-			return true;
-	return false;
-}
 
 /* The start time of a process in clock ticks since boot: with its number, its identity. */
 static bool start_time(pid_t pid, unsigned long long *ticks)
@@ -183,27 +143,43 @@ static int open_log(const char *path)
 	return fd;
 }
 
+/* A pipe that holds the text, its end to be read; -1: errno says why. The text is far below what a
+ * pipe takes, so nobody waits. */
+static int pipe_of(const char *text)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return -1;
+	const bool written = write(ends[1], text, strlen(text)) == (ssize_t)strlen(text);
+	(void)close(ends[1]);
+	if (written)
+		return ends[0];
+	(void)close(ends[0]);
+	return -1;
+}
+
 static sw_status local_start(uv_loop_t *loop, char *const argv[], char *const more[],
-			     const char *log, sw_ended_cb *ended, void *user, struct sw_proc **out,
-			     char *handle, size_t handle_cap, struct sw_err *err)
+			     const char *input, const char *log, sw_ended_cb *ended, void *user,
+			     struct sw_proc **out, char *handle, size_t handle_cap,
+			     struct sw_err *err)
 {
 	struct sw_proc *p = sw_calloc(1, sizeof *p);
-	char *env[ENV_MAX + 1], boot[40];
+	char *env[SW_WORKER_ENV_MAX + 1], boot[40];
 	uv_stdio_container_t stdio[3] = {{.flags = UV_IGNORE}};
 	unsigned long long ticks = 0;
-	size_t n = 0;
 
 	*out = NULL;
 	if (p == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
-	for (; more[n] != NULL && n < ENV_MAX; n++)
-		env[n] = more[n];
-	for (char **e = environ; *e != NULL && n < ENV_MAX; e++)
-		if (passes(*e) && !names_one_of(*e, more))
-			env[n++] = *e;
-	env[n] = NULL;
-	const int fd = open_log(log);
+	sw_worker_env_fill(env, more);
+	const int in = pipe_of(input), fd = open_log(log);
 	struct stat st;
+
+	if (in >= 0) {
+		stdio[0].flags = UV_INHERIT_FD;
+		stdio[0].data.fd = in;
+	}
 	if (fd >= 0 && fstat(fd, &st) == 0) {
 		(void)snprintf(p->log, sizeof p->log, "%s", log);
 		p->log_from = st.st_size;
@@ -228,6 +204,8 @@ static sw_status local_start(uv_loop_t *loop, char *const argv[], char *const mo
 	const int rc = uv_spawn(loop, &p->h.child, &options);
 	if (fd >= 0)
 		(void)close(fd);
+	if (in >= 0)
+		(void)close(in);
 	p->h.child.data = p;
 	if (rc != 0) {
 		uv_close((uv_handle_t *)&p->h.child, on_closed);

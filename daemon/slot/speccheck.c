@@ -2,6 +2,7 @@
 #include "base/buf.h"
 #include "base/fault.h"
 #include "daemon/daemon.h"
+#include "daemon/slot/worker_env.h"
 #include "proto/json.h"
 #include <signal.h>
 #include <stdlib.h>
@@ -81,7 +82,8 @@ static void read_verdict(struct sw_check *c, struct sw_err *err)
 				cJSON_IsString(text) ? text->valuestring : "refused");
 	}
 	if (!read_count(v, "parameters", &c->facts.parameters) ||
-	    !read_count(v, "bytes", &c->facts.bytes))
+	    !read_count(v, "bytes", &c->facts.bytes) ||
+	    !read_count(v, "data_bytes", &c->facts.data_bytes))
 		c->facts = (struct sw_speccheck){.parameters = 0};
 	cJSON_Delete(v);
 }
@@ -206,7 +208,8 @@ static struct sw_check *create(struct sw_daemon *d, const char *spec, sw_specche
 static int spawn(struct sw_check *c)
 {
 	struct sw_daemon *d = c->d;
-	char *argv[] = {d->config.worker, "check", NULL};
+	char *argv[] = {d->config.worker, "check", NULL}, *none[] = {NULL};
+	char *env[SW_WORKER_ENV_MAX + 1];
 	uv_stdio_container_t stdio[3] = {
 		{.flags = UV_CREATE_PIPE | UV_READABLE_PIPE, .data.stream = (uv_stream_t *)&c->in},
 		{.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&c->out},
@@ -215,9 +218,11 @@ static int spawn(struct sw_check *c)
 	const uv_process_options_t options = {.exit_cb = on_child_exit,
 					      .file = argv[0],
 					      .args = argv,
+					      .env = env,
 					      .stdio = stdio,
 					      .stdio_count = 3};
 	const uv_buf_t in = uv_buf_init(c->spec, (unsigned)strlen(c->spec));
+	sw_worker_env_fill(env, none);
 	int rc = uv_spawn(d->loop, &c->process, &options);
 
 	if (rc == 0)

@@ -11,15 +11,13 @@
 #include "daemon/sweep/adopt.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/host.h"
+#include "proto/silence.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-#define HOLD_US ((int64_t)20 * 1000000) /* a worker.next is held no longer */
-#define HELLO_US                                                                                   \
-	((int64_t)60 *                                                                             \
-	 1000000) /* from the start of a process, or the loss of its link            \ */
+#define HOLD_US      ((int64_t)20 * 1000000) /* a worker.next is held no longer */
 #define RETRY_MAX_US ((int64_t)30 * 1000000)
 #define YOUNG_US     ((int64_t)10 * 1000000)
 #define LOOK_US      ((int64_t)30 * 1000000) /* a GPU is looked at no longer */
@@ -290,8 +288,8 @@ static void start(struct sw_slot *s)
 	(void)snprintf(log, sizeof log, "%s/worker-%d.log", d->config.state, s->index);
 	s->starts++;
 	s->useful = false;
-	if (executor->start(d->loop, line.argv, line.env, log, on_ended, s, &s->proc, handle,
-			    sizeof handle, &err) != SW_OK) {
+	if (executor->start(d->loop, line.argv, line.env, s->worker, log, on_ended, s, &s->proc,
+			    handle, sizeof handle, &err) != SW_OK) {
 		sw_log(SW_LOG_ERROR, "worker.start", "slot=%d why=\"%s\"", s->index, err.msg);
 		(void)snprintf(s->cause, sizeof s->cause, "%s", err.msg);
 		set_lanes(s, SW_SLOT_DOWN, "");
@@ -311,6 +309,7 @@ sw_status sw_supervisor_start(struct sw_daemon *d, struct sw_err *err)
 	sw_status rc = sw_gpus_start(d, err);
 	char left_out[200];
 
+	d->silent_us = sw_silent_us();
 	if (rc == SW_OK)
 		rc = sw_device_parse(d->config.devices, sw_gpus_view(d), &devices, &d->slot_n, err);
 	if (rc != SW_OK)
@@ -360,7 +359,7 @@ struct sw_slot *sw_supervisor_find(struct sw_daemon *d, int64_t slot, const char
 	return strcmp(s->worker, worker) == 0 ? s : NULL;
 }
 
-void sw_supervisor_hello(struct sw_slot *s, struct sw_conn *c)
+void sw_supervisor_hello(struct sw_slot *s, struct sw_conn *c, bool beats)
 {
 	if (s->conn != NULL && s->conn != c) { /* a new link of the same worker takes over */
 		struct sw_conn *old = s->conn;
@@ -368,6 +367,7 @@ void sw_supervisor_hello(struct sw_slot *s, struct sw_conn *c)
 		sw_conn_close(old);
 	}
 	s->conn = c;
+	s->beats = beats;
 	s->heard_ms = 0;
 	c->slot = s;
 	if (s->state == SW_SLOT_STARTING)
@@ -426,6 +426,18 @@ void sw_supervisor_stop_trial(struct sw_daemon *d, int32_t slot, int64_t sweep, 
 
 /* --- time, and the end --- */
 
+/* Since when nothing came from a worker that has something to say: a greeting, a beat. */
+static int64_t silent_since(const struct sw_slot *s, int64_t now_us)
+{
+	const struct sw_conn *c = s->conn;
+	const int64_t last_us = c != NULL ? c->active_us : s->since_us;
+
+	/* what it sends is not read, or it never promised anything */
+	if (c != NULL && (c->stopped || !s->beats))
+		return now_us;
+	return last_us;
+}
+
 static void tick_slot(struct sw_slot *s, int64_t now_us)
 {
 	if (s->next != NULL && now_us - s->next_since_us > HOLD_US)
@@ -433,9 +445,11 @@ static void tick_slot(struct sw_slot *s, int64_t now_us)
 	struct sw_slot *lead = lead_of(s);
 	if (lead->proc == NULL && s == lead && s->d->phase == SW_UP && now_us >= s->retry_us)
 		start(s);
-	else if (lead->proc != NULL && s->conn == NULL && now_us - s->since_us > HELLO_US) {
+	else if (lead->proc != NULL && now_us - silent_since(s, now_us) > s->d->silent_us) {
 		sw_log(SW_LOG_WARN, "worker.silent", "slot=%d pid=%ld", s->index,
 		       executor->pid(lead->proc));
+		if (s->conn != NULL)
+			sw_conn_close(s->conn);
 		s->since_us = now_us;
 		executor->stop(lead->proc, true);
 	}

@@ -45,6 +45,7 @@ struct sw_slot {
 	char worker[33];      /* the id of its process; "" when DOWN */
 	struct sw_proc *proc; /* the lead's; NULL in other lanes */
 	struct sw_conn *conn; /* NULL: not connected */
+	bool beats;           /* its worker said that it is never silent for long */
 	struct sw_call *next; /* a held worker.next */
 	int64_t next_since_us;
 	int64_t sweep, trial, attempt; /* BUSY */
@@ -76,7 +77,8 @@ void sw_supervisor_drop_conn(struct sw_daemon *d, struct sw_conn *c);
 /* The worker of a connection, or NULL with SW_DENIED in err. */
 struct sw_slot *sw_supervisor_of(struct sw_conn *c, struct sw_err *err);
 struct sw_slot *sw_supervisor_find(struct sw_daemon *d, int64_t slot, const char *worker);
-void sw_supervisor_hello(struct sw_slot *s, struct sw_conn *c);
+/* beats: see worker.hello; a worker of an earlier version, found again, does not, and is let be. */
+void sw_supervisor_hello(struct sw_slot *s, struct sw_conn *c, bool beats);
 void sw_supervisor_next(struct sw_slot *s, struct sw_call *call);
 /* The slot's trial is over (told, or decided): the slot is free for the next. */
 void sw_supervisor_done(struct sw_slot *s);

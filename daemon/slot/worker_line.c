@@ -20,8 +20,6 @@ void sw_worker_line_write(const struct sw_slot *s, struct sw_worker_line *l)
 	char *const always[] = {(char *)config->worker,
 				"--socket",
 				(char *)config->socket,
-				"--worker",
-				(char *)s->worker,
 				"--slot",
 				l->slot,
 				"--device",

@@ -128,20 +128,6 @@ def test_stop_does_not_wait_for_a_check(start, tmp_path):
     daemon.process = None
 
 
-def test_one_connection_speaks_for_one_slot(start):
-    daemon = start("cpu:2")
-    client = daemon.client()
-    wait_until(lambda: all(s["state"] == "IDLE" for s in client.slots()), "idle slots")
-    ids = []
-    for slot in client.slots():
-        with open(f"/proc/{slot['pid']}/cmdline", "rb") as file:
-            words = file.read().split(b"\0")
-        ids.append(words[words.index(b"--worker") + 1].decode())
-    stranger = daemon.client()
-    assert stranger.call("worker.hello", worker=ids[0], slot=0)["ok"]
-    assert stranger.refused("worker.hello", worker=ids[1], slot=1).code == CONFLICT
-
-
 def test_worker_that_dies_again_and_again_is_started_less_and_less(start):
     daemon = start("none")
     daemon.kill9()

@@ -191,8 +191,10 @@ def test_worker_that_reaches_another_users_daemon_runs_no_job(impostor, tmp_path
     errors = tmp_path / "errors"
     with open(errors, "wb") as stderr:
         worker = subprocess.Popen(
-            [os.path.join(BIN, "sweep-worker"), "--socket", fake.socket, "--worker", "w", "--slot",
-             "0", "--device", "cpu:0"], cwd=ROOT, stderr=stderr, env=environment())
+            [os.path.join(BIN, "sweep-worker"), "--socket", fake.socket, "--slot", "0", "--device",
+             "cpu:0"], cwd=ROOT, stdin=subprocess.PIPE, stderr=stderr, env=environment())
+        worker.stdin.write(b"w")
+        worker.stdin.close()
     try:
         wait_until(lambda: fake.said().count("connected") >= 3 or "got worker.tell" in fake.said(),
                    "the worker to come back, as to a daemon that is away")

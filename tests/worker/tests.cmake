@@ -1,6 +1,7 @@
 sw_test(worker/data/test_csv.c sw_worker)
 sw_test(worker/net/test_model.c sw_worker)
 sw_test(worker/test_train.c sw_worker m)
+sw_test(worker/test_beat.c sw_worker PkgConfig::XXHASH Threads::Threads)
 sw_test(worker/link/test_session.c sw_worker Threads::Threads)
 sw_test(worker/link/test_session_end.c sw_worker Threads::Threads)
 sw_test(worker/data/test_data.c sw_worker m)

@@ -1,4 +1,5 @@
 #include "worker/data/data.h"
+#include "base/beat.h"
 #include "base/fault.h"
 #include "kernels/philox.h"
 #include "worker/data/data_raw.h"
@@ -17,6 +18,7 @@ static void standardize(float *x, const int32_t *order, size_t rows, size_t n_va
 	for (size_t f = 0; f < features; f++) {
 		double mean = 0, var = 0;
 
+		sw_beat();
 		for (size_t i = n_val; i < rows; i++)
 			mean += (double)x[(size_t)order[i] * features + f];
 		mean /= n;
@@ -54,6 +56,7 @@ static struct moments bytes_measure(const struct sw_raw *raw, const int32_t *ord
 	for (size_t i = n_val; i < raw->rows; i++) {
 		const uint8_t *at = raw->u8 + (size_t)order[i] * count + c * plane;
 
+		sw_beat();
 		for (size_t k = 0; k < plane; k++) {
 			sum += at[k];
 			squares += (uint32_t)at[k] * at[k];
@@ -71,11 +74,14 @@ static struct moments floats_measure(const struct sw_raw *raw, const int32_t *or
 	const double n = (double)(raw->rows - n_val) * (double)plane;
 	struct moments m = {0};
 
-	for (size_t i = n_val; i < raw->rows; i++)
+	for (size_t i = n_val; i < raw->rows; i++) {
+		sw_beat();
 		for (size_t k = 0; k < plane; k++)
 			m.mean += (double)raw->x[(size_t)order[i] * count + c * plane + k];
+	}
 	m.mean /= n;
 	for (size_t i = n_val; i < raw->rows; i++) {
+		sw_beat();
 		for (size_t k = 0; k < plane; k++) {
 			const double d =
 				(double)raw->x[(size_t)order[i] * count + c * plane + k] - m.mean;
@@ -218,6 +224,7 @@ sw_status sw_data_load(struct sw_data *out, const struct sw_data_source *source,
 	sw_status status;
 
 	memset(&raw, 0, sizeof raw);
+	raw.most = want.most;
 	memset(out, 0, sizeof *out);
 	out->ops = ops;
 	status = readers[source->set.format](&raw, source, &want, ops != NULL, &why);

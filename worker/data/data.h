@@ -45,6 +45,7 @@ struct sw_data_want {
 	/* Most bytes that it may have on the device: a larger one stays in the host's memory, and
 	 * batches are fetched from there. 0: it lies on the device, however large. */
 	size_t device_bytes;
+	size_t most; /* a set of more bytes than this is refused before it is made; 0: any */
 };
 
 /* Where "backend" stands, the host's memory when the set is streamed. */

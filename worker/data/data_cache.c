@@ -1,12 +1,14 @@
 /* worker/data/data_cache.c — data sets kept from trial to trial, so that a trial's start costs
  * nothing, and shared by trials that run at once. A list: entries stay where they are while they
  * are held. */
+#include "base/beat.h"
 #include "base/fault.h"
 #include "worker/data/data.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #define IDLE_MOST 4 /* sets that nobody holds */
 
@@ -43,6 +45,18 @@ sw_status sw_data_cache_create(struct sw_data_cache **out, const struct sw_ops *
 	free(*out);
 	*out = NULL;
 	return SW_NOMEM;
+}
+
+/* Another lane may hold it for as long as a set takes to be read. */
+static void cache_lock(struct sw_data_cache *c)
+{
+	struct timespec until;
+
+	do {
+		sw_beat();
+		(void)clock_gettime(CLOCK_REALTIME, &until); /* it knows no other */
+		until.tv_sec++;
+	} while (pthread_mutex_timedlock(&c->lock, &until) != 0);
 }
 
 /* Takes e. */
@@ -199,7 +213,7 @@ sw_status sw_data_cache_hold(struct sw_data_cache *c, struct sw_queue *q, const 
 	if (!spec)
 		return sw_err_set(err, SW_NOMEM, "no memory for the data set's key");
 	stamp = stamp_of(&source);
-	pthread_mutex_lock(&c->lock);
+	cache_lock(c);
 	for (e = c->entries; e && !entry_is(e, spec, &source, want, stamp);)
 		e = e->next;
 	if (e)
@@ -219,7 +233,7 @@ void sw_data_cache_release(struct sw_data_cache *c, const struct sw_data *data)
 {
 	if (!data)
 		return;
-	pthread_mutex_lock(&c->lock);
+	cache_lock(c);
 	for (struct entry *e = c->entries; e; e = e->next)
 		e->holders -= &e->data == data;
 	pthread_mutex_unlock(&c->lock);
@@ -227,7 +241,7 @@ void sw_data_cache_release(struct sw_data_cache *c, const struct sw_data *data)
 
 void sw_data_cache_trim(struct sw_data_cache *c, size_t most)
 {
-	pthread_mutex_lock(&c->lock);
+	cache_lock(c);
 	drop_idle(c, IDLE_MOST, most);
 	pthread_mutex_unlock(&c->lock);
 }

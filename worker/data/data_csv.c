@@ -1,4 +1,5 @@
 #include "worker/data/data_csv.h"
+#include "base/beat.h"
 #include "base/fault.h"
 #include "base/utf8.h"
 #include "proto/nearest.h"
@@ -16,7 +17,8 @@
 
 #define MAX_BYTES   ((off_t)1 << 30)
 #define MAX_COLUMNS ((size_t)65536)
-#define NAMES_SHOWN ((size_t)8) /* columns that an error lists */
+#define AT_ONCE     ((size_t)16 << 20) /* bytes: between two beats, from a slow disk, too */
+#define NAMES_SHOWN ((size_t)8)        /* columns that an error lists */
 
 const char *sw_csv_show(const char *text, char out[44])
 {
@@ -66,10 +68,12 @@ static sw_status load(const char *path, char **out, size_t *len, struct sw_err *
 		status = sw_err_set(err, SW_NOMEM, "no memory to read %s", sw_csv_show(path, show));
 	}
 	while (status == SW_OK && n < (size_t)st.st_size) {
+		const size_t left = (size_t)st.st_size - n;
 		const ssize_t got = sw_fault_hit(SW_FAULT_IO)
 					    ? (errno = EIO, -1)
-					    : read(fd, text + n, (size_t)st.st_size - n);
+					    : read(fd, text + n, left < AT_ONCE ? left : AT_ONCE);
 
+		sw_beat();
 		if (got < 0 && errno != EINTR)
 			status = sw_err_at(err, SW_IO, "/path", "%s: %s", path, strerror(errno));
 		else if (got == 0)
@@ -358,6 +362,7 @@ sw_status sw_csv_read(struct sw_csv *out, const char *path, bool header, struct 
 	if (status == SW_OK && !header)
 		status = row_take(&r, line, err);
 	while (status == SW_OK) {
+		sw_beat();
 		status = csv_row_next(&r, &line, err);
 		if (status != SW_OK || r.cells == 0)
 			break;

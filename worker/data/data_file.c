@@ -1,5 +1,6 @@
 /* worker/data/data_file.c — what the readers of data files share: opening, reading, memory,
  * classes. */
+#include "base/beat.h"
 #include "base/fault.h"
 #include "worker/data/data_raw.h"
 #include <errno.h>
@@ -10,6 +11,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define AT_ONCE ((size_t)16 << 20) /* bytes: between two beats, from a slow disk, too */
 
 const char *sw_data_path_show(const char *path, char out[84])
 {
@@ -57,10 +60,12 @@ sw_status sw_data_file_read(struct sw_data_file *f, void *to, size_t n, const ch
 	size_t done = 0;
 
 	while (done < n) {
+		const size_t some = n - done < AT_ONCE ? n - done : AT_ONCE;
 		const ssize_t got = sw_fault_hit(SW_FAULT_IO)
 					    ? (errno = EIO, -1)
-					    : read(f->fd, (char *)to + done, n - done);
+					    : read(f->fd, (char *)to + done, some);
 
+		sw_beat();
 		if (got < 0 && errno != EINTR)
 			return sw_err_at(err, SW_IO, f->ptr, "%s: byte %" PRIu64 ": %s", f->show,
 					 f->at + done, strerror(errno));
@@ -107,6 +112,10 @@ sw_status sw_raw_alloc(struct sw_raw *r, bool keep, bool classes, struct sw_err 
 	    !bytes_of(r->rows, r->labels, 4, &y))
 		return sw_err_set(err, SW_TOO_BIG, "%zu rows of %zu values are over 1 TiB", r->rows,
 				  n);
+	if (keep && r->most != 0 && x + y >= r->most)
+		return sw_err_set(err, SW_NOMEM,
+				  "the data set has %" PRIu64 " bytes, a trial may have %zu", x + y,
+				  r->most);
 	if (sw_ops_cpu.memory(&free_bytes, &total) == SW_OK && (keep ? x : 0) + y > free_bytes)
 		return sw_err_set(err, SW_NOMEM,
 				  "the data set needs %" PRIu64 " bytes to be read, %zu are free",

@@ -1,11 +1,13 @@
 /* worker/data/data_place.c — where a data set's rows lie: in the device's memory, each piece
  * 64-byte aligned, or in the same order in the host's, when they are streamed. */
+#include "base/beat.h"
 #include "base/fault.h"
 #include "worker/data/data_raw.h"
 #include <stdlib.h>
 #include <string.h>
 
 #define STAGE_BYTES ((size_t)1 << 20) /* that go to the device at once, or one row */
+#define BEAT_EACH   64                /* rows, of up to 1 GiB each */
 
 static size_t aligned(size_t bytes)
 {
@@ -63,9 +65,12 @@ static char *part_place(const struct sw_data *d, const struct sw_raw *raw,
 
 void sw_data_rows_take(void *dst, const void *src, const int32_t *order, size_t rows, size_t bytes)
 {
-	for (size_t i = 0; i < rows; i++)
+	for (size_t i = 0; i < rows; i++) {
+		if (i % BEAT_EACH == 0)
+			sw_beat();
 		memcpy((char *)dst + i * bytes, (const char *)src + (size_t)order[i] * bytes,
 		       bytes);
+	}
 }
 
 /* dst[i] = src[order[i]], rows of `bytes` bytes, by way of stage; NULL: dst is the host's. */

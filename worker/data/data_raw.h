@@ -35,6 +35,7 @@ struct sw_raw {
 	size_t labels;   /* of a row: 1 or t */
 	size_t classes;  /* 0: values */
 	size_t vocab;    /* TOKENS */
+	size_t most;     /* bytes that rows and labels may take; 0: any */
 	struct sw_data_about about;
 };
 

@@ -15,6 +15,7 @@
  * Next      Each token is the one before it and a fixed stride, or, by noise, any id; full rows.
  * The label is the token that follows.
  */
+#include "base/beat.h"
 #include "base/fault.h"
 #include "kernels/philox.h"
 #include "worker/data/data_raw.h"
@@ -315,8 +316,10 @@ sw_status sw_raw_synthetic(struct sw_raw *out, const struct sw_data_source *sour
 		status = scratch_make(&scratch, set, err);
 	if (status == SW_OK && keep && set->image[0])
 		grids_make(set, scratch.grid);
-	for (size_t row = 0; status == SW_OK && keep && row < out->rows; row++)
+	for (size_t row = 0; status == SW_OK && keep && row < out->rows; row++) {
+		sw_beat();
 		row_make(out, set, row, &scratch);
+	}
 	free(scratch.grid);
 	free(scratch.column);
 	free(scratch.text);

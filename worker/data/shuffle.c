@@ -1,5 +1,8 @@
 #include "worker/data/shuffle.h"
+#include "base/beat.h"
 #include "kernels/philox.h"
+
+#define BEAT_EACH 65536 /* rows */
 
 void sw_shuffle(int32_t *order, size_t n, uint64_t seed, uint32_t stream, uint64_t epoch)
 {
@@ -12,6 +15,8 @@ void sw_shuffle(int32_t *order, size_t n, uint64_t seed, uint32_t stream, uint64
 		const size_t j = (size_t)(wide % i);
 		const int32_t t = order[i - 1];
 
+		if (i % BEAT_EACH == 0)
+			sw_beat();
 		order[i - 1] = order[j];
 		order[j] = t;
 	}

@@ -1,4 +1,5 @@
 #include "worker/file/checkpoint.h"
+#include "base/beat.h"
 #include "base/fault.h"
 #include "worker/file/checkpoint_format.h"
 #include <assert.h>
@@ -15,12 +16,15 @@
 
 #define PATH_BYTES 4096
 #define CHUNK      ((size_t)64 * 1024) /* bytes hashed at a time */
+#define AT_ONCE    ((size_t)16 << 20)  /* bytes read or written between two beats */
+#define SYNC_EACH  ((size_t)64 << 20)
 
 /* A file on its way in or out: its bytes, their sum so far. */
 struct file {
 	int fd;
 	XXH3_state_t *sum;
-	float *set; /* host: float[weights_n], with the gaps of a net's tensor set */
+	size_t unsynced; /* bytes written */
+	float *set;      /* host: float[weights_n], with the gaps of a net's tensor set */
 };
 
 static const char *base_name(const char *path)
@@ -81,15 +85,16 @@ static void sum_end(const struct file *f, unsigned char out[CHECKPOINT_SUM])
 
 /* --- out --- */
 
-/* 0 or an errno. */
+/* 0 or an errno. Synced as it goes: one fsync of gigabytes may take minutes, without a beat. */
 static int put(struct file *f, const void *bytes, size_t n)
 {
 	const char *at = bytes;
 
 	(void)XXH3_128bits_update(f->sum, bytes, n);
 	while (n > 0) {
+		const size_t some = n < AT_ONCE ? n : AT_ONCE;
 		const ssize_t done = sw_fault_hit(SW_FAULT_IO) ? (errno = ENOSPC, -1)
-							       : write(f->fd, at, n);
+							       : write(f->fd, at, some);
 
 		if (done < 0 && errno == EINTR)
 			continue;
@@ -97,6 +102,11 @@ static int put(struct file *f, const void *bytes, size_t n)
 			return done < 0 ? errno : ENOSPC;
 		at += done;
 		n -= (size_t)done;
+		f->unsynced += (size_t)done;
+		sw_beat();
+		if (f->unsynced >= SYNC_EACH && fdatasync(f->fd) != 0)
+			return errno;
+		f->unsynced %= SYNC_EACH;
 	}
 	return 0;
 }
@@ -280,9 +290,11 @@ sw_status checkpoint_take(int fd, void *out, size_t n, uint64_t offset, struct s
 	char *at = out;
 
 	while (n > 0) {
+		const size_t some = n < AT_ONCE ? n : AT_ONCE;
 		const ssize_t got = sw_fault_hit(SW_FAULT_IO) ? (errno = EIO, -1)
-							      : pread(fd, at, n, (off_t)offset);
+							      : pread(fd, at, some, (off_t)offset);
 
+		sw_beat();
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)

@@ -3,6 +3,7 @@
 #include "base/fault.h"
 #include "proto/json.h"
 #include "proto/rpc.h"
+#include "proto/silence.h"
 #include "worker/link/session_internal.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #define LOGS_MAX  ((size_t)64 * 1024)
 #define LOG_MAX   1000
 #define OUT_MAX   ((size_t)4 * 1024 * 1024)
-#define WAIT_MS   1000 /* the longest sleep in one round; nothing depends on it */
+#define WAIT_MS   1000 /* the longest sleep in one round: well below that between two beats */
 #define DEF_RETRY 200
 #define DEF_AWAY  120000
 
@@ -41,6 +42,7 @@ sw_status sw_session_create(struct sw_session **out, const struct sw_session_con
 	s->retry_ms = s->config.retry_ms;
 	s->fd = -1;
 	s->lost_at = sw_clock_mono_us();
+	s->beat_us = sw_silent_us() / 6;
 	sw_frame_init(&s->in);
 	sw_buf_init(&s->out, OUT_MAX);
 	sw_buf_init(&s->logs, LOGS_MAX);

@@ -29,6 +29,8 @@ struct sw_session {
 	int64_t retry_at;  /* µs, monotonic */
 	int64_t lost_at;   /* µs: since when there is no accepted connection */
 	bool met_stranger; /* another user listened at the path, and the log says so */
+	int64_t sent_at;   /* µs: the last byte that went out */
+	int64_t beat_us;   /* longest silence */
 	struct sw_frame in;
 	struct sw_buf out;
 

@@ -51,6 +51,7 @@ static void hello(struct sw_session *s)
 	sw_jw_obj(&w);
 	sw_jw_kstr(&w, "worker", s->config.worker);
 	sw_jw_kint(&w, "slot", s->config.slot);
+	sw_jw_kbool(&w, "beats", true);
 	if (s->has_job && !*s->drop) {
 		sw_jw_kint(&w, "sweep", (int64_t)s->job.sweep);
 		sw_jw_kint(&w, "trial", (int64_t)s->job.trial);
@@ -134,8 +135,10 @@ void session_write(struct sw_session *s)
 			break;
 		}
 	}
-	if (done)
+	if (done) {
+		s->sent_at = sw_clock_mono_us();
 		sw_buf_drop(&s->out, done);
+	}
 }
 
 static void lines(struct sw_session *s)
@@ -173,6 +176,13 @@ static void read_in(struct sw_session *s)
 		session_disconnect(s);
 }
 
+/* An empty line where nothing else goes out: the daemon ends a worker that is silent. */
+static void beat(struct sw_session *s)
+{
+	if (s->greeted && s->out.len == 0 && sw_clock_mono_us() - s->sent_at >= s->beat_us)
+		(void)sw_buf_adds(&s->out, "\n");
+}
+
 void session_pump(struct sw_session *s, int timeout_ms)
 {
 	struct pollfd fds[2] = {{.fd = s->config.wake_fd, .events = POLLIN}};
@@ -180,6 +190,7 @@ void session_pump(struct sw_session *s, int timeout_ms)
 	if (s->fd < 0)
 		try_connect(s);
 	session_flush(s);
+	beat(s);
 	session_write(s);
 	if (s->fd < 0 && timeout_ms > 0) {
 		const int64_t wait = (s->retry_at - sw_clock_mono_us()) / 1000 + 1;

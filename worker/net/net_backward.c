@@ -1,4 +1,5 @@
 /* worker/net/net_backward.c — the plan's backward pass, step by step. */
+#include "base/beat.h"
 #include "worker/net/net_internal.h"
 
 /* One operation's: its gradients, and what it reads beside them. */
@@ -152,6 +153,7 @@ sw_status net_backward(const struct net_pass *p)
 		const struct sw_back *step = &m->back[k];
 		const size_t n = p->rows * sw_shape_count(sw_model_shape(m, step->value));
 
+		sw_beat();
 		if (step->kind == SW_BACK_OP)
 			status = op_backward(p, step);
 		else if (step->kind == SW_BACK_ADD)

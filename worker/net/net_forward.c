@@ -1,4 +1,5 @@
 /* worker/net/net_forward.c — the operations in their order. */
+#include "base/beat.h"
 #include "worker/net/net_internal.h"
 
 static const struct sw_norm norm = {.eps = 1e-5f, .momentum = 0.1f};
@@ -138,6 +139,7 @@ sw_status net_forward(const struct net_pass *p)
 		if (op->kind == SW_OP_FLATTEN || op->fused ||
 		    (op->kind == SW_OP_DROPOUT && !p->train))
 			continue;
+		sw_beat(); /* on a CPU one operation may take seconds */
 		status = op_forward(p, i);
 		if (status == SW_UNSUPPORTED)
 			p->net->lacks = sw_op_name(op->kind);

@@ -1,4 +1,5 @@
 /* worker/net/net_init.c — the weights that a seed begins with. */
+#include "base/beat.h"
 #include "base/fault.h"
 #include "kernels/philox.h"
 #include "worker/net/net_internal.h"
@@ -95,8 +96,10 @@ sw_status net_weights_init(struct sw_net *net)
 
 	if (!w)
 		return SW_NOMEM;
-	for (size_t i = 0; i < m->ops_n; i++)
+	for (size_t i = 0; i < m->ops_n; i++) {
+		sw_beat();
 		op_init(net, &m->op[i], w);
+	}
 	status = sw_net_set_upload(net, 0, w);
 	free(w);
 	return status == SW_OK && m->running_n ? running_init(net) : status;

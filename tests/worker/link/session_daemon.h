@@ -25,6 +25,7 @@ static struct daemon {
 	pthread_t thread;
 	char problem[256]; /* what the daemon saw that it should not have */
 	char logs[4096];   /* the lines of worker.log, each with a newline */
+	unsigned beats;    /* empty lines */
 	int wake[2];
 } d;
 
@@ -86,8 +87,8 @@ static inline bool is_log(const cJSON *m)
 	return true;
 }
 
-/* The next message, which must be a call of this method; logs are kept aside. Returns its id, and
- * the message in *out, which the caller deletes (NULL: nothing came). */
+/* The next message, which must be a call of this method; logs are kept aside, beats counted.
+ * Returns its id, and the message in *out, which the caller deletes (NULL: nothing came). */
 static inline int expect_message(const char *method, cJSON **out)
 {
 	char line[4096];
@@ -102,7 +103,8 @@ static inline int expect_message(const char *method, cJSON **out)
 			return 0;
 		}
 		m = cJSON_Parse(line);
-	} while (is_log(m));
+		d.beats += *line == '\n';
+	} while (*line == '\n' || is_log(m));
 	if (!m || !sw_json_get(m, "method") ||
 	    strcmp(sw_json_get(m, "method")->valuestring, method) != 0)
 		problem(method, line);

@@ -1,5 +1,6 @@
 /* tests/worker/link/test_session.c — the session against a small daemon: trials from next to
  * tell. */
+#include "proto/silence.h"
 #include "tests/worker/link/session_daemon.h"
 
 START_TEST(session_runs_a_trial_from_next_to_tell)
@@ -183,6 +184,49 @@ START_TEST(session_tells_failed_when_a_report_is_invalid)
 }
 END_TEST
 
+static void *listen_script(void *arg)
+{
+	char line[8];
+
+	give_job();
+	while (d.beats < 3 && fgets(line, sizeof line, d.in))
+		if (strcmp(line, "\n") == 0)
+			d.beats++;
+		else
+			problem("a line", line);
+	say("{\"jsonrpc\":\"2.0\",\"method\":\"worker.exit\"}\n");
+	return arg;
+}
+
+START_TEST(session_of_a_worker_that_has_nothing_to_say_sends_empty_lines)
+{
+	setenv("SWEEPD_SILENT_MS", "6", 1);
+	start(listen_script, 10000);
+	next();
+	until_dropped(); /* it trains, and reports nothing */
+	ck_assert_int_eq(sw_session_ended(s), SW_SESSION_EXIT);
+	stop();
+	ck_assert_uint_eq(d.beats, 3);
+	unsetenv("SWEEPD_SILENT_MS");
+}
+END_TEST
+
+START_TEST(silence_has_a_limit_of_a_minute)
+{
+	static const char *const none[] = {"", "0", "-1", "x", "60001"};
+
+	unsetenv("SWEEPD_SILENT_MS");
+	ck_assert_int_eq(sw_silent_us(), 60000000);
+	for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+		setenv("SWEEPD_SILENT_MS", none[i], 1);
+		ck_assert_int_eq(sw_silent_us(), 60000000);
+	}
+	setenv("SWEEPD_SILENT_MS", "2500", 1);
+	ck_assert_int_eq(sw_silent_us(), 2500000);
+	unsetenv("SWEEPD_SILENT_MS");
+}
+END_TEST
+
 static bool answered; /* by the daemon; the socket orders it before what the session then knows */
 
 static void *settle_script(void *arg)
@@ -288,6 +332,8 @@ int main(void)
 	tcase_add_test(tcase, session_drops_a_trial_that_is_no_longer_its_own);
 	tcase_add_test(tcase, session_sends_again_in_order_when_the_daemon_was_busy);
 	tcase_add_test(tcase, session_tells_failed_when_a_report_is_invalid);
+	tcase_add_test(tcase, session_of_a_worker_that_has_nothing_to_say_sends_empty_lines);
+	tcase_add_test(tcase, silence_has_a_limit_of_a_minute);
 	tcase_add_test(tcase, session_settles_when_all_reports_are_answered);
 	tcase_add_loop_test(tcase, session_reads_where_a_trial_goes_on, 0,
 			    sizeof jobs / sizeof *jobs);

@@ -1,0 +1,103 @@
+"""A worker as the daemon sees it: alive or hung, the one that was started or another; what it may have."""
+import os
+import signal
+import sqlite3
+import stat
+
+from harness import BIN, DENIED, slow, trained, wait_until
+
+
+def running(client, sweep):
+    """The trial that runs, once it has reported."""
+    return wait_until(lambda: next((t for t in client.trials(sweep)
+                                    if t["state"] == "RUNNING" and t["step"] > 0), None),
+                      "a trial that trains")
+
+
+# --- silence ---
+
+def test_worker_that_hangs_with_its_link_open_is_replaced(start):
+    daemon = start("cpu:1", SWEEPD_SILENT_MS="2000")
+    client = daemon.client()
+    sweep = client.submit(slow(run_cap=1, epochs=40))
+    trial = running(client, sweep)
+    slot, = client.slots()
+    os.kill(slot["pid"], signal.SIGSTOP)
+    wait_until(lambda: client.slots()[0].get("pid") not in (None, slot["pid"]), "another process")
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    attempts = client.call("trial.get", sweep=sweep, trial=trial["trial"])["attempts"]
+    assert [(a["state"], a["cause"]) for a in attempts] == [("LOST", "signal:9"),
+                                                            ("COMPLETED", None)]
+
+
+def test_worker_whose_epochs_are_long_is_let_be(start):
+    """An epoch, and the making of its data, of many times the limit."""
+    daemon = start("cpu:1", SWEEPD_SILENT_MS="600")
+    client = daemon.client()
+    sweep = client.submit(trained(
+        epochs=1, run_cap=1, dataset={"format": "synthetic", "image": [3, 32, 32], "rows": 3000,
+                                      "classes": 10},
+        layers=[{"conv2d": {"out": 32, "kernel": 5}}, "relu", {"conv2d": {"out": 32, "kernel": 5}},
+                "flatten", {"linear": 10}],
+        parameters={"lr": {"value": 0.01}, "batch_size": {"value": 500}}))
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    row, = client.trials(sweep)
+    assert row["attempt"] == 1 and row["seconds"] > 2
+
+
+def test_idle_worker_that_hangs_is_replaced(start):
+    daemon = start("cpu:1", SWEEPD_SILENT_MS="1500")
+    client = daemon.client()
+    slot, = wait_until(lambda: [s for s in client.slots() if s["state"] == "IDLE"], "an idle slot")
+    os.kill(slot["pid"], signal.SIGSTOP)
+    wait_until(lambda: client.slots()[0].get("pid") not in (None, slot["pid"])
+               and client.slots()[0]["state"] == "IDLE", "another process")
+
+
+# --- identity ---
+
+def test_worker_shows_its_id_to_nobody_and_another_cannot_use_it(start):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    slot, = wait_until(lambda: [s for s in client.slots() if s["state"] == "IDLE"], "an idle slot")
+    path = os.path.join(daemon.state, "sweepd.db")
+    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
+        worker, = db.execute("SELECT worker FROM slot").fetchone()
+    with open(f"/proc/{slot['pid']}/cmdline", "rb") as file:
+        assert worker.encode() not in file.read()
+    assert client.refused("worker.hello", worker=worker, slot=0).code == DENIED
+    sweep = client.submit(trained(run_cap=1))  # its own link is as it was
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    assert client.slots()[0]["pid"] == slot["pid"]
+
+
+def test_check_of_a_spec_sees_as_little_of_the_environment_as_a_worker(start, tmp_path):
+    seen, program = tmp_path / "seen", tmp_path / "worker"
+    program.write_text(f"#!/bin/sh\nenv >>{seen}\nexec {BIN}/sweep-worker \"$@\"\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    daemon = start("cpu:1", SWEEPD_WORKER=str(program), SECRET_OF_MINE="x", TZ="UTC")
+    client = daemon.client()
+    client.call("sweep.validate", spec=trained())
+    text = seen.read_text()
+    assert "TZ=UTC" in text and "SECRET_OF_MINE" not in text
+
+
+# --- memory ---
+
+def test_data_set_over_the_memory_limit_is_refused_before_it_is_made(start):
+    daemon = start("cpu:1", "--cpu-memory", "64M")
+    client = daemon.client()
+    spec = trained(run_cap=1, dataset={"format": "synthetic", "image": [3, 32, 32], "rows": 60000,
+                                       "classes": 10},
+                   layers=["flatten", {"linear": 10}],
+                   parameters={"lr": {"value": 0.01}, "batch_size": {"value": 16}})
+    warnings = client.call("sweep.validate", spec=spec)["warnings"]
+    assert any("the data set alone has " in w and "--cpu-memory" in w for w in warnings)
+    sweep = client.submit(spec)
+    client.wait_sweep(sweep)
+    row, = client.trials(sweep)
+    assert (row["state"], row["cause"]) == ("INFEASIBLE", "oom")
+    slot, = client.slots()
+    with open(f"/proc/{slot['pid']}/status", encoding="ascii") as status:
+        peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+    assert peak < 150 * 1024  # the set has 184 MB as bytes
