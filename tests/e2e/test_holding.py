@@ -303,7 +303,7 @@ def test_ask_that_waits_gets_a_suggestion_when_there_is_work(daemon, client):
     handed = client.ask(sweep, 2)
     seen = {t["trial"] for t in handed}
     while handed:
-        waits = Asking(daemon, sweep)
+        waits = Asking(daemon, sweep, wait_s=2)
         client.tell(sweep, handed.pop(), metrics={"loss": 0.5})
         answer = waits.end()
         handed += answer["trials"]
