@@ -17,6 +17,7 @@
 #include "daemon/sweep/host.h"
 #include "daemon/sweep/settle.h"
 #include "daemon/sweep/suggest.h"
+#include "daemon/sweep/work.h"
 #include <assert.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -222,6 +223,7 @@ void sw_daemon_stop(struct sw_daemon *d)
 	sw_speccheck_stop_all(d);
 	sw_suggest_refuse_all(d, "the daemon is stopping");
 	sw_asks_refuse_all(d, "the daemon is stopping");
+	sw_work_ask_end_all(d);
 	sw_settle_refuse_all(d);
 	(void)uv_timer_start(&d->tick, on_tick, 0, 20);
 }

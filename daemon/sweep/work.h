@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 struct sw_call;
+struct sw_daemon;
 struct sw_host;
 struct sw_slot;
 
@@ -21,6 +22,9 @@ bool sw_work_hand_out(struct sw_host *h, struct sw_slot *s, struct sw_call *call
 void sw_work_ask(struct sw_host *h, struct sw_call *call);
 /* The same with the suggestions that there are. */
 void sw_work_ask_now(struct sw_host *h, struct sw_call *call);
+
+/* The daemon stops: asks that want many are answered with what they have. */
+void sw_work_ask_end_all(struct sw_daemon *d);
 
 /* Answers trial.report and worker.report; the parameters stand in the call. */
 void sw_work_report(struct sw_host *h, struct sw_call *call);

@@ -248,7 +248,7 @@ static void finish_ask(struct sw_long_ask *a, struct sw_change *c)
 	sw_buf_fini(&c->reply);
 	c->reply = a->reply;
 	free(a);
-	if (many || c->d->long_asks != NULL)
+	if (c->d->phase == SW_UP && (many || c->d->long_asks != NULL))
 		go_on_after(c);
 	sw_change_commit(c); /* an empty one too: the answer keeps its place */
 }
@@ -316,6 +316,16 @@ static void next_slice(void *arg)
 
 		d->long_asks = a->next;
 		hand_out(a);
+	}
+}
+
+void sw_work_ask_end_all(struct sw_daemon *d)
+{
+	while (d->long_asks != NULL) {
+		struct sw_long_ask *a = d->long_asks;
+
+		d->long_asks = a->next;
+		finish_ask(a, sw_change_begin(d, a->call));
 	}
 }
 

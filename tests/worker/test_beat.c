@@ -44,6 +44,7 @@ static void rows_made(void)
 
 static void text_read(void)
 {
+	sw_data_fini(&data);
 	data_load("wine", true);
 }
 
