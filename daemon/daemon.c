@@ -172,6 +172,8 @@ static void on_tick(uv_timer_t *t)
 	note_clock(d);
 	const bool stood_still = now_us - d->tick_us > STOOD_STILL_US;
 	d->tick_us = now_us;
+	if (stood_still)
+		d->awake_us = now_us;
 	sw_hold_tick(d, now_us);
 	sw_budget_tick(d);
 	sw_gpus_tick(d, now_us);

@@ -76,6 +76,7 @@ struct sw_daemon {
 
 	int64_t started_us;
 	int64_t tick_us;      /* of the last tick */
+	int64_t awake_us;     /* since when it does not stand still any more; 0: it never did */
 	int64_t hold_tick_us; /* the same; daemon/sweep/hold.c */
 	int64_t clock_set_ms; /* sw_clock_set_ms() as the log has it */
 	uint64_t n_requests, n_errors, n_reports;

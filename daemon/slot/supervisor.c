@@ -435,7 +435,8 @@ static int64_t silent_since(const struct sw_slot *s, int64_t now_us)
 	/* what it sends is not read, or it never promised anything */
 	if (c != NULL && (c->stopped || !s->beats))
 		return now_us;
-	return last_us;
+	/* whatever stopped this process may have stopped its workers, too */
+	return last_us > s->d->awake_us ? last_us : s->d->awake_us;
 }
 
 static void tick_slot(struct sw_slot *s, int64_t now_us)

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from harness import (CONFLICT, LIMIT, Client, driven, fake_os, slow, trained, wait_until)
+from harness import (LIMIT, Client, driven, fake_os, slow, trained, wait_until)
 
 
 BUSY = -32003

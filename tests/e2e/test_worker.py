@@ -1,12 +1,15 @@
 """A worker as the daemon sees it: alive or hung, the one that was started or another; what it may have."""
+import json
 import os
 import signal
 import sqlite3
 import stat
+import sys
+import time
 
 import pytest
 
-from harness import BIN, DENIED, slow, trained, wait_until
+from harness import BIN, CONFLICT, DENIED, slow, trained, wait_until
 
 
 def running(client, sweep):
@@ -35,27 +38,78 @@ def test_worker_that_hangs_with_its_link_open_is_replaced(start):
 @pytest.mark.skipif("SWEEPD_SANITIZED" in os.environ,
                     reason="with a sanitizer one operation takes longer than this limit")
 def test_worker_whose_epochs_are_long_is_let_be(start):
-    """An epoch, and the making of its data, of many times the limit."""
-    daemon = start("cpu:1", SWEEPD_SILENT_MS="600")
+    """The making of its data, and then an epoch, each of more than the limit. Both are far longer: it is
+    looked at when the trial has run for some limits, however fast the machine."""
+    daemon = start("cpu:1", SWEEPD_SILENT_MS="1000")
     client = daemon.client()
     sweep = client.submit(trained(
-        epochs=1, run_cap=1, dataset={"format": "synthetic", "image": [3, 32, 32], "rows": 6000,
-                                      "classes": 10},
-        layers=[{"conv2d": {"out": 32, "kernel": 5}}, "relu", {"conv2d": {"out": 32, "kernel": 5}},
-                "flatten", {"linear": 10}],
-        parameters={"lr": {"value": 0.01}, "batch_size": {"value": 50}}))
-    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
-    row, = client.trials(sweep)
-    assert row["attempt"] == 1 and row["seconds"] > 0.6
+        epochs=1, run_cap=1, dataset={"format": "synthetic", "features": 1000, "rows": 30000},
+        layers=[{"linear": 4000}, "relu", {"linear": 4000}, "relu", {"linear": 10}],
+        parameters={"lr": {"value": 0.01}, "batch_size": {"value": 10}}))
+    slot = wait_until(lambda: (s := client.slots()[0])["state"] == "BUSY" and s["seconds"] > 8 and s,
+                      "a trial that has run for eight limits")
+    assert slot["attempt"] == 1 and slot["starts"] == 1
+    client.call("sweep.cancel", sweep=sweep)
 
 
-def test_idle_worker_that_hangs_is_replaced(start):
-    daemon = start("cpu:1", SWEEPD_SILENT_MS="1500")
+def test_idle_worker_that_hangs_is_replaced_and_one_that_waits_is_not(start):
+    client = start("cpu:2", SWEEPD_SILENT_MS="700").client()
+    wait_until(lambda: all(s["state"] == "IDLE" for s in client.slots()), "idle slots")
+    for starts in (2, 3):
+        os.kill(client.slots()[0]["pid"], signal.SIGSTOP)
+        wait_until(lambda: client.slots()[0]["starts"] == starts
+                   and client.slots()[0]["state"] == "IDLE", "another process")
+    assert client.slots()[1]["starts"] == 1
+
+
+def test_worker_that_was_stopped_with_the_daemon_is_let_be(start):
+    """A machine that is frozen for longer than the limit, and of which the daemon wakes up first."""
+    daemon = start("cpu:1", SWEEPD_SILENT_MS="4000")
     client = daemon.client()
     slot, = wait_until(lambda: [s for s in client.slots() if s["state"] == "IDLE"], "an idle slot")
-    os.kill(slot["pid"], signal.SIGSTOP)
-    wait_until(lambda: client.slots()[0].get("pid") not in (None, slot["pid"])
-               and client.slots()[0]["state"] == "IDLE", "another process")
+    for pid in (slot["pid"], daemon.process.pid):
+        os.kill(pid, signal.SIGSTOP)
+    stopped = time.monotonic()
+    wait_until(lambda: time.monotonic() - stopped > 5, "the limit to pass")
+    os.kill(daemon.process.pid, signal.SIGCONT)
+    woke = client.call("daemon.info")["uptime_s"]
+    wait_until(lambda: client.call("daemon.info")["uptime_s"] > woke + 1, "the daemon's next ticks")
+    os.kill(slot["pid"], signal.SIGCONT)
+    sweep = client.submit(trained(run_cap=1))
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    assert client.slots()[0]["pid"] == slot["pid"]
+
+
+def stand_in(directory, body):
+    """A program in the worker's place that says hello(slot, link) and then does what body says."""
+    program = directory / "worker"
+    program.write_text(f"""#!{sys.executable}
+import json, socket, sys
+ID, at = sys.stdin.read(), {{k: v for k, v in zip(sys.argv[1::2], sys.argv[2::2])}}
+def dial():
+    link = socket.socket(socket.AF_UNIX)
+    link.connect(at["--socket"])
+    return link
+def hello(link, slot, **more):
+    line = {{"jsonrpc": "2.0", "id": 1, "method": "worker.hello",
+            "params": {{"worker": ID, "slot": slot, **more}}}}
+    link.sendall(json.dumps(line).encode() + b"\\n")
+    return json.loads(link.makefile().readline())
+{body}
+""")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    return str(program)
+
+
+def test_worker_that_promised_no_sign_of_life_is_let_be(start, tmp_path):
+    """As one of an earlier version, which the daemon found again; its neighbour promised some."""
+    program = stand_in(tmp_path, """
+link, slot = dial(), int(at["--slot"])
+hello(link, slot, **({"beats": True} if slot == 1 else {}))
+link.recv(1)""")
+    client = start("cpu:2", SWEEPD_SILENT_MS="3000", SWEEPD_WORKER=program).client()
+    wait_until(lambda: client.slots()[1]["starts"] >= 2, "the one that promised is replaced")
+    assert client.slots()[0]["starts"] == 1 and client.slots()[0]["state"] == "IDLE"
 
 
 # --- identity ---
@@ -84,6 +138,22 @@ def test_check_of_a_spec_sees_as_little_of_the_environment_as_a_worker(start, tm
     client.call("sweep.validate", spec=trained())
     text = seen.read_text()
     assert "TZ=UTC" in text and "SECRET_OF_MINE" not in text
+
+
+def test_one_connection_speaks_for_one_slot(start, tmp_path):
+    """The lanes of a GPU, which share a process, have one each."""
+    said = tmp_path / "said"
+    program = stand_in(tmp_path, f"""
+link, other = dial(), dial()
+replies = [hello(link, 0), hello(link, 1), hello(other, 1)]
+open({str(said)!r}, "w").write(json.dumps(replies) + "\\n")
+link.recv(1)""")
+    start("gpu:0:2", SWEEPD_WORKER=program, SWEEPD_NVML="/nowhere")
+    text = wait_until(lambda: said.exists() and said.read_text().endswith("\n") and said.read_text(),
+                      "its replies")
+    first, second, third = json.loads(text)
+    assert first["result"]["ok"] and third["result"]["ok"]
+    assert second["error"]["code"] == CONFLICT
 
 
 # --- memory ---

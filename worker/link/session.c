@@ -15,7 +15,7 @@
 #define LOGS_MAX  ((size_t)64 * 1024)
 #define LOG_MAX   1000
 #define OUT_MAX   ((size_t)4 * 1024 * 1024)
-#define WAIT_MS   1000 /* the longest sleep in one round: well below that between two beats */
+#define WAIT_MS   1000 /* the longest sleep in one round */
 #define DEF_RETRY 200
 #define DEF_AWAY  120000
 
@@ -138,7 +138,8 @@ void session_job_clear(struct sw_session *s)
 /* One round of waiting, without a daemon at most until away_ms after `since` or its loss. */
 static void wait_round(struct sw_session *s, int64_t since)
 {
-	int64_t wait = WAIT_MS;
+	const int64_t beat = s->beat_us / 1000 + 1;
+	int64_t wait = beat < WAIT_MS ? beat : WAIT_MS;
 
 	if (!s->greeted) {
 		const int64_t from = s->lost_at > since ? s->lost_at : since;
