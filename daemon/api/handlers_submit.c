@@ -64,23 +64,31 @@ static void refuse_submit(struct submit *s, struct sw_err *err)
 	free_submit(s);
 }
 
+/* CPU slots that may take a trial of it. */
+static size_t cpus_of(const struct submit *s)
+{
+	const struct sw_daemon *d = s->call->d;
+	size_t cpus = 0;
+
+	for (size_t i = 0; i < d->slot_n; i++)
+		cpus += !d->slots[i].device.gpu && sw_supervisor_suits(&d->slots[i], s->spec->gpu);
+	return cpus;
+}
+
 /* A CPU makes products in fp32 alone: a trial that asks for more ends as FAILED there. */
 static void warn_of_precision(struct sw_jw *w, const struct submit *s)
 {
-	const struct sw_daemon *d = s->call->d;
 	const cJSON *precision = sw_json_get(s->spec->trainer, "precision");
-	size_t cpus = 0;
+	const size_t cpus = cpus_of(s);
 	char line[160];
 
 	if (!cJSON_IsString(precision) || (strcmp(precision->valuestring, "tf32") != 0 &&
 					   strcmp(precision->valuestring, "bf16") != 0))
 		return;
-	for (size_t i = 0; i < d->slot_n; i++)
-		cpus += !d->slots[i].device.gpu && sw_supervisor_suits(&d->slots[i], s->spec->gpu);
 	(void)snprintf(line, sizeof line,
 		       "/trainer/precision: %zu of %zu slots are CPUs, on which a trial in %s "
 		       "fails; resources.gpu keeps it off them",
-		       cpus, d->slot_n, precision->valuestring);
+		       cpus, s->call->d->slot_n, precision->valuestring);
 	if (cpus > 0)
 		sw_jw_str(w, line);
 }
@@ -108,7 +116,7 @@ static void warn_of_memory(struct sw_jw *w, const struct submit *s,
 	const int64_t most = s->call->d->config.cpu_memory;
 	char line[160];
 
-	if (most == 0 || s->spec->needs_gpu || facts->data_bytes < most)
+	if (most == 0 || facts->data_bytes < most || cpus_of(s) == 0)
 		return;
 	(void)snprintf(line, sizeof line,
 		       "the data set alone has %lld bytes, and --cpu-memory gives a trial %lld: on "

@@ -167,6 +167,8 @@ def test_data_set_over_the_memory_limit_is_refused_before_it_is_made(start):
                    parameters={"lr": {"value": 0.01}, "batch_size": {"value": 16}})
     warnings = client.call("sweep.validate", spec=spec)["warnings"]
     assert any("the data set alone has " in w and "--cpu-memory" in w for w in warnings)
+    gpu = start("gpu:0", "--cpu-memory", "64M", SWEEPD_NVML="/nowhere").client()
+    assert not any("--cpu-memory" in w for w in gpu.call("sweep.validate", spec=spec)["warnings"])
     sweep = client.submit(spec)
     client.wait_sweep(sweep)
     row, = client.trials(sweep)
