@@ -6,6 +6,7 @@ void sw_turns_add(struct sw_turns *t, struct sw_turns_client *c, struct sw_turn 
 		c->tail = &c->head;
 		c->next = t->waiting;
 		t->waiting = c;
+		t->clients++;
 		if (c->used_us < t->level_us)
 			c->used_us = t->level_us;
 	}
@@ -32,16 +33,21 @@ struct sw_turn *sw_turns_take(struct sw_turns *t, bool (*may)(const struct sw_tu
 	struct sw_turn *work = c->head;
 
 	c->head = work->next;
-	if (c->head == NULL)
+	if (c->head == NULL) {
 		*least = c->next;
+		t->clients--;
+	}
 	if (t->level_us < c->used_us)
 		t->level_us = c->used_us;
 	t->n--;
 	return work;
 }
 
-void sw_turns_charge(struct sw_turns_client *c, int64_t us)
+void sw_turns_charge(struct sw_turns *t, struct sw_turns_client *c, int64_t us)
 {
+	const int64_t share = (int64_t)t->clients + 1;
+
 	c->last_us = us > 0 ? us : 1; /* nothing is free, or one would never be passed over */
 	c->used_us += c->last_us;
+	t->level_us += (c->last_us + share - 1) / share;
 }

@@ -5,7 +5,9 @@
  * had least if its work takes as long as its last did: fair queueing by virtual time. One that
  * comes with nothing waiting starts level with those that wait: what it did not use while it was
  * away is no claim. Of equals the one that came last goes first. So a client that asks for a small
- * thing now and then does not stand behind what a hundred others have piled up.
+ * thing now and then does not stand behind what a hundred others have piled up. The level rises with
+ * the time that passes, shared by all that wait, so that no number of newcomers can go before one
+ * client for ever.
  *
  * Threads  None of its own: whoever calls holds the lock.
  * Memory   All of it is the caller's; a client stays while its work waits or is to be charged.
@@ -31,8 +33,8 @@ struct sw_turns_client {              /* zeroed at first */
 
 struct sw_turns {
 	struct sw_turns_client *waiting; /* the last that came first */
-	int64_t level_us;                /* what the last one taken had had */
-	size_t n;                        /* that wait, of all clients */
+	int64_t level_us;                /* what a newcomer counts as having had */
+	size_t n, clients;               /* work that waits, and of how many clients */
 };
 
 void sw_turns_add(struct sw_turns *t, struct sw_turns_client *c, struct sw_turn *work);
@@ -40,6 +42,6 @@ void sw_turns_add(struct sw_turns *t, struct sw_turns_client *c, struct sw_turn 
 struct sw_turn *sw_turns_take(struct sw_turns *t, bool (*may)(const struct sw_turn *w, void *arg),
 			      void *arg);
 /* What the client's work took. */
-void sw_turns_charge(struct sw_turns_client *c, int64_t us);
+void sw_turns_charge(struct sw_turns *t, struct sw_turns_client *c, int64_t us);
 
 #endif

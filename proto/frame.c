@@ -96,20 +96,30 @@ bool sw_frame_pending(const struct sw_frame *f)
 	return newline(f) != NULL;
 }
 
-size_t sw_frame_waiting(const struct sw_frame *f)
+static size_t waiting(const struct sw_frame *f)
 {
 	return f->in.len - f->taken;
 }
 
 void sw_frame_rest(struct sw_frame *f)
 {
-	const bool skipping = f->skipping;
+	const size_t n = waiting(f);
+	struct sw_buf rest;
 
-	if (sw_frame_waiting(f) > 0)
+	if (n >= f->in.cap / 4)
 		return;
-	sw_frame_fini(f);
-	sw_frame_init(f);
-	f->skipping = skipping;
+	sw_buf_init(&rest, f->in.max);
+	if (sw_buf_add(&rest, f->in.data + f->taken, n) != SW_OK)
+		return; /* it stays where it is */
+	sw_buf_fini(&f->in);
+	f->in = rest;
+	f->scanned -= f->taken;
+	f->taken = 0;
+}
+
+size_t sw_frame_bytes(const struct sw_frame *f)
+{
+	return f->in.cap;
 }
 
 bool sw_frame_unfinished(const struct sw_frame *f)

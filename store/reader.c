@@ -87,7 +87,7 @@ void *sw_reader_main(void *reader)
 		run_read(r, job->work, job->arg, &died);
 		(void)pthread_mutex_lock(&s->lock);
 		/* Before the job is done: after that its client may go. */
-		sw_turns_charge(job->turn.client, sw_clock_mono_us() - from_us);
+		sw_turns_charge(&r->turns, job->turn.client, sw_clock_mono_us() - from_us);
 		(void)atomic_fetch_sub(&s->queued, job->weight);
 		sw_jobs_add(&s->done, job);
 		(void)pthread_mutex_unlock(&s->lock);

@@ -72,7 +72,7 @@ void sw_conn_close(struct sw_conn *c)
 	if (c->next != NULL)
 		c->next->prev = c->prev;
 	d->conn_n--;
-	for (struct sw_conn **p = &d->dirty; *p != NULL; p = &(*p)->next_dirty)
+	for (struct sw_conn **p = &d->dirty; c->dirty && *p != NULL; p = &(*p)->next_dirty)
 		if (*p == c) {
 			*p = c->next_dirty;
 			break;
@@ -80,6 +80,10 @@ void sw_conn_close(struct sw_conn *c)
 	leave_later(c);
 	if (c->batch != NULL) /* the rest of it is not started any more */
 		end_batch(c);
+	/* Its memory goes now: many may be cut in one turn, and are closed at its end. */
+	sw_frame_fini(&c->frame);
+	for (struct sw_message *m = c->head; m != NULL; m = m->next)
+		sw_buf_fini(&m->out);
 	conn_charge(c);
 	sw_hold_drop_conn(c);
 	sw_watch_drop_conn(d, c);
@@ -165,6 +169,8 @@ void conn_read_lines(struct sw_conn *c)
 		(void)uv_read_stop((uv_stream_t *)&c->pipe);
 		c->stopped = true;
 		go_on_later(c);
+		sw_frame_rest(&c->frame);
+		conn_charge(c);
 		return;
 	}
 	c->n_open++; /* a line may close the connection; it stays until this is done */
@@ -183,7 +189,7 @@ void conn_read_lines(struct sw_conn *c)
 	if (full || !sw_frame_unfinished(&c->frame))
 		c->partial_us = 0;
 	else if (c->partial_us == 0 || had_line) /* a byte now and then does not start it anew */
-		c->partial_us = c->active_us;
+		c->partial_us = c->turn_us;
 	if (waits && !full)
 		go_on_later(c);
 	const bool stop = full || c->is_later;

@@ -19,7 +19,7 @@ static void cut(struct sw_conn *c, const char *why)
 void conn_charge(struct sw_conn *c)
 {
 	const size_t bytes = c->closing ? 0
-					: sw_frame_waiting(&c->frame) + c->asked * TREE_FACTOR +
+					: sw_frame_bytes(&c->frame) + c->asked * TREE_FACTOR +
 						  c->ready_bytes + sw_conn_backlog(c);
 
 	c->d->conn_bytes += bytes - c->bytes;
@@ -29,15 +29,29 @@ void conn_charge(struct sw_conn *c)
 /* Whoever takes most goes: a client that reads its answers and ends its lines holds little. */
 void conn_shed(struct sw_daemon *d)
 {
-	while (d->conn_bytes > SW_CONN_MAX_HELD && d->conns != NULL) {
-		struct sw_conn *most = d->conns;
+	size_t cut_n = 0;
 
-		/* The list begins with the newest: of two that hold as much, the older goes. */
-		for (struct sw_conn *c = d->conns; c != NULL; c = c->next)
-			if (c->bytes >= most->bytes)
-				most = c;
-		cut(most, "all clients together take too much memory, and it takes most of it");
+	while (d->conn_bytes > SW_CONN_MAX_HELD) {
+		struct sw_conn *next;
+		size_t most = 0;
+
+		for (const struct sw_conn *c = d->conns; c != NULL; c = c->next)
+			most = c->bytes > most ? c->bytes : most;
+		for (struct sw_conn *c = d->conns; c != NULL && d->conn_bytes > SW_CONN_MAX_HELD;
+		     c = next) {
+			next = c->next;
+			if (c->bytes <= most / 2)
+				continue;
+			sw_conn_close(c);
+			cut_n++;
+		}
 	}
+	if (cut_n > 0)
+		sw_log(SW_LOG_WARN, "conn.shed",
+		       "n=%zu why=\"all clients together took too much memory; those that took "
+		       "most "
+		       "of it were cut\"",
+		       cut_n);
 }
 
 /* --- time --- */

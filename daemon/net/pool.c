@@ -20,7 +20,7 @@ static void on_after_work(uv_work_t *work, int status)
 	struct sw_daemon *d = job->d;
 
 	(void)status; /* never cancelled */
-	sw_turns_charge(job->turn.client, sw_clock_mono_us() - job->from_us);
+	sw_turns_charge(&d->pool.turns, job->turn.client, sw_clock_mono_us() - job->from_us);
 	d->pool.running--;
 	start_next(d);
 	job->done(job->arg, d->phase != SW_UP);

@@ -50,7 +50,7 @@ START_TEST(turns_of_one_client_keep_their_order)
 		const struct work *w = take(&t);
 
 		ck_assert_int_eq(w->number, i);
-		sw_turns_charge(&c, 10);
+		sw_turns_charge(&t, &c, 10);
 	}
 	ck_assert_ptr_null(take(&t));
 	ck_assert_uint_eq(t.n, 0);
@@ -72,7 +72,7 @@ START_TEST(turns_of_two_that_cost_unlike_share_the_time)
 		const int64_t took = w->number == 0 ? 100 : 10;
 
 		had[w->number] += took;
-		sw_turns_charge(w->turn.client, took);
+		sw_turns_charge(&t, w->turn.client, took);
 	}
 	ck_assert_int_le(llabs(had[0] - had[1]), 100);
 }
@@ -100,6 +100,33 @@ START_TEST(turns_newcomer_among_equals_is_next)
 }
 END_TEST
 
+/* Each newcomer asks for one thing, and another comes in its place. */
+START_TEST(turns_newcomers_without_end_hold_up_nobody_for_ever)
+{
+	static struct sw_turns_client newcomers[3000];
+	static struct work theirs[3000];
+	struct sw_turns t = {.n = 0};
+	struct sw_turns_client old = {.used_us = 0};
+	size_t come = 0, served = 0;
+
+	(void)add(&t, &old, 1);
+	sw_turns_charge(&t, take(&t)->turn.client, 8000);
+	(void)add(&t, &old, 1);
+	for (; come < 60; come++)
+		sw_turns_add(&t, &newcomers[come], &theirs[come].turn);
+	for (;; served++, come++) {
+		ck_assert_uint_lt(come, 3000);
+		const struct work *w = take(&t);
+
+		if (w->number == 1)
+			break;
+		sw_turns_charge(&t, w->turn.client, 8000);
+		sw_turns_add(&t, &newcomers[come], &theirs[come].turn);
+	}
+	ck_assert_uint_le(served, 130); /* about two rounds of all that wait */
+}
+END_TEST
+
 /* One that comes back as soon as it was answered, and whose work takes little. */
 START_TEST(turns_small_work_among_many_hogs_waits_for_one_at_most)
 {
@@ -110,14 +137,14 @@ START_TEST(turns_small_work_among_many_hogs_waits_for_one_at_most)
 
 	add_hogs(&t, hogs, 3);
 	for (int i = 0; i < HOGS; i++)
-		sw_turns_charge(take(&t)->turn.client, 8000);
+		sw_turns_charge(&t, take(&t)->turn.client, 8000);
 	(void)add(&t, &calm, 1);
 	for (int i = 0; i < 150; i++) {
 		const struct work *w = take(&t);
 
 		since = w->number == 1 ? 0 : since + 1;
 		ck_assert_int_le(since, 1);
-		sw_turns_charge(w->turn.client, w->number == 1 ? 50 : 8000);
+		sw_turns_charge(&t, w->turn.client, w->number == 1 ? 50 : 8000);
 		if (w->number == 1)
 			(void)add(&t, &calm, 1);
 	}
@@ -131,7 +158,7 @@ START_TEST(turns_one_that_was_away_has_no_claim)
 
 	for (int i = 0; i < 50; i++) {
 		(void)add(&t, &busy, 0);
-		sw_turns_charge(take(&t)->turn.client, 1000);
+		sw_turns_charge(&t, take(&t)->turn.client, 1000);
 	}
 	for (int i = 0; i < 20; i++) {
 		(void)add(&t, &busy, 0);
@@ -142,7 +169,7 @@ START_TEST(turns_one_that_was_away_has_no_claim)
 		const struct work *w = take(&t);
 
 		first += w->number;
-		sw_turns_charge(w->turn.client, 1000);
+		sw_turns_charge(&t, w->turn.client, 1000);
 	}
 	ck_assert_int_ge(first, 9);
 	ck_assert_int_le(first, 11);
@@ -176,6 +203,7 @@ int main(void)
 	tcase_add_test(tc, turns_of_one_client_keep_their_order);
 	tcase_add_test(tc, turns_of_two_that_cost_unlike_share_the_time);
 	tcase_add_test(tc, turns_newcomer_among_equals_is_next);
+	tcase_add_test(tc, turns_newcomers_without_end_hold_up_nobody_for_ever);
 	tcase_add_test(tc, turns_small_work_among_many_hogs_waits_for_one_at_most);
 	tcase_add_test(tc, turns_one_that_was_away_has_no_claim);
 	tcase_add_test(tc, turns_work_that_may_not_run_is_passed_over);
