@@ -51,6 +51,7 @@ struct sw_daemon {
 	struct sw_conn *later, **later_tail; /* conns whose requests go on in the next turn */
 	int64_t turn_us;                     /* that this turn of the loop spent on requests */
 	size_t conn_bytes;                   /* that all conns hold in memory */
+	size_t shed_n;                       /* cut for want of memory since the last tick */
 	uint32_t conn_serial;                /* of the newest */
 
 	struct sw_host **hosts; /* hosts[i] is sweep i + 1 */

@@ -29,8 +29,6 @@ void conn_charge(struct sw_conn *c)
 /* Whoever takes most goes: a client that reads its answers and ends its lines holds little. */
 void conn_shed(struct sw_daemon *d)
 {
-	size_t cut_n = 0;
-
 	while (d->conn_bytes > SW_CONN_MAX_HELD) {
 		struct sw_conn *next;
 		size_t most = 0;
@@ -43,15 +41,9 @@ void conn_shed(struct sw_daemon *d)
 			if (c->bytes <= most / 2)
 				continue;
 			sw_conn_close(c);
-			cut_n++;
+			d->shed_n++;
 		}
 	}
-	if (cut_n > 0)
-		sw_log(SW_LOG_WARN, "conn.shed",
-		       "n=%zu why=\"all clients together took too much memory; those that took "
-		       "most "
-		       "of it were cut\"",
-		       cut_n);
 }
 
 /* --- time --- */
@@ -80,6 +72,13 @@ void sw_conn_tick(struct sw_daemon *d, int64_t now_us)
 {
 	struct sw_conn *c, *next;
 
+	if (d->shed_n > 0)
+		sw_log(SW_LOG_WARN, "conn.shed",
+		       "n=%zu why=\"all clients together took too much memory; those that took "
+		       "most "
+		       "of it were cut\"",
+		       d->shed_n);
+	d->shed_n = 0;
 	for (c = d->conns; c != NULL; c = next) {
 		const char *why = overdue(c, now_us);
 
