@@ -154,7 +154,7 @@ def test_report_sent_as_the_daemon_dies_is_kept_or_can_be_sent_again(start):
 def test_worker_that_died_with_the_daemon_gives_the_trial_another_attempt(start):
     daemon = start("cpu:1")
     client = daemon.client()
-    sweep = client.submit(slow(epochs=100, run_cap=1))
+    sweep = client.submit(slow(epochs=1000, run_cap=1))
     slot = wait_until(lambda: running(client, sweep), "a running trial")
     daemon.kill9()
     os.kill(slot["pid"], signal.SIGKILL)
