@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "daemon/api/watch.h"
+#include "daemon/die.h"
 #include "daemon/net/conn.h"
 #include "daemon/net/dispatch.h"
 #include "daemon/net/server.h"
@@ -25,21 +26,9 @@
 #include <unistd.h>
 
 #define STOOD_STILL_US ((int64_t)2 * 1000000) /* between two ticks: the process was stopped */
-#define EXIT_LOST      70 /* the store cannot be relied on any more; sysexits.h: EX_SOFTWARE */
 #define STOP_SOFT_US   ((int64_t)3 * 1000000) /* workers get this long to end by themselves */
 #define STOP_STORE_US  ((int64_t)6 * 1000000)
 #define CLOCK_STEP_MS  1000 /* less is not worth a line */
-
-_Noreturn void sw_daemon_die(const char *what, sw_status why)
-{
-	sw_log(SW_LOG_ERROR, "daemon.die", "what=\"%s\" why=\"%s\"", what, sw_status_str(why));
-	/* The writer's thread marks the store dead before it says so to on_fatal(), and the loop
-	 * may come between: one end, whichever is first. Only what should not happen leaves a
-	 * core. */
-	if (why == SW_IO)
-		_exit(EXIT_LOST);
-	abort();
-}
 
 /* --- the store's side --- */
 
@@ -57,7 +46,7 @@ static void on_fatal(void *user, const struct sw_err *e)
 	/* Never tried again: after a failed fsync nobody can say what reached the disk. The next
 	 * start reads what did, and goes on from there. */
 	sw_log(SW_LOG_ERROR, "store.fatal", "why=\"%s\"", e->msg);
-	_exit(EXIT_LOST);
+	_exit(SW_EXIT_LOST);
 }
 
 static void on_store(uv_async_t *a)
@@ -142,7 +131,7 @@ static void check_state(const struct sw_daemon *d)
 	}
 	sw_log(SW_LOG_ERROR, "daemon.die", "what=\"%s %s was removed or replaced\"", what,
 	       d->config.state);
-	_exit(EXIT_LOST);
+	_exit(SW_EXIT_LOST);
 }
 
 /* From here on the log's times and the store's differ, so the log says by how much. */

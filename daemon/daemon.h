@@ -99,9 +99,4 @@ void sw_daemon_stop(struct sw_daemon *d);
 /* After the loop has ended: closes the store and frees everything. */
 void sw_daemon_fini(struct sw_daemon *d);
 
-/* A change could not be recorded: state in memory and on disk would part. Logs a line and ends the
- * process, by status 70 where the store is lost (SW_IO) and by abort() for want of memory; the next
- * start rebuilds everything from the store. */
-_Noreturn void sw_daemon_die(const char *what, sw_status why);
-
 #endif

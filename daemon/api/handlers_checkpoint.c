@@ -2,6 +2,7 @@
 #include "daemon/api/handlers.h"
 #include "daemon/api/lookup.h"
 #include "daemon/daemon.h"
+#include "daemon/die.h"
 #include "daemon/sweep/checkpoint.h"
 #include "daemon/sweep/host.h"
 #include "store/read.h"

@@ -4,6 +4,7 @@
 #include "daemon/api/handlers.h"
 #include "daemon/api/watch.h"
 #include "daemon/daemon.h"
+#include "daemon/die.h"
 #include "daemon/slot/supervisor.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/edit.h"

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "daemon/api/handlers.h"
 #include "daemon/daemon.h"
+#include "daemon/die.h"
 #include "daemon/net/conn.h"
 #include "daemon/net/pool.h"
 #include "daemon/plan/plan.h"

@@ -1,6 +1,7 @@
 #include "daemon/net/pool.h"
 #include "base/clock.h"
 #include "daemon/daemon.h"
+#include "daemon/die.h"
 #include "daemon/net/call.h"
 #include "daemon/net/conn.h"
 

@@ -3,6 +3,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "daemon/daemon.h"
+#include "daemon/die.h"
 #include "daemon/net/call.h"
 #include "daemon/net/conn.h"
 #include "daemon/slot/executor.h"

@@ -1,6 +1,7 @@
 #include "daemon/sweep/checkpoint.h"
 #include "base/fault.h"
 #include "daemon/daemon.h"
+#include "daemon/die.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/host.h"
 #include <assert.h>

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "daemon/daemon.h"
+#include "daemon/die.h"
 #include "daemon/net/conn.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/host.h"

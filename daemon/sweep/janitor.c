@@ -6,6 +6,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "daemon/daemon.h"
+#include "daemon/die.h"
 #include "daemon/sweep/checkpoint.h"
 #include "daemon/sweep/host.h"
 #include <assert.h>

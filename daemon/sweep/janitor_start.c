@@ -4,6 +4,7 @@
  */
 #include "base/fault.h"
 #include "daemon/daemon.h"
+#include "daemon/die.h"
 #include "daemon/sweep/host.h"
 #include "daemon/sweep/janitor.h"
 #include "store/read.h"

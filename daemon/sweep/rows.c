@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "daemon/api/watch.h"
 #include "daemon/daemon.h"
+#include "daemon/die.h"
 #include "daemon/net/call.h"
 #include "daemon/plan/plan.h"
 #include "daemon/slot/supervisor.h"

@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "daemon/api/watch.h"
 #include "daemon/daemon.h"
+#include "daemon/die.h"
 #include "daemon/net/call.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/host.h"

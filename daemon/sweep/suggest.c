@@ -4,6 +4,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "daemon/daemon.h"
+#include "daemon/die.h"
 #include "daemon/net/call.h"
 #include "daemon/slot/supervisor.h"
 #include "daemon/sweep/driver.h"

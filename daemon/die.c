@@ -1,0 +1,15 @@
+#include "daemon/die.h"
+#include "base/log.h"
+#include <stdlib.h>
+#include <unistd.h>
+
+_Noreturn void sw_daemon_die(const char *what, sw_status why)
+{
+	sw_log(SW_LOG_ERROR, "daemon.die", "what=\"%s\" why=\"%s\"", what, sw_status_str(why));
+	/* The writer's thread marks the store dead before it says so to on_fatal(), and the loop
+	 * may come between: one end, whichever is first. Only what should not happen leaves a
+	 * core. */
+	if (why == SW_IO)
+		_exit(SW_EXIT_LOST);
+	abort();
+}

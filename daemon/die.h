@@ -1,0 +1,14 @@
+/* daemon/die.h — the daemon's end where it cannot go on. */
+#ifndef SW_DAEMON_DIE_H
+#define SW_DAEMON_DIE_H
+
+#include "base/status.h"
+
+#define SW_EXIT_LOST 70 /* the store cannot be relied on any more; sysexits.h: EX_SOFTWARE */
+
+/* A change could not be recorded: state in memory and on disk would part. Logs a line and ends the
+ * process, by status 70 where the store is lost (SW_IO) and by abort() for want of memory; the next
+ * start rebuilds everything from the store. */
+_Noreturn void sw_daemon_die(const char *what, sw_status why);
+
+#endif
