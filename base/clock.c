@@ -33,3 +33,6 @@ int64_t sw_clock_set_ms(void)
 {
 	return read_us(CLOCK_REALTIME) / 1000 - sw_clock_wall_ms();
 }
+
+const struct sw_clock sw_clock_system = {
+	.mono_us = sw_clock_mono_us, .wall_ms = sw_clock_wall_ms, .set_ms = sw_clock_set_ms};

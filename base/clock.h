@@ -1,5 +1,6 @@
 /*
- * base/clock.h — the two clocks: of limits and waits, and of what is stored or shown.
+ * base/clock.h — the two clocks: of limits and waits, and of what is stored or shown; and a table of
+ * them, so that tests can run a daemon on a time of their own.
  *
  * The second starts at the wall clock's time and then counts what passes (CLOCK_BOOTTIME, time in
  * which the machine slept included). It does not follow a wall clock that is set while the process
@@ -17,5 +18,13 @@ int64_t sw_clock_mono_us(void); /* CLOCK_MONOTONIC, microseconds; never steps ba
 int64_t sw_clock_wall_ms(void);
 /* How far the wall clock has been set ahead since the first sw_clock_wall_ms(); milliseconds. */
 int64_t sw_clock_set_ms(void);
+
+struct sw_clock { /* each as the function above of that name; any thread */
+	int64_t (*mono_us)(void);
+	int64_t (*wall_ms)(void);
+	int64_t (*set_ms)(void);
+};
+
+extern const struct sw_clock sw_clock_system; /* this machine's */
 
 #endif

@@ -1,5 +1,4 @@
 #include "daemon/daemon.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "daemon/api/watch.h"
 #include "daemon/die.h"
@@ -137,7 +136,7 @@ static void check_state(const struct sw_daemon *d)
 /* From here on the log's times and the store's differ, so the log says by how much. */
 static void note_clock(struct sw_daemon *d)
 {
-	const int64_t set_ms = sw_clock_set_ms();
+	const int64_t set_ms = d->clock->set_ms();
 
 	if (llabs(set_ms - d->clock_set_ms) < CLOCK_STEP_MS)
 		return;
@@ -151,7 +150,7 @@ static void note_clock(struct sw_daemon *d)
 static void on_tick(uv_timer_t *t)
 {
 	struct sw_daemon *d = t->data;
-	const int64_t now_us = sw_clock_mono_us();
+	const int64_t now_us = d->clock->mono_us();
 
 	if (d->phase == SW_STOPPING) {
 		tick_stopping(d, now_us);
@@ -208,7 +207,7 @@ void sw_daemon_stop(struct sw_daemon *d)
 		return;
 	sw_log(SW_LOG_INFO, "daemon.stop", "running=%zu", sw_supervisor_busy(d, 0));
 	d->phase = SW_STOPPING;
-	d->stop_deadline_us = sw_clock_mono_us() + STOP_SOFT_US;
+	d->stop_deadline_us = d->clock->mono_us() + STOP_SOFT_US;
 	sw_server_stop(d);
 	sw_supervisor_stop_all(d, false);
 	sw_speccheck_stop_all(d);
@@ -258,17 +257,17 @@ static sw_status start_beats(struct sw_daemon *d, struct sw_err *err)
 		       : sw_err_set(err, SW_IO, "cannot start the loop: %s", uv_strerror(rc));
 }
 
-sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_config *config,
-			  struct sw_err *err)
+sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_clock *clock,
+			  const struct sw_config *config, struct sw_err *err)
 {
 	const struct sw_store_hooks hooks = {.wake = on_wake, .fatal = on_fatal, .user = d};
 	sw_status rc;
 
-	*d = (struct sw_daemon){.loop = loop, .config = *config, .lock_fd = -1};
-	d->started_us = sw_clock_mono_us();
+	*d = (struct sw_daemon){.loop = loop, .clock = clock, .config = *config, .lock_fd = -1};
+	d->started_us = d->clock->mono_us();
 	d->tick_us = d->hold_tick_us = d->started_us;
 	d->later_tail = &d->later;
-	(void)sw_clock_wall_ms(); /* stored times count from here */
+	(void)d->clock->wall_ms(); /* stored times count from here */
 	init_handles(d);
 	rc = sw_methods_load(&d->methods, err);
 	if (rc == SW_OK)

@@ -14,6 +14,7 @@
 #ifndef SW_DAEMON_DAEMON_H
 #define SW_DAEMON_DAEMON_H
 
+#include "base/clock.h"
 #include "base/status.h"
 #include "daemon/config.h"
 #include "daemon/net/pool.h"
@@ -30,6 +31,7 @@ struct sw_slot;
 
 struct sw_daemon {
 	uv_loop_t *loop;
+	const struct sw_clock *clock; /* all time of the daemon is asked of it; any thread */
 	struct sw_config config;
 	struct sw_methods *methods;
 	struct sw_store *store;
@@ -91,7 +93,8 @@ struct sw_daemon {
 
 /* Opens everything and starts serving; on failure what was opened is left to sw_daemon_run(). */
 SW_NODISCARD sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop,
-				       const struct sw_config *config, struct sw_err *err);
+				       const struct sw_clock *clock, const struct sw_config *config,
+				       struct sw_err *err);
 
 /* Begins an orderly end: stop listening, release running trials, end the workers, commit, close. */
 void sw_daemon_stop(struct sw_daemon *d);

@@ -49,7 +49,7 @@ int main(int argc, char **argv)
 		(void)fprintf(stderr, "sweepd: cannot create the event loop\n");
 		return EXIT_START;
 	}
-	if (sw_daemon_start(&daemon, loop, &config, &err) != SW_OK) {
+	if (sw_daemon_start(&daemon, loop, &sw_clock_system, &config, &err) != SW_OK) {
 		(void)fprintf(stderr, "sweepd: %s\n", err.msg);
 		rc = EXIT_START;
 	}

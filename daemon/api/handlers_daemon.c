@@ -1,5 +1,4 @@
 /* daemon/api/handlers_daemon.c — rpc.discover, device.list, daemon.*. */
-#include "base/clock.h"
 #include "base/log.h"
 #include "daemon/api/handlers.h"
 #include "daemon/daemon.h"
@@ -66,7 +65,7 @@ void sw_handle_device_list(struct sw_call *call)
 	sw_jw_key(&w, "slots");
 	sw_jw_arr(&w);
 	for (size_t i = 0; i < d->slot_n; i++)
-		write_slot(&w, &d->slots[i], sw_clock_mono_us());
+		write_slot(&w, &d->slots[i], d->clock->mono_us());
 	sw_jw_arr_end(&w);
 	sw_jw_obj_end(&w);
 	sw_call_result(call, &out);
@@ -84,7 +83,8 @@ void sw_handle_daemon_info(struct sw_call *call)
 	sw_jw_kstr(&w, "name", "sweepd");
 	sw_jw_kstr(&w, "version", SW_VERSION);
 	sw_jw_kint(&w, "pid", getpid());
-	sw_jw_knum(&w, "uptime_s", round((double)(sw_clock_mono_us() - d->started_us) / 1e3) / 1e3);
+	sw_jw_knum(&w, "uptime_s",
+		   round((double)(d->clock->mono_us() - d->started_us) / 1e3) / 1e3);
 	sw_jw_kstr(&w, "state_dir", d->config.state);
 	sw_jw_kstr(&w, "socket", d->config.socket);
 	sw_jw_kstr(&w, "devices", d->config.devices);

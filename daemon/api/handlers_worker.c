@@ -1,5 +1,4 @@
 /* daemon/api/handlers_worker.c — worker.*: what sweep-worker speaks. */
-#include "base/clock.h"
 #include "base/log.h"
 #include "daemon/api/handlers.h"
 #include "daemon/daemon.h"
@@ -124,7 +123,7 @@ void sw_handle_worker_log(struct sw_call *call)
 		.sweep = h->sweep,
 		.trial = sw_call_int(call, "trial", 0),
 		.attempt = sw_call_int(call, "attempt", 0),
-		.time_ms = sw_clock_wall_ms(),
+		.time_ms = call->d->clock->wall_ms(),
 		.line = sw_call_str(call, "text", ""),
 	};
 	if (sw_sweep_trial(h->sched, (uint64_t)row.trial) == NULL) {

@@ -1,5 +1,4 @@
 #include "daemon/api/lookup.h"
-#include "base/clock.h"
 #include "base/fault.h"
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
@@ -28,7 +27,7 @@ struct sw_lookup *sw_lookup_create(struct sw_call *call, struct sw_host *h)
 	q->h = h;
 	q->sweep = h != NULL ? h->sweep : 0;
 	q->trial = sw_call_int(call, "trial", 0);
-	q->now_ms = sw_clock_wall_ms();
+	q->now_ms = call->d->clock->wall_ms();
 	sw_buf_init(&q->out, SW_REPLY_MAX);
 	sw_buf_init(&q->more, SW_REPLY_MAX);
 	sw_buf_init(&q->extra, SW_REPLY_MAX);

@@ -1,5 +1,4 @@
 #include "daemon/api/watch.h"
-#include "base/clock.h"
 #include "base/fault.h"
 #include "daemon/api/codec.h"
 #include "daemon/daemon.h"
@@ -286,7 +285,7 @@ static struct feed *new_feed(struct sw_host *h)
 	f->number = ++h->feeds;
 	f->sweep = h->sweep;
 	f->maximize = h->maximize;
-	f->now_ms = sw_clock_wall_ms();
+	f->now_ms = h->d->clock->wall_ms();
 	sw_buf_init(&f->head, UPDATE_MAX);
 	sw_buf_init(&f->best, UPDATE_MAX);
 	sw_buf_init(&f->trials, UPDATE_MAX);

@@ -1,5 +1,4 @@
 #include "daemon/net/call.h"
-#include "base/clock.h"
 #include "base/fault.h"
 #include "daemon/daemon.h"
 #include "daemon/net/conn.h"
@@ -19,7 +18,7 @@ struct sw_call *sw_call_create(struct sw_conn *c, struct sw_message *m, const cJ
 				 .message = m,
 				 .id = id,
 				 .params = params,
-				 .since_us = sw_clock_mono_us()};
+				 .since_us = c->d->clock->mono_us()};
 	m->n_open++;
 	c->n_open++;
 	return call;

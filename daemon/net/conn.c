@@ -1,4 +1,3 @@
-#include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
 #include "daemon/api/watch.h"
@@ -95,7 +94,7 @@ void sw_conn_close(struct sw_conn *c)
 
 bool sw_conn_turn_over(const struct sw_conn *c)
 {
-	return sw_clock_mono_us() - c->turn_us >= SW_CONN_TURN_US;
+	return c->d->clock->mono_us() - c->turn_us >= SW_CONN_TURN_US;
 }
 
 static void take_line(struct sw_conn *c, const char *line, size_t len, sw_status framing)
@@ -164,7 +163,7 @@ void conn_read_lines(struct sw_conn *c)
 
 	if (c->is_later)
 		return;
-	c->turn_us = sw_clock_mono_us();
+	c->turn_us = c->d->clock->mono_us();
 	if (c->d->turn_us >= SW_CONN_TURN_ALL_US) { /* others have had this turn of the loop */
 		(void)uv_read_stop((uv_stream_t *)&c->pipe);
 		c->stopped = true;
@@ -179,7 +178,7 @@ void conn_read_lines(struct sw_conn *c)
 		had_line = had_line || more;
 	}
 	c->n_open--;
-	c->d->turn_us += sw_clock_mono_us() - c->turn_us;
+	c->d->turn_us += c->d->clock->mono_us() - c->turn_us;
 	if (c->closing) {
 		conn_free_when_done(c);
 		return;
@@ -251,7 +250,7 @@ static void on_read(uv_stream_t *s, ssize_t n, const uv_buf_t *buf)
 		sw_conn_close(c);
 		return;
 	}
-	c->active_us = sw_clock_mono_us();
+	c->active_us = d->clock->mono_us();
 	sw_frame_fed(&c->frame, (size_t)n);
 	conn_read_lines(c);
 	conn_shed(d); /* not at the end of the turn: many may send much in one */
@@ -320,7 +319,7 @@ void sw_conn_accept(struct sw_daemon *d, uv_stream_t *listener)
 	d->conns = c;
 	d->conn_n++;
 	c->serial = ++d->conn_serial != 0 ? d->conn_serial : ++d->conn_serial; /* 0: nobody's */
-	c->active_us = sw_clock_mono_us();
+	c->active_us = d->clock->mono_us();
 	if (uv_accept(listener, (uv_stream_t *)&c->pipe) != 0 || !admit(c)) {
 		sw_conn_close(c);
 		return;

@@ -1,5 +1,4 @@
 /* daemon/net/conn_out.c — what goes out on a connection: answers in the order of their requests. */
-#include "base/clock.h"
 #include "base/fault.h"
 #include "daemon/daemon.h"
 #include "daemon/net/conn_internal.h"
@@ -88,7 +87,7 @@ static void on_written(uv_write_t *req, int status)
 		sw_conn_close(c); /* after sw_conn_close() this is UV_ECANCELED: no-op */
 		return;
 	}
-	c->active_us = sw_clock_mono_us();
+	c->active_us = c->d->clock->mono_us();
 	conn_charge(c);
 	mark_dirty(c); /* what waited for room may go on */
 }

@@ -1,5 +1,4 @@
 #include "daemon/net/pool.h"
-#include "base/clock.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
 #include "daemon/net/call.h"
@@ -9,7 +8,7 @@ static void on_work(uv_work_t *work)
 {
 	struct sw_pool_job *job = work->data;
 
-	job->from_us = sw_clock_mono_us();
+	job->from_us = job->d->clock->mono_us();
 	job->run(job->arg);
 }
 
@@ -21,7 +20,7 @@ static void on_after_work(uv_work_t *work, int status)
 	struct sw_daemon *d = job->d;
 
 	(void)status; /* never cancelled */
-	sw_turns_charge(&d->pool.turns, job->turn.client, sw_clock_mono_us() - job->from_us);
+	sw_turns_charge(&d->pool.turns, job->turn.client, job->d->clock->mono_us() - job->from_us);
 	d->pool.running--;
 	start_next(d);
 	job->done(job->arg, d->phase != SW_UP);

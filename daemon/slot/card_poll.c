@@ -1,5 +1,4 @@
 #include "daemon/slot/card_poll.h"
-#include "base/clock.h"
 #include "base/fault.h"
 #include <pthread.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@ struct sw_card_poll {
 	sw_status rc; /* of opening; SW_BUSY: not yet */
 	struct sw_err err;
 
+	const struct sw_clock *clock;
 	int64_t every_ms;
 	void (*wake)(void *user);
 	void *user;
@@ -66,7 +66,7 @@ static void *run(void *arg)
 	if (rc != SW_OK)
 		tell(p);
 	while (rc == SW_OK && !p->stop) {
-		const int64_t begun_us = sw_clock_mono_us();
+		const int64_t begun_us = p->clock->mono_us();
 
 		(void)pthread_mutex_unlock(&p->lock);
 		sw_nvml_read(p->nvml, &p->reading);
@@ -93,8 +93,8 @@ static void free_poll(struct sw_card_poll *p)
 	free(p);
 }
 
-sw_status sw_card_poll_start(struct sw_card_poll **out, int64_t every_ms, void (*wake)(void *user),
-			     void *user)
+sw_status sw_card_poll_start(struct sw_card_poll **out, const struct sw_clock *clock,
+			     int64_t every_ms, void (*wake)(void *user), void *user)
 {
 	struct sw_card_poll *p = sw_calloc(1, sizeof *p);
 	pthread_condattr_t attr;
@@ -103,6 +103,7 @@ sw_status sw_card_poll_start(struct sw_card_poll **out, int64_t every_ms, void (
 	if (p == NULL)
 		return SW_NOMEM;
 	p->rc = SW_BUSY;
+	p->clock = clock;
 	p->every_ms = every_ms;
 	p->wake = wake;
 	p->user = user;

@@ -8,13 +8,15 @@
 #ifndef SW_DAEMON_SLOT_CARD_POLL_H
 #define SW_DAEMON_SLOT_CARD_POLL_H
 
+#include "base/clock.h"
 #include "daemon/slot/nvml.h"
 
 struct sw_card_poll; /* opaque */
 
-/* Begins at once, and again every_ms after each reading. wake: there is a new one. */
-SW_NODISCARD sw_status sw_card_poll_start(struct sw_card_poll **out, int64_t every_ms,
-					  void (*wake)(void *user), void *user);
+/* Begins at once, and again every_ms after each reading. wake: there is a new one. clock says when
+ * a reading began; the waits are the machine's own. */
+SW_NODISCARD sw_status sw_card_poll_start(struct sw_card_poll **out, const struct sw_clock *clock,
+					  int64_t every_ms, void (*wake)(void *user), void *user);
 /* Ends it: wake is not called any more. Waits at most limit_ms for a call that hangs. NULL is
  * allowed. */
 void sw_card_poll_stop(struct sw_card_poll *p, int64_t limit_ms);

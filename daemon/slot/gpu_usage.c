@@ -4,7 +4,6 @@
  * NVML counts by the card. Between two readings its energy is shared among the trials that ran, by
  * their lanes and the time that each ran of it; utilisation is the card's own, whoever made it.
  */
-#include "base/clock.h"
 #include "daemon/daemon.h"
 #include "daemon/slot/gpus.h"
 #include "daemon/slot/supervisor.h"
@@ -69,7 +68,7 @@ struct sw_gpu_usage sw_gpu_usage_end(struct sw_daemon *d, const struct sw_slot *
 {
 	const struct sw_card *c = sw_gpus_card(d, s);
 	struct sw_gpu_usage u = s->usage;
-	const int64_t now_us = sw_clock_mono_us();
+	const int64_t now_us = d->clock->mono_us();
 	unsigned lanes = 0;
 
 	if (c == NULL || c->taken_us == 0 || c->now.health != SW_NVML_OK)

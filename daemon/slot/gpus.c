@@ -1,5 +1,4 @@
 #include "daemon/slot/gpus.h"
-#include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
 #include "daemon/daemon.h"
@@ -74,7 +73,7 @@ sw_status sw_gpus_start(struct sw_daemon *d, struct sw_err *err)
 	if (rc != SW_OK)
 		return rc;
 	struct sw_gpus *g = d->gpus;
-	if (sw_card_poll_start(&g->poll, g->every_ms, on_wake, d) != SW_OK)
+	if (sw_card_poll_start(&g->poll, d->clock, g->every_ms, on_wake, d) != SW_OK)
 		return sw_err_set(err, SW_NOMEM, "no memory or no thread to watch the GPUs");
 	rc = sw_card_poll_wait(g->poll, g->first_ms, &g->view, &g->begun_us, &why);
 	if (rc == SW_BUSY)
@@ -82,7 +81,7 @@ sw_status sw_gpus_start(struct sw_daemon *d, struct sw_err *err)
 				 (long long)(g->first_ms / 1000));
 	if (rc != SW_OK)
 		give_up(d, &why);
-	g->heard_us = sw_clock_mono_us();
+	g->heard_us = d->clock->mono_us();
 	return SW_OK;
 }
 
@@ -165,7 +164,7 @@ void sw_gpus_take(struct sw_daemon *d)
 		if (d->gpus->card[s->device.index].now.health == SW_NVML_LOST)
 			sw_supervisor_card_lost(s);
 	}
-	sw_supervisor_settle(d, sw_clock_mono_us());
+	sw_supervisor_settle(d, d->clock->mono_us());
 	sw_supervisor_feed(d);
 }
 
@@ -177,7 +176,7 @@ void sw_gpus_on_reading(struct sw_daemon *d)
 	if (g == NULL || g->poll == NULL || d->phase == SW_CLOSING ||
 	    sw_card_poll_take(g->poll, &g->view, &g->begun_us, &err) != SW_OK)
 		return;
-	g->heard_us = sw_clock_mono_us();
+	g->heard_us = d->clock->mono_us();
 	sw_gpus_take(d);
 }
 
@@ -225,7 +224,7 @@ void sw_gpus_worker_ended(struct sw_daemon *d, const struct sw_slot *s, int64_t 
 
 	if (c == NULL)
 		return;
-	sw_card_worker_ended(c, session, sw_clock_mono_us());
+	sw_card_worker_ended(c, session, d->clock->mono_us());
 	sw_card_poll_now(d->gpus->poll);
 }
 

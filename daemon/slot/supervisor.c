@@ -1,5 +1,4 @@
 #include "daemon/slot/supervisor.h"
-#include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
 #include "daemon/daemon.h"
@@ -175,7 +174,7 @@ static void on_ended(void *user, const char *cause, const char *said)
 {
 	struct sw_slot *s = user;
 	struct sw_daemon *d = s->d;
-	const int64_t now_us = sw_clock_mono_us();
+	const int64_t now_us = d->clock->mono_us();
 	const int64_t pid = sw_slot_pid(s);
 	/* One that ends young and has finished nothing is a fault that will come again. */
 	const bool early = !s->useful && now_us - s->started_us < YOUNG_US;
@@ -283,7 +282,7 @@ static void start(struct sw_slot *s)
 	if (d->phase != SW_UP || any_dying(s) || !sw_gpus_may_start(d, s, &why))
 		return; /* the tick comes again */
 	new_worker_id(id);
-	s->since_us = s->started_us = sw_clock_mono_us();
+	s->since_us = s->started_us = d->clock->mono_us();
 	set_lanes(s, SW_SLOT_STARTING, id);
 	sw_worker_line_write(s, &line);
 	(void)snprintf(log, sizeof log, "%s/worker-%d.log", d->config.state, s->index);
@@ -384,7 +383,7 @@ void sw_supervisor_drop_conn(struct sw_daemon *d, struct sw_conn *c)
 		return;
 	s->conn = NULL;
 	c->slot = NULL;
-	s->since_us = sw_clock_mono_us();
+	s->since_us = s->d->clock->mono_us();
 	if (s->state == SW_SLOT_IDLE)
 		s->state = SW_SLOT_STARTING;
 	drop_next(s); /* its answer goes nowhere, but every call must be answered */
@@ -398,7 +397,7 @@ void sw_supervisor_next(struct sw_slot *s, struct sw_call *call)
 	lose_trial(s, SW_EVENT_RELEASE, "dropped by its worker");
 	s->state = SW_SLOT_IDLE;
 	s->next = call;
-	s->next_since_us = sw_clock_mono_us();
+	s->next_since_us = s->d->clock->mono_us();
 	sw_supervisor_feed(s->d);
 }
 
@@ -410,7 +409,7 @@ void sw_supervisor_done(struct sw_slot *s)
 	lead_of(s)->cause[0] = '\0';
 	forget_trial(s);
 	s->state = rest_of(s);
-	s->since_us = sw_clock_mono_us();
+	s->since_us = s->d->clock->mono_us();
 }
 
 void sw_supervisor_stop_trial(struct sw_daemon *d, int32_t slot, int64_t sweep, int64_t trial,

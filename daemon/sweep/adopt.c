@@ -5,7 +5,6 @@
  * worker holds lost its attempt while nobody looked. A living worker without a slot is ended.
  */
 #include "daemon/sweep/adopt.h"
-#include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
 #include "daemon/daemon.h"
@@ -85,7 +84,7 @@ static bool adopt_row(const struct sw_row_slot *row, void *arg)
 	}
 	memcpy(s->worker, row->worker, strlen(row->worker) + 1);
 	s->state = SW_SLOT_STARTING;
-	s->since_us = sw_clock_mono_us();
+	s->since_us = d->clock->mono_us();
 	s->starts = 1;
 	struct sw_host *h = running_on(d, s->index, &trial);
 	if (h != NULL) {

@@ -1,5 +1,4 @@
 #include "daemon/sweep/ask_wait.h"
-#include "base/clock.h"
 #include "base/fault.h"
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
@@ -22,7 +21,7 @@ bool sw_asks_keep(struct sw_host *h, struct sw_call *call)
 	struct sw_asks *all = &h->asks;
 
 	if (sw_call_gone(call) || h->ended_ms != 0 || h->d->draining || h->d->phase != SW_UP ||
-	    all->n == SW_ASKS_MAX || sw_clock_mono_us() >= ends_us(call))
+	    all->n == SW_ASKS_MAX || h->d->clock->mono_us() >= ends_us(call))
 		return false;
 	struct sw_asking *a = sw_calloc(1, sizeof *a);
 	if (a == NULL)

@@ -1,5 +1,4 @@
 #include "daemon/sweep/budget.h"
-#include "base/clock.h"
 #include "daemon/daemon.h"
 #include "daemon/slot/supervisor.h"
 #include "daemon/sweep/driver.h"
@@ -52,7 +51,7 @@ static bool has_budget(const struct sw_host *h)
 bool sw_budget_check(struct sw_host *h)
 {
 	const struct sw_budget *b = &h->budget;
-	const int64_t now_ms = sw_clock_wall_ms();
+	const int64_t now_ms = h->d->clock->wall_ms();
 	char cause[SW_CAUSE_MAX];
 
 	if (!has_budget(h))

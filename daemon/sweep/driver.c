@@ -1,5 +1,4 @@
 #include "daemon/sweep/driver.h"
-#include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
 #include "daemon/api/watch.h"
@@ -62,7 +61,7 @@ struct sw_change *sw_change_begin(struct sw_daemon *d, struct sw_call *call)
 	c->d = d;
 	c->call = call;
 	c->uid = call != NULL ? (int64_t)call->conn->uid : -1;
-	c->now_ms = sw_clock_wall_ms();
+	c->now_ms = d->clock->wall_ms();
 	sw_buf_init(&c->reply, SW_REPLY_MAX);
 	return c;
 }

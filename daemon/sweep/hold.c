@@ -1,5 +1,4 @@
 #include "daemon/sweep/hold.h"
-#include "base/clock.h"
 #include "base/fault.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
@@ -55,7 +54,7 @@ void sw_hold_take(struct sw_conn *c, struct sw_host *h, uint64_t trial)
 
 	if (!h->driven || sw_sweep_trial(h->sched, trial)->state != SW_TRIAL_RUNNING)
 		return;
-	run->heard_us = sw_clock_mono_us();
+	run->heard_us = h->d->clock->mono_us();
 	if (c->closing) { /* it asked, and was gone before it could be answered */
 		run->conn = 0;
 	} else if (run->conn != c->serial) {
@@ -72,7 +71,7 @@ bool sw_hold_any(struct sw_conn *c)
 
 void sw_hold_drop_conn(struct sw_conn *c)
 {
-	const int64_t now_us = sw_clock_mono_us();
+	const int64_t now_us = c->d->clock->mono_us();
 
 	compact(c);
 	for (size_t i = 0; i < c->held.n; i++) {

@@ -2,7 +2,6 @@
  * daemon/sweep/recover.c — sweeps rebuilt from the store: at start, and those that ended when
  * somebody needs them again. The replay itself is daemon/sweep/replay.c.
  */
-#include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
 #include "daemon/daemon.h"
@@ -22,6 +21,7 @@ struct rebuild {
 	struct sw_replay replay;
 	struct sw_run *runs; /* of every trial */
 	struct sw_row_use use;
+	const struct sw_clock *clock;
 };
 
 static bool take_attempt(const struct sw_row_attempt *row, void *arg)
@@ -46,7 +46,7 @@ static bool take_run(const struct sw_row_trial *row, void *arg)
 	const struct sw_trial *t = sw_sweep_trial(sched, (uint64_t)row->trial);
 	if (t->state == SW_TRIAL_RUNNING) {
 		run->started_ms = row->started_ms;
-		run->heard_us = sw_clock_mono_us();
+		run->heard_us = b->clock->mono_us();
 	}
 	return true;
 }
@@ -124,8 +124,10 @@ static struct rebuild *new_rebuild(const struct sw_host *h)
 {
 	struct rebuild *b = sw_calloc(1, sizeof *b);
 
-	if (b != NULL)
+	if (b != NULL) {
 		b->replay.sweep = h->sweep;
+		b->clock = h->d->clock;
+	}
 	return b;
 }
 

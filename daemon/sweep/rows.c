@@ -3,7 +3,6 @@
  * of the host and of the slots.
  */
 #include "daemon/sweep/rows.h"
-#include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
 #include "daemon/api/watch.h"
@@ -151,7 +150,7 @@ static void on_start(struct sw_change *c, struct sw_host *h, const struct sw_act
 					   .seconds = (double)run->seconds};
 
 	*run = (struct sw_run){.started_ms = c->now_ms,
-			       .heard_us = sw_clock_mono_us(),
+			       .heard_us = h->d->clock->mono_us(),
 			       .seconds = run->seconds,
 			       .slot = (int16_t)slot,
 			       .gpu = (uint16_t)lround(share * SW_RUN_GPU)};

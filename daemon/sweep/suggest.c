@@ -1,6 +1,5 @@
 #include "daemon/sweep/suggest.h"
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
 #include "daemon/daemon.h"
@@ -261,7 +260,7 @@ static bool enough(struct sw_suggester *s, uint64_t n, int64_t since_us)
 
 void sw_suggest_serve(struct sw_suggester *s)
 {
-	const int64_t now_us = sw_clock_mono_us();
+	const int64_t now_us = s->h->d->clock->mono_us();
 
 	while (s->parked != NULL) {
 		struct parked *p = s->parked;
@@ -283,7 +282,7 @@ bool sw_suggest_has(struct sw_host *h, uint64_t n)
 {
 	struct sw_suggester *s = h->suggest;
 
-	return s == NULL || (s->parked == NULL && enough(s, n, sw_clock_mono_us()));
+	return s == NULL || (s->parked == NULL && enough(s, n, h->d->clock->mono_us()));
 }
 
 bool sw_suggest_ready(struct sw_host *h, uint64_t n)
@@ -297,7 +296,7 @@ bool sw_suggest_ready(struct sw_host *h, uint64_t n)
 		return true;
 	}
 	if (s->since_us == 0)
-		s->since_us = sw_clock_mono_us();
+		s->since_us = h->d->clock->mono_us();
 	sw_suggest_arm(s);
 	sw_suggest_plan(s);
 	return false;
@@ -326,7 +325,7 @@ void sw_suggest_changed(struct sw_host *h)
 	const size_t had = s->queue.n;
 	trim_queue(s);
 	if (s->queue.n < had)
-		s->handed_us = sw_clock_mono_us();
+		s->handed_us = h->d->clock->mono_us();
 	if (s->dirty)
 		return;
 	s->dirty = true;

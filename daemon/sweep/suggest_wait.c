@@ -1,6 +1,5 @@
 /* daemon/sweep/suggest_wait.c — who waits for a suggestion: asks that are parked, slots; until
  * when. */
-#include "base/clock.h"
 #include "base/fault.h"
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
@@ -28,7 +27,7 @@ int64_t sw_suggest_oldest(const struct sw_suggester *s)
 
 bool sw_suggest_is_late(const struct sw_suggester *s, int64_t since_us)
 {
-	return since_us != 0 && sw_clock_mono_us() - since_us >= sw_suggest_wait_us(s);
+	return since_us != 0 && s->h->d->clock->mono_us() - since_us >= sw_suggest_wait_us(s);
 }
 
 static int64_t rest_until(const struct sw_suggester *s)
@@ -78,7 +77,7 @@ static void on_deadline(uv_timer_t *timer)
 			sw_suggest_plan(s); /* it may have rested */
 		}
 	}
-	const int64_t now_us = sw_clock_mono_us();
+	const int64_t now_us = d->clock->mono_us();
 	for (size_t i = 0; i < d->host_n; i++) {
 		const struct sw_suggester *s = d->hosts[i]->suggest;
 		const int64_t at_us = s != NULL ? next_deadline(s, now_us) : INT64_MAX;
@@ -94,7 +93,7 @@ bool sw_suggest_rests(struct sw_suggester *s)
 	struct sw_daemon *d = s->h->d;
 
 	if (s->queue.n == 0 || s->parked != NULL || s->since_us != 0 ||
-	    sw_clock_mono_us() >= rest_until(s))
+	    d->clock->mono_us() >= rest_until(s))
 		return false;
 	arm(d, REST_US / 1000 + 1);
 	return true;
@@ -118,7 +117,7 @@ void sw_suggest_park(struct sw_host *h, struct sw_call *call, int64_t count)
 		sw_call_error(call, &err);
 		return;
 	}
-	*p = (struct parked){.call = call, .count = count, .since_us = sw_clock_mono_us()};
+	*p = (struct parked){.call = call, .count = count, .since_us = h->d->clock->mono_us()};
 	*s->parked_tail = p;
 	s->parked_tail = &p->next;
 	s->parked_n++;

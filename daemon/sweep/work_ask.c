@@ -1,6 +1,5 @@
 /* daemon/sweep/work_ask.c — handing out trials: trial.ask of clients, worker.next of the own
  * workers. */
-#include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
 #include "daemon/daemon.h"
@@ -163,7 +162,7 @@ bool sw_work_hand_out(struct sw_host *h, struct sw_slot *s, struct sw_call *call
 	s->sweep = h->sweep;
 	s->trial = (int64_t)start->trial;
 	s->attempt = start->attempt;
-	s->busy_since_us = sw_clock_mono_us();
+	s->busy_since_us = h->d->clock->mono_us();
 	s->usage = (struct sw_gpu_usage){.any = false};
 	sw_buf_init(&params, SW_REPLY_MAX);
 	write_params(h, start->trial, create, &params);
@@ -276,7 +275,8 @@ static bool ask_one(struct sw_long_ask *a, struct sw_change *c, struct sw_err *e
 static void hand_out(struct sw_long_ask *a)
 {
 	struct sw_host *h = a->h;
-	const int64_t until_us = h->suggest != NULL ? INT64_MAX : sw_clock_mono_us() + ASK_TURN_US;
+	const int64_t until_us = h->suggest != NULL ? INT64_MAX
+						    : h->d->clock->mono_us() + ASK_TURN_US;
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_change *c = sw_change_begin(h->d, a->call);
 	bool more = !h->d->draining && h->d->phase == SW_UP && !sw_call_gone(a->call);
@@ -287,7 +287,7 @@ static void hand_out(struct sw_long_ask *a)
 		more = ask_one(a, c, &err);
 		if (more)
 			a->left--;
-		late = sw_clock_mono_us() >= until_us;
+		late = h->d->clock->mono_us() >= until_us;
 	}
 	if (more && late && a->left > 0) {
 		c->call = NULL;

@@ -39,7 +39,8 @@ static void set_up(void)
 	ck_assert_int_eq(setenv("SWEEPD_NVML", SW_TEST_NVML, 1), 0);
 	ck_assert_int_eq(setenv("SWEEPD_NVML_MS", "3600000,60000,30000", 1), 0);
 	ck_assert_int_eq(uv_loop_init(&loop), 0);
-	d = (struct sw_daemon){.loop = &loop, .slots = slots, .slot_n = SLOTS};
+	d = (struct sw_daemon){
+		.loop = &loop, .clock = &sw_clock_system, .slots = slots, .slot_n = SLOTS};
 	strcpy(d.config.devices, "gpu:0:2,1+cpu:1");
 	ck_assert_int_eq(uv_async_init(&loop, &d.gpu_wake, on_async), 0);
 	for (int32_t i = 0; i < SLOTS; i++)

@@ -156,7 +156,7 @@ START_TEST(nvml_without_memory_fails_cleanly)
 	sw_fault_arm(SW_FAULT_MALLOC, 1, false);
 	ck_assert_int_eq(sw_nvml_open(&m, &err), SW_NOMEM);
 	sw_fault_arm(SW_FAULT_MALLOC, 1, false);
-	ck_assert_int_eq(sw_card_poll_start(&p, 1, NULL, NULL), SW_NOMEM);
+	ck_assert_int_eq(sw_card_poll_start(&p, &sw_clock_system, 1, NULL, NULL), SW_NOMEM);
 	sw_fault_arm(SW_FAULT_MALLOC, 0, false);
 	ck_assert_ptr_null(p);
 }
@@ -180,7 +180,7 @@ START_TEST(poll_reads_again_and_again_and_at_once_when_asked)
 
 	ck_assert_ptr_nonnull(v);
 	say("card uuid=GPU-a total=1000 used=1\n");
-	ck_assert_int_eq(sw_card_poll_start(&p, 3600000, on_wake, NULL), SW_OK);
+	ck_assert_int_eq(sw_card_poll_start(&p, &sw_clock_system, 3600000, on_wake, NULL), SW_OK);
 	ck_assert_int_eq(sw_card_poll_wait(p, 60000, v, &begun_us, &err), SW_OK);
 	ck_assert_uint_eq(v->n, 1);
 	ck_assert_int_eq(sw_card_poll_take(p, v, &begun_us, &err), SW_BUSY); /* nothing new */
@@ -207,7 +207,7 @@ START_TEST(poll_says_why_nvml_does_not_work)
 
 	ck_assert_ptr_nonnull(v);
 	say("init code=9\n");
-	ck_assert_int_eq(sw_card_poll_start(&p, 1, on_wake, NULL), SW_OK);
+	ck_assert_int_eq(sw_card_poll_start(&p, &sw_clock_system, 1, on_wake, NULL), SW_OK);
 	ck_assert_int_eq(sw_card_poll_wait(p, 60000, v, &begun_us, &err), SW_NOT_FOUND);
 	ck_assert_msg(strstr(err.msg, "Driver Not Loaded") != NULL, "%s", err.msg);
 	sw_card_poll_stop(p, 60000);
@@ -224,7 +224,7 @@ START_TEST(poll_of_a_driver_that_hangs_is_left_alone)
 	int64_t begun_us = 0;
 
 	say("hang\n");
-	ck_assert_int_eq(sw_card_poll_start(&p, 1, on_wake, NULL), SW_OK);
+	ck_assert_int_eq(sw_card_poll_start(&p, &sw_clock_system, 1, on_wake, NULL), SW_OK);
 	ck_assert_int_eq(sw_card_poll_wait(p, 30, &v, &begun_us, &err), SW_BUSY);
 	sw_card_poll_stop(p, 30);
 	say("card uuid=GPU-a total=1000 used=1\n");
