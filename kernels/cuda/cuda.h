@@ -68,11 +68,18 @@ struct sw_queue {
 	cudaEvent_t used[2];    /* the last work on a buffer */
 };
 
-/* Makes the opened device the calling thread's: CUDA keeps the choice per thread. A thread-local
+/* Takes the GPU for this process, which keeps it until it ends; the same one again is SW_OK.
+ * SW_CONFLICT: it has another; SW_NOT_FOUND, SW_BUSY, SW_NOMEM, SW_DEVICE_LOST, each with a line. */
+sw_status sw_cuda_device_take(int device, struct sw_err *err);
+
+/* The taken device in words; at most cap bytes with the NUL. */
+void sw_cuda_describe(char *text, size_t cap);
+
+/* Makes the taken device the calling thread's: CUDA keeps the choice per thread. A thread-local
  * flag makes every call but the first free. */
 sw_status sw_cuda_use(void);
 
-/* Whether the opened device has stream-ordered memory. */
+/* Whether the taken device has stream-ordered memory. */
 int sw_cuda_pools(void);
 
 /* cudaSuccess when this module holds code for the current device. */

@@ -1,4 +1,4 @@
-/* kernels/cuda/open.c — the module's one exported name: takes a GPU, gives the table. */
+/* kernels/cuda/device.c — takes a GPU for this process, and makes it a thread's. */
 #include "kernels/cuda/cuda.h"
 #include <stdatomic.h>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 #define NO_DEVICE (-1)
 
-/* Written by sw_ops_cuda_open, once; read by every thread that uses the table it gave. */
+/* Written by sw_cuda_device_take(), once; read by every thread that uses the table. */
 static atomic_int opened = NO_DEVICE;
 static char about[512];
 static int pools;
@@ -30,83 +30,10 @@ int sw_cuda_pools(void)
 	return pools;
 }
 
-static void describe(char *text, size_t cap)
+void sw_cuda_describe(char *text, size_t cap)
 {
 	snprintf(text, cap, "%s", about);
 }
-
-static const struct sw_ops ops_cuda = {
-	.version = SW_OPS_VERSION,
-	.name = "cuda",
-	.describe = describe,
-	.memory = sw_cuda_memory,
-	.queue_create = sw_cuda_queue_create,
-	.queue_destroy = sw_cuda_queue_destroy,
-	.alloc = sw_cuda_alloc,
-	.free = sw_cuda_free,
-	.upload = sw_cuda_upload,
-	.download = sw_cuda_download,
-	.zero = sw_cuda_zero,
-	.sync = sw_cuda_sync,
-	.graph_begin = sw_cuda_graph_begin,
-	.graph_end = sw_cuda_graph_end,
-	.graph_run = sw_cuda_graph_run,
-	.graph_free = sw_cuda_graph_free,
-	.product_workspace = sw_cuda_product_workspace,
-	.precision = sw_cuda_precision,
-	.pinned_alloc = sw_cuda_pinned_alloc,
-	.pinned_free = sw_cuda_pinned_free,
-	.transfer = sw_cuda_transfer,
-	.transfer_wait = sw_cuda_transfer_wait,
-	.transfer_read = sw_cuda_transfer_read,
-	.gather = sw_cuda_gather,
-	.gather_i32 = sw_cuda_gather_i32,
-	.gather_image = sw_cuda_gather_image,
-	.linear_forward = sw_cuda_linear_forward,
-	.linear_backward = sw_cuda_linear_backward,
-	.conv2d_workspace = sw_cuda_conv2d_workspace,
-	.conv2d_forward = sw_cuda_conv2d_forward,
-	.conv2d_backward = sw_cuda_conv2d_backward,
-	.maxpool2d_forward = sw_cuda_maxpool2d_forward,
-	.maxpool2d_backward = sw_cuda_maxpool2d_backward,
-	.avgpool2d_forward = sw_cuda_avgpool2d_forward,
-	.avgpool2d_backward = sw_cuda_avgpool2d_backward,
-	.relu_forward = sw_cuda_relu_forward,
-	.relu_backward = sw_cuda_relu_backward,
-	.tanh_forward = sw_cuda_tanh_forward,
-	.tanh_backward = sw_cuda_tanh_backward,
-	.sigmoid_forward = sw_cuda_sigmoid_forward,
-	.sigmoid_backward = sw_cuda_sigmoid_backward,
-	.gelu_forward = sw_cuda_gelu_forward,
-	.gelu_backward = sw_cuda_gelu_backward,
-	.add = sw_cuda_add,
-	.accumulate = sw_cuda_accumulate,
-	.dropout = sw_cuda_dropout,
-	.batchnorm_train = sw_cuda_batchnorm_train,
-	.batchnorm_eval = sw_cuda_batchnorm_eval,
-	.batchnorm_backward = sw_cuda_batchnorm_backward,
-	.layernorm_forward = sw_cuda_layernorm_forward,
-	.layernorm_backward = sw_cuda_layernorm_backward,
-	.embedding_forward = sw_cuda_embedding_forward,
-	.embedding_workspace = sw_cuda_embedding_workspace,
-	.embedding_backward = sw_cuda_embedding_backward,
-	.position_forward = sw_cuda_position_forward,
-	.position_backward = sw_cuda_position_backward,
-	.token_mean_forward = sw_cuda_token_mean_forward,
-	.token_mean_backward = sw_cuda_token_mean_backward,
-	.attention_workspace = sw_cuda_attention_workspace,
-	.attention_forward = sw_cuda_attention_forward,
-	.attention_backward = sw_cuda_attention_backward,
-	.cross_entropy_forward = sw_cuda_cross_entropy_forward,
-	.cross_entropy_backward = sw_cuda_cross_entropy_backward,
-	.labels_count = sw_cuda_labels_count,
-	.class_counts = sw_cuda_class_counts,
-	.mse_forward = sw_cuda_mse_forward,
-	.mse_backward = sw_cuda_mse_backward,
-	.norm2 = sw_cuda_norm2,
-	.sgd_step = sw_cuda_sgd_step,
-	.adam_step = sw_cuda_adam_step,
-};
 
 /* CUDA writes 13.2 as 13020. */
 #define MAJOR(v) ((v) / 1000)
@@ -137,7 +64,7 @@ static sw_status count_devices(int *n, int *driver, int *runtime, struct sw_err 
 }
 
 /* Makes the context, and sees that this module holds code for the device. */
-static sw_status take_device(int device, const struct cudaDeviceProp *p, struct sw_err *err)
+static sw_status make_context(int device, const struct cudaDeviceProp *p, struct sw_err *err)
 {
 	cudaError_t e = cudaSetDevice(device);
 
@@ -191,7 +118,7 @@ static sw_status open_device(int device, struct sw_err *err)
 	if (e != cudaSuccess)
 		return sw_err_set(err, SW_DEVICE_LOST, "gpu:%d does not answer: %s", device,
 				  cudaGetErrorString(e));
-	status = take_device(device, &p, err);
+	status = make_context(device, &p, err);
 	if (status != SW_OK)
 		return status;
 	snprintf(about, sizeof about,
@@ -201,14 +128,11 @@ static sw_status open_device(int device, struct sw_err *err)
 	return SW_OK;
 }
 
-__attribute__((visibility("default"))) sw_ops_open_fn sw_ops_cuda_open;
-
-sw_status sw_ops_cuda_open(int device, const struct sw_ops **out, struct sw_err *err)
+sw_status sw_cuda_device_take(int device, struct sw_err *err)
 {
 	const int had = atomic_load_explicit(&opened, memory_order_acquire);
 	sw_status status = SW_OK;
 
-	*out = NULL;
 	if (had != NO_DEVICE && had != device)
 		return sw_err_set(err, SW_CONFLICT,
 				  "this process has opened gpu:%d already, and a process has one",
@@ -224,6 +148,5 @@ sw_status sw_ops_cuda_open(int device, const struct sw_ops **out, struct sw_err 
 		return status;
 	}
 	atomic_store_explicit(&opened, device, memory_order_release);
-	*out = &ops_cuda;
 	return SW_OK;
 }
