@@ -1,5 +1,6 @@
 #include "daemon/daemon.h"
 #include "base/log.h"
+#include "daemon/api/handlers.h"
 #include "daemon/api/watch.h"
 #include "daemon/die.h"
 #include "daemon/net/conn.h"
@@ -60,6 +61,31 @@ static void on_gpus(uv_async_t *a)
 {
 	sw_gpus_on_reading(a->data);
 }
+
+/* --- the connections' side --- */
+
+static const struct sw_handler handlers[] = {
+#define ENTRY(method, fn) {method, sw_handle_##fn},
+	SW_HANDLERS(ENTRY)
+#undef ENTRY
+};
+
+static bool on_conn_busy(struct sw_conn *c)
+{
+	return c->slot != NULL || c->n_watches > 0 || sw_hold_any(c);
+}
+
+static void on_conn_gone(struct sw_conn *c)
+{
+	sw_hold_drop_conn(c);
+	sw_watch_drop_conn(c->d, c);
+	sw_supervisor_drop_conn(c->d, c);
+}
+
+static const struct sw_conn_events conn_events = {.line = sw_dispatch_line,
+						  .request = sw_dispatch_request,
+						  .busy = on_conn_busy,
+						  .gone = on_conn_gone};
 
 /* --- the loop's own beats --- */
 
@@ -263,7 +289,13 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 	const struct sw_store_hooks hooks = {.wake = on_wake, .fatal = on_fatal, .user = d};
 	sw_status rc;
 
-	*d = (struct sw_daemon){.loop = loop, .clock = clock, .config = *config, .lock_fd = -1};
+	*d = (struct sw_daemon){.loop = loop,
+				.clock = clock,
+				.config = *config,
+				.lock_fd = -1,
+				.conn_events = &conn_events,
+				.handlers = handlers,
+				.handler_n = sizeof handlers / sizeof handlers[0]};
 	d->started_us = d->clock->mono_us();
 	d->tick_us = d->hold_tick_us = d->started_us;
 	d->later_tail = &d->later;

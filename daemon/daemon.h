@@ -26,6 +26,8 @@
 #include <uv.h>
 
 struct sw_conn;
+struct sw_conn_events;
+struct sw_handler;
 struct sw_host;
 struct sw_slot;
 
@@ -45,6 +47,9 @@ struct sw_daemon {
 	uv_timer_t feed;    /* watchers' updates; runs only while there are watchers */
 	uv_signal_t sigterm, sigint, sighup;
 
+	const struct sw_conn_events *conn_events;
+	const struct sw_handler *handlers; /* [handler_n] */
+	size_t handler_n;
 	struct sw_conn *conns; /* list */
 	size_t conn_n, conn_max;
 	bool accept_owed;                    /* one waits that there was no memory or no time for */

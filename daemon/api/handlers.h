@@ -30,7 +30,6 @@
 	X("trial.ask", trial_ask)                                                                  \
 	X("trial.report", trial_report)                                                            \
 	X("trial.heartbeat", trial_heartbeat)                                                      \
-	X("trial.heartbeat", trial_heartbeat)                                                      \
 	X("trial.tell", trial_tell)                                                                \
 	X("worker.hello", worker_hello)                                                            \
 	X("worker.next", worker_next)                                                              \

@@ -1,10 +1,7 @@
 #include "base/fault.h"
 #include "base/log.h"
-#include "daemon/api/watch.h"
 #include "daemon/daemon.h"
 #include "daemon/net/conn_internal.h"
-#include "daemon/net/dispatch.h"
-#include "daemon/slot/supervisor.h"
 #include "proto/rpc.h"
 #include <assert.h>
 #include <stdlib.h>
@@ -84,17 +81,24 @@ void sw_conn_close(struct sw_conn *c)
 	for (struct sw_message *m = c->head; m != NULL; m = m->next)
 		sw_buf_fini(&m->out);
 	conn_charge(c);
-	sw_hold_drop_conn(c);
-	sw_watch_drop_conn(d, c);
-	sw_supervisor_drop_conn(d, c);
+	d->conn_events->gone(c);
 	uv_close((uv_handle_t *)&c->pipe, on_closed);
 }
 
 /* --- in --- */
 
-bool sw_conn_turn_over(const struct sw_conn *c)
+/* Has this turn of the loop done enough for the connection? */
+static bool turn_is_over(const struct sw_conn *c)
 {
 	return c->d->clock->mono_us() - c->turn_us >= SW_CONN_TURN_US;
+}
+
+/* One at least, so that a batch comes to its end however late its turn begins. */
+static void start_requests(struct sw_conn *c, struct sw_message *m)
+{
+	do
+		c->d->conn_events->request(c, m);
+	while (m->rest != NULL && !c->closing && !turn_is_over(c));
 }
 
 static void take_line(struct sw_conn *c, const char *line, size_t len, sw_status framing)
@@ -118,7 +122,9 @@ static void take_line(struct sw_conn *c, const char *line, size_t len, sw_status
 		sw_rpc_write_error(&m->out, NULL, SW_RPC_LIMIT, &err);
 		c->d->n_errors++;
 	} else {
-		sw_dispatch_line(c, m, line, len);
+		c->d->conn_events->line(c, m, line, len);
+		if (m->rest != NULL)
+			start_requests(c, m);
 	}
 	assert(c->n_open > 1); /* conn_read_lines() holds one: the connection is still there */
 	if (m->rest != NULL && !c->closing)
@@ -134,7 +140,8 @@ static bool take_next(struct sw_conn *c)
 	size_t len;
 
 	if (c->batch != NULL) {
-		sw_dispatch_rest(c, c->batch);
+		start_requests(c, c->batch);
+		/* NULL: one of them closed the connection, which has ended it */
 		if (c->batch != NULL && c->batch->rest == NULL)
 			end_batch(c);
 		return true;
@@ -173,7 +180,7 @@ void conn_read_lines(struct sw_conn *c)
 		return;
 	}
 	c->n_open++; /* a line may close the connection; it stays until this is done */
-	while (!c->closing && more && !(had_line && sw_conn_turn_over(c))) {
+	while (!c->closing && more && !(had_line && turn_is_over(c))) {
 		more = take_next(c);
 		had_line = had_line || more;
 	}

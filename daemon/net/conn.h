@@ -7,6 +7,8 @@
  *
  *   bytes -> frame -> one sw_message a line -> its calls -> answers
  *
+ * What a line means is for those above: they are told by struct sw_conn_events.
+ *
  * The messages of a connection stand in a queue. A message is ready when all its calls are
  * answered; ready messages leave from the head only, so that a client that pipelines gets its
  * answers in order.
@@ -15,8 +17,8 @@
  *          unanswered, then reading stops until half are; a line of 1 MiB (proto/frame.h). While
  *          SW_CONN_MAX_BACKLOG bytes wait to be read by the peer, no more are sent and no more is
  *          read; a peer that then takes nothing for 10 s is cut, and so is one that leaves a line
- *          unfinished for 60 s. A connection that neither watches nor works nor waits nor holds a
- *          trial is closed after 10 minutes without a byte.
+ *          unfinished for 60 s. A connection that waits for no answer and is not `busy` is closed
+ *          after 10 minutes without a byte.
  *          Of one turn of the loop: about SW_CONN_TURN_US for the requests of a connection, be they
  *          in one batch or in many lines, and SW_CONN_TURN_ALL_US for those of all; the rest waits
  *          in a queue for the next turn.
@@ -30,7 +32,6 @@
 #define SW_DAEMON_NET_CONN_H
 
 #include "base/buf.h"
-#include "daemon/sweep/hold.h"
 #include "proto/frame.h"
 #include "store/store.h"
 #include <cjson/cJSON.h>
@@ -48,8 +49,24 @@
 #define SW_CONN_TURN_US      ((int64_t)2000)
 #define SW_CONN_TURN_ALL_US  ((int64_t)4000)
 
+struct sw_conn;
 struct sw_daemon;
+struct sw_holds;
+struct sw_message;
 struct sw_slot;
+
+/* How the rooms above are told; d->conn_events, none of them NULL. */
+struct sw_conn_events {
+	/* A line: reads it into m->tree and sets m->rest to its first request, or writes the error
+	 * into m->out. */
+	void (*line)(struct sw_conn *c, struct sw_message *m, const char *line, size_t len);
+	/* Starts the request at m->rest and moves that to the next one. */
+	void (*request)(struct sw_conn *c, struct sw_message *m);
+	/* Is the connection in use, though it may be silent for long? */
+	bool (*busy)(struct sw_conn *c);
+	/* It closes, once: what is kept on it goes. */
+	void (*gone)(struct sw_conn *c);
+};
 
 struct sw_message {
 	struct sw_message *next;
@@ -58,7 +75,7 @@ struct sw_message {
 	size_t n_open;     /* calls not answered yet */
 	size_t asked;      /* bytes of the line */
 	size_t counted;    /* bytes of `out` that are in ready_bytes */
-	const cJSON *rest; /* of a batch: the first request that is not started yet; NULL: none */
+	const cJSON *rest; /* the first request that is not started yet; NULL: none */
 	bool batch;
 };
 
@@ -74,12 +91,13 @@ struct sw_conn {
 	size_t n_messages;
 	size_t n_open;                /* calls not answered yet, over all messages */
 	size_t asked;                 /* bytes of the lines that those messages came in */
-	size_t n_watches;             /* sweeps watched */
 	uint32_t serial;              /* counts the daemon's connections from 1 */
-	struct sw_holds held;         /* trials that it holds */
 	struct sw_store_client reads; /* the store's account of it */
 	struct sw_turns_client jobs;  /* and that of daemon/net/pool.h */
-	struct sw_slot *slot;         /* a worker's, once it said hello */
+	/* Kept here for rooms above, and nothing to this one. */
+	struct sw_slot *slot;   /* a worker's, once it said hello (daemon/slot/supervisor.c) */
+	struct sw_holds *holds; /* trials that it holds (daemon/sweep/hold.c) */
+	size_t n_watches;       /* sweeps watched (daemon/api/watch.c) */
 	uid_t uid;
 	pid_t pid;
 	int64_t turn_us;     /* when its present turn began */
@@ -107,9 +125,6 @@ void sw_conn_push(struct sw_conn *c, const char *method, const char *params);
 
 /* For call.c: a call of message m was answered (its text is in m->out). */
 void sw_conn_answered(struct sw_conn *c, struct sw_message *m);
-
-/* For dispatch.c: has this turn of the loop done enough for the connection? */
-bool sw_conn_turn_over(const struct sw_conn *c);
 
 bool sw_conn_is_slow(const struct sw_conn *c);          /* much waits to be read: no more is sent */
 bool sw_conn_is_full(const struct sw_conn *c);          /* no more should be made for it */

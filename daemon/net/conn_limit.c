@@ -62,8 +62,8 @@ static const char *overdue(struct sw_conn *c, int64_t now_us)
 	}
 	if (c->partial_us != 0 && now_us - c->partial_us > PARTIAL_LIMIT_US)
 		return "its line was never finished";
-	if (c->slot == NULL && c->n_watches == 0 && c->n_open == 0 && backlog == 0 &&
-	    now_us - c->active_us > IDLE_LIMIT_US && !sw_hold_any(c))
+	if (c->n_open == 0 && backlog == 0 && now_us - c->active_us > IDLE_LIMIT_US &&
+	    !c->d->conn_events->busy(c))
 		return "idle";
 	return NULL;
 }

@@ -1,5 +1,4 @@
 #include "daemon/net/dispatch.h"
-#include "daemon/api/handlers.h"
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
 #include "daemon/net/conn.h"
@@ -7,47 +6,43 @@
 #include "proto/methods.h"
 #include "proto/nearest.h"
 #include "proto/rpc.h"
+#include <assert.h>
 #include <string.h>
 
-#define ENTRY(name, fn) {name, sw_handle_##fn},
-static const struct {
-	const char *name;
-	sw_handler *fn;
-} handlers[] = {SW_HANDLERS(ENTRY)};
-#undef ENTRY
+#define BATCH_MAX   1000
+#define HANDLER_MAX 128
 
-#define HANDLER_N (sizeof handlers / sizeof handlers[0])
-#define BATCH_MAX 1000
-
-static sw_handler *find_handler(const char *name)
+static const struct sw_handler *find_handler(const struct sw_daemon *d, const char *method)
 {
-	for (size_t i = 0; i < HANDLER_N; i++)
-		if (strcmp(handlers[i].name, name) == 0)
-			return handlers[i].fn;
+	for (size_t i = 0; i < d->handler_n; i++)
+		if (strcmp(d->handlers[i].method, method) == 0)
+			return &d->handlers[i];
 	return NULL;
 }
 
 sw_status sw_dispatch_verify(const struct sw_daemon *d, struct sw_err *err)
 {
+	assert(d->handler_n <= HANDLER_MAX);
 	for (size_t i = 0; i < sw_methods_size(d->methods); i++)
-		if (find_handler(sw_methods_name(d->methods, i)) == NULL)
+		if (find_handler(d, sw_methods_name(d->methods, i)) == NULL)
 			return sw_err_set(err, SW_INTERNAL, "methods.json: %s has no handler",
 					  sw_methods_name(d->methods, i));
-	for (size_t i = 0; i < HANDLER_N; i++)
-		if (sw_methods_find(d->methods, handlers[i].name) < 0)
+	for (size_t i = 0; i < d->handler_n; i++)
+		if (sw_methods_find(d->methods, d->handlers[i].method) < 0)
 			return sw_err_set(err, SW_INTERNAL, "%s is not in methods.json",
-					  handlers[i].name);
+					  d->handlers[i].method);
 	return SW_OK;
 }
 
 static void unknown_method(struct sw_call *call, const char *method)
 {
-	const char *names[HANDLER_N];
+	const struct sw_daemon *d = call->d;
+	const char *names[HANDLER_MAX];
 	struct sw_err err = SW_ERR_INIT;
 
-	for (size_t i = 0; i < HANDLER_N; i++)
-		names[i] = handlers[i].name;
-	const char *near = sw_nearest(method, names, HANDLER_N);
+	for (size_t i = 0; i < d->handler_n; i++)
+		names[i] = d->handlers[i].method;
+	const char *near = sw_nearest(method, names, d->handler_n);
 	if (near != NULL)
 		(void)sw_err_set(&err, SW_NOT_FOUND,
 				 "unknown method \"%.64s\"; did you mean \"%s\"?", method, near);
@@ -67,12 +62,14 @@ static void envelope_error(struct sw_conn *c, struct sw_message *m, const cJSON 
 	sw_rpc_write_error(&m->out, id, code, err);
 }
 
-static void start_request(struct sw_conn *c, struct sw_message *m, const cJSON *v)
+void sw_dispatch_request(struct sw_conn *c, struct sw_message *m)
 {
+	const cJSON *v = m->rest;
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_rpc_request req;
 	struct sw_call *call;
 
+	m->rest = v->next; /* first: the request may close the connection */
 	c->d->n_requests++;
 	if (sw_rpc_request_read(v, &req, &err) != SW_OK) {
 		envelope_error(c, m, req.id, SW_RPC_INVALID_REQUEST, &err);
@@ -89,7 +86,7 @@ static void start_request(struct sw_conn *c, struct sw_message *m, const cJSON *
 	else if (sw_methods_check(c->d->methods, (size_t)method, req.params, &err) != SW_OK)
 		sw_call_error(call, &err);
 	else
-		find_handler(req.method)(call);
+		find_handler(c->d, req.method)->fn(call);
 }
 
 void sw_dispatch_line(struct sw_conn *c, struct sw_message *m, const char *line, size_t len)
@@ -101,7 +98,7 @@ void sw_dispatch_line(struct sw_conn *c, struct sw_message *m, const char *line,
 		return;
 	}
 	if (!cJSON_IsArray(m->tree)) {
-		start_request(c, m, m->tree);
+		m->rest = m->tree;
 		return;
 	}
 	const int n = cJSON_GetArraySize(m->tree);
@@ -116,15 +113,4 @@ void sw_dispatch_line(struct sw_conn *c, struct sw_message *m, const char *line,
 	}
 	m->batch = true;
 	m->rest = m->tree->child;
-	sw_dispatch_rest(c, m);
-}
-
-void sw_dispatch_rest(struct sw_conn *c, struct sw_message *m)
-{
-	do {
-		const cJSON *v = m->rest;
-
-		m->rest = v->next;
-		start_request(c, m, v);
-	} while (m->rest != NULL && !c->closing && !sw_conn_turn_over(c));
 }

@@ -10,9 +10,19 @@
 #define RELEASE_MAX 1000                   /* trials of a sweep that one tick gives back */
 #define DEAF_US     ((int64_t)1000 * 1000) /* between two ticks */
 
+struct held {
+	int64_t sweep;
+	uint64_t trial;
+};
+
+struct sw_holds { /* a connection's */
+	struct held *v;
+	size_t n, cap;
+};
+
 /* --- connections --- */
 
-static struct sw_run *run_of(const struct sw_daemon *d, const struct sw_held *held)
+static struct sw_run *run_of(const struct sw_daemon *d, const struct held *held)
 {
 	return &d->hosts[held->sweep - 1]->runs[held->trial - 1];
 }
@@ -20,24 +30,28 @@ static struct sw_run *run_of(const struct sw_daemon *d, const struct sw_held *he
 /* Drops what ended, or went to another connection. */
 static void compact(struct sw_conn *c)
 {
-	struct sw_holds *all = &c->held;
+	struct sw_holds *all = c->holds;
 	size_t n = 0;
 
+	if (all == NULL)
+		return;
 	for (size_t i = 0; i < all->n; i++)
 		if (run_of(c->d, &all->v[i])->conn == c->serial)
 			all->v[n++] = all->v[i];
 	all->n = n;
 }
 
-static void add(struct sw_conn *c, struct sw_held held)
+static void add_held(struct sw_conn *c, struct held held)
 {
-	struct sw_holds *all = &c->held;
+	if (c->holds == NULL && (c->holds = sw_calloc(1, sizeof *c->holds)) == NULL)
+		sw_daemon_die("note who holds a trial", SW_NOMEM);
+	struct sw_holds *all = c->holds;
 
 	if (all->n == all->cap) {
 		compact(c);
 		if (all->n > all->cap / 2 || all->cap == 0) {
 			const size_t cap = all->cap == 0 ? 4 : 2 * all->cap;
-			struct sw_held *v = sw_realloc(all->v, cap * sizeof *v);
+			struct held *v = sw_realloc(all->v, cap * sizeof *v);
 
 			if (v == NULL)
 				sw_daemon_die("note who holds a trial", SW_NOMEM);
@@ -58,7 +72,7 @@ void sw_hold_take(struct sw_conn *c, struct sw_host *h, uint64_t trial)
 	if (c->closing) { /* it asked, and was gone before it could be answered */
 		run->conn = 0;
 	} else if (run->conn != c->serial) {
-		add(c, (struct sw_held){.sweep = h->sweep, .trial = trial});
+		add_held(c, (struct held){.sweep = h->sweep, .trial = trial});
 		run->conn = c->serial;
 	}
 }
@@ -66,25 +80,29 @@ void sw_hold_take(struct sw_conn *c, struct sw_host *h, uint64_t trial)
 bool sw_hold_any(struct sw_conn *c)
 {
 	compact(c);
-	return c->held.n > 0;
+	return c->holds != NULL && c->holds->n > 0;
 }
 
 void sw_hold_drop_conn(struct sw_conn *c)
 {
 	const int64_t now_us = c->d->clock->mono_us();
+	struct sw_holds *all = c->holds;
 
+	if (all == NULL)
+		return;
 	compact(c);
-	for (size_t i = 0; i < c->held.n; i++) {
-		const struct sw_host *h = c->d->hosts[c->held.v[i].sweep - 1];
-		struct sw_run *run = run_of(c->d, &c->held.v[i]);
+	for (size_t i = 0; i < all->n; i++) {
+		const struct sw_host *h = c->d->hosts[all->v[i].sweep - 1];
+		struct sw_run *run = run_of(c->d, &all->v[i]);
 
 		run->conn = 0;
 		if (h->settings.lease_s <=
 		    0) /* a lease goes by what was said, not by who listens */
 			run->heard_us = now_us;
 	}
-	free(c->held.v);
-	c->held = (struct sw_holds){.v = NULL};
+	free(all->v);
+	free(all);
+	c->holds = NULL;
 }
 
 /* --- time --- */

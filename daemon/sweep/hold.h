@@ -24,14 +24,6 @@ struct sw_host;
 
 #define SW_HOLD_GRACE_S 60
 
-struct sw_holds {
-	struct sw_held {
-		int64_t sweep;
-		uint64_t trial;
-	} * v;
-	size_t n, cap;
-};
-
 /* The trial was handed to the connection, or it spoke of it: if it runs, and clients drive the
  * sweep, the connection holds it from now on, and the lease begins anew. Amortised O(1). Dies
  * without memory: see sw_daemon_die(). */
