@@ -1,6 +1,4 @@
 #include "base/fault.h"
-#include <stdlib.h>
-#include <string.h>
 
 #ifdef SW_FAULTS
 #include <stdatomic.h>
@@ -39,28 +37,3 @@ bool sw_fault_hit(enum sw_fault_kind kind)
 	return true;
 }
 #endif
-
-void *sw_malloc(unsigned long n)
-{
-	return sw_fault_hit(SW_FAULT_MALLOC) ? NULL : malloc(n);
-}
-
-void *sw_calloc(unsigned long n, unsigned long size)
-{
-	return sw_fault_hit(SW_FAULT_MALLOC) ? NULL : calloc(n, size);
-}
-
-void *sw_realloc(void *p, unsigned long n)
-{
-	return sw_fault_hit(SW_FAULT_MALLOC) ? NULL : realloc(p, n);
-}
-
-char *sw_strdup(const char *s)
-{
-	const size_t n = strlen(s) + 1;
-	char *copy = sw_malloc(n);
-
-	if (copy != NULL)
-		memcpy(copy, s, n);
-	return copy;
-}

@@ -26,10 +26,4 @@ static inline bool sw_fault_hit(enum sw_fault_kind kind)
 }
 #endif
 
-/* malloc, calloc and strdup that the walk over failure points can fail. Freed by free(). */
-void *sw_malloc(unsigned long n);
-void *sw_calloc(unsigned long n, unsigned long size);
-void *sw_realloc(void *p, unsigned long n);
-char *sw_strdup(const char *s);
-
 #endif

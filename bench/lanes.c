@@ -8,7 +8,7 @@
  * on CIFAR-10. Wall time, from all lanes' start to the end of the last one's work. The CSV gets a
  * line a count of lanes: device, net, batch, precision, lanes, rows a second, trial-epochs a
  * second, times one lane (of this run; empty without). */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "bench/lib/train_job.h"
 #include "kernels/backend.h"
 #include <errno.h>

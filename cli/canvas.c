@@ -1,5 +1,5 @@
 #include "cli/canvas.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "cli/format.h"
 #include "cli/header.h"
 #include <stdlib.h>

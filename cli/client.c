@@ -2,6 +2,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/fault.h"
+#include "base/memory.h"
 #include "proto/json.h"
 #include "proto/rpc.h"
 #include "proto/socket_path.h"

@@ -1,5 +1,5 @@
 #include "cli/csv.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "cli/format.h"
 #include "proto/json.h"
 #include "spec/spec.h"

@@ -1,5 +1,5 @@
 #include "cli/grid.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "cli/format.h"
 #include <assert.h>
 #include <stdarg.h>

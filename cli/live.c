@@ -1,5 +1,5 @@
 #include "cli/live.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "cli/header.h"
 #include "cli/trial_grid.h"
 #include "proto/json.h"

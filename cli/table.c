@@ -1,5 +1,6 @@
 #include "cli/table.h"
 #include "base/fault.h"
+#include "base/memory.h"
 #include <libsmartcols.h>
 #include <stdlib.h>
 

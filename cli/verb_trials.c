@@ -1,5 +1,5 @@
 /* cli/verb_trials.c — all trials of a sweep: a table, CSV, or the pages as they came. */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "cli/csv.h"
 #include "cli/table.h"
 #include "cli/trial_grid.h"

@@ -1,5 +1,5 @@
 #include "cli/view.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "proto/json.h"
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * innermost object's last; when an object closes its keys are sorted by their unescaped bytes and
  * neighbours compared.
  */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "base/utf8.h"
 #include "proto/json.h"
 #include "proto/json_key.h"

@@ -1,5 +1,5 @@
 #include "proto/methods.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "proto/json.h"
 #include "proto/method_table.h"
 #include "proto/nearest.h"

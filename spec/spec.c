@@ -1,5 +1,5 @@
 #include "spec/spec.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "proto/json.h"
 #include "proto/nearest.h"
 #include "spec/spec_internal.h"

@@ -10,7 +10,7 @@
  * parameters. What is divided by must be a number. A name may have - . / in it, so it goes on until
  * a character that no name has: "a-b" is a name, "a - b" is a difference.
  */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "proto/json.h"
 #include "spec/spec_internal.h"
 #include <assert.h>

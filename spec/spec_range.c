@@ -1,6 +1,6 @@
 /* Another range for a parameter of a sweep that goes on: does it suit what the trainer makes of
  * it? */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "spec/spec_internal.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* "parameters": the tree of groups, flattened, and the names that come of it. */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "proto/json.h"
 #include "proto/nearest.h"
 #include "spec/spec_internal.h"

@@ -1,5 +1,5 @@
 /* The values of a categorical parameter, and what they weigh. */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "proto/json.h"
 #include "spec/spec_internal.h"
 #include <math.h>

@@ -1,6 +1,6 @@
 /* "when": which parameter is active where. Names, kinds and circles are checked here; whether a
  * number is one that the parent can have, where the search space is built. */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "proto/json.h"
 #include "proto/nearest.h"
 #include "spec/spec_internal.h"

@@ -4,8 +4,8 @@
  * A new file is built beside its place and renamed into it, so a sweepd.db that is there and empty
  * was cut short by something, and is refused rather than taken for new.
  */
-#include "base/fault.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "store/internal.h"
 #include "store/wal.h"
 #include <errno.h>

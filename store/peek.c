@@ -1,6 +1,6 @@
 /* store/peek.c — a file opened for reading alone. */
 #include "store/peek.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "store/internal.h"
 #include <errno.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* store/store.c — the store as its owner sees it: open, enqueue, poll, close. */
 #include "store/store.h"
 #include "base/clock.h"
-#include "base/fault.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "store/internal.h"
 #include <assert.h>
 #include <limits.h>

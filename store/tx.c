@@ -7,7 +7,7 @@
  * Two allocations make a transaction and a few more let it grow; the writer binds text where it
  * lies. Bytes are this process's own, so what is read back is asserted.
  */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "store/internal.h"
 #include <assert.h>
 #include <limits.h>

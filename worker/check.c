@@ -1,5 +1,5 @@
 #include "worker/check.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "proto/json.h"
 #include "spec/spec.h"
 #include "worker/corner.h"

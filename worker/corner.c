@@ -1,5 +1,5 @@
 #include "worker/corner.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

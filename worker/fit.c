@@ -1,5 +1,5 @@
 #include "worker/fit.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "kernels/backend.h"
 #include "proto/json.h"
 #include "worker/file/card.h"

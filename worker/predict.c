@@ -1,6 +1,7 @@
 #include "worker/predict.h"
 #include "base/buf.h"
 #include "base/fault.h"
+#include "base/memory.h"
 #include "worker/predictor.h"
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 #include "worker/predictor.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "kernels/backend.h"
 #include "worker/file/checkpoint_format.h"
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* worker/predictor_card.c — the metadata of worker/file/card.h, read back. */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "proto/json.h"
 #include "worker/file/card.h"
 #include "worker/predictor.h"

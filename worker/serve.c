@@ -1,5 +1,5 @@
 #include "worker/serve.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "kernels/backend.h"
 #include "worker/run.h"
 #include <pthread.h>

@@ -1,6 +1,6 @@
 #include "worker/train.h"
 #include "base/clock.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "kernels/philox.h"
 #include "worker/data/shuffle.h"
 #include "worker/net/net.h"

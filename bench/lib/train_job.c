@@ -1,5 +1,5 @@
 #include "bench/lib/train_job.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "kernels/philox.h"
 #include "proto/json.h"
 #include "worker/data/shuffle.h"

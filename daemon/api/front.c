@@ -1,5 +1,5 @@
 #include "daemon/api/front.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "daemon/api/codec.h"
 #include "daemon/plan/metrics.h"
 #include "sched/sampler/pareto.h"

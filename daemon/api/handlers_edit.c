@@ -1,6 +1,6 @@
 /* daemon/api/handlers_edit.c — sweep.edit: limits and ranges of a sweep that goes on. */
-#include "base/fault.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "daemon/api/handlers.h"
 #include "daemon/api/watch.h"
 #include "daemon/daemon.h"

@@ -2,7 +2,7 @@
  * daemon/api/handlers_simulate.c — sweep.simulate: read on the store's thread, re-run on libuv's
  * pool, answered on the loop.
  */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "daemon/api/handlers.h"
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"

@@ -7,8 +7,8 @@
  * What needs the store runs on its reader's thread, what may take longer than a turn of the loop
  * should on the pool; any stage may end the submission with an error.
  */
-#include "base/fault.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "daemon/api/handlers.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"

@@ -1,5 +1,5 @@
 #include "daemon/api/lookup.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
 #include "daemon/net/conn.h"

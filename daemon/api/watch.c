@@ -1,5 +1,5 @@
 #include "daemon/api/watch.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "daemon/api/codec.h"
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"

@@ -1,5 +1,5 @@
 #include "daemon/api/why_near.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "daemon/plan/plan.h"
 #include "daemon/plan/warm.h"
 #include "daemon/sweep/edit.h"

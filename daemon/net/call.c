@@ -1,5 +1,5 @@
 #include "daemon/net/call.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/net/conn.h"
 #include "proto/json.h"

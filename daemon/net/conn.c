@@ -1,5 +1,5 @@
-#include "base/fault.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/net/conn_internal.h"
 #include "proto/rpc.h"

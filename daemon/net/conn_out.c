@@ -1,5 +1,5 @@
 /* daemon/net/conn_out.c — what goes out on a connection: answers in the order of their requests. */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/net/conn_internal.h"
 #include "proto/rpc.h"

@@ -1,5 +1,5 @@
 #include "daemon/plan/plan.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "proto/json.h"
 #include <assert.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* What a search starts from: the user's own points ("init"), trials of earlier sweeps. */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "daemon/plan/plan.h"
 #include "proto/json.h"
 #include <assert.h>

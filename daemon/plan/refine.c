@@ -1,5 +1,5 @@
 #include "daemon/plan/refine.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "daemon/plan/plan.h"
 #include "proto/json.h"
 #include "spec/spec.h"

@@ -1,5 +1,5 @@
 #include "daemon/plan/warm.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "daemon/plan/metrics.h"
 #include "proto/json.h"
 #include "store/read.h"

@@ -1,5 +1,5 @@
 #include "daemon/slot/card_poll.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

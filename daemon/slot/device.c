@@ -1,5 +1,5 @@
 #include "daemon/slot/device.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

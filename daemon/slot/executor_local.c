@@ -1,6 +1,6 @@
 /* daemon/slot/executor_local.c — workers as processes of this machine: fork and exec through
  * libuv. */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "daemon/slot/executor.h"
 #include "daemon/slot/worker_env.h"
 #include <errno.h>

@@ -1,6 +1,6 @@
 #include "daemon/slot/gpus.h"
-#include "base/fault.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/slot/card_poll.h"
 #include "daemon/slot/device.h"

@@ -1,5 +1,5 @@
 #include "daemon/slot/nvml.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include <assert.h>
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 #include "daemon/slot/speccheck.h"
 #include "base/buf.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/slot/worker_env.h"
 #include "proto/json.h"

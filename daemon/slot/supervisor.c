@@ -1,6 +1,6 @@
 #include "daemon/slot/supervisor.h"
-#include "base/fault.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
 #include "daemon/net/call.h"

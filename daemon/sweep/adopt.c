@@ -5,8 +5,8 @@
  * worker holds lost its attempt while nobody looked. A living worker without a slot is ended.
  */
 #include "daemon/sweep/adopt.h"
-#include "base/fault.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/slot/supervisor.h"
 #include "daemon/sweep/driver.h"

@@ -1,5 +1,5 @@
 #include "daemon/sweep/checkpoint.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
 #include "daemon/sweep/driver.h"

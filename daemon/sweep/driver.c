@@ -1,6 +1,6 @@
 #include "daemon/sweep/driver.h"
-#include "base/fault.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "daemon/api/watch.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"

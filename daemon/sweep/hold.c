@@ -1,5 +1,5 @@
 #include "daemon/sweep/hold.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
 #include "daemon/net/conn.h"

@@ -1,5 +1,5 @@
 #include "daemon/sweep/host.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "daemon/api/watch.h"
 #include "daemon/daemon.h"
 #include "daemon/sweep/suggest.h"

@@ -3,8 +3,8 @@
  * start what a crash left behind.
  */
 #include "daemon/sweep/janitor.h"
-#include "base/fault.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
 #include "daemon/sweep/checkpoint.h"

@@ -2,7 +2,7 @@
  * daemon/sweep/janitor_start.c — the files of checkpoints at start: what they are to whom, and what
  * a crash left behind goes.
  */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
 #include "daemon/sweep/host.h"

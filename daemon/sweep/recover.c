@@ -2,8 +2,8 @@
  * daemon/sweep/recover.c — sweeps rebuilt from the store: at start, and those that ended when
  * somebody needs them again. The replay itself is daemon/sweep/replay.c.
  */
-#include "base/fault.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
 #include "daemon/net/conn.h"

@@ -5,7 +5,6 @@
  * nobody acknowledged.
  */
 #include "daemon/sweep/replay.h"
-#include "base/fault.h"
 #include "daemon/plan/metrics.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/suggest_state.h"

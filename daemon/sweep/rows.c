@@ -3,8 +3,8 @@
  * of the host and of the slots.
  */
 #include "daemon/sweep/rows.h"
-#include "base/fault.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "daemon/api/watch.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"

@@ -1,7 +1,7 @@
 #include "daemon/sweep/suggest.h"
 #include "base/buf.h"
-#include "base/fault.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
 #include "daemon/net/call.h"

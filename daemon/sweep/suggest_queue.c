@@ -1,5 +1,5 @@
 #include "daemon/sweep/suggest_queue.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

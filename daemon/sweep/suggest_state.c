@@ -1,5 +1,5 @@
 #include "daemon/sweep/suggest_state.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* daemon/sweep/suggest_wait.c — who waits for a suggestion: asks that are parked, slots; until
  * when. */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
 #include "daemon/slot/supervisor.h"

@@ -1,6 +1,6 @@
 #include "daemon/sweep/work.h"
 #include "base/clock.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "daemon/api/watch.h"
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"

@@ -1,7 +1,7 @@
 /* daemon/sweep/work_ask.c — handing out trials: trial.ask of clients, worker.next of the own
  * workers. */
-#include "base/fault.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
 #include "daemon/net/call.h"

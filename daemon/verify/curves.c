@@ -1,5 +1,5 @@
 #include "daemon/verify/curves.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "proto/json.h"
 #include "store/read.h"
 #include <assert.h>

@@ -1,6 +1,6 @@
 #include "daemon/verify/replay_main.h"
 #include "base/clock.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "daemon/verify/verify.h"
 #include "store/peek.h"
 #include <errno.h>

@@ -5,7 +5,7 @@
  * a row too many shows as one too few does.
  */
 #include "daemon/verify/verify.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "store/peek.h"
 #include <inttypes.h>
 #include <stdio.h>

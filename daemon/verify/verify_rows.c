@@ -1,6 +1,5 @@
 /* daemon/verify/verify_rows.c — rows of reports, decisions, attempts and trials against what the
  * replay says. */
-#include "base/fault.h"
 #include "daemon/plan/metrics.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/verify/verify.h"

@@ -1,5 +1,6 @@
 /* kernels/cpu/ops.c — the CPU table: memory, and the list of entries. */
 #include "base/fault.h"
+#include "base/memory.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/threads.h"
 #include <cblas.h>

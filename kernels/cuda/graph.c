@@ -1,6 +1,6 @@
 /* kernels/cuda/graph.c — calls recorded once by stream capture, and given again as one. The
  * capture is thread-local: what other threads allocate meanwhile is their own business. */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "kernels/cuda/cuda.h"
 #include <stdlib.h>
 

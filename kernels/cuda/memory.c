@@ -1,4 +1,5 @@
 /* kernels/cuda/memory.c — device memory, queues, and the way in and out. */
+#include "base/memory.h"
 #include "base/fault.h"
 #include "kernels/cuda/cuda.h"
 #include <stdlib.h>

@@ -14,7 +14,6 @@
  *
  * docs/search.md has what the search gains, and what it costs where failures do have a cause.
  */
-#include "base/fault.h"
 #include "sched/bayes/bayes.h"
 #include <assert.h>
 #include <math.h>

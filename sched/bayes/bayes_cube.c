@@ -1,6 +1,6 @@
 /* The space as the model sees it: a coordinate for each parameter that has more than one value, and
  * each configuration at one point, so that the process knows what was really tried. */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/bayes/bayes.h"
 #include "sched/space/space_internal.h"
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* What was told, as rows of the cube, and what is pending. */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/bayes/bayes.h"
 #include <assert.h>
 #include <math.h>

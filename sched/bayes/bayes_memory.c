@@ -1,7 +1,7 @@
 /* What one suggestion hands on to the next: the fits that the next ones start from, and the trust
  * region (Eriksson et al., "Scalable global optimization via local Bayesian optimization" (2019),
  * section 2, for its doubling and halving). */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/bayes/bayes.h"
 #include <assert.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Several metrics as one number, by weights of this suggestion (sched/sampler/scalarise.h): it says
  * which rows are the best of these weights. */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/bayes/bayes.h"
 #include "sched/sampler/scalarise.h"
 #include <assert.h>

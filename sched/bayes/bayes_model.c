@@ -1,7 +1,7 @@
 /* A Gaussian process on one view of the outcomes: when it is fitted, to which rows, and what it
  * believes of the trials that are still running (kriging believer: Ginsbourger, Le Riche, Carraro,
  * "Kriging is well-suited to parallelize optimization" (2010), section 4.1). */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/bayes/bayes.h"
 #include <assert.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Which rows a model sees, and the draws of one suggestion. */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/bayes/bayes.h"
 #include "sched/num/probit.h"
 #include "sched/num/rng.h"

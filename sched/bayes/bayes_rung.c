@@ -1,7 +1,6 @@
 /* Values at the rungs, one transform for all of them, and the chain of ridge regressions that says
  * what a value at a low rung foretells at the top. */
 #include "sched/bayes/bayes_rung.h"
-#include "base/fault.h"
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>

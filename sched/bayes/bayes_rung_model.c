@@ -1,7 +1,7 @@
 /* One Gaussian process over the point and the resource, and the point whose improvement at the top
  * of the resource is expected to be largest. Better than what: than the least mean at the top of
  * all that was tried, as most values are of low rungs and all are noisy. */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/bayes/bayes_rung.h"
 #include <assert.h>
 #include <math.h>

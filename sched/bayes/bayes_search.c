@@ -1,6 +1,6 @@
 /* The point of largest log expected improvement: many candidates in one batch, then an ascent from
  * the most promising ones (Ament et al. 2023 for why the logarithm is what is climbed). */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/bayes/acquire.h"
 #include "sched/bayes/bayes.h"
 #include "sched/num/bfgs.h"

@@ -18,7 +18,7 @@
  * Models are made anew for each suggestion, and no step is local: the best of one suggestion's
  * weights is not that of the next.
  */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/bayes/acquire_max.h"
 #include "sched/bayes/bayes.h"
 #include "sched/sampler/scalarise.h"

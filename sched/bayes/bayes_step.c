@@ -1,7 +1,6 @@
 /* One suggestion by a model: a rotation of five models, each with its own view of the outcomes and
  * its own assumptions, because none is right for every function; and, once nothing gets better any
  * more, every second one inside a trust region around the best (Eriksson et al. 2019). */
-#include "base/fault.h"
 #include "sched/bayes/bayes.h"
 #include <assert.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/bayes/gp_internal.h"
 #include <assert.h>
 #include <cblas.h>

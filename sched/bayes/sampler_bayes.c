@@ -5,7 +5,7 @@
  * Source   Jones, Schonlau, Welch, "Efficient global optimization of expensive black-box functions"
  *          (1998), for the whole; sched/bayes/bayes.h names the parts and they their sources.
  */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/bayes/bayes.h"
 #include "sched/bayes/bayes_rung.h"
 #include "sched/num/sobol.h"

@@ -1,5 +1,5 @@
 #include "sched/num/bfgs.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include <assert.h>
 #include <math.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 #include "sched/num/ostree.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/num/ostree_internal.h"
 #include <assert.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 #include "sched/pruner/asha.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>

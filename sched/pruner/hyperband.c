@@ -10,7 +10,7 @@
  * Li et al., arXiv:1603.06560, gave the name. Departures: the step is the trial's own clock instead
  * of the count of logged values; decisions come with the report instead of every few minutes.
  */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/pruner/pruner_internal.h"
 #include "sched/pruner/rungs.h"
 #include <assert.h>

@@ -18,7 +18,7 @@
  *          Optuna's MedianPruner. Departures: Ray's also counts a trial that has passed this
  *          step without a report at it; Optuna's steps begin at 0.
  */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/num/ostree.h"
 #include "sched/pruner/pruner_internal.h"
 #include <assert.h>

@@ -6,7 +6,7 @@
  * Cost     O(1), no memory beyond the trial's state.
  * Source   The rule of Keras' EarlyStopping (min_delta, patience), per report.
  */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/pruner/pruner_internal.h"
 #include <inttypes.h>
 #include <math.h>

@@ -18,7 +18,7 @@
  *          its defaults and quantiles. Departures: equal scores are ordered by number, the earlier
  *          first; the clone is a new trial, so the member it replaces leaves with its score.
  */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/num/ostree.h"
 #include "sched/num/rng.h"
 #include "sched/pruner/pruner_internal.h"

@@ -1,5 +1,5 @@
 #include "sched/pruner/pruner.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/pruner/pruner_internal.h"
 #include <assert.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 #include "sched/pruner/rungs.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/num/rng.h"
 #include <assert.h>
 #include <stdlib.h>

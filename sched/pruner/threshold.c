@@ -5,7 +5,7 @@
  * Cost     O(1), no memory beyond the trial's state.
  * Source   Optuna's ThresholdPruner. Departure: a value that is not finite never comes here.
  */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/pruner/pruner_internal.h"
 #include <inttypes.h>
 #include <math.h>

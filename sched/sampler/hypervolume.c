@@ -10,7 +10,7 @@
  * reference, so that larger is better here; the metric that is sliced next is the first of a row,
  * and the rows of the next level leave it out.
  */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/num/stair.h"
 #include "sched/sampler/pareto.h"
 #include <assert.h>

@@ -1,7 +1,7 @@
 /* The front, by sorting first: in the order of the first metric, ties by the next, no row can
  * dominate one before it. So each row is held against the front so far, and what joined stays. */
 #include "sched/sampler/pareto.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/num/stair.h"
 #include <assert.h>
 #include <float.h>

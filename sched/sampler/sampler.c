@@ -1,5 +1,5 @@
 #include "sched/sampler/sampler.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/num/rng.h"
 #include "sched/sampler/sampler_internal.h"
 #include <assert.h>

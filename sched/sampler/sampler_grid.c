@@ -2,7 +2,7 @@
  * radix, the last parameter its last digit. With conditions or constraints only some of these
  * numbers are points of their own: they are listed once, at the start. Shuffled, the points come in
  * the order of a permutation that the seed chooses. */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/num/permute.h"
 #include "sched/sampler/sampler_internal.h"
 #include <stdio.h>

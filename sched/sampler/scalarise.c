@@ -1,5 +1,5 @@
 #include "sched/sampler/scalarise.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/sampler/pareto.h"
 #include <assert.h>
 #include <float.h>

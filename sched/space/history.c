@@ -1,5 +1,5 @@
 #include "sched/space/history.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 #include "sched/space/space.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/num/betainc.h"
 #include "sched/space/space_internal.h"
 #include <assert.h>

@@ -1,5 +1,5 @@
 /* Comparisons between sums of parameters. */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/num/rng.h"
 #include "sched/space/space.h"
 #include "sched/space/space_internal.h"

@@ -1,5 +1,5 @@
 /* A space with other ranges: what a live edit makes of a sweep's space. */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/space/space.h"
 #include "sched/space/space_internal.h"
 #include <assert.h>

@@ -1,6 +1,6 @@
 /* Which parameters are active at a point. The conditions are kept in an order in which those of a
  * parent come before those of its children: one pass over them settles everything. */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/space/space.h"
 #include "sched/space/space_internal.h"
 #include <assert.h>

@@ -1,5 +1,5 @@
 #include "sched/sweep/pending.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include <assert.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 #include "sched/sweep/rerun.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/sweep/sweep.h"
 #include <assert.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 #include "sched/sweep/sweep.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/sweep/sweep_internal.h"
 #include <assert.h>
 #include <math.h>

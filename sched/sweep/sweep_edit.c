@@ -1,5 +1,5 @@
 /* EDIT: what a user changes while the sweep runs. All of it is made before any of it is taken. */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/sweep/sweep.h"
 #include "sched/sweep/sweep_internal.h"
 #include <assert.h>

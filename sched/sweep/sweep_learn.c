@@ -3,7 +3,7 @@
  * sampler that learns is told. A sweep whose sampler does not learn keeps no history: its values
  * can be made again from the trial's number, but for those that the user enqueued.
  */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/sweep/sweep.h"
 #include "sched/sweep/sweep_internal.h"
 #include <assert.h>

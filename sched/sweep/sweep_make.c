@@ -1,5 +1,5 @@
 /* New trials: of the sampler, of the user, of a population. And which of them wait. */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/pruner/pbt_explore.h"
 #include "sched/sweep/sweep.h"
 #include "sched/sweep/sweep_internal.h"

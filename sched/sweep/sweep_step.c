@@ -1,5 +1,5 @@
 /* The events that concern the whole sweep, and the parts that every handler uses. */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/sweep/sweep.h"
 #include "sched/sweep/sweep_internal.h"
 #include <assert.h>

@@ -1,5 +1,4 @@
 /* The events that concern one trial. */
-#include "base/fault.h"
 #include "sched/sweep/sweep.h"
 #include "sched/sweep/sweep_internal.h"
 #include <assert.h>

@@ -1,6 +1,6 @@
 /* Several metrics. Each trial's rank is the number of kept ones that dominate it (no worse in every
  * metric, better in one); it is kept up to date in O(TPE_FRONT) as trials come and go. */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/num/sobol.h"
 #include "sched/tpe/tpe.h"
 #include <math.h>

@@ -2,7 +2,7 @@
  * [0, 1] where values are ordered (its integral over a level's interval where they are levels), and
  * for categories a chance to keep the centre's, else a draw of the prior. One bandwidth an axis.
  * The prior, uniform in the cube, is one more component, so that nothing is ever impossible. */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/num/probit.h"
 #include "sched/num/rng.h"
 #include "sched/space/space_internal.h"

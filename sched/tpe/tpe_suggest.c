@@ -1,4 +1,4 @@
-#include "base/fault.h"
+#include "base/memory.h"
 #include "sched/num/sobol.h"
 #include "sched/space/space_internal.h"
 #include "sched/tpe/tpe.h"

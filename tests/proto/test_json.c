@@ -1,5 +1,6 @@
 /* tests/proto/test_json.c — what the strict check refuses, where it says so, and the writer. */
 #include "base/fault.h"
+#include "base/memory.h"
 #include "proto/json.h"
 #include <check.h>
 #include <float.h>

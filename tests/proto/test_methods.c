@@ -1,5 +1,6 @@
 /* tests/proto/test_methods.c — the method table, the check of parameters, rpc.discover, nearest. */
 #include "base/fault.h"
+#include "base/memory.h"
 #include "proto/json.h"
 #include "proto/methods.h"
 #include "proto/nearest.h"

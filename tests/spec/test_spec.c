@@ -1,5 +1,6 @@
 /* tests/spec/test_spec.c — sweep specs: what the good ones become, and what they are warned of. */
 #include "base/fault.h"
+#include "base/memory.h"
 #include "spec/trainer_options.h"
 #include "tests/spec/spec_text.h"
 #include <check.h>

@@ -1,4 +1,5 @@
 /* tests/store/test_fault.c — a disk that is full waits and heals; one that fails ends the store. */
+#include "base/fault.h"
 #include "store/read.h"
 #include "tests/store/fixture.h"
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* tests/worker/test_fit.c — a configuration trained once more, on all rows, and its file. */
+#include "base/fault.h"
 #include "tests/worker/data/data_set.h"
 #include "worker/fit.h"
 #include <math.h>

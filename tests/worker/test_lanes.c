@@ -1,6 +1,5 @@
 /* tests/worker/test_lanes.c — trials in several threads at once, on shared data sets: the curves of
  * trials alone. Under the thread sanitizer: what they share is locked. */
-#include "base/fault.h"
 #include "worker/train.h"
 #include <check.h>
 #include <pthread.h>

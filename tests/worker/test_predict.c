@@ -1,5 +1,6 @@
 /* tests/worker/test_predict.c — models written by hand, of which the predictions are known; and
  * files that are no models, and rows that are not theirs. */
+#include "base/fault.h"
 #include "tests/worker/file/model_file.h"
 #include "worker/predict.h"
 #include <fcntl.h>

@@ -3,7 +3,6 @@
 #ifndef SW_TESTS_WORKER_TRIAL_H
 #define SW_TESTS_WORKER_TRIAL_H
 
-#include "base/fault.h"
 #include "worker/file/checkpoint.h"
 #include "worker/train.h"
 #include <check.h>

@@ -1,6 +1,6 @@
 #include "worker/data/data.h"
 #include "base/beat.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "kernels/philox.h"
 #include "worker/data/data_raw.h"
 #include "worker/data/shuffle.h"

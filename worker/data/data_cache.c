@@ -2,7 +2,7 @@
  * nothing, and shared by trials that run at once. A list: entries stay where they are while they
  * are held. */
 #include "base/beat.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "worker/data/data.h"
 #include <pthread.h>
 #include <stdlib.h>

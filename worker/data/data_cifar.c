@@ -2,7 +2,7 @@
  * (CIFAR-100: two, coarse and fine) and 3,072 bytes, the image [3][32][32]. Source: Krizhevsky,
  * "Learning multiple layers of features from tiny images", 2009; the layout is that of the data's
  * own page. */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "proto/json.h"
 #include "worker/data/data_raw.h"
 #include <inttypes.h>

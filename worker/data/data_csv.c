@@ -1,6 +1,7 @@
 #include "worker/data/data_csv.h"
 #include "base/beat.h"
 #include "base/fault.h"
+#include "base/memory.h"
 #include "base/utf8.h"
 #include "proto/nearest.h"
 #include "worker/data/data_files.h"

@@ -2,6 +2,7 @@
  * classes. */
 #include "base/beat.h"
 #include "base/fault.h"
+#include "base/memory.h"
 #include "worker/data/data_raw.h"
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
  * unsigned bytes), the number of dimensions, each dimension as a big-endian uint32, the elements.
  * Images have three dimensions (rows, height, width) or four (rows, channels, height, width),
  * labels one. */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "worker/data/data_files.h"
 #include <inttypes.h>
 #include <stdlib.h>

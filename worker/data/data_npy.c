@@ -1,7 +1,7 @@
 /* worker/data/data_npy.c — pairs of NumPy files: rows and labels. Rows of two dimensions are
  * numbers, of three images of one channel, of four images (channels, height, width). Bytes of
  * images stay bytes, all else becomes float. */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "worker/data/data_files.h"
 #include <inttypes.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* worker/data/data_place.c — where a data set's rows lie: in the device's memory, each piece
  * 64-byte aligned, or in the same order in the host's, when they are streamed. */
 #include "base/beat.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "worker/data/data_raw.h"
 #include <stdlib.h>
 #include <string.h>

@@ -16,7 +16,7 @@
  * The label is the token that follows.
  */
 #include "base/beat.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "kernels/philox.h"
 #include "worker/data/data_raw.h"
 #include <assert.h>

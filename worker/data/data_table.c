@@ -1,6 +1,6 @@
 /* worker/data/data_table.c — the labels of a CSV file as numbers: classes 0..C-1 in sorted order,
  * or values. */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "proto/json.h"
 #include "worker/data/data_raw.h"
 #include <math.h>

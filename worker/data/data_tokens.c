@@ -2,7 +2,7 @@
  * file of labels (ids of the same size, one for each row) a row is `length` ids and has one label.
  * Without, rows are cut from the text one after the other, and the label of each place is the id
  * that follows it. */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "worker/data/data_files.h"
 #include <inttypes.h>
 #include <stdlib.h>

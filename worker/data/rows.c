@@ -1,4 +1,4 @@
-#include "base/fault.h"
+#include "base/memory.h"
 #include "worker/data/rows_internal.h"
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,6 +1,7 @@
 /* worker/data/rows_csv.c — rows of a CSV file to predict on, one after the other: of the file no
  * more than a block is in memory, or a row where that is longer. */
 #include "base/fault.h"
+#include "base/memory.h"
 #include "proto/nearest.h"
 #include "worker/data/rows_internal.h"
 #include <assert.h>

@@ -1,6 +1,7 @@
 #include "worker/file/checkpoint.h"
 #include "base/beat.h"
 #include "base/fault.h"
+#include "base/memory.h"
 #include "worker/file/checkpoint_format.h"
 #include <assert.h>
 #include <dirent.h>

@@ -1,6 +1,7 @@
 #include "worker/file/export.h"
 #include "base/buf.h"
 #include "base/fault.h"
+#include "base/memory.h"
 #include "proto/json.h"
 #include "worker/file/card.h"
 #include "worker/file/checkpoint_format.h"

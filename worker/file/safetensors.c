@@ -1,5 +1,6 @@
 #include "worker/file/safetensors.h"
 #include "base/fault.h"
+#include "base/memory.h"
 #include "proto/json.h"
 #include "worker/data/data_raw.h"
 #include <errno.h>

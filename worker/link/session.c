@@ -1,6 +1,6 @@
 #include "worker/link/session.h"
 #include "base/clock.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "proto/json.h"
 #include "proto/rpc.h"
 #include "proto/silence.h"

@@ -1,5 +1,5 @@
 #include "worker/net/net.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "worker/net/net_internal.h"
 #include <assert.h>
 #include <math.h>

@@ -7,7 +7,7 @@
  *
  * Two stages by turns: what is fetched goes where the batch at hand does not lie. A stage holds,
  * each aligned, inputs[stage_rows], labels[stage_rows], lengths[stage_rows]. */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "worker/net/net_internal.h"
 #include <stdlib.h>
 

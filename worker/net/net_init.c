@@ -1,6 +1,6 @@
 /* worker/net/net_init.c — the weights that a seed begins with. */
 #include "base/beat.h"
-#include "base/fault.h"
+#include "base/memory.h"
 #include "kernels/philox.h"
 #include "worker/net/net_internal.h"
 #include <math.h>

@@ -1,6 +1,7 @@
 /* tests/daemon/sweep/test_suggest_queue.c — suggestions that wait to be handed out, and a sampler's state as text. */
 #include "base/buf.h"
 #include "base/fault.h"
+#include "base/memory.h"
 #include "daemon/sweep/suggest_queue.h"
 #include "daemon/sweep/suggest_state.h"
 #include <check.h>

@@ -1,6 +1,6 @@
 /* tests/kernels/cuda_shim/shim_blas.c — cuBLAS's products by their definition. Columns-first, as
  * cuBLAS: element (i, j) of a matrix with leading dimension ld is at i + j ld. */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "tests/kernels/cuda_shim/shim.h"
 #include <cublas_v2.h>
 #include <stdint.h>

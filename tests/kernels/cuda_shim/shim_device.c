@@ -1,6 +1,7 @@
 /* tests/kernels/cuda_shim/shim_device.c — devices, memory, streams and events of the stand-in.
  * What a stream is given waits in a list until somebody waits for the stream. */
 #include "base/fault.h"
+#include "base/memory.h"
 #include "tests/kernels/cuda_shim/shim.h"
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* tests/kernels/cuda_shim/shim_graph.c — stream capture: what a stream is given while it records is
  * kept, with its arguments as they were, and run each time the graph is launched. */
 #include "base/fault.h"
+#include "base/memory.h"
 #include "tests/kernels/cuda_shim/shim.h"
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
 /* tests/worker/file/test_card.c — what goes with a model's weights: its list, its input, its
  * columns. */
+#include "base/fault.h"
 #include "proto/json.h"
 #include "tests/worker/data/data_set.h"
 #include "worker/file/card.h"

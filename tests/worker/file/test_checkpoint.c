@@ -1,4 +1,5 @@
 /* tests/worker/file/test_checkpoint.c — the file: what goes in comes out, and nothing else does. */
+#include "base/fault.h"
 #include "tests/worker/trial.h"
 #include <signal.h>
 #include <sys/resource.h>

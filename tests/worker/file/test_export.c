@@ -1,5 +1,6 @@
 /* tests/worker/file/test_export.c — a checkpoint as safetensors: whole, or what was there
  * before. */
+#include "base/fault.h"
 #include "tests/worker/trial.h"
 #include "worker/file/checkpoint_format.h"
 #include "worker/file/export.h"

@@ -6,7 +6,6 @@
 #ifndef SW_TESTS_WORKER_LINK_SESSION_DAEMON_H
 #define SW_TESTS_WORKER_LINK_SESSION_DAEMON_H
 
-#include "base/fault.h"
 #include "proto/json.h"
 #include "worker/link/session.h"
 #include <check.h>

@@ -1,4 +1,5 @@
 /* tests/worker/link/test_session_end.c — the session against a small daemon: what ends it. */
+#include "base/fault.h"
 #include "tests/worker/link/session_daemon.h"
 
 static void *refused_script(void *arg)
