@@ -23,12 +23,13 @@ struct sw_executor {
 	const char *name;
 	/* Starts argv (NULL-terminated, argv[0] the program) and writes a handle by which a later
 	 * daemon can find it again. env: "NAME=value" beside, or instead of, what a worker sees of
-	 * the daemon's; NULL-terminated. input: what it reads on its standard input, which others
-	 * may not see. log: a file for what it prints. */
-	sw_status (*start)(uv_loop_t *loop, char *const argv[], char *const env[],
-			   const char *input, const char *log, sw_ended_cb *ended, void *user,
-			   struct sw_proc **out, char *handle, size_t handle_cap,
-			   struct sw_err *err);
+	 * the daemon's; NULL-terminated. log: a file for what it prints. It does nothing before
+	 * tell(), and ends if the daemon does so first. */
+	sw_status (*start)(uv_loop_t *loop, char *const argv[], char *const env[], const char *log,
+			   sw_ended_cb *ended, void *user, struct sw_proc **out, char *handle,
+			   size_t handle_cap, struct sw_err *err);
+	/* Gives a started worker its standard input, a few bytes that others may not see. Once. */
+	void (*tell)(struct sw_proc *p, const char *input);
 	/* Finds a worker that an earlier daemon started. SW_NOT_FOUND: it is gone. */
 	sw_status (*adopt)(uv_loop_t *loop, const char *handle, sw_ended_cb *ended, void *user,
 			   struct sw_proc **out, struct sw_err *err);

@@ -22,6 +22,7 @@ struct sw_proc {
 		uv_poll_t watch; /* of an adopted one's pidfd */
 	} h;
 	int pidfd; /* of an adopted one; else -1 */
+	int input; /* to a child that has not been told; else -1 */
 	pid_t pid;
 	char log[PATH_MAX]; /* a child's; "" for an adopted one */
 	off_t log_from;     /* where the log ended when it was started */
@@ -67,6 +68,8 @@ static void on_closed(uv_handle_t *h)
 
 	if (p->pidfd >= 0)
 		(void)close(p->pidfd);
+	if (p->input >= 0)
+		(void)close(p->input);
 	free(p);
 }
 
@@ -143,26 +146,9 @@ static int open_log(const char *path)
 	return fd;
 }
 
-/* A pipe that holds the text, its end to be read; -1: errno says why. The text is far below what a
- * pipe takes, so nobody waits. */
-static int pipe_of(const char *text)
-{
-	int ends[2];
-
-	if (pipe2(ends, O_CLOEXEC) != 0)
-		return -1;
-	const bool written = write(ends[1], text, strlen(text)) == (ssize_t)strlen(text);
-	(void)close(ends[1]);
-	if (written)
-		return ends[0];
-	(void)close(ends[0]);
-	return -1;
-}
-
 static sw_status local_start(uv_loop_t *loop, char *const argv[], char *const more[],
-			     const char *input, const char *log, sw_ended_cb *ended, void *user,
-			     struct sw_proc **out, char *handle, size_t handle_cap,
-			     struct sw_err *err)
+			     const char *log, sw_ended_cb *ended, void *user, struct sw_proc **out,
+			     char *handle, size_t handle_cap, struct sw_err *err)
 {
 	struct sw_proc *p = sw_calloc(1, sizeof *p);
 	char *env[SW_WORKER_ENV_MAX + 1], boot[40];
@@ -173,12 +159,13 @@ static sw_status local_start(uv_loop_t *loop, char *const argv[], char *const mo
 	if (p == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
 	sw_worker_env_fill(env, more);
-	const int in = pipe_of(input), fd = open_log(log);
+	int in[2] = {-1, -1};
+	const int fd = open_log(log);
 	struct stat st;
 
-	if (in >= 0) {
+	if (pipe2(in, O_CLOEXEC) == 0) {
 		stdio[0].flags = UV_INHERIT_FD;
-		stdio[0].data.fd = in;
+		stdio[0].data.fd = in[0];
 	}
 	if (fd >= 0 && fstat(fd, &st) == 0) {
 		(void)snprintf(p->log, sizeof p->log, "%s", log);
@@ -199,13 +186,14 @@ static sw_status local_start(uv_loop_t *loop, char *const argv[], char *const mo
 		.stdio_count = 3,
 	};
 	p->pidfd = -1;
+	p->input = in[1];
 	p->ended = ended;
 	p->user = user;
 	const int rc = uv_spawn(loop, &p->h.child, &options);
 	if (fd >= 0)
 		(void)close(fd);
-	if (in >= 0)
-		(void)close(in);
+	if (in[0] >= 0)
+		(void)close(in[0]);
 	p->h.child.data = p;
 	if (rc != 0) {
 		uv_close((uv_handle_t *)&p->h.child, on_closed);
@@ -217,6 +205,16 @@ static sw_status local_start(uv_loop_t *loop, char *const argv[], char *const mo
 	(void)snprintf(handle, handle_cap, "%ld:%llu:%s", (long)p->pid, ticks, boot);
 	*out = p;
 	return SW_OK;
+}
+
+static void local_tell(struct sw_proc *p, const char *input)
+{
+	if (p->input < 0)
+		return;
+	/* far below what a pipe takes, so nobody waits; a worker that has ended is told nothing */
+	(void)!write(p->input, input, strlen(input));
+	(void)close(p->input);
+	p->input = -1;
 }
 
 static sw_status local_adopt(uv_loop_t *loop, const char *handle, sw_ended_cb *ended, void *user,
@@ -248,6 +246,7 @@ static sw_status local_adopt(uv_loop_t *loop, const char *handle, sw_ended_cb *e
 		return sw_err_set(err, SW_NOMEM, "cannot watch process %ld", pid);
 	}
 	p->pidfd = fd;
+	p->input = -1;
 	p->pid = (pid_t)pid;
 	p->ended = ended;
 	p->user = user;
@@ -284,6 +283,7 @@ static long local_pid(const struct sw_proc *p)
 const struct sw_executor sw_executor_local = {
 	.name = "local",
 	.start = local_start,
+	.tell = local_tell,
 	.adopt = local_adopt,
 	.stop = local_stop,
 	.forget = local_forget,

@@ -238,10 +238,25 @@ static void new_worker_id(char out[33])
 		(void)snprintf(out + 2 * i, 3, "%02x", raw[i]);
 }
 
+/* From here on a later daemon finds the worker, so it may work. Before, it would be nobody's if the
+ * daemon were killed. */
+static void on_recorded(void *arg)
+{
+	struct sw_slot *s = arg;
+
+	if (--s->unstored > 0 || s->proc == NULL)
+		return;
+	s->since_us = s->d->clock->mono_us();
+	executor->tell(s->proc, s->worker);
+}
+
 static void record(struct sw_slot *s, const char *handle)
 {
 	struct sw_change *c = sw_change_begin(s->d, NULL);
 
+	c->then = on_recorded;
+	c->arg = s;
+	s->unstored++;
 	for (size_t k = 0; k < lanes_of(s); k++) {
 		const struct sw_row_slot row = {.slot = s[k].index,
 						.device = s[k].device.name,
@@ -288,8 +303,8 @@ static void start(struct sw_slot *s)
 	(void)snprintf(log, sizeof log, "%s/worker-%d.log", d->config.state, s->index);
 	s->starts++;
 	s->useful = false;
-	if (executor->start(d->loop, line.argv, line.env, s->worker, log, on_ended, s, &s->proc,
-			    handle, sizeof handle, &err) != SW_OK) {
+	if (executor->start(d->loop, line.argv, line.env, log, on_ended, s, &s->proc, handle,
+			    sizeof handle, &err) != SW_OK) {
 		sw_log(SW_LOG_ERROR, "worker.start", "slot=%d why=\"%s\"", s->index, err.msg);
 		(void)snprintf(s->cause, sizeof s->cause, "%s", err.msg);
 		set_lanes(s, SW_SLOT_DOWN, "");
@@ -434,6 +449,8 @@ static int64_t silent_since(const struct sw_slot *s, int64_t now_us)
 
 	/* what it sends is not read, or it never promised anything */
 	if (c != NULL && (c->stopped || !s->beats))
+		return now_us;
+	if (lead_of(s)->unstored > 0) /* it was told nothing yet */
 		return now_us;
 	/* whatever stopped this process may have stopped its workers, too */
 	return last_us > s->d->awake_us ? last_us : s->d->awake_us;

@@ -62,6 +62,7 @@ struct sw_slot {
 	int64_t started_us; /* the process */
 	bool useful;        /* it finished a trial */
 	unsigned starts, early; /* processes started; those in a row that ended young and useless */
+	unsigned unstored;      /* of those started, how many no later daemon would find yet */
 	char cause[320];        /* why the last process ended */
 };
 

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from asha_model import Asha
-from harness import (BIN, CONFLICT, ROOT, alive, asha, driven, environment, slow, trained,
+from harness import (BIN, CONFLICT, ROOT, alive, asha, driven, environment, fake_os, slow, trained,
                      wait_until)
 
 
@@ -168,6 +168,27 @@ def test_worker_that_died_with_the_daemon_gives_the_trial_another_attempt(start)
     # Nobody ran it from then on, so no budget pays for it.
     first = client.call("trial.get", sweep=sweep, trial=1)["attempts"][0]
     assert first["state"] == "LOST" and first["started_ms"] < first["ended_ms"] <= dead_ms
+
+
+def test_worker_that_was_started_but_not_stored_ends_with_its_daemon(start, tmp_path):
+    gate = tmp_path / "gate"
+    daemon = start("cpu:1", **fake_os(tmp_path, gate=gate))
+    client = daemon.client()
+    wait_until(lambda: client.slots()[0]["state"] == "IDLE", "a worker")
+    first = client.slots()[0]["pid"]
+    gate.touch()  # the disk answers nothing from here on
+    os.kill(first, signal.SIGKILL)
+
+    def second():
+        pid = client.slots()[0].get("pid")
+        return pid if pid != first else None
+
+    wait_until(second, "the worker after it")
+    pid = second()
+    daemon.kill9()
+    gate.unlink()
+    # No later daemon can know of it.
+    wait_until(lambda: not alive(pid), "its end")
 
 
 def test_sigterm_drains_leaves_no_worker_and_the_next_start_goes_on(start):

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from checkpoints import curve, curves, damage, example, files, log, replay, undisturbed
+from checkpoints import curve, curves, damage, example, harm_files, log, replay, undisturbed
 from harness import alive, wait_until
 
 MEMBERS, EPOCHS, EVERY = 8, 20, 4
@@ -152,8 +152,7 @@ def test_pbt_with_damaged_checkpoints_starts_members_from_scratch_and_fails_chil
                "paused members")
     client.call("sweep.pause", sweep=sweep)
     wait_until(lambda: not [s for s in client.slots() if s["state"] == "BUSY"], "idle slots")
-    for path in files(daemon, sweep).values():
-        damage(path)
+    harm_files(daemon, sweep, damage)
     client.call("sweep.resume", sweep=sweep)
     client.wait_sweep(sweep)
     child = check_copies(client, sweep, copies())

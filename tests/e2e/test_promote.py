@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from checkpoints import (assert_continued, curves, damage, example, files, log, replay,
+from checkpoints import (assert_continued, curves, damage, example, files, harm_files, log, replay,
                          undisturbed)
 from harness import alive, wait_until
 
@@ -118,13 +118,8 @@ def test_promote_whose_checkpoints_are_unusable_goes_on_from_scratch_with_the_sa
                "paused trials")
     client.call("sweep.pause", sweep=sweep)
     wait_until(lambda: not [s for s in client.slots() if s["state"] == "BUSY"], "idle slots")
-    for path in files(daemon, sweep).values():
-        if harm == "damaged":
-            damage(path)
-        elif harm == "deleted":
-            os.unlink(path)
-        else:
-            os.truncate(path, os.path.getsize(path) - 1)
+    harm_files(daemon, sweep, {"damaged": damage, "deleted": os.unlink, "cut short": lambda path:
+                               os.truncate(path, os.path.getsize(path) - 1)}[harm])
     client.call("sweep.resume", sweep=sweep)
     client.wait_sweep(sweep)
     trials = check_ended(client, sweep, 27)
