@@ -4,15 +4,16 @@
 
 #include "base/log.h"
 #include "base/status.h"
-#include "daemon/slot/device.h"
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#define SW_CONFIG_MAX_DEVICES 1024 /* bytes of --devices */
+
 struct sw_config {
-	char state[PATH_MAX];             /* absolute after sw_statedir_open() */
-	char socket[108];                 /* sizeof sun_path */
-	char devices[SW_DEVICE_MAX_SPEC]; /* "cpu:2", "gpu:0,1", "auto", "none" */
+	char state[PATH_MAX];                /* absolute after sw_statedir_open() */
+	char socket[108];                    /* sizeof sun_path */
+	char devices[SW_CONFIG_MAX_DEVICES]; /* "cpu:2", "gpu:0,1", "auto", "none" */
 	char worker[PATH_MAX]; /* the sweep-worker program: beside sweepd, or $SWEEPD_WORKER */
 	char log[PATH_MAX];    /* "" for stderr */
 	int64_t cpu_memory;    /* bytes a trial on a CPU slot may have; 0: no cap */

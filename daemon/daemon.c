@@ -10,6 +10,8 @@
 #include "daemon/slot/speccheck.h"
 #include "daemon/slot/supervisor.h"
 #include "daemon/statedir.h"
+#include "daemon/sweep/admission.h"
+#include "daemon/sweep/adopt.h"
 #include "daemon/sweep/ask_wait.h"
 #include "daemon/sweep/budget.h"
 #include "daemon/sweep/checkpoint.h"
@@ -59,7 +61,7 @@ static void on_store(uv_async_t *a)
 
 static void on_gpus(uv_async_t *a)
 {
-	sw_gpus_on_reading(a->data);
+	sw_supervisor_on_reading(a->data);
 }
 
 /* --- the connections' side --- */
@@ -284,13 +286,16 @@ static sw_status start_beats(struct sw_daemon *d, struct sw_err *err)
 }
 
 sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_clock *clock,
-			  const struct sw_config *config, struct sw_err *err)
+			  const struct sw_executor *executor, const struct sw_config *config,
+			  struct sw_err *err)
 {
 	const struct sw_store_hooks hooks = {.wake = on_wake, .fatal = on_fatal, .user = d};
 	sw_status rc;
 
 	*d = (struct sw_daemon){.loop = loop,
 				.clock = clock,
+				.executor = executor,
+				.slot_events = &sw_admission_events,
 				.config = *config,
 				.lock_fd = -1,
 				.conn_events = &conn_events,
@@ -318,12 +323,15 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 	if (rc == SW_OK)
 		rc = sw_server_start(d, err);
 	if (rc == SW_OK)
-		rc = sw_supervisor_start(d, err);
+		rc = sw_supervisor_open(d, err);
+	if (rc == SW_OK)
+		rc = sw_adopt_workers(d, err);
 	if (rc != SW_OK) {
 		sw_server_stop(d);
 		close_everything(d);
 		return rc;
 	}
+	sw_supervisor_start(d);
 	sw_log(SW_LOG_INFO, "daemon.start",
 	       "version=%s pid=%ld socket=%s state=%s slots=%zu sweeps=%zu", SW_VERSION,
 	       (long)getpid(), d->config.socket, d->config.state, d->slot_n, d->host_n);

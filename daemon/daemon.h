@@ -27,9 +27,11 @@
 
 struct sw_conn;
 struct sw_conn_events;
+struct sw_executor;
 struct sw_handler;
 struct sw_host;
 struct sw_slot;
+struct sw_slot_events;
 
 struct sw_daemon {
 	uv_loop_t *loop;
@@ -75,6 +77,8 @@ struct sw_daemon {
 
 	struct sw_slot *slots;
 	size_t slot_n;
+	const struct sw_slot_events *slot_events; /* what they tell, and whom */
+	const struct sw_executor *executor;       /* starts their workers */
 	struct sw_gpus *gpus; /* daemon/slot/gpus.h; NULL: no slot may have one */
 	int64_t silent_us;    /* a worker that is silent for longer is ended */
 
@@ -98,8 +102,9 @@ struct sw_daemon {
 
 /* Opens everything and starts serving; on failure what was opened is left to sw_daemon_run(). */
 SW_NODISCARD sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop,
-				       const struct sw_clock *clock, const struct sw_config *config,
-				       struct sw_err *err);
+				       const struct sw_clock *clock,
+				       const struct sw_executor *executor,
+				       const struct sw_config *config, struct sw_err *err);
 
 /* Begins an orderly end: stop listening, release running trials, end the workers, commit, close. */
 void sw_daemon_stop(struct sw_daemon *d);

@@ -1,6 +1,7 @@
 /* daemon/main.c — sweepd: the tuning service of one machine. */
 #include "daemon/config.h"
 #include "daemon/daemon.h"
+#include "daemon/slot/executor.h"
 #include "daemon/statedir.h"
 #include "daemon/verify/replay_main.h"
 #include <locale.h>
@@ -49,7 +50,8 @@ int main(int argc, char **argv)
 		(void)fprintf(stderr, "sweepd: cannot create the event loop\n");
 		return EXIT_START;
 	}
-	if (sw_daemon_start(&daemon, loop, &sw_clock_system, &config, &err) != SW_OK) {
+	if (sw_daemon_start(&daemon, loop, &sw_clock_system, &sw_executor_local, &config, &err) !=
+	    SW_OK) {
 		(void)fprintf(stderr, "sweepd: %s\n", err.msg);
 		rc = EXIT_START;
 	}

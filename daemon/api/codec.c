@@ -1,6 +1,6 @@
 #include "daemon/api/codec.h"
 #include "base/log.h"
-#include "daemon/slot/supervisor.h"
+#include "daemon/sweep/admission.h"
 #include "daemon/sweep/host.h"
 #include <math.h>
 #include <stdio.h>
@@ -130,7 +130,7 @@ static const char *cause_of(const struct sw_host *h, char *text, size_t cap)
 	}
 	const char *cause = sw_sweep_cause(h->sched);
 	if (*cause == '\0' && h->state == SW_SWEEP_RUNNING && !h->driven && h->share.running == 0 &&
-	    sw_supervisor_short(h->d, h->spec->gpu, text, cap))
+	    sw_admission_short(h->d, h->spec->gpu, text, cap))
 		return text;
 	return cause;
 }

@@ -5,7 +5,7 @@
 #include "daemon/api/watch.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
-#include "daemon/slot/supervisor.h"
+#include "daemon/sweep/admission.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/edit.h"
 #include "daemon/sweep/host.h"
@@ -118,7 +118,7 @@ static void edit(struct sw_host *h, struct sw_call *call)
 	}
 	sw_watch_changed(h, 0);
 	sw_budget_changed(h);
-	sw_supervisor_feed(h->d);
+	sw_admission_feed(h->d);
 }
 
 void sw_handle_sweep_edit(struct sw_call *call)

@@ -19,6 +19,7 @@
 #include "daemon/plan/warm.h"
 #include "daemon/slot/speccheck.h"
 #include "daemon/slot/supervisor.h"
+#include "daemon/sweep/admission.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/host.h"
 #include "daemon/sweep/settle.h"
@@ -72,7 +73,8 @@ static size_t cpus_of(const struct submit *s)
 	size_t cpus = 0;
 
 	for (size_t i = 0; i < d->slot_n; i++)
-		cpus += !d->slots[i].device.gpu && sw_supervisor_suits(&d->slots[i], s->spec->gpu);
+		cpus += !d->slots[i].device.gpu &&
+			sw_device_lanes(&d->slots[i].device, s->spec->gpu) > 0;
 	return cpus;
 }
 
@@ -133,7 +135,7 @@ static void write_warnings(struct sw_jw *w, const struct submit *s,
 	bool suits = d->slot_n == 0;
 
 	for (size_t i = 0; i < d->slot_n; i++)
-		suits = suits || sw_supervisor_suits(&d->slots[i], s->spec->gpu);
+		suits = suits || sw_device_lanes(&d->slots[i].device, s->spec->gpu) > 0;
 	sw_jw_key(w, "warnings");
 	sw_jw_arr(w);
 	if (s->spec->trainer != NULL && d->slot_n == 0)
@@ -263,7 +265,7 @@ static void accept_submit(struct submit *s, const struct sw_speccheck *facts)
 	sw_log(SW_LOG_INFO, "sweep.submit", "sweep=%lld name=\"%s\" method=%s uid=%lld",
 	       (long long)h->sweep, h->name, h->method, (long long)c->uid);
 	sw_change_commit(c);
-	sw_supervisor_feed(d);
+	sw_admission_feed(d);
 }
 
 static void on_checked(void *user, const struct sw_err *err, const struct sw_speccheck *facts)

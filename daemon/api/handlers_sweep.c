@@ -5,7 +5,7 @@
 #include "daemon/api/lookup.h"
 #include "daemon/api/watch.h"
 #include "daemon/daemon.h"
-#include "daemon/slot/supervisor.h"
+#include "daemon/sweep/admission.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/host.h"
 #include "daemon/sweep/settle.h"
@@ -50,7 +50,7 @@ static void control(struct sw_host *h, struct sw_call *call, enum sw_event_kind 
 	}
 	sw_change_commit(c);
 	sw_watch_changed(h, 0);
-	sw_supervisor_feed(h->d);
+	sw_admission_feed(h->d);
 }
 
 #define CONTROL(verb, event)                                                                       \

@@ -1,6 +1,7 @@
 #include "daemon/api/why_words.h"
 #include "daemon/daemon.h"
 #include "daemon/slot/supervisor.h"
+#include "daemon/sweep/admission.h"
 #include "daemon/sweep/host.h"
 #include <stdio.h>
 
@@ -144,9 +145,8 @@ static void add_slots(const struct sw_host *h, struct sw_buf *out)
 	size_t suits = 0, idle = 0;
 	const char *why;
 	char not [80];
-
 	for (size_t i = 0; i < d->slot_n; i++) {
-		if (!sw_supervisor_suits(&d->slots[i], h->spec->gpu))
+		if (sw_device_lanes(&d->slots[i].device, h->spec->gpu) == 0)
 			continue;
 		suits++;
 		idle += d->slots[i].state == SW_SLOT_IDLE && d->slots[i].holder < 0 &&

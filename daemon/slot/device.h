@@ -8,8 +8,7 @@
 #include <stddef.h>
 
 #define SW_DEVICE_MAX_SLOTS  1024
-#define SW_DEVICE_AUTO_LANES 32   /* as many as memory allows trials in, of these */
-#define SW_DEVICE_MAX_SPEC   1024 /* bytes of --devices */
+#define SW_DEVICE_AUTO_LANES 32 /* as many as memory allows trials in, of these */
 
 struct sw_device {
 	bool gpu;
@@ -30,6 +29,11 @@ struct sw_device {
  */
 SW_NODISCARD sw_status sw_device_parse(const char *spec, const struct sw_nvml_view *view,
 				       struct sw_device **out, size_t *n, struct sw_err *err);
+
+/* Lanes that a trial takes there. gpu is what its spec's resources.gpu asks for: a part of a GPU up
+ * to 1; 0: nothing was said, any slot will do; below 0: it said 0, a CPU slot. A part takes that part
+ * of the lanes of one GPU, at least one. 0: such a trial does not go there. */
+unsigned sw_device_lanes(const struct sw_device *device, double gpu);
 
 /* Where "auto" leaves GPUs out that NVML shows: true, and one line that says how many and why. */
 bool sw_device_left_out(const char *spec, const struct sw_nvml_view *view, char *out, size_t cap);

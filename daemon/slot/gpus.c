@@ -5,7 +5,6 @@
 #include "daemon/slot/card_poll.h"
 #include "daemon/slot/device.h"
 #include "daemon/slot/supervisor.h"
-#include "daemon/sweep/admission.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,13 +145,13 @@ static void take_card(struct sw_daemon *d, struct sw_slot *s, struct sw_card_our
 		sw_gpu_usage_add(d, i, &last, last_us);
 }
 
-void sw_gpus_take(struct sw_daemon *d)
+bool sw_gpus_judge(struct sw_daemon *d)
 {
 	int64_t session[SW_DEVICE_MAX_SLOTS];
 	struct sw_card_ours ours = {.session = session};
 
 	if (sw_gpus_view(d) == NULL)
-		return;
+		return false;
 	ours.hidden = d->gpus->hidden;
 	ours.n = sessions(d, session);
 	for (size_t i = 0; i < d->slot_n; i++) {
@@ -161,23 +160,20 @@ void sw_gpus_take(struct sw_daemon *d)
 		if (!s->device.gpu || s->device.index >= SW_NVML_CARDS || s->lead != s->index)
 			continue;
 		take_card(d, s, &ours);
-		if (d->gpus->card[s->device.index].now.health == SW_NVML_LOST)
-			sw_supervisor_card_lost(s);
 	}
-	sw_supervisor_settle(d, d->clock->mono_us());
-	sw_supervisor_feed(d);
+	return true;
 }
 
-void sw_gpus_on_reading(struct sw_daemon *d)
+bool sw_gpus_on_reading(struct sw_daemon *d)
 {
 	struct sw_gpus *g = d->gpus;
 	struct sw_err err = SW_ERR_INIT;
 
 	if (g == NULL || g->poll == NULL || d->phase == SW_CLOSING ||
 	    sw_card_poll_take(g->poll, &g->view, &g->begun_us, &err) != SW_OK)
-		return;
+		return false;
 	g->heard_us = d->clock->mono_us();
-	sw_gpus_take(d);
+	return sw_gpus_judge(d);
 }
 
 void sw_gpus_tick(struct sw_daemon *d, int64_t now_us)
@@ -216,6 +212,13 @@ bool sw_gpus_may_begin(struct sw_daemon *d, const struct sw_slot *s, const char 
 
 	*why = c != NULL ? c->why : "";
 	return c == NULL || c->state == SW_CARD_OK;
+}
+
+bool sw_gpus_lost(struct sw_daemon *d, const struct sw_slot *s)
+{
+	const struct sw_card *c = sw_gpus_card(d, s);
+
+	return c != NULL && c->now.health == SW_NVML_LOST;
 }
 
 void sw_gpus_worker_ended(struct sw_daemon *d, const struct sw_slot *s, int64_t session)

@@ -1,6 +1,6 @@
 /*
  * daemon/slot/gpus.h — the GPUs of this daemon: readings of NVML as they come, what is judged from
- * them (daemon/slot/card.h), and what follows for the slots.
+ * them (daemon/slot/card.h).
  *
  * The readings are made on a thread of its own (daemon/slot/card_poll.h); everything here is the
  * loop's. A GPU that was not read for limit_ms counts as DOWN: the driver hangs.
@@ -41,10 +41,10 @@ void sw_gpus_free(struct sw_daemon *d);
 /* What NVML said first; NULL: it says nothing. */
 const struct sw_nvml_view *sw_gpus_view(const struct sw_daemon *d);
 
-/* There is a new reading: takes it, and acts on it. */
-void sw_gpus_on_reading(struct sw_daemon *d);
-/* Judges the cards of all slots by the last reading, and acts on it. */
-void sw_gpus_take(struct sw_daemon *d);
+/* Takes the new reading, if there is one, and judges by it. False: there is none. */
+bool sw_gpus_on_reading(struct sw_daemon *d);
+/* Judges the cards of all slots by the last reading. False: NVML says nothing. */
+bool sw_gpus_judge(struct sw_daemon *d);
 void sw_gpus_tick(struct sw_daemon *d, int64_t now_us);
 
 /* The card of a slot; NULL: a CPU slot, or NVML does not work. */
@@ -54,6 +54,9 @@ struct sw_card *sw_gpus_card(struct sw_daemon *d, const struct sw_slot *s);
 bool sw_gpus_may_start(struct sw_daemon *d, const struct sw_slot *s, const char **why);
 /* May a new trial be begun there? */
 bool sw_gpus_may_begin(struct sw_daemon *d, const struct sw_slot *s, const char **why);
+
+/* Is its card lost, by the last reading? */
+bool sw_gpus_lost(struct sw_daemon *d, const struct sw_slot *s);
 
 /* The worker of a slot ended: its card is looked at anew, and not given out before that. */
 void sw_gpus_worker_ended(struct sw_daemon *d, const struct sw_slot *s, int64_t session);

@@ -7,11 +7,8 @@
 #include "daemon/net/conn.h"
 #include "daemon/slot/executor.h"
 #include "daemon/slot/worker_line.h"
-#include "daemon/sweep/admission.h"
-#include "daemon/sweep/adopt.h"
-#include "daemon/sweep/driver.h"
-#include "daemon/sweep/host.h"
 #include "proto/silence.h"
+#include "store/store.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +18,6 @@
 #define RETRY_MAX_US ((int64_t)30 * 1000000)
 #define YOUNG_US     ((int64_t)10 * 1000000)
 #define LOOK_US      ((int64_t)30 * 1000000) /* a GPU is looked at no longer */
-
-static const struct sw_executor *const executor = &sw_executor_local;
 
 const char *sw_slot_state_name(enum sw_slot_state state)
 {
@@ -40,7 +35,7 @@ long sw_slot_pid(const struct sw_slot *s)
 {
 	const struct sw_slot *lead = lead_of(s);
 
-	return lead->proc != NULL ? executor->pid(lead->proc) : 0;
+	return lead->proc != NULL ? s->d->executor->pid(lead->proc) : 0;
 }
 
 const char *sw_slot_cause(const struct sw_slot *s)
@@ -95,19 +90,22 @@ static enum sw_slot_state rest_of(const struct sw_slot *s)
 }
 
 /* The live attempt on this slot is over through its worker's end. */
-static void lose_trial(struct sw_slot *s, enum sw_event_kind kind, const char *cause)
+static void lose_trial(struct sw_slot *s, bool blamed, const char *cause)
 {
-	const int64_t sweep = s->sweep, trial = s->trial, attempt = s->attempt;
-	const int64_t heard_ms = s->heard_ms;
+	const struct sw_slot_lost lost = {.sweep = s->sweep,
+					  .trial = s->trial,
+					  .attempt = s->attempt,
+					  .blamed = blamed,
+					  .cause = cause,
+					  .heard_ms = s->heard_ms};
 
 	if (s->state != SW_SLOT_BUSY)
 		return;
 	s->usage = sw_gpu_usage_end(s->d, s);
-	/* before the step, which frees slots by their trial */
+	/* before it is told, because the end of an attempt frees the slot that has it */
 	s->state = rest_of(s) == SW_SLOT_DOWN ? SW_SLOT_DOWN : SW_SLOT_STARTING;
 	forget_trial(s);
-	sw_driver_attempt_over(s->d->hosts[sweep - 1], kind, (uint64_t)trial, (uint32_t)attempt,
-			       cause, heard_ms);
+	s->d->slot_events->lost(s->d, &lost);
 }
 
 static void drop_next(struct sw_slot *s)
@@ -126,7 +124,7 @@ static void drop_next(struct sw_slot *s)
  * alone there now. The one that does it again is. */
 static void lose_to(struct sw_slot *s, const char *cause)
 {
-	lose_trial(s, lead_of(s)->suspects > 1 ? SW_EVENT_RELEASE : SW_EVENT_LOST, cause);
+	lose_trial(s, lead_of(s)->suspects <= 1, cause);
 }
 
 static void suspect(struct sw_slot *lead)
@@ -160,6 +158,24 @@ static void end_lane(struct sw_slot *s, const char *cause, int64_t now_us)
 	s->state = SW_SLOT_DOWN;
 }
 
+/* The store's rows of slots: by them a later daemon finds their workers. */
+static struct sw_tx *begin_rows(void)
+{
+	struct sw_tx *tx;
+
+	if (sw_tx_create(&tx) != SW_OK)
+		sw_daemon_die("record a worker", SW_NOMEM);
+	return tx;
+}
+
+static void commit_rows(struct sw_daemon *d, struct sw_tx *tx, sw_store_done_cb *done, void *arg)
+{
+	const sw_status rc = sw_store_commit(d->store, tx, done, arg);
+
+	if (rc != SW_OK)
+		sw_daemon_die("record a worker", rc);
+}
+
 /* In how long the next process is started. */
 static int64_t wait_of(const struct sw_slot *s)
 {
@@ -186,19 +202,20 @@ static void on_ended(void *user, const char *cause, const char *said)
 	(void)snprintf(s->cause, sizeof s->cause, "%s%s%s", cause, *said != '\0' ? ": " : "", said);
 	sw_gpus_worker_ended(d, s, pid);
 	suspect(s);
-	struct sw_change *c = sw_change_begin(d, NULL);
+	struct sw_tx *tx = begin_rows();
 	for (size_t k = 0; k < lanes_of(s); k++) {
 		end_lane(&s[k], cause, now_us);
-		sw_tx_slot_delete(c->tx, s[k].index);
+		sw_tx_slot_delete(tx, s[k].index);
 	}
-	sw_change_commit(c);
+	commit_rows(d, tx, NULL, NULL);
 	s->retry_us = now_us + wait_of(s);
 	if (s->retry_us == now_us)
 		start(s);
-	sw_supervisor_feed(d); /* its trial may suit another slot that waits */
+	d->slot_events->free(d); /* its trial may suit another slot that waits */
 }
 
-void sw_supervisor_settle(struct sw_daemon *d, int64_t now_us)
+/* Trials whose worker ended go on elsewhere once their GPU was looked at. */
+static void settle(struct sw_daemon *d, int64_t now_us)
 {
 	for (size_t i = 0; i < d->slot_n; i++) {
 		struct sw_slot *s = &d->slots[i];
@@ -211,21 +228,38 @@ void sw_supervisor_settle(struct sw_daemon *d, int64_t now_us)
 			continue;
 		(void)snprintf(lost, sizeof lost, "%s failed", s->device.name);
 		if (failed)
-			lose_trial(s, SW_EVENT_RELEASE, lost);
+			lose_trial(s, false, lost);
 		else
 			lose_to(s, s->died);
 	}
 }
 
-void sw_supervisor_card_lost(struct sw_slot *lead)
+/* The GPU of these slots is lost: their worker is ended, the trials there are not to blame. */
+static void end_on_lost_gpu(struct sw_slot *lead)
 {
 	char lost[64];
 
 	(void)snprintf(lost, sizeof lost, "gpu:%u is lost", lead->device.index);
 	for (size_t k = 0; k < lanes_of(lead); k++)
-		lose_trial(&lead[k], SW_EVENT_RELEASE, lost);
+		lose_trial(&lead[k], false, lost);
 	if (lead->proc != NULL)
-		executor->stop(lead->proc, true);
+		lead->d->executor->stop(lead->proc, true);
+}
+
+/* What follows from the last reading of the GPUs. */
+static void act_on_gpus(struct sw_daemon *d)
+{
+	for (size_t i = 0; i < d->slot_n; i++)
+		if (d->slots[i].lead == d->slots[i].index && sw_gpus_lost(d, &d->slots[i]))
+			end_on_lost_gpu(&d->slots[i]);
+	settle(d, d->clock->mono_us());
+	d->slot_events->free(d);
+}
+
+void sw_supervisor_on_reading(struct sw_daemon *d)
+{
+	if (sw_gpus_on_reading(d))
+		act_on_gpus(d);
 }
 
 static void new_worker_id(char out[33])
@@ -247,15 +281,13 @@ static void on_recorded(void *arg)
 	if (--s->unstored > 0 || s->proc == NULL)
 		return;
 	s->since_us = s->d->clock->mono_us();
-	executor->tell(s->proc, s->worker);
+	s->d->executor->tell(s->proc, s->worker);
 }
 
 static void record(struct sw_slot *s, const char *handle)
 {
-	struct sw_change *c = sw_change_begin(s->d, NULL);
+	struct sw_tx *tx = begin_rows();
 
-	c->then = on_recorded;
-	c->arg = s;
 	s->unstored++;
 	for (size_t k = 0; k < lanes_of(s); k++) {
 		const struct sw_row_slot row = {.slot = s[k].index,
@@ -263,9 +295,9 @@ static void record(struct sw_slot *s, const char *handle)
 						.worker = s[k].worker,
 						.handle = handle};
 
-		sw_tx_slot_put(c->tx, &row);
+		sw_tx_slot_put(tx, &row);
 	}
-	sw_change_commit(c);
+	commit_rows(s->d, tx, on_recorded, s);
 }
 
 /* All lanes of a process that is there, or could not be started. */
@@ -303,8 +335,8 @@ static void start(struct sw_slot *s)
 	(void)snprintf(log, sizeof log, "%s/worker-%d.log", d->config.state, s->index);
 	s->starts++;
 	s->useful = false;
-	if (executor->start(d->loop, line.argv, line.env, log, on_ended, s, &s->proc, handle,
-			    sizeof handle, &err) != SW_OK) {
+	if (d->executor->start(d->loop, line.argv, line.env, log, on_ended, s, &s->proc, handle,
+			       sizeof handle, &err) != SW_OK) {
 		sw_log(SW_LOG_ERROR, "worker.start", "slot=%d why=\"%s\"", s->index, err.msg);
 		(void)snprintf(s->cause, sizeof s->cause, "%s", err.msg);
 		set_lanes(s, SW_SLOT_DOWN, "");
@@ -312,13 +344,13 @@ static void start(struct sw_slot *s)
 		return;
 	}
 	sw_log(SW_LOG_INFO, "worker.start", "slot=%d device=%s pid=%ld", s->index, s->device.name,
-	       executor->pid(s->proc));
+	       d->executor->pid(s->proc));
 	record(s, handle);
 }
 
 /* --- start --- */
 
-sw_status sw_supervisor_start(struct sw_daemon *d, struct sw_err *err)
+sw_status sw_supervisor_open(struct sw_daemon *d, struct sw_err *err)
 {
 	struct sw_device *devices = NULL;
 	sw_status rc = sw_gpus_start(d, err);
@@ -345,14 +377,35 @@ sw_status sw_supervisor_start(struct sw_daemon *d, struct sw_err *err)
 		d->slots[i].holder = -1;
 	}
 	free(devices);
-	rc = sw_adopt_workers(d, executor, on_ended, err);
-	if (rc != SW_OK)
-		return rc;
-	sw_gpus_take(d);
+	return SW_OK;
+}
+
+sw_status sw_supervisor_adopt(struct sw_slot *lead, const char *handle, struct sw_err *err)
+{
+	return lead->d->executor->adopt(lead->d->loop, handle, on_ended, lead, &lead->proc, err);
+}
+
+bool sw_supervisor_dismiss(struct sw_daemon *d, int64_t slot, const char *handle)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_proc *p = NULL;
+
+	if (d->executor->adopt(d->loop, handle, NULL, NULL, &p, &err) != SW_OK)
+		return false;
+	sw_log(SW_LOG_INFO, "worker.dismissed", "slot=%lld pid=%ld", (long long)slot,
+	       d->executor->pid(p));
+	d->executor->stop(p, true);
+	d->executor->forget(p);
+	return true;
+}
+
+void sw_supervisor_start(struct sw_daemon *d)
+{
+	if (sw_gpus_judge(d))
+		act_on_gpus(d);
 	for (size_t i = 0; i < d->slot_n; i++)
 		if (d->slots[i].lead == (int32_t)i && d->slots[i].proc == NULL)
 			start(&d->slots[i]);
-	return SW_OK;
 }
 
 /* --- the link to a worker --- */
@@ -409,11 +462,11 @@ void sw_supervisor_next(struct sw_slot *s, struct sw_call *call)
 	drop_next(s);
 	/* It asks for a new trial, so it has none: one that the daemon still counts as its own
 	 * ended without a word (its START never arrived, or its worker dropped it). */
-	lose_trial(s, SW_EVENT_RELEASE, "dropped by its worker");
+	lose_trial(s, false, "dropped by its worker");
 	s->state = SW_SLOT_IDLE;
 	s->next = call;
 	s->next_since_us = s->d->clock->mono_us();
-	sw_supervisor_feed(s->d);
+	s->d->slot_events->free(s->d);
 }
 
 void sw_supervisor_done(struct sw_slot *s)
@@ -465,17 +518,17 @@ static void tick_slot(struct sw_slot *s, int64_t now_us)
 		start(s);
 	else if (lead->proc != NULL && now_us - silent_since(s, now_us) > s->d->silent_us) {
 		sw_log(SW_LOG_WARN, "worker.silent", "slot=%d pid=%ld", s->index,
-		       executor->pid(lead->proc));
+		       s->d->executor->pid(lead->proc));
 		if (s->conn != NULL)
 			sw_conn_close(s->conn);
 		s->since_us = now_us;
-		executor->stop(lead->proc, true);
+		s->d->executor->stop(lead->proc, true);
 	}
 }
 
 void sw_supervisor_tick(struct sw_daemon *d, int64_t now_us)
 {
-	sw_supervisor_settle(d, now_us);
+	settle(d, now_us);
 	for (size_t i = 0; i < d->slot_n; i++)
 		tick_slot(&d->slots[i], now_us);
 }
@@ -485,10 +538,10 @@ void sw_supervisor_stop_all(struct sw_daemon *d, bool hard)
 	for (size_t i = 0; i < d->slot_n; i++) {
 		struct sw_slot *s = &d->slots[i];
 
-		lose_trial(s, SW_EVENT_RELEASE, "shutdown");
+		lose_trial(s, false, "shutdown");
 		drop_next(s);
 		if (s->proc != NULL)
-			executor->stop(s->proc, hard);
+			s->d->executor->stop(s->proc, hard);
 	}
 }
 
@@ -504,7 +557,7 @@ void sw_supervisor_free(struct sw_daemon *d)
 {
 	for (size_t i = 0; i < d->slot_n; i++)
 		if (d->slots[i].proc != NULL)
-			executor->forget(d->slots[i].proc);
+			d->executor->forget(d->slots[i].proc);
 	free(d->slots);
 	d->slots = NULL;
 	d->slot_n = 0;

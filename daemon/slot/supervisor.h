@@ -2,8 +2,8 @@
  * daemon/slot/supervisor.h — the slots: the worker process of each, its trial, its end.
  *
  * A slot has a process of its own, but for the lanes of one GPU, which are slots one after the
- * other and share that of the first, their lead. Which trial goes where is
- * daemon/sweep/admission.h's.
+ * other and share that of the first, their lead. What follows for
+ * the sweeps is told by a table, struct sw_slot_events.
  *
  *   DOWN -> STARTING (process started) -> IDLE (said hello) -> BUSY (has a trial) -> IDLE ...
  *   any -> DOWN (the process ended); started again at once, later if it ends early again and again.
@@ -18,7 +18,6 @@
 #include "base/status.h"
 #include "daemon/slot/device.h"
 #include "daemon/slot/gpus.h"
-#include "daemon/sweep/admission.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -66,13 +65,35 @@ struct sw_slot {
 	char cause[320];        /* why the last process ended */
 };
 
-/* Reads the devices, adopts what runs, releases what does not. After sw_host_recover_all(). */
-SW_NODISCARD sw_status sw_supervisor_start(struct sw_daemon *d, struct sw_err *err);
+/* An attempt whose worker ended, or dropped it. */
+struct sw_slot_lost {
+	int64_t sweep, trial, attempt;
+	bool blamed;       /* the trial may have ended its worker; else it is not to blame */
+	const char *cause; /* "signal:9" */
+	int64_t heard_ms; /* when it was last heard of, if it ended while no daemon looked; 0: now */
+};
+
+/* How the rooms above are told; d->slot_events, none of them NULL. */
+struct sw_slot_events {
+	/* A slot may have become free, or may take trials again. */
+	void (*free)(struct sw_daemon *d);
+	/* The slot has let go of it. */
+	void (*lost)(struct sw_daemon *d, const struct sw_slot_lost *lost);
+};
+
+/* Reads the devices: slots, all DOWN. */
+SW_NODISCARD sw_status sw_supervisor_open(struct sw_daemon *d, struct sw_err *err);
+/* Before sw_supervisor_start(): a worker of an earlier daemon is the slot's again, by the handle that
+ * the store has of it. SW_NOT_FOUND: it is gone. */
+SW_NODISCARD sw_status sw_supervisor_adopt(struct sw_slot *lead, const char *handle,
+					   struct sw_err *err);
+/* Ends a worker of an earlier daemon that is no slot's any more. False: it is gone. */
+bool sw_supervisor_dismiss(struct sw_daemon *d, int64_t slot, const char *handle);
+/* Starts the workers of the slots that have none. */
+void sw_supervisor_start(struct sw_daemon *d);
+/* There is a new reading of the GPUs: those that are lost end their workers. */
+void sw_supervisor_on_reading(struct sw_daemon *d);
 void sw_supervisor_tick(struct sw_daemon *d, int64_t now_us);
-/* The GPU of this slot is lost: its worker is ended, the trials there are not to blame. */
-void sw_supervisor_card_lost(struct sw_slot *lead);
-/* Trials whose worker ended go on elsewhere once their GPU was looked at. */
-void sw_supervisor_settle(struct sw_daemon *d, int64_t now_us);
 void sw_supervisor_drop_conn(struct sw_daemon *d, struct sw_conn *c);
 
 /* The worker of a connection, or NULL with SW_DENIED in err. */

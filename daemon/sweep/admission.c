@@ -3,29 +3,14 @@
 #include "daemon/daemon.h"
 #include "daemon/slot/gpus.h"
 #include "daemon/slot/supervisor.h"
+#include "daemon/sweep/driver.h"
 #include "daemon/sweep/host.h"
 #include "daemon/sweep/suggest.h"
 #include "daemon/sweep/work.h"
-#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 
-unsigned sw_admission_lanes(const struct sw_slot *s, double gpu)
-{
-	if (!s->device.gpu)
-		return gpu > 0.0 ? 0 : 1;
-	if (gpu < 0.0)
-		return 0;
-	const double lanes = ceil(gpu * s->device.lanes - 1e-9);
-	return lanes > 1.0 ? (unsigned)lanes : 1;
-}
-
-bool sw_supervisor_suits(const struct sw_slot *s, double gpu)
-{
-	return sw_admission_lanes(s, gpu) > 0;
-}
-
-bool sw_supervisor_short(const struct sw_daemon *d, double gpu, char *out, size_t cap)
+bool sw_admission_short(const struct sw_daemon *d, double gpu, char *out, size_t cap)
 {
 	const struct sw_slot *bad = NULL;
 	const char *why;
@@ -33,7 +18,7 @@ bool sw_supervisor_short(const struct sw_daemon *d, double gpu, char *out, size_
 	for (size_t i = 0; i < d->slot_n; i++) {
 		const struct sw_slot *s = &d->slots[i];
 
-		if (!sw_supervisor_suits(s, gpu))
+		if (sw_device_lanes(&s->device, gpu) == 0)
 			continue;
 		if (s->state != SW_SLOT_DOWN && sw_gpus_may_begin(s->d, s, &why))
 			return false;
@@ -95,7 +80,7 @@ void sw_admission_adopted(struct sw_daemon *d)
 		struct sw_slot *s = &d->slots[i];
 
 		if (s->state == SW_SLOT_BUSY)
-			hold(s, sw_admission_lanes(s, d->hosts[s->sweep - 1]->spec->gpu));
+			hold(s, sw_device_lanes(&s->device, d->hosts[s->sweep - 1]->spec->gpu));
 	}
 }
 
@@ -150,7 +135,7 @@ static bool has_room(const struct sw_slot *s, int64_t bytes)
 bool sw_admission_hinders(const struct sw_slot *s, const struct sw_host *h, char *out, size_t cap)
 {
 	const struct sw_slot *lead = &s->d->slots[s->lead];
-	const unsigned lanes = sw_admission_lanes(s, h->spec->gpu), free = free_lanes(s);
+	const unsigned lanes = sw_device_lanes(&s->device, h->spec->gpu), free = free_lanes(s);
 
 	*out = '\0';
 	if (!s->device.gpu || !is_free(s))
@@ -187,8 +172,8 @@ static void gather(struct sw_daemon *d, const struct sw_slot *s, struct picks *p
 		struct sw_host *h = d->hosts[i];
 
 		if (h->driven || h->ended_ms != 0 || h->sched == NULL ||
-		    !sw_sweep_has_work(h->sched) || !sw_supervisor_suits(s, h->spec->gpu) ||
-		    !sw_suggest_ready(h, 1))
+		    !sw_sweep_has_work(h->sched) ||
+		    sw_device_lanes(&s->device, h->spec->gpu) == 0 || !sw_suggest_ready(h, 1))
 			continue;
 		if (p->n == PICKS) { /* keep the one that would be served */
 			p->host[0] = p->host[sw_share_pick(p->share, p->n)];
@@ -228,8 +213,9 @@ static struct sw_host *pick(struct sw_daemon *d, const struct sw_slot *s)
 		struct sw_host *h = p.host[best];
 
 		const bool elsewhere = larger_elsewhere(s, h->bytes);
-		if (!elsewhere && (!s->device.gpu || (sw_admission_lanes(s, h->spec->gpu) <= free &&
-						      has_room(s, h->bytes))))
+		if (!elsewhere &&
+		    (!s->device.gpu ||
+		     (sw_device_lanes(&s->device, h->spec->gpu) <= free && has_room(s, h->bytes))))
 			return h;
 		if (!elsewhere && free > 0 && !cleared_elsewhere(d, h, s)) {
 			lead->cleared_for = h->sweep;
@@ -252,14 +238,14 @@ static bool feed_slot(struct sw_daemon *d, struct sw_slot *s)
 		return false;
 	s->next = NULL;
 	if (sw_work_hand_out(h, s, call)) {
-		hold(s, sw_admission_lanes(s, h->spec->gpu));
+		hold(s, sw_device_lanes(&s->device, h->spec->gpu));
 		return false;
 	}
 	s->next = call; /* nothing after all; look again */
 	return !sw_sweep_has_work(h->sched);
 }
 
-void sw_supervisor_feed(struct sw_daemon *d)
+void sw_admission_feed(struct sw_daemon *d)
 {
 	const char *why;
 
@@ -276,3 +262,16 @@ void sw_supervisor_feed(struct sw_daemon *d)
 			i = (size_t)s->lead + s->device.lanes - 1;
 	}
 }
+
+/* LOST counts against the trial, which runs again only so often; RELEASE does not. */
+static void on_lost(struct sw_daemon *d, const struct sw_slot_lost *lost)
+{
+	sw_driver_attempt_over(
+		d->hosts[lost->sweep - 1], lost->blamed ? SW_EVENT_LOST : SW_EVENT_RELEASE,
+		(uint64_t)lost->trial, (uint32_t)lost->attempt, lost->cause, lost->heard_ms);
+}
+
+const struct sw_slot_events sw_admission_events = {
+	.free = sw_admission_feed,
+	.lost = on_lost,
+};

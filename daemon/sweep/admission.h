@@ -19,17 +19,18 @@
 struct sw_daemon;
 struct sw_host;
 struct sw_slot;
+struct sw_slot_events;
 
-/* Lanes that such a trial takes there; 0: it does not go there. */
-unsigned sw_admission_lanes(const struct sw_slot *s, double gpu);
-bool sw_supervisor_suits(const struct sw_slot *s, double gpu);
 /* True, and one line in out, when no slot that would do for such a trial is up. */
-bool sw_supervisor_short(const struct sw_daemon *d, double gpu, char *out, size_t cap);
+bool sw_admission_short(const struct sw_daemon *d, double gpu, char *out, size_t cap);
 /* True, and a few words in out, when the slot is up and free and still not for the sweep's next
  * trial: too few lanes or bytes beside what runs there, or a GPU that waits for something else. */
 bool sw_admission_hinders(const struct sw_slot *s, const struct sw_host *h, char *out, size_t cap);
+/* What the slots tell: free ones are given work, and an attempt whose worker ended is over. */
+extern const struct sw_slot_events sw_admission_events;
+
 /* Gives free slots the work there is. Call it whenever work or a slot may have become free. */
-void sw_supervisor_feed(struct sw_daemon *d);
+void sw_admission_feed(struct sw_daemon *d);
 
 /* After workers were adopted: trials that have several lanes have them again. */
 void sw_admission_adopted(struct sw_daemon *d);

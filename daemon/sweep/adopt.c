@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/slot/supervisor.h"
+#include "daemon/sweep/admission.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/host.h"
 #include "store/read.h"
@@ -18,8 +19,6 @@
 
 struct rows {
 	struct sw_daemon *d;
-	const struct sw_executor *executor;
-	sw_ended_cb *ended;
 	unsigned *lanes; /* [slot_n]: of the process whose first row is that slot's */
 	char worker[33]; /* of the process that the last rows were about */
 	int64_t first;   /* its first row */
@@ -77,7 +76,7 @@ static bool adopt_row(const struct sw_row_slot *row, void *arg)
 			return true;
 	} else if (r->lanes[row->slot] != s->device.lanes) {
 		return true; /* it has more or fewer lanes than there are to be */
-	} else if (r->executor->adopt(d->loop, row->handle, r->ended, s, &s->proc, &err) != SW_OK) {
+	} else if (sw_supervisor_adopt(s, row->handle, &err) != SW_OK) {
 		sw_log(SW_LOG_INFO, "worker.gone", "slot=%lld why=\"%s\"", (long long)row->slot,
 		       err.msg);
 		return true;
@@ -115,19 +114,13 @@ static bool dismiss_row(const struct sw_row_slot *row, void *arg)
 {
 	struct rows *r = arg;
 	struct sw_daemon *d = r->d;
-	struct sw_proc *p = NULL;
-	struct sw_err err = SW_ERR_INIT;
 
 	if (row->slot >= 0 && (uint64_t)row->slot < d->slot_n &&
 	    strcmp(row->worker, d->slots[row->slot].worker) == 0)
 		return true;
 	if (strcmp(row->worker, r->worker) == 0) { /* another lane of one that was just ended */
 		release_of(d, (int32_t)row->slot);
-	} else if (r->executor->adopt(d->loop, row->handle, NULL, NULL, &p, &err) == SW_OK) {
-		sw_log(SW_LOG_INFO, "worker.dismissed", "slot=%lld pid=%ld", (long long)row->slot,
-		       r->executor->pid(p));
-		r->executor->stop(p, true);
-		r->executor->forget(p);
+	} else if (sw_supervisor_dismiss(d, row->slot, row->handle)) {
 		release_of(d, (int32_t)row->slot);
 		(void)snprintf(r->worker, sizeof r->worker, "%s", row->worker);
 	}
@@ -208,8 +201,7 @@ static void release_orphans(struct sw_daemon *d)
 	}
 }
 
-sw_status sw_adopt_workers(struct sw_daemon *d, const struct sw_executor *executor,
-			   sw_ended_cb *ended, struct sw_err *err)
+sw_status sw_adopt_workers(struct sw_daemon *d, struct sw_err *err)
 {
 	sw_row_slot_cb *const passes[] = {count_row, adopt_row, dismiss_row};
 	unsigned *lanes = sw_calloc(d->slot_n + 1, sizeof *lanes);
@@ -218,11 +210,7 @@ sw_status sw_adopt_workers(struct sw_daemon *d, const struct sw_executor *execut
 	if (lanes == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
 	for (size_t i = 0; rc == SW_OK && i < sizeof passes / sizeof passes[0]; i++) {
-		struct rows r = {.d = d,
-				 .executor = executor,
-				 .ended = ended,
-				 .lanes = lanes,
-				 .cb = passes[i]};
+		struct rows r = {.d = d, .lanes = lanes, .cb = passes[i]};
 
 		sw_store_read_now(d->store, read_rows, &r);
 		if (r.rc != SW_OK)

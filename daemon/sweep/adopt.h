@@ -3,14 +3,12 @@
 #define SW_DAEMON_SWEEP_ADOPT_H
 
 #include "base/status.h"
-#include "daemon/slot/executor.h"
 
 struct sw_daemon;
 
-/* For the slots of d, all DOWN: those whose worker lives become STARTING or BUSY, with `ended`
- * called for the slot when it ends. Ends workers that no slot wants, and running trials that no
- * worker has. */
-SW_NODISCARD sw_status sw_adopt_workers(struct sw_daemon *d, const struct sw_executor *executor,
-					sw_ended_cb *ended, struct sw_err *err);
+/* Between sw_supervisor_open() and sw_supervisor_start(), and after sw_host_recover_all(). The slots
+ * whose worker lives become STARTING or BUSY. Workers that no slot wants are ended, and so are the
+ * attempts that no worker has. */
+SW_NODISCARD sw_status sw_adopt_workers(struct sw_daemon *d, struct sw_err *err);
 
 #endif

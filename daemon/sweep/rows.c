@@ -124,7 +124,7 @@ static double share_of(const struct sw_host *h, int32_t slot)
 	if (slot < 0 || !h->d->slots[slot].device.gpu)
 		return 0.0;
 	const struct sw_slot *s = &h->d->slots[slot];
-	return (double)sw_admission_lanes(s, h->spec->gpu) / s->device.lanes;
+	return (double)sw_device_lanes(&s->device, h->spec->gpu) / s->device.lanes;
 }
 
 static void on_start(struct sw_change *c, struct sw_host *h, const struct sw_action *a,

@@ -5,7 +5,7 @@
 #include "daemon/daemon.h"
 #include "daemon/die.h"
 #include "daemon/net/call.h"
-#include "daemon/slot/supervisor.h"
+#include "daemon/sweep/admission.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/host.h"
 #include "daemon/sweep/suggest_internal.h"
@@ -124,7 +124,7 @@ static void on_job(uv_work_t *work, int status)
 		s->chain = false;
 	}
 	sw_suggest_serve(s);
-	sw_supervisor_feed(s->h->d);
+	sw_admission_feed(s->h->d);
 	sw_suggest_plan(s);
 }
 

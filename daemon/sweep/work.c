@@ -6,7 +6,7 @@
 #include "daemon/net/call.h"
 #include "daemon/net/conn.h"
 #include "daemon/plan/metrics.h"
-#include "daemon/slot/supervisor.h"
+#include "daemon/sweep/admission.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/hold.h"
 #include "daemon/sweep/host.h"
@@ -268,7 +268,7 @@ void sw_work_report(struct sw_host *h, struct sw_call *call)
 		}
 	}
 	sw_buf_fini(&text);
-	sw_supervisor_feed(h->d);
+	sw_admission_feed(h->d);
 }
 
 /* --- heartbeat --- */
@@ -378,5 +378,5 @@ void sw_work_tell(struct sw_host *h, struct sw_call *call)
 		sw_change_drop(c);
 		sw_call_error(call, &err);
 	}
-	sw_supervisor_feed(h->d);
+	sw_admission_feed(h->d);
 }

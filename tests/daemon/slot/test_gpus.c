@@ -1,10 +1,9 @@
 /* tests/daemon/slot/test_gpus.c — what follows from readings for the slots of a daemon, with the
- * stand-in of tests/fake/nvml.c; and how many lanes a trial takes. */
+ * stand-in of tests/fake/nvml.c. */
 #include "base/fault.h"
 #include "daemon/daemon.h"
 #include "daemon/slot/gpus.h"
 #include "daemon/slot/supervisor.h"
-#include "daemon/sweep/admission.h"
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,7 +75,7 @@ START_TEST(gpus_row_says_what_each_slot_may)
 
 	ck_assert_int_eq(sw_gpus_start(&d, &err), SW_OK);
 	ck_assert_ptr_nonnull(sw_gpus_view(&d));
-	sw_gpus_take(&d);
+	ck_assert(sw_gpus_judge(&d));
 	for (size_t i = 0; i < SLOTS; i++) {
 		const struct sw_card *c = sw_gpus_card(&d, &slots[i]);
 
@@ -97,7 +96,7 @@ START_TEST(gpus_without_a_worker_wait_for_a_reading_that_began_since)
 	bool failed = true;
 
 	ck_assert_int_eq(sw_gpus_start(&d, &err), SW_OK);
-	sw_gpus_take(&d);
+	ck_assert(sw_gpus_judge(&d));
 	const int64_t died_us = d.gpus->begun_us;
 	ck_assert(!sw_gpus_looked_at(&d, &slots[0], died_us, &failed));
 	ck_assert(!failed);
@@ -136,7 +135,7 @@ START_TEST(gpus_without_memory_fail_cleanly_at_each_call)
 			ck_assert_ptr_null(sw_gpus_view(&d));
 			ck_assert_int_eq(d.gpus->err.code, SW_NOMEM);
 			ck_assert_ptr_null(sw_gpus_card(&d, &slots[0]));
-			sw_gpus_take(&d);
+			ck_assert(!sw_gpus_judge(&d));
 		} else if (fired) {
 			refused++;
 			ck_assert_int_eq(rc, SW_NOMEM);
@@ -154,47 +153,19 @@ START_TEST(gpus_without_memory_fail_cleanly_at_each_call)
 END_TEST
 #endif
 
-START_TEST(admission_row_takes_lanes_by_its_part)
-{
-	static const struct {
-		bool gpu;
-		unsigned lanes;
-		double part;
-		unsigned takes;
-	} rows[] = {
-		{false, 1, 0.0, 1},    {false, 1, -1.0, 1},  {false, 1, 0.25, 0},
-		{false, 1, 1.0, 0},    {true, 1, 0.0, 1},    {true, 1, -1.0, 0},
-		{true, 1, 0.01, 1},    {true, 1, 1.0, 1},    {true, 4, 0.0, 1},
-		{true, 4, 0.25, 1},    {true, 4, 0.26, 2},   {true, 4, 1.0, 4},
-		{true, 32, 0.25, 8},   {true, 32, 0.001, 1}, {true, 32, 1.0, 32},
-		{true, 3, 1.0 / 3, 1}, {true, 10, 0.3, 3},   {true, 8, 0.5000001, 5},
-	};
-
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		const struct sw_slot s = {.device = {.gpu = rows[i].gpu, .lanes = rows[i].lanes}};
-
-		ck_assert_msg(sw_admission_lanes(&s, rows[i].part) == rows[i].takes,
-			      "row %zu: %u lanes", i, sw_admission_lanes(&s, rows[i].part));
-		ck_assert_int_eq(sw_supervisor_suits(&s, rows[i].part), rows[i].takes > 0);
-	}
-}
-END_TEST
-
 int main(void)
 {
 	Suite *suite = suite_create("gpus");
-	TCase *tcase = tcase_create("stand-in"), *pure = tcase_create("lanes");
+	TCase *tcase = tcase_create("stand-in");
 	SRunner *runner = srunner_create(suite);
 
 	suite_add_tcase(suite, tcase);
-	suite_add_tcase(suite, pure);
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, gpus_row_says_what_each_slot_may);
 	tcase_add_test(tcase, gpus_without_a_worker_wait_for_a_reading_that_began_since);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, gpus_without_memory_fail_cleanly_at_each_call);
 #endif
-	tcase_add_test(pure, admission_row_takes_lanes_by_its_part);
 	srunner_run_all(runner, CK_ENV);
 	const int failed = srunner_ntests_failed(runner);
 	srunner_free(runner);
