@@ -345,6 +345,7 @@ void sw_daemon_fini(struct sw_daemon *d)
 	d->store = NULL;
 	sw_supervisor_free(d);
 	sw_gpus_free(d);
+	sw_watch_free_all(d);
 	sw_host_free_all(d);
 	sw_checkpoint_free(d);
 	sw_methods_destroy(d->methods);

@@ -2,7 +2,6 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "daemon/api/handlers.h"
-#include "daemon/api/watch.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
 #include "daemon/sweep/admission.h"
@@ -116,7 +115,7 @@ static void edit(struct sw_host *h, struct sw_call *call)
 		sw_call_error(call, &err);
 		return;
 	}
-	sw_watch_changed(h, 0);
+	sw_changes_note(&h->changes, 0);
 	sw_budget_changed(h);
 	sw_admission_feed(h->d);
 }

@@ -3,7 +3,6 @@
 #include "daemon/api/front.h"
 #include "daemon/api/handlers.h"
 #include "daemon/api/lookup.h"
-#include "daemon/api/watch.h"
 #include "daemon/daemon.h"
 #include "daemon/sweep/admission.h"
 #include "daemon/sweep/driver.h"
@@ -49,7 +48,7 @@ static void control(struct sw_host *h, struct sw_call *call, enum sw_event_kind 
 		write_control(h, kind, &c->reply);
 	}
 	sw_change_commit(c);
-	sw_watch_changed(h, 0);
+	sw_changes_note(&h->changes, 0);
 	sw_admission_feed(h->d);
 }
 

@@ -11,9 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHANGED_MAX 512  /* trials in one update; more are left for the next */
-#define NOTED_MAX   2048 /* trials noted; beyond, the next update is a fresh snapshot */
-#define RESET_ROWS  200  /* trials of such a one */
+#define CHANGED_MAX 512                   /* trials in one update; more are left for the next */
+#define RESET_ROWS  200                   /* trials of such a one */
 #define UPDATE_FULL ((size_t)1024 * 1024) /* of trials: what is left goes into the next update */
 #define UPDATE_MAX  ((size_t)16 * 1024 * 1024)
 
@@ -24,6 +23,12 @@ struct sw_watcher {
 	bool ready;    /* its snapshot was answered: updates may follow */
 	bool behind;   /* it missed an update for want of room: the next one must be a fresh
 		      * snapshot */
+};
+
+struct sw_watch { /* a sweep's */
+	struct sw_watcher *watchers;
+	uint64_t feeds; /* snapshots and updates asked of the store */
+	bool feeding;   /* a read for an update is under way */
 };
 
 /* One read for a snapshot or an update: pieces of JSON that finish() puts together on the loop. */
@@ -196,34 +201,42 @@ static struct sw_buf write_view(struct feed *f)
 	return out;
 }
 
-static void drop_watcher(struct sw_watcher **at)
+static bool is_watched(const struct sw_host *h)
+{
+	return h->watch != NULL && h->watch->watchers != NULL;
+}
+
+static void drop_watcher(struct sw_host *h, struct sw_watcher **at)
 {
 	struct sw_watcher *w = *at;
 
 	*at = w->next;
 	w->conn->n_watches--;
 	free(w);
+	h->changes.watched = is_watched(h);
 }
 
-void sw_watch_free(struct sw_host *h)
+void sw_watch_free_all(struct sw_daemon *d)
 {
-	struct sw_watcher *w = h->watchers, *next;
-
-	for (; w != NULL; w = next) {
-		next = w->next;
-		free(w);
+	for (size_t i = 0; i < d->host_n; i++) {
+		free(d->hosts[i]->watch); /* its watchers went with their connections */
+		d->hosts[i]->watch = NULL;
 	}
-	h->watchers = NULL;
 }
 
 void sw_watch_drop_conn(struct sw_daemon *d, struct sw_conn *c)
 {
-	for (size_t i = 0; c->n_watches > 0 && i < d->host_n; i++)
-		for (struct sw_watcher **at = &d->hosts[i]->watchers; *at != NULL;)
+	for (size_t i = 0; c->n_watches > 0 && i < d->host_n; i++) {
+		struct sw_host *h = d->hosts[i];
+
+		if (h->watch == NULL)
+			continue;
+		for (struct sw_watcher **at = &h->watch->watchers; *at != NULL;)
 			if ((*at)->conn == c)
-				drop_watcher(at);
+				drop_watcher(h, at);
 			else
 				at = &(*at)->next;
+	}
 }
 
 /* The watcher of a connection, made if need be. NULL: no memory. */
@@ -231,15 +244,16 @@ static struct sw_watcher *add_watcher(struct sw_host *h, struct sw_conn *c)
 {
 	struct sw_watcher *w;
 
-	for (w = h->watchers; w != NULL; w = w->next)
+	for (w = h->watch->watchers; w != NULL; w = w->next)
 		if (w->conn == c)
 			return w; /* once is enough */
 	w = sw_calloc(1, sizeof *w);
 	if (w == NULL)
 		return NULL;
-	w->next = h->watchers;
+	w->next = h->watch->watchers;
 	w->conn = c;
-	h->watchers = w;
+	h->watch->watchers = w;
+	h->changes.watched = true;
 	c->n_watches++;
 	if (!uv_is_active((uv_handle_t *)&h->d->feed)) /* a running one is not put off */
 		(void)uv_timer_start(&h->d->feed, sw_watch_on_feed, SW_WATCH_MS, SW_WATCH_MS);
@@ -252,19 +266,19 @@ static void on_snapshot(void *arg)
 	struct sw_host *h = f->h;
 	struct sw_conn *c = f->call->conn;
 
-	for (struct sw_watcher **at = &h->watchers; *at != NULL; at = &(*at)->next) {
+	for (struct sw_watcher **at = &h->watch->watchers; *at != NULL; at = &(*at)->next) {
 		if ((*at)->conn != c)
 			continue;
 		if (f->rc == SW_OK && !f->ends) {
 			(*at)->ready = true;
 			(*at)->from = f->number;
 		} else if (!(*at)->ready) {
-			drop_watcher(at); /* nothing more will happen */
+			drop_watcher(h, at); /* nothing more will happen */
 		}
 		break;
 	}
 	/* What ended meanwhile must still be told, though nothing more may change. */
-	h->header_changed = true;
+	h->changes.any = true;
 	if (f->rc != SW_OK) {
 		sw_call_error(f->call, &f->err);
 	} else {
@@ -277,12 +291,15 @@ static void on_snapshot(void *arg)
 
 static struct feed *new_feed(struct sw_host *h)
 {
-	struct feed *f = sw_calloc(1, sizeof *f);
+	struct feed *f;
 
+	if (h->watch == NULL)
+		h->watch = sw_calloc(1, sizeof *h->watch);
+	f = h->watch != NULL ? sw_calloc(1, sizeof *f) : NULL;
 	if (f == NULL)
 		return NULL;
 	f->h = h;
-	f->number = ++h->feeds;
+	f->number = ++h->watch->feeds;
 	f->sweep = h->sweep;
 	f->maximize = h->maximize;
 	f->now_ms = h->d->clock->wall_ms();
@@ -295,7 +312,8 @@ static struct feed *new_feed(struct sw_host *h)
 
 void sw_watch_start(struct sw_host *h, struct sw_call *call)
 {
-	struct feed *f = new_feed(h);
+	/* A connection that has closed is told of no more: it would stay a watcher for ever. */
+	struct feed *f = sw_call_gone(call) ? NULL : new_feed(h);
 	struct sw_err err = SW_ERR_INIT;
 
 	/* The watcher is there from now on, so that what changes while the snapshot is read is
@@ -309,39 +327,17 @@ void sw_watch_start(struct sw_host *h, struct sw_call *call)
 				  on_snapshot, f) == SW_OK)
 			return;
 	}
-	for (struct sw_watcher **at = &h->watchers; *at != NULL; at = &(*at)->next)
-		if ((*at)->conn == call->conn && !(*at)->ready) {
-			drop_watcher(at);
-			break;
-		}
-	if (f != NULL)
+	if (f != NULL) {
+		struct sw_watcher **at = &h->watch->watchers;
+
+		while (*at != NULL && ((*at)->conn != call->conn || (*at)->ready))
+			at = &(*at)->next;
+		if (*at != NULL)
+			drop_watcher(h, at);
 		free_feed(f);
+	}
 	(void)sw_err_set(&err, SW_BUSY, "too much waits for the store; try again");
 	sw_call_error(call, &err);
-}
-
-void sw_watch_changed(struct sw_host *h, uint64_t trial)
-{
-	h->header_changed = true;
-	if (trial == 0 || h->watchers == NULL || h->overflowed)
-		return;
-	for (size_t i = h->changed_n; i > 0 && i + 64 > h->changed_n; i--)
-		if (h->changed[i - 1] == trial)
-			return; /* a few of the latest are enough to catch a chatty trial */
-	if (h->changed_n == h->changed_cap) {
-		const size_t cap = h->changed_cap == 0 ? 64 : h->changed_cap * 2;
-		uint64_t *grown = cap > NOTED_MAX ? NULL
-						  : sw_realloc(h->changed, cap * sizeof *grown);
-
-		if (grown == NULL) { /* too many to name: a fresh snapshot says it all */
-			h->overflowed = true;
-			h->changed_n = 0;
-			return;
-		}
-		h->changed = grown;
-		h->changed_cap = cap;
-	}
-	h->changed[h->changed_n++] = trial;
 }
 
 static bool has_room(const struct sw_watcher *w)
@@ -352,7 +348,7 @@ static bool has_room(const struct sw_watcher *w)
 /* A fresh snapshot goes to everyone, other updates to those that missed none. */
 static void send_update(struct sw_host *h, const struct feed *f, const char *text)
 {
-	for (struct sw_watcher *w = h->watchers, *next; w != NULL; w = next) {
+	for (struct sw_watcher *w = h->watch->watchers, *next; w != NULL; w = next) {
 		next = w->next;
 		if (!w->ready || f->number < w->from || (w->behind && !f->snapshot))
 			continue;
@@ -368,9 +364,9 @@ static void on_update(void *arg)
 	struct sw_host *h = f->h;
 	bool sent = false;
 
-	h->feeding = false;
+	h->watch->feeding = false;
 	for (size_t i = f->read_n; i < f->changed_n; i++)
-		sw_watch_changed(h, f->changed[i]); /* had no place in this one */
+		sw_changes_note(&h->changes, f->changed[i]); /* had no place in this one */
 	if (f->rc == SW_OK) {
 		struct sw_buf out = write_view(f);
 
@@ -380,12 +376,13 @@ static void on_update(void *arg)
 		sw_buf_fini(&out);
 	}
 	if (!sent)
-		h->overflowed = true; /* what it had to tell is told by the next one */
+		h->changes.overflowed = true; /* what it had to tell is told by the next one */
 	/* Whoever got the update that shows the end has got the last one. */
-	const bool last = sent && f->ends && ended(h) && h->changed_n == 0 && !h->overflowed;
-	for (struct sw_watcher **at = &h->watchers; last && *at != NULL;) {
+	const bool last = sent && f->ends && ended(h) && h->changes.n == 0 &&
+			  !h->changes.overflowed;
+	for (struct sw_watcher **at = &h->watch->watchers; last && *at != NULL;) {
 		if ((*at)->ready && !(*at)->behind)
-			drop_watcher(at);
+			drop_watcher(h, at);
 		else
 			at = &(*at)->next;
 	}
@@ -395,47 +392,40 @@ static void on_update(void *arg)
 /* Does someone wait for a fresh snapshot that could be sent now? */
 static bool someone_behind(const struct sw_host *h)
 {
-	for (const struct sw_watcher *w = h->watchers; w != NULL; w = w->next)
+	for (const struct sw_watcher *w = h->watch->watchers; w != NULL; w = w->next)
 		if (w->behind && has_room(w))
 			return true;
 	return false;
 }
 
-static void feed_host(struct sw_host *h)
+static void feed_watchers(struct sw_host *h)
 {
-	const bool fresh = h->overflowed || someone_behind(h);
-	struct feed *f;
-	size_t n = h->changed_n;
+	struct sw_changes *c = &h->changes;
 
-	if (h->watchers == NULL || h->feeding || (!fresh && !h->header_changed && n == 0))
+	if (!is_watched(h) || h->watch->feeding)
 		return;
-	f = new_feed(h);
+	const bool fresh = c->overflowed || someone_behind(h);
+	if (!fresh && !c->any && c->n == 0)
+		return;
+	struct feed *f = new_feed(h);
 	if (f == NULL)
 		return;
 	if (fresh) {
 		f->snapshot = true;
 		f->rows = RESET_ROWS;
 		f->last = (int64_t)sw_sweep_trial_n(h->sched);
-		n = 0;
+	} else {
+		f->changed_n = c->n < CHANGED_MAX ? c->n : CHANGED_MAX;
+		if (f->changed_n > 0)
+			memcpy(f->changed, c->trials, f->changed_n * sizeof *c->trials);
 	}
-	if (n > CHANGED_MAX)
-		n = CHANGED_MAX;
-	if (n > 0)
-		memcpy(f->changed, h->changed, n * sizeof *h->changed);
-	f->changed_n = n;
 	if (sw_store_read(h->d->store, SW_READ_LONG, NULL, read_feed, on_update, f) != SW_OK) {
 		free_feed(f);
 		return;
 	}
-	h->feeding = true;
-	h->header_changed = false;
-	if (fresh) {
-		h->overflowed = false;
-		h->changed_n = 0;
-	} else if (n > 0) {
-		h->changed_n -= n;
-		memmove(h->changed, h->changed + n, h->changed_n * sizeof *h->changed);
-	}
+	h->watch->feeding = true;
+	/* What changes from here on is for the next update. */
+	sw_changes_seen(c, f->changed_n, fresh);
 }
 
 void sw_watch_on_feed(uv_timer_t *t)
@@ -444,8 +434,8 @@ void sw_watch_on_feed(uv_timer_t *t)
 	bool any = false;
 
 	for (size_t i = 0; i < d->host_n; i++) {
-		any = any || d->hosts[i]->watchers != NULL;
-		feed_host(d->hosts[i]);
+		any = any || is_watched(d->hosts[i]);
+		feed_watchers(d->hosts[i]);
 	}
 	if (!any)
 		(void)uv_timer_stop(t);

@@ -1,7 +1,7 @@
 /*
  * daemon/api/watch.h — sweep.watch: a snapshot, then at most five updates a second of what changed.
  *
- * Changes are only noted (sw_watch_changed); an update reads the noted trials from the store, so it
+ * An update reads the trials that were noted as changed (daemon/sweep/changes.h) from the store, so it
  * shows what was committed and costs the same however many reports came in between. A watcher that
  * does not read is cut by the limits of its connection (daemon/net/conn.h) and disturbs nobody
  * else.
@@ -21,10 +21,8 @@ struct sw_host;
 
 /* Answers the call with a snapshot and adds its connection as a watcher. */
 void sw_watch_start(struct sw_host *h, struct sw_call *call);
-/* trial 0: only the sweep's header. */
-void sw_watch_changed(struct sw_host *h, uint64_t trial);
 void sw_watch_drop_conn(struct sw_daemon *d, struct sw_conn *c);
-void sw_watch_free(struct sw_host *h);
+void sw_watch_free_all(struct sw_daemon *d); /* after the loop has ended */
 void sw_watch_on_feed(uv_timer_t *t);
 
 #endif

@@ -1,7 +1,6 @@
 #include "daemon/sweep/driver.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "daemon/api/watch.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
 #include "daemon/net/call.h"
@@ -149,9 +148,7 @@ sw_status sw_driver_step(struct sw_change *c, struct sw_host *h, const struct sw
 	}
 	for (size_t i = 0; i < step.n; i++)
 		sw_rows_action(c, h, event, slot, number, &step.v[i]);
-	if (event->kind == SW_EVENT_REPORT) {
-		sw_watch_changed(h, event->trial);
-	} else {
+	if (event->kind != SW_EVENT_REPORT) {
 		const struct sw_row_event row = {
 			.sweep = h->sweep,
 			.ev = (int64_t)number,
@@ -172,6 +169,7 @@ sw_status sw_driver_step(struct sw_change *c, struct sw_host *h, const struct sw
 	sw_suggest_changed(h);
 	sw_asks_changed(h);
 	sw_settle_changed(h);
+	sw_changes_stepped(c, h, event, &step);
 	if (actions != NULL)
 		*actions = &step;
 	if (ev != NULL)

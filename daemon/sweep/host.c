@@ -1,6 +1,5 @@
 #include "daemon/sweep/host.h"
 #include "base/memory.h"
-#include "daemon/api/watch.h"
 #include "daemon/daemon.h"
 #include "daemon/sweep/suggest.h"
 #include <stdlib.h>
@@ -23,7 +22,6 @@ static void free_host(struct sw_host *h)
 {
 	if (h == NULL)
 		return;
-	sw_watch_free(h);
 	sw_suggest_free(h);
 	sw_spec_destroy(h->spec);
 	sw_sweep_destroy(h->sched);
@@ -31,7 +29,7 @@ static void free_host(struct sw_host *h)
 	free(h->metric);
 	free(h->method);
 	free(h->runs);
-	free(h->changed);
+	sw_changes_fini(&h->changes);
 	free(h->heirs.v);
 	free(h->keeping.open);
 	free(h->keeping.ended);

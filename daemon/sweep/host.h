@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "daemon/sweep/ask_wait.h"
 #include "daemon/sweep/budget.h"
+#include "daemon/sweep/changes.h"
 #include "daemon/sweep/checkpoint.h"
 #include "daemon/sweep/edit.h"
 #include "sched/sweep/share.h"
@@ -25,7 +26,7 @@ struct sw_daemon;
 struct sw_call;
 struct sw_db;
 struct sw_suggester;
-struct sw_watcher;
+struct sw_watch;
 
 #define SW_RUN_GPU 60000 /* a whole GPU: what parts are counted in */
 
@@ -79,12 +80,9 @@ struct sw_host {
 	struct sw_suggester *suggest; /* NULL: its sampler needs none */
 	struct sw_asks asks;          /* that wait for a trial */
 
-	struct sw_watcher *watchers;
-	uint64_t feeds;    /* snapshots and updates asked of the store */
-	uint64_t *changed; /* trials that changed since the last update was read */
-	size_t changed_n, changed_cap;
-	bool overflowed;              /* too many changed: the next update is a fresh snapshot */
-	bool header_changed, feeding; /* feeding: a read for an update is under way */
+	struct sw_changes changes; /* since the last update to its watchers was read */
+	struct sw_watch *watch;    /* who watches: kept here for daemon/api/watch.c; NULL: nobody
+				      ever did */
 
 	struct sw_waiting *waiting; /* calls that wait for the state machine to be loaded */
 };

@@ -5,7 +5,6 @@
 #include "daemon/sweep/rows.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "daemon/api/watch.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
 #include "daemon/net/call.h"
@@ -307,5 +306,4 @@ void sw_rows_action(struct sw_change *c, struct sw_host *h, const struct sw_even
 		on_sweep(c, h, a);
 		break;
 	}
-	sw_watch_changed(h, a->kind == SW_ACTION_SWEEP ? 0 : a->trial);
 }

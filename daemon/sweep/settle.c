@@ -1,6 +1,5 @@
 #include "daemon/sweep/settle.h"
 #include "base/log.h"
-#include "daemon/api/watch.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
 #include "daemon/net/call.h"
@@ -64,7 +63,7 @@ void sw_settle_go(struct sw_daemon *d)
 		h->settle_call = NULL;
 		if (c->call != NULL)
 			sw_settle_answer(h, &c->reply);
-		sw_watch_changed(h, 0);
+		sw_changes_note(&h->changes, 0);
 	}
 	c->then = on_slice;
 	c->arg = d;

@@ -1,7 +1,6 @@
 #include "daemon/sweep/work.h"
 #include "base/clock.h"
 #include "base/memory.h"
-#include "daemon/api/watch.h"
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
 #include "daemon/net/conn.h"
@@ -109,7 +108,7 @@ static void refuse_metric(struct sw_host *h, struct sw_call *call, const cJSON *
 	sw_metrics_explain(h->metric, metrics, &err);
 	if (h->driven) {
 		(void)snprintf(h->note, sizeof h->note, "%.239s", err.msg);
-		sw_watch_changed(h, 0);
+		sw_changes_note(&h->changes, 0);
 		sw_call_error(call, &err);
 		return;
 	}

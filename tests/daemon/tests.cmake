@@ -1,4 +1,5 @@
 sw_test(daemon/slot/test_card.c sw_daemon)
+sw_test(daemon/sweep/test_changes.c sw_daemon)
 sw_test(daemon/sweep/test_checkpoint.c sw_daemon)
 sw_test(daemon/slot/test_device.c sw_daemon)
 sw_test(daemon/sweep/test_edit.c sw_daemon)

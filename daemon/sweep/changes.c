@@ -1,0 +1,61 @@
+#include "daemon/sweep/changes.h"
+#include "base/memory.h"
+#include "daemon/sweep/host.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define LATEST 64 /* of the names, where a trial is looked for before it is named again */
+
+void sw_changes_note(struct sw_changes *c, uint64_t trial)
+{
+	c->any = true;
+	if (trial == 0 || !c->watched || c->overflowed)
+		return;
+	for (size_t i = c->n; i > 0 && i + LATEST > c->n; i--)
+		if (c->trials[i - 1] == trial)
+			return; /* a few of the latest are enough to catch a chatty trial */
+	if (c->n == c->cap) {
+		const size_t cap = c->cap == 0 ? 64 : c->cap * 2;
+		uint64_t *grown = cap > SW_CHANGES_MAX ? NULL
+						       : sw_realloc(c->trials, cap * sizeof *grown);
+
+		if (grown == NULL) {
+			c->overflowed = true;
+			c->n = 0;
+			return;
+		}
+		c->trials = grown;
+		c->cap = cap;
+	}
+	c->trials[c->n++] = trial;
+}
+
+void sw_changes_stepped(struct sw_change *change, struct sw_host *h, const struct sw_event *event,
+			const struct sw_actions *step)
+{
+	struct sw_changes *c = &h->changes;
+
+	(void)change;
+	for (size_t i = 0; i < step->n; i++)
+		sw_changes_note(c, step->v[i].kind == SW_ACTION_SWEEP ? 0 : step->v[i].trial);
+	if (event->kind == SW_EVENT_REPORT)
+		sw_changes_note(c, event->trial);
+}
+
+void sw_changes_seen(struct sw_changes *c, size_t n, bool all)
+{
+	c->any = false;
+	if (all) {
+		c->overflowed = false;
+		n = c->n;
+	}
+	c->n -= n;
+	if (c->n > 0)
+		memmove(c->trials, c->trials + n, c->n * sizeof *c->trials);
+}
+
+void sw_changes_fini(struct sw_changes *c)
+{
+	free(c->trials);
+	*c = (struct sw_changes){.trials = NULL};
+}

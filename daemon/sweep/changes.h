@@ -1,0 +1,40 @@
+/*
+ * daemon/sweep/changes.h — what has changed in a sweep since somebody looked last.
+ *
+ * Trials are named only while somebody watches, and no more than SW_CHANGES_MAX of them; beyond, it
+ * is known that too many changed to name.
+ *
+ * Memory   Zeroed is empty; then sw_changes_fini(). Without memory for a name it overflows, too.
+ */
+#ifndef SW_DAEMON_SWEEP_CHANGES_H
+#define SW_DAEMON_SWEEP_CHANGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SW_CHANGES_MAX 2048
+
+struct sw_actions;
+struct sw_change;
+struct sw_event;
+struct sw_host;
+
+struct sw_changes {
+	uint64_t *trials; /* [n], the oldest change first */
+	size_t n, cap;
+	bool watched;    /* set by who watches: trials are to be named */
+	bool any;        /* something changed, be it the sweep itself */
+	bool overflowed; /* too many trials to name */
+};
+
+/* The trial has changed; 0: the sweep itself. O(1). */
+void sw_changes_note(struct sw_changes *c, uint64_t trial);
+/* What a step did to trials and to the sweep. */
+void sw_changes_stepped(struct sw_change *c, struct sw_host *h, const struct sw_event *event,
+			const struct sw_actions *step);
+/* Somebody looks now: the oldest n of the trials are no longer changed; with `all`, none is. */
+void sw_changes_seen(struct sw_changes *c, size_t n, bool all);
+void sw_changes_fini(struct sw_changes *c);
+
+#endif
