@@ -1,6 +1,5 @@
 /*
- * bench/asha.c — pruners, and the samplers that learn under them, on learning curves: how much
- * training it takes to come to a good configuration.
+ * bench/asha.c — the training that pruners, and samplers under them, take to a good configuration.
  *
  * Runs     Whole sweeps on virtual time (bench/lib/sweepsim.h) with 1, 8, 25 and 500 workers;
  *          eta 3, rungs 1, 3, 9, 27.
@@ -17,8 +16,8 @@
  *          bayes(-p)  bayes under stop (promote)
  * Printed  "reach": resource, in full trainings, until the true loss of the best trial that was
  *          trained in full is at or below the median over 101 other seeds of that of the best of
- *          100 random configurations trained in full. "hit", with up to 8 workers, as bench_rungs
- *          has it: resource until the incumbent, the best at the highest rung that any trial has
+ *          100 random configurations trained in full. "hit", with up to 8 workers:
+ *          resource until the incumbent, the best at the highest rung that any trial has
  *          reached, is at or below the median over the seeds of what random points under the same
  *          form of asha (stop, where there is none) end with, as a share of a sweep's budget, 20
  *          full trainings, or five a worker where that is more; followed up to 1.5, which
@@ -101,7 +100,7 @@ static void run_one(void *ctx, size_t i, void *result)
 	const size_t seeds = p->o->seeds, policy = i / seeds % bench_pruning_policies_n;
 	const size_t f = i / seeds / bench_pruning_policies_n % p->families;
 	const size_t mode = i / seeds / bench_pruning_policies_n / p->families;
-	const size_t workers = p->o->parallel[mode];
+	const size_t workers = p->o->parallel.v[mode];
 	const size_t most = most_full(p, workers, policy) * BENCH_EPOCHS;
 	const size_t follow = bench_pruning_follow(p, mode);
 	const struct bench_sim_plan plan = {.family = &p->family[f],
@@ -121,14 +120,6 @@ static void run_one(void *ctx, size_t i, void *result)
 
 /* ---- printing ---- */
 
-static void add_quartiles(struct bench_table *t, size_t column, const double quartiles[3])
-{
-	char text[48];
-
-	bench_stat_text(quartiles, text);
-	bench_table_text(t, column, text);
-}
-
 /* What the budget bought: columns 3 to 5. */
 static void add_hits(const struct bench_pruning *p, size_t mode, size_t f, size_t policy,
 		     struct bench_table *t)
@@ -139,7 +130,7 @@ static void add_hits(const struct bench_pruning *p, size_t mode, size_t f, size_
 
 	for (int k = 0; k < 3; k++)
 		end[k] = bench_pruning_end(p, r, budget, 0.25 * (k + 1));
-	add_quartiles(t, 3, end);
+	bench_stat_cell(t, 3, end);
 	if (!bench_pruning_compared(p, mode, policy))
 		return;
 	const double level = bench_pruning_level(p, mode, f, policy);
@@ -148,8 +139,8 @@ static void add_hits(const struct bench_pruning *p, size_t mode, size_t f, size_
 		hit[k] = bench_pruning_hit(p, mode, r, false, level, 0.25 * (k + 1));
 		trained[k] = bench_pruning_hit(p, mode, r, true, level, 0.25 * (k + 1));
 	}
-	add_quartiles(t, 4, hit);
-	add_quartiles(t, 5, trained);
+	bench_stat_cell(t, 4, hit);
+	bench_stat_cell(t, 5, trained);
 }
 
 static void add_row(const struct bench_pruning *p, size_t mode, size_t f, size_t policy,
@@ -164,14 +155,14 @@ static void add_row(const struct bench_pruning *p, size_t mode, size_t f, size_t
 		full += r[i].full / seeds;
 		ms += r[i].suggest_ms / seeds;
 	}
-	(void)bench_table_row(t, p->family[f].name);
-	bench_table_number(t, 1, (double)p->o->parallel[mode], 0);
+	bench_table_row(t, p->family[f].name);
+	bench_table_number(t, 1, (double)p->o->parallel.v[mode], 0);
 	bench_table_text(t, 2, bench_pruning_policies[policy].name);
-	if (p->o->parallel[mode] <= BENCH_PRUNING_FEW)
+	if (p->o->parallel.v[mode] <= BENCH_PRUNING_FEW)
 		add_hits(p, mode, f, policy, t);
 	for (int k = 0; k < 3; k++)
-		reach[k] = bench_pruning_reach(p, r, p->o->parallel[mode], 0.25 * (k + 1));
-	add_quartiles(t, 6, reach);
+		reach[k] = bench_pruning_reach(p, r, p->o->parallel.v[mode], 0.25 * (k + 1));
+	bench_stat_cell(t, 6, reach);
 	bench_table_number(t, 7, trials, 0);
 	bench_table_number(t, 8, full, 0);
 	bench_table_number(t, 9, ms, 2);
@@ -181,19 +172,17 @@ static void print_means(const struct bench_pruning *p)
 {
 	static const char *const names[] = {"geometric means", "workers", "reach", "hit",
 					    "worst hit",       "hit 27",  "worst", "loss",
-					    "worst loss"};
-	struct bench_table *t = malloc(sizeof *t);
+					    "worst loss",      NULL};
+	struct bench_table *const t = bench_table_create(names);
 
-	assert(t != NULL);
-	bench_table_init(t, names, sizeof names / sizeof *names);
-	for (size_t mode = 0; mode < p->o->modes; mode++) {
+	for (size_t mode = 0; mode < p->o->parallel.n; mode++) {
 		for (size_t k = 0; k < bench_pruning_policies_n; k++) {
 			if (!bench_pruning_wanted(p, k))
 				continue;
 			const struct bench_pruning_means m = bench_pruning_means_of(p, mode, k);
 
-			(void)bench_table_row(t, bench_pruning_policies[k].name);
-			bench_table_number(t, 1, (double)p->o->parallel[mode], 0);
+			bench_table_row(t, bench_pruning_policies[k].name);
+			bench_table_number(t, 1, (double)p->o->parallel.v[mode], 0);
 			bench_table_number(t, 2, m.reach, 1);
 			if (!m.compared)
 				continue;
@@ -205,8 +194,7 @@ static void print_means(const struct bench_pruning *p)
 			bench_table_number(t, 8, m.worst_loss, 2);
 		}
 	}
-	bench_table_print(t);
-	free(t);
+	(void)bench_table_end(t, NULL);
 }
 
 /* Does asha that promotes come to the goal as soon as asha that stops? */
@@ -218,12 +206,12 @@ static void print_promote(const struct bench_pruning *p)
 	/* Who is cut off early counts as never, which says nothing of the two. */
 	if (!bench_pruning_wanted(p, stop) || !bench_pruning_wanted(p, promote) || p->o->budget > 0)
 		return;
-	for (size_t mode = 0; mode < p->o->modes; mode++)
+	for (size_t mode = 0; mode < p->o->parallel.n; mode++)
 		share += log(bench_pruning_means_of(p, mode, promote).reach /
 			     bench_pruning_means_of(p, mode, stop).reach);
 	printf("promote: %.2f of the resource that stop takes to the best of %d (geometric mean "
 	       "over families and numbers of workers)\n",
-	       exp(share / (double)p->o->modes), GOAL_OF);
+	       exp(share / (double)p->o->parallel.n), GOAL_OF);
 }
 
 static size_t runs_of(const struct bench_pruning *p)
@@ -231,7 +219,7 @@ static size_t runs_of(const struct bench_pruning *p)
 	size_t n = 0;
 
 	for (size_t k = 0; k < bench_pruning_policies_n; k++)
-		n += bench_pruning_wanted(p, k) ? p->o->modes * p->families * p->o->seeds : 0;
+		n += bench_pruning_wanted(p, k) ? p->o->parallel.n * p->families * p->o->seeds : 0;
 	return n;
 }
 
@@ -241,7 +229,7 @@ static void print_verdict(const struct bench_pruning *p)
 	static const char *const names[] = {"bayes", "bayes-p"};
 	size_t held = 0, cases = 0;
 
-	for (size_t mode = 0; mode < p->o->modes; mode++) {
+	for (size_t mode = 0; mode < p->o->parallel.n; mode++) {
 		for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
 			const size_t policy = bench_pruning_find(names[k]);
 
@@ -265,62 +253,20 @@ static void print_verdict(const struct bench_pruning *p)
 	       held, cases, HIT_MOST, LOSS_MOST);
 }
 
-/* Every run: after 1 to 60 full trainings. 0 or -1. */
-static int write_curves(const struct bench_pruning *p)
-{
-	if (p->o->curves == NULL)
-		return 0;
-	FILE *const f = fopen(p->o->curves, "w");
-	const size_t seeds = p->o->seeds,
-		     n = p->o->modes * p->families * bench_pruning_policies_n * seeds;
-
-	if (f == NULL) {
-		perror(p->o->curves);
-		return -1;
-	}
-	(void)fprintf(f, "family,workers,policy,seed,trials,full,reach");
-	for (size_t k = 1; k * BENCH_EPOCHS <= BENCH_SIM_KEPT; k++)
-		(void)fprintf(f, ",at %zu", k);
-	for (size_t k = 1; k * BENCH_EPOCHS <= BENCH_SIM_KEPT; k++)
-		(void)fprintf(f, ",any at %zu", k);
-	for (size_t i = 0; i < n; i++) {
-		const struct bench_sim_run *const r = p->run + i;
-		const size_t policy = i / seeds % bench_pruning_policies_n;
-
-		if (!bench_pruning_wanted(p, policy))
-			continue;
-		(void)fprintf(f, "\n%s,%zu,%s,%zu,%u,%u,%g",
-			      p->family[i / seeds / bench_pruning_policies_n % p->families].name,
-			      p->o->parallel[i / seeds / bench_pruning_policies_n / p->families],
-			      bench_pruning_policies[policy].name,
-			      (size_t)p->o->seed_from + i % seeds, r->trials, r->full,
-			      r->reached / BENCH_EPOCHS);
-		for (size_t k = 1; k * BENCH_EPOCHS <= BENCH_SIM_KEPT; k++)
-			(void)fprintf(f, ",%g", r->trained[k * BENCH_EPOCHS - 1]);
-		for (size_t k = 1; k * BENCH_EPOCHS <= BENCH_SIM_KEPT; k++)
-			(void)fprintf(f, ",%g", r->curve[k * BENCH_EPOCHS - 1]);
-	}
-	(void)fprintf(f, "\n");
-	return fclose(f) == 0 ? 0 : -1;
-}
-
 static int print(const struct bench_pruning *p)
 {
-	static const char *const names[] = {"family", "workers", "policy", "end",  "hit",
-					    "hit 27", "reach",   "trials", "full", "ms an ask"};
-	struct bench_table *t = malloc(sizeof *t);
+	static const char *const names[] = {"family", "workers",   "policy", "end",
+					    "hit",    "hit 27",    "reach",  "trials",
+					    "full",   "ms an ask", NULL};
+	struct bench_table *const t = bench_table_create(names);
 
-	assert(t != NULL);
-	bench_table_init(t, names, sizeof names / sizeof *names);
-	for (size_t mode = 0; mode < p->o->modes; mode++)
+	for (size_t mode = 0; mode < p->o->parallel.n; mode++)
 		for (size_t f = 0; f < p->families; f++)
 			for (size_t policy = 0; policy < bench_pruning_policies_n; policy++)
 				if (bench_pruning_wanted(p, policy))
 					add_row(p, mode, f, policy, t);
-	bench_table_print(t);
-	const int rc = bench_table_csv(t, p->o->csv) != 0 || write_curves(p) != 0 ? -1 : 0;
+	const int rc = bench_table_end(t, p->o->csv);
 
-	free(t);
 	for (size_t f = 0; f < p->families; f++)
 		printf("%s: best of %d: %.4g\n", p->family[f].name, GOAL_OF, p->goal[f]);
 	print_means(p);
@@ -385,16 +331,16 @@ static bool can_run(const struct bench_pruning *p)
 		(void)fprintf(stderr, "--set names no policy: %s\n", p->o->sets);
 		return false;
 	}
-	for (size_t mode = 0; mode < p->o->modes; mode++) {
+	for (size_t mode = 0; mode < p->o->parallel.n; mode++) {
 		const size_t full = bench_pruning_budget(p, mode) / BENCH_EPOCHS;
 
-		if (p->o->parallel[mode] > BENCH_PRUNING_FEW || p->o->budget == 0 ||
+		if (p->o->parallel.v[mode] > BENCH_PRUNING_FEW || p->o->budget == 0 ||
 		    p->o->budget >= full)
 			continue;
 		(void)fprintf(stderr,
 			      "runs of %zu full trainings end before the budget of %zu for %zu "
 			      "worker(s): give --trials %zu, or --full %zu\n",
-			      p->o->budget, full, p->o->parallel[mode], full, p->o->budget);
+			      p->o->budget, full, p->o->parallel.v[mode], full, p->o->budget);
 		return false;
 	}
 	return true;
@@ -403,31 +349,26 @@ static bool can_run(const struct bench_pruning *p)
 int main(int argc, char **argv)
 {
 	struct bench_options o = {.seed_from = 10,
-				  .parallel = {1, 8, 25, 500},
-				  .modes = 4,
+				  .parallel = {{1, 8, 25, 500}, 4},
 				  .most_parallel = 1000,
 				  .jobs = 1};
 	struct bench_pruning p = {.o = &o};
 	size_t recorded = 0;
 	int rc = -1;
 
-	if (bench_options_read(&o, argc, argv) != 0) {
-		bench_options_usage(
-			"bench_asha", "--data A,B      families (default all)",
-			"  --set A,B       policies (default all)\n"
-			"  --trials N      full trainings at most, instead of 200\n"
-			"  --full N        the budget, 4 to 40, instead of 20 or 5 a worker\n");
+	if (bench_options_read(&o, "asha", "data,set,seeds,parallel,trials,full,jobs,csv,quick",
+			       "A,B  families (default all)", "A,B  policies (default all)", argc,
+			       argv) != 0)
 		return 2;
-	}
 	if (o.quick) {
 		o.subjects = o.subjects != NULL ? o.subjects : "cross,boost";
-		o.modes = 1;
+		o.parallel.n = 1;
 		o.budget = o.budget > 0 ? o.budget : BENCH_SIM_FULL;
 	}
 	if (o.seeds == 0)
 		o.seeds = o.quick ? 1 : 15;
 	if (add_families(&p, &recorded) == 0 && can_run(&p) && set_goals(&p)) {
-		const size_t n = o.modes * p.families * bench_pruning_policies_n * o.seeds;
+		const size_t n = o.parallel.n * p.families * bench_pruning_policies_n * o.seeds;
 
 		p.run = bench_jobs_run(n, sizeof *p.run, o.jobs, run_one, &p, "runs");
 		if (p.run != NULL)

@@ -1,6 +1,5 @@
 /*
- * bench/ask.c — how long does a sampler take to take in one more result and to make the next
- * suggestion?
+ * bench/ask.c — the time a sampler takes to learn one more result and to make its next suggestion.
  *
  * In this process, on one core: a history of n trials as a search leaves it behind (half of them
  * spread over the box, half around the minimum, at scales from 30% to 0.1% of it), then again and
@@ -9,6 +8,7 @@
  * machine can measure them; the wall's median stands beside. Memory is the growth of the process's
  * peak, history included. Each row is a process of its own.
  */
+#include "bench/lib/flags.h"
 #include "bench/lib/functions.h"
 #include "bench/lib/jobs.h"
 #include "bench/lib/objective.h"
@@ -16,7 +16,6 @@
 #include "sched/sampler/sampler.h"
 #include <assert.h>
 #include <cblas.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,15 +23,14 @@
 #include <sys/resource.h>
 
 #define MAX_D       64
-#define MAX_LIST    16
 #define MAX_REPEATS 1000
 #define BOX         10.0 /* the function is levy in [-BOX, BOX]^d, its minimum at 1 */
 
 struct options {
-	size_t n[MAX_LIST], ns;
-	size_t d[MAX_LIST], ds;
+	struct bench_counts n, d;
 	const char *samplers, *csv;
 	size_t repeats;
+	bool quick;
 };
 
 struct row {
@@ -201,7 +199,7 @@ static int run_row(struct bench_table *t, const struct row *r, size_t repeats, s
 		bench_jobs_free(m, 1, sizeof *m);
 		return -1;
 	}
-	(void)bench_table_row(t, sw_sampler_name(r->kind));
+	bench_table_row(t, sw_sampler_name(r->kind));
 	bench_table_number(t, 1, (double)r->d, 0);
 	bench_table_number(t, 2, (double)r->n, 0);
 	bench_table_number(t, 3, m->p50 * 1e3, 3);
@@ -233,9 +231,9 @@ static int run(const struct options *o, struct bench_table *t, size_t *kept, siz
 			printf("(%s is not in this build)\n", name);
 			continue;
 		}
-		for (size_t i = 0; i < o->ds * o->ns; i++) {
-			r.d = o->d[i / o->ns];
-			r.n = o->n[i % o->ns];
+		for (size_t i = 0; i < o->d.n * o->n.n; i++) {
+			r.d = o->d.v[i / o->n.n];
+			r.n = o->n.v[i % o->n.n];
 			if (run_row(t, &r, o->repeats, kept, asked) != 0)
 				return -1;
 		}
@@ -243,93 +241,40 @@ static int run(const struct options *o, struct bench_table *t, size_t *kept, siz
 	return 0;
 }
 
-static int read_list(size_t *out, size_t *n, const char *text, long min, long max)
-{
-	char *end;
-
-	for (*n = 0; *n < MAX_LIST; text = end + 1) {
-		const long v = strtol(text, &end, 10);
-
-		if (v < min || v > max)
-			return -1;
-		out[(*n)++] = (size_t)v;
-		if (*end != ',')
-			return *end == '\0' ? 0 : -1;
-	}
-	return -1;
-}
-
-static int options(struct options *o, int argc, char **argv)
-{
-	static const struct option known[] = {{"n", required_argument, NULL, 'n'},
-					      {"d", required_argument, NULL, 'd'},
-					      {"samplers", required_argument, NULL, 's'},
-					      {"repeats", required_argument, NULL, 'r'},
-					      {"csv", required_argument, NULL, 'c'},
-					      {"quick", no_argument, NULL, 'q'},
-					      {NULL, 0, NULL, 0}};
-	int c, rc = 0;
-
-	while ((c = getopt_long(argc, argv, "", known, NULL)) != -1 && rc == 0) {
-		size_t one[MAX_LIST], n;
-
-		if (c == 'n') {
-			rc = read_list(o->n, &o->ns, optarg, 1, 1000000);
-		} else if (c == 'd') {
-			rc = read_list(o->d, &o->ds, optarg, 1, MAX_D);
-		} else if (c == 's') {
-			o->samplers = optarg;
-		} else if (c == 'r') {
-			rc = read_list(one, &n, optarg, 1, MAX_REPEATS);
-			o->repeats = rc == 0 ? one[0] : 0;
-		} else if (c == 'c') {
-			o->csv = optarg;
-		} else if (c == 'q') {
-			o->repeats = 3;
-			o->n[0] = 30;
-			o->ns = 1;
-		} else {
-			rc = -1;
-		}
-	}
-	return optind == argc ? rc : -1;
-}
-
 int main(int argc, char **argv)
 {
 	static const char *const names[] = {"refresh", "d",      "n",        "p50 ms",
 					    "p90 ms",  "max ms", "wall p50", "first ms",
-					    "MiB",     "limit",  "kept"};
-	struct options o = {.n = {30, 100, 300, 1000, 3000, 10000},
-			    .ns = 6,
-			    .d = {6, 20},
-			    .ds = 2,
+					    "MiB",     "limit",  "kept",     NULL};
+	struct options o = {.n = {{30, 100, 300, 1000, 3000, 10000}, 6},
+			    .d = {{6, 20}, 2},
 			    .samplers = "bayes,tpe",
 			    .repeats = 60};
-	struct bench_table *t = malloc(sizeof *t);
+	const struct bench_flag flags[] = {
+		{"samplers", BENCH_TEXT, &o.samplers, .help = "A,B  (bayes,tpe)"},
+		{"n", BENCH_COUNTS, &o.n, 1, 1e6, .help = "N,N  trials told before (30 to 10000)"},
+		{"d", BENCH_COUNTS, &o.d, 1, MAX_D, .help = "D,D  parameters (6,20)"},
+		{"repeats", BENCH_COUNT, &o.repeats, 1, MAX_REPEATS,
+		 .help = "R  suggestions of a row (60)"},
+		{"csv", BENCH_TEXT, &o.csv, .help = "FILE  the rows"},
+		{"quick", BENCH_YES, &o.quick, .help = "a short run, to see that all works"},
+		{.name = NULL}};
 	size_t kept = 0, asked = 0;
 
-	assert(t != NULL);
 	openblas_set_num_threads(1);
-	if (options(&o, argc, argv) != 0) {
-		(void)fprintf(
-			stderr,
-			"usage: bench_ask [--samplers A,B] [--n N,N] [--d D,D] [--repeats R] "
-			"[--csv FILE] [--quick]\n"
-			"  --samplers  default bayes,tpe;  --n  trials told before\n"
-			"  --d         parameters;         --repeats  suggestions of a row\n");
-		free(t);
+	if (bench_flags_read("ask", flags, argc, argv) != 0)
 		return 2;
+	if (o.quick) {
+		o.repeats = 3;
+		o.n = (struct bench_counts){{30}, 1};
 	}
-	bench_table_init(t, names, sizeof names / sizeof *names);
-	int rc = run(&o, t, &kept, &asked);
-	bench_table_print(t);
-	if (rc == 0)
-		rc = bench_table_csv(t, o.csv);
-	if (rc == 0)
-		printf("ask: %zu of %zu limits (kept by the median time to tell one result and "
-		       "refresh the suggestion)\n",
-		       kept, asked);
-	free(t);
-	return rc == 0 ? 0 : 1;
+	struct bench_table *const t = bench_table_create(names);
+	const int rc = run(&o, t, &kept, &asked);
+
+	if (bench_table_end(t, rc == 0 ? o.csv : NULL) != 0 || rc != 0)
+		return 1;
+	printf("ask: %zu of %zu limits (kept by the median time to tell one result and refresh the "
+	       "suggestion)\n",
+	       kept, asked);
+	return 0;
 }

@@ -1,6 +1,5 @@
 /*
- * bench/decide.c — how many decisions of ASHA a second, and what a finished trial costs in
- * memory?
+ * bench/decide.c — decisions of ASHA a second, and the memory that a finished trial takes.
  *
  * In this process, one thread. A decision is a report that is judged at a rung (eta 3, rungs
  * from 1 to 243); trials have random curves that keep some of their order from rung to rung, and
@@ -17,22 +16,21 @@
  * made by then. The sweep has no run cap and ends with the last trial made, so what its end
  * costs (an action for each that is paused) is in no row.
  */
+#include "bench/lib/flags.h"
 #include "bench/lib/jobs.h"
 #include "bench/lib/objective.h"
 #include "bench/lib/table.h"
 #include "sched/sweep/sweep.h"
 #include <assert.h>
-#include <getopt.h>
 #include <malloc.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_LIST 16
-#define WINDOW   500 /* trials open at once */
-#define MAX_T    243
-#define PLAYED   1000000u
+#define WINDOW 500 /* trials open at once */
+#define MAX_T  243
+#define PLAYED 1000000u
 
 static const struct kind {
 	const char *name;
@@ -272,15 +270,11 @@ static void play_once(struct play *p)
 	close_play(p);
 }
 
-struct work {
-	const size_t *n;
-};
-
 /* Job i: kind i % KINDS of the size i / KINDS. */
 static void measure(void *ctx, size_t i, void *result)
 {
 	static struct play p;
-	const size_t n = ((const struct work *)ctx)->n[i / KINDS];
+	const size_t n = ((const struct bench_counts *)ctx)->v[i / KINDS];
 	struct result r = {.decisions = 0};
 
 	for (size_t played = 0; played < PLAYED; played += n) {
@@ -294,39 +288,29 @@ static void measure(void *ctx, size_t i, void *result)
 	memcpy(result, &r, sizeof r);
 }
 
-static size_t parse(char *text, size_t *list)
-{
-	size_t n = 0;
-
-	for (char *word = strtok(text, ","); word != NULL && n < MAX_LIST; word = strtok(NULL, ","))
-		list[n++] = strtoul(word, NULL, 10);
-	return n;
-}
-
 static void show(const struct result *r, const size_t *n, size_t ns, const char *csv)
 {
 	static const char *const columns[] = {"asha", "trials",   "decisions", "a second",
 					      "ns",   "of first", "ns an ask", "bytes a trial",
-					      "most"};
-	static struct bench_table table;
+					      "most", NULL};
+	struct bench_table *const t = bench_table_create(columns);
 	double least = 1e300, flat[2] = {0}, bytes = 0, most = 0; /* flat: pruner alone, sweep */
 
-	bench_table_init(&table, columns, sizeof columns / sizeof *columns);
 	for (size_t k = 0; k < KINDS; k++) {
 		for (size_t i = 0; i < ns; i++) {
 			const struct result *x = &r[i * KINDS + k], *first = &r[k];
 			const double ns_each = 1e9 * x->seconds / x->decisions;
 			const double ratio = ns_each / (1e9 * first->seconds / first->decisions);
 
-			(void)bench_table_row(&table, kinds[k].name);
-			bench_table_number(&table, 1, (double)n[i], 0);
-			bench_table_number(&table, 2, x->decisions, 0);
-			bench_table_number(&table, 3, 1e9 / ns_each, 0);
-			bench_table_number(&table, 4, ns_each, 0);
-			bench_table_number(&table, 5, ratio, 2);
-			bench_table_number(&table, 6, 1e9 * x->ask_seconds / x->asks, 0);
-			bench_table_number(&table, 7, x->bytes, 1);
-			bench_table_number(&table, 8, x->most, 1);
+			bench_table_row(t, kinds[k].name);
+			bench_table_number(t, 1, (double)n[i], 0);
+			bench_table_number(t, 2, x->decisions, 0);
+			bench_table_number(t, 3, 1e9 / ns_each, 0);
+			bench_table_number(t, 4, ns_each, 0);
+			bench_table_number(t, 5, ratio, 2);
+			bench_table_number(t, 6, 1e9 * x->ask_seconds / x->asks, 0);
+			bench_table_number(t, 7, x->bytes, 1);
+			bench_table_number(t, 8, x->most, 1);
 			least = 1e9 / ns_each < least ? 1e9 / ns_each : least;
 			flat[kinds[k].sweep] = fmax(flat[kinds[k].sweep], ratio);
 			if (kinds[k].sweep) {
@@ -335,8 +319,7 @@ static void show(const struct result *r, const size_t *n, size_t ns, const char 
 			}
 		}
 	}
-	bench_table_print(&table);
-	if (bench_table_csv(&table, csv) != 0)
+	if (bench_table_end(t, csv) != 0)
 		exit(EXIT_FAILURE);
 	(void)printf("decide: %.0f decisions/s (the least of all rows; a sweep's take at most %.2f "
 		     "times those of the smallest, the pruner's in it %.2f; %.0f bytes a finished "
@@ -346,30 +329,20 @@ static void show(const struct result *r, const size_t *n, size_t ns, const char 
 
 int main(int argc, char **argv)
 {
-	static const struct option longs[] = {{"trials", required_argument, NULL, 'n'},
-					      {"csv", required_argument, NULL, 'c'},
-					      {NULL, 0, NULL, 0}};
-	static char all[] = "1000,10000,100000,1000000";
-	size_t n[MAX_LIST], ns = parse(all, n);
+	struct bench_counts n = {{1000, 10000, 100000, 1000000}, 4};
 	const char *csv = NULL;
-	int c;
+	const struct bench_flag flags[] = {
+		{"trials", BENCH_COUNTS, &n, 1, 1e8, .help = "N,N  of a sweep (1000 to 1000000)"},
+		{"csv", BENCH_TEXT, &csv, .help = "FILE  the rows"},
+		{.name = NULL}};
 
-	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-		if (c == 'n') {
-			ns = parse(optarg, n);
-		} else if (c == 'c') {
-			csv = optarg;
-		} else {
-			(void)fprintf(stderr, "usage: decide [--trials N,N...] [--csv FILE]\n");
-			return 2;
-		}
-	}
-	struct work work = {n};
+	if (bench_flags_read("decide", flags, argc, argv) != 0)
+		return 2;
 	struct result *results =
-		bench_jobs_run(ns * KINDS, sizeof *results, 1, measure, &work, "rows");
+		bench_jobs_run(n.n * KINDS, sizeof *results, 1, measure, &n, "rows");
 	if (results == NULL)
 		return EXIT_FAILURE;
-	show(results, n, ns, csv);
-	bench_jobs_free(results, ns * KINDS, sizeof *results);
+	show(results, n.v, n.n, csv);
+	bench_jobs_free(results, n.n * KINDS, sizeof *results);
 	return EXIT_SUCCESS;
 }

@@ -6,13 +6,12 @@
  * attacks. An attack holds if the 99th percentile of both stays below the bar. All of it on local
  * sockets, each attack for --seconds; what it sends is bounded.
  */
-#include "bench/lib/client.h"
+#include "bench/lib/flags.h"
 #include "bench/lib/flood.h"
-#include "bench/lib/scratch.h"
+#include "bench/lib/load.h"
 #include "bench/lib/server.h"
 #include "bench/lib/table.h"
 #include <assert.h>
-#include <getopt.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -28,7 +27,7 @@
 #define BAR_MS   25.0
 #define PAUSE_NS 2000000L
 #define MANY     100000 /* samples of one phase at most */
-#define LINE     (1 << 20)
+#define TEXT     (1 << 20)
 #define BATCH    1000
 
 struct options {
@@ -38,12 +37,10 @@ struct options {
 };
 
 struct rig {
-	const char *socket;
-	pid_t pid;
-	struct bench_client c;
+	struct bench_rig server;
 	long big, own, open, trial; /* sweeps: read by all, reported to, asked of without end */
-	long seq;
-	char *line; /* [LINE + 1] of the attack */
+	long step;                  /* the next of the trial that is reported to */
+	char *line;                 /* [TEXT + 1] of the attack */
 	size_t len;
 };
 
@@ -55,40 +52,31 @@ static void add(struct rig *r, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	const int n = vsnprintf(r->line + r->len, LINE - r->len, fmt, ap);
+	const int n = vsnprintf(r->line + r->len, TEXT - r->len, fmt, ap);
 	va_end(ap);
-	assert(n >= 0 && (size_t)n < LINE - r->len);
+	assert(n >= 0 && (size_t)n < TEXT - r->len);
 	r->len += (size_t)n;
 }
 
-static void begin(struct rig *r, const char *method)
+static void begin_request(struct rig *r, const char *method)
 {
 	r->len = 0;
 	add(r, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{", method);
 }
 
-static const char *ask(struct rig *r)
+/* The answer; without one there is nothing to measure. */
+static const char *request(struct rig *r, const char *line, size_t len)
 {
-	bench_client_put(&r->c, r->line, r->len);
-	const char *line = bench_client_flush(&r->c) == 0 ? bench_client_line(&r->c) : NULL;
-	if (line == NULL || strstr(line, "\"error\"") != NULL) {
-		(void)fprintf(stderr, "unexpected answer: %.300s\n",
-			      line != NULL ? line : "(none)");
+	const char *const answer = bench_request(&r->server.c, line, len);
+
+	if (answer == NULL)
 		exit(1);
-	}
-	return line;
-}
-
-static long number_after(const char *line, const char *key)
-{
-	const char *at = strstr(line, key);
-
-	return at != NULL ? strtol(at + strlen(key), NULL, 10) : 0;
+	return answer;
 }
 
 static void begin_spec(struct rig *r, const char *method)
 {
-	begin(r, method);
+	begin_request(r, method);
 	add(r, "\"spec\":{\"method\":\"random\",\"seed\":1,\"metric\":{\"name\":\"y\"},"
 	       "\"run_cap\":100000000,\"parameters\":{\"x\":{\"min\":0.0,\"max\":1.0},"
 	       "\"y\":{\"min\":0.0,\"max\":1.0}");
@@ -98,41 +86,29 @@ static long submit(struct rig *r)
 {
 	begin_spec(r, "sweep.submit");
 	add(r, "}}}}");
-	return number_after(ask(r), "\"sweep\":");
-}
-
-static void put(struct rig *r)
-{
-	bench_client_put(&r->c, r->line, r->len);
+	return (long)bench_number_after(request(r, r->line, r->len), "\"sweep\":");
 }
 
 /* Trials with a report and an end each. */
 static void fill(struct rig *r, size_t n)
 {
+	struct bench_client *const c = &r->server.c;
+	char line[BENCH_LINE], value[32];
+
 	for (size_t at = 1; at <= n; at += BATCH) {
-		begin(r, "trial.ask");
-		add(r, "\"sweep\":%ld,\"count\":%d}}", r->big, BATCH);
-		(void)ask(r);
+		(void)request(r, line, bench_ask_text(line, r->big, BATCH));
 		for (size_t k = at; k < at + BATCH; k += 100) {
 			for (size_t i = k; i < k + 100; i++) {
-				begin(r, "trial.report");
-				add(r,
-				    "\"sweep\":%ld,\"trial\":%zu,\"attempt\":1,\"seq\":1,\"step\":"
-				    "1,"
-				    "\"metrics\":{\"y\":%zu}}}",
-				    r->big, i, i * 7919 % 10007);
-				put(r);
-				begin(r, "trial.tell");
-				add(r,
-				    "\"sweep\":%ld,\"trial\":%zu,\"attempt\":1,\"state\":"
-				    "\"COMPLETED\"}}",
-				    r->big, i);
-				put(r);
+				(void)snprintf(value, sizeof value, "%zu", i * 7919 % 10007);
+				bench_client_put(
+					c, line,
+					bench_report_text(line, r->big, (long)i, 1, "y", value));
+				bench_client_put(c, line, bench_tell_text(line, r->big, (long)i));
 			}
-			if (bench_client_flush(&r->c) != 0)
+			if (bench_client_flush(c) != 0)
 				exit(1);
 			for (int i = 0; i < 200; i++)
-				(void)bench_client_line(&r->c);
+				(void)bench_client_line(c);
 		}
 	}
 }
@@ -149,26 +125,21 @@ struct calm {
 
 static double pause_and_time(struct calm *k, struct bench_client *c)
 {
-	char line[256];
-	int n;
+	struct rig *const r = k->rig;
+	char line[BENCH_LINE];
+	size_t n;
 
 	if (k->reports)
-		n = snprintf(
-			line, sizeof line,
-			"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"trial.report\",\"params\":{"
-			"\"sweep\":%ld,\"trial\":%ld,\"attempt\":1,\"seq\":%ld,\"step\":%ld,"
-			"\"metrics\":{\"y\":0.5}}}",
-			k->rig->own, k->rig->trial, k->rig->seq, k->rig->seq);
+		n = bench_report_text(line, r->own, r->trial, r->step++, "y", "0.5");
 	else
-		n = snprintf(line, sizeof line,
-			     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"sweep.get\",\"params\":{"
-			     "\"sweep\":%ld}}",
-			     k->rig->big);
-	k->rig->seq += k->reports;
+		n = (size_t)snprintf(line, sizeof line,
+				     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"sweep.get\","
+				     "\"params\":{\"sweep\":%ld}}",
+				     r->big);
 	(void)nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
 	const double from = bench_now();
 	for (;;) {
-		bench_client_put(c, line, (size_t)n);
+		bench_client_put(c, line, n);
 		const char *answer = bench_client_flush(c) == 0 ? bench_client_line(c) : NULL;
 
 		if (answer != NULL && strstr(answer, "\"error\":") == NULL)
@@ -188,7 +159,7 @@ static void *be_calm(void *arg)
 	struct calm *k = arg;
 	struct bench_client c;
 
-	if (bench_client_connect(&c, k->rig->socket) != 0)
+	if (bench_client_connect(&c, k->rig->server.socket) != 0)
 		exit(1);
 	while (bench_now() < k->until && k->n < MANY)
 		k->ms[k->n++] = pause_and_time(k, &c);
@@ -219,13 +190,13 @@ static void measure(struct rig *r, struct calm k[2], double seconds)
 
 static void make_pages(struct rig *r)
 {
-	begin(r, "trial.list");
+	begin_request(r, "trial.list");
 	add(r, "\"sweep\":%ld,\"limit\":1000}}", r->big);
 }
 
 static void make_best(struct rig *r)
 {
-	begin(r, "sweep.best");
+	begin_request(r, "sweep.best");
 	add(r, "\"sweep\":%ld,\"scope\":\"avg\"}}", r->big);
 }
 
@@ -319,7 +290,7 @@ static const struct attack {
 static pid_t attack(const struct rig *r, const struct attack *a, double seconds)
 {
 	const double until = bench_now() + seconds;
-	const struct bench_flood f = {.socket = r->socket,
+	const struct bench_flood f = {.socket = r->server.socket,
 				      .line = r->line,
 				      .len = r->len,
 				      .conns = a->conns,
@@ -353,7 +324,7 @@ static void row(struct bench_table *t, const char *name, const struct calm befor
 	double worst = 0;
 	size_t column = 1;
 
-	(void)bench_table_row(t, name);
+	bench_table_row(t, name);
 	for (int i = 0; i < 2; i++) {
 		const double p99 = at_permille(&during[i], 990);
 
@@ -391,92 +362,57 @@ static void run_one(struct rig *r, const struct attack *a, const struct options 
 		free(before[i].ms);
 		free(during[i].ms);
 	}
-	bench_server_rest(r->pid); /* an attack is over when its work is */
+	bench_server_rest(r->server.pid); /* an attack is over when its work is */
 }
 
-static int run(const struct options *o, const struct bench_scratch *s)
+static void run(struct rig *r, const struct options *o, struct bench_table *t, struct outcome *out)
 {
-	static const char *const names[] = {
-		"others, ms",      "get calm p50", "p99",        "get p50", "p99", "max",
-		"report calm p50", "p99",          "report p50", "p99",     "max", "holds"};
-	struct rig r = {.socket = s->socket, .seq = 1, .line = malloc(LINE + 1)};
-	struct bench_table *t = malloc(sizeof *t);
-	struct outcome out = {.rows = 0};
-	int rc = -1;
+	char line[BENCH_LINE];
 
-	assert(t != NULL && r.line != NULL);
-	bench_table_init(t, names, sizeof names / sizeof *names);
-	r.pid = bench_sweepd_start(s->dir, s->socket);
-	if (bench_client_connect(&r.c, s->socket) == 0) {
-		r.big = submit(&r);
-		r.own = submit(&r);
-		r.open = submit(&r);
-		begin(&r, "trial.ask");
-		add(&r, "\"sweep\":%ld}}", r.own);
-		r.trial = number_after(ask(&r), "\"trial\":");
-		fill(&r, o->trials);
-		for (size_t i = 0; i < ATTACKS; i++)
-			if (o->only == NULL || strstr(attacks[i].name, o->only) != NULL)
-				run_one(&r, &attacks[i], o, t, &out);
-		rc = 0;
-	}
-	bench_client_close(&r.c);
-	if (bench_server_stop(r.pid) != 0)
-		rc = -1;
-	if (rc == 0) {
-		bench_table_print(t);
-		rc = bench_table_csv(t, o->csv);
-		printf("hostile: %.1f ms (p99 of others' sweep.get or trial.report, the worst "
-		       "attack; "
-		       "%zu of %zu within %.0f)\n",
-		       out.worst, out.held, out.rows, BAR_MS);
-	}
-	free(t);
-	free(r.line);
-	return rc;
-}
-
-static int usage(void)
-{
-	(void)fprintf(stderr,
-		      "usage: bench_hostile [--seconds S] [--trials N] [--only WORDS] [--dir DIR] "
-		      "[--csv FILE]\n"
-		      "  --seconds S   of each attack (default 3)\n"
-		      "  --trials N    of the sweep that all read (default 100000)\n"
-		      "  --only WORDS  attacks whose name has these words in it\n");
-	return 2;
+	r->big = submit(r);
+	r->own = submit(r);
+	r->open = submit(r);
+	r->trial = (long)bench_number_after(request(r, line, bench_ask_text(line, r->own, 1)),
+					    "\"trial\":");
+	fill(r, o->trials);
+	for (size_t i = 0; i < ATTACKS; i++)
+		if (o->only == NULL || strstr(attacks[i].name, o->only) != NULL)
+			run_one(r, &attacks[i], o, t, out);
 }
 
 int main(int argc, char **argv)
 {
-	static const struct option known[] = {
-		{"seconds", required_argument, NULL, 's'}, {"trials", required_argument, NULL, 'n'},
-		{"only", required_argument, NULL, 'o'},    {"csv", required_argument, NULL, 'c'},
-		{"dir", required_argument, NULL, 'd'},     {NULL, 0, NULL, 0}};
+	static const char *const names[] = {
+		"others, ms", "get calm p50", "p99", "get p50", "p99",   "max", "report calm p50",
+		"p99",        "report p50",   "p99", "max",     "holds", NULL};
 	struct options o = {.trials = 100000, .seconds = 3, .dir = "."};
-	struct bench_scratch s;
-	int c, rc;
+	const struct bench_flag flags[] = {
+		{"seconds", BENCH_REAL, &o.seconds, 0.1, 60, .help = "S  of each attack (3)"},
+		{"trials", BENCH_COUNT, &o.trials, BATCH, 1e6,
+		 .help = "N  of the sweep that all read (100000)"},
+		{"only", BENCH_TEXT, &o.only,
+		 .help = "WORDS  attacks with these words in the name"},
+		{"dir", BENCH_TEXT, &o.dir, .help = "DIR  where the database goes (.)"},
+		{"csv", BENCH_TEXT, &o.csv, .help = "FILE  the rows"},
+		{.name = NULL}};
+	struct rig r = {.step = 1, .line = malloc(TEXT + 1)};
+	struct outcome out = {.rows = 0};
 
-	while ((c = getopt_long(argc, argv, "", known, NULL)) != -1) {
-		if (c == 's')
-			o.seconds = strtod(optarg, NULL);
-		else if (c == 'n')
-			o.trials = (size_t)strtol(optarg, NULL, 10);
-		else if (c == 'o')
-			o.only = optarg;
-		else if (c == 'c')
-			o.csv = optarg;
-		else if (c == 'd')
-			o.dir = optarg;
-		else
-			return usage();
-	}
-	if (optind != argc || !(o.seconds > 0 && o.seconds <= 60) || o.trials < BATCH ||
-	    o.trials > 1000000)
-		return usage();
-	if (bench_scratch_make(&s, o.dir) != 0)
+	if (bench_flags_read("hostile", flags, argc, argv) != 0)
+		return 2;
+	assert(r.line != NULL);
+	struct bench_table *const t = bench_table_create(names);
+	int rc = bench_rig_open(&r.server, o.dir);
+
+	if (rc == 0)
+		run(&r, &o, t, &out);
+	if (bench_rig_close(&r.server) != 0)
+		rc = -1;
+	if (bench_table_end(t, rc == 0 ? o.csv : NULL) != 0 || rc != 0)
 		return 1;
-	rc = run(&o, &s);
-	bench_scratch_remove(&s);
-	return rc == 0 ? 0 : 1;
+	printf("hostile: %.1f ms (p99 of others' sweep.get or trial.report, the worst attack; "
+	       "%zu of %zu within %.0f)\n",
+	       out.worst, out.held, out.rows, BAR_MS);
+	free(r.line);
+	return 0;
 }

@@ -1,30 +1,32 @@
-/* bench/lanes.c — how fast a device trains when several trials share it, each a lane: a thread, a
- * queue and an arena, as in a worker with --lanes; one data set for all (bench/lib/train_job.h).
+/*
+ * bench/lanes.c — how fast a device trains when several trials share it, each in its lane.
  *
- *   bench_lanes [--device gpu:0] [--lanes 1,8,32,128] [--net lenet-cifar] [--batch 4]
- *               [--seconds 5] [--precision fp32] [--csv FILE]
+ * A lane is a thread, a queue and an arena, as in a worker with --lanes; one data set serves all
+ * (bench/lib/train_job.h).
  *
  * Training steps alone, on whole batches; a trial-epoch is 40,000 rows, as in Ray Tune's tutorial
  * on CIFAR-10. Wall time, from all lanes' start to the end of the last one's work. The CSV gets a
  * line a count of lanes: device, net, batch, precision, lanes, rows a second, trial-epochs a
- * second, times one lane (of this run; empty without). */
+ * second, times one lane (of this run; empty without).
+ */
 #include "base/memory.h"
+#include "bench/lib/flags.h"
+#include "bench/lib/table.h"
 #include "bench/lib/train_job.h"
 #include "kernels/backend.h"
 #include <errno.h>
-#include <getopt.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define EPOCH_ROWS 40000.0
 #define WARM_STEPS 50 /* code loaded, the step recorded, clocks up */
 #define LANES_MOST 1024
 
 struct options {
-	const char *device, *lanes, *net, *csv;
+	const char *device, *net, *csv;
+	struct bench_counts lanes;
 	size_t batch;
 	double seconds;
 	enum sw_precision precision;
@@ -46,14 +48,6 @@ struct lane {
 	sw_status status;
 };
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static void *lane_main(void *arg)
 {
 	struct lane *l = arg;
@@ -65,13 +59,13 @@ static void *lane_main(void *arg)
 		l->status = r->ops->sync(l->job.q);
 	pthread_barrier_wait(&r->ready);
 	pthread_barrier_wait(&r->ready); /* r->until is set between the two */
-	while (l->status == SW_OK && now() < r->until) {
+	while (l->status == SW_OK && bench_now() < r->until) {
 		l->status = train_job_step(&l->job);
 		l->steps++;
 	}
 	if (l->status == SW_OK)
 		l->status = r->ops->sync(l->job.q);
-	l->ended = now();
+	l->ended = bench_now();
 	return NULL;
 }
 
@@ -100,7 +94,7 @@ static double timed(struct run *r, struct lane *lane, unsigned n)
 		}
 	}
 	pthread_barrier_wait(&r->ready);
-	began = now();
+	began = bench_now();
 	r->until = began + r->options->seconds;
 	pthread_barrier_wait(&r->ready);
 	for (unsigned i = 0; i < n; i++) {
@@ -155,14 +149,10 @@ static int all(struct run *r)
 		*c = *c == ',' ? ';' : *c;
 	printf("%s, %s, batch %zu, %s\n%8s %14s %16s %10s\n", about, o->net, o->batch,
 	       sw_precision_name(o->precision), "lanes", "rows/s", "trial-epochs/s", "one lane x");
-	for (const char *at = o->lanes; *at;) {
-		char *end;
-		const unsigned long n = strtoul(at, &end, 10);
-		double rate;
+	for (size_t i = 0; i < o->lanes.n; i++) {
+		const size_t n = o->lanes.v[i];
+		const double rate = measure(r, (unsigned)n);
 
-		at = *end == ',' ? end + 1 : end;
-		rate = n >= 1 && n <= LANES_MOST && (*end == ',' || !*end) ? measure(r, (unsigned)n)
-									   : -1;
 		if (rate < 0) {
 			if (csv)
 				fclose(csv);
@@ -172,69 +162,47 @@ static int all(struct run *r)
 		times[0] = '\0';
 		if (one > 0)
 			snprintf(times, sizeof times, "%.2f", rate / one);
-		printf("%8lu %14.0f %16.3f %10s\n", n, rate, rate / EPOCH_ROWS, times);
+		printf("%8zu %14.0f %16.3f %10s\n", n, rate, rate / EPOCH_ROWS, times);
 		fflush(stdout);
 		if (csv)
-			fprintf(csv, "%s,%s,%zu,%s,%lu,%.0f,%.4f,%s\n", about, o->net, o->batch,
+			fprintf(csv, "%s,%s,%zu,%s,%zu,%.0f,%.4f,%s\n", about, o->net, o->batch,
 				sw_precision_name(o->precision), n, rate, rate / EPOCH_ROWS, times);
 	}
 	return csv && fclose(csv) != 0;
 }
 
-static bool precision_read(const char *text, enum sw_precision *out)
+static int precision_read(void *to, const char *text)
 {
+	enum sw_precision *const out = to;
+
 	for (*out = SW_FP32; *out <= SW_BF16; ++*out)
 		if (strcmp(sw_precision_name(*out), text) == 0)
-			return true;
-	return false;
+			return 0;
+	return -1;
 }
 
 int main(int argc, char **argv)
 {
-	static const struct option names[] = {{"device", required_argument, NULL, 'd'},
-					      {"lanes", required_argument, NULL, 'l'},
-					      {"net", required_argument, NULL, 'n'},
-					      {"batch", required_argument, NULL, 'b'},
-					      {"seconds", required_argument, NULL, 's'},
-					      {"precision", required_argument, NULL, 'p'},
-					      {"csv", required_argument, NULL, 'c'},
-					      {NULL, 0, NULL, 0}};
 	struct options o = {.device = "gpu:0",
-			    .lanes = "1,8,32,128",
+			    .lanes = {{1, 8, 32, 128}, 4},
 			    .net = "lenet-cifar",
 			    .batch = 4,
 			    .seconds = 5};
+	const struct bench_flag flags[] = {
+		{"device", BENCH_TEXT, &o.device, .help = "NAME  cpu:0, gpu:1 (gpu:0)"},
+		{"lanes", BENCH_COUNTS, &o.lanes, 1, LANES_MOST, .help = "N,N  (1,8,32,128)"},
+		{"net", BENCH_TEXT, &o.net, .help = "NAME  lenet-cifar or mlp (lenet-cifar)"},
+		{"batch", BENCH_COUNT, &o.batch, 1, 1e6, .help = "N  (4)"},
+		{"seconds", BENCH_REAL, &o.seconds, 0.01, 600, .help = "S  (5)"},
+		{"precision", BENCH_OWN, &o.precision, .read = precision_read,
+		 .help = "fp32|tf32|bf16  (fp32)"},
+		{"csv", BENCH_TEXT, &o.csv, .help = "FILE  the rows are appended"},
+		{.name = NULL}};
 	struct run r = {.options = &o};
 	struct sw_err err = SW_ERR_INIT;
-	bool known = true;
-	int c;
 
-	while ((c = getopt_long(argc, argv, "", names, NULL)) != -1) {
-		if (c == 'd')
-			o.device = optarg;
-		else if (c == 'l')
-			o.lanes = optarg;
-		else if (c == 'n')
-			o.net = optarg;
-		else if (c == 'b')
-			o.batch = (size_t)strtoul(optarg, NULL, 10);
-		else if (c == 's')
-			o.seconds = strtod(optarg, NULL);
-		else if (c == 'c')
-			o.csv = optarg;
-		else if (c == 'p')
-			known = precision_read(optarg, &o.precision);
-		else
-			known = false;
-		if (!known)
-			break;
-	}
-	if (!known || optind != argc || o.batch == 0 || !(o.seconds > 0)) {
-		fputs("usage: bench_lanes [--device gpu:0] [--lanes 1,8,32,128] [--net NAME] "
-		      "[--batch N] [--seconds S] [--precision fp32|tf32|bf16] [--csv FILE]\n",
-		      stderr);
+	if (bench_flags_read("lanes", flags, argc, argv) != 0)
 		return 2;
-	}
 	if (sw_backend_open(o.device, 1, &r.ops, &err) != SW_OK)
 		return complain(o.device, SW_NOT_FOUND, &err);
 	return all(&r);

@@ -1,6 +1,5 @@
 /*
- * bench/pareto.c — several metrics: how much of the space of outcomes do the trials of a sampler
- * dominate?
+ * bench/pareto.c — sweeps of several metrics: the hypervolume that a sampler's trials dominate.
  *
  * Hypervolume, median and quartiles over the seeds, of random after 100 and 400 trials and of the
  * others after 100, on ZDT1, ZDT2 (d = 30, and 6) and DTLZ2 (3 metrics, d = 12). From two reference
@@ -199,8 +198,7 @@ static void quartiles_of(const struct plan *plan, const struct outcome *all, siz
 
 	for (size_t i = 0; i < seeds; i++)
 		v[i] = all[cell * seeds + i].volume[at];
-	for (int k = 0; k < 3; k++)
-		q[k] = bench_stat_quantile(v, seeds, 0.25 * (k + 1));
+	bench_stat_quartiles(v, seeds, q);
 }
 
 static void set_volume(struct bench_table *t, size_t column, const double q[3])
@@ -218,7 +216,7 @@ static void print_cell(struct bench_table *t, const struct plan *plan, const str
 	const size_t seeds = plan->options->seeds;
 	double q[3], spent = 0;
 
-	(void)bench_table_row(t, c->p->name);
+	bench_table_row(t, c->p->name);
 	bench_table_number(t, 1, (double)c->p->d, 0);
 	bench_table_number(t, 2, (double)c->p->m, 0);
 	bench_table_text(t, 3, sw_sampler_name(c->kind));
@@ -261,28 +259,25 @@ static int run(const struct bench_options *o)
 					    "m",       "sampler",
 					    "trials",  "volume (far)",
 					    "front",   "volume (1.1)",
-					    "front",   "ms/suggestion"};
+					    "front",   "ms/suggestion",
+					    NULL};
 	struct plan plan = {.options = o};
-	struct bench_table *const t = malloc(sizeof *t);
 
-	assert(t != NULL);
 	add_cells(&plan);
 	const size_t runs = plan.n * o->seeds;
 	struct outcome *const all =
 		bench_jobs_run(runs, sizeof *all, o->jobs, run_one, &plan, "runs");
-	if (all == NULL) {
-		free(t);
+	if (all == NULL)
 		return -1;
-	}
-	bench_table_init(t, names, sizeof names / sizeof names[0]);
+	struct bench_table *const t = bench_table_create(names);
+
 	for (size_t i = 0; i < plan.n; i++)
 		print_cell(t, &plan, all, i);
-	bench_table_print(t);
+	const int rc = bench_table_end(t, o->csv);
+
 	printf("far: 11 in each metric of zdt, 2.5 of dtlz2\n");
-	const int rc = bench_table_csv(t, o->csv);
 	print_figure(&plan, all);
 	bench_jobs_free(all, runs, sizeof *all);
-	free(t);
 	return rc;
 }
 
@@ -293,12 +288,10 @@ int main(int argc, char **argv)
 	openblas_set_num_threads(1);
 	for (int k = 0; k < SW_SAMPLER_KIND_N; k++)
 		o.sampler[k] = true;
-	if (bench_options_read(&o, argc, argv) != 0) {
-		bench_options_usage(
-			"bench_pareto",
-			"--functions A,B  of zdt1 zdt2 dtlz2 zdt1-6 zdt2-6 (default all)", "");
+	if (bench_options_read(&o, "pareto", "functions,samplers,seeds,jobs,csv,quick",
+			       "A,B  of zdt1 zdt2 dtlz2 zdt1-6 zdt2-6 (default all)", NULL, argc,
+			       argv) != 0)
 		return 2;
-	}
 	if (o.quick && o.subjects == NULL)
 		o.subjects = "zdt1-6";
 	if (o.seeds == 0)

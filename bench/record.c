@@ -1,7 +1,8 @@
 /*
- * bench/record.c — makes the tables of bench/curves/ from data/: curves of real trainings for
- * bench_asha (bench/lib/recorded.h has the format). Run it to make them anew, or to see how well
- * the surrogate of each foretells.
+ * bench/record.c — makes the curves in bench/curves/, on which asha runs, from real trainings.
+ *
+ * bench/lib/recorded.h has the format of a table. Run it to make the tables anew, or with --quick
+ * to see how well the surrogate of each foretells.
  *
  * Tables   digits, breast_cancer, diabetes: the built-in trainer (val_loss of a fifth held out) on
  *          uniform random points of the spaces of bench_tune; diabetes over its target's variance.
@@ -205,19 +206,15 @@ int main(int argc, char **argv)
 {
 	struct bench_options o = {.jobs = 1};
 
-	if (bench_options_read(&o, argc, argv) != 0) {
-		(void)fprintf(stderr, "usage: bench_record [--data A,B] [--jobs J] [--quick]\n"
-				      "  --data   of digits breast_cancer diabetes boost\n"
-				      "  --quick  checks the tables that are there\n");
+	if (bench_options_read(&o, "record", "data,jobs,quick",
+			       "A,B  of digits breast_cancer diabetes boost (default all)", NULL,
+			       argc, argv) != 0)
 		return 2;
-	}
-	struct bench_memo *const memo = bench_memo_open(NULL);
-	struct bench_trainer *const trainer = bench_trainer_create(memo);
+	struct bench_trainer *const trainer = bench_trainer_create();
 	int rc = trainer != NULL ? make_trained(&o, trainer) : -1;
 
 	if (rc == 0 && bench_listed(o.subjects, "boost"))
 		rc = make_boosted(&o);
 	bench_trainer_destroy(trainer);
-	bench_memo_close(memo);
 	return rc == 0 ? 0 : 1;
 }

@@ -9,19 +9,16 @@
  * One connection; "window" requests are in flight at once. Every row of one run is measured against
  * the same machine, file system and client code. Latency is from the write to the answer's line.
  */
-#include "bench/lib/client.h"
-#include "bench/lib/scratch.h"
+#include "bench/lib/flags.h"
+#include "bench/lib/load.h"
 #include "bench/lib/server.h"
 #include "bench/lib/table.h"
 #include <assert.h>
-#include <getopt.h>
 #include <limits.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define LINE_MAX_BYTES ((size_t)512)
 
 struct options {
 	size_t n, window;
@@ -29,177 +26,77 @@ struct options {
 	const char *dir;
 };
 
-/* Makes the next request of a lane, and takes its answer. */
-struct load {
-	size_t (*make)(struct load *l, size_t lane, char line[LINE_MAX_BYTES]);
-	int (*take)(struct load *l, size_t lane, const char *line);
-	struct driven_lane *lanes; /* driven alone */
-	long sweep;
-};
-
 struct result {
 	double per_s, p50_us, p99_us;
 };
 
-/* --- the measuring loop --- */
-
-struct flight {
-	double *sent, *latency;
-	size_t *lane;
-	size_t issued, done;
-};
-
-static void issue(struct bench_client *c, struct load *l, struct flight *f, size_t lane)
+/* per_s: of n; v: seconds of each of `of`, sorted here. */
+static void sum_up(struct result *out, size_t n, double took, double *v, size_t of)
 {
-	char line[LINE_MAX_BYTES];
-	const size_t len = l->make(l, lane, line);
-
-	bench_client_put(c, line, len);
-	f->lane[f->issued] = lane;
-	f->sent[f->issued++] = bench_now();
+	bench_sort(v, of);
+	*out = (struct result){.per_s = (double)n / took,
+			       .p50_us = bench_quantile(v, of, 500) * 1e6,
+			       .p99_us = bench_quantile(v, of, 990) * 1e6};
 }
 
-static int fly(struct bench_client *c, struct load *l, struct flight *f, size_t n, size_t window)
-{
-	while (f->issued < window && f->issued < n)
-		issue(c, l, f, f->issued);
-	if (bench_client_flush(c) != 0)
-		return -1;
-	while (f->done < n) {
-		const char *line = bench_client_line(c);
-		const size_t lane = f->lane[f->done];
-
-		if (line == NULL)
-			return -1;
-		f->latency[f->done] = bench_now() - f->sent[f->done];
-		f->done++;
-		if (l->take(l, lane, line) != 0) {
-			(void)fprintf(stderr, "unexpected answer: %.300s\n", line);
-			return -1;
-		}
-		if (f->issued < n)
-			issue(c, l, f, lane);
-		if (!bench_client_ready(c) && bench_client_flush(c) != 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int measure(struct bench_client *c, struct load *l, size_t n, size_t window,
+static int measure(struct bench_client *c, const struct bench_load *l, size_t n, size_t window,
 		   struct result *out)
 {
-	struct flight f = {.sent = calloc(n, sizeof *f.sent),
-			   .latency = calloc(n, sizeof *f.latency),
-			   .lane = calloc(n, sizeof *f.lane)};
-	int rc = -1;
+	double *const latency = calloc(n, sizeof *latency);
 
-	assert(n > 0 && f.sent != NULL && f.latency != NULL && f.lane != NULL);
+	assert(latency != NULL);
 	const double from = bench_now();
-	if (fly(c, l, &f, n, window) == 0) {
-		out->per_s = (double)n / (bench_now() - from);
-		bench_sort(f.latency, n);
-		out->p50_us = bench_quantile(f.latency, n, 500) * 1e6;
-		out->p99_us = bench_quantile(f.latency, n, 990) * 1e6;
-		rc = 0;
-	}
-	free(f.sent);
-	free(f.latency);
-	free(f.lane);
+	const int rc = bench_load_run(c, l, n, window, latency);
+
+	if (rc == 0)
+		sum_up(out, n, bench_now() - from, latency, n);
+	free(latency);
 	return rc;
 }
 
 /* --- the loads --- */
 
-static size_t make_info(struct load *l, size_t lane, char line[LINE_MAX_BYTES])
+static size_t make_info(void *ctx, size_t lane, char line[BENCH_LINE])
 {
-	(void)l;
-	return (size_t)snprintf(line, LINE_MAX_BYTES,
+	(void)ctx;
+	return (size_t)snprintf(line, BENCH_LINE,
 				"{\"jsonrpc\":\"2.0\",\"id\":%zu,\"method\":\"daemon.info\"}",
 				lane);
 }
 
-static int take_any(struct load *l, size_t lane, const char *line)
+static int take_any(void *ctx, size_t lane, const char *line)
 {
-	(void)l;
+	(void)ctx;
 	(void)lane;
 	return strstr(line, "\"error\"") == NULL ? 0 : -1;
 }
 
-enum stage { ASK, REPORT, TELL };
-
-struct driven_lane {
-	enum stage stage;
-	long trial;
-};
-
-static size_t make_driven(struct load *l, size_t lane, char line[LINE_MAX_BYTES])
+static void loss_of(const char *answer, long trial, char out[32])
 {
-	const struct driven_lane *at = &l->lanes[lane];
-	int n = 0;
-
-	switch (at->stage) {
-	case ASK:
-		n = snprintf(line, LINE_MAX_BYTES,
-			     "{\"jsonrpc\":\"2.0\",\"id\":%zu,\"method\":\"trial.ask\","
-			     "\"params\":{\"sweep\":%ld,\"count\":1}}",
-			     lane, l->sweep);
-		break;
-	case REPORT:
-		n = snprintf(line, LINE_MAX_BYTES,
-			     "{\"jsonrpc\":\"2.0\",\"id\":%zu,\"method\":\"trial.report\","
-			     "\"params\":{\"sweep\":%ld,\"trial\":%ld,\"attempt\":1,\"seq\":1,"
-			     "\"step\":1,\"metrics\":{\"loss\":0.%ld}}}",
-			     lane, l->sweep, at->trial, at->trial);
-		break;
-	case TELL:
-		n = snprintf(line, LINE_MAX_BYTES,
-			     "{\"jsonrpc\":\"2.0\",\"id\":%zu,\"method\":\"trial.tell\","
-			     "\"params\":{\"sweep\":%ld,\"trial\":%ld,\"attempt\":1,"
-			     "\"state\":\"COMPLETED\"}}",
-			     lane, l->sweep, at->trial);
-		break;
-	}
-	return (size_t)n;
-}
-
-static int take_driven(struct load *l, size_t lane, const char *line)
-{
-	struct driven_lane *at = &l->lanes[lane];
-
-	if (strstr(line, "\"error\"") != NULL)
-		return -1;
-	if (at->stage == ASK) {
-		const char *trial = strstr(line, "\"trial\":");
-
-		at->trial = trial != NULL ? strtol(trial + strlen("\"trial\":"), NULL, 10) : 0;
-		if (at->trial < 1)
-			return -1;
-	}
-	at->stage = at->stage == TELL ? ASK : at->stage + 1;
-	return 0;
+	(void)answer;
+	(void)snprintf(out, 32, "0.%ld", trial);
 }
 
 /* A fresh sweep without end, so that every ask is answered with a trial. */
-static int submit(struct bench_client *c, long *sweep)
+static int measure_driven(struct bench_client *c, size_t n, size_t window, struct result *out)
 {
-	static const char request[] =
-		"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"sweep.submit\",\"params\":{\"spec\":{"
-		"\"name\":\"bench\",\"method\":\"random\",\"seed\":1,"
-		"\"metric\":{\"name\":\"loss\",\"goal\":\"minimize\"},"
-		"\"parameters\":{\"lr\":{\"distribution\":\"log_uniform_values\",\"min\":1e-4,"
-		"\"max\":0.1},\"batch_size\":{\"values\":[16,32,64]},"
-		"\"momentum\":{\"min\":0.0,\"max\":0.99}},\"run_cap\":100000000,"
-		"\"early_terminate\":{\"type\":\"asha\",\"max_t\":27}}}}";
-	const char *line, *at;
+	struct bench_driven d = {.left = n, .value = loss_of};
+	const struct bench_load load = bench_driven_load(&d);
+	int rc = -1;
 
-	bench_client_put(c, request, sizeof request - 1);
-	if (bench_client_flush(c) != 0 || (line = bench_client_line(c)) == NULL)
-		return -1;
-	at = strstr(line, "\"sweep\":");
-	*sweep = at != NULL ? strtol(at + strlen("\"sweep\":"), NULL, 10) : 0;
-	if (*sweep < 1)
-		(void)fprintf(stderr, "unexpected answer: %.300s\n", line);
-	return *sweep < 1 ? -1 : 0;
+	d.lane = calloc(window, sizeof *d.lane);
+	assert(d.lane != NULL);
+	d.sweep = bench_submit(
+		c, "{\"name\":\"bench\",\"method\":\"random\",\"seed\":1,"
+		   "\"metric\":{\"name\":\"loss\",\"goal\":\"minimize\"},"
+		   "\"parameters\":{\"lr\":{\"distribution\":\"log_uniform_values\",\"min\":1e-4,"
+		   "\"max\":0.1},\"batch_size\":{\"values\":[16,32,64]},"
+		   "\"momentum\":{\"min\":0.0,\"max\":0.99}},\"run_cap\":100000000,"
+		   "\"early_terminate\":{\"type\":\"asha\",\"max_t\":27}}");
+	if (d.sweep > 0)
+		rc = measure(c, &load, n, window, out);
+	free(d.lane);
+	return rc;
 }
 
 /* --- SQLite alone --- */
@@ -259,10 +156,7 @@ static int measure_inserts(const char *dir, size_t n, size_t group, struct resul
 	const double from = bench_now();
 	if (insert_rows(db, insert, n, group, commit) != 0)
 		goto out;
-	out->per_s = (double)n / (bench_now() - from);
-	bench_sort(commit, commits);
-	out->p50_us = bench_quantile(commit, commits, 500) * 1e6;
-	out->p99_us = bench_quantile(commit, commits, 990) * 1e6;
+	sum_up(out, n, bench_now() - from, commit, commits);
 	rc = 0;
 out:
 	(void)sqlite3_finalize(insert);
@@ -277,7 +171,7 @@ out:
 static void row(struct bench_table *t, const char *what, size_t window, const struct result *r,
 		const struct result *echo, const struct result *insert)
 {
-	(void)bench_table_row(t, what);
+	bench_table_row(t, what);
 	bench_table_number(t, 1, (double)window, 0);
 	bench_table_number(t, 2, r->per_s, 0);
 	bench_table_number(t, 3, r->p50_us, 1);
@@ -291,26 +185,19 @@ struct results {
 	struct result echo[2], info[2], driven[2], insert[2];
 };
 
-static int run_loads(const struct options *o, struct bench_client *echo,
-		     struct bench_client *sweepd, const char *dir, struct results *r)
+static int run_loads(const struct options *o, struct bench_client *echo, struct bench_rig *rig,
+		     struct results *r)
 {
+	const struct bench_load info = {.make = make_info, .take = take_any};
 	const size_t window[2] = {1, o->window};
 
 	for (int i = 0; i < 2; i++) {
-		struct load info = {.make = make_info, .take = take_any};
-		struct load driven = {.make = make_driven, .take = take_driven};
 		const size_t committed = 3 * (i == 0 ? o->n / 10 + 1 : o->n);
-		int rc;
 
 		if (measure(echo, &info, o->n, window[i], &r->echo[i]) != 0 ||
-		    measure(sweepd, &info, o->n, window[i], &r->info[i]) != 0 ||
-		    submit(sweepd, &driven.sweep) != 0)
-			return -1;
-		driven.lanes = calloc(window[i], sizeof *driven.lanes);
-		assert(driven.lanes != NULL);
-		rc = measure(sweepd, &driven, committed, window[i], &r->driven[i]);
-		free(driven.lanes);
-		if (rc != 0 || measure_inserts(dir, committed, window[i], &r->insert[i]) != 0)
+		    measure(&rig->c, &info, o->n, window[i], &r->info[i]) != 0 ||
+		    measure_driven(&rig->c, committed, window[i], &r->driven[i]) != 0 ||
+		    measure_inserts(rig->dir, committed, window[i], &r->insert[i]) != 0)
 			return -1;
 	}
 	return 0;
@@ -319,103 +206,64 @@ static int run_loads(const struct options *o, struct bench_client *echo,
 static int print(const struct options *o, const struct results *r)
 {
 	static const char *const names[] = {"what",   "window",  "per second", "p50 us",
-					    "p99 us", "of echo", "of insert"};
+					    "p99 us", "of echo", "of insert",  NULL};
 	const size_t window[2] = {1, o->window};
-	struct bench_table *t = malloc(sizeof *t);
-	int rc;
+	struct bench_table *const t = bench_table_create(names);
 
-	assert(t != NULL);
-	bench_table_init(t, names, sizeof names / sizeof *names);
 	for (int i = 0; i < 2; i++) {
 		row(t, "libuv echo", window[i], &r->echo[i], &r->echo[i], &r->insert[i]);
 		row(t, "daemon.info", window[i], &r->info[i], &r->echo[i], &r->insert[i]);
 		row(t, "ask+report+tell", window[i], &r->driven[i], &r->echo[i], &r->insert[i]);
 		row(t, "SQLite insert", window[i], &r->insert[i], &r->echo[i], &r->insert[i]);
 	}
-	bench_table_print(t);
+	const int rc = bench_table_end(t, o->csv);
+
 	puts("(SQLite: rows per second, and the time of a commit of `window` rows)");
-	rc = bench_table_csv(t, o->csv);
 	printf("rpc: %.0f requests/s (ask, report and tell, %zu in flight, each answered after its "
 	       "commit)\n",
 	       r->driven[1].per_s, o->window);
-	free(t);
 	return rc;
 }
 
-static int run(const struct options *o, const struct bench_scratch *s)
+static int run(const struct options *o, struct bench_rig *rig, struct results *r)
 {
-	struct bench_client echo = {.fd = -1}, sweepd = {.fd = -1};
-	struct results r = {0};
-	pid_t echo_pid, sweepd_pid;
+	struct bench_client echo = {.fd = -1};
+	char path[sizeof rig->sockets + 8];
 	int rc = -1;
 
-	echo_pid = bench_echo_start(s->echo);
-	sweepd_pid = bench_sweepd_start(s->dir, s->socket);
-	if (bench_client_connect(&echo, s->echo) != 0 ||
-	    bench_client_connect(&sweepd, s->socket) != 0)
-		(void)fprintf(stderr, "a server did not start\n");
+	(void)snprintf(path, sizeof path, "%s/e", rig->sockets);
+	const pid_t pid = bench_echo_start(path);
+
+	if (bench_client_connect(&echo, path) == 0)
+		rc = run_loads(o, &echo, rig, r);
 	else
-		rc = run_loads(o, &echo, &sweepd, s->dir, &r);
+		(void)fprintf(stderr, "the echo server did not start\n");
 	bench_client_close(&echo);
-	bench_client_close(&sweepd);
-	(void)bench_server_stop(echo_pid);
-	if (bench_server_stop(sweepd_pid) != 0) {
-		(void)fprintf(stderr, "sweepd did not end cleanly, see %s/log\n", s->dir);
-		rc = -1;
-	}
-	return rc == 0 ? print(o, &r) : -1;
-}
-
-static int usage(void)
-{
-	(void)fprintf(stderr,
-		      "usage: bench_rpc [--n N] [--window W] [--dir DIR] [--csv FILE]\n"
-		      "  --n N       requests of each pipelined row (default 20000)\n"
-		      "  --window W  requests in flight (default 64)\n"
-		      "  --dir DIR   where the databases go: the file system that is measured\n"
-		      "              (default: the present folder)\n");
-	return 2;
-}
-
-static int options(struct options *o, int argc, char **argv)
-{
-	static const struct option known[] = {{"n", required_argument, NULL, 'n'},
-					      {"window", required_argument, NULL, 'w'},
-					      {"csv", required_argument, NULL, 'c'},
-					      {"dir", required_argument, NULL, 'd'},
-					      {NULL, 0, NULL, 0}};
-	int c;
-
-	while ((c = getopt_long(argc, argv, "", known, NULL)) != -1) {
-		const long number = c == 'n' || c == 'w' ? strtol(optarg, NULL, 10) : 0;
-
-		if ((c == 'n' || c == 'w') && (number < 1 || number > 10000000))
-			return -1;
-		if (c == 'n')
-			o->n = (size_t)number;
-		else if (c == 'w' && number <= 256)
-			o->window = (size_t)number;
-		else if (c == 'c')
-			o->csv = optarg;
-		else if (c == 'd')
-			o->dir = optarg;
-		else
-			return -1;
-	}
-	return optind == argc ? 0 : -1;
+	(void)bench_server_stop(pid);
+	return rc;
 }
 
 int main(int argc, char **argv)
 {
 	struct options o = {.n = 20000, .window = 64, .dir = "."};
-	struct bench_scratch s;
-	int rc;
+	const struct bench_flag flags[] = {
+		{"n", BENCH_COUNT, &o.n, 1, 1e7,
+		 .help = "N  requests of each pipelined row (20000)"},
+		{"window", BENCH_COUNT, &o.window, 1, 256, .help = "W  requests in flight (64)"},
+		{"dir", BENCH_TEXT, &o.dir,
+		 .help = "DIR  where the databases go: the file system that is measured (.)"},
+		{"csv", BENCH_TEXT, &o.csv, .help = "FILE  the rows"},
+		{.name = NULL}};
+	struct results r = {.echo = {{0}}};
+	struct bench_rig rig;
 
-	if (options(&o, argc, argv) != 0)
-		return usage();
-	if (bench_scratch_make(&s, o.dir) != 0)
-		return 1;
-	rc = run(&o, &s);
-	bench_scratch_remove(&s);
-	return rc == 0 ? 0 : 1;
+	if (bench_flags_read("rpc", flags, argc, argv) != 0)
+		return 2;
+	int rc = bench_rig_open(&rig, o.dir);
+
+	if (rc == 0)
+		rc = run(&o, &rig, &r);
+	if (bench_rig_close(&rig) != 0)
+		rc = -1;
+	return rc == 0 && print(&o, &r) == 0 ? 0 : 1;
 }

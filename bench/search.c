@@ -1,5 +1,5 @@
 /*
- * bench/search.c — how good are the configurations that a sampler finds, trial for trial?
+ * bench/search.c — how good a sampler's best configuration is, trial for trial, beside others.
  *
  * Every sampler on every function, n = min(200, 20 d) trials: simple regret after 25, 50 and 100%
  * of them, median and quartiles over the seeds, and the mean ranks of the medians. Beside bayes:
@@ -128,7 +128,7 @@ static void peer_row(const char *name, const struct bench_cell *cell, struct ben
 	const double ours = cell->regret[2][1];
 	char text[BENCH_CELL];
 
-	(void)bench_table_row(t, name);
+	bench_table_row(t, name);
 	text_of(ours, text);
 	bench_table_text(t, 1, text);
 	for (enum bench_peer p = 0; p < BENCH_PEER_N; p++) {
@@ -159,13 +159,12 @@ static void print_verdict(const struct verdict *v)
 /* bayes one at a time on the standard functions, where it ran them in full. */
 static void compare(const struct bench_cells *c, struct verdict *v)
 {
-	const char *names[] = {"100%, one at a time", "bayes", NULL,     NULL, NULL, NULL, NULL,
-			       "of best peer",        "<=?",   "at 25%?"};
-	struct bench_table *t = malloc(sizeof *t);
+	const char *names[] = {"100%, one at a time", "bayes", NULL,      NULL, NULL, NULL, NULL,
+			       "of best peer",        "<=?",   "at 25%?", NULL};
 
-	assert(t != NULL);
 	memcpy(names + 2, bench_peer_names, sizeof bench_peer_names);
-	bench_table_init(t, names, sizeof names / sizeof *names);
+	struct bench_table *const t = bench_table_create(names);
+
 	for (size_t s = 0; s < c->n_subjects; s++) {
 		const char *name = c->subject[s].o->name;
 		const struct bench_cell *cell = bench_cells_find(c, s, SW_SAMPLER_BAYES, 1);
@@ -175,19 +174,18 @@ static void compare(const struct bench_cells *c, struct verdict *v)
 		peer_row(name, cell, t);
 		judge(name, cell, v);
 	}
-	if (v->known > 0) {
+	if (v->known > 0)
 		putchar('\n');
-		bench_table_print(t);
+	(void)bench_table_end(t, NULL);
+	if (v->known > 0)
 		print_verdict(v);
-	}
-	free(t);
 }
 
 /* --- the run --- */
 
 static void print_figure(const struct bench_cells *c, const struct verdict *v)
 {
-	const size_t mode = c->options->parallel[0];
+	const size_t mode = c->options->parallel.v[0];
 	const double rank = bench_cells_rank(c, SW_SAMPLER_BAYES, mode, 2);
 
 	if (v->known > 0)
@@ -212,8 +210,8 @@ static int run(struct bench_cells *c)
 	add_subjects(c);
 	if (bench_cells_run(c, "runs") != 0)
 		return -1;
-	for (size_t m = 0; m < c->options->modes; m++)
-		bench_cells_print(c, c->options->parallel[m]);
+	for (size_t m = 0; m < c->options->parallel.n; m++)
+		bench_cells_print(c, c->options->parallel.v[m]);
 	compare(c, &v);
 	if (bench_cells_csv(c) != 0)
 		return -1;
@@ -223,7 +221,7 @@ static int run(struct bench_cells *c)
 
 int main(int argc, char **argv)
 {
-	struct bench_options o = {.seed_from = 1, .parallel = {1}, .modes = 1, .jobs = 1};
+	struct bench_options o = {.seed_from = 1, .parallel = {{1}, 1}, .jobs = 1};
 	struct bench_cells *c = calloc(1, sizeof *c);
 	int rc;
 
@@ -231,11 +229,11 @@ int main(int argc, char **argv)
 	openblas_set_num_threads(1);
 	for (int k = 0; k < SW_SAMPLER_KIND_N; k++)
 		o.sampler[k] = true;
-	if (bench_options_read(&o, argc, argv) != 0) {
-		bench_options_usage(
-			"bench_search", "--functions A,B  by name (default all of the sets)",
-			"  --set A,B       of std rotated noisy flaky edge heldout mixed (default "
-			"std,mixed)\n");
+	if (bench_options_read(&o, "search",
+			       "functions,set,samplers,seeds,parallel,trials,jobs,csv,quick",
+			       "A,B  by name (default all of the sets)",
+			       "A,B  of std rotated noisy flaky edge heldout mixed (std,mixed)",
+			       argc, argv) != 0) {
 		free(c);
 		return 2;
 	}

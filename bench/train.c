@@ -1,20 +1,22 @@
-/* bench/train.c — samples a second of training on the CPU, as a trial of the worker has them: its
- * data set loaded, its net, a step after the other (bench/lib/train_job.h). Beside it, in turns
- * within the same run, numpy and PyTorch, where a Python has them (bench/train_peer.py).
+/*
+ * bench/train.c — samples a second of training on the CPU, beside numpy and PyTorch.
  *
- *   bench_train [--seconds S] [--threads N] [--net NAME] [--batch B] [--profile] [--numpy PYTHON]
- *               [--torch PYTHON] [--csv FILE]
+ * It does what a trial of the worker does: its data set loaded, its net, a step after the other
+ * (bench/lib/train_job.h). numpy and PyTorch, where a Python has them (bench/train_peer.py), take
+ * turns with it within the same run.
  *
  * With one core times are the process's CPU time, with more the clock's; of each the best of
  * several rounds, which take turns: what else the machine does lowers no figure by much, and the
  * same ones. Without --threads one core is measured and, where there are as many, two. --profile
- * prints where a step's time goes. */
+ * prints where a step's time goes.
+ */
+#include "bench/lib/flags.h"
+#include "bench/lib/table.h"
 #include "bench/lib/train_job.h"
 #include "bench/lib/train_peer.h"
 #include <cblas.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define ROUNDS 5
@@ -23,7 +25,7 @@ enum { NUMPY, TORCH, PEERS };
 
 struct options {
 	double seconds;
-	unsigned threads; /* 0: one, and two */
+	size_t threads; /* 0: one, and two */
 	const char *net, *csv, *python[PEERS];
 	size_t batch;
 	bool profile;
@@ -49,10 +51,7 @@ struct result {
 
 static double seconds(unsigned threads)
 {
-	struct timespec t;
-
-	clock_gettime(threads > 1 ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+	return threads > 1 ? bench_now() : bench_cpu_now();
 }
 
 static double larger(double a, double b)
@@ -227,59 +226,33 @@ static void summary(const struct result *r)
 		       r[1].rate, r[1].threads, r[1].threads > 1 ? "s" : "");
 }
 
-static bool read_options(struct options *o, int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++) {
-		const char *arg = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
-
-		if (strcmp(arg, "--profile") == 0) {
-			o->profile = true;
-			continue;
-		}
-		if (!value)
-			return false;
-		if (strcmp(arg, "--seconds") == 0)
-			o->seconds = strtod(value, NULL);
-		else if (strcmp(arg, "--threads") == 0)
-			o->threads = (unsigned)strtoul(value, NULL, 10);
-		else if (strcmp(arg, "--net") == 0)
-			o->net = value;
-		else if (strcmp(arg, "--batch") == 0)
-			o->batch = strtoul(value, NULL, 10);
-		else if (strcmp(arg, "--numpy") == 0)
-			o->python[NUMPY] = value;
-		else if (strcmp(arg, "--torch") == 0)
-			o->python[TORCH] = value;
-		else if (strcmp(arg, "--csv") == 0)
-			o->csv = value;
-		else
-			return false;
-		i++;
-	}
-	return o->seconds > 0 && o->threads <= 64;
-}
-
 int main(int argc, char **argv)
 {
 	struct options o = {.seconds = 2};
+	const struct bench_flag flags[] = {
+		{"seconds", BENCH_REAL, &o.seconds, 0.01, 600, .help = "S  of each row (2)"},
+		{"threads", BENCH_COUNT, &o.threads, 1, 64,
+		 .help = "N  (one, and two where there are)"},
+		{"net", BENCH_TEXT, &o.net, .help = "NAME  lenet-cifar or mlp (both)"},
+		{"batch", BENCH_COUNT, &o.batch, 1, 1e6, .help = "B  (each of the table)"},
+		{"profile", BENCH_YES, &o.profile, .help = "where a step's time goes"},
+		{"numpy", BENCH_TEXT, &o.python[NUMPY], .help = "PYTHON  one with numpy"},
+		{"torch", BENCH_TEXT, &o.python[TORCH], .help = "PYTHON  one with PyTorch"},
+		{"csv", BENCH_TEXT, &o.csv, .help = "FILE  the rows"},
+		{.name = NULL}};
 	struct result one[RUNS] = {{0}}, more[RUNS] = {{0}};
 	FILE *csv = NULL;
 	bool good;
 
-	if (!read_options(&o, argc, argv)) {
-		fprintf(stderr,
-			"usage: %s [--seconds S] [--threads N] [--net NAME] [--batch B] "
-			"[--profile] [--numpy PYTHON] [--torch PYTHON] [--csv FILE]\n",
-			argv[0]);
+	if (bench_flags_read("train", flags, argc, argv) != 0)
 		return 2;
-	}
 	if (o.csv && !(csv = fopen(o.csv, "we"))) {
 		perror(o.csv);
 		return EXIT_FAILURE;
 	}
 	if (csv)
 		fputs("of,net,batch,threads,samples_per_s,gflops,sgemm_gflops\n", csv);
-	good = runs_all(&o, o.threads ? o.threads : 1, one, csv);
+	good = runs_all(&o, o.threads ? (unsigned)o.threads : 1, one, csv);
 	if (o.threads == 0 && sysconf(_SC_NPROCESSORS_ONLN) > 1)
 		good = runs_all(&o, 2, more, csv) && good;
 	if (csv && fclose(csv) != 0) {

@@ -8,9 +8,7 @@
  * Printed: the best loss after 25, 50 and 100% of the trials, median and quartiles; mean ranks, by
  * the medians and by the runs of one seed; and after how many trials bayes' median is where
  * random's ends. The loss of one training has luck in it, and the best of many has more than its
- * share:
- * --again judges what was found instead, by training it again. Losses that were computed once are
- * kept (--memo FILE), which changes no figure.
+ * share: --again judges what was found instead, by training it again.
  */
 #include "bench/lib/cells.h"
 #include "bench/lib/stats.h"
@@ -35,7 +33,7 @@ static size_t budget_of(const struct bench_subject *s, size_t i)
 static double rank_by_run(const struct bench_cells *c, enum sw_sampler_kind kind, size_t budget,
 			  double share)
 {
-	const size_t seeds = c->options->seeds, mode = c->options->parallel[0];
+	const size_t seeds = c->options->seeds, mode = c->options->parallel.v[0];
 	double sum = 0, n = 0;
 
 	for (size_t i = 0; i < c->n_subjects * seeds; i++) {
@@ -61,26 +59,29 @@ static double rank_by_run(const struct bench_cells *c, enum sw_sampler_kind kind
 
 static void print_ranks(const struct bench_cells *c)
 {
-	static const char *const names[] = {
-		"mean rank of the runs", "25% of half", "50%", "100%", "25% of all", "50%", "100%"};
-	struct bench_table *t = malloc(sizeof *t);
+	static const char *const names[] = {"mean rank of the runs",
+					    "25% of half",
+					    "50%",
+					    "100%",
+					    "25% of all",
+					    "50%",
+					    "100%",
+					    NULL};
+	struct bench_table *const t = bench_table_create(names);
 
-	assert(t != NULL);
-	bench_table_init(t, names, sizeof names / sizeof *names);
 	for (int k = 0; k < SW_SAMPLER_KIND_N; k++) {
 		const enum sw_sampler_kind kind = (enum sw_sampler_kind)k;
 
 		if (isnan(rank_by_run(c, kind, 0, 1)))
 			continue;
-		(void)bench_table_row(t, bench_sampler_names[k]);
+		bench_table_row(t, sw_sampler_name((enum sw_sampler_kind)k));
 		for (size_t b = 0; b < BUDGETS; b++)
 			for (size_t at = 0; at < BENCH_CHECKPOINTS; at++)
 				bench_table_number(t, 1 + b * BENCH_CHECKPOINTS + at,
 						   rank_by_run(c, kind, b, percents[at]), 2);
 	}
 	putchar('\n');
-	bench_table_print(t);
-	free(t);
+	(void)bench_table_end(t, NULL);
 }
 
 /* The first number of trials after which the median is at or below `loss`; 0: never. */
@@ -96,14 +97,17 @@ static size_t reaches(const struct bench_cells *c, const struct bench_cell *cell
 /* How often bayes is where random ends by half of the trials; *of: out of how many. */
 static size_t print_reach(const struct bench_cells *c, size_t *of)
 {
-	static const char *const names[] = {"bayes reaches random's end", "trials", "random's end",
-					    "bayes there after",          "tpe",    "half or less"};
-	const size_t mode = c->options->parallel[0];
-	struct bench_table *t = malloc(sizeof *t);
+	static const char *const names[] = {"bayes reaches random's end",
+					    "trials",
+					    "random's end",
+					    "bayes there after",
+					    "tpe",
+					    "half or less",
+					    NULL};
+	const size_t mode = c->options->parallel.v[0];
+	struct bench_table *const t = bench_table_create(names);
 	size_t good = 0;
 
-	assert(t != NULL);
-	bench_table_init(t, names, sizeof names / sizeof *names);
 	for (size_t i = 0; i < c->n_subjects * BUDGETS; i++) {
 		const size_t s = i / BUDGETS, n = budget_of(&c->subject[s], i % BUDGETS);
 		const struct bench_cell *random = bench_cells_find(c, s, SW_SAMPLER_RANDOM, mode);
@@ -114,7 +118,7 @@ static size_t print_reach(const struct bench_cells *c, size_t *of)
 			continue;
 		const double end = bench_cells_at(c, random, n, 0.5);
 		const size_t after = reaches(c, bayes, end, n);
-		(void)bench_table_row(t, c->subject[s].o->name);
+		bench_table_row(t, c->subject[s].o->name);
 		bench_table_number(t, 1, (double)n, 0);
 		bench_table_number(t, 2, end, 4);
 		bench_table_number(t, 3, (double)after, 0);
@@ -124,12 +128,9 @@ static size_t print_reach(const struct bench_cells *c, size_t *of)
 		good += after > 0 && 2 * after <= n;
 		++*of;
 	}
-	if (*of > 0) {
-		putchar('\n');
-		bench_table_print(t);
-		puts("(0: not within the trials)");
-	}
-	free(t);
+	if (*of > 0)
+		puts("\n(0: not within the trials)");
+	(void)bench_table_end(t, NULL);
 	return good;
 }
 
@@ -157,8 +158,8 @@ static int run(struct bench_cells *c, struct bench_trainer *trainer)
 
 	if (add_subjects(c, trainer) != 0 || bench_cells_run(c, "runs") != 0)
 		return -1;
-	for (size_t m = 0; m < c->options->modes; m++)
-		bench_cells_print(c, c->options->parallel[m]);
+	for (size_t m = 0; m < c->options->parallel.n; m++)
+		bench_cells_print(c, c->options->parallel.v[m]);
 	print_ranks(c);
 	const size_t good = print_reach(c, &of);
 	if (bench_cells_csv(c) != 0)
@@ -175,25 +176,19 @@ static int run(struct bench_cells *c, struct bench_trainer *trainer)
 
 int main(int argc, char **argv)
 {
-	struct bench_options o = {
-		.seed_from = 1, .parallel = {1}, .modes = 1, .jobs = 1, .folds = 3};
+	struct bench_options o = {.seed_from = 1, .parallel = {{1}, 1}, .jobs = 1, .folds = 3};
 	struct bench_cells *c = calloc(1, sizeof *c);
-	struct bench_memo *memo = NULL;
 	struct bench_trainer *trainer = NULL;
 	int rc = -1;
 
 	assert(c != NULL);
 	for (int k = 0; k < SW_SAMPLER_KIND_N; k++)
 		o.sampler[k] = true;
-	if (bench_options_read(&o, argc, argv) != 0) {
-		bench_options_usage(
-			"bench_tune",
-			"--data A,B      of digits breast_cancer wine diabetes (default all)",
-			"  --memo FILE     losses that are known, and new ones\n"
-			"  --folds K       training runs a trial, 1 to 4 (default 3)\n"
-			"  --again R       judge the best trial's configuration by R fresh "
-			"trainings of it\n                  (default 0: by the loss that was "
-			"seen)\n");
+	if (bench_options_read(
+		    &o, "tune",
+		    "data,samplers,seeds,parallel,trials,folds,own-seeds,again,jobs,csv,quick",
+		    "A,B  of digits breast_cancer wine diabetes (default all)", NULL, argc,
+		    argv) != 0) {
 		free(c);
 		return 2;
 	}
@@ -204,14 +199,11 @@ int main(int argc, char **argv)
 	if (o.seeds == 0)
 		o.seeds = o.quick ? 1 : 10;
 	c->options = &o;
-	memo = bench_memo_open(o.memo);
-	if (memo != NULL)
-		trainer = bench_trainer_create(memo);
+	trainer = bench_trainer_create();
 	if (trainer != NULL)
 		rc = run(c, trainer);
 	bench_cells_fini(c);
 	bench_trainer_destroy(trainer);
-	bench_memo_close(memo);
 	free(c);
 	return rc == 0 ? 0 : 1;
 }

@@ -23,13 +23,6 @@ static const struct bench_objective *objective_of(const struct bench_subject *s,
 
 /* --- which cells there are --- */
 
-static bool known_kind(enum sw_sampler_kind kind)
-{
-	enum sw_sampler_kind found;
-
-	return sw_sampler_find(bench_sampler_names[kind], &found) == SW_OK && found == kind;
-}
-
 /* All cells of a mode, in the order of the table. */
 static void lay_out_mode(struct bench_cells *c, size_t parallel, bool first)
 {
@@ -40,11 +33,11 @@ static void lay_out_mode(struct bench_cells *c, size_t parallel, bool first)
 			const enum sw_sampler_kind kind = (enum sw_sampler_kind)k;
 			const struct bench_objective *o = objective_of(&c->subject[s], kind);
 
-			if (!c->options->sampler[k] || !known_kind(kind))
+			if (!c->options->sampler[k])
 				continue;
 			if (!bench_trials_fit(o, kind, why)) {
 				if (first)
-					printf("(%s leaves out %s: %s)\n", bench_sampler_names[k],
+					printf("(%s leaves out %s: %s)\n", sw_sampler_name(kind),
 					       o->name, why);
 				continue;
 			}
@@ -56,13 +49,11 @@ static void lay_out_mode(struct bench_cells *c, size_t parallel, bool first)
 
 static void lay_out(struct bench_cells *c)
 {
-	for (int k = 0; k < SW_SAMPLER_KIND_N; k++)
-		if (c->options->sampler[k] && !known_kind((enum sw_sampler_kind)k))
-			printf("(%s is not in this build)\n", bench_sampler_names[k]);
-	c->cell = calloc(c->n_subjects * SW_SAMPLER_KIND_N * BENCH_MAX_MODES + 1, sizeof *c->cell);
+	c->cell = calloc(c->n_subjects * SW_SAMPLER_KIND_N * c->options->parallel.n + 1,
+			 sizeof *c->cell);
 	assert(c->cell != NULL);
-	for (size_t m = 0; m < c->options->modes; m++)
-		lay_out_mode(c, c->options->parallel[m], m == 0);
+	for (size_t m = 0; m < c->options->parallel.n; m++)
+		lay_out_mode(c, c->options->parallel.v[m], m == 0);
 	(void)fflush(stdout);
 }
 
@@ -107,7 +98,7 @@ static int summarise(struct bench_cells *c, struct bench_cell *cell)
 	for (size_t i = 0; i < c->options->seeds; i++) {
 		if (run[i].failed) {
 			(void)fprintf(stderr, "%s on %s, seed %zu, after %zu trials: %s\n",
-				      bench_sampler_names[cell->kind], s->o->name,
+				      sw_sampler_name(cell->kind), s->o->name,
 				      (size_t)c->options->seed_from + i, run[i].told, run[i].error);
 			return -1;
 		}

@@ -8,27 +8,27 @@
 #ifndef SW_BENCH_LIB_CELLS_H
 #define SW_BENCH_LIB_CELLS_H
 
+#include "bench/lib/flags.h"
 #include "bench/lib/table.h"
 #include "bench/lib/trials.h"
 
 #define BENCH_MAX_SUBJECTS 96
-#define BENCH_MAX_MODES    4
 #define BENCH_MAX_SEEDS    1000
 #define BENCH_CHECKPOINTS  3
 
 struct bench_options {
-	const char *csv, *curves, *memo; /* files; NULL: none */
+	const char *csv;                 /* a file; NULL: none */
 	const char *subjects, *sets;     /* comma lists; NULL: the bench's own default */
 	bool sampler[SW_SAMPLER_KIND_N]; /* which to run */
 	uint64_t seed_from;
 	size_t seeds, jobs;
-	size_t parallel[BENCH_MAX_MODES], modes;
-	size_t most_parallel; /* that may be asked for; 0: BENCH_MAX_PARALLEL */
-	size_t budget;        /* trials a run; 0: the bench's default */
-	size_t folds;         /* tune: training runs a trial */
-	bool own_seeds;       /* tune: each trial trains with seeds of its own */
-	size_t full;          /* asha: full trainings that a sweep may take; 0: its own number */
-	size_t again;         /* tune: fresh trainings of the best trial, that judge it; 0: none */
+	struct bench_counts parallel; /* a mode each */
+	size_t most_parallel;         /* that may be asked for; 0: BENCH_MAX_PARALLEL */
+	size_t budget;                /* trials a run; 0: the bench's default */
+	size_t folds;                 /* tune: training runs a trial */
+	bool own_seeds;               /* tune: each trial trains with seeds of its own */
+	size_t full;  /* asha: full trainings that a sweep may take; 0: its own number */
+	size_t again; /* tune: fresh trainings of the best trial, that judge it; 0: none */
 	bool quick;
 };
 
@@ -55,9 +55,11 @@ struct bench_cells {
 	struct bench_outcome *run; /* [n][seeds] */
 };
 
-/* Reads argv over what is in *o. which: the text of usage() for the bench's own lists. 0 or -1. */
-int bench_options_read(struct bench_options *o, int argc, char **argv);
-void bench_options_usage(const char *name, const char *subjects, const char *sets);
+/* Reads argv over what is in *o. takes: the names of the flags that this bench has, a comma list;
+ * subjects, sets: what the usage says of --functions or --data, and of --set. 0, or -1 after the
+ * usage. */
+int bench_options_read(struct bench_options *o, const char *bench, const char *takes,
+		       const char *subjects, const char *sets, int argc, char **argv);
 /* Is name in a comma list? A NULL list has all. */
 bool bench_listed(const char *list, const char *name);
 
@@ -80,7 +82,7 @@ void bench_cells_print(const struct bench_cells *c, size_t parallel);
 /* Mean rank of the kind's medians over the subjects that it ran on; NaN: none. */
 double bench_cells_rank(const struct bench_cells *c, enum sw_sampler_kind kind, size_t parallel,
 			size_t at);
-/* All cells, and all curves, to the files that the options name. 0 or -1. */
+/* All cells to the file that the options name. 0 or -1. */
 int bench_cells_csv(const struct bench_cells *c);
 
 #endif

@@ -1,11 +1,11 @@
 #include "bench/lib/flood.h"
+#include "bench/lib/client.h"
 #include "bench/lib/table.h"
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 struct conn {
@@ -13,19 +13,6 @@ struct conn {
 	size_t flying; /* lines begun and not answered */
 	size_t sent;   /* bytes of the one that is being sent; 0: none */
 };
-
-static int dial(const char *path)
-{
-	struct sockaddr_un at = {.sun_family = AF_UNIX};
-	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	assert(fd >= 0 && strlen(path) < sizeof at.sun_path);
-	memcpy(at.sun_path, path, strlen(path) + 1);
-	if (connect(fd, (const struct sockaddr *)&at, sizeof at) == 0)
-		return fd;
-	(void)close(fd);
-	return -1;
-}
 
 static bool has_more(const struct bench_flood *f, const struct conn *c, size_t begun)
 {
@@ -76,7 +63,7 @@ static int serve(const struct bench_flood *f, struct conn *c, short ready, size_
 	if (rc == 0)
 		return 0;
 	(void)close(c->fd);
-	*c = (struct conn){.fd = dial(f->socket)};
+	*c = (struct conn){.fd = bench_client_dial(f->socket)};
 	return c->fd < 0 ? -1 : 0;
 }
 
@@ -89,7 +76,7 @@ int bench_flood(const struct bench_flood *f, double until)
 
 	assert(f->conns <= BENCH_FLOOD_CONNS);
 	for (size_t i = 0; i < f->conns; i++)
-		conns[i] = (struct conn){.fd = dial(f->socket)};
+		conns[i] = (struct conn){.fd = bench_client_dial(f->socket)};
 	while (rc == 0 && bench_now() < until) {
 		for (size_t i = 0; i < f->conns; i++) {
 			at[i] = (struct pollfd){.fd = conns[i].fd};
@@ -112,7 +99,7 @@ int bench_flood(const struct bench_flood *f, double until)
 int bench_flood_churn(const struct bench_flood *f, double until)
 {
 	while (bench_now() < until) {
-		const int fd = dial(f->socket);
+		const int fd = bench_client_dial(f->socket);
 
 		if (fd < 0)
 			return -1;

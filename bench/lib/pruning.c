@@ -37,13 +37,13 @@ size_t bench_pruning_find(const char *name)
 
 bool bench_pruning_compared(const struct bench_pruning *p, size_t mode, size_t policy)
 {
-	return p->o->parallel[mode] <= BENCH_PRUNING_FEW &&
+	return p->o->parallel.v[mode] <= BENCH_PRUNING_FEW &&
 	       bench_pruning_wanted(p, bench_pruning_find(bench_pruning_policies[policy].against));
 }
 
 size_t bench_pruning_budget(const struct bench_pruning *p, size_t mode)
 {
-	const size_t least = 5 * p->o->parallel[mode];
+	const size_t least = 5 * p->o->parallel.v[mode];
 	const size_t full = p->o->full > 0           ? p->o->full
 			    : least > BENCH_SIM_FULL ? least
 						     : BENCH_SIM_FULL;
@@ -142,7 +142,7 @@ static void compare(const struct bench_pruning *p, size_t mode, size_t f, size_t
 struct bench_pruning_means bench_pruning_means_of(const struct bench_pruning *p, size_t mode,
 						  size_t policy)
 {
-	const size_t workers = p->o->parallel[mode];
+	const size_t workers = p->o->parallel.v[mode];
 	struct bench_pruning_means m = {.compared = bench_pruning_compared(p, mode, policy)};
 
 	for (size_t f = 0; f < p->families; f++) {

@@ -1,6 +1,7 @@
 #include "bench/lib/server.h"
 #include "bench/lib/table.h"
 #include <assert.h>
+#include <dirent.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -96,9 +97,9 @@ pid_t bench_echo_start(const char *socket_path)
 	return pid;
 }
 
-pid_t bench_sweepd_start(const char *dir, const char *socket_path)
+static pid_t start_sweepd(const char *dir, const char *socket_path)
 {
-	char program[PATH_MAX + 16], log[PATH_MAX];
+	char program[PATH_MAX + 16], log[PATH_MAX + 8];
 	const ssize_t n = readlink("/proc/self/exe", program, PATH_MAX - 1);
 	pid_t pid;
 
@@ -168,4 +169,62 @@ void bench_server_rest(pid_t pid)
 		last = now;
 		(void)nanosleep(&pause, NULL);
 	}
+}
+
+/* ---- the rig ---- */
+
+static int make_folders(struct bench_rig *r, const char *where)
+{
+	char full[PATH_MAX];
+
+	(void)snprintf(r->sockets, sizeof r->sockets, "/tmp/sw-bench-XXXXXX");
+	if (realpath(where, full) == NULL ||
+	    snprintf(r->dir, sizeof r->dir, "%s/bench-XXXXXX", full) >= (int)sizeof r->dir ||
+	    mkdtemp(r->dir) == NULL || mkdtemp(r->sockets) == NULL) {
+		perror(where);
+		return -1;
+	}
+	(void)snprintf(r->socket, sizeof r->socket, "%s/s", r->sockets);
+	return 0;
+}
+
+int bench_rig_open(struct bench_rig *r, const char *where)
+{
+	*r = (struct bench_rig){.c = {.fd = -1}};
+	if (make_folders(r, where) != 0)
+		return -1;
+	r->pid = start_sweepd(r->dir, r->socket);
+	if (bench_client_connect(&r->c, r->socket) == 0)
+		return 0;
+	(void)fprintf(stderr, "sweepd did not start\n");
+	return -1;
+}
+
+static void remove_flat(const char *dir)
+{
+	char path[PATH_MAX + 300];
+	const struct dirent *e;
+	DIR *d = opendir(dir);
+
+	while (d != NULL && (e = readdir(d)) != NULL) {
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		(void)snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
+		(void)unlink(path);
+	}
+	if (d != NULL)
+		(void)closedir(d);
+	(void)rmdir(dir);
+}
+
+int bench_rig_close(struct bench_rig *r)
+{
+	bench_client_close(&r->c);
+	if (r->pid > 0 && bench_server_stop(r->pid) != 0) {
+		(void)fprintf(stderr, "sweepd did not end cleanly, see %s/log\n", r->dir);
+		return -1;
+	}
+	remove_flat(r->dir);
+	remove_flat(r->sockets);
+	return 0;
 }

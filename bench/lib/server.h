@@ -1,18 +1,32 @@
 /*
  * bench/lib/server.h — the other ends: an empty libuv echo, and sweepd, each a process of its own.
  *
- * A server dies with the bench, however that ends (PR_SET_PDEATHSIG).
+ * A server dies with the bench, however that ends (PR_SET_PDEATHSIG). The state folder lies on the
+ * file system that is measured, the sockets on a short path; both go when the bench ends.
  */
 #ifndef SW_BENCH_LIB_SERVER_H
 #define SW_BENCH_LIB_SERVER_H
 
+#include "bench/lib/client.h"
+#include <limits.h>
 #include <sys/types.h>
 
 /* Sends back every byte as it came: what libuv alone costs. -1 on failure. */
 pid_t bench_echo_start(const char *socket_path);
 
-/* sweepd of the same folder as this program, without slots, logging to dir/log. -1 on failure. */
-pid_t bench_sweepd_start(const char *dir, const char *socket_path);
+/* A sweepd of the same folder as this program, without slots, and a client of it. */
+struct bench_rig {
+	char dir[PATH_MAX]; /* the databases, and sweepd's log */
+	char sockets[64];
+	char socket[80]; /* sweepd's */
+	pid_t pid;
+	struct bench_client c;
+};
+
+/* A new folder under `where`. 0, or -1 with a line on stderr; bench_rig_close() in either case. */
+int bench_rig_open(struct bench_rig *r, const char *where);
+/* 0; or -1, with a line on stderr, where sweepd did not end cleanly: then the folder stays. */
+int bench_rig_close(struct bench_rig *r);
 
 /* Waits until it has computed nothing for 60 ms (a tick is 10), at most 20 s. */
 void bench_server_rest(pid_t pid);

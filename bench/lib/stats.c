@@ -1,5 +1,4 @@
 #include "bench/lib/stats.h"
-#include "bench/lib/table.h"
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -34,7 +33,16 @@ void bench_stat_ranks(const double *v, size_t n, double *rank)
 	}
 }
 
-void bench_stat_text(const double quartiles[3], char out[48])
+void bench_stat_quartiles(const double *v, size_t n, double q[3])
 {
-	(void)snprintf(out, 48, "%.3g [%.2g, %.2g]", quartiles[1], quartiles[0], quartiles[2]);
+	for (int k = 0; k < 3; k++)
+		q[k] = bench_stat_quantile(v, n, 0.25 * (k + 1));
+}
+
+void bench_stat_cell(struct bench_table *t, size_t column, const double q[3])
+{
+	char text[BENCH_CELL];
+
+	(void)snprintf(text, sizeof text, "%.3g [%.2g, %.2g]", q[1], q[0], q[2]);
+	bench_table_text(t, column, text);
 }

@@ -22,7 +22,6 @@ struct lane {
 struct sim {
 	const struct bench_sim_plan *plan;
 	struct sw_sweep *sweep;
-	struct sw_sampler *word;
 	struct sw_actions actions;
 	struct lane *lane;                /* [workers] */
 	double best[RUNGS], truth[RUNGS]; /* of the incumbent at each rung */
@@ -71,13 +70,6 @@ static void open_sim(struct sim *s)
 	if (rc != SW_OK)
 		(void)fprintf(stderr, "%s: %s\n", p->family->name, err.msg);
 	assert(rc == SW_OK);
-	if (p->word) {
-		struct sw_sampler_config plain = *sw_sweep_sampler_config(s->sweep);
-
-		plain.n_levels = 0;
-		rc = sw_sampler_create(&s->word, &plain, &err);
-		assert(rc == SW_OK);
-	}
 	s->lane = calloc(p->workers, sizeof *s->lane);
 	assert(s->lane != NULL);
 }
@@ -85,7 +77,6 @@ static void open_sim(struct sim *s)
 static void close_sim(struct sim *s)
 {
 	sw_actions_fini(&s->actions);
-	sw_sampler_destroy(s->word);
 	sw_sweep_destroy(s->sweep);
 	free(s->lane);
 }
@@ -93,21 +84,12 @@ static void close_sim(struct sim *s)
 /* A free worker gets a trial, which has a curve of its own whatever runs it. */
 static void ask(struct sim *s, struct lane *l)
 {
-	struct sw_suggestion given = {.state = NULL};
 	struct sw_value v[SW_SPACE_MAX_PARAMS];
-	struct sw_event ev = {.kind = SW_EVENT_ASK};
 	const struct bench_sim_plan *const p = s->plan;
 	const double from = bench_cpu_now();
 
-	if (s->word != NULL) {
-		const sw_status rc = sw_sampler_suggest(s->word, sw_sweep_history(s->sweep),
-							sw_sweep_made(s->sweep) + 1, &given, NULL);
-		assert(rc == SW_OK);
-		ev.suggestion = &given;
-	}
-	step(s, ev);
+	step(s, (struct sw_event){.kind = SW_EVENT_ASK});
 	s->suggest_s += bench_cpu_now() - from;
-	sw_suggestion_fini(&given);
 	l->trial = 0;
 	for (size_t i = 0; i < s->actions.n; i++) {
 		const struct sw_action *const a = &s->actions.v[i];

@@ -33,7 +33,6 @@ struct bench_sim_plan {
 	const struct bench_family *family;
 	enum sw_sampler_kind sampler;
 	enum bench_sim_pruner pruner;
-	bool word; /* the sampler knows no rungs: a stopped trial's last value is its value */
 	uint64_t seed;
 	size_t workers;
 	double goal;        /* a truth to reach */

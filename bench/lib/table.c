@@ -6,20 +6,29 @@
 #include <string.h>
 #include <time.h>
 
-void bench_table_init(struct bench_table *t, const char *const *names, size_t n)
+struct bench_table {
+	const char *const *names;
+	size_t n_columns, n_rows;
+	char cells[BENCH_MAX_ROWS][BENCH_MAX_COLUMNS][BENCH_CELL];
+};
+
+struct bench_table *bench_table_create(const char *const *names)
 {
-	assert(n <= BENCH_MAX_COLUMNS);
-	memset(t, 0, sizeof *t);
-	memcpy(t->names, names, n * sizeof *names);
-	t->n_columns = n;
+	struct bench_table *const t = calloc(1, sizeof *t);
+
+	assert(t != NULL);
+	t->names = names;
+	while (names[t->n_columns] != NULL)
+		t->n_columns++;
+	assert(t->n_columns <= BENCH_MAX_COLUMNS);
+	return t;
 }
 
-size_t bench_table_row(struct bench_table *t, const char *first)
+void bench_table_row(struct bench_table *t, const char *first)
 {
 	assert(t->n_rows < BENCH_MAX_ROWS);
 	t->n_rows++;
 	bench_table_text(t, 0, first);
-	return t->n_rows - 1;
 }
 
 void bench_table_text(struct bench_table *t, size_t column, const char *text)
@@ -44,7 +53,7 @@ static void print_cell(size_t column, int width, const char *text)
 		printf("  %*s", width, text);
 }
 
-void bench_table_print(const struct bench_table *t)
+static void print(const struct bench_table *t)
 {
 	int width[BENCH_MAX_COLUMNS] = {0};
 
@@ -81,12 +90,10 @@ static void csv_cell(FILE *f, const char *text)
 
 int bench_table_csv(const struct bench_table *t, const char *path)
 {
-	FILE *f;
-	bool failed;
+	FILE *const f = path != NULL ? fopen(path, "w") : NULL;
 
 	if (path == NULL)
 		return 0;
-	f = fopen(path, "w");
 	if (f == NULL) {
 		perror(path);
 		return -1;
@@ -100,12 +107,23 @@ int bench_table_csv(const struct bench_table *t, const char *path)
 			csv_cell(f, t->cells[r][c]);
 			(void)fputc(c + 1 < t->n_columns ? ',' : '\n', f);
 		}
-	failed = ferror(f) != 0;
+	const bool failed = ferror(f) != 0;
+
 	if (fclose(f) != 0 || failed) {
 		perror(path);
 		return -1;
 	}
 	return 0;
+}
+
+int bench_table_end(struct bench_table *t, const char *csv)
+{
+	if (t->n_rows > 0)
+		print(t);
+	const int rc = bench_table_csv(t, csv);
+
+	free(t);
+	return rc;
 }
 
 static int compare(const void *a, const void *b)

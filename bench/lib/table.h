@@ -1,7 +1,8 @@
 /*
  * bench/lib/table.h — what a bench prints: a table of rows, the same as CSV, and one figure.
  *
- * Memory   The table copies its cells. Asserts instead of errors: a bench has nobody to tell.
+ * Memory   create/end. The table copies its cells; names are borrowed. Asserts instead of errors: a
+ *          bench has nobody to tell.
  */
 #ifndef SW_BENCH_LIB_TABLE_H
 #define SW_BENCH_LIB_TABLE_H
@@ -12,23 +13,21 @@
 #define BENCH_MAX_ROWS    1024
 #define BENCH_CELL        48
 
-struct bench_table {
-	const char *names[BENCH_MAX_COLUMNS]; /* borrowed */
-	size_t n_columns, n_rows;
-	char cells[BENCH_MAX_ROWS][BENCH_MAX_COLUMNS][BENCH_CELL];
-};
+struct bench_table; /* opaque */
 
-void bench_table_init(struct bench_table *t, const char *const *names, size_t n);
-/* Starts a row; the cells that are not set stay empty. Returns its index. */
-size_t bench_table_row(struct bench_table *t, const char *first);
+/* names: the columns; NULL ends them. */
+struct bench_table *bench_table_create(const char *const *names);
+/* Starts a row; the cells that are not set stay empty. */
+void bench_table_row(struct bench_table *t, const char *first);
 void bench_table_text(struct bench_table *t, size_t column, const char *text);
 /* digits after the point */
 void bench_table_number(struct bench_table *t, size_t column, double v, int digits);
 
-/* To stdout, aligned; the first column to the left. */
-void bench_table_print(const struct bench_table *t);
-/* path NULL: nothing. 0, or -1 with a line on stderr. */
+/* To a file; path NULL: nothing. 0, or -1 with a line on stderr. */
 int bench_table_csv(const struct bench_table *t, const char *path);
+/* Prints it, unless it has no rows, aligned, the first column to the left; writes it as bench_table_csv() does; frees
+ * it. 0, or -1 with a line on stderr. */
+int bench_table_end(struct bench_table *t, const char *csv);
 
 /* The k-th permille of n sorted values. */
 double bench_quantile(const double *sorted, size_t n, unsigned permille);

@@ -1,9 +1,9 @@
 /* bench/lib/train_profile.c — where a step's time goes: the CPU's table with entries that measure
  * themselves. */
+#include "bench/lib/table.h"
 #include "bench/lib/train_job.h"
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define LAPS 64
 
@@ -18,14 +18,6 @@ static struct {
 	double left; /* when the last entry ended */
 } prof;
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static double lesser(double known, double s)
 {
 	return known == 0 || s < known ? s : known;
@@ -33,7 +25,7 @@ static double lesser(double known, double s)
 
 static sw_status leave(const char *name, double began, sw_status status)
 {
-	const double end = now();
+	const double end = bench_now();
 
 	if (prof.at < LAPS) {
 		prof.lap[prof.at].name = name;
@@ -41,14 +33,14 @@ static sw_status leave(const char *name, double began, sw_status status)
 		prof.lap[prof.at].s = lesser(prof.lap[prof.at].s, end - began);
 		prof.at++;
 	}
-	prof.left = now();
+	prof.left = bench_now();
 	return status;
 }
 
 #define TIMED(entry, params, args)                                                                 \
 	static sw_status timed_##entry params                                                      \
 	{                                                                                          \
-		const double began = now();                                                        \
+		const double began = bench_now();                                                  \
                                                                                                    \
 		return leave(#entry, began, sw_ops_cpu.entry args);                                \
 	}
@@ -122,7 +114,7 @@ sw_status train_job_profile(struct train_job *job, size_t steps)
 	job->ops.sgd_step = timed_sgd_step;
 	for (size_t i = 0; status == SW_OK && i < steps; i++) {
 		prof.at = 0;
-		prof.left = now();
+		prof.left = bench_now();
 		status = train_job_step(job);
 	}
 	job->ops = sw_ops_cpu;

@@ -5,10 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const bench_sampler_names[SW_SAMPLER_KIND_N] = {
-	[SW_SAMPLER_RANDOM] = "random", [SW_SAMPLER_GRID] = "grid", [SW_SAMPLER_SOBOL] = "sobol",
-	[SW_SAMPLER_TPE] = "tpe",       [SW_SAMPLER_BOHB] = "bohb", [SW_SAMPLER_BAYES] = "bayes"};
-
 struct runner {
 	const struct bench_plan *plan;
 	struct bench_outcome *out;

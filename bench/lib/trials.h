@@ -13,9 +13,6 @@
 #define BENCH_MAX_TRIALS   200
 #define BENCH_MAX_PARALLEL 16
 
-/* The kinds by name; not all need be there (sw_sampler_find() knows). */
-extern const char *const bench_sampler_names[SW_SAMPLER_KIND_N];
-
 struct bench_plan {
 	const struct bench_objective *objective;
 	enum sw_sampler_kind kind;

@@ -111,19 +111,17 @@ static const struct task tasks[] = {
 };
 
 struct bench_trainer {
-	struct bench_memo *memo;
 	const struct sw_ops *ops;
 	struct sw_queue *q;
 	struct sw_data_cache *cache;
 };
 
-struct bench_trainer *bench_trainer_create(struct bench_memo *memo)
+struct bench_trainer *bench_trainer_create(void)
 {
 	struct bench_trainer *t = calloc(1, sizeof *t);
 	struct sw_err err = SW_ERR_INIT;
 
-	assert(t != NULL && memo != NULL);
-	t->memo = memo;
+	assert(t != NULL);
 	sw_status rc = sw_backend_open("cpu:0", 1, &t->ops, &err);
 	if (rc == SW_OK)
 		rc = t->ops->queue_create(&t->q);
@@ -270,22 +268,13 @@ static double fold_loss(const struct tuning *t, const struct sw_value *v, unsign
 			uint64_t seed)
 {
 	struct text text;
-	char key[sizeof text + 32];
-	double loss = (double)NAN;
+	double all[MAX_EPOCHS];
+	struct losses losses = {.v = all, .most = t->task->epochs};
 
 	write_text(t, v, fold, &text);
-	(void)snprintf(key, sizeof key, "%s %s %llu", text.trainer, text.params,
-		       (unsigned long long)seed);
-	if (!bench_memo_get(t->trainer->memo, key, &loss)) {
-		double all[MAX_EPOCHS];
-		struct losses losses = {.v = all, .most = t->task->epochs};
-
-		all[losses.most - 1] = (double)NAN;
-		run_fold(t, &text, seed, &losses);
-		loss = all[losses.most - 1];
-		bench_memo_put(t->trainer->memo, key, loss);
-	}
-	return loss;
+	all[losses.most - 1] = (double)NAN;
+	run_fold(t, &text, seed, &losses);
+	return all[losses.most - 1];
 }
 
 void bench_tuning_curve(const struct bench_objective *o, const struct sw_value *v, uint64_t seed,

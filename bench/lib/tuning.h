@@ -14,15 +14,14 @@
 #ifndef SW_BENCH_LIB_TUNING_H
 #define SW_BENCH_LIB_TUNING_H
 
-#include "bench/lib/memo.h"
 #include "bench/lib/objective.h"
 
 #define BENCH_MAX_FOLDS 4 /* as many data sets as the worker's cache keeps */
 
 struct bench_trainer; /* the CPU's table, and the data sets that were read */
 
-/* memo is borrowed. NULL, with a line on stderr, when there is no backend. */
-struct bench_trainer *bench_trainer_create(struct bench_memo *memo);
+/* NULL, with a line on stderr, when there is no backend. */
+struct bench_trainer *bench_trainer_create(void);
 void bench_trainer_destroy(struct bench_trainer *t); /* NULL is allowed */
 
 /* "digits", "breast_cancer", "wine", "diabetes"; NULL past the last. */
@@ -35,7 +34,7 @@ struct bench_objective *bench_objective_tuning(struct bench_trainer *t, size_t i
 					       unsigned again, bool own_seeds);
 
 /* curve[epochs]: val_loss after each of so many epochs of one fold, from 0; NaN from where it
- * diverged on. o is one of the above. The memo has no part in it. */
+ * diverged on. o is one of the above. */
 void bench_tuning_curve(const struct bench_objective *o, const struct sw_value *v, uint64_t seed,
 			uint64_t trial, unsigned fold, unsigned epochs, double *curve);
 

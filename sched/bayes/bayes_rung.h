@@ -16,7 +16,7 @@
  * While rungs above the top are not known yet, as many of the points as they are of the rungs are
  * spread over the space instead: a model of low rungs alone finds what is best there, which beats
  * the trials before it at each rung, and so fills the workers with trials that run to the end. With
- * eight workers and curves that cross (bench/rungs) it was worse than random search without that.
+ * eight workers and curves that cross it was worse than random search without that.
  * Afterwards a third stays spread, a guard: with bench/asha it lowers the losses that a sweep ends
  * with by one to seven hundredths, most where losses are noisy and differ little.
  *

@@ -1,0 +1,180 @@
+#include "bench/lib/load.h"
+#include "bench/lib/table.h"
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- texts ---- */
+
+size_t bench_ask_text(char line[BENCH_LINE], long sweep, size_t count)
+{
+	return (size_t)snprintf(line, BENCH_LINE,
+				"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"trial.ask\","
+				"\"params\":{\"sweep\":%ld,\"count\":%zu}}",
+				sweep, count);
+}
+
+size_t bench_report_text(char line[BENCH_LINE], long sweep, long trial, long step,
+			 const char *metric, const char *value)
+{
+	return (size_t)snprintf(line, BENCH_LINE,
+				"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"trial.report\","
+				"\"params\":{\"sweep\":%ld,\"trial\":%ld,\"attempt\":1,\"seq\":%ld,"
+				"\"step\":%ld,\"metrics\":{\"%s\":%s}}}",
+				sweep, trial, step, step, metric, value);
+}
+
+size_t bench_tell_text(char line[BENCH_LINE], long sweep, long trial)
+{
+	return (size_t)snprintf(line, BENCH_LINE,
+				"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"trial.tell\","
+				"\"params\":{\"sweep\":%ld,\"trial\":%ld,\"attempt\":1,"
+				"\"state\":\"COMPLETED\"}}",
+				sweep, trial);
+}
+
+double bench_number_after(const char *line, const char *key)
+{
+	const char *at = strstr(line, key);
+
+	return at != NULL ? strtod(at + strlen(key), NULL) : 0;
+}
+
+const char *bench_request(struct bench_client *c, const char *line, size_t len)
+{
+	bench_client_put(c, line, len);
+	const char *answer = bench_client_flush(c) == 0 ? bench_client_line(c) : NULL;
+
+	if (answer != NULL && strstr(answer, "\"error\"") == NULL)
+		return answer;
+	(void)fprintf(stderr, "unexpected answer: %.300s\n", answer != NULL ? answer : "(none)");
+	return NULL;
+}
+
+long bench_submit(struct bench_client *c, const char *spec)
+{
+	char line[4 * BENCH_LINE];
+	const int n = snprintf(line, sizeof line,
+			       "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"sweep.submit\","
+			       "\"params\":{\"spec\":%s}}",
+			       spec);
+
+	assert(n > 0 && (size_t)n < sizeof line);
+	const char *answer = bench_request(c, line, (size_t)n);
+	const long sweep = answer != NULL ? (long)bench_number_after(answer, "\"sweep\":") : 0;
+
+	return sweep > 0 ? sweep : -1;
+}
+
+/* ---- many in flight ---- */
+
+/* Requests without an answer, oldest first. */
+struct flight {
+	struct sent {
+		double at;
+		size_t lane;
+	} * ring; /* [lanes] */
+	size_t lanes, first, n;
+};
+
+static size_t issue(struct bench_client *c, const struct bench_load *l, struct flight *f,
+		    size_t lane)
+{
+	char line[BENCH_LINE];
+	const size_t len = l->make(l->ctx, lane, line);
+
+	if (len == 0)
+		return 0;
+	bench_client_put(c, line, len);
+	f->ring[(f->first + f->n++) % f->lanes] = (struct sent){bench_now(), lane};
+	return 1;
+}
+
+static int fly(struct bench_client *c, const struct bench_load *l, struct flight *f, size_t n,
+	       double *latency)
+{
+	size_t issued = 0;
+
+	for (size_t lane = 0; lane < f->lanes && issued < n; lane++)
+		issued += issue(c, l, f, lane);
+	if (bench_client_flush(c) != 0)
+		return -1;
+	for (size_t done = 0; f->n > 0; done++) {
+		const char *line = bench_client_line(c);
+		const struct sent sent = f->ring[f->first];
+
+		f->first = (f->first + 1) % f->lanes;
+		f->n--;
+		if (line != NULL && latency != NULL)
+			latency[done] = bench_now() - sent.at;
+		if (line == NULL || l->take(l->ctx, sent.lane, line) != 0) {
+			(void)fprintf(stderr, "unexpected answer: %.300s\n",
+				      line != NULL ? line : "(none)");
+			return -1;
+		}
+		if (issued < n)
+			issued += issue(c, l, f, sent.lane);
+		if (!bench_client_ready(c) && bench_client_flush(c) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+int bench_load_run(struct bench_client *c, const struct bench_load *l, size_t n, size_t lanes,
+		   double *latency)
+{
+	struct flight f = {.ring = calloc(lanes, sizeof *f.ring), .lanes = lanes};
+
+	assert(f.ring != NULL);
+	const int rc = fly(c, l, &f, n, latency);
+
+	free(f.ring);
+	return rc;
+}
+
+/* ---- a driven sweep ---- */
+
+enum stage { ASK, REPORT, TELL, STAGES };
+
+static size_t make_driven(void *ctx, size_t lane, char line[BENCH_LINE])
+{
+	struct bench_driven *const d = ctx;
+	const struct bench_driven_lane *const at = &d->lane[lane];
+
+	switch ((enum stage)at->stage) {
+	case REPORT:
+		return bench_report_text(line, d->sweep, at->trial, 1, "loss", at->value);
+	case TELL:
+		return bench_tell_text(line, d->sweep, at->trial);
+	default:
+		if (d->left == 0)
+			return 0;
+		d->left--;
+		return bench_ask_text(line, d->sweep, 1);
+	}
+}
+
+static int take_driven(void *ctx, size_t lane, const char *line)
+{
+	struct bench_driven *const d = ctx;
+	struct bench_driven_lane *const at = &d->lane[lane];
+
+	if (strstr(line, "\"error\"") != NULL)
+		return -1;
+	if (at->stage == ASK) {
+		at->trial = (long)bench_number_after(line, "\"trial\":");
+		if (at->trial < 1)
+			return -1;
+		d->value(line, at->trial, at->value);
+	}
+	if (at->stage == TELL && d->told != NULL)
+		d->told(d->ctx);
+	at->stage = (at->stage + 1) % STAGES;
+	return 0;
+}
+
+struct bench_load bench_driven_load(struct bench_driven *d)
+{
+	return (struct bench_load){.make = make_driven, .take = take_driven, .ctx = d};
+}
