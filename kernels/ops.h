@@ -212,7 +212,7 @@ struct sw_ops {
 	/* y += x; apart */
 	sw_status (*accumulate)(struct sw_queue *q, const float *x, float *y, size_t n);
 	/* y[i] = kept(d.first + i) ? x[i] / (1 - p) : 0, kept(j) = word(j) >=
-	 * sw_dropout_threshold(p): struct sw_dropout. s: backend memory, for its step. The backward
+	 * sw_philox_threshold(p): struct sw_dropout. s: backend memory, for its step. The backward
 	 * pass is the same call on the gradient: the mask is made again, never stored. Evaluation
 	 * does not call it. */
 	sw_status (*dropout)(struct sw_queue *q, const float *x, float *y, size_t n,

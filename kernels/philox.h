@@ -1,24 +1,16 @@
 /*
- * kernels/philox.h — Philox4x32-10: random numbers that are a pure function of key and counter.
+ * kernels/philox.h — the random numbers of the training core: which counter of base/philox.h each
+ * use draws.
  *
- * Pure     Usable from C, C++ and CUDA device code, so a mask is the same on every backend.
- * Source   Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC'11,
- *          section 3.3.
  * Layout   key = (seed low, seed high); counter = (index low, step low, step high << 8 ^ index
  *          high, stream << 24 | layer): streams never meet, nor do layers or steps below 2^56.
  */
 #ifndef SW_KERNELS_PHILOX_H
 #define SW_KERNELS_PHILOX_H
 
+#include "base/philox.h"
 #include <assert.h>
-#include <stddef.h>
 #include <stdint.h>
-
-#ifdef __CUDACC__
-#define SW_PHILOX_FN static __host__ __device__ __forceinline__
-#else
-#define SW_PHILOX_FN static inline
-#endif
 
 /* What the numbers are for. Never renumber: a seed then means another run. */
 enum sw_philox_stream {
@@ -29,29 +21,6 @@ enum sw_philox_stream {
 	SW_PHILOX_AUGMENT = 5,  /* 0, epoch, row of the data set */
 	SW_PHILOX_SYNTHETIC = 6 /* what (worker/data/data_synthetic.c), class or row, draw */
 };
-
-struct sw_philox_words {
-	uint32_t v[4];
-};
-
-SW_PHILOX_FN struct sw_philox_words sw_philox_raw(struct sw_philox_words c, uint32_t k0,
-						  uint32_t k1)
-{
-	for (int round = 0; round < 10; round++) {
-		const uint64_t a = (uint64_t)0xD2511F53u * c.v[0];
-		const uint64_t b = (uint64_t)0xCD9E8D57u * c.v[2];
-		const uint32_t v0 = (uint32_t)(b >> 32) ^ c.v[1] ^ k0;
-		const uint32_t v2 = (uint32_t)(a >> 32) ^ c.v[3] ^ k1;
-
-		c.v[0] = v0;
-		c.v[1] = (uint32_t)b;
-		c.v[2] = v2;
-		c.v[3] = (uint32_t)a;
-		k0 += 0x9E3779B9u;
-		k1 += 0xBB67AE85u;
-	}
-	return c;
-}
 
 /* layer below 2^24, step below 2^56, index below 2^40. */
 SW_PHILOX_FN struct sw_philox_words sw_philox_block(uint64_t seed, uint32_t stream, uint32_t layer,
@@ -74,7 +43,7 @@ SW_PHILOX_FN float sw_philox_unit(uint32_t word)
 
 /* A word at or above it is kept: the part p of all words is below. p in [0, 1), which the caller
  * has asked: that of 1 is no uint32_t. */
-SW_PHILOX_FN uint32_t sw_dropout_threshold(float p)
+SW_PHILOX_FN uint32_t sw_philox_threshold(float p)
 {
 	assert(p >= 0.0f && p < 1.0f);
 	return (uint32_t)((double)p * 4294967296.0);

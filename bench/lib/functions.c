@@ -1,6 +1,6 @@
 #include "bench/lib/functions.h"
+#include "base/philox.h"
 #include "sched/num/probit.h"
-#include "sched/num/rng.h"
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -124,12 +124,11 @@ const struct bench_function *bench_function_find(const char *name)
 double bench_unit(unsigned long long key, unsigned long long row, unsigned column)
 {
 	/* its own mark in the last word keeps it away from all that samplers draw */
-	const uint32_t ctr[4] = {(uint32_t)row, (uint32_t)(row >> 32), column, 0x62656e63u};
-	const uint32_t k[2] = {(uint32_t)key, (uint32_t)(key >> 32)};
-	uint32_t out[4];
+	const struct sw_philox_words at = {
+		{(uint32_t)row, (uint32_t)(row >> 32), column, 0x62656e63u}};
+	const struct sw_philox_words r = sw_philox_raw(at, (uint32_t)key, (uint32_t)(key >> 32));
 
-	sw_philox4x32(ctr, k, out);
-	return (double)((((uint64_t)out[1] << 32) | out[0]) >> 11) * 0x1p-53;
+	return (double)((((uint64_t)r.v[1] << 32) | r.v[0]) >> 11) * 0x1p-53;
 }
 
 double bench_normal(unsigned long long key, unsigned long long row, unsigned column)

@@ -153,7 +153,7 @@ sw_status sw_cpu_dropout(struct sw_queue *q, const float *x, float *y, size_t n,
 	if (!(d.p >= 0.0f && d.p < 1.0f))
 		return SW_INVALID;
 
-	const uint32_t threshold = sw_dropout_threshold(d.p);
+	const uint32_t threshold = sw_philox_threshold(d.p);
 	const float scale = 1.0f / (1.0f - d.p);
 
 	for (size_t i = 0; i < n;) {

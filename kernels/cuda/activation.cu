@@ -213,7 +213,7 @@ sw_status sw_cuda_dropout(struct sw_queue *q, const float *x, float *y, size_t n
 	if (status != SW_OK || n == 0)
 		return status;
 	SW_LAUNCH(dropout_kernel, sw_cuda_grid_items((d.first % 4 + n - 1) / 4 + 1), SW_CUDA_BLOCK,
-		  q, x, y, n, d, s, sw_dropout_threshold(d.p), 1.0f / (1.0f - d.p));
+		  q, x, y, n, d, s, sw_philox_threshold(d.p), 1.0f / (1.0f - d.p));
 	return sw_cuda_launched();
 }
 

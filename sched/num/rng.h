@@ -4,8 +4,7 @@
  *
  * Pure     No state at all, so order never matters: trial 7's third number is the same whether or
  *          not trial 6 was ever sampled. That is what makes a replay possible.
- * Source   Philox4x32-10: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2,
- * 3", SC'11, section 3.3. Known-answer vectors of its reference distribution are in the tests.
+ * Source   Philox4x32-10, base/philox.h.
  */
 #ifndef SW_SCHED_NUM_RNG_H
 #define SW_SCHED_NUM_RNG_H
@@ -27,9 +26,6 @@ enum sw_rng_stream {
 	SW_RNG_SOLVE = 11,   /* the search for a point where the walk finds none */
 	SW_RNG_REPAIR = 8, /* the walk from a point that breaks constraints to one that does not */
 };
-
-/* ctr, key -> out: the block function itself. */
-void sw_philox4x32(const uint32_t ctr[4], const uint32_t key[2], uint32_t out[4]);
 
 uint64_t sw_rng_u64(uint64_t seed, enum sw_rng_stream stream, uint64_t trial, uint32_t draw);
 
