@@ -1,9 +1,6 @@
 #include "sched/pruner/asha.h"
-#include "base/memory.h"
-#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 
 static const struct sw_asha *of(const struct sw_pruner *p)
 {
@@ -28,14 +25,14 @@ static sw_status check(const struct sw_asha_config *c, struct sw_err *err)
 	return SW_OK;
 }
 
-sw_status sw_asha_make(struct sw_pruner **out, const struct sw_pruner_config *config,
-		       const struct sw_pruner_ops *ops, struct sw_err *err)
+sw_status sw_asha_make_with(struct sw_pruner **out, const struct sw_pruner_config *config,
+			    const struct sw_pruner_ops *ops, struct sw_err *err)
 {
 	const struct sw_asha_config *c = &config->asha;
 	uint64_t step[SW_RUNGS_MAX];
 
 	*out = NULL;
-	const sw_status rc = check(c, err);
+	sw_status rc = check(c, err);
 	if (rc != SW_OK)
 		return rc;
 	const size_t n = sw_rungs_ladder(c->grace_period, c->reduction_factor, c->max_t, step);
@@ -44,64 +41,10 @@ sw_status sw_asha_make(struct sw_pruner **out, const struct sw_pruner_config *co
 				 "brackets %" PRIu64 " is too many: there are only %zu rungs up to "
 				 "max_t %" PRIu64,
 				 c->brackets, n, c->max_t);
-	struct sw_asha *a = sw_calloc(1, sizeof *a);
-	if (a == NULL)
-		return sw_pruner_no_memory(err);
-	a->base.ops = ops;
-	a->config = *c;
-	if (sw_rungs_init(&a->rungs, step, n, (uint32_t)c->brackets) != SW_OK) {
-		free(a);
-		return sw_pruner_no_memory(err);
-	}
-	*out = &a->base;
-	return SW_OK;
-}
-
-void sw_asha_destroy(struct sw_pruner *p)
-{
-	sw_rungs_fini(&((struct sw_asha *)p)->rungs);
-	free(p);
-}
-
-uint32_t sw_asha_bracket(const struct sw_pruner *p, uint64_t trial)
-{
-	return sw_rungs_bracket(&of(p)->rungs, p->seed, trial);
-}
-
-void sw_asha_begin(const struct sw_pruner *p, struct sw_prune_trial *t, uint64_t resume_step)
-{
-	(void)p;
-	sw_rungs_begin(t, resume_step);
-}
-
-uint32_t sw_asha_bracket_n(const struct sw_pruner *p)
-{
-	return of(p)->rungs.brackets;
-}
-
-size_t sw_asha_rung_n(const struct sw_pruner *p, uint32_t bracket)
-{
-	return sw_rungs_n(&of(p)->rungs, bracket);
-}
-
-uint64_t sw_asha_rung_step(const struct sw_pruner *p, uint32_t bracket, size_t k)
-{
-	return sw_rungs_step(&of(p)->rungs, bracket, k);
-}
-
-uint64_t sw_asha_rung_count(const struct sw_pruner *p, uint32_t bracket, size_t k)
-{
-	return sw_rungs_tree(&of(p)->rungs, bracket, k)->n;
-}
-
-size_t sw_asha_bytes(const struct sw_pruner *p)
-{
-	return sizeof *of(p) + sw_rungs_bytes(&of(p)->rungs);
-}
-
-void sw_asha_invariant(const struct sw_pruner *p)
-{
-	sw_rungs_invariant(&of(p)->rungs);
+	rc = sw_pruner_new(out, ops, step, n, (uint32_t)c->brackets, err);
+	if (rc == SW_OK)
+		((struct sw_asha *)*out)->config = *c;
+	return rc;
 }
 
 /* ---- stop ---- */
@@ -115,7 +58,7 @@ static uint64_t places(const struct sw_asha *a, uint64_t n)
 
 static double rung_cutoff(const struct sw_pruner *p, uint32_t bracket, size_t k)
 {
-	const struct sw_ostree *rung = sw_rungs_tree(&of(p)->rungs, bracket, k);
+	const struct sw_ostree *rung = sw_rungs_tree(&p->rungs, bracket, k);
 	const uint64_t n = (uint64_t)rung->n + 1; /* the newcomer included */
 
 	/* An only value is its own best. With a rival there, places(n) <= n / 2 <= n - 1. */
@@ -147,12 +90,12 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 	(void)last;
 	if (step <= t->step) /* made again, from an earlier checkpoint */
 		return SW_OK;
-	const sw_status rc = sw_rungs_record(&a->rungs, trial, t, step, value, &hit);
+	const sw_status rc = sw_rungs_record(&p->rungs, trial, t, step, value, &hit);
 	if (rc != SW_OK)
 		return rc;
 	if (hit.any) {
-		out->rung = sw_rungs_step(&a->rungs, t->bracket, hit.k);
-		judge(a, sw_rungs_tree(&a->rungs, t->bracket, hit.k), &hit, out);
+		out->rung = sw_rungs_step(&p->rungs, t->bracket, hit.k);
+		judge(a, sw_rungs_tree(&p->rungs, t->bracket, hit.k), &hit, out);
 	}
 	if (step >= a->config.max_t)
 		out->verdict = SW_VERDICT_COMPLETE;
@@ -160,24 +103,16 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 }
 
 static const struct sw_pruner_ops ops = {
-	.destroy = sw_asha_destroy,
-	.bracket = sw_asha_bracket,
-	.begin = sw_asha_begin,
+	.size = sizeof(struct sw_asha),
 	.report = report,
-	.bracket_n = sw_asha_bracket_n,
-	.rung_n = sw_asha_rung_n,
-	.rung_step = sw_asha_rung_step,
-	.rung_count = sw_asha_rung_count,
 	.rung_cutoff = rung_cutoff,
-	.bytes = sw_asha_bytes,
-	.invariant = sw_asha_invariant,
 };
 
-sw_status sw_pruner_make_asha(struct sw_pruner **out, const struct sw_pruner_config *config,
-			      struct sw_err *err)
+sw_status sw_asha_make(struct sw_pruner **out, const struct sw_pruner_config *config,
+		       struct sw_err *err)
 {
 	*out = NULL;
 	if (config->asha.min_results < 1)
 		return sw_err_at(err, SW_INVALID, "/min_results", "min_results must be at least 1");
-	return sw_asha_make(out, config, &ops, err);
+	return sw_asha_make_with(out, config, &ops, err);
 }

@@ -26,27 +26,14 @@
 #define SW_SCHED_PRUNER_ASHA_H
 
 #include "sched/pruner/pruner_internal.h"
-#include "sched/pruner/rungs.h"
 
 struct sw_asha {
 	struct sw_pruner base;
 	struct sw_asha_config config;
-	struct sw_rungs rungs;
 };
 
-/* Checks the configuration and makes the object. */
-sw_status sw_asha_make(struct sw_pruner **out, const struct sw_pruner_config *config,
-		       const struct sw_pruner_ops *ops, struct sw_err *err);
-
-/* The functions of the table that do not differ. */
-void sw_asha_destroy(struct sw_pruner *p);
-uint32_t sw_asha_bracket(const struct sw_pruner *p, uint64_t trial);
-void sw_asha_begin(const struct sw_pruner *p, struct sw_prune_trial *t, uint64_t resume_step);
-uint32_t sw_asha_bracket_n(const struct sw_pruner *p);
-size_t sw_asha_rung_n(const struct sw_pruner *p, uint32_t bracket);
-uint64_t sw_asha_rung_step(const struct sw_pruner *p, uint32_t bracket, size_t k);
-uint64_t sw_asha_rung_count(const struct sw_pruner *p, uint32_t bracket, size_t k);
-size_t sw_asha_bytes(const struct sw_pruner *p);
-void sw_asha_invariant(const struct sw_pruner *p);
+/* Checks the configuration and makes the object: what the two forms share. */
+sw_status sw_asha_make_with(struct sw_pruner **out, const struct sw_pruner_config *config,
+			    const struct sw_pruner_ops *ops, struct sw_err *err);
 
 #endif

@@ -2,44 +2,29 @@
  * hyperband as W&B stops early by it.
  *
  * Bands    min_iter * eta^k up to last_step, or max_iter / eta^i for i = 1..s, by integers. What a
- * report records at them is the rule of sched/pruner/rungs.h. Rule     At each report the trial is
- * compared at the highest band that it has a value at: of the n values there (its own included),
- * sorted, the cutoff is the floor(n / eta)-th from 0. It is stopped if its value is above the
- * cutoff: its value at the band (strict), or its best so far. So an old trial is stopped by what
- * others bring later. Memory   About 18 bytes a value. Source   docs.wandb.ai, "early_terminate";
- * Li et al., arXiv:1603.06560, gave the name. Departures: the step is the trial's own clock instead
- * of the count of logged values; decisions come with the report instead of every few minutes.
+ *          report records at them is the rule of sched/pruner/rungs.h.
+ * Rule     At each report the trial is compared at the highest band that it has a value at: of the
+ *          n values there (its own included), sorted, the cutoff is the floor(n / eta)-th from 0.
+ *          It is stopped if its value is above the cutoff: its value at the band (strict), or its
+ *          best so far. So an old trial is stopped by what others bring later.
+ * Memory   About 18 bytes a value.
+ * Source   docs.wandb.ai, "early_terminate"; Li et al., arXiv:1603.06560, gave the name.
+ *          Departures: the step is the trial's own clock instead of the count of logged values;
+ *          decisions come with the report instead of every few minutes.
  */
-#include "base/memory.h"
 #include "sched/pruner/pruner_internal.h"
-#include "sched/pruner/rungs.h"
-#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 struct hyperband {
 	struct sw_pruner base;
 	struct sw_hyperband_config config;
-	struct sw_rungs rungs;
 };
 
 static const struct hyperband *of(const struct sw_pruner *p)
 {
 	return (const struct hyperband *)p;
-}
-
-static void destroy(struct sw_pruner *p)
-{
-	sw_rungs_fini(&((struct hyperband *)p)->rungs);
-	free(p);
-}
-
-static void begin(const struct sw_pruner *p, struct sw_prune_trial *t, uint64_t resume_step)
-{
-	(void)p;
-	sw_rungs_begin(t, resume_step);
 }
 
 static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
@@ -51,7 +36,7 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 	(void)last;
 	if (step <= t->step)
 		return SW_OK;
-	const sw_status rc = sw_rungs_record(&h->rungs, trial, t, step, value, &hit);
+	const sw_status rc = sw_rungs_record(&p->rungs, trial, t, step, value, &hit);
 	if (rc != SW_OK)
 		return rc;
 	if (hit.any)
@@ -63,14 +48,14 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 	t->n = 1;
 	if (!t->has)
 		return SW_OK;
-	const struct sw_ostree *band = sw_rungs_tree(&h->rungs, 0, t->has - 1u);
+	const struct sw_ostree *band = sw_rungs_tree(&p->rungs, 0, t->has - 1u);
 	const uint64_t place = band->n / h->config.eta;
 	const double cutoff = sw_ostree_kth(band, place, NULL);
 	const bool stop = t->best > cutoff;
 	if (!stop && !hit.any)
 		return SW_OK;
 	out->verdict = stop ? SW_VERDICT_STOP : SW_VERDICT_CONTINUE;
-	out->rung = sw_rungs_step(&h->rungs, 0, t->has - 1u);
+	out->rung = sw_rungs_step(&p->rungs, 0, t->has - 1u);
 	out->n = band->n;
 	out->better = sw_ostree_less(band, t->best);
 	out->keep = place + 1;
@@ -79,25 +64,10 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 	return SW_OK;
 }
 
-static size_t rung_n(const struct sw_pruner *p, uint32_t bracket)
-{
-	return sw_rungs_n(&of(p)->rungs, bracket);
-}
-
-static uint64_t rung_step(const struct sw_pruner *p, uint32_t bracket, size_t k)
-{
-	return sw_rungs_step(&of(p)->rungs, bracket, k);
-}
-
-static uint64_t rung_count(const struct sw_pruner *p, uint32_t bracket, size_t k)
-{
-	return sw_rungs_tree(&of(p)->rungs, bracket, k)->n;
-}
-
 /* With the newcomer among them, place floor((n + 1) / eta) is taken: his own if he is the last. */
 static double rung_cutoff(const struct sw_pruner *p, uint32_t bracket, size_t k)
 {
-	const struct sw_ostree *band = sw_rungs_tree(&of(p)->rungs, bracket, k);
+	const struct sw_ostree *band = sw_rungs_tree(&p->rungs, bracket, k);
 	const uint64_t place = ((uint64_t)band->n + 1) / of(p)->config.eta;
 
 	return place < band->n ? sw_ostree_kth(band, place, NULL) : NAN;
@@ -110,27 +80,11 @@ static void explain(const struct sw_pruner *p, const struct sw_judgement *j, cha
 		       j->better + 1, j->n);
 }
 
-static size_t bytes(const struct sw_pruner *p)
-{
-	return sizeof *of(p) + sw_rungs_bytes(&of(p)->rungs);
-}
-
-static void invariant(const struct sw_pruner *p)
-{
-	sw_rungs_invariant(&of(p)->rungs);
-}
-
 static const struct sw_pruner_ops ops = {
-	.destroy = destroy,
-	.begin = begin,
+	.size = sizeof(struct hyperband),
 	.report = report,
-	.rung_n = rung_n,
-	.rung_step = rung_step,
-	.rung_count = rung_count,
 	.rung_cutoff = rung_cutoff,
 	.explain = explain,
-	.bytes = bytes,
-	.invariant = invariant,
 };
 
 static sw_status make_bands(const struct sw_hyperband_config *c, uint64_t step[SW_RUNGS_MAX],
@@ -169,25 +123,18 @@ static sw_status make_bands(const struct sw_hyperband_config *c, uint64_t step[S
 	return SW_OK;
 }
 
-sw_status sw_pruner_make_hyperband(struct sw_pruner **out, const struct sw_pruner_config *config,
-				   struct sw_err *err)
+sw_status sw_hyperband_make(struct sw_pruner **out, const struct sw_pruner_config *config,
+			    struct sw_err *err)
 {
 	uint64_t step[SW_RUNGS_MAX];
 	size_t n = 0;
 
 	*out = NULL;
-	const sw_status rc = make_bands(&config->hyperband, step, &n, err);
+	sw_status rc = make_bands(&config->hyperband, step, &n, err);
 	if (rc != SW_OK)
 		return rc;
-	struct hyperband *h = sw_calloc(1, sizeof *h);
-	if (h == NULL)
-		return sw_pruner_no_memory(err);
-	h->base.ops = &ops;
-	h->config = config->hyperband;
-	if (sw_rungs_init(&h->rungs, step, n, 1) != SW_OK) {
-		free(h);
-		return sw_pruner_no_memory(err);
-	}
-	*out = &h->base;
-	return SW_OK;
+	rc = sw_pruner_new(out, &ops, step, n, 1, err);
+	if (rc == SW_OK)
+		((struct hyperband *)*out)->config = config->hyperband;
+	return rc;
 }

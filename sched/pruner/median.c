@@ -8,7 +8,7 @@
  *          min_samples.
  * Optuna   The median is that of the values of COMPLETED trials at this very step: at least
  *          startup_trials completed, at least min_trials of them with a value there, from
- *          warmup_steps on, at the first report of each interval (sw_first_in_interval()).
+ *          warmup_steps on, at the first report of each interval (sw_pruner_in_interval()).
  * Both     The median of an even number is the mean of the two in the middle.
  * Cost     O(log trials) a report; Optuna's also once more for each of them when the trial ends.
  * Memory   A tree for each step that anyone reported: 12 to 24 bytes a report, some 200 bytes a
@@ -60,7 +60,7 @@ static const struct median *of(const struct sw_pruner *p)
 	return (const struct median *)p;
 }
 
-static void destroy(struct sw_pruner *p)
+static void fini(struct sw_pruner *p)
 {
 	struct median *m = (struct median *)p;
 
@@ -71,7 +71,6 @@ static void destroy(struct sw_pruner *p)
 		free(m->series[i].v);
 	free(m->slot);
 	free(m->series);
-	free(m);
 }
 
 /* ---- the steps ---- */
@@ -244,7 +243,7 @@ static void judge_completed(const struct median *m, const struct at_step *at, ui
 	const struct sw_ostree *tree = &at->tree;
 
 	if (m->completed < c->startup_trials || tree->marked < c->min_trials ||
-	    !sw_first_in_interval(at->step, before, c->warmup_steps, c->interval_steps))
+	    !sw_pruner_in_interval(at->step, before, c->warmup_steps, c->interval_steps))
 		return;
 	judge(at->step, tree->marked, sw_ostree_marked_rank(tree, t->best, 0), t->best,
 	      middle(tree, tree->marked, sw_ostree_marked_kth), out);
@@ -306,18 +305,6 @@ static void explain(const struct sw_pruner *p, const struct sw_judgement *j, cha
 		       j->value, j->cutoff, j->n - 1);
 }
 
-static size_t bytes(const struct sw_pruner *p)
-{
-	const struct median *m = of(p);
-	size_t n = sizeof *m + m->slots * sizeof *m->slot + m->series_cap * sizeof *m->series;
-
-	for (size_t i = 0; i < m->slots; i++)
-		n += m->slot[i].step != 0 ? m->slot[i].tree.bytes : 0;
-	for (uint32_t i = 0; i < m->series_n; i++)
-		n += m->series[i].cap * sizeof(struct point);
-	return n;
-}
-
 static void invariant(const struct sw_pruner *p)
 {
 	const struct median *m = of(p);
@@ -339,19 +326,19 @@ static void invariant(const struct sw_pruner *p)
 }
 
 static const struct sw_pruner_ops ray_ops = {
-	.destroy = destroy,
+	.size = sizeof(struct median),
+	.fini = fini,
 	.report = report_mean,
 	.explain = explain,
-	.bytes = bytes,
 	.invariant = invariant,
 };
 
 static const struct sw_pruner_ops optuna_ops = {
-	.destroy = destroy,
+	.size = sizeof(struct median),
+	.fini = fini,
 	.report = report_value,
 	.ended = ended,
 	.explain = explain,
-	.bytes = bytes,
 	.invariant = invariant,
 };
 
@@ -369,18 +356,16 @@ static sw_status check(const struct sw_median_config *c, struct sw_err *err)
 	return SW_OK;
 }
 
-sw_status sw_pruner_make_median(struct sw_pruner **out, const struct sw_pruner_config *config,
-				struct sw_err *err)
+sw_status sw_median_make(struct sw_pruner **out, const struct sw_pruner_config *config,
+			 struct sw_err *err)
 {
 	*out = NULL;
-	const sw_status rc = check(&config->median, err);
+	sw_status rc = check(&config->median, err);
 	if (rc != SW_OK)
 		return rc;
-	struct median *m = sw_calloc(1, sizeof *m);
-	if (m == NULL)
-		return sw_pruner_no_memory(err);
-	m->base.ops = config->median.running_mean ? &ray_ops : &optuna_ops;
-	m->config = config->median;
-	*out = &m->base;
-	return SW_OK;
+	rc = sw_pruner_new(out, config->median.running_mean ? &ray_ops : &optuna_ops, NULL, 0, 0,
+			   err);
+	if (rc == SW_OK)
+		((struct median *)*out)->config = config->median;
+	return rc;
 }

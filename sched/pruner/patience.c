@@ -6,22 +6,15 @@
  * Cost     O(1), no memory beyond the trial's state.
  * Source   The rule of Keras' EarlyStopping (min_delta, patience), per report.
  */
-#include "base/memory.h"
 #include "sched/pruner/pruner_internal.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 struct patience {
 	struct sw_pruner base;
 	struct sw_patience_config config;
 };
-
-static void destroy(struct sw_pruner *p)
-{
-	free(p);
-}
 
 static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
 			uint64_t step, double value, bool last, struct sw_judgement *out)
@@ -59,10 +52,11 @@ static void explain(const struct sw_pruner *p, const struct sw_judgement *j, cha
 		       j->rung, j->n, j->n == 1 ? "" : "s", j->cutoff);
 }
 
-static const struct sw_pruner_ops ops = {.destroy = destroy, .report = report, .explain = explain};
+static const struct sw_pruner_ops ops = {
+	.size = sizeof(struct patience), .report = report, .explain = explain};
 
-sw_status sw_pruner_make_patience(struct sw_pruner **out, const struct sw_pruner_config *config,
-				  struct sw_err *err)
+sw_status sw_patience_make(struct sw_pruner **out, const struct sw_pruner_config *config,
+			   struct sw_err *err)
 {
 	const struct sw_patience_config *c = &config->patience;
 
@@ -72,11 +66,8 @@ sw_status sw_pruner_make_patience(struct sw_pruner **out, const struct sw_pruner
 				 "patience must be at least 1, and at most 4294967295");
 	if (!isfinite(c->min_delta) || c->min_delta < 0)
 		return sw_err_at(err, SW_INVALID, "/min_delta", "min_delta must be at least 0");
-	struct patience *made = sw_calloc(1, sizeof *made);
-	if (made == NULL)
-		return sw_pruner_no_memory(err);
-	made->base.ops = &ops;
-	made->config = *c;
-	*out = &made->base;
-	return SW_OK;
+	const sw_status rc = sw_pruner_new(out, &ops, NULL, 0, 0, err);
+	if (rc == SW_OK)
+		((struct patience *)*out)->config = *c;
+	return rc;
 }

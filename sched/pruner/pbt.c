@@ -2,15 +2,16 @@
  * pbt: population based training, asynchronous.
  *
  * Rule     A report is judged when it is at burn_in_period or above and at least
- *          perturbation_interval above the step at which the trial was judged last (0; a child: the
- *          step that it goes on from), but not at the trial's last step, with which it leaves the
- *          population. Its value is the trial's score. The population is the trials not ended that
- * have a score, sorted by (score, trial). A quantile is ceil(n * quantile_fraction) of them, at
- * most floor(n / 2), none of a single one. A trial in the last quantile is stopped, and cloned from
- * one of the first drawn by (seed, trial). Else it pauses if other members wait, so that they catch
- * up; else it goes on. Queue    The member with the least step first, then the lowest number;
- * nobody while members are not yet made. A child that has not begun takes its turn by its step, too
- * (the sweep sees to it): one that went first could be exploited again and again by members that
+ *          perturbation_interval above the step at which the trial was judged last (0; a child:
+ *          the step that it goes on from), but not at the trial's last step, with which it leaves
+ *          the population. Its value is the trial's score. The population is the trials not ended
+ *          that have a score, sorted by (score, trial). A quantile is ceil(n * quantile_fraction)
+ *          of them, at most floor(n / 2), none of a single one. A trial in the last quantile is
+ *          stopped, and cloned from one of the first drawn by (seed, trial). Else it pauses if
+ *          other members wait, so that they catch up; else it goes on.
+ * Queue    The member with the least step first, then the lowest number; nobody while members are
+ *          not yet made. A child that has not begun takes its turn by its step, too (the sweep
+ *          sees to it): one that went first could be exploited again and again by members that
  *          never get a lane to change their scores.
  * Cost     O(log population).
  * Memory   About 17 bytes a member, twice for those that are paused.
@@ -18,7 +19,6 @@
  *          its defaults and quantiles. Departures: equal scores are ordered by number, the earlier
  *          first; the clone is a new trial, so the member it replaces leaves with its score.
  */
-#include "base/memory.h"
 #include "sched/num/ostree.h"
 #include "sched/num/rng.h"
 #include "sched/pruner/pruner_internal.h"
@@ -26,7 +26,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 struct pbt {
 	struct sw_pruner base;
@@ -40,21 +39,12 @@ static const struct pbt *of(const struct sw_pruner *p)
 	return (const struct pbt *)p;
 }
 
-static void destroy(struct sw_pruner *p)
+static void fini(struct sw_pruner *p)
 {
 	struct pbt *b = (struct pbt *)p;
 
 	sw_ostree_fini(&b->score);
 	sw_ostree_fini(&b->queue);
-	free(b);
-}
-
-/* A first attempt from a checkpoint is a child's: its clock goes on from there. */
-static void begin(const struct sw_pruner *p, struct sw_prune_trial *t, uint64_t resume_step)
-{
-	(void)p;
-	if (!t->begun)
-		t->step = resume_step;
 }
 
 static uint64_t until(const struct sw_pruner *p, const struct sw_prune_trial *t)
@@ -103,8 +93,6 @@ static void resumed(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *
 static void ended(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t, bool completed)
 {
 	(void)completed;
-	if (t->paused)
-		resumed(p, trial, t);
 	if (t->has)
 		sw_ostree_remove(&((struct pbt *)p)->score, t->value, (uint32_t)trial);
 	t->has = 0;
@@ -167,11 +155,6 @@ static uint64_t next_n(const struct sw_pruner *p, uint64_t most)
 	return n < most ? n : most;
 }
 
-static uint64_t every(const struct sw_pruner *p)
-{
-	return of(p)->config.perturbation_interval;
-}
-
 static void place(const struct sw_pruner *p, uint64_t trial, const struct sw_prune_trial *t,
 		  struct sw_pruner_place *out)
 {
@@ -192,11 +175,6 @@ static void explain(const struct sw_pruner *p, const struct sw_judgement *j, cha
 		       j->rung);
 }
 
-static size_t bytes(const struct sw_pruner *p)
-{
-	return sizeof *of(p) + of(p)->score.bytes + of(p)->queue.bytes;
-}
-
 static void invariant(const struct sw_pruner *p)
 {
 	sw_ostree_invariant(&of(p)->score);
@@ -205,18 +183,16 @@ static void invariant(const struct sw_pruner *p)
 }
 
 static const struct sw_pruner_ops ops = {
-	.destroy = destroy,
-	.begin = begin,
+	.size = sizeof(struct pbt),
+	.fini = fini,
 	.report = report,
 	.ended = ended,
 	.next = next,
 	.next_n = next_n,
 	.resumed = resumed,
 	.until = until,
-	.every = every,
 	.place = place,
 	.explain = explain,
-	.bytes = bytes,
 	.invariant = invariant,
 };
 
@@ -242,21 +218,21 @@ static sw_status check(const struct sw_pbt_config *c, struct sw_err *err)
 	return SW_OK;
 }
 
-sw_status sw_pruner_make_pbt(struct sw_pruner **out, const struct sw_pruner_config *config,
-			     struct sw_err *err)
+sw_status sw_pbt_make(struct sw_pruner **out, const struct sw_pruner_config *config,
+		      struct sw_err *err)
 {
 	*out = NULL;
-	const sw_status rc = check(&config->pbt, err);
+	sw_status rc = check(&config->pbt, err);
 	if (rc != SW_OK)
 		return rc;
-	struct pbt *b = sw_calloc(1, sizeof *b);
-	if (b == NULL)
-		return sw_pruner_no_memory(err);
-	b->base.ops = &ops;
+	rc = sw_pruner_new(out, &ops, NULL, 0, 0, err);
+	if (rc != SW_OK)
+		return rc;
+	struct pbt *b = (struct pbt *)*out;
+	b->base.every = config->pbt.perturbation_interval;
 	b->config = config->pbt;
 	b->config.mutate = NULL; /* borrowed, and of no use here */
 	sw_ostree_init(&b->score);
 	sw_ostree_init(&b->queue);
-	*out = &b->base;
 	return SW_OK;
 }

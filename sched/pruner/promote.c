@@ -12,7 +12,7 @@ static const struct sw_asha *of(const struct sw_pruner *p)
 static struct sw_ostree *paused_at(const struct sw_pruner *p, const struct sw_prune_trial *t)
 {
 	assert(t->paused);
-	return sw_rungs_tree(&of(p)->rungs, t->bracket, t->paused - 1u);
+	return sw_rungs_tree(&p->rungs, t->bracket, t->paused - 1u);
 }
 
 static uint64_t places(const struct sw_pruner *p, const struct sw_ostree *rung)
@@ -28,15 +28,15 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 
 	if (step <= t->step)
 		return SW_OK;
-	const sw_status rc = sw_rungs_record(&a->rungs, trial, t, step, value, &hit);
+	const sw_status rc = sw_rungs_record(&p->rungs, trial, t, step, value, &hit);
 	if (rc != SW_OK)
 		return rc;
 	if (step >= a->config.max_t)
 		out->verdict = SW_VERDICT_COMPLETE;
 	if (!hit.any)
 		return SW_OK;
-	struct sw_ostree *rung = sw_rungs_tree(&a->rungs, t->bracket, hit.k);
-	out->rung = sw_rungs_step(&a->rungs, t->bracket, hit.k);
+	struct sw_ostree *rung = sw_rungs_tree(&p->rungs, t->bracket, hit.k);
+	out->rung = sw_rungs_step(&p->rungs, t->bracket, hit.k);
 	out->value = hit.value;
 	out->n = rung->n;
 	out->better = hit.better;
@@ -52,17 +52,10 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 	return SW_OK;
 }
 
-static void leave(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t)
+static void resumed(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t)
 {
 	sw_ostree_mark(paused_at(p, t), t->best, (uint32_t)trial, false);
 	t->paused = 0;
-}
-
-static void ended(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t, bool completed)
-{
-	(void)completed;
-	if (t->paused)
-		leave(p, trial, t);
 }
 
 /* The rungs in the order in which they are looked at, from the i-th on: the highest step first,
@@ -87,7 +80,7 @@ static uint64_t next(const struct sw_pruner *p)
 {
 	const struct sw_ostree *rung;
 
-	for (size_t i = 0; (rung = rung_in_turn(&of(p)->rungs, i)) != NULL; i++) {
+	for (size_t i = 0; (rung = rung_in_turn(&p->rungs, i)) != NULL; i++) {
 		uint32_t trial;
 
 		if (may_go(p, rung) == 0)
@@ -103,7 +96,7 @@ static uint64_t next_n(const struct sw_pruner *p, uint64_t most)
 	const struct sw_ostree *rung;
 	uint64_t n = 0;
 
-	for (size_t i = 0; n < most && (rung = rung_in_turn(&of(p)->rungs, i)) != NULL; i++)
+	for (size_t i = 0; n < most && (rung = rung_in_turn(&p->rungs, i)) != NULL; i++)
 		n += may_go(p, rung);
 	return n < most ? n : most;
 }
@@ -111,7 +104,7 @@ static uint64_t next_n(const struct sw_pruner *p, uint64_t most)
 /* The lowest rung that is not settled yet, or max_t. */
 static uint64_t until(const struct sw_pruner *p, const struct sw_prune_trial *t)
 {
-	const struct sw_rungs *r = &of(p)->rungs;
+	const struct sw_rungs *r = &p->rungs;
 
 	for (size_t k = 0; k < sw_rungs_n(r, t->bracket); k++)
 		if ((t->filled >> k & 1) == 0)
@@ -124,12 +117,12 @@ static void place(const struct sw_pruner *p, uint64_t trial, const struct sw_pru
 {
 	const struct sw_ostree *own = paused_at(p, t), *rung;
 
-	out->rung = sw_rungs_step(&of(p)->rungs, t->bracket, t->paused - 1u);
+	out->rung = sw_rungs_step(&p->rungs, t->bracket, t->paused - 1u);
 	out->rank = sw_ostree_rank(own, t->best, (uint32_t)trial) + 1;
 	out->n = own->n;
 	out->keep = places(p, own);
 	out->ahead = sw_ostree_marked_rank(own, t->best, (uint32_t)trial);
-	for (size_t i = 0; (rung = rung_in_turn(&of(p)->rungs, i)) != own; i++) {
+	for (size_t i = 0; (rung = rung_in_turn(&p->rungs, i)) != own; i++) {
 		assert(rung != NULL);
 		out->ahead += may_go(p, rung);
 	}
@@ -137,7 +130,7 @@ static void place(const struct sw_pruner *p, uint64_t trial, const struct sw_pru
 
 static double rung_cutoff(const struct sw_pruner *p, uint32_t bracket, size_t k)
 {
-	const struct sw_ostree *rung = sw_rungs_tree(&of(p)->rungs, bracket, k);
+	const struct sw_ostree *rung = sw_rungs_tree(&p->rungs, bracket, k);
 	const uint64_t keep = ((uint64_t)rung->n + 1) / of(p)->config.reduction_factor;
 
 	/* keep <= (n + 1) / 2, so with one place there is a value already */
@@ -146,9 +139,8 @@ static double rung_cutoff(const struct sw_pruner *p, uint32_t bracket, size_t k)
 
 static void invariant(const struct sw_pruner *p)
 {
-	const struct sw_rungs *r = &of(p)->rungs;
+	const struct sw_rungs *r = &p->rungs;
 
-	sw_rungs_invariant(r);
 	for (uint32_t b = 0; b < r->brackets; b++)
 		for (size_t k = 0; k < sw_rungs_n(r, b); k++)
 			assert(sw_rungs_step(r, b, k) < of(p)->config.max_t ||
@@ -156,27 +148,19 @@ static void invariant(const struct sw_pruner *p)
 }
 
 static const struct sw_pruner_ops ops = {
-	.destroy = sw_asha_destroy,
-	.bracket = sw_asha_bracket,
-	.begin = sw_asha_begin,
+	.size = sizeof(struct sw_asha),
 	.report = report,
-	.ended = ended,
 	.next = next,
 	.next_n = next_n,
-	.resumed = leave,
+	.resumed = resumed,
 	.until = until,
 	.place = place,
-	.bracket_n = sw_asha_bracket_n,
-	.rung_n = sw_asha_rung_n,
-	.rung_step = sw_asha_rung_step,
-	.rung_count = sw_asha_rung_count,
 	.rung_cutoff = rung_cutoff,
-	.bytes = sw_asha_bytes,
 	.invariant = invariant,
 };
 
-sw_status sw_pruner_make_promote(struct sw_pruner **out, const struct sw_pruner_config *config,
-				 struct sw_err *err)
+sw_status sw_promote_make(struct sw_pruner **out, const struct sw_pruner_config *config,
+			  struct sw_err *err)
 {
-	return sw_asha_make(out, config, &ops, err);
+	return sw_asha_make_with(out, config, &ops, err);
 }

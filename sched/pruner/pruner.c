@@ -7,19 +7,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-sw_status sw_pruner_no_memory(struct sw_err *err)
+sw_status sw_pruner_new(struct sw_pruner **out, const struct sw_pruner_ops *ops,
+			const uint64_t *rung_step, size_t n, uint32_t brackets, struct sw_err *err)
 {
-	return sw_err_set(err, SW_NOMEM, "no memory for the pruner");
+	struct sw_pruner *p = sw_calloc(1, ops->size);
+
+	*out = NULL;
+	if (p == NULL || (n > 0 && sw_rungs_init(&p->rungs, rung_step, n, brackets) != SW_OK)) {
+		free(p);
+		return sw_err_set(err, SW_NOMEM, "no memory for the pruner");
+	}
+	p->ops = ops;
+	*out = p;
+	return SW_OK;
 }
 
-bool sw_first_in_interval(uint64_t step, uint64_t before, uint64_t warmup, uint64_t interval)
+bool sw_pruner_in_interval(uint64_t step, uint64_t before, uint64_t warmup, uint64_t interval)
 {
 	return step >= warmup && (before == 0 || before < step - (step - warmup) % interval);
-}
-
-static void destroy_none(struct sw_pruner *p)
-{
-	free(p);
 }
 
 static sw_status report_none(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
@@ -34,28 +39,25 @@ static sw_status report_none(struct sw_pruner *p, uint64_t trial, struct sw_prun
 	return SW_OK;
 }
 
-static const struct sw_pruner_ops none_ops = {.destroy = destroy_none, .report = report_none};
+static const struct sw_pruner_ops none_ops = {.size = sizeof(struct sw_pruner),
+					      .report = report_none};
 
 static sw_status make_none(struct sw_pruner **out, const struct sw_pruner_config *config,
 			   struct sw_err *err)
 {
 	(void)config;
-	*out = sw_calloc(1, sizeof **out);
-	if (*out == NULL)
-		return sw_pruner_no_memory(err);
-	(*out)->ops = &none_ops;
-	return SW_OK;
+	return sw_pruner_new(out, &none_ops, NULL, 0, 0, err);
 }
 
 static const sw_pruner_make makers[SW_PRUNER_KIND_N] = {
 	[SW_PRUNER_NONE] = make_none,
-	[SW_PRUNER_ASHA] = sw_pruner_make_asha,
-	[SW_PRUNER_PROMOTE] = sw_pruner_make_promote,
-	[SW_PRUNER_HYPERBAND] = sw_pruner_make_hyperband,
-	[SW_PRUNER_MEDIAN] = sw_pruner_make_median,
-	[SW_PRUNER_PATIENCE] = sw_pruner_make_patience,
-	[SW_PRUNER_THRESHOLD] = sw_pruner_make_threshold,
-	[SW_PRUNER_PBT] = sw_pruner_make_pbt,
+	[SW_PRUNER_ASHA] = sw_asha_make,
+	[SW_PRUNER_PROMOTE] = sw_promote_make,
+	[SW_PRUNER_HYPERBAND] = sw_hyperband_make,
+	[SW_PRUNER_MEDIAN] = sw_median_make,
+	[SW_PRUNER_PATIENCE] = sw_patience_make,
+	[SW_PRUNER_THRESHOLD] = sw_threshold_make,
+	[SW_PRUNER_PBT] = sw_pbt_make,
 };
 
 sw_status sw_pruner_create(struct sw_pruner **out, const struct sw_pruner_config *config,
@@ -75,8 +77,12 @@ sw_status sw_pruner_create(struct sw_pruner **out, const struct sw_pruner_config
 
 void sw_pruner_destroy(struct sw_pruner *p)
 {
-	if (p != NULL)
-		p->ops->destroy(p);
+	if (p == NULL)
+		return;
+	if (p->ops->fini != NULL)
+		p->ops->fini(p);
+	sw_rungs_fini(&p->rungs);
+	free(p);
 }
 
 enum sw_pruner_kind sw_pruner_kind(const struct sw_pruner *p)
@@ -86,7 +92,7 @@ enum sw_pruner_kind sw_pruner_kind(const struct sw_pruner *p)
 
 uint32_t sw_pruner_bracket(const struct sw_pruner *p, uint64_t trial)
 {
-	return p->ops->bracket != NULL ? p->ops->bracket(p, trial) : 0;
+	return p->rungs.n > 0 ? sw_rungs_bracket(&p->rungs, p->seed, trial) : 0;
 }
 
 void sw_pruner_enter(const struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t)
@@ -100,8 +106,11 @@ void sw_pruner_begin(const struct sw_pruner *p, uint64_t trial, struct sw_prune_
 {
 	(void)trial;
 	assert(!t->paused);
-	if (p->ops->begin != NULL)
-		p->ops->begin(p, t, resume_step);
+	if (p->rungs.n > 0)
+		sw_rungs_begin(t, resume_step);
+	else if (!t->begun && t->step == 0)
+		/* A first attempt from a checkpoint is a child's: its clock goes on from there. */
+		t->step = resume_step;
 	t->begun = 1;
 }
 
@@ -119,6 +128,8 @@ sw_status sw_pruner_report(struct sw_pruner *p, uint64_t trial, struct sw_prune_
 
 void sw_pruner_ended(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t, bool completed)
 {
+	if (t->paused)
+		p->ops->resumed(p, trial, t);
 	if (p->ops->ended != NULL)
 		p->ops->ended(p, trial, t, completed);
 }
@@ -152,7 +163,7 @@ uint64_t sw_pruner_until(const struct sw_pruner *p, const struct sw_prune_trial 
 
 uint64_t sw_pruner_every(const struct sw_pruner *p)
 {
-	return p->ops->every != NULL ? p->ops->every(p) : 0;
+	return p->every;
 }
 
 void sw_pruner_place(const struct sw_pruner *p, uint64_t trial, const struct sw_prune_trial *t,
@@ -165,24 +176,22 @@ void sw_pruner_place(const struct sw_pruner *p, uint64_t trial, const struct sw_
 
 uint32_t sw_pruner_bracket_n(const struct sw_pruner *p)
 {
-	return p->ops->bracket_n != NULL ? p->ops->bracket_n(p) : 1;
+	return p->rungs.n > 0 ? p->rungs.brackets : 1;
 }
 
 size_t sw_pruner_rung_n(const struct sw_pruner *p, uint32_t bracket)
 {
-	return p->ops->rung_n != NULL ? p->ops->rung_n(p, bracket) : 0;
+	return p->rungs.n > 0 ? sw_rungs_n(&p->rungs, bracket) : 0;
 }
 
 uint64_t sw_pruner_rung_step(const struct sw_pruner *p, uint32_t bracket, size_t k)
 {
-	assert(k < sw_pruner_rung_n(p, bracket));
-	return p->ops->rung_step(p, bracket, k);
+	return sw_rungs_step(&p->rungs, bracket, k);
 }
 
 uint64_t sw_pruner_rung_count(const struct sw_pruner *p, uint32_t bracket, size_t k)
 {
-	assert(k < sw_pruner_rung_n(p, bracket));
-	return p->ops->rung_count(p, bracket, k);
+	return sw_rungs_tree(&p->rungs, bracket, k)->n;
 }
 
 double sw_pruner_rung_cutoff(const struct sw_pruner *p, uint32_t bracket, size_t k)
@@ -202,13 +211,9 @@ void sw_pruner_explain(const struct sw_pruner *p, const struct sw_judgement *j,
 			       j->better + 1, j->n);
 }
 
-size_t sw_pruner_bytes(const struct sw_pruner *p)
-{
-	return p->ops->bytes != NULL ? p->ops->bytes(p) : 0;
-}
-
 void sw_pruner_invariant(const struct sw_pruner *p)
 {
+	sw_rungs_invariant(&p->rungs);
 	if (p->ops->invariant != NULL)
 		p->ops->invariant(p);
 }

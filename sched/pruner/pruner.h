@@ -206,8 +206,6 @@ double sw_pruner_rung_cutoff(const struct sw_pruner *p, uint32_t bracket, size_t
 void sw_pruner_explain(const struct sw_pruner *p, const struct sw_judgement *j,
 		       char to[SW_PRUNE_CAUSE_MAX]);
 
-/* Bytes held now beyond the states of the trials. O(parts). */
-size_t sw_pruner_bytes(const struct sw_pruner *p);
 /* Asserts the order of everything. O(values); for tests. */
 void sw_pruner_invariant(const struct sw_pruner *p);
 

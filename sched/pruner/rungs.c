@@ -125,15 +125,6 @@ void sw_rungs_begin(struct sw_prune_trial *t, uint64_t resume_step)
 	t->value = 0.0;
 }
 
-size_t sw_rungs_bytes(const struct sw_rungs *r)
-{
-	size_t bytes = r->brackets * r->n * sizeof *r->tree;
-
-	for (size_t i = 0; i < r->brackets * r->n; i++)
-		bytes += r->tree[i].bytes;
-	return bytes;
-}
-
 void sw_rungs_invariant(const struct sw_rungs *r)
 {
 	for (size_t i = 0; i < r->brackets * r->n; i++)

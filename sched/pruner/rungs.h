@@ -55,7 +55,6 @@ SW_NODISCARD sw_status sw_rungs_record(struct sw_rungs *r, uint64_t trial, struc
 /* An attempt begins: from scratch it has no report yet, though the rungs stay settled. */
 void sw_rungs_begin(struct sw_prune_trial *t, uint64_t resume_step);
 
-size_t sw_rungs_bytes(const struct sw_rungs *r);
 void sw_rungs_invariant(const struct sw_rungs *r);
 
 #endif

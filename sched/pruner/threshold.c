@@ -1,26 +1,19 @@
 /*
  * threshold: stops a trial whose value is outside [lower, upper], from warmup_steps on, at the
- * first report of each interval (sw_first_in_interval()).
+ * first report of each interval (sw_pruner_in_interval()).
  *
  * Cost     O(1), no memory beyond the trial's state.
  * Source   Optuna's ThresholdPruner. Departure: a value that is not finite never comes here.
  */
-#include "base/memory.h"
 #include "sched/pruner/pruner_internal.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 struct threshold {
 	struct sw_pruner base;
 	struct sw_threshold_config config;
 };
-
-static void destroy(struct sw_pruner *p)
-{
-	free(p);
-}
 
 static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
 			uint64_t step, double value, bool last, struct sw_judgement *out)
@@ -34,7 +27,7 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 		return SW_OK;
 	t->step = step;
 	t->value = value;
-	if (!sw_first_in_interval(step, before, c->warmup_steps, c->interval_steps))
+	if (!sw_pruner_in_interval(step, before, c->warmup_steps, c->interval_steps))
 		return SW_OK;
 	const bool low = c->has_lower && value < c->lower, high = c->has_upper && value > c->upper;
 	if (low || high)
@@ -53,10 +46,11 @@ static void explain(const struct sw_pruner *p, const struct sw_judgement *j, cha
 		       j->value, j->value < j->cutoff ? "below" : "above", j->cutoff);
 }
 
-static const struct sw_pruner_ops ops = {.destroy = destroy, .report = report, .explain = explain};
+static const struct sw_pruner_ops ops = {
+	.size = sizeof(struct threshold), .report = report, .explain = explain};
 
-sw_status sw_pruner_make_threshold(struct sw_pruner **out, const struct sw_pruner_config *config,
-				   struct sw_err *err)
+sw_status sw_threshold_make(struct sw_pruner **out, const struct sw_pruner_config *config,
+			    struct sw_err *err)
 {
 	const struct sw_threshold_config *c = &config->threshold;
 
@@ -70,11 +64,8 @@ sw_status sw_pruner_make_threshold(struct sw_pruner **out, const struct sw_prune
 	if (c->interval_steps < 1)
 		return sw_err_at(err, SW_INVALID, "/interval_steps",
 				 "interval_steps must be at least 1");
-	struct threshold *made = sw_calloc(1, sizeof *made);
-	if (made == NULL)
-		return sw_pruner_no_memory(err);
-	made->base.ops = &ops;
-	made->config = *c;
-	*out = &made->base;
-	return SW_OK;
+	const sw_status rc = sw_pruner_new(out, &ops, NULL, 0, 0, err);
+	if (rc == SW_OK)
+		((struct threshold *)*out)->config = *c;
+	return rc;
 }

@@ -185,7 +185,6 @@ START_TEST(none_answers_every_question)
 	ck_assert_uint_eq(sw_pruner_every(p), 0);
 	ck_assert_uint_eq(sw_pruner_bracket_n(p), 1);
 	ck_assert_uint_eq(sw_pruner_rung_n(p, 0), 0);
-	ck_assert_uint_eq(sw_pruner_bytes(p), 0);
 	sw_pruner_ended(p, 1, &t, true);
 	sw_pruner_invariant(p);
 	sw_pruner_destroy(p);
