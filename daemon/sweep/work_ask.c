@@ -13,6 +13,7 @@
 #include "daemon/sweep/host.h"
 #include "daemon/sweep/suggest.h"
 #include "daemon/sweep/work.h"
+#include "proto/job.h"
 #include "proto/json.h"
 #include "sched/num/rng.h"
 #include <assert.h>
@@ -80,60 +81,62 @@ static struct wanted wanted_of(const struct sw_host *h)
 	return w;
 }
 
+/* What the strings of a job that is written lie in. */
+struct job_paths {
+	char folder[PATH_MAX + 64], checkpoint[PATH_MAX + 128];
+};
+
 /* Where the attempt goes on from, and where it keeps what a later one goes on from. */
-static void write_resume(struct sw_host *h, const struct sw_action *start, struct sw_jw *w)
+static void set_resume(struct sw_host *h, const struct sw_action *start, struct job_paths *paths,
+		       struct sw_job *job)
 {
 	const struct wanted wanted = wanted_of(h);
-	const uint64_t parent = sw_sweep_parent(h->sched, start->trial);
-	char folder[PATH_MAX + 64], path[PATH_MAX + 128];
+	const bool keeps = start->until != 0 || wanted.every != 0 || wanted.end;
 	struct sw_err err = SW_ERR_INIT;
-	bool keeps = start->until != 0 || wanted.every != 0 || wanted.end;
 
-	if (sw_checkpoint_folder(h, keeps, folder, sizeof folder, &err) != SW_OK) {
+	job->resume_step = start->resume_step;
+	job->parent = sw_sweep_parent(h->sched, start->trial);
+	if (sw_checkpoint_folder(h, keeps, paths->folder, sizeof paths->folder, &err) != SW_OK) {
 		/* Without a folder nothing can be kept; the trial runs, and starts anew when it is
 		 * resumed. */
 		sw_log(SW_LOG_ERROR, "checkpoint.folder", "sweep=%lld why=\"%s\"",
 		       (long long)h->sweep, err.msg);
-		keeps = false;
+		return;
 	}
-	sw_jw_kint(w, "resume_step", (int64_t)start->resume_step);
-	if (parent != 0)
-		sw_jw_kint(w, "parent", (int64_t)parent);
-	else
-		sw_jw_knull(w, "parent");
-	(void)snprintf(path, sizeof path, "%s/%llu-%llu.ckpt", folder,
-		       (unsigned long long)start->from, (unsigned long long)start->resume_step);
-	sw_jw_kstr(w, "checkpoint", start->from != 0 && err.code == SW_OK ? path : NULL);
-	sw_jw_kint(w, "until", keeps ? (int64_t)start->until : 0);
-	sw_jw_kint(w, "checkpoint_every", keeps ? (int64_t)wanted.every : 0);
-	sw_jw_kint(w, "checkpoint_s", keeps ? (int64_t)wanted.seconds : 0);
-	sw_jw_kbool(w, "checkpoint_end", keeps && wanted.end);
-	sw_jw_kstr(w, "checkpoint_dir", keeps ? folder : NULL);
+	if (start->from != 0) {
+		(void)snprintf(paths->checkpoint, sizeof paths->checkpoint, "%s/%llu-%llu.ckpt",
+			       paths->folder, (unsigned long long)start->from,
+			       (unsigned long long)start->resume_step);
+		job->checkpoint = paths->checkpoint;
+	}
+	if (!keeps)
+		return;
+	job->until = start->until;
+	job->checkpoint_every = wanted.every;
+	job->checkpoint_s = wanted.seconds;
+	job->checkpoint_end = wanted.end;
+	job->checkpoint_dir = paths->folder;
 }
 
-static void write_work(struct sw_host *h, const struct sw_action *start, const char *params,
-		       struct sw_buf *out)
+static void write_job(struct sw_host *h, const struct sw_action *start, const char *params,
+		      struct sw_buf *out)
 {
-	struct sw_jw w;
+	struct sw_job job = {
+		.sweep = (uint64_t)h->sweep,
+		.trial = start->trial,
+		.attempt = start->attempt,
+		/* 53 bits: all that a double keeps */
+		.seed = sw_rng_u64(h->seed, SW_RNG_TRIAL, start->trial, 0) >> 11,
+		.data_seed = h->seed,
+		.trainer = h->spec->trainer,
+		.max_t = sw_spec_max_t(h->spec),
+		.metric = h->metric,
+		.goal = h->maximize ? "maximize" : "minimize",
+	};
+	struct job_paths paths;
 
-	sw_jw_init(&w, out);
-	sw_jw_obj(&w);
-	sw_jw_kint(&w, "sweep", h->sweep);
-	sw_jw_kint(&w, "trial", (int64_t)start->trial);
-	sw_jw_kint(&w, "attempt", start->attempt);
-	sw_jw_kint(&w, "seed", (int64_t)(sw_rng_u64(h->seed, SW_RNG_TRIAL, start->trial, 0) >> 11));
-	sw_jw_kint(&w, "data_seed", (int64_t)h->seed);
-	sw_jw_kraw(&w, "params", params);
-	write_resume(h, start, &w);
-	sw_jw_key(&w, "trainer");
-	sw_jw_cjson(&w, h->spec->trainer);
-	if (sw_spec_max_t(h->spec) > 0)
-		sw_jw_kint(&w, "max_t", (int64_t)sw_spec_max_t(h->spec));
-	else
-		sw_jw_knull(&w, "max_t");
-	sw_jw_kstr(&w, "metric", h->metric);
-	sw_jw_kstr(&w, "goal", h->maximize ? "maximize" : "minimize");
-	sw_jw_obj_end(&w);
+	set_resume(h, start, &paths, &job);
+	sw_job_write(out, &job, params);
 }
 
 bool sw_work_hand_out(struct sw_host *h, struct sw_slot *s, struct sw_call *call)
@@ -168,7 +171,7 @@ bool sw_work_hand_out(struct sw_host *h, struct sw_slot *s, struct sw_call *call
 	write_params(h, start->trial, create, &params);
 	if (params.failed != SW_OK)
 		sw_daemon_die("hand out a trial", params.failed);
-	write_work(h, start, params.data, &c->reply);
+	write_job(h, start, params.data, &c->reply);
 	sw_buf_fini(&params);
 	sw_change_commit(c);
 	return true;

@@ -125,7 +125,8 @@ void session_job_clear(struct sw_session *s)
 	while (s->n)
 		session_report_pop(s);
 	free(s->tell);
-	cJSON_Delete(s->job.tree);
+	cJSON_Delete(s->job_tree);
+	s->job_tree = NULL;
 	s->tell = NULL;
 	s->tell_id = 0;
 	s->told = false;

@@ -18,7 +18,7 @@
 #define SW_WORKER_LINK_SESSION_H
 
 #include "base/status.h"
-#include <cjson/cJSON.h>
+#include "proto/job.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -40,21 +40,6 @@ struct sw_session_config {
 	int wake_fd;       /* readable: end; -1 for none */
 	unsigned retry_ms; /* first wait between two attempts to connect; 0: 200 */
 	unsigned away_ms;  /* 0: 120,000 */
-};
-
-/* A trial as worker.next gives it. */
-struct sw_job {
-	uint64_t sweep, trial, attempt, seed, data_seed, resume_step;
-	uint64_t max_t;             /* 0: none */
-	uint64_t parent;            /* whose checkpoint it began from (pbt); 0: none */
-	uint64_t until;             /* pause here for the decision, with a checkpoint; 0: nowhere */
-	uint64_t checkpoint_every;  /* steps; 0: none by their number */
-	uint64_t checkpoint_s;      /* one is wanted when the last is as old; 0: none by time */
-	bool checkpoint_end;        /* one is wanted of the last step */
-	const char *checkpoint;     /* path of what resume_step goes on from, or NULL; in tree */
-	const char *checkpoint_dir; /* folder for those that it writes, or NULL; in tree */
-	const cJSON *trainer, *params; /* into tree */
-	cJSON *tree;                   /* the reply; owned */
 };
 
 struct sw_session; /* opaque */

@@ -37,6 +37,7 @@ struct sw_session {
 	/* the trial */
 	bool has_job;
 	struct sw_job job;
+	cJSON *job_tree;      /* the reply that the job points into; owned */
 	char drop[200];       /* why it is dropped; "": it is not */
 	char failed[180];     /* a report was refused: what to tell */
 	uint64_t seq;         /* of the last report */

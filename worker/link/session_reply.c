@@ -48,27 +48,10 @@ static void on_hello(struct sw_session *s, const cJSON *result, const cJSON *err
 		session_drop(s, "no longer this worker's");
 }
 
-/* An integer that may be missing or null: *out is then 0. */
-static bool optional_u64(const cJSON *result, const char *key, uint64_t *out)
-{
-	const cJSON *v = sw_json_get(result, key);
-
-	*out = 0;
-	return !v || cJSON_IsNull(v) || sw_json_u64(v, out);
-}
-
-/* A path that may be missing or null: *out is then NULL. */
-static bool optional_path(const cJSON *result, const char *key, const char **out)
-{
-	const cJSON *v = sw_json_get(result, key);
-
-	*out = cJSON_IsString(v) ? v->valuestring : NULL;
-	return !v || cJSON_IsNull(v) || (*out && **out == '/');
-}
-
 static void on_next(struct sw_session *s, cJSON **message, const cJSON *result, const cJSON *error)
 {
-	struct sw_job j = {0};
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_job job;
 
 	s->next_id = 0;
 	if (error && passing(error_code(error))) {
@@ -82,30 +65,15 @@ static void on_next(struct sw_session *s, cJSON **message, const cJSON *result, 
 	}
 	if (cJSON_IsObject(result) && !result->child)
 		return; /* nothing yet: ask again */
-	j.trainer = sw_json_get(result, "trainer");
-	j.params = sw_json_get(result, "params");
-	if (!sw_json_u64(sw_json_get(result, "sweep"), &j.sweep) ||
-	    !sw_json_u64(sw_json_get(result, "trial"), &j.trial) ||
-	    !sw_json_u64(sw_json_get(result, "attempt"), &j.attempt) ||
-	    !sw_json_u64(sw_json_get(result, "seed"), &j.seed) ||
-	    !sw_json_u64(sw_json_get(result, "data_seed"), &j.data_seed) ||
-	    !optional_u64(result, "resume_step", &j.resume_step) ||
-	    !optional_u64(result, "max_t", &j.max_t) ||
-	    !optional_u64(result, "parent", &j.parent) ||
-	    !optional_u64(result, "until", &j.until) ||
-	    !optional_u64(result, "checkpoint_every", &j.checkpoint_every) ||
-	    !optional_u64(result, "checkpoint_s", &j.checkpoint_s) ||
-	    !optional_path(result, "checkpoint", &j.checkpoint) ||
-	    !optional_path(result, "checkpoint_dir", &j.checkpoint_dir) ||
-	    !cJSON_IsObject(j.trainer) || !cJSON_IsObject(j.params)) {
-		session_end(s, SW_SESSION_BROKEN, "the daemon gave a trial that cannot be read");
+	if (sw_job_read(&job, result, &err) != SW_OK) {
+		session_end(s, SW_SESSION_BROKEN, "the daemon gave a trial that cannot be read: %s",
+			    err.msg);
 		return;
 	}
-	j.checkpoint_end = cJSON_IsTrue(sw_json_get(result, "checkpoint_end"));
 	session_job_clear(s);
-	j.tree = *message;
+	s->job_tree = *message; /* the job points into it */
 	*message = NULL;
-	s->job = j;
+	s->job = job;
 	s->has_job = true;
 }
 

@@ -267,20 +267,15 @@ END_TEST
 	"{\"sweep\":1,\"trial\":7,\"attempt\":2,\"seed\":99,\"data_seed\":5,\"params\":{},"        \
 	"\"trainer\":{},"
 
-/* Trials as the daemon may give them; good: it can be read. */
+/* Trials as the daemon may give them; why: what the worker says of one that it cannot read. */
 static const struct {
-	const char *job;
-	bool good;
+	const char *job, *why;
 } jobs[] = {
-	{HEAD PATHS ",\"resume_step\":9,\"until\":27,\"checkpoint_every\":5,\"parent\":3}", true},
+	{HEAD PATHS ",\"resume_step\":9,\"until\":27,\"checkpoint_every\":5,\"parent\":3}", NULL},
 	{HEAD "\"resume_step\":0,\"checkpoint\":null,\"checkpoint_dir\":null,\"parent\":null}",
-	 true},
-	{HEAD "\"until\":\"9\"}", false},
-	{HEAD "\"checkpoint_every\":-1}", false},
-	{HEAD "\"checkpoint\":9}", false},
-	{HEAD "\"checkpoint\":\"3-9.ckpt\"}", false},
-	{HEAD "\"checkpoint_dir\":\"\"}", false},
-	{HEAD "\"parent\":true}", false},
+	 NULL},
+	{HEAD "\"until\":\"9\"}", "\"until\" must be an integer of at least 0"},
+	{"{\"sweep\":1}", "\"trial\" is missing"},
 };
 static int jobs_i;
 
@@ -298,9 +293,14 @@ START_TEST(session_reads_where_a_trial_goes_on)
 
 	jobs_i = _i;
 	start(jobs_script, 10000);
-	ck_assert_int_eq(sw_session_next(s, &job), jobs[_i].good);
-	if (!jobs[_i].good)
-		ck_assert_str_eq(sw_session_why(s), "the daemon gave a trial that cannot be read");
+	ck_assert_int_eq(sw_session_next(s, &job), jobs[_i].why == NULL);
+	if (jobs[_i].why) {
+		char why[200];
+
+		snprintf(why, sizeof why, "the daemon gave a trial that cannot be read: %s",
+			 jobs[_i].why);
+		ck_assert_str_eq(sw_session_why(s), why);
+	}
 	if (_i == 0) {
 		ck_assert_str_eq(job->checkpoint, "/c/3-9.ckpt");
 		ck_assert_str_eq(job->checkpoint_dir, "/c");
@@ -308,7 +308,7 @@ START_TEST(session_reads_where_a_trial_goes_on)
 		ck_assert_uint_eq(job->until, 27);
 		ck_assert_uint_eq(job->checkpoint_every, 5);
 		ck_assert_uint_eq(job->parent, 3);
-	} else if (jobs[_i].good) {
+	} else if (!jobs[_i].why) {
 		ck_assert_ptr_null(job->checkpoint);
 		ck_assert_ptr_null(job->checkpoint_dir);
 		ck_assert_uint_eq(job->until + job->checkpoint_every + job->parent, 0);

@@ -1,0 +1,47 @@
+/*
+ * proto/job.h — a trial as the daemon gives it to a worker: the result of worker.next, one codec
+ * for both ends.
+ *
+ * What a worker sends back (hello, report, tell, log, bye) has its types in methods.json, as any
+ * call has.
+ *
+ * Pure.
+ * Units    Numbers are at most 2^53 - 1: they survive a double.
+ * Memory   The strings and trees of a job are borrowed; those of one that was read, from its tree.
+ * Errors   sw_job_read() names the key and what it must be. A key that it does not know is no
+ *          error.
+ */
+#ifndef SW_PROTO_JOB_H
+#define SW_PROTO_JOB_H
+
+#include "base/buf.h"
+#include "base/status.h"
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sw_job {
+	uint64_t sweep, trial, attempt;
+	uint64_t seed;              /* of this trial: its first weights, the order of its rows */
+	uint64_t data_seed;         /* of the sweep: its trials share the split of the data */
+	uint64_t resume_step;       /* it goes on after this step; 0: from scratch */
+	uint64_t parent;            /* whose checkpoint it began from (pbt); 0: none */
+	uint64_t until;             /* pause here for the decision, with a checkpoint; 0: nowhere */
+	uint64_t checkpoint_every;  /* steps; 0: none by their number */
+	uint64_t checkpoint_s;      /* one is wanted when the last is as old; 0: none by time */
+	bool checkpoint_end;        /* one is wanted of the last step */
+	uint64_t max_t;             /* 0: none */
+	const char *checkpoint;     /* absolute path: what resume_step goes on from; NULL: none */
+	const char *checkpoint_dir; /* absolute path: where it writes its own; NULL: nowhere */
+	const char *metric, *goal;  /* goal: "minimize" or "maximize" */
+	const cJSON *trainer;       /* an object */
+	const cJSON *params; /* an object, names to values; sw_job_write() has them as text */
+};
+
+/* Appends the job as a JSON object; params is the text of one. A failure latches in b. */
+void sw_job_write(struct sw_buf *b, const struct sw_job *job, const char *params);
+
+/* Reads what sw_job_write() wrote. SW_INVALID: *out is then all zero. */
+SW_NODISCARD sw_status sw_job_read(struct sw_job *out, const cJSON *object, struct sw_err *err);
+
+#endif

@@ -1,0 +1,227 @@
+/* tests/proto/test_job.c — the trial that a worker is given: what is written is read, and each key
+ * that is wrong is named. */
+#include "base/fault.h"
+#include "base/memory.h"
+#include "proto/job.h"
+#include "proto/json.h"
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N(array) (sizeof(array) / sizeof(array)[0])
+
+#define PARAMS "{\"lr\":0.1}"
+
+/* Every field has a value of its own. */
+#define FULL                                                                                       \
+	"{\"sweep\":1,\"trial\":2,\"attempt\":3,\"seed\":9007199254740991,\"data_seed\":5,"        \
+	"\"params\":" PARAMS ",\"resume_step\":6,\"parent\":7,\"checkpoint\":\"/c/7-6.ckpt\","     \
+	"\"until\":8,\"checkpoint_every\":9,\"checkpoint_s\":10,\"checkpoint_end\":true,"          \
+	"\"checkpoint_dir\":\"/c\",\"trainer\":{\"epochs\":11},\"max_t\":12,\"metric\":\"loss\","  \
+	"\"goal\":\"minimize\"}"
+#define EMPTY                                                                                      \
+	"{\"sweep\":0,\"trial\":0,\"attempt\":0,\"seed\":0,\"data_seed\":0,\"params\":" PARAMS     \
+	",\"resume_step\":0,\"parent\":null,\"checkpoint\":null,\"until\":0,\"checkpoint_every\":" \
+	"0,\"checkpoint_s\":0,\"checkpoint_end\":false,\"checkpoint_dir\":null,\"trainer\":null,"  \
+	"\"max_t\":null,\"metric\":null,\"goal\":null}"
+
+static cJSON *parsed(const char *text)
+{
+	struct sw_err err = SW_ERR_INIT;
+	cJSON *v = NULL;
+
+	ck_assert_int_eq(sw_json_parse(&v, text, strlen(text), &err), SW_OK);
+	return v;
+}
+
+static struct sw_job full(const cJSON *trainer)
+{
+	return (struct sw_job){.sweep = 1,
+			       .trial = 2,
+			       .attempt = 3,
+			       .seed = 9007199254740991,
+			       .data_seed = 5,
+			       .resume_step = 6,
+			       .parent = 7,
+			       .checkpoint = "/c/7-6.ckpt",
+			       .until = 8,
+			       .checkpoint_every = 9,
+			       .checkpoint_s = 10,
+			       .checkpoint_end = true,
+			       .checkpoint_dir = "/c",
+			       .trainer = trainer,
+			       .max_t = 12,
+			       .metric = "loss",
+			       .goal = "minimize"};
+}
+
+static void written(const struct sw_job *job, const char *want)
+{
+	struct sw_buf b;
+
+	sw_buf_init(&b, 10000);
+	sw_job_write(&b, job, PARAMS);
+	ck_assert_int_eq(b.failed, SW_OK);
+	ck_assert_str_eq(b.data, want);
+	sw_buf_fini(&b);
+}
+
+START_TEST(job_is_written_and_read_back)
+{
+	cJSON *tree = parsed(FULL);
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_job job = full(sw_json_get(tree, "trainer"));
+
+	written(&job, FULL);
+	written(&(struct sw_job){0}, EMPTY);
+	ck_assert_int_eq(sw_job_read(&job, tree, &err), SW_OK);
+	written(&job, FULL);
+	ck_assert_ptr_eq(job.params, sw_json_get(tree, "params"));
+	cJSON_Delete(tree);
+}
+END_TEST
+
+/* What a job may lack, or have as null, and how it is written then. */
+static const struct {
+	const char *key, *value;
+} optional[] = {
+	{"resume_step", "0"},
+	{"parent", "null"},
+	{"checkpoint", "null"},
+	{"until", "0"},
+	{"checkpoint_every", "0"},
+	{"checkpoint_s", "0"},
+	{"checkpoint_end", "false"},
+	{"checkpoint_dir", "null"},
+	{"max_t", "null"},
+	{"metric", "null"},
+	{"goal", "null"},
+};
+
+static void read_as(const cJSON *tree, const char *want)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_job job;
+
+	memset(&job, 0xa5, sizeof job);
+	ck_assert_int_eq(sw_job_read(&job, tree, &err), SW_OK);
+	written(&job, want);
+}
+
+START_TEST(job_without_an_optional_key_is_read)
+{
+	const char *key = optional[_i].key;
+	cJSON *tree = parsed(FULL), *zero = parsed(optional[_i].value);
+	struct sw_buf want;
+	struct sw_jw w;
+
+	sw_buf_init(&want, 10000);
+	sw_jw_init(&w, &want);
+	cJSON_ReplaceItemInObjectCaseSensitive(tree, key, zero);
+	sw_jw_cjson(&w, tree);
+	cJSON_ReplaceItemInObjectCaseSensitive(tree, key, cJSON_CreateNull());
+	read_as(tree, want.data);
+	cJSON_DeleteItemFromObjectCaseSensitive(tree, key);
+	read_as(tree, want.data);
+	sw_buf_fini(&want);
+	cJSON_Delete(tree);
+}
+END_TEST
+
+#define NUMBER "an integer of at least 0"
+
+/* value NULL: the key is missing. */
+static const struct {
+	const char *key, *value, *must;
+} bad[] = {
+	{"sweep", NULL, NULL},
+	{"trial", NULL, NULL},
+	{"attempt", NULL, NULL},
+	{"seed", NULL, NULL},
+	{"data_seed", NULL, NULL},
+	{"params", NULL, NULL},
+	{"trainer", NULL, NULL},
+	{"sweep", "\"1\"", NUMBER},
+	{"trial", "null", NUMBER},
+	{"attempt", "1.5", NUMBER},
+	{"seed", "9007199254740992", NUMBER},
+	{"data_seed", "-1", NUMBER},
+	{"params", "[]", "an object"},
+	{"resume_step", "-1", NUMBER},
+	{"parent", "true", NUMBER},
+	{"checkpoint", "\"7-6.ckpt\"", "an absolute path"},
+	{"until", "\"9\"", NUMBER},
+	{"checkpoint_every", "{}", NUMBER},
+	{"checkpoint_s", "0.5", NUMBER},
+	{"checkpoint_end", "1", "true or false"},
+	{"checkpoint_dir", "\"\"", "an absolute path"},
+	{"trainer", "null", "an object"},
+	{"max_t", "-1", NUMBER},
+	{"metric", "1", "a string"},
+	{"goal", "true", "a string"},
+};
+
+START_TEST(job_with_a_bad_key_is_refused_by_its_name)
+{
+	char want[120], ptr[40];
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_job job;
+	cJSON *tree = parsed(FULL);
+
+	if (bad[_i].value == NULL) {
+		cJSON_DeleteItemFromObjectCaseSensitive(tree, bad[_i].key);
+		(void)snprintf(want, sizeof want, "\"%s\" is missing", bad[_i].key);
+	} else {
+		cJSON_ReplaceItemInObjectCaseSensitive(tree, bad[_i].key, parsed(bad[_i].value));
+		(void)snprintf(want, sizeof want, "\"%s\" must be %s", bad[_i].key, bad[_i].must);
+	}
+	(void)snprintf(ptr, sizeof ptr, "/%s", bad[_i].key);
+	ck_assert_int_eq(sw_job_read(&job, tree, &err), SW_INVALID);
+	ck_assert_str_eq(err.msg, want);
+	ck_assert_str_eq(err.ptr, ptr);
+	written(&job, EMPTY);
+	cJSON_Delete(tree);
+}
+END_TEST
+
+#ifdef SW_FAULTS
+START_TEST(job_without_memory_latches_in_the_buffer)
+{
+	const struct sw_job job = full(NULL);
+	unsigned fired = 1;
+
+	for (unsigned nth = 1; fired != 0; nth++) {
+		struct sw_buf b;
+
+		ck_assert_uint_lt(nth, 100);
+		sw_buf_init(&b, 10000);
+		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		sw_job_write(&b, &job, PARAMS);
+		fired = sw_fault_fired(SW_FAULT_MALLOC);
+		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		ck_assert_int_eq(b.failed, fired ? SW_NOMEM : SW_OK);
+		sw_buf_fini(&b);
+	}
+}
+END_TEST
+#endif
+
+int main(void)
+{
+	Suite *suite = suite_create("proto");
+	TCase *tcase = tcase_create("job");
+	SRunner *runner = srunner_create(suite);
+
+	suite_add_tcase(suite, tcase);
+	tcase_add_test(tcase, job_is_written_and_read_back);
+	tcase_add_loop_test(tcase, job_without_an_optional_key_is_read, 0, N(optional));
+	tcase_add_loop_test(tcase, job_with_a_bad_key_is_refused_by_its_name, 0, N(bad));
+#ifdef SW_FAULTS
+	tcase_add_test(tcase, job_without_memory_latches_in_the_buffer);
+#endif
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
