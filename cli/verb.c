@@ -6,95 +6,95 @@
 const struct sw_verb sw_verbs[] = {
 	{"submit", sw_verb_submit, SW_REF_NONE, 1, 1, SW_OPT_WATCH, "submit FILE [--watch]",
 	 "starts a sweep from a spec (JSON; \"-\" reads stdin)",
-	 "Prints the sweep's number. With --watch the live table follows.\n"},
+	 "Prints the sweep's number; with --watch shows the live table.\n"},
 	{"validate", sw_verb_validate, SW_REF_NONE, 1, 1, 0, "validate FILE",
 	 "checks a spec as submit does, and starts nothing",
-	 "Prints the rungs, the memory of the largest trial, and the layers that a preset\n"
-	 "stands for, with parameters' names where they set a number.\n"},
-	{"ls", sw_verb_ls, SW_REF_NONE, 0, 0, 0, "ls", "all sweeps, the newest first",
-	 "Of several metrics no trial is the best: \"3 on the front\" is how many no other "
-	 "beats.\n"},
+	 "Prints the rungs, the memory of the largest trial, and the layers of a preset, with\n"
+	 "the names of the parameters that set a number.\n"},
+	{"ls", sw_verb_ls, SW_REF_NONE, 0, 0, 0, "ls", "lists all sweeps, the newest first",
+	 "With several metrics no single trial is the best: \"3 on the front\" counts the trials\n"
+	 "that no other beats.\n"},
 	{"show", sw_verb_show, SW_REF_EITHER, 1, 1, 0, "show SWEEP | show SWEEP/TRIAL",
-	 "one sweep with its spec, or one trial with its reports", ""},
+	 "shows a sweep with its spec, or a trial with its reports", ""},
 	{"trials", sw_verb_trials, SW_REF_SWEEP, 1, 1, SW_OPT_STATE | SW_OPT_CSV,
-	 "trials SWEEP [--state STATE] [--csv]", "the trials of a sweep",
+	 "trials SWEEP [--state STATE] [--csv]", "lists the trials of a sweep",
 	 "STATE: PENDING RUNNING PAUSED COMPLETED PRUNED FAILED INFEASIBLE CANCELLED.\n"
 	 "--csv has the columns trial, attempt, state, cause, step, value, then the\n"
-	 "parameters, the metrics, and the columns of time last: for one seed and one slot\n"
-	 "all before those is the same, byte for byte. --json prints one line per page.\n"},
+	 "parameters, the metrics, and times last: with the same seed and one slot all columns\n"
+	 "before the times are the same, byte for byte. --json prints one line per page.\n"},
 	{"watch", sw_verb_watch, SW_REF_SWEEP, 1, 8, 0, "watch SWEEP [SWEEP ...]",
-	 "the live table, until the sweeps end",
-	 "q or Ctrl-C leaves; the sweeps go on. Without a terminal a block every 5 s.\n"
-	 "--json prints the snapshot and each update, one line each.\n"},
+	 "shows the live table until the sweeps end",
+	 "q or Ctrl-C leaves; the sweeps go on. Without a terminal it prints a block every 5 s.\n"
+	 "--json prints the snapshot and each update on a line.\n"},
 	{"best", sw_verb_best, SW_REF_SWEEP, 1, 1, SW_OPT_SCOPE | SW_OPT_N,
-	 "best SWEEP [--scope SCOPE] [-n K]", "the best trial, or a table of the K best",
+	 "best SWEEP [--scope SCOPE] [-n K]", "shows the best trial, or a table of the K best",
 	 "SCOPE says which reports count: last (default), all (the best one), avg,\n"
 	 "last-N-avg (such as last-5-avg).\n"},
 	{"why", sw_verb_why, SW_REF_TRIAL, 1, 1, 0, "why SWEEP/TRIAL",
 	 "explains where a trial came from and what was decided about it",
-	 "Of a point that a model chose: what it knew and expected. The nearest earlier trials\n"
-	 "are named by number, those of an earlier sweep as SWEEP/TRIAL.\n"},
+	 "If a model chose the point, it says what the model knew and expected. The nearest\n"
+	 "earlier trials are named by number, those of an earlier sweep as SWEEP/TRIAL.\n"},
 	{"pause", sw_verb_pause, SW_REF_SWEEP, 1, 1, 0, "pause SWEEP",
-	 "hands out no more trials; those that run go on", ""},
-	{"resume", sw_verb_resume, SW_REF_SWEEP, 1, 1, 0, "resume SWEEP",
-	 "goes on with a paused sweep", ""},
+	 "stops handing out trials; running ones go on", ""},
+	{"resume", sw_verb_resume, SW_REF_SWEEP, 1, 1, 0, "resume SWEEP", "resumes a paused sweep",
+	 ""},
 	{"cancel", sw_verb_cancel, SW_REF_EITHER, 1, 1, 0, "cancel SWEEP | cancel SWEEP/TRIAL",
 	 "ends a sweep or one trial", ""},
 	{"extend", sw_verb_extend, SW_REF_SWEEP, 1, 1, SW_OPT_RUN_CAP, "extend SWEEP --run-cap N",
-	 "raises the run cap, of a completed sweep too", ""},
+	 "raises the run cap; a completed sweep goes on", ""},
 	{"edit", sw_verb_edit, SW_REF_SWEEP, 1, 1, SW_OPT_EDIT, "edit SWEEP [--run-cap N] ...",
-	 "changes limits and ranges of a sweep that goes on",
+	 "changes limits and ranges of a running sweep",
 	 "  --run-cap N           most trials\n"
 	 "  --max-concurrent N    most that run at once; none: no limit\n"
 	 "  --weight W            its share of the slots beside other sweeps (default 1)\n"
-	 "  --time-budget SECONDS of running; none: no budget\n"
-	 "  --gpu-hours H         of all its attempts on GPUs; none: no budget\n"
-	 "  --lease SECONDS       of silence after which a client's trial goes to another; none:\n"
-	 "                        a minute after its connection has closed\n"
-	 "  --target VALUE        of the metric, at which it ends\n"
+	 "  --time-budget SECONDS that the sweep may run; none: no budget\n"
+	 "  --gpu-hours H         that its attempts may hold GPUs; none: no budget\n"
+	 "  --lease SECONDS       of silence after which a client's trial goes to another client;\n"
+	 "                        none: a minute after its connection has closed\n"
+	 "  --target VALUE        of the metric at which the sweep ends\n"
 	 "  --range NAME=MIN..MAX a number's new range, narrower or wider; may be repeated\n"
 	 "Prints what changed. `sweep show SWEEP` lists all edits.\n"},
 	{"enqueue", sw_verb_enqueue, SW_REF_SWEEP, 2, SW_ARGS_MAX, 0,
 	 "enqueue SWEEP NAME=VALUE ...", "adds a trial of your own, to be tried next",
-	 "What is not named is drawn at random. One JSON object is taken too:\n"
+	 "Parameters that you do not name are drawn at random. A JSON object works too:\n"
 	 "sweep enqueue 12 '{\"lr\": 0.1, \"optimizer\": \"sgd\"}'\n"},
 	{"simulate", sw_verb_simulate, SW_REF_SWEEP, 1, 1, SW_OPT_EARLY_TERMINATE | SW_OPT_WORKERS,
 	 "simulate SWEEP --early-terminate FILE",
-	 "what another pruner would have done with an ended sweep",
-	 "Runs the stored curves again on virtual time, the same trials in the same order,\n"
-	 "under the early_terminate of FILE (that object, or a spec that has one; \"-\" reads\n"
-	 "stdin). --workers N: trials at once; without it as many as the sweep had at most.\n"},
-	{"log", sw_verb_log, SW_REF_TRIAL, 1, 1, 0, "log SWEEP/TRIAL", "the log lines of a trial",
+	 "shows what another pruner would have done with a sweep",
+	 "Runs the stored curves of an ended sweep again on virtual time, the same trials in\n"
+	 "the same order, under the early_terminate in FILE (that object, or a spec with one;\n"
+	 "\"-\" reads stdin). --workers N: trials at once (default: the most that ran at once).\n"},
+	{"log", sw_verb_log, SW_REF_TRIAL, 1, 1, 0, "log SWEEP/TRIAL", "shows the log of a trial",
 	 "--json prints one line per page.\n"},
 	{"checkpoint", sw_verb_checkpoint, SW_REF_EITHER, 1, 1, SW_OPT_OUT,
-	 "checkpoint SWEEP[/TRIAL] --out FILE", "a trial's weights as a safetensors file",
-	 "Of a sweep the best trial's. FILE has the names of PyTorch's state_dict of an\n"
-	 "nn.Sequential of the same list. Which trials have a checkpoint the spec's\n"
-	 "\"checkpoint\" says: the best and the last one by default.\n"},
+	 "checkpoint SWEEP[/TRIAL] --out FILE", "exports a trial's weights as safetensors",
+	 "For a SWEEP it exports the best trial. FILE has the names of the state_dict of a\n"
+	 "PyTorch nn.Sequential with the same list. The spec's \"checkpoint\" says which trials\n"
+	 "have a checkpoint: by default the best and the last one.\n"},
 	{"fit", sw_verb_fit, SW_REF_EITHER, 1, 1, SW_OPT_OUT | SW_OPT_EPOCHS,
 	 "fit SWEEP[/TRIAL] --out FILE [--epochs N]",
 	 "trains a configuration again, on all rows, and exports it",
-	 "Of a sweep the best trial's. Training and validation rows together, in this\n"
-	 "process's own time and on all cores; --epochs: else as many as the sweep's trials\n"
-	 "may have. FILE is as that of `sweep checkpoint`.\n"},
+	 "For a SWEEP it takes the best trial's configuration. It trains on training and\n"
+	 "validation rows, in this process, on all cores. --epochs N (default: as many as the\n"
+	 "sweep's trials may have). FILE is like that of `sweep checkpoint`.\n"},
 	{"predict", sw_verb_predict, SW_REF_NONE, 2, 2, SW_OPT_FORMAT,
-	 "predict MODEL DATA [--format FORMAT]", "what a model makes of new rows, as CSV",
-	 "MODEL is a file of `sweep checkpoint` or `sweep fit`; no daemon is needed. DATA is\n"
-	 "a file of the kind that it was trained on: CSV with the same columns, in any order,\n"
-	 "with or without the one that is predicted (\"-\" reads stdin); .npy; IDX; CIFAR; ids.\n"
-	 "A folder of CIFAR or IDX files: its test part. --format csv, npy, idx, cifar10,\n"
-	 "cifar100 or tokens says what DATA is where its bytes do not.\n"
-	 "Prints row (from 1), prediction, probability, and p_CLASS for each class; of a\n"
+	 "predict MODEL DATA [--format FORMAT]", "runs a model on new rows, prints CSV",
+	 "MODEL is a file of `sweep checkpoint` or `sweep fit`; no daemon is needed. DATA is a\n"
+	 "file like the training data: CSV with the same columns, in any order, with or without\n"
+	 "the target (\"-\" reads stdin); .npy; IDX; CIFAR; ids. Of a folder of CIFAR or IDX\n"
+	 "files the test part is read. --format csv, npy, idx, cifar10, cifar100 or tokens\n"
+	 "overrides the detected format.\n"
+	 "Prints row (from 1), prediction, probability, and p_CLASS for each class; for a\n"
 	 "regression row and prediction.\n"},
 	{"devices", sw_verb_devices, SW_REF_NONE, 0, 0, SW_OPT_WATCH, "devices [--watch]",
-	 "the GPUs and the slots, and what each of them does",
-	 "GPUs as NVML says them, the processes that have memory there, and the slots.\n"
-	 "--watch: live, until q or Ctrl-C; without a terminal a block every 5 s, with\n"
-	 "--json a line every second.\n"},
+	 "shows the GPUs and the slots, and what they do",
+	 "GPUs as NVML reports them, the processes that have memory there, and the slots.\n"
+	 "--watch keeps it live until q or Ctrl-C; without a terminal it prints a block every\n"
+	 "5 s, with --json a line every second.\n"},
 	{"info", sw_verb_info, SW_REF_NONE, 0, 0, 0, "info",
-	 "version, paths and state of the daemon", ""},
+	 "shows version, paths and state of the daemon", ""},
 	{"rpc", sw_verb_rpc, SW_REF_NONE, 1, 2, 0, "rpc METHOD [JSON]",
-	 "one JSON-RPC call; prints the result",
+	 "makes one JSON-RPC call and prints the result",
 	 "sweep rpc rpc.discover prints all methods as an OpenRPC document.\n"},
 };
 const size_t sw_verbs_n = sizeof sw_verbs / sizeof sw_verbs[0];
@@ -146,7 +146,7 @@ void sw_verb_help(struct sw_cli *c, const struct sw_verb *v)
 	if (v != NULL) {
 		(void)sw_buf_addf(b, "sweep %s\n%s.\n%s", v->usage, v->summary, v->more);
 	} else {
-		(void)sw_buf_adds(b, "sweep VERB ...: speaks to sweepd, the tuning daemon.\n\n");
+		(void)sw_buf_adds(b, "sweep VERB ...: talks to sweepd, the tuning daemon.\n\n");
 		for (size_t i = 0; i < sw_verbs_n; i++)
 			(void)sw_buf_addf(b, "  %-37s %s\n", sw_verbs[i].usage,
 					  sw_verbs[i].summary);
@@ -154,7 +154,7 @@ void sw_verb_help(struct sw_cli *c, const struct sw_verb *v)
 			b, "  help [VERB]                           this, or help on one verb\n");
 	}
 	(void)sw_buf_adds(b, "\nEverywhere:\n"
-			     "  --json          the daemon's result as it came, one line\n"
+			     "  --json          print the daemon's result unchanged, on one line\n"
 			     "  --socket PATH   the daemon's socket (or SWEEPD_SOCKET)\n"
 			     "  --help, --version\n");
 	if (v == NULL)

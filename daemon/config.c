@@ -13,9 +13,9 @@ const char *sw_config_usage(void)
 {
 	return "usage: sweepd [OPTIONS]\n"
 	       "       sweepd replay DB [SWEEP]\n"
-	       "The tuning service of this machine. Talk to it with `sweep`.\n"
+	       "The hyperparameter tuning daemon. Talk to it with `sweep`.\n"
 	       "\n"
-	       "  --state DIR      where everything is kept (default: $XDG_STATE_HOME/sweepd or\n"
+	       "  --state DIR      where everything is stored (default: $XDG_STATE_HOME/sweepd or\n"
 	       "                   ~/.local/state/sweepd)\n"
 	       "  --socket PATH    where clients connect (default: $SWEEPD_SOCKET, or\n"
 	       "                   $XDG_RUNTIME_DIR/sweepd/sweepd.sock)\n"
@@ -23,19 +23,15 @@ const char *sw_config_usage(void)
 	       "lanes),\n"
 	       "                   gpu:0+cpu:2, auto (every healthy GPU, else every core), none\n"
 	       "                   (default: auto)\n"
-	       "  --cpu-memory N   bytes that a trial on a CPU slot may have, its data set among "
-	       "them;\n"
-	       "                   with a suffix K, M or G (of 1024; default: what there is)\n"
-	       "  --gpu-memory N   bytes that the trials on one GPU may have together, the data "
-	       "sets "
-	       "that\n"
-	       "                   they share among them (default: what is free)\n"
-	       "  --log FILE       append the log to FILE (default: stderr); SIGHUP opens it "
-	       "again\n"
+	       "  --cpu-memory N   most bytes of a trial on a CPU slot, with its data set; with a\n"
+	       "                   suffix K, M or G (of 1024; default: no limit)\n"
+	       "  --gpu-memory N   most bytes of all trials on one GPU together, with their data\n"
+	       "                   sets (default: what is free)\n"
+	       "  --log FILE       append the log to FILE (default: stderr); SIGHUP reopens it\n"
 	       "  --log-level L    debug, info, warn or error (default: info)\n"
 	       "  --version, --help\n"
 	       "\n"
-	       "sweepd replay --help says how a database is held against its own events.\n";
+	       "`sweepd replay --help` says how to check a database against its own events.\n";
 }
 
 static sw_status put(char *out, size_t cap, const char *value, const char *what, struct sw_err *err)

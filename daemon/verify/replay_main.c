@@ -14,13 +14,11 @@
 
 static const char usage[] =
 	"usage: sweepd replay DB [SWEEP]\n"
-	"Rebuilds each ended sweep of a database, or the one named, from its stored events, and\n"
-	"compares all that is stored of it with what they lead to: verdicts, decisions, "
-	"hand-outs,\n"
-	"suggestions, how trials and sweeps ended. A sweep that still runs is compared as far as "
-	"it\n"
-	"is stored, if it is named. DB is the file, a copy of it, or its state directory; nothing\n"
-	"is written to it, and a daemon that has it open goes on.\n"
+	"Rebuilds each ended sweep of a database, or the one you name, from its stored events,\n"
+	"and compares everything stored about it with the result: verdicts, decisions, hand-outs,\n"
+	"suggestions, the ends of trials and sweeps. If you name a sweep that still runs, it is\n"
+	"compared as far as it is stored. DB is the file, a copy of it, or its state directory;\n"
+	"nothing is written to it, and a daemon that has it open is not disturbed.\n"
 	"\n"
 	"Exit status: 0 all as stored, 1 the first difference is printed, 2 usage, 3 the file\n"
 	"cannot be used.\n";
