@@ -17,3 +17,14 @@ sw_test(daemon/sweep/test_suggest_queue.c sw_daemon)
 sw_test(daemon/test_statedir.c sw_daemon)
 sw_test(daemon/api/test_why.c sw_daemon)
 sw_test(daemon/verify/test_verify.c sw_daemon)
+
+# Stories: a whole daemon in the test's process (tests/daemon/fixture.h). What stands in these objects
+# comes before what the libraries have of the same name.
+add_library(daemon_fixture OBJECT daemon/fixture.c daemon/fixture_line.c daemon/fixture_peer.c
+	daemon/fixture_store.c daemon/fixture_world.c)
+target_link_libraries(daemon_fixture PUBLIC sw_daemon dl PkgConfig::CHECK)
+target_link_options(daemon_fixture INTERFACE -Wl,--wrap=_exit)
+function(sw_story file)
+	sw_test(${file} daemon_fixture)
+endfunction()
+sw_story(daemon/sweep/test_report_story.c)

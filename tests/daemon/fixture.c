@@ -1,0 +1,357 @@
+/* tests/daemon/fixture.c — the daemon of a story, and the lines that move it. The one file that knows
+ * daemon/daemon.h. */
+#include "tests/daemon/fixture.h"
+#include "base/log.h"
+#include "daemon/daemon.h"
+#include "tests/daemon/fixture_peer.h"
+#include "tests/daemon/fixture_world.h"
+#include <check.h>
+#include <ftw.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct sw_daemon sweepd;
+static uv_loop_t loop;
+static bool up; /* the daemon is there */
+static char state[64], devices[64];
+static jmp_buf at_exit_of_daemon;
+
+/* --- the loop --- */
+
+/* Until nothing moves: three turns in a row in which nothing came and nothing was done. */
+static void settle(const struct fixture_peer *speaker)
+{
+	for (int quiet = 0; quiet < 3; quiet++) {
+		fixture_moved = false;
+		if (up)
+			(void)uv_run(&loop, UV_RUN_NOWAIT);
+		bool any = fixture_store_turn();
+		any = fixture_workers_turn() || any;
+		any = fixture_checks_turn() || any;
+		any = (!fixture_pool_holds && fixture_pool_one()) || any;
+		if (up)
+			(void)uv_run(&loop, UV_RUN_NOWAIT);
+		any = fixture_peers_read(speaker) || any;
+		if (any || fixture_moved)
+			quiet = -1;
+	}
+}
+
+static void let_time_pass(int64_t us)
+{
+	const int64_t until_us = fixture_time.now_us + us;
+
+	while (fixture_timer_next(until_us))
+		settle(NULL);
+	if (fixture_time.now_us < until_us)
+		fixture_time.now_us = until_us;
+}
+
+/* --- the daemon's life --- */
+
+static sw_status start_daemon(struct sw_err *err)
+{
+	struct sw_config config = {.log_level = SW_LOG_ERROR};
+
+	(void)snprintf(config.state, sizeof config.state, "%s", state);
+	(void)snprintf(config.socket, sizeof config.socket, "%s/s", state);
+	(void)snprintf(config.devices, sizeof config.devices, "%s", devices);
+	(void)snprintf(config.worker, sizeof config.worker, "/nowhere/sweep-worker");
+	ck_assert_int_eq(uv_loop_init(&loop), 0);
+	fixture_daemon_runs = up = true;
+	return sw_daemon_start(&sweepd, &loop, &fixture_clock, &fixture_executor, &config, err);
+}
+
+/* After its stop: turns until the loop has nothing left, as main() does. */
+static void end_daemon(void)
+{
+	const bool held = fixture_pool_holds;
+
+	fixture_pool_holds = false;
+	for (int i = 0; i < 1000 && uv_loop_alive(&loop); i++) {
+		settle(NULL);
+		let_time_pass(20000);
+	}
+	if (uv_loop_alive(&loop))
+		ck_abort_msg("the daemon does not end");
+	sw_daemon_fini(&sweepd);
+	settle(NULL);
+	if (uv_loop_close(&loop) != 0)
+		ck_abort_msg("the daemon leaves handles in its loop");
+	fixture_timers_forget();
+	fixture_pool_holds = held;
+	fixture_daemon_runs = up = false;
+}
+
+static void stop_daemon(void)
+{
+	sw_daemon_stop(&sweepd);
+	end_daemon();
+}
+
+/* As by SIGKILL: what was not stored never is, and the workers live on. The daemon is then stopped as
+ * it should be, on a machine that is off, so that its memory is given back. */
+static void kill_daemon(void)
+{
+	struct fixture_worker workers[FIXTURE_WORKERS];
+	const size_t n = fixture_seen.n;
+
+	memcpy(workers, fixture_workers, sizeof workers);
+	fixture_peers_close();
+	fixture_disk.lost = true;
+	fixture_disk.state = FIXTURE_DISK_WORKS;
+	fixture_disk.removed = false;
+	fixture_time.look_us = 0;
+	fixture_workers_stubborn = false;
+	stop_daemon();
+	fixture_disk.lost = false;
+	memcpy(fixture_workers, workers, sizeof workers);
+	for (size_t i = 0; i < FIXTURE_WORKERS; i++)
+		fixture_workers[i].proc = NULL;
+	fixture_seen.n = n;
+	fixture_seen.s[n] = '\0';
+}
+
+_Noreturn void fixture_daemon_exits(int status)
+{
+	fixture_daemon_runs = false;
+	longjmp(at_exit_of_daemon, status);
+}
+
+/* --- lines --- */
+
+static const char *socket_path(void)
+{
+	static char path[100];
+
+	(void)snprintf(path, sizeof path, "%s/s", state);
+	return path;
+}
+
+/* The process of a worker's slot ends, and its link with it. False: the line says something else. */
+static bool worker_dies(const char *line)
+{
+	char name[12], cause[40], said[100] = "";
+	int slot;
+
+	if (sscanf(line, "w%d dies %39s %99[^\n]", &slot, cause, said) < 2)
+		return false;
+	(void)snprintf(name, sizeof name, "w%d", slot);
+	fixture_peer_close(fixture_peer_of(name, socket_path()));
+	fixture_worker_ends(slot, cause, said);
+	return true;
+}
+
+static bool is(const char *word, const char *a)
+{
+	return strcmp(word, a) == 0;
+}
+
+static void clock_line(const char *what, const char *words)
+{
+	const double number = atof(words);
+
+	if (is(what, "time"))
+		let_time_pass((int64_t)(number * 1e6));
+	else if (is(what, "jump"))
+		fixture_time.now_us += (int64_t)(number * 1e6);
+	else if (is(what, "slow"))
+		fixture_time.look_us = (int64_t)number;
+	else
+		fixture_time.set_ms = (int64_t)(number * 1e3);
+}
+
+static void disk_line(const char *word)
+{
+	static const char *const states[] = {"works", "holds", "full", "breaks"};
+
+	fixture_disk.behind = is(word, "behind");
+	fixture_disk.removed = is(word, "removed");
+	for (size_t i = 0; i < ROWS(states); i++)
+		if (is(word, states[i]))
+			fixture_disk.state = (enum fixture_disk_state)i;
+	if (is(word, "full"))
+		(void)uv_async_send(&sweepd.store_wake); /* as the store itself does */
+}
+
+static void pool_line(const char *word)
+{
+	if (is(word, "one"))
+		ck_assert(fixture_pool_one());
+	else
+		fixture_pool_holds = is(word, "holds");
+}
+
+static void check_line(const char *word, const char *rest)
+{
+	fixture_check.holds = is(word, "holds");
+	if (is(word, "refuses"))
+		(void)snprintf(fixture_check.refusal, sizeof fixture_check.refusal, "%s", rest);
+	else if (is(word, "bytes"))
+		fixture_check.bytes = atoll(rest);
+}
+
+static void workers_line(const char *word, const char *rest)
+{
+	if (is(word, "pid"))
+		fixture_worker_pid = atol(rest);
+	else if (is(word, "fail") || is(word, "start"))
+		fixture_workers_fail = is(word, "fail");
+	else
+		fixture_workers_stubborn = is(word, "stubborn");
+}
+
+static void start_again(const char *on)
+{
+	struct sw_err err = SW_ERR_INIT;
+
+	if (*on != '\0')
+		(void)snprintf(devices, sizeof devices, "%s", on);
+	if (start_daemon(&err) == SW_OK)
+		return;
+	fixture_happens("refused: %s", err.msg);
+	end_daemon();
+}
+
+static void daemon_line(const char *word, const char *rest)
+{
+	if (is(word, "stops"))
+		stop_daemon();
+	if (is(word, "dies") || is(word, "restarts"))
+		kill_daemon();
+	if (is(word, "starts") || is(word, "restarts"))
+		start_again(rest);
+}
+
+static void play_line(const char *line)
+{
+	char what[20], word[20] = "";
+	int one = 0, two = 0;
+
+	ck_assert_int_ge(sscanf(line, "%19s%n %19s%n", what, &one, word, &two), 1);
+	const char *rest = line + (two > 0 ? two : one);
+	rest += strspn(rest, " ");
+	if (is(what, "time") || is(what, "jump") || is(what, "slow"))
+		clock_line(what, line + one);
+	else if (is(what, "clock"))
+		clock_line(what, rest);
+	else if (is(what, "disk"))
+		disk_line(word);
+	else if (is(what, "pool"))
+		pool_line(word);
+	else if (is(what, "check"))
+		check_line(word, rest);
+	else if (is(what, "workers"))
+		workers_line(word, rest);
+	else if (is(what, "daemon"))
+		daemon_line(word, rest);
+	else if (is(what, "rows"))
+		fixture_store_ask(line + one, &fixture_seen);
+	else if (!worker_dies(line))
+		settle(fixture_say_line(line, socket_path()));
+	settle(NULL);
+}
+
+/* What the line has caused. */
+static const char *play(const char *line)
+{
+	fixture_seen.n = 0;
+	fixture_seen.s[0] = '\0';
+	const int status = setjmp(at_exit_of_daemon);
+	if (status == 0) {
+		play_line(line);
+	} else {
+		fixture_happens("the daemon ends with status %d", status);
+		kill_daemon();
+	}
+	return fixture_seen.s;
+}
+
+/* --- stories --- */
+
+static const struct story *told;
+
+static int remove_file(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st;
+	(void)type;
+	(void)at;
+	return remove(path);
+}
+
+static void begin_story(const struct story *story)
+{
+	const char *memory = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+	struct sw_err err = SW_ERR_INIT;
+
+	ck_assert_int_eq(sw_log_open("/dev/null", SW_LOG_ERROR, &err), SW_OK);
+	(void)snprintf(state, sizeof state, "%s/sweepd-story-XXXXXX", memory);
+	ck_assert_ptr_nonnull(mkdtemp(state));
+	fixture_time = (struct fixture_time){.now_us = 1000000000};
+	fixture_worker_pid = getpid();
+	(void)snprintf(devices, sizeof devices, "%s",
+		       story->devices != NULL ? story->devices : "none");
+	ck_assert_msg(start_daemon(&err) == SW_OK, "%s", err.msg);
+	if (story->spec != NULL) {
+		struct fixture_peer *p = fixture_peer_of("admin", socket_path());
+
+		settle(p);
+		fixture_seen.n = 0;
+		fixture_submit(p, story->spec, story->devices != NULL);
+		settle(p);
+		ck_assert_msg(strcmp(fixture_seen.s, "sweep 1") == 0, "%s: %s", story->name,
+			      fixture_seen.s);
+	}
+}
+
+/* The power goes. What is stored must be what a next daemon can go on from. */
+static void end_story(const struct story *story)
+{
+	struct sw_err err = SW_ERR_INIT;
+
+	if (up)
+		kill_daemon();
+	fixture_workers_fail = false;
+	ck_assert_msg(start_daemon(&err) == SW_OK, "%s: the next start: %s", story->name, err.msg);
+	kill_daemon();
+	(void)nftw(state, remove_file, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+START_TEST(story)
+{
+	const struct story *s = &told[_i];
+	const bool print = getenv("SW_STORY_PRINT") != NULL;
+
+	begin_story(s);
+	for (size_t i = 0; i < ROWS(s->line) && s->line[i] != NULL; i += 2) {
+		const char *got = play(s->line[i]);
+
+		if (print) /* for whoever writes one */
+			(void)printf("%s | %s | %s\n", s->name, s->line[i], got);
+		else
+			ck_assert_msg(s->line[i + 1] != NULL && strcmp(got, s->line[i + 1]) == 0,
+				      "%s, line %zu: %s\n got: %s\nwant: %s", s->name, i / 2,
+				      s->line[i], got,
+				      s->line[i + 1] != NULL ? s->line[i + 1] : "(nothing)");
+	}
+	end_story(s);
+}
+END_TEST
+
+int run_stories(const char *name, const struct story *stories, size_t n)
+{
+	Suite *suite = suite_create(name);
+	TCase *tc = tcase_create(name);
+
+	told = stories;
+	tcase_add_loop_test(tc, story, 0, (int)n);
+	suite_add_tcase(suite, tc);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	const int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

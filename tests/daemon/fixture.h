@@ -1,0 +1,49 @@
+/*
+ * tests/daemon/fixture.h — a daemon as a story: what is said or happens a line, and what comes of it.
+ *
+ * The daemon is sweepd's own, in this process, with fixture_world.h's machine around it. After each
+ * line its loop turns until nothing moves any more. Nothing waits and no time passes, but by a line
+ * that says so. After its last line every story ends with the machine's power, and a daemon started
+ * on what was stored must accept it (it replays each sweep and compares each decision).
+ *
+ *   client    NAME ask [N [WAIT_S]] | report T A SEQ STEP VALUE | keep (the same, with a checkpoint) |
+ *             note T A SEQ STEP (without the metric) | beat T A | tell T A STATE [CAUSE] |
+ *             final T A STATE VALUE | enqueue PARAMS | cancel-trial T | trial T | get | pause |
+ *             resume | cancel | extend N | edit KEYS | watch | submit KEYS | train KEYS (with a
+ *             trainer) | drain | call METHOD PARAMS | send TEXT (`$`: a line's end) |
+ *             repeat N VERB... | closes | deaf | hears
+ *             VERB@2 is about sweep 2. The answer needs no name; what others get has theirs.
+ *   worker    w0 hello [S T A] | next | report, keep, note, tell as above | log T A TEXT | bye |
+ *             dies CAUSE [SAID]: of slot 0; hello's id is that which the daemon gave it
+ *   time      time S | jump S (no timer runs meanwhile) | slow US (each look at the clock takes it) |
+ *             clock set S
+ *   disk      disk holds | full | breaks | behind | removed | works
+ *   pool      pool holds | works | one (does one job and holds on)
+ *   checks    check holds | works | refuses WHY | bytes N
+ *   workers   workers stubborn | willing | fail | start | pid N
+ *   daemon    daemon stops | dies (killed: nothing more is stored) | starts [DEVICES] |
+ *             restarts [DEVICES] (dies and starts)
+ *   store     rows SELECT ...
+ */
+#ifndef SW_TESTS_DAEMON_FIXTURE_H
+#define SW_TESTS_DAEMON_FIXTURE_H
+
+#include <stddef.h>
+
+/* JSON in a story has ' for ". */
+#define ASHA "'early_terminate':{'type':'asha','max_t':9,'grace_period':1,'reduction_factor':3}"
+#define PROMOTE                                                                                    \
+	"'early_terminate':{'type':'asha','variant':'promote','max_t':9,'grace_period':1,"         \
+	"'reduction_factor':3}"
+
+struct story {
+	const char *name;
+	const char *devices;  /* NULL: no slot */
+	const char *spec;     /* keys of sweep 1 beside fixture.c's; NULL: there is no sweep */
+	const char *line[96]; /* what happens, what comes of it, ... */
+};
+
+/* main() of a file of stories: one Check test a story. */
+int run_stories(const char *suite, const struct story *stories, size_t n);
+
+#endif
