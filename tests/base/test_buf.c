@@ -1,8 +1,7 @@
 /* tests/base/test_buf.c — the bounded buffer, and errors that are one line. */
 #include "base/buf.h"
 #include "base/fault.h"
-#include <check.h>
-#include <stdlib.h>
+#include "tests/run.h"
 #include <string.h>
 
 START_TEST(buf_append_keeps_bytes_and_nul)
@@ -68,21 +67,12 @@ START_TEST(err_keeps_the_first_error_on_one_line)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("base");
-	TCase *tcase = tcase_create("buf");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
 	tcase_add_test(tcase, buf_append_keeps_bytes_and_nul);
 	tcase_add_test(tcase, buf_over_its_limit_latches_and_keeps_what_it_had);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, buf_without_memory_fails_cleanly_at_each_call);
 #endif
 	tcase_add_test(tcase, err_keeps_the_first_error_on_one_line);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

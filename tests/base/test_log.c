@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "base/plain.h"
 #include "base/utf8.h"
-#include <check.h>
+#include "tests/run.h"
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,27 +110,17 @@ START_TEST(plain_line_keeps_what_is_shown)
 		text[sw_utf8_put(c, text)] = 'z';
 		memcpy(was, text, sizeof was);
 		sw_plain_line(text);
-		for (size_t i = 0; i < sizeof harm / sizeof harm[0]; i++)
+		for (size_t i = 0; i < ROWS(harm); i++)
 			harmful = harmful || (c >= harm[i].from && c <= harm[i].to);
 		ck_assert_msg(strcmp(text, harmful ? "?z" : was) == 0, "U+%04X: %s", c, text);
 	}
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("log");
-	TCase *tcase = tcase_create("line");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_add_loop_test(tcase, log_value_cannot_end_its_quotes, 0,
-			    (int)(sizeof values / sizeof values[0]));
+	tcase_add_rows(tcase, log_value_cannot_end_its_quotes, values);
 	tcase_add_test(tcase, log_long_line_is_cut_and_ended);
 	tcase_add_test(tcase, error_holds_nothing_that_a_line_does_not_show);
 	tcase_add_test(tcase, plain_line_keeps_what_is_shown);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

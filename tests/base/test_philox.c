@@ -1,7 +1,6 @@
 /* tests/base/test_philox.c — Philox against the known answers of Random123. */
 #include "base/philox.h"
-#include <check.h>
-#include <stdlib.h>
+#include "tests/run.h"
 
 static const struct {
 	uint32_t ctr[4], key[2], out[4];
@@ -27,17 +26,7 @@ START_TEST(philox_known_counter_gives_its_answer)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("philox");
-	TCase *tc = tcase_create("philox");
-
-	tcase_add_loop_test(tc, philox_known_counter_gives_its_answer, 0,
-			    (int)(sizeof answers / sizeof answers[0]));
-	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	tcase_add_rows(tcase, philox_known_counter_gives_its_answer, answers);
 }

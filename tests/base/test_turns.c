@@ -1,6 +1,6 @@
 /* Whose turn it is: what base/turns.h promises, without a clock. */
 #include "base/turns.h"
-#include <check.h>
+#include "tests/run.h"
 #include <stdlib.h>
 
 #define HOGS 120
@@ -194,23 +194,14 @@ START_TEST(turns_work_that_may_not_run_is_passed_over)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("turns");
-	TCase *tc = tcase_create("turns");
-
-	tcase_add_checked_fixture(tc, setup, NULL);
-	tcase_add_test(tc, turns_of_one_client_keep_their_order);
-	tcase_add_test(tc, turns_of_two_that_cost_unlike_share_the_time);
-	tcase_add_test(tc, turns_newcomer_among_equals_is_next);
-	tcase_add_test(tc, turns_newcomers_without_end_hold_up_nobody_for_ever);
-	tcase_add_test(tc, turns_small_work_among_many_hogs_waits_for_one_at_most);
-	tcase_add_test(tc, turns_one_that_was_away_has_no_claim);
-	tcase_add_test(tc, turns_work_that_may_not_run_is_passed_over);
-	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	tcase_add_checked_fixture(tcase, setup, NULL);
+	tcase_add_test(tcase, turns_of_one_client_keep_their_order);
+	tcase_add_test(tcase, turns_of_two_that_cost_unlike_share_the_time);
+	tcase_add_test(tcase, turns_newcomer_among_equals_is_next);
+	tcase_add_test(tcase, turns_newcomers_without_end_hold_up_nobody_for_ever);
+	tcase_add_test(tcase, turns_small_work_among_many_hogs_waits_for_one_at_most);
+	tcase_add_test(tcase, turns_one_that_was_away_has_no_claim);
+	tcase_add_test(tcase, turns_work_that_may_not_run_is_passed_over);
 }

@@ -3,7 +3,7 @@
 #include "cli/args.h"
 #include "cli/client.h"
 #include "cli/verb.h"
-#include <check.h>
+#include "tests/run.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -300,28 +300,17 @@ START_TEST(socket_path_follows_the_environment)
 }
 END_TEST
 
-#define ROWS(t) ((int)(sizeof(t) / sizeof((t)[0])))
-
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("cli");
-	TCase *tcase = tcase_create("args");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
 	tcase_add_loop_test(tcase, args_options_may_stand_anywhere, 0, 3);
 	tcase_add_test(tcase, args_dash_alone_and_after_two_dashes_are_words);
-	tcase_add_loop_test(tcase, args_wrong_row_says_what_is_wrong, 0, ROWS(wrong));
-	tcase_add_loop_test(tcase, ref_row_is_read_or_refused, 0, ROWS(refs));
-	tcase_add_loop_test(tcase, verb_check_row_gives_its_status, 0, ROWS(checks));
-	tcase_add_loop_test(tcase, reply_member_is_found_as_it_came, 0, ROWS(spans));
-	tcase_add_loop_test(tcase, client_answer_row_becomes_a_status, 0, ROWS(answers));
+	tcase_add_rows(tcase, args_wrong_row_says_what_is_wrong, wrong);
+	tcase_add_rows(tcase, ref_row_is_read_or_refused, refs);
+	tcase_add_rows(tcase, verb_check_row_gives_its_status, checks);
+	tcase_add_rows(tcase, reply_member_is_found_as_it_came, spans);
+	tcase_add_rows(tcase, client_answer_row_becomes_a_status, answers);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, client_without_memory_fails_cleanly_at_each_call);
 #endif
 	tcase_add_test(tcase, socket_path_follows_the_environment);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -5,7 +5,7 @@
 #include "cli/header.h"
 #include "cli/spec_file.h"
 #include "proto/json.h"
-#include <check.h>
+#include "tests/run.h"
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
@@ -302,33 +302,22 @@ START_TEST(marks_become_colours_or_nothing)
 }
 END_TEST
 
-#define ROWS(t) ((int)(sizeof(t) / sizeof((t)[0])))
-
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("cli");
-	TCase *tcase = tcase_create("format");
-	SRunner *runner = srunner_create(suite);
-
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
-	suite_add_tcase(suite, tcase);
-	tcase_add_loop_test(tcase, short_number_keeps_four_digits, 0, ROWS(shorts));
-	tcase_add_loop_test(tcase, duration_row_gives_its_text, 0, ROWS(durations));
-	tcase_add_loop_test(tcase, text_row_becomes_harmless, 0, ROWS(texts));
+	tcase_add_rows(tcase, short_number_keeps_four_digits, shorts);
+	tcase_add_rows(tcase, duration_row_gives_its_text, durations);
+	tcase_add_rows(tcase, text_row_becomes_harmless, texts);
 	tcase_add_test(tcase, text_over_its_width_is_cut_with_a_mark);
-	tcase_add_loop_test(tcase, bar_row_gives_its_text, 0, ROWS(bars));
-	tcase_add_loop_test(tcase, csv_field_is_quoted_when_it_must_be, 0, ROWS(fields));
+	tcase_add_rows(tcase, bar_row_gives_its_text, bars);
+	tcase_add_rows(tcase, csv_field_is_quoted_when_it_must_be, fields);
 	tcase_add_test(tcase, csv_has_spec_order_then_sorted_metrics_then_times);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, csv_without_memory_fails_cleanly_at_each_call);
 #endif
 	tcase_add_test(tcase, params_follow_the_given_order_then_their_own);
 	tcase_add_test(tcase, pretty_json_reads_back_equal);
-	tcase_add_loop_test(tcase, metric_row_is_time_or_not, 0, ROWS(metrics));
-	tcase_add_loop_test(tcase, spec_file_error_names_line_and_column, 0, ROWS(places));
+	tcase_add_rows(tcase, metric_row_is_time_or_not, metrics);
+	tcase_add_rows(tcase, spec_file_error_names_line_and_column, places);
 	tcase_add_test(tcase, marks_become_colours_or_nothing);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -5,7 +5,7 @@
 #include "cli/canvas.h"
 #include "cli/live.h"
 #include "proto/json.h"
-#include <check.h>
+#include "tests/run.h"
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -299,15 +299,9 @@ START_TEST(live_table_without_memory_fails_cleanly_at_each_call)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("cli");
-	TCase *tcase = tcase_create("live");
-	SRunner *runner = srunner_create(suite);
-
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 120);
 	tcase_add_loop_test(tcase, live_table_fits_its_screen, 0, 3);
 	tcase_add_test(tcase, view_message_with_reset_forgets_the_rest);
 	tcase_add_test(tcase, live_table_has_no_more_line_when_all_fit);
@@ -320,8 +314,4 @@ int main(void)
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, live_table_without_memory_fails_cleanly_at_each_call);
 #endif
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

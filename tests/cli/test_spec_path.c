@@ -1,9 +1,8 @@
 /* tests/cli/test_spec_path.c — the data file of a spec: made absolute, and nothing else changed. */
 #include "base/fault.h"
 #include "cli/spec_path.h"
-#include <check.h>
+#include "tests/run.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -74,20 +73,10 @@ START_TEST(spec_path_without_memory_fails_cleanly_at_each_call)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("cli");
-	TCase *tcase = tcase_create("spec_path");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_add_loop_test(tcase, spec_path_row_becomes_its_text, 0,
-			    (int)(sizeof rows / sizeof rows[0]));
+	tcase_add_rows(tcase, spec_path_row_becomes_its_text, rows);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, spec_path_without_memory_fails_cleanly_at_each_call);
 #endif
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

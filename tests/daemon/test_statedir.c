@@ -1,7 +1,7 @@
 /* tests/daemon/test_statedir.c — the state directory: made 0700, locked once, refused with one
  * line. */
 #include "daemon/statedir.h"
-#include <check.h>
+#include "tests/run.h"
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,22 +135,12 @@ START_TEST(lock_that_is_a_link_is_refused_and_its_target_stays)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("statedir");
-	TCase *tcase = tcase_create("open");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, statedir_is_made_private_and_locked_once);
 	tcase_add_test(tcase, statedir_on_a_file_is_refused);
-	tcase_add_loop_test(tcase, statedir_that_others_may_write_in_is_refused, 0,
-			    (int)(sizeof modes / sizeof modes[0]));
+	tcase_add_rows(tcase, statedir_that_others_may_write_in_is_refused, modes);
 	tcase_add_test(tcase, statedir_of_another_user_is_refused);
 	tcase_add_test(tcase, lock_that_is_a_link_is_refused_and_its_target_stays);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

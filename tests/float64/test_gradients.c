@@ -4,7 +4,7 @@
  * buffers, and lists made by chance.
  */
 #include "tests/float64/net_case.h"
-#include <check.h>
+#include "tests/run.h"
 
 #define RANDOM_N 300
 
@@ -123,7 +123,7 @@ static const struct net_case cases[] = {
 		 "6}, \"relu\"]}, {\"linear\": 1}]",
 	 .numbers = true, .micro = 4},
 };
-#define CASES_N (sizeof cases / sizeof *cases)
+#define CASES_N ROWS(cases)
 
 /* _i / 4: the case; _i % 4: three builds of the loops, and BLAS */
 START_TEST(gradients_of_each_layer_and_combination_are_slopes)
@@ -179,7 +179,7 @@ static void layer(enum sw_shape_kind kind, int depth)
 	} else if (pick < 8) {
 		say(own[kind][case_draw(own_n)]);
 	} else {
-		say(any[case_draw(sizeof any / sizeof *any)]);
+		say(any[case_draw(ROWS(any))]);
 	}
 }
 
@@ -273,20 +273,10 @@ START_TEST(nets_that_are_checked_hold_every_operation)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("float64");
-	TCase *tcase = tcase_create("gradients");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 120);
 	tcase_add_loop_test(tcase, gradients_of_each_layer_and_combination_are_slopes, 0,
 			    4 * (int)CASES_N);
 	tcase_add_loop_test(tcase, gradients_of_a_random_net_are_slopes, 0, 10);
 	tcase_add_test(tcase, nets_that_are_checked_hold_every_operation);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,7 +1,7 @@
 /* tests/kernels/test_backend.c — devices by name, and the CPU's memory. */
 #include "base/fault.h"
 #include "kernels/backend.h"
-#include <check.h>
+#include "tests/run.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,21 +79,11 @@ START_TEST(cpu_without_memory_fails_cleanly)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("kernels");
-	TCase *tcase = tcase_create("backend");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_add_loop_test(tcase, backend_opens_by_name_or_says_why_not, 0,
-			    sizeof names / sizeof *names);
+	tcase_add_rows(tcase, backend_opens_by_name_or_says_why_not, names);
 	tcase_add_test(tcase, cpu_memory_is_aligned_zeroed_and_copied);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, cpu_without_memory_fails_cleanly);
 #endif
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -2,12 +2,10 @@
  * in double, by each set of instructions that this machine has. */
 #include "kernels/cpu/cpu.h"
 #include "tests/kernels/gradient.h"
-#include <check.h>
+#include "tests/run.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 /* --- convolution --- */
 
@@ -76,12 +74,12 @@ static sw_status conv_backward(const void *shape, float *const *in, const float 
 /* _i: the shape and, in turn, the instructions */
 START_TEST(conv2d_and_its_gradient_match_the_reference)
 {
-	const struct sw_conv *c = &convs[(size_t)_i % COUNT(convs)];
+	const struct sw_conv *c = &convs[(size_t)_i % ROWS(convs)];
 
-	if (!sw_cpu_isa_force(_i / (int)COUNT(convs)))
+	if (!sw_cpu_isa_force(_i / (int)ROWS(convs)))
 		return;
 	/* columns know no instructions of their own: with the first alone */
-	for (int k = 0; k < (_i < (int)COUNT(convs) ? 6 : 3); k++) {
+	for (int k = 0; k < (_i < (int)ROWS(convs) ? 6 : 3); k++) {
 		const struct conv v = {*c, k % 2 ? SW_ACT_RELU : SW_ACT_NONE, k % 3 < 2};
 		const struct gradient_case g = {
 			.name = "conv2d",
@@ -256,9 +254,9 @@ static sw_status linear_backward(const void *shape, float *const *in, const floa
 
 START_TEST(linear_and_its_gradient_match_the_reference)
 {
-	const struct linear *v = &linears[(size_t)_i % COUNT(linears)];
+	const struct linear *v = &linears[(size_t)_i % ROWS(linears)];
 
-	if (!sw_cpu_isa_force(_i / (int)COUNT(linears)))
+	if (!sw_cpu_isa_force(_i / (int)ROWS(linears)))
 		return;
 	for (int path = 0; path <= 2; path++) {
 		const struct gradient_case g = {
@@ -365,7 +363,7 @@ static sw_status avg_backward(const void *shape, float *const *in, const float *
 
 START_TEST(pools_and_their_gradients_match_the_reference)
 {
-	const struct sw_window *p = &windows[(size_t)_i % COUNT(windows)];
+	const struct sw_window *p = &windows[(size_t)_i % ROWS(windows)];
 	struct gradient_case g = {
 		.name = "maxpool2d",
 		.ins = 1,
@@ -378,7 +376,7 @@ START_TEST(pools_and_their_gradients_match_the_reference)
 		.backward = max_backward,
 	};
 
-	if (!sw_cpu_isa_force(_i / (int)COUNT(windows)))
+	if (!sw_cpu_isa_force(_i / (int)ROWS(windows)))
 		return;
 	gradient_check(&g);
 	g.name = "avgpool2d";
@@ -438,29 +436,19 @@ START_TEST(pools_of_a_shape_without_sense_are_refused)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("kernels");
-	TCase *tc = tcase_create("conv");
-	SRunner *runner = srunner_create(suite);
-
 	sw_ops_cpu_threads(1);
-	suite_add_tcase(suite, tc);
-	tcase_add_loop_test(tc, conv2d_and_its_gradient_match_the_reference, 0,
-			    SW_CPU_ISA_N * (int)COUNT(convs));
-	tcase_add_loop_test(tc, conv2d_backward_without_dx_gives_the_same_dw, 0, COUNT(convs));
-	tcase_add_loop_test(tc, conv2d_passes_a_nan_on, 0, SW_CPU_ISA_N);
-	tcase_add_test(tc, conv2d_of_no_rows_or_channels_writes_zeros_or_the_bias);
-	tcase_add_loop_test(tc, conv2d_of_a_shape_without_sense_is_refused, 0, COUNT(no_convs));
-	tcase_add_loop_test(tc, linear_and_its_gradient_match_the_reference, 0,
-			    SW_CPU_ISA_N * (int)COUNT(linears));
-	tcase_add_loop_test(tc, pools_and_their_gradients_match_the_reference, 0,
-			    SW_CPU_ISA_N * (int)COUNT(windows));
-	tcase_add_loop_test(tc, maxpool_takes_the_first_of_equals_and_any_nan, 0, SW_CPU_ISA_N);
-	tcase_add_loop_test(tc, pools_of_a_shape_without_sense_are_refused, 0, COUNT(no_windows));
-	tcase_set_timeout(tc, 120);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	tcase_add_loop_test(tcase, conv2d_and_its_gradient_match_the_reference, 0,
+			    SW_CPU_ISA_N * (int)ROWS(convs));
+	tcase_add_rows(tcase, conv2d_backward_without_dx_gives_the_same_dw, convs);
+	tcase_add_loop_test(tcase, conv2d_passes_a_nan_on, 0, SW_CPU_ISA_N);
+	tcase_add_test(tcase, conv2d_of_no_rows_or_channels_writes_zeros_or_the_bias);
+	tcase_add_rows(tcase, conv2d_of_a_shape_without_sense_is_refused, no_convs);
+	tcase_add_loop_test(tcase, linear_and_its_gradient_match_the_reference, 0,
+			    SW_CPU_ISA_N * (int)ROWS(linears));
+	tcase_add_loop_test(tcase, pools_and_their_gradients_match_the_reference, 0,
+			    SW_CPU_ISA_N * (int)ROWS(windows));
+	tcase_add_loop_test(tcase, maxpool_takes_the_first_of_equals_and_any_nan, 0, SW_CPU_ISA_N);
+	tcase_add_rows(tcase, pools_of_a_shape_without_sense_are_refused, no_windows);
 }

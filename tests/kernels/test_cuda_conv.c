@@ -1,11 +1,9 @@
 /* tests/kernels/test_cuda_conv.c — convolution of kernels/cuda beside that of kernels/cpu, by each
  * of its ways. */
 #include "tests/kernels/cuda_shim/twin.h"
-#include <check.h>
+#include "tests/run.h"
 #include <stdio.h>
 #include <stdlib.h>
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 /* Sums of up to some thousand terms, in another order. */
 #define TOL 1e-4
@@ -144,7 +142,7 @@ START_TEST(conv2d_forward_is_as_on_cpu)
 				       .bias = (path / 2 + _i) % 2};
 
 		force(path);
-		twin_check("conv2d_forward", forward, &s, b, COUNT(b));
+		twin_check("conv2d_forward", forward, &s, b, ROWS(b));
 	}
 	force(0);
 }
@@ -174,7 +172,7 @@ START_TEST(conv2d_backward_is_as_on_cpu)
 			};
 
 			force(path);
-			twin_check("conv2d_backward", backward, &s, b, COUNT(b));
+			twin_check("conv2d_backward", backward, &s, b, ROWS(b));
 		}
 	force(0);
 }
@@ -192,31 +190,19 @@ START_TEST(conv2d_over_the_limits_is_refused)
 				     {TWIN_F32, 1, NULL, 0}, {TWIN_F32, 1, NULL, 0},
 				     {TWIN_F32, 1, NULL, 0}, {TWIN_F32, 1, NULL, 0}};
 
-	twin_check("conv2d_forward", forward, &s, b, COUNT(b));
-	twin_check("conv2d_backward", backward, &s, b, COUNT(b));
+	twin_check("conv2d_forward", forward, &s, b, ROWS(b));
+	twin_check("conv2d_backward", backward, &s, b, ROWS(b));
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *s = suite_create("kernels/cuda_conv");
-	TCase *tc = tcase_create("twins");
-	SRunner *sr;
-	int failed;
-
 	if (!twin_have()) {
 		puts("no GPU here: skipped");
-		return 77;
+		exit(77);
 	}
-	tcase_add_checked_fixture(tc, twin_setup, twin_teardown);
-	tcase_add_loop_test(tc, conv2d_forward_is_as_on_cpu, 0, COUNT(convs));
-	tcase_add_loop_test(tc, conv2d_backward_is_as_on_cpu, 0, COUNT(convs));
-	tcase_add_loop_test(tc, conv2d_over_the_limits_is_refused, 0, 3);
-	tcase_set_timeout(tc, 120);
-	suite_add_tcase(s, tc);
-	sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	tcase_add_checked_fixture(tcase, twin_setup, twin_teardown);
+	tcase_add_rows(tcase, conv2d_forward_is_as_on_cpu, convs);
+	tcase_add_rows(tcase, conv2d_backward_is_as_on_cpu, convs);
+	tcase_add_loop_test(tcase, conv2d_over_the_limits_is_refused, 0, 3);
 }

@@ -1,11 +1,9 @@
 /* tests/kernels/test_cuda_images.c — batches of images and windows over them, of kernels/cuda
  * beside those of kernels/cpu: bit for bit. */
 #include "tests/kernels/cuda_shim/twin.h"
-#include <check.h>
+#include "tests/run.h"
 #include <stdio.h>
 #include <stdlib.h>
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 /* --- gather_image --- */
 
@@ -64,7 +62,7 @@ START_TEST(gather_image_has_the_bits_of_the_cpu)
 		{TWIN_F32, sizeof step / sizeof(float), NULL, 0},
 	};
 
-	twin_check("gather_image", gather_image, s, b, COUNT(b));
+	twin_check("gather_image", gather_image, s, b, ROWS(b));
 }
 END_TEST
 
@@ -122,7 +120,7 @@ static void maxpool_of(const struct sw_window *w, const float *x)
 		{TWIN_F32, in_n(w), NULL, 0},
 	};
 
-	twin_check("maxpool2d", maxpool, w, b, COUNT(b));
+	twin_check("maxpool2d", maxpool, w, b, ROWS(b));
 }
 
 START_TEST(maxpool2d_has_the_bits_of_the_cpu)
@@ -158,30 +156,18 @@ START_TEST(avgpool2d_has_the_bits_of_the_cpu)
 		{TWIN_F32, in_n(w), NULL, 0},
 	};
 
-	twin_check("avgpool2d", avgpool, w, b, COUNT(b));
+	twin_check("avgpool2d", avgpool, w, b, ROWS(b));
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *s = suite_create("kernels/cuda_images");
-	TCase *tc = tcase_create("twins");
-	SRunner *sr;
-	int failed;
-
 	if (!twin_have()) {
 		puts("no GPU here: skipped");
-		return 77;
+		exit(77);
 	}
-	tcase_add_checked_fixture(tc, twin_setup, twin_teardown);
-	tcase_add_loop_test(tc, gather_image_has_the_bits_of_the_cpu, 0, COUNT(images));
-	tcase_add_loop_test(tc, maxpool2d_has_the_bits_of_the_cpu, 0, COUNT(windows));
-	tcase_add_loop_test(tc, avgpool2d_has_the_bits_of_the_cpu, 0, COUNT(windows));
-	tcase_set_timeout(tc, 120);
-	suite_add_tcase(s, tc);
-	sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	tcase_add_checked_fixture(tcase, twin_setup, twin_teardown);
+	tcase_add_rows(tcase, gather_image_has_the_bits_of_the_cpu, images);
+	tcase_add_rows(tcase, maxpool2d_has_the_bits_of_the_cpu, windows);
+	tcase_add_rows(tcase, avgpool2d_has_the_bits_of_the_cpu, windows);
 }

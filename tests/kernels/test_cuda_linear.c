@@ -1,11 +1,9 @@
 /* tests/kernels/test_cuda_linear.c — the linear layer of kernels/cuda beside that of kernels/cpu,
  * by its own kernels and by cuBLAS. */
 #include "tests/kernels/cuda_shim/twin.h"
-#include <check.h>
+#include "tests/run.h"
 #include <stdio.h>
 #include <stdlib.h>
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 struct call {
 	size_t B, I, O;
@@ -76,9 +74,9 @@ START_TEST(linear_forward_is_as_on_cpu_with_and_without_bias)
 		linear_force(path);
 		for (s.accumulate = 0; s.accumulate < 2; s.accumulate++) {
 			s.act = SW_ACT_NONE;
-			twin_check("linear_forward", forward, &s, b, COUNT(b));
+			twin_check("linear_forward", forward, &s, b, ROWS(b));
 			s.act = SW_ACT_RELU;
-			twin_check("linear_forward, relu", forward, &s, b, COUNT(b));
+			twin_check("linear_forward, relu", forward, &s, b, ROWS(b));
 		}
 	}
 	linear_force(0);
@@ -124,11 +122,11 @@ START_TEST(linear_backward_is_as_on_cpu_and_accumulates)
 		linear_force(path);
 		b[2].tol = 0; /* without an activation dy stays as it is */
 		with.act = SW_ACT_NONE;
-		twin_check("linear_backward", backward, s, b, COUNT(b));
+		twin_check("linear_backward", backward, s, b, ROWS(b));
 		b[2].tol = TWIN_SCRATCH;
 		with.act = SW_ACT_RELU;
-		twin_check("linear_backward, relu", backward, s, b, COUNT(b));
-		twin_check("linear_backward, dw alone", backward_dw_only, s, b, COUNT(b));
+		twin_check("linear_backward, relu", backward, s, b, ROWS(b));
+		twin_check("linear_backward, dw alone", backward_dw_only, s, b, ROWS(b));
 	}
 	linear_force(0);
 }
@@ -155,27 +153,14 @@ START_TEST(linear_over_the_limit_is_refused)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *s = suite_create("kernels/cuda_linear");
-	TCase *tc = tcase_create("twins");
-	SRunner *sr;
-	int failed;
-
 	if (!twin_have()) {
 		puts("no GPU here: skipped");
-		return 77;
+		exit(77);
 	}
-	tcase_add_checked_fixture(tc, twin_setup, twin_teardown);
-	tcase_add_loop_test(tc, linear_forward_is_as_on_cpu_with_and_without_bias, 0,
-			    COUNT(linears));
-	tcase_add_loop_test(tc, linear_backward_is_as_on_cpu_and_accumulates, 0, COUNT(linears));
-	tcase_add_test(tc, linear_over_the_limit_is_refused);
-	tcase_set_timeout(tc, 120);
-	suite_add_tcase(s, tc);
-	sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	tcase_add_checked_fixture(tcase, twin_setup, twin_teardown);
+	tcase_add_rows(tcase, linear_forward_is_as_on_cpu_with_and_without_bias, linears);
+	tcase_add_rows(tcase, linear_backward_is_as_on_cpu_and_accumulates, linears);
+	tcase_add_test(tcase, linear_over_the_limit_is_refused);
 }

@@ -1,10 +1,8 @@
 /* tests/kernels/test_cuda_losses.c — the losses of kernels/cuda beside those of kernels/cpu. */
 #include "tests/kernels/cuda_shim/twin.h"
-#include <check.h>
+#include "tests/run.h"
 #include <stdio.h>
 #include <stdlib.h>
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 /* expf and log differ by units in the last place between libraries, and sums in their order. */
 #define TOL 2e-6
@@ -70,10 +68,10 @@ START_TEST(cross_entropy_is_as_on_cpu)
 	for (int p = APART; p <= NO_P; p++) {
 		const struct call c = {s->B, s->C, (enum place)p, _i % 2 ? 0.1f : 0.0f};
 
-		twin_check("cross_entropy_forward", cross_entropy, &c, b, COUNT(b));
+		twin_check("cross_entropy_forward", cross_entropy, &c, b, ROWS(b));
 		if (p != NO_P)
 			twin_check("cross_entropy_backward", cross_entropy_backward, &c, b,
-				   COUNT(b));
+				   ROWS(b));
 	}
 }
 END_TEST
@@ -114,7 +112,7 @@ START_TEST(cross_entropy_of_odd_rows_is_as_on_cpu)
 	for (int p = APART; p <= NO_P; p++) {
 		const struct call c = {B, C, (enum place)p, 0};
 
-		twin_check(odd[_i], cross_entropy, &c, b, COUNT(b));
+		twin_check(odd[_i], cross_entropy, &c, b, ROWS(b));
 	}
 	for (size_t k = 0; k < B; k++) { /* row by row: one NaN must not hide the other rows */
 		const struct call c = {1, C, APART, 0};
@@ -125,7 +123,7 @@ START_TEST(cross_entropy_of_odd_rows_is_as_on_cpu)
 			{TWIN_F32, C, NULL, TOL},
 		};
 
-		twin_check(odd[_i], cross_entropy, &c, row, COUNT(row));
+		twin_check(odd[_i], cross_entropy, &c, row, ROWS(row));
 	}
 }
 END_TEST
@@ -163,32 +161,20 @@ START_TEST(mse_is_as_on_cpu)
 	for (int p = APART; p <= IN_PLACE; p++) {
 		const struct call c = {s->B, s->C, (enum place)p, 0};
 
-		twin_check("mse_forward", mse, &c, b, COUNT(b));
-		twin_check("mse_backward", mse_backward, &c, b, COUNT(b));
+		twin_check("mse_forward", mse, &c, b, ROWS(b));
+		twin_check("mse_backward", mse_backward, &c, b, ROWS(b));
 	}
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *s = suite_create("kernels/cuda_losses");
-	TCase *tc = tcase_create("twins");
-	SRunner *sr;
-	int failed;
-
 	if (!twin_have()) {
 		puts("no GPU here: skipped");
-		return 77;
+		exit(77);
 	}
-	tcase_add_checked_fixture(tc, twin_setup, twin_teardown);
-	tcase_add_loop_test(tc, cross_entropy_is_as_on_cpu, 0, COUNT(shapes));
-	tcase_add_loop_test(tc, cross_entropy_of_odd_rows_is_as_on_cpu, 0, 5);
-	tcase_add_loop_test(tc, mse_is_as_on_cpu, 0, COUNT(shapes));
-	tcase_set_timeout(tc, 120);
-	suite_add_tcase(s, tc);
-	sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	tcase_add_checked_fixture(tcase, twin_setup, twin_teardown);
+	tcase_add_rows(tcase, cross_entropy_is_as_on_cpu, shapes);
+	tcase_add_loop_test(tcase, cross_entropy_of_odd_rows_is_as_on_cpu, 0, 5);
+	tcase_add_rows(tcase, mse_is_as_on_cpu, shapes);
 }

@@ -1,12 +1,10 @@
 /* tests/kernels/test_cuda_norm.c — batch and layer normalisation, counts and norms of kernels/cuda
  * beside those of kernels/cpu. */
 #include "tests/kernels/cuda_shim/twin.h"
-#include <check.h>
+#include "tests/run.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 /* Sums in double, of which only the order differs: a float is another one in rare cases. */
 #define TOL 5e-7
@@ -86,8 +84,8 @@ START_TEST(batchnorm_forward_is_as_on_cpu)
 			{TWIN_F32, s->C, NULL, TOL},
 		};
 
-		twin_check("batchnorm_train", train, &c, b, COUNT(b));
-		twin_check("batchnorm_eval", eval, &c, b, COUNT(b));
+		twin_check("batchnorm_train", train, &c, b, ROWS(b));
+		twin_check("batchnorm_eval", eval, &c, b, ROWS(b));
 	}
 }
 END_TEST
@@ -120,7 +118,7 @@ START_TEST(batchnorm_backward_is_as_on_cpu)
 			{TWIN_F32, s->C, c.accumulate ? twin_noise(s->C, 7) : NULL, TOL},
 		};
 
-		twin_check("batchnorm_backward", backward, &c, b, COUNT(b));
+		twin_check("batchnorm_backward", backward, &c, b, ROWS(b));
 	}
 }
 END_TEST
@@ -168,8 +166,8 @@ START_TEST(layernorm_forward_is_as_on_cpu)
 			{TWIN_F32, s->B, NULL, TOL},
 		};
 
-		twin_check("layernorm_forward", layer, &c, b, COUNT(b));
-		twin_check("layernorm_forward, evaluation", layer_eval, &c, b, COUNT(b));
+		twin_check("layernorm_forward", layer, &c, b, ROWS(b));
+		twin_check("layernorm_forward, evaluation", layer_eval, &c, b, ROWS(b));
 	}
 }
 END_TEST
@@ -203,7 +201,7 @@ START_TEST(layernorm_backward_is_as_on_cpu)
 			{TWIN_F32, s->C, c.accumulate ? twin_noise(s->C, 7) : NULL, 5e-5},
 		};
 
-		twin_check("layernorm_backward", layer_backward, &c, b, COUNT(b));
+		twin_check("layernorm_backward", layer_backward, &c, b, ROWS(b));
 	}
 }
 END_TEST
@@ -224,16 +222,16 @@ static sw_status norm2(const struct sw_ops *o, struct sw_queue *q, void *const *
 
 START_TEST(norm2_of_any_length_is_as_on_cpu)
 {
-	for (size_t i = 0; i < COUNT(lengths); i++) {
+	for (size_t i = 0; i < ROWS(lengths); i++) {
 		const size_t n = lengths[i];
 		float *x = twin_noise(n, (unsigned)i);
 		const struct twin_buf b[] = {{TWIN_F32, n, x, 0}, {TWIN_F64, 1, NULL, 1e-14}};
 
-		twin_check("norm2", norm2, &n, b, COUNT(b));
+		twin_check("norm2", norm2, &n, b, ROWS(b));
 		if (n == 0)
 			continue;
 		x[n - 1] = (float)strtod("nan", NULL);
-		twin_check("norm2 of a NaN", norm2, &n, b, COUNT(b));
+		twin_check("norm2 of a NaN", norm2, &n, b, ROWS(b));
 	}
 }
 END_TEST
@@ -246,7 +244,7 @@ static sw_status labels_count(const struct sw_ops *o, struct sw_queue *q, void *
 
 START_TEST(labels_count_is_as_on_cpu)
 {
-	for (size_t i = 0; i < COUNT(lengths); i++)
+	for (size_t i = 0; i < ROWS(lengths); i++)
 		for (size_t every = 1; every < 4; every++) { /* 1: no label is left */
 			const size_t n = lengths[i];
 			int32_t *label = twin_labels(n, 10, 1);
@@ -255,7 +253,7 @@ START_TEST(labels_count_is_as_on_cpu)
 
 			for (size_t k = 0; k < n; k += every)
 				label[k] = -1;
-			twin_check("labels_count", labels_count, &n, b, COUNT(b));
+			twin_check("labels_count", labels_count, &n, b, ROWS(b));
 		}
 }
 END_TEST
@@ -302,7 +300,7 @@ START_TEST(class_counts_are_as_on_cpu)
 			for (size_t k = 0; k < c.C; k++)
 				z[i * c.C + k] = -(float)strtod("inf", NULL);
 	}
-	twin_check("class_counts", class_counts, &c, b, COUNT(b));
+	twin_check("class_counts", class_counts, &c, b, ROWS(b));
 }
 END_TEST
 
@@ -332,35 +330,23 @@ START_TEST(cross_entropy_backward_divides_by_the_count)
 
 	for (size_t i = 0; i < c.B; i += 3)
 		label[i] = -1;
-	twin_check("cross_entropy_backward", counted_backward, &c, b, COUNT(b));
+	twin_check("cross_entropy_backward", counted_backward, &c, b, ROWS(b));
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *s = suite_create("kernels/cuda_norm");
-	TCase *tc = tcase_create("twins");
-	SRunner *sr;
-	int failed;
-
 	if (!twin_have()) {
 		puts("no GPU here: skipped");
-		return 77;
+		exit(77);
 	}
-	tcase_add_checked_fixture(tc, twin_setup, twin_teardown);
-	tcase_add_loop_test(tc, batchnorm_forward_is_as_on_cpu, 0, COUNT(shapes));
-	tcase_add_loop_test(tc, batchnorm_backward_is_as_on_cpu, 0, COUNT(shapes));
-	tcase_add_loop_test(tc, layernorm_forward_is_as_on_cpu, 0, COUNT(rows));
-	tcase_add_loop_test(tc, layernorm_backward_is_as_on_cpu, 0, COUNT(rows));
-	tcase_add_test(tc, norm2_of_any_length_is_as_on_cpu);
-	tcase_add_test(tc, labels_count_is_as_on_cpu);
-	tcase_add_loop_test(tc, class_counts_are_as_on_cpu, 0, COUNT(classes));
-	tcase_add_loop_test(tc, cross_entropy_backward_divides_by_the_count, 0, COUNT(classes));
-	tcase_set_timeout(tc, 120);
-	suite_add_tcase(s, tc);
-	sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	tcase_add_checked_fixture(tcase, twin_setup, twin_teardown);
+	tcase_add_rows(tcase, batchnorm_forward_is_as_on_cpu, shapes);
+	tcase_add_rows(tcase, batchnorm_backward_is_as_on_cpu, shapes);
+	tcase_add_rows(tcase, layernorm_forward_is_as_on_cpu, rows);
+	tcase_add_rows(tcase, layernorm_backward_is_as_on_cpu, rows);
+	tcase_add_test(tcase, norm2_of_any_length_is_as_on_cpu);
+	tcase_add_test(tcase, labels_count_is_as_on_cpu);
+	tcase_add_rows(tcase, class_counts_are_as_on_cpu, classes);
+	tcase_add_rows(tcase, cross_entropy_backward_divides_by_the_count, classes);
 }

@@ -3,13 +3,11 @@
 #include "base/fault.h"
 #include "kernels/cuda/cuda.h"
 #include "tests/kernels/cuda_shim/shim.h"
-#include <check.h>
+#include "tests/run.h"
 #include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 sw_ops_open_fn sw_ops_cuda_open;
 
@@ -89,7 +87,7 @@ START_TEST(no_entry_is_missing)
 		void);
 
 	memcpy(entry, &o->describe, sizeof entry);
-	for (size_t i = 0; i < COUNT(entry); i++)
+	for (size_t i = 0; i < ROWS(entry); i++)
 		ck_assert_msg(entry[i] != NULL, "entry %zu is NULL", i);
 }
 END_TEST
@@ -104,12 +102,12 @@ START_TEST(upload_leaves_its_source_free_when_it_returns)
 	struct sw_queue *q;
 
 	ck_assert_int_eq(o->queue_create(&q), SW_OK);
-	for (size_t i = 0; i < COUNT(sizes); i++) {
+	for (size_t i = 0; i < ROWS(sizes); i++) {
 		const size_t n = sizes[i];
 		unsigned char *host = malloc(n + 1), *dev[25];
 		size_t wrong = 0;
 
-		ck_assert_int_le(rounds, (int)COUNT(dev));
+		ck_assert_int_le(rounds, (int)ROWS(dev));
 		for (int r = 0; r < rounds; r++) {
 			ck_assert_int_eq(o->alloc((void **)&dev[r], n), SW_OK);
 			memset(host, r + 1, n);
@@ -250,28 +248,39 @@ START_TEST(queue_works_in_a_thread_that_did_not_open)
 }
 END_TEST
 
-int main(void)
+START_TEST(connections_that_the_user_chose_stay)
 {
-	Suite *s = suite_create("kernels/cuda_open");
-	TCase *tc = tcase_create("host side");
-	SRunner *sr;
-	int failed;
+	setenv("CUDA_DEVICE_MAX_CONNECTIONS", "4", 1);
+	opened(0);
+	ck_assert_str_eq(getenv("CUDA_DEVICE_MAX_CONNECTIONS"), "4");
+}
+END_TEST
 
-	tcase_add_loop_test(tc, open_refused_says_why_in_one_line_and_may_be_tried_again, 0,
-			    COUNT(refusals));
-	tcase_add_test(tc, open_of_a_second_device_is_refused);
-	tcase_add_test(tc, no_entry_is_missing);
-	tcase_add_test(tc, upload_leaves_its_source_free_when_it_returns);
-	tcase_add_test(tc, alloc_over_the_memory_is_refused_and_harms_nothing);
+START_TEST(memory_of_a_device_without_pools_is_the_devices)
+{
+	const struct sw_ops *o;
+	void *p;
+
+	sw_shim.no_pools = true;
+	o = opened(0);
+	ck_assert_int_eq(o->alloc(&p, 1000), SW_OK);
+	o->free(p);
+	ck_assert_uint_eq(sw_shim.frees, 1);
+}
+END_TEST
+
+SUITE(tcase)
+{
+	tcase_add_rows(tcase, open_refused_says_why_in_one_line_and_may_be_tried_again, refusals);
+	tcase_add_test(tcase, open_of_a_second_device_is_refused);
+	tcase_add_test(tcase, no_entry_is_missing);
+	tcase_add_test(tcase, upload_leaves_its_source_free_when_it_returns);
+	tcase_add_test(tcase, alloc_over_the_memory_is_refused_and_harms_nothing);
 #ifdef SW_FAULTS
-	tcase_add_test(tc, queue_without_memory_fails_cleanly_at_each_call);
+	tcase_add_test(tcase, queue_without_memory_fails_cleanly_at_each_call);
 #endif
-	tcase_add_loop_test(tc, device_lost_is_told_by_every_later_call, 1, 5);
-	tcase_add_test(tc, queue_works_in_a_thread_that_did_not_open);
-	suite_add_tcase(s, tc);
-	sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	tcase_add_loop_test(tcase, device_lost_is_told_by_every_later_call, 1, 5);
+	tcase_add_test(tcase, queue_works_in_a_thread_that_did_not_open);
+	tcase_add_test(tcase, connections_that_the_user_chose_stay);
+	tcase_add_test(tcase, memory_of_a_device_without_pools_is_the_devices);
 }

@@ -1,11 +1,9 @@
 /* tests/kernels/test_cuda_ops.c — each kernel of kernels/cuda beside its twin in kernels/cpu: on a
  * stand-in device, and on a GPU where there is one (built a second time with SW_TEST_GPU). */
 #include "tests/kernels/cuda_shim/twin.h"
-#include <check.h>
+#include "tests/run.h"
 #include <stdio.h>
 #include <stdlib.h>
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 /* About a block of 256, and about the 3 blocks that the stand-in gives a grid. */
 static const size_t lengths[] = {
@@ -124,7 +122,7 @@ static const struct {
 
 START_TEST(elementwise_of_any_length_is_as_on_cpu)
 {
-	for (size_t i = 0; i < COUNT(lengths); i++) {
+	for (size_t i = 0; i < ROWS(lengths); i++) {
 		struct twin_buf b[3];
 		const size_t n = lengths[i], ins = (size_t)elementwise[_i].ins;
 		const size_t bufs = ins + (size_t)elementwise[_i].outs;
@@ -145,14 +143,14 @@ START_TEST(elementwise_of_nan_and_infinity_is_as_on_cpu)
 	float *x = twin_noise(n, 1);
 	struct twin_buf b[3] = {{TWIN_F32, n, x, 0}, {TWIN_F32, n, x, 0}, {TWIN_F32, n, NULL, 0}};
 
-	for (size_t k = 0; k < COUNT(odd); k++)
+	for (size_t k = 0; k < ROWS(odd); k++)
 		x[k] = odd[k];
 	x[7] = (float)strtod("nan", NULL);
 	x[8] = (float)strtod("inf", NULL);
 	x[9] = -x[8];
 	if (elementwise[_i].ins == 1)
 		b[1].init = NULL;
-	for (size_t k = 0; k < COUNT(b); k++)
+	for (size_t k = 0; k < ROWS(b); k++)
 		b[k].tol = elementwise[_i].tol;
 	twin_check(elementwise[_i].name, elementwise[_i].call, &n, b,
 		   (size_t)(elementwise[_i].ins + elementwise[_i].outs));
@@ -181,8 +179,8 @@ START_TEST(dropout_draws_the_mask_of_the_cpu)
 {
 	static const float ps[] = {0.0f, 0.1f, 0.5f, 0.999f, 1.0f, -0.1f};
 
-	for (size_t i = 0; i < COUNT(lengths); i++)
-		for (size_t k = 0; k < COUNT(ps); k++) {
+	for (size_t i = 0; i < ROWS(lengths); i++)
+		for (size_t k = 0; k < ROWS(ps); k++) {
 			struct dropout_case c = {lengths[i],
 						 {.step = (uint64_t)1 << 40},
 						 {(uint64_t)k << 33 | i, 3, i % 3 * 7, ps[k]},
@@ -193,7 +191,7 @@ START_TEST(dropout_draws_the_mask_of_the_cpu)
 				{TWIN_F32, STEP_N, NULL, 0},
 			};
 
-			twin_check("dropout", dropout, &c, b, COUNT(b));
+			twin_check("dropout", dropout, &c, b, ROWS(b));
 		}
 }
 END_TEST
@@ -218,7 +216,7 @@ START_TEST(gather_takes_the_rows_that_the_cpu_takes)
 		{1, 1, 3, 1},     {2, 3, 1, 5}, {7, 31, 3, 3}, {23, 32, 1, 40}, {29, 33, 3, 11},
 		{1031, 2, 1, 97}, {0, 3, 3, 4}, {3, 0, 1, 4},  {5, 784, 3, 9}};
 
-	for (size_t i = 0; i < COUNT(cases); i++) {
+	for (size_t i = 0; i < ROWS(cases); i++) {
 		const struct gather_case *c = &cases[i];
 		const struct twin_buf b[] = {
 			{TWIN_F32, c->rows * c->I, twin_noise(c->rows * c->I, 1), 0},
@@ -228,7 +226,7 @@ START_TEST(gather_takes_the_rows_that_the_cpu_takes)
 			{TWIN_I32, c->B * c->T, NULL, 0},
 		};
 
-		twin_check("gather", gather, c, b, COUNT(b));
+		twin_check("gather", gather, c, b, ROWS(b));
 	}
 }
 END_TEST
@@ -309,43 +307,30 @@ START_TEST(optimizers_step_with_the_bits_of_the_cpu)
 
 	for (size_t i = 0; i < n; i++)
 		second[i] *= second[i]; /* adam's v is not negative */
-	for (size_t i = 0; i < COUNT(sgds); i++) {
+	for (size_t i = 0; i < ROWS(sgds); i++) {
 		const struct optimizer_case c = {n, 0.05, 1, sgds[i], adams[0]};
 
-		twin_check("sgd_step", sgd, &c, b, COUNT(b));
-		twin_check("sgd_step, v NULL", sgd_without_velocity, &c, b, COUNT(b));
+		twin_check("sgd_step", sgd, &c, b, ROWS(b));
+		twin_check("sgd_step, v NULL", sgd_without_velocity, &c, b, ROWS(b));
 	}
-	for (size_t i = 0; i < COUNT(adams); i++) {
+	for (size_t i = 0; i < ROWS(adams); i++) {
 		const struct optimizer_case c = {n, 1e-3, i == 1 ? 1000 : 1, sgds[0], adams[i]};
 
-		twin_check("adam_step", adam, &c, b, COUNT(b));
+		twin_check("adam_step", adam, &c, b, ROWS(b));
 	}
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *s = suite_create("kernels/cuda_ops");
-	TCase *tc = tcase_create("twins");
-	SRunner *sr;
-	int failed;
-
 	if (!twin_have()) {
 		puts("no GPU here: skipped");
-		return 77;
+		exit(77);
 	}
-	tcase_add_checked_fixture(tc, twin_setup, twin_teardown);
-	tcase_add_loop_test(tc, elementwise_of_any_length_is_as_on_cpu, 0, COUNT(elementwise));
-	tcase_add_loop_test(tc, elementwise_of_nan_and_infinity_is_as_on_cpu, 0,
-			    COUNT(elementwise));
-	tcase_add_test(tc, dropout_draws_the_mask_of_the_cpu);
-	tcase_add_test(tc, gather_takes_the_rows_that_the_cpu_takes);
-	tcase_add_loop_test(tc, optimizers_step_with_the_bits_of_the_cpu, 0, COUNT(lengths));
-	tcase_set_timeout(tc, 120);
-	suite_add_tcase(s, tc);
-	sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	tcase_add_checked_fixture(tcase, twin_setup, twin_teardown);
+	tcase_add_rows(tcase, elementwise_of_any_length_is_as_on_cpu, elementwise);
+	tcase_add_rows(tcase, elementwise_of_nan_and_infinity_is_as_on_cpu, elementwise);
+	tcase_add_test(tcase, dropout_draws_the_mask_of_the_cpu);
+	tcase_add_test(tcase, gather_takes_the_rows_that_the_cpu_takes);
+	tcase_add_rows(tcase, optimizers_step_with_the_bits_of_the_cpu, lengths);
 }

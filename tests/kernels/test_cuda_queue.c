@@ -4,7 +4,7 @@
 #include "kernels/cuda/linear.h"
 #include "kernels/ops.h"
 #include "tests/kernels/cuda_shim/shim.h"
-#include <check.h>
+#include "tests/run.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -418,36 +418,8 @@ START_TEST(streams_get_all_connections_of_the_driver)
 }
 END_TEST
 
-START_TEST(connections_that_the_user_chose_stay)
+SUITE(tcase)
 {
-	setenv("CUDA_DEVICE_MAX_CONNECTIONS", "4", 1);
-	setup();
-	ck_assert_str_eq(getenv("CUDA_DEVICE_MAX_CONNECTIONS"), "4");
-	teardown();
-}
-END_TEST
-
-START_TEST(memory_of_a_device_without_pools_is_the_devices)
-{
-	void *p;
-
-	sw_shim.no_pools = true;
-	setup();
-	ck_assert_int_eq(o->alloc(&p, 1000), SW_OK);
-	o->free(p);
-	ck_assert_uint_eq(sw_shim.frees, 1);
-	teardown();
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("kernels/cuda_queue");
-	TCase *tcase = tcase_create("queue"), *bare = tcase_create("old device");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	suite_add_tcase(suite, bare);
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, graph_runs_its_calls_with_what_memory_holds_then);
 	tcase_add_test(tcase, graph_refuses_what_would_wait_and_stays_whole);
@@ -467,10 +439,4 @@ int main(void)
 	tcase_add_test(tcase, product_that_cannot_be_recorded_is_no_loss_of_the_device);
 	tcase_add_test(tcase, queue_for_which_cublas_has_no_memory_is_no_loss_of_the_device);
 	tcase_add_test(tcase, streams_get_all_connections_of_the_driver);
-	tcase_add_test(bare, connections_that_the_user_chose_stay);
-	tcase_add_test(bare, memory_of_a_device_without_pools_is_the_devices);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,9 +1,8 @@
 /* tests/kernels/test_cuda_shim.c — the stand-in device sees what it is there to see. */
 #include "tests/kernels/cuda_shim/shim.h"
 #include "tests/kernels/cuda_shim/shim_kernels.h"
-#include <check.h>
+#include "tests/run.h"
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 
 static cudaStream_t stream;
@@ -42,7 +41,7 @@ START_TEST(shim_with_a_barrier_agrees_in_every_order)
 	static const unsigned sizes[] = {1, 2, 31, 32, 33, 256, 1024};
 
 	for (int order = 0; order < SW_SHIM_ORDER_N; order++)
-		for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+		for (size_t i = 0; i < ROWS(sizes); i++)
 			ck_assert_uint_eq(seen((enum sw_shim_order)order, sizes[i], 1), sizes[i]);
 }
 END_TEST
@@ -211,40 +210,29 @@ START_TEST(shim_aborts_when_a_warp_waits_at_two_barriers)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *s = suite_create("kernels/cuda_shim");
-	TCase *tc = tcase_create("shim");
-	SRunner *sr;
-	int failed;
-
-	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_add_test(tc, shim_with_a_barrier_agrees_in_every_order);
-	tcase_add_test_raise_signal(tc, shim_without_a_barrier_shows_the_race,
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, shim_with_a_barrier_agrees_in_every_order);
+	tcase_add_test_raise_signal(tcase, shim_without_a_barrier_shows_the_race,
 				    WATCHED ? SIGABRT : 0);
-	tcase_add_test(tc, shim_lets_threads_use_what_is_theirs);
+	tcase_add_test(tcase, shim_lets_threads_use_what_is_theirs);
 	if (WATCHED) {
-		tcase_add_loop_test_raise_signal(tc, shim_aborts_at_a_race, SIGABRT, 0,
+		tcase_add_loop_test_raise_signal(tcase, shim_aborts_at_a_race, SIGABRT, 0,
 						 5 * SW_SHIM_ORDER_N);
-		tcase_add_test_raise_signal(tc, shim_aborts_when_a_shuffle_stands_for_a_barrier,
+		tcase_add_test_raise_signal(tcase, shim_aborts_when_a_shuffle_stands_for_a_barrier,
 					    SIGABRT);
 		tcase_add_test_raise_signal(
-			tc, shim_aborts_when_shared_memory_is_read_that_nobody_wrote, SIGABRT);
-		tcase_add_loop_test_raise_signal(tc, shim_aborts_out_of_bounds, SIGABRT, 0, 3);
+			tcase, shim_aborts_when_shared_memory_is_read_that_nobody_wrote, SIGABRT);
+		tcase_add_loop_test_raise_signal(tcase, shim_aborts_out_of_bounds, SIGABRT, 0, 3);
 	} else { /* ends the process by itself, with its own status */
-		tcase_add_loop_exit_test(tc, shim_aborts_out_of_bounds, 1, 0, 3);
+		tcase_add_loop_exit_test(tcase, shim_aborts_out_of_bounds, 1, 0, 3);
 	}
-	tcase_add_test(tc, shim_shuffles_threads_by_its_seed);
-	tcase_add_test(tc, shim_runs_nothing_before_it_is_waited_for);
-	tcase_add_test(tc, shim_refuses_an_empty_grid_and_host_pointers);
-	tcase_add_test(tc, shim_lets_a_block_go_on_when_some_have_ended);
-	tcase_add_test_raise_signal(tc, shim_aborts_when_a_lane_has_left_its_warp, SIGABRT);
-	tcase_add_loop_test_raise_signal(tc, shim_aborts_when_a_warp_waits_at_two_barriers, SIGABRT,
-					 0, 2);
-	suite_add_tcase(s, tc);
-	sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	tcase_add_test(tcase, shim_shuffles_threads_by_its_seed);
+	tcase_add_test(tcase, shim_runs_nothing_before_it_is_waited_for);
+	tcase_add_test(tcase, shim_refuses_an_empty_grid_and_host_pointers);
+	tcase_add_test(tcase, shim_lets_a_block_go_on_when_some_have_ended);
+	tcase_add_test_raise_signal(tcase, shim_aborts_when_a_lane_has_left_its_warp, SIGABRT);
+	tcase_add_loop_test_raise_signal(tcase, shim_aborts_when_a_warp_waits_at_two_barriers,
+					 SIGABRT, 0, 2);
 }

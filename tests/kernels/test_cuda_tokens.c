@@ -1,13 +1,11 @@
 /* tests/kernels/test_cuda_tokens.c — embeddings, places, means and attention of kernels/cuda beside
  * those of kernels/cpu. */
 #include "tests/kernels/cuda_shim/twin.h"
-#include <check.h>
+#include "tests/run.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 /* --- embeddings: sums in the same order, so bits are the same --- */
 
@@ -54,7 +52,7 @@ START_TEST(embedding_is_as_on_cpu)
 			{TWIN_F32, work / sizeof(float), NULL, TWIN_SCRATCH},
 		};
 
-		twin_check("embedding", embedding, &c, b, COUNT(b));
+		twin_check("embedding", embedding, &c, b, ROWS(b));
 	}
 }
 END_TEST
@@ -99,7 +97,7 @@ START_TEST(position_is_as_on_cpu)
 			{TWIN_F32, m, accumulate ? twin_noise(m, 3) : NULL, 0},
 		};
 
-		twin_check("position", position, &c, b, COUNT(b));
+		twin_check("position", position, &c, b, ROWS(b));
 	}
 }
 END_TEST
@@ -147,7 +145,7 @@ START_TEST(token_mean_is_as_on_cpu_and_reads_no_padding)
 		for (size_t i = 0; with && i < n; i++)
 			if (i / s->D % s->T >= (size_t)length[i / s->D / s->T])
 				x[i] = (float)strtod("nan", NULL);
-		twin_check("token_mean", token_mean, &c, b, COUNT(b));
+		twin_check("token_mean", token_mean, &c, b, ROWS(b));
 	}
 }
 END_TEST
@@ -214,7 +212,7 @@ START_TEST(attention_is_as_on_cpu)
 			{TWIN_F32, 3 * n, NULL, 1e-5},
 		};
 
-		twin_check("attention", both, &c, b, COUNT(b));
+		twin_check("attention", both, &c, b, ROWS(b));
 	}
 }
 END_TEST
@@ -239,32 +237,20 @@ START_TEST(attention_forward_reads_no_values_of_padding)
 		if (i % (3 * c.a.D) >= c.a.D && token % c.a.T >= (size_t)length[token / c.a.T])
 			qkv[i] = (float)strtod("nan", NULL);
 	}
-	twin_check("attention, NaN behind the rows", forward, &c, b, COUNT(b));
+	twin_check("attention, NaN behind the rows", forward, &c, b, ROWS(b));
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *s = suite_create("kernels/cuda_tokens");
-	TCase *tc = tcase_create("twins");
-	SRunner *sr;
-	int failed;
-
 	if (!twin_have()) {
 		puts("no GPU here: skipped");
-		return 77;
+		exit(77);
 	}
-	tcase_add_checked_fixture(tc, twin_setup, twin_teardown);
-	tcase_add_loop_test(tc, embedding_is_as_on_cpu, 0, COUNT(tables));
-	tcase_add_loop_test(tc, position_is_as_on_cpu, 0, COUNT(rows));
-	tcase_add_loop_test(tc, token_mean_is_as_on_cpu_and_reads_no_padding, 0, COUNT(rows));
-	tcase_add_loop_test(tc, attention_is_as_on_cpu, 0, COUNT(shapes));
-	tcase_add_loop_test(tc, attention_forward_reads_no_values_of_padding, 0, 2);
-	tcase_set_timeout(tc, 120);
-	suite_add_tcase(s, tc);
-	sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	tcase_add_checked_fixture(tcase, twin_setup, twin_teardown);
+	tcase_add_rows(tcase, embedding_is_as_on_cpu, tables);
+	tcase_add_rows(tcase, position_is_as_on_cpu, rows);
+	tcase_add_rows(tcase, token_mean_is_as_on_cpu_and_reads_no_padding, rows);
+	tcase_add_rows(tcase, attention_is_as_on_cpu, shapes);
+	tcase_add_loop_test(tcase, attention_forward_reads_no_values_of_padding, 0, 2);
 }

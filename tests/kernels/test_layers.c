@@ -1,12 +1,10 @@
 /* tests/kernels/test_layers.c — activations, dropout and norms of the CPU table against
  * references in double. */
 #include "tests/kernels/gradient.h"
-#include <check.h>
+#include "tests/run.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 /* --- elementwise --- */
 
@@ -344,24 +342,15 @@ START_TEST(layernorm_and_its_gradient_match_the_reference)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	TCase *tc = tcase_create("layers");
-	Suite *suite = suite_create("kernels");
-	SRunner *runner = srunner_create(suite);
-
 	sw_ops_cpu_threads(1);
-	suite_add_tcase(suite, tc);
-	tcase_add_loop_test(tc, activations_and_their_gradients_match_the_reference, 0, 4);
-	tcase_add_loop_test(tc, activations_of_the_far_ends_are_finite_and_pass_a_nan_on, 0, 4);
-	tcase_add_test(tc, sums_add_in_place_and_apart);
-	tcase_add_test(tc, dropout_of_parts_is_that_of_the_whole);
-	tcase_add_loop_test(tc, batchnorm_and_its_gradient_match_the_reference, 0, COUNT(norms));
-	tcase_add_test(tc, batchnorm_moves_its_statistics_and_evaluates_with_them);
-	tcase_add_test(tc, norms_of_values_far_from_zero_keep_their_digits);
-	tcase_add_loop_test(tc, layernorm_and_its_gradient_match_the_reference, 0, COUNT(norms));
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	tcase_add_loop_test(tcase, activations_and_their_gradients_match_the_reference, 0, 4);
+	tcase_add_loop_test(tcase, activations_of_the_far_ends_are_finite_and_pass_a_nan_on, 0, 4);
+	tcase_add_test(tcase, sums_add_in_place_and_apart);
+	tcase_add_test(tcase, dropout_of_parts_is_that_of_the_whole);
+	tcase_add_rows(tcase, batchnorm_and_its_gradient_match_the_reference, norms);
+	tcase_add_test(tcase, batchnorm_moves_its_statistics_and_evaluates_with_them);
+	tcase_add_test(tcase, norms_of_values_far_from_zero_keep_their_digits);
+	tcase_add_rows(tcase, layernorm_and_its_gradient_match_the_reference, norms);
 }

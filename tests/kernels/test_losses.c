@@ -1,12 +1,9 @@
 /* tests/kernels/test_losses.c — the losses of the CPU table and what is counted with them, against
  * references in double and rows counted by hand. */
 #include "tests/kernels/gradient.h"
-#include <check.h>
+#include "tests/run.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 struct loss {
 	size_t B, C;
@@ -115,7 +112,7 @@ START_TEST(cross_entropy_counts_the_label_among_the_first_five)
 	} cases[] = {{0, 0, 1, 1}, {0, 4, 1, 0}, {0, 5, 0, 0}, {1, 0, 1, 1},
 		     {1, 4, 1, 0}, {1, 5, 0, 0}, {2, 0, 0, 0}, {0, -1, 0, 0}};
 
-	for (size_t i = 0; i < COUNT(cases); i++) {
+	for (size_t i = 0; i < ROWS(cases); i++) {
 		struct sw_metrics m = {0};
 
 		ck_assert_int_eq(sw_ops_cpu.cross_entropy_forward(NULL, z + 7 * cases[i].row,
@@ -235,22 +232,12 @@ START_TEST(mse_sums_what_mae_and_r2_need)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	TCase *tc = tcase_create("losses");
-	Suite *suite = suite_create("kernels");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tc);
-	tcase_add_loop_test(tc, cross_entropy_and_its_gradient_match_the_reference, 0,
-			    COUNT(losses));
-	tcase_add_test(tc, cross_entropy_counts_the_label_among_the_first_five);
-	tcase_add_test(tc, cross_entropy_without_labels_has_gradient_zero);
-	tcase_add_test(tc, class_counts_are_those_of_a_confusion_matrix);
-	tcase_add_loop_test(tc, mse_and_its_gradient_match_the_reference, 0, COUNT(losses));
-	tcase_add_test(tc, mse_sums_what_mae_and_r2_need);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	tcase_add_rows(tcase, cross_entropy_and_its_gradient_match_the_reference, losses);
+	tcase_add_test(tcase, cross_entropy_counts_the_label_among_the_first_five);
+	tcase_add_test(tcase, cross_entropy_without_labels_has_gradient_zero);
+	tcase_add_test(tcase, class_counts_are_those_of_a_confusion_matrix);
+	tcase_add_rows(tcase, mse_and_its_gradient_match_the_reference, losses);
+	tcase_add_test(tcase, mse_sums_what_mae_and_r2_need);
 }

@@ -1,9 +1,8 @@
 /* tests/kernels/test_ops.c — the CPU table against plain loops in double and finite differences. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/philox.h"
-#include <check.h>
+#include "tests/run.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MAX_N 20000
@@ -11,7 +10,7 @@
 static const struct shape {
 	size_t B, I, O;
 } shapes[] = {{1, 1, 1}, {3, 7, 5}, {16, 64, 10}, {17, 65, 33}, {2, 9, 1}, {1, 30, 2}, {0, 4, 3}};
-#define SHAPES_N ((int)(sizeof shapes / sizeof *shapes))
+#define SHAPES_N ((int)ROWS(shapes))
 
 static struct sw_queue *q;
 
@@ -272,7 +271,7 @@ START_TEST(dropout_of_what_is_no_share_is_refused)
 	const float x[5] = {1, 2, 3, 4, 5};
 	const struct sw_step step = {.step = 5};
 
-	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+	for (size_t i = 0; i < ROWS(table); i++) {
 		const struct sw_dropout d = {.seed = 7, .layer = 3, .p = table[i].p};
 		float y[5] = {-1, -1, -1, -1, -1};
 
@@ -297,13 +296,8 @@ START_TEST(gather_takes_rows_by_index)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("kernels");
-	TCase *tcase = tcase_create("ops");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_loop_test(tcase, linear_forward_matches_the_reference, 0, SHAPES_N);
 	tcase_add_loop_test(tcase, linear_backward_matches_the_reference_and_accumulates, 0,
@@ -315,8 +309,4 @@ int main(void)
 	tcase_add_test(tcase, dropout_keeps_its_share_and_repeats_its_mask);
 	tcase_add_test(tcase, dropout_of_what_is_no_share_is_refused);
 	tcase_add_test(tcase, gather_takes_rows_by_index);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,9 +1,8 @@
 /* tests/kernels/test_optim.c — the optimizers against PyTorch's documented algorithms, in double,
  * over several steps of the problem g = w - 1. */
 #include "kernels/ops.h"
-#include <check.h>
+#include "tests/run.h"
 #include <math.h>
-#include <stdlib.h>
 
 #define STEPS 6
 
@@ -125,7 +124,7 @@ START_TEST(norm2_of_any_length_is_the_sum_of_squares)
 	float g[37];
 	double sum = 0, got;
 
-	for (size_t n = 0; n < sizeof g / sizeof *g; n++) {
+	for (size_t n = 0; n < ROWS(g); n++) {
 		ck_assert_int_eq(sw_ops_cpu.norm2(NULL, g, &got, n), SW_OK);
 		ck_assert_double_eq_tol(got, sum, 1e-12);
 		g[n] = 0.25f * (float)n - 3;
@@ -151,20 +150,11 @@ START_TEST(clip_by_a_norm_that_is_no_number_spoils_the_weights)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("kernels");
-	TCase *tcase = tcase_create("optim");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_add_loop_test(tcase, sgd_step_follows_pytorch, 0, sizeof sgds / sizeof *sgds);
+	tcase_add_rows(tcase, sgd_step_follows_pytorch, sgds);
 	tcase_add_test(tcase, sgd_with_momentum_and_no_velocity_is_refused);
-	tcase_add_loop_test(tcase, adam_step_follows_pytorch, 0, sizeof adams / sizeof *adams);
+	tcase_add_rows(tcase, adam_step_follows_pytorch, adams);
 	tcase_add_test(tcase, norm2_of_any_length_is_the_sum_of_squares);
 	tcase_add_test(tcase, clip_by_a_norm_that_is_no_number_spoils_the_weights);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

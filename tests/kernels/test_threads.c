@@ -2,13 +2,12 @@
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/threads.h"
 #include "tests/kernels/gradient.h"
-#include <check.h>
+#include "tests/run.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT(a) (sizeof(a) / sizeof *(a))
-#define PARTS    1000
+#define PARTS 1000
 
 static void count_part(void *ctx, size_t part, size_t slot)
 {
@@ -124,11 +123,11 @@ START_TEST(results_have_the_same_bits_with_any_number_of_threads)
 		float *got;
 
 		sw_ops_cpu_threads(threads);
-		got = (size_t)_i < COUNT(convs)
+		got = (size_t)_i < ROWS(convs)
 			      ? conv_all(&convs[_i], &n)
-			      : linear_all(linears[(size_t)_i - COUNT(convs)][0],
-					   linears[(size_t)_i - COUNT(convs)][1],
-					   linears[(size_t)_i - COUNT(convs)][2], &n);
+			      : linear_all(linears[(size_t)_i - ROWS(convs)][0],
+					   linears[(size_t)_i - ROWS(convs)][1],
+					   linears[(size_t)_i - ROWS(convs)][2], &n);
 		if (!want) {
 			want = got;
 			continue;
@@ -141,20 +140,10 @@ START_TEST(results_have_the_same_bits_with_any_number_of_threads)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	TCase *tc = tcase_create("threads");
-	Suite *suite = suite_create("kernels");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tc);
-	tcase_add_test(tc, parallel_runs_each_part_once);
-	tcase_add_test(tc, parallel_of_two_callers_does_both);
-	tcase_add_loop_test(tc, results_have_the_same_bits_with_any_number_of_threads, 0,
-			    (int)(COUNT(convs) + COUNT(linears)));
-	tcase_set_timeout(tc, 120);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	tcase_add_test(tcase, parallel_runs_each_part_once);
+	tcase_add_test(tcase, parallel_of_two_callers_does_both);
+	tcase_add_loop_test(tcase, results_have_the_same_bits_with_any_number_of_threads, 0,
+			    (int)(ROWS(convs) + ROWS(linears)));
 }

@@ -2,12 +2,10 @@
  * double and by the definition. */
 #include "kernels/philox.h"
 #include "tests/kernels/gradient.h"
-#include <check.h>
+#include "tests/run.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 /* --- tokens --- */
 
@@ -147,7 +145,7 @@ START_TEST(tokens_and_their_gradients_match_the_reference)
 		 .backward = mean_backward},
 	};
 
-	for (size_t i = 0; i < COUNT(cases); i++)
+	for (size_t i = 0; i < ROWS(cases); i++)
 		gradient_check(&cases[i]);
 }
 END_TEST
@@ -338,24 +336,13 @@ START_TEST(gather_image_without_options_is_gather)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	TCase *tc = tcase_create("tokens");
-	Suite *suite = suite_create("kernels");
-	SRunner *runner = srunner_create(suite);
-
 	sw_ops_cpu_threads(1);
-	suite_add_tcase(suite, tc);
-	tcase_add_loop_test(tc, tokens_and_their_gradients_match_the_reference, 0,
-			    COUNT(token_shapes));
-	tcase_add_loop_test(tc, attention_and_its_gradient_match_the_reference, 0,
-			    COUNT(attentions));
-	tcase_add_test(tc, attention_with_heads_that_do_not_divide_is_refused);
-	tcase_add_test(tc, padding_is_never_looked_at);
-	tcase_add_test(tc, gather_image_crops_and_mirrors_each_row_by_its_number);
-	tcase_add_test(tc, gather_image_without_options_is_gather);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	tcase_add_rows(tcase, tokens_and_their_gradients_match_the_reference, token_shapes);
+	tcase_add_rows(tcase, attention_and_its_gradient_match_the_reference, attentions);
+	tcase_add_test(tcase, attention_with_heads_that_do_not_divide_is_refused);
+	tcase_add_test(tcase, padding_is_never_looked_at);
+	tcase_add_test(tcase, gather_image_crops_and_mirrors_each_row_by_its_number);
+	tcase_add_test(tcase, gather_image_without_options_is_gather);
 }

@@ -1,7 +1,7 @@
 /* tests/proto/test_frame.c — lines out of a byte stream, however it is cut. */
 #include "base/fault.h"
 #include "proto/frame.h"
-#include <check.h>
+#include "tests/run.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +79,7 @@ START_TEST(frame_line_over_the_limit_is_reported_once_and_skipped)
 	struct sw_frame f;
 	struct sw_buf seen, text;
 
-	for (size_t k = 0; k < sizeof cuts / sizeof cuts[0]; k++) {
+	for (size_t k = 0; k < ROWS(cuts); k++) {
 		sw_frame_init(&f);
 		sw_buf_init(&seen, 1000);
 		sw_buf_init(&text, 4 * SW_FRAME_MAX);
@@ -183,25 +183,14 @@ START_TEST(frame_without_memory_can_be_tried_again)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("proto");
-	TCase *tcase = tcase_create("frame");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_add_loop_test(tcase, frame_lines_come_out_whole_however_they_arrive, 0,
-			    sizeof pieces / sizeof pieces[0]);
-	tcase_add_loop_test(tcase, frame_line_over_the_limit_is_reported_once_and_skipped, 0,
-			    sizeof sizes / sizeof sizes[0]);
+	tcase_add_rows(tcase, frame_lines_come_out_whole_however_they_arrive, pieces);
+	tcase_add_rows(tcase, frame_line_over_the_limit_is_reported_once_and_skipped, sizes);
 	tcase_add_test(tcase, frame_many_lines_in_one_read_come_out_in_order);
 	tcase_add_test(tcase, frame_that_is_never_read_is_bounded);
 	tcase_add_test(tcase, frame_nul_in_a_line_keeps_its_length);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, frame_without_memory_can_be_tried_again);
 #endif
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

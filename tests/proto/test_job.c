@@ -4,12 +4,9 @@
 #include "base/memory.h"
 #include "proto/job.h"
 #include "proto/json.h"
-#include <check.h>
+#include "tests/run.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#define N(array) (sizeof(array) / sizeof(array)[0])
 
 #define PARAMS "{\"lr\":0.1}"
 
@@ -207,21 +204,12 @@ START_TEST(job_without_memory_latches_in_the_buffer)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("proto");
-	TCase *tcase = tcase_create("job");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
 	tcase_add_test(tcase, job_is_written_and_read_back);
-	tcase_add_loop_test(tcase, job_without_an_optional_key_is_read, 0, N(optional));
-	tcase_add_loop_test(tcase, job_with_a_bad_key_is_refused_by_its_name, 0, N(bad));
+	tcase_add_rows(tcase, job_without_an_optional_key_is_read, optional);
+	tcase_add_rows(tcase, job_with_a_bad_key_is_refused_by_its_name, bad);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, job_without_memory_latches_in_the_buffer);
 #endif
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -2,15 +2,13 @@
 #include "base/fault.h"
 #include "base/memory.h"
 #include "proto/json.h"
-#include <check.h>
+#include "tests/run.h"
 #include <float.h>
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define N(array) (sizeof(array) / sizeof(array)[0])
 
 static const struct {
 	const char *text, *ptr, *msg;
@@ -162,7 +160,7 @@ START_TEST(json_text_without_nul_is_not_read_beyond_its_end)
 {
 	static const char *const cut[] = {"{\"a\":12", "\"ab", "[1", "tru", "1.5", "\"\\u00e"};
 
-	for (size_t i = 0; i < N(cut); i++)
+	for (size_t i = 0; i < ROWS(cut); i++)
 		for (size_t n = 0; n <= strlen(cut[i]); n++) {
 			char *exact = malloc(n + 1); /* ASan sees a read at exact[n] */
 			cJSON *tree = NULL;
@@ -296,9 +294,9 @@ START_TEST(json_numbers_in_a_comma_locale_keep_their_point)
 	char text[32];
 	size_t i = 0;
 
-	while (i < N(names) && setlocale(LC_NUMERIC, names[i]) == NULL)
+	while (i < ROWS(names) && setlocale(LC_NUMERIC, names[i]) == NULL)
 		i++;
-	if (i == N(names))
+	if (i == ROWS(names))
 		fprintf(stderr, "skipped: no locale with a decimal comma is installed\n");
 	sw_json_num_text(0.5, text);
 	ck_assert_str_eq(text, "0.5");
@@ -380,19 +378,14 @@ START_TEST(json_without_memory_fails_cleanly_at_each_call)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("proto");
-	TCase *tcase = tcase_create("json");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_add_loop_test(tcase, json_bad_text_is_refused_at_its_place, 0, N(bad));
-	tcase_add_loop_test(tcase, json_good_text_is_taken_and_parsed, 0, N(good));
+	tcase_add_rows(tcase, json_bad_text_is_refused_at_its_place, bad);
+	tcase_add_rows(tcase, json_good_text_is_taken_and_parsed, good);
 	tcase_add_test(tcase, json_nul_byte_is_refused);
 	tcase_add_test(tcase, json_over_a_limit_is_refused);
 	tcase_add_test(tcase, json_text_without_nul_is_not_read_beyond_its_end);
-	tcase_add_loop_test(tcase, json_number_is_the_shortest_that_reads_back, 0, N(numbers));
+	tcase_add_rows(tcase, json_number_is_the_shortest_that_reads_back, numbers);
 	tcase_add_test(tcase, json_any_double_reads_back_equal);
 	tcase_add_test(tcase, json_writer_places_commas_and_escapes);
 	tcase_add_test(tcase, json_tree_written_keeps_integers_and_reals_apart);
@@ -402,8 +395,4 @@ int main(void)
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, json_without_memory_fails_cleanly_at_each_call);
 #endif
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

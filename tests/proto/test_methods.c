@@ -4,11 +4,9 @@
 #include "proto/json.h"
 #include "proto/methods.h"
 #include "proto/nearest.h"
-#include <check.h>
+#include "tests/run.h"
 #include <stdlib.h>
 #include <string.h>
-
-#define N(array) (sizeof(array) / sizeof(array)[0])
 
 static const struct {
 	const char *method, *params, *ptr, *msg; /* ptr NULL: fine */
@@ -163,7 +161,7 @@ static const struct {
 START_TEST(nearest_word_is_found_within_its_distance)
 {
 	static const char *const known[] = {"parameters", "method", "seed", "name"};
-	const char *near = sw_nearest(words[_i].word, known, N(known));
+	const char *near = sw_nearest(words[_i].word, known, ROWS(known));
 
 	if (words[_i].near == NULL)
 		ck_assert_ptr_null(near);
@@ -197,22 +195,13 @@ START_TEST(methods_without_memory_fail_cleanly_at_each_call)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("proto");
-	TCase *tcase = tcase_create("methods");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_add_loop_test(tcase, methods_params_are_checked, 0, N(rows));
+	tcase_add_rows(tcase, methods_params_are_checked, rows);
 	tcase_add_test(tcase, methods_are_found_by_name);
 	tcase_add_test(tcase, methods_openrpc_lists_every_method);
-	tcase_add_loop_test(tcase, nearest_word_is_found_within_its_distance, 0, N(words));
+	tcase_add_rows(tcase, nearest_word_is_found_within_its_distance, words);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, methods_without_memory_fail_cleanly_at_each_call);
 #endif
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

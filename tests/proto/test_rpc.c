@@ -1,11 +1,8 @@
 /* tests/proto/test_rpc.c — the envelope, by the examples of the JSON-RPC 2.0 specification. */
 #include "proto/json.h"
 #include "proto/rpc.h"
-#include <check.h>
-#include <stdlib.h>
+#include "tests/run.h"
 #include <string.h>
-
-#define N(array) (sizeof(array) / sizeof(array)[0])
 
 /* id: what an answer to it would carry; "-": a notification. */
 static const struct {
@@ -159,19 +156,10 @@ START_TEST(rpc_status_travels_as_its_code)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("proto");
-	TCase *tcase = tcase_create("rpc");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_add_loop_test(tcase, rpc_request_is_read, 0, N(good));
-	tcase_add_loop_test(tcase, rpc_bad_request_is_refused_with_its_id, 0, N(bad));
+	tcase_add_rows(tcase, rpc_request_is_read, good);
+	tcase_add_rows(tcase, rpc_bad_request_is_refused_with_its_id, bad);
 	tcase_add_test(tcase, rpc_messages_are_written_as_the_standard_says);
-	tcase_add_loop_test(tcase, rpc_status_travels_as_its_code, 0, N(codes));
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	tcase_add_rows(tcase, rpc_status_travels_as_its_code, codes);
 }

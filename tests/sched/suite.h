@@ -2,12 +2,9 @@
 #ifndef SW_TESTS_SCHED_SUITE_H
 #define SW_TESTS_SCHED_SUITE_H
 
-#include <check.h>
+#include "tests/run.h"
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
-
-#define ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
 /* Numbers for tests alone: splitmix64, so that no test checks the program's generator by itself. */
 static inline uint64_t next_u64(uint64_t *state)
@@ -27,16 +24,6 @@ static inline uint64_t below(uint64_t *state, uint64_t n)
 static inline double unit(uint64_t *state)
 {
 	return (double)(next_u64(state) >> 11) * 0x1p-53;
-}
-
-static inline int run_suite(Suite *suite)
-{
-	SRunner *runner = srunner_create(suite);
-
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 #endif

@@ -4,11 +4,8 @@
 
 #include "proto/json.h"
 #include "spec/spec.h"
-#include <check.h>
-#include <stdlib.h>
+#include "tests/run.h"
 #include <string.h>
-
-#define N(array) (sizeof(array) / sizeof(array)[0])
 
 /* Rows write ' for ". */
 static inline cJSON *parse(const char *text)

@@ -1,6 +1,6 @@
 /* tests/spec/test_budget.c — when a sweep ends: budgets, target, plateau; and its weight. */
+#include "tests/run.h"
 #include "tests/spec/spec_text.h"
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,23 +125,14 @@ static const struct {
 
 START_TEST(budget_without_effect_is_warned_of)
 {
-	check_warned(warned[_i].text, warned[_i].want, N(warned[_i].want));
+	check_warned(warned[_i].text, warned[_i].want, ROWS(warned[_i].want));
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("proto");
-	TCase *tcase = tcase_create("spec_budget");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
 	tcase_add_test(tcase, budgets_left_out_are_none);
 	tcase_add_test(tcase, budgets_given_reach_the_struct);
-	tcase_add_loop_test(tcase, budget_that_is_wrong_is_refused_at_its_place, 0, N(bad));
-	tcase_add_loop_test(tcase, budget_without_effect_is_warned_of, 0, N(warned));
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	tcase_add_rows(tcase, budget_that_is_wrong_is_refused_at_its_place, bad);
+	tcase_add_rows(tcase, budget_without_effect_is_warned_of, warned);
 }

@@ -1,7 +1,6 @@
 /* tests/spec/test_checkpoint.c — "checkpoint": when states are written, and which stay. */
+#include "tests/run.h"
 #include "tests/spec/spec_text.h"
-#include <check.h>
-#include <stdlib.h>
 
 #define WITH(text) TRAIN "{" REST "},'checkpoint':" text "}"
 
@@ -67,18 +66,9 @@ START_TEST(checkpoint_that_is_wrong_is_refused_at_its_place)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("proto");
-	TCase *tcase = tcase_create("spec_checkpoint");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
 	tcase_add_test(tcase, checkpoint_left_out_is_by_time_best_and_last);
 	tcase_add_test(tcase, checkpoint_given_reaches_the_struct);
-	tcase_add_loop_test(tcase, checkpoint_that_is_wrong_is_refused_at_its_place, 0, N(bad));
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	tcase_add_rows(tcase, checkpoint_that_is_wrong_is_refused_at_its_place, bad);
 }

@@ -1,7 +1,6 @@
 /* tests/spec/test_dataset.c — "trainer.dataset": the keys of each format, read or refused. */
 #include "spec/dataset.h"
-#include <check.h>
-#include <stdlib.h>
+#include "tests/run.h"
 #include <string.h>
 
 static cJSON *parse(const char *text)
@@ -149,19 +148,9 @@ START_TEST(dataset_keys_are_read)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("proto");
-	TCase *tcase = tcase_create("spec_dataset");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_add_loop_test(tcase, dataset_refused_gets_its_line, 0,
-			    (int)(sizeof refused / sizeof refused[0]));
+	tcase_add_rows(tcase, dataset_refused_gets_its_line, refused);
 	tcase_add_test(tcase, dataset_defaults);
 	tcase_add_test(tcase, dataset_keys_are_read);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,4 +1,5 @@
 /* tests/spec/test_metric.c — "metric", and "metrics" in its place. */
+#include "tests/run.h"
 #include "tests/spec/spec_text.h"
 #include <stdbool.h>
 #include <stdio.h>
@@ -158,22 +159,12 @@ START_TEST(metrics_that_should_rise_are_warned_of_each_at_its_place)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("proto");
-	TCase *tcase = tcase_create("spec_metric");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
 	tcase_add_test(tcase, metric_alone_is_the_only_one);
 	tcase_add_test(tcase, metrics_reach_the_struct_in_their_order);
-	tcase_add_loop_test(tcase, metrics_that_are_wrong_are_refused_at_their_place, 0, N(bad));
+	tcase_add_rows(tcase, metrics_that_are_wrong_are_refused_at_their_place, bad);
 	tcase_add_test(tcase, metrics_that_the_trainer_lacks_are_warned_of_one_by_one);
-	tcase_add_loop_test(tcase, metric_that_should_rise_is_warned_of_without_a_goal, 0,
-			    N(goals));
+	tcase_add_rows(tcase, metric_that_should_rise_is_warned_of_without_a_goal, goals);
 	tcase_add_test(tcase, metrics_that_should_rise_are_warned_of_each_at_its_place);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,6 +1,6 @@
 /* tests/spec/test_pbt.c — type "pbt" of "early_terminate", and which parameters may change. */
+#include "tests/run.h"
 #include "tests/spec/spec_text.h"
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,23 +197,14 @@ static const struct {
 
 START_TEST(pbt_without_a_comparison_is_warned_of)
 {
-	check_warned(warned[_i].text, warned[_i].want, N(warned[_i].want));
+	check_warned(warned[_i].text, warned[_i].want, ROWS(warned[_i].want));
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("proto");
-	TCase *tcase = tcase_create("spec_pbt");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_add_loop_test(tcase, pbt_knows_the_epochs_that_all_members_have, 0, N(lengths));
-	tcase_add_loop_test(tcase, pbt_is_read_with_its_defaults, 0, N(good));
-	tcase_add_loop_test(tcase, pbt_that_is_wrong_is_refused_at_its_place, 0, N(bad));
-	tcase_add_loop_test(tcase, pbt_without_a_comparison_is_warned_of, 0, N(warned));
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	tcase_add_rows(tcase, pbt_knows_the_epochs_that_all_members_have, lengths);
+	tcase_add_rows(tcase, pbt_is_read_with_its_defaults, good);
+	tcase_add_rows(tcase, pbt_that_is_wrong_is_refused_at_its_place, bad);
+	tcase_add_rows(tcase, pbt_without_a_comparison_is_warned_of, warned);
 }

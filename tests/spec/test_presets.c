@@ -1,7 +1,7 @@
 /* tests/spec/test_presets.c — presets become lists, whole and with parameters' names. */
 #include "proto/json.h"
 #include "spec/presets.h"
-#include <check.h>
+#include "tests/run.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,20 +147,10 @@ START_TEST(preset_resnets_have_their_layers)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("proto");
-	TCase *tcase = tcase_create("presets");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_add_loop_test(tcase, preset_becomes_its_list, 0, sizeof lists / sizeof *lists);
-	tcase_add_loop_test(tcase, preset_outline_has_the_parameters_names, 0,
-			    sizeof outlines / sizeof *outlines);
+	tcase_add_rows(tcase, preset_becomes_its_list, lists);
+	tcase_add_rows(tcase, preset_outline_has_the_parameters_names, outlines);
 	tcase_add_test(tcase, preset_outline_of_a_resnet_has_products);
 	tcase_add_loop_test(tcase, preset_resnets_have_their_layers, 0, 2);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,6 +1,6 @@
 /* tests/spec/test_pruner.c — "early_terminate": every type, its keys and its mistakes. */
+#include "tests/run.h"
 #include "tests/spec/spec_text.h"
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -356,7 +356,7 @@ static const struct {
 
 START_TEST(pruner_that_can_do_nothing_is_warned_of)
 {
-	check_warned(warned[_i].text, warned[_i].want, N(warned[_i].want));
+	check_warned(warned[_i].text, warned[_i].want, ROWS(warned[_i].want));
 }
 END_TEST
 
@@ -416,21 +416,12 @@ START_TEST(promotion_to_the_top_takes_no_fewer_trials_than_the_warning_says)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("proto");
-	TCase *tcase = tcase_create("spec_pruner");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_add_loop_test(tcase, pruner_is_read_with_its_defaults, 0, N(good));
-	tcase_add_loop_test(tcase, pruner_that_is_wrong_is_refused_at_its_place, 0, N(bad));
+	tcase_add_rows(tcase, pruner_is_read_with_its_defaults, good);
+	tcase_add_rows(tcase, pruner_that_is_wrong_is_refused_at_its_place, bad);
 	tcase_add_test(tcase, pruner_of_another_kind_is_read_for_the_same_sweep);
-	tcase_add_loop_test(tcase, pruner_that_can_do_nothing_is_warned_of, 0, N(warned));
+	tcase_add_rows(tcase, pruner_that_can_do_nothing_is_warned_of, warned);
 	tcase_add_loop_test(tcase, promotion_to_the_top_takes_no_fewer_trials_than_the_warning_says,
 			    0, 9);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,8 +1,7 @@
 /* tests/spec/test_range.c — other bounds for a parameter of a sweep that goes on. */
 #include "base/fault.h"
+#include "tests/run.h"
 #include "tests/spec/spec_text.h"
-#include <check.h>
-#include <stdlib.h>
 
 static const struct {
 	const char *spec;
@@ -68,19 +67,10 @@ START_TEST(range_check_without_memory_says_so)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("proto");
-	TCase *tcase = tcase_create("spec_range");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_add_loop_test(tcase, range_that_the_trainer_cannot_take_is_refused, 0, N(rows));
+	tcase_add_rows(tcase, range_that_the_trainer_cannot_take_is_refused, rows);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, range_check_without_memory_says_so);
 #endif
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,4 +1,5 @@
 /* tests/spec/test_refused.c — sweep specs that are refused: where, and in which words. */
+#include "tests/run.h"
 #include "tests/spec/spec_text.h"
 
 #define METHODS "\"random\", \"grid\", \"sobol\", \"tpe\", \"bohb\" or \"bayes\""
@@ -336,16 +337,7 @@ START_TEST(spec_bad_one_is_refused_at_its_place)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("proto");
-	TCase *tcase = tcase_create("spec_refused");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_add_loop_test(tcase, spec_bad_one_is_refused_at_its_place, 0, N(bad));
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	tcase_add_rows(tcase, spec_bad_one_is_refused_at_its_place, bad);
 }

@@ -1,6 +1,6 @@
 /* tests/spec/test_space.c — groups, "when" and "constraints" of a spec, and Ray's words. */
+#include "tests/run.h"
 #include "tests/spec/spec_text.h"
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,9 +26,9 @@ START_TEST(spec_groups_are_flattened_in_their_order)
 		"'sgd':{'parameters':{'momentum':{'min':0.0,'max':1.0}}},'wd':{'value':0}}},"
 		"'dot.ted':{'value':[1]},'a/b':{'parameters':{'x/y':{'value':1}}}"));
 
-	ck_assert_uint_eq(s->n_params, N(want));
+	ck_assert_uint_eq(s->n_params, ROWS(want));
 	ck_assert_uint_eq(s->n_groups, 3);
-	for (size_t i = 0; i < N(want); i++) {
+	for (size_t i = 0; i < ROWS(want); i++) {
 		char ptr[160];
 
 		ck_assert_str_eq(s->params[i].name, want[i].name);
@@ -105,8 +105,8 @@ START_TEST(spec_conditions_name_child_parent_and_values)
 		{"adam.b2", "n", "/parameters/adam/parameters/b2/when/n", 1},
 	};
 
-	ck_assert_uint_eq(s->n_conds, N(want));
-	for (size_t i = 0; i < N(want); i++) {
+	ck_assert_uint_eq(s->n_conds, ROWS(want));
+	for (size_t i = 0; i < ROWS(want); i++) {
 		const struct sw_spec_cond *c = &s->conds[i];
 		char ptr[160];
 
@@ -265,22 +265,13 @@ START_TEST(spec_layer_of_a_conditional_parameter_is_warned_of)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("proto");
-	TCase *tcase = tcase_create("spec_space");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
 	tcase_add_test(tcase, spec_groups_are_flattened_in_their_order);
 	tcase_add_test(tcase, spec_value_of_a_grouped_parameter_is_found_by_its_whole_name);
 	tcase_add_test(tcase, spec_conditions_name_child_parent_and_values);
-	tcase_add_loop_test(tcase, spec_constraint_becomes_two_sums, 0, N(constraints));
-	tcase_add_loop_test(tcase, spec_rays_distribution_is_what_its_name_promises, 0, N(rays));
+	tcase_add_rows(tcase, spec_constraint_becomes_two_sums, constraints);
+	tcase_add_rows(tcase, spec_rays_distribution_is_what_its_name_promises, rays);
 	tcase_add_test(tcase, spec_value_is_found_among_values_of_every_kind);
 	tcase_add_test(tcase, spec_layer_of_a_conditional_parameter_is_warned_of);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -2,8 +2,8 @@
  * many. */
 #include "base/buf.h"
 #include "base/fault.h"
+#include "tests/run.h"
 #include "tests/spec/spec_text.h"
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -268,21 +268,12 @@ START_TEST(spec_space_without_memory_is_a_clean_error)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("proto");
-	TCase *tcase = tcase_create("spec_space_refused");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_add_loop_test(tcase, spec_bad_space_is_refused_at_its_place, 0, N(bad));
+	tcase_add_rows(tcase, spec_bad_space_is_refused_at_its_place, bad);
 	tcase_add_test(tcase, spec_name_with_its_groups_has_a_limit);
 	tcase_add_test(tcase, spec_over_a_limit_of_its_rules_is_refused);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, spec_space_without_memory_is_a_clean_error);
 #endif
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -2,8 +2,8 @@
 #include "base/fault.h"
 #include "base/memory.h"
 #include "spec/trainer_options.h"
+#include "tests/run.h"
 #include "tests/spec/spec_text.h"
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -309,7 +309,7 @@ static const struct {
 
 START_TEST(spec_likely_mistake_is_warned_of)
 {
-	check_warned(warned[_i].text, warned[_i].want, N(warned[_i].want));
+	check_warned(warned[_i].text, warned[_i].want, ROWS(warned[_i].want));
 }
 END_TEST
 
@@ -354,7 +354,7 @@ START_TEST(spec_with_integers_that_a_double_rounds_says_so_and_is_read)
 		{PARAM "{'min':0,'max':1152921504606846976,'q':1e6}}}", "", ""},
 	};
 
-	for (size_t i = 0; i < N(rows); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		cJSON *tree = parse(rows[i].text);
 		struct sw_spec *s = NULL;
 
@@ -448,19 +448,14 @@ START_TEST(spec_without_memory_fails_cleanly_at_each_call)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("proto");
-	TCase *tcase = tcase_create("spec");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_add_loop_test(tcase, spec_parameter_becomes_its_distribution, 0, N(params));
+	tcase_add_rows(tcase, spec_parameter_becomes_its_distribution, params);
 	tcase_add_test(tcase, spec_exponents_become_values_and_warn_where_they_look_like_values);
 	tcase_add_test(tcase, spec_defaults_are_those_of_the_docs);
 	tcase_add_test(tcase, spec_every_key_reaches_the_struct);
-	tcase_add_loop_test(tcase, spec_good_one_is_taken, 0, N(fine));
-	tcase_add_loop_test(tcase, spec_likely_mistake_is_warned_of, 0, N(warned));
+	tcase_add_rows(tcase, spec_good_one_is_taken, fine);
+	tcase_add_rows(tcase, spec_likely_mistake_is_warned_of, warned);
 	tcase_add_test(tcase, spec_warnings_over_the_limit_are_dropped);
 	tcase_add_test(tcase, spec_with_integers_that_a_double_rounds_says_so_and_is_read);
 	tcase_add_test(tcase, spec_over_a_limit_is_refused);
@@ -468,8 +463,4 @@ int main(void)
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, spec_without_memory_fails_cleanly_at_each_call);
 #endif
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

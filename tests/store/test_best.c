@@ -1,5 +1,6 @@
 /* tests/store/test_best.c — the best trials of each scope, against the plain computation. */
 #include "store/read.h"
+#include "tests/run.h"
 #include "tests/store/fixture.h"
 #include <math.h>
 
@@ -351,22 +352,10 @@ START_TEST(curve_goes_on_from_the_step_that_an_attempt_resumed_at)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("store best");
-	TCase *tcase = tcase_create("best");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 120);
-	tcase_add_loop_test(tcase, best_agrees_with_the_plain_computation, 0,
-			    (int)(sizeof scopes / sizeof scopes[0]));
-	tcase_add_loop_test(tcase, best_of_an_unknown_scope_is_refused, 0,
-			    (int)(sizeof bad_scopes / sizeof bad_scopes[0]));
+	tcase_add_rows(tcase, best_agrees_with_the_plain_computation, scopes);
+	tcase_add_rows(tcase, best_of_an_unknown_scope_is_refused, bad_scopes);
 	tcase_add_test(tcase, curve_goes_on_from_the_step_that_an_attempt_resumed_at);
 	tcase_add_test(tcase, best_of_means_that_overflow_leaves_them_out);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,6 +1,7 @@
 /* tests/store/test_fault.c — a disk that is full waits and heals; one that fails ends the store. */
 #include "base/fault.h"
 #include "store/read.h"
+#include "tests/run.h"
 #include "tests/store/fixture.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -330,13 +331,8 @@ START_TEST(open_with_a_failure_at_each_call_says_so)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("store faults");
-	TCase *tcase = tcase_create("fault");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
 	tcase_set_timeout(tcase, 240);
 	tcase_add_test(tcase, full_disk_waits_and_heals_with_nothing_lost);
 	tcase_add_test(tcase, file_locked_by_another_waits_and_heals);
@@ -345,12 +341,8 @@ int main(void)
 	tcase_add_test(tcase, stuck_store_acknowledges_nothing_until_there_is_space);
 	tcase_add_test(tcase, quota_exceeded_waits_and_heals);
 	tcase_add_test(tcase, close_of_a_stuck_store_gives_up_and_leaves_a_whole_file);
-	tcase_add_loop_test(tcase, io_failure_at_each_call_is_fatal_and_keeps_what_was_acknowledged,
-			    0, (int)(sizeof failures / sizeof failures[0]));
+	tcase_add_rows(tcase, io_failure_at_each_call_is_fatal_and_keeps_what_was_acknowledged,
+		       failures);
 	tcase_add_loop_test(tcase, open_with_a_failure_at_each_call_says_so, 0, 4);
 #endif
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,6 +1,7 @@
 /* tests/store/test_file.c — the file itself: private, versioned, and refused when it is not
  * right. */
 #include "store/internal.h"
+#include "tests/run.h"
 #include "tests/store/fixture.h"
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -302,22 +303,12 @@ START_TEST(creation_cut_short_leaves_nothing_in_the_way)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("store file");
-	TCase *tcase = tcase_create("file");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
 	tcase_set_timeout(tcase, 240);
 	tcase_add_test(tcase, file_is_private_whatever_the_umask);
-	tcase_add_loop_test(tcase, file_that_is_not_right_is_refused_with_a_line, 0,
-			    (int)(sizeof damages / sizeof damages[0]));
+	tcase_add_rows(tcase, file_that_is_not_right_is_refused_with_a_line, damages);
 	tcase_add_test(tcase, file_with_a_flipped_byte_is_refused_or_read);
 	tcase_add_test(tcase, schema_goes_up_step_by_step_and_whole_steps_only);
 	tcase_add_test(tcase, creation_cut_short_leaves_nothing_in_the_way);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

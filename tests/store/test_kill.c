@@ -1,5 +1,6 @@
 /* tests/store/test_kill.c — kill -9 in the middle of writing: what was acknowledged is there. */
 #include "store/read.h"
+#include "tests/run.h"
 #include "tests/store/fixture.h"
 #include <signal.h>
 #include <sys/stat.h>
@@ -159,18 +160,9 @@ START_TEST(log_cut_anywhere_leaves_whole_transactions)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("store kill");
-	TCase *tcase = tcase_create("kill");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
 	tcase_set_timeout(tcase, 240);
 	tcase_add_test(tcase, killed_writer_loses_nothing_it_acknowledged);
 	tcase_add_test(tcase, log_cut_anywhere_leaves_whole_transactions);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

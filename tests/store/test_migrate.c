@@ -1,6 +1,7 @@
 /* tests/store/test_migrate.c — files of every earlier version come up to this one, their rows as
  * they were; a program that knows less refuses the file. */
 #include "store/internal.h"
+#include "tests/run.h"
 #include "tests/store/fixture.h"
 
 extern const char sw_schema_sql[], sw_schema_2_sql[], sw_schema_3_sql[], sw_schema_4_sql[],
@@ -241,22 +242,12 @@ START_TEST(replay_reads_one_index_and_no_table)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("store migrate");
-	TCase *tcase = tcase_create("migrate");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 120);
 	tcase_add_loop_test(tcase, file_of_an_earlier_version_comes_up_with_its_rows, 1,
 			    SW_STORE_SCHEMA_VERSION);
 	tcase_add_loop_test(tcase, program_that_knows_less_refuses_the_file, 1,
 			    SW_STORE_SCHEMA_VERSION);
 	tcase_add_test(tcase, migrated_schema_is_that_of_a_new_file);
 	tcase_add_test(tcase, replay_reads_one_index_and_no_table);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,6 +1,7 @@
 /* tests/store/test_peek.c — a file opened to be looked at: what it is, what it leaves untouched. */
 #include "base/fault.h"
 #include "store/peek.h"
+#include "tests/run.h"
 #include "tests/store/fixture.h"
 #include <sys/stat.h>
 
@@ -214,12 +215,8 @@ START_TEST(peek_without_memory_is_refused_cleanly)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("peek");
-	TCase *tcase = tcase_create("peek");
-
-	suite_add_tcase(suite, tcase);
 	tcase_add_test(tcase, peek_of_a_store_in_use_is_a_snapshot_and_stops_no_commit);
 	tcase_add_test(tcase, peek_of_a_file_alone_leaves_nothing_beside_it);
 	tcase_add_test(tcase, peek_of_a_file_alone_that_is_opened_meanwhile_says_so);
@@ -228,9 +225,4 @@ int main(void)
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, peek_without_memory_is_refused_cleanly);
 #endif
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,5 +1,6 @@
 /* tests/store/test_reads.c — who is read for next, and what a read costs. */
 #include "store/internal.h"
+#include "tests/run.h"
 #include "tests/store/fixture.h"
 
 #define N 40
@@ -138,19 +139,10 @@ START_TEST(read_of_edits_and_enqueued_looks_at_no_other_event)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("store");
-	TCase *tc = tcase_create("reads");
-	SRunner *runner = srunner_create(suite);
-
-	tcase_add_checked_fixture(tc, setup, NULL);
-	tcase_add_test(tc, read_behind_what_another_has_queued_is_next);
-	tcase_add_test(tc, read_that_is_short_does_not_wait_for_a_long_one);
-	tcase_add_test(tc, read_of_edits_and_enqueued_looks_at_no_other_event);
-	suite_add_tcase(suite, tc);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	tcase_add_checked_fixture(tcase, setup, NULL);
+	tcase_add_test(tcase, read_behind_what_another_has_queued_is_next);
+	tcase_add_test(tcase, read_that_is_short_does_not_wait_for_a_long_one);
+	tcase_add_test(tcase, read_of_edits_and_enqueued_looks_at_no_other_event);
 }

@@ -1,5 +1,6 @@
 /* tests/store/test_rows.c — each kind of row comes back as it went in. */
 #include "store/read.h"
+#include "tests/run.h"
 #include "tests/store/fixture.h"
 #include "tests/store/seen.h"
 #include <math.h>
@@ -355,20 +356,9 @@ START_TEST(row_that_must_not_be_stored_is_refused_whole)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("rows");
-	TCase *tcase = tcase_create("rows");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 120);
-	tcase_add_loop_test(tcase, rows_written_come_back_the_same, 0,
-			    (int)(sizeof rows / sizeof rows[0]));
+	tcase_add_rows(tcase, rows_written_come_back_the_same, rows);
 	tcase_add_test(tcase, log_keeps_the_last_thousand_lines);
 	tcase_add_test(tcase, row_that_must_not_be_stored_is_refused_whole);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,6 +1,7 @@
 /* tests/store/test_store.c — the order of things: commits, callbacks, reads, bounds. */
 #include "base/fault.h"
 #include "store/internal.h"
+#include "tests/run.h"
 #include "tests/store/fixture.h"
 
 #define N 500
@@ -352,14 +353,8 @@ START_TEST(open_without_memory_fails_cleanly_at_each_call)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("store");
-	TCase *tcase = tcase_create("store");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, commit_callbacks_run_in_the_order_of_the_calls);
 	tcase_add_test(tcase, commit_from_a_callback_is_committed_too);
 	tcase_add_test(tcase, read_sees_every_write_enqueued_before_it);
@@ -374,8 +369,4 @@ int main(void)
 	tcase_add_test(tcase, store_without_memory_fails_cleanly_at_each_call);
 	tcase_add_test(tcase, open_without_memory_fails_cleanly_at_each_call);
 #endif
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

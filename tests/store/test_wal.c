@@ -1,7 +1,7 @@
 /* tests/store/test_wal.c — the walk over a log against SQLite itself: what it drops is told, and
  * nothing is told of a log of which nothing is lost. */
 #include "store/wal.h"
-#include <check.h>
+#include "tests/run.h"
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 #define PAGE  4096
 #define FRAME (24 + PAGE)
-#define ROWS  40
+#define ROW_N 40
 
 static char dir[64], live[96], copy[96], copy_wal[112];
 static sqlite3 *db;
@@ -110,7 +110,7 @@ static void change(off_t at, size_t n, unsigned char mask)
 static void check_told(const char *what, long at, int damaged)
 {
 	const struct sw_wal_lost lost = sw_wal_walk(copy_wal);
-	const int gone = ROWS - rows_found();
+	const int gone = ROW_N - rows_found();
 
 	ck_assert_msg(lost.commits <= gone && lost.commits >= gone - damaged,
 		      "%s at %ld: %lld told, %d gone", what, at, (long long)lost.commits, gone);
@@ -122,7 +122,7 @@ START_TEST(log_with_a_flipped_byte_tells_what_is_lost)
 	uint64_t x = 5;
 	int told = 0;
 
-	put_rows(ROWS);
+	put_rows(ROW_N);
 	for (int i = 0; i < 300; i++) {
 		copy_files();
 		x = x * 6364136223846793005U + 1442695040888963407U;
@@ -143,7 +143,7 @@ END_TEST
 
 START_TEST(log_with_a_hole_tells_what_is_lost)
 {
-	put_rows(ROWS);
+	put_rows(ROW_N);
 	copy_files();
 	for (off_t at = 0, size = wal_size(); at + 3 * FRAME < size; at += 2999) {
 		copy_files();
@@ -177,7 +177,7 @@ END_TEST
 
 START_TEST(log_that_ends_early_has_lost_nothing_that_could_be_told)
 {
-	put_rows(ROWS);
+	put_rows(ROW_N);
 	copy_files();
 	for (off_t size = wal_size(); size > 0; size -= 1009) {
 		ck_assert_int_eq(truncate(copy_wal, size), 0);
@@ -192,12 +192,12 @@ END_TEST
 
 START_TEST(log_of_a_new_run_says_nothing_of_the_old_frames_behind)
 {
-	put_rows(ROWS);
+	put_rows(ROW_N);
 	sql("PRAGMA wal_checkpoint(RESTART)");
 	put_rows(3);
 	copy_files();
 	ck_assert_int_gt(wal_size(), 32 + 20 * FRAME); /* they are there */
-	ck_assert_int_eq(rows_found(), ROWS + 3);
+	ck_assert_int_eq(rows_found(), ROW_N + 3);
 	copy_files();
 	ck_assert_int_eq(sw_wal_walk(copy_wal).commits, 0);
 	/* damage is told all the same, and only what is this run's */
@@ -225,13 +225,8 @@ START_TEST(log_says_nothing_of_a_commit_that_was_cut_short_and_written_over)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("store wal");
-	TCase *tcase = tcase_create("wal");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
 	tcase_set_timeout(tcase, 240);
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, log_with_a_flipped_byte_tells_what_is_lost);
@@ -240,8 +235,4 @@ int main(void)
 	tcase_add_test(tcase, log_that_ends_early_has_lost_nothing_that_could_be_told);
 	tcase_add_test(tcase, log_of_a_new_run_says_nothing_of_the_old_frames_behind);
 	tcase_add_test(tcase, log_says_nothing_of_a_commit_that_was_cut_short_and_written_over);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

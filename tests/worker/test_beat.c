@@ -1,6 +1,7 @@
 /* tests/worker/test_beat.c — all that may take long in a worker gives signs of life meanwhile. How
  * often each work beats is counted, not timed: here every beat is heard. */
 #include "base/beat.h"
+#include "tests/run.h"
 #include "tests/worker/trial.h"
 #include "worker/data/shuffle.h"
 #include <pthread.h>
@@ -132,7 +133,7 @@ static const struct {
 
 START_TEST(each_long_work_beats)
 {
-	for (size_t i = 0; i < sizeof works / sizeof *works; i++) {
+	for (size_t i = 0; i < ROWS(works); i++) {
 		beats = 0;
 		sw_beat_to(count, &beats, 0);
 		works[i].work();
@@ -225,20 +226,10 @@ START_TEST(lane_that_waits_for_the_data_set_of_another_beats)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("worker");
-	TCase *tcase = tcase_create("beat");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 60);
 	tcase_add_checked_fixture(tcase, trial_setup, trial_teardown);
 	tcase_add_test(tcase, each_long_work_beats);
 	tcase_add_test(tcase, beats_are_heard_at_most_every_so_often);
 	tcase_add_test(tcase, lane_that_waits_for_the_data_set_of_another_beats);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

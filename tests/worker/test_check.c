@@ -1,8 +1,8 @@
 /* tests/worker/test_check.c — what `sweep-worker check` says of whole specs. */
 #include "base/fault.h"
 #include "kernels/ops.h"
+#include "tests/run.h"
 #include "worker/check.h"
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -205,23 +205,13 @@ START_TEST(check_counts_the_memory_of_as_many_cores_as_there_are)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("worker");
-	TCase *tcase = tcase_create("check");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_add_loop_test(tcase, check_answers_one_object, 0, sizeof specs / sizeof *specs);
-	tcase_add_loop_test(tcase, check_finds_the_trial_that_takes_most_memory, 0,
-			    sizeof spaces / sizeof *spaces);
+	tcase_add_rows(tcase, check_answers_one_object, specs);
+	tcase_add_rows(tcase, check_finds_the_trial_that_takes_most_memory, spaces);
 	tcase_add_test(tcase, check_looks_at_what_the_constraints_leave);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, check_without_memory_answers_all_the_same);
 #endif
 	tcase_add_test(tcase, check_counts_the_memory_of_as_many_cores_as_there_are);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

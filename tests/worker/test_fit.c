@@ -1,5 +1,6 @@
 /* tests/worker/test_fit.c — a configuration trained once more, on all rows, and its file. */
 #include "base/fault.h"
+#include "tests/run.h"
 #include "tests/worker/data/data_set.h"
 #include "worker/fit.h"
 #include <math.h>
@@ -202,25 +203,13 @@ START_TEST(fit_that_fails_anywhere_leaves_what_was_there)
 END_TEST
 #endif
 
-#define N(a) (sizeof(a) / sizeof *(a))
-
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("worker");
-	TCase *tcase = tcase_create("fit");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 120);
 	tcase_add_checked_fixture(tcase, setup, folder_remove);
-	tcase_add_loop_test(tcase, fit_is_of_all_rows_and_as_long_as_it_is_asked, 0, N(lengths));
+	tcase_add_rows(tcase, fit_is_of_all_rows_and_as_long_as_it_is_asked, lengths);
 	tcase_add_test(tcase, fit_of_numbers_finds_their_line);
-	tcase_add_loop_test(tcase, fit_that_cannot_be_says_why_and_leaves_no_file, 0, N(wrong));
+	tcase_add_rows(tcase, fit_that_cannot_be_says_why_and_leaves_no_file, wrong);
 #ifdef SW_FAULTS
 	tcase_add_loop_test(tcase, fit_that_fails_anywhere_leaves_what_was_there, 0, 2);
 #endif
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -8,8 +8,8 @@
  */
 #include "kernels/cpu/cpu.h"
 #include "proto/json.h"
+#include "tests/run.h"
 #include "worker/net/net.h"
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -389,21 +389,12 @@ START_TEST(fixture_after_three_steps_is_where_the_reference_is)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("worker");
-	TCase *tcase = tcase_create("fixtures");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
 	tcase_set_timeout(tcase, 300);
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_loop_test(tcase, fixture_gives_the_reference_output_loss_and_gradients, 0,
-			    3 * sizeof names / sizeof *names);
+			    3 * ROWS(names));
 	tcase_add_loop_test(tcase, fixture_after_three_steps_is_where_the_reference_is, 0,
-			    4 * sizeof names / sizeof *names);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+			    4 * ROWS(names));
 }

@@ -1,9 +1,8 @@
 /* tests/worker/test_lanes.c — trials in several threads at once, on shared data sets: the curves of
  * trials alone. Under the thread sanitizer: what they share is locked. */
+#include "tests/run.h"
 #include "worker/train.h"
-#include <check.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define LANES  4
@@ -153,19 +152,9 @@ START_TEST(cache_keeps_what_is_held)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("worker/lanes");
-	TCase *tcase = tcase_create("lanes");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 120);
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_loop_test(tcase, lanes_at_once_have_the_curves_of_lanes_alone, 1, 3);
 	tcase_add_test(tcase, cache_keeps_what_is_held);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

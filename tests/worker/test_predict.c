@@ -1,6 +1,7 @@
 /* tests/worker/test_predict.c — models written by hand, of which the predictions are known; and
  * files that are no models, and rows that are not theirs. */
 #include "base/fault.h"
+#include "tests/run.h"
 #include "tests/worker/file/model_file.h"
 #include "worker/predict.h"
 #include <fcntl.h>
@@ -361,30 +362,18 @@ START_TEST(prediction_that_fails_anywhere_has_a_line)
 END_TEST
 #endif
 
-#define N(a) (sizeof(a) / sizeof *(a))
-
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("worker");
-	TCase *tcase = tcase_create("predict");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 120);
 	tcase_add_checked_fixture(tcase, folder_make, folder_remove);
-	tcase_add_loop_test(tcase, predictions_are_those_of_the_model, 0, N(good));
-	tcase_add_loop_test(tcase, rows_that_are_not_the_models_have_one_line, 0, N(bad));
+	tcase_add_rows(tcase, predictions_are_those_of_the_model, good);
+	tcase_add_rows(tcase, rows_that_are_not_the_models_have_one_line, bad);
 	tcase_add_test(tcase, rows_that_are_not_there_or_a_folder_have_one_line);
 	tcase_add_test(tcase, predictions_of_many_rows_are_in_their_order);
-	tcase_add_loop_test(tcase, model_that_makes_no_sense_has_one_line, 0, N(wrong));
+	tcase_add_rows(tcase, model_that_makes_no_sense_has_one_line, wrong);
 	tcase_add_test(tcase, model_of_any_other_length_is_refused);
 	tcase_add_test(tcase, model_with_any_byte_changed_is_read_or_refused);
 	tcase_add_test(tcase, predictions_that_nobody_reads_end_without_an_error);
 #ifdef SW_FAULTS
 	tcase_add_loop_test(tcase, prediction_that_fails_anywhere_has_a_line, 0, 6);
 #endif
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,5 +1,6 @@
 /* tests/worker/test_resume.c — a curve with interruptions equals the curve without, bit for bit. */
 #include "kernels/philox.h"
+#include "tests/run.h"
 #include "tests/worker/trial.h"
 
 #define EPOCHS 7
@@ -36,7 +37,7 @@ static const struct config configs[] = {
 	 "[{\"linear\": 8}, \"relu\", {\"linear\": 1}]",
 	 {.lr = 0.0001, .momentum = 0.5, .batch_size = 16}},
 };
-#define CONFIGS (sizeof configs / sizeof *configs)
+#define CONFIGS ROWS(configs)
 
 /* What one trial has to show: each epoch's metrics and, in the end, weights and optimizer state. */
 struct record {
@@ -260,22 +261,12 @@ START_TEST(resume_with_other_hyperparameters_begins_at_the_donors_weights)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("worker");
-	TCase *tcase = tcase_create("resume");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 120);
 	tcase_add_checked_fixture(tcase, trial_setup, trial_teardown);
 	tcase_add_loop_test(tcase, resume_after_any_epoch_continues_the_curve, 0, CONFIGS);
 	tcase_add_loop_test(tcase, resume_after_each_epoch_continues_the_curve, 0, CONFIGS);
 	tcase_add_loop_test(tcase, resume_from_the_last_checkpoint_after_a_stop_at_any_batch, 0,
 			    50);
 	tcase_add_test(tcase, resume_with_other_hyperparameters_begins_at_the_donors_weights);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,4 +1,5 @@
 /* tests/worker/test_run.c — trials that pause, go on and begin again, as the daemon sees them. */
+#include "tests/run.h"
 #include "tests/worker/trial_daemon.h"
 #include "worker/run.h"
 #include <fcntl.h>
@@ -423,17 +424,10 @@ START_TEST(run_that_diverges_leaves_no_checkpoint)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("worker");
-	TCase *tcase = tcase_create("run");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 60);
 	tcase_add_checked_fixture(tcase, trial_setup, trial_teardown);
-	tcase_add_loop_test(tcase, run_with_pauses_has_the_curve_of_one_without, 0,
-			    sizeof equal / sizeof *equal);
+	tcase_add_rows(tcase, run_with_pauses_has_the_curve_of_one_without, equal);
 	tcase_add_loop_test(tcase, run_whose_checkpoint_is_unusable_starts_from_scratch, 0, 2);
 	tcase_add_loop_test(tcase, run_whose_checkpoints_are_all_unusable_has_a_line_for_each, 0,
 			    2);
@@ -443,8 +437,4 @@ int main(void)
 	tcase_add_test(tcase, run_without_a_better_loss_ends_with_patience_as_its_cause);
 	tcase_add_test(tcase, run_that_is_lost_at_the_end_of_patience_ends_there);
 	tcase_add_test(tcase, run_that_diverges_leaves_no_checkpoint);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,9 +1,8 @@
 /* tests/worker/test_train.c — real training on the digits: it learns, and bit-equal twice. */
 #include "base/fault.h"
+#include "tests/run.h"
 #include "worker/train.h"
-#include <check.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define EPOCHS 8
@@ -215,14 +214,8 @@ START_TEST(train_that_fits_no_memory_says_so_before_it_takes_any)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("worker");
-	TCase *tcase = tcase_create("train");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 120);
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_loop_test(tcase, train_digits_learns_and_repeats_bit_for_bit, 0, 4);
 	tcase_add_test(tcase, train_regression_lowers_the_loss);
@@ -232,8 +225,4 @@ int main(void)
 	tcase_add_loop_test(tcase, train_without_memory_fails_cleanly_at_each_call, 0, 2);
 #endif
 	tcase_add_test(tcase, train_that_fits_no_memory_says_so_before_it_takes_any);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

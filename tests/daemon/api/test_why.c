@@ -3,7 +3,7 @@
 #include "daemon/api/why_words.h"
 #include "daemon/plan/plan.h"
 #include "proto/json.h"
-#include <check.h>
+#include "tests/run.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -185,21 +185,10 @@ START_TEST(threshold_turns_round_where_higher_is_better)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("why");
-	TCase *tcase = tcase_create("why");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_add_loop_test(tcase, decision_row_is_said_in_its_pruner_s_words, 0,
-			    (int)(sizeof words / sizeof words[0]));
-	tcase_add_loop_test(tcase, place_row_says_who_comes_before, 0,
-			    (int)(sizeof places / sizeof places[0]));
+	tcase_add_rows(tcase, decision_row_is_said_in_its_pruner_s_words, words);
+	tcase_add_rows(tcase, place_row_says_who_comes_before, places);
 	tcase_add_test(tcase, pruner_of_each_type_is_planned_with_its_settings);
 	tcase_add_test(tcase, threshold_turns_round_where_higher_is_better);
-	srunner_run_all(runner, CK_NORMAL);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -2,10 +2,9 @@
  * where. */
 #include "daemon/plan/metrics.h"
 #include "proto/json.h"
-#include <check.h>
+#include "tests/run.h"
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -109,20 +108,9 @@ START_TEST(metrics_that_are_many_leave_room_for_the_way_out)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("metrics");
-	TCase *tcase = tcase_create("read");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_add_loop_test(tcase, metrics_row_is_read_or_refused_at_its_place, 0,
-			    (int)(sizeof rows / sizeof rows[0]));
-	tcase_add_loop_test(tcase, metrics_missing_one_is_named_with_both_ways_out, 0,
-			    (int)(sizeof missing / sizeof missing[0]));
+	tcase_add_rows(tcase, metrics_row_is_read_or_refused_at_its_place, rows);
+	tcase_add_rows(tcase, metrics_missing_one_is_named_with_both_ways_out, missing);
 	tcase_add_test(tcase, metrics_that_are_many_leave_room_for_the_way_out);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -2,7 +2,7 @@
  * JSON. */
 #include "daemon/plan/plan.h"
 #include "proto/json.h"
-#include <check.h>
+#include "tests/run.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +77,7 @@ START_TEST(plan_values_come_back_as_the_spec_wrote_them)
 
 	ck_assert_msg(sw_plan_build(&sweep, spec, 1, 0, 0, NULL, &err) == SW_OK, "%s", err.msg);
 	ck_assert_uint_eq(sw_sweep_run_cap(sweep), 32);
-	for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
+	for (size_t i = 0; i < ROWS(want); i++) {
 		struct sw_buf text;
 
 		ck_assert_int_eq(sw_sweep_step(sweep, &ask, &actions, &err), SW_OK);
@@ -92,18 +92,8 @@ START_TEST(plan_values_come_back_as_the_spec_wrote_them)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("plan");
-	TCase *tcase = tcase_create("plan");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_add_loop_test(tcase, plan_of_a_bad_spec_names_the_field, 0,
-			    (int)(sizeof refused / sizeof refused[0]));
+	tcase_add_rows(tcase, plan_of_a_bad_spec_names_the_field, refused);
 	tcase_add_test(tcase, plan_values_come_back_as_the_spec_wrote_them);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -5,12 +5,10 @@
 #include "daemon/plan/plan.h"
 #include "proto/json.h"
 #include "sched/num/rng.h"
-#include <check.h>
+#include "tests/run.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define N(array) (sizeof(array) / sizeof(array)[0])
 
 /* Rows write ' for ". */
 static cJSON *parse(const char *text)
@@ -361,7 +359,7 @@ START_TEST(plan_constraint_of_the_spec_rules_the_space)
 			  "512']");
 	struct sw_space *space = space_of(spec);
 
-	for (size_t i = 0; i < N(rows); i++) {
+	for (size_t i = 0; i < ROWS(rows); i++) {
 		const struct sw_value values[] = {{.number = rows[i].a},
 						  {.number = rows[i].b},
 						  {.choice = rows[i].n},
@@ -402,26 +400,16 @@ START_TEST(plan_space_without_memory_is_a_clean_error)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("plan");
-	TCase *tcase = tcase_create("params");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, plan_any_point_comes_back_from_its_json_bit_for_bit);
 	tcase_add_test(tcase, plan_json_has_the_active_parameters_alone_in_their_groups);
-	tcase_add_loop_test(tcase, plan_point_may_be_given_in_part_and_in_either_form, 0, N(taken));
+	tcase_add_rows(tcase, plan_point_may_be_given_in_part_and_in_either_form, taken);
 	tcase_add_test(tcase, plan_value_beside_its_grid_by_rounding_is_moved_onto_it);
-	tcase_add_loop_test(tcase, plan_what_is_no_point_is_refused_at_its_place, 0, N(refused));
-	tcase_add_loop_test(tcase, plan_space_that_cannot_be_is_refused_at_its_place, 0, N(bad));
+	tcase_add_rows(tcase, plan_what_is_no_point_is_refused_at_its_place, refused);
+	tcase_add_rows(tcase, plan_space_that_cannot_be_is_refused_at_its_place, bad);
 	tcase_add_test(tcase, plan_constraint_of_the_spec_rules_the_space);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, plan_space_without_memory_is_a_clean_error);
 #endif
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,6 +1,6 @@
 /* tests/daemon/slot/test_card.c — what is judged of a GPU, reading by reading. */
 #include "daemon/slot/card.h"
-#include <check.h>
+#include "tests/run.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,7 +150,7 @@ START_TEST(card_that_is_hot_waits_until_it_has_cooled)
 	struct sw_card c;
 
 	sw_card_init(&c);
-	for (size_t i = 0; i < sizeof readings / sizeof readings[0]; i++) {
+	for (size_t i = 0; i < ROWS(readings); i++) {
 		struct sw_nvml_card r = quiet();
 
 		r.temp = readings[i].temp;
@@ -262,13 +262,8 @@ START_TEST(card_that_is_lost_or_silent_is_down_until_it_is_read_again)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("card");
-	TCase *tcase = tcase_create("judge");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
 	tcase_add_test(tcase, card_of_a_stranger_is_held_until_it_is_gone);
 	tcase_add_test(tcase, card_knows_its_own_workers_by_their_session);
 	tcase_add_test(tcase, card_is_given_out_again_when_its_memory_is_back);
@@ -277,8 +272,4 @@ int main(void)
 	tcase_add_test(tcase, card_without_processes_counts_what_came_with_ours);
 	tcase_add_test(tcase, card_that_was_hot_when_it_was_lost_is_hot_when_it_is_back);
 	tcase_add_test(tcase, card_that_is_lost_or_silent_is_down_until_it_is_read_again);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

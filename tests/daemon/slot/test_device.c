@@ -1,7 +1,7 @@
 /* tests/daemon/slot/test_device.c — what --devices means, and what it refuses. */
 #include "base/fault.h"
 #include "daemon/slot/device.h"
-#include <check.h>
+#include "tests/run.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -227,26 +227,14 @@ START_TEST(device_without_memory_fails_cleanly_at_each_call)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("device");
-	TCase *tcase = tcase_create("parse");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_add_loop_test(tcase, device_row_gives_its_slots_or_one_line, 0,
-			    (int)(sizeof rows / sizeof rows[0]));
-	tcase_add_loop_test(tcase, device_row_names_cards_of_the_machine, 0,
-			    sizeof machines / sizeof machines[0]);
-	tcase_add_loop_test(tcase, device_auto_says_what_it_leaves_out, 0,
-			    sizeof left_out / sizeof left_out[0]);
+	tcase_add_rows(tcase, device_row_gives_its_slots_or_one_line, rows);
+	tcase_add_rows(tcase, device_row_names_cards_of_the_machine, machines);
+	tcase_add_rows(tcase, device_auto_says_what_it_leaves_out, left_out);
 	tcase_add_test(tcase, device_auto_gives_at_least_one_slot);
 	tcase_add_test(tcase, device_row_gives_a_trial_lanes_by_its_part);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, device_without_memory_fails_cleanly_at_each_call);
 #endif
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

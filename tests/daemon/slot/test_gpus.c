@@ -4,7 +4,7 @@
 #include "daemon/daemon.h"
 #include "daemon/slot/gpus.h"
 #include "daemon/slot/supervisor.h"
-#include <check.h>
+#include "tests/run.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,21 +153,12 @@ START_TEST(gpus_without_memory_fail_cleanly_at_each_call)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("gpus");
-	TCase *tcase = tcase_create("stand-in");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, gpus_row_says_what_each_slot_may);
 	tcase_add_test(tcase, gpus_without_a_worker_wait_for_a_reading_that_began_since);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, gpus_without_memory_fail_cleanly_at_each_call);
 #endif
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "daemon/slot/card_poll.h"
-#include <check.h>
+#include "tests/run.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,13 +232,8 @@ START_TEST(poll_of_a_driver_that_hangs_is_left_alone)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("nvml");
-	TCase *tcase = tcase_create("stand-in");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, nvml_says_what_each_card_says_and_nothing_else);
 	tcase_add_test(tcase, nvml_keeps_the_processes_with_the_most_memory);
@@ -249,8 +244,4 @@ int main(void)
 	tcase_add_test(tcase, poll_reads_again_and_again_and_at_once_when_asked);
 	tcase_add_test(tcase, poll_says_why_nvml_does_not_work);
 	tcase_add_test(tcase, poll_of_a_driver_that_hangs_is_left_alone);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,7 +1,6 @@
 /* tests/daemon/sweep/test_changes.c — what has changed in a sweep since somebody looked. */
 #include "daemon/sweep/changes.h"
-#include <check.h>
-#include <stdlib.h>
+#include "tests/run.h"
 
 static struct sw_changes watched(uint64_t n)
 {
@@ -71,19 +70,10 @@ START_TEST(changes_too_many_to_name_overflow_until_all_are_seen)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *s = suite_create("changes");
-	TCase *t = tcase_create("changes");
-
-	tcase_add_test(t, changes_nobody_watches_name_no_trial);
-	tcase_add_test(t, changes_of_a_chatty_trial_name_it_once);
-	tcase_add_test(t, changes_seen_leave_the_later_ones);
-	tcase_add_test(t, changes_too_many_to_name_overflow_until_all_are_seen);
-	suite_add_tcase(s, t);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	const int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	tcase_add_test(tcase, changes_nobody_watches_name_no_trial);
+	tcase_add_test(tcase, changes_of_a_chatty_trial_name_it_once);
+	tcase_add_test(tcase, changes_seen_leave_the_later_ones);
+	tcase_add_test(tcase, changes_too_many_to_name_overflow_until_all_are_seen);
 }

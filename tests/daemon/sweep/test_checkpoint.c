@@ -6,7 +6,7 @@
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/host.h"
 #include "proto/json.h"
-#include <check.h>
+#include "tests/run.h"
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -238,19 +238,9 @@ START_TEST(checkpoint_budget_spares_the_best_and_what_a_child_begins_from)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("checkpoint");
-	TCase *tcase = tcase_create("kept");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, checkpoint_of_open_trials_stay_while_others_end, 0, 12);
 	tcase_add_loop_test(tcase, checkpoint_budget_spares_the_best_and_what_a_child_begins_from,
 			    0, 2);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

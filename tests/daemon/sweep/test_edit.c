@@ -6,7 +6,7 @@
 #include "daemon/sweep/edit.h"
 #include "daemon/sweep/host.h"
 #include "proto/json.h"
-#include <check.h>
+#include "tests/run.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -188,7 +188,7 @@ START_TEST(budget_counts_ended_and_live_attempts_on_gpus_alone)
 		{.started_ms = 1000, .slot = 1}, /* on cores */
 		{.started_ms = 1400, .slot = 4, .gpu = SW_RUN_GPU},
 	};
-	struct sw_daemon d = {.slots = slots, .slot_n = sizeof slots / sizeof slots[0]};
+	struct sw_daemon d = {.slots = slots, .slot_n = ROWS(slots)};
 	const struct sw_host h = {
 		.d = &d, .sweep = 1, .runs = runs, .budget = {.gpu_hours = 1, .gpu_ms = 70}};
 
@@ -198,21 +198,10 @@ START_TEST(budget_counts_ended_and_live_attempts_on_gpus_alone)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("edit");
-	TCase *tcase = tcase_create("edit");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_add_loop_test(tcase, edit_row_is_refused_at_its_place, 0,
-			    (int)(sizeof refused / sizeof refused[0]));
+	tcase_add_rows(tcase, edit_row_is_refused_at_its_place, refused);
 	tcase_add_test(tcase, edit_is_written_with_what_was_and_read_back_the_same);
 	tcase_add_test(tcase, budget_counts_ended_and_live_attempts_on_gpus_alone);
-	tcase_add_loop_test(tcase, budget_clock_row_runs_while_the_sweep_does, 0,
-			    (int)(sizeof clocks / sizeof clocks[0]));
-	srunner_run_all(runner, CK_NORMAL);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	tcase_add_rows(tcase, budget_clock_row_runs_while_the_sweep_does, clocks);
 }

@@ -4,7 +4,7 @@
 #include "daemon/plan/plan.h"
 #include "daemon/sweep/host.h"
 #include "proto/json.h"
-#include <check.h>
+#include "tests/run.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,17 +82,7 @@ START_TEST(host_row_comes_level_with_those_that_wait)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("host");
-	TCase *tcase = tcase_create("share");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_add_loop_test(tcase, host_row_comes_level_with_those_that_wait, 0,
-			    (int)(sizeof rows / sizeof rows[0]));
-	srunner_run_all(runner, CK_NORMAL);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	tcase_add_rows(tcase, host_row_comes_level_with_those_that_wait, rows);
 }

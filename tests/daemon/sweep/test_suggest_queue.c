@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "daemon/sweep/suggest_queue.h"
 #include "daemon/sweep/suggest_state.h"
-#include <check.h>
+#include "tests/run.h"
 #include <stdlib.h>
 
 /* A queue of n suggestions from trial 4, number 3 on; each knows its own trial. */
@@ -68,7 +68,7 @@ START_TEST(state_comes_back_from_its_text)
 	ck_assert_ptr_null(state);
 	ck_assert_uint_eq(n, 0);
 	static const char *const bad[] = {"0", "0g", "g0", "0A", "00 1"};
-	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+	for (size_t i = 0; i < ROWS(bad); i++) {
 		ck_assert_int_eq(sw_suggest_state_read(bad[i], &state, &n), SW_INVALID);
 		ck_assert_ptr_null(state);
 	}
@@ -93,21 +93,12 @@ START_TEST(prepared_push_without_memory_changes_nothing)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *s = suite_create("suggest queue");
-	TCase *t = tcase_create("suggest queue");
-
-	tcase_add_test(t, prepared_suggestions_leave_in_their_order);
-	tcase_add_test(t, prepared_suggestions_that_took_other_trials_for_pending_all_leave);
-	tcase_add_test(t, state_comes_back_from_its_text);
+	tcase_add_test(tcase, prepared_suggestions_leave_in_their_order);
+	tcase_add_test(tcase, prepared_suggestions_that_took_other_trials_for_pending_all_leave);
+	tcase_add_test(tcase, state_comes_back_from_its_text);
 #ifdef SW_FAULTS
-	tcase_add_test(t, prepared_push_without_memory_changes_nothing);
+	tcase_add_test(tcase, prepared_push_without_memory_changes_nothing);
 #endif
-	suite_add_tcase(s, t);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	const int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -7,6 +7,7 @@
 #include "daemon/verify/verify.h"
 #include "proto/json.h"
 #include "store/peek.h"
+#include "tests/run.h"
 #include "tests/store/fixture.h"
 #include <math.h>
 
@@ -362,22 +363,12 @@ START_TEST(want_of_memory_is_a_clean_error_and_no_difference)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("verify");
-	TCase *tcase = tcase_create("verify");
-
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, sweep_recorded_by_hand_replays_as_stored);
 	tcase_add_test(tcase, sweep_that_is_not_there_is_no_difference);
 	tcase_add_test(tcase, curves_are_those_that_were_reported);
 #ifdef SW_FAULTS
 	tcase_add_loop_test(tcase, want_of_memory_is_a_clean_error_and_no_difference, 0, 2);
 #endif
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

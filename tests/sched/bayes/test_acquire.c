@@ -1,6 +1,7 @@
 /* tests/sched/bayes/test_acquire.c — log EI against long doubles, down to where EI has
  * underflowed. */
 #include "sched/bayes/acquire.h"
+#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <math.h>
 
@@ -105,15 +106,10 @@ START_TEST(log_ei_gradient_equals_differences)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("acquire");
-	TCase *c = tcase_create("log ei");
-
-	tcase_add_test(c, log_h_everywhere_has_ten_digits);
-	tcase_add_test(c, log_h_far_below_underflow_is_finite_and_right);
-	tcase_add_test(c, log_h_derivative_equals_differences);
-	tcase_add_test(c, log_ei_gradient_equals_differences);
-	suite_add_tcase(suite, c);
-	return run_suite(suite);
+	tcase_add_test(tcase, log_h_everywhere_has_ten_digits);
+	tcase_add_test(tcase, log_h_far_below_underflow_is_finite_and_right);
+	tcase_add_test(tcase, log_h_derivative_equals_differences);
+	tcase_add_test(tcase, log_ei_gradient_equals_differences);
 }

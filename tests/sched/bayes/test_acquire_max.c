@@ -4,6 +4,7 @@
 #include "sched/bayes/acquire_max.h"
 #include "sched/num/probit.h"
 #include "sched/space/history.h"
+#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <math.h>
 
@@ -88,14 +89,9 @@ START_TEST(derivatives_equal_differences)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("acquire max");
-	TCase *c = tcase_create("log ei");
-
-	tcase_add_test(c, one_normal_is_the_closed_form);
-	tcase_add_loop_test(c, several_agree_with_thrown_numbers, 2, 5);
-	tcase_add_test(c, derivatives_equal_differences);
-	suite_add_tcase(suite, c);
-	return run_suite(suite);
+	tcase_add_test(tcase, one_normal_is_the_closed_form);
+	tcase_add_loop_test(tcase, several_agree_with_thrown_numbers, 2, 5);
+	tcase_add_test(tcase, derivatives_equal_differences);
 }

@@ -1,6 +1,7 @@
 /* tests/sched/bayes/test_bayes.c — the bayes sampler as its users meet it: it finds minima, it can
  * be stopped and started anywhere, and nothing that a trial may end with upsets it. */
 #include "base/fault.h"
+#include "tests/run.h"
 #include "tests/sched/bayes/bayes_run.h"
 #include <string.h>
 
@@ -421,27 +422,21 @@ START_TEST(every_failure_of_memory_is_clean)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("bayes");
-	TCase *c = tcase_create("sampler");
-
-	tcase_set_timeout(c, 120);
-	tcase_add_test(c, function_of_two_numbers_is_minimised_in_forty_trials);
-	tcase_add_test(c, mixed_space_is_kept_to_and_minimised);
-	tcase_add_test(c, restored_sampler_goes_on_byte_for_byte);
-	tcase_add_test(c, state_that_is_none_is_refused);
-	tcase_add_test(c, fifty_asks_at_once_are_fifty_points);
-	tcase_add_test(c, trials_without_results_spread_over_the_space);
-	tcase_add_test(c, results_of_any_size_do_no_harm);
-	tcase_add_test(c, failed_trials_are_kept_away_from);
-	tcase_add_test(c, nothing_but_failures_goes_on);
-	tcase_add_test(c, small_space_is_tried_out_without_repeats_and_then_goes_on);
-	tcase_add_test(c, constants_alone_are_given);
-	tcase_add_test(c, earlier_sweep_stands_for_the_first_points);
+	tcase_add_test(tcase, function_of_two_numbers_is_minimised_in_forty_trials);
+	tcase_add_test(tcase, mixed_space_is_kept_to_and_minimised);
+	tcase_add_test(tcase, restored_sampler_goes_on_byte_for_byte);
+	tcase_add_test(tcase, state_that_is_none_is_refused);
+	tcase_add_test(tcase, fifty_asks_at_once_are_fifty_points);
+	tcase_add_test(tcase, trials_without_results_spread_over_the_space);
+	tcase_add_test(tcase, results_of_any_size_do_no_harm);
+	tcase_add_test(tcase, failed_trials_are_kept_away_from);
+	tcase_add_test(tcase, nothing_but_failures_goes_on);
+	tcase_add_test(tcase, small_space_is_tried_out_without_repeats_and_then_goes_on);
+	tcase_add_test(tcase, constants_alone_are_given);
+	tcase_add_test(tcase, earlier_sweep_stands_for_the_first_points);
 #ifdef SW_FAULTS
-	tcase_add_test(c, every_failure_of_memory_is_clean);
+	tcase_add_test(tcase, every_failure_of_memory_is_clean);
 #endif
-	suite_add_tcase(suite, c);
-	return run_suite(suite);
 }

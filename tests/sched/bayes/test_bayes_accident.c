@@ -1,6 +1,7 @@
 /* tests/sched/bayes/test_bayes_accident.c — trials that fail: what their points explain the search
  * keeps away from, and what is scattered over all of them does not lead it astray. */
 #include "sched/bayes/bayes.h"
+#include "tests/run.h"
 #include "tests/sched/bayes/bayes_run.h"
 #include "tests/sched/pruner/rung.h"
 
@@ -388,20 +389,15 @@ START_TEST(scattered_failures_do_not_lead_astray_under_a_pruner)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("bayes_accident");
-	TCase *c = tcase_create("accident");
-
-	tcase_set_timeout(c, 120);
-	tcase_add_test(c, scattered_failures_do_not_lead_astray);
-	tcase_add_loop_test(c, search_keeps_away_from_where_all_fail, EDGE, BOTH + 1);
-	tcase_add_loop_test(c, verdicts_tell_scattered_failures_from_those_beyond_an_edge, 0, 2);
-	tcase_add_test(c, infeasible_trials_are_no_accidents);
-	tcase_add_loop_test(c, changed_verdicts_are_announced, 1, 3);
-	tcase_add_test(c, known_rows_are_told_apart_from_all);
-	tcase_add_loop_test(c, restored_sampler_goes_on_byte_for_byte, 1, 5);
-	tcase_add_loop_test(c, scattered_failures_do_not_lead_astray_under_a_pruner, 0, 2);
-	suite_add_tcase(suite, c);
-	return run_suite(suite);
+	tcase_add_test(tcase, scattered_failures_do_not_lead_astray);
+	tcase_add_loop_test(tcase, search_keeps_away_from_where_all_fail, EDGE, BOTH + 1);
+	tcase_add_loop_test(tcase, verdicts_tell_scattered_failures_from_those_beyond_an_edge, 0,
+			    2);
+	tcase_add_test(tcase, infeasible_trials_are_no_accidents);
+	tcase_add_loop_test(tcase, changed_verdicts_are_announced, 1, 3);
+	tcase_add_test(tcase, known_rows_are_told_apart_from_all);
+	tcase_add_loop_test(tcase, restored_sampler_goes_on_byte_for_byte, 1, 5);
+	tcase_add_loop_test(tcase, scattered_failures_do_not_lead_astray_under_a_pruner, 0, 2);
 }

@@ -1,6 +1,7 @@
 /* tests/sched/bayes/test_bayes_edges.c — histories that leave bayes little to go on: points that
  * failed again and again, trials none of which ends well, guesses that are taken back. */
 #include "sched/bayes/bayes.h"
+#include "tests/run.h"
 #include "tests/sched/bayes/bayes_run.h"
 #include "tests/sched/pruner/rung.h"
 #include <string.h>
@@ -140,16 +141,10 @@ START_TEST(state_of_the_version_before_is_read)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("bayes_edges");
-	TCase *c = tcase_create("edges");
-
-	tcase_set_timeout(c, 120);
-	tcase_add_test(c, best_point_that_failed_often_does_no_harm);
-	tcase_add_test(c, trials_that_all_fail_above_a_rung_do_no_harm);
-	tcase_add_test(c, pending_trial_that_changes_is_seen);
-	tcase_add_test(c, state_of_the_version_before_is_read);
-	suite_add_tcase(suite, c);
-	return run_suite(suite);
+	tcase_add_test(tcase, best_point_that_failed_often_does_no_harm);
+	tcase_add_test(tcase, trials_that_all_fail_above_a_rung_do_no_harm);
+	tcase_add_test(tcase, pending_trial_that_changes_is_seen);
+	tcase_add_test(tcase, state_of_the_version_before_is_read);
 }

@@ -3,6 +3,7 @@
 #include "base/fault.h"
 #include "sched/sampler/pareto.h"
 #include "sched/sampler/sampler.h"
+#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <math.h>
 #include <string.h>
@@ -216,18 +217,13 @@ START_TEST(every_failure_of_memory_is_clean)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("bayes metrics");
-	TCase *c = tcase_create("sampler");
-
-	tcase_set_timeout(c, 120);
-	tcase_add_loop_test(c, front_of_sixty_trials_covers_more_than_two_hundred_at_random, 2, 4);
-	tcase_add_test(c, restored_sampler_goes_on_byte_for_byte);
-	tcase_add_test(c, suggestion_says_by_what_it_was_chosen);
+	tcase_add_loop_test(tcase, front_of_sixty_trials_covers_more_than_two_hundred_at_random, 2,
+			    4);
+	tcase_add_test(tcase, restored_sampler_goes_on_byte_for_byte);
+	tcase_add_test(tcase, suggestion_says_by_what_it_was_chosen);
 #ifdef SW_FAULTS
-	tcase_add_test(c, every_failure_of_memory_is_clean);
+	tcase_add_test(tcase, every_failure_of_memory_is_clean);
 #endif
-	suite_add_tcase(suite, c);
-	return run_suite(suite);
 }

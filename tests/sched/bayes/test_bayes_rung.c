@@ -2,6 +2,7 @@
  * a stored state, low rungs do not mislead it, and nothing that a trial may do upsets it. */
 #include "base/fault.h"
 #include "sched/bayes/bayes.h"
+#include "tests/run.h"
 #include "tests/sched/pruner/rung.h"
 #include "tests/sched/suite.h"
 #include <math.h>
@@ -452,22 +453,16 @@ START_TEST(every_failure_of_memory_is_clean)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("bayes_rung");
-	TCase *c = tcase_create("rungs");
-
-	tcase_set_timeout(c, 120);
-	tcase_add_test(c, restored_sampler_goes_on_byte_for_byte);
-	tcase_add_test(c, asks_without_news_are_different_points_of_one_fit);
-	tcase_add_test(c, rungs_above_those_known_are_not_for_the_model_to_judge);
-	tcase_add_test(c, what_runs_below_the_top_is_believed_there);
-	tcase_add_test(c, curves_that_cross_lead_to_the_end_that_is_low);
-	tcase_add_test(c, results_of_any_size_and_failures_do_no_harm);
-	tcase_add_test(c, space_that_is_used_up_by_running_trials_goes_on);
+	tcase_add_test(tcase, restored_sampler_goes_on_byte_for_byte);
+	tcase_add_test(tcase, asks_without_news_are_different_points_of_one_fit);
+	tcase_add_test(tcase, rungs_above_those_known_are_not_for_the_model_to_judge);
+	tcase_add_test(tcase, what_runs_below_the_top_is_believed_there);
+	tcase_add_test(tcase, curves_that_cross_lead_to_the_end_that_is_low);
+	tcase_add_test(tcase, results_of_any_size_and_failures_do_no_harm);
+	tcase_add_test(tcase, space_that_is_used_up_by_running_trials_goes_on);
 #ifdef SW_FAULTS
-	tcase_add_test(c, every_failure_of_memory_is_clean);
+	tcase_add_test(tcase, every_failure_of_memory_is_clean);
 #endif
-	suite_add_tcase(suite, c);
-	return run_suite(suite);
 }

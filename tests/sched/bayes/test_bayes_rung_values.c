@@ -1,6 +1,7 @@
 /* tests/sched/bayes/test_bayes_rung_values.c — what bayes makes of values at rungs before a model
  * sees them: their alignment, and which of them stay. */
 #include "sched/bayes/bayes_rung.h"
+#include "tests/run.h"
 #include "tests/sched/pruner/rung.h"
 #include "tests/sched/suite.h"
 #include <math.h>
@@ -229,16 +230,10 @@ START_TEST(rows_are_bounded_and_keep_the_best_and_some_that_failed)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("bayes_rung_values");
-	TCase *c = tcase_create("values");
-
-	tcase_set_timeout(c, 120);
-	tcase_add_test(c, values_of_low_rungs_are_aligned_by_the_chain_of_regressions);
-	tcase_add_test(c, top_is_the_highest_rung_with_three_values);
-	tcase_add_test(c, ends_off_a_rung_have_their_value_at_the_last_one);
-	tcase_add_test(c, rows_are_bounded_and_keep_the_best_and_some_that_failed);
-	suite_add_tcase(suite, c);
-	return run_suite(suite);
+	tcase_add_test(tcase, values_of_low_rungs_are_aligned_by_the_chain_of_regressions);
+	tcase_add_test(tcase, top_is_the_highest_rung_with_three_values);
+	tcase_add_test(tcase, ends_off_a_rung_have_their_value_at_the_last_one);
+	tcase_add_test(tcase, rows_are_bounded_and_keep_the_best_and_some_that_failed);
 }

@@ -1,6 +1,7 @@
 /* tests/sched/bayes/test_bayes_warp.c — what matters within the last tenth of a parameter, as of a
  * momentum: the models learn to see it wider, keep that, and hand it on over a restart. */
 #include "sched/bayes/bayes.h"
+#include "tests/run.h"
 #include "tests/sched/bayes/bayes_run.h"
 #include <string.h>
 
@@ -110,14 +111,8 @@ START_TEST(warps_are_handed_on_over_a_restart)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("bayes_warp");
-	TCase *c = tcase_create("warp");
-
-	tcase_set_timeout(c, 120);
-	tcase_add_loop_test(c, warps_are_learned_and_kept, 1, 4);
-	tcase_add_test(c, warps_are_handed_on_over_a_restart);
-	suite_add_tcase(suite, c);
-	return run_suite(suite);
+	tcase_add_loop_test(tcase, warps_are_learned_and_kept, 1, 4);
+	tcase_add_test(tcase, warps_are_handed_on_over_a_restart);
 }

@@ -2,6 +2,7 @@
  * gradients. */
 #include "sched/bayes/gp.h"
 #include "sched/bayes/gp_internal.h"
+#include "tests/run.h"
 #include "tests/sched/bayes/gp_reference.h"
 #include "tests/sched/suite.h"
 #include <stdio.h>
@@ -302,7 +303,7 @@ START_TEST(gp_gradient_is_the_same_however_much_is_kept)
 	bench_init(&b, _i);
 	ck_assert_int_eq(sw_gp_lml(b.gp, b.X, b.z, N, b.theta, &lml[0], grad[0]), SW_OK);
 	ck_assert_uint_eq(b.gp->kept_n, N);
-	for (size_t k = 0; k < sizeof most / sizeof *most; k++) {
+	for (size_t k = 0; k < ROWS(most); k++) {
 		b.gp->kept_most = most[k];
 		ck_assert_int_eq(sw_gp_lml(b.gp, b.X, b.z, N, b.theta, &lml[1], grad[1]), SW_OK);
 		ck_assert_uint_lt(b.gp->kept_n, N);
@@ -375,12 +376,8 @@ START_TEST(gp_plain_fit_of_a_warped_process_is_the_fit_of_a_plain_one)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("gp");
-	TCase *tcase = tcase_create("reference");
-
-	suite_add_tcase(suite, tcase);
 	tcase_add_loop_test(tcase, gp_posterior_equals_the_dense_reference, 0, VARIANTS);
 	tcase_add_loop_test(tcase, gp_likelihood_and_objective_equal_the_dense_reference, 0,
 			    VARIANTS);
@@ -394,5 +391,4 @@ int main(void)
 	tcase_add_loop_test(tcase, gp_warps_a_coordinate_that_matters_near_its_end, 0, 2);
 	tcase_add_loop_test(tcase, gp_plain_fit_of_a_warped_process_is_the_fit_of_a_plain_one, 0,
 			    8);
-	return run_suite(suite);
 }

@@ -2,6 +2,7 @@
 #include "base/fault.h"
 #include "sched/bayes/gp.h"
 #include "sched/num/bfgs.h"
+#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <math.h>
 #include <stdbool.h>
@@ -394,12 +395,8 @@ START_TEST(bfgs_ends_at_its_limit_of_evaluations)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("gp_state");
-	TCase *tcase = tcase_create("state");
-
-	suite_add_tcase(suite, tcase);
 	tcase_add_unchecked_fixture(tcase, setup, NULL);
 	tcase_add_test(tcase, gp_rows_appended_equal_rows_set);
 	tcase_add_test(tcase, gp_believed_row_keeps_the_mean_and_lowers_the_variance);
@@ -411,7 +408,6 @@ int main(void)
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, gp_without_memory_says_so);
 #endif
-	tcase_add_loop_test(tcase, bfgs_finds_the_minimum_of_the_box, 0, ROWS(BOXES));
+	tcase_add_rows(tcase, bfgs_finds_the_minimum_of_the_box, BOXES);
 	tcase_add_test(tcase, bfgs_ends_at_its_limit_of_evaluations);
-	return run_suite(suite);
 }

@@ -1,6 +1,7 @@
 /* tests/sched/bayes/test_outcome.c — the three views: standardised, monotone, and there and
  * back. */
 #include "sched/bayes/outcome.h"
+#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <float.h>
 #include <math.h>
@@ -229,19 +230,14 @@ START_TEST(gain_of_equal_values_is_as_it_came)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("outcome");
-	TCase *c = tcase_create("views");
-
-	tcase_add_test(c, view_of_any_values_is_standardised_and_rising);
-	tcase_add_test(c, view_there_and_back_is_the_value);
-	tcase_add_test(c, view_of_equal_values_is_zero);
-	tcase_add_test(c, power_is_the_likeliest_of_the_grid);
-	tcase_add_test(c, diverged_losses_leave_the_good_ones_apart);
-	tcase_add_test(c, gain_is_a_difference_that_never_cancels);
-	tcase_add_test(c, gain_of_equal_values_is_as_it_came);
-	tcase_add_test(c, log_view_is_the_log_of_the_gap_to_the_best);
-	suite_add_tcase(suite, c);
-	return run_suite(suite);
+	tcase_add_test(tcase, view_of_any_values_is_standardised_and_rising);
+	tcase_add_test(tcase, view_there_and_back_is_the_value);
+	tcase_add_test(tcase, view_of_equal_values_is_zero);
+	tcase_add_test(tcase, power_is_the_likeliest_of_the_grid);
+	tcase_add_test(tcase, diverged_losses_leave_the_good_ones_apart);
+	tcase_add_test(tcase, gain_is_a_difference_that_never_cancels);
+	tcase_add_test(tcase, gain_of_equal_values_is_as_it_came);
+	tcase_add_test(tcase, log_view_is_the_log_of_the_gap_to_the_best);
 }

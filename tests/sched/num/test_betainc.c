@@ -1,6 +1,7 @@
 /* tests/sched/num/test_betainc.c — the beta distribution against values worked out in 60-digit
  * arithmetic, against closed forms, and against itself: there and back, in order, mirrored. */
 #include "sched/num/betainc.h"
+#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <float.h>
 #include <math.h>
@@ -152,18 +153,12 @@ START_TEST(beta_quantile_is_the_inverse_of_the_cdf)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("betainc");
-	TCase *tcase = tcase_create("beta");
-
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 60);
-	tcase_add_loop_test(tcase, beta_known_quantile_to_full_precision, 0, (int)ROWS(quantiles));
-	tcase_add_loop_test(tcase, beta_known_chance_to_full_precision, 0, (int)ROWS(chances));
+	tcase_add_rows(tcase, beta_known_quantile_to_full_precision, quantiles);
+	tcase_add_rows(tcase, beta_known_chance_to_full_precision, chances);
 	tcase_add_test(tcase, beta_of_closed_form_agrees_with_it);
 	tcase_add_test(tcase, beta_outside_its_range_is_certain);
 	tcase_add_loop_test(tcase, beta_quantile_is_the_inverse_of_the_cdf, 0,
 			    (int)(ROWS(shapes) * ROWS(shapes)));
-	return run_suite(suite);
 }

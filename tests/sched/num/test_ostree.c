@@ -2,6 +2,7 @@
  * and removals too. */
 #include "base/fault.h"
 #include "sched/num/ostree.h"
+#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <math.h>
 #include <string.h>
@@ -261,13 +262,8 @@ START_TEST(ostree_without_memory_keeps_what_it_had)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("ostree");
-	TCase *tcase = tcase_create("tree");
-
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 120);
 	tcase_add_loop_test(tcase, ostree_any_order_agrees_with_a_sorted_array, 0, 7);
 	tcase_add_test(tcase, ostree_of_many_rising_values_stays_balanced);
 	tcase_add_test(tcase, ostree_empty_has_nothing_below);
@@ -276,5 +272,4 @@ int main(void)
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, ostree_without_memory_keeps_what_it_had);
 #endif
-	return run_suite(suite);
 }

@@ -1,8 +1,8 @@
 /* tests/sched/num/test_permute.c — a bijection at every size, another one for every seed. */
 #include "sched/num/permute.h"
+#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <stdbool.h>
-#include <stdlib.h>
 
 START_TEST(permute_is_a_bijection_at_every_size)
 {
@@ -72,15 +72,10 @@ START_TEST(permute_shuffles_and_differs_by_seed)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("permute");
-	TCase *tcase = tcase_create("permute");
-
-	suite_add_tcase(suite, tcase);
 	tcase_add_test(tcase, permute_is_a_bijection_at_every_size);
 	tcase_add_test(tcase, permute_large_sizes_stay_inside);
 	tcase_add_test(tcase, permute_spreads_each_place_evenly_over_seeds);
 	tcase_add_test(tcase, permute_shuffles_and_differs_by_seed);
-	return run_suite(suite);
 }

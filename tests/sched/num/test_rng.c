@@ -1,5 +1,6 @@
 /* tests/sched/num/test_rng.c — draws that keep apart. */
 #include "sched/num/rng.h"
+#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <math.h>
 
@@ -45,14 +46,9 @@ START_TEST(rng_unit_is_even_and_below_one)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("rng");
-	TCase *tcase = tcase_create("philox");
-
-	suite_add_tcase(suite, tcase);
 	tcase_add_test(tcase, rng_zero_everything_is_the_first_answer);
 	tcase_add_test(tcase, rng_each_argument_changes_the_number);
 	tcase_add_test(tcase, rng_unit_is_even_and_below_one);
-	return run_suite(suite);
 }

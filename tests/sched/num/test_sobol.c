@@ -1,6 +1,7 @@
 /* tests/sched/num/test_sobol.c — the published sequence, and what scrambling must leave of it. */
 #include "sched/num/sobol.h"
 #include "sched/space/space.h"
+#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <stdbool.h>
 
@@ -131,18 +132,12 @@ START_TEST(sobol_scrambled_point_is_uniform_over_the_seeds)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("sobol");
-	TCase *tcase = tcase_create("points");
-
-	suite_add_tcase(suite, tcase);
 	tcase_add_test(tcase, sobol_first_points_are_the_published_ones);
-	tcase_add_loop_test(tcase, sobol_far_dimensions_agree_with_another_program, 0,
-			    (int)ROWS(far));
+	tcase_add_rows(tcase, sobol_far_dimensions_agree_with_another_program, far);
 	tcase_add_test(tcase, sobol_each_dimension_is_stratified);
 	tcase_add_test(tcase, sobol_first_two_dimensions_are_a_net);
 	tcase_add_test(tcase, sobol_points_are_functions_of_seed_and_number);
 	tcase_add_test(tcase, sobol_scrambled_point_is_uniform_over_the_seeds);
-	return run_suite(suite);
 }

@@ -4,6 +4,7 @@
  * says it.
  */
 #include "sched/pruner/rungs.h"
+#include "tests/run.h"
 #include "tests/sched/pruner/prune.h"
 
 static struct sw_pruner *make(uint64_t grace, uint64_t max_t, uint64_t rf, uint64_t brackets,
@@ -409,17 +410,12 @@ START_TEST(asha_report_without_memory_changes_nothing)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("asha");
-	TCase *tcase = tcase_create("rungs");
-
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 120);
-	tcase_add_loop_test(tcase, asha_row_gives_its_judgement, 0, (int)ROWS(rows));
-	tcase_add_loop_test(tcase, asha_ladder_has_its_rungs, 0, (int)ROWS(ladders));
+	tcase_add_rows(tcase, asha_row_gives_its_judgement, rows);
+	tcase_add_rows(tcase, asha_ladder_has_its_rungs, ladders);
 	tcase_add_test(tcase, asha_longest_ladder_has_64_rungs);
-	tcase_add_loop_test(tcase, asha_bad_config_is_refused, 0, (int)ROWS(refused));
+	tcase_add_rows(tcase, asha_bad_config_is_refused, refused);
 	tcase_add_test(tcase, asha_report_over_rungs_fills_each_with_its_own_value);
 	tcase_add_loop_test(tcase, asha_random_history_agrees_with_the_model, 0, 10);
 	tcase_add_test(tcase, asha_brackets_are_drawn_by_their_rungs);
@@ -427,5 +423,4 @@ int main(void)
 	tcase_add_test(tcase, asha_without_memory_is_not_made);
 	tcase_add_test(tcase, asha_report_without_memory_changes_nothing);
 #endif
-	return run_suite(suite);
 }

@@ -1,4 +1,5 @@
 /* tests/sched/pruner/test_hyperband.c — the bands of W&B against a plain list of values a band. */
+#include "tests/run.h"
 #include "tests/sched/pruner/prune.h"
 
 #define CONFIG(...)                                                                                \
@@ -239,19 +240,13 @@ START_TEST(hyperband_without_memory_changes_nothing)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("hyperband");
-	TCase *tcase = tcase_create("bands");
-
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 120);
-	tcase_add_loop_test(tcase, hyperband_ladder_has_its_bands, 0, (int)ROWS(ladders));
-	tcase_add_loop_test(tcase, hyperband_bad_config_is_refused, 0, (int)ROWS(refused));
+	tcase_add_rows(tcase, hyperband_ladder_has_its_bands, ladders);
+	tcase_add_rows(tcase, hyperband_bad_config_is_refused, refused);
 	tcase_add_loop_test(tcase, hyperband_random_history_agrees_with_the_model, 0, 10);
 	tcase_add_test(tcase, hyperband_stops_an_old_trial_by_what_came_later);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, hyperband_without_memory_changes_nothing);
 #endif
-	return run_suite(suite);
 }

@@ -1,5 +1,6 @@
 /* tests/sched/pruner/test_median.c — both medians against the formulas over plain lists of
  * reports. */
+#include "tests/run.h"
 #include "tests/sched/pruner/prune.h"
 #include <malloc.h>
 
@@ -277,20 +278,14 @@ START_TEST(median_without_memory_changes_nothing)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("median");
-	TCase *tcase = tcase_create("median");
-
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 120);
 	tcase_add_loop_test(tcase, median_random_history_agrees_with_the_formulas, 0, 10);
 	tcase_add_test(tcase, median_of_optuna_forgets_who_was_pruned);
 	tcase_add_loop_test(tcase, median_one_trial_and_equal_values_go_on, 0, 2);
 	tcase_add_test(tcase, median_of_two_huge_values_is_between_them);
-	tcase_add_loop_test(tcase, median_bad_config_is_refused, 0, (int)ROWS(refused));
+	tcase_add_rows(tcase, median_bad_config_is_refused, refused);
 #ifdef SW_FAULTS
 	tcase_add_loop_test(tcase, median_without_memory_changes_nothing, 0, 2);
 #endif
-	return run_suite(suite);
 }

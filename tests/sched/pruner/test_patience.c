@@ -1,5 +1,6 @@
 /* tests/sched/pruner/test_patience.c — patience and threshold: rules of a line or two, against the
  * same rule said over the whole list of reports. */
+#include "tests/run.h"
 #include "tests/sched/pruner/prune.h"
 
 #define PATIENCE(n, delta)                                                                         \
@@ -205,14 +206,9 @@ START_TEST(patience_without_memory_is_not_made)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("patience");
-	TCase *tcase = tcase_create("patience");
-
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 120);
-	tcase_add_loop_test(tcase, patience_bad_config_is_refused, 0, (int)ROWS(refused));
+	tcase_add_rows(tcase, patience_bad_config_is_refused, refused);
 	tcase_add_loop_test(tcase, patience_random_history_agrees_with_the_list, 0, 10);
 	tcase_add_test(tcase, patience_of_equal_values_runs_out);
 	tcase_add_loop_test(tcase, threshold_random_history_agrees_with_the_list, 0, 10);
@@ -221,5 +217,4 @@ int main(void)
 #ifdef SW_FAULTS
 	tcase_add_loop_test(tcase, patience_without_memory_is_not_made, 0, 3);
 #endif
-	return run_suite(suite);
 }

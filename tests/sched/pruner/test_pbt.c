@@ -2,6 +2,7 @@
  * the copies that are made of its best. */
 #include "sched/num/rng.h"
 #include "sched/pruner/pbt_explore.h"
+#include "tests/run.h"
 #include "tests/sched/pruner/prune.h"
 
 #define DEFAULTS                                                                                   \
@@ -433,16 +434,11 @@ START_TEST(explore_that_finds_nothing_keeps_the_donor)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("pbt");
-	TCase *tcase = tcase_create("population");
-
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 120);
 	tcase_add_loop_test(tcase, pbt_random_history_agrees_with_the_model, 0, 10);
 	tcase_add_test(tcase, pbt_one_member_goes_on_alone);
-	tcase_add_loop_test(tcase, pbt_bad_config_is_refused, 0, (int)ROWS(refused));
+	tcase_add_rows(tcase, pbt_bad_config_is_refused, refused);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, pbt_without_memory_changes_nothing);
 #endif
@@ -450,5 +446,4 @@ int main(void)
 	tcase_add_test(tcase, explore_resamples_and_keeps_what_may_not_change);
 	tcase_add_test(tcase, explore_keeps_constraints_and_ends_are_clipped);
 	tcase_add_test(tcase, explore_that_finds_nothing_keeps_the_donor);
-	return run_suite(suite);
 }

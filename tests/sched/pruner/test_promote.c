@@ -2,6 +2,7 @@
  * tests/sched/pruner/test_promote.c — promotion against the paper's get_job written out: all values
  * that a rung ever recorded in a list, the set of those that were promoted, and loops.
  */
+#include "tests/run.h"
 #include "tests/sched/pruner/prune.h"
 
 #define CONFIG(...)                                                                                \
@@ -435,22 +436,16 @@ START_TEST(promote_without_memory_changes_nothing)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("promote");
-	TCase *tcase = tcase_create("rungs");
-
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 120);
 	tcase_add_loop_test(tcase, promote_random_history_agrees_with_get_job, 0, 10);
 	tcase_add_test(tcase, promote_one_trial_pauses_and_waits);
 	tcase_add_test(tcase, promote_of_two_equal_ones_takes_the_earlier);
 	tcase_add_test(tcase, promote_last_leg_goes_to_max_t);
 	tcase_add_test(tcase, promote_with_its_only_rung_at_max_t_never_pauses);
-	tcase_add_loop_test(tcase, promote_ladder_has_its_top_rung, 0, (int)ROWS(ladders));
-	tcase_add_loop_test(tcase, promote_bad_config_is_refused, 0, (int)ROWS(refused));
+	tcase_add_rows(tcase, promote_ladder_has_its_top_rung, ladders);
+	tcase_add_rows(tcase, promote_bad_config_is_refused, refused);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, promote_without_memory_changes_nothing);
 #endif
-	return run_suite(suite);
 }

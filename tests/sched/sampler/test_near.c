@@ -1,6 +1,7 @@
 /* tests/sched/sampler/test_near.c — the nearest trials that were told. */
 #include "base/fault.h"
 #include "sched/sampler/near.h"
+#include "tests/run.h"
 #include "tests/sched/sampler/learn.h"
 
 START_TEST(near_finds_the_three_nearest_in_order)
@@ -141,12 +142,8 @@ START_TEST(near_each_failed_allocation_is_clean)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("near");
-	TCase *tcase = tcase_create("near");
-
-	suite_add_tcase(suite, tcase);
 	tcase_add_test(tcase, near_finds_the_three_nearest_in_order);
 	tcase_add_test(tcase, near_categories_differ_or_not);
 	tcase_add_test(tcase, near_knows_trials_from_their_first_rung_on);
@@ -154,5 +151,4 @@ int main(void)
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, near_each_failed_allocation_is_clean);
 #endif
-	return run_suite(suite);
 }

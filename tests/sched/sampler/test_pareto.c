@@ -2,6 +2,7 @@
  * counted cells and fronts whose volume is known. */
 #include "base/fault.h"
 #include "sched/sampler/pareto.h"
+#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <float.h>
 #include <math.h>
@@ -261,21 +262,16 @@ START_TEST(pareto_without_memory_says_so)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("pareto");
-	TCase *c = tcase_create("pareto");
-
-	tcase_add_loop_test(c, front_of_any_rows_is_what_no_row_beats, 0, SW_METRICS_MAX);
-	tcase_add_loop_test(c, volume_of_whole_numbers_is_the_cells_that_they_cover, 0, 6);
-	tcase_add_test(c, volume_of_a_known_front_is_the_sum_of_its_stairs);
-	tcase_add_test(c, volume_over_a_sphere_tends_to_what_it_leaves);
-	tcase_add_loop_test(c, volume_of_any_rows_agrees_with_thrown_points, 0, 5);
-	tcase_add_test(c, volume_beyond_its_work_or_any_number_is_refused);
-	tcase_add_test(c, reference_lies_beyond_the_worst);
+	tcase_add_loop_test(tcase, front_of_any_rows_is_what_no_row_beats, 0, SW_METRICS_MAX);
+	tcase_add_loop_test(tcase, volume_of_whole_numbers_is_the_cells_that_they_cover, 0, 6);
+	tcase_add_test(tcase, volume_of_a_known_front_is_the_sum_of_its_stairs);
+	tcase_add_test(tcase, volume_over_a_sphere_tends_to_what_it_leaves);
+	tcase_add_loop_test(tcase, volume_of_any_rows_agrees_with_thrown_points, 0, 5);
+	tcase_add_test(tcase, volume_beyond_its_work_or_any_number_is_refused);
+	tcase_add_test(tcase, reference_lies_beyond_the_worst);
 #ifdef SW_FAULTS
-	tcase_add_test(c, pareto_without_memory_says_so);
+	tcase_add_test(tcase, pareto_without_memory_says_so);
 #endif
-	suite_add_tcase(suite, c);
-	return run_suite(suite);
 }

@@ -3,6 +3,7 @@
 #include "base/fault.h"
 #include "sched/num/rng.h"
 #include "sched/sampler/sampler.h"
+#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <string.h>
 
@@ -188,19 +189,14 @@ START_TEST(sampler_without_memory_is_not_made)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("sampler");
-	TCase *tcase = tcase_create("samplers");
-
-	suite_add_tcase(suite, tcase);
 	tcase_add_test(tcase, grid_gives_each_point_once_last_parameter_fastest);
-	tcase_add_loop_test(tcase, grid_without_an_end_is_refused, 0, (int)ROWS(refused));
+	tcase_add_rows(tcase, grid_without_an_end_is_refused, refused);
 	tcase_add_test(tcase, grid_of_a_billion_points_is_the_largest);
 	tcase_add_test(tcase, random_trial_is_the_same_in_any_order);
 	tcase_add_test(tcase, sampler_name_finds_its_kind);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, sampler_without_memory_is_not_made);
 #endif
-	return run_suite(suite);
 }

@@ -2,6 +2,7 @@
  * distribution, with conditions and constraints, through histories in which anything may happen to
  * a trial: each suggestion is a point of the space, and one that a new sampler makes of the stored
  * state and the same history is the same to the last bit. */
+#include "tests/run.h"
 #include "tests/sched/sampler/learn.h"
 #include <math.h>
 #include <stdlib.h>
@@ -251,14 +252,9 @@ START_TEST(suggestions_are_points_of_any_space_and_can_be_made_again)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("sampler_any");
-	TCase *c = tcase_create("any");
-
-	tcase_set_timeout(c, 300);
-	tcase_add_loop_test(c, suggestions_are_points_of_any_space_and_can_be_made_again, 0,
+	tcase_set_timeout(tcase, 300);
+	tcase_add_loop_test(tcase, suggestions_are_points_of_any_space_and_can_be_made_again, 0,
 			    SW_SAMPLER_KIND_N);
-	suite_add_tcase(suite, c);
-	return run_suite(suite);
 }

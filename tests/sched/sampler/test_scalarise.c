@@ -3,6 +3,7 @@
 #include "base/fault.h"
 #include "sched/sampler/pareto.h"
 #include "sched/sampler/scalarise.h"
+#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <float.h>
 #include <math.h>
@@ -181,21 +182,16 @@ START_TEST(scalar_without_memory_says_so)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("scalarise");
-	TCase *c = tcase_create("scalarise");
-
-	tcase_add_loop_test(c, weights_of_any_draw_are_shares_with_equal_means, 2,
+	tcase_add_loop_test(tcase, weights_of_any_draw_are_shares_with_equal_means, 2,
 			    SW_METRICS_MAX + 1);
-	tcase_add_test(c, value_of_what_dominates_is_lower);
-	tcase_add_test(c, value_in_other_units_is_the_same);
-	tcase_add_test(c, value_of_many_weights_has_its_minimum_all_along_a_front);
-	tcase_add_test(c, range_beyond_the_usual_is_cut);
-	tcase_add_test(c, value_of_the_largest_numbers_is_finite);
+	tcase_add_test(tcase, value_of_what_dominates_is_lower);
+	tcase_add_test(tcase, value_in_other_units_is_the_same);
+	tcase_add_test(tcase, value_of_many_weights_has_its_minimum_all_along_a_front);
+	tcase_add_test(tcase, range_beyond_the_usual_is_cut);
+	tcase_add_test(tcase, value_of_the_largest_numbers_is_finite);
 #ifdef SW_FAULTS
-	tcase_add_test(c, scalar_without_memory_says_so);
+	tcase_add_test(tcase, scalar_without_memory_says_so);
 #endif
-	suite_add_tcase(suite, c);
-	return run_suite(suite);
 }

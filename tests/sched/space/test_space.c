@@ -1,6 +1,7 @@
 /* tests/sched/space/test_space.c — what a space accepts, what it refuses and how it says so. */
 #include "base/fault.h"
 #include "sched/space/space.h"
+#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <float.h>
 #include <math.h>
@@ -325,18 +326,13 @@ START_TEST(space_without_memory_keeps_what_it_had)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("space");
-	TCase *tcase = tcase_create("parameters");
-
-	suite_add_tcase(suite, tcase);
-	tcase_add_loop_test(tcase, space_meaningless_parameter_is_refused, 0, (int)ROWS(refused));
-	tcase_add_loop_test(tcase, space_parameter_has_its_levels, 0, (int)ROWS(accepted));
+	tcase_add_rows(tcase, space_meaningless_parameter_is_refused, refused);
+	tcase_add_rows(tcase, space_parameter_has_its_levels, accepted);
 	tcase_add_test(tcase, space_keeps_its_own_weights);
 	tcase_add_test(tcase, space_over_its_limit_is_refused);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, space_without_memory_keeps_what_it_had);
 #endif
-	return run_suite(suite);
 }

@@ -3,6 +3,7 @@
 #include "base/fault.h"
 #include "sched/sampler/sampler.h"
 #include "sched/space/space.h"
+#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <float.h>
 #include <math.h>
@@ -463,24 +464,17 @@ START_TEST(space_of_ordered_parameters_is_never_at_a_loss)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("space_constraint");
-	TCase *tcase = tcase_create("constraint");
-
-	suite_add_tcase(suite, tcase);
 	tcase_add_loop_test(tcase, space_of_ordered_parameters_is_never_at_a_loss, 0, 2);
-	tcase_add_loop_test(tcase, space_constraint_holds_exactly_where_it_says, 0,
-			    (int)ROWS(rows));
+	tcase_add_rows(tcase, space_constraint_holds_exactly_where_it_says, rows);
 	tcase_add_test(tcase, space_constraint_that_names_an_inactive_parameter_does_not_apply);
 	tcase_add_test(tcase, space_constraint_without_meaning_is_refused);
 	tcase_add_test(tcase, space_probe_finds_the_one_point_of_a_small_space);
 	tcase_add_test(tcase, space_probe_names_the_constraint_that_breaks_most);
-	tcase_add_loop_test(tcase, space_value_from_outside_is_checked_against_its_parameter, 0,
-			    (int)ROWS(values));
+	tcase_add_rows(tcase, space_value_from_outside_is_checked_against_its_parameter, values);
 	tcase_add_test(tcase, space_check_looks_at_active_parameters_and_at_constraints);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, space_constraint_without_memory_changes_nothing);
 #endif
-	return run_suite(suite);
 }

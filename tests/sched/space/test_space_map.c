@@ -3,6 +3,7 @@
 #include "sched/num/probit.h"
 #include "sched/num/rng.h"
 #include "sched/space/space.h"
+#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <float.h>
 #include <math.h>
@@ -394,14 +395,10 @@ START_TEST(probit_is_the_inverse_of_the_cdf)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("space_map");
-	TCase *tcase = tcase_create("map");
 	const int n = (int)ROWS(kinds);
 
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, space_any_point_decodes_inside_and_encodes_back, 0, n);
 	tcase_add_loop_test(tcase, space_each_level_is_in_order_and_encodes_back, 0, n);
 	tcase_add_loop_test(tcase, space_level_is_encoded_to_the_middle_of_what_decodes_to_it, 0,
@@ -409,9 +406,7 @@ int main(void)
 	tcase_add_test(tcase, space_multiple_of_a_decimal_prints_as_that_decimal);
 	tcase_add_test(tcase, space_value_outside_goes_to_the_nearest_end);
 	tcase_add_test(tcase, space_thin_category_is_skipped_without_harm);
-	tcase_add_loop_test(tcase, space_draws_have_the_named_distribution, 0, (int)ROWS(counts));
-	tcase_add_loop_test(tcase, probit_known_quantile_to_full_precision, 0,
-			    (int)ROWS(quantiles));
+	tcase_add_rows(tcase, space_draws_have_the_named_distribution, counts);
+	tcase_add_rows(tcase, probit_known_quantile_to_full_precision, quantiles);
 	tcase_add_test(tcase, probit_is_the_inverse_of_the_cdf);
-	return run_suite(suite);
 }

@@ -3,6 +3,7 @@
 #include "base/fault.h"
 #include "sched/sampler/sampler_internal.h"
 #include "sched/space/space.h"
+#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <math.h>
 #include <string.h>
@@ -403,16 +404,10 @@ START_TEST(space_with_few_points_without_memory_has_no_sampler)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("space_solve");
-	TCase *tcase = tcase_create("solve");
-
-	suite_add_tcase(suite, tcase);
-	tcase_add_loop_test(tcase, space_solve_finds_the_few_points_or_proves_that_there_are_none,
-			    0, (int)ROWS(few));
-	tcase_add_loop_test(tcase, space_with_few_points_has_a_suggestion_for_every_trial, 0,
-			    (int)ROWS(few));
+	tcase_add_rows(tcase, space_solve_finds_the_few_points_or_proves_that_there_are_none, few);
+	tcase_add_rows(tcase, space_with_few_points_has_a_suggestion_for_every_trial, few);
 	tcase_add_test(tcase, space_solve_keeps_what_is_fixed);
 	tcase_add_test(tcase, space_solve_divides_one_among_many);
 	tcase_add_test(tcase, space_solve_orders_integers);
@@ -424,5 +419,4 @@ int main(void)
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, space_with_few_points_without_memory_has_no_sampler);
 #endif
-	return run_suite(suite);
 }

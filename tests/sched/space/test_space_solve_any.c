@@ -1,6 +1,7 @@
 /* tests/sched/space/test_space_solve_any.c — the search for rare points beside a look at all of
  * them, in random small spaces. */
 #include "sched/space/space.h"
+#include "tests/run.h"
 #include "tests/sched/suite.h"
 
 #define SMALL_MOST 4
@@ -110,13 +111,7 @@ START_TEST(space_solve_is_right_beside_all_points)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("space_solve_any");
-	TCase *tcase = tcase_create("any");
-
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, space_solve_is_right_beside_all_points);
-	return run_suite(suite);
 }

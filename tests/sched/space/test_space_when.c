@@ -1,6 +1,7 @@
 /* tests/sched/space/test_space_when.c — which parameters are active at a point. */
 #include "base/fault.h"
 #include "sched/space/space.h"
+#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <string.h>
 
@@ -256,22 +257,16 @@ START_TEST(space_condition_without_memory_changes_nothing)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("space_when");
-	TCase *tcase = tcase_create("when");
-
-	suite_add_tcase(suite, tcase);
 	tcase_add_test(tcase, space_without_conditions_is_all_active);
 	tcase_add_test(tcase, space_child_is_active_where_all_its_parents_say_so);
 	tcase_add_test(tcase, space_canonical_points_of_one_configuration_have_equal_bits);
 	tcase_add_test(tcase, space_points_with_other_parameters_active_differ);
-	tcase_add_loop_test(tcase, space_condition_that_means_nothing_is_refused, 0,
-			    (int)ROWS(refused));
+	tcase_add_rows(tcase, space_condition_that_means_nothing_is_refused, refused);
 	tcase_add_test(tcase, space_conditions_in_a_circle_are_refused);
 	tcase_add_test(tcase, space_chain_as_long_as_can_be_is_settled);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, space_condition_without_memory_changes_nothing);
 #endif
-	return run_suite(suite);
 }

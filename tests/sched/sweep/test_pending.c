@@ -2,6 +2,7 @@
  * order. */
 #include "base/fault.h"
 #include "sched/sweep/pending.h"
+#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <stdbool.h>
 
@@ -58,15 +59,10 @@ START_TEST(pending_without_memory_keeps_what_it_had)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("pending");
-	TCase *tcase = tcase_create("heap");
-
-	suite_add_tcase(suite, tcase);
 	tcase_add_loop_test(tcase, pending_pops_the_lowest_each_time, 0, 5);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, pending_without_memory_keeps_what_it_had);
 #endif
-	return run_suite(suite);
 }

@@ -2,6 +2,7 @@
  * of any. */
 #include "base/fault.h"
 #include "sched/sweep/rerun.h"
+#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <math.h>
 
@@ -203,7 +204,7 @@ START_TEST(any_curves_under_any_lanes_add_up)
 	struct curves c = {.n = 0};
 
 	add_any(&c, (uint64_t)_i);
-	for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+	for (size_t k = 0; k < ROWS(kinds); k++) {
 		struct sw_rerun_config config = asha_of(&c, lanes);
 
 		config.pruner.kind = kinds[k];
@@ -260,21 +261,16 @@ START_TEST(want_of_memory_is_a_clean_error_wherever_it_comes)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *s = suite_create("rerun");
-	TCase *tc = tcase_create("rerun");
-
-	suite_add_tcase(s, tc);
-	tcase_add_loop_test(tc, asha_stops_those_that_a_hand_stops, 1, 5);
-	tcase_add_test(tc, metric_to_maximise_is_turned);
-	tcase_add_test(tc, pace_of_each_trial_is_its_own);
-	tcase_add_test(tc, ends_of_curves_are_told_apart);
-	tcase_add_test(tc, sweep_without_a_value_has_no_best);
-	tcase_add_loop_test(tc, any_curves_under_any_lanes_add_up, 0, 30);
-	tcase_add_test(tc, wrong_pruner_is_refused_with_its_key);
+	tcase_add_loop_test(tcase, asha_stops_those_that_a_hand_stops, 1, 5);
+	tcase_add_test(tcase, metric_to_maximise_is_turned);
+	tcase_add_test(tcase, pace_of_each_trial_is_its_own);
+	tcase_add_test(tcase, ends_of_curves_are_told_apart);
+	tcase_add_test(tcase, sweep_without_a_value_has_no_best);
+	tcase_add_loop_test(tcase, any_curves_under_any_lanes_add_up, 0, 30);
+	tcase_add_test(tcase, wrong_pruner_is_refused_with_its_key);
 #ifdef SW_FAULTS
-	tcase_add_test(tc, want_of_memory_is_a_clean_error_wherever_it_comes);
+	tcase_add_test(tcase, want_of_memory_is_a_clean_error_wherever_it_comes);
 #endif
-	return run_suite(s);
 }

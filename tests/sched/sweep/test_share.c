@@ -1,6 +1,7 @@
 /* tests/sched/sweep/test_share.c — which sweep gets the slot: a table, and hours of several
  * sweeps. */
 #include "sched/sweep/share.h"
+#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <float.h>
 
@@ -173,17 +174,12 @@ START_TEST(share_two_equal_sweeps_have_a_slot_each)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("share");
-	TCase *tcase = tcase_create("pick");
-
-	suite_add_tcase(suite, tcase);
-	tcase_add_loop_test(tcase, share_row_picks_its_sweep, 0, (int)ROWS(rows));
+	tcase_add_rows(tcase, share_row_picks_its_sweep, rows);
 	tcase_add_test(tcase, share_first_sweep_starts_at_zero);
 	tcase_add_test(tcase, share_of_any_weight_stays_an_account);
 	tcase_add_test(tcase, share_one_slot_alternates_by_time_and_a_newcomer_gets_no_backlog);
 	tcase_add_test(tcase, share_slots_of_several_sweeps_go_by_weight);
 	tcase_add_test(tcase, share_two_equal_sweeps_have_a_slot_each);
-	return run_suite(suite);
 }

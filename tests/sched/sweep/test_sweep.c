@@ -1,6 +1,7 @@
 /* tests/sched/sweep/test_sweep.c — the sweep's machine as stories: an event a line, and what it
  * causes. */
 #include "sched/sweep/sweep.h"
+#include "tests/run.h"
 #include "tests/sched/sweep/story.h"
 
 #define ASHA .pruner = {.kind = SW_PRUNER_ASHA, .asha = {1, 9, 3, 1, 3}}
@@ -433,12 +434,7 @@ START_TEST(sweep_story_goes_as_told)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("sweep");
-	TCase *tcase = tcase_create("machine");
-
-	suite_add_tcase(suite, tcase);
-	tcase_add_loop_test(tcase, sweep_story_goes_as_told, 0, (int)ROWS(stories));
-	return run_suite(suite);
+	tcase_add_rows(tcase, sweep_story_goes_as_told, stories);
 }

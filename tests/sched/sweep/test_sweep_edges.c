@@ -2,6 +2,7 @@
  * stories. */
 #include "base/fault.h"
 #include "sched/sweep/sweep.h"
+#include "tests/run.h"
 #include "tests/sched/sweep/script.h"
 
 #define ASHA .pruner = {.kind = SW_PRUNER_ASHA, .asha = {1, 9, 3, 1, 3}}
@@ -180,14 +181,9 @@ START_TEST(sweep_without_memory_is_not_made)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("sweep_edges");
-	TCase *tcase = tcase_create("machine");
-
-	suite_add_tcase(suite, tcase);
-	tcase_add_loop_test(tcase, sweep_bad_config_is_refused_and_the_space_stays_the_callers, 0,
-			    (int)ROWS(refused));
+	tcase_add_rows(tcase, sweep_bad_config_is_refused_and_the_space_stays_the_callers, refused);
 	tcase_add_test(tcase, sweep_without_parameters_is_refused);
 	tcase_add_test(tcase, sweep_answers_questions);
 	tcase_add_test(tcase, sweep_long_cause_is_cut_between_characters);
@@ -196,5 +192,4 @@ int main(void)
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, sweep_without_memory_is_not_made);
 #endif
-	return run_suite(suite);
 }

@@ -2,6 +2,7 @@
  * new ones get, and what the sampler may know. */
 #include "base/fault.h"
 #include "sched/sweep/sweep.h"
+#include "tests/run.h"
 #include "tests/sched/sweep/script.h"
 #include <math.h>
 
@@ -422,13 +423,8 @@ START_TEST(sweep_edit_without_memory_changes_nothing)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("sweep_edit");
-	TCase *tcase = tcase_create("ranges");
-
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, sweep_edited_range_holds_for_new_trials_alone, 0,
 			    4 * (int)ROWS(kinds));
 	tcase_add_test(tcase, sweep_sampler_that_learns_sees_what_lies_in_the_range);
@@ -437,7 +433,6 @@ int main(void)
 	tcase_add_test(tcase, sweep_narrowed_parent_may_leave_its_child_inactive);
 	tcase_add_test(tcase, sweep_range_that_leaves_nothing_is_refused);
 #ifdef SW_FAULTS
-	tcase_add_loop_test(tcase, sweep_edit_without_memory_changes_nothing, 0, (int)ROWS(kinds));
+	tcase_add_rows(tcase, sweep_edit_without_memory_changes_nothing, kinds);
 #endif
-	return run_suite(suite);
 }

@@ -1,6 +1,7 @@
 /* tests/sched/sweep/test_sweep_end.c — what ends a sweep early: a target, a plateau, a word; and
  * edits of numbers while it runs. */
 #include "sched/sweep/sweep.h"
+#include "tests/run.h"
 #include "tests/sched/sweep/story.h"
 #include <math.h>
 
@@ -312,14 +313,9 @@ START_TEST(sweep_plateau_agrees_with_its_formula)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("sweep_end");
-	TCase *tcase = tcase_create("ends");
-
-	suite_add_tcase(suite, tcase);
-	tcase_add_loop_test(tcase, sweep_story_goes_as_told, 0, (int)ROWS(stories));
-	tcase_add_loop_test(tcase, sweep_config_without_meaning_is_refused, 0, (int)ROWS(wrong));
+	tcase_add_rows(tcase, sweep_story_goes_as_told, stories);
+	tcase_add_rows(tcase, sweep_config_without_meaning_is_refused, wrong);
 	tcase_add_test(tcase, sweep_plateau_agrees_with_its_formula);
-	return run_suite(suite);
 }

@@ -3,6 +3,7 @@
  * and every member gets its turn. */
 #include "base/fault.h"
 #include "sched/sweep/sweep.h"
+#include "tests/run.h"
 #include "tests/sched/sweep/story.h"
 #include <math.h>
 
@@ -358,17 +359,12 @@ START_TEST(sweep_child_without_memory_changes_nothing)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("sweep_pbt");
-	TCase *tcase = tcase_create("pbt");
-
-	suite_add_tcase(suite, tcase);
 	tcase_set_timeout(tcase, 240);
-	tcase_add_loop_test(tcase, sweep_story_goes_as_told, 0, (int)ROWS(stories));
+	tcase_add_rows(tcase, sweep_story_goes_as_told, stories);
 	tcase_add_test(tcase, sweep_population_stays_as_large_as_it_was);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, sweep_child_without_memory_changes_nothing);
 #endif
-	return run_suite(suite);
 }

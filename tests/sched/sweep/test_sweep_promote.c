@@ -3,6 +3,7 @@
  * Algorithm 2), in which a free lane looks at every rung from the top and sorts all that it ever
  * recorded. */
 #include "sched/sweep/sweep.h"
+#include "tests/run.h"
 #include "tests/sched/pruner/promote_model.h"
 #include "tests/sched/sweep/story.h"
 #include <math.h>
@@ -413,16 +414,11 @@ START_TEST(sweep_wants_suggestions_counts_the_promotions_before_them)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("sweep_promote");
-	TCase *tcase = tcase_create("promote");
-
-	suite_add_tcase(suite, tcase);
 	tcase_set_timeout(tcase, 240);
-	tcase_add_loop_test(tcase, sweep_story_goes_as_told, 0, (int)ROWS(stories));
+	tcase_add_rows(tcase, sweep_story_goes_as_told, stories);
 	tcase_add_test(tcase, sweep_place_says_where_a_paused_trial_stands);
 	tcase_add_loop_test(tcase, sweep_promote_hands_out_what_get_job_would, 0, 3);
 	tcase_add_test(tcase, sweep_wants_suggestions_counts_the_promotions_before_them);
-	return run_suite(suite);
 }

@@ -5,6 +5,7 @@
  */
 #include "base/fault.h"
 #include "sched/sweep/sweep.h"
+#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <math.h>
 #include <string.h>
@@ -389,17 +390,12 @@ START_TEST(sweep_without_memory_changes_nothing_at_any_event)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("sweep_random");
-	TCase *tcase = tcase_create("events");
-
-	suite_add_tcase(suite, tcase);
 	tcase_set_timeout(tcase, 240);
 	tcase_add_loop_test(tcase, sweep_random_events_keep_the_invariant_and_replay_alike, 0, 5);
 	tcase_add_test(tcase, sweep_budget_is_used_exactly);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, sweep_without_memory_changes_nothing_at_any_event);
 #endif
-	return run_suite(suite);
 }

@@ -1,6 +1,7 @@
 /* tests/sched/sweep/test_sweep_settle.c — a sweep's end in slices: what it allows meanwhile, and
  * that in the end it is the end that it would have been in one step. */
 #include "sched/sweep/sweep.h"
+#include "tests/run.h"
 #include "tests/sched/sweep/story.h"
 
 #define PROMOTE .pruner = {.kind = SW_PRUNER_PROMOTE, .asha = {1, 9, 3, 1, 3}}
@@ -281,15 +282,9 @@ START_TEST(sweep_slice_is_bounded_where_most_have_ended)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("sweep_settle");
-	TCase *tcase = tcase_create("slices");
-
-	tcase_set_timeout(tcase, 60);
-	suite_add_tcase(suite, tcase);
-	tcase_add_loop_test(tcase, sweep_story_goes_as_told, 0, (int)ROWS(stories));
+	tcase_add_rows(tcase, sweep_story_goes_as_told, stories);
 	tcase_add_test(tcase, sweep_settled_in_slices_ends_as_in_one_step);
 	tcase_add_test(tcase, sweep_slice_is_bounded_where_most_have_ended);
-	return run_suite(suite);
 }

@@ -1,5 +1,6 @@
 /* tests/sched/sweep/test_trial.c — the trial's states: every pair of them, and their names. */
 #include "sched/sweep/trial.h"
+#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <signal.h>
 #include <string.h>
@@ -59,12 +60,8 @@ START_TEST(trial_unknown_name_is_refused)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("trial");
-	TCase *tcase = tcase_create("states");
-
-	suite_add_tcase(suite, tcase);
 	tcase_add_loop_test(tcase, trial_pair_of_states_moves_as_drawn, 0,
 			    SW_TRIAL_STATE_N * SW_TRIAL_STATE_N);
 #ifndef NDEBUG
@@ -72,5 +69,4 @@ int main(void)
 #endif
 	tcase_add_loop_test(tcase, trial_name_finds_its_state, 0, SW_TRIAL_STATE_N);
 	tcase_add_test(tcase, trial_unknown_name_is_refused);
-	return run_suite(suite);
 }

@@ -1,4 +1,5 @@
 /* tests/sched/tpe/test_bohb.c — which rung the model is made of, and how much of it is chance. */
+#include "tests/run.h"
 #include "tests/sched/sampler/learn.h"
 #include <math.h>
 
@@ -82,16 +83,9 @@ START_TEST(bohb_same_history_gives_the_same_suggestion)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("bohb");
-	TCase *tcase = tcase_create("suggest");
-
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 60);
-	tcase_add_loop_test(tcase, bohb_learns_from_the_highest_rung_with_enough_results, 0,
-			    (int)ROWS(reached));
+	tcase_add_rows(tcase, bohb_learns_from_the_highest_rung_with_enough_results, reached);
 	tcase_add_test(tcase, bohb_a_third_is_random);
 	tcase_add_test(tcase, bohb_same_history_gives_the_same_suggestion);
-	return run_suite(suite);
 }

@@ -1,6 +1,7 @@
 /* tests/sched/tpe/test_tpe.c — what a user relies on: it learns, it keeps to the space, it can be
  * replayed. */
 #include "base/fault.h"
+#include "tests/run.h"
 #include "tests/sched/sampler/learn.h"
 #include <math.h>
 
@@ -419,13 +420,8 @@ START_TEST(tpe_each_failed_allocation_is_clean)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("tpe");
-	TCase *tcase = tcase_create("suggest");
-
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, tpe_starts_with_sobol_and_says_what_it_knew);
 	tcase_add_loop_test(tcase, tpe_same_history_gives_the_same_suggestion, 0, 2);
 	tcase_add_test(tcase, tpe_long_history_gives_the_same_suggestion);
@@ -433,8 +429,7 @@ int main(void)
 	tcase_add_test(tcase, tpe_fifty_at_once_keep_apart);
 	tcase_add_test(tcase, tpe_small_space_is_tried_without_repetition);
 	tcase_add_test(tcase, tpe_leaves_the_infeasible_half);
-	tcase_add_loop_test(tcase, tpe_pruned_trials_come_after_completed_ones, 0,
-			    (int)ROWS(ranked));
+	tcase_add_rows(tcase, tpe_pruned_trials_come_after_completed_ones, ranked);
 	tcase_add_test(tcase, tpe_priors_count_as_results);
 	tcase_add_test(tcase, tpe_constraints_hold);
 	tcase_add_test(tcase, tpe_impossible_constraint_is_an_error);
@@ -443,5 +438,4 @@ int main(void)
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, tpe_each_failed_allocation_is_clean);
 #endif
-	return run_suite(suite);
 }

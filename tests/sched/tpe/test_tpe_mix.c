@@ -1,6 +1,7 @@
 /* tests/sched/tpe/test_tpe_mix.c — the estimator of tpe on one axis: whatever the kind of
  * parameter, the chances of all that it can be have a sum of 1. */
 #include "sched/tpe/tpe.h"
+#include "tests/run.h"
 #include "tests/sched/sampler/learn.h"
 #include <math.h>
 
@@ -101,14 +102,8 @@ START_TEST(tpe_chance_of_a_level_without_kernels_is_its_share)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("tpe_mix");
-	TCase *tcase = tcase_create("mix");
-
-	suite_add_tcase(suite, tcase);
-	tcase_add_loop_test(tcase, tpe_chances_of_one_axis_have_a_sum_of_one, 0, (int)ROWS(rows));
-	tcase_add_loop_test(tcase, tpe_chance_of_a_level_without_kernels_is_its_share, 0,
-			    (int)ROWS(rows));
-	return run_suite(suite);
+	tcase_add_rows(tcase, tpe_chances_of_one_axis_have_a_sum_of_one, rows);
+	tcase_add_rows(tcase, tpe_chance_of_a_level_without_kernels_is_its_share, rows);
 }

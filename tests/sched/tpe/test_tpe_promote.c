@@ -1,5 +1,6 @@
 /* tests/sched/tpe/test_tpe_promote.c — tpe where trials pause at their rungs and may never end:
  * what they had there teaches at once. */
+#include "tests/run.h"
 #include "tests/sched/sampler/learn.h"
 #include <math.h>
 
@@ -163,18 +164,11 @@ START_TEST(tpe_promote_same_history_gives_the_same_suggestion)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("tpe_promote");
-	TCase *tcase = tcase_create("suggest");
-
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, tpe_promote_learns_from_those_that_wait);
-	tcase_add_loop_test(tcase, tpe_promote_ranks_by_how_far_a_trial_came, 0,
-			    (int)ROWS(further));
+	tcase_add_rows(tcase, tpe_promote_ranks_by_how_far_a_trial_came, further);
 	tcase_add_test(tcase, tpe_promote_forgets_the_rung_of_who_failed_later);
-	tcase_add_loop_test(tcase, tpe_promote_counts_a_trial_once, 0, (int)ROWS(lasts));
+	tcase_add_rows(tcase, tpe_promote_counts_a_trial_once, lasts);
 	tcase_add_loop_test(tcase, tpe_promote_same_history_gives_the_same_suggestion, 0, 2);
-	return run_suite(suite);
 }

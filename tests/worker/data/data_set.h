@@ -5,8 +5,8 @@
 
 #include "base/fault.h"
 #include "proto/json.h"
+#include "tests/run.h"
 #include "worker/data/data.h"
-#include <check.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -183,21 +183,6 @@ static inline void damage_put(const struct damage *d, const void *bytes, size_t 
 		snprintf(path, sizeof path, "%s/%s", folder, d->file);
 		unlink(path);
 	}
-}
-
-static inline int run_case(const char *name, void (*add)(TCase *))
-{
-	Suite *suite = suite_create("worker");
-	TCase *tcase = tcase_create(name);
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_add_checked_fixture(tcase, folder_make, folder_remove);
-	add(tcase);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 #endif

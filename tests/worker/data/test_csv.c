@@ -1,9 +1,8 @@
 /* tests/worker/data/test_csv.c — CSV files, whole and broken, with the exact line each one gets. */
 #include "base/fault.h"
+#include "tests/run.h"
 #include "worker/data/data_csv.h"
-#include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -102,7 +101,7 @@ START_TEST(csv_of_every_dialect_is_read)
 	};
 	const float want[] = {1, -2.5f, 30, 0.5f};
 
-	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+	for (size_t i = 0; i < ROWS(texts); i++) {
 		struct sw_err err = SW_ERR_INIT;
 		struct sw_csv csv;
 
@@ -185,23 +184,14 @@ START_TEST(csv_fails_cleanly_at_each_point)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("worker");
-	TCase *tcase = tcase_create("csv");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
 	tcase_add_checked_fixture(tcase, NULL, teardown);
-	tcase_add_loop_test(tcase, csv_malformed_gives_its_line, 0, sizeof bad / sizeof *bad);
+	tcase_add_rows(tcase, csv_malformed_gives_its_line, bad);
 	tcase_add_test(tcase, csv_of_every_dialect_is_read);
 	tcase_add_test(tcase, csv_quoted_cells_keep_commas_quotes_and_lines);
 	tcase_add_test(tcase, csv_missing_or_no_file_is_said);
 #ifdef SW_FAULTS
 	tcase_add_loop_test(tcase, csv_fails_cleanly_at_each_point, 0, 2);
 #endif
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

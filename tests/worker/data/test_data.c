@@ -2,12 +2,11 @@
  * options. */
 #include "base/fault.h"
 #include "proto/json.h"
+#include "tests/run.h"
 #include "worker/data/data.h"
 #include "worker/net/trainer.h"
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -95,7 +94,7 @@ START_TEST(classes_are_numbered_in_sorted_order)
 		{"a,y\n0,10\n1,9\n2,x\n3,10\n", {0, 1, 2, 0}},    /* one word: all by text */
 	};
 
-	for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
+	for (size_t t = 0; t < ROWS(tables); t++) {
 		struct sw_err err = SW_ERR_INIT;
 		struct sw_data data;
 		unsigned seen = 0;
@@ -324,29 +323,17 @@ START_TEST(trainer_takes_parameter_then_literal_then_default)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("worker");
-	TCase *tcase = tcase_create("data");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
 	tcase_add_checked_fixture(tcase, NULL, teardown);
-	tcase_add_loop_test(tcase, source_wrong_gives_its_line, 0,
-			    sizeof sources / sizeof *sources);
+	tcase_add_rows(tcase, source_wrong_gives_its_line, sources);
 	tcase_add_test(tcase, classes_are_numbered_in_sorted_order);
 	tcase_add_test(tcase, standardising_uses_the_training_rows_alone);
-	tcase_add_loop_test(tcase, data_unfit_for_the_loss_gives_its_line, 0,
-			    sizeof unfit / sizeof *unfit);
+	tcase_add_rows(tcase, data_unfit_for_the_loss_gives_its_line, unfit);
 	tcase_add_test(tcase, cache_reads_once_until_something_changes);
 	tcase_add_test(tcase, cache_is_trimmed_to_bytes_but_for_what_is_held);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, data_without_memory_fails_cleanly_at_each_call);
 #endif
-	tcase_add_loop_test(tcase, trainer_takes_parameter_then_literal_then_default, 0,
-			    sizeof options / sizeof *options);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	tcase_add_rows(tcase, trainer_takes_parameter_then_literal_then_default, options);
 }

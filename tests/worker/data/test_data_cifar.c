@@ -1,5 +1,6 @@
 /* tests/worker/data/test_data_cifar.c — CIFAR's binary files: whole ones byte for byte, damaged
  * ones with the line each gets; splits, the test part, normalisation. */
+#include "tests/run.h"
 #include "tests/worker/data/data_set.h"
 #include <math.h>
 
@@ -115,7 +116,7 @@ START_TEST(cifar_names_its_classes_where_a_file_does)
 	struct sw_data data;
 
 	ten_put();
-	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+	for (size_t i = 0; i < ROWS(table); i++) {
 		if (table[i].text)
 			put("batches.meta.txt", table[i].text, strlen(table[i].text));
 		load_ok(&data, TEN, as_classes);
@@ -309,22 +310,17 @@ START_TEST(cache_sees_that_any_file_changed)
 }
 END_TEST
 
-static void add(TCase *tcase)
+SUITE(tcase)
 {
+	tcase_add_checked_fixture(tcase, folder_make, folder_remove);
 	tcase_add_test(tcase, cifar10_is_split_by_seed_with_every_row_once);
 	tcase_add_test(tcase, cifar10_validates_on_its_test_part);
 	tcase_add_test(tcase, cifar_names_its_classes_where_a_file_does);
 	tcase_add_test(tcase, cifar100_has_fine_or_coarse_labels);
 	tcase_add_test(tcase, channels_are_measured_on_the_training_rows);
 	tcase_add_test(tcase, channels_take_the_constants_that_are_given);
-	tcase_add_loop_test(tcase, cifar10_damaged_gets_its_line, 0,
-			    sizeof broken / sizeof *broken);
+	tcase_add_loop_test(tcase, cifar10_damaged_gets_its_line, 0, ROWS(broken));
 	tcase_add_test(tcase, cifar_that_is_something_else_gets_its_line);
 	tcase_add_test(tcase, cifar_without_memory_or_disk_fails_cleanly_at_each_call);
 	tcase_add_test(tcase, cache_sees_that_any_file_changed);
-}
-
-int main(void)
-{
-	return run_case("data_cifar", add);
 }

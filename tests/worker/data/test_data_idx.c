@@ -1,8 +1,9 @@
 /* tests/worker/data/test_data_idx.c — IDX files (MNIST): folders and pairs, damaged ones with their
  * line. */
+#include "tests/run.h"
 #include "tests/worker/data/data_set.h"
 
-#define ROWS   6
+#define ROW_N  6
 #define H      3
 #define W      2
 #define FOLDER "{\"format\":\"idx\",\"path\":\"@\"}"
@@ -13,18 +14,18 @@
 	"\"val_path\":\"@/t10k-images-idx3-ubyte\",\"val_label_path\":\"@/"                        \
 	"t10k-labels-idx1-ubyte\"}"
 
-static unsigned char images[16 + ROWS * H * W], labels[8 + ROWS];
+static unsigned char images[16 + ROW_N * H * W], labels[8 + ROW_N];
 
 static void fill(size_t from)
 {
-	static const unsigned char head[] = {0, 0, 8, 3, 0, 0, 0, ROWS, 0, 0, 0, H, 0, 0, 0, W};
-	static const unsigned char short_head[] = {0, 0, 8, 1, 0, 0, 0, ROWS};
+	static const unsigned char head[] = {0, 0, 8, 3, 0, 0, 0, ROW_N, 0, 0, 0, H, 0, 0, 0, W};
+	static const unsigned char short_head[] = {0, 0, 8, 1, 0, 0, 0, ROW_N};
 
 	memcpy(images, head, sizeof head);
 	memcpy(labels, short_head, sizeof short_head);
-	for (size_t i = 0; i < ROWS * H * W; i++)
+	for (size_t i = 0; i < ROW_N * H * W; i++)
 		images[16 + i] = (unsigned char)(from + i);
-	for (size_t i = 0; i < ROWS; i++)
+	for (size_t i = 0; i < ROW_N; i++)
 		labels[8 + i] = (unsigned char)(i % 3);
 }
 
@@ -68,7 +69,7 @@ START_TEST(idx_folder_is_split_or_has_its_test_part)
 	sw_data_fini(&data);
 	for (int i = 0; i < 2; i++) {
 		load_ok(&data, i ? TESTED : PAIR, as_classes);
-		ck_assert_uint_eq(data.train.rows, ROWS);
+		ck_assert_uint_eq(data.train.rows, ROW_N);
 		ck_assert_uint_eq(rows_check(&data.train, 0), 63);
 		ck_assert_uint_eq(rows_check(&data.val, 100), 63);
 		sw_data_fini(&data);
@@ -78,9 +79,9 @@ END_TEST
 
 START_TEST(idx_of_four_dimensions_has_channels)
 {
-	static const unsigned char head[] = {0, 0, 8, 4, 0, 0, 0, ROWS, 0,
-					     0, 0, 2, 0, 0, 0, 1, 0,    0};
-	unsigned char four[20 + 2 * ROWS] = {0};
+	static const unsigned char head[] = {0, 0, 8, 4, 0, 0, 0, ROW_N, 0,
+					     0, 0, 2, 0, 0, 0, 1, 0,     0};
+	unsigned char four[20 + 2 * ROW_N] = {0};
 	struct sw_data data;
 
 	memcpy(four, head, sizeof head);
@@ -138,7 +139,7 @@ END_TEST
 START_TEST(idx_parts_that_do_not_fit_get_their_line)
 {
 	set_put();
-	labels[7] = ROWS - 1;
+	labels[7] = ROW_N - 1;
 	put("t10k-labels-idx1-ubyte", labels, sizeof labels - 1);
 	refused(PAIR, as_classes, "/val_label_path",
 		"@/t10k-labels-idx1-ubyte has 5 labels, expected 6, one for each image");
@@ -149,7 +150,7 @@ START_TEST(idx_parts_that_do_not_fit_get_their_line)
 	refused(PAIR, as_classes, "/val_path",
 		"@/t10k-images-idx3-ubyte has images of 1 x 2 x 3, those to train on are 1 x 3 x "
 		"2");
-	memset(labels + 8, 4, ROWS);
+	memset(labels + 8, 4, ROW_N);
 	put("train-labels-idx1-ubyte", labels, sizeof labels);
 	refused(FOLDER, as_classes, "/path",
 		"@/train-labels-idx1-ubyte: all 6 rows have the label 4");
@@ -166,16 +167,12 @@ START_TEST(idx_without_memory_or_disk_fails_cleanly_at_each_call)
 }
 END_TEST
 
-static void add(TCase *tcase)
+SUITE(tcase)
 {
+	tcase_add_checked_fixture(tcase, folder_make, folder_remove);
 	tcase_add_test(tcase, idx_folder_is_split_or_has_its_test_part);
 	tcase_add_test(tcase, idx_of_four_dimensions_has_channels);
-	tcase_add_loop_test(tcase, idx_damaged_gets_its_line, 0, sizeof broken / sizeof *broken);
+	tcase_add_loop_test(tcase, idx_damaged_gets_its_line, 0, ROWS(broken));
 	tcase_add_test(tcase, idx_parts_that_do_not_fit_get_their_line);
 	tcase_add_test(tcase, idx_without_memory_or_disk_fails_cleanly_at_each_call);
-}
-
-int main(void)
-{
-	return run_case("data_idx", add);
 }

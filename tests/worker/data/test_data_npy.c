@@ -1,5 +1,6 @@
 /* tests/worker/data/test_data_npy.c — .npy pairs: every dtype, shape and version that is taken, and
  * the line of each that is not. The headers are written by hand. */
+#include "tests/run.h"
 #include "tests/worker/data/data_set.h"
 #include "worker/data/npy.h"
 #include <math.h>
@@ -79,7 +80,7 @@ START_TEST(npy_of_every_dtype_and_version_becomes_floats)
 	struct sw_data data;
 	char header[128];
 
-	for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+	for (size_t t = 0; t < ROWS(types); t++) {
 		for (int version = 1; version <= 3; version++) {
 			snprintf(header, sizeof header,
 				 "{'fortran_order': False, \"descr\": '%s', 'shape': (4,2)}",
@@ -371,21 +372,16 @@ START_TEST(npy_without_memory_or_disk_fails_cleanly_at_each_call)
 }
 END_TEST
 
-static void add(TCase *tcase)
+SUITE(tcase)
 {
+	tcase_add_checked_fixture(tcase, folder_make, folder_remove);
 	tcase_add_test(tcase, npy_of_every_dtype_and_version_becomes_floats);
 	tcase_add_test(tcase, npy_given_validation_part_is_kept_apart);
 	tcase_add_test(tcase, npy_of_values_is_for_regression);
 	tcase_add_test(tcase, npy_images_are_channels_first_and_bytes_stay_bytes);
-	tcase_add_loop_test(tcase, npy_damaged_gets_its_line, 0, sizeof broken / sizeof *broken);
-	tcase_add_loop_test(tcase, npy_header_is_read_or_refused, 0,
-			    sizeof headers / sizeof *headers);
+	tcase_add_loop_test(tcase, npy_damaged_gets_its_line, 0, ROWS(broken));
+	tcase_add_loop_test(tcase, npy_header_is_read_or_refused, 0, ROWS(headers));
 	tcase_add_test(tcase, npy_parts_that_do_not_fit_get_their_line);
 	tcase_add_test(tcase, npy_of_a_long_path_shows_its_end);
 	tcase_add_test(tcase, npy_without_memory_or_disk_fails_cleanly_at_each_call);
-}
-
-int main(void)
-{
-	return run_case("data_npy", add);
 }

@@ -1,5 +1,6 @@
 /* tests/worker/data/test_data_synthetic.c — the generator: the same bytes everywhere, classes that
  * can be told apart by simple means, sizes that are refused before memory is taken. */
+#include "tests/run.h"
 #include "tests/worker/data/data_set.h"
 #include <math.h>
 
@@ -153,7 +154,7 @@ START_TEST(synthetic_classes_can_be_told_apart_but_not_by_noise_alone)
 		{"{\"format\":\"synthetic\",\"features\":16,\"rows\":2000,\"noise\":1}", 0, 0.2},
 	};
 
-	for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+	for (size_t i = 0; i < ROWS(sets); i++) {
 		struct sw_data data;
 
 		load_ok(&data, sets[i].spec, as_classes);
@@ -390,7 +391,7 @@ END_TEST
 
 START_TEST(synthetic_without_memory_fails_cleanly_at_each_call)
 {
-	for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+	for (size_t i = 0; i < ROWS(made); i++) {
 		struct sw_data_want want = as_classes;
 
 		want.classes = made[i].classes;
@@ -399,23 +400,17 @@ START_TEST(synthetic_without_memory_fails_cleanly_at_each_call)
 }
 END_TEST
 
-static void add(TCase *tcase)
+SUITE(tcase)
 {
-	tcase_add_loop_test(tcase, synthetic_rows_are_the_same_everywhere, 0,
-			    sizeof made / sizeof *made);
+	tcase_add_checked_fixture(tcase, folder_make, folder_remove);
+	tcase_add_loop_test(tcase, synthetic_rows_are_the_same_everywhere, 0, ROWS(made));
 	tcase_add_test(tcase, synthetic_rows_are_a_function_of_seed_and_row);
 	tcase_add_test(tcase, synthetic_classes_can_be_told_apart_but_not_by_noise_alone);
 	tcase_add_test(tcase, synthetic_tokens_tell_the_pair_of_classes_and_end_in_padding);
 	tcase_add_test(tcase, synthetic_tokens_have_the_order_of_their_class);
 	tcase_add_test(tcase, synthetic_next_token_follows_by_one_step);
 	tcase_add_test(tcase, synthetic_values_are_near_a_linear_form);
-	tcase_add_loop_test(tcase, synthetic_refused_gets_its_line, 0,
-			    sizeof refusals / sizeof *refusals);
+	tcase_add_loop_test(tcase, synthetic_refused_gets_its_line, 0, ROWS(refusals));
 	tcase_add_test(tcase, synthetic_over_the_free_memory_is_refused);
 	tcase_add_test(tcase, synthetic_without_memory_fails_cleanly_at_each_call);
-}
-
-int main(void)
-{
-	return run_case("data_synthetic", add);
 }

@@ -1,5 +1,6 @@
 /* tests/worker/data/test_data_tokens.c — raw ids: rows with a label, the next token, padding,
  * damage. */
+#include "tests/run.h"
 #include "tests/worker/data/data_set.h"
 
 #define LABELLED                                                                                   \
@@ -152,17 +153,12 @@ START_TEST(tokens_without_memory_or_disk_fail_cleanly_at_each_call)
 }
 END_TEST
 
-static void add(TCase *tcase)
+SUITE(tcase)
 {
+	tcase_add_checked_fixture(tcase, folder_make, folder_remove);
 	tcase_add_test(tcase, rows_have_one_label_and_end_before_their_padding);
 	tcase_add_test(tcase, text_is_cut_into_rows_whose_labels_are_the_next_ids);
-	tcase_add_loop_test(tcase, tokens_damaged_get_their_line, 0,
-			    sizeof broken / sizeof *broken);
+	tcase_add_loop_test(tcase, tokens_damaged_get_their_line, 0, ROWS(broken));
 	tcase_add_test(tcase, ids_and_labels_out_of_range_get_their_line);
 	tcase_add_test(tcase, tokens_without_memory_or_disk_fail_cleanly_at_each_call);
-}
-
-int main(void)
-{
-	return run_case("data_tokens", add);
 }

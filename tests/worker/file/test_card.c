@@ -2,6 +2,7 @@
  * columns. */
 #include "base/fault.h"
 #include "proto/json.h"
+#include "tests/run.h"
 #include "tests/worker/data/data_set.h"
 #include "worker/file/card.h"
 
@@ -150,20 +151,11 @@ START_TEST(card_without_memory_fails_cleanly_at_each_call)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("worker");
-	TCase *tcase = tcase_create("card");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_loop_test(tcase, card_says_what_the_model_takes, 0, 3);
 #ifdef SW_FAULTS
 	tcase_add_loop_test(tcase, card_without_memory_fails_cleanly_at_each_call, 0, 3);
 #endif
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

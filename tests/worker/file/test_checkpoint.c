@@ -1,5 +1,6 @@
 /* tests/worker/file/test_checkpoint.c — the file: what goes in comes out, and nothing else does. */
 #include "base/fault.h"
+#include "tests/run.h"
 #include "tests/worker/trial.h"
 #include <signal.h>
 #include <sys/resource.h>
@@ -440,23 +441,15 @@ START_TEST(checkpoint_read_with_a_failure_at_each_call_leaves_the_net)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("worker");
-	TCase *tcase = tcase_create("checkpoint");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 120);
 	tcase_add_checked_fixture(tcase, setup, trial_teardown);
-	tcase_add_loop_test(tcase, checkpoint_read_gives_what_was_written, 0,
-			    sizeof pairs / sizeof *pairs);
+	tcase_add_rows(tcase, checkpoint_read_gives_what_was_written, pairs);
 	tcase_add_test(tcase, checkpoint_with_any_byte_changed_is_refused);
 	tcase_add_test(tcase, checkpoint_of_any_other_length_is_refused);
 	tcase_add_test(tcase, checkpoint_of_the_version_before_is_read_and_a_later_one_refused);
 	tcase_add_test(tcase, checkpoint_with_a_card_is_read_without_it);
-	tcase_add_loop_test(tcase, checkpoint_of_other_shapes_says_which, 0,
-			    sizeof misfits / sizeof *misfits);
+	tcase_add_rows(tcase, checkpoint_of_other_shapes_says_which, misfits);
 	tcase_add_test(tcase, checkpoint_that_is_not_the_one_meant_says_whose_it_is);
 	tcase_add_test(tcase, checkpoint_name_is_read_back_exactly);
 	tcase_add_test(tcase, checkpoint_folder_is_made_but_no_state_directory);
@@ -467,8 +460,4 @@ int main(void)
 	tcase_add_loop_test(tcase, checkpoint_read_with_a_failure_at_each_call_leaves_the_net, 0,
 			    2);
 #endif
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,6 +1,7 @@
 /* tests/worker/file/test_export.c — a checkpoint as safetensors: whole, or what was there
  * before. */
 #include "base/fault.h"
+#include "tests/run.h"
 #include "tests/worker/trial.h"
 #include "worker/file/checkpoint_format.h"
 #include "worker/file/export.h"
@@ -161,14 +162,8 @@ START_TEST(export_of_no_file_says_so)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("worker");
-	TCase *tcase = tcase_create("export");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 120);
 	tcase_add_checked_fixture(tcase, setup, trial_teardown);
 	tcase_add_test(tcase, export_has_the_weights_and_no_more);
 	tcase_add_test(tcase, export_of_a_file_with_any_byte_changed_is_refused);
@@ -177,8 +172,4 @@ int main(void)
 	tcase_add_loop_test(tcase, export_that_fails_anywhere_leaves_what_was_there, 0, 2);
 #endif
 	tcase_add_test(tcase, export_of_no_file_says_so);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,6 +1,7 @@
 /* tests/worker/link/test_session.c — the session against a small daemon: trials from next to
  * tell. */
 #include "proto/silence.h"
+#include "tests/run.h"
 #include "tests/worker/link/session_daemon.h"
 
 START_TEST(session_runs_a_trial_from_next_to_tell)
@@ -217,7 +218,7 @@ START_TEST(silence_has_a_limit_of_a_minute)
 
 	unsetenv("SWEEPD_SILENT_MS");
 	ck_assert_int_eq(sw_silent_us(), 60000000);
-	for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+	for (size_t i = 0; i < ROWS(none); i++) {
 		setenv("SWEEPD_SILENT_MS", none[i], 1);
 		ck_assert_int_eq(sw_silent_us(), 60000000);
 	}
@@ -317,17 +318,10 @@ START_TEST(session_reads_where_a_trial_goes_on)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("worker");
-	TCase *tcase = tcase_create("session");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, session_runs_a_trial_from_next_to_tell);
-	tcase_add_loop_test(tcase, session_drops_the_trial_when_told, 0,
-			    sizeof ends / sizeof *ends);
+	tcase_add_rows(tcase, session_drops_the_trial_when_told, ends);
 	tcase_add_test(tcase, session_reconnects_and_sends_again_what_was_not_answered);
 	tcase_add_test(tcase, session_drops_a_trial_that_is_no_longer_its_own);
 	tcase_add_test(tcase, session_sends_again_in_order_when_the_daemon_was_busy);
@@ -335,10 +329,5 @@ int main(void)
 	tcase_add_test(tcase, session_of_a_worker_that_has_nothing_to_say_sends_empty_lines);
 	tcase_add_test(tcase, silence_has_a_limit_of_a_minute);
 	tcase_add_test(tcase, session_settles_when_all_reports_are_answered);
-	tcase_add_loop_test(tcase, session_reads_where_a_trial_goes_on, 0,
-			    sizeof jobs / sizeof *jobs);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	tcase_add_rows(tcase, session_reads_where_a_trial_goes_on, jobs);
 }

@@ -1,5 +1,6 @@
 /* tests/worker/link/test_session_end.c — the session against a small daemon: what ends it. */
 #include "base/fault.h"
+#include "tests/run.h"
 #include "tests/worker/link/session_daemon.h"
 
 static void *refused_script(void *arg)
@@ -139,14 +140,8 @@ START_TEST(session_without_memory_ends_cleanly_at_each_call)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("worker");
-	TCase *tcase = tcase_create("session_end");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, session_refused_at_hello_ends);
 	tcase_add_test(tcase, session_with_a_peer_that_speaks_otherwise_ends);
 	tcase_add_test(tcase, session_without_a_daemon_gives_up_only_when_it_waits);
@@ -155,8 +150,4 @@ int main(void)
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, session_without_memory_ends_cleanly_at_each_call);
 #endif
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

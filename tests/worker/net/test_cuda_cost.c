@@ -2,16 +2,14 @@
  * GPU: nodes of its graph, as the stand-in device counts what the worker gives it; bytes and
  * arithmetic, as the shapes say. docs/performance.md has the table. */
 #include "tests/kernels/cuda_shim/shim.h"
+#include "tests/run.h"
 #include "worker/net/net.h"
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define COUNT(a) (sizeof(a) / sizeof *(a))
-
 #define BATCH     4
-#define ROWS      16
+#define ROW_N     16
 #define NODES_MAX 25
 
 sw_ops_open_fn sw_ops_cuda_open;
@@ -80,7 +78,7 @@ static struct cost total(void)
 {
 	struct cost all = {"all", 0, 0, 0};
 
-	for (size_t i = 0; i < COUNT(table); i++) {
+	for (size_t i = 0; i < ROWS(table); i++) {
 		all.nodes += table[i].nodes;
 		all.bytes += table[i].bytes;
 		all.flops += table[i].flops;
@@ -93,7 +91,7 @@ START_TEST(table_has_the_arithmetic_of_the_net)
 	/* three times forward, but for the gradient of the images, which nobody wants */
 	const double macs = 3 * 651720 - 352800;
 
-	for (size_t i = 0; i < COUNT(table); i++)
+	for (size_t i = 0; i < ROWS(table); i++)
 		printf("%-18s %2u %9.0f bytes %9.0f flops\n", table[i].name, table[i].nodes,
 		       table[i].bytes, table[i].flops);
 	printf("%-18s %2u %9.0f bytes %9.0f flops\n", "all", total().nodes, total().bytes,
@@ -121,9 +119,9 @@ static void open_on(const struct sw_ops *ops)
 	struct sw_data_source source;
 	const struct sw_data_want want = {.classes = true, .val_fraction = 0.2, .split_seed = 7};
 	cJSON *json = cJSON_Parse(set), *preset = cJSON_Parse("{\"preset\": \"lenet-cifar\"}");
-	int32_t order[ROWS];
+	int32_t order[ROW_N];
 
-	for (int32_t i = 0; i < ROWS; i++)
+	for (int32_t i = 0; i < ROW_N; i++)
 		order[i] = i;
 	ck_assert_int_eq(ops->queue_create(&queue), SW_OK);
 	ck_assert_msg(sw_data_source_read(&source, json, &err) == SW_OK, "%s", err.msg);
@@ -136,7 +134,7 @@ static void open_on(const struct sw_ops *ops)
 	ck_assert_msg(sw_net_create(&net, ops, queue, &model, &trainer, &data, 3, &err) == SW_OK,
 		      "%s", err.msg);
 	net.epoch = 1;
-	ck_assert_int_eq(sw_net_order(&net, order, ROWS), SW_OK);
+	ck_assert_int_eq(sw_net_order(&net, order, ROW_N), SW_OK);
 	ck_assert_int_eq(sw_net_metrics_zero(&net), SW_OK);
 	ck_assert_int_eq(ops->sync(queue), SW_OK);
 	cJSON_Delete(json);
@@ -214,20 +212,8 @@ START_TEST(step_of_lenet_at_batch_4_has_few_nodes)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *s = suite_create("worker/cuda_cost");
-	TCase *tc = tcase_create("cost");
-	SRunner *sr;
-	int failed;
-
-	tcase_add_test(tc, table_has_the_arithmetic_of_the_net);
-	tcase_add_test(tc, step_of_lenet_at_batch_4_has_few_nodes);
-	tcase_set_timeout(tc, 120);
-	suite_add_tcase(s, tc);
-	sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	tcase_add_test(tcase, table_has_the_arithmetic_of_the_net);
+	tcase_add_test(tcase, step_of_lenet_at_batch_4_has_few_nodes);
 }

@@ -3,11 +3,10 @@
 #include "base/fault.h"
 #include "kernels/cuda/linear.h"
 #include "tests/kernels/cuda_shim/shim.h"
+#include "tests/run.h"
 #include "worker/net/layout.h"
 #include "worker/train.h"
-#include <check.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define EPOCHS 3
@@ -361,14 +360,8 @@ START_TEST(net_without_memory_fails_cleanly_or_does_without)
 END_TEST
 #endif
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("worker/cuda_net");
-	TCase *tcase = tcase_create("stand-in device");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 120);
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_loop_test(tcase, net_by_graphs_has_the_bits_of_calls, 0, 4);
 	tcase_add_loop_test(tcase, net_has_the_curve_of_the_cpu, 0, 2);
@@ -382,8 +375,4 @@ int main(void)
 #ifdef SW_FAULTS
 	tcase_add_loop_test(tcase, net_without_memory_fails_cleanly_or_does_without, 0, 2);
 #endif
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -7,15 +7,15 @@
  * curve of L over h is what the tolerance of 3% is for.
  */
 #include "kernels/philox.h"
+#include "tests/run.h"
 #include "worker/net/net.h"
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NETS 120
-#define ROWS 6
+#define NETS  120
+#define ROW_N 6
 
 static struct sw_queue *queue;
 static struct sw_data data;
@@ -129,19 +129,19 @@ static void data_make(enum sw_shape_kind kind, bool classes)
 	data.vocab = kind == SW_SHAPE_TOKENS ? 9 : 0;
 	data.classes = classes ? 4 : 0;
 	data.labels = 1;
-	part->rows = ROWS;
-	part->label = taken(ROWS * sizeof(int32_t));
-	part->target = taken(ROWS * sizeof(float));
-	part->x = taken(ROWS * data.features * sizeof(float));
-	part->token = taken(ROWS * data.features * sizeof(int32_t));
-	part->length = kind == SW_SHAPE_TOKENS ? taken(ROWS * sizeof(int32_t)) : NULL;
-	for (size_t i = 0; i < ROWS; i++) {
+	part->rows = ROW_N;
+	part->label = taken(ROW_N * sizeof(int32_t));
+	part->target = taken(ROW_N * sizeof(float));
+	part->x = taken(ROW_N * data.features * sizeof(float));
+	part->token = taken(ROW_N * data.features * sizeof(int32_t));
+	part->length = kind == SW_SHAPE_TOKENS ? taken(ROW_N * sizeof(int32_t)) : NULL;
+	for (size_t i = 0; i < ROW_N; i++) {
 		part->label[i] = (int32_t)draw(4);
 		part->target[i] = unit();
 		if (part->length)
 			part->length[i] = 1 + (int32_t)draw(5);
 	}
-	for (size_t i = 0; i < ROWS * data.features; i++) {
+	for (size_t i = 0; i < ROW_N * data.features; i++) {
 		part->x[i] = unit();
 		part->token[i] = (int32_t)draw(9);
 	}
@@ -161,11 +161,11 @@ static void data_free(void)
 
 static void order_set(void)
 {
-	int32_t order[ROWS];
+	int32_t order[ROW_N];
 
-	for (int32_t i = 0; i < ROWS; i++)
+	for (int32_t i = 0; i < ROW_N; i++)
 		order[i] = i;
-	ck_assert_int_eq(sw_net_order(&net, order, ROWS), SW_OK);
+	ck_assert_int_eq(sw_net_order(&net, order, ROW_N), SW_OK);
 }
 
 /* The mean loss of the batch, in training, and its gradient in the arena. */
@@ -174,7 +174,7 @@ static double loss(void)
 	struct sw_metrics m;
 
 	ck_assert_int_eq(sw_net_metrics_zero(&net), SW_OK);
-	ck_assert_int_eq(sw_net_gradient(&net, &data, 0, ROWS), SW_OK);
+	ck_assert_int_eq(sw_net_gradient(&net, &data, 0, ROW_N), SW_OK);
 	ck_assert_int_eq(sw_net_metrics(&net, &m), SW_OK);
 	return m.loss_sum / m.rows;
 }
@@ -254,7 +254,7 @@ static void apart_check(void)
 		const struct sw_buffer *b = &model.train.buffer[i];
 
 		net.at.train[i] = end;
-		end += (4 * (b->row * ROWS + b->fixed) + 63) / 64 * 64;
+		end += (4 * (b->row * ROW_N + b->fixed) + 63) / 64 * 64;
 	}
 	arena = taken(end);
 	memset(arena, 0xff, end);           /* what is read before it is written is NaN */
@@ -275,7 +275,7 @@ START_TEST(gradient_of_a_random_net_is_the_slope_of_its_loss)
 
 	drawn = (uint64_t)_i * 100000;
 	data_make(kind, _i % 2 == 0);
-	if ((size_t)_i < sizeof fixed / sizeof *fixed && fixed[_i])
+	if ((size_t)_i < ROWS(fixed) && fixed[_i])
 		strcpy(list, fixed[_i]);
 	else
 		list_make(kind);
@@ -288,7 +288,7 @@ START_TEST(gradient_of_a_random_net_is_the_slope_of_its_loss)
 	trainer = (struct sw_trainer){.classes = data.classes > 0,
 				      .lr = 0.1,
 				      .label_smoothing = _i % 4 ? 0 : 0.1,
-				      .batch_size = ROWS,
+				      .batch_size = ROW_N,
 				      .epochs = 1};
 	ck_assert_int_eq(sw_net_create(&net, &sw_ops_cpu, queue, &model, &trainer, &data,
 				       (uint64_t)_i, &err),
@@ -312,18 +312,9 @@ static void teardown(void)
 	sw_ops_cpu.queue_destroy(queue);
 }
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("worker");
-	TCase *tcase = tcase_create("gradients");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
 	tcase_set_timeout(tcase, 300);
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_loop_test(tcase, gradient_of_a_random_net_is_the_slope_of_its_loss, 0, NETS);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,4 +1,5 @@
 /* tests/worker/net/test_memory.c — memory that is short: parts of a batch, the same curve. */
+#include "tests/run.h"
 #include "tests/worker/trial.h"
 #include "worker/net/layout.h"
 
@@ -164,20 +165,10 @@ START_TEST(net_that_runs_short_in_a_step_begins_it_again_in_parts)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("worker");
-	TCase *tcase = tcase_create("memory");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 120);
 	tcase_add_checked_fixture(tcase, setup, trial_teardown);
 	tcase_add_test(tcase, layout_fits_every_cap_by_halving_or_says_that_it_does_not);
 	tcase_add_test(tcase, net_under_a_cap_has_the_same_curve);
 	tcase_add_test(tcase, net_that_runs_short_in_a_step_begins_it_again_in_parts);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,8 +1,7 @@
 /* tests/worker/net/test_model.c — layer lists, right and wrong, and where tensors lie. */
 #include "kernels/ops.h"
+#include "tests/run.h"
 #include "worker/net/layout.h"
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char params_text[] = "{\"l1\": 24, \"p\": 0.5, \"word\": \"x\", \"half\": 1.5}";
@@ -299,23 +298,13 @@ START_TEST(model_summary_of_many_layers_is_cut)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("worker");
-	TCase *tcase = tcase_create("model");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_add_loop_test(tcase, model_wrong_gives_its_line, 0, sizeof bad / sizeof *bad);
+	tcase_add_rows(tcase, model_wrong_gives_its_line, bad);
 	tcase_add_test(tcase, model_with_too_many_layers_is_refused);
 	tcase_add_test(tcase, model_for_regression_must_end_in_one);
 	tcase_add_test(tcase, model_counts_places_and_names_its_parts);
-	tcase_add_loop_test(tcase, layout_buffers_that_meet_in_time_lie_apart, 0,
-			    sizeof nets / sizeof *nets);
+	tcase_add_rows(tcase, layout_buffers_that_meet_in_time_lie_apart, nets);
 	tcase_add_loop_test(tcase, model_of_a_preset_has_its_parameters, 0, 4);
 	tcase_add_test(tcase, model_summary_of_many_layers_is_cut);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,5 +1,6 @@
 /* tests/worker/net/test_net.c — parts of a batch, schedules, patience, metrics, running
  * statistics. */
+#include "tests/run.h"
 #include "tests/worker/trial.h"
 #include <math.h>
 
@@ -85,7 +86,7 @@ START_TEST(net_in_parts_of_a_batch_trains_the_same)
 	struct run whole = {.n = 0};
 
 	train(&whole, plain, &adam);
-	for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+	for (size_t k = 0; k < ROWS(parts); k++) {
 		struct sw_trainer t = adam;
 		struct run r = {.n = 0};
 
@@ -255,14 +256,8 @@ START_TEST(net_on_a_backend_that_lacks_an_operation_names_it)
 }
 END_TEST
 
-int main(void)
+SUITE(tcase)
 {
-	Suite *suite = suite_create("worker");
-	TCase *tcase = tcase_create("net");
-	SRunner *runner = srunner_create(suite);
-
-	suite_add_tcase(suite, tcase);
-	tcase_set_timeout(tcase, 120);
 	tcase_add_checked_fixture(tcase, setup, trial_teardown);
 	tcase_add_test(tcase, net_in_parts_of_a_batch_trains_the_same);
 	tcase_add_test(tcase, net_with_statistics_goes_on_from_a_checkpoint_bit_for_bit);
@@ -271,8 +266,4 @@ int main(void)
 	tcase_add_test(tcase, net_metrics_are_those_of_its_outputs);
 	tcase_add_test(tcase, net_on_a_backend_that_lacks_an_operation_names_it);
 	tcase_add_test(tcase, net_of_numbers_reports_what_it_explains);
-	srunner_run_all(runner, CK_ENV);
-	const int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
