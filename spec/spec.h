@@ -9,6 +9,7 @@
 #ifndef SW_SPEC_SPEC_H
 #define SW_SPEC_SPEC_H
 
+#include "base/dist.h"
 #include "base/status.h"
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -48,20 +49,17 @@ struct sw_spec_place {
 	size_t i;
 };
 
-/* One parameter. `dist` is the W&B name after defaults were applied (W&B's rules: "value" makes a
- * constant, "values" a categorical, "min" and "max" int_uniform when both are integers and uniform
- * otherwise, with "q" q_uniform), aliases resolved to one of:
- *   constant categorical int_uniform uniform log_uniform_values inv_log_uniform_values q_uniform
- *   q_log_uniform_values pow2 normal q_normal log_normal q_log_normal int_log_uniform
- *   beta q_beta
- * W&B's log_uniform, inv_log_uniform and q_log_uniform, whose bounds are exponents of e, arrive
- * here as the _values form with min and max turned into values. "probabilities" gives weights. */
+/* One parameter. `dist` after defaults were applied (W&B's rules: "value" makes a constant, "values"
+ * a categorical, "min" and "max" int_uniform when both are integers and uniform otherwise, with "q"
+ * q_uniform) and aliases resolved. W&B's log_uniform, inv_log_uniform and q_log_uniform, whose
+ * bounds are exponents of e, arrive here as the _values form with min and max turned into values.
+ * "probabilities" gives weights. */
 struct sw_spec_param {
 	const char *name;                  /* with its groups': "opt.wd" */
 	const char *key;                   /* its own: "wd" */
 	const struct sw_spec_group *group; /* NULL: stands at the top */
 	const cJSON *when;                 /* its own, or NULL */
-	const char *dist;
+	enum sw_dist dist;
 	bool has_min, has_max, has_q;
 	double min, max;
 	double q;              /* default 1 */

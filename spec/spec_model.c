@@ -67,26 +67,27 @@ static sw_status unsuited(const struct sw_spec_param *p, const struct sw_trainer
 			 why);
 }
 
-static bool is_dist(const struct sw_spec_param *p, const char *name)
-{
-	return strcmp(p->dist, name) == 0;
-}
-
 /* Are all values of a numeric distribution integers? (Normals and betas reach below 1.) */
 static bool integral(const struct sw_spec_param *p)
 {
-	if (is_dist(p, "int_uniform") || is_dist(p, "int_log_uniform"))
+	switch (p->dist) {
+	case SW_DIST_INT_UNIFORM:
+	case SW_DIST_INT_LOG_UNIFORM:
 		return true;
-	if (is_dist(p, "pow2"))
+	case SW_DIST_POW2:
 		return p->min >= 1;
-	return (is_dist(p, "q_uniform") || is_dist(p, "q_log_uniform_values")) &&
-	       p->q == floor(p->q);
+	case SW_DIST_Q_UNIFORM:
+	case SW_DIST_Q_LOG_UNIFORM:
+		return p->q == floor(p->q);
+	default:
+		return false;
+	}
 }
 
 /* A quantised range has its values at the multiples of q inside it. */
 static double lowest(const struct sw_spec_param *p)
 {
-	return is_dist(p, "q_uniform") && p->q > 0 ? ceil(p->min / p->q) * p->q : p->min;
+	return p->dist == SW_DIST_Q_UNIFORM && p->q > 0 ? ceil(p->min / p->q) * p->q : p->min;
 }
 
 static sw_status suits_values(const struct sw_spec_param *p, const struct sw_trainer_option *o,

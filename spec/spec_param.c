@@ -79,45 +79,45 @@ enum {
 	OPEN = 8       /* max itself is left out */
 };
 
-/* A name in a spec, what it means, and what goes with it. */
+/* What a spec may say, what it means, and what goes with it. */
 static const struct dist {
-	const char *name;
-	const char *is;
+	const char *alias; /* NULL: the distribution's own name */
+	enum sw_dist is;
 	unsigned needs, may;
 	unsigned flags;
 } dists[] = {
-	{"constant", "constant", VALUE, 0, 0},
-	{"categorical", "categorical", VALUES, PROBABILITIES, 0},
-	{"categorical_w_probabilities", "categorical", VALUES | PROBABILITIES, 0, 0},
-	{"int_uniform", "int_uniform", RANGE, 0, INTEGERS},
-	{"int_log_uniform", "int_log_uniform", RANGE, 0, INTEGERS},
-	{"uniform", "uniform", RANGE, 0, RAYS},
-	{"q_uniform", "q_uniform", RANGE, Q, 0},
-	{"log_uniform_values", "log_uniform_values", RANGE, 0, 0},
-	{"inv_log_uniform_values", "inv_log_uniform_values", RANGE, 0, 0},
-	{"q_log_uniform_values", "q_log_uniform_values", RANGE, Q, 0},
-	{"log_uniform", "log_uniform_values", RANGE, 0, EXPONENTS},
-	{"inv_log_uniform", "inv_log_uniform_values", RANGE, 0, EXPONENTS},
-	{"q_log_uniform", "q_log_uniform_values", RANGE, Q, EXPONENTS},
-	{"pow2", "pow2", RANGE, 0, 0},
-	{"normal", "normal", 0, MU | SIGMA, 0},
-	{"q_normal", "q_normal", 0, MU | SIGMA | Q, 0},
-	{"log_normal", "log_normal", 0, MU | SIGMA, 0},
-	{"q_log_normal", "q_log_normal", 0, MU | SIGMA | Q, 0},
-	{"beta", "beta", 0, A | B, 0},
-	{"q_beta", "q_beta", 0, A | B | Q, 0},
+	{NULL, SW_DIST_CONSTANT, VALUE, 0, 0},
+	{NULL, SW_DIST_CATEGORICAL, VALUES, PROBABILITIES, 0},
+	{"categorical_w_probabilities", SW_DIST_CATEGORICAL, VALUES | PROBABILITIES, 0, 0},
+	{NULL, SW_DIST_INT_UNIFORM, RANGE, 0, INTEGERS},
+	{NULL, SW_DIST_INT_LOG_UNIFORM, RANGE, 0, INTEGERS},
+	{NULL, SW_DIST_UNIFORM, RANGE, 0, RAYS},
+	{NULL, SW_DIST_Q_UNIFORM, RANGE, Q, 0},
+	{NULL, SW_DIST_LOG_UNIFORM, RANGE, 0, 0},
+	{NULL, SW_DIST_INV_LOG_UNIFORM, RANGE, 0, 0},
+	{NULL, SW_DIST_Q_LOG_UNIFORM, RANGE, Q, 0},
+	{"log_uniform", SW_DIST_LOG_UNIFORM, RANGE, 0, EXPONENTS},
+	{"inv_log_uniform", SW_DIST_INV_LOG_UNIFORM, RANGE, 0, EXPONENTS},
+	{"q_log_uniform", SW_DIST_Q_LOG_UNIFORM, RANGE, Q, EXPONENTS},
+	{NULL, SW_DIST_POW2, RANGE, 0, 0},
+	{NULL, SW_DIST_NORMAL, 0, MU | SIGMA, 0},
+	{NULL, SW_DIST_Q_NORMAL, 0, MU | SIGMA | Q, 0},
+	{NULL, SW_DIST_LOG_NORMAL, 0, MU | SIGMA, 0},
+	{NULL, SW_DIST_Q_LOG_NORMAL, 0, MU | SIGMA | Q, 0},
+	{NULL, SW_DIST_BETA, 0, A | B, 0},
+	{NULL, SW_DIST_Q_BETA, 0, A | B | Q, 0},
 	/* Ray's names */
-	{"choice", "categorical", VALUES, PROBABILITIES, RAYS},
-	{"grid_search", "categorical", VALUES, 0, RAYS},
-	{"quniform", "q_uniform", RANGE, Q, RAYS},
-	{"loguniform", "log_uniform_values", RANGE, 0, RAYS},
-	{"qloguniform", "q_log_uniform_values", RANGE, Q, RAYS},
-	{"randint", "int_uniform", RANGE, 0, RAYS | INTEGERS | OPEN},
-	{"qrandint", "q_uniform", RANGE, Q, RAYS | INTEGERS},
-	{"lograndint", "int_log_uniform", RANGE, 0, RAYS | INTEGERS | OPEN},
-	{"qlograndint", "q_log_uniform_values", RANGE, Q, RAYS | INTEGERS},
-	{"randn", "normal", 0, MU | SIGMA, RAYS},
-	{"qrandn", "q_normal", 0, MU | SIGMA | Q, RAYS},
+	{"choice", SW_DIST_CATEGORICAL, VALUES, PROBABILITIES, RAYS},
+	{"grid_search", SW_DIST_CATEGORICAL, VALUES, 0, RAYS},
+	{"quniform", SW_DIST_Q_UNIFORM, RANGE, Q, RAYS},
+	{"loguniform", SW_DIST_LOG_UNIFORM, RANGE, 0, RAYS},
+	{"qloguniform", SW_DIST_Q_LOG_UNIFORM, RANGE, Q, RAYS},
+	{"randint", SW_DIST_INT_UNIFORM, RANGE, 0, RAYS | INTEGERS | OPEN},
+	{"qrandint", SW_DIST_Q_UNIFORM, RANGE, Q, RAYS | INTEGERS},
+	{"lograndint", SW_DIST_INT_LOG_UNIFORM, RANGE, 0, RAYS | INTEGERS | OPEN},
+	{"qlograndint", SW_DIST_Q_LOG_UNIFORM, RANGE, Q, RAYS | INTEGERS},
+	{"randn", SW_DIST_NORMAL, 0, MU | SIGMA, RAYS},
+	{"qrandn", SW_DIST_Q_NORMAL, 0, MU | SIGMA | Q, RAYS},
 };
 
 static const struct spec_hint refused[] = {
@@ -163,18 +163,23 @@ static sw_status check_aliases(const cJSON *v, struct sw_err *err)
 	return SW_OK;
 }
 
+static const char *name_of(const struct dist *d)
+{
+	return d->alias != NULL ? d->alias : sw_dist_name(d->is);
+}
+
 static const struct dist *dist_by_name(const char *name)
 {
 	for (size_t i = 0; i < SPEC_N(dists); i++)
-		if (strcmp(dists[i].name, name) == 0)
+		if (strcmp(name_of(&dists[i]), name) == 0)
 			return &dists[i];
 	return NULL;
 }
 
-/* The same for a name that stands in the table. */
-static const struct dist *dist_known(const char *name)
+/* The row of a distribution under its own name. */
+static const struct dist *dist_own(enum sw_dist dist)
 {
-	const struct dist *d = dist_by_name(name);
+	const struct dist *d = dist_by_name(sw_dist_name(dist));
 
 	assert(d != NULL);
 	return d;
@@ -190,7 +195,7 @@ static sw_status unknown_dist(const char *name, struct sw_err *err)
 				      "distribution \"%s\" is not supported by this version: %s",
 				      name, refused[i].line);
 	for (size_t i = 0; i < SPEC_N(dists); i++)
-		names[i] = dists[i].name;
+		names[i] = name_of(&dists[i]);
 	const char *near = sw_nearest(name, names, SPEC_N(dists));
 	if (near != NULL)
 		return AT_KEY(err, "distribution",
@@ -205,10 +210,10 @@ static sw_status unknown_dist(const char *name, struct sw_err *err)
 static const struct dist *dist_of_log(const cJSON *v)
 {
 	if (get(v, "q") != NULL)
-		return dist_known("q_log_uniform_values");
-	return dist_known(sw_json_is_integer(get(v, "min")) && sw_json_is_integer(get(v, "max"))
-				  ? "int_log_uniform"
-				  : "log_uniform_values");
+		return dist_own(SW_DIST_Q_LOG_UNIFORM);
+	return dist_own(sw_json_is_integer(get(v, "min")) && sw_json_is_integer(get(v, "max"))
+				? SW_DIST_INT_LOG_UNIFORM
+				: SW_DIST_LOG_UNIFORM);
 }
 
 /* W&B's defaults. *by: the words that the error for a key out of place uses. */
@@ -227,16 +232,16 @@ static sw_status dist_find(const cJSON *v, const struct dist **out, char by[64],
 				      spec_kind(given));
 		if (log != NULL)
 			return AT_KEY(err, "log", "\"log\" does not go with \"distribution\"");
-		*out = dist_known(given->valuestring); /* spec_param_read() has looked */
+		*out = dist_by_name(given->valuestring); /* spec_param_read() has looked */
 		(void)snprintf(by, 64, "distribution \"%s\"", given->valuestring);
 		return SW_OK;
 	}
 	if (sw_json_get(v, "value") != NULL) {
 		key = "value";
-		*out = dist_known("constant");
+		*out = dist_own(SW_DIST_CONSTANT);
 	} else if (get(v, "values") != NULL) {
 		key = key_of(v, "values");
-		*out = dist_known("categorical");
+		*out = dist_own(SW_DIST_CATEGORICAL);
 	} else if (min == NULL && max == NULL) {
 		return sw_err_set(err, SW_INVALID,
 				  "a parameter needs \"value\", \"values\", \"min\" and \"max\", "
@@ -244,10 +249,11 @@ static sw_status dist_find(const cJSON *v, const struct dist **out, char by[64],
 	} else if (cJSON_IsTrue(log)) {
 		*out = dist_of_log(v);
 	} else if (sw_json_get(v, "q") != NULL) {
-		*out = dist_known("q_uniform");
+		*out = dist_own(SW_DIST_Q_UNIFORM);
 	} else {
-		*out = dist_known(sw_json_is_integer(min) && sw_json_is_integer(max) ? "int_uniform"
-										     : "uniform");
+		*out = dist_own(sw_json_is_integer(min) && sw_json_is_integer(max)
+					? SW_DIST_INT_UNIFORM
+					: SW_DIST_UNIFORM);
 	}
 	assert(*out != NULL);
 	if (log != NULL && (*out)->needs != RANGE)
@@ -300,17 +306,17 @@ static sw_status from_exponents(struct sw_spec_param *p, const struct dist *d,
 		return AT_KEY(err, isfinite(p->max) ? "min" : "max",
 			      "min and max of %s are exponents of e, and e^%g is not finite; %s "
 			      "takes the values themselves",
-			      d->name, isfinite(p->max) ? low : high, d->is);
+			      name_of(d), isfinite(p->max) ? low : high, sw_dist_name(d->is));
 	if (p->min == 0 || p->max == 0)
 		return AT_KEY(err, p->min == 0 ? "min" : "max",
 			      "min and max of %s are exponents of e, and e^%g is 0; %s takes the "
 			      "values themselves",
-			      d->name, p->min == 0 ? low : high, d->is);
+			      name_of(d), p->min == 0 ? low : high, sw_dist_name(d->is));
 	if (low > 0 && low < 1 && high <= 1)
 		(void)!sw_err_set(warning, SW_INVALID,
 				  "min and max of %s are exponents of e: values go from %.6g to "
 				  "%.6g; %s takes the values themselves",
-				  d->name, p->min, p->max, d->is);
+				  name_of(d), p->min, p->max, sw_dist_name(d->is));
 	return SW_OK;
 }
 
@@ -321,7 +327,7 @@ static sw_status check_integer(const cJSON *v, const char *name, double x, const
 
 	if (x == floor(x) && fabs(x) <= SW_JSON_MAX_INT)
 		return SW_OK;
-	return AT_KEY(err, key, "\"%s\" of %s must be an integer below 2^53", key, d->name);
+	return AT_KEY(err, key, "\"%s\" of %s must be an integer below 2^53", key, name_of(d));
 }
 
 static bool is_written_as_integer(const cJSON *v)
@@ -352,7 +358,7 @@ static sw_status leave_out_max(struct sw_spec_param *p, const cJSON *v, const st
 		return AT_KEY(err, key_of(v, "max"),
 			      "%s leaves \"%s\" out: it must be above \"%s\" (int_uniform and "
 			      "int_log_uniform include it)",
-			      d->name, key_of(v, "max"), key_of(v, "min"));
+			      name_of(d), key_of(v, "max"), key_of(v, "min"));
 	p->max -= 1;
 	return SW_OK;
 }

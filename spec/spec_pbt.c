@@ -3,7 +3,6 @@
 #include "spec/spec_pruner.h"
 #include <float.h>
 #include <stdio.h>
-#include <string.h>
 
 static const struct pruner_field fields[] = {
 	{{"perturbation_interval", NULL, NULL},
@@ -89,7 +88,7 @@ static sw_status read_factors(struct sw_spec_pbt *p, const cJSON *v, struct sw_e
 
 static bool is_constant(const struct sw_spec_param *p)
 {
-	return strcmp(p->dist, "constant") == 0;
+	return p->dist == SW_DIST_CONSTANT;
 }
 
 /* Why a parameter cannot change from a trial to one that goes on from its checkpoint; NULL: it

@@ -10,14 +10,17 @@
 
 static bool is_continuous(const struct sw_spec_param *p)
 {
-	static const char *const kinds[] = {
-		"uniform", "log_uniform_values", "inv_log_uniform_values",
-		"normal",  "log_normal",         "beta"};
-
-	for (size_t i = 0; i < SPEC_N(kinds); i++)
-		if (strcmp(kinds[i], p->dist) == 0)
-			return true;
-	return false;
+	switch (p->dist) {
+	case SW_DIST_UNIFORM:
+	case SW_DIST_LOG_UNIFORM:
+	case SW_DIST_INV_LOG_UNIFORM:
+	case SW_DIST_NORMAL:
+	case SW_DIST_LOG_NORMAL:
+	case SW_DIST_BETA:
+		return true;
+	default:
+		return false;
+	}
 }
 
 static sw_status no_such_value(const struct sw_spec_param *p, const cJSON *v, const char *ptr,

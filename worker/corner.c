@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define MOVES 20000
 
@@ -42,34 +41,69 @@ static const cJSON *item(const struct sw_spec_param *p, size_t k)
 	return cJSON_GetArrayItem(p->values, (int)k);
 }
 
+/* Is a range with this minimum walked by factors? */
+static bool is_walked_by_factors(const struct sw_spec_param *p)
+{
+	switch (p->dist) {
+	case SW_DIST_LOG_UNIFORM:
+	case SW_DIST_INV_LOG_UNIFORM:
+	case SW_DIST_Q_LOG_UNIFORM:
+	case SW_DIST_INT_LOG_UNIFORM:
+	case SW_DIST_POW2:
+		return p->min > 0;
+	default:
+		return false;
+	}
+}
+
+/* Normal and beta kinds, which have no ends: of a normal six deviations leave one draw in a thousand
+ * million, a beta ends at 0 and 1 and has neither. */
+static double endless(const struct sw_spec_param *p, double part)
+{
+	const double v = p->mu + (12 * part - 6) * p->sigma;
+
+	switch (p->dist) {
+	case SW_DIST_Q_BETA:
+	case SW_DIST_BETA:
+		return p->dist == SW_DIST_Q_BETA && p->q > 0 ? round(part / p->q) * p->q
+							     : fmin(fmax(part, 1e-6), 1 - 1e-6);
+	case SW_DIST_LOG_NORMAL:
+	case SW_DIST_Q_LOG_NORMAL:
+		return exp(v);
+	default:
+		return v;
+	}
+}
+
 /* Where a range has no items: the ends, then sixteenths of what lies between. */
-static double number(const struct sw_spec_param *p, size_t k)
+static double range_value(const struct sw_spec_param *p, size_t k)
 {
 	const double part = k < 2 ? (double)k : (double)(k - 1) / (SW_CORNER_CHOICES - 1);
 	double v;
 
-	if (strstr(p->dist, "beta")) /* which ends at 0 and 1, and has neither */
-		return p->dist[0] == 'q' && p->q > 0 ? round(part / p->q) * p->q
-						     : fmin(fmax(part, 1e-6), 1 - 1e-6);
-	if (!p->has_min || !p->has_max) {
-		/* normal kinds have no ends: six deviations leave one draw in a thousand million */
-		v = p->mu + (12 * part - 6) * p->sigma;
-		return strstr(p->dist, "log_normal") ? exp(v) : v;
-	}
-	if (p->min > 0 && (strstr(p->dist, "log") || strcmp(p->dist, "pow2") == 0))
+	if (!p->has_min || !p->has_max)
+		return endless(p, part);
+	if (is_walked_by_factors(p))
 		v = p->min * pow(p->max / p->min, part);
 	else
 		v = p->min + (p->max - p->min) * part;
 	v = k == 1 ? p->max : fmin(fmax(v, p->min), p->max);
-	if (strcmp(p->dist, "pow2") == 0)
+	switch (p->dist) {
+	case SW_DIST_POW2:
 		return exp2(floor(log2(v) + 1e-9));
-	if (strncmp(p->dist, "int_", 4) == 0)
+	case SW_DIST_INT_UNIFORM:
+	case SW_DIST_INT_LOG_UNIFORM:
 		return floor(v);
-	/* the quantised kinds reach the multiples of q inside their range alone */
-	if (strncmp(p->dist, "q_", 2) == 0 && p->q > 0)
-		return (k == 0 ? ceil(v / p->q) : fmax(floor(v / p->q), ceil(p->min / p->q))) *
-		       p->q;
-	return v;
+	case SW_DIST_Q_UNIFORM:
+	case SW_DIST_Q_LOG_UNIFORM:
+		/* the quantised kinds reach the multiples of q inside their range alone */
+		if (p->q > 0)
+			v = p->q *
+			    (k == 0 ? ceil(v / p->q) : fmax(floor(v / p->q), ceil(p->min / p->q)));
+		return v;
+	default:
+		return v;
+	}
 }
 
 /* Of numbers alone: constraints name no other. */
@@ -78,7 +112,7 @@ static double value(const struct sw_corner *c, size_t i)
 	const struct sw_spec_param *p = &c->spec->params[i];
 	const cJSON *v = p->value ? p->value : p->values ? item(p, c->pick[i]) : NULL;
 
-	return v ? v->valuedouble : number(p, c->pick[i]);
+	return v ? v->valuedouble : range_value(p, c->pick[i]);
 }
 
 static double sum(const struct sw_corner *c, const struct sw_spec_sum *s)
@@ -238,7 +272,7 @@ sw_status sw_corner_params(cJSON **out, const struct sw_corner *c, struct sw_err
 		const struct sw_spec_param *p = &s->params[i];
 		const cJSON *like = p->value ? p->value : p->values ? item(p, c->pick[i]) : NULL;
 		cJSON *v = like ? cJSON_Duplicate(like, 1)
-				: cJSON_CreateNumber(number(p, c->pick[i]));
+				: cJSON_CreateNumber(range_value(p, c->pick[i]));
 
 		if (!v || !cJSON_AddItemToObject(*out, p->name, v)) {
 			cJSON_Delete(v);

@@ -6,28 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct {
-	const char *name;
-	enum sw_dist dist;
-} dists[] = {
-	{"constant", SW_DIST_CONSTANT},
-	{"categorical", SW_DIST_CATEGORICAL},
-	{"int_uniform", SW_DIST_INT_UNIFORM},
-	{"uniform", SW_DIST_UNIFORM},
-	{"log_uniform_values", SW_DIST_LOG_UNIFORM},
-	{"inv_log_uniform_values", SW_DIST_INV_LOG_UNIFORM},
-	{"q_uniform", SW_DIST_Q_UNIFORM},
-	{"q_log_uniform_values", SW_DIST_Q_LOG_UNIFORM},
-	{"pow2", SW_DIST_POW2},
-	{"normal", SW_DIST_NORMAL},
-	{"q_normal", SW_DIST_Q_NORMAL},
-	{"log_normal", SW_DIST_LOG_NORMAL},
-	{"q_log_normal", SW_DIST_Q_LOG_NORMAL},
-	{"int_log_uniform", SW_DIST_INT_LOG_UNIFORM},
-	{"beta", SW_DIST_BETA},
-	{"q_beta", SW_DIST_Q_BETA},
-};
-
 static void prefix_param(struct sw_err *err, const struct sw_spec_param *p)
 {
 	char prefix[sizeof err->ptr];
@@ -61,31 +39,26 @@ static sw_status add_param(struct sw_space *space, const struct sw_spec_param *p
 	double *numbers = NULL;
 	sw_status rc = SW_OK;
 
-	for (size_t i = 0; i < sizeof dists / sizeof dists[0]; i++) {
-		if (strcmp(p->dist, dists[i].name) != 0)
-			continue;
-		if (p->value != NULL || p->values != NULL)
-			rc = numbers_of(p, &numbers, err);
-		if (rc != SW_OK)
-			return rc;
-		const struct sw_param param = {
-			.dist = dists[i].dist,
-			.min = p->min,
-			.max = p->max,
-			.q = p->q,
-			.mu = p->mu,
-			.sigma = p->sigma,
-			.a = p->a,
-			.b = p->b,
-			.n_choices = p->n_values,
-			.weights = p->weights,
-			.numbers = numbers,
-		};
-		rc = sw_space_add(space, &param, err);
-		free(numbers);
+	if (p->value != NULL || p->values != NULL)
+		rc = numbers_of(p, &numbers, err);
+	if (rc != SW_OK)
 		return rc;
-	}
-	return sw_err_at(err, SW_INTERNAL, "/distribution", "no sampler knows \"%s\"", p->dist);
+	const struct sw_param param = {
+		.dist = p->dist,
+		.min = p->min,
+		.max = p->max,
+		.q = p->q,
+		.mu = p->mu,
+		.sigma = p->sigma,
+		.a = p->a,
+		.b = p->b,
+		.n_choices = p->n_values,
+		.weights = p->weights,
+		.numbers = numbers,
+	};
+	rc = sw_space_add(space, &param, err);
+	free(numbers);
+	return rc;
 }
 
 static sw_status add_cond(struct sw_space *space, const struct sw_spec *spec,

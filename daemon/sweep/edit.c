@@ -78,7 +78,7 @@ static sw_status read_range(struct sw_range *out, const struct sw_spec *spec, co
 		return sw_err_at(err, SW_INVALID, ptr,
 				 "%.100s is %s: only the min and max of a number's range can be "
 				 "edited",
-				 range->string, spec->params[i].dist);
+				 range->string, sw_dist_name(spec->params[i].dist));
 	cJSON_ArrayForEach (v, range) {
 		if (v->string == NULL ||
 		    (strcmp(v->string, "min") != 0 && strcmp(v->string, "max") != 0)) {

@@ -35,6 +35,7 @@
 #ifndef SW_SCHED_SPACE_SPACE_H
 #define SW_SCHED_SPACE_SPACE_H
 
+#include "base/dist.h"
 #include "base/status.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,25 +48,6 @@
 #define SW_SPACE_MAX_TERMS       ((size_t)64) /* on one side of a constraint */
 #define SW_TERM_MAX_FACTORS      4
 #define SW_SPACE_PROBES          10000 /* points that sw_space_probe() tries */
-
-enum sw_dist {
-	SW_DIST_CONSTANT,
-	SW_DIST_CATEGORICAL,
-	SW_DIST_INT_UNIFORM,
-	SW_DIST_UNIFORM,
-	SW_DIST_LOG_UNIFORM,
-	SW_DIST_INV_LOG_UNIFORM,
-	SW_DIST_Q_UNIFORM,
-	SW_DIST_Q_LOG_UNIFORM,
-	SW_DIST_POW2,
-	SW_DIST_NORMAL,
-	SW_DIST_Q_NORMAL,
-	SW_DIST_LOG_NORMAL,
-	SW_DIST_Q_LOG_NORMAL,
-	SW_DIST_INT_LOG_UNIFORM,
-	SW_DIST_BETA,
-	SW_DIST_Q_BETA,
-};
 
 struct sw_param {
 	enum sw_dist dist;

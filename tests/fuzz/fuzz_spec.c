@@ -55,9 +55,9 @@ static void check(const struct sw_spec *s)
 		abort();
 	for (size_t i = 0; i < s->n_params; i++) {
 		const struct sw_spec_param *p = &s->params[i];
-		if (p->dist == NULL || !isfinite(p->min) || !isfinite(p->max))
+		if (!isfinite(p->min) || !isfinite(p->max))
 			abort();
-		if ((strcmp(p->dist, "categorical") == 0) != (p->n_values > 0))
+		if ((p->dist == SW_DIST_CATEGORICAL) != (p->n_values > 0))
 			abort();
 		if (sw_spec_param_find(s, p->name) != (int)i)
 			abort();

@@ -232,7 +232,7 @@ START_TEST(spec_rays_distribution_is_what_its_name_promises)
 	(void)snprintf(text, sizeof text, PARAM "%s}}", rays[_i].text);
 	struct sw_spec *s = read_spec(text);
 	const struct sw_spec_param *p = &s->params[0];
-	ck_assert_str_eq(p->dist, rays[_i].dist);
+	ck_assert_str_eq(sw_dist_name(p->dist), rays[_i].dist);
 	ck_assert_int_eq(p->has_min && p->has_max, !isnan(rays[_i].min));
 	if (p->has_min) {
 		ck_assert_double_eq(p->min, rays[_i].min);

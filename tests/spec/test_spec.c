@@ -76,7 +76,7 @@ START_TEST(spec_parameter_becomes_its_distribution)
 	ck_assert_uint_eq(s->n_params, 1);
 	const struct sw_spec_param *p = &s->params[0];
 	ck_assert_str_eq(p->name, "x");
-	ck_assert_str_eq(p->dist, params[_i].dist);
+	ck_assert_str_eq(sw_dist_name(p->dist), params[_i].dist);
 	ck_assert_int_eq(p->has_min, !isnan(params[_i].min));
 	ck_assert_int_eq(p->has_max, !isnan(params[_i].max));
 	if (p->has_min)
@@ -89,8 +89,8 @@ START_TEST(spec_parameter_becomes_its_distribution)
 	ck_assert_double_eq(p->a, params[_i].a > 0 ? params[_i].a : 1);
 	ck_assert_double_eq(p->b, params[_i].b > 0 ? params[_i].b : 1);
 	ck_assert_uint_eq(p->n_values, params[_i].n_values);
-	ck_assert_int_eq(p->values != NULL, strcmp(p->dist, "categorical") == 0);
-	ck_assert_int_eq(p->value != NULL, strcmp(p->dist, "constant") == 0);
+	ck_assert_int_eq(p->values != NULL, p->dist == SW_DIST_CATEGORICAL);
+	ck_assert_int_eq(p->value != NULL, p->dist == SW_DIST_CONSTANT);
 	ck_assert_int_eq(p->weights != NULL, strstr(params[_i].text, "probabilities':") != NULL);
 	sw_spec_destroy(s);
 }
