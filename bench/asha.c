@@ -27,13 +27,11 @@
  *          has a hit of at most .6 (geometric mean over the families), and no family's loss at the
  *          end is above 1.1 times that of random points.
  */
-#include "bench/lib/boost.h"
 #include "bench/lib/jobs.h"
 #include "bench/lib/pruning.h"
 #include "bench/lib/recorded.h"
 #include "bench/lib/stats.h"
 #include "bench/lib/table.h"
-#include "bench/lib/tuning.h"
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -277,20 +275,6 @@ static int print(const struct bench_pruning *p)
 
 /* ---- families ---- */
 
-static struct sw_space *tuned_space(void *ctx)
-{
-	return bench_tuning_space(*(const size_t *)ctx);
-}
-
-static struct sw_space *boosted_space(void *ctx)
-{
-	(void)ctx;
-	return bench_boost_space();
-}
-
-/* Of the trainer's tasks: what a space is made from. */
-static size_t numbers[BENCH_PRUNING_FAMILIES];
-
 /* 0 or -1. The families of the table come last. */
 static int add_families(struct bench_pruning *p, size_t *recorded)
 {
@@ -300,22 +284,15 @@ static int add_families(struct bench_pruning *p, size_t *recorded)
 		if (bench_listed(list, bench_family_formula(i)->name))
 			p->family[p->families++] = *bench_family_formula(i);
 	*recorded = p->families;
-	for (size_t i = 0; bench_tuning_name(i) != NULL; i++) {
-		const char *const name = bench_tuning_name(i);
+	for (size_t i = 0; bench_recorded_name(i) != NULL; i++) {
+		const char *const name = bench_recorded_name(i);
 
-		numbers[i] = i;
-		if (strcmp(name, "wine") == 0 || !bench_listed(list, name))
+		if (!bench_listed(list, name))
 			continue;
-		if (bench_recorded_open(&p->family[p->families], name, tuned_space, &numbers[i]) !=
-		    0)
+		if (bench_recorded_open(&p->family[p->families], name) != 0)
 			return -1;
 		p->families++;
 	}
-	if (!bench_listed(list, "boost"))
-		return 0;
-	if (bench_recorded_open(&p->family[p->families], "boost", boosted_space, NULL) != 0)
-		return -1;
-	p->families++;
 	return 0;
 }
 

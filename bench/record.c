@@ -135,23 +135,12 @@ static int make(struct table *t, size_t jobs)
 	return rc;
 }
 
-static struct sw_space *tuned_space(void *ctx)
-{
-	return bench_tuning_space(*(const size_t *)ctx);
-}
-
-static struct sw_space *boosted_space(void *ctx)
-{
-	(void)ctx;
-	return bench_boost_space();
-}
-
-static int check(const char *name, struct sw_space *(*space)(void *ctx), void *ctx)
+static int check(const char *name)
 {
 	struct bench_recorded_check c;
 	struct bench_family f;
 
-	if (bench_recorded_open(&f, name, space, ctx) != 0)
+	if (bench_recorded_open(&f, name) != 0)
 		return -1;
 	bench_recorded_test(&f, &c);
 	printf("%-14s R2 %.2f   rank correlation with the last epoch at 1, 3, 9: %.2f %.2f %.2f\n",
@@ -160,44 +149,31 @@ static int check(const char *name, struct sw_space *(*space)(void *ctx), void *c
 	return 0;
 }
 
-static int make_trained(const struct bench_options *o, struct bench_trainer *trainer)
+static int make_trained(struct table *t, size_t jobs)
 {
-	int rc = 0;
+	struct bench_trainer *const trainer = bench_trainer_create();
+	struct bench_objective *o = NULL;
+	size_t task = 0;
 
-	for (size_t i = 0; rc == 0 && bench_tuning_name(i) != NULL; i++) {
-		if (strcmp(bench_tuning_name(i), "wine") == 0 ||
-		    !bench_listed(o->subjects, bench_tuning_name(i)))
-			continue;
-		struct bench_objective *const of = bench_objective_tuning(trainer, i, 1, 0, true);
+	while (strcmp(bench_tuning_name(task), t->name) != 0)
+		task++;
+	if (trainer != NULL)
+		o = bench_objective_tuning(trainer, task, 1, 0, true);
+	t->trained = o;
+	const int rc = o != NULL ? make(t, jobs) : -1;
 
-		if (of == NULL)
-			return -1;
-		struct table t = {.name = bench_tuning_name(i), .trained = of, .space = of->space};
-
-		t.unit = strcmp(t.name, "diabetes") == 0 ? VARIANCE : 1;
-
-		rc = o->quick ? 0 : make(&t, o->jobs);
-		if (rc == 0)
-			rc = check(t.name, tuned_space, &i);
-		bench_objective_destroy(of);
-	}
+	bench_objective_destroy(o);
+	bench_trainer_destroy(trainer);
 	return rc;
 }
 
-static int make_boosted(const struct bench_options *o)
+static int make_boosted(struct table *t, size_t jobs)
 {
 	struct bench_boost *const b = bench_boost_open("data/diabetes.csv");
-	struct table t = {.name = "boost", .boost = b, .unit = 1};
-	int rc = 0;
 
-	if (b == NULL)
-		return -1;
-	t.space = bench_boost_space();
-	if (!o->quick)
-		rc = make(&t, o->jobs);
-	if (rc == 0)
-		rc = check(t.name, boosted_space, NULL);
-	sw_space_destroy(t.space);
+	t->boost = b;
+	const int rc = b != NULL ? make(t, jobs) : -1;
+
 	bench_boost_close(b);
 	return rc;
 }
@@ -205,16 +181,27 @@ static int make_boosted(const struct bench_options *o)
 int main(int argc, char **argv)
 {
 	struct bench_options o = {.jobs = 1};
+	const char *name;
+	int rc = 0;
 
 	if (bench_options_read(&o, "record", "data,jobs,quick",
 			       "A,B  of digits breast_cancer diabetes boost (default all)", NULL,
 			       argc, argv) != 0)
 		return 2;
-	struct bench_trainer *const trainer = bench_trainer_create();
-	int rc = trainer != NULL ? make_trained(&o, trainer) : -1;
+	for (size_t i = 0; rc == 0 && (name = bench_recorded_name(i)) != NULL; i++) {
+		if (!bench_listed(o.subjects, name))
+			continue;
+		struct table t = {.name = name,
+				  .space = bench_recorded_space(name),
+				  .unit = strcmp(name, "diabetes") == 0 ? VARIANCE : 1};
 
-	if (rc == 0 && bench_listed(o.subjects, "boost"))
-		rc = make_boosted(&o);
-	bench_trainer_destroy(trainer);
+		if (!o.quick && strcmp(name, "boost") == 0)
+			rc = make_boosted(&t, o.jobs);
+		else if (!o.quick)
+			rc = make_trained(&t, o.jobs);
+		if (rc == 0)
+			rc = check(name);
+		sw_space_destroy(t.space);
+	}
 	return rc == 0 ? 0 : 1;
 }

@@ -24,8 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REGRET_FLOOR 1e-6 /* below it a ratio of regrets says nothing */
-#define MARGIN       1.05 /* what still counts as "at" the best peer */
+#define MARGIN 1.05 /* what still counts as "at" the best peer */
 
 /* --- the subjects --- */
 
@@ -88,11 +87,11 @@ static void add_subjects(struct bench_cells *c)
 /* --- beside the peers --- */
 
 struct verdict {
-	size_t known, reached;     /* functions with figures; with bayes at or below the best */
-	size_t early;              /* the same at 25% */
-	double log_ratio;          /* sum of ln(bayes / prototype), both floored */
-	double rank, peer_rank[4]; /* sums over the functions where the peer has a figure */
-	size_t peer_n[4];
+	size_t known, reached; /* functions with figures; with bayes at or below the best */
+	size_t early;          /* the same at 25% */
+	double rank;           /* sums over the functions where there is a figure */
+	double peer_rank[BENCH_PEER_N];
+	size_t peer_n[BENCH_PEER_N];
 };
 
 static void text_of(double v, char out[BENCH_CELL])
@@ -103,19 +102,17 @@ static void text_of(double v, char out[BENCH_CELL])
 static void judge(const char *name, const struct bench_cell *cell, struct verdict *v)
 {
 	const double ours = cell->regret[2][1];
-	double all[BENCH_PEER_N], rank[BENCH_PEER_N];
+	double all[BENCH_PEER_N + 1], rank[BENCH_PEER_N + 1];
 
-	for (enum bench_peer p = 0; p < BENCH_PROTOTYPE; p++)
+	for (enum bench_peer p = 0; p < BENCH_PEER_N; p++)
 		all[p] = bench_peer_regret(name, p, 2);
-	all[BENCH_PROTOTYPE] = ours; /* the prototype is no peer: its place is bayes' here */
-	bench_stat_ranks(all, BENCH_PEER_N, rank);
+	all[BENCH_PEER_N] = ours;
+	bench_stat_ranks(all, BENCH_PEER_N + 1, rank);
 	v->known++;
 	v->reached += ours <= MARGIN * bench_peer_best(name, 2);
 	v->early += cell->regret[0][1] <= MARGIN * bench_peer_best(name, 0);
-	v->log_ratio += log(fmax(ours, REGRET_FLOOR) /
-			    fmax(bench_peer_regret(name, BENCH_PROTOTYPE, 2), REGRET_FLOOR));
-	v->rank += rank[BENCH_PROTOTYPE];
-	for (enum bench_peer p = 0; p < BENCH_PROTOTYPE; p++) {
+	v->rank += rank[BENCH_PEER_N];
+	for (enum bench_peer p = 0; p < BENCH_PEER_N; p++) {
 		if (isnan(rank[p]))
 			continue;
 		v->peer_rank[p] += rank[p];
@@ -136,9 +133,9 @@ static void peer_row(const char *name, const struct bench_cell *cell, struct ben
 		bench_table_text(t, 2 + (size_t)p, text);
 	}
 	text_of(ours / bench_peer_best(name, 2), text);
-	bench_table_text(t, 7, text);
-	bench_table_text(t, 8, ours <= MARGIN * bench_peer_best(name, 2) ? "yes" : "no");
-	bench_table_text(t, 9,
+	bench_table_text(t, 6, text);
+	bench_table_text(t, 7, ours <= MARGIN * bench_peer_best(name, 2) ? "yes" : "no");
+	bench_table_text(t, 8,
 			 cell->regret[0][1] <= MARGIN * bench_peer_best(name, 0) ? "yes" : "no");
 }
 
@@ -146,10 +143,8 @@ static void print_verdict(const struct verdict *v)
 {
 	printf("at or below %.2f of the best peer: %zu of %zu at 100%%, %zu at 25%%\n", MARGIN,
 	       v->reached, v->known, v->early);
-	printf("geometric mean of bayes / prototype, regrets clipped at %g: %.2f\n", REGRET_FLOOR,
-	       exp(v->log_ratio / (double)v->known));
 	printf("mean rank at 100%% among those measured: bayes %.2f", v->rank / (double)v->known);
-	for (enum bench_peer p = 0; p < BENCH_PROTOTYPE; p++)
+	for (enum bench_peer p = 0; p < BENCH_PEER_N; p++)
 		if (v->peer_n[p] > 0)
 			printf(", %s %.2f", bench_peer_names[p],
 			       v->peer_rank[p] / (double)v->peer_n[p]);
@@ -159,7 +154,7 @@ static void print_verdict(const struct verdict *v)
 /* bayes one at a time on the standard functions, where it ran them in full. */
 static void compare(const struct bench_cells *c, struct verdict *v)
 {
-	const char *names[] = {"100%, one at a time", "bayes", NULL,      NULL, NULL, NULL, NULL,
+	const char *names[] = {"100%, one at a time", "bayes", NULL,      NULL, NULL, NULL,
 			       "of best peer",        "<=?",   "at 25%?", NULL};
 
 	memcpy(names + 2, bench_peer_names, sizeof bench_peer_names);

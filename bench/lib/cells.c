@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-size_t bench_checkpoint(size_t n, size_t at)
+/* Trials after which checkpoint `at` stands. */
+static size_t checkpoint(size_t n, size_t at)
 {
 	static const size_t percent[BENCH_CHECKPOINTS] = {25, 50, 100};
 
@@ -109,7 +110,7 @@ static int summarise(struct bench_cells *c, struct bench_cell *cell)
 	cell->suggest_ms = total / told * 1e3;
 	for (size_t at = 0; at < BENCH_CHECKPOINTS; at++)
 		for (size_t q = 0; q < 3; q++)
-			cell->regret[at][q] = bench_cells_at(c, cell, bench_checkpoint(s->n, at),
+			cell->regret[at][q] = bench_cells_at(c, cell, checkpoint(s->n, at),
 							     0.25 * (double)(q + 1));
 	return 0;
 }

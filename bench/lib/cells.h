@@ -74,8 +74,6 @@ const struct bench_cell *bench_cells_find(const struct bench_cells *c, size_t su
 /* Regret after `told` (from 1) trials: that quantile over the seeds. */
 double bench_cells_at(const struct bench_cells *c, const struct bench_cell *cell, size_t told,
 		      double p);
-/* Trials after which checkpoint `at` stands. */
-size_t bench_checkpoint(size_t n, size_t at);
 
 /* The table of the cells of one number of parallel trials, then the mean ranks of the medians. */
 void bench_cells_print(const struct bench_cells *c, size_t parallel);

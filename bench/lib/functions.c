@@ -113,14 +113,6 @@ const struct bench_function *bench_functions(size_t *n)
 	return table;
 }
 
-const struct bench_function *bench_function_find(const char *name)
-{
-	for (size_t i = 0; i < TABLE_N; i++)
-		if (strcmp(table[i].name, name) == 0)
-			return &table[i];
-	return NULL;
-}
-
 double bench_unit(unsigned long long key, unsigned long long row, unsigned column)
 {
 	/* its own mark in the last word keeps it away from all that samplers draw */

@@ -32,7 +32,6 @@ struct bench_function {
 
 /* The table: the standard ones first. */
 const struct bench_function *bench_functions(size_t *n);
-const struct bench_function *bench_function_find(const char *name); /* NULL: none */
 
 /* Each value at the known minimiser against the published one; nothing lower beside it (a compass
  * search) nor at 20,000 points of the box. 0, or -1 with lines on stderr. Cost: 0.2 s. */

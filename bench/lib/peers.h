@@ -15,7 +15,6 @@ enum bench_peer {
 	BENCH_HEBO,      /* HEBO 0.3.6 */
 	BENCH_OPTUNA_GP, /* Optuna 5.0, GPSampler */
 	BENCH_OPTUNA_TPE,
-	BENCH_PROTOTYPE, /* the recipe that sched/ started from; no peer */
 	BENCH_PEER_N
 };
 
@@ -23,7 +22,7 @@ extern const char *const bench_peer_names[BENCH_PEER_N];
 
 /* at: 0 for 25%, 1 for 50%, 2 for 100%. NaN: not measured. */
 double bench_peer_regret(const char *function, enum bench_peer peer, size_t at);
-/* The lowest of the peers (the prototype is none); NaN: the function is unknown. */
+/* The lowest of the peers; NaN: the function is unknown. */
 double bench_peer_best(const char *function, size_t at);
 
 #endif

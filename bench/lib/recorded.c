@@ -1,6 +1,8 @@
 #include "bench/lib/recorded.h"
+#include "bench/lib/boost.h"
 #include "bench/lib/objective.h"
 #include "bench/lib/stats.h"
+#include "bench/lib/tuning.h"
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -29,8 +31,7 @@ struct forest {
 };
 
 struct recorded {
-	struct sw_space *(*make)(void *ctx);
-	void *ctx;
+	const char *name;
 	struct sw_space *space;
 	size_t n, d;
 	double (*x)[MAX_D];        /* [n] */
@@ -240,11 +241,26 @@ static void foretell(const struct forest *f, const double *x, double *curve)
 
 /* ---- the family ---- */
 
+const char *bench_recorded_name(size_t i)
+{
+	static const char *const names[] = {"digits", "breast_cancer", "diabetes", "boost"};
+
+	return i < sizeof names / sizeof *names ? names[i] : NULL;
+}
+
+struct sw_space *bench_recorded_space(const char *name)
+{
+	for (size_t i = 0; bench_tuning_name(i) != NULL; i++)
+		if (strcmp(bench_tuning_name(i), name) == 0)
+			return bench_tuning_space(i);
+	return bench_boost_space();
+}
+
 static struct sw_space *space(void *ctx)
 {
 	const struct recorded *const r = ctx;
 
-	return r->make(r->ctx);
+	return bench_recorded_space(r->name);
 }
 
 /* Which of the trainings whose level is among the NEAR nearest. */
@@ -297,16 +313,14 @@ static void destroy(struct recorded *r)
 	free(r);
 }
 
-int bench_recorded_open(struct bench_family *out, const char *name,
-			struct sw_space *(*make)(void *ctx), void *ctx)
+int bench_recorded_open(struct bench_family *out, const char *name)
 {
 	struct recorded *const r = calloc(1, sizeof *r);
 	char path[256];
 
 	assert(r != NULL);
-	r->make = make;
-	r->ctx = ctx;
-	r->space = make(ctx);
+	r->name = name;
+	r->space = bench_recorded_space(name);
 	r->d = sw_space_size(r->space);
 	r->x = calloc(MOST, sizeof *r->x);
 	r->y = calloc(MOST, sizeof *r->y);
