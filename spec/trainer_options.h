@@ -1,6 +1,7 @@
 /*
- * spec/trainer_options.h — the trainer's options: one table for the spec check, the worker and
- * docs/spec.md.
+ * spec/trainer_options.h — the trainer's options, with their ranges and defaults: one table for the
+ * spec check and the worker. docs/spec.md says what each means; a test holds its ranges and defaults
+ * to this table.
  *
  * An option stands in "trainer" as a literal or as the name of a parameter, or it is a parameter
  * itself: then each trial has its own value.
@@ -19,11 +20,15 @@ struct sw_trainer_option {
 	double min, max;            /* of numbers: the range, ends included unless open */
 	bool min_open, max_open;    /* that end itself is not allowed */
 	const char *const *choices; /* of a choice: NULL-terminated */
-	double fallback;            /* the default; NaN: see doc */
-	const char
-		*fallback_text; /* the default as docs/spec.md prints it; of a choice, the word */
-	bool searched;          /* may be a parameter, or name one */
-	const char *doc;
+	/* The default. Of a choice it is the first. NaN: there is none that holds for all (of
+	 * split_seed it is the sweep's seed), or the value must be given (of a layer). Before that
+	 * of epochs comes the pruner's max_t. */
+	double fallback;
+	struct {
+		const char *optimizer; /* NULL: the default is the same with each */
+		double fallback;       /* with this one */
+	} other;
+	bool searched; /* may be a parameter, or name one */
 };
 
 #define SW_TRAINER_OPTION_N ((size_t)22)
@@ -32,8 +37,7 @@ extern const struct sw_trainer_option sw_trainer_options[SW_TRAINER_OPTION_N];
 /* By name, or NULL. */
 const struct sw_trainer_option *sw_trainer_option_find(const char *name);
 
-/* The default of "lr" depends on the optimizer. */
-#define SW_TRAINER_LR_SGD  0.01
-#define SW_TRAINER_LR_ADAM 0.001
+/* The default with an optimizer, a word of its choices. */
+double sw_trainer_option_fallback(const struct sw_trainer_option *o, const char *optimizer);
 
 #endif

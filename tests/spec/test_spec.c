@@ -1,7 +1,6 @@
 /* tests/spec/test_spec.c — sweep specs: what the good ones become, and what they are warned of. */
 #include "base/fault.h"
 #include "base/memory.h"
-#include "spec/trainer_options.h"
 #include "tests/run.h"
 #include "tests/spec/spec_text.h"
 #include <math.h>
@@ -403,23 +402,6 @@ START_TEST(spec_over_a_limit_is_refused)
 }
 END_TEST
 
-START_TEST(spec_every_option_default_is_a_value_of_its_own)
-{
-	for (size_t i = 0; i < SW_TRAINER_OPTION_N; i++) {
-		const struct sw_trainer_option *o = &sw_trainer_options[i];
-
-		ck_assert_ptr_eq(sw_trainer_option_find(o->name), o);
-		ck_assert(o->fallback_text != NULL && o->doc != NULL);
-		ck_assert_int_eq(o->kind == SW_OPTION_CHOICE, o->choices != NULL);
-		if (isnan(o->fallback) || o->kind == SW_OPTION_BOOLEAN)
-			continue;
-		ck_assert(o->min_open ? o->fallback > o->min : o->fallback >= o->min);
-		ck_assert(o->max_open ? o->fallback < o->max : o->fallback <= o->max);
-	}
-	ck_assert_ptr_null(sw_trainer_option_find("none"));
-}
-END_TEST
-
 #ifdef SW_FAULTS
 START_TEST(spec_without_memory_fails_cleanly_at_each_call)
 {
@@ -459,7 +441,6 @@ SUITE(tcase)
 	tcase_add_test(tcase, spec_warnings_over_the_limit_are_dropped);
 	tcase_add_test(tcase, spec_with_integers_that_a_double_rounds_says_so_and_is_read);
 	tcase_add_test(tcase, spec_over_a_limit_is_refused);
-	tcase_add_test(tcase, spec_every_option_default_is_a_value_of_its_own);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, spec_without_memory_fails_cleanly_at_each_call);
 #endif

@@ -7,10 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ADAMW_WEIGHT_DECAY 0.01
-
 struct resolve {
 	const cJSON *trainer, *params;
+	const char *optimizer; /* known once the choices are */
 	struct sw_err *err;
 };
 
@@ -51,8 +50,9 @@ static bool in_range(const struct sw_trainer_option *o, double v)
 	       (o->max_open ? v < o->max : v <= o->max);
 }
 
-/* A number, an integer or a boolean (as 0 or 1); fallback without a value. */
-static sw_status number(const struct resolve *r, const char *name, double fallback, double *out)
+/* A number, an integer or a boolean (as 0 or 1). Without a value: `instead`, or its default where
+ * that is NaN. */
+static sw_status number(const struct resolve *r, const char *name, double instead, double *out)
 {
 	const struct sw_trainer_option *o = sw_trainer_option_find(name);
 	char where[160];
@@ -61,7 +61,7 @@ static sw_status number(const struct resolve *r, const char *name, double fallba
 	if (!o)
 		return sw_err_set(r->err, SW_INTERNAL, "no trainer option is called %s", name);
 	v = value_of(r, o, where);
-	*out = fallback;
+	*out = isnan(instead) ? sw_trainer_option_fallback(o, r->optimizer) : instead;
 	if (!v)
 		return SW_OK;
 	if (o->kind == SW_OPTION_BOOLEAN) {
@@ -157,7 +157,7 @@ double sw_trainer_lr(const struct sw_trainer *t, uint64_t step, uint64_t steps_p
 sw_status sw_trainer_resolve(struct sw_trainer *out, const cJSON *trainer, const cJSON *params,
 			     uint64_t max_t, uint64_t data_seed, struct sw_err *err)
 {
-	const struct resolve r = {.trainer = trainer, .params = params, .err = err};
+	struct resolve r = {.trainer = trainer, .params = params, .err = err};
 	double batch, epochs, nesterov, standardize, split, step_epochs, patience;
 	sw_status status;
 
@@ -166,33 +166,34 @@ sw_status sw_trainer_resolve(struct sw_trainer *out, const cJSON *trainer, const
 	if (status != SW_OK)
 		return status;
 
+	r.optimizer = sw_optimizer_name(out->optimizer);
+
 	const struct {
 		const char *name;
-		double fallback;
 		double *to;
+		double instead; /* of the default; NaN: nothing */
 	} numbers[] = {
-		{"lr", out->optimizer == SW_SGD ? SW_TRAINER_LR_SGD : SW_TRAINER_LR_ADAM, &out->lr},
-		{"momentum", 0, &out->momentum},
-		{"nesterov", 0, &nesterov},
-		{"weight_decay", out->optimizer == SW_ADAMW ? ADAMW_WEIGHT_DECAY : 0,
-		 &out->weight_decay},
-		{"beta1", 0.9, &out->beta1},
-		{"beta2", 0.999, &out->beta2},
-		{"eps", 1e-8, &out->eps},
-		{"batch_size", 32, &batch},
-		{"epochs", max_t ? (double)max_t : 10, &epochs},
-		{"warmup_epochs", 0, &out->warmup_epochs},
-		{"step_epochs", 10, &step_epochs},
-		{"gamma", 0.1, &out->gamma},
-		{"clip_norm", 0, &out->clip_norm},
-		{"label_smoothing", 0, &out->label_smoothing},
-		{"patience", 0, &patience},
-		{"val_fraction", 0.2, &out->val_fraction},
-		{"split_seed", -1, &split},
-		{"standardize", 1, &standardize},
+		{"lr", &out->lr, NAN},
+		{"momentum", &out->momentum, NAN},
+		{"nesterov", &nesterov, NAN},
+		{"weight_decay", &out->weight_decay, NAN},
+		{"beta1", &out->beta1, NAN},
+		{"beta2", &out->beta2, NAN},
+		{"eps", &out->eps, NAN},
+		{"batch_size", &batch, NAN},
+		{"epochs", &epochs, max_t != 0 ? (double)max_t : NAN},
+		{"warmup_epochs", &out->warmup_epochs, NAN},
+		{"step_epochs", &step_epochs, NAN},
+		{"gamma", &out->gamma, NAN},
+		{"clip_norm", &out->clip_norm, NAN},
+		{"label_smoothing", &out->label_smoothing, NAN},
+		{"patience", &patience, NAN},
+		{"val_fraction", &out->val_fraction, NAN},
+		{"split_seed", &split, -1},
+		{"standardize", &standardize, NAN},
 	};
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-		status = number(&r, numbers[i].name, numbers[i].fallback, numbers[i].to);
+		status = number(&r, numbers[i].name, numbers[i].instead, numbers[i].to);
 		if (status != SW_OK)
 			return status;
 	}

@@ -2,8 +2,7 @@
  * worker/net/trainer.h — the options of one trial: what "trainer" and the trial's parameters say.
  *
  * An option is, in this order: the parameter of that name, the trainer's literal, the parameter
- * that the trainer names, the default of spec/trainer_options.h. adamw's weight_decay defaults to
- * 0.01, as PyTorch's does.
+ * that the trainer names, the default of spec/trainer_options.h.
  * Pure     No state. Errors point into the spec ("/trainer/lr", "/parameters/lr").
  */
 #ifndef SW_WORKER_NET_TRAINER_H
