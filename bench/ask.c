@@ -47,19 +47,6 @@ struct times {
 
 /* --- a history --- */
 
-static struct sw_space *make_space(size_t d)
-{
-	struct sw_space *s = NULL;
-	sw_status rc = sw_space_create(&s);
-
-	assert(rc == SW_OK);
-	for (size_t k = 0; k < d; k++)
-		bench_add(s, (struct sw_param){.dist = SW_DIST_UNIFORM, .min = -BOX, .max = BOX});
-	rc = sw_space_seal(s, NULL);
-	assert(rc == SW_OK);
-	return s;
-}
-
 static void add_trial(struct sw_history *h, const struct sw_value *v)
 {
 	const sw_status rc = sw_history_add_trial(h, v);
@@ -140,7 +127,7 @@ static void measure(void *ctx, size_t i, void *result)
 	const struct row *row = w->row;
 	struct times *out = result;
 	const double before = peak_bytes();
-	struct sw_space *space = make_space(row->d);
+	struct sw_space *space = bench_space_cube(row->d, -BOX, BOX);
 	const struct sw_sampler_config config = {
 		.kind = row->kind, .seed = 1, .space = space, .n_metrics = 1};
 	struct sw_sampler *s = NULL;

@@ -105,15 +105,11 @@ static void open_play(struct play *p)
 	const struct sw_sweep_config config = {
 		.seed = 1, .pruner = pruner, .sampler = SW_SAMPLER_RANDOM};
 	struct sw_err err = SW_ERR_INIT;
-	struct sw_space *space = NULL;
 	sw_status rc;
 
 	p->base = given_out();
 	if (p->kind->sweep) {
-		rc = sw_space_create(&space);
-		assert(rc == SW_OK);
-		bench_add(space, (struct sw_param){.dist = SW_DIST_UNIFORM, .max = 1});
-		rc = sw_sweep_create(&p->sweep, &config, space, &err);
+		rc = sw_sweep_create(&p->sweep, &config, bench_space_cube(1, 0, 1), &err);
 	} else {
 		p->state = calloc(p->n, sizeof *p->state);
 		assert(p->state != NULL);

@@ -142,21 +142,17 @@ static void run_one(void *ctx, size_t i, void *result)
 	const struct cell *const c = &plan->cell[i / plan->options->seeds];
 	struct outcome *const out = result;
 	double y[RANDOM_N * METRICS];
-	struct sw_space *space;
+	struct sw_space *const space = bench_space_cube(c->p->d, 0, 1);
 	struct sw_sampler *s;
 	struct sw_history h;
-	sw_status rc = sw_space_create(&space);
-
-	assert(rc == SW_OK);
-	for (size_t k = 0; k < c->p->d; k++)
-		bench_add(space, (struct sw_param){.dist = SW_DIST_UNIFORM, .min = 0, .max = 1});
 	const struct sw_sampler_config config = {
 		.kind = c->kind,
 		.seed = plan->options->seed_from + i % plan->options->seeds,
 		.space = space,
 		.n_metrics = c->p->m,
 	};
-	rc = sw_sampler_create(&s, &config, NULL);
+	const sw_status rc = sw_sampler_create(&s, &config, NULL);
+
 	assert(rc == SW_OK);
 	(void)rc;
 	sw_history_init(&h, c->p->d, c->p->m);

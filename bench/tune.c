@@ -129,7 +129,7 @@ static size_t print_reach(const struct bench_cells *c, size_t *of)
 		++*of;
 	}
 	if (*of > 0)
-		puts("\n(0: not within the trials)");
+		puts("\nAfter how many trials; 0: not within them");
 	(void)bench_table_end(t, NULL);
 	return good;
 }

@@ -117,14 +117,11 @@ struct sw_space *bench_boost_space(void)
 		{.dist = SW_DIST_INT_LOG_UNIFORM, .min = 1, .max = 50},
 		{.dist = SW_DIST_UNIFORM, .min = 0.2, .max = 1},
 		{.dist = SW_DIST_UNIFORM, .min = 0.1, .max = 1}};
-	struct sw_space *s;
-	sw_status rc = sw_space_create(&s);
+	struct sw_space *const s = bench_space_new();
 
-	assert(rc == SW_OK && s != NULL);
 	for (size_t k = 0; k < BENCH_BOOST_D; k++)
 		bench_add(s, params[k]);
-	rc = sw_space_seal(s, NULL);
-	assert(rc == SW_OK);
+	bench_space_seal(s);
 	return s;
 }
 

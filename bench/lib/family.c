@@ -3,27 +3,16 @@
 #include <assert.h>
 #include <math.h>
 
-static struct sw_space *cube(size_t d)
-{
-	struct sw_space *s;
-	const sw_status rc = sw_space_create(&s);
-
-	assert(rc == SW_OK && s != NULL);
-	for (size_t i = 0; i < d; i++)
-		bench_add(s, (struct sw_param){.dist = SW_DIST_UNIFORM, .min = 0, .max = 1});
-	return s;
-}
-
 static struct sw_space *cube6(void *ctx)
 {
 	(void)ctx;
-	return cube(6);
+	return bench_space_cube(6, 0, 1);
 }
 
 static struct sw_space *cube5(void *ctx)
 {
 	(void)ctx;
-	return cube(5);
+	return bench_space_cube(5, 0, 1);
 }
 
 static double noise(uint64_t seed, uint64_t trial, size_t epoch)

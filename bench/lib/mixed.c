@@ -193,16 +193,13 @@ int bench_mixed_check(void)
 struct bench_objective *bench_objective_mixed(size_t i)
 {
 	struct bench_objective *o = calloc(1, sizeof *o);
-	sw_status rc;
 
 	assert(o != NULL && bench_mixed_name(i) != NULL);
 	*o = (struct bench_objective){.scale = 1, .value = mixed[i].value};
 	(void)snprintf(o->name, sizeof o->name, "%s", mixed[i].name);
-	rc = sw_space_create(&o->space);
-	assert(rc == SW_OK);
+	o->space = bench_space_new();
 	mixed[i].space(o->space);
 	o->d = sw_space_size(o->space);
-	rc = sw_space_seal(o->space, NULL);
-	assert(rc == SW_OK);
+	bench_space_seal(o->space);
 	return o;
 }

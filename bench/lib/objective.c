@@ -112,6 +112,32 @@ static double deviation(const struct state *s)
 	return sqrt(squares / SD_POINTS);
 }
 
+struct sw_space *bench_space_new(void)
+{
+	struct sw_space *s = NULL;
+	const sw_status rc = sw_space_create(&s);
+
+	assert(rc == SW_OK && s != NULL);
+	return s;
+}
+
+void bench_space_seal(struct sw_space *s)
+{
+	const sw_status rc = sw_space_seal(s, NULL);
+
+	assert(rc == SW_OK);
+}
+
+struct sw_space *bench_space_cube(size_t d, double min, double max)
+{
+	struct sw_space *const s = bench_space_new();
+
+	for (size_t k = 0; k < d; k++)
+		bench_add(s, (struct sw_param){.dist = SW_DIST_UNIFORM, .min = min, .max = max});
+	bench_space_seal(s);
+	return s;
+}
+
 void bench_add(struct sw_space *s, struct sw_param p)
 {
 	struct sw_err err = SW_ERR_INIT;
@@ -147,14 +173,12 @@ struct bench_objective *bench_objective_function(const struct bench_function *f,
 		o->scale = deviation(s);
 		o->noise_sd = s->noise_sd = 0.1 * o->scale;
 	}
-	const sw_status rc = sw_space_create(&o->space);
-	assert(rc == SW_OK);
+	o->space = bench_space_new();
 	for (size_t k = 0; k < f->d; k++)
 		bench_add(o->space, (struct sw_param){.dist = SW_DIST_UNIFORM,
 						      .min = f->lo[k],
 						      .max = f->hi[k]});
-	const sw_status sealed = sw_space_seal(o->space, NULL);
-	assert(sealed == SW_OK);
+	bench_space_seal(o->space);
 	return o;
 }
 
@@ -191,8 +215,7 @@ struct bench_objective *bench_objective_grid(const struct bench_objective *of, s
 	o->ctx = c;
 	o->fini = free;
 	c->of = of;
-	sw_status rc = sw_space_create(&o->space);
-	assert(rc == SW_OK);
+	o->space = bench_space_new();
 	for (size_t k = 0; k < of->d; k++) {
 		const uint64_t levels = sw_space_levels(of->space, k);
 
@@ -201,8 +224,7 @@ struct bench_objective *bench_objective_grid(const struct bench_objective *of, s
 						      .min = 0,
 						      .max = c->n[k] - 1});
 	}
-	rc = sw_space_seal(o->space, NULL);
-	assert(rc == SW_OK);
+	bench_space_seal(o->space);
 	return o;
 }
 

@@ -75,7 +75,10 @@ struct bench_objective *bench_objective_mixed(size_t i);
 /* Is the minimum 0 where it should be? 0, or -1 with lines on stderr. */
 int bench_mixed_check(void);
 
-/* --- for those who make spaces --- */
+/* --- spaces: new, with parameters added, sealed; or a cube of d reals, sealed; the caller's --- */
+struct sw_space *bench_space_new(void);
 void bench_add(struct sw_space *s, struct sw_param p);
+void bench_space_seal(struct sw_space *s);
+struct sw_space *bench_space_cube(size_t d, double min, double max);
 
 #endif

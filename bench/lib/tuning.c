@@ -347,18 +347,15 @@ static void add_condition(struct sw_space *s, size_t child, const struct tuned *
 
 struct sw_space *bench_tuning_space(size_t i)
 {
-	struct sw_space *s;
+	struct sw_space *const s = bench_space_new();
 
 	assert(bench_tuning_name(i) != NULL);
-	sw_status rc = sw_space_create(&s);
-	assert(rc == SW_OK && s != NULL);
 	for (size_t k = 0; k < tasks[i].n; k++)
 		bench_add(s, tasks[i].tuned[k].p);
 	for (size_t k = 0; k < tasks[i].n; k++)
 		if (tasks[i].tuned[k].parent >= 0)
 			add_condition(s, k, &tasks[i].tuned[k]);
-	rc = sw_space_seal(s, NULL);
-	assert(rc == SW_OK);
+	bench_space_seal(s);
 	return s;
 }
 
