@@ -81,7 +81,7 @@ static void on_conn_gone(struct sw_conn *c)
 {
 	sw_hold_drop_conn(c);
 	sw_watch_drop_conn(c->d, c);
-	sw_supervisor_drop_conn(c->d, c);
+	sw_slot_conn_gone(c);
 }
 
 static const struct sw_conn_events conn_events = {.line = sw_dispatch_line,
@@ -199,7 +199,7 @@ static void on_tick(uv_timer_t *t)
 	}
 	sw_asks_tick(d, now_us);
 	sw_suggest_tick(d, now_us);
-	if (d->draining && sw_supervisor_busy(d, 0) == 0)
+	if (d->draining && sw_slot_busy_n(d, 0) == 0)
 		sw_daemon_stop(d);
 }
 
@@ -233,7 +233,7 @@ void sw_daemon_stop(struct sw_daemon *d)
 {
 	if (d->phase != SW_UP)
 		return;
-	sw_log(SW_LOG_INFO, "daemon.stop", "running=%zu", sw_supervisor_busy(d, 0));
+	sw_log(SW_LOG_INFO, "daemon.stop", "running=%zu", sw_slot_busy_n(d, 0));
 	d->phase = SW_STOPPING;
 	d->stop_deadline_us = d->clock->mono_us() + STOP_SOFT_US;
 	sw_server_stop(d);

@@ -7,7 +7,7 @@
  *   server      the listening socket                daemon/net/server.h
  *   conns       clients and workers alike           daemon/net/conn.h, call.h
  *   hosts       the sweeps                          daemon/sweep/host.h, driver.h
- *   slots       the worker processes                daemon/slot/supervisor.h, executor.h
+ *   slots       the worker processes                daemon/slot/slot.h, supervisor.h
  *   suggesters  suggestions made ahead of time      daemon/sweep/suggest.h
  *   watchers    who wants sweep.update              daemon/api/watch.h
  */
@@ -32,6 +32,7 @@ struct sw_handler;
 struct sw_host;
 struct sw_slot;
 struct sw_slot_events;
+struct sw_worker;
 
 struct sw_daemon {
 	uv_loop_t *loop;
@@ -77,6 +78,8 @@ struct sw_daemon {
 
 	struct sw_slot *slots;
 	size_t slot_n;
+	struct sw_worker *workers; /* one for each slot, or for all lanes of a GPU */
+	size_t worker_n;
 	const struct sw_slot_events *slot_events; /* what they tell, and whom */
 	const struct sw_executor *executor;       /* starts their workers */
 	struct sw_gpus *gpus; /* daemon/slot/gpus.h; NULL: no slot may have one */

@@ -2,7 +2,8 @@
 #include "base/log.h"
 #include "daemon/api/handlers.h"
 #include "daemon/daemon.h"
-#include "daemon/slot/supervisor.h"
+#include "daemon/slot/gpus.h"
+#include "daemon/slot/slot.h"
 #include "daemon/sweep/ask_wait.h"
 #include "daemon/sweep/suggest.h"
 #include "proto/json.h"
@@ -42,7 +43,7 @@ static void write_slot(struct sw_jw *w, const struct sw_slot *s, int64_t now_us)
 		sw_jw_knull(w, "attempt");
 		sw_jw_knull(w, "seconds");
 	}
-	sw_jw_kint(w, "starts", s->d->slots[s->lead].starts);
+	sw_jw_kint(w, "starts", s->worker->starts);
 	const char *cause = sw_slot_cause(s);
 	sw_jw_kstr(w, "cause", *cause != '\0' ? cause : NULL);
 	if (s->holder >= 0)
@@ -125,7 +126,7 @@ void sw_handle_daemon_drain(struct sw_call *call)
 	struct sw_jw w;
 
 	if (!d->draining)
-		sw_log(SW_LOG_INFO, "daemon.drain", "running=%zu", sw_supervisor_busy(d, 0));
+		sw_log(SW_LOG_INFO, "daemon.drain", "running=%zu", sw_slot_busy_n(d, 0));
 	sw_suggest_refuse_all(d, "the daemon is draining: it hands out no more trials");
 	sw_asks_refuse_all(d, "the daemon is draining: it hands out no more trials");
 	d->draining = true; /* the tick ends the daemon once no slot is busy */
@@ -133,7 +134,7 @@ void sw_handle_daemon_drain(struct sw_call *call)
 	sw_jw_init(&w, &out);
 	sw_jw_obj(&w);
 	sw_jw_kbool(&w, "draining", true);
-	sw_jw_kint(&w, "running", (int64_t)sw_supervisor_busy(d, 0));
+	sw_jw_kint(&w, "running", (int64_t)sw_slot_busy_n(d, 0));
 	sw_jw_obj_end(&w);
 	sw_call_result(call, &out);
 }

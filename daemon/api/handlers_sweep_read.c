@@ -5,7 +5,7 @@
 #include "daemon/api/lookup.h"
 #include "daemon/api/watch.h"
 #include "daemon/daemon.h"
-#include "daemon/slot/supervisor.h"
+#include "daemon/slot/slot.h"
 #include "daemon/sweep/edit.h"
 #include "daemon/sweep/host.h"
 #include "store/read.h"

@@ -3,7 +3,7 @@
 #include "daemon/api/handlers.h"
 #include "daemon/daemon.h"
 #include "daemon/net/conn.h"
-#include "daemon/slot/supervisor.h"
+#include "daemon/slot/slot.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/host.h"
 #include "daemon/sweep/work.h"
@@ -19,17 +19,17 @@ static void answer_ok(struct sw_call *call)
 }
 
 /* Does the slot hold what its worker says that it runs? */
-static bool holds(const struct sw_slot *s, const struct sw_call *call)
+static bool holds_trial(const struct sw_slot *s, const struct sw_call *call)
 {
-	return s->state == SW_SLOT_BUSY && s->sweep == sw_call_int(call, "sweep", 0) &&
-	       s->trial == sw_call_int(call, "trial", 0) &&
-	       s->attempt == sw_call_int(call, "attempt", 0);
+	return s->state == SW_SLOT_BUSY &&
+	       sw_slot_has(s, sw_call_int(call, "sweep", 0), sw_call_int(call, "trial", 0),
+			   sw_call_int(call, "attempt", 0));
 }
 
 void sw_handle_worker_hello(struct sw_call *call)
 {
 	const int64_t slot = sw_call_int(call, "slot", -1);
-	struct sw_slot *s = sw_supervisor_find(call->d, slot, sw_call_str(call, "worker", ""));
+	struct sw_slot *s = sw_slot_find(call->d, slot, sw_call_str(call, "worker", ""));
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_buf out;
 	struct sw_jw w;
@@ -53,8 +53,8 @@ void sw_handle_worker_hello(struct sw_call *call)
 		sw_call_error(call, &err);
 		return;
 	}
-	sw_supervisor_hello(s, call->conn, cJSON_IsTrue(sw_json_get(call->params, "beats")));
-	const bool run = sw_call_int(call, "trial", 0) != 0 && holds(s, call);
+	sw_slot_hello(s, call->conn, cJSON_IsTrue(sw_json_get(call->params, "beats")));
+	const bool run = sw_call_int(call, "trial", 0) != 0 && holds_trial(s, call);
 	sw_log(SW_LOG_INFO, "worker.hello", "slot=%d pid=%ld trial=%lld/%lld run=%d", s->index,
 	       sw_slot_pid(s), (long long)sw_call_int(call, "sweep", 0),
 	       (long long)sw_call_int(call, "trial", 0), run);
@@ -70,12 +70,12 @@ void sw_handle_worker_hello(struct sw_call *call)
 void sw_handle_worker_next(struct sw_call *call)
 {
 	struct sw_err err = SW_ERR_INIT;
-	struct sw_slot *s = sw_supervisor_of(call->conn, &err);
+	struct sw_slot *s = sw_slot_of(call->conn, &err);
 
 	if (s == NULL)
 		sw_call_error(call, &err);
 	else
-		sw_supervisor_next(s, call);
+		sw_slot_next(s, call);
 }
 
 /* The host of a worker's trial. NULL: answered. */
@@ -84,7 +84,7 @@ static struct sw_host *host_of(struct sw_call *call)
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_host *h = NULL;
 
-	if (sw_supervisor_of(call->conn, &err) != NULL)
+	if (sw_slot_of(call->conn, &err) != NULL)
 		h = sw_host_find(call->d, sw_call_int(call, "sweep", 0), &err);
 	if (h != NULL && (h->sched == NULL || h->driven)) {
 		(void)sw_err_at(&err, SW_CONFLICT, "/sweep", "sweep %lld runs no trial on a slot",
@@ -141,7 +141,7 @@ void sw_handle_worker_log(struct sw_call *call)
 void sw_handle_worker_bye(struct sw_call *call)
 {
 	struct sw_err err = SW_ERR_INIT;
-	struct sw_slot *s = sw_supervisor_of(call->conn, &err);
+	struct sw_slot *s = sw_slot_of(call->conn, &err);
 
 	if (s == NULL) {
 		sw_call_error(call, &err);

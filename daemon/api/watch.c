@@ -4,7 +4,7 @@
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
 #include "daemon/net/conn.h"
-#include "daemon/slot/supervisor.h"
+#include "daemon/slot/slot.h"
 #include "daemon/sweep/host.h"
 #include "store/read.h"
 #include <stdio.h>
@@ -124,8 +124,8 @@ static void write_slots(struct sw_jw *w, const struct sw_host *h)
 {
 	sw_jw_key(w, "slots");
 	sw_jw_obj(w);
-	sw_jw_kint(w, "mine", (int64_t)sw_supervisor_busy(h->d, h->sweep));
-	sw_jw_kint(w, "busy", (int64_t)sw_supervisor_busy(h->d, 0));
+	sw_jw_kint(w, "mine", (int64_t)sw_slot_busy_n(h->d, h->sweep));
+	sw_jw_kint(w, "busy", (int64_t)sw_slot_busy_n(h->d, 0));
 	sw_jw_kint(w, "total", (int64_t)h->d->slot_n);
 	sw_jw_obj_end(w);
 }

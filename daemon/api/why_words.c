@@ -1,6 +1,8 @@
 #include "daemon/api/why_words.h"
 #include "daemon/daemon.h"
-#include "daemon/slot/supervisor.h"
+#include "daemon/slot/gpus.h"
+#include "daemon/slot/room.h"
+#include "daemon/slot/slot.h"
 #include "daemon/sweep/admission.h"
 #include "daemon/sweep/host.h"
 #include <stdio.h>
@@ -149,7 +151,7 @@ static void add_slots(const struct sw_host *h, struct sw_buf *out)
 		if (sw_device_lanes(&d->slots[i].device, h->spec->gpu) == 0)
 			continue;
 		suits++;
-		idle += d->slots[i].state == SW_SLOT_IDLE && d->slots[i].holder < 0 &&
+		idle += sw_room_is_free(&d->slots[i]) &&
 			sw_gpus_may_begin(d->slots[i].d, &d->slots[i], &why) &&
 			!sw_admission_hinders(&d->slots[i], h, not, sizeof not );
 	}

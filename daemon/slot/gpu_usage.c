@@ -1,25 +1,14 @@
-/*
- * daemon/slot/gpu_usage.c — what each trial used of its GPU.
- *
- * NVML counts by the card. Between two readings its energy is shared among the trials that ran, by
- * their lanes and the time that each ran of it; utilisation is the card's own, whoever made it.
- */
+#include "daemon/slot/gpu_usage.h"
 #include "daemon/daemon.h"
-#include "daemon/slot/gpus.h"
-#include "daemon/slot/supervisor.h"
+#include "daemon/slot/slot.h"
 
 /* The part of the time from `from` to `to` in which the slot's trial ran. */
-static double part(const struct sw_slot *s, int64_t from, int64_t to)
+static double part_of(const struct sw_slot *s, int64_t from, int64_t to)
 {
 	if (s->state != SW_SLOT_BUSY || to <= from || s->busy_since_us >= to)
 		return 0.0;
 	return s->busy_since_us <= from ? 1.0
 					: (double)(to - s->busy_since_us) / (double)(to - from);
-}
-
-static bool is_on(const struct sw_slot *s, size_t card)
-{
-	return s->device.gpu && s->device.index == card;
 }
 
 /* Joules of a card in a time: by its counter, else by its power. */
@@ -31,58 +20,56 @@ static double millijoules(const struct sw_nvml_card *last, const struct sw_nvml_
 	return now->power_mw > 0 ? (double)now->power_mw * seconds : 0.0;
 }
 
-void sw_gpu_usage_add(struct sw_daemon *d, size_t card, const struct sw_nvml_card *last,
-		      int64_t last_us)
+void sw_gpu_usage_add(struct sw_slot *slots, size_t n, const struct sw_card *card,
+		      const struct sw_nvml_card *last, int64_t last_us)
 {
-	const struct sw_card *c = &d->gpus->card[card];
-	const int64_t now_us = c->taken_us;
+	const int64_t now_us = card->taken_us;
 	const double seconds = (double)(now_us - last_us) / 1e6;
-	const double all = millijoules(last, &c->now, seconds);
+	const double all = millijoules(last, &card->now, seconds);
 	double lanes = 0.0;
 
-	if (c->now.health != SW_NVML_OK || seconds <= 0.0)
+	if (card->now.health != SW_NVML_OK || seconds <= 0.0)
 		return;
-	for (size_t i = 0; i < d->slot_n; i++)
-		if (is_on(&d->slots[i], card))
-			lanes += part(&d->slots[i], last_us, now_us) * d->slots[i].lanes_used;
-	for (size_t i = 0; lanes > 0.0 && i < d->slot_n; i++) {
-		struct sw_slot *s = &d->slots[i];
-		struct sw_gpu_usage *u = &s->usage;
-		const double ran = is_on(s, card) ? part(s, last_us, now_us) : 0.0;
+	for (size_t i = 0; i < n; i++)
+		lanes += part_of(&slots[i], last_us, now_us) * slots[i].lanes_used;
+	for (size_t i = 0; lanes > 0.0 && i < n; i++) {
+		struct sw_gpu_usage *u = &slots[i].usage;
+		const double ran = part_of(&slots[i], last_us, now_us);
 
 		if (ran <= 0.0)
 			continue;
-		const double share = ran * s->lanes_used / lanes;
-		const int64_t bytes = (int64_t)((double)c->ours * share);
+		const double share = ran * slots[i].lanes_used / lanes;
+		const int64_t bytes = (int64_t)((double)card->ours * share);
 		u->any = true;
 		u->peak = bytes > u->peak ? bytes : u->peak;
 		u->millijoules += all * share;
-		if (c->now.util >= 0) {
+		if (card->now.util >= 0) {
 			u->seconds += ran * seconds;
-			u->util_seconds += ran * seconds * c->now.util;
+			u->util_seconds += ran * seconds * card->now.util;
 		}
 	}
 }
 
-struct sw_gpu_usage sw_gpu_usage_end(struct sw_daemon *d, const struct sw_slot *s)
+struct sw_gpu_usage sw_gpu_usage_end(const struct sw_slot *s, const struct sw_card *card)
 {
-	const struct sw_card *c = sw_gpus_card(d, s);
 	struct sw_gpu_usage u = s->usage;
-	const int64_t now_us = d->clock->mono_us();
+	const int64_t now_us = s->d->clock->mono_us();
+	const struct sw_worker *w = s->worker;
 	unsigned lanes = 0;
 
-	if (c == NULL || c->taken_us == 0 || c->now.health != SW_NVML_OK)
+	if (card == NULL || card->taken_us == 0 || card->now.health != SW_NVML_OK)
 		return u;
-	for (size_t i = 0; i < d->slot_n; i++)
-		if (is_on(&d->slots[i], s->device.index) && d->slots[i].state == SW_SLOT_BUSY)
-			lanes += d->slots[i].lanes_used;
-	const int64_t from = s->busy_since_us > c->taken_us ? s->busy_since_us : c->taken_us;
+	for (unsigned k = 0; k < w->slot_n; k++)
+		if (w->slots[k].state == SW_SLOT_BUSY)
+			lanes += w->slots[k].lanes_used;
+	const int64_t from = s->busy_since_us > card->taken_us ? s->busy_since_us : card->taken_us;
 	const double seconds = now_us > from ? (double)(now_us - from) / 1e6 : 0.0;
-	if (c->now.power_mw > 0 && lanes > 0)
-		u.millijoules += (double)c->now.power_mw * seconds * s->lanes_used / lanes;
-	if (c->now.util >= 0) {
+	/* By the power at the last reading: the counter is read again only after the row is written. */
+	if (card->now.power_mw > 0 && lanes > 0)
+		u.millijoules += (double)card->now.power_mw * seconds * s->lanes_used / lanes;
+	if (card->now.util >= 0) {
 		u.seconds += seconds;
-		u.util_seconds += seconds * c->now.util;
+		u.util_seconds += seconds * card->now.util;
 	}
 	u.any = true;
 	return u;

@@ -4,7 +4,8 @@
 #include "daemon/daemon.h"
 #include "daemon/slot/card_poll.h"
 #include "daemon/slot/device.h"
-#include "daemon/slot/supervisor.h"
+#include "daemon/slot/executor.h"
+#include "daemon/slot/slot.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,7 @@ static void read_times(struct sw_gpus *g)
 	g->free_ms = back;
 }
 
-static sw_status create(struct sw_daemon *d, struct sw_err *err)
+static sw_status create_gpus(struct sw_daemon *d, struct sw_err *err)
 {
 	struct stat st;
 
@@ -51,7 +52,7 @@ static sw_status create(struct sw_daemon *d, struct sw_err *err)
 }
 
 /* NVML is not asked any more. */
-static void give_up(struct sw_daemon *d, const struct sw_err *err)
+static void give_nvml_up(struct sw_daemon *d, const struct sw_err *err)
 {
 	struct sw_gpus *g = d->gpus;
 
@@ -68,7 +69,7 @@ sw_status sw_gpus_start(struct sw_daemon *d, struct sw_err *err)
 
 	if (!sw_device_wants_gpus(d->config.devices))
 		return SW_OK;
-	rc = create(d, err);
+	rc = create_gpus(d, err);
 	if (rc != SW_OK)
 		return rc;
 	struct sw_gpus *g = d->gpus;
@@ -79,7 +80,7 @@ sw_status sw_gpus_start(struct sw_daemon *d, struct sw_err *err)
 		(void)sw_err_set(&why, SW_BUSY, "NVML does not answer: no word of it in %lld s",
 				 (long long)(g->first_ms / 1000));
 	if (rc != SW_OK)
-		give_up(d, &why);
+		give_nvml_up(d, &why);
 	g->heard_us = d->clock->mono_us();
 	return SW_OK;
 }
@@ -112,26 +113,26 @@ struct sw_card *sw_gpus_card(struct sw_daemon *d, const struct sw_slot *s)
 
 /* --- readings --- */
 
-/* Sessions of the workers that live; all of them see each a GPU of their own. */
-static size_t sessions(const struct sw_daemon *d, int64_t *out)
+/* The sessions of the workers that live, one for each; out: [SW_DEVICE_MAX_SLOTS]. */
+static size_t list_sessions(const struct sw_daemon *d, int64_t *out)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < d->slot_n; i++)
-		if (d->slots[i].device.gpu && d->slots[i].proc != NULL)
-			out[n++] = sw_slot_pid(&d->slots[i]);
+	for (size_t i = 0; i < d->worker_n; i++)
+		if (d->workers[i].slots->device.gpu && d->workers[i].proc != NULL)
+			out[n++] = d->executor->pid(d->workers[i].proc);
 	return n;
 }
 
-static void take_card(struct sw_daemon *d, struct sw_slot *s, struct sw_card_ours *ours)
+static void judge_card(struct sw_daemon *d, struct sw_worker *w, struct sw_card_ours *ours)
 {
 	struct sw_gpus *g = d->gpus;
-	const size_t i = s->device.index;
+	const size_t i = w->slots->device.index;
 	struct sw_card *c = &g->card[i];
 	const struct sw_nvml_card last = c->now;
 	const int64_t last_us = c->taken_us;
 
-	ours->here = s->proc != NULL;
+	ours->here = w->proc != NULL;
 	if (i < g->view.n) {
 		if (sw_card_take(c, &g->view.card[i], ours, g->heard_us, g->free_ms * 1000))
 			sw_log(c->state == SW_CARD_OK ? SW_LOG_INFO : SW_LOG_WARN, "device.state",
@@ -142,7 +143,7 @@ static void take_card(struct sw_daemon *d, struct sw_slot *s, struct sw_card_our
 		       c->why);
 	}
 	if (last_us != 0)
-		sw_gpu_usage_add(d, i, &last, last_us);
+		sw_gpu_usage_add(w->slots, w->slot_n, c, &last, last_us);
 }
 
 bool sw_gpus_judge(struct sw_daemon *d)
@@ -153,14 +154,10 @@ bool sw_gpus_judge(struct sw_daemon *d)
 	if (sw_gpus_view(d) == NULL)
 		return false;
 	ours.hidden = d->gpus->hidden;
-	ours.n = sessions(d, session);
-	for (size_t i = 0; i < d->slot_n; i++) {
-		struct sw_slot *s = &d->slots[i];
-
-		if (!s->device.gpu || s->device.index >= SW_NVML_CARDS || s->lead != s->index)
-			continue;
-		take_card(d, s, &ours);
-	}
+	ours.n = list_sessions(d, session);
+	for (size_t i = 0; i < d->worker_n; i++)
+		if (sw_gpus_card(d, d->workers[i].slots) != NULL)
+			judge_card(d, &d->workers[i], &ours);
 	return true;
 }
 
@@ -187,12 +184,13 @@ void sw_gpus_tick(struct sw_daemon *d, int64_t now_us)
 		return;
 	(void)snprintf(why, sizeof why, "NVML has not answered for %lld s",
 		       (long long)((now_us - g->heard_us) / 1000000));
-	for (size_t i = 0; i < d->slot_n; i++) {
-		struct sw_card *c = sw_gpus_card(d, &d->slots[i]);
+	for (size_t i = 0; i < d->worker_n; i++) {
+		const struct sw_slot *s = d->workers[i].slots;
+		struct sw_card *c = sw_gpus_card(d, s);
 
 		if (c != NULL && sw_card_silent(c, why))
 			sw_log(SW_LOG_WARN, "device.state", "device=gpu:%u state=DOWN why=\"%s\"",
-			       d->slots[i].device.index, why);
+			       s->device.index, why);
 	}
 }
 
@@ -241,7 +239,7 @@ bool sw_gpus_looked_at(struct sw_daemon *d, const struct sw_slot *s, int64_t sin
 
 /* --- device.list --- */
 
-static void number(struct sw_jw *w, const char *key, int64_t v)
+static void write_count(struct sw_jw *w, const char *key, int64_t v)
 {
 	if (v >= 0)
 		sw_jw_kint(w, key, v);
@@ -249,7 +247,7 @@ static void number(struct sw_jw *w, const char *key, int64_t v)
 		sw_jw_knull(w, key);
 }
 
-static void milli(struct sw_jw *w, const char *key, int64_t v)
+static void write_milli(struct sw_jw *w, const char *key, int64_t v)
 {
 	if (v >= 0)
 		sw_jw_knum(w, key, (double)v / 1e3);
@@ -269,16 +267,16 @@ static void write_card(struct sw_jw *w, const struct sw_card *c, size_t index,
 	sw_jw_kstr(w, "bus", now->bus[0] != '\0' ? now->bus : NULL);
 	sw_jw_kstr(w, "state", sw_card_state_name(c->state));
 	sw_jw_kstr(w, "cause", c->why[0] != '\0' ? c->why : NULL);
-	number(w, "memory_total", now->total);
-	number(w, "memory_used", now->used);
-	number(w, "memory_free", now->free);
-	number(w, "utilisation", now->util);
-	number(w, "temperature", now->temp);
-	number(w, "slowdown", now->slowdown);
-	milli(w, "power", now->power_mw);
-	milli(w, "power_limit", now->limit_mw);
-	milli(w, "joules", now->energy_mj);
-	number(w, "ecc", now->ecc);
+	write_count(w, "memory_total", now->total);
+	write_count(w, "memory_used", now->used);
+	write_count(w, "memory_free", now->free);
+	write_count(w, "utilisation", now->util);
+	write_count(w, "temperature", now->temp);
+	write_count(w, "slowdown", now->slowdown);
+	write_milli(w, "power", now->power_mw);
+	write_milli(w, "power_limit", now->limit_mw);
+	write_milli(w, "joules", now->energy_mj);
+	write_count(w, "ecc", now->ecc);
 	sw_jw_key(w, "processes");
 	sw_jw_arr(w);
 	for (size_t i = 0; i < now->proc_n; i++) {
@@ -287,7 +285,7 @@ static void write_card(struct sw_jw *w, const struct sw_card *c, size_t index,
 		sw_jw_obj(w);
 		sw_jw_kint(w, "pid", p->pid);
 		sw_jw_kstr(w, "name", p->name[0] != '\0' ? p->name : NULL);
-		number(w, "bytes", p->bytes);
+		write_count(w, "bytes", p->bytes);
 		sw_jw_kbool(w, "compute", p->compute);
 		sw_jw_kbool(w, "ours", sw_card_is_ours(p, ours));
 		sw_jw_obj_end(w);
@@ -306,14 +304,15 @@ void sw_gpus_write(struct sw_daemon *d, struct sw_jw *w)
 	sw_jw_arr(w);
 	if (sw_gpus_view(d) != NULL) {
 		ours.hidden = g->hidden;
-		ours.n = sessions(d, session);
-		for (size_t i = 0; i < d->slot_n; i++) {
-			const struct sw_slot *s = &d->slots[i];
+		ours.n = list_sessions(d, session);
+		for (size_t i = 0; i < d->worker_n; i++) {
+			const struct sw_worker *worker = &d->workers[i];
 
-			if (sw_gpus_card(d, s) == NULL || s->lead != s->index)
+			if (sw_gpus_card(d, worker->slots) == NULL)
 				continue;
-			ours.here = s->proc != NULL;
-			write_card(w, &g->card[s->device.index], s->device.index, &ours);
+			ours.here = worker->proc != NULL;
+			write_card(w, &g->card[worker->slots->device.index],
+				   worker->slots->device.index, &ours);
 		}
 	}
 	sw_jw_arr_end(w);

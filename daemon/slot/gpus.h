@@ -67,19 +67,4 @@ bool sw_gpus_looked_at(struct sw_daemon *d, const struct sw_slot *s, int64_t sin
 /* device.list's "gpus": one object a card that has a slot, or null with "nvml" saying why. */
 void sw_gpus_write(struct sw_daemon *d, struct sw_jw *w);
 
-/* --- what a trial used (daemon/slot/gpu_usage.c) --- */
-
-struct sw_gpu_usage {
-	bool any;
-	int64_t peak;                 /* bytes */
-	double seconds, util_seconds; /* percent times seconds */
-	double millijoules;
-};
-
-/* A new reading of card i: each trial there gets its part of what was used since the last one. */
-void sw_gpu_usage_add(struct sw_daemon *d, size_t card, const struct sw_nvml_card *last,
-		      int64_t last_us);
-/* The trial of a slot ends now: what it used, the time since the last reading by that reading. */
-struct sw_gpu_usage sw_gpu_usage_end(struct sw_daemon *d, const struct sw_slot *s);
-
 #endif

@@ -3,15 +3,14 @@
 #include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
-#include "daemon/net/call.h"
 #include "daemon/net/conn.h"
 #include "daemon/slot/executor.h"
+#include "daemon/slot/gpus.h"
 #include "daemon/slot/worker_line.h"
 #include "proto/silence.h"
 #include "store/store.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
 
 #define HOLD_US      ((int64_t)20 * 1000000) /* a worker.next is held no longer */
@@ -19,146 +18,8 @@
 #define YOUNG_US     ((int64_t)10 * 1000000)
 #define LOOK_US      ((int64_t)30 * 1000000) /* a GPU is looked at no longer */
 
-const char *sw_slot_state_name(enum sw_slot_state state)
-{
-	static const char *const names[] = {"DOWN", "STARTING", "IDLE", "BUSY"};
+/* --- the rows of slots, by which a later daemon finds their workers --- */
 
-	return names[state];
-}
-
-static struct sw_slot *lead_of(const struct sw_slot *s)
-{
-	return &s->d->slots[s->lead];
-}
-
-long sw_slot_pid(const struct sw_slot *s)
-{
-	const struct sw_slot *lead = lead_of(s);
-
-	return lead->proc != NULL ? s->d->executor->pid(lead->proc) : 0;
-}
-
-const char *sw_slot_cause(const struct sw_slot *s)
-{
-	const char *why;
-
-	if (!sw_gpus_may_begin(s->d, s, &why))
-		return why;
-	return lead_of(s)->cause;
-}
-
-size_t sw_supervisor_busy(const struct sw_daemon *d, int64_t sweep)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < d->slot_n; i++)
-		n += d->slots[i].state == SW_SLOT_BUSY &&
-		     (sweep == 0 || d->slots[i].sweep == sweep);
-	return n;
-}
-
-/* --- the process of a slot --- */
-
-static void start(struct sw_slot *s);
-
-/* The slots that share the lead's process, the lead itself first: one, or a GPU's lanes. */
-static size_t lanes_of(const struct sw_slot *lead)
-{
-	return lead->device.lanes > 0 ? lead->device.lanes : 1;
-}
-
-static void forget_trial(struct sw_slot *s)
-{
-	struct sw_slot *lead = lead_of(s);
-
-	s->sweep = s->trial = s->attempt = 0;
-	s->heard_ms = 0;
-	if (s->died_us == 0 && lead->solo > 0)
-		lead->solo--;
-	s->died_us = 0;
-	for (size_t k = 0; k < lanes_of(lead); k++)
-		if (lead[k].holder == s->index)
-			lead[k].holder = -1;
-}
-
-/* Where a slot without a trial is. */
-static enum sw_slot_state rest_of(const struct sw_slot *s)
-{
-	if (lead_of(s)->proc == NULL)
-		return SW_SLOT_DOWN;
-	return s->conn != NULL ? SW_SLOT_IDLE : SW_SLOT_STARTING;
-}
-
-/* The live attempt on this slot is over through its worker's end. */
-static void lose_trial(struct sw_slot *s, bool blamed, const char *cause)
-{
-	const struct sw_slot_lost lost = {.sweep = s->sweep,
-					  .trial = s->trial,
-					  .attempt = s->attempt,
-					  .blamed = blamed,
-					  .cause = cause,
-					  .heard_ms = s->heard_ms};
-
-	if (s->state != SW_SLOT_BUSY)
-		return;
-	s->usage = sw_gpu_usage_end(s->d, s);
-	/* before it is told, because the end of an attempt frees the slot that has it */
-	s->state = rest_of(s) == SW_SLOT_DOWN ? SW_SLOT_DOWN : SW_SLOT_STARTING;
-	forget_trial(s);
-	s->d->slot_events->lost(s->d, &lost);
-}
-
-static void drop_next(struct sw_slot *s)
-{
-	struct sw_buf none;
-
-	if (s->next == NULL)
-		return;
-	sw_buf_init(&none, 16);
-	(void)sw_buf_adds(&none, "{}");
-	sw_call_result(s->next, &none);
-	s->next = NULL;
-}
-
-/* Where several ran, any of them may have ended the process: none is blamed, and as many trials run
- * alone there now. The one that does it again is. */
-static void lose_to(struct sw_slot *s, const char *cause)
-{
-	lose_trial(s, lead_of(s)->suspects <= 1, cause);
-}
-
-static void suspect(struct sw_slot *lead)
-{
-	unsigned n = 0;
-
-	for (size_t k = 0; k < lanes_of(lead); k++)
-		n += lead[k].state == SW_SLOT_BUSY;
-	lead->suspects = n;
-	if (n > 1)
-		lead->solo = n;
-}
-
-/* One slot of a process that ended. Its trial is lost at once, or once its GPU was looked at. */
-static void end_lane(struct sw_slot *s, const char *cause, int64_t now_us)
-{
-	drop_next(s);
-	if (s->conn != NULL) {
-		s->conn->slot = NULL;
-		sw_conn_close(s->conn);
-		s->conn = NULL;
-	}
-	s->worker[0] = '\0';
-	s->died_us = now_us;
-	if (s->state == SW_SLOT_BUSY && sw_gpus_card(s->d, s) != NULL) {
-		(void)snprintf(s->died, sizeof s->died, "%s", cause);
-		return;
-	}
-	lose_to(s, cause);
-	s->died_us = 0;
-	s->state = SW_SLOT_DOWN;
-}
-
-/* The store's rows of slots: by them a later daemon finds their workers. */
 static struct sw_tx *begin_rows(void)
 {
 	struct sw_tx *tx;
@@ -176,93 +37,41 @@ static void commit_rows(struct sw_daemon *d, struct sw_tx *tx, sw_store_done_cb 
 		sw_daemon_die("record a worker", rc);
 }
 
-/* In how long the next process is started. */
-static int64_t wait_of(const struct sw_slot *s)
+/* From here on a later daemon finds the worker, so it may work. Before, it would be nobody's if the
+ * daemon were killed. */
+static void on_recorded(void *arg)
 {
-	if (s->early <= SW_SLOT_EARLY_MAX)
-		return 0;
-	const int64_t us = (int64_t)1000000
-			   << (s->early - SW_SLOT_EARLY_MAX < 6 ? s->early - SW_SLOT_EARLY_MAX : 5);
-	return us < RETRY_MAX_US ? us : RETRY_MAX_US;
+	struct sw_worker *w = arg;
+
+	/* The process may have ended meanwhile, and another one been started: its own row comes. */
+	if (--w->unstored > 0 || w->proc == NULL)
+		return;
+	for (unsigned k = 0; k < w->slot_n; k++)
+		w->slots[k].since_us = w->slots->d->clock->mono_us();
+	w->slots->d->executor->tell(w->proc, w->id);
 }
 
-static void on_ended(void *user, const char *cause, const char *said)
+static void record_worker(struct sw_worker *w, const char *handle)
 {
-	struct sw_slot *s = user;
-	struct sw_daemon *d = s->d;
-	const int64_t now_us = d->clock->mono_us();
-	const int64_t pid = sw_slot_pid(s);
-	/* One that ends young and has finished nothing is a fault that will come again. */
-	const bool early = !s->useful && now_us - s->started_us < YOUNG_US;
-
-	sw_log(d->phase == SW_UP ? SW_LOG_WARN : SW_LOG_INFO, "worker.exit",
-	       "slot=%d device=%s cause=%s said=\"%s\"", s->index, s->device.name, cause, said);
-	s->proc = NULL;
-	s->early = early ? s->early + 1 : 0;
-	(void)snprintf(s->cause, sizeof s->cause, "%s%s%s", cause, *said != '\0' ? ": " : "", said);
-	sw_gpus_worker_ended(d, s, pid);
-	suspect(s);
 	struct sw_tx *tx = begin_rows();
-	for (size_t k = 0; k < lanes_of(s); k++) {
-		end_lane(&s[k], cause, now_us);
-		sw_tx_slot_delete(tx, s[k].index);
+
+	w->unstored++;
+	for (unsigned k = 0; k < w->slot_n; k++) {
+		const struct sw_row_slot row = {.slot = w->slots[k].index,
+						.device = w->slots[k].device.name,
+						.worker = w->id,
+						.handle = handle};
+
+		sw_tx_slot_put(tx, &row);
 	}
-	commit_rows(d, tx, NULL, NULL);
-	s->retry_us = now_us + wait_of(s);
-	if (s->retry_us == now_us)
-		start(s);
-	d->slot_events->free(d); /* its trial may suit another slot that waits */
+	commit_rows(w->slots->d, tx, on_recorded, w);
 }
 
-/* Trials whose worker ended go on elsewhere once their GPU was looked at. */
-static void settle(struct sw_daemon *d, int64_t now_us)
-{
-	for (size_t i = 0; i < d->slot_n; i++) {
-		struct sw_slot *s = &d->slots[i];
-		char lost[64];
-		bool failed;
+/* --- a process starts --- */
 
-		if (s->state != SW_SLOT_BUSY || s->died_us == 0)
-			continue;
-		if (!sw_gpus_looked_at(d, s, s->died_us, &failed) && now_us - s->died_us < LOOK_US)
-			continue;
-		(void)snprintf(lost, sizeof lost, "%s failed", s->device.name);
-		if (failed)
-			lose_trial(s, false, lost);
-		else
-			lose_to(s, s->died);
-	}
-}
+static void on_ended(void *user, const char *cause, const char *said);
 
-/* The GPU of these slots is lost: their worker is ended, the trials there are not to blame. */
-static void end_on_lost_gpu(struct sw_slot *lead)
-{
-	char lost[64];
-
-	(void)snprintf(lost, sizeof lost, "gpu:%u is lost", lead->device.index);
-	for (size_t k = 0; k < lanes_of(lead); k++)
-		lose_trial(&lead[k], false, lost);
-	if (lead->proc != NULL)
-		lead->d->executor->stop(lead->proc, true);
-}
-
-/* What follows from the last reading of the GPUs. */
-static void act_on_gpus(struct sw_daemon *d)
-{
-	for (size_t i = 0; i < d->slot_n; i++)
-		if (d->slots[i].lead == d->slots[i].index && sw_gpus_lost(d, &d->slots[i]))
-			end_on_lost_gpu(&d->slots[i]);
-	settle(d, d->clock->mono_us());
-	d->slot_events->free(d);
-}
-
-void sw_supervisor_on_reading(struct sw_daemon *d)
-{
-	if (sw_gpus_on_reading(d))
-		act_on_gpus(d);
-}
-
-static void new_worker_id(char out[33])
+static void draw_id(char out[33])
 {
 	unsigned char raw[16];
 
@@ -272,117 +81,240 @@ static void new_worker_id(char out[33])
 		(void)snprintf(out + 2 * i, 3, "%02x", raw[i]);
 }
 
-/* From here on a later daemon finds the worker, so it may work. Before, it would be nobody's if the
- * daemon were killed. */
-static void on_recorded(void *arg)
+static void set_slots(struct sw_worker *w, enum sw_slot_state state, int64_t now_us)
 {
-	struct sw_slot *s = arg;
-
-	if (--s->unstored > 0 || s->proc == NULL)
-		return;
-	s->since_us = s->d->clock->mono_us();
-	s->d->executor->tell(s->proc, s->worker);
-}
-
-static void record(struct sw_slot *s, const char *handle)
-{
-	struct sw_tx *tx = begin_rows();
-
-	s->unstored++;
-	for (size_t k = 0; k < lanes_of(s); k++) {
-		const struct sw_row_slot row = {.slot = s[k].index,
-						.device = s[k].device.name,
-						.worker = s[k].worker,
-						.handle = handle};
-
-		sw_tx_slot_put(tx, &row);
-	}
-	commit_rows(s->d, tx, on_recorded, s);
-}
-
-/* All lanes of a process that is there, or could not be started. */
-static void set_lanes(struct sw_slot *s, enum sw_slot_state state, const char *worker)
-{
-	for (size_t k = 0; k < lanes_of(s); k++) {
-		(void)snprintf(s[k].worker, sizeof s[k].worker, "%s", worker);
-		s[k].state = state;
-		s[k].since_us = s->since_us;
+	for (unsigned k = 0; k < w->slot_n; k++) {
+		w->slots[k].state = state;
+		w->slots[k].since_us = now_us;
 	}
 }
 
-static bool any_dying(const struct sw_slot *s)
+/* Does a trial of the last process wait for a look at its GPU? */
+static bool has_dying(const struct sw_worker *w)
 {
-	for (size_t k = 0; k < lanes_of(s); k++)
-		if (s[k].state == SW_SLOT_BUSY)
+	for (unsigned k = 0; k < w->slot_n; k++)
+		if (w->slots[k].state == SW_SLOT_BUSY)
 			return true;
 	return false;
 }
 
-static void start(struct sw_slot *s)
+static void start_worker(struct sw_worker *w)
 {
-	struct sw_daemon *d = s->d;
-	char log[PATH_MAX + 32], handle[128], id[33];
+	const struct sw_slot *first = w->slots;
+	struct sw_daemon *d = first->d;
+	char log[PATH_MAX + 32], handle[128];
 	struct sw_err err = SW_ERR_INIT;
 	const char *why;
 	struct sw_worker_line line;
 
-	if (d->phase != SW_UP || any_dying(s) || !sw_gpus_may_start(d, s, &why))
+	if (d->phase != SW_UP || has_dying(w) || !sw_gpus_may_start(d, first, &why))
 		return; /* the tick comes again */
-	new_worker_id(id);
-	s->since_us = s->started_us = d->clock->mono_us();
-	set_lanes(s, SW_SLOT_STARTING, id);
-	sw_worker_line_write(s, &line);
-	(void)snprintf(log, sizeof log, "%s/worker-%d.log", d->config.state, s->index);
-	s->starts++;
-	s->useful = false;
-	if (d->executor->start(d->loop, line.argv, line.env, log, on_ended, s, &s->proc, handle,
+	draw_id(w->id);
+	w->started_us = d->clock->mono_us();
+	set_slots(w, SW_SLOT_STARTING, w->started_us);
+	sw_worker_line_write(first, &line);
+	(void)snprintf(log, sizeof log, "%s/worker-%d.log", d->config.state, first->index);
+	w->starts++;
+	w->useful = false;
+	if (d->executor->start(d->loop, line.argv, line.env, log, on_ended, w, &w->proc, handle,
 			       sizeof handle, &err) != SW_OK) {
-		sw_log(SW_LOG_ERROR, "worker.start", "slot=%d why=\"%s\"", s->index, err.msg);
-		(void)snprintf(s->cause, sizeof s->cause, "%s", err.msg);
-		set_lanes(s, SW_SLOT_DOWN, "");
-		s->retry_us = s->since_us + RETRY_MAX_US;
+		sw_log(SW_LOG_ERROR, "worker.start", "slot=%d why=\"%s\"", first->index, err.msg);
+		(void)snprintf(w->cause, sizeof w->cause, "%s", err.msg);
+		w->id[0] = '\0';
+		set_slots(w, SW_SLOT_DOWN, w->started_us);
+		w->retry_us = w->started_us + RETRY_MAX_US;
 		return;
 	}
-	sw_log(SW_LOG_INFO, "worker.start", "slot=%d device=%s pid=%ld", s->index, s->device.name,
-	       d->executor->pid(s->proc));
-	record(s, handle);
+	sw_log(SW_LOG_INFO, "worker.start", "slot=%d device=%s pid=%ld", first->index,
+	       first->device.name, d->executor->pid(w->proc));
+	record_worker(w, handle);
 }
 
-/* --- start --- */
+/* --- a process ends --- */
+
+/* If several ran, any of them may have ended the process: none is blamed, and as many trials run
+ * alone there now. The one that does it again is. */
+static void lose_to_end(struct sw_slot *s, const char *cause)
+{
+	sw_slot_lose(s, s->worker->suspects <= 1, cause);
+}
+
+static void count_suspects(struct sw_worker *w)
+{
+	unsigned n = 0;
+
+	for (unsigned k = 0; k < w->slot_n; k++)
+		n += w->slots[k].state == SW_SLOT_BUSY;
+	w->suspects = n;
+	if (n > 1)
+		w->solo = n;
+}
+
+/* One slot of a process that ended. Its trial is lost at once, or once its GPU was looked at. */
+static void end_slot(struct sw_slot *s, const char *cause, int64_t now_us)
+{
+	sw_slot_next_end(s);
+	sw_slot_disconnect(s);
+	/* Set while the trial is let go of: it does not count as one that its worker outlived. */
+	s->died_us = now_us;
+	if (s->state == SW_SLOT_BUSY && sw_gpus_card(s->d, s) != NULL) {
+		(void)snprintf(s->died, sizeof s->died, "%s", cause);
+		return;
+	}
+	lose_to_end(s, cause);
+	s->died_us = 0;
+	s->state = SW_SLOT_DOWN;
+}
+
+/* In how long the next process is started: at once, then after 2, 4 ... up to 30 s. */
+static int64_t retry_wait_us(const struct sw_worker *w)
+{
+	if (w->early <= SW_WORKER_EARLY_MAX)
+		return 0;
+	const unsigned over = w->early - SW_WORKER_EARLY_MAX;
+	const int64_t us = (int64_t)1000000 << (over < 6 ? over : 5);
+	return us < RETRY_MAX_US ? us : RETRY_MAX_US;
+}
+
+static void on_ended(void *user, const char *cause, const char *said)
+{
+	struct sw_worker *w = user;
+	const struct sw_slot *first = w->slots;
+	struct sw_daemon *d = first->d;
+	const int64_t now_us = d->clock->mono_us();
+	const int64_t pid = sw_slot_pid(first);
+	/* One that ends young and has finished nothing is a fault that will come again. */
+	const bool early = !w->useful && now_us - w->started_us < YOUNG_US;
+
+	sw_log(d->phase == SW_UP ? SW_LOG_WARN : SW_LOG_INFO, "worker.exit",
+	       "slot=%d device=%s cause=%s said=\"%s\"", first->index, first->device.name, cause,
+	       said);
+	w->proc = NULL;
+	w->id[0] = '\0';
+	w->early = early ? w->early + 1 : 0;
+	(void)snprintf(w->cause, sizeof w->cause, "%s%s%s", cause, *said != '\0' ? ": " : "", said);
+	sw_gpus_worker_ended(d, first, pid);
+	/* All are counted before the first is let go of: each is blamed only if it was alone. */
+	count_suspects(w);
+	struct sw_tx *tx = begin_rows();
+	for (unsigned k = 0; k < w->slot_n; k++) {
+		end_slot(&w->slots[k], cause, now_us);
+		sw_tx_slot_delete(tx, w->slots[k].index);
+	}
+	/* After the ends of the attempts, which are changes of their own: a daemon that is killed in
+	 * between still finds the process, sees that it is gone, and ends the attempts itself. */
+	commit_rows(d, tx, NULL, NULL);
+	w->retry_us = now_us + retry_wait_us(w);
+	if (w->retry_us == now_us)
+		start_worker(w);
+	d->slot_events->free(d); /* its trial may suit another slot that waits */
+}
+
+/* Trials whose worker ended go on elsewhere once their GPU was looked at. */
+static void settle_dying(struct sw_daemon *d, int64_t now_us)
+{
+	for (size_t i = 0; i < d->slot_n; i++) {
+		struct sw_slot *s = &d->slots[i];
+		char lost[64];
+		bool failed;
+
+		if (s->state != SW_SLOT_BUSY || s->died_us == 0)
+			continue;
+		/* A driver that hangs must not keep the trial for ever. */
+		if (!sw_gpus_looked_at(d, s, s->died_us, &failed) && now_us - s->died_us < LOOK_US)
+			continue;
+		(void)snprintf(lost, sizeof lost, "%s failed", s->device.name);
+		if (failed)
+			sw_slot_lose(s, false, lost);
+		else
+			lose_to_end(s, s->died);
+	}
+}
+
+/* The worker's GPU is lost: the process is ended, the trials there are not to blame. */
+static void end_on_lost_gpu(struct sw_worker *w)
+{
+	char lost[64];
+
+	(void)snprintf(lost, sizeof lost, "gpu:%u is lost", w->slots->device.index);
+	for (unsigned k = 0; k < w->slot_n; k++)
+		sw_slot_lose(&w->slots[k], false, lost);
+	if (w->proc != NULL)
+		w->slots->d->executor->stop(w->proc, true);
+}
+
+/* What follows from the last reading of the GPUs. */
+static void act_on_gpus(struct sw_daemon *d)
+{
+	for (size_t i = 0; i < d->worker_n; i++)
+		if (sw_gpus_lost(d, d->workers[i].slots))
+			end_on_lost_gpu(&d->workers[i]);
+	settle_dying(d, d->clock->mono_us());
+	d->slot_events->free(d); /* a GPU may have cooled down, or its memory come back */
+}
+
+void sw_supervisor_on_reading(struct sw_daemon *d)
+{
+	if (sw_gpus_on_reading(d))
+		act_on_gpus(d);
+}
+
+/* --- the daemon's start --- */
+
+static sw_status make_slots(struct sw_daemon *d, const struct sw_device *devices, size_t n,
+			    struct sw_err *err)
+{
+	d->slots = sw_calloc(n + 1, sizeof *d->slots);
+	d->workers = sw_calloc(n + 1, sizeof *d->workers);
+	if (d->slots == NULL || d->workers == NULL)
+		return sw_err_set(err, SW_NOMEM, "out of memory");
+	for (size_t i = 0; i < n; i++) {
+		struct sw_slot *s = &d->slots[i];
+
+		if (devices[i].lane == 0)
+			d->workers[d->worker_n++].slots = s;
+		s->d = d;
+		s->worker = &d->workers[d->worker_n - 1];
+		s->worker->slot_n++;
+		s->index = (int32_t)i;
+		s->device = devices[i];
+		s->holder = -1;
+	}
+	d->slot_n = n;
+	return SW_OK;
+}
 
 sw_status sw_supervisor_open(struct sw_daemon *d, struct sw_err *err)
 {
 	struct sw_device *devices = NULL;
+	size_t n = 0;
 	sw_status rc = sw_gpus_start(d, err);
 	char left_out[200];
 
 	d->silent_us = sw_silent_us();
 	if (rc == SW_OK)
-		rc = sw_device_parse(d->config.devices, sw_gpus_view(d), &devices, &d->slot_n, err);
+		rc = sw_device_parse(d->config.devices, sw_gpus_view(d), &devices, &n, err);
 	if (rc != SW_OK)
 		return rc;
 	if (sw_device_left_out(d->config.devices, sw_gpus_view(d), left_out, sizeof left_out))
 		sw_log(SW_LOG_WARN, "device.auto", "why=\"%s\"", left_out);
-	d->slots = sw_calloc(d->slot_n + 1, sizeof *d->slots);
-	if (d->slots == NULL) {
-		free(devices);
-		d->slot_n = 0;
-		return sw_err_set(err, SW_NOMEM, "out of memory");
-	}
-	for (size_t i = 0; i < d->slot_n; i++) {
-		d->slots[i].d = d;
-		d->slots[i].index = (int32_t)i;
-		d->slots[i].device = devices[i];
-		d->slots[i].lead = (int32_t)(i - devices[i].lane);
-		d->slots[i].holder = -1;
-	}
+	rc = make_slots(d, devices, n, err);
 	free(devices);
-	return SW_OK;
+	return rc;
 }
 
-sw_status sw_supervisor_adopt(struct sw_slot *lead, const char *handle, struct sw_err *err)
+sw_status sw_supervisor_adopt(struct sw_worker *w, const char *id, const char *handle,
+			      struct sw_err *err)
 {
-	return lead->d->executor->adopt(lead->d->loop, handle, on_ended, lead, &lead->proc, err);
+	struct sw_daemon *d = w->slots->d;
+	const sw_status rc = d->executor->adopt(d->loop, handle, on_ended, w, &w->proc, err);
+
+	if (rc != SW_OK)
+		return rc;
+	(void)snprintf(w->id, sizeof w->id, "%s", id);
+	w->starts = 1;
+	set_slots(w, SW_SLOT_STARTING, d->clock->mono_us());
+	return SW_OK;
 }
 
 bool sw_supervisor_dismiss(struct sw_daemon *d, int64_t slot, const char *handle)
@@ -401,95 +333,13 @@ bool sw_supervisor_dismiss(struct sw_daemon *d, int64_t slot, const char *handle
 
 void sw_supervisor_start(struct sw_daemon *d)
 {
+	/* The first reading was taken before there were slots: what it says of their GPUs, and
+	 * whether a worker may be started there, is known from here on. */
 	if (sw_gpus_judge(d))
 		act_on_gpus(d);
-	for (size_t i = 0; i < d->slot_n; i++)
-		if (d->slots[i].lead == (int32_t)i && d->slots[i].proc == NULL)
-			start(&d->slots[i]);
-}
-
-/* --- the link to a worker --- */
-
-struct sw_slot *sw_supervisor_of(struct sw_conn *c, struct sw_err *err)
-{
-	if (c->slot == NULL)
-		(void)sw_err_set(
-			err, SW_DENIED,
-			"this method is for sweepd's own workers: worker.hello comes first");
-	return c->slot;
-}
-
-struct sw_slot *sw_supervisor_find(struct sw_daemon *d, int64_t slot, const char *worker)
-{
-	if (slot < 0 || (uint64_t)slot >= d->slot_n || *worker == '\0')
-		return NULL;
-	struct sw_slot *s = &d->slots[slot];
-	return strcmp(s->worker, worker) == 0 ? s : NULL;
-}
-
-void sw_supervisor_hello(struct sw_slot *s, struct sw_conn *c, bool beats)
-{
-	if (s->conn != NULL && s->conn != c) { /* a new link of the same worker takes over */
-		struct sw_conn *old = s->conn;
-
-		sw_conn_close(old);
-	}
-	s->conn = c;
-	s->beats = beats;
-	s->heard_ms = 0;
-	c->slot = s;
-	if (s->state == SW_SLOT_STARTING)
-		s->state = SW_SLOT_IDLE;
-}
-
-void sw_supervisor_drop_conn(struct sw_daemon *d, struct sw_conn *c)
-{
-	struct sw_slot *s = c->slot;
-
-	(void)d;
-	if (s == NULL || s->conn != c)
-		return;
-	s->conn = NULL;
-	c->slot = NULL;
-	s->since_us = s->d->clock->mono_us();
-	if (s->state == SW_SLOT_IDLE)
-		s->state = SW_SLOT_STARTING;
-	drop_next(s); /* its answer goes nowhere, but every call must be answered */
-}
-
-void sw_supervisor_next(struct sw_slot *s, struct sw_call *call)
-{
-	drop_next(s);
-	/* It asks for a new trial, so it has none: one that the daemon still counts as its own
-	 * ended without a word (its START never arrived, or its worker dropped it). */
-	lose_trial(s, false, "dropped by its worker");
-	s->state = SW_SLOT_IDLE;
-	s->next = call;
-	s->next_since_us = s->d->clock->mono_us();
-	s->d->slot_events->free(s->d);
-}
-
-void sw_supervisor_done(struct sw_slot *s)
-{
-	if (s->state != SW_SLOT_BUSY)
-		return;
-	lead_of(s)->useful = true;
-	lead_of(s)->cause[0] = '\0';
-	forget_trial(s);
-	s->state = rest_of(s);
-	s->since_us = s->d->clock->mono_us();
-}
-
-void sw_supervisor_stop_trial(struct sw_daemon *d, int32_t slot, int64_t sweep, int64_t trial,
-			      int64_t attempt)
-{
-	char params[128];
-
-	if (slot < 0 || (size_t)slot >= d->slot_n || d->slots[slot].conn == NULL)
-		return; /* a worker without a link is told when it says hello */
-	(void)snprintf(params, sizeof params, "{\"sweep\":%lld,\"trial\":%lld,\"attempt\":%lld}",
-		       (long long)sweep, (long long)trial, (long long)attempt);
-	sw_conn_push(d->slots[slot].conn, "worker.stop", params);
+	for (size_t i = 0; i < d->worker_n; i++)
+		if (d->workers[i].proc == NULL)
+			start_worker(&d->workers[i]);
 }
 
 /* --- time, and the end --- */
@@ -503,7 +353,7 @@ static int64_t silent_since(const struct sw_slot *s, int64_t now_us)
 	/* what it sends is not read, or it never promised anything */
 	if (c != NULL && (c->stopped || !s->beats))
 		return now_us;
-	if (lead_of(s)->unstored > 0) /* it was told nothing yet */
+	if (s->worker->unstored > 0) /* it was told nothing yet */
 		return now_us;
 	/* whatever stopped this process may have stopped its workers, too */
 	return last_us > s->d->awake_us ? last_us : s->d->awake_us;
@@ -511,54 +361,56 @@ static int64_t silent_since(const struct sw_slot *s, int64_t now_us)
 
 static void tick_slot(struct sw_slot *s, int64_t now_us)
 {
+	struct sw_worker *w = s->worker;
+
 	if (s->next != NULL && now_us - s->next_since_us > HOLD_US)
-		drop_next(s);
-	struct sw_slot *lead = lead_of(s);
-	if (lead->proc == NULL && s == lead && s->d->phase == SW_UP && now_us >= s->retry_us)
-		start(s);
-	else if (lead->proc != NULL && now_us - silent_since(s, now_us) > s->d->silent_us) {
-		sw_log(SW_LOG_WARN, "worker.silent", "slot=%d pid=%ld", s->index,
-		       s->d->executor->pid(lead->proc));
-		if (s->conn != NULL)
-			sw_conn_close(s->conn);
-		s->since_us = now_us;
-		s->d->executor->stop(lead->proc, true);
+		sw_slot_next_end(s);
+	/* Each lane has a connection of its own, and each must be heard of. */
+	if (w->proc != NULL && now_us - silent_since(s, now_us) > s->d->silent_us) {
+		sw_log(SW_LOG_WARN, "worker.silent", "slot=%d pid=%ld", s->index, sw_slot_pid(s));
+		sw_slot_disconnect(s);
+		s->since_us = now_us; /* one line, not one a tick, until on_ended() */
+		s->d->executor->stop(w->proc, true);
 	}
 }
 
 void sw_supervisor_tick(struct sw_daemon *d, int64_t now_us)
 {
-	settle(d, now_us);
+	settle_dying(d, now_us);
 	for (size_t i = 0; i < d->slot_n; i++)
 		tick_slot(&d->slots[i], now_us);
+	for (size_t i = 0; i < d->worker_n; i++)
+		if (d->workers[i].proc == NULL && now_us >= d->workers[i].retry_us)
+			start_worker(&d->workers[i]);
 }
 
 void sw_supervisor_stop_all(struct sw_daemon *d, bool hard)
 {
 	for (size_t i = 0; i < d->slot_n; i++) {
-		struct sw_slot *s = &d->slots[i];
-
-		lose_trial(s, false, "shutdown");
-		drop_next(s);
-		if (s->proc != NULL)
-			s->d->executor->stop(s->proc, hard);
+		sw_slot_lose(&d->slots[i], false, "shutdown");
+		sw_slot_next_end(&d->slots[i]);
 	}
+	for (size_t i = 0; i < d->worker_n; i++)
+		if (d->workers[i].proc != NULL)
+			d->executor->stop(d->workers[i].proc, hard);
 }
 
 bool sw_supervisor_all_down(const struct sw_daemon *d)
 {
-	for (size_t i = 0; i < d->slot_n; i++)
-		if (d->slots[i].proc != NULL)
+	for (size_t i = 0; i < d->worker_n; i++)
+		if (d->workers[i].proc != NULL)
 			return false;
 	return true;
 }
 
 void sw_supervisor_free(struct sw_daemon *d)
 {
-	for (size_t i = 0; i < d->slot_n; i++)
-		if (d->slots[i].proc != NULL)
-			d->executor->forget(d->slots[i].proc);
+	for (size_t i = 0; i < d->worker_n; i++)
+		if (d->workers[i].proc != NULL)
+			d->executor->forget(d->workers[i].proc);
 	free(d->slots);
+	free(d->workers);
 	d->slots = NULL;
-	d->slot_n = 0;
+	d->workers = NULL;
+	d->slot_n = d->worker_n = 0;
 }

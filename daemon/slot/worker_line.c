@@ -1,6 +1,6 @@
 #include "daemon/slot/worker_line.h"
 #include "daemon/daemon.h"
-#include "daemon/slot/supervisor.h"
+#include "daemon/slot/slot.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 #include "daemon/sweep/admission.h"
-#include "base/log.h"
 #include "daemon/daemon.h"
 #include "daemon/slot/gpus.h"
-#include "daemon/slot/supervisor.h"
+#include "daemon/slot/room.h"
+#include "daemon/slot/slot.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/host.h"
 #include "daemon/sweep/suggest.h"
@@ -40,117 +40,33 @@ bool sw_admission_short(const struct sw_daemon *d, double gpu, char *out, size_t
 	return true;
 }
 
-/* --- lanes --- */
-
-static bool is_free(const struct sw_slot *s)
-{
-	return s->state == SW_SLOT_IDLE && s->holder < 0;
-}
-
-/* The lanes of the slot's GPU that no trial has; none beside one that is to run alone. */
-static unsigned free_lanes(const struct sw_slot *s)
-{
-	const struct sw_slot *lead = &s->d->slots[s->lead];
-	unsigned n = 0;
-	bool busy = false;
-
-	for (unsigned k = 0; k < lead->device.lanes; k++) {
-		n += is_free(&lead[k]);
-		busy = busy || lead[k].state == SW_SLOT_BUSY;
-	}
-	return busy && lead->solo > 0 ? 0 : n;
-}
-
-/* The slot's trial has n lanes: the slot's own and the next ones that are free. */
-static void hold(struct sw_slot *s, unsigned n)
-{
-	struct sw_slot *lead = &s->d->slots[s->lead];
-
-	s->lanes_used = 1;
-	for (unsigned k = 0; k < lead->device.lanes && s->lanes_used < n; k++)
-		if (&lead[k] != s && lead[k].state != SW_SLOT_BUSY && lead[k].holder < 0) {
-			lead[k].holder = s->index;
-			s->lanes_used++;
-		}
-}
-
-void sw_admission_adopted(struct sw_daemon *d)
-{
-	for (size_t i = 0; i < d->slot_n; i++) {
-		struct sw_slot *s = &d->slots[i];
-
-		if (s->state == SW_SLOT_BUSY)
-			hold(s, sw_device_lanes(&s->device, d->hosts[s->sweep - 1]->spec->gpu));
-	}
-}
-
-/* --- memory --- */
-
-/* Bytes of the slot's GPU that trials may have, all of them together; INT64_MAX: not known. */
-static int64_t capacity(const struct sw_slot *s)
-{
-	const struct sw_card *c = sw_gpus_card(s->d, s);
-
-	return c != NULL && c->now.total > 0 ? c->now.total - c->strangers - c->rest : INT64_MAX;
-}
-
-/* Is there a GPU that has room for what this one has not? Where none has, all go through it in
- * parts, the largest as well as the others: none is worth waiting for. */
-static bool larger_elsewhere(const struct sw_slot *s, int64_t bytes)
-{
-	const struct sw_daemon *d = s->d;
-
-	if (bytes <= capacity(s))
-		return false;
-	for (size_t i = 0; i < d->slot_n; i += d->slots[i].device.lanes) {
-		const struct sw_slot *o = &d->slots[i];
-		const struct sw_card *c = sw_gpus_card(s->d, o);
-
-		if (c != NULL && c->state != SW_CARD_DOWN && c->state != SW_CARD_HELD &&
-		    o->early <= SW_SLOT_EARLY_MAX && bytes <= capacity(o))
-			return true;
-	}
-	return false;
-}
-
-/* Are so many bytes free beside the trials that run there? One that is alone may have what there
- * is: a batch that does not fit goes through in parts. Under --gpu-memory each lane has its own. */
-static bool has_room(const struct sw_slot *s, int64_t bytes)
-{
-	const struct sw_slot *lead = &s->d->slots[s->lead];
-	const int64_t all = capacity(s);
-	int64_t taken = 0;
-	bool alone = true;
-
-	for (unsigned k = 0; k < lead->device.lanes; k++) {
-		if (lead[k].state != SW_SLOT_BUSY)
-			continue;
-		alone = false;
-		taken += s->d->hosts[lead[k].sweep - 1]->bytes;
-	}
-	return alone || bytes == 0 || s->d->config.gpu_memory != 0 || all == INT64_MAX ||
-	       bytes <= all - taken;
-}
-
 bool sw_admission_hinders(const struct sw_slot *s, const struct sw_host *h, char *out, size_t cap)
 {
-	const struct sw_slot *lead = &s->d->slots[s->lead];
-	const unsigned lanes = sw_device_lanes(&s->device, h->spec->gpu), free = free_lanes(s);
+	const int64_t kept_for = s->worker->kept_for;
 
 	*out = '\0';
-	if (!s->device.gpu || !is_free(s))
+	if (!s->device.gpu || !sw_room_is_free(s))
 		return false;
-	if (larger_elsewhere(s, h->bytes))
+	switch (sw_room_for(s, h->spec->gpu, h->bytes)) {
+	case SW_ROOM_LARGER:
 		(void)snprintf(out, cap, "too small, it waits for a larger one");
-	else if (free == 0)
+		break;
+	case SW_ROOM_ALONE:
 		(void)snprintf(out, cap, "after its worker's end trials run alone there");
-	else if (lanes > free)
-		(void)snprintf(out, cap, "it takes %u lanes, %u free", lanes, free);
-	else if (!has_room(s, h->bytes))
+		break;
+	case SW_ROOM_LANES:
+		(void)snprintf(out, cap, "it takes %u lanes, %u free",
+			       sw_device_lanes(&s->device, h->spec->gpu), sw_room_lanes(s));
+		break;
+	case SW_ROOM_BYTES:
 		(void)snprintf(out, cap, "too few bytes are free for its %lld MiB",
 			       (long long)(h->bytes >> 20));
-	else if (lead->cleared_for != 0 && lead->cleared_for != h->sweep)
-		(void)snprintf(out, cap, "kept for sweep %lld", (long long)lead->cleared_for);
+		break;
+	case SW_ROOM_YES:
+		if (kept_for != 0 && kept_for != h->sweep)
+			(void)snprintf(out, cap, "kept for sweep %lld", (long long)kept_for);
+		break;
+	}
 	return *out != '\0';
 }
 
@@ -165,7 +81,7 @@ struct picks {
 };
 
 /* The sweeps that have work for the slot. */
-static void gather(struct sw_daemon *d, const struct sw_slot *s, struct picks *p)
+static void gather_picks(struct sw_daemon *d, const struct sw_slot *s, struct picks *p)
 {
 	p->n = 0;
 	for (size_t i = 0; i < d->host_n; i++) {
@@ -185,40 +101,41 @@ static void gather(struct sw_daemon *d, const struct sw_slot *s, struct picks *p
 	}
 }
 
-/* Is a GPU being cleared for this sweep, another than the slot's? */
-static bool cleared_elsewhere(const struct sw_daemon *d, const struct sw_host *h,
-			      const struct sw_slot *s)
+/* Is a GPU being cleared for this sweep, another than the worker's? */
+static bool is_cleared_elsewhere(const struct sw_daemon *d, const struct sw_host *h,
+				 const struct sw_worker *than)
 {
-	for (size_t i = 0; i < d->slot_n; i += d->slots[i].device.lanes) {
+	for (size_t i = 0; i < d->worker_n; i++) {
+		const struct sw_worker *w = &d->workers[i];
 		const char *why;
 
-		if (d->slots[i].cleared_for == h->sweep && (int32_t)i != s->lead &&
-		    d->slots[i].proc != NULL && sw_gpus_may_begin(s->d, &d->slots[i], &why))
+		if (w->kept_for == h->sweep && w != than && w->proc != NULL &&
+		    sw_gpus_may_begin(h->d, w->slots, &why))
 			return true;
 	}
 	return false;
 }
 
 /* The sweep that the slot's next trial is of; NULL: none, or the lanes are kept for one. */
-static struct sw_host *pick(struct sw_daemon *d, const struct sw_slot *s)
+static struct sw_host *pick_sweep(struct sw_daemon *d, const struct sw_slot *s)
 {
-	struct sw_slot *lead = &d->slots[s->lead];
-	const unsigned free = free_lanes(s);
 	struct picks p;
 
-	gather(d, s, &p);
-	lead->cleared_for = 0;
+	gather_picks(d, s, &p);
+	/* Decided anew each time: the sweep that it was kept for may have ended, or be served. */
+	s->worker->kept_for = 0;
 	while (p.n > 0) {
 		const size_t best = sw_share_pick(p.share, p.n);
 		struct sw_host *h = p.host[best];
+		const enum sw_room room = sw_room_for(s, h->spec->gpu, h->bytes);
 
-		const bool elsewhere = larger_elsewhere(s, h->bytes);
-		if (!elsewhere &&
-		    (!s->device.gpu ||
-		     (sw_device_lanes(&s->device, h->spec->gpu) <= free && has_room(s, h->bytes))))
+		if (room == SW_ROOM_YES)
 			return h;
-		if (!elsewhere && free > 0 && !cleared_elsewhere(d, h, s)) {
-			lead->cleared_for = h->sweep;
+		/* Its turn, and waiting here helps. If others got the free lanes meanwhile, a trial that
+		 * takes several would never find them free together. */
+		if ((room == SW_ROOM_LANES || room == SW_ROOM_BYTES) &&
+		    !is_cleared_elsewhere(d, h, s->worker)) {
+			s->worker->kept_for = h->sweep;
 			return NULL;
 		}
 		p.n--;
@@ -228,39 +145,48 @@ static struct sw_host *pick(struct sw_daemon *d, const struct sw_slot *s)
 	return NULL;
 }
 
-/* Whether the slot may be asked again at once. */
+/* Gives the slot a trial. True: look for another sweep's at once. */
 static bool feed_slot(struct sw_daemon *d, struct sw_slot *s)
 {
 	struct sw_call *call = s->next;
-	struct sw_host *h = pick(d, s);
+	struct sw_host *h = pick_sweep(d, s);
 
 	if (h == NULL)
 		return false;
-	s->next = NULL;
+	s->next = NULL; /* the hand-out answers it */
 	if (sw_work_hand_out(h, s, call)) {
-		hold(s, sw_device_lanes(&s->device, h->spec->gpu));
+		sw_room_take(s, h->spec->gpu, h->bytes);
 		return false;
 	}
-	s->next = call; /* nothing after all; look again */
+	s->next = call;
+	/* If it says that it has work and gave none, it waits for a suggestion: it would be picked
+	 * again, and again give none. */
 	return !sw_sweep_has_work(h->sched);
 }
 
-void sw_admission_feed(struct sw_daemon *d)
+/* Trials for those of a worker's slots that ask for one. */
+static void feed_worker(struct sw_daemon *d, const struct sw_worker *w)
 {
 	const char *why;
 
-	if (d->draining || d->phase != SW_UP)
-		return;
-	for (size_t i = 0; i < d->slot_n; i++) {
-		struct sw_slot *s = &d->slots[i];
+	for (unsigned k = 0; k < w->slot_n; k++) {
+		struct sw_slot *s = &w->slots[k];
 
 		if (s->holder >= 0 || s->next == NULL || !sw_gpus_may_begin(d, s, &why))
 			continue;
 		while (s->next != NULL && feed_slot(d, s))
 			continue;
-		if (s->next != NULL) /* nothing for it: nor for the other lanes of its GPU */
-			i = (size_t)s->lead + s->device.lanes - 1;
+		if (s->next != NULL)
+			return; /* nothing for it: nor for the other lanes of its GPU */
 	}
+}
+
+void sw_admission_feed(struct sw_daemon *d)
+{
+	if (d->draining || d->phase != SW_UP)
+		return;
+	for (size_t i = 0; i < d->worker_n; i++)
+		feed_worker(d, &d->workers[i]);
 }
 
 /* LOST counts against the trial, which runs again only so often; RELEASE does not. */

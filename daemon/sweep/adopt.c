@@ -8,8 +8,8 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "daemon/daemon.h"
+#include "daemon/slot/room.h"
 #include "daemon/slot/supervisor.h"
-#include "daemon/sweep/admission.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/host.h"
 #include "store/read.h"
@@ -68,31 +68,24 @@ static bool adopt_row(const struct sw_row_slot *row, void *arg)
 	if (row->slot < 0 || (uint64_t)row->slot >= d->slot_n)
 		return true;
 	s = &d->slots[row->slot];
-	if (strcmp(row->device, s->device.name) != 0 || strlen(row->worker) >= sizeof s->worker)
+	if (strcmp(row->device, s->device.name) != 0 || strlen(row->worker) >= sizeof s->worker->id)
 		return true;
-	const struct sw_slot *lead = &d->slots[s->lead];
-	if (lead != s) { /* another lane of a process that was adopted for the first one, or not */
-		if (lead->proc == NULL || strcmp(lead->worker, row->worker) != 0)
+	struct sw_worker *w = s->worker;
+	if (s !=
+	    w->slots) { /* another lane of a process that was adopted for the first one, or not */
+		if (w->proc == NULL || strcmp(w->id, row->worker) != 0)
 			return true;
-	} else if (r->lanes[row->slot] != s->device.lanes) {
+	} else if (r->lanes[row->slot] != w->slot_n) {
 		return true; /* it has more or fewer lanes than there are to be */
-	} else if (sw_supervisor_adopt(s, row->handle, &err) != SW_OK) {
+	} else if (sw_supervisor_adopt(w, row->worker, row->handle, &err) != SW_OK) {
 		sw_log(SW_LOG_INFO, "worker.gone", "slot=%lld why=\"%s\"", (long long)row->slot,
 		       err.msg);
 		return true;
 	}
-	memcpy(s->worker, row->worker, strlen(row->worker) + 1);
-	s->state = SW_SLOT_STARTING;
-	s->since_us = d->clock->mono_us();
-	s->starts = 1;
 	struct sw_host *h = running_on(d, s->index, &trial);
-	if (h != NULL) {
-		s->state = SW_SLOT_BUSY;
-		s->sweep = h->sweep;
-		s->trial = (int64_t)trial;
-		s->attempt = sw_sweep_trial(h->sched, trial)->attempt;
-		s->busy_since_us = s->since_us;
-	}
+	if (h != NULL)
+		sw_slot_begin(s, h->sweep, (int64_t)trial,
+			      sw_sweep_trial(h->sched, trial)->attempt);
 	sw_log(SW_LOG_INFO, "worker.adopted", "slot=%d pid=%ld trial=%lld/%lld", s->index,
 	       sw_slot_pid(s), (long long)s->sweep, (long long)s->trial);
 	return true;
@@ -116,7 +109,7 @@ static bool dismiss_row(const struct sw_row_slot *row, void *arg)
 	struct sw_daemon *d = r->d;
 
 	if (row->slot >= 0 && (uint64_t)row->slot < d->slot_n &&
-	    strcmp(row->worker, d->slots[row->slot].worker) == 0)
+	    strcmp(row->worker, d->slots[row->slot].worker->id) == 0)
 		return true;
 	if (strcmp(row->worker, r->worker) == 0) { /* another lane of one that was just ended */
 		release_of(d, (int32_t)row->slot);
@@ -201,6 +194,20 @@ static void release_orphans(struct sw_daemon *d)
 	}
 }
 
+/* Once all trials that run are known: one that has several lanes has them again, and no lane is given
+ * that another trial runs on. */
+static void take_rooms(struct sw_daemon *d)
+{
+	for (size_t i = 0; i < d->slot_n; i++) {
+		struct sw_slot *s = &d->slots[i];
+
+		if (s->state != SW_SLOT_BUSY)
+			continue;
+		const struct sw_host *h = d->hosts[s->sweep - 1];
+		sw_room_take(s, h->spec->gpu, h->bytes);
+	}
+}
+
 sw_status sw_adopt_workers(struct sw_daemon *d, struct sw_err *err)
 {
 	sw_row_slot_cb *const passes[] = {count_row, adopt_row, dismiss_row};
@@ -220,7 +227,7 @@ sw_status sw_adopt_workers(struct sw_daemon *d, struct sw_err *err)
 	free(lanes);
 	if (rc != SW_OK)
 		return rc;
-	sw_admission_adopted(d);
+	take_rooms(d);
 	release_orphans(d);
 	return SW_OK;
 }

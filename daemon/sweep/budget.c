@@ -1,6 +1,6 @@
 #include "daemon/sweep/budget.h"
 #include "daemon/daemon.h"
-#include "daemon/slot/supervisor.h"
+#include "daemon/slot/slot.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/host.h"
 #include "proto/json.h"

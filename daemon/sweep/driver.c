@@ -5,7 +5,7 @@
 #include "daemon/die.h"
 #include "daemon/net/call.h"
 #include "daemon/net/conn.h"
-#include "daemon/slot/supervisor.h"
+#include "daemon/slot/slot.h"
 #include "daemon/sweep/ask_wait.h"
 #include "daemon/sweep/host.h"
 #include "daemon/sweep/rows.h"
@@ -84,8 +84,8 @@ static void on_committed(void *arg)
 	struct sw_change *c = arg;
 
 	for (size_t i = 0; i < c->stop_n; i++)
-		sw_supervisor_stop_trial(c->d, c->stops[i].slot, c->stops[i].sweep,
-					 c->stops[i].trial, c->stops[i].attempt);
+		sw_slot_stop_trial(c->d, c->stops[i].slot, c->stops[i].sweep, c->stops[i].trial,
+				   c->stops[i].attempt);
 	sw_checkpoint_remove(c->d, c->unneeded, c->unneeded_n);
 	if (c->shrink != NULL)
 		sw_checkpoint_shrink(c->shrink);

@@ -9,7 +9,8 @@
 #include "daemon/die.h"
 #include "daemon/net/call.h"
 #include "daemon/plan/plan.h"
-#include "daemon/slot/supervisor.h"
+#include "daemon/slot/gpus.h"
+#include "daemon/slot/slot.h"
 #include "daemon/sweep/host.h"
 #include "daemon/sweep/suggest.h"
 #include "daemon/sweep/suggest_state.h"
@@ -165,12 +166,11 @@ static void on_start(struct sw_change *c, struct sw_host *h, const struct sw_act
  * next. */
 static void add_usage(struct sw_row_attempt *row, const struct sw_slot *s)
 {
-	const bool its = s->sweep == row->sweep && s->trial == row->trial &&
-			 s->attempt == row->attempt;
+	const bool its = sw_slot_has(s, row->sweep, row->trial, row->attempt);
 
 	if (!s->device.gpu || (!its && s->sweep != 0))
 		return;
-	const struct sw_gpu_usage u = its ? sw_gpu_usage_end(s->d, s) : s->usage;
+	const struct sw_gpu_usage u = its ? sw_gpu_usage_end(s, sw_gpus_card(s->d, s)) : s->usage;
 	row->has_usage = u.any;
 	row->gpu_bytes = (double)u.peak;
 	row->gpu_util = u.seconds > 0.0 ? u.util_seconds / u.seconds : 0.0;
@@ -210,9 +210,8 @@ static void end_attempt(struct sw_change *c, struct sw_host *h, const struct sw_
 	if ((size_t)run->slot < h->d->slot_n) {
 		struct sw_slot *s = &h->d->slots[run->slot];
 
-		if (s->sweep == h->sweep && s->trial == (int64_t)a->trial &&
-		    s->attempt == a->attempt)
-			sw_supervisor_done(s);
+		if (sw_slot_has(s, h->sweep, (int64_t)a->trial, a->attempt))
+			sw_slot_done(s);
 	}
 }
 

@@ -6,7 +6,7 @@
 #include "daemon/die.h"
 #include "daemon/net/call.h"
 #include "daemon/plan/plan.h"
-#include "daemon/slot/supervisor.h"
+#include "daemon/slot/slot.h"
 #include "daemon/sweep/ask_wait.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/hold.h"
@@ -161,12 +161,7 @@ bool sw_work_hand_out(struct sw_host *h, struct sw_slot *s, struct sw_call *call
 	}
 	start = find_start(actions, &create);
 	assert(start != NULL);
-	s->state = SW_SLOT_BUSY;
-	s->sweep = h->sweep;
-	s->trial = (int64_t)start->trial;
-	s->attempt = start->attempt;
-	s->busy_since_us = h->d->clock->mono_us();
-	s->usage = (struct sw_gpu_usage){.any = false};
+	sw_slot_begin(s, h->sweep, (int64_t)start->trial, start->attempt);
 	sw_buf_init(&params, SW_REPLY_MAX);
 	write_params(h, start->trial, create, &params);
 	if (params.failed != SW_OK)

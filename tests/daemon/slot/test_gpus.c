@@ -3,7 +3,7 @@
 #include "base/fault.h"
 #include "daemon/daemon.h"
 #include "daemon/slot/gpus.h"
-#include "daemon/slot/supervisor.h"
+#include "daemon/slot/slot.h"
 #include "tests/run.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +16,11 @@ static char path[64];
 static uv_loop_t loop;
 static struct sw_daemon d;
 static struct sw_slot slots[SLOTS];
+static struct sw_worker workers[] = {
+	{.slots = &slots[0], .slot_n = 2},
+	{.slots = &slots[2], .slot_n = 1},
+	{.slots = &slots[3], .slot_n = 1},
+};
 
 static void on_async(uv_async_t *handle)
 {
@@ -38,16 +43,22 @@ static void set_up(void)
 	ck_assert_int_eq(setenv("SWEEPD_NVML", SW_TEST_NVML, 1), 0);
 	ck_assert_int_eq(setenv("SWEEPD_NVML_MS", "3600000,60000,30000", 1), 0);
 	ck_assert_int_eq(uv_loop_init(&loop), 0);
-	d = (struct sw_daemon){
-		.loop = &loop, .clock = &sw_clock_system, .slots = slots, .slot_n = SLOTS};
+	d = (struct sw_daemon){.loop = &loop,
+			       .clock = &sw_clock_system,
+			       .slots = slots,
+			       .slot_n = SLOTS,
+			       .workers = workers,
+			       .worker_n = 3};
 	strcpy(d.config.devices, "gpu:0:2,1+cpu:1");
 	ck_assert_int_eq(uv_async_init(&loop, &d.gpu_wake, on_async), 0);
 	for (int32_t i = 0; i < SLOTS; i++)
-		slots[i] = (struct sw_slot){.d = &d, .index = i, .lead = i, .holder = -1};
+		slots[i] = (struct sw_slot){.d = &d, .index = i, .holder = -1};
 	slots[0].device = (struct sw_device){.gpu = true, .lanes = 2};
 	slots[1].device = (struct sw_device){.gpu = true, .lanes = 2, .lane = 1};
-	slots[1].lead = 0;
 	slots[2].device = (struct sw_device){.gpu = true, .index = 1, .lanes = 1};
+	slots[0].worker = slots[1].worker = &workers[0];
+	slots[2].worker = &workers[1];
+	slots[3].worker = &workers[2];
 	slots[3].device = (struct sw_device){.lanes = 1};
 }
 

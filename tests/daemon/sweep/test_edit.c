@@ -1,7 +1,7 @@
 /* tests/daemon/sweep/test_edit.c — edits as JSON, in and out, and the time that a sweep has run. */
 #include "daemon/daemon.h"
 #include "daemon/plan/plan.h"
-#include "daemon/slot/supervisor.h"
+#include "daemon/slot/slot.h"
 #include "daemon/sweep/budget.h"
 #include "daemon/sweep/edit.h"
 #include "daemon/sweep/host.h"

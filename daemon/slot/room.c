@@ -1,0 +1,103 @@
+#include "daemon/slot/room.h"
+#include "daemon/daemon.h"
+#include "daemon/slot/gpus.h"
+#include "daemon/slot/slot.h"
+
+bool sw_room_is_free(const struct sw_slot *s)
+{
+	return s->state == SW_SLOT_IDLE && s->holder < 0;
+}
+
+unsigned sw_room_lanes(const struct sw_slot *s)
+{
+	const struct sw_worker *w = s->worker;
+	unsigned n = 0;
+	bool busy = false;
+
+	for (unsigned k = 0; k < w->slot_n; k++) {
+		n += sw_room_is_free(&w->slots[k]);
+		busy = busy || w->slots[k].state == SW_SLOT_BUSY;
+	}
+	return busy && w->solo > 0 ? 0 : n;
+}
+
+/* Bytes of the slot's GPU that trials may have, all of them together; INT64_MAX: not known. */
+static int64_t capacity_of(const struct sw_slot *s)
+{
+	const struct sw_card *c = sw_gpus_card(s->d, s);
+
+	return c != NULL && c->now.total > 0 ? c->now.total - c->strangers - c->rest : INT64_MAX;
+}
+
+/* Is there a GPU that has room for what this one has not? If none has, all go through it in parts, the
+ * largest as well as the others: none is worth waiting for. */
+static bool is_larger_elsewhere(const struct sw_slot *s, int64_t bytes)
+{
+	const struct sw_daemon *d = s->d;
+
+	if (bytes <= capacity_of(s))
+		return false;
+	for (size_t i = 0; i < d->worker_n; i++) {
+		const struct sw_worker *w = &d->workers[i];
+		const struct sw_card *c = sw_gpus_card(s->d, w->slots);
+
+		/* One that is hot, or awaits memory, is soon back; one that is down or held may never
+		 * be, and no more may one whose worker ends again and again. */
+		if (c != NULL && c->state != SW_CARD_DOWN && c->state != SW_CARD_HELD &&
+		    w->early <= SW_WORKER_EARLY_MAX && bytes <= capacity_of(w->slots))
+			return true;
+	}
+	return false;
+}
+
+/* Are so many bytes free beside the trials that run there? One that is alone may have what there
+ * is: a batch that does not fit goes through in parts. */
+static bool has_bytes(const struct sw_slot *s, int64_t bytes)
+{
+	const struct sw_worker *w = s->worker;
+	const int64_t all = capacity_of(s);
+	int64_t taken = 0;
+	bool alone = true;
+
+	for (unsigned k = 0; k < w->slot_n; k++) {
+		if (w->slots[k].state != SW_SLOT_BUSY)
+			continue;
+		alone = false;
+		taken += w->slots[k].bytes;
+	}
+	return alone || bytes == 0 || s->d->config.gpu_memory != 0 || all == INT64_MAX ||
+	       bytes <= all - taken;
+}
+
+enum sw_room sw_room_for(const struct sw_slot *s, double gpu, int64_t bytes)
+{
+	const unsigned free = sw_room_lanes(s);
+
+	if (!s->device.gpu)
+		return SW_ROOM_YES;
+	if (is_larger_elsewhere(s, bytes))
+		return SW_ROOM_LARGER;
+	if (free == 0)
+		return SW_ROOM_ALONE;
+	if (sw_device_lanes(&s->device, gpu) > free)
+		return SW_ROOM_LANES;
+	return has_bytes(s, bytes) ? SW_ROOM_YES : SW_ROOM_BYTES;
+}
+
+void sw_room_take(struct sw_slot *s, double gpu, int64_t bytes)
+{
+	const struct sw_worker *w = s->worker;
+	const unsigned n = sw_device_lanes(&s->device, gpu);
+
+	s->bytes = bytes;
+	s->lanes_used = 1;
+	/* Lanes whose worker is not up yet count: of a trial that was adopted they are its own. */
+	for (unsigned k = 0; k < w->slot_n && s->lanes_used < n; k++) {
+		struct sw_slot *o = &w->slots[k];
+
+		if (o != s && o->state != SW_SLOT_BUSY && o->holder < 0) {
+			o->holder = s->index;
+			s->lanes_used++;
+		}
+	}
+}

@@ -1,0 +1,201 @@
+#include "daemon/slot/slot.h"
+#include "base/buf.h"
+#include "daemon/daemon.h"
+#include "daemon/net/call.h"
+#include "daemon/net/conn.h"
+#include "daemon/slot/executor.h"
+#include "daemon/slot/gpus.h"
+#include <stdio.h>
+#include <string.h>
+
+const char *sw_slot_state_name(enum sw_slot_state state)
+{
+	static const char *const names[] = {"DOWN", "STARTING", "IDLE", "BUSY"};
+
+	return names[state];
+}
+
+long sw_slot_pid(const struct sw_slot *s)
+{
+	return s->worker->proc != NULL ? s->d->executor->pid(s->worker->proc) : 0;
+}
+
+const char *sw_slot_cause(const struct sw_slot *s)
+{
+	const char *why;
+
+	/* What the GPU has against it comes first: a worker that is down there waits for that. */
+	if (!sw_gpus_may_begin(s->d, s, &why))
+		return why;
+	return s->worker->cause;
+}
+
+size_t sw_slot_busy_n(const struct sw_daemon *d, int64_t sweep)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->slot_n; i++)
+		n += d->slots[i].state == SW_SLOT_BUSY &&
+		     (sweep == 0 || d->slots[i].sweep == sweep);
+	return n;
+}
+
+/* --- its trial --- */
+
+void sw_slot_begin(struct sw_slot *s, int64_t sweep, int64_t trial, int64_t attempt)
+{
+	s->state = SW_SLOT_BUSY;
+	s->sweep = sweep;
+	s->trial = trial;
+	s->attempt = attempt;
+	s->busy_since_us = s->d->clock->mono_us();
+	s->usage = (struct sw_gpu_usage){.any = false};
+}
+
+bool sw_slot_has(const struct sw_slot *s, int64_t sweep, int64_t trial, int64_t attempt)
+{
+	return s->sweep == sweep && s->trial == trial && s->attempt == attempt;
+}
+
+static void forget_trial(struct sw_slot *s)
+{
+	struct sw_worker *w = s->worker;
+
+	s->sweep = s->trial = s->attempt = 0;
+	s->heard_ms = 0;
+	/* One that its worker outlived has shown that it ends no worker. */
+	if (s->died_us == 0 && w->solo > 0)
+		w->solo--;
+	s->died_us = 0;
+	for (unsigned k = 0; k < w->slot_n; k++)
+		if (w->slots[k].holder == s->index)
+			w->slots[k].holder = -1;
+}
+
+/* Where a slot without a trial is. */
+static enum sw_slot_state rest_state(const struct sw_slot *s)
+{
+	if (s->worker->proc == NULL)
+		return SW_SLOT_DOWN;
+	return s->conn != NULL ? SW_SLOT_IDLE : SW_SLOT_STARTING;
+}
+
+void sw_slot_done(struct sw_slot *s)
+{
+	if (s->state != SW_SLOT_BUSY)
+		return;
+	s->worker->useful = true;
+	s->worker->cause[0] = '\0';
+	forget_trial(s);
+	s->state = rest_state(s);
+	s->since_us = s->d->clock->mono_us();
+}
+
+void sw_slot_lose(struct sw_slot *s, bool blamed, const char *cause)
+{
+	const struct sw_slot_lost lost = {.sweep = s->sweep,
+					  .trial = s->trial,
+					  .attempt = s->attempt,
+					  .blamed = blamed,
+					  .cause = cause,
+					  .heard_ms = s->heard_ms};
+
+	if (s->state != SW_SLOT_BUSY)
+		return;
+	/* The row of the attempt is written when it is told, and then the slot has let go of it. */
+	s->usage = sw_gpu_usage_end(s, sw_gpus_card(s->d, s));
+	/* STARTING, not IDLE, even if it is connected: it asks for the next trial by itself. */
+	s->state = s->worker->proc == NULL ? SW_SLOT_DOWN : SW_SLOT_STARTING;
+	/* Before it is told: the end of an attempt frees the slot that has it (sw_slot_done()), which
+	 * would call this worker useful. */
+	forget_trial(s);
+	s->d->slot_events->lost(s->d, &lost);
+}
+
+void sw_slot_stop_trial(struct sw_daemon *d, int32_t slot, int64_t sweep, int64_t trial,
+			int64_t attempt)
+{
+	char params[128];
+
+	if (slot < 0 || (size_t)slot >= d->slot_n || d->slots[slot].conn == NULL)
+		return; /* a worker without a link is told when it says hello */
+	(void)snprintf(params, sizeof params, "{\"sweep\":%lld,\"trial\":%lld,\"attempt\":%lld}",
+		       (long long)sweep, (long long)trial, (long long)attempt);
+	sw_conn_push(d->slots[slot].conn, "worker.stop", params);
+}
+
+/* --- the link to its worker --- */
+
+struct sw_slot *sw_slot_of(struct sw_conn *c, struct sw_err *err)
+{
+	if (c->slot == NULL)
+		(void)sw_err_set(
+			err, SW_DENIED,
+			"this method is for sweepd's own workers: worker.hello comes first");
+	return c->slot;
+}
+
+struct sw_slot *sw_slot_find(struct sw_daemon *d, int64_t slot, const char *id)
+{
+	if (slot < 0 || (uint64_t)slot >= d->slot_n || *id == '\0')
+		return NULL;
+	struct sw_slot *s = &d->slots[slot];
+	return strcmp(s->worker->id, id) == 0 ? s : NULL;
+}
+
+void sw_slot_hello(struct sw_slot *s, struct sw_conn *c, bool beats)
+{
+	/* A new link of the same worker takes over: it has given up the old one. */
+	if (s->conn != c)
+		sw_slot_disconnect(s);
+	s->conn = c;
+	s->beats = beats;
+	s->heard_ms = 0;
+	c->slot = s;
+	if (s->state == SW_SLOT_STARTING)
+		s->state = SW_SLOT_IDLE;
+}
+
+void sw_slot_next_end(struct sw_slot *s)
+{
+	struct sw_buf none;
+
+	if (s->next == NULL)
+		return;
+	sw_buf_init(&none, 16);
+	(void)sw_buf_adds(&none, "{}");
+	sw_call_result(s->next, &none);
+	s->next = NULL;
+}
+
+void sw_slot_disconnect(struct sw_slot *s)
+{
+	if (s->conn != NULL)
+		sw_conn_close(s->conn); /* comes to sw_slot_conn_gone() */
+}
+
+void sw_slot_conn_gone(struct sw_conn *c)
+{
+	struct sw_slot *s = c->slot;
+
+	if (s == NULL || s->conn != c)
+		return;
+	s->conn = NULL;
+	c->slot = NULL;
+	s->since_us = s->d->clock->mono_us();
+	if (s->state == SW_SLOT_IDLE)
+		s->state = SW_SLOT_STARTING;
+	sw_slot_next_end(s); /* its answer goes nowhere, but every call must be answered */
+}
+
+void sw_slot_next(struct sw_slot *s, struct sw_call *call)
+{
+	sw_slot_next_end(s);
+	/* It asks for a new trial, so it has none: one that the daemon still counts as its own
+	 * ended without a word (its START never arrived, or its worker dropped it). */
+	sw_slot_lose(s, false, "dropped by its worker");
+	s->state = SW_SLOT_IDLE;
+	s->next = call;
+	s->next_since_us = s->d->clock->mono_us();
+	s->d->slot_events->free(s->d);
+}

@@ -1,0 +1,129 @@
+/*
+ * daemon/slot/slot.h — a slot and its worker: the trial that runs there, and the link to it.
+ *
+ * A slot is room for one trial. A worker is the process that runs it. The lanes of one GPU are slots one
+ * after the other that share a worker; every other slot has its own.
+ *
+ *   DOWN -> STARTING (process started) -> IDLE (said hello) -> BUSY (has a trial) -> IDLE ...
+ *   IDLE -> STARTING (lost its connection);  any -> DOWN (the process ended)
+ *
+ * daemon/slot/supervisor.h starts and ends the processes. Whose trial runs is not known here: sweep,
+ * trial and attempt are numbers, and what becomes of an attempt is told by d->slot_events.
+ * Memory   d owns slots and workers (sw_supervisor_open(), sw_supervisor_free()).
+ */
+#ifndef SW_DAEMON_SLOT_SLOT_H
+#define SW_DAEMON_SLOT_SLOT_H
+
+#include "base/status.h"
+#include "daemon/slot/device.h"
+#include "daemon/slot/gpu_usage.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sw_call;
+struct sw_conn;
+struct sw_daemon;
+struct sw_proc; /* daemon/slot/executor.h */
+
+#define SW_WORKER_EARLY_MAX 3 /* young ends in a row that are tried again at once */
+
+enum sw_slot_state { SW_SLOT_DOWN, SW_SLOT_STARTING, SW_SLOT_IDLE, SW_SLOT_BUSY };
+
+/* A process, and what is remembered from one to the next. */
+struct sw_worker {
+	struct sw_slot *slots; /* [slot_n]: one, or the lanes of a GPU */
+	unsigned slot_n;
+	struct sw_proc *proc; /* NULL: it does not run */
+	char id[33];          /* what it shows in worker.hello; "" while it does not run */
+	int64_t started_us;
+	int64_t retry_us;       /* when to start the next one */
+	bool useful;            /* it finished a trial */
+	unsigned starts, early; /* processes started; those in a row that ended young and useless */
+	unsigned unstored;      /* of those started, how many no later daemon would find yet */
+	char cause[320];        /* why the last one ended */
+	unsigned suspects; /* trials that ran when it ended: which of several did it nobody knows */
+	unsigned solo;     /* as many trials run one at a time, to find out */
+	int64_t kept_for;  /* the sweep that its lanes are kept for; 0: none. Admission's */
+};
+
+struct sw_slot {
+	struct sw_daemon *d;
+	struct sw_worker *worker;
+	int32_t index; /* in d->slots: its number everywhere */
+	struct sw_device device;
+	enum sw_slot_state state;
+
+	/* the link: a worker has a connection for each of its slots */
+	struct sw_conn *conn; /* NULL: not connected */
+	bool beats;           /* its worker said that it is never silent for long */
+	struct sw_call *next; /* a held worker.next */
+	int64_t next_since_us;
+	int64_t since_us; /* of STARTING, or of losing the connection */
+
+	/* BUSY: the trial */
+	int64_t sweep, trial, attempt;
+	int64_t busy_since_us;
+	int64_t heard_ms;    /* adopted: when it was last heard of; 0: the worker has said hello */
+	unsigned lanes_used; /* that it has, this slot among them */
+	int64_t bytes;       /* that it takes at most; 0: not known */
+	struct sw_gpu_usage usage; /* stays until the next trial */
+	int64_t died_us; /* when its worker ended; it waits for a look at the GPU. 0: the worker lives */
+	char died[32]; /* the cause of that */
+
+	int32_t holder; /* the slot whose trial has this lane, too; -1: none */
+};
+
+/* An attempt whose worker ended, or dropped it. */
+struct sw_slot_lost {
+	int64_t sweep, trial, attempt;
+	bool blamed;       /* the trial may have ended its worker; else it is not to blame */
+	const char *cause; /* "signal:9" */
+	int64_t heard_ms; /* when it was last heard of, if it ended while no daemon looked; 0: now */
+};
+
+/* How the rooms above are told; d->slot_events, none of them NULL. */
+struct sw_slot_events {
+	/* A slot may have become free, or may take trials again. */
+	void (*free)(struct sw_daemon *d);
+	/* The slot has let go of it. */
+	void (*lost)(struct sw_daemon *d, const struct sw_slot_lost *lost);
+};
+
+const char *sw_slot_state_name(enum sw_slot_state state);
+long sw_slot_pid(const struct sw_slot *s); /* 0: none */
+/* Why it is down, or why its GPU takes no trial; "" for no reason. */
+const char *sw_slot_cause(const struct sw_slot *s);
+size_t sw_slot_busy_n(const struct sw_daemon *d, int64_t sweep); /* 0: of any sweep */
+
+/* --- its trial --- */
+
+/* The slot, whose worker runs, has this trial from now on. */
+void sw_slot_begin(struct sw_slot *s, int64_t sweep, int64_t trial, int64_t attempt);
+bool sw_slot_has(const struct sw_slot *s, int64_t sweep, int64_t trial, int64_t attempt);
+/* The slot's trial is over (told, or decided): the slot is free for the next. */
+void sw_slot_done(struct sw_slot *s);
+/* The same through its worker, and told as lost. Nothing happens to a slot without a trial. */
+void sw_slot_lose(struct sw_slot *s, bool blamed, const char *cause);
+/* After a commit: tells the worker to drop this attempt, if it still has it. slot: -1 for none. */
+void sw_slot_stop_trial(struct sw_daemon *d, int32_t slot, int64_t sweep, int64_t trial,
+			int64_t attempt);
+
+/* --- the link to its worker --- */
+
+/* The slot of a connection, or NULL with SW_DENIED in err. */
+struct sw_slot *sw_slot_of(struct sw_conn *c, struct sw_err *err);
+/* NULL: there is no such slot, or its worker has another id. */
+struct sw_slot *sw_slot_find(struct sw_daemon *d, int64_t slot, const char *id);
+/* beats: see worker.hello; a worker of an earlier version, found again, does not, and is let be. */
+void sw_slot_hello(struct sw_slot *s, struct sw_conn *c, bool beats);
+/* Takes the call: it is answered with a trial, or with none after a while. */
+void sw_slot_next(struct sw_slot *s, struct sw_call *call);
+/* Answers a held worker.next with none, if there is one. */
+void sw_slot_next_end(struct sw_slot *s);
+/* Closes its connection, if it has one. */
+void sw_slot_disconnect(struct sw_slot *s);
+/* The connection closes, whoever closed it. */
+void sw_slot_conn_gone(struct sw_conn *c);
+
+#endif
