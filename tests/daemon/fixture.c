@@ -109,8 +109,11 @@ static void kill_daemon(void)
 	stop_daemon();
 	fixture_disk.lost = false;
 	memcpy(fixture_workers, workers, sizeof workers);
-	for (size_t i = 0; i < FIXTURE_WORKERS; i++)
+	for (size_t i = 0; i < FIXTURE_WORKERS; i++) {
 		fixture_workers[i].proc = NULL;
+		if (fixture_workers[i].id[0] == '\0') /* it waits for a word that does not come */
+			fixture_workers[i].lives = false;
+	}
 	fixture_seen.n = n;
 	fixture_seen.s[n] = '\0';
 }
@@ -140,7 +143,7 @@ static bool worker_dies(const char *line)
 	if (sscanf(line, "w%d dies %39s %99[^\n]", &slot, cause, said) < 2)
 		return false;
 	(void)snprintf(name, sizeof name, "w%d", slot);
-	fixture_peer_close(fixture_peer_of(name, socket_path()));
+	fixture_peer_leave(name);
 	fixture_worker_ends(slot, cause, said);
 	return true;
 }
@@ -218,6 +221,8 @@ static void start_again(const char *on)
 
 static void daemon_line(const char *word, const char *rest)
 {
+	if (is(word, "stopping"))
+		sw_daemon_stop(&sweepd);
 	if (is(word, "stops"))
 		stop_daemon();
 	if (is(word, "dies") || is(word, "restarts"))
@@ -295,15 +300,17 @@ static void begin_story(const struct story *story)
 	(void)snprintf(devices, sizeof devices, "%s",
 		       story->devices != NULL ? story->devices : "none");
 	ck_assert_msg(start_daemon(&err) == SW_OK, "%s", err.msg);
+	settle(NULL);
 	if (story->spec != NULL) {
 		struct fixture_peer *p = fixture_peer_of("admin", socket_path());
 
-		settle(p);
 		fixture_seen.n = 0;
 		fixture_submit(p, story->spec, story->devices != NULL);
 		settle(p);
 		ck_assert_msg(strcmp(fixture_seen.s, "sweep 1") == 0, "%s: %s", story->name,
 			      fixture_seen.s);
+		fixture_peer_close(p);
+		settle(NULL);
 	}
 }
 

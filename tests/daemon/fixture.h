@@ -10,7 +10,7 @@
  *             note T A SEQ STEP (without the metric) | beat T A | tell T A STATE [CAUSE] |
  *             final T A STATE VALUE | enqueue PARAMS | cancel-trial T | trial T | get | pause |
  *             resume | cancel | extend N | edit KEYS | watch | submit KEYS | train KEYS (with a
- *             trainer) | drain | call METHOD PARAMS | send TEXT (`$`: a line's end) |
+ *             trainer) | devices | drain | call METHOD PARAMS | send TEXT (`$`: a line's end) |
  *             repeat N VERB... | closes | deaf | hears
  *             VERB@2 is about sweep 2. The answer needs no name; what others get has theirs.
  *   worker    w0 hello [S T A] | next | report, keep, note, tell as above | log T A TEXT | bye |
@@ -21,8 +21,8 @@
  *   pool      pool holds | works | one (does one job and holds on)
  *   checks    check holds | works | refuses WHY | bytes N
  *   workers   workers stubborn | willing | fail | start | pid N
- *   daemon    daemon stops | dies (killed: nothing more is stored) | starts [DEVICES] |
- *             restarts [DEVICES] (dies and starts)
+ *   daemon    daemon stopping (it begins to) | stops | dies (killed: nothing more is stored) |
+ *             starts [DEVICES] | restarts [DEVICES] (dies and starts)
  *   store     rows SELECT ...
  */
 #ifndef SW_TESTS_DAEMON_FIXTURE_H
@@ -31,7 +31,8 @@
 #include <stddef.h>
 
 /* JSON in a story has ' for ". */
-#define ASHA "'early_terminate':{'type':'asha','max_t':9,'grace_period':1,'reduction_factor':3}"
+#define BAYES "'method':'bayes','run_cap':9"
+#define ASHA  "'early_terminate':{'type':'asha','max_t':9,'grace_period':1,'reduction_factor':3}"
 #define PROMOTE                                                                                    \
 	"'early_terminate':{'type':'asha','variant':'promote','max_t':9,'grace_period':1,"         \
 	"'reduction_factor':3}"

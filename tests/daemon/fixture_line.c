@@ -30,6 +30,7 @@ static const struct verb {
 	{"extend", "sweep.extend", NULL, "Sr"},
 	{"edit", "sweep.edit", NULL, "Sj"},
 	{"watch", "sweep.watch", NULL, "S"},
+	{"devices", "device.list", NULL, ""},
 	{"drain", "daemon.drain", NULL, ""},
 	{"next", NULL, "worker.next", ""},
 	{"log", NULL, "worker.log", "Stax"},
@@ -86,17 +87,23 @@ static const char *params_of(const struct verb *v, int sweep, const char *words)
 
 void fixture_submit(struct fixture_peer *p, const char *keys, bool trainer)
 {
-	char params[3000];
+	static const char *const base[] = {"'metric':{'name':'loss','goal':'minimize'}",
+					   "'method':'random'",
+					   "'parameters':{'lr':{'min':0.1,'max':1}}"};
+	struct fixture_text t = {.n = 0};
+	char key[20];
 
-	(void)snprintf(params, sizeof params,
-		       "{'spec':{'metric':{'name':'loss','goal':'minimize'},'seed':1%s,"
-		       "'parameters':{'lr':{'min':0.1,'max':1}}%s%s%s}}",
-		       strstr(keys, "'method'") == NULL ? ",'method':'random'" : "",
-		       trainer ? ",'trainer':{'dataset':{'name':'wine'},'epochs':9,"
-				 "'model':[{'linear':3}],'loss':'cross_entropy'}"
-			       : "",
-		       *keys != '\0' ? "," : "", keys);
-	fixture_peer_ask(p, "sweep.submit", params);
+	fixture_say(&t, "{'spec':{'seed':1");
+	for (size_t i = 0; i < ROWS(base); i++) {
+		(void)snprintf(key, sizeof key, "%.*s", (int)strcspn(base[i], ":"), base[i]);
+		if (strstr(keys, key) == NULL)
+			fixture_say(&t, ",%s", base[i]);
+	}
+	if (trainer)
+		fixture_say(&t, ",'trainer':{'dataset':{'name':'wine'},'epochs':9,"
+				"'model':[{'linear':3}],'loss':'cross_entropy'}");
+	fixture_say(&t, "%s%s}}", *keys != '\0' ? "," : "", keys);
+	fixture_peer_ask(p, "sweep.submit", t.s);
 }
 
 static void hello(struct fixture_peer *p, int slot, const char *words)

@@ -1,6 +1,6 @@
 /* tests/daemon/fixture_peer.c — clients and workers of a story: requests out, answers in short words.
  *
- *   trial.ask      "1.1", "2.3@9" (attempt 3, from the checkpoint of step 9), "4.1<2" (a child of 2);
+ *   trial.ask      "1.1", "1.1 to 20.1", "2.3@9" (attempt 3, from the checkpoint of step 9), "4.1<2" (a child of 2);
  *                  "none, busy" without a trial
  *   worker.next    "gets 1/2.1" (sweep 1, trial 2, attempt 1), "@9" as above; "nothing"
  *   sweep.get      "RUNNING: 2 RUNNING, 1 PENDING", its cause in brackets
@@ -60,18 +60,35 @@ static void say_trial(struct fixture_text *t, const cJSON *v)
 		fixture_say(t, "<%lld", number_of(v, "parent"));
 }
 
+static bool is_plain(const cJSON *v, long long trial)
+{
+	return v != NULL && number_of(v, "trial") == trial && number_of(v, "attempt") == 1 &&
+	       number_of(v, "resume_step") == 0 && number_of(v, "parent") == 0;
+}
+
+/* Many first attempts in a row are "1.1 to 20.1". */
 static void show_ask(struct fixture_text *t, const cJSON *r)
 {
-	const cJSON *v;
-	bool any = false;
+	const cJSON *trials = cJSON_GetObjectItemCaseSensitive(r, "trials");
 
-	cJSON_ArrayForEach (v, cJSON_GetObjectItemCaseSensitive(r, "trials")) {
-		fixture_say(t, "%s", any ? " " : "");
-		say_trial(t, v);
-		any = true;
-	}
-	if (!any)
+	if (trials == NULL || trials->child == NULL)
 		fixture_say(t, "none, %s", text_of(r, "reason"));
+	for (const cJSON *v = trials != NULL ? trials->child : NULL; v != NULL; v = v->next) {
+		const cJSON *last = v;
+		long long n = 0;
+
+		fixture_say(t, "%s", v != trials->child ? " " : "");
+		say_trial(t, v);
+		while (is_plain(last->next, number_of(v, "trial") + n + 1)) {
+			last = last->next;
+			n++;
+		}
+		if (n < 6 || !is_plain(v, number_of(v, "trial")))
+			continue;
+		fixture_say(t, " to ");
+		say_trial(t, last);
+		v = last;
+	}
 }
 
 static void show_next(struct fixture_text *t, const cJSON *r)
@@ -150,6 +167,20 @@ static void show_all(struct fixture_text *t, const cJSON *r)
 	free(text);
 }
 
+static void show_devices(struct fixture_text *t, const cJSON *r)
+{
+	const cJSON *slots = cJSON_GetObjectItemCaseSensitive(r, "slots"), *v;
+
+	cJSON_ArrayForEach (v, slots) {
+		fixture_say(t, "%s%s %s", v != slots->child ? ", " : "", text_of(v, "device"),
+			    text_of(v, "state"));
+		if (number_of(v, "trial") != 0)
+			fixture_say(t, " %lld/%lld", number_of(v, "sweep"), number_of(v, "trial"));
+		if (text_of(v, "cause")[0] != '\0')
+			fixture_say(t, " (%s)", text_of(v, "cause"));
+	}
+}
+
 static void show_ok(struct fixture_text *t, const cJSON *r)
 {
 	(void)r;
@@ -172,6 +203,7 @@ static const struct {
 	{"trial.enqueue", show_trial_state},
 	{"trial.cancel", show_trial_state},
 	{"sweep.get", show_counts},
+	{"device.list", show_devices},
 	{"sweep.submit", show_submit},
 	{"sweep.pause", show_counts},
 	{"sweep.resume", show_counts},
@@ -357,6 +389,13 @@ void fixture_peer_close(struct fixture_peer *p)
 		(void)close(p->fd);
 	p->fd = -1;
 	fixture_moved = true;
+}
+
+void fixture_peer_leave(const char *name)
+{
+	for (size_t i = 0; i < FIXTURE_PEERS; i++)
+		if (strcmp(peers[i].name, name) == 0)
+			fixture_peer_close(&peers[i]);
 }
 
 void fixture_peers_close(void)

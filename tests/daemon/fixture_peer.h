@@ -22,7 +22,8 @@ bool fixture_peers_read(const struct fixture_peer *speaker);
 /* It reads nothing from now on, or reads again. */
 void fixture_peer_deaf(struct fixture_peer *p, bool deaf);
 void fixture_peer_close(struct fixture_peer *p);
-void fixture_peers_close(void); /* all */
+void fixture_peer_leave(const char *name); /* the same, of whoever has that name, if it is there */
+void fixture_peers_close(void);            /* all */
 
 /* fixture_line.c: the request of a line of a story (fixture.h), said by the peer that it names. */
 struct fixture_peer *fixture_say_line(const char *line, const char *socket);
