@@ -29,10 +29,10 @@ int64_t sw_clock_wall_ms(void)
 	return (boot_us + read_us(CLOCK_BOOTTIME)) / 1000;
 }
 
-int64_t sw_clock_set_ms(void)
+static int64_t wall_set_ms(void)
 {
 	return read_us(CLOCK_REALTIME) / 1000 - sw_clock_wall_ms();
 }
 
 const struct sw_clock sw_clock_system = {
-	.mono_us = sw_clock_mono_us, .wall_ms = sw_clock_wall_ms, .set_ms = sw_clock_set_ms};
+	.mono_us = sw_clock_mono_us, .wall_ms = sw_clock_wall_ms, .set_ms = wall_set_ms};

@@ -16,13 +16,11 @@
 int64_t sw_clock_mono_us(void); /* CLOCK_MONOTONIC, microseconds; never steps back */
 /* Milliseconds since the epoch (UTC); never steps. Any thread. */
 int64_t sw_clock_wall_ms(void);
-/* How far the wall clock has been set ahead since the first sw_clock_wall_ms(); milliseconds. */
-int64_t sw_clock_set_ms(void);
 
-struct sw_clock { /* each as the function above of that name; any thread */
-	int64_t (*mono_us)(void);
+struct sw_clock {                 /* any thread */
+	int64_t (*mono_us)(void); /* as the functions above */
 	int64_t (*wall_ms)(void);
-	int64_t (*set_ms)(void);
+	int64_t (*set_ms)(void); /* the wall clock was set ahead so far since the first wall_ms() */
 };
 
 extern const struct sw_clock sw_clock_system; /* this machine's */

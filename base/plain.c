@@ -8,7 +8,9 @@ static bool is_among(const unsigned char *p, unsigned char from, unsigned char t
 	return *p >= from && *p <= to;
 }
 
-size_t sw_plain_harm(const char *s, size_t n)
+/* Bytes at s[0..n), n > 0, that no line shows as they are: a control character (C0, DEL, C1), a
+ * line separator, one that turns the direction of text, or a byte that is no UTF-8. 0: none. */
+static size_t harm_at(const char *s, size_t n)
 {
 	const unsigned char *p = (const unsigned char *)s;
 	const size_t len = sw_utf8_step(s, n);
@@ -33,7 +35,7 @@ void sw_plain_line(char *s)
 	char *to = s;
 
 	while (left > 0) {
-		const size_t harm = sw_plain_harm(s, left);
+		const size_t harm = harm_at(s, left);
 		const size_t step = harm > 0 ? harm : sw_utf8_step(s, left);
 
 		if (harm > 0)

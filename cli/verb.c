@@ -139,7 +139,8 @@ int sw_verb_check(struct sw_cli *c, const struct sw_verb *v)
 	return check_ref(c, v);
 }
 
-void sw_verb_help(struct sw_cli *c, const struct sw_verb *v)
+/* Help on one verb, or on all (NULL), to c->out. */
+static void print_help(struct sw_cli *c, const struct sw_verb *v)
 {
 	struct sw_buf *b = &c->out;
 
@@ -193,7 +194,7 @@ static int dispatch(struct sw_cli *c)
 	if (topic != NULL && (v = sw_verb_find(topic)) == NULL && strcmp(topic, "help") != 0)
 		return no_such_verb(c, topic);
 	if (help || (c->args.given & SW_OPT_HELP)) {
-		sw_verb_help(c, v);
+		print_help(c, v);
 		return SW_EXIT_DONE;
 	}
 	if (v == NULL)

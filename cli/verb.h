@@ -52,8 +52,6 @@ extern const size_t sw_verbs_n;
 const struct sw_verb *sw_verb_find(const char *name);
 /* Checks words, options and the reference; fills c->sweep and c->trial. An exit status. */
 int sw_verb_check(struct sw_cli *c, const struct sw_verb *v);
-/* Help on one verb, or on all (NULL), to c->out. */
-void sw_verb_help(struct sw_cli *c, const struct sw_verb *v);
 /* The whole command: options, help, the verb. An exit status. */
 int sw_verb_main(int argc, char *const *argv);
 

@@ -93,7 +93,7 @@ struct sw_daemon {
 	int64_t tick_us;      /* of the last tick */
 	int64_t awake_us;     /* since when it does not stand still any more; 0: it never did */
 	int64_t hold_tick_us; /* the same; daemon/sweep/hold.c */
-	int64_t clock_set_ms; /* sw_clock_set_ms() as the log has it */
+	int64_t clock_set_ms; /* clock->set_ms() as the log has it */
 	uint64_t n_requests, n_errors, n_reports;
 	bool draining; /* hands out no more trials */
 	enum { SW_UP, SW_STOPPING, SW_CLOSING } phase;
@@ -103,7 +103,7 @@ struct sw_daemon {
 
 #define SW_TICK_MS 250
 
-/* Opens everything and starts serving; on failure what was opened is left to sw_daemon_run(). */
+/* Opens everything and starts serving; on failure what was opened is left to sw_daemon_fini(). */
 SW_NODISCARD sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop,
 				       const struct sw_clock *clock,
 				       const struct sw_executor *executor,

@@ -231,7 +231,7 @@ SW_NODISCARD sw_status sw_query_bad_row(struct sw_err *err, const char *what, in
 	" AND a.attempt > r.attempt AND (a.resume_step = 0 OR a.resume_step < r.step)))"
 #define SW_TRIAL_METRICS                                                                           \
 	"(SELECT r.metrics" SW_CURVE " ORDER BY r.attempt DESC, r.seq DESC LIMIT 1)"
-/* The columns that sw_cols_trial() reads, value being an expression over t. */
+/* The columns that sw_give_trial() reads, value being an expression over t. */
 #define SW_TRIAL_COLS(value)                                                                       \
 	"t.sweep, t.trial, t.state, t.cause, t.params, t.attempt, t.step, " value                  \
 	", " SW_TRIAL_METRICS ", t.created_ms, t.started_ms, t.ended_ms, t.seconds,"               \

@@ -27,7 +27,8 @@ struct run {
 	int64_t kept_us; /* when the last checkpoint was written; before it, when it began */
 };
 
-const char *sw_run_count(uint64_t n, char out[32])
+/* n with commas between thousands: "1,438". Returns out. */
+static const char *show_count(uint64_t n, char out[32])
 {
 	char digits[24];
 	const int len = snprintf(digits, sizeof digits, "%" PRIu64, n);
@@ -106,7 +107,7 @@ static void log_micro(struct run *r, const struct sw_net *net)
 		norms += net->model->op[i].kind == SW_OP_BATCHNORM;
 	sw_session_log(r->session,
 		       "memory: batches of %zu rows in parts of %zu, %s bytes, after %u halvings",
-		       net->at.batch, net->at.micro, sw_run_count(net->at.bytes, bytes),
+		       net->at.batch, net->at.micro, show_count(net->at.bytes, bytes),
 		       net->oom_events);
 	if (norms)
 		sw_session_log(r->session,
@@ -319,8 +320,8 @@ static void log_start(const struct run *r)
 		r->session,
 		"started on %s: %s, %s parameters, %s train / %s validation rows, batch "
 		"%" PRIu64 ", %s, lr %.4g",
-		r->runner->device, r->model.summary, sw_run_count(r->model.parameters, parameters),
-		sw_run_count(r->data->train.rows, train), sw_run_count(r->data->val.rows, val),
+		r->runner->device, r->model.summary, show_count(r->model.parameters, parameters),
+		show_count(r->data->train.rows, train), show_count(r->data->val.rows, val),
 		r->trainer.batch_size, sw_optimizer_name(r->trainer.optimizer), r->trainer.lr);
 	if (r->trainer.precision != SW_FP32)
 		sw_session_log(r->session, "products in %s",

@@ -25,7 +25,4 @@ struct sw_runner {
 SW_NODISCARD sw_status sw_run_job(struct sw_runner *r, struct sw_session *s,
 				  const struct sw_job *job, struct sw_err *err);
 
-/* n with commas between thousands: "1,438". Returns out. */
-const char *sw_run_count(uint64_t n, char out[32]);
-
 #endif

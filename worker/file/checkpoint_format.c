@@ -100,7 +100,8 @@ static uint64_t whole(const struct checkpoint_head *h)
 	       h->running * 4 + CHECKPOINT_SUM;
 }
 
-uint64_t checkpoint_running(const struct sw_model *m)
+/* Floats of a net's running statistics without gaps. */
+static uint64_t floats_running(const struct sw_model *m)
 {
 	uint64_t n = 0;
 
@@ -145,7 +146,7 @@ size_t checkpoint_encode(unsigned char out[CHECKPOINT_HEAD], const struct sw_net
 	const struct checkpoint_head h = {.layers_n = (uint32_t)m->ops_n,
 					  .states_n = (uint32_t)net->at.states_n,
 					  .parameters = m->parameters,
-					  .running = checkpoint_running(m),
+					  .running = floats_running(m),
 					  .tensors_n = (uint32_t)checkpoint_tensors_n(m),
 					  .card_n = card_bytes(m)};
 	unsigned char *at = out + CHECKPOINT_FIXED;
@@ -314,8 +315,7 @@ sw_status checkpoint_fits(const struct checkpoint_head *h, const unsigned char *
 				  "holds the state of %s, the trial trains with %s",
 				  optimizer_of(h->optimizer), sw_optimizer_name(ours));
 	/* sgd has a velocity with momentum only; the others always have their two moments */
-	if (h->parameters != net->model->parameters ||
-	    h->running != checkpoint_running(net->model) ||
+	if (h->parameters != net->model->parameters || h->running != floats_running(net->model) ||
 	    (ours != SW_SGD ? h->states_n != 2 : h->states_n > 1))
 		return sw_err_set(err, SW_INVALID,
 				  "says %" PRIu64 " parameters and %" PRIu32

@@ -55,9 +55,6 @@ SW_NODISCARD sw_status checkpoint_check(int fd, struct checkpoint_head *out, str
 SW_NODISCARD sw_status checkpoint_take(int fd, void *out, size_t n, uint64_t offset,
 				       struct sw_err *err);
 
-/* Floats of a net's running statistics without gaps. */
-uint64_t checkpoint_running(const struct sw_model *m);
-
 /* Returns the bytes of header and layer list. */
 size_t checkpoint_encode(unsigned char out[CHECKPOINT_HEAD], const struct sw_net *net,
 			 const struct sw_checkpoint_id *id);

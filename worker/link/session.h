@@ -4,8 +4,9 @@
  *
  * The daemon may go away and come back: training goes on meanwhile, reports wait in order and are
  * sent again on the next connection until they are answered (the daemon knows them by seq), and
- * sw_session_pump() reconnects (every 200 ms, backing off to 2 s). Only the calls that wait (next,
- * settle, report when the spool is full, finish) give up, after `away_ms` without a daemon.
+ * sw_session_go_on() and sw_session_report() reconnect (every 200 ms, backing off to 2 s). Only the
+ * calls that wait (next, settle, report when the spool is full, finish) give up, after `away_ms`
+ * without a daemon.
  *
  *   connect -> hello -> [next -> report ... report -> finish] -> next ...
  *

@@ -58,7 +58,6 @@ void session_drop(struct sw_session *s, const char *fmt, ...) SW_PRINTF(2, 3);
  * happen. */
 void session_pump(struct sw_session *s, int timeout_ms);
 void session_write(struct sw_session *s); /* as much of `out` as the socket takes now */
-void session_disconnect(struct sw_session *s);
 /* Queues one request and returns its id; 0 when there is no memory (the session has ended). */
 int64_t session_request(struct sw_session *s, const char *method, const char *params);
 /* Sends what waits and may go: logs, reports in the window, the tell. */

@@ -15,7 +15,7 @@
 #define RETRY_MOST_MS 2000
 #define LINES_A_ROUND 64 /* so that a flood of notifications does not hold up training */
 
-void session_disconnect(struct sw_session *s)
+static void session_disconnect(struct sw_session *s)
 {
 	if (s->fd >= 0)
 		close(s->fd);

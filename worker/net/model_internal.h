@@ -38,7 +38,6 @@ SW_NODISCARD sw_status model_residual_end(struct sw_model *m, size_t x, size_t b
 
 /* "64", "3 x 32 x 32", "16 tokens of 64". Returns out. */
 const char *model_shape_text(const struct sw_shape *s, char out[80]);
-bool model_shape_same(const struct sw_shape *a, const struct sw_shape *b);
 
 /* Both plans and the backward pass (model_plan.c, model_back.c). */
 void model_plan(struct sw_model *m);

@@ -24,7 +24,7 @@ const char *model_shape_text(const struct sw_shape *s, char out[80])
 	return out;
 }
 
-bool model_shape_same(const struct sw_shape *a, const struct sw_shape *b)
+static bool same_shape(const struct sw_shape *a, const struct sw_shape *b)
 {
 	return a->kind == b->kind && sw_shape_count(a) == sw_shape_count(b) && a->c == b->c &&
 	       a->h == b->h && a->t == b->t;
@@ -329,7 +329,7 @@ sw_status model_residual_end(struct sw_model *m, size_t x, size_t body, const st
 		does = does || !model_passes(&m->op[i], true);
 	if (!does)
 		return sw_err_at(at->err, SW_INVALID, at->ptr, "the residual's list does nothing");
-	if (!model_shape_same(sw_model_shape(m, x), &to)) {
+	if (!same_shape(sw_model_shape(m, x), &to)) {
 		status = project(m, x, &to, at);
 		x = m->ops_n;
 	}

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""scripts/lib/exports.py [ROOT]   Functions that are exported for nobody, or for tests alone.
+
+Each that is not static must be named by another file, a macro or an inline function. If none but
+its own file does, it should be static. If tests or bench do and the product does not at all, not
+even its own file, it should go. What stands in the lists below may stay; an entry that is not
+needed is a finding too, so they only shrink. sw_handle_*() are named by a macro that pastes their
+names. One line for each finding; status 1 if there is any.
+"""
+
+import os
+import re
+import sys
+
+sys.dont_write_bytecode = True
+import source
+
+# Named by no other file: to be made static.
+UNUSED = """
+sw_bayes_slope
+sw_bayes_value
+sw_budget_check
+sw_conn_read
+sw_settle_answer
+sw_suggest_wait_us
+sw_sweep_begin_end
+sw_verify_suggests
+sw_watch_on_feed
+""".split()
+
+# Used by tests or bench alone: faults and the choice of a code path (_force), what a test looks at,
+# and checks that are too dear for the product.
+TESTS_ALONE = """
+sw_canvas_row
+sw_cpu_conv_force
+sw_cpu_isa_force
+sw_cpu_linear_force
+sw_cuda_conv_force
+sw_cuda_linear_force
+sw_data_cache_get
+sw_data_cache_loads
+sw_fault_arm
+sw_fault_fired
+sw_gp_lml
+sw_gp_mean_const
+sw_gp_n
+sw_gp_objective
+sw_net_gradient
+sw_sampler_name
+sw_sobol_digits
+sw_space_check
+sw_sweep_invariant
+""".split()
+
+
+def main():
+    root = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), "..", "..")
+    product = source.Program(root, source.files(root))
+    others = source.Program(root, source.files(root, ("tests", "bench")))
+    unused, tested = {}, {}
+    for name, home in product.home.items():
+        if name.startswith("sw_handle_") or any(names(product, path, name) for path in product.code if path != home):
+            continue
+        if not any(name in words for words in others.words.values()):
+            unused[name] = home
+        elif len(re.findall(r"\b%s\b" % name, product.code[home])) == 1:
+            tested[name] = home
+    findings = ["%s: %s() is used by no other file: make it static, or delete it" % (unused[n], n)
+                for n in sorted(unused.keys() - set(UNUSED))]
+    findings += ["%s: %s() is used by tests or bench alone" % (tested[n], n)
+                 for n in sorted(tested.keys() - set(TESTS_ALONE))]
+    findings += ["%s is no longer unused: delete it from the list" % n
+                 for n in sorted(set(UNUSED) - unused.keys())]
+    findings += ["%s is no longer used by tests alone: delete it from the list" % n
+                 for n in sorted(set(TESTS_ALONE) - tested.keys())]
+    for line in findings:
+        print("exports: " + line)
+    return 1 if findings else 0
+
+
+def names(program, path, name):
+    """In a header only an inline function or a macro counts, not the beginning of a declaration."""
+    if name not in program.words[path]:
+        return False
+    if path.endswith((".c", ".cu")):
+        return True
+    lines = (line for line in program.code[path].split("\n") if name in line)
+    return any(line.startswith(("\t", "#define")) for line in lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
