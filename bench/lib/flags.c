@@ -80,8 +80,16 @@ int bench_flags_read(const char *bench, const struct bench_flag *flags, int argc
 			.has_arg = flags[i].kind == BENCH_YES ? no_argument : required_argument,
 			.val = i};
 	}
-	while ((c = getopt_long(argc, argv, "", known, NULL)) != -1)
-		if (c >= FLAGS_MAX || read_value(&flags[c], optarg) != 0)
+	while ((c = getopt_long(argc, argv, "", known, NULL)) != -1) {
+		if (c >= FLAGS_MAX)
 			return usage(bench, flags);
+		if (read_value(&flags[c], optarg) == 0)
+			continue;
+		(void)fprintf(stderr, "--%s does not take %s", flags[c].name, optarg);
+		if (flags[c].most > 0)
+			(void)fprintf(stderr, ", but %g to %g", flags[c].least, flags[c].most);
+		(void)fprintf(stderr, "\n");
+		return usage(bench, flags);
+	}
 	return optind == argc ? 0 : usage(bench, flags);
 }
