@@ -5,9 +5,8 @@
 -- trials are one range of `trial`. report_by_ev carries every column that a replay needs, so a
 -- replay is one pass over the index and never touches the metrics.
 --
--- report.metrics is one JSON text, not a table (report, name, value): as measured when that
--- was chosen. With 4
--- metrics, 200,000 reports of 64 trials in turn, 1,000 a commit, on 2 shared cores (a range is the
+-- report.metrics is one JSON text, not a table (report, name, value). Measured when that was chosen:
+-- 4 metrics, 200,000 reports of 64 trials in turn, 1,000 a commit, on 2 shared cores (a range is the
 -- spread of five runs, each layout beside the other):
 --                  reports/s in    reports/s of curves out    file
 --   key-value      31-36,000         117,000-168,000          21.6 MB
