@@ -10,14 +10,19 @@ from harness import BIN, Daemon  # noqa: E402
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "long: takes tens of seconds")
+    config.addinivalue_line("markers", "once(why): not run again with sanitizers (SWEEPD_SANITIZED)")
     for program in ("sweepd", "sweep", "sweep-worker"):
         path = os.path.join(BIN, program)
         if not os.access(path, os.X_OK):
             pytest.exit(f"{path} is not there: scripts/build, or set SWEEPD_BIN", returncode=4)
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """The longest first: where tests run beside each other, none of them is left alone at the end."""
+    if "SWEEPD_SANITIZED" in os.environ:
+        out = [item for item in items if item.get_closest_marker("once")]
+        config.hook.pytest_deselected(items=out)
+        items[:] = [item for item in items if item not in out]
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
