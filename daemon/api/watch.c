@@ -240,6 +240,8 @@ void sw_watch_drop_conn(struct sw_daemon *d, struct sw_conn *c)
 }
 
 /* The watcher of a connection, made if need be. NULL: no memory. */
+static void on_feed(uv_timer_t *t);
+
 static struct sw_watcher *add_watcher(struct sw_host *h, struct sw_conn *c)
 {
 	struct sw_watcher *w;
@@ -256,7 +258,7 @@ static struct sw_watcher *add_watcher(struct sw_host *h, struct sw_conn *c)
 	h->changes.watched = true;
 	c->n_watches++;
 	if (!uv_is_active((uv_handle_t *)&h->d->feed)) /* a running one is not put off */
-		(void)uv_timer_start(&h->d->feed, sw_watch_on_feed, SW_WATCH_MS, SW_WATCH_MS);
+		(void)uv_timer_start(&h->d->feed, on_feed, SW_WATCH_MS, SW_WATCH_MS);
 	return w;
 }
 
@@ -428,7 +430,7 @@ static void feed_watchers(struct sw_host *h)
 	sw_changes_seen(c, f->changed_n, fresh);
 }
 
-void sw_watch_on_feed(uv_timer_t *t)
+static void on_feed(uv_timer_t *t)
 {
 	struct sw_daemon *d = t->data;
 	bool any = false;

@@ -23,6 +23,5 @@ struct sw_host;
 void sw_watch_start(struct sw_host *h, struct sw_call *call);
 void sw_watch_drop_conn(struct sw_daemon *d, struct sw_conn *c);
 void sw_watch_free_all(struct sw_daemon *d); /* after the loop has ended */
-void sw_watch_on_feed(uv_timer_t *t);
 
 #endif

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 static void go_on_later(struct sw_conn *c);
+static void start_reading(struct sw_conn *c);
 
 /* --- the end --- */
 
@@ -202,7 +203,7 @@ void conn_read_lines(struct sw_conn *c)
 	if (stop && !c->stopped)
 		(void)uv_read_stop((uv_stream_t *)&c->pipe);
 	else if (!stop && c->stopped)
-		sw_conn_read(c);
+		start_reading(c);
 	c->stopped = stop;
 	sw_frame_rest(&c->frame);
 	conn_charge(c);
@@ -263,7 +264,8 @@ static void on_read(uv_stream_t *s, ssize_t n, const uv_buf_t *buf)
 	conn_shed(d); /* not at the end of the turn: many may send much in one */
 }
 
-void sw_conn_read(struct sw_conn *c)
+/* Again after a stop, too. */
+static void start_reading(struct sw_conn *c)
 {
 	if (uv_read_start((uv_stream_t *)&c->pipe, on_alloc, on_read) != 0)
 		sw_conn_close(c);
@@ -331,5 +333,5 @@ void sw_conn_accept(struct sw_daemon *d, uv_stream_t *listener)
 		sw_conn_close(c);
 		return;
 	}
-	sw_conn_read(c);
+	start_reading(c);
 }

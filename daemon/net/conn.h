@@ -116,7 +116,6 @@ struct sw_conn {
 /* Accepts one pending connection. Refuses strangers (SO_PEERCRED) and anyone over the limit. */
 void sw_conn_accept(struct sw_daemon *d, uv_stream_t *listener);
 void sw_conn_close(struct sw_conn *c);
-void sw_conn_read(struct sw_conn *c); /* starts reading, again after a stop */
 
 /* Queues a notification behind the answers that are due before it. params: JSON text, borrowed. */
 void sw_conn_notify(struct sw_conn *c, const char *method, const char *params);

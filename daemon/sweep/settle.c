@@ -20,7 +20,8 @@ void sw_settle_changed(struct sw_host *h)
 	h->settling = true;
 }
 
-void sw_settle_answer(const struct sw_host *h, struct sw_buf *out)
+/* sweep.cancel's answer: its number and its state. */
+static void settle_answer(const struct sw_host *h, struct sw_buf *out)
 {
 	struct sw_jw w;
 
@@ -62,7 +63,7 @@ void sw_settle_go(struct sw_daemon *d)
 		c->call = h->settle_call;
 		h->settle_call = NULL;
 		if (c->call != NULL)
-			sw_settle_answer(h, &c->reply);
+			settle_answer(h, &c->reply);
 		sw_changes_note(&h->changes, 0);
 	}
 	c->then = on_slice;

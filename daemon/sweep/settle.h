@@ -22,8 +22,6 @@ void sw_settle_changed(struct sw_host *h);
 /* Begins the next slice, if one is due and none is under way. After each commit, and at start. */
 void sw_settle_go(struct sw_daemon *d);
 
-/* sweep.cancel's answer: its number and its state. */
-void sw_settle_answer(const struct sw_host *h, struct sw_buf *out);
 /* The call is answered with that once the sweep has ended. One a sweep: a second word is
  * refused. */
 void sw_settle_wait(struct sw_host *h, struct sw_call *call);

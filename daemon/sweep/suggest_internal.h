@@ -48,7 +48,6 @@ void sw_suggest_serve(struct sw_suggester *s); /* answers the asks that can be a
 void sw_suggest_plan(struct sw_suggester *s);  /* begins what is worth doing now, if anything is */
 
 /* suggest_wait.c */
-int64_t sw_suggest_wait_us(const struct sw_suggester *s);
 int64_t sw_suggest_oldest(const struct sw_suggester *s); /* since when; 0: nobody waits */
 bool sw_suggest_is_late(const struct sw_suggester *s, int64_t since_us);
 /* Some are prepared, nobody waits for more, and one was just handed out: whoever took it may come

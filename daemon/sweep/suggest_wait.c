@@ -11,7 +11,7 @@
 #define REST_US   ((int64_t)2000)
 #define FORGET_US ((int64_t)5 * 1000000)
 
-int64_t sw_suggest_wait_us(const struct sw_suggester *s)
+static int64_t wait_limit_us(const struct sw_suggester *s)
 {
 	return (int64_t)s->h->spec->suggest_wait_ms * 1000;
 }
@@ -27,7 +27,7 @@ int64_t sw_suggest_oldest(const struct sw_suggester *s)
 
 bool sw_suggest_is_late(const struct sw_suggester *s, int64_t since_us)
 {
-	return since_us != 0 && s->h->d->clock->mono_us() - since_us >= sw_suggest_wait_us(s);
+	return since_us != 0 && s->h->d->clock->mono_us() - since_us >= wait_limit_us(s);
 }
 
 static int64_t rest_until(const struct sw_suggester *s)
@@ -39,7 +39,7 @@ static int64_t rest_until(const struct sw_suggester *s)
  * none. */
 static int64_t next_deadline(const struct sw_suggester *s, int64_t now_us)
 {
-	const int64_t wait = sw_suggest_wait_us(s);
+	const int64_t wait = wait_limit_us(s);
 	int64_t next = s->since_us != 0 && s->since_us + wait > now_us ? s->since_us + wait
 								       : INT64_MAX;
 
@@ -134,7 +134,7 @@ void sw_suggest_tick(struct sw_daemon *d, int64_t now_us)
 			continue;
 		if (s->parked != NULL && now_us - s->parked->since_us >= SW_SUGGEST_MAX_US)
 			sw_suggest_serve(s);
-		if (s->since_us != 0 && now_us - s->since_us > sw_suggest_wait_us(s) + FORGET_US)
+		if (s->since_us != 0 && now_us - s->since_us > wait_limit_us(s) + FORGET_US)
 			s->since_us = 0; /* a slot that waits still says so again */
 	}
 }

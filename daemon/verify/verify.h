@@ -80,8 +80,6 @@ void sw_verify_end(struct sw_verify *v, const struct sw_action *a);
 /* A trial's row as it must be after the last event; arg: the struct sw_verify. */
 bool sw_verify_last(const struct sw_row_trial *row, void *arg);
 
-/* Are its suggestions from this program's samplers, so that they can be made again? */
-bool sw_verify_suggests(const struct sw_verify *v);
 /* The suggestion of the trial that an ASK is about to make (daemon/verify/verify_suggest.c). */
 void sw_verify_suggest(struct sw_replay *r, struct sw_event *e);
 /* A trial that was made: its values, how they came about, what the sampler kept. */

@@ -66,7 +66,8 @@ static void make_again(struct sw_verify *v, uint64_t known, struct sw_event *e)
 	e->suggestion = &v->made;
 }
 
-bool sw_verify_suggests(const struct sw_verify *v)
+/* Are its suggestions from this program's samplers, so that they can be made again? */
+static bool can_suggest(const struct sw_verify *v)
 {
 	return v->replay.sampler_version == SW_SAMPLER_VERSION;
 }
@@ -92,7 +93,7 @@ void sw_verify_suggest(struct sw_replay *r, struct sw_event *e)
 				 "its suggestion knew %" PRId64
 				 " observations, the replay has %" PRIu64,
 				 known, n_obs);
-	else if (!sw_verify_suggests(v))
+	else if (!can_suggest(v))
 		sw_replay_read_made(r, e);
 	else if ((uint64_t)known < n_obs)
 		make_again(v, (uint64_t)known, e);
@@ -170,7 +171,7 @@ static bool check_row(const struct sw_row_suggestion *row, void *arg)
 					: "a suggestion is stored, the replay needs none");
 		return false;
 	}
-	if (!learnt || !sw_verify_suggests(v))
+	if (!learnt || !can_suggest(v))
 		return false;
 	if (row->known < 0 || (uint64_t)row->known != a->suggestion->known)
 		sw_verify_differ(v, a->trial,
@@ -215,7 +216,7 @@ void sw_verify_created(struct sw_verify *v, const struct sw_action *a)
 	sw_verify_fail(v, v->text.failed, &nomem);
 	if (a->suggestion == NULL || !sw_sweep_learns(v->replay.sched))
 		return;
-	if (sw_verify_suggests(v)) {
+	if (can_suggest(v)) {
 		v->suggestions++;
 		check_state(v, a);
 	} else {

@@ -20,12 +20,7 @@ UNUSED = """
 sw_bayes_slope
 sw_bayes_value
 sw_budget_check
-sw_conn_read
-sw_settle_answer
-sw_suggest_wait_us
 sw_sweep_begin_end
-sw_verify_suggests
-sw_watch_on_feed
 """.split()
 
 # Used by tests or bench alone: faults and the choice of a code path (_force), what a test looks at,
