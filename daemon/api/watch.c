@@ -239,9 +239,9 @@ void sw_watch_drop_conn(struct sw_daemon *d, struct sw_conn *c)
 	}
 }
 
-/* The watcher of a connection, made if need be. NULL: no memory. */
 static void on_feed(uv_timer_t *t);
 
+/* The watcher of a connection, made if need be. NULL: no memory. */
 static struct sw_watcher *add_watcher(struct sw_host *h, struct sw_conn *c)
 {
 	struct sw_watcher *w;
