@@ -16,7 +16,7 @@ void sw_card_init(struct sw_card *c)
 	*c = (struct sw_card){.state = SW_CARD_UNKNOWN, .ecc_first = -1, .ecc = -1};
 }
 
-static bool is_in(int64_t session, const struct sw_card_ours *ours)
+static bool is_session_of(int64_t session, const struct sw_card_ours *ours)
 {
 	for (size_t i = 0; session > 0 && i < ours->n; i++)
 		if (ours->session[i] == session)
@@ -26,7 +26,7 @@ static bool is_in(int64_t session, const struct sw_card_ours *ours)
 
 bool sw_card_is_ours(const struct sw_nvml_proc *p, const struct sw_card_ours *ours)
 {
-	return is_in(p->session, ours) || (ours->hidden && ours->here > 0);
+	return is_session_of(p->session, ours) || (ours->hidden && ours->here > 0);
 }
 
 /* --- whose memory --- */
@@ -38,7 +38,7 @@ struct sums {
 	size_t strangers_n;
 };
 
-static void add_up(const struct sw_card *c, const struct sw_card_ours *ours, struct sums *s)
+static void sum_memory(const struct sw_card *c, const struct sw_card_ours *ours, struct sums *s)
 {
 	const struct sw_nvml_card *now = &c->now;
 	bool unsaid = false;
@@ -111,6 +111,8 @@ static bool judge_heat(struct sw_card *c)
 	const struct sw_nvml_card *now = &c->now;
 	const bool known = now->temp >= 0 && now->slowdown > 0;
 
+	/* Between the two limits it stays what it was, or trials would come and go with a
+	 * degree. */
 	if (now->throttled || (known && now->temp >= now->slowdown))
 		c->hot = true;
 	else if (!known || now->temp <= now->slowdown - SW_CARD_COOL)
@@ -118,8 +120,8 @@ static bool judge_heat(struct sw_card *c)
 	return c->hot;
 }
 
-static enum sw_card_state judge(struct sw_card *c, const struct sums *s, int64_t now_us,
-				int64_t free_us)
+static enum sw_card_state judge_reading(struct sw_card *c, const struct sums *s, int64_t now_us,
+					int64_t free_us)
 {
 	const struct sw_nvml_card *now = &c->now;
 
@@ -138,7 +140,7 @@ static enum sw_card_state judge(struct sw_card *c, const struct sums *s, int64_t
 			       (long long)(c->ecc - c->ecc_first));
 		return SW_CARD_DOWN;
 	}
-	const bool hot = judge_heat(c);
+	const bool hot = judge_heat(c); /* always: it remembers */
 	const enum sw_card_state state = judge_freeing(c, s, now_us, free_us);
 	if (state != SW_CARD_OK)
 		return state;
@@ -166,15 +168,17 @@ bool sw_card_take(struct sw_card *c, const struct sw_nvml_card *reading,
 		memcpy(c->now.name, last.name, sizeof c->now.name);
 		memcpy(c->now.bus, last.bus, sizeof c->now.bus);
 	}
-	add_up(c, ours, &s);
+	sum_memory(c, ours, &s);
 	c->ours = s.ours;
 	if (ours->hidden && ours->here > 0 && c->now.proc_n == 0 && s.rest > c->rest)
 		c->ours = s.rest - c->rest; /* NVML names no process: what came with ours */
 	c->strangers = s.strangers;
 	c->taken_us = now_us;
+	/* What no process has while none of ours runs is the driver's own; a worker's memory that
+	 * is on its way back must not count as that. */
 	if (ours->here == 0 && c->freeing_us == 0)
 		c->rest = s.rest;
-	c->state = judge(c, &s, now_us, free_us);
+	c->state = judge_reading(c, &s, now_us, free_us);
 	return c->state != before;
 }
 

@@ -25,7 +25,7 @@ struct sw_card_poll {
 	struct sw_nvml_view reading;
 };
 
-static struct timespec in_ms(int64_t ms)
+static struct timespec moment_in(int64_t ms)
 {
 	const int64_t at_us = sw_clock_mono_us() + ms * 1000;
 
@@ -34,7 +34,7 @@ static struct timespec in_ms(int64_t ms)
 }
 
 /* With the lock. */
-static void tell(struct sw_card_poll *p)
+static void tell_owner(struct sw_card_poll *p)
 {
 	p->fresh = true;
 	(void)pthread_cond_broadcast(&p->change);
@@ -43,9 +43,9 @@ static void tell(struct sw_card_poll *p)
 }
 
 /* Until it is time for the next reading. False: it is over. With the lock. */
-static bool rest(struct sw_card_poll *p)
+static bool rest_until_next(struct sw_card_poll *p)
 {
-	const struct timespec until = in_ms(p->every_ms);
+	const struct timespec until = moment_in(p->every_ms);
 
 	while (!p->stop && !p->now)
 		if (pthread_cond_timedwait(&p->change, &p->lock, &until) != 0)
@@ -54,7 +54,7 @@ static bool rest(struct sw_card_poll *p)
 	return !p->stop;
 }
 
-static void *run(void *arg)
+static void *run_poll(void *arg)
 {
 	struct sw_card_poll *p = arg;
 	struct sw_err err = SW_ERR_INIT;
@@ -64,7 +64,7 @@ static void *run(void *arg)
 	p->rc = rc;
 	p->err = err;
 	if (rc != SW_OK)
-		tell(p);
+		tell_owner(p);
 	while (rc == SW_OK && !p->stop) {
 		const int64_t begun_us = p->clock->mono_us();
 
@@ -73,8 +73,8 @@ static void *run(void *arg)
 		(void)pthread_mutex_lock(&p->lock);
 		p->view = p->reading;
 		p->begun_us = begun_us;
-		tell(p);
-		if (!rest(p))
+		tell_owner(p);
+		if (!rest_until_next(p))
 			break;
 	}
 	(void)pthread_mutex_unlock(&p->lock);
@@ -112,7 +112,7 @@ sw_status sw_card_poll_start(struct sw_card_poll **out, const struct sw_clock *c
 	(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	(void)pthread_cond_init(&p->change, &attr);
 	(void)pthread_condattr_destroy(&attr);
-	if (pthread_create(&p->thread, NULL, run, p) != 0) {
+	if (pthread_create(&p->thread, NULL, run_poll, p) != 0) {
 		free_poll(p);
 		return SW_NOMEM;
 	}
@@ -124,7 +124,7 @@ void sw_card_poll_stop(struct sw_card_poll *p, int64_t limit_ms)
 {
 	if (p == NULL)
 		return;
-	const struct timespec until = in_ms(limit_ms);
+	const struct timespec until = moment_in(limit_ms);
 	(void)pthread_mutex_lock(&p->lock);
 	p->stop = true;
 	(void)pthread_cond_broadcast(&p->change);
@@ -142,8 +142,8 @@ void sw_card_poll_stop(struct sw_card_poll *p, int64_t limit_ms)
 }
 
 /* With the lock. */
-static sw_status take(struct sw_card_poll *p, struct sw_nvml_view *out, int64_t *begun_us,
-		      struct sw_err *err)
+static sw_status take_reading(struct sw_card_poll *p, struct sw_nvml_view *out, int64_t *begun_us,
+			      struct sw_err *err)
 {
 	if (!p->fresh)
 		return SW_BUSY;
@@ -161,7 +161,7 @@ sw_status sw_card_poll_take(struct sw_card_poll *p, struct sw_nvml_view *out, in
 			    struct sw_err *err)
 {
 	(void)pthread_mutex_lock(&p->lock);
-	const sw_status rc = take(p, out, begun_us, err);
+	const sw_status rc = take_reading(p, out, begun_us, err);
 	(void)pthread_mutex_unlock(&p->lock);
 	return rc;
 }
@@ -169,12 +169,12 @@ sw_status sw_card_poll_take(struct sw_card_poll *p, struct sw_nvml_view *out, in
 sw_status sw_card_poll_wait(struct sw_card_poll *p, int64_t limit_ms, struct sw_nvml_view *out,
 			    int64_t *begun_us, struct sw_err *err)
 {
-	const struct timespec until = in_ms(limit_ms);
+	const struct timespec until = moment_in(limit_ms);
 
 	(void)pthread_mutex_lock(&p->lock);
 	while (!p->fresh && pthread_cond_timedwait(&p->change, &p->lock, &until) == 0)
 		continue;
-	const sw_status rc = take(p, out, begun_us, err);
+	const sw_status rc = take_reading(p, out, begun_us, err);
 	(void)pthread_mutex_unlock(&p->lock);
 	return rc;
 }

@@ -7,12 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-struct list {
+struct slot_list {
 	struct sw_device *v;
 	size_t n;
 };
 
-static sw_status add(struct list *l, const struct sw_device *device, struct sw_err *err)
+static sw_status add_slot(struct slot_list *l, const struct sw_device *device, struct sw_err *err)
 {
 	struct sw_device *grown;
 
@@ -27,28 +27,28 @@ static sw_status add(struct list *l, const struct sw_device *device, struct sw_e
 	return SW_OK;
 }
 
-static unsigned processors(void)
+static unsigned count_cores(void)
 {
 	const long n = sysconf(_SC_NPROCESSORS_ONLN);
 
 	return n < 1 ? 1 : (unsigned)n;
 }
 
-static sw_status add_cpus(struct list *l, unsigned n, struct sw_err *err)
+static sw_status add_cpus(struct slot_list *l, unsigned n, struct sw_err *err)
 {
-	const unsigned all = processors();
+	const unsigned all = count_cores();
 	struct sw_device d = {.cores = all / n > 0 ? all / n : 1, .lanes = 1};
 	sw_status rc = SW_OK;
 
 	for (; rc == SW_OK && d.index < n; d.index++) {
 		(void)snprintf(d.name, sizeof d.name, "cpu:%u", d.index);
-		rc = add(l, &d, err);
+		rc = add_slot(l, &d, err);
 	}
 	return rc;
 }
 
 /* A whole decimal number that ends at end or a comma; -1 otherwise. */
-static long number(const char **p)
+static long read_number(const char **p)
 {
 	char *stop;
 
@@ -62,29 +62,29 @@ static long number(const char **p)
 /* --- GPUs --- */
 
 /* One of a list: up to a comma. */
-struct item {
+struct gpu_item {
 	char name[96]; /* a number, or a UUID or its beginning */
 	unsigned lanes;
 };
 
 /* ":4", ":auto"; -1: neither. */
-static long lanes_of(const char **p)
+static long read_lanes(const char **p)
 {
 	++*p;
 	if (strncmp(*p, "auto", 4) != 0)
-		return number(p);
+		return read_number(p);
 	*p += 4;
 	return SW_DEVICE_AUTO_LANES;
 }
 
-static sw_status next_item(const char **p, struct item *out, struct sw_err *err)
+static sw_status read_gpu_item(const char **p, struct gpu_item *out, struct sw_err *err)
 {
 	const size_t whole = strcspn(*p, ","), n = strcspn(*p, ",:");
 	const char *lanes = *p + n;
 	long v = 1;
 
 	if (*lanes == ':')
-		v = lanes_of(&lanes);
+		v = read_lanes(&lanes);
 	if (n == 0 || n >= sizeof out->name || v < 1 || v > SW_DEVICE_MAX_SLOTS ||
 	    lanes != *p + whole)
 		return sw_err_set(
@@ -99,10 +99,10 @@ static sw_status next_item(const char **p, struct item *out, struct sw_err *err)
 }
 
 /* The card of a number, or of (the beginning of) a UUID; -1: none, or more than one. */
-static long find(const struct sw_nvml_view *view, const char *name)
+static long find_card(const struct sw_nvml_view *view, const char *name)
 {
 	const char *p = name;
-	long found = number(&p);
+	long found = read_number(&p);
 
 	if (found >= 0 && *p == '\0')
 		return view == NULL || (size_t)found < view->n ? found : -1;
@@ -116,7 +116,7 @@ static long find(const struct sw_nvml_view *view, const char *name)
 	return found;
 }
 
-static sw_status add_card(struct list *l, const struct sw_nvml_view *view, unsigned index,
+static sw_status add_card(struct slot_list *l, const struct sw_nvml_view *view, unsigned index,
 			  unsigned lanes, struct sw_err *err)
 {
 	struct sw_device d = {.gpu = true, .index = index, .cores = 1, .lanes = lanes};
@@ -132,13 +132,13 @@ static sw_status add_card(struct list *l, const struct sw_nvml_view *view, unsig
 			(void)snprintf(d.name, sizeof d.name, "gpu:%u", index);
 		else
 			(void)snprintf(d.name, sizeof d.name, "gpu:%u.%u", index, d.lane);
-		rc = add(l, &d, err);
+		rc = add_slot(l, &d, err);
 	}
 	return rc;
 }
 
 /* "this machine has 2: gpu:0 GPU-aa.., gpu:1 GPU-bb.." */
-static sw_status say_none(const struct sw_nvml_view *view, const char *name, struct sw_err *err)
+static sw_status refuse_gpu(const struct sw_nvml_view *view, const char *name, struct sw_err *err)
 {
 	char list[200] = "";
 	size_t len = 0;
@@ -158,17 +158,17 @@ static sw_status say_none(const struct sw_nvml_view *view, const char *name, str
 }
 
 /* A number without NVML is taken on trust. */
-static sw_status add_gpus(struct list *l, const struct sw_nvml_view *view, const char *text,
+static sw_status add_gpus(struct slot_list *l, const struct sw_nvml_view *view, const char *text,
 			  bool syntax, struct sw_err *err)
 {
-	struct item item = {.lanes = 1};
+	struct gpu_item item = {.lanes = 1};
 	const char *p = text;
 
 	for (;;) {
-		sw_status rc = next_item(&p, &item, err);
+		sw_status rc = read_gpu_item(&p, &item, err);
 		if (rc != SW_OK)
 			return rc;
-		const long found = find(view, item.name);
+		const long found = find_card(view, item.name);
 		const bool uuid = strncmp(item.name, "GPU-", 4) == 0;
 		if (found < 0 && !uuid && view == NULL)
 			return sw_err_set(
@@ -177,7 +177,7 @@ static sw_status add_gpus(struct list *l, const struct sw_nvml_view *view, const
 				"UUIDs (GPU-...)",
 				text);
 		if (found < 0 && !(syntax && uuid))
-			return say_none(view, item.name, err);
+			return refuse_gpu(view, item.name, err);
 		if (found >= 0)
 			rc = add_card(l, view, (unsigned)found, item.lanes, err);
 		else
@@ -189,7 +189,7 @@ static sw_status add_gpus(struct list *l, const struct sw_nvml_view *view, const
 }
 
 /* Is card i among those of CUDA_VISIBLE_DEVICES? As CUDA reads it: up to the first that is none. */
-static bool visible(const struct sw_nvml_view *view, size_t i)
+static bool is_visible(const struct sw_nvml_view *view, size_t i)
 {
 	const char *p = getenv("CUDA_VISIBLE_DEVICES");
 	char name[96];
@@ -203,7 +203,7 @@ static bool visible(const struct sw_nvml_view *view, size_t i)
 		if (n == 0 || n >= sizeof name)
 			return false;
 		(void)snprintf(name, sizeof name, "%.*s", (int)(n - blanks), p);
-		const long found = find(view, name);
+		const long found = find_card(view, name);
 		if (found < 0)
 			return false;
 		if ((size_t)found == i)
@@ -214,7 +214,7 @@ static bool visible(const struct sw_nvml_view *view, size_t i)
 	}
 }
 
-static sw_status add_auto(struct list *l, const struct sw_nvml_view *view, const char *spec,
+static sw_status add_auto(struct slot_list *l, const struct sw_nvml_view *view, const char *spec,
 			  struct sw_err *err)
 {
 	const char *p = spec + 4;
@@ -222,14 +222,14 @@ static sw_status add_auto(struct list *l, const struct sw_nvml_view *view, const
 	sw_status rc = SW_OK;
 
 	if (*p == ':')
-		lanes = lanes_of(&p);
+		lanes = read_lanes(&p);
 	if (*p != '\0' || lanes < 1 || lanes > SW_DEVICE_MAX_SLOTS)
 		return sw_err_set(err, SW_INVALID,
 				  "--devices %s: it is auto, or auto:N with N lanes a GPU", spec);
 	for (size_t i = 0; rc == SW_OK && view != NULL && i < view->n; i++)
-		if (view->card[i].health == SW_NVML_OK && visible(view, i))
+		if (view->card[i].health == SW_NVML_OK && is_visible(view, i))
 			rc = add_card(l, view, (unsigned)i, (unsigned)lanes, err);
-	return rc == SW_OK && l->n == 0 ? add_cpus(l, processors(), err) : rc;
+	return rc == SW_OK && l->n == 0 ? add_cpus(l, count_cores(), err) : rc;
 }
 
 bool sw_device_left_out(const char *spec, const struct sw_nvml_view *view, char *out, size_t cap)
@@ -241,7 +241,7 @@ bool sw_device_left_out(const char *spec, const struct sw_nvml_view *view, char 
 		return false;
 	for (size_t i = 0; i < view->n; i++) {
 		ill += view->card[i].health != SW_NVML_OK;
-		hidden += view->card[i].health == SW_NVML_OK && !visible(view, i);
+		hidden += view->card[i].health == SW_NVML_OK && !is_visible(view, i);
 	}
 	if (hidden > 0)
 		(void)snprintf(out, cap,
@@ -271,12 +271,12 @@ unsigned sw_device_lanes(const struct sw_device *device, double gpu)
 	return lanes > 1.0 ? (unsigned)lanes : 1;
 }
 
-static sw_status add_part(struct list *l, const struct sw_nvml_view *view, const char *part,
+static sw_status add_part(struct slot_list *l, const struct sw_nvml_view *view, const char *part,
 			  bool syntax, struct sw_err *err)
 {
 	if (strncmp(part, "cpu:", 4) == 0) {
 		const char *p = part + 4;
-		const long n = number(&p);
+		const long n = read_number(&p);
 
 		if (n < 1 || n > SW_DEVICE_MAX_SLOTS || *p != '\0')
 			return sw_err_set(err, SW_INVALID,
@@ -295,8 +295,8 @@ static sw_status add_part(struct list *l, const struct sw_nvml_view *view, const
 			  part);
 }
 
-static sw_status parse(const char *spec, const struct sw_nvml_view *view, bool syntax,
-		       struct list *l, struct sw_err *err)
+static sw_status parse_devices(const char *spec, const struct sw_nvml_view *view, bool syntax,
+			       struct slot_list *l, struct sw_err *err)
 {
 	char text[SW_CONFIG_MAX_DEVICES], *save = NULL;
 	sw_status rc = SW_OK;
@@ -322,8 +322,8 @@ static sw_status parse(const char *spec, const struct sw_nvml_view *view, bool s
 sw_status sw_device_parse(const char *spec, const struct sw_nvml_view *view, struct sw_device **out,
 			  size_t *n, struct sw_err *err)
 {
-	struct list l = {NULL, 0};
-	const sw_status rc = parse(spec, view, false, &l, err);
+	struct slot_list l = {NULL, 0};
+	const sw_status rc = parse_devices(spec, view, false, &l, err);
 
 	*out = NULL;
 	*n = 0;
@@ -338,8 +338,8 @@ sw_status sw_device_parse(const char *spec, const struct sw_nvml_view *view, str
 
 sw_status sw_device_check(const char *spec, struct sw_err *err)
 {
-	struct list l = {NULL, 0};
-	const sw_status rc = parse(spec, NULL, true, &l, err);
+	struct slot_list l = {NULL, 0};
+	const sw_status rc = parse_devices(spec, NULL, true, &l, err);
 
 	free(l.v);
 	return rc;

@@ -17,7 +17,7 @@
 #define LOG_MAX_BYTES ((off_t)1024 * 1024)
 
 struct sw_proc {
-	union {
+	union { /* uv_close() takes either */
 		uv_process_t child;
 		uv_poll_t watch; /* of an adopted one's pidfd */
 	} h;
@@ -31,7 +31,7 @@ struct sw_proc {
 };
 
 /* The start time of a process in clock ticks since boot: with its number, its identity. */
-static bool start_time(pid_t pid, unsigned long long *ticks)
+static bool read_start_time(pid_t pid, unsigned long long *ticks)
 {
 	char path[64], text[1024];
 
@@ -50,7 +50,7 @@ static bool start_time(pid_t pid, unsigned long long *ticks)
 	return p != NULL && sscanf(p, " %llu", ticks) == 1;
 }
 
-static void boot_id(char out[40])
+static void read_boot_id(char out[40])
 {
 	const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
 	const ssize_t n = fd < 0 ? 0 : read(fd, out, 36);
@@ -74,7 +74,7 @@ static void on_closed(uv_handle_t *h)
 }
 
 /* The last line that the worker printed since it was started. */
-static void last_line(const struct sw_proc *p, char *out, size_t cap)
+static void read_last_line(const struct sw_proc *p, char *out, size_t cap)
 {
 	char text[1024];
 	struct stat st;
@@ -101,13 +101,13 @@ static void last_line(const struct sw_proc *p, char *out, size_t cap)
 	(void)snprintf(out, cap, "%.255s", line != NULL ? line + 1 : text);
 }
 
-static void over(struct sw_proc *p, const char *cause)
+static void end_proc(struct sw_proc *p, const char *cause)
 {
 	sw_ended_cb *ended = p->ended;
 	char said[256];
 
-	last_line(p, said, sizeof said);
-
+	/* Before `ended`, which may start the next worker: that one writes to the same file. */
+	read_last_line(p, said, sizeof said);
 	p->ended = NULL;
 	/* The worker led its own process group: what it left behind ends with it. */
 	(void)kill(-p->pid, SIGKILL);
@@ -122,7 +122,7 @@ static void on_child_exit(uv_process_t *child, int64_t status, int sig)
 
 	(void)snprintf(cause, sizeof cause, sig != 0 ? "signal:%d" : "exit:%d",
 		       sig != 0 ? sig : (int)status);
-	over(child->data, cause);
+	end_proc(child->data, cause);
 }
 
 static void on_gone(uv_poll_t *watch, int status, int events)
@@ -130,7 +130,8 @@ static void on_gone(uv_poll_t *watch, int status, int events)
 	(void)status;
 	(void)events;
 	(void)uv_poll_stop(watch);
-	over(watch->data, "lost");
+	/* It is no child of this daemon: its status goes to whoever reaps it. */
+	end_proc(watch->data, "lost");
 }
 
 /* --- the beginning of one --- */
@@ -159,6 +160,8 @@ static sw_status local_start(uv_loop_t *loop, char *const argv[], char *const mo
 	if (p == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
 	sw_worker_env_fill(env, more);
+	/* Without a pipe the worker reads the end of its input, and ends with a line. Without a log
+	 * it runs all the same. */
 	int in[2] = {-1, -1};
 	const int fd = open_log(log);
 	struct stat st;
@@ -194,14 +197,16 @@ static sw_status local_start(uv_loop_t *loop, char *const argv[], char *const mo
 		(void)close(fd);
 	if (in[0] >= 0)
 		(void)close(in[0]);
+	/* After uv_spawn(), which sets the handle anew. It needs its close even if it failed. */
 	p->h.child.data = p;
 	if (rc != 0) {
 		uv_close((uv_handle_t *)&p->h.child, on_closed);
 		return sw_err_set(err, SW_IO, "cannot start %s: %s", argv[0], uv_strerror(rc));
 	}
 	p->pid = p->h.child.pid;
-	boot_id(boot);
-	(void)start_time(p->pid, &ticks);
+	/* A process number comes again, after a while or after a boot. */
+	read_boot_id(boot);
+	(void)read_start_time(p->pid, &ticks);
 	(void)snprintf(handle, handle_cap, "%ld:%llu:%s", (long)p->pid, ticks, boot);
 	*out = p;
 	return SW_OK;
@@ -228,13 +233,13 @@ static sw_status local_adopt(uv_loop_t *loop, const char *handle, sw_ended_cb *e
 	*out = NULL;
 	if (sscanf(handle, "%ld:%llu:%39s", &pid, &ticks, boot) != 3)
 		return sw_err_set(err, SW_INVALID, "not a handle of this executor");
-	boot_id(now_boot);
+	read_boot_id(now_boot);
 	if (strcmp(boot, now_boot) != 0)
 		return sw_err_set(err, SW_NOT_FOUND, "the machine was started again since");
 	const int fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
 	/* The time is read after the descriptor: it then speaks of the process that the descriptor
 	 * holds. */
-	if (fd < 0 || !start_time((pid_t)pid, &now_ticks) || now_ticks != ticks) {
+	if (fd < 0 || !read_start_time((pid_t)pid, &now_ticks) || now_ticks != ticks) {
 		if (fd >= 0)
 			(void)close(fd);
 		return sw_err_set(err, SW_NOT_FOUND, "process %ld has ended", pid);
@@ -263,7 +268,7 @@ static void local_stop(struct sw_proc *p, bool hard)
 {
 	/* The process is not reaped before `ended`, or is held by its pidfd: the number is its
 	 * own. */
-	if (hard)
+	if (hard) /* the group: what it started, too */
 		(void)kill(-p->pid, SIGKILL);
 	else
 		(void)kill(p->pid, SIGTERM);

@@ -3,7 +3,7 @@
 #include "daemon/slot/slot.h"
 
 /* The part of the time from `from` to `to` in which the slot's trial ran. */
-static double part_of(const struct sw_slot *s, int64_t from, int64_t to)
+static double ran_part(const struct sw_slot *s, int64_t from, int64_t to)
 {
 	if (s->state != SW_SLOT_BUSY || to <= from || s->busy_since_us >= to)
 		return 0.0;
@@ -31,10 +31,10 @@ void sw_gpu_usage_add(struct sw_slot *slots, size_t n, const struct sw_card *car
 	if (card->now.health != SW_NVML_OK || seconds <= 0.0)
 		return;
 	for (size_t i = 0; i < n; i++)
-		lanes += part_of(&slots[i], last_us, now_us) * slots[i].lanes_used;
+		lanes += ran_part(&slots[i], last_us, now_us) * slots[i].lanes_used;
 	for (size_t i = 0; lanes > 0.0 && i < n; i++) {
 		struct sw_gpu_usage *u = &slots[i].usage;
-		const double ran = part_of(&slots[i], last_us, now_us);
+		const double ran = ran_part(&slots[i], last_us, now_us);
 
 		if (ran <= 0.0)
 			continue;
@@ -64,7 +64,8 @@ struct sw_gpu_usage sw_gpu_usage_end(const struct sw_slot *s, const struct sw_ca
 			lanes += w->slots[k].lanes_used;
 	const int64_t from = s->busy_since_us > card->taken_us ? s->busy_since_us : card->taken_us;
 	const double seconds = now_us > from ? (double)(now_us - from) / 1e6 : 0.0;
-	/* By the power at the last reading: the counter is read again only after the row is written. */
+	/* By the power at the last reading: the counter is read again only after the row is
+	 * written. */
 	if (card->now.power_mw > 0 && lanes > 0)
 		u.millijoules += (double)card->now.power_mw * seconds * s->lanes_used / lanes;
 	if (card->now.util >= 0) {

@@ -21,12 +21,12 @@ struct sw_gpu_usage {
 	double millijoules;
 };
 
-/* A new reading of the card of these slots: each trial there gets its part of what was used since the
- * last one. slots: [n], the lanes of the GPU. */
+/* A new reading of the card of these slots: each trial there gets its part of what was used since
+ * the last one. slots: [n], the lanes of the GPU. */
 void sw_gpu_usage_add(struct sw_slot *slots, size_t n, const struct sw_card *card,
 		      const struct sw_nvml_card *last, int64_t last_us);
-/* The trial of a slot ends now: what it used, the time since the last reading by that reading. card:
- * the slot's; NULL: it has none, or NVML does not work. */
+/* The trial of a slot ends now: what it used, the time since the last reading by that reading.
+ * card: the slot's; NULL: it has none, or NVML does not work. */
 struct sw_gpu_usage sw_gpu_usage_end(const struct sw_slot *s, const struct sw_card *card);
 
 #endif

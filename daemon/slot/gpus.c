@@ -20,7 +20,7 @@ static void on_wake(void *user)
 	(void)uv_async_send(&d->gpu_wake); /* safe from any thread */
 }
 
-static void read_times(struct sw_gpus *g)
+static void read_nvml_times(struct sw_gpus *g)
 {
 	const char *given = getenv("SWEEPD_NVML_MS");
 	long long every, limit, back;
@@ -44,7 +44,8 @@ static sw_status create_gpus(struct sw_daemon *d, struct sw_err *err)
 	d->gpus = sw_calloc(1, sizeof *d->gpus);
 	if (d->gpus == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
-	read_times(d->gpus);
+	read_nvml_times(d->gpus);
+	/* In a container with process numbers of its own NVML's mean nothing. */
 	d->gpus->hidden = stat("/proc/self/ns/pid", &st) == 0 && st.st_ino != FIRST_PID_NS;
 	for (size_t i = 0; i < SW_NVML_CARDS; i++)
 		sw_card_init(&d->gpus->card[i]);
@@ -58,7 +59,7 @@ static void give_nvml_up(struct sw_daemon *d, const struct sw_err *err)
 
 	sw_log(SW_LOG_WARN, "device.nvml", "why=\"%s\"", err->msg);
 	g->err = *err;
-	sw_card_poll_stop(g->poll, 0);
+	sw_card_poll_stop(g->poll, 0); /* it may hang in the driver: nobody waits for it */
 	g->poll = NULL;
 }
 
@@ -133,6 +134,7 @@ static void judge_card(struct sw_daemon *d, struct sw_worker *w, struct sw_card_
 	const int64_t last_us = c->taken_us;
 
 	ours->here = w->proc != NULL;
+	/* A card that fell off the bus may be missing from the list, not only ill in it. */
 	if (i < g->view.n) {
 		if (sw_card_take(c, &g->view.card[i], ours, g->heard_us, g->free_ms * 1000))
 			sw_log(c->state == SW_CARD_OK ? SW_LOG_INFO : SW_LOG_WARN, "device.state",
@@ -142,7 +144,7 @@ static void judge_card(struct sw_daemon *d, struct sw_worker *w, struct sw_card_
 		sw_log(SW_LOG_WARN, "device.state", "device=gpu:%zu state=DOWN why=\"%s\"", i,
 		       c->why);
 	}
-	if (last_us != 0)
+	if (last_us != 0) /* after the judgement: it says which bytes are ours */
 		sw_gpu_usage_add(w->slots, w->slot_n, c, &last, last_us);
 }
 
@@ -180,6 +182,7 @@ void sw_gpus_tick(struct sw_daemon *d, int64_t now_us)
 
 	if (g == NULL || g->poll == NULL)
 		return;
+	/* The next reading begins every_ms after the last one, and may take limit_ms. */
 	if (now_us - g->heard_us < (g->every_ms + g->limit_ms) * 1000)
 		return;
 	(void)snprintf(why, sizeof why, "NVML has not answered for %lld s",
@@ -226,6 +229,7 @@ void sw_gpus_worker_ended(struct sw_daemon *d, const struct sw_slot *s, int64_t 
 	if (c == NULL)
 		return;
 	sw_card_worker_ended(c, session, d->clock->mono_us());
+	/* Its trials wait for this look (sw_gpus_looked_at()): not for the next one in turn. */
 	sw_card_poll_now(d->gpus->poll);
 }
 
@@ -234,6 +238,8 @@ bool sw_gpus_looked_at(struct sw_daemon *d, const struct sw_slot *s, int64_t sin
 	const struct sw_card *c = sw_gpus_card(d, s);
 
 	*failed = c != NULL && (c->now.health == SW_NVML_LOST || c->ecc > c->ecc_first);
+	/* A reading that was begun before the end may be older than the fault. A card that is DOWN
+	 * is not read, or says nothing new. */
 	return c == NULL || d->gpus->begun_us > since_us || c->state == SW_CARD_DOWN;
 }
 

@@ -115,14 +115,14 @@ struct sw_nvml {
 	struct process procs[PROCS_ASKED];
 };
 
-static const char *words(const struct sw_nvml *m, int code)
+static const char *error_words(const struct sw_nvml *m, int code)
 {
 	const char *text = m->call.error != NULL ? m->call.error(code) : NULL;
 
 	return text != NULL ? text : "unknown error";
 }
 
-static sw_status load(struct sw_nvml *m, const char *path, struct sw_err *err)
+static sw_status load_library(struct sw_nvml *m, const char *path, struct sw_err *err)
 {
 	void *at[SYMBOLS];
 
@@ -149,7 +149,7 @@ sw_status sw_nvml_open(struct sw_nvml **out, struct sw_err *err)
 	*out = NULL;
 	if (m == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
-	rc = load(m, path, err);
+	rc = load_library(m, path, err);
 	if (rc == SW_OK) {
 		const int code = m->call.init();
 
@@ -159,7 +159,7 @@ sw_status sw_nvml_open(struct sw_nvml **out, struct sw_err *err)
 				code == NVML_DRIVER_NOT_LOADED || code == NVML_LIBRARY_NOT_FOUND
 					? SW_NOT_FOUND
 					: SW_IO,
-				"no NVIDIA driver that works: NVML says: %s", words(m, code));
+				"no NVIDIA driver that works: NVML says: %s", error_words(m, code));
 	}
 	if (rc == SW_OK) {
 		*out = m;
@@ -184,7 +184,7 @@ void sw_nvml_close(struct sw_nvml *m)
 /* --- processes --- */
 
 /* Name and session of a process, from /proc/PID/stat: "PID (NAME) STATE PARENT GROUP SESSION". */
-static void look_up(struct sw_nvml_proc *p)
+static void look_up_proc(struct sw_nvml_proc *p)
 {
 	char path[64], text[512];
 	long long session;
@@ -207,7 +207,7 @@ static void look_up(struct sw_nvml_proc *p)
 }
 
 /* Keeps those with the most memory. */
-static void keep(struct sw_nvml_card *c, const struct process *from, bool compute)
+static void keep_proc(struct sw_nvml_card *c, const struct process *from, bool compute)
 {
 	struct sw_nvml_proc p = {.pid = from->pid,
 				 .bytes = from->bytes == NOT_AVAILABLE ? -1 : (int64_t)from->bytes,
@@ -228,7 +228,7 @@ static void keep(struct sw_nvml_card *c, const struct process *from, bool comput
 	} else {
 		c->proc_n++;
 	}
-	look_up(&p);
+	look_up_proc(&p);
 	c->proc[at] = p;
 }
 
@@ -245,19 +245,19 @@ static void read_procs(struct sw_nvml *m, struct device *device, struct sw_nvml_
 		const int code = lists[k](device, &n, m->procs);
 		if (code == NVML_SUCCESS && n <= PROCS_ASKED)
 			for (unsigned i = 0; i < n; i++)
-				keep(c, &m->procs[i], k == 0);
+				keep_proc(c, &m->procs[i], k == 0);
 	}
 }
 
 /* --- one card --- */
 
-static bool failed(const struct sw_nvml *m, struct sw_nvml_card *c, int code)
+static bool has_failed(const struct sw_nvml *m, struct sw_nvml_card *c, int code)
 {
 	if (code == NVML_SUCCESS)
 		return false;
 	c->health = code == NVML_GPU_IS_LOST || code == NVML_RESET_REQUIRED ? SW_NVML_LOST
 									    : SW_NVML_SILENT;
-	(void)snprintf(c->why, sizeof c->why, "%s", words(m, code));
+	(void)snprintf(c->why, sizeof c->why, "%s", error_words(m, code));
 	return true;
 }
 
@@ -324,7 +324,7 @@ static void read_card(struct sw_nvml *m, unsigned index, struct sw_nvml_card *c)
 				   .limit_mw = -1,
 				   .energy_mj = -1,
 				   .ecc = -1};
-	if (failed(m, c, m->call.handle(index, &device)))
+	if (has_failed(m, c, m->call.handle(index, &device)))
 		return;
 	if (m->call.uuid(device, c->uuid, sizeof c->uuid) != NVML_SUCCESS)
 		c->uuid[0] = '\0';
@@ -332,7 +332,7 @@ static void read_card(struct sw_nvml *m, unsigned index, struct sw_nvml_card *c)
 		c->name[0] = '\0';
 	if (m->call.pci != NULL && m->call.pci(device, &pci) == NVML_SUCCESS)
 		(void)snprintf(c->bus, sizeof c->bus, "%.31s", pci.bus_id);
-	if (failed(m, c, read_memory(m, device, c)))
+	if (has_failed(m, c, read_memory(m, device, c)))
 		return;
 	read_sensors(m, device, c);
 	read_procs(m, device, c);

@@ -29,8 +29,8 @@ static int64_t capacity_of(const struct sw_slot *s)
 	return c != NULL && c->now.total > 0 ? c->now.total - c->strangers - c->rest : INT64_MAX;
 }
 
-/* Is there a GPU that has room for what this one has not? If none has, all go through it in parts, the
- * largest as well as the others: none is worth waiting for. */
+/* Is there a GPU that has room for what this one has not? If none has, all go through it in parts,
+ * the largest as well as the others: none is worth waiting for. */
 static bool is_larger_elsewhere(const struct sw_slot *s, int64_t bytes)
 {
 	const struct sw_daemon *d = s->d;
@@ -41,8 +41,8 @@ static bool is_larger_elsewhere(const struct sw_slot *s, int64_t bytes)
 		const struct sw_worker *w = &d->workers[i];
 		const struct sw_card *c = sw_gpus_card(s->d, w->slots);
 
-		/* One that is hot, or awaits memory, is soon back; one that is down or held may never
-		 * be, and no more may one whose worker ends again and again. */
+		/* One that is hot, or awaits memory, is soon back; one that is down or held may
+		 * never be, and no more may one whose worker ends again and again. */
 		if (c != NULL && c->state != SW_CARD_DOWN && c->state != SW_CARD_HELD &&
 		    w->early <= SW_WORKER_EARLY_MAX && bytes <= capacity_of(w->slots))
 			return true;

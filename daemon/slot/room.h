@@ -4,8 +4,8 @@
  * gpu      What its spec's resources.gpu asks for: see sw_device_lanes().
  * bytes    What a trial takes at most; 0: not known, and then lanes alone count.
  *
- * A trial that takes more bytes than the GPU has goes to a larger one if there is one; beside others it
- * goes where its bytes are free. Under --gpu-memory each lane has memory of its own.
+ * A trial that takes more bytes than the GPU has goes to a larger one if there is one; beside
+ * others it goes where its bytes are free. Under --gpu-memory each lane has memory of its own.
  */
 #ifndef SW_DAEMON_SLOT_ROOM_H
 #define SW_DAEMON_SLOT_ROOM_H
@@ -27,10 +27,11 @@ enum sw_room {
 bool sw_room_is_free(const struct sw_slot *s);
 /* The lanes of its GPU that no trial has; 0 beside a trial that is to run alone. */
 unsigned sw_room_lanes(const struct sw_slot *s);
-/* For a trial that suits the slot's device (sw_device_lanes() is not 0) and would begin on it now. A CPU
- * slot has room. */
+/* For a trial that suits the slot's device (sw_device_lanes() is not 0) and would begin on it now.
+ * A CPU slot has room. */
 enum sw_room sw_room_for(const struct sw_slot *s, double gpu, int64_t bytes);
-/* The slot's trial, just begun, has the lanes that it takes: the slot's own and the next free ones. */
+/* The slot's trial, just begun, has the lanes that it takes: the slot's own and the next free
+ * ones. */
 void sw_room_take(struct sw_slot *s, double gpu, int64_t bytes);
 
 #endif

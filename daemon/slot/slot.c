@@ -106,8 +106,8 @@ void sw_slot_lose(struct sw_slot *s, bool blamed, const char *cause)
 	s->usage = sw_gpu_usage_end(s, sw_gpus_card(s->d, s));
 	/* STARTING, not IDLE, even if it is connected: it asks for the next trial by itself. */
 	s->state = s->worker->proc == NULL ? SW_SLOT_DOWN : SW_SLOT_STARTING;
-	/* Before it is told: the end of an attempt frees the slot that has it (sw_slot_done()), which
-	 * would call this worker useful. */
+	/* Before it is told: the end of an attempt frees the slot that has it (sw_slot_done()),
+	 * which would call this worker useful. */
 	forget_trial(s);
 	s->d->slot_events->lost(s->d, &lost);
 }

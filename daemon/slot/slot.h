@@ -1,14 +1,14 @@
 /*
  * daemon/slot/slot.h — a slot and its worker: the trial that runs there, and the link to it.
  *
- * A slot is room for one trial. A worker is the process that runs it. The lanes of one GPU are slots one
- * after the other that share a worker; every other slot has its own.
+ * A slot is room for one trial. A worker is the process that runs it. The lanes of one GPU are
+ * slots one after the other that share a worker; every other slot has its own.
  *
  *   DOWN -> STARTING (process started) -> IDLE (said hello) -> BUSY (has a trial) -> IDLE ...
  *   IDLE -> STARTING (lost its connection);  any -> DOWN (the process ended)
  *
- * daemon/slot/supervisor.h starts and ends the processes. Whose trial runs is not known here: sweep,
- * trial and attempt are numbers, and what becomes of an attempt is told by d->slot_events.
+ * daemon/slot/supervisor.h starts and ends the processes. Whose trial runs is not known here:
+ * sweep, trial and attempt are numbers, and what becomes of an attempt is told by d->slot_events.
  * Memory   d owns slots and workers (sw_supervisor_open(), sw_supervisor_free()).
  */
 #ifndef SW_DAEMON_SLOT_SLOT_H
@@ -68,8 +68,8 @@ struct sw_slot {
 	unsigned lanes_used; /* that it has, this slot among them */
 	int64_t bytes;       /* that it takes at most; 0: not known */
 	struct sw_gpu_usage usage; /* stays until the next trial */
-	int64_t died_us; /* when its worker ended; it waits for a look at the GPU. 0: the worker lives */
-	char died[32]; /* the cause of that */
+	int64_t died_us; /* when its worker ended: it waits for a look at the GPU; 0: it lives */
+	char died[32];   /* the cause of that */
 
 	int32_t holder; /* the slot whose trial has this lane, too; -1: none */
 };
@@ -79,7 +79,7 @@ struct sw_slot_lost {
 	int64_t sweep, trial, attempt;
 	bool blamed;       /* the trial may have ended its worker; else it is not to blame */
 	const char *cause; /* "signal:9" */
-	int64_t heard_ms; /* when it was last heard of, if it ended while no daemon looked; 0: now */
+	int64_t heard_ms;  /* when it was last heard of; 0: now */
 };
 
 /* How the rooms above are told; d->slot_events, none of them NULL. */

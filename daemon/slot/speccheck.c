@@ -11,7 +11,7 @@
 #define OUTPUT_MAX ((size_t)64 * 1024)
 
 struct sw_check {
-	struct sw_check *next; /* of those that run, or of those that wait */
+	struct sw_check *next; /* of those that run_check, or of those that wait */
 	struct sw_daemon *d;
 	uv_process_t process;
 	uv_pipe_t in, out;
@@ -26,7 +26,7 @@ struct sw_check {
 	void *user;
 };
 
-static void start_next(struct sw_daemon *d);
+static void start_waiting(struct sw_daemon *d);
 
 static void on_closed(uv_handle_t *h)
 {
@@ -39,7 +39,7 @@ static void on_closed(uv_handle_t *h)
 	free(c);
 }
 
-static void close_all(struct sw_check *c)
+static void close_handles(struct sw_check *c)
 {
 	if (c->closing)
 		return;
@@ -88,7 +88,7 @@ static void read_verdict(struct sw_check *c, struct sw_err *err)
 	cJSON_Delete(v);
 }
 
-static void answer(struct sw_check *c, const struct sw_err *err)
+static void answer_check(struct sw_check *c, const struct sw_err *err)
 {
 	sw_speccheck_cb *done = c->done;
 
@@ -119,10 +119,12 @@ static void finish_when_over(struct sw_check *c)
 		return;
 	if (c->done != NULL)
 		read_verdict(c, &err);
+	/* First out of the list and closed: the answer may start another check, or stop the
+	 * daemon. */
 	unlink_check(c);
-	close_all(c);
-	answer(c, &err);
-	start_next(d);
+	close_handles(c);
+	answer_check(c, &err);
+	start_waiting(d);
 }
 
 static void on_child_exit(uv_process_t *p, int64_t status, int sig)
@@ -142,7 +144,7 @@ static void on_limit(uv_timer_t *t)
 
 	(void)sw_err_at(&err, SW_BUSY, "/trainer", "checking the model and the data took over %d s",
 			SW_SPECCHECK_LIMIT_MS / 1000);
-	answer(c, &err);
+	answer_check(c, &err);
 	if (c->exited)
 		finish_when_over(c);
 	else
@@ -166,13 +168,14 @@ static void on_alloc(uv_handle_t *h, size_t hint, uv_buf_t *buf)
 	struct sw_check *c = h->data;
 
 	(void)hint;
-	if (sw_buf_reserve(&c->output, 4096) != SW_OK) {
+	if (sw_buf_reserve(&c->output, 4096) != SW_OK) { /* over OUTPUT_MAX, too: the read ends */
 		*buf = uv_buf_init(NULL, 0);
 		return;
 	}
 	*buf = uv_buf_init(c->output.data + c->output.len, 4096);
 }
 
+/* Its output and its status come in either order; the verdict is read when both are there. */
 static void on_read(uv_stream_t *s, ssize_t n, const uv_buf_t *buf)
 {
 	struct sw_check *c = s->data;
@@ -188,8 +191,8 @@ static void on_read(uv_stream_t *s, ssize_t n, const uv_buf_t *buf)
 	finish_when_over(c);
 }
 
-static struct sw_check *create(struct sw_daemon *d, const char *spec, sw_speccheck_cb *done,
-			       void *user)
+static struct sw_check *create_check(struct sw_daemon *d, const char *spec, sw_speccheck_cb *done,
+				     void *user)
 {
 	struct sw_check *c = sw_calloc(1, sizeof *c);
 
@@ -205,7 +208,7 @@ static struct sw_check *create(struct sw_daemon *d, const char *spec, sw_specche
 	return c;
 }
 
-static int spawn(struct sw_check *c)
+static int spawn_check(struct sw_check *c)
 {
 	struct sw_daemon *d = c->d;
 	char *argv[] = {d->config.worker, "check", NULL}, *none[] = {NULL};
@@ -237,7 +240,7 @@ static int spawn(struct sw_check *c)
 }
 
 /* Into the list of those that run. */
-static void run(struct sw_check *c)
+static void run_check(struct sw_check *c)
 {
 	struct sw_daemon *d = c->d;
 	struct sw_err err = SW_ERR_INIT;
@@ -250,25 +253,25 @@ static void run(struct sw_check *c)
 	c->next = d->checks;
 	d->checks = c;
 	d->check_n++;
-	const int rc = spawn(c);
+	const int rc = spawn_check(c);
 	c->process.data = c; /* uv_spawn() sets the handle anew, also when it fails */
 	if (rc == 0)
 		return;
 	(void)sw_err_at(&err, SW_INTERNAL, "/trainer", "cannot run %s: %s", d->config.worker,
 			uv_strerror(rc));
 	unlink_check(c);
-	close_all(c);
-	answer(c, &err);
+	close_handles(c);
+	answer_check(c, &err);
 }
 
-static void start_next(struct sw_daemon *d)
+static void start_waiting(struct sw_daemon *d)
 {
 	while (d->checks_waiting != NULL && d->check_n < SW_SPECCHECK_AT_ONCE) {
 		struct sw_check *c = d->checks_waiting;
 
 		d->checks_waiting = c->next;
 		d->check_waiting_n--;
-		run(c);
+		run_check(c);
 	}
 }
 
@@ -282,14 +285,14 @@ sw_status sw_speccheck_start(struct sw_daemon *d, const char *spec, sw_speccheck
 	if (d->check_waiting_n >= SW_SPECCHECK_WAITING)
 		return sw_err_set(err, SW_BUSY, "%d specs wait to be checked; try again",
 				  SW_SPECCHECK_WAITING);
-	c = create(d, spec, done, user);
+	c = create_check(d, spec, done, user);
 	if (c == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
 	while (*last != NULL)
 		last = &(*last)->next;
 	*last = c;
 	d->check_waiting_n++;
-	start_next(d);
+	start_waiting(d);
 	return SW_OK;
 }
 
@@ -302,14 +305,14 @@ void sw_speccheck_stop_all(struct sw_daemon *d)
 	while ((c = d->checks_waiting) != NULL) {
 		d->checks_waiting = c->next;
 		d->check_waiting_n--;
-		answer(c, &err);
+		answer_check(c, &err);
 		sw_buf_fini(&c->output);
 		free(c->spec);
 		free(c);
 	}
 	for (struct sw_check *next = d->checks; (c = next) != NULL;) {
 		next = c->next;
-		answer(c, &err);
+		answer_check(c, &err);
 		if (c->exited) /* and something else holds its output open */
 			finish_when_over(c);
 		else

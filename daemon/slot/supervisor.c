@@ -201,8 +201,9 @@ static void on_ended(void *user, const char *cause, const char *said)
 		end_slot(&w->slots[k], cause, now_us);
 		sw_tx_slot_delete(tx, w->slots[k].index);
 	}
-	/* After the ends of the attempts, which are changes of their own: a daemon that is killed in
-	 * between still finds the process, sees that it is gone, and ends the attempts itself. */
+	/* After the ends of the attempts, which are changes of their own: a daemon that is
+	 * killed in between still finds the process, sees that it is gone, and ends the attempts
+	 * itself. */
 	commit_rows(d, tx, NULL, NULL);
 	w->retry_us = now_us + retry_wait_us(w);
 	if (w->retry_us == now_us)

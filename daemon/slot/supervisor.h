@@ -2,12 +2,12 @@
  * daemon/slot/supervisor.h — the workers' processes: started, watched, started again.
  *
  * A worker that ended is started again at once, later if it ends early again and again. One that
- * outlived an earlier daemon is found again by the handle that the executor gave, and adopted: its slots
- * are STARTING (or BUSY) until it says hello. One that is silent for d->silent_us is ended.
+ * outlived an earlier daemon is found again by the handle that the executor gave, and adopted: its
+ * slots are STARTING (or BUSY) until it says hello. One that is silent for d->silent_us is ended.
  *
  * If several trials ran when a process ended, none is blamed, and as many run alone there before
- * several do again (struct sw_worker: suspects, solo). A trial on a GPU whose worker ended is lost once
- * the GPU was looked at: if it is the hardware that failed, the trial is not to blame.
+ * several do again (struct sw_worker: suspects, solo). A trial on a GPU whose worker ended is lost
+ * once the GPU was looked at: if it is the hardware that failed, the trial is not to blame.
  */
 #ifndef SW_DAEMON_SLOT_SUPERVISOR_H
 #define SW_DAEMON_SLOT_SUPERVISOR_H
@@ -19,8 +19,8 @@
 
 /* Reads the devices: slots and workers, all DOWN. */
 SW_NODISCARD sw_status sw_supervisor_open(struct sw_daemon *d, struct sw_err *err);
-/* Before sw_supervisor_start(): a process of an earlier daemon is this worker's, by the handle that the
- * store has of it; its slots are STARTING. SW_NOT_FOUND: it is gone. */
+/* Before sw_supervisor_start(): a process of an earlier daemon is this worker's, by the handle that
+ * the store has of it; its slots are STARTING. SW_NOT_FOUND: it is gone. */
 SW_NODISCARD sw_status sw_supervisor_adopt(struct sw_worker *w, const char *id, const char *handle,
 					   struct sw_err *err);
 /* Ends a process of an earlier daemon that is no worker's any more. False: it is gone. */

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 /* What a worker may see of the daemon's environment. */
-static bool passes(const char *var)
+static bool may_pass(const char *var)
 {
 	static const char *const names[] = {
 		"PATH=",
@@ -31,7 +31,7 @@ static bool passes(const char *var)
 }
 
 /* Is the variable of var set in list? */
-static bool names_one_of(const char *var, char *const list[])
+static bool is_set_in(const char *var, char *const list[])
 {
 	const size_t n = strcspn(var, "=") + 1;
 
@@ -48,7 +48,7 @@ void sw_worker_env_fill(char *env[SW_WORKER_ENV_MAX + 1], char *const more[])
 	for (; more[n] != NULL && n < SW_WORKER_ENV_MAX; n++)
 		env[n] = more[n];
 	for (char **e = environ; *e != NULL && n < SW_WORKER_ENV_MAX; e++)
-		if (passes(*e) && !names_one_of(*e, more))
+		if (may_pass(*e) && !is_set_in(*e, more))
 			env[n++] = *e;
 	env[n] = NULL;
 }

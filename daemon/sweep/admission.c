@@ -131,8 +131,8 @@ static struct sw_host *pick_sweep(struct sw_daemon *d, const struct sw_slot *s)
 
 		if (room == SW_ROOM_YES)
 			return h;
-		/* Its turn, and waiting here helps. If others got the free lanes meanwhile, a trial that
-		 * takes several would never find them free together. */
+		/* Its turn, and waiting here helps. If others got the free lanes meanwhile, a trial
+		 * that takes several would never find them free together. */
 		if ((room == SW_ROOM_LANES || room == SW_ROOM_BYTES) &&
 		    !is_cleared_elsewhere(d, h, s->worker)) {
 			s->worker->kept_for = h->sweep;

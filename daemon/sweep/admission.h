@@ -3,10 +3,10 @@
  * whose worker ended.
  *
  * A free slot goes to the sweep that was served least (sched/sweep/share.h) of those that have work
- * for it. What a trial takes of a GPU's lanes and bytes (daemon/slot/room.h) follows from its spec's
- * resources.gpu, and from what its sweep's check said of the largest configuration.
- * If the sweep whose turn it is needs several lanes, or bytes, and too few are free, one GPU is
- * cleared for it: no other sweep gets its lanes until the trial has them.
+ * for it. What a trial takes of a GPU's lanes and bytes (daemon/slot/room.h) follows from its
+ * spec's resources.gpu, and from what its sweep's check said of the largest configuration. If the
+ * sweep whose turn it is needs several lanes, or bytes, and too few are free, one GPU is cleared
+ * for it: no other sweep gets its lanes until the trial has them.
  */
 #ifndef SW_DAEMON_SWEEP_ADMISSION_H
 #define SW_DAEMON_SWEEP_ADMISSION_H
@@ -25,8 +25,8 @@ extern const struct sw_slot_events sw_admission_events;
 /* Gives free slots the work there is. Call it whenever work or a slot may have become free. */
 void sw_admission_feed(struct sw_daemon *d);
 
-/* True, and one line in out, when no slot that would do for a trial that asks for so much of a GPU is
- * up. */
+/* True, and one line in out, when no slot that would do for a trial that asks for so much of a GPU
+ * is up. */
 bool sw_admission_short(const struct sw_daemon *d, double gpu, char *out, size_t cap);
 /* True, and a few words in out, when the slot is up and free and still not for the sweep's next
  * trial: too few lanes or bytes beside what runs there, or a GPU that waits for something else. */

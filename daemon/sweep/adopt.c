@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct rows {
+struct slot_rows {
 	struct sw_daemon *d;
 	unsigned *lanes; /* [slot_n]: of the process whose first row is that slot's */
 	char worker[33]; /* of the process that the last rows were about */
@@ -27,7 +27,7 @@ struct rows {
 	struct sw_err err;
 };
 
-static struct sw_host *running_on(struct sw_daemon *d, int32_t slot, uint64_t *trial)
+static struct sw_host *find_running_on(struct sw_daemon *d, int32_t slot, uint64_t *trial)
 {
 	for (size_t i = 0; i < d->host_n; i++) {
 		struct sw_host *h = d->hosts[i];
@@ -46,7 +46,7 @@ static struct sw_host *running_on(struct sw_daemon *d, int32_t slot, uint64_t *t
 /* Rows come in the order of slots, the lanes of a process one after the other. */
 static bool count_row(const struct sw_row_slot *row, void *arg)
 {
-	struct rows *r = arg;
+	struct slot_rows *r = arg;
 
 	if (strcmp(row->worker, r->worker) != 0) {
 		(void)snprintf(r->worker, sizeof r->worker, "%s", row->worker);
@@ -59,7 +59,7 @@ static bool count_row(const struct sw_row_slot *row, void *arg)
 
 static bool adopt_row(const struct sw_row_slot *row, void *arg)
 {
-	const struct rows *r = arg;
+	const struct slot_rows *r = arg;
 	struct sw_daemon *d = r->d;
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_slot *s;
@@ -71,18 +71,18 @@ static bool adopt_row(const struct sw_row_slot *row, void *arg)
 	if (strcmp(row->device, s->device.name) != 0 || strlen(row->worker) >= sizeof s->worker->id)
 		return true;
 	struct sw_worker *w = s->worker;
-	if (s !=
-	    w->slots) { /* another lane of a process that was adopted for the first one, or not */
+	/* A process is adopted by the row of its first slot; the rows of its other lanes follow. */
+	if (s != w->slots) {
 		if (w->proc == NULL || strcmp(w->id, row->worker) != 0)
 			return true;
 	} else if (r->lanes[row->slot] != w->slot_n) {
-		return true; /* it has more or fewer lanes than there are to be */
+		return true; /* --devices gives the GPU another number of lanes now */
 	} else if (sw_supervisor_adopt(w, row->worker, row->handle, &err) != SW_OK) {
 		sw_log(SW_LOG_INFO, "worker.gone", "slot=%lld why=\"%s\"", (long long)row->slot,
 		       err.msg);
 		return true;
 	}
-	struct sw_host *h = running_on(d, s->index, &trial);
+	struct sw_host *h = find_running_on(d, s->index, &trial);
 	if (h != NULL)
 		sw_slot_begin(s, h->sweep, (int64_t)trial,
 			      sw_sweep_trial(h->sched, trial)->attempt);
@@ -92,10 +92,10 @@ static bool adopt_row(const struct sw_row_slot *row, void *arg)
 }
 
 /* The trial of a worker that the daemon itself ends is not to blame. */
-static void release_of(struct sw_daemon *d, int32_t slot)
+static void release_trial_on(struct sw_daemon *d, int32_t slot)
 {
 	uint64_t trial = 0;
-	struct sw_host *h = running_on(d, slot, &trial);
+	struct sw_host *h = find_running_on(d, slot, &trial);
 
 	if (h != NULL)
 		sw_driver_attempt_over(h, SW_EVENT_RELEASE, trial,
@@ -105,27 +105,28 @@ static void release_of(struct sw_daemon *d, int32_t slot)
 /* A worker whose slot is no longer there, or has another device now. */
 static bool dismiss_row(const struct sw_row_slot *row, void *arg)
 {
-	struct rows *r = arg;
+	struct slot_rows *r = arg;
 	struct sw_daemon *d = r->d;
 
 	if (row->slot >= 0 && (uint64_t)row->slot < d->slot_n &&
 	    strcmp(row->worker, d->slots[row->slot].worker->id) == 0)
 		return true;
 	if (strcmp(row->worker, r->worker) == 0) { /* another lane of one that was just ended */
-		release_of(d, (int32_t)row->slot);
+		release_trial_on(d, (int32_t)row->slot);
 	} else if (sw_supervisor_dismiss(d, row->slot, row->handle)) {
-		release_of(d, (int32_t)row->slot);
+		release_trial_on(d, (int32_t)row->slot);
 		(void)snprintf(r->worker, sizeof r->worker, "%s", row->worker);
 	}
+	/* Of a process that is gone as well: its row would name it again at the next start. */
 	struct sw_change *c = sw_change_begin(d, NULL);
 	sw_tx_slot_delete(c->tx, row->slot);
 	sw_change_commit(c);
 	return true;
 }
 
-static void read_rows(struct sw_db *db, void *arg)
+static void read_slot_rows(struct sw_db *db, void *arg)
 {
-	struct rows *r = arg;
+	struct slot_rows *r = arg;
 
 	r->rc = sw_read_slots(db, r->cb, r, &r->err);
 }
@@ -138,7 +139,7 @@ struct heard {
 	int64_t ms;
 };
 
-static bool take_heard(const struct sw_row_report *row, void *arg)
+static bool on_heard_row(const struct sw_row_report *row, void *arg)
 {
 	struct heard *q = arg;
 
@@ -146,24 +147,24 @@ static bool take_heard(const struct sw_row_report *row, void *arg)
 	return true;
 }
 
-static void read_heard(struct sw_db *db, void *arg)
+static void read_heard_row(struct sw_db *db, void *arg)
 {
 	struct heard *q = arg;
 	const struct sw_trial *t = sw_sweep_trial(q->h->sched, q->trial);
 	struct sw_err err = SW_ERR_INIT;
 
 	if (t->seq != 0 && sw_read_report(db, q->h->sweep, (int64_t)q->trial, t->attempt,
-					  (int64_t)t->seq, take_heard, q, &err) != SW_OK)
+					  (int64_t)t->seq, on_heard_row, q, &err) != SW_OK)
 		q->ms = 0;
 }
 
 /* Of the live attempt, by what is stored. The time that nobody was there to run it is no time that
  * it ran: budgets go by it. */
-static int64_t heard_ms(const struct sw_host *h, uint64_t trial)
+static int64_t stored_heard_ms(const struct sw_host *h, uint64_t trial)
 {
 	struct heard q = {.h = h, .trial = trial, .ms = h->runs[trial - 1].started_ms};
 
-	sw_store_read_now(h->d->store, read_heard, &q);
+	sw_store_read_now(h->d->store, read_heard_row, &q);
 	return q.ms;
 }
 
@@ -185,17 +186,17 @@ static void release_orphans(struct sw_daemon *d)
 			if (run->started_ms == 0)
 				continue;
 			if (s != NULL && s->sweep == h->sweep && s->trial == (int64_t)t)
-				s->heard_ms = heard_ms(h, t);
+				s->heard_ms = stored_heard_ms(h, t);
 			else
 				sw_driver_attempt_over(h, SW_EVENT_LOST, t,
 						       sw_sweep_trial(h->sched, t)->attempt, "lost",
-						       heard_ms(h, t));
+						       stored_heard_ms(h, t));
 		}
 	}
 }
 
-/* Once all trials that run are known: one that has several lanes has them again, and no lane is given
- * that another trial runs on. */
+/* Once all trials that run are known: one that has several lanes has them again, and no lane is
+ * given that another trial runs on. */
 static void take_rooms(struct sw_daemon *d)
 {
 	for (size_t i = 0; i < d->slot_n; i++) {
@@ -217,9 +218,9 @@ sw_status sw_adopt_workers(struct sw_daemon *d, struct sw_err *err)
 	if (lanes == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
 	for (size_t i = 0; rc == SW_OK && i < sizeof passes / sizeof passes[0]; i++) {
-		struct rows r = {.d = d, .lanes = lanes, .cb = passes[i]};
+		struct slot_rows r = {.d = d, .lanes = lanes, .cb = passes[i]};
 
-		sw_store_read_now(d->store, read_rows, &r);
+		sw_store_read_now(d->store, read_slot_rows, &r);
 		if (r.rc != SW_OK)
 			rc = sw_err_set(err, SW_IO, "cannot read the slots from the store: %s",
 					r.err.msg);
