@@ -1,5 +1,5 @@
 #include "base/log.h"
-#include "base/plain.h"
+#include "base/text.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -110,7 +110,7 @@ void sw_log(enum sw_log_level level, const char *event, const char *fmt, ...)
 	va_start(ap, fmt);
 	add_values(line, n, sizeof line - 1, fmt, ap);
 	va_end(ap);
-	sw_plain_line(line);
+	sw_text_plain(line);
 	n = strlen(line);
 	line[n++] = '\n';
 	/* A log that cannot be written must not stop the program, and has nowhere to say so. */

@@ -4,7 +4,7 @@
  *
  * The format string holds the key=value pairs; the caller puts values that may hold anything in
  * double quotes: name=\"%s\". Quotes and backslashes that come with a value are escaped by a
- * backslash, so that no value can say more than itself. Lines over 1 KiB are cut; what base/plain.h
+ * backslash, so that no value can say more than itself. Lines over 1 KiB are cut; what base/text.h
  * names becomes '?'.
  * Threads  Any thread may log: a line is one write(2) to a descriptor opened with O_APPEND.
  */

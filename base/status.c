@@ -1,5 +1,5 @@
 #include "base/status.h"
-#include "base/plain.h"
+#include "base/text.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,8 +14,8 @@ static SW_PRINTF(4, 0) sw_status
 	err->code = code;
 	(void)vsnprintf(err->msg, sizeof err->msg, fmt, ap);
 	(void)snprintf(err->ptr, sizeof err->ptr, "%s", ptr);
-	sw_plain_line(err->msg);
-	sw_plain_line(err->ptr);
+	sw_text_plain(err->msg);
+	sw_text_plain(err->ptr);
 	return code;
 }
 

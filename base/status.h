@@ -45,7 +45,7 @@ struct sw_err {
 
 /* Records an error unless one stands already (the first error wins), and returns the code that
  * stands, so `return sw_err_set(...)` works. err may be NULL. Control characters in the text, and
- * those that turn its direction, become '?': a message is always one line (base/plain.h). */
+ * those that turn its direction, become '?': a message is always one line (base/text.h). */
 sw_status sw_err_set(struct sw_err *err, sw_status code, const char *fmt, ...) SW_PRINTF(3, 4);
 
 /* The same with the JSON pointer of the field at fault. ptr is copied (and cut at its limit). */

@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "cli/format.h"
 #include "cli/header.h"
+#include "cli/term.h"
 #include <stdlib.h>
 
 sw_status sw_canvas_init(struct sw_canvas *c, int width, int height)
@@ -41,7 +42,7 @@ static bool longer(const char *s, bool utf8, int room)
 			s++;
 			continue;
 		}
-		(void)sw_text_next(&s, utf8, &w);
+		(void)sw_term_next(&s, utf8, &w);
 		room -= w;
 	}
 	return room < 0;
@@ -64,7 +65,7 @@ int sw_canvas_put(struct sw_canvas *c, int row, int col, int max, enum sw_tint t
 			s++;
 			continue;
 		}
-		rune = sw_text_next(&s, utf8, &w);
+		rune = sw_term_next(&s, utf8, &w);
 		if (w == 0)
 			continue; /* combining marks have no cell of their own here */
 		if (cut && col + w > end - 1) {
@@ -88,5 +89,5 @@ void sw_canvas_row(const struct sw_canvas *c, int row, struct sw_buf *out)
 		last--;
 	for (int i = 0; i < last; i++)
 		if (cells[i].rune != 0)
-			sw_text_add_rune(out, cells[i].rune);
+			sw_term_add_rune(out, cells[i].rune);
 }

@@ -1,5 +1,6 @@
 #include "cli/cli.h"
 #include "cli/screen.h"
+#include "cli/term.h"
 #include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
@@ -64,7 +65,7 @@ void sw_cli_say(const struct sw_cli *c, const char *fmt, ...)
 	(void)vsnprintf(line, sizeof line, fmt, ap);
 	va_end(ap);
 	sw_buf_init(&b, 8192);
-	sw_text_add(&b, line, c->look.utf8, 0);
+	sw_term_add(&b, line, c->look.utf8, 0);
 	sw_screen_close(); /* what is said on a live screen would go with it */
 	(void)fprintf(stderr, "sweep: %s\n", b.data != NULL ? b.data : "out of memory");
 	sw_buf_fini(&b);
@@ -148,7 +149,7 @@ int sw_cli_call_ref(struct sw_cli *c, const char *method, struct sw_reply *r)
 void sw_cli_json(struct sw_cli *c, const struct sw_reply *r)
 {
 	if (c->look.width > 0)
-		sw_text_add_json(&c->out, r->raw, r->raw_n, c->look.utf8);
+		sw_term_add_json(&c->out, r->raw, r->raw_n, c->look.utf8);
 	else
 		(void)sw_buf_add(&c->out, r->raw, r->raw_n);
 	(void)sw_buf_adds(&c->out, "\n");
@@ -156,5 +157,5 @@ void sw_cli_json(struct sw_cli *c, const struct sw_reply *r)
 
 void sw_cli_text(struct sw_cli *c, const char *text)
 {
-	sw_text_add(&c->out, text, c->look.utf8, 0);
+	sw_term_add(&c->out, text, c->look.utf8, 0);
 }

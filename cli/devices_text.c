@@ -1,5 +1,6 @@
 #include "cli/devices_text.h"
 #include "cli/table.h"
+#include "cli/term.h"
 #include "proto/json.h"
 #include <stdio.h>
 #include <string.h>
@@ -177,7 +178,7 @@ sw_status sw_devices_text(struct sw_buf *out, const cJSON *list, const struct sw
 	if (rc != SW_OK)
 		return rc;
 	if (cJSON_IsString(nvml)) {
-		sw_text_add(out, nvml->valuestring, look->utf8, 0);
+		sw_term_add(out, nvml->valuestring, look->utf8, 0);
 		(void)sw_buf_adds(out, "\n\n");
 	}
 	columns(&g, slots, sizeof slots / sizeof slots[0]);

@@ -1,4 +1,5 @@
 #include "cli/format.h"
+#include "cli/term.h"
 #include "proto/json.h"
 #include "spec/spec.h"
 #include <math.h>
@@ -55,7 +56,7 @@ void sw_fmt_value(struct sw_buf *b, const cJSON *v, bool exact, bool utf8)
 			sw_fmt_short(v->valuedouble, num);
 		(void)sw_buf_adds(b, num);
 	} else if (cJSON_IsString(v)) {
-		sw_text_add(b, v->valuestring, utf8, 0);
+		sw_term_add(b, v->valuestring, utf8, 0);
 	} else {
 		struct sw_buf json;
 		struct sw_jw w;
@@ -64,7 +65,7 @@ void sw_fmt_value(struct sw_buf *b, const cJSON *v, bool exact, bool utf8)
 		sw_jw_init(&w, &json);
 		sw_jw_cjson(&w, v);
 		if (json.failed == SW_OK && json.data != NULL)
-			sw_text_add(b, json.data, utf8, 0);
+			sw_term_add(b, json.data, utf8, 0);
 		else
 			b->failed = SW_NOMEM;
 		sw_buf_fini(&json);
@@ -76,7 +77,7 @@ static void one_param(struct sw_buf *b, const char *name, const cJSON *v, bool *
 	if (!*first)
 		(void)sw_buf_adds(b, " ");
 	*first = false;
-	sw_text_add(b, name, utf8, 0);
+	sw_term_add(b, name, utf8, 0);
 	(void)sw_buf_adds(b, "=");
 	sw_fmt_value(b, v, false, utf8);
 }
@@ -136,7 +137,7 @@ static void json_inline(struct sw_buf *b, const cJSON *v, bool utf8)
 		sw_jw_init(&w, &json);
 		sw_jw_cjson(&w, v);
 		if (json.failed == SW_OK && json.data != NULL)
-			sw_text_add(b, json.data, utf8, 0);
+			sw_term_add(b, json.data, utf8, 0);
 		else
 			b->failed = SW_NOMEM;
 		sw_buf_fini(&json);
@@ -166,7 +167,7 @@ static void json_pretty(struct sw_buf *b, const cJSON *v, const char *indent, in
 		(void)sw_buf_addf(b, "%s%*s", indent, 2 * (depth + 1), "");
 		if (object) {
 			(void)sw_buf_adds(b, "\"");
-			sw_text_add(b, e->string, utf8, 0);
+			sw_term_add(b, e->string, utf8, 0);
 			(void)sw_buf_adds(b, "\": ");
 		}
 		json_pretty(b, e, indent, depth + 1, utf8);
@@ -191,11 +192,11 @@ void sw_fmt_bar(struct sw_buf *b, double ratio, int columns, bool utf8)
 		const int left = eighths - 8 * i;
 
 		if (left >= 8)
-			sw_text_add_rune(b, utf8 ? 0x2588 : '#');
+			sw_term_add_rune(b, utf8 ? 0x2588 : '#');
 		else if (left > 0 && utf8)
-			sw_text_add_rune(b, 0x2590 - (uint32_t)left); /* ▏ is 258f, ▉ is 2589 */
+			sw_term_add_rune(b, 0x2590 - (uint32_t)left); /* ▏ is 258f, ▉ is 2589 */
 		else
-			sw_text_add_rune(b, utf8 ? 0x2591 : '.');
+			sw_term_add_rune(b, utf8 ? 0x2591 : '.');
 	}
 }
 

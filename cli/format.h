@@ -21,22 +21,6 @@ struct sw_look {
 	int width;  /* columns of a terminal; 0: no limit (a pipe, a file) */
 };
 
-/* The next code point of a NUL-terminated text, already made harmless ('?' for what is not), and
- * its columns on a terminal (0, 1 or 2). Moves *s on; returns 0 at the end. */
-uint32_t sw_text_next(const char **s, bool utf8, int *columns);
-/* Columns that the harmless form of s takes. */
-int sw_text_width(const char *s, bool utf8);
-/* Appends the harmless form of s. With max > 0 it is cut to max columns, the last one then the mark
- * of a cut ("…", or "~" without UTF-8). */
-void sw_text_add(struct sw_buf *b, const char *s, bool utf8, int max);
-/* The same of text of many lines: line ends and tabs stay. */
-void sw_text_add_lines(struct sw_buf *b, const char *s, bool utf8);
-/* The same of JSON, json[n] in a text that ends later or there: what is not harmless becomes an
- * escape, so that the JSON means what it meant. */
-void sw_text_add_json(struct sw_buf *b, const char *json, size_t n, bool utf8);
-/* Appends one code point as UTF-8. */
-void sw_text_add_rune(struct sw_buf *b, uint32_t rune);
-
 /* At most 7 characters or so: the shortest exact text when it is that short, else 4 digits. */
 void sw_fmt_short(double v, char out[32]);
 /* "0.5s" "12.5s" "2m05s" "1h02m" "3d04h"; "-" for what is negative or not finite. */

@@ -1,6 +1,7 @@
 #include "cli/grid.h"
 #include "base/memory.h"
 #include "cli/format.h"
+#include "cli/term.h"
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -62,7 +63,7 @@ void sw_grid_col(struct sw_grid *g, const char *name, bool right, int drop)
 		g->cap_cols = cap;
 	}
 	sw_buf_init(&b, 4096);
-	sw_text_add(&b, name, true, 0);
+	sw_term_add(&b, name, true, 0);
 	g->cols[g->n_cols] =
 		(struct sw_grid_col){.name = sw_buf_take(&b, NULL), .right = right, .drop = drop};
 	sw_buf_fini(&b);
@@ -109,7 +110,7 @@ void sw_grid_add(struct sw_grid *g, const char *text, bool utf8, enum sw_tint ti
 	if (cell == NULL || text == NULL || text[0] == '\0')
 		return;
 	sw_buf_init(&b, (size_t)1 << 20);
-	sw_text_add(&b, text, utf8, 0);
+	sw_term_add(&b, text, utf8, 0);
 	cell->text = sw_buf_take(&b, NULL);
 	cell->tint = tint;
 	sw_buf_fini(&b);
@@ -148,7 +149,7 @@ static int value_width(const struct sw_grid *g, size_t i, bool utf8)
 
 	for (size_t r = 0; r < g->n_rows && most < VALUE_MAX; r++) {
 		const char *text = g->cells[r * g->n_cols + i].text;
-		const int w = text != NULL ? sw_text_width(text, utf8) : 0;
+		const int w = text != NULL ? sw_term_width(text, utf8) : 0;
 
 		if (w > most)
 			most = w;
@@ -187,7 +188,7 @@ int sw_grid_fit(const struct sw_grid *g, int width, bool utf8, int *out)
 	int left;
 
 	for (size_t i = 0; i < g->n_cols; i++) {
-		const int name = sw_text_width(g->cols[i].name, utf8);
+		const int name = sw_term_width(g->cols[i].name, utf8);
 		const int value = value_width(g, i, utf8);
 		const int floor = g->cols[i].drop == 0 ? NAME_KEEP : NAME_MIN;
 		const int least = name < floor ? name : floor;
@@ -203,7 +204,7 @@ int sw_grid_fit(const struct sw_grid *g, int width, bool utf8, int *out)
 	/* Names get the room that is left, from the left. */
 	left = width - total(out, g->n_cols);
 	for (size_t i = 0; i < g->n_cols && left > 0; i++) {
-		const int more = out[i] > 0 ? sw_text_width(g->cols[i].name, utf8) - out[i] : 0;
+		const int more = out[i] > 0 ? sw_term_width(g->cols[i].name, utf8) - out[i] : 0;
 		const int take = more < left ? more : left;
 
 		if (take > 0) {

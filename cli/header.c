@@ -1,4 +1,5 @@
 #include "cli/header.h"
+#include "cli/term.h"
 #include "proto/json.h"
 #include <math.h>
 #include <stdio.h>
@@ -25,7 +26,7 @@ bool sw_mark_read(char byte, enum sw_tint *tint)
 static void tinted(struct sw_buf *b, enum sw_tint tint, const char *text, bool utf8)
 {
 	sw_mark(b, tint);
-	sw_text_add(b, text, utf8, 0);
+	sw_term_add(b, text, utf8, 0);
 	sw_mark(b, SW_TINT_NONE);
 }
 
@@ -54,7 +55,7 @@ void sw_header_sweep(struct sw_buf *b, const struct sw_view *v, bool utf8, int64
 
 	sw_mark(b, SW_TINT_BOLD);
 	(void)sw_buf_addf(b, "sweep %llu ", (unsigned long long)v->sweep);
-	sw_text_add(b, sw_view_text(v, "name", ""), utf8, 40);
+	sw_term_add(b, sw_view_text(v, "name", ""), utf8, 40);
 	sw_mark(b, SW_TINT_NONE);
 	if (v->lost_at_us != 0) {
 		sw_fmt_duration(floor((double)(now_us - v->lost_at_us) / 1e6), text);
@@ -70,7 +71,7 @@ void sw_header_sweep(struct sw_buf *b, const struct sw_view *v, bool utf8, int64
 	(void)sw_buf_adds(b, "  ");
 	tinted(b, sw_tint_state(state), state, utf8);
 	(void)sw_buf_adds(b, "  ");
-	sw_text_add(b, sw_view_text(v, "method", ""), utf8, 0);
+	sw_term_add(b, sw_view_text(v, "method", ""), utf8, 0);
 	if (!ended && seconds >= 0.0 && since > 0.0)
 		seconds += since; /* the clock goes on between two messages */
 	sw_fmt_duration(seconds, text);
@@ -191,7 +192,7 @@ void sw_header_best(struct sw_buf *b, const struct sw_view *v, bool utf8)
 	sw_mark(b, SW_TINT_BOLD);
 	(void)sw_buf_addf(b, "%llu/%llu  ", (unsigned long long)v->sweep,
 			  (unsigned long long)trial);
-	sw_text_add(b, sw_view_text(v, "metric", "value"), utf8, 0);
+	sw_term_add(b, sw_view_text(v, "metric", "value"), utf8, 0);
 	(void)sw_buf_adds(b, " ");
 	sw_fmt_value(b, value, false, utf8);
 	sw_mark(b, SW_TINT_NONE);
@@ -216,7 +217,7 @@ static int marked_width(const char *s, bool utf8)
 			s++;
 			continue;
 		}
-		(void)sw_text_next(&s, utf8, &w);
+		(void)sw_term_next(&s, utf8, &w);
 		total += w;
 	}
 	return total;
@@ -237,12 +238,12 @@ void sw_mark_print(struct sw_buf *out, const char *s, const struct sw_look *look
 			s++;
 			continue;
 		}
-		rune = sw_text_next(&s, look->utf8, &w);
+		rune = sw_term_next(&s, look->utf8, &w);
 		if (cut && used + w > look->width - 1) {
-			sw_text_add_rune(out, look->utf8 ? 0x2026 : '~');
+			sw_term_add_rune(out, look->utf8 ? 0x2026 : '~');
 			break;
 		}
-		sw_text_add_rune(out, rune);
+		sw_term_add_rune(out, rune);
 		used += w;
 	}
 	if (look->color && tint != SW_TINT_NONE)

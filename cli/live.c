@@ -1,6 +1,7 @@
 #include "cli/live.h"
 #include "base/memory.h"
 #include "cli/header.h"
+#include "cli/term.h"
 #include "cli/trial_grid.h"
 #include "proto/json.h"
 #include <stdlib.h>
@@ -52,8 +53,8 @@ static void draw_row(struct sw_canvas *c, int y, const struct sw_grid *g, long r
 
 		if (widths[i] == 0)
 			continue;
-		if (g->cols[i].right && sw_text_width(text, utf8) < widths[i])
-			pad = widths[i] - sw_text_width(text, utf8);
+		if (g->cols[i].right && sw_term_width(text, utf8) < widths[i])
+			pad = widths[i] - sw_term_width(text, utf8);
 		(void)sw_canvas_put(c, y, x + pad, widths[i] - pad,
 				    cell != NULL ? cell->tint : SW_TINT_BOLD, utf8, text);
 		x += widths[i] + 1;

@@ -1,6 +1,7 @@
 #include "cli/table.h"
 #include "base/fault.h"
 #include "base/memory.h"
+#include "cli/term.h"
 #include <libsmartcols.h>
 #include <stdlib.h>
 
@@ -18,7 +19,7 @@ static sw_status put(struct libscols_cell *cell, const char *text, int max, bool
 	sw_status rc = SW_NOMEM;
 
 	sw_buf_init(&b, (size_t)1 << 20);
-	sw_text_add(&b, text != NULL ? text : "", utf8, max);
+	sw_term_add(&b, text != NULL ? text : "", utf8, max);
 	char *cut = sw_buf_take(&b, NULL);
 	if (cut != NULL && scols_cell_set_data(cell, cut) == 0)
 		rc = SW_OK;

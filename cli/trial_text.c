@@ -1,4 +1,5 @@
 #include "cli/trial_text.h"
+#include "cli/term.h"
 #include "cli/trial_grid.h"
 #include "proto/json.h"
 #include "spec/spec.h"
@@ -45,7 +46,7 @@ cJSON *sw_spec_parameters(const cJSON *spec)
 static int widest(const struct sw_names *names, int least, bool utf8)
 {
 	for (size_t i = 0; i < names->n; i++) {
-		const int w = sw_text_width(names->name[i], utf8);
+		const int w = sw_term_width(names->name[i], utf8);
 
 		least = w > least ? w : least;
 	}
@@ -64,7 +65,7 @@ static void section(struct sw_cli *c, const char *title, const struct sw_names *
 
 		if (v == NULL)
 			continue;
-		const int w = sw_text_width(names->name[i], c->look.utf8);
+		const int w = sw_term_width(names->name[i], c->look.utf8);
 		(void)sw_buf_adds(&c->out, "  ");
 		sw_cli_text(c, names->name[i]);
 		(void)sw_buf_addf(&c->out, "%*s", w < width ? width - w + 2 : 2, "");

@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "cli/csv.h"
 #include "cli/table.h"
+#include "cli/term.h"
 #include "cli/trial_grid.h"
 #include "cli/trial_text.h"
 #include "cli/verb.h"
@@ -66,7 +67,7 @@ static int flush_csv(struct sw_cli *c, struct sw_buf *rows)
 	if (rows->failed != SW_OK)
 		c->out.failed = rows->failed;
 	else if (rows->len > 0 && c->look.width > 0)
-		sw_text_add_lines(&c->out, rows->data, c->look.utf8);
+		sw_term_add_lines(&c->out, rows->data, c->look.utf8);
 	else if (rows->len > 0)
 		(void)sw_buf_add(&c->out, rows->data, rows->len);
 	sw_buf_clear(rows);

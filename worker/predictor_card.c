@@ -1,5 +1,6 @@
 /* worker/predictor_card.c — the metadata of worker/file/card.h, read back. */
 #include "base/memory.h"
+#include "base/text.h"
 #include "proto/json.h"
 #include "worker/file/card.h"
 #include "worker/predictor.h"
@@ -214,7 +215,7 @@ sw_status predictor_card(struct predictor *p, struct sw_err *err)
 	if (strcmp(version, "1") != 0)
 		return sw_err_set(err, SW_INVALID,
 				  "%s has metadata of version %s, this program reads %d",
-				  p->file.show, sw_csv_show(version, show), SW_CARD_VERSION);
+				  p->file.show, sw_text_show(version, show), SW_CARD_VERSION);
 	status = input_read(p, err);
 	if (status == SW_OK)
 		status = output_read(p, err);

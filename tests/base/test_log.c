@@ -1,7 +1,7 @@
 /* tests/base/test_log.c — a line of the log says what its format says, whatever the values hold;
- * what base/plain.h takes out of a line. */
+ * what base/text.h takes out of a line. */
 #include "base/log.h"
-#include "base/plain.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "tests/run.h"
 #include <stdbool.h>
@@ -109,7 +109,7 @@ START_TEST(plain_line_keeps_what_is_shown)
 			continue;
 		text[sw_utf8_put(c, text)] = 'z';
 		memcpy(was, text, sizeof was);
-		sw_plain_line(text);
+		sw_text_plain(text);
 		for (size_t i = 0; i < ROWS(harm); i++)
 			harmful = harmful || (c >= harm[i].from && c <= harm[i].to);
 		ck_assert_msg(strcmp(text, harmful ? "?z" : was) == 0, "U+%04X: %s", c, text);

@@ -4,6 +4,7 @@
 #include "cli/format.h"
 #include "cli/header.h"
 #include "cli/spec_file.h"
+#include "cli/term.h"
 #include "proto/json.h"
 #include "tests/run.h"
 #include <locale.h>
@@ -72,11 +73,11 @@ START_TEST(text_row_becomes_harmless)
 	struct sw_buf b;
 
 	sw_buf_init(&b, 1000);
-	sw_text_add(&b, texts[_i].in, true, 0);
+	sw_term_add(&b, texts[_i].in, true, 0);
 	ck_assert_str_eq(b.data, texts[_i].utf8);
-	ck_assert_int_eq(sw_text_width(texts[_i].in, true), texts[_i].columns);
+	ck_assert_int_eq(sw_term_width(texts[_i].in, true), texts[_i].columns);
 	sw_buf_clear(&b);
-	sw_text_add(&b, texts[_i].in, false, 0);
+	sw_term_add(&b, texts[_i].in, false, 0);
 	ck_assert_str_eq(b.data, texts[_i].ascii);
 	sw_buf_fini(&b);
 }
@@ -87,14 +88,14 @@ START_TEST(text_over_its_width_is_cut_with_a_mark)
 	struct sw_buf b;
 
 	sw_buf_init(&b, 1000);
-	sw_text_add(&b, "abcdef", true, 4);
-	sw_text_add(&b, "abcd", true, 4);
-	sw_text_add(&b, "abcdef", false, 4);
+	sw_term_add(&b, "abcdef", true, 4);
+	sw_term_add(&b, "abcd", true, 4);
+	sw_term_add(&b, "abcdef", false, 4);
 	ck_assert_str_eq(b.data, "abc\xe2\x80\xa6"
 				 "abcdabc~");
 	sw_buf_clear(&b);
-	sw_text_add(&b, "\xe6\x97\xa5\xe6\x97\xa5\xe6\x97\xa5", true, 4);
-	ck_assert_int_eq(sw_text_width(b.data, true), 3);
+	sw_term_add(&b, "\xe6\x97\xa5\xe6\x97\xa5\xe6\x97\xa5", true, 4);
+	ck_assert_int_eq(sw_term_width(b.data, true), 3);
 	sw_buf_fini(&b);
 }
 END_TEST

@@ -4,6 +4,7 @@
 #include "cli/block.h"
 #include "cli/canvas.h"
 #include "cli/live.h"
+#include "cli/term.h"
 #include "proto/json.h"
 #include "tests/run.h"
 #include <locale.h>
@@ -256,7 +257,7 @@ START_TEST(block_lines_keep_to_the_width)
 	ck_assert_int_eq(sw_block_print(&b, &v, &look, 0), SW_OK);
 	for (char *line = strtok(b.data, "\n"); line != NULL; line = strtok(NULL, "\n"))
 		if (look.width > 0 && strncmp(line, "...", 3) != 0)
-			ck_assert_msg(sw_text_width(line, true) <= look.width, "%d: %s", look.width,
+			ck_assert_msg(sw_term_width(line, true) <= look.width, "%d: %s", look.width,
 				      line);
 	sw_buf_fini(&b);
 	sw_view_fini(&v);

@@ -2,6 +2,7 @@
 #include "base/beat.h"
 #include "base/fault.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "proto/nearest.h"
 #include "worker/data/data_files.h"
@@ -20,16 +21,6 @@
 #define MAX_COLUMNS ((size_t)65536)
 #define AT_ONCE     ((size_t)16 << 20) /* bytes: between two beats, from a slow disk, too */
 #define NAMES_SHOWN ((size_t)8)        /* columns that an error lists */
-
-const char *sw_csv_show(const char *text, char out[44])
-{
-	size_t n = 0;
-
-	for (; text[n] && n < 40; n++)
-		out[n] = text[n] >= ' ' && text[n] <= '~' ? text[n] : '?';
-	strcpy(out + n, text[n] ? "..." : "");
-	return out;
-}
 
 /* A whole text as a decimal number, infinite where it is too large for a double. */
 static bool decimal(const char *text, double *out)
@@ -66,7 +57,8 @@ static sw_status load(const char *path, char **out, size_t *len, struct sw_err *
 	} else if (st.st_size > MAX_BYTES) {
 		status = sw_err_at(err, SW_TOO_BIG, "/path", "%s is over 1 GiB", path);
 	} else if (!(text = sw_malloc((size_t)st.st_size + 1))) {
-		status = sw_err_set(err, SW_NOMEM, "no memory to read %s", sw_csv_show(path, show));
+		status =
+			sw_err_set(err, SW_NOMEM, "no memory to read %s", sw_text_show(path, show));
 	}
 	while (status == SW_OK && n < (size_t)st.st_size) {
 		const size_t left = (size_t)st.st_size - n;
@@ -187,15 +179,15 @@ static sw_status label_unknown(const struct csv_reader *r, const char *name, str
 	if (near)
 		return sw_err_at(err, SW_INVALID, "/label",
 				 "%s has no column \"%s\": did you mean \"%s\"?", r->path,
-				 sw_csv_show(name, show), sw_csv_show(near, one));
+				 sw_text_show(name, show), sw_text_show(near, one));
 	for (size_t i = 0; i < r->columns && i < NAMES_SHOWN; i++) {
-		const char *text = sw_csv_show(r->name[i], one);
+		const char *text = sw_text_show(r->name[i], one);
 
 		n += strlen(strcpy(list + n, i ? ", " : ""));
 		n += strlen(strcpy(list + n, text));
 	}
 	return sw_err_at(err, SW_INVALID, "/label", "%s has no column \"%s\": it has %s%s", r->path,
-			 sw_csv_show(name, show), list, r->columns > NAMES_SHOWN ? ", ..." : "");
+			 sw_text_show(name, show), list, r->columns > NAMES_SHOWN ? ", ..." : "");
 }
 
 static sw_status label_find(struct csv_reader *r, struct sw_csv_label label, struct sw_err *err)
@@ -229,7 +221,7 @@ static sw_status label_find(struct csv_reader *r, struct sw_csv_label label, str
 		return SW_OK;
 	/* the other one would be a feature, and the answer */
 	return found ? sw_err_at(err, SW_INVALID, "/label", "%s has %zu columns \"%s\"", r->path,
-				 found, sw_csv_show(label.name, show))
+				 found, sw_text_show(label.name, show))
 		     : label_unknown(r, label.name, err);
 }
 
@@ -276,11 +268,11 @@ sw_status csv_bad_cell(const struct csv_reader *r, size_t line, size_t column, s
 	double v;
 
 	if (r->name)
-		snprintf(where, sizeof where, "\"%s\"", sw_csv_show(r->name[column], name));
+		snprintf(where, sizeof where, "\"%s\"", sw_text_show(r->name[column], name));
 	else
 		snprintf(where, sizeof where, "%zu", column);
 	return sw_err_at(err, SW_INVALID, "/path", "%s: line %zu, column %s: %s%s%s is %s", r->path,
-			 line, where, quote, *text ? sw_csv_show(text, cell) : "an empty cell",
+			 line, where, quote, *text ? sw_text_show(text, cell) : "an empty cell",
 			 quote, decimal(text, &v) ? "too large for a float" : "not a number");
 }
 

@@ -38,7 +38,4 @@ void sw_csv_fini(struct sw_csv *c);
 /* A whole text as a finite decimal number; no hexadecimal, no inf, spaces around it allowed. */
 bool sw_csv_number(const char *text, double *out);
 
-/* Makes text from a file fit for a message: at most 40 bytes, printable ASCII. Returns out. */
-const char *sw_csv_show(const char *text, char out[44]);
-
 #endif

@@ -1,4 +1,5 @@
 /* worker/data/data_source.c — which files a data set is. */
+#include "base/text.h"
 #include "proto/nearest.h"
 #include "worker/data/data.h"
 #include <stdio.h>
@@ -62,7 +63,7 @@ static sw_status named_read(struct sw_data_source *out, struct sw_err *err)
 				 "%s.csv is not found: set SWEEPD_DATA to the folder it is in",
 				 known[i].name);
 	}
-	sw_csv_show(name, show);
+	sw_text_show(name, show);
 	near = sw_nearest(name, names, KNOWN_N);
 	if (near)
 		return sw_err_at(err, SW_NOT_FOUND, "/name",

@@ -1,6 +1,7 @@
 /* worker/data/data_table.c — the labels of a CSV file as numbers: classes 0..C-1 in sorted order,
  * or values. */
 #include "base/memory.h"
+#include "base/text.h"
 #include "proto/json.h"
 #include "worker/data/data_raw.h"
 #include <math.h>
@@ -121,7 +122,7 @@ static sw_status values_make(struct sw_raw *out, const struct sw_csv *csv, struc
 			return sw_err_at(err, SW_INVALID, "/label",
 					 "the loss \"mse\" needs numbers, data row %zu has the "
 					 "label \"%s\"",
-					 i + 1, sw_csv_show(csv->label[i], show));
+					 i + 1, sw_text_show(csv->label[i], show));
 		out->value[i] = (float)v;
 	}
 	return SW_OK;

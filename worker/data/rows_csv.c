@@ -2,6 +2,7 @@
  * more than a block is in memory, or a row where that is longer. */
 #include "base/fault.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "proto/nearest.h"
 #include "worker/data/rows_internal.h"
 #include <assert.h>
@@ -153,10 +154,10 @@ static sw_status unknown(const struct rows_csv *c, const char *name, bool *used,
 	for (size_t f = 0; f < c->features; f++)
 		if (used[f] && strcmp(c->feature[f], name) == 0)
 			return sw_err_set(err, SW_INVALID, "%s has the column \"%s\" twice",
-					  c->file.show, sw_csv_show(name, show));
+					  c->file.show, sw_text_show(name, show));
 	return sw_err_set(err, SW_INVALID, "%s: the model knows no column \"%s\"%s%s%s",
-			  c->file.show, sw_csv_show(name, show), close ? "; is it \"" : "",
-			  close ? sw_csv_show(close, near) : "",
+			  c->file.show, sw_text_show(name, show), close ? "; is it \"" : "",
+			  close ? sw_text_show(close, near) : "",
 			  close ? "\"?" : ": its first line must name the columns");
 }
 
@@ -194,7 +195,7 @@ static sw_status match(struct rows_csv *c, bool *used, struct sw_err *err)
 			return sw_err_set(err, SW_INVALID,
 					  "%s has no column \"%s\", which the model takes: its "
 					  "first line must name the columns",
-					  c->file.show, sw_csv_show(c->feature[f], show));
+					  c->file.show, sw_text_show(c->feature[f], show));
 	return SW_OK;
 }
 
@@ -281,7 +282,7 @@ static sw_status bad_byte(const struct rows_csv *c, size_t column, struct sw_err
 		err, SW_INVALID,
 		"%s: line %zu, column %zu: %s is no byte from 0 to 255, which the model's "
 		"images are made of",
-		c->file.show, c->line, column, sw_csv_show(c->r.cell[column], cell));
+		c->file.show, c->line, column, sw_text_show(c->r.cell[column], cell));
 }
 
 static sw_status take(const struct rows_csv *c, void *x, size_t row, struct sw_err *err)

@@ -1,8 +1,8 @@
 /* worker/net/model_parse.c — the list's words and numbers become operations. */
+#include "base/text.h"
 #include "proto/json.h"
 #include "spec/layers.h"
 #include "spec/spec.h"
-#include "worker/data/data_csv.h"
 #include "worker/net/model_internal.h"
 #include <assert.h>
 #include <math.h>
@@ -27,10 +27,10 @@ static sw_status resolve(const struct parse *p, const cJSON **v, const char *ptr
 
 	if (!param)
 		return sw_err_at(p->err, SW_INVALID, ptr, "there is no parameter \"%s\"",
-				 sw_csv_show((*v)->valuestring, show));
+				 sw_text_show((*v)->valuestring, show));
 	if (!cJSON_IsNumber(param) && !cJSON_IsBool(param))
 		return sw_err_at(p->err, SW_INVALID, ptr, "the parameter \"%s\" is not a number",
-				 sw_csv_show((*v)->valuestring, show));
+				 sw_text_show((*v)->valuestring, show));
 	*v = param;
 	return SW_OK;
 }

@@ -1,8 +1,8 @@
 #include "worker/net/trainer.h"
+#include "base/text.h"
 #include "proto/json.h"
 #include "spec/spec.h"
 #include "spec/trainer_options.h"
-#include "worker/data/data_csv.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -107,7 +107,7 @@ static sw_status choice(const struct resolve *r, const char *name, size_t *out)
 							  : " or ",
 				      o->choices[i]);
 	return sw_err_at(r->err, SW_INVALID, where, "%s must be %s, not \"%s\"", name, list,
-			 cJSON_IsString(v) ? sw_csv_show(v->valuestring, show) : "...");
+			 cJSON_IsString(v) ? sw_text_show(v->valuestring, show) : "...");
 }
 
 static sw_status choices(const struct resolve *r, struct sw_trainer *out)

@@ -1,4 +1,4 @@
-#include "base/plain.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include <stdbool.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static size_t harm_at(const char *s, size_t n)
 	return len == 0 ? 1 : len;
 }
 
-void sw_plain_line(char *s)
+void sw_text_plain(char *s)
 {
 	size_t left = strlen(s);
 	char *to = s;
@@ -47,4 +47,14 @@ void sw_plain_line(char *s)
 		left -= step;
 	}
 	*to = '\0';
+}
+
+const char *sw_text_show(const char *s, char out[44])
+{
+	size_t n = 0;
+
+	for (; s[n] && n < 40; n++)
+		out[n] = s[n] >= ' ' && s[n] <= '~' ? s[n] : '?';
+	strcpy(out + n, s[n] ? "..." : "");
+	return out;
 }

@@ -1,6 +1,5 @@
-/* cli/text.c — text from elsewhere made harmless for a terminal, and measured. */
+#include "cli/term.h"
 #include "base/utf8.h"
-#include "cli/format.h"
 #include <string.h>
 #include <wchar.h>
 
@@ -31,7 +30,7 @@ static bool harmful(uint32_t r)
 	       (r >= 0xe000 && r <= 0xf8ff) || (r >= 0xfff9 && r <= 0xfffb) || r >= 0xe0000;
 }
 
-uint32_t sw_text_next(const char **s, bool utf8, int *columns)
+uint32_t sw_term_next(const char **s, bool utf8, int *columns)
 {
 	uint32_t r;
 
@@ -53,39 +52,39 @@ uint32_t sw_text_next(const char **s, bool utf8, int *columns)
 	return r;
 }
 
-int sw_text_width(const char *s, bool utf8)
+int sw_term_width(const char *s, bool utf8)
 {
 	int total = 0, w;
 
-	while (sw_text_next(&s, utf8, &w) != 0)
+	while (sw_term_next(&s, utf8, &w) != 0)
 		total += w;
 	return total;
 }
 
-void sw_text_add_rune(struct sw_buf *b, uint32_t rune)
+void sw_term_add_rune(struct sw_buf *b, uint32_t rune)
 {
 	char out[4];
 
 	(void)sw_buf_add(b, out, sw_utf8_put(rune, out)); /* a failure latches in b */
 }
 
-void sw_text_add(struct sw_buf *b, const char *s, bool utf8, int max)
+void sw_term_add(struct sw_buf *b, const char *s, bool utf8, int max)
 {
-	const bool cut = max > 0 && sw_text_width(s, utf8) > max;
+	const bool cut = max > 0 && sw_term_width(s, utf8) > max;
 	int used = 0, w;
 	uint32_t r;
 
-	while ((r = sw_text_next(&s, utf8, &w)) != 0) {
+	while ((r = sw_term_next(&s, utf8, &w)) != 0) {
 		if (cut && used + w > max - 1)
 			break;
-		sw_text_add_rune(b, r);
+		sw_term_add_rune(b, r);
 		used += w;
 	}
 	if (cut)
-		sw_text_add_rune(b, utf8 ? 0x2026 : '~');
+		sw_term_add_rune(b, utf8 ? 0x2026 : '~');
 }
 
-void sw_text_add_lines(struct sw_buf *b, const char *s, bool utf8)
+void sw_term_add_lines(struct sw_buf *b, const char *s, bool utf8)
 {
 	int w;
 
@@ -93,7 +92,7 @@ void sw_text_add_lines(struct sw_buf *b, const char *s, bool utf8)
 		if (*s == '\n' || *s == '\t')
 			(void)sw_buf_add(b, s++, 1);
 		else
-			sw_text_add_rune(b, sw_text_next(&s, utf8, &w));
+			sw_term_add_rune(b, sw_term_next(&s, utf8, &w));
 	}
 }
 
@@ -108,7 +107,7 @@ static void add_escape(struct sw_buf *b, uint32_t rune)
 				  (unsigned)(0xdc00 + (rune & 0x3ff)));
 }
 
-void sw_text_add_json(struct sw_buf *b, const char *json, size_t n, bool utf8)
+void sw_term_add_json(struct sw_buf *b, const char *json, size_t n, bool utf8)
 {
 	for (const char *s = json; s < json + n && *s != '\0';) {
 		const uint32_t rune = decode(&s);
@@ -118,6 +117,6 @@ void sw_text_add_json(struct sw_buf *b, const char *json, size_t n, bool utf8)
 		else if (harmful(rune) || (rune > 0x7e && !utf8))
 			add_escape(b, rune);
 		else
-			sw_text_add_rune(b, rune);
+			sw_term_add_rune(b, rune);
 	}
 }

@@ -1,0 +1,18 @@
+/*
+ * base/text.h — foreign text on a line that people read: nothing in it ends the line, moves the
+ * cursor or turns the text about it. Pure.
+ */
+#ifndef SW_BASE_TEXT_H
+#define SW_BASE_TEXT_H
+
+#include <stddef.h>
+
+/* Each character that no line shows as it is (a control character, a line separator, one that turns
+ * the direction of text, a byte that is no UTF-8) becomes one '?', in place. O(length). */
+void sw_text_plain(char *s);
+
+/* A short form for a message: at most 40 bytes of printable ASCII, then "..." if it was longer.
+ * Returns out. */
+const char *sw_text_show(const char *s, char out[44]);
+
+#endif
