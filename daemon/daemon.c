@@ -14,10 +14,10 @@
 #include "daemon/sweep/adopt.h"
 #include "daemon/sweep/ask_wait.h"
 #include "daemon/sweep/budget.h"
-#include "daemon/sweep/checkpoint.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/hold.h"
 #include "daemon/sweep/host.h"
+#include "daemon/sweep/janitor.h"
 #include "daemon/sweep/settle.h"
 #include "daemon/sweep/suggest.h"
 #include "daemon/sweep/work.h"
@@ -88,6 +88,19 @@ static const struct sw_conn_events conn_events = {.line = sw_dispatch_line,
 						  .request = sw_dispatch_request,
 						  .busy = on_conn_busy,
 						  .gone = on_conn_gone};
+
+/* --- the driver's side --- */
+
+/* Each only notes it: what follows is done at the end of this turn of the loop, or after the commit. */
+static void on_stepped(struct sw_change *c, struct sw_host *h)
+{
+	sw_budget_changed(h);
+	sw_suggest_changed(h);
+	sw_asks_changed(h);
+	sw_settle_stepped(c, h);
+}
+
+static const struct sw_driver_events driver_events = {.stepped = on_stepped};
 
 /* --- the loop's own beats --- */
 
@@ -296,6 +309,7 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 				.clock = clock,
 				.executor = executor,
 				.slot_events = &sw_admission_events,
+				.driver_events = &driver_events,
 				.config = *config,
 				.lock_fd = -1,
 				.conn_events = &conn_events,
@@ -316,7 +330,7 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 	if (rc == SW_OK)
 		rc = sw_host_recover_all(d, err);
 	if (rc == SW_OK)
-		sw_checkpoint_clean(d);
+		sw_janitor_start(d);
 	if (rc == SW_OK)
 		rc = start_beats(d, err);
 	/* The socket before the workers: they dial it at once. */
@@ -347,7 +361,7 @@ void sw_daemon_fini(struct sw_daemon *d)
 	sw_gpus_free(d);
 	sw_watch_free_all(d);
 	sw_host_free_all(d);
-	sw_checkpoint_free(d);
+	sw_janitor_free(d);
 	sw_methods_destroy(d->methods);
 	if (d->lock_fd >= 0)
 		(void)close(d->lock_fd);

@@ -27,6 +27,7 @@
 
 struct sw_conn;
 struct sw_conn_events;
+struct sw_driver_events;
 struct sw_executor;
 struct sw_handler;
 struct sw_host;
@@ -67,6 +68,7 @@ struct sw_daemon {
 	struct sw_host **hosts; /* hosts[i] is sweep i + 1 */
 	size_t host_n, host_cap;
 
+	const struct sw_driver_events *driver_events;
 	struct sw_suggester *suggest_dirty; /* list; daemon/sweep/suggest.c */
 	struct sw_host *asks_dirty;         /* list; daemon/sweep/ask_wait.c */
 	struct sw_long_ask *long_asks;      /* list; daemon/sweep/work_ask.c */

@@ -76,7 +76,7 @@ static sw_status take(struct sw_host *h, struct sw_call *call, const struct sw_e
 		sw_daemon_die("record an edit", text.failed);
 	event.cause = text.data;
 	struct sw_change *c = sw_change_begin(h->d, call);
-	const sw_status rc = sw_driver_step(c, h, &event, -1, NULL, NULL, err);
+	const sw_status rc = sw_driver_step(c, h, &event, -1, err);
 	if (rc != SW_OK) {
 		sw_change_drop(c);
 	} else {

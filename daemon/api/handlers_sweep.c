@@ -36,7 +36,7 @@ static void control(struct sw_host *h, struct sw_call *call, enum sw_event_kind 
 	if (!sw_change_allowed(call))
 		return;
 	struct sw_change *c = sw_change_begin(h->d, call);
-	if (sw_driver_step(c, h, &event, -1, NULL, NULL, &err) != SW_OK) {
+	if (sw_driver_step(c, h, &event, -1, &err) != SW_OK) {
 		sw_change_drop(c);
 		sw_call_error(call, &err);
 		return;

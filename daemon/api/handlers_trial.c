@@ -110,7 +110,7 @@ static void enqueue(struct sw_host *h, struct sw_call *call)
 		return;
 	}
 	struct sw_change *c = sw_change_begin(h->d, call);
-	if (sw_driver_step(c, h, &event, -1, NULL, NULL, &err) != SW_OK) {
+	if (sw_driver_step(c, h, &event, -1, &err) != SW_OK) {
 		sw_change_drop(c);
 		sw_call_error(call, &err);
 		return;
@@ -137,7 +137,7 @@ static void cancel(struct sw_host *h, struct sw_call *call)
 	struct sw_change *c = sw_change_begin(h->d, call);
 	struct sw_jw w;
 
-	if (sw_driver_step(c, h, &event, -1, NULL, NULL, &err) != SW_OK) {
+	if (sw_driver_step(c, h, &event, -1, &err) != SW_OK) {
 		sw_change_drop(c);
 		sw_call_error(call, &err);
 		return;

@@ -1,6 +1,6 @@
 #include "daemon/sweep/changes.h"
 #include "base/memory.h"
-#include "daemon/sweep/host.h"
+#include "sched/sweep/sweep.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,12 +30,9 @@ void sw_changes_note(struct sw_changes *c, uint64_t trial)
 	c->trials[c->n++] = trial;
 }
 
-void sw_changes_stepped(struct sw_change *change, struct sw_host *h, const struct sw_event *event,
+void sw_changes_stepped(struct sw_changes *c, const struct sw_event *event,
 			const struct sw_actions *step)
 {
-	struct sw_changes *c = &h->changes;
-
-	(void)change;
 	for (size_t i = 0; i < step->n; i++)
 		sw_changes_note(c, step->v[i].kind == SW_ACTION_SWEEP ? 0 : step->v[i].trial);
 	if (event->kind == SW_EVENT_REPORT)

@@ -16,9 +16,7 @@
 #define SW_CHANGES_MAX 2048
 
 struct sw_actions;
-struct sw_change;
 struct sw_event;
-struct sw_host;
 
 struct sw_changes {
 	uint64_t *trials; /* [n], the oldest change first */
@@ -31,7 +29,7 @@ struct sw_changes {
 /* The trial has changed; 0: the sweep itself. O(1). */
 void sw_changes_note(struct sw_changes *c, uint64_t trial);
 /* What a step did to trials and to the sweep. */
-void sw_changes_stepped(struct sw_change *c, struct sw_host *h, const struct sw_event *event,
+void sw_changes_stepped(struct sw_changes *c, const struct sw_event *event,
 			const struct sw_actions *step);
 /* Somebody looks now: the oldest n of the trials are no longer changed; with `all`, none is. */
 void sw_changes_seen(struct sw_changes *c, size_t n, bool all);

@@ -2,7 +2,6 @@
 #include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
-#include "daemon/sweep/driver.h"
 #include "daemon/sweep/host.h"
 #include <assert.h>
 #include <errno.h>
@@ -183,24 +182,25 @@ static bool is_needed(const struct sw_host *h, const struct sw_checkpoint *file)
 	return sw_checkpoint_has_heir(h, file->trial, file->step);
 }
 
-static void add_unneeded(struct sw_change *c, const struct sw_checkpoint *file)
+static void add_unneeded(struct sw_unneeded *out, const struct sw_checkpoint *file)
 {
-	if (c->unneeded_n == c->unneeded_cap) {
-		const size_t cap = c->unneeded_cap == 0 ? 4 : c->unneeded_cap * 2;
-		struct sw_checkpoint *grown = sw_realloc(c->unneeded, cap * sizeof *grown);
+	if (out->n == out->cap) {
+		const size_t cap = out->cap == 0 ? 4 : out->cap * 2;
+		struct sw_checkpoint *grown = sw_realloc(out->v, cap * sizeof *grown);
 
 		if (grown == NULL)
 			sw_daemon_die("note a checkpoint", SW_NOMEM);
-		c->unneeded = grown;
-		c->unneeded_cap = cap;
+		out->v = grown;
+		out->cap = cap;
 	}
-	c->unneeded[c->unneeded_n++] = *file;
+	out->v[out->n++] = *file;
 }
 
-static void release(struct sw_change *c, const struct sw_host *h, const struct sw_checkpoint *file)
+static void release(struct sw_unneeded *out, const struct sw_host *h,
+		    const struct sw_checkpoint *file)
 {
 	if (file->trial != 0 && !is_needed(h, file))
-		add_unneeded(c, file);
+		add_unneeded(out, file);
 }
 
 static void add_heir(struct sw_host *h, uint64_t child, uint64_t from, uint64_t step)
@@ -220,7 +220,7 @@ static void add_heir(struct sw_host *h, uint64_t child, uint64_t from, uint64_t 
 }
 
 /* The trial has one of its own now, or needs none. */
-static void drop_heir(struct sw_change *c, struct sw_host *h, uint64_t child)
+static void drop_heir(struct sw_unneeded *out, struct sw_host *h, uint64_t child)
 {
 	struct sw_heirs *v = &h->heirs;
 
@@ -230,7 +230,7 @@ static void drop_heir(struct sw_change *c, struct sw_host *h, uint64_t child)
 		const struct sw_checkpoint file = {
 			.sweep = h->sweep, .trial = v->v[i].from, .step = v->v[i].step};
 		v->v[i] = v->v[--v->n];
-		release(c, h, &file);
+		release(out, h, &file);
 		return;
 	}
 }
@@ -242,7 +242,7 @@ void sw_checkpoint_created(struct sw_host *h, const struct sw_action *create)
 }
 
 /* The one before a trial's last goes. */
-static void release_before(struct sw_change *c, struct sw_host *h, uint64_t trial)
+static void release_before(struct sw_unneeded *out, struct sw_host *h, uint64_t trial)
 {
 	bool found;
 	const size_t at = open_at(&h->keeping, trial, &found);
@@ -252,11 +252,11 @@ static void release_before(struct sw_change *c, struct sw_host *h, uint64_t tria
 	const struct sw_checkpoint file = {
 		.sweep = h->sweep, .trial = trial, .step = h->keeping.open[at].before};
 	h->keeping.open[at].before = 0;
-	release(c, h, &file);
+	release(out, h, &file);
 }
 
 /* Of the trials that have ended only the best and the last that was COMPLETED stay. */
-static void keep_best_and_last(struct sw_change *c, struct sw_host *h)
+static void keep_best_and_last(struct sw_unneeded *out, struct sw_host *h)
 {
 	struct sw_keeping *k = &h->keeping;
 	const size_t best = sw_checkpoint_best(h);
@@ -277,11 +277,11 @@ static void keep_best_and_last(struct sw_change *c, struct sw_host *h)
 	}
 	k->ended_n = n;
 	for (size_t i = 0; i < gone_n; i++)
-		release(c, h, &gone[i]);
+		release(out, h, &gone[i]);
 }
 
 /* A trial has ended: does its last checkpoint stay, and what goes for it? */
-static void settle(struct sw_change *c, struct sw_host *h, uint64_t trial)
+static void settle(struct sw_unneeded *out, struct sw_host *h, uint64_t trial)
 {
 	const struct sw_trial *t = sw_sweep_trial(h->sched, trial);
 	const struct sw_checkpoint last = sw_checkpoint_of(h, trial);
@@ -290,7 +290,7 @@ static void settle(struct sw_change *c, struct sw_host *h, uint64_t trial)
 		.trial = trial, .step = last.step, .completed = t->state == SW_TRIAL_COMPLETED};
 	bool found;
 
-	release_before(c, h, trial);
+	release_before(out, h, trial);
 	const size_t at = open_at(k, trial, &found);
 	if (found) {
 		file.has_value = k->open[at].has_value;
@@ -299,18 +299,18 @@ static void settle(struct sw_change *c, struct sw_host *h, uint64_t trial)
 	}
 	if (last.trial != trial || h->spec->checkpoint.keep == SW_SPEC_KEEP_NONE ||
 	    t->state == SW_TRIAL_FAILED || t->state == SW_TRIAL_INFEASIBLE) {
-		release(c, h, &last);
+		release(out, h, &last);
 		return;
 	}
 	sw_checkpoint_ended(h, &file);
 	if (h->spec->checkpoint.keep == SW_SPEC_KEEP_BEST_AND_LAST)
-		keep_best_and_last(c, h);
+		keep_best_and_last(out, h);
 	if (h->spec->checkpoint.max_mb != 0)
-		c->shrink = h;
+		out->shrink = true;
 }
 
 /* The trial of a report has another last checkpoint, or another value. */
-static void reported(struct sw_change *c, struct sw_host *h, const struct sw_event *event,
+static void reported(struct sw_unneeded *out, struct sw_host *h, const struct sw_event *event,
 		     const struct sw_checkpoint *before, const struct sw_checkpoint *now)
 {
 	const uint64_t trial = event->trial;
@@ -325,36 +325,37 @@ static void reported(struct sw_change *c, struct sw_host *h, const struct sw_eve
 	}
 	if (!fresh)
 		return;
-	drop_heir(c, h, trial);
-	release_before(c, h, trial);
+	drop_heir(out, h, trial);
+	release_before(out, h, trial);
 	if (before->trial == trial)
 		sw_checkpoint_open(h, trial)->before = before->step;
-	release(c, h, before);
+	release(out, h, before);
 }
 
-void sw_checkpoint_stepped(struct sw_change *c, struct sw_host *h, const struct sw_event *event,
-			   const struct sw_checkpoint *before, const struct sw_actions *step)
+void sw_checkpoint_stepped(struct sw_host *h, const struct sw_event *event,
+			   const struct sw_checkpoint *before, const struct sw_actions *step,
+			   struct sw_unneeded *out)
 {
 	if (h->driven)
 		return;
 	if (event->trial != 0 && event->kind == SW_EVENT_REPORT) {
 		const struct sw_checkpoint now = sw_checkpoint_of(h, event->trial);
 
-		reported(c, h, event, before, &now);
+		reported(out, h, event, before, &now);
 	}
 	for (size_t i = 0; i < step->n; i++) {
 		const struct sw_action *a = &step->v[i];
 
 		if (a->kind == SW_ACTION_PAUSE) {
-			release_before(c, h, a->trial);
+			release_before(out, h, a->trial);
 		} else if (a->kind == SW_ACTION_END) {
-			drop_heir(c, h, a->trial);
-			settle(c, h, a->trial);
+			drop_heir(out, h, a->trial);
+			settle(out, h, a->trial);
 		} else if (a->kind == SW_ACTION_SWEEP && h->has_checkpoints && h->ended_ms != 0) {
 			const struct sw_checkpoint all = {.sweep = h->sweep,
 							  .step = sw_sweep_trial_n(h->sched)};
 
-			add_unneeded(c, &all);
+			add_unneeded(out, &all);
 		}
 	}
 }

@@ -23,8 +23,6 @@
 
 struct sw_action;
 struct sw_actions;
-struct sw_change;
-struct sw_daemon;
 struct sw_event;
 struct sw_host;
 
@@ -69,11 +67,19 @@ SW_NODISCARD sw_status sw_checkpoint_folder(struct sw_host *h, bool make, char *
 /* What the trial's next attempt goes on from. None: from scratch, or a client keeps its own. */
 struct sw_checkpoint sw_checkpoint_of(const struct sw_host *h, uint64_t trial);
 
+/* Files that nobody goes on from once a step is stored. Zeroed is none; v is the caller's. */
+struct sw_unneeded {
+	struct sw_checkpoint *v;
+	size_t n, cap;
+	bool shrink; /* the sweep's files may be over its max_mb */
+};
+
 /* A step has made a trial; a step has been taken, before which the trial of the event (0: none)
- * stood at `before`: notes in the change what nobody needs any more. */
+ * stood at `before`: adds what nobody needs any more. */
 void sw_checkpoint_created(struct sw_host *h, const struct sw_action *create);
-void sw_checkpoint_stepped(struct sw_change *c, struct sw_host *h, const struct sw_event *event,
-			   const struct sw_checkpoint *before, const struct sw_actions *step);
+void sw_checkpoint_stepped(struct sw_host *h, const struct sw_event *event,
+			   const struct sw_checkpoint *before, const struct sw_actions *step,
+			   struct sw_unneeded *out);
 /* A sweep was rebuilt: who needs another's. */
 void sw_checkpoint_recovered(struct sw_host *h);
 
@@ -84,15 +90,5 @@ void sw_checkpoint_ended(struct sw_host *h, const struct sw_keeping_ended *file)
 size_t sw_checkpoint_best(const struct sw_host *h);
 /* Does a child of the population that has not its own yet go on from this one? */
 bool sw_checkpoint_has_heir(const struct sw_host *h, uint64_t trial, uint64_t step);
-
-/* --- daemon/sweep/janitor.c --- */
-
-/* After the commit: removes them, in the background. */
-void sw_checkpoint_remove(struct sw_daemon *d, const struct sw_checkpoint *v, size_t n);
-/* After the commit: removes, in the background, what is over the sweep's max_mb. */
-void sw_checkpoint_shrink(struct sw_host *h);
-/* At start, before the loop: what belongs to no stored trial, and what is not needed. */
-void sw_checkpoint_clean(struct sw_daemon *d);
-void sw_checkpoint_free(struct sw_daemon *d); /* after the loop has ended */
 
 #endif

@@ -1,68 +1,32 @@
 /*
- * daemon/sweep/driver.h — event -> state machine -> transaction -> commit -> effects.
+ * daemon/sweep/driver.h — event -> state machine -> rows and effects of a change.
  *
- * The rule of the house: store first, then act or answer. A step's rows go into one transaction;
- * the answer, and the word to a worker that it must stop, leave in the commit's callback.
+ * A step's rows go into the change (daemon/sweep/change.h); the word to a worker that it must stop,
+ * and the end of files that nobody needs any more, wait for its commit.
  */
 #ifndef SW_DAEMON_SWEEP_DRIVER_H
 #define SW_DAEMON_SWEEP_DRIVER_H
 
-#include "base/buf.h"
 #include "base/status.h"
-#include "daemon/sweep/checkpoint.h"
+#include "daemon/sweep/change.h"
 #include "sched/sweep/sweep.h"
-#include "store/store.h"
 #include <stdint.h>
 
-struct sw_call;
-struct sw_daemon;
 struct sw_host;
 
-/* The names that stored events and decisions go by. */
-SW_NODISCARD sw_status sw_event_find(const char *name, enum sw_event_kind *out);
-const char *sw_decision_name(enum sw_decision decision);
-
-/* One change under way: rows gathered, then committed, then acted on. */
-struct sw_change {
-	struct sw_daemon *d;
-	struct sw_tx *tx;
-	struct sw_call *call; /* answered with `reply` after the commit; NULL: nobody waits */
-	struct sw_buf reply;
-	void (*then)(void *arg); /* called after the commit; NULL: nothing */
-	void *arg;
-	struct sw_stop {
-		int32_t slot;
-		int64_t sweep, trial, attempt;
-	} * stops; /* attempts to be stopped on slots */
-	size_t stop_n, stop_cap;
-	struct sw_checkpoint *unneeded; /* files that nobody goes on from once this is stored */
-	size_t unneeded_n, unneeded_cap;
-	struct sw_host *shrink; /* its files may be over its max_mb; NULL: none */
-	int64_t uid;            /* who asked; -1: the daemon itself */
-	int64_t now_ms;
-	int64_t over_ms; /* when the attempt that it ends was last heard of, if it ended while no
-			    daemon looked; 0: it ends now */
+/* How those above are told; d->driver_events, none of them NULL. */
+struct sw_driver_events {
+	/* A step was taken and is in the change: they may have steps of their own to take, later. */
+	void (*stepped)(struct sw_change *c, struct sw_host *h);
 };
 
-/* Dies without memory: see sw_daemon_die(). call may be NULL. */
-struct sw_change *sw_change_begin(struct sw_daemon *d, struct sw_call *call);
-/* Hands the change to the store. Takes it. */
-void sw_change_commit(struct sw_change *c);
-/* Nothing was changed: frees it; its call is not answered. */
-void sw_change_drop(struct sw_change *c);
-
-/* Is the store able to take changes? Otherwise the call is answered (disk full, or too much waits)
- * and false returned. */
-bool sw_change_allowed(struct sw_call *call);
-
 /*
- * Feeds one event to a sweep and gathers its rows. actions are those of the step, valid until the
- * next one; slot is where a START goes (-1: a client). An error means that nothing changed.
- * For a REPORT the caller adds the report's row with *ev, the event's number.
+ * Feeds one event to a sweep and gathers its rows; slot is where a START goes (-1: a client). The
+ * step's actions are in the change until the next one, the event's number, too. An error means that
+ * nothing changed. For a REPORT the caller adds the report's row with that number.
  */
 SW_NODISCARD sw_status sw_driver_step(struct sw_change *c, struct sw_host *h,
 				      const struct sw_event *event, int32_t slot,
-				      const struct sw_actions **actions, uint64_t *ev,
 				      struct sw_err *err);
 
 /* The sweep ends by itself with that cause, in a change of its own: FAIL (no point can be found any

@@ -1,7 +1,3 @@
-/*
- * daemon/sweep/janitor.c — the files of checkpoints go: on libuv's pool after a commit, and at
- * start what a crash left behind.
- */
 #include "daemon/sweep/janitor.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -319,7 +315,7 @@ static struct sw_janitor *need_janitor(struct sw_daemon *d, size_t n)
 	return j;
 }
 
-void sw_checkpoint_remove(struct sw_daemon *d, const struct sw_checkpoint *v, size_t n)
+void sw_janitor_remove(struct sw_daemon *d, const struct sw_checkpoint *v, size_t n)
 {
 	if (n == 0)
 		return;
@@ -350,7 +346,7 @@ static int worse_first(const void *a, const void *b)
 	return (x->file.trial < y->file.trial) - (x->file.trial > y->file.trial);
 }
 
-void sw_checkpoint_shrink(struct sw_host *h)
+void sw_janitor_shrink(struct sw_host *h)
 {
 	const struct sw_keeping *k = &h->keeping;
 	const size_t best = sw_checkpoint_best(h);
@@ -375,7 +371,7 @@ void sw_checkpoint_shrink(struct sw_host *h)
 	start_tasks(j);
 }
 
-void sw_checkpoint_free(struct sw_daemon *d)
+void sw_janitor_free(struct sw_daemon *d)
 {
 	struct sw_janitor *j = d->janitor;
 

@@ -1,9 +1,25 @@
-/* daemon/sweep/janitor.h — what janitor.c (files go) and janitor_start.c (at start) share. */
+/*
+ * daemon/sweep/janitor.h — the files of checkpoints go: those that nobody needs any more, on libuv's
+ * pool, and at start (janitor_start.c) what a crash left behind.
+ */
 #ifndef SW_DAEMON_SWEEP_JANITOR_H
 #define SW_DAEMON_SWEEP_JANITOR_H
 
 #include "daemon/sweep/checkpoint.h"
 #include <dirent.h>
+
+struct sw_daemon;
+struct sw_host;
+
+/* Removes them in the background, after the commit of what made them unneeded. */
+void sw_janitor_remove(struct sw_daemon *d, const struct sw_checkpoint *v, size_t n);
+/* Removes what is over the sweep's max_mb, the same way. */
+void sw_janitor_shrink(struct sw_host *h);
+/* At start, before the loop: what belongs to no stored trial, and what is not needed. */
+void sw_janitor_start(struct sw_daemon *d);
+void sw_janitor_free(struct sw_daemon *d); /* after the loop has ended */
+
+/* --- what janitor.c and janitor_start.c share --- */
 
 /* Files of `trial` from one step to another stay. */
 struct janitor_one {

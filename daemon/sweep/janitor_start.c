@@ -177,7 +177,7 @@ static void clean_sweep(struct sw_daemon *d, long long sweep)
 	free(f.v);
 }
 
-void sw_checkpoint_clean(struct sw_daemon *d)
+void sw_janitor_start(struct sw_daemon *d)
 {
 	const struct dirent *e;
 	DIR *dir = janitor_open(d, 0);

@@ -116,7 +116,7 @@ static sw_status attach(struct sw_host *h, struct rebuild *b)
 	r->spec = NULL;
 	r->sched = NULL;
 	sw_checkpoint_recovered(h);
-	sw_settle_changed(h);
+	sw_settle_recovered(h);
 	return sw_suggest_attach(h);
 }
 

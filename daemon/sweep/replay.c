@@ -6,7 +6,7 @@
  */
 #include "daemon/sweep/replay.h"
 #include "daemon/plan/metrics.h"
-#include "daemon/sweep/driver.h"
+#include "daemon/sweep/names.h"
 #include "daemon/sweep/suggest_state.h"
 #include "proto/json.h"
 #include "store/read.h"
@@ -97,7 +97,7 @@ static void check_verdict(struct sw_replay *r, const struct sw_event *e,
 {
 	const struct sw_action *a = sw_replay_action(r, SW_ACTION_DECIDE);
 
-	if (a == NULL || (!e->final && strcmp(sw_decision_name(a->decision), row->verdict) != 0))
+	if (a == NULL || (!e->final && strcmp(sw_names_decision(a->decision), row->verdict) != 0))
 		fail(r, SW_INTERNAL, "the replay decides otherwise than the stored report");
 }
 
@@ -175,7 +175,7 @@ static void take_event(struct sw_replay *r, const struct sw_row_event *row)
 	};
 
 	arrive(r, row->ev, row->trial);
-	if (sw_event_find(row->kind, &e.kind) != SW_OK ||
+	if (sw_names_event_find(row->kind, &e.kind) != SW_OK ||
 	    (e.kind == SW_EVENT_TELL &&
 	     (row->state == NULL || sw_trial_state_find(row->state, &e.end) != SW_OK))) {
 		fail(r, SW_IO, "not an event that this version knows");

@@ -12,8 +12,9 @@
 #include "daemon/slot/gpus.h"
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/host.h"
-#include "daemon/sweep/suggest.h"
+#include "daemon/sweep/names.h"
 #include "daemon/sweep/suggest_state.h"
+#include "daemon/sweep/suggest_why.h"
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -21,22 +22,36 @@
 #define WHY_MAX   ((size_t)64 * 1024)
 #define STATE_MAX ((size_t)16 * 1024 * 1024)
 
-static void note_stop(struct sw_change *c, int32_t slot, const struct sw_host *h,
-		      const struct sw_action *a)
+/* An attempt whose worker is to be told that it is over: once that is stored, for until then the
+ * daemon may yet be one that never decided it. */
+struct stop {
+	struct sw_daemon *d;
+	int32_t slot;
+	int64_t sweep, trial, attempt;
+};
+
+static void send_stop(void *arg)
+{
+	struct stop *s = arg;
+
+	sw_slot_stop_trial(s->d, s->slot, s->sweep, s->trial, s->attempt);
+	free(s);
+}
+
+static void stop_after(struct sw_change *c, int32_t slot, const struct sw_host *h,
+		       const struct sw_action *a)
 {
 	if (slot < 0)
 		return;
-	if (c->stop_n == c->stop_cap) {
-		const size_t cap = c->stop_cap == 0 ? 8 : c->stop_cap * 2;
-		struct sw_stop *grown = sw_realloc(c->stops, cap * sizeof *grown);
-
-		if (grown == NULL)
-			sw_daemon_die("stop a trial", SW_NOMEM);
-		c->stops = grown;
-		c->stop_cap = cap;
-	}
-	c->stops[c->stop_n++] = (struct sw_stop){
-		.slot = slot, .sweep = h->sweep, .trial = (int64_t)a->trial, .attempt = a->attempt};
+	struct stop *s = sw_malloc(sizeof *s);
+	if (s == NULL)
+		sw_daemon_die("stop a trial", SW_NOMEM);
+	*s = (struct stop){.d = c->d,
+			   .slot = slot,
+			   .sweep = h->sweep,
+			   .trial = (int64_t)a->trial,
+			   .attempt = a->attempt};
+	sw_change_after(c, send_stop, s);
 }
 
 static void add_log(struct sw_change *c, const struct sw_host *h, const struct sw_action *a,
@@ -128,14 +143,14 @@ static double share_of(const struct sw_host *h, int32_t slot)
 }
 
 static void on_start(struct sw_change *c, struct sw_host *h, const struct sw_action *a,
-		     int32_t slot, uint64_t ev)
+		     int32_t slot)
 {
 	struct sw_run *run = &h->runs[a->trial - 1];
 	const double share = share_of(h, slot);
 	const struct sw_row_attempt attempt = {.sweep = h->sweep,
 					       .trial = (int64_t)a->trial,
 					       .attempt = a->attempt,
-					       .ev = (int64_t)ev,
+					       .ev = (int64_t)c->ev,
 					       .slot = slot,
 					       .started_ms = c->now_ms,
 					       .state = "RUNNING",
@@ -264,7 +279,7 @@ static void on_decide(struct sw_change *c, const struct sw_host *h, const struct
 					    .trial = (int64_t)a->trial,
 					    .attempt = event->attempt,
 					    .seq = (int64_t)event->seq,
-					    .verdict = sw_decision_name(a->decision),
+					    .verdict = sw_names_decision(a->decision),
 					    .bracket = j->bracket,
 					    .rung = (int64_t)j->rung,
 					    .n = (int64_t)j->n,
@@ -277,14 +292,14 @@ static void on_decide(struct sw_change *c, const struct sw_host *h, const struct
 }
 
 void sw_rows_action(struct sw_change *c, struct sw_host *h, const struct sw_event *event,
-		    int32_t slot, uint64_t ev, const struct sw_action *a)
+		    int32_t slot, const struct sw_action *a)
 {
 	switch (a->kind) {
 	case SW_ACTION_CREATE:
 		on_create(c, h, a);
 		break;
 	case SW_ACTION_START:
-		on_start(c, h, a, slot, ev);
+		on_start(c, h, a, slot);
 		break;
 	case SW_ACTION_DECIDE:
 		on_decide(c, h, event, a);
@@ -299,7 +314,7 @@ void sw_rows_action(struct sw_change *c, struct sw_host *h, const struct sw_even
 		on_over(c, h, a, a->end, false);
 		break;
 	case SW_ACTION_STOP:
-		note_stop(c, h->runs[a->trial - 1].slot, h, a);
+		stop_after(c, h->runs[a->trial - 1].slot, h, a);
 		break;
 	case SW_ACTION_SWEEP:
 		on_sweep(c, h, a);

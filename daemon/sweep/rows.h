@@ -3,10 +3,12 @@
 #ifndef SW_DAEMON_SWEEP_ROWS_H
 #define SW_DAEMON_SWEEP_ROWS_H
 
-#include "daemon/sweep/driver.h"
+#include "daemon/sweep/change.h"
 
-/* ev: the event's number; slot: where a START goes (-1: a client). Dies without memory. */
+struct sw_host;
+
+/* slot: where a START goes (-1: a client). Dies without memory. */
 void sw_rows_action(struct sw_change *c, struct sw_host *h, const struct sw_event *event,
-		    int32_t slot, uint64_t ev, const struct sw_action *a);
+		    int32_t slot, const struct sw_action *a);
 
 #endif

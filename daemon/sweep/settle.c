@@ -8,7 +8,7 @@
 #include "proto/json.h"
 #include <assert.h>
 
-void sw_settle_changed(struct sw_host *h)
+void sw_settle_recovered(struct sw_host *h)
 {
 	struct sw_host **at = &h->d->settling;
 
@@ -18,6 +18,18 @@ void sw_settle_changed(struct sw_host *h)
 		at = &(*at)->next_settling;
 	*at = h;
 	h->settling = true;
+}
+
+static void on_stored(void *arg)
+{
+	sw_settle_go(arg);
+}
+
+void sw_settle_stepped(struct sw_change *c, struct sw_host *h)
+{
+	sw_settle_recovered(h);
+	if (h->settling && !h->d->slice_busy)
+		sw_change_after(c, on_stored, h->d);
 }
 
 /* sweep.cancel's answer: its number and its state. */
@@ -42,7 +54,8 @@ static void on_slice(void *arg)
 {
 	struct sw_daemon *d = arg;
 
-	d->slice_busy = false; /* the driver begins the next */
+	d->slice_busy = false;
+	sw_settle_go(d);
 }
 
 void sw_settle_go(struct sw_daemon *d)
@@ -53,8 +66,9 @@ void sw_settle_go(struct sw_daemon *d)
 
 	if (h == NULL || d->slice_busy || d->phase != SW_UP)
 		return;
+	d->slice_busy = true; /* from before the step, which would else ask for another slice */
 	struct sw_change *c = sw_change_begin(d, NULL);
-	if (sw_driver_step(c, h, &event, -1, NULL, NULL, &err) != SW_OK)
+	if (sw_driver_step(c, h, &event, -1, &err) != SW_OK)
 		sw_daemon_die("end a sweep", err.code); /* it said that it wants one */
 	if (!sw_sweep_settling(h->sched)) {
 		d->settling = h->next_settling;
@@ -66,9 +80,7 @@ void sw_settle_go(struct sw_daemon *d)
 			settle_answer(h, &c->reply);
 		sw_changes_note(&h->changes, 0);
 	}
-	c->then = on_slice;
-	c->arg = d;
-	d->slice_busy = true;
+	sw_change_after(c, on_slice, d);
 	sw_change_commit(c);
 }
 

@@ -14,12 +14,15 @@
 #define SW_SETTLE_SLICE 512 /* trials; of a new sweep, stored with it */
 
 struct sw_call;
+struct sw_change;
 struct sw_daemon;
 struct sw_host;
 
-/* A step was taken, or the sweep was rebuilt: it may want its next slice now. */
-void sw_settle_changed(struct sw_host *h);
-/* Begins the next slice, if one is due and none is under way. After each commit, and at start. */
+/* A step was taken: if the sweep wants slices, the first follows the step's commit. */
+void sw_settle_stepped(struct sw_change *c, struct sw_host *h);
+/* The sweep was rebuilt: it may want its next slice. */
+void sw_settle_recovered(struct sw_host *h);
+/* Begins the next slice, if one is due and none is under way. */
 void sw_settle_go(struct sw_daemon *d);
 
 /* The call is answered with that once the sweep has ended. One a sweep: a second word is

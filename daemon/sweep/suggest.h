@@ -54,10 +54,4 @@ void sw_suggest_tick(struct sw_daemon *d, int64_t now_us); /* the long limit */
 /* Answers all that wait: the daemon drains or stops. */
 void sw_suggest_refuse_all(struct sw_daemon *d, const char *why);
 
-/* One JSON object: how the suggestion came about. seen: observations there are now. */
-struct sw_buf;
-struct sw_spec;
-void sw_suggest_why(const struct sw_suggestion *s, uint64_t seen, const struct sw_spec *spec,
-		    struct sw_buf *out);
-
 #endif

@@ -1,5 +1,4 @@
-/* How a suggestion came about, as it is stored with its trial. */
-#include "daemon/sweep/suggest.h"
+#include "daemon/sweep/suggest_why.h"
 #include "proto/json.h"
 #include "spec/spec.h"
 #include <inttypes.h>

@@ -9,6 +9,7 @@
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/hold.h"
 #include "daemon/sweep/host.h"
+#include "daemon/sweep/names.h"
 #include "proto/json.h"
 #include "store/read.h"
 #include <stdio.h>
@@ -115,7 +116,7 @@ static void refuse_metric(struct sw_host *h, struct sw_call *call, const cJSON *
 	const struct sw_event fail = {.kind = SW_EVENT_FAIL, .cause = err.msg};
 	struct sw_err refused = SW_ERR_INIT;
 	struct sw_change *c = sw_change_begin(h->d, call);
-	if (sw_driver_step(c, h, &fail, -1, NULL, NULL, &refused) != SW_OK) {
+	if (sw_driver_step(c, h, &fail, -1, &refused) != SW_OK) {
 		sw_change_drop(c);
 		sw_call_error(call, &refused);
 		return;
@@ -147,7 +148,7 @@ static bool all_finite(const struct sw_host *h, const struct sw_event *e)
 }
 
 static void add_report_row(struct sw_change *c, const struct sw_host *h, const struct sw_event *e,
-			   uint64_t ev, const char *metrics, const char *verdict)
+			   const char *metrics, const char *verdict)
 {
 	const bool finite = e->has_value && all_finite(h, e);
 	const struct sw_row_report row = {
@@ -155,7 +156,7 @@ static void add_report_row(struct sw_change *c, const struct sw_host *h, const s
 		.trial = (int64_t)e->trial,
 		.attempt = e->attempt,
 		.seq = (int64_t)e->seq,
-		.ev = (int64_t)ev,
+		.ev = (int64_t)c->ev,
 		.step = (int64_t)e->step,
 		.time_ms = c->now_ms,
 		.has_value = finite,
@@ -173,17 +174,15 @@ static void add_report_row(struct sw_change *c, const struct sw_host *h, const s
 static sw_status step_report(struct sw_change *c, struct sw_host *h, const struct sw_event *e,
 			     const char *metrics, const char **decision, struct sw_err *err)
 {
-	const struct sw_actions *actions;
-	uint64_t ev = 0;
-	const sw_status rc = sw_driver_step(c, h, e, -1, &actions, &ev, err);
+	const sw_status rc = sw_driver_step(c, h, e, -1, err);
 
 	if (rc != SW_OK)
 		return rc;
 	*decision = "continue";
-	for (size_t i = 0; i < actions->n; i++)
-		if (actions->v[i].kind == SW_ACTION_DECIDE)
-			*decision = sw_decision_name(actions->v[i].decision);
-	add_report_row(c, h, e, ev, metrics, e->final ? "end" : *decision);
+	for (size_t i = 0; i < c->actions.n; i++)
+		if (c->actions.v[i].kind == SW_ACTION_DECIDE)
+			*decision = sw_names_decision(c->actions.v[i].decision);
+	add_report_row(c, h, e, metrics, e->final ? "end" : *decision);
 	if (c->call != NULL)
 		sw_hold_take(c->call->conn, h, e->trial);
 	h->d->n_reports++;
@@ -202,13 +201,13 @@ static const char *late_answer(const struct sw_host *h, const struct sw_trial *t
 
 	switch ((enum sw_trial_state)t->state) {
 	case SW_TRIAL_PAUSED:
-		return sw_decision_name(SW_DECISION_PAUSE);
+		return sw_names_decision(SW_DECISION_PAUSE);
 	case SW_TRIAL_PRUNED:
 	case SW_TRIAL_INFEASIBLE:
 	case SW_TRIAL_CANCELLED:
-		return sw_decision_name(SW_DECISION_STOP);
+		return sw_names_decision(SW_DECISION_STOP);
 	case SW_TRIAL_COMPLETED:
-		return max_t > 0 && t->step >= max_t ? sw_decision_name(SW_DECISION_STOP) : NULL;
+		return max_t > 0 && t->step >= max_t ? sw_names_decision(SW_DECISION_STOP) : NULL;
 	default:
 		return NULL;
 	}
@@ -281,7 +280,7 @@ void sw_work_heartbeat(struct sw_host *h, struct sw_call *call)
 
 	if (t != NULL && (int64_t)t->attempt == attempt && t->state == SW_TRIAL_RUNNING) {
 		sw_hold_take(call->conn, h, trial);
-		answer_stored(h, call, sw_decision_name(SW_DECISION_CONTINUE));
+		answer_stored(h, call, sw_names_decision(SW_DECISION_CONTINUE));
 		return;
 	}
 	if (t != NULL && (int64_t)t->attempt == attempt && late_answer(h, t) != NULL) {
@@ -369,7 +368,7 @@ void sw_work_tell(struct sw_host *h, struct sw_call *call)
 	if (rc == SW_OK &&
 	    (t == NULL || t->attempt != e.attempt ||
 	     (t->state != SW_TRIAL_PAUSED && !sw_trial_ended((enum sw_trial_state)t->state))))
-		rc = sw_driver_step(c, h, &e, -1, NULL, NULL, &err);
+		rc = sw_driver_step(c, h, &e, -1, &err);
 	if (rc == SW_OK) {
 		answer_state(&c->reply, h, e.trial);
 		sw_change_commit(c);

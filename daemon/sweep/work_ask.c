@@ -142,7 +142,6 @@ static void write_job(struct sw_host *h, const struct sw_action *start, const ch
 bool sw_work_hand_out(struct sw_host *h, struct sw_slot *s, struct sw_call *call)
 {
 	struct sw_event event = {.kind = SW_EVENT_ASK};
-	const struct sw_actions *actions;
 	const struct sw_action *create, *start;
 	struct sw_suggestion *ready;
 	struct sw_err err = SW_ERR_INIT;
@@ -153,13 +152,13 @@ bool sw_work_hand_out(struct sw_host *h, struct sw_slot *s, struct sw_call *call
 	event.suggestion = ready;
 	struct sw_change *c = sw_change_begin(h->d, call);
 	c->uid = -1;
-	if (sw_driver_step(c, h, &event, s->index, &actions, NULL, &err) != SW_OK) {
+	if (sw_driver_step(c, h, &event, s->index, &err) != SW_OK) {
 		sw_change_drop(c);
 		if (err.code == SW_INVALID) /* no point can be found any more */
 			sw_driver_fail(h, err.msg);
 		return false;
 	}
-	start = find_start(actions, &create);
+	start = find_start(&c->actions, &create);
 	assert(start != NULL);
 	sw_slot_begin(s, h->sweep, (int64_t)start->trial, start->attempt);
 	sw_buf_init(&params, SW_REPLY_MAX);
@@ -192,8 +191,7 @@ static void go_on_after(struct sw_change *c)
 	if (c->d->ask_slice)
 		return;
 	c->d->ask_slice = true;
-	c->then = next_slice;
-	c->arg = c->d;
+	sw_change_after(c, next_slice, c->d);
 }
 
 static void go_on_later(struct sw_long_ask *a)
@@ -255,15 +253,14 @@ static void finish_ask(struct sw_long_ask *a, struct sw_change *c)
 static bool ask_one(struct sw_long_ask *a, struct sw_change *c, struct sw_err *err)
 {
 	struct sw_event event = {.kind = SW_EVENT_ASK};
-	const struct sw_actions *actions;
 	struct sw_suggestion *ready;
 
 	if (!sw_suggest_peek(a->h, &ready))
 		return false;
 	event.suggestion = ready;
-	if (sw_driver_step(c, a->h, &event, -1, &actions, NULL, err) != SW_OK)
+	if (sw_driver_step(c, a->h, &event, -1, err) != SW_OK)
 		return false;
-	write_trial(a, actions);
+	write_trial(a, &c->actions);
 	a->given++;
 	return true;
 }

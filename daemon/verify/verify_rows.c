@@ -1,7 +1,7 @@
 /* daemon/verify/verify_rows.c — rows of reports, decisions, attempts and trials against what the
  * replay says. */
 #include "daemon/plan/metrics.h"
-#include "daemon/sweep/driver.h"
+#include "daemon/sweep/names.h"
 #include "daemon/verify/verify.h"
 #include "proto/json.h"
 #include "store/peek.h"
@@ -114,7 +114,7 @@ static bool check_decision(const struct sw_row_decision *row, void *arg)
 		return false;
 	}
 	sw_verify_int(v, trial, "the decision's rung", row->rung, c->a->judgement.rung);
-	sw_verify_text(v, trial, "the decision", row->verdict, sw_decision_name(c->a->decision));
+	sw_verify_text(v, trial, "the decision", row->verdict, sw_names_decision(c->a->decision));
 	sw_verify_int(v, trial, "the decision's bracket", row->bracket, c->a->judgement.bracket);
 	sw_verify_int(v, trial, "the decision's n", row->n, c->a->judgement.n);
 	sw_verify_int(v, trial, "the decision's better", row->better, c->a->judgement.better);
@@ -138,7 +138,7 @@ static void check_decisions(struct sw_verify *v, const struct sw_row_report *row
 	if (a->judgement.rung != 0 && c.n == 0)
 		sw_verify_differ(v, a->trial,
 				 "no decision is stored, the replay says \"%s\" at rung %" PRIu64,
-				 sw_decision_name(a->decision), a->judgement.rung);
+				 sw_names_decision(a->decision), a->judgement.rung);
 	v->decisions += c.n;
 }
 
@@ -176,7 +176,7 @@ void sw_verify_report(struct sw_verify *v, const struct sw_event *e,
 	}
 	check_metrics(v, row);
 	sw_verify_text(v, e->trial, "the report's verdict", row->verdict,
-		       e->final ? "end" : sw_decision_name(a->decision));
+		       e->final ? "end" : sw_names_decision(a->decision));
 	check_decisions(v, row, a);
 }
 

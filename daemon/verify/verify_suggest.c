@@ -8,7 +8,7 @@
  * that the suggestion before left, as it was made again here.
  */
 #include "daemon/plan/plan.h"
-#include "daemon/sweep/suggest.h"
+#include "daemon/sweep/suggest_why.h"
 #include "daemon/verify/verify.h"
 #include "proto/json.h"
 #include "store/read.h"

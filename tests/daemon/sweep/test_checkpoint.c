@@ -3,8 +3,8 @@
 #include "daemon/daemon.h"
 #include "daemon/plan/plan.h"
 #include "daemon/sweep/checkpoint.h"
-#include "daemon/sweep/driver.h"
 #include "daemon/sweep/host.h"
+#include "daemon/sweep/janitor.h"
 #include "proto/json.h"
 #include "tests/run.h"
 #include <fcntl.h>
@@ -45,7 +45,7 @@ static void empty(struct sw_host *h)
 
 struct life {
 	struct sw_host h;
-	struct sw_change c;
+	struct sw_unneeded gone;
 	struct sw_actions actions;
 	bool disk[TRIALS + 1][STEPS + 1];              /* files that are there */
 	unsigned last[TRIALS + 1], before[TRIALS + 1]; /* steps of the last two; 0: none */
@@ -65,10 +65,10 @@ static void step(struct life *l, const struct sw_event *ev)
 	const struct sw_checkpoint before = sw_checkpoint_of(&l->h, ev->trial);
 
 	ck_assert_int_eq(sw_sweep_step(l->h.sched, ev, &l->actions, NULL), SW_OK);
-	l->c.unneeded_n = 0;
-	sw_checkpoint_stepped(&l->c, &l->h, ev, &before, &l->actions);
-	for (size_t i = 0; i < l->c.unneeded_n; i++) {
-		const struct sw_checkpoint *f = &l->c.unneeded[i];
+	l->gone.n = 0;
+	sw_checkpoint_stepped(&l->h, ev, &before, &l->actions, &l->gone);
+	for (size_t i = 0; i < l->gone.n; i++) {
+		const struct sw_checkpoint *f = &l->gone.v[i];
 
 		ck_assert_uint_le(f->trial, TRIALS);
 		ck_assert_msg(l->disk[f->trial][f->step], "%llu-%llu goes twice, or never was",
@@ -156,7 +156,7 @@ START_TEST(checkpoint_of_open_trials_stay_while_others_end)
 		compare(&l, all);
 	}
 	ck_assert_uint_le(l.h.keeping.open_n, 1); /* room was given back on the way */
-	free(l.c.unneeded);
+	free(l.gone.v);
 	sw_actions_fini(&l.actions);
 	empty(&l.h);
 }
@@ -215,7 +215,7 @@ START_TEST(checkpoint_budget_spares_the_best_and_what_a_child_begins_from)
 	*heir = (struct sw_heir){.child = 9, .from = _i == 0 ? 0 : 4, .step = 8};
 	h.heirs.v = heir;
 	h.heirs.n = h.heirs.cap = 1;
-	sw_checkpoint_shrink(&h);
+	sw_janitor_shrink(&h);
 	ck_assert_int_eq(uv_run(&loop, UV_RUN_DEFAULT), 0);
 	ck_assert(there(state, 1, 8));
 	ck_assert_int_eq(there(state, 4, 8), _i == 1);
@@ -232,7 +232,7 @@ START_TEST(checkpoint_budget_spares_the_best_and_what_a_child_begins_from)
 	(void)snprintf(path, sizeof path, "%s/" SW_CHECKPOINT_FOLDER, state);
 	ck_assert_int_eq(rmdir(path), 0);
 	ck_assert_int_eq(rmdir(state), 0);
-	sw_checkpoint_free(&d);
+	sw_janitor_free(&d);
 	empty(&h);
 	ck_assert_int_eq(uv_loop_close(&loop), 0);
 }

@@ -1,8 +1,8 @@
 /* tests/daemon/verify/test_verify.c — a sweep recorded by hand replays as it is stored; every want
  * of memory on the way, here and in the reading of its curves, is a clean error. */
 #include "base/fault.h"
-#include "daemon/sweep/driver.h"
-#include "daemon/sweep/suggest.h"
+#include "daemon/sweep/names.h"
+#include "daemon/sweep/suggest_why.h"
 #include "daemon/verify/curves.h"
 #include "daemon/verify/verify.h"
 #include "proto/json.h"
@@ -134,7 +134,7 @@ static void put_decision(struct recorder *r, const struct sw_event *e, const str
 					    .trial = (int64_t)e->trial,
 					    .attempt = 1,
 					    .seq = (int64_t)e->seq,
-					    .verdict = sw_decision_name(a->decision),
+					    .verdict = sw_names_decision(a->decision),
 					    .bracket = j->bracket,
 					    .rung = (int64_t)j->rung,
 					    .n = (int64_t)j->n,
@@ -173,7 +173,7 @@ static bool put_reported(struct recorder *r, uint64_t trial, uint64_t seq)
 					  .has_value = true,
 					  .value = e.value,
 					  .metrics = metrics,
-					  .verdict = sw_decision_name(a->decision)};
+					  .verdict = sw_names_decision(a->decision)};
 	sw_tx_report(r->tx, &row);
 	put_decision(r, &e, a);
 	if (end == NULL)

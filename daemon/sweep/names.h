@@ -1,0 +1,13 @@
+/* daemon/sweep/names.h — the names that stored events and decisions go by. */
+#ifndef SW_DAEMON_SWEEP_NAMES_H
+#define SW_DAEMON_SWEEP_NAMES_H
+
+#include "base/status.h"
+#include "sched/sweep/sweep.h"
+
+const char *sw_names_event(enum sw_event_kind kind);
+/* SW_INVALID: no event is called that. */
+SW_NODISCARD sw_status sw_names_event_find(const char *name, enum sw_event_kind *out);
+const char *sw_names_decision(enum sw_decision decision); /* "continue", "stop", "pause" */
+
+#endif
