@@ -13,12 +13,12 @@
 #include "daemon/sweep/admission.h"
 #include "daemon/sweep/adopt.h"
 #include "daemon/sweep/ask_wait.h"
-#include "daemon/sweep/budget.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/hold.h"
 #include "daemon/sweep/host.h"
 #include "daemon/sweep/janitor.h"
 #include "daemon/sweep/settle.h"
+#include "daemon/sweep/spent.h"
 #include "daemon/sweep/suggest.h"
 #include "daemon/sweep/work.h"
 #include <assert.h>
@@ -94,7 +94,7 @@ static const struct sw_conn_events conn_events = {.line = sw_dispatch_line,
 /* Each only notes it: what follows is done at the end of this turn of the loop, or after the commit. */
 static void on_stepped(struct sw_change *c, struct sw_host *h)
 {
-	sw_budget_changed(h);
+	sw_spent_changed(h);
 	sw_suggest_changed(h);
 	sw_asks_changed(h);
 	sw_settle_stepped(c, h);
@@ -109,7 +109,7 @@ static void on_flush(uv_prepare_t *p)
 	sw_conn_go_on(p->data);
 	sw_conn_flush_all(p->data); /* answers first */
 	sw_server_turn(p->data);
-	sw_budget_flush(p->data);
+	sw_spent_flush(p->data);
 	sw_suggest_flush(p->data);
 	sw_asks_flush(p->data);
 	sw_conn_flush_all(p->data);
@@ -204,7 +204,7 @@ static void on_tick(uv_timer_t *t)
 	if (stood_still)
 		d->awake_us = now_us;
 	sw_hold_tick(d, now_us);
-	sw_budget_tick(d);
+	sw_spent_tick(d);
 	sw_gpus_tick(d, now_us);
 	if (!stood_still) { /* else what peers said meanwhile is read first */
 		sw_conn_tick(d, now_us);
@@ -360,6 +360,7 @@ void sw_daemon_fini(struct sw_daemon *d)
 	sw_supervisor_free(d);
 	sw_gpus_free(d);
 	sw_watch_free_all(d);
+	sw_suggest_free_all(d);
 	sw_host_free_all(d);
 	sw_janitor_free(d);
 	sw_methods_destroy(d->methods);

@@ -8,6 +8,7 @@
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/edit.h"
 #include "daemon/sweep/host.h"
+#include "daemon/sweep/spent.h"
 #include "proto/json.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,7 +117,7 @@ static void edit(struct sw_host *h, struct sw_call *call)
 		return;
 	}
 	sw_changes_note(&h->changes, 0);
-	sw_budget_changed(h);
+	sw_spent_changed(h);
 	sw_admission_feed(h->d);
 }
 

@@ -23,6 +23,7 @@
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/host.h"
 #include "daemon/sweep/settle.h"
+#include "daemon/sweep/suggest.h"
 #include "proto/json.h"
 #include "spec/spec.h"
 #include "store/store.h"
@@ -254,7 +255,7 @@ static void accept_submit(struct submit *s, const struct sw_speccheck *facts)
 	write_warnings(&w, s, facts);
 	sw_jw_obj_end(&w);
 	h = sw_host_add(d, s->spec, s->sched, s->seed, c->now_ms);
-	if (h == NULL)
+	if (h == NULL || sw_suggest_attach(h) != SW_OK)
 		sw_daemon_die("add a sweep", SW_NOMEM);
 	h->bytes = facts->bytes;
 	s->spec = NULL; /* they are the host's now */

@@ -1,7 +1,6 @@
 #include "daemon/sweep/host.h"
 #include "base/memory.h"
 #include "daemon/daemon.h"
-#include "daemon/sweep/suggest.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +21,6 @@ static void free_host(struct sw_host *h)
 {
 	if (h == NULL)
 		return;
-	sw_suggest_free(h);
 	sw_spec_destroy(h->spec);
 	sw_sweep_destroy(h->sched);
 	free(h->name);
@@ -116,8 +114,6 @@ struct sw_host *sw_host_add(struct sw_daemon *d, struct sw_spec *spec, struct sw
 	h->run_cap = (int64_t)sw_sweep_asked_cap(sched);
 	h->created_ms = now_ms;
 	h->state = SW_SWEEP_RUNNING;
-	if (sw_suggest_attach(h) != SW_OK)
-		return NULL;
 	struct sw_settings settings;
 	sw_settings_init(&settings, spec);
 	sw_settings_use(h, &settings);

@@ -366,14 +366,16 @@ sw_status sw_suggest_attach(struct sw_host *h)
 	return SW_OK;
 }
 
-void sw_suggest_free(struct sw_host *h)
+void sw_suggest_free_all(struct sw_daemon *d)
 {
-	struct sw_suggester *s = h->suggest;
+	for (size_t i = 0; i < d->host_n; i++) {
+		struct sw_suggester *s = d->hosts[i]->suggest;
 
-	if (s == NULL)
-		return;
-	assert(!s->busy && s->parked == NULL);
-	let_go(s);
-	free(s);
-	h->suggest = NULL;
+		if (s == NULL)
+			continue;
+		assert(!s->busy && s->parked == NULL);
+		let_go(s);
+		free(s);
+		d->hosts[i]->suggest = NULL;
+	}
 }

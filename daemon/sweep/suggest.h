@@ -28,9 +28,9 @@ struct sw_daemon;
 struct sw_host;
 struct sw_suggester;
 
-/* Gives the host a suggester if its sampler needs one. SW_NOMEM. */
+/* Gives the host a suggester if its sampler needs one: for who adds a sweep, or rebuilds one. SW_NOMEM. */
 SW_NODISCARD sw_status sw_suggest_attach(struct sw_host *h);
-void sw_suggest_free(struct sw_host *h); /* after the loop has ended */
+void sw_suggest_free_all(struct sw_daemon *d); /* after the loop has ended */
 
 /* Can a trial.ask for n that comes now be answered at once? If not, sw_suggest_park() it: it waits
  * from then on, whatever others waited before it. */
