@@ -10,9 +10,11 @@
  *             note T A SEQ STEP (without the metric) | beat T A | tell T A STATE [CAUSE] |
  *             final T A STATE VALUE | enqueue PARAMS | cancel-trial T | trial T | get | pause |
  *             resume | cancel | extend N | edit KEYS | watch | submit KEYS | train KEYS (with a
- *             trainer) | devices | drain | call METHOD PARAMS | send TEXT (`$`: a line's end) |
+ *             trainer) | devices | stats |
+ *             drain | call METHOD PARAMS | send TEXT (`$`: a line's end) |
  *             repeat N VERB... | closes | deaf | hears
- *             VERB@2 is about sweep 2. The answer needs no name; what others get has theirs.
+ *             VERB@2 is about sweep 2. LINE && LINE: both at once. What the speaker gets is shown
+ *             without a name, what others get with theirs.
  *   worker    w0 hello [S T A] | next | report, keep, note, tell as above | log T A TEXT | bye |
  *             dies CAUSE [SAID]: of slot 0; hello's id is that which the daemon gave it
  *   time      time S | jump S (no timer runs meanwhile) | slow US (each look at the clock takes it) |

@@ -31,6 +31,7 @@ static const struct verb {
 	{"edit", "sweep.edit", NULL, "Sj"},
 	{"watch", "sweep.watch", NULL, "S"},
 	{"devices", "device.list", NULL, ""},
+	{"stats", "daemon.stats", NULL, ""},
 	{"drain", "daemon.drain", NULL, ""},
 	{"next", NULL, "worker.next", ""},
 	{"log", NULL, "worker.log", "Stax"},

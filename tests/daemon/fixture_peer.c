@@ -29,6 +29,8 @@ struct fixture_peer {
 	bool deaf;
 	char *in;
 	size_t in_n;
+	char *out; /* what the socket has not taken yet */
+	size_t out_n;
 	char asked[ASKED][24]; /* methods whose answers are to come; "": shown as it comes */
 	size_t asked_n;
 };
@@ -139,16 +141,28 @@ static void show_submit(struct fixture_text *t, const cJSON *r)
 	fixture_say(t, "sweep %lld", number_of(r, "sweep"));
 }
 
+/* Many in a row in the same state are "1 to 20 RUNNING". */
 static void show_trials(struct fixture_text *t, const cJSON *r)
 {
-	const cJSON *v;
-	bool any = false;
+	const cJSON *trials = cJSON_GetObjectItemCaseSensitive(r, "trials");
 
 	fixture_say(t, "%s", text_of(r, "state"));
-	cJSON_ArrayForEach (v, cJSON_GetObjectItemCaseSensitive(r, "trials")) {
-		fixture_say(t, "%s%lld %s", any ? ", " : ": ", number_of(v, "trial"),
-			    text_of(v, "state"));
-		any = true;
+	for (const cJSON *v = trials != NULL ? trials->child : NULL; v != NULL; v = v->next) {
+		const char *state = text_of(v, "state");
+		const cJSON *last = v;
+		long long n = 0;
+
+		while (last->next != NULL && strcmp(text_of(last->next, "state"), state) == 0 &&
+		       number_of(last->next, "trial") == number_of(v, "trial") + n + 1) {
+			last = last->next;
+			n++;
+		}
+		fixture_say(t, "%s%lld", v == trials->child ? ": " : ", ", number_of(v, "trial"));
+		if (n >= 6) {
+			fixture_say(t, " to %lld", number_of(last, "trial"));
+			v = last;
+		}
+		fixture_say(t, " %s", state);
 	}
 }
 
@@ -187,6 +201,19 @@ static void show_ok(struct fixture_text *t, const cJSON *r)
 	fixture_say(t, "ok");
 }
 
+static void show_stats(struct fixture_text *t, const cJSON *r)
+{
+	fixture_say(t, "%lld requests, %lld connections", number_of(r, "requests"),
+		    number_of(r, "connections"));
+}
+
+/* For an answer that is asked for because it is long. */
+static void show_nothing(struct fixture_text *t, const cJSON *r)
+{
+	(void)t;
+	(void)r;
+}
+
 static const struct {
 	const char *method;
 	void (*show)(struct fixture_text *t, const cJSON *result);
@@ -204,6 +231,7 @@ static const struct {
 	{"trial.cancel", show_trial_state},
 	{"sweep.get", show_counts},
 	{"device.list", show_devices},
+	{"daemon.stats", show_stats},
 	{"sweep.submit", show_submit},
 	{"sweep.pause", show_counts},
 	{"sweep.resume", show_counts},
@@ -213,6 +241,7 @@ static const struct {
 	{"worker.log", show_ok},
 	{"worker.bye", show_ok},
 	{"sweep.edit", show_ok},
+	{"rpc.discover", show_nothing},
 	{"daemon.drain", show_ok},
 };
 
@@ -275,6 +304,7 @@ struct fixture_peer *fixture_peer_of(const char *name, const char *path)
 	if (p->name[0] != '\0' && p->fd >= 0)
 		return p;
 	free(p->in);
+	free(p->out);
 	*p = (struct fixture_peer){.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0)};
 	(void)snprintf(p->name, sizeof p->name, "%s", name);
 	(void)snprintf(a.sun_path, sizeof a.sun_path, "%s", path);
@@ -284,16 +314,27 @@ struct fixture_peer *fixture_peer_of(const char *name, const char *path)
 	return p;
 }
 
+/* True: some of what waits has gone. What the daemon has cut takes no more, which is for the story to
+ * see. */
+static bool send_rest(struct fixture_peer *p)
+{
+	const ssize_t n = p->fd >= 0 && p->out_n > 0 ? send(p->fd, p->out, p->out_n, MSG_NOSIGNAL)
+						     : 0;
+
+	if (n <= 0)
+		return false;
+	p->out_n -= (size_t)n;
+	memmove(p->out, p->out + n, p->out_n);
+	return true;
+}
+
 void fixture_peer_send(struct fixture_peer *p, const char *text, size_t n)
 {
-	char bytes[5000];
-
-	ck_assert_uint_le(n, sizeof bytes);
+	p->out = realloc(p->out, p->out_n + n + 1);
+	if (p->out == NULL)
+		ck_abort_msg("out of memory");
 	for (size_t i = 0; i < n; i++)
-		bytes[i] = text[i] == '\'' ? '"' : text[i] == '$' ? '\n' : text[i];
-	/* What the daemon has cut takes no more, which is for the story to see. */
-	if (p->fd >= 0)
-		(void)send(p->fd, bytes, n, MSG_NOSIGNAL);
+		p->out[p->out_n++] = text[i] == '\'' ? '"' : text[i] == '$' ? '\n' : text[i];
 	fixture_moved = true;
 }
 
@@ -317,8 +358,6 @@ static void take_line(struct fixture_peer *p, const char *line, bool named)
 	struct fixture_text t = {.n = 0};
 
 	t.s[0] = '\0';
-	if (named)
-		fixture_say(&t, "%s ", p->name);
 	if (cJSON_GetObjectItemCaseSensitive(v, "method") != NULL) {
 		show_notification(&t, v);
 	} else if (p->asked_n > 0) {
@@ -328,7 +367,8 @@ static void take_line(struct fixture_peer *p, const char *line, bool named)
 		fixture_say(&t, "%.200s", line);
 	}
 	cJSON_Delete(v);
-	fixture_happens("%s", t.s);
+	if (t.n > 0)
+		fixture_happens("%s%s%s", named ? p->name : "", named ? " " : "", t.s);
 }
 
 static void take_lines(struct fixture_peer *p, bool named)
@@ -373,8 +413,10 @@ bool fixture_peers_read(const struct fixture_peer *speaker)
 {
 	bool any = false;
 
-	for (size_t i = 0; i < FIXTURE_PEERS && peers[i].name[0] != '\0'; i++)
+	for (size_t i = 0; i < FIXTURE_PEERS && peers[i].name[0] != '\0'; i++) {
+		any = send_rest(&peers[i]) || any;
 		any = read_peer(&peers[i], &peers[i] != speaker) || any;
+	}
 	return any;
 }
 
@@ -385,6 +427,7 @@ void fixture_peer_deaf(struct fixture_peer *p, bool deaf)
 
 void fixture_peer_close(struct fixture_peer *p)
 {
+	(void)send_rest(p);
 	if (p->fd >= 0)
 		(void)close(p->fd);
 	p->fd = -1;
@@ -403,6 +446,7 @@ void fixture_peers_close(void)
 	for (size_t i = 0; i < FIXTURE_PEERS && peers[i].name[0] != '\0'; i++) {
 		fixture_peer_close(&peers[i]);
 		free(peers[i].in);
+		free(peers[i].out);
 		peers[i] = (struct fixture_peer){.fd = -1};
 	}
 }

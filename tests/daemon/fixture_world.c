@@ -35,15 +35,29 @@ void fixture_say(struct fixture_text *t, const char *fmt, ...)
 	va_end(ap);
 }
 
+/* What comes four times and more in a row is "ok (30 times)". */
 void fixture_happens(const char *fmt, ...)
 {
+	static struct fixture_text last;
+	static size_t first_at, n;
+	struct fixture_text one = {.n = 0};
 	va_list ap;
 
+	va_start(ap, fmt);
+	say(&one, fmt, ap);
+	va_end(ap);
+	const bool again = fixture_seen.n > 0 && strcmp(one.s, last.s) == 0;
+	n = again ? n + 1 : 1;
+	if (!again)
+		first_at = fixture_seen.n;
+	last = one;
+	if (n >= 4)
+		fixture_seen.n = first_at;
 	if (fixture_seen.n > 0)
 		fixture_say(&fixture_seen, "; ");
-	va_start(ap, fmt);
-	say(&fixture_seen, fmt, ap);
-	va_end(ap);
+	fixture_say(&fixture_seen, "%s", one.s);
+	if (n >= 4)
+		fixture_say(&fixture_seen, " (%zu times)", n);
 }
 
 /* --- time --- */

@@ -78,7 +78,7 @@ static const struct story stories[] = {
 	{"it is answered when the sweep ends", NULL, "'run_cap':2,'max_concurrent':1",
 	 {"a ask", "1.1",
 	  "b ask 1 30", "",
-	  "c cancel", "b none, done; CANCELLED"}},
+	  "c cancel", "CANCELLED; b none, done"}},
 	{"one whose connection closed gets nothing, and the trial goes to the next",
 	 NULL, "'run_cap':2,'max_concurrent':1",
 	 {"a ask", "1.1",
