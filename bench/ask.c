@@ -13,7 +13,7 @@
 #include "bench/lib/jobs.h"
 #include "bench/lib/objective.h"
 #include "bench/lib/table.h"
-#include "sched/sampler/sampler.h"
+#include "sched/sweep/samplers.h"
 #include <assert.h>
 #include <cblas.h>
 #include <math.h>
@@ -137,7 +137,7 @@ static void measure(void *ctx, size_t i, void *result)
 	(void)i;
 	sw_history_init(&h, row->d, 1);
 	fill(&h, row->n);
-	out->good = sw_sampler_create(&s, &config, NULL) == SW_OK;
+	out->good = sw_samplers_create(&s, &config, NULL) == SW_OK;
 	out->first = out->good ? suggest(s, &h, wall) : -1;
 	out->good = out->first >= 0;
 	for (size_t k = 0; out->good && k < w->repeats; k++) {
@@ -186,7 +186,7 @@ static int run_row(struct bench_table *t, const struct row *r, size_t repeats, s
 		bench_jobs_free(m, 1, sizeof *m);
 		return -1;
 	}
-	bench_table_row(t, sw_sampler_name(r->kind));
+	bench_table_row(t, sw_samplers_name(r->kind));
 	bench_table_number(t, 1, (double)r->d, 0);
 	bench_table_number(t, 2, (double)r->n, 0);
 	bench_table_number(t, 3, m->p50 * 1e3, 3);
@@ -214,7 +214,7 @@ static int run(const struct options *o, struct bench_table *t, size_t *kept, siz
 	     name = strtok_r(NULL, ",", &save)) {
 		struct row r;
 
-		if (sw_sampler_find(name, &r.kind) != SW_OK) {
+		if (sw_samplers_find(name, &r.kind) != SW_OK) {
 			printf("(%s is not in this build)\n", name);
 			continue;
 		}

@@ -20,6 +20,7 @@
 #include "bench/lib/jobs.h"
 #include "bench/lib/objective.h"
 #include "bench/lib/table.h"
+#include "sched/pruner/pruners.h"
 #include "sched/sweep/sweep.h"
 #include <assert.h>
 #include <malloc.h>
@@ -113,7 +114,7 @@ static void open_play(struct play *p)
 	} else {
 		p->state = calloc(p->n, sizeof *p->state);
 		assert(p->state != NULL);
-		rc = sw_pruner_create(&p->alone, &pruner, 1, &err);
+		rc = sw_pruners_create(&p->alone, &pruner, 1, &err);
 	}
 	assert(rc == SW_OK);
 }

@@ -15,6 +15,7 @@
 #include "bench/lib/cells.h"
 #include "bench/lib/jobs.h"
 #include "bench/lib/stats.h"
+#include "sched/sweep/samplers.h"
 #include <assert.h>
 #include <cblas.h>
 #include <math.h>
@@ -151,7 +152,7 @@ static void run_one(void *ctx, size_t i, void *result)
 		.space = space,
 		.n_metrics = c->p->m,
 	};
-	const sw_status rc = sw_sampler_create(&s, &config, NULL);
+	const sw_status rc = sw_samplers_create(&s, &config, NULL);
 
 	assert(rc == SW_OK);
 	(void)rc;
@@ -215,7 +216,7 @@ static void print_cell(struct bench_table *t, const struct plan *plan, const str
 	bench_table_row(t, c->p->name);
 	bench_table_number(t, 1, (double)c->p->d, 0);
 	bench_table_number(t, 2, (double)c->p->m, 0);
-	bench_table_text(t, 3, sw_sampler_name(c->kind));
+	bench_table_text(t, 3, sw_samplers_name(c->kind));
 	bench_table_number(t, 4, (double)c->n, 0);
 	for (int at = 0; at < 2; at++) {
 		quartiles_of(plan, all, i, at, q);

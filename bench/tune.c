@@ -13,6 +13,7 @@
 #include "bench/lib/cells.h"
 #include "bench/lib/stats.h"
 #include "bench/lib/tuning.h"
+#include "sched/sweep/samplers.h"
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -74,7 +75,7 @@ static void print_ranks(const struct bench_cells *c)
 
 		if (isnan(rank_by_run(c, kind, 0, 1)))
 			continue;
-		bench_table_row(t, sw_sampler_name((enum sw_sampler_kind)k));
+		bench_table_row(t, sw_samplers_name((enum sw_sampler_kind)k));
 		for (size_t b = 0; b < BUDGETS; b++)
 			for (size_t at = 0; at < BENCH_CHECKPOINTS; at++)
 				bench_table_number(t, 1 + b * BENCH_CHECKPOINTS + at,

@@ -1,6 +1,7 @@
 #include "bench/lib/cells.h"
 #include "bench/lib/jobs.h"
 #include "bench/lib/stats.h"
+#include "sched/sweep/samplers.h"
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -38,7 +39,7 @@ static void lay_out_mode(struct bench_cells *c, size_t parallel, bool first)
 				continue;
 			if (!bench_trials_fit(o, kind, why)) {
 				if (first)
-					printf("(%s leaves out %s: %s)\n", sw_sampler_name(kind),
+					printf("(%s leaves out %s: %s)\n", sw_samplers_name(kind),
 					       o->name, why);
 				continue;
 			}
@@ -99,7 +100,7 @@ static int summarise(struct bench_cells *c, struct bench_cell *cell)
 	for (size_t i = 0; i < c->options->seeds; i++) {
 		if (run[i].failed) {
 			(void)fprintf(stderr, "%s on %s, seed %zu, after %zu trials: %s\n",
-				      sw_sampler_name(cell->kind), s->o->name,
+				      sw_samplers_name(cell->kind), s->o->name,
 				      (size_t)c->options->seed_from + i, run[i].told, run[i].error);
 			return -1;
 		}

@@ -1,6 +1,7 @@
 /* bench/lib/cells_print.c — cells as tables and as CSV. */
 #include "bench/lib/cells.h"
 #include "bench/lib/stats.h"
+#include "sched/sweep/samplers.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@ static void print_cells(const struct bench_cells *c, size_t parallel)
 		if (cell->parallel != parallel)
 			continue;
 		bench_table_row(t, c->subject[cell->subject].o->name);
-		bench_table_text(t, 1, sw_sampler_name(cell->kind));
+		bench_table_text(t, 1, sw_samplers_name(cell->kind));
 		bench_table_number(t, 2, (double)c->subject[cell->subject].n, 0);
 		for (size_t at = 0; at < BENCH_CHECKPOINTS; at++)
 			bench_stat_cell(t, 3 + at, cell->regret[at]);
@@ -38,7 +39,7 @@ static void print_ranks(const struct bench_cells *c, size_t parallel)
 
 		if (isnan(bench_cells_rank(c, kind, parallel, 0)))
 			continue;
-		bench_table_row(t, sw_sampler_name(kind));
+		bench_table_row(t, sw_samplers_name(kind));
 		for (size_t at = 0; at < BENCH_CHECKPOINTS; at++)
 			bench_table_number(t, 1 + at, bench_cells_rank(c, kind, parallel, at), 2);
 	}
@@ -60,7 +61,7 @@ static void csv_row(const struct bench_cells *c, const struct bench_cell *cell,
 	char text[BENCH_CELL];
 
 	bench_table_row(t, c->subject[cell->subject].o->name);
-	bench_table_text(t, 1, sw_sampler_name(cell->kind));
+	bench_table_text(t, 1, sw_samplers_name(cell->kind));
 	bench_table_number(t, 2, (double)cell->parallel, 0);
 	bench_table_number(t, 3, (double)c->subject[cell->subject].n, 0);
 	bench_table_number(t, 4, (double)c->options->seeds, 0);

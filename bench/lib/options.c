@@ -1,6 +1,7 @@
 /* bench/lib/options.c — the flags of the benches that run samplers. */
 #include "bench/lib/cells.h"
 #include "bench/lib/flags.h"
+#include "sched/sweep/samplers.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +29,7 @@ static int read_samplers(void *to, const char *list)
 	for (const char *p = list; *p != '\0'; p++)
 		named += *p == ',';
 	for (int k = 0; k < SW_SAMPLER_KIND_N; k++) {
-		sampler[k] = bench_listed(list, sw_sampler_name((enum sw_sampler_kind)k));
+		sampler[k] = bench_listed(list, sw_samplers_name((enum sw_sampler_kind)k));
 		known += sampler[k];
 	}
 	return known == named ? 0 : -1;

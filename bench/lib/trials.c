@@ -1,5 +1,6 @@
 #include "bench/lib/trials.h"
 #include "bench/lib/table.h"
+#include "sched/sweep/samplers.h"
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -27,7 +28,7 @@ bool bench_trials_fit(const struct bench_objective *o, enum sw_sampler_kind kind
 	const struct sw_sampler_config config = config_of(o, kind, 1);
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_sampler *s = NULL;
-	const sw_status rc = sw_sampler_create(&s, &config, &err);
+	const sw_status rc = sw_samplers_create(&s, &config, &err);
 
 	sw_sampler_destroy(s);
 	(void)snprintf(why, 120, "%.110s", err.msg);
@@ -91,7 +92,7 @@ void bench_trials_run(const struct bench_plan *p, struct bench_outcome *out)
 	assert(p->n <= BENCH_MAX_TRIALS && p->parallel >= 1 && p->parallel <= BENCH_MAX_PARALLEL);
 	memset(out, 0, sizeof *out);
 	sw_history_init(&r.h, sw_space_size(p->objective->space), 1);
-	sw_status rc = sw_sampler_create(&r.sampler, &config, &err);
+	sw_status rc = sw_samplers_create(&r.sampler, &config, &err);
 	bool more = rc == SW_OK;
 	while (rc == SW_OK && out->told < p->n) {
 		while (rc == SW_OK && more && r.n_pending < p->parallel && r.h.trials < p->n) {

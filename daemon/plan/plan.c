@@ -1,6 +1,7 @@
 #include "daemon/plan/plan.h"
 #include "base/memory.h"
 #include "proto/json.h"
+#include "sched/sweep/samplers.h"
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -218,7 +219,7 @@ sw_status sw_plan_build(struct sw_sweep **out, const struct sw_spec *spec, uint6
 	*out = NULL;
 	for (size_t k = 1; k < spec->n_metrics; k++)
 		config.maximize_more[k - 1] = spec->metrics[k].maximize;
-	if (sw_sampler_find(spec->method, &config.sampler) != SW_OK)
+	if (sw_samplers_find(spec->method, &config.sampler) != SW_OK)
 		return sw_err_at(err, SW_INVALID, "/method", "no sampler is called \"%s\"",
 				 spec->method);
 	sw_plan_pruner(&config.pruner, &spec->pruner, spec);

@@ -10,6 +10,7 @@
 #include "daemon/sweep/host.h"
 #include "daemon/sweep/suggest_internal.h"
 #include "daemon/sweep/work.h"
+#include "sched/sweep/samplers.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,7 +180,7 @@ static void begin_chain(struct sw_suggester *s)
 	sw_status rc = follow(s);
 
 	if (rc == SW_OK && s->sampler == NULL)
-		rc = sw_sampler_create(&s->sampler, sw_sweep_sampler_config(sweep_of(s)), &err);
+		rc = sw_samplers_create(&s->sampler, sw_sweep_sampler_config(sweep_of(s)), &err);
 	if (rc == SW_OK)
 		rc = sw_sampler_restore(s->sampler, state, n, &err);
 	if (rc == SW_INVALID) /* not bytes that this version knows: as a new sampler */

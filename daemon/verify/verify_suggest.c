@@ -11,6 +11,7 @@
 #include "daemon/sweep/suggest_why.h"
 #include "daemon/verify/verify.h"
 #include "proto/json.h"
+#include "sched/sweep/samplers.h"
 #include "store/read.h"
 #include <inttypes.h>
 #include <math.h>
@@ -36,7 +37,7 @@ static sw_status find_sampler(struct sw_verify *v, struct sw_err *err)
 	sw_history_fini(&v->history);
 	sw_history_init(&v->history, h->n_params, h->n_metrics);
 	v->sampler_epoch = sw_sweep_epoch(s);
-	return sw_sampler_create(&v->sampler, sw_sweep_sampler_config(s), err);
+	return sw_samplers_create(&v->sampler, sw_sweep_sampler_config(s), err);
 }
 
 static void make_again(struct sw_verify *v, uint64_t known, struct sw_event *e)

@@ -9,7 +9,7 @@
  * digit that is set is digit k + 1. The recurrence is equation (2) of Joe and Kuo, on m_k / 2^k. */
 static void directions(size_t dim, unsigned n, uint32_t v[DIGITS])
 {
-	assert(dim < SW_SPACE_MAX_PARAMS);
+	assert(dim < SW_SOBOL_DIMS);
 	if (dim == 0) {
 		for (unsigned k = 0; k < n; k++)
 			v[k] = UINT32_C(1) << (DIGITS - 1 - k);

@@ -19,11 +19,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Point `number` of dimension dim (from 0, below SW_SPACE_MAX_PARAMS), unscrambled, as 32 binary
+#define SW_SOBOL_DIMS ((size_t)256)
+
+/* Point `number` of dimension dim (from 0, below SW_SOBOL_DIMS), unscrambled, as 32 binary
  * digits after the point. */
 uint32_t sw_sobol_digits(uint32_t number, size_t dim);
 
-/* out[d] = scrambled point `number`, d at most SW_SPACE_MAX_PARAMS. Past 2^32 the sequence starts
+/* out[d] = scrambled point `number`, d at most SW_SOBOL_DIMS. Past 2^32 the sequence starts
  * again with another scramble. */
 void sw_sobol_point(uint64_t seed, uint64_t number, size_t d, double *out);
 

@@ -2,7 +2,7 @@
 #ifndef SW_SCHED_NUM_SOBOL_TABLE_H
 #define SW_SCHED_NUM_SOBOL_TABLE_H
 
-#include "sched/space/space.h"
+#include "sched/num/sobol.h"
 #include <stdint.h>
 
 #define SW_SOBOL_DEGREE_MAX 11
@@ -12,6 +12,6 @@ struct sobol_row {
 };
 
 /* Row k is dimension k + 1; dimension 0, van der Corput's sequence, needs none. */
-extern const struct sobol_row sw_sobol_rows[SW_SPACE_MAX_PARAMS - 1];
+extern const struct sobol_row sw_sobol_rows[SW_SOBOL_DIMS - 1];
 
 #endif

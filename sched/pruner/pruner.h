@@ -134,13 +134,8 @@ struct sw_prune_trial {
 	uint8_t begun;  /* an attempt was */
 };
 
-struct sw_pruner; /* opaque */
+struct sw_pruner; /* opaque; made by sched/pruner/pruners.h */
 
-/* NONE is a pruner too: it lets everything go on. Errors point at the keys of the spec: "/max_t",
- * "/s", "/min_samples_required"; the caller prefixes where they stand. */
-SW_NODISCARD sw_status sw_pruner_create(struct sw_pruner **out,
-					const struct sw_pruner_config *config, uint64_t seed,
-					struct sw_err *err);
 void sw_pruner_destroy(struct sw_pruner *p); /* NULL is allowed */
 enum sw_pruner_kind sw_pruner_kind(const struct sw_pruner *p);
 

@@ -10,36 +10,6 @@
 #define SEARCH_FIRST 5 /* from this version on where draws find nothing */
 #define VARIED       4 /* looks for a point around the one that is known */
 
-static const struct sampler_ops *const all[SW_SAMPLER_KIND_N] = {
-	[SW_SAMPLER_RANDOM] = &sw_sampler_random_ops, [SW_SAMPLER_GRID] = &sw_sampler_grid_ops,
-	[SW_SAMPLER_SOBOL] = &sw_sampler_sobol_ops,   [SW_SAMPLER_TPE] = &sw_sampler_tpe_ops,
-	[SW_SAMPLER_BOHB] = &sw_sampler_bohb_ops,     [SW_SAMPLER_BAYES] = &sw_sampler_bayes_ops,
-};
-
-sw_status sw_sampler_find(const char *name, enum sw_sampler_kind *out)
-{
-	for (size_t i = 0; i < SW_SAMPLER_KIND_N; i++) {
-		if (all[i] != NULL && strcmp(all[i]->name, name) == 0) {
-			*out = (enum sw_sampler_kind)i;
-			return SW_OK;
-		}
-	}
-	return SW_INVALID;
-}
-
-const char *sw_sampler_name(enum sw_sampler_kind kind)
-{
-	assert((size_t)kind < SW_SAMPLER_KIND_N && all[kind] != NULL);
-	return all[kind]->name;
-}
-
-void sw_suggestion_fini(struct sw_suggestion *s)
-{
-	free(s->state);
-	s->state = NULL;
-	s->state_n = 0;
-}
-
 /* A space without any point is refused; what was found is kept for when a search for more fails. */
 static sw_status find_known(struct sw_sampler *s, struct sw_err *err)
 {
@@ -57,19 +27,16 @@ static sw_status find_known(struct sw_sampler *s, struct sw_err *err)
 	return SW_OK;
 }
 
-sw_status sw_sampler_create(struct sw_sampler **out, const struct sw_sampler_config *config,
-			    struct sw_err *err)
+sw_status sw_sampler_make(struct sw_sampler **out, const struct sampler_ops *ops,
+			  const struct sw_sampler_config *config, struct sw_err *err)
 {
-	assert((size_t)config->kind < SW_SAMPLER_KIND_N && all[config->kind] != NULL);
 	assert(config->n_metrics <= SW_METRICS_MAX && config->n_levels <= SW_SAMPLER_LEVELS_MAX);
 	*out = NULL;
 	struct sw_sampler *s = sw_calloc(1, sizeof *s);
 	if (s == NULL)
 		return sw_err_set(err, SW_NOMEM, "no memory for the sampler");
-	*s = (struct sw_sampler){.ops = all[config->kind],
-				 .config = *config,
-				 .space = config->space,
-				 .seed = config->seed};
+	*s = (struct sw_sampler){
+		.ops = ops, .config = *config, .space = config->space, .seed = config->seed};
 	if (s->config.n_metrics == 0)
 		s->config.n_metrics = 1;
 	if (s->config.version == 0)

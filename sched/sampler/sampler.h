@@ -15,6 +15,7 @@
 #define SW_SCHED_SAMPLER_SAMPLER_H
 
 #include "base/status.h"
+#include "sched/sampler/suggestion.h"
 #include "sched/space/history.h"
 #include "sched/space/space.h"
 #include <stdbool.h>
@@ -24,10 +25,9 @@
  * each sweep, and a replay compares suggestions of its own version alone. */
 #define SW_SAMPLER_VERSION 7
 
-#define SW_SUGGESTION_NEAR    3
 #define SW_SAMPLER_LEVELS_MAX 64
 
-struct sw_sampler; /* opaque */
+struct sw_sampler; /* opaque; made by sched/sweep/samplers.h */
 
 enum sw_sampler_kind {
 	SW_SAMPLER_RANDOM,
@@ -55,48 +55,6 @@ struct sw_sampler_config {
 	bool pauses; /* at a rung a trial waits, and may never go on: promote */
 };
 
-/* What a model's point is the best by. */
-enum sw_acquisition {
-	SW_ACQUISITION_NONE,  /* no Gaussian process chose the point */
-	SW_ACQUISITION_EI,    /* expected improvement of the metric */
-	SW_ACQUISITION_WHOLE, /* of several metrics: that of the weighted whole, in one model */
-	SW_ACQUISITION_MAX    /* that of the weighted maximum, each metric in a model of its own */
-};
-
-/* One configuration and how it came about. The caller's: init by {0}, then sw_suggestion_fini(). */
-struct sw_suggestion {
-	struct sw_value values[SW_SPACE_MAX_PARAMS];
-	const char
-		*source; /* static: "init", "random", "grid", "sobol", "centre", "tpe", "gp" ... */
-	uint64_t known;  /* observations that it knew */
-	double mean, sd; /* EI: posterior at the point, in the metric's units (oriented); WHOLE: of
-			    the weighted whole, which has none */
-	double ei;       /* the density ratio l/g (tpe), or exp(log_ei) (bayes) */
-	enum sw_acquisition acquisition;
-	double log_ei;                 /* its logarithm, in the units of what improves; MAX: in
-					  parts of what the front spans, times a weight */
-	double weight[SW_METRICS_MAX]; /* WHOLE, MAX: of this suggestion; their sum is 1 */
-	double metric_mean[SW_METRICS_MAX], metric_sd[SW_METRICS_MAX]; /* MAX: as mean, sd */
-	size_t near_n;
-	uint64_t near[SW_SUGGESTION_NEAR];        /* the nearest trials that were told */
-	double near_distance[SW_SUGGESTION_NEAR]; /* in the unit cube */
-	unsigned char *state; /* the sampler's state after this suggestion; owned; NULL: none */
-	size_t state_n;       /* bytes */
-};
-void sw_suggestion_fini(struct sw_suggestion *s);
-
-/* The names a spec uses ("random", "grid", "sobol", "tpe", "bohb", "bayes"). SW_INVALID for any
- * other. */
-SW_NODISCARD sw_status sw_sampler_find(const char *name, enum sw_sampler_kind *out);
-const char *sw_sampler_name(enum sw_sampler_kind kind);
-
-/* A sampler that was made has a suggestion for each trial: where constraints leave nothing, or
- * nothing that can be found, it is refused here (sw_space_probe()). Equal points may come again.
- * SW_INVALID with a pointer like "/2/q" (index of the parameter, key) when a grid meets a parameter
- * that has no finite list of values; SW_TOO_BIG when the grid has over 10^9 points. */
-SW_NODISCARD sw_status sw_sampler_create(struct sw_sampler **out,
-					 const struct sw_sampler_config *config,
-					 struct sw_err *err);
 void sw_sampler_destroy(struct sw_sampler *s); /* NULL is allowed */
 
 /* How many points there are; 0: no end. Init points come on top. */

@@ -23,6 +23,7 @@ struct sampler_ops {
 	sw_status (*restore)(struct sw_sampler *s, const unsigned char *state, size_t n,
 			     struct sw_err *err);
 	void (*reset)(struct sw_sampler *s); /* to the state of a new one; with restore */
+	const void *options;                 /* the kind's own; NULL: it has none */
 };
 
 struct sw_sampler {
@@ -37,6 +38,10 @@ struct sw_sampler {
 	bool is_rare;
 	struct sw_value *known; /* [space size]; owned; NULL: there are no constraints */
 };
+
+/* A sampler of the kind: sw_samplers_create() knows which table that is. */
+SW_NODISCARD sw_status sw_sampler_make(struct sw_sampler **out, const struct sampler_ops *ops,
+				       const struct sw_sampler_config *config, struct sw_err *err);
 
 extern const struct sampler_ops sw_sampler_random_ops;
 extern const struct sampler_ops sw_sampler_grid_ops;

@@ -3,6 +3,8 @@
 #include "sched/num/sobol.h"
 #include "sched/sampler/sampler_internal.h"
 
+_Static_assert(SW_SPACE_MAX_PARAMS <= SW_SOBOL_DIMS, "each parameter has a dimension");
+
 static sw_status start(struct sw_sampler *s, struct sw_err *err)
 {
 	(void)err;

@@ -1,5 +1,6 @@
 #include "sched/sweep/sweep.h"
 #include "base/memory.h"
+#include "sched/pruner/pruners.h"
 #include "sched/sweep/sweep_internal.h"
 #include <assert.h>
 #include <math.h>
@@ -64,7 +65,7 @@ static sw_status make_parts(struct sw_sweep *s, struct sw_space *space, struct s
 	s->space = space; /* borrowed until the end is known */
 	if (make_arrays(s) != SW_OK)
 		return sw_err_set(err, SW_NOMEM, "no memory for the sweep");
-	rc = sw_pruner_create(&s->pruner, &s->config.pruner, s->config.seed, err);
+	rc = sw_pruners_create(&s->pruner, &s->config.pruner, s->config.seed, err);
 	if (rc != SW_OK) {
 		sw_err_prefix(err, "/early_terminate");
 		return rc;

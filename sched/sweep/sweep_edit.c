@@ -1,5 +1,6 @@
 /* EDIT: what a user changes while the sweep runs. All of it is made before any of it is taken. */
 #include "base/memory.h"
+#include "sched/sweep/samplers.h"
 #include "sched/sweep/sweep.h"
 #include "sched/sweep/sweep_internal.h"
 #include <assert.h>
@@ -96,7 +97,7 @@ static sw_status remake(struct sw_sweep *s, const struct sw_edit *e, struct rema
 	if (rc != SW_OK)
 		return rc;
 	sampling.space = out->space;
-	rc = sw_sampler_create(&out->sampler, &sampling, err);
+	rc = sw_samplers_create(&out->sampler, &sampling, err);
 	if (rc == SW_OK && s->learns) {
 		rc = sw_sweep_seen_make(s, out->space, &out->seen);
 		out->has_seen = rc == SW_OK;

@@ -4,6 +4,7 @@
  * can be made again from the trial's number, but for those that the user enqueued.
  */
 #include "base/memory.h"
+#include "sched/sweep/samplers.h"
 #include "sched/sweep/sweep.h"
 #include "sched/sweep/sweep_internal.h"
 #include <assert.h>
@@ -89,7 +90,7 @@ sw_status sw_sweep_learn_init(struct sw_sweep *s, struct sw_err *err)
 	sw_status rc = copy_init(s);
 	if (rc != SW_OK)
 		return sw_err_set(err, rc, "no memory for the sweep");
-	rc = sw_sampler_create(&s->sampler, &s->sampling, err);
+	rc = sw_samplers_create(&s->sampler, &s->sampling, err);
 	s->epoch[0].sampler = s->sampler;
 	if (rc != SW_OK) {
 		if (err == NULL || strncmp(err->ptr, "/constraints", 12) != 0)

@@ -16,26 +16,8 @@ static const struct tpe_config config = {
 	.width_min = 0.01,
 };
 
-static sw_status start(struct sw_sampler *s, struct sw_err *err)
-{
-	struct tpe *t;
-	const sw_status rc = sw_tpe_create(&t, s, &config, err);
-
-	s->points = 0;
-	s->self = t;
-	return rc;
-}
-
-static void stop(struct sw_sampler *s)
-{
-	sw_tpe_destroy(s->self);
-}
-
-static sw_status suggest(struct sw_sampler *s, const struct sw_history *h, uint64_t made,
-			 struct sw_suggestion *out, struct sw_err *err)
-{
-	return sw_tpe_suggest(s->self, s, h, made, out, err);
-}
-
-const struct sampler_ops sw_sampler_tpe_ops = {
-	.name = "tpe", .start = start, .stop = stop, .suggest = suggest};
+const struct sampler_ops sw_sampler_tpe_ops = {.name = "tpe",
+					       .start = sw_tpe_start,
+					       .stop = sw_tpe_stop,
+					       .suggest = sw_tpe_suggest,
+					       .options = &config};

@@ -5,16 +5,16 @@
  *   tpe_front.c     which trials are good when there are several metrics
  *   tpe_mix.c       a Parzen estimator: a mixture of kernels over the unit cube
  *   tpe_suggest.c   draws from the good mixture, and takes where it most exceeds the bad one
- *   sampler_tpe.c, sampler_bohb.c   the tables of the kinds, and how they differ
+ *   sampler_tpe.c, sampler_bohb.c   the kinds' tables: they differ in their options
  *
  * Pure     No I/O, clock, thread or global. An answer is a function of (configuration, number,
  *          prefix of the history); all that is kept here is a cache of it.
  * Source   Bergstra, Bardenet, Bengio, Kegl, "Algorithms for hyper-parameter optimization", NeurIPS
  *          24 (2011), section 4. Falkner, Klein, Hutter, "BOHB", ICML (2018), section 3. Watanabe,
  *          "Tree-structured Parzen estimator", arXiv:2304.11127 (2023), for what each part is
- * worth. Several metrics: Ozaki, Tanigaki, Watanabe, Onishi, GECCO (2020). Cost     Reading an
- * entry of the history O(groups); a suggestion O(candidates * kernels * parameters) with bounded
- * numbers of both, whatever the history's length.
+ *          worth. Several metrics: Ozaki, Tanigaki, Watanabe, Onishi, GECCO (2020).
+ * Cost     Reading an entry of the history O(groups); a suggestion O(candidates * kernels *
+ *          parameters) with bounded numbers of both, whatever the history's length.
  */
 #ifndef SW_SCHED_TPE_TPE_H
 #define SW_SCHED_TPE_TPE_H
@@ -201,12 +201,11 @@ struct tpe_scored {
 	unsigned candidate;
 };
 
-SW_NODISCARD sw_status sw_tpe_create(struct tpe **out, const struct sw_sampler *s,
-				     const struct tpe_config *config, struct sw_err *err);
-void sw_tpe_destroy(struct tpe *t); /* NULL is allowed */
-/* See sw_sampler_suggest(). */
-SW_NODISCARD sw_status sw_tpe_suggest(struct tpe *t, const struct sw_sampler *s,
-				      const struct sw_history *h, uint64_t made,
-				      struct sw_suggestion *out, struct sw_err *err);
+/* The functions of both kinds' tables, whose options are a struct tpe_config; s->self is a struct
+ * tpe. */
+SW_NODISCARD sw_status sw_tpe_start(struct sw_sampler *s, struct sw_err *err);
+void sw_tpe_stop(struct sw_sampler *s);
+SW_NODISCARD sw_status sw_tpe_suggest(struct sw_sampler *s, const struct sw_history *h,
+				      uint64_t made, struct sw_suggestion *out, struct sw_err *err);
 
 #endif

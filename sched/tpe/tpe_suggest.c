@@ -9,13 +9,26 @@
 
 #define ROUNDS 8 /* of candidates, until one breaks no constraint and is new */
 
-sw_status sw_tpe_create(struct tpe **out, const struct sw_sampler *s,
-			const struct tpe_config *config, struct sw_err *err)
+static void destroy(struct tpe *t)
 {
+	if (t == NULL)
+		return;
+	sw_tpe_book_fini(&t->book);
+	sw_near_fini(&t->near);
+	sw_tpe_mix_fini(&t->good);
+	sw_tpe_mix_fini(&t->bad);
+	free(t->axes);
+	free(t->unit);
+	free(t->pick);
+	free(t);
+}
+
+sw_status sw_tpe_start(struct sw_sampler *s, struct sw_err *err)
+{
+	const struct tpe_config *config = s->ops->options;
 	const size_t n = sw_space_size(s->space) + 1; /* never 0 */
 	struct tpe *t = sw_calloc(1, sizeof *t);
 
-	*out = NULL;
 	if (t == NULL)
 		return sw_err_set(err, SW_NOMEM, "no memory for the sampler");
 	assert(config->good_max <= TPE_GOOD && config->candidates > 0);
@@ -30,25 +43,16 @@ sw_status sw_tpe_create(struct tpe **out, const struct sw_sampler *s,
 	t->pick = sw_malloc(config->candidates * n * sizeof *t->pick);
 	if (t->pick == NULL)
 		goto fail;
-	*out = t;
+	s->self = t;
 	return SW_OK;
 fail:
-	sw_tpe_destroy(t);
+	destroy(t);
 	return sw_err_set(err, SW_NOMEM, "no memory for the sampler");
 }
 
-void sw_tpe_destroy(struct tpe *t)
+void sw_tpe_stop(struct sw_sampler *s)
 {
-	if (t == NULL)
-		return;
-	sw_tpe_book_fini(&t->book);
-	sw_near_fini(&t->near);
-	sw_tpe_mix_fini(&t->good);
-	sw_tpe_mix_fini(&t->bad);
-	free(t->axes);
-	free(t->unit);
-	free(t->pick);
-	free(t);
+	destroy(s->self);
 }
 
 /* --- the two mixtures of a group --- */
@@ -273,9 +277,11 @@ static sw_status suggest(struct tpe *t, const struct sw_sampler *s, const struct
 	return found ? SW_OK : plain_point(t, s, made, true, out, err);
 }
 
-sw_status sw_tpe_suggest(struct tpe *t, const struct sw_sampler *s, const struct sw_history *h,
-			 uint64_t made, struct sw_suggestion *out, struct sw_err *err)
+sw_status sw_tpe_suggest(struct sw_sampler *s, const struct sw_history *h, uint64_t made,
+			 struct sw_suggestion *out, struct sw_err *err)
 {
+	struct tpe *t = s->self;
+
 	if (sw_tpe_book_read(&t->book, h) != SW_OK)
 		return sw_err_set(err, SW_NOMEM, "no memory for what the trials told");
 	const sw_status rc = suggest(t, s, h, made, out, err);

@@ -1,4 +1,5 @@
 /* Plans and events as lines. */
+#include "sched/sweep/samplers.h"
 #include "tests/sim/sim.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,7 +24,7 @@ static void print_pruner(const struct sw_pruner_config *c)
 
 void sim_print_plan(const struct sim_plan *p)
 {
-	printf("  sweep: %s%s", sw_sampler_name(p->sweep.sampler),
+	printf("  sweep: %s%s", sw_samplers_name(p->sweep.sampler),
 	       p->sweep.shuffle ? " shuffled" : "");
 	print_pruner(&p->sweep.pruner);
 	printf(", run_cap %" PRIu64 ", max_concurrent %" PRIu64 ", retries %u, %s, slice %" PRIu64

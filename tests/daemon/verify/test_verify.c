@@ -6,6 +6,7 @@
 #include "daemon/verify/curves.h"
 #include "daemon/verify/verify.h"
 #include "proto/json.h"
+#include "sched/sweep/samplers.h"
 #include "store/peek.h"
 #include "tests/run.h"
 #include "tests/store/fixture.h"
@@ -54,7 +55,7 @@ static void suggest_behind(const struct recorder *r, struct sw_suggestion *out)
 
 	sw_history_init(&copy, h->n_params, h->n_metrics);
 	ck_assert_int_eq(sw_history_copy(&copy, h, h->n_obs > 0 ? h->n_obs - 1 : 0), SW_OK);
-	ck_assert_int_eq(sw_sampler_create(&sampler, sw_sweep_sampler_config(r->sched), &err),
+	ck_assert_int_eq(sw_samplers_create(&sampler, sw_sweep_sampler_config(r->sched), &err),
 			 SW_OK);
 	ck_assert_int_eq(sw_sampler_restore(sampler, state, n, &err), SW_OK);
 	ck_assert_int_eq(sw_sampler_suggest(sampler, &copy, sw_sweep_made(r->sched) + 1, out, &err),

@@ -3,7 +3,7 @@
 #ifndef SW_TESTS_SCHED_BAYES_BAYES_RUN_H
 #define SW_TESTS_SCHED_BAYES_BAYES_RUN_H
 
-#include "sched/sampler/sampler.h"
+#include "sched/sweep/samplers.h"
 #include "tests/sched/suite.h"
 #include <math.h>
 
@@ -21,7 +21,7 @@ static inline struct sw_sampler *make_sampler(const struct sw_space *space, uint
 		.kind = SW_SAMPLER_BAYES, .seed = seed, .space = space, .n_metrics = 1};
 	struct sw_sampler *s;
 
-	ck_assert_int_eq(sw_sampler_create(&s, &config, NULL), SW_OK);
+	ck_assert_int_eq(sw_samplers_create(&s, &config, NULL), SW_OK);
 	return s;
 }
 

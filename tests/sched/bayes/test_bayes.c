@@ -1,6 +1,7 @@
 /* tests/sched/bayes/test_bayes.c — the bayes sampler as its users meet it: it finds minima, it can
  * be stopped and started anywhere, and nothing that a trial may end with upsets it. */
 #include "base/fault.h"
+#include "sched/sweep/samplers.h"
 #include "tests/run.h"
 #include "tests/sched/bayes/bayes_run.h"
 #include <string.h>
@@ -391,7 +392,7 @@ START_TEST(every_failure_of_memory_is_clean)
 		struct sw_suggestion got = {.state = NULL};
 
 		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
-		sw_status rc = sw_sampler_create(&s, &config, NULL);
+		sw_status rc = sw_samplers_create(&s, &config, NULL);
 
 		if (rc == SW_OK) {
 			rc = sw_sampler_restore(s, r.last.state, r.last.state_n, NULL);

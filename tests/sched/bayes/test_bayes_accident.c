@@ -1,6 +1,7 @@
 /* tests/sched/bayes/test_bayes_accident.c — trials that fail: what their points explain the search
  * keeps away from, and what is scattered over all of them does not lead it astray. */
 #include "sched/bayes/bayes.h"
+#include "sched/sweep/samplers.h"
 #include "tests/run.h"
 #include "tests/sched/bayes/bayes_run.h"
 #include "tests/sched/pruner/rung.h"
@@ -347,7 +348,7 @@ static double best_under_pruner(const struct sw_space *space, bool pauses, uint6
 	double best = INFINITY, values[TRIALS];
 
 	config.pauses = pauses;
-	ck_assert_int_eq(sw_sampler_create(&s, &config, NULL), SW_OK);
+	ck_assert_int_eq(sw_samplers_create(&s, &config, NULL), SW_OK);
 	sw_history_init(&h, D, 1);
 	for (uint64_t t = 1; t <= TRIALS; t++) {
 		learn_suggest(s, &h, &got);

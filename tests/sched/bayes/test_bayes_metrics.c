@@ -2,7 +2,7 @@
  * be stopped and started anywhere like every sampler. */
 #include "base/fault.h"
 #include "sched/sampler/pareto.h"
-#include "sched/sampler/sampler.h"
+#include "sched/sweep/samplers.h"
 #include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <math.h>
@@ -24,7 +24,7 @@ static struct sw_sampler *make_sampler(const struct sw_space *space, enum sw_sam
 		.kind = kind, .seed = 3, .space = space, .n_metrics = n_metrics};
 	struct sw_sampler *s;
 
-	ck_assert_int_eq(sw_sampler_create(&s, &config, NULL), SW_OK);
+	ck_assert_int_eq(sw_samplers_create(&s, &config, NULL), SW_OK);
 	return s;
 }
 

@@ -2,6 +2,7 @@
  * a stored state, low rungs do not mislead it, and nothing that a trial may do upsets it. */
 #include "base/fault.h"
 #include "sched/bayes/bayes.h"
+#include "sched/sweep/samplers.h"
 #include "tests/run.h"
 #include "tests/sched/pruner/rung.h"
 #include "tests/sched/suite.h"
@@ -230,7 +231,7 @@ static double hope_beside(uint64_t seed, bool run, bool pauses)
 	uint64_t rng = seed;
 
 	config.pauses = pauses;
-	ck_assert_int_eq(sw_sampler_create(&s, &config, NULL), SW_OK);
+	ck_assert_int_eq(sw_samplers_create(&s, &config, NULL), SW_OK);
 
 	sw_history_init(&h, 2, 1);
 	for (uint64_t t = 1; t <= 36; t++) {
@@ -426,7 +427,7 @@ START_TEST(every_failure_of_memory_is_clean)
 		struct sw_suggestion got = {.state = NULL};
 
 		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
-		sw_status rc = sw_sampler_create(&s, &c, NULL);
+		sw_status rc = sw_samplers_create(&s, &c, NULL);
 		const bool made = rc == SW_OK;
 
 		if (made)

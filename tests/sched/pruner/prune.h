@@ -3,7 +3,7 @@
 #define SW_TESTS_SCHED_PRUNER_PRUNE_H
 
 #include "base/fault.h"
-#include "sched/pruner/pruner.h"
+#include "sched/pruner/pruners.h"
 #include "tests/sched/suite.h"
 #include <inttypes.h>
 #include <math.h>
@@ -20,7 +20,7 @@ static inline struct sw_pruner *make_pruner(const struct sw_pruner_config *confi
 {
 	struct sw_pruner *p;
 
-	ck_assert_int_eq(sw_pruner_create(&p, config, seed, NULL), SW_OK);
+	ck_assert_int_eq(sw_pruners_create(&p, config, seed, NULL), SW_OK);
 	ck_assert_ptr_nonnull(p);
 	ck_assert_int_eq(sw_pruner_kind(p), config->kind);
 	return p;
@@ -68,7 +68,7 @@ static inline void check_refused(const struct refused *r)
 	struct sw_pruner *p;
 	struct sw_err e = SW_ERR_INIT;
 
-	ck_assert_int_eq(sw_pruner_create(&p, &r->c, 1, &e), SW_INVALID);
+	ck_assert_int_eq(sw_pruners_create(&p, &r->c, 1, &e), SW_INVALID);
 	ck_assert_ptr_null(p);
 	ck_assert_str_eq(e.ptr, r->ptr);
 	ck_assert_str_eq(e.msg, r->msg);
@@ -86,7 +86,7 @@ static inline void walk_create(const struct sw_pruner_config *c)
 
 		ck_assert_uint_lt(nth, 100);
 		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
-		const sw_status rc = sw_pruner_create(&p, c, 1, &e);
+		const sw_status rc = sw_pruners_create(&p, c, 1, &e);
 		fired = sw_fault_fired(SW_FAULT_MALLOC);
 		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
 		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);

@@ -2,6 +2,7 @@
 #ifndef SW_TESTS_SCHED_PRUNER_RUNG_H
 #define SW_TESTS_SCHED_PRUNER_RUNG_H
 
+#include "sched/sweep/samplers.h"
 #include "tests/sched/sampler/learn.h"
 
 #define RUNG_LEVELS 4
@@ -23,7 +24,7 @@ static inline struct sw_sampler *rung_sampler(const struct sw_space *space, uint
 	const struct sw_sampler_config c = rung_config(space, seed);
 	struct sw_sampler *s;
 
-	ck_assert_int_eq(sw_sampler_create(&s, &c, NULL), SW_OK);
+	ck_assert_int_eq(sw_samplers_create(&s, &c, NULL), SW_OK);
 	return s;
 }
 

@@ -3,7 +3,7 @@
 #ifndef SW_TESTS_SCHED_SAMPLER_LEARN_H
 #define SW_TESTS_SCHED_SAMPLER_LEARN_H
 
-#include "sched/sampler/sampler.h"
+#include "sched/sweep/samplers.h"
 #include "tests/sched/suite.h"
 #include <string.h>
 
@@ -64,7 +64,7 @@ static inline struct sw_sampler *learn_sampler(enum sw_sampler_kind kind,
 					    .levels = {1, 3}};
 	struct sw_sampler *s;
 
-	ck_assert_int_eq(sw_sampler_create(&s, &c, NULL), SW_OK);
+	ck_assert_int_eq(sw_samplers_create(&s, &c, NULL), SW_OK);
 	return s;
 }
 
@@ -154,12 +154,12 @@ static inline void learn_check_replay_of(const struct sw_sampler_config *config,
 
 	sw_history_init(&h, n, n_metrics);
 	sw_history_init(&past, n, n_metrics);
-	ck_assert_int_eq(sw_sampler_create(&s, config, NULL), SW_OK);
+	ck_assert_int_eq(sw_samplers_create(&s, config, NULL), SW_OK);
 	for (uint64_t t = 1; t <= trials; t++) {
 		learn_suggest(s, &h, &kept[t]);
 		ck_assert_int_eq(sw_space_check(space, kept[t].values, NULL), SW_OK);
 		if (t % 5 == 0) {
-			ck_assert_int_eq(sw_sampler_create(&fresh, config, NULL), SW_OK);
+			ck_assert_int_eq(sw_samplers_create(&fresh, config, NULL), SW_OK);
 			learn_suggest(fresh, &h, &out);
 			learn_same(&out, &kept[t], n);
 			sw_sampler_destroy(fresh);

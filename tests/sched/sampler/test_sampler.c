@@ -2,7 +2,7 @@
  * once. */
 #include "base/fault.h"
 #include "sched/num/rng.h"
-#include "sched/sampler/sampler.h"
+#include "sched/sweep/samplers.h"
 #include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <string.h>
@@ -22,7 +22,7 @@ static sw_status start(struct sw_sampler **out, enum sw_sampler_kind kind,
 {
 	const struct sw_sampler_config c = {.kind = kind, .seed = seed, .space = space};
 
-	return sw_sampler_create(out, &c, err);
+	return sw_samplers_create(out, &c, err);
 }
 
 static const struct sw_param small[] = {
@@ -164,11 +164,11 @@ START_TEST(sampler_name_finds_its_kind)
 {
 	enum sw_sampler_kind kind = SW_SAMPLER_RANDOM;
 
-	ck_assert_int_eq(sw_sampler_find("grid", &kind), SW_OK);
+	ck_assert_int_eq(sw_samplers_find("grid", &kind), SW_OK);
 	ck_assert_int_eq(kind, SW_SAMPLER_GRID);
-	ck_assert_int_eq(sw_sampler_find("random", &kind), SW_OK);
+	ck_assert_int_eq(sw_samplers_find("random", &kind), SW_OK);
 	ck_assert_int_eq(kind, SW_SAMPLER_RANDOM);
-	ck_assert_int_eq(sw_sampler_find("Random", &kind), SW_INVALID);
+	ck_assert_int_eq(sw_samplers_find("Random", &kind), SW_INVALID);
 }
 END_TEST
 

@@ -2,6 +2,7 @@
  * distribution, with conditions and constraints, through histories in which anything may happen to
  * a trial: each suggestion is a point of the space, and one that a new sampler makes of the stored
  * state and the same history is the same to the last bit. */
+#include "sched/sweep/samplers.h"
 #include "tests/run.h"
 #include "tests/sched/sampler/learn.h"
 #include <math.h>
@@ -140,7 +141,7 @@ static void check_again(const struct sw_sampler_config *c, const struct sw_histo
 	struct sw_suggestion again = {.state = NULL};
 	struct sw_sampler *fresh;
 
-	ck_assert_int_eq(sw_sampler_create(&fresh, c, NULL), SW_OK);
+	ck_assert_int_eq(sw_samplers_create(&fresh, c, NULL), SW_OK);
 	ck_assert_int_eq(sw_sampler_restore(fresh, before->state, before->state_n, NULL), SW_OK);
 	ck_assert_int_eq(sw_sampler_suggest(fresh, h, made, &again, NULL), SW_OK);
 	learn_same(got, &again, h->n_params);
@@ -238,7 +239,7 @@ START_TEST(suggestions_are_points_of_any_space_and_can_be_made_again)
 						    .levels = {1, 3, 9}};
 		struct sw_err err = SW_ERR_INIT;
 		struct sw_sampler *s;
-		const sw_status rc = sw_sampler_create(&s, &c, &err);
+		const sw_status rc = sw_samplers_create(&s, &c, &err);
 
 		if (rc == SW_OK) {
 			run(&c, s, (int)below(&rng, 8), &rng);

@@ -1,8 +1,8 @@
 /* tests/sched/space/test_space_constraint.c — comparisons between parameters; points from
  * outside. */
 #include "base/fault.h"
-#include "sched/sampler/sampler.h"
 #include "sched/space/space.h"
+#include "sched/sweep/samplers.h"
 #include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <float.h>
@@ -447,7 +447,7 @@ START_TEST(space_of_ordered_parameters_is_never_at_a_loss)
 	ck_assert_int_eq(sw_space_seal(s, NULL), SW_OK);
 	ck_assert_int_eq(sw_space_probe(s, 1, NULL, NULL), SW_OK);
 	const struct sw_sampler_config config = {.kind = SW_SAMPLER_RANDOM, .seed = 5, .space = s};
-	ck_assert_int_eq(sw_sampler_create(&sampler, &config, NULL), SW_OK);
+	ck_assert_int_eq(sw_samplers_create(&sampler, &config, NULL), SW_OK);
 	for (uint64_t trial = 1; trial <= 200; trial++) {
 		bool given[MOST] = {false};
 

@@ -3,6 +3,7 @@
 #include "base/fault.h"
 #include "sched/sampler/sampler_internal.h"
 #include "sched/space/space.h"
+#include "sched/sweep/samplers.h"
 #include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <math.h>
@@ -141,7 +142,7 @@ START_TEST(space_with_few_points_has_a_suggestion_for_every_trial)
 		struct sw_sampler *sampler = NULL;
 		struct sw_err e = SW_ERR_INIT;
 		struct sw_value v[5];
-		const sw_status rc = sw_sampler_create(&sampler, &config, &e);
+		const sw_status rc = sw_samplers_create(&sampler, &config, &e);
 
 		ck_assert_int_eq(rc, f->want == SW_SOLVED ? SW_OK : SW_INVALID);
 		if (rc != SW_OK)
@@ -267,9 +268,9 @@ START_TEST(space_with_few_points_keeps_those_of_older_versions)
 	struct sw_value walked[CHAIN_MOST], old[CHAIN_MOST], fresh[CHAIN_MOST];
 	int differ = 0;
 
-	ck_assert_int_eq(sw_sampler_create(&before, &config, NULL), SW_OK);
+	ck_assert_int_eq(sw_samplers_create(&before, &config, NULL), SW_OK);
 	config.version = 0;
-	ck_assert_int_eq(sw_sampler_create(&now, &config, NULL), SW_OK);
+	ck_assert_int_eq(sw_samplers_create(&now, &config, NULL), SW_OK);
 	for (uint64_t t = 1; t <= 10; t++) {
 		sw_sampler_random_ops.point(before, t, SW_SAMPLER_TRIES - 1, walked);
 		ck_assert(sw_space_repair(s, 3, t, NULL, walked));
@@ -329,7 +330,7 @@ START_TEST(space_with_many_sums_has_different_suggestions)
 		ck_assert_int_eq(sw_space_constrain(s, &c, NULL), SW_OK);
 	}
 	const struct sw_sampler_config config = {.kind = SW_SAMPLER_RANDOM, .seed = 3, .space = s};
-	ck_assert_int_eq(sw_sampler_create(&sampler, &config, NULL), SW_OK);
+	ck_assert_int_eq(sw_samplers_create(&sampler, &config, NULL), SW_OK);
 	ck_assert_int_eq(sw_sampler_next(sampler, 1, a), SW_OK);
 	for (uint64_t t = 2; t <= 5; t++) {
 		ck_assert_int_eq(sw_sampler_next(sampler, t, b), SW_OK);
@@ -391,7 +392,7 @@ START_TEST(space_with_few_points_without_memory_has_no_sampler)
 		struct sw_err e = SW_ERR_INIT;
 
 		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
-		if (sw_sampler_create(&sampler, &config, &e) == SW_OK)
+		if (sw_samplers_create(&sampler, &config, &e) == SW_OK)
 			break;
 		ck_assert_int_eq(e.code, SW_NOMEM);
 		ck_assert_ptr_null(sampler);

@@ -1,6 +1,7 @@
 /* tests/sched/sweep/test_sweep_edit.c — ranges edited while a sweep runs: what trials have, what
  * new ones get, and what the sampler may know. */
 #include "base/fault.h"
+#include "sched/sweep/samplers.h"
 #include "sched/sweep/sweep.h"
 #include "tests/run.h"
 #include "tests/sched/sweep/script.h"
@@ -291,7 +292,7 @@ START_TEST(sweep_suggestion_after_an_edit_can_be_made_elsewhere)
 			const unsigned char *state = sw_sweep_sampler_state(there, &n);
 
 			ck_assert_int_eq(
-				sw_sampler_create(&sampler, sw_sweep_sampler_config(there), NULL),
+				sw_samplers_create(&sampler, sw_sweep_sampler_config(there), NULL),
 				SW_OK);
 			ck_assert_int_eq(sw_sampler_restore(sampler, state, n, NULL), SW_OK);
 			ck_assert_int_eq(sw_sampler_suggest(sampler, sw_sweep_history(there),

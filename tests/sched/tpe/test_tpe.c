@@ -1,6 +1,7 @@
 /* tests/sched/tpe/test_tpe.c — what a user relies on: it learns, it keeps to the space, it can be
  * replayed. */
 #include "base/fault.h"
+#include "sched/sweep/samplers.h"
 #include "tests/run.h"
 #include "tests/sched/sampler/learn.h"
 #include <math.h>
@@ -353,7 +354,7 @@ START_TEST(tpe_two_metrics_keep_both_ends_of_the_front)
 	struct sw_sampler *s;
 
 	sw_history_init(&h, 2, 2);
-	ck_assert_int_eq(sw_sampler_create(&s, &c, NULL), SW_OK);
+	ck_assert_int_eq(sw_samplers_create(&s, &c, NULL), SW_OK);
 	for (int t = 0; t < 1100; t++) { /* the front of comparison is full at the end */
 		double y[2], x[2];
 
@@ -390,7 +391,7 @@ START_TEST(tpe_each_failed_allocation_is_clean)
 	struct sw_sampler *s;
 
 	sw_history_init(&h, ROWS(learn_all), 2);
-	ck_assert_int_eq(sw_sampler_create(&s, &c, NULL), SW_OK);
+	ck_assert_int_eq(sw_samplers_create(&s, &c, NULL), SW_OK);
 	for (int t = 0; t < 40; t++) {
 		learn_suggest(s, &h, &good);
 		learn_add(&h, good.values);
@@ -400,7 +401,7 @@ START_TEST(tpe_each_failed_allocation_is_clean)
 	sw_sampler_destroy(s);
 	for (unsigned nth = 1;; nth++) {
 		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
-		sw_status rc = sw_sampler_create(&s, &c, NULL);
+		sw_status rc = sw_samplers_create(&s, &c, NULL);
 		if (rc == SW_OK)
 			rc = sw_sampler_suggest(s, &h, h.trials + 1, &out, NULL);
 		const unsigned fired = sw_fault_fired(SW_FAULT_MALLOC);

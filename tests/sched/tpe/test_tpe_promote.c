@@ -1,5 +1,6 @@
 /* tests/sched/tpe/test_tpe_promote.c — tpe where trials pause at their rungs and may never end:
  * what they had there teaches at once. */
+#include "sched/sweep/samplers.h"
 #include "tests/run.h"
 #include "tests/sched/sampler/learn.h"
 #include <math.h>
@@ -25,7 +26,7 @@ static void world_init(struct world *w)
 					    .levels = {1, 3, 9},
 					    .pauses = true};
 
-	ck_assert_int_eq(sw_sampler_create(&w->s, &c, NULL), SW_OK);
+	ck_assert_int_eq(sw_samplers_create(&w->s, &c, NULL), SW_OK);
 	sw_history_init(&w->h, 1, 1);
 }
 

@@ -1,0 +1,51 @@
+#include "sched/pruner/pruners.h"
+#include "sched/pruner/pruner_internal.h"
+#include <assert.h>
+
+static sw_status report_none(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
+			     uint64_t step, double value, bool last, struct sw_judgement *out)
+{
+	(void)p;
+	(void)trial;
+	(void)last;
+	(void)out;
+	t->step = step;
+	t->value = value;
+	return SW_OK;
+}
+
+static const struct sw_pruner_ops none_ops = {.size = sizeof(struct sw_pruner),
+					      .report = report_none};
+
+static sw_status make_none(struct sw_pruner **out, const struct sw_pruner_config *config,
+			   struct sw_err *err)
+{
+	(void)config;
+	return sw_pruner_new(out, &none_ops, NULL, 0, 0, err);
+}
+
+static const sw_pruner_make makers[SW_PRUNER_KIND_N] = {
+	[SW_PRUNER_NONE] = make_none,
+	[SW_PRUNER_ASHA] = sw_asha_make,
+	[SW_PRUNER_PROMOTE] = sw_promote_make,
+	[SW_PRUNER_HYPERBAND] = sw_hyperband_make,
+	[SW_PRUNER_MEDIAN] = sw_median_make,
+	[SW_PRUNER_PATIENCE] = sw_patience_make,
+	[SW_PRUNER_THRESHOLD] = sw_threshold_make,
+	[SW_PRUNER_PBT] = sw_pbt_make,
+};
+
+sw_status sw_pruners_create(struct sw_pruner **out, const struct sw_pruner_config *config,
+			    uint64_t seed, struct sw_err *err)
+{
+	*out = NULL;
+	if ((unsigned)config->kind >= SW_PRUNER_KIND_N || makers[config->kind] == NULL)
+		return sw_err_at(err, SW_INVALID, "/type", "there is no such pruner");
+	const sw_status rc = makers[config->kind](out, config, err);
+	if (rc != SW_OK)
+		return rc;
+	assert(*out != NULL);
+	(*out)->kind = config->kind;
+	(*out)->seed = seed;
+	return SW_OK;
+}

@@ -1,0 +1,13 @@
+/* sched/pruner/pruners.h — every kind of pruner there is: their list, and how one is made. */
+#ifndef SW_SCHED_PRUNER_PRUNERS_H
+#define SW_SCHED_PRUNER_PRUNERS_H
+
+#include "sched/pruner/pruner.h"
+
+/* NONE is a pruner too: it lets everything go on. Errors point at the keys of the spec: "/max_t",
+ * "/s", "/min_samples_required"; the caller prefixes where they stand. */
+SW_NODISCARD sw_status sw_pruners_create(struct sw_pruner **out,
+					 const struct sw_pruner_config *config, uint64_t seed,
+					 struct sw_err *err);
+
+#endif
