@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "cli/format.h"
 #include "proto/json.h"
+#include "spec/param_value.h"
 #include "spec/spec.h"
 #include <stdbool.h>
 #include <stdio.h>
@@ -152,7 +153,7 @@ void sw_csv_row(struct sw_csv *csv, const cJSON *trial, struct sw_buf *out)
 	}
 	for (size_t i = 0; i < csv->n_params; i++) {
 		(void)sw_buf_adds(out, ",");
-		field(out, sw_spec_param_value(params, csv->params[i]));
+		field(out, sw_param_value(params, csv->params[i]));
 	}
 	for (size_t i = 0; i < csv->n_metrics; i++) {
 		(void)sw_buf_adds(out, ",");

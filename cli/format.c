@@ -1,6 +1,7 @@
 #include "cli/format.h"
 #include "cli/term.h"
 #include "proto/json.h"
+#include "spec/param_value.h"
 #include "spec/spec.h"
 #include <math.h>
 #include <stdio.h>
@@ -103,7 +104,7 @@ void sw_fmt_params(struct sw_buf *b, const cJSON *params, const cJSON *names, bo
 	bool first = true;
 
 	cJSON_ArrayForEach (n, names) {
-		v = cJSON_IsString(n) ? sw_spec_param_value(params, n->valuestring) : NULL;
+		v = cJSON_IsString(n) ? sw_param_value(params, n->valuestring) : NULL;
 		if (v != NULL)
 			one_param(b, n->valuestring, v, &first, utf8);
 	}

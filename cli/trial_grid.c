@@ -1,5 +1,6 @@
 #include "cli/trial_grid.h"
 #include "proto/json.h"
+#include "spec/param_value.h"
 #include "spec/spec.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,7 +156,7 @@ static void add_trial(struct sw_grid *g, const struct columns *c, const struct s
 	sw_grid_addf(g, "%llu/%llu", (unsigned long long)how->sweep, (unsigned long long)number);
 	sw_grid_add(g, state_text, how->utf8, tint);
 	for (size_t i = 0; i < c->params.n; i++)
-		sw_grid_add_value(g, sw_spec_param_value(params, c->params.name[i]), how->utf8,
+		sw_grid_add_value(g, sw_param_value(params, c->params.name[i]), how->utf8,
 				  SW_TINT_NONE);
 	if (how->metric != NULL)
 		sw_grid_add_value(g, value_of(trial, how->metric), how->utf8, SW_TINT_BOLD);

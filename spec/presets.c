@@ -1,6 +1,7 @@
 #include "spec/presets.h"
 #include "proto/json.h"
 #include "proto/nearest.h"
+#include "spec/param_value.h"
 #include "spec/spec.h"
 #include <math.h>
 #include <stdio.h>
@@ -82,7 +83,7 @@ static double number(const struct writer *p, const char *name)
 	size_t k = 0;
 
 	if (cJSON_IsString(v))
-		v = sw_spec_param_value(p->params, v->valuestring);
+		v = sw_param_value(p->params, v->valuestring);
 	if (cJSON_IsNumber(v))
 		return v->valuedouble;
 	while (strcmp(p->form->key[k].name, name) != 0)

@@ -286,10 +286,6 @@ void sw_spec_param_pointer(const struct sw_spec_param *p, char *ptr, size_t cap)
 void sw_spec_cond_pointer(const struct sw_spec *s, const struct sw_spec_cond *c, char *ptr,
 			  size_t cap);
 
-/* The value of a parameter in the JSON of a trial, by its whole name: "opt.wd" is found under that
- * key, or under "wd" in the object "opt". NULL when there is none. */
-const cJSON *sw_spec_param_value(const cJSON *params, const char *name);
-
 /* The same value: numbers by what they are, everything else by kind and content. */
 bool sw_spec_same(const cJSON *a, const cJSON *b);
 /* Which of p->values is the same as v; n_values: none. O(log n). */

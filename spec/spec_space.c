@@ -74,26 +74,6 @@ void sw_spec_cond_pointer(const struct sw_spec *s, const struct sw_spec_cond *c,
 	sw_json_pointer_add(ptr, cap, s->params[c->parent].name);
 }
 
-const cJSON *sw_spec_param_value(const cJSON *params, const char *name)
-{
-	char head[SW_SPEC_MAX_PARAM_NAME + 1];
-	const cJSON *v = sw_json_get(params, name);
-
-	for (const char *dot = strchr(name, '.'); v == NULL && dot != NULL;
-	     dot = strchr(dot + 1, '.')) {
-		const size_t n = (size_t)(dot - name);
-
-		if (n >= sizeof head)
-			return NULL;
-		memcpy(head, name, n);
-		head[n] = '\0';
-		const cJSON *group = sw_json_get(params, head);
-		if (cJSON_IsObject(group))
-			v = sw_spec_param_value(group, dot + 1);
-	}
-	return v;
-}
-
 bool sw_spec_same(const cJSON *a, const cJSON *b)
 {
 	if (cJSON_IsNumber(a) && cJSON_IsNumber(b))

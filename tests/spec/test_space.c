@@ -1,4 +1,5 @@
 /* tests/spec/test_space.c — groups, "when" and "constraints" of a spec, and Ray's words. */
+#include "spec/param_value.h"
 #include "tests/run.h"
 #include "tests/spec/spec_text.h"
 #include <math.h>
@@ -73,14 +74,14 @@ START_TEST(spec_value_of_a_grouped_parameter_is_found_by_its_whole_name)
 {
 	cJSON *v = parse("{'a':{'b':{'c':1},'b.d':2},'a.b.e':3,'x.y':4,'s':'text'}");
 
-	ck_assert_double_eq(sw_spec_param_value(v, "a.b.c")->valuedouble, 1);
-	ck_assert_double_eq(sw_spec_param_value(v, "a.b.d")->valuedouble, 2);
-	ck_assert_double_eq(sw_spec_param_value(v, "a.b.e")->valuedouble, 3);
-	ck_assert_double_eq(sw_spec_param_value(v, "x.y")->valuedouble, 4);
-	ck_assert_ptr_null(sw_spec_param_value(v, "a.b.f"));
-	ck_assert_ptr_null(sw_spec_param_value(v, "s.t"));
-	ck_assert_ptr_null(sw_spec_param_value(v, "."));
-	ck_assert_ptr_null(sw_spec_param_value(NULL, "a.b"));
+	ck_assert_double_eq(sw_param_value(v, "a.b.c")->valuedouble, 1);
+	ck_assert_double_eq(sw_param_value(v, "a.b.d")->valuedouble, 2);
+	ck_assert_double_eq(sw_param_value(v, "a.b.e")->valuedouble, 3);
+	ck_assert_double_eq(sw_param_value(v, "x.y")->valuedouble, 4);
+	ck_assert_ptr_null(sw_param_value(v, "a.b.f"));
+	ck_assert_ptr_null(sw_param_value(v, "s.t"));
+	ck_assert_ptr_null(sw_param_value(v, "."));
+	ck_assert_ptr_null(sw_param_value(NULL, "a.b"));
 	cJSON_Delete(v);
 }
 END_TEST

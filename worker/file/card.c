@@ -1,5 +1,6 @@
 #include "worker/file/card.h"
 #include "proto/json.h"
+#include "spec/param_value.h"
 #include "spec/presets.h"
 #include "spec/spec.h"
 
@@ -27,7 +28,7 @@ static void end(struct card *c, const char *key)
 /* A value, or what the parameter of that name has. */
 static void write_value(struct sw_jw *w, const cJSON *v, const cJSON *params)
 {
-	const cJSON *param = cJSON_IsString(v) ? sw_spec_param_value(params, v->valuestring) : NULL;
+	const cJSON *param = cJSON_IsString(v) ? sw_param_value(params, v->valuestring) : NULL;
 
 	sw_jw_cjson(w, param ? param : v);
 }

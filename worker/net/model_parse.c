@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "proto/json.h"
 #include "spec/layers.h"
+#include "spec/param_value.h"
 #include "spec/spec.h"
 #include "worker/net/model_internal.h"
 #include <assert.h>
@@ -23,7 +24,7 @@ static sw_status resolve(const struct parse *p, const cJSON **v, const char *ptr
 
 	if (!cJSON_IsString(*v))
 		return SW_OK;
-	const cJSON *param = sw_spec_param_value(p->params, (*v)->valuestring);
+	const cJSON *param = sw_param_value(p->params, (*v)->valuestring);
 
 	if (!param)
 		return sw_err_at(p->err, SW_INVALID, ptr, "there is no parameter \"%s\"",

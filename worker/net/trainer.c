@@ -1,6 +1,7 @@
 #include "worker/net/trainer.h"
 #include "base/text.h"
 #include "proto/json.h"
+#include "spec/param_value.h"
 #include "spec/spec.h"
 #include "spec/trainer_options.h"
 #include <math.h>
@@ -33,7 +34,7 @@ static const cJSON *value_of(const struct resolve *r, const struct sw_trainer_op
 		return v;
 	v = sw_json_get(r->trainer, o->name);
 	if (cJSON_IsString(v) && o->searched && !is_choice(o, v->valuestring)) {
-		const cJSON *param = sw_spec_param_value(r->params, v->valuestring);
+		const cJSON *param = sw_param_value(r->params, v->valuestring);
 
 		if (param)
 			return param;

@@ -5,6 +5,7 @@
 #include "daemon/plan/plan.h"
 #include "proto/json.h"
 #include "sched/num/rng.h"
+#include "spec/param_value.h"
 #include "tests/run.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,7 +134,7 @@ static void check_same(const struct sw_spec *spec, const struct sw_space *space,
 			      "%s: %.17g became %.17g in %s", name, values[i].number,
 			      back[i].number, text);
 		ck_assert_msg(given[i] == (active[i] || spec->params[i].value != NULL), "%s", name);
-		ck_assert_int_eq(sw_spec_param_value(v, name) != NULL, active[i]);
+		ck_assert_int_eq(sw_param_value(v, name) != NULL, active[i]);
 	}
 	ck_assert_uint_eq(sw_plan_missing(space, back, given), spec->n_params);
 	cJSON_Delete(v);
