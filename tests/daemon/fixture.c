@@ -32,6 +32,7 @@ static void settle(const struct fixture_peer *speaker)
 		bool any = fixture_store_turn();
 		any = fixture_workers_turn() || any;
 		any = fixture_checks_turn() || any;
+		any = fixture_cards_turn() || any;
 		any = (!fixture_pool_holds && fixture_pool_one()) || any;
 		if (up)
 			(void)uv_run(&loop, UV_RUN_NOWAIT);
@@ -216,7 +217,12 @@ static void start_again(const char *on)
 		(void)snprintf(devices, sizeof devices, "%s", on);
 	if (start_daemon(&err) == SW_OK)
 		return;
-	fixture_happens("refused: %s", err.msg);
+	const char *at = strstr(err.msg, state); /* whose name is another each time */
+	if (at != NULL)
+		fixture_happens("refused: %.*sSTATE%s", (int)(at - err.msg), err.msg,
+				at + strlen(state));
+	else
+		fixture_happens("refused: %s", err.msg);
 	end_daemon();
 }
 
@@ -268,10 +274,14 @@ static void play_line(const char *line)
 		pool_line(word);
 	else if (is(what, "check"))
 		check_line(word, rest);
+	else if (is(what, "card"))
+		fixture_card_is((size_t)atoi(word), rest);
 	else if (is(what, "workers"))
 		workers_line(word, rest);
 	else if (is(what, "daemon"))
 		daemon_line(word, rest);
+	else if (is(what, "alter"))
+		fixture_store_alter(state, line + one);
 	else if (is(what, "rows"))
 		fixture_store_ask(line + one, &fixture_seen);
 	else if (!worker_dies(line))
@@ -317,6 +327,7 @@ static void begin_story(const struct story *story)
 	ck_assert_ptr_nonnull(mkdtemp(state));
 	fixture_time = (struct fixture_time){.now_us = 1000000000};
 	fixture_worker_pid = getpid();
+	fixture_cards_init();
 	(void)snprintf(devices, sizeof devices, "%s",
 		       story->devices != NULL ? story->devices : "none");
 	ck_assert_msg(start_daemon(&err) == SW_OK, "%s", err.msg);

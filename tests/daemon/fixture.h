@@ -10,9 +10,8 @@
  *             note T A SEQ STEP (without the metric) | beat T A | tell T A STATE [CAUSE] |
  *             final T A STATE VALUE | enqueue PARAMS | cancel-trial T | trial T | get | pause |
  *             resume | cancel | extend N | edit KEYS | watch | submit KEYS | train KEYS (with a
- *             trainer) | devices | stats |
- *             drain | call METHOD PARAMS | send TEXT (`$`: a line's end) |
- *             repeat N VERB... | closes | deaf | hears
+ *             trainer) | devices | stats | drain | call METHOD PARAMS | closes | deaf | hears |
+ *             send TEXT (`$`: a line's end) | repeat N VERB...
  *             VERB@2 is about sweep 2. LINE && LINE: both at once. What the speaker gets is shown
  *             without a name, what others get with theirs.
  *   worker    w0 hello [S T A] | next | report, keep, note, tell as above | log T A TEXT | bye |
@@ -22,10 +21,11 @@
  *   disk      disk holds | full | breaks | behind | removed | works
  *   pool      pool holds | works | one (does one job and holds on)
  *   checks    check holds | works | refuses WHY | bytes N
+ *   GPUs      card N fine | lost | ecc | hot | held | small | silent (of two, when devices name them)
  *   workers   workers stubborn | willing | fail | start | pid N
  *   daemon    daemon stopping (it begins to) | stops | dies (killed: nothing more is stored) |
  *             starts [DEVICES] | restarts [DEVICES] (dies and starts)
- *   store     rows SELECT ...
+ *   store     rows SELECT ... | alter SQL (the file, while no daemon is there)
  */
 #ifndef SW_TESTS_DAEMON_FIXTURE_H
 #define SW_TESTS_DAEMON_FIXTURE_H

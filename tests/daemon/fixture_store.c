@@ -261,6 +261,18 @@ void sw_store_close(struct sw_store *s)
 	fixture_disk.store = NULL;
 }
 
+void fixture_store_alter(const char *dir, const char *sql)
+{
+	char path[PATH_MAX];
+	sqlite3 *conn = NULL;
+
+	(void)snprintf(path, sizeof path, "%s/%s", dir, SW_STORE_FILE);
+	ck_assert_int_eq(sqlite3_open(path, &conn), SQLITE_OK);
+	ck_assert_msg(sqlite3_exec(conn, sql, NULL, NULL, NULL) == SQLITE_OK, "%s: %s", sql,
+		      sqlite3_errmsg(conn));
+	(void)sqlite3_close(conn);
+}
+
 void fixture_store_ask(const char *sql, struct fixture_text *out)
 {
 	sqlite3_stmt *q = NULL;

@@ -250,7 +250,7 @@ static sw_status start_worker(uv_loop_t *loop, char *const argv[], char *const e
 			      const char *log, sw_ended_cb *ended, void *user, struct sw_proc **out,
 			      char *handle, size_t handle_cap, struct sw_err *err)
 {
-	int slot = -1;
+	int slot = -1, lanes = 1;
 
 	(void)loop;
 	(void)env;
@@ -258,10 +258,13 @@ static sw_status start_worker(uv_loop_t *loop, char *const argv[], char *const e
 	for (size_t i = 0; argv[i] != NULL; i++)
 		if (strcmp(argv[i], "--slot") == 0)
 			slot = atoi(argv[i + 1]);
-	ck_assert(slot >= 0 && slot < FIXTURE_WORKERS);
+		else if (strcmp(argv[i], "--lanes") == 0)
+			lanes = atoi(argv[i + 1]);
+	ck_assert(slot >= 0 && slot + lanes <= FIXTURE_WORKERS);
 	if (fixture_workers_fail)
 		return sw_err_set(err, SW_IO, "cannot start a worker");
-	fixture_workers[slot] = (struct fixture_worker){.lives = true, .slot = slot};
+	fixture_workers[slot] =
+		(struct fixture_worker){.lives = true, .slot = slot, .lanes = lanes};
 	(void)snprintf(fixture_workers[slot].handle, sizeof fixture_workers[slot].handle, "%d %d",
 		       slot, ++started_n);
 	(void)snprintf(handle, handle_cap, "%s", fixture_workers[slot].handle);
@@ -287,7 +290,8 @@ static void tell_worker(struct sw_proc *p, const char *input)
 {
 	struct fixture_worker *w = &fixture_workers[p->slot];
 
-	(void)snprintf(w->id, sizeof w->id, "%s", input);
+	for (int i = 0; i < w->lanes; i++)
+		(void)snprintf(w[i].id, sizeof w[i].id, "%s", input);
 }
 
 static void stop_worker(struct sw_proc *p, bool hard)

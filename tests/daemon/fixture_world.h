@@ -4,7 +4,7 @@
  * threads.
  *
  * The daemon is given the clock and the workers. The rest takes the place of the real thing at link
- * time (libuv's timers and its pool, speccheck.c, store.c and its threads). Nothing here waits.
+ * time (libuv's timers and its pool, card_poll.c, speccheck.c, store.c and its threads). Nothing here waits.
  */
 #ifndef SW_TESTS_DAEMON_FIXTURE_WORLD_H
 #define SW_TESTS_DAEMON_FIXTURE_WORLD_H
@@ -69,6 +69,8 @@ extern struct fixture_disk {
 } fixture_disk;
 
 bool fixture_store_turn(void);
+/* Changes the file in dir behind the back of a daemon that is down. */
+void fixture_store_alter(const char *dir, const char *sql);
 void fixture_store_ask(const char *sql, struct fixture_text *out);
 
 /* --- workers: what the executor has started lives on when the daemon dies --- */
@@ -80,7 +82,8 @@ extern const struct sw_executor fixture_executor;
 struct fixture_worker {
 	bool lives;
 	int slot;
-	char handle[20];      /* by which a later daemon finds it */
+	int lanes;            /* slots that it speaks for, this one the first */
+	char handle[30];      /* by which a later daemon finds it */
 	char id[40];          /* that the daemon gave it; "": it was not told to begin */
 	struct sw_proc *proc; /* NULL: no daemon knows of it */
 };
@@ -94,6 +97,14 @@ extern long fixture_worker_pid;                                /* of all; that o
 void fixture_worker_ends(int slot, const char *cause, const char *said);
 /* Tells the daemon of those that it has asked to end. True: there was one. */
 bool fixture_workers_turn(void);
+
+/* --- GPUs: two, each of 16 GiB --- */
+
+void fixture_cards_init(void);
+/* fine, lost, ecc (an error that cannot be corrected), hot, held (by a stranger), small (2 GiB),
+ * silent (NVML hangs). */
+void fixture_card_is(size_t card, const char *what);
+bool fixture_cards_turn(void); /* true: there was a reading */
 
 /* --- the check of a spec's model and data --- */
 

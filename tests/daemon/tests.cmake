@@ -20,8 +20,8 @@ sw_test(daemon/verify/test_verify.c sw_daemon)
 
 # Stories: a whole daemon in the test's process (tests/daemon/fixture.h). What stands in these objects
 # comes before what the libraries have of the same name.
-add_library(daemon_fixture OBJECT daemon/fixture.c daemon/fixture_line.c daemon/fixture_peer.c
-	daemon/fixture_store.c daemon/fixture_world.c)
+add_library(daemon_fixture OBJECT daemon/fixture.c daemon/fixture_cards.c daemon/fixture_line.c
+	daemon/fixture_peer.c daemon/fixture_store.c daemon/fixture_world.c)
 target_link_libraries(daemon_fixture PUBLIC sw_daemon dl PkgConfig::CHECK)
 target_link_options(daemon_fixture INTERFACE -Wl,--wrap=_exit)
 function(sw_story file)
@@ -32,6 +32,7 @@ sw_story(daemon/sweep/test_commit_story.c)
 sw_story(daemon/sweep/test_report_story.c)
 sw_story(daemon/sweep/test_settle_story.c)
 sw_story(daemon/sweep/test_suggest_story.c)
+sw_story(daemon/test_start_story.c)
 sw_story(daemon/slot/test_worker_story.c)
 sw_story(daemon/net/test_conn_story.c)
 sw_story(daemon/api/test_watch_story.c)
