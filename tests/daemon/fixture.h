@@ -21,7 +21,7 @@
  *   disk      disk holds | full | breaks | behind | removed | works
  *   pool      pool holds | works | one (does one job and holds on)
  *   checks    check holds | works | refuses WHY | bytes N
- *   GPUs      card N fine | lost | ecc | hot | held | small | silent (of two, when devices name them)
+ *   GPUs      card N fine | lost | ecc | hot | held | leaks | small | silent (of two)
  *   workers   workers stubborn | willing | fail | start | pid N
  *   daemon    daemon stopping (it begins to) | stops | dies (killed: nothing more is stored) |
  *             starts [DEVICES] | restarts [DEVICES] (dies and starts)

@@ -59,6 +59,8 @@ void fixture_card_is(size_t i, const char *what)
 		c->proc[0].pid = 77;
 		c->proc[0].session = -1;
 		c->proc[0].compute = true;
+	} else if (strcmp(what, "leaks") == 0) {
+		c->used = (int64_t)4 << 30;
 	} else if (strcmp(what, "small") == 0) {
 		c->total = c->free = (int64_t)2 << 30;
 	}
