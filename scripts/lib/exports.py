@@ -19,7 +19,6 @@ import source
 UNUSED = """
 sw_bayes_slope
 sw_bayes_value
-sw_budget_check
 sw_sweep_begin_end
 """.split()
 
