@@ -227,7 +227,7 @@ static sw_status understand(struct sw_reply *r, size_t len, struct sw_err *err)
 	if (rc == SW_NOMEM)
 		return sw_err_set(err, rc, "out of memory");
 	if (rc != SW_OK)
-		return sw_err_set(err, SW_PARSE, "the daemon's reply is no JSON: %s", why.msg);
+		return sw_err_set(err, SW_PARSE, "the daemon's reply is not JSON: %s", why.msg);
 	method = sw_json_get(r->tree, "method");
 	if (cJSON_IsString(method)) {
 		r->method = method->valuestring;

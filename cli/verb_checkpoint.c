@@ -52,7 +52,8 @@ static sw_status write_fit(const struct sw_cli *c, const cJSON *sweep, const cJS
 	if (spec->trainer == NULL) {
 		sw_spec_destroy(spec);
 		return sw_err_set(err, SW_INVALID,
-				  "sweep %" PRIu64 " has no trainer: who drove it knows how to fit",
+				  "sweep %" PRIu64
+				  " has no trainer: fit it with the program that drove it",
 				  c->sweep);
 	}
 	sw_jw_init(&w, out);

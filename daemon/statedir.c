@@ -49,7 +49,7 @@ sw_status sw_statedir_check(const char *folder, bool sticky, const char *what, c
 		return sw_err_set(err, SW_IO, "cannot examine %s %s: %s", what, folder,
 				  strerror(errno));
 	if (!S_ISDIR(st.st_mode))
-		return sw_err_set(err, SW_INVALID, "%s %s is no folder", what, folder);
+		return sw_err_set(err, SW_INVALID, "%s %s is not a folder", what, folder);
 	if (!is_trusted(link.st_uid) || !is_trusted(st.st_uid))
 		return sw_err_set(err, SW_DENIED,
 				  "%s %s belongs to another user (uid %lu), who could take over "

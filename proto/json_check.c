@@ -327,7 +327,7 @@ static sw_status close_object(struct scan *s)
 		const size_t at = (size_t)(twice->at - s->text) - 1;
 		const struct sw_json_key key = *twice;
 		sw_json_key_text(&key, name, sizeof name);
-		(void)snprintf(what, sizeof what, "the key \"%s\" stands twice", name);
+		(void)snprintf(what, sizeof what, "the key \"%s\" appears twice", name);
 		first[n - 1] = key; /* the place that the pointer names */
 		return bad_at(s, at, what);
 	}

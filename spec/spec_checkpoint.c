@@ -60,7 +60,7 @@ sw_status spec_checkpoint_read(struct sw_spec *s, const cJSON *v, struct sw_err 
 	if (s->trainer == NULL)
 		return sw_err_at(
 			err, SW_INVALID, "/checkpoint",
-			"\"checkpoint\" goes with \"trainer\": who drives the trials keeps "
+			"\"checkpoint\" needs \"trainer\": if you drive the trials, you keep "
 			"their state too");
 	const sw_status rc = fields(&s->checkpoint, v, err);
 	if (rc != SW_OK)

@@ -39,7 +39,7 @@ _Static_assert(SPEC_N(fields) <= PRUNER_MAX_FIELDS, "given[] has room");
 static const struct spec_hint hints[] = {
 	{"population_size", NULL, "the sweep's \"run_cap\" is the size of the population"},
 	{"population", NULL, "the sweep's \"run_cap\" is the size of the population"},
-	{"max_t", NULL, "a trial ends after the trainer's epochs, or when you tell so"},
+	{"max_t", NULL, "a trial ends after the trainer's epochs, or when you say so"},
 	{"hyperparam_bounds", NULL, "the bounds are those of \"parameters\""},
 	{"mutations", "hyperparam_mutations", NULL},
 	{"custom_explore_fn", NULL, "numbers are multiplied by one of perturbation_factors"},

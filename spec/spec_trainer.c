@@ -185,7 +185,7 @@ static sw_status check_used(const struct sw_spec *s, const bool *used, struct sw
 				 near);
 	return sw_err_at(err, SW_INVALID, ptr,
 			 "nothing uses the parameter \"%s\": name it in trainer.model, give its "
-			 "name to an option of the trainer, or call it as one (lr, batch_size, "
+			 "name to an option of the trainer, or name it like one (lr, batch_size, "
 			 "momentum, ...)",
 			 name);
 }

@@ -72,7 +72,7 @@ static sw_status sort_values(struct sw_spec_param *p, const char *key, struct sw
 		return SW_OK;
 	(void)snprintf(ptr, sizeof ptr, "/%s/%zu", key, found);
 	return sw_err_at(err, SW_INVALID, ptr,
-			 "a value that stands twice; to favour it use \"probabilities\"");
+			 "a value is listed twice; to favour it use \"probabilities\"");
 }
 
 sw_status spec_values_read(struct sw_spec_param *p, const cJSON *v, const char *key,

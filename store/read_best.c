@@ -35,7 +35,7 @@ static sw_status parse_scope(const char *s, enum scope *scope, int64_t *n, struc
 		*scope = SCOPE_LAST_N;
 	else
 		return sw_err_at(err, SW_INVALID, "/scope",
-				 "scope \"%s\" is none of \"last\", \"all\", \"avg\", "
+				 "scope \"%s\" is not one of \"last\", \"all\", \"avg\", "
 				 "\"last-N-avg\" (N from 1 to %d)",
 				 s, LAST_N_MAX);
 	return SW_OK;

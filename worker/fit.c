@@ -162,7 +162,7 @@ static sw_status train(struct fit *f, struct sw_err *err)
 	f->result->trial = f->id.trial;
 	f->result->rows = f->data.train.rows;
 	if (end == SW_TRAIN_DIVERGED)
-		return sw_err_set(err, SW_INVALID, "the loss is no finite number in epoch %zu",
+		return sw_err_set(err, SW_INVALID, "the loss is not a finite number in epoch %zu",
 				  f->result->epochs);
 	return f->status == SW_OK ? SW_OK : sw_err_set(err, f->status, "%s", f->err.msg);
 }

@@ -145,7 +145,7 @@ static sw_status begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct sw
 	if (!j->checkpoint)
 		sw_err_set(&why, status, "there is no checkpoint of step %" PRIu64, j->resume_step);
 	else if (!sw_checkpoint_name(j->checkpoint, &id.trial, &id.epoch))
-		sw_err_set(&why, status, "the checkpoint has a name that is none");
+		sw_err_set(&why, status, "the checkpoint's name is not valid");
 	else {
 		id.epoch = j->resume_step;
 		status = sw_checkpoint_read(net, &id, j->checkpoint, &why);
@@ -384,7 +384,7 @@ sw_status sw_run_job(struct sw_runner *runner, struct sw_session *s, const struc
 	if (status != SW_OK) {
 		fail(&r, status, &why);
 	} else if (end == SW_TRAIN_DIVERGED) {
-		sw_session_log(s, "diverged in epoch %" PRIu64 ": the loss is no finite number",
+		sw_session_log(s, "diverged in epoch %" PRIu64 ": the loss is not a finite number",
 			       r.epoch);
 		sw_session_finish(s, "INFEASIBLE", "diverged");
 	} else if (end == SW_TRAIN_DROPPED && *sw_session_dropped(s)) {

@@ -166,7 +166,7 @@ static void on_read(void *arg)
 	if (s->rc == SW_OK && d->phase != SW_UP)
 		s->rc = sw_err_set(&s->err, SW_BUSY, "the daemon is stopping");
 	if (s->rc == SW_OK && s->h->ended_ms == 0)
-		s->rc = sw_err_set(&s->err, SW_CONFLICT, "sweep %lld goes on again",
+		s->rc = sw_err_set(&s->err, SW_CONFLICT, "sweep %lld runs again",
 				   (long long)s->sweep);
 	if (s->rc == SW_OK && s->more) { /* others may read in between */
 		if (read_part(s) == SW_OK)
@@ -185,11 +185,9 @@ static struct simulation *create(struct sw_call *call, const struct sw_host *h, 
 	struct simulation *s;
 
 	if (h->ended_ms == 0) {
-		(void)sw_err_set(
-			err, SW_CONFLICT,
-			"sweep %lld is %s: what another pruner would have done can be said "
-			"once it has ended",
-			(long long)h->sweep, sw_sweep_state_name(h->state));
+		(void)sw_err_set(err, SW_CONFLICT,
+				 "sweep %lld is %s: it can be simulated once it has ended",
+				 (long long)h->sweep, sw_sweep_state_name(h->state));
 		return NULL;
 	}
 	if (under_way == AT_ONCE) {

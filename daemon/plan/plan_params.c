@@ -98,13 +98,13 @@ static sw_status no_choice(const struct sw_spec_param *p, const cJSON *v, struct
 	const char *near = word != NULL ? sw_nearest(word, words, n) : NULL;
 	if (near != NULL)
 		return sw_err_set(err, SW_INVALID,
-				  "\"%.64s\" is none of the values of \"%s\"; did you mean "
+				  "\"%.64s\" is not one of the values of \"%s\"; did you mean "
 				  "\"%.64s\"?",
 				  word, p->name, near);
 	if (word != NULL)
-		return sw_err_set(err, SW_INVALID, "\"%.64s\" is none of the values of \"%s\"",
+		return sw_err_set(err, SW_INVALID, "\"%.64s\" is not one of the values of \"%s\"",
 				  word, p->name);
-	return sw_err_set(err, SW_INVALID, "this is none of the values of \"%s\"", p->name);
+	return sw_err_set(err, SW_INVALID, "this is not one of the values of \"%s\"", p->name);
 }
 
 static sw_status read_choice(const struct sw_spec_param *p, const cJSON *v, struct sw_value *out,

@@ -235,7 +235,7 @@ static sw_status local_adopt(uv_loop_t *loop, const char *handle, sw_ended_cb *e
 		return sw_err_set(err, SW_INVALID, "not a handle of this executor");
 	read_boot_id(now_boot);
 	if (strcmp(boot, now_boot) != 0)
-		return sw_err_set(err, SW_NOT_FOUND, "the machine was started again since");
+		return sw_err_set(err, SW_NOT_FOUND, "the machine was restarted since");
 	const int fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
 	/* The time is read after the descriptor: it then speaks of the process that the descriptor
 	 * holds. */

@@ -35,7 +35,7 @@ sw_status sw_checkpoint_folder(struct sw_host *h, bool make, char *out, size_t c
 		/* What a worker wrote behind a link would never be removed
 		 * (daemon/sweep/janitor.c). */
 		if (make && (lstat(out, &st) != 0 || !S_ISDIR(st.st_mode)))
-			return sw_err_set(err, SW_IO, "%s is a link, or no folder", out);
+			return sw_err_set(err, SW_IO, "%s is a link, or not a folder", out);
 	}
 	h->has_checkpoints = h->has_checkpoints || make;
 	return SW_OK;

@@ -116,8 +116,8 @@ static sw_status read_ranges(struct sw_edits *e, const struct sw_spec *spec, con
 			return rc;
 		for (size_t k = 0; k < e->sched.n_ranges; k++)
 			if (e->ranges[k].param == r->param)
-				return sw_err_at(err, SW_INVALID, "/ranges", "%.100s stands twice",
-						 range->string);
+				return sw_err_at(err, SW_INVALID, "/ranges",
+						 "%.100s is given twice", range->string);
 		e->sched.n_ranges++;
 	}
 	return SW_OK;

@@ -38,7 +38,7 @@ static int open_folder(int at, const char *path)
 	if (fd < 0 && errno != ENOENT)
 		sw_log(SW_LOG_WARN, "checkpoint.folder",
 		       "path=\"%s\" why=\"%s: nothing is removed\"", path,
-		       errno == ENOTDIR ? "it is a link, or no folder" : strerror(errno));
+		       errno == ENOTDIR ? "it is a link, or not a folder" : strerror(errno));
 	return fd;
 }
 

@@ -134,7 +134,7 @@ static sw_status restore(struct sw_sampler *s, const unsigned char *state, size_
 	struct bayes *const b = s->self;
 
 	if (sw_bayes_memory_read(&b->memory, state, n) != SW_OK)
-		return sw_err_set(err, SW_INVALID, "the stored state is none of this sampler's");
+		return sw_err_set(err, SW_INVALID, "the stored state is not this sampler's");
 	drop_caches(b);
 	return SW_OK;
 }

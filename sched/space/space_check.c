@@ -81,8 +81,8 @@ static sw_status check_number(const struct space_entry *e, double x, double near
 		return sw_err_set(err, SW_INVALID, "%.10g is not above 0", x);
 	default:
 		return sw_err_set(err, SW_INVALID,
-				  "%.17g is none of the multiples of q %.10g; %.10g is the nearest",
-				  x, e->p.q, nearest);
+				  "%.17g is not a multiple of q %.10g; %.10g is the nearest", x,
+				  e->p.q, nearest);
 	}
 }
 

@@ -43,7 +43,7 @@ static sw_status check_cond(const struct sw_space *s, size_t child, size_t paren
 	for (size_t i = 0; i < n; i++)
 		if (sw_space_check_value(s, parent, allowed[i], NULL) != SW_OK)
 			return sw_err_at(err, SW_INVALID, "/when",
-					 "value %zu is none that the parameter can have", i + 1);
+					 "value %zu is not one that the parameter can have", i + 1);
 	return SW_OK;
 }
 

@@ -97,7 +97,7 @@ def test_error_is_one_line_and_a_status(daemon, args, status, line):
 
 @pytest.mark.parametrize("spec,line", [
     ('{"a": 1,\n  "b": [1,\n 2,]}', "sweep: stdin:3:4: "),
-    ('{"a": {"b": 1, "b": 2}}', 'stdin:1:16: /a/b: the key "b" stands twice\n'),
+    ('{"a": {"b": 1, "b": 2}}', 'stdin:1:16: /a/b: the key "b" appears twice\n'),
     ('{"a": 1e999}', "sweep: stdin:1:7: /a: a number that is not finite\n"),
     ('{"a": ' + "[" * 40, "stdin:1:38: /a" + "/0" * 31 + ": nested deeper than 32\n"), ("", "sweep: stdin:1:1: "),
     ('{"parameters": {"lr": {"min": 5, "max": 3}}}',

@@ -138,7 +138,7 @@ DAMAGE = {
         ("x.npy", lambda d: cut(d, 9), ["ends at byte 9"]),
         ("x.npy", lambda d: cut(d, -1), ["607 bytes", "608"]),
         ("x.npy", lambda d: d + b"\0", ["609 bytes", "608"]),
-        ("x.npy", lambda d: b"PK\x03\x04" + d, ["no .npy file"]),
+        ("x.npy", lambda d: b"PK\x03\x04" + d, ["not a .npy file"]),
         ("x.npy", lambda d: put(d, 6, 9), ["version 9"]),
         ("x.npy", lambda d: npy_file(">f4", "(20, 6)", d[128:]), [">f4", "big endian"]),
         ("x.npy", lambda d: npy_file("|O", "(20, 6)", d[128:]), ["|O"]),

@@ -89,7 +89,7 @@ def test_grid_wants_the_steps(client):
 @pytest.mark.parametrize("params, pointer, words", [
     ({"x": 1.25}, "/params/x", "1.25 is not from 0 to 1"),
     ({"x": -0.1}, "/params/x", "-0.1 is not from 0 to 1"),
-    ({"s": 0.25}, "/params/s", "none of the multiples of q 0.1"),
+    ({"s": 0.25}, "/params/s", "not a multiple of q 0.1"),
     ({"s": 1.1}, "/params/s", "1 is the nearest"),
 ])
 def test_enqueued_value_outside_is_refused(client, params, pointer, words):

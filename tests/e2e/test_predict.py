@@ -253,7 +253,7 @@ def test_bad_input_has_one_line_each(start, tmp_path):
     for data, file, words in (
             (text, whole[:-1], ["m.safetensors is cut short"]),
             (text, whole[:100], ["m.safetensors is cut short"]),
-            (text, b"PK\x03\x04" + whole, ["m.safetensors is no safetensors file"]),
+            (text, b"PK\x03\x04" + whole, ["m.safetensors is not a safetensors file"]),
             (text, struct.pack("<Q", len(other)) + other + whole[8 + len(bare):],
              ["does not say what its model is"]),
             (rest, whole, ['no column "14.23"', "first line must name the columns"]),

@@ -61,13 +61,13 @@ static const struct {
 	{"\"\xe2\x82\"", "", "byte 1: not valid UTF-8"},
 	{"\xef\xbb\xbf{}", "", "byte 0: a byte order mark; start with the value"},
 	{"\x01", "", "byte 0: expected a value, not byte 0x01"},
-	{"{\"a\":1,\"a\":2}", "/a", "byte 7: the key \"a\" stands twice"},
-	{"{\"a\":1,\"\\u0061\":2}", "/a", "byte 7: the key \"a\" stands twice"},
-	{"{\"\\n\":1,\"\\u000a\":2}", "/?", "byte 8: the key \"?\" stands twice"},
+	{"{\"a\":1,\"a\":2}", "/a", "byte 7: the key \"a\" appears twice"},
+	{"{\"a\":1,\"\\u0061\":2}", "/a", "byte 7: the key \"a\" appears twice"},
+	{"{\"\\n\":1,\"\\u000a\":2}", "/?", "byte 8: the key \"?\" appears twice"},
 	{"{\"\\ud83d\\ude00\":1,\"\xf0\x9f\x98\x80\":2}", "/\xf0\x9f\x98\x80",
-	 "byte 18: the key \"\xf0\x9f\x98\x80\" stands twice"},
-	{"{\"x\":{\"a\":1,\"b\":{},\"a\":2}}", "/x/a", "byte 19: the key \"a\" stands twice"},
-	{"{\"b\":1,\"a\":1,\"a\":2,\"b\":3}", "/a", "byte 13: the key \"a\" stands twice"},
+	 "byte 18: the key \"\xf0\x9f\x98\x80\" appears twice"},
+	{"{\"x\":{\"a\":1,\"b\":{},\"a\":2}}", "/x/a", "byte 19: the key \"a\" appears twice"},
+	{"{\"b\":1,\"a\":1,\"a\":2,\"b\":3}", "/a", "byte 13: the key \"a\" appears twice"},
 };
 
 START_TEST(json_bad_text_is_refused_at_its_place)

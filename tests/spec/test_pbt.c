@@ -161,7 +161,7 @@ static const struct {
 	 "size of the population"},
 	{DRIVEN(FIVE ",'max_t':8"), AT "/max_t",
 	 "\"max_t\" is not supported by this version: a trial ends after the trainer's epochs, or "
-	 "when you tell so"},
+	 "when you say so"},
 	{DRIVEN(FIVE ",'synch':true"), AT "/synch",
 	 "\"synch\" is not supported by this version: members do not wait for each other: leave it "
 	 "out"},

@@ -144,9 +144,9 @@ static const struct {
 	{PARAM "{'values':[1,[2]]}}}", "/parameters/x/values/1",
 	 "a value must be a number, a string, true, false or null, not an array"},
 	{PARAM "{'values':[3,'a',1,3.0]}}}", "/parameters/x/values/3",
-	 "a value that stands twice; to favour it use \"probabilities\""},
+	 "a value is listed twice; to favour it use \"probabilities\""},
 	{PARAM "{'values':['a','b','a']}}}", "/parameters/x/values/2",
-	 "a value that stands twice; to favour it use \"probabilities\""},
+	 "a value is listed twice; to favour it use \"probabilities\""},
 	{PARAM "{'values':[1,2],'probabilities':[1]}}}", "/parameters/x/probabilities",
 	 "\"probabilities\" must be an array of 2 numbers, one for each of the values"},
 	{PARAM "{'values':[1,2],'probabilities':[1,-1]}}}", "/parameters/x/probabilities/1",
@@ -303,7 +303,7 @@ static const struct {
 	 "'name':'d'},'model':[{'linear':9}]}}",
 	 "/parameters/hidden",
 	 "nothing uses the parameter \"hidden\": name it in trainer.model, give its name to an "
-	 "option of the trainer, or call it as one (lr, batch_size, momentum, ...)"},
+	 "option of the trainer, or name it like one (lr, batch_size, momentum, ...)"},
 	{"{" METRIC ",'parameters':{'learning_rate':{'min':0.1,'max':1.0}},'trainer':{'dataset':{"
 	 "'name':'d'},'model':[{'linear':9}]}}",
 	 "/parameters/learning_rate",

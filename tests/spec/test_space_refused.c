@@ -153,7 +153,7 @@ static const struct {
 	{PARAM "{'grid_search':7}}}", "/parameters/x/grid_search",
 	 "\"grid_search\" must be an array, not a number"},
 	{PARAM "{'grid_search':[1,1]}}}", "/parameters/x/grid_search/1",
-	 "a value that stands twice; to favour it use \"probabilities\""},
+	 "a value is listed twice; to favour it use \"probabilities\""},
 	{PARAM "{'grid_search':[1],'values':[1]}}}", "/parameters/x/grid_search",
 	 "\"values\" and \"grid_search\" mean the same: give one"},
 	{PARAM "{'distribution':'randn','mean':'x'}}}", "/parameters/x/mean",

@@ -148,7 +148,7 @@ static const struct {
 	 "/trainer/dataset/path", "No such file or directory"},
 	{"{\"trainer\":{" DATA "," NET ",\"lr\":1e6,\"momentum\":0.9},\"params\":{\"w\":3}," ID
 	 "," OUT "}",
-	 "", "the loss is no finite number in epoch "},
+	 "", "the loss is not a finite number in epoch "},
 	/* before it trains */
 	{"{\"trainer\":{" DATA "," NET ",\"lr\":1e6,\"momentum\":0.9},\"params\":{\"w\":3}," ID
 	 ",\"out\":\"/nowhere/m.safetensors\"}",

@@ -128,7 +128,7 @@ static const struct {
 	 "d.csv has 4 columns, the model takes 2, and one more that it predicts", NULL},
 	{VALUE, "d.csv", "1,2,3\n", 0, NULL, "d.csv has 3 columns, the model takes 2", NULL},
 	{IMAGE, "d.csv", "150,256\n", 0, NULL,
-	 "line 1, column 1: 256 is no byte from 0 to 255, which the model's images are made of",
+	 "line 1, column 1: 256 is not a byte from 0 to 255, which the model's images are made of",
 	 HEAD},
 	{IMAGE, "i.idx", "\0\0\x08\x03\0\0\0\x01\0\0\0\x02\0\0\0\x01\x96\x64", 18, NULL,
 	 "has images of 1 x 2 x 1 bytes, the model takes images of 1 x 1 x 2 bytes", NULL},

@@ -151,7 +151,7 @@ static sw_status counts_make(struct sw_data *out, const struct sw_raw *raw,
 				 "\"normalize\" is for %zu channels, the data has %zu%s",
 				 set->norm_n, out->input.kind == SW_SHAPE_IMAGE ? out->input.c : 0,
 				 out->input.kind == SW_SHAPE_IMAGE ? ""
-								   : ": its rows are no images");
+								   : ": its rows are not images");
 	if ((set->crop || set->flip) && out->input.kind != SW_SHAPE_IMAGE)
 		return sw_err_at(err, SW_INVALID, "/augment", "\"augment\" is for images");
 	if (set->crop && (set->crop >= out->input.h || set->crop >= out->input.w))

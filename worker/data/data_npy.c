@@ -21,7 +21,7 @@ static sw_status header_read(struct data_npy *a, struct sw_err *err)
 		return status;
 	if (memcmp(b, "\x93NUMPY", 6) != 0)
 		return sw_err_at(err, SW_INVALID, a->f.ptr,
-				 "%s is no .npy file: it does not begin with \\x93NUMPY",
+				 "%s is not a .npy file: it does not begin with \\x93NUMPY",
 				 a->f.show);
 	if (b[6] < 1 || b[6] > 3 || b[7] != 0)
 		return sw_err_at(err, SW_INVALID, a->f.ptr,

@@ -31,8 +31,8 @@ static bool take(struct scan *s, char c)
 
 static sw_status wrong(struct scan *s, const char *what)
 {
-	return sw_err_at(s->err, SW_INVALID, s->ptr, "%s: the header is none of NumPy's: %s",
-			 s->show, what);
+	return sw_err_at(s->err, SW_INVALID, s->ptr, "%s: the header is not NumPy's: %s", s->show,
+			 what);
 }
 
 /* A quoted word without escapes, at most cap - 1 bytes. */
@@ -84,7 +84,7 @@ static sw_status descr(struct scan *s, struct sw_npy *out)
 				 "%s has a structured dtype, expected f4, f8, u1, i4 or i8",
 				 s->show);
 	if (!word(s, name, sizeof name))
-		return wrong(s, "'descr' is no string");
+		return wrong(s, "'descr' is not a string");
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
 		if (strcmp(types[i].name, name) != 0)
 			continue;
@@ -111,7 +111,7 @@ static sw_status order(struct scan *s)
 static sw_status shape(struct scan *s, struct sw_npy *out)
 {
 	if (!take(s, '('))
-		return wrong(s, "'shape' is no tuple");
+		return wrong(s, "'shape' is not a tuple");
 	while (!take(s, ')')) {
 		uint64_t v = 0;
 		bool any = false;
@@ -130,7 +130,7 @@ static sw_status shape(struct scan *s, struct sw_npy *out)
 						 out->dims);
 		}
 		if (!any)
-			return wrong(s, "'shape' is no tuple of integers");
+			return wrong(s, "'shape' is not a tuple of integers");
 		if (v == 0)
 			return sw_err_at(s->err, SW_INVALID, s->ptr, "%s: dimension %zu is 0",
 					 s->show, out->dims);
@@ -159,7 +159,7 @@ static sw_status entry(struct scan *s, struct sw_npy *out)
 	if (i == 3)
 		return wrong(s, "a key that is not descr, fortran_order or shape");
 	if (s->seen & 1u << i)
-		return wrong(s, "a key stands there twice");
+		return wrong(s, "a key appears twice");
 	s->seen |= 1u << i;
 	return i == 0 ? descr(s, out) : i == 1 ? order(s) : shape(s, out);
 }

@@ -280,7 +280,7 @@ static sw_status bad_byte(const struct rows_csv *c, size_t column, struct sw_err
 
 	return sw_err_set(
 		err, SW_INVALID,
-		"%s: line %zu, column %zu: %s is no byte from 0 to 255, which the model's "
+		"%s: line %zu, column %zu: %s is not a byte from 0 to 255, which the model's "
 		"images are made of",
 		c->file.show, c->line, column, sw_text_show(c->r.cell[column], cell));
 }

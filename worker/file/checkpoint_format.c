@@ -203,7 +203,7 @@ sw_status checkpoint_decode(struct checkpoint_head *out, const unsigned char in[
 	*out = h;
 	if (memcmp(in, magic, sizeof magic) != 0)
 		return sw_err_set(err, SW_INVALID,
-				  "is no checkpoint, or is damaged in its first bytes");
+				  "is not a checkpoint, or is damaged in its first bytes");
 	if (h.version != SW_CHECKPOINT_VERSION && h.version != 3)
 		return sw_err_set(err, SW_INVALID,
 				  "is of version %" PRIu32 ", this program reads 3 and %d",
@@ -215,8 +215,7 @@ sw_status checkpoint_decode(struct checkpoint_head *out, const unsigned char in[
 	    h.parameters > size / 4 || h.running > size / 4 ||
 	    h.tensors_n > CHECKPOINT_TENSORS * h.layers_n ||
 	    h.card_n > (h.version == 3 ? 0 : size) || whole(&h) != size)
-		return sw_err_set(err, SW_INVALID,
-				  "is damaged: what it says of its lengths is not so");
+		return sw_err_set(err, SW_INVALID, "is damaged: its lengths are wrong");
 	return SW_OK;
 }
 

@@ -39,7 +39,7 @@ static sw_status take(const struct sw_safetensors *s, void *out, size_t n, uint6
 
 static sw_status wrong_header(const struct sw_safetensors *s, const char *why, struct sw_err *err)
 {
-	return sw_err_set(err, SW_INVALID, "%s is no safetensors file: %s", s->show, why);
+	return sw_err_set(err, SW_INVALID, "%s is not a safetensors file: %s", s->show, why);
 }
 
 /* Where a tensor lies. */
@@ -120,10 +120,10 @@ static sw_status header_read(struct sw_safetensors *s, uint64_t size, struct sw_
 	for (size_t i = 8; i-- > 0;)
 		n = n << 8 | b[i];
 	if (n < 2 || n > HEADER_MAX)
-		return wrong_header(s, "its first 8 bytes are no length of a header", err);
+		return wrong_header(s, "its first 8 bytes are not the length of a header", err);
 	if (n > size - 8)
 		return sw_err_set(err, SW_INVALID,
-				  "%s is cut short, or no safetensors file: it has %" PRIu64
+				  "%s is cut short, or is not a safetensors file: it has %" PRIu64
 				  " bytes, its header needs %" PRIu64,
 				  s->show, size, 8 + n);
 	s->begin = 8 + n;
@@ -137,7 +137,7 @@ static sw_status header_read(struct sw_safetensors *s, uint64_t size, struct sw_
 		if (status == SW_NOMEM)
 			status = sw_err_set(err, status, "no memory to read %s", s->show);
 		else if (status != SW_OK || !cJSON_IsObject(s->header))
-			status = wrong_header(s, "its header is no JSON object", err);
+			status = wrong_header(s, "its header is not a JSON object", err);
 	}
 	free(text);
 	return status;

@@ -166,12 +166,12 @@ static const struct {
 	{OPT, RATE, {.number = 0.1}, 1, "the parameter that it depends on is continuous"},
 	{OPT, MOMENTUM, {.number = 0.1}, 1, "the parameter that it depends on is continuous"},
 	{OPT, LAYERS, {.number = 2}, 0, "no value is allowed"},
-	{OPT, LAYERS, {.number = 5}, 1, "value 1 is none that the parameter can have"},
-	{OPT, LAYERS, {.number = 1.5}, 1, "value 1 is none that the parameter can have"},
-	{LAYERS, OPT, {.choice = 3}, 1, "value 1 is none that the parameter can have"},
-	{LAYERS, FIXED, {.choice = 1}, 1, "value 1 is none that the parameter can have"},
-	{LAYERS, WIDTH2, {.number = 12}, 1, "value 1 is none that the parameter can have"},
-	{LAYERS, STEP, {.number = 0.25}, 1, "value 1 is none that the parameter can have"},
+	{OPT, LAYERS, {.number = 5}, 1, "value 1 is not one that the parameter can have"},
+	{OPT, LAYERS, {.number = 1.5}, 1, "value 1 is not one that the parameter can have"},
+	{LAYERS, OPT, {.choice = 3}, 1, "value 1 is not one that the parameter can have"},
+	{LAYERS, FIXED, {.choice = 1}, 1, "value 1 is not one that the parameter can have"},
+	{LAYERS, WIDTH2, {.number = 12}, 1, "value 1 is not one that the parameter can have"},
+	{LAYERS, STEP, {.number = 0.25}, 1, "value 1 is not one that the parameter can have"},
 	{STEP, NESTEROV, {.choice = 1}, 1, "the same parameter is given twice"},
 };
 

@@ -161,7 +161,7 @@ START_TEST(checkpoint_of_any_other_length_is_refused)
 	}
 	bytes[n] = 0;
 	file_write(path, bytes, n + 1);
-	refused(&b, SW_INVALID, "is damaged: what it says of its lengths is not so");
+	refused(&b, SW_INVALID, "is damaged: its lengths are wrong");
 	free(bytes);
 	sw_net_destroy(&a);
 	sw_net_destroy(&b);

@@ -89,10 +89,10 @@ START_TEST(export_of_two_tensors_of_one_name_is_refused)
 	static const struct {
 		const char *name, *line; /* of the second tensor, "0.bias" */
 	} table[] = {{"0.byas", NULL},
-		     {"0.weight", "the key \"0.weight\" stands twice"},
-		     {"1.running_mean", "the key \"1.running_mean\" stands twice"},
-		     {"1.num_batches_tracked", "the key \"1.num_batches_tracked\" stands twice"},
-		     {"__metadata__", "the key \"__metadata__\" stands twice"}};
+		     {"0.weight", "the key \"0.weight\" appears twice"},
+		     {"1.running_mean", "the key \"1.running_mean\" appears twice"},
+		     {"1.num_batches_tracked", "the key \"1.num_batches_tracked\" appears twice"},
+		     {"__metadata__", "the key \"__metadata__\" appears twice"}};
 	unsigned char *bytes;
 	size_t n, at = CHECKPOINT_FIXED + 4 * CHECKPOINT_LAYER + CHECKPOINT_TENSOR;
 
