@@ -30,6 +30,7 @@
 #ifndef SW_TESTS_DAEMON_FIXTURE_H
 #define SW_TESTS_DAEMON_FIXTURE_H
 
+#include "tests/run.h"
 #include <stddef.h>
 
 /* JSON in a story has ' for ". */
@@ -46,7 +47,12 @@ struct story {
 	const char *line[96]; /* what happens, what comes of it, ... */
 };
 
-/* main() of a file of stories: one Check test a story. */
-int run_stories(const char *suite, const struct story *stories, size_t n);
+/* The suite of a file of stories: one Check test each. */
+#define STORIES(stories)                                                                           \
+	SUITE(tcase)                                                                               \
+	{                                                                                          \
+		fixture_add_stories(tcase, stories, ROWS(stories));                                \
+	}
+void fixture_add_stories(TCase *tcase, const struct story *stories, size_t n);
 
 #endif

@@ -11,13 +11,12 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "tests/run.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct sw_store;
-
-#define ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
 /* --- text: what came of a line --- */
 

@@ -203,7 +203,4 @@ static const struct story stories[] = {
 };
 /* clang-format on */
 
-int main(void)
-{
-	return run_stories("daemon/start", stories, sizeof stories / sizeof stories[0]);
-}
+STORIES(stories)

@@ -90,6 +90,17 @@ static const struct story stories[] = {
 	  "time 1", "w update RUNNING",
 	  "disk works", "a continue",
 	  "time 0.5", ""}},
+	{"what was being stored while the disk was full is told once it is stored",
+	 NULL, "'run_cap':3",
+	 {"a ask", "1.1",
+	  "w watch", "snapshot RUNNING: 1 RUNNING",
+	  "time 1", "w update RUNNING",
+	  "disk holds", "",
+	  "a final 1 1 COMPLETED 0.5", "",
+	  "disk full", "",
+	  "time 1", "w update RUNNING: 1 RUNNING",
+	  "disk works", "a 1 COMPLETED",
+	  "time 0.5", ""}},
 	{"a snapshot of few rows has what runs first", NULL, "'run_cap':9",
 	 {"a ask 5", "1.1 2.1 3.1 4.1 5.1",
 	  "a final 1 1 COMPLETED 0.5", "1 COMPLETED",
@@ -204,7 +215,4 @@ static const struct story stories[] = {
 };
 /* clang-format on */
 
-int main(void)
-{
-	return run_stories("daemon/watch", stories, sizeof stories / sizeof stories[0]);
-}
+STORIES(stories)

@@ -205,7 +205,4 @@ static const struct story stories[] = {
 };
 /* clang-format on */
 
-int main(void)
-{
-	return run_stories("daemon/conn", stories, sizeof stories / sizeof stories[0]);
-}
+STORIES(stories)

@@ -373,7 +373,4 @@ static const struct story stories[] = {
 };
 /* clang-format on */
 
-int main(void)
-{
-	return run_stories("daemon/worker", stories, sizeof stories / sizeof stories[0]);
-}
+STORIES(stories)

@@ -218,7 +218,4 @@ static const struct story stories[] = {
 };
 /* clang-format on */
 
-int main(void)
-{
-	return run_stories("daemon/ask", stories, sizeof stories / sizeof stories[0]);
-}
+STORIES(stories)

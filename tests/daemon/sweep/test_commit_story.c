@@ -211,7 +211,4 @@ static const struct story stories[] = {
 };
 /* clang-format on */
 
-int main(void)
-{
-	return run_stories("daemon/commit", stories, sizeof stories / sizeof stories[0]);
-}
+STORIES(stories)

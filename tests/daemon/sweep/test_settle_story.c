@@ -230,7 +230,4 @@ static const struct story stories[] = {
 };
 /* clang-format on */
 
-int main(void)
-{
-	return run_stories("daemon/settle", stories, sizeof stories / sizeof stories[0]);
-}
+STORIES(stories)
