@@ -404,7 +404,14 @@ static void feed_watchers(struct sw_host *h)
 {
 	struct sw_changes *c = &h->changes;
 
-	if (!is_watched(h) || h->watch->feeding)
+	if (!is_watched(h))
+		return;
+	if (sw_store_stuck(h->d->store) != NULL) {
+		/* A read now would show less than what has changed: all of it is told afterwards. */
+		c->overflowed = true;
+		return;
+	}
+	if (h->watch->feeding)
 		return;
 	const bool fresh = c->overflowed || someone_behind(h);
 	if (!fresh && !c->any && c->n == 0)
