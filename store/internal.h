@@ -39,7 +39,7 @@ SW_NODISCARD sw_status sw_sql_exec(sqlite3 *conn, const char *sql, const char *d
 /* The first column of the first row, an integer; SW_IO when there is none. */
 SW_NODISCARD sw_status sw_sql_int(sqlite3 *conn, const char *sql, int64_t *out, struct sw_err *err);
 
-/* --- the file (open.c, migrate.c) --- */
+/* --- the file (file.c, schema.c) --- */
 
 /* Opens path, made first when it is not there, migrated and checked. */
 SW_NODISCARD sw_status sw_file_open(sqlite3 **out, const char *path, struct sw_err *err);
@@ -96,9 +96,9 @@ extern const struct sw_op_def sw_op_sweep_insert, sw_op_sweep_state, sw_op_trial
 extern const struct sw_op_def *const sw_op_defs[SW_OP_N];
 
 /* One item of a queue: a write (tx set, and the job is part of it) or a read (work set). */
-struct sw_job {
+struct sw_store_job {
 	struct sw_turn turn; /* a read's, while it waits; first: a turn is its job */
-	struct sw_job *next;
+	struct sw_store_job *next;
 	struct sw_tx *tx;
 	void (*work)(struct sw_db *db, void *arg);
 	sw_store_done_cb *done;
@@ -107,12 +107,12 @@ struct sw_job {
 	size_t weight;  /* row operations, at least 1 */
 };
 
-struct sw_job_list {
-	struct sw_job *head, **tail;
+struct sw_store_jobs {
+	struct sw_store_job *head, **tail;
 };
 
 struct sw_tx {
-	struct sw_job job;
+	struct sw_store_job job;
 	struct sw_buf ops;
 	size_t n_ops;
 	size_t op_at;     /* offset of the operation being put */
@@ -140,7 +140,7 @@ struct sw_op_value {
 bool sw_tx_next(const struct sw_tx *tx, size_t *at, enum sw_op *op, struct sw_op_value *values,
 		unsigned *n);
 
-/* --- the writing connection (apply.c) --- */
+/* --- the writing connection (writer.c) --- */
 
 struct sw_writer {
 	sqlite3 *conn;
@@ -153,12 +153,12 @@ struct sw_writer {
 SW_NODISCARD sw_status sw_writer_open(struct sw_writer *w, const char *path, struct sw_err *err);
 void sw_writer_close(struct sw_writer *w);
 /* All jobs in one transaction. SW_FULL and SW_BUSY: nothing was written, may be tried again. */
-SW_NODISCARD sw_status sw_writer_apply(struct sw_writer *w, const struct sw_job *jobs,
+SW_NODISCARD sw_status sw_writer_apply(struct sw_writer *w, const struct sw_store_job *jobs,
 				       struct sw_err *err);
 /* Moves the log into the file when it is long. A failure is final: a sync may be behind it. */
 SW_NODISCARD sw_status sw_writer_checkpoint(struct sw_writer *w, struct sw_err *err);
 
-/* --- the reading connection (reader.c, query.c) --- */
+/* --- the reading connection (db.c, col.c) --- */
 
 enum sw_query {
 	SW_Q_SWEEPS,
@@ -214,14 +214,20 @@ const char *sw_col_text_opt(struct sw_cols *c, int i); /* NULL when it is NULL *
 
 /* The statement, ready to run with ints bound to ?1 ... ; SW_BUSY when it runs already (a callback
  * that asks the same question again). */
-SW_NODISCARD sw_status sw_query_start(struct sw_db *db, enum sw_query id, const char *sql,
-				      const int64_t *ints, int n_ints, sqlite3_stmt **q,
-				      struct sw_err *err);
+SW_NODISCARD sw_status sw_db_query(struct sw_db *db, enum sw_query id, const char *sql,
+				   const int64_t *ints, int n_ints, sqlite3_stmt **q,
+				   struct sw_err *err);
+/* Takes a row; false: it wants no more. */
+typedef bool sw_db_give_fn(struct sw_cols *c, void *arg);
+
 /* Gives each row to give(), which returns false to end early, and resets. what: for error lines. */
-SW_NODISCARD sw_status sw_query_run(struct sw_db *db, sqlite3_stmt *q, const char *what,
-				    bool (*give)(struct sw_cols *c, void *arg), void *arg,
-				    struct sw_err *err);
-SW_NODISCARD sw_status sw_query_bad_row(struct sw_err *err, const char *what, int column);
+SW_NODISCARD sw_status sw_db_run(struct sw_db *db, sqlite3_stmt *q, const char *what,
+				 sw_db_give_fn *give, void *arg, struct sw_err *err);
+/* Both: the rows of a question that has no parameters but ints. */
+SW_NODISCARD sw_status sw_db_rows(struct sw_db *db, enum sw_query id, const char *sql,
+				  const int64_t *ints, int n_ints, const char *what,
+				  sw_db_give_fn *give, void *arg, struct sw_err *err);
+SW_NODISCARD sw_status sw_db_bad_row(struct sw_err *err, const char *what, int column);
 
 /* The reports r of trial t that are its curve, in order of (attempt, seq): those of its last
  * attempt, and of each earlier one those up to the step from which a later one went on. */
@@ -231,18 +237,18 @@ SW_NODISCARD sw_status sw_query_bad_row(struct sw_err *err, const char *what, in
 	" AND a.attempt > r.attempt AND (a.resume_step = 0 OR a.resume_step < r.step)))"
 #define SW_TRIAL_METRICS                                                                           \
 	"(SELECT r.metrics" SW_CURVE " ORDER BY r.attempt DESC, r.seq DESC LIMIT 1)"
-/* The columns that sw_give_trial() reads, value being an expression over t. */
+/* The columns that sw_read_trial_give() reads, value being an expression over t. */
 #define SW_TRIAL_COLS(value)                                                                       \
 	"t.sweep, t.trial, t.state, t.cause, t.params, t.attempt, t.step, " value                  \
 	", " SW_TRIAL_METRICS ", t.created_ms, t.started_ms, t.ended_ms, t.seconds,"               \
 	" t.parent, t.resume_step"
-/* For sw_query_run(): arg is a struct sw_give_trial. */
-struct sw_give_trial {
+/* For sw_db_run(): arg is a struct sw_read_trial_give. */
+struct sw_read_trial_give {
 	sw_row_trial_cb *cb;
 	void *arg;
 	size_t n;
 };
-bool sw_give_trial(struct sw_cols *c, void *arg);
+bool sw_read_trial_give(struct sw_cols *c, void *arg);
 
 SW_NODISCARD sw_status sw_db_open(struct sw_db *db, const char *path, struct sw_err *err);
 void sw_db_close(struct sw_db *db);
@@ -277,7 +283,7 @@ struct sw_store {
 	pthread_mutex_t lock;      /* guards all below */
 	pthread_cond_t to_writer;  /* writes or closing */
 	pthread_cond_t to_readers; /* reads, committed, dead or closing */
-	struct sw_job_list writes, done;
+	struct sw_store_jobs writes, done;
 	struct sw_store_client own;       /* whoever reads without a name */
 	uint64_t n_enqueued, n_committed; /* writes, since the start */
 	unsigned waiting;                 /* who wait in sw_store_read_now() */
@@ -288,14 +294,15 @@ struct sw_store {
 	char stuck[320];     /* "" when commits go through */
 };
 
-void *sw_writer_main(void *store);            /* writer.c */
-void *sw_reader_main(void *reader);           /* reader.c */
-bool sw_reads_wait(const struct sw_store *s); /* under the lock */
+void *sw_writer_main(void *store);              /* writer_thread.c */
+void *sw_reader_main(void *reader);             /* reader.c */
+bool sw_readers_wait(const struct sw_store *s); /* under the lock */
 
-void sw_jobs_init(struct sw_job_list *list);
-void sw_jobs_add(struct sw_job_list *list, struct sw_job *job);
-struct sw_job *sw_jobs_take(struct sw_job_list *list); /* the first; NULL when empty */
-void sw_jobs_move(struct sw_job_list *to, struct sw_job_list *from);
-void sw_job_free(struct sw_job *job);
+void sw_jobs_init(struct sw_store_jobs *list);
+void sw_jobs_add(struct sw_store_jobs *list, struct sw_store_job *job);
+struct sw_store_job *sw_jobs_take(struct sw_store_jobs *list); /* the first; NULL when empty */
+void sw_jobs_move(struct sw_store_jobs *to, struct sw_store_jobs *from);
+void sw_jobs_free(struct sw_store_job *job);      /* with its transaction; NULL is allowed */
+size_t sw_jobs_clear(struct sw_store_jobs *list); /* frees all; how many there were */
 
 #endif

@@ -166,9 +166,7 @@ sw_status sw_peek_events(struct sw_db *db, int64_t sweep, int64_t *last, struct 
 		"SELECT max(coalesce((SELECT max(ev) FROM event WHERE sweep = ?1), 0),"
 		" coalesce((SELECT max(ev) FROM report INDEXED BY report_by_ev WHERE sweep = ?1), "
 		"0))";
-	sqlite3_stmt *q;
-	const sw_status rc = sw_query_start(db, SW_Q_PEEK_EVENTS, sql, &sweep, 1, &q, err);
 
 	*last = 0;
-	return rc != SW_OK ? rc : sw_query_run(db, q, "event", give_last, last, err);
+	return sw_db_rows(db, SW_Q_PEEK_EVENTS, sql, &sweep, 1, "event", give_last, last, err);
 }

@@ -3,8 +3,8 @@
  *
  * Rows arrive through a callback, in the stated order; strings in them are valid for the call. A
  * callback that returns false ends the query early, which is not an error. A negative limit is
- * none. A callback may ask other questions, not the same again (SW_BUSY). Errors   What the file
- * gives is checked: SW_IO with a line when a row is damaged.
+ * none. A callback may ask other questions, not the same again (SW_BUSY).
+ * Errors   What the file gives is checked: SW_IO with a line when a row is damaged.
  */
 #ifndef SW_STORE_READ_H
 #define SW_STORE_READ_H

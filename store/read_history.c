@@ -21,7 +21,7 @@ static sw_status advance(struct sw_db *db, struct side *s, int ev_column, struct
 	s->live = step == SQLITE_ROW;
 	if (s->live) {
 		s->ev = sw_col_int(&s->c, ev_column);
-		return s->c.bad != 0 ? sw_query_bad_row(err, s->what, s->c.bad) : SW_OK;
+		return s->c.bad != 0 ? sw_db_bad_row(err, s->what, s->c.bad) : SW_OK;
 	}
 	return step == SQLITE_DONE ? SW_OK : sw_sql_err(err, db->conn, s->what);
 }
@@ -83,7 +83,7 @@ static sw_status merge(struct sw_db *db, int64_t sweep, struct side *events, str
 		else
 			report_of(&s->c, sweep, &report);
 		if (s->c.bad != 0)
-			return sw_query_bad_row(err, s->what, s->c.bad);
+			return sw_db_bad_row(err, s->what, s->c.bad);
 		if (!cb(take_event ? &event : NULL, take_event ? NULL : &report, arg))
 			return SW_OK;
 		if ((rc = advance(db, s, 0, err)) != SW_OK)
@@ -107,11 +107,11 @@ sw_status sw_read_history(struct sw_db *db, int64_t sweep, bool metrics, history
 	struct side events = {.what = "event"}, reports = {.what = "report"};
 	sw_status rc;
 
-	rc = sw_query_start(db, SW_Q_HISTORY_EVENTS, events_sql, &sweep, 1, &events.q, err);
+	rc = sw_db_query(db, SW_Q_HISTORY_EVENTS, events_sql, &sweep, 1, &events.q, err);
 	if (rc != SW_OK)
 		return rc;
-	rc = sw_query_start(db, metrics ? SW_Q_HISTORY_METRICS : SW_Q_HISTORY_REPORTS,
-			    metrics ? metrics_sql : reports_sql, &sweep, 1, &reports.q, err);
+	rc = sw_db_query(db, metrics ? SW_Q_HISTORY_METRICS : SW_Q_HISTORY_REPORTS,
+			 metrics ? metrics_sql : reports_sql, &sweep, 1, &reports.q, err);
 	if (rc != SW_OK)
 		return rc;
 	events.c.q = events.q;
@@ -144,10 +144,8 @@ sw_status sw_read_edits(struct sw_db *db, int64_t sweep, sw_row_event_cb *cb, vo
 		"SELECT ev, kind, trial, attempt, state, cause, run_cap, time_ms, uid"
 		" FROM event INDEXED BY event_edits WHERE sweep = ?1 AND kind = 'edit' ORDER BY ev";
 	struct give_event g = {cb, arg, sweep};
-	sqlite3_stmt *q;
-	const sw_status rc = sw_query_start(db, SW_Q_EDITS, sql, &sweep, 1, &q, err);
 
-	return rc != SW_OK ? rc : sw_query_run(db, q, "event", give_event, &g, err);
+	return sw_db_rows(db, SW_Q_EDITS, sql, &sweep, 1, "event", give_event, &g, err);
 }
 
 sw_status sw_read_enqueued(struct sw_db *db, int64_t sweep, int64_t k, sw_row_event_cb *cb,
@@ -159,8 +157,6 @@ sw_status sw_read_enqueued(struct sw_db *db, int64_t sweep, int64_t k, sw_row_ev
 		"BY ev LIMIT 1 OFFSET ?2";
 	const int64_t ints[] = {sweep, k - 1};
 	struct give_event g = {cb, arg, sweep};
-	sqlite3_stmt *q;
-	const sw_status rc = sw_query_start(db, SW_Q_ENQUEUED, sql, ints, 2, &q, err);
 
-	return rc != SW_OK ? rc : sw_query_run(db, q, "event", give_event, &g, err);
+	return sw_db_rows(db, SW_Q_ENQUEUED, sql, ints, 2, "event", give_event, &g, err);
 }

@@ -42,10 +42,8 @@ sw_status sw_read_reports(struct sw_db *db, int64_t sweep, int64_t trial, int64_
 		" AND (attempt, seq) > (?3, ?4) ORDER BY attempt, seq LIMIT ?5";
 	const int64_t ints[] = {sweep, trial, after_attempt, after_seq, limit};
 	struct give_report g = {cb, arg, 0};
-	sqlite3_stmt *q;
-	const sw_status rc = sw_query_start(db, SW_Q_REPORTS, sql, ints, 5, &q, err);
 
-	return rc != SW_OK ? rc : sw_query_run(db, q, "report", give_report, &g, err);
+	return sw_db_rows(db, SW_Q_REPORTS, sql, ints, 5, "report", give_report, &g, err);
 }
 
 sw_status sw_read_report(struct sw_db *db, int64_t sweep, int64_t trial, int64_t attempt,
@@ -54,11 +52,8 @@ sw_status sw_read_report(struct sw_db *db, int64_t sweep, int64_t trial, int64_t
 	static const char sql[] = REPORT_ROWS " AND attempt = ?3 AND seq = ?4";
 	const int64_t ints[] = {sweep, trial, attempt, seq};
 	struct give_report g = {cb, arg, 0};
-	sqlite3_stmt *q;
-	sw_status rc = sw_query_start(db, SW_Q_REPORT, sql, ints, 4, &q, err);
+	sw_status rc = sw_db_rows(db, SW_Q_REPORT, sql, ints, 4, "report", give_report, &g, err);
 
-	if (rc == SW_OK)
-		rc = sw_query_run(db, q, "report", give_report, &g, err);
 	if (rc == SW_OK && g.n == 0)
 		rc = sw_err_set(err, SW_NOT_FOUND,
 				"no report %lld of attempt %lld of trial "
@@ -82,10 +77,8 @@ sw_status sw_read_standing(struct sw_db *db, int64_t sweep, int64_t from, int64_
 		" AND t.state NOT IN ('FAILED', 'INFEASIBLE') ORDER BY t.trial";
 	const int64_t ints[] = {sweep, from, to};
 	struct give_report g = {cb, arg, 0};
-	sqlite3_stmt *q;
-	const sw_status rc = sw_query_start(db, SW_Q_STANDING, sql, ints, 3, &q, err);
 
-	return rc != SW_OK ? rc : sw_query_run(db, q, "report", give_report, &g, err);
+	return sw_db_rows(db, SW_Q_STANDING, sql, ints, 3, "report", give_report, &g, err);
 }
 
 struct give_decision {
@@ -124,10 +117,8 @@ sw_status sw_read_decisions(struct sw_db *db, int64_t sweep, int64_t trial, sw_r
 	static const char sql[] = DECISION_ROWS " AND trial = ?2 ORDER BY attempt, seq, rung";
 	const int64_t ints[] = {sweep, trial};
 	struct give_decision g = {cb, arg};
-	sqlite3_stmt *q;
-	const sw_status rc = sw_query_start(db, SW_Q_DECISIONS, sql, ints, 2, &q, err);
 
-	return rc != SW_OK ? rc : sw_query_run(db, q, "decision", give_decision, &g, err);
+	return sw_db_rows(db, SW_Q_DECISIONS, sql, ints, 2, "decision", give_decision, &g, err);
 }
 
 sw_status sw_peek_decisions(struct sw_db *db, int64_t sweep, int64_t trial, int64_t attempt,
@@ -137,10 +128,9 @@ sw_status sw_peek_decisions(struct sw_db *db, int64_t sweep, int64_t trial, int6
 		" AND trial = ?2 AND attempt = ?3 AND seq = ?4 ORDER BY rung";
 	const int64_t ints[] = {sweep, trial, attempt, seq};
 	struct give_decision g = {cb, arg};
-	sqlite3_stmt *q;
-	const sw_status rc = sw_query_start(db, SW_Q_PEEK_DECISIONS, sql, ints, 4, &q, err);
 
-	return rc != SW_OK ? rc : sw_query_run(db, q, "decision", give_decision, &g, err);
+	return sw_db_rows(db, SW_Q_PEEK_DECISIONS, sql, ints, 4, "decision", give_decision, &g,
+			  err);
 }
 
 sw_status sw_peek_stray_decision(struct sw_db *db, int64_t sweep, sw_row_decision_cb *cb, void *arg,
@@ -151,10 +141,9 @@ sw_status sw_peek_stray_decision(struct sw_db *db, int64_t sweep, sw_row_decisio
 		" AND r.trial = d.trial AND r.attempt = d.attempt AND r.seq = d.seq)"
 		" ORDER BY trial, attempt, seq, rung LIMIT 1";
 	struct give_decision g = {cb, arg};
-	sqlite3_stmt *q;
-	const sw_status rc = sw_query_start(db, SW_Q_PEEK_STRAY_DECISION, sql, &sweep, 1, &q, err);
 
-	return rc != SW_OK ? rc : sw_query_run(db, q, "decision", give_decision, &g, err);
+	return sw_db_rows(db, SW_Q_PEEK_STRAY_DECISION, sql, &sweep, 1, "decision", give_decision,
+			  &g, err);
 }
 
 struct give_log {
@@ -188,9 +177,7 @@ sw_status sw_read_log(struct sw_db *db, int64_t sweep, int64_t trial, int64_t af
 				  " WHERE sweep = ?1 AND trial = ?2 AND n > ?3 ORDER BY n LIMIT ?4";
 	const int64_t ints[] = {sweep, trial, after, limit};
 	struct give_log g = {cb, arg, next};
-	sqlite3_stmt *q;
-	const sw_status rc = sw_query_start(db, SW_Q_LOG, sql, ints, 4, &q, err);
 
 	*next = after;
-	return rc != SW_OK ? rc : sw_query_run(db, q, "log", give_log, &g, err);
+	return sw_db_rows(db, SW_Q_LOG, sql, ints, 4, "log", give_log, &g, err);
 }

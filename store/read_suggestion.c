@@ -32,11 +32,9 @@ sw_status sw_read_suggestion(struct sw_db *db, int64_t sweep, int64_t trial,
 				  " WHERE t.sweep = ?1 AND t.trial = ?2";
 	const int64_t ints[] = {sweep, trial};
 	struct give_suggestion g = {cb, arg, 0};
-	sqlite3_stmt *q;
-	sw_status rc = sw_query_start(db, SW_Q_SUGGESTION, sql, ints, 2, &q, err);
+	sw_status rc = sw_db_rows(db, SW_Q_SUGGESTION, sql, ints, 2, "suggestion", give_suggestion,
+				  &g, err);
 
-	if (rc == SW_OK)
-		rc = sw_query_run(db, q, "suggestion", give_suggestion, &g, err);
 	if (rc == SW_OK && g.n == 0)
 		rc = sw_err_set(err, SW_NOT_FOUND, "sweep %lld has no trial %lld", (long long)sweep,
 				(long long)trial);
@@ -65,10 +63,8 @@ sw_status sw_read_sampler(struct sw_db *db, int64_t sweep, sw_row_sampler_cb *cb
 {
 	static const char sql[] = "SELECT sweep, trial, state FROM sampler WHERE sweep = ?1";
 	struct give_sampler g = {cb, arg};
-	sqlite3_stmt *q;
-	const sw_status rc = sw_query_start(db, SW_Q_SAMPLER, sql, &sweep, 1, &q, err);
 
-	return rc != SW_OK ? rc : sw_query_run(db, q, "sampler", give_sampler, &g, err);
+	return sw_db_rows(db, SW_Q_SAMPLER, sql, &sweep, 1, "sampler", give_sampler, &g, err);
 }
 
 struct give_prior {
@@ -97,8 +93,6 @@ sw_status sw_read_priors(struct sw_db *db, int64_t sweep, sw_row_prior_cb *cb, v
 	static const char sql[] = "SELECT sweep, n, params, y, from_sweep, from_trial FROM prior"
 				  " WHERE sweep = ?1 ORDER BY n";
 	struct give_prior g = {cb, arg};
-	sqlite3_stmt *q;
-	const sw_status rc = sw_query_start(db, SW_Q_PRIORS, sql, &sweep, 1, &q, err);
 
-	return rc != SW_OK ? rc : sw_query_run(db, q, "prior", give_prior, &g, err);
+	return sw_db_rows(db, SW_Q_PRIORS, sql, &sweep, 1, "prior", give_prior, &g, err);
 }

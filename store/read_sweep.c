@@ -42,10 +42,8 @@ sw_status sw_read_sweeps(struct sw_db *db, int64_t sweep, sw_row_sweep_cb *cb, v
 		" WHERE sweep BETWEEN ?1 AND ?2 ORDER BY sweep";
 	const int64_t range[] = {sweep == 0 ? INT64_MIN : sweep, sweep == 0 ? INT64_MAX : sweep};
 	struct give_sweep g = {cb, arg};
-	sqlite3_stmt *q;
-	const sw_status rc = sw_query_start(db, SW_Q_SWEEPS, sql, range, 2, &q, err);
 
-	return rc != SW_OK ? rc : sw_query_run(db, q, "sweep", give_sweep, &g, err);
+	return sw_db_rows(db, SW_Q_SWEEPS, sql, range, 2, "sweep", give_sweep, &g, err);
 }
 
 struct give_count {
@@ -68,10 +66,8 @@ sw_status sw_read_counts(struct sw_db *db, int64_t sweep, sw_row_count_cb *cb, v
 	static const char sql[] = "SELECT state, count(*) FROM trial WHERE sweep = ?1"
 				  " GROUP BY state ORDER BY state";
 	struct give_count g = {cb, arg};
-	sqlite3_stmt *q;
-	const sw_status rc = sw_query_start(db, SW_Q_COUNTS, sql, &sweep, 1, &q, err);
 
-	return rc != SW_OK ? rc : sw_query_run(db, q, "trial", give_count, &g, err);
+	return sw_db_rows(db, SW_Q_COUNTS, sql, &sweep, 1, "trial", give_count, &g, err);
 }
 
 struct give_slot {
@@ -96,8 +92,6 @@ sw_status sw_read_slots(struct sw_db *db, sw_row_slot_cb *cb, void *arg, struct 
 {
 	static const char sql[] = "SELECT slot, device, worker, handle FROM slot ORDER BY slot";
 	struct give_slot g = {cb, arg};
-	sqlite3_stmt *q;
-	const sw_status rc = sw_query_start(db, SW_Q_SLOTS, sql, NULL, 0, &q, err);
 
-	return rc != SW_OK ? rc : sw_query_run(db, q, "slot", give_slot, &g, err);
+	return sw_db_rows(db, SW_Q_SLOTS, sql, NULL, 0, "slot", give_slot, &g, err);
 }

@@ -2,9 +2,9 @@
 #include "store/internal.h"
 #include "store/peek.h"
 
-bool sw_give_trial(struct sw_cols *c, void *arg)
+bool sw_read_trial_give(struct sw_cols *c, void *arg)
 {
-	struct sw_give_trial *g = arg;
+	struct sw_read_trial_give *g = arg;
 	struct sw_row_trial row = {
 		.sweep = sw_col_int(c, 0),
 		.trial = sw_col_int(c, 1),
@@ -36,16 +36,16 @@ sw_status sw_read_trials(struct sw_db *db, int64_t sweep, const char *state, int
 	static const char one[] = TRIAL_ROWS
 		" AND t.trial > ?2 AND t.state = ?4 ORDER BY t.trial LIMIT ?3";
 	const int64_t ints[] = {sweep, after, limit};
-	struct sw_give_trial g = {cb, arg, 0};
+	struct sw_read_trial_give g = {cb, arg, 0};
 	sqlite3_stmt *q;
-	sw_status rc = sw_query_start(db, state == NULL ? SW_Q_TRIALS : SW_Q_TRIALS_IN_STATE,
-				      state == NULL ? any : one, ints, 3, &q, err);
+	sw_status rc = sw_db_query(db, state == NULL ? SW_Q_TRIALS : SW_Q_TRIALS_IN_STATE,
+				   state == NULL ? any : one, ints, 3, &q, err);
 
 	if (rc != SW_OK)
 		return rc;
 	if (state != NULL && sqlite3_bind_text(q, 4, state, -1, SQLITE_TRANSIENT) != SQLITE_OK)
 		return sw_sql_err(err, db->conn, "bind a query");
-	return sw_query_run(db, q, "trial", sw_give_trial, &g, err);
+	return sw_db_run(db, q, "trial", sw_read_trial_give, &g, err);
 }
 
 sw_status sw_read_trial(struct sw_db *db, int64_t sweep, int64_t trial, sw_row_trial_cb *cb,
@@ -53,12 +53,10 @@ sw_status sw_read_trial(struct sw_db *db, int64_t sweep, int64_t trial, sw_row_t
 {
 	static const char sql[] = TRIAL_ROWS " AND t.trial = ?2";
 	const int64_t ints[] = {sweep, trial};
-	struct sw_give_trial g = {cb, arg, 0};
-	sqlite3_stmt *q;
-	sw_status rc = sw_query_start(db, SW_Q_TRIAL, sql, ints, 2, &q, err);
+	struct sw_read_trial_give g = {cb, arg, 0};
+	sw_status rc =
+		sw_db_rows(db, SW_Q_TRIAL, sql, ints, 2, "trial", sw_read_trial_give, &g, err);
 
-	if (rc == SW_OK)
-		rc = sw_query_run(db, q, "trial", sw_give_trial, &g, err);
 	if (rc == SW_OK && g.n == 0)
 		rc = sw_err_set(err, SW_NOT_FOUND, "no trial %lld/%lld", (long long)sweep,
 				(long long)trial);
@@ -105,10 +103,8 @@ sw_status sw_read_attempts(struct sw_db *db, int64_t sweep, int64_t trial, sw_ro
 	static const char sql[] = ATTEMPT_ROWS " AND trial = ?2 ORDER BY attempt";
 	const int64_t ints[] = {sweep, trial};
 	struct give_attempt g = {cb, arg};
-	sqlite3_stmt *q;
-	const sw_status rc = sw_query_start(db, SW_Q_ATTEMPTS, sql, ints, 2, &q, err);
 
-	return rc != SW_OK ? rc : sw_query_run(db, q, "attempt", give_attempt, &g, err);
+	return sw_db_rows(db, SW_Q_ATTEMPTS, sql, ints, 2, "attempt", give_attempt, &g, err);
 }
 
 sw_status sw_peek_attempt(struct sw_db *db, int64_t sweep, int64_t trial, int64_t attempt,
@@ -117,10 +113,8 @@ sw_status sw_peek_attempt(struct sw_db *db, int64_t sweep, int64_t trial, int64_
 	static const char sql[] = ATTEMPT_ROWS " AND trial = ?2 AND attempt = ?3";
 	const int64_t ints[] = {sweep, trial, attempt};
 	struct give_attempt g = {cb, arg};
-	sqlite3_stmt *q;
-	const sw_status rc = sw_query_start(db, SW_Q_PEEK_ATTEMPT, sql, ints, 3, &q, err);
 
-	return rc != SW_OK ? rc : sw_query_run(db, q, "attempt", give_attempt, &g, err);
+	return sw_db_rows(db, SW_Q_PEEK_ATTEMPT, sql, ints, 3, "attempt", give_attempt, &g, err);
 }
 
 sw_status sw_peek_attempts(struct sw_db *db, int64_t sweep, sw_row_attempt_cb *cb, void *arg,
@@ -128,10 +122,8 @@ sw_status sw_peek_attempts(struct sw_db *db, int64_t sweep, sw_row_attempt_cb *c
 {
 	static const char sql[] = ATTEMPT_ROWS " ORDER BY trial, attempt";
 	struct give_attempt g = {cb, arg};
-	sqlite3_stmt *q;
-	const sw_status rc = sw_query_start(db, SW_Q_PEEK_ATTEMPTS, sql, &sweep, 1, &q, err);
 
-	return rc != SW_OK ? rc : sw_query_run(db, q, "attempt", give_attempt, &g, err);
+	return sw_db_rows(db, SW_Q_PEEK_ATTEMPTS, sql, &sweep, 1, "attempt", give_attempt, &g, err);
 }
 
 static bool give_use(struct sw_cols *c, void *arg)
@@ -148,9 +140,7 @@ sw_status sw_read_use(struct sw_db *db, int64_t sweep, struct sw_row_use *out, s
 		" CAST(coalesce(sum(max(ended_ms - started_ms, 0) * (gpu <> 0) * share), 0) AS"
 		" INTEGER)"
 		" FROM attempt WHERE sweep = ?1 AND slot >= 0 AND ended_ms > 0";
-	sqlite3_stmt *q;
-	const sw_status rc = sw_query_start(db, SW_Q_USE, sql, &sweep, 1, &q, err);
 
 	*out = (struct sw_row_use){.attempts = 0};
-	return rc != SW_OK ? rc : sw_query_run(db, q, "attempt", give_use, out, err);
+	return sw_db_rows(db, SW_Q_USE, sql, &sweep, 1, "attempt", give_use, out, err);
 }

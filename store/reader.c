@@ -1,22 +1,8 @@
-/* store/reader.c — the readers' threads and their connections: a read sees what was enqueued before
+/* store/reader.c — the readers' threads: a read sees what was enqueued before
  * it, and the next one is of the client that has had least. */
 #include "base/clock.h"
 #include "store/internal.h"
 #include <assert.h>
-
-sw_status sw_db_open(struct sw_db *db, const char *path, struct sw_err *err)
-{
-	*db = (struct sw_db){.conn = NULL};
-	return sw_file_open_reader(&db->conn, path, err);
-}
-
-void sw_db_close(struct sw_db *db)
-{
-	for (int i = 0; i < SW_Q_N; i++)
-		(void)sqlite3_finalize(db->stmts[i]); /* NULL is a no-op */
-	(void)sqlite3_close(db->conn);
-	*db = (struct sw_db){.conn = NULL};
-}
 
 /* died: why the store is dead, code SW_OK when it is not; each query then says so. */
 static void run_read(struct sw_reader *r, void (*work)(struct sw_db *db, void *arg), void *arg,
@@ -50,10 +36,10 @@ static bool may_read(const struct sw_store *s, uint64_t after)
 
 static bool may_run(const struct sw_turn *turn, void *store)
 {
-	return may_read(store, ((const struct sw_job *)turn)->after);
+	return may_read(store, ((const struct sw_store_job *)turn)->after);
 }
 
-bool sw_reads_wait(const struct sw_store *s)
+bool sw_readers_wait(const struct sw_store *s)
 {
 	size_t n = s->waiting;
 
@@ -62,13 +48,14 @@ bool sw_reads_wait(const struct sw_store *s)
 	return n > 0;
 }
 
-static struct sw_job *next_read(struct sw_reader *r, struct sw_err *died)
+static struct sw_store_job *next_read(struct sw_reader *r, struct sw_err *died)
 {
 	struct sw_store *s = r->store;
-	struct sw_job *job = NULL;
+	struct sw_store_job *job = NULL;
 
 	(void)pthread_mutex_lock(&s->lock);
-	while (!s->closing && (job = (struct sw_job *)sw_turns_take(&r->turns, may_run, s)) == NULL)
+	while (!s->closing &&
+	       (job = (struct sw_store_job *)sw_turns_take(&r->turns, may_run, s)) == NULL)
 		(void)pthread_cond_wait(&s->to_readers, &s->lock);
 	*died = s->died;
 	(void)pthread_mutex_unlock(&s->lock);
@@ -81,7 +68,7 @@ void *sw_reader_main(void *reader)
 	struct sw_store *s = r->store;
 	struct sw_err died = SW_ERR_INIT;
 
-	for (struct sw_job *job; (job = next_read(r, &died)) != NULL;) {
+	for (struct sw_store_job *job; (job = next_read(r, &died)) != NULL;) {
 		const int64_t from_us = sw_clock_mono_us();
 
 		run_read(r, job->work, job->arg, &died);

@@ -11,56 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* --- queues --- */
-
-void sw_jobs_init(struct sw_job_list *list)
-{
-	list->head = NULL;
-	list->tail = &list->head;
-}
-
-void sw_jobs_add(struct sw_job_list *list, struct sw_job *job)
-{
-	job->next = NULL;
-	*list->tail = job;
-	list->tail = &job->next;
-}
-
-struct sw_job *sw_jobs_take(struct sw_job_list *list)
-{
-	struct sw_job *job = list->head;
-
-	if (job != NULL && (list->head = job->next) == NULL)
-		list->tail = &list->head;
-	return job;
-}
-
-void sw_jobs_move(struct sw_job_list *to, struct sw_job_list *from)
-{
-	if (from->head == NULL)
-		return;
-	*to->tail = from->head;
-	to->tail = from->tail;
-	sw_jobs_init(from);
-}
-
-void sw_job_free(struct sw_job *job)
-{
-	if (job != NULL && job->tx != NULL)
-		sw_tx_destroy(job->tx); /* the job is part of it */
-	else
-		free(job);
-}
-
-static size_t free_all(struct sw_job_list *list)
-{
-	size_t n = 0;
-
-	for (struct sw_job *job; (job = sw_jobs_take(list)) != NULL; n++)
-		sw_job_free(job);
-	return n;
-}
-
 /* --- life --- */
 
 static sw_status make_sync(struct sw_store *s)
@@ -226,15 +176,15 @@ void sw_store_close(struct sw_store *s)
 	tell_to_close(s);
 	join_readers(s, SW_READ_KINDS);
 	(void)pthread_join(s->writer_thread, NULL);
-	const size_t lost = free_all(&s->writes);
+	const size_t lost = sw_jobs_clear(&s->writes);
 	if (lost > 0)
 		sw_log(SW_LOG_ERROR, "store.lost", "commits=%zu why=\"%s\"", lost,
 		       s->dead ? s->died.msg : s->stuck);
 	for (int k = 0; k < SW_READ_KINDS; k++)
 		for (struct sw_turn *t;
 		     (t = sw_turns_take(&s->readers[k].turns, NULL, NULL)) != NULL;)
-			sw_job_free((struct sw_job *)t);
-	(void)free_all(&s->done);
+			sw_jobs_free((struct sw_store_job *)t);
+	(void)sw_jobs_clear(&s->done);
 	close_readers(s); /* before the writer, whose close folds the log into the file */
 	sw_writer_close(&s->writer);
 	free_sync(s);
@@ -244,7 +194,7 @@ void sw_store_close(struct sw_store *s)
 
 void sw_store_poll(struct sw_store *s)
 {
-	struct sw_job_list done;
+	struct sw_store_jobs done;
 
 	if (s->polling)
 		return; /* from a callback: the outer call goes on in order, later work wakes
@@ -254,10 +204,10 @@ void sw_store_poll(struct sw_store *s)
 	(void)pthread_mutex_lock(&s->lock);
 	sw_jobs_move(&done, &s->done);
 	(void)pthread_mutex_unlock(&s->lock);
-	for (struct sw_job *job; (job = sw_jobs_take(&done)) != NULL;) {
+	for (struct sw_store_job *job; (job = sw_jobs_take(&done)) != NULL;) {
 		if (job->done != NULL)
 			job->done(job->arg);
-		sw_job_free(job);
+		sw_jobs_free(job);
 	}
 	s->polling = false;
 }
@@ -292,7 +242,7 @@ sw_status sw_store_commit(struct sw_store *s, struct sw_tx *tx, sw_store_done_cb
 
 	if (tx == NULL)
 		return SW_INVALID;
-	struct sw_job *job = &tx->job;
+	struct sw_store_job *job = &tx->job;
 	if (tx->ops.failed != SW_OK || tx->failed != SW_OK) {
 		rc = tx->ops.failed != SW_OK ? tx->ops.failed : tx->failed;
 		sw_tx_destroy(tx);
@@ -322,13 +272,13 @@ sw_status sw_store_read(struct sw_store *s, enum sw_read_kind kind, struct sw_st
 			void (*work)(struct sw_db *db, void *arg), sw_store_done_cb *done,
 			void *arg)
 {
-	struct sw_job *job;
+	struct sw_store_job *job;
 
 	if (atomic_load(&s->queued) >= SW_STORE_MAX_QUEUED)
 		return SW_BUSY;
 	if ((job = sw_calloc(1, sizeof *job)) == NULL)
 		return SW_NOMEM;
-	*job = (struct sw_job){.work = work, .done = done, .arg = arg, .weight = 1};
+	*job = (struct sw_store_job){.work = work, .done = done, .arg = arg, .weight = 1};
 	(void)pthread_mutex_lock(&s->lock);
 	job->after = s->n_enqueued;
 	(void)atomic_fetch_add(&s->queued, job->weight);

@@ -1,166 +1,182 @@
-/*
- * store/writer.c — the writer's thread: take all that waits, commit it, say so, again.
- *
- * What it may meet: no room or a locked file (wait, the same group again), anything else (the
- * store is dead: no later commit may be acknowledged, because a failed sync may have dropped pages
- * that a second sync would then call safe).
- */
-#include "base/clock.h"
-#include "base/log.h"
+/* store/writer.c — the writing connection: operations become statements, a group one transaction. */
 #include "store/internal.h"
+#include <errno.h>
 #include <stdio.h>
-#include <string.h>
-#include <time.h>
 
-/* Under the lock. At least one job; whole transactions only. */
-static void take_group(struct sw_store *s, struct sw_job_list *group)
+/* One sync of the file for 16 MiB of log. */
+#define CHECKPOINT_PAGES 4000
+
+static sw_status prepare(sqlite3 *conn, const char *sql, sqlite3_stmt **q, struct sw_err *err)
 {
-	size_t ops = 0;
-
-	while (s->writes.head != NULL &&
-	       (ops == 0 || ops + s->writes.head->weight <= SW_GROUP_MAX_OPS)) {
-		struct sw_job *job = sw_jobs_take(&s->writes);
-
-		ops += job->weight;
-		sw_jobs_add(group, job);
-	}
+	if (sqlite3_prepare_v3(conn, sql, -1, SQLITE_PREPARE_PERSISTENT, q, NULL) != SQLITE_OK)
+		return sw_sql_err(err, conn, sql);
+	return SW_OK;
 }
 
-/* Under the lock. true: it was not stuck before. */
-static bool set_stuck(struct sw_store *s, sw_status why, const struct sw_err *err)
+static int on_wal(void *arg, sqlite3 *conn, const char *schema, int pages)
 {
-	const bool first = s->stuck[0] == '\0';
+	struct sw_writer *w = arg;
 
-	if (why == SW_FULL)
-		(void)snprintf(s->stuck, sizeof s->stuck, "no space left for %s", s->path);
-	else
-		(void)snprintf(s->stuck, sizeof s->stuck, "another process holds %s locked",
-			       s->path);
-	if (first)
-		sw_log(SW_LOG_WARN, "store.stuck", "why=\"%s\" error=\"%s\"", s->stuck, err->msg);
-	return first;
+	(void)conn;
+	(void)schema;
+	if (pages < w->wal_pages)
+		w->checkpoint_at = CHECKPOINT_PAGES; /* the log began anew */
+	w->wal_pages = pages;
+	return SQLITE_OK;
 }
 
-/* false: the store closes and its time for this is up. */
-static bool wait_for_room(struct sw_store *s, sw_status why, const struct sw_err *err)
+sw_status sw_writer_open(struct sw_writer *w, const char *path, struct sw_err *err)
 {
-	struct timespec until;
-	int code = 0;
+	sw_status rc;
 
-	(void)clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += SW_FULL_RETRY_MS * 1000000L;
-	until.tv_sec += until.tv_nsec / 1000000000L;
-	until.tv_nsec %= 1000000000L;
-	(void)pthread_mutex_lock(&s->lock);
-	const bool first = set_stuck(s, why, err);
-	const bool was_closing = s->closing;
-	(void)pthread_cond_broadcast(&s->to_readers);
-	(void)pthread_mutex_unlock(&s->lock);
-	if (first && s->hooks.wake != NULL)
-		s->hooks.wake(s->hooks.user); /* sw_store_stuck() has news */
-	(void)pthread_mutex_lock(&s->lock);
-	while (code == 0 && s->closing == was_closing)
-		code = pthread_cond_timedwait(&s->to_writer, &s->lock, &until);
-	const bool again = !s->closing || sw_clock_mono_us() < s->close_by_us;
-	(void)pthread_mutex_unlock(&s->lock);
-	return again;
+	*w = (struct sw_writer){.checkpoint_at = CHECKPOINT_PAGES};
+	if ((rc = sw_file_open(&w->conn, path, err)) != SW_OK ||
+	    (rc = prepare(w->conn, "BEGIN IMMEDIATE", &w->begin, err)) != SW_OK ||
+	    (rc = prepare(w->conn, "COMMIT", &w->commit, err)) != SW_OK ||
+	    (rc = prepare(w->conn, "ROLLBACK", &w->rollback, err)) != SW_OK)
+		goto fail;
+	for (int op = 0; op < SW_OP_N; op++)
+		for (int i = 0; i < SW_OP_SQL_MAX && sw_op_defs[op]->sql[i] != NULL; i++)
+			if ((rc = prepare(w->conn, sw_op_defs[op]->sql[i], &w->ops[op][i], err)) !=
+			    SW_OK)
+				goto fail;
+	(void)sqlite3_wal_hook(w->conn, on_wal, w);
+	return SW_OK;
+fail:
+	sw_writer_close(w);
+	return rc;
 }
 
-static void die(struct sw_store *s, const struct sw_err *err)
+void sw_writer_close(struct sw_writer *w)
 {
-	(void)pthread_mutex_lock(&s->lock);
-	s->dead = true;
-	s->died = *err;
-	(void)pthread_cond_broadcast(&s->to_readers);
-	(void)pthread_mutex_unlock(&s->lock);
-	if (s->hooks.fatal != NULL)
-		s->hooks.fatal(s->hooks.user, err);
+	(void)sqlite3_finalize(w->begin); /* NULL is a no-op */
+	(void)sqlite3_finalize(w->commit);
+	(void)sqlite3_finalize(w->rollback);
+	for (int op = 0; op < SW_OP_N; op++)
+		for (int i = 0; i < SW_OP_SQL_MAX; i++)
+			(void)sqlite3_finalize(w->ops[op][i]);
+	(void)sqlite3_close(w->conn);
+	*w = (struct sw_writer){.conn = NULL};
 }
 
-/* Committed: a read that waited for these may go, and the owner hears of them. */
-static void settle(struct sw_store *s, struct sw_job_list *group)
+static int bind(sqlite3_stmt *q, const struct sw_op_value *values, int n)
 {
-	struct sw_job_list quiet; /* nobody waits for them */
-	struct sw_job_list heard;
-	uint64_t n = 0;
-	size_t weight = 0, bytes = 0;
+	int rc = SQLITE_OK;
 
-	sw_jobs_init(&quiet);
-	sw_jobs_init(&heard);
-	for (struct sw_job *job; (job = sw_jobs_take(group)) != NULL; n++) {
-		weight += job->weight;
-		bytes += job->tx->ops.len;
-		sw_buf_fini(&job->tx->ops); /* bound text is no longer looked at: see apply.c */
-		sw_jobs_add(job->done == NULL ? &quiet : &heard, job);
-	}
-	(void)pthread_mutex_lock(&s->lock);
-	s->n_committed += n;
-	s->queued_bytes -= bytes;
-	s->stuck[0] = '\0';
-	(void)atomic_fetch_sub(&s->queued, weight);
-	sw_jobs_move(&s->done, &heard);
-	const bool awaited = sw_reads_wait(s);
-	(void)pthread_mutex_unlock(&s->lock);
-	if (awaited)
-		(void)pthread_cond_broadcast(&s->to_readers);
-	if (s->hooks.wake != NULL)
-		s->hooks.wake(s->hooks.user);
-	for (struct sw_job *job; (job = sw_jobs_take(&quiet)) != NULL;)
-		sw_job_free(job);
-}
+	for (int i = 0; i < n && rc == SQLITE_OK; i++) {
+		const struct sw_op_value *v = &values[i];
 
-/* false: the writer ends, and the group was not committed. */
-static bool commit_group(struct sw_store *s, const struct sw_job_list *group)
-{
-	for (;;) {
-		struct sw_err err = SW_ERR_INIT;
-		sw_status rc = sw_writer_apply(&s->writer, group->head, &err);
-
-		if (rc == SW_OK && sw_store_in_place(s))
-			return true;
-		if (rc == SW_OK) /* committed where nobody will find it */
-			rc = sw_err_set(&err, SW_IO, "%s or its log was removed or replaced",
-					s->path);
-		if (rc != SW_FULL && rc != SW_BUSY) {
-			die(s, &err);
-			return false;
-		}
-		if (!wait_for_room(s, rc, &err))
-			return false;
-	}
-}
-
-static bool next_group(struct sw_store *s, struct sw_job_list *group)
-{
-	sw_jobs_init(group);
-	(void)pthread_mutex_lock(&s->lock);
-	while (s->writes.head == NULL && !s->closing)
-		(void)pthread_cond_wait(&s->to_writer, &s->lock);
-	take_group(s, group);
-	(void)pthread_mutex_unlock(&s->lock);
-	return group->head != NULL;
-}
-
-void *sw_writer_main(void *store)
-{
-	struct sw_store *s = store;
-	struct sw_job_list group;
-
-	while (next_group(s, &group)) {
-		if (!commit_group(s, &group)) {
-			/* Back in front, so that close counts and frees them. */
-			(void)pthread_mutex_lock(&s->lock);
-			sw_jobs_move(&group, &s->writes);
-			sw_jobs_move(&s->writes, &group);
-			(void)pthread_mutex_unlock(&s->lock);
+		switch (v->type) {
+		case SW_VALUE_NULL:
+			rc = sqlite3_bind_null(q, i + 1);
 			break;
-		}
-		settle(s, &group);
-		struct sw_err err = SW_ERR_INIT;
-		if (sw_writer_checkpoint(&s->writer, &err) != SW_OK) {
-			die(s, &err);
+		case SW_VALUE_INT:
+			rc = sqlite3_bind_int64(q, i + 1, v->i);
+			break;
+		case SW_VALUE_REAL:
+			rc = sqlite3_bind_double(q, i + 1, v->d);
+			break;
+		case SW_VALUE_TEXT: /* the job outlives the group's transaction */
+			rc = sqlite3_bind_text(q, i + 1, v->s, v->len, SQLITE_STATIC);
 			break;
 		}
 	}
-	return NULL;
+	return rc;
+}
+
+/* "insert a report of 12 7 1 5": the leading integers are the row's key. */
+static void describe(char *out, size_t cap, enum sw_op op, const struct sw_op_value *values,
+		     unsigned n)
+{
+	int at = snprintf(out, cap, "%s", sw_op_defs[op]->name);
+
+	for (unsigned i = 0; i < n && i < 4 && values[i].type == SW_VALUE_INT; i++)
+		at += snprintf(out + at, cap - (size_t)at, " %lld", (long long)values[i].i);
+}
+
+static sw_status run_op(struct sw_writer *w, enum sw_op op, const struct sw_op_value *values,
+			unsigned n, struct sw_err *err)
+{
+	const struct sw_op_def *def = sw_op_defs[op];
+	char doing[200];
+
+	for (int i = 0; i < SW_OP_SQL_MAX && def->sql[i] != NULL; i++) {
+		sqlite3_stmt *q = w->ops[op][i];
+		const int wants = sqlite3_bind_parameter_count(q);
+
+		if (bind(q, values, wants < (int)n ? wants : (int)n) != SQLITE_OK ||
+		    sqlite3_step(q) != SQLITE_DONE) {
+			describe(doing, sizeof doing, op, values, n);
+			const sw_status rc = sw_sql_err(err, w->conn, doing);
+			(void)sqlite3_reset(q); /* repeats the step's code */
+			return rc;
+		}
+		(void)sqlite3_reset(q); /* cannot fail after a step that was done */
+		if (!def->any_rows[i] && sqlite3_changes(w->conn) != 1) {
+			describe(doing, sizeof doing, op, values, n);
+			return sw_err_set(err, SW_INTERNAL, "%s: there is no such row", doing);
+		}
+	}
+	return SW_OK;
+}
+
+static sw_status run_plain(struct sw_writer *w, sqlite3_stmt *q, const char *doing,
+			   struct sw_err *err)
+{
+	sw_status rc = SW_OK;
+
+	if (sqlite3_step(q) != SQLITE_DONE)
+		rc = sw_sql_err(err, w->conn, doing);
+	(void)sqlite3_reset(q); /* repeats the step's code */
+	return rc;
+}
+
+static sw_status run_jobs(struct sw_writer *w, const struct sw_store_job *jobs, struct sw_err *err)
+{
+	struct sw_op_value values[SW_OP_VALUES_MAX];
+	enum sw_op op;
+	unsigned n;
+	sw_status rc = SW_OK;
+
+	for (const struct sw_store_job *job = jobs; job != NULL; job = job->next)
+		for (size_t at = 0; sw_tx_next(job->tx, &at, &op, values, &n);)
+			if ((rc = run_op(w, op, values, n, err)) != SW_OK)
+				return rc;
+	return rc;
+}
+
+sw_status sw_writer_apply(struct sw_writer *w, const struct sw_store_job *jobs, struct sw_err *err)
+{
+	errno = 0; /* what sw_sql_err() sees is of this group */
+	sw_status rc = run_plain(w, w->begin, "begin", err);
+
+	if (rc != SW_OK)
+		return rc;
+	if ((rc = run_jobs(w, jobs, err)) == SW_OK &&
+	    (rc = run_plain(w, w->commit, "commit", err)) == SW_OK)
+		return SW_OK;
+	/* SQLite may have rolled back by itself. If it cannot, nothing may follow. */
+	if (!sqlite3_get_autocommit(w->conn)) {
+		struct sw_err undo = SW_ERR_INIT;
+
+		if (run_plain(w, w->rollback, "rollback", &undo) != SW_OK && err != NULL) {
+			*err = undo;
+			return SW_IO;
+		}
+	}
+	return rc;
+}
+
+sw_status sw_writer_checkpoint(struct sw_writer *w, struct sw_err *err)
+{
+	if (w->wal_pages < w->checkpoint_at)
+		return SW_OK;
+	const int code =
+		sqlite3_wal_checkpoint_v2(w->conn, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	w->checkpoint_at = w->wal_pages + CHECKPOINT_PAGES;
+	if (code == SQLITE_OK)
+		return SW_OK;
+	/* No room, or a reader in the way: the log has it all, and the next turn tries again. */
+	const sw_status rc = sw_sql_err(NULL, w->conn, "checkpoint");
+	return rc == SW_FULL || rc == SW_BUSY ? SW_OK : sw_sql_err(err, w->conn, "checkpoint");
 }

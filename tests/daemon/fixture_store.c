@@ -1,6 +1,6 @@
 /* tests/daemon/fixture_store.c — the store without threads: the same tables and statements on a file
- * in memory, and the story says when the writer comes round. It takes the place of store.c, writer.c
- * and reader.c at link time. */
+ * in memory, and the story says when the writer comes round. It takes the place of store.c,
+ * writer_thread.c and reader.c at link time. */
 #include "base/memory.h"
 #include "store/internal.h"
 #include "tests/daemon/fixture_world.h"
@@ -12,55 +12,9 @@
 
 struct fixture_disk fixture_disk;
 
-static struct sw_job_list reads;
-
-/* --- the queues, as store.c has them --- */
-
-void sw_jobs_init(struct sw_job_list *list)
-{
-	list->head = NULL;
-	list->tail = &list->head;
-}
-
-void sw_jobs_add(struct sw_job_list *list, struct sw_job *job)
-{
-	job->next = NULL;
-	*list->tail = job;
-	list->tail = &job->next;
-}
-
-struct sw_job *sw_jobs_take(struct sw_job_list *list)
-{
-	struct sw_job *job = list->head;
-
-	if (job != NULL && (list->head = job->next) == NULL)
-		list->tail = &list->head;
-	return job;
-}
-
-static void free_job(struct sw_job *job)
-{
-	if (job->tx != NULL)
-		sw_tx_destroy(job->tx);
-	else
-		free(job);
-}
+static struct sw_store_jobs reads;
 
 /* --- reads --- */
-
-sw_status sw_db_open(struct sw_db *db, const char *path, struct sw_err *err)
-{
-	*db = (struct sw_db){.conn = NULL};
-	return sw_file_open_reader(&db->conn, path, err);
-}
-
-void sw_db_close(struct sw_db *db)
-{
-	for (int i = 0; i < SW_Q_N; i++)
-		(void)sqlite3_finalize(db->stmts[i]);
-	(void)sqlite3_close(db->conn);
-	*db = (struct sw_db){.conn = NULL};
-}
 
 /* A read sees one state of the file, as on a reader's thread. */
 static void run_read(struct sw_store *s, void (*work)(struct sw_db *db, void *arg), void *arg)
@@ -82,13 +36,14 @@ sw_status sw_store_read(struct sw_store *s, enum sw_read_kind kind, struct sw_st
 			void (*work)(struct sw_db *db, void *arg), sw_store_done_cb *done,
 			void *arg)
 {
-	struct sw_job *job = sw_calloc(1, sizeof *job);
+	struct sw_store_job *job = sw_calloc(1, sizeof *job);
 
 	(void)kind;
 	(void)who;
 	if (job == NULL)
 		return SW_NOMEM;
-	*job = (struct sw_job){.work = work, .done = done, .arg = arg, .after = s->n_enqueued};
+	*job = (struct sw_store_job){
+		.work = work, .done = done, .arg = arg, .after = s->n_enqueued};
 	(void)atomic_fetch_add(&s->queued, 1);
 	sw_jobs_add(&reads, job);
 	return SW_OK;
@@ -129,7 +84,7 @@ static void write_all(struct sw_store *s)
 
 	if (!fixture_disk.lost && sw_writer_apply(&s->writer, s->writes.head, &err) != SW_OK)
 		ck_abort_msg("the store refuses a change: %s", err.msg);
-	for (struct sw_job *job; (job = sw_jobs_take(&s->writes)) != NULL;) {
+	for (struct sw_store_job *job; (job = sw_jobs_take(&s->writes)) != NULL;) {
 		s->n_committed++;
 		(void)atomic_fetch_sub(&s->queued, 1);
 		sw_buf_fini(&job->tx->ops);
@@ -151,7 +106,7 @@ bool fixture_store_turn(void)
 {
 	struct sw_store *s = fixture_disk.store;
 	const bool stuck = fixture_disk.state == FIXTURE_DISK_FULL;
-	struct sw_job *job;
+	struct sw_store_job *job;
 	bool any = false;
 
 	if (s == NULL)
@@ -176,7 +131,7 @@ bool fixture_store_turn(void)
 
 void sw_store_poll(struct sw_store *s)
 {
-	struct sw_job_list done;
+	struct sw_store_jobs done;
 
 	if (s->polling)
 		return;
@@ -185,10 +140,10 @@ void sw_store_poll(struct sw_store *s)
 	if (done.head == NULL)
 		done.tail = &done.head;
 	sw_jobs_init(&s->done);
-	for (struct sw_job *job; (job = sw_jobs_take(&done)) != NULL;) {
+	for (struct sw_store_job *job; (job = sw_jobs_take(&done)) != NULL;) {
 		if (job->done != NULL)
 			job->done(job->arg);
-		free_job(job);
+		sw_jobs_free(job);
 	}
 	s->polling = false;
 }
@@ -251,10 +206,10 @@ void sw_store_close(struct sw_store *s)
 		return;
 	if (s->writes.head != NULL) /* the last act of a real one, too */
 		write_all(s);
-	for (struct sw_job *job; (job = sw_jobs_take(&s->done)) != NULL;)
-		free_job(job);
-	for (struct sw_job *job; (job = sw_jobs_take(&reads)) != NULL;)
-		free_job(job);
+	for (struct sw_store_job *job; (job = sw_jobs_take(&s->done)) != NULL;)
+		sw_jobs_free(job);
+	for (struct sw_store_job *job; (job = sw_jobs_take(&reads)) != NULL;)
+		sw_jobs_free(job);
 	sw_db_close(&s->readers[0].db);
 	sw_writer_close(&s->writer);
 	free(s);

@@ -1,5 +1,5 @@
 /*
- * store/open.c — the file: made whole or not at all, private, hardened, checked.
+ * store/file.c — the file: made whole or not at all, private, hardened, checked.
  *
  * A new file is built beside its place and renamed into it, so a sweepd.db that is there and empty
  * was cut short by something, and is refused rather than taken for new.

@@ -1,4 +1,4 @@
-/* store/write_slot.c — which worker process holds a slot. */
+/* store/tx_slot.c — which worker process holds a slot. */
 #include "store/internal.h"
 
 const struct sw_op_def sw_op_slot_put = {

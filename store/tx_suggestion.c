@@ -1,4 +1,4 @@
-/* store/write_suggestion.c — how trials came about, and what the sampler needs to go on. */
+/* store/tx_suggestion.c — how trials came about, and what the sampler needs to go on. */
 #include "store/internal.h"
 
 const struct sw_op_def sw_op_suggestion = {

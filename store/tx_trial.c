@@ -1,4 +1,4 @@
-/* store/write_trial.c — trials and their attempts. */
+/* store/tx_trial.c — trials and their attempts. */
 #include "store/internal.h"
 
 const struct sw_op_def sw_op_trial_insert = {

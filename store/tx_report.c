@@ -1,4 +1,4 @@
-/* store/write_report.c — reports, the judgements made of them, and log lines. */
+/* store/tx_report.c — reports, the judgements made of them, and log lines. */
 #include "store/internal.h"
 
 const struct sw_op_def sw_op_report = {

@@ -1,4 +1,4 @@
-/* store/write_sweep.c — sweeps and the events that their state machines took. */
+/* store/tx_sweep.c — sweeps and the events that their state machines took. */
 #include "store/internal.h"
 
 const struct sw_op_def sw_op_sweep_insert = {

@@ -1,4 +1,4 @@
-/* store/migrate.c — from any version that this program knows to its own, a step at a time. */
+/* store/schema.c — from any version that this program knows to its own, a step at a time. */
 #include "base/clock.h"
 #include "store/internal.h"
 #include <stdio.h>

@@ -1,0 +1,65 @@
+/* store/col.c — a row that is being read, column by column. */
+#include "store/internal.h"
+#include <math.h>
+
+static void mark_bad(struct sw_cols *c, int i)
+{
+	if (c->bad == 0)
+		c->bad = i + 1;
+}
+
+int64_t sw_col_int(struct sw_cols *c, int i)
+{
+	if (sqlite3_column_type(c->q, i) != SQLITE_INTEGER) {
+		mark_bad(c, i);
+		return 0;
+	}
+	return sqlite3_column_int64(c->q, i);
+}
+
+bool sw_col_bool(struct sw_cols *c, int i)
+{
+	return sw_col_int(c, i) != 0;
+}
+
+double sw_col_real(struct sw_cols *c, int i)
+{
+	const double v = sqlite3_column_double(c->q, i);
+
+	if (sqlite3_column_type(c->q, i) != SQLITE_FLOAT || !isfinite(v)) {
+		mark_bad(c, i);
+		return 0;
+	}
+	return v;
+}
+
+double sw_col_real_opt(struct sw_cols *c, int i, bool *has)
+{
+	*has = sqlite3_column_type(c->q, i) != SQLITE_NULL;
+	return *has ? sw_col_real(c, i) : 0;
+}
+
+const char *sw_col_text_opt(struct sw_cols *c, int i)
+{
+	const int type = sqlite3_column_type(c->q, i);
+	const char *s = NULL;
+
+	if (type == SQLITE_NULL)
+		return NULL;
+	if (type == SQLITE_TEXT)
+		s = (const char *)sqlite3_column_text(c->q, i);
+	if (s == NULL) /* another type, or no memory */
+		mark_bad(c, i);
+	return s;
+}
+
+const char *sw_col_text(struct sw_cols *c, int i)
+{
+	const char *s = sw_col_text_opt(c, i);
+
+	if (s == NULL) {
+		mark_bad(c, i);
+		return "";
+	}
+	return s;
+}
