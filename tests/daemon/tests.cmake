@@ -13,6 +13,7 @@ target_compile_definitions(test_daemon_nvml PRIVATE SW_TEST_NVML="$<TARGET_FILE:
 add_dependencies(test_daemon_nvml fake_nvml)
 sw_test(daemon/plan/test_plan.c sw_daemon)
 sw_test(daemon/plan/test_plan_params.c sw_daemon)
+sw_test(daemon/slot/test_room.c sw_daemon)
 sw_test(daemon/sweep/test_suggest_queue.c sw_daemon)
 sw_test(daemon/test_statedir.c sw_daemon)
 sw_test(daemon/api/test_why.c sw_daemon)

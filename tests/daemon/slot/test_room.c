@@ -1,0 +1,150 @@
+/* tests/daemon/slot/test_room.c — which trial finds room on a slot: lanes, bytes, and the lanes that
+ * it then has. */
+#include "daemon/daemon.h"
+#include "daemon/slot/gpus.h"
+#include "daemon/slot/room.h"
+#include "daemon/slot/slot.h"
+#include "tests/run.h"
+#include <string.h>
+
+#define LANES 4
+
+/* gpu:0 of some lanes, and gpu:1 of one, which is free. */
+static struct sw_slot slots[LANES + 1];
+static struct sw_worker workers[2];
+static struct sw_gpus gpus;
+static struct sw_daemon d;
+
+/* state: a letter for each lane of gpu:0: i idle, b busy with 300 bytes, h held by a busy one, s
+ * starting. */
+static void make_machine(const char *state)
+{
+	const unsigned n = (unsigned)strlen(state);
+
+	d = (struct sw_daemon){
+		.slots = slots, .slot_n = n + 1, .workers = workers, .worker_n = 2, .gpus = &gpus};
+	/* never asked: it only has to be there */
+	gpus = (struct sw_gpus){.poll = (struct sw_card_poll *)&gpus};
+	for (unsigned i = 0; i < 2; i++) {
+		gpus.card[i].state = SW_CARD_OK;
+		gpus.card[i].now.total = 1000;
+	}
+	workers[0] = (struct sw_worker){.slots = &slots[0], .slot_n = n};
+	workers[1] = (struct sw_worker){.slots = &slots[n], .slot_n = 1};
+	for (unsigned i = 0; i <= n; i++)
+		slots[i] = (struct sw_slot){
+			.d = &d,
+			.worker = &workers[i == n],
+			.index = (int32_t)i,
+			.device = {.gpu = true, .index = i == n, .lanes = i == n ? 1 : n},
+			.state = i == n || strchr("ih", state[i]) != NULL ? SW_SLOT_IDLE
+				 : state[i] == 'b'                        ? SW_SLOT_BUSY
+									  : SW_SLOT_STARTING,
+			.bytes = i < n && state[i] == 'b' ? 300 : 0,
+			.holder = i < n && state[i] == 'h' ? 1 : -1,
+		};
+}
+
+static const struct {
+	const char *state; /* of gpu:0; its first lane is asked */
+	double gpu;
+	int64_t bytes;
+	unsigned solo;
+	int64_t strangers;         /* bytes on gpu:0 */
+	enum sw_card_state second; /* gpu:1 */
+	int64_t second_total;
+	bool gpu_memory; /* --gpu-memory */
+	enum sw_room room;
+} asked[] = {
+	{"i", 0, 0, 0, 0, SW_CARD_OK, 1000, false, SW_ROOM_YES},
+	/* lanes */
+	{"ibbb", 0, 0, 0, 0, SW_CARD_OK, 1000, false, SW_ROOM_YES},
+	{"ibbb", .5, 0, 0, 0, SW_CARD_OK, 1000, false, SW_ROOM_LANES},
+	{"iibb", .5, 0, 0, 0, SW_CARD_OK, 1000, false, SW_ROOM_YES},
+	{"ibih", 1, 0, 0, 0, SW_CARD_OK, 1000, false, SW_ROOM_LANES},
+	{"isbb", .5, 0, 0, 0, SW_CARD_OK, 1000, false, SW_ROOM_LANES},
+	{"iiii", 1, 0, 0, 0, SW_CARD_OK, 1000, false, SW_ROOM_YES},
+	/* alone, to find out which of them ended the worker */
+	{"iibi", 0, 0, 2, 0, SW_CARD_OK, 1000, false, SW_ROOM_ALONE},
+	{"iiii", 0, 0, 2, 0, SW_CARD_OK, 1000, false, SW_ROOM_YES},
+	/* bytes beside others */
+	{"ibbi", 0, 400, 0, 0, SW_CARD_OK, 1000, false, SW_ROOM_YES},
+	{"ibbi", 0, 401, 0, 0, SW_CARD_OK, 1000, false, SW_ROOM_BYTES},
+	{"ibbi", 0, 401, 0, 0, SW_CARD_OK, 1000, true, SW_ROOM_YES},
+	{"ibbi", 0, 350, 0, 100, SW_CARD_OK, 1000, false, SW_ROOM_BYTES},
+	{"ibbi", 0, 0, 0, 900, SW_CARD_OK, 1000, false, SW_ROOM_YES},
+	/* more than the GPU has */
+	{"i", 0, 1001, 0, 0, SW_CARD_OK, 1000, false, SW_ROOM_YES},
+	{"i", 0, 1001, 0, 0, SW_CARD_OK, 2000, false, SW_ROOM_LARGER},
+	{"i", 0, 1001, 0, 0, SW_CARD_HOT, 2000, false, SW_ROOM_LARGER},
+	{"i", 0, 1001, 0, 0, SW_CARD_DOWN, 2000, false, SW_ROOM_YES},
+	{"i", 0, 1001, 0, 0, SW_CARD_HELD, 2000, false, SW_ROOM_YES},
+	{"i", 0, 950, 0, 100, SW_CARD_OK, 1000, false, SW_ROOM_LARGER},
+};
+
+START_TEST(room_row_is_found_or_said_why_not)
+{
+	make_machine(asked[_i].state);
+	workers[0].solo = asked[_i].solo;
+	gpus.card[0].strangers = asked[_i].strangers;
+	gpus.card[1].state = asked[_i].second;
+	gpus.card[1].now.total = asked[_i].second_total;
+	d.config.gpu_memory = asked[_i].gpu_memory ? 250 : 0;
+	ck_assert_int_eq(sw_room_for(&slots[0], asked[_i].gpu, asked[_i].bytes), asked[_i].room);
+}
+END_TEST
+
+START_TEST(room_for_a_larger_gpu_is_not_awaited_when_its_worker_ends_early_again)
+{
+	make_machine("i");
+	gpus.card[1].now.total = 2000;
+	workers[1].early = SW_WORKER_EARLY_MAX;
+	ck_assert_int_eq(sw_room_for(&slots[0], 0, 1500), SW_ROOM_LARGER);
+	workers[1].early++;
+	ck_assert_int_eq(sw_room_for(&slots[0], 0, 1500), SW_ROOM_YES);
+}
+END_TEST
+
+START_TEST(room_on_a_cpu_slot_is_for_every_trial)
+{
+	make_machine("i");
+	slots[0].device = (struct sw_device){.lanes = 1};
+	ck_assert_int_eq(sw_room_for(&slots[0], 0, INT64_MAX), SW_ROOM_YES);
+}
+END_TEST
+
+static const struct {
+	const char *state;
+	double gpu;
+	int32_t holder[LANES]; /* after the trial of the second lane took its own */
+	unsigned used;
+} taken[] = {
+	{"ibii", 0, {-1, -1, -1, -1}, 1},
+	{"ibii", .5, {1, -1, -1, -1}, 2},
+	{"bbii", .75, {-1, -1, 1, 1}, 3},
+	/* lanes of a worker that was just found again are the trial's own, too */
+	{"sbss", 1, {1, -1, 1, 1}, 4},
+	{"bbib", 1, {-1, -1, 1, -1}, 2},
+};
+
+START_TEST(room_row_is_taken_with_the_next_free_lanes)
+{
+	make_machine(taken[_i].state);
+	sw_room_take(&slots[1], taken[_i].gpu, 77);
+	ck_assert_int_eq(slots[1].bytes, 77);
+	ck_assert_uint_eq(slots[1].lanes_used, taken[_i].used);
+	for (size_t k = 0; k < LANES; k++)
+		ck_assert_msg(slots[k].holder == taken[_i].holder[k], "lane %zu is held by %d", k,
+			      slots[k].holder);
+	ck_assert_int_eq(slots[LANES].holder, -1);
+}
+END_TEST
+
+SUITE(tcase)
+{
+	tcase_add_rows(tcase, room_row_is_found_or_said_why_not, asked);
+	tcase_add_test(tcase,
+		       room_for_a_larger_gpu_is_not_awaited_when_its_worker_ends_early_again);
+	tcase_add_test(tcase, room_on_a_cpu_slot_is_for_every_trial);
+	tcase_add_rows(tcase, room_row_is_taken_with_the_next_free_lanes, taken);
+}
