@@ -94,6 +94,7 @@ static const struct sw_conn_events conn_events = {.line = sw_dispatch_line,
 /* Each only notes it: what follows is done at the end of this turn of the loop, or after the commit. */
 static void on_stepped(struct sw_change *c, struct sw_host *h)
 {
+	h->d->slots_due |= !h->driven;
 	sw_spent_changed(h);
 	sw_suggest_changed(h);
 	sw_asks_changed(h);
@@ -109,6 +110,7 @@ static void on_flush(uv_prepare_t *p)
 	sw_conn_go_on(p->data);
 	sw_conn_flush_all(p->data); /* answers first */
 	sw_server_turn(p->data);
+	sw_admission_flush(p->data);
 	sw_spent_flush(p->data);
 	sw_suggest_flush(p->data);
 	sw_asks_flush(p->data);

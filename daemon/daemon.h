@@ -82,6 +82,7 @@ struct sw_daemon {
 	size_t slot_n;
 	struct sw_worker *workers; /* one for each slot, or for all lanes of a GPU */
 	size_t worker_n;
+	bool slots_due; /* there may be work for slots that are free: at the end of this turn */
 	const struct sw_slot_events *slot_events; /* what they tell, and whom */
 	const struct sw_executor *executor;       /* starts their workers */
 	struct sw_gpus *gpus; /* daemon/slot/gpus.h; NULL: no slot may have one */

@@ -4,7 +4,6 @@
 #include "daemon/api/handlers.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
-#include "daemon/sweep/admission.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/edit.h"
 #include "daemon/sweep/host.h"
@@ -118,7 +117,6 @@ static void edit(struct sw_host *h, struct sw_call *call)
 	}
 	sw_changes_note(&h->changes, 0);
 	sw_spent_changed(h);
-	sw_admission_feed(h->d);
 }
 
 void sw_handle_sweep_edit(struct sw_call *call)

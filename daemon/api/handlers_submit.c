@@ -19,7 +19,6 @@
 #include "daemon/plan/warm.h"
 #include "daemon/slot/slot.h"
 #include "daemon/slot/speccheck.h"
-#include "daemon/sweep/admission.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/host.h"
 #include "daemon/sweep/settle.h"
@@ -266,7 +265,7 @@ static void accept_submit(struct submit *s, const struct sw_speccheck *facts)
 	sw_log(SW_LOG_INFO, "sweep.submit", "sweep=%lld name=\"%s\" method=%s uid=%lld",
 	       (long long)h->sweep, h->name, h->method, (long long)c->uid);
 	sw_change_commit(c);
-	sw_admission_feed(d);
+	d->slots_due = true;
 }
 
 static void on_checked(void *user, const struct sw_err *err, const struct sw_speccheck *facts)

@@ -4,7 +4,6 @@
 #include "daemon/api/handlers.h"
 #include "daemon/api/lookup.h"
 #include "daemon/daemon.h"
-#include "daemon/sweep/admission.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/host.h"
 #include "daemon/sweep/settle.h"
@@ -49,7 +48,6 @@ static void control(struct sw_host *h, struct sw_call *call, enum sw_event_kind 
 	}
 	sw_change_commit(c);
 	sw_changes_note(&h->changes, 0);
-	sw_admission_feed(h->d);
 }
 
 #define CONTROL(verb, event)                                                                       \

@@ -4,7 +4,6 @@
 #include "daemon/api/watch.h"
 #include "daemon/daemon.h"
 #include "daemon/plan/plan.h"
-#include "daemon/sweep/admission.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/host.h"
 #include "daemon/sweep/work.h"
@@ -121,7 +120,6 @@ static void enqueue(struct sw_host *h, struct sw_call *call)
 	sw_jw_kstr(&w, "state", sw_trial_state_name(SW_TRIAL_PENDING));
 	sw_jw_obj_end(&w);
 	sw_change_commit(c);
-	sw_admission_feed(h->d);
 }
 
 void sw_handle_trial_enqueue(struct sw_call *call)
@@ -149,7 +147,6 @@ static void cancel(struct sw_host *h, struct sw_call *call)
 	sw_jw_kstr(&w, "state", sw_trial_state_name((enum sw_trial_state)t->state));
 	sw_jw_obj_end(&w);
 	sw_change_commit(c);
-	sw_admission_feed(h->d);
 }
 
 void sw_handle_trial_cancel(struct sw_call *call)

@@ -197,5 +197,5 @@ void sw_slot_next(struct sw_slot *s, struct sw_call *call)
 	s->state = SW_SLOT_IDLE;
 	s->next = call;
 	s->next_since_us = s->d->clock->mono_us();
-	s->d->slot_events->free(s->d);
+	s->d->slots_due = true;
 }

@@ -84,9 +84,7 @@ struct sw_slot_lost {
 
 /* How the rooms above are told; d->slot_events, none of them NULL. */
 struct sw_slot_events {
-	/* A slot may have become free, or may take trials again. */
-	void (*free)(struct sw_daemon *d);
-	/* The slot has let go of it. */
+	/* The slot has let go of it. That a slot is free is not told: d->slots_due. */
 	void (*lost)(struct sw_daemon *d, const struct sw_slot_lost *lost);
 };
 

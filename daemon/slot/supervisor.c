@@ -208,7 +208,7 @@ static void on_ended(void *user, const char *cause, const char *said)
 	w->retry_us = now_us + retry_wait_us(w);
 	if (w->retry_us == now_us)
 		start_worker(w);
-	d->slot_events->free(d); /* its trial may suit another slot that waits */
+	d->slots_due = true; /* its trial may suit another slot that waits */
 }
 
 /* Trials whose worker ended go on elsewhere once their GPU was looked at. */
@@ -251,7 +251,7 @@ static void act_on_gpus(struct sw_daemon *d)
 		if (sw_gpus_lost(d, d->workers[i].slots))
 			end_on_lost_gpu(&d->workers[i]);
 	settle_dying(d, d->clock->mono_us());
-	d->slot_events->free(d); /* a GPU may have cooled down, or its memory come back */
+	d->slots_due = true; /* a GPU may have cooled down, or its memory come back */
 }
 
 void sw_supervisor_on_reading(struct sw_daemon *d)

@@ -181,12 +181,15 @@ static void feed_worker(struct sw_daemon *d, const struct sw_worker *w)
 	}
 }
 
-void sw_admission_feed(struct sw_daemon *d)
+void sw_admission_flush(struct sw_daemon *d)
 {
-	if (d->draining || d->phase != SW_UP)
+	if (!d->slots_due)
 		return;
-	for (size_t i = 0; i < d->worker_n; i++)
-		feed_worker(d, &d->workers[i]);
+	if (!d->draining && d->phase == SW_UP)
+		for (size_t i = 0; i < d->worker_n; i++)
+			feed_worker(d, &d->workers[i]);
+	/* Last: each trial that was handed out has set it again. */
+	d->slots_due = false;
 }
 
 /* LOST counts against the trial, which runs again only so often; RELEASE does not. */
@@ -198,6 +201,5 @@ static void on_lost(struct sw_daemon *d, const struct sw_slot_lost *lost)
 }
 
 const struct sw_slot_events sw_admission_events = {
-	.free = sw_admission_feed,
 	.lost = on_lost,
 };

@@ -22,8 +22,8 @@ struct sw_slot_events;
 /* For d->slot_events. */
 extern const struct sw_slot_events sw_admission_events;
 
-/* Gives free slots the work there is. Call it whenever work or a slot may have become free. */
-void sw_admission_feed(struct sw_daemon *d);
+/* If d->slots_due: gives free slots the work there is. */
+void sw_admission_flush(struct sw_daemon *d);
 
 /* True, and one line in out, when no slot that would do for a trial that asks for so much of a GPU
  * is up. */

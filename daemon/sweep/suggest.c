@@ -5,7 +5,6 @@
 #include "daemon/daemon.h"
 #include "daemon/die.h"
 #include "daemon/net/call.h"
-#include "daemon/sweep/admission.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/host.h"
 #include "daemon/sweep/suggest_internal.h"
@@ -125,8 +124,9 @@ static void on_job(uv_work_t *work, int status)
 		s->chain = false;
 	}
 	sw_suggest_serve(s);
-	sw_admission_feed(s->h->d);
-	sw_suggest_plan(s);
+	/* Slots have theirs before it is planned what comes next: see on_flush() in daemon.c. */
+	s->h->d->slots_due = true;
+	sw_suggest_changed(s->h);
 }
 
 /* Does the copy of the history end with the queue's trials, so that the chain can go on? */

@@ -36,7 +36,7 @@ void sw_suggest_free_all(struct sw_daemon *d); /* after the loop has ended */
  * from then on, whatever others waited before it. */
 bool sw_suggest_has(struct sw_host *h, uint64_t n);
 /* Can the next n ASKs of slots be taken now? True when they need no suggestion. When not, work is
- * under way and sw_admission_feed() follows. */
+ * under way, and d->slots_due follows. */
 bool sw_suggest_ready(struct sw_host *h, uint64_t n);
 
 /* Is an ASK possible now at all? False: it wants a suggestion that is not there. *out holds what to

@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
-#include "daemon/sweep/admission.h"
 #include "daemon/sweep/host.h"
 #include "daemon/sweep/suggest_internal.h"
 #include <stdlib.h>
@@ -71,8 +70,8 @@ static void on_deadline(uv_timer_t *timer)
 
 		if (s != NULL && sw_suggest_is_late(s, sw_suggest_oldest(s))) {
 			sw_suggest_serve(s);
-			sw_admission_feed(d);
-			sw_suggest_plan(s);
+			d->slots_due = true;
+			sw_suggest_changed(s->h);
 		} else if (s != NULL && s->handed_us != 0) {
 			sw_suggest_plan(s); /* it may have rested */
 		}

@@ -5,7 +5,6 @@
 #include "daemon/net/call.h"
 #include "daemon/net/conn.h"
 #include "daemon/plan/metrics.h"
-#include "daemon/sweep/admission.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/hold.h"
 #include "daemon/sweep/host.h"
@@ -266,7 +265,6 @@ void sw_work_report(struct sw_host *h, struct sw_call *call)
 		}
 	}
 	sw_buf_fini(&text);
-	sw_admission_feed(h->d);
 }
 
 /* --- heartbeat --- */
@@ -376,5 +374,4 @@ void sw_work_tell(struct sw_host *h, struct sw_call *call)
 		sw_change_drop(c);
 		sw_call_error(call, &err);
 	}
-	sw_admission_feed(h->d);
 }

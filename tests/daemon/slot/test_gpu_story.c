@@ -84,7 +84,7 @@ static const struct story stories[] = {
 	  "w0 tell 1 2 COMPLETED", "1 COMPLETED; w1 gets 1/2.2",
 	  "w0 next", "",
 	  "w1 report 2 2 1 1 0.5", "continue",
-	  "w1 tell 2 2 COMPLETED", "w0 gets 1/3.1; 2 COMPLETED",
+	  "w1 tell 2 2 COMPLETED", "2 COMPLETED; w0 gets 1/3.1",
 	  "w1 next", "gets 1/4.1"}},
 	{"a GPU that fell off the bus ends its worker, and its trials are not to blame",
 	 "gpu:0,1", "'run_cap':9,'retries':0",
