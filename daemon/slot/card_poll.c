@@ -36,9 +36,10 @@ static struct timespec moment_in(int64_t ms)
 /* With the lock. */
 static void tell_owner(struct sw_card_poll *p)
 {
+	/* A reading that nobody took yet is overwritten: only the newest matters. */
 	p->fresh = true;
 	(void)pthread_cond_broadcast(&p->change);
-	if (!p->stop)
+	if (!p->stop) /* else the owner may be gone */
 		p->wake(p->user);
 }
 
@@ -78,6 +79,7 @@ static void *run_poll(void *arg)
 			break;
 	}
 	(void)pthread_mutex_unlock(&p->lock);
+	/* It may hang as well as any other call: who stops it waits for `ended`, with a limit. */
 	sw_nvml_close(p->nvml);
 	(void)pthread_mutex_lock(&p->lock);
 	p->ended = true;

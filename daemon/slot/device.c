@@ -104,6 +104,7 @@ static long find_card(const struct sw_nvml_view *view, const char *name)
 	const char *p = name;
 	long found = read_number(&p);
 
+	/* A UUID begins with GPU-, so what is all digits is a number. */
 	if (found >= 0 && *p == '\0')
 		return view == NULL || (size_t)found < view->n ? found : -1;
 	found = -1;
@@ -178,6 +179,8 @@ static sw_status add_gpus(struct slot_list *l, const struct sw_nvml_view *view, 
 				text);
 		if (found < 0 && !(syntax && uuid))
 			return refuse_gpu(view, item.name, err);
+		/* When only the syntax is checked, a UUID gets a number that no GPU has: it must
+		 * not be taken for one that is named twice. */
 		if (found >= 0)
 			rc = add_card(l, view, (unsigned)found, item.lanes, err);
 		else

@@ -76,6 +76,7 @@ sw_status sw_gpus_start(struct sw_daemon *d, struct sw_err *err)
 	struct sw_gpus *g = d->gpus;
 	if (sw_card_poll_start(&g->poll, d->clock, g->every_ms, on_wake, d) != SW_OK)
 		return sw_err_set(err, SW_NOMEM, "no memory or no thread to watch the GPUs");
+	/* "auto" and UUIDs mean nothing before NVML has said what there is. */
 	rc = sw_card_poll_wait(g->poll, g->first_ms, &g->view, &g->begun_us, &why);
 	if (rc == SW_BUSY)
 		(void)sw_err_set(&why, SW_BUSY, "NVML does not answer: no word of it in %lld s",
@@ -107,6 +108,7 @@ const struct sw_nvml_view *sw_gpus_view(const struct sw_daemon *d)
 
 struct sw_card *sw_gpus_card(struct sw_daemon *d, const struct sw_slot *s)
 {
+	/* A number is taken on trust without NVML, and may be larger than any that it knows. */
 	if (!s->device.gpu || sw_gpus_view(d) == NULL || s->device.index >= SW_NVML_CARDS)
 		return NULL;
 	return &d->gpus->card[s->device.index];
@@ -204,6 +206,7 @@ bool sw_gpus_may_start(struct sw_daemon *d, const struct sw_slot *s, const char 
 	const struct sw_card *c = sw_gpus_card(d, s);
 
 	*why = c != NULL ? c->why : "";
+	/* A worker without a trial heats nothing, and is ready when the GPU has cooled down. */
 	return c == NULL || c->state == SW_CARD_OK || c->state == SW_CARD_HOT;
 }
 

@@ -243,6 +243,8 @@ static void read_procs(struct sw_nvml *m, struct device *device, struct sw_nvml_
 		if (lists[k] == NULL)
 			continue;
 		const int code = lists[k](device, &n, m->procs);
+		/* With too many to list nothing is known of any: their memory then has no
+		 * process. */
 		if (code == NVML_SUCCESS && n <= PROCS_ASKED)
 			for (unsigned i = 0; i < n; i++)
 				keep_proc(c, &m->procs[i], k == 0);
@@ -266,6 +268,7 @@ static int read_memory(const struct sw_nvml *m, struct device *device, struct sw
 	struct memory_v2 two = {.version = MEMORY_V2};
 	struct memory one;
 
+	/* The old call counts what the driver reserves as used; the new one tells it apart. */
 	if (m->call.memory_v2 != NULL && m->call.memory_v2(device, &two) == NVML_SUCCESS) {
 		c->total = (int64_t)two.total;
 		c->used = (int64_t)two.used;

@@ -150,7 +150,7 @@ void sw_slot_hello(struct sw_slot *s, struct sw_conn *c, bool beats)
 		sw_slot_disconnect(s);
 	s->conn = c;
 	s->beats = beats;
-	s->heard_ms = 0;
+	s->heard_ms = 0; /* it is there: from now on its attempt ends when it ends */
 	c->slot = s;
 	if (s->state == SW_SLOT_STARTING)
 		s->state = SW_SLOT_IDLE;
@@ -178,6 +178,7 @@ void sw_slot_conn_gone(struct sw_conn *c)
 {
 	struct sw_slot *s = c->slot;
 
+	/* Not the slot's if a new link of its worker has taken over. */
 	if (s == NULL || s->conn != c)
 		return;
 	s->conn = NULL;

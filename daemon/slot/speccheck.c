@@ -115,6 +115,8 @@ static void finish_when_over(struct sw_check *c)
 	struct sw_daemon *d = c->d;
 	struct sw_err err = SW_ERR_INIT;
 
+	/* Something that it started may hold its output open for ever: after an answer by the limit
+	 * its own end is enough. */
 	if (!c->exited || (!c->eof && c->done != NULL) || c->closing)
 		return;
 	if (c->done != NULL)
@@ -250,6 +252,7 @@ static void run_check(struct sw_check *c)
 	(void)uv_pipe_init(d->loop, &c->out, 0);
 	(void)uv_timer_init(d->loop, &c->limit);
 	c->n_open = 4;
+	/* Counted before it is started: the one that fails leaves like one that has ended. */
 	c->next = d->checks;
 	d->checks = c;
 	d->check_n++;

@@ -15,6 +15,7 @@ void sw_worker_line_write(const struct sw_slot *s, struct sw_worker_line *l)
 	(void)snprintf(l->cores, sizeof l->cores, "%u", s->device.cores);
 	(void)snprintf(l->memory, sizeof l->memory, "%lld", (long long)most);
 	(void)snprintf(l->lanes, sizeof l->lanes, "%u", s->device.lanes);
+	/* Of a GPU that is known by its UUID the worker sees no other: it is its number 0. */
 	(void)snprintf(l->device, sizeof l->device, "%s:%u", s->device.gpu ? "gpu" : "cpu",
 		       known ? 0 : s->device.index);
 	char *const always[] = {(char *)config->worker,
@@ -28,7 +29,7 @@ void sw_worker_line_write(const struct sw_slot *s, struct sw_worker_line *l)
 				l->cores};
 	memcpy(l->argv, always, sizeof always);
 	n = sizeof always / sizeof always[0];
-	if (known) {
+	if (known) { /* in its messages it has the number that users know */
 		l->argv[n++] = "--name";
 		l->argv[n++] = (char *)s->device.name;
 	}
@@ -47,6 +48,7 @@ void sw_worker_line_write(const struct sw_slot *s, struct sw_worker_line *l)
 			       s->device.uuid);
 		l->env[n++] = l->visible;
 	}
+	/* By itself CUDA numbers the fastest first; --devices counts as the bus does. */
 	if (s->device.gpu)
 		l->env[n++] = "CUDA_DEVICE_ORDER=PCI_BUS_ID";
 	l->env[n] = NULL;
