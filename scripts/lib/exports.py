@@ -40,7 +40,7 @@ sw_gp_mean_const
 sw_gp_n
 sw_gp_objective
 sw_net_gradient
-sw_sampler_name
+sw_samplers_name
 sw_sobol_digits
 sw_space_check
 sw_sweep_invariant

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from again import first_again
 from checkpoints import curves, damage, files, log, replay
 from harness import slow, sweep_command, trained, wait_until
 
@@ -33,6 +34,7 @@ def busy(client, sweep):
     return [s for s in client.slots() if s["state"] == "BUSY" and s["sweep"] == sweep]
 
 
+@pytest.mark.once("trains for minutes with sanitizers")
 def test_trials_killed_at_random_moments_end_with_the_weights_of_the_undisturbed_run(start):
     daemon = start("cpu:2")
     client = daemon.client()
@@ -65,7 +67,7 @@ def test_trials_killed_at_random_moments_end_with_the_weights_of_the_undisturbed
     assert resumed >= KILLS // 5, f"only {resumed} of {kills} began from a checkpoint"
 
 
-@pytest.mark.parametrize("harm", ["flipped", "cut short"])
+@pytest.mark.parametrize("harm", first_again(["flipped", "cut short"]))
 def test_unusable_last_checkpoint_is_refused_with_a_line_and_the_one_before_it_used(start, harm):
     daemon = start("cpu:1")
     client = daemon.client()

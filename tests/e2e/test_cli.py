@@ -12,6 +12,7 @@ import time
 import pytest
 
 import data_files
+from again import first_again
 from harness import BIN, DEADLINE, ROOT, asha, driven, environment, slow, sweep_command, trained
 
 COLOUR = re.compile(rb"\x1b\[(?:\d+;)*(?:3[0-7]|9[0-7]|38;5;\d+)(?:;\d+)*m")
@@ -234,7 +235,7 @@ def in_terminal(daemon, args, until=None, rows=40, columns=120, **env):
     return os.waitstatus_to_exitcode(status), drawn
 
 
-@pytest.mark.parametrize("colour", [True, False])
+@pytest.mark.parametrize("colour", first_again([True, False]))
 def test_live_table_respects_no_color(start, colour):
     daemon = start("cpu:2")
     client = daemon.client()

@@ -21,6 +21,7 @@ def running(client, sweep):
     return None
 
 
+@pytest.mark.once("trains for minutes with sanitizers")
 def test_worker_killed_in_mid_trial_gives_the_trial_attempt_2_and_the_sweep_completes(start):
     client = start("cpu:2").client()
     sweep = client.submit(slow(epochs=100, run_cap=4))
@@ -151,6 +152,7 @@ def test_report_sent_as_the_daemon_dies_is_kept_or_can_be_sent_again(start):
     assert client.tell(sweep, t) == "COMPLETED"
 
 
+@pytest.mark.once("trains for minutes with sanitizers")
 def test_worker_that_died_with_the_daemon_gives_the_trial_another_attempt(start):
     daemon = start("cpu:1")
     client = daemon.client()

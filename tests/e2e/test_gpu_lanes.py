@@ -4,6 +4,7 @@ import signal
 
 import pytest
 
+from again import first_again
 from gpus import (LARGE, MIB, NEEDS_FAKES, SMALL, attempts_of, gpus, machine, overlap, run_to_end,  # noqa: F401
                   running, wait_slots)
 from harness import slow, wait_until
@@ -118,6 +119,7 @@ def test_trial_that_ends_its_worker_again_is_blamed_when_it_ran_alone(machine):
     assert [a["state"] for a in attempts_of(client, sweep) if a["attempt"] == 1] == ["RELEASED"] * 2
 
 
+@pytest.mark.once("trains for minutes with sanitizers")
 def test_lanes_outlive_the_daemon(machine):
     daemon = machine("gpu:0:2", SMALL)
     client = daemon.client()
@@ -160,12 +162,13 @@ def test_lanes_fill_up_as_far_as_memory_goes(machine):
     assert at_once == min(4, most), (at_once, most)
 
 
-@pytest.mark.parametrize("before, after, n", [
-    ("gpu:0:4", "gpu:0:2", 1), ("gpu:0:4", "gpu:0:8", 1), ("gpu:0:4", "gpu:0:2", 4),
+@pytest.mark.parametrize("lanes", first_again([
+    ("gpu:0:4", "gpu:0:2", 4), ("gpu:0:4", "gpu:0:8", 1), ("gpu:0:4", "gpu:0:2", 1),
     ("gpu:0:2", "gpu:0", 2), ("gpu:0:4", "cpu:1", 4),
-])
-def test_other_lanes_after_a_restart_release_what_ran(machine, before, after, n):
+]), ids=lambda lanes: "-".join(map(str, lanes)))
+def test_other_lanes_after_a_restart_release_what_ran(machine, lanes):
     """A worker with more or fewer lanes than there are to be is ended; its trials are not to blame."""
+    before, after, n = lanes
     daemon = machine(before, SMALL)
     client = daemon.client()
     old = wait_slots(client, *["IDLE"] * int(before[-1]))[0]["pid"]

@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from again import first_again
 from replays import database, replay
 from search_model import loss, searched
 
@@ -67,7 +68,7 @@ def test_suggestions_made_before_an_edit_of_the_range_are_not_handed_out(start):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", first_again(range(4)))
 def test_killed_at_any_moment_no_trial_has_two_holders_and_none_is_lost(start, seed):
     """Clients that ask and tell all the while: what one was given is its own, kill or no kill."""
     draw = random.Random(seed)

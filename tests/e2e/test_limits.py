@@ -211,7 +211,7 @@ def calm(client):
     assert client.tell(sweep, client.ask(sweep)[0], metrics={"loss": 1}) == "COMPLETED"
 
 
-@pytest.mark.skipif("SWEEPD_SANITIZED" in os.environ, reason="a sanitizer takes memory of its own")
+@pytest.mark.once("a sanitizer takes memory of its own")
 def test_many_unfinished_lines_are_bounded_in_memory_and_time(start, tmp_path):
     """A thousand connections with a MiB each and no newline."""
     daemon = start("none", **fake_os(tmp_path, speed=10))
@@ -267,7 +267,7 @@ def test_line_that_is_finished_in_time_is_answered(start, tmp_path):
     half_and_half()
 
 
-@pytest.mark.skipif("SWEEPD_SANITIZED" in os.environ, reason="a sanitizer takes memory of its own")
+@pytest.mark.once("a sanitizer takes memory of its own")
 def test_answers_that_nobody_reads_are_bounded_in_memory(daemon):
     batch = json.dumps([{"jsonrpc": "2.0", "id": i, "method": "rpc.discover"}
                         for i in range(1000)]).encode() + b"\n"

@@ -5,6 +5,7 @@ import signal
 
 import pytest
 
+from again import first_again
 from checkpoints import curve, curves, damage, example, harm_files, log, replay, undisturbed
 from harness import alive, wait_until
 
@@ -107,7 +108,7 @@ def test_pbt_children_begin_with_what_their_donors_had_learned(start):
     replay(daemon, sweep)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", first_again(range(4)))
 def test_pbt_with_workers_and_daemon_killed_continues_every_curve_exactly(start, seed):
     rng = random.Random(seed)
     daemon = start("cpu:2")

@@ -5,6 +5,7 @@ import signal
 
 import pytest
 
+from again import first_again
 from checkpoints import (assert_continued, curves, damage, example, files, harm_files, log, replay,
                          undisturbed)
 from harness import alive, wait_until
@@ -53,7 +54,7 @@ def test_promote_on_digits_continues_every_curve_exactly(start):
                best in left and left <= done | {best} and left & done, "only needed files")
 
 
-@pytest.mark.parametrize("method", ["tpe", "bohb", "bayes"])
+@pytest.mark.parametrize("method", first_again(["bayes", "tpe", "bohb"]))
 def test_samplers_learn_from_trials_that_wait_at_their_rungs(start, method):
     client = start("cpu:2").client()
     sweep = client.submit(promoted(method=method))
@@ -66,7 +67,7 @@ def test_samplers_learn_from_trials_that_wait_at_their_rungs(start, method):
     assert all(s["nearest"] for s in later), later
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", first_again(range(4)))
 def test_promote_with_workers_and_daemon_killed_continues_every_curve_exactly(start, seed):
     rng = random.Random(seed)
     daemon = start("cpu:2")
@@ -107,7 +108,7 @@ def test_promote_with_workers_and_daemon_killed_continues_every_curve_exactly(st
     replay(daemon, sweep)
 
 
-@pytest.mark.parametrize("harm", ["damaged", "deleted", "cut short"])
+@pytest.mark.parametrize("harm", first_again(["damaged", "deleted", "cut short"]))
 def test_promote_whose_checkpoints_are_unusable_goes_on_from_scratch_with_the_same_curve(start,
                                                                                           harm):
     daemon = start("cpu:2")

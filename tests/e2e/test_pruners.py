@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from again import first_again
 from asha_model import Asha
 from harness import CONFLICT, INVALID_PARAMS, TRIAL_ENDED, asha, driven, sweep_command, trained
 from promote_client import Driver
@@ -43,7 +44,7 @@ def test_rungs_have_their_top(client, grace, max_t, factor, tops, variant):
         assert client.call("trial.get", sweep=sweep, trial=1)["state"] == "PAUSED"
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", first_again(range(6)))
 def test_stop_decides_as_the_model_in_any_interleaving(client, seed):
     rng = random.Random(seed)
     factor, grace = rng.choice([(2, 1), (3, 1), (4, 2), (10, 1)])
@@ -74,7 +75,7 @@ def test_stop_decides_as_the_model_in_any_interleaving(client, seed):
 
 # --- promote ---
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", first_again(range(8)))
 def test_promote_pauses_and_resumes_as_the_model_in_any_interleaving(client, seed):
     rng = random.Random(seed)
     config = {"grace": rng.choice([1, 2]), "max_t": rng.choice([9, 16, 20, 27]),

@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 
+from again import first_again
 from harness import BIN, DEADLINE, asha, driven, slow, wait_until
 from replays import Life, database, refused, replay
 from search_model import LEARNING, METHODS, loss, searched
@@ -23,7 +24,7 @@ PRUNERS = {"none": None, "stop": asha(max_t=9), "brackets": asha(max_t=9, bracke
            "threshold": {"type": "threshold", "upper": 4.0, "lower": -1}}
 
 
-@pytest.mark.parametrize("pruner", PRUNERS)
+@pytest.mark.parametrize("pruner", first_again(PRUNERS))
 @pytest.mark.parametrize("method", METHODS)
 def test_sweep_with_kills_replays_as_it_is_stored(start, method, pruner):
     daemon = start()

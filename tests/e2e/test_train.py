@@ -10,6 +10,7 @@ import pytest
 from harness import BIN, ROOT, asha, environment, slow, sweep_command, trained, wait_until
 
 
+@pytest.mark.once("measures times")
 def test_two_sweeps_share_two_slots_evenly(start):
     """Slot time is shared, so a sweep that is behind may have both slots for a moment: how long,
     tests/sched/sweep/test_share.c says on virtual time."""
@@ -60,6 +61,7 @@ def test_two_sweeps_watched_at_once_on_two_connections_and_on_one(start):
     assert all(view["counts"]["COMPLETED"] == 6 for view in last.values())
 
 
+@pytest.mark.once("as two connections, in the test before")
 def test_two_watch_commands_at_once_show_each_its_sweep(start):
     daemon = start("cpu:2")
     client = daemon.client()
@@ -151,8 +153,7 @@ LEARNED = {
 }
 
 
-@pytest.mark.skipif("SWEEPD_SANITIZED" in os.environ,
-                    reason="what is learned is seen in release: minutes with sanitizers")
+@pytest.mark.once("what is learned is seen in release: minutes with sanitizers")
 @pytest.mark.long
 @pytest.mark.parametrize("name", LEARNED)
 def test_example_learns(start, name):

@@ -35,8 +35,7 @@ def test_worker_that_hangs_with_its_link_open_is_replaced(start):
                                                             ("COMPLETED", None)]
 
 
-@pytest.mark.skipif("SWEEPD_SANITIZED" in os.environ,
-                    reason="with a sanitizer one operation takes longer than this limit")
+@pytest.mark.once("with a sanitizer one operation takes longer than this limit")
 def test_worker_whose_epochs_are_long_is_let_be(start):
     """The making of its data, and then an epoch, each of more than the limit. Both are far longer: it is
     looked at when the trial has run for some limits, however fast the machine."""
