@@ -16,7 +16,8 @@
 
 static struct sw_daemon sweepd;
 static uv_loop_t loop;
-static bool up; /* the daemon is there */
+static bool up;         /* the daemon is there */
+static char folder[40]; /* of all stories */
 static char state[64], devices[64];
 static jmp_buf at_exit_of_daemon;
 
@@ -316,15 +317,26 @@ static int remove_file(const char *path, const struct stat *st, int type, struct
 	return remove(path);
 }
 
-static void begin_story(const struct story *story)
+static void make_folder(void)
 {
 	const char *memory = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+
+	(void)snprintf(folder, sizeof folder, "%s/sweepd-story-XXXXXX", memory);
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+}
+
+static void remove_folder(void)
+{
+	(void)nftw(folder, remove_file, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static void begin_story(const struct story *story, int number)
+{
 	struct sw_err err = SW_ERR_INIT;
 
 	(void)signal(SIGPIPE, SIG_IGN); /* as main() does */
 	ck_assert_int_eq(sw_log_open("/dev/null", SW_LOG_ERROR, &err), SW_OK);
-	(void)snprintf(state, sizeof state, "%s/sweepd-story-XXXXXX", memory);
-	ck_assert_ptr_nonnull(mkdtemp(state));
+	(void)snprintf(state, sizeof state, "%s/%d", folder, number);
 	fixture_time = (struct fixture_time){.now_us = 1000000000};
 	fixture_worker_pid = getpid();
 	fixture_cards_init();
@@ -355,7 +367,6 @@ static void end_story(const struct story *story)
 	fixture_workers_fail = false;
 	ck_assert_msg(start_daemon(&err) == SW_OK, "%s: the next start: %s", story->name, err.msg);
 	kill_daemon();
-	(void)nftw(state, remove_file, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 START_TEST(story)
@@ -363,7 +374,7 @@ START_TEST(story)
 	const struct story *s = &told[_i];
 	const bool print = getenv("SW_STORY_PRINT") != NULL;
 
-	begin_story(s);
+	begin_story(s, _i);
 	for (size_t i = 0; i < ROWS(s->line) && s->line[i] != NULL; i += 2) {
 		const char *got = play(s->line[i]);
 
@@ -382,5 +393,6 @@ END_TEST
 void fixture_add_stories(TCase *tcase, const struct story *stories, size_t n)
 {
 	told = stories;
+	tcase_add_unchecked_fixture(tcase, make_folder, remove_folder);
 	tcase_add_loop_test(tcase, story, 0, (int)n);
 }

@@ -1,7 +1,7 @@
 /* tests/daemon/fixture_peer.c — clients and workers of a story: requests out, answers in short words.
  *
- *   trial.ask      "1.1", "1.1 to 20.1", "2.3@9" (attempt 3, from the checkpoint of step 9), "4.1<2" (a child of 2);
- *                  "none, busy" without a trial
+ *   trial.ask      "1.1", "2.3@9" (attempt 3, from the checkpoint of step 9), "4.1<2" (a child of
+ *                  2), "1.1 to 20.1", "1.1 3.1 to 21.1" (every second); "none, busy" without one
  *   worker.next    "gets 1/2.1" (sweep 1, trial 2, attempt 1), "@9" as above; "nothing"
  *   sweep.get      "RUNNING: 2 RUNNING, 1 PENDING", its cause in brackets
  *   sweep.watch    "snapshot RUNNING: 1 RUNNING, 2 COMPLETED" (trial by trial); "update ...",
@@ -68,7 +68,7 @@ static bool is_plain(const cJSON *v, long long trial)
 	       number_of(v, "resume_step") == 0 && number_of(v, "parent") == 0;
 }
 
-/* Many first attempts in a row are "1.1 to 20.1". */
+/* Many first attempts whose numbers rise evenly are "1.1 to 20.1", "1.1 3.1 to 21.1". */
 static void show_ask(struct fixture_text *t, const cJSON *r)
 {
 	const cJSON *trials = cJSON_GetObjectItemCaseSensitive(r, "trials");
@@ -76,17 +76,21 @@ static void show_ask(struct fixture_text *t, const cJSON *r)
 	if (trials == NULL || trials->child == NULL)
 		fixture_say(t, "none, %s", text_of(r, "reason"));
 	for (const cJSON *v = trials != NULL ? trials->child : NULL; v != NULL; v = v->next) {
+		const long long first = number_of(v, "trial");
+		const long long step = number_of(v->next, "trial") - first;
 		const cJSON *last = v;
 		long long n = 0;
 
 		fixture_say(t, "%s", v != trials->child ? " " : "");
 		say_trial(t, v);
-		while (is_plain(last->next, number_of(v, "trial") + n + 1)) {
+		while (is_plain(v, first) && is_plain(last->next, first + step * (n + 1))) {
 			last = last->next;
 			n++;
 		}
-		if (n < 6 || !is_plain(v, number_of(v, "trial")))
+		if (n < 6)
 			continue;
+		if (step > 1)
+			fixture_say(t, " %lld.1", first + step);
 		fixture_say(t, " to ");
 		say_trial(t, last);
 		v = last;

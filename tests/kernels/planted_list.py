@@ -1,8 +1,14 @@
-"""The faults that tests/kernels/planted plants: (what it is, file in kernels/cuda, the test that must
+"""The faults that tests/planted plants in CUDA kernels: (what it is, file in kernels/cuda, the test that must
 see it, the code, what it becomes, which of several places from 0 on).
 
 The code is matched with any white space between its words.
 """
+
+FOLDER = "kernels/cuda"
+TARGET = "sw_cuda_shim"
+PREFIX = "test_kernels_cuda_"
+# One process, so that the first abort ends it; one order of threads, for the watch needs no more.
+ENV = {"CK_FORK": "no", "TWIN_ORDERS": "1"}
 
 BARRIER = "__syncthreads();"
 

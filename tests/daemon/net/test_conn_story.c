@@ -85,14 +85,15 @@ static const struct story stories[] = {
 	  "refused -32601: unknown method \"sweep.gett\"; did you mean \"sweep.get\"?"}},
 	/* --- turns --- */
 	{"a client with much to ask lets others in between", NULL, "'run_cap':300",
-	 {"slow 300", "",
+	 {"slow 2500", "",
 	  "a repeat 40 cancel-trial 9 && b stats",
-	  "refused -32001 /trial: there is no trial 9 (6 times); b 5 requests, 2 "
-	  "connections; refused -32001 /trial: there is no trial 9 (34 times)"}},
+	  "refused -32001 /trial: there is no trial 9; refused -32001 /trial: there is "
+	  "no trial 9; refused -32001 /trial: there is no trial 9; b 4 requests, 2 "
+	  "connections; refused -32001 /trial: there is no trial 9 (37 times)"}},
 	{"a batch goes on in the next turn", NULL, "'run_cap':90",
-	 {"slow 300", "",
+	 {"slow 2500", "",
 	  "a send [{'jsonrpc':'2.0','method':'trial.ask','params':{'sweep':1}},{'jsonrpc':'2.0','method':'trial.ask','params':{'sweep':1}},{'jsonrpc':'2.0','method':'trial.ask','params':{'sweep':1}},{'jsonrpc':'2.0','method':'trial.ask','params':{'sweep':1}},{'jsonrpc':'2.0','method':'trial.ask','params':{'sweep':1}},{'jsonrpc':'2.0','method':'trial.ask','params':{'sweep':1}},{'jsonrpc':'2.0','method':'trial.ask','params':{'sweep':1}},{'jsonrpc':'2.0','method':'trial.ask','params':{'sweep':1}},{'jsonrpc':'2.0','method':'trial.ask','params':{'sweep':1}}]$ && b stats",
-	  "b 3 requests, 2 connections",
+	  "b 4 requests, 2 connections",
 	  "b get", "RUNNING: 9 RUNNING"}},
 	{"connections come and go", NULL, NULL,
 	 {"a stats", "1 requests, 1 connections",

@@ -201,13 +201,14 @@ static const struct story stories[] = {
 	  "daemon stops", "a cut",
 	  "daemon starts", "",
 	  "rows SELECT seq, value FROM report", "1 0.5"}},
-	{"a stop does not wait for ever for a disk", NULL, "'run_cap':3",
+	{"a stop waits for the disk for a while", NULL, "'run_cap':3",
 	 {"a ask", "1.1",
 	  "disk holds", "",
 	  "a report 1 1 1 1 0.5", "",
 	  "daemon stopping", "",
-	  "time 8", "",
-	  "time 2", "a cut"}},
+	  "time 8.5", "",
+	  "disk works", "a continue",
+	  "time 0.1", "a cut"}},
 };
 /* clang-format on */
 

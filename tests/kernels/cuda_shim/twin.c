@@ -185,7 +185,7 @@ static void same_buf(const char *what, size_t buf, const struct twin_buf *b, con
 	}
 }
 
-/* TWIN_ORDERS in the environment: fewer of them, for tests/kernels/planted. */
+/* TWIN_ORDERS in the environment: fewer of them, for tests/planted. */
 static int orders(void)
 {
 	const char *n = getenv("TWIN_ORDERS");
