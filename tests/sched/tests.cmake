@@ -48,3 +48,5 @@ sw_test(sched/tpe/test_tpe_promote.c sw_sched)
 sw_test(sched/tpe/test_tpe_mix.c sw_sched)
 sw_test(sched/tpe/test_bohb.c sw_sched)
 sw_test(sched/bayes/test_acquire_max.c sw_sched)
+# How well is found, in many whole searches; test_bayes and its like run the same code.
+set_tests_properties(sched/bayes_accident sched/bayes_rung PROPERTIES LABELS once)
