@@ -148,7 +148,8 @@ static int all(struct run *r)
 	for (char *c = about; *c; c++)
 		*c = *c == ',' ? ';' : *c;
 	printf("%s, %s, batch %zu, %s\n%8s %14s %16s %10s\n", about, o->net, o->batch,
-	       sw_precision_name(o->precision), "lanes", "rows/s", "trial-epochs/s", "one lane x");
+	       sw_trainer_precision_name(o->precision), "lanes", "rows/s", "trial-epochs/s",
+	       "one lane x");
 	for (size_t i = 0; i < o->lanes.n; i++) {
 		const size_t n = o->lanes.v[i];
 		const double rate = measure(r, (unsigned)n);
@@ -166,7 +167,8 @@ static int all(struct run *r)
 		fflush(stdout);
 		if (csv)
 			fprintf(csv, "%s,%s,%zu,%s,%zu,%.0f,%.4f,%s\n", about, o->net, o->batch,
-				sw_precision_name(o->precision), n, rate, rate / EPOCH_ROWS, times);
+				sw_trainer_precision_name(o->precision), n, rate, rate / EPOCH_ROWS,
+				times);
 	}
 	return csv && fclose(csv) != 0;
 }
@@ -176,7 +178,7 @@ static int precision_read(void *to, const char *text)
 	enum sw_precision *const out = to;
 
 	for (*out = SW_FP32; *out <= SW_BF16; ++*out)
-		if (strcmp(sw_precision_name(*out), text) == 0)
+		if (strcmp(sw_trainer_precision_name(*out), text) == 0)
 			return 0;
 	return -1;
 }

@@ -43,12 +43,12 @@ static sw_status write_fit(const struct sw_cli *c, const cJSON *sweep, const cJS
 			   struct sw_buf *out, struct sw_err *err)
 {
 	struct sw_spec *spec = NULL;
-	const sw_status status = sw_spec_read(&spec, sw_json_get(sweep, "spec"), err);
+	const sw_status rc = sw_spec_read(&spec, sw_json_get(sweep, "spec"), err);
 	const cJSON *seed = sw_json_get(sweep, "seed");
 	struct sw_jw w;
 
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	if (spec->trainer == NULL) {
 		sw_spec_destroy(spec);
 		return sw_err_set(err, SW_INVALID,

@@ -57,19 +57,19 @@ static sw_status gpu_open(int device, const struct sw_ops **out, struct sw_err *
 	void *module;
 	sw_ops_open_fn *open_fn;
 	const struct sw_ops *ops = NULL;
-	sw_status status = module_open(&module, err);
+	sw_status rc = module_open(&module, err);
 
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	/* POSIX's way around ISO C, which knows no conversion from object to function pointer. */
 	*(void **)&open_fn = dlsym(module, SW_OPS_CUDA_OPEN);
 	if (!open_fn)
 		return sw_err_set(err, SW_NOT_FOUND,
 				  SW_OPS_CUDA_MODULE " has no " SW_OPS_CUDA_OPEN);
-	status = open_fn(device, &ops, err);
-	if (status != SW_OK)
-		return sw_err_set(err, status, "gpu:%d cannot be opened: %s", device,
-				  sw_status_str(status));
+	rc = open_fn(device, &ops, err);
+	if (rc != SW_OK)
+		return sw_err_set(err, rc, "gpu:%d cannot be opened: %s", device,
+				  sw_status_str(rc));
 	if (ops->version != SW_OPS_VERSION)
 		return sw_err_set(err, SW_INVALID,
 				  SW_OPS_CUDA_MODULE

@@ -25,15 +25,15 @@ static sw_status check_data(const struct sw_spec *s, const struct sw_trainer *t,
 					  .standardize = t->standardize};
 	struct sw_err why = SW_ERR_INIT;
 	struct sw_data_source source;
-	sw_status status;
+	sw_status rc;
 
-	status = sw_data_source_read(&source, sw_json_get(s->trainer, "dataset"), &why);
-	if (status == SW_OK)
-		status = sw_data_load(data, &source, want, NULL, NULL, &why);
-	if (status == SW_OK)
+	rc = sw_data_source_read(&source, sw_json_get(s->trainer, "dataset"), &why);
+	if (rc == SW_OK)
+		rc = sw_data_load(data, &source, want, NULL, NULL, &why);
+	if (rc == SW_OK)
 		return SW_OK;
 	sw_err_prefix(&why, "/trainer/dataset");
-	return sw_err_at(err, status, why.ptr, "%s", why.msg);
+	return sw_err_at(err, rc, why.ptr, "%s", why.msg);
 }
 
 static sw_status check_model(const struct sw_spec *s, const cJSON *params,
@@ -43,17 +43,17 @@ static sw_status check_model(const struct sw_spec *s, const cJSON *params,
 	struct sw_err why = SW_ERR_INIT;
 	struct sw_layout layout;
 	struct sw_model model;
-	sw_status status;
+	sw_status rc;
 
 	const struct sw_task task = sw_net_task(data, t->classes);
 
-	status = sw_model_compile(&model, sw_json_get(s->trainer, "model"), params, &task, &why);
-	if (status == SW_OK)
-		status = sw_layout_make(&layout, &model, t, data->train.rows, data->val.rows,
-					&sw_ops_cpu, &why);
-	if (status != SW_OK) {
+	rc = sw_model_compile(&model, sw_json_get(s->trainer, "model"), params, &task, &why);
+	if (rc == SW_OK)
+		rc = sw_layout_make(&layout, &model, t, data->train.rows, data->val.rows,
+				    &sw_ops_cpu, &why);
+	if (rc != SW_OK) {
 		sw_err_prefix(&why, "/trainer/model");
-		return sw_err_at(err, status, why.ptr, "%s", why.msg);
+		return sw_err_at(err, rc, why.ptr, "%s", why.msg);
 	}
 	out->parameters = model.parameters;
 	out->bytes = layout.bytes + data->bytes;
@@ -66,15 +66,15 @@ static sw_status check_point(const struct sw_corner *c, const struct sw_data *da
 {
 	struct sw_trainer t;
 	cJSON *params = NULL;
-	sw_status status = sw_corner_params(&params, c, err);
+	sw_status rc = sw_corner_params(&params, c, err);
 
-	if (status == SW_OK)
-		status = sw_trainer_resolve(&t, c->spec->trainer, params, sw_spec_max_t(c->spec),
-					    c->spec->seed, err);
-	if (status == SW_OK)
-		status = check_model(c->spec, params, &t, data, out, err);
+	if (rc == SW_OK)
+		rc = sw_trainer_resolve(&t, c->spec->trainer, params, sw_spec_max_t(c->spec),
+					c->spec->seed, err);
+	if (rc == SW_OK)
+		rc = check_model(c->spec, params, &t, data, out, err);
 	cJSON_Delete(params);
-	return status;
+	return rc;
 }
 
 struct climb {
@@ -160,18 +160,18 @@ static sw_status check_space(const struct sw_spec *s, const struct sw_data *data
 {
 	for (int largest = 0; largest < 2; largest++) {
 		struct sw_corner c;
-		sw_status status = sw_corner_init(&c, s, largest, err);
+		sw_status rc = sw_corner_init(&c, s, largest, err);
 
-		if (status == SW_NOT_FOUND)
+		if (rc == SW_NOT_FOUND)
 			continue;
-		if (status != SW_OK)
-			return status;
-		status = check_point(&c, data, out, err);
-		if (status == SW_OK && largest)
-			status = climb(&c, data, out, err);
+		if (rc != SW_OK)
+			return rc;
+		rc = check_point(&c, data, out, err);
+		if (rc == SW_OK && largest)
+			rc = climb(&c, data, out, err);
 		sw_corner_fini(&c);
-		if (status != SW_OK)
-			return status;
+		if (rc != SW_OK)
+			return rc;
 	}
 	return SW_OK;
 }
@@ -183,30 +183,30 @@ static sw_status check(const struct sw_spec *s, struct facts *out, struct sw_err
 	cJSON *small = NULL;
 	struct sw_data data = {0};
 	struct sw_trainer t;
-	sw_status status;
+	sw_status rc;
 
 	if (!s->trainer)
 		return sw_err_at(err, SW_INVALID, "/trainer", "there is no trainer to check");
 	/* scratch memory grows with a slot's cores, which may be all that there are */
 	sw_ops_cpu_threads(cores > 1 ? (unsigned)cores : 1);
 	/* what the data set needs to know is no parameter: any point will do */
-	status = sw_corner_any(&corner, s, err);
-	if (status == SW_OK)
-		status = sw_corner_params(&small, &corner, err);
+	rc = sw_corner_any(&corner, s, err);
+	if (rc == SW_OK)
+		rc = sw_corner_params(&small, &corner, err);
 	sw_corner_fini(&corner);
-	if (status == SW_OK)
-		status = sw_trainer_resolve(&t, s->trainer, small, sw_spec_max_t(s), s->seed, err);
+	if (rc == SW_OK)
+		rc = sw_trainer_resolve(&t, s->trainer, small, sw_spec_max_t(s), s->seed, err);
 	cJSON_Delete(small);
-	if (status == SW_OK)
-		status = check_data(s, &t, &data, err);
+	if (rc == SW_OK)
+		rc = check_data(s, &t, &data, err);
 	out->features = data.features;
 	out->classes = data.classes;
 	out->data_bytes = data.bytes;
 	out->rows = data.train.rows + data.val.rows;
-	if (status == SW_OK)
-		status = check_space(s, &data, out, err);
+	if (rc == SW_OK)
+		rc = check_space(s, &data, out, err);
 	sw_data_fini(&data);
-	return status;
+	return rc;
 }
 
 static void write_facts(struct sw_jw *w, const struct facts *f)
@@ -242,17 +242,17 @@ void sw_check_spec(const char *spec, size_t len, struct sw_buf *out)
 	struct sw_spec *s = NULL;
 	cJSON *tree = NULL;
 	struct sw_jw w;
-	sw_status status = sw_json_parse(&tree, spec, len, &err);
+	sw_status rc = sw_json_parse(&tree, spec, len, &err);
 
-	if (status == SW_OK)
-		status = sw_spec_read(&s, tree, &err);
-	if (status == SW_OK)
-		status = check(s, &facts, &err);
+	if (rc == SW_OK)
+		rc = sw_spec_read(&s, tree, &err);
+	if (rc == SW_OK)
+		rc = check(s, &facts, &err);
 	sw_spec_destroy(s);
 	cJSON_Delete(tree);
 	sw_jw_init(&w, out);
 	sw_jw_obj(&w);
-	if (status == SW_OK) {
+	if (rc == SW_OK) {
 		write_facts(&w, &facts);
 	} else {
 		sw_jw_kbool(&w, "ok", false);

@@ -245,10 +245,10 @@ sw_status sw_corner_any(struct sw_corner *c, const struct sw_spec *spec, struct 
 sw_status sw_corner_init(struct sw_corner *c, const struct sw_spec *spec, bool largest,
 			 struct sw_err *err)
 {
-	const sw_status status = sw_corner_any(c, spec, err);
+	const sw_status rc = sw_corner_any(c, spec, err);
 
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	for (size_t i = 0; i < spec->n_params; i++)
 		c->pick[i] = largest && sw_corner_choices(&spec->params[i]) > 1;
 	if (repair(c))

@@ -25,7 +25,7 @@ struct fit {
 	struct sw_checkpoint_id id;
 	const char *out;
 	struct sw_fit *result;
-	sw_status status; /* of the export */
+	sw_status rc; /* of the export */
 	struct sw_err err;
 };
 
@@ -50,29 +50,29 @@ static sw_status folder_make(const struct fit *f, char folder[4096], struct sw_e
 static sw_status folder_try(const struct fit *f, struct sw_err *err)
 {
 	char folder[4096];
-	const sw_status status = folder_make(f, folder, err);
+	const sw_status rc = folder_make(f, folder, err);
 
-	if (status == SW_OK)
+	if (rc == SW_OK)
 		(void)rmdir(folder);
-	return status;
+	return rc;
 }
 
 /* By way of a checkpoint in a folder of its own beside the file: what an export is made of. */
 static sw_status write_out(struct fit *f, struct sw_net *net)
 {
 	char folder[4096], path[4096 + 96];
-	sw_status status = folder_make(f, folder, &f->err);
+	sw_status rc = folder_make(f, folder, &f->err);
 
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	snprintf(path, sizeof path, "%s/%" PRIu64 "-%" PRIu64 ".ckpt", folder, f->id.trial,
 		 f->id.epoch);
-	status = sw_checkpoint_write(net, &f->id, folder, &f->err);
-	if (status == SW_OK)
-		status = sw_export(path, f->out, &f->err);
+	rc = sw_checkpoint_write(net, &f->id, folder, &f->err);
+	if (rc == SW_OK)
+		rc = sw_export(path, f->out, &f->err);
 	(void)unlink(path);
 	(void)rmdir(folder);
-	return status;
+	return rc;
 }
 
 static bool report(void *ctx, const struct sw_epoch *e)
@@ -83,7 +83,7 @@ static bool report(void *ctx, const struct sw_epoch *e)
 	f->result->train_loss = e->train_loss;
 	f->id.epoch = e->epoch;
 	if (e->last && isfinite(e->train_loss))
-		f->status = write_out(f, e->net);
+		f->rc = write_out(f, e->net);
 	return true;
 }
 
@@ -101,11 +101,11 @@ static sw_status prepare(struct fit *f, uint64_t seed, uint64_t max_t, uint64_t 
 	const cJSON *trainer = sw_json_get(f->input, "trainer");
 	struct sw_data_source source;
 	struct sw_data_want want;
-	sw_status status = sw_trainer_resolve(&f->trainer, trainer, sw_json_get(f->input, "params"),
-					      max_t, seed, err);
+	sw_status rc = sw_trainer_resolve(&f->trainer, trainer, sw_json_get(f->input, "params"),
+					  max_t, seed, err);
 
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	/* as long as a trial that is not stopped */
 	if (epochs || (max_t && max_t < f->trainer.epochs))
 		f->trainer.epochs = epochs ? epochs : max_t;
@@ -117,24 +117,24 @@ static sw_status prepare(struct fit *f, uint64_t seed, uint64_t max_t, uint64_t 
 				     .split_seed = f->trainer.split_seed,
 				     .standardize = f->trainer.standardize,
 				     .all = true};
-	status = sw_data_source_read(&source, sw_json_get(trainer, "dataset"), err);
-	if (status == SW_OK)
-		status = sw_data_load(&f->data, &source, want, f->ops, f->q, err);
-	if (status != SW_OK) {
+	rc = sw_data_source_read(&source, sw_json_get(trainer, "dataset"), err);
+	if (rc == SW_OK)
+		rc = sw_data_load(&f->data, &source, want, f->ops, f->q, err);
+	if (rc != SW_OK) {
 		sw_err_prefix(err, "/trainer/dataset");
-		return status;
+		return rc;
 	}
 	const struct sw_task task = sw_net_task(&f->data, f->trainer.classes);
 
-	status = sw_model_compile(&f->model, sw_json_get(trainer, "model"),
-				  sw_json_get(f->input, "params"), &task, err);
-	if (status != SW_OK)
+	rc = sw_model_compile(&f->model, sw_json_get(trainer, "model"),
+			      sw_json_get(f->input, "params"), &task, err);
+	if (rc != SW_OK)
 		sw_err_prefix(err, "/trainer/model");
-	if (status == SW_OK)
-		status = sw_card_make(&f->card, trainer, sw_json_get(f->input, "params"), &f->data,
-				      err);
+	if (rc == SW_OK)
+		rc = sw_card_make(&f->card, trainer, sw_json_get(f->input, "params"), &f->data,
+				  err);
 	f->model.card = f->card;
-	return status;
+	return rc;
 }
 
 static sw_status train(struct fit *f, struct sw_err *err)
@@ -142,7 +142,7 @@ static sw_status train(struct fit *f, struct sw_err *err)
 	const struct sw_train_hooks hooks = {.ctx = f, .go_on = go_on, .report = report};
 	uint64_t seed, max_t, epochs;
 	enum sw_train_end end;
-	sw_status status;
+	sw_status rc;
 
 	if (!number(f->input, "sweep", &f->id.sweep) || !number(f->input, "trial", &f->id.trial) ||
 	    !number(f->input, "seed", &seed) || !number(f->input, "max_t", &max_t) ||
@@ -150,28 +150,28 @@ static sw_status train(struct fit *f, struct sw_err *err)
 	    !cJSON_IsObject(sw_json_get(f->input, "trainer")) ||
 	    !cJSON_IsObject(sw_json_get(f->input, "params")))
 		return sw_err_set(err, SW_INVALID, "what to fit cannot be read");
-	status = folder_try(f, err);
-	if (status == SW_OK)
-		status = prepare(f, seed, max_t, epochs, err);
-	if (status == SW_OK)
-		status = sw_train_run(f->ops, f->q, &f->model, &f->data, &f->trainer, seed, &hooks,
-				      &end, err);
-	if (status != SW_OK)
-		return status;
+	rc = folder_try(f, err);
+	if (rc == SW_OK)
+		rc = prepare(f, seed, max_t, epochs, err);
+	if (rc == SW_OK)
+		rc = sw_train_run(f->ops, f->q, &f->model, &f->data, &f->trainer, seed, &hooks,
+				  &end, err);
+	if (rc != SW_OK)
+		return rc;
 	f->result->sweep = f->id.sweep;
 	f->result->trial = f->id.trial;
 	f->result->rows = f->data.train.rows;
 	if (end == SW_TRAIN_DIVERGED)
 		return sw_err_set(err, SW_INVALID, "the loss is not a finite number in epoch %zu",
 				  f->result->epochs);
-	return f->status == SW_OK ? SW_OK : sw_err_set(err, f->status, "%s", f->err.msg);
+	return f->rc == SW_OK ? SW_OK : sw_err_set(err, f->rc, "%s", f->err.msg);
 }
 
 sw_status sw_fit_run(struct sw_fit *out, const cJSON *input, unsigned cores, struct sw_err *err)
 {
 	struct fit *f = sw_calloc(1, sizeof *f);
 	const cJSON *file = sw_json_get(input, "out");
-	sw_status status;
+	sw_status rc;
 
 	memset(out, 0, sizeof *out);
 	if (!f)
@@ -180,17 +180,17 @@ sw_status sw_fit_run(struct sw_fit *out, const cJSON *input, unsigned cores, str
 	f->result = out;
 	f->err = (struct sw_err)SW_ERR_INIT;
 	f->out = cJSON_IsString(file) ? file->valuestring : NULL;
-	status = sw_backend_open("cpu", cores, &f->ops, err);
-	if (status == SW_OK)
-		status = f->ops->queue_create(&f->q);
-	if (status == SW_OK)
-		status = train(f, err);
-	if (status != SW_OK) /* unless there is a line already */
-		(void)sw_err_set(err, status, "the fit failed: %s", sw_status_str(status));
+	rc = sw_backend_open("cpu", cores, &f->ops, err);
+	if (rc == SW_OK)
+		rc = f->ops->queue_create(&f->q);
+	if (rc == SW_OK)
+		rc = train(f, err);
+	if (rc != SW_OK) /* unless there is a line already */
+		(void)sw_err_set(err, rc, "the fit failed: %s", sw_status_str(rc));
 	sw_data_fini(&f->data);
 	free(f->card);
 	if (f->q)
 		f->ops->queue_destroy(f->q);
 	free(f);
-	return status;
+	return rc;
 }

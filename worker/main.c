@@ -124,17 +124,17 @@ static int fit_main(void)
 	cJSON *input = NULL;
 	struct sw_buf in;
 	struct sw_fit fit;
-	sw_status status = SW_IO;
+	sw_status rc = SW_IO;
 
 	if (read_all(&in))
-		status = sw_json_parse(&input, in.data, in.len, &err);
-	if (status == SW_OK)
-		status = sw_fit_run(&fit, input, cores > 1 ? (unsigned)cores : 1, &err);
+		rc = sw_json_parse(&input, in.data, in.len, &err);
+	if (rc == SW_OK)
+		rc = sw_fit_run(&fit, input, cores > 1 ? (unsigned)cores : 1, &err);
 	sw_buf_fini(&in);
 	cJSON_Delete(input);
-	if (status != SW_OK) {
+	if (rc != SW_OK) {
 		fprintf(stderr, "%s: %s%s%s\n", program, err.ptr, *err.ptr ? ": " : "",
-			*err.msg ? err.msg : sw_status_str(status));
+			*err.msg ? err.msg : sw_status_str(rc));
 		return 1;
 	}
 	printf("trial %" PRIu64 "/%" PRIu64

@@ -130,61 +130,60 @@ static void line(struct predict *d, const float *z, size_t place)
 static sw_status batch(struct predict *d, size_t n, struct sw_err *err)
 {
 	const struct predictor *p = &d->p;
-	sw_status status = predictor_run(&d->p, n, err);
+	sw_status rc = sw_predictor_run(&d->p, n, err);
 
-	for (size_t i = 0; status == SW_OK && i < n; i++) {
+	for (size_t i = 0; rc == SW_OK && i < n; i++) {
 		d->row++;
 		for (size_t k = 0; k < p->labels; k++)
 			line(d, p->z + (i * p->labels + k) * p->outputs, k);
 		if (d->out.len >= FLUSH_AT || d->out.failed != SW_OK)
-			status = flush(d, err);
+			rc = flush(d, err);
 	}
-	return status;
+	return rc;
 }
 
 /* The rows in front of a bad one are written all the same. */
 static sw_status all(struct predict *d, struct sw_err *err)
 {
-	sw_status status = SW_OK, written;
+	sw_status rc = SW_OK, written;
 	size_t n = 1;
 
 	header(d);
-	while (status == SW_OK && n > 0 && !d->left) {
-		status = sw_rows_next(d->rows, d->p.x, d->p.length, d->p.data.val.rows, &n, err);
+	while (rc == SW_OK && n > 0 && !d->left) {
+		rc = sw_rows_next(d->rows, d->p.x, d->p.length, d->p.data.val.rows, &n, err);
 		/* those in front of a bad one */
-		const sw_status made = n > 0 ? batch(d, n, status == SW_OK ? err : NULL) : SW_OK;
+		const sw_status made = n > 0 ? batch(d, n, rc == SW_OK ? err : NULL) : SW_OK;
 
-		status = status == SW_OK ? made : status;
+		rc = rc == SW_OK ? made : rc;
 	}
-	written = status == SW_OK ? flush(d, err) : flush(d, NULL);
-	return status == SW_OK ? written : status;
+	written = rc == SW_OK ? flush(d, err) : flush(d, NULL);
+	return rc == SW_OK ? written : rc;
 }
 
 sw_status sw_predict(const char *model, const char *rows, const char *format, int to,
 		     unsigned cores, struct sw_err *err)
 {
 	struct predict *d = sw_calloc(1, sizeof *d);
-	sw_status status;
+	sw_status rc;
 
 	if (!d)
 		return sw_err_set(err, SW_NOMEM, "no memory");
 	d->to = to;
 	sw_buf_init(&d->out, (size_t)64 << 20);
-	status = predictor_open(&d->p, model, cores, err);
-	if (status == SW_OK)
-		status = sw_rows_open(&d->rows, rows, format, &d->p.want, err);
-	if (status == SW_OK) {
+	rc = sw_predictor_open(&d->p, model, cores, err);
+	if (rc == SW_OK)
+		rc = sw_rows_open(&d->rows, rows, format, &d->p.want, err);
+	if (rc == SW_OK) {
 		d->share = sw_malloc(d->p.outputs * sizeof *d->share);
 		if (!d->share)
-			status = sw_err_set(err, SW_NOMEM, "no memory for %zu classes",
-					    d->p.outputs);
+			rc = sw_err_set(err, SW_NOMEM, "no memory for %zu classes", d->p.outputs);
 	}
-	if (status == SW_OK)
-		status = all(d, err);
+	if (rc == SW_OK)
+		rc = all(d, err);
 	sw_rows_close(d->rows);
-	predictor_close(&d->p);
+	sw_predictor_close(&d->p);
 	sw_buf_fini(&d->out);
 	free(d->share);
 	free(d);
-	return status;
+	return rc;
 }

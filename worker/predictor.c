@@ -25,39 +25,39 @@ static sw_status tensor(const struct predictor *p, const struct checkpoint_tenso
 static sw_status tensors(const struct predictor *p, float *set, float *running, struct sw_err *err)
 {
 	struct checkpoint_tensor t[CHECKPOINT_TENSORS];
-	sw_status status = SW_OK;
+	sw_status rc = SW_OK;
 
-	for (size_t i = 0; status == SW_OK && i < p->model.ops_n; i++) {
+	for (size_t i = 0; rc == SW_OK && i < p->model.ops_n; i++) {
 		const struct sw_op *op = &p->model.op[i];
-		const size_t n = checkpoint_tensors(&p->model, i, t);
+		const size_t n = sw_checkpoint_tensors(&p->model, i, t);
 		/* weight, bias, mean, variance: those that it has, in this order */
 		float *const to[] = {set + op->w, set + op->b, running + op->mean,
 				     running + op->var};
 		const bool has[] = {op->w_n > 0, op->b_n > 0, op->kind == SW_OP_BATCHNORM,
 				    op->kind == SW_OP_BATCHNORM};
 
-		for (size_t k = 0, at = 0; status == SW_OK && k < 4 && at < n; k++)
+		for (size_t k = 0, at = 0; rc == SW_OK && k < 4 && at < n; k++)
 			if (has[k])
-				status = tensor(p, &t[at++], to[k], err);
+				rc = tensor(p, &t[at++], to[k], err);
 	}
-	return status;
+	return rc;
 }
 
 static sw_status weights(struct predictor *p, struct sw_err *err)
 {
 	const struct sw_model *m = &p->model;
 	float *all = sw_calloc(m->weights_n + m->running_n + 1, sizeof *all);
-	sw_status status = all ? tensors(p, all, all + m->weights_n, err) : no_memory(p, err);
+	sw_status rc = all ? tensors(p, all, all + m->weights_n, err) : no_memory(p, err);
 
-	if (status == SW_OK) {
-		status = sw_net_set_upload(&p->net, 0, all);
-		if (status == SW_OK && m->running_n)
-			status = sw_net_running_upload(&p->net, all + m->weights_n);
-		if (status != SW_OK)
-			(void)sw_err_set(err, status, "the weights do not get to the device");
+	if (rc == SW_OK) {
+		rc = sw_net_set_upload(&p->net, 0, all);
+		if (rc == SW_OK && m->running_n)
+			rc = sw_net_running_upload(&p->net, all + m->weights_n);
+		if (rc != SW_OK)
+			(void)sw_err_set(err, rc, "the weights do not get to the device");
 	}
 	free(all);
-	return status;
+	return rc;
 }
 
 /* --- the net --- */
@@ -71,18 +71,18 @@ static sw_status compile(struct predictor *p, struct sw_err *err)
 				     .classes = p->classes,
 				     .gathered = p->want.shape.kind == SW_SHAPE_IMAGE};
 	struct sw_err why = SW_ERR_INIT;
-	const sw_status status = sw_model_compile(&p->model, p->list, NULL, &task, &why);
+	const sw_status rc = sw_model_compile(&p->model, p->list, NULL, &task, &why);
 
-	if (status == SW_OK)
+	if (rc == SW_OK)
 		return SW_OK;
-	return sw_err_set(err, status, "%s: the model in its metadata is none: %s%s%s",
-			  p->file.show, why.ptr, *why.ptr ? ": " : "", why.msg);
+	return sw_err_set(err, rc, "%s: the model in its metadata is none: %s%s%s", p->file.show,
+			  why.ptr, *why.ptr ? ": " : "", why.msg);
 }
 
 static sw_status make_net(struct predictor *p, struct sw_err *err)
 {
 	struct sw_err why = SW_ERR_INIT;
-	sw_status status;
+	sw_status rc;
 
 	p->trainer = (struct sw_trainer){.classes = p->classes, .batch_size = 1, .epochs = 1};
 	p->data.ops = p->ops;
@@ -93,8 +93,8 @@ static sw_status make_net(struct predictor *p, struct sw_err *err)
 	p->data.vocab = p->want.vocab;
 	p->data.train.rows = 1;
 	p->data.val.rows = ROWS_MOST;
-	status = sw_net_create(&p->net, p->ops, p->q, &p->model, &p->trainer, &p->data, 0, &why);
-	return status == SW_OK ? SW_OK : sw_err_set(err, status, "%s: %s", p->file.show, why.msg);
+	rc = sw_net_create(&p->net, p->ops, p->q, &p->model, &p->trainer, &p->data, 0, &why);
+	return rc == SW_OK ? SW_OK : sw_err_set(err, rc, "%s: %s", p->file.show, why.msg);
 }
 
 /* --- a batch's memory --- */
@@ -109,7 +109,7 @@ static sw_status channels(struct predictor *p, char *at)
 {
 	const size_t c = p->want.shape.c;
 	float *both = sw_malloc(2 * c * sizeof *both);
-	sw_status status;
+	sw_status rc;
 
 	if (!both)
 		return SW_NOMEM;
@@ -119,9 +119,9 @@ static sw_status channels(struct predictor *p, char *at)
 	}
 	p->data.scale = (const float *)(void *)at;
 	p->data.shift = p->data.scale + c;
-	status = p->ops->upload(p->q, at, both, 2 * c * sizeof *both);
+	rc = p->ops->upload(p->q, at, both, 2 * c * sizeof *both);
 	free(both);
-	return status;
+	return rc;
 }
 
 static size_t row_bytes(const struct predictor *p)
@@ -138,7 +138,7 @@ static sw_status batch_memory(struct predictor *p, struct sw_err *err)
 	const size_t length = aligned(rows * four);
 	const bool image = p->want.shape.kind == SW_SHAPE_IMAGE;
 	struct sw_data_part *val = &p->data.val;
-	sw_status status;
+	sw_status rc;
 	char *at;
 
 	val->rows = rows;
@@ -147,11 +147,10 @@ static sw_status batch_memory(struct predictor *p, struct sw_err *err)
 	p->z = sw_malloc(rows * p->labels * p->outputs * sizeof *p->z);
 	if (!p->x || !p->length || !p->z)
 		return no_memory(p, err);
-	status = p->ops->alloc(&p->memory,
-			       x + y + length + aligned(image ? 8 * p->want.shape.c : 0));
+	rc = p->ops->alloc(&p->memory, x + y + length + aligned(image ? 8 * p->want.shape.c : 0));
 	at = p->memory;
-	if (status == SW_OK) /* the labels: nobody looks at the loss */
-		status = p->ops->zero(p->q, at + x, y);
+	if (rc == SW_OK) /* the labels: nobody looks at the loss */
+		rc = p->ops->zero(p->q, at + x, y);
 	if (image && p->want.bytes)
 		val->u8 = (uint8_t *)at;
 	else if (p->want.shape.kind == SW_SHAPE_TOKENS)
@@ -164,33 +163,34 @@ static sw_status batch_memory(struct predictor *p, struct sw_err *err)
 		val->target = (float *)(void *)(at + x);
 	if (p->want.pad >= 0)
 		val->length = (int32_t *)(void *)(at + x + y);
-	if (status == SW_OK && image)
-		status = channels(p, at + x + y + length);
-	return status == SW_OK ? SW_OK : no_memory(p, err);
+	if (rc == SW_OK && image)
+		rc = channels(p, at + x + y + length);
+	return rc == SW_OK ? SW_OK : no_memory(p, err);
 }
 
-sw_status predictor_open(struct predictor *p, const char *path, unsigned cores, struct sw_err *err)
+sw_status sw_predictor_open(struct predictor *p, const char *path, unsigned cores,
+			    struct sw_err *err)
 {
-	sw_status status;
+	sw_status rc;
 
 	p->file.fd = -1;
-	status = sw_safetensors_open(&p->file, path, err);
-	if (status == SW_OK)
-		status = predictor_card(p, err);
-	if (status == SW_OK)
-		status = compile(p, err);
-	if (status == SW_OK)
-		status = sw_backend_open("cpu", cores, &p->ops, err);
-	if (status == SW_OK && p->ops->queue_create(&p->q) != SW_OK)
-		status = no_memory(p, err);
-	if (status == SW_OK)
-		status = make_net(p, err);
-	if (status == SW_OK)
-		status = weights(p, err);
-	return status == SW_OK ? batch_memory(p, err) : status;
+	rc = sw_safetensors_open(&p->file, path, err);
+	if (rc == SW_OK)
+		rc = sw_predictor_card(p, err);
+	if (rc == SW_OK)
+		rc = compile(p, err);
+	if (rc == SW_OK)
+		rc = sw_backend_open("cpu", cores, &p->ops, err);
+	if (rc == SW_OK && p->ops->queue_create(&p->q) != SW_OK)
+		rc = no_memory(p, err);
+	if (rc == SW_OK)
+		rc = make_net(p, err);
+	if (rc == SW_OK)
+		rc = weights(p, err);
+	return rc == SW_OK ? batch_memory(p, err) : rc;
 }
 
-void predictor_close(struct predictor *p)
+void sw_predictor_close(struct predictor *p)
 {
 	if (p->memory)
 		p->ops->free(p->memory);
@@ -221,23 +221,23 @@ static void scale(const struct predictor *p, size_t n)
 				(float)(((double)x[i * features + f] - p->mean[f]) / p->std[f]);
 }
 
-sw_status predictor_run(struct predictor *p, size_t n, struct sw_err *err)
+sw_status sw_predictor_run(struct predictor *p, size_t n, struct sw_err *err)
 {
-	sw_status status;
+	sw_status rc;
 
 	if (p->want.shape.kind == SW_SHAPE_FLAT && p->mean)
 		scale(p, n);
-	status = p->ops->upload(p->q, p->memory, p->x, n * row_bytes(p));
-	if (status == SW_OK && p->data.val.length)
-		status = p->ops->upload(p->q, p->data.val.length, p->length, n * sizeof *p->length);
-	if (status == SW_OK)
-		status = sw_net_metrics_zero(&p->net);
-	if (status == SW_OK)
-		status = sw_net_eval(&p->net, &p->data, 0, n);
-	if (status == SW_OK)
-		status = p->ops->download(p->q, p->z, sw_net_output(&p->net),
-					  n * p->labels * p->outputs * sizeof *p->z);
-	if (status == SW_OK)
+	rc = p->ops->upload(p->q, p->memory, p->x, n * row_bytes(p));
+	if (rc == SW_OK && p->data.val.length)
+		rc = p->ops->upload(p->q, p->data.val.length, p->length, n * sizeof *p->length);
+	if (rc == SW_OK)
+		rc = sw_net_metrics_zero(&p->net);
+	if (rc == SW_OK)
+		rc = sw_net_eval(&p->net, &p->data, 0, n);
+	if (rc == SW_OK)
+		rc = p->ops->download(p->q, p->z, sw_net_output(&p->net),
+				      n * p->labels * p->outputs * sizeof *p->z);
+	if (rc == SW_OK)
 		return SW_OK;
-	return sw_err_set(err, status, "%s: %s", p->file.show, sw_status_str(status));
+	return sw_err_set(err, rc, "%s: %s", p->file.show, sw_status_str(rc));
 }

@@ -18,15 +18,15 @@ static sw_status senseless(const struct predictor *p, const char *key, struct sw
 static sw_status part(const struct predictor *p, const char *key, cJSON **out, struct sw_err *err)
 {
 	const char *text = sw_safetensors_meta(&p->file, key);
-	sw_status status;
+	sw_status rc;
 
 	*out = NULL;
 	if (!text)
 		return SW_OK;
-	status = sw_json_parse(out, text, strlen(text), NULL);
-	if (status == SW_NOMEM)
-		return sw_err_set(err, status, "no memory to read %s", p->file.show);
-	return status == SW_OK ? SW_OK : senseless(p, key, err);
+	rc = sw_json_parse(out, text, strlen(text), NULL);
+	if (rc == SW_NOMEM)
+		return sw_err_set(err, rc, "no memory to read %s", p->file.show);
+	return rc == SW_OK ? SW_OK : senseless(p, key, err);
 }
 
 static bool size(const cJSON *v, uint64_t most, size_t *out)
@@ -77,10 +77,10 @@ static sw_status input_read(struct predictor *p, struct sw_err *err)
 	uint64_t pad = 0;
 	cJSON *input;
 	bool fine;
-	sw_status status = part(p, "input", &input, err);
+	sw_status rc = part(p, "input", &input, err);
 
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	fine = shape_read(&w->shape, input);
 	w->bytes = cJSON_IsTrue(sw_json_get(input, "bytes"));
 	w->wide = is(input, "dtype", "uint32");
@@ -99,10 +99,10 @@ static sw_status output_read(struct predictor *p, struct sw_err *err)
 {
 	cJSON *output;
 	bool fine;
-	sw_status status = part(p, "output", &output, err);
+	sw_status rc = part(p, "output", &output, err);
 
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	p->classes = is(output, "loss", "cross_entropy");
 	fine = (p->classes || is(output, "loss", "mse")) &&
 	       size(sw_json_get(output, "outputs"), SW_MODEL_MAX_WIDTH, &p->outputs) &&
@@ -120,12 +120,12 @@ static sw_status dataset_read(struct predictor *p, struct sw_err *err)
 	struct sw_rows_want *w = &p->want;
 	const cJSON *label, *column;
 	uint64_t n;
-	sw_status status = part(p, "dataset", &p->label, err);
+	sw_status rc = part(p, "dataset", &p->label, err);
 
 	w->format = SW_DATASET_SYNTHETIC;
 	w->label_column = -1;
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	for (unsigned i = 0; i < SW_DATASET_FORMAT_N; i++)
 		if (is(p->label, "format", sw_dataset_formats[i]))
 			w->format = (enum sw_dataset_format)i;
@@ -143,11 +143,11 @@ static sw_status names_read(const struct predictor *p, const char *key, size_t n
 			    struct sw_err *err)
 {
 	const cJSON *one;
-	sw_status status = part(p, key, out, err);
+	sw_status rc = part(p, key, out, err);
 	bool fine;
 
-	if (status != SW_OK || !*out)
-		return status;
+	if (rc != SW_OK || !*out)
+		return rc;
 	fine = cJSON_IsArray(*out) && (size_t)cJSON_GetArraySize(*out) == n;
 	cJSON_ArrayForEach (one, *out)
 		fine = fine && cJSON_IsString(one);
@@ -161,15 +161,15 @@ static sw_status numbers_read(const struct predictor *p, const char *key, size_t
 	const cJSON *one;
 	cJSON *list;
 	size_t i = 0;
-	sw_status status = part(p, key, &list, err);
+	sw_status rc = part(p, key, &list, err);
 	bool fine;
 
-	if (status != SW_OK || !list)
-		return status;
+	if (rc != SW_OK || !list)
+		return rc;
 	fine = cJSON_IsArray(list) && (size_t)cJSON_GetArraySize(list) == n;
 	*out = fine ? sw_malloc(n * sizeof **out) : NULL;
 	if (fine && !*out)
-		status = sw_err_set(err, SW_NOMEM, "no memory to read %s", p->file.show);
+		rc = sw_err_set(err, SW_NOMEM, "no memory to read %s", p->file.show);
 	cJSON_ArrayForEach (one, list) {
 		fine = fine && cJSON_IsNumber(one) && isfinite(one->valuedouble) &&
 		       (!positive || one->valuedouble > 0);
@@ -177,34 +177,34 @@ static sw_status numbers_read(const struct predictor *p, const char *key, size_t
 			(*out)[i++] = one->valuedouble;
 	}
 	cJSON_Delete(list);
-	return status != SW_OK || fine ? status : senseless(p, key, err);
+	return rc != SW_OK || fine ? rc : senseless(p, key, err);
 }
 
 static sw_status lists_read(struct predictor *p, struct sw_err *err)
 {
 	const struct sw_shape *s = &p->want.shape;
 	const size_t count = sw_shape_count(s), scales = s->kind == SW_SHAPE_IMAGE ? s->c : count;
-	sw_status status = names_read(p, "columns", count, &p->columns, err);
+	sw_status rc = names_read(p, "columns", count, &p->columns, err);
 
-	if (status == SW_OK && p->classes)
-		status = names_read(p, "classes", p->outputs, &p->names, err);
-	if (status == SW_OK && s->kind != SW_SHAPE_TOKENS)
-		status = numbers_read(p, "mean", scales, false, &p->mean, err);
-	if (status == SW_OK && s->kind != SW_SHAPE_TOKENS)
-		status = numbers_read(p, "std", scales, true, &p->std, err);
-	if (status == SW_OK && (p->mean == NULL) != (p->std == NULL))
-		status = senseless(p, p->mean ? "mean" : "std", err);
-	if (status == SW_OK && s->kind == SW_SHAPE_IMAGE && !p->mean)
-		status = senseless(p, "mean", err);
+	if (rc == SW_OK && p->classes)
+		rc = names_read(p, "classes", p->outputs, &p->names, err);
+	if (rc == SW_OK && s->kind != SW_SHAPE_TOKENS)
+		rc = numbers_read(p, "mean", scales, false, &p->mean, err);
+	if (rc == SW_OK && s->kind != SW_SHAPE_TOKENS)
+		rc = numbers_read(p, "std", scales, true, &p->std, err);
+	if (rc == SW_OK && (p->mean == NULL) != (p->std == NULL))
+		rc = senseless(p, p->mean ? "mean" : "std", err);
+	if (rc == SW_OK && s->kind == SW_SHAPE_IMAGE && !p->mean)
+		rc = senseless(p, "mean", err);
 	p->want.columns = p->columns;
-	return status;
+	return rc;
 }
 
-sw_status predictor_card(struct predictor *p, struct sw_err *err)
+sw_status sw_predictor_card(struct predictor *p, struct sw_err *err)
 {
 	const char *version = sw_safetensors_meta(&p->file, "sweepd");
 	char show[44];
-	sw_status status;
+	sw_status rc;
 
 	if (!version)
 		return sw_err_set(err, SW_INVALID,
@@ -216,14 +216,14 @@ sw_status predictor_card(struct predictor *p, struct sw_err *err)
 		return sw_err_set(err, SW_INVALID,
 				  "%s has metadata of version %s, this program reads %d",
 				  p->file.show, sw_text_show(version, show), SW_CARD_VERSION);
-	status = input_read(p, err);
-	if (status == SW_OK)
-		status = output_read(p, err);
-	if (status == SW_OK)
-		status = dataset_read(p, err);
-	if (status == SW_OK)
-		status = lists_read(p, err);
-	if (status == SW_OK)
-		status = part(p, "model", &p->list, err);
-	return status == SW_OK && !p->list ? senseless(p, "model", err) : status;
+	rc = input_read(p, err);
+	if (rc == SW_OK)
+		rc = output_read(p, err);
+	if (rc == SW_OK)
+		rc = dataset_read(p, err);
+	if (rc == SW_OK)
+		rc = lists_read(p, err);
+	if (rc == SW_OK)
+		rc = part(p, "model", &p->list, err);
+	return rc == SW_OK && !p->list ? senseless(p, "model", err) : rc;
 }

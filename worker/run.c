@@ -76,20 +76,20 @@ static sw_status begin_before(struct run *r, struct sw_net *net, struct sw_err *
 	while (j->checkpoint_dir &&
 	       (id.epoch = sw_checkpoint_before(j->checkpoint_dir, j->trial, below)) != 0) {
 		struct sw_err why = SW_ERR_INIT;
-		sw_status status;
+		sw_status rc;
 
 		snprintf(path, sizeof path, "%s/%" PRIu64 "-%" PRIu64 ".ckpt", j->checkpoint_dir,
 			 id.trial, id.epoch);
-		status = sw_checkpoint_read(net, &id, path, &why);
-		if (status == SW_OK) {
+		rc = sw_checkpoint_read(net, &id, path, &why);
+		if (rc == SW_OK) {
 			*epoch = id.epoch;
 			sw_session_log(r->session,
 				       "%s: the one before it, of step %" PRIu64 ", is used",
 				       last->msg, id.epoch);
 			return SW_OK;
 		}
-		if (status == SW_DEVICE_LOST)
-			return status;
+		if (rc == SW_DEVICE_LOST)
+			return rc;
 		sw_session_log(r->session, "%s", last->msg);
 		*last = why;
 		below = id.epoch;
@@ -134,7 +134,7 @@ static sw_status begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct sw
 	const struct sw_job *j = r->job;
 	struct sw_checkpoint_id id = {.sweep = j->sweep, .trial = j->trial};
 	struct sw_err why = SW_ERR_INIT;
-	sw_status status = SW_NOT_FOUND;
+	sw_status rc = SW_NOT_FOUND;
 
 	r->kept_us = sw_clock_mono_us();
 	trim(r, net);
@@ -143,14 +143,14 @@ static sw_status begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct sw
 	if (j->resume_step == 0)
 		return SW_OK;
 	if (!j->checkpoint)
-		sw_err_set(&why, status, "there is no checkpoint of step %" PRIu64, j->resume_step);
+		sw_err_set(&why, rc, "there is no checkpoint of step %" PRIu64, j->resume_step);
 	else if (!sw_checkpoint_name(j->checkpoint, &id.trial, &id.epoch))
-		sw_err_set(&why, status, "the checkpoint's name is not valid");
+		sw_err_set(&why, rc, "the checkpoint's name is not valid");
 	else {
 		id.epoch = j->resume_step;
-		status = sw_checkpoint_read(net, &id, j->checkpoint, &why);
+		rc = sw_checkpoint_read(net, &id, j->checkpoint, &why);
 	}
-	if (status == SW_OK) {
+	if (rc == SW_OK) {
 		*epoch = j->resume_step;
 		sw_session_log(r->session,
 			       "goes on after step %" PRIu64 " of trial %" PRIu64 "/%" PRIu64,
@@ -164,14 +164,14 @@ static sw_status begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct sw
 		}
 		return SW_OK;
 	}
-	if (status == SW_DEVICE_LOST || id.trial != j->trial)
-		return sw_err_set(err, status, "%s", why.msg);
+	if (rc == SW_DEVICE_LOST || id.trial != j->trial)
+		return sw_err_set(err, rc, "%s", why.msg);
 	r->again = j->checkpoint != NULL;
-	status = r->again ? begin_before(r, net, &why, epoch) : SW_NOT_FOUND;
-	if (status == SW_OK)
+	rc = r->again ? begin_before(r, net, &why, epoch) : SW_NOT_FOUND;
+	if (rc == SW_OK)
 		return SW_OK;
-	if (status == SW_DEVICE_LOST || j->parent)
-		return sw_err_set(err, status, "%s", why.msg);
+	if (rc == SW_DEVICE_LOST || j->parent)
+		return sw_err_set(err, rc, "%s", why.msg);
 	sw_session_log(r->session, "%s: the trial starts from scratch", why.msg);
 	return SW_OK;
 }
@@ -277,10 +277,10 @@ static sw_status prepare(struct run *r, struct sw_err *err)
 	struct sw_err why = SW_ERR_INIT;
 	struct sw_data_want want;
 	const char *prefix = "";
-	sw_status status = sw_trainer_resolve(&r->trainer, j->trainer, j->params, j->max_t,
-					      j->data_seed, &why);
+	sw_status rc = sw_trainer_resolve(&r->trainer, j->trainer, j->params, j->max_t,
+					  j->data_seed, &why);
 
-	if (status == SW_OK) {
+	if (rc == SW_OK) {
 		want = (struct sw_data_want){.classes = r->trainer.classes,
 					     .val_fraction = r->trainer.val_fraction,
 					     .split_seed = r->trainer.split_seed,
@@ -288,56 +288,56 @@ static sw_status prepare(struct run *r, struct sw_err *err)
 					     .device_bytes = device_bytes(r->runner),
 					     .most = r->runner->streams ? 0 : r->runner->memory};
 		prefix = "/trainer/dataset";
-		status = sw_data_cache_hold(r->runner->cache, r->runner->q,
-					    sw_json_get(j->trainer, "dataset"), want, &r->data,
-					    &why);
+		rc = sw_data_cache_hold(r->runner->cache, r->runner->q,
+					sw_json_get(j->trainer, "dataset"), want, &r->data, &why);
 	}
-	if (status == SW_OK) {
+	if (rc == SW_OK) {
 		prefix = "/trainer/model";
-		status = cap(r, &why);
+		rc = cap(r, &why);
 	}
-	if (status == SW_OK) {
+	if (rc == SW_OK) {
 		const struct sw_task task = sw_net_task(r->data, r->trainer.classes);
-		status = sw_model_compile(&r->model, sw_json_get(j->trainer, "model"), j->params,
-					  &task, &why);
+		rc = sw_model_compile(&r->model, sw_json_get(j->trainer, "model"), j->params, &task,
+				      &why);
 	}
-	if (status == SW_OK && j->checkpoint_dir) {
+	if (rc == SW_OK && j->checkpoint_dir) {
 		prefix = "/trainer";
-		status = sw_card_make(&r->card, j->trainer, j->params, r->data, &why);
+		rc = sw_card_make(&r->card, j->trainer, j->params, r->data, &why);
 		r->model.card = r->card;
 	}
-	if (status == SW_OK)
+	if (rc == SW_OK)
 		return SW_OK;
 	sw_err_prefix(&why, prefix);
-	return sw_err_at(err, status, why.ptr, "%s", why.msg);
+	return sw_err_at(err, rc, why.ptr, "%s", why.msg);
 }
 
 static void log_start(const struct run *r)
 {
 	char parameters[32], train[32], val[32];
 
-	sw_session_log(
-		r->session,
-		"started on %s: %s, %s parameters, %s train / %s validation rows, batch "
-		"%" PRIu64 ", %s, lr %.4g",
-		r->runner->device, r->model.summary, show_count(r->model.parameters, parameters),
-		show_count(r->data->train.rows, train), show_count(r->data->val.rows, val),
-		r->trainer.batch_size, sw_optimizer_name(r->trainer.optimizer), r->trainer.lr);
+	sw_session_log(r->session,
+		       "started on %s: %s, %s parameters, %s train / %s validation rows, batch "
+		       "%" PRIu64 ", %s, lr %.4g",
+		       r->runner->device, r->model.summary,
+		       show_count(r->model.parameters, parameters),
+		       show_count(r->data->train.rows, train), show_count(r->data->val.rows, val),
+		       r->trainer.batch_size, sw_trainer_optimizer_name(r->trainer.optimizer),
+		       r->trainer.lr);
 	if (r->trainer.precision != SW_FP32)
 		sw_session_log(r->session, "products in %s",
-			       sw_precision_name(r->trainer.precision));
+			       sw_trainer_precision_name(r->trainer.precision));
 	if (r->data->streamed)
 		sw_session_log(r->session, "the data set stays in the host's memory: batches are "
 					   "fetched while the one before is trained on");
 }
 
-static void fail(struct run *r, sw_status status, const struct sw_err *err)
+static void fail(struct run *r, sw_status rc, const struct sw_err *err)
 {
 	char line[sizeof err->ptr + sizeof err->msg + 4];
 
 	snprintf(line, sizeof line, "%s%s%s", err->ptr, *err->ptr ? ": " : "", err->msg);
 	sw_session_log(r->session, "failed: %s", line);
-	if (status == SW_NOMEM)
+	if (rc == SW_NOMEM)
 		sw_session_finish(r->session, "INFEASIBLE", "oom");
 	else
 		sw_session_finish(r->session, "FAILED", line);
@@ -365,24 +365,24 @@ sw_status sw_run_job(struct sw_runner *runner, struct sw_session *s, const struc
 	enum sw_train_end end = SW_TRAIN_DONE;
 	char cause[100];
 	struct sw_err why = SW_ERR_INIT;
-	sw_status status;
+	sw_status rc;
 
 	sw_beat_to(beat, s, SW_BEAT_US);
-	status = prepare(&r, &why);
-	if (status == SW_OK) {
+	rc = prepare(&r, &why);
+	if (rc == SW_OK) {
 		log_start(&r);
-		status = sw_train_run(runner->ops, runner->q, &r.model, r.data, &r.trainer,
-				      job->seed, &hooks, &end, &why);
+		rc = sw_train_run(runner->ops, runner->q, &r.model, r.data, &r.trainer, job->seed,
+				  &hooks, &end, &why);
 	}
 	sw_data_cache_release(runner->cache, r.data);
 	sw_beat_to(NULL, NULL, 0);
 	free(r.card);
-	if (status == SW_OK && r.no_memory)
-		status = sw_err_set(&why, SW_NOMEM, "no memory for a report");
-	if (status == SW_DEVICE_LOST)
-		return sw_err_set(err, status, "%s: %s", runner->device, why.msg);
-	if (status != SW_OK) {
-		fail(&r, status, &why);
+	if (rc == SW_OK && r.no_memory)
+		rc = sw_err_set(&why, SW_NOMEM, "no memory for a report");
+	if (rc == SW_DEVICE_LOST)
+		return sw_err_set(err, rc, "%s: %s", runner->device, why.msg);
+	if (rc != SW_OK) {
+		fail(&r, rc, &why);
 	} else if (end == SW_TRAIN_DIVERGED) {
 		sw_session_log(s, "diverged in epoch %" PRIu64 ": the loss is not a finite number",
 			       r.epoch);

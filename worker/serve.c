@@ -103,7 +103,7 @@ static sw_status lane_make(struct lanes *all, unsigned i, struct sw_err *err)
 						  .slot = c->slot + (int)i,
 						  .wake_fd = c->wake[0]};
 	struct lane *l = &all->lane[i];
-	sw_status status;
+	sw_status rc;
 
 	l->all = all;
 	lane_name(c, i, l->name);
@@ -113,25 +113,25 @@ static sw_status lane_make(struct lanes *all, unsigned i, struct sw_err *err)
 				       .memory = c->memory,
 				       .lanes = c->lanes,
 				       .streams = strcmp(all->ops->name, "cpu") != 0};
-	status = all->ops->queue_create(&l->runner.q);
-	return status == SW_OK ? sw_session_create(&l->session, &session, err) : status;
+	rc = all->ops->queue_create(&l->runner.q);
+	return rc == SW_OK ? sw_session_create(&l->session, &session, err) : rc;
 }
 
 static sw_status lanes_make(struct lanes *all, struct sw_err *err)
 {
 	const struct sw_serve *c = all->config;
-	sw_status status = sw_backend_open(c->device, c->cores, &all->ops, err);
+	sw_status rc = sw_backend_open(c->device, c->cores, &all->ops, err);
 
-	if (status == SW_OK)
-		status = sw_data_cache_create(&all->cache, all->ops, NULL);
-	if (status != SW_OK)
-		return status;
+	if (rc == SW_OK)
+		rc = sw_data_cache_create(&all->cache, all->ops, NULL);
+	if (rc != SW_OK)
+		return rc;
 	all->lane = sw_calloc(c->lanes, sizeof *all->lane);
 	if (!all->lane)
 		return SW_NOMEM;
-	for (unsigned i = 0; i < c->lanes && status == SW_OK; i++)
-		status = lane_make(all, i, err);
-	return status;
+	for (unsigned i = 0; i < c->lanes && rc == SW_OK; i++)
+		rc = lane_make(all, i, err);
+	return rc;
 }
 
 static void lanes_free(struct lanes *all)
@@ -179,15 +179,15 @@ int sw_serve(const struct sw_serve *config)
 	/* static: lanes that still run when a device is lost use it */
 	static struct lanes all;
 	struct sw_err err = SW_ERR_INIT;
-	sw_status status;
+	sw_status rc;
 	int code;
 
 	all = (struct lanes){.config = config,
 			     .lock = PTHREAD_MUTEX_INITIALIZER,
 			     .changed = PTHREAD_COND_INITIALIZER};
-	status = lanes_make(&all, &err);
-	if (status != SW_OK)
-		code = complain(NULL, *err.msg ? err.msg : sw_status_str(status));
+	rc = lanes_make(&all, &err);
+	if (rc != SW_OK)
+		code = complain(NULL, *err.msg ? err.msg : sw_status_str(rc));
 	else
 		code = config->lanes == 1 ? work(&all.lane[0]) : threads(&all);
 	if (code != SW_WORKER_EXIT_DEVICE)

@@ -20,24 +20,24 @@ static sw_status train_epoch(struct loop *l, uint64_t epoch, struct sw_epoch *e)
 	const size_t rows = l->data->train.rows, batch = l->net.at.batch;
 	const int64_t began = sw_clock_mono_us();
 	struct sw_metrics m;
-	sw_status status;
+	sw_status rc;
 
 	l->net.epoch = epoch;
 	sw_shuffle(l->order, rows, l->net.seed, SW_PHILOX_SHUFFLE, epoch);
-	status = sw_net_order(&l->net, l->order, rows);
-	if (status == SW_OK)
-		status = sw_net_metrics_zero(&l->net);
-	for (size_t at = 0; status == SW_OK && at < rows; at += batch) {
+	rc = sw_net_order(&l->net, l->order, rows);
+	if (rc == SW_OK)
+		rc = sw_net_metrics_zero(&l->net);
+	for (size_t at = 0; rc == SW_OK && at < rows; at += batch) {
 		if (!l->hooks->go_on(l->hooks->ctx)) {
 			l->dropped = true;
 			return SW_OK;
 		}
-		status = sw_net_train(&l->net, l->data, at, rows - at < batch ? rows - at : batch);
+		rc = sw_net_train(&l->net, l->data, at, rows - at < batch ? rows - at : batch);
 	}
-	if (status == SW_OK)
-		status = sw_net_metrics(&l->net, &m);
-	if (status != SW_OK)
-		return status;
+	if (rc == SW_OK)
+		rc = sw_net_metrics(&l->net, &m);
+	if (rc != SW_OK)
+		return rc;
 	const int64_t us = sw_clock_mono_us() - began;
 
 	e->train_loss = m.loss_sum / m.rows;
@@ -49,19 +49,19 @@ static sw_status eval_epoch(struct loop *l, struct sw_epoch *e)
 {
 	const size_t rows = l->data->val.rows, batch = l->net.at.eval_batch;
 	struct sw_metrics m;
-	sw_status status = sw_net_metrics_zero(&l->net);
+	sw_status rc = sw_net_metrics_zero(&l->net);
 
-	for (size_t at = 0; status == SW_OK && at < rows; at += batch) {
+	for (size_t at = 0; rc == SW_OK && at < rows; at += batch) {
 		if (!l->hooks->go_on(l->hooks->ctx)) {
 			l->dropped = true;
 			return SW_OK;
 		}
-		status = sw_net_eval(&l->net, l->data, at, rows - at < batch ? rows - at : batch);
+		rc = sw_net_eval(&l->net, l->data, at, rows - at < batch ? rows - at : batch);
 	}
-	if (status == SW_OK)
-		status = sw_net_metrics(&l->net, &m);
-	if (status != SW_OK)
-		return status;
+	if (rc == SW_OK)
+		rc = sw_net_metrics(&l->net, &m);
+	if (rc != SW_OK)
+		return rc;
 	e->val_loss = m.loss_sum / m.rows;
 	e->val_accuracy = m.correct / m.rows;
 	e->val_top5 = m.top5 / m.rows;
@@ -89,15 +89,15 @@ static sw_status epochs(struct loop *l, enum sw_train_end *end, struct sw_err *e
 	const struct sw_train_hooks *hooks = l->hooks;
 	const struct sw_trainer *trainer = l->net.trainer;
 	uint64_t done = 0;
-	sw_status status = hooks->begin ? hooks->begin(hooks->ctx, &l->net, &done, err) : SW_OK;
+	sw_status rc = hooks->begin ? hooks->begin(hooks->ctx, &l->net, &done, err) : SW_OK;
 
-	for (uint64_t epoch = done + 1; status == SW_OK && epoch <= trainer->epochs; epoch++) {
+	for (uint64_t epoch = done + 1; rc == SW_OK && epoch <= trainer->epochs; epoch++) {
 		struct sw_epoch e = {.epoch = epoch, .classes = trainer->classes, .net = &l->net};
 
-		status = train_epoch(l, epoch, &e);
-		if (status == SW_OK && !l->dropped)
-			status = eval_epoch(l, &e);
-		if (status != SW_OK)
+		rc = train_epoch(l, epoch, &e);
+		if (rc == SW_OK && !l->dropped)
+			rc = eval_epoch(l, &e);
+		if (rc != SW_OK)
 			break;
 		/* before the report: a checkpoint that is written there knows of this epoch */
 		const bool on = l->dropped || patient(&l->net, e.val_loss);
@@ -116,7 +116,7 @@ static sw_status epochs(struct loop *l, enum sw_train_end *end, struct sw_err *e
 			break;
 		}
 	}
-	return status;
+	return rc;
 }
 
 sw_status sw_train_run(const struct sw_ops *ops, struct sw_queue *q, const struct sw_model *model,
@@ -125,22 +125,22 @@ sw_status sw_train_run(const struct sw_ops *ops, struct sw_queue *q, const struc
 		       struct sw_err *err)
 {
 	struct loop l = {.data = data, .hooks = hooks};
-	sw_status status = sw_net_create(&l.net, ops, q, model, trainer, data, seed, err);
+	sw_status rc = sw_net_create(&l.net, ops, q, model, trainer, data, seed, err);
 
 	*end = SW_TRAIN_DONE;
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	l.order = sw_malloc(data->train.rows * sizeof *l.order);
 	if (!l.order)
-		status = SW_NOMEM;
+		rc = SW_NOMEM;
 	else
-		status = epochs(&l, end, err);
+		rc = epochs(&l, end, err);
 	free(l.order);
 	sw_net_destroy(&l.net);
-	if (status == SW_UNSUPPORTED && l.net.lacks)
-		return sw_err_set(err, status, "%s is not supported on %s", l.net.lacks, ops->name);
-	if (status != SW_OK)
-		return sw_err_set(err, status, "training failed on %s: %s", ops->name,
-				  sw_status_str(status));
+	if (rc == SW_UNSUPPORTED && l.net.lacks)
+		return sw_err_set(err, rc, "%s is not supported on %s", l.net.lacks, ops->name);
+	if (rc != SW_OK)
+		return sw_err_set(err, rc, "training failed on %s: %s", ops->name,
+				  sw_status_str(rc));
 	return SW_OK;
 }

@@ -111,11 +111,11 @@ sw_status sw_cpu_maxpool2d_forward(struct sw_queue *q, const float *x, float *y,
 	const size_t out = sw_pool_out_h(p) * sw_pool_out_w(p);
 	const int twos = p->kh == 2 && p->kw == 2 && p->stride == 2 && p->pad == 0 &&
 			 sw_pool_out_w(p) >= 4;
-	const sw_status status = check(p);
+	const sw_status rc = check(p);
 
 	(void)q;
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	for (size_t n = 0; n < planes(p); n++, x += p->H * p->W, y += out) {
 		int32_t *to = argmax ? argmax + n * out : NULL;
 
@@ -131,11 +131,11 @@ sw_status sw_cpu_maxpool2d_backward(struct sw_queue *q, const float *dy, const i
 				    float *dx, const struct sw_window *p)
 {
 	const size_t out = sw_pool_out_h(p) * sw_pool_out_w(p);
-	const sw_status status = check(p);
+	const sw_status rc = check(p);
 
 	(void)q;
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	for (size_t n = 0; n < planes(p); n++, dx += p->H * p->W) {
 		memset(dx, 0, p->H * p->W * sizeof *dx);
 		for (size_t i = 0; i < out; i++)
@@ -158,11 +158,11 @@ sw_status sw_cpu_avgpool2d_forward(struct sw_queue *q, const float *x, float *y,
 				   const struct sw_window *p)
 {
 	const size_t oh = sw_pool_out_h(p), ow = sw_pool_out_w(p);
-	const sw_status status = check(p);
+	const sw_status rc = check(p);
 
 	(void)q;
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	for (size_t n = 0; n < planes(p); n++, x += p->H * p->W)
 		for (size_t r = 0; r < oh; r++)
 			for (size_t s = 0; s < ow; s++)
@@ -176,11 +176,11 @@ sw_status sw_cpu_avgpool2d_backward(struct sw_queue *q, const float *dy, float *
 				    const struct sw_window *p)
 {
 	const size_t oh = sw_pool_out_h(p), ow = sw_pool_out_w(p);
-	const sw_status status = check(p);
+	const sw_status rc = check(p);
 
 	(void)q;
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	for (size_t n = 0; n < planes(p); n++, dx += p->H * p->W) {
 		memset(dx, 0, p->H * p->W * sizeof *dx);
 		for (size_t r = 0; r < oh; r++)

@@ -16,10 +16,10 @@ static __global__ void relu_forward_kernel(const float *x, float *y, size_t n)
 
 sw_status sw_cuda_relu_forward(struct sw_queue *q, const float *x, float *y, size_t n)
 {
-	const sw_status status = sw_cuda_use();
+	const sw_status rc = sw_cuda_use();
 
-	if (status != SW_OK || n == 0)
-		return status;
+	if (rc != SW_OK || n == 0)
+		return rc;
 	SW_LAUNCH(relu_forward_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, x, y, n);
 	return sw_cuda_launched();
 }
@@ -34,10 +34,10 @@ static __global__ void relu_backward_kernel(const float *y, const float *dy, flo
 sw_status sw_cuda_relu_backward(struct sw_queue *q, const float *y, const float *dy, float *dx,
 				size_t n)
 {
-	const sw_status status = sw_cuda_use();
+	const sw_status rc = sw_cuda_use();
 
-	if (status != SW_OK || n == 0)
-		return status;
+	if (rc != SW_OK || n == 0)
+		return rc;
 	SW_LAUNCH(relu_backward_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, y, dy, dx, n);
 	return sw_cuda_launched();
 }
@@ -51,10 +51,10 @@ static __global__ void tanh_forward_kernel(const float *x, float *y, size_t n)
 
 sw_status sw_cuda_tanh_forward(struct sw_queue *q, const float *x, float *y, size_t n)
 {
-	const sw_status status = sw_cuda_use();
+	const sw_status rc = sw_cuda_use();
 
-	if (status != SW_OK || n == 0)
-		return status;
+	if (rc != SW_OK || n == 0)
+		return rc;
 	SW_LAUNCH(tanh_forward_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, x, y, n);
 	return sw_cuda_launched();
 }
@@ -69,10 +69,10 @@ static __global__ void tanh_backward_kernel(const float *y, const float *dy, flo
 sw_status sw_cuda_tanh_backward(struct sw_queue *q, const float *y, const float *dy, float *dx,
 				size_t n)
 {
-	const sw_status status = sw_cuda_use();
+	const sw_status rc = sw_cuda_use();
 
-	if (status != SW_OK || n == 0)
-		return status;
+	if (rc != SW_OK || n == 0)
+		return rc;
 	SW_LAUNCH(tanh_backward_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, y, dy, dx, n);
 	return sw_cuda_launched();
 }
@@ -86,10 +86,10 @@ static __global__ void sigmoid_forward_kernel(const float *x, float *y, size_t n
 
 sw_status sw_cuda_sigmoid_forward(struct sw_queue *q, const float *x, float *y, size_t n)
 {
-	const sw_status status = sw_cuda_use();
+	const sw_status rc = sw_cuda_use();
 
-	if (status != SW_OK || n == 0)
-		return status;
+	if (rc != SW_OK || n == 0)
+		return rc;
 	SW_LAUNCH(sigmoid_forward_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, x, y, n);
 	return sw_cuda_launched();
 }
@@ -104,10 +104,10 @@ static __global__ void sigmoid_backward_kernel(const float *y, const float *dy, 
 sw_status sw_cuda_sigmoid_backward(struct sw_queue *q, const float *y, const float *dy, float *dx,
 				   size_t n)
 {
-	const sw_status status = sw_cuda_use();
+	const sw_status rc = sw_cuda_use();
 
-	if (status != SW_OK || n == 0)
-		return status;
+	if (rc != SW_OK || n == 0)
+		return rc;
 	SW_LAUNCH(sigmoid_backward_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, y, dy, dx, n);
 	return sw_cuda_launched();
 }
@@ -127,10 +127,10 @@ static __global__ void gelu_forward_kernel(const float *x, float *y, size_t n)
 
 sw_status sw_cuda_gelu_forward(struct sw_queue *q, const float *x, float *y, size_t n)
 {
-	const sw_status status = sw_cuda_use();
+	const sw_status rc = sw_cuda_use();
 
-	if (status != SW_OK || n == 0)
-		return status;
+	if (rc != SW_OK || n == 0)
+		return rc;
 	SW_LAUNCH(gelu_forward_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, x, y, n);
 	return sw_cuda_launched();
 }
@@ -150,10 +150,10 @@ static __global__ void gelu_backward_kernel(const float *x, const float *dy, flo
 sw_status sw_cuda_gelu_backward(struct sw_queue *q, const float *x, const float *dy, float *dx,
 				size_t n)
 {
-	const sw_status status = sw_cuda_use();
+	const sw_status rc = sw_cuda_use();
 
-	if (status != SW_OK || n == 0)
-		return status;
+	if (rc != SW_OK || n == 0)
+		return rc;
 	SW_LAUNCH(gelu_backward_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, x, dy, dx, n);
 	return sw_cuda_launched();
 }
@@ -167,10 +167,10 @@ static __global__ void add_kernel(const float *a, const float *b, float *y, size
 
 sw_status sw_cuda_add(struct sw_queue *q, const float *a, const float *b, float *y, size_t n)
 {
-	const sw_status status = sw_cuda_use();
+	const sw_status rc = sw_cuda_use();
 
-	if (status != SW_OK || n == 0)
-		return status;
+	if (rc != SW_OK || n == 0)
+		return rc;
 	SW_LAUNCH(add_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, a, b, y, n);
 	return sw_cuda_launched();
 }
@@ -206,12 +206,12 @@ static __global__ void dropout_kernel(const float *x, float *y, size_t n, struct
 sw_status sw_cuda_dropout(struct sw_queue *q, const float *x, float *y, size_t n,
 			  struct sw_dropout d, const struct sw_step *s)
 {
-	const sw_status status = sw_cuda_use();
+	const sw_status rc = sw_cuda_use();
 
 	if (!(d.p >= 0.0f && d.p < 1.0f))
 		return SW_INVALID;
-	if (status != SW_OK || n == 0)
-		return status;
+	if (rc != SW_OK || n == 0)
+		return rc;
 	SW_LAUNCH(dropout_kernel, sw_cuda_grid_items((d.first % 4 + n - 1) / 4 + 1), SW_CUDA_BLOCK,
 		  q, x, y, n, d, s, sw_philox_threshold(d.p), 1.0f / (1.0f - d.p));
 	return sw_cuda_launched();

@@ -228,14 +228,14 @@ static struct job job_of(struct matrix a, struct matrix b, float *c, struct matr
 sw_status sw_cuda_attention_forward(struct sw_queue *q, const float *qkv, const int32_t *length,
 				    float *p, float *y, const struct sw_attention *a, void *work)
 {
-	sw_status status = sw_cuda_use();
+	sw_status rc = sw_cuda_use();
 	struct jobs jobs = {};
 
 	(void)work;
 	if (!fits(a))
 		return SW_INVALID;
-	if (status != SW_OK || empty(a))
-		return status;
+	if (rc != SW_OK || empty(a))
+		return rc;
 	const size_t T = a->T, d = a->D / a->heads;
 	const struct matrix query = of_tokens(qkv, 0, 3, a), pairs = of_pairs(p, a);
 
@@ -246,14 +246,14 @@ sw_status sw_cuda_attention_forward(struct sw_queue *q, const float *qkv, const 
 	jobs.causal = a->causal;
 	jobs.job[0] = job_of(query, transposed(of_tokens(qkv, 1, 3, a)), p, pairs, T, T, d,
 			     1.0f / sqrtf((float)d), MASK_COLUMNS);
-	status = heads_product(q, &jobs);
-	if (status != SW_OK)
-		return status;
+	rc = heads_product(q, &jobs);
+	if (rc != SW_OK)
+		return rc;
 	SW_LAUNCH(softmax_kernel, sw_cuda_grid_rows(a->B * a->heads * T), SW_CUDA_BLOCK, q, p,
 		  length, a->B, a->heads, T, a->causal);
-	status = sw_cuda_launched();
-	if (status != SW_OK)
-		return status;
+	rc = sw_cuda_launched();
+	if (rc != SW_OK)
+		return rc;
 	/* Values behind the row's length may hold anything, NaN too: they are no terms. */
 	jobs.job[0] = job_of(pairs, of_tokens(qkv, 2, 3, a), y, of_tokens(y, 0, 1, a), T, d, T,
 			     1.0f, MASK_TERMS);
@@ -264,14 +264,14 @@ sw_status sw_cuda_attention_backward(struct sw_queue *q, const float *qkv, const
 				     const float *dy, float *dqkv, const struct sw_attention *a,
 				     void *work)
 {
-	sw_status status = sw_cuda_use();
+	sw_status rc = sw_cuda_use();
 	struct jobs jobs = {};
 	float *ds = (float *)work;
 
 	if (!fits(a))
 		return SW_INVALID;
-	if (status != SW_OK || empty(a))
-		return status;
+	if (rc != SW_OK || empty(a))
+		return rc;
 	const size_t T = a->T, D = a->D, d = D / a->heads, R = a->B * a->heads * T;
 	const struct matrix out = of_tokens(dy, 0, 1, a), of_ds = of_pairs(ds, a);
 	const struct matrix place = of_tokens(dqkv, 0, 3, a);
@@ -282,14 +282,14 @@ sw_status sw_cuda_attention_backward(struct sw_queue *q, const float *qkv, const
 	jobs.causal = a->causal;
 	jobs.job[0] = job_of(out, transposed(of_tokens(qkv, 2, 3, a)), ds, of_ds, T, T, d, 1.0f,
 			     MASK_COLUMNS);
-	status = heads_product(q, &jobs);
-	if (status != SW_OK)
-		return status;
+	rc = heads_product(q, &jobs);
+	if (rc != SW_OK)
+		return rc;
 	SW_LAUNCH(softmax_backward_kernel, sw_cuda_grid_rows(R), SW_CUDA_BLOCK, q, p, ds, R, T,
 		  1.0f / sqrtf((float)d));
-	status = sw_cuda_launched();
-	if (status != SW_OK)
-		return status;
+	rc = sw_cuda_launched();
+	if (rc != SW_OK)
+		return rc;
 	jobs.n = 3; /* dquery, dkey, dvalue */
 	jobs.job[0] =
 		job_of(of_ds, of_tokens(qkv, 1, 3, a), dqkv, place, T, d, T, 1.0f, MASK_TERMS);

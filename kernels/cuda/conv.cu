@@ -61,12 +61,12 @@ size_t sw_cuda_conv2d_workspace(const struct sw_conv *c)
 sw_status sw_cuda_conv2d_forward(struct sw_queue *q, const float *x, const float *w, const float *b,
 				 float *y, const struct sw_conv *c, enum sw_act act, void *work)
 {
-	const sw_status status = sw_cuda_use();
+	const sw_status rc = sw_cuda_use();
 
 	if (!fits(c))
 		return SW_INVALID;
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	if (direct(c))
 		return sw_cuda_conv_direct_forward(q, x, w, b, y, c, act, way());
 	return sw_cuda_conv_columns_forward(q, x, w, b, y, c, act, work);
@@ -78,12 +78,12 @@ sw_status sw_cuda_conv2d_backward(struct sw_queue *q, const float *x, const floa
 				  void *work)
 {
 	const float *mask = act == SW_ACT_RELU ? y : NULL;
-	const sw_status status = sw_cuda_use();
+	const sw_status rc = sw_cuda_use();
 
 	if (!fits(c))
 		return SW_INVALID;
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	if (direct(c))
 		return sw_cuda_conv_direct_backward(q, x, w, mask, dy, dx, dw, db, c, accumulate,
 						    work, way());

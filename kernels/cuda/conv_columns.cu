@@ -164,22 +164,22 @@ sw_status sw_cuda_conv_columns_forward(struct sw_queue *q, const float *x, const
 	const size_t some = images_of(d), image = (size_t)d.C * d.H * d.W;
 	const size_t P = d.P, K = d.K, O = d.O;
 	float *columns = (float *)work, *flat = columns + aligned(K * some * P);
-	sw_status status = SW_OK;
+	sw_status rc = SW_OK;
 
-	for (size_t at = 0; at < d.B && status == SW_OK; at += some) {
+	for (size_t at = 0; at < d.B && rc == SW_OK; at += some) {
 		const size_t n = d.B - at < some ? d.B - at : some, N = n * P;
 
-		status = im2col(q, x + at * image, columns, d, n);
-		if (status == SW_OK)
-			status = sw_cuda_product(q, CUBLAS_OP_N, CUBLAS_OP_N, N, O, K, columns, N,
-						 w, K, 0.0f, flat);
-		if (status != SW_OK)
+		rc = im2col(q, x + at * image, columns, d, n);
+		if (rc == SW_OK)
+			rc = sw_cuda_product(q, CUBLAS_OP_N, CUBLAS_OP_N, N, O, K, columns, N, w, K,
+					     0.0f, flat);
+		if (rc != SW_OK)
 			break;
 		SW_LAUNCH(planes_kernel, sw_cuda_grid_rows(n * O), SW_CUDA_BLOCK, q, flat, b,
 			  y + at * O * P, n, O, P, act == SW_ACT_RELU);
-		status = sw_cuda_launched();
+		rc = sw_cuda_launched();
 	}
-	return status;
+	return rc;
 }
 
 /* One part of the batch: n images. add: dw and db are added to. */
@@ -189,22 +189,22 @@ static sw_status part_backward(struct sw_queue *q, const float *x, const float *
 			       float *flat)
 {
 	const size_t N = n * d.P, K = d.K, O = d.O;
-	sw_status status;
+	sw_status rc;
 
 	SW_LAUNCH(flat_kernel, sw_cuda_grid_rows(n * O), SW_CUDA_BLOCK, q, y, dy, flat, n, O,
 		  (size_t)d.P);
 	if (db)
 		SW_LAUNCH(row_sums_kernel, sw_cuda_grid(O, 1, SW_CUDA_GRID_MAX), SW_CUDA_BLOCK, q,
 			  flat, db, N, O, add);
-	status = im2col(q, x, columns, d, n);
-	if (status == SW_OK)
-		status = sw_cuda_product(q, CUBLAS_OP_T, CUBLAS_OP_N, K, O, N, columns, N, flat, N,
-					 add ? 1.0f : 0.0f, dw);
-	if (status == SW_OK && dx)
-		status = sw_cuda_product(q, CUBLAS_OP_N, CUBLAS_OP_T, N, K, O, flat, N, w, K, 0.0f,
-					 columns);
-	if (status != SW_OK || !dx)
-		return status;
+	rc = im2col(q, x, columns, d, n);
+	if (rc == SW_OK)
+		rc = sw_cuda_product(q, CUBLAS_OP_T, CUBLAS_OP_N, K, O, N, columns, N, flat, N,
+				     add ? 1.0f : 0.0f, dw);
+	if (rc == SW_OK && dx)
+		rc = sw_cuda_product(q, CUBLAS_OP_N, CUBLAS_OP_T, N, K, O, flat, N, w, K, 0.0f,
+				     columns);
+	if (rc != SW_OK || !dx)
+		return rc;
 	SW_LAUNCH(col2im_kernel, sw_cuda_grid_items(n * d.C * d.H * d.W), SW_CUDA_BLOCK, q, columns,
 		  dx, d, n);
 	return sw_cuda_launched();
@@ -218,12 +218,12 @@ sw_status sw_cuda_conv_columns_backward(struct sw_queue *q, const float *x, cons
 	const struct sw_cuda_conv d = sw_cuda_conv_of(c);
 	const size_t some = images_of(d), image = (size_t)d.C * d.H * d.W, out = (size_t)d.O * d.P;
 	float *columns = (float *)work, *flat = columns + aligned(d.K * some * d.P);
-	sw_status status = SW_OK;
+	sw_status rc = SW_OK;
 
-	for (size_t at = 0; at < d.B && status == SW_OK; at += some)
-		status = part_backward(q, x + at * image, w, y ? y + at * out : NULL, dy + at * out,
-				       dx ? dx + at * image : NULL, dw, db, d,
-				       d.B - at < some ? d.B - at : some, accumulate || at > 0,
-				       columns, flat);
-	return status;
+	for (size_t at = 0; at < d.B && rc == SW_OK; at += some)
+		rc = part_backward(q, x + at * image, w, y ? y + at * out : NULL, dy + at * out,
+				   dx ? dx + at * image : NULL, dw, db, d,
+				   d.B - at < some ? d.B - at : some, accumulate || at > 0, columns,
+				   flat);
+	return rc;
 }

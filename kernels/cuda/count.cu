@@ -18,12 +18,12 @@ static __global__ void labels_count_kernel(const int32_t *label, int32_t *out, s
 
 sw_status sw_cuda_labels_count(struct sw_queue *q, const int32_t *label, int32_t *out, size_t B)
 {
-	const sw_status status = sw_cuda_use();
+	const sw_status rc = sw_cuda_use();
 
 	if (B > INT32_MAX)
 		return SW_INVALID;
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	SW_LAUNCH(labels_count_kernel, 1, SW_CUDA_BLOCK, q, label, out, B);
 	return sw_cuda_launched();
 }
@@ -86,10 +86,10 @@ static __global__ void class_counts_kernel(const float *z, const int32_t *label,
 sw_status sw_cuda_class_counts(struct sw_queue *q, const float *z, const int32_t *label,
 			       int64_t *counts, size_t B, size_t C)
 {
-	const sw_status status = sw_cuda_use();
+	const sw_status rc = sw_cuda_use();
 
-	if (status != SW_OK || B == 0 || C == 0)
-		return status;
+	if (rc != SW_OK || B == 0 || C == 0)
+		return rc;
 	SW_LAUNCH(class_counts_kernel, sw_cuda_grid_rows(B), SW_CUDA_BLOCK, q, z, label, counts, B,
 		  C);
 	return sw_cuda_launched();
@@ -124,20 +124,20 @@ static __global__ void norm2_finish_kernel(const double *partial, double *out, u
 
 sw_status sw_cuda_norm2(struct sw_queue *q, const float *g, double *out, size_t n)
 {
-	sw_status status = sw_cuda_use();
+	sw_status rc = sw_cuda_use();
 	double *partial = (double *)q->partial; /* 9 doubles for each that is needed */
 
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	if (n == 0)
 		return sw_cuda_zero(q, out, sizeof *out);
 	/* A thread takes four at least: a second launch costs more than what few blocks take. */
 	const unsigned grid = sw_cuda_grid(n, 4 * SW_CUDA_BLOCK, SW_CUDA_PARTIAL_MAX);
 
 	SW_LAUNCH(norm2_kernel, grid, SW_CUDA_BLOCK, q, g, grid == 1 ? out : partial, n);
-	status = sw_cuda_launched();
-	if (status != SW_OK || grid == 1)
-		return status;
+	rc = sw_cuda_launched();
+	if (rc != SW_OK || grid == 1)
+		return rc;
 	SW_LAUNCH(norm2_finish_kernel, 1, SW_CUDA_BLOCK, q, partial, out, grid);
 	return sw_cuda_launched();
 }

@@ -15,14 +15,14 @@ sw_status sw_cuda_use(void)
 {
 	static _Thread_local int used = NO_DEVICE;
 	const int device = atomic_load_explicit(&opened, memory_order_acquire);
-	sw_status status;
+	sw_status rc;
 
 	if (used == device)
 		return SW_OK;
-	status = sw_cuda_status(cudaSetDevice(device));
-	if (status == SW_OK)
+	rc = sw_cuda_status(cudaSetDevice(device));
+	if (rc == SW_OK)
 		used = device;
-	return status;
+	return rc;
 }
 
 int sw_cuda_pools(void)
@@ -106,11 +106,11 @@ static sw_status open_device(int device, struct sw_err *err)
 {
 	struct cudaDeviceProp p;
 	int n, driver, runtime;
-	sw_status status = count_devices(&n, &driver, &runtime, err);
+	sw_status rc = count_devices(&n, &driver, &runtime, err);
 	cudaError_t e;
 
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	if (device < 0 || device >= n)
 		return sw_err_set(err, SW_NOT_FOUND, "there is no gpu:%d: this process sees %d %s",
 				  device, n, n == 1 ? "GPU" : "GPUs");
@@ -118,9 +118,9 @@ static sw_status open_device(int device, struct sw_err *err)
 	if (e != cudaSuccess)
 		return sw_err_set(err, SW_DEVICE_LOST, "gpu:%d does not answer: %s", device,
 				  cudaGetErrorString(e));
-	status = make_context(device, &p, err);
-	if (status != SW_OK)
-		return status;
+	rc = make_context(device, &p, err);
+	if (rc != SW_OK)
+		return rc;
 	snprintf(about, sizeof about,
 		 "%.100s, %.1f GiB, compute capability %d.%d, CUDA %d.%d, driver for CUDA %d.%d",
 		 p.name, (double)p.totalGlobalMem / (1 << 30), p.major, p.minor, MAJOR(runtime),
@@ -131,7 +131,7 @@ static sw_status open_device(int device, struct sw_err *err)
 sw_status sw_cuda_device_take(int device, struct sw_err *err)
 {
 	const int had = atomic_load_explicit(&opened, memory_order_acquire);
-	sw_status status = SW_OK;
+	sw_status rc = SW_OK;
 
 	if (had != NO_DEVICE && had != device)
 		return sw_err_set(err, SW_CONFLICT,
@@ -141,11 +141,11 @@ sw_status sw_cuda_device_take(int device, struct sw_err *err)
 		/* Streams share the driver's connections, 8 unless it is told otherwise before it
 		 * starts: one lane's work would then stand behind another's. 32 are all it has. */
 		(void)setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
-		status = open_device(device, err);
+		rc = open_device(device, err);
 	}
-	if (status != SW_OK) {
+	if (rc != SW_OK) {
 		(void)cudaGetLastError();
-		return status;
+		return rc;
 	}
 	atomic_store_explicit(&opened, device, memory_order_release);
 	return SW_OK;

@@ -19,10 +19,10 @@ static __global__ void gather_kernel(const T *rows, const int32_t *index, T *out
 sw_status sw_cuda_gather(struct sw_queue *q, const float *rows, const int32_t *index, float *out,
 			 size_t B, size_t D)
 {
-	const sw_status status = sw_cuda_use();
+	const sw_status rc = sw_cuda_use();
 
-	if (status != SW_OK || B == 0 || D == 0)
-		return status;
+	if (rc != SW_OK || B == 0 || D == 0)
+		return rc;
 	SW_LAUNCH(gather_kernel<float>, sw_cuda_grid_rows(B), SW_CUDA_BLOCK, q, rows, index, out, B,
 		  D);
 	return sw_cuda_launched();
@@ -31,10 +31,10 @@ sw_status sw_cuda_gather(struct sw_queue *q, const float *rows, const int32_t *i
 sw_status sw_cuda_gather_i32(struct sw_queue *q, const int32_t *values, const int32_t *index,
 			     int32_t *out, size_t B, size_t D)
 {
-	const sw_status status = sw_cuda_use();
+	const sw_status rc = sw_cuda_use();
 
-	if (status != SW_OK || B == 0 || D == 0)
-		return status;
+	if (rc != SW_OK || B == 0 || D == 0)
+		return rc;
 	SW_LAUNCH(gather_kernel<int32_t>, sw_cuda_grid_rows(B), SW_CUDA_BLOCK, q, values, index,
 		  out, B, D);
 	return sw_cuda_launched();
@@ -92,14 +92,14 @@ sw_status sw_cuda_gather_image(struct sw_queue *q, const void *rows, const int32
 {
 	const size_t lines = B * im->C * im->H;
 	const struct sw_images by_value = *im;
-	const sw_status status = sw_cuda_use();
+	const sw_status rc = sw_cuda_use();
 
 	if (im->pad < 0 || im->pad > INT32_MAX / 4)
 		return SW_INVALID;
 	if (!im->u8 && !im->pad && !im->flip && !im->scale && !im->shift)
 		return sw_cuda_gather(q, (const float *)rows, index, out, B, im->C * im->H * im->W);
-	if (status != SW_OK || lines == 0 || im->W == 0)
-		return status;
+	if (rc != SW_OK || lines == 0 || im->W == 0)
+		return rc;
 	if (im->u8)
 		SW_LAUNCH(gather_image_kernel<uint8_t>, sw_cuda_grid_rows(lines), SW_CUDA_BLOCK, q,
 			  (const uint8_t *)rows, index, out, B, by_value);

@@ -10,48 +10,48 @@ struct sw_graph {
 
 sw_status sw_cuda_graph_begin(struct sw_queue *q)
 {
-	sw_status status = sw_cuda_use();
+	sw_status rc = sw_cuda_use();
 
 	if (q->recording)
 		return SW_INVALID;
-	if (status == SW_OK)
-		status = sw_cuda_status(
+	if (rc == SW_OK)
+		rc = sw_cuda_status(
 			cudaStreamBeginCapture(q->stream, cudaStreamCaptureModeThreadLocal));
-	q->recording = status == SW_OK;
-	return status;
+	q->recording = rc == SW_OK;
+	return rc;
 }
 
 sw_status sw_cuda_graph_end(struct sw_queue *q, struct sw_graph **out)
 {
 	cudaGraph_t graph = NULL;
 	struct sw_graph *g;
-	sw_status status = sw_cuda_use();
+	sw_status rc = sw_cuda_use();
 
 	*out = NULL;
 	if (!q->recording)
 		return SW_INVALID;
 	q->recording = 0;
-	if (status == SW_OK)
-		status = sw_cuda_status(cudaStreamEndCapture(q->stream, &graph));
-	if (status != SW_OK)
-		return status;
+	if (rc == SW_OK)
+		rc = sw_cuda_status(cudaStreamEndCapture(q->stream, &graph));
+	if (rc != SW_OK)
+		return rc;
 	g = sw_calloc(1, sizeof *g);
-	status = g ? sw_cuda_status(cudaGraphInstantiateWithFlags(&g->exec, graph, 0)) : SW_NOMEM;
-	if (status == SW_OK) {
+	rc = g ? sw_cuda_status(cudaGraphInstantiateWithFlags(&g->exec, graph, 0)) : SW_NOMEM;
+	if (rc == SW_OK) {
 		*out = g;
 		g = NULL;
 	}
 	free(g);
 	(void)sw_cuda_status(cudaGraphDestroy(graph));
-	return status;
+	return rc;
 }
 
 sw_status sw_cuda_graph_run(struct sw_queue *q, struct sw_graph *g)
 {
-	const sw_status status = sw_cuda_use();
+	const sw_status rc = sw_cuda_use();
 
-	if (status != SW_OK || q->recording)
-		return status != SW_OK ? status : SW_INVALID;
+	if (rc != SW_OK || q->recording)
+		return rc != SW_OK ? rc : SW_INVALID;
 	return sw_cuda_status(cudaGraphLaunch(g->exec, q->stream));
 }
 

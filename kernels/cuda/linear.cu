@@ -54,16 +54,16 @@ static __global__ void epilogue_kernel(const float *__restrict__ b, float *__res
 sw_status sw_cuda_linear_forward(struct sw_queue *q, const float *x, const float *w, const float *b,
 				 float *y, size_t B, size_t I, size_t O, enum sw_act act)
 {
-	sw_status status = sw_cuda_use();
+	sw_status rc = sw_cuda_use();
 
 	if (!in_limits(B, I, O))
 		return SW_INVALID;
-	if (status == SW_OK && small(B, I, O))
+	if (rc == SW_OK && small(B, I, O))
 		return sw_cuda_linear_small_forward(q, x, w, b, y, B, I, O, act);
-	if (status == SW_OK)
-		status = sw_cuda_product(q, CUBLAS_OP_T, CUBLAS_OP_N, O, B, I, w, I, x, I, 0.0f, y);
-	if (status != SW_OK || (!b && act == SW_ACT_NONE))
-		return status;
+	if (rc == SW_OK)
+		rc = sw_cuda_product(q, CUBLAS_OP_T, CUBLAS_OP_N, O, B, I, w, I, x, I, 0.0f, y);
+	if (rc != SW_OK || (!b && act == SW_ACT_NONE))
+		return rc;
 	SW_LAUNCH(epilogue_kernel, sw_cuda_grid_rows(B), SW_CUDA_BLOCK, q, b, y, B, O,
 		  act == SW_ACT_RELU);
 	return sw_cuda_launched();
@@ -143,24 +143,23 @@ sw_status sw_cuda_linear_backward(struct sw_queue *q, const float *x, const floa
 				  const float *y, float *dy, float *dx, float *dw, float *db,
 				  size_t B, size_t I, size_t O, enum sw_act act, int accumulate)
 {
-	sw_status status = sw_cuda_use();
+	sw_status rc = sw_cuda_use();
 
 	if (!in_limits(B, I, O))
 		return SW_INVALID;
-	if (status == SW_OK && small(B, I, O))
+	if (rc == SW_OK && small(B, I, O))
 		return sw_cuda_linear_small_backward(q, x, w, y, dy, dx, dw, db, B, I, O, act,
 						     accumulate);
-	if (status == SW_OK)
-		status = sw_cuda_blas_space(q);
-	if (status == SW_OK && db)
-		status = column_sums(q, act == SW_ACT_RELU ? y : NULL, dy, db, B, O, accumulate);
-	else if (status == SW_OK && act == SW_ACT_RELU)
-		status = sw_cuda_relu_backward(q, y, dy, dy, B * O);
-	if (status == SW_OK)
-		status = sw_cuda_product(q, CUBLAS_OP_N, CUBLAS_OP_T, I, O, B, x, I, dy, O,
-					 accumulate ? 1.0f : 0.0f, dw);
-	if (status == SW_OK && dx)
-		status = sw_cuda_product(q, CUBLAS_OP_N, CUBLAS_OP_N, I, B, O, w, I, dy, O, 0.0f,
-					 dx);
-	return status;
+	if (rc == SW_OK)
+		rc = sw_cuda_blas_space(q);
+	if (rc == SW_OK && db)
+		rc = column_sums(q, act == SW_ACT_RELU ? y : NULL, dy, db, B, O, accumulate);
+	else if (rc == SW_OK && act == SW_ACT_RELU)
+		rc = sw_cuda_relu_backward(q, y, dy, dy, B * O);
+	if (rc == SW_OK)
+		rc = sw_cuda_product(q, CUBLAS_OP_N, CUBLAS_OP_T, I, O, B, x, I, dy, O,
+				     accumulate ? 1.0f : 0.0f, dw);
+	if (rc == SW_OK && dx)
+		rc = sw_cuda_product(q, CUBLAS_OP_N, CUBLAS_OP_N, I, B, O, w, I, dy, O, 0.0f, dx);
+	return rc;
 }

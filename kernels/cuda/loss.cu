@@ -59,10 +59,10 @@ static unsigned loss_grid(size_t B)
 
 static sw_status finish(struct sw_queue *q, struct sw_metrics *m, size_t B)
 {
-	sw_status status = sw_cuda_launched();
+	sw_status rc = sw_cuda_launched();
 
-	if (status != SW_OK || loss_grid(B) == 1)
-		return status;
+	if (rc != SW_OK || loss_grid(B) == 1)
+		return rc;
 	SW_LAUNCH(add_partials_kernel, 1, 1, q, q->partial, loss_grid(B), m);
 	return sw_cuda_launched();
 }
@@ -153,12 +153,12 @@ sw_status sw_cuda_cross_entropy_forward(struct sw_queue *q, const float *z, cons
 					float *p, struct sw_metrics *m, size_t B, size_t C,
 					float smooth)
 {
-	const sw_status status = sw_cuda_use();
+	const sw_status rc = sw_cuda_use();
 
 	if (C == 0 || C >= INT32_MAX || !(smooth >= 0.0f && smooth <= 1.0f))
 		return SW_INVALID;
-	if (status != SW_OK || B == 0)
-		return status;
+	if (rc != SW_OK || B == 0)
+		return rc;
 	SW_LAUNCH(cross_entropy_forward_kernel, loss_grid(B), SW_CUDA_BLOCK, q, z, label, p, m,
 		  q->partial, B, C, smooth);
 	return finish(q, m, B);
@@ -183,10 +183,10 @@ sw_status sw_cuda_cross_entropy_backward(struct sw_queue *q, const float *p, con
 					 float *dz, float scale, const int32_t *count, size_t B,
 					 size_t C, float smooth)
 {
-	const sw_status status = sw_cuda_use();
+	const sw_status rc = sw_cuda_use();
 
-	if (status != SW_OK || B == 0 || C == 0)
-		return status;
+	if (rc != SW_OK || B == 0 || C == 0)
+		return rc;
 	SW_LAUNCH(cross_entropy_backward_kernel, sw_cuda_grid_rows(B), SW_CUDA_BLOCK, q, p, label,
 		  dz, scale, count, B, C, smooth);
 	return sw_cuda_launched();
@@ -225,12 +225,12 @@ static __global__ void mse_forward_kernel(const float *y, const float *t, struct
 sw_status sw_cuda_mse_forward(struct sw_queue *q, const float *y, const float *t,
 			      struct sw_metrics *m, size_t B, size_t O)
 {
-	const sw_status status = sw_cuda_use();
+	const sw_status rc = sw_cuda_use();
 
 	if (O == 0)
 		return SW_INVALID;
-	if (status != SW_OK || B == 0)
-		return status;
+	if (rc != SW_OK || B == 0)
+		return rc;
 	SW_LAUNCH(mse_forward_kernel, loss_grid(B), SW_CUDA_BLOCK, q, y, t, m, q->partial, B, O);
 	return finish(q, m, B);
 }
@@ -246,10 +246,10 @@ static __global__ void mse_backward_kernel(const float *y, const float *t, float
 sw_status sw_cuda_mse_backward(struct sw_queue *q, const float *y, const float *t, float *dy,
 			       float scale, size_t B, size_t O)
 {
-	const sw_status status = sw_cuda_use();
+	const sw_status rc = sw_cuda_use();
 
-	if (status != SW_OK || B == 0 || O == 0)
-		return status;
+	if (rc != SW_OK || B == 0 || O == 0)
+		return rc;
 	SW_LAUNCH(mse_backward_kernel, sw_cuda_grid_items(B * O), SW_CUDA_BLOCK, q, y, t, dy,
 		  scale * 2.0f / (float)O, B * O);
 	return sw_cuda_launched();

@@ -90,10 +90,10 @@ sw_status sw_cuda_batchnorm_train(struct sw_queue *q, const float *x, const floa
 				  float *y, float *mean, float *rstd, size_t B, size_t C, size_t S,
 				  struct sw_norm n)
 {
-	const sw_status status = sw_cuda_use();
+	const sw_status rc = sw_cuda_use();
 
-	if (status != SW_OK || B == 0 || C == 0 || S == 0)
-		return status;
+	if (rc != SW_OK || B == 0 || C == 0 || S == 0)
+		return rc;
 	SW_LAUNCH(batchnorm_train_kernel, sw_cuda_grid(C, 1, SW_CUDA_GRID_MAX),
 		  channel_block(B * S), q, x, gamma, beta, running_mean, running_var, y, mean, rstd,
 		  B, C, S, n);
@@ -122,11 +122,11 @@ sw_status sw_cuda_batchnorm_eval(struct sw_queue *q, const float *x, const float
 				 const float *running_var, float *y, size_t B, size_t C, size_t S,
 				 struct sw_norm n)
 {
-	const sw_status status = sw_cuda_use();
+	const sw_status rc = sw_cuda_use();
 	const size_t each = 4 * SW_CUDA_BLOCK; /* values of a channel that one block takes */
 
-	if (status != SW_OK || B == 0 || C == 0 || S == 0)
-		return status;
+	if (rc != SW_OK || B == 0 || C == 0 || S == 0)
+		return rc;
 	const size_t parts = (B * S - 1) / each + 1;
 
 	SW_LAUNCH(batchnorm_eval_kernel, sw_cuda_grid(C * parts, 1, SW_CUDA_GRID_MAX),
@@ -179,13 +179,13 @@ static __global__ void __launch_bounds__(SW_CUDA_BLOCK_MAX)
 static sw_status no_gradient(struct sw_queue *q, float *dgamma, float *dbeta, size_t n,
 			     int accumulate)
 {
-	sw_status status = SW_OK;
+	sw_status rc = SW_OK;
 
 	if (!accumulate)
-		status = sw_cuda_zero(q, dgamma, n * sizeof *dgamma);
-	if (!accumulate && status == SW_OK)
-		status = sw_cuda_zero(q, dbeta, n * sizeof *dbeta);
-	return status;
+		rc = sw_cuda_zero(q, dgamma, n * sizeof *dgamma);
+	if (!accumulate && rc == SW_OK)
+		rc = sw_cuda_zero(q, dbeta, n * sizeof *dbeta);
+	return rc;
 }
 
 sw_status sw_cuda_batchnorm_backward(struct sw_queue *q, const float *x, const float *gamma,
@@ -193,10 +193,10 @@ sw_status sw_cuda_batchnorm_backward(struct sw_queue *q, const float *x, const f
 				     float *dx, float *dgamma, float *dbeta, size_t B, size_t C,
 				     size_t S, int accumulate)
 {
-	const sw_status status = sw_cuda_use();
+	const sw_status rc = sw_cuda_use();
 
-	if (status != SW_OK || C == 0)
-		return status;
+	if (rc != SW_OK || C == 0)
+		return rc;
 	if (B == 0 || S == 0)
 		return no_gradient(q, dgamma, dbeta, C, accumulate);
 	SW_LAUNCH(batchnorm_backward_kernel, sw_cuda_grid(C, 1, SW_CUDA_GRID_MAX),
@@ -237,10 +237,10 @@ sw_status sw_cuda_layernorm_forward(struct sw_queue *q, const float *x, const fl
 				    const float *beta, float *y, float *mean, float *rstd, size_t R,
 				    size_t D, struct sw_norm n)
 {
-	const sw_status status = sw_cuda_use();
+	const sw_status rc = sw_cuda_use();
 
-	if (status != SW_OK || R == 0 || D == 0)
-		return status;
+	if (rc != SW_OK || R == 0 || D == 0)
+		return rc;
 	SW_LAUNCH(layernorm_forward_kernel, sw_cuda_grid_rows(R), SW_CUDA_BLOCK, q, x, gamma, beta,
 		  y, mean, rstd, R, D, n.eps);
 	return sw_cuda_launched();
@@ -319,16 +319,16 @@ sw_status sw_cuda_layernorm_backward(struct sw_queue *q, const float *x, const f
 				     float *dx, float *dgamma, float *dbeta, size_t R, size_t D,
 				     int accumulate)
 {
-	sw_status status = sw_cuda_use();
+	sw_status rc = sw_cuda_use();
 
-	if (status != SW_OK || D == 0)
-		return status;
+	if (rc != SW_OK || D == 0)
+		return rc;
 	/* First, because dx may be dy. */
 	SW_LAUNCH(layernorm_columns_kernel, sw_cuda_grid(D, TILE, SW_CUDA_GRID_MAX),
 		  channel_block(R), q, x, mean, rstd, dy, dgamma, dbeta, R, D, accumulate);
-	status = sw_cuda_launched();
-	if (status != SW_OK || R == 0)
-		return status;
+	rc = sw_cuda_launched();
+	if (rc != SW_OK || R == 0)
+		return rc;
 	SW_LAUNCH(layernorm_backward_kernel, sw_cuda_grid_rows(R), SW_CUDA_BLOCK, q, x, gamma, mean,
 		  rstd, dy, dx, R, D);
 	return sw_cuda_launched();

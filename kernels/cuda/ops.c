@@ -78,8 +78,8 @@ __attribute__((visibility("default"))) sw_ops_open_fn sw_ops_cuda_open;
 
 sw_status sw_ops_cuda_open(int device, const struct sw_ops **out, struct sw_err *err)
 {
-	const sw_status status = sw_cuda_device_take(device, err);
+	const sw_status rc = sw_cuda_device_take(device, err);
 
-	*out = status == SW_OK ? &ops_cuda : NULL;
-	return status;
+	*out = rc == SW_OK ? &ops_cuda : NULL;
+	return rc;
 }

@@ -95,12 +95,12 @@ sw_status sw_cuda_maxpool2d_forward(struct sw_queue *q, const float *x, float *y
 {
 	const struct pool p = pool_of(w);
 	const size_t n = p.planes * p.oh * p.ow;
-	sw_status status = check(w);
+	sw_status rc = check(w);
 
-	if (status == SW_OK)
-		status = sw_cuda_use();
-	if (status != SW_OK || n == 0)
-		return status;
+	if (rc == SW_OK)
+		rc = sw_cuda_use();
+	if (rc != SW_OK || n == 0)
+		return rc;
 	SW_LAUNCH(maxpool2d_forward_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, x, y, argmax,
 		  p);
 	return sw_cuda_launched();
@@ -136,12 +136,12 @@ sw_status sw_cuda_maxpool2d_backward(struct sw_queue *q, const float *dy, const 
 {
 	const struct pool p = pool_of(w);
 	const size_t n = p.planes * p.H * p.W;
-	sw_status status = check(w);
+	sw_status rc = check(w);
 
-	if (status == SW_OK)
-		status = sw_cuda_use();
-	if (status != SW_OK || n == 0)
-		return status;
+	if (rc == SW_OK)
+		rc = sw_cuda_use();
+	if (rc != SW_OK || n == 0)
+		return rc;
 	SW_LAUNCH(maxpool2d_backward_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, dy, argmax,
 		  dx, p);
 	return sw_cuda_launched();
@@ -172,12 +172,12 @@ sw_status sw_cuda_avgpool2d_forward(struct sw_queue *q, const float *x, float *y
 {
 	const struct pool p = pool_of(w);
 	const size_t n = p.planes * p.oh * p.ow;
-	sw_status status = check(w);
+	sw_status rc = check(w);
 
-	if (status == SW_OK)
-		status = sw_cuda_use();
-	if (status != SW_OK || n == 0)
-		return status;
+	if (rc == SW_OK)
+		rc = sw_cuda_use();
+	if (rc != SW_OK || n == 0)
+		return rc;
 	SW_LAUNCH(avgpool2d_forward_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, x, y, p);
 	return sw_cuda_launched();
 }
@@ -207,12 +207,12 @@ sw_status sw_cuda_avgpool2d_backward(struct sw_queue *q, const float *dy, float 
 {
 	const struct pool p = pool_of(w);
 	const size_t n = p.planes * p.H * p.W;
-	sw_status status = check(w);
+	sw_status rc = check(w);
 
-	if (status == SW_OK)
-		status = sw_cuda_use();
-	if (status != SW_OK || n == 0)
-		return status;
+	if (rc == SW_OK)
+		rc = sw_cuda_use();
+	if (rc != SW_OK || n == 0)
+		return rc;
 	SW_LAUNCH(avgpool2d_backward_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, dy, dx, p);
 	return sw_cuda_launched();
 }

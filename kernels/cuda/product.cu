@@ -56,17 +56,17 @@ static sw_status product_bf16(struct sw_queue *q, cublasOperation_t ta, cublasOp
 	const size_t rows_a = ta == CUBLAS_OP_N ? m : k, rows_b = tb == CUBLAS_OP_N ? k : n;
 	const size_t second = half_aligned(m * k);
 	const float one = 1.0f;
-	sw_status status;
+	sw_status rc;
 
 	if (lda != rows_a || ldb != rows_b)
 		return SW_INTERNAL; /* no entry asks for it */
 	if (second + half_aligned(k * n) > q->half_bytes)
 		return SW_NOMEM;
-	status = round_operand(q, a, q->half, m * k);
-	if (status == SW_OK)
-		status = round_operand(q, b, q->half + second, k * n);
-	if (status != SW_OK)
-		return status;
+	rc = round_operand(q, a, q->half, m * k);
+	if (rc == SW_OK)
+		rc = round_operand(q, b, q->half + second, k * n);
+	if (rc != SW_OK)
+		return rc;
 	return made(q, cublasGemmEx(q->blas, ta, tb, (int)m, (int)n, (int)k, &one, q->half,
 				    CUDA_R_16BF, (int)rows_a, q->half + second, CUDA_R_16BF,
 				    (int)rows_b, &beta, c, CUDA_R_32F, (int)m, CUBLAS_COMPUTE_32F,
@@ -78,10 +78,10 @@ sw_status sw_cuda_product(struct sw_queue *q, cublasOperation_t ta, cublasOperat
 			  size_t ldb, float beta, float *c)
 {
 	const float one = 1.0f;
-	const sw_status status = sw_cuda_blas_space(q);
+	const sw_status rc = sw_cuda_blas_space(q);
 
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	if (q->precision == SW_BF16 && m && n && k)
 		return product_bf16(q, ta, tb, m, n, k, a, lda, b, ldb, beta, c);
 	return made(q, cublasSgemm(q->blas, ta, tb, (int)m, (int)n, (int)k, &one, a, (int)lda, b,
@@ -99,18 +99,18 @@ size_t sw_cuda_product_workspace(enum sw_precision p, size_t B, size_t I, size_t
 
 sw_status sw_cuda_precision(struct sw_queue *q, enum sw_precision p, void *work, size_t bytes)
 {
-	sw_status status = sw_cuda_use();
+	sw_status rc = sw_cuda_use();
 
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	if (p != SW_FP32 && p != SW_TF32 && p != SW_BF16)
 		return SW_UNSUPPORTED;
 	if (q->recording || (bytes && !work))
 		return SW_INVALID;
-	status = sw_cublas_status(cublasSetMathMode(
-		q->blas, p == SW_TF32 ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_DEFAULT_MATH));
-	if (status != SW_OK)
-		return status;
+	rc = sw_cublas_status(cublasSetMathMode(q->blas, p == SW_TF32 ? CUBLAS_TF32_TENSOR_OP_MATH
+								      : CUBLAS_DEFAULT_MATH));
+	if (rc != SW_OK)
+		return rc;
 	q->precision = p;
 	q->half = (unsigned char *)work;
 	q->half_bytes = bytes;

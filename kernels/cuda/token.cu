@@ -112,21 +112,21 @@ sw_status sw_cuda_embedding_backward(struct sw_queue *q, const int32_t *token, c
 				     float *dtable, size_t N, size_t V, size_t D, int accumulate,
 				     void *work)
 {
-	sw_status status = sw_cuda_use();
+	sw_status rc = sw_cuda_use();
 	unsigned passes = 1;
 
-	if (status == SW_OK && !accumulate)
-		status = sw_cuda_zero(q, dtable, V * D * sizeof *dtable);
-	if (status != SW_OK || N == 0 || V == 0 || D == 0)
-		return status;
+	if (rc == SW_OK && !accumulate)
+		rc = sw_cuda_zero(q, dtable, V * D * sizeof *dtable);
+	if (rc != SW_OK || N == 0 || V == 0 || D == 0)
+		return rc;
 	while ((V - 1) >> passes * DIGIT_BITS)
 		passes++;
 	int32_t *order = (int32_t *)work;
 
 	SW_LAUNCH(sort_tokens_kernel, 1, SORT_BLOCK, q, token, order, N, passes);
-	status = sw_cuda_launched();
-	if (status != SW_OK)
-		return status;
+	rc = sw_cuda_launched();
+	if (rc != SW_OK)
+		return rc;
 	SW_LAUNCH(add_rows_kernel, sw_cuda_grid_rows(N * ((D - 1) / SW_CUDA_WARP + 1)),
 		  SW_CUDA_BLOCK, q, token, order + passes % 2 * N, dy, dtable, N, D);
 	return sw_cuda_launched();
@@ -147,10 +147,10 @@ static __global__ void position_forward_kernel(const float *x, const float *tabl
 sw_status sw_cuda_position_forward(struct sw_queue *q, const float *x, const float *table, float *y,
 				   size_t B, size_t T, size_t D)
 {
-	const sw_status status = sw_cuda_use();
+	const sw_status rc = sw_cuda_use();
 
-	if (status != SW_OK || B == 0 || T == 0 || D == 0)
-		return status;
+	if (rc != SW_OK || B == 0 || T == 0 || D == 0)
+		return rc;
 	SW_LAUNCH(position_forward_kernel, sw_cuda_grid_rows(B * T), SW_CUDA_BLOCK, q, x, table, y,
 		  B, T, D);
 	return sw_cuda_launched();
@@ -172,10 +172,10 @@ static __global__ void position_backward_kernel(const float *dy, float *dtable, 
 sw_status sw_cuda_position_backward(struct sw_queue *q, const float *dy, float *dtable, size_t B,
 				    size_t T, size_t D, int accumulate)
 {
-	const sw_status status = sw_cuda_use();
+	const sw_status rc = sw_cuda_use();
 
-	if (status != SW_OK || T == 0 || D == 0)
-		return status;
+	if (rc != SW_OK || T == 0 || D == 0)
+		return rc;
 	SW_LAUNCH(position_backward_kernel, sw_cuda_grid_items(T * D), SW_CUDA_BLOCK, q, dy, dtable,
 		  B, T * D, accumulate);
 	return sw_cuda_launched();
@@ -210,10 +210,10 @@ static __global__ void token_mean_forward_kernel(const float *x, const int32_t *
 sw_status sw_cuda_token_mean_forward(struct sw_queue *q, const float *x, const int32_t *length,
 				     float *y, size_t B, size_t T, size_t D)
 {
-	const sw_status status = sw_cuda_use();
+	const sw_status rc = sw_cuda_use();
 
-	if (status != SW_OK || B == 0 || D == 0)
-		return status;
+	if (rc != SW_OK || B == 0 || D == 0)
+		return rc;
 	SW_LAUNCH(token_mean_forward_kernel, sw_cuda_grid_items(B * D), SW_CUDA_BLOCK, q, x, length,
 		  y, B, T, D);
 	return sw_cuda_launched();
@@ -235,10 +235,10 @@ static __global__ void token_mean_backward_kernel(const float *dy, const int32_t
 sw_status sw_cuda_token_mean_backward(struct sw_queue *q, const float *dy, const int32_t *length,
 				      float *dx, size_t B, size_t T, size_t D)
 {
-	const sw_status status = sw_cuda_use();
+	const sw_status rc = sw_cuda_use();
 
-	if (status != SW_OK || B == 0 || T == 0 || D == 0)
-		return status;
+	if (rc != SW_OK || B == 0 || T == 0 || D == 0)
+		return rc;
 	SW_LAUNCH(token_mean_backward_kernel, sw_cuda_grid_rows(B * T), SW_CUDA_BLOCK, q, dy,
 		  length, dx, B, T, D);
 	return sw_cuda_launched();

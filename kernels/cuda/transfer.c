@@ -4,11 +4,11 @@
 
 sw_status sw_cuda_pinned_alloc(void **out, size_t bytes)
 {
-	const sw_status status = sw_cuda_use();
+	const sw_status rc = sw_cuda_use();
 
 	*out = NULL;
-	if (status != SW_OK || bytes == 0)
-		return status;
+	if (rc != SW_OK || bytes == 0)
+		return rc;
 	return sw_cuda_status(cudaHostAlloc(out, bytes, cudaHostAllocDefault));
 }
 
@@ -27,17 +27,17 @@ static sw_status event_make(cudaEvent_t *e)
 /* Once; what is there already stays. */
 static sw_status side_start(struct sw_queue *q)
 {
-	sw_status status = SW_OK;
+	sw_status rc = SW_OK;
 
-	for (int i = 0; i < 2 && status == SW_OK; i++) {
+	for (int i = 0; i < 2 && rc == SW_OK; i++) {
 		if (!q->arrived[i])
-			status = event_make(&q->arrived[i]);
-		if (status == SW_OK && !q->used[i])
-			status = event_make(&q->used[i]);
+			rc = event_make(&q->arrived[i]);
+		if (rc == SW_OK && !q->used[i])
+			rc = event_make(&q->used[i]);
 	}
-	if (status == SW_OK && !q->side)
-		status = sw_cuda_status(cudaStreamCreateWithFlags(&q->side, cudaStreamNonBlocking));
-	return status;
+	if (rc == SW_OK && !q->side)
+		rc = sw_cuda_status(cudaStreamCreateWithFlags(&q->side, cudaStreamNonBlocking));
+	return rc;
 }
 
 void sw_cuda_transfer_end(struct sw_queue *q)
@@ -56,44 +56,44 @@ void sw_cuda_transfer_end(struct sw_queue *q)
 
 static sw_status begin(struct sw_queue *q, unsigned buffer)
 {
-	const sw_status status = sw_cuda_use();
+	const sw_status rc = sw_cuda_use();
 
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	return buffer > 1 || q->recording ? SW_INVALID : side_start(q);
 }
 
 sw_status sw_cuda_transfer(struct sw_queue *q, unsigned buffer, void *dst, const void *src,
 			   size_t bytes)
 {
-	sw_status status = begin(q, buffer);
+	sw_status rc = begin(q, buffer);
 
-	if (status != SW_OK || bytes == 0)
-		return status;
+	if (rc != SW_OK || bytes == 0)
+		return rc;
 	/* an event that was never recorded is no wait */
-	status = sw_cuda_status(cudaStreamWaitEvent(q->side, q->used[buffer], 0));
-	if (status == SW_OK)
-		status = sw_cuda_status(
+	rc = sw_cuda_status(cudaStreamWaitEvent(q->side, q->used[buffer], 0));
+	if (rc == SW_OK)
+		rc = sw_cuda_status(
 			cudaMemcpyAsync(dst, src, bytes, cudaMemcpyHostToDevice, q->side));
-	if (status == SW_OK)
-		status = sw_cuda_status(cudaEventRecord(q->arrived[buffer], q->side));
-	return status;
+	if (rc == SW_OK)
+		rc = sw_cuda_status(cudaEventRecord(q->arrived[buffer], q->side));
+	return rc;
 }
 
 sw_status sw_cuda_transfer_wait(struct sw_queue *q, unsigned buffer)
 {
-	sw_status status = begin(q, buffer);
+	sw_status rc = begin(q, buffer);
 
-	if (status == SW_OK)
-		status = sw_cuda_status(cudaEventRecord(q->used[1 - buffer], q->stream));
-	if (status == SW_OK)
-		status = sw_cuda_status(cudaStreamWaitEvent(q->stream, q->arrived[buffer], 0));
-	return status;
+	if (rc == SW_OK)
+		rc = sw_cuda_status(cudaEventRecord(q->used[1 - buffer], q->stream));
+	if (rc == SW_OK)
+		rc = sw_cuda_status(cudaStreamWaitEvent(q->stream, q->arrived[buffer], 0));
+	return rc;
 }
 
 sw_status sw_cuda_transfer_read(struct sw_queue *q, unsigned buffer)
 {
-	const sw_status status = begin(q, buffer);
+	const sw_status rc = begin(q, buffer);
 
-	return status == SW_OK ? sw_cuda_status(cudaEventSynchronize(q->arrived[buffer])) : status;
+	return rc == SW_OK ? sw_cuda_status(cudaEventSynchronize(q->arrived[buffer])) : rc;
 }

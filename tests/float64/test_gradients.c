@@ -266,9 +266,10 @@ START_TEST(nets_that_are_checked_hold_every_operation)
 		free(m);
 	}
 	for (int k = 0; k <= SW_OP_TOKEN_MEAN; k++) {
-		ck_assert_msg(by_hand[k] >= 1, "no %s by hand", sw_op_name((enum sw_op_kind)k));
+		ck_assert_msg(by_hand[k] >= 1, "no %s by hand",
+			      sw_model_op_name((enum sw_op_kind)k));
 		ck_assert_msg(by_chance[k] >= 20, "%zu times %s by chance", by_chance[k],
-			      sw_op_name((enum sw_op_kind)k));
+			      sw_model_op_name((enum sw_op_kind)k));
 	}
 }
 END_TEST

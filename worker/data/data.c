@@ -141,7 +141,7 @@ static sw_status counts_make(struct sw_data *out, const struct sw_raw *raw,
 	out->val.rows = raw->val_rows ? raw->val_rows
 				      : (size_t)floor((double)raw->rows * want.val_fraction);
 	out->train.rows = want.all ? raw->rows : raw->rows - out->val.rows;
-	data_bytes(out, u8, raw->length != NULL);
+	sw_data_place_bytes(out, u8, raw->length != NULL);
 	if (out->train.rows == 0 || out->val.rows == 0)
 		return sw_err_set(err, SW_INVALID, "val_fraction %g of %zu rows leaves none to %s",
 				  want.val_fraction, raw->rows,
@@ -172,10 +172,10 @@ static sw_status place(struct sw_data *out, struct sw_raw *raw, const struct sw_
 	const bool scaled = image || (raw->x && want.standardize);
 	const size_t scales = image ? raw->shape.c : out->features;
 	double *moments = scaled ? sw_malloc(scales * 2 * sizeof *moments) : NULL;
-	sw_status status = SW_OK;
+	sw_status rc = SW_OK;
 
 	if (!order || (image && !channels) || (scaled && !moments)) {
-		status = sw_err_set(err, SW_NOMEM, "no memory to shuffle %zu rows", raw->rows);
+		rc = sw_err_set(err, SW_NOMEM, "no memory to shuffle %zu rows", raw->rows);
 		goto out;
 	}
 	if (raw->val_rows) {
@@ -192,27 +192,27 @@ static sw_status place(struct sw_data *out, struct sw_raw *raw, const struct sw_
 	out->about = raw->about;
 	raw->about = (struct sw_data_about){0};
 	if (scaled)
-		status = sw_about_numbers(&out->about, moments, scales, &out->about.mean, err);
-	if (status == SW_OK && scaled)
-		status = sw_about_numbers(&out->about, moments + scales, scales, &out->about.std,
-					  err);
-	if (status == SW_OK)
-		status = data_place(out, raw, channels, order, want.device_bytes, q, err);
+		rc = sw_data_about_numbers(&out->about, moments, scales, &out->about.mean, err);
+	if (rc == SW_OK && scaled)
+		rc = sw_data_about_numbers(&out->about, moments + scales, scales, &out->about.std,
+					   err);
+	if (rc == SW_OK)
+		rc = sw_data_place(out, raw, channels, order, want.device_bytes, q, err);
 out:
 	free(order);
 	free(channels);
 	free(moments);
-	return status;
+	return rc;
 }
 
 static sw_raw_read_fn *const readers[SW_DATASET_FORMAT_N] = {
-	[SW_DATASET_CSV] = sw_raw_csv,
-	[SW_DATASET_CIFAR10] = sw_raw_cifar,
-	[SW_DATASET_CIFAR100] = sw_raw_cifar,
-	[SW_DATASET_IDX] = sw_raw_idx,
-	[SW_DATASET_NPY] = sw_raw_npy,
-	[SW_DATASET_TOKENS] = sw_raw_tokens,
-	[SW_DATASET_SYNTHETIC] = sw_raw_synthetic,
+	[SW_DATASET_CSV] = sw_data_table,
+	[SW_DATASET_CIFAR10] = sw_data_cifar,
+	[SW_DATASET_CIFAR100] = sw_data_cifar,
+	[SW_DATASET_IDX] = sw_data_idx,
+	[SW_DATASET_NPY] = sw_data_npy,
+	[SW_DATASET_TOKENS] = sw_data_tokens,
+	[SW_DATASET_SYNTHETIC] = sw_data_synthetic,
 };
 
 sw_status sw_data_load(struct sw_data *out, const struct sw_data_source *source,
@@ -221,25 +221,25 @@ sw_status sw_data_load(struct sw_data *out, const struct sw_data_source *source,
 {
 	struct sw_err why = SW_ERR_INIT;
 	struct sw_raw raw;
-	sw_status status;
+	sw_status rc;
 
 	memset(&raw, 0, sizeof raw);
 	raw.most = want.most;
 	memset(out, 0, sizeof *out);
 	out->ops = ops;
-	status = readers[source->set.format](&raw, source, &want, ops != NULL, &why);
-	if (status == SW_OK)
-		status = counts_make(out, &raw, &source->set, want, &why);
-	if (status == SW_OK && ops)
-		status = place(out, &raw, &source->set, want, q, &why);
-	sw_raw_fini(&raw);
-	if (status == SW_OK)
+	rc = readers[source->set.format](&raw, source, &want, ops != NULL, &why);
+	if (rc == SW_OK)
+		rc = counts_make(out, &raw, &source->set, want, &why);
+	if (rc == SW_OK && ops)
+		rc = place(out, &raw, &source->set, want, q, &why);
+	sw_data_raw_fini(&raw);
+	if (rc == SW_OK)
 		return SW_OK;
 	sw_data_fini(out);
 	/* a named set has no "path" in the spec that the pointer could name */
 	if (source->set.name && strcmp(why.ptr, "/path") == 0)
 		strcpy(why.ptr, "/name");
-	return sw_err_at(err, status, why.ptr, "%s", why.msg);
+	return sw_err_at(err, rc, why.ptr, "%s", why.msg);
 }
 
 void sw_data_fini(struct sw_data *d)
@@ -247,6 +247,6 @@ void sw_data_fini(struct sw_data *d)
 	if (d->ops && d->memory)
 		d->ops->free(d->memory);
 	free(d->host);
-	sw_about_fini(&d->about);
+	sw_data_about_fini(&d->about);
 	memset(d, 0, sizeof *d);
 }

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-sw_status sw_about_take(struct sw_data_about *about, struct sw_buf *list, char **out,
-			struct sw_err *err)
+sw_status sw_data_about_take(struct sw_data_about *about, struct sw_buf *list, char **out,
+			     struct sw_err *err)
 {
 	const sw_status failed = list->failed;
 	size_t len;
@@ -18,8 +18,8 @@ sw_status sw_about_take(struct sw_data_about *about, struct sw_buf *list, char *
 	return sw_err_set(err, SW_NOMEM, "no memory for what is known of the columns");
 }
 
-sw_status sw_about_numbers(struct sw_data_about *about, const double *v, size_t n, char **out,
-			   struct sw_err *err)
+sw_status sw_data_about_numbers(struct sw_data_about *about, const double *v, size_t n, char **out,
+				struct sw_err *err)
 {
 	struct sw_buf list;
 	struct sw_jw w;
@@ -30,10 +30,10 @@ sw_status sw_about_numbers(struct sw_data_about *about, const double *v, size_t 
 	for (size_t i = 0; i < n; i++)
 		sw_jw_num(&w, v[i]);
 	sw_jw_arr_end(&w);
-	return sw_about_take(about, &list, out, err);
+	return sw_data_about_take(about, &list, out, err);
 }
 
-void sw_about_fini(struct sw_data_about *about)
+void sw_data_about_fini(struct sw_data_about *about)
 {
 	free(about->columns);
 	free(about->label);

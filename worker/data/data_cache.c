@@ -150,21 +150,21 @@ static sw_status load(struct sw_data_cache *c, struct sw_queue *q, struct entry 
 		      struct sw_err *err)
 {
 	struct sw_err first = SW_ERR_INIT;
-	sw_status status;
+	sw_status rc;
 
 	c->loads++;
-	status = sw_data_load(&e->data, source, want, c->ops, q, &first);
-	if (status == SW_NOMEM) {
+	rc = sw_data_load(&e->data, source, want, c->ops, q, &first);
+	if (rc == SW_NOMEM) {
 		drop_idle(c, 0, SIZE_MAX);
 		first = (struct sw_err)SW_ERR_INIT;
-		status = sw_data_load(&e->data, source, want, c->ops, q, &first);
+		rc = sw_data_load(&e->data, source, want, c->ops, q, &first);
 	}
-	if (status == SW_NOMEM && want.device_bytes > 1) {
+	if (rc == SW_NOMEM && want.device_bytes > 1) {
 		want.device_bytes = 1; /* streamed */
 		first = (struct sw_err)SW_ERR_INIT;
-		status = sw_data_load(&e->data, source, want, c->ops, q, &first);
+		rc = sw_data_load(&e->data, source, want, c->ops, q, &first);
 	}
-	return status == SW_OK ? SW_OK : sw_err_at(err, status, first.ptr, "%s", first.msg);
+	return rc == SW_OK ? SW_OK : sw_err_at(err, rc, first.ptr, "%s", first.msg);
 }
 
 /* A new entry of the list, held by nobody. Takes spec. */
@@ -173,7 +173,7 @@ static sw_status entry_make(struct sw_data_cache *c, struct sw_queue *q, char *s
 			    uint64_t stamp, struct entry **out, struct sw_err *err)
 {
 	struct entry *e;
-	sw_status status;
+	sw_status rc;
 
 	drop_idle(c, IDLE_MOST - 1, SIZE_MAX);
 	e = sw_calloc(1, sizeof *e);
@@ -186,10 +186,10 @@ static sw_status entry_make(struct sw_data_cache *c, struct sw_queue *q, char *s
 	memcpy(e->path, source->path, sizeof e->path);
 	e->want = want;
 	e->stamp = stamp;
-	status = load(c, q, e, source, want, err);
-	if (status != SW_OK) {
+	rc = load(c, q, e, source, want, err);
+	if (rc != SW_OK) {
 		entry_free(e);
-		return status;
+		return rc;
 	}
 	e->next = c->entries;
 	c->entries = e;
@@ -204,11 +204,11 @@ sw_status sw_data_cache_hold(struct sw_data_cache *c, struct sw_queue *q, const 
 	struct entry *e;
 	uint64_t stamp;
 	char *spec;
-	sw_status status = sw_data_source_read(&source, dataset, err);
+	sw_status rc = sw_data_source_read(&source, dataset, err);
 
 	*out = NULL;
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	spec = cJSON_PrintUnformatted(dataset);
 	if (!spec)
 		return sw_err_set(err, SW_NOMEM, "no memory for the data set's key");
@@ -219,14 +219,14 @@ sw_status sw_data_cache_hold(struct sw_data_cache *c, struct sw_queue *q, const 
 	if (e)
 		free(spec);
 	else
-		status = entry_make(c, q, spec, &source, want, stamp, &e, err);
-	if (status == SW_OK) {
+		rc = entry_make(c, q, spec, &source, want, stamp, &e, err);
+	if (rc == SW_OK) {
 		e->used = ++c->gets;
 		e->holders++;
 		*out = &e->data;
 	}
 	pthread_mutex_unlock(&c->lock);
-	return status;
+	return rc;
 }
 
 void sw_data_cache_release(struct sw_data_cache *c, const struct sw_data *data)
@@ -249,8 +249,8 @@ void sw_data_cache_trim(struct sw_data_cache *c, size_t most)
 sw_status sw_data_cache_get(struct sw_data_cache *c, const cJSON *dataset, struct sw_data_want want,
 			    const struct sw_data **out, struct sw_err *err)
 {
-	const sw_status status = sw_data_cache_hold(c, c->q, dataset, want, out, err);
+	const sw_status rc = sw_data_cache_hold(c, c->q, dataset, want, out, err);
 
 	sw_data_cache_release(c, *out);
-	return status;
+	return rc;
 }

@@ -60,10 +60,10 @@ static sw_status file_measure(const char *path, const struct cifar *c, size_t *r
 {
 	const uint64_t row = PIXELS + c->labels;
 	struct sw_data_file f;
-	sw_status status = sw_data_file_open(&f, path, "/path", err);
+	sw_status rc = sw_data_file_open(&f, path, "/path", err);
 
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	sw_data_file_close(&f);
 	*rows = (size_t)(f.size / row);
 	if (f.size % row != 0)
@@ -101,17 +101,17 @@ static sw_status file_read(struct sw_raw *out, const char *path, size_t at, size
 			   const struct cifar *c, unsigned char *block, struct sw_err *err)
 {
 	struct sw_data_file f;
-	sw_status status = sw_data_file_open(&f, path, "/path", err);
+	sw_status rc = sw_data_file_open(&f, path, "/path", err);
 
-	for (size_t i = 0; status == SW_OK && i < rows; i += AT_ONCE) {
+	for (size_t i = 0; rc == SW_OK && i < rows; i += AT_ONCE) {
 		const size_t n = rows - i < AT_ONCE ? rows - i : AT_ONCE;
 
-		status = sw_data_file_read(&f, block, n * (PIXELS + c->labels), "its rows", err);
-		if (status == SW_OK)
-			status = rows_take(out, at + i, c, block, n, i, &f, err);
+		rc = sw_data_file_read(&f, block, n * (PIXELS + c->labels), "its rows", err);
+		if (rc == SW_OK)
+			rc = rows_take(out, at + i, c, block, n, i, &f, err);
 	}
 	sw_data_file_close(&f);
-	return status;
+	return rc;
 }
 
 /* Sizes of all files. rows: size_t[FILES_MOST]. */
@@ -128,17 +128,17 @@ static sw_status measure(struct sw_raw *out, const struct sw_data_source *source
 			return sw_err_at(err, SW_INVALID, "/path",
 					 "%s holds the Python version of %s: the binary version is "
 					 "needed (%s)",
-					 sw_data_path_show(source->path, show), c->name,
+					 sw_data_file_show(source->path, show), c->name,
 					 c->labels == 1 ? "data_batch_1.bin ..." : "train.bin");
-		const sw_status status = file_measure(path, c, &rows[*files], err);
+		const sw_status rc = file_measure(path, c, &rows[*files], err);
 
-		if (status != SW_OK)
-			return status;
+		if (rc != SW_OK)
+			return rc;
 		/* a batch that lost whole rows has a size that alone would pass */
 		if (*files > 0 && !test && rows[*files] != rows[0])
 			return sw_err_at(err, SW_INVALID, "/path",
 					 "%s has %zu rows, expected %zu as in data_batch_1.bin",
-					 sw_data_path_show(path, show), rows[*files], rows[0]);
+					 sw_data_file_show(path, show), rows[*files], rows[0]);
 		out->rows += rows[*files];
 		if (test)
 			out->val_rows = rows[*files];
@@ -173,7 +173,7 @@ static sw_status names_read(struct sw_raw *out, const struct sw_data_source *sou
 	struct sw_err why = SW_ERR_INIT;
 	struct sw_data_file f;
 	struct sw_buf list;
-	sw_status status;
+	sw_status rc;
 	char *slash;
 
 	(void)sw_data_source_file(source, 0, path);
@@ -183,48 +183,48 @@ static sw_status names_read(struct sw_raw *out, const struct sw_data_source *sou
 		return SW_OK;
 	const size_t n = f.size < sizeof text ? (size_t)f.size : 0;
 
-	status = sw_data_file_read(&f, text, n, "its names", err);
+	rc = sw_data_file_read(&f, text, n, "its names", err);
 	sw_data_file_close(&f);
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	text[n] = '\0';
 	sw_buf_init(&list, SW_DATA_ABOUT_MOST);
 	if (names_list(&list, text, n, c->classes))
-		return sw_about_take(&out->about, &list, &out->about.classes, err);
+		return sw_data_about_take(&out->about, &list, &out->about.classes, err);
 	sw_buf_fini(&list);
 	return SW_OK;
 }
 
-sw_status sw_raw_cifar(struct sw_raw *out, const struct sw_data_source *source,
-		       const struct sw_data_want *want, bool keep, struct sw_err *err)
+sw_status sw_data_cifar(struct sw_raw *out, const struct sw_data_source *source,
+			const struct sw_data_want *want, bool keep, struct sw_err *err)
 {
 	const struct cifar c = cifar_of(&source->set);
 	char path[SW_DATASET_MAX_PATH + 64];
 	size_t rows[FILES_MOST], files = 0, at = 0;
 	unsigned char *block = NULL;
-	sw_status status = sw_raw_wants_classes(want, c.name, err);
+	sw_status rc = sw_data_raw_wants_classes(want, c.name, err);
 
-	if (status == SW_OK)
-		status = measure(out, source, &c, rows, &files, err);
-	if (status == SW_OK)
-		status = names_read(out, source, &c, err);
-	if (status != SW_OK)
-		return status;
+	if (rc == SW_OK)
+		rc = measure(out, source, &c, rows, &files, err);
+	if (rc == SW_OK)
+		rc = names_read(out, source, &c, err);
+	if (rc != SW_OK)
+		return rc;
 	out->kind = SW_RAW_U8;
 	out->shape = sw_shape_image(3, 32, 32);
 	out->labels = 1;
 	out->classes = (size_t)c.classes;
-	status = sw_raw_alloc(out, keep, true, err);
-	if (status == SW_OK) {
+	rc = sw_data_raw_alloc(out, keep, true, err);
+	if (rc == SW_OK) {
 		block = sw_malloc(AT_ONCE * (PIXELS + c.labels));
 		if (!block)
-			status = sw_err_set(err, SW_NOMEM, "no memory to read %s", c.name);
+			rc = sw_err_set(err, SW_NOMEM, "no memory to read %s", c.name);
 	}
-	for (size_t i = 0; status == SW_OK && i < files; i++) {
+	for (size_t i = 0; rc == SW_OK && i < files; i++) {
 		if (sw_data_source_file(source, i, path))
-			status = file_read(out, path, at, rows[i], &c, block, err);
+			rc = file_read(out, path, at, rows[i], &c, block, err);
 		at += rows[i];
 	}
 	free(block);
-	return status;
+	return rc;
 }

@@ -35,7 +35,7 @@ static bool decimal(const char *text, double *out)
 	return end != text && end[strspn(end, " \t")] == '\0';
 }
 
-bool sw_csv_number(const char *text, double *out)
+bool sw_data_csv_number(const char *text, double *out)
 {
 	return decimal(text, out) && isfinite(*out);
 }
@@ -43,7 +43,7 @@ bool sw_csv_number(const char *text, double *out)
 /* The whole file, NUL-terminated. */
 static sw_status load(const char *path, char **out, size_t *len, struct sw_err *err)
 {
-	sw_status status = SW_OK;
+	sw_status rc = SW_OK;
 	struct stat st;
 	char show[44], *text = NULL;
 	size_t n = 0;
@@ -53,14 +53,13 @@ static sw_status load(const char *path, char **out, size_t *len, struct sw_err *
 		return sw_err_at(err, errno == ENOENT ? SW_NOT_FOUND : SW_IO, "/path", "%s: %s",
 				 path, strerror(errno));
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-		status = sw_err_at(err, SW_INVALID, "/path", "%s is not a file", path);
+		rc = sw_err_at(err, SW_INVALID, "/path", "%s is not a file", path);
 	} else if (st.st_size > MAX_BYTES) {
-		status = sw_err_at(err, SW_TOO_BIG, "/path", "%s is over 1 GiB", path);
+		rc = sw_err_at(err, SW_TOO_BIG, "/path", "%s is over 1 GiB", path);
 	} else if (!(text = sw_malloc((size_t)st.st_size + 1))) {
-		status =
-			sw_err_set(err, SW_NOMEM, "no memory to read %s", sw_text_show(path, show));
+		rc = sw_err_set(err, SW_NOMEM, "no memory to read %s", sw_text_show(path, show));
 	}
-	while (status == SW_OK && n < (size_t)st.st_size) {
+	while (rc == SW_OK && n < (size_t)st.st_size) {
 		const size_t left = (size_t)st.st_size - n;
 		const ssize_t got = sw_fault_hit(SW_FAULT_IO)
 					    ? (errno = EIO, -1)
@@ -68,15 +67,15 @@ static sw_status load(const char *path, char **out, size_t *len, struct sw_err *
 
 		sw_beat();
 		if (got < 0 && errno != EINTR)
-			status = sw_err_at(err, SW_IO, "/path", "%s: %s", path, strerror(errno));
+			rc = sw_err_at(err, SW_IO, "/path", "%s: %s", path, strerror(errno));
 		else if (got == 0)
 			break; /* it shrank meanwhile */
 		n += got > 0 ? (size_t)got : 0;
 	}
 	close(fd);
-	if (status != SW_OK) {
+	if (rc != SW_OK) {
 		free(text);
-		return status;
+		return rc;
 	}
 	assert(text != NULL);
 	text[n] = '\0';
@@ -123,7 +122,7 @@ static sw_status cell_add(struct csv_reader *r, char *text, struct sw_err *err)
 	return SW_OK;
 }
 
-sw_status csv_row_next(struct csv_reader *r, size_t *line, struct sw_err *err)
+sw_status sw_data_csv_next(struct csv_reader *r, size_t *line, struct sw_err *err)
 {
 	r->cells = 0;
 	while (*r->at == '\n' || (*r->at == '\r' && r->at[1] == '\n')) {
@@ -135,7 +134,7 @@ sw_status csv_row_next(struct csv_reader *r, size_t *line, struct sw_err *err)
 		return SW_OK;
 	for (;;) {
 		char *start = r->at, *end;
-		sw_status status;
+		sw_status rc;
 
 		if (*start == '"') {
 			end = unquote(r, ++start);
@@ -150,9 +149,9 @@ sw_status csv_row_next(struct csv_reader *r, size_t *line, struct sw_err *err)
 		} else {
 			end = start + strcspn(start, ",\n");
 		}
-		status = cell_add(r, start, err);
-		if (status != SW_OK)
-			return status;
+		rc = cell_add(r, start, err);
+		if (rc != SW_OK)
+			return rc;
 		if (*end == '\r' || (*end == '\n' && end > start && end[-1] == '\r')) {
 			if (*end == '\n')
 				end[-1] = '\0';
@@ -190,7 +189,8 @@ static sw_status label_unknown(const struct csv_reader *r, const char *name, str
 			 sw_text_show(name, show), list, r->columns > NAMES_SHOWN ? ", ..." : "");
 }
 
-static sw_status label_find(struct csv_reader *r, struct sw_csv_label label, struct sw_err *err)
+static sw_status label_find(struct csv_reader *r, struct sw_data_csv_label label,
+			    struct sw_err *err)
 {
 	const long n = (long)r->columns;
 	char show[44];
@@ -227,7 +227,7 @@ static sw_status label_find(struct csv_reader *r, struct sw_csv_label label, str
 
 static sw_status grow(struct csv_reader *r, struct sw_err *err)
 {
-	struct sw_csv *c = r->out;
+	struct sw_data_csv *c = r->out;
 	const size_t cap = r->rows_cap ? r->rows_cap * 2 : 256;
 	float *x = sw_realloc(c->x, cap * c->features * sizeof *x);
 	char **label;
@@ -261,7 +261,8 @@ static sw_status text_check(const char *path, const char *text, size_t len, stru
 	return SW_OK;
 }
 
-sw_status csv_bad_cell(const struct csv_reader *r, size_t line, size_t column, struct sw_err *err)
+sw_status sw_data_csv_bad_cell(const struct csv_reader *r, size_t line, size_t column,
+			       struct sw_err *err)
 {
 	char name[44], cell[44], where[64];
 	const char *text = r->cell[column], *quote = *text ? "\"" : "";
@@ -279,7 +280,7 @@ sw_status csv_bad_cell(const struct csv_reader *r, size_t line, size_t column, s
 /* Takes the row in r->cell. */
 static sw_status row_take(struct csv_reader *r, size_t line, struct sw_err *err)
 {
-	struct sw_csv *c = r->out;
+	struct sw_data_csv *c = r->out;
 	float *x;
 
 	assert(r->cell != NULL);
@@ -290,10 +291,10 @@ static sw_status row_take(struct csv_reader *r, size_t line, struct sw_err *err)
 	if (c->rows == INT32_MAX)
 		return sw_err_at(err, SW_TOO_BIG, "/path", "%s has over 2^31 - 1 rows", r->path);
 	if (c->rows == r->rows_cap) {
-		const sw_status status = grow(r, err);
+		const sw_status rc = grow(r, err);
 
-		if (status != SW_OK)
-			return status;
+		if (rc != SW_OK)
+			return rc;
 	}
 	x = c->x + c->rows * c->features;
 	for (size_t i = 0; i < r->columns; i++) {
@@ -303,24 +304,24 @@ static sw_status row_take(struct csv_reader *r, size_t line, struct sw_err *err)
 			c->label[c->rows] = r->cell[i];
 			continue;
 		}
-		if (!sw_csv_number(r->cell[i], &v) || !isfinite((float)v))
-			return csv_bad_cell(r, line, i, err);
+		if (!sw_data_csv_number(r->cell[i], &v) || !isfinite((float)v))
+			return sw_data_csv_bad_cell(r, line, i, err);
 		*x++ = (float)v;
 	}
 	if (*r->cell[r->label] == '\0')
-		return csv_bad_cell(r, line, r->label, err);
+		return sw_data_csv_bad_cell(r, line, r->label, err);
 	c->rows++;
 	return SW_OK;
 }
 
 /* The first row: the header, or the first of the data. */
-static sw_status first_row(struct csv_reader *r, bool header, struct sw_csv_label label,
+static sw_status first_row(struct csv_reader *r, bool header, struct sw_data_csv_label label,
 			   size_t *line, struct sw_err *err)
 {
-	sw_status status = csv_row_next(r, line, err);
+	sw_status rc = sw_data_csv_next(r, line, err);
 
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	if (r->cells == 0)
 		return sw_err_at(err, SW_INVALID, "/path", "%s is empty", r->path);
 	r->columns = r->cells;
@@ -329,51 +330,51 @@ static sw_status first_row(struct csv_reader *r, bool header, struct sw_csv_labe
 		r->cell = NULL;
 		r->cap = 0;
 	}
-	status = label_find(r, label, err);
+	rc = label_find(r, label, err);
 	r->out->features = r->columns - 1;
-	return status;
+	return rc;
 }
 
-sw_status sw_csv_read(struct sw_csv *out, const char *path, bool header, struct sw_csv_label label,
-		      struct sw_err *err)
+sw_status sw_data_csv_read(struct sw_data_csv *out, const char *path, bool header,
+			   struct sw_data_csv_label label, struct sw_err *err)
 {
 	struct csv_reader r = {.path = path, .out = out, .line = 1};
 	size_t len = 0, line;
-	sw_status status;
+	sw_status rc;
 
 	memset(out, 0, sizeof *out);
-	status = load(path, &out->text, &len, err);
-	if (status != SW_OK)
-		return status;
+	rc = load(path, &out->text, &len, err);
+	if (rc != SW_OK)
+		return rc;
 	r.at = out->text;
-	status = text_check(path, out->text, len, err);
-	if (status != SW_OK)
+	rc = text_check(path, out->text, len, err);
+	if (rc != SW_OK)
 		goto out;
 	if (strncmp(r.at, "\xef\xbb\xbf", 3) == 0)
 		r.at += 3;
-	status = first_row(&r, header, label, &line, err);
-	if (status == SW_OK && !header)
-		status = row_take(&r, line, err);
-	while (status == SW_OK) {
+	rc = first_row(&r, header, label, &line, err);
+	if (rc == SW_OK && !header)
+		rc = row_take(&r, line, err);
+	while (rc == SW_OK) {
 		sw_beat();
-		status = csv_row_next(&r, &line, err);
-		if (status != SW_OK || r.cells == 0)
+		rc = sw_data_csv_next(&r, &line, err);
+		if (rc != SW_OK || r.cells == 0)
 			break;
-		status = row_take(&r, line, err);
+		rc = row_take(&r, line, err);
 	}
-	if (status == SW_OK && out->rows < 2)
-		status = sw_err_at(err, SW_INVALID, "/path", "%s has %zu %s of data: too few", path,
-				   out->rows, out->rows == 1 ? "row" : "rows");
+	if (rc == SW_OK && out->rows < 2)
+		rc = sw_err_at(err, SW_INVALID, "/path", "%s has %zu %s of data: too few", path,
+			       out->rows, out->rows == 1 ? "row" : "rows");
 out:
 	free(r.cell);
 	out->name = r.name;
 	out->label_column = r.label;
-	if (status != SW_OK)
-		sw_csv_fini(out);
-	return status;
+	if (rc != SW_OK)
+		sw_data_csv_fini(out);
+	return rc;
 }
 
-void sw_csv_fini(struct sw_csv *c)
+void sw_data_csv_fini(struct sw_data_csv *c)
 {
 	free(c->x);
 	free(c->label);

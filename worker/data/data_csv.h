@@ -16,12 +16,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct sw_csv_label {
+struct sw_data_csv_label {
 	const char *name; /* a column of the header, or NULL: `index` says which */
 	long index;       /* from 0; negative counts from the last column, -1 */
 };
 
-struct sw_csv {
+struct sw_data_csv {
 	size_t rows, features; /* features: the columns without the label */
 	float *x;              /* float[rows][features] */
 	char **label;          /* [rows], the text of each; into `text` */
@@ -31,11 +31,11 @@ struct sw_csv {
 };
 
 /* what: how messages call the file, "data set digits" or its path. *out is cleared on failure. */
-SW_NODISCARD sw_status sw_csv_read(struct sw_csv *out, const char *path, bool header,
-				   struct sw_csv_label label, struct sw_err *err);
-void sw_csv_fini(struct sw_csv *c);
+SW_NODISCARD sw_status sw_data_csv_read(struct sw_data_csv *out, const char *path, bool header,
+					struct sw_data_csv_label label, struct sw_err *err);
+void sw_data_csv_fini(struct sw_data_csv *c);
 
 /* A whole text as a finite decimal number; no hexadecimal, no inf, spaces around it allowed. */
-bool sw_csv_number(const char *text, double *out);
+bool sw_data_csv_number(const char *text, double *out);
 
 #endif

@@ -18,12 +18,12 @@ struct data_npy {
 };
 
 /* The header; the size of the file is what it says. Closed by the caller. */
-SW_NODISCARD sw_status data_npy_open(struct data_npy *a, const char *path, const char *ptr,
-				     struct sw_err *err);
+SW_NODISCARD sw_status sw_data_npy_open(struct data_npy *a, const char *path, const char *ptr,
+					struct sw_err *err);
 /* The next n elements, from element `first` of the file, as finite floats; out NULL: they are
  * checked alone. block: double[DATA_NPY_AT_ONCE]. */
-SW_NODISCARD sw_status data_npy_floats(struct data_npy *a, float *out, uint64_t first, uint64_t n,
-				       unsigned char *block, struct sw_err *err);
+SW_NODISCARD sw_status sw_data_npy_floats(struct data_npy *a, float *out, uint64_t first,
+					  uint64_t n, unsigned char *block, struct sw_err *err);
 
 /* --- data_idx.c --- */
 
@@ -34,8 +34,8 @@ struct data_idx {
 };
 
 /* Of an open file; least and most: its dimensions; what: "images". */
-SW_NODISCARD sw_status data_idx_header(struct data_idx *x, size_t least, size_t most,
-				       const char *what, struct sw_err *err);
+SW_NODISCARD sw_status sw_data_idx_header(struct data_idx *x, size_t least, size_t most,
+					  const char *what, struct sw_err *err);
 
 /* --- data_tokens.c --- */
 
@@ -47,20 +47,20 @@ struct data_ids {
 	uint64_t n;
 };
 
-SW_NODISCARD sw_status data_ids_open(struct data_ids *s, const char *path, const char *ptr,
-				     bool wide, struct sw_err *err);
+SW_NODISCARD sw_status sw_data_ids_open(struct data_ids *s, const char *path, const char *ptr,
+					bool wide, struct sw_err *err);
 /* The next n ids, each below limit. out NULL: they are checked alone. *most: the largest so far.
  * block: uint32[DATA_IDS_AT_ONCE]. */
-SW_NODISCARD sw_status data_ids_read(struct data_ids *s, int32_t *out, uint64_t n, uint32_t limit,
-				     const char *noun, unsigned char *block, uint32_t *most,
-				     struct sw_err *err);
+SW_NODISCARD sw_status sw_data_ids_read(struct data_ids *s, int32_t *out, uint64_t n,
+					uint32_t limit, const char *noun, unsigned char *block,
+					uint32_t *most, struct sw_err *err);
 
 /* --- data_csv.c --- */
 
 /* A text that is cut into rows and cells, in place. */
 struct csv_reader {
 	const char *path; /* for messages */
-	struct sw_csv *out;
+	struct sw_data_csv *out;
 	char *at;       /* the next byte; the text ends with a NUL */
 	size_t line;    /* of `at`, from 1 */
 	char **cell;    /* cells of the row read last */
@@ -74,8 +74,9 @@ struct csv_reader {
 
 /* Cuts the next row that is not empty into r->cell. cells == 0: the text is at its end. *line is
  * where the row began. */
-SW_NODISCARD sw_status csv_row_next(struct csv_reader *r, size_t *line, struct sw_err *err);
+SW_NODISCARD sw_status sw_data_csv_next(struct csv_reader *r, size_t *line, struct sw_err *err);
 /* "x.csv: line 7, column "a": "b" is not a number" */
-sw_status csv_bad_cell(const struct csv_reader *r, size_t line, size_t column, struct sw_err *err);
+sw_status sw_data_csv_bad_cell(const struct csv_reader *r, size_t line, size_t column,
+			       struct sw_err *err);
 
 #endif

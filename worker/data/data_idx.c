@@ -12,15 +12,15 @@
 #define TYPE_BYTE 8
 #define MOST_DIMS 4
 
-sw_status data_idx_header(struct data_idx *x, size_t least, size_t most, const char *what,
-			  struct sw_err *err)
+sw_status sw_data_idx_header(struct data_idx *x, size_t least, size_t most, const char *what,
+			     struct sw_err *err)
 {
 	unsigned char b[4 + 4 * MOST_DIMS];
 	uint64_t bytes = 1;
-	sw_status status = sw_data_file_read(&x->f, b, 4, "the header", err);
+	sw_status rc = sw_data_file_read(&x->f, b, 4, "the header", err);
 
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	if (b[0] != 0 || b[1] != 0)
 		return sw_err_at(err, SW_INVALID, x->f.ptr,
 				 "%s: byte 0 is 0x%02x%02x, an IDX file begins with 0x0000",
@@ -34,8 +34,8 @@ sw_status data_idx_header(struct data_idx *x, size_t least, size_t most, const c
 				 "%s: byte 3 says %u dimensions, %s have %zu%s", x->f.show, b[3],
 				 what, least, least == most ? "" : " or 4");
 	x->dims = b[3];
-	status = sw_data_file_read(&x->f, b + 4, 4 * x->dims, "the header", err);
-	for (size_t i = 0; status == SW_OK && i < x->dims; i++) {
+	rc = sw_data_file_read(&x->f, b + 4, 4 * x->dims, "the header", err);
+	for (size_t i = 0; rc == SW_OK && i < x->dims; i++) {
 		const unsigned char *at = b + 4 + 4 * i;
 
 		x->dim[i] = (uint64_t)at[0] << 24 | (uint64_t)at[1] << 16 | (uint64_t)at[2] << 8 |
@@ -53,31 +53,31 @@ sw_status data_idx_header(struct data_idx *x, size_t least, size_t most, const c
 					 "%s: the header says over 1 TiB of data", x->f.show);
 		bytes *= x->dim[i];
 	}
-	if (status == SW_OK && x->f.size != x->f.at + bytes)
+	if (rc == SW_OK && x->f.size != x->f.at + bytes)
 		return sw_err_at(err, SW_INVALID, x->f.ptr,
 				 "%s has %" PRIu64 " bytes, its header says %" PRIu64, x->f.show,
 				 x->f.size, x->f.at + bytes);
-	return status;
+	return rc;
 }
 
 /* Both files of a part: opened, headers read and compared. The caller closes. */
 static sw_status pair_open(struct data_idx *images, struct data_idx *labels, const char *path[2],
 			   const char *const ptr[2], struct sw_err *err)
 {
-	sw_status status = sw_data_file_open(&images->f, path[0], ptr[0], err);
+	sw_status rc = sw_data_file_open(&images->f, path[0], ptr[0], err);
 
-	if (status == SW_OK)
-		status = data_idx_header(images, 3, 4, "images", err);
-	if (status == SW_OK)
-		status = sw_data_file_open(&labels->f, path[1], ptr[1], err);
-	if (status == SW_OK)
-		status = data_idx_header(labels, 1, 1, "labels", err);
-	if (status == SW_OK && labels->dim[0] != images->dim[0])
-		status = sw_err_at(err, SW_INVALID, ptr[1],
-				   "%s has %" PRIu64 " labels, expected %" PRIu64
-				   ", one for each image",
-				   labels->f.show, labels->dim[0], images->dim[0]);
-	return status;
+	if (rc == SW_OK)
+		rc = sw_data_idx_header(images, 3, 4, "images", err);
+	if (rc == SW_OK)
+		rc = sw_data_file_open(&labels->f, path[1], ptr[1], err);
+	if (rc == SW_OK)
+		rc = sw_data_idx_header(labels, 1, 1, "labels", err);
+	if (rc == SW_OK && labels->dim[0] != images->dim[0])
+		rc = sw_err_at(err, SW_INVALID, ptr[1],
+			       "%s has %" PRIu64 " labels, expected %" PRIu64
+			       ", one for each image",
+			       labels->f.show, labels->dim[0], images->dim[0]);
+	return rc;
 }
 
 /* The rows and labels of a part, from row `first` of out on. */
@@ -86,20 +86,20 @@ static sw_status pair_read(struct sw_raw *out, struct data_idx *images, struct d
 {
 	const size_t count = sw_shape_count(&out->shape), rows = (size_t)images->dim[0];
 	const size_t at_once = count < AT_ONCE ? AT_ONCE / count : 1;
-	sw_status status = SW_OK;
+	sw_status rc = SW_OK;
 
-	for (size_t i = 0; status == SW_OK && out->u8 && i < rows; i += at_once)
-		status = sw_data_file_read(&images->f, out->u8 + (first + i) * count,
-					   count * (rows - i < at_once ? rows - i : at_once),
-					   "its images", err);
-	for (size_t i = 0; status == SW_OK && i < rows; i += AT_ONCE) {
+	for (size_t i = 0; rc == SW_OK && out->u8 && i < rows; i += at_once)
+		rc = sw_data_file_read(&images->f, out->u8 + (first + i) * count,
+				       count * (rows - i < at_once ? rows - i : at_once),
+				       "its images", err);
+	for (size_t i = 0; rc == SW_OK && i < rows; i += AT_ONCE) {
 		const size_t n = rows - i < AT_ONCE ? rows - i : AT_ONCE;
 
-		status = sw_data_file_read(&labels->f, block, n, "its labels", err);
-		for (size_t k = 0; status == SW_OK && k < n; k++)
+		rc = sw_data_file_read(&labels->f, block, n, "its labels", err);
+		for (size_t k = 0; rc == SW_OK && k < n; k++)
 			out->label[first + i + k] = block[k];
 	}
-	return status;
+	return rc;
 }
 
 static struct sw_shape shape_of(const struct data_idx *x)
@@ -125,37 +125,37 @@ static sw_status take(struct sw_raw *out, struct data_idx part[4], bool val, boo
 		      struct sw_err *err)
 {
 	unsigned char *block;
-	sw_status status;
+	sw_status rc;
 
 	out->kind = SW_RAW_U8;
 	out->labels = 1;
 	out->shape = shape_of(&part[0]);
 	out->rows = (size_t)part[0].dim[0];
 	if (val) {
-		status = shape_check(out, &part[2], err);
-		if (status != SW_OK)
-			return status;
+		rc = shape_check(out, &part[2], err);
+		if (rc != SW_OK)
+			return rc;
 		out->val_rows = (size_t)part[2].dim[0];
 		out->rows += out->val_rows;
 	}
 	if (sw_shape_count(&out->shape) > SW_DATASET_MAX_ROW)
 		return sw_err_at(err, SW_TOO_BIG, part[0].f.ptr,
 				 "%s: an image has over 2^28 pixels", part[0].f.show);
-	status = sw_raw_alloc(out, keep, true, err);
-	if (status != SW_OK)
-		return status;
+	rc = sw_data_raw_alloc(out, keep, true, err);
+	if (rc != SW_OK)
+		return rc;
 	block = sw_malloc(AT_ONCE);
 	if (!block)
 		return sw_err_set(err, SW_NOMEM, "no memory to read %s", part[1].f.show);
-	status = pair_read(out, &part[0], &part[1], 0, block, err);
-	if (status == SW_OK && val)
-		status = pair_read(out, &part[2], &part[3], out->rows - out->val_rows, block, err);
+	rc = pair_read(out, &part[0], &part[1], 0, block, err);
+	if (rc == SW_OK && val)
+		rc = pair_read(out, &part[2], &part[3], out->rows - out->val_rows, block, err);
 	free(block);
-	return status == SW_OK ? sw_raw_classes(out, part[1].f.show, part[1].f.ptr, err) : status;
+	return rc == SW_OK ? sw_data_raw_classes(out, part[1].f.show, part[1].f.ptr, err) : rc;
 }
 
-sw_status sw_raw_idx(struct sw_raw *out, const struct sw_data_source *source,
-		     const struct sw_data_want *want, bool keep, struct sw_err *err)
+sw_status sw_data_idx(struct sw_raw *out, const struct sw_data_source *source,
+		      const struct sw_data_want *want, bool keep, struct sw_err *err)
 {
 	const bool folder = !source->set.label_path;
 	const bool val = folder ? source->set.test : source->set.val_path != NULL;
@@ -164,7 +164,7 @@ sw_status sw_raw_idx(struct sw_raw *out, const struct sw_data_source *source,
 				   folder ? "/path" : "/val_label_path"};
 	char path[4][SW_DATASET_MAX_PATH + 64];
 	struct data_idx part[4];
-	sw_status status = sw_raw_wants_classes(want, "IDX files", err);
+	sw_status rc = sw_data_raw_wants_classes(want, "IDX files", err);
 
 	memset(part, 0, sizeof part);
 	for (size_t i = 0; i < 4; i++) {
@@ -172,14 +172,14 @@ sw_status sw_raw_idx(struct sw_raw *out, const struct sw_data_source *source,
 		if (!sw_data_source_file(source, i, path[i]))
 			path[i][0] = '\0';
 	}
-	for (size_t i = 0; status == SW_OK && i < (val ? 4 : 2); i += 2) {
+	for (size_t i = 0; rc == SW_OK && i < (val ? 4 : 2); i += 2) {
 		const char *both[] = {path[i], path[i + 1]};
 
-		status = pair_open(&part[i], &part[i + 1], both, ptr + i, err);
+		rc = pair_open(&part[i], &part[i + 1], both, ptr + i, err);
 	}
-	if (status == SW_OK)
-		status = take(out, part, val, keep, err);
+	if (rc == SW_OK)
+		rc = take(out, part, val, keep, err);
 	for (size_t i = 0; i < 4; i++)
 		sw_data_file_close(&part[i].f);
-	return status;
+	return rc;
 }

@@ -14,11 +14,11 @@ static sw_status header_read(struct data_npy *a, struct sw_err *err)
 {
 	unsigned char b[12];
 	uint64_t bytes, length;
-	sw_status status = sw_data_file_read(&a->f, b, 8, "the header", err);
+	sw_status rc = sw_data_file_read(&a->f, b, 8, "the header", err);
 	char *text;
 
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	if (memcmp(b, "\x93NUMPY", 6) != 0)
 		return sw_err_at(err, SW_INVALID, a->f.ptr,
 				 "%s is not a .npy file: it does not begin with \\x93NUMPY",
@@ -27,9 +27,9 @@ static sw_status header_read(struct data_npy *a, struct sw_err *err)
 		return sw_err_at(err, SW_INVALID, a->f.ptr,
 				 "%s: byte 6 is version %u.%u, expected 1.0, 2.0 or 3.0", a->f.show,
 				 b[6], b[7]);
-	status = sw_data_file_read(&a->f, b + 8, b[6] == 1 ? 2 : 4, "the header", err);
-	if (status != SW_OK)
-		return status;
+	rc = sw_data_file_read(&a->f, b + 8, b[6] == 1 ? 2 : 4, "the header", err);
+	if (rc != SW_OK)
+		return rc;
 	length = (uint64_t)b[8] | (uint64_t)b[9] << 8;
 	if (b[6] > 1)
 		length |= (uint64_t)b[10] << 16 | (uint64_t)b[11] << 24;
@@ -41,37 +41,38 @@ static sw_status header_read(struct data_npy *a, struct sw_err *err)
 	text = sw_malloc((size_t)length + 1);
 	if (!text)
 		return sw_err_set(err, SW_NOMEM, "no memory to read %s", a->f.show);
-	status = sw_data_file_read(&a->f, text, (size_t)length, "the header", err);
-	if (status == SW_OK)
-		status = sw_npy_header(&a->npy, text, (size_t)length, a->f.show, a->f.ptr, err);
+	rc = sw_data_file_read(&a->f, text, (size_t)length, "the header", err);
+	if (rc == SW_OK)
+		rc = sw_npy_header(&a->npy, text, (size_t)length, a->f.show, a->f.ptr, err);
 	free(text);
 	bytes = a->npy.item;
-	for (size_t i = 0; status == SW_OK && i < a->npy.dims; i++) {
+	for (size_t i = 0; rc == SW_OK && i < a->npy.dims; i++) {
 		if (bytes > SW_RAW_MAX_BYTES / a->npy.dim[i])
 			return sw_err_at(err, SW_TOO_BIG, a->f.ptr,
 					 "%s: the header says over 1 TiB of data", a->f.show);
 		bytes *= a->npy.dim[i];
 	}
-	if (status == SW_OK && a->f.size != a->f.at + bytes)
+	if (rc == SW_OK && a->f.size != a->f.at + bytes)
 		return sw_err_at(err, SW_INVALID, a->f.ptr,
 				 "%s has %" PRIu64 " bytes, its header says %" PRIu64, a->f.show,
 				 a->f.size, a->f.at + bytes);
-	return status;
+	return rc;
 }
 
-sw_status data_npy_open(struct data_npy *a, const char *path, const char *ptr, struct sw_err *err)
+sw_status sw_data_npy_open(struct data_npy *a, const char *path, const char *ptr,
+			   struct sw_err *err)
 {
-	sw_status status = sw_data_file_open(&a->f, path, ptr, err);
+	sw_status rc = sw_data_file_open(&a->f, path, ptr, err);
 
-	if (status == SW_OK)
-		status = header_read(a, err);
+	if (rc == SW_OK)
+		rc = header_read(a, err);
 	a->row = 1;
-	for (size_t i = 1; status == SW_OK && i < a->npy.dims; i++)
+	for (size_t i = 1; rc == SW_OK && i < a->npy.dims; i++)
 		a->row *= (size_t)a->npy.dim[i]; /* below 2^40: the bytes were counted */
-	if (status == SW_OK && a->row > SW_DATASET_MAX_ROW)
+	if (rc == SW_OK && a->row > SW_DATASET_MAX_ROW)
 		return sw_err_at(err, SW_TOO_BIG, ptr, "%s: a row has over 2^28 numbers",
 				 a->f.show);
-	return status;
+	return rc;
 }
 
 /* Element i of a block, little endian whatever the machine is. */
@@ -102,16 +103,16 @@ static double element(enum sw_npy_type type, const unsigned char *at)
 	}
 }
 
-sw_status data_npy_floats(struct data_npy *a, float *out, uint64_t first, uint64_t n,
-			  unsigned char *block, struct sw_err *err)
+sw_status sw_data_npy_floats(struct data_npy *a, float *out, uint64_t first, uint64_t n,
+			     unsigned char *block, struct sw_err *err)
 {
-	sw_status status = SW_OK;
+	sw_status rc = SW_OK;
 
-	for (uint64_t at = 0; status == SW_OK && at < n; at += AT_ONCE) {
+	for (uint64_t at = 0; rc == SW_OK && at < n; at += AT_ONCE) {
 		const size_t some = n - at < AT_ONCE ? (size_t)(n - at) : AT_ONCE;
 
-		status = sw_data_file_read(&a->f, block, some * a->npy.item, "its data", err);
-		for (size_t i = 0; status == SW_OK && i < some; i++) {
+		rc = sw_data_file_read(&a->f, block, some * a->npy.item, "its data", err);
+		for (size_t i = 0; rc == SW_OK && i < some; i++) {
 			const double v = element(a->npy.type, block + i * a->npy.item);
 
 			if (!isfinite((float)v))
@@ -125,7 +126,7 @@ sw_status data_npy_floats(struct data_npy *a, float *out, uint64_t first, uint64
 				out[at + i] = (float)v;
 		}
 	}
-	return status;
+	return rc;
 }
 
 static sw_status bytes_read(struct data_npy *a, uint8_t *out, struct sw_err *err)
@@ -139,13 +140,13 @@ static sw_status classes_read(struct data_npy *a, int32_t *out, unsigned char *b
 			      struct sw_err *err)
 {
 	const uint64_t n = a->npy.dim[0];
-	sw_status status = SW_OK;
+	sw_status rc = SW_OK;
 
-	for (uint64_t first = 0; status == SW_OK && first < n; first += AT_ONCE) {
+	for (uint64_t first = 0; rc == SW_OK && first < n; first += AT_ONCE) {
 		const size_t some = n - first < AT_ONCE ? (size_t)(n - first) : AT_ONCE;
 
-		status = sw_data_file_read(&a->f, block, some * a->npy.item, "its data", err);
-		for (size_t i = 0; status == SW_OK && i < some; i++) {
+		rc = sw_data_file_read(&a->f, block, some * a->npy.item, "its data", err);
+		for (size_t i = 0; rc == SW_OK && i < some; i++) {
 			const double v = element(a->npy.type, block + i * a->npy.item);
 
 			if (!(v >= 0 && v < SW_DATASET_MAX_CLASSES && v == floor(v)))
@@ -157,7 +158,7 @@ static sw_status classes_read(struct data_npy *a, int32_t *out, unsigned char *b
 			out[first + i] = (int32_t)v;
 		}
 	}
-	return status;
+	return rc;
 }
 
 static struct sw_shape shape_of(const struct data_npy *a)
@@ -220,59 +221,58 @@ static sw_status take(struct sw_raw *out, struct data_npy a[4], const struct sw_
 {
 	const bool val = set->val_path != NULL;
 	unsigned char *block;
-	sw_status status = parts_check(a, val, err);
+	sw_status rc = parts_check(a, val, err);
 
-	if (status == SW_OK)
-		status = shape_make(out, &a[0], set, err);
-	if (status != SW_OK)
-		return status;
+	if (rc == SW_OK)
+		rc = shape_make(out, &a[0], set, err);
+	if (rc != SW_OK)
+		return rc;
 	out->labels = 1;
 	out->val_rows = val ? (size_t)a[2].npy.dim[0] : 0;
 	out->rows = (size_t)a[0].npy.dim[0] + out->val_rows;
-	status = sw_raw_alloc(out, keep, want->classes, err);
-	if (status != SW_OK)
-		return status;
+	rc = sw_data_raw_alloc(out, keep, want->classes, err);
+	if (rc != SW_OK)
+		return rc;
 	block = sw_malloc(AT_ONCE * sizeof(double));
 	if (!block)
 		return sw_err_set(err, SW_NOMEM, "no memory to read %s", a[0].f.show);
-	for (size_t i = 0, row = 0; status == SW_OK && i < (val ? 4 : 2); i += 2) {
+	for (size_t i = 0, row = 0; rc == SW_OK && i < (val ? 4 : 2); i += 2) {
 		const size_t at = row * a[0].row;
 
-		status = out->kind == SW_RAW_U8
-				 ? bytes_read(&a[i], out->u8 ? out->u8 + at : NULL, err)
-				 : data_npy_floats(&a[i], out->x ? out->x + at : NULL, 0,
-						   a[i].npy.dim[0] * a[i].row, block, err);
-		if (status == SW_OK)
-			status = want->classes
-					 ? classes_read(&a[i + 1], out->label + row, block, err)
-					 : data_npy_floats(&a[i + 1], out->value + row, 0,
-							   a[i + 1].npy.dim[0], block, err);
+		rc = out->kind == SW_RAW_U8
+			     ? bytes_read(&a[i], out->u8 ? out->u8 + at : NULL, err)
+			     : sw_data_npy_floats(&a[i], out->x ? out->x + at : NULL, 0,
+						  a[i].npy.dim[0] * a[i].row, block, err);
+		if (rc == SW_OK)
+			rc = want->classes ? classes_read(&a[i + 1], out->label + row, block, err)
+					   : sw_data_npy_floats(&a[i + 1], out->value + row, 0,
+								a[i + 1].npy.dim[0], block, err);
 		row += (size_t)a[i].npy.dim[0];
 	}
 	free(block);
-	if (status == SW_OK && want->classes)
-		status = sw_raw_classes(out, a[1].f.show, a[1].f.ptr, err);
-	return status;
+	if (rc == SW_OK && want->classes)
+		rc = sw_data_raw_classes(out, a[1].f.show, a[1].f.ptr, err);
+	return rc;
 }
 
-sw_status sw_raw_npy(struct sw_raw *out, const struct sw_data_source *source,
-		     const struct sw_data_want *want, bool keep, struct sw_err *err)
+sw_status sw_data_npy(struct sw_raw *out, const struct sw_data_source *source,
+		      const struct sw_data_want *want, bool keep, struct sw_err *err)
 {
 	static const char *const ptr[] = {"/path", "/label_path", "/val_path", "/val_label_path"};
 	const size_t files = source->set.val_path ? 4 : 2;
 	char path[SW_DATASET_MAX_PATH + 64];
 	struct data_npy a[4];
-	sw_status status = SW_OK;
+	sw_status rc = SW_OK;
 
 	memset(a, 0, sizeof a);
 	for (size_t i = 0; i < 4; i++)
 		a[i].f.fd = -1;
-	for (size_t i = 0; status == SW_OK && i < files; i++)
+	for (size_t i = 0; rc == SW_OK && i < files; i++)
 		if (sw_data_source_file(source, i, path))
-			status = data_npy_open(&a[i], path, ptr[i], err);
-	if (status == SW_OK)
-		status = take(out, a, &source->set, want, keep, err);
+			rc = sw_data_npy_open(&a[i], path, ptr[i], err);
+	if (rc == SW_OK)
+		rc = take(out, a, &source->set, want, keep, err);
 	for (size_t i = 0; i < 4; i++)
 		sw_data_file_close(&a[i].f);
-	return status;
+	return rc;
 }

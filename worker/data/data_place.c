@@ -30,7 +30,7 @@ static size_t channels_bytes(const struct sw_data *d)
 	return d->input.kind == SW_SHAPE_IMAGE ? aligned(2 * sizeof(float) * d->input.c) : 0;
 }
 
-void data_bytes(struct sw_data *d, bool u8, bool lengths)
+void sw_data_place_bytes(struct sw_data *d, bool u8, bool lengths)
 {
 	d->bytes = part_bytes(d, u8, lengths, d->train.rows) +
 		   part_bytes(d, u8, lengths, d->val.rows) + channels_bytes(d);
@@ -79,19 +79,19 @@ static sw_status rows_upload(const struct sw_ops *ops, struct sw_queue *q, void 
 			     char *stage)
 {
 	const size_t at_once = bytes < STAGE_BYTES ? STAGE_BYTES / bytes : 1;
-	sw_status status = SW_OK;
+	sw_status rc = SW_OK;
 
 	if (!stage) {
 		sw_data_rows_take(dst, src, order, rows, bytes);
 		return SW_OK;
 	}
-	for (size_t first = 0; status == SW_OK && first < rows; first += at_once) {
+	for (size_t first = 0; rc == SW_OK && first < rows; first += at_once) {
 		const size_t n = rows - first < at_once ? rows - first : at_once;
 
 		sw_data_rows_take(stage, src, order + first, n, bytes);
-		status = ops->upload(q, (char *)dst + first * bytes, stage, n * bytes);
+		rc = ops->upload(q, (char *)dst + first * bytes, stage, n * bytes);
 	}
-	return status;
+	return rc;
 }
 
 static sw_status part_upload(const struct sw_data *d, const struct sw_data_part *part,
@@ -103,19 +103,19 @@ static sw_status part_upload(const struct sw_data *d, const struct sw_data_part 
 	const void *from = raw->x    ? (const void *)raw->x
 			   : raw->u8 ? (const void *)raw->u8
 				     : (const void *)raw->token;
-	sw_status status = rows_upload(d->ops, q, x, from, order, part->rows,
-				       d->features * (raw->u8 ? 1 : four), stage);
+	sw_status rc = rows_upload(d->ops, q, x, from, order, part->rows,
+				   d->features * (raw->u8 ? 1 : four), stage);
 
-	if (status == SW_OK && part->label)
-		status = rows_upload(d->ops, q, part->label, raw->label, order, part->rows,
-				     d->labels * four, stage);
-	if (status == SW_OK && part->target)
-		status = rows_upload(d->ops, q, part->target, raw->value, order, part->rows, four,
-				     stage);
-	if (status == SW_OK && part->length)
-		status = rows_upload(d->ops, q, part->length, raw->length, order, part->rows, four,
-				     stage);
-	return status;
+	if (rc == SW_OK && part->label)
+		rc = rows_upload(d->ops, q, part->label, raw->label, order, part->rows,
+				 d->labels * four, stage);
+	if (rc == SW_OK && part->target)
+		rc = rows_upload(d->ops, q, part->target, raw->value, order, part->rows, four,
+				 stage);
+	if (rc == SW_OK && part->length)
+		rc = rows_upload(d->ops, q, part->length, raw->length, order, part->rows, four,
+				 stage);
+	return rc;
 }
 
 /* Device memory for what lies there: all, or of a set that is streamed the channels' numbers. */
@@ -130,13 +130,13 @@ static sw_status device_take(struct sw_data *d, struct sw_err *err)
 	return d->ops->alloc(&d->memory, d->bytes);
 }
 
-sw_status data_place(struct sw_data *d, const struct sw_raw *raw, const float *channels,
-		     const int32_t *order, size_t device_bytes, struct sw_queue *q,
-		     struct sw_err *err)
+sw_status sw_data_place(struct sw_data *d, const struct sw_raw *raw, const float *channels,
+			const int32_t *order, size_t device_bytes, struct sw_queue *q,
+			struct sw_err *err)
 {
 	const size_t row = 4 * (d->features > d->labels ? d->features : d->labels);
 	char *stage = NULL, *at;
-	sw_status status;
+	sw_status rc;
 
 	d->streamed = device_bytes != 0 && d->bytes > device_bytes;
 	if (d->streamed) {
@@ -147,30 +147,29 @@ sw_status data_place(struct sw_data *d, const struct sw_raw *raw, const float *c
 	}
 	if (!stage && !d->host)
 		return sw_err_set(err, SW_NOMEM, "no memory to take the data set to the device");
-	status = device_take(d, err);
-	if (status == SW_OK) {
+	rc = device_take(d, err);
+	if (rc == SW_OK) {
 		at = part_place(d, raw, &d->train, d->streamed ? d->host : d->memory);
 		at = part_place(d, raw, &d->val, at);
 		if (channels) {
 			at = d->streamed ? d->memory : at;
 			d->scale = (const float *)(void *)at;
 			d->shift = d->scale + d->input.c;
-			status = d->ops->upload(q, at, channels, d->input.c * 2 * sizeof *channels);
+			rc = d->ops->upload(q, at, channels, d->input.c * 2 * sizeof *channels);
 		}
 	}
-	if (status == SW_OK)
-		status = part_upload(d, &d->val, raw, order, stage, q);
-	if (status == SW_OK)
+	if (rc == SW_OK)
+		rc = part_upload(d, &d->val, raw, order, stage, q);
+	if (rc == SW_OK)
 		/* the validation rows are the first */
-		status = part_upload(d, &d->train, raw, order + (raw->rows - d->train.rows), stage,
-				     q);
+		rc = part_upload(d, &d->train, raw, order + (raw->rows - d->train.rows), stage, q);
 	/* other queues may use it, too; and after a failure it is freed */
 	const sw_status synced = d->ops->sync(q);
 
-	status = status == SW_OK ? synced : status;
+	rc = rc == SW_OK ? synced : rc;
 	free(stage);
-	if (status != SW_OK)
-		return sw_err_set(err, status, "the data set does not get to the device: %s",
-				  sw_status_str(status));
+	if (rc != SW_OK)
+		return sw_err_set(err, rc, "the data set does not get to the device: %s",
+				  sw_status_str(rc));
 	return SW_OK;
 }

@@ -4,8 +4,8 @@
  *
  * Reading  With keep false all is read and checked that can be wrong, but no rows are kept: only
  *          the counts and the labels.
- * Memory   sw_raw_alloc() knows the bytes before the first row is read, and refuses what is over
- *          SW_RAW_MAX_BYTES or more than is free. sw_raw_fini() frees, also after a failure.
+ * Memory   sw_data_raw_alloc() knows the bytes before the first row is read, and refuses what is over
+ *          SW_RAW_MAX_BYTES or more than is free. sw_data_raw_fini() frees, also after a failure.
  * Errors   SW_NOT_FOUND, SW_IO, SW_TOO_BIG, SW_NOMEM, SW_INVALID: one line with the path, what is
  *          wrong, at which byte or row, what was expected and what was found. Pointers start at the
  *          data set's object ("/path").
@@ -41,22 +41,32 @@ struct sw_raw {
 
 /* Takes memory for r->rows rows of r->shape and r->kind (keep) and for their labels (classes) or
  * values. */
-SW_NODISCARD sw_status sw_raw_alloc(struct sw_raw *r, bool keep, bool classes, struct sw_err *err);
-void sw_raw_fini(struct sw_raw *r);
+SW_NODISCARD sw_status sw_data_raw_alloc(struct sw_raw *r, bool keep, bool classes,
+					 struct sw_err *err);
+void sw_data_raw_fini(struct sw_raw *r);
+
+/* The loss "mse" of labels that are classes: SW_INVALID. */
+SW_NODISCARD sw_status sw_data_raw_wants_classes(const struct sw_data_want *want,
+						 const char *format, struct sw_err *err);
+/* At least two classes among the labels (all of them 0 <= label < 65536): sets classes to the
+ * largest + 1. */
+SW_NODISCARD sw_status sw_data_raw_classes(struct sw_raw *r, const char *show, const char *ptr,
+					   struct sw_err *err);
 
 /* A list that was written for struct sw_data_about. SW_NOMEM; one that is too long is NULL, and
  * said to be. The buffer is empty afterwards. */
-SW_NODISCARD sw_status sw_about_take(struct sw_data_about *about, struct sw_buf *list, char **out,
-				     struct sw_err *err);
+SW_NODISCARD sw_status sw_data_about_take(struct sw_data_about *about, struct sw_buf *list,
+					  char **out, struct sw_err *err);
 /* double[n] as a list. */
-SW_NODISCARD sw_status sw_about_numbers(struct sw_data_about *about, const double *v, size_t n,
-					char **out, struct sw_err *err);
-void sw_about_fini(struct sw_data_about *about);
+SW_NODISCARD sw_status sw_data_about_numbers(struct sw_data_about *about, const double *v, size_t n,
+					     char **out, struct sw_err *err);
+void sw_data_about_fini(struct sw_data_about *about);
 
 /* One reader for each format. *out is zeroed at first. */
 typedef sw_status sw_raw_read_fn(struct sw_raw *out, const struct sw_data_source *source,
 				 const struct sw_data_want *want, bool keep, struct sw_err *err);
-sw_raw_read_fn sw_raw_csv, sw_raw_cifar, sw_raw_idx, sw_raw_npy, sw_raw_tokens, sw_raw_synthetic;
+sw_raw_read_fn sw_data_table, sw_data_cifar, sw_data_idx, sw_data_npy, sw_data_tokens,
+	sw_data_synthetic;
 
 /* --- files --- */
 
@@ -79,24 +89,16 @@ void sw_data_file_close(struct sw_data_file *f);
 
 /* The end of a long path, "..." in front: a trial's cause has room for the rest of the message.
  * Returns out. */
-const char *sw_data_path_show(const char *path, char out[84]);
-
-/* The loss "mse" of labels that are classes: SW_INVALID. */
-SW_NODISCARD sw_status sw_raw_wants_classes(const struct sw_data_want *want, const char *format,
-					    struct sw_err *err);
-/* At least two classes among the labels (all of them 0 <= label < 65536): sets classes to the
- * largest + 1. */
-SW_NODISCARD sw_status sw_raw_classes(struct sw_raw *r, const char *show, const char *ptr,
-				      struct sw_err *err);
+const char *sw_data_file_show(const char *path, char out[84]);
 
 /* --- data_place.c --- */
 
 /* d->bytes, of parts whose rows are counted. */
-void data_bytes(struct sw_data *d, bool u8, bool lengths);
+void sw_data_place_bytes(struct sw_data *d, bool u8, bool lengths);
 /* The rows to where they stay; order: int32[raw->rows], the validation rows first; channels:
  * float[2][c] of images, else NULL. Over device_bytes (not 0) they are streamed. */
-SW_NODISCARD sw_status data_place(struct sw_data *d, const struct sw_raw *raw,
-				  const float *channels, const int32_t *order, size_t device_bytes,
-				  struct sw_queue *q, struct sw_err *err);
+SW_NODISCARD sw_status sw_data_place(struct sw_data *d, const struct sw_raw *raw,
+				     const float *channels, const int32_t *order,
+				     size_t device_bytes, struct sw_queue *q, struct sw_err *err);
 
 #endif

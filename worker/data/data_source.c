@@ -77,12 +77,12 @@ static sw_status named_read(struct sw_data_source *out, struct sw_err *err)
 sw_status sw_data_source_read(struct sw_data_source *out, const cJSON *dataset, struct sw_err *err)
 {
 	const char *base, *path;
-	sw_status status;
+	sw_status rc;
 
 	memset(out, 0, sizeof *out);
-	status = sw_dataset_read(&out->set, dataset, err);
-	if (status != SW_OK)
-		return status;
+	rc = sw_dataset_read(&out->set, dataset, err);
+	if (rc != SW_OK)
+		return rc;
 	if (out->set.name)
 		return named_read(out, err);
 	out->label = out->set.label;

@@ -234,7 +234,7 @@ static sw_status shape_make(struct sw_raw *out, const struct sw_dataset *set,
 {
 	assert(set->classes > 0);
 	if (!want->classes && !set->features)
-		return sw_raw_wants_classes(want, "synthetic images and tokens", err);
+		return sw_data_raw_wants_classes(want, "synthetic images and tokens", err);
 	out->rows = set->rows;
 	out->labels = set->next_token ? set->tokens : 1;
 	out->classes = !want->classes ? 0 : set->next_token ? set->vocab : set->classes;
@@ -298,30 +298,30 @@ static void row_make(struct sw_raw *out, const struct sw_dataset *set, size_t ro
 			token_row(set, row, (size_t)out->label[row], out->token + row * count);
 }
 
-sw_status sw_raw_synthetic(struct sw_raw *out, const struct sw_data_source *source,
-			   const struct sw_data_want *want, bool keep, struct sw_err *err)
+sw_status sw_data_synthetic(struct sw_raw *out, const struct sw_data_source *source,
+			    const struct sw_data_want *want, bool keep, struct sw_err *err)
 {
 	const struct sw_dataset *set = &source->set;
 	struct scratch scratch = {0};
-	sw_status status = shape_make(out, set, want, err);
+	sw_status rc = shape_make(out, set, want, err);
 
-	if (status == SW_OK)
-		status = sw_raw_alloc(out, keep, want->classes, err);
-	if (status == SW_OK && set->tokens && !set->next_token) {
+	if (rc == SW_OK)
+		rc = sw_data_raw_alloc(out, keep, want->classes, err);
+	if (rc == SW_OK && set->tokens && !set->next_token) {
 		out->length = sw_malloc(out->rows * sizeof *out->length);
 		if (!out->length)
-			status = sw_err_set(err, SW_NOMEM, "no memory for the rows' lengths");
+			rc = sw_err_set(err, SW_NOMEM, "no memory for the rows' lengths");
 	}
-	if (status == SW_OK)
-		status = scratch_make(&scratch, set, err);
-	if (status == SW_OK && keep && set->image[0])
+	if (rc == SW_OK)
+		rc = scratch_make(&scratch, set, err);
+	if (rc == SW_OK && keep && set->image[0])
 		grids_make(set, scratch.grid);
-	for (size_t row = 0; status == SW_OK && keep && row < out->rows; row++) {
+	for (size_t row = 0; rc == SW_OK && keep && row < out->rows; row++) {
 		sw_beat();
 		row_make(out, set, row, &scratch);
 	}
 	free(scratch.grid);
 	free(scratch.column);
 	free(scratch.text);
-	return status;
+	return rc;
 }

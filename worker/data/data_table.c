@@ -42,15 +42,15 @@ static sw_status names_make(struct sw_raw *out, const struct ref *refs, size_t r
 		if (i == 0 || order(&refs[i - 1], &refs[i]) != 0)
 			sw_jw_str(&w, refs[i].text);
 	sw_jw_arr_end(&w);
-	return sw_about_take(&out->about, &list, &out->about.classes, err);
+	return sw_data_about_take(&out->about, &list, &out->about.classes, err);
 }
 
 /* The names of the features' columns and of the label's. */
-static sw_status columns_make(struct sw_raw *out, const struct sw_csv *csv, struct sw_err *err)
+static sw_status columns_make(struct sw_raw *out, const struct sw_data_csv *csv, struct sw_err *err)
 {
 	struct sw_buf list;
 	struct sw_jw w;
-	sw_status status;
+	sw_status rc;
 
 	out->about.label_column = csv->label_column;
 	if (!csv->name)
@@ -58,7 +58,7 @@ static sw_status columns_make(struct sw_raw *out, const struct sw_csv *csv, stru
 	sw_buf_init(&list, SW_DATA_ABOUT_MOST);
 	sw_jw_init(&w, &list);
 	sw_jw_str(&w, csv->name[csv->label_column]);
-	status = sw_about_take(&out->about, &list, &out->about.label, err);
+	rc = sw_data_about_take(&out->about, &list, &out->about.label, err);
 	sw_buf_init(&list, SW_DATA_ABOUT_MOST);
 	sw_jw_init(&w, &list);
 	sw_jw_arr(&w);
@@ -66,15 +66,15 @@ static sw_status columns_make(struct sw_raw *out, const struct sw_csv *csv, stru
 		if (i != csv->label_column)
 			sw_jw_str(&w, csv->name[i]);
 	sw_jw_arr_end(&w);
-	if (status == SW_OK)
-		status = sw_about_take(&out->about, &list, &out->about.columns, err);
+	if (rc == SW_OK)
+		rc = sw_data_about_take(&out->about, &list, &out->about.columns, err);
 	sw_buf_fini(&list);
-	return status;
+	return rc;
 }
 
-static sw_status classes_make(struct sw_raw *out, const struct sw_csv *csv, struct sw_err *err)
+static sw_status classes_make(struct sw_raw *out, const struct sw_data_csv *csv, struct sw_err *err)
 {
-	sw_status status;
+	sw_status rc;
 	struct ref *refs = sw_calloc(csv->rows, sizeof *refs);
 	int (*order)(const void *, const void *) = by_number;
 
@@ -85,7 +85,7 @@ static sw_status classes_make(struct sw_raw *out, const struct sw_csv *csv, stru
 	}
 	for (size_t i = 0; i < csv->rows; i++) {
 		refs[i] = (struct ref){.text = csv->label[i], .row = i};
-		if (!sw_csv_number(refs[i].text, &refs[i].number))
+		if (!sw_data_csv_number(refs[i].text, &refs[i].number))
 			order = by_text;
 	}
 	qsort(refs, csv->rows, sizeof *refs, order);
@@ -94,10 +94,10 @@ static sw_status classes_make(struct sw_raw *out, const struct sw_csv *csv, stru
 		out->classes += i > 0 && order(&refs[i - 1], &refs[i]) != 0;
 		out->label[refs[i].row] = (int32_t)out->classes - 1;
 	}
-	status = names_make(out, refs, csv->rows, order, err);
+	rc = names_make(out, refs, csv->rows, order, err);
 	free(refs);
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	if (out->classes == 1)
 		return sw_err_at(err, SW_INVALID, "/label", "all rows have the same label");
 	if (out->classes > MAX_CLASSES)
@@ -108,7 +108,7 @@ static sw_status classes_make(struct sw_raw *out, const struct sw_csv *csv, stru
 	return SW_OK;
 }
 
-static sw_status values_make(struct sw_raw *out, const struct sw_csv *csv, struct sw_err *err)
+static sw_status values_make(struct sw_raw *out, const struct sw_data_csv *csv, struct sw_err *err)
 {
 	char show[44];
 
@@ -118,7 +118,7 @@ static sw_status values_make(struct sw_raw *out, const struct sw_csv *csv, struc
 	for (size_t i = 0; i < csv->rows; i++) {
 		double v;
 
-		if (!sw_csv_number(csv->label[i], &v) || !isfinite((float)v))
+		if (!sw_data_csv_number(csv->label[i], &v) || !isfinite((float)v))
 			return sw_err_at(err, SW_INVALID, "/label",
 					 "the loss \"mse\" needs numbers, data row %zu has the "
 					 "label \"%s\"",
@@ -128,31 +128,31 @@ static sw_status values_make(struct sw_raw *out, const struct sw_csv *csv, struc
 	return SW_OK;
 }
 
-sw_status sw_raw_csv(struct sw_raw *out, const struct sw_data_source *source,
-		     const struct sw_data_want *want, bool keep, struct sw_err *err)
+sw_status sw_data_table(struct sw_raw *out, const struct sw_data_source *source,
+			const struct sw_data_want *want, bool keep, struct sw_err *err)
 {
 	const struct sw_dataset *set = &source->set;
-	const struct sw_csv_label label = {.name = source->label, .index = set->label_column};
+	const struct sw_data_csv_label label = {.name = source->label, .index = set->label_column};
 	const size_t c = set->image[0], h = set->image[1], w = set->image[2];
-	struct sw_csv csv;
-	sw_status status = sw_csv_read(&csv, source->path, set->header, label, err);
+	struct sw_data_csv csv;
+	sw_status rc = sw_data_csv_read(&csv, source->path, set->header, label, err);
 
 	(void)keep; /* the text is read whole to be checked */
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	out->rows = csv.rows;
 	out->labels = 1;
 	out->shape = c ? sw_shape_image(c, h, w) : sw_shape_flat(csv.features);
-	status = want->classes ? classes_make(out, &csv, err) : values_make(out, &csv, err);
-	if (status == SW_OK)
-		status = columns_make(out, &csv, err);
-	if (status == SW_OK && c && c * h * w != csv.features)
-		status = sw_err_at(err, SW_INVALID, "/image",
-				   "%s has %zu columns beside the label, an image of %zu x %zu x "
-				   "%zu needs %zu",
-				   source->path, csv.features, c, h, w, c * h * w);
+	rc = want->classes ? classes_make(out, &csv, err) : values_make(out, &csv, err);
+	if (rc == SW_OK)
+		rc = columns_make(out, &csv, err);
+	if (rc == SW_OK && c && c * h * w != csv.features)
+		rc = sw_err_at(err, SW_INVALID, "/image",
+			       "%s has %zu columns beside the label, an image of %zu x %zu x "
+			       "%zu needs %zu",
+			       source->path, csv.features, c, h, w, c * h * w);
 	out->x = csv.x;
 	csv.x = NULL;
-	sw_csv_fini(&csv);
-	return status;
+	sw_data_csv_fini(&csv);
+	return rc;
 }

@@ -10,14 +10,14 @@
 
 #define AT_ONCE DATA_IDS_AT_ONCE
 
-sw_status data_ids_open(struct data_ids *s, const char *path, const char *ptr, bool wide,
-			struct sw_err *err)
+sw_status sw_data_ids_open(struct data_ids *s, const char *path, const char *ptr, bool wide,
+			   struct sw_err *err)
 {
-	sw_status status = sw_data_file_open(&s->f, path, ptr, err);
+	sw_status rc = sw_data_file_open(&s->f, path, ptr, err);
 
 	s->item = wide ? 4 : 2;
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	s->n = s->f.size / s->item;
 	if (s->f.size % s->item != 0)
 		return sw_err_at(err, SW_INVALID, ptr,
@@ -28,17 +28,18 @@ sw_status data_ids_open(struct data_ids *s, const char *path, const char *ptr, b
 	return SW_OK;
 }
 
-sw_status data_ids_read(struct data_ids *s, int32_t *out, uint64_t n, uint32_t limit,
-			const char *noun, unsigned char *block, uint32_t *most, struct sw_err *err)
+sw_status sw_data_ids_read(struct data_ids *s, int32_t *out, uint64_t n, uint32_t limit,
+			   const char *noun, unsigned char *block, uint32_t *most,
+			   struct sw_err *err)
 {
 	for (uint64_t first = 0; first < n; first += AT_ONCE) {
 		const size_t some = n - first < AT_ONCE ? (size_t)(n - first) : AT_ONCE;
 		const uint64_t at = s->f.at;
-		const sw_status status =
+		const sw_status rc =
 			sw_data_file_read(&s->f, block, some * s->item, "its ids", err);
 
-		if (status != SW_OK)
-			return status;
+		if (rc != SW_OK)
+			return rc;
 		for (size_t i = 0; i < some; i++) {
 			const unsigned char *b = block + i * s->item;
 			uint32_t id = (uint32_t)b[0] | (uint32_t)b[1] << 8;
@@ -98,28 +99,28 @@ static sw_status part_read(struct sw_raw *out, struct data_ids *part, size_t fir
 	const size_t t = out->shape.t;
 	uint32_t label = 0;
 	int32_t begin = 0;
-	sw_status status;
+	sw_status rc;
 
 	if (!set->next_token) {
-		status = data_ids_read(&part[0], out->token ? out->token + first * t : NULL,
-				       (uint64_t)rows * t, limit, "id", block, most, err);
-		if (status == SW_OK)
-			status = data_ids_read(&part[1], out->label + first, rows,
-					       SW_DATASET_MAX_CLASSES, "label", block, &label, err);
-		return status;
+		rc = sw_data_ids_read(&part[0], out->token ? out->token + first * t : NULL,
+				      (uint64_t)rows * t, limit, "id", block, most, err);
+		if (rc == SW_OK)
+			rc = sw_data_ids_read(&part[1], out->label + first, rows,
+					      SW_DATASET_MAX_CLASSES, "label", block, &label, err);
+		return rc;
 	}
 	/* the labels of all rows are the text without its first id, the rows without its last */
 	int32_t *after = out->label + first * t, *row = out->token ? out->token + first * t : NULL;
 
-	status = data_ids_read(&part[0], &begin, 1, limit, "id", block, most, err);
-	if (status == SW_OK)
-		status = data_ids_read(&part[0], after, (uint64_t)rows * t, limit, "id", block,
-				       most, err);
-	if (status == SW_OK && row) {
+	rc = sw_data_ids_read(&part[0], &begin, 1, limit, "id", block, most, err);
+	if (rc == SW_OK)
+		rc = sw_data_ids_read(&part[0], after, (uint64_t)rows * t, limit, "id", block, most,
+				      err);
+	if (rc == SW_OK && row) {
 		row[0] = begin;
 		memcpy(row + 1, after, (rows * t - 1) * sizeof *row);
 	}
-	return status;
+	return rc;
 }
 
 /* The ids of a row in front of its padding. */
@@ -146,64 +147,64 @@ static sw_status take(struct sw_raw *out, struct data_ids s[4], const struct sw_
 {
 	uint32_t most = 0;
 	unsigned char *block;
-	sw_status status = rows_of(&s[0], set, &out->rows, err);
+	sw_status rc = rows_of(&s[0], set, &out->rows, err);
 
-	if (status == SW_OK && !set->next_token)
-		status = labels_check(&s[1], out->rows, err);
-	if (status == SW_OK && set->val_path)
-		status = rows_of(&s[2], set, &out->val_rows, err);
-	if (status == SW_OK && set->val_path && !set->next_token)
-		status = labels_check(&s[3], out->val_rows, err);
-	if (status != SW_OK)
-		return status;
+	if (rc == SW_OK && !set->next_token)
+		rc = labels_check(&s[1], out->rows, err);
+	if (rc == SW_OK && set->val_path)
+		rc = rows_of(&s[2], set, &out->val_rows, err);
+	if (rc == SW_OK && set->val_path && !set->next_token)
+		rc = labels_check(&s[3], out->val_rows, err);
+	if (rc != SW_OK)
+		return rc;
 	const size_t train = out->rows;
 
 	out->rows += out->val_rows;
 	out->kind = SW_RAW_TOKEN;
 	out->shape = sw_shape_tokens(set->tokens, 0);
 	out->labels = set->next_token ? set->tokens : 1;
-	status = sw_raw_alloc(out, keep, true, err);
-	if (status != SW_OK)
-		return status;
+	rc = sw_data_raw_alloc(out, keep, true, err);
+	if (rc != SW_OK)
+		return rc;
 	block = sw_malloc(AT_ONCE * 4);
 	if (!block)
 		return sw_err_set(err, SW_NOMEM, "no memory to read %s", s[0].f.show);
-	status = part_read(out, &s[0], 0, train, set, block, &most, err);
-	if (status == SW_OK && set->val_path)
-		status = part_read(out, &s[2], train, out->val_rows, set, block, &most, err);
+	rc = part_read(out, &s[0], 0, train, set, block, &most, err);
+	if (rc == SW_OK && set->val_path)
+		rc = part_read(out, &s[2], train, out->val_rows, set, block, &most, err);
 	free(block);
 	out->vocab = set->vocab ? set->vocab : (size_t)most + 1;
-	if (status == SW_OK && set->pad >= 0)
-		status = lengths_make(out, (int32_t)set->pad, err);
-	if (status != SW_OK)
-		return status;
+	if (rc == SW_OK && set->pad >= 0)
+		rc = lengths_make(out, (int32_t)set->pad, err);
+	if (rc != SW_OK)
+		return rc;
 	const size_t labels = set->next_token ? 0 : 1;
 
-	status = sw_raw_classes(out, s[labels].f.show, s[labels].f.ptr, err);
+	rc = sw_data_raw_classes(out, s[labels].f.show, s[labels].f.ptr, err);
 	/* whatever the training rows have, the next may be any */
 	out->classes = set->next_token ? out->vocab : out->classes;
-	return status;
+	return rc;
 }
 
-sw_status sw_raw_tokens(struct sw_raw *out, const struct sw_data_source *source,
-			const struct sw_data_want *want, bool keep, struct sw_err *err)
+sw_status sw_data_tokens(struct sw_raw *out, const struct sw_data_source *source,
+			 const struct sw_data_want *want, bool keep, struct sw_err *err)
 {
 	const struct sw_dataset *set = &source->set;
 	const char *const path[] = {source->path, set->label_path, set->val_path,
 				    set->val_label_path};
 	static const char *const ptr[] = {"/path", "/label_path", "/val_path", "/val_label_path"};
 	struct data_ids s[4];
-	sw_status status = sw_raw_wants_classes(want, "token files", err);
+	sw_status rc = sw_data_raw_wants_classes(want, "token files", err);
 
 	memset(s, 0, sizeof s);
 	for (size_t i = 0; i < 4; i++)
 		s[i].f.fd = -1;
-	for (size_t i = 0; status == SW_OK && i < 4; i++)
+	for (size_t i = 0; rc == SW_OK && i < 4; i++)
 		if (path[i])
-			status = data_ids_open(&s[i], path[i], ptr[i], set->wide, err);
-	if (status == SW_OK)
-		status = take(out, s, set, keep, err);
+			rc = sw_data_ids_open(&s[i], path[i], ptr[i], set->wide, err);
+	if (rc == SW_OK)
+		rc = take(out, s, set, keep, err);
 	for (size_t i = 0; i < 4; i++)
 		sw_data_file_close(&s[i].f);
-	return status;
+	return rc;
 }

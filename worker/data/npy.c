@@ -173,10 +173,10 @@ sw_status sw_npy_header(struct sw_npy *out, const char *text, size_t n, const ch
 	if (!take(&s, '{'))
 		return wrong(&s, "it does not begin with {");
 	while (!take(&s, '}')) {
-		const sw_status status = entry(&s, out);
+		const sw_status rc = entry(&s, out);
 
-		if (status != SW_OK)
-			return status;
+		if (rc != SW_OK)
+			return rc;
 		if (!take(&s, ',')) {
 			if (take(&s, '}'))
 				break;

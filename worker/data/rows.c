@@ -66,7 +66,7 @@ static sw_status in_folder(struct sw_rows *r, const char *path, char out[SW_DATA
 	    sw_data_source_file(&source, i, out))
 		return SW_OK;
 	return sw_err_set(err, SW_INVALID, "%s is a folder: name the file to predict on",
-			  sw_data_path_show(path, show));
+			  sw_data_file_show(path, show));
 }
 
 /* What a file's first bytes and its size say; else what the model was trained on. */
@@ -132,10 +132,10 @@ static sw_status npy_open(struct sw_rows *r, const char *path, struct sw_err *er
 	const struct sw_shape *s = &r->want.shape;
 	const uint64_t *d = a->npy.dim;
 	char has[96];
-	sw_status status = data_npy_open(a, path, "", err);
+	sw_status rc = sw_data_npy_open(a, path, "", err);
 
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	r->rows = d[0];
 	const bool bytes = a->npy.type == SW_NPY_U1;
 	const bool image = s->kind == SW_SHAPE_IMAGE;
@@ -165,7 +165,7 @@ static sw_status npy_next(struct sw_rows *r, void *x, size_t n, struct sw_err *e
 
 	if (r->want.shape.kind == SW_SHAPE_IMAGE && r->want.bytes)
 		return sw_data_file_read(&a->f, x, n * a->row, "its data", err);
-	return data_npy_floats(a, x, r->at * a->row, (uint64_t)n * a->row, r->block, err);
+	return sw_data_npy_floats(a, x, r->at * a->row, (uint64_t)n * a->row, r->block, err);
 }
 
 static sw_status idx_open(struct sw_rows *r, const char *path, struct sw_err *err)
@@ -173,12 +173,12 @@ static sw_status idx_open(struct sw_rows *r, const char *path, struct sw_err *er
 	struct data_idx *x = &r->idx;
 	const uint64_t *d = x->dim;
 	char has[96];
-	sw_status status = sw_data_file_open(&x->f, path, "", err);
+	sw_status rc = sw_data_file_open(&x->f, path, "", err);
 
-	if (status == SW_OK)
-		status = data_idx_header(x, 3, 4, "images", err);
-	if (status != SW_OK)
-		return status;
+	if (rc == SW_OK)
+		rc = sw_data_idx_header(x, 3, 4, "images", err);
+	if (rc != SW_OK)
+		return rc;
 	r->rows = d[0];
 	if (r->want.bytes && (x->dims == 4 ? is_shape(&r->want.shape, d[1], d[2], d[3])
 					   : is_shape(&r->want.shape, 1, d[1], d[2])))
@@ -191,10 +191,10 @@ static sw_status idx_open(struct sw_rows *r, const char *path, struct sw_err *er
 static sw_status cifar_open(struct sw_rows *r, const char *path, struct sw_err *err)
 {
 	struct sw_data_file *f = &r->npy.f;
-	sw_status status = sw_data_file_open(f, path, "", err);
+	sw_status rc = sw_data_file_open(f, path, "", err);
 
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	r->labels = r->format == SW_DATASET_CIFAR10 ? 1 : 2;
 	r->rows = f->size / (PIXELS + r->labels);
 	if (f->size % (PIXELS + r->labels) != 0)
@@ -209,25 +209,24 @@ static sw_status cifar_open(struct sw_rows *r, const char *path, struct sw_err *
 static sw_status cifar_next(struct sw_rows *r, uint8_t *x, size_t n, struct sw_err *err)
 {
 	unsigned char labels[2];
-	sw_status status = SW_OK;
+	sw_status rc = SW_OK;
 
-	for (size_t i = 0; status == SW_OK && i < n; i++) {
-		status = sw_data_file_read(&r->npy.f, labels, r->labels, "its labels", err);
-		if (status == SW_OK)
-			status = sw_data_file_read(&r->npy.f, x + i * PIXELS, PIXELS, "its rows",
-						   err);
+	for (size_t i = 0; rc == SW_OK && i < n; i++) {
+		rc = sw_data_file_read(&r->npy.f, labels, r->labels, "its labels", err);
+		if (rc == SW_OK)
+			rc = sw_data_file_read(&r->npy.f, x + i * PIXELS, PIXELS, "its rows", err);
 	}
-	return status;
+	return rc;
 }
 
 static sw_status tokens_open(struct sw_rows *r, const char *path, struct sw_err *err)
 {
 	struct data_ids *s = &r->ids;
 	const size_t t = r->want.shape.t;
-	sw_status status = data_ids_open(s, path, "", r->want.wide, err);
+	sw_status rc = sw_data_ids_open(s, path, "", r->want.wide, err);
 
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	r->rows = s->n / t;
 	if (s->n % t == 0)
 		return SW_OK;
@@ -242,11 +241,11 @@ static sw_status tokens_next(struct sw_rows *r, int32_t *x, int32_t *length, siz
 {
 	const size_t t = r->want.shape.t;
 	uint32_t largest = 0;
-	const sw_status status = data_ids_read(&r->ids, x, (uint64_t)n * t, (uint32_t)r->want.vocab,
-					       "id", r->block, &largest, err);
+	const sw_status rc = sw_data_ids_read(&r->ids, x, (uint64_t)n * t, (uint32_t)r->want.vocab,
+					      "id", r->block, &largest, err);
 
-	if (status != SW_OK || r->want.pad < 0)
-		return status;
+	if (rc != SW_OK || r->want.pad < 0)
+		return rc;
 	for (size_t i = 0; i < n; i++) {
 		size_t k = t;
 
@@ -265,10 +264,10 @@ static sw_status open_as(struct sw_rows *r, const char *path, struct sw_err *err
 	struct stat st;
 
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
-		const sw_status status = in_folder(r, path, inner, err);
+		const sw_status rc = in_folder(r, path, inner, err);
 
-		if (status != SW_OK)
-			return status;
+		if (rc != SW_OK)
+			return rc;
 		path = inner;
 	}
 	switch (r->format) {
@@ -282,7 +281,7 @@ static sw_status open_as(struct sw_rows *r, const char *path, struct sw_err *err
 	case SW_DATASET_TOKENS:
 		return tokens_open(r, path, err);
 	default:
-		return rows_csv_open(&r->csv, path, &r->want, err);
+		return sw_rows_csv_open(&r->csv, path, &r->want, err);
 	}
 }
 
@@ -290,51 +289,51 @@ sw_status sw_rows_open(struct sw_rows **out, const char *path, const char *forma
 		       const struct sw_rows_want *want, struct sw_err *err)
 {
 	struct sw_rows *r = sw_calloc(1, sizeof *r);
-	sw_status status;
+	sw_status rc;
 
 	*out = NULL;
 	if (!r)
 		return sw_err_set(err, SW_NOMEM, "no memory to read the rows");
 	r->npy.f.fd = r->idx.f.fd = r->ids.f.fd = -1;
 	r->want = *want;
-	status = format_find(r, path, format, err);
-	if (status == SW_OK && (r->format == SW_DATASET_NPY || r->format == SW_DATASET_TOKENS)) {
+	rc = format_find(r, path, format, err);
+	if (rc == SW_OK && (r->format == SW_DATASET_NPY || r->format == SW_DATASET_TOKENS)) {
 		r->block = sw_malloc(DATA_NPY_AT_ONCE * sizeof(double));
 		if (!r->block)
-			status = sw_err_set(err, SW_NOMEM, "no memory to read the rows");
+			rc = sw_err_set(err, SW_NOMEM, "no memory to read the rows");
 	}
-	if (status == SW_OK)
-		status = open_as(r, path, err);
-	if (status == SW_OK)
+	if (rc == SW_OK)
+		rc = open_as(r, path, err);
+	if (rc == SW_OK)
 		*out = r;
 	else
 		sw_rows_close(r);
-	return status;
+	return rc;
 }
 
 sw_status sw_rows_next(struct sw_rows *r, void *x, int32_t *length, size_t most, size_t *n,
 		       struct sw_err *err)
 {
-	sw_status status;
+	sw_status rc;
 
 	if (r->format == SW_DATASET_CSV)
-		return rows_csv_next(r->csv, x, most, n, err);
+		return sw_rows_csv_next(r->csv, x, most, n, err);
 	*n = least(r->rows - r->at, most);
 	if (*n == 0)
 		return SW_OK;
 	if (r->format == SW_DATASET_NPY)
-		status = npy_next(r, x, *n, err);
+		rc = npy_next(r, x, *n, err);
 	else if (r->format == SW_DATASET_IDX)
-		status = sw_data_file_read(&r->idx.f, x, *n * sw_shape_count(&r->want.shape),
-					   "its images", err);
+		rc = sw_data_file_read(&r->idx.f, x, *n * sw_shape_count(&r->want.shape),
+				       "its images", err);
 	else if (r->format == SW_DATASET_TOKENS)
-		status = tokens_next(r, x, length, *n, err);
+		rc = tokens_next(r, x, length, *n, err);
 	else
-		status = cifar_next(r, x, *n, err);
+		rc = cifar_next(r, x, *n, err);
 	r->at += *n;
-	if (status != SW_OK)
+	if (rc != SW_OK)
 		*n = 0;
-	return status;
+	return rc;
 }
 
 void sw_rows_close(struct sw_rows *r)
@@ -344,7 +343,7 @@ void sw_rows_close(struct sw_rows *r)
 	sw_data_file_close(&r->npy.f);
 	sw_data_file_close(&r->idx.f);
 	sw_data_file_close(&r->ids.f);
-	rows_csv_close(r->csv);
+	sw_rows_csv_close(r->csv);
 	free(r->block);
 	free(r);
 }

@@ -98,29 +98,29 @@ static sw_status next(struct rows_csv *c, struct sw_err *err)
 	for (;;) {
 		const size_t n = row_bytes(c->text + c->at, c->len - c->at, c->end);
 		char *after = c->text + c->at + n;
-		sw_status status;
+		sw_status rc;
 
 		if (n == 0 && c->end) {
 			c->r.cells = 0;
 			return SW_OK;
 		}
 		if (n == 0) {
-			status = fill(c, err);
-			if (status != SW_OK)
-				return status;
+			rc = fill(c, err);
+			if (rc != SW_OK)
+				return rc;
 			continue;
 		}
 		const char kept = *after;
 
 		*after = '\0';
 		c->r.at = c->text + c->at;
-		status = csv_row_next(&c->r, &c->line, err);
+		rc = sw_data_csv_next(&c->r, &c->line, err);
 		/* a row that ends with the file has its NUL here */
 		if (after < c->text + c->len)
 			*after = kept;
 		c->at += n;
-		if (status != SW_OK || c->r.cells > 0)
-			return status;
+		if (rc != SW_OK || c->r.cells > 0)
+			return rc;
 	}
 }
 
@@ -202,22 +202,22 @@ static sw_status match(struct rows_csv *c, bool *used, struct sw_err *err)
 static sw_status map_by_name(struct rows_csv *c, struct sw_err *err)
 {
 	bool *used = sw_calloc(c->features, sizeof *used);
-	sw_status status = used ? SW_OK : no_memory(c, err);
+	sw_status rc = used ? SW_OK : no_memory(c, err);
 	const cJSON *name = c->want.columns->child;
 
 	c->feature = sw_calloc(c->features, sizeof *c->feature);
 	if (!c->feature)
-		status = no_memory(c, err);
-	for (size_t f = 0; status == SW_OK && name && f < c->features; f++, name = name->next)
+		rc = no_memory(c, err);
+	for (size_t f = 0; rc == SW_OK && name && f < c->features; f++, name = name->next)
 		c->feature[f] = name->valuestring;
-	if (status == SW_OK)
-		status = names_take(c, err);
-	if (status == SW_OK) {
+	if (rc == SW_OK)
+		rc = names_take(c, err);
+	if (rc == SW_OK) {
 		assert(used != NULL);
-		status = match(c, used, err);
+		rc = match(c, used, err);
 	}
 	free(used);
-	return status;
+	return rc;
 }
 
 /* One after the other, but for the column that was predicted. */
@@ -242,21 +242,21 @@ static bool all_numbers(const struct csv_reader *r)
 	double v;
 
 	for (size_t i = 0; i < r->cells; i++)
-		if (!sw_csv_number(r->cell[i], &v))
+		if (!sw_data_csv_number(r->cell[i], &v))
 			return false;
 	return true;
 }
 
 static sw_status begin(struct rows_csv *c, struct sw_err *err)
 {
-	sw_status status = fill(c, err);
+	sw_status rc = fill(c, err);
 
-	if (status == SW_OK && c->len >= 3 && memcmp(c->text, "\xef\xbb\xbf", 3) == 0)
+	if (rc == SW_OK && c->len >= 3 && memcmp(c->text, "\xef\xbb\xbf", 3) == 0)
 		c->at = 3; /* a byte order mark */
-	if (status == SW_OK)
-		status = next(c, err);
-	if (status != SW_OK)
-		return status;
+	if (rc == SW_OK)
+		rc = next(c, err);
+	if (rc != SW_OK)
+		return rc;
 	if (c->r.cells == 0)
 		return sw_err_set(err, SW_INVALID, "%s is empty", c->file.show);
 	c->r.columns = c->r.cells;
@@ -268,8 +268,8 @@ static sw_status begin(struct rows_csv *c, struct sw_err *err)
 	/* the rows that it was trained on had no header: these have none either */
 	c->first = c->want.label_column >= 0 || all_numbers(&c->r);
 	if (!c->first)
-		status = names_take(c, err);
-	return status == SW_OK ? map_by_place(c, err) : status;
+		rc = names_take(c, err);
+	return rc == SW_OK ? map_by_place(c, err) : rc;
 }
 
 /* --- */
@@ -300,8 +300,8 @@ static sw_status take(const struct rows_csv *c, void *x, size_t row, struct sw_e
 
 		if (c->map[i] < 0)
 			continue;
-		if (!sw_csv_number(r->cell[i], &v) || !isfinite((float)v))
-			return csv_bad_cell(r, c->line, i, err);
+		if (!sw_data_csv_number(r->cell[i], &v) || !isfinite((float)v))
+			return sw_data_csv_bad_cell(r, c->line, i, err);
 		if (bytes && !(v >= 0 && v <= 255 && v == floor(v)))
 			return bad_byte(c, i, err);
 		if (bytes)
@@ -312,26 +312,26 @@ static sw_status take(const struct rows_csv *c, void *x, size_t row, struct sw_e
 	return SW_OK;
 }
 
-sw_status rows_csv_next(struct rows_csv *c, void *x, size_t most, size_t *n, struct sw_err *err)
+sw_status sw_rows_csv_next(struct rows_csv *c, void *x, size_t most, size_t *n, struct sw_err *err)
 {
 	for (*n = 0; *n < most; ++*n) {
-		sw_status status = c->first ? SW_OK : next(c, err);
+		sw_status rc = c->first ? SW_OK : next(c, err);
 
 		c->first = false;
-		if (status != SW_OK || c->r.cells == 0)
-			return status;
-		status = take(c, x, *n, err);
-		if (status != SW_OK)
-			return status;
+		if (rc != SW_OK || c->r.cells == 0)
+			return rc;
+		rc = take(c, x, *n, err);
+		if (rc != SW_OK)
+			return rc;
 	}
 	return SW_OK;
 }
 
-sw_status rows_csv_open(struct rows_csv **out, const char *path, const struct sw_rows_want *want,
-			struct sw_err *err)
+sw_status sw_rows_csv_open(struct rows_csv **out, const char *path, const struct sw_rows_want *want,
+			   struct sw_err *err)
 {
 	struct rows_csv *c = sw_calloc(1, sizeof *c);
-	sw_status status = SW_OK;
+	sw_status rc = SW_OK;
 
 	*out = c;
 	if (!c)
@@ -345,16 +345,16 @@ sw_status rows_csv_open(struct rows_csv **out, const char *path, const struct sw
 		strcpy(c->file.show, "standard input");
 		c->file.fd = STDIN_FILENO;
 	} else {
-		status = sw_data_file_open(&c->file, path, "", err);
+		rc = sw_data_file_open(&c->file, path, "", err);
 	}
 	c->cap = 2 * BLOCK;
 	c->text = sw_malloc(c->cap);
-	if (status == SW_OK && !c->text)
-		status = no_memory(c, err);
-	return status == SW_OK ? begin(c, err) : status;
+	if (rc == SW_OK && !c->text)
+		rc = no_memory(c, err);
+	return rc == SW_OK ? begin(c, err) : rc;
 }
 
-void rows_csv_close(struct rows_csv *c)
+void sw_rows_csv_close(struct rows_csv *c)
 {
 	if (!c)
 		return;

@@ -20,10 +20,10 @@ struct sw_rows {
 };
 
 /* path "-": stdin */
-SW_NODISCARD sw_status rows_csv_open(struct rows_csv **out, const char *path,
-				     const struct sw_rows_want *want, struct sw_err *err);
-SW_NODISCARD sw_status rows_csv_next(struct rows_csv *c, void *x, size_t most, size_t *n,
-				     struct sw_err *err);
-void rows_csv_close(struct rows_csv *c);
+SW_NODISCARD sw_status sw_rows_csv_open(struct rows_csv **out, const char *path,
+					const struct sw_rows_want *want, struct sw_err *err);
+SW_NODISCARD sw_status sw_rows_csv_next(struct rows_csv *c, void *x, size_t most, size_t *n,
+					struct sw_err *err);
+void sw_rows_csv_close(struct rows_csv *c);
 
 #endif

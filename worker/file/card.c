@@ -67,14 +67,14 @@ static sw_status write_model(struct card *c, const cJSON *model, const cJSON *pa
 {
 	const cJSON *list = NULL;
 	cJSON *owned = NULL;
-	const sw_status status = sw_model_list(model, params, images, &owned, &list, err);
+	const sw_status rc = sw_model_list(model, params, images, &owned, &list, err);
 
-	if (status == SW_OK) {
+	if (rc == SW_OK) {
 		write_list(begin(c), list, params);
 		end(c, "model");
 	}
 	cJSON_Delete(owned);
-	return status;
+	return rc;
 }
 
 static void write_input(struct card *c, const struct sw_data *data, const struct sw_dataset *set)
@@ -155,29 +155,29 @@ sw_status sw_card_make(char **out, const cJSON *trainer, const cJSON *params,
 	struct sw_data_source source;
 	struct card c;
 	size_t len;
-	sw_status status = sw_data_source_read(&source, sw_json_get(trainer, "dataset"), err);
+	sw_status rc = sw_data_source_read(&source, sw_json_get(trainer, "dataset"), err);
 
 	*out = NULL;
-	if (status != SW_OK || data->about.too_big)
-		return status;
+	if (rc != SW_OK || data->about.too_big)
+		return rc;
 	sw_buf_init(&c.all, SW_CARD_MOST);
 	sw_buf_init(&c.one, SW_CARD_MOST);
 	sw_jw_init(&c.w, &c.all);
 	sw_jw_obj(&c.w);
 	sw_jw_int(begin(&c), SW_CARD_VERSION);
 	end(&c, "sweepd");
-	status = write_model(&c, sw_json_get(trainer, "model"), params,
-			     data->input.kind == SW_SHAPE_IMAGE, err);
+	rc = write_model(&c, sw_json_get(trainer, "model"), params,
+			 data->input.kind == SW_SHAPE_IMAGE, err);
 	write_input(&c, data, &source.set);
 	write_output(&c, data);
 	write_dataset(&c, data, &source.set);
 	write_about(&c, &data->about);
 	sw_jw_obj_end(&c.w);
-	if (status == SW_OK && c.all.failed == SW_NOMEM)
-		status = sw_err_set(err, SW_NOMEM, "no memory for what the model is for");
-	if (status == SW_OK && c.all.failed == SW_OK)
+	if (rc == SW_OK && c.all.failed == SW_NOMEM)
+		rc = sw_err_set(err, SW_NOMEM, "no memory for what the model is for");
+	if (rc == SW_OK && c.all.failed == SW_OK)
 		*out = sw_buf_take(&c.all, &len);
 	sw_buf_fini(&c.one);
 	sw_buf_fini(&c.all);
-	return status;
+	return rc;
 }

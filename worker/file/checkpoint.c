@@ -116,16 +116,16 @@ static int put(struct file *f, const void *bytes, size_t n)
 static sw_status put_set(struct file *f, const struct sw_net *net, size_t set, int *code)
 {
 	const struct sw_model *m = net->model;
-	const sw_status status = sw_net_set_download(net, set, f->set);
+	const sw_status rc = sw_net_set_download(net, set, f->set);
 
-	for (size_t i = 0; status == SW_OK && *code == 0 && i < m->ops_n; i++) {
+	for (size_t i = 0; rc == SW_OK && *code == 0 && i < m->ops_n; i++) {
 		const struct sw_op *op = &m->op[i];
 
 		*code = put(f, f->set + op->w, op->w_n * sizeof *f->set);
 		if (*code == 0)
 			*code = put(f, f->set + op->b, op->b_n * sizeof *f->set);
 	}
-	return status;
+	return rc;
 }
 
 /* The running statistics, mean and variance of each norm. */
@@ -133,9 +133,9 @@ static sw_status put_running(struct file *f, const struct sw_net *net, int *code
 {
 	const struct sw_model *m = net->model;
 	float *running = sw_malloc(m->running_n * sizeof *running);
-	sw_status status = running ? sw_net_running_download(net, running) : SW_NOMEM;
+	sw_status rc = running ? sw_net_running_download(net, running) : SW_NOMEM;
 
-	for (size_t i = 0; status == SW_OK && *code == 0 && i < m->ops_n; i++) {
+	for (size_t i = 0; rc == SW_OK && *code == 0 && i < m->ops_n; i++) {
 		const struct sw_op *op = &m->op[i];
 
 		if (op->kind != SW_OP_BATCHNORM)
@@ -145,7 +145,7 @@ static sw_status put_running(struct file *f, const struct sw_net *net, int *code
 			*code = put(f, running + op->var, op->to.c * sizeof *running);
 	}
 	free(running);
-	return status;
+	return rc;
 }
 
 static int put_table(struct file *f, const struct sw_model *m)
@@ -155,10 +155,10 @@ static int put_table(struct file *f, const struct sw_model *m)
 	int code = 0;
 
 	for (size_t i = 0; code == 0 && i < m->ops_n; i++) {
-		const size_t n = checkpoint_tensors(m, i, t);
+		const size_t n = sw_checkpoint_tensors(m, i, t);
 
 		for (size_t k = 0; code == 0 && k < n; k++) {
-			checkpoint_tensor_encode(line, &t[k]);
+			sw_checkpoint_tensor_encode(line, &t[k]);
 			code = put(f, line, sizeof line);
 		}
 	}
@@ -170,22 +170,22 @@ static sw_status put_all(struct file *f, const struct sw_net *net,
 			 const struct sw_checkpoint_id *id, int *code)
 {
 	unsigned char head[CHECKPOINT_HEAD], sum[CHECKPOINT_SUM];
-	sw_status status = SW_OK;
+	sw_status rc = SW_OK;
 
 	f->set = sw_malloc(net->model->weights_n * sizeof *f->set);
 	if (!f->set || !sum_start(f))
 		return SW_NOMEM;
-	*code = put(f, head, checkpoint_encode(head, net, id));
+	*code = put(f, head, sw_checkpoint_encode(head, net, id));
 	if (*code == 0)
 		*code = put_table(f, net->model);
 	if (*code == 0 && net->model->card)
 		*code = put(f, net->model->card, strlen(net->model->card));
-	for (size_t set = 0; status == SW_OK && *code == 0 && set < sw_net_sets(net); set++)
-		status = put_set(f, net, set, code);
-	if (status == SW_OK && *code == 0 && net->model->running_n)
-		status = put_running(f, net, code);
-	if (status != SW_OK || *code != 0)
-		return status;
+	for (size_t set = 0; rc == SW_OK && *code == 0 && set < sw_net_sets(net); set++)
+		rc = put_set(f, net, set, code);
+	if (rc == SW_OK && *code == 0 && net->model->running_n)
+		rc = put_running(f, net, code);
+	if (rc != SW_OK || *code != 0)
+		return rc;
 	sum_end(f, sum);
 	*code = put(f, sum, sizeof sum);
 	if (*code == 0 && (sw_fault_hit(SW_FAULT_IO) || fsync(f->fd) != 0))
@@ -232,7 +232,7 @@ static sw_status write_in(struct sw_net *net, const struct sw_checkpoint_id *id,
 {
 	char tmp[PATH_BYTES + 80], path[PATH_BYTES + 80];
 	struct file f = {.fd = -1};
-	sw_status status;
+	sw_status rc;
 
 	snprintf(path, sizeof path, "%s/%" PRIu64 "-%" PRIu64 ".ckpt", dir, id->trial, id->epoch);
 	snprintf(tmp, sizeof tmp, "%s/.tmp-%" PRIu64 "-%" PRIu64 "-XXXXXX", dir, id->trial,
@@ -244,23 +244,23 @@ static sw_status write_in(struct sw_net *net, const struct sw_checkpoint_id *id,
 		return SW_OK;
 	}
 	errno = 0;
-	status = put_all(&f, net, id, code);
+	rc = put_all(&f, net, id, code);
 	if (close(f.fd) != 0 && *code == 0)
 		*code = errno;
 	XXH3_freeState(f.sum);
 	free(f.set);
 	errno = 0;
-	if (status == SW_OK && *code == 0)
+	if (rc == SW_OK && *code == 0)
 		*code = publish(folder, tmp, path);
 	else
 		(void)unlink(tmp);
-	return status;
+	return rc;
 }
 
 sw_status sw_checkpoint_write(struct sw_net *net, const struct sw_checkpoint_id *id,
 			      const char *dir, struct sw_err *err)
 {
-	sw_status status = SW_OK;
+	sw_status rc = SW_OK;
 	int folder, code = 0;
 
 	if (strlen(dir) >= PATH_BYTES)
@@ -271,12 +271,12 @@ sw_status sw_checkpoint_write(struct sw_net *net, const struct sw_checkpoint_id 
 	if (folder < 0)
 		code = errno;
 	else
-		status = write_in(net, id, dir, folder, &code);
+		rc = write_in(net, id, dir, folder, &code);
 	if (folder >= 0)
 		close(folder);
-	if (status != SW_OK)
-		return sw_err_set(err, status, "no checkpoint of step %" PRIu64 ": %s", id->epoch,
-				  sw_status_str(status));
+	if (rc != SW_OK)
+		return sw_err_set(err, rc, "no checkpoint of step %" PRIu64 ": %s", id->epoch,
+				  sw_status_str(rc));
 	if (code != 0)
 		return sw_err_set(err, of_errno(code) == SW_NOT_FOUND ? SW_IO : of_errno(code),
 				  "no checkpoint of step %" PRIu64 ": %s", id->epoch,
@@ -286,7 +286,7 @@ sw_status sw_checkpoint_write(struct sw_net *net, const struct sw_checkpoint_id 
 
 /* --- in --- */
 
-sw_status checkpoint_take(int fd, void *out, size_t n, uint64_t offset, struct sw_err *err)
+sw_status sw_checkpoint_take(int fd, void *out, size_t n, uint64_t offset, struct sw_err *err)
 {
 	char *at = out;
 
@@ -312,7 +312,7 @@ sw_status checkpoint_take(int fd, void *out, size_t n, uint64_t offset, struct s
 static sw_status take(const struct file *f, void *out, size_t n, uint64_t offset,
 		      struct sw_err *err)
 {
-	return checkpoint_take(f->fd, out, n, offset, err);
+	return sw_checkpoint_take(f->fd, out, n, offset, err);
 }
 
 /* The whole file against the sum at its end. */
@@ -321,22 +321,22 @@ static sw_status check_sum(struct file *f, uint64_t bytes, struct sw_err *err)
 	unsigned char theirs[CHECKPOINT_SUM], ours[CHECKPOINT_SUM];
 	const uint64_t summed = bytes - CHECKPOINT_SUM;
 	char *chunk = sw_malloc(CHUNK);
-	sw_status status = SW_OK;
+	sw_status rc = SW_OK;
 
 	if (!chunk || !sum_start(f))
-		status = sw_err_set(err, SW_NOMEM, "cannot be read: no memory");
-	for (uint64_t at = 0; status == SW_OK && at < summed; at += CHUNK) {
+		rc = sw_err_set(err, SW_NOMEM, "cannot be read: no memory");
+	for (uint64_t at = 0; rc == SW_OK && at < summed; at += CHUNK) {
 		const size_t n = summed - at < CHUNK ? (size_t)(summed - at) : CHUNK;
 
-		status = take(f, chunk, n, at, err);
-		if (status == SW_OK)
+		rc = take(f, chunk, n, at, err);
+		if (rc == SW_OK)
 			(void)XXH3_128bits_update(f->sum, chunk, n);
 	}
 	free(chunk);
-	if (status == SW_OK)
-		status = take(f, theirs, sizeof theirs, summed, err);
-	if (status != SW_OK)
-		return status;
+	if (rc == SW_OK)
+		rc = take(f, theirs, sizeof theirs, summed, err);
+	if (rc != SW_OK)
+		return rc;
 	sum_end(f, ours);
 	if (memcmp(ours, theirs, sizeof ours) != 0)
 		return sw_err_set(err, SW_INVALID, "is damaged: its checksum is wrong");
@@ -348,20 +348,20 @@ static sw_status take_sets(const struct file *f, const struct sw_net *net, size_
 			   uint64_t offset, struct sw_err *err)
 {
 	const struct sw_model *m = net->model;
-	sw_status status = SW_OK;
+	sw_status rc = SW_OK;
 
 	for (size_t set = 0; set < sets; set++)
-		for (size_t i = 0; status == SW_OK && i < m->ops_n; i++) {
+		for (size_t i = 0; rc == SW_OK && i < m->ops_n; i++) {
 			const struct sw_op *op = &m->op[i];
 			float *to = f->set + set * m->weights_n;
 
-			status = take(f, to + op->w, op->w_n * sizeof *to, offset, err);
+			rc = take(f, to + op->w, op->w_n * sizeof *to, offset, err);
 			offset += (uint64_t)op->w_n * sizeof *to;
-			if (status == SW_OK)
-				status = take(f, to + op->b, op->b_n * sizeof *to, offset, err);
+			if (rc == SW_OK)
+				rc = take(f, to + op->b, op->b_n * sizeof *to, offset, err);
 			offset += (uint64_t)op->b_n * sizeof *to;
 		}
-	return status;
+	return rc;
 }
 
 /* And the running statistics, into running: float[running_n]. */
@@ -369,35 +369,35 @@ static sw_status take_running(const struct file *f, const struct sw_net *net, fl
 			      uint64_t offset, struct sw_err *err)
 {
 	const struct sw_model *m = net->model;
-	sw_status status = SW_OK;
+	sw_status rc = SW_OK;
 
-	for (size_t i = 0; status == SW_OK && i < m->ops_n; i++) {
+	for (size_t i = 0; rc == SW_OK && i < m->ops_n; i++) {
 		const struct sw_op *op = &m->op[i];
 		const size_t n = op->to.c * sizeof *running;
 
 		if (op->kind != SW_OP_BATCHNORM)
 			continue;
-		status = take(f, running + op->mean, n, offset, err);
-		if (status == SW_OK)
-			status = take(f, running + op->var, n, offset + n, err);
+		rc = take(f, running + op->mean, n, offset, err);
+		if (rc == SW_OK)
+			rc = take(f, running + op->var, n, offset + n, err);
 		offset += 2 * n;
 	}
-	return status;
+	return rc;
 }
 
 /* What was read, onto the device. */
 static sw_status give(const struct file *f, struct sw_net *net, size_t sets, struct sw_err *err)
 {
 	const struct sw_model *m = net->model;
-	sw_status status = SW_OK;
+	sw_status rc = SW_OK;
 
-	for (size_t set = 0; status == SW_OK && set < sets; set++)
-		status = sw_net_set_upload(net, set, f->set + set * m->weights_n);
-	if (status == SW_OK && m->running_n)
-		status = sw_net_running_upload(net, f->set + sets * m->weights_n);
-	if (status != SW_OK)
+	for (size_t set = 0; rc == SW_OK && set < sets; set++)
+		rc = sw_net_set_upload(net, set, f->set + set * m->weights_n);
+	if (rc == SW_OK && m->running_n)
+		rc = sw_net_running_upload(net, f->set + sets * m->weights_n);
+	if (rc != SW_OK)
 		return sw_err_set(err, SW_DEVICE_LOST, "cannot be put on the device: %s",
-				  sw_status_str(status));
+				  sw_status_str(rc));
 	return SW_OK;
 }
 
@@ -408,20 +408,20 @@ static sw_status load(struct file *f, struct sw_net *net, const struct checkpoin
 	 * has some, and one that nobody reads any more is left in the file. */
 	const size_t theirs = 1 + h->states_n, ours = sw_net_sets(net);
 	const size_t sets = theirs < ours ? theirs : ours;
-	const uint64_t tensors = checkpoint_weights_at(h);
-	sw_status status;
+	const uint64_t tensors = sw_checkpoint_weights_at(h);
+	sw_status rc;
 
 	f->set = sw_calloc(sets * net->model->weights_n + net->model->running_n, sizeof *f->set);
 	if (!f->set)
 		return sw_err_set(err, SW_NOMEM, "cannot be read: no memory");
-	status = take_sets(f, net, sets, tensors, err);
-	if (status == SW_OK)
-		status = take_running(f, net, f->set + sets * net->model->weights_n,
-				      tensors + theirs * h->parameters * sizeof *f->set, err);
-	if (status == SW_OK)
-		status = give(f, net, sets, err);
-	if (status != SW_OK)
-		return status;
+	rc = take_sets(f, net, sets, tensors, err);
+	if (rc == SW_OK)
+		rc = take_running(f, net, f->set + sets * net->model->weights_n,
+				  tensors + theirs * h->parameters * sizeof *f->set, err);
+	if (rc == SW_OK)
+		rc = give(f, net, sets, err);
+	if (rc != SW_OK)
+		return rc;
 	net->step = h->step;
 	net->seed = h->seed;
 	net->best_loss = h->best_loss;
@@ -434,26 +434,26 @@ static sw_status check(struct file *f, struct checkpoint_head *h, struct sw_err 
 {
 	unsigned char head[CHECKPOINT_FIXED];
 	struct stat st;
-	sw_status status;
+	sw_status rc;
 
 	if (fstat(f->fd, &st) != 0 || !S_ISREG(st.st_mode))
 		return sw_err_set(err, SW_INVALID, "is no file");
 	if (st.st_size < CHECKPOINT_FIXED + CHECKPOINT_SUM)
 		return sw_err_set(err, SW_INVALID, "is cut short: %" PRIu64 " bytes",
 				  (uint64_t)st.st_size);
-	status = take(f, head, sizeof head, 0, err);
-	if (status == SW_OK)
-		status = checkpoint_decode(h, head, (uint64_t)st.st_size, err);
-	return status == SW_OK ? check_sum(f, h->bytes, err) : status;
+	rc = take(f, head, sizeof head, 0, err);
+	if (rc == SW_OK)
+		rc = sw_checkpoint_decode(h, head, (uint64_t)st.st_size, err);
+	return rc == SW_OK ? check_sum(f, h->bytes, err) : rc;
 }
 
-sw_status checkpoint_check(int fd, struct checkpoint_head *out, struct sw_err *err)
+sw_status sw_checkpoint_check(int fd, struct checkpoint_head *out, struct sw_err *err)
 {
 	struct file f = {.fd = fd};
-	const sw_status status = check(&f, out, err);
+	const sw_status rc = check(&f, out, err);
 
 	XXH3_freeState(f.sum);
-	return status;
+	return rc;
 }
 
 static sw_status read_from(struct file *f, struct sw_net *net, const struct sw_checkpoint_id *id,
@@ -461,14 +461,13 @@ static sw_status read_from(struct file *f, struct sw_net *net, const struct sw_c
 {
 	unsigned char layers[CHECKPOINT_LAYER * SW_MODEL_MAX_OPS];
 	struct checkpoint_head h = {.version = 0};
-	sw_status status = check(f, &h, err);
+	sw_status rc = check(f, &h, err);
 
-	if (status == SW_OK)
-		status = take(f, layers, (size_t)h.layers_n * CHECKPOINT_LAYER, CHECKPOINT_FIXED,
-			      err);
-	if (status == SW_OK)
-		status = checkpoint_fits(&h, layers, net, id, err);
-	return status == SW_OK ? load(f, net, &h, err) : status;
+	if (rc == SW_OK)
+		rc = take(f, layers, (size_t)h.layers_n * CHECKPOINT_LAYER, CHECKPOINT_FIXED, err);
+	if (rc == SW_OK)
+		rc = sw_checkpoint_fits(&h, layers, net, id, err);
+	return rc == SW_OK ? load(f, net, &h, err) : rc;
 }
 
 sw_status sw_checkpoint_read(struct sw_net *net, const struct sw_checkpoint_id *id,
@@ -476,7 +475,7 @@ sw_status sw_checkpoint_read(struct sw_net *net, const struct sw_checkpoint_id *
 {
 	struct sw_err why = SW_ERR_INIT;
 	struct file f = {.fd = -1};
-	sw_status status;
+	sw_status rc;
 
 	errno = EIO;
 	/* a pipe of that name would hold a reader up for ever */
@@ -484,11 +483,11 @@ sw_status sw_checkpoint_read(struct sw_net *net, const struct sw_checkpoint_id *
 	if (f.fd < 0)
 		return sw_err_set(err, of_errno(errno), "the checkpoint %s cannot be read: %s",
 				  base_name(path), strerror(errno));
-	status = read_from(&f, net, id, &why);
+	rc = read_from(&f, net, id, &why);
 	close(f.fd);
 	XXH3_freeState(f.sum);
 	free(f.set);
-	if (status != SW_OK)
-		return sw_err_set(err, status, "the checkpoint %s %s", base_name(path), why.msg);
+	if (rc != SW_OK)
+		return sw_err_set(err, rc, "the checkpoint %s %s", base_name(path), why.msg);
 	return SW_OK;
 }

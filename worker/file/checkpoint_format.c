@@ -42,7 +42,7 @@ static const char *optimizer_of(uint32_t code)
 {
 	for (size_t i = 0; i < sizeof optimizer_codes / sizeof *optimizer_codes; i++)
 		if (optimizer_codes[i] == code)
-			return sw_optimizer_name((enum sw_optimizer)i);
+			return sw_trainer_optimizer_name((enum sw_optimizer)i);
 	return "another optimizer";
 }
 
@@ -77,15 +77,15 @@ static const char *code_name(uint32_t code)
 	return "unknown";
 }
 
-uint64_t checkpoint_card_at(const struct checkpoint_head *h)
+uint64_t sw_checkpoint_card_at(const struct checkpoint_head *h)
 {
 	return CHECKPOINT_FIXED + (uint64_t)h->layers_n * CHECKPOINT_LAYER +
 	       (uint64_t)h->tensors_n * CHECKPOINT_TENSOR;
 }
 
-uint64_t checkpoint_weights_at(const struct checkpoint_head *h)
+uint64_t sw_checkpoint_weights_at(const struct checkpoint_head *h)
 {
-	return checkpoint_card_at(h) + h->card_n;
+	return sw_checkpoint_card_at(h) + h->card_n;
 }
 
 static uint32_t card_bytes(const struct sw_model *m)
@@ -96,7 +96,7 @@ static uint32_t card_bytes(const struct sw_model *m)
 /* The bytes that the header speaks of. */
 static uint64_t whole(const struct checkpoint_head *h)
 {
-	return checkpoint_weights_at(h) + (1 + (uint64_t)h->states_n) * h->parameters * 4 +
+	return sw_checkpoint_weights_at(h) + (1 + (uint64_t)h->states_n) * h->parameters * 4 +
 	       h->running * 4 + CHECKPOINT_SUM;
 }
 
@@ -139,15 +139,15 @@ static double to_double(uint64_t bits)
 	return v;
 }
 
-size_t checkpoint_encode(unsigned char out[CHECKPOINT_HEAD], const struct sw_net *net,
-			 const struct sw_checkpoint_id *id)
+size_t sw_checkpoint_encode(unsigned char out[CHECKPOINT_HEAD], const struct sw_net *net,
+			    const struct sw_checkpoint_id *id)
 {
 	const struct sw_model *m = net->model;
 	const struct checkpoint_head h = {.layers_n = (uint32_t)m->ops_n,
 					  .states_n = (uint32_t)net->at.states_n,
 					  .parameters = m->parameters,
 					  .running = floats_running(m),
-					  .tensors_n = (uint32_t)checkpoint_tensors_n(m),
+					  .tensors_n = (uint32_t)sw_checkpoint_tensors_n(m),
 					  .card_n = card_bytes(m)};
 	unsigned char *at = out + CHECKPOINT_FIXED;
 
@@ -178,8 +178,9 @@ size_t checkpoint_encode(unsigned char out[CHECKPOINT_HEAD], const struct sw_net
 	return (size_t)(at - out);
 }
 
-sw_status checkpoint_decode(struct checkpoint_head *out, const unsigned char in[CHECKPOINT_FIXED],
-			    uint64_t size, struct sw_err *err)
+sw_status sw_checkpoint_decode(struct checkpoint_head *out,
+			       const unsigned char in[CHECKPOINT_FIXED], uint64_t size,
+			       struct sw_err *err)
 {
 	const struct checkpoint_head h = {
 		.version = (uint32_t)get(in + 8, 4),
@@ -219,8 +220,8 @@ sw_status checkpoint_decode(struct checkpoint_head *out, const unsigned char in[
 	return SW_OK;
 }
 
-void checkpoint_tensor_encode(unsigned char out[CHECKPOINT_TENSOR],
-			      const struct checkpoint_tensor *t)
+void sw_checkpoint_tensor_encode(unsigned char out[CHECKPOINT_TENSOR],
+				 const struct checkpoint_tensor *t)
 {
 	memcpy(out, t->name, sizeof t->name);
 	put(out + 64, t->rank, 4);
@@ -229,8 +230,8 @@ void checkpoint_tensor_encode(unsigned char out[CHECKPOINT_TENSOR],
 		put(out + 72 + 8 * i, t->dim[i], 8);
 }
 
-sw_status checkpoint_tensor_decode(struct checkpoint_tensor *out, uint64_t *n,
-				   const unsigned char in[CHECKPOINT_TENSOR], struct sw_err *err)
+sw_status sw_checkpoint_tensor_decode(struct checkpoint_tensor *out, uint64_t *n,
+				      const unsigned char in[CHECKPOINT_TENSOR], struct sw_err *err)
 {
 	bool fine = in[0] != 0 && in[63] == 0;
 
@@ -293,12 +294,12 @@ static sw_status layers_fit(const struct checkpoint_head *h, const unsigned char
 	return SW_OK;
 }
 
-sw_status checkpoint_fits(const struct checkpoint_head *h, const unsigned char *layers,
-			  const struct sw_net *net, const struct sw_checkpoint_id *id,
-			  struct sw_err *err)
+sw_status sw_checkpoint_fits(const struct checkpoint_head *h, const unsigned char *layers,
+			     const struct sw_net *net, const struct sw_checkpoint_id *id,
+			     struct sw_err *err)
 {
 	const enum sw_optimizer ours = net->trainer->optimizer;
-	sw_status status;
+	sw_status rc;
 
 	if (h->id.sweep != id->sweep || h->id.trial != id->trial || h->id.epoch != id->epoch)
 		return sw_err_set(err, SW_INVALID,
@@ -306,13 +307,13 @@ sw_status checkpoint_fits(const struct checkpoint_head *h, const unsigned char *
 				  ", not of %" PRIu64 "/%" PRIu64 " at step %" PRIu64,
 				  h->id.sweep, h->id.trial, h->id.epoch, id->sweep, id->trial,
 				  id->epoch);
-	status = layers_fit(h, layers, net->model, err);
-	if (status != SW_OK)
-		return status;
+	rc = layers_fit(h, layers, net->model, err);
+	if (rc != SW_OK)
+		return rc;
 	if (h->optimizer != optimizer_codes[ours])
 		return sw_err_set(err, SW_INVALID,
 				  "holds the state of %s, the trial trains with %s",
-				  optimizer_of(h->optimizer), sw_optimizer_name(ours));
+				  optimizer_of(h->optimizer), sw_trainer_optimizer_name(ours));
 	/* sgd has a velocity with momentum only; the others always have their two moments */
 	if (h->parameters != net->model->parameters || h->running != floats_running(net->model) ||
 	    (ours != SW_SGD ? h->states_n != 2 : h->states_n > 1))

@@ -33,42 +33,42 @@ struct checkpoint_tensor {
 };
 
 /* Of operation i, in the order of the file; returns how many. And of all operations. */
-size_t checkpoint_tensors(const struct sw_model *m, size_t i,
-			  struct checkpoint_tensor out[CHECKPOINT_TENSORS]);
-size_t checkpoint_tensors_n(const struct sw_model *m);
-void checkpoint_tensor_encode(unsigned char out[CHECKPOINT_TENSOR],
-			      const struct checkpoint_tensor *t);
+size_t sw_checkpoint_tensors(const struct sw_model *m, size_t i,
+			     struct checkpoint_tensor out[CHECKPOINT_TENSORS]);
+size_t sw_checkpoint_tensors_n(const struct sw_model *m);
+void sw_checkpoint_tensor_encode(unsigned char out[CHECKPOINT_TENSOR],
+				 const struct checkpoint_tensor *t);
 /* What it says is checked: a name of printable ASCII without quotes, a rank, a size. *n: floats. */
-SW_NODISCARD sw_status checkpoint_tensor_decode(struct checkpoint_tensor *out, uint64_t *n,
-						const unsigned char in[CHECKPOINT_TENSOR],
-						struct sw_err *err);
+SW_NODISCARD sw_status sw_checkpoint_tensor_decode(struct checkpoint_tensor *out, uint64_t *n,
+						   const unsigned char in[CHECKPOINT_TENSOR],
+						   struct sw_err *err);
 
 /* Where the card begins, behind the table; and the weights, behind the card. */
-uint64_t checkpoint_card_at(const struct checkpoint_head *h);
-uint64_t checkpoint_weights_at(const struct checkpoint_head *h);
+uint64_t sw_checkpoint_card_at(const struct checkpoint_head *h);
+uint64_t sw_checkpoint_weights_at(const struct checkpoint_head *h);
 
 /* --- checkpoint.c: for who reads a file without a net --- */
 
 /* Is it a whole checkpoint of this version, with the right checksum? */
-SW_NODISCARD sw_status checkpoint_check(int fd, struct checkpoint_head *out, struct sw_err *err);
+SW_NODISCARD sw_status sw_checkpoint_check(int fd, struct checkpoint_head *out, struct sw_err *err);
 /* Exactly n bytes at the offset. SW_INVALID: there are fewer. */
-SW_NODISCARD sw_status checkpoint_take(int fd, void *out, size_t n, uint64_t offset,
-				       struct sw_err *err);
+SW_NODISCARD sw_status sw_checkpoint_take(int fd, void *out, size_t n, uint64_t offset,
+					  struct sw_err *err);
 
 /* Returns the bytes of header and layer list. */
-size_t checkpoint_encode(unsigned char out[CHECKPOINT_HEAD], const struct sw_net *net,
-			 const struct sw_checkpoint_id *id);
+size_t sw_checkpoint_encode(unsigned char out[CHECKPOINT_HEAD], const struct sw_net *net,
+			    const struct sw_checkpoint_id *id);
 
 /* The fixed part. size: of the file. What it says of lengths is checked against size, so that
  * nothing is allocated or read by a damaged number. err has a line without the file's name. */
-SW_NODISCARD sw_status checkpoint_decode(struct checkpoint_head *out,
-					 const unsigned char in[CHECKPOINT_FIXED], uint64_t size,
-					 struct sw_err *err);
+SW_NODISCARD sw_status sw_checkpoint_decode(struct checkpoint_head *out,
+					    const unsigned char in[CHECKPOINT_FIXED], uint64_t size,
+					    struct sw_err *err);
 
 /* Is it of this trial and epoch, and does it fit the net? layers: the layer list. Called when the
  * checksum was found right. */
-SW_NODISCARD sw_status checkpoint_fits(const struct checkpoint_head *h, const unsigned char *layers,
-				       const struct sw_net *net, const struct sw_checkpoint_id *id,
-				       struct sw_err *err);
+SW_NODISCARD sw_status sw_checkpoint_fits(const struct checkpoint_head *h,
+					  const unsigned char *layers, const struct sw_net *net,
+					  const struct sw_checkpoint_id *id, struct sw_err *err);
 
 #endif

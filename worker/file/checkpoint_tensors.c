@@ -49,8 +49,8 @@ static void shape(struct checkpoint_tensor *t, const struct sw_op *op, size_t n,
 	}
 }
 
-size_t checkpoint_tensors(const struct sw_model *m, size_t i,
-			  struct checkpoint_tensor out[CHECKPOINT_TENSORS])
+size_t sw_checkpoint_tensors(const struct sw_model *m, size_t i,
+			     struct checkpoint_tensor out[CHECKPOINT_TENSORS])
 {
 	const struct sw_op *op = &m->op[i];
 	size_t n = 0;
@@ -73,12 +73,12 @@ size_t checkpoint_tensors(const struct sw_model *m, size_t i,
 	return n;
 }
 
-size_t checkpoint_tensors_n(const struct sw_model *m)
+size_t sw_checkpoint_tensors_n(const struct sw_model *m)
 {
 	struct checkpoint_tensor t[CHECKPOINT_TENSORS];
 	size_t n = 0;
 
 	for (size_t i = 0; i < m->ops_n; i++)
-		n += checkpoint_tensors(m, i, t);
+		n += sw_checkpoint_tensors(m, i, t);
 	return n;
 }

@@ -53,10 +53,10 @@ static sw_status table(const struct export *x, uint32_t i, struct checkpoint_ten
 {
 	const uint64_t first = CHECKPOINT_FIXED + (uint64_t)x->head.layers_n * CHECKPOINT_LAYER;
 	unsigned char line[CHECKPOINT_TENSOR];
-	const sw_status status =
-		checkpoint_take(x->from, line, sizeof line, first + (uint64_t)i * sizeof line, err);
+	const sw_status rc = sw_checkpoint_take(x->from, line, sizeof line,
+						first + (uint64_t)i * sizeof line, err);
 
-	return status == SW_OK ? checkpoint_tensor_decode(t, n, line, err) : status;
+	return rc == SW_OK ? sw_checkpoint_tensor_decode(t, n, line, err) : rc;
 }
 
 static void metadata(const struct export *x, struct sw_jw *w, const cJSON *card)
@@ -108,10 +108,10 @@ static sw_status describe_all(struct export *x, struct sw_jw *w, uint32_t *count
 
 	for (int pass = 0; pass < 3; pass++)
 		for (uint32_t i = 0; i < x->head.tensors_n; i++) {
-			const sw_status status = table(x, i, &t, &n, err);
+			const sw_status rc = table(x, i, &t, &n, err);
 
-			if (status != SW_OK)
-				return status;
+			if (rc != SW_OK)
+				return rc;
 			assert(t.running <= 1); /* it was checked */
 			if (pass == 0 && counter(&t, name)) {
 				describe(x, w, name, "I64", NULL, 8);
@@ -132,7 +132,7 @@ static sw_status card_read(const struct export *x, cJSON **out, struct sw_err *e
 	const size_t n = x->head.card_n;
 	struct sw_err why = SW_ERR_INIT;
 	char *text;
-	sw_status status;
+	sw_status rc;
 
 	*out = NULL;
 	if (n == 0)
@@ -142,13 +142,13 @@ static sw_status card_read(const struct export *x, cJSON **out, struct sw_err *e
 	text = sw_malloc(n);
 	if (!text)
 		return sw_err_set(err, SW_NOMEM, "cannot be exported: no memory");
-	status = checkpoint_take(x->from, text, n, checkpoint_card_at(&x->head), err);
-	if (status == SW_OK)
-		status = sw_json_parse(out, text, n, &why);
+	rc = sw_checkpoint_take(x->from, text, n, sw_checkpoint_card_at(&x->head), err);
+	if (rc == SW_OK)
+		rc = sw_json_parse(out, text, n, &why);
 	free(text);
 	if (*why.msg)
-		return sw_err_set(err, status, "has a card that makes no sense: %s", why.msg);
-	return status;
+		return sw_err_set(err, rc, "has a card that makes no sense: %s", why.msg);
+	return rc;
 }
 
 /* Two tensors of one name, one of the name of a counter: a checkpoint may have the right checksum
@@ -156,11 +156,11 @@ static sw_status card_read(const struct export *x, cJSON **out, struct sw_err *e
 static sw_status header_check(const struct sw_buf *header, struct sw_err *err)
 {
 	struct sw_err why = SW_ERR_INIT;
-	const sw_status status = sw_json_check(header->data + 8, header->len - 8, &why);
+	const sw_status rc = sw_json_check(header->data + 8, header->len - 8, &why);
 
-	if (status == SW_NOMEM)
-		return sw_err_set(err, status, "cannot be exported: no memory");
-	if (status != SW_OK)
+	if (rc == SW_NOMEM)
+		return sw_err_set(err, rc, "cannot be exported: no memory");
+	if (rc != SW_OK)
 		return sw_err_set(err, SW_INVALID, "has names of tensors that make no sense: %s",
 				  why.msg);
 	return SW_OK;
@@ -170,27 +170,27 @@ static sw_status make_header(struct export *x, uint32_t *counters, struct sw_err
 {
 	cJSON *card;
 	struct sw_jw w;
-	sw_status status = card_read(x, &card, err);
+	sw_status rc = card_read(x, &card, err);
 
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 
 	(void)sw_buf_add(&x->header, "\0\0\0\0\0\0\0\0", 8);
 	sw_jw_init(&w, &x->header);
 	sw_jw_obj(&w);
 	metadata(x, &w, card);
 	cJSON_Delete(card);
-	status = describe_all(x, &w, counters, err);
+	rc = describe_all(x, &w, counters, err);
 	sw_jw_obj_end(&w);
 	while (x->header.failed == SW_OK && x->header.len % 8 != 0)
 		(void)sw_buf_adds(&x->header, " ");
-	if (status == SW_OK && x->header.failed != SW_OK)
-		status = sw_err_set(err, x->header.failed, "needs a header that is too long");
-	if (status == SW_OK)
-		status = header_check(&x->header, err);
-	for (size_t i = 0; status == SW_OK && i < 8; i++)
+	if (rc == SW_OK && x->header.failed != SW_OK)
+		rc = sw_err_set(err, x->header.failed, "needs a header that is too long");
+	if (rc == SW_OK)
+		rc = header_check(&x->header, err);
+	for (size_t i = 0; rc == SW_OK && i < 8; i++)
 		x->header.data[i] = (char)((uint64_t)(x->header.len - 8) >> 8 * i);
-	return status;
+	return rc;
 }
 
 static sw_status put(const struct export *x, const void *bytes, size_t n, struct sw_err *err)
@@ -214,49 +214,49 @@ static sw_status put(const struct export *x, const void *bytes, size_t n, struct
 
 static sw_status copy(const struct export *x, uint64_t from, uint64_t n, struct sw_err *err)
 {
-	sw_status status = SW_OK;
+	sw_status rc = SW_OK;
 
-	for (uint64_t at = 0; status == SW_OK && at < n; at += CHUNK) {
+	for (uint64_t at = 0; rc == SW_OK && at < n; at += CHUNK) {
 		const size_t part = n - at < CHUNK ? (size_t)(n - at) : CHUNK;
 
-		status = checkpoint_take(x->from, x->chunk, part, from + at, err);
-		if (status == SW_OK)
-			status = put(x, x->chunk, part, err);
+		rc = sw_checkpoint_take(x->from, x->chunk, part, from + at, err);
+		if (rc == SW_OK)
+			rc = put(x, x->chunk, part, err);
 	}
-	return status;
+	return rc;
 }
 
 static sw_status write_all(struct export *x, struct sw_err *err)
 {
 	const struct checkpoint_head *h = &x->head;
-	const uint64_t tensors = checkpoint_weights_at(h);
+	const uint64_t tensors = sw_checkpoint_weights_at(h);
 	const int64_t steps = (int64_t)h->step;
 	uint32_t counters = 0;
-	sw_status status = make_header(x, &counters, err);
+	sw_status rc = make_header(x, &counters, err);
 
 	x->chunk = sw_malloc(CHUNK);
-	if (status == SW_OK && !x->chunk)
-		status = sw_err_set(err, SW_NOMEM, "cannot be exported: no memory");
-	if (status == SW_OK)
-		status = put(x, x->header.data, x->header.len, err);
-	for (uint32_t i = 0; status == SW_OK && i < counters; i++)
-		status = put(x, &steps, sizeof steps, err);
-	if (status == SW_OK)
-		status = copy(x, tensors, 4 * h->parameters, err);
-	if (status == SW_OK)
-		status = copy(x, tensors + 4 * (1 + (uint64_t)h->states_n) * h->parameters,
-			      4 * h->running, err);
-	if (status == SW_OK && (sw_fault_hit(SW_FAULT_IO) || fsync(x->to) != 0))
-		status = sw_err_set(err, SW_IO, "cannot be exported: %s",
-				    strerror(errno ? errno : EIO));
+	if (rc == SW_OK && !x->chunk)
+		rc = sw_err_set(err, SW_NOMEM, "cannot be exported: no memory");
+	if (rc == SW_OK)
+		rc = put(x, x->header.data, x->header.len, err);
+	for (uint32_t i = 0; rc == SW_OK && i < counters; i++)
+		rc = put(x, &steps, sizeof steps, err);
+	if (rc == SW_OK)
+		rc = copy(x, tensors, 4 * h->parameters, err);
+	if (rc == SW_OK)
+		rc = copy(x, tensors + 4 * (1 + (uint64_t)h->states_n) * h->parameters,
+			  4 * h->running, err);
+	if (rc == SW_OK && (sw_fault_hit(SW_FAULT_IO) || fsync(x->to) != 0))
+		rc = sw_err_set(err, SW_IO, "cannot be exported: %s",
+				strerror(errno ? errno : EIO));
 	free(x->chunk);
-	return status;
+	return rc;
 }
 
 static sw_status export_to(struct export *x, const char *to, struct sw_err *err)
 {
 	char part[PATH_BYTES + 8];
-	sw_status status;
+	sw_status rc;
 
 	if (strlen(to) >= PATH_BYTES)
 		return sw_err_set(err, SW_TOO_BIG, "cannot be exported: the path is too long");
@@ -268,15 +268,15 @@ static sw_status export_to(struct export *x, const char *to, struct sw_err *err)
 	if (x->to < 0)
 		return sw_err_set(err, SW_IO, "cannot be exported to %s: %s", to,
 				  strerror(errno ? errno : EIO));
-	status = write_all(x, err);
-	if (close(x->to) != 0 && status == SW_OK)
-		status = sw_err_set(err, SW_IO, "cannot be exported: %s", strerror(errno));
-	if (status == SW_OK && (sw_fault_hit(SW_FAULT_IO) || rename(part, to) != 0))
-		status = sw_err_set(err, SW_IO, "cannot be exported to %s: %s", to,
-				    strerror(errno ? errno : EIO));
-	if (status != SW_OK)
+	rc = write_all(x, err);
+	if (close(x->to) != 0 && rc == SW_OK)
+		rc = sw_err_set(err, SW_IO, "cannot be exported: %s", strerror(errno));
+	if (rc == SW_OK && (sw_fault_hit(SW_FAULT_IO) || rename(part, to) != 0))
+		rc = sw_err_set(err, SW_IO, "cannot be exported to %s: %s", to,
+				strerror(errno ? errno : EIO));
+	if (rc != SW_OK)
 		(void)unlink(part);
-	return status;
+	return rc;
 }
 
 sw_status sw_export(const char *from, const char *to, struct sw_err *err)
@@ -284,7 +284,7 @@ sw_status sw_export(const char *from, const char *to, struct sw_err *err)
 	const char *slash = strrchr(from, '/');
 	struct sw_err why = SW_ERR_INIT;
 	struct export x = {.to = -1};
-	sw_status status;
+	sw_status rc;
 
 	errno = EIO;
 	x.from = sw_fault_hit(SW_FAULT_IO) ? -1 : open(from, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -293,13 +293,13 @@ sw_status sw_export(const char *from, const char *to, struct sw_err *err)
 				  "the checkpoint %s cannot be read: %s", slash ? slash + 1 : from,
 				  strerror(errno));
 	sw_buf_init(&x.header, HEADER_MAX);
-	status = checkpoint_check(x.from, &x.head, &why);
-	if (status == SW_OK)
-		status = export_to(&x, to, &why);
+	rc = sw_checkpoint_check(x.from, &x.head, &why);
+	if (rc == SW_OK)
+		rc = export_to(&x, to, &why);
 	sw_buf_fini(&x.header);
 	close(x.from);
-	if (status != SW_OK)
-		return sw_err_set(err, status, "the checkpoint %s %s", slash ? slash + 1 : from,
+	if (rc != SW_OK)
+		return sw_err_set(err, rc, "the checkpoint %s %s", slash ? slash + 1 : from,
 				  why.msg);
 	return SW_OK;
 }

@@ -109,14 +109,14 @@ static sw_status header_read(struct sw_safetensors *s, uint64_t size, struct sw_
 	struct sw_err why = SW_ERR_INIT;
 	unsigned char b[8];
 	uint64_t n = 0;
-	sw_status status;
+	sw_status rc;
 	char *text;
 
 	if (size < 8)
 		return wrong_header(s, "it has under 8 bytes", err);
-	status = take(s, b, sizeof b, 0, err);
-	if (status != SW_OK)
-		return status;
+	rc = take(s, b, sizeof b, 0, err);
+	if (rc != SW_OK)
+		return rc;
 	for (size_t i = 8; i-- > 0;)
 		n = n << 8 | b[i];
 	if (n < 2 || n > HEADER_MAX)
@@ -131,36 +131,36 @@ static sw_status header_read(struct sw_safetensors *s, uint64_t size, struct sw_
 	text = sw_malloc((size_t)n);
 	if (!text)
 		return sw_err_set(err, SW_NOMEM, "no memory to read %s", s->show);
-	status = take(s, text, (size_t)n, 8, err);
-	if (status == SW_OK) {
-		status = sw_json_parse(&s->header, text, (size_t)n, &why);
-		if (status == SW_NOMEM)
-			status = sw_err_set(err, status, "no memory to read %s", s->show);
-		else if (status != SW_OK || !cJSON_IsObject(s->header))
-			status = wrong_header(s, "its header is not a JSON object", err);
+	rc = take(s, text, (size_t)n, 8, err);
+	if (rc == SW_OK) {
+		rc = sw_json_parse(&s->header, text, (size_t)n, &why);
+		if (rc == SW_NOMEM)
+			rc = sw_err_set(err, rc, "no memory to read %s", s->show);
+		else if (rc != SW_OK || !cJSON_IsObject(s->header))
+			rc = wrong_header(s, "its header is not a JSON object", err);
 	}
 	free(text);
-	return status;
+	return rc;
 }
 
 sw_status sw_safetensors_open(struct sw_safetensors *s, const char *path, struct sw_err *err)
 {
 	struct sw_data_file f;
-	sw_status status;
+	sw_status rc;
 
 	memset(s, 0, sizeof *s);
 	s->fd = -1;
-	status = sw_data_file_open(&f, path, "", err);
-	if (status != SW_OK)
-		return status;
+	rc = sw_data_file_open(&f, path, "", err);
+	if (rc != SW_OK)
+		return rc;
 	s->fd = f.fd;
 	memcpy(s->show, f.show, sizeof s->show);
-	status = header_read(s, f.size, err);
-	if (status == SW_OK)
-		status = places_check(s, err);
-	if (status != SW_OK)
+	rc = header_read(s, f.size, err);
+	if (rc == SW_OK)
+		rc = places_check(s, err);
+	if (rc != SW_OK)
 		sw_safetensors_close(s);
-	return status;
+	return rc;
 }
 
 void sw_safetensors_close(struct sw_safetensors *s)

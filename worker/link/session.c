@@ -54,7 +54,7 @@ void sw_session_destroy(struct sw_session *s)
 {
 	if (!s)
 		return;
-	session_job_clear(s);
+	sw_session_job_clear(s);
 	if (s->fd >= 0)
 		close(s->fd);
 	sw_frame_fini(&s->in);
@@ -64,7 +64,7 @@ void sw_session_destroy(struct sw_session *s)
 	free(s);
 }
 
-void session_end(struct sw_session *s, enum sw_session_end end, const char *fmt, ...)
+void sw_session_quit(struct sw_session *s, enum sw_session_end end, const char *fmt, ...)
 {
 	va_list args;
 
@@ -76,7 +76,7 @@ void session_end(struct sw_session *s, enum sw_session_end end, const char *fmt,
 	va_end(args);
 }
 
-void session_drop(struct sw_session *s, const char *fmt, ...)
+void sw_session_drop(struct sw_session *s, const char *fmt, ...)
 {
 	va_list args;
 
@@ -86,7 +86,7 @@ void session_drop(struct sw_session *s, const char *fmt, ...)
 	vsnprintf(s->drop, sizeof s->drop, fmt, args);
 	va_end(args);
 	while (s->n)
-		session_report_pop(s);
+		sw_session_report_pop(s);
 }
 
 enum sw_session_end sw_session_ended(const struct sw_session *s)
@@ -104,14 +104,14 @@ const char *sw_session_dropped(const struct sw_session *s)
 	return s->drop;
 }
 
-struct report *session_report_at(struct sw_session *s, size_t i)
+struct report *sw_session_report_at(struct sw_session *s, size_t i)
 {
 	return &s->spool[(s->head + i) % SW_SESSION_SPOOL];
 }
 
-void session_report_pop(struct sw_session *s)
+void sw_session_report_pop(struct sw_session *s)
 {
-	struct report *r = session_report_at(s, 0);
+	struct report *r = sw_session_report_at(s, 0);
 
 	free(r->params);
 	r->params = NULL;
@@ -120,10 +120,10 @@ void session_report_pop(struct sw_session *s)
 	s->sent -= s->sent > 0;
 }
 
-void session_job_clear(struct sw_session *s)
+void sw_session_job_clear(struct sw_session *s)
 {
 	while (s->n)
-		session_report_pop(s);
+		sw_session_report_pop(s);
 	free(s->tell);
 	cJSON_Delete(s->job_tree);
 	s->job_tree = NULL;
@@ -148,8 +148,8 @@ static void wait_round(struct sw_session *s, int64_t since)
 			(from - sw_clock_mono_us()) / 1000 + (int64_t)s->config.away_ms;
 
 		if (left <= 0) {
-			session_end(s, SW_SESSION_LOST, "no daemon at %s for %u s",
-				    s->config.socket, s->config.away_ms / 1000);
+			sw_session_quit(s, SW_SESSION_LOST, "no daemon at %s for %u s",
+					s->config.socket, s->config.away_ms / 1000);
 			return;
 		}
 		wait = left < wait ? left : wait;
@@ -159,7 +159,7 @@ static void wait_round(struct sw_session *s, int64_t since)
 
 		wait = left < wait ? left : wait;
 	}
-	session_pump(s, (int)wait);
+	sw_session_pump(s, (int)wait);
 }
 
 bool sw_session_next(struct sw_session *s, const struct sw_job **job)
@@ -167,10 +167,10 @@ bool sw_session_next(struct sw_session *s, const struct sw_job **job)
 	const int64_t since = sw_clock_mono_us();
 
 	*job = NULL;
-	session_job_clear(s);
+	sw_session_job_clear(s);
 	while (s->end == SW_SESSION_OPEN && !s->has_job) {
 		if (s->greeted && s->next_id == 0 && sw_clock_mono_us() >= s->resend_at)
-			s->next_id = session_request(s, "worker.next", "{}");
+			s->next_id = sw_session_request(s, "worker.next", "{}");
 		wait_round(s, since);
 	}
 	if (s->end != SW_SESSION_OPEN)
@@ -186,7 +186,7 @@ static bool going(const struct sw_session *s)
 
 bool sw_session_go_on(struct sw_session *s)
 {
-	session_pump(s, 0);
+	sw_session_pump(s, 0);
 	return going(s);
 }
 
@@ -220,15 +220,15 @@ bool sw_session_report(struct sw_session *s, uint64_t step, const char *metrics,
 	if (checkpoint)
 		sw_jw_kbool(&w, "checkpoint", true);
 	sw_jw_obj_end(&w);
-	r = session_report_at(s, s->n);
+	r = sw_session_report_at(s, s->n);
 	*r = (struct report){.seq = s->seq, .params = sw_buf_take(&params, NULL)};
 	sw_buf_fini(&params);
 	if (!r->params) {
-		session_end(s, SW_SESSION_BROKEN, "no memory for a report");
+		sw_session_quit(s, SW_SESSION_BROKEN, "no memory for a report");
 		return false;
 	}
 	s->n++;
-	session_pump(s, 0);
+	sw_session_pump(s, 0);
 	return going(s);
 }
 
@@ -268,7 +268,7 @@ void sw_session_log(struct sw_session *s, const char *fmt, ...)
 	}
 	sw_buf_fini(&params);
 	sw_buf_fini(&line);
-	session_flush(s);
+	sw_session_flush(s);
 }
 
 /* Makes s->tell. false: no memory, the session has ended. */
@@ -287,7 +287,7 @@ static bool tell_make(struct sw_session *s, const char *state, const char *cause
 	s->tell = sw_buf_take(&params, NULL);
 	sw_buf_fini(&params);
 	if (!s->tell)
-		session_end(s, SW_SESSION_BROKEN, "no memory to tell how a trial ended");
+		sw_session_quit(s, SW_SESSION_BROKEN, "no memory to tell how a trial ended");
 	return s->tell != NULL;
 }
 
@@ -314,12 +314,12 @@ void sw_session_finish(struct sw_session *s, const char *state, const char *caus
 	if (s->end == SW_SESSION_OPEN && !*s->drop && tell_make(s, state, cause ? cut : NULL))
 		while (s->end == SW_SESSION_OPEN && !*s->drop && !s->told)
 			wait_round(s, since);
-	session_job_clear(s);
+	sw_session_job_clear(s);
 }
 
 void sw_session_release(struct sw_session *s)
 {
-	session_job_clear(s);
+	sw_session_job_clear(s);
 }
 
 void sw_session_bye(struct sw_session *s, const char *cause)
@@ -334,7 +334,7 @@ void sw_session_bye(struct sw_session *s, const char *cause)
 	sw_jw_obj(&w);
 	sw_jw_kstr(&w, "cause", cause);
 	sw_jw_obj_end(&w);
-	if (params.failed == SW_OK && session_request(s, "worker.bye", params.data) != 0)
-		session_write(s);
+	if (params.failed == SW_OK && sw_session_request(s, "worker.bye", params.data) != 0)
+		sw_session_write(s);
 	sw_buf_fini(&params);
 }

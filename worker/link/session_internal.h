@@ -50,24 +50,24 @@ struct sw_session {
 };
 
 /* Ends the session (the first reason stays). */
-void session_end(struct sw_session *s, enum sw_session_end end, const char *fmt, ...)
+void sw_session_quit(struct sw_session *s, enum sw_session_end end, const char *fmt, ...)
 	SW_PRINTF(3, 4);
-void session_drop(struct sw_session *s, const char *fmt, ...) SW_PRINTF(2, 3);
+void sw_session_drop(struct sw_session *s, const char *fmt, ...) SW_PRINTF(2, 3);
 
 /* session_link.c: one round of connect, write, read; waits at most timeout_ms for something to
  * happen. */
-void session_pump(struct sw_session *s, int timeout_ms);
-void session_write(struct sw_session *s); /* as much of `out` as the socket takes now */
+void sw_session_pump(struct sw_session *s, int timeout_ms);
+void sw_session_write(struct sw_session *s); /* as much of `out` as the socket takes now */
 /* Queues one request and returns its id; 0 when there is no memory (the session has ended). */
-int64_t session_request(struct sw_session *s, const char *method, const char *params);
+int64_t sw_session_request(struct sw_session *s, const char *method, const char *params);
 /* Sends what waits and may go: logs, reports in the window, the tell. */
-void session_flush(struct sw_session *s);
+void sw_session_flush(struct sw_session *s);
 
 /* session_reply.c: one line from the daemon. */
-void session_line(struct sw_session *s, const char *line, size_t len);
+void sw_session_line(struct sw_session *s, const char *line, size_t len);
 
-struct report *session_report_at(struct sw_session *s, size_t i);
-void session_report_pop(struct sw_session *s);
-void session_job_clear(struct sw_session *s);
+struct report *sw_session_report_at(struct sw_session *s, size_t i);
+void sw_session_report_pop(struct sw_session *s);
+void sw_session_job_clear(struct sw_session *s);
 
 #endif

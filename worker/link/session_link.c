@@ -32,12 +32,12 @@ static void session_disconnect(struct sw_session *s)
 	s->retry_ms = s->retry_ms * 2 < RETRY_MOST_MS ? s->retry_ms * 2 : RETRY_MOST_MS;
 }
 
-int64_t session_request(struct sw_session *s, const char *method, const char *params)
+int64_t sw_session_request(struct sw_session *s, const char *method, const char *params)
 {
 	sw_rpc_write_request(&s->out, ++s->last_id, method, params);
 	if (sw_buf_adds(&s->out, "\n") == SW_OK)
 		return s->last_id;
-	session_end(s, SW_SESSION_BROKEN, "no memory for a message to the daemon");
+	sw_session_quit(s, SW_SESSION_BROKEN, "no memory for a message to the daemon");
 	return 0;
 }
 
@@ -59,9 +59,9 @@ static void hello(struct sw_session *s)
 	}
 	sw_jw_obj_end(&w);
 	if (params.failed != SW_OK)
-		session_end(s, SW_SESSION_BROKEN, "no memory for a message to the daemon");
+		sw_session_quit(s, SW_SESSION_BROKEN, "no memory for a message to the daemon");
 	else
-		s->hello_id = session_request(s, "worker.hello", params.data);
+		s->hello_id = sw_session_request(s, "worker.hello", params.data);
 	sw_buf_fini(&params);
 }
 
@@ -96,7 +96,7 @@ static void try_connect(struct sw_session *s)
 	hello(s);
 }
 
-void session_flush(struct sw_session *s)
+void sw_session_flush(struct sw_session *s)
 {
 	if (!s->greeted || s->end != SW_SESSION_OPEN)
 		return;
@@ -105,18 +105,18 @@ void session_flush(struct sw_session *s)
 	if (*s->drop || sw_clock_mono_us() < s->resend_at)
 		return;
 	while (s->sent < s->n && s->sent < SW_SESSION_OUTSTANDING) {
-		struct report *r = session_report_at(s, s->sent);
+		struct report *r = sw_session_report_at(s, s->sent);
 
-		r->id = session_request(s, "worker.report", r->params);
+		r->id = sw_session_request(s, "worker.report", r->params);
 		if (r->id == 0)
 			return;
 		s->sent++;
 	}
 	if (s->tell && s->n == 0 && s->tell_id == 0 && !s->told)
-		s->tell_id = session_request(s, "worker.tell", s->tell);
+		s->tell_id = sw_session_request(s, "worker.tell", s->tell);
 }
 
-void session_write(struct sw_session *s)
+void sw_session_write(struct sw_session *s)
 {
 	size_t done = 0;
 
@@ -146,16 +146,16 @@ static void lines(struct sw_session *s)
 	for (int i = 0; i < LINES_A_ROUND && s->fd >= 0; i++) {
 		char *line;
 		size_t len;
-		const sw_status status = sw_frame_next(&s->in, &line, &len);
+		const sw_status rc = sw_frame_next(&s->in, &line, &len);
 
-		if (status != SW_OK) {
-			session_end(s, SW_SESSION_BROKEN, "the daemon sent a line that is %s",
-				    sw_status_str(status));
+		if (rc != SW_OK) {
+			sw_session_quit(s, SW_SESSION_BROKEN, "the daemon sent a line that is %s",
+					sw_status_str(rc));
 			return;
 		}
 		if (!line)
 			return;
-		session_line(s, line, len);
+		sw_session_line(s, line, len);
 	}
 }
 
@@ -166,7 +166,7 @@ static void read_in(struct sw_session *s)
 	ssize_t n;
 
 	if (sw_frame_room(&s->in, &at, &room) != SW_OK) {
-		session_end(s, SW_SESSION_BROKEN, "no memory for what the daemon sends");
+		sw_session_quit(s, SW_SESSION_BROKEN, "no memory for what the daemon sends");
 		return;
 	}
 	n = recv(s->fd, at, room, 0);
@@ -183,15 +183,15 @@ static void beat(struct sw_session *s)
 		(void)sw_buf_adds(&s->out, "\n");
 }
 
-void session_pump(struct sw_session *s, int timeout_ms)
+void sw_session_pump(struct sw_session *s, int timeout_ms)
 {
 	struct pollfd fds[2] = {{.fd = s->config.wake_fd, .events = POLLIN}};
 
 	if (s->fd < 0)
 		try_connect(s);
-	session_flush(s);
+	sw_session_flush(s);
 	beat(s);
-	session_write(s);
+	sw_session_write(s);
 	if (s->fd < 0 && timeout_ms > 0) {
 		const int64_t wait = (s->retry_at - sw_clock_mono_us()) / 1000 + 1;
 
@@ -204,11 +204,11 @@ void session_pump(struct sw_session *s, int timeout_ms)
 				 .events = (short)(POLLIN | (s->out.len ? POLLOUT : 0))};
 	if (poll(fds, 2, timeout_ms) > 0) {
 		if (fds[0].revents)
-			session_end(s, SW_SESSION_EXIT, "told to end");
+			sw_session_quit(s, SW_SESSION_EXIT, "told to end");
 		if (fds[1].revents & (POLLIN | POLLHUP | POLLERR))
 			read_in(s);
 	}
 	lines(s);
-	session_flush(s);
-	session_write(s);
+	sw_session_flush(s);
+	sw_session_write(s);
 }

@@ -38,14 +38,14 @@ static void on_hello(struct sw_session *s, const cJSON *result, const cJSON *err
 
 	s->hello_id = 0;
 	if (error) {
-		session_end(s, SW_SESSION_REFUSED, "the daemon refuses this worker: %s",
-			    error_text(error));
+		sw_session_quit(s, SW_SESSION_REFUSED, "the daemon refuses this worker: %s",
+				error_text(error));
 		return;
 	}
 	s->greeted = true;
 	s->retry_ms = s->config.retry_ms;
 	if (s->has_job && run && !cJSON_IsTrue(run))
-		session_drop(s, "no longer this worker's");
+		sw_session_drop(s, "no longer this worker's");
 }
 
 static void on_next(struct sw_session *s, cJSON **message, const cJSON *result, const cJSON *error)
@@ -59,18 +59,18 @@ static void on_next(struct sw_session *s, cJSON **message, const cJSON *result, 
 		return;
 	}
 	if (error) {
-		session_end(s, SW_SESSION_REFUSED, "the daemon gives no trial: %s",
-			    error_text(error));
+		sw_session_quit(s, SW_SESSION_REFUSED, "the daemon gives no trial: %s",
+				error_text(error));
 		return;
 	}
 	if (cJSON_IsObject(result) && !result->child)
 		return; /* nothing yet: ask again */
 	if (sw_job_read(&job, result, &err) != SW_OK) {
-		session_end(s, SW_SESSION_BROKEN, "the daemon gave a trial that cannot be read: %s",
-			    err.msg);
+		sw_session_quit(s, SW_SESSION_BROKEN,
+				"the daemon gave a trial that cannot be read: %s", err.msg);
 		return;
 	}
-	session_job_clear(s);
+	sw_session_job_clear(s);
 	s->job_tree = *message; /* the job points into it */
 	*message = NULL;
 	s->job = job;
@@ -85,22 +85,23 @@ static void on_report(struct sw_session *s, const cJSON *result, const cJSON *er
 	if (error && passing(code)) {
 		/* what was sent after it is refused too, under ids that are then unknown */
 		for (size_t i = 0; i < s->sent; i++)
-			session_report_at(s, i)->id = 0;
+			sw_session_report_at(s, i)->id = 0;
 		s->sent = 0;
 		s->resend_at = sw_clock_mono_us() + BUSY_WAIT_US;
 		return;
 	}
-	session_report_pop(s);
+	sw_session_report_pop(s);
 	if (error && fenced(code)) {
-		session_drop(s, "report refused: %s", error_text(error));
+		sw_session_drop(s, "report refused: %s", error_text(error));
 	} else if (error) {
 		if (!*s->failed)
 			snprintf(s->failed, sizeof s->failed, "report refused: %.150s",
 				 error_text(error));
 	} else if (!cJSON_IsString(decision)) {
-		session_end(s, SW_SESSION_BROKEN, "the daemon answered a report with no decision");
+		sw_session_quit(s, SW_SESSION_BROKEN,
+				"the daemon answered a report with no decision");
 	} else if (strcmp(decision->valuestring, "continue") != 0) {
-		session_drop(s, "decision %s", decision->valuestring);
+		sw_session_drop(s, "decision %s", decision->valuestring);
 	}
 }
 
@@ -119,7 +120,7 @@ static void on_notification(struct sw_session *s, const char *method, const cJSO
 	uint64_t sweep, trial, attempt;
 
 	if (strcmp(method, "worker.exit") == 0) {
-		session_end(s, SW_SESSION_EXIT, "the daemon says so");
+		sw_session_quit(s, SW_SESSION_EXIT, "the daemon says so");
 		return;
 	}
 	if (strcmp(method, "worker.stop") != 0 || !s->has_job)
@@ -127,7 +128,7 @@ static void on_notification(struct sw_session *s, const char *method, const cJSO
 	if (sw_json_u64(sw_json_get(params, "sweep"), &sweep) && sweep == s->job.sweep &&
 	    sw_json_u64(sw_json_get(params, "trial"), &trial) && trial == s->job.trial &&
 	    sw_json_u64(sw_json_get(params, "attempt"), &attempt) && attempt == s->job.attempt)
-		session_drop(s, "the daemon stopped it");
+		sw_session_drop(s, "the daemon stopped it");
 }
 
 static void on_reply(struct sw_session *s, cJSON **message)
@@ -138,8 +139,8 @@ static void on_reply(struct sw_session *s, cJSON **message)
 
 	if (!sw_json_u64(id, &n)) {
 		if (error) /* to a request whose id could not be read: ours can */
-			session_end(s, SW_SESSION_BROKEN, "the daemon understood no message: %s",
-				    error_text(error));
+			sw_session_quit(s, SW_SESSION_BROKEN,
+					"the daemon understood no message: %s", error_text(error));
 		return;
 	}
 	if (n == 0)
@@ -150,19 +151,19 @@ static void on_reply(struct sw_session *s, cJSON **message)
 		on_next(s, message, result, error);
 	else if ((int64_t)n == s->tell_id)
 		on_tell(s, error);
-	else if (s->sent > 0 && (int64_t)n == session_report_at(s, 0)->id)
+	else if (s->sent > 0 && (int64_t)n == sw_session_report_at(s, 0)->id)
 		on_report(s, result, error); /* replies come in the order of the requests */
 }
 
-void session_line(struct sw_session *s, const char *line, size_t len)
+void sw_session_line(struct sw_session *s, const char *line, size_t len)
 {
 	struct sw_err err = SW_ERR_INIT;
 	cJSON *message = NULL;
-	const sw_status status = sw_json_parse(&message, line, len, &err);
+	const sw_status rc = sw_json_parse(&message, line, len, &err);
 	const cJSON *method;
 
-	if (status != SW_OK) {
-		session_end(s, SW_SESSION_BROKEN, "the daemon sent no JSON: %s", err.msg);
+	if (rc != SW_OK) {
+		sw_session_quit(s, SW_SESSION_BROKEN, "the daemon sent no JSON: %s", err.msg);
 		return;
 	}
 	method = sw_json_get(message, "method");

@@ -12,7 +12,7 @@
 /* Of a buffer: a float, in whose place an int32 may lie. */
 #define ELEMENT sizeof(float)
 
-struct sw_conv sw_op_conv(const struct sw_op *op, size_t rows)
+struct sw_conv sw_layout_conv(const struct sw_op *op, size_t rows)
 {
 	return (struct sw_conv){.B = rows,
 				.C = op->from.c,
@@ -25,7 +25,7 @@ struct sw_conv sw_op_conv(const struct sw_op *op, size_t rows)
 				.pad = op->pad};
 }
 
-struct sw_window sw_op_window(const struct sw_op *op, size_t rows)
+struct sw_window sw_layout_window(const struct sw_op *op, size_t rows)
 {
 	return (struct sw_window){.B = rows,
 				  .C = op->from.c,
@@ -37,7 +37,7 @@ struct sw_window sw_op_window(const struct sw_op *op, size_t rows)
 				  .pad = op->pad};
 }
 
-struct sw_attention sw_op_attention(const struct sw_op *op, size_t rows)
+struct sw_attention sw_layout_attention(const struct sw_op *op, size_t rows)
 {
 	return (struct sw_attention){
 		.B = rows, .T = op->to.t, .D = op->to.d, .heads = op->heads, .causal = op->causal};
@@ -158,8 +158,8 @@ static size_t workspace(const struct sw_model *m, const struct sw_ops *ops, size
 
 	for (size_t i = 0; i < m->ops_n; i++) {
 		const struct sw_op *op = &m->op[i];
-		const struct sw_conv conv = sw_op_conv(op, rows);
-		const struct sw_attention attention = sw_op_attention(op, rows);
+		const struct sw_conv conv = sw_layout_conv(op, rows);
+		const struct sw_attention attention = sw_layout_attention(op, rows);
 		size_t bytes = 0;
 
 		if (op->kind == SW_OP_CONV2D)
@@ -305,11 +305,10 @@ sw_status sw_layout_fit(struct sw_layout *out, const struct sw_model *m, const s
 
 	part.memory = most;
 	for (*halved = 0;; ++*halved) {
-		const sw_status status =
-			sw_layout_make(out, m, &part, train_rows, val_rows, ops, err);
+		const sw_status rc = sw_layout_make(out, m, &part, train_rows, val_rows, ops, err);
 
-		if (status != SW_OK || out->bytes <= most)
-			return status;
+		if (rc != SW_OK || out->bytes <= most)
+			return rc;
 		if (out->micro == 1)
 			return sw_err_set(err, SW_NOMEM,
 					  "a row at a time needs %zu bytes, there are %zu",

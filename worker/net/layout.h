@@ -56,8 +56,8 @@ SW_NODISCARD sw_status sw_layout_fit(struct sw_layout *out, const struct sw_mode
 				     struct sw_err *err);
 
 /* The shapes that kernels take, for rows rows. */
-struct sw_conv sw_op_conv(const struct sw_op *op, size_t rows);
-struct sw_window sw_op_window(const struct sw_op *op, size_t rows);
-struct sw_attention sw_op_attention(const struct sw_op *op, size_t rows);
+struct sw_conv sw_layout_conv(const struct sw_op *op, size_t rows);
+struct sw_window sw_layout_window(const struct sw_op *op, size_t rows);
+struct sw_attention sw_layout_attention(const struct sw_op *op, size_t rows);
 
 #endif

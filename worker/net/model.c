@@ -24,7 +24,7 @@ static const char *const words[] = {
 	[SW_OP_TOKEN_MEAN] = "mean_tokens",
 };
 
-const char *sw_op_name(enum sw_op_kind kind)
+const char *sw_model_op_name(enum sw_op_kind kind)
 {
 	return words[kind];
 }
@@ -89,14 +89,15 @@ static sw_status check_end(const struct sw_model *m, const cJSON *list, struct s
 		return sw_err_set(err, SW_INVALID,
 				  "the model has no linear layer: nothing to train");
 	if (end->kind == SW_SHAPE_IMAGE || rows != m->task.labels)
-		return sw_err_at(
-			err, SW_INVALID, last,
-			"the model ends in %s, the data has %zu label%s a row%s",
-			model_shape_text(end, text), m->task.labels, m->task.labels == 1 ? "" : "s",
-			end->kind == SW_SHAPE_IMAGE       ? ": \"flatten\" and a linear layer are "
-							    "missing"
-			: rows > 1 && m->task.labels == 1 ? ": \"mean_tokens\" is missing"
-							  : "");
+		return sw_err_at(err, SW_INVALID, last,
+				 "the model ends in %s, the data has %zu label%s a row%s",
+				 sw_model_shape_text(end, text), m->task.labels,
+				 m->task.labels == 1 ? "" : "s",
+				 end->kind == SW_SHAPE_IMAGE
+					 ? ": \"flatten\" and a linear layer are "
+					   "missing"
+				 : rows > 1 && m->task.labels == 1 ? ": \"mean_tokens\" is missing"
+								   : "");
 	if (width == m->task.outputs)
 		return SW_OK;
 	if (m->task.classes)
@@ -113,7 +114,7 @@ sw_status sw_model_compile(struct sw_model *out, const cJSON *model, const cJSON
 {
 	const cJSON *list = NULL;
 	cJSON *owned = NULL;
-	sw_status status;
+	sw_status rc;
 
 	memset(out, 0, sizeof *out);
 	out->task = *task;
@@ -121,16 +122,15 @@ sw_status sw_model_compile(struct sw_model *out, const cJSON *model, const cJSON
 		return sw_err_set(err, SW_INVALID,
 				  "a trainer needs \"model\": a list of layers, such as "
 				  "[{\"linear\": 64}, \"relu\", {\"linear\": 10}]");
-	status = sw_model_list(model, params, task->input.kind == SW_SHAPE_IMAGE, &owned, &list,
-			       err);
-	if (status == SW_OK)
-		status = model_parse(out, list, params, err);
-	if (status == SW_OK)
-		status = check_end(out, list, err);
+	rc = sw_model_list(model, params, task->input.kind == SW_SHAPE_IMAGE, &owned, &list, err);
+	if (rc == SW_OK)
+		rc = sw_model_parse(out, list, params, err);
+	if (rc == SW_OK)
+		rc = check_end(out, list, err);
 	cJSON_Delete(owned);
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	summary(out);
-	model_plan(out);
+	sw_model_plan(out);
 	return SW_OK;
 }

@@ -146,7 +146,7 @@ SW_NODISCARD sw_status sw_model_compile(struct sw_model *out, const cJSON *model
 					struct sw_err *err);
 
 /* "conv", "gelu", ... */
-const char *sw_op_name(enum sw_op_kind kind);
+const char *sw_model_op_name(enum sw_op_kind kind);
 
 /* The value's shape and elements a row. */
 const struct sw_shape *sw_model_shape(const struct sw_model *m, size_t value);

@@ -25,14 +25,14 @@ static size_t count(const struct back *b, size_t value)
 static void emit(struct back *b, struct sw_back step)
 {
 	b->m->back[b->m->back_n++] = step;
-	plan_touch(&b->m->train, step.dy, b->now);
-	plan_touch(&b->m->train, step.dx, b->now);
-	plan_touch(&b->m->train, step.other, b->now);
+	sw_model_plan_touch(&b->m->train, step.dy, b->now);
+	sw_model_plan_touch(&b->m->train, step.dx, b->now);
+	sw_model_plan_touch(&b->m->train, step.other, b->now);
 }
 
 static uint16_t fresh(struct back *b, size_t value)
 {
-	return plan_buffer(&b->m->train, count(b, value), 0, b->now);
+	return sw_model_plan_buffer(&b->m->train, count(b, value), 0, b->now);
 }
 
 /* What lies in `from` is a part of the value's gradient. own: nobody else's. */
@@ -104,7 +104,7 @@ static void back_op(struct back *b, size_t i)
 	uint16_t dy = b->grad[i + 1], dx = SW_NO_BUFFER;
 
 	b->users[dy]--; /* consumed here */
-	if (model_passes(op, true)) {
+	if (sw_model_passes(op, true)) {
 		contribute(b, op->in, dy, b->users[dy] == 0);
 		return;
 	}
@@ -127,18 +127,18 @@ static void back_op(struct back *b, size_t i)
 				 .dx = dx,
 				 .other = SW_NO_BUFFER,
 				 .value = (uint16_t)op->in});
-	if (model_needs_x(op))
-		plan_touch(&m->train, m->train.value[op->in], b->now);
-	if (model_needs_y(op))
-		plan_touch(&m->train, m->train.value[i + 1], b->now);
-	plan_touch(&m->train, m->train.saved[i], b->now);
+	if (sw_model_needs_x(op))
+		sw_model_plan_touch(&m->train, m->train.value[op->in], b->now);
+	if (sw_model_needs_y(op))
+		sw_model_plan_touch(&m->train, m->train.value[i + 1], b->now);
+	sw_model_plan_touch(&m->train, m->train.saved[i], b->now);
 	if (op->kind == SW_OP_POSITION && b->wanted[op->in])
 		contribute(b, op->in, dy, b->users[dy] == 0);
 	else if (b->wanted[op->in] && dx != SW_NO_BUFFER)
 		contribute(b, op->in, dx, true);
 }
 
-void model_back(struct sw_model *m)
+void sw_model_back(struct sw_model *m)
 {
 	struct back b = {.m = m};
 	const size_t n = m->ops_n;

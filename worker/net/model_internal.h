@@ -5,8 +5,8 @@
 #include "worker/net/model.h"
 
 /* The list becomes m->op[], its places in weights and running statistics (model_parse.c). */
-SW_NODISCARD sw_status model_parse(struct sw_model *m, const cJSON *list, const cJSON *params,
-				   struct sw_err *err);
+SW_NODISCARD sw_status sw_model_parse(struct sw_model *m, const cJSON *list, const cJSON *params,
+				      struct sw_err *err);
 
 /* The operations of a layer, or of what a residual needs: appended, m->ops_n grows. Values that
  * are read: in; on success *value is the one that is written (model_ops.c). ptr: for errors. */
@@ -16,38 +16,38 @@ struct model_at {
 	uint32_t layer;
 	struct sw_err *err;
 };
-SW_NODISCARD sw_status model_op(struct sw_model *m, enum sw_op_kind kind, size_t in,
-				const struct model_at *at, struct sw_op **out);
-SW_NODISCARD sw_status model_linear(struct sw_model *m, size_t in, size_t width, bool bias,
-				    const struct model_at *at, struct sw_op **out);
-SW_NODISCARD sw_status model_conv(struct sw_model *m, size_t in, const struct sw_op *shape,
-				  size_t width, bool bias, const struct model_at *at);
-SW_NODISCARD sw_status model_pool(struct sw_model *m, enum sw_op_kind kind, size_t in,
-				  const struct sw_op *shape, const struct model_at *at);
-SW_NODISCARD sw_status model_batchnorm(struct sw_model *m, size_t in, const struct model_at *at);
-SW_NODISCARD sw_status model_layernorm(struct sw_model *m, size_t in, const struct model_at *at);
-SW_NODISCARD sw_status model_attention(struct sw_model *m, size_t in, size_t heads, bool causal,
-				       const struct model_at *at);
-SW_NODISCARD sw_status model_embedding(struct sw_model *m, size_t in, size_t dim, size_t vocab,
-				       const struct model_at *at);
-SW_NODISCARD sw_status model_position(struct sw_model *m, size_t in, size_t most,
-				      const struct model_at *at);
-/* Ends {"residual": ...}: body's value and x, which is projected where shapes differ. */
-SW_NODISCARD sw_status model_residual_end(struct sw_model *m, size_t x, size_t body,
+SW_NODISCARD sw_status sw_model_op(struct sw_model *m, enum sw_op_kind kind, size_t in,
+				   const struct model_at *at, struct sw_op **out);
+SW_NODISCARD sw_status sw_model_linear(struct sw_model *m, size_t in, size_t width, bool bias,
+				       const struct model_at *at, struct sw_op **out);
+SW_NODISCARD sw_status sw_model_conv(struct sw_model *m, size_t in, const struct sw_op *shape,
+				     size_t width, bool bias, const struct model_at *at);
+SW_NODISCARD sw_status sw_model_pool(struct sw_model *m, enum sw_op_kind kind, size_t in,
+				     const struct sw_op *shape, const struct model_at *at);
+SW_NODISCARD sw_status sw_model_batchnorm(struct sw_model *m, size_t in, const struct model_at *at);
+SW_NODISCARD sw_status sw_model_layernorm(struct sw_model *m, size_t in, const struct model_at *at);
+SW_NODISCARD sw_status sw_model_attention(struct sw_model *m, size_t in, size_t heads, bool causal,
 					  const struct model_at *at);
+SW_NODISCARD sw_status sw_model_embedding(struct sw_model *m, size_t in, size_t dim, size_t vocab,
+					  const struct model_at *at);
+SW_NODISCARD sw_status sw_model_position(struct sw_model *m, size_t in, size_t most,
+					 const struct model_at *at);
+/* Ends {"residual": ...}: body's value and x, which is projected where shapes differ. */
+SW_NODISCARD sw_status sw_model_residual_end(struct sw_model *m, size_t x, size_t body,
+					     const struct model_at *at);
 
 /* "64", "3 x 32 x 32", "16 tokens of 64". Returns out. */
-const char *model_shape_text(const struct sw_shape *s, char out[80]);
+const char *sw_model_shape_text(const struct sw_shape *s, char out[80]);
 
 /* Both plans and the backward pass (model_plan.c, model_back.c). */
-void model_plan(struct sw_model *m);
-void model_back(struct sw_model *m);
-uint16_t plan_buffer(struct sw_plan *p, size_t row, size_t fixed, uint16_t from);
-void plan_touch(struct sw_plan *p, uint16_t buffer, uint16_t when);
+void sw_model_plan(struct sw_model *m);
+void sw_model_back(struct sw_model *m);
+uint16_t sw_model_plan_buffer(struct sw_plan *p, size_t row, size_t fixed, uint16_t from);
+void sw_model_plan_touch(struct sw_plan *p, uint16_t buffer, uint16_t when);
 /* Of operation i: what its backward pass reads beside dy. */
-bool model_needs_x(const struct sw_op *op);
-bool model_needs_y(const struct sw_op *op);
+bool sw_model_needs_x(const struct sw_op *op);
+bool sw_model_needs_y(const struct sw_op *op);
 /* Passes its value on as it is: fused relu, flatten, and in evaluation dropout. */
-bool model_passes(const struct sw_op *op, bool train);
+bool sw_model_passes(const struct sw_op *op, bool train);
 
 #endif

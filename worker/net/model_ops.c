@@ -11,7 +11,7 @@ const struct sw_shape *sw_model_shape(const struct sw_model *m, size_t value)
 	return value ? &m->op[value - 1].to : &m->task.input;
 }
 
-const char *model_shape_text(const struct sw_shape *s, char out[80])
+const char *sw_model_shape_text(const struct sw_shape *s, char out[80])
 {
 	if (s->kind == SW_SHAPE_IMAGE)
 		snprintf(out, 80, "%zu x %zu x %zu", s->c, s->h, s->w);
@@ -36,7 +36,7 @@ static sw_status wrong(const struct sw_model *m, size_t in, const char *layer, c
 	char text[80];
 
 	return sw_err_at(at->err, SW_INVALID, at->ptr, "%s takes %s, what comes to it is %s", layer,
-			 wants, model_shape_text(sw_model_shape(m, in), text));
+			 wants, sw_model_shape_text(sw_model_shape(m, in), text));
 }
 
 /* A tensor of n floats among the weights, 64-byte aligned. */
@@ -82,8 +82,8 @@ static void path_of(const struct model_at *at, char *out, size_t cap)
 		out[0] = '\0';
 }
 
-sw_status model_op(struct sw_model *m, enum sw_op_kind kind, size_t in, const struct model_at *at,
-		   struct sw_op **out)
+sw_status sw_model_op(struct sw_model *m, enum sw_op_kind kind, size_t in,
+		      const struct model_at *at, struct sw_op **out)
 {
 	struct sw_op *op = &m->op[m->ops_n];
 
@@ -105,14 +105,14 @@ sw_status model_op(struct sw_model *m, enum sw_op_kind kind, size_t in, const st
 	return SW_OK;
 }
 
-sw_status model_linear(struct sw_model *m, size_t in, size_t width, bool bias,
-		       const struct model_at *at, struct sw_op **out)
+sw_status sw_model_linear(struct sw_model *m, size_t in, size_t width, bool bias,
+			  const struct model_at *at, struct sw_op **out)
 {
-	sw_status status = model_op(m, SW_OP_LINEAR, in, at, out);
+	sw_status rc = sw_model_op(m, SW_OP_LINEAR, in, at, out);
 	size_t inner;
 
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	assert(*out != NULL);
 	struct sw_op *op = *out;
 
@@ -145,37 +145,37 @@ static sw_status window(struct sw_model *m, struct sw_op *op, const struct sw_op
 		return sw_err_at(
 			at->err, SW_INVALID, at->ptr,
 			"a window of %zu x %zu does not fit an image of %s with padding %zu",
-			op->kernel_h, op->kernel_w, model_shape_text(&op->from, text), op->pad);
+			op->kernel_h, op->kernel_w, sw_model_shape_text(&op->from, text), op->pad);
 	return SW_OK;
 }
 
-sw_status model_conv(struct sw_model *m, size_t in, const struct sw_op *shape, size_t width,
-		     bool bias, const struct model_at *at)
+sw_status sw_model_conv(struct sw_model *m, size_t in, const struct sw_op *shape, size_t width,
+			bool bias, const struct model_at *at)
 {
 	struct sw_op *op = NULL;
-	sw_status status = model_op(m, SW_OP_CONV2D, in, at, &op);
+	sw_status rc = sw_model_op(m, SW_OP_CONV2D, in, at, &op);
 
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	assert(op != NULL);
-	status = window(m, op, shape, "conv2d", at);
-	if (status != SW_OK)
-		return status;
+	rc = window(m, op, shape, "conv2d", at);
+	if (rc != SW_OK)
+		return rc;
 	op->fan_in = op->from.c * op->kernel_h * op->kernel_w;
 	op->to.c = width;
 	parameters(m, op, SW_INIT_FAN_IN, op->fan_in * width, bias ? width : 0);
 	return SW_OK;
 }
 
-sw_status model_pool(struct sw_model *m, enum sw_op_kind kind, size_t in, const struct sw_op *shape,
-		     const struct model_at *at)
+sw_status sw_model_pool(struct sw_model *m, enum sw_op_kind kind, size_t in,
+			const struct sw_op *shape, const struct model_at *at)
 {
 	const char *name = kind == SW_OP_MAXPOOL2D ? "maxpool2d" : "avgpool2d";
 	struct sw_op *op = NULL;
-	sw_status status = model_op(m, kind, in, at, &op);
+	sw_status rc = sw_model_op(m, kind, in, at, &op);
 
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	assert(op != NULL);
 	if (2 * shape->pad > shape->kernel_h)
 		return sw_err_at(at->err, SW_INVALID, at->ptr,
@@ -184,14 +184,14 @@ sw_status model_pool(struct sw_model *m, enum sw_op_kind kind, size_t in, const 
 	return window(m, op, shape, name, at);
 }
 
-sw_status model_batchnorm(struct sw_model *m, size_t in, const struct model_at *at)
+sw_status sw_model_batchnorm(struct sw_model *m, size_t in, const struct model_at *at)
 {
 	const size_t to = SW_OPS_ALIGN / sizeof(float);
 	struct sw_op *op = NULL;
-	sw_status status = model_op(m, SW_OP_BATCHNORM, in, at, &op);
+	sw_status rc = sw_model_op(m, SW_OP_BATCHNORM, in, at, &op);
 
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	assert(op != NULL);
 	if (op->from.kind == SW_SHAPE_TOKENS)
 		return wrong(m, in, "batchnorm", "numbers or images (tokens have layernorm)", at);
@@ -202,26 +202,26 @@ sw_status model_batchnorm(struct sw_model *m, size_t in, const struct model_at *
 	return SW_OK;
 }
 
-sw_status model_layernorm(struct sw_model *m, size_t in, const struct model_at *at)
+sw_status sw_model_layernorm(struct sw_model *m, size_t in, const struct model_at *at)
 {
 	struct sw_op *op = NULL;
-	sw_status status = model_op(m, SW_OP_LAYERNORM, in, at, &op);
+	sw_status rc = sw_model_op(m, SW_OP_LAYERNORM, in, at, &op);
 	size_t n;
 
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	assert(op != NULL);
 	n = op->from.kind == SW_SHAPE_TOKENS ? op->from.d : sw_shape_count(&op->from);
 	parameters(m, op, SW_INIT_NORM, n, n);
 	return SW_OK;
 }
 
-sw_status model_attention(struct sw_model *m, size_t in, size_t heads, bool causal,
-			  const struct model_at *at)
+sw_status sw_model_attention(struct sw_model *m, size_t in, size_t heads, bool causal,
+			     const struct model_at *at)
 {
 	const struct sw_shape *x = sw_model_shape(m, in);
 	struct sw_op *qkv = NULL, *mix = NULL, *out = NULL;
-	sw_status status;
+	sw_status rc;
 
 	if (x->kind != SW_SHAPE_TOKENS || x->d == 0)
 		return wrong(m, in, "attention", "tokens (put \"embedding\" before it)", at);
@@ -230,36 +230,36 @@ sw_status model_attention(struct sw_model *m, size_t in, size_t heads, bool caus
 				 "%zu heads do not divide the width %zu", heads, x->d);
 	const size_t width = x->d;
 
-	status = model_linear(m, in, 3 * width, true, at, &qkv);
-	if (status == SW_OK)
-		status = model_op(m, SW_OP_ATTENTION, m->ops_n, at, &mix);
-	if (status != SW_OK)
-		return status;
+	rc = sw_model_linear(m, in, 3 * width, true, at, &qkv);
+	if (rc == SW_OK)
+		rc = sw_model_op(m, SW_OP_ATTENTION, m->ops_n, at, &mix);
+	if (rc != SW_OK)
+		return rc;
 	assert(qkv != NULL && mix != NULL);
 	qkv->init = SW_INIT_XAVIER;
 	mix->to.d = width;
 	mix->heads = heads;
 	mix->causal = causal;
-	status = model_linear(m, m->ops_n, width, true, at, &out);
-	if (status != SW_OK)
-		return status;
+	rc = sw_model_linear(m, m->ops_n, width, true, at, &out);
+	if (rc != SW_OK)
+		return rc;
 	assert(out != NULL);
 	out->init = SW_INIT_NO_BIAS;
 	out->tensor = 2;
 	return SW_OK;
 }
 
-sw_status model_embedding(struct sw_model *m, size_t in, size_t dim, size_t vocab,
-			  const struct model_at *at)
+sw_status sw_model_embedding(struct sw_model *m, size_t in, size_t dim, size_t vocab,
+			     const struct model_at *at)
 {
 	struct sw_op *op = NULL;
-	sw_status status;
+	sw_status rc;
 
 	if (in != 0 || m->task.input.kind != SW_SHAPE_TOKENS)
 		return wrong(m, in, "embedding", "the tokens of a data set", at);
-	status = model_op(m, SW_OP_EMBEDDING, in, at, &op);
-	if (status != SW_OK)
-		return status;
+	rc = sw_model_op(m, SW_OP_EMBEDDING, in, at, &op);
+	if (rc != SW_OK)
+		return rc;
 	assert(op != NULL);
 	op->vocab = vocab ? vocab : m->task.vocab;
 	if (op->vocab < m->task.vocab)
@@ -271,13 +271,13 @@ sw_status model_embedding(struct sw_model *m, size_t in, size_t dim, size_t voca
 	return SW_OK;
 }
 
-sw_status model_position(struct sw_model *m, size_t in, size_t most, const struct model_at *at)
+sw_status sw_model_position(struct sw_model *m, size_t in, size_t most, const struct model_at *at)
 {
 	struct sw_op *op = NULL;
-	sw_status status = model_op(m, SW_OP_POSITION, in, at, &op);
+	sw_status rc = sw_model_op(m, SW_OP_POSITION, in, at, &op);
 
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	assert(op != NULL);
 	if (op->from.kind != SW_SHAPE_TOKENS)
 		return wrong(m, in, "positional", "tokens", at);
@@ -297,46 +297,47 @@ static sw_status project(struct sw_model *m, size_t x, const struct sw_shape *to
 	struct model_at part = *at;
 	struct sw_op shape = {.kernel_h = 1, .kernel_w = 1}, *op = NULL;
 	char a[80], b[80];
-	sw_status status;
+	sw_status rc;
 
 	if (from->kind == to->kind && to->kind == SW_SHAPE_IMAGE) {
 		shape.stride = (from->h + to->h - 1) / to->h;
 		if (sw_window_out(from->h, 1, shape.stride, 0) == to->h &&
 		    sw_window_out(from->w, 1, shape.stride, 0) == to->w) {
 			part.part = "projection.0";
-			status = model_conv(m, x, &shape, to->c, false, &part);
+			rc = sw_model_conv(m, x, &shape, to->c, false, &part);
 			part.part = "projection.1";
-			return status == SW_OK ? model_batchnorm(m, m->ops_n, &part) : status;
+			return rc == SW_OK ? sw_model_batchnorm(m, m->ops_n, &part) : rc;
 		}
 	} else if (from->kind == to->kind && from->t == to->t) {
 		part.part = "projection";
-		return model_linear(m, x, to->kind == SW_SHAPE_FLAT ? to->c : to->d, true, &part,
-				    &op);
+		return sw_model_linear(m, x, to->kind == SW_SHAPE_FLAT ? to->c : to->d, true, &part,
+				       &op);
 	}
 	return sw_err_at(at->err, SW_INVALID, at->ptr,
 			 "what a residual begins with (%s) has no projection to its end (%s)",
-			 model_shape_text(from, a), model_shape_text(to, b));
+			 sw_model_shape_text(from, a), sw_model_shape_text(to, b));
 }
 
-sw_status model_residual_end(struct sw_model *m, size_t x, size_t body, const struct model_at *at)
+sw_status sw_model_residual_end(struct sw_model *m, size_t x, size_t body,
+				const struct model_at *at)
 {
 	const struct sw_shape to = *sw_model_shape(m, body);
 	struct sw_op *op = NULL;
-	sw_status status = SW_OK;
+	sw_status rc = SW_OK;
 	bool does = false;
 
 	for (size_t i = x; i < m->ops_n; i++)
-		does = does || !model_passes(&m->op[i], true);
+		does = does || !sw_model_passes(&m->op[i], true);
 	if (!does)
 		return sw_err_at(at->err, SW_INVALID, at->ptr, "the residual's list does nothing");
 	if (!same_shape(sw_model_shape(m, x), &to)) {
-		status = project(m, x, &to, at);
+		rc = project(m, x, &to, at);
 		x = m->ops_n;
 	}
-	if (status == SW_OK)
-		status = model_op(m, SW_OP_ADD, body, at, &op);
-	if (status != SW_OK)
-		return status;
+	if (rc == SW_OK)
+		rc = sw_model_op(m, SW_OP_ADD, body, at, &op);
+	if (rc != SW_OK)
+		return rc;
 	assert(op != NULL);
 	op->in2 = x;
 	return SW_OK;

@@ -39,10 +39,10 @@ static sw_status resolve(const struct parse *p, const cJSON **v, const char *ptr
 static sw_status number(const struct parse *p, const struct sw_trainer_option *o, const cJSON *v,
 			const char *ptr, double *out)
 {
-	sw_status status = resolve(p, &v, ptr);
+	sw_status rc = resolve(p, &v, ptr);
 
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	if (o->kind == SW_OPTION_BOOLEAN) {
 		*out = cJSON_IsTrue(v) || (cJSON_IsNumber(v) && v->valuedouble == 1);
 		if (cJSON_IsBool(v) || (cJSON_IsNumber(v) && (*out != 0 || v->valuedouble == 0)))
@@ -69,15 +69,15 @@ static sw_status numbers(const struct parse *p, const struct sw_layer_item *item
 	for (size_t k = 0; k < item->form->keys_n; k++) {
 		const struct sw_trainer_option o = sw_layer_option(item, k);
 		char place[160];
-		sw_status status;
+		sw_status rc;
 
 		out[k] = o.fallback;
 		if (!item->value[k])
 			continue;
 		sw_layer_pointer(item, k, ptr, place, sizeof place);
-		status = number(p, &o, item->value[k], place, &out[k]);
-		if (status != SW_OK)
-			return status;
+		rc = number(p, &o, item->value[k], place, &out[k]);
+		if (rc != SW_OK)
+			return rc;
 	}
 	return SW_OK;
 }
@@ -87,10 +87,10 @@ static sw_status numbers(const struct parse *p, const struct sw_layer_item *item
 static sw_status add_relu(struct sw_model *m, const struct model_at *at, bool alone)
 {
 	struct sw_op *op = NULL;
-	const sw_status status = model_op(m, SW_OP_RELU, m->ops_n, at, &op);
+	const sw_status rc = sw_model_op(m, SW_OP_RELU, m->ops_n, at, &op);
 
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	assert(op != NULL);
 	if (m->ops_n < 2 || !alone)
 		return SW_OK;
@@ -105,10 +105,10 @@ static sw_status add_relu(struct sw_model *m, const struct model_at *at, bool al
 static sw_status add_simple(struct sw_model *m, enum sw_op_kind kind, const struct model_at *at)
 {
 	struct sw_op *op = NULL;
-	const sw_status status = model_op(m, kind, m->ops_n, at, &op);
+	const sw_status rc = sw_model_op(m, kind, m->ops_n, at, &op);
 
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	assert(op != NULL);
 	if (kind == SW_OP_FLATTEN)
 		op->to = sw_shape_flat(sw_shape_count(&op->from));
@@ -126,7 +126,7 @@ static sw_status add_global_avgpool(struct sw_model *m, const struct model_at *a
 	const struct sw_shape *x = sw_model_shape(m, m->ops_n);
 	const struct sw_op all = {.kernel_h = x->h, .kernel_w = x->w, .stride = 1};
 
-	return model_pool(m, SW_OP_AVGPOOL2D, m->ops_n, &all, at);
+	return sw_model_pool(m, SW_OP_AVGPOOL2D, m->ops_n, &all, at);
 }
 
 /* Windows and layers with parameters. */
@@ -139,7 +139,7 @@ static sw_status add_sized(struct sw_model *m, const struct sw_layer_item *item,
 
 	switch (item->form->id) {
 	case SW_FORM_LINEAR:
-		return model_linear(m, m->ops_n, (size_t)n[0], n[1] != 0, at, &op);
+		return sw_model_linear(m, m->ops_n, (size_t)n[0], n[1] != 0, at, &op);
 	case SW_FORM_CONV2D:
 	case SW_FORM_MAXPOOL2D:
 	case SW_FORM_AVGPOOL2D:
@@ -147,23 +147,23 @@ static sw_status add_sized(struct sw_model *m, const struct sw_layer_item *item,
 		shape.stride = w[1] > 0 ? (size_t)w[1] : shape.kernel_h;
 		shape.pad = (size_t)w[2];
 		if (conv)
-			return model_conv(m, m->ops_n, &shape, (size_t)n[0], n[4] != 0, at);
-		return model_pool(
+			return sw_model_conv(m, m->ops_n, &shape, (size_t)n[0], n[4] != 0, at);
+		return sw_model_pool(
 			m, item->form->id == SW_FORM_MAXPOOL2D ? SW_OP_MAXPOOL2D : SW_OP_AVGPOOL2D,
 			m->ops_n, &shape, at);
 	case SW_FORM_ATTENTION:
-		return model_attention(m, m->ops_n, (size_t)n[0], n[1] != 0, at);
+		return sw_model_attention(m, m->ops_n, (size_t)n[0], n[1] != 0, at);
 	case SW_FORM_EMBEDDING:
-		return model_embedding(m, m->ops_n, (size_t)n[0], (size_t)n[1], at);
+		return sw_model_embedding(m, m->ops_n, (size_t)n[0], (size_t)n[1], at);
 	default:
-		return model_position(m, m->ops_n, (size_t)n[0], at);
+		return sw_model_position(m, m->ops_n, (size_t)n[0], at);
 	}
 }
 
 static sw_status add_layer(struct sw_model *m, const struct sw_layer_item *item, const double *n,
 			   const struct model_at *at, bool first)
 {
-	sw_status status;
+	sw_status rc;
 
 	switch (item->form->id) {
 	case SW_FORM_RELU:
@@ -181,14 +181,14 @@ static sw_status add_layer(struct sw_model *m, const struct sw_layer_item *item,
 	case SW_FORM_GLOBAL_AVGPOOL:
 		return add_global_avgpool(m, at);
 	case SW_FORM_BATCHNORM:
-		return model_batchnorm(m, m->ops_n, at);
+		return sw_model_batchnorm(m, m->ops_n, at);
 	case SW_FORM_LAYERNORM:
-		return model_layernorm(m, m->ops_n, at);
+		return sw_model_layernorm(m, m->ops_n, at);
 	case SW_FORM_DROPOUT:
-		status = add_simple(m, SW_OP_DROPOUT, at);
-		if (status == SW_OK)
+		rc = add_simple(m, SW_OP_DROPOUT, at);
+		if (rc == SW_OK)
 			m->op[m->ops_n - 1].p = (float)n[0];
-		return status;
+		return rc;
 	default:
 		return add_sized(m, item, n, at);
 	}
@@ -205,17 +205,17 @@ static sw_status parse_layer(struct parse *p, const cJSON *v, const char *ptr, u
 	double n[SW_LAYER_KEYS] = {0};
 	struct model_at at = {.ptr = place, .layer = p->layer++, .err = p->err};
 	const size_t x = p->m->ops_n;
-	sw_status status;
+	sw_status rc;
 
 	snprintf(place, sizeof place, "%s", ptr);
-	status = sw_layer_read(&item, v, place, sizeof place, p->err);
-	if (status == SW_OK && item.form->id != SW_FORM_RESIDUAL) {
-		status = numbers(p, &item, ptr, n);
-		return status == SW_OK ? add_layer(p->m, &item, n, &at, first) : status;
+	rc = sw_layer_read(&item, v, place, sizeof place, p->err);
+	if (rc == SW_OK && item.form->id != SW_FORM_RESIDUAL) {
+		rc = numbers(p, &item, ptr, n);
+		return rc == SW_OK ? add_layer(p->m, &item, n, &at, first) : rc;
 	}
-	if (status == SW_OK)
-		status = parse_list(p, item.list, place, depth + 1);
-	return status == SW_OK ? model_residual_end(p->m, x, p->m->ops_n, &at) : status;
+	if (rc == SW_OK)
+		rc = parse_list(p, item.list, place, depth + 1);
+	return rc == SW_OK ? sw_model_residual_end(p->m, x, p->m->ops_n, &at) : rc;
 }
 
 static sw_status parse_list(struct parse *p, const cJSON *list, const char *ptr, unsigned depth)
@@ -228,20 +228,20 @@ static sw_status parse_list(struct parse *p, const cJSON *list, const char *ptr,
 				 SW_LAYER_DEPTH);
 	for (const cJSON *v = list->child; v; v = v->next, first = false) {
 		char here[160];
-		sw_status status;
+		sw_status rc;
 
 		if ((size_t)snprintf(here, sizeof here, "%s/%zu", ptr, i++) >= sizeof here)
 			return sw_err_at(p->err, SW_TOO_BIG, ptr,
 					 "the list is too deep to point at");
-		status = parse_layer(p, v, here, depth, first);
-		if (status != SW_OK)
-			return status;
+		rc = parse_layer(p, v, here, depth, first);
+		if (rc != SW_OK)
+			return rc;
 	}
 	return SW_OK;
 }
 
-sw_status model_parse(struct sw_model *m, const cJSON *list, const cJSON *params,
-		      struct sw_err *err)
+sw_status sw_model_parse(struct sw_model *m, const cJSON *list, const cJSON *params,
+			 struct sw_err *err)
 {
 	struct parse p = {.m = m, .params = params, .err = err};
 

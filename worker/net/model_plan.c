@@ -9,7 +9,7 @@
 #include "worker/net/model_internal.h"
 #include <string.h>
 
-bool model_needs_x(const struct sw_op *op)
+bool sw_model_needs_x(const struct sw_op *op)
 {
 	switch (op->kind) {
 	case SW_OP_LINEAR:
@@ -25,7 +25,7 @@ bool model_needs_x(const struct sw_op *op)
 	}
 }
 
-bool model_needs_y(const struct sw_op *op)
+bool sw_model_needs_y(const struct sw_op *op)
 {
 	switch (op->kind) {
 	case SW_OP_RELU:
@@ -38,7 +38,7 @@ bool model_needs_y(const struct sw_op *op)
 	}
 }
 
-bool model_passes(const struct sw_op *op, bool train)
+bool sw_model_passes(const struct sw_op *op, bool train)
 {
 	return op->kind == SW_OP_FLATTEN || op->fused || (op->kind == SW_OP_DROPOUT && !train);
 }
@@ -63,14 +63,14 @@ static bool can_overwrite(const struct sw_op *op, bool train)
 	}
 }
 
-uint16_t plan_buffer(struct sw_plan *p, size_t row, size_t fixed, uint16_t from)
+uint16_t sw_model_plan_buffer(struct sw_plan *p, size_t row, size_t fixed, uint16_t from)
 {
 	p->buffer[p->buffers_n] =
 		(struct sw_buffer){.row = row, .fixed = fixed, .from = from, .to = from};
 	return (uint16_t)p->buffers_n++;
 }
 
-void plan_touch(struct sw_plan *p, uint16_t buffer, uint16_t when)
+void sw_model_plan_touch(struct sw_plan *p, uint16_t buffer, uint16_t when)
 {
 	if (buffer != SW_NO_BUFFER && p->buffer[buffer].to < when)
 		p->buffer[buffer].to = when;
@@ -84,9 +84,9 @@ static bool overwrites(const struct sw_model *m, size_t i, const uint16_t *reade
 	if (!can_overwrite(&m->op[i], train))
 		return false;
 	/* a sum of a value with itself has no room */
-	while (v && readers[v] == 1 && model_passes(&m->op[v - 1], train))
+	while (v && readers[v] == 1 && sw_model_passes(&m->op[v - 1], train))
 		v = m->op[v - 1].in;
-	return v && readers[v] == 1 && !(train && model_needs_y(&m->op[v - 1]));
+	return v && readers[v] == 1 && !(train && sw_model_needs_y(&m->op[v - 1]));
 }
 
 /* What the operation keeps for its backward pass, or needs for itself. */
@@ -95,16 +95,16 @@ static uint16_t plan_saved(struct sw_plan *p, const struct sw_op *op, uint16_t n
 	const size_t to = SW_OPS_ALIGN / sizeof(float);
 
 	if (op->kind == SW_OP_ATTENTION)
-		return plan_buffer(p, op->heads * op->to.t * op->to.t, 0, now);
+		return sw_model_plan_buffer(p, op->heads * op->to.t * op->to.t, 0, now);
 	if (!train)
 		return SW_NO_BUFFER;
 	if (op->kind == SW_OP_BATCHNORM)
-		return plan_buffer(p, 0, 2 * ((op->from.c + to - 1) / to * to), now);
+		return sw_model_plan_buffer(p, 0, 2 * ((op->from.c + to - 1) / to * to), now);
 	if (op->kind == SW_OP_LAYERNORM)
-		return plan_buffer(p, op->from.kind == SW_SHAPE_TOKENS ? 2 * op->from.t : 2, 0,
-				   now);
+		return sw_model_plan_buffer(
+			p, op->from.kind == SW_SHAPE_TOKENS ? 2 * op->from.t : 2, 0, now);
 	if (op->kind == SW_OP_MAXPOOL2D)
-		return plan_buffer(p, sw_shape_count(&op->to), 0, now);
+		return sw_model_plan_buffer(p, sw_shape_count(&op->to), 0, now);
 	return SW_NO_BUFFER;
 }
 
@@ -115,13 +115,13 @@ static void plan_inputs(const struct sw_model *m, struct sw_plan *p, bool train)
 
 	p->value[0] = p->length = p->index = SW_NO_BUFFER;
 	if (train || m->task.gathered)
-		p->value[0] = plan_buffer(p, sw_shape_count(&m->task.input), 0, 0);
+		p->value[0] = sw_model_plan_buffer(p, sw_shape_count(&m->task.input), 0, 0);
 	if (train && tokens) {
-		p->length = plan_buffer(p, 1, 0, 0);
-		plan_touch(p, p->length, (uint16_t)(2 * n + 1));
+		p->length = sw_model_plan_buffer(p, 1, 0, 0);
+		sw_model_plan_touch(p, p->length, (uint16_t)(2 * n + 1));
 	}
 	if (!train && m->task.gathered)
-		p->index = plan_buffer(p, 1, 0, 0);
+		p->index = sw_model_plan_buffer(p, 1, 0, 0);
 }
 
 static void plan_forward(const struct sw_model *m, struct sw_plan *p, bool train)
@@ -140,21 +140,21 @@ static void plan_forward(const struct sw_model *m, struct sw_plan *p, bool train
 		const struct sw_op *op = &m->op[i];
 		const uint16_t now = (uint16_t)(i + 1);
 
-		plan_touch(p, p->value[op->in], now);
+		sw_model_plan_touch(p, p->value[op->in], now);
 		if (op->kind == SW_OP_ADD)
-			plan_touch(p, p->value[op->in2], now);
-		if (model_passes(op, train) || overwrites(m, i, readers, train))
+			sw_model_plan_touch(p, p->value[op->in2], now);
+		if (sw_model_passes(op, train) || overwrites(m, i, readers, train))
 			p->value[i + 1] = p->value[op->in];
 		else
-			p->value[i + 1] = plan_buffer(p, sw_shape_count(&op->to), 0, now);
+			p->value[i + 1] = sw_model_plan_buffer(p, sw_shape_count(&op->to), 0, now);
 		p->saved[i] = plan_saved(p, op, now, train);
 	}
-	plan_touch(p, p->value[m->ops_n], (uint16_t)(m->ops_n + 1));
+	sw_model_plan_touch(p, p->value[m->ops_n], (uint16_t)(m->ops_n + 1));
 }
 
-void model_plan(struct sw_model *m)
+void sw_model_plan(struct sw_model *m)
 {
 	plan_forward(m, &m->train, true);
 	plan_forward(m, &m->eval, false);
-	model_back(m);
+	sw_model_back(m);
 }

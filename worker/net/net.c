@@ -38,26 +38,26 @@ static sw_status arena_alloc(struct sw_net *net, const struct sw_data *data, str
 	size_t most = net->trainer->memory ? net->trainer->memory : SIZE_MAX / 2;
 	size_t free_bytes, total;
 	void *arena = NULL;
-	sw_status status;
+	sw_status rc;
 
 	/* the kernel lends memory that it does not have: ask before, not after */
 	if (ops->memory(&free_bytes, &total) == SW_OK && free_bytes < most)
 		most = free_bytes;
 	do {
-		status = sw_layout_fit(&net->at, net->model, &t, data->train.rows, data->val.rows,
-				       ops, most, &net->oom_events, err);
-		if (status != SW_OK)
-			return status;
-		status = ops->alloc(&arena, net->at.bytes);
+		rc = sw_layout_fit(&net->at, net->model, &t, data->train.rows, data->val.rows, ops,
+				   most, &net->oom_events, err);
+		if (rc != SW_OK)
+			return rc;
+		rc = ops->alloc(&arena, net->at.bytes);
 		most = net->at.bytes - 1;
-	} while (status == SW_NOMEM && net->at.micro > 1);
+	} while (rc == SW_NOMEM && net->at.micro > 1);
 	net->arena = arena;
-	return status == SW_OK ? SW_OK
-			       : sw_err_set(err, status, "no arena of %zu bytes: %s", net->at.bytes,
-					    sw_status_str(status));
+	return rc == SW_OK ? SW_OK
+			   : sw_err_set(err, rc, "no arena of %zu bytes: %s", net->at.bytes,
+					sw_status_str(rc));
 }
 
-sw_status net_shrink(struct sw_net *net, const struct sw_data *data)
+sw_status sw_net_shrink(struct sw_net *net, const struct sw_data *data)
 {
 	struct sw_trainer part = trainer_of(net, data);
 	struct sw_layout at;
@@ -72,26 +72,26 @@ sw_status net_shrink(struct sw_net *net, const struct sw_data *data)
 	    at.bytes > net->at.bytes)
 		return SW_NOMEM;
 	assert(at.y == net->at.y && at.step == net->at.step && at.stage[1] == net->at.stage[1]);
-	net_forget(net);
+	sw_net_forget(net);
 	net->at = at;
 	net->oom_events++;
-	return net_precision(net);
+	return sw_net_precision(net);
 }
 
 static sw_status arena_take(struct sw_net *net, const struct sw_data *data, struct sw_err *err)
 {
 	const struct sw_ops *ops = net->ops;
-	sw_status status = arena_alloc(net, data, err);
+	sw_status rc = arena_alloc(net, data, err);
 
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	/* gradients and state begin at zero, and the gaps between tensors stay so */
-	status = ops->zero(net->q, net->arena, net->at.metrics);
-	if (status == SW_OK)
-		status = net_weights_init(net);
-	return status == SW_OK ? SW_OK
-			       : sw_err_set(err, status, "no arena of %zu bytes: %s", net->at.bytes,
-					    sw_status_str(status));
+	rc = ops->zero(net->q, net->arena, net->at.metrics);
+	if (rc == SW_OK)
+		rc = sw_net_weights_init(net);
+	return rc == SW_OK ? SW_OK
+			   : sw_err_set(err, rc, "no arena of %zu bytes: %s", net->at.bytes,
+					sw_status_str(rc));
 }
 
 static sw_status host_take(struct sw_net *net, const struct sw_data *data, struct sw_err *err)
@@ -100,27 +100,27 @@ static sw_status host_take(struct sw_net *net, const struct sw_data *data, struc
 	net->order = sw_malloc(data->train.rows * sizeof *net->order);
 	if (net->order)
 		net->head = sw_malloc(sizeof(struct sw_step) + net->at.batch * 2 * sizeof(int32_t));
-	if (net->head && net_feed_create(net, data) == SW_OK)
+	if (net->head && sw_net_feed_create(net, data) == SW_OK)
 		return SW_OK;
 	return sw_err_set(err, SW_NOMEM, "no memory for the rows of batches");
 }
 
 static sw_status precision_take(const struct sw_net *net, struct sw_err *err)
 {
-	const sw_status status = net_precision(net);
+	const sw_status rc = sw_net_precision(net);
 
-	if (status == SW_OK)
+	if (rc == SW_OK)
 		return SW_OK;
-	return sw_err_at(err, status, "/trainer/precision", "precision \"%s\" is not %s on %s",
-			 sw_precision_name(net->trainer->precision),
-			 status == SW_UNSUPPORTED ? "supported" : "to be had", net->ops->name);
+	return sw_err_at(err, rc, "/trainer/precision", "precision \"%s\" is not %s on %s",
+			 sw_trainer_precision_name(net->trainer->precision),
+			 rc == SW_UNSUPPORTED ? "supported" : "to be had", net->ops->name);
 }
 
 sw_status sw_net_create(struct sw_net *net, const struct sw_ops *ops, struct sw_queue *q,
 			const struct sw_model *model, const struct sw_trainer *trainer,
 			const struct sw_data *data, uint64_t seed, struct sw_err *err)
 {
-	sw_status status;
+	sw_status rc;
 
 	memset(net, 0, sizeof *net);
 	net->ops = ops;
@@ -129,14 +129,14 @@ sw_status sw_net_create(struct sw_net *net, const struct sw_ops *ops, struct sw_
 	net->trainer = trainer;
 	net->seed = seed;
 	net->best_loss = (double)INFINITY;
-	status = arena_take(net, data, err);
-	if (status == SW_OK)
-		status = precision_take(net, err);
-	if (status == SW_OK)
-		status = host_take(net, data, err);
-	if (status != SW_OK) {
+	rc = arena_take(net, data, err);
+	if (rc == SW_OK)
+		rc = precision_take(net, err);
+	if (rc == SW_OK)
+		rc = host_take(net, data, err);
+	if (rc != SW_OK) {
 		sw_net_destroy(net);
-		return status;
+		return rc;
 	}
 	net->steps_per_epoch = (data->train.rows + net->at.batch - 1) / net->at.batch;
 	return SW_OK;
@@ -145,8 +145,8 @@ sw_status sw_net_create(struct sw_net *net, const struct sw_ops *ops, struct sw_
 void sw_net_destroy(struct sw_net *net)
 {
 	if (net->arena) {
-		net_forget(net); /* waits for what is under way */
-		net_feed_destroy(net);
+		sw_net_forget(net); /* waits for what is under way */
+		sw_net_feed_destroy(net);
 		(void)net->ops->precision(net->q, SW_FP32, NULL, 0);
 		net->ops->free(net->arena);
 	}
@@ -197,7 +197,7 @@ sw_status sw_net_order(struct sw_net *net, const int32_t *order, size_t rows)
 		return SW_INVALID;
 	memcpy(net->order, order, rows * sizeof *order);
 	net->order_n = rows;
-	net_feed_forget(net);
+	sw_net_feed_forget(net);
 	return SW_OK;
 }
 
@@ -210,10 +210,10 @@ static size_t counts_bytes(const struct sw_net *net)
 
 sw_status sw_net_metrics_zero(struct sw_net *net)
 {
-	const sw_status status = net->ops->zero(net->q, metrics(net), sizeof(struct sw_metrics));
+	const sw_status rc = net->ops->zero(net->q, metrics(net), sizeof(struct sw_metrics));
 
-	if (status != SW_OK || counts_bytes(net) == 0)
-		return status;
+	if (rc != SW_OK || counts_bytes(net) == 0)
+		return rc;
 	return net->ops->zero(net->q, net->arena + net->at.classes, counts_bytes(net));
 }
 
@@ -228,7 +228,7 @@ sw_status sw_net_macro_f1(struct sw_net *net, double *out)
 	int64_t *counts;
 	double sum = 0;
 	size_t seen = 0;
-	sw_status status;
+	sw_status rc;
 
 	*out = (double)NAN;
 	if (net->no_counts || counts_bytes(net) == 0)
@@ -236,9 +236,8 @@ sw_status sw_net_macro_f1(struct sw_net *net, double *out)
 	counts = sw_malloc(counts_bytes(net));
 	if (!counts)
 		return SW_NOMEM;
-	status =
-		net->ops->download(net->q, counts, net->arena + net->at.classes, counts_bytes(net));
-	for (size_t c = 0; status == SW_OK && c < C; c++) {
+	rc = net->ops->download(net->q, counts, net->arena + net->at.classes, counts_bytes(net));
+	for (size_t c = 0; rc == SW_OK && c < C; c++) {
 		const double tp = (double)counts[c];
 		const double wrong = (double)counts[C + c] + (double)counts[2 * C + c];
 
@@ -246,7 +245,7 @@ sw_status sw_net_macro_f1(struct sw_net *net, double *out)
 		sum += tp + wrong > 0 ? 2 * tp / (2 * tp + wrong) : 0;
 	}
 	free(counts);
-	if (status == SW_OK && seen)
+	if (rc == SW_OK && seen)
 		*out = sum / (double)seen;
-	return status;
+	return rc;
 }

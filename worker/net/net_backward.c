@@ -13,25 +13,26 @@ static sw_status products(const struct net_pass *p, const struct grads *g)
 {
 	const struct sw_net *net = p->net;
 	const struct sw_op *op = g->op;
-	const float *w = net_floats(net, net->at.weights);
-	float *grads = net_floats(net, net->at.grads);
+	const float *w = sw_net_floats(net, net->at.weights);
+	float *grads = sw_net_floats(net, net->at.grads);
 	float *dw = grads + op->w, *db = op->b_n ? grads + op->b : NULL;
-	const struct sw_conv conv = sw_op_conv(op, p->rows);
+	const struct sw_conv conv = sw_layout_conv(op, p->rows);
 
 	if (op->kind == SW_OP_CONV2D)
 		return net->ops->conv2d_backward(net->q, g->x, w + op->w, g->y, g->dy, g->dx, dw,
-						 db, &conv, op->act, p->accumulate, net_work(net));
+						 db, &conv, op->act, p->accumulate,
+						 sw_net_work(net));
 	return net->ops->linear_backward(net->q, g->x, w + op->w, g->y, g->dy, g->dx, dw, db,
-					 net_rows(&op->from, p->rows), net_width(&op->from),
-					 net_width(&op->to), op->act, p->accumulate);
+					 net_rows(&op->from, p->rows), sw_net_width(&op->from),
+					 sw_net_width(&op->to), op->act, p->accumulate);
 }
 
 static sw_status norms(const struct net_pass *p, const struct grads *g)
 {
 	const struct sw_net *net = p->net;
 	const struct sw_op *op = g->op;
-	const float *gamma = net_floats(net, net->at.weights) + op->w;
-	float *grads = net_floats(net, net->at.grads);
+	const float *gamma = sw_net_floats(net, net->at.weights) + op->w;
+	float *grads = sw_net_floats(net, net->at.grads);
 	const size_t R = net_rows(&op->from, p->rows);
 
 	if (op->kind == SW_OP_BATCHNORM)
@@ -41,27 +42,27 @@ static sw_status norms(const struct net_pass *p, const struct grads *g)
 			op->from.h * op->from.w, p->accumulate);
 	return net->ops->layernorm_backward(net->q, g->x, gamma, g->saved, g->saved + R, g->dy,
 					    g->dx, grads + op->w, grads + op->b, R,
-					    net_width(&op->from), p->accumulate);
+					    sw_net_width(&op->from), p->accumulate);
 }
 
 static sw_status tokens(const struct net_pass *p, const struct grads *g)
 {
 	const struct sw_net *net = p->net;
 	const struct sw_op *op = g->op;
-	float *dw = net_floats(net, net->at.grads) + op->w;
-	const struct sw_attention attention = sw_op_attention(op, p->rows);
+	float *dw = sw_net_floats(net, net->at.grads) + op->w;
+	const struct sw_attention attention = sw_layout_attention(op, p->rows);
 
 	switch (op->kind) {
 	case SW_OP_EMBEDDING:
 		return net->ops->embedding_backward(net->q, (const int32_t *)(const void *)g->x,
 						    g->dy, dw, p->rows * op->to.t, op->vocab,
-						    op->to.d, p->accumulate, net_work(net));
+						    op->to.d, p->accumulate, sw_net_work(net));
 	case SW_OP_POSITION:
 		return net->ops->position_backward(net->q, g->dy, dw, p->rows, op->to.t, op->to.d,
 						   p->accumulate);
 	case SW_OP_ATTENTION:
 		return net->ops->attention_backward(net->q, g->x, g->saved, g->dy, g->dx,
-						    &attention, net_work(net));
+						    &attention, sw_net_work(net));
 	default:
 		return net->ops->token_mean_backward(net->q, g->dy, p->length, g->dx, p->rows,
 						     op->from.t, op->from.d);
@@ -74,7 +75,7 @@ static sw_status elements(const struct net_pass *p, const struct grads *g)
 	struct sw_queue *q = p->net->q;
 	const struct sw_op *op = g->op;
 	const size_t n = p->rows * sw_shape_count(&op->to);
-	const struct sw_window window = sw_op_window(op, p->rows);
+	const struct sw_window window = sw_layout_window(op, p->rows);
 
 	switch (op->kind) {
 	case SW_OP_RELU:
@@ -91,7 +92,7 @@ static sw_status elements(const struct net_pass *p, const struct grads *g)
 							.layer = op->layer,
 							.first = p->first * sw_shape_count(&op->to),
 							.p = op->p},
-				    net_step(p->net));
+				    sw_net_step(p->net));
 	case SW_OP_MAXPOOL2D:
 		return ops->maxpool2d_backward(q, g->dy, (const int32_t *)(const void *)g->saved,
 					       g->dx, &window);
@@ -107,11 +108,11 @@ static sw_status op_backward(const struct net_pass *p, const struct sw_back *ste
 	const struct sw_model *m = p->net->model;
 	const struct sw_op *op = &m->op[step->op];
 	const struct grads g = {.op = op,
-				.x = net_value(p, op->in),
-				.y = net_value(p, (size_t)step->op + 1),
-				.saved = net_buffer(p, m->train.saved[step->op]),
-				.dy = net_buffer(p, step->dy),
-				.dx = net_buffer(p, step->dx)};
+				.x = sw_net_value(p, op->in),
+				.y = sw_net_value(p, (size_t)step->op + 1),
+				.saved = sw_net_buffer(p, m->train.saved[step->op]),
+				.dy = sw_net_buffer(p, step->dy),
+				.dx = sw_net_buffer(p, step->dx)};
 
 	switch (op->kind) {
 	case SW_OP_LINEAR:
@@ -134,33 +135,33 @@ static sw_status op_backward(const struct net_pass *p, const struct sw_back *ste
 static sw_status sum(const struct net_pass *p, const struct sw_back *step, size_t n)
 {
 	const struct sw_ops *ops = p->net->ops;
-	const float *dy = net_buffer(p, step->dy), *other = net_buffer(p, step->other);
-	float *dx = net_buffer(p, step->dx);
-	sw_status status;
+	const float *dy = sw_net_buffer(p, step->dy), *other = sw_net_buffer(p, step->other);
+	float *dx = sw_net_buffer(p, step->dx);
+	sw_status rc;
 
 	if (other)
 		return ops->add(p->net->q, dy, other, dx, n);
-	status = ops->zero(p->net->q, dx, n * sizeof *dx);
-	return status == SW_OK ? ops->accumulate(p->net->q, dy, dx, n) : status;
+	rc = ops->zero(p->net->q, dx, n * sizeof *dx);
+	return rc == SW_OK ? ops->accumulate(p->net->q, dy, dx, n) : rc;
 }
 
-sw_status net_backward(const struct net_pass *p)
+sw_status sw_net_backward(const struct net_pass *p)
 {
 	const struct sw_model *m = p->net->model;
-	sw_status status = SW_OK;
+	sw_status rc = SW_OK;
 
-	for (size_t k = 0; status == SW_OK && k < m->back_n; k++) {
+	for (size_t k = 0; rc == SW_OK && k < m->back_n; k++) {
 		const struct sw_back *step = &m->back[k];
 		const size_t n = p->rows * sw_shape_count(sw_model_shape(m, step->value));
 
 		sw_beat();
 		if (step->kind == SW_BACK_OP)
-			status = op_backward(p, step);
+			rc = op_backward(p, step);
 		else if (step->kind == SW_BACK_ADD)
-			status = sum(p, step, n);
+			rc = sum(p, step, n);
 		else
-			status = p->net->ops->accumulate(p->net->q, net_buffer(p, step->dy),
-							 net_buffer(p, step->dx), n);
+			rc = p->net->ops->accumulate(p->net->q, sw_net_buffer(p, step->dy),
+						     sw_net_buffer(p, step->dx), n);
 	}
-	return status;
+	return rc;
 }

@@ -30,7 +30,7 @@ static size_t aligned(size_t bytes)
 	return (bytes + SW_OPS_ALIGN - 1) / SW_OPS_ALIGN * SW_OPS_ALIGN;
 }
 
-void net_feed_destroy(struct sw_net *net)
+void sw_net_feed_destroy(struct sw_net *net)
 {
 	struct sw_feed *f = net->feed;
 
@@ -45,11 +45,11 @@ void net_feed_destroy(struct sw_net *net)
 	net->feed = NULL;
 }
 
-sw_status net_feed_create(struct sw_net *net, const struct sw_data *data)
+sw_status sw_net_feed_create(struct sw_net *net, const struct sw_data *data)
 {
 	const size_t n = net->at.stage_rows, all = net->at.stage[1] - net->at.stage[0];
 	struct sw_feed *f;
-	sw_status status = SW_OK;
+	sw_status rc = SW_OK;
 
 	if (!data->streamed)
 		return SW_OK;
@@ -64,15 +64,15 @@ sw_status net_feed_create(struct sw_net *net, const struct sw_data *data)
 	f->length_at = f->label_at + aligned(n * f->label_row);
 	f->rows = sw_malloc(n * sizeof *f->rows);
 	if (!f->rows)
-		status = SW_NOMEM;
-	for (int k = 0; k < 2 && status == SW_OK; k++)
-		status = net->ops->pinned_alloc((void **)&f->pinned[k], all);
-	if (status != SW_OK)
-		net_feed_destroy(net);
-	return status;
+		rc = SW_NOMEM;
+	for (int k = 0; k < 2 && rc == SW_OK; k++)
+		rc = net->ops->pinned_alloc((void **)&f->pinned[k], all);
+	if (rc != SW_OK)
+		sw_net_feed_destroy(net);
+	return rc;
 }
 
-void net_feed_forget(struct sw_net *net)
+void sw_net_feed_forget(struct sw_net *net)
 {
 	if (net->feed)
 		net->feed->at[0].there = net->feed->at[1].there = false;
@@ -97,42 +97,42 @@ static sw_status piece(const struct sw_net *net, unsigned k, size_t at, const vo
 	return net->ops->transfer(net->q, k, net->arena + net->at.stage[k] + at, host, rows * row);
 }
 
-sw_status net_feed_fetch(struct sw_net *net, const struct sw_data *data, bool train, size_t first,
-			 size_t rows)
+sw_status sw_net_feed_fetch(struct sw_net *net, const struct sw_data *data, bool train,
+			    size_t first, size_t rows)
 {
 	struct sw_feed *f = net->feed;
 	const struct sw_data_part *part = train ? &data->train : &data->val;
 	const int32_t *order = train ? net->order + first : f ? f->rows : NULL;
-	sw_status status;
+	sw_status rc;
 
 	if (!f || rows == 0)
 		return SW_OK;
 	const unsigned k = 1 - f->last;
 
 	f->at[k].there = false;
-	status = net->ops->transfer_read(net->q, k);
+	rc = net->ops->transfer_read(net->q, k);
 	for (size_t i = 0; !train && i < rows; i++)
 		f->rows[i] = (int32_t)(first + i);
-	if (status == SW_OK)
-		status = piece(net, k, 0, inputs(part), order, rows, f->x_row);
-	if (status == SW_OK)
-		status = piece(net, k, f->label_at,
-			       part->label ? (const void *)part->label : (const void *)part->target,
-			       order, rows, f->label_row);
-	if (status == SW_OK)
-		status = piece(net, k, f->length_at, part->length, order, rows, f->length_row);
-	if (status == SW_OK)
+	if (rc == SW_OK)
+		rc = piece(net, k, 0, inputs(part), order, rows, f->x_row);
+	if (rc == SW_OK)
+		rc = piece(net, k, f->label_at,
+			   part->label ? (const void *)part->label : (const void *)part->target,
+			   order, rows, f->label_row);
+	if (rc == SW_OK)
+		rc = piece(net, k, f->length_at, part->length, order, rows, f->length_row);
+	if (rc == SW_OK)
 		f->at[k] = (struct fetched){true, train, first, rows};
-	return status;
+	return rc;
 }
 
-sw_status net_feed_take(struct sw_net *net, const struct sw_data *data, bool train, size_t first,
-			size_t rows, struct net_rows *out)
+sw_status sw_net_feed_take(struct sw_net *net, const struct sw_data *data, bool train, size_t first,
+			   size_t rows, struct net_rows *out)
 {
 	struct sw_feed *f = net->feed;
 	const unsigned k = f ? 1 - f->last : 0;
 	const struct fetched *at = f ? &f->at[k] : NULL;
-	sw_status status = SW_OK;
+	sw_status rc = SW_OK;
 
 	*out = (struct net_rows){
 		.part = train ? data->train : data->val,
@@ -140,11 +140,11 @@ sw_status net_feed_take(struct sw_net *net, const struct sw_data *data, bool tra
 	if (!f)
 		return SW_OK;
 	if (!at->there || at->train != train || at->first != first || at->rows != rows)
-		status = net_feed_fetch(net, data, train, first, rows);
-	if (status == SW_OK)
-		status = net->ops->transfer_wait(net->q, k);
-	if (status != SW_OK)
-		return status;
+		rc = sw_net_feed_fetch(net, data, train, first, rows);
+	if (rc == SW_OK)
+		rc = net->ops->transfer_wait(net->q, k);
+	if (rc != SW_OK)
+		return rc;
 	f->last = k;
 	f->at[k].there = false;
 

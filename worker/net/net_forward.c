@@ -4,11 +4,11 @@
 
 static const struct sw_norm norm = {.eps = 1e-5f, .momentum = 0.1f};
 
-float *net_buffer(const struct net_pass *p, uint16_t buffer)
+float *sw_net_buffer(const struct net_pass *p, uint16_t buffer)
 {
 	const size_t *at = p->train ? p->net->at.train : p->net->at.eval;
 
-	return buffer == SW_NO_BUFFER ? NULL : net_floats(p->net, at[buffer]);
+	return buffer == SW_NO_BUFFER ? NULL : sw_net_floats(p->net, at[buffer]);
 }
 
 static const struct sw_plan *plan(const struct net_pass *p)
@@ -16,20 +16,20 @@ static const struct sw_plan *plan(const struct net_pass *p)
 	return p->train ? &p->net->model->train : &p->net->model->eval;
 }
 
-const float *net_value(const struct net_pass *p, size_t value)
+const float *sw_net_value(const struct net_pass *p, size_t value)
 {
 	const uint16_t buffer = plan(p)->value[value];
 
 	/* the rows may lie in the data set, and be passed on from there */
-	return buffer == SW_NO_BUFFER ? p->x : net_buffer(p, buffer);
+	return buffer == SW_NO_BUFFER ? p->x : sw_net_buffer(p, buffer);
 }
 
 static sw_status batchnorm(const struct net_pass *p, const struct sw_op *op, const float *x,
 			   float *y, float *saved)
 {
 	const struct sw_net *net = p->net;
-	const float *w = net_floats(net, net->at.weights);
-	float *running = net_floats(net, net->at.running);
+	const float *w = sw_net_floats(net, net->at.weights);
+	float *running = sw_net_floats(net, net->at.running);
 	const size_t C = op->from.c, S = op->from.h * op->from.w;
 	const size_t second = op->var - op->mean;
 
@@ -45,11 +45,12 @@ static sw_status layernorm(const struct net_pass *p, const struct sw_op *op, con
 			   float *y, float *saved)
 {
 	const struct sw_net *net = p->net;
-	const float *w = net_floats(net, net->at.weights);
+	const float *w = sw_net_floats(net, net->at.weights);
 	const size_t R = net_rows(&op->from, p->rows);
 
 	return net->ops->layernorm_forward(net->q, x, w + op->w, w + op->b, y, saved,
-					   saved ? saved + R : NULL, R, net_width(&op->from), norm);
+					   saved ? saved + R : NULL, R, sw_net_width(&op->from),
+					   norm);
 }
 
 /* Those that have no parameters. */
@@ -59,7 +60,7 @@ static sw_status plain(const struct net_pass *p, const struct sw_op *op, const f
 	const struct sw_ops *ops = p->net->ops;
 	struct sw_queue *q = p->net->q;
 	const size_t n = p->rows * sw_shape_count(&op->to);
-	const struct sw_window window = sw_op_window(op, p->rows);
+	const struct sw_window window = sw_layout_window(op, p->rows);
 
 	switch (op->kind) {
 	case SW_OP_RELU:
@@ -76,13 +77,13 @@ static sw_status plain(const struct net_pass *p, const struct sw_op *op, const f
 							.layer = op->layer,
 							.first = p->first * sw_shape_count(&op->to),
 							.p = op->p},
-				    net_step(p->net));
+				    sw_net_step(p->net));
 	case SW_OP_MAXPOOL2D:
 		return ops->maxpool2d_forward(q, x, y, (int32_t *)(void *)saved, &window);
 	case SW_OP_AVGPOOL2D:
 		return ops->avgpool2d_forward(q, x, y, &window);
 	case SW_OP_ADD:
-		return ops->add(q, x, net_value(p, op->in2), y, n);
+		return ops->add(q, x, sw_net_value(p, op->in2), y, n);
 	case SW_OP_TOKEN_MEAN:
 		return ops->token_mean_forward(q, x, p->length, y, p->rows, op->from.t, op->from.d);
 	default:
@@ -94,21 +95,21 @@ static sw_status op_forward(const struct net_pass *p, size_t i)
 {
 	const struct sw_net *net = p->net;
 	const struct sw_op *op = &net->model->op[i];
-	const float *x = net_value(p, op->in), *w = net_floats(net, net->at.weights);
+	const float *x = sw_net_value(p, op->in), *w = sw_net_floats(net, net->at.weights);
 	const float *b = op->b_n ? w + op->b : NULL;
-	float *y = net_buffer(p, plan(p)->value[i + 1]);
-	float *saved = net_buffer(p, plan(p)->saved[i]);
-	const struct sw_conv conv = sw_op_conv(op, p->rows);
-	const struct sw_attention attention = sw_op_attention(op, p->rows);
+	float *y = sw_net_buffer(p, plan(p)->value[i + 1]);
+	float *saved = sw_net_buffer(p, plan(p)->saved[i]);
+	const struct sw_conv conv = sw_layout_conv(op, p->rows);
+	const struct sw_attention attention = sw_layout_attention(op, p->rows);
 
 	switch (op->kind) {
 	case SW_OP_LINEAR:
-		return net->ops->linear_forward(net->q, x, w + op->w, b, y,
-						net_rows(&op->from, p->rows), net_width(&op->from),
-						net_width(&op->to), op->act);
+		return net->ops->linear_forward(
+			net->q, x, w + op->w, b, y, net_rows(&op->from, p->rows),
+			sw_net_width(&op->from), sw_net_width(&op->to), op->act);
 	case SW_OP_CONV2D:
 		return net->ops->conv2d_forward(net->q, x, w + op->w, b, y, &conv, op->act,
-						net_work(net));
+						sw_net_work(net));
 	case SW_OP_BATCHNORM:
 		return batchnorm(p, op, x, y, saved);
 	case SW_OP_LAYERNORM:
@@ -122,27 +123,27 @@ static sw_status op_forward(const struct net_pass *p, size_t i)
 						  op->to.d);
 	case SW_OP_ATTENTION:
 		return net->ops->attention_forward(net->q, x, p->length, saved, y, &attention,
-						   net_work(net));
+						   sw_net_work(net));
 	default:
 		return plain(p, op, x, y, saved);
 	}
 }
 
-sw_status net_forward(const struct net_pass *p)
+sw_status sw_net_forward(const struct net_pass *p)
 {
 	const struct sw_model *m = p->net->model;
-	sw_status status = SW_OK;
+	sw_status rc = SW_OK;
 
-	for (size_t i = 0; status == SW_OK && i < m->ops_n; i++) {
+	for (size_t i = 0; rc == SW_OK && i < m->ops_n; i++) {
 		const struct sw_op *op = &m->op[i];
 
 		if (op->kind == SW_OP_FLATTEN || op->fused ||
 		    (op->kind == SW_OP_DROPOUT && !p->train))
 			continue;
 		sw_beat(); /* on a CPU one operation may take seconds */
-		status = op_forward(p, i);
-		if (status == SW_UNSUPPORTED)
-			p->net->lacks = sw_op_name(op->kind);
+		rc = op_forward(p, i);
+		if (rc == SW_UNSUPPORTED)
+			p->net->lacks = sw_model_op_name(op->kind);
 	}
-	return status;
+	return rc;
 }

@@ -76,23 +76,23 @@ static sw_status running_init(struct sw_net *net)
 {
 	const struct sw_model *m = net->model;
 	float *r = sw_calloc(m->running_n, sizeof *r);
-	sw_status status;
+	sw_status rc;
 
 	if (!r)
 		return SW_NOMEM;
 	for (size_t i = 0; i < m->ops_n; i++)
 		if (m->op[i].kind == SW_OP_BATCHNORM)
 			fill(r + m->op[i].var, m->op[i].to.c, 1.0f);
-	status = sw_net_running_upload(net, r);
+	rc = sw_net_running_upload(net, r);
 	free(r);
-	return status;
+	return rc;
 }
 
-sw_status net_weights_init(struct sw_net *net)
+sw_status sw_net_weights_init(struct sw_net *net)
 {
 	const struct sw_model *m = net->model;
 	float *w = sw_calloc(m->weights_n, sizeof *w);
-	sw_status status;
+	sw_status rc;
 
 	if (!w)
 		return SW_NOMEM;
@@ -100,7 +100,7 @@ sw_status net_weights_init(struct sw_net *net)
 		sw_beat();
 		op_init(net, &m->op[i], w);
 	}
-	status = sw_net_set_upload(net, 0, w);
+	rc = sw_net_set_upload(net, 0, w);
 	free(w);
-	return status == SW_OK && m->running_n ? running_init(net) : status;
+	return rc == SW_OK && m->running_n ? running_init(net) : rc;
 }

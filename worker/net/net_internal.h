@@ -23,19 +23,19 @@ struct net_rows {
 	unsigned buffer; /* of the feed; 0 without one */
 };
 
-static inline float *net_floats(const struct sw_net *net, size_t offset)
+static inline float *sw_net_floats(const struct sw_net *net, size_t offset)
 {
 	return (float *)(void *)(net->arena + offset);
 }
 
-static inline struct sw_step *net_step(const struct sw_net *net)
+static inline struct sw_step *sw_net_step(const struct sw_net *net)
 {
 	return (struct sw_step *)(void *)(net->arena + net->at.step);
 }
 
-static inline float *net_work(const struct sw_net *net)
+static inline float *sw_net_work(const struct sw_net *net)
 {
-	return net_floats(net, net->at.work);
+	return sw_net_floats(net, net->at.work);
 }
 
 /* Rows of a product or a norm: the tokens' each have one. */
@@ -44,47 +44,47 @@ static inline size_t net_rows(const struct sw_shape *s, size_t rows)
 	return s->kind == SW_SHAPE_TOKENS ? rows * s->t : rows;
 }
 
-static inline size_t net_width(const struct sw_shape *s)
+static inline size_t sw_net_width(const struct sw_shape *s)
 {
 	return s->kind == SW_SHAPE_TOKENS ? s->d : sw_shape_count(s);
 }
 
 /* A buffer of the pass's plan, NULL for none; a value; what operation i saved. */
-float *net_buffer(const struct net_pass *p, uint16_t buffer);
-const float *net_value(const struct net_pass *p, size_t value);
+float *sw_net_buffer(const struct net_pass *p, uint16_t buffer);
+const float *sw_net_value(const struct net_pass *p, size_t value);
 
 /* All operations; *out: what the last wrote (net_forward.c). */
-SW_NODISCARD sw_status net_forward(const struct net_pass *p);
+SW_NODISCARD sw_status sw_net_forward(const struct net_pass *p);
 /* From the loss's gradient, which lies in its buffer, to the parameters' (net_backward.c). */
-SW_NODISCARD sw_status net_backward(const struct net_pass *p);
+SW_NODISCARD sw_status sw_net_backward(const struct net_pass *p);
 /* The weights' first values (net_init.c). */
-SW_NODISCARD sw_status net_weights_init(struct sw_net *net);
+SW_NODISCARD sw_status sw_net_weights_init(struct sw_net *net);
 
 /* net_run.c: the gradients of rows that lie ready; by calls alone. */
-SW_NODISCARD sw_status net_gradient(struct sw_net *net, const struct sw_data *data,
-				    const struct net_rows *from, size_t rows);
+SW_NODISCARD sw_status sw_net_gradient_of(struct sw_net *net, const struct sw_data *data,
+					  const struct net_rows *from, size_t rows);
 
 /* net_step.c: forgets what was recorded, for it is no longer so. */
-void net_forget(struct sw_net *net);
+void sw_net_forget(struct sw_net *net);
 /* Tells the queue how products are made, and where their scratch memory is. */
-SW_NODISCARD sw_status net_precision(const struct sw_net *net);
+SW_NODISCARD sw_status sw_net_precision(const struct sw_net *net);
 
 /* net_feed.c. Nothing of it does anything for a data set that lies on the device, but that take
  * says so. create: net->feed; destroy: when nothing of the queue's uses a stage any more. */
-SW_NODISCARD sw_status net_feed_create(struct sw_net *net, const struct sw_data *data);
-void net_feed_destroy(struct sw_net *net);
+SW_NODISCARD sw_status sw_net_feed_create(struct sw_net *net, const struct sw_data *data);
+void sw_net_feed_destroy(struct sw_net *net);
 /* What was fetched ahead will not be asked for. */
-void net_feed_forget(struct sw_net *net);
+void sw_net_feed_forget(struct sw_net *net);
 /* Begins to fetch rows: [first, first + rows) of the order, or of the validation part; at most
  * at.stage_rows. Waits for nothing but an earlier copy from the same memory. */
-SW_NODISCARD sw_status net_feed_fetch(struct sw_net *net, const struct sw_data *data, bool train,
-				      size_t first, size_t rows);
+SW_NODISCARD sw_status sw_net_feed_fetch(struct sw_net *net, const struct sw_data *data, bool train,
+					 size_t first, size_t rows);
 /* Where such rows are for what the queue is given from here on: out->part's are the batch's alone
  * when they are staged, and then index must be 0, 1, ... */
-SW_NODISCARD sw_status net_feed_take(struct sw_net *net, const struct sw_data *data, bool train,
-				     size_t first, size_t rows, struct net_rows *out);
+SW_NODISCARD sw_status sw_net_feed_take(struct sw_net *net, const struct sw_data *data, bool train,
+					size_t first, size_t rows, struct net_rows *out);
 
 /* Halves the micro-batch of a net that has its arena. SW_NOMEM: it is 1. */
-SW_NODISCARD sw_status net_shrink(struct sw_net *net, const struct sw_data *data);
+SW_NODISCARD sw_status sw_net_shrink(struct sw_net *net, const struct sw_data *data);
 
 #endif

@@ -21,7 +21,7 @@ static struct sw_images images(const struct sw_net *net, const struct sw_data *d
 				  .pad = train ? data->pad : 0,
 				  .flip = train ? data->flip : 0,
 				  .seed = net->seed,
-				  .step = train ? net_step(net) : NULL,
+				  .step = train ? sw_net_step(net) : NULL,
 				  .scale = data->scale,
 				  .shift = data->shift};
 }
@@ -34,8 +34,8 @@ static sw_status gather(const struct net_pass *p, const struct sw_data *data,
 	const struct sw_data_part *part = &from->part;
 	const int32_t *index = from->index + p->first;
 	struct sw_images im = images(net, data, part, true);
-	float *x = net_buffer(p, net->model->train.value[0]);
-	sw_status status;
+	float *x = sw_net_buffer(p, net->model->train.value[0]);
+	sw_status rc;
 
 	im.number = from->number ? from->number + p->first : NULL;
 	if (data->input.kind == SW_SHAPE_IMAGE)
@@ -43,12 +43,12 @@ static sw_status gather(const struct net_pass *p, const struct sw_data *data,
 					      index, x, p->rows, &im);
 	if (data->input.kind != SW_SHAPE_TOKENS)
 		return net->ops->gather(net->q, part->x, index, x, p->rows, data->features);
-	status = net->ops->gather_i32(net->q, part->token, index, (int32_t *)(void *)x, p->rows,
-				      data->input.t);
-	if (status != SW_OK || !part->length)
-		return status;
+	rc = net->ops->gather_i32(net->q, part->token, index, (int32_t *)(void *)x, p->rows,
+				  data->input.t);
+	if (rc != SW_OK || !part->length)
+		return rc;
 	return net->ops->gather_i32(net->q, part->length, index,
-				    (int32_t *)(void *)net_buffer(p, net->model->train.length),
+				    (int32_t *)(void *)sw_net_buffer(p, net->model->train.length),
 				    p->rows, 1);
 }
 
@@ -57,13 +57,13 @@ static sw_status gather_labels(struct sw_net *net, const struct sw_data *data,
 			       const struct net_rows *from, size_t rows)
 {
 	void *y = net->arena + net->at.y;
-	sw_status status;
+	sw_status rc;
 
 	if (!net->trainer->classes)
 		return net->ops->gather(net->q, from->part.target, from->index, y, rows, 1);
-	status = net->ops->gather_i32(net->q, from->part.label, from->index, y, rows, data->labels);
-	if (status != SW_OK || data->labels == 1)
-		return status;
+	rc = net->ops->gather_i32(net->q, from->part.label, from->index, y, rows, data->labels);
+	if (rc != SW_OK || data->labels == 1)
+		return rc;
 	return net->ops->labels_count(net->q, y, count_of(net), rows * data->labels);
 }
 
@@ -73,35 +73,35 @@ static sw_status loss(const struct net_pass *p, size_t first, size_t all)
 	const struct sw_net *net = p->net;
 	const struct sw_model *m = net->model;
 	const size_t width = m->task.outputs, labels = m->task.labels, rows = p->rows * labels;
-	const float *z = net_value(p, m->ops_n);
-	float *g = net_buffer(p, m->loss_grad);
+	const float *z = sw_net_value(p, m->ops_n);
+	float *g = sw_net_buffer(p, m->loss_grad);
 	const float smooth = (float)net->trainer->label_smoothing;
 	const int32_t *label = (const int32_t *)(void *)(net->arena + net->at.y) + first * labels;
-	const float *target = net_floats(net, net->at.y) + first;
+	const float *target = sw_net_floats(net, net->at.y) + first;
 	const float scale = 1.0f / (float)all;
-	sw_status status;
+	sw_status rc;
 
 	if (net->trainer->classes) {
-		status = net->ops->cross_entropy_forward(net->q, z, label, g, metrics(net), rows,
-							 width, smooth);
-		if (status != SW_OK)
-			return status;
+		rc = net->ops->cross_entropy_forward(net->q, z, label, g, metrics(net), rows, width,
+						     smooth);
+		if (rc != SW_OK)
+			return rc;
 		return net->ops->cross_entropy_backward(
 			net->q, g, label, g, labels > 1 ? 1.0f : scale,
 			labels > 1 ? count_of(net) : NULL, rows, width, smooth);
 	}
-	status = net->ops->mse_forward(net->q, z, target, metrics(net), rows, width);
-	if (status != SW_OK)
-		return status;
+	rc = net->ops->mse_forward(net->q, z, target, metrics(net), rows, width);
+	if (rc != SW_OK)
+		return rc;
 	return net->ops->mse_backward(net->q, z, target, g, scale, rows, width);
 }
 
-sw_status net_gradient(struct sw_net *net, const struct sw_data *data, const struct net_rows *from,
-		       size_t rows)
+sw_status sw_net_gradient_of(struct sw_net *net, const struct sw_data *data,
+			     const struct net_rows *from, size_t rows)
 {
-	sw_status status = gather_labels(net, data, from, rows);
+	sw_status rc = gather_labels(net, data, from, rows);
 
-	for (size_t at = 0; status == SW_OK && at < rows; at += net->at.micro) {
+	for (size_t at = 0; rc == SW_OK && at < rows; at += net->at.micro) {
 		struct net_pass p = {.net = net,
 				     .train = true,
 				     .rows = rows - at < net->at.micro ? rows - at : net->at.micro,
@@ -109,17 +109,17 @@ sw_status net_gradient(struct sw_net *net, const struct sw_data *data, const str
 				     .accumulate = at > 0};
 
 		if (from->part.length)
-			p.length = (const int32_t *)(const void *)net_buffer(
+			p.length = (const int32_t *)(const void *)sw_net_buffer(
 				&p, net->model->train.length);
-		status = gather(&p, data, from);
-		if (status == SW_OK)
-			status = net_forward(&p);
-		if (status == SW_OK)
-			status = loss(&p, at, rows);
-		if (status == SW_OK)
-			status = net_backward(&p);
+		rc = gather(&p, data, from);
+		if (rc == SW_OK)
+			rc = sw_net_forward(&p);
+		if (rc == SW_OK)
+			rc = loss(&p, at, rows);
+		if (rc == SW_OK)
+			rc = sw_net_backward(&p);
 	}
-	return status;
+	return rc;
 }
 
 /* --- evaluation --- */
@@ -133,7 +133,7 @@ static sw_status eval_input(struct net_pass *p, const struct sw_data *data,
 	const struct sw_plan *plan = &net->model->eval;
 	const size_t rows = p->rows;
 	int32_t index[256];
-	sw_status status = SW_OK;
+	sw_status rc = SW_OK;
 
 	if (data->input.kind == SW_SHAPE_TOKENS) {
 		p->x = part->token + first * data->input.t;
@@ -145,26 +145,26 @@ static sw_status eval_input(struct net_pass *p, const struct sw_data *data,
 		return SW_OK;
 	}
 	/* all rows, a few at a time: the numbers are made here */
-	for (size_t at = 0; status == SW_OK && at < rows; at += 256) {
+	for (size_t at = 0; rc == SW_OK && at < rows; at += 256) {
 		const size_t n = rows - at < 256 ? rows - at : 256;
-		int32_t *to = (int32_t *)(void *)net_buffer(p, plan->index) + at;
+		int32_t *to = (int32_t *)(void *)sw_net_buffer(p, plan->index) + at;
 
 		for (size_t i = 0; i < n; i++)
 			index[i] = (int32_t)(first + at + i);
-		status = net->ops->upload(net->q, to, index, n * sizeof *index);
+		rc = net->ops->upload(net->q, to, index, n * sizeof *index);
 	}
-	if (status != SW_OK)
-		return status;
+	if (rc != SW_OK)
+		return rc;
 	return net->ops->gather_image(net->q, im.u8 ? (const void *)part->u8 : part->x,
-				      (const int32_t *)(const void *)net_buffer(p, plan->index),
-				      net_buffer(p, plan->value[0]), rows, &im);
+				      (const int32_t *)(const void *)sw_net_buffer(p, plan->index),
+				      sw_net_buffer(p, plan->value[0]), rows, &im);
 }
 
 const float *sw_net_output(const struct sw_net *net)
 {
 	const uint16_t buffer = net->model->eval.value[net->model->ops_n];
 
-	return net_floats(net, net->at.eval[buffer]);
+	return sw_net_floats(net, net->at.eval[buffer]);
 }
 
 /* The rows [first, first + p->rows) of part, with what the net made of them, into the sums. */
@@ -173,23 +173,23 @@ static sw_status eval_sums(const struct net_pass *p, const struct sw_data_part *
 	struct sw_net *net = p->net;
 	const struct sw_model *m = net->model;
 	const size_t labels = m->task.labels, rows = p->rows * labels;
-	const float *z = net_value(p, m->ops_n);
-	sw_status status;
+	const float *z = sw_net_value(p, m->ops_n);
+	sw_status rc;
 
 	if (!net->trainer->classes)
 		return net->ops->mse_forward(net->q, z, part->target + first, metrics(net), rows,
 					     m->task.outputs);
 	const int32_t *label = part->label + first * labels;
 
-	status = net->ops->cross_entropy_forward(net->q, z, label, NULL, metrics(net), rows,
-						 m->task.outputs, 0.0f);
-	if (status != SW_OK || net->no_counts)
-		return status;
-	status = net->ops->class_counts(net->q, z, label,
-					(int64_t *)(void *)(net->arena + net->at.classes), rows,
-					m->task.outputs);
-	net->no_counts = status == SW_UNSUPPORTED;
-	return net->no_counts ? SW_OK : status;
+	rc = net->ops->cross_entropy_forward(net->q, z, label, NULL, metrics(net), rows,
+					     m->task.outputs, 0.0f);
+	if (rc != SW_OK || net->no_counts)
+		return rc;
+	rc = net->ops->class_counts(net->q, z, label,
+				    (int64_t *)(void *)(net->arena + net->at.classes), rows,
+				    m->task.outputs);
+	net->no_counts = rc == SW_UNSUPPORTED;
+	return net->no_counts ? SW_OK : rc;
 }
 
 sw_status sw_net_eval(struct sw_net *net, const struct sw_data *data, size_t first, size_t rows)
@@ -197,16 +197,16 @@ sw_status sw_net_eval(struct sw_net *net, const struct sw_data *data, size_t fir
 	const size_t next = first + rows, left = data->val.rows - next;
 	struct net_pass p = {.net = net, .rows = rows};
 	struct net_rows from;
-	sw_status status = net_feed_take(net, data, false, first, rows, &from);
+	sw_status rc = sw_net_feed_take(net, data, false, first, rows, &from);
 
 	first = from.number ? 0 : first; /* those that are staged are the batch's alone */
-	if (status == SW_OK)
-		status = eval_input(&p, data, &from.part, first);
-	if (status == SW_OK)
-		status = net_forward(&p);
-	if (status == SW_OK)
-		status = eval_sums(&p, &from.part, first);
-	if (status == SW_OK)
-		status = net_feed_fetch(net, data, false, next, left < rows ? left : rows);
-	return status;
+	if (rc == SW_OK)
+		rc = eval_input(&p, data, &from.part, first);
+	if (rc == SW_OK)
+		rc = sw_net_forward(&p);
+	if (rc == SW_OK)
+		rc = eval_sums(&p, &from.part, first);
+	if (rc == SW_OK)
+		rc = sw_net_feed_fetch(net, data, false, next, left < rows ? left : rows);
+	return rc;
 }

@@ -15,35 +15,35 @@ static sw_status optimizer_step(struct sw_net *net)
 {
 	const struct sw_trainer *t = net->trainer;
 	const struct sw_ops *ops = net->ops;
-	float *w = net_floats(net, net->at.weights);
-	const float *g = net_floats(net, net->at.grads);
+	float *w = sw_net_floats(net, net->at.weights);
+	const float *g = sw_net_floats(net, net->at.grads);
 	const size_t n = net->model->weights_n;
-	sw_status status = SW_OK;
+	sw_status rc = SW_OK;
 
 	if (t->clip_norm > 0)
-		status = ops->norm2(net->q, g, norm2_of(net), n);
-	if (status != SW_OK)
-		return status;
+		rc = ops->norm2(net->q, g, norm2_of(net), n);
+	if (rc != SW_OK)
+		return rc;
 	if (t->optimizer != SW_SGD)
-		return ops->adam_step(net->q, w, g, net_floats(net, net->at.state[0]),
-				      net_floats(net, net->at.state[1]), n,
+		return ops->adam_step(net->q, w, g, sw_net_floats(net, net->at.state[0]),
+				      sw_net_floats(net, net->at.state[1]), n,
 				      (struct sw_adam){.beta1 = (float)t->beta1,
 						       .beta2 = (float)t->beta2,
 						       .eps = (float)t->eps,
 						       .weight_decay = (float)t->weight_decay,
 						       .decoupled = t->optimizer == SW_ADAMW,
 						       .max_norm = (float)t->clip_norm},
-				      net_step(net), norm2_of(net));
+				      sw_net_step(net), norm2_of(net));
 	return ops->sgd_step(net->q, w, g,
-			     net->at.states_n ? net_floats(net, net->at.state[0]) : NULL, n,
+			     net->at.states_n ? sw_net_floats(net, net->at.state[0]) : NULL, n,
 			     (struct sw_sgd){.momentum = (float)t->momentum,
 					     .weight_decay = (float)t->weight_decay,
 					     .nesterov = t->nesterov,
 					     .max_norm = (float)t->clip_norm},
-			     net_step(net), norm2_of(net));
+			     sw_net_step(net), norm2_of(net));
 }
 
-void net_forget(struct sw_net *net)
+void sw_net_forget(struct sw_net *net)
 {
 	(void)net->ops->sync(net->q); /* a failure is told by the next call */
 	for (int i = 0; i < 2; i++) {
@@ -54,7 +54,7 @@ void net_forget(struct sw_net *net)
 	}
 }
 
-sw_status net_precision(const struct sw_net *net)
+sw_status sw_net_precision(const struct sw_net *net)
 {
 	void *work = net->at.product_bytes ? net->arena + net->at.product : NULL;
 
@@ -85,20 +85,20 @@ static sw_status head_upload(struct sw_net *net, const struct net_rows *from, si
 static sw_status step_begin(struct sw_net *net, const struct sw_data *data, size_t first,
 			    size_t rows, struct net_rows *from)
 {
-	sw_status status;
+	sw_status rc;
 
 	if (rows > net->at.batch || first > net->order_n || rows > net->order_n - first)
 		return SW_INVALID;
-	status = net_feed_take(net, data, true, first, rows, from);
-	return status == SW_OK ? head_upload(net, from, first, rows) : status;
+	rc = sw_net_feed_take(net, data, true, first, rows, from);
+	return rc == SW_OK ? head_upload(net, from, first, rows) : rc;
 }
 
 sw_status sw_net_gradient(struct sw_net *net, const struct sw_data *data, size_t first, size_t rows)
 {
 	struct net_rows from;
-	const sw_status status = step_begin(net, data, first, rows, &from);
+	const sw_status rc = step_begin(net, data, first, rows, &from);
 
-	return status == SW_OK ? net_gradient(net, data, &from, rows) : status;
+	return rc == SW_OK ? sw_net_gradient_of(net, data, &from, rows) : rc;
 }
 
 /* The metrics, from one place of the arena to another: a row of int32, which copies all bits. */
@@ -113,21 +113,21 @@ static sw_status metrics_copy(const struct sw_net *net, size_t from, size_t to)
 static sw_status step_calls(struct sw_net *net, const struct sw_data *data,
 			    const struct net_rows *from, size_t rows)
 {
-	sw_status status = metrics_copy(net, net->at.metrics, net->at.saved);
+	sw_status rc = metrics_copy(net, net->at.metrics, net->at.saved);
 
-	if (status == SW_OK)
-		status = net_gradient(net, data, from, rows);
-	while (status == SW_NOMEM && net_shrink(net, data) == SW_OK) {
+	if (rc == SW_OK)
+		rc = sw_net_gradient_of(net, data, from, rows);
+	while (rc == SW_NOMEM && sw_net_shrink(net, data) == SW_OK) {
 		/* the rows that went through are counted once, when they do again */
-		status = metrics_copy(net, net->at.saved, net->at.metrics);
-		if (status == SW_OK)
-			status = net_gradient(net, data, from, rows);
+		rc = metrics_copy(net, net->at.saved, net->at.metrics);
+		if (rc == SW_OK)
+			rc = sw_net_gradient_of(net, data, from, rows);
 	}
-	if (status == SW_OK)
-		status = optimizer_step(net);
-	if (status == SW_OK && rows == net->at.batch)
+	if (rc == SW_OK)
+		rc = optimizer_step(net);
+	if (rc == SW_OK && rows == net->at.batch)
 		net->made[from->buffer] = true;
-	return status;
+	return rc;
 }
 
 /* SW_OK with *out NULL: the backend cannot; nothing was given to the queue. */
@@ -135,43 +135,43 @@ static sw_status step_record(struct sw_net *net, const struct sw_data *data,
 			     const struct net_rows *from, struct sw_graph **out)
 {
 	const struct sw_ops *ops = net->ops;
-	sw_status status = ops->graph_begin(net->q), ended;
+	sw_status rc = ops->graph_begin(net->q), ended;
 
 	*out = NULL;
-	if (status == SW_OK) {
-		status = net_gradient(net, data, from, net->at.batch);
-		if (status == SW_OK)
-			status = optimizer_step(net);
+	if (rc == SW_OK) {
+		rc = sw_net_gradient_of(net, data, from, net->at.batch);
+		if (rc == SW_OK)
+			rc = optimizer_step(net);
 		ended = ops->graph_end(net->q, out);
-		if (status == SW_OK)
-			status = ended;
-		if (status != SW_OK && *out) {
+		if (rc == SW_OK)
+			rc = ended;
+		if (rc != SW_OK && *out) {
 			ops->graph_free(*out);
 			*out = NULL;
 		}
 	}
-	net->no_graphs = status != SW_OK;
-	return status == SW_DEVICE_LOST ? status : SW_OK;
+	net->no_graphs = rc != SW_OK;
+	return rc == SW_DEVICE_LOST ? rc : SW_OK;
 }
 
 static sw_status step(struct sw_net *net, const struct sw_data *data, const struct net_rows *from,
 		      size_t rows)
 {
 	struct sw_graph **graph = &net->graph[from->buffer];
-	sw_status status = SW_OK;
+	sw_status rc = SW_OK;
 
 	if (rows != net->at.batch || !net->made[from->buffer] || net->no_graphs)
 		return step_calls(net, data, from, rows);
 	if (!*graph)
-		status = step_record(net, data, from, graph);
-	if (status == SW_OK && *graph)
-		status = net->ops->graph_run(net->q, *graph);
-	else if (status == SW_OK)
+		rc = step_record(net, data, from, graph);
+	if (rc == SW_OK && *graph)
+		rc = net->ops->graph_run(net->q, *graph);
+	else if (rc == SW_OK)
 		return step_calls(net, data, from, rows);
-	if (status != SW_NOMEM)
-		return status;
+	if (rc != SW_NOMEM)
+		return rc;
 	/* a graph that does not start has done nothing */
-	net_forget(net);
+	sw_net_forget(net);
 	net->no_graphs = true;
 	return step_calls(net, data, from, rows);
 }
@@ -179,15 +179,15 @@ static sw_status step(struct sw_net *net, const struct sw_data *data, const stru
 sw_status sw_net_train(struct sw_net *net, const struct sw_data *data, size_t first, size_t rows)
 {
 	struct net_rows from;
-	sw_status status = step_begin(net, data, first, rows, &from);
+	sw_status rc = step_begin(net, data, first, rows, &from);
 
 	const size_t next = first + rows;
 
-	if (status == SW_OK)
-		status = step(net, data, &from, rows);
-	net->step += status == SW_OK;
-	if (status != SW_OK)
-		return status;
-	return net_feed_fetch(net, data, true, next,
-			      net->order_n - next < rows ? net->order_n - next : rows);
+	if (rc == SW_OK)
+		rc = step(net, data, &from, rows);
+	net->step += rc == SW_OK;
+	if (rc != SW_OK)
+		return rc;
+	return sw_net_feed_fetch(net, data, true, next,
+				 net->order_n - next < rows ? net->order_n - next : rows);
 }

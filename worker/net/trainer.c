@@ -114,27 +114,27 @@ static sw_status choice(const struct resolve *r, const char *name, size_t *out)
 static sw_status choices(const struct resolve *r, struct sw_trainer *out)
 {
 	size_t optimizer = 0, loss = 0, schedule = 0, precision = 0;
-	sw_status status = choice(r, "optimizer", &optimizer);
+	sw_status rc = choice(r, "optimizer", &optimizer);
 
-	if (status == SW_OK)
-		status = choice(r, "loss", &loss);
-	if (status == SW_OK)
-		status = choice(r, "schedule", &schedule);
-	if (status == SW_OK)
-		status = choice(r, "precision", &precision);
+	if (rc == SW_OK)
+		rc = choice(r, "loss", &loss);
+	if (rc == SW_OK)
+		rc = choice(r, "schedule", &schedule);
+	if (rc == SW_OK)
+		rc = choice(r, "precision", &precision);
 	out->optimizer = (enum sw_optimizer)optimizer;
 	out->schedule = (enum sw_schedule)schedule;
 	out->precision = (enum sw_precision)precision;
 	out->classes = loss == 0;
-	return status;
+	return rc;
 }
 
-const char *sw_optimizer_name(enum sw_optimizer optimizer)
+const char *sw_trainer_optimizer_name(enum sw_optimizer optimizer)
 {
 	return sw_trainer_option_find("optimizer")->choices[optimizer];
 }
 
-const char *sw_precision_name(enum sw_precision precision)
+const char *sw_trainer_precision_name(enum sw_precision precision)
 {
 	return sw_trainer_option_find("precision")->choices[precision];
 }
@@ -160,14 +160,14 @@ sw_status sw_trainer_resolve(struct sw_trainer *out, const cJSON *trainer, const
 {
 	struct resolve r = {.trainer = trainer, .params = params, .err = err};
 	double batch, epochs, nesterov, standardize, split, step_epochs, patience;
-	sw_status status;
+	sw_status rc;
 
 	memset(out, 0, sizeof *out);
-	status = choices(&r, out);
-	if (status != SW_OK)
-		return status;
+	rc = choices(&r, out);
+	if (rc != SW_OK)
+		return rc;
 
-	r.optimizer = sw_optimizer_name(out->optimizer);
+	r.optimizer = sw_trainer_optimizer_name(out->optimizer);
 
 	const struct {
 		const char *name;
@@ -194,9 +194,9 @@ sw_status sw_trainer_resolve(struct sw_trainer *out, const cJSON *trainer, const
 		{"standardize", &standardize, NAN},
 	};
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-		status = number(&r, numbers[i].name, numbers[i].instead, numbers[i].to);
-		if (status != SW_OK)
-			return status;
+		rc = number(&r, numbers[i].name, numbers[i].instead, numbers[i].to);
+		if (rc != SW_OK)
+			return rc;
 	}
 	out->nesterov = nesterov != 0;
 	out->standardize = standardize != 0;

@@ -50,8 +50,8 @@ SW_NODISCARD sw_status sw_trainer_resolve(struct sw_trainer *out, const cJSON *t
 double sw_trainer_lr(const struct sw_trainer *t, uint64_t step, uint64_t steps_per_epoch);
 
 /* "sgd", "adam", "adamw" */
-const char *sw_optimizer_name(enum sw_optimizer optimizer);
+const char *sw_trainer_optimizer_name(enum sw_optimizer optimizer);
 /* "fp32", "tf32", "bf16" */
-const char *sw_precision_name(enum sw_precision precision);
+const char *sw_trainer_precision_name(enum sw_precision precision);
 
 #endif

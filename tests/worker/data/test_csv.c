@@ -76,12 +76,13 @@ static const struct {
 START_TEST(csv_malformed_gives_its_line)
 {
 	struct sw_err err = SW_ERR_INIT;
-	struct sw_csv csv;
+	struct sw_data_csv csv;
 	char want[256];
 
 	put(bad[_i].text);
-	ck_assert_int_eq(sw_csv_read(&csv, path, bad[_i].header,
-				     (struct sw_csv_label){bad[_i].label, bad[_i].index}, &err),
+	ck_assert_int_eq(sw_data_csv_read(&csv, path, bad[_i].header,
+					  (struct sw_data_csv_label){bad[_i].label, bad[_i].index},
+					  &err),
 			 SW_INVALID);
 	snprintf(want, sizeof want, "%s%s", strncmp(bad[_i].says, "without", 7) ? path : "",
 		 bad[_i].says);
@@ -103,18 +104,18 @@ START_TEST(csv_of_every_dialect_is_read)
 
 	for (size_t i = 0; i < ROWS(texts); i++) {
 		struct sw_err err = SW_ERR_INIT;
-		struct sw_csv csv;
+		struct sw_data_csv csv;
 
 		put(texts[i]);
-		ck_assert_msg(sw_csv_read(&csv, path, true, (struct sw_csv_label){"y", 0}, &err) ==
-				      SW_OK,
+		ck_assert_msg(sw_data_csv_read(&csv, path, true, (struct sw_data_csv_label){"y", 0},
+					       &err) == SW_OK,
 			      "%zu: %s", i, err.msg);
 		ck_assert_uint_eq(csv.rows, 2);
 		ck_assert_uint_eq(csv.features, 2);
 		ck_assert_mem_eq(csv.x, want, sizeof want);
 		ck_assert_str_eq(csv.label[0], "red");
 		ck_assert_str_eq(csv.label[1], "blue");
-		sw_csv_fini(&csv);
+		sw_data_csv_fini(&csv);
 	}
 }
 END_TEST
@@ -122,34 +123,37 @@ END_TEST
 START_TEST(csv_quoted_cells_keep_commas_quotes_and_lines)
 {
 	struct sw_err err = SW_ERR_INIT;
-	struct sw_csv csv;
+	struct sw_data_csv csv;
 
 	put("1,\"a \"\"b\"\", c\nd\"\n2,e\n3\n");
-	ck_assert_int_eq(sw_csv_read(&csv, path, false, (struct sw_csv_label){NULL, 1}, &err),
-			 SW_INVALID);
+	ck_assert_int_eq(
+		sw_data_csv_read(&csv, path, false, (struct sw_data_csv_label){NULL, 1}, &err),
+		SW_INVALID);
 	/* the quoted newline counts as a line */
 	ck_assert_ptr_nonnull(strstr(err.msg, "line 4 has 1 columns"));
 	put("1,\"a \"\"b\"\", c\nd\"\n2,e\n");
 	err = (struct sw_err)SW_ERR_INIT;
-	ck_assert_int_eq(sw_csv_read(&csv, path, false, (struct sw_csv_label){NULL, 1}, &err),
-			 SW_OK);
+	ck_assert_int_eq(
+		sw_data_csv_read(&csv, path, false, (struct sw_data_csv_label){NULL, 1}, &err),
+		SW_OK);
 	ck_assert_str_eq(csv.label[0], "a \"b\", c\nd");
-	sw_csv_fini(&csv);
+	sw_data_csv_fini(&csv);
 }
 END_TEST
 
 START_TEST(csv_missing_or_no_file_is_said)
 {
 	struct sw_err err = SW_ERR_INIT;
-	struct sw_csv csv;
+	struct sw_data_csv csv;
 
-	ck_assert_int_eq(
-		sw_csv_read(&csv, "/nowhere/x.csv", true, (struct sw_csv_label){"y", 0}, &err),
-		SW_NOT_FOUND);
+	ck_assert_int_eq(sw_data_csv_read(&csv, "/nowhere/x.csv", true,
+					  (struct sw_data_csv_label){"y", 0}, &err),
+			 SW_NOT_FOUND);
 	ck_assert_str_eq(err.msg, "/nowhere/x.csv: No such file or directory");
 	err = (struct sw_err)SW_ERR_INIT;
-	ck_assert_int_eq(sw_csv_read(&csv, "/tmp", true, (struct sw_csv_label){"y", 0}, &err),
-			 SW_INVALID);
+	ck_assert_int_eq(
+		sw_data_csv_read(&csv, "/tmp", true, (struct sw_data_csv_label){"y", 0}, &err),
+		SW_INVALID);
 	ck_assert_str_eq(err.msg, "/tmp is not a file");
 }
 END_TEST
@@ -169,16 +173,17 @@ START_TEST(csv_fails_cleanly_at_each_point)
 	put(text);
 	for (unsigned nth = 1; fired != 0; nth++) {
 		struct sw_err err = SW_ERR_INIT;
-		struct sw_csv csv;
+		struct sw_data_csv csv;
 		sw_status status;
 
 		ck_assert_uint_lt(nth, 100);
 		sw_fault_arm(kind, nth, false);
-		status = sw_csv_read(&csv, path, true, (struct sw_csv_label){"y", 0}, &err);
+		status = sw_data_csv_read(&csv, path, true, (struct sw_data_csv_label){"y", 0},
+					  &err);
 		fired = sw_fault_fired(kind);
 		sw_fault_arm(kind, 0, false);
 		ck_assert_int_eq(status, !fired ? SW_OK : _i ? SW_IO : SW_NOMEM);
-		sw_csv_fini(&csv);
+		sw_data_csv_fini(&csv);
 	}
 }
 END_TEST
