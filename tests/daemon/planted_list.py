@@ -1,0 +1,100 @@
+"""The faults that tests/planted plants in the daemon: (what it is, file in daemon/, the stories that must see
+it, the code, what it becomes).
+
+The code is matched with any white space between its words, and must be there once.
+"""
+
+FOLDER = "daemon"
+TARGET = "sw_daemon"
+PREFIX = "test_daemon_"
+ENV = {"OPENBLAS_NUM_THREADS": "1"}
+
+FAULTS = [
+    # --- sweep: reports, tells, changes ---
+    ("a report that is sent again is taken as a new one", "sweep/work.c", "report_story",
+     "(e.attempt == t->attempt && e.seq <= t->seq)", "false"),
+    ("a late report of a paused trial is told to stop", "sweep/work.c", "report_story",
+     "return sw_names_decision(SW_DECISION_PAUSE);", "return sw_names_decision(SW_DECISION_STOP);"),
+    ("a tell of a trial that has ended moves it", "sweep/work.c", "report_story",
+     "!sw_trial_ended((enum sw_trial_state)t->state)", "true"),
+    ("a tell with metrics is no last report", "sweep/work.c", "report_story",
+     ".final = true,", ".final = false,"),
+    ("an answer leaves before its change is stored", "sweep/change.c", "report_story",
+     "c->tx, on_committed, c);", "c->tx, NULL, NULL); on_committed(c);"),
+    ("changes go on while the disk is full", "sweep/change.c", "commit_story",
+     "if (stuck != NULL)", "if (false)"),
+    # --- sweep: who asks, who waits, who holds ---
+    ("an ask is not answered when its time is over", "sweep/ask_wait.c", "ask_story",
+     "if (now_us < ends_us((*at)->call) &&", "if ("),
+    ("asks that wait are served last in, first out", "sweep/ask_wait.c", "ask_story",
+     "*all->tail = a; all->tail = &a->next;",
+     "a->next = all->head; all->head = a; if (a->next == NULL) all->tail = &a->next;"),
+    ("trials are gathered for a client that is gone", "sweep/work_ask.c", "ask_story",
+     "&& !sw_call_gone(a->call);", ";"),
+    ("one that asks for many holds the loop to the end", "sweep/work_ask.c", "ask_story",
+     "late = h->d->clock->mono_us() >= until_us;", "late = false;"),
+    ("a beat does not renew a lease", "sweep/hold.c", "ask_story",
+     "run->heard_us = h->d->clock->mono_us(); if", "if"),
+    ("a lease runs on while the disk is full", "sweep/hold.c", "ask_story",
+     "|| sw_store_stuck(d->store) != NULL", ""),
+    ("a grace begins when the trial was handed out", "sweep/hold.c", "ask_story",
+     "run->heard_us = now_us;", ";"),
+    # --- sweep: suggestions ---
+    ("a stale suggestion is handed out at once", "sweep/suggest.c", "suggest_story",
+     "(is_fresh(s) || sw_suggest_is_late(s, since_us))", "true"),
+    ("a stale suggestion is never handed out", "sweep/suggest_wait.c", "suggest_story",
+     "return since_us != 0 && ", "return false && "),
+    ("what was made for the old range is handed out", "sweep/suggest.c", "suggest_story",
+     "s->is_void = true;", ""),
+    ("who waits for a suggestion waits for ever", "sweep/suggest_wait.c", "suggest_story",
+     "now_us - s->parked->since_us >= SW_SUGGEST_MAX_US", "false"),
+    # --- sweep: ends, budgets, starts ---
+    ("a slice of an end does not begin the next", "sweep/settle.c", "settle_story",
+     "d->slice_busy = false;", ""),
+    ("who waits for a sweep's end is not told of a stop", "sweep/settle.c", "settle_story",
+     "if (call != NULL) sw_call_error(call, &err);", "(void)call;"),
+    ("time counts while the user has paused the sweep", "sweep/budget.c", "settle_story",
+     "b->since_ms = 0; } else {", "} else {"),
+    ("a budget is spent while the disk is full", "sweep/spent.c", "commit_story",
+     "sw_store_stuck(h->d->store) != NULL ||", ""),
+    ("an attempt that nobody saw end ran until now", "sweep/adopt.c", "start_story",
+     "\"lost\", stored_heard_ms(h, t));", "\"lost\", 0);"),
+    ("what a worker that is gone ran runs for ever", "sweep/adopt.c", "worker_story",
+     "if (run->started_ms == 0) continue;", "continue;"),
+    # --- slot ---
+    ("a trial of a worker that ended is not given back", "slot/slot.c", "worker_story",
+     "s->d->slot_events->lost(s->d, &lost);", "if (!blamed) s->d->slot_events->lost(s->d, &lost);"),
+    ("a worker has two links at once", "slot/slot.c", "worker_story",
+     "if (s->conn != c) sw_slot_disconnect(s);", ""),
+    ("a worker that asks again keeps its trial", "slot/slot.c", "worker_story",
+     "sw_slot_lose(s, false, \"dropped by its worker\");", ""),
+    ("a next is held for ever", "slot/supervisor.c", "worker_story",
+     "now_us - s->next_since_us > HOLD_US", "false"),
+    ("a worker that ends young again and again is started at once", "slot/supervisor.c", "worker_story",
+     "w->early = early ? w->early + 1 : 0;", "w->early = 0; (void)early;"),
+    ("a silent worker is left alone", "slot/supervisor.c", "worker_story",
+     "now_us - silent_since(s, now_us) > s->d->silent_us", "false"),
+    ("of several trials the first is blamed", "slot/supervisor.c", "gpu_story",
+     "s->worker->suspects <= 1", "s->index == 0"),
+    ("trials share the lanes while a culprit is sought", "slot/room.c", "gpu_story",
+     "return busy && w->solo > 0 ? 0 : n;", "return n;"),
+    ("a trial goes beside one that leaves it no memory", "slot/room.c", "gpu_story",
+     "bytes <= all - taken;", "bytes <= all;"),
+    ("a trial of a GPU that failed is to blame", "slot/supervisor.c", "gpu_story",
+     "if (failed) sw_slot_lose(s, false, lost);", "if (failed) sw_slot_lose(s, true, lost);"),
+    # --- net ---
+    ("an answer overtakes the one before it", "net/conn_out.c", "conn_story",
+     "while (c->head != NULL && c->head->n_open == 0 &&", "while (c->head != NULL &&"),
+    ("a client holds the loop with all that it has sent", "net/conn.c", "conn_story",
+     "&& !(had_line && turn_is_over(c))", ""),
+    ("a byte now and then keeps an unfinished line", "net/conn.c", "conn_story",
+     "else if (c->partial_us == 0 || had_line)", "else"),
+    ("a client that reads nothing is never cut", "net/conn_limit.c", "conn_story",
+     "now_us - c->slow_us > SLOW_LIMIT_US", "false"),
+    ("requests under way have no bound", "net/conn_out.c", "conn_story",
+     "c->n_messages >= SW_CONN_MAX_INFLIGHT ||", ""),
+    ("a silent client that holds a trial is cut", "net/conn_limit.c", "conn_story",
+     "!c->d->conn_events->busy(c)", "true"),
+    ("a notification is answered", "net/call.c", "conn_story",
+     "call->id == NULL || call->conn->closing", "call->conn->closing"),
+]
