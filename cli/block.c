@@ -25,7 +25,7 @@ static void header(struct sw_buf *out, const struct sw_view *v, const struct sw_
 		if (b.failed != SW_OK)
 			out->failed = b.failed;
 		else if (there)
-			sw_mark_print(out, b.data, look);
+			sw_header_mark_print(out, b.data, look);
 		sw_buf_clear(&b);
 	}
 	sw_buf_fini(&b);

@@ -4,7 +4,7 @@
 #define SW_CLI_BLOCK_H
 
 #include "base/status.h"
-#include "cli/format.h"
+#include "cli/fmt.h"
 #include "cli/view.h"
 
 #define SW_BLOCK_ROWS 20 /* trials in a block, as Ray's reporter */

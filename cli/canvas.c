@@ -1,6 +1,6 @@
 #include "cli/canvas.h"
 #include "base/memory.h"
-#include "cli/format.h"
+#include "cli/fmt.h"
 #include "cli/header.h"
 #include "cli/term.h"
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static bool longer(const char *s, bool utf8, int room)
 	int w;
 
 	while (*s != '\0' && room >= 0) {
-		if (sw_mark_read(*s, &tint)) {
+		if (sw_header_mark_read(*s, &tint)) {
 			s++;
 			continue;
 		}
@@ -61,7 +61,7 @@ int sw_canvas_put(struct sw_canvas *c, int row, int col, int max, enum sw_tint t
 		uint32_t rune;
 		int w;
 
-		if (sw_mark_read(*s, &tint)) {
+		if (sw_header_mark_read(*s, &tint)) {
 			s++;
 			continue;
 		}

@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "cli/args.h"
 #include "cli/client.h"
-#include "cli/format.h"
+#include "cli/fmt.h"
 #include "proto/socket_path.h"
 
 enum sw_exit { SW_EXIT_DONE, SW_EXIT_REFUSED, SW_EXIT_USAGE, SW_EXIT_NO_DAEMON };

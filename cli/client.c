@@ -241,7 +241,7 @@ static sw_status understand(struct sw_reply *r, size_t len, struct sw_err *err)
 	r->result = sw_json_get(r->tree, "result");
 	if (r->result == NULL)
 		return sw_err_set(err, SW_PARSE, "the daemon's reply has neither result nor error");
-	r->raw = sw_reply_member(r->line, len, "result", &r->raw_n);
+	r->raw = sw_client_reply_member(r->line, len, "result", &r->raw_n);
 	return SW_OK;
 }
 
@@ -251,7 +251,7 @@ sw_status sw_client_read(struct sw_client *c, int timeout_ms, struct sw_reply *r
 	const int64_t deadline = deadline_of(timeout_ms);
 	size_t len = 0;
 
-	sw_reply_fini(r);
+	sw_client_reply_fini(r);
 	for (;;) {
 		sw_status rc = take_line(c, &r->line, &len, err);
 
@@ -284,7 +284,7 @@ sw_status sw_client_call(struct sw_client *c, const char *method, const char *pa
 	return rc;
 }
 
-void sw_reply_fini(struct sw_reply *r)
+void sw_client_reply_fini(struct sw_reply *r)
 {
 	free(r->line);
 	cJSON_Delete(r->tree);
@@ -324,7 +324,7 @@ static size_t past_space(const char *text, size_t len, size_t i)
 	return i;
 }
 
-const char *sw_reply_member(const char *text, size_t len, const char *key, size_t *n)
+const char *sw_client_reply_member(const char *text, size_t len, const char *key, size_t *n)
 {
 	const size_t k = strlen(key);
 	size_t i = past_space(text, len, 0) + 1; /* past the brace */

@@ -61,9 +61,9 @@ SW_NODISCARD sw_status sw_client_read(struct sw_client *c, int timeout_ms, struc
 SW_NODISCARD sw_status sw_client_call(struct sw_client *c, const char *method, const char *params,
 				      int timeout_ms, struct sw_reply *r, struct sw_err *err);
 
-void sw_reply_fini(struct sw_reply *r); /* may be used again afterwards */
+void sw_client_reply_fini(struct sw_reply *r); /* may be used again afterwards */
 
 /* The text of member `key` of the object in valid JSON text; NULL when there is none. Pure. */
-const char *sw_reply_member(const char *text, size_t len, const char *key, size_t *n);
+const char *sw_client_reply_member(const char *text, size_t len, const char *key, size_t *n);
 
 #endif

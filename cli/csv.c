@@ -1,6 +1,6 @@
 #include "cli/csv.h"
 #include "base/memory.h"
-#include "cli/format.h"
+#include "cli/fmt.h"
 #include "proto/json.h"
 #include "spec/param_value.h"
 #include "spec/spec.h"
@@ -92,18 +92,25 @@ void sw_csv_learn(struct sw_csv *csv, const cJSON *trial)
 	}
 }
 
-static int times_last(const void *pa, const void *pb)
+void sw_csv_field(struct sw_buf *b, const char *text)
 {
-	const char *a = *(char *const *)pa, *b = *(char *const *)pb;
-	const bool ta = sw_metric_is_time(a), tb = sw_metric_is_time(b);
-
-	return ta != tb ? ta - tb : strcmp(a, b);
+	if (strpbrk(text, ",\"\r\n") == NULL) {
+		(void)sw_buf_adds(b, text);
+		return;
+	}
+	(void)sw_buf_adds(b, "\"");
+	for (; *text != '\0'; text++) {
+		if (*text == '"')
+			(void)sw_buf_adds(b, "\"");
+		(void)sw_buf_add(b, text, 1);
+	}
+	(void)sw_buf_adds(b, "\"");
 }
 
 void sw_csv_header(struct sw_csv *csv, struct sw_buf *out)
 {
 	if (csv->n_metrics > 0)
-		qsort(csv->metrics, csv->n_metrics, sizeof csv->metrics[0], times_last);
+		qsort(csv->metrics, csv->n_metrics, sizeof csv->metrics[0], sw_fmt_times_last);
 	for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
 		(void)sw_buf_addf(out, "%s%s", i > 0 ? "," : "", fixed[i]);
 	for (size_t i = 0; i < csv->n_params; i++) {

@@ -2,7 +2,7 @@
  * cli/csv.h — the trials of a sweep as CSV (RFC 4180, LF line ends).
  *
  * Columns: trial, attempt, state, cause, step, value, the parameters in the order of the spec, the
- * metrics by name, and last those that measure time (sw_metric_is_time) and `seconds`: all before
+ * metrics by name, and last those that measure time (sw_fmt_times_last()) and `seconds`: all before
  * them is the same for the same seed on one slot. Numbers are in the shortest text that reads back
  * equal; what is missing is empty.
  */
@@ -26,5 +26,9 @@ void sw_csv_fini(struct sw_csv *csv);
 void sw_csv_learn(struct sw_csv *csv, const cJSON *trial);
 void sw_csv_header(struct sw_csv *csv, struct sw_buf *out); /* sorts the metrics first */
 void sw_csv_row(struct sw_csv *csv, const cJSON *trial, struct sw_buf *out);
+
+/* A CSV field by RFC 4180: quoted when it holds a comma, a quote or a line break. The bytes stay
+ * as they are: a file is no terminal. */
+void sw_csv_field(struct sw_buf *b, const char *text);
 
 #endif

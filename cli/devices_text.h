@@ -4,7 +4,7 @@
 #define SW_CLI_DEVICES_TEXT_H
 
 #include "base/buf.h"
-#include "cli/format.h"
+#include "cli/fmt.h"
 #include <cjson/cJSON.h>
 
 /* Appends the tables, each followed by a line break. Without slots one line says so. SW_NOMEM. */

@@ -1,6 +1,6 @@
 #include "cli/grid.h"
 #include "base/memory.h"
-#include "cli/format.h"
+#include "cli/fmt.h"
 #include "cli/term.h"
 #include <assert.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #define NAME_MIN  5  /* a column's name shrinks to this before a column is dropped */
 #define NAME_KEEP 14 /* and to this where the column stays: the metric is to be recognised */
 
-enum sw_tint sw_tint_state(const char *state)
+enum sw_tint sw_grid_tint(const char *state)
 {
 	static const struct {
 		const char *state;

@@ -27,7 +27,7 @@ enum sw_tint {
 };
 
 /* COMPLETED green, PRUNED yellow, RUNNING cyan, FAILED red, INFEASIBLE magenta, CANCELLED dim. */
-enum sw_tint sw_tint_state(const char *state);
+enum sw_tint sw_grid_tint(const char *state);
 
 struct sw_grid_col {
 	char *name;

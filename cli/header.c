@@ -8,14 +8,14 @@
 #define LABEL        "%-8s" /* "trials", "rungs", "best": the lines stand under one another */
 #define PROGRESS_BAR 20
 
-void sw_mark(struct sw_buf *b, enum sw_tint tint)
+void sw_header_mark(struct sw_buf *b, enum sw_tint tint)
 {
 	const char mark = (char)(1 + tint);
 
 	(void)sw_buf_add(b, &mark, 1);
 }
 
-bool sw_mark_read(char byte, enum sw_tint *tint)
+bool sw_header_mark_read(char byte, enum sw_tint *tint)
 {
 	if (byte < 1 || byte > SW_TINT_N)
 		return false;
@@ -25,9 +25,9 @@ bool sw_mark_read(char byte, enum sw_tint *tint)
 
 static void tinted(struct sw_buf *b, enum sw_tint tint, const char *text, bool utf8)
 {
-	sw_mark(b, tint);
+	sw_header_mark(b, tint);
 	sw_term_add(b, text, utf8, 0);
-	sw_mark(b, SW_TINT_NONE);
+	sw_header_mark(b, SW_TINT_NONE);
 }
 
 static void add_slots(struct sw_buf *b, const struct sw_view *v)
@@ -53,15 +53,15 @@ void sw_header_sweep(struct sw_buf *b, const struct sw_view *v, bool utf8, int64
 	double seconds = sw_view_number(v, "seconds", -1.0);
 	char text[32];
 
-	sw_mark(b, SW_TINT_BOLD);
+	sw_header_mark(b, SW_TINT_BOLD);
 	(void)sw_buf_addf(b, "sweep %llu ", (unsigned long long)v->sweep);
 	sw_term_add(b, sw_view_text(v, "name", ""), utf8, 40);
-	sw_mark(b, SW_TINT_NONE);
+	sw_header_mark(b, SW_TINT_NONE);
 	if (v->lost_at_us != 0) {
 		sw_fmt_duration(floor((double)(now_us - v->lost_at_us) / 1e6), text);
-		sw_mark(b, SW_TINT_RED);
+		sw_header_mark(b, SW_TINT_RED);
 		(void)sw_buf_addf(b, "  the daemon is away for %s; trying again", text);
-		sw_mark(b, SW_TINT_NONE);
+		sw_header_mark(b, SW_TINT_NONE);
 		return;
 	}
 	if (v->head == NULL) {
@@ -69,7 +69,7 @@ void sw_header_sweep(struct sw_buf *b, const struct sw_view *v, bool utf8, int64
 		return;
 	}
 	(void)sw_buf_adds(b, "  ");
-	tinted(b, sw_tint_state(state), state, utf8);
+	tinted(b, sw_grid_tint(state), state, utf8);
 	(void)sw_buf_adds(b, "  ");
 	sw_term_add(b, sw_view_text(v, "method", ""), utf8, 0);
 	if (!ended && seconds >= 0.0 && since > 0.0)
@@ -100,9 +100,9 @@ void sw_header_trials(struct sw_buf *b, const struct sw_view *v, bool utf8)
 	(void)sw_buf_addf(b, LABEL "%llu", "trials", (unsigned long long)done);
 	if (cap > 0.0) {
 		(void)sw_buf_addf(b, "/%.0f ", cap);
-		sw_mark(b, SW_TINT_GREEN);
+		sw_header_mark(b, SW_TINT_GREEN);
 		sw_fmt_bar(b, (double)done / cap, PROGRESS_BAR, utf8);
-		sw_mark(b, SW_TINT_NONE);
+		sw_header_mark(b, SW_TINT_NONE);
 	} else {
 		(void)sw_buf_adds(b, " done");
 	}
@@ -115,7 +115,7 @@ void sw_header_trials(struct sw_buf *b, const struct sw_view *v, bool utf8)
 		if (n == 0 && !is_pruned)
 			continue;
 		(void)sw_buf_addf(b, "  %llu ", (unsigned long long)n);
-		tinted(b, sw_tint_state(sw_states[i]), sw_states[i], utf8);
+		tinted(b, sw_grid_tint(sw_states[i]), sw_states[i], utf8);
 		/* with more states than these the line would not fit 80 columns */
 		if (is_pruned && done > 0 && states <= 3)
 			(void)sw_buf_addf(b, " (%.0f%%)", 100.0 * (double)pruned / (double)done);
@@ -189,13 +189,13 @@ void sw_header_best(struct sw_buf *b, const struct sw_view *v, bool utf8)
 		(void)sw_buf_adds(b, "none yet");
 		return;
 	}
-	sw_mark(b, SW_TINT_BOLD);
+	sw_header_mark(b, SW_TINT_BOLD);
 	(void)sw_buf_addf(b, "%llu/%llu  ", (unsigned long long)v->sweep,
 			  (unsigned long long)trial);
 	sw_term_add(b, sw_view_text(v, "metric", "value"), utf8, 0);
 	(void)sw_buf_adds(b, " ");
 	sw_fmt_value(b, value, false, utf8);
-	sw_mark(b, SW_TINT_NONE);
+	sw_header_mark(b, SW_TINT_NONE);
 	(void)sw_buf_adds(b, "  ");
 	sw_fmt_params(b, sw_json_get(best, "params"), sw_json_get(v->head, "parameters"), utf8);
 }
@@ -213,7 +213,7 @@ static int marked_width(const char *s, bool utf8)
 	int total = 0, w;
 
 	while (*s != '\0') {
-		if (sw_mark_read(*s, &tint)) {
+		if (sw_header_mark_read(*s, &tint)) {
 			s++;
 			continue;
 		}
@@ -223,7 +223,7 @@ static int marked_width(const char *s, bool utf8)
 	return total;
 }
 
-void sw_mark_print(struct sw_buf *out, const char *s, const struct sw_look *look)
+void sw_header_mark_print(struct sw_buf *out, const char *s, const struct sw_look *look)
 {
 	const bool cut = look->width > 0 && marked_width(s, look->utf8) > look->width;
 	enum sw_tint tint = SW_TINT_NONE;
@@ -232,7 +232,7 @@ void sw_mark_print(struct sw_buf *out, const char *s, const struct sw_look *look
 	while (*s != '\0') {
 		uint32_t rune;
 
-		if (sw_mark_read(*s, &tint)) {
+		if (sw_header_mark_read(*s, &tint)) {
 			if (look->color)
 				(void)sw_buf_adds(out, sgr[tint]);
 			s++;

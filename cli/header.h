@@ -7,7 +7,7 @@
 #ifndef SW_CLI_HEADER_H
 #define SW_CLI_HEADER_H
 
-#include "cli/format.h"
+#include "cli/fmt.h"
 #include "cli/grid.h"
 #include "cli/view.h"
 
@@ -21,11 +21,11 @@ bool sw_header_rungs(struct sw_buf *b, const struct sw_view *v);
 /* The best trial, its value, its parameters. */
 void sw_header_best(struct sw_buf *b, const struct sw_view *v, bool utf8);
 
-void sw_mark(struct sw_buf *b, enum sw_tint tint);
+void sw_header_mark(struct sw_buf *b, enum sw_tint tint);
 /* Appends marked text and a newline as plain text, or with colours as SGR sequences; cut to
  * look->width columns where there is a limit. */
-void sw_mark_print(struct sw_buf *out, const char *marked, const struct sw_look *look);
+void sw_header_mark_print(struct sw_buf *out, const char *marked, const struct sw_look *look);
 /* Is this byte a mark? Then *tint is set. */
-bool sw_mark_read(char byte, enum sw_tint *tint);
+bool sw_header_mark_read(char byte, enum sw_tint *tint);
 
 #endif

@@ -1,5 +1,5 @@
 #include "cli/pareto_text.h"
-#include "cli/format.h"
+#include "cli/fmt.h"
 #include "proto/json.h"
 
 void sw_pareto_text(struct sw_cli *c, const cJSON *pareto)

@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "base/status.h"
-#include "cli/format.h"
+#include "cli/fmt.h"
 #include "cli/grid.h"
 
 /* Appends the table with its header line. look->width > 0: columns are dropped and values cut as

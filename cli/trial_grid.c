@@ -16,7 +16,7 @@ enum drop {
 	DROP_CAUSE = 10000
 };
 
-void sw_names_add(struct sw_names *s, const char *name)
+void sw_trial_grid_name(struct sw_names *s, const char *name)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (strcmp(s->name[i], name) == 0)
@@ -25,17 +25,9 @@ void sw_names_add(struct sw_names *s, const char *name)
 		s->name[s->n++] = name;
 }
 
-static int times_last(const void *pa, const void *pb)
+void sw_trial_grid_names_sort(struct sw_names *s)
 {
-	const char *a = *(const char *const *)pa, *b = *(const char *const *)pb;
-	const bool ta = sw_metric_is_time(a), tb = sw_metric_is_time(b);
-
-	return ta != tb ? ta - tb : strcmp(a, b);
-}
-
-void sw_names_sort(struct sw_names *s)
-{
-	qsort(s->name, s->n, sizeof s->name[0], times_last);
+	qsort(s->name, s->n, sizeof s->name[0], sw_fmt_times_last);
 }
 
 /* Is it a group of parameters, which are named in full ("opt.wd")? */
@@ -55,7 +47,7 @@ static void add_keys(struct sw_names *s, const cJSON *object)
 
 	cJSON_ArrayForEach (v, object) {
 		if (v->string != NULL && !is_group(s, v))
-			sw_names_add(s, v->string);
+			sw_trial_grid_name(s, v->string);
 	}
 }
 
@@ -73,7 +65,7 @@ static void find_columns(struct columns *c, const struct sw_trial_grid *how,
 
 	cJSON_ArrayForEach (name, how->parameters) {
 		if (cJSON_IsString(name))
-			sw_names_add(&c->params, name->valuestring);
+			sw_trial_grid_name(&c->params, name->valuestring);
 	}
 	for (size_t i = 0; i < n; i++) {
 		add_keys(&c->params, sw_json_get(trials[i], "params"));
@@ -88,13 +80,13 @@ static void find_columns(struct columns *c, const struct sw_trial_grid *how,
 
 		if (cJSON_IsString(own) &&
 		    (how->metric == NULL || strcmp(own->valuestring, how->metric) != 0))
-			sw_names_add(&c->metrics, own->valuestring);
+			sw_trial_grid_name(&c->metrics, own->valuestring);
 	}
 	c->own = c->metrics.n;
-	sw_names_sort(&all);
+	sw_trial_grid_names_sort(&all);
 	for (size_t i = 0; i < all.n; i++)
 		if (how->metric == NULL || strcmp(all.name[i], how->metric) != 0)
-			sw_names_add(&c->metrics, all.name[i]);
+			sw_trial_grid_name(&c->metrics, all.name[i]);
 	c->bar = how->max_t > 0.0;
 }
 
@@ -148,7 +140,7 @@ static void add_trial(struct sw_grid *g, const struct columns *c, const struct s
 	const cJSON *state = sw_json_get(trial, "state"), *step = sw_json_get(trial, "step");
 	const cJSON *seconds = sw_json_get(trial, "seconds"), *cause = sw_json_get(trial, "cause");
 	const char *state_text = cJSON_IsString(state) ? state->valuestring : "-";
-	const enum sw_tint tint = sw_tint_state(state_text);
+	const enum sw_tint tint = sw_grid_tint(state_text);
 	uint64_t number = 0;
 
 	(void)sw_json_u64(sw_json_get(trial, "trial"), &number); /* else 0 is shown */

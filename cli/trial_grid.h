@@ -8,7 +8,7 @@
 #ifndef SW_CLI_TRIAL_GRID_H
 #define SW_CLI_TRIAL_GRID_H
 
-#include "cli/format.h"
+#include "cli/fmt.h"
 #include "cli/grid.h"
 #include <cjson/cJSON.h>
 #include <stddef.h>
@@ -37,7 +37,7 @@ struct sw_names {
 	const char *name[SW_NAMES_MAX]; /* borrowed from the trees they were found in */
 	size_t n;
 };
-void sw_names_add(struct sw_names *s, const char *name); /* unless it is there; O(n) */
-void sw_names_sort(struct sw_names *s);                  /* by bytes, times last */
+void sw_trial_grid_name(struct sw_names *s, const char *name); /* unless it is there; O(n) */
+void sw_trial_grid_names_sort(struct sw_names *s);             /* by bytes, times last */
 
 #endif

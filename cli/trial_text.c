@@ -32,7 +32,7 @@ static bool add_parameters(cJSON *names, const cJSON *params, const char *prefix
 	return true;
 }
 
-cJSON *sw_spec_parameters(const cJSON *spec)
+cJSON *sw_trial_text_parameters(const cJSON *spec)
 {
 	cJSON *names = cJSON_CreateArray();
 	const cJSON *params = sw_json_get(spec, "parameters");
@@ -96,15 +96,15 @@ void sw_trial_text(struct sw_cli *c, const cJSON *trial, const cJSON *spec)
 	(void)sw_buf_addf(&c->out, ", %s\n", text);
 	cJSON_ArrayForEach (v, sw_json_get(spec, "parameters")) {
 		if (v->string != NULL && sw_json_get(params, v->string) != NULL)
-			sw_names_add(&p, v->string);
+			sw_trial_grid_name(&p, v->string);
 	}
 	cJSON_ArrayForEach (v, params) {
-		sw_names_add(&p, v->string);
+		sw_trial_grid_name(&p, v->string);
 	}
 	cJSON_ArrayForEach (v, metrics) {
-		sw_names_add(&m, v->string);
+		sw_trial_grid_name(&m, v->string);
 	}
-	sw_names_sort(&m);
+	sw_trial_grid_names_sort(&m);
 	const int width = widest(&m, widest(&p, 8, c->look.utf8), c->look.utf8);
 	section(c, "parameters", &p, params, width);
 	section(c, "metrics", &m, metrics, width);

@@ -11,6 +11,6 @@ void sw_trial_text(struct sw_cli *c, const cJSON *trial, const cJSON *spec);
 
 /* The names of a spec's parameters in its order, as an array of strings: the caller's. NULL when
  * there are none, or no memory. */
-cJSON *sw_spec_parameters(const cJSON *spec);
+cJSON *sw_trial_text_parameters(const cJSON *spec);
 
 #endif

@@ -29,7 +29,7 @@ int sw_verb_info(struct sw_cli *c);
 int sw_verb_rpc(struct sw_cli *c);
 
 /* The changes of an edit, one a line: "run_cap: 40 -> 80". */
-void sw_edit_text(struct sw_cli *c, const cJSON *changes, const char *indent);
+void sw_verb_edit_text(struct sw_cli *c, const cJSON *changes, const char *indent);
 
 /* The first word of a verb: what it must name. */
 enum sw_ref_kind { SW_REF_NONE, SW_REF_SWEEP, SW_REF_TRIAL, SW_REF_EITHER };

@@ -40,7 +40,7 @@ static void table(struct sw_cli *c, const cJSON *trials, const struct sw_reply *
 	const cJSON *list[1000] = {NULL}, *t;
 	struct sw_grid g;
 	size_t n = 0;
-	cJSON *names = sw_spec_parameters(sw_json_get(sweep->result, "spec"));
+	cJSON *names = sw_trial_text_parameters(sw_json_get(sweep->result, "spec"));
 	const struct sw_trial_grid how = {
 		.sweep = c->sweep,
 		.parameters = names,
@@ -120,7 +120,7 @@ int sw_verb_best(struct sw_cli *c)
 	else
 		one(c, trials->child, &sweep);
 out:
-	sw_reply_fini(&sweep);
-	sw_reply_fini(&r);
+	sw_client_reply_fini(&sweep);
+	sw_client_reply_fini(&r);
 	return status;
 }

@@ -34,7 +34,7 @@ int sw_verb_checkpoint(struct sw_cli *c)
 			(void)sw_buf_adds(&c->out, "\n");
 		}
 	}
-	sw_reply_fini(&r);
+	sw_client_reply_fini(&r);
 	return status;
 }
 
@@ -100,8 +100,8 @@ int sw_verb_fit(struct sw_cli *c)
 	if (status == SW_EXIT_DONE)
 		status = sw_worker_run(c, (const char *const[]){"fit", NULL}, input.data);
 	sw_buf_fini(&input);
-	sw_reply_fini(&trial);
-	sw_reply_fini(&sweep);
+	sw_client_reply_fini(&trial);
+	sw_client_reply_fini(&sweep);
 	return status;
 }
 

@@ -30,7 +30,7 @@ static int look_once(struct sw_cli *c, const struct sw_look *look)
 	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON) &&
 	    sw_devices_text(&c->out, r.result, look) != SW_OK)
 		c->out.failed = SW_NOMEM;
-	sw_reply_fini(&r);
+	sw_client_reply_fini(&r);
 	return status;
 }
 

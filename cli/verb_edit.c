@@ -126,7 +126,7 @@ static void write_setting(struct sw_cli *c, const cJSON *v)
 	}
 }
 
-void sw_edit_text(struct sw_cli *c, const cJSON *changes, const char *indent)
+void sw_verb_edit_text(struct sw_cli *c, const cJSON *changes, const char *indent)
 {
 	const cJSON *change;
 
@@ -166,8 +166,8 @@ int sw_verb_edit(struct sw_cli *c)
 		(void)sw_buf_addf(&c->out, "sweep %" PRIu64 " ", c->sweep);
 		sw_fmt_value(&c->out, sw_json_get(r.result, "state"), false, c->look.utf8);
 		(void)sw_buf_adds(&c->out, "\n");
-		sw_edit_text(c, sw_json_get(r.result, "changes"), "  ");
+		sw_verb_edit_text(c, sw_json_get(r.result, "changes"), "  ");
 	}
-	sw_reply_fini(&r);
+	sw_client_reply_fini(&r);
 	return status;
 }

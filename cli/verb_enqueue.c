@@ -53,7 +53,7 @@ static int send_params(struct sw_cli *c, const cJSON *params)
 		sw_fmt_value(&c->out, sw_json_get(r.result, "trial"), true, c->look.utf8);
 		(void)sw_buf_adds(&c->out, "\n");
 	}
-	sw_reply_fini(&r);
+	sw_client_reply_fini(&r);
 	return status;
 }
 

@@ -25,6 +25,6 @@ int sw_verb_info(struct sw_cli *c)
 			}
 			(void)sw_buf_adds(&c->out, "\n");
 		}
-	sw_reply_fini(&r);
+	sw_client_reply_fini(&r);
 	return status;
 }

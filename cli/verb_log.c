@@ -47,7 +47,7 @@ int sw_verb_log(struct sw_cli *c)
 		       sw_json_u64(sw_json_get(r.result, "next"), &next) && next > after;
 		more = more && cJSON_GetArraySize(lines) >= 1000;
 		after = next;
-		sw_reply_fini(&r);
+		sw_client_reply_fini(&r);
 		if (status == SW_EXIT_DONE)
 			status = sw_cli_flush(c);
 	} while (status == SW_EXIT_DONE && more);

@@ -10,7 +10,7 @@ static void add_progress(struct sw_grid *g, const cJSON *sweep)
 	uint64_t done = 0, n;
 
 	for (size_t i = 0; i < SW_STATE_N; i++)
-		if (sw_state_is_end(sw_states[i]) &&
+		if (sw_view_is_end(sw_states[i]) &&
 		    sw_json_u64(sw_json_get(counts, sw_states[i]), &n))
 			done += n;
 	if (cJSON_IsNumber(cap) && cap->valuedouble > 0.0)
@@ -54,7 +54,7 @@ static void add_sweep(struct sw_grid *g, const cJSON *s, bool utf8)
 	sw_grid_add_value(g, sw_json_get(s, "sweep"), utf8, SW_TINT_NONE);
 	sw_grid_add_value(g, sw_json_get(s, "name"), utf8, SW_TINT_NONE);
 	sw_grid_add_value(g, state, utf8,
-			  cJSON_IsString(state) ? sw_tint_state(state->valuestring) : SW_TINT_NONE);
+			  cJSON_IsString(state) ? sw_grid_tint(state->valuestring) : SW_TINT_NONE);
 	sw_grid_add_value(g, sw_json_get(s, "method"), utf8, SW_TINT_NONE);
 	add_progress(g, s);
 	sw_grid_add_value(g, sw_json_get(sw_json_get(s, "counts"), "PRUNED"), utf8, SW_TINT_NONE);
@@ -113,7 +113,7 @@ int sw_verb_ls(struct sw_cli *c)
 		cJSON_ArrayForEach (s, sw_json_get(r.result, "sweeps")) {
 			add_sweep(&g, s, c->look.utf8);
 		}
-		sw_reply_fini(&r);
+		sw_client_reply_fini(&r);
 	} while (status == SW_EXIT_DONE && next != 0);
 	if (status != SW_EXIT_DONE || (c->args.given & SW_OPT_JSON))
 		; /* a line has been said, or the pages stand there as they came */

@@ -17,6 +17,6 @@ int sw_verb_rpc(struct sw_cli *c)
 	status = sw_cli_fetch(c, c->args.word[0], params, &r);
 	if (status == SW_EXIT_DONE)
 		sw_cli_json(c, &r);
-	sw_reply_fini(&r);
+	sw_client_reply_fini(&r);
 	return status;
 }

@@ -33,7 +33,7 @@ static void header_line(struct sw_cli *c, const struct sw_view *v, int which)
 	if (b.failed != SW_OK)
 		c->out.failed = b.failed;
 	else
-		sw_mark_print(&c->out, b.data, &whole);
+		sw_header_mark_print(&c->out, b.data, &whole);
 	sw_buf_fini(&b);
 }
 
@@ -166,7 +166,7 @@ static void print_edits(struct sw_cli *c, const cJSON *edits)
 			sw_fmt_value(&c->out, uid, true, c->look.utf8);
 		}
 		(void)sw_buf_adds(&c->out, "\n");
-		sw_edit_text(c, sw_json_get(edit, "changes"), "    ");
+		sw_verb_edit_text(c, sw_json_get(edit, "changes"), "    ");
 	}
 }
 
@@ -261,7 +261,7 @@ static void print_attempts(struct sw_cli *c, const cJSON *attempts)
 		sw_grid_add_value(&g, sw_json_get(a, "attempt"), utf8, SW_TINT_NONE);
 		sw_grid_add_value(&g, sw_json_get(a, "slot"), utf8, SW_TINT_NONE);
 		sw_grid_add_value(&g, state, utf8,
-				  cJSON_IsString(state) ? sw_tint_state(state->valuestring)
+				  cJSON_IsString(state) ? sw_grid_tint(state->valuestring)
 							: SW_TINT_NONE);
 		if (cJSON_IsNumber(from))
 			sw_fmt_time((int64_t)from->valuedouble, text);
@@ -287,10 +287,10 @@ static void print_reports(struct sw_cli *c, const cJSON *reports)
 
 	cJSON_ArrayForEach (r, reports) {
 		cJSON_ArrayForEach (m, sw_json_get(r, "metrics")) {
-			sw_names_add(&metrics, m->string);
+			sw_trial_grid_name(&metrics, m->string);
 		}
 	}
-	sw_names_sort(&metrics);
+	sw_trial_grid_names_sort(&metrics);
 	sw_grid_init(&g);
 	sw_grid_col(&g, "attempt", true, 300);
 	sw_grid_col(&g, "seq", true, 300);
@@ -332,7 +332,7 @@ static int all_reports(struct sw_cli *c)
 		next = sw_json_get(r.result, "next");
 		more = cJSON_IsString(next) &&
 		       snprintf(after, sizeof after, "%s", next->valuestring) < (int)sizeof after;
-		sw_reply_fini(&r);
+		sw_client_reply_fini(&r);
 		if (status == SW_EXIT_DONE)
 			status = sw_cli_flush(c);
 	}
@@ -369,6 +369,6 @@ int sw_verb_show(struct sw_cli *c)
 		else
 			show_sweep(c, &r);
 	}
-	sw_reply_fini(&r);
+	sw_client_reply_fini(&r);
 	return status;
 }

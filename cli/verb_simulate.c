@@ -130,6 +130,6 @@ int sw_verb_simulate(struct sw_cli *c)
 	const int status = ask(c, &r);
 	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON))
 		print(c, &r);
-	sw_reply_fini(&r);
+	sw_client_reply_fini(&r);
 	return status;
 }

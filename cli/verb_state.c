@@ -27,7 +27,7 @@ static int change(struct sw_cli *c, const char *method)
 
 	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON))
 		print_state(c, r.result);
-	sw_reply_fini(&r);
+	sw_client_reply_fini(&r);
 	return status;
 }
 
@@ -59,6 +59,6 @@ int sw_verb_extend(struct sw_cli *c)
 	status = sw_cli_call(c, "sweep.extend", params, &r);
 	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON))
 		print_state(c, r.result);
-	sw_reply_fini(&r);
+	sw_client_reply_fini(&r);
 	return status;
 }

@@ -57,7 +57,7 @@ int sw_verb_submit(struct sw_cli *c)
 		sw_cli_say(c, "the daemon's reply names no sweep");
 		status = SW_EXIT_NO_DAEMON;
 	}
-	sw_reply_fini(&r);
+	sw_client_reply_fini(&r);
 	if (status != SW_EXIT_DONE)
 		return status;
 	if (!(c->args.given & SW_OPT_JSON))
@@ -115,6 +115,6 @@ int sw_verb_validate(struct sw_cli *c)
 		sw_model_text(c, sw_json_get(sent, "spec"));
 	}
 	cJSON_Delete(sent);
-	sw_reply_fini(&r);
+	sw_client_reply_fini(&r);
 	return status;
 }

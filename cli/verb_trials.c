@@ -55,7 +55,7 @@ static int print_pages(struct sw_cli *c)
 			sw_cli_json(c, &r);
 			status = sw_cli_flush(c);
 		}
-		sw_reply_fini(&r);
+		sw_client_reply_fini(&r);
 	} while (status == SW_EXIT_DONE && next != 0);
 	return status;
 }
@@ -100,7 +100,7 @@ static int print_csv(struct sw_cli *c, const cJSON *spec)
 				else
 					sw_csv_row(&csv, t, &rows);
 			}
-			sw_reply_fini(&r);
+			sw_client_reply_fini(&r);
 			if (status == SW_EXIT_DONE)
 				status = flush_csv(c, &rows);
 		} while (status == SW_EXIT_DONE && next != 0);
@@ -115,7 +115,7 @@ static void print_table(struct sw_cli *c, const struct sw_reply *sweep, const cJ
 {
 	const cJSON *metric = sw_json_get(sweep->result, "metric");
 	const cJSON *max_t = sw_json_get(sweep->result, "max_t");
-	cJSON *names = sw_spec_parameters(sw_json_get(sweep->result, "spec"));
+	cJSON *names = sw_trial_text_parameters(sw_json_get(sweep->result, "spec"));
 	const struct sw_trial_grid how = {
 		.sweep = c->sweep,
 		.parameters = names,
@@ -167,7 +167,7 @@ static int table(struct sw_cli *c, const struct sw_reply *sweep)
 				  "... and more; `sweep trials %" PRIu64 " --csv` has all\n",
 				  c->sweep);
 	for (size_t i = 0; i < n_pages; i++)
-		sw_reply_fini(&pages[i]);
+		sw_client_reply_fini(&pages[i]);
 	free(trials);
 	return status;
 }
@@ -186,6 +186,6 @@ int sw_verb_trials(struct sw_cli *c)
 		status = c->args.given & SW_OPT_CSV
 				 ? print_csv(c, sw_json_get(sweep.result, "spec"))
 				 : table(c, &sweep);
-	sw_reply_fini(&sweep);
+	sw_client_reply_fini(&sweep);
 	return status;
 }

@@ -48,6 +48,6 @@ int sw_verb_why(struct sw_cli *c)
 		(void)sw_buf_adds(&c->out, "\n");
 		print_decisions(c, sw_json_get(r.result, "decisions"));
 	}
-	sw_reply_fini(&r);
+	sw_client_reply_fini(&r);
 	return status;
 }

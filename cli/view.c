@@ -17,7 +17,7 @@ static int state_rank(const char *state)
 	return RANK_ENDED;
 }
 
-bool sw_state_is_end(const char *state)
+bool sw_view_is_end(const char *state)
 {
 	return state_rank(state) == RANK_ENDED;
 }
@@ -149,7 +149,7 @@ uint64_t sw_view_ended_n(const struct sw_view *v)
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < SW_STATE_N; i++)
-		if (sw_state_is_end(sw_states[i]))
+		if (sw_view_is_end(sw_states[i]))
 			n += sw_view_count(v, sw_states[i]);
 	return n;
 }

@@ -54,6 +54,6 @@ uint64_t sw_view_ended_n(const struct sw_view *v); /* trials that have ended */
 /* The states in the order they are shown in, and whether one is an end. */
 #define SW_STATE_N 8
 extern const char *const sw_states[SW_STATE_N];
-bool sw_state_is_end(const char *state);
+bool sw_view_is_end(const char *state);
 
 #endif

@@ -109,7 +109,7 @@ static sw_status take(struct watch *w, size_t i, struct sw_reply *r)
 		return SW_OK;
 	if (w->json) {
 		size_t n = 0;
-		const char *raw = sw_reply_member(r->line, strlen(r->line), key, &n);
+		const char *raw = sw_client_reply_member(r->line, strlen(r->line), key, &n);
 
 		if (raw != NULL)
 			(void)sw_buf_add(&w->cli->out, raw, n);
@@ -133,7 +133,7 @@ static sw_status drain(struct watch *w, size_t i, struct sw_err *err)
 		if (rc == SW_OK)
 			rc = take(w, i, &r);
 	}
-	sw_reply_fini(&r);
+	sw_client_reply_fini(&r);
 	if (rc == SW_BUSY)
 		return SW_OK;
 	if (rc == SW_INVALID || rc == SW_NOMEM) {
@@ -346,8 +346,8 @@ static sw_status finish(struct watch *w, const struct sw_view *v)
 	const size_t n = final_rows(first, all, rows);
 	const sw_status rc =
 		sw_block_final(&w->cli->out, v, rows, n, &w->cli->look, sw_clock_mono_us());
-	sw_reply_fini(&best);
-	sw_reply_fini(&list);
+	sw_client_reply_fini(&best);
+	sw_client_reply_fini(&list);
 	return rc;
 }
 

@@ -114,6 +114,6 @@ int sw_worker_trial(struct sw_cli *c)
 			status = SW_EXIT_REFUSED;
 		}
 	}
-	sw_reply_fini(&r);
+	sw_client_reply_fini(&r);
 	return status;
 }

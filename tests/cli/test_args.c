@@ -165,7 +165,8 @@ static const struct {
 START_TEST(reply_member_is_found_as_it_came)
 {
 	size_t n = 0;
-	const char *got = sw_reply_member(spans[_i].text, strlen(spans[_i].text), "result", &n);
+	const char *got =
+		sw_client_reply_member(spans[_i].text, strlen(spans[_i].text), "result", &n);
 
 	if (spans[_i].value == NULL) {
 		ck_assert_ptr_null(got);
@@ -230,7 +231,7 @@ START_TEST(client_answer_row_becomes_a_status)
 	ck_assert_int_eq(sw_client_call(c, "x", NULL, 60000, &r, &err), answers[_i].status);
 	ck_assert_str_eq(err.msg, answers[_i].message);
 	ck_assert_str_eq(err.ptr, answers[_i].pointer);
-	sw_reply_fini(&r);
+	sw_client_reply_fini(&r);
 	sw_client_close(c);
 	(void)close(peer);
 	(void)close(listener);
@@ -268,7 +269,7 @@ START_TEST(client_without_memory_fails_cleanly_at_each_call)
 		fired = sw_fault_fired(SW_FAULT_MALLOC);
 		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
 		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
-		sw_reply_fini(&r);
+		sw_client_reply_fini(&r);
 		sw_client_close(c);
 		if (peer >= 0)
 			(void)close(peer);

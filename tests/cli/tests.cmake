@@ -1,4 +1,4 @@
-sw_test(cli/test_format.c sw_cli)
+sw_test(cli/test_fmt.c sw_cli)
 sw_test(cli/test_args.c sw_cli)
 sw_test(cli/test_live.c sw_cli)
 sw_test(cli/test_spec_path.c sw_cli)

@@ -1,7 +1,7 @@
-/* tests/cli/test_format.c — values as text: short numbers, durations, bars, CSV, hostile names. */
+/* tests/cli/test_fmt.c — values as text: short numbers, durations, bars, CSV, hostile names. */
 #include "base/fault.h"
 #include "cli/csv.h"
-#include "cli/format.h"
+#include "cli/fmt.h"
 #include "cli/header.h"
 #include "cli/spec_file.h"
 #include "cli/term.h"
@@ -255,9 +255,13 @@ static const struct {
 } metrics[] = {{"val_loss", false}, {"samples_per_s", true}, {"seconds", true}, {"epoch_ms", true},
 	       {"loss", false},     {"time_total", true},    {"s", false},      {"classes", false}};
 
-START_TEST(metric_row_is_time_or_not)
+START_TEST(metric_row_of_time_stands_last)
 {
-	ck_assert_int_eq(sw_metric_is_time(metrics[_i].name), metrics[_i].time);
+	const char *name = metrics[_i].name, *first = "a_s", *last = "zzz";
+
+	/* of time: after any that is not, and by bytes among its like */
+	ck_assert_int_eq(sw_fmt_times_last(&name, &last) > 0, metrics[_i].time);
+	ck_assert_int_eq(sw_fmt_times_last(&first, &name) > 0, !metrics[_i].time);
 }
 END_TEST
 
@@ -291,12 +295,12 @@ START_TEST(marks_become_colours_or_nothing)
 
 	sw_buf_init(&in, 100);
 	sw_buf_init(&out, 1000);
-	sw_mark(&in, SW_TINT_GREEN);
+	sw_header_mark(&in, SW_TINT_GREEN);
 	(void)sw_buf_adds(&in, "green");
-	sw_mark(&in, SW_TINT_NONE);
-	sw_mark_print(&out, in.data, &plain);
-	sw_mark_print(&out, in.data, &color);
-	sw_mark_print(&out, in.data, &narrow);
+	sw_header_mark(&in, SW_TINT_NONE);
+	sw_header_mark_print(&out, in.data, &plain);
+	sw_header_mark_print(&out, in.data, &color);
+	sw_header_mark_print(&out, in.data, &narrow);
 	ck_assert_str_eq(out.data, "green\n\033[32mgreen\033[0m\ngre\u2026\n");
 	sw_buf_fini(&in);
 	sw_buf_fini(&out);
@@ -318,7 +322,7 @@ SUITE(tcase)
 #endif
 	tcase_add_test(tcase, params_follow_the_given_order_then_their_own);
 	tcase_add_test(tcase, pretty_json_reads_back_equal);
-	tcase_add_rows(tcase, metric_row_is_time_or_not, metrics);
+	tcase_add_rows(tcase, metric_row_of_time_stands_last, metrics);
 	tcase_add_rows(tcase, spec_file_error_names_line_and_column, places);
 	tcase_add_test(tcase, marks_become_colours_or_nothing);
 }

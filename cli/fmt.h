@@ -1,12 +1,12 @@
 /*
- * cli/format.h — values as text for people and for CSV.
+ * cli/fmt.h — values as text for people and for CSV.
  *
  * Pure but for sw_fmt_time() (the local time zone). All that comes from the daemon is untrusted for
  * a terminal: control characters, C1 controls, direction overrides and broken UTF-8 become '?'.
  * Errors   Appends latch in the buffer (b->failed).
  */
-#ifndef SW_CLI_FORMAT_H
-#define SW_CLI_FORMAT_H
+#ifndef SW_CLI_FMT_H
+#define SW_CLI_FMT_H
 
 #include "base/buf.h"
 #include <cjson/cJSON.h>
@@ -39,12 +39,8 @@ void sw_fmt_json(struct sw_buf *b, const cJSON *v, const char *indent, bool utf8
 /* A bar of `columns` columns, ratio in [0, 1] of it full; eighths with UTF-8, # and . without. */
 void sw_fmt_bar(struct sw_buf *b, double ratio, int columns, bool utf8);
 
-/* A CSV field by RFC 4180: quoted when it holds a comma, a quote or a line break. The bytes stay
- * as they are: a file is no terminal. */
-void sw_csv_field(struct sw_buf *b, const char *text);
-
-/* Is this metric a measure of time ("seconds", "samples_per_s", "epoch_ms"), so that it differs
- * between two runs of the same sweep? */
-bool sw_metric_is_time(const char *name);
+/* For qsort() of names (char *) of metrics: by bytes, and those of time ("seconds", "samples_per_s",
+ * "epoch_ms"), which differ between two runs of the same sweep, last. */
+int sw_fmt_times_last(const void *a, const void *b);
 
 #endif

@@ -1,4 +1,4 @@
-#include "cli/format.h"
+#include "cli/fmt.h"
 #include "cli/term.h"
 #include "proto/json.h"
 #include "spec/param_value.h"
@@ -201,22 +201,8 @@ void sw_fmt_bar(struct sw_buf *b, double ratio, int columns, bool utf8)
 	}
 }
 
-void sw_csv_field(struct sw_buf *b, const char *text)
-{
-	if (strpbrk(text, ",\"\r\n") == NULL) {
-		(void)sw_buf_adds(b, text);
-		return;
-	}
-	(void)sw_buf_adds(b, "\"");
-	for (; *text != '\0'; text++) {
-		if (*text == '"')
-			(void)sw_buf_adds(b, "\"");
-		(void)sw_buf_add(b, text, 1);
-	}
-	(void)sw_buf_adds(b, "\"");
-}
-
-bool sw_metric_is_time(const char *name)
+/* Is this metric a measure of time, which differs between two runs of the same sweep? */
+static bool is_time(const char *name)
 {
 	static const char *const ends[] = {"_s", "_ms", "_us", "_ns", "_seconds", "_time"};
 	const size_t n = strlen(name);
@@ -230,4 +216,12 @@ bool sw_metric_is_time(const char *name)
 			return true;
 	}
 	return false;
+}
+
+int sw_fmt_times_last(const void *a, const void *b)
+{
+	const char *na = *(const char *const *)a, *nb = *(const char *const *)b;
+	const bool ta = is_time(na), tb = is_time(nb);
+
+	return ta != tb ? ta - tb : strcmp(na, nb);
 }
