@@ -395,11 +395,12 @@ int main(int argc, char **argv)
 		{"dir", BENCH_TEXT, &o.dir, .help = "DIR  where the database goes (.)"},
 		{"csv", BENCH_TEXT, &o.csv, .help = "FILE  the rows"},
 		{.name = NULL}};
-	struct rig r = {.step = 1, .line = malloc(TEXT + 1)};
+	struct rig r = {.step = 1};
 	struct outcome out = {.rows = 0};
 
 	if (bench_flags_read("hostile", flags, argc, argv) != 0)
 		return 2;
+	r.line = malloc(TEXT + 1);
 	assert(r.line != NULL);
 	struct bench_table *const t = bench_table_create(names);
 	int rc = bench_rig_open(&r.server, o.dir);

@@ -90,7 +90,7 @@ void sw_job_write(struct sw_buf *b, const struct sw_job *job, const char *params
 /* Sets *at, and returns NULL if v was right, else what it must be. */
 static const char *read_field(enum job_kind kind, const cJSON *v, void *at)
 {
-	const char *text = cJSON_IsString(v) ? v->valuestring : NULL;
+	const char *text = cJSON_GetStringValue(v);
 
 	switch (kind) {
 	case NUMBER:

@@ -3,6 +3,7 @@
 #include "sched/num/sobol.h"
 #include "sched/sampler/sampler_internal.h"
 
+/* NOLINTNEXTLINE(misc-redundant-expression): the two are equal today */
 _Static_assert(SW_SPACE_MAX_PARAMS <= SW_SOBOL_DIMS, "each parameter has a dimension");
 
 static sw_status start(struct sw_sampler *s, struct sw_err *err)

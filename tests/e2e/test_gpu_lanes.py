@@ -35,6 +35,7 @@ def test_lanes_of_a_gpu_are_slots_of_one_process(machine):
     assert client.sweep(sweep)["budget"]["gpu_used_hours"] == pytest.approx(spent, rel=1e-2, abs=2e-6)
 
 
+@pytest.mark.once("trains for minutes with sanitizers")
 def test_part_of_a_gpu_takes_that_part_of_its_lanes(machine):
     daemon = machine("gpu:0:4", SMALL)
     client = daemon.client()

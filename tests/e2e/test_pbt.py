@@ -145,6 +145,7 @@ def test_pbt_with_workers_and_daemon_killed_continues_every_curve_exactly(start,
     replay(daemon, sweep)
 
 
+@pytest.mark.once("as with promote")
 def test_pbt_with_damaged_checkpoints_starts_members_from_scratch_and_fails_children(start):
     daemon = start("cpu:2")
     client = daemon.client()

@@ -33,6 +33,7 @@ def check_ended(client, sweep, run_cap):
     return trials
 
 
+@pytest.mark.once("as with kills")
 def test_promote_on_digits_continues_every_curve_exactly(start):
     daemon = start("cpu:2")
     client = daemon.client()
