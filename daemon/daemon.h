@@ -16,8 +16,8 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "base/turns.h"
 #include "daemon/config.h"
-#include "daemon/net/pool.h"
 #include "proto/methods.h"
 #include "store/store.h"
 #include <stdbool.h>
@@ -90,7 +90,10 @@ struct sw_daemon {
 
 	struct sw_check *checks, *checks_waiting; /* lists; daemon/slot/speccheck.c */
 	size_t check_n, check_waiting_n;
-	struct sw_pool pool; /* computing for requests */
+	struct {
+		struct sw_turns turns;
+		unsigned running;
+	} pool; /* computing for requests; daemon/net/pool.h */
 
 	int64_t started_us;
 	int64_t tick_us;      /* of the last tick */

@@ -19,11 +19,6 @@ struct sw_daemon;
 
 #define SW_POOL_AT_ONCE 2
 
-struct sw_pool { /* the daemon's; zeroed at first */
-	struct sw_turns turns;
-	unsigned running;
-};
-
 struct sw_pool_job {
 	struct sw_turn turn; /* first: a turn is its job */
 	uv_work_t work;
