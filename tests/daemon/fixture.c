@@ -340,6 +340,9 @@ static void begin_story(const struct story *story, int number)
 	fixture_time = (struct fixture_time){.now_us = 1000000000};
 	fixture_worker_pid = getpid();
 	fixture_cards_init();
+	fixture_disk = (struct fixture_disk){.commits_left = -1};
+	fixture_pool_holds = fixture_workers_stubborn = fixture_workers_fail = false;
+	fixture_check = (struct fixture_check){.holds = false};
 	(void)snprintf(devices, sizeof devices, "%s",
 		       story->devices != NULL ? story->devices : "none");
 	ck_assert_msg(start_daemon(&err) == SW_OK, "%s", err.msg);
@@ -364,6 +367,7 @@ static void end_story(const struct story *story)
 
 	if (up)
 		kill_daemon();
+	fixture_disk.commits_left = -1;
 	fixture_workers_fail = false;
 	ck_assert_msg(start_daemon(&err) == SW_OK, "%s: the next start: %s", story->name, err.msg);
 	kill_daemon();
@@ -390,9 +394,34 @@ START_TEST(story)
 }
 END_TEST
 
+/* The disk breaks at the story's first commit, at its second ... until it lasts to the end: each time
+ * the daemon ends, and the next one accepts what is stored. */
+START_TEST(story_with_a_broken_disk)
+{
+	const struct story *s = &told[_i];
+	bool broke = true;
+
+	for (int after = 0; broke; after++) {
+		begin_story(s, (_i + 1) * 1000 + after);
+		fixture_disk.commits_left = after;
+		broke = false;
+		for (size_t i = 0; i < ROWS(s->line) && s->line[i] != NULL && !broke; i += 2) {
+			if (strstr(s->line[i], "breaks") != NULL ||
+			    strncmp(s->line[i], "alter", 5) == 0)
+				break; /* what follows is about another fault */
+			(void)play(s->line[i]);
+			broke = fixture_disk.commits_left < 0;
+		}
+		end_story(s);
+	}
+}
+END_TEST
+
 void fixture_add_stories(TCase *tcase, const struct story *stories, size_t n)
 {
 	told = stories;
 	tcase_add_unchecked_fixture(tcase, make_folder, remove_folder);
 	tcase_add_loop_test(tcase, story, 0, (int)n);
+	if (getenv("SW_STORY_ONCE") == NULL) /* tests/planted has no use for the rest */
+		tcase_add_loop_test(tcase, story_with_a_broken_disk, 0, (int)n);
 }

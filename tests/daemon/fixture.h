@@ -47,7 +47,8 @@ struct story {
 	const char *line[96]; /* what happens, what comes of it, ... */
 };
 
-/* The suite of a file of stories: one Check test each. */
+/* The suite of a file of stories: each as it is told, and again with a disk that breaks at its first
+ * commit, its second ... */
 #define STORIES(stories)                                                                           \
 	SUITE(tcase)                                                                               \
 	{                                                                                          \

@@ -78,10 +78,24 @@ sw_status sw_store_commit(struct sw_store *s, struct sw_tx *tx, sw_store_done_cb
 	return SW_OK;
 }
 
+static void break_disk(struct sw_store *s)
+{
+	fixture_disk.state = FIXTURE_DISK_WORKS;
+	fixture_disk.commits_left = -1;
+	s->dead = true;
+	(void)sw_err_set(&s->died, SW_IO, "sync sweepd.db: Input/output error");
+	s->hooks.fatal(s->hooks.user, &s->died);
+	ck_abort_msg("the daemon goes on after its store is lost");
+}
+
 static void write_all(struct sw_store *s)
 {
 	struct sw_err err = SW_ERR_INIT;
 
+	if (!fixture_disk.lost && fixture_disk.commits_left == 0)
+		break_disk(s);
+	if (fixture_disk.commits_left > 0)
+		fixture_disk.commits_left--;
 	if (!fixture_disk.lost && sw_writer_apply(&s->writer, s->writes.head, &err) != SW_OK)
 		ck_abort_msg("the store refuses a change: %s", err.msg);
 	for (struct sw_store_job *job; (job = sw_jobs_take(&s->writes)) != NULL;) {
@@ -90,15 +104,6 @@ static void write_all(struct sw_store *s)
 		sw_buf_fini(&job->tx->ops);
 		sw_jobs_add(&s->done, job);
 	}
-}
-
-static void break_disk(struct sw_store *s)
-{
-	fixture_disk.state = FIXTURE_DISK_WORKS;
-	s->dead = true;
-	(void)sw_err_set(&s->died, SW_IO, "sync sweepd.db: Input/output error");
-	s->hooks.fatal(s->hooks.user, &s->died);
-	ck_abort_msg("the daemon goes on after its store is lost");
 }
 
 /* What the threads of the store would do now. True: something was done. */

@@ -61,9 +61,10 @@ enum fixture_disk_state {
 
 extern struct fixture_disk {
 	enum fixture_disk_state state;
-	bool behind;  /* too much waits */
-	bool removed; /* the database is no longer where it was */
-	bool lost;    /* the machine is off: nothing more reaches the disk */
+	bool behind;      /* too much waits */
+	bool removed;     /* the database is no longer where it was */
+	bool lost;        /* the machine is off: nothing more reaches the disk */
+	int commits_left; /* it breaks after so many; -1: it does not */
 	struct sw_store *store;
 } fixture_disk;
 

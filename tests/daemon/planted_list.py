@@ -7,7 +7,7 @@ The code is matched with any white space between its words, and must be there on
 FOLDER = "daemon"
 TARGET = "sw_daemon"
 PREFIX = "test_daemon_"
-ENV = {"OPENBLAS_NUM_THREADS": "1"}
+ENV = {"OPENBLAS_NUM_THREADS": "1", "SW_STORY_ONCE": "1"}
 
 FAULTS = [
     # --- sweep: reports, tells, changes ---
