@@ -54,8 +54,8 @@ static void net_space(struct sw_space *s)
 	when(s, NET_BETA, NET_OPTIMIZER, adam, 1);
 }
 
-static bool sw_net_value(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t trial,
-			 struct bench_value *out)
+static bool net_value(void *ctx, const struct sw_value *v, uint64_t seed, uint64_t trial,
+		      struct bench_value *out)
 {
 	const double capacity = log2(v[NET_WIDTH].number) + 2 * v[NET_LAYERS].number;
 	const double dropout = fmin(0.8, fmax(0, 0.05 * (capacity - 8)));

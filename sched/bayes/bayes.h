@@ -211,7 +211,7 @@ SW_NODISCARD sw_status sw_bayes_several_step(struct bayes_several *s, struct bay
  * metric's. */
 void sw_bayes_several_explain(struct bayes_several *s, const struct bayes_found *f,
 			      struct sw_suggestion *out);
-/* As sw_bayes_rate() and sw_bayes_slope(). */
+/* The first as sw_bayes_rate(); the second the value at one x, and its gradient unless NULL. */
 SW_NODISCARD sw_status sw_bayes_several_rate(struct bayes_several *s, const double *x, size_t n,
 					     double *mean, double *var, double *value);
 double sw_bayes_several_slope(struct bayes_several *s, const double *x, double *grad);
@@ -306,13 +306,9 @@ SW_NODISCARD sw_status sw_bayes_search_run(struct bayes_search *s, const struct 
 
 /* A posterior in the metric's own units. */
 void sw_bayes_posterior(const struct sw_outcome *o, double z, double var, double *mean, double *sd);
-/* -log EI of a posterior. */
-double sw_bayes_value(const struct bayes_model *m, double mean, double var);
 /* Adds -log EI at x: double[n][d] to value[n]; mean[n], var[n] are for scratch. */
 SW_NODISCARD sw_status sw_bayes_rate(const struct bayes_model *m, const double *x, size_t n,
 				     double *mean, double *var, double *value);
-/* -log EI at x, and its gradient unless that is NULL. */
-double sw_bayes_slope(const struct bayes_model *m, const double *x, double *grad);
 /* Ascends from x, whose value is *value, over the smooth coordinates (relaxed: over all that are no
  * categories) to a point of the space that is no worse. */
 SW_NODISCARD sw_status sw_bayes_climb(const struct bayes_search *s, const struct bayes_model *m,

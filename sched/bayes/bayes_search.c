@@ -141,7 +141,8 @@ static void near_candidates(struct bayes_search *s, const struct bayes_model *m,
 	}
 }
 
-double sw_bayes_value(const struct bayes_model *m, double mean, double var)
+/* -log EI of a posterior. */
+static double minus_log_ei(const struct bayes_model *m, double mean, double var)
 {
 	double by_mean, by_var;
 
@@ -156,7 +157,7 @@ sw_status sw_bayes_rate(const struct bayes_model *m, const double *x, size_t n, 
 	const sw_status rc = sw_gp_predict_batch(m->gp, x, n, mean, var);
 
 	for (size_t i = 0; rc == SW_OK && i < n; i++)
-		value[i] += sw_bayes_value(m, mean[i], var[i]);
+		value[i] += minus_log_ei(m, mean[i], var[i]);
 	return rc;
 }
 
@@ -234,7 +235,8 @@ struct ascent {
 	const struct bayes_model *m;
 };
 
-double sw_bayes_slope(const struct bayes_model *m, const double *x, double *grad)
+/* -log EI at x, and its gradient unless that is NULL. */
+static double minus_log_ei_at(const struct bayes_model *m, const double *x, double *grad)
 {
 	double mean, var, by_mean, by_var, dmean[SW_SPACE_MAX_PARAMS], dvar[SW_SPACE_MAX_PARAMS];
 
@@ -251,7 +253,7 @@ double sw_bayes_slope(const struct bayes_model *m, const double *x, double *grad
 
 static double descend(const double *x, double *grad, void *arg)
 {
-	return sw_bayes_slope(((const struct ascent *)arg)->m, x, grad);
+	return minus_log_ei_at(((const struct ascent *)arg)->m, x, grad);
 }
 
 /* The last point on the way from a feasible one to x that is feasible as well. */
@@ -302,7 +304,7 @@ sw_status sw_bayes_climb(const struct bayes_search *s, const struct bayes_model 
 		return rc;
 	if (!sw_bayes_cube_snap(c, x))
 		pull_back(c, from, x);
-	*value = sw_bayes_slope(m, x, NULL);
+	*value = minus_log_ei_at(m, x, NULL);
 	if (*value > before) {
 		memcpy(x, from, c->d * sizeof *x);
 		*value = before;
@@ -431,6 +433,6 @@ sw_status sw_bayes_search_run(struct bayes_search *s, const struct bayes_model *
 	if (!found && !last_resort(s, m, b, rng, out->x))
 		return SW_NOT_FOUND;
 	sw_gp_predict(m->gp, out->x, &out->mean, &out->var, NULL, NULL);
-	out->log_ei = -sw_bayes_slope(m, out->x, NULL);
+	out->log_ei = -minus_log_ei_at(m, out->x, NULL);
 	return SW_OK;
 }

@@ -97,7 +97,7 @@ void sw_sweep_move(struct sw_sweep *s, struct sw_trial *t, enum sw_trial_state t
 
 /* --- a target, a plateau --- */
 
-void sw_sweep_begin_end(struct sw_sweep *s, const char *cause)
+static void sweep_end_begin(struct sw_sweep *s, const char *cause)
 {
 	if (s->ending) /* the first cause stands */
 		return;
@@ -122,7 +122,7 @@ void sw_sweep_note_value(struct sw_sweep *s, uint64_t trial, double value)
 		return;
 	(void)snprintf(cause, sizeof cause, "target %.10g reached by trial %" PRIu64,
 		       s->config.target, trial);
-	sw_sweep_begin_end(s, cause);
+	sweep_end_begin(s, cause);
 }
 
 /* How many of the best values come before this one; those past `top` do not count. */
@@ -189,7 +189,7 @@ static void note_completed(struct sw_sweep *s, double value)
 	(void)snprintf(cause, sizeof cause,
 		       "plateau: the best %" PRIu64 " values lie within a deviation of %.10g",
 		       p->top, p->std);
-	sw_sweep_begin_end(s, cause);
+	sweep_end_begin(s, cause);
 }
 
 void sw_sweep_reopen(struct sw_sweep *s, struct sw_actions *out)
@@ -339,7 +339,7 @@ static void settle(struct sw_sweep *s, struct sw_actions *out)
 	note_grid_end(s, cause);
 	s->settling = end_slice(s, out);
 	if (s->settling) /* the paused ones, which nothing brings on: from here on it is certain */
-		sw_sweep_begin_end(s, cause);
+		sweep_end_begin(s, cause);
 	else if (s->kill.on)
 		sw_sweep_enter(s, s->kill.to, s->end_cause, out);
 	else if (s->ending)

@@ -169,9 +169,8 @@ void sw_sweep_enter(struct sw_sweep *s, enum sw_sweep_state to, const char *caus
 
 /* A value was reported; a trial COMPLETED with one. Either may begin the sweep's end. */
 void sw_sweep_note_value(struct sw_sweep *s, uint64_t trial, double value);
-bool sw_sweep_reaches(const struct sw_sweep *s, double value);   /* the target? oriented */
-bool sw_sweep_flat_with(const struct sw_sweep *s, double value); /* would it end on a plateau? */
-void sw_sweep_begin_end(struct sw_sweep *s, const char *cause);
+bool sw_sweep_reaches(const struct sw_sweep *s, double value);    /* the target? oriented */
+bool sw_sweep_flat_with(const struct sw_sweep *s, double value);  /* would it end on a plateau? */
 void sw_sweep_reopen(struct sw_sweep *s, struct sw_actions *out); /* COMPLETED -> RUNNING */
 
 /* How many actions sw_sweep_settle() may take after an event that ends one trial at most. begins:

@@ -3,8 +3,8 @@
 
 Each that is not static must be named by another file, a macro or an inline function. If none but
 its own file does, it should be static. If tests or bench do and the product does not at all, not
-even its own file, it should go. What stands in the lists below may stay; an entry that is not
-needed is a finding too, so they only shrink. sw_handle_*() are named by a macro that pastes their
+even its own file, it should go or stand in the list below; an entry that is not needed is a
+finding too, so the list only shrinks. sw_handle_*() are named by a macro that pastes their
 names. One line for each finding; status 1 if there is any.
 """
 
@@ -14,13 +14,6 @@ import sys
 
 sys.dont_write_bytecode = True
 import source
-
-# Named by no other file: to be made static.
-UNUSED = """
-sw_bayes_slope
-sw_bayes_value
-sw_sweep_begin_end
-""".split()
 
 # Used by tests or bench alone: faults and the choice of a code path (_force), what a test looks at,
 # and checks that are too dear for the product.
@@ -60,11 +53,9 @@ def main():
         elif len(re.findall(r"\b%s\b" % name, product.code[home])) == 1:
             tested[name] = home
     findings = ["%s: %s() is used by no other file: make it static, or delete it" % (unused[n], n)
-                for n in sorted(unused.keys() - set(UNUSED))]
+                for n in sorted(unused)]
     findings += ["%s: %s() is used by tests or bench alone" % (tested[n], n)
                  for n in sorted(tested.keys() - set(TESTS_ALONE))]
-    findings += ["%s is no longer unused: delete it from the list" % n
-                 for n in sorted(set(UNUSED) - unused.keys())]
     findings += ["%s is no longer used by tests alone: delete it from the list" % n
                  for n in sorted(set(TESTS_ALONE) - tested.keys())]
     for line in findings:

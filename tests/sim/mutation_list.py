@@ -89,7 +89,7 @@ MUTATIONS = [
      "s->kill.cause = trial_cause; s->settle_at = 1;", "s->kill.cause = trial_cause;"),
     ("a sweep that is settling can be extended", "sweep_end.c",
      "if (s->settling) /* the paused ones, which nothing brings on: from here on it is certain */ "
-     "sw_sweep_begin_end(s, cause);", "if (s->settling) ;"),
+     "sweep_end_begin(s, cause);", "if (s->settling) ;"),
     ("any event goes on with the slices", "sweep_end.c",
      "if (!sw_sweep_ended(s) && !s->settling)", "if (!sw_sweep_ended(s))"),
     # --- edits, memory ---
