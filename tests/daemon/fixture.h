@@ -48,7 +48,8 @@ struct story {
 };
 
 /* The suite of a file of stories: each as it is told, and again with a disk that breaks at its first
- * commit, its second ... */
+ * commit, its second ... SW_STORY_PRINT in the environment: what each line causes is printed, for
+ * whoever writes one. */
 #define STORIES(stories)                                                                           \
 	SUITE(tcase)                                                                               \
 	{                                                                                          \
