@@ -51,7 +51,7 @@ const char *sw_args_option(unsigned bits)
 }
 
 /* Decimal digits up to `end`, the value from 1 to 2^53 - 1. */
-static bool number(const char *s, const char *end, uint64_t *out)
+static bool word_number(const char *s, const char *end, uint64_t *out)
 {
 	uint64_t v = 0;
 
@@ -74,8 +74,9 @@ sw_status sw_args_ref(const char *word, uint64_t *sweep, uint64_t *trial)
 
 	*trial = 0;
 	if (slash == NULL)
-		return number(word, end, sweep) ? SW_OK : SW_INVALID;
-	return number(word, slash, sweep) && number(slash + 1, end, trial) ? SW_OK : SW_INVALID;
+		return word_number(word, end, sweep) ? SW_OK : SW_INVALID;
+	return word_number(word, slash, sweep) && word_number(slash + 1, end, trial) ? SW_OK
+										     : SW_INVALID;
 }
 
 /* The option that word[0..n) names; SW_INVALID suggests the nearest. */
@@ -121,7 +122,7 @@ static sw_status take_value(struct sw_args *out, const struct option *o, const c
 		return SW_OK;
 	}
 	uint64_t v = 0;
-	if (!number(value, value + strlen(value), &v))
+	if (!word_number(value, value + strlen(value), &v))
 		return sw_err_set(err, SW_INVALID, "%s: expected a whole number from 1, not '%s'",
 				  sw_args_option(o->bit), value);
 	memcpy(field, &v, sizeof v);

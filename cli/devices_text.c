@@ -13,7 +13,7 @@ struct column {
 	int drop;
 };
 
-static void columns(struct sw_grid *g, const struct column *cols, size_t n)
+static void add_columns(struct sw_grid *g, const struct column *cols, size_t n)
 {
 	sw_grid_init(g);
 	for (size_t i = 0; i < n; i++)
@@ -125,8 +125,8 @@ static void add_slot(struct sw_grid *g, const cJSON *s, bool utf8)
 
 /* --- together --- */
 
-static sw_status print(struct sw_buf *out, struct sw_grid *g, const struct sw_look *look,
-		       const char *after)
+static sw_status print_grid(struct sw_buf *out, struct sw_grid *g, const struct sw_look *look,
+			    const char *after)
 {
 	sw_status rc = g->failed;
 
@@ -151,18 +151,18 @@ static sw_status gpus(struct sw_buf *out, const cJSON *list, const struct sw_loo
 	struct sw_grid g;
 	const cJSON *c;
 
-	columns(&g, cards, sizeof cards / sizeof cards[0]);
+	add_columns(&g, cards, sizeof cards / sizeof cards[0]);
 	cJSON_ArrayForEach (c, sw_json_get(list, "gpus")) {
 		add_gpu(&g, c, look->utf8);
 	}
-	const sw_status rc = print(out, &g, look, "\n");
+	const sw_status rc = print_grid(out, &g, look, "\n");
 	if (rc != SW_OK)
 		return rc;
-	columns(&g, processes, sizeof processes / sizeof processes[0]);
+	add_columns(&g, processes, sizeof processes / sizeof processes[0]);
 	cJSON_ArrayForEach (c, sw_json_get(list, "gpus")) {
 		add_processes(&g, c, look->utf8);
 	}
-	return print(out, &g, look, "\n");
+	return print_grid(out, &g, look, "\n");
 }
 
 sw_status sw_devices_text(struct sw_buf *out, const cJSON *list, const struct sw_look *look)
@@ -181,11 +181,11 @@ sw_status sw_devices_text(struct sw_buf *out, const cJSON *list, const struct sw
 		sw_term_add(out, nvml->valuestring, look->utf8, 0);
 		(void)sw_buf_adds(out, "\n\n");
 	}
-	columns(&g, slots, sizeof slots / sizeof slots[0]);
+	add_columns(&g, slots, sizeof slots / sizeof slots[0]);
 	cJSON_ArrayForEach (s, sw_json_get(list, "slots")) {
 		add_slot(&g, s, look->utf8);
 	}
 	if (g.n_rows == 0)
 		(void)sw_buf_adds(out, "no slots: the daemon runs no trials of its own\n");
-	return print(out, &g, look, "");
+	return print_grid(out, &g, look, "");
 }

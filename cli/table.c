@@ -13,7 +13,7 @@ static const char *const tints[SW_TINT_N] = {
 };
 
 /* The text of a cell or a name in at most max columns (0: in full) goes to the cell. */
-static sw_status put(struct libscols_cell *cell, const char *text, int max, bool utf8)
+static sw_status cell_put(struct libscols_cell *cell, const char *text, int max, bool utf8)
 {
 	struct sw_buf b;
 	sw_status rc = SW_NOMEM;
@@ -39,8 +39,8 @@ static sw_status add_columns(struct libscols_table *tb, const struct sw_grid *g,
 			     ? NULL
 			     : scols_table_new_column(tb, NULL, 0,
 						      g->cols[i].right ? SCOLS_FL_RIGHT : 0);
-		if (cl == NULL || put(scols_column_get_header(cl), g->cols[i].name,
-				      look->width > 0 ? widths[i] : 0, look->utf8) != SW_OK)
+		if (cl == NULL || cell_put(scols_column_get_header(cl), g->cols[i].name,
+					   look->width > 0 ? widths[i] : 0, look->utf8) != SW_OK)
 			return SW_NOMEM;
 	}
 	return SW_OK;
@@ -62,7 +62,7 @@ static sw_status add_row(struct libscols_table *tb, const struct sw_grid *g, siz
 		if (widths[i] == 0)
 			continue;
 		cell = scols_line_get_cell(ln, to++);
-		if (put(cell, c->text, look->width > 0 ? widths[i] : 0, look->utf8) != SW_OK)
+		if (cell_put(cell, c->text, look->width > 0 ? widths[i] : 0, look->utf8) != SW_OK)
 			return SW_NOMEM;
 		if (look->color && c->tint != SW_TINT_NONE &&
 		    scols_cell_set_color(cell, tints[c->tint]) != 0)

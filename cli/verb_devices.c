@@ -55,7 +55,7 @@ static int lines_of(const char *text)
 }
 
 /* The text of c->out, line by line, onto the terminal; what has no room there is counted. */
-static sw_status show(struct sw_cli *c)
+static sw_status show_devices(struct sw_cli *c)
 {
 	struct sw_canvas canvas;
 	int width, height;
@@ -124,7 +124,7 @@ static int watch(struct sw_cli *c)
 	on_screen = status == SW_EXIT_DONE && !json && sw_screen_open(c->look.color);
 	while (status == SW_EXIT_DONE) {
 		if (on_screen) {
-			if (show(c) != SW_OK)
+			if (show_devices(c) != SW_OK)
 				c->out.failed = SW_NOMEM;
 			sw_buf_clear(&c->out);
 			sw_screen_size(&look.width, &height);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* A number as people write it ("1e-4", "0.98", ".5"), up to `end`. */
-static bool number(const char *s, const char *end, double *out)
+static bool word_number(const char *s, const char *end, double *out)
 {
 	char text[64], *rest;
 	const size_t n = (size_t)(end - s);
@@ -29,7 +29,7 @@ static int add_setting(struct sw_cli *c, struct sw_jw *w, const char *key, const
 
 	if (text == NULL)
 		return SW_EXIT_DONE;
-	if (!(limit && strcmp(text, "none") == 0) && !number(text, text + strlen(text), &v))
+	if (!(limit && strcmp(text, "none") == 0) && !word_number(text, text + strlen(text), &v))
 		return sw_cli_usage(c, "--%s: expected a number%s, not '%s'", option,
 				    limit ? " or none" : "", text);
 	sw_jw_knum(w, key, v);
@@ -45,7 +45,7 @@ static int add_range(struct sw_cli *c, struct sw_jw *w, const char *text)
 
 	/* "1...5" is from 1 to .5; "1.." followed by a digit is the usual case. */
 	if (eq == NULL || eq == text || (size_t)(eq - text) >= sizeof name || dots == NULL ||
-	    !number(eq + 1, dots, &min) || !number(dots + 2, text + strlen(text), &max))
+	    !word_number(eq + 1, dots, &min) || !word_number(dots + 2, text + strlen(text), &max))
 		return sw_cli_usage(c, "--range: expected NAME=MIN..MAX, not '%s'", text);
 	memcpy(name, text, (size_t)(eq - text));
 	name[eq - text] = '\0';

@@ -60,7 +60,7 @@ static uint64_t count(const struct sw_reply *r, const char *key)
 	return n;
 }
 
-static double number(const struct sw_reply *r, const char *key)
+static double result_number(const struct sw_reply *r, const char *key)
 {
 	const cJSON *v = sw_json_get(r->result, key);
 
@@ -83,7 +83,7 @@ static void add_trial(struct sw_cli *c, const struct sw_reply *r, const cJSON *t
 	sw_fmt_value(&c->out, sw_json_get(t, "value"), true, c->look.utf8);
 }
 
-static void print(struct sw_cli *c, const struct sw_reply *r)
+static void print_result(struct sw_cli *c, const struct sw_reply *r)
 {
 	const uint64_t cut_short = count(r, "short");
 	const cJSON *best = sw_json_get(r->result, "best");
@@ -94,9 +94,9 @@ static void print(struct sw_cli *c, const struct sw_reply *r)
 			  count(r, "recorded"));
 	if (cJSON_IsNumber(sw_json_get(r->result, "saved")))
 		(void)sw_buf_addf(b, ": %s%.1f%% saved", cut_short > 0 ? "at most " : "",
-				  100 * number(r, "saved"));
-	sw_fmt_duration(number(r, "wall_s"), wall);
-	sw_fmt_duration(number(r, "recorded_wall_s"), recorded);
+				  100 * result_number(r, "saved"));
+	sw_fmt_duration(result_number(r, "wall_s"), wall);
+	sw_fmt_duration(result_number(r, "recorded_wall_s"), recorded);
 	(void)sw_buf_addf(b, "\nwall time  about %s with %" PRIu64 " at once (recorded: %s)\n",
 			  wall, count(r, "workers"), recorded);
 	(void)sw_buf_addf(b,
@@ -129,7 +129,7 @@ int sw_verb_simulate(struct sw_cli *c)
 		return sw_cli_usage(c, "simulate: --early-terminate FILE is missing");
 	const int status = ask(c, &r);
 	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON))
-		print(c, &r);
+		print_result(c, &r);
 	sw_client_reply_fini(&r);
 	return status;
 }

@@ -95,7 +95,7 @@ static void lost(struct watch *w, size_t i, int64_t now)
 }
 
 /* One message for view i: the snapshot or an update; others are passed over. */
-static sw_status take(struct watch *w, size_t i, struct sw_reply *r)
+static sw_status take_update(struct watch *w, size_t i, struct sw_reply *r)
 {
 	const char *key = NULL;
 	cJSON *message;
@@ -131,7 +131,7 @@ static sw_status drain(struct watch *w, size_t i, struct sw_err *err)
 	while (rc == SW_OK && !sw_view_ended(&w->views[i])) {
 		rc = sw_client_read(w->clients[i], 0, &r, &why);
 		if (rc == SW_OK)
-			rc = take(w, i, &r);
+			rc = take_update(w, i, &r);
 	}
 	sw_client_reply_fini(&r);
 	if (rc == SW_BUSY)
@@ -207,7 +207,7 @@ static sw_status show_blocks(struct watch *w, int64_t now)
 }
 
 /* Shows what is due; sets *due to when it wants to be called again. */
-static sw_status show(struct watch *w, int64_t *due)
+static sw_status show_all(struct watch *w, int64_t *due)
 {
 	const int64_t now = sw_clock_mono_us();
 	const int64_t apart = !w->on_screen ? BLOCK_US : w->dirty ? FRAME_US : SECOND_US;
@@ -267,7 +267,7 @@ static sw_status follow(struct watch *w, struct sw_err *err)
 
 		if (rc != SW_OK || open == 0)
 			return rc;
-		rc = show(w, &due);
+		rc = show_all(w, &due);
 		if (rc != SW_OK)
 			return rc;
 		if (!w->on_screen && w->cli->out.len > 0 && sw_cli_flush(w->cli) != SW_EXIT_DONE)

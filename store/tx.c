@@ -53,7 +53,7 @@ void sw_tx_destroy(struct sw_tx *tx)
 	free(tx);
 }
 
-static void put(struct sw_tx *tx, const void *bytes, size_t n)
+static void tx_put(struct sw_tx *tx, const void *bytes, size_t n)
 {
 	(void)sw_buf_add(&tx->ops, bytes, n); /* latches */
 }
@@ -65,14 +65,14 @@ void sw_tx_op(struct sw_tx *tx, enum sw_op op)
 	/* Room for a common operation at once, not by doubling from 64 bytes. */
 	(void)sw_buf_reserve(&tx->ops, 480);
 	tx->op_at = tx->ops.len;
-	put(tx, head, sizeof head);
+	tx_put(tx, head, sizeof head);
 	tx->n_ops++;
 }
 
 static void put_value(struct sw_tx *tx, unsigned char type, const void *bytes, size_t n)
 {
-	put(tx, &type, 1);
-	put(tx, bytes, n);
+	tx_put(tx, &type, 1);
+	tx_put(tx, bytes, n);
 	if (tx->ops.failed == SW_OK)
 		tx->ops.data[tx->op_at + 1]++;
 }
@@ -115,7 +115,7 @@ void sw_tx_text_opt(struct sw_tx *tx, const char *s)
 		return;
 	}
 	put_value(tx, SW_VALUE_TEXT, &len, sizeof len);
-	put(tx, s, n + 1);
+	tx_put(tx, s, n + 1);
 }
 
 void sw_tx_text(struct sw_tx *tx, const char *s)

@@ -75,7 +75,7 @@ static sw_status write_out(struct fit *f, struct sw_net *net)
 	return rc;
 }
 
-static bool report(void *ctx, const struct sw_epoch *e)
+static bool on_epoch(void *ctx, const struct sw_epoch *e)
 {
 	struct fit *f = ctx;
 
@@ -87,7 +87,7 @@ static bool report(void *ctx, const struct sw_epoch *e)
 	return true;
 }
 
-static bool number(const cJSON *input, const char *key, uint64_t *out)
+static bool input_number(const cJSON *input, const char *key, uint64_t *out)
 {
 	const cJSON *v = sw_json_get(input, key);
 
@@ -139,14 +139,15 @@ static sw_status prepare(struct fit *f, uint64_t seed, uint64_t max_t, uint64_t 
 
 static sw_status train(struct fit *f, struct sw_err *err)
 {
-	const struct sw_train_hooks hooks = {.ctx = f, .go_on = go_on, .report = report};
+	const struct sw_train_hooks hooks = {.ctx = f, .go_on = go_on, .report = on_epoch};
 	uint64_t seed, max_t, epochs;
 	enum sw_train_end end;
 	sw_status rc;
 
-	if (!number(f->input, "sweep", &f->id.sweep) || !number(f->input, "trial", &f->id.trial) ||
-	    !number(f->input, "seed", &seed) || !number(f->input, "max_t", &max_t) ||
-	    !number(f->input, "epochs", &epochs) || !f->out ||
+	if (!input_number(f->input, "sweep", &f->id.sweep) ||
+	    !input_number(f->input, "trial", &f->id.trial) ||
+	    !input_number(f->input, "seed", &seed) || !input_number(f->input, "max_t", &max_t) ||
+	    !input_number(f->input, "epochs", &epochs) || !f->out ||
 	    !cJSON_IsObject(sw_json_get(f->input, "trainer")) ||
 	    !cJSON_IsObject(sw_json_get(f->input, "params")))
 		return sw_err_set(err, SW_INVALID, "what to fit cannot be read");

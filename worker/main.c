@@ -60,7 +60,7 @@ static int signals(void)
 }
 
 /* Decimal, from min to max; -1 otherwise. */
-static long number(const char *text, long min, long max)
+static long option_number(const char *text, long min, long max)
 {
 	char *end;
 	const long v = strtol(text, &end, 10);
@@ -202,17 +202,17 @@ int main(int argc, char **argv)
 		if (c == 's')
 			config.socket = optarg;
 		else if (c == 'n')
-			config.slot = (int)number(optarg, 0, 100000);
+			config.slot = (int)option_number(optarg, 0, 100000);
 		else if (c == 'd')
 			config.device = optarg;
 		else if (c == 'a')
 			config.name = optarg;
 		else if (c == 'c')
-			cores = number(optarg, 1, 4096);
+			cores = option_number(optarg, 1, 4096);
 		else if (c == 'l')
-			lanes = number(optarg, 1, SW_WORKER_LANES_MAX);
+			lanes = option_number(optarg, 1, SW_WORKER_LANES_MAX);
 		else if (c == 'm')
-			memory = number(optarg, 1, LONG_MAX);
+			memory = option_number(optarg, 1, LONG_MAX);
 		else
 			return usage();
 	}

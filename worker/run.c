@@ -44,7 +44,7 @@ static const char *show_count(uint64_t n, char out[32])
 }
 
 /* JSON has no NaN: the wire's words for it are strings. */
-static void metric(struct sw_jw *w, const char *name, double v)
+static void write_metric(struct sw_jw *w, const char *name, double v)
 {
 	if (isfinite(v))
 		sw_jw_knum(w, name, v);
@@ -52,12 +52,12 @@ static void metric(struct sw_jw *w, const char *name, double v)
 		sw_jw_kstr(w, name, isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
 }
 
-static bool go_on(void *ctx)
+static bool on_step(void *ctx)
 {
 	return sw_session_go_on(((struct run *)ctx)->session);
 }
 
-static void beat(void *session)
+static void session_beat(void *session)
 {
 	(void)sw_session_go_on(session);
 }
@@ -117,7 +117,7 @@ static void log_micro(struct run *r, const struct sw_net *net)
 }
 
 /* What the cap leaves beside the arenas is what data sets may have, those of trials before, too. */
-static void trim(const struct run *r, const struct sw_net *net)
+static void trim_cache(const struct run *r, const struct sw_net *net)
 {
 	const size_t most = r->runner->memory, lanes = r->runner->lanes ? r->runner->lanes : 1;
 	const size_t arenas = net->at.bytes + (lanes - 1) * r->trainer.memory;
@@ -128,7 +128,7 @@ static void trim(const struct run *r, const struct sw_net *net)
 
 /* What resume_step goes on from: its checkpoint, else the one before it. A trial's own state can be
  * made again by its seed; what began from another's cannot. */
-static sw_status begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct sw_err *err)
+static sw_status on_begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct sw_err *err)
 {
 	struct run *r = ctx;
 	const struct sw_job *j = r->job;
@@ -137,7 +137,7 @@ static sw_status begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct sw
 	sw_status rc = SW_NOT_FOUND;
 
 	r->kept_us = sw_clock_mono_us();
-	trim(r, net);
+	trim_cache(r, net);
 	if (net->oom_events)
 		log_micro(r, net);
 	if (j->resume_step == 0)
@@ -176,7 +176,7 @@ static sw_status begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct sw
 	return SW_OK;
 }
 
-static bool wanted(const struct run *r, const struct sw_epoch *e)
+static bool checkpoint_wanted(const struct run *r, const struct sw_epoch *e)
 {
 	const struct sw_job *j = r->job;
 
@@ -192,7 +192,7 @@ static bool wanted(const struct run *r, const struct sw_epoch *e)
 }
 
 /* A trial does not end because of it: without a checkpoint it is made again from scratch. */
-static bool keep(struct run *r, const struct sw_epoch *e)
+static bool keep_checkpoint(struct run *r, const struct sw_epoch *e)
 {
 	const struct sw_checkpoint_id id = {
 		.sweep = r->job->sweep, .trial = r->job->trial, .epoch = e->epoch};
@@ -205,10 +205,10 @@ static bool keep(struct run *r, const struct sw_epoch *e)
 	return false;
 }
 
-static bool report(void *ctx, const struct sw_epoch *e)
+static bool on_epoch(void *ctx, const struct sw_epoch *e)
 {
 	struct run *r = ctx;
-	const bool kept = wanted(r, e) && keep(r, e);
+	const bool kept = checkpoint_wanted(r, e) && keep_checkpoint(r, e);
 	struct sw_buf metrics;
 	struct sw_jw w;
 	bool on;
@@ -220,22 +220,22 @@ static bool report(void *ctx, const struct sw_epoch *e)
 	sw_buf_init(&metrics, 4096);
 	sw_jw_init(&w, &metrics);
 	sw_jw_obj(&w);
-	metric(&w, "train_loss", e->train_loss);
-	metric(&w, "val_loss", e->val_loss);
+	write_metric(&w, "train_loss", e->train_loss);
+	write_metric(&w, "val_loss", e->val_loss);
 	if (e->classes) {
-		metric(&w, "val_accuracy", e->val_accuracy);
-		metric(&w, "val_top5", e->val_top5);
+		write_metric(&w, "val_accuracy", e->val_accuracy);
+		write_metric(&w, "val_top5", e->val_top5);
 		if (!isnan(e->val_macro_f1))
-			metric(&w, "val_macro_f1", e->val_macro_f1);
+			write_metric(&w, "val_macro_f1", e->val_macro_f1);
 	} else {
-		metric(&w, "val_mse", e->val_loss);
-		metric(&w, "val_mae", e->val_mae);
-		metric(&w, "val_r2", e->val_r2);
+		write_metric(&w, "val_mse", e->val_loss);
+		write_metric(&w, "val_mae", e->val_mae);
+		write_metric(&w, "val_r2", e->val_r2);
 	}
-	metric(&w, "samples_per_s", round(e->samples_per_s));
+	write_metric(&w, "samples_per_s", round(e->samples_per_s));
 	if (e->net->oom_events) {
-		metric(&w, "oom_events", (double)e->net->oom_events);
-		metric(&w, "micro_batch", (double)e->net->at.micro);
+		write_metric(&w, "oom_events", (double)e->net->oom_events);
+		write_metric(&w, "micro_batch", (double)e->net->at.micro);
 	}
 	sw_jw_obj_end(&w);
 	r->no_memory = metrics.failed != SW_OK;
@@ -245,7 +245,7 @@ static bool report(void *ctx, const struct sw_epoch *e)
 }
 
 /* What the data set leaves of the cap, for each lane. */
-static sw_status cap(struct run *r, struct sw_err *err)
+static sw_status cap_memory(struct run *r, struct sw_err *err)
 {
 	const size_t most = r->runner->memory;
 
@@ -271,7 +271,7 @@ static size_t device_bytes(const struct sw_runner *runner)
 }
 
 /* Options, data, model: what must be right before the first step. */
-static sw_status prepare(struct run *r, struct sw_err *err)
+static sw_status prepare_trial(struct run *r, struct sw_err *err)
 {
 	const struct sw_job *j = r->job;
 	struct sw_err why = SW_ERR_INIT;
@@ -293,7 +293,7 @@ static sw_status prepare(struct run *r, struct sw_err *err)
 	}
 	if (rc == SW_OK) {
 		prefix = "/trainer/model";
-		rc = cap(r, &why);
+		rc = cap_memory(r, &why);
 	}
 	if (rc == SW_OK) {
 		const struct sw_task task = sw_net_task(r->data, r->trainer.classes);
@@ -331,7 +331,7 @@ static void log_start(const struct run *r)
 					   "fetched while the one before is trained on");
 }
 
-static void fail(struct run *r, sw_status rc, const struct sw_err *err)
+static void fail_trial(struct run *r, sw_status rc, const struct sw_err *err)
 {
 	char line[sizeof err->ptr + sizeof err->msg + 4];
 
@@ -344,7 +344,7 @@ static void fail(struct run *r, sw_status rc, const struct sw_err *err)
 }
 
 /* Why a trial has fewer epochs than it may have; its log says it, too. */
-static const char *stale(struct run *r, char out[100])
+static const char *tell_stale(struct run *r, char out[100])
 {
 	const uint64_t n = r->trainer.patience;
 
@@ -361,14 +361,14 @@ sw_status sw_run_job(struct sw_runner *runner, struct sw_session *s, const struc
 {
 	struct run r = {.runner = runner, .session = s, .job = job};
 	const struct sw_train_hooks hooks = {
-		.ctx = &r, .begin = begin, .go_on = go_on, .report = report};
+		.ctx = &r, .begin = on_begin, .go_on = on_step, .report = on_epoch};
 	enum sw_train_end end = SW_TRAIN_DONE;
 	char cause[100];
 	struct sw_err why = SW_ERR_INIT;
 	sw_status rc;
 
-	sw_beat_to(beat, s, SW_BEAT_US);
-	rc = prepare(&r, &why);
+	sw_beat_to(session_beat, s, SW_BEAT_US);
+	rc = prepare_trial(&r, &why);
 	if (rc == SW_OK) {
 		log_start(&r);
 		rc = sw_train_run(runner->ops, runner->q, &r.model, r.data, &r.trainer, job->seed,
@@ -382,7 +382,7 @@ sw_status sw_run_job(struct sw_runner *runner, struct sw_session *s, const struc
 	if (rc == SW_DEVICE_LOST)
 		return sw_err_set(err, rc, "%s: %s", runner->device, why.msg);
 	if (rc != SW_OK) {
-		fail(&r, rc, &why);
+		fail_trial(&r, rc, &why);
 	} else if (end == SW_TRAIN_DIVERGED) {
 		sw_session_log(s, "diverged in epoch %" PRIu64 ": the loss is not a finite number",
 			       r.epoch);
@@ -394,7 +394,7 @@ sw_status sw_run_job(struct sw_runner *runner, struct sw_session *s, const struc
 	} else {
 		/* all epochs, or a report was refused: finish knows which */
 		sw_session_finish(s, "COMPLETED",
-				  end == SW_TRAIN_STALE || r.stale ? stale(&r, cause) : NULL);
+				  end == SW_TRAIN_STALE || r.stale ? tell_stale(&r, cause) : NULL);
 	}
 	return SW_OK;
 }

@@ -35,7 +35,7 @@ static int complain(const char *name, const char *line)
 }
 
 /* Trials until the session ends. Returns the exit status. */
-static int work(struct lane *l)
+static int lane_work(struct lane *l)
 {
 	const char *name = l->all->config->lanes > 1 ? l->name : NULL;
 	struct sw_session *s = l->session;
@@ -56,7 +56,7 @@ static int work(struct lane *l)
 	return complain(name, sw_session_why(s));
 }
 
-static void wake(const struct sw_serve *c)
+static void wake_all(const struct sw_serve *c)
 {
 	const ssize_t n = write(c->wake[1], "", 1);
 
@@ -67,14 +67,14 @@ static void *lane_main(void *arg)
 {
 	struct lane *l = arg;
 	struct lanes *all = l->all;
-	const int code = work(l);
+	const int code = lane_work(l);
 
 	pthread_mutex_lock(&all->lock);
 	all->running--;
 	if (code != 0 && all->code == 0) {
 		all->code = code;
 		if (code != SW_WORKER_EXIT_DEVICE)
-			wake(all->config); /* without a daemon there is nothing to do for any */
+			wake_all(all->config); /* without a daemon there is nothing to do for any */
 	}
 	pthread_cond_signal(&all->changed);
 	pthread_mutex_unlock(&all->lock);
@@ -146,7 +146,7 @@ static void lanes_free(struct lanes *all)
 }
 
 /* All lanes' threads, to their ends. A device that is lost ends them all where they are. */
-static int threads(struct lanes *all)
+static int run_threads(struct lanes *all)
 {
 	unsigned made = 0;
 
@@ -157,7 +157,7 @@ static int threads(struct lanes *all)
 		all->running++;
 	}
 	if (made < all->config->lanes) {
-		wake(all->config);
+		wake_all(all->config);
 		all->code = complain(NULL, "no thread for a lane");
 	}
 	while (all->running > 0 && all->code != SW_WORKER_EXIT_DEVICE)
@@ -189,7 +189,7 @@ int sw_serve(const struct sw_serve *config)
 	if (rc != SW_OK)
 		code = complain(NULL, *err.msg ? err.msg : sw_status_str(rc));
 	else
-		code = config->lanes == 1 ? work(&all.lane[0]) : threads(&all);
+		code = config->lanes == 1 ? lane_work(&all.lane[0]) : run_threads(&all);
 	if (code != SW_WORKER_EXIT_DEVICE)
 		lanes_free(&all);
 	return code;

@@ -121,8 +121,8 @@ static sw_status shape_check(const struct sw_raw *out, const struct data_idx *va
 			 val->f.show, s.c, s.h, s.w, out->shape.c, out->shape.h, out->shape.w);
 }
 
-static sw_status take(struct sw_raw *out, struct data_idx part[4], bool val, bool keep,
-		      struct sw_err *err)
+static sw_status take_part(struct sw_raw *out, struct data_idx part[4], bool val, bool keep,
+			   struct sw_err *err)
 {
 	unsigned char *block;
 	sw_status rc;
@@ -178,7 +178,7 @@ sw_status sw_data_idx(struct sw_raw *out, const struct sw_data_source *source,
 		rc = pair_open(&part[i], &part[i + 1], both, ptr + i, err);
 	}
 	if (rc == SW_OK)
-		rc = take(out, part, val, keep, err);
+		rc = take_part(out, part, val, keep, err);
 	for (size_t i = 0; i < 4; i++)
 		sw_data_file_close(&part[i].f);
 	return rc;

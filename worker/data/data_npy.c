@@ -216,8 +216,8 @@ static sw_status parts_check(const struct data_npy *a, bool val, struct sw_err *
 	return SW_OK;
 }
 
-static sw_status take(struct sw_raw *out, struct data_npy a[4], const struct sw_dataset *set,
-		      const struct sw_data_want *want, bool keep, struct sw_err *err)
+static sw_status take_arrays(struct sw_raw *out, struct data_npy a[4], const struct sw_dataset *set,
+			     const struct sw_data_want *want, bool keep, struct sw_err *err)
 {
 	const bool val = set->val_path != NULL;
 	unsigned char *block;
@@ -271,7 +271,7 @@ sw_status sw_data_npy(struct sw_raw *out, const struct sw_data_source *source,
 		if (sw_data_source_file(source, i, path))
 			rc = sw_data_npy_open(&a[i], path, ptr[i], err);
 	if (rc == SW_OK)
-		rc = take(out, a, &source->set, want, keep, err);
+		rc = take_arrays(out, a, &source->set, want, keep, err);
 	for (size_t i = 0; i < 4; i++)
 		sw_data_file_close(&a[i].f);
 	return rc;

@@ -142,8 +142,8 @@ static sw_status lengths_make(struct sw_raw *out, int32_t pad, struct sw_err *er
 	return SW_OK;
 }
 
-static sw_status take(struct sw_raw *out, struct data_ids s[4], const struct sw_dataset *set,
-		      bool keep, struct sw_err *err)
+static sw_status take_ids(struct sw_raw *out, struct data_ids s[4], const struct sw_dataset *set,
+			  bool keep, struct sw_err *err)
 {
 	uint32_t most = 0;
 	unsigned char *block;
@@ -203,7 +203,7 @@ sw_status sw_data_tokens(struct sw_raw *out, const struct sw_data_source *source
 		if (path[i])
 			rc = sw_data_ids_open(&s[i], path[i], ptr[i], set->wide, err);
 	if (rc == SW_OK)
-		rc = take(out, s, set, keep, err);
+		rc = take_ids(out, s, set, keep, err);
 	for (size_t i = 0; i < 4; i++)
 		sw_data_file_close(&s[i].f);
 	return rc;

@@ -20,7 +20,7 @@ static void blanks(struct scan *s)
 		s->at++;
 }
 
-static bool take(struct scan *s, char c)
+static bool take_char(struct scan *s, char c)
 {
 	blanks(s);
 	if (s->at == s->end || *s->at != c)
@@ -110,9 +110,9 @@ static sw_status order(struct scan *s)
 
 static sw_status shape(struct scan *s, struct sw_npy *out)
 {
-	if (!take(s, '('))
+	if (!take_char(s, '('))
 		return wrong(s, "'shape' is not a tuple");
-	while (!take(s, ')')) {
+	while (!take_char(s, ')')) {
 		uint64_t v = 0;
 		bool any = false;
 
@@ -135,8 +135,8 @@ static sw_status shape(struct scan *s, struct sw_npy *out)
 			return sw_err_at(s->err, SW_INVALID, s->ptr, "%s: dimension %zu is 0",
 					 s->show, out->dims);
 		out->dim[out->dims++] = v;
-		if (!take(s, ',')) {
-			if (take(s, ')'))
+		if (!take_char(s, ',')) {
+			if (take_char(s, ')'))
 				break;
 			return wrong(s, "'shape' is never closed");
 		}
@@ -152,7 +152,7 @@ static sw_status entry(struct scan *s, struct sw_npy *out)
 	char key[24];
 	size_t i = 0;
 
-	if (!word(s, key, sizeof key) || !take(s, ':'))
+	if (!word(s, key, sizeof key) || !take_char(s, ':'))
 		return wrong(s, "a key is expected");
 	while (i < 3 && strcmp(keys[i], key) != 0)
 		i++;
@@ -170,15 +170,15 @@ sw_status sw_npy_header(struct sw_npy *out, const char *text, size_t n, const ch
 	struct scan s = {.at = text, .end = text + n, .show = show, .ptr = ptr, .err = err};
 
 	memset(out, 0, sizeof *out);
-	if (!take(&s, '{'))
+	if (!take_char(&s, '{'))
 		return wrong(&s, "it does not begin with {");
-	while (!take(&s, '}')) {
+	while (!take_char(&s, '}')) {
 		const sw_status rc = entry(&s, out);
 
 		if (rc != SW_OK)
 			return rc;
-		if (!take(&s, ',')) {
-			if (take(&s, '}'))
+		if (!take_char(&s, ',')) {
+			if (take_char(&s, '}'))
 				break;
 			return wrong(&s, "it does not end with }");
 		}

@@ -247,7 +247,7 @@ static bool all_numbers(const struct csv_reader *r)
 	return true;
 }
 
-static sw_status begin(struct rows_csv *c, struct sw_err *err)
+static sw_status begin_file(struct rows_csv *c, struct sw_err *err)
 {
 	sw_status rc = fill(c, err);
 
@@ -285,7 +285,7 @@ static sw_status bad_byte(const struct rows_csv *c, size_t column, struct sw_err
 		c->file.show, c->line, column, sw_text_show(c->r.cell[column], cell));
 }
 
-static sw_status take(const struct rows_csv *c, void *x, size_t row, struct sw_err *err)
+static sw_status take_row(const struct rows_csv *c, void *x, size_t row, struct sw_err *err)
 {
 	const struct csv_reader *r = &c->r;
 	const bool bytes = c->want.shape.kind == SW_SHAPE_IMAGE && c->want.bytes;
@@ -320,7 +320,7 @@ sw_status sw_rows_csv_next(struct rows_csv *c, void *x, size_t most, size_t *n, 
 		c->first = false;
 		if (rc != SW_OK || c->r.cells == 0)
 			return rc;
-		rc = take(c, x, *n, err);
+		rc = take_row(c, x, *n, err);
 		if (rc != SW_OK)
 			return rc;
 	}
@@ -351,7 +351,7 @@ sw_status sw_rows_csv_open(struct rows_csv **out, const char *path, const struct
 	c->text = sw_malloc(c->cap);
 	if (rc == SW_OK && !c->text)
 		rc = no_memory(c, err);
-	return rc == SW_OK ? begin(c, err) : rc;
+	return rc == SW_OK ? begin_file(c, err) : rc;
 }
 
 void sw_rows_csv_close(struct rows_csv *c)

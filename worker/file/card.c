@@ -10,7 +10,7 @@ struct card {
 	struct sw_jw w, v;
 };
 
-static struct sw_jw *begin(struct card *c)
+static struct sw_jw *card_begin(struct card *c)
 {
 	sw_buf_clear(&c->one);
 	sw_jw_init(&c->v, &c->one);
@@ -70,7 +70,7 @@ static sw_status write_model(struct card *c, const cJSON *model, const cJSON *pa
 	const sw_status rc = sw_model_list(model, params, images, &owned, &list, err);
 
 	if (rc == SW_OK) {
-		write_list(begin(c), list, params);
+		write_list(card_begin(c), list, params);
 		end(c, "model");
 	}
 	cJSON_Delete(owned);
@@ -83,7 +83,7 @@ static void write_input(struct card *c, const struct sw_data *data, const struct
 					    [SW_SHAPE_IMAGE] = "image",
 					    [SW_SHAPE_TOKENS] = "tokens"};
 	const struct sw_shape *s = &data->input;
-	struct sw_jw *w = begin(c);
+	struct sw_jw *w = card_begin(c);
 
 	sw_jw_obj(w);
 	sw_jw_kstr(w, "kind", kinds[s->kind]);
@@ -109,7 +109,7 @@ static void write_input(struct card *c, const struct sw_data *data, const struct
 
 static void write_output(struct card *c, const struct sw_data *data)
 {
-	struct sw_jw *w = begin(c);
+	struct sw_jw *w = card_begin(c);
 
 	sw_jw_obj(w);
 	sw_jw_kstr(w, "loss", data->classes ? "cross_entropy" : "mse");
@@ -121,7 +121,7 @@ static void write_output(struct card *c, const struct sw_data *data)
 
 static void write_dataset(struct card *c, const struct sw_data *data, const struct sw_dataset *set)
 {
-	struct sw_jw *w = begin(c);
+	struct sw_jw *w = card_begin(c);
 
 	sw_jw_obj(w);
 	sw_jw_kstr(w, "format", sw_dataset_formats[set->format]);
@@ -164,7 +164,7 @@ sw_status sw_card_make(char **out, const cJSON *trainer, const cJSON *params,
 	sw_buf_init(&c.one, SW_CARD_MOST);
 	sw_jw_init(&c.w, &c.all);
 	sw_jw_obj(&c.w);
-	sw_jw_int(begin(&c), SW_CARD_VERSION);
+	sw_jw_int(card_begin(&c), SW_CARD_VERSION);
 	end(&c, "sweepd");
 	rc = write_model(&c, sw_json_get(trainer, "model"), params,
 			 data->input.kind == SW_SHAPE_IMAGE, err);

@@ -87,7 +87,7 @@ static void sum_end(const struct file *f, unsigned char out[CHECKPOINT_SUM])
 /* --- out --- */
 
 /* 0 or an errno. Synced as it goes: one fsync of gigabytes may take minutes, without a beat. */
-static int put(struct file *f, const void *bytes, size_t n)
+static int file_put(struct file *f, const void *bytes, size_t n)
 {
 	const char *at = bytes;
 
@@ -121,9 +121,9 @@ static sw_status put_set(struct file *f, const struct sw_net *net, size_t set, i
 	for (size_t i = 0; rc == SW_OK && *code == 0 && i < m->ops_n; i++) {
 		const struct sw_op *op = &m->op[i];
 
-		*code = put(f, f->set + op->w, op->w_n * sizeof *f->set);
+		*code = file_put(f, f->set + op->w, op->w_n * sizeof *f->set);
 		if (*code == 0)
-			*code = put(f, f->set + op->b, op->b_n * sizeof *f->set);
+			*code = file_put(f, f->set + op->b, op->b_n * sizeof *f->set);
 	}
 	return rc;
 }
@@ -140,9 +140,9 @@ static sw_status put_running(struct file *f, const struct sw_net *net, int *code
 
 		if (op->kind != SW_OP_BATCHNORM)
 			continue;
-		*code = put(f, running + op->mean, op->to.c * sizeof *running);
+		*code = file_put(f, running + op->mean, op->to.c * sizeof *running);
 		if (*code == 0)
-			*code = put(f, running + op->var, op->to.c * sizeof *running);
+			*code = file_put(f, running + op->var, op->to.c * sizeof *running);
 	}
 	free(running);
 	return rc;
@@ -159,7 +159,7 @@ static int put_table(struct file *f, const struct sw_model *m)
 
 		for (size_t k = 0; code == 0 && k < n; k++) {
 			sw_checkpoint_tensor_encode(line, &t[k]);
-			code = put(f, line, sizeof line);
+			code = file_put(f, line, sizeof line);
 		}
 	}
 	return code;
@@ -175,11 +175,11 @@ static sw_status put_all(struct file *f, const struct sw_net *net,
 	f->set = sw_malloc(net->model->weights_n * sizeof *f->set);
 	if (!f->set || !sum_start(f))
 		return SW_NOMEM;
-	*code = put(f, head, sw_checkpoint_encode(head, net, id));
+	*code = file_put(f, head, sw_checkpoint_encode(head, net, id));
 	if (*code == 0)
 		*code = put_table(f, net->model);
 	if (*code == 0 && net->model->card)
-		*code = put(f, net->model->card, strlen(net->model->card));
+		*code = file_put(f, net->model->card, strlen(net->model->card));
 	for (size_t set = 0; rc == SW_OK && *code == 0 && set < sw_net_sets(net); set++)
 		rc = put_set(f, net, set, code);
 	if (rc == SW_OK && *code == 0 && net->model->running_n)
@@ -187,7 +187,7 @@ static sw_status put_all(struct file *f, const struct sw_net *net,
 	if (rc != SW_OK || *code != 0)
 		return rc;
 	sum_end(f, sum);
-	*code = put(f, sum, sizeof sum);
+	*code = file_put(f, sum, sizeof sum);
 	if (*code == 0 && (sw_fault_hit(SW_FAULT_IO) || fsync(f->fd) != 0))
 		*code = errno ? errno : EIO;
 	return SW_OK;
@@ -309,8 +309,8 @@ sw_status sw_checkpoint_take(int fd, void *out, size_t n, uint64_t offset, struc
 	return SW_OK;
 }
 
-static sw_status take(const struct file *f, void *out, size_t n, uint64_t offset,
-		      struct sw_err *err)
+static sw_status file_take(const struct file *f, void *out, size_t n, uint64_t offset,
+			   struct sw_err *err)
 {
 	return sw_checkpoint_take(f->fd, out, n, offset, err);
 }
@@ -328,13 +328,13 @@ static sw_status check_sum(struct file *f, uint64_t bytes, struct sw_err *err)
 	for (uint64_t at = 0; rc == SW_OK && at < summed; at += CHUNK) {
 		const size_t n = summed - at < CHUNK ? (size_t)(summed - at) : CHUNK;
 
-		rc = take(f, chunk, n, at, err);
+		rc = file_take(f, chunk, n, at, err);
 		if (rc == SW_OK)
 			(void)XXH3_128bits_update(f->sum, chunk, n);
 	}
 	free(chunk);
 	if (rc == SW_OK)
-		rc = take(f, theirs, sizeof theirs, summed, err);
+		rc = file_take(f, theirs, sizeof theirs, summed, err);
 	if (rc != SW_OK)
 		return rc;
 	sum_end(f, ours);
@@ -355,10 +355,10 @@ static sw_status take_sets(const struct file *f, const struct sw_net *net, size_
 			const struct sw_op *op = &m->op[i];
 			float *to = f->set + set * m->weights_n;
 
-			rc = take(f, to + op->w, op->w_n * sizeof *to, offset, err);
+			rc = file_take(f, to + op->w, op->w_n * sizeof *to, offset, err);
 			offset += (uint64_t)op->w_n * sizeof *to;
 			if (rc == SW_OK)
-				rc = take(f, to + op->b, op->b_n * sizeof *to, offset, err);
+				rc = file_take(f, to + op->b, op->b_n * sizeof *to, offset, err);
 			offset += (uint64_t)op->b_n * sizeof *to;
 		}
 	return rc;
@@ -377,9 +377,9 @@ static sw_status take_running(const struct file *f, const struct sw_net *net, fl
 
 		if (op->kind != SW_OP_BATCHNORM)
 			continue;
-		rc = take(f, running + op->mean, n, offset, err);
+		rc = file_take(f, running + op->mean, n, offset, err);
 		if (rc == SW_OK)
-			rc = take(f, running + op->var, n, offset + n, err);
+			rc = file_take(f, running + op->var, n, offset + n, err);
 		offset += 2 * n;
 	}
 	return rc;
@@ -441,7 +441,7 @@ static sw_status check(struct file *f, struct checkpoint_head *h, struct sw_err 
 	if (st.st_size < CHECKPOINT_FIXED + CHECKPOINT_SUM)
 		return sw_err_set(err, SW_INVALID, "is cut short: %" PRIu64 " bytes",
 				  (uint64_t)st.st_size);
-	rc = take(f, head, sizeof head, 0, err);
+	rc = file_take(f, head, sizeof head, 0, err);
 	if (rc == SW_OK)
 		rc = sw_checkpoint_decode(h, head, (uint64_t)st.st_size, err);
 	return rc == SW_OK ? check_sum(f, h->bytes, err) : rc;
@@ -464,7 +464,8 @@ static sw_status read_from(struct file *f, struct sw_net *net, const struct sw_c
 	sw_status rc = check(f, &h, err);
 
 	if (rc == SW_OK)
-		rc = take(f, layers, (size_t)h.layers_n * CHECKPOINT_LAYER, CHECKPOINT_FIXED, err);
+		rc = file_take(f, layers, (size_t)h.layers_n * CHECKPOINT_LAYER, CHECKPOINT_FIXED,
+			       err);
 	if (rc == SW_OK)
 		rc = sw_checkpoint_fits(&h, layers, net, id, err);
 	return rc == SW_OK ? load(f, net, &h, err) : rc;

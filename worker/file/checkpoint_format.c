@@ -46,7 +46,7 @@ static const char *optimizer_of(uint32_t code)
 	return "another optimizer";
 }
 
-static void put(unsigned char *at, uint64_t v, size_t bytes)
+static void put_number(unsigned char *at, uint64_t v, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i++)
 		at[i] = (unsigned char)(v >> 8 * i);
@@ -153,27 +153,27 @@ size_t sw_checkpoint_encode(unsigned char out[CHECKPOINT_HEAD], const struct sw_
 
 	memset(out, 0, CHECKPOINT_HEAD);
 	memcpy(out, magic, sizeof magic);
-	put(out + 8, SW_CHECKPOINT_VERSION, 4);
-	put(out + 12, m->ops_n, 4);
-	put(out + 16, whole(&h), 8);
-	put(out + 24, id->sweep, 8);
-	put(out + 32, id->trial, 8);
-	put(out + 40, id->epoch, 8);
-	put(out + 48, net->step, 8);
-	put(out + 56, net->seed, 8);
-	put(out + 64, optimizer_codes[net->trainer->optimizer], 4);
-	put(out + 68, net->at.states_n, 4);
-	put(out + 72, m->parameters, 8);
-	put(out + 80, h.running, 8);
-	put(out + 88, of_double(net->best_loss), 8);
-	put(out + 96, net->stale, 8);
-	put(out + 104, h.tensors_n, 4);
-	put(out + 108, h.card_n, 4);
+	put_number(out + 8, SW_CHECKPOINT_VERSION, 4);
+	put_number(out + 12, m->ops_n, 4);
+	put_number(out + 16, whole(&h), 8);
+	put_number(out + 24, id->sweep, 8);
+	put_number(out + 32, id->trial, 8);
+	put_number(out + 40, id->epoch, 8);
+	put_number(out + 48, net->step, 8);
+	put_number(out + 56, net->seed, 8);
+	put_number(out + 64, optimizer_codes[net->trainer->optimizer], 4);
+	put_number(out + 68, net->at.states_n, 4);
+	put_number(out + 72, m->parameters, 8);
+	put_number(out + 80, h.running, 8);
+	put_number(out + 88, of_double(net->best_loss), 8);
+	put_number(out + 96, net->stale, 8);
+	put_number(out + 104, h.tensors_n, 4);
+	put_number(out + 108, h.card_n, 4);
 	for (size_t i = 0; i < m->ops_n; i++, at += CHECKPOINT_LAYER) {
-		put(at, kind_code(m->op[i].kind), 4);
-		put(at + 4, details(&m->op[i]), 4);
-		put(at + 8, width(&m->op[i], &m->op[i].from), 8);
-		put(at + 16, width(&m->op[i], &m->op[i].to), 8);
+		put_number(at, kind_code(m->op[i].kind), 4);
+		put_number(at + 4, details(&m->op[i]), 4);
+		put_number(at + 8, width(&m->op[i], &m->op[i].from), 8);
+		put_number(at + 16, width(&m->op[i], &m->op[i].to), 8);
 	}
 	return (size_t)(at - out);
 }
@@ -224,10 +224,10 @@ void sw_checkpoint_tensor_encode(unsigned char out[CHECKPOINT_TENSOR],
 				 const struct checkpoint_tensor *t)
 {
 	memcpy(out, t->name, sizeof t->name);
-	put(out + 64, t->rank, 4);
-	put(out + 68, t->running, 4);
+	put_number(out + 64, t->rank, 4);
+	put_number(out + 68, t->running, 4);
 	for (size_t i = 0; i < 4; i++)
-		put(out + 72 + 8 * i, t->dim[i], 8);
+		put_number(out + 72 + 8 * i, t->dim[i], 8);
 }
 
 sw_status sw_checkpoint_tensor_decode(struct checkpoint_tensor *out, uint64_t *n,

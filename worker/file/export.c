@@ -193,7 +193,7 @@ static sw_status make_header(struct export *x, uint32_t *counters, struct sw_err
 	return rc;
 }
 
-static sw_status put(const struct export *x, const void *bytes, size_t n, struct sw_err *err)
+static sw_status export_put(const struct export *x, const void *bytes, size_t n, struct sw_err *err)
 {
 	const char *at = bytes;
 
@@ -221,7 +221,7 @@ static sw_status copy(const struct export *x, uint64_t from, uint64_t n, struct 
 
 		rc = sw_checkpoint_take(x->from, x->chunk, part, from + at, err);
 		if (rc == SW_OK)
-			rc = put(x, x->chunk, part, err);
+			rc = export_put(x, x->chunk, part, err);
 	}
 	return rc;
 }
@@ -238,9 +238,9 @@ static sw_status write_all(struct export *x, struct sw_err *err)
 	if (rc == SW_OK && !x->chunk)
 		rc = sw_err_set(err, SW_NOMEM, "cannot be exported: no memory");
 	if (rc == SW_OK)
-		rc = put(x, x->header.data, x->header.len, err);
+		rc = export_put(x, x->header.data, x->header.len, err);
 	for (uint32_t i = 0; rc == SW_OK && i < counters; i++)
-		rc = put(x, &steps, sizeof steps, err);
+		rc = export_put(x, &steps, sizeof steps, err);
 	if (rc == SW_OK)
 		rc = copy(x, tensors, 4 * h->parameters, err);
 	if (rc == SW_OK)

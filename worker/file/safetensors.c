@@ -14,8 +14,8 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "floats of a file need swapping");
 
-static sw_status take(const struct sw_safetensors *s, void *out, size_t n, uint64_t offset,
-		      struct sw_err *err)
+static sw_status read_at(const struct sw_safetensors *s, void *out, size_t n, uint64_t offset,
+			 struct sw_err *err)
 {
 	char *at = out;
 
@@ -114,7 +114,7 @@ static sw_status header_read(struct sw_safetensors *s, uint64_t size, struct sw_
 
 	if (size < 8)
 		return wrong_header(s, "it has under 8 bytes", err);
-	rc = take(s, b, sizeof b, 0, err);
+	rc = read_at(s, b, sizeof b, 0, err);
 	if (rc != SW_OK)
 		return rc;
 	for (size_t i = 8; i-- > 0;)
@@ -131,7 +131,7 @@ static sw_status header_read(struct sw_safetensors *s, uint64_t size, struct sw_
 	text = sw_malloc((size_t)n);
 	if (!text)
 		return sw_err_set(err, SW_NOMEM, "no memory to read %s", s->show);
-	rc = take(s, text, (size_t)n, 8, err);
+	rc = read_at(s, text, (size_t)n, 8, err);
 	if (rc == SW_OK) {
 		rc = sw_json_parse(&s->header, text, (size_t)n, &why);
 		if (rc == SW_NOMEM)
@@ -201,5 +201,5 @@ sw_status sw_safetensors_read(const struct sw_safetensors *s, const char *name, 
 		return sw_err_set(err, SW_INVALID,
 				  "%s: the tensor \"%s\" has another shape than its model", s->show,
 				  name);
-	return take(s, out, (size_t)n * sizeof *out, s->begin + from, err);
+	return read_at(s, out, (size_t)n * sizeof *out, s->begin + from, err);
 }

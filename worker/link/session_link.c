@@ -41,7 +41,7 @@ int64_t sw_session_request(struct sw_session *s, const char *method, const char 
 	return 0;
 }
 
-static void hello(struct sw_session *s)
+static void send_hello(struct sw_session *s)
 {
 	struct sw_buf params;
 	struct sw_jw w;
@@ -93,7 +93,7 @@ static void try_connect(struct sw_session *s)
 		session_disconnect(s);
 		return;
 	}
-	hello(s);
+	send_hello(s);
 }
 
 void sw_session_flush(struct sw_session *s)
@@ -141,7 +141,7 @@ void sw_session_write(struct sw_session *s)
 	}
 }
 
-static void lines(struct sw_session *s)
+static void take_lines(struct sw_session *s)
 {
 	for (int i = 0; i < LINES_A_ROUND && s->fd >= 0; i++) {
 		char *line;
@@ -159,7 +159,7 @@ static void lines(struct sw_session *s)
 	}
 }
 
-static void read_in(struct sw_session *s)
+static void read_socket(struct sw_session *s)
 {
 	char *at;
 	size_t room;
@@ -177,7 +177,7 @@ static void read_in(struct sw_session *s)
 }
 
 /* An empty line where nothing else goes out: the daemon ends a worker that is silent. */
-static void beat(struct sw_session *s)
+static void send_beat(struct sw_session *s)
 {
 	if (s->greeted && s->out.len == 0 && sw_clock_mono_us() - s->sent_at >= s->beat_us)
 		(void)sw_buf_adds(&s->out, "\n");
@@ -190,7 +190,7 @@ void sw_session_pump(struct sw_session *s, int timeout_ms)
 	if (s->fd < 0)
 		try_connect(s);
 	sw_session_flush(s);
-	beat(s);
+	send_beat(s);
 	sw_session_write(s);
 	if (s->fd < 0 && timeout_ms > 0) {
 		const int64_t wait = (s->retry_at - sw_clock_mono_us()) / 1000 + 1;
@@ -206,9 +206,9 @@ void sw_session_pump(struct sw_session *s, int timeout_ms)
 		if (fds[0].revents)
 			sw_session_quit(s, SW_SESSION_EXIT, "told to end");
 		if (fds[1].revents & (POLLIN | POLLHUP | POLLERR))
-			read_in(s);
+			read_socket(s);
 	}
-	lines(s);
+	take_lines(s);
 	sw_session_flush(s);
 	sw_session_write(s);
 }

@@ -106,8 +106,8 @@ static void sort(const size_t *bytes, uint16_t *order, uint16_t *spare, size_t n
 }
 
 /* The lowest place for the buffer beside what is placed, which is sorted by place. */
-static size_t find(const struct sw_plan *p, const struct placed *placed, size_t n, uint16_t buffer,
-		   size_t bytes)
+static size_t find_place(const struct sw_plan *p, const struct placed *placed, size_t n,
+			 uint16_t buffer, size_t bytes)
 {
 	size_t at = 0;
 
@@ -139,7 +139,7 @@ static size_t pack(const struct sw_plan *p, size_t rows, size_t *out)
 	sort(bytes, order, spare, p->buffers_n);
 	for (size_t k = 0; k < p->buffers_n; k++) {
 		const uint16_t b = order[k];
-		const size_t at = find(p, placed, k, b, bytes[b]);
+		const size_t at = find_place(p, placed, k, b, bytes[b]);
 		size_t i = k;
 
 		for (; i > 0 && placed[i - 1].at > at; i--)

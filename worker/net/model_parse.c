@@ -36,8 +36,8 @@ static sw_status resolve(const struct parse *p, const cJSON **v, const char *ptr
 	return SW_OK;
 }
 
-static sw_status number(const struct parse *p, const struct sw_trainer_option *o, const cJSON *v,
-			const char *ptr, double *out)
+static sw_status parse_number(const struct parse *p, const struct sw_trainer_option *o,
+			      const cJSON *v, const char *ptr, double *out)
 {
 	sw_status rc = resolve(p, &v, ptr);
 
@@ -75,7 +75,7 @@ static sw_status numbers(const struct parse *p, const struct sw_layer_item *item
 		if (!item->value[k])
 			continue;
 		sw_layer_pointer(item, k, ptr, place, sizeof place);
-		rc = number(p, &o, item->value[k], place, &out[k]);
+		rc = parse_number(p, &o, item->value[k], place, &out[k]);
 		if (rc != SW_OK)
 			return rc;
 	}

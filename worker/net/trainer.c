@@ -53,7 +53,8 @@ static bool in_range(const struct sw_trainer_option *o, double v)
 
 /* A number, an integer or a boolean (as 0 or 1). Without a value: `instead`, or its default where
  * that is NaN. */
-static sw_status number(const struct resolve *r, const char *name, double instead, double *out)
+static sw_status resolve_number(const struct resolve *r, const char *name, double instead,
+				double *out)
 {
 	const struct sw_trainer_option *o = sw_trainer_option_find(name);
 	char where[160];
@@ -194,7 +195,7 @@ sw_status sw_trainer_resolve(struct sw_trainer *out, const cJSON *trainer, const
 		{"standardize", &standardize, NAN},
 	};
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-		rc = number(&r, numbers[i].name, numbers[i].instead, numbers[i].to);
+		rc = resolve_number(&r, numbers[i].name, numbers[i].instead, numbers[i].to);
 		if (rc != SW_OK)
 			return rc;
 	}
