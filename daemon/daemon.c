@@ -17,6 +17,7 @@
 #include "daemon/sweep/hold.h"
 #include "daemon/sweep/host.h"
 #include "daemon/sweep/janitor.h"
+#include "daemon/sweep/recover.h"
 #include "daemon/sweep/settle.h"
 #include "daemon/sweep/spent.h"
 #include "daemon/sweep/suggest.h"
@@ -330,7 +331,7 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 	if (rc == SW_OK)
 		rc = sw_store_open(&d->store, d->config.state, &hooks, err);
 	if (rc == SW_OK)
-		rc = sw_host_recover_all(d, err);
+		rc = sw_recover_all(d, err);
 	if (rc == SW_OK)
 		sw_janitor_start(d);
 	if (rc == SW_OK)

@@ -7,6 +7,7 @@
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/edit.h"
 #include "daemon/sweep/host.h"
+#include "daemon/sweep/recover.h"
 #include "daemon/sweep/spent.h"
 #include "proto/json.h"
 #include <stdio.h>
@@ -121,13 +122,6 @@ static void edit(struct sw_host *h, struct sw_call *call)
 
 void sw_handle_sweep_edit(struct sw_call *call)
 {
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_host *h = sw_host_find(call->d, sw_call_int(call, "sweep", 0), &err);
-
-	if (!sw_change_allowed(call))
-		return;
-	if (h == NULL)
-		sw_call_error(call, &err);
-	else
-		sw_host_need(h, call, edit);
+	if (sw_change_allowed(call))
+		sw_recover_need(call, edit);
 }

@@ -211,9 +211,11 @@ static struct simulation *create(struct sw_call *call, const struct sw_host *h, 
 void sw_handle_sweep_simulate(struct sw_call *call)
 {
 	struct sw_err err = SW_ERR_INIT;
-	const struct sw_host *h = sw_host_find(call->d, sw_call_int(call, "sweep", 0), &err);
-	struct simulation *s = h != NULL ? create(call, h, &err) : NULL;
+	const struct sw_host *h = sw_host_of(call);
 
+	if (h == NULL)
+		return;
+	struct simulation *s = create(call, h, &err);
 	if (s == NULL) {
 		sw_call_error(call, &err);
 		return;

@@ -6,6 +6,7 @@
 #include "daemon/daemon.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/host.h"
+#include "daemon/sweep/recover.h"
 #include "daemon/sweep/settle.h"
 #include "store/read.h"
 #include <stdio.h>
@@ -57,13 +58,7 @@ static void control(struct sw_host *h, struct sw_call *call, enum sw_event_kind 
 	}                                                                                          \
 	void sw_handle_sweep_##verb(struct sw_call *call)                                          \
 	{                                                                                          \
-		struct sw_err err = SW_ERR_INIT;                                                   \
-		struct sw_host *h = sw_host_find(call->d, sw_call_int(call, "sweep", 0), &err);    \
-                                                                                                   \
-		if (h == NULL)                                                                     \
-			sw_call_error(call, &err);                                                 \
-		else                                                                               \
-			sw_host_need(h, call, verb##_loaded);                                      \
+		sw_recover_need(call, verb##_loaded);                                              \
 	}
 
 CONTROL(pause, SW_EVENT_PAUSE)
@@ -72,6 +67,13 @@ CONTROL(cancel, SW_EVENT_CANCEL)
 CONTROL(extend, SW_EVENT_EXTEND)
 
 /* --- best --- */
+
+struct best_question {
+	struct sw_lookup q;
+	int64_t n; /* trials; 0: as many as there are, of a front; of one metric the best alone */
+	char scope[64]; /* "last", "all", "last-3-avg", as it was asked for */
+	bool maximize;
+};
 
 static bool write_best(const struct sw_row_trial *row, void *arg)
 {
@@ -85,17 +87,17 @@ static bool write_best(const struct sw_row_trial *row, void *arg)
 
 #define FRONT_MOST 1000 /* trials of a front in one answer */
 
-/* limit 0: as many as there are, of a front; of one metric the best alone. */
-static sw_status read_trials(struct sw_db *db, struct sw_lookup *q, const struct sw_front *f)
+static sw_status read_trials(struct sw_db *db, struct best_question *b, const struct sw_front *f)
 {
-	const int64_t n = q->limit != 0 ? q->limit : f->spec != NULL ? FRONT_MOST : 1;
+	struct sw_lookup *q = &b->q;
+	const int64_t n = b->n != 0 ? b->n : f->spec != NULL ? FRONT_MOST : 1;
 
 	if (f->spec == NULL)
-		return sw_read_best(db, q->sweep, q->flag, q->text, n, write_best, q, &q->err);
-	if (strcmp(q->text, "last") != 0)
+		return sw_read_best(db, q->sweep, b->maximize, b->scope, n, write_best, q, &q->err);
+	if (strcmp(b->scope, "last") != 0)
 		return sw_err_at(&q->err, SW_INVALID, "/scope",
 				 "scope \"%s\" goes with one metric, and the sweep has %zu",
-				 q->text, f->spec->n_metrics);
+				 b->scope, f->spec->n_metrics);
 	return sw_front_trials(f, db, q->sweep, (size_t)n, q->now_ms, &q->w, &q->err);
 }
 
@@ -109,7 +111,7 @@ static void read_best(struct sw_db *db, struct sw_lookup *q)
 	if (q->is_long) /* else it has one metric, and no front */
 		q->rc = sw_front_read(&f, db, q->sweep, &q->err);
 	if (q->rc == SW_OK)
-		q->rc = read_trials(db, q, &f);
+		q->rc = read_trials(db, (struct best_question *)q, &f);
 	sw_jw_arr_end(&q->w);
 	if (q->rc == SW_OK)
 		sw_front_write(&f, &q->w);
@@ -119,22 +121,15 @@ static void read_best(struct sw_db *db, struct sw_lookup *q)
 
 void sw_handle_sweep_best(struct sw_call *call)
 {
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_host *h = sw_host_find(call->d, sw_call_int(call, "sweep", 0), &err);
-	struct sw_lookup *q;
+	struct sw_host *h = sw_host_of(call);
+	struct best_question *b;
 
-	if (h == NULL) {
-		sw_call_error(call, &err);
+	if (h == NULL || (b = sw_lookup_create(call, h, sizeof *b, read_best)) == NULL)
 		return;
-	}
-	q = sw_lookup_create(call, h);
-	if (q == NULL)
-		return;
-	q->flag = h->maximize;
-	q->limit = sw_call_int(call, "n", 0);
-	(void)snprintf(q->text, sizeof q->text, "%s", sw_call_str(call, "scope", "last"));
+	b->maximize = h->maximize;
+	b->n = sw_call_int(call, "n", 0);
+	(void)snprintf(b->scope, sizeof b->scope, "%s", sw_call_str(call, "scope", "last"));
 	/* The best by the last value stand in an index; else each trial is looked at. */
-	q->is_long = strcmp(q->text, "last") != 0 || h->spec == NULL || h->spec->n_metrics > 1;
-	q->work = read_best;
-	sw_lookup_run(q);
+	b->q.is_long = strcmp(b->scope, "last") != 0 || h->spec == NULL || h->spec->n_metrics > 1;
+	sw_lookup_run(&b->q);
 }

@@ -8,6 +8,7 @@
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/edit.h"
 #include "daemon/sweep/host.h"
+#include "daemon/sweep/recover.h"
 #include "store/read.h"
 #include <stdio.h>
 #include <string.h>
@@ -24,15 +25,26 @@ static bool add_count(const char *state, int64_t n, void *arg)
 
 /* --- list --- */
 
+struct list_question {
+	struct sw_lookup q;
+	int64_t from;     /* the newest sweep that it is about */
+	int64_t limit, n; /* sweeps wanted, written */
+	int64_t last;     /* the one that was written last */
+	char state[16];   /* wanted; "": any */
+	bool has_best;    /* the sweep that is written has one */
+	struct sw_db *db;
+};
+
 static bool write_list_best(const struct sw_row_trial *row, void *arg)
 {
-	struct sw_lookup *q = arg;
+	struct list_question *l = arg;
+	struct sw_jw *w = &l->q.w;
 
-	sw_jw_obj(&q->w);
-	sw_jw_kint(&q->w, "trial", row->trial);
-	sw_jw_knum(&q->w, "value", row->value);
-	sw_jw_obj_end(&q->w);
-	q->count++;
+	sw_jw_obj(w);
+	sw_jw_kint(w, "trial", row->trial);
+	sw_jw_knum(w, "value", row->value);
+	sw_jw_obj_end(w);
+	l->has_best = true;
 	return true;
 }
 
@@ -51,13 +63,13 @@ static void write_list_front(const struct sw_front *f, struct sw_jw *w)
 	sw_jw_arr_end(w);
 }
 
-static void write_best_or_front(struct sw_lookup *q, struct sw_db *db,
-				const struct sw_row_sweep *row)
+static void write_best_or_front(struct list_question *l, const struct sw_row_sweep *row)
 {
+	struct sw_lookup *q = &l->q;
 	struct sw_front f = {.no_volume = true};
 
 	if (q->rc == SW_OK)
-		q->rc = sw_front_read_row(&f, db, row, &q->err);
+		q->rc = sw_front_read_row(&f, l->db, row, &q->err);
 	if (q->rc == SW_OK && f.spec != NULL) {
 		write_list_front(&f, &q->w);
 		sw_front_fini(&f);
@@ -65,23 +77,18 @@ static void write_best_or_front(struct sw_lookup *q, struct sw_db *db,
 	}
 	sw_front_fini(&f);
 	sw_jw_key(&q->w, "best");
-	q->count = 0;
+	l->has_best = false;
 	if (q->rc == SW_OK)
-		q->rc = sw_read_best(db, row->sweep, row->maximize, "last", 1, write_list_best, q,
-				     &q->err);
-	if (q->count == 0)
+		q->rc = sw_read_best(l->db, row->sweep, row->maximize, "last", 1, write_list_best,
+				     l, &q->err);
+	if (!l->has_best)
 		sw_jw_null(&q->w);
 	sw_jw_knull(&q->w, "pareto");
 }
 
-struct listed {
-	struct sw_lookup *q;
-	struct sw_db *db;
-	int64_t n; /* written */
-};
-
-static void write_listed(struct sw_lookup *q, struct sw_db *db, const struct sw_row_sweep *row)
+static void write_listed(struct list_question *l, const struct sw_row_sweep *row)
 {
+	struct sw_lookup *q = &l->q;
 	const int64_t end_ms = row->ended_ms != 0 ? row->ended_ms : q->now_ms;
 	uint64_t counts[SW_TRIAL_STATE_N] = {0};
 
@@ -94,14 +101,14 @@ static void write_listed(struct sw_lookup *q, struct sw_db *db, const struct sw_
 	sw_jw_kstr(&q->w, "metric", row->metric);
 	sw_jw_kstr(&q->w, "goal", row->maximize ? "maximize" : "minimize");
 	if (q->rc == SW_OK)
-		q->rc = sw_read_counts(db, row->sweep, add_count, counts, &q->err);
+		q->rc = sw_read_counts(l->db, row->sweep, add_count, counts, &q->err);
 	sw_jw_key(&q->w, "counts");
 	sw_codec_counts(&q->w, counts);
 	if (row->run_cap > 0)
 		sw_jw_kint(&q->w, "run_cap", row->run_cap);
 	else
 		sw_jw_knull(&q->w, "run_cap");
-	write_best_or_front(q, db, row);
+	write_best_or_front(l, row);
 	sw_jw_kint(&q->w, "created_ms", row->created_ms);
 	sw_jw_knum(&q->w, "seconds",
 		   end_ms > row->created_ms ? (double)(end_ms - row->created_ms) / 1000.0 : 0.0);
@@ -110,34 +117,35 @@ static void write_listed(struct sw_lookup *q, struct sw_db *db, const struct sw_
 
 static bool write_sweep_row(const struct sw_row_sweep *row, void *arg)
 {
-	struct listed *l = arg;
+	struct list_question *l = arg;
 
-	if (l->q->text[0] == '\0' || strcmp(l->q->text, row->state) == 0) {
-		l->q->next = row->sweep;
+	if (l->state[0] == '\0' || strcmp(l->state, row->state) == 0) {
+		l->last = row->sweep;
 		l->n++;
-		write_listed(l->q, l->db, row);
+		write_listed(l, row);
 	}
-	return l->q->rc == SW_OK;
+	return l->q.rc == SW_OK;
 }
 
-/* The newest first: sweep numbers are dense, so each is read by its number, from q->a down. */
+/* The newest first: sweep numbers are dense, so each is read by its number, from the first down. */
 static void read_list(struct sw_db *db, struct sw_lookup *q)
 {
-	struct listed l = {.q = q, .db = db};
+	struct list_question *l = (struct list_question *)q;
 	int64_t sweep;
 
+	l->db = db;
 	sw_jw_obj(&q->w);
 	sw_jw_key(&q->w, "sweeps");
 	sw_jw_arr(&q->w);
-	for (sweep = q->a; sweep >= 1 && q->rc == SW_OK && l.n < q->limit; sweep--) {
-		const sw_status rc = sw_read_sweeps(db, sweep, write_sweep_row, &l, &q->err);
+	for (sweep = l->from; sweep >= 1 && q->rc == SW_OK && l->n < l->limit; sweep--) {
+		const sw_status rc = sw_read_sweeps(db, sweep, write_sweep_row, l, &q->err);
 
 		if (q->rc == SW_OK)
 			q->rc = rc;
 	}
 	sw_jw_arr_end(&q->w);
-	if (sweep >= 1 && l.n > 0)
-		sw_jw_kint(&q->w, "next", q->next);
+	if (sweep >= 1 && l->n > 0)
+		sw_jw_kint(&q->w, "next", l->last);
 	else
 		sw_jw_knull(&q->w, "next");
 	sw_jw_obj_end(&q->w);
@@ -145,26 +153,32 @@ static void read_list(struct sw_db *db, struct sw_lookup *q)
 
 void sw_handle_sweep_list(struct sw_call *call)
 {
-	struct sw_lookup *q = sw_lookup_create(call, NULL);
+	struct list_question *l = sw_lookup_create(call, NULL, sizeof *l, read_list);
 	const int64_t after = sw_call_int(call, "after", 0), n = (int64_t)call->d->host_n;
 
-	if (q == NULL)
+	if (l == NULL)
 		return;
-	q->a = after > 0 && after <= n ? after - 1 : n;
-	q->limit = sw_call_int(call, "limit", 100);
-	(void)snprintf(q->text, sizeof q->text, "%s", sw_call_str(call, "state", ""));
-	q->is_long = true;
-	q->work = read_list;
-	sw_lookup_run(q);
+	l->from = after > 0 && after <= n ? after - 1 : n;
+	l->limit = sw_call_int(call, "limit", 100);
+	(void)snprintf(l->state, sizeof l->state, "%s", sw_call_str(call, "state", ""));
+	l->q.is_long = true;
+	sw_lookup_run(&l->q);
 }
 
 /* --- get --- */
 
+struct get_question {
+	struct sw_lookup q;
+	bool maximize;
+	bool has_best;
+};
+
 static bool write_get_best(const struct sw_row_trial *row, void *arg)
 {
-	struct sw_lookup *q = arg;
+	struct get_question *g = arg;
+	struct sw_lookup *q = &g->q;
 
-	q->count++;
+	g->has_best = true;
 	sw_jw_obj(&q->w);
 	sw_codec_trial(&q->w, row, q->now_ms);
 	sw_jw_obj_end(&q->w);
@@ -209,15 +223,16 @@ static bool write_spec(const struct sw_row_sweep *row, void *arg)
 /* Goes on where get_loaded() began: the header has happened, so the read shows at least that. */
 static void read_get(struct sw_db *db, struct sw_lookup *q)
 {
+	struct get_question *g = (struct get_question *)q;
+
 	read_edits(db, q);
 	if (q->rc == SW_OK)
 		q->rc = sw_read_sweeps(db, q->sweep, write_spec, q, &q->err);
 	if (q->rc != SW_OK)
 		return;
 	sw_jw_key(&q->w, "best");
-	q->count = 0;
-	q->rc = sw_read_best(db, q->sweep, q->flag, "last", 1, write_get_best, q, &q->err);
-	if (q->count == 0)
+	q->rc = sw_read_best(db, q->sweep, g->maximize, "last", 1, write_get_best, g, &q->err);
+	if (!g->has_best)
 		sw_jw_null(&q->w);
 	struct sw_front f = {.n = 0};
 	if (q->rc == SW_OK && q->is_long)
@@ -230,11 +245,12 @@ static void read_get(struct sw_db *db, struct sw_lookup *q)
 
 static void get_loaded(struct sw_host *h, struct sw_call *call)
 {
-	struct sw_lookup *q = sw_lookup_create(call, h);
+	struct get_question *g = sw_lookup_create(call, h, sizeof *g, read_get);
 	uint64_t counts[SW_TRIAL_STATE_N];
 
-	if (q == NULL)
+	if (g == NULL)
 		return;
+	struct sw_lookup *q = &g->q;
 	sw_sweep_counts(h->sched, counts);
 	sw_jw_obj(&q->w);
 	sw_codec_sweep(&q->w, h, q->now_ms);
@@ -253,30 +269,17 @@ static void get_loaded(struct sw_host *h, struct sw_call *call)
 	else
 		sw_jw_knull(&q->w, "ended_ms");
 	sw_jw_knum(&q->w, "seconds", sw_codec_seconds(h, q->now_ms));
-	q->flag = h->maximize;
+	g->maximize = h->maximize;
 	q->is_long = h->spec->n_metrics > 1; /* its front is of all trials */
-	q->work = read_get;
 	sw_lookup_run(q);
 }
 
 void sw_handle_sweep_get(struct sw_call *call)
 {
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_host *h = sw_host_find(call->d, sw_call_int(call, "sweep", 0), &err);
-
-	if (h == NULL)
-		sw_call_error(call, &err);
-	else
-		sw_host_need(h, call, get_loaded);
+	sw_recover_need(call, get_loaded);
 }
 
 void sw_handle_sweep_watch(struct sw_call *call)
 {
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_host *h = sw_host_find(call->d, sw_call_int(call, "sweep", 0), &err);
-
-	if (h == NULL)
-		sw_call_error(call, &err);
-	else
-		sw_host_need(h, call, sw_watch_start);
+	sw_recover_need(call, sw_watch_start);
 }

@@ -6,22 +6,15 @@
 #include "daemon/plan/plan.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/host.h"
+#include "daemon/sweep/recover.h"
 #include "daemon/sweep/work.h"
 #include "proto/json.h"
 
 /* Loads the sweep of the call and goes on there. */
 static void with_host(struct sw_call *call, void (*then)(struct sw_host *h, struct sw_call *call))
 {
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_host *h;
-
-	if (!sw_change_allowed(call))
-		return;
-	h = sw_host_find(call->d, sw_call_int(call, "sweep", 0), &err);
-	if (h == NULL)
-		sw_call_error(call, &err);
-	else
-		sw_host_need(h, call, then);
+	if (sw_change_allowed(call))
+		sw_recover_need(call, then);
 }
 
 /* trial.ask, report and tell are for sweeps that a client drives. */

@@ -11,30 +11,40 @@
 
 #define PAGE_SHORT 100 /* rows: more are a long read */
 
-/* A query about the sweep (and trial) of the call. NULL: answered. */
-static struct sw_lookup *begin(struct sw_call *call,
-			       void (*work)(struct sw_db *db, struct sw_lookup *q))
-{
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_host *h = sw_host_find(call->d, sw_call_int(call, "sweep", 0), &err);
-	struct sw_lookup *q;
+/* What a page is asked for, and how far it came. */
+struct page_question {
+	struct sw_lookup q;
+	int64_t after;    /* that row; of reports the attempt's `seq` */
+	int64_t attempt;  /* reports alone */
+	char state[16];   /* trials alone; "": any */
+	int64_t limit, n; /* rows wanted, written */
+	bool more;        /* there is a next page, from the row that `after` stands at then */
+};
 
-	if (h == NULL) {
-		sw_call_error(call, &err);
-		return NULL;
-	}
-	q = sw_lookup_create(call, h);
-	if (q != NULL)
-		q->work = work;
-	return q;
+/* A question about the sweep (and trial) of the call. NULL: answered. */
+static void *ask(struct sw_call *call, size_t size,
+		 void (*work)(struct sw_db *db, struct sw_lookup *q))
+{
+	struct sw_host *h = sw_host_of(call);
+
+	return h != NULL ? sw_lookup_create(call, h, size, work) : NULL;
 }
 
 /* absent: rows of a page without a "limit". */
-static void run_page(struct sw_lookup *q, int64_t absent)
+static void run_page(struct page_question *p, int64_t absent)
 {
-	q->limit = sw_call_int(q->call, "limit", absent);
-	q->is_long = q->limit > PAGE_SHORT;
-	sw_lookup_run(q);
+	p->limit = sw_call_int(p->q.call, "limit", absent);
+	p->q.is_long = p->limit > PAGE_SHORT;
+	sw_lookup_run(&p->q);
+}
+
+/* Is the page full? One row more than asked for says that there is a next page. */
+static bool page_is_full(struct page_question *p)
+{
+	p->more = p->n == p->limit;
+	if (!p->more)
+		p->n++;
+	return p->more;
 }
 
 static bool ignore_trial(const struct sw_row_trial *row, void *arg)
@@ -55,14 +65,12 @@ static bool trial_exists(struct sw_db *db, struct sw_lookup *q)
 
 static bool write_listed(const struct sw_row_trial *row, void *arg)
 {
-	struct sw_lookup *q = arg;
+	struct page_question *p = arg;
+	struct sw_lookup *q = &p->q;
 
-	if (q->count == q->limit) { /* one more than asked for: there is a next page */
-		q->flag = true;
+	if (page_is_full(p))
 		return false;
-	}
-	q->count++;
-	q->next = row->trial;
+	p->after = row->trial;
 	sw_jw_obj(&q->w);
 	sw_codec_trial(&q->w, row, q->now_ms);
 	sw_jw_obj_end(&q->w);
@@ -71,14 +79,16 @@ static bool write_listed(const struct sw_row_trial *row, void *arg)
 
 static void read_list(struct sw_db *db, struct sw_lookup *q)
 {
+	struct page_question *p = (struct page_question *)q;
+
 	sw_jw_obj(&q->w);
 	sw_jw_key(&q->w, "trials");
 	sw_jw_arr(&q->w);
-	q->rc = sw_read_trials(db, q->sweep, q->text[0] != '\0' ? q->text : NULL, q->a,
-			       q->limit + 1, write_listed, q, &q->err);
+	q->rc = sw_read_trials(db, q->sweep, p->state[0] != '\0' ? p->state : NULL, p->after,
+			       p->limit + 1, write_listed, p, &q->err);
 	sw_jw_arr_end(&q->w);
-	if (q->flag)
-		sw_jw_kint(&q->w, "next", q->next);
+	if (p->more)
+		sw_jw_kint(&q->w, "next", p->after);
 	else
 		sw_jw_knull(&q->w, "next");
 	sw_jw_obj_end(&q->w);
@@ -86,13 +96,13 @@ static void read_list(struct sw_db *db, struct sw_lookup *q)
 
 void sw_handle_trial_list(struct sw_call *call)
 {
-	struct sw_lookup *q = begin(call, read_list);
+	struct page_question *p = ask(call, sizeof *p, read_list);
 
-	if (q == NULL)
+	if (p == NULL)
 		return;
-	(void)snprintf(q->text, sizeof q->text, "%s", sw_call_str(call, "state", ""));
-	q->a = sw_call_int(call, "after", 0);
-	run_page(q, 100);
+	(void)snprintf(p->state, sizeof p->state, "%s", sw_call_str(call, "state", ""));
+	p->after = sw_call_int(call, "after", 0);
+	run_page(p, 100);
 }
 
 /* --- get --- */
@@ -166,7 +176,7 @@ static void read_get(struct sw_db *db, struct sw_lookup *q)
 
 void sw_handle_trial_get(struct sw_call *call)
 {
-	struct sw_lookup *q = begin(call, read_get);
+	struct sw_lookup *q = ask(call, sizeof *q, read_get);
 
 	if (q != NULL)
 		sw_lookup_run(q);
@@ -176,15 +186,13 @@ void sw_handle_trial_get(struct sw_call *call)
 
 static bool write_report(const struct sw_row_report *row, void *arg)
 {
-	struct sw_lookup *q = arg;
+	struct page_question *p = arg;
+	struct sw_lookup *q = &p->q;
 
-	if (q->count == q->limit) {
-		q->flag = true;
+	if (page_is_full(p))
 		return false;
-	}
-	q->count++;
-	q->a = row->attempt;
-	q->b = row->seq;
+	p->attempt = row->attempt;
+	p->after = row->seq;
 	sw_jw_obj(&q->w);
 	sw_jw_kint(&q->w, "attempt", row->attempt);
 	sw_jw_kint(&q->w, "seq", row->seq);
@@ -200,6 +208,7 @@ static bool write_report(const struct sw_row_report *row, void *arg)
 
 static void read_reports(struct sw_db *db, struct sw_lookup *q)
 {
+	struct page_question *p = (struct page_question *)q;
 	char next[48];
 
 	if (!trial_exists(db, q))
@@ -207,11 +216,11 @@ static void read_reports(struct sw_db *db, struct sw_lookup *q)
 	sw_jw_obj(&q->w);
 	sw_jw_key(&q->w, "reports");
 	sw_jw_arr(&q->w);
-	q->rc = sw_read_reports(db, q->sweep, q->trial, q->a, q->b, q->limit + 1, write_report, q,
-				&q->err);
+	q->rc = sw_read_reports(db, q->sweep, q->trial, p->attempt, p->after, p->limit + 1,
+				write_report, p, &q->err);
 	sw_jw_arr_end(&q->w);
-	(void)snprintf(next, sizeof next, "%lld.%lld", (long long)q->a, (long long)q->b);
-	sw_jw_kstr(&q->w, "next", q->flag ? next : NULL);
+	(void)snprintf(next, sizeof next, "%lld.%lld", (long long)p->attempt, (long long)p->after);
+	sw_jw_kstr(&q->w, "next", p->more ? next : NULL);
 	sw_jw_obj_end(&q->w);
 }
 
@@ -219,7 +228,7 @@ void sw_handle_trial_reports(struct sw_call *call)
 {
 	const char *after = sw_call_str(call, "after", "0.0");
 	struct sw_err err = SW_ERR_INIT;
-	struct sw_lookup *q;
+	struct page_question *p;
 	long long attempt, seq;
 	char more;
 
@@ -230,12 +239,12 @@ void sw_handle_trial_reports(struct sw_call *call)
 		sw_call_error(call, &err);
 		return;
 	}
-	q = begin(call, read_reports);
-	if (q == NULL)
+	p = ask(call, sizeof *p, read_reports);
+	if (p == NULL)
 		return;
-	q->a = attempt;
-	q->b = seq;
-	run_page(q, 1000);
+	p->attempt = attempt;
+	p->after = seq;
+	run_page(p, 1000);
 }
 
 /* --- log --- */
@@ -254,25 +263,27 @@ static bool write_line(const struct sw_row_log *row, void *arg)
 
 static void read_log(struct sw_db *db, struct sw_lookup *q)
 {
+	const struct page_question *p = (struct page_question *)q;
+	int64_t next = p->after;
+
 	if (!trial_exists(db, q))
 		return;
 	sw_jw_obj(&q->w);
 	sw_jw_key(&q->w, "lines");
 	sw_jw_arr(&q->w);
-	q->next = q->a;
-	q->rc = sw_read_log(db, q->sweep, q->trial, q->a, q->limit, &q->next, write_line, q,
+	q->rc = sw_read_log(db, q->sweep, q->trial, p->after, p->limit, &next, write_line, q,
 			    &q->err);
 	sw_jw_arr_end(&q->w);
-	sw_jw_kint(&q->w, "next", q->next);
+	sw_jw_kint(&q->w, "next", next);
 	sw_jw_obj_end(&q->w);
 }
 
 void sw_handle_trial_log(struct sw_call *call)
 {
-	struct sw_lookup *q = begin(call, read_log);
+	struct page_question *p = ask(call, sizeof *p, read_log);
 
-	if (q == NULL)
+	if (p == NULL)
 		return;
-	q->a = sw_call_int(call, "after", 0);
-	run_page(q, 1000);
+	p->after = sw_call_int(call, "after", 0);
+	run_page(p, 1000);
 }

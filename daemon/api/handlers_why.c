@@ -6,13 +6,28 @@
 #include "daemon/api/why_words.h"
 #include "daemon/daemon.h"
 #include "daemon/sweep/host.h"
+#include "daemon/sweep/recover.h"
 #include "store/read.h"
 #include <stdio.h>
 #include <string.h>
 
+struct why_question {
+	struct sw_lookup q;
+	enum sw_pruner_kind pruner;
+	bool brackets;    /* it has several */
+	int64_t enqueued; /* of those that the user enqueued the trial is this one; 0: none */
+	/* What the store says. */
+	char state[16];
+	int64_t attempt, step;
+	struct sw_buf cause, facts; /* of the trial; of how it came about */
+	char last_words[256];       /* of the last decision; "": there is none */
+	bool last_paused;           /* it was that the trial pauses */
+};
+
 static bool write_decision(const struct sw_row_decision *row, void *arg)
 {
-	struct sw_lookup *q = arg;
+	struct why_question *y = arg;
+	struct sw_lookup *q = &y->q;
 
 	sw_jw_obj(&q->w);
 	sw_jw_kint(&q->w, "attempt", row->attempt);
@@ -29,72 +44,74 @@ static bool write_decision(const struct sw_row_decision *row, void *arg)
 		sw_jw_knull(&q->w, "cutoff");
 	sw_jw_knum(&q->w, "value", row->value);
 	sw_jw_obj_end(&q->w);
-	q->next = (unsigned char)row->verdict[0];
-	sw_why_decision((enum sw_pruner_kind)q->limit, q->flag, row, q->cause, sizeof q->cause);
+	y->last_paused = row->verdict[0] == 'p';
+	sw_why_decision(y->pruner, y->brackets, row, y->last_words, sizeof y->last_words);
 	return true;
 }
 
-/* Keeps the row's state and cause in `more` for why_done(): "STATE cause". */
 static bool keep_state(const struct sw_row_trial *row, void *arg)
 {
-	struct sw_lookup *q = arg;
+	struct why_question *y = arg;
 
-	(void)snprintf(q->text, sizeof q->text, "%s", row->state);
-	(void)sw_buf_adds(&q->more, row->cause != NULL ? row->cause : "");
-	q->a = row->attempt;
-	q->b = row->step;
+	(void)snprintf(y->state, sizeof y->state, "%s", row->state);
+	(void)sw_buf_adds(&y->cause, row->cause != NULL ? row->cause : "");
+	y->attempt = row->attempt;
+	y->step = row->step;
 	return true;
 }
 
 static void read_why(struct sw_db *db, struct sw_lookup *q)
 {
-	q->rc = sw_read_trial(db, q->sweep, q->trial, keep_state, q, &q->err);
+	struct why_question *y = (struct why_question *)q;
+
+	q->rc = sw_read_trial(db, q->sweep, q->trial, keep_state, y, &q->err);
 	if (q->rc != SW_OK)
 		return;
 	sw_jw_arr(&q->w);
-	q->rc = sw_read_decisions(db, q->sweep, q->trial, write_decision, q, &q->err);
+	q->rc = sw_read_decisions(db, q->sweep, q->trial, write_decision, y, &q->err);
 	sw_jw_arr_end(&q->w);
 	struct sw_jw facts;
-	sw_jw_init(&facts, &q->extra);
+	sw_jw_init(&facts, &y->facts);
 	if (q->rc == SW_OK)
-		q->rc = sw_why_near_read(db, q->sweep, q->trial, q->count, &facts, &q->err);
+		q->rc = sw_why_near_read(db, q->sweep, q->trial, y->enqueued, &facts, &q->err);
 }
 
-static void explain_paused(const struct sw_lookup *q, struct sw_buf *out)
+static void explain_paused(const struct why_question *y, struct sw_buf *out)
 {
 	struct sw_pruner_place place;
 
-	if (sw_sweep_settling(q->h->sched)) {
-		sw_why_settling(q->h, out);
-		(void)sw_buf_addf(out, "%s%s", q->cause[0] != '\0' ? "; paused " : "", q->cause);
+	if (sw_sweep_settling(y->q.h->sched)) {
+		sw_why_settling(y->q.h, out);
+		(void)sw_buf_addf(out, "%s%s", y->last_words[0] != '\0' ? "; paused " : "",
+				  y->last_words);
 		return;
 	}
-	if (q->h->state == SW_SWEEP_PAUSED)
+	if (y->q.h->state == SW_SWEEP_PAUSED)
 		(void)sw_buf_adds(out, "the sweep is paused; the trial ");
-	if (sw_sweep_place(q->h->sched, (uint64_t)q->trial, &place) == SW_OK)
-		sw_why_place((enum sw_pruner_kind)q->limit, &place, out);
-	if (q->cause[0] != '\0')
-		(void)sw_buf_addf(out, "; paused %s", q->cause);
+	if (sw_sweep_place(y->q.h->sched, (uint64_t)y->q.trial, &place) == SW_OK)
+		sw_why_place(y->pruner, &place, out);
+	if (y->last_words[0] != '\0')
+		(void)sw_buf_addf(out, "; paused %s", y->last_words);
 }
 
 /* Stopped by a report; or paused by one, and never resumed. */
-static void explain_pruned(const struct sw_lookup *q, const char *cause, struct sw_buf *out)
+static void explain_pruned(const struct why_question *y, const char *cause, struct sw_buf *out)
 {
-	if (q->next == 'p')
-		(void)sw_buf_addf(out, "paused %s, and not resumed: %s", q->cause, cause);
-	else if (q->limit == SW_PRUNER_PBT)
-		(void)sw_buf_addf(out, "%s; judged %s", cause, q->cause);
+	if (y->last_paused)
+		(void)sw_buf_addf(out, "paused %s, and not resumed: %s", y->last_words, cause);
+	else if (y->pruner == SW_PRUNER_PBT)
+		(void)sw_buf_addf(out, "%s; judged %s", cause, y->last_words);
 	else
-		(void)sw_buf_addf(out, "stopped %s", q->cause);
+		(void)sw_buf_addf(out, "stopped %s", y->last_words);
 }
 
 /* What waits and where is the queue's, for programs. */
-static void write_queue(const struct sw_lookup *q, struct sw_jw *w)
+static void write_queue(const struct why_question *y, struct sw_jw *w)
 {
 	struct sw_pruner_place p;
 
-	if (strcmp(q->text, "PAUSED") != 0 ||
-	    sw_sweep_place(q->h->sched, (uint64_t)q->trial, &p) != SW_OK) {
+	if (strcmp(y->state, "PAUSED") != 0 ||
+	    sw_sweep_place(y->q.h->sched, (uint64_t)y->q.trial, &p) != SW_OK) {
 		sw_jw_knull(w, "queue");
 		return;
 	}
@@ -111,28 +128,29 @@ static void write_queue(const struct sw_lookup *q, struct sw_jw *w)
 	sw_jw_obj_end(w);
 }
 
-static void explain(const struct sw_lookup *q, struct sw_buf *out)
+static void explain(const struct why_question *y, struct sw_buf *out)
 {
-	const char *state = q->text, *cause = q->more.data != NULL ? q->more.data : "";
+	const char *state = y->state, *cause = y->cause.data != NULL ? y->cause.data : "";
 
 	if (strcmp(state, "PENDING") == 0) {
-		sw_why_waiting(q->h, out);
+		sw_why_waiting(y->q.h, out);
 		if (*cause != '\0')
-			(void)sw_buf_addf(out, "; attempt %lld ended: %s", (long long)q->a, cause);
-	} else if (strcmp(state, "PRUNED") == 0 && q->cause[0] != '\0') {
-		explain_pruned(q, cause, out);
+			(void)sw_buf_addf(out, "; attempt %lld ended: %s", (long long)y->attempt,
+					  cause);
+	} else if (strcmp(state, "PRUNED") == 0 && y->last_words[0] != '\0') {
+		explain_pruned(y, cause, out);
 	} else if (strcmp(state, "PAUSED") == 0) {
-		explain_paused(q, out);
+		explain_paused(y, out);
 	} else if (strcmp(state, "RUNNING") == 0) {
-		(void)sw_buf_addf(out, "runs (attempt %lld, step %lld)", (long long)q->a,
-				  (long long)q->b);
-		if (q->cause[0] != '\0')
-			(void)sw_buf_addf(out, "; went on %s", q->cause);
+		(void)sw_buf_addf(out, "runs (attempt %lld, step %lld)", (long long)y->attempt,
+				  (long long)y->step);
+		if (y->last_words[0] != '\0')
+			(void)sw_buf_addf(out, "; went on %s", y->last_words);
 	} else if (strcmp(state, "COMPLETED") == 0) {
-		(void)sw_buf_addf(out, "completed at step %lld%s%s", (long long)q->b,
+		(void)sw_buf_addf(out, "completed at step %lld%s%s", (long long)y->step,
 				  *cause != '\0' ? ": " : "", cause);
-		if (q->cause[0] != '\0')
-			(void)sw_buf_addf(out, "; last judged %s", q->cause);
+		if (y->last_words[0] != '\0')
+			(void)sw_buf_addf(out, "; last judged %s", y->last_words);
 	} else {
 		(void)sw_buf_addf(out, "%s%s%s", state, *cause != '\0' ? ": " : "", cause);
 	}
@@ -140,49 +158,54 @@ static void explain(const struct sw_lookup *q, struct sw_buf *out)
 
 static void why_done(struct sw_lookup *q)
 {
+	struct why_question *y = (struct why_question *)q;
 	struct sw_buf decisions = q->out, text, suggestion;
 
 	sw_buf_init(&q->out, SW_REPLY_MAX);
 	sw_buf_init(&text, 16384);
 	sw_buf_init(&suggestion, SW_REPLY_MAX);
-	explain(q, &text);
-	sw_why_source(q->h, (uint64_t)q->trial, q->extra.data != NULL ? q->extra.data : "",
+	explain(y, &text);
+	sw_why_source(q->h, (uint64_t)q->trial, y->facts.data != NULL ? y->facts.data : "",
 		      &suggestion, &text);
 	sw_jw_init(&q->w, &q->out);
 	sw_jw_obj(&q->w);
 	sw_jw_kstr(&q->w, "text", text.data);
-	sw_jw_kstr(&q->w, "state", q->text);
+	sw_jw_kstr(&q->w, "state", y->state);
 	sw_jw_kraw(&q->w, "decisions", decisions.data);
 	sw_jw_kraw(&q->w, "suggestion", suggestion.data);
-	write_queue(q, &q->w);
+	write_queue(y, &q->w);
 	sw_jw_obj_end(&q->w);
 	sw_buf_fini(&suggestion);
 	sw_buf_fini(&text);
 	sw_buf_fini(&decisions);
 }
 
+static void why_fini(struct sw_lookup *q)
+{
+	struct why_question *y = (struct why_question *)q;
+
+	sw_buf_fini(&y->cause);
+	sw_buf_fini(&y->facts);
+}
+
 static void why_loaded(struct sw_host *h, struct sw_call *call)
 {
-	struct sw_lookup *q = sw_lookup_create(call, h);
+	struct why_question *y = sw_lookup_create(call, h, sizeof *y, read_why);
 
-	if (q == NULL)
+	if (y == NULL)
 		return;
-	q->limit = sw_pruner_kind(sw_sweep_pruner(h->sched));
-	q->count = (int64_t)sw_sweep_origin(h->sched, (uint64_t)q->trial).enqueued;
-	q->flag = sw_pruner_bracket_n(sw_sweep_pruner(h->sched)) > 1;
-	q->is_long = true; /* it builds the search space, and reads a thousand trials */
-	q->work = read_why;
-	q->done = why_done;
-	sw_lookup_run(q);
+	y->pruner = sw_pruner_kind(sw_sweep_pruner(h->sched));
+	y->brackets = sw_pruner_bracket_n(sw_sweep_pruner(h->sched)) > 1;
+	y->enqueued = (int64_t)sw_sweep_origin(h->sched, (uint64_t)y->q.trial).enqueued;
+	sw_buf_init(&y->cause, SW_REPLY_MAX);
+	sw_buf_init(&y->facts, SW_REPLY_MAX);
+	y->q.is_long = true; /* it builds the search space, and reads a thousand trials */
+	y->q.done = why_done;
+	y->q.fini = why_fini;
+	sw_lookup_run(&y->q);
 }
 
 void sw_handle_trial_why(struct sw_call *call)
 {
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_host *h = sw_host_find(call->d, sw_call_int(call, "sweep", 0), &err);
-
-	if (h == NULL)
-		sw_call_error(call, &err);
-	else
-		sw_host_need(h, call, why_loaded);
+	sw_recover_need(call, why_loaded);
 }

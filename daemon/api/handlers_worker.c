@@ -82,18 +82,18 @@ void sw_handle_worker_next(struct sw_call *call)
 static struct sw_host *host_of(struct sw_call *call)
 {
 	struct sw_err err = SW_ERR_INIT;
-	struct sw_host *h = NULL;
 
-	if (sw_slot_of(call->conn, &err) != NULL)
-		h = sw_host_find(call->d, sw_call_int(call, "sweep", 0), &err);
-	if (h != NULL && (h->sched == NULL || h->driven)) {
-		(void)sw_err_at(&err, SW_CONFLICT, "/sweep", "sweep %lld runs no trial on a slot",
-				(long long)h->sweep);
-		h = NULL;
-	}
-	if (h == NULL)
+	if (sw_slot_of(call->conn, &err) == NULL) {
 		sw_call_error(call, &err);
-	return h;
+		return NULL;
+	}
+	struct sw_host *h = sw_host_of(call);
+	if (h == NULL || (h->sched != NULL && !h->driven))
+		return h;
+	(void)sw_err_at(&err, SW_CONFLICT, "/sweep", "sweep %lld runs no trial on a slot",
+			(long long)h->sweep);
+	sw_call_error(call, &err);
+	return NULL;
 }
 
 void sw_handle_worker_report(struct sw_call *call)

@@ -15,22 +15,22 @@ static void refuse(struct sw_call *call, sw_status why, const char *text)
 	sw_call_error(call, &err);
 }
 
-struct sw_lookup *sw_lookup_create(struct sw_call *call, struct sw_host *h)
+void *sw_lookup_create(struct sw_call *call, struct sw_host *h, size_t size,
+		       void (*work)(struct sw_db *db, struct sw_lookup *q))
 {
-	struct sw_lookup *q = sw_calloc(1, sizeof *q);
+	struct sw_lookup *q = sw_calloc(1, size);
 
 	if (q == NULL) {
 		refuse(call, SW_NOMEM, "out of memory");
 		return NULL;
 	}
 	q->call = call;
+	q->work = work;
 	q->h = h;
 	q->sweep = h != NULL ? h->sweep : 0;
 	q->trial = sw_call_int(call, "trial", 0);
 	q->now_ms = call->d->clock->wall_ms();
 	sw_buf_init(&q->out, SW_REPLY_MAX);
-	sw_buf_init(&q->more, SW_REPLY_MAX);
-	sw_buf_init(&q->extra, SW_REPLY_MAX);
 	sw_jw_init(&q->w, &q->out);
 	return q;
 }
@@ -44,11 +44,11 @@ static void on_work(struct sw_db *db, void *arg)
 		q->work(db, q);
 }
 
-static void finish(struct sw_lookup *q)
+static void free_lookup(struct sw_lookup *q)
 {
+	if (q->fini != NULL)
+		q->fini(q);
 	sw_buf_fini(&q->out);
-	sw_buf_fini(&q->more);
-	sw_buf_fini(&q->extra);
 	free(q);
 }
 
@@ -63,7 +63,7 @@ static void on_done(void *arg)
 			q->done(q);
 		sw_call_result(q->call, &q->out);
 	}
-	finish(q);
+	free_lookup(q);
 }
 
 void sw_lookup_run(struct sw_lookup *q)
@@ -72,5 +72,5 @@ void sw_lookup_run(struct sw_lookup *q)
 			  &q->call->conn->reads, on_work, on_done, q) == SW_OK)
 		return;
 	refuse(q->call, SW_BUSY, "too many requests wait for the store; try again");
-	finish(q);
+	free_lookup(q);
 }

@@ -2,8 +2,8 @@
  * daemon/api/lookup.h — a read for an answer: run on the store's reader thread, answered on the
  * loop.
  *
- * A lookup's `work` sees only the store and what the lookup copied before it began: no host, no
- * slot.
+ * A question is a struct of its own whose first member is a lookup. Its `work` sees only the store
+ * and what the question copied before it began: no host, no slot.
  */
 #ifndef SW_DAEMON_API_LOOKUP_H
 #define SW_DAEMON_API_LOOKUP_H
@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "proto/json.h"
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct sw_call;
@@ -22,22 +23,20 @@ struct sw_lookup {
 	struct sw_call *call;
 	void (*work)(struct sw_db *db, struct sw_lookup *q); /* reader's thread */
 	void (*done)(struct sw_lookup *q); /* loop: completes the answer; NULL: `work` wrote it */
+	void (*fini)(struct sw_lookup *q); /* loop: frees what the question holds; NULL: nothing */
 	struct sw_host *h;                 /* for done alone */
 	int64_t sweep, trial, now_ms;
-	/* what work may need, and what it leaves */
-	int64_t a, b, limit, count, next;
-	char text[64], cause[256];
-	bool flag;
-	bool is_long;                   /* no few rows by their keys: SW_READ_LONG */
-	struct sw_jw w;                 /* writes out */
-	struct sw_buf out, more, extra; /* the answer; two more pieces for done */
+	bool is_long;   /* no few rows by their keys: SW_READ_LONG */
+	struct sw_jw w; /* writes out */
+	struct sw_buf out;
 	sw_status rc;
 	struct sw_err err;
 };
 
-/* A zeroed lookup for this call: sweep and trial are taken from its parameters. NULL: the call was
- * answered with an error. */
-struct sw_lookup *sw_lookup_create(struct sw_call *call, struct sw_host *h);
+/* A zeroed question of that size for this call: sweep and trial are taken from its parameters.
+ * NULL: the call was answered with an error. */
+void *sw_lookup_create(struct sw_call *call, struct sw_host *h, size_t size,
+		       void (*work)(struct sw_db *db, struct sw_lookup *q));
 /* Runs it. Takes it. */
 void sw_lookup_run(struct sw_lookup *q);
 

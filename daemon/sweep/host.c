@@ -1,10 +1,12 @@
 #include "daemon/sweep/host.h"
 #include "base/memory.h"
 #include "daemon/daemon.h"
+#include "daemon/net/call.h"
 #include <stdlib.h>
 #include <string.h>
 
-struct sw_host *sw_host_find(struct sw_daemon *d, int64_t sweep, struct sw_err *err)
+/* From 1; NULL with SW_NOT_FOUND in err. */
+static struct sw_host *find_host(struct sw_daemon *d, int64_t sweep, struct sw_err *err)
 {
 	if (sweep >= 1 && (uint64_t)sweep <= d->host_n)
 		return d->hosts[sweep - 1];
@@ -15,6 +17,16 @@ struct sw_host *sw_host_find(struct sw_daemon *d, int64_t sweep, struct sw_err *
 		(void)sw_err_at(err, SW_NOT_FOUND, "/sweep", "no sweep %lld; the last one is %zu",
 				(long long)sweep, d->host_n);
 	return NULL;
+}
+
+struct sw_host *sw_host_of(struct sw_call *call)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_host *h = find_host(call->d, sw_call_int(call, "sweep", 0), &err);
+
+	if (h == NULL)
+		sw_call_error(call, &err);
+	return h;
 }
 
 static void free_host(struct sw_host *h)

@@ -3,7 +3,7 @@
  * where.
  *
  * The state machine of a sweep that ended before this start is not in memory until someone needs it
- * (sw_host_need); everything else about it comes from the store.
+ * (daemon/sweep/recover.h); everything else about it comes from the store.
  */
 #ifndef SW_DAEMON_SWEEP_HOST_H
 #define SW_DAEMON_SWEEP_HOST_H
@@ -87,8 +87,9 @@ struct sw_host {
 	struct sw_waiting *waiting; /* calls that wait for the state machine to be loaded */
 };
 
-/* From 1; NULL with SW_NOT_FOUND in err ("no sweep 9; there are 3"). */
-struct sw_host *sw_host_find(struct sw_daemon *d, int64_t sweep, struct sw_err *err);
+/* The sweep that the call names. NULL: there is none, and the call was answered ("no sweep 9; the last
+ * one is 3"). */
+struct sw_host *sw_host_of(struct sw_call *call);
 
 /* A new host for a new sweep; takes spec and sched. The caller stores it. NULL: no memory. */
 struct sw_host *sw_host_add(struct sw_daemon *d, struct sw_spec *spec, struct sw_sweep *sched,
@@ -104,16 +105,5 @@ void sw_host_level(struct sw_host *h);
 
 /* Room for the run of every trial up to n. */
 SW_NODISCARD sw_status sw_host_runs(struct sw_host *h, uint64_t n);
-
-/*
- * Calls then(h, call) once the state machine is there: at once, or after its history was read and
- * replayed on the store's thread. If that fails the call is answered with an error instead.
- */
-void sw_host_need(struct sw_host *h, struct sw_call *call,
-		  void (*then)(struct sw_host *h, struct sw_call *call));
-
-/* At start, before the loop runs: every stored sweep, those that have not ended with their
- * state. */
-SW_NODISCARD sw_status sw_host_recover_all(struct sw_daemon *d, struct sw_err *err);
 
 #endif

@@ -1,7 +1,4 @@
-/*
- * daemon/sweep/recover.c — sweeps rebuilt from the store: at start, and those that ended when
- * somebody needs them again. The replay itself is daemon/sweep/replay.c.
- */
+#include "daemon/sweep/recover.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "daemon/daemon.h"
@@ -172,13 +169,15 @@ static void on_loaded(void *arg)
 	free(l);
 }
 
-void sw_host_need(struct sw_host *h, struct sw_call *call,
-		  void (*then)(struct sw_host *h, struct sw_call *call))
+void sw_recover_need(struct sw_call *call, void (*then)(struct sw_host *h, struct sw_call *call))
 {
+	struct sw_host *h = sw_host_of(call);
 	struct sw_waiting *w;
 	struct load *l;
 	struct sw_err err = SW_ERR_INIT;
 
+	if (h == NULL)
+		return;
 	if (h->sched != NULL) {
 		then(h, call);
 		return;
@@ -264,7 +263,7 @@ static sw_status recover(struct sw_host *h, struct sw_err *err)
 	return rc;
 }
 
-sw_status sw_host_recover_all(struct sw_daemon *d, struct sw_err *err)
+sw_status sw_recover_all(struct sw_daemon *d, struct sw_err *err)
 {
 	struct restore r = {.d = d, .rc = SW_OK};
 	sw_status rc = SW_OK;
