@@ -1,0 +1,245 @@
+"""The client: every call of the daemon, over a connection that comes back by itself."""
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+import warnings
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Union
+
+from . import _daemon
+from ._connection import Connection
+from ._errors import CONFLICT, SweepdError
+from ._loop import Trial, loop
+from ._metrics import from_wire, to_wire
+
+Row = Dict[str, Any]
+ENDED = ("COMPLETED", "CANCELLED", "FAILED")
+# Twice is not the same as once for these: they are not sent again when the connection broke under them.
+ONCE = ("sweep.submit", "trial.enqueue")
+
+
+class Client:
+    """A connection to the daemon of this user.
+
+    `socket`: its path; by default where the `sweep` command looks. If nothing answers at the default path and
+    `start` is true, a daemon is started, which outlives this process. `patience_s`: how long a call waits for a
+    daemon that went away to come back. Threads may share a client: their calls go one after the other.
+    """
+
+    def __init__(self, socket: Optional[str] = None, start: bool = True, patience_s: float = 600) -> None:
+        self.socket = os.path.abspath(socket or _daemon.default_socket())
+        self.patience_s = patience_s
+        self._lock = threading.RLock()
+        self._connection: Optional[Connection] = None
+        try:
+            self._connection = Connection(self.socket)
+        except (FileNotFoundError, ConnectionRefusedError):
+            if socket or not start or os.environ.get("SWEEPD_SOCKET"):
+                raise SweepdError(f"no daemon answers at {self.socket}") from None
+            _daemon.start(self.socket)
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def close(self) -> None:
+        with self._lock:
+            if self._connection:
+                self._connection.close()
+            self._connection = None
+
+    def call(self, method: str, **params: Any) -> Any:
+        """Any method of docs/protocol.md. Parameters that are None are left out."""
+        params = {name: value for name, value in params.items() if value is not None}
+        with self._lock:
+            while True:
+                connection = self._connection = self._connection or self._connect()
+                try:
+                    return connection.call(method, params)
+                except (OSError, EOFError) as error:
+                    self.close()
+                    if method in ONCE:
+                        raise SweepdError(f"the connection broke during {method}: it may or may not have been carried "
+                                          f"out ({error})") from error
+                except BaseException as error:  # Ctrl-C between a request and its answer
+                    if not isinstance(error, SweepdError):
+                        self.close()
+                    raise
+
+    def _connect(self) -> Connection:
+        end, pause, said = time.monotonic() + self.patience_s, 0.02, False
+        while True:
+            try:
+                return Connection(self.socket)
+            except OSError as error:
+                if time.monotonic() > end:
+                    raise SweepdError(f"no daemon answers at {self.socket}: {error}") from error
+            if pause >= 1 and not said:
+                said = True
+                print(f"sweepd: no daemon answers at {self.socket}: waiting for it", file=sys.stderr)
+            time.sleep(pause)
+            pause = min(pause * 1.5, 2)
+
+    # Sweeps
+
+    def submit(self, spec: Union[Mapping[str, Any], str]) -> int:
+        """Starts the sweep of a spec (docs/spec.md), a dict or the path of a JSON file; gives its number."""
+        done = self.call("sweep.submit", spec=_spec(spec))
+        for text in done["warnings"]:
+            warnings.warn(text, stacklevel=2)
+        return int(done["sweep"])
+
+    def validate(self, spec: Union[Mapping[str, Any], str]) -> Row:
+        return self.call("sweep.validate", spec=_spec(spec))
+
+    def sweep(self, sweep: int) -> Row:
+        return self.call("sweep.get", sweep=sweep)
+
+    def sweeps(self, state: Optional[str] = None) -> List[Row]:
+        """All sweeps, the newest first."""
+        rows: List[Row] = []
+        after = None
+        while True:
+            page = self.call("sweep.list", state=state, after=after)
+            rows += page["sweeps"]
+            after = page["next"]
+            if after is None:
+                return rows
+
+    def best(self, sweep: int, scope: Optional[str] = None) -> Optional[Row]:
+        """The best trial, or None while none has reported."""
+        rows = self.bests(sweep, n=1, scope=scope)
+        return rows[0] if rows else None
+
+    def bests(self, sweep: int, n: Optional[int] = None, scope: Optional[str] = None) -> List[Row]:
+        """The best trials, best first; with several metrics those that no other beats."""
+        return _rows(self.call("sweep.best", sweep=sweep, n=n, scope=scope)["trials"])
+
+    def watch(self, sweep: int) -> Iterator[Row]:
+        """The sweep as it is, then as it changes; ends when the sweep does (docs/protocol.md, sweep.watch)."""
+        while True:
+            connection = self._connect()
+            try:
+                update = connection.call("sweep.watch", {"sweep": sweep})
+                yield update
+                while update["state"] not in ENDED:
+                    update = connection.note()
+                    yield update
+                return
+            except (OSError, EOFError):
+                continue
+            finally:
+                connection.close()
+
+    def wait(self, sweep: int) -> Row:
+        """Returns once the sweep has ended, with its last state."""
+        for _ in self.watch(sweep):
+            pass
+        return self.sweep(sweep)
+
+    def pause(self, sweep: int) -> None:
+        self.call("sweep.pause", sweep=sweep)
+
+    def resume(self, sweep: int) -> None:
+        self.call("sweep.resume", sweep=sweep)
+
+    def cancel(self, sweep: int) -> None:
+        self.call("sweep.cancel", sweep=sweep)
+
+    def extend(self, sweep: int, run_cap: int) -> None:
+        self.call("sweep.extend", sweep=sweep, run_cap=run_cap)
+
+    def edit(self, sweep: int, **changes: Any) -> List[Row]:
+        return self.call("sweep.edit", sweep=sweep, **changes)["changes"]
+
+    # Trials
+
+    def trials(self, sweep: int, state: Optional[str] = None, frame: bool = False) -> Any:
+        """All trials as a list of dicts; with `frame` a pandas.DataFrame with a column for each parameter and metric."""
+        rows: List[Row] = []
+        after: Optional[int] = 0
+        while after is not None:
+            page = self.call("trial.list", sweep=sweep, state=state, after=after, limit=1000)
+            rows += page["trials"]
+            after = page["next"]
+        return _frame(_rows(rows)) if frame else _rows(rows)
+
+    def trial(self, sweep: int, trial: int) -> Row:
+        return _rows([self.call("trial.get", sweep=sweep, trial=trial)])[0]
+
+    def reports(self, sweep: int, trial: int) -> List[Row]:
+        rows: List[Row] = []
+        after = None
+        while True:
+            page = self.call("trial.reports", sweep=sweep, trial=trial, after=after)
+            rows += page["reports"]
+            after = page["next"]
+            if after is None:
+                return _rows(rows)
+
+    def enqueue(self, sweep: int, params: Mapping[str, Any]) -> int:
+        """Adds a trial of your own; gives its number."""
+        return int(self.call("trial.enqueue", sweep=sweep, params=dict(params))["trial"])
+
+    def ask(self, sweep: int, count: int = 1, wait_s: float = 0) -> Row:
+        """{"trials": [...]}; if there is none, "reason" says why ("done": the sweep has ended)."""
+        return self.call("trial.ask", sweep=sweep, count=count, wait_s=wait_s)
+
+    def report(self, sweep: int, trial: int, attempt: int, seq: int, step: int, metrics: Mapping[str, Any],
+               checkpoint: bool = False) -> str:
+        """The decision: "continue", "stop" or "pause"."""
+        return self.call("trial.report", sweep=sweep, trial=trial, attempt=attempt, seq=seq, step=step,
+                         metrics=to_wire(metrics), checkpoint=checkpoint or None)["decision"]
+
+    def heartbeat(self, sweep: int, trial: int, attempt: int) -> str:
+        return self.call("trial.heartbeat", sweep=sweep, trial=trial, attempt=attempt)["decision"]
+
+    def tell(self, sweep: int, trial: int, attempt: int, state: str = "COMPLETED",
+             metrics: Optional[Mapping[str, Any]] = None, step: Optional[int] = None, cause: Optional[str] = None) -> str:
+        """Ends a trial; gives the state that it has now."""
+        try:
+            return self.call("trial.tell", sweep=sweep, trial=trial, attempt=attempt, state=state, step=step,
+                             metrics=to_wire(metrics) if metrics else None,
+                             cause=cause and cause.encode()[:180].decode(errors="ignore"))["state"]
+        except SweepdError as error:
+            # A tell that was carried out, but whose answer was lost with the connection, is refused the second time.
+            if error.code != CONFLICT:
+                raise
+            now = self.trial(sweep, trial)
+            if now["attempt"] != attempt or now["state"] != state:
+                raise
+            return now["state"]
+
+    def loop(self, sweep: int) -> Iterator[Trial]:
+        """The trials of a sweep that you drive, one at a time, until the sweep ends (see Trial)."""
+        return loop(Client(self.socket, patience_s=self.patience_s), sweep)
+
+    def info(self) -> Row:
+        return self.call("daemon.info")
+
+
+def _spec(spec: Union[Mapping[str, Any], str]) -> Any:
+    if isinstance(spec, str):
+        with open(spec, encoding="utf-8") as file:
+            return json.load(file)
+    return dict(spec)
+
+
+def _rows(rows: List[Row]) -> List[Row]:
+    for row in rows:
+        if row.get("metrics"):
+            row["metrics"] = from_wire(row["metrics"])
+    return rows
+
+
+def _frame(rows: List[Row]) -> Any:
+    try:
+        import pandas  # type: ignore
+    except ImportError:
+        raise SweepdError("trials(frame=True) needs pandas: pip install pandas") from None
+    return pandas.json_normalize(rows)

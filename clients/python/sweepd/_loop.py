@@ -1,0 +1,118 @@
+"""The client loop: the trials of a sweep that this process drives, until the sweep ends."""
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Dict, Iterator, Optional
+
+from ._errors import CONFLICT, SweepdError
+
+if TYPE_CHECKING:
+    from ._client import Client
+
+BEAT_S = 15.0  # a daemon that was restarted waits a minute for the holder of a trial
+
+
+class Trial:
+    """One attempt at a trial. It is kept alive by a thread until report() says to end, done() or failed().
+
+    `resume_step` is the step after which it goes on (0: from the start), from the checkpoint that you kept of it;
+    with pbt from the checkpoint of trial `parent`, if that is not None.
+    """
+
+    def __init__(self, client: "Client", sweep: int, handed: Dict[str, Any], beat_s: float = BEAT_S) -> None:
+        self.client = client
+        self.sweep = sweep
+        self.number: int = handed["trial"]
+        self.attempt: int = handed["attempt"]
+        self.params: Dict[str, Any] = handed["params"]
+        self.resume_step: int = handed["resume_step"]
+        self.parent: Optional[int] = handed["parent"]
+        self.step: int = self.resume_step
+        self.decision = "continue"
+        self._seq = 0
+        self._over = threading.Event()
+        threading.Thread(target=self._beat, args=(beat_s,), daemon=True).start()
+
+    @property
+    def ended(self) -> bool:
+        """Is there nothing more to do for it here?"""
+        return self._over.is_set()
+
+    def report(self, step: Optional[int] = None, checkpoint: bool = False, **metrics: Any) -> str:
+        """Reports a step's metrics (default: the next step). Anything but "continue" means: end this trial now.
+
+        "stop": it has ended. "pause": keep a checkpoint of this step; the trial may be handed out again.
+        `checkpoint`: you keep one of this step in any case, so that a lost trial resumes from it.
+        """
+        if self.ended:
+            return "stop" if self.decision == "continue" else self.decision
+        step = self.step + 1 if step is None else step
+        try:
+            decision = self.client.report(self.sweep, self.number, self.attempt, self._seq + 1, step, metrics, checkpoint)
+        except SweepdError as error:
+            if error.code != CONFLICT:
+                raise
+            decision = "stop"  # it was handed to somebody else after too long a silence, or cancelled
+        self._seq += 1
+        self.step = step
+        return self._decided(decision)
+
+    def done(self, **metrics: Any) -> None:
+        """Ends it as COMPLETED; `metrics` count as a last report. Nothing happens if it has ended already."""
+        self._tell("COMPLETED", metrics, None)
+
+    def failed(self, cause: str) -> None:
+        """Ends it as FAILED."""
+        self._tell("FAILED", {}, cause)
+
+    def _tell(self, state: str, metrics: Dict[str, Any], cause: Optional[str]) -> None:
+        if self.ended:
+            return
+        if state == "COMPLETED" and not metrics and self._seq == 0:
+            state, cause = "FAILED", "no-metric"
+        try:
+            self.client.tell(self.sweep, self.number, self.attempt, state, metrics, cause=cause)
+        except SweepdError as error:
+            if error.code != CONFLICT:
+                raise
+        self._over.set()
+
+    def _decided(self, decision: str) -> str:
+        if decision != "continue":
+            self.decision = decision
+            self._over.set()
+        return decision
+
+    def _beat(self, beat_s: float) -> None:
+        while not self._over.wait(beat_s):
+            try:
+                decision = self.client.heartbeat(self.sweep, self.number, self.attempt)
+                if not self._over.is_set():
+                    self._decided(decision)
+            except SweepdError as error:
+                if error.code == CONFLICT:
+                    self._decided("stop")
+
+
+def loop(client: "Client", sweep: int) -> Iterator[Trial]:
+    """Yields trial after trial. One that its body neither ended nor was told to end is done() when the next is taken.
+
+    Takes the client for itself: a call that waits for a trial would hold up the reports of other threads.
+    """
+    lease = client.sweep(sweep)["spec"].get("lease_s")
+    beat_s = min(BEAT_S, lease / 3) if lease else BEAT_S
+    while True:
+        asked = time.monotonic()
+        answer = client.ask(sweep, wait_s=60)
+        for handed in answer["trials"]:
+            trial = Trial(client, sweep, handed, beat_s)
+            try:
+                yield trial
+                trial.done()
+            finally:
+                trial._over.set()
+        if answer.get("reason") == "done":
+            return
+        if not answer["trials"] and time.monotonic() - asked < 0.1:
+            time.sleep(0.1)  # a daemon that drains answers at once

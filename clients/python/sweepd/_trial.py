@@ -1,0 +1,83 @@
+"""Inside a trial: what a program that the daemon runs calls. docs/protocol.md is not needed for it.
+
+The daemon's worker gives the parameters and folders in the environment (SWEEPD_PARAMS and its like), and a stream
+socket, SWEEPD_METRICS_FD, that takes a JSON object a line for each report and answers each with a decision.
+"""
+from __future__ import annotations
+
+import json
+import os
+import threading
+from typing import Any, Dict, Mapping, Optional
+
+from ._errors import Pruned, SweepdError
+from ._metrics import to_wire
+
+_lock = threading.Lock()
+_unread = b""
+
+
+def in_trial() -> bool:
+    """Does sweepd run this process as a trial?"""
+    return "SWEEPD_PARAMS" in os.environ
+
+
+def params(defaults: Optional[Mapping[str, Any]] = None) -> Dict[str, Any]:
+    """The trial's parameters, over `defaults`. Outside a trial: the defaults."""
+    if not in_trial() and defaults is None:
+        raise SweepdError("this script is not run by sweepd, so it has no parameters: submit a sweep whose `program` it "
+                          "is, or give defaults: sweepd.params({\"lr\": 0.1})")
+    return {**(defaults or {}), **json.loads(os.environ.get("SWEEPD_PARAMS", "{}"))}
+
+
+def report(step: Optional[int] = None, **metrics: Any) -> None:
+    """Reports a step's metrics (default: the next step). Raises Pruned if the trial is to end.
+
+    Outside a trial the metrics are printed. In a program of several ranks only the first reports.
+    """
+    if os.environ.get("RANK", "0") != "0":
+        return
+    line = json.dumps({**({} if step is None else {"step": step}), **to_wire(metrics)})
+    if "SWEEPD_METRICS_FD" not in os.environ:
+        print(line, flush=True)
+        return
+    with _lock:
+        answer = _exchange(int(os.environ["SWEEPD_METRICS_FD"]), line)
+    if "error" in answer:
+        raise SweepdError(answer["error"])
+    if answer["decision"] != "continue":
+        raise Pruned(answer["decision"])
+
+
+def checkpoint_dir() -> str:
+    """A folder of the trial's own. What it holds when a trial is paused or lost is the resume_dir() of the next attempt."""
+    if "SWEEPD_CHECKPOINT_DIR" not in os.environ:
+        raise SweepdError("this script is not run by sweepd, so it has no checkpoint folder")
+    return os.environ["SWEEPD_CHECKPOINT_DIR"]
+
+
+def resume_dir() -> Optional[str]:
+    """The folder that an earlier attempt left to go on from; None: start from scratch."""
+    return os.environ.get("SWEEPD_RESUME") or None
+
+
+def resume_step() -> int:
+    """The step after which the trial goes on; 0: from the start, or the program decides by what is in resume_dir()."""
+    return int(os.environ.get("SWEEPD_RESUME_STEP") or 0)
+
+
+def _exchange(fd: int, line: str) -> Dict[str, Any]:
+    global _unread
+    try:
+        data = line.encode() + b"\n"
+        while data:
+            data = data[os.write(fd, data):]
+        while b"\n" not in _unread:
+            chunk = os.read(fd, 4096)
+            if not chunk:
+                raise SweepdError("the worker that ran this trial is gone")
+            _unread += chunk
+    except OSError as error:
+        raise SweepdError(f"the worker that ran this trial is gone: {error}") from error
+    answer, _, _unread = _unread.partition(b"\n")
+    return json.loads(answer)

@@ -1,0 +1,303 @@
+"""The Python package against a real daemon: the client and its loop."""
+import json
+import math
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from harness import BIN, INVALID_PARAMS, NOT_FOUND, ROOT, alive, asha, driven, environment, wait_until
+
+PACKAGE = os.path.join(ROOT, "clients", "python")
+sys.path.insert(0, PACKAGE)
+import sweepd  # noqa: E402
+import sweepd._loop  # noqa: E402
+
+
+@pytest.fixture
+def user(daemon):
+    """The package's client, as its users have it."""
+    with sweepd.Client(daemon.socket) as client:
+        yield client
+
+
+def test_client_drives_a_sweep_by_ask_report_and_tell(user):
+    sweep = user.submit(driven(run_cap=3))
+    assert user.validate(driven())["ok"]
+    for _ in range(3):
+        (trial,) = user.ask(sweep)["trials"]
+        who = dict(sweep=sweep, trial=trial["trial"], attempt=trial["attempt"])
+        assert user.report(**who, seq=1, step=1, metrics={"loss": trial["params"]["x"], "note": math.inf}) == "continue"
+        assert user.heartbeat(**who) == "continue"
+        assert user.tell(**who) == "COMPLETED"
+    assert user.ask(sweep) == {"trials": [], "reason": "done"}
+    rows = user.trials(sweep)
+    assert [row["trial"] for row in rows] == [1, 2, 3] and rows[0]["metrics"]["note"] == math.inf
+    best = user.best(sweep)
+    assert best["value"] == min(row["params"]["x"] for row in rows)
+    assert [row["trial"] for row in user.bests(sweep, n=3)][0] == best["trial"]
+    assert user.sweeps()[0]["sweep"] == sweep and user.sweep(sweep)["state"] == "COMPLETED"
+    assert user.reports(sweep, 1)[0]["metrics"]["note"] == math.inf
+
+
+def test_client_error_has_code_message_and_pointer(user):
+    with pytest.raises(sweepd.SweepdError) as caught:
+        user.submit(driven(method="randm"))
+    assert caught.value.code == INVALID_PARAMS and caught.value.pointer.endswith("/method")
+    assert "random" in caught.value.message
+    with pytest.raises(sweepd.SweepdError) as caught:
+        user.call("sweep.get", sweep=99)
+    assert caught.value.code == NOT_FOUND
+    with pytest.raises(sweepd.SweepdError, match="'loss' is no number"):
+        user.report(1, 1, 1, 1, 1, {"loss": "low"})
+    with pytest.raises(sweepd.SweepdError, match="no daemon answers at"):
+        sweepd.Client("/nowhere/at/all")
+
+
+def test_client_reconnects_after_kill9(user, daemon):
+    sweep = user.submit(driven(run_cap=1))
+    (trial,) = user.ask(sweep)["trials"]
+    daemon.kill9()
+    thread = threading.Thread(target=daemon.start)
+    thread.start()
+    assert user.report(sweep, trial["trial"], 1, 1, 1, {"loss": 1}) == "continue"
+    thread.join()
+    assert user.tell(sweep, trial["trial"], 1) == "COMPLETED"
+    assert user.tell(sweep, trial["trial"], 1) == "COMPLETED"  # as if the answer had been lost
+
+
+def test_watch_ends_with_the_sweep_and_survives_kill9(user, daemon):
+    sweep = user.submit(driven(run_cap=2))
+    states = []
+    first = threading.Event()
+
+    def watch():
+        for update in sweepd.Client(daemon.socket).watch(sweep):
+            states.append(update["state"])
+            first.set()
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    assert first.wait(60)
+    daemon.kill9()
+    daemon.start()
+    for trial in user.loop(sweep):
+        trial.done(loss=1.0)
+    thread.join()
+    assert states[0] == "RUNNING" and states[-1] == "COMPLETED"
+    assert user.wait(sweep)["state"] == "COMPLETED"
+
+
+def train(trial, steps=9):
+    """Four lines with the loop's own: a value that falls with the steps."""
+    for step in range(trial.resume_step + 1, steps + 1):
+        if trial.report(step, loss=trial.params["x"] + 1 / step) != "continue":
+            return
+    trial.done()
+
+
+def in_thread(client, sweep, body=train):
+    """A loop in a thread; its list holds (trial, attempt) as they came."""
+    seen = []
+
+    def work():
+        for trial in client.loop(sweep):
+            seen.append((trial.number, trial.attempt))
+            body(trial)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread, seen
+
+
+def test_loop_ends_exactly_when_the_sweep_does(user):
+    sweep = user.submit(driven(run_cap=7))
+    for trial in user.loop(sweep):
+        trial.report(loss=trial.params["x"])
+        assert user.sweep(sweep)["state"] == "RUNNING"
+    got = user.sweep(sweep)
+    assert got["state"] == "COMPLETED" and got["counts"]["COMPLETED"] == 7
+    assert list(user.loop(sweep)) == []
+
+
+def test_loop_of_a_trial_without_a_report_fails_it(user):
+    sweep = user.submit(driven(run_cap=2))
+    for trial in user.loop(sweep):
+        if trial.number == 2:
+            trial.failed("ValueError: no")
+    assert [(row["state"], row["cause"]) for row in user.trials(sweep)] == [
+        ("FAILED", "no-metric"), ("FAILED", "ValueError: no")]
+
+
+def test_loop_goes_on_after_a_pause(user):
+    sweep = user.submit(driven(run_cap=6))
+    paused = threading.Event()
+
+    def body(trial):
+        if trial.number == 3:
+            user.pause(sweep)
+            paused.set()
+        train(trial)
+
+    thread, seen = in_thread(user, sweep, body)
+    assert paused.wait(60)
+    wait_until(lambda: user.trial(sweep, 3)["state"] == "COMPLETED", "the trial that ran at the pause")
+    wait_until(lambda: user.call("daemon.stats")["asks_waiting"] == 1, "a loop that waits")
+    assert thread.is_alive() and len(seen) == 3
+    user.resume(sweep)
+    thread.join()
+    assert len(seen) == 6 and user.sweep(sweep)["state"] == "COMPLETED"
+
+
+def test_loops_of_three_threads_see_all_rungs_of_promote(user):
+    sweep = user.submit(driven(run_cap=18, early_terminate=asha(variant="promote", max_t=9)))
+    loops = [in_thread(user, sweep) for _ in range(3)]
+    for thread, _ in loops:
+        thread.join()
+    got = user.sweep(sweep)
+    assert got["state"] == "COMPLETED" and got["counts"]["COMPLETED"] > 0
+    assert max(attempt for _, seen in loops for _, attempt in seen) > 1
+    for row in user.trials(sweep):
+        steps = [report["step"] for report in user.reports(sweep, row["trial"])]
+        assert steps == list(range(1, len(steps) + 1))
+
+
+def test_loop_goes_on_through_kill9_of_the_daemon(user, daemon):
+    sweep = user.submit(driven(run_cap=12))
+    acknowledged = {}
+
+    def body(trial):
+        for step in range(1, 5):
+            assert trial.report(step, loss=trial.params["x"]) == "continue"
+            acknowledged.setdefault(trial.number, []).append(step)
+        trial.done()
+
+    thread, seen = in_thread(user, sweep, body)
+    for n in (2, 5, 8):
+        wait_until(lambda n=n: len(seen) >= n, f"trial {n}")
+        daemon.kill9()
+        daemon.start()
+    thread.join()
+    assert user.sweep(sweep)["state"] == "COMPLETED"
+    for number, steps in acknowledged.items():
+        assert [row["step"] for row in user.reports(sweep, number)] == steps
+    # An ask whose answer was lost with the daemon may leave a trial behind; none that began was begun twice.
+    assert len({number for number, _ in seen}) == len(seen)
+
+
+def test_loop_heartbeats_while_a_step_is_long(user, monkeypatch):
+    """The lease is shorter than the step: only heartbeats keep the trial."""
+    beats = []
+    real = sweepd.Client.heartbeat
+    monkeypatch.setattr(sweepd.Client, "heartbeat", lambda *a: beats.append(1) or real(*a))
+    sweep = user.submit(driven(run_cap=1, lease_s=0.6))
+    for trial in user.loop(sweep):
+        wait_until(lambda: len(beats) >= 6, "six heartbeats, two leases")
+        assert trial.report(1, loss=1) == "continue"
+    assert user.trials(sweep)[0]["attempt"] == 1
+
+
+def test_loop_of_a_cancelled_sweep_learns_it_by_a_heartbeat(user, monkeypatch):
+    monkeypatch.setattr(sweepd._loop, "BEAT_S", 0.05)
+    sweep = user.submit(driven(run_cap=5))
+    for trial in user.loop(sweep):
+        # The answer of a cancel comes once its trials have ended, so it must not wait for this thread.
+        threading.Thread(target=sweepd.Client(user.socket).cancel, args=(sweep,)).start()
+        wait_until(lambda trial=trial: trial.ended, "a trial that ends")
+        assert trial.report(1, loss=1) == "stop"
+    assert user.sweep(sweep)["state"] == "CANCELLED"
+
+
+def test_client_starts_a_daemon_when_none_answers_and_says_so(tmp_path):
+    run, state = tmp_path / "r", tmp_path / "state"
+    run.mkdir(mode=0o700)
+    if len(str(run)) > 80:
+        pytest.skip("the folder's path is too long for a socket")
+    code = "import sweepd; print(sweepd.Client().info()['pid'])"
+    env = environment(PYTHONPATH=PACKAGE, XDG_RUNTIME_DIR=str(run), XDG_STATE_HOME=str(state), SWEEPD_BIN=BIN)
+    first, second = (subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+                     for _ in range(2))
+    assert first.returncode == 0, first.stderr
+    pid = int(first.stdout)
+    try:
+        assert "no daemon answered" in first.stderr and f"kill {pid}" in first.stderr
+        assert (second.stdout, second.stderr) == (first.stdout, "")
+        assert (state / "sweepd" / "sweepd.log").exists()
+    finally:
+        os.kill(pid, signal.SIGTERM)
+        wait_until(lambda: not alive(pid), "the daemon's end")
+
+
+# --- inside a trial: the worker's side of the contract is a socketpair here ---
+
+TRIAL = """
+import sweepd
+p = sweepd.params({"lr": 1.0, "more": 2})
+try:
+    for step in range(sweepd.resume_step() + 1, 10):
+        sweepd.report(step, loss=p["lr"] / step, other=float("nan"))
+except sweepd.Pruned as pruned:
+    open(sweepd.checkpoint_dir() + "/seen", "w").write(pruned.decision + str(sweepd.resume_dir()) + str(p))
+    raise
+"""
+
+
+def run_trial(tmp_path, answers, code=TRIAL, **env):
+    """A program as the worker runs it; (status, the lines it wrote, stderr)."""
+    ours, its = socket.socketpair()
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], pass_fds=[its.fileno()], stderr=subprocess.PIPE, text=True,
+        env=environment(PYTHONPATH=PACKAGE, SWEEPD_TRIAL="1/7", SWEEPD_ATTEMPT="1", SWEEPD_PARAMS='{"lr": 0.5}',
+                        SWEEPD_CHECKPOINT_DIR=str(tmp_path), SWEEPD_METRICS_FD=str(its.fileno()), **env))
+    its.close()
+    lines = []
+    with ours, ours.makefile("rb") as reader:
+        for answer, line in zip(answers, reader):
+            lines.append(json.loads(line))
+            ours.sendall(json.dumps(answer).encode() + b"\n")
+    _, errors = process.communicate()  # the worker's end is closed by now
+    return process.returncode, lines, errors
+
+
+GO, STOP, PAUSE = ({"decision": word} for word in ("continue", "stop", "pause"))
+
+
+def test_trial_reports_until_it_is_told_to_stop_and_ends_quietly(tmp_path):
+    status, lines, errors = run_trial(tmp_path, [GO, GO, STOP])
+    assert (status, errors) == (0, "")
+    assert lines == [{"step": n, "loss": 0.5 / n, "other": "nan"} for n in (1, 2, 3)]
+    assert (tmp_path / "seen").read_text() == "stopNone{'lr': 0.5, 'more': 2}"
+
+
+def test_trial_that_resumes_is_told_the_folder_and_the_step(tmp_path):
+    status, lines, _ = run_trial(tmp_path, [PAUSE], SWEEPD_RESUME="/old", SWEEPD_RESUME_STEP="4")
+    assert status == 0 and [line["step"] for line in lines] == [5]
+    assert (tmp_path / "seen").read_text().startswith("pause/old")
+
+
+def test_trial_whose_report_is_refused_or_whose_worker_is_gone_says_so(tmp_path):
+    status, _, errors = run_trial(tmp_path, [{"error": "steps must rise"}])
+    assert status == 1 and "SweepdError: steps must rise" in errors
+    status, _, errors = run_trial(tmp_path, [])
+    assert status == 1 and "the worker that ran this trial is gone" in errors
+
+
+def test_only_the_first_rank_reports(tmp_path):
+    status, _, errors = run_trial(tmp_path, [], RANK="1")
+    assert (status, errors) == (0, "")
+
+
+def test_outside_a_trial_reports_are_printed_and_params_say_what_is_missing(capsys, monkeypatch):
+    assert not sweepd.in_trial() and sweepd.resume_dir() is None
+    sweepd.report(2, loss=0.5)
+    sweepd.report(loss=1)
+    assert capsys.readouterr().out == '{"step": 2, "loss": 0.5}\n{"loss": 1}\n'
+    assert sweepd.params({"lr": 1}) == {"lr": 1}
+    with pytest.raises(sweepd.SweepdError, match="not run by sweepd"):
+        sweepd.params()
+    with pytest.raises(sweepd.SweepdError, match="not run by sweepd"):
+        sweepd.checkpoint_dir()
