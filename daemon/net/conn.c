@@ -82,6 +82,7 @@ void sw_conn_close(struct sw_conn *c)
 	for (struct sw_message *m = c->head; m != NULL; m = m->next)
 		sw_buf_fini(&m->out);
 	conn_charge(c);
+	/* Last: it is off all lists, so those above cannot meet it there while they let go. */
 	d->conn_events->gone(c);
 	uv_close((uv_handle_t *)&c->pipe, on_closed);
 }

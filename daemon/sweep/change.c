@@ -61,6 +61,7 @@ static void on_committed(void *arg)
 {
 	struct sw_change *c = arg;
 
+	/* The answer first: what runs next may take steps, and hold the loop for a slice of a sweep. */
 	if (c->call != NULL)
 		sw_call_result(c->call, &c->reply);
 	for (const struct sw_change_effect *e = c->effects; e != NULL; e = e->next)

@@ -98,6 +98,7 @@ void sw_driver_attempt_over(struct sw_host *h, enum sw_event_kind kind, uint64_t
 		.kind = kind, .trial = trial, .attempt = attempt, .cause = cause};
 	struct sw_err err = SW_ERR_INIT;
 
+	/* A worker's end, a lease and a tell may all be about one attempt: the first one counts. */
 	if (t == NULL || t->state != SW_TRIAL_RUNNING || t->attempt != attempt)
 		return;
 	struct sw_change *c = sw_change_begin(h->d, NULL);
