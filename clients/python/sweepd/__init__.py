@@ -8,7 +8,8 @@ from ._client import Client
 from ._errors import Pruned, SweepdError
 from ._loop import Trial
 from ._trial import checkpoint_dir, in_trial, params, report, resume_dir, resume_step
+from ._tune import TuneResult, tune
 
-__all__ = ["Client", "Pruned", "SweepdError", "Trial", "checkpoint_dir", "in_trial", "params", "report",
-           "resume_dir", "resume_step"]
+__all__ = ["Client", "Pruned", "SweepdError", "Trial", "TuneResult", "checkpoint_dir", "in_trial", "params", "report",
+           "resume_dir", "resume_step", "tune"]
 __version__ = "0.1.0"

@@ -20,7 +20,8 @@ class Trial:
     with pbt from the checkpoint of trial `parent`, if that is not None.
     """
 
-    def __init__(self, client: "Client", sweep: int, handed: Dict[str, Any], beat_s: float = BEAT_S) -> None:
+    def __init__(self, client: "Client", sweep: int, handed: Dict[str, Any], beat_s: Optional[float] = None,
+                 thread: bool = True) -> None:
         self.client = client
         self.sweep = sweep
         self.number: int = handed["trial"]
@@ -32,7 +33,10 @@ class Trial:
         self.decision = "continue"
         self._seq = 0
         self._over = threading.Event()
-        threading.Thread(target=self._beat, args=(beat_s,), daemon=True).start()
+        self._beat_s = BEAT_S if beat_s is None else beat_s
+        self._beaten = time.monotonic()
+        if thread:
+            threading.Thread(target=self._beat_on, daemon=True).start()
 
     @property
     def ended(self) -> bool:
@@ -62,9 +66,22 @@ class Trial:
         """Ends it as COMPLETED; `metrics` count as a last report. Nothing happens if it has ended already."""
         self._tell("COMPLETED", metrics, None)
 
-    def failed(self, cause: str) -> None:
-        """Ends it as FAILED."""
-        self._tell("FAILED", {}, cause)
+    def failed(self, cause: str, state: str = "FAILED") -> None:
+        """Ends it as FAILED, or as INFEASIBLE: its params cannot work, which the sampler learns."""
+        self._tell(state, {}, cause)
+
+    def beat(self) -> None:
+        """Says that this process still works on it, if that is due."""
+        if time.monotonic() - self._beaten < self._beat_s:
+            return
+        self._beaten = time.monotonic()
+        try:
+            decision = self.client.heartbeat(self.sweep, self.number, self.attempt)
+            if not self.ended:
+                self._decided(decision)
+        except SweepdError as error:
+            if error.code == CONFLICT:
+                self._decided("stop")
 
     def _tell(self, state: str, metrics: Dict[str, Any], cause: Optional[str]) -> None:
         if self.ended:
@@ -84,15 +101,9 @@ class Trial:
             self._over.set()
         return decision
 
-    def _beat(self, beat_s: float) -> None:
-        while not self._over.wait(beat_s):
-            try:
-                decision = self.client.heartbeat(self.sweep, self.number, self.attempt)
-                if not self._over.is_set():
-                    self._decided(decision)
-            except SweepdError as error:
-                if error.code == CONFLICT:
-                    self._decided("stop")
+    def _beat_on(self) -> None:
+        while not self._over.wait(self._beat_s):
+            self.beat()
 
 
 def loop(client: "Client", sweep: int) -> Iterator[Trial]:

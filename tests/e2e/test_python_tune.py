@@ -1,0 +1,90 @@
+"""sweepd.tune(): a function's trials as processes, against a real daemon."""
+import os
+import signal
+import time
+
+import pytest
+
+from harness import asha
+from test_python import sweepd, user  # noqa: F401
+
+SPACE = {"x": {"min": -2.0, "max": 2.0}, "kind": {"values": ["a", "b"]}}
+
+
+def test_tune_of_a_function_that_returns_its_metric(user):
+    pids = []
+    result = sweepd.tune(lambda p: pids.append(1) or {"loss": p["x"] ** 2, "pid": os.getpid()}, SPACE, client=user,
+                         run_cap=12, n=3, seed=1)
+    assert not pids and result.state == "COMPLETED"
+    assert result.best_value == min(row["params"]["x"] ** 2 for row in result.trials) == result.best_params["x"] ** 2
+    assert len({row["metrics"]["pid"] for row in result.trials}) == 12
+    assert result.reports[1][-1]["loss"] == result.trials[0]["value"]
+
+
+def test_tune_prunes_and_resumes_from_checkpoints(user):
+    """Under promote a trial pauses at each rung, and goes on from the folder that it left."""
+    def fn(params):
+        step = sweepd.resume_step()
+        if step:
+            with open(sweepd.resume_dir() + "/step", encoding="ascii") as file:
+                assert int(file.read()) == step
+        for step in range(step + 1, 10):
+            with open(sweepd.checkpoint_dir() + "/step", "w", encoding="ascii") as file:
+                file.write(str(step))
+            sweepd.report(step, loss=abs(params["x"]) + 1 / step)
+
+    result = sweepd.tune(fn, SPACE, client=user, run_cap=9, n=3, early_terminate=asha(variant="promote", max_t=9))
+    states = [row["state"] for row in result.trials]
+    assert set(states) == {"COMPLETED", "PRUNED"} and result.state == "COMPLETED"
+    assert max(row["attempt"] for row in result.trials) > 1
+    assert all(row["step"] == 9 for row in result.trials if row["state"] == "COMPLETED")
+    assert os.listdir(result.checkpoint(result.best_trial["trial"])) == ["step"]
+
+
+def test_tune_of_trials_that_fail_names_each_cause(user):
+    def fn(params):
+        if params["n"] == 1:
+            raise ValueError("no such thing")
+        if params["n"] == 2:
+            raise MemoryError("too large")
+        if params["n"] == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if params["n"] == 4:
+            os._exit(3)
+        if params["n"] == 6:
+            return {"loss": 1.0}
+
+    result = sweepd.tune(fn, {"n": {"values": [1, 2, 3, 4, 5, 6]}}, client=user, method="grid", n=2)
+    assert {row["params"]["n"]: (row["state"], row["cause"]) for row in result.trials} == {
+        1: ("FAILED", "ValueError: no such thing"), 2: ("INFEASIBLE", "oom"), 3: ("FAILED", "signal:9"),
+        4: ("FAILED", "exit:3"), 5: ("FAILED", "no-metric"), 6: ("COMPLETED", None)}
+
+
+def test_tune_ends_a_process_that_ignores_pruned_and_sigterm(user):
+    def fn(params):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        for step in range(1, 4):
+            try:
+                sweepd.report(step, loss=params["x"])
+            except sweepd.Pruned:
+                while True:
+                    time.sleep(1)
+
+    result = sweepd.tune(fn, SPACE, client=user, run_cap=2, n=2, grace_s=0.1, early_terminate=asha(max_t=2))
+    assert {row["state"] for row in result.trials} <= {"COMPLETED", "PRUNED"}
+
+
+def test_tune_that_is_interrupted_cancels_its_sweep_and_ends_its_processes(user, tmp_path, monkeypatch):
+    pid = tmp_path / "pid"
+
+    def fn(params):
+        pid.write_text(str(os.getpid()))
+        sweepd.report(1, loss=1)
+        time.sleep(3600)
+
+    monkeypatch.setattr(sweepd.Trial, "beat", lambda trial: (_ for _ in ()).throw(KeyboardInterrupt()) if trial.step else None)
+    with pytest.raises(KeyboardInterrupt):
+        sweepd.tune(fn, SPACE, client=user, run_cap=2, n=1)
+    assert user.sweeps()[0]["state"] == "CANCELLED"
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
