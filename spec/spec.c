@@ -18,7 +18,7 @@ static const char *const known_keys[] = {
 
 #define DRIVE "give \"trainer\", or drive the trials yourself by ask, report and tell"
 
-static const struct spec_hint hints[] = {
+static const struct sw_spec_hint hints[] = {
 	{"command", NULL, DRIVE},
 	{"program", NULL, DRIVE},
 	{"job", NULL, DRIVE},
@@ -57,7 +57,7 @@ static const struct spec_hint hints[] = {
 	{"checkpoints", "checkpoint", NULL},
 };
 
-const char *spec_kind(const cJSON *v)
+const char *sw_spec_kind(const cJSON *v)
 {
 	if (cJSON_IsObject(v))
 		return "an object";
@@ -70,7 +70,7 @@ const char *spec_kind(const cJSON *v)
 	return cJSON_IsBool(v) ? "true or false" : "null";
 }
 
-static bool has_no_effect(const char *key, const struct spec_keys *keys)
+static bool has_no_effect(const char *key, const struct sw_spec_keys *keys)
 {
 	for (size_t i = 0; i < keys->n_hints; i++)
 		if (strcmp(keys->hints[i].key, key) == 0)
@@ -78,14 +78,14 @@ static bool has_no_effect(const char *key, const struct spec_keys *keys)
 	return false;
 }
 
-static sw_status unknown_key(const char *key, const struct spec_keys *keys, struct sw_err *err)
+static sw_status unknown_key(const char *key, const struct sw_spec_keys *keys, struct sw_err *err)
 {
 	char ptr[sizeof err->ptr] = "", list[232] = "";
 	size_t n = 0;
 
 	sw_json_pointer_add(ptr, sizeof ptr, key);
 	for (size_t i = 0; i < keys->n_hints; i++) {
-		const struct spec_hint *h = &keys->hints[i];
+		const struct sw_spec_hint *h = &keys->hints[i];
 		if (strcmp(h->key, key) != 0)
 			continue;
 		if (h->use != NULL)
@@ -109,7 +109,8 @@ static sw_status unknown_key(const char *key, const struct spec_keys *keys, stru
 	return sw_err_at(err, SW_INVALID, ptr, "unknown key \"%.64s\"; known here: %s", key, list);
 }
 
-sw_status spec_check_keys(const cJSON *object, const struct spec_keys *keys, struct sw_err *err)
+sw_status sw_spec_check_keys(const cJSON *object, const struct sw_spec_keys *keys,
+			     struct sw_err *err)
 {
 	const cJSON *v;
 
@@ -135,12 +136,12 @@ static sw_status must_be(const char *key, const char *want, const cJSON *v, stru
 {
 	char what[160];
 
-	(void)snprintf(what, sizeof what, "must be %s, not %s", want, spec_kind(v));
+	(void)snprintf(what, sizeof what, "must be %s, not %s", want, sw_spec_kind(v));
 	return wrong(key, err, what);
 }
 
-sw_status spec_read_u64(const cJSON *v, const char *key, uint64_t min, uint64_t max, uint64_t *out,
-			struct sw_err *err)
+sw_status sw_spec_read_u64(const cJSON *v, const char *key, uint64_t min, uint64_t max,
+			   uint64_t *out, struct sw_err *err)
 {
 	char what[96];
 
@@ -157,8 +158,8 @@ sw_status spec_read_u64(const cJSON *v, const char *key, uint64_t min, uint64_t 
 	return wrong(key, err, what);
 }
 
-sw_status spec_read_real(const cJSON *v, const char *key, double min, bool open, double max,
-			 double *out, struct sw_err *err)
+sw_status sw_spec_read_real(const cJSON *v, const char *key, double min, bool open, double max,
+			    double *out, struct sw_err *err)
 {
 	char what[96], end[32];
 
@@ -175,7 +176,7 @@ sw_status spec_read_real(const cJSON *v, const char *key, double min, bool open,
 	return wrong(key, err, what);
 }
 
-sw_status spec_read_bool(const cJSON *v, const char *key, bool *out, struct sw_err *err)
+sw_status sw_spec_read_bool(const cJSON *v, const char *key, bool *out, struct sw_err *err)
 {
 	if (!cJSON_IsBool(v))
 		return must_be(key, "true or false", v, err);
@@ -196,7 +197,7 @@ static bool turns_text(const char *s)
 	return p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9;
 }
 
-sw_status spec_read_label(const cJSON *v, const char *key, const char **out, struct sw_err *err)
+sw_status sw_spec_read_label(const cJSON *v, const char *key, const char **out, struct sw_err *err)
 {
 	if (!cJSON_IsString(v))
 		return must_be(key, "a string", v, err);
@@ -216,7 +217,7 @@ sw_status spec_read_label(const cJSON *v, const char *key, const char **out, str
 
 static sw_status read_name(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
-	return spec_read_label(v, "name", &s->name, err);
+	return sw_spec_read_label(v, "name", &s->name, err);
 }
 
 static sw_status read_description(struct sw_spec *s, const cJSON *v, struct sw_err *err)
@@ -228,12 +229,12 @@ static sw_status read_description(struct sw_spec *s, const cJSON *v, struct sw_e
 static sw_status read_seed(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
 	s->has_seed = true;
-	return spec_read_u64(v, "seed", 0, (uint64_t)SW_JSON_MAX_INT, &s->seed, err);
+	return sw_spec_read_u64(v, "seed", 0, (uint64_t)SW_JSON_MAX_INT, &s->seed, err);
 }
 
 static sw_status read_retries(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
-	return spec_read_u64(v, "retries", 0, 100, &s->retries, err);
+	return sw_spec_read_u64(v, "retries", 0, 100, &s->retries, err);
 }
 
 static sw_status read_lease(struct sw_spec *s, const cJSON *v, struct sw_err *err)
@@ -249,13 +250,13 @@ static sw_status read_lease(struct sw_spec *s, const cJSON *v, struct sw_err *er
 static sw_status resource_fields(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
 	static const char *const known[] = {"cpu", "gpu"};
-	static const struct spec_keys keys = {known, SPEC_N(known), NULL, 0};
+	static const struct sw_spec_keys keys = {known, SW_SPEC_N(known), NULL, 0};
 	const cJSON *cpu = sw_json_get(v, "cpu"), *gpu = sw_json_get(v, "gpu");
 	uint64_t n = 0;
 
-	sw_status rc = spec_check_keys(v, &keys, err);
+	sw_status rc = sw_spec_check_keys(v, &keys, err);
 	if (rc == SW_OK && cpu != NULL) {
-		rc = spec_read_u64(cpu, "cpu", 1, 1024, &n, err);
+		rc = sw_spec_read_u64(cpu, "cpu", 1, 1024, &n, err);
 		s->cpu = (unsigned)n;
 	}
 	if (rc != SW_OK || gpu == NULL)
@@ -284,7 +285,7 @@ static sw_status read_trainer(struct sw_spec *s, const cJSON *v, struct sw_err *
 	if (!cJSON_IsObject(v))
 		return must_be("trainer", "an object", v, err);
 	s->trainer = v;
-	return spec_trainer_check(s, err);
+	return sw_spec_trainer_check(s, err);
 }
 
 /* The order matters: trainer needs the parameters, early_terminate the trainer's epochs
@@ -297,38 +298,39 @@ static const struct {
 } readers[] = {
 	{"name", NULL, NULL, read_name},
 	{"description", NULL, NULL, read_description},
-	{"method", "is missing: \"random\", \"bayes\" or another", NULL, spec_method_read},
+	{"method", "is missing: \"random\", \"bayes\" or another", NULL, sw_spec_method_read},
 	{"seed", NULL, NULL, read_seed},
 	{"metric", "is missing: {\"name\": ..., \"goal\": \"minimize\"}", "metrics",
-	 spec_metric_read},
-	{"metrics", NULL, NULL, spec_metrics_read},
-	{"parameters", "is missing: what to search over", NULL, spec_parameters_read},
-	{"constraints", NULL, NULL, spec_constraints_read},
-	{"init", NULL, NULL, spec_init_read},
-	{"warm_start", NULL, NULL, spec_warm_start_read},
-	{"refine", NULL, NULL, spec_refine_check},
-	{"shuffle", NULL, NULL, spec_shuffle_read},
-	{"suggest_wait_ms", NULL, NULL, spec_suggest_wait_read},
-	{"run_cap", NULL, NULL, spec_run_cap_read},
-	{"max_concurrent", NULL, NULL, spec_max_concurrent_read},
-	{"time_budget_s", NULL, NULL, spec_time_budget_read},
-	{"gpu_hours", NULL, NULL, spec_gpu_hours_read},
-	{"weight", NULL, NULL, spec_weight_read},
-	{"plateau", NULL, NULL, spec_plateau_read},
+	 sw_spec_metric_read},
+	{"metrics", NULL, NULL, sw_spec_metrics_read},
+	{"parameters", "is missing: what to search over", NULL, sw_spec_parameters_read},
+	{"constraints", NULL, NULL, sw_spec_constraints_read},
+	{"init", NULL, NULL, sw_spec_init_read},
+	{"warm_start", NULL, NULL, sw_spec_warm_start_read},
+	{"refine", NULL, NULL, sw_spec_refine_check},
+	{"shuffle", NULL, NULL, sw_spec_shuffle_read},
+	{"suggest_wait_ms", NULL, NULL, sw_spec_suggest_wait_read},
+	{"run_cap", NULL, NULL, sw_spec_run_cap_read},
+	{"max_concurrent", NULL, NULL, sw_spec_max_concurrent_read},
+	{"time_budget_s", NULL, NULL, sw_spec_time_budget_read},
+	{"gpu_hours", NULL, NULL, sw_spec_gpu_hours_read},
+	{"weight", NULL, NULL, sw_spec_weight_read},
+	{"plateau", NULL, NULL, sw_spec_plateau_read},
 	{"retries", NULL, NULL, read_retries},
 	{"lease_s", NULL, NULL, read_lease},
 	{"resources", NULL, NULL, read_resources},
 	{"trainer", NULL, NULL, read_trainer},
-	{"checkpoint", NULL, NULL, spec_checkpoint_read},
-	{"early_terminate", NULL, NULL, spec_pruner_read},
+	{"checkpoint", NULL, NULL, sw_spec_checkpoint_read},
+	{"early_terminate", NULL, NULL, sw_spec_early_terminate_read},
 };
 
 static sw_status read_all(struct sw_spec *s, struct sw_err *err)
 {
-	static const struct spec_keys keys = {known_keys, SPEC_N(known_keys), hints, SPEC_N(hints)};
+	static const struct sw_spec_keys keys = {known_keys, SW_SPEC_N(known_keys), hints,
+						 SW_SPEC_N(hints)};
 
-	sw_status rc = spec_check_keys(s->tree, &keys, err);
-	for (size_t i = 0; rc == SW_OK && i < SPEC_N(readers); i++) {
+	sw_status rc = sw_spec_check_keys(s->tree, &keys, err);
+	for (size_t i = 0; rc == SW_OK && i < SW_SPEC_N(readers); i++) {
 		const cJSON *v = sw_json_get(s->tree, readers[i].key);
 		if (v != NULL)
 			rc = readers[i].read(s, v, err);
@@ -338,7 +340,7 @@ static sw_status read_all(struct sw_spec *s, struct sw_err *err)
 			rc = wrong(readers[i].key, err, readers[i].missing);
 	}
 	if (rc == SW_OK)
-		spec_warn_all(s);
+		sw_spec_warn_all(s);
 	return rc;
 }
 
@@ -347,7 +349,7 @@ sw_status sw_spec_read(struct sw_spec **out, const cJSON *spec, struct sw_err *e
 	*out = NULL;
 	if (!cJSON_IsObject(spec))
 		return sw_err_set(err, SW_INVALID, "a sweep spec must be an object, not %s",
-				  spec_kind(spec));
+				  sw_spec_kind(spec));
 	struct sw_spec *s = sw_calloc(1, sizeof *s);
 	if (s == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
@@ -371,7 +373,7 @@ void sw_spec_destroy(struct sw_spec *s)
 {
 	if (s == NULL)
 		return;
-	spec_space_fini(s);
+	sw_spec_space_fini(s);
 	cJSON_Delete(s->tree);
 	free(s);
 }

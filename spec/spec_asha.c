@@ -38,9 +38,9 @@ static const struct pruner_field fields[] = {
 			 0,
 			 NULL},
 };
-_Static_assert(SPEC_N(fields) <= PRUNER_MAX_FIELDS, "given[] has room");
+_Static_assert(SW_SPEC_N(fields) <= PRUNER_MAX_FIELDS, "given[] has room");
 
-static const struct spec_hint hints[] = {
+static const struct sw_spec_hint hints[] = {
 	{"s", NULL, "give grace_period and max_t"},
 	{"min_early_stopping_rate", "brackets", NULL},
 	{"n_brackets", "brackets", NULL},
@@ -69,9 +69,9 @@ static sw_status read_variant(struct pruner_read *r, struct sw_err *err)
 	if (word == NULL)
 		return sw_err_at(err, SW_INVALID, "/variant",
 				 "\"variant\" must be \"stop\" or \"promote\", not %s",
-				 spec_kind(v));
+				 sw_spec_kind(v));
 	if (strcmp(word, names[1]) != 0) {
-		const char *near = sw_nearest(word, names, SPEC_N(names));
+		const char *near = sw_nearest(word, names, SW_SPEC_N(names));
 		if (near != NULL)
 			return sw_err_at(err, SW_INVALID, "/variant",
 					 "unknown variant \"%s\"; did you mean \"%s\"?", word,
@@ -109,14 +109,14 @@ static sw_status finish(struct pruner_read *r, struct sw_err *err)
 			 last);
 }
 
-const struct pruner_type spec_pruner_asha = {
+const struct pruner_type sw_spec_pruner_asha = {
 	.name = "asha",
 	.kind = SW_SPEC_PRUNER_ASHA,
 	.fields = fields,
-	.n_fields = SPEC_N(fields),
+	.n_fields = SW_SPEC_N(fields),
 	.more = {"variant"},
 	.hints = hints,
-	.n_hints = SPEC_N(hints),
+	.n_hints = SW_SPEC_N(hints),
 	.defaults = defaults,
 	.finish = finish,
 };

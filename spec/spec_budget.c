@@ -3,66 +3,67 @@
 #include "spec/spec_internal.h"
 #include <float.h>
 
-sw_status spec_run_cap_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+sw_status sw_spec_run_cap_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
 	if (cJSON_IsNumber(v) && v->valuedouble == 0)
 		return sw_err_at(err, SW_INVALID, "/run_cap",
 				 "run_cap is 0: a sweep needs at least one trial");
-	return spec_read_u64(v, "run_cap", 1, 1000000000, &s->run_cap, err);
+	return sw_spec_read_u64(v, "run_cap", 1, 1000000000, &s->run_cap, err);
 }
 
-sw_status spec_max_concurrent_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+sw_status sw_spec_max_concurrent_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
-	return spec_read_u64(v, "max_concurrent", 1, 1000000, &s->max_concurrent, err);
+	return sw_spec_read_u64(v, "max_concurrent", 1, 1000000, &s->max_concurrent, err);
 }
 
-sw_status spec_time_budget_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+sw_status sw_spec_time_budget_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
-	return spec_read_real(v, "time_budget_s", 0, true, SW_SPEC_MAX_TIME_S, &s->time_budget_s,
-			      err);
+	return sw_spec_read_real(v, "time_budget_s", 0, true, SW_SPEC_MAX_TIME_S, &s->time_budget_s,
+				 err);
 }
 
-sw_status spec_gpu_hours_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+sw_status sw_spec_gpu_hours_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
-	return spec_read_real(v, "gpu_hours", 0, true, SW_SPEC_MAX_GPU_HOURS, &s->gpu_hours, err);
+	return sw_spec_read_real(v, "gpu_hours", 0, true, SW_SPEC_MAX_GPU_HOURS, &s->gpu_hours,
+				 err);
 }
 
-sw_status spec_weight_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+sw_status sw_spec_weight_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
-	return spec_read_real(v, "weight", 0, true, SW_SPEC_MAX_WEIGHT, &s->weight, err);
+	return sw_spec_read_real(v, "weight", 0, true, SW_SPEC_MAX_WEIGHT, &s->weight, err);
 }
 
 static sw_status plateau_fields(struct sw_spec_plateau *p, const cJSON *v, struct sw_err *err)
 {
 	static const char *const known[] = {"top", "std", "patience"};
-	static const struct spec_hint hints[] = {
+	static const struct sw_spec_hint hints[] = {
 		{"metric", NULL, "the sweep's \"metric\" is used"},
 		{"mode", NULL, "the sweep's \"metric\" has the goal"},
 		{"min_delta", "std", NULL},
 		{"n", "top", NULL},
 	};
-	static const struct spec_keys keys = {known, SPEC_N(known), hints, SPEC_N(hints)};
+	static const struct sw_spec_keys keys = {known, SW_SPEC_N(known), hints, SW_SPEC_N(hints)};
 	const cJSON *top = sw_json_get(v, "top"), *std = sw_json_get(v, "std");
 	const cJSON *patience = sw_json_get(v, "patience");
 
-	sw_status rc = spec_check_keys(v, &keys, err);
+	sw_status rc = sw_spec_check_keys(v, &keys, err);
 	if (rc == SW_OK && top != NULL)
-		rc = spec_read_u64(top, "top", 2, 1000000, &p->top, err);
+		rc = sw_spec_read_u64(top, "top", 2, 1000000, &p->top, err);
 	if (rc == SW_OK && std != NULL)
-		rc = spec_read_real(std, "std", 0, false, DBL_MAX, &p->std, err);
+		rc = sw_spec_read_real(std, "std", 0, false, DBL_MAX, &p->std, err);
 	if (rc == SW_OK && patience != NULL)
-		rc = spec_read_u64(patience, "patience", 0, 1000000000, &p->patience, err);
+		rc = sw_spec_read_u64(patience, "patience", 0, 1000000000, &p->patience, err);
 	return rc;
 }
 
-sw_status spec_plateau_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+sw_status sw_spec_plateau_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
 	if (!cJSON_IsObject(v))
 		return sw_err_at(
 			err, SW_INVALID, "/plateau",
 			"\"plateau\" must be an object like {\"top\": 10, \"std\": 0.001}, "
 			"not %s",
-			spec_kind(v));
+			sw_spec_kind(v));
 	if (s->n_metrics > 1)
 		return sw_err_at(err, SW_INVALID, "/plateau",
 				 "\"plateau\" looks at one metric, and the sweep has %zu: leave it "

@@ -11,7 +11,7 @@ static const char *const keeps[] = {
 
 static sw_status read_keep(const cJSON *v, enum sw_spec_keep *out, struct sw_err *err)
 {
-	for (size_t i = 0; cJSON_IsString(v) && i < SPEC_N(keeps); i++)
+	for (size_t i = 0; cJSON_IsString(v) && i < SW_SPEC_N(keeps); i++)
 		if (strcmp(v->valuestring, keeps[i]) == 0) {
 			*out = (enum sw_spec_keep)i;
 			return SW_OK;
@@ -23,7 +23,7 @@ static sw_status read_keep(const cJSON *v, enum sw_spec_keep *out, struct sw_err
 static sw_status fields(struct sw_spec_checkpoint *p, const cJSON *v, struct sw_err *err)
 {
 	static const char *const known[] = {"every", "keep", "max_mb"};
-	static const struct spec_hint hints[] = {
+	static const struct sw_spec_hint hints[] = {
 		{"checkpoint_frequency", "every", NULL},
 		{"frequency", "every", NULL},
 		{"epochs", "every", NULL},
@@ -31,17 +31,17 @@ static sw_status fields(struct sw_spec_checkpoint *p, const cJSON *v, struct sw_
 		{"checkpoint_at_end", NULL, "the last epoch always has one"},
 		{"max_bytes", "max_mb", NULL},
 	};
-	static const struct spec_keys keys = {known, SPEC_N(known), hints, SPEC_N(hints)};
+	static const struct sw_spec_keys keys = {known, SW_SPEC_N(known), hints, SW_SPEC_N(hints)};
 	const cJSON *every = sw_json_get(v, "every"), *keep = sw_json_get(v, "keep");
 	const cJSON *max_mb = sw_json_get(v, "max_mb");
 
-	sw_status rc = spec_check_keys(v, &keys, err);
+	sw_status rc = sw_spec_check_keys(v, &keys, err);
 	if (rc == SW_OK && every != NULL)
-		rc = spec_read_u64(every, "every", 1, 1000000000, &p->every, err);
+		rc = sw_spec_read_u64(every, "every", 1, 1000000000, &p->every, err);
 	if (rc == SW_OK && keep != NULL)
 		rc = read_keep(keep, &p->keep, err);
 	if (rc == SW_OK && max_mb != NULL)
-		rc = spec_read_u64(max_mb, "max_mb", 1, 1000000000, &p->max_mb, err);
+		rc = sw_spec_read_u64(max_mb, "max_mb", 1, 1000000000, &p->max_mb, err);
 	if (rc == SW_OK && p->keep == SW_SPEC_KEEP_NONE && (every != NULL || max_mb != NULL))
 		return sw_err_at(err, SW_INVALID, "/keep",
 				 "with \"keep\": \"none\" there is nothing for \"%s\" to do",
@@ -49,14 +49,14 @@ static sw_status fields(struct sw_spec_checkpoint *p, const cJSON *v, struct sw_
 	return rc;
 }
 
-sw_status spec_checkpoint_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+sw_status sw_spec_checkpoint_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
 	if (!cJSON_IsObject(v))
 		return sw_err_at(
 			err, SW_INVALID, "/checkpoint",
 			"\"checkpoint\" must be an object like {\"every\": 5, \"keep\": \"all\"}, "
 			"not %s",
-			spec_kind(v));
+			sw_spec_kind(v));
 	if (s->trainer == NULL)
 		return sw_err_at(
 			err, SW_INVALID, "/checkpoint",

@@ -214,7 +214,7 @@ static const cJSON *not_a_number(const struct sw_spec_param *p)
 
 static sw_status unknown_name(struct reader *r, const char *name, const char *place)
 {
-	const char *near = spec_param_nearest(r->spec, name);
+	const char *near = sw_spec_param_nearest(r->spec, name);
 
 	if (strpbrk(name, "-/") != NULL && near == NULL)
 		return fail(r, place,
@@ -255,7 +255,7 @@ static sw_status read_name(struct reader *r, struct poly *out)
 	const cJSON *v = not_a_number(&r->spec->params[i]);
 	if (v != NULL)
 		return fail(r, place, "a constraint compares numbers, and \"%s\" can be %s", name,
-			    spec_kind(v));
+			    sw_spec_kind(v));
 	out->n = 1;
 	out->term[0] = (struct sw_spec_term){.coef = 1, .n_factors = 1, .factor = {(uint16_t)i}};
 	return SW_OK;
@@ -351,7 +351,7 @@ static sw_status read_op(struct reader *r, const char **out)
 	static const char *const ops[] = {"<=", ">=", "==", "!=", "<", ">"};
 	const char *place = r->at;
 
-	for (size_t i = 0; i < SPEC_N(ops); i++) {
+	for (size_t i = 0; i < SW_SPEC_N(ops); i++) {
 		if (strncmp(place, ops[i], strlen(ops[i])) != 0)
 			continue;
 		*out = ops[i];
@@ -411,14 +411,14 @@ static sw_status read_constraint(const struct sw_spec *s, struct sw_spec_constra
 	return rc == SW_OK ? keep(&right, &c->right, err) : rc;
 }
 
-sw_status spec_constraints_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+sw_status sw_spec_constraints_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
 	const cJSON *one;
 
 	if (!cJSON_IsArray(v))
 		return sw_err_at(err, SW_INVALID, "/constraints",
 				 "\"constraints\" must be an array like [\"l2 <= l1\"], not %s",
-				 spec_kind(v));
+				 sw_spec_kind(v));
 	const size_t n = (size_t)cJSON_GetArraySize(v);
 	if (n > SW_SPEC_MAX_CONSTRAINTS)
 		return sw_err_at(err, SW_INVALID, "/constraints", "more than %d constraints",
@@ -435,7 +435,7 @@ sw_status spec_constraints_read(struct sw_spec *s, const cJSON *v, struct sw_err
 		c->text = cJSON_GetStringValue(one);
 		if (c->text == NULL)
 			rc = sw_err_set(err, SW_INVALID, "a constraint is a string, not %s",
-					spec_kind(one));
+					sw_spec_kind(one));
 		else if (strlen(c->text) > SW_SPEC_MAX_TEXT)
 			rc = sw_err_set(err, SW_INVALID, "a constraint of over %d bytes",
 					SW_SPEC_MAX_TEXT);

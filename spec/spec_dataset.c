@@ -60,14 +60,14 @@ static sw_status at_key(const char *key, struct sw_err *err, const char *text)
 /* Every key is known, and goes with the format. */
 static sw_status check_keys(const cJSON *dataset, unsigned format, struct sw_err *err)
 {
-	const char *known[SPEC_N(keys)];
-	const struct spec_keys list = {known, SPEC_N(keys), NULL, 0};
+	const char *known[SW_SPEC_N(keys)];
+	const struct sw_spec_keys list = {known, SW_SPEC_N(keys), NULL, 0};
 	const cJSON *v;
 	char text[128];
 
-	for (size_t i = 0; i < SPEC_N(keys); i++)
+	for (size_t i = 0; i < SW_SPEC_N(keys); i++)
 		known[i] = keys[i].name;
-	sw_status rc = spec_check_keys(dataset, &list, err);
+	sw_status rc = sw_spec_check_keys(dataset, &list, err);
 	cJSON_ArrayForEach (v, dataset) {
 		size_t i = 0;
 
@@ -122,7 +122,7 @@ static sw_status read_size(const cJSON *dataset, const char *key, uint64_t min, 
 
 	if (v == NULL)
 		return SW_OK;
-	const sw_status rc = spec_read_u64(v, key, min, max, &n, err);
+	const sw_status rc = sw_spec_read_u64(v, key, min, max, &n, err);
 	if (rc == SW_OK)
 		*out = (size_t)n;
 	return rc;
@@ -208,7 +208,7 @@ static sw_status read_channels(const cJSON *v, const char *key, double min, bool
 static sw_status read_normalize(const cJSON *dataset, struct sw_dataset *out, struct sw_err *err)
 {
 	static const char *const known[] = {"mean", "std"};
-	static const struct spec_keys list = {known, SPEC_N(known), NULL, 0};
+	static const struct sw_spec_keys list = {known, SW_SPEC_N(known), NULL, 0};
 	const cJSON *v = sw_json_get(dataset, "normalize");
 	size_t stds = 0;
 
@@ -218,7 +218,7 @@ static sw_status read_normalize(const cJSON *dataset, struct sw_dataset *out, st
 		return at_key("normalize", err,
 			      "\"normalize\" must be {\"mean\": [...], \"std\": [...]}, a number "
 			      "for each channel");
-	sw_status rc = spec_check_keys(v, &list, err);
+	sw_status rc = sw_spec_check_keys(v, &list, err);
 	if (rc == SW_OK)
 		rc = read_channels(sw_json_get(v, "mean"), "mean", 0, false, out->mean,
 				   &out->norm_n, err);
@@ -234,7 +234,7 @@ static sw_status read_normalize(const cJSON *dataset, struct sw_dataset *out, st
 static sw_status read_augment(const cJSON *dataset, struct sw_dataset *out, struct sw_err *err)
 {
 	static const char *const known[] = {"crop", "flip"};
-	static const struct spec_keys list = {known, SPEC_N(known), NULL, 0};
+	static const struct sw_spec_keys list = {known, SW_SPEC_N(known), NULL, 0};
 	const cJSON *v = sw_json_get(dataset, "augment"), *flip = sw_json_get(v, "flip");
 	size_t crop = 0;
 
@@ -243,11 +243,11 @@ static sw_status read_augment(const cJSON *dataset, struct sw_dataset *out, stru
 	if (!cJSON_IsObject(v))
 		return at_key("augment", err,
 			      "\"augment\" must be {\"crop\": pixels, \"flip\": true or false}");
-	sw_status rc = spec_check_keys(v, &list, err);
+	sw_status rc = sw_spec_check_keys(v, &list, err);
 	if (rc == SW_OK)
 		rc = read_size(v, "crop", 0, 1024, &crop, err);
 	if (rc == SW_OK && flip != NULL)
-		rc = spec_read_bool(flip, "flip", &out->flip, err);
+		rc = sw_spec_read_bool(flip, "flip", &out->flip, err);
 	out->crop = (unsigned)crop;
 	if (rc != SW_OK)
 		sw_err_prefix(err, "/augment");
@@ -280,7 +280,7 @@ static sw_status read_csv(const cJSON *dataset, struct sw_dataset *out, struct s
 	uint64_t column;
 
 	if (header != NULL) {
-		const sw_status rc = spec_read_bool(header, "header", &out->header, err);
+		const sw_status rc = sw_spec_read_bool(header, "header", &out->header, err);
 		if (rc != SW_OK)
 			return rc;
 	}
@@ -373,11 +373,11 @@ static sw_status read_synthetic(const cJSON *dataset, struct sw_dataset *out, st
 	if (rc == SW_OK)
 		rc = read_size(dataset, "vocab", 2, INT32_MAX, &out->vocab, err);
 	if (rc == SW_OK && seed != NULL)
-		rc = spec_read_u64(seed, "seed", 0, (uint64_t)SW_JSON_MAX_INT, &out->seed, err);
+		rc = sw_spec_read_u64(seed, "seed", 0, (uint64_t)SW_JSON_MAX_INT, &out->seed, err);
 	if (rc == SW_OK && noise != NULL)
-		rc = spec_read_real(noise, "noise", 0, false, 1, &part, err);
+		rc = sw_spec_read_real(noise, "noise", 0, false, 1, &part, err);
 	if (rc == SW_OK && next != NULL)
-		rc = spec_read_bool(next, "next_token", &out->next_token, err);
+		rc = sw_spec_read_bool(next, "next_token", &out->next_token, err);
 	if (rc != SW_OK)
 		return rc;
 	out->noise = (unsigned)floor(part * 256 + 0.5);
@@ -409,7 +409,7 @@ static sw_status check_image_keys(const struct sw_dataset *d, const cJSON *datas
 	const bool perhaps = sw_dataset_images(d) != SW_IMAGES_NO;
 	char text[96];
 
-	for (size_t i = 0; i < SPEC_N(of_images) && !perhaps; i++) {
+	for (size_t i = 0; i < SW_SPEC_N(of_images) && !perhaps; i++) {
 		if (sw_json_get(dataset, of_images[i]) == NULL)
 			continue;
 		(void)snprintf(text, sizeof text,
@@ -445,7 +445,7 @@ sw_status sw_dataset_read(struct sw_dataset *out, const cJSON *dataset, struct s
 	out->header = true;
 	if (!cJSON_IsObject(dataset))
 		return sw_err_set(err, SW_INVALID, "\"dataset\" must be an object, not %s",
-				  dataset != NULL ? spec_kind(dataset) : "missing");
+				  dataset != NULL ? sw_spec_kind(dataset) : "missing");
 	sw_status rc = read_format(dataset, &mask, out, err);
 	if (rc == SW_OK)
 		rc = check_keys(dataset, mask, err);

@@ -8,130 +8,137 @@
 
 /* A key that people know from elsewhere, or that the design names and this version lacks. Neither
  * use nor line: it is accepted and has no effect. */
-struct spec_hint {
+struct sw_spec_hint {
 	const char *key;
 	const char *use;  /* not NULL: "did you mean" this key of ours */
 	const char *line; /* not NULL: "is not supported by this version", and what to do */
 };
 
-struct spec_keys {
+struct sw_spec_keys {
 	const char *const *known;
 	size_t n_known;
-	const struct spec_hint *hints;
+	const struct sw_spec_hint *hints;
 	size_t n_hints;
 };
 
-#define SPEC_N(array) (sizeof(array) / sizeof(array)[0])
+#define SW_SPEC_N(array) (sizeof(array) / sizeof(array)[0])
 
 /* The first key of the object that is not known: SW_INVALID at "/key", with a suggestion. */
-SW_NODISCARD sw_status spec_check_keys(const cJSON *object, const struct spec_keys *keys,
-				       struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_check_keys(const cJSON *object, const struct sw_spec_keys *keys,
+					  struct sw_err *err);
 
 /* SW_INVALID at "/key" unless v is an integer in [min, max]. */
-SW_NODISCARD sw_status spec_read_u64(const cJSON *v, const char *key, uint64_t min, uint64_t max,
-				     uint64_t *out, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_read_u64(const cJSON *v, const char *key, uint64_t min, uint64_t max,
+					uint64_t *out, struct sw_err *err);
 
 /* SW_INVALID at "/key" unless v is a finite number in [min, max], or above min where it is open. */
-SW_NODISCARD sw_status spec_read_real(const cJSON *v, const char *key, double min, bool open,
-				      double max, double *out, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_read_real(const cJSON *v, const char *key, double min, bool open,
+					 double max, double *out, struct sw_err *err);
 /* SW_INVALID at "/key" unless v is true or false. */
-SW_NODISCARD sw_status spec_read_bool(const cJSON *v, const char *key, bool *out,
-				      struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_read_bool(const cJSON *v, const char *key, bool *out,
+					 struct sw_err *err);
 
 /* SW_INVALID at "/key" unless v is a string of 1 to SW_SPEC_MAX_NAME bytes without control or
  * text-direction characters. */
-SW_NODISCARD sw_status spec_read_label(const cJSON *v, const char *key, const char **out,
-				       struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_read_label(const cJSON *v, const char *key, const char **out,
+					  struct sw_err *err);
 
 /* "a string", "an object", ...: what v is, for "must be ..., not ...". */
-const char *spec_kind(const cJSON *v);
+const char *sw_spec_kind(const cJSON *v);
 
 /* Reads one parameter (name, body) into *p. Weights are the caller's to free. A likely mistake goes
  * to *warning. */
-SW_NODISCARD sw_status spec_param_read(struct sw_spec_param *p, const cJSON *v,
-				       struct sw_err *warning, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_param_read(struct sw_spec_param *p, const cJSON *v,
+					  struct sw_err *warning, struct sw_err *err);
 
 /* The list under `key` and "probabilities" (spec/spec_values.c); none is no error. */
-SW_NODISCARD sw_status spec_values_read(struct sw_spec_param *p, const cJSON *v, const char *key,
-					struct sw_err *err);
-SW_NODISCARD sw_status spec_weights_read(struct sw_spec_param *p, const cJSON *v,
-					 struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_values_read(struct sw_spec_param *p, const cJSON *v, const char *key,
+					   struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_weights_read(struct sw_spec_param *p, const cJSON *v,
+					    struct sw_err *err);
 
 /* "parameters": fills params and groups, then conds. Errors and warnings are relative to the
  * spec. */
-SW_NODISCARD sw_status spec_parameters_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_parameters_read(struct sw_spec *s, const cJSON *v,
+					       struct sw_err *err);
 /* The conditions of the parameters that have been read. */
-SW_NODISCARD sw_status spec_when_read(struct sw_spec *s, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_when_read(struct sw_spec *s, struct sw_err *err);
 /* "constraints", read after "parameters". Errors are relative to the spec. */
-SW_NODISCARD sw_status spec_constraints_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_constraints_read(struct sw_spec *s, const cJSON *v,
+						struct sw_err *err);
 /* Frees params, groups, conds and constraints. */
-void spec_space_fini(struct sw_spec *s);
+void sw_spec_space_fini(struct sw_spec *s);
 /* The name of a parameter or group nearest to a wrong one, or NULL. */
-const char *spec_param_nearest(const struct sw_spec *s, const char *name);
+const char *sw_spec_param_nearest(const struct sw_spec *s, const char *name);
 
 /* Adds a warning at a pointer relative to the spec. */
-void spec_warn(struct sw_spec *s, const char *ptr, const char *fmt, ...) SW_PRINTF(3, 4);
+void sw_spec_warn(struct sw_spec *s, const char *ptr, const char *fmt, ...) SW_PRINTF(3, 4);
 /* The parameter that feeds an option of the trainer, or NULL. */
-const struct sw_spec_param *spec_option_param(const struct sw_spec *s, const char *option);
+const struct sw_spec_param *sw_spec_option_param(const struct sw_spec *s, const char *option);
 /* The value of an option of the trainer that all trials share, where the spec gives it, or NULL. */
-const cJSON *spec_fixed_option(const struct sw_spec *s, const char *option);
+const cJSON *sw_spec_fixed_option(const struct sw_spec *s, const char *option);
 /* Of metrics that a missing "goal" turns round (spec/spec_warn_goal.c). */
-void spec_warn_goal(struct sw_spec *s);
+void sw_spec_warn_goal(struct sw_spec *s);
 /* Of pruners and budgets (spec/spec_warn_pruner.c). */
-void spec_warn_pruner(struct sw_spec *s);
+void sw_spec_warn_pruner(struct sw_spec *s);
 /* Every warning but those of the parameters' readers. The spec has been read. */
-void spec_warn_all(struct sw_spec *s);
+void sw_spec_warn_all(struct sw_spec *s);
 
 /* "metric" and "metrics". Errors are relative to the spec. */
-SW_NODISCARD sw_status spec_metric_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
-SW_NODISCARD sw_status spec_metrics_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_metric_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_metrics_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 
 /* What a search starts from (spec/spec_search.c). Errors are relative to the spec. */
-SW_NODISCARD sw_status spec_method_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
-SW_NODISCARD sw_status spec_init_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
-SW_NODISCARD sw_status spec_warm_start_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_method_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_init_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_warm_start_read(struct sw_spec *s, const cJSON *v,
+					       struct sw_err *err);
 /* Fails where a parameter without a "distribution" has integers for bounds that a double cannot
  * tell from their neighbours: older versions drew reals between them. */
-SW_NODISCARD sw_status spec_param_check_new(const cJSON *v, struct sw_err *err);
-SW_NODISCARD sw_status spec_refine_check(struct sw_spec *s, const cJSON *v, struct sw_err *err);
-SW_NODISCARD sw_status spec_shuffle_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
-SW_NODISCARD sw_status spec_suggest_wait_read(struct sw_spec *s, const cJSON *v,
-					      struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_param_check_new(const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_refine_check(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_shuffle_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_suggest_wait_read(struct sw_spec *s, const cJSON *v,
+						 struct sw_err *err);
 
 /* "early_terminate", read after "trainer". Errors are relative to the spec. */
-SW_NODISCARD sw_status spec_pruner_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_early_terminate_read(struct sw_spec *s, const cJSON *v,
+						    struct sw_err *err);
 
 /* When a sweep ends, and its share of the slots (spec/spec_budget.c). Errors are relative to the
  * spec. */
-SW_NODISCARD sw_status spec_run_cap_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
-SW_NODISCARD sw_status spec_max_concurrent_read(struct sw_spec *s, const cJSON *v,
+SW_NODISCARD sw_status sw_spec_run_cap_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_max_concurrent_read(struct sw_spec *s, const cJSON *v,
+						   struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_time_budget_read(struct sw_spec *s, const cJSON *v,
 						struct sw_err *err);
-SW_NODISCARD sw_status spec_time_budget_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
-SW_NODISCARD sw_status spec_gpu_hours_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
-SW_NODISCARD sw_status spec_weight_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
-SW_NODISCARD sw_status spec_plateau_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_gpu_hours_read(struct sw_spec *s, const cJSON *v,
+					      struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_weight_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_plateau_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 
 /* "checkpoint", read after "trainer". Errors are relative to the spec. */
-SW_NODISCARD sw_status spec_checkpoint_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_checkpoint_read(struct sw_spec *s, const cJSON *v,
+					       struct sw_err *err);
 
 /* Checks "trainer" against the parameters, and that each parameter is used. Errors are relative to
  * the spec ("/trainer/..." or "/parameters/..."). */
-SW_NODISCARD sw_status spec_trainer_check(const struct sw_spec *s, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_trainer_check(const struct sw_spec *s, struct sw_err *err);
 /* The model's layers, part of the above; marks used[] the parameters that they name. */
-SW_NODISCARD sw_status spec_model_check(const struct sw_spec *s, const cJSON *model, bool *used,
-					struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_model_check(const struct sw_spec *s, const cJSON *model, bool *used,
+					   struct sw_err *err);
 /* Marks named[] the parameters that the model's layer list names, and sizes[] those of them that
  * are the size of a layer; the trainer has been checked. Nothing without a trainer. */
-void spec_model_names(const struct sw_spec *s, bool *named, bool *sizes);
+void sw_spec_model_names(const struct sw_spec *s, bool *named, bool *sizes);
 /* SW_INVALID at "/parameters/NAME..." unless every value of p suits the option o. */
-SW_NODISCARD sw_status spec_param_suits(const struct sw_spec_param *p,
-					const struct sw_trainer_option *o, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_param_suits(const struct sw_spec_param *p,
+					   const struct sw_trainer_option *o, struct sw_err *err);
 /* Is v a literal that the option takes? why[cap]: "must be ..." either way. */
-bool spec_option_value(const struct sw_trainer_option *o, const cJSON *v, char *why, size_t cap);
+bool sw_spec_option_value(const struct sw_trainer_option *o, const cJSON *v, char *why, size_t cap);
 /* The words of a choice for a message: "\"sgd\", \"adam\" or \"adamw\"". Returns out. */
-const char *spec_choices(const struct sw_trainer_option *o, char *out, size_t cap);
+const char *sw_spec_choices(const struct sw_trainer_option *o, char *out, size_t cap);
 /* The error for a name that no parameter has; what stands first in the line ("layer", "option"). */
-SW_NODISCARD sw_status spec_no_param(const struct sw_spec *s, const char *what, const char *name,
-				     const char *ptr, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_no_param(const struct sw_spec *s, const char *what, const char *name,
+					const char *ptr, struct sw_err *err);
 
 #endif

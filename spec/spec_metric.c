@@ -22,7 +22,7 @@ static sw_status read_reference(struct sw_spec_metric *m, const cJSON *v, struct
 {
 	if (!cJSON_IsNumber(v) || !isfinite(v->valuedouble))
 		return sw_err_at(err, SW_INVALID, "/reference",
-				 "\"reference\" must be a number, not %s", spec_kind(v));
+				 "\"reference\" must be a number, not %s", sw_spec_kind(v));
 	m->has_reference = true;
 	m->reference = v->valuedouble;
 	return SW_OK;
@@ -34,13 +34,13 @@ static sw_status read_fields(struct sw_spec_metric *m, const cJSON *v, bool seve
 {
 	static const char *const known_one[] = {"name", "goal", "target"};
 	static const char *const known_several[] = {"name", "goal", "reference"};
-	static const struct spec_hint metric_hints[] = {
+	static const struct sw_spec_hint metric_hints[] = {
 		{"impute", NULL, "leave it out"}, {"impute_while_running", NULL, "leave it out"},
 		{"mode", "goal", NULL},           {"direction", "goal", NULL},
 		{"type", "goal", NULL},           {"metric", "name", NULL},
 	};
-	const struct spec_keys keys = {several ? known_several : known_one, 3, metric_hints,
-				       SPEC_N(metric_hints)};
+	const struct sw_spec_keys keys = {several ? known_several : known_one, 3, metric_hints,
+					  SW_SPEC_N(metric_hints)};
 	const cJSON *name = sw_json_get(v, "name"), *goal = sw_json_get(v, "goal");
 	const cJSON *reference = sw_json_get(v, "reference");
 
@@ -48,13 +48,13 @@ static sw_status read_fields(struct sw_spec_metric *m, const cJSON *v, bool seve
 		return sw_err_at(err, SW_INVALID, "/target",
 				 "\"target\" ends a sweep of one metric, and this one has "
 				 "several: leave it out");
-	sw_status rc = spec_check_keys(v, &keys, err);
+	sw_status rc = sw_spec_check_keys(v, &keys, err);
 	if (rc != SW_OK)
 		return rc;
 	if (name == NULL)
 		return sw_err_at(err, SW_INVALID, "/name",
 				 "\"name\" is missing: the metric that trials report");
-	rc = spec_read_label(name, "name", &m->name, err);
+	rc = sw_spec_read_label(name, "name", &m->name, err);
 	if (rc == SW_OK && goal != NULL)
 		rc = read_goal(m, goal, err);
 	if (rc == SW_OK && reference != NULL)
@@ -62,17 +62,17 @@ static sw_status read_fields(struct sw_spec_metric *m, const cJSON *v, bool seve
 	return rc;
 }
 
-sw_status spec_metric_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+sw_status sw_spec_metric_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
 	if (!cJSON_IsObject(v))
 		return sw_err_at(err, SW_INVALID, "/metric",
 				 "\"metric\" must be an object like " LIKE ", not %s",
-				 spec_kind(v));
+				 sw_spec_kind(v));
 	const cJSON *target = sw_json_get(v, "target");
 	sw_status rc = read_fields(&s->metrics[0], v, false, err);
 	s->has_target = target != NULL;
 	if (rc == SW_OK && target != NULL)
-		rc = spec_read_real(target, "target", -DBL_MAX, false, DBL_MAX, &s->target, err);
+		rc = sw_spec_read_real(target, "target", -DBL_MAX, false, DBL_MAX, &s->target, err);
 	if (rc != SW_OK) {
 		sw_err_prefix(err, "/metric");
 		return rc;
@@ -99,12 +99,13 @@ static sw_status read_item(struct sw_spec *s, const cJSON *v, struct sw_err *err
 {
 	if (!cJSON_IsObject(v))
 		return sw_err_at(err, SW_INVALID, "",
-				 "a metric must be an object like " LIKE ", not %s", spec_kind(v));
+				 "a metric must be an object like " LIKE ", not %s",
+				 sw_spec_kind(v));
 	const sw_status rc = read_fields(&s->metrics[s->n_metrics++], v, true, err);
 	return rc == SW_OK ? check_name(s, err) : rc;
 }
 
-sw_status spec_metrics_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+sw_status sw_spec_metrics_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
 	const cJSON *item;
 	char at[32];
@@ -115,7 +116,7 @@ sw_status spec_metrics_read(struct sw_spec *s, const cJSON *v, struct sw_err *er
 	if (!cJSON_IsArray(v))
 		return sw_err_at(err, SW_INVALID, "/metrics",
 				 "\"metrics\" must be an array of objects like " LIKE ", not %s",
-				 spec_kind(v));
+				 sw_spec_kind(v));
 	const int n = cJSON_GetArraySize(v);
 	if (n < 2 || n > SW_SPEC_MAX_METRICS)
 		return sw_err_at(err, SW_INVALID, "/metrics",

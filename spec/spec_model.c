@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *spec_choices(const struct sw_trainer_option *o, char *out, size_t cap)
+const char *sw_spec_choices(const struct sw_trainer_option *o, char *out, size_t cap)
 {
 	size_t n = 0;
 
@@ -22,17 +22,17 @@ const char *spec_choices(const struct sw_trainer_option *o, char *out, size_t ca
 	return out;
 }
 
-bool spec_option_value(const struct sw_trainer_option *o, const cJSON *v, char *why, size_t cap)
+bool sw_spec_option_value(const struct sw_trainer_option *o, const cJSON *v, char *why, size_t cap)
 {
 	char low[32], high[32];
 
 	if (o->kind == SW_OPTION_BOOLEAN) {
-		(void)snprintf(why, cap, "must be true or false, not %s", spec_kind(v));
+		(void)snprintf(why, cap, "must be true or false, not %s", sw_spec_kind(v));
 		return cJSON_IsBool(v) != 0;
 	}
 	if (o->kind == SW_OPTION_CHOICE) {
 		char list[120];
-		(void)snprintf(why, cap, "must be %s", spec_choices(o, list, sizeof list));
+		(void)snprintf(why, cap, "must be %s", sw_spec_choices(o, list, sizeof list));
 		const char *word = cJSON_GetStringValue(v);
 		for (size_t i = 0; word != NULL && o->choices[i] != NULL; i++)
 			if (strcmp(o->choices[i], word) == 0)
@@ -98,26 +98,26 @@ static sw_status suits_values(const struct sw_spec_param *p, const struct sw_tra
 	size_t i = 0;
 
 	if (p->value != NULL)
-		return spec_option_value(o, p->value, why, sizeof why)
+		return sw_spec_option_value(o, p->value, why, sizeof why)
 			       ? SW_OK
 			       : unsuited(p, o, "/value", why, err);
 	cJSON_ArrayForEach (v, p->values) {
 		(void)snprintf(tail, sizeof tail, "/values/%zu", i++);
-		if (!spec_option_value(o, v, why, sizeof why))
+		if (!sw_spec_option_value(o, v, why, sizeof why))
 			return unsuited(p, o, tail, why, err);
 	}
 	return SW_OK;
 }
 
-sw_status spec_param_suits(const struct sw_spec_param *p, const struct sw_trainer_option *o,
-			   struct sw_err *err)
+sw_status sw_spec_param_suits(const struct sw_spec_param *p, const struct sw_trainer_option *o,
+			      struct sw_err *err)
 {
 	cJSON end = {.type = cJSON_Number};
 	char why[160];
 
 	if (p->value != NULL || p->values != NULL)
 		return suits_values(p, o, err);
-	(void)spec_option_value(o, &end, why, sizeof why);
+	(void)sw_spec_option_value(o, &end, why, sizeof why);
 	if (o->kind == SW_OPTION_INTEGER && !integral(p))
 		return unsuited(p, o, "",
 				"takes integers: use int_uniform, pow2, q_uniform with an integer "
@@ -129,12 +129,12 @@ sw_status spec_param_suits(const struct sw_spec_param *p, const struct sw_traine
 		end.valuedouble = lowest(p);
 		if (o->kind == SW_OPTION_INTEGER)
 			end.valuedouble = ceil(end.valuedouble);
-		if (!spec_option_value(o, &end, why, sizeof why))
+		if (!sw_spec_option_value(o, &end, why, sizeof why))
 			return unsuited(p, o, "/min", why, err);
 	}
 	if (p->has_max) {
 		end.valuedouble = o->kind == SW_OPTION_INTEGER ? floor(p->max) : p->max;
-		if (!spec_option_value(o, &end, why, sizeof why))
+		if (!sw_spec_option_value(o, &end, why, sizeof why))
 			return unsuited(p, o, "/max", why, err);
 	}
 	return SW_OK;
@@ -158,18 +158,18 @@ static sw_status check_value(void *ctx, const struct sw_trainer_option *o,
 	if (cJSON_IsString(v)) {
 		const int i = sw_spec_param_find(c->spec, v->valuestring);
 		if (i < 0)
-			return spec_no_param(c->spec, "layer", v->valuestring, ptr, err);
+			return sw_spec_no_param(c->spec, "layer", v->valuestring, ptr, err);
 		c->used[i] = true;
-		return spec_param_suits(&c->spec->params[i], o, err);
+		return sw_spec_param_suits(&c->spec->params[i], o, err);
 	}
-	if (spec_option_value(o, v, why, sizeof why))
+	if (sw_spec_option_value(o, v, why, sizeof why))
 		return SW_OK;
 	return sw_err_at(err, SW_INVALID, ptr, "\"%s\" %s, or the name of a parameter", o->name,
 			 why);
 }
 
-sw_status spec_model_check(const struct sw_spec *s, const cJSON *model, bool *used,
-			   struct sw_err *err)
+sw_status sw_spec_model_check(const struct sw_spec *s, const cJSON *model, bool *used,
+			      struct sw_err *err)
 {
 	struct check c = {s, used};
 	const struct sw_layer_visit visit = {&c, check_value};
@@ -182,7 +182,8 @@ sw_status spec_model_check(const struct sw_spec *s, const cJSON *model, bool *us
 				 "\"relu\", {\"linear\": 10}]");
 	if (!cJSON_IsArray(model) && !cJSON_IsObject(model))
 		return sw_err_at(err, SW_INVALID, "/trainer/model",
-				 "\"model\" must be an array of layers, not %s", spec_kind(model));
+				 "\"model\" must be an array of layers, not %s",
+				 sw_spec_kind(model));
 	if (model->child == NULL)
 		return sw_err_at(err, SW_INVALID, "/trainer/model", "model is empty");
 	const sw_status rc = sw_layers_walk(model, &visit, &trains, &why);
@@ -220,7 +221,7 @@ static sw_status note_name(void *ctx, const struct sw_trainer_option *o,
 	return SW_OK;
 }
 
-void spec_model_names(const struct sw_spec *s, bool *named, bool *sizes)
+void sw_spec_model_names(const struct sw_spec *s, bool *named, bool *sizes)
 {
 	struct names n = {s, named, sizes};
 	const struct sw_layer_visit visit = {&n, note_name};

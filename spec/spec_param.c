@@ -15,7 +15,7 @@ static const char *const known[] = {
 	"grid_search"};
 enum { N_OURS = 13 };
 
-static const struct spec_hint hints[] = {
+static const struct sw_spec_hint hints[] = {
 	{"low", "min", NULL},
 	{"lower", "min", NULL},
 	{"minimum", "min", NULL},
@@ -120,7 +120,7 @@ static const struct dist {
 	{"qrandn", SW_DIST_Q_NORMAL, 0, MU | SIGMA | Q, RAYS},
 };
 
-static const struct spec_hint refused[] = {
+static const struct sw_spec_hint refused[] = {
 	{"sample_from", NULL, "use values"},
 	{"int", NULL, "use int_uniform"},
 	{"float", NULL, "use uniform"},
@@ -140,7 +140,7 @@ static const char *pointer_to(const char *key, char ptr[32])
 /* The key that the spec used: ours, or Ray's for the same. */
 static const char *key_of(const cJSON *v, const char *key)
 {
-	for (size_t i = 0; sw_json_get(v, key) == NULL && i < SPEC_N(aliases); i++)
+	for (size_t i = 0; sw_json_get(v, key) == NULL && i < SW_SPEC_N(aliases); i++)
 		if (strcmp(aliases[i].key, key) == 0 && sw_json_get(v, aliases[i].ray) != NULL)
 			return aliases[i].ray;
 	return key;
@@ -153,7 +153,7 @@ static const cJSON *get(const cJSON *v, const char *key)
 
 static sw_status check_aliases(const cJSON *v, struct sw_err *err)
 {
-	for (size_t i = 0; i < SPEC_N(aliases); i++) {
+	for (size_t i = 0; i < SW_SPEC_N(aliases); i++) {
 		const char *used = key_of(v, aliases[i].key), *ray = aliases[i].ray;
 
 		if (strcmp(used, ray) != 0 && sw_json_get(v, ray) != NULL)
@@ -170,7 +170,7 @@ static const char *name_of(const struct dist *d)
 
 static const struct dist *dist_by_name(const char *name)
 {
-	for (size_t i = 0; i < SPEC_N(dists); i++)
+	for (size_t i = 0; i < SW_SPEC_N(dists); i++)
 		if (strcmp(name_of(&dists[i]), name) == 0)
 			return &dists[i];
 	return NULL;
@@ -187,16 +187,16 @@ static const struct dist *dist_own(enum sw_dist dist)
 
 static sw_status unknown_dist(const char *name, struct sw_err *err)
 {
-	const char *names[SPEC_N(dists)];
+	const char *names[SW_SPEC_N(dists)];
 
-	for (size_t i = 0; i < SPEC_N(refused); i++)
+	for (size_t i = 0; i < SW_SPEC_N(refused); i++)
 		if (strcmp(refused[i].key, name) == 0)
 			return AT_KEY(err, "distribution",
 				      "distribution \"%s\" is not supported by this version: %s",
 				      name, refused[i].line);
-	for (size_t i = 0; i < SPEC_N(dists); i++)
+	for (size_t i = 0; i < SW_SPEC_N(dists); i++)
 		names[i] = name_of(&dists[i]);
-	const char *near = sw_nearest(name, names, SPEC_N(dists));
+	const char *near = sw_nearest(name, names, SW_SPEC_N(dists));
 	if (near != NULL)
 		return AT_KEY(err, "distribution",
 			      "unknown distribution \"%s\"; did you mean \"%s\"?", name, near);
@@ -224,15 +224,16 @@ static sw_status dist_find(const cJSON *v, const struct dist **out, char by[64],
 	const char *key = "min";
 
 	if (log != NULL && !cJSON_IsBool(log))
-		return AT_KEY(err, "log", "\"log\" must be true or false, not %s", spec_kind(log));
+		return AT_KEY(err, "log", "\"log\" must be true or false, not %s",
+			      sw_spec_kind(log));
 	if (given != NULL) {
 		if (!cJSON_IsString(given))
 			return AT_KEY(err, "distribution",
 				      "\"distribution\" must be a string, not %s",
-				      spec_kind(given));
+				      sw_spec_kind(given));
 		if (log != NULL)
 			return AT_KEY(err, "log", "\"log\" does not go with \"distribution\"");
-		*out = dist_by_name(given->valuestring); /* spec_param_read() has looked */
+		*out = dist_by_name(given->valuestring); /* sw_spec_param_read() has looked */
 		(void)snprintf(by, 64, "distribution \"%s\"", given->valuestring);
 		return SW_OK;
 	}
@@ -267,7 +268,7 @@ static sw_status check_fields(const cJSON *v, const struct dist *d, const char *
 			      struct sw_err *err)
 {
 	assert(d != NULL);
-	for (size_t i = 0; i < SPEC_N(fields); i++) {
+	for (size_t i = 0; i < SW_SPEC_N(fields); i++) {
 		const char *key = key_of(v, fields[i].key);
 		const bool given = sw_json_get(v, key) != NULL;
 		if (given && ((d->needs | d->may) & fields[i].bit) == 0)
@@ -287,7 +288,8 @@ static sw_status read_number(const cJSON *v, const char *name, double *out, bool
 	if (number == NULL)
 		return SW_OK;
 	if (!cJSON_IsNumber(number))
-		return AT_KEY(err, key, "\"%s\" must be a number, not %s", key, spec_kind(number));
+		return AT_KEY(err, key, "\"%s\" must be a number, not %s", key,
+			      sw_spec_kind(number));
 	*out = number->valuedouble;
 	if (has != NULL)
 		*has = true;
@@ -335,7 +337,7 @@ static bool is_written_as_integer(const cJSON *v)
 	return cJSON_IsNumber(v) && (v->type & SW_JSON_REAL) == 0;
 }
 
-sw_status spec_param_check_new(const cJSON *v, struct sw_err *err)
+sw_status sw_spec_param_check_new(const cJSON *v, struct sw_err *err)
 {
 	const cJSON *min = sw_json_get(v, "min"), *max = sw_json_get(v, "max");
 	const char *key = sw_json_is_integer(min) ? "max" : "min";
@@ -400,13 +402,14 @@ static sw_status check_keys(const cJSON *v, struct sw_err *err)
 	const struct dist *d = name != NULL ? dist_by_name(name) : NULL;
 	const bool rays = (d != NULL && (d->flags & RAYS) != 0) ||
 			  (name == NULL && sw_json_get(v, "grid_search") != NULL);
-	const struct spec_keys keys = {known, rays ? SPEC_N(known) : N_OURS, hints, SPEC_N(hints)};
+	const struct sw_spec_keys keys = {known, rays ? SW_SPEC_N(known) : N_OURS, hints,
+					  SW_SPEC_N(hints)};
 
-	return spec_check_keys(v, &keys, err);
+	return sw_spec_check_keys(v, &keys, err);
 }
 
-sw_status spec_param_read(struct sw_spec_param *p, const cJSON *v, struct sw_err *warning,
-			  struct sw_err *err)
+sw_status sw_spec_param_read(struct sw_spec_param *p, const cJSON *v, struct sw_err *warning,
+			     struct sw_err *err)
 {
 	const struct dist *d = NULL;
 	char by[64] = "";
@@ -435,7 +438,7 @@ sw_status spec_param_read(struct sw_spec_param *p, const cJSON *v, struct sw_err
 	    (rc = read_number(v, "a", &p->a, NULL, err)) != SW_OK ||
 	    (rc = read_number(v, "b", &p->b, NULL, err)) != SW_OK ||
 	    (rc = read_range(p, v, d, warning, err)) != SW_OK ||
-	    (rc = spec_values_read(p, v, key_of(v, "values"), err)) != SW_OK)
+	    (rc = sw_spec_values_read(p, v, key_of(v, "values"), err)) != SW_OK)
 		return rc;
-	return spec_weights_read(p, v, err);
+	return sw_spec_weights_read(p, v, err);
 }

@@ -34,9 +34,9 @@ static const struct pruner_field fields[] = {
 	 1,
 	 NULL},
 };
-_Static_assert(SPEC_N(fields) <= PRUNER_MAX_FIELDS, "given[] has room");
+_Static_assert(SW_SPEC_N(fields) <= PRUNER_MAX_FIELDS, "given[] has room");
 
-static const struct spec_hint hints[] = {
+static const struct sw_spec_hint hints[] = {
 	{"population_size", NULL, "the sweep's \"run_cap\" is the size of the population"},
 	{"population", NULL, "the sweep's \"run_cap\" is the size of the population"},
 	{"max_t", NULL, "a trial ends after the trainer's epochs, or when you say so"},
@@ -66,7 +66,7 @@ static sw_status read_factors(struct sw_spec_pbt *p, const cJSON *v, struct sw_e
 		return sw_err_at(err, SW_INVALID, "/perturbation_factors",
 				 "\"perturbation_factors\" must be an array like [1.2, 0.8], not "
 				 "%s",
-				 spec_kind(v));
+				 sw_spec_kind(v));
 	const int n = cJSON_GetArraySize(v);
 	if (n < 1 || n > SW_SPEC_MAX_PERTURB)
 		return sw_err_at(err, SW_INVALID, "/perturbation_factors",
@@ -74,8 +74,8 @@ static sw_status read_factors(struct sw_spec_pbt *p, const cJSON *v, struct sw_e
 				 SW_SPEC_MAX_PERTURB);
 	p->n_factors = 0;
 	cJSON_ArrayForEach (item, v) {
-		const sw_status rc = spec_read_real(item, "perturbation_factors", 0, true, 1e6,
-						    &p->factors[p->n_factors], err);
+		const sw_status rc = sw_spec_read_real(item, "perturbation_factors", 0, true, 1e6,
+						       &p->factors[p->n_factors], err);
 		if (rc != SW_OK) {
 			(void)snprintf(err->ptr, sizeof err->ptr, "/perturbation_factors/%zu",
 				       p->n_factors);
@@ -101,9 +101,9 @@ static const char *cannot_change(const struct sw_spec *s, size_t i, const bool *
 		return "is a constant: it cannot change";
 	if (sizes[i])
 		return "is the size of a layer: a checkpoint fits one size only";
-	if (s->trainer != NULL && spec_option_param(s, "optimizer") == p)
+	if (s->trainer != NULL && sw_spec_option_param(s, "optimizer") == p)
 		return "is the optimizer: a checkpoint holds the state of one";
-	if (s->trainer != NULL && spec_option_param(s, "epochs") == p)
+	if (s->trainer != NULL && sw_spec_option_param(s, "epochs") == p)
 		return "is how long a trial trains, which is the same for all members";
 	return NULL;
 }
@@ -134,10 +134,10 @@ static sw_status mutate_one(struct pruner_read *r, const cJSON *v, const bool *s
 		return sw_err_at(err, SW_INVALID, ptr,
 				 "\"hyperparam_mutations\" has %s in it: it lists names of "
 				 "parameters",
-				 spec_kind(v));
+				 sw_spec_kind(v));
 	const int i = sw_spec_param_find(r->spec, name);
 	if (i < 0)
-		return spec_no_param(r->spec, "hyperparam_mutations", name, ptr, err);
+		return sw_spec_no_param(r->spec, "hyperparam_mutations", name, ptr, err);
 	if (r->out->pbt.mutate[i])
 		return sw_err_at(err, SW_INVALID, ptr, "\"%s\" is there twice", name);
 	const char *why = cannot_change(r->spec, (size_t)i, sizes);
@@ -154,14 +154,14 @@ static sw_status read_mutations(struct pruner_read *r, const cJSON *v, struct sw
 	char ptr[64];
 	size_t n = 0;
 
-	spec_model_names(r->spec, named, sizes);
+	sw_spec_model_names(r->spec, named, sizes);
 	if (v == NULL)
 		return mutate_default(r, named, sizes, err);
 	if (!cJSON_IsArray(v))
 		return sw_err_at(err, SW_INVALID, "/hyperparam_mutations",
 				 "\"hyperparam_mutations\" must be an array of names of "
 				 "parameters, not %s: what they may become is in \"parameters\"",
-				 spec_kind(v));
+				 sw_spec_kind(v));
 	if (v->child == NULL)
 		return sw_err_at(err, SW_INVALID, "/hyperparam_mutations",
 				 "\"hyperparam_mutations\" is empty: no parameter would change");
@@ -186,18 +186,18 @@ static sw_status finish(struct pruner_read *r, struct sw_err *err)
 	sw_status rc = read_factors(&r->out->pbt, sw_json_get(r->v, "perturbation_factors"), err);
 	if (rc == SW_OK)
 		rc = read_mutations(r, sw_json_get(r->v, "hyperparam_mutations"), err);
-	r->out->pbt.epochs = spec_pruner_epochs(r->spec);
+	r->out->pbt.epochs = sw_spec_pruner_epochs(r->spec);
 	return rc;
 }
 
-const struct pruner_type spec_pruner_pbt = {
+const struct pruner_type sw_spec_pruner_pbt = {
 	.name = "pbt",
 	.kind = SW_SPEC_PRUNER_PBT,
 	.fields = fields,
-	.n_fields = SPEC_N(fields),
+	.n_fields = SW_SPEC_N(fields),
 	.more = {"perturbation_factors", "hyperparam_mutations"},
 	.hints = hints,
-	.n_hints = SPEC_N(hints),
+	.n_hints = SW_SPEC_N(hints),
 	.defaults = defaults,
 	.finish = finish,
 };

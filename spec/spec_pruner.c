@@ -7,8 +7,8 @@
 #include <string.h>
 
 static const struct pruner_type *const types[] = {
-	&spec_pruner_asha,     &spec_pruner_hyperband, &spec_pruner_median,
-	&spec_pruner_patience, &spec_pruner_threshold, &spec_pruner_pbt,
+	&sw_spec_pruner_asha,     &sw_spec_pruner_hyperband, &sw_spec_pruner_median,
+	&sw_spec_pruner_patience, &sw_spec_pruner_threshold, &sw_spec_pruner_pbt,
 };
 
 #define TYPES "\"asha\", \"hyperband\", \"median\", \"patience\", \"threshold\" or \"pbt\""
@@ -41,15 +41,15 @@ static const struct {
 
 static sw_status unknown_type(const char *name, struct sw_err *err)
 {
-	const char *names[SPEC_N(types)];
+	const char *names[SW_SPEC_N(types)];
 
-	for (size_t i = 0; i < SPEC_N(elsewhere); i++)
+	for (size_t i = 0; i < SW_SPEC_N(elsewhere); i++)
 		if (strcmp(elsewhere[i].type, name) == 0)
 			return sw_err_at(err, SW_INVALID, "/type", "unknown type \"%s\": %s", name,
 					 elsewhere[i].line);
-	for (size_t i = 0; i < SPEC_N(types); i++)
+	for (size_t i = 0; i < SW_SPEC_N(types); i++)
 		names[i] = types[i]->name;
-	const char *near = sw_nearest(name, names, SPEC_N(types));
+	const char *near = sw_nearest(name, names, SW_SPEC_N(types));
 	if (near != NULL)
 		return sw_err_at(err, SW_INVALID, "/type",
 				 "unknown type \"%s\"; did you mean \"%s\"?", name, near);
@@ -66,8 +66,8 @@ static sw_status read_type(const cJSON *v, const struct pruner_type **out, struc
 		return sw_err_at(err, SW_INVALID, "/type", "\"type\" is missing: " TYPES);
 	if (!cJSON_IsString(type))
 		return sw_err_at(err, SW_INVALID, "/type", "\"type\" must be " TYPES ", not %s",
-				 spec_kind(type));
-	for (size_t i = 0; i < SPEC_N(types); i++)
+				 sw_spec_kind(type));
+	for (size_t i = 0; i < SW_SPEC_N(types); i++)
 		if (strcmp(types[i]->name, type->valuestring) == 0)
 			*out = types[i];
 	return *out != NULL ? SW_OK : unknown_type(type->valuestring, err);
@@ -82,7 +82,7 @@ static size_t keys_of(const struct pruner_type *t, const char *keys[MAX_KEYS])
 	size_t n = 0;
 
 	keys[n++] = "type";
-	for (size_t i = 0; i < SPEC_N(t->more); i++)
+	for (size_t i = 0; i < SW_SPEC_N(t->more); i++)
 		if (t->more[i] != NULL)
 			keys[n++] = t->more[i];
 	/* The own names first: they are what a line that lists the keys shows. */
@@ -116,7 +116,7 @@ static sw_status other_types_key(const struct pruner_type *t, const char *key, s
 {
 	char ptr[sizeof err->ptr] = "";
 
-	for (size_t i = 0; i < SPEC_N(types); i++) {
+	for (size_t i = 0; i < SW_SPEC_N(types); i++) {
 		if (!has_key(types[i], key))
 			continue;
 		sw_json_pointer_add(ptr, sizeof ptr, key);
@@ -130,20 +130,20 @@ static sw_status other_types_key(const struct pruner_type *t, const char *key, s
 static sw_status check_keys(const struct pruner_type *t, const cJSON *v, struct sw_err *err)
 {
 	/* Every tool says these with its pruner; here the sweep has them. */
-	static const struct spec_hint common[] = {
+	static const struct sw_spec_hint common[] = {
 		{"time_attr", NULL, "steps are those of the reports"},
 		{"metric", NULL, "the sweep's \"metric\" is used"},
 		{"mode", NULL, "the sweep's \"metric\" has the goal"},
 	};
 	const char *known[MAX_KEYS];
-	struct spec_hint hints[24];
+	struct sw_spec_hint hints[24];
 	size_t n = 0;
 	const cJSON *item;
 	sw_status rc = SW_OK;
 
-	for (size_t i = 0; i < SPEC_N(common); i++)
+	for (size_t i = 0; i < SW_SPEC_N(common); i++)
 		hints[n++] = common[i];
-	for (size_t i = 0; i < t->n_hints && n < SPEC_N(hints); i++)
+	for (size_t i = 0; i < t->n_hints && n < SW_SPEC_N(hints); i++)
 		hints[n++] = t->hints[i];
 	cJSON_ArrayForEach (item, v) {
 		if (!has_key(t, item->string) && !has_hint(t, item->string))
@@ -151,8 +151,8 @@ static sw_status check_keys(const struct pruner_type *t, const cJSON *v, struct 
 		if (rc != SW_OK)
 			return rc;
 	}
-	const struct spec_keys keys = {known, keys_of(t, known), hints, n};
-	return spec_check_keys(v, &keys, err);
+	const struct sw_spec_keys keys = {known, keys_of(t, known), hints, n};
+	return sw_spec_check_keys(v, &keys, err);
 }
 
 /* --- fields --- */
@@ -193,10 +193,10 @@ static sw_status read_field(struct pruner_read *r, const struct pruner_field *f,
 	if (rc != SW_OK || v == NULL)
 		return rc;
 	if (f->kind == FIELD_U64)
-		return spec_read_u64(v, *name, (uint64_t)f->least, 1000000000, at, err);
+		return sw_spec_read_u64(v, *name, (uint64_t)f->least, 1000000000, at, err);
 	if (f->kind == FIELD_REAL)
-		return spec_read_real(v, *name, f->least, f->open, f->most, at, err);
-	return spec_read_bool(v, *name, at, err);
+		return sw_spec_read_real(v, *name, f->least, f->open, f->most, at, err);
+	return sw_spec_read_bool(v, *name, at, err);
 }
 
 sw_status sw_spec_pruner_read(struct sw_spec_pruner *out, const struct sw_spec *s,
@@ -210,7 +210,7 @@ sw_status sw_spec_pruner_read(struct sw_spec_pruner *out, const struct sw_spec *
 		return sw_err_at(err, SW_INVALID, "",
 				 "\"early_terminate\" must be an object like {\"type\": \"asha\"}, "
 				 "not %s",
-				 spec_kind(early_terminate));
+				 sw_spec_kind(early_terminate));
 	if (s->n_metrics > 1)
 		return sw_err_at(err, SW_INVALID, "",
 				 "\"early_terminate\" compares trials by one metric, and the sweep "
@@ -229,7 +229,7 @@ sw_status sw_spec_pruner_read(struct sw_spec_pruner *out, const struct sw_spec *
 	return rc == SW_OK && t->finish != NULL ? t->finish(&r, err) : rc;
 }
 
-sw_status spec_pruner_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+sw_status sw_spec_early_terminate_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
 	const sw_status rc = sw_spec_pruner_read(&s->pruner, s, v, err);
 
@@ -248,11 +248,11 @@ uint64_t sw_spec_max_t(const struct sw_spec *s)
 
 #define DEFAULT_EPOCHS 10 /* the trainer's, without a max_t */
 
-uint64_t spec_pruner_epochs(const struct sw_spec *s)
+uint64_t sw_spec_pruner_epochs(const struct sw_spec *s)
 {
 	uint64_t n = 0;
 
-	if (s->trainer == NULL || sw_json_u64(spec_fixed_option(s, "epochs"), &n))
+	if (s->trainer == NULL || sw_json_u64(sw_spec_fixed_option(s, "epochs"), &n))
 		return n;
-	return spec_option_param(s, "epochs") == NULL ? DEFAULT_EPOCHS : 0;
+	return sw_spec_option_param(s, "epochs") == NULL ? DEFAULT_EPOCHS : 0;
 }

@@ -1,5 +1,5 @@
 /* spec/spec_pruner.h — what the types of "early_terminate" are made of: a table of keys each, and
- * a function for what a table cannot say. Internal to proto/. */
+ * a function for what a table cannot say. Internal to spec/. */
 #ifndef SW_SPEC_SPEC_PRUNER_H
 #define SW_SPEC_SPEC_PRUNER_H
 
@@ -37,16 +37,17 @@ struct pruner_type {
 	const struct pruner_field *fields;
 	size_t n_fields;
 	const char *more[2]; /* keys that finish() reads by itself */
-	const struct spec_hint *hints;
+	const struct sw_spec_hint *hints;
 	size_t n_hints;
 	void (*defaults)(struct pruner_read *r);
 	sw_status (*finish)(struct pruner_read *r, struct sw_err *err);
 };
 
 /* How long each trial trains, where all train as long and have a trainer; 0: not known. */
-uint64_t spec_pruner_epochs(const struct sw_spec *s);
+uint64_t sw_spec_pruner_epochs(const struct sw_spec *s);
 
-extern const struct pruner_type spec_pruner_asha, spec_pruner_hyperband, spec_pruner_median,
-	spec_pruner_patience, spec_pruner_threshold, spec_pruner_pbt;
+extern const struct pruner_type sw_spec_pruner_asha, sw_spec_pruner_hyperband,
+	sw_spec_pruner_median, sw_spec_pruner_patience, sw_spec_pruner_threshold,
+	sw_spec_pruner_pbt;
 
 #endif

@@ -29,9 +29,9 @@ static const struct pruner_field hyperband_fields[] = {
 		    0,
 		    NULL},
 };
-_Static_assert(SPEC_N(hyperband_fields) <= PRUNER_MAX_FIELDS, "given[] has room");
+_Static_assert(SW_SPEC_N(hyperband_fields) <= PRUNER_MAX_FIELDS, "given[] has room");
 
-static const struct spec_hint hyperband_hints[] = {
+static const struct sw_spec_hint hyperband_hints[] = {
 	{"grace_period", "min_iter", NULL},
 	{"min_resource", "min_iter", NULL},
 	{"max_t", "max_iter", NULL},
@@ -59,7 +59,7 @@ static sw_status hyperband_finish(struct pruner_read *r, struct sw_err *err)
 		return sw_err_at(err, SW_INVALID, "/s",
 				 "\"s\" goes with \"max_iter\": from \"min_iter\" up there are as "
 				 "many bands as a trial reaches");
-	r->out->hyperband.epochs = spec_pruner_epochs(r->spec);
+	r->out->hyperband.epochs = sw_spec_pruner_epochs(r->spec);
 	if (r->given[MIN_ITER] != NULL)
 		return SW_OK;
 	if (r->given[MAX_ITER] == NULL)
@@ -79,13 +79,13 @@ static sw_status hyperband_finish(struct pruner_read *r, struct sw_err *err)
 			 (unsigned long long)h->eta);
 }
 
-const struct pruner_type spec_pruner_hyperband = {
+const struct pruner_type sw_spec_pruner_hyperband = {
 	.name = "hyperband",
 	.kind = SW_SPEC_PRUNER_HYPERBAND,
 	.fields = hyperband_fields,
-	.n_fields = SPEC_N(hyperband_fields),
+	.n_fields = SW_SPEC_N(hyperband_fields),
 	.hints = hyperband_hints,
-	.n_hints = SPEC_N(hyperband_hints),
+	.n_hints = SW_SPEC_N(hyperband_hints),
 	.defaults = hyperband_defaults,
 	.finish = hyperband_finish,
 };
@@ -102,9 +102,9 @@ static const struct pruner_field median_fields[] = {
 	COUNT("interval_steps", median.interval_steps, 1),
 	COUNT("n_min_trials", median.min_trials, 1),
 };
-_Static_assert(SPEC_N(median_fields) <= PRUNER_MAX_FIELDS, "given[] has room");
+_Static_assert(SW_SPEC_N(median_fields) <= PRUNER_MAX_FIELDS, "given[] has room");
 
-static const struct spec_hint median_hints[] = {
+static const struct sw_spec_hint median_hints[] = {
 	{"min_samples", "min_samples_required", NULL},
 	{"percentile", NULL, "the rule is the median's"},
 	{"hard_stop", NULL, "a trial below the median is stopped: leave it out"},
@@ -125,7 +125,7 @@ static sw_status median_finish(struct pruner_read *r, struct sw_err *err)
 	const char *ray = NULL, *optuna = NULL;
 	char ptr[sizeof err->ptr] = "";
 
-	for (size_t i = 0; i < SPEC_N(median_fields); i++) {
+	for (size_t i = 0; i < SW_SPEC_N(median_fields); i++) {
 		if (r->given[i] == NULL)
 			continue;
 		if (i < RAYS)
@@ -143,13 +143,13 @@ static sw_status median_finish(struct pruner_read *r, struct sw_err *err)
 			 ray, optuna);
 }
 
-const struct pruner_type spec_pruner_median = {
+const struct pruner_type sw_spec_pruner_median = {
 	.name = "median",
 	.kind = SW_SPEC_PRUNER_MEDIAN,
 	.fields = median_fields,
-	.n_fields = SPEC_N(median_fields),
+	.n_fields = SW_SPEC_N(median_fields),
 	.hints = median_hints,
-	.n_hints = SPEC_N(median_hints),
+	.n_hints = SW_SPEC_N(median_hints),
 	.defaults = median_defaults,
 	.finish = median_finish,
 };
@@ -166,9 +166,9 @@ static const struct pruner_field patience_fields[] = {
 	 "how many reports in a row may bring nothing better"},
 	REAL("min_delta", patience.min_delta, 0, DBL_MAX),
 };
-_Static_assert(SPEC_N(patience_fields) <= PRUNER_MAX_FIELDS, "given[] has room");
+_Static_assert(SW_SPEC_N(patience_fields) <= PRUNER_MAX_FIELDS, "given[] has room");
 
-static const struct spec_hint patience_hints[] = {
+static const struct sw_spec_hint patience_hints[] = {
 	{"num_results", "patience", NULL},
 	{"std", "min_delta", NULL},
 	{"wrapped_pruner", NULL, "a sweep has one pruner: leave it out"},
@@ -179,13 +179,13 @@ static void no_defaults(struct pruner_read *r)
 	(void)r;
 }
 
-const struct pruner_type spec_pruner_patience = {
+const struct pruner_type sw_spec_pruner_patience = {
 	.name = "patience",
 	.kind = SW_SPEC_PRUNER_PATIENCE,
 	.fields = patience_fields,
-	.n_fields = SPEC_N(patience_fields),
+	.n_fields = SW_SPEC_N(patience_fields),
 	.hints = patience_hints,
-	.n_hints = SPEC_N(patience_hints),
+	.n_hints = SW_SPEC_N(patience_hints),
 	.defaults = no_defaults,
 };
 
@@ -199,9 +199,9 @@ static const struct pruner_field threshold_fields[] = {
 	[WARMUP] = COUNT("n_warmup_steps", threshold.warmup_steps, 0),
 	[INTERVAL] = COUNT("interval_steps", threshold.interval_steps, 1),
 };
-_Static_assert(SPEC_N(threshold_fields) <= PRUNER_MAX_FIELDS, "given[] has room");
+_Static_assert(SW_SPEC_N(threshold_fields) <= PRUNER_MAX_FIELDS, "given[] has room");
 
-static const struct spec_hint threshold_hints[] = {
+static const struct sw_spec_hint threshold_hints[] = {
 	{"min", "lower", NULL},
 	{"max", "upper", NULL},
 };
@@ -227,13 +227,13 @@ static sw_status threshold_finish(struct pruner_read *r, struct sw_err *err)
 	return SW_OK;
 }
 
-const struct pruner_type spec_pruner_threshold = {
+const struct pruner_type sw_spec_pruner_threshold = {
 	.name = "threshold",
 	.kind = SW_SPEC_PRUNER_THRESHOLD,
 	.fields = threshold_fields,
-	.n_fields = SPEC_N(threshold_fields),
+	.n_fields = SW_SPEC_N(threshold_fields),
 	.hints = threshold_hints,
-	.n_hints = SPEC_N(threshold_hints),
+	.n_hints = SW_SPEC_N(threshold_hints),
 	.defaults = threshold_defaults,
 	.finish = threshold_finish,
 };

@@ -21,7 +21,7 @@ sw_status sw_spec_range_check(const struct sw_spec *s, size_t param, double min,
 		params[param].max = max;
 		*with = *s;
 		with->params = params;
-		rc = spec_trainer_check(with, err);
+		rc = sw_spec_trainer_check(with, err);
 	} else {
 		rc = sw_err_set(err, SW_NOMEM, "no memory to check a range");
 	}

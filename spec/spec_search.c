@@ -8,7 +8,7 @@
 
 #define METHODS "\"random\", \"grid\", \"sobol\", \"tpe\", \"bohb\" or \"bayes\""
 
-sw_status spec_method_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+sw_status sw_spec_method_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
 	static const char *const have[] = {"random", "grid", "sobol", "tpe", "bohb", "bayes"};
 	static const struct {
@@ -20,31 +20,31 @@ sw_status spec_method_read(struct sw_spec *s, const cJSON *v, struct sw_err *err
 
 	if (!cJSON_IsString(v))
 		return sw_err_at(err, SW_INVALID, "/method",
-				 "\"method\" must be " METHODS ", not %s", spec_kind(v));
-	for (size_t i = 0; i < SPEC_N(have); i++)
+				 "\"method\" must be " METHODS ", not %s", sw_spec_kind(v));
+	for (size_t i = 0; i < SW_SPEC_N(have); i++)
 		if (strcmp(have[i], v->valuestring) == 0) {
 			s->method = have[i];
 			return SW_OK;
 		}
-	for (size_t i = 0; i < SPEC_N(also); i++)
+	for (size_t i = 0; i < SW_SPEC_N(also); i++)
 		if (strcmp(also[i].name, v->valuestring) == 0)
 			return sw_err_at(err, SW_INVALID, "/method",
 					 "unknown method \"%s\"; did you mean \"%s\"?",
 					 also[i].name, also[i].use);
-	for (size_t i = 0; i < SPEC_N(later); i++)
+	for (size_t i = 0; i < SW_SPEC_N(later); i++)
 		if (strcmp(later[i], v->valuestring) == 0)
 			return sw_err_at(err, SW_INVALID, "/method",
 					 "method \"%s\" is not supported by this version: method "
 					 "must be " METHODS,
 					 later[i]);
-	for (size_t i = 0; i < SPEC_N(pruners); i++)
+	for (size_t i = 0; i < SW_SPEC_N(pruners); i++)
 		if (strcmp(pruners[i], v->valuestring) == 0)
 			return sw_err_at(
 				err, SW_INVALID, "/method",
 				"\"%s\" is a type of \"early_terminate\", beside a method: "
 				"method must be " METHODS,
 				pruners[i]);
-	const char *near = sw_nearest(v->valuestring, have, SPEC_N(have));
+	const char *near = sw_nearest(v->valuestring, have, SW_SPEC_N(have));
 	if (near != NULL)
 		return sw_err_at(err, SW_INVALID, "/method",
 				 "unknown method \"%s\"; did you mean \"%s\"?", v->valuestring,
@@ -53,11 +53,11 @@ sw_status spec_method_read(struct sw_spec *s, const cJSON *v, struct sw_err *err
 			 "unknown method \"%.64s\": method must be " METHODS, v->valuestring);
 }
 
-sw_status spec_shuffle_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+sw_status sw_spec_shuffle_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
 	if (!cJSON_IsBool(v))
 		return sw_err_at(err, SW_INVALID, "/shuffle",
-				 "\"shuffle\" must be true or false, not %s", spec_kind(v));
+				 "\"shuffle\" must be true or false, not %s", sw_spec_kind(v));
 	if (strcmp(s->method, "grid") != 0)
 		return sw_err_at(err, SW_INVALID, "/shuffle",
 				 "only method \"grid\" has an order to shuffle");
@@ -65,13 +65,13 @@ sw_status spec_shuffle_read(struct sw_spec *s, const cJSON *v, struct sw_err *er
 	return SW_OK;
 }
 
-sw_status spec_suggest_wait_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+sw_status sw_spec_suggest_wait_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
-	return spec_read_u64(v, "suggest_wait_ms", 0, 60000, &s->suggest_wait_ms, err);
+	return sw_spec_read_u64(v, "suggest_wait_ms", 0, 60000, &s->suggest_wait_ms, err);
 }
 
 /* The points themselves are read by whoever knows the space (daemon/plan/plan.c). */
-sw_status spec_init_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+sw_status sw_spec_init_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
 	const cJSON *point;
 	int n = 0;
@@ -79,7 +79,7 @@ sw_status spec_init_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 	if (!cJSON_IsArray(v))
 		return sw_err_at(err, SW_INVALID, "/init",
 				 "\"init\" must be an array of objects like {\"lr\": 0.1}, not %s",
-				 spec_kind(v));
+				 sw_spec_kind(v));
 	cJSON_ArrayForEach (point, v) {
 		char ptr[32];
 
@@ -87,7 +87,7 @@ sw_status spec_init_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 		if (!cJSON_IsObject(point))
 			return sw_err_at(err, SW_INVALID, ptr,
 					 "a point must be an object like {\"lr\": 0.1}, not %s",
-					 spec_kind(point));
+					 sw_spec_kind(point));
 		if (++n > SW_SPEC_MAX_INIT)
 			return sw_err_at(err, SW_INVALID, "/init", "\"init\" has over %d points",
 					 SW_SPEC_MAX_INIT);
@@ -97,7 +97,7 @@ sw_status spec_init_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 	return SW_OK;
 }
 
-sw_status spec_warm_start_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+sw_status sw_spec_warm_start_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
 	const cJSON *item;
 
@@ -132,8 +132,8 @@ sw_status spec_warm_start_read(struct sw_spec *s, const cJSON *v, struct sw_err 
 sw_status sw_spec_refine_read(struct sw_spec_refine *out, const cJSON *v, struct sw_err *err)
 {
 	static const char *const known[] = {"of", "top", "points"};
-	static const struct spec_hint hints[] = {{"sweep", "of", NULL}, {"n", "top", NULL}};
-	static const struct spec_keys keys = {known, SPEC_N(known), hints, SPEC_N(hints)};
+	static const struct sw_spec_hint hints[] = {{"sweep", "of", NULL}, {"n", "top", NULL}};
+	static const struct sw_spec_keys keys = {known, SW_SPEC_N(known), hints, SW_SPEC_N(hints)};
 	const cJSON *of = sw_json_get(v, "of"), *top = sw_json_get(v, "top"),
 		    *points = sw_json_get(v, "points");
 	sw_status rc;
@@ -143,21 +143,21 @@ sw_status sw_spec_refine_read(struct sw_spec_refine *out, const cJSON *v, struct
 		return sw_err_at(err, SW_INVALID, "/refine",
 				 "\"refine\" must be an object like {\"of\": 12, \"top\": 3, "
 				 "\"points\": 5}");
-	rc = spec_check_keys(v, &keys, err);
+	rc = sw_spec_check_keys(v, &keys, err);
 	if (rc == SW_OK && of == NULL)
 		rc = sw_err_at(err, SW_INVALID, "/of", "\"of\" is missing: the sweep to refine");
 	if (rc == SW_OK)
-		rc = spec_read_u64(of, "of", 1, (uint64_t)SW_JSON_MAX_INT, &out->of, err);
+		rc = sw_spec_read_u64(of, "of", 1, (uint64_t)SW_JSON_MAX_INT, &out->of, err);
 	if (rc == SW_OK && top != NULL)
-		rc = spec_read_u64(top, "top", 1, 1000, &out->top, err);
+		rc = sw_spec_read_u64(top, "top", 1, 1000, &out->top, err);
 	if (rc == SW_OK && points != NULL)
-		rc = spec_read_u64(points, "points", 1, 1000, &out->points, err);
+		rc = sw_spec_read_u64(points, "points", 1, 1000, &out->points, err);
 	if (rc != SW_OK)
 		sw_err_prefix(err, "/refine");
 	return rc;
 }
 
-sw_status spec_refine_check(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+sw_status sw_spec_refine_check(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
 	struct sw_spec_refine refine;
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void spec_space_fini(struct sw_spec *s)
+void sw_spec_space_fini(struct sw_spec *s)
 {
 	for (size_t i = 0; i < s->n_params; i++) {
 		free((void *)s->params[i].weights);
@@ -81,7 +81,7 @@ bool sw_spec_same(const cJSON *a, const cJSON *b)
 	return cJSON_Compare(a, b, 1) != 0;
 }
 
-const char *spec_param_nearest(const struct sw_spec *s, const char *name)
+const char *sw_spec_param_nearest(const struct sw_spec *s, const char *name)
 {
 	const char *names[SW_SPEC_MAX_PARAMS];
 	const size_t n = strlen(name);
@@ -190,7 +190,7 @@ static void warn_grid(struct sw_spec *s, const char *ptr, const cJSON *v)
 			  (dist != NULL && strcmp(dist, "grid_search") == 0);
 
 	if (grid && strcmp(s->method, "grid") != 0)
-		spec_warn(
+		sw_spec_warn(
 			s, ptr,
 			"grid_search is drawn like \"values\": only method \"grid\" tries each of "
 			"them");
@@ -210,16 +210,16 @@ static sw_status read_one(struct sw_spec *s, const struct sw_spec_group *group, 
 	p->when = sw_json_get(v, "when");
 	rc = make_name(s, p, err);
 	if (rc == SW_OK)
-		rc = spec_param_read(p, v, &warning, err);
+		rc = sw_spec_param_read(p, v, &warning, err);
 	sw_spec_param_pointer(p, ptr, sizeof ptr);
 	if (rc != SW_OK) {
 		sw_err_prefix(err, ptr);
 		return rc;
 	}
 	if (warning.code != SW_OK)
-		spec_warn(s, ptr, "%s", warning.msg);
+		sw_spec_warn(s, ptr, "%s", warning.msg);
 	warn_grid(s, ptr, v);
-	if (s->refused.code == SW_OK && spec_param_check_new(v, &s->refused) != SW_OK)
+	if (s->refused.code == SW_OK && sw_spec_param_check_new(v, &s->refused) != SW_OK)
 		sw_err_prefix(&s->refused, ptr);
 	return SW_OK;
 }
@@ -227,7 +227,7 @@ static sw_status read_one(struct sw_spec *s, const struct sw_spec_group *group, 
 static sw_status check_group(const cJSON *v, struct sw_err *err)
 {
 	static const char *const known[] = {"parameters", "when"};
-	static const struct spec_keys keys = {known, SPEC_N(known), NULL, 0};
+	static const struct sw_spec_keys keys = {known, SW_SPEC_N(known), NULL, 0};
 	const cJSON *params = sw_json_get(v, "parameters"), *other;
 
 	if (!name_ok(v->string))
@@ -242,13 +242,13 @@ static sw_status check_group(const cJSON *v, struct sw_err *err)
 					 "\"%s\" does not go with \"parameters\": this is a group",
 					 other->string);
 	}
-	const sw_status rc = spec_check_keys(v, &keys, err);
+	const sw_status rc = sw_spec_check_keys(v, &keys, err);
 	if (rc != SW_OK)
 		return rc;
 	if (!cJSON_IsObject(params))
 		return sw_err_at(err, SW_INVALID, "/parameters",
 				 "\"parameters\" must be an object of parameters by name, not %s",
-				 spec_kind(params));
+				 sw_spec_kind(params));
 	if (params->child == NULL)
 		return sw_err_at(err, SW_INVALID, "/parameters",
 				 "\"parameters\" is empty: a group needs at least one");
@@ -287,14 +287,14 @@ static sw_status read_tree(struct sw_spec *s, const struct sw_spec_group *group,
 	return SW_OK;
 }
 
-sw_status spec_parameters_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+sw_status sw_spec_parameters_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
 	size_t n_params = 0, n_groups = 0;
 
 	if (!cJSON_IsObject(v))
 		return sw_err_at(err, SW_INVALID, "/parameters",
 				 "\"parameters\" must be an object of parameters by name, not %s",
-				 spec_kind(v));
+				 sw_spec_kind(v));
 	if (v->child == NULL)
 		return sw_err_at(err, SW_INVALID, "/parameters",
 				 "\"parameters\" is empty: a sweep needs at least one");
@@ -309,5 +309,5 @@ sw_status spec_parameters_read(struct sw_spec *s, const cJSON *v, struct sw_err 
 	if (s->params == NULL || s->groups == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
 	const sw_status rc = read_tree(s, NULL, v, err);
-	return rc == SW_OK ? spec_when_read(s, err) : rc;
+	return rc == SW_OK ? sw_spec_when_read(s, err) : rc;
 }

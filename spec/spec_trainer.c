@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct spec_hint hints[] = {
+static const struct sw_spec_hint hints[] = {
 	{"parallel", NULL, "leave it out"},
 	{"precision", NULL, "leave it out"},
 	{"bf16", NULL, "leave it out"},
@@ -31,8 +31,8 @@ static const struct spec_hint hints[] = {
 	{"warmup", "warmup_epochs", NULL},
 };
 
-sw_status spec_no_param(const struct sw_spec *s, const char *what, const char *name,
-			const char *ptr, struct sw_err *err)
+sw_status sw_spec_no_param(const struct sw_spec *s, const char *what, const char *name,
+			   const char *ptr, struct sw_err *err)
 {
 	const char *names[SW_SPEC_MAX_PARAMS];
 	char list[120] = "";
@@ -69,7 +69,7 @@ static sw_status check_dataset(const cJSON *trainer, struct sw_err *err)
 				 "\"csv\", ...}");
 	if (!cJSON_IsObject(dataset))
 		return sw_err_at(err, SW_INVALID, "/trainer/dataset",
-				 "\"dataset\" must be an object, not %s", spec_kind(dataset));
+				 "\"dataset\" must be an object, not %s", sw_spec_kind(dataset));
 	struct sw_dataset set;
 	const sw_status rc = sw_dataset_read(&set, dataset, err);
 	if (rc != SW_OK)
@@ -97,7 +97,7 @@ static sw_status check_reference(const struct sw_spec *s, const struct sw_traine
 	const int i = sw_spec_param_find(s, name);
 	if (o->searched && i >= 0) {
 		used[i] = true;
-		return spec_param_suits(&s->params[i], o, err);
+		return sw_spec_param_suits(&s->params[i], o, err);
 	}
 	if (i >= 0)
 		return sw_err_at(err, SW_INVALID, ptr,
@@ -105,13 +105,13 @@ static sw_status check_reference(const struct sw_spec *s, const struct sw_traine
 				 o->name);
 	if (o->kind == SW_OPTION_CHOICE)
 		return sw_err_at(err, SW_INVALID, ptr, "unknown %s \"%.64s\": %s%s", o->name, name,
-				 spec_choices(o, list, sizeof list),
+				 sw_spec_choices(o, list, sizeof list),
 				 o->searched ? ", or the name of a parameter" : "");
 	if (!o->searched)
 		return sw_err_at(err, SW_INVALID, ptr, "\"%s\" must be %s, not a string", o->name,
 				 o->kind == SW_OPTION_BOOLEAN ? "true or false" : "a number");
 	(void)snprintf(what, sizeof what, "option \"%s\":", o->name);
-	return spec_no_param(s, what, name, ptr, err);
+	return sw_spec_no_param(s, what, name, ptr, err);
 }
 
 static sw_status check_option(const struct sw_spec *s, const struct sw_trainer_option *o,
@@ -124,7 +124,7 @@ static sw_status check_option(const struct sw_spec *s, const struct sw_trainer_o
 		if (same < 0 || !o->searched)
 			return SW_OK; /* a default, or a parameter that check_used() refuses */
 		used[same] = true;
-		return spec_param_suits(&s->params[same], o, err);
+		return sw_spec_param_suits(&s->params[same], o, err);
 	}
 	sw_json_pointer_add(ptr, sizeof ptr, o->name);
 	const bool text = cJSON_IsString(v) != 0;
@@ -134,7 +134,7 @@ static sw_status check_option(const struct sw_spec *s, const struct sw_trainer_o
 				 o->name);
 	if (text && !(o->kind == SW_OPTION_CHOICE && is_choice(o, v->valuestring)))
 		return check_reference(s, o, v->valuestring, used, err);
-	if (spec_option_value(o, v, why, sizeof why))
+	if (sw_spec_option_value(o, v, why, sizeof why))
 		return SW_OK;
 	return sw_err_at(err, SW_INVALID, ptr, "\"%s\" %s", o->name, why);
 }
@@ -142,11 +142,11 @@ static sw_status check_option(const struct sw_spec *s, const struct sw_trainer_o
 static sw_status check_keys(const cJSON *trainer, struct sw_err *err)
 {
 	const char *known[SW_TRAINER_OPTION_N + 2] = {"dataset", "model"};
-	const struct spec_keys keys = {known, SPEC_N(known), hints, SPEC_N(hints)};
+	const struct sw_spec_keys keys = {known, SW_SPEC_N(known), hints, SW_SPEC_N(hints)};
 
 	for (size_t i = 0; i < SW_TRAINER_OPTION_N; i++)
 		known[2 + i] = sw_trainer_options[i].name;
-	const sw_status rc = spec_check_keys(trainer, &keys, err);
+	const sw_status rc = sw_spec_check_keys(trainer, &keys, err);
 	if (rc != SW_OK)
 		sw_err_prefix(err, "/trainer");
 	return rc;
@@ -173,7 +173,7 @@ static sw_status check_used(const struct sw_spec *s, const bool *used, struct sw
 	for (size_t k = 0; k < SW_TRAINER_OPTION_N; k++)
 		if (sw_trainer_options[k].searched)
 			names[n++] = sw_trainer_options[k].name;
-	for (size_t k = 0; k < SPEC_N(hints); k++)
+	for (size_t k = 0; k < SW_SPEC_N(hints); k++)
 		if (hints[k].use != NULL && strcmp(hints[k].key, name) == 0)
 			return sw_err_at(err, SW_INVALID, ptr,
 					 "nothing uses the parameter \"%s\"; did you mean \"%s\"?",
@@ -190,7 +190,7 @@ static sw_status check_used(const struct sw_spec *s, const bool *used, struct sw
 			 name);
 }
 
-sw_status spec_trainer_check(const struct sw_spec *s, struct sw_err *err)
+sw_status sw_spec_trainer_check(const struct sw_spec *s, struct sw_err *err)
 {
 	bool used[SW_SPEC_MAX_PARAMS] = {false};
 
@@ -198,7 +198,7 @@ sw_status spec_trainer_check(const struct sw_spec *s, struct sw_err *err)
 	if (rc == SW_OK)
 		rc = check_dataset(s->trainer, err);
 	if (rc == SW_OK)
-		rc = spec_model_check(s, sw_json_get(s->trainer, "model"), used, err);
+		rc = sw_spec_model_check(s, sw_json_get(s->trainer, "model"), used, err);
 	for (size_t i = 0; rc == SW_OK && i < SW_TRAINER_OPTION_N; i++) {
 		const struct sw_trainer_option *o = &sw_trainer_options[i];
 		rc = check_option(s, o, sw_json_get(s->trainer, o->name), used, err);

@@ -75,8 +75,8 @@ static sw_status sort_values(struct sw_spec_param *p, const char *key, struct sw
 			 "a value is listed twice; to favour it use \"probabilities\"");
 }
 
-sw_status spec_values_read(struct sw_spec_param *p, const cJSON *v, const char *key,
-			   struct sw_err *err)
+sw_status sw_spec_values_read(struct sw_spec_param *p, const cJSON *v, const char *key,
+			      struct sw_err *err)
 {
 	const cJSON *values = sw_json_get(v, key), *value;
 	char ptr[48];
@@ -87,7 +87,7 @@ sw_status spec_values_read(struct sw_spec_param *p, const cJSON *v, const char *
 	(void)snprintf(ptr, sizeof ptr, "/%s", key);
 	if (!cJSON_IsArray(values))
 		return sw_err_at(err, SW_INVALID, ptr, "\"%s\" must be an array, not %s", key,
-				 spec_kind(values));
+				 sw_spec_kind(values));
 	p->n_values = (size_t)cJSON_GetArraySize(values);
 	if (p->n_values == 0)
 		return sw_err_at(err, SW_INVALID, ptr, "%s is empty", key);
@@ -99,13 +99,13 @@ sw_status spec_values_read(struct sw_spec_param *p, const cJSON *v, const char *
 			return sw_err_at(err, SW_INVALID, ptr,
 					 "a value must be a number, a string, true, false or null, "
 					 "not %s",
-					 spec_kind(value));
+					 sw_spec_kind(value));
 	}
 	p->values = values;
 	return sort_values(p, key, err);
 }
 
-sw_status spec_weights_read(struct sw_spec_param *p, const cJSON *v, struct sw_err *err)
+sw_status sw_spec_weights_read(struct sw_spec_param *p, const cJSON *v, struct sw_err *err)
 {
 	const cJSON *list = sw_json_get(v, "probabilities"), *one;
 	double *weights, sum = 0;

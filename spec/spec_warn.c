@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-void spec_warn(struct sw_spec *s, const char *ptr, const char *fmt, ...)
+void sw_spec_warn(struct sw_spec *s, const char *ptr, const char *fmt, ...)
 {
 	char line[sizeof s->warnings[0].msg];
 	va_list ap;
@@ -26,17 +26,17 @@ static void warn_inert(struct sw_spec *s)
 {
 	static const char *const inert[] = {"project", "entity", "controller"};
 
-	for (size_t i = 0; i < SPEC_N(inert); i++) {
+	for (size_t i = 0; i < SW_SPEC_N(inert); i++) {
 		char ptr[32];
 		(void)snprintf(ptr, sizeof ptr, "/%s", inert[i]);
 		if (sw_json_get(s->tree, inert[i]) != NULL)
-			spec_warn(s, ptr, "\"%s\" has no effect here", inert[i]);
+			sw_spec_warn(s, ptr, "\"%s\" has no effect here", inert[i]);
 	}
 	if (sw_json_get(sw_json_get(s->tree, "resources"), "cpu") != NULL)
-		spec_warn(s, "/resources/cpu", "\"cpu\" has no effect in this version");
+		sw_spec_warn(s, "/resources/cpu", "\"cpu\" has no effect in this version");
 }
 
-const struct sw_spec_param *spec_option_param(const struct sw_spec *s, const char *option)
+const struct sw_spec_param *sw_spec_option_param(const struct sw_spec *s, const char *option)
 {
 	const cJSON *v = sw_json_get(s->trainer, option);
 	const int i = sw_spec_param_find(s, cJSON_IsString(v) ? v->valuestring : option);
@@ -44,16 +44,16 @@ const struct sw_spec_param *spec_option_param(const struct sw_spec *s, const cha
 	return i >= 0 ? &s->params[i] : NULL;
 }
 
-const cJSON *spec_fixed_option(const struct sw_spec *s, const char *option)
+const cJSON *sw_spec_fixed_option(const struct sw_spec *s, const char *option)
 {
-	const struct sw_spec_param *p = spec_option_param(s, option);
+	const struct sw_spec_param *p = sw_spec_option_param(s, option);
 
 	return p != NULL ? p->value : sw_json_get(s->trainer, option);
 }
 
 static bool given(const struct sw_spec *s, const char *option)
 {
-	return spec_option_param(s, option) != NULL || sw_json_get(s->trainer, option) != NULL;
+	return sw_spec_option_param(s, option) != NULL || sw_json_get(s->trainer, option) != NULL;
 }
 
 static bool is_word(const cJSON *v, const char *word)
@@ -67,9 +67,9 @@ static void warn_metric(struct sw_spec *s, const char *metric, const char *ptr)
 						 "val_macro_f1", "val_top5", "samples_per_s"};
 	static const char *const of_numbers[] = {"train_loss", "val_loss", "val_mse",
 						 "val_mae",    "val_r2",   "samples_per_s"};
-	const bool numbers = is_word(spec_fixed_option(s, "loss"), "mse");
+	const bool numbers = is_word(sw_spec_fixed_option(s, "loss"), "mse");
 	const char *const *names = numbers ? of_numbers : of_classes;
-	const size_t n = numbers ? SPEC_N(of_numbers) : SPEC_N(of_classes);
+	const size_t n = numbers ? SW_SPEC_N(of_numbers) : SW_SPEC_N(of_classes);
 	char list[120] = "";
 	size_t len = 0;
 
@@ -80,9 +80,9 @@ static void warn_metric(struct sw_spec *s, const char *metric, const char *ptr)
 					names[i]);
 	}
 	const char *near = sw_nearest(metric, names, n);
-	spec_warn(s, ptr, "the trainer reports %s, and no \"%s\": the sweep will fail%s%s%s", list,
-		  metric, near != NULL ? "; did you mean \"" : "", near != NULL ? near : "",
-		  near != NULL ? "\"?" : "");
+	sw_spec_warn(s, ptr, "the trainer reports %s, and no \"%s\": the sweep will fail%s%s%s",
+		     list, metric, near != NULL ? "; did you mean \"" : "",
+		     near != NULL ? near : "", near != NULL ? "\"?" : "");
 }
 
 static void warn_metrics(struct sw_spec *s)
@@ -108,7 +108,7 @@ static void no_effect(struct sw_spec *s, const char *const *options, size_t n, c
 		if (sw_json_get(s->trainer, options[i]) == NULL)
 			(void)snprintf(ptr, sizeof ptr, "/parameters");
 		sw_json_pointer_add(ptr, sizeof ptr, options[i]);
-		spec_warn(s, ptr, "\"%s\" has no effect: %s%s", options[i], why, what);
+		sw_spec_warn(s, ptr, "\"%s\" has no effect: %s%s", options[i], why, what);
 	}
 }
 
@@ -118,23 +118,23 @@ static void warn_options(struct sw_spec *s)
 				 *const adam_only[] = {"beta1", "beta2", "eps"},
 				 *const step_only[] = {"step_epochs", "gamma"},
 				 *const classes_only[] = {"label_smoothing"};
-	const cJSON *momentum = spec_fixed_option(s, "momentum"),
-		    *optimizer = spec_fixed_option(s, "optimizer"),
-		    *schedule = spec_fixed_option(s, "schedule");
+	const cJSON *momentum = sw_spec_fixed_option(s, "momentum"),
+		    *optimizer = sw_spec_fixed_option(s, "optimizer"),
+		    *schedule = sw_spec_fixed_option(s, "schedule");
 
 	if (is_word(optimizer, "adamw") || is_word(optimizer, "adam"))
-		no_effect(s, sgd_only, SPEC_N(sgd_only), "the optimizer is ",
+		no_effect(s, sgd_only, SW_SPEC_N(sgd_only), "the optimizer is ",
 			  optimizer->valuestring);
-	else if (cJSON_IsTrue(spec_fixed_option(s, "nesterov")) &&
+	else if (cJSON_IsTrue(sw_spec_fixed_option(s, "nesterov")) &&
 		 (!given(s, "momentum") ||
 		  (cJSON_IsNumber(momentum) && momentum->valuedouble == 0)))
-		spec_warn(s, "/trainer/nesterov", "\"nesterov\" has no effect: momentum is 0");
+		sw_spec_warn(s, "/trainer/nesterov", "\"nesterov\" has no effect: momentum is 0");
 	if (is_word(optimizer, "sgd") || !given(s, "optimizer"))
-		no_effect(s, adam_only, SPEC_N(adam_only), "the optimizer is sgd", "");
+		no_effect(s, adam_only, SW_SPEC_N(adam_only), "the optimizer is sgd", "");
 	if (!is_word(schedule, "step") && (schedule != NULL || !given(s, "schedule")))
-		no_effect(s, step_only, SPEC_N(step_only), "the schedule is not \"step\"", "");
-	if (is_word(spec_fixed_option(s, "loss"), "mse"))
-		no_effect(s, classes_only, SPEC_N(classes_only), "the loss is mse", "");
+		no_effect(s, step_only, SW_SPEC_N(step_only), "the schedule is not \"step\"", "");
+	if (is_word(sw_spec_fixed_option(s, "loss"), "mse"))
+		no_effect(s, classes_only, SW_SPEC_N(classes_only), "the loss is mse", "");
 }
 
 /* Options have a default for where their parameter is not active; a layer's number has none. */
@@ -153,10 +153,11 @@ static sw_status warn_value(void *ctx, const struct sw_trainer_option *o,
 	if (at < 0 || !sw_spec_param_conditional(s, (size_t)at))
 		return SW_OK;
 	(void)snprintf(whole, sizeof whole, "/trainer/model%s", ptr);
-	spec_warn(s, whole,
-		  "\"%s\" is conditional (\"when\"): a trial where it is not active has no number "
-		  "for this layer, and fails",
-		  name);
+	sw_spec_warn(
+		s, whole,
+		"\"%s\" is conditional (\"when\"): a trial where it is not active has no number "
+		"for this layer, and fails",
+		name);
 	return SW_OK;
 }
 
@@ -177,27 +178,30 @@ static void warn_dataset(struct sw_spec *s)
 			  is_word(sw_json_get(dataset, "validation"), "test");
 
 	if (part && sw_json_get(s->trainer, "val_fraction") != NULL)
-		spec_warn(s, "/trainer/val_fraction",
-			  "\"val_fraction\" has no effect: the data set names its validation part");
+		sw_spec_warn(
+			s, "/trainer/val_fraction",
+			"\"val_fraction\" has no effect: the data set names its validation part");
 	if (part && sw_json_get(s->trainer, "split_seed") != NULL)
-		spec_warn(s, "/trainer/split_seed",
-			  "\"split_seed\" has no effect: the data set names its validation part");
+		sw_spec_warn(
+			s, "/trainer/split_seed",
+			"\"split_seed\" has no effect: the data set names its validation part");
 	if (sw_json_get(dataset, "normalize") != NULL &&
 	    sw_json_get(s->trainer, "standardize") != NULL)
-		spec_warn(s, "/trainer/standardize",
-			  "\"standardize\" has no effect: \"normalize\" gives the constants");
+		sw_spec_warn(s, "/trainer/standardize",
+			     "\"standardize\" has no effect: \"normalize\" gives the constants");
 }
 
-void spec_warn_all(struct sw_spec *s)
+void sw_spec_warn_all(struct sw_spec *s)
 {
 	warn_inert(s);
-	spec_warn_goal(s);
+	sw_spec_warn_goal(s);
 	if (strcmp(s->method, "bayes") != 0 && sw_json_get(s->tree, "suggest_wait_ms") != NULL)
-		spec_warn(s, "/suggest_wait_ms",
-			  "\"suggest_wait_ms\" has no effect: method \"%s\" has its suggestions at "
-			  "once",
-			  s->method);
-	spec_warn_pruner(s);
+		sw_spec_warn(
+			s, "/suggest_wait_ms",
+			"\"suggest_wait_ms\" has no effect: method \"%s\" has its suggestions at "
+			"once",
+			s->method);
+	sw_spec_warn_pruner(s);
 	if (s->trainer == NULL)
 		return;
 	warn_metrics(s);
@@ -205,6 +209,6 @@ void spec_warn_all(struct sw_spec *s)
 	warn_dataset(s);
 	warn_options(s);
 	if (s->lease_s > 0)
-		spec_warn(s, "/lease_s",
-			  "\"lease_s\" has no effect: the trainer's trials have no lease");
+		sw_spec_warn(s, "/lease_s",
+			     "\"lease_s\" has no effect: the trainer's trials have no lease");
 }

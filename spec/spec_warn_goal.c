@@ -58,7 +58,7 @@ static bool has_word_of(const char *name, const char *const *list, size_t n)
 	}
 }
 
-void spec_warn_goal(struct sw_spec *s)
+void sw_spec_warn_goal(struct sw_spec *s)
 {
 	const cJSON *metrics = sw_json_get(s->tree, "metrics"),
 		    *at = sw_json_get(s->tree, "metric");
@@ -72,11 +72,12 @@ void spec_warn_goal(struct sw_spec *s)
 			(void)snprintf(ptr, sizeof ptr, "/metrics/%zu", i);
 		}
 		if (sw_json_get(at, "goal") == NULL &&
-		    has_word_of(name, more_is_better, SPEC_N(more_is_better)) &&
-		    !has_word_of(name, less_is_better, SPEC_N(less_is_better)))
-			spec_warn(s, ptr,
-				  "\"%s\" is minimized, because it has no \"goal\"; did you mean "
-				  "\"goal\": \"maximize\"?",
-				  name);
+		    has_word_of(name, more_is_better, SW_SPEC_N(more_is_better)) &&
+		    !has_word_of(name, less_is_better, SW_SPEC_N(less_is_better)))
+			sw_spec_warn(
+				s, ptr,
+				"\"%s\" is minimized, because it has no \"goal\"; did you mean "
+				"\"goal\": \"maximize\"?",
+				name);
 	}
 }

@@ -27,11 +27,12 @@ static void warn_promote(struct sw_spec *s)
 	const uint64_t rungs = rungs_below_top(a);
 	const uint64_t least = rungs * (a->reduction_factor - 1) + 1;
 	if (s->run_cap < least)
-		spec_warn(s, "/run_cap",
-			  "no trial can be promoted to max_t %llu: %llu rungs below it take %llu "
-			  "trials at least, and run_cap is %llu",
-			  (unsigned long long)a->max_t, (unsigned long long)rungs,
-			  (unsigned long long)least, (unsigned long long)s->run_cap);
+		sw_spec_warn(
+			s, "/run_cap",
+			"no trial can be promoted to max_t %llu: %llu rungs below it take %llu "
+			"trials at least, and run_cap is %llu",
+			(unsigned long long)a->max_t, (unsigned long long)rungs,
+			(unsigned long long)least, (unsigned long long)s->run_cap);
 }
 
 /* The first step at which the pruner can judge anything. */
@@ -71,41 +72,43 @@ static void warn_epochs(struct sw_spec *s)
 	const uint64_t max_t = sw_spec_max_t(s), first = first_judged(&s->pruner);
 	uint64_t epochs = 0;
 
-	if (!sw_json_u64(spec_fixed_option(s, "epochs"), &epochs))
+	if (!sw_json_u64(sw_spec_fixed_option(s, "epochs"), &epochs))
 		return;
 	if (epochs < max_t)
-		spec_warn(s, "/trainer/epochs",
-			  "rungs above %llu are never reached: a trial has %llu epochs, and max_t "
-			  "is %llu",
-			  (unsigned long long)epochs, (unsigned long long)epochs,
-			  (unsigned long long)max_t);
+		sw_spec_warn(
+			s, "/trainer/epochs",
+			"rungs above %llu are never reached: a trial has %llu epochs, and max_t "
+			"is %llu",
+			(unsigned long long)epochs, (unsigned long long)epochs,
+			(unsigned long long)max_t);
 	if (first <= epochs)
 		return;
 	if (s->pruner.kind == SW_SPEC_PRUNER_PBT)
-		spec_warn(s, "/early_terminate/perturbation_interval",
-			  "trials are never compared: a trial has %llu epochs, and the first "
-			  "comparison would be at step %llu",
-			  (unsigned long long)epochs, (unsigned long long)first - 1);
+		sw_spec_warn(s, "/early_terminate/perturbation_interval",
+			     "trials are never compared: a trial has %llu epochs, and the first "
+			     "comparison would be at step %llu",
+			     (unsigned long long)epochs, (unsigned long long)first - 1);
 	else
-		spec_warn(s, "/early_terminate",
-			  "no trial is ever judged: it has %llu epochs, and the first step that "
-			  "counts is %llu",
-			  (unsigned long long)epochs, (unsigned long long)first);
+		sw_spec_warn(s, "/early_terminate",
+			     "no trial is ever judged: it has %llu epochs, and the first step that "
+			     "counts is %llu",
+			     (unsigned long long)epochs, (unsigned long long)first);
 }
 
-void spec_warn_pruner(struct sw_spec *s)
+void sw_spec_warn_pruner(struct sw_spec *s)
 {
 	warn_promote(s);
 	if (s->gpu_hours > 0 && s->trainer == NULL)
-		spec_warn(s, "/gpu_hours",
-			  "\"gpu_hours\" has no effect: trials that you drive hold no slot");
+		sw_spec_warn(s, "/gpu_hours",
+			     "\"gpu_hours\" has no effect: trials that you drive hold no slot");
 	/* a population's children come on top of run_cap */
 	if (s->run_cap > 0 && s->run_cap < s->plateau.top && s->pruner.kind != SW_SPEC_PRUNER_PBT)
-		spec_warn(s, "/plateau/top",
-			  "\"plateau\" has no effect: it looks at the best %llu completed trials, "
-			  "and "
-			  "run_cap is %llu",
-			  (unsigned long long)s->plateau.top, (unsigned long long)s->run_cap);
+		sw_spec_warn(
+			s, "/plateau/top",
+			"\"plateau\" has no effect: it looks at the best %llu completed trials, "
+			"and "
+			"run_cap is %llu",
+			(unsigned long long)s->plateau.top, (unsigned long long)s->run_cap);
 	if (s->trainer != NULL)
 		warn_epochs(s);
 }

@@ -31,7 +31,7 @@ static sw_status no_such_value(const struct sw_spec_param *p, const cJSON *v, co
 	size_t n = 0;
 
 	cJSON_ArrayForEach (one, p->values) {
-		if (cJSON_IsString(one) && n < SPEC_N(words))
+		if (cJSON_IsString(one) && n < SW_SPEC_N(words))
 			words[n++] = one->valuestring;
 	}
 	if (cJSON_IsString(v))
@@ -57,13 +57,13 @@ static sw_status check_value(const struct sw_spec_param *p, const cJSON *v, cons
 	if (cJSON_IsNumber(v))
 		return SW_OK;
 	return sw_err_at(err, SW_INVALID, ptr, "\"%s\" is a number, never %s", p->name,
-			 spec_kind(v));
+			 sw_spec_kind(v));
 }
 
 static sw_status no_such_parent(const struct sw_spec *s, const char *name, const char *ptr,
 				struct sw_err *err)
 {
-	const char *near = spec_param_nearest(s, name);
+	const char *near = sw_spec_param_nearest(s, name);
 
 	if (near != NULL)
 		return sw_err_at(err, SW_INVALID, ptr,
@@ -118,7 +118,7 @@ static sw_status check_when(const struct sw_spec *s, const cJSON *when, const ch
 		return sw_err_at(err, SW_INVALID, ptr,
 				 "\"when\" must be an object like {\"optimizer\": [\"sgd\"]}, not "
 				 "%s",
-				 spec_kind(when));
+				 sw_spec_kind(when));
 	if (when->child == NULL)
 		return sw_err_at(err, SW_INVALID, ptr, "\"when\" is empty");
 	*values = 0;
@@ -294,7 +294,7 @@ static sw_status check_all(const struct sw_spec *s, struct sw_err *err)
 	return rc;
 }
 
-sw_status spec_when_read(struct sw_spec *s, struct sw_err *err)
+sw_status sw_spec_when_read(struct sw_spec *s, struct sw_err *err)
 {
 	size_t entries = 0, values = 0;
 	sw_status rc = SW_OK;
