@@ -27,7 +27,7 @@ sw_status sw_bayes_cube_init(struct bayes_cube *c, const struct sw_space *space)
 			continue;
 		c->of[c->d] = i;
 		c->category[c->d] = p->dist == SW_DIST_CATEGORICAL;
-		c->smooth[c->d] = space_is_continuous(&space->v[i]);
+		c->smooth[c->d] = sw_space_is_continuous(&space->v[i]);
 		c->levels[c->d] = levels;
 		if (!c->smooth[c->d]) {
 			c->mixed = true;

@@ -9,9 +9,9 @@
 
 enum { LINE = 64, KEPT_MOST = 1 << 21 /* doubles: 16 MiB */ };
 
-sw_status gp_block_renew(struct gp_block *b, size_t n)
+sw_status sw_gp_block_renew(struct gp_block *b, size_t n)
 {
-	gp_block_free(b);
+	sw_gp_block_free(b);
 	b->mem = sw_malloc(n * sizeof *b->at + LINE);
 	if (b->mem == NULL)
 		return SW_NOMEM;
@@ -21,22 +21,22 @@ sw_status gp_block_renew(struct gp_block *b, size_t n)
 	return SW_OK;
 }
 
-void gp_block_free(struct gp_block *b)
+void sw_gp_block_free(struct gp_block *b)
 {
 	free(b->mem);
 	*b = (struct gp_block){.mem = NULL};
 }
 
-sw_status gp_points_renew(struct gp_points *p, size_t n, size_t d, struct gp_block *block,
-			  size_t vectors)
+sw_status sw_gp_points_renew(struct gp_points *p, size_t n, size_t d, struct gp_block *block,
+			     size_t vectors)
 {
-	const size_t ld = gp_round_up(n);
+	const size_t ld = sw_gp_round_up(n);
 
 	p->n = p->cap = 0;
 	if (n > UINT32_MAX / 8 || ld * (ld + d + vectors) > PTRDIFF_MAX / sizeof(double))
 		return SW_NOMEM;
-	if (gp_block_renew(&p->block, ld * (ld + d)) != SW_OK ||
-	    gp_block_renew(block, ld * vectors) != SW_OK)
+	if (sw_gp_block_renew(&p->block, ld * (ld + d)) != SW_OK ||
+	    sw_gp_block_renew(block, ld * vectors) != SW_OK)
 		return SW_NOMEM;
 	p->Xt = p->block.at;
 	p->K = p->Xt + d * ld;
@@ -44,42 +44,42 @@ sw_status gp_points_renew(struct gp_points *p, size_t n, size_t d, struct gp_blo
 	return SW_OK;
 }
 
-double gp_warp(const struct sw_gp *gp, const struct gp_hyper *y, size_t k, double x)
+double sw_gp_warp(const struct sw_gp *gp, const struct gp_hyper *y, size_t k, double x)
 {
 	if (!gp->warped || gp->category[k] || y->c[k] == 1)
 		return x;
 	return x / (x + y->c[k] * (1 - x));
 }
 
-void gp_points_load(const struct sw_gp *gp, const struct gp_hyper *y, struct gp_points *p,
-		    const double *X, size_t n)
+void sw_gp_points_load(const struct sw_gp *gp, const struct gp_hyper *y, struct gp_points *p,
+		       const double *X, size_t n)
 {
 	const size_t d = gp->d;
 
 	assert(n <= p->cap);
 	for (size_t k = 0; k < d; k++)
 		for (size_t i = 0; i < n; i++)
-			p->Xt[k * p->ld + i] = gp_warp(gp, y, k, X[i * d + k]);
+			p->Xt[k * p->ld + i] = sw_gp_warp(gp, y, k, X[i * d + k]);
 	p->n = n;
 }
 
-void gp_points_at(const struct sw_gp *gp, const struct gp_points *p, size_t i, double *x)
+void sw_gp_points_at(const struct sw_gp *gp, const struct gp_points *p, size_t i, double *x)
 {
 	for (size_t k = 0; k < gp->d; k++)
 		x[k] = p->Xt[k * p->ld + i];
 }
 
-void gp_points_kernel(struct sw_gp *gp, const struct gp_hyper *y, struct gp_points *p)
+void sw_gp_points_kernel(struct sw_gp *gp, const struct gp_hyper *y, struct gp_points *p)
 {
 	for (size_t i = 0; i < p->n; i++) {
-		gp_points_at(gp, p, i, gp->x);
+		sw_gp_points_at(gp, p, i, gp->x);
 		gp->ops->values(gp, y, p, i, gp->x, p->K + i * p->ld, NULL);
 		p->K[i * p->ld + i] = y->sf + y->sa + y->sn + y->jitter;
 	}
 }
 
-double gp_weights(const struct gp_points *p, size_t n, const double *z, double *alpha, double *ones,
-		  double *c)
+double sw_gp_weights(const struct gp_points *p, size_t n, const double *z, double *alpha,
+		     double *ones, double *c)
 {
 	const int m = (int)n, ld = (int)p->ld;
 
@@ -97,12 +97,12 @@ double gp_weights(const struct gp_points *p, size_t n, const double *z, double *
 
 size_t sw_gp_theta_n(const struct sw_gp *gp)
 {
-	return gp_first_warp(gp) + (gp->warped ? gp->d : 0);
+	return sw_gp_first_warp(gp) + (gp->warped ? gp->d : 0);
 }
 
-void gp_bound_warps(struct sw_gp *gp, double most)
+void sw_gp_bound_warps(struct sw_gp *gp, double most)
 {
-	for (size_t i = gp_first_warp(gp); i < sw_gp_theta_n(gp); i++) {
+	for (size_t i = sw_gp_first_warp(gp); i < sw_gp_theta_n(gp); i++) {
 		gp->lo[i] = -most;
 		gp->hi[i] = most;
 	}
@@ -124,7 +124,7 @@ static void set_bounds(struct sw_gp *gp)
 		gp->lo[d + 2] = log(1e-4);
 		gp->hi[d + 2] = log(1e4);
 	}
-	gp_bound_warps(gp, GP_WARP_MOST);
+	sw_gp_bound_warps(gp, GP_WARP_MOST);
 }
 
 sw_status sw_gp_create(struct sw_gp **out, const struct sw_gp_config *config)
@@ -144,7 +144,7 @@ sw_status sw_gp_create(struct sw_gp **out, const struct sw_gp_config *config)
 	gp->kept_most = KEPT_MOST;
 	const size_t theta_n = sw_gp_theta_n(gp);
 	gp->category = sw_calloc(d, sizeof *gp->category);
-	if (gp->category == NULL || gp_block_renew(&gp->params, 7 * d + 3 * theta_n) != SW_OK) {
+	if (gp->category == NULL || sw_gp_block_renew(&gp->params, 7 * d + 3 * theta_n) != SW_OK) {
 		sw_gp_destroy(gp);
 		return SW_NOMEM;
 	}
@@ -160,7 +160,7 @@ sw_status sw_gp_create(struct sw_gp **out, const struct sw_gp_config *config)
 	gp->lo = gp->x + d;
 	gp->hi = gp->lo + theta_n;
 	gp->best = gp->hi + theta_n;
-	gp->ops = gp_row_ops_pick();
+	gp->ops = sw_gp_row_ops_pick();
 	set_bounds(gp);
 	openblas_set_num_threads(1);
 	*out = gp;
@@ -171,12 +171,12 @@ void sw_gp_destroy(struct sw_gp *gp)
 {
 	if (gp == NULL)
 		return;
-	gp_block_free(&gp->params);
-	gp_block_free(&gp->fit.block);
-	gp_block_free(&gp->fit_block);
-	gp_block_free(&gp->kept);
-	gp_block_free(&gp->post.block);
-	gp_block_free(&gp->post_block);
+	sw_gp_block_free(&gp->params);
+	sw_gp_block_free(&gp->fit.block);
+	sw_gp_block_free(&gp->fit_block);
+	sw_gp_block_free(&gp->kept);
+	sw_gp_block_free(&gp->post.block);
+	sw_gp_block_free(&gp->post_block);
 	free(gp->category);
 	free(gp);
 }
@@ -187,7 +187,7 @@ void sw_gp_theta_clip(const struct sw_gp *gp, double *theta)
 		theta[i] = fmin(fmax(theta[i], gp->lo[i]), gp->hi[i]);
 }
 
-bool gp_hyper_load(const struct sw_gp *gp, struct gp_hyper *y, const double *theta)
+bool sw_gp_hyper_load(const struct sw_gp *gp, struct gp_hyper *y, const double *theta)
 {
 	const double c = gp->kernel == SW_GP_MATERN52 ? 5 : 1;
 	const size_t d = gp->d;
@@ -198,7 +198,7 @@ bool gp_hyper_load(const struct sw_gp *gp, struct gp_hyper *y, const double *the
 	for (size_t i = 0; i < d; i++) {
 		y->w[i] = c * exp(-2 * theta[i]);
 		y->ra[i] = gp->additive ? sqrt(c) * exp(-theta[d + 3 + i]) : 0;
-		y->c[i] = gp->warped ? exp(theta[gp_first_warp(gp) + i]) : 1;
+		y->c[i] = gp->warped ? exp(theta[sw_gp_first_warp(gp) + i]) : 1;
 	}
 	y->sf = exp(theta[d]);
 	y->sn = exp(theta[d + 1]);

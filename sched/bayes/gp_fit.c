@@ -37,7 +37,7 @@ static sw_status reserve(struct sw_gp *gp, size_t n)
 
 	if (gp->fit.cap >= n)
 		return SW_OK;
-	if (gp_points_renew(&gp->fit, room, gp->d, &gp->fit_block, vectors) != SW_OK)
+	if (sw_gp_points_renew(&gp->fit, room, gp->d, &gp->fit_block, vectors) != SW_OK)
 		return SW_NOMEM;
 	gp->alpha_fit = gp->fit_block.at;
 	gp->ones = gp->alpha_fit + gp->fit.ld;
@@ -53,10 +53,10 @@ static sw_status load(struct sw_gp *gp, size_t n)
 
 	if (n == 0)
 		return SW_INVALID;
-	while (rows < n && kept + gp_kept_n(gp, rows) <= gp->kept_most)
-		kept += gp_kept_n(gp, rows++);
+	while (rows < n && kept + sw_gp_kept_n(gp, rows) <= gp->kept_most)
+		kept += sw_gp_kept_n(gp, rows++);
 	gp->kept_n = rows;
-	if (reserve(gp, n) != SW_OK || gp_block_renew(&gp->kept, kept) != SW_OK)
+	if (reserve(gp, n) != SW_OK || sw_gp_block_renew(&gp->kept, kept) != SW_OK)
 		return SW_NOMEM;
 	gp->fit.n = n;
 	return SW_OK;
@@ -64,7 +64,7 @@ static sw_status load(struct sw_gp *gp, size_t n)
 
 static void unload(struct sw_gp *gp)
 {
-	gp_block_free(&gp->kept);
+	sw_gp_block_free(&gp->kept);
 }
 
 static void fill_kernel(struct sw_gp *gp)
@@ -76,11 +76,11 @@ static void fill_kernel(struct sw_gp *gp)
 	for (size_t i = 0; i < p->n; i++) {
 		double *const K = p->K + i * p->ld;
 
-		gp_points_at(gp, p, i, gp->x);
+		sw_gp_points_at(gp, p, i, gp->x);
 		gp->ops->values_kept(gp, y, p, i, gp->x, K, i < gp->kept_n ? kept : gp->row);
 		K[i] = y->sf + y->sa + y->sn + y->jitter;
 		if (i < gp->kept_n)
-			kept += gp_kept_n(gp, i);
+			kept += sw_gp_kept_n(gp, i);
 	}
 }
 
@@ -101,10 +101,10 @@ static void likelihood_grad(struct sw_gp *gp, double *grad)
 		for (size_t j = 0; j <= i; j++)
 			W[j] = ai * gp->alpha_fit[j] - W[j];
 		trace += W[i];
-		gp_points_at(gp, p, i, gp->x);
+		sw_gp_points_at(gp, p, i, gp->x);
 		if (i < gp->kept_n) {
 			gp->ops->grad_theta(gp, y, p, i, gp->x, W, kept, grad);
-			kept += gp_kept_n(gp, i);
+			kept += sw_gp_kept_n(gp, i);
 		} else {
 			gp->ops->values_kept(gp, y, p, i, gp->x, gp->ones, gp->row);
 			gp->ops->grad_theta(gp, y, p, i, gp->x, W, gp->row, grad);
@@ -155,13 +155,13 @@ static bool likelihood(struct sw_gp *gp, const double *X, const double *z, const
 	const int n = (int)p->n, ld = (int)p->ld;
 	double log_det = 0, c;
 
-	if (!gp_hyper_load(gp, &gp->fit_hyper, theta))
+	if (!sw_gp_hyper_load(gp, &gp->fit_hyper, theta))
 		return false;
-	gp_points_load(gp, &gp->fit_hyper, p, X, p->n);
+	sw_gp_points_load(gp, &gp->fit_hyper, p, X, p->n);
 	fill_kernel(gp);
 	if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', n, p->K, ld) != 0)
 		return false;
-	const double quad = gp_weights(p, p->n, z, gp->alpha_fit, gp->ones, &c);
+	const double quad = sw_gp_weights(p, p->n, z, gp->alpha_fit, gp->ones, &c);
 	for (size_t i = 0; i < p->n; i++)
 		log_det += log(p->K[i * p->ld + i]);
 	*lml = -0.5 * quad - log_det - 0.5 * (double)n * LN_2PI;
@@ -211,7 +211,7 @@ static struct prior prior_of(const struct sw_gp *gp, size_t i)
 		return gp->noisy ? (struct prior){log(0.1), 2, 0} : (struct prior){log(1e-6), 9, 0};
 	if (i == d + 2 && gp->additive)
 		return (struct prior){-1, 4, 0};
-	if (i >= gp_first_warp(gp))
+	if (i >= sw_gp_first_warp(gp))
 		return (struct prior){0, WARP_VAR, 0};
 	return (struct prior){log(0.5), 1, 0};
 }
@@ -289,7 +289,7 @@ sw_status sw_gp_fit(struct sw_gp *gp, const double *X, const double *z, size_t n
 		unload(gp);
 		return SW_NOMEM;
 	}
-	gp_bound_warps(gp, options->plain ? 0 : GP_WARP_MOST);
+	sw_gp_bound_warps(gp, options->plain ? 0 : GP_WARP_MOST);
 	sw_gp_theta_clip(gp, theta);
 	nlopt_result done = nlopt_set_lower_bounds(opt, gp->lo);
 	if (done == NLOPT_SUCCESS)
@@ -302,7 +302,7 @@ sw_status sw_gp_fit(struct sw_gp *gp, const double *X, const double *z, size_t n
 	if (done == NLOPT_SUCCESS)
 		done = nlopt_optimize(opt, theta, f);
 	nlopt_destroy(opt);
-	gp_bound_warps(gp, GP_WARP_MOST);
+	sw_gp_bound_warps(gp, GP_WARP_MOST);
 	unload(gp);
 	/* Whatever else it ended by (the last digit, a line without a fall), the best stands. */
 	if (done == NLOPT_OUT_OF_MEMORY || t.best == INFINITY)

@@ -74,7 +74,7 @@ struct gp_row_ops {
 	/* k[j] = k(x, x_j); h[j] = sf h of the product part, unless NULL */
 	void (*values)(const struct sw_gp *gp, const struct gp_hyper *y, const struct gp_points *p,
 		       size_t m, const double *x, double *k, double *h);
-	/* The same, and what the gradient by theta needs of this row: kept[gp_kept_n(gp, m)] */
+	/* The same, and what the gradient by theta needs of this row: kept[sw_gp_kept_n(gp, m)] */
 	void (*values_kept)(const struct sw_gp *gp, const struct gp_hyper *y,
 			    const struct gp_points *p, size_t m, const double *x, double *k,
 			    double *kept);
@@ -89,52 +89,52 @@ struct gp_row_ops {
 };
 enum { GP_WIDTHS = 3 };
 /* Baseline, AVX2, AVX-512; NULL where this processor lacks it. Baseline is never NULL. */
-const struct gp_row_ops *gp_row_ops_at(int width);
-const struct gp_row_ops *gp_row_ops_pick(void); /* the widest */
+const struct gp_row_ops *sw_gp_row_ops_at(int width);
+const struct gp_row_ops *sw_gp_row_ops_pick(void); /* the widest */
 
 /* Up to whole cache lines of doubles. */
-static inline size_t gp_round_up(size_t n)
+static inline size_t sw_gp_round_up(size_t n)
 {
 	return (n + 7) / 8 * 8;
 }
 
 /* The index of ln c_0 in theta, where there is one. */
-static inline size_t gp_first_warp(const struct sw_gp *gp)
+static inline size_t sw_gp_first_warp(const struct sw_gp *gp)
 {
 	return gp->additive ? 2 * gp->d + 3 : gp->d + 2;
 }
 
 /* Doubles that one row of m values leaves for its gradient: a plane of sf m and one of sf h; where
  * the kernel is additive, one of the coordinates' sum and one of h q for each of them. */
-static inline size_t gp_kept_n(const struct sw_gp *gp, size_t m)
+static inline size_t sw_gp_kept_n(const struct sw_gp *gp, size_t m)
 {
-	return gp_round_up(m) * (gp->additive ? gp->d + 3 : 2);
+	return sw_gp_round_up(m) * (gp->additive ? gp->d + 3 : 2);
 }
 
 /* A block of n doubles; what it held is lost. */
-SW_NODISCARD sw_status gp_block_renew(struct gp_block *b, size_t n);
-void gp_block_free(struct gp_block *b);
+SW_NODISCARD sw_status sw_gp_block_renew(struct gp_block *b, size_t n);
+void sw_gp_block_free(struct gp_block *b);
 
 /* Room for n points, and for `vectors` vectors of the new ld in block. What it held is lost. */
-SW_NODISCARD sw_status gp_points_renew(struct gp_points *p, size_t n, size_t d,
-				       struct gp_block *block, size_t vectors);
+SW_NODISCARD sw_status sw_gp_points_renew(struct gp_points *p, size_t n, size_t d,
+					  struct gp_block *block, size_t vectors);
 /* What a fit may choose from: |ln c| up to `most`. */
-void gp_bound_warps(struct sw_gp *gp, double most);
+void sw_gp_bound_warps(struct sw_gp *gp, double most);
 
 /* As the kernel sees them: warped. */
-void gp_points_load(const struct sw_gp *gp, const struct gp_hyper *y, struct gp_points *p,
-		    const double *X, size_t n);
-double gp_warp(const struct sw_gp *gp, const struct gp_hyper *y, size_t k, double x);
-void gp_points_at(const struct sw_gp *gp, const struct gp_points *p, size_t i, double *x);
+void sw_gp_points_load(const struct sw_gp *gp, const struct gp_hyper *y, struct gp_points *p,
+		       const double *X, size_t n);
+double sw_gp_warp(const struct sw_gp *gp, const struct gp_hyper *y, size_t k, double x);
+void sw_gp_points_at(const struct sw_gp *gp, const struct gp_points *p, size_t i, double *x);
 /* The rows of the kernel, and its diagonal with noise and jitter. */
-void gp_points_kernel(struct sw_gp *gp, const struct gp_hyper *y, struct gp_points *p);
+void sw_gp_points_kernel(struct sw_gp *gp, const struct gp_hyper *y, struct gp_points *p);
 
 /* False when theta is beyond any use (a value over 1e43, or not a number). */
-bool gp_hyper_load(const struct sw_gp *gp, struct gp_hyper *y, const double *theta);
+bool sw_gp_hyper_load(const struct sw_gp *gp, struct gp_hyper *y, const double *theta);
 
 /* The profiled mean *c and alpha = K^-1 (z - c) from the factor in p, z[n], by two triangular
  * solves; returns (z - c)' alpha. ones: [n], scratch. */
-double gp_weights(const struct gp_points *p, size_t n, const double *z, double *alpha, double *ones,
-		  double *c);
+double sw_gp_weights(const struct gp_points *p, size_t n, const double *z, double *alpha,
+		     double *ones, double *c);
 
 #endif

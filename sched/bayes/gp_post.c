@@ -22,7 +22,7 @@ static void name_vectors(struct sw_gp *gp)
 
 static void weigh(struct sw_gp *gp)
 {
-	(void)gp_weights(&gp->post, gp->post.n, gp->z, gp->alpha, gp->u, &gp->c);
+	(void)sw_gp_weights(&gp->post, gp->post.n, gp->z, gp->alpha, gp->u, &gp->c);
 	gp->solved = gp->post.n;
 }
 
@@ -33,17 +33,17 @@ sw_status sw_gp_set(struct sw_gp *gp, const double *X, const double *z, size_t n
 	int left = MAX_GROWTH, info;
 
 	p->n = gp->solved = 0;
-	if (n == 0 || !gp_hyper_load(gp, &gp->hyper, theta))
+	if (n == 0 || !sw_gp_hyper_load(gp, &gp->hyper, theta))
 		return SW_INVALID;
 	if (p->cap < n) {
-		if (gp_points_renew(p, n + n / 4 + 8, gp->d, &gp->post_block, VECTORS) != SW_OK)
+		if (sw_gp_points_renew(p, n + n / 4 + 8, gp->d, &gp->post_block, VECTORS) != SW_OK)
 			return SW_NOMEM;
 		name_vectors(gp);
 	}
-	gp_points_load(gp, &gp->hyper, p, X, n);
+	sw_gp_points_load(gp, &gp->hyper, p, X, n);
 	memcpy(gp->z, z, n * sizeof *z);
 	do {
-		gp_points_kernel(gp, &gp->hyper, p);
+		sw_gp_points_kernel(gp, &gp->hyper, p);
 		info = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', (int)n, p->K, (int)p->ld);
 		if (info == 0) {
 			weigh(gp);
@@ -65,9 +65,9 @@ static sw_status grow(struct sw_gp *gp)
 
 	if (p->n < p->cap)
 		return SW_OK;
-	if (gp_points_renew(&grown, 2 * p->n, gp->d, &vectors, VECTORS) != SW_OK) {
-		gp_block_free(&grown.block);
-		gp_block_free(&vectors);
+	if (sw_gp_points_renew(&grown, 2 * p->n, gp->d, &vectors, VECTORS) != SW_OK) {
+		sw_gp_block_free(&grown.block);
+		sw_gp_block_free(&vectors);
 		return SW_NOMEM;
 	}
 	for (size_t k = 0; k < gp->d; k++)
@@ -77,8 +77,8 @@ static sw_status grow(struct sw_gp *gp)
 	memcpy(vectors.at, gp->z, p->n * sizeof *gp->z);
 	memcpy(vectors.at + grown.ld, gp->alpha, p->n * sizeof *gp->alpha);
 	grown.n = p->n;
-	gp_block_free(&p->block);
-	gp_block_free(&gp->post_block);
+	sw_gp_block_free(&p->block);
+	sw_gp_block_free(&gp->post_block);
 	*p = grown;
 	gp->post_block = vectors;
 	name_vectors(gp);
@@ -89,7 +89,7 @@ static sw_status grow(struct sw_gp *gp)
 static void see(struct sw_gp *gp, const double *x)
 {
 	for (size_t k = 0; k < gp->d; k++)
-		gp->x[k] = gp_warp(gp, &gp->hyper, k, x[k]);
+		gp->x[k] = sw_gp_warp(gp, &gp->hyper, k, x[k]);
 }
 
 double sw_gp_warp_slope(const struct sw_gp *gp, size_t k, double x)
@@ -193,7 +193,7 @@ sw_status sw_gp_predict_batch(struct sw_gp *gp, const double *Xs, size_t m, doub
 	struct gp_block block = {.mem = NULL};
 
 	assert(n > 0);
-	if (gp_block_renew(&block, BATCH * p->ld) != SW_OK)
+	if (sw_gp_block_renew(&block, BATCH * p->ld) != SW_OK)
 		return SW_NOMEM;
 	for (size_t from = 0; from < m; from += BATCH) {
 		const size_t part = m - from < BATCH ? m - from : BATCH;
@@ -214,6 +214,6 @@ sw_status sw_gp_predict_batch(struct sw_gp *gp, const double *Xs, size_t m, doub
 			var[from + i] = floored(&gp->hyper, cblas_ddot(n, v, 1, v, 1), &at_floor);
 		}
 	}
-	gp_block_free(&block);
+	sw_gp_block_free(&block);
 	return SW_OK;
 }

@@ -170,7 +170,7 @@ INLINE void values_kept(bool matern, const struct sw_gp *gp, const struct gp_hyp
 			const struct gp_points *p, size_t m, const double *x, double *restrict k,
 			double *restrict kept)
 {
-	const size_t plane = gp_round_up(m);
+	const size_t plane = sw_gp_round_up(m);
 	double *restrict product = kept, *restrict slope = kept + plane;
 	double *restrict sum = slope + plane;
 
@@ -247,7 +247,7 @@ INLINE void grad_theta(const struct sw_gp *gp, const struct gp_hyper *y, const s
 		       size_t m, const double *x, const double *restrict W, double *restrict kept,
 		       double *grad)
 {
-	const size_t d = gp->d, plane = gp_round_up(m);
+	const size_t d = gp->d, plane = sw_gp_round_up(m);
 	double *restrict slope = kept + plane;
 	const double *const sum = slope + plane;
 
@@ -263,7 +263,7 @@ INLINE void grad_theta(const struct sw_gp *gp, const struct gp_hyper *y, const s
 		else
 			grad[i] += y->w[i] * weighted_squares(false, m, x[i], col, slope);
 	}
-	double *const by_warp = gp->warped ? grad + gp_first_warp(gp) : NULL;
+	double *const by_warp = gp->warped ? grad + sw_gp_first_warp(gp) : NULL;
 
 	for (size_t i = 0; by_warp != NULL && i < d; i++)
 		if (!gp->category[i])
@@ -363,7 +363,7 @@ FOR_TARGET(avx2);
 FOR_TARGET(avx512);
 #endif
 
-const struct gp_row_ops *gp_row_ops_at(int width)
+const struct gp_row_ops *sw_gp_row_ops_at(int width)
 {
 	switch (width) {
 	case 0:
@@ -383,11 +383,11 @@ const struct gp_row_ops *gp_row_ops_at(int width)
 	}
 }
 
-const struct gp_row_ops *gp_row_ops_pick(void)
+const struct gp_row_ops *sw_gp_row_ops_pick(void)
 {
 	const struct gp_row_ops *best = NULL;
 
 	for (int width = GP_WIDTHS - 1; best == NULL; width--)
-		best = gp_row_ops_at(width);
+		best = sw_gp_row_ops_at(width);
 	return best;
 }

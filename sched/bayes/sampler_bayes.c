@@ -299,7 +299,7 @@ static sw_status suggest(struct sw_sampler *s, const struct sw_history *h, uint6
 	return SW_OK;
 }
 
-const struct sampler_ops sw_sampler_bayes_ops = {
+const struct sw_sampler_ops sw_sampler_bayes_ops = {
 	.name = "bayes",
 	.start = start,
 	.stop = stop,

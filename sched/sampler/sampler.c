@@ -27,7 +27,7 @@ static sw_status find_known(struct sw_sampler *s, struct sw_err *err)
 	return SW_OK;
 }
 
-sw_status sw_sampler_make(struct sw_sampler **out, const struct sampler_ops *ops,
+sw_status sw_sampler_make(struct sw_sampler **out, const struct sw_sampler_ops *ops,
 			  const struct sw_sampler_config *config, struct sw_err *err)
 {
 	assert(config->n_metrics <= SW_METRICS_MAX && config->n_levels <= SW_SAMPLER_LEVELS_MAX);

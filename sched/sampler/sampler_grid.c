@@ -133,5 +133,5 @@ static void point(const struct sw_sampler *s, uint64_t made, uint32_t attempt,
 	(void)product_point(s->space, list != NULL ? list[i] : i, values);
 }
 
-const struct sampler_ops sw_sampler_grid_ops = {
+const struct sw_sampler_ops sw_sampler_grid_ops = {
 	.name = "grid", .start = start, .stop = stop, .point = point};

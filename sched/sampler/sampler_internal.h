@@ -4,7 +4,7 @@
 
 #include "sched/sampler/sampler.h"
 
-struct sampler_ops {
+struct sw_sampler_ops {
 	const char *name;
 	/* Sets s->points (0: no end), and s->self where the kind keeps something; or refuses the
 	 * space. stop may be NULL. */
@@ -27,7 +27,7 @@ struct sampler_ops {
 };
 
 struct sw_sampler {
-	const struct sampler_ops *ops;
+	const struct sw_sampler_ops *ops;
 	struct sw_sampler_config config;
 	const struct sw_space *space; /* config.space */
 	uint64_t seed;                /* config.seed */
@@ -40,15 +40,15 @@ struct sw_sampler {
 };
 
 /* A sampler of the kind: sw_samplers_create() knows which table that is. */
-SW_NODISCARD sw_status sw_sampler_make(struct sw_sampler **out, const struct sampler_ops *ops,
+SW_NODISCARD sw_status sw_sampler_make(struct sw_sampler **out, const struct sw_sampler_ops *ops,
 				       const struct sw_sampler_config *config, struct sw_err *err);
 
-extern const struct sampler_ops sw_sampler_random_ops;
-extern const struct sampler_ops sw_sampler_grid_ops;
-extern const struct sampler_ops sw_sampler_sobol_ops;
-extern const struct sampler_ops sw_sampler_tpe_ops;
-extern const struct sampler_ops sw_sampler_bohb_ops;
-extern const struct sampler_ops sw_sampler_bayes_ops;
+extern const struct sw_sampler_ops sw_sampler_random_ops;
+extern const struct sw_sampler_ops sw_sampler_grid_ops;
+extern const struct sw_sampler_ops sw_sampler_sobol_ops;
+extern const struct sw_sampler_ops sw_sampler_tpe_ops;
+extern const struct sw_sampler_ops sw_sampler_bohb_ops;
+extern const struct sw_sampler_ops sw_sampler_bayes_ops;
 
 /* A point of the space, uniform in the unit cube, that breaks no constraint: trial t's draws of the
  * stream, up to SW_SAMPLER_TRIES of them, then the last of them repaired (sw_space_repair()), then

@@ -26,4 +26,5 @@ static void point(const struct sw_sampler *s, uint64_t made, uint32_t attempt,
 	sw_space_decode(s->space, unit, values);
 }
 
-const struct sampler_ops sw_sampler_sobol_ops = {.name = "sobol", .start = start, .point = point};
+const struct sw_sampler_ops sw_sampler_sobol_ops = {
+	.name = "sobol", .start = start, .point = point};

@@ -30,8 +30,8 @@ void sw_space_destroy(struct sw_space *s)
 		free((void *)s->v[i].p.numbers);
 	}
 	free(s->v);
-	space_conds_fini(s);
-	space_constraints_fini(s);
+	sw_space_conds_fini(s);
+	sw_space_constraints_fini(s);
 	free(s);
 }
 
@@ -383,7 +383,7 @@ static sw_status add_numbers(struct space_entry *e, const double *numbers, struc
 	const size_t n = e->p.dist == SW_DIST_CATEGORICAL ? e->p.n_choices : 1;
 	double *copy;
 
-	if (numbers == NULL || !space_is_choice(e))
+	if (numbers == NULL || !sw_space_is_choice(e))
 		return SW_OK;
 	for (size_t i = 0; i < n; i++)
 		if (!isfinite(numbers[i]))

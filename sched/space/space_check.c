@@ -19,16 +19,17 @@ struct sw_value sw_space_nearest(const struct sw_space *s, size_t i, struct sw_v
 	case SW_DIST_CONSTANT:
 		return (struct sw_value){.choice = 0};
 	case SW_DIST_CATEGORICAL:
-		return (struct sw_value){.choice = (uint32_t)space_index_of(e, v)};
+		return (struct sw_value){.choice = (uint32_t)sw_space_index_of(e, v)};
 	case SW_DIST_UNIFORM:
 	case SW_DIST_LOG_UNIFORM:
 	case SW_DIST_INV_LOG_UNIFORM:
 		return (struct sw_value){.number = !(x > lo) ? lo : x < hi ? x : hi};
 	case SW_DIST_NORMAL:
-		return isfinite(x) ? v : space_decode_one(e, x > 0.0 ? SW_BELOW_ONE : 0.0);
+		return isfinite(x) ? v : sw_space_decode_one(e, x > 0.0 ? SW_BELOW_ONE : 0.0);
 	case SW_DIST_LOG_NORMAL:
-		return x > 0.0 && isfinite(x) ? v
-					      : space_decode_one(e, x > 0.0 ? SW_BELOW_ONE : 0.0);
+		return x > 0.0 && isfinite(x)
+			       ? v
+			       : sw_space_decode_one(e, x > 0.0 ? SW_BELOW_ONE : 0.0);
 	case SW_DIST_BETA: /* 0 and 1 are never drawn, and are values all the same */
 		return (struct sw_value){.number = !(x >= 0.0) ? DBL_MIN
 						   : x <= 1.0  ? x + 0.0
@@ -36,7 +37,7 @@ struct sw_value sw_space_nearest(const struct sw_space *s, size_t i, struct sw_v
 	case SW_DIST_Q_NORMAL:
 	case SW_DIST_Q_LOG_NORMAL:
 		if (!isfinite(x))
-			return space_decode_one(e, x > 0.0 ? SW_BELOW_ONE : 0.0);
+			return sw_space_decode_one(e, x > 0.0 ? SW_BELOW_ONE : 0.0);
 		if (e->p.dist == SW_DIST_Q_LOG_NORMAL && x < 0.0)
 			return (struct sw_value){.number = 0.0};
 		if (fabs(x / e->p.q) > GRID_EXACT)
@@ -45,7 +46,7 @@ struct sw_value sw_space_nearest(const struct sw_space *s, size_t i, struct sw_v
 	default:
 		break;
 	}
-	return (struct sw_value){.number = sw_space_value_of(e, space_index_of(e, v))};
+	return (struct sw_value){.number = sw_space_value_of(e, sw_space_index_of(e, v))};
 }
 
 static sw_status check_number(const struct space_entry *e, double x, double nearest,
@@ -92,7 +93,7 @@ sw_status sw_space_check_value(const struct sw_space *s, size_t i, struct sw_val
 	assert(i < s->n);
 	const struct space_entry *e = &s->v[i];
 
-	if (!space_is_choice(e))
+	if (!sw_space_is_choice(e))
 		return check_number(e, value.number, sw_space_nearest(s, i, value).number, err);
 	if (value.choice < (e->p.dist == SW_DIST_CONSTANT ? 1 : e->p.n_choices))
 		return SW_OK;

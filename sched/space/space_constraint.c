@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void space_constraints_fini(struct sw_space *s)
+void sw_space_constraints_fini(struct sw_space *s)
 {
 	for (size_t i = 0; i < s->n_constraints; i++)
 		free((void *)s->constraints[i].left.terms);
@@ -34,7 +34,7 @@ static sw_status check_sum(const struct sw_space *s, const struct sw_sum *sum, s
 			assert(t->factor[k] < s->n);
 			const struct space_entry *e = &s->v[t->factor[k]];
 
-			if (space_is_choice(e) && e->p.numbers == NULL)
+			if (sw_space_is_choice(e) && e->p.numbers == NULL)
 				return sw_err_set(err, SW_INVALID,
 						  "a constraint compares numbers, and not all "
 						  "values of parameter %u are",
@@ -191,8 +191,8 @@ static bool all_active(const struct sw_sum *sum, const bool *active)
 	return true;
 }
 
-bool space_is_broken(const struct sw_space *s, const struct sw_constraint *c,
-		     const struct sw_value *values, const bool *active)
+bool sw_space_is_broken(const struct sw_space *s, const struct sw_constraint *c,
+			const struct sw_value *values, const bool *active)
 {
 	return all_active(&c->left, active) && all_active(&c->right, active) &&
 	       !holds(s, c, values);
@@ -206,7 +206,7 @@ size_t sw_space_constraint_find(const struct sw_space *s, const struct sw_value 
 	if (s->n_constraints == 0)
 		return 0;
 	sw_space_active(s, values, active);
-	while (i < s->n_constraints && !space_is_broken(s, &s->constraints[i], values, active))
+	while (i < s->n_constraints && !sw_space_is_broken(s, &s->constraints[i], values, active))
 		i++;
 	return i;
 }
@@ -255,7 +255,7 @@ static bool count_broken(const struct sw_space *s, const struct sw_value *values
 
 	sw_space_active(s, values, active);
 	for (size_t i = 0; i < s->n_constraints; i++) {
-		const bool breaks = space_is_broken(s, &s->constraints[i], values, active);
+		const bool breaks = sw_space_is_broken(s, &s->constraints[i], values, active);
 
 		broken[i] += breaks;
 		any = any || breaks;

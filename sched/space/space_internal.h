@@ -37,30 +37,30 @@ struct sw_space {
 	bool sealed;
 };
 
-void space_conds_fini(struct sw_space *s);
-void space_constraints_fini(struct sw_space *s);
+void sw_space_conds_fini(struct sw_space *s);
+void sw_space_constraints_fini(struct sw_space *s);
 
 /* Does the constraint apply, and not hold? active: sw_space_active() of values. */
-bool space_is_broken(const struct sw_space *s, const struct sw_constraint *c,
-		     const struct sw_value *values, const bool *active);
+bool sw_space_is_broken(const struct sw_space *s, const struct sw_constraint *c,
+			const struct sw_value *values, const bool *active);
 
 /* The index, from k_lo to k_hi, of the value nearest to v (a discrete kind). */
-double space_index_of(const struct space_entry *e, struct sw_value v);
+double sw_space_index_of(const struct space_entry *e, struct sw_value v);
 
 /* u in [0, 1) -> the parameter's value. */
-struct sw_value space_decode_one(const struct space_entry *e, double u);
+struct sw_value sw_space_decode_one(const struct space_entry *e, double u);
 
 /* The other way: sw_space_encode() of one parameter. */
-double space_encode_one(const struct space_entry *e, struct sw_value v);
+double sw_space_encode_one(const struct space_entry *e, struct sw_value v);
 
 /* Is the value an index of a choice, rather than a number? */
-static inline bool space_is_choice(const struct space_entry *e)
+static inline bool sw_space_is_choice(const struct space_entry *e)
 {
 	return e->p.dist == SW_DIST_CATEGORICAL || e->p.dist == SW_DIST_CONSTANT;
 }
 
 /* Neither a choice nor a value of a grid. */
-static inline bool space_is_continuous(const struct space_entry *e)
+static inline bool sw_space_is_continuous(const struct space_entry *e)
 {
 	switch (e->p.dist) {
 	case SW_DIST_UNIFORM:
@@ -76,7 +76,7 @@ static inline bool space_is_continuous(const struct space_entry *e)
 }
 
 /* The chance that a beta kind, before it is rounded, falls below x. */
-double space_beta_cdf(const struct space_entry *e, double x);
+double sw_space_beta_cdf(const struct space_entry *e, double x);
 
 /* The largest double below 1. */
 #define SW_BELOW_ONE (1.0 - 0x1p-53)

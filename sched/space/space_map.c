@@ -43,7 +43,7 @@ static double beta_of(const struct space_entry *e, double u)
 	return clamp(sw_beta_quantile(u, e->p.a, e->p.b), DBL_MIN, SW_BELOW_ONE);
 }
 
-double space_beta_cdf(const struct space_entry *e, double x)
+double sw_space_beta_cdf(const struct space_entry *e, double x)
 {
 	return sw_beta_cdf(x, e->p.a, e->p.b);
 }
@@ -91,7 +91,7 @@ static double index_of_unit(const struct space_entry *e, double u)
 	}
 }
 
-struct sw_value space_decode_one(const struct space_entry *e, double u)
+struct sw_value sw_space_decode_one(const struct space_entry *e, double u)
 {
 	switch (e->p.dist) {
 	case SW_DIST_CONSTANT:
@@ -128,10 +128,10 @@ struct sw_value space_decode_one(const struct space_entry *e, double u)
 void sw_space_decode(const struct sw_space *s, const double *unit, struct sw_value *values)
 {
 	for (size_t i = 0; i < s->n; i++)
-		values[i] = space_decode_one(&s->v[i], clamp_unit(unit[i]));
+		values[i] = sw_space_decode_one(&s->v[i], clamp_unit(unit[i]));
 }
 
-double space_index_of(const struct space_entry *e, struct sw_value v)
+double sw_space_index_of(const struct space_entry *e, struct sw_value v)
 {
 	switch (e->p.dist) {
 	case SW_DIST_CATEGORICAL:
@@ -195,8 +195,8 @@ static double middle_of(const struct space_entry *e, double k)
 		hi = unit_of_normal(e, log_or_lowest((k + 0.5) * q));
 		break;
 	case SW_DIST_Q_BETA:
-		lo = space_beta_cdf(e, (k - 0.5) * q);
-		hi = k < e->k_hi ? space_beta_cdf(e, (k + 0.5) * q) : 1.0;
+		lo = sw_space_beta_cdf(e, (k - 0.5) * q);
+		hi = k < e->k_hi ? sw_space_beta_cdf(e, (k + 0.5) * q) : 1.0;
 		break;
 	case SW_DIST_INT_LOG_UNIFORM:
 		lo = unit_of_log(e, log(k));
@@ -242,7 +242,7 @@ static double coordinate_of(const struct space_entry *e, struct sw_value v)
 	case SW_DIST_LOG_NORMAL:
 		return unit_of_normal(e, log_or_lowest(x));
 	case SW_DIST_BETA:
-		return space_beta_cdf(e, x);
+		return sw_space_beta_cdf(e, x);
 	case SW_DIST_CATEGORICAL:
 	case SW_DIST_INT_UNIFORM:
 	case SW_DIST_INT_LOG_UNIFORM:
@@ -254,11 +254,11 @@ static double coordinate_of(const struct space_entry *e, struct sw_value v)
 	case SW_DIST_Q_BETA:
 		break;
 	}
-	k = space_index_of(e, v);
+	k = sw_space_index_of(e, v);
 	return settle(e, k, middle_of(e, k));
 }
 
-double space_encode_one(const struct space_entry *e, struct sw_value v)
+double sw_space_encode_one(const struct space_entry *e, struct sw_value v)
 {
 	return clamp_unit(coordinate_of(e, v));
 }
@@ -266,7 +266,7 @@ double space_encode_one(const struct space_entry *e, struct sw_value v)
 void sw_space_encode(const struct sw_space *s, const struct sw_value *values, double *unit)
 {
 	for (size_t i = 0; i < s->n; i++)
-		unit[i] = space_encode_one(&s->v[i], values[i]);
+		unit[i] = sw_space_encode_one(&s->v[i], values[i]);
 }
 
 struct sw_value sw_space_level(const struct sw_space *s, size_t i, uint64_t k)

@@ -12,13 +12,13 @@
 
 static const struct space_range anything = {-INFINITY, INFINITY};
 
-struct space_range space_range_all(const struct sw_space *s, size_t i)
+struct space_range sw_space_range_all(const struct sw_space *s, size_t i)
 {
 	const struct space_entry *e = &s->v[i];
 	const size_t n = e->p.dist == SW_DIST_CATEGORICAL ? e->p.n_choices : 1;
 	struct space_range r = {INFINITY, -INFINITY};
 
-	if (space_is_choice(e)) {
+	if (sw_space_is_choice(e)) {
 		for (size_t k = 0; e->p.numbers != NULL && k < n; k++) {
 			r.lo = fmin(r.lo, e->p.numbers[k]);
 			r.hi = fmax(r.hi, e->p.numbers[k]);
@@ -31,7 +31,7 @@ struct space_range space_range_all(const struct sw_space *s, size_t i)
 		return (struct space_range){0.0, 1.0};
 	if (!sw_space_bounded(s, i) && e->p.dist != SW_DIST_Q_BETA)
 		return anything;
-	if (space_is_continuous(e))
+	if (sw_space_is_continuous(e))
 		return (struct space_range){e->p.min, e->p.max};
 	return (struct space_range){sw_space_value_of(e, e->k_lo), sw_space_value_of(e, e->k_hi)};
 }
@@ -96,15 +96,15 @@ static struct space_range root(struct space_range power, size_t m, bool is_posit
 /* To the values of a grid; only the bounds that are new need it. */
 static void snap(const struct space_entry *e, struct space_range *r)
 {
-	if (space_is_choice(e) || space_is_continuous(e))
+	if (sw_space_is_choice(e) || sw_space_is_continuous(e))
 		return;
 	if (isfinite(r->lo)) {
-		const double k = space_index_of(e, (struct sw_value){.number = r->lo});
+		const double k = sw_space_index_of(e, (struct sw_value){.number = r->lo});
 
 		r->lo = sw_space_value_of(e, sw_space_value_of(e, k) < r->lo ? k + 1.0 : k);
 	}
 	if (isfinite(r->hi)) {
-		const double k = space_index_of(e, (struct sw_value){.number = r->hi});
+		const double k = sw_space_index_of(e, (struct sw_value){.number = r->hi});
 
 		r->hi = sw_space_value_of(e, sw_space_value_of(e, k) > r->hi ? k - 1.0 : k);
 	}
@@ -124,7 +124,7 @@ static bool cut(const struct space_entry *e, struct space_range *r, struct space
 	r->hi = to.hi < old.hi ? to.hi : old.hi;
 	snap(e, r);
 	const double lost = (r->lo - old.lo) + (old.hi - r->hi), width = old.hi - old.lo;
-	*narrowed = *narrowed || !(lost <= (space_is_continuous(e) ? WORTH * width : 0.0));
+	*narrowed = *narrowed || !(lost <= (sw_space_is_continuous(e) ? WORTH * width : 0.0));
 	return r->lo <= r->hi;
 }
 
@@ -197,8 +197,8 @@ static bool is_integral(const struct sw_space *s, const struct sw_sum *sum)
 	return is;
 }
 
-bool space_narrow(const struct sw_space *s, const struct sw_constraint *c,
-		  struct space_range *ranges, bool *narrowed)
+bool sw_space_narrow(const struct sw_space *s, const struct sw_constraint *c,
+		     struct space_range *ranges, bool *narrowed)
 {
 	const bool above = c->op == SW_GT || c->op == SW_GE || c->op == SW_EQ;
 	const bool below = c->op == SW_LT || c->op == SW_LE || c->op == SW_EQ;

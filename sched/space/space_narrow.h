@@ -18,11 +18,11 @@ struct space_range {
 };
 
 /* All that parameter i can be. O(choices). */
-struct space_range space_range_all(const struct sw_space *s, size_t i);
+struct space_range sw_space_range_all(const struct sw_space *s, size_t i);
 
 /* Narrows ranges[n] by one constraint, taken as if it applied. False: it cannot hold. *narrowed
  * becomes true where it is worth looking at the other constraints again. O(terms). */
-bool space_narrow(const struct sw_space *s, const struct sw_constraint *c,
-		  struct space_range *ranges, bool *narrowed);
+bool sw_space_narrow(const struct sw_space *s, const struct sw_constraint *c,
+		     struct space_range *ranges, bool *narrowed);
 
 #endif

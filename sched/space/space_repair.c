@@ -65,7 +65,7 @@ static size_t find_broken(struct walk *w, const struct sw_value *values, const s
 	w->looks += n;
 	sw_space_active(s, values, active);
 	for (size_t i = 0; i < n; i++) {
-		if (!space_is_broken(s, &s->constraints[among[i]], values, active))
+		if (!sw_space_is_broken(s, &s->constraints[among[i]], values, active))
 			continue;
 		if (list != NULL)
 			list[found] = among[i];
@@ -117,7 +117,7 @@ static bool step(struct walk *w, struct sw_value *values)
 	struct sw_value best = old;
 	size_t least = before + 1;
 	for (int i = 0; i < CANDIDATES; i++) {
-		values[p] = space_decode_one(&w->space->v[p], draw(w));
+		values[p] = sw_space_decode_one(&w->space->v[p], draw(w));
 		const size_t now = find_broken(w, values, touched, n, NULL);
 
 		if (now < least) {
@@ -140,7 +140,7 @@ bool sw_space_repair(const struct sw_space *s, uint64_t seed, uint64_t number, c
 	for (int start = 0; start < STARTS; start++) {
 		for (size_t i = 0; start > 0 && i < s->n; i++)
 			if (fixed == NULL || !fixed[i])
-				values[i] = space_decode_one(&s->v[i], draw(&w));
+				values[i] = sw_space_decode_one(&s->v[i], draw(&w));
 		w.n_broken = find_broken(&w, values, w.all, s->n_constraints, w.broken);
 		while (w.n_broken > 0 && w.looks < LOOKS / STARTS * (size_t)(start + 1))
 			if (!step(&w, values))

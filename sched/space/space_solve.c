@@ -60,7 +60,7 @@ static double number_of(const struct search *q, size_t i)
 	const struct space_entry *e = &q->space->v[i];
 	const double *numbers = e->p.numbers;
 
-	if (!space_is_choice(e))
+	if (!sw_space_is_choice(e))
 		return q->value[i].number;
 	return numbers != NULL ? numbers[q->value[i].choice] : 0.0;
 }
@@ -106,7 +106,7 @@ static bool narrow_one(struct search *q, size_t i, const bool *active, struct sp
 	q->steps += 1 + 2 * (c->left.n_terms + c->right.n_terms);
 	if (!applies(q, &c->left, active) || !applies(q, &c->right, active))
 		return true;
-	if (!space_narrow(q->space, c, ranges, &own))
+	if (!sw_space_narrow(q->space, c, ranges, &own))
 		return false;
 	if (own) {
 		look_beside(q, &c->left);
@@ -162,14 +162,14 @@ static double count_left(const struct search *q, size_t i, struct space_range r)
 {
 	const struct space_entry *e = &q->space->v[i];
 
-	if (space_is_choice(e))
+	if (sw_space_is_choice(e))
 		return e->p.dist == SW_DIST_CONSTANT ? 1.0 : (double)e->p.n_choices;
-	if (space_is_continuous(e))
+	if (sw_space_is_continuous(e))
 		return is_used_up(q, i, r) ? 1.0 : INFINITY;
 	if (!isfinite(r.lo) || !isfinite(r.hi))
 		return INFINITY;
-	const double n = space_index_of(e, (struct sw_value){.number = r.hi}) -
-			 space_index_of(e, (struct sw_value){.number = r.lo}) + 1.0;
+	const double n = sw_space_index_of(e, (struct sw_value){.number = r.hi}) -
+			 sw_space_index_of(e, (struct sw_value){.number = r.lo}) + 1.0;
 	return n <= COUNTABLE ? n : INFINITY;
 }
 
@@ -252,7 +252,7 @@ static bool try_choices(struct search *q, const struct space_range *ranges, size
 static bool try_counted(struct search *q, const struct space_range *ranges, size_t i, double count)
 {
 	const struct space_entry *e = &q->space->v[i];
-	const double first = space_index_of(e, (struct sw_value){.number = ranges[i].lo});
+	const double first = sw_space_index_of(e, (struct sw_value){.number = ranges[i].lo});
 	const uint64_t n = (uint64_t)count;
 	const uint64_t key = sw_rng_u64(q->seed, SW_RNG_SOLVE, q->number, q->draw++);
 
@@ -294,11 +294,11 @@ static bool try_some(struct search *q, const struct space_range *ranges, size_t 
 {
 	const struct space_entry *e = &q->space->v[i];
 	const struct space_range r = ranges[i];
-	const double a = space_encode_one(e, (struct sw_value){.number = r.lo});
-	const double b = space_encode_one(e, (struct sw_value){.number = r.hi});
+	const double a = sw_space_encode_one(e, (struct sw_value){.number = r.lo});
+	const double b = sw_space_encode_one(e, (struct sw_value){.number = r.hi});
 
 	for (int k = 0; k < TRIES && !is_tired(q); k++) {
-		struct sw_value v = space_decode_one(e, fmin(a, b) + draw(q) * fabs(b - a));
+		struct sw_value v = sw_space_decode_one(e, fmin(a, b) + draw(q) * fabs(b - a));
 
 		if (v.number < r.lo || v.number > r.hi)
 			v.number = v.number < r.lo ? r.lo : r.hi;
@@ -318,11 +318,11 @@ static bool descend(struct search *q, struct space_range *ranges)
 	if (i == q->space->n)
 		return sw_space_feasible(q->space, q->value);
 	const double left = count_left(q, i, ranges[i]);
-	if (space_is_choice(&q->space->v[i]))
+	if (sw_space_is_choice(&q->space->v[i]))
 		return try_choices(q, ranges, i);
 	if (!isfinite(left))
 		return try_some(q, ranges, i);
-	if (space_is_continuous(&q->space->v[i]))
+	if (sw_space_is_continuous(&q->space->v[i]))
 		return try_ends(q, ranges, i);
 	return try_counted(q, ranges, i, left);
 }
@@ -373,8 +373,8 @@ static void begin(struct search *q, const bool *fixed, struct space_range *range
 		q->parents += q->is_parent[i];
 		q->order[i] = draw(q);
 		if (!is_given)
-			q->value[i] = space_decode_one(&s->v[i], draw(q));
-		ranges[i] = q->all[i] = space_range_all(s, i);
+			q->value[i] = sw_space_decode_one(&s->v[i], draw(q));
+		ranges[i] = q->all[i] = sw_space_range_all(s, i);
 		if (is_given)
 			ranges[i].lo = ranges[i].hi = number_of(q, i);
 	}

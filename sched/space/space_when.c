@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void space_conds_fini(struct sw_space *s)
+void sw_space_conds_fini(struct sw_space *s)
 {
 	for (size_t i = 0; i < s->n_conds; i++)
 		free(s->conds[i].allowed);
@@ -16,7 +16,7 @@ void space_conds_fini(struct sw_space *s)
 
 static double key_of(const struct space_entry *e, struct sw_value v)
 {
-	return space_is_choice(e) ? (double)v.choice : v.number;
+	return sw_space_is_choice(e) ? (double)v.choice : v.number;
 }
 
 static int by_number(const void *pa, const void *pb)
@@ -31,7 +31,7 @@ static sw_status check_cond(const struct sw_space *s, size_t child, size_t paren
 {
 	if (child == parent)
 		return sw_err_at(err, SW_INVALID, "/when", "a parameter cannot depend on itself");
-	if (space_is_continuous(&s->v[parent]))
+	if (sw_space_is_continuous(&s->v[parent]))
 		return sw_err_at(err, SW_INVALID, "/when",
 				 "the parameter that it depends on is continuous");
 	if (n == 0)
@@ -153,7 +153,7 @@ void sw_space_canonical(const struct sw_space *s, struct sw_value *values)
 	sw_space_active(s, values, active);
 	for (size_t i = 0; i < s->n; i++)
 		if (!active[i])
-			values[i] = space_decode_one(&s->v[i], 0.5);
+			values[i] = sw_space_decode_one(&s->v[i], 0.5);
 }
 
 /* Where all that is active in a has the same value in b, b has the same ones active: parents come

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-static const struct sampler_ops *const all[SW_SAMPLER_KIND_N] = {
+static const struct sw_sampler_ops *const all[SW_SAMPLER_KIND_N] = {
 	[SW_SAMPLER_RANDOM] = &sw_sampler_random_ops, [SW_SAMPLER_GRID] = &sw_sampler_grid_ops,
 	[SW_SAMPLER_SOBOL] = &sw_sampler_sobol_ops,   [SW_SAMPLER_TPE] = &sw_sampler_tpe_ops,
 	[SW_SAMPLER_BOHB] = &sw_sampler_bohb_ops,     [SW_SAMPLER_BAYES] = &sw_sampler_bayes_ops,

@@ -17,8 +17,8 @@ static const struct tpe_config config = {
 	.random_share = 1.0 / 3.0,
 };
 
-const struct sampler_ops sw_sampler_bohb_ops = {.name = "bohb",
-						.start = sw_tpe_start,
-						.stop = sw_tpe_stop,
-						.suggest = sw_tpe_suggest,
-						.options = &config};
+const struct sw_sampler_ops sw_sampler_bohb_ops = {.name = "bohb",
+						   .start = sw_tpe_start,
+						   .stop = sw_tpe_stop,
+						   .suggest = sw_tpe_suggest,
+						   .options = &config};

@@ -16,8 +16,8 @@ static const struct tpe_config config = {
 	.width_min = 0.01,
 };
 
-const struct sampler_ops sw_sampler_tpe_ops = {.name = "tpe",
-					       .start = sw_tpe_start,
-					       .stop = sw_tpe_stop,
-					       .suggest = sw_tpe_suggest,
-					       .options = &config};
+const struct sw_sampler_ops sw_sampler_tpe_ops = {.name = "tpe",
+						  .start = sw_tpe_start,
+						  .stop = sw_tpe_stop,
+						  .suggest = sw_tpe_suggest,
+						  .options = &config};

@@ -35,7 +35,7 @@ size_t sw_tpe_axes(const struct tpe_book *b, size_t group, struct tpe_axis *axes
 		*a = (struct tpe_axis){.param = i, .kind = TPE_UNEVEN, .levels = (double)levels};
 		if (dist == SW_DIST_CATEGORICAL)
 			a->kind = TPE_CATEGORY;
-		else if (space_is_continuous(&b->space->v[i]))
+		else if (sw_space_is_continuous(&b->space->v[i]))
 			a->kind = TPE_SMOOTH;
 		else if (dist == SW_DIST_INT_UNIFORM || dist == SW_DIST_Q_UNIFORM ||
 			 dist == SW_DIST_POW2)
@@ -204,7 +204,7 @@ static double unit_of(const struct space_entry *e, double number)
 	case SW_DIST_Q_LOG_NORMAL:
 		return sw_normal_cdf((ln - e->p.mu) / e->p.sigma);
 	case SW_DIST_Q_BETA:
-		return space_beta_cdf(e, number);
+		return sw_space_beta_cdf(e, number);
 	default: /* Q_LOG_UNIFORM, INT_LOG_UNIFORM */
 		return fmin(fmax((ln - e->u_lo) / (e->u_hi - e->u_lo), 0.0), 1.0);
 	}
@@ -214,7 +214,7 @@ static double unit_of(const struct space_entry *e, double number)
  * its width, which is the level's chance under the prior. */
 static double level_at(const struct space_entry *e, double x, double *lo, double *hi)
 {
-	const double at = space_decode_one(e, x).number;
+	const double at = sw_space_decode_one(e, x).number;
 	const bool whole = e->p.dist == SW_DIST_INT_LOG_UNIFORM;
 	const double q = whole ? 1.0 : e->p.q;
 	const bool bounded = whole || e->p.dist == SW_DIST_Q_LOG_UNIFORM;
@@ -226,7 +226,7 @@ static double level_at(const struct space_entry *e, double x, double *lo, double
 
 static double category_chance(const struct space_entry *e, double x)
 {
-	const uint32_t c = space_decode_one(e, x).choice;
+	const uint32_t c = sw_space_decode_one(e, x).choice;
 
 	if (e->cum == NULL)
 		return 1.0 / (double)e->p.n_choices;

@@ -79,7 +79,8 @@ static void centre(struct tpe_mix *m, const struct tpe *t, const struct sw_histo
 	for (size_t k = 0; k < m->d; k++) {
 		const size_t param = m->axes[k].param;
 
-		m->mu[k * m->cap + i] = space_encode_one(&t->book.space->v[param], values[param]);
+		m->mu[k * m->cap + i] =
+			sw_space_encode_one(&t->book.space->v[param], values[param]);
 	}
 }
 

@@ -244,7 +244,7 @@ START_TEST(gp_exponential_of_every_width_equals_the_library)
 {
 	enum { POINTS = 61 };
 	const struct sw_gp_config config = {.d = 1, .kernel = SW_GP_RBF};
-	const struct gp_row_ops *ops = gp_row_ops_at(_i);
+	const struct gp_row_ops *ops = sw_gp_row_ops_at(_i);
 	struct gp_points p = {.n = 0};
 	struct gp_block block = {.mem = NULL};
 	struct sw_gp *gp;
@@ -255,8 +255,8 @@ START_TEST(gp_exponential_of_every_width_equals_the_library)
 		return;
 	}
 	ck_assert_int_eq(sw_gp_create(&gp, &config), SW_OK);
-	ck_assert(gp_hyper_load(gp, &gp->hyper, theta));
-	ck_assert_int_eq(gp_points_renew(&p, POINTS, 1, &block, 1), SW_OK);
+	ck_assert(sw_gp_hyper_load(gp, &gp->hyper, theta));
+	ck_assert_int_eq(sw_gp_points_renew(&p, POINTS, 1, &block, 1), SW_OK);
 	for (int round = 0; round < 2000; round++) {
 		for (int i = 0; i < POINTS; i++)
 			p.Xt[i] = 37.5 * (round * POINTS + i) / (2000.0 * POINTS);
@@ -269,8 +269,8 @@ START_TEST(gp_exponential_of_every_width_equals_the_library)
 					     -0.5 * p.Xt[i] * p.Xt[i], k[i], e);
 		}
 	}
-	gp_block_free(&p.block);
-	gp_block_free(&block);
+	sw_gp_block_free(&p.block);
+	sw_gp_block_free(&block);
 	sw_gp_destroy(gp);
 }
 END_TEST
@@ -283,7 +283,7 @@ START_TEST(gp_widths_agree)
 
 	bench_init(&b, _i);
 	for (int w = 0; w < GP_WIDTHS; w++) {
-		b.gp->ops = gp_row_ops_at(w) != NULL ? gp_row_ops_at(w) : gp_row_ops_at(0);
+		b.gp->ops = sw_gp_row_ops_at(w) != NULL ? sw_gp_row_ops_at(w) : sw_gp_row_ops_at(0);
 		ck_assert_int_eq(sw_gp_lml(b.gp, b.X, b.z, N, b.theta, &lml[w], grad[w]), SW_OK);
 		near(lml[w], lml[0], 1e-10);
 		for (size_t i = 0; i < b.theta_n; i++)
