@@ -1,6 +1,6 @@
 #include "bench/lib/functions.h"
 #include "base/philox.h"
-#include "sched/num/probit.h"
+#include "sched/num/normal.h"
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -125,7 +125,7 @@ double bench_unit(unsigned long long key, unsigned long long row, unsigned colum
 
 double bench_normal(unsigned long long key, unsigned long long row, unsigned column)
 {
-	return sw_probit(bench_unit(key, row, column) + 0x1p-54);
+	return sw_normal_quantile(bench_unit(key, row, column) + 0x1p-54);
 }
 
 /* --- the check --- */

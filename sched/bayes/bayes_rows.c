@@ -1,7 +1,7 @@
 /* Which rows a model sees, and the draws of one suggestion. */
 #include "base/memory.h"
 #include "sched/bayes/bayes.h"
-#include "sched/num/probit.h"
+#include "sched/num/normal.h"
 #include "sched/num/rng.h"
 #include <assert.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ double sw_bayes_rng_normal(struct bayes_rng *r)
 {
 	const double u = sw_bayes_rng_unit(r);
 
-	return sw_probit(u < 1 ? u : 1 - 0x1p-53);
+	return sw_normal_quantile(u < 1 ? u : 1 - 0x1p-53);
 }
 
 size_t sw_bayes_rng_below(struct bayes_rng *r, size_t n)

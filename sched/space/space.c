@@ -1,6 +1,6 @@
 #include "sched/space/space.h"
 #include "base/memory.h"
-#include "sched/num/betainc.h"
+#include "sched/num/beta.h"
 #include "sched/space/space_internal.h"
 #include <assert.h>
 #include <math.h>

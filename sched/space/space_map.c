@@ -1,7 +1,7 @@
 /* Between unit coordinates and values, each way, for every kind: sched/space/space.h has the
  * formulas. */
-#include "sched/num/betainc.h"
-#include "sched/num/probit.h"
+#include "sched/num/beta.h"
+#include "sched/num/normal.h"
 #include "sched/space/space.h"
 #include "sched/space/space_internal.h"
 #include <assert.h>
@@ -34,7 +34,7 @@ double sw_space_value_of(const struct space_entry *e, double k)
 /* Normal kinds: u = 0 would be -infinity; half a step above it is as far as the lower end goes. */
 static double normal_of(const struct space_entry *e, double u)
 {
-	return e->p.mu + e->p.sigma * sw_probit(u > 0.0 ? u : 0x1p-54);
+	return e->p.mu + e->p.sigma * sw_normal_quantile(u > 0.0 ? u : 0x1p-54);
 }
 
 /* Beta kinds: 0 and 1 themselves are values only where rounding would make them so. */

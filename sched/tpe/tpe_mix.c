@@ -3,7 +3,7 @@
  * for categories a chance to keep the centre's, else a draw of the prior. One bandwidth an axis.
  * The prior, uniform in the cube, is one more component, so that nothing is ever impossible. */
 #include "base/memory.h"
-#include "sched/num/probit.h"
+#include "sched/num/normal.h"
 #include "sched/num/rng.h"
 #include "sched/space/space_internal.h"
 #include "sched/tpe/tpe.h"
@@ -166,7 +166,7 @@ static double draw_normal(double mu, double sigma, double u)
 {
 	const double lo = sw_normal_cdf(-mu / sigma), hi = sw_normal_cdf((1.0 - mu) / sigma);
 	const double p = lo + u * (hi - lo);
-	const double x = p > 0.0 && p < 1.0 ? mu + sigma * sw_probit(p) : mu;
+	const double x = p > 0.0 && p < 1.0 ? mu + sigma * sw_normal_quantile(p) : mu;
 
 	return fmin(fmax(x, 0.0), SW_BELOW_ONE);
 }

@@ -1,4 +1,4 @@
-#include "sched/num/probit.h"
+#include "sched/num/normal.h"
 #include <assert.h>
 #include <math.h>
 
@@ -44,7 +44,7 @@ static double at(const struct ratio *f, double x)
 	return num / den;
 }
 
-double sw_probit(double u)
+double sw_normal_quantile(double u)
 {
 	const double q = u - 0.5;
 

@@ -1,5 +1,5 @@
 /*
- * sched/num/betainc.h — the beta distribution's distribution function, the regularised incomplete
+ * sched/num/beta.h — the beta distribution's distribution function, the regularised incomplete
  * beta function I_x(a, b), and its inverse, the quantile function.
  *
  * Pure     libm only: no allocation, no global (lgamma() with its signgam is not used).
@@ -17,8 +17,8 @@
  *          (1976). The inverse is Newton's method on the logarithm of the smaller tail, in ln x,
  *          kept in a bracket.
  */
-#ifndef SW_SCHED_NUM_BETAINC_H
-#define SW_SCHED_NUM_BETAINC_H
+#ifndef SW_SCHED_NUM_BETA_H
+#define SW_SCHED_NUM_BETA_H
 
 #define SW_BETA_LEAST 1e-3
 #define SW_BETA_MOST  1e5

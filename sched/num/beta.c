@@ -1,4 +1,4 @@
-#include "sched/num/betainc.h"
+#include "sched/num/beta.h"
 #include <assert.h>
 #include <float.h>
 #include <math.h>

@@ -1,6 +1,6 @@
-/* tests/sched/num/test_betainc.c — the beta distribution against values worked out in 60-digit
+/* tests/sched/num/test_beta.c — the beta distribution against values worked out in 60-digit
  * arithmetic, against closed forms, and against itself: there and back, in order, mirrored. */
-#include "sched/num/betainc.h"
+#include "sched/num/beta.h"
 #include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <float.h>
