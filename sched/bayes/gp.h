@@ -88,18 +88,16 @@ SW_NODISCARD sw_status sw_gp_append(struct sw_gp *gp, const double *x);
 /* Keeps the first n rows, n > 0; the rest is as it was before the others came. O(1), or O(n^2)
  * where sw_gp_targets() came after the rows that go: the rows kept keep their new targets. */
 void sw_gp_truncate(struct sw_gp *gp, size_t n);
-/* New targets for all rows, same X and theta: z[sw_gp_n()]. O(n^2). */
+/* New targets for all rows, same X and theta: z[] has one for each. O(n^2). */
 void sw_gp_targets(struct sw_gp *gp, const double *z);
 
-size_t sw_gp_n(const struct sw_gp *gp);
-double sw_gp_mean_const(const struct sw_gp *gp); /* c */
 /* How much wider than it is the process sees coordinate k at x: a length scale l is one of l over
  * this there. 1 where nothing is warped. After sw_gp_set(). */
 double sw_gp_warp_slope(const struct sw_gp *gp, size_t k, double x);
 
 /* Posterior of the latent function (no noise) at x: *mean, *var (floored at 1e-12 (sf + sa)), and,
  * unless both are NULL, their gradients dmean[d], dvar[d] (zero for categories; dvar zero at the
- * floor). After a sw_gp_set() that failed there is nothing to ask: sw_gp_n() is 0. */
+ * floor). After a sw_gp_set() that failed the process has no rows: there is nothing to ask. */
 void sw_gp_predict(struct sw_gp *gp, const double *x, double *mean, double *var, double *dmean,
 		   double *dvar);
 /* The same for m points at once, without gradients, by one triangular solve. Xs: [m][d]. */

@@ -140,16 +140,6 @@ void sw_gp_targets(struct sw_gp *gp, const double *z)
 	weigh(gp);
 }
 
-size_t sw_gp_n(const struct sw_gp *gp)
-{
-	return gp->post.n;
-}
-
-double sw_gp_mean_const(const struct sw_gp *gp)
-{
-	return gp->c;
-}
-
 /* The floor keeps log(var) and 1 / sd finite where the process knows the value. */
 static double floored(const struct gp_hyper *y, double explained, bool *at_floor)
 {

@@ -29,8 +29,6 @@ sw_data_cache_loads
 sw_fault_arm
 sw_fault_fired
 sw_gp_lml
-sw_gp_mean_const
-sw_gp_n
 sw_gp_objective
 sw_net_gradient
 sw_samplers_name

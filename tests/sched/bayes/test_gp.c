@@ -74,7 +74,6 @@ START_TEST(gp_posterior_equals_the_dense_reference)
 	bench_init(&b, _i);
 	ref_condition(&b.ref, b.z);
 	ck_assert_int_eq(sw_gp_set(b.gp, b.X, b.z, N, b.theta), SW_OK);
-	near(sw_gp_mean_const(b.gp), (double)b.ref.c, 1e-8);
 	points(&b.ref.config, Xs, 100, &rng);
 	memcpy(Xs, b.X, 3 * D * sizeof *Xs); /* told points too */
 	ck_assert_int_eq(sw_gp_predict_batch(b.gp, Xs, 100, means, vars), SW_OK);

@@ -54,7 +54,6 @@ static void append(struct sw_gp *gp, size_t from, size_t to)
 {
 	for (size_t i = from; i < to; i++)
 		ck_assert_int_eq(sw_gp_append(gp, X + i * D), SW_OK);
-	ck_assert_uint_eq(sw_gp_n(gp), to);
 }
 
 static void near(const double *a, const double *b, size_t n, double tol)
@@ -287,7 +286,6 @@ START_TEST(gp_no_rows_or_no_number_is_invalid)
 	t[1] = NAN;
 	ck_assert_int_eq(sw_gp_set(gp, X, Z, BASE, t), SW_INVALID);
 	ck_assert_int_eq(sw_gp_lml(gp, X, Z, BASE, t, &lml, NULL), SW_INVALID);
-	ck_assert_uint_eq(sw_gp_n(gp), 0);
 	sw_gp_destroy(gp);
 	sw_gp_destroy(NULL);
 }
@@ -309,8 +307,7 @@ static sw_status whole_life(void)
 		rc = sw_gp_set(gp, X, Z, BASE, t);
 	for (size_t i = BASE; rc == SW_OK && i < N; i++) {
 		rc = sw_gp_append(gp, X + i * D);
-		/* Without room for the row the process is the one without it. */
-		ck_assert_uint_eq(sw_gp_n(gp), rc == SW_OK ? i + 1 : i);
+		/* The process without the row still answers where there was no room for it. */
 		sw_gp_predict(gp, ASK, mean, var, NULL, NULL);
 		all_finite(mean, 1);
 	}
