@@ -14,11 +14,11 @@ static void start_reading(struct sw_conn *c);
 
 /* --- the end --- */
 
-void conn_free_when_done(struct sw_conn *c)
+void sw_conn_free_when_done(struct sw_conn *c)
 {
 	if (!c->closed || c->n_open > 0)
 		return;
-	conn_free_messages(c);
+	sw_conn_free_messages(c);
 	sw_frame_fini(&c->frame);
 	free(c);
 }
@@ -28,7 +28,7 @@ static void on_closed(uv_handle_t *h)
 	struct sw_conn *c = h->data;
 
 	c->closed = true;
-	conn_free_when_done(c);
+	sw_conn_free_when_done(c);
 }
 
 static void leave_later(struct sw_conn *c)
@@ -81,7 +81,7 @@ void sw_conn_close(struct sw_conn *c)
 	sw_frame_fini(&c->frame);
 	for (struct sw_message *m = c->head; m != NULL; m = m->next)
 		sw_buf_fini(&m->out);
-	conn_charge(c);
+	sw_conn_charge(c);
 	/* Last: it is off all lists, so those above cannot meet it there while they let go. */
 	d->conn_events->gone(c);
 	uv_close((uv_handle_t *)&c->pipe, on_closed);
@@ -105,7 +105,7 @@ static void start_requests(struct sw_conn *c, struct sw_message *m)
 
 static void take_line(struct sw_conn *c, const char *line, size_t len, sw_status framing)
 {
-	struct sw_message *m = conn_push_message(c);
+	struct sw_message *m = sw_conn_push_message(c);
 
 	if (m == NULL) {
 		sw_conn_close(c);
@@ -128,7 +128,7 @@ static void take_line(struct sw_conn *c, const char *line, size_t len, sw_status
 		if (m->rest != NULL)
 			start_requests(c, m);
 	}
-	assert(c->n_open > 1); /* conn_read_lines() holds one: the connection is still there */
+	assert(c->n_open > 1); /* sw_conn_read_lines() holds one: the connection is still there */
 	if (m->rest != NULL && !c->closing)
 		c->batch = m; /* it stays open until all of it is started */
 	else
@@ -158,7 +158,7 @@ static bool take_next(struct sw_conn *c)
 }
 
 /* Not at the first place that is free again: reading would start and stop at every answer. */
-bool conn_can_read(const struct sw_conn *c)
+bool sw_conn_can_read(const struct sw_conn *c)
 {
 	return c->n_messages <= SW_CONN_MAX_INFLIGHT / 2 && c->asked <= SW_CONN_MAX_ASKED / 2 &&
 	       c->ready_bytes < SW_CONN_MAX_BACKLOG && !sw_conn_is_slow(c);
@@ -166,7 +166,7 @@ bool conn_can_read(const struct sw_conn *c)
 
 /* Starts what the peer has asked for: until this turn is over, then go_on() comes back here, or
  * until too much waits for its answers, then reading stops and the flush comes back. */
-void conn_read_lines(struct sw_conn *c)
+void sw_conn_read_lines(struct sw_conn *c)
 {
 	bool had_line = false, more = true;
 
@@ -178,7 +178,7 @@ void conn_read_lines(struct sw_conn *c)
 		c->stopped = true;
 		go_on_later(c);
 		sw_frame_rest(&c->frame);
-		conn_charge(c);
+		sw_conn_charge(c);
 		return;
 	}
 	c->n_open++; /* a line may close the connection; it stays until this is done */
@@ -189,7 +189,7 @@ void conn_read_lines(struct sw_conn *c)
 	c->n_open--;
 	c->d->turn_us += c->d->clock->mono_us() - c->turn_us;
 	if (c->closing) {
-		conn_free_when_done(c);
+		sw_conn_free_when_done(c);
 		return;
 	}
 	const bool waits = c->batch != NULL || sw_frame_pending(&c->frame);
@@ -207,7 +207,7 @@ void conn_read_lines(struct sw_conn *c)
 		start_reading(c);
 	c->stopped = stop;
 	sw_frame_rest(&c->frame);
-	conn_charge(c);
+	sw_conn_charge(c);
 }
 
 /* Behind those that wait already. */
@@ -229,7 +229,7 @@ void sw_conn_go_on(struct sw_daemon *d)
 		struct sw_conn *c = d->later;
 
 		leave_later(c);
-		conn_read_lines(c);
+		sw_conn_read_lines(c);
 	}
 	if (d->later != NULL)
 		(void)uv_async_send(&d->store_wake);
@@ -261,8 +261,8 @@ static void on_read(uv_stream_t *s, ssize_t n, const uv_buf_t *buf)
 	}
 	c->active_us = d->clock->mono_us();
 	sw_frame_fed(&c->frame, (size_t)n);
-	conn_read_lines(c);
-	conn_shed(d); /* not at the end of the turn: many may send much in one */
+	sw_conn_read_lines(c);
+	sw_conn_shed(d); /* not at the end of the turn: many may send much in one */
 }
 
 /* Again after a stop, too. */

@@ -5,16 +5,16 @@
 #include "daemon/net/conn.h"
 
 /* conn.c */
-void conn_read_lines(struct sw_conn *c);
-bool conn_can_read(const struct sw_conn *c);
-void conn_free_when_done(struct sw_conn *c);
+void sw_conn_read_lines(struct sw_conn *c);
+bool sw_conn_can_read(const struct sw_conn *c);
+void sw_conn_free_when_done(struct sw_conn *c);
 
 /* conn_out.c */
-struct sw_message *conn_push_message(struct sw_conn *c); /* NULL: no memory */
-void conn_free_messages(struct sw_conn *c);
+struct sw_message *sw_conn_push_message(struct sw_conn *c); /* NULL: no memory */
+void sw_conn_free_messages(struct sw_conn *c);
 
 /* conn_limit.c */
-void conn_charge(struct sw_conn *c); /* its memory has changed */
-void conn_shed(struct sw_daemon *d); /* cuts connections while all of them take too much */
+void sw_conn_charge(struct sw_conn *c); /* its memory has changed */
+void sw_conn_shed(struct sw_daemon *d); /* cuts connections while all of them take too much */
 
 #endif

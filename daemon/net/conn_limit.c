@@ -16,7 +16,7 @@ static void cut(struct sw_conn *c, const char *why)
 
 /* --- memory --- */
 
-void conn_charge(struct sw_conn *c)
+void sw_conn_charge(struct sw_conn *c)
 {
 	const size_t bytes = c->closing ? 0
 					: sw_frame_bytes(&c->frame) + c->asked * TREE_FACTOR +
@@ -27,7 +27,7 @@ void conn_charge(struct sw_conn *c)
 }
 
 /* Whoever takes most goes: a client that reads its answers and ends its lines holds little. */
-void conn_shed(struct sw_daemon *d)
+void sw_conn_shed(struct sw_daemon *d)
 {
 	while (d->conn_bytes > SW_CONN_MAX_HELD) {
 		struct sw_conn *next;

@@ -23,7 +23,7 @@ static void free_message(struct sw_message *m)
 	free(m);
 }
 
-void conn_free_messages(struct sw_conn *c)
+void sw_conn_free_messages(struct sw_conn *c)
 {
 	struct sw_message *next;
 
@@ -33,7 +33,7 @@ void conn_free_messages(struct sw_conn *c)
 	}
 }
 
-struct sw_message *conn_push_message(struct sw_conn *c)
+struct sw_message *sw_conn_push_message(struct sw_conn *c)
 {
 	struct sw_message *m = sw_calloc(1, sizeof *m);
 
@@ -88,7 +88,7 @@ static void on_written(uv_write_t *req, int status)
 		return;
 	}
 	c->active_us = c->d->clock->mono_us();
-	conn_charge(c);
+	sw_conn_charge(c);
 	mark_dirty(c); /* what waited for room may go on */
 }
 
@@ -150,14 +150,14 @@ static void flush(struct sw_conn *c)
 		return;
 	}
 	send_bytes(c, &out); /* and when that is written, on_written() comes back here */
-	conn_charge(c);
+	sw_conn_charge(c);
 }
 
 void sw_conn_flush_all(struct sw_daemon *d)
 {
 	struct sw_conn *c, *next;
 
-	conn_shed(d);
+	sw_conn_shed(d);
 	c = d->dirty;
 	d->dirty = NULL; /* what becomes dirty from here on is for the next turn */
 	for (; c != NULL; c = next) {
@@ -167,8 +167,8 @@ void sw_conn_flush_all(struct sw_daemon *d)
 		if (c->closing)
 			continue;
 		flush(c);
-		if (!c->closing && c->stopped && conn_can_read(c))
-			conn_read_lines(c);
+		if (!c->closing && c->stopped && sw_conn_can_read(c))
+			sw_conn_read_lines(c);
 	}
 	/* What became ready meanwhile without a byte to send has no other wake-up. */
 	if (d->dirty != NULL)
@@ -180,7 +180,7 @@ static void count_answers(struct sw_conn *c, struct sw_message *m)
 {
 	c->ready_bytes += m->out.len - m->counted;
 	m->counted = m->out.len;
-	conn_charge(c);
+	sw_conn_charge(c);
 }
 
 void sw_conn_answered(struct sw_conn *c, struct sw_message *m)
@@ -190,14 +190,14 @@ void sw_conn_answered(struct sw_conn *c, struct sw_message *m)
 	c->n_open--;
 	count_answers(c, m);
 	if (c->closing)
-		conn_free_when_done(c);
+		sw_conn_free_when_done(c);
 	else if (m->n_open == 0)
 		mark_dirty(c);
 }
 
 void sw_conn_notify(struct sw_conn *c, const char *method, const char *params)
 {
-	struct sw_message *m = c->closing ? NULL : conn_push_message(c);
+	struct sw_message *m = c->closing ? NULL : sw_conn_push_message(c);
 
 	if (m == NULL)
 		return;

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-bool janitor_read_name(const char *name, struct sw_checkpoint *out, bool *whole)
+bool sw_janitor_read_name(const char *name, struct sw_checkpoint *out, bool *whole)
 {
 	unsigned long long trial, step;
 	char rest[16];
@@ -42,7 +42,7 @@ static int open_folder(int at, const char *path)
 	return fd;
 }
 
-DIR *janitor_open(const struct sw_daemon *d, int64_t sweep)
+DIR *sw_janitor_open(const struct sw_daemon *d, int64_t sweep)
 {
 	char path[PATH_MAX + 64];
 	const int n = snprintf(path, sizeof path, "%s/" SW_CHECKPOINT_FOLDER, d->config.state);
@@ -69,35 +69,35 @@ struct sw_janitor {
 	bool busy;
 	struct task {
 		struct sw_checkpoint what;
-		struct janitor_keeps keeps; /* of a sweep's: what stays; of one over its budget:
+		struct sw_janitor_keeps keeps; /* of a sweep's: what stays; of one over its budget:
 				       what may go, the worst first */
 		uint64_t most; /* bytes of the sweep's files; 0: no matter of a budget */
 	} * todo, *doing;
 	size_t todo_n, todo_cap, doing_n;
 };
 
-void janitor_keep(struct janitor_keeps *k, uint64_t trial, uint64_t from, uint64_t to)
+void sw_janitor_keep(struct sw_janitor_keeps *k, uint64_t trial, uint64_t from, uint64_t to)
 {
 	if (k->n == k->cap) {
 		const size_t cap = k->cap == 0 ? 64 : k->cap * 2;
-		struct janitor_one *grown = sw_realloc(k->v, cap * sizeof *grown);
+		struct sw_janitor_one *grown = sw_realloc(k->v, cap * sizeof *grown);
 
 		if (grown == NULL)
 			sw_daemon_die("note a checkpoint", SW_NOMEM);
 		k->v = grown;
 		k->cap = cap;
 	}
-	k->v[k->n++] = (struct janitor_one){.trial = trial, .from = from, .to = to};
+	k->v[k->n++] = (struct sw_janitor_one){.trial = trial, .from = from, .to = to};
 }
 
-int janitor_by_trial(const void *a, const void *b)
+int sw_janitor_by_trial(const void *a, const void *b)
 {
-	const struct janitor_one *x = a, *y = b;
+	const struct sw_janitor_one *x = a, *y = b;
 
 	return (x->trial > y->trial) - (x->trial < y->trial);
 }
 
-static bool stays(const struct janitor_keeps *k, const struct sw_checkpoint *file, bool whole)
+static bool stays(const struct sw_janitor_keeps *k, const struct sw_checkpoint *file, bool whole)
 {
 	size_t low = 0, high = k->n;
 
@@ -123,12 +123,12 @@ static void remove_file(int folder, const char *name)
 		       strerror(errno));
 }
 
-void janitor_clean(const struct sw_daemon *d, int64_t sweep, const struct janitor_keeps *k,
-		   uint64_t last)
+void sw_janitor_clean(const struct sw_daemon *d, int64_t sweep, const struct sw_janitor_keeps *k,
+		      uint64_t last)
 {
 	char path[PATH_MAX + 64];
 	const struct dirent *e;
-	DIR *dir = janitor_open(d, sweep);
+	DIR *dir = sw_janitor_open(d, sweep);
 
 	if (dir == NULL)
 		return;
@@ -136,7 +136,7 @@ void janitor_clean(const struct sw_daemon *d, int64_t sweep, const struct janito
 		struct sw_checkpoint file = {.trial = 0};
 		bool whole;
 
-		if (janitor_read_name(e->d_name, &file, &whole) && file.trial <= last &&
+		if (sw_janitor_read_name(e->d_name, &file, &whole) && file.trial <= last &&
 		    !stays(k, &file, whole))
 			remove_file(dirfd(dir), e->d_name);
 	}
@@ -163,7 +163,7 @@ static uint64_t folder_bytes(DIR *dir)
 		struct stat st;
 		bool whole;
 
-		if (janitor_read_name(e->d_name, &file, &whole) && whole &&
+		if (sw_janitor_read_name(e->d_name, &file, &whole) && whole &&
 		    fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 			bytes += (uint64_t)st.st_size;
 	}
@@ -173,7 +173,7 @@ static uint64_t folder_bytes(DIR *dir)
 /* Removes from the first on until the rest fits. Those that went are `from` 0 then. */
 static void shrink_folder(const struct sw_janitor *j, struct task *t)
 {
-	DIR *dir = janitor_open(j->d, t->what.sweep);
+	DIR *dir = sw_janitor_open(j->d, t->what.sweep);
 	char name[64];
 	struct stat st;
 
@@ -181,7 +181,7 @@ static void shrink_folder(const struct sw_janitor *j, struct task *t)
 		return;
 	uint64_t bytes = folder_bytes(dir);
 	for (size_t i = 0; i < t->keeps.n && bytes > t->most; i++) {
-		struct janitor_one *k = &t->keeps.v[i];
+		struct sw_janitor_one *k = &t->keeps.v[i];
 		const struct sw_checkpoint file = {.trial = k->trial, .step = k->from};
 
 		name_of(&file, name);
@@ -202,7 +202,7 @@ static void shrink_folder(const struct sw_janitor *j, struct task *t)
 
 static void remove_one(const struct sw_janitor *j, const struct sw_checkpoint *file)
 {
-	DIR *dir = janitor_open(j->d, file->sweep);
+	DIR *dir = sw_janitor_open(j->d, file->sweep);
 	char name[64];
 
 	if (dir == NULL)
@@ -224,7 +224,7 @@ static void run_tasks(uv_work_t *work)
 		else if (t->most != 0)
 			shrink_folder(j, t);
 		else
-			janitor_clean(j->d, t->what.sweep, &t->keeps, t->what.step);
+			sw_janitor_clean(j->d, t->what.sweep, &t->keeps, t->what.step);
 	}
 }
 
@@ -279,15 +279,15 @@ static void start_tasks(struct sw_janitor *j)
 		sw_daemon_die("remove checkpoints", SW_INTERNAL);
 }
 
-struct janitor_keeps janitor_keeps_of_ended(const struct sw_host *h)
+struct sw_janitor_keeps sw_janitor_keeps_of_ended(const struct sw_host *h)
 {
-	struct janitor_keeps k = {.n = 0};
+	struct sw_janitor_keeps k = {.n = 0};
 
 	for (size_t i = 0; i < h->keeping.ended_n; i++)
-		janitor_keep(&k, h->keeping.ended[i].trial, h->keeping.ended[i].step,
-			     h->keeping.ended[i].step);
+		sw_janitor_keep(&k, h->keeping.ended[i].trial, h->keeping.ended[i].step,
+				h->keeping.ended[i].step);
 	if (k.n > 0)
-		qsort(k.v, k.n, sizeof *k.v, janitor_by_trial);
+		qsort(k.v, k.n, sizeof *k.v, sw_janitor_by_trial);
 	return k;
 }
 
@@ -324,7 +324,7 @@ void sw_janitor_remove(struct sw_daemon *d, const struct sw_checkpoint *v, size_
 		j->todo[j->todo_n++] = (struct task){.what = v[i]};
 		if (v[i].trial == 0)
 			j->todo[j->todo_n - 1].keeps =
-				janitor_keeps_of_ended(d->hosts[v[i].sweep - 1]);
+				sw_janitor_keeps_of_ended(d->hosts[v[i].sweep - 1]);
 	}
 	start_tasks(j);
 }
@@ -365,7 +365,7 @@ void sw_janitor_shrink(struct sw_host *h)
 			v[n++] = (struct offer){k->ended[i], h->maximize};
 	qsort(v, n, sizeof *v, worse_first);
 	for (size_t i = 0; i < n; i++)
-		janitor_keep(&t.keeps, v[i].file.trial, v[i].file.step, v[i].file.step);
+		sw_janitor_keep(&t.keeps, v[i].file.trial, v[i].file.step, v[i].file.step);
 	free(v);
 	j->todo[j->todo_n++] = t;
 	start_tasks(j);

@@ -22,29 +22,29 @@ void sw_janitor_free(struct sw_daemon *d); /* after the loop has ended */
 /* --- what janitor.c and janitor_start.c share --- */
 
 /* Files of `trial` from one step to another stay. */
-struct janitor_one {
+struct sw_janitor_one {
 	uint64_t trial, from, to;
 };
 
-struct janitor_keeps {
-	struct janitor_one *v; /* by trial, where it says what stays */
+struct sw_janitor_keeps {
+	struct sw_janitor_one *v; /* by trial, where it says what stays */
 	size_t n, cap;
 };
 
 /* Adds at the end; dies without memory. */
-void janitor_keep(struct janitor_keeps *k, uint64_t trial, uint64_t from, uint64_t to);
-int janitor_by_trial(const void *a, const void *b); /* qsort's order */
+void sw_janitor_keep(struct sw_janitor_keeps *k, uint64_t trial, uint64_t from, uint64_t to);
+int sw_janitor_by_trial(const void *a, const void *b); /* qsort's order */
 /* Of the sweep's trials that have ended. v is the caller's. */
-struct janitor_keeps janitor_keeps_of_ended(const struct sw_host *h);
+struct sw_janitor_keeps sw_janitor_keeps_of_ended(const struct sw_host *h);
 
 /* "12-27.ckpt", or a worker's file under way, ".tmp-12-27-Ab3dEf". */
-bool janitor_read_name(const char *name, struct sw_checkpoint *out, bool *whole);
+bool sw_janitor_read_name(const char *name, struct sw_checkpoint *out, bool *whole);
 /* The folder of a sweep's checkpoints (0: the one that holds the sweeps'), for the caller to close;
  * NULL: there is none. A link is logged and not followed: what it leads to is not the daemon's to
  * delete. */
-DIR *janitor_open(const struct sw_daemon *d, int64_t sweep);
+DIR *sw_janitor_open(const struct sw_daemon *d, int64_t sweep);
 /* Removes what does not stay, of trials up to `last`, then the folder if it is empty. */
-void janitor_clean(const struct sw_daemon *d, int64_t sweep, const struct janitor_keeps *k,
-		   uint64_t last);
+void sw_janitor_clean(const struct sw_daemon *d, int64_t sweep, const struct sw_janitor_keeps *k,
+		      uint64_t last);
 
 #endif

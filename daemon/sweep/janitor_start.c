@@ -13,10 +13,10 @@
 #include <stdlib.h>
 
 /* A running trial's worker may have written more than it could report. */
-static struct janitor_keeps keeps_of_open(const struct sw_host *h)
+static struct sw_janitor_keeps keeps_of_open(const struct sw_host *h)
 {
 	const uint64_t n = sw_sweep_trial_n(h->sched);
-	struct janitor_keeps k = janitor_keeps_of_ended(h);
+	struct sw_janitor_keeps k = sw_janitor_keeps_of_ended(h);
 
 	for (uint64_t trial = 1; trial <= n; trial++) {
 		const enum sw_trial_state state =
@@ -26,18 +26,18 @@ static struct janitor_keeps keeps_of_open(const struct sw_host *h)
 		if (sw_trial_ended(state))
 			continue;
 		if (state == SW_TRIAL_RUNNING)
-			janitor_keep(&k, trial, c.trial == trial ? c.step : 0, UINT64_MAX);
+			sw_janitor_keep(&k, trial, c.trial == trial ? c.step : 0, UINT64_MAX);
 		if (c.trial != 0)
-			janitor_keep(&k, c.trial, c.step, c.step);
+			sw_janitor_keep(&k, c.trial, c.step, c.step);
 	}
 	for (size_t i = 0; i < h->keeping.open_n; i++) {
 		const struct sw_keeping_open *o = &h->keeping.open[i];
 
 		if (o->before != 0 && !o->gone)
-			janitor_keep(&k, o->trial, o->before, o->before);
+			sw_janitor_keep(&k, o->trial, o->before, o->before);
 	}
 	if (k.n > 0)
-		qsort(k.v, k.n, sizeof *k.v, janitor_by_trial);
+		qsort(k.v, k.n, sizeof *k.v, sw_janitor_by_trial);
 	return k;
 }
 
@@ -90,7 +90,7 @@ static void read_found(struct sw_db *db, void *arg)
 
 static void list_folder(struct found *f, const struct sw_daemon *d, int64_t sweep)
 {
-	DIR *dir = janitor_open(d, sweep);
+	DIR *dir = sw_janitor_open(d, sweep);
 	const struct dirent *e;
 
 	if (dir == NULL)
@@ -99,7 +99,7 @@ static void list_folder(struct found *f, const struct sw_daemon *d, int64_t swee
 		struct sw_checkpoint file;
 		bool whole;
 
-		if (!janitor_read_name(e->d_name, &file, &whole) || !whole)
+		if (!sw_janitor_read_name(e->d_name, &file, &whole) || !whole)
 			continue;
 		if (f->n == f->cap) {
 			const size_t cap = f->cap == 0 ? 64 : f->cap * 2;
@@ -160,7 +160,7 @@ static void take_found(struct found *f)
 static void clean_sweep(struct sw_daemon *d, long long sweep)
 {
 	struct found f = {.rc = SW_OK};
-	struct janitor_keeps keeps = {.n = 0};
+	struct sw_janitor_keeps keeps = {.n = 0};
 
 	if ((unsigned long long)sweep <= d->host_n) {
 		f.h = d->hosts[sweep - 1];
@@ -169,10 +169,10 @@ static void clean_sweep(struct sw_daemon *d, long long sweep)
 		sw_store_read_now(d->store, read_found, &f);
 		if (f.rc == SW_OK)
 			take_found(&f);
-		keeps = f.h->sched != NULL ? keeps_of_open(f.h) : janitor_keeps_of_ended(f.h);
+		keeps = f.h->sched != NULL ? keeps_of_open(f.h) : sw_janitor_keeps_of_ended(f.h);
 	}
 	if (f.rc == SW_OK)
-		janitor_clean(d, sweep, &keeps, UINT64_MAX);
+		sw_janitor_clean(d, sweep, &keeps, UINT64_MAX);
 	free(keeps.v);
 	free(f.v);
 }
@@ -180,7 +180,7 @@ static void clean_sweep(struct sw_daemon *d, long long sweep)
 void sw_janitor_start(struct sw_daemon *d)
 {
 	const struct dirent *e;
-	DIR *dir = janitor_open(d, 0);
+	DIR *dir = sw_janitor_open(d, 0);
 
 	if (dir == NULL)
 		return;
