@@ -10,6 +10,7 @@
 
 double sw_log_h(double u, double *ratio, double *rest)
 {
+	/* Below -1 the two terms of h nearly cancel, and their sum would have few digits. */
 	if (u > -1) {
 		const double phi = INV_SQRT_2PI * exp(-0.5 * u * u);
 		const double Phi = 0.5 * erfc(-u * INV_SQRT_2);

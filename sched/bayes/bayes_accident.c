@@ -91,6 +91,8 @@ static sw_status reserve(struct bayes_accidents *a, const struct sw_history *h, 
 /* How many of the observations verdicts rest on; 0: none failed. A failure is judged at once. */
 static size_t due_at(const struct sw_history *h)
 {
+	/* Follows from the log alone: whenever it is read, verdicts rest on the same
+	 * observations. */
 	size_t grown = 0, failed = h->n_obs;
 
 	while (failed > 0 && h->obs[failed - 1].kind != SW_OBS_FAILED)

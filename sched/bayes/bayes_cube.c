@@ -60,6 +60,7 @@ void sw_bayes_cube_read(const struct bayes_cube *c, const struct sw_value *value
 
 	for (size_t i = 0; i < c->n_params; i++)
 		canonical[i] = values[i];
+	/* What is inactive stands at one place, or one configuration would be many points. */
 	sw_space_canonical(c->space, canonical);
 	sw_space_encode(c->space, canonical, unit);
 	for (size_t k = 0; k < c->d - c->resource; k++)
@@ -72,6 +73,7 @@ bool sw_bayes_cube_write(const struct bayes_cube *c, const double *x, struct sw_
 {
 	double unit[SW_SPACE_MAX_PARAMS];
 
+	/* A parameter without a coordinate has one value, and any place means it. */
 	for (size_t i = 0; i < c->n_params; i++)
 		unit[i] = 0.5;
 	for (size_t k = 0; k < c->d - c->resource; k++)

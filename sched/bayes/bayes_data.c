@@ -84,6 +84,7 @@ static struct bayes_told told_now(const struct bayes_data *b, uint64_t trial, co
 		t.y = *y;
 	if (!t.first) {
 		t.best = b->sorted[0];
+		/* Halves are added because the sum of two large values could overflow. */
 		t.median = b->sorted[(b->n_good - 1) / 2] / 2 + b->sorted[b->n_good / 2] / 2;
 	}
 	return t;
@@ -110,6 +111,8 @@ static sw_status add_row(struct bayes_data *b, uint64_t trial, const struct sw_v
 	if (rc != SW_OK)
 		return rc;
 	if (m != NULL) {
+		/* The memory hears of the result before the row is in: it compares it with the best
+		 * so far. */
 		const struct bayes_told t = told_now(b, trial, y);
 
 		sw_bayes_memory_tell(m, b->cube->d, &t);
@@ -156,6 +159,8 @@ static sw_status absorb_obs(struct bayes_data *b, const struct sw_history *h, si
 			    struct bayes_memory *m)
 {
 	const struct sw_obs *const o = &h->obs[i];
+	/* A memory that was read back knows what it has seen; then only the rows are built
+	 * again. */
 	struct bayes_memory *const fresh = i >= m->seen && b->n_metrics == 1 ? m : NULL;
 	sw_status rc = SW_OK;
 

@@ -83,6 +83,7 @@ static sw_status step(struct bayes_search *s, const struct bayes_model *m, struc
 	}
 	if (n == 0)
 		return SW_OK;
+	/* The rating adds to what stands there. */
 	memset(s->near_value, 0, n * sizeof *s->near_value);
 	const sw_status rc = sw_bayes_rate(m, s->near, n, s->near_mean, s->near_var, s->near_value);
 
@@ -92,6 +93,7 @@ static sw_status step(struct bayes_search *s, const struct bayes_model *m, struc
 		if (s->near_value[i] < s->near_value[best])
 			best = i;
 	}
+	/* Rounding must not count as a gain, or steps could lead round in a circle. */
 	if (s->near_value[best] < *value - GAIN) {
 		memcpy(x, s->near + best * d, d * sizeof *x);
 		*value = s->near_value[best];
@@ -113,6 +115,8 @@ sw_status sw_bayes_levels(struct bayes_search *s, const struct bayes_model *m,
 				return rc;
 			any = any || moved;
 		}
+		/* The ascent before this was of all numbers at once and then rounded to levels, so
+		 * the smooth coordinates climb once more even if no level moved. */
 		if (!any && round > 0)
 			break;
 		const sw_status rc = sw_bayes_climb(s, m, false, x, value);

@@ -164,9 +164,13 @@ void sw_bayes_memory_tell(struct bayes_memory *m, size_t d, const struct bayes_t
 {
 	const bool better = !t->bad && (t->first || t->y < t->best);
 	const bool gained = better && (t->first || t->best - t->y > GAIN * (t->median - t->best));
+	/* A step succeeds more rarely in more dimensions, so the region stands more failures
+	 * there. */
 	const uint32_t lose_run = d / 2 > 3 ? (uint32_t)(d / 2) : 3;
 
 	m->stall = gained ? 0 : m->stall + 1;
+	/* Every result counts for the stall, but only those of local suggestions size the
+	 * region. */
 	if (t->trial == 0 || !take_local(m, t->trial))
 		return;
 	if (better) {
@@ -184,6 +188,8 @@ void sw_bayes_memory_tell(struct bayes_memory *m, size_t d, const struct bayes_t
 		m->side /= 2;
 		m->lost = 0;
 	}
+	/* A region this small has converged. The paper begins another elsewhere; this one opens
+	 * again. */
 	if (m->side < SIDE_MIN)
 		m->side = SIDE_START;
 }

@@ -95,7 +95,8 @@ static sw_status reserve(struct bayes_model *m, size_t rows, size_t pending)
 	return SW_OK;
 }
 
-/* Does this many rows call for a fit, the last having been to `fitted`? */
+/* True if this many rows call for a fit, where the last was to `fitted`. It is for each twentieth
+ * more: between fits a row is appended in O(n^2), and a fit takes O(n^3) many times. */
 static bool fit_is_due(size_t rows, size_t fitted)
 {
 	if (fitted == 0 || fitted > rows)
@@ -311,6 +312,7 @@ sw_status sw_bayes_model_prepare(struct bayes_model *m, const struct bayes_data 
 
 	if (m->valid && !due && m->base == base && m->rows == b->n && !local)
 		return believe(m, b);
+	/* A failure from here on must not leave half a model. */
 	m->valid = false;
 	for (size_t k = 0; k < d; k++)
 		m->length[k] = 1;
@@ -323,6 +325,8 @@ sw_status sw_bayes_model_prepare(struct bayes_model *m, const struct bayes_data 
 			 all_starts_are_due(b->n, fitted, d), rng);
 	if (rc == SW_OK)
 		rc = sw_gp_set(m->gp, m->x, m->z, m->pick.n, theta);
+	/* Rows after the base are appended one by one even if all are here now: a daemon that
+	 * starts again gets the same bits as one that was told them in turn. */
 	for (size_t i = m->pick.n; rc == SW_OK && i < m->told; i++)
 		rc = sw_gp_append(m->gp, m->x + i * d);
 	if (rc != SW_OK)

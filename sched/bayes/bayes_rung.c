@@ -206,10 +206,13 @@ static void align_level(struct bayes_rung_values *r, size_t level)
 	r->offset[level] = 0;
 	if (s.on > 0) {
 		const double var = s.xx / s.n - s.x / s.n * (s.x / s.n);
+		/* Equal values have no scale of their own, and without a ridge the slope would be 0
+		 * / 0. */
 		const double ridge = RIDGE * (var > 1e-12 ? var : 1);
 		const double mx = s.on_x / s.on, mt = s.on_t / s.on;
 		const double xx = fmax(0, s.on_xx - s.on * mx * mx), xt = s.on_xt - s.on * mx * mt;
 
+		/* A falling line is taken for noise: such a rung foretells nothing. */
 		r->slope[level] = fmax(0, (xt + ridge) / (xx + ridge));
 		r->offset[level] = mt - r->slope[level] * mx;
 	}
@@ -225,6 +228,8 @@ void sw_bayes_rung_align(struct bayes_rung_values *r)
 	transform_all(r);
 	for (size_t i = 0; i < r->n; i++)
 		r->y[i] = r->at[i] >> r->top != 0 ? r->z[i * r->n_levels + r->top] : 0;
+	/* From the top down: the targets of a rung are what the rungs above made of those that went
+	 * on. */
 	for (size_t level = r->top; level-- > 0;)
 		align_level(r, level);
 }

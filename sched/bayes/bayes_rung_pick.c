@@ -37,6 +37,8 @@ static bool next_row(const struct bayes_rung_values *r, uint64_t seed, size_t i,
 	const bool bad = r->bad[i] && level == r->top;
 	const double z = bad ? 0 : r->z[i * r->n_levels + level];
 
+	/* Two for each level outweigh the chance, which decides within a level. The chance belongs
+	 * to the row, so the pick changes little as rows come. */
 	*out = (struct bayes_rung_row){
 		.key = sw_rng_unit(seed, SW_RNG_PICK, i + 1, (uint32_t)level) + 2.0 * (double)level,
 		.z = bad ? 0 : sw_bayes_rung_foretell(r, level, z),
@@ -82,6 +84,7 @@ void sw_bayes_rung_choose(const struct bayes_rung_values *r, uint64_t seed,
 
 	for (size_t i = 0; i < r->n; i++) {
 		for (size_t level = 0; next_row(r, seed, i, level, &row); level = row.level + 1) {
+			/* As much again puts the lowest at the top before every other row. */
 			if (!row.bad && row.level == r->top && row.z <= bar)
 				row.key += 2;
 			consider(row.bad ? &bad : &good, &row);

@@ -63,6 +63,8 @@ static void spread_candidates(struct bayes_search *s, struct bayes_rng *rng)
 		for (size_t i = 0; i < BAYES_SPREAD; i++) {
 			double u = s->net[i * d + k] + shift;
 
+			/* A net stays evenly spread when it is shifted modulo 1, so one net serves
+			 * all suggestions. */
 			u -= floor(u);
 			s->x[i * d + k] = s->lo[k] + u * (s->hi[k] - s->lo[k]);
 		}
@@ -117,6 +119,7 @@ static void near_candidates(struct bayes_search *s, const struct bayes_model *m,
 
 	for (size_t i = 0; i < BAYES_NEAR; i++) {
 		double *const x = s->x + (BAYES_SPREAD + i) * d;
+		/* The best of n has n tickets, the last has one. */
 		size_t ticket = sw_bayes_rng_below(rng, total), from = 0;
 		bool moved = false;
 
@@ -136,6 +139,7 @@ static void near_candidates(struct bayes_search *s, const struct bayes_model *m,
 				moved = true;
 			}
 		}
+		/* A candidate that moved nowhere would be the trial itself. */
 		if (!moved && always < d)
 			x[always] = move(s, m, always, x[always], scale, rng);
 	}
@@ -224,6 +228,8 @@ static size_t choose_starts(const struct bayes_search *s, struct bayes_rng *rng,
 
 		while (i + 1 < CANDIDATES && ticket >= weight[i])
 			ticket -= weight[i++];
+		/* Rounding can carry the ticket past the last weight, to one that is not
+		 * feasible. */
 		start[n++] = isfinite(s->value[i]) ? i : start[0];
 	}
 	return n;
@@ -290,6 +296,8 @@ sw_status sw_bayes_climb(const struct bayes_search *s, const struct bayes_model 
 
 	memcpy(from, x, c->d * sizeof *x);
 	for (size_t k = 0; k < c->d; k++) {
+		/* A snap to a level may have put the start outside the box: the bounds take it
+		 * in. */
 		const bool moves = c->smooth[k] || (relaxed && !c->category[k]);
 
 		lo[k] = moves ? fmin(s->lo[k], x[k]) : x[k];
@@ -305,6 +313,7 @@ sw_status sw_bayes_climb(const struct bayes_search *s, const struct bayes_model 
 	if (!sw_bayes_cube_snap(c, x))
 		pull_back(c, from, x);
 	*value = minus_log_ei_at(m, x, NULL);
+	/* The snap may have cost more than the ascent won. */
 	if (*value > before) {
 		memcpy(x, from, c->d * sizeof *x);
 		*value = before;

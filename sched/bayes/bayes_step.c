@@ -35,6 +35,7 @@ static void shape_of(const struct bayes_model *m, double *w)
 	const size_t d = m->cube->d;
 	double ln = 0;
 
+	/* Their geometric mean is taken out: the shape leaves the region's volume to its side. */
 	for (size_t k = 0; k < d; k++)
 		ln += log(m->length[k]) / (double)d;
 	for (size_t k = 0; k < d; k++)
@@ -47,6 +48,7 @@ static void set_box(struct bayes_search *s, const struct bayes_data *b, const do
 {
 	for (size_t k = 0; k < s->cube->d; k++) {
 		const double x = b->x[b->best * s->cube->d + k];
+		/* A category has no neighbours, so the region does not cut it. */
 		const bool whole = w == NULL || s->cube->category[k];
 
 		s->lo[k] = whole ? 0 : fmax(0, x - w[k] * side / 2);
@@ -69,6 +71,8 @@ sw_status sw_bayes_step(struct bayes_step *s, const struct bayes_data *b,
 		return rc;
 	shape_of(out->model, w);
 	set_box(&s->search, b, kind.local ? w : NULL, memory->side);
+	/* The model on all rows has given the region its shape, which says what is near for this
+	 * one. */
 	if (kind.model == BAYES_D && b->n > LOCAL_FROM * b->cube->d && b->n_pending == 0) {
 		out->model = &s->model[BAYES_D_LOCAL];
 		rc = sw_bayes_model_prepare(&s->model[BAYES_D_LOCAL], b, memory, w, rng);

@@ -33,6 +33,7 @@ sw_status sw_gp_points_renew(struct gp_points *p, size_t n, size_t d, struct gp_
 	const size_t ld = sw_gp_round_up(n);
 
 	p->n = p->cap = 0;
+	/* The bound on n keeps the product below from wrapping, and n within BLAS's int. */
 	if (n > UINT32_MAX / 8 || ld * (ld + d + vectors) > PTRDIFF_MAX / sizeof(double))
 		return SW_NOMEM;
 	if (sw_gp_block_renew(&p->block, ld * (ld + d)) != SW_OK ||
@@ -46,6 +47,7 @@ sw_status sw_gp_points_renew(struct gp_points *p, size_t n, size_t d, struct gp_
 
 double sw_gp_warp(const struct sw_gp *gp, const struct gp_hyper *y, size_t k, double x)
 {
+	/* At c = 1 the formula is the identity but for its rounding. */
 	if (!gp->warped || gp->category[k] || y->c[k] == 1)
 		return x;
 	return x / (x + y->c[k] * (1 - x));
@@ -73,6 +75,7 @@ void sw_gp_points_kernel(struct sw_gp *gp, const struct gp_hyper *y, struct gp_p
 {
 	for (size_t i = 0; i < p->n; i++) {
 		sw_gp_points_at(gp, p, i, gp->x);
+		/* Row i up to its diagonal is column i of the upper triangle that LAPACK reads. */
 		gp->ops->values(gp, y, p, i, gp->x, p->K + i * p->ld, NULL);
 		p->K[i * p->ld + i] = y->sf + y->sa + y->sn + y->jitter;
 	}
@@ -83,6 +86,8 @@ double sw_gp_weights(const struct gp_points *p, size_t n, const double *z, doubl
 {
 	const int m = (int)n, ld = (int)p->ld;
 
+	/* With K = U'U, solving by U' once for z and once for 1 gives both products that c needs
+	 * (Rasmussen and Williams, algorithm 2.1). */
 	memcpy(alpha, z, n * sizeof *z);
 	for (size_t i = 0; i < n; i++)
 		ones[i] = 1;
@@ -90,6 +95,7 @@ double sw_gp_weights(const struct gp_points *p, size_t n, const double *z, doubl
 	cblas_dtrsv(CblasColMajor, CblasUpper, CblasTrans, CblasNonUnit, m, p->K, ld, ones, 1);
 	*c = cblas_ddot(m, ones, 1, alpha, 1) / cblas_ddot(m, ones, 1, ones, 1);
 	cblas_daxpy(m, -*c, ones, 1, alpha, 1);
+	/* The quadratic form is read between the two solves: its vector is U'^-1 (z - c) here. */
 	const double quad = cblas_ddot(m, alpha, 1, alpha, 1);
 	cblas_dtrsv(CblasColMajor, CblasUpper, CblasNoTrans, CblasNonUnit, m, p->K, ld, alpha, 1);
 	return quad;
@@ -119,6 +125,7 @@ static void set_bounds(struct sw_gp *gp)
 	gp->lo[d] = log(0.01);
 	gp->hi[d] = log(1e4);
 	gp->lo[d + 1] = log(1e-8);
+	/* z has variance 1: more noise than that cannot be seen in it. */
 	gp->hi[d + 1] = 0;
 	if (gp->additive) {
 		gp->lo[d + 2] = log(1e-4);
@@ -162,6 +169,7 @@ sw_status sw_gp_create(struct sw_gp **out, const struct sw_gp_config *config)
 	gp->best = gp->hi + theta_n;
 	gp->ops = sw_gp_row_ops_pick();
 	set_bounds(gp);
+	/* More threads would split the sums in other ways, and the bits would depend on them. */
 	openblas_set_num_threads(1);
 	*out = gp;
 	return SW_OK;
@@ -193,9 +201,12 @@ bool sw_gp_hyper_load(const struct sw_gp *gp, struct gp_hyper *y, const double *
 	const size_t d = gp->d;
 
 	for (size_t i = 0; i < sw_gp_theta_n(gp); i++)
+		/* This form refuses NaN as well. */
 		if (!(fabs(theta[i]) <= 100))
 			return false;
 	for (size_t i = 0; i < d; i++) {
+		/* Matern's a is sqrt(5) r: the weights hold the 5, so that the kernel's loops need
+		 * no factor. */
 		y->w[i] = c * exp(-2 * theta[i]);
 		y->ra[i] = gp->additive ? sqrt(c) * exp(-theta[d + 3 + i]) : 0;
 		y->c[i] = gp->warped ? exp(theta[sw_gp_first_warp(gp) + i]) : 1;

@@ -106,10 +106,12 @@ static void likelihood_grad(struct sw_gp *gp, double *grad)
 			gp->ops->grad_theta(gp, y, p, i, gp->x, W, kept, grad);
 			kept += sw_gp_kept_n(gp, i);
 		} else {
+			/* It was not kept. The values go to a vector that is free now. */
 			gp->ops->values_kept(gp, y, p, i, gp->x, gp->ones, gp->row);
 			gp->ops->grad_theta(gp, y, p, i, gp->x, W, gp->row, grad);
 		}
 	}
+	/* The jitter is a share of sf + sa, so it has a part in both of their slopes. */
 	const double jitter = y->jitter / (y->sf + y->sa);
 	grad[d] += 0.5 * trace * y->sf * (1 + jitter);
 	grad[d + 1] += 0.5 * trace * y->sn;
@@ -162,6 +164,7 @@ static bool likelihood(struct sw_gp *gp, const double *X, const double *z, const
 	if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', n, p->K, ld) != 0)
 		return false;
 	const double quad = sw_gp_weights(p, p->n, z, gp->alpha_fit, gp->ones, &c);
+	/* The factor's diagonal gives half of ln |K|, so its sum stands without a half below. */
 	for (size_t i = 0; i < p->n; i++)
 		log_det += log(p->K[i * p->ld + i]);
 	*lml = -0.5 * quad - log_det - 0.5 * (double)n * LN_2PI;
@@ -170,6 +173,7 @@ static bool likelihood(struct sw_gp *gp, const double *X, const double *z, const
 	if (grad == NULL)
 		return true;
 	invert(gp);
+	/* The inverse factor times its transpose is K^-1, again as an upper triangle. */
 	if (LAPACKE_dlauum_work(LAPACK_COL_MAJOR, 'U', n, p->K, ld) != 0)
 		return false;
 	likelihood_grad(gp, grad);
@@ -234,6 +238,8 @@ static double objective(const struct target *t, const double *theta, double *gra
 	if (!likelihood(t->gp, t->X, t->z, theta, &f, grad)) {
 		if (grad != NULL)
 			memset(grad, 0, theta_n * sizeof *grad);
+		/* A line search can turn back from a large number, but cannot reckon with an
+		 * infinite one. */
 		return 1e10;
 	}
 	f = -f;
@@ -289,6 +295,8 @@ sw_status sw_gp_fit(struct sw_gp *gp, const double *X, const double *z, size_t n
 		unload(gp);
 		return SW_NOMEM;
 	}
+	/* Bounds of 0 hold the warps where they are. The wide ones come back after the fit: they
+	 * are the process's own. */
 	sw_gp_bound_warps(gp, options->plain ? 0 : GP_WARP_MOST);
 	sw_gp_theta_clip(gp, theta);
 	nlopt_result done = nlopt_set_lower_bounds(opt, gp->lo);

@@ -36,6 +36,7 @@ sw_status sw_gp_set(struct sw_gp *gp, const double *X, const double *z, size_t n
 	if (n == 0 || !sw_gp_hyper_load(gp, &gp->hyper, theta))
 		return SW_INVALID;
 	if (p->cap < n) {
+		/* The rows that are appended later shall find room without another matrix. */
 		if (sw_gp_points_renew(p, n + n / 4 + 8, gp->d, &gp->post_block, VECTORS) != SW_OK)
 			return SW_NOMEM;
 		name_vectors(gp);
@@ -43,6 +44,7 @@ sw_status sw_gp_set(struct sw_gp *gp, const double *X, const double *z, size_t n
 	sw_gp_points_load(gp, &gp->hyper, p, X, n);
 	memcpy(gp->z, z, n * sizeof *z);
 	do {
+		/* A failed factorisation has overwritten the matrix, so each try fills it again. */
 		sw_gp_points_kernel(gp, &gp->hyper, p);
 		info = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', (int)n, p->K, (int)p->ld);
 		if (info == 0) {
@@ -72,6 +74,7 @@ static sw_status grow(struct sw_gp *gp)
 	}
 	for (size_t k = 0; k < gp->d; k++)
 		memcpy(grown.Xt + k * grown.ld, p->Xt + k * p->ld, p->n * sizeof *p->Xt);
+	/* Only the upper triangle means anything: column i has i + 1 numbers. */
 	for (size_t i = 0; i < p->n; i++)
 		memcpy(grown.K + i * grown.ld, p->K + i * p->ld, (i + 1) * sizeof *p->K);
 	memcpy(vectors.at, gp->z, p->n * sizeof *gp->z);
@@ -166,11 +169,13 @@ void sw_gp_predict(struct sw_gp *gp, const double *x, double *mean, double *var,
 	if (dmean == NULL)
 		return;
 	cblas_dtrsv(CblasColMajor, CblasUpper, CblasNoTrans, CblasNonUnit, n, p->K, ld, gp->v, 1);
+	/* After both solves v is K^-1 k, by which the variance k(x,x) - k'K^-1 k falls with k. */
 	gp->ops->grad_x(gp, &gp->hyper, p, p->n, gp->x, gp->h, gp->alpha, gp->v, dmean, dvar);
 	for (size_t k = 0; k < gp->d; k++) {
 		const double slope = sw_gp_warp_slope(gp, k, x[k]);
 
 		dmean[k] *= slope;
+		/* The kernel sees warped coordinates, so the chain rule adds the warp's slope. */
 		dvar[k] = at_floor ? 0 : -2 * slope * dvar[k];
 	}
 }
@@ -196,6 +201,7 @@ sw_status sw_gp_predict_batch(struct sw_gp *gp, const double *Xs, size_t m, doub
 			gp->ops->values(gp, &gp->hyper, p, p->n, gp->x, k, NULL);
 			mean[from + i] = gp->c + cblas_ddot(n, k, 1, gp->alpha, 1);
 		}
+		/* One solve for the batch reads the factor once, and not once for each point. */
 		cblas_dtrsm(CblasColMajor, CblasLeft, CblasUpper, CblasTrans, CblasNonUnit, n,
 			    (int)part, 1, p->K, ld, block.at, ld);
 		for (size_t i = 0; i < part; i++) {

@@ -109,8 +109,8 @@ static void drop_models(struct bayes *b)
 		sw_bayes_step_drop(&b->step);
 }
 
-/* The rows may stay only while the history goes on from where they end; who puts back a state may
- * go on from elsewhere. */
+/* The rows may stay only while the history goes on from where they end, and after a state is put
+ * back it may go on from elsewhere. */
 static void drop_caches(struct bayes *b)
 {
 	const size_t n_metrics = b->data.n_metrics;
@@ -181,6 +181,8 @@ static sw_status design(struct sw_sampler *s, const struct bayes *b, uint64_t ma
 		for (size_t k = 0; k < b->cube.d; k++)
 			x[k] = 0.5;
 	} else {
+		/* Sobol points count from 0; where the centre is the first suggestion they begin
+		 * with the second. */
 		sw_sobol_point(s->seed, made - (b->has_rungs ? 1 : 2), b->cube.d, x);
 	}
 	for (int i = 0; i < DESIGN_TRIES; i++) {
@@ -203,6 +205,7 @@ static sw_status sift(struct bayes *b, const struct sw_history *h, struct bayes_
 	bool changed;
 	const sw_status rc = sw_bayes_accidents_judge(&b->accidents, &b->cube, h, &changed);
 
+	/* Models know rows by their place, and a changed verdict moves the places. */
 	if (changed && !b->has_rungs)
 		sw_bayes_step_drop(&b->step);
 	if (rc != SW_OK)
@@ -274,6 +277,7 @@ static sw_status suggest(struct sw_sampler *s, const struct sw_history *h, uint6
 			 struct sw_suggestion *out, struct sw_err *err)
 {
 	struct bayes *const b = s->self;
+	/* Chance hangs on the suggestion's number alone, so that a replay draws the same. */
 	struct bayes_rng rng = {.seed = s->seed, .trial = made};
 
 	if (b->memory.seen > h->n_obs)
@@ -284,6 +288,7 @@ static sw_status suggest(struct sw_sampler *s, const struct sw_history *h, uint6
 		rc = sw_bayes_rung_absorb(&b->rungs.values, h);
 	if (rc == SW_OK) {
 		out->known = h->n_obs;
+		/* The suggestion works on a copy: one that fails leaves the memory as it was. */
 		sw_bayes_memory_copy(&b->next, &b->memory);
 		rc = b->cube.d == 0 || in_design(b, h) || is_blind(b, &rng)
 			     ? design(s, b, made, &rng, out, err)

@@ -110,6 +110,8 @@ static void spread_add(struct tpe_pool *p, struct tpe_seen seen)
 
 static bool better(const struct tpe_best *a, const struct tpe_best *b)
 {
+	/* Values at different steps do not compare: a trial that ended goes before one that was
+	 * pruned, and a higher rung before a lower one. */
 	if (a->pruned != b->pruned)
 		return b->pruned;
 	if (a->level != b->level)
@@ -158,7 +160,7 @@ static void pool_add(struct tpe_pool *p, const struct news *news)
 {
 	struct tpe_seen seen = {news->ref, p->n};
 
-	/* Who moves up, or has failed after all, is not good for what it was before. */
+	/* A trial that moves up, or has failed after all, no longer counts as what it was. */
 	best_drop(p, news->ref);
 	if (!news->again) {
 		p->n++;
@@ -265,6 +267,7 @@ static void end_trial(struct tpe_book *b, uint64_t number)
 	if (t->ended)
 		return;
 	t->ended = true;
+	/* The trials that run are a list, the newest first, so that one leaves it in O(1). */
 	if (t->before != 0)
 		b->trial[t->before].after = t->after;
 	if (t->after != 0)
@@ -284,7 +287,7 @@ static sw_status read_trials(struct tpe_book *b, const struct sw_history *h)
 		b->trial = grown;
 		b->trial_cap = cap;
 	}
-	/* Guesses that were dropped again: none of them can have ended. */
+	/* Guesses were dropped again; none of them can have ended. */
 	for (; b->trials > h->trials; b->trials--)
 		end_trial(b, b->trials);
 	while (b->trials < h->trials) {
@@ -356,7 +359,7 @@ static sw_status read_log(struct tpe_book *b, const struct sw_history *h)
 	return rc;
 }
 
-/* Can h be what was read, and more? */
+/* True if h can be what was read, and more: the last entry read must still be there. */
 static bool goes_on(const struct tpe_book *b, const struct sw_history *h)
 {
 	if (h->n_obs < b->n_obs || h->n_prior != b->n_prior)
@@ -430,6 +433,8 @@ size_t sw_tpe_bad(const struct tpe_book *b, const struct sw_history *h, size_t g
 	}
 	while (b->group[member] != group)
 		member++;
+	/* Trials that run count as bad ones, so that suggestions made side by side keep apart. The
+	 * walk is bounded even where few of them have this group. */
 	size_t steps = 4 * (size_t)TPE_PENDING, room = TPE_PENDING;
 	for (uint64_t t = b->newest; t != 0 && room > 0 && steps > 0; t = b->trial[t].before) {
 		steps--;

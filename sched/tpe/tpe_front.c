@@ -55,6 +55,7 @@ static void drop(struct tpe_front *f)
 	const size_t m = f->n_metrics;
 	size_t at = 0;
 
+	/* The oldest one that is dominated goes; if all are on the front, the oldest. */
 	while (at < f->n && f->beaten[at] == 0)
 		at++;
 	if (at == f->n)
@@ -129,6 +130,8 @@ static double value_along(const struct tpe_front *f, size_t i, const double *w, 
 		most = fmax(most, v);
 		sum += v;
 	}
+	/* The sum, small beside the maximum, prefers the better of two that share their worst
+	 * metric. */
 	return most + 0.05 * sum;
 }
 

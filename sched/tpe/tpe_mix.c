@@ -84,6 +84,7 @@ void sw_tpe_mix_fini(struct tpe_mix *m)
 static double sigma_of(const struct tpe_mix *m, const struct tpe_config *config)
 {
 	const double n = m->n > 0 ? (double)m->n : 1.0;
+	/* Kernels narrow with more trials as in Scott's rule. */
 	const double sigma = config->width * pow(n, -1.0 / (4.0 + (double)m->d));
 
 	return fmin(fmax(sigma, config->width_min), 1.0);
@@ -127,6 +128,7 @@ static void set_axis(struct tpe_mix *m, const struct tpe_config *config, size_t 
 		return;
 	}
 	const double sigma = m->sigma[k] = sigma_of(m, config);
+	/* A normal that is cut to [0, 1] is divided by its mass there. */
 	for (size_t i = 0; i < m->n; i++)
 		m->base[i] -= log(mass_in_cube(mu[i], sigma));
 	if (m->axes[k].kind == TPE_UNEVEN)
@@ -166,6 +168,7 @@ static double draw_normal(double mu, double sigma, double u)
 {
 	const double lo = sw_normal_cdf(-mu / sigma), hi = sw_normal_cdf((1.0 - mu) / sigma);
 	const double p = lo + u * (hi - lo);
+	/* Far from its centre a normal's p rounds to 0 or 1, whose quantile is infinite. */
 	const double x = p > 0.0 && p < 1.0 ? mu + sigma * sw_normal_quantile(p) : mu;
 
 	return fmin(fmax(x, 0.0), SW_BELOW_ONE);
@@ -314,6 +317,8 @@ double sw_tpe_mix_at(struct tpe_mix *m, const double *unit)
 			break;
 		}
 	}
+	/* The largest term is taken out because a density over many axes underflows. What is below
+	 * e^-40 of it does not reach its last digit. */
 	for (size_t i = 0; i <= m->n; i++)
 		most = fmax(most, m->sum[i]);
 	for (size_t i = 0; i <= m->n; i++)

@@ -143,6 +143,7 @@ static int by_score(const void *left, const void *right)
 
 	if (a->score != b->score)
 		return a->score > b->score ? -1 : 1;
+	/* qsort is not stable, and equal scores must fall the same way on every machine. */
 	return a->candidate < b->candidate ? -1 : a->candidate > b->candidate;
 }
 
@@ -186,6 +187,7 @@ static void compose(const struct tpe *t, unsigned place, struct sw_value *values
 			ln_ratio += t->pick[g * candidates + place].score;
 		counted[g] = counted[g] || active[i];
 	}
+	/* exp overflows from 710 on. */
 	*ratio = exp(fmin(ln_ratio, 700.0));
 }
 
