@@ -101,6 +101,7 @@ static double power_choose(const struct sw_outcome *o, const double *y, size_t n
 			square += t * t;
 		}
 		const double mean = sum / (double)seen;
+		/* Rounding can bring the difference to 0 or below, where it has no logarithm. */
 		const double var = fmax(square / (double)seen - mean * mean, DBL_MIN);
 		const double fit = -0.5 * (double)seen * log(var) + (l - 1) * sum_ln;
 

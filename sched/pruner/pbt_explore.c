@@ -15,6 +15,7 @@ enum { DRAW_RESAMPLE, DRAW_VALUE, DRAW_CHANGE, DRAWS };
 
 static double draw(const struct explorer *e, size_t param, uint32_t what)
 {
+	/* Every draw has a number of its own, so what one parameter takes moves no other's. */
 	const uint32_t number = (e->redraw * (uint32_t)e->n + (uint32_t)param) * DRAWS + what;
 
 	return sw_rng_unit(e->seed, SW_RNG_EXPLORE, e->child, number);
@@ -22,6 +23,7 @@ static double draw(const struct explorer *e, size_t param, uint32_t what)
 
 static size_t pick(double u, size_t n)
 {
+	/* The product can round up to n. */
 	const size_t i = (size_t)(u * (double)n);
 
 	return i < n ? i : n - 1;
@@ -67,6 +69,7 @@ static struct sw_value scale(const struct explorer *e, size_t i, struct sw_value
 		sw_space_nearest(e->space, i, (struct sw_value){.number = v.number * factor});
 	const bool same = !(scaled.number < v.number) && !(scaled.number > v.number);
 
+	/* A small number on a grid may round back to itself: then it moves by one step. */
 	if (!same || step == 0.0 || factor == 1.0)
 		return scaled;
 	const double away = factor > 1.0 ? step : -step; /* from zero */
@@ -118,6 +121,7 @@ void sw_pbt_explore(const struct sw_pbt_config *c, const struct sw_space *space,
 	bool fixed[SW_SPACE_MAX_PARAMS];
 
 	assert(e.n <= SW_SPACE_MAX_PARAMS);
+	/* The donor's values may stand where the child's are written. */
 	memcpy(from, donor, e.n * sizeof from[0]);
 	for (; e.redraw < SW_PBT_REDRAWS; e.redraw++) {
 		explore(&e, from, values);

@@ -43,6 +43,7 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 	out->keep = places(p, rung);
 	if (out->keep > 0)
 		out->cutoff = sw_ostree_kth_near(rung, out->keep - 1);
+	/* A trial that ends with this report must not wait in a rung. */
 	if (step >= a->config.max_t || last)
 		return SW_OK;
 	out->verdict = SW_VERDICT_PAUSE;

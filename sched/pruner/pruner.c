@@ -73,6 +73,7 @@ sw_status sw_pruner_report(struct sw_pruner *p, uint64_t trial, struct sw_prune_
 	*out = (struct sw_judgement){
 		.verdict = SW_VERDICT_CONTINUE, .cutoff = NAN, .value = NAN, .bracket = t->bracket};
 	const sw_status rc = p->ops->report(p, trial, t, step, value, last, out);
+	/* A trial ends by itself after its last report, so there is nothing to stop or pause. */
 	if (last)
 		out->verdict = SW_VERDICT_CONTINUE;
 	return rc;
@@ -80,6 +81,7 @@ sw_status sw_pruner_report(struct sw_pruner *p, uint64_t trial, struct sw_prune_
 
 void sw_pruner_ended(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t, bool completed)
 {
+	/* A paused trial that ends must leave the ones that its rung could bring on. */
 	if (t->paused)
 		p->ops->resumed(p, trial, t);
 	if (p->ops->ended != NULL)

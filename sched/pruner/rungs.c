@@ -12,6 +12,7 @@ size_t sw_rungs_ladder(uint64_t first, uint64_t factor, uint64_t most, uint64_t 
 	for (uint64_t at = first;; at *= factor) {
 		assert(n < SW_RUNGS_MAX); /* at >= 2^n */
 		step[n++] = at;
+		/* The division cannot overflow, as the next product could. */
 		if (at > most / factor)
 			return n;
 	}
@@ -99,6 +100,7 @@ sw_status sw_rungs_record(struct sw_rungs *r, uint64_t trial, struct sw_prune_tr
 
 	assert(step > t->step && trial <= SW_PRUNE_TRIAL_MAX);
 	const uint64_t settled = crossed(r, t, step, &given);
+	/* All room comes first: a failure must not leave the trial in some of the trees alone. */
 	struct sw_ostree *tree = sw_rungs_tree(r, t->bracket, 0);
 	for (size_t k = 0; k < SW_RUNGS_MAX && given >> k != 0; k++)
 		if ((given >> k & 1) != 0 && sw_ostree_reserve(&tree[k]) != SW_OK)

@@ -53,7 +53,7 @@ struct front {
 	struct sw_stair stair;  /* three metrics */
 };
 
-/* Does a row that differs from all before it join? Up to two metrics its last must be below all
+/* True if a row that differs from all before it joins. Up to two metrics its last must be below all
  * before, and the last that joined has the lowest. Of three an outline of the other two knows
  * (turned, since it covers towards 0). Of more the latest are asked first: neighbours in the order
  * are the likeliest to dominate. */

@@ -99,7 +99,7 @@ static sw_status start(struct sw_sampler *s, struct sw_err *err)
 {
 	const size_t n = sw_space_size(s->space);
 
-	/* Every parameter first: a continuous one is the better thing to say. */
+	/* Levels are looked at first: that a parameter is continuous says more than a size. */
 	for (size_t i = 0; i < n; i++)
 		if (sw_space_levels(s->space, i) == 0)
 			return refuse(i, sw_space_param(s->space, i)->dist, err);

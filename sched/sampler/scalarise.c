@@ -20,6 +20,7 @@ void sw_scalar_weights(struct sw_scalar *s, const double *unit)
 {
 	double sum = 0;
 
+	/* Exponential draws over their sum are uniform over the simplex. */
 	for (size_t k = 0; k < s->m; k++) {
 		s->weight[k] = -log(unit[k]);
 		sum += s->weight[k];

@@ -115,6 +115,7 @@ static sw_status add_int_log(struct space_entry *e, struct sw_err *err)
 				 "a log distribution of integers ends at 2^40; max is %.10g",
 				 e->p.max);
 	e->u_lo = log(e->k_lo);
+	/* An integer k has the interval from k to k + 1, so the last one ends at max + 1. */
 	e->u_hi = log(e->k_hi + 1.0);
 	return SW_OK;
 }
@@ -123,6 +124,7 @@ static sw_status pow2_of(double x, const char *ptr, double *k, struct sw_err *er
 {
 	int exponent;
 
+	/* frexp() writes a power of two as 0.5 times the next one. */
 	if (!(x > 0.0) || frexp(x, &exponent) != 0.5)
 		return sw_err_at(err, SW_INVALID, ptr, "%s %.10g is not a power of two", ptr + 1,
 				 x);

@@ -1,4 +1,4 @@
-/* Points that people bring: are they of the space, and which of its points is nearest? */
+/* Points that people bring are checked against the space, or moved to its nearest point. */
 #include "sched/space/space.h"
 #include "sched/space/space_internal.h"
 #include <assert.h>
@@ -23,6 +23,7 @@ struct sw_value sw_space_nearest(const struct sw_space *s, size_t i, struct sw_v
 	case SW_DIST_UNIFORM:
 	case SW_DIST_LOG_UNIFORM:
 	case SW_DIST_INV_LOG_UNIFORM:
+		/* This form sends NaN to min. */
 		return (struct sw_value){.number = !(x > lo) ? lo : x < hi ? x : hi};
 	case SW_DIST_NORMAL:
 		return isfinite(x) ? v : sw_space_decode_one(e, x > 0.0 ? SW_BELOW_ONE : 0.0);

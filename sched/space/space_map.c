@@ -57,6 +57,7 @@ static uint32_t choice_of(const struct space_entry *e, double u)
 {
 	size_t lo = 0, hi = e->p.n_choices - 1;
 
+	/* The product can round up to the number of choices. */
 	if (e->cum == NULL)
 		return (uint32_t)clamp(floor(u * (double)e->p.n_choices), 0.0, e->k_hi);
 	while (lo < hi) { /* the first whose sum exceeds u */

@@ -156,8 +156,8 @@ void sw_space_canonical(const struct sw_space *s, struct sw_value *values)
 			values[i] = sw_space_decode_one(&s->v[i], 0.5);
 }
 
-/* Where all that is active in a has the same value in b, b has the same ones active: parents come
- * before their children. */
+/* If all that is active in a has the same value in b, then b has the same ones active, because
+ * parents come before their children. */
 bool sw_space_equal(const struct sw_space *s, const struct sw_value *a, const struct sw_value *b)
 {
 	bool active[SW_SPACE_MAX_PARAMS];

@@ -46,6 +46,7 @@ static int64_t account(double used_us)
 
 int64_t sw_share_join(const struct sw_share *v, size_t n, double weight)
 {
+	/* With an empty account the newcomer would get every slot until it caught up. */
 	double least = n > 0 ? (double)v[0].used_us / weight_of(&v[0]) : 0;
 
 	for (size_t i = 1; i < n; i++) {
@@ -59,6 +60,7 @@ int64_t sw_share_join(const struct sw_share *v, size_t n, double weight)
 
 void sw_share_reweigh(struct sw_share *s, double weight)
 {
+	/* Time for each unit of weight stays what it was, so the new weight counts from now on. */
 	s->used_us = account((double)s->used_us / weight_of(s) * (weight > 0 ? weight : 1));
 	s->weight = weight;
 }

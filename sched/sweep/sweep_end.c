@@ -1,4 +1,4 @@
-/* What ends a trial, and what ends the sweep: nothing left to do, a target, a plateau, a word. */
+/* Trials end here, and the sweep: with nothing left to do, at a target, on a plateau, by command. */
 #include "sched/sweep/sweep.h"
 #include "sched/sweep/sweep_internal.h"
 #include <assert.h>
@@ -51,7 +51,7 @@ uint64_t sw_sweep_asked_cap(const struct sw_sweep *s)
 	return s->user_cap != 0 ? s->user_cap + s->given.children : sw_sweep_run_cap(s);
 }
 
-/* Of a sweep that has nothing left to make: was that its grid's end, rather than its run cap's? */
+/* The cause of a sweep that has nothing left to make: empty unless its grid came to its end. */
 static void note_grid_end(const struct sw_sweep *s, char cause[SW_CAUSE_MAX])
 {
 	const uint64_t points = sw_sweep_points(s);
@@ -84,7 +84,7 @@ void sw_sweep_tell_waiting(struct sw_sweep *s)
 	const uint64_t cap = sw_sweep_run_cap(s);
 	const uint64_t unmade = !sw_sweep_can_create(s) ? 0 : cap == 0 ? 1 : cap - s->trial_n;
 
-	/* What still waits for its end in a slice waits for no lane. */
+	/* A trial that waits for its end in a slice does not wait for a lane. */
 	sw_pruner_waiting(s->pruner, s->ending ? 0 : s->counts[SW_TRIAL_PENDING], unmade);
 }
 
@@ -141,12 +141,13 @@ static uint64_t top_place(const struct sw_sweep *s, double value)
 	return low;
 }
 
-/* Are the best `top` values, this one among them, within the standard deviation asked for? Two
+/* True if the best `top` values, this one among them, lie within the deviation asked for. Two
  * passes: the values may be large and near each other. */
 static bool is_flat(const struct sw_sweep *s, double value)
 {
 	const uint64_t top = s->config.plateau.top, at = top_place(s, value);
 	const uint64_t old = at < top ? top - 1 : top;
+	/* The division comes before the sum, because a sum of large values could overflow. */
 	double mean = at < top ? value / (double)top : 0, sum = 0;
 
 	if (s->plateau.n < old)
@@ -246,7 +247,7 @@ static uint64_t left(const struct sw_sweep *s)
 	       (s->kill.on ? s->counts[SW_TRIAL_RUNNING] : 0);
 }
 
-/* Did the sweep's end take the trial (at most two actions)? */
+/* True if the sweep's end took the trial (at most two actions). */
 static bool end_one(struct sw_sweep *s, uint64_t trial, struct sw_actions *out)
 {
 	const struct sw_trial *t = &s->trial[trial - 1];
@@ -273,6 +274,7 @@ static bool end_slice(struct sw_sweep *s, struct sw_actions *out)
 	const uint64_t most = s->config.slice;
 	uint64_t ended = 0, looked = 0;
 
+	/* The place is kept from slice to slice, so the whole end is one pass over the trials. */
 	for (; left(s) > 0; s->settle_at++) {
 		assert(s->settle_at <= s->trial_n);
 		if (most != 0 && (ended == most || looked++ == most * LOOKS))
@@ -320,6 +322,7 @@ uint64_t sw_sweep_settle_room(const struct sw_sweep *s, bool begins)
 
 	if (begins)
 		return in_slice(s, pending + paused) + 2;
+	/* The event may end the last open trial, and the sweep with it. */
 	if (!sw_sweep_can_create(s) && pending + s->counts[SW_TRIAL_RUNNING] <= 1)
 		return in_slice(s, paused) + 2;
 	return 1;
@@ -331,6 +334,7 @@ static void settle(struct sw_sweep *s, struct sw_actions *out)
 	s->settling = s->ending && end_slice(s, out);
 	if (s->settling)
 		return;
+	/* The pruner hears what waits before it is asked what may go on. */
 	sw_sweep_tell_waiting(s);
 	if (sw_sweep_can_create(s) || sw_sweep_resumable(s) != 0 ||
 	    s->counts[SW_TRIAL_PENDING] + s->counts[SW_TRIAL_RUNNING] > 0)

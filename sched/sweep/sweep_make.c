@@ -233,8 +233,8 @@ void sw_sweep_trim_pending(struct sw_sweep *s)
 		(void)sw_pending_pop(&s->pending);
 }
 
-/* In a population members take turns by their steps: does a paused one, or one that is not made
- * yet, go before the first that is pending? Children that always went first could go on for
+/* True if, in a population, a paused member or one that is not made yet goes before the first that
+ * is pending. Members take turns by their steps: children that always went first could go on for
  * ever. */
 static bool is_overtaken(const struct sw_sweep *s)
 {

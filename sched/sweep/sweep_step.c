@@ -43,6 +43,7 @@ void sw_cause_set(char to[SW_CAUSE_MAX], const char *cause, const char *fallback
 	if (cause == NULL || cause[0] == '\0')
 		cause = fallback;
 	size_t n = strnlen(cause, SW_CAUSE_MAX);
+	/* A cause that is too long is cut before a UTF-8 sequence, never inside one. */
 	if (n == SW_CAUSE_MAX)
 		for (n--; n > 0 && ((unsigned char)cause[n] & 0xC0) == 0x80;)
 			n--;
@@ -151,10 +152,12 @@ sw_status sw_sweep_step(struct sw_sweep *s, const struct sw_event *event,
 	/* Events are read back from the store: a kind is checked, not asserted. */
 	if ((unsigned)event->kind >= SW_EVENT_KIND_N)
 		return sw_err_set(err, SW_INVALID, "no such event");
+	/* Memory for the history is taken before the event changes anything. */
 	sw_status rc = sw_sweep_learn_reserve(s, err);
 	if (rc == SW_OK)
 		rc = handlers[event->kind](s, event, actions, err);
 	if (rc == SW_OK) {
+		/* Whatever reads the sweep before the next event relies on this. */
 		sw_sweep_trim_pending(s);
 		sw_sweep_tell_waiting(s);
 	}

@@ -98,6 +98,8 @@ static sw_status find_live(struct sw_sweep *s, const struct sw_event *ev, struct
 		return sw_err_at(err, SW_CONFLICT, "/attempt",
 				 "trial %" PRIu64 " has no attempt %" PRIu32 " yet", ev->trial,
 				 ev->attempt);
+	/* The attempt that was replaced may live on somewhere, and must not be heard beside the new
+	 * one. */
 	if (ev->attempt < t->attempt)
 		return sw_err_at(err, SW_CONFLICT, "/attempt",
 				 "attempt %" PRIu32 " of trial %" PRIu64
@@ -163,6 +165,7 @@ static sw_status judge(struct sw_sweep *s, struct sw_trial *t, const struct sw_e
 		sw_pruner_report(s->pruner, ev->trial, &t->prune, ev->step, value, ev->final, out);
 	if (rc != SW_OK)
 		return sw_err_set(err, rc, "no memory for another value of the pruner");
+	/* The value that reaches the target begins the sweep's end, which is noted only later. */
 	if (s->ending || sw_sweep_reaches(s, value))
 		judge_last(s, ev->trial, t, out);
 	out->cutoff = sw_sweep_turn(s, out->cutoff);
@@ -279,6 +282,7 @@ sw_status sw_sweep_on_report(struct sw_sweep *s, const struct sw_event *ev, stru
 		return rc;
 	const bool infinite = ev->has_value && !sw_sweep_finite(s, ev);
 	const bool diverged = infinite && !ev->final; /* else the TELL that follows ends it */
+	/* From here on nothing can fail: all memory was taken before the trial changed. */
 	take_report(t, ev, infinite);
 	sw_sweep_learn_report(s, ev, &before, t);
 	if (ev->has_value && !infinite)
