@@ -29,6 +29,7 @@ sw_status sw_pending_reserve(struct sw_pending *h)
 
 void sw_pending_push(struct sw_pending *h, uint64_t trial)
 {
+	/* Callers reserve before they change anything, so that this cannot fail. */
 	assert(h->n < h->cap);
 	size_t i = h->n++;
 	for (; i > 0 && h->v[(i - 1) / 2] > trial; i = (i - 1) / 2)

@@ -1,4 +1,4 @@
-/* Trials end here, and the sweep: with nothing left to do, at a target, on a plateau, by command. */
+/* Trials end here, and the sweep: with nothing left to do, at a target, on a plateau, on demand. */
 #include "sched/sweep/sweep.h"
 #include "sched/sweep/sweep_internal.h"
 #include <assert.h>
