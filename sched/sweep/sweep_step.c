@@ -157,7 +157,7 @@ sw_status sw_sweep_step(struct sw_sweep *s, const struct sw_event *event,
 	if (rc == SW_OK)
 		rc = handlers[event->kind](s, event, actions, err);
 	if (rc == SW_OK) {
-		/* Whatever reads the heap before the next event expects that its first trial waits. */
+		/* Readers of the heap expect that its first trial still waits. */
 		sw_sweep_trim_pending(s);
 		sw_sweep_tell_waiting(s);
 	}
