@@ -95,7 +95,7 @@ static bool turn_is_over(const struct sw_conn *c)
 	return c->d->clock->mono_us() - c->turn_us >= SW_CONN_TURN_US;
 }
 
-/* One at least, so that a batch comes to its end however late its turn begins. */
+/* Starts at least one, so that a batch comes to its end however late its turn begins. */
 static void start_requests(struct sw_conn *c, struct sw_message *m)
 {
 	do
@@ -210,7 +210,7 @@ void sw_conn_read_lines(struct sw_conn *c)
 	sw_conn_charge(c);
 }
 
-/* Behind those that wait already. */
+/* Waits for the next turn, behind the connections that wait already. */
 static void go_on_later(struct sw_conn *c)
 {
 	struct sw_daemon *d = c->d;
@@ -265,7 +265,7 @@ static void on_read(uv_stream_t *s, ssize_t n, const uv_buf_t *buf)
 	sw_conn_shed(d); /* not at the end of the turn: many may send much in one */
 }
 
-/* Again after a stop, too. */
+/* Serves a new connection, and one whose reading was stopped. */
 static void start_reading(struct sw_conn *c)
 {
 	if (uv_read_start((uv_stream_t *)&c->pipe, on_alloc, on_read) != 0)

@@ -55,7 +55,7 @@ static const char *overdue(struct sw_conn *c, int64_t now_us)
 	if (backlog < SW_CONN_MAX_BACKLOG / 4) {
 		c->slow_us = 0;
 	} else if (c->slow_us == 0 || c->sent - backlog > c->slow_taken) {
-		c->slow_us = now_us; /* it takes what there is, be it slowly */
+		c->slow_us = now_us; /* it still reads, however slowly */
 		c->slow_taken = c->sent - backlog;
 	} else if (now_us - c->slow_us > SLOW_LIMIT_US) {
 		return "it reads too slowly";

@@ -1,4 +1,4 @@
-/* daemon/net/conn_out.c — what goes out on a connection: answers in the order of their requests. */
+/* daemon/net/conn_out.c — answers leave a connection in the order of their requests. */
 #include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/net/conn_internal.h"
@@ -170,12 +170,12 @@ void sw_conn_flush_all(struct sw_daemon *d)
 		if (!c->closing && c->stopped && sw_conn_can_read(c))
 			sw_conn_read_lines(c);
 	}
-	/* What became ready meanwhile without a byte to send has no other wake-up. */
+	/* A message that became ready meanwhile without a byte to send has no other wake-up. */
 	if (d->dirty != NULL)
 		(void)uv_async_send(&d->store_wake);
 }
 
-/* What was added to the message's answers; those of a batch that is not through count, too. */
+/* Counts what was added to the message's answers, also while its batch is not finished. */
 static void count_answers(struct sw_conn *c, struct sw_message *m)
 {
 	c->ready_bytes += m->out.len - m->counted;

@@ -55,8 +55,8 @@ static bool answered(const char *path)
 	return yes;
 }
 
-/* libuv accepts until nobody knocks any more: whoever comes and goes in a loop would hold this turn
- * for ever. While one is owed it is deaf to the rest. */
+/* libuv accepts for as long as connections wait, so clients that come and go in a loop could hold
+ * this turn for ever. While one accept is owed, libuv does not look for more. */
 static void on_connection(uv_stream_t *listener, int status)
 {
 	struct sw_daemon *d = listener->data;
@@ -76,7 +76,7 @@ void sw_server_turn(struct sw_daemon *d)
 		sw_conn_accept(d, (uv_stream_t *)&d->listener);
 }
 
-/* Whoever may rename the socket may put another in its place, and be taken for this daemon. */
+/* A user who may rename the socket could put another in its place and be taken for this daemon. */
 static sw_status check_folder(const char *path, struct sw_err *err)
 {
 	char folder[SW_SOCKET_PATH_MAX];

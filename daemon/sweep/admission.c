@@ -188,7 +188,7 @@ void sw_admission_flush(struct sw_daemon *d)
 	if (!d->draining && d->phase == SW_UP)
 		for (size_t i = 0; i < d->worker_n; i++)
 			feed_worker(d, &d->workers[i]);
-	/* Last: each trial that was handed out has set it again. */
+	/* Cleared last, because each trial that was handed out has set it again. */
 	d->slots_due = false;
 }
 

@@ -91,7 +91,7 @@ static bool adopt_row(const struct sw_row_slot *row, void *arg)
 	return true;
 }
 
-/* The trial of a worker that the daemon itself ends is not to blame. */
+/* RELEASE, not LOST: the daemon itself ends the worker, so its trial is not to blame. */
 static void release_trial_on(struct sw_daemon *d, int32_t slot)
 {
 	uint64_t trial = 0;
@@ -117,7 +117,7 @@ static bool dismiss_row(const struct sw_row_slot *row, void *arg)
 		release_trial_on(d, (int32_t)row->slot);
 		(void)snprintf(r->worker, sizeof r->worker, "%s", row->worker);
 	}
-	/* Of a process that is gone as well: its row would name it again at the next start. */
+	/* The row is deleted even if the process is gone, or the next start would find it again. */
 	struct sw_change *c = sw_change_begin(d, NULL);
 	sw_tx_slot_delete(c->tx, row->slot);
 	sw_change_commit(c);
@@ -158,8 +158,8 @@ static void read_heard_row(struct sw_db *db, void *arg)
 		q->ms = 0;
 }
 
-/* Of the live attempt, by what is stored. The time that nobody was there to run it is no time that
- * it ran: budgets go by it. */
+/* When the live attempt was last heard of, by what is stored. Budgets count up to
+ * then. */
 static int64_t stored_heard_ms(const struct sw_host *h, uint64_t trial)
 {
 	struct heard q = {.h = h, .trial = trial, .ms = h->runs[trial - 1].started_ms};
@@ -168,8 +168,8 @@ static int64_t stored_heard_ms(const struct sw_host *h, uint64_t trial)
 	return q.ms;
 }
 
-/* Running trials that no adopted worker holds lost theirs while no daemon looked. One that is held
- * may have ended all the same: until the worker says hello, nobody knows. */
+/* A running trial that no adopted worker holds lost its attempt while no daemon looked. One that is
+ * held may have ended too, but nobody knows until its worker says hello. */
 static void release_orphans(struct sw_daemon *d)
 {
 	for (size_t i = 0; i < d->host_n; i++) {
@@ -195,8 +195,8 @@ static void release_orphans(struct sw_daemon *d)
 	}
 }
 
-/* Once all trials that run are known: one that has several lanes has them again, and no lane is
- * given that another trial runs on. */
+/* Comes after all running trials are known: one with several lanes gets them again, and none gets a
+ * lane that another trial runs on. */
 static void take_rooms(struct sw_daemon *d)
 {
 	for (size_t i = 0; i < d->slot_n; i++) {

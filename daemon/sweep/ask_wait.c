@@ -58,7 +58,8 @@ void sw_asks_changed(struct sw_host *h)
 	h->d->asks_dirty = h;
 }
 
-/* Only those that wait now: one that comes back empty waits on, behind them. */
+/* Serves only those that wait now: one that finds nothing is kept again, at the end of the list,
+ * and would be met for ever. */
 static void serve(struct sw_host *h)
 {
 	for (size_t n = h->asks.n; n > 0 && h->asks.n > 0; n--) {

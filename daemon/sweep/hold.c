@@ -27,7 +27,7 @@ static struct sw_run *run_of(const struct sw_daemon *d, const struct held *held)
 	return &d->hosts[held->sweep - 1]->runs[held->trial - 1];
 }
 
-/* Drops what ended, or went to another connection. */
+/* Drops trials that ended or went to another connection. The list only grows until then. */
 static void compact(struct sw_conn *c)
 {
 	struct sw_holds *all = c->holds;
@@ -107,8 +107,8 @@ void sw_hold_drop_conn(struct sw_conn *c)
 
 /* --- time --- */
 
-/* Gives back the trials of one sweep that are overdue. Those that are heard of later are due later,
- * so nobody need be looked at before the one that was silent longest is due. */
+/* Gives back the overdue trials of one sweep. A trial that is heard of is due later, so no scan is
+ * needed before the one that was silent longest is due. */
 static void look(struct sw_host *h, int64_t now_us)
 {
 	const bool lease = h->settings.lease_s > 0;
@@ -142,7 +142,7 @@ static void look(struct sw_host *h, int64_t now_us)
 	h->hold_us = heard_us + limit_us;
 }
 
-/* Nothing could be heard for so long: no grace and no lease has run meanwhile. */
+/* Moves all deadlines by the time in which nothing could be heard: no grace and no lease ran. */
 static void shift(struct sw_host *h, int64_t us)
 {
 	h->hold_us += us;

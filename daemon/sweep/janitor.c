@@ -170,7 +170,8 @@ static uint64_t folder_bytes(DIR *dir)
 	return bytes;
 }
 
-/* Removes from the first on until the rest fits. Those that went are `from` 0 then. */
+/* Removes files from the first on until the rest fits. `from` becomes 0 for each that went, which
+ * note_shrunk() reads on the loop thread. */
 static void shrink_folder(const struct sw_janitor *j, struct task *t)
 {
 	DIR *dir = sw_janitor_open(j->d, t->what.sweep);
@@ -228,7 +229,7 @@ static void run_tasks(uv_work_t *work)
 	}
 }
 
-/* What a budget took is kept no longer. */
+/* Forgets the ended trials whose file the budget took. */
 static void note_shrunk(struct sw_daemon *d, const struct task *t)
 {
 	struct sw_keeping *k = &d->hosts[t->what.sweep - 1]->keeping;

@@ -1,6 +1,6 @@
 /*
- * daemon/sweep/janitor_start.c — the files of checkpoints at start: what they are to whom, and what
- * a crash left behind goes.
+ * daemon/sweep/janitor_start.c — at start, checkpoints that are still needed are noted, and those
+ * that a crash left behind are removed.
  */
 #include "base/memory.h"
 #include "daemon/daemon.h"
@@ -124,10 +124,10 @@ static int by_end(const void *a, const void *b)
 	return (x->trial > y->trial) - (x->trial < y->trial);
 }
 
-/* What the host knew before the daemon was started again. */
+/* Notes again what the sweep knew of its files before the daemon was started again. */
 static void take_found(struct found *f)
 {
-	/* of a sweep that has ended the spec is not at hand, and what it has not kept is gone */
+	/* An ended sweep has no spec in memory; what it did not keep was removed when it ended. */
 	const struct sw_spec *spec = f->h->spec;
 	const bool none = spec != NULL && spec->checkpoint.keep == SW_SPEC_KEEP_NONE;
 

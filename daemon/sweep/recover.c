@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A replay, and where its trials run. */
+/* A replay, and the runs of its trials. */
 struct rebuild {
 	struct sw_replay replay;
 	struct sw_run *runs; /* of every trial */
@@ -186,7 +186,7 @@ void sw_recover_need(struct sw_call *call, void (*then)(struct sw_host *h, struc
 	if (w == NULL)
 		goto nomem;
 	*w = (struct sw_waiting){.call = call, .then = then};
-	if (h->waiting != NULL) { /* a load is under way: behind those that came before */
+	if (h->waiting != NULL) { /* a load is under way: wait for it, behind earlier calls */
 		struct sw_waiting *last = h->waiting;
 
 		while (last->next != NULL)

@@ -68,8 +68,8 @@ void sw_replay_read_made(struct sw_replay *r, struct sw_event *e)
 	e->suggestion = &r->suggestion;
 }
 
-/* What the sampler made of a history is read back, or made again by who watches; what the user
- * enqueued is always read back. */
+/* A suggestion that depends on the history is read back, or made again by the watch. What the user
+ * enqueued is always read back, because nothing could make it again. */
 static void find_made(struct sw_replay *r, struct sw_event *e)
 {
 	if (e->kind == SW_EVENT_ENQUEUE)
@@ -152,7 +152,7 @@ static void take_report(struct sw_replay *r, const struct sw_row_report *row)
 	step(r, &e, NULL, row);
 }
 
-/* The event's cause holds the edit. */
+/* Reads the edit from the event's cause, where it is stored as JSON. */
 static void read_edit(struct sw_replay *r, const struct sw_row_event *row, struct sw_edits *edits)
 {
 	const char *text = row->cause != NULL ? row->cause : "";

@@ -1,6 +1,6 @@
 /*
- * daemon/sweep/rows.c — what a step of the state machine leaves: rows for the store, the accounts
- * of the host and of the slots.
+ * daemon/sweep/rows.c — a step of the state machine leaves rows for the store, and changes the
+ * accounts of the running sweep and of the slots.
  */
 #include "daemon/sweep/rows.h"
 #include "base/log.h"
@@ -22,8 +22,8 @@
 #define WHY_MAX   ((size_t)64 * 1024)
 #define STATE_MAX ((size_t)16 * 1024 * 1024)
 
-/* An attempt whose worker is to be told that it is over: once that is stored, for until then the
- * daemon may yet be one that never decided it. */
+/* An attempt whose worker is told that it is over. The word waits for the commit: a daemon that
+ * crashed before it would come back without that decision. */
 struct stop {
 	struct sw_daemon *d;
 	int32_t slot;
@@ -84,7 +84,8 @@ static char *take_text(struct sw_buf *b)
 	return text;
 }
 
-/* How the trial came about, and what the sampler needs to go on from there. */
+/* Stores how the trial came about, and what the sampler needs to go on from there: a replay reads
+ * it back and does not run the model again. */
 static void add_suggestion(struct sw_change *c, const struct sw_host *h, const struct sw_action *a)
 {
 	const struct sw_suggestion *s = a->suggestion;
@@ -259,7 +260,7 @@ static void on_sweep(struct sw_change *c, struct sw_host *h, const struct sw_act
 	h->state = a->sweep;
 	h->ended_ms = ended ? c->now_ms : 0;
 	sw_budget_state(&h->budget, h->state == SW_SWEEP_RUNNING, c->now_ms);
-	if (h->state == SW_SWEEP_RUNNING) /* it is back */
+	if (h->state == SW_SWEEP_RUNNING) /* it was paused or had ended: it gets no backlog */
 		sw_host_level(h);
 	sw_tx_sweep_state(c->tx, h->sweep, sw_sweep_state_name(a->sweep),
 			  *a->cause != '\0' ? a->cause : NULL, h->ended_ms, h->run_cap);

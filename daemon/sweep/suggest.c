@@ -23,7 +23,7 @@ static struct sw_sweep *sweep_of(const struct sw_suggester *s)
 	return s->h->sched;
 }
 
-/* Of the user's points, which come before all suggestions, those that are still to come. */
+/* The user's own points come before all suggestions; this many of them are still to come. */
 static uint64_t init_left(const struct sw_suggester *s)
 {
 	const uint64_t made = sw_sweep_made(sweep_of(s));
@@ -49,8 +49,8 @@ static bool is_fresh(const struct sw_suggester *s)
 	return s->queue.n > 0 && s->queue.v[0]->known == sw_sweep_history(sweep_of(s))->n_obs;
 }
 
-/* A range was edited: what was made for the old space goes. The job in work may still use the
- * sampler and the copy of the history, so these go when it is over. */
+/* An edited range drops what was made for the old space. The job in work may still use the sampler
+ * and the copy of the history, so forget_model() frees these later. */
 static void check_epoch(struct sw_suggester *s)
 {
 	const uint64_t epoch = sw_sweep_epoch(sweep_of(s));
@@ -63,7 +63,8 @@ static void check_epoch(struct sw_suggester *s)
 	sw_suggest_queue_drop(&s->queue);
 }
 
-/* What was handed out leaves, and all of it when a trial came that it did not know. */
+/* Suggestions that were handed out leave the queue. All of it leaves when a trial came that it did
+ * not know. */
 static void trim_queue(struct sw_suggester *s)
 {
 	check_epoch(s);
@@ -84,11 +85,12 @@ static void run_job(uv_work_t *work)
 	struct sw_suggester *s = work->data;
 
 	s->rc = sw_sampler_suggest(s->sampler, &s->history, s->made, s->out, &s->err);
+	/* The next suggestion of the chain then counts this one as pending. */
 	if (s->rc == SW_OK)
 		s->rc = sw_history_add_trial(&s->history, s->out->values);
 }
 
-/* The suggestion in work is for this trial: those the chain made so far are before it. */
+/* The trial that the suggestion in work is for. Those that the chain made so far are before it. */
 static uint64_t job_trial(const struct sw_suggester *s)
 {
 	return s->history.trials; /* the new one was added to the copy */
@@ -102,18 +104,21 @@ static void on_job(uv_work_t *work, int status)
 	(void)status; /* never cancelled */
 	s->busy = false;
 	s->out = NULL;
+	/* A daemon that stops has refused the asks that waited for it. */
 	if (s->h->d->phase != SW_UP) {
 		sw_suggest_queue_free(out);
 		return;
 	}
 	if (s->rc == SW_NOMEM)
 		sw_daemon_die("make a suggestion", SW_NOMEM);
-	if (s->is_void) { /* of a space that is no more */
+	if (s->is_void) { /* it was made for a space that an edit has replaced */
 		sw_suggest_queue_free(out);
 	} else if (s->rc != SW_OK) {
 		sw_suggest_queue_free(out);
 		sw_driver_fail(s->h, s->err.msg);
 	} else if (s->fresh_start && job_trial(s) == next_trial(s)) {
+		/* Only now are the stale ones dropped: an ask that could not wait may take them
+		 * while the fresh one is being made. */
 		sw_suggest_queue_drop(&s->queue);
 		push_queue(s, out);
 		s->chain = true;
@@ -124,7 +129,7 @@ static void on_job(uv_work_t *work, int status)
 		s->chain = false;
 	}
 	sw_suggest_serve(s);
-	/* Slots have theirs before it is planned what comes next: see on_flush() in daemon.c. */
+	/* Slots get theirs before the next job is planned: see on_flush() in daemon.c. */
 	s->h->d->slots_due = true;
 	sw_suggest_changed(s->h);
 }
@@ -136,7 +141,8 @@ static bool can_extend(const struct sw_suggester *s)
 	       s->queue.n < QUEUE_MAX;
 }
 
-/* The copy of the history as the sweep's, with the user's points that are still to come. */
+/* Brings the copy of the history up to the sweep's, and adds the user's points that are still to
+ * come: they are trials before the next suggestion, so it counts them as pending. */
 static sw_status follow(struct sw_suggester *s)
 {
 	const struct sw_sampler_config *config = sw_sweep_sampler_config(sweep_of(s));
@@ -160,8 +166,8 @@ static void forget_model(struct sw_suggester *s)
 	s->is_void = false;
 }
 
-/* The sweep has ended. It may be extended, so the suggester stays, but what its model holds, which
- * is megabytes, goes: a daemon keeps its sweeps for as long as it runs. */
+/* An ended sweep frees its model, which is megabytes, since a daemon keeps its sweeps for as long
+ * as it runs. The suggester stays, because the sweep may be extended. */
 static void let_go(struct sw_suggester *s)
 {
 	sw_suggest_queue_fini(&s->queue);
@@ -181,9 +187,11 @@ static void begin_chain(struct sw_suggester *s)
 
 	if (rc == SW_OK && s->sampler == NULL)
 		rc = sw_samplers_create(&s->sampler, sw_sweep_sampler_config(sweep_of(s)), &err);
+	/* From the state that was stored with the last trial, not from where a chain that went
+	 * stale has brought the sampler. */
 	if (rc == SW_OK)
 		rc = sw_sampler_restore(s->sampler, state, n, &err);
-	if (rc == SW_INVALID) /* not bytes that this version knows: as a new sampler */
+	if (rc == SW_INVALID) /* this version does not know the bytes: begin as a new sampler */
 		rc = sw_sampler_restore(s->sampler, NULL, 0, &err);
 	if (rc != SW_OK)
 		sw_daemon_die("make a suggestion", rc);
@@ -206,10 +214,10 @@ static void start_job(struct sw_suggester *s, bool fresh_start)
 		sw_daemon_die("make a suggestion", SW_INTERNAL);
 }
 
-/* --- who waits --- */
+/* --- planning and serving --- */
 
-/* How many to hold ready for asks that have not come: those who run a trial now may all come back
- * before the model knows one more result. */
+/* How many to hold ready for asks that have not come yet: the workers that run a trial now may all
+ * come back before the model knows one more result. */
 static size_t reserve(const struct sw_suggester *s)
 {
 	uint64_t counts[SW_TRIAL_STATE_N];
@@ -219,7 +227,7 @@ static size_t reserve(const struct sw_suggester *s)
 						       : RESERVE_MOST;
 }
 
-/* Begins what is worth doing now, if anything is. */
+/* Starts the job that is most worth doing now, if one is. */
 void sw_suggest_plan(struct sw_suggester *s)
 {
 	size_t wanted = reserve(s);
@@ -232,6 +240,7 @@ void sw_suggest_plan(struct sw_suggester *s)
 	}
 	for (const struct parked *p = s->parked; p != NULL && wanted < QUEUE_MAX; p = p->next)
 		wanted += (size_t)p->count;
+	/* A sweep near its run_cap, or with a trial to run again, needs fewer. */
 	wanted = (size_t)sw_sweep_wants_suggestions(sweep_of(s), wanted);
 	if (wanted == 0)
 		return;
@@ -240,7 +249,9 @@ void sw_suggest_plan(struct sw_suggester *s)
 			start_job(s, !can_extend(s));
 		return;
 	}
-	/* Stale: anew, unless someone has waited long and the old chain can serve him sooner. */
+	/* A stale queue is made anew, unless an ask has waited too long and one more of the old
+	 * chain comes sooner. EXTEND_MAX bounds how long a busy sweep may go on with an old
+	 * model. */
 	if (sw_suggest_is_late(s, sw_suggest_oldest(s)) && can_extend(s) &&
 	    s->drawn < EXTEND_MAX + wanted) {
 		s->drawn++;
@@ -250,7 +261,8 @@ void sw_suggest_plan(struct sw_suggester *s)
 	}
 }
 
-/* Is there enough for n ASKs, for one who waits since then? */
+/* Is there enough for n ASKs of somebody who has waited since then? Stale suggestions are enough
+ * for one who has waited for suggest_wait_ms. */
 static bool enough(struct sw_suggester *s, uint64_t n, int64_t since_us)
 {
 	const uint64_t wanted = sw_sweep_wants_suggestions(sweep_of(s), n);
@@ -266,6 +278,8 @@ void sw_suggest_serve(struct sw_suggester *s)
 	while (s->parked != NULL) {
 		struct parked *p = s->parked;
 
+		/* The first that must wait holds up those behind it, so that asks are answered in
+		 * the order in which they came. */
 		if (!sw_call_gone(p->call) && s->h->ended_ms == 0 &&
 		    !enough(s, (uint64_t)p->count, p->since_us) &&
 		    now_us - p->since_us < SW_SUGGEST_MAX_US)
@@ -296,6 +310,7 @@ bool sw_suggest_ready(struct sw_host *h, uint64_t n)
 		s->since_us = 0;
 		return true;
 	}
+	/* Slots wait as one: the moment at which the first of them began makes all of them late. */
 	if (s->since_us == 0)
 		s->since_us = h->d->clock->mono_us();
 	sw_suggest_arm(s);
@@ -327,6 +342,7 @@ void sw_suggest_changed(struct sw_host *h)
 	trim_queue(s);
 	if (s->queue.n < had)
 		s->handed_us = h->d->clock->mono_us();
+	/* Planned at the end of the turn, so that many steps in one turn start one job. */
 	if (s->dirty)
 		return;
 	s->dirty = true;

@@ -52,6 +52,7 @@ bool sw_suggest_queue_trim(struct sw_suggest_queue *q, uint64_t trial, uint64_t 
 
 	if (q->n == 0 || gone == 0)
 		return true;
+	/* An enqueued trial raises the trials' number but not the suggestions'. */
 	if (made - q->first_made != gone) {
 		sw_suggest_queue_drop(q);
 		return false;

@@ -7,6 +7,7 @@ void sw_suggest_state_write(const unsigned char *state, size_t n, struct sw_buf 
 {
 	static const char digits[] = "0123456789abcdef";
 
+	/* A failure stays in the buffer, which the caller looks at. */
 	(void)sw_buf_reserve(out, 2 * n + 1);
 	for (size_t i = 0; i < n; i++) {
 		const char pair[2] = {digits[state[i] >> 4], digits[state[i] & 15]};

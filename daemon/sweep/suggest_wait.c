@@ -1,5 +1,5 @@
-/* daemon/sweep/suggest_wait.c — who waits for a suggestion: asks that are parked, slots; until
- * when. */
+/* daemon/sweep/suggest_wait.c — parked asks and slots wait for a suggestion, each until a
+ * deadline. */
 #include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
@@ -7,8 +7,8 @@
 #include "daemon/sweep/suggest_internal.h"
 #include <stdlib.h>
 
-#define REST_US   ((int64_t)2000)
-#define FORGET_US ((int64_t)5 * 1000000)
+#define REST_US   ((int64_t)2000)        /* after a hand-out: see sw_suggest_rests() */
+#define FORGET_US ((int64_t)5 * 1000000) /* after which a slot that says no more does not wait */
 
 static int64_t wait_limit_us(const struct sw_suggester *s)
 {
@@ -19,6 +19,7 @@ int64_t sw_suggest_oldest(const struct sw_suggester *s)
 {
 	const int64_t parked = s->parked != NULL ? s->parked->since_us : 0;
 
+	/* 0 means that nobody waits, so it is not the earlier of two. */
 	if (parked == 0 || s->since_us == 0)
 		return parked + s->since_us;
 	return parked < s->since_us ? parked : s->since_us;
@@ -34,8 +35,7 @@ static int64_t rest_until(const struct sw_suggester *s)
 	return s->handed_us + REST_US;
 }
 
-/* The next moment at which someone who waits becomes late, or a rest is over; INT64_MAX: there is
- * none. */
+/* The next moment at which a waiter becomes late, or a rest is over. INT64_MAX if there is none. */
 static int64_t next_deadline(const struct sw_suggester *s, int64_t now_us)
 {
 	const int64_t wait = wait_limit_us(s);
@@ -52,7 +52,7 @@ static int64_t next_deadline(const struct sw_suggester *s, int64_t now_us)
 
 static void on_deadline(uv_timer_t *timer);
 
-/* Sooner, never later. */
+/* All sweeps share the timer, so one may only bring it forward. */
 static void arm(struct sw_daemon *d, uint64_t ms)
 {
 	if (!uv_is_active((const uv_handle_t *)&d->suggest) ||
@@ -76,6 +76,7 @@ static void on_deadline(uv_timer_t *timer)
 			sw_suggest_plan(s); /* it may have rested */
 		}
 	}
+	/* Only after all were served, for each may have changed who waits. */
 	const int64_t now_us = d->clock->mono_us();
 	for (size_t i = 0; i < d->host_n; i++) {
 		const struct sw_suggester *s = d->hosts[i]->suggest;
@@ -134,7 +135,7 @@ void sw_suggest_tick(struct sw_daemon *d, int64_t now_us)
 		if (s->parked != NULL && now_us - s->parked->since_us >= SW_SUGGEST_MAX_US)
 			sw_suggest_serve(s);
 		if (s->since_us != 0 && now_us - s->since_us > wait_limit_us(s) + FORGET_US)
-			s->since_us = 0; /* a slot that waits still says so again */
+			s->since_us = 0; /* a slot that still waits says so again */
 	}
 }
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* Samplers minimise: the user's own sign comes back on the way out. */
 static double turn(const struct sw_spec *spec, size_t metric, double v)
 {
 	return spec->metrics[metric].maximize ? -v : v;

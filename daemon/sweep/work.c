@@ -75,9 +75,9 @@ static void on_repeat(void *arg)
 	free(r);
 }
 
-/* A report that was acknowledged before: the same answer, from the store. Of an attempt that was
- * replaced since, too: a client that lost the answer "pause" may ask again when the trial was
- * resumed. */
+/* A report that was acknowledged before gets the same answer again, from the store. So does one of
+ * an attempt that was replaced since: a client that lost the answer "pause" may ask again after the
+ * trial was resumed. */
 static void answer_repeat(struct sw_host *h, struct sw_call *call, const struct sw_event *e,
 			  uint32_t live)
 {
@@ -100,7 +100,9 @@ static void answer_repeat(struct sw_host *h, struct sw_call *call, const struct 
 	sw_call_error(call, &err);
 }
 
-/* The metric is in no report so far, and not in this one either: say so now, not never. */
+/* Answers a report that lacks the metric while no earlier one had it. A sweep with a trainer fails
+ * at once, for its later reports would lack it too; a client that runs its own loop can correct its
+ * next report. */
 static void refuse_metric(struct sw_host *h, struct sw_call *call, const cJSON *metrics)
 {
 	struct sw_err err = SW_ERR_INIT;
@@ -130,6 +132,7 @@ static bool read_metrics(const struct sw_host *h, const cJSON *metrics, struct s
 	sw_status rc = sw_metrics_read(metrics, h->metric, &e->has_value, &e->value, text, err);
 	double y[SW_SPEC_MAX_METRICS];
 
+	/* A report that has one of several metrics must have all of them. */
 	if (rc == SW_OK && h->spec->n_metrics > 1)
 		rc = sw_metrics_all(metrics, h->spec, &e->has_value, y, err);
 	for (size_t k = 1; rc == SW_OK && e->has_value && k < h->spec->n_metrics; k++)
@@ -192,8 +195,8 @@ static sw_status step_report(struct sw_change *c, struct sw_host *h, const struc
 	return SW_OK;
 }
 
-/* What a late report of a live attempt no more is answered: "stop" where the daemon itself ended
- * the trial, "pause" where it paused it. NULL: it is refused. */
+/* The answer to a late report from an attempt that is no longer live: "stop" if the daemon itself
+ * ended the trial, "pause" if it paused it. NULL: the report is refused. */
 static const char *late_answer(const struct sw_host *h, const struct sw_trial *t)
 {
 	const uint64_t max_t = sw_spec_max_t(h->spec);
@@ -212,7 +215,8 @@ static const char *late_answer(const struct sw_host *h, const struct sw_trial *t
 	}
 }
 
-/* Not before all is stored that the answer follows from: an empty change keeps its place. */
+/* An answer may follow from a decision that is not stored yet. An empty change waits in the queue
+ * behind that decision, and so does the answer. */
 static void answer_stored(struct sw_host *h, struct sw_call *call, const char *decision)
 {
 	struct sw_change *c = sw_change_begin(h->d, call);
@@ -239,6 +243,7 @@ void sw_work_report(struct sw_host *h, struct sw_call *call)
 	if (t != NULL && (e.attempt < t->attempt || (e.attempt == t->attempt && e.seq <= t->seq))) {
 		if (e.attempt == t->attempt) /* a client that has come back */
 			sw_hold_take(call->conn, h, e.trial);
+		/* A repeat changes nothing: the same seq is taken once, however often it comes. */
 		answer_repeat(h, call, &e, t->attempt);
 		return;
 	}
@@ -311,7 +316,8 @@ static void answer_state(struct sw_buf *out, const struct sw_host *h, uint64_t t
 	sw_jw_obj_end(&w);
 }
 
-/* The last report of a tell, as far as it has one. */
+/* Takes the metrics of a tell as one last report, in the tell's own change: both are stored or
+ * neither is. */
 static sw_status tell_metrics(struct sw_change *c, struct sw_host *h, struct sw_call *call,
 			      const struct sw_trial *t, const struct sw_event *tell,
 			      struct sw_err *err)
@@ -361,8 +367,8 @@ void sw_work_tell(struct sw_host *h, struct sw_call *call)
 
 	if (rc == SW_OK && t != NULL && t->attempt == e.attempt && t->state == SW_TRIAL_RUNNING)
 		rc = tell_metrics(c, h, call, t, &e, &err);
-	/* A trial that the daemon ended or paused (or that was told before) keeps its state: the
-	 * answer names it. */
+	/* A trial that the daemon ended or paused, or that was told before, keeps its state, and
+	 * the answer names that. */
 	if (rc == SW_OK &&
 	    (t == NULL || t->attempt != e.attempt ||
 	     (t->state != SW_TRIAL_PAUSED && !sw_trial_ended((enum sw_trial_state)t->state))))

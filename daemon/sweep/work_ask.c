@@ -43,8 +43,8 @@ static const struct sw_action *find_start(const struct sw_actions *actions,
 	return start;
 }
 
-/* A new trial's parameters are at hand; those of another attempt the scheduler knows or makes
- * again. */
+/* A new trial's parameters are in its CREATE action. The scheduler knows those of a later attempt,
+ * or makes them again. */
 static void write_params(struct sw_host *h, uint64_t trial, const struct sw_action *create,
 			 struct sw_buf *out)
 {
@@ -61,8 +61,8 @@ static void write_params(struct sw_host *h, uint64_t trial, const struct sw_acti
 		sw_plan_params(h->spec, space, values, out);
 }
 
-/* Which checkpoints the workers write. Those of a population are its own: what a child goes on from
- * is a matter of its interval, not of time. */
+/* Which checkpoints the workers write. A population sets its own: a child goes on from its parent
+ * at the population's interval, whatever the spec says of time. */
 struct wanted {
 	uint64_t every, seconds; /* steps; 0: none */
 	bool end;
@@ -81,12 +81,12 @@ static struct wanted wanted_of(const struct sw_host *h)
 	return w;
 }
 
-/* What the strings of a job that is written lie in. */
+/* Room for the paths that a job points to until it is written. */
 struct job_paths {
 	char folder[PATH_MAX + 64], checkpoint[PATH_MAX + 128];
 };
 
-/* Where the attempt goes on from, and where it keeps what a later one goes on from. */
+/* Sets the checkpoint that the attempt goes on from, and the folder for those that it writes. */
 static void set_resume(struct sw_host *h, const struct sw_action *start, struct job_paths *paths,
 		       struct sw_job *job)
 {
@@ -151,7 +151,7 @@ bool sw_work_hand_out(struct sw_host *h, struct sw_slot *s, struct sw_call *call
 		return false;
 	event.suggestion = ready;
 	struct sw_change *c = sw_change_begin(h->d, call);
-	c->uid = -1;
+	c->uid = -1; /* the daemon itself chose the trial, not the worker's user */
 	if (sw_driver_step(c, h, &event, s->index, &err) != SW_OK) {
 		sw_change_drop(c);
 		if (err.code == SW_INVALID) /* no point can be found any more */
@@ -184,8 +184,8 @@ struct sw_long_ask {
 
 static void next_slice(void *arg);
 
-/* Those that want many take turns: the next slice of all begins when this change is stored, so that
- * the loop is held by one at a time, and no report waits for many of them at the disk. */
+/* Asks for many trials take turns. The next slice begins when this change is stored, so that one at
+ * a time holds the loop, and no report waits for many of them at the disk. */
 static void go_on_after(struct sw_change *c)
 {
 	if (c->d->ask_slice)
@@ -249,7 +249,7 @@ static void finish_ask(struct sw_long_ask *a, struct sw_change *c)
 	sw_change_commit(c); /* an empty one too: the answer keeps its place */
 }
 
-/* One trial more into the answer. False: there is none now. */
+/* Adds one more trial to the answer. False: there is none now. */
 static bool ask_one(struct sw_long_ask *a, struct sw_change *c, struct sw_err *err)
 {
 	struct sw_event event = {.kind = SW_EVENT_ASK};
@@ -265,8 +265,9 @@ static bool ask_one(struct sw_long_ask *a, struct sw_change *c, struct sw_err *e
 	return true;
 }
 
-/* Hands out for a while, then lets the loop turn: the rest follows once this much is stored. Those
- * made ahead of time are handed out in one go, for a result would take the prepared ones away. */
+/* Hands out for a while, then lets the loop turn; the rest follows once this much is stored.
+ * Suggestions made ahead of time are handed out in one go, because a result that came between two
+ * slices would make the prepared ones stale. */
 static void hand_out(struct sw_long_ask *a)
 {
 	struct sw_host *h = a->h;
@@ -277,7 +278,7 @@ static void hand_out(struct sw_long_ask *a)
 	bool more = !h->d->draining && h->d->phase == SW_UP && !sw_call_gone(a->call);
 	bool late = false;
 
-	/* An answer that the client can read in one line: "at most count" allows fewer. */
+	/* The answer must fit in one line of the wire. "At most count" allows fewer trials. */
 	while (more && !late && a->left > 0 && a->reply.len < ASK_MAX_BYTES) {
 		more = ask_one(a, c, &err);
 		if (more)
@@ -285,7 +286,7 @@ static void hand_out(struct sw_long_ask *a)
 		late = h->d->clock->mono_us() >= until_us;
 	}
 	if (more && late && a->left > 0) {
-		c->call = NULL;
+		c->call = NULL; /* answered with the last slice */
 		go_on_later(a);
 		go_on_after(c);
 		sw_change_commit(c);
