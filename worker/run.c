@@ -62,9 +62,9 @@ static void session_beat(void *session)
 	(void)sw_session_go_on(session);
 }
 
-/* The newest of the trial's own checkpoints before that of resume_step, which cannot be used for
- * *last. Each that cannot be either has its line: the last one's is *last, those before it are in
- * the log, newest first. SW_NOT_FOUND: there is none. */
+/* Reads the newest usable checkpoint of the trial's own before that of resume_step, which failed
+ * with *last. Each one that fails too has its line: the last failure is in *last, those before it
+ * are in the log, newest first. SW_NOT_FOUND: there is none. */
 static sw_status begin_before(struct run *r, struct sw_net *net, struct sw_err *last,
 			      uint64_t *epoch)
 {
@@ -97,7 +97,7 @@ static sw_status begin_before(struct run *r, struct sw_net *net, struct sw_err *
 	return SW_NOT_FOUND;
 }
 
-/* What a cap on memory, or the device, has made of the batch. */
+/* Logs how a cap on memory, or the device, has split the batch. */
 static void log_micro(struct run *r, const struct sw_net *net)
 {
 	char bytes[32];
@@ -116,7 +116,7 @@ static void log_micro(struct run *r, const struct sw_net *net)
 			       norms);
 }
 
-/* What the cap leaves beside the arenas is what data sets may have, those of trials before, too. */
+/* Data sets, also those of earlier trials, may have what the cap leaves beside the arenas. */
 static void trim_cache(const struct run *r, const struct sw_net *net)
 {
 	const size_t most = r->runner->memory, lanes = r->runner->lanes ? r->runner->lanes : 1;
@@ -126,8 +126,8 @@ static void trim_cache(const struct run *r, const struct sw_net *net)
 		sw_data_cache_trim(r->runner->cache, most > arenas ? most - arenas : 0);
 }
 
-/* What resume_step goes on from: its checkpoint, else the one before it. A trial's own state can be
- * made again by its seed; what began from another's cannot. */
+/* Loads the checkpoint of resume_step, else the one before it. A trial's own state can be made
+ * again from its seed; a trial that began from another's checkpoint cannot start from scratch. */
 static sw_status on_begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct sw_err *err)
 {
 	struct run *r = ctx;
@@ -155,7 +155,7 @@ static sw_status on_begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct
 		sw_session_log(r->session,
 			       "goes on after step %" PRIu64 " of trial %" PRIu64 "/%" PRIu64,
 			       j->resume_step, j->sweep, id.trial);
-		/* a copy of another trial may get better than that one */
+		/* patience of another trial does not count: a copy may get better than that one */
 		r->stale = id.trial == j->trial && r->trainer.patience &&
 			   net->stale >= r->trainer.patience;
 		if (r->stale) {
@@ -191,7 +191,7 @@ static bool checkpoint_wanted(const struct run *r, const struct sw_epoch *e)
 		sw_clock_mono_us() - r->kept_us >= (int64_t)j->checkpoint_s * 1000000);
 }
 
-/* A trial does not end because of it: without a checkpoint it is made again from scratch. */
+/* A failure to write does not end the trial: without a checkpoint it is made again from scratch. */
 static bool keep_checkpoint(struct run *r, const struct sw_epoch *e)
 {
 	const struct sw_checkpoint_id id = {
@@ -214,7 +214,8 @@ static bool on_epoch(void *ctx, const struct sw_epoch *e)
 	bool on;
 
 	r->epoch = e->epoch;
-	/* what an earlier attempt reported already: the same seed makes it again */
+	/* an earlier attempt reported this step already, and the same seed gives the same
+	 * metrics */
 	if (e->epoch <= r->job->resume_step)
 		return sw_session_go_on(r->session);
 	sw_buf_init(&metrics, 4096);
@@ -244,7 +245,7 @@ static bool on_epoch(void *ctx, const struct sw_epoch *e)
 	return on && e->epoch == r->job->until ? sw_session_settle(r->session) : on;
 }
 
-/* What the data set leaves of the cap, for each lane. */
+/* Each lane may have an equal part of what the data set leaves of the cap. */
 static sw_status cap_memory(struct run *r, struct sw_err *err)
 {
 	const size_t most = r->runner->memory;
@@ -258,7 +259,7 @@ static sw_status cap_memory(struct run *r, struct sw_err *err)
 	return SW_OK;
 }
 
-/* Half of what there is, so that arenas have room beside it; 0: all. */
+/* The data set may have half of the memory, so that arenas have room beside it. 0: no limit. */
 static size_t device_bytes(const struct sw_runner *runner)
 {
 	size_t most = runner->memory, free_bytes, total;
@@ -270,7 +271,7 @@ static size_t device_bytes(const struct sw_runner *runner)
 	return most / 2 ? most / 2 : 1;
 }
 
-/* Options, data, model: what must be right before the first step. */
+/* Checks options, data and model: all must be right before the first step. */
 static sw_status prepare_trial(struct run *r, struct sw_err *err)
 {
 	const struct sw_job *j = r->job;
@@ -343,14 +344,14 @@ static void fail_trial(struct run *r, sw_status rc, const struct sw_err *err)
 		sw_session_finish(r->session, "FAILED", line);
 }
 
-/* Why a trial has fewer epochs than it may have; its log says it, too. */
+/* Says why a trial has fewer epochs than it may have, in the cause and in its log. */
 static const char *tell_stale(struct run *r, char out[100])
 {
 	const uint64_t n = r->trainer.patience;
 
 	snprintf(out, 100, "patience: val_loss not lower for %" PRIu64 " epoch%s", n,
 		 n == 1 ? "" : "s");
-	/* else a report was answered with another end */
+	/* false: the answer to a report has ended the trial otherwise */
 	if (sw_session_settle(r->session))
 		sw_session_log(r->session, "ended after epoch %" PRIu64 ": %s", r->epoch, out);
 	return out;

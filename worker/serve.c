@@ -58,6 +58,7 @@ static int lane_work(struct lane *l)
 
 static void wake_all(const struct sw_serve *c)
 {
+	/* nobody reads the byte, so that the pipe stays readable for every lane */
 	const ssize_t n = write(c->wake[1], "", 1);
 
 	(void)n; /* a full pipe is readable, too */
@@ -145,7 +146,7 @@ static void lanes_free(struct lanes *all)
 	free(all->lane);
 }
 
-/* All lanes' threads, to their ends. A device that is lost ends them all where they are. */
+/* Runs the lanes' threads to their ends. A lost device ends them all where they are. */
 static int run_threads(struct lanes *all)
 {
 	unsigned made = 0;
@@ -190,6 +191,7 @@ int sw_serve(const struct sw_serve *config)
 		code = complain(NULL, *err.msg ? err.msg : sw_status_str(rc));
 	else
 		code = config->lanes == 1 ? lane_work(&all.lane[0]) : run_threads(&all);
+	/* after a lost device detached lanes may still use them */
 	if (code != SW_WORKER_EXIT_DEVICE)
 		lanes_free(&all);
 	return code;

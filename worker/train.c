@@ -75,7 +75,8 @@ static sw_status eval_epoch(struct loop *l, struct sw_epoch *e)
 	return sw_net_macro_f1(&l->net, &e->val_macro_f1);
 }
 
-/* Counts the epochs without a lower loss. false: there were as many as the trainer waits for. */
+/* Counts the epochs without a lower loss. false: patience has run out. A loss that is NaN counts as
+ * not lower. */
 static bool patient(struct sw_net *net, double val_loss)
 {
 	net->stale = val_loss < net->best_loss ? 0 : net->stale + 1;
@@ -83,7 +84,7 @@ static bool patient(struct sw_net *net, double val_loss)
 	return net->trainer->patience == 0 || net->stale < net->trainer->patience;
 }
 
-/* The epochs after the one that it begins from. */
+/* Runs the epochs after the one that it begins from. */
 static sw_status epochs(struct loop *l, enum sw_train_end *end, struct sw_err *err)
 {
 	const struct sw_train_hooks *hooks = l->hooks;

@@ -157,15 +157,15 @@ static bool take_next(struct sw_conn *c)
 	return true;
 }
 
-/* Not at the first place that is free again: reading would start and stop at every answer. */
+/* Waits for more than the first free place, or reading would start and stop at every answer. */
 bool sw_conn_can_read(const struct sw_conn *c)
 {
 	return c->n_messages <= SW_CONN_MAX_INFLIGHT / 2 && c->asked <= SW_CONN_MAX_ASKED / 2 &&
 	       c->ready_bytes < SW_CONN_MAX_BACKLOG && !sw_conn_is_slow(c);
 }
 
-/* Starts what the peer has asked for: until this turn is over, then go_on() comes back here, or
- * until too much waits for its answers, then reading stops and the flush comes back. */
+/* Starts what the peer has asked for. When this turn is over, sw_conn_go_on() comes back here; when
+ * too many requests wait for answers, reading stops and sw_conn_flush_all() comes back. */
 void sw_conn_read_lines(struct sw_conn *c)
 {
 	bool had_line = false, more = true;
@@ -262,7 +262,7 @@ static void on_read(uv_stream_t *s, ssize_t n, const uv_buf_t *buf)
 	c->active_us = d->clock->mono_us();
 	sw_frame_fed(&c->frame, (size_t)n);
 	sw_conn_read_lines(c);
-	sw_conn_shed(d); /* not at the end of the turn: many may send much in one */
+	sw_conn_shed(d); /* now, for many may send much in one turn */
 }
 
 /* Serves a new connection, and one whose reading was stopped. */

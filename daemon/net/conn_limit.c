@@ -26,7 +26,8 @@ void sw_conn_charge(struct sw_conn *c)
 	c->bytes = bytes;
 }
 
-/* Whoever takes most goes: a client that reads its answers and ends its lines holds little. */
+/* Cuts the connections that take most: a client that reads its answers and ends its lines holds
+ * little. */
 void sw_conn_shed(struct sw_daemon *d)
 {
 	while (d->conn_bytes > SW_CONN_MAX_HELD) {

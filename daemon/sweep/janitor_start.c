@@ -12,7 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A running trial's worker may have written more than it could report. */
+/* A running trial keeps all its files from the last reported one on: its worker may have written
+ * more than it could report. */
 static struct sw_janitor_keeps keeps_of_open(const struct sw_host *h)
 {
 	const uint64_t n = sw_sweep_trial_n(h->sched);

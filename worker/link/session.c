@@ -136,7 +136,8 @@ void sw_session_job_clear(struct sw_session *s)
 	s->job = (struct sw_job){0};
 }
 
-/* One round of waiting, without a daemon at most until away_ms after `since` or its loss. */
+/* Waits for one round. Without a daemon the session ends away_ms after `since` or after its loss,
+ * whichever is later. */
 static void wait_round(struct sw_session *s, int64_t since)
 {
 	const int64_t beat = s->beat_us / 1000 + 1;

@@ -25,6 +25,7 @@ static void session_disconnect(struct sw_session *s)
 	s->greeted = false;
 	s->hello_id = s->next_id = s->tell_id = 0;
 	s->sent = 0;
+	/* what was not answered is sent again from the spool after the next hello */
 	sw_buf_clear(&s->out);
 	sw_frame_fini(&s->in);
 	sw_frame_init(&s->in);
@@ -176,7 +177,7 @@ static void read_socket(struct sw_session *s)
 		session_disconnect(s);
 }
 
-/* An empty line where nothing else goes out: the daemon ends a worker that is silent. */
+/* Sends an empty line if nothing else goes out, because the daemon ends a worker that is silent. */
 static void send_beat(struct sw_session *s)
 {
 	if (s->greeted && s->out.len == 0 && sw_clock_mono_us() - s->sent_at >= s->beat_us)

@@ -1,4 +1,4 @@
-/* worker/link/session_reply.c — what the daemon says, and what follows from it. */
+/* worker/link/session_reply.c — the daemon's replies and notifications change the session. */
 #include "base/clock.h"
 #include "proto/json.h"
 #include "proto/rpc.h"
