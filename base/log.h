@@ -1,11 +1,12 @@
 /*
- * base/log.h — one event, one line: `2026-11-21T10:31:07.123Z info worker.exit slot=1
- * cause=signal:9`.
+ * base/log.h — one event, one line:
  *
- * The format string holds the key=value pairs; the caller puts values that may hold anything in
- * double quotes: name=\"%s\". Quotes and backslashes that come with a value are escaped by a
- * backslash, so that no value can say more than itself. Lines over 1 KiB are cut; what base/text.h
- * names becomes '?'.
+ *   2026-11-21T10:31:07.123Z info worker.exit slot=1 cause=signal:9
+ *
+ * Format   The format string holds the key=value pairs; the caller puts values that may hold
+ *          anything in double quotes: name=\"%s\". Quotes and backslashes that come with a value
+ *          are escaped by a backslash, so that no value can say more than itself. Lines over 1 KiB
+ *          are cut; what base/text.h names becomes '?'.
  * Threads  Any thread may log: a line is one write(2) to a descriptor opened with O_APPEND.
  */
 #ifndef SW_BASE_LOG_H

@@ -3,21 +3,22 @@
  *
  * Threads  One writer thread owns the writing connection, and each kind of reads has a thread and a
  *          read-only connection, so that long ones hold up no short one. The owner (the daemon's
- * loop thread) enqueues work and collects finished work with sw_store_poll(); callbacks run there,
- * never on the store's threads. Commits  WAL, synchronous=FULL, grouped without a timer: the writer
- * takes all that waits, commits it as one transaction, and by then more waits. A write's callback
- * runs after its commit. Reads    A read is run only after every write enqueued before it has been
- * committed; while commits are stuck (below) it shows what is committed. Of those of a kind the
- * next one is that of the client that has had least (base/turns.h); those of one client keep their
+ *          loop thread) enqueues work and collects finished work with sw_store_poll(); callbacks
+ *          run there, never on the store's threads.
+ * Commits  WAL, synchronous=FULL, grouped without a timer: the writer takes all that waits, commits
+ *          it as one transaction, and by then more waits. A write's callback runs after its commit.
+ * Reads    A read is run only after every write enqueued before it has been committed; while
+ *          commits are stuck (below) it shows what is committed. Of those of a kind the next one is
+ *          that of the client that has had least (base/turns.h); those of one client keep their
  *          order within a kind.
- * Faults   No space (or the file locked by
- * another process): the group stays, is tried again every 500 ms, and sw_store_stuck() says so
- * (wake is called when that begins); nothing is lost, nothing is acknowledged. Any other failure to
- *          commit (a failed fsync above all) is final: the fatal callback runs, on the writer's
- *          thread, and must not return to normal service: a failed fsync is never tried again.
- *          After it no commit is taken (SW_IO) and every query gives the error that ended it. An
- *          operation that breaks a constraint, or updates a row that is not there, is such a
- *          failure: a defect of the caller, and the line names the operation and its key.
+ * Faults   No space (or the file locked by another process): the group stays, is tried again every
+ *          500 ms, and sw_store_stuck() says so (wake is called when that begins); nothing is lost,
+ *          nothing is acknowledged. Any other failure to commit (a failed fsync above all) is
+ *          final: the fatal callback runs, on the writer's thread, and must not return to normal
+ *          service: a failed fsync is never tried again. After it no commit is taken (SW_IO) and
+ *          every query gives the error that ended it. An operation that breaks a constraint, or
+ *          updates a row that is not there, is such a failure: a defect of the caller, and the line
+ *          names the operation and its key.
  * Bounds   The owner asks sw_store_has_room() before it lets a change happen: there is room while
  *          fewer than SW_STORE_MAX_QUEUED row operations and reads wait, with fewer than
  *          SW_STORE_MAX_QUEUED_BYTES of rows. A change that has happened is always taken, or memory

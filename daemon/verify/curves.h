@@ -2,8 +2,9 @@
  * daemon/verify/curves.h — a stored sweep's learning curves, as sched/sweep/rerun.h takes them.
  *
  * A trial's curve runs through all its attempts: of each the reports up to the step that a later
- * one which reported went on from. Memory   24 bytes a report, 32 a trial, 16 an attempt; over
- * SW_CURVES_MAX reports are refused.
+ * one which reported went on from.
+ *
+ * Memory   24 bytes a report, 32 a trial, 16 an attempt; over SW_CURVES_MAX reports are refused.
  */
 #ifndef SW_DAEMON_VERIFY_CURVES_H
 #define SW_DAEMON_VERIFY_CURVES_H

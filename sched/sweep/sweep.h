@@ -1,16 +1,18 @@
 /*
- * sched/sweep/sweep.h — one sweep's state machine: an event in, actions out. The heart of the
- * program.
+ * sched/sweep/sweep.h — one sweep's state machine: an event in, actions out.
  *
  * Pure     No I/O, clock, thread or global. The same configuration and the same events in the same
  *          order give the same actions, byte for byte; the daemon rebuilds a sweep after a crash by
  *          feeding it the stored events again.
- * Memory   Takes the space of its configuration. Actions are written into the caller's array and
- *          hold no pointers but `values`, which stays valid until the next step.
+ * Memory   Takes the space that it is created with. Actions are written into the caller's array;
+ *          their `values` and `suggestion` are borrowed, and valid until the next step.
  * Errors   A refused event (SW_CONFLICT, SW_NOT_FOUND, SW_INVALID, SW_EXHAUSTED) changes nothing.
  *
- * Sweep states:  RUNNING <-> PAUSED;  RUNNING | PAUSED -> COMPLETED | CANCELLED | FAILED;
- *                COMPLETED -> RUNNING by EXTEND.
+ * Sweep states:
+ *   RUNNING <-> PAUSED
+ *   RUNNING | PAUSED -> COMPLETED | CANCELLED | FAILED
+ *   COMPLETED -> RUNNING by EXTEND
+ *
  * A sweep completes when no trial is pending or running, no paused one may go on, and no more can
  * be made: the run cap is reached or the sampler is exhausted. What is still paused ends PRUNED
  * then. If every trial ended FAILED it ends FAILED, with the last cause. Pausing hands out nothing;
@@ -156,7 +158,7 @@ enum sw_action_kind {
 			     a child of a population), parent, from, resume_step */
 	SW_ACTION_START,  /* trial, attempt, resume_step, from, until: hand it to whoever asked */
 	SW_ACTION_DECIDE, /* REPORT's answer: decision, judgement (values as reported, not
-			   * oriented) */
+			     oriented) */
 	SW_ACTION_RETRY,  /* trial is PENDING again; attempt is the one that ended; cause */
 	SW_ACTION_PAUSE,  /* trial, attempt, resume_step, cause: it is PAUSED, its lane is free */
 	SW_ACTION_END,    /* trial, attempt, end, cause */
@@ -180,7 +182,7 @@ struct sw_action {
 				 beginning */
 	uint64_t from;   /* whose checkpoint that is: the trial itself, or its parent; 0: none */
 	uint64_t until;  /* START: the step at which the attempt is judged next, and may pause; 0:
-			  * none */
+			    none */
 	uint64_t parent; /* CREATE: the trial that it is a changed copy of; 0: none */
 	char cause[SW_CAUSE_MAX]; /* "" for none */
 };
@@ -217,10 +219,11 @@ void sw_sweep_destroy(struct sw_sweep *s); /* NULL is allowed */
  * TELL    COMPLETED of a trial no report of which carried the metric ends it FAILED, cause
  *         "no-metric"; a child that has not reported at all PRUNED ("nothing to train after step
  *         20 of trial 3"); COMPLETED after a value that is not finite, INFEASIBLE, cause
- * "diverged". FAILED and INFEASIBLE stand as they are told. STOP    ends what waits and runs
- * CANCELLED ("sweep-ended"), what is paused PRUNED. EDIT    SW_INVALID with a pointer ("/run_cap",
- * "/target", "/parameters/2/min") for what has no meaning; SW_CONFLICT when the sweep has ended or
- * is about to. Ranges: O(trials). SW_NOMEM leaves the sweep as it was.
+ *         "diverged". FAILED and INFEASIBLE stand as they are told.
+ * STOP    ends what waits and runs CANCELLED ("sweep-ended"), what is paused PRUNED.
+ * EDIT    SW_INVALID with a pointer ("/run_cap", "/target", "/parameters/2/min") for what has no
+ *         meaning; SW_CONFLICT when the sweep has ended or is about to. Ranges: O(trials). SW_NOMEM
+ *         leaves the sweep as it was.
  */
 SW_NODISCARD sw_status sw_sweep_step(struct sw_sweep *s, const struct sw_event *event,
 				     struct sw_actions *actions, struct sw_err *err);
