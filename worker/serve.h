@@ -3,8 +3,8 @@
  * trials until the daemon or a signal ends them.
  *
  * Lanes    Lane i is the daemon's slot `slot + i`: its own session, queue and arenas. What they
- * share is the table, whose queues know nothing of each other, and the data sets. On a CPU lanes
- *          share its cores: whoever finds the threads busy works alone.
+ *          share is the table, whose queues know nothing of each other, and the data sets. On a CPU
+ *          lanes share its cores: whoever finds the threads busy works alone.
  * Threads  One for each lane, but that a single lane is the caller's.
  */
 #ifndef SW_WORKER_SERVE_H

@@ -6,8 +6,9 @@
  * Queues   A queue is one stream with its own cuBLAS handle and workspace: cuBLAS gives the same
  *          bits from run to run only while no two streams share a workspace.
  * Order    Sums are made by trees whose shape depends on the sizes alone. No atomics but on
- * integers. Rounding Built with --fmad=false: elementwise kernels and optimizers give the CPU
- * table's bits, tanh, the losses' exp and log, and products within a few units in the last place.
+ *          integers.
+ * Rounding Built with --fmad=false: elementwise kernels and optimizers give the CPU table's bits,
+ *          tanh, the losses' exp and log, and products within a few units in the last place.
  * Errors   As ops.h says. Besides alloc and queue_create, the first use of a kernel may return
  *          SW_NOMEM: CUDA loads code when it is first launched.
  */

@@ -4,8 +4,8 @@
  * Errors   Out of memory is SW_NOMEM, a shape or pointer that CUDA refuses SW_INVALID, what cannot
  *          be recorded in a graph, or what this device or driver lacks, SW_UNSUPPORTED; none of
  *          these breaks the context. All else, known or new, is SW_DEVICE_LOST: most of it is
- * sticky (only a new process gets a clean context), and work of unknown outcome must not be
- * trusted.
+ *          sticky (only a new process gets a clean context), and work of unknown outcome must not
+ *          be trusted.
  */
 #ifndef SW_KERNELS_CUDA_STATUS_CUDA_H
 #define SW_KERNELS_CUDA_STATUS_CUDA_H

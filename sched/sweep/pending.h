@@ -4,7 +4,7 @@
  *
  * Memory   init/fini; the struct is the caller's. Only sw_pending_reserve() can fail.
  * Stale    A trial that is cancelled while it waits stays inside until it comes up; the caller
- * skips it then. A trial is inside at most once: it leaves before it can come back.
+ *          skips it then. A trial is inside at most once: it leaves before it can come back.
  */
 #ifndef SW_SCHED_SWEEP_PENDING_H
 #define SW_SCHED_SWEEP_PENDING_H

@@ -11,7 +11,7 @@
  *          their order, and a first line that is no row of numbers is a header.
  * Memory   One block of the file.
  * Errors   As those of worker/data/data_raw.h: one line with the file, the place, what was
- * expected.
+ *          expected.
  */
 #ifndef SW_WORKER_DATA_ROWS_H
 #define SW_WORKER_DATA_ROWS_H
