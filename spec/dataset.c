@@ -1,6 +1,6 @@
 /* "trainer.dataset": the keys of each format and which of them go together. */
-#include "proto/json.h"
 #include "spec/dataset.h"
+#include "proto/json.h"
 #include "spec/spec_internal.h"
 #include <math.h>
 #include <stdio.h>
