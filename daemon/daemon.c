@@ -10,18 +10,18 @@
 #include "daemon/slot/speccheck.h"
 #include "daemon/slot/supervisor.h"
 #include "daemon/statedir.h"
-#include "daemon/sweep/admission.h"
 #include "daemon/sweep/adopt.h"
+#include "daemon/sweep/ask.h"
 #include "daemon/sweep/ask_wait.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/hold.h"
-#include "daemon/sweep/host.h"
 #include "daemon/sweep/janitor.h"
+#include "daemon/sweep/live.h"
+#include "daemon/sweep/place.h"
 #include "daemon/sweep/recover.h"
 #include "daemon/sweep/settle.h"
 #include "daemon/sweep/spent.h"
 #include "daemon/sweep/suggest.h"
-#include "daemon/sweep/work.h"
 #include <assert.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -93,7 +93,7 @@ static const struct sw_conn_events conn_events = {.line = sw_dispatch_line,
 /* --- the driver's side --- */
 
 /* Each only notes it: what follows is done at the end of this turn of the loop, or after the commit. */
-static void on_stepped(struct sw_change *c, struct sw_host *h)
+static void on_stepped(struct sw_change *c, struct sw_live *h)
 {
 	h->d->slots_due |= !h->driven;
 	sw_spent_changed(h);
@@ -111,7 +111,7 @@ static void on_flush(uv_prepare_t *p)
 	sw_conn_go_on(p->data);
 	sw_conn_flush_all(p->data); /* answers first */
 	sw_server_turn(p->data);
-	sw_admission_flush(p->data);
+	sw_place_flush(p->data);
 	sw_spent_flush(p->data);
 	sw_suggest_flush(p->data);
 	sw_asks_flush(p->data);
@@ -257,7 +257,7 @@ void sw_daemon_stop(struct sw_daemon *d)
 	sw_speccheck_stop_all(d);
 	sw_suggest_refuse_all(d, "the daemon is stopping");
 	sw_asks_refuse_all(d, "the daemon is stopping");
-	sw_work_ask_end_all(d);
+	sw_ask_end_all(d);
 	sw_settle_refuse_all(d);
 	(void)uv_timer_start(&d->tick, on_tick, 0, 20);
 }
@@ -311,7 +311,7 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 	*d = (struct sw_daemon){.loop = loop,
 				.clock = clock,
 				.executor = executor,
-				.slot_events = &sw_admission_events,
+				.slot_events = &sw_place_events,
 				.driver_events = &driver_events,
 				.config = *config,
 				.lock_fd = -1,
@@ -351,7 +351,7 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 	sw_supervisor_start(d);
 	sw_log(SW_LOG_INFO, "daemon.start",
 	       "version=%s pid=%ld socket=%s state=%s slots=%zu sweeps=%zu", SW_VERSION,
-	       (long)getpid(), d->config.socket, d->config.state, d->slot_n, d->host_n);
+	       (long)getpid(), d->config.socket, d->config.state, d->slot_n, d->sweep_n);
 	sw_settle_go(d); /* what the last stop interrupted */
 	return SW_OK;
 }
@@ -364,7 +364,7 @@ void sw_daemon_fini(struct sw_daemon *d)
 	sw_gpus_free(d);
 	sw_watch_free_all(d);
 	sw_suggest_free_all(d);
-	sw_host_free_all(d);
+	sw_live_free_all(d);
 	sw_janitor_free(d);
 	sw_methods_destroy(d->methods);
 	if (d->lock_fd >= 0)

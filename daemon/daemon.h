@@ -5,8 +5,7 @@
  *          here through sw_store_poll(); nothing else runs beside the loop.
  *
  *   server      the listening socket                daemon/net/server.h
- *   conns       clients and workers alike           daemon/net/conn.h, call.h
- *   hosts       the sweeps                          daemon/sweep/host.h, driver.h
+ *   sweeps      the sweeps                          daemon/sweep/live.h, driver.h
  *   slots       the worker processes                daemon/slot/slot.h, supervisor.h
  *   suggesters  suggestions made ahead of time      daemon/sweep/suggest.h
  *   watchers    who wants sweep.update              daemon/api/watch.h
@@ -30,7 +29,7 @@ struct sw_conn_events;
 struct sw_driver_events;
 struct sw_executor;
 struct sw_handler;
-struct sw_host;
+struct sw_live;
 struct sw_slot;
 struct sw_slot_events;
 struct sw_worker;
@@ -65,16 +64,16 @@ struct sw_daemon {
 	size_t shed_n;                       /* cut for want of memory since the last tick */
 	uint32_t conn_serial;                /* of the newest */
 
-	struct sw_host **hosts; /* hosts[i] is sweep i + 1 */
-	size_t host_n, host_cap;
+	struct sw_live **sweeps; /* sweeps[i] is sweep i + 1 */
+	size_t sweep_n, sweep_cap;
 
 	const struct sw_driver_events *driver_events;
 	struct sw_suggester *suggest_dirty; /* list; daemon/sweep/suggest.c */
-	struct sw_host *asks_dirty;         /* list; daemon/sweep/ask_wait.c */
-	struct sw_long_ask *long_asks;      /* list; daemon/sweep/work_ask.c */
+	struct sw_live *asks_dirty;         /* list; daemon/sweep/ask_wait.c */
+	struct sw_long_ask *long_asks;      /* list; daemon/sweep/ask.c */
 	bool ask_slice;                     /* a slice of those is to begin */
-	struct sw_host *budget_dirty;       /* list; daemon/sweep/spent.c */
-	struct sw_host *settling;           /* list; daemon/sweep/settle.c */
+	struct sw_live *budget_dirty;       /* list; daemon/sweep/spent.c */
+	struct sw_live *settling;           /* list; daemon/sweep/settle.c */
 	bool slice_busy;                    /* a slice of the first is being stored */
 	struct sw_janitor *janitor;         /* daemon/sweep/janitor.c; NULL: nothing to do so far */
 

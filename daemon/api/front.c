@@ -1,6 +1,6 @@
 #include "daemon/api/front.h"
 #include "base/memory.h"
-#include "daemon/api/codec.h"
+#include "daemon/api/row_json.h"
 #include "daemon/plan/metrics.h"
 #include "sched/sampler/pareto.h"
 #include "store/read.h"
@@ -178,7 +178,7 @@ static bool write_trial(const struct sw_row_trial *row, void *arg)
 
 	shown.metrics = at->report->metrics;
 	sw_jw_obj(at->w);
-	sw_codec_trial(at->w, &shown, at->now_ms);
+	sw_row_json_trial(at->w, &shown, at->now_ms);
 	sw_jw_obj_end(at->w);
 	return true;
 }

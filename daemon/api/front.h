@@ -2,7 +2,7 @@
  * daemon/api/front.h — the trials of a sweep with several metrics that no other trial beats, and
  * their hypervolume, read from the store.
  *
- * Threads  A reader's: nothing here sees a host.
+ * Threads  A reader's: nothing here sees a live sweep.
  * Units    Values as reported, not oriented. A trial counts as it stands: by the last report of its
  *          last attempt that carried the metrics; FAILED and INFEASIBLE ones do not.
  * Memory   init by {0}, then sw_front_fini(); 8 (m + 2) bytes a trial while it reads.

@@ -3,7 +3,7 @@
 #include "daemon/api/lookup.h"
 #include "daemon/daemon.h"
 #include "daemon/sweep/checkpoint.h"
-#include "daemon/sweep/host.h"
+#include "daemon/sweep/live.h"
 #include "store/read.h"
 #include <stdio.h>
 #include <string.h>
@@ -54,17 +54,17 @@ static void find_file(struct sw_db *db, struct sw_lookup *q)
 
 void sw_handle_trial_checkpoint(struct sw_call *call)
 {
-	struct sw_host *h = sw_host_of(call);
+	struct sw_live *live = sw_live_of(call);
 	char folder[FOLDER_MAX];
 	struct sw_err err = SW_ERR_INIT;
 
-	if (h == NULL)
+	if (live == NULL)
 		return;
-	if (sw_checkpoint_folder(h, false, folder, sizeof folder, &err) != SW_OK) {
+	if (sw_checkpoint_folder(live, false, folder, sizeof folder, &err) != SW_OK) {
 		sw_call_error(call, &err);
 		return;
 	}
-	struct file_question *f = sw_lookup_create(call, h, sizeof *f, find_file);
+	struct file_question *f = sw_lookup_create(call, live, sizeof *f, find_file);
 	if (f == NULL)
 		return;
 	memcpy(f->folder, folder, sizeof folder);

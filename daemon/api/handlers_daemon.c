@@ -90,7 +90,7 @@ void sw_handle_daemon_info(struct sw_call *call)
 	sw_jw_kstr(&w, "socket", d->config.socket);
 	sw_jw_kstr(&w, "devices", d->config.devices);
 	sw_jw_kint(&w, "slots", (int64_t)d->slot_n);
-	sw_jw_kint(&w, "sweeps", (int64_t)d->host_n);
+	sw_jw_kint(&w, "sweeps", (int64_t)d->sweep_n);
 	sw_jw_kbool(&w, "draining", d->draining);
 	sw_jw_kstr(&w, "libuv", uv_version_string());
 	sw_jw_kstr(&w, "sqlite", sw_store_engine());
@@ -114,7 +114,7 @@ void sw_handle_daemon_stats(struct sw_call *call)
 	sw_jw_kint(&w, "queued", (int64_t)sw_store_queued(d->store));
 	sw_jw_kint(&w, "asks_waiting", (int64_t)sw_asks_waiting(d));
 	sw_jw_kstr(&w, "stuck", sw_store_stuck(d->store));
-	sw_jw_kint(&w, "sweeps", (int64_t)d->host_n);
+	sw_jw_kint(&w, "sweeps", (int64_t)d->sweep_n);
 	sw_jw_obj_end(&w);
 	sw_call_result(call, &out);
 }

@@ -6,7 +6,7 @@
 #include "daemon/die.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/edit.h"
-#include "daemon/sweep/host.h"
+#include "daemon/sweep/live.h"
 #include "daemon/sweep/recover.h"
 #include "daemon/sweep/spent.h"
 #include "proto/json.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* sched knows parameters by index, "/parameters/2/min"; the call has them by name. */
-static void name_range(const struct sw_host *h, struct sw_err *err)
+static void name_range(const struct sw_live *live, struct sw_err *err)
 {
 	static const char params[] = "/parameters/", constraints[] = "/constraints/";
 	char ptr[sizeof err->ptr] = "/ranges", rest[sizeof err->ptr], *end;
@@ -31,21 +31,21 @@ static void name_range(const struct sw_host *h, struct sw_err *err)
 		(void)sw_err_at(
 			err, SW_INVALID, "/ranges",
 			"with these ranges no point was found that meets the constraint \"%.200s\"",
-			k < h->spec->n_constraints ? h->spec->constraints[k].text : "?");
+			k < live->spec->n_constraints ? live->spec->constraints[k].text : "?");
 		return;
 	}
 	if (strncmp(err->ptr, params, sizeof params - 1) != 0)
 		return;
 	const unsigned long i = strtoul(err->ptr + sizeof params - 1, &end, 10);
-	if (end == err->ptr + sizeof params - 1 || i >= h->spec->n_params)
+	if (end == err->ptr + sizeof params - 1 || i >= live->spec->n_params)
 		return;
 	(void)snprintf(rest, sizeof rest, "%s", end);
-	sw_json_pointer_add(ptr, sizeof ptr, h->spec->params[i].name);
+	sw_json_pointer_add(ptr, sizeof ptr, live->spec->params[i].name);
 	(void)snprintf(err->ptr, sizeof err->ptr, "%s", ptr);
 	(void)strncat(err->ptr, rest, sizeof err->ptr - strlen(err->ptr) - 1);
 }
 
-static void answer(struct sw_change *c, const struct sw_host *h, const char *stored)
+static void answer(struct sw_change *c, const struct sw_live *live, const char *stored)
 {
 	struct sw_err err = SW_ERR_INIT;
 	cJSON *tree = NULL;
@@ -55,8 +55,8 @@ static void answer(struct sw_change *c, const struct sw_host *h, const char *sto
 		sw_daemon_die("answer an edit", SW_NOMEM);
 	sw_jw_init(&w, &c->reply);
 	sw_jw_obj(&w);
-	sw_jw_kint(&w, "sweep", h->sweep);
-	sw_jw_kstr(&w, "state", sw_sweep_state_name(h->state));
+	sw_jw_kint(&w, "sweep", live->sweep);
+	sw_jw_kstr(&w, "state", sw_sweep_state_name(live->state));
 	sw_jw_key(&w, "changes");
 	sw_edits_changes(tree, &w);
 	sw_jw_obj_end(&w);
@@ -64,37 +64,37 @@ static void answer(struct sw_change *c, const struct sw_host *h, const char *sto
 }
 
 /* One event, whatever it holds: the replay takes it in its place. */
-static sw_status take(struct sw_host *h, struct sw_call *call, const struct sw_edits *e,
+static sw_status take(struct sw_live *live, struct sw_call *call, const struct sw_edits *e,
 		      struct sw_err *err)
 {
-	struct sw_settings settings = h->settings;
+	struct sw_settings settings = live->settings;
 	struct sw_event event = {.kind = SW_EVENT_EDIT, .edit = &e->sched};
 	struct sw_buf text;
 
 	sw_buf_init(&text, SW_REPLY_MAX);
-	sw_edits_write(e, h, &text);
+	sw_edits_write(e, live, &text);
 	if (text.failed != SW_OK)
 		sw_daemon_die("record an edit", text.failed);
 	event.cause = text.data;
-	struct sw_change *c = sw_change_begin(h->d, call);
-	const sw_status rc = sw_driver_step(c, h, &event, -1, err);
+	struct sw_change *c = sw_change_begin(live->d, call);
+	const sw_status rc = sw_driver_step(c, live, &event, -1, err);
 	if (rc != SW_OK) {
 		sw_change_drop(c);
 	} else {
 		sw_settings_edit(&settings, e);
-		sw_settings_use(h, &settings);
+		sw_settings_use(live, &settings);
 		if (e->sched.has_max_concurrent) /* it may have been held back */
-			sw_host_level(h);
+			sw_live_level(live);
 		sw_log(SW_LOG_INFO, "sweep.edit", "sweep=%lld uid=%lld edit=\"%s\"",
-		       (long long)h->sweep, (long long)c->uid, text.data);
-		answer(c, h, text.data);
+		       (long long)live->sweep, (long long)c->uid, text.data);
+		answer(c, live, text.data);
 		sw_change_commit(c);
 	}
 	sw_buf_fini(&text);
 	return rc;
 }
 
-static void edit(struct sw_host *h, struct sw_call *call)
+static void edit(struct sw_live *live, struct sw_call *call)
 {
 	struct sw_edits *e = sw_calloc(1, sizeof *e); /* its ranges are too much for the stack */
 	struct sw_err err = SW_ERR_INIT;
@@ -102,22 +102,22 @@ static void edit(struct sw_host *h, struct sw_call *call)
 	if (e == NULL)
 		sw_daemon_die("edit a sweep", SW_NOMEM);
 	sw_status rc = SW_OK;
-	if (h->ended_ms != 0)
+	if (live->ended_ms != 0)
 		rc = sw_err_set(&err, SW_CONFLICT,
 				"sweep %lld is %s: it has nothing to edit any more",
-				(long long)h->sweep, sw_sweep_state_name(h->state));
+				(long long)live->sweep, sw_sweep_state_name(live->state));
 	if (rc == SW_OK)
-		rc = sw_edits_read(e, h->spec, call->params, &err);
+		rc = sw_edits_read(e, live->spec, call->params, &err);
 	if (rc == SW_OK)
-		rc = take(h, call, e, &err);
+		rc = take(live, call, e, &err);
 	free(e);
 	if (rc != SW_OK) {
-		name_range(h, &err);
+		name_range(live, &err);
 		sw_call_error(call, &err);
 		return;
 	}
-	sw_changes_note(&h->changes, 0);
-	sw_spent_changed(h);
+	sw_marks_note(&live->changes, 0);
+	sw_spent_changed(live);
 }
 
 void sw_handle_sweep_edit(struct sw_call *call)

@@ -9,10 +9,10 @@
 #include "daemon/net/conn.h"
 #include "daemon/net/pool.h"
 #include "daemon/plan/plan.h"
-#include "daemon/sweep/host.h"
+#include "daemon/sweep/live.h"
 #include "daemon/verify/curves.h"
 #include "proto/json.h"
-#include "sched/sweep/rerun.h"
+#include "sched/sweep/simulate.h"
 #include "store/store.h"
 #include <stdlib.h>
 
@@ -23,10 +23,10 @@ struct simulation {
 	int64_t sweep;
 	uint64_t lanes; /* 0: as many as the sweep had at most */
 	cJSON *wanted;  /* the "early_terminate" */
-	const struct sw_host *h;
+	const struct sw_live *live;
 	struct sw_curves curves;
 	bool more; /* curves are still to be read */
-	struct sw_rerun_result result;
+	struct sw_simulate_result result;
 	sw_status rc;
 	struct sw_err err;
 	struct sw_pool_job job;
@@ -42,7 +42,7 @@ static void end(struct simulation *s)
 	free(s);
 }
 
-static void write_best(struct sw_jw *w, const struct sw_rerun_best *b, const bool *survived)
+static void write_best(struct sw_jw *w, const struct sw_simulate_best *b, const bool *survived)
 {
 	if (b->trial == 0) {
 		sw_jw_null(w);
@@ -58,7 +58,7 @@ static void write_best(struct sw_jw *w, const struct sw_rerun_best *b, const boo
 
 static void write_result(const struct simulation *s, struct sw_buf *out)
 {
-	const struct sw_rerun_result *r = &s->result;
+	const struct sw_simulate_result *r = &s->result;
 	struct sw_jw w;
 
 	sw_jw_init(&w, out);
@@ -103,12 +103,12 @@ static void answer(struct simulation *s)
 
 /* --- the re-run, on the pool --- */
 
-static void run_rerun(void *arg)
+static void run_simulate(void *arg)
 {
 	struct simulation *s = arg;
 	const struct sw_curves *c = &s->curves;
 	struct sw_spec_pruner pruner;
-	struct sw_rerun_config config = {
+	struct sw_simulate_config config = {
 		.seed = c->seed,
 		.maximize = c->spec->maximize,
 		.curves = c->curve,
@@ -129,10 +129,10 @@ static void run_rerun(void *arg)
 		s->lanes = c->lanes;
 	config.lanes = s->lanes;
 	sw_plan_pruner(&config.pruner, &pruner, c->spec);
-	s->rc = sw_rerun(&config, &s->result, &s->err);
+	s->rc = sw_simulate(&config, &s->result, &s->err);
 }
 
-static void on_rerun(void *arg, bool stopping)
+static void on_simulated(void *arg, bool stopping)
 {
 	struct simulation *s = arg;
 
@@ -165,7 +165,7 @@ static void on_read(void *arg)
 
 	if (s->rc == SW_OK && d->phase != SW_UP)
 		s->rc = sw_err_set(&s->err, SW_BUSY, "the daemon is stopping");
-	if (s->rc == SW_OK && s->h->ended_ms == 0)
+	if (s->rc == SW_OK && s->live->ended_ms == 0)
 		s->rc = sw_err_set(&s->err, SW_CONFLICT, "sweep %lld runs again",
 				   (long long)s->sweep);
 	if (s->rc == SW_OK && s->more) { /* others may read in between */
@@ -175,19 +175,20 @@ static void on_read(void *arg)
 				   "too many requests wait for the store; try again");
 	}
 	if (s->rc == SW_OK)
-		sw_pool_start(&s->job, s->call, run_rerun, on_rerun, s);
+		sw_pool_start(&s->job, s->call, run_simulate, on_simulated, s);
 	else
 		answer(s);
 }
 
-static struct simulation *create(struct sw_call *call, const struct sw_host *h, struct sw_err *err)
+static struct simulation *create(struct sw_call *call, const struct sw_live *live,
+				 struct sw_err *err)
 {
 	struct simulation *s;
 
-	if (h->ended_ms == 0) {
+	if (live->ended_ms == 0) {
 		(void)sw_err_set(err, SW_CONFLICT,
 				 "sweep %lld is %s: it can be simulated once it has ended",
-				 (long long)h->sweep, sw_sweep_state_name(h->state));
+				 (long long)live->sweep, sw_sweep_state_name(live->state));
 		return NULL;
 	}
 	if (under_way == AT_ONCE) {
@@ -200,8 +201,8 @@ static struct simulation *create(struct sw_call *call, const struct sw_host *h, 
 		return NULL;
 	}
 	s->call = call;
-	s->sweep = h->sweep;
-	s->h = h;
+	s->sweep = live->sweep;
+	s->live = live;
 	s->lanes = (uint64_t)sw_call_int(call, "workers", 0);
 	s->wanted = cJSON_Duplicate(sw_json_get(call->params, "early_terminate"), true);
 	under_way++;
@@ -211,11 +212,11 @@ static struct simulation *create(struct sw_call *call, const struct sw_host *h, 
 void sw_handle_sweep_simulate(struct sw_call *call)
 {
 	struct sw_err err = SW_ERR_INIT;
-	const struct sw_host *h = sw_host_of(call);
+	const struct sw_live *live = sw_live_of(call);
 
-	if (h == NULL)
+	if (live == NULL)
 		return;
-	struct simulation *s = create(call, h, &err);
+	struct simulation *s = create(call, live, &err);
 	if (s == NULL) {
 		sw_call_error(call, &err);
 		return;

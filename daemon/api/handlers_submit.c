@@ -20,7 +20,7 @@
 #include "daemon/slot/slot.h"
 #include "daemon/slot/speccheck.h"
 #include "daemon/sweep/driver.h"
-#include "daemon/sweep/host.h"
+#include "daemon/sweep/live.h"
 #include "daemon/sweep/settle.h"
 #include "daemon/sweep/suggest.h"
 #include "proto/json.h"
@@ -218,23 +218,23 @@ static void accept_validate(struct submit *s, const struct sw_speccheck *facts)
 	free_submit(s);
 }
 
-static void store_sweep(struct sw_change *c, const struct sw_host *h, const char *spec)
+static void store_sweep(struct sw_change *c, const struct sw_live *live, const char *spec)
 {
 	const struct sw_row_sweep row = {
-		.sweep = h->sweep,
-		.name = h->name,
+		.sweep = live->sweep,
+		.name = live->name,
 		.spec = spec,
-		.state = sw_sweep_state_name(h->state),
-		.metric = h->metric,
-		.method = h->method,
-		.seed = (int64_t)h->seed,
-		.maximize = h->maximize,
-		.driven = h->driven,
-		.run_cap = h->run_cap,
-		.created_ms = h->created_ms,
+		.state = sw_sweep_state_name(live->state),
+		.metric = live->metric,
+		.method = live->method,
+		.seed = (int64_t)live->seed,
+		.maximize = live->maximize,
+		.driven = live->driven,
+		.run_cap = live->run_cap,
+		.created_ms = live->created_ms,
 		.uid = c->uid,
 		.slice = SW_SETTLE_SLICE,
-		.bytes = h->bytes,
+		.bytes = live->bytes,
 		.sampler_version = SW_SAMPLER_VERSION,
 	};
 
@@ -245,25 +245,25 @@ static void accept_submit(struct submit *s, const struct sw_speccheck *facts)
 {
 	struct sw_daemon *d = s->call->d;
 	struct sw_change *c = sw_change_begin(d, s->call);
-	struct sw_host *h;
+	struct sw_live *live;
 	struct sw_jw w;
 
 	sw_jw_init(&w, &c->reply);
 	sw_jw_obj(&w);
-	sw_jw_kint(&w, "sweep", (int64_t)d->host_n + 1);
+	sw_jw_kint(&w, "sweep", (int64_t)d->sweep_n + 1);
 	write_warnings(&w, s, facts);
 	sw_jw_obj_end(&w);
-	h = sw_host_add(d, s->spec, s->sched, s->seed, c->now_ms);
-	if (h == NULL || sw_suggest_attach(h) != SW_OK)
+	live = sw_live_add(d, s->spec, s->sched, s->seed, c->now_ms);
+	if (live == NULL || sw_suggest_attach(live) != SW_OK)
 		sw_daemon_die("add a sweep", SW_NOMEM);
-	h->bytes = facts->bytes;
-	s->spec = NULL; /* they are the host's now */
+	live->bytes = facts->bytes;
+	s->spec = NULL; /* they are the live sweep's now */
 	s->sched = NULL;
-	store_sweep(c, h, s->text.data);
-	sw_warm_store(&s->warm, h->sweep, c->tx);
+	store_sweep(c, live, s->text.data);
+	sw_warm_store(&s->warm, live->sweep, c->tx);
 	free_submit(s);
 	sw_log(SW_LOG_INFO, "sweep.submit", "sweep=%lld name=\"%s\" method=%s uid=%lld",
-	       (long long)h->sweep, h->name, h->method, (long long)c->uid);
+	       (long long)live->sweep, live->name, live->method, (long long)c->uid);
 	sw_change_commit(c);
 	d->slots_due = true;
 }

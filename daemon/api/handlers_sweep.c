@@ -1,11 +1,11 @@
 /* daemon/api/handlers_sweep.c — sweep.*: pause, resume, cancel, extend, best. */
-#include "daemon/api/codec.h"
 #include "daemon/api/front.h"
 #include "daemon/api/handlers.h"
 #include "daemon/api/lookup.h"
+#include "daemon/api/row_json.h"
 #include "daemon/daemon.h"
 #include "daemon/sweep/driver.h"
-#include "daemon/sweep/host.h"
+#include "daemon/sweep/live.h"
 #include "daemon/sweep/recover.h"
 #include "daemon/sweep/settle.h"
 #include "store/read.h"
@@ -14,20 +14,20 @@
 
 /* --- pause, resume, cancel, extend --- */
 
-static void write_control(const struct sw_host *h, enum sw_event_kind kind, struct sw_buf *out)
+static void write_control(const struct sw_live *live, enum sw_event_kind kind, struct sw_buf *out)
 {
 	struct sw_jw w;
 
 	sw_jw_init(&w, out);
 	sw_jw_obj(&w);
-	sw_jw_kint(&w, "sweep", h->sweep);
-	sw_jw_kstr(&w, "state", sw_sweep_state_name(h->state));
+	sw_jw_kint(&w, "sweep", live->sweep);
+	sw_jw_kstr(&w, "state", sw_sweep_state_name(live->state));
 	if (kind == SW_EVENT_EXTEND)
-		sw_jw_kint(&w, "run_cap", h->run_cap);
+		sw_jw_kint(&w, "run_cap", live->run_cap);
 	sw_jw_obj_end(&w);
 }
 
-static void control(struct sw_host *h, struct sw_call *call, enum sw_event_kind kind)
+static void control(struct sw_live *live, struct sw_call *call, enum sw_event_kind kind)
 {
 	const struct sw_event event = {.kind = kind,
 				       .run_cap = (uint64_t)sw_call_int(call, "run_cap", 0)};
@@ -35,26 +35,26 @@ static void control(struct sw_host *h, struct sw_call *call, enum sw_event_kind 
 
 	if (!sw_change_allowed(call))
 		return;
-	struct sw_change *c = sw_change_begin(h->d, call);
-	if (sw_driver_step(c, h, &event, -1, &err) != SW_OK) {
+	struct sw_change *c = sw_change_begin(live->d, call);
+	if (sw_driver_step(c, live, &event, -1, &err) != SW_OK) {
 		sw_change_drop(c);
 		sw_call_error(call, &err);
 		return;
 	}
-	if (kind == SW_EVENT_CANCEL && sw_sweep_settling(h->sched)) {
-		sw_settle_wait(h, call);
+	if (kind == SW_EVENT_CANCEL && sw_sweep_settling(live->sched)) {
+		sw_settle_wait(live, call);
 		c->call = NULL;
 	} else {
-		write_control(h, kind, &c->reply);
+		write_control(live, kind, &c->reply);
 	}
 	sw_change_commit(c);
-	sw_changes_note(&h->changes, 0);
+	sw_marks_note(&live->changes, 0);
 }
 
 #define CONTROL(verb, event)                                                                       \
-	static void verb##_loaded(struct sw_host *h, struct sw_call *call)                         \
+	static void verb##_loaded(struct sw_live *live, struct sw_call *call)                      \
 	{                                                                                          \
-		control(h, call, event);                                                           \
+		control(live, call, event);                                                        \
 	}                                                                                          \
 	void sw_handle_sweep_##verb(struct sw_call *call)                                          \
 	{                                                                                          \
@@ -80,7 +80,7 @@ static bool write_best(const struct sw_row_trial *row, void *arg)
 	struct sw_lookup *q = arg;
 
 	sw_jw_obj(&q->w);
-	sw_codec_trial(&q->w, row, q->now_ms);
+	sw_row_json_trial(&q->w, row, q->now_ms);
 	sw_jw_obj_end(&q->w);
 	return true;
 }
@@ -121,15 +121,16 @@ static void read_best(struct sw_db *db, struct sw_lookup *q)
 
 void sw_handle_sweep_best(struct sw_call *call)
 {
-	struct sw_host *h = sw_host_of(call);
+	struct sw_live *live = sw_live_of(call);
 	struct best_question *b;
 
-	if (h == NULL || (b = sw_lookup_create(call, h, sizeof *b, read_best)) == NULL)
+	if (live == NULL || (b = sw_lookup_create(call, live, sizeof *b, read_best)) == NULL)
 		return;
-	b->maximize = h->maximize;
+	b->maximize = live->maximize;
 	b->n = sw_call_int(call, "n", 0);
 	(void)snprintf(b->scope, sizeof b->scope, "%s", sw_call_str(call, "scope", "last"));
 	/* The best by the last value stand in an index; else each trial is looked at. */
-	b->q.is_long = strcmp(b->scope, "last") != 0 || h->spec == NULL || h->spec->n_metrics > 1;
+	b->q.is_long = strcmp(b->scope, "last") != 0 || live->spec == NULL ||
+		       live->spec->n_metrics > 1;
 	sw_lookup_run(&b->q);
 }

@@ -1,13 +1,13 @@
 /* daemon/api/handlers_sweep_read.c — sweep.list, sweep.get, sweep.watch. */
-#include "daemon/api/codec.h"
 #include "daemon/api/front.h"
 #include "daemon/api/handlers.h"
 #include "daemon/api/lookup.h"
+#include "daemon/api/row_json.h"
 #include "daemon/api/watch.h"
 #include "daemon/daemon.h"
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/edit.h"
-#include "daemon/sweep/host.h"
+#include "daemon/sweep/live.h"
 #include "daemon/sweep/recover.h"
 #include "store/read.h"
 #include <stdio.h>
@@ -103,7 +103,7 @@ static void write_listed(struct list_question *l, const struct sw_row_sweep *row
 	if (q->rc == SW_OK)
 		q->rc = sw_read_counts(l->db, row->sweep, add_count, counts, &q->err);
 	sw_jw_key(&q->w, "counts");
-	sw_codec_counts(&q->w, counts);
+	sw_row_json_counts(&q->w, counts);
 	if (row->run_cap > 0)
 		sw_jw_kint(&q->w, "run_cap", row->run_cap);
 	else
@@ -154,7 +154,7 @@ static void read_list(struct sw_db *db, struct sw_lookup *q)
 void sw_handle_sweep_list(struct sw_call *call)
 {
 	struct list_question *l = sw_lookup_create(call, NULL, sizeof *l, read_list);
-	const int64_t after = sw_call_int(call, "after", 0), n = (int64_t)call->d->host_n;
+	const int64_t after = sw_call_int(call, "after", 0), n = (int64_t)call->d->sweep_n;
 
 	if (l == NULL)
 		return;
@@ -180,7 +180,7 @@ static bool write_get_best(const struct sw_row_trial *row, void *arg)
 
 	g->has_best = true;
 	sw_jw_obj(&q->w);
-	sw_codec_trial(&q->w, row, q->now_ms);
+	sw_row_json_trial(&q->w, row, q->now_ms);
 	sw_jw_obj_end(&q->w);
 	return true;
 }
@@ -216,7 +216,7 @@ static void read_edits(struct sw_db *db, struct sw_lookup *q)
 
 static bool write_spec(const struct sw_row_sweep *row, void *arg)
 {
-	sw_codec_stored(&((struct sw_lookup *)arg)->w, "spec", row->spec, row->sweep, 0);
+	sw_row_json_stored(&((struct sw_lookup *)arg)->w, "spec", row->spec, row->sweep, 0);
 	return true;
 }
 
@@ -243,34 +243,34 @@ static void read_get(struct sw_db *db, struct sw_lookup *q)
 	sw_jw_obj_end(&q->w);
 }
 
-static void get_loaded(struct sw_host *h, struct sw_call *call)
+static void get_loaded(struct sw_live *live, struct sw_call *call)
 {
-	struct get_question *g = sw_lookup_create(call, h, sizeof *g, read_get);
+	struct get_question *g = sw_lookup_create(call, live, sizeof *g, read_get);
 	uint64_t counts[SW_TRIAL_STATE_N];
 
 	if (g == NULL)
 		return;
 	struct sw_lookup *q = &g->q;
-	sw_sweep_counts(h->sched, counts);
+	sw_sweep_counts(live->sched, counts);
 	sw_jw_obj(&q->w);
-	sw_codec_sweep(&q->w, h, q->now_ms);
-	sw_jw_kint(&q->w, "seed", (int64_t)h->seed);
+	sw_row_json_sweep(&q->w, live, q->now_ms);
+	sw_jw_kint(&q->w, "seed", (int64_t)live->seed);
 	sw_jw_key(&q->w, "counts");
-	sw_codec_counts(&q->w, counts);
+	sw_row_json_counts(&q->w, counts);
 	sw_jw_key(&q->w, "rungs");
-	sw_codec_rungs(&q->w, h);
-	if (sw_spec_max_t(h->spec) > 0)
-		sw_jw_kint(&q->w, "max_t", (int64_t)sw_spec_max_t(h->spec));
+	sw_row_json_rungs(&q->w, live);
+	if (sw_spec_max_t(live->spec) > 0)
+		sw_jw_kint(&q->w, "max_t", (int64_t)sw_spec_max_t(live->spec));
 	else
 		sw_jw_knull(&q->w, "max_t");
-	sw_jw_kint(&q->w, "created_ms", h->created_ms);
-	if (h->ended_ms != 0)
-		sw_jw_kint(&q->w, "ended_ms", h->ended_ms);
+	sw_jw_kint(&q->w, "created_ms", live->created_ms);
+	if (live->ended_ms != 0)
+		sw_jw_kint(&q->w, "ended_ms", live->ended_ms);
 	else
 		sw_jw_knull(&q->w, "ended_ms");
-	sw_jw_knum(&q->w, "seconds", sw_codec_seconds(h, q->now_ms));
-	g->maximize = h->maximize;
-	q->is_long = h->spec->n_metrics > 1; /* its front is of all trials */
+	sw_jw_knum(&q->w, "seconds", sw_row_json_seconds(live, q->now_ms));
+	g->maximize = live->maximize;
+	q->is_long = live->spec->n_metrics > 1; /* its front is of all trials */
 	sw_lookup_run(q);
 }
 

@@ -1,9 +1,9 @@
 /* daemon/api/handlers_trial_read.c — trial.list, get, reports, log. */
-#include "daemon/api/codec.h"
 #include "daemon/api/handlers.h"
 #include "daemon/api/lookup.h"
+#include "daemon/api/row_json.h"
 #include "daemon/daemon.h"
-#include "daemon/sweep/host.h"
+#include "daemon/sweep/live.h"
 #include "store/read.h"
 #include <math.h>
 #include <stdio.h>
@@ -25,9 +25,9 @@ struct page_question {
 static void *ask(struct sw_call *call, size_t size,
 		 void (*work)(struct sw_db *db, struct sw_lookup *q))
 {
-	struct sw_host *h = sw_host_of(call);
+	struct sw_live *live = sw_live_of(call);
 
-	return h != NULL ? sw_lookup_create(call, h, size, work) : NULL;
+	return live != NULL ? sw_lookup_create(call, live, size, work) : NULL;
 }
 
 /* absent: rows of a page without a "limit". */
@@ -72,7 +72,7 @@ static bool write_listed(const struct sw_row_trial *row, void *arg)
 		return false;
 	p->after = row->trial;
 	sw_jw_obj(&q->w);
-	sw_codec_trial(&q->w, row, q->now_ms);
+	sw_row_json_trial(&q->w, row, q->now_ms);
 	sw_jw_obj_end(&q->w);
 	return true;
 }
@@ -153,7 +153,7 @@ static bool write_one(const struct sw_row_trial *row, void *arg)
 
 	sw_jw_obj(&q->w);
 	sw_jw_kint(&q->w, "sweep", row->sweep);
-	sw_codec_trial(&q->w, row, q->now_ms);
+	sw_row_json_trial(&q->w, row, q->now_ms);
 	sw_jw_kint(&q->w, "created_ms", row->created_ms);
 	if (row->ended_ms != 0)
 		sw_jw_kint(&q->w, "ended_ms", row->ended_ms);
@@ -197,7 +197,7 @@ static bool write_report(const struct sw_row_report *row, void *arg)
 	sw_jw_kint(&q->w, "attempt", row->attempt);
 	sw_jw_kint(&q->w, "seq", row->seq);
 	sw_jw_kint(&q->w, "step", row->step);
-	sw_codec_stored(&q->w, "metrics", row->metrics, q->sweep, q->trial);
+	sw_row_json_stored(&q->w, "metrics", row->metrics, q->sweep, q->trial);
 	/* "end" is how a last report, one that came with a tell, is stored. */
 	sw_jw_kstr(&q->w, "decision", strcmp(row->verdict, "end") == 0 ? "continue" : row->verdict);
 	sw_jw_kbool(&q->w, "checkpoint", row->checkpoint);

@@ -5,7 +5,7 @@
 #include "daemon/api/why_source.h"
 #include "daemon/api/why_words.h"
 #include "daemon/daemon.h"
-#include "daemon/sweep/host.h"
+#include "daemon/sweep/live.h"
 #include "daemon/sweep/recover.h"
 #include "store/read.h"
 #include <stdio.h>
@@ -80,15 +80,15 @@ static void explain_paused(const struct why_question *y, struct sw_buf *out)
 {
 	struct sw_pruner_place place;
 
-	if (sw_sweep_settling(y->q.h->sched)) {
-		sw_why_settling(y->q.h, out);
+	if (sw_sweep_settling(y->q.live->sched)) {
+		sw_why_settling(y->q.live, out);
 		(void)sw_buf_addf(out, "%s%s", y->last_words[0] != '\0' ? "; paused " : "",
 				  y->last_words);
 		return;
 	}
-	if (y->q.h->state == SW_SWEEP_PAUSED)
+	if (y->q.live->state == SW_SWEEP_PAUSED)
 		(void)sw_buf_adds(out, "the sweep is paused; the trial ");
-	if (sw_sweep_place(y->q.h->sched, (uint64_t)y->q.trial, &place) == SW_OK)
+	if (sw_sweep_place(y->q.live->sched, (uint64_t)y->q.trial, &place) == SW_OK)
 		sw_why_place(y->pruner, &place, out);
 	if (y->last_words[0] != '\0')
 		(void)sw_buf_addf(out, "; paused %s", y->last_words);
@@ -111,7 +111,7 @@ static void write_queue(const struct why_question *y, struct sw_jw *w)
 	struct sw_pruner_place p;
 
 	if (strcmp(y->state, "PAUSED") != 0 ||
-	    sw_sweep_place(y->q.h->sched, (uint64_t)y->q.trial, &p) != SW_OK) {
+	    sw_sweep_place(y->q.live->sched, (uint64_t)y->q.trial, &p) != SW_OK) {
 		sw_jw_knull(w, "queue");
 		return;
 	}
@@ -133,7 +133,7 @@ static void explain(const struct why_question *y, struct sw_buf *out)
 	const char *state = y->state, *cause = y->cause.data != NULL ? y->cause.data : "";
 
 	if (strcmp(state, "PENDING") == 0) {
-		sw_why_waiting(y->q.h, out);
+		sw_why_waiting(y->q.live, out);
 		if (*cause != '\0')
 			(void)sw_buf_addf(out, "; attempt %lld ended: %s", (long long)y->attempt,
 					  cause);
@@ -165,7 +165,7 @@ static void why_done(struct sw_lookup *q)
 	sw_buf_init(&text, 16384);
 	sw_buf_init(&suggestion, SW_REPLY_MAX);
 	explain(y, &text);
-	sw_why_source(q->h, (uint64_t)q->trial, y->facts.data != NULL ? y->facts.data : "",
+	sw_why_source(q->live, (uint64_t)q->trial, y->facts.data != NULL ? y->facts.data : "",
 		      &suggestion, &text);
 	sw_jw_init(&q->w, &q->out);
 	sw_jw_obj(&q->w);
@@ -188,15 +188,15 @@ static void why_fini(struct sw_lookup *q)
 	sw_buf_fini(&y->facts);
 }
 
-static void why_loaded(struct sw_host *h, struct sw_call *call)
+static void why_loaded(struct sw_live *live, struct sw_call *call)
 {
-	struct why_question *y = sw_lookup_create(call, h, sizeof *y, read_why);
+	struct why_question *y = sw_lookup_create(call, live, sizeof *y, read_why);
 
 	if (y == NULL)
 		return;
-	y->pruner = sw_pruner_kind(sw_sweep_pruner(h->sched));
-	y->brackets = sw_pruner_bracket_n(sw_sweep_pruner(h->sched)) > 1;
-	y->enqueued = (int64_t)sw_sweep_origin(h->sched, (uint64_t)y->q.trial).enqueued;
+	y->pruner = sw_pruner_kind(sw_sweep_pruner(live->sched));
+	y->brackets = sw_pruner_bracket_n(sw_sweep_pruner(live->sched)) > 1;
+	y->enqueued = (int64_t)sw_sweep_origin(live->sched, (uint64_t)y->q.trial).enqueued;
 	sw_buf_init(&y->cause, SW_REPLY_MAX);
 	sw_buf_init(&y->facts, SW_REPLY_MAX);
 	y->q.is_long = true; /* it builds the search space, and reads a thousand trials */

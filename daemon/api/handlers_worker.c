@@ -5,8 +5,8 @@
 #include "daemon/net/conn.h"
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/driver.h"
-#include "daemon/sweep/host.h"
-#include "daemon/sweep/work.h"
+#include "daemon/sweep/live.h"
+#include "daemon/sweep/report.h"
 #include "proto/json.h"
 
 static void answer_ok(struct sw_call *call)
@@ -78,8 +78,8 @@ void sw_handle_worker_next(struct sw_call *call)
 		sw_slot_next(s, call);
 }
 
-/* The host of a worker's trial. NULL: answered. */
-static struct sw_host *host_of(struct sw_call *call)
+/* The sweep of a worker's trial. NULL: answered. */
+static struct sw_live *sweep_of(struct sw_call *call)
 {
 	struct sw_err err = SW_ERR_INIT;
 
@@ -87,52 +87,52 @@ static struct sw_host *host_of(struct sw_call *call)
 		sw_call_error(call, &err);
 		return NULL;
 	}
-	struct sw_host *h = sw_host_of(call);
-	if (h == NULL || (h->sched != NULL && !h->driven))
-		return h;
+	struct sw_live *live = sw_live_of(call);
+	if (live == NULL || (live->sched != NULL && !live->driven))
+		return live;
 	(void)sw_err_at(&err, SW_CONFLICT, "/sweep", "sweep %lld runs no trial on a slot",
-			(long long)h->sweep);
+			(long long)live->sweep);
 	sw_call_error(call, &err);
 	return NULL;
 }
 
 void sw_handle_worker_report(struct sw_call *call)
 {
-	struct sw_host *h = host_of(call);
+	struct sw_live *live = sweep_of(call);
 
-	if (h != NULL)
-		sw_work_report(h, call);
+	if (live != NULL)
+		sw_report_answer(live, call);
 }
 
 void sw_handle_worker_tell(struct sw_call *call)
 {
-	struct sw_host *h = host_of(call);
+	struct sw_live *live = sweep_of(call);
 
-	if (h != NULL)
-		sw_work_tell(h, call);
+	if (live != NULL)
+		sw_report_tell(live, call);
 }
 
 void sw_handle_worker_log(struct sw_call *call)
 {
-	struct sw_host *h = host_of(call);
+	struct sw_live *live = sweep_of(call);
 	struct sw_err err = SW_ERR_INIT;
 
-	if (h == NULL)
+	if (live == NULL)
 		return;
 	const struct sw_row_log row = {
-		.sweep = h->sweep,
+		.sweep = live->sweep,
 		.trial = sw_call_int(call, "trial", 0),
 		.attempt = sw_call_int(call, "attempt", 0),
 		.time_ms = call->d->clock->wall_ms(),
 		.line = sw_call_str(call, "text", ""),
 	};
-	if (sw_sweep_trial(h->sched, (uint64_t)row.trial) == NULL) {
+	if (sw_sweep_trial(live->sched, (uint64_t)row.trial) == NULL) {
 		(void)sw_err_at(&err, SW_NOT_FOUND, "/trial", "no trial %lld",
 				(long long)row.trial);
 		sw_call_error(call, &err);
 		return;
 	}
-	struct sw_change *c = sw_change_begin(h->d, call);
+	struct sw_change *c = sw_change_begin(live->d, call);
 	sw_tx_log(c->tx, &row);
 	(void)sw_buf_adds(&c->reply, "{\"ok\":true}");
 	sw_change_commit(c); /* answered after it: a worker that logs too much is not read on */

@@ -3,7 +3,7 @@
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
 #include "daemon/net/conn.h"
-#include "daemon/sweep/host.h"
+#include "daemon/sweep/live.h"
 #include "store/store.h"
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ static void refuse(struct sw_call *call, sw_status why, const char *text)
 	sw_call_error(call, &err);
 }
 
-void *sw_lookup_create(struct sw_call *call, struct sw_host *h, size_t size,
+void *sw_lookup_create(struct sw_call *call, struct sw_live *live, size_t size,
 		       void (*work)(struct sw_db *db, struct sw_lookup *q))
 {
 	struct sw_lookup *q = sw_calloc(1, size);
@@ -26,8 +26,8 @@ void *sw_lookup_create(struct sw_call *call, struct sw_host *h, size_t size,
 	}
 	q->call = call;
 	q->work = work;
-	q->h = h;
-	q->sweep = h != NULL ? h->sweep : 0;
+	q->live = live;
+	q->sweep = live != NULL ? live->sweep : 0;
 	q->trial = sw_call_int(call, "trial", 0);
 	q->now_ms = call->d->clock->wall_ms();
 	sw_buf_init(&q->out, SW_REPLY_MAX);

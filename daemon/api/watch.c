@@ -1,11 +1,11 @@
 #include "daemon/api/watch.h"
 #include "base/memory.h"
-#include "daemon/api/codec.h"
+#include "daemon/api/row_json.h"
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
 #include "daemon/net/conn.h"
 #include "daemon/slot/slot.h"
-#include "daemon/sweep/host.h"
+#include "daemon/sweep/live.h"
 #include "store/read.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ struct sw_watch { /* a sweep's */
 
 /* One read for a snapshot or an update: pieces of JSON that finish() puts together on the loop. */
 struct feed {
-	struct sw_host *h;
+	struct sw_live *live;
 	uint64_t number;      /* in the order in which they were asked for */
 	struct sw_call *call; /* a snapshot's; NULL: an update for all watchers */
 	int64_t sweep, now_ms, rows, last;
@@ -66,7 +66,7 @@ static bool add_best(const struct sw_row_trial *row, void *arg)
 
 	sw_jw_init(&w, &f->best);
 	sw_jw_obj(&w);
-	sw_codec_trial(&w, row, f->now_ms);
+	sw_row_json_trial(&w, row, f->now_ms);
 	sw_jw_obj_end(&w);
 	return true;
 }
@@ -76,7 +76,7 @@ static bool add_trial(const struct sw_row_trial *row, void *arg)
 	struct feed *f = arg;
 
 	sw_jw_obj(&f->w);
-	sw_codec_trial(&f->w, row, f->now_ms);
+	sw_row_json_trial(&f->w, row, f->now_ms);
 	sw_jw_obj_end(&f->w);
 	f->rows--;
 	return f->rows > 0 && f->trials.len < UPDATE_FULL;
@@ -115,32 +115,33 @@ static void read_feed(struct sw_db *db, void *arg)
 
 /* --- on the loop --- */
 
-static bool ended(const struct sw_host *h)
+static bool ended(const struct sw_live *live)
 {
-	return h->ended_ms != 0;
+	return live->ended_ms != 0;
 }
 
-static void write_slots(struct sw_jw *w, const struct sw_host *h)
+static void write_slots(struct sw_jw *w, const struct sw_live *live)
 {
 	sw_jw_key(w, "slots");
 	sw_jw_obj(w);
-	sw_jw_kint(w, "mine", (int64_t)sw_slot_busy_n(h->d, h->sweep));
-	sw_jw_kint(w, "busy", (int64_t)sw_slot_busy_n(h->d, 0));
-	sw_jw_kint(w, "total", (int64_t)h->d->slot_n);
+	sw_jw_kint(w, "mine", (int64_t)sw_slot_busy_n(live->d, live->sweep));
+	sw_jw_kint(w, "busy", (int64_t)sw_slot_busy_n(live->d, 0));
+	sw_jw_kint(w, "total", (int64_t)live->d->slot_n);
 	sw_jw_obj_end(w);
 }
 
 /* The time left, when the trials to come take as long as those that ended. */
-static void write_eta(struct sw_jw *w, const struct sw_host *h, const uint64_t *counts,
+static void write_eta(struct sw_jw *w, const struct sw_live *live, const uint64_t *counts,
 		      double seconds)
 {
-	const uint64_t cap = sw_sweep_run_cap(h->sched);
+	const uint64_t cap = sw_sweep_run_cap(live->sched);
 	uint64_t ended = 0;
 
 	for (int i = 0; i < SW_TRIAL_STATE_N; i++)
 		if (sw_trial_ended((enum sw_trial_state)i))
 			ended += counts[i];
-	if (h->state != SW_SWEEP_RUNNING || cap == 0 || ended == 0 || sw_sweep_settling(h->sched))
+	if (live->state != SW_SWEEP_RUNNING || cap == 0 || ended == 0 ||
+	    sw_sweep_settling(live->sched))
 		sw_jw_knull(w, "eta_s");
 	else
 		sw_jw_knum(
@@ -153,33 +154,33 @@ static void write_eta(struct sw_jw *w, const struct sw_host *h, const uint64_t *
  * every commit before it, shows at least that. */
 static void write_head(struct feed *f)
 {
-	const struct sw_host *h = f->h;
-	const double seconds = sw_codec_seconds(h, f->now_ms);
+	const struct sw_live *live = f->live;
+	const double seconds = sw_row_json_seconds(live, f->now_ms);
 	uint64_t counts[SW_TRIAL_STATE_N];
 	struct sw_jw w;
 
-	sw_sweep_counts(h->sched, counts);
+	sw_sweep_counts(live->sched, counts);
 	sw_jw_init(&w, &f->head);
 	sw_jw_obj(&w);
-	sw_codec_sweep(&w, h, f->now_ms);
+	sw_row_json_sweep(&w, live, f->now_ms);
 	sw_jw_key(&w, "counts");
-	sw_codec_counts(&w, counts);
+	sw_row_json_counts(&w, counts);
 	sw_jw_key(&w, "rungs");
-	sw_codec_rungs(&w, h);
-	if (sw_spec_max_t(h->spec) > 0)
-		sw_jw_kint(&w, "max_t", (int64_t)sw_spec_max_t(h->spec));
+	sw_row_json_rungs(&w, live);
+	if (sw_spec_max_t(live->spec) > 0)
+		sw_jw_kint(&w, "max_t", (int64_t)sw_spec_max_t(live->spec));
 	else
 		sw_jw_knull(&w, "max_t");
-	write_slots(&w, h);
-	sw_jw_kint(&w, "created_ms", h->created_ms);
+	write_slots(&w, live);
+	sw_jw_kint(&w, "created_ms", live->created_ms);
 	sw_jw_knum(&w, "seconds", seconds);
-	write_eta(&w, h, counts, seconds);
+	write_eta(&w, live, counts, seconds);
 	sw_jw_key(&w, "parameters");
 	sw_jw_arr(&w);
-	for (size_t i = 0; i < h->spec->n_params; i++)
-		sw_jw_str(&w, h->spec->params[i].name);
+	for (size_t i = 0; i < live->spec->n_params; i++)
+		sw_jw_str(&w, live->spec->params[i].name);
 	sw_jw_arr_end(&w);
-	f->ends = ended(h);
+	f->ends = ended(live);
 }
 
 /* The whole, from its pieces. Takes the head. */
@@ -201,39 +202,39 @@ static struct sw_buf write_view(struct feed *f)
 	return out;
 }
 
-static bool is_watched(const struct sw_host *h)
+static bool is_watched(const struct sw_live *live)
 {
-	return h->watch != NULL && h->watch->watchers != NULL;
+	return live->watch != NULL && live->watch->watchers != NULL;
 }
 
-static void drop_watcher(struct sw_host *h, struct sw_watcher **at)
+static void drop_watcher(struct sw_live *live, struct sw_watcher **at)
 {
 	struct sw_watcher *w = *at;
 
 	*at = w->next;
 	w->conn->n_watches--;
 	free(w);
-	h->changes.watched = is_watched(h);
+	live->changes.watched = is_watched(live);
 }
 
 void sw_watch_free_all(struct sw_daemon *d)
 {
-	for (size_t i = 0; i < d->host_n; i++) {
-		free(d->hosts[i]->watch); /* its watchers went with their connections */
-		d->hosts[i]->watch = NULL;
+	for (size_t i = 0; i < d->sweep_n; i++) {
+		free(d->sweeps[i]->watch); /* its watchers went with their connections */
+		d->sweeps[i]->watch = NULL;
 	}
 }
 
 void sw_watch_drop_conn(struct sw_daemon *d, struct sw_conn *c)
 {
-	for (size_t i = 0; c->n_watches > 0 && i < d->host_n; i++) {
-		struct sw_host *h = d->hosts[i];
+	for (size_t i = 0; c->n_watches > 0 && i < d->sweep_n; i++) {
+		struct sw_live *live = d->sweeps[i];
 
-		if (h->watch == NULL)
+		if (live->watch == NULL)
 			continue;
-		for (struct sw_watcher **at = &h->watch->watchers; *at != NULL;)
+		for (struct sw_watcher **at = &live->watch->watchers; *at != NULL;)
 			if ((*at)->conn == c)
-				drop_watcher(h, at);
+				drop_watcher(live, at);
 			else
 				at = &(*at)->next;
 	}
@@ -242,45 +243,45 @@ void sw_watch_drop_conn(struct sw_daemon *d, struct sw_conn *c)
 static void on_feed(uv_timer_t *t);
 
 /* The watcher of a connection, made if need be. NULL: no memory. */
-static struct sw_watcher *add_watcher(struct sw_host *h, struct sw_conn *c)
+static struct sw_watcher *add_watcher(struct sw_live *live, struct sw_conn *c)
 {
 	struct sw_watcher *w;
 
-	for (w = h->watch->watchers; w != NULL; w = w->next)
+	for (w = live->watch->watchers; w != NULL; w = w->next)
 		if (w->conn == c)
 			return w; /* once is enough */
 	w = sw_calloc(1, sizeof *w);
 	if (w == NULL)
 		return NULL;
-	w->next = h->watch->watchers;
+	w->next = live->watch->watchers;
 	w->conn = c;
-	h->watch->watchers = w;
-	h->changes.watched = true;
+	live->watch->watchers = w;
+	live->changes.watched = true;
 	c->n_watches++;
-	if (!uv_is_active((uv_handle_t *)&h->d->feed)) /* a running one is not put off */
-		(void)uv_timer_start(&h->d->feed, on_feed, SW_WATCH_MS, SW_WATCH_MS);
+	if (!uv_is_active((uv_handle_t *)&live->d->feed)) /* a running one is not put off */
+		(void)uv_timer_start(&live->d->feed, on_feed, SW_WATCH_MS, SW_WATCH_MS);
 	return w;
 }
 
 static void on_snapshot(void *arg)
 {
 	struct feed *f = arg;
-	struct sw_host *h = f->h;
+	struct sw_live *live = f->live;
 	struct sw_conn *c = f->call->conn;
 
-	for (struct sw_watcher **at = &h->watch->watchers; *at != NULL; at = &(*at)->next) {
+	for (struct sw_watcher **at = &live->watch->watchers; *at != NULL; at = &(*at)->next) {
 		if ((*at)->conn != c)
 			continue;
 		if (f->rc == SW_OK && !f->ends) {
 			(*at)->ready = true;
 			(*at)->from = f->number;
 		} else if (!(*at)->ready) {
-			drop_watcher(h, at); /* nothing more will happen */
+			drop_watcher(live, at); /* nothing more will happen */
 		}
 		break;
 	}
 	/* What ended meanwhile must still be told, though nothing more may change. */
-	h->changes.any = true;
+	live->changes.any = true;
 	if (f->rc != SW_OK) {
 		sw_call_error(f->call, &f->err);
 	} else {
@@ -291,20 +292,20 @@ static void on_snapshot(void *arg)
 	free_feed(f);
 }
 
-static struct feed *new_feed(struct sw_host *h)
+static struct feed *new_feed(struct sw_live *live)
 {
 	struct feed *f;
 
-	if (h->watch == NULL)
-		h->watch = sw_calloc(1, sizeof *h->watch);
-	f = h->watch != NULL ? sw_calloc(1, sizeof *f) : NULL;
+	if (live->watch == NULL)
+		live->watch = sw_calloc(1, sizeof *live->watch);
+	f = live->watch != NULL ? sw_calloc(1, sizeof *f) : NULL;
 	if (f == NULL)
 		return NULL;
-	f->h = h;
-	f->number = ++h->watch->feeds;
-	f->sweep = h->sweep;
-	f->maximize = h->maximize;
-	f->now_ms = h->d->clock->wall_ms();
+	f->live = live;
+	f->number = ++live->watch->feeds;
+	f->sweep = live->sweep;
+	f->maximize = live->maximize;
+	f->now_ms = live->d->clock->wall_ms();
 	sw_buf_init(&f->head, UPDATE_MAX);
 	sw_buf_init(&f->best, UPDATE_MAX);
 	sw_buf_init(&f->trials, UPDATE_MAX);
@@ -312,30 +313,30 @@ static struct feed *new_feed(struct sw_host *h)
 	return f;
 }
 
-void sw_watch_start(struct sw_host *h, struct sw_call *call)
+void sw_watch_start(struct sw_live *live, struct sw_call *call)
 {
 	/* A connection that has closed is told of no more: it would stay a watcher for ever. */
-	struct feed *f = sw_call_gone(call) ? NULL : new_feed(h);
+	struct feed *f = sw_call_gone(call) ? NULL : new_feed(live);
 	struct sw_err err = SW_ERR_INIT;
 
 	/* The watcher is there from now on, so that what changes while the snapshot is read is
 	 * noted. The updates that it misses until then were read before the snapshot. */
-	if (f != NULL && add_watcher(h, call->conn) != NULL) {
+	if (f != NULL && add_watcher(live, call->conn) != NULL) {
 		f->call = call;
 		f->snapshot = true;
 		f->rows = sw_call_int(call, "rows", 200);
-		f->last = (int64_t)sw_sweep_trial_n(h->sched);
-		if (sw_store_read(h->d->store, SW_READ_LONG, &call->conn->reads, read_feed,
+		f->last = (int64_t)sw_sweep_trial_n(live->sched);
+		if (sw_store_read(live->d->store, SW_READ_LONG, &call->conn->reads, read_feed,
 				  on_snapshot, f) == SW_OK)
 			return;
 	}
 	if (f != NULL) {
-		struct sw_watcher **at = &h->watch->watchers;
+		struct sw_watcher **at = &live->watch->watchers;
 
 		while (*at != NULL && ((*at)->conn != call->conn || (*at)->ready))
 			at = &(*at)->next;
 		if (*at != NULL)
-			drop_watcher(h, at);
+			drop_watcher(live, at);
 		free_feed(f);
 	}
 	(void)sw_err_set(&err, SW_BUSY, "too much waits for the store; try again");
@@ -348,9 +349,9 @@ static bool has_room(const struct sw_watcher *w)
 }
 
 /* A fresh snapshot goes to everyone, other updates to those that missed none. */
-static void send_update(struct sw_host *h, const struct feed *f, const char *text)
+static void send_update(struct sw_live *live, const struct feed *f, const char *text)
 {
-	for (struct sw_watcher *w = h->watch->watchers, *next; w != NULL; w = next) {
+	for (struct sw_watcher *w = live->watch->watchers, *next; w != NULL; w = next) {
 		next = w->next;
 		if (!w->ready || f->number < w->from || (w->behind && !f->snapshot))
 			continue;
@@ -363,28 +364,28 @@ static void send_update(struct sw_host *h, const struct feed *f, const char *tex
 static void on_update(void *arg)
 {
 	struct feed *f = arg;
-	struct sw_host *h = f->h;
+	struct sw_live *live = f->live;
 	bool sent = false;
 
-	h->watch->feeding = false;
+	live->watch->feeding = false;
 	for (size_t i = f->read_n; i < f->changed_n; i++)
-		sw_changes_note(&h->changes, f->changed[i]); /* had no place in this one */
+		sw_marks_note(&live->changes, f->changed[i]); /* had no place in this one */
 	if (f->rc == SW_OK) {
 		struct sw_buf out = write_view(f);
 
 		sent = out.failed == SW_OK;
 		if (sent)
-			send_update(h, f, out.data);
+			send_update(live, f, out.data);
 		sw_buf_fini(&out);
 	}
 	if (!sent)
-		h->changes.overflowed = true; /* what it had to tell is told by the next one */
+		live->changes.overflowed = true; /* what it had to tell is told by the next one */
 	/* Whoever got the update that shows the end has got the last one. */
-	const bool last = sent && f->ends && ended(h) && h->changes.n == 0 &&
-			  !h->changes.overflowed;
-	for (struct sw_watcher **at = &h->watch->watchers; last && *at != NULL;) {
+	const bool last = sent && f->ends && ended(live) && live->changes.n == 0 &&
+			  !live->changes.overflowed;
+	for (struct sw_watcher **at = &live->watch->watchers; last && *at != NULL;) {
 		if ((*at)->ready && !(*at)->behind)
-			drop_watcher(h, at);
+			drop_watcher(live, at);
 		else
 			at = &(*at)->next;
 	}
@@ -392,49 +393,49 @@ static void on_update(void *arg)
 }
 
 /* Does someone wait for a fresh snapshot that could be sent now? */
-static bool someone_behind(const struct sw_host *h)
+static bool someone_behind(const struct sw_live *live)
 {
-	for (const struct sw_watcher *w = h->watch->watchers; w != NULL; w = w->next)
+	for (const struct sw_watcher *w = live->watch->watchers; w != NULL; w = w->next)
 		if (w->behind && has_room(w))
 			return true;
 	return false;
 }
 
-static void feed_watchers(struct sw_host *h)
+static void feed_watchers(struct sw_live *live)
 {
-	struct sw_changes *c = &h->changes;
+	struct sw_marks *c = &live->changes;
 
-	if (!is_watched(h))
+	if (!is_watched(live))
 		return;
-	if (sw_store_stuck(h->d->store) != NULL) {
+	if (sw_store_stuck(live->d->store) != NULL) {
 		/* A read now would show less than what has changed: all of it is told afterwards. */
 		c->overflowed = true;
 		return;
 	}
-	if (h->watch->feeding)
+	if (live->watch->feeding)
 		return;
-	const bool fresh = c->overflowed || someone_behind(h);
+	const bool fresh = c->overflowed || someone_behind(live);
 	if (!fresh && !c->any && c->n == 0)
 		return;
-	struct feed *f = new_feed(h);
+	struct feed *f = new_feed(live);
 	if (f == NULL)
 		return;
 	if (fresh) {
 		f->snapshot = true;
 		f->rows = RESET_ROWS;
-		f->last = (int64_t)sw_sweep_trial_n(h->sched);
+		f->last = (int64_t)sw_sweep_trial_n(live->sched);
 	} else {
 		f->changed_n = c->n < CHANGED_MAX ? c->n : CHANGED_MAX;
 		if (f->changed_n > 0)
 			memcpy(f->changed, c->trials, f->changed_n * sizeof *c->trials);
 	}
-	if (sw_store_read(h->d->store, SW_READ_LONG, NULL, read_feed, on_update, f) != SW_OK) {
+	if (sw_store_read(live->d->store, SW_READ_LONG, NULL, read_feed, on_update, f) != SW_OK) {
 		free_feed(f);
 		return;
 	}
-	h->watch->feeding = true;
+	live->watch->feeding = true;
 	/* What changes from here on is for the next update. */
-	sw_changes_seen(c, f->changed_n, fresh);
+	sw_marks_seen(c, f->changed_n, fresh);
 }
 
 static void on_feed(uv_timer_t *t)
@@ -442,9 +443,9 @@ static void on_feed(uv_timer_t *t)
 	struct sw_daemon *d = t->data;
 	bool any = false;
 
-	for (size_t i = 0; i < d->host_n; i++) {
-		any = any || is_watched(d->hosts[i]);
-		feed_watchers(d->hosts[i]);
+	for (size_t i = 0; i < d->sweep_n; i++) {
+		any = any || is_watched(d->sweeps[i]);
+		feed_watchers(d->sweeps[i]);
 	}
 	if (!any)
 		(void)uv_timer_stop(t);

@@ -1,7 +1,7 @@
 /*
  * daemon/api/watch.h — sweep.watch: a snapshot, then at most five updates a second of what changed.
  *
- * An update reads the trials that were noted as changed (daemon/sweep/changes.h) from the store, so it
+ * An update reads the trials that were noted as changed (daemon/sweep/marks.h) from the store, so it
  * shows what was committed and costs the same however many reports came in between. A watcher that
  * does not read is cut by the limits of its connection (daemon/net/conn.h) and disturbs nobody
  * else.
@@ -15,12 +15,12 @@
 struct sw_call;
 struct sw_conn;
 struct sw_daemon;
-struct sw_host;
+struct sw_live;
 
 #define SW_WATCH_MS 200
 
 /* Answers the call with a snapshot and adds its connection as a watcher. */
-void sw_watch_start(struct sw_host *h, struct sw_call *call);
+void sw_watch_start(struct sw_live *live, struct sw_call *call);
 void sw_watch_drop_conn(struct sw_daemon *d, struct sw_conn *c);
 void sw_watch_free_all(struct sw_daemon *d); /* after the loop has ended */
 

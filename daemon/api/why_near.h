@@ -2,7 +2,7 @@
  * daemon/api/why_near.h — what the store knows about how a trial came about, for trial.why: the
  * stored suggestion, the earlier sweeps that it may have known, and which trials it is nearest to.
  *
- * Threads  A reader's: nothing here sees a host.
+ * Threads  A reader's: nothing here sees a live sweep.
  * Units    Distances as in sched/sampler/near.h, in the space as wide as edits have ever made it.
  * Cost     At most SW_NEAR_TOLD trials before this one and SW_WARM_MAX of earlier sweeps are read
  *          and compared, whatever the sweep's size: 12 ms of 2 parameters, 110 ms of 60.

@@ -1,5 +1,5 @@
 #include "daemon/api/why_source.h"
-#include "daemon/sweep/host.h"
+#include "daemon/sweep/live.h"
 #include "proto/json.h"
 #include <inttypes.h>
 #include <math.h>
@@ -9,7 +9,7 @@
 #define LN_PLAIN (-700) /* an improvement below e^this is no number: its logarithm is said */
 
 struct telling {
-	const struct sw_host *h;
+	const struct sw_live *live;
 	struct sw_origin origin;
 	const char *source;
 	uint64_t n_init, point, points; /* point: of its source; 0: none, or no number of them */
@@ -37,7 +37,7 @@ static bool knows(const struct telling *t)
 /* What a suggestion was stored with says where it is from; of all others it is known anyway. */
 static void find_source(struct telling *t)
 {
-	const struct sw_sweep *s = t->h->sched;
+	const struct sw_sweep *s = t->live->sched;
 	const cJSON *source = sw_json_get(t->stored, "source");
 
 	t->n_init = sw_sweep_sampler_config(s)->n_init;
@@ -50,7 +50,7 @@ static void find_source(struct telling *t)
 	else if (cJSON_IsString(source))
 		t->source = source->valuestring;
 	else
-		t->source = t->h->method;
+		t->source = t->live->method;
 	if (is_source(t, "init")) {
 		t->point = t->origin.made;
 		t->points = t->n_init;
@@ -77,7 +77,7 @@ static void write_json(const struct telling *t, struct sw_buf *out)
 	sw_jw_init(&w, out);
 	sw_jw_obj(&w);
 	sw_jw_kstr(&w, "source", t->source);
-	sw_jw_kstr(&w, "method", t->h->method);
+	sw_jw_kstr(&w, "method", t->live->method);
 	if (t->point != 0)
 		sw_jw_kint(&w, "point", (int64_t)t->point);
 	if (t->points != 0)
@@ -134,7 +134,7 @@ static void say_given(const struct telling *t, struct sw_buf *out)
 
 static void say_sampler(const struct telling *t, struct sw_buf *out)
 {
-	const char *method = t->h->method;
+	const char *method = t->live->method;
 
 	if (is_source(t, "centre"))
 		(void)sw_buf_addf(out, "; the middle of the space, the first point of %s", method);
@@ -255,10 +255,10 @@ static void write_text(const struct telling *t, struct sw_buf *out)
 	say_nearest(sw_json_get(t->facts, "nearest"), out);
 }
 
-void sw_why_source(const struct sw_host *h, uint64_t trial, const char *facts, struct sw_buf *json,
-		   struct sw_buf *text)
+void sw_why_source(const struct sw_live *live, uint64_t trial, const char *facts,
+		   struct sw_buf *json, struct sw_buf *text)
 {
-	struct telling t = {.h = h, .origin = sw_sweep_origin(h->sched, trial)};
+	struct telling t = {.live = live, .origin = sw_sweep_origin(live->sched, trial)};
 	struct sw_err err = SW_ERR_INIT;
 	cJSON *tree = NULL;
 

@@ -3,8 +3,8 @@
 #include "daemon/slot/gpus.h"
 #include "daemon/slot/room.h"
 #include "daemon/slot/slot.h"
-#include "daemon/sweep/admission.h"
-#include "daemon/sweep/host.h"
+#include "daemon/sweep/live.h"
+#include "daemon/sweep/place.h"
 #include <stdio.h>
 
 #define SLOTS_SHOWN 8
@@ -117,18 +117,18 @@ void sw_why_place(enum sw_pruner_kind kind, const struct sw_pruner_place *p, str
 /* --- waits --- */
 
 /* Of the sweeps that want a slot such as this one wants, the one that gets the next. */
-static const struct sw_host *next_served(const struct sw_host *h, size_t *rivals)
+static const struct sw_live *next_served(const struct sw_live *live, size_t *rivals)
 {
-	const struct sw_daemon *d = h->d;
-	struct sw_share pair[2] = {h->share};
-	const struct sw_host *first = h;
+	const struct sw_daemon *d = live->d;
+	struct sw_share pair[2] = {live->share};
+	const struct sw_live *first = live;
 
 	*rivals = 0;
-	for (size_t i = 0; i < d->host_n; i++) {
-		const struct sw_host *o = d->hosts[i];
+	for (size_t i = 0; i < d->sweep_n; i++) {
+		const struct sw_live *o = d->sweeps[i];
 
-		if (o == h || o->driven || o->ended_ms != 0 || o->sched == NULL ||
-		    !sw_sweep_has_work(o->sched) || (h->spec->needs_gpu && !o->spec->needs_gpu))
+		if (o == live || o->driven || o->ended_ms != 0 || o->sched == NULL ||
+		    !sw_sweep_has_work(o->sched) || (live->spec->needs_gpu && !o->spec->needs_gpu))
 			continue;
 		(*rivals)++;
 		/* The pick of two goes to the lower number where they are level. */
@@ -141,22 +141,22 @@ static const struct sw_host *next_served(const struct sw_host *h, size_t *rivals
 	return first;
 }
 
-static void add_slots(const struct sw_host *h, struct sw_buf *out)
+static void add_slots(const struct sw_live *live, struct sw_buf *out)
 {
-	const struct sw_daemon *d = h->d;
+	const struct sw_daemon *d = live->d;
 	size_t suits = 0, idle = 0;
 	const char *why;
 	char not [80];
 	for (size_t i = 0; i < d->slot_n; i++) {
-		if (sw_device_lanes(&d->slots[i].device, h->spec->gpu) == 0)
+		if (sw_device_lanes(&d->slots[i].device, live->spec->gpu) == 0)
 			continue;
 		suits++;
 		idle += sw_room_is_free(&d->slots[i]) &&
 			sw_gpus_may_begin(d->slots[i].d, &d->slots[i], &why) &&
-			!sw_admission_hinders(&d->slots[i], h, not, sizeof not );
+			!sw_place_hinders(&d->slots[i], live, not, sizeof not );
 	}
 	(void)sw_buf_addf(out, "waits for a %sslot: %zu of %zu suit, %zu free",
-			  h->spec->needs_gpu ? "GPU " : "", suits, d->slot_n, idle);
+			  live->spec->needs_gpu ? "GPU " : "", suits, d->slot_n, idle);
 	for (size_t i = 0; i < d->slot_n && i < SLOTS_SHOWN; i++) {
 		const struct sw_slot *s = &d->slots[i];
 
@@ -165,7 +165,7 @@ static void add_slots(const struct sw_host *h, struct sw_buf *out)
 		(void)sw_buf_addf(out, ", %s ", s->device.name);
 		if (!ready)
 			(void)sw_buf_addf(out, "takes none (%s)", why);
-		else if (sw_admission_hinders(s, h, not, sizeof not ))
+		else if (sw_place_hinders(s, live, not, sizeof not ))
 			(void)sw_buf_addf(out, "free (%s)", not );
 		else if (s->holder >= 0)
 			(void)sw_buf_addf(out, "held as a lane of slot %d's trial", s->holder);
@@ -181,57 +181,57 @@ static void add_slots(const struct sw_host *h, struct sw_buf *out)
 		(void)sw_buf_addf(out, ", and %zu more", d->slot_n - SLOTS_SHOWN);
 }
 
-void sw_why_settling(const struct sw_host *h, struct sw_buf *out)
+void sw_why_settling(const struct sw_live *live, struct sw_buf *out)
 {
-	const char *why = sw_sweep_end_cause(h->sched);
+	const char *why = sw_sweep_end_cause(live->sched);
 
 	(void)sw_buf_addf(out, "waits for its end: the sweep is about to be %s%s%s",
-			  sw_sweep_state_name(sw_sweep_end_state(h->sched)),
+			  sw_sweep_state_name(sw_sweep_end_state(live->sched)),
 			  *why != '\0' ? ": " : "", why);
 }
 
-void sw_why_waiting(const struct sw_host *h, struct sw_buf *out)
+void sw_why_waiting(const struct sw_live *live, struct sw_buf *out)
 {
 	uint64_t counts[SW_TRIAL_STATE_N];
 	size_t rivals;
 
-	sw_sweep_counts(h->sched, counts);
-	if (sw_sweep_settling(h->sched)) {
-		sw_why_settling(h, out);
+	sw_sweep_counts(live->sched, counts);
+	if (sw_sweep_settling(live->sched)) {
+		sw_why_settling(live, out);
 		return;
 	}
-	if (h->state == SW_SWEEP_PAUSED) {
+	if (live->state == SW_SWEEP_PAUSED) {
 		(void)sw_buf_adds(out, "waits: the sweep is paused");
 		return;
 	}
-	if (h->settings.max_concurrent > 0 &&
-	    counts[SW_TRIAL_RUNNING] >= h->settings.max_concurrent) {
+	if (live->settings.max_concurrent > 0 &&
+	    counts[SW_TRIAL_RUNNING] >= live->settings.max_concurrent) {
 		(void)sw_buf_addf(out,
 				  "waits: %llu trials of the sweep run, max_concurrent is %llu",
 				  (unsigned long long)counts[SW_TRIAL_RUNNING],
-				  (unsigned long long)h->settings.max_concurrent);
+				  (unsigned long long)live->settings.max_concurrent);
 		return;
 	}
-	if (h->driven) {
+	if (live->driven) {
 		(void)sw_buf_adds(out, "waits for a client's trial.ask");
 		return;
 	}
-	if (h->d->draining) {
+	if (live->d->draining) {
 		(void)sw_buf_adds(out,
 				  "waits: the daemon is draining, it hands out no more trials");
 		return;
 	}
-	add_slots(h, out);
-	const struct sw_host *first = next_served(h, &rivals);
+	add_slots(live, out);
+	const struct sw_live *first = next_served(live, &rivals);
 	if (rivals == 0)
 		return;
 	(void)sw_buf_addf(out, "; the next goes to sweep %lld (weight %.6g, %llu on slots",
 			  (long long)first->sweep, first->settings.weight,
 			  (unsigned long long)first->share.running);
-	if (first == h)
+	if (first == live)
 		(void)sw_buf_addf(out, "), this one, before %zu other%s", rivals,
 				  rivals == 1 ? "" : "s");
 	else
-		(void)sw_buf_addf(out, "; this one: weight %.6g, %llu)", h->settings.weight,
-				  (unsigned long long)h->share.running);
+		(void)sw_buf_addf(out, "; this one: weight %.6g, %llu)", live->settings.weight,
+				  (unsigned long long)live->share.running);
 }

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct sw_host;
+struct sw_live;
 
 /* "at rung 9: rank 5 of 12, cutoff 0.413, value 0.447": what the pruner of that kind looked at, in
  * its own words. brackets: there are several, so the row's is named. Any thread. */
@@ -21,9 +21,9 @@ void sw_why_decision(enum sw_pruner_kind kind, bool brackets, const struct sw_ro
 void sw_why_place(enum sw_pruner_kind kind, const struct sw_pruner_place *p, struct sw_buf *out);
 
 /* What a trial waits for whose sweep is settling (sched/sweep/sweep.h): its end. */
-void sw_why_settling(const struct sw_host *h, struct sw_buf *out);
+void sw_why_settling(const struct sw_live *live, struct sw_buf *out);
 
 /* What a trial that waits waits for, and who has it. */
-void sw_why_waiting(const struct sw_host *h, struct sw_buf *out);
+void sw_why_waiting(const struct sw_live *live, struct sw_buf *out);
 
 #endif

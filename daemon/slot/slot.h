@@ -44,7 +44,7 @@ struct sw_worker {
 	char cause[320];        /* why the last one ended */
 	unsigned suspects; /* trials that ran when it ended: which of several did it nobody knows */
 	unsigned solo;     /* as many trials run one at a time, to find out */
-	int64_t kept_for;  /* the sweep that its lanes are kept for; 0: none. Admission's */
+	int64_t kept_for; /* the sweep that its lanes are kept for; 0: none. Set by daemon/sweep/place.h */
 };
 
 struct sw_slot {

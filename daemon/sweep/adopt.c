@@ -11,7 +11,7 @@
 #include "daemon/slot/room.h"
 #include "daemon/slot/supervisor.h"
 #include "daemon/sweep/driver.h"
-#include "daemon/sweep/host.h"
+#include "daemon/sweep/live.h"
 #include "store/read.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,17 +27,17 @@ struct slot_rows {
 	struct sw_err err;
 };
 
-static struct sw_host *find_running_on(struct sw_daemon *d, int32_t slot, uint64_t *trial)
+static struct sw_live *find_running_on(struct sw_daemon *d, int32_t slot, uint64_t *trial)
 {
-	for (size_t i = 0; i < d->host_n; i++) {
-		struct sw_host *h = d->hosts[i];
+	for (size_t i = 0; i < d->sweep_n; i++) {
+		struct sw_live *live = d->sweeps[i];
 
-		if (h->sched == NULL || h->driven)
+		if (live->sched == NULL || live->driven)
 			continue;
-		for (uint64_t t = 1; t <= sw_sweep_trial_n(h->sched); t++)
-			if (h->runs[t - 1].started_ms != 0 && h->runs[t - 1].slot == slot) {
+		for (uint64_t t = 1; t <= sw_sweep_trial_n(live->sched); t++)
+			if (live->runs[t - 1].started_ms != 0 && live->runs[t - 1].slot == slot) {
 				*trial = t;
-				return h;
+				return live;
 			}
 	}
 	return NULL;
@@ -82,10 +82,10 @@ static bool adopt_row(const struct sw_row_slot *row, void *arg)
 		       err.msg);
 		return true;
 	}
-	struct sw_host *h = find_running_on(d, s->index, &trial);
-	if (h != NULL)
-		sw_slot_begin(s, h->sweep, (int64_t)trial,
-			      sw_sweep_trial(h->sched, trial)->attempt);
+	struct sw_live *live = find_running_on(d, s->index, &trial);
+	if (live != NULL)
+		sw_slot_begin(s, live->sweep, (int64_t)trial,
+			      sw_sweep_trial(live->sched, trial)->attempt);
 	sw_log(SW_LOG_INFO, "worker.adopted", "slot=%d pid=%ld trial=%lld/%lld", s->index,
 	       sw_slot_pid(s), (long long)s->sweep, (long long)s->trial);
 	return true;
@@ -95,11 +95,12 @@ static bool adopt_row(const struct sw_row_slot *row, void *arg)
 static void release_trial_on(struct sw_daemon *d, int32_t slot)
 {
 	uint64_t trial = 0;
-	struct sw_host *h = find_running_on(d, slot, &trial);
+	struct sw_live *live = find_running_on(d, slot, &trial);
 
-	if (h != NULL)
-		sw_driver_attempt_over(h, SW_EVENT_RELEASE, trial,
-				       sw_sweep_trial(h->sched, trial)->attempt, "slot removed", 0);
+	if (live != NULL)
+		sw_driver_attempt_over(live, SW_EVENT_RELEASE, trial,
+				       sw_sweep_trial(live->sched, trial)->attempt, "slot removed",
+				       0);
 }
 
 /* A worker whose slot is no longer there, or has another device now. */
@@ -134,7 +135,7 @@ static void read_slot_rows(struct sw_db *db, void *arg)
 /* --- when an attempt was last heard of --- */
 
 struct heard {
-	const struct sw_host *h;
+	const struct sw_live *live;
 	uint64_t trial;
 	int64_t ms;
 };
@@ -150,21 +151,21 @@ static bool on_heard_row(const struct sw_row_report *row, void *arg)
 static void read_heard_row(struct sw_db *db, void *arg)
 {
 	struct heard *q = arg;
-	const struct sw_trial *t = sw_sweep_trial(q->h->sched, q->trial);
+	const struct sw_trial *t = sw_sweep_trial(q->live->sched, q->trial);
 	struct sw_err err = SW_ERR_INIT;
 
-	if (t->seq != 0 && sw_read_report(db, q->h->sweep, (int64_t)q->trial, t->attempt,
+	if (t->seq != 0 && sw_read_report(db, q->live->sweep, (int64_t)q->trial, t->attempt,
 					  (int64_t)t->seq, on_heard_row, q, &err) != SW_OK)
 		q->ms = 0;
 }
 
 /* When the live attempt was last heard of, by what is stored. Budgets count up to
  * then. */
-static int64_t stored_heard_ms(const struct sw_host *h, uint64_t trial)
+static int64_t stored_heard_ms(const struct sw_live *live, uint64_t trial)
 {
-	struct heard q = {.h = h, .trial = trial, .ms = h->runs[trial - 1].started_ms};
+	struct heard q = {.live = live, .trial = trial, .ms = live->runs[trial - 1].started_ms};
 
-	sw_store_read_now(h->d->store, read_heard_row, &q);
+	sw_store_read_now(live->d->store, read_heard_row, &q);
 	return q.ms;
 }
 
@@ -172,25 +173,25 @@ static int64_t stored_heard_ms(const struct sw_host *h, uint64_t trial)
  * held may have ended too, but nobody knows until its worker says hello. */
 static void release_orphans(struct sw_daemon *d)
 {
-	for (size_t i = 0; i < d->host_n; i++) {
-		struct sw_host *h = d->hosts[i];
+	for (size_t i = 0; i < d->sweep_n; i++) {
+		struct sw_live *live = d->sweeps[i];
 
-		if (h->sched == NULL || h->driven)
+		if (live->sched == NULL || live->driven)
 			continue;
-		for (uint64_t t = 1; t <= sw_sweep_trial_n(h->sched); t++) {
-			const struct sw_run *run = &h->runs[t - 1];
+		for (uint64_t t = 1; t <= sw_sweep_trial_n(live->sched); t++) {
+			const struct sw_run *run = &live->runs[t - 1];
 			struct sw_slot *s = run->slot >= 0 && (size_t)run->slot < d->slot_n
 						    ? &d->slots[run->slot]
 						    : NULL;
 
 			if (run->started_ms == 0)
 				continue;
-			if (s != NULL && s->sweep == h->sweep && s->trial == (int64_t)t)
-				s->heard_ms = stored_heard_ms(h, t);
+			if (s != NULL && s->sweep == live->sweep && s->trial == (int64_t)t)
+				s->heard_ms = stored_heard_ms(live, t);
 			else
-				sw_driver_attempt_over(h, SW_EVENT_LOST, t,
-						       sw_sweep_trial(h->sched, t)->attempt, "lost",
-						       stored_heard_ms(h, t));
+				sw_driver_attempt_over(live, SW_EVENT_LOST, t,
+						       sw_sweep_trial(live->sched, t)->attempt,
+						       "lost", stored_heard_ms(live, t));
 		}
 	}
 }
@@ -204,8 +205,8 @@ static void take_rooms(struct sw_daemon *d)
 
 		if (s->state != SW_SLOT_BUSY)
 			continue;
-		const struct sw_host *h = d->hosts[s->sweep - 1];
-		sw_room_take(s, h->spec->gpu, h->bytes);
+		const struct sw_live *live = d->sweeps[s->sweep - 1];
+		sw_room_take(s, live->spec->gpu, live->bytes);
 	}
 }
 

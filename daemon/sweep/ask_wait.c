@@ -2,8 +2,8 @@
 #include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
-#include "daemon/sweep/host.h"
-#include "daemon/sweep/work.h"
+#include "daemon/sweep/ask.h"
+#include "daemon/sweep/live.h"
 #include <stdlib.h>
 
 struct sw_asking {
@@ -16,12 +16,13 @@ static int64_t ends_us(const struct sw_call *call)
 	return call->since_us + (int64_t)(sw_call_num(call, "wait_s", 0.0) * 1e6);
 }
 
-bool sw_asks_keep(struct sw_host *h, struct sw_call *call)
+bool sw_asks_keep(struct sw_live *live, struct sw_call *call)
 {
-	struct sw_asks *all = &h->asks;
+	struct sw_asks *all = &live->asks;
 
-	if (sw_call_gone(call) || h->ended_ms != 0 || h->d->draining || h->d->phase != SW_UP ||
-	    all->n == SW_ASKS_MAX || h->d->clock->mono_us() >= ends_us(call))
+	if (sw_call_gone(call) || live->ended_ms != 0 || live->d->draining ||
+	    live->d->phase != SW_UP || all->n == SW_ASKS_MAX ||
+	    live->d->clock->mono_us() >= ends_us(call))
 		return false;
 	struct sw_asking *a = sw_calloc(1, sizeof *a);
 	if (a == NULL)
@@ -49,35 +50,35 @@ static struct sw_call *take(struct sw_asks *all, struct sw_asking **at)
 	return call;
 }
 
-void sw_asks_changed(struct sw_host *h)
+void sw_asks_changed(struct sw_live *live)
 {
-	if (h->asks.n == 0 || h->asks.dirty)
+	if (live->asks.n == 0 || live->asks.dirty)
 		return;
-	h->asks.dirty = true;
-	h->asks.next_dirty = h->d->asks_dirty;
-	h->d->asks_dirty = h;
+	live->asks.dirty = true;
+	live->asks.next_dirty = live->d->asks_dirty;
+	live->d->asks_dirty = live;
 }
 
 /* Serves only those that wait now: one that finds nothing is kept again, at the end of the list,
  * and would be met for ever. */
-static void serve(struct sw_host *h)
+static void serve(struct sw_live *live)
 {
-	for (size_t n = h->asks.n; n > 0 && h->asks.n > 0; n--) {
-		if (h->ended_ms == 0 && !sw_sweep_has_work(h->sched))
+	for (size_t n = live->asks.n; n > 0 && live->asks.n > 0; n--) {
+		if (live->ended_ms == 0 && !sw_sweep_has_work(live->sched))
 			return;
-		sw_work_ask(h, take(&h->asks, &h->asks.head));
+		sw_ask_answer(live, take(&live->asks, &live->asks.head));
 	}
 }
 
 void sw_asks_flush(struct sw_daemon *d)
 {
-	struct sw_host *h = d->asks_dirty, *next;
+	struct sw_live *live = d->asks_dirty, *next;
 
 	d->asks_dirty = NULL; /* what changes from here on is for the next turn */
-	for (; h != NULL; h = next) {
-		next = h->asks.next_dirty;
-		h->asks.dirty = false;
-		serve(h);
+	for (; live != NULL; live = next) {
+		next = live->asks.next_dirty;
+		live->asks.dirty = false;
+		serve(live);
 	}
 	if (d->asks_dirty != NULL)
 		(void)uv_async_send(&d->store_wake);
@@ -85,14 +86,14 @@ void sw_asks_flush(struct sw_daemon *d)
 
 void sw_asks_tick(struct sw_daemon *d, int64_t now_us)
 {
-	for (size_t i = 0; i < d->host_n; i++) {
-		struct sw_asks *all = &d->hosts[i]->asks;
+	for (size_t i = 0; i < d->sweep_n; i++) {
+		struct sw_asks *all = &d->sweeps[i]->asks;
 
 		for (struct sw_asking **at = &all->head; *at != NULL;) {
 			if (now_us < ends_us((*at)->call) && !sw_call_gone((*at)->call))
 				at = &(*at)->next;
 			else
-				sw_work_ask_now(d->hosts[i], take(all, at));
+				sw_ask_answer_now(d->sweeps[i], take(all, at));
 		}
 	}
 }
@@ -102,8 +103,8 @@ void sw_asks_refuse_all(struct sw_daemon *d, const char *why)
 	struct sw_err err = SW_ERR_INIT;
 
 	(void)sw_err_set(&err, SW_BUSY, "%s", why);
-	for (size_t i = 0; i < d->host_n; i++) {
-		struct sw_asks *all = &d->hosts[i]->asks;
+	for (size_t i = 0; i < d->sweep_n; i++) {
+		struct sw_asks *all = &d->sweeps[i]->asks;
 
 		while (all->head != NULL)
 			sw_call_error(take(all, &all->head), &err);
@@ -114,7 +115,7 @@ size_t sw_asks_waiting(const struct sw_daemon *d)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < d->host_n; i++)
-		n += d->hosts[i]->asks.n;
+	for (size_t i = 0; i < d->sweep_n; i++)
+		n += d->sweeps[i]->asks.n;
 	return n;
 }

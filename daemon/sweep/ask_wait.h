@@ -15,7 +15,7 @@
 
 struct sw_call;
 struct sw_daemon;
-struct sw_host;
+struct sw_live;
 
 #define SW_ASKS_MAX 8192
 
@@ -23,13 +23,13 @@ struct sw_asks {
 	struct sw_asking *head, **tail; /* tail NULL: none ever waited */
 	size_t n;
 	bool dirty; /* the sweep has changed */
-	struct sw_host *next_dirty;
+	struct sw_live *next_dirty;
 };
 
 /* Keeps a call for which there is nothing now. False: it does not wish to wait (any longer), or
  * the sweep has ended: it is to be answered. */
-bool sw_asks_keep(struct sw_host *h, struct sw_call *call);
-void sw_asks_changed(struct sw_host *h);                /* a step was taken */
+bool sw_asks_keep(struct sw_live *live, struct sw_call *call);
+void sw_asks_changed(struct sw_live *live);             /* a step was taken */
 void sw_asks_flush(struct sw_daemon *d);                /* each turn of the loop */
 void sw_asks_tick(struct sw_daemon *d, int64_t now_us); /* those whose time is over */
 size_t sw_asks_waiting(const struct sw_daemon *d);      /* of all sweeps */

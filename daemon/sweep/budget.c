@@ -1,7 +1,7 @@
 #include "daemon/sweep/budget.h"
 #include "daemon/daemon.h"
 #include "daemon/slot/slot.h"
-#include "daemon/sweep/host.h"
+#include "daemon/sweep/live.h"
 #include "proto/json.h"
 #include <math.h>
 
@@ -22,16 +22,16 @@ int64_t sw_budget_ran_ms(const struct sw_budget *b, int64_t now_ms)
 	return b->ran_ms + (b->since_ms != 0 && now_ms > b->since_ms ? now_ms - b->since_ms : 0);
 }
 
-int64_t sw_budget_gpu_ms(const struct sw_host *h, int64_t now_ms)
+int64_t sw_budget_gpu_ms(const struct sw_live *live, int64_t now_ms)
 {
-	int64_t ms = h->budget.gpu_ms;
+	int64_t ms = live->budget.gpu_ms;
 
-	for (size_t i = 0; i < h->d->slot_n; i++) {
-		const struct sw_slot *s = &h->d->slots[i];
+	for (size_t i = 0; i < live->d->slot_n; i++) {
+		const struct sw_slot *s = &live->d->slots[i];
 
-		if (s->state != SW_SLOT_BUSY || s->sweep != h->sweep)
+		if (s->state != SW_SLOT_BUSY || s->sweep != live->sweep)
 			continue;
-		const struct sw_run *run = &h->runs[s->trial - 1];
+		const struct sw_run *run = &live->runs[s->trial - 1];
 		if (run->started_ms != 0 && now_ms > run->started_ms)
 			ms += (now_ms - run->started_ms) * run->gpu / SW_RUN_GPU;
 	}
@@ -46,16 +46,16 @@ static void write_limit(struct sw_jw *w, const char *key, double v)
 		sw_jw_knull(w, key);
 }
 
-void sw_budget_write(const struct sw_host *h, int64_t now_ms, struct sw_jw *w)
+void sw_budget_write(const struct sw_live *live, int64_t now_ms, struct sw_jw *w)
 {
-	const int64_t ran_ms = sw_budget_ran_ms(&h->budget, now_ms);
-	const int64_t gpu_ms = sw_budget_gpu_ms(h, now_ms);
+	const int64_t ran_ms = sw_budget_ran_ms(&live->budget, now_ms);
+	const int64_t gpu_ms = sw_budget_gpu_ms(live, now_ms);
 
 	sw_jw_key(w, "budget");
 	sw_jw_obj(w);
-	write_limit(w, "time_s", h->budget.time_s);
+	write_limit(w, "time_s", live->budget.time_s);
 	sw_jw_knum(w, "time_used_s", (double)ran_ms / 1e3);
-	write_limit(w, "gpu_hours", h->budget.gpu_hours);
+	write_limit(w, "gpu_hours", live->budget.gpu_hours);
 	sw_jw_knum(w, "gpu_used_hours", round((double)gpu_ms / SW_BUDGET_HOUR_MS * 1e6) / 1e6);
 	sw_jw_obj_end(w);
 }

@@ -2,7 +2,7 @@
 #include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
-#include "daemon/sweep/host.h"
+#include "daemon/sweep/live.h"
 #include <assert.h>
 #include <errno.h>
 #include <math.h>
@@ -15,16 +15,16 @@
 
 /* --- names --- */
 
-sw_status sw_checkpoint_folder(struct sw_host *h, bool make, char *out, size_t cap,
+sw_status sw_checkpoint_folder(struct sw_live *live, bool make, char *out, size_t cap,
 			       struct sw_err *err)
 {
-	const char *state = h->d->config.state;
+	const char *state = live->d->config.state;
 	struct stat st;
 
 	for (int depth = make ? 0 : 1; depth < 2; depth++) {
 		const int n = depth == 0 ? snprintf(out, cap, "%s/" FOLDER, state)
 					 : snprintf(out, cap, "%s/" FOLDER "/%lld", state,
-						    (long long)h->sweep);
+						    (long long)live->sweep);
 
 		if (n < 0 || (size_t)n >= cap)
 			return sw_err_set(err, SW_TOO_BIG,
@@ -37,19 +37,19 @@ sw_status sw_checkpoint_folder(struct sw_host *h, bool make, char *out, size_t c
 		if (make && (lstat(out, &st) != 0 || !S_ISDIR(st.st_mode)))
 			return sw_err_set(err, SW_IO, "%s is a link, or not a folder", out);
 	}
-	h->has_checkpoints = h->has_checkpoints || make;
+	live->has_checkpoints = live->has_checkpoints || make;
 	return SW_OK;
 }
 
 /* --- who needs what --- */
 
-struct sw_checkpoint sw_checkpoint_of(const struct sw_host *h, uint64_t trial)
+struct sw_checkpoint sw_checkpoint_of(const struct sw_live *live, uint64_t trial)
 {
-	const struct sw_trial *t = h->driven ? NULL : sw_sweep_trial(h->sched, trial);
-	struct sw_checkpoint c = {.sweep = h->sweep};
+	const struct sw_trial *t = live->driven ? NULL : sw_sweep_trial(live->sched, trial);
+	struct sw_checkpoint c = {.sweep = live->sweep};
 
 	if (t != NULL && t->resume_step != 0) {
-		c.trial = sw_sweep_from(h->sched, trial);
+		c.trial = sw_sweep_from(live->sched, trial);
 		c.step = t->resume_step;
 	}
 	return c;
@@ -93,9 +93,9 @@ static void close_open(struct sw_keeping *k, size_t at)
 	k->gone_n = 0;
 }
 
-struct sw_keeping_open *sw_checkpoint_open(struct sw_host *h, uint64_t trial)
+struct sw_keeping_open *sw_checkpoint_open(struct sw_live *live, uint64_t trial)
 {
-	struct sw_keeping *k = &h->keeping;
+	struct sw_keeping *k = &live->keeping;
 	bool found;
 	const size_t at = open_at(k, trial, &found);
 
@@ -117,9 +117,9 @@ struct sw_keeping_open *sw_checkpoint_open(struct sw_host *h, uint64_t trial)
 	return &k->open[at];
 }
 
-void sw_checkpoint_ended(struct sw_host *h, const struct sw_keeping_ended *file)
+void sw_checkpoint_ended(struct sw_live *live, const struct sw_keeping_ended *file)
 {
-	struct sw_keeping *k = &h->keeping;
+	struct sw_keeping *k = &live->keeping;
 
 	if (k->ended_n == k->ended_cap) {
 		const size_t cap = k->ended_cap == 0 ? 4 : k->ended_cap * 2;
@@ -133,9 +133,9 @@ void sw_checkpoint_ended(struct sw_host *h, const struct sw_keeping_ended *file)
 	k->ended[k->ended_n++] = *file;
 }
 
-size_t sw_checkpoint_best(const struct sw_host *h)
+size_t sw_checkpoint_best(const struct sw_live *live)
 {
-	const struct sw_keeping *k = &h->keeping;
+	const struct sw_keeping *k = &live->keeping;
 	size_t best = k->ended_n;
 
 	for (size_t i = 0; i < k->ended_n; i++) {
@@ -143,16 +143,16 @@ size_t sw_checkpoint_best(const struct sw_host *h)
 
 		if (e->has_value &&
 		    (best == k->ended_n ||
-		     (h->maximize ? e->value > b->value : e->value < b->value) ||
+		     (live->maximize ? e->value > b->value : e->value < b->value) ||
 		     (!(e->value < b->value) && !(e->value > b->value) && e->trial < b->trial)))
 			best = i;
 	}
 	return best;
 }
 
-static bool is_kept(const struct sw_host *h, const struct sw_checkpoint *file)
+static bool is_kept(const struct sw_live *live, const struct sw_checkpoint *file)
 {
-	const struct sw_keeping *k = &h->keeping;
+	const struct sw_keeping *k = &live->keeping;
 
 	for (size_t i = 0; i < k->ended_n; i++)
 		if (k->ended[i].trial == file->trial && k->ended[i].step == file->step)
@@ -160,26 +160,26 @@ static bool is_kept(const struct sw_host *h, const struct sw_checkpoint *file)
 	return false;
 }
 
-bool sw_checkpoint_has_heir(const struct sw_host *h, uint64_t trial, uint64_t step)
+bool sw_checkpoint_has_heir(const struct sw_live *live, uint64_t trial, uint64_t step)
 {
-	for (size_t i = 0; i < h->heirs.n; i++)
-		if (h->heirs.v[i].from == trial && h->heirs.v[i].step == step)
+	for (size_t i = 0; i < live->heirs.n; i++)
+		if (live->heirs.v[i].from == trial && live->heirs.v[i].step == step)
 			return true;
 	return false;
 }
 
-static bool is_needed(const struct sw_host *h, const struct sw_checkpoint *file)
+static bool is_needed(const struct sw_live *live, const struct sw_checkpoint *file)
 {
-	const struct sw_checkpoint own = sw_checkpoint_of(h, file->trial);
-	const struct sw_trial *t = sw_sweep_trial(h->sched, file->trial);
+	const struct sw_checkpoint own = sw_checkpoint_of(live, file->trial);
+	const struct sw_trial *t = sw_sweep_trial(live->sched, file->trial);
 	bool found;
-	const size_t at = open_at(&h->keeping, file->trial, &found);
+	const size_t at = open_at(&live->keeping, file->trial, &found);
 
-	if (sw_trial_ended((enum sw_trial_state)t->state) ? is_kept(h, file) : same(&own, file))
+	if (sw_trial_ended((enum sw_trial_state)t->state) ? is_kept(live, file) : same(&own, file))
 		return true;
-	if (found && h->keeping.open[at].before == file->step)
+	if (found && live->keeping.open[at].before == file->step)
 		return true;
-	return sw_checkpoint_has_heir(h, file->trial, file->step);
+	return sw_checkpoint_has_heir(live, file->trial, file->step);
 }
 
 static void add_unneeded(struct sw_unneeded *out, const struct sw_checkpoint *file)
@@ -196,16 +196,16 @@ static void add_unneeded(struct sw_unneeded *out, const struct sw_checkpoint *fi
 	out->v[out->n++] = *file;
 }
 
-static void release(struct sw_unneeded *out, const struct sw_host *h,
+static void release(struct sw_unneeded *out, const struct sw_live *live,
 		    const struct sw_checkpoint *file)
 {
-	if (file->trial != 0 && !is_needed(h, file))
+	if (file->trial != 0 && !is_needed(live, file))
 		add_unneeded(out, file);
 }
 
-static void add_heir(struct sw_host *h, uint64_t child, uint64_t from, uint64_t step)
+static void add_heir(struct sw_live *live, uint64_t child, uint64_t from, uint64_t step)
 {
-	struct sw_heirs *v = &h->heirs;
+	struct sw_heirs *v = &live->heirs;
 
 	if (v->n == v->cap) {
 		const size_t cap = v->cap == 0 ? 16 : v->cap * 2;
@@ -220,46 +220,46 @@ static void add_heir(struct sw_host *h, uint64_t child, uint64_t from, uint64_t 
 }
 
 /* The trial has one of its own now, or needs none. */
-static void drop_heir(struct sw_unneeded *out, struct sw_host *h, uint64_t child)
+static void drop_heir(struct sw_unneeded *out, struct sw_live *live, uint64_t child)
 {
-	struct sw_heirs *v = &h->heirs;
+	struct sw_heirs *v = &live->heirs;
 
 	for (size_t i = 0; i < v->n; i++) {
 		if (v->v[i].child != child)
 			continue;
 		const struct sw_checkpoint file = {
-			.sweep = h->sweep, .trial = v->v[i].from, .step = v->v[i].step};
+			.sweep = live->sweep, .trial = v->v[i].from, .step = v->v[i].step};
 		v->v[i] = v->v[--v->n];
-		release(out, h, &file);
+		release(out, live, &file);
 		return;
 	}
 }
 
-void sw_checkpoint_created(struct sw_host *h, const struct sw_action *create)
+void sw_checkpoint_created(struct sw_live *live, const struct sw_action *create)
 {
-	if (!h->driven && create->from != 0 && create->from != create->trial)
-		add_heir(h, create->trial, create->from, create->resume_step);
+	if (!live->driven && create->from != 0 && create->from != create->trial)
+		add_heir(live, create->trial, create->from, create->resume_step);
 }
 
 /* The one before a trial's last goes. */
-static void release_before(struct sw_unneeded *out, struct sw_host *h, uint64_t trial)
+static void release_before(struct sw_unneeded *out, struct sw_live *live, uint64_t trial)
 {
 	bool found;
-	const size_t at = open_at(&h->keeping, trial, &found);
+	const size_t at = open_at(&live->keeping, trial, &found);
 
-	if (!found || h->keeping.open[at].before == 0)
+	if (!found || live->keeping.open[at].before == 0)
 		return;
 	const struct sw_checkpoint file = {
-		.sweep = h->sweep, .trial = trial, .step = h->keeping.open[at].before};
-	h->keeping.open[at].before = 0;
-	release(out, h, &file);
+		.sweep = live->sweep, .trial = trial, .step = live->keeping.open[at].before};
+	live->keeping.open[at].before = 0;
+	release(out, live, &file);
 }
 
 /* Of the trials that have ended only the best and the last that was COMPLETED stay. */
-static void keep_best_and_last(struct sw_unneeded *out, struct sw_host *h)
+static void keep_best_and_last(struct sw_unneeded *out, struct sw_live *live)
 {
-	struct sw_keeping *k = &h->keeping;
-	const size_t best = sw_checkpoint_best(h);
+	struct sw_keeping *k = &live->keeping;
+	const size_t best = sw_checkpoint_best(live);
 	size_t last = k->ended_n, n = 0;
 	struct sw_checkpoint gone[4];
 	size_t gone_n = 0;
@@ -273,44 +273,44 @@ static void keep_best_and_last(struct sw_unneeded *out, struct sw_host *h)
 			continue;
 		}
 		gone[gone_n++] = (struct sw_checkpoint){
-			.sweep = h->sweep, .trial = k->ended[i].trial, .step = k->ended[i].step};
+			.sweep = live->sweep, .trial = k->ended[i].trial, .step = k->ended[i].step};
 	}
 	k->ended_n = n;
 	for (size_t i = 0; i < gone_n; i++)
-		release(out, h, &gone[i]);
+		release(out, live, &gone[i]);
 }
 
 /* A trial has ended: does its last checkpoint stay, and what goes for it? */
-static void settle(struct sw_unneeded *out, struct sw_host *h, uint64_t trial)
+static void settle(struct sw_unneeded *out, struct sw_live *live, uint64_t trial)
 {
-	const struct sw_trial *t = sw_sweep_trial(h->sched, trial);
-	const struct sw_checkpoint last = sw_checkpoint_of(h, trial);
-	struct sw_keeping *k = &h->keeping;
+	const struct sw_trial *t = sw_sweep_trial(live->sched, trial);
+	const struct sw_checkpoint last = sw_checkpoint_of(live, trial);
+	struct sw_keeping *k = &live->keeping;
 	struct sw_keeping_ended file = {
 		.trial = trial, .step = last.step, .completed = t->state == SW_TRIAL_COMPLETED};
 	bool found;
 
-	release_before(out, h, trial);
+	release_before(out, live, trial);
 	const size_t at = open_at(k, trial, &found);
 	if (found) {
 		file.has_value = k->open[at].has_value;
 		file.value = k->open[at].value;
 		close_open(k, at);
 	}
-	if (last.trial != trial || h->spec->checkpoint.keep == SW_SPEC_KEEP_NONE ||
+	if (last.trial != trial || live->spec->checkpoint.keep == SW_SPEC_KEEP_NONE ||
 	    t->state == SW_TRIAL_FAILED || t->state == SW_TRIAL_INFEASIBLE) {
-		release(out, h, &last);
+		release(out, live, &last);
 		return;
 	}
-	sw_checkpoint_ended(h, &file);
-	if (h->spec->checkpoint.keep == SW_SPEC_KEEP_BEST_AND_LAST)
-		keep_best_and_last(out, h);
-	if (h->spec->checkpoint.max_mb != 0)
+	sw_checkpoint_ended(live, &file);
+	if (live->spec->checkpoint.keep == SW_SPEC_KEEP_BEST_AND_LAST)
+		keep_best_and_last(out, live);
+	if (live->spec->checkpoint.max_mb != 0)
 		out->shrink = true;
 }
 
 /* The trial of a report has another last checkpoint, or another value. */
-static void reported(struct sw_unneeded *out, struct sw_host *h, const struct sw_event *event,
+static void reported(struct sw_unneeded *out, struct sw_live *live, const struct sw_event *event,
 		     const struct sw_checkpoint *before, const struct sw_checkpoint *now)
 {
 	const uint64_t trial = event->trial;
@@ -318,58 +318,59 @@ static void reported(struct sw_unneeded *out, struct sw_host *h, const struct sw
 
 	if (!fresh && !event->has_value)
 		return;
-	struct sw_keeping_open *open = sw_checkpoint_open(h, trial);
+	struct sw_keeping_open *open = sw_checkpoint_open(live, trial);
 	if (event->has_value) {
 		open->has_value = isfinite(event->value);
 		open->value = event->value;
 	}
 	if (!fresh)
 		return;
-	drop_heir(out, h, trial);
-	release_before(out, h, trial);
+	drop_heir(out, live, trial);
+	release_before(out, live, trial);
 	if (before->trial == trial)
-		sw_checkpoint_open(h, trial)->before = before->step;
-	release(out, h, before);
+		sw_checkpoint_open(live, trial)->before = before->step;
+	release(out, live, before);
 }
 
-void sw_checkpoint_stepped(struct sw_host *h, const struct sw_event *event,
+void sw_checkpoint_stepped(struct sw_live *live, const struct sw_event *event,
 			   const struct sw_checkpoint *before, const struct sw_actions *step,
 			   struct sw_unneeded *out)
 {
-	if (h->driven)
+	if (live->driven)
 		return;
 	if (event->trial != 0 && event->kind == SW_EVENT_REPORT) {
-		const struct sw_checkpoint now = sw_checkpoint_of(h, event->trial);
+		const struct sw_checkpoint now = sw_checkpoint_of(live, event->trial);
 
-		reported(out, h, event, before, &now);
+		reported(out, live, event, before, &now);
 	}
 	for (size_t i = 0; i < step->n; i++) {
 		const struct sw_action *a = &step->v[i];
 
 		if (a->kind == SW_ACTION_PAUSE) {
-			release_before(out, h, a->trial);
+			release_before(out, live, a->trial);
 		} else if (a->kind == SW_ACTION_END) {
-			drop_heir(out, h, a->trial);
-			settle(out, h, a->trial);
-		} else if (a->kind == SW_ACTION_SWEEP && h->has_checkpoints && h->ended_ms != 0) {
-			const struct sw_checkpoint all = {.sweep = h->sweep,
-							  .step = sw_sweep_trial_n(h->sched)};
+			drop_heir(out, live, a->trial);
+			settle(out, live, a->trial);
+		} else if (a->kind == SW_ACTION_SWEEP && live->has_checkpoints &&
+			   live->ended_ms != 0) {
+			const struct sw_checkpoint all = {.sweep = live->sweep,
+							  .step = sw_sweep_trial_n(live->sched)};
 
 			add_unneeded(out, &all);
 		}
 	}
 }
 
-void sw_checkpoint_recovered(struct sw_host *h)
+void sw_checkpoint_recovered(struct sw_live *live)
 {
-	const uint64_t n = sw_sweep_trial_n(h->sched);
+	const uint64_t n = sw_sweep_trial_n(live->sched);
 
-	for (uint64_t trial = 1; !h->driven && trial <= n; trial++) {
-		const struct sw_trial *t = sw_sweep_trial(h->sched, trial);
-		const struct sw_checkpoint c = sw_checkpoint_of(h, trial);
+	for (uint64_t trial = 1; !live->driven && trial <= n; trial++) {
+		const struct sw_trial *t = sw_sweep_trial(live->sched, trial);
+		const struct sw_checkpoint c = sw_checkpoint_of(live, trial);
 
 		if (c.trial != 0 && c.trial != trial &&
 		    !sw_trial_ended((enum sw_trial_state)t->state))
-			add_heir(h, trial, c.trial, c.step);
+			add_heir(live, trial, c.trial, c.step);
 	}
 }

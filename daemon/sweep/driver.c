@@ -3,10 +3,10 @@
 #include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
-#include "daemon/sweep/changes.h"
 #include "daemon/sweep/checkpoint.h"
-#include "daemon/sweep/host.h"
 #include "daemon/sweep/janitor.h"
+#include "daemon/sweep/live.h"
+#include "daemon/sweep/marks.h"
 #include "daemon/sweep/names.h"
 #include "daemon/sweep/rows.h"
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 /* Files that go once their step is stored: before, a crash would leave a trial that goes on from
  * one of them. */
 struct leftovers {
-	struct sw_host *h;
+	struct sw_live *live;
 	struct sw_unneeded files;
 };
 
@@ -22,28 +22,28 @@ static void on_stored(void *arg)
 {
 	struct leftovers *l = arg;
 
-	sw_janitor_remove(l->h->d, l->files.v, l->files.n);
+	sw_janitor_remove(l->live->d, l->files.v, l->files.n);
 	if (l->files.shrink)
-		sw_janitor_shrink(l->h);
+		sw_janitor_shrink(l->live);
 	free(l->files.v);
 	free(l);
 }
 
-static void remove_after(struct sw_change *c, struct sw_host *h, const struct sw_unneeded *files)
+static void remove_after(struct sw_change *c, struct sw_live *live, const struct sw_unneeded *files)
 {
 	if (files->n == 0 && !files->shrink)
 		return;
 	struct leftovers *l = sw_malloc(sizeof *l);
 	if (l == NULL)
 		sw_daemon_die("note a checkpoint", SW_NOMEM);
-	*l = (struct leftovers){.h = h, .files = *files};
+	*l = (struct leftovers){.live = live, .files = *files};
 	sw_change_after(c, on_stored, l);
 }
 
-static void add_event(struct sw_change *c, const struct sw_host *h, const struct sw_event *event)
+static void add_event(struct sw_change *c, const struct sw_live *live, const struct sw_event *event)
 {
 	const struct sw_row_event row = {
-		.sweep = h->sweep,
+		.sweep = live->sweep,
 		.ev = (int64_t)c->ev,
 		.kind = sw_names_event(event->kind),
 		.trial = (int64_t)event->trial,
@@ -57,13 +57,13 @@ static void add_event(struct sw_change *c, const struct sw_host *h, const struct
 	sw_tx_event(c->tx, &row);
 }
 
-sw_status sw_driver_step(struct sw_change *c, struct sw_host *h, const struct sw_event *event,
+sw_status sw_driver_step(struct sw_change *c, struct sw_live *live, const struct sw_event *event,
 			 int32_t slot, struct sw_err *err)
 {
 	/* The step moves what the event's trial goes on from, and the old one may then go. */
-	const struct sw_checkpoint before = sw_checkpoint_of(h, event->trial);
+	const struct sw_checkpoint before = sw_checkpoint_of(live, event->trial);
 	struct sw_unneeded files = {.n = 0};
-	const sw_status rc = sw_sweep_step(h->sched, event, &c->actions, err);
+	const sw_status rc = sw_sweep_step(live->sched, event, &c->actions, err);
 
 	if (rc == SW_NOMEM)
 		sw_daemon_die("take an event", rc);
@@ -71,29 +71,30 @@ sw_status sw_driver_step(struct sw_change *c, struct sw_host *h, const struct sw
 		return rc;
 	/* From here on nothing may fail: the state machine has moved, and what is not stored with
 	 * it would be decided otherwise by a replay. */
-	c->ev = h->next_ev++;
-	if (h->run_cap != (int64_t)sw_sweep_asked_cap(h->sched)) { /* a child raises it, too */
-		h->run_cap = (int64_t)sw_sweep_asked_cap(h->sched);
-		sw_tx_sweep_state(c->tx, h->sweep, sw_sweep_state_name(h->state), NULL, 0,
-				  h->run_cap);
+	c->ev = live->next_ev++;
+	if (live->run_cap !=
+	    (int64_t)sw_sweep_asked_cap(live->sched)) { /* a child raises it, too */
+		live->run_cap = (int64_t)sw_sweep_asked_cap(live->sched);
+		sw_tx_sweep_state(c->tx, live->sweep, sw_sweep_state_name(live->state), NULL, 0,
+				  live->run_cap);
 	}
 	for (size_t i = 0; i < c->actions.n; i++)
-		sw_rows_action(c, h, event, slot, &c->actions.v[i]);
+		sw_rows_action(c, live, event, slot, &c->actions.v[i]);
 	/* A report is its own row, which the caller has: it knows the metrics as they came. */
 	if (event->kind != SW_EVENT_REPORT)
-		add_event(c, h, event);
+		add_event(c, live, event);
 	/* After the rows, which have noted whether the sweep has ended. */
-	sw_checkpoint_stepped(h, event, &before, &c->actions, &files);
-	remove_after(c, h, &files);
-	sw_changes_stepped(&h->changes, event, &c->actions);
-	h->d->driver_events->stepped(c, h);
+	sw_checkpoint_stepped(live, event, &before, &c->actions, &files);
+	remove_after(c, live, &files);
+	sw_marks_stepped(&live->changes, event, &c->actions);
+	live->d->driver_events->stepped(c, live);
 	return SW_OK;
 }
 
-void sw_driver_attempt_over(struct sw_host *h, enum sw_event_kind kind, uint64_t trial,
+void sw_driver_attempt_over(struct sw_live *live, enum sw_event_kind kind, uint64_t trial,
 			    uint32_t attempt, const char *cause, int64_t over_ms)
 {
-	const struct sw_trial *t = h->sched != NULL ? sw_sweep_trial(h->sched, trial) : NULL;
+	const struct sw_trial *t = live->sched != NULL ? sw_sweep_trial(live->sched, trial) : NULL;
 	const struct sw_event event = {
 		.kind = kind, .trial = trial, .attempt = attempt, .cause = cause};
 	struct sw_err err = SW_ERR_INIT;
@@ -101,35 +102,36 @@ void sw_driver_attempt_over(struct sw_host *h, enum sw_event_kind kind, uint64_t
 	/* A worker's end, a lease and a tell may all be about one attempt: the first one counts. */
 	if (t == NULL || t->state != SW_TRIAL_RUNNING || t->attempt != attempt)
 		return;
-	struct sw_change *c = sw_change_begin(h->d, NULL);
+	struct sw_change *c = sw_change_begin(live->d, NULL);
 	c->over_ms = over_ms;
-	if (sw_driver_step(c, h, &event, -1, &err) != SW_OK) {
+	if (sw_driver_step(c, live, &event, -1, &err) != SW_OK) {
 		sw_log(SW_LOG_ERROR, "driver.refused", "trial=%lld/%llu event=%s why=\"%s\"",
-		       (long long)h->sweep, (unsigned long long)trial, sw_names_event(kind),
+		       (long long)live->sweep, (unsigned long long)trial, sw_names_event(kind),
 		       err.msg);
 		sw_change_drop(c);
 		return;
 	}
 	sw_log(SW_LOG_INFO, "attempt.over", "trial=%lld/%llu attempt=%u %s cause=\"%s\"",
-	       (long long)h->sweep, (unsigned long long)trial, attempt, sw_names_event(kind),
+	       (long long)live->sweep, (unsigned long long)trial, attempt, sw_names_event(kind),
 	       cause);
 	sw_change_commit(c);
 }
 
-void sw_driver_end(struct sw_host *h, enum sw_event_kind kind, const char *cause)
+void sw_driver_end(struct sw_live *live, enum sw_event_kind kind, const char *cause)
 {
 	const struct sw_event event = {.kind = kind, .cause = cause};
-	struct sw_change *c = sw_change_begin(h->d, NULL);
+	struct sw_change *c = sw_change_begin(live->d, NULL);
 	struct sw_err err = SW_ERR_INIT;
 
-	if (sw_driver_step(c, h, &event, -1, &err) == SW_OK)
+	if (sw_driver_step(c, live, &event, -1, &err) == SW_OK)
 		sw_change_commit(c);
 	else
 		sw_change_drop(c);
 }
 
-void sw_driver_fail(struct sw_host *h, const char *cause)
+void sw_driver_fail(struct sw_live *live, const char *cause)
 {
-	sw_log(SW_LOG_ERROR, "sweep.failed", "sweep=%lld why=\"%s\"", (long long)h->sweep, cause);
-	sw_driver_end(h, SW_EVENT_FAIL, cause);
+	sw_log(SW_LOG_ERROR, "sweep.failed", "sweep=%lld why=\"%s\"", (long long)live->sweep,
+	       cause);
+	sw_driver_end(live, SW_EVENT_FAIL, cause);
 }

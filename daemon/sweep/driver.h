@@ -12,12 +12,12 @@
 #include "sched/sweep/sweep.h"
 #include <stdint.h>
 
-struct sw_host;
+struct sw_live;
 
 /* How those above are told; d->driver_events, none of them NULL. */
 struct sw_driver_events {
 	/* A step was taken and is in the change: they may have steps of their own to take, later. */
-	void (*stepped)(struct sw_change *c, struct sw_host *h);
+	void (*stepped)(struct sw_change *c, struct sw_live *live);
 };
 
 /*
@@ -25,18 +25,18 @@ struct sw_driver_events {
  * step's actions are in the change until the next one, the event's number, too. An error means that
  * nothing changed. For a REPORT the caller adds the report's row with that number.
  */
-SW_NODISCARD sw_status sw_driver_step(struct sw_change *c, struct sw_host *h,
+SW_NODISCARD sw_status sw_driver_step(struct sw_change *c, struct sw_live *live,
 				      const struct sw_event *event, int32_t slot,
 				      struct sw_err *err);
 
 /* The sweep ends by itself with that cause, in a change of its own: FAIL (no point can be found any
  * more) or STOP (a budget is spent). */
-void sw_driver_end(struct sw_host *h, enum sw_event_kind kind, const char *cause);
-void sw_driver_fail(struct sw_host *h, const char *cause);
+void sw_driver_end(struct sw_live *live, enum sw_event_kind kind, const char *cause);
+void sw_driver_fail(struct sw_live *live, const char *cause);
 
 /* An attempt on a slot ended by itself, at over_ms (0: now): LOST or RELEASE, in a change of its
  * own. Nothing happens when that attempt is no longer live. */
-void sw_driver_attempt_over(struct sw_host *h, enum sw_event_kind kind, uint64_t trial,
+void sw_driver_attempt_over(struct sw_live *live, enum sw_event_kind kind, uint64_t trial,
 			    uint32_t attempt, const char *cause, int64_t over_ms);
 
 #endif

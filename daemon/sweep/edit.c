@@ -1,6 +1,6 @@
 #include "daemon/sweep/edit.h"
 #include "daemon/plan/plan.h"
-#include "daemon/sweep/host.h"
+#include "daemon/sweep/live.h"
 #include "proto/nearest.h"
 #include <stdio.h>
 #include <string.h>
@@ -38,13 +38,13 @@ void sw_settings_edit(struct sw_settings *s, const struct sw_edits *e)
 	}
 }
 
-void sw_settings_use(struct sw_host *h, const struct sw_settings *s)
+void sw_settings_use(struct sw_live *live, const struct sw_settings *s)
 {
-	sw_share_reweigh(&h->share, s->weight);
-	h->budget.time_s = s->time_s;
-	h->budget.gpu_hours = s->gpu_hours;
-	h->hold_us = 0; /* the lease may be shorter now */
-	h->settings = *s;
+	sw_share_reweigh(&live->share, s->weight);
+	live->budget.time_s = s->time_s;
+	live->budget.gpu_hours = s->gpu_hours;
+	live->hold_us = 0; /* the lease may be shorter now */
+	live->settings = *s;
 }
 
 /* --- in --- */
@@ -168,10 +168,10 @@ sw_status sw_edits_read(struct sw_edits *e, const struct sw_spec *spec, const cJ
 
 /* --- out --- */
 
-static void write_ranges(struct sw_jw *w, const struct sw_edits *e, const struct sw_host *h,
+static void write_ranges(struct sw_jw *w, const struct sw_edits *e, const struct sw_live *live,
 			 bool old)
 {
-	const struct sw_space *space = sw_sweep_space(h->sched);
+	const struct sw_space *space = sw_sweep_space(live->sched);
 
 	if (e->sched.n_ranges == 0)
 		return;
@@ -181,7 +181,7 @@ static void write_ranges(struct sw_jw *w, const struct sw_edits *e, const struct
 		const struct sw_range *r = &e->ranges[i];
 		const struct sw_param *p = sw_space_param(space, r->param);
 
-		sw_jw_key(w, h->spec->params[r->param].name);
+		sw_jw_key(w, live->spec->params[r->param].name);
 		sw_jw_obj(w);
 		sw_jw_knum(w, "min", old ? p->min : r->min);
 		sw_jw_knum(w, "max", old ? p->max : r->max);
@@ -190,9 +190,9 @@ static void write_ranges(struct sw_jw *w, const struct sw_edits *e, const struct
 	sw_jw_obj_end(w);
 }
 
-void sw_edits_write(const struct sw_edits *e, const struct sw_host *h, struct sw_buf *out)
+void sw_edits_write(const struct sw_edits *e, const struct sw_live *live, struct sw_buf *out)
 {
-	const struct sw_settings *was = &h->settings;
+	const struct sw_settings *was = &live->settings;
 	struct sw_jw w;
 
 	sw_jw_init(&w, out);
@@ -203,7 +203,7 @@ void sw_edits_write(const struct sw_edits *e, const struct sw_host *h, struct sw
 			sw_jw_obj(&w);
 		}
 		if (e->sched.has_run_cap)
-			sw_jw_kint(&w, "run_cap", old ? h->run_cap : (int64_t)e->sched.run_cap);
+			sw_jw_kint(&w, "run_cap", old ? live->run_cap : (int64_t)e->sched.run_cap);
 		if (e->sched.has_max_concurrent)
 			sw_jw_kint(&w, "max_concurrent",
 				   (int64_t)(old ? was->max_concurrent : e->sched.max_concurrent));
@@ -217,7 +217,7 @@ void sw_edits_write(const struct sw_edits *e, const struct sw_host *h, struct sw
 			sw_jw_knum(&w, "lease_s", old ? was->lease_s : e->lease_s);
 		if (e->sched.has_target && (!old || was->has_target))
 			sw_jw_knum(&w, "target", old ? was->target : e->sched.target);
-		write_ranges(&w, e, h, old);
+		write_ranges(&w, e, live, old);
 		if (old)
 			sw_jw_obj_end(&w);
 	}

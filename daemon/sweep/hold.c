@@ -4,7 +4,7 @@
 #include "daemon/die.h"
 #include "daemon/net/conn.h"
 #include "daemon/sweep/driver.h"
-#include "daemon/sweep/host.h"
+#include "daemon/sweep/live.h"
 #include <stdlib.h>
 
 #define RELEASE_MAX 1000                   /* trials of a sweep that one tick gives back */
@@ -24,7 +24,7 @@ struct sw_holds { /* a connection's */
 
 static struct sw_run *run_of(const struct sw_daemon *d, const struct held *held)
 {
-	return &d->hosts[held->sweep - 1]->runs[held->trial - 1];
+	return &d->sweeps[held->sweep - 1]->runs[held->trial - 1];
 }
 
 /* Drops trials that ended or went to another connection. The list only grows until then. */
@@ -62,17 +62,17 @@ static void add_held(struct sw_conn *c, struct held held)
 	all->v[all->n++] = held;
 }
 
-void sw_hold_take(struct sw_conn *c, struct sw_host *h, uint64_t trial)
+void sw_hold_take(struct sw_conn *c, struct sw_live *live, uint64_t trial)
 {
-	struct sw_run *run = &h->runs[trial - 1];
+	struct sw_run *run = &live->runs[trial - 1];
 
-	if (!h->driven || sw_sweep_trial(h->sched, trial)->state != SW_TRIAL_RUNNING)
+	if (!live->driven || sw_sweep_trial(live->sched, trial)->state != SW_TRIAL_RUNNING)
 		return;
-	run->heard_us = h->d->clock->mono_us();
+	run->heard_us = live->d->clock->mono_us();
 	if (c->closing) { /* it asked, and was gone before it could be answered */
 		run->conn = 0;
 	} else if (run->conn != c->serial) {
-		add_held(c, (struct held){.sweep = h->sweep, .trial = trial});
+		add_held(c, (struct held){.sweep = live->sweep, .trial = trial});
 		run->conn = c->serial;
 	}
 }
@@ -92,11 +92,11 @@ void sw_hold_drop_conn(struct sw_conn *c)
 		return;
 	compact(c);
 	for (size_t i = 0; i < all->n; i++) {
-		const struct sw_host *h = c->d->hosts[all->v[i].sweep - 1];
+		const struct sw_live *live = c->d->sweeps[all->v[i].sweep - 1];
 		struct sw_run *run = run_of(c->d, &all->v[i]);
 
 		run->conn = 0;
-		if (h->settings.lease_s <=
+		if (live->settings.lease_s <=
 		    0) /* a lease goes by what was said, not by who listens */
 			run->heard_us = now_us;
 	}
@@ -109,23 +109,24 @@ void sw_hold_drop_conn(struct sw_conn *c)
 
 /* Gives back the overdue trials of one sweep. A trial that is heard of is due later, so no scan is
  * needed before the one that was silent longest is due. */
-static void look(struct sw_host *h, int64_t now_us)
+static void look(struct sw_live *live, int64_t now_us)
 {
-	const bool lease = h->settings.lease_s > 0;
-	const int64_t limit_us = (int64_t)((lease ? h->settings.lease_s : SW_HOLD_GRACE_S) * 1e6);
-	const uint64_t n = sw_sweep_trial_n(h->sched);
+	const bool lease = live->settings.lease_s > 0;
+	const int64_t limit_us =
+		(int64_t)((lease ? live->settings.lease_s : SW_HOLD_GRACE_S) * 1e6);
+	const uint64_t n = sw_sweep_trial_n(live->sched);
 	unsigned released = 0;
 	bool first = true;
 	int64_t heard_us = now_us; /* the earliest */
 
-	if (now_us < h->hold_us)
+	if (now_us < live->hold_us)
 		return;
-	for (uint64_t trial = h->oldest; trial <= n; trial++) {
-		const struct sw_trial *t = sw_sweep_trial(h->sched, trial);
-		const struct sw_run *run = &h->runs[trial - 1];
+	for (uint64_t trial = live->oldest; trial <= n; trial++) {
+		const struct sw_trial *t = sw_sweep_trial(live->sched, trial);
+		const struct sw_run *run = &live->runs[trial - 1];
 
 		if (first && sw_trial_ended((enum sw_trial_state)t->state)) {
-			h->oldest = trial + 1;
+			live->oldest = trial + 1;
 			continue;
 		}
 		first = false;
@@ -136,18 +137,18 @@ static void look(struct sw_host *h, int64_t now_us)
 		else if (released++ == RELEASE_MAX)
 			return; /* the next tick goes on */
 		else
-			sw_driver_attempt_over(h, SW_EVENT_RELEASE, trial, t->attempt,
+			sw_driver_attempt_over(live, SW_EVENT_RELEASE, trial, t->attempt,
 					       lease ? "lease expired" : "client gone", 0);
 	}
-	h->hold_us = heard_us + limit_us;
+	live->hold_us = heard_us + limit_us;
 }
 
 /* Moves all deadlines by the time in which nothing could be heard: no grace and no lease ran. */
-static void shift(struct sw_host *h, int64_t us)
+static void shift(struct sw_live *live, int64_t us)
 {
-	h->hold_us += us;
-	for (uint64_t trial = h->oldest; trial <= sw_sweep_trial_n(h->sched); trial++)
-		h->runs[trial - 1].heard_us += us;
+	live->hold_us += us;
+	for (uint64_t trial = live->oldest; trial <= sw_sweep_trial_n(live->sched); trial++)
+		live->runs[trial - 1].heard_us += us;
 }
 
 void sw_hold_tick(struct sw_daemon *d, int64_t now_us)
@@ -158,14 +159,14 @@ void sw_hold_tick(struct sw_daemon *d, int64_t now_us)
 			  !sw_store_has_room(d->store);
 
 	d->hold_tick_us = now_us;
-	for (size_t i = 0; i < d->host_n; i++) {
-		struct sw_host *h = d->hosts[i];
+	for (size_t i = 0; i < d->sweep_n; i++) {
+		struct sw_live *live = d->sweeps[i];
 
-		if (!h->driven || h->sched == NULL || h->ended_ms != 0)
+		if (!live->driven || live->sched == NULL || live->ended_ms != 0)
 			continue;
 		if (deaf)
-			shift(h, since_us);
+			shift(live, since_us);
 		else
-			look(h, now_us);
+			look(live, now_us);
 	}
 }

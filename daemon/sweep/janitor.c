@@ -4,7 +4,7 @@
 #include "daemon/daemon.h"
 #include "daemon/die.h"
 #include "daemon/sweep/checkpoint.h"
-#include "daemon/sweep/host.h"
+#include "daemon/sweep/live.h"
 #include <assert.h>
 #include <dirent.h>
 #include <errno.h>
@@ -232,7 +232,7 @@ static void run_tasks(uv_work_t *work)
 /* Forgets the ended trials whose file the budget took. */
 static void note_shrunk(struct sw_daemon *d, const struct task *t)
 {
-	struct sw_keeping *k = &d->hosts[t->what.sweep - 1]->keeping;
+	struct sw_keeping *k = &d->sweeps[t->what.sweep - 1]->keeping;
 
 	for (size_t i = 0; i < t->keeps.n && t->keeps.v[i].from == 0; i++)
 		for (size_t m = 0; m < k->ended_n; m++)
@@ -280,13 +280,13 @@ static void start_tasks(struct sw_janitor *j)
 		sw_daemon_die("remove checkpoints", SW_INTERNAL);
 }
 
-struct sw_janitor_keeps sw_janitor_keeps_of_ended(const struct sw_host *h)
+struct sw_janitor_keeps sw_janitor_keeps_of_ended(const struct sw_live *live)
 {
 	struct sw_janitor_keeps k = {.n = 0};
 
-	for (size_t i = 0; i < h->keeping.ended_n; i++)
-		sw_janitor_keep(&k, h->keeping.ended[i].trial, h->keeping.ended[i].step,
-				h->keeping.ended[i].step);
+	for (size_t i = 0; i < live->keeping.ended_n; i++)
+		sw_janitor_keep(&k, live->keeping.ended[i].trial, live->keeping.ended[i].step,
+				live->keeping.ended[i].step);
 	if (k.n > 0)
 		qsort(k.v, k.n, sizeof *k.v, sw_janitor_by_trial);
 	return k;
@@ -325,7 +325,7 @@ void sw_janitor_remove(struct sw_daemon *d, const struct sw_checkpoint *v, size_
 		j->todo[j->todo_n++] = (struct task){.what = v[i]};
 		if (v[i].trial == 0)
 			j->todo[j->todo_n - 1].keeps =
-				sw_janitor_keeps_of_ended(d->hosts[v[i].sweep - 1]);
+				sw_janitor_keeps_of_ended(d->sweeps[v[i].sweep - 1]);
 	}
 	start_tasks(j);
 }
@@ -347,23 +347,24 @@ static int worse_first(const void *a, const void *b)
 	return (x->file.trial < y->file.trial) - (x->file.trial > y->file.trial);
 }
 
-void sw_janitor_shrink(struct sw_host *h)
+void sw_janitor_shrink(struct sw_live *live)
 {
-	const struct sw_keeping *k = &h->keeping;
-	const size_t best = sw_checkpoint_best(h);
-	struct sw_janitor *j = need_janitor(h->d, 1);
-	struct task t = {.what = {.sweep = h->sweep}, .most = h->spec->checkpoint.max_mb * 1000000};
+	const struct sw_keeping *k = &live->keeping;
+	const size_t best = sw_checkpoint_best(live);
+	struct sw_janitor *j = need_janitor(live->d, 1);
+	struct task t = {.what = {.sweep = live->sweep},
+			 .most = live->spec->checkpoint.max_mb * 1000000};
 	size_t n = 0;
 
 	for (size_t i = 0; i < j->todo_n; i++)
-		if (j->todo[i].most != 0 && j->todo[i].what.sweep == h->sweep)
+		if (j->todo[i].most != 0 && j->todo[i].what.sweep == live->sweep)
 			return; /* one that has not begun will see these, too */
 	struct offer *v = sw_calloc(k->ended_n + 1, sizeof *v);
 	if (v == NULL)
 		sw_daemon_die("remove checkpoints", SW_NOMEM);
 	for (size_t i = 0; i < k->ended_n; i++)
-		if (i != best && !sw_checkpoint_has_heir(h, k->ended[i].trial, k->ended[i].step))
-			v[n++] = (struct offer){k->ended[i], h->maximize};
+		if (i != best && !sw_checkpoint_has_heir(live, k->ended[i].trial, k->ended[i].step))
+			v[n++] = (struct offer){k->ended[i], live->maximize};
 	qsort(v, n, sizeof *v, worse_first);
 	for (size_t i = 0; i < n; i++)
 		sw_janitor_keep(&t.keeps, v[i].file.trial, v[i].file.step, v[i].file.step);

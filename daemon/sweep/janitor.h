@@ -9,12 +9,12 @@
 #include <dirent.h>
 
 struct sw_daemon;
-struct sw_host;
+struct sw_live;
 
 /* Removes them in the background, after the commit of what made them unneeded. */
 void sw_janitor_remove(struct sw_daemon *d, const struct sw_checkpoint *v, size_t n);
 /* Removes what is over the sweep's max_mb, the same way. */
-void sw_janitor_shrink(struct sw_host *h);
+void sw_janitor_shrink(struct sw_live *live);
 /* At start, before the loop: what belongs to no stored trial, and what is not needed. */
 void sw_janitor_start(struct sw_daemon *d);
 void sw_janitor_free(struct sw_daemon *d); /* after the loop has ended */
@@ -35,7 +35,7 @@ struct sw_janitor_keeps {
 void sw_janitor_keep(struct sw_janitor_keeps *k, uint64_t trial, uint64_t from, uint64_t to);
 int sw_janitor_by_trial(const void *a, const void *b); /* qsort's order */
 /* Of the sweep's trials that have ended. v is the caller's. */
-struct sw_janitor_keeps sw_janitor_keeps_of_ended(const struct sw_host *h);
+struct sw_janitor_keeps sw_janitor_keeps_of_ended(const struct sw_live *live);
 
 /* "12-27.ckpt", or a worker's file under way, ".tmp-12-27-Ab3dEf". */
 bool sw_janitor_read_name(const char *name, struct sw_checkpoint *out, bool *whole);

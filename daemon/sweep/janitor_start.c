@@ -5,8 +5,8 @@
 #include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
-#include "daemon/sweep/host.h"
 #include "daemon/sweep/janitor.h"
+#include "daemon/sweep/live.h"
 #include "store/read.h"
 #include <dirent.h>
 #include <stdio.h>
@@ -14,15 +14,15 @@
 
 /* A running trial keeps all its files from the last reported one on: its worker may have written
  * more than it could report. */
-static struct sw_janitor_keeps keeps_of_open(const struct sw_host *h)
+static struct sw_janitor_keeps keeps_of_open(const struct sw_live *live)
 {
-	const uint64_t n = sw_sweep_trial_n(h->sched);
-	struct sw_janitor_keeps k = sw_janitor_keeps_of_ended(h);
+	const uint64_t n = sw_sweep_trial_n(live->sched);
+	struct sw_janitor_keeps k = sw_janitor_keeps_of_ended(live);
 
 	for (uint64_t trial = 1; trial <= n; trial++) {
 		const enum sw_trial_state state =
-			(enum sw_trial_state)sw_sweep_trial(h->sched, trial)->state;
-		const struct sw_checkpoint c = sw_checkpoint_of(h, trial);
+			(enum sw_trial_state)sw_sweep_trial(live->sched, trial)->state;
+		const struct sw_checkpoint c = sw_checkpoint_of(live, trial);
 
 		if (sw_trial_ended(state))
 			continue;
@@ -31,8 +31,8 @@ static struct sw_janitor_keeps keeps_of_open(const struct sw_host *h)
 		if (c.trial != 0)
 			sw_janitor_keep(&k, c.trial, c.step, c.step);
 	}
-	for (size_t i = 0; i < h->keeping.open_n; i++) {
-		const struct sw_keeping_open *o = &h->keeping.open[i];
+	for (size_t i = 0; i < live->keeping.open_n; i++) {
+		const struct sw_keeping_open *o = &live->keeping.open[i];
 
 		if (o->before != 0 && !o->gone)
 			sw_janitor_keep(&k, o->trial, o->before, o->before);
@@ -44,7 +44,7 @@ static struct sw_janitor_keeps keeps_of_open(const struct sw_host *h)
 
 /* Files of a sweep at start, and what the store says of their trials. */
 struct found {
-	struct sw_host *h;
+	struct sw_live *live;
 	struct found_file {
 		uint64_t trial, step;
 		int64_t ended_ms; /* 0: it has not */
@@ -82,7 +82,7 @@ static void read_found(struct sw_db *db, void *arg)
 		struct sw_err err = SW_ERR_INIT;
 
 		f->v[f->at].failed = true; /* of no stored trial */
-		f->rc = sw_read_trial(db, f->h->sweep, (int64_t)f->v[f->at].trial, find_row, f,
+		f->rc = sw_read_trial(db, f->live->sweep, (int64_t)f->v[f->at].trial, find_row, f,
 				      &err);
 		if (f->rc == SW_NOT_FOUND)
 			f->rc = SW_OK;
@@ -129,7 +129,7 @@ static int by_end(const void *a, const void *b)
 static void take_found(struct found *f)
 {
 	/* An ended sweep has no spec in memory; what it did not keep was removed when it ended. */
-	const struct sw_spec *spec = f->h->spec;
+	const struct sw_spec *spec = f->live->spec;
 	const bool none = spec != NULL && spec->checkpoint.keep == SW_SPEC_KEEP_NONE;
 
 	if (f->n > 0)
@@ -146,9 +146,9 @@ static void take_found(struct found *f)
 							       .completed = file->completed,
 							       .has_value = file->row.has_value,
 							       .value = file->row.value};
-			sw_checkpoint_ended(f->h, &ended);
+			sw_checkpoint_ended(f->live, &ended);
 		} else if (file->ended_ms == 0) {
-			struct sw_keeping_open *o = sw_checkpoint_open(f->h, file->trial);
+			struct sw_keeping_open *o = sw_checkpoint_open(f->live, file->trial);
 
 			o->has_value = file->row.has_value;
 			o->value = file->row.value;
@@ -163,14 +163,15 @@ static void clean_sweep(struct sw_daemon *d, long long sweep)
 	struct found f = {.rc = SW_OK};
 	struct sw_janitor_keeps keeps = {.n = 0};
 
-	if ((unsigned long long)sweep <= d->host_n) {
-		f.h = d->hosts[sweep - 1];
-		f.h->has_checkpoints = true;
+	if ((unsigned long long)sweep <= d->sweep_n) {
+		f.live = d->sweeps[sweep - 1];
+		f.live->has_checkpoints = true;
 		list_folder(&f, d, sweep);
 		sw_store_read_now(d->store, read_found, &f);
 		if (f.rc == SW_OK)
 			take_found(&f);
-		keeps = f.h->sched != NULL ? keeps_of_open(f.h) : sw_janitor_keeps_of_ended(f.h);
+		keeps = f.live->sched != NULL ? keeps_of_open(f.live)
+					      : sw_janitor_keeps_of_ended(f.live);
 	}
 	if (f.rc == SW_OK)
 		sw_janitor_clean(d, sweep, &keeps, UINT64_MAX);

@@ -4,7 +4,7 @@
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
 #include "daemon/net/conn.h"
-#include "daemon/sweep/host.h"
+#include "daemon/sweep/live.h"
 #include "daemon/sweep/replay.h"
 #include "daemon/sweep/settle.h"
 #include "daemon/sweep/suggest.h"
@@ -85,45 +85,45 @@ static void free_rebuild(struct rebuild *b)
 	free(b);
 }
 
-/* Moves what was rebuilt into the host. */
-static sw_status attach(struct sw_host *h, struct rebuild *b)
+/* Moves what was rebuilt into the sweep. */
+static sw_status attach(struct sw_live *live, struct rebuild *b)
 {
 	struct sw_replay *r = &b->replay;
 	const uint64_t n = sw_sweep_trial_n(r->sched);
-	const sw_status rc = sw_host_runs(h, n);
+	const sw_status rc = sw_live_runs(live, n);
 
 	if (rc != SW_OK)
 		return sw_err_set(&r->err, rc, "out of memory");
 	if (n > 0)
-		memcpy(h->runs, b->runs, n * sizeof *h->runs);
-	h->spec = r->spec;
-	h->sched = r->sched;
-	h->next_ev = r->next_ev;
-	h->metric_seen = r->metric_seen;
-	h->state = sw_sweep_state(r->sched);
-	h->run_cap = (int64_t)sw_sweep_asked_cap(r->sched);
+		memcpy(live->runs, b->runs, n * sizeof *live->runs);
+	live->spec = r->spec;
+	live->sched = r->sched;
+	live->next_ev = r->next_ev;
+	live->metric_seen = r->metric_seen;
+	live->state = sw_sweep_state(r->sched);
+	live->run_cap = (int64_t)sw_sweep_asked_cap(r->sched);
 	for (uint64_t i = 0; i < n; i++)
-		if (h->runs[i].started_ms != 0 && h->runs[i].slot >= 0)
-			h->share.running++;
-	h->share.ended = (uint64_t)b->use.attempts;
-	h->share.ended_us = b->use.ms * 1000;
-	h->budget = r->budget;
-	h->budget.gpu_ms = b->use.gpu_ms;
-	sw_settings_use(h, &r->settings);
+		if (live->runs[i].started_ms != 0 && live->runs[i].slot >= 0)
+			live->share.running++;
+	live->share.ended = (uint64_t)b->use.attempts;
+	live->share.ended_us = b->use.ms * 1000;
+	live->budget = r->budget;
+	live->budget.gpu_ms = b->use.gpu_ms;
+	sw_settings_use(live, &r->settings);
 	r->spec = NULL;
 	r->sched = NULL;
-	sw_checkpoint_recovered(h);
-	sw_settle_recovered(h);
-	return sw_suggest_attach(h);
+	sw_checkpoint_recovered(live);
+	sw_settle_recovered(live);
+	return sw_suggest_attach(live);
 }
 
-static struct rebuild *new_rebuild(const struct sw_host *h)
+static struct rebuild *new_rebuild(const struct sw_live *live)
 {
 	struct rebuild *b = sw_calloc(1, sizeof *b);
 
 	if (b != NULL) {
-		b->replay.sweep = h->sweep;
-		b->clock = h->d->clock;
+		b->replay.sweep = live->sweep;
+		b->clock = live->d->clock;
 	}
 	return b;
 }
@@ -133,11 +133,11 @@ static struct rebuild *new_rebuild(const struct sw_host *h)
 struct sw_waiting {
 	struct sw_waiting *next;
 	struct sw_call *call;
-	void (*then)(struct sw_host *h, struct sw_call *call);
+	void (*then)(struct sw_live *live, struct sw_call *call);
 };
 
 struct load {
-	struct sw_host *h;
+	struct sw_live *live;
 	struct rebuild *b;
 };
 
@@ -149,18 +149,18 @@ static void run_load(struct sw_db *db, void *arg)
 static void on_loaded(void *arg)
 {
 	struct load *l = arg;
-	struct sw_host *h = l->h;
-	struct sw_waiting *w = h->waiting, *next;
+	struct sw_live *live = l->live;
+	struct sw_waiting *w = live->waiting, *next;
 	struct sw_err stopping = SW_ERR_INIT;
 	struct sw_replay *r = &l->b->replay;
-	sw_status rc = r->rc == SW_OK ? attach(h, l->b) : r->rc;
+	sw_status rc = r->rc == SW_OK ? attach(live, l->b) : r->rc;
 
 	(void)sw_err_set(&stopping, SW_BUSY, "the daemon is stopping");
-	h->waiting = NULL;
+	live->waiting = NULL;
 	for (; w != NULL; w = next) {
 		next = w->next;
-		if (rc == SW_OK && h->d->phase == SW_UP)
-			w->then(h, w->call);
+		if (rc == SW_OK && live->d->phase == SW_UP)
+			w->then(live, w->call);
 		else
 			sw_call_error(w->call, rc != SW_OK ? &r->err : &stopping);
 		free(w);
@@ -169,25 +169,25 @@ static void on_loaded(void *arg)
 	free(l);
 }
 
-void sw_recover_need(struct sw_call *call, void (*then)(struct sw_host *h, struct sw_call *call))
+void sw_recover_need(struct sw_call *call, void (*then)(struct sw_live *live, struct sw_call *call))
 {
-	struct sw_host *h = sw_host_of(call);
+	struct sw_live *live = sw_live_of(call);
 	struct sw_waiting *w;
 	struct load *l;
 	struct sw_err err = SW_ERR_INIT;
 
-	if (h == NULL)
+	if (live == NULL)
 		return;
-	if (h->sched != NULL) {
-		then(h, call);
+	if (live->sched != NULL) {
+		then(live, call);
 		return;
 	}
 	w = sw_calloc(1, sizeof *w);
 	if (w == NULL)
 		goto nomem;
 	*w = (struct sw_waiting){.call = call, .then = then};
-	if (h->waiting != NULL) { /* a load is under way: wait for it, behind earlier calls */
-		struct sw_waiting *last = h->waiting;
+	if (live->waiting != NULL) { /* a load is under way: wait for it, behind earlier calls */
+		struct sw_waiting *last = live->waiting;
 
 		while (last->next != NULL)
 			last = last->next;
@@ -196,21 +196,21 @@ void sw_recover_need(struct sw_call *call, void (*then)(struct sw_host *h, struc
 	}
 	l = sw_calloc(1, sizeof *l);
 	if (l != NULL)
-		*l = (struct load){.h = h, .b = new_rebuild(h)};
+		*l = (struct load){.live = live, .b = new_rebuild(live)};
 	if (l == NULL || l->b == NULL ||
-	    sw_store_read(h->d->store, SW_READ_LONG, &call->conn->reads, run_load, on_loaded, l) !=
-		    SW_OK) {
+	    sw_store_read(live->d->store, SW_READ_LONG, &call->conn->reads, run_load, on_loaded,
+			  l) != SW_OK) {
 		if (l != NULL && l->b != NULL)
 			free_rebuild(l->b);
 		free(l);
 		free(w);
 		goto nomem;
 	}
-	h->waiting = w;
+	live->waiting = w;
 	return;
 nomem:
 	(void)sw_err_set(&err, SW_BUSY, "cannot load sweep %lld now; try again",
-			 (long long)h->sweep);
+			 (long long)live->sweep);
 	sw_call_error(call, &err);
 }
 
@@ -225,10 +225,10 @@ static bool restore_row(const struct sw_row_sweep *row, void *arg)
 {
 	struct restore *r = arg;
 
-	if (row->sweep != (int64_t)r->d->host_n + 1 || row->name == NULL || row->metric == NULL ||
+	if (row->sweep != (int64_t)r->d->sweep_n + 1 || row->name == NULL || row->metric == NULL ||
 	    row->method == NULL || row->state == NULL)
 		r->rc = SW_IO; /* the file is damaged */
-	else if (sw_host_restore(r->d, row) == NULL)
+	else if (sw_live_restore(r->d, row) == NULL)
 		r->rc = SW_NOMEM;
 	return r->rc == SW_OK;
 }
@@ -243,22 +243,22 @@ static void run_restore(struct sw_db *db, void *arg)
 		r->rc = rc;
 }
 
-static sw_status recover(struct sw_host *h, struct sw_err *err)
+static sw_status recover(struct sw_live *live, struct sw_err *err)
 {
-	struct rebuild *b = new_rebuild(h);
+	struct rebuild *b = new_rebuild(live);
 	sw_status rc;
 
 	if (b == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
-	sw_store_read_now(h->d->store, run_rebuild, b);
-	rc = b->replay.rc == SW_OK ? attach(h, b) : b->replay.rc;
+	sw_store_read_now(live->d->store, run_rebuild, b);
+	rc = b->replay.rc == SW_OK ? attach(live, b) : b->replay.rc;
 	if (rc != SW_OK)
 		(void)sw_err_set(err, rc, "cannot rebuild sweep %lld from the store: %s",
-				 (long long)h->sweep, b->replay.err.msg);
+				 (long long)live->sweep, b->replay.err.msg);
 	else
 		sw_log(SW_LOG_INFO, "sweep.recovered", "sweep=%lld trials=%llu events=%llu",
-		       (long long)h->sweep, (unsigned long long)sw_sweep_trial_n(h->sched),
-		       (unsigned long long)h->next_ev - 1);
+		       (long long)live->sweep, (unsigned long long)sw_sweep_trial_n(live->sched),
+		       (unsigned long long)live->next_ev - 1);
 	free_rebuild(b);
 	return rc;
 }
@@ -272,8 +272,8 @@ sw_status sw_recover_all(struct sw_daemon *d, struct sw_err *err)
 	if (r.rc != SW_OK)
 		return sw_err_set(err, r.rc, "cannot read the sweeps from the store: %s",
 				  sw_status_str(r.rc));
-	for (size_t i = 0; rc == SW_OK && i < d->host_n; i++)
-		if (d->hosts[i]->ended_ms == 0)
-			rc = recover(d->hosts[i], err);
+	for (size_t i = 0; rc == SW_OK && i < d->sweep_n; i++)
+		if (d->sweeps[i]->ended_ms == 0)
+			rc = recover(d->sweeps[i], err);
 	return rc;
 }

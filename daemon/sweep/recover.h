@@ -9,7 +9,7 @@
 
 struct sw_call;
 struct sw_daemon;
-struct sw_host;
+struct sw_live;
 
 /* At start, before the loop runs: every stored sweep, those that have not ended with their state
  * machine. */
@@ -20,6 +20,7 @@ SW_NODISCARD sw_status sw_recover_all(struct sw_daemon *d, struct sw_err *err);
  * or after its history was read and replayed on the store's thread. If there is no such sweep, or
  * that fails, the call is answered with an error instead.
  */
-void sw_recover_need(struct sw_call *call, void (*then)(struct sw_host *h, struct sw_call *call));
+void sw_recover_need(struct sw_call *call,
+		     void (*then)(struct sw_live *live, struct sw_call *call));
 
 #endif

@@ -11,7 +11,7 @@
 #include "daemon/plan/plan.h"
 #include "daemon/slot/gpus.h"
 #include "daemon/slot/slot.h"
-#include "daemon/sweep/host.h"
+#include "daemon/sweep/live.h"
 #include "daemon/sweep/names.h"
 #include "daemon/sweep/suggest_state.h"
 #include "daemon/sweep/suggest_why.h"
@@ -38,7 +38,7 @@ static void send_stop(void *arg)
 	free(s);
 }
 
-static void stop_after(struct sw_change *c, int32_t slot, const struct sw_host *h,
+static void stop_after(struct sw_change *c, int32_t slot, const struct sw_live *live,
 		       const struct sw_action *a)
 {
 	if (slot < 0)
@@ -48,13 +48,13 @@ static void stop_after(struct sw_change *c, int32_t slot, const struct sw_host *
 		sw_daemon_die("stop a trial", SW_NOMEM);
 	*s = (struct stop){.d = c->d,
 			   .slot = slot,
-			   .sweep = h->sweep,
+			   .sweep = live->sweep,
 			   .trial = (int64_t)a->trial,
 			   .attempt = a->attempt};
 	sw_change_after(c, send_stop, s);
 }
 
-static void add_log(struct sw_change *c, const struct sw_host *h, const struct sw_action *a,
+static void add_log(struct sw_change *c, const struct sw_live *live, const struct sw_action *a,
 		    const char *fmt, const char *text)
 {
 	struct sw_buf b;
@@ -65,7 +65,7 @@ static void add_log(struct sw_change *c, const struct sw_host *h, const struct s
 		(void)sw_buf_adds(&b, ": ");
 		(void)sw_buf_adds(&b, text);
 	}
-	const struct sw_row_log row = {.sweep = h->sweep,
+	const struct sw_row_log row = {.sweep = live->sweep,
 				       .trial = (int64_t)a->trial,
 				       .attempt = a->attempt,
 				       .time_ms = c->now_ms,
@@ -86,15 +86,16 @@ static char *take_text(struct sw_buf *b)
 
 /* Stores how the trial came about, and what the sampler needs to go on from there: a replay reads
  * it back and does not run the model again. */
-static void add_suggestion(struct sw_change *c, const struct sw_host *h, const struct sw_action *a)
+static void add_suggestion(struct sw_change *c, const struct sw_live *live,
+			   const struct sw_action *a)
 {
 	const struct sw_suggestion *s = a->suggestion;
 	struct sw_buf why, state;
 
 	sw_buf_init(&why, WHY_MAX);
-	sw_suggest_why(s, sw_sweep_history(h->sched)->n_obs, h->spec, &why);
+	sw_suggest_why(s, sw_sweep_history(live->sched)->n_obs, live->spec, &why);
 	char *text = take_text(&why);
-	const struct sw_row_suggestion row = {.sweep = h->sweep,
+	const struct sw_row_suggestion row = {.sweep = live->sweep,
 					      .trial = (int64_t)a->trial,
 					      .known = (int64_t)s->known,
 					      .why = text};
@@ -106,21 +107,21 @@ static void add_suggestion(struct sw_change *c, const struct sw_host *h, const s
 	sw_suggest_state_write(s->state, s->state_n, &state);
 	text = take_text(&state);
 	const struct sw_row_sampler sampler = {
-		.sweep = h->sweep, .trial = (int64_t)a->trial, .state = text};
+		.sweep = live->sweep, .trial = (int64_t)a->trial, .state = text};
 	sw_tx_sampler(c->tx, &sampler);
 	free(text);
 }
 
-static void on_create(struct sw_change *c, struct sw_host *h, const struct sw_action *a)
+static void on_create(struct sw_change *c, struct sw_live *live, const struct sw_action *a)
 {
 	struct sw_buf params;
 
-	if (sw_host_runs(h, a->trial) != SW_OK)
+	if (sw_live_runs(live, a->trial) != SW_OK)
 		sw_daemon_die("record a trial", SW_NOMEM);
 	sw_buf_init(&params, SW_REPLY_MAX);
-	sw_plan_params(h->spec, sw_sweep_space(h->sched), a->values, &params);
+	sw_plan_params(live->spec, sw_sweep_space(live->sched), a->values, &params);
 	char *text = take_text(&params);
-	const struct sw_row_trial row = {.sweep = h->sweep,
+	const struct sw_row_trial row = {.sweep = live->sweep,
 					 .trial = (int64_t)a->trial,
 					 .state = sw_trial_state_name(SW_TRIAL_PENDING),
 					 .params = text,
@@ -129,26 +130,26 @@ static void on_create(struct sw_change *c, struct sw_host *h, const struct sw_ac
 					 .resume_step = (int64_t)a->resume_step};
 	sw_tx_trial_insert(c->tx, &row);
 	free(text);
-	sw_checkpoint_created(h, a);
-	if (a->suggestion != NULL && sw_sweep_learns(h->sched))
-		add_suggestion(c, h, a);
+	sw_checkpoint_created(live, a);
+	if (a->suggestion != NULL && sw_sweep_learns(live->sched))
+		add_suggestion(c, live, a);
 }
 
 /* The part of the slot's GPU that a trial of this sweep has; 0: there is none. */
-static double share_of(const struct sw_host *h, int32_t slot)
+static double share_of(const struct sw_live *live, int32_t slot)
 {
-	if (slot < 0 || !h->d->slots[slot].device.gpu)
+	if (slot < 0 || !live->d->slots[slot].device.gpu)
 		return 0.0;
-	const struct sw_slot *s = &h->d->slots[slot];
-	return (double)sw_device_lanes(&s->device, h->spec->gpu) / s->device.lanes;
+	const struct sw_slot *s = &live->d->slots[slot];
+	return (double)sw_device_lanes(&s->device, live->spec->gpu) / s->device.lanes;
 }
 
-static void on_start(struct sw_change *c, struct sw_host *h, const struct sw_action *a,
+static void on_start(struct sw_change *c, struct sw_live *live, const struct sw_action *a,
 		     int32_t slot)
 {
-	struct sw_run *run = &h->runs[a->trial - 1];
-	const double share = share_of(h, slot);
-	const struct sw_row_attempt attempt = {.sweep = h->sweep,
+	struct sw_run *run = &live->runs[a->trial - 1];
+	const double share = share_of(live, slot);
+	const struct sw_row_attempt attempt = {.sweep = live->sweep,
 					       .trial = (int64_t)a->trial,
 					       .attempt = a->attempt,
 					       .ev = (int64_t)c->ev,
@@ -158,7 +159,7 @@ static void on_start(struct sw_change *c, struct sw_host *h, const struct sw_act
 					       .resume_step = (int64_t)a->resume_step,
 					       .gpu = share > 0.0,
 					       .share = share};
-	const struct sw_row_trial trial = {.sweep = h->sweep,
+	const struct sw_row_trial trial = {.sweep = live->sweep,
 					   .trial = (int64_t)a->trial,
 					   .state = sw_trial_state_name(SW_TRIAL_RUNNING),
 					   .attempt = a->attempt,
@@ -166,14 +167,14 @@ static void on_start(struct sw_change *c, struct sw_host *h, const struct sw_act
 					   .seconds = (double)run->seconds};
 
 	*run = (struct sw_run){.started_ms = c->now_ms,
-			       .heard_us = h->d->clock->mono_us(),
+			       .heard_us = live->d->clock->mono_us(),
 			       .seconds = run->seconds,
 			       .slot = (int16_t)slot,
 			       .gpu = (uint16_t)lround(share * SW_RUN_GPU)};
-	if (a->trial < h->oldest)
-		h->oldest = a->trial;
+	if (a->trial < live->oldest)
+		live->oldest = a->trial;
 	if (slot >= 0)
-		h->share.running++;
+		live->share.running++;
 	sw_tx_attempt_start(c->tx, &attempt);
 	sw_tx_trial_state(c->tx, &trial);
 }
@@ -194,12 +195,12 @@ static void add_usage(struct sw_row_attempt *row, const struct sw_slot *s)
 }
 
 /* The live attempt of a trial, if there is one, is over: rows and accounts. */
-static void end_attempt(struct sw_change *c, struct sw_host *h, const struct sw_action *a,
+static void end_attempt(struct sw_change *c, struct sw_live *live, const struct sw_action *a,
 			const char *state)
 {
-	struct sw_run *run = &h->runs[a->trial - 1];
+	struct sw_run *run = &live->runs[a->trial - 1];
 	const int64_t ended_ms = c->over_ms != 0 && c->over_ms < c->now_ms ? c->over_ms : c->now_ms;
-	struct sw_row_attempt row = {.sweep = h->sweep,
+	struct sw_row_attempt row = {.sweep = live->sweep,
 				     .trial = (int64_t)a->trial,
 				     .attempt = a->attempt,
 				     .ended_ms = ended_ms,
@@ -208,8 +209,8 @@ static void end_attempt(struct sw_change *c, struct sw_host *h, const struct sw_
 
 	if (run->started_ms == 0)
 		return;
-	if (run->slot >= 0 && (size_t)run->slot < h->d->slot_n)
-		add_usage(&row, &h->d->slots[run->slot]);
+	if (run->slot >= 0 && (size_t)run->slot < live->d->slot_n)
+		add_usage(&row, &live->d->slots[run->slot]);
 	sw_tx_attempt_end(c->tx, &row);
 	const int64_t ms = ended_ms > run->started_ms ? ended_ms - run->started_ms : 0;
 	run->seconds += (float)ms / 1000.0f;
@@ -217,66 +218,66 @@ static void end_attempt(struct sw_change *c, struct sw_host *h, const struct sw_
 	run->conn = 0;
 	if (run->slot < 0)
 		return;
-	assert(h->share.running > 0);
-	h->share.running--;
-	h->share.used_us += ms * 1000;
-	h->share.ended++;
-	h->share.ended_us += ms * 1000;
-	h->budget.gpu_ms += ms * run->gpu / SW_RUN_GPU;
-	if ((size_t)run->slot < h->d->slot_n) {
-		struct sw_slot *s = &h->d->slots[run->slot];
+	assert(live->share.running > 0);
+	live->share.running--;
+	live->share.used_us += ms * 1000;
+	live->share.ended++;
+	live->share.ended_us += ms * 1000;
+	live->budget.gpu_ms += ms * run->gpu / SW_RUN_GPU;
+	if ((size_t)run->slot < live->d->slot_n) {
+		struct sw_slot *s = &live->d->slots[run->slot];
 
-		if (sw_slot_has(s, h->sweep, (int64_t)a->trial, a->attempt))
+		if (sw_slot_has(s, live->sweep, (int64_t)a->trial, a->attempt))
 			sw_slot_done(s);
 	}
 }
 
-static void on_over(struct sw_change *c, struct sw_host *h, const struct sw_action *a,
+static void on_over(struct sw_change *c, struct sw_live *live, const struct sw_action *a,
 		    enum sw_trial_state state, bool counts)
 {
 	const bool retry = a->kind == SW_ACTION_RETRY;
 	const bool open = !sw_trial_ended(state);
 	const char *name = sw_trial_state_name(state);
 
-	end_attempt(c, h, a, retry ? (counts ? "LOST" : "RELEASED") : name);
-	const struct sw_row_trial row = {.sweep = h->sweep,
+	end_attempt(c, live, a, retry ? (counts ? "LOST" : "RELEASED") : name);
+	const struct sw_row_trial row = {.sweep = live->sweep,
 					 .trial = (int64_t)a->trial,
 					 .state = name,
 					 .cause = *a->cause != '\0' ? a->cause : NULL,
 					 .attempt = a->attempt,
-					 .seconds = (double)h->runs[a->trial - 1].seconds,
+					 .seconds = (double)live->runs[a->trial - 1].seconds,
 					 .ended_ms = open ? 0 : c->now_ms};
 	sw_tx_trial_state(c->tx, &row);
 	if (retry)
-		add_log(c, h, a, "the attempt ended, another one follows", a->cause);
+		add_log(c, live, a, "the attempt ended, another one follows", a->cause);
 	else if (state == SW_TRIAL_FAILED || state == SW_TRIAL_INFEASIBLE)
-		add_log(c, h, a, name, a->cause);
+		add_log(c, live, a, name, a->cause);
 }
 
-static void on_sweep(struct sw_change *c, struct sw_host *h, const struct sw_action *a)
+static void on_sweep(struct sw_change *c, struct sw_live *live, const struct sw_action *a)
 {
 	const bool ended = a->sweep != SW_SWEEP_RUNNING && a->sweep != SW_SWEEP_PAUSED;
 
-	h->state = a->sweep;
-	h->ended_ms = ended ? c->now_ms : 0;
-	sw_budget_state(&h->budget, h->state == SW_SWEEP_RUNNING, c->now_ms);
-	if (h->state == SW_SWEEP_RUNNING) /* it was paused or had ended: it gets no backlog */
-		sw_host_level(h);
-	sw_tx_sweep_state(c->tx, h->sweep, sw_sweep_state_name(a->sweep),
-			  *a->cause != '\0' ? a->cause : NULL, h->ended_ms, h->run_cap);
+	live->state = a->sweep;
+	live->ended_ms = ended ? c->now_ms : 0;
+	sw_budget_state(&live->budget, live->state == SW_SWEEP_RUNNING, c->now_ms);
+	if (live->state == SW_SWEEP_RUNNING) /* it was paused or had ended: it gets no backlog */
+		sw_live_level(live);
+	sw_tx_sweep_state(c->tx, live->sweep, sw_sweep_state_name(a->sweep),
+			  *a->cause != '\0' ? a->cause : NULL, live->ended_ms, live->run_cap);
 	sw_log(SW_LOG_INFO, "sweep.state",
 	       *a->cause != '\0' ? "sweep=%lld state=%s cause=\"%s\"" : "sweep=%lld state=%s%s",
-	       (long long)h->sweep, sw_sweep_state_name(a->sweep), a->cause);
+	       (long long)live->sweep, sw_sweep_state_name(a->sweep), a->cause);
 }
 
-static void on_decide(struct sw_change *c, const struct sw_host *h, const struct sw_event *event,
+static void on_decide(struct sw_change *c, const struct sw_live *live, const struct sw_event *event,
 		      const struct sw_action *a)
 {
 	const struct sw_judgement *j = &a->judgement;
 
 	if (j->rung == 0)
 		return;
-	const struct sw_row_decision row = {.sweep = h->sweep,
+	const struct sw_row_decision row = {.sweep = live->sweep,
 					    .trial = (int64_t)a->trial,
 					    .attempt = event->attempt,
 					    .seq = (int64_t)event->seq,
@@ -292,33 +293,33 @@ static void on_decide(struct sw_change *c, const struct sw_host *h, const struct
 	sw_tx_decision(c->tx, &row);
 }
 
-void sw_rows_action(struct sw_change *c, struct sw_host *h, const struct sw_event *event,
+void sw_rows_action(struct sw_change *c, struct sw_live *live, const struct sw_event *event,
 		    int32_t slot, const struct sw_action *a)
 {
 	switch (a->kind) {
 	case SW_ACTION_CREATE:
-		on_create(c, h, a);
+		on_create(c, live, a);
 		break;
 	case SW_ACTION_START:
-		on_start(c, h, a, slot);
+		on_start(c, live, a, slot);
 		break;
 	case SW_ACTION_DECIDE:
-		on_decide(c, h, event, a);
+		on_decide(c, live, event, a);
 		break;
 	case SW_ACTION_RETRY:
-		on_over(c, h, a, SW_TRIAL_PENDING, event->kind == SW_EVENT_LOST);
+		on_over(c, live, a, SW_TRIAL_PENDING, event->kind == SW_EVENT_LOST);
 		break;
 	case SW_ACTION_PAUSE:
-		on_over(c, h, a, SW_TRIAL_PAUSED, false);
+		on_over(c, live, a, SW_TRIAL_PAUSED, false);
 		break;
 	case SW_ACTION_END:
-		on_over(c, h, a, a->end, false);
+		on_over(c, live, a, a->end, false);
 		break;
 	case SW_ACTION_STOP:
-		stop_after(c, h->runs[a->trial - 1].slot, h, a);
+		stop_after(c, live->runs[a->trial - 1].slot, live, a);
 		break;
 	case SW_ACTION_SWEEP:
-		on_sweep(c, h, a);
+		on_sweep(c, live, a);
 		break;
 	}
 }

@@ -1,60 +1,60 @@
 #include "daemon/sweep/spent.h"
 #include "daemon/daemon.h"
 #include "daemon/sweep/driver.h"
-#include "daemon/sweep/host.h"
+#include "daemon/sweep/live.h"
 #include <stdio.h>
 
-static bool has_budget(const struct sw_host *h)
+static bool has_budget(const struct sw_live *live)
 {
-	return h->ended_ms == 0 && h->sched != NULL && !sw_sweep_settling(h->sched) &&
-	       (h->budget.time_s > 0 || h->budget.gpu_hours > 0);
+	return live->ended_ms == 0 && live->sched != NULL && !sw_sweep_settling(live->sched) &&
+	       (live->budget.time_s > 0 || live->budget.gpu_hours > 0);
 }
 
 /* In a change of its own. */
-static void end_if_spent(struct sw_host *h)
+static void end_if_spent(struct sw_live *live)
 {
-	const struct sw_budget *b = &h->budget;
-	const int64_t now_ms = h->d->clock->wall_ms();
+	const struct sw_budget *b = &live->budget;
+	const int64_t now_ms = live->d->clock->wall_ms();
 	char cause[SW_CAUSE_MAX];
 
-	if (!has_budget(h))
+	if (!has_budget(live))
 		return;
 	/* What a stuck disk cannot take would be lost: the budget is looked at again after it. */
-	if (sw_store_stuck(h->d->store) != NULL || h->d->phase != SW_UP)
+	if (sw_store_stuck(live->d->store) != NULL || live->d->phase != SW_UP)
 		return;
 	if (b->time_s > 0 && (double)sw_budget_ran_ms(b, now_ms) >= b->time_s * 1e3)
 		(void)snprintf(cause, sizeof cause, "time budget of %.10g s is spent", b->time_s);
 	else if (b->gpu_hours > 0 &&
-		 (double)sw_budget_gpu_ms(h, now_ms) >= b->gpu_hours * SW_BUDGET_HOUR_MS)
+		 (double)sw_budget_gpu_ms(live, now_ms) >= b->gpu_hours * SW_BUDGET_HOUR_MS)
 		(void)snprintf(cause, sizeof cause, "GPU budget of %.10g hours is spent",
 			       b->gpu_hours);
 	else
 		return;
-	sw_driver_end(h, SW_EVENT_STOP, cause);
+	sw_driver_end(live, SW_EVENT_STOP, cause);
 }
 
 void sw_spent_tick(struct sw_daemon *d)
 {
-	for (size_t i = 0; i < d->host_n; i++)
-		end_if_spent(d->hosts[i]);
+	for (size_t i = 0; i < d->sweep_n; i++)
+		end_if_spent(d->sweeps[i]);
 }
 
-void sw_spent_changed(struct sw_host *h)
+void sw_spent_changed(struct sw_live *live)
 {
-	if (h->budget_dirty || !has_budget(h))
+	if (live->budget_dirty || !has_budget(live))
 		return;
-	h->budget_dirty = true;
-	h->next_dirty = h->d->budget_dirty;
-	h->d->budget_dirty = h;
+	live->budget_dirty = true;
+	live->next_dirty = live->d->budget_dirty;
+	live->d->budget_dirty = live;
 }
 
 void sw_spent_flush(struct sw_daemon *d)
 {
 	while (d->budget_dirty != NULL) {
-		struct sw_host *h = d->budget_dirty;
+		struct sw_live *live = d->budget_dirty;
 
-		d->budget_dirty = h->next_dirty;
-		h->budget_dirty = false;
-		end_if_spent(h);
+		d->budget_dirty = live->next_dirty;
+		live->budget_dirty = false;
+		end_if_spent(live);
 	}
 }

@@ -8,10 +8,10 @@
 #define SW_DAEMON_SWEEP_SPENT_H
 
 struct sw_daemon;
-struct sw_host;
+struct sw_live;
 
-void sw_spent_changed(struct sw_host *h); /* a step was taken, or a budget edited */
-void sw_spent_flush(struct sw_daemon *d); /* each turn of the loop */
+void sw_spent_changed(struct sw_live *live); /* a step was taken, or a budget edited */
+void sw_spent_flush(struct sw_daemon *d);    /* each turn of the loop */
 void sw_spent_tick(struct sw_daemon *d);
 
 #endif

@@ -5,10 +5,10 @@
 #include "daemon/daemon.h"
 #include "daemon/die.h"
 #include "daemon/net/call.h"
+#include "daemon/sweep/ask.h"
 #include "daemon/sweep/driver.h"
-#include "daemon/sweep/host.h"
+#include "daemon/sweep/live.h"
 #include "daemon/sweep/suggest_internal.h"
-#include "daemon/sweep/work.h"
 #include "sched/sweep/samplers.h"
 #include <assert.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 
 static struct sw_sweep *sweep_of(const struct sw_suggester *s)
 {
-	return s->h->sched;
+	return s->live->sched;
 }
 
 /* The user's own points come before all suggestions; this many of them are still to come. */
@@ -105,7 +105,7 @@ static void on_job(uv_work_t *work, int status)
 	s->busy = false;
 	s->out = NULL;
 	/* A daemon that stops has refused the asks that waited for it. */
-	if (s->h->d->phase != SW_UP) {
+	if (s->live->d->phase != SW_UP) {
 		sw_suggest_queue_free(out);
 		return;
 	}
@@ -115,7 +115,7 @@ static void on_job(uv_work_t *work, int status)
 		sw_suggest_queue_free(out);
 	} else if (s->rc != SW_OK) {
 		sw_suggest_queue_free(out);
-		sw_driver_fail(s->h, s->err.msg);
+		sw_driver_fail(s->live, s->err.msg);
 	} else if (s->fresh_start && job_trial(s) == next_trial(s)) {
 		/* Only now are the stale ones dropped: an ask that could not wait may take them
 		 * while the fresh one is being made. */
@@ -130,8 +130,8 @@ static void on_job(uv_work_t *work, int status)
 	}
 	sw_suggest_serve(s);
 	/* Slots get theirs before the next job is planned: see on_flush() in daemon.c. */
-	s->h->d->slots_due = true;
-	sw_suggest_changed(s->h);
+	s->live->d->slots_due = true;
+	sw_suggest_changed(s->live);
 }
 
 /* Does the copy of the history end with the queue's trials, so that the chain can go on? */
@@ -146,13 +146,13 @@ static bool can_extend(const struct sw_suggester *s)
 static sw_status follow(struct sw_suggester *s)
 {
 	const struct sw_sampler_config *config = sw_sweep_sampler_config(sweep_of(s));
-	const struct sw_history *h = sw_sweep_history(sweep_of(s));
-	sw_status rc = sw_history_follow(&s->history, h, s->real);
+	const struct sw_history *now = sw_sweep_history(sweep_of(s));
+	sw_status rc = sw_history_follow(&s->history, now, s->real);
 
-	s->real = h->trials;
+	s->real = now->trials;
 	for (uint64_t left = init_left(s); rc == SW_OK && left > 0; left--)
 		rc = sw_history_add_trial(&s->history,
-					  config->init + (config->n_init - left) * h->n_params);
+					  config->init + (config->n_init - left) * now->n_params);
 	return rc;
 }
 
@@ -210,7 +210,7 @@ static void start_job(struct sw_suggester *s, bool fresh_start)
 	if (s->out == NULL)
 		sw_daemon_die("make a suggestion", SW_NOMEM);
 	s->busy = true;
-	if (uv_queue_work(s->h->d->loop, &s->work, run_job, on_job) != 0)
+	if (uv_queue_work(s->live->d->loop, &s->work, run_job, on_job) != 0)
 		sw_daemon_die("make a suggestion", SW_INTERNAL);
 }
 
@@ -232,9 +232,9 @@ void sw_suggest_plan(struct sw_suggester *s)
 {
 	size_t wanted = reserve(s);
 
-	if (s->busy || s->h->d->phase != SW_UP || s->h->d->draining)
+	if (s->busy || s->live->d->phase != SW_UP || s->live->d->draining)
 		return;
-	if (s->h->ended_ms != 0) {
+	if (s->live->ended_ms != 0) {
 		let_go(s);
 		return;
 	}
@@ -273,14 +273,14 @@ static bool enough(struct sw_suggester *s, uint64_t n, int64_t since_us)
 
 void sw_suggest_serve(struct sw_suggester *s)
 {
-	const int64_t now_us = s->h->d->clock->mono_us();
+	const int64_t now_us = s->live->d->clock->mono_us();
 
 	while (s->parked != NULL) {
 		struct parked *p = s->parked;
 
 		/* The first that must wait holds up those behind it, so that asks are answered in
 		 * the order in which they came. */
-		if (!sw_call_gone(p->call) && s->h->ended_ms == 0 &&
+		if (!sw_call_gone(p->call) && s->live->ended_ms == 0 &&
 		    !enough(s, (uint64_t)p->count, p->since_us) &&
 		    now_us - p->since_us < SW_SUGGEST_MAX_US)
 			return;
@@ -288,21 +288,21 @@ void sw_suggest_serve(struct sw_suggester *s)
 		if (s->parked == NULL)
 			s->parked_tail = &s->parked;
 		s->parked_n--;
-		sw_work_ask_now(s->h, p->call);
+		sw_ask_answer_now(s->live, p->call);
 		free(p);
 	}
 }
 
-bool sw_suggest_has(struct sw_host *h, uint64_t n)
+bool sw_suggest_has(struct sw_live *live, uint64_t n)
 {
-	struct sw_suggester *s = h->suggest;
+	struct sw_suggester *s = live->suggest;
 
-	return s == NULL || (s->parked == NULL && enough(s, n, h->d->clock->mono_us()));
+	return s == NULL || (s->parked == NULL && enough(s, n, live->d->clock->mono_us()));
 }
 
-bool sw_suggest_ready(struct sw_host *h, uint64_t n)
+bool sw_suggest_ready(struct sw_live *live, uint64_t n)
 {
-	struct sw_suggester *s = h->suggest;
+	struct sw_suggester *s = live->suggest;
 
 	if (s == NULL)
 		return true;
@@ -312,18 +312,18 @@ bool sw_suggest_ready(struct sw_host *h, uint64_t n)
 	}
 	/* Slots wait as one: the moment at which the first of them began makes all of them late. */
 	if (s->since_us == 0)
-		s->since_us = h->d->clock->mono_us();
+		s->since_us = live->d->clock->mono_us();
 	sw_suggest_arm(s);
 	sw_suggest_plan(s);
 	return false;
 }
 
-bool sw_suggest_peek(struct sw_host *h, struct sw_suggestion **out)
+bool sw_suggest_peek(struct sw_live *live, struct sw_suggestion **out)
 {
-	const struct sw_suggester *s = h->suggest;
+	const struct sw_suggester *s = live->suggest;
 
 	*out = NULL;
-	if (s == NULL || !sw_sweep_wants_suggestion(h->sched))
+	if (s == NULL || !sw_sweep_wants_suggestion(live->sched))
 		return true;
 	if (s->queue.n == 0)
 		return false;
@@ -332,22 +332,22 @@ bool sw_suggest_peek(struct sw_host *h, struct sw_suggestion **out)
 	return true;
 }
 
-void sw_suggest_changed(struct sw_host *h)
+void sw_suggest_changed(struct sw_live *live)
 {
-	struct sw_suggester *s = h->suggest;
+	struct sw_suggester *s = live->suggest;
 
 	if (s == NULL)
 		return;
 	const size_t had = s->queue.n;
 	trim_queue(s);
 	if (s->queue.n < had)
-		s->handed_us = h->d->clock->mono_us();
+		s->handed_us = live->d->clock->mono_us();
 	/* Planned at the end of the turn, so that many steps in one turn start one job. */
 	if (s->dirty)
 		return;
 	s->dirty = true;
-	s->next_dirty = h->d->suggest_dirty;
-	h->d->suggest_dirty = s;
+	s->next_dirty = live->d->suggest_dirty;
+	live->d->suggest_dirty = s;
 }
 
 void sw_suggest_flush(struct sw_daemon *d)
@@ -364,35 +364,35 @@ void sw_suggest_flush(struct sw_daemon *d)
 
 /* --- life --- */
 
-sw_status sw_suggest_attach(struct sw_host *h)
+sw_status sw_suggest_attach(struct sw_live *live)
 {
-	const struct sw_sampler_config *config = sw_sweep_sampler_config(h->sched);
+	const struct sw_sampler_config *config = sw_sweep_sampler_config(live->sched);
 
 	if (config->kind != SW_SAMPLER_BAYES)
 		return SW_OK;
 	struct sw_suggester *s = sw_calloc(1, sizeof *s);
 	if (s == NULL)
 		return SW_NOMEM;
-	s->h = h;
+	s->live = live;
 	s->parked_tail = &s->parked;
 	s->work.data = s;
-	s->epoch = sw_sweep_epoch(h->sched);
+	s->epoch = sw_sweep_epoch(live->sched);
 	sw_history_init(&s->history, sw_space_size(config->space), config->n_metrics);
-	h->suggest = s;
-	sw_suggest_changed(h); /* the first one is made before anyone asks */
+	live->suggest = s;
+	sw_suggest_changed(live); /* the first one is made before anyone asks */
 	return SW_OK;
 }
 
 void sw_suggest_free_all(struct sw_daemon *d)
 {
-	for (size_t i = 0; i < d->host_n; i++) {
-		struct sw_suggester *s = d->hosts[i]->suggest;
+	for (size_t i = 0; i < d->sweep_n; i++) {
+		struct sw_suggester *s = d->sweeps[i]->suggest;
 
 		if (s == NULL)
 			continue;
 		assert(!s->busy && s->parked == NULL);
 		let_go(s);
 		free(s);
-		d->hosts[i]->suggest = NULL;
+		d->sweeps[i]->suggest = NULL;
 	}
 }

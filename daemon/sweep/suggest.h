@@ -25,30 +25,30 @@
 
 struct sw_call;
 struct sw_daemon;
-struct sw_host;
+struct sw_live;
 struct sw_suggester;
 
-/* Gives the host a suggester if its sampler needs one: for who adds a sweep, or rebuilds one. SW_NOMEM. */
-SW_NODISCARD sw_status sw_suggest_attach(struct sw_host *h);
+/* Gives the sweep a suggester if its sampler needs one: for who adds a sweep, or rebuilds one. SW_NOMEM. */
+SW_NODISCARD sw_status sw_suggest_attach(struct sw_live *live);
 void sw_suggest_free_all(struct sw_daemon *d); /* after the loop has ended */
 
 /* Can a trial.ask for n that comes now be answered at once? If not, sw_suggest_park() it: it waits
  * from then on, whatever others waited before it. */
-bool sw_suggest_has(struct sw_host *h, uint64_t n);
+bool sw_suggest_has(struct sw_live *live, uint64_t n);
 /* Can the next n ASKs of slots be taken now? True when they need no suggestion. When not, work is
  * under way, and d->slots_due follows. */
-bool sw_suggest_ready(struct sw_host *h, uint64_t n);
+bool sw_suggest_ready(struct sw_live *live, uint64_t n);
 
 /* Is an ASK possible now at all? False: it wants a suggestion that is not there. *out holds what to
  * pass with the event (NULL: nothing). Valid until the next step. */
-bool sw_suggest_peek(struct sw_host *h, struct sw_suggestion **out);
+bool sw_suggest_peek(struct sw_live *live, struct sw_suggestion **out);
 
 /* A step has changed the sweep: what was handed out leaves the queue, what is stale is renewed. */
-void sw_suggest_changed(struct sw_host *h);
+void sw_suggest_changed(struct sw_live *live);
 void sw_suggest_flush(struct sw_daemon *d); /* at the end of each turn of the loop */
 
 /* Keeps a trial.ask until it can be answered. */
-void sw_suggest_park(struct sw_host *h, struct sw_call *call, int64_t count);
+void sw_suggest_park(struct sw_live *live, struct sw_call *call, int64_t count);
 
 void sw_suggest_tick(struct sw_daemon *d, int64_t now_us); /* the long limit */
 /* Answers all that wait: the daemon drains or stops. */

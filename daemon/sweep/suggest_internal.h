@@ -16,7 +16,7 @@ struct parked {
 };
 
 struct sw_suggester {
-	struct sw_host *h;
+	struct sw_live *live;
 	struct sw_suggest_queue queue;
 	struct parked *parked, **parked_tail;
 	size_t parked_n;

@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
-#include "daemon/sweep/host.h"
+#include "daemon/sweep/live.h"
 #include "daemon/sweep/suggest_internal.h"
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@
 
 static int64_t wait_limit_us(const struct sw_suggester *s)
 {
-	return (int64_t)s->h->spec->suggest_wait_ms * 1000;
+	return (int64_t)s->live->spec->suggest_wait_ms * 1000;
 }
 
 int64_t sw_suggest_oldest(const struct sw_suggester *s)
@@ -27,7 +27,7 @@ int64_t sw_suggest_oldest(const struct sw_suggester *s)
 
 bool sw_suggest_is_late(const struct sw_suggester *s, int64_t since_us)
 {
-	return since_us != 0 && s->h->d->clock->mono_us() - since_us >= wait_limit_us(s);
+	return since_us != 0 && s->live->d->clock->mono_us() - since_us >= wait_limit_us(s);
 }
 
 static int64_t rest_until(const struct sw_suggester *s)
@@ -65,21 +65,21 @@ static void on_deadline(uv_timer_t *timer)
 	struct sw_daemon *d = timer->data;
 	int64_t next = INT64_MAX;
 
-	for (size_t i = 0; i < d->host_n; i++) {
-		struct sw_suggester *s = d->hosts[i]->suggest;
+	for (size_t i = 0; i < d->sweep_n; i++) {
+		struct sw_suggester *s = d->sweeps[i]->suggest;
 
 		if (s != NULL && sw_suggest_is_late(s, sw_suggest_oldest(s))) {
 			sw_suggest_serve(s);
 			d->slots_due = true;
-			sw_suggest_changed(s->h);
+			sw_suggest_changed(s->live);
 		} else if (s != NULL && s->handed_us != 0) {
 			sw_suggest_plan(s); /* it may have rested */
 		}
 	}
 	/* Only after all were served, for each may have changed who waits. */
 	const int64_t now_us = d->clock->mono_us();
-	for (size_t i = 0; i < d->host_n; i++) {
-		const struct sw_suggester *s = d->hosts[i]->suggest;
+	for (size_t i = 0; i < d->sweep_n; i++) {
+		const struct sw_suggester *s = d->sweeps[i]->suggest;
 		const int64_t at_us = s != NULL ? next_deadline(s, now_us) : INT64_MAX;
 
 		next = at_us < next ? at_us : next;
@@ -90,7 +90,7 @@ static void on_deadline(uv_timer_t *timer)
 
 bool sw_suggest_rests(struct sw_suggester *s)
 {
-	struct sw_daemon *d = s->h->d;
+	struct sw_daemon *d = s->live->d;
 
 	if (s->queue.n == 0 || s->parked != NULL || s->since_us != 0 ||
 	    d->clock->mono_us() >= rest_until(s))
@@ -102,12 +102,12 @@ bool sw_suggest_rests(struct sw_suggester *s)
 /* The daemon has one timer, set to the earliest moment at which anyone becomes late. */
 void sw_suggest_arm(struct sw_suggester *s)
 {
-	arm(s->h->d, (uint64_t)s->h->spec->suggest_wait_ms + 1);
+	arm(s->live->d, (uint64_t)s->live->spec->suggest_wait_ms + 1);
 }
 
-void sw_suggest_park(struct sw_host *h, struct sw_call *call, int64_t count)
+void sw_suggest_park(struct sw_live *live, struct sw_call *call, int64_t count)
 {
-	struct sw_suggester *s = h->suggest;
+	struct sw_suggester *s = live->suggest;
 	struct parked *p = s->parked_n < SW_SUGGEST_MAX_ASK ? sw_calloc(1, sizeof *p) : NULL;
 	struct sw_err err = SW_ERR_INIT;
 
@@ -117,7 +117,7 @@ void sw_suggest_park(struct sw_host *h, struct sw_call *call, int64_t count)
 		sw_call_error(call, &err);
 		return;
 	}
-	*p = (struct parked){.call = call, .count = count, .since_us = h->d->clock->mono_us()};
+	*p = (struct parked){.call = call, .count = count, .since_us = live->d->clock->mono_us()};
 	*s->parked_tail = p;
 	s->parked_tail = &p->next;
 	s->parked_n++;
@@ -127,8 +127,8 @@ void sw_suggest_park(struct sw_host *h, struct sw_call *call, int64_t count)
 
 void sw_suggest_tick(struct sw_daemon *d, int64_t now_us)
 {
-	for (size_t i = 0; i < d->host_n; i++) {
-		struct sw_suggester *s = d->hosts[i]->suggest;
+	for (size_t i = 0; i < d->sweep_n; i++) {
+		struct sw_suggester *s = d->sweeps[i]->suggest;
 
 		if (s == NULL)
 			continue;
@@ -144,8 +144,8 @@ void sw_suggest_refuse_all(struct sw_daemon *d, const char *why)
 	struct sw_err err = SW_ERR_INIT;
 
 	(void)sw_err_set(&err, SW_BUSY, "%s", why);
-	for (size_t i = 0; i < d->host_n; i++) {
-		struct sw_suggester *s = d->hosts[i]->suggest;
+	for (size_t i = 0; i < d->sweep_n; i++) {
+		struct sw_suggester *s = d->sweeps[i]->suggest;
 
 		while (s != NULL && s->parked != NULL) {
 			struct parked *p = s->parked;

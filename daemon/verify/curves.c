@@ -86,7 +86,7 @@ static bool take_attempt(const struct sw_row_attempt *row, void *arg)
  * lost with them. */
 static void begin_attempt(struct sw_curves_reading *r, int64_t attempt)
 {
-	struct sw_rerun_curve *curve = &r->c->curve[r->c->n];
+	struct sw_simulate_curve *curve = &r->c->curve[r->c->n];
 
 	r->live = attempt;
 	r->at = 0;
@@ -121,10 +121,10 @@ static bool take_report(const struct sw_row_report *row, void *arg)
 	if (!room(r, (void **)&c->point, c->point_n, &c->point_cap, sizeof *c->point))
 		return false;
 	c->point[c->point_n++] =
-		(struct sw_rerun_point){.step = (uint64_t)row->step,
-					.value = row->diverged ? (double)NAN : row->value,
-					.has_value = row->has_value || row->diverged,
-					.final = strcmp(row->verdict, "end") == 0};
+		(struct sw_simulate_point){.step = (uint64_t)row->step,
+					   .value = row->diverged ? (double)NAN : row->value,
+					   .has_value = row->has_value || row->diverged,
+					   .final = strcmp(row->verdict, "end") == 0};
 	r->run += (uint64_t)row->step - r->at;
 	r->at = (uint64_t)row->step;
 	r->ruled = strcmp(row->verdict, "stop") == 0;
@@ -142,13 +142,14 @@ static bool ends_by_itself(const struct sw_curves_reading *r)
 	       (!sw_json_u64(sw_json_get(spec->trainer, "epochs"), &epochs) || epochs <= r->at);
 }
 
-static enum sw_rerun_end end_of(const struct sw_curves_reading *r, const struct sw_row_trial *row)
+static enum sw_simulate_end end_of(const struct sw_curves_reading *r,
+				   const struct sw_row_trial *row)
 {
 	if (strcmp(row->state, "COMPLETED") == 0)
-		return r->ruled && !ends_by_itself(r) ? SW_RERUN_CUT : SW_RERUN_COMPLETED;
+		return r->ruled && !ends_by_itself(r) ? SW_SIMULATE_CUT : SW_SIMULATE_COMPLETED;
 	if (strcmp(row->state, "FAILED") == 0 || strcmp(row->state, "INFEASIBLE") == 0)
-		return SW_RERUN_FAILED;
-	return row->attempt > 0 ? SW_RERUN_CUT : SW_RERUN_ABSENT;
+		return SW_SIMULATE_FAILED;
+	return row->attempt > 0 ? SW_SIMULATE_CUT : SW_SIMULATE_ABSENT;
 }
 
 /* A trial that took no time that could be measured is as quick as those before it. */
@@ -175,7 +176,7 @@ static bool take_trial(const struct sw_row_trial *row, void *arg)
 	}
 	if (!room(r, (void **)&c->curve, c->n, &c->cap, sizeof *c->curve))
 		return false;
-	c->curve[c->n] = (struct sw_rerun_curve){.first = c->point_n};
+	c->curve[c->n] = (struct sw_simulate_curve){.first = c->point_n};
 	r->attempt_n = 0;
 	r->live = 0;
 	r->run = 0;
@@ -188,7 +189,7 @@ static bool take_trial(const struct sw_row_trial *row, void *arg)
 		r->rc = rc;
 	if (r->rc != SW_OK)
 		return false;
-	struct sw_rerun_curve *curve = &c->curve[c->n++];
+	struct sw_simulate_curve *curve = &c->curve[c->n++];
 	curve->n = c->point_n - curve->first;
 	curve->end = end_of(r, row);
 	curve->step_s = pace(r);

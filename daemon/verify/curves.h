@@ -1,5 +1,5 @@
 /*
- * daemon/verify/curves.h — a stored sweep's learning curves, as sched/sweep/rerun.h takes them.
+ * daemon/verify/curves.h — a stored sweep's learning curves, as sched/sweep/simulate.h takes them.
  *
  * A trial's curve runs through all its attempts: of each the reports up to the step that a later
  * one which reported went on from.
@@ -10,7 +10,7 @@
 #define SW_DAEMON_VERIFY_CURVES_H
 
 #include "base/status.h"
-#include "sched/sweep/rerun.h"
+#include "sched/sweep/simulate.h"
 #include "spec/spec.h"
 
 #define SW_CURVES_MAX 2000000
@@ -20,8 +20,8 @@ struct sw_db;
 struct sw_curves {
 	struct sw_spec *spec;
 	uint64_t seed;
-	struct sw_rerun_curve *curve; /* [n], trial t at t - 1 */
-	struct sw_rerun_point *point; /* [point_n] */
+	struct sw_simulate_curve *curve; /* [n], trial t at t - 1 */
+	struct sw_simulate_point *point; /* [point_n] */
 	size_t n, cap, point_n, point_cap;
 	uint64_t lanes;         /* the most attempts that ran at once; at least 1 */
 	double recorded_wall_s; /* from the first attempt's start to the last one's end */

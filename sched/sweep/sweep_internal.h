@@ -5,6 +5,7 @@
  *   sweep_step.c      events that concern the whole sweep, the dispatch
  *   sweep_end.c       what ends a trial, and what ends the sweep
  *   sweep_trial.c     events that concern one trial
+ *   sweep_lost.c      a trial whose worker is gone: whether it runs again
  *   sweep_make.c      new trials: of the sampler, of the user, of a population
  *   sweep_learn.c     where values come from (sampler, suggestion, user), what the sampler is told
  *   sweep_seen.c      what of it the sampler may see once ranges were edited
@@ -88,12 +89,18 @@ sw_status sw_sweep_on_report(struct sw_sweep *s, const struct sw_event *ev, stru
 			     struct sw_err *err);
 sw_status sw_sweep_on_tell(struct sw_sweep *s, const struct sw_event *ev, struct sw_actions *out,
 			   struct sw_err *err);
+sw_status sw_sweep_on_cancel_trial(struct sw_sweep *s, const struct sw_event *ev,
+				   struct sw_actions *out, struct sw_err *err);
+
+/* The trial of the event, if it runs and the event speaks for the attempt that runs it. */
+sw_status sw_sweep_find_live(struct sw_sweep *s, const struct sw_event *ev, struct sw_trial **out,
+			     struct sw_err *err);
+
+/* sweep_lost.c */
 sw_status sw_sweep_on_lost(struct sw_sweep *s, const struct sw_event *ev, struct sw_actions *out,
 			   struct sw_err *err);
 sw_status sw_sweep_on_release(struct sw_sweep *s, const struct sw_event *ev, struct sw_actions *out,
 			      struct sw_err *err);
-sw_status sw_sweep_on_cancel_trial(struct sw_sweep *s, const struct sw_event *ev,
-				   struct sw_actions *out, struct sw_err *err);
 
 /* sweep_make.c */
 sw_status sw_sweep_on_enqueue(struct sw_sweep *s, const struct sw_event *ev, struct sw_actions *out,

@@ -104,25 +104,25 @@ START_TEST(upload_leaves_its_source_free_when_it_returns)
 	ck_assert_int_eq(o->queue_create(&q), SW_OK);
 	for (size_t i = 0; i < ROWS(sizes); i++) {
 		const size_t n = sizes[i];
-		unsigned char *host = malloc(n + 1), *dev[25];
+		unsigned char *live = malloc(n + 1), *dev[25];
 		size_t wrong = 0;
 
 		ck_assert_int_le(rounds, (int)ROWS(dev));
 		for (int r = 0; r < rounds; r++) {
 			ck_assert_int_eq(o->alloc((void **)&dev[r], n), SW_OK);
-			memset(host, r + 1, n);
-			ck_assert_int_eq(o->upload(q, dev[r], host, n), SW_OK);
-			memset(host, 0xee, n);
+			memset(live, r + 1, n);
+			ck_assert_int_eq(o->upload(q, dev[r], live, n), SW_OK);
+			memset(live, 0xee, n);
 		}
 		for (int r = 0; r < rounds; r++) {
-			ck_assert_int_eq(o->download(q, host, dev[r], n), SW_OK);
+			ck_assert_int_eq(o->download(q, live, dev[r], n), SW_OK);
 			for (size_t k = 0; k < n; k++)
-				wrong += host[k] != r + 1;
+				wrong += live[k] != r + 1;
 			ck_assert_msg(wrong == 0, "upload %d of %zu bytes: %zu are wrong", r, n,
 				      wrong);
 			o->free(dev[r]);
 		}
-		free(host);
+		free(live);
 	}
 	o->queue_destroy(q);
 	ck_assert_uint_eq(sw_shim.live, 0);

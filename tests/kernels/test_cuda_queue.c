@@ -28,14 +28,14 @@ static void teardown(void)
 
 static float *floats(size_t n, float first)
 {
-	float *host = malloc(n * sizeof *host);
+	float *live = malloc(n * sizeof *live);
 	void *p;
 
 	for (size_t i = 0; i < n; i++)
-		host[i] = first + (float)i;
-	ck_assert_int_eq(o->alloc(&p, n * sizeof *host), SW_OK);
-	ck_assert_int_eq(o->upload(q, p, host, n * sizeof *host), SW_OK);
-	free(host);
+		live[i] = first + (float)i;
+	ck_assert_int_eq(o->alloc(&p, n * sizeof *live), SW_OK);
+	ck_assert_int_eq(o->upload(q, p, live, n * sizeof *live), SW_OK);
+	free(live);
 	return p;
 }
 
@@ -84,17 +84,17 @@ END_TEST
 
 START_TEST(graph_refuses_what_would_wait_and_stays_whole)
 {
-	float *x = floats(3, 1), *sum = floats(3, 0), host[3] = {0};
+	float *x = floats(3, 1), *sum = floats(3, 0), live[3] = {0};
 	struct sw_graph *g, *none;
 
 	ck_assert_int_eq(o->graph_begin(q), SW_OK);
-	ck_assert_int_eq(o->upload(q, x, host, sizeof host), SW_INVALID);
-	ck_assert_int_eq(o->download(q, host, x, sizeof host), SW_INVALID);
+	ck_assert_int_eq(o->upload(q, x, live, sizeof live), SW_INVALID);
+	ck_assert_int_eq(o->download(q, live, x, sizeof live), SW_INVALID);
 	ck_assert_int_eq(o->sync(q), SW_INVALID);
-	ck_assert_int_eq(o->transfer(q, 0, x, host, sizeof host), SW_INVALID);
+	ck_assert_int_eq(o->transfer(q, 0, x, live, sizeof live), SW_INVALID);
 	ck_assert_int_eq(o->transfer_wait(q, 0), SW_INVALID);
 	ck_assert_int_eq(o->precision(q, SW_TF32, NULL, 0), SW_INVALID);
-	ck_assert_int_eq(o->zero(q, x, sizeof host), SW_OK);
+	ck_assert_int_eq(o->zero(q, x, sizeof live), SW_OK);
 	ck_assert_int_eq(o->accumulate(q, x, sum, 3), SW_OK);
 	ck_assert_int_eq(o->graph_end(q, &g), SW_OK);
 	ck_assert_uint_eq(sw_shim.graph_nodes, 2);

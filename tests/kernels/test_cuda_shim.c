@@ -20,18 +20,18 @@ static void teardown(void)
 /* How many of n threads saw the neighbour's number. */
 static unsigned seen(enum sw_shim_order order, unsigned n, int barrier)
 {
-	float *out = NULL, host[1024];
+	float *out = NULL, live[1024];
 	unsigned right = 0;
 
 	sw_shim.order = order;
 	ck_assert_int_eq(cudaMalloc((void **)&out, n * sizeof *out), cudaSuccess);
 	sw_shim_neighbour(stream, out, n, barrier);
 	ck_assert_int_eq(
-		cudaMemcpyAsync(host, out, n * sizeof *out, cudaMemcpyDeviceToHost, stream),
+		cudaMemcpyAsync(live, out, n * sizeof *out, cudaMemcpyDeviceToHost, stream),
 		cudaSuccess);
 	ck_assert_int_eq(cudaStreamSynchronize(stream), cudaSuccess);
 	for (unsigned i = 0; i < n; i++)
-		right += host[i] == (float)((i + 1) % n + 1);
+		right += live[i] == (float)((i + 1) % n + 1);
 	(void)cudaFree(out);
 	return right;
 }
@@ -179,12 +179,12 @@ END_TEST
 
 START_TEST(shim_refuses_an_empty_grid_and_host_pointers)
 {
-	float host[2] = {0};
+	float live[2] = {0};
 
 	sw_shim_leave(stream, 0, 0, 0);
 	ck_assert_int_eq(cudaGetLastError(), cudaErrorInvalidConfiguration);
 	ck_assert_int_eq(
-		cudaMemcpyAsync(host, host + 1, sizeof *host, cudaMemcpyHostToDevice, stream),
+		cudaMemcpyAsync(live, live + 1, sizeof *live, cudaMemcpyHostToDevice, stream),
 		cudaErrorInvalidValue);
 }
 END_TEST

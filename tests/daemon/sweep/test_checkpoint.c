@@ -3,8 +3,8 @@
 #include "daemon/daemon.h"
 #include "daemon/plan/plan.h"
 #include "daemon/sweep/checkpoint.h"
-#include "daemon/sweep/host.h"
 #include "daemon/sweep/janitor.h"
+#include "daemon/sweep/live.h"
 #include "proto/json.h"
 #include "tests/run.h"
 #include <fcntl.h>
@@ -21,30 +21,30 @@
 	"{\"metric\":{\"name\":\"loss\"},\"method\":\"random\",\"run_cap\":60,"                    \
 	"\"parameters\":{\"lr\":{\"min\":0.25,\"max\":0.5}}}"
 
-static void fill(struct sw_host *h)
+static void fill(struct sw_live *live)
 {
 	struct sw_err err = SW_ERR_INIT;
 	cJSON *tree = NULL;
 
 	ck_assert_int_eq(sw_json_parse(&tree, SPEC, strlen(SPEC), &err), SW_OK);
-	ck_assert_int_eq(sw_spec_read(&h->spec, tree, &err), SW_OK);
-	ck_assert_int_eq(sw_plan_build(&h->sched, h->spec, 1, 0, 0, NULL, &err), SW_OK);
+	ck_assert_int_eq(sw_spec_read(&live->spec, tree, &err), SW_OK);
+	ck_assert_int_eq(sw_plan_build(&live->sched, live->spec, 1, 0, 0, NULL, &err), SW_OK);
 	cJSON_Delete(tree);
 }
 
-static void empty(struct sw_host *h)
+static void empty(struct sw_live *live)
 {
-	sw_sweep_destroy(h->sched);
-	sw_spec_destroy(h->spec);
-	free(h->heirs.v);
-	free(h->keeping.open);
-	free(h->keeping.ended);
+	sw_sweep_destroy(live->sched);
+	sw_spec_destroy(live->spec);
+	free(live->heirs.v);
+	free(live->keeping.open);
+	free(live->keeping.ended);
 }
 
 /* --- random lives beside a model --- */
 
 struct life {
-	struct sw_host h;
+	struct sw_live live;
 	struct sw_unneeded gone;
 	struct sw_actions actions;
 	bool disk[TRIALS + 1][STEPS + 1];              /* files that are there */
@@ -62,11 +62,11 @@ static unsigned below(struct life *l, unsigned n)
 
 static void step(struct life *l, const struct sw_event *ev)
 {
-	const struct sw_checkpoint before = sw_checkpoint_of(&l->h, ev->trial);
+	const struct sw_checkpoint before = sw_checkpoint_of(&l->live, ev->trial);
 
-	ck_assert_int_eq(sw_sweep_step(l->h.sched, ev, &l->actions, NULL), SW_OK);
+	ck_assert_int_eq(sw_sweep_step(l->live.sched, ev, &l->actions, NULL), SW_OK);
 	l->gone.n = 0;
-	sw_checkpoint_stepped(&l->h, ev, &before, &l->actions, &l->gone);
+	sw_checkpoint_stepped(&l->live, ev, &before, &l->actions, &l->gone);
 	for (size_t i = 0; i < l->gone.n; i++) {
 		const struct sw_checkpoint *f = &l->gone.v[i];
 
@@ -113,8 +113,9 @@ static void compare(const struct life *l, bool all)
 	for (unsigned t = 1; t <= TRIALS; t++)
 		for (unsigned s = 1; s <= STEPS; s++) {
 			const enum sw_trial_state state =
-				t <= sw_sweep_trial_n(l->h.sched)
-					? (enum sw_trial_state)sw_sweep_trial(l->h.sched, t)->state
+				t <= sw_sweep_trial_n(l->live.sched)
+					? (enum sw_trial_state)sw_sweep_trial(l->live.sched, t)
+						  ->state
 					: SW_TRIAL_PENDING;
 			const bool last = s == l->last[t], before = s == l->before[t];
 			const bool want = l->ended[t] ? last && all && state != SW_TRIAL_FAILED
@@ -132,9 +133,9 @@ START_TEST(checkpoint_of_open_trials_stay_while_others_end)
 	static struct life l;
 	const bool all = _i % 2 != 0;
 
-	l = (struct life){.h = {.d = &d, .sweep = 1}, .rng = (unsigned)_i + 1};
-	fill(&l.h);
-	l.h.spec->checkpoint.keep = all ? SW_SPEC_KEEP_ALL : SW_SPEC_KEEP_NONE;
+	l = (struct life){.live = {.d = &d, .sweep = 1}, .rng = (unsigned)_i + 1};
+	fill(&l.live);
+	l.live.spec->checkpoint.keep = all ? SW_SPEC_KEEP_ALL : SW_SPEC_KEEP_NONE;
 	for (unsigned t = 1; t <= TRIALS; t++)
 		step(&l, &(struct sw_event){.kind = SW_EVENT_ASK});
 	for (unsigned k = 0; k < 3 * TRIALS; k++) {
@@ -155,10 +156,10 @@ START_TEST(checkpoint_of_open_trials_stay_while_others_end)
 			report(&l, other);
 		compare(&l, all);
 	}
-	ck_assert_uint_le(l.h.keeping.open_n, 1); /* room was given back on the way */
+	ck_assert_uint_le(l.live.keeping.open_n, 1); /* room was given back on the way */
 	free(l.gone.v);
 	sw_actions_fini(&l.actions);
-	empty(&l.h);
+	empty(&l.live);
 }
 END_TEST
 
@@ -191,37 +192,37 @@ START_TEST(checkpoint_budget_spares_the_best_and_what_a_child_begins_from)
 	char state[] = "/tmp/sw-checkpoint-XXXXXX", path[200];
 	struct sw_heir *heir = malloc(sizeof *heir);
 	uv_loop_t loop;
-	struct sw_host h = {.sweep = 1}, *hosts[] = {&h};
-	struct sw_daemon d = {.loop = &loop, .hosts = hosts, .host_n = 1};
+	struct sw_live live = {.sweep = 1}, *sweeps[] = {&live};
+	struct sw_daemon d = {.loop = &loop, .sweeps = sweeps, .sweep_n = 1};
 	struct sw_err err = SW_ERR_INIT;
 
 	ck_assert_ptr_nonnull(mkdtemp(state));
 	ck_assert_int_eq(uv_loop_init(&loop), 0);
 	(void)snprintf(d.config.state, sizeof d.config.state, "%s", state);
-	h.d = &d;
-	fill(&h);
-	h.spec->checkpoint.keep = SW_SPEC_KEEP_ALL;
-	h.spec->checkpoint.max_mb = 1;
-	ck_assert_int_eq(sw_checkpoint_folder(&h, true, path, sizeof path, &err), SW_OK);
+	live.d = &d;
+	fill(&live);
+	live.spec->checkpoint.keep = SW_SPEC_KEEP_ALL;
+	live.spec->checkpoint.max_mb = 1;
+	ck_assert_int_eq(sw_checkpoint_folder(&live, true, path, sizeof path, &err), SW_OK);
 	for (uint64_t t = 1; t <= 4; t++) {
 		put(state, t, 8, 400000);
-		sw_checkpoint_ended(&h, &(struct sw_keeping_ended){.trial = t,
-								   .step = 8,
-								   .completed = true,
-								   .has_value = true,
-								   .value = (double)t});
+		sw_checkpoint_ended(&live, &(struct sw_keeping_ended){.trial = t,
+								      .step = 8,
+								      .completed = true,
+								      .has_value = true,
+								      .value = (double)t});
 	}
 	ck_assert_ptr_nonnull(heir);
 	*heir = (struct sw_heir){.child = 9, .from = _i == 0 ? 0 : 4, .step = 8};
-	h.heirs.v = heir;
-	h.heirs.n = h.heirs.cap = 1;
-	sw_janitor_shrink(&h);
+	live.heirs.v = heir;
+	live.heirs.n = live.heirs.cap = 1;
+	sw_janitor_shrink(&live);
 	ck_assert_int_eq(uv_run(&loop, UV_RUN_DEFAULT), 0);
 	ck_assert(there(state, 1, 8));
 	ck_assert_int_eq(there(state, 4, 8), _i == 1);
 	ck_assert_int_eq(there(state, 3, 8), false);
 	ck_assert_int_eq(there(state, 2, 8), _i == 0); /* 1 and 4 are 0.8 MB already */
-	ck_assert_uint_eq(h.keeping.ended_n, 2);
+	ck_assert_uint_eq(live.keeping.ended_n, 2);
 	for (uint64_t t = 1; t <= 4; t++) {
 		(void)snprintf(path, sizeof path, "%s/" SW_CHECKPOINT_FOLDER "/1/%llu-8.ckpt",
 			       state, (unsigned long long)t);
@@ -233,7 +234,7 @@ START_TEST(checkpoint_budget_spares_the_best_and_what_a_child_begins_from)
 	ck_assert_int_eq(rmdir(path), 0);
 	ck_assert_int_eq(rmdir(state), 0);
 	sw_janitor_free(&d);
-	empty(&h);
+	empty(&live);
 	ck_assert_int_eq(uv_loop_close(&loop), 0);
 }
 END_TEST

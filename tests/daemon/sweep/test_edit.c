@@ -4,7 +4,7 @@
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/budget.h"
 #include "daemon/sweep/edit.h"
-#include "daemon/sweep/host.h"
+#include "daemon/sweep/live.h"
 #include "proto/json.h"
 #include "tests/run.h"
 #include <stdlib.h>
@@ -68,22 +68,22 @@ START_TEST(edit_row_is_refused_at_its_place)
 }
 END_TEST
 
-/* A host as far as an edit looks at it. */
-static void fill_host(struct sw_host *h)
+/* A sweep as far as an edit looks at it. */
+static void fill_host(struct sw_live *live)
 {
 	struct sw_settings settings;
 	struct sw_err err = SW_ERR_INIT;
 
-	*h = (struct sw_host){.spec = read_spec(SPEC), .run_cap = 40};
-	ck_assert_int_eq(sw_plan_build(&h->sched, h->spec, 1, 0, 0, NULL, &err), SW_OK);
-	sw_settings_init(&settings, h->spec);
-	sw_settings_use(h, &settings);
+	*live = (struct sw_live){.spec = read_spec(SPEC), .run_cap = 40};
+	ck_assert_int_eq(sw_plan_build(&live->sched, live->spec, 1, 0, 0, NULL, &err), SW_OK);
+	sw_settings_init(&settings, live->spec);
+	sw_settings_use(live, &settings);
 }
 
-static void drop_host(struct sw_host *h)
+static void drop_host(struct sw_live *live)
 {
-	sw_sweep_destroy(h->sched);
-	sw_spec_destroy(h->spec);
+	sw_sweep_destroy(live->sched);
+	sw_spec_destroy(live->spec);
 }
 
 #define WHOLE                                                                                      \
@@ -93,7 +93,7 @@ static void drop_host(struct sw_host *h)
 
 START_TEST(edit_is_written_with_what_was_and_read_back_the_same)
 {
-	struct sw_host h;
+	struct sw_live live;
 	struct sw_edits e, again;
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_settings settings;
@@ -101,17 +101,17 @@ START_TEST(edit_is_written_with_what_was_and_read_back_the_same)
 	struct sw_jw w;
 	cJSON *v = parse(WHOLE "}"), *stored;
 
-	fill_host(&h);
+	fill_host(&live);
 	sw_buf_init(&text, 4096);
 	sw_buf_init(&changes, 4096);
-	ck_assert_int_eq(sw_edits_read(&e, h.spec, v, &err), SW_OK);
-	sw_edits_write(&e, &h, &text);
+	ck_assert_int_eq(sw_edits_read(&e, live.spec, v, &err), SW_OK);
+	sw_edits_write(&e, &live, &text);
 	ck_assert_str_eq(text.data,
 			 WHOLE ",\"from\":{\"run_cap\":40,\"max_concurrent\":0,\"weight\":2,"
 			       "\"time_budget_s\":0,\"gpu_hours\":0,\"ranges\":{\"lr\":{\"min\":"
 			       "0.25,\"max\":0.5},\"opt.wd\":{\"min\":1,\"max\":8}}}}");
 	stored = parse(text.data);
-	ck_assert_int_eq(sw_edits_read(&again, h.spec, stored, &err), SW_OK);
+	ck_assert_int_eq(sw_edits_read(&again, live.spec, stored, &err), SW_OK);
 	ck_assert_uint_eq(again.sched.run_cap, 80);
 	ck_assert_uint_eq(again.sched.max_concurrent, 4);
 	ck_assert(again.sched.has_target && again.sched.n_ranges == 2);
@@ -128,19 +128,19 @@ START_TEST(edit_is_written_with_what_was_and_read_back_the_same)
 		"\"key\":\"target\",\"from\":null,\"to\":0.5},{\"key\":\"lr\",\"from\":{\"min\":"
 		"0.25,\"max\":0.5},\"to\":{\"min\":0.25,\"max\":0.375}},{\"key\":\"opt.wd\","
 		"\"from\":{\"min\":1,\"max\":8},\"to\":{\"min\":2,\"max\":4}}]");
-	settings = h.settings;
+	settings = live.settings;
 	sw_settings_edit(&settings, &again);
-	h.share.used_us = 1000;
-	sw_settings_use(&h, &settings);
-	ck_assert_double_eq(h.share.weight, 3);
-	ck_assert_int_eq(h.share.used_us, 1500); /* as much served as before */
-	ck_assert_double_eq(h.budget.time_s, 60);
-	ck_assert(h.settings.has_target && h.settings.max_concurrent == 4);
+	live.share.used_us = 1000;
+	sw_settings_use(&live, &settings);
+	ck_assert_double_eq(live.share.weight, 3);
+	ck_assert_int_eq(live.share.used_us, 1500); /* as much served as before */
+	ck_assert_double_eq(live.budget.time_s, 60);
+	ck_assert(live.settings.has_target && live.settings.max_concurrent == 4);
 	cJSON_Delete(v);
 	cJSON_Delete(stored);
 	sw_buf_fini(&text);
 	sw_buf_fini(&changes);
-	drop_host(&h);
+	drop_host(&live);
 }
 END_TEST
 
@@ -189,12 +189,12 @@ START_TEST(budget_counts_ended_and_live_attempts_on_gpus_alone)
 		{.started_ms = 1400, .slot = 4, .gpu = SW_RUN_GPU},
 	};
 	struct sw_daemon d = {.slots = slots, .slot_n = ROWS(slots)};
-	const struct sw_host h = {
+	const struct sw_live live = {
 		.d = &d, .sweep = 1, .runs = runs, .budget = {.gpu_hours = 1, .gpu_ms = 70}};
 
-	ck_assert_int_eq(sw_budget_gpu_ms(&h, 1500), 70 + 500 + 100);
-	ck_assert_int_eq(sw_budget_gpu_ms(&h, 1200), 70 + 200); /* a clock that was set back */
-	ck_assert_int_eq(sw_budget_gpu_ms(&h, 900), 70);
+	ck_assert_int_eq(sw_budget_gpu_ms(&live, 1500), 70 + 500 + 100);
+	ck_assert_int_eq(sw_budget_gpu_ms(&live, 1200), 70 + 200); /* a clock that was set back */
+	ck_assert_int_eq(sw_budget_gpu_ms(&live, 900), 70);
 }
 END_TEST
 

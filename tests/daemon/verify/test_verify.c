@@ -293,11 +293,11 @@ START_TEST(curves_are_those_that_were_reported)
 	ck_assert_uint_eq(c.lanes, 1);
 	size_t n = 0;
 	for (size_t t = 0; t < c.n; t++) {
-		const struct sw_rerun_curve *curve = &c.curve[t];
+		const struct sw_simulate_curve *curve = &c.curve[t];
 
 		ck_assert_uint_eq(curve->first, n);
 		for (size_t i = 0; i < curve->n; i++) {
-			const struct sw_rerun_point *p = &c.point[n + i];
+			const struct sw_simulate_point *p = &c.point[n + i];
 
 			ck_assert_uint_eq(p->step, i + 1);
 			ck_assert_double_eq(p->value,
@@ -305,7 +305,7 @@ START_TEST(curves_are_those_that_were_reported)
 		}
 		n += curve->n;
 		ck_assert_double_eq_tol(curve->step_s, 1.0, 1e-9); /* an event a second */
-		ck_assert_int_eq(curve->end, SW_RERUN_CUT);        /* by its pruner */
+		ck_assert_int_eq(curve->end, SW_SIMULATE_CUT);     /* by its pruner */
 	}
 	ck_assert_uint_eq(n, c.point_n);
 	sw_curves_fini(&c);

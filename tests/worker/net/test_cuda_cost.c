@@ -180,7 +180,7 @@ START_TEST(step_of_lenet_at_batch_4_has_few_nodes)
 	calls = steps(0, 1);
 	recorded = steps(1, 2);
 	replayed = steps(2, 3);
-	float *device = weights(), *host;
+	float *device = weights(), *live;
 
 	close_on(cuda);
 
@@ -201,14 +201,14 @@ START_TEST(step_of_lenet_at_batch_4_has_few_nodes)
 	/* and it is the step: the CPU's weights after three of them */
 	open_on(&sw_ops_cpu);
 	(void)steps(0, 3);
-	host = weights();
+	live = weights();
 	for (size_t i = 0; i < model.weights_n; i++)
-		if (!(fabs((double)device[i] - (double)host[i]) <= 1e-6))
-			ck_abort_msg("weight %zu: cpu %.9g, cuda %.9g", i, (double)host[i],
+		if (!(fabs((double)device[i] - (double)live[i]) <= 1e-6))
+			ck_abort_msg("weight %zu: cpu %.9g, cuda %.9g", i, (double)live[i],
 				     (double)device[i]);
 	close_on(&sw_ops_cpu);
 	free(device);
-	free(host);
+	free(live);
 }
 END_TEST
 

@@ -173,16 +173,16 @@ END_TEST
 START_TEST(net_has_the_curve_of_the_cpu)
 {
 	const struct sw_trainer t = _i & 1 ? adam : sgd;
-	struct curve device, host;
+	struct curve device, live;
 
 	ck_assert_int_eq(train(&device, cuda, &t, NULL), SW_OK);
 	close_on(cuda);
 	open_on(&sw_ops_cpu);
-	ck_assert_int_eq(train(&host, &sw_ops_cpu, &t, NULL), SW_OK);
+	ck_assert_int_eq(train(&live, &sw_ops_cpu, &t, NULL), SW_OK);
 	close_on(&sw_ops_cpu);
 	open_on(cuda);
-	ck_assert_double_lt(largest_difference(&device, &host), 1e-4);
-	ck_assert_double_lt(host.loss[EPOCHS - 1][1], host.loss[0][1]);
+	ck_assert_double_lt(largest_difference(&device, &live), 1e-4);
+	ck_assert_double_lt(live.loss[EPOCHS - 1][1], live.loss[0][1]);
 }
 END_TEST
 

@@ -1,4 +1,4 @@
-#include "daemon/sweep/changes.h"
+#include "daemon/sweep/marks.h"
 #include "base/memory.h"
 #include "sched/sweep/sweep.h"
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #define LATEST 64 /* of the names, where a trial is looked for before it is named again */
 
-void sw_changes_note(struct sw_changes *c, uint64_t trial)
+void sw_marks_note(struct sw_marks *c, uint64_t trial)
 {
 	c->any = true;
 	if (trial == 0 || !c->watched || c->overflowed)
@@ -16,8 +16,8 @@ void sw_changes_note(struct sw_changes *c, uint64_t trial)
 			return; /* a few of the latest are enough to catch a chatty trial */
 	if (c->n == c->cap) {
 		const size_t cap = c->cap == 0 ? 64 : c->cap * 2;
-		uint64_t *grown = cap > SW_CHANGES_MAX ? NULL
-						       : sw_realloc(c->trials, cap * sizeof *grown);
+		uint64_t *grown = cap > SW_MARKS_MAX ? NULL
+						     : sw_realloc(c->trials, cap * sizeof *grown);
 
 		if (grown == NULL) {
 			c->overflowed = true;
@@ -30,16 +30,16 @@ void sw_changes_note(struct sw_changes *c, uint64_t trial)
 	c->trials[c->n++] = trial;
 }
 
-void sw_changes_stepped(struct sw_changes *c, const struct sw_event *event,
-			const struct sw_actions *step)
+void sw_marks_stepped(struct sw_marks *c, const struct sw_event *event,
+		      const struct sw_actions *step)
 {
 	for (size_t i = 0; i < step->n; i++)
-		sw_changes_note(c, step->v[i].kind == SW_ACTION_SWEEP ? 0 : step->v[i].trial);
+		sw_marks_note(c, step->v[i].kind == SW_ACTION_SWEEP ? 0 : step->v[i].trial);
 	if (event->kind == SW_EVENT_REPORT)
-		sw_changes_note(c, event->trial);
+		sw_marks_note(c, event->trial);
 }
 
-void sw_changes_seen(struct sw_changes *c, size_t n, bool all)
+void sw_marks_seen(struct sw_marks *c, size_t n, bool all)
 {
 	c->any = false;
 	if (all) {
@@ -51,8 +51,8 @@ void sw_changes_seen(struct sw_changes *c, size_t n, bool all)
 		memmove(c->trials, c->trials + n, c->n * sizeof *c->trials);
 }
 
-void sw_changes_fini(struct sw_changes *c)
+void sw_marks_fini(struct sw_marks *c)
 {
 	free(c->trials);
-	*c = (struct sw_changes){.trials = NULL};
+	*c = (struct sw_marks){.trials = NULL};
 }

@@ -1,16 +1,16 @@
-#include "daemon/sweep/admission.h"
+#include "daemon/sweep/place.h"
 #include "daemon/daemon.h"
 #include "daemon/slot/gpus.h"
 #include "daemon/slot/room.h"
 #include "daemon/slot/slot.h"
+#include "daemon/sweep/ask.h"
 #include "daemon/sweep/driver.h"
-#include "daemon/sweep/host.h"
+#include "daemon/sweep/live.h"
 #include "daemon/sweep/suggest.h"
-#include "daemon/sweep/work.h"
 #include <stdint.h>
 #include <stdio.h>
 
-bool sw_admission_short(const struct sw_daemon *d, double gpu, char *out, size_t cap)
+bool sw_place_short(const struct sw_daemon *d, double gpu, char *out, size_t cap)
 {
 	const struct sw_slot *bad = NULL;
 	const char *why;
@@ -40,14 +40,14 @@ bool sw_admission_short(const struct sw_daemon *d, double gpu, char *out, size_t
 	return true;
 }
 
-bool sw_admission_hinders(const struct sw_slot *s, const struct sw_host *h, char *out, size_t cap)
+bool sw_place_hinders(const struct sw_slot *s, const struct sw_live *live, char *out, size_t cap)
 {
 	const int64_t kept_for = s->worker->kept_for;
 
 	*out = '\0';
 	if (!s->device.gpu || !sw_room_is_free(s))
 		return false;
-	switch (sw_room_for(s, h->spec->gpu, h->bytes)) {
+	switch (sw_room_for(s, live->spec->gpu, live->bytes)) {
 	case SW_ROOM_LARGER:
 		(void)snprintf(out, cap, "too small, it waits for a larger one");
 		break;
@@ -56,14 +56,14 @@ bool sw_admission_hinders(const struct sw_slot *s, const struct sw_host *h, char
 		break;
 	case SW_ROOM_LANES:
 		(void)snprintf(out, cap, "it takes %u lanes, %u free",
-			       sw_device_lanes(&s->device, h->spec->gpu), sw_room_lanes(s));
+			       sw_device_lanes(&s->device, live->spec->gpu), sw_room_lanes(s));
 		break;
 	case SW_ROOM_BYTES:
 		(void)snprintf(out, cap, "too few bytes are free for its %lld MiB",
-			       (long long)(h->bytes >> 20));
+			       (long long)(live->bytes >> 20));
 		break;
 	case SW_ROOM_YES:
-		if (kept_for != 0 && kept_for != h->sweep)
+		if (kept_for != 0 && kept_for != live->sweep)
 			(void)snprintf(out, cap, "kept for sweep %lld", (long long)kept_for);
 		break;
 	}
@@ -75,7 +75,7 @@ bool sw_admission_hinders(const struct sw_slot *s, const struct sw_host *h, char
 #define PICKS 64
 
 struct picks {
-	struct sw_host *host[PICKS];
+	struct sw_live *live[PICKS];
 	struct sw_share share[PICKS];
 	size_t n;
 };
@@ -84,40 +84,40 @@ struct picks {
 static void gather_picks(struct sw_daemon *d, const struct sw_slot *s, struct picks *p)
 {
 	p->n = 0;
-	for (size_t i = 0; i < d->host_n; i++) {
-		struct sw_host *h = d->hosts[i];
+	for (size_t i = 0; i < d->sweep_n; i++) {
+		struct sw_live *live = d->sweeps[i];
 
-		if (h->driven || h->ended_ms != 0 || h->sched == NULL ||
-		    !sw_sweep_has_work(h->sched) ||
-		    sw_device_lanes(&s->device, h->spec->gpu) == 0 || !sw_suggest_ready(h, 1))
+		if (live->driven || live->ended_ms != 0 || live->sched == NULL ||
+		    !sw_sweep_has_work(live->sched) ||
+		    sw_device_lanes(&s->device, live->spec->gpu) == 0 || !sw_suggest_ready(live, 1))
 			continue;
 		if (p->n == PICKS) { /* keep the one that would be served */
-			p->host[0] = p->host[sw_share_pick(p->share, p->n)];
-			p->share[0] = p->host[0]->share;
+			p->live[0] = p->live[sw_share_pick(p->share, p->n)];
+			p->share[0] = p->live[0]->share;
 			p->n = 1;
 		}
-		p->host[p->n] = h;
-		p->share[p->n++] = h->share;
+		p->live[p->n] = live;
+		p->share[p->n++] = live->share;
 	}
 }
 
 /* Is a GPU being cleared for this sweep, another than the worker's? */
-static bool is_cleared_elsewhere(const struct sw_daemon *d, const struct sw_host *h,
+static bool is_cleared_elsewhere(const struct sw_daemon *d, const struct sw_live *live,
 				 const struct sw_worker *than)
 {
 	for (size_t i = 0; i < d->worker_n; i++) {
 		const struct sw_worker *w = &d->workers[i];
 		const char *why;
 
-		if (w->kept_for == h->sweep && w != than && w->proc != NULL &&
-		    sw_gpus_may_begin(h->d, w->slots, &why))
+		if (w->kept_for == live->sweep && w != than && w->proc != NULL &&
+		    sw_gpus_may_begin(live->d, w->slots, &why))
 			return true;
 	}
 	return false;
 }
 
 /* The sweep that the slot's next trial is of; NULL: none, or the lanes are kept for one. */
-static struct sw_host *pick_sweep(struct sw_daemon *d, const struct sw_slot *s)
+static struct sw_live *pick_sweep(struct sw_daemon *d, const struct sw_slot *s)
 {
 	struct picks p;
 
@@ -126,20 +126,20 @@ static struct sw_host *pick_sweep(struct sw_daemon *d, const struct sw_slot *s)
 	s->worker->kept_for = 0;
 	while (p.n > 0) {
 		const size_t best = sw_share_pick(p.share, p.n);
-		struct sw_host *h = p.host[best];
-		const enum sw_room room = sw_room_for(s, h->spec->gpu, h->bytes);
+		struct sw_live *live = p.live[best];
+		const enum sw_room room = sw_room_for(s, live->spec->gpu, live->bytes);
 
 		if (room == SW_ROOM_YES)
-			return h;
+			return live;
 		/* Its turn, and waiting here helps. If others got the free lanes meanwhile, a trial
 		 * that takes several would never find them free together. */
 		if ((room == SW_ROOM_LANES || room == SW_ROOM_BYTES) &&
-		    !is_cleared_elsewhere(d, h, s->worker)) {
-			s->worker->kept_for = h->sweep;
+		    !is_cleared_elsewhere(d, live, s->worker)) {
+			s->worker->kept_for = live->sweep;
 			return NULL;
 		}
 		p.n--;
-		p.host[best] = p.host[p.n];
+		p.live[best] = p.live[p.n];
 		p.share[best] = p.share[p.n];
 	}
 	return NULL;
@@ -149,19 +149,19 @@ static struct sw_host *pick_sweep(struct sw_daemon *d, const struct sw_slot *s)
 static bool feed_slot(struct sw_daemon *d, struct sw_slot *s)
 {
 	struct sw_call *call = s->next;
-	struct sw_host *h = pick_sweep(d, s);
+	struct sw_live *live = pick_sweep(d, s);
 
-	if (h == NULL)
+	if (live == NULL)
 		return false;
 	s->next = NULL; /* the hand-out answers it */
-	if (sw_work_hand_out(h, s, call)) {
-		sw_room_take(s, h->spec->gpu, h->bytes);
+	if (sw_ask_hand_out(live, s, call)) {
+		sw_room_take(s, live->spec->gpu, live->bytes);
 		return false;
 	}
 	s->next = call;
 	/* If it says that it has work and gave none, it waits for a suggestion: it would be picked
 	 * again, and again give none. */
-	return !sw_sweep_has_work(h->sched);
+	return !sw_sweep_has_work(live->sched);
 }
 
 /* Trials for those of a worker's slots that ask for one. */
@@ -181,7 +181,7 @@ static void feed_worker(struct sw_daemon *d, const struct sw_worker *w)
 	}
 }
 
-void sw_admission_flush(struct sw_daemon *d)
+void sw_place_flush(struct sw_daemon *d)
 {
 	if (!d->slots_due)
 		return;
@@ -196,10 +196,10 @@ void sw_admission_flush(struct sw_daemon *d)
 static void on_lost(struct sw_daemon *d, const struct sw_slot_lost *lost)
 {
 	sw_driver_attempt_over(
-		d->hosts[lost->sweep - 1], lost->blamed ? SW_EVENT_LOST : SW_EVENT_RELEASE,
+		d->sweeps[lost->sweep - 1], lost->blamed ? SW_EVENT_LOST : SW_EVENT_RELEASE,
 		(uint64_t)lost->trial, (uint32_t)lost->attempt, lost->cause, lost->heard_ms);
 }
 
-const struct sw_slot_events sw_admission_events = {
+const struct sw_slot_events sw_place_events = {
 	.lost = on_lost,
 };

@@ -1,4 +1,4 @@
-#include "sched/sweep/rerun.h"
+#include "sched/sweep/simulate.h"
 #include "base/memory.h"
 #include "sched/sweep/sweep.h"
 #include <assert.h>
@@ -22,8 +22,8 @@ struct runner {
 	double value; /* the last */
 };
 
-struct rerun {
-	const struct sw_rerun_config *c;
+struct simulate {
+	const struct sw_simulate_config *c;
 	struct sw_sweep *sweep;
 	struct sw_actions actions;
 	struct runner *run; /* [n] */
@@ -31,7 +31,7 @@ struct rerun {
 	size_t due_n;
 	uint64_t idle, order;
 	double now_s;
-	struct sw_rerun_result *out;
+	struct sw_simulate_result *out;
 	struct sw_err *err;
 };
 
@@ -42,7 +42,7 @@ static bool before(const struct due *a, const struct due *b)
 	return a->at_s < b->at_s || (a->at_s == b->at_s && a->order < b->order);
 }
 
-static void push(struct rerun *r, struct due d)
+static void push(struct simulate *r, struct due d)
 {
 	size_t i = r->due_n++;
 
@@ -51,7 +51,7 @@ static void push(struct rerun *r, struct due d)
 	r->heap[i] = d;
 }
 
-static struct due pop(struct rerun *r)
+static struct due pop(struct simulate *r)
 {
 	const struct due top = r->heap[0], last = r->heap[--r->due_n];
 	size_t i = 0;
@@ -70,12 +70,12 @@ static struct due pop(struct rerun *r)
 
 /* --- steps of the sweep --- */
 
-static const struct sw_rerun_curve *curve_of(const struct rerun *r, uint64_t trial)
+static const struct sw_simulate_curve *curve_of(const struct simulate *r, uint64_t trial)
 {
 	return &r->c->curves[trial - 1];
 }
 
-static sw_status step(struct rerun *r, const struct sw_event *e)
+static sw_status step(struct simulate *r, const struct sw_event *e)
 {
 	const sw_status rc = sw_sweep_step(r->sweep, e, &r->actions, r->err);
 
@@ -94,31 +94,31 @@ static sw_status step(struct rerun *r, const struct sw_event *e)
 }
 
 /* The curve is at its end, and the pruner would go on. */
-static sw_status finish(struct rerun *r, uint64_t trial)
+static sw_status finish(struct simulate *r, uint64_t trial)
 {
-	const enum sw_rerun_end end = curve_of(r, trial)->end;
+	const enum sw_simulate_end end = curve_of(r, trial)->end;
 	struct sw_event e = {.kind = SW_EVENT_TELL,
 			     .trial = trial,
 			     .attempt = r->run[trial - 1].attempt,
 			     .end = SW_TRIAL_COMPLETED};
 
-	if (end == SW_RERUN_FAILED)
+	if (end == SW_SIMULATE_FAILED)
 		e.end = SW_TRIAL_FAILED;
-	else if (end != SW_RERUN_COMPLETED)
+	else if (end != SW_SIMULATE_COMPLETED)
 		e.kind = SW_EVENT_CANCEL_TRIAL;
-	r->out->cut_short += end == SW_RERUN_CUT;
+	r->out->cut_short += end == SW_SIMULATE_CUT;
 	r->idle++;
 	return step(r, &e);
 }
 
-static sw_status plan_next(struct rerun *r, uint64_t trial)
+static sw_status plan_next(struct simulate *r, uint64_t trial)
 {
-	const struct sw_rerun_curve *curve = curve_of(r, trial);
+	const struct sw_simulate_curve *curve = curve_of(r, trial);
 	const struct runner *run = &r->run[trial - 1];
 
 	if (run->next == curve->n)
 		return finish(r, trial);
-	const struct sw_rerun_point *p = &r->c->points[curve->first + run->next];
+	const struct sw_simulate_point *p = &r->c->points[curve->first + run->next];
 	const struct due d = {.at_s = r->now_s + (double)(p->step - run->step) * curve->step_s,
 			      .order = r->order++,
 			      .trial = trial};
@@ -127,7 +127,7 @@ static sw_status plan_next(struct rerun *r, uint64_t trial)
 }
 
 /* A trial that goes on from a pause does so where it was. */
-static sw_status hand_out(struct rerun *r)
+static sw_status hand_out(struct simulate *r)
 {
 	const struct sw_event ask = {.kind = SW_EVENT_ASK};
 	const struct sw_action *start = NULL;
@@ -147,7 +147,7 @@ static sw_status hand_out(struct rerun *r)
 	return plan_next(r, start->trial);
 }
 
-static bool has_action(const struct rerun *r, enum sw_action_kind kind, uint64_t trial)
+static bool has_action(const struct simulate *r, enum sw_action_kind kind, uint64_t trial)
 {
 	for (size_t i = 0; i < r->actions.n; i++)
 		if (r->actions.v[i].kind == kind && r->actions.v[i].trial == trial)
@@ -155,10 +155,10 @@ static bool has_action(const struct rerun *r, enum sw_action_kind kind, uint64_t
 	return false;
 }
 
-static sw_status report(struct rerun *r, uint64_t trial)
+static sw_status report(struct simulate *r, uint64_t trial)
 {
 	struct runner *run = &r->run[trial - 1];
-	const struct sw_rerun_point *p = &r->c->points[curve_of(r, trial)->first + run->next++];
+	const struct sw_simulate_point *p = &r->c->points[curve_of(r, trial)->first + run->next++];
 	const struct sw_event e = {.kind = SW_EVENT_REPORT,
 				   .trial = trial,
 				   .attempt = run->attempt,
@@ -183,7 +183,7 @@ static sw_status report(struct rerun *r, uint64_t trial)
 	return SW_OK;
 }
 
-static sw_status run_all(struct rerun *r)
+static sw_status run_all(struct simulate *r)
 {
 	for (;;) {
 		while (r->idle > 0 && sw_sweep_has_work(r->sweep)) {
@@ -204,21 +204,21 @@ static sw_status run_all(struct rerun *r)
 
 /* --- what came out --- */
 
-static void prefer(struct sw_rerun_best *best, uint64_t trial, double value, bool maximize)
+static void prefer(struct sw_simulate_best *best, uint64_t trial, double value, bool maximize)
 {
 	if (best->trial == 0 || (maximize ? value > best->value : value < best->value))
-		*best = (struct sw_rerun_best){.trial = trial, .value = value};
+		*best = (struct sw_simulate_best){.trial = trial, .value = value};
 }
 
-static void add_recorded(const struct rerun *r, uint64_t trial)
+static void add_recorded(const struct simulate *r, uint64_t trial)
 {
-	const struct sw_rerun_curve *curve = curve_of(r, trial);
-	const struct sw_rerun_point *p = r->c->points + curve->first;
+	const struct sw_simulate_curve *curve = curve_of(r, trial);
+	const struct sw_simulate_point *p = r->c->points + curve->first;
 	size_t i = curve->n;
 
 	if (curve->n > 0)
 		r->out->recorded += p[curve->n - 1].step;
-	if (curve->end == SW_RERUN_FAILED)
+	if (curve->end == SW_SIMULATE_FAILED)
 		return;
 	while (i > 0 && !(p[i - 1].has_value && isfinite(p[i - 1].value)))
 		i--;
@@ -226,14 +226,14 @@ static void add_recorded(const struct rerun *r, uint64_t trial)
 		prefer(&r->out->best, trial, p[i - 1].value, r->c->maximize);
 }
 
-static void sum_up(struct rerun *r)
+static void sum_up(struct simulate *r)
 {
-	struct sw_rerun_result *out = r->out;
+	struct sw_simulate_result *out = r->out;
 
 	for (uint64_t trial = 1; trial <= r->c->n; trial++) {
 		const struct runner *run = &r->run[trial - 1];
 
-		if (curve_of(r, trial)->end == SW_RERUN_ABSENT)
+		if (curve_of(r, trial)->end == SW_SIMULATE_ABSENT)
 			continue;
 		out->trials++;
 		out->stopped += run->stopped;
@@ -248,7 +248,7 @@ static void sum_up(struct rerun *r)
 }
 
 /* A sweep of as many trials, whose parameters nobody looks at. */
-static sw_status create_sweep(struct rerun *r)
+static sw_status create_sweep(struct simulate *r)
 {
 	const struct sw_param any = {.dist = SW_DIST_UNIFORM, .min = 0.0, .max = 1.0};
 	const struct sw_sweep_config config = {.seed = r->c->seed,
@@ -269,16 +269,16 @@ static sw_status create_sweep(struct rerun *r)
 	return rc;
 }
 
-sw_status sw_rerun(const struct sw_rerun_config *config, struct sw_rerun_result *out,
-		   struct sw_err *err)
+sw_status sw_simulate(const struct sw_simulate_config *config, struct sw_simulate_result *out,
+		      struct sw_err *err)
 {
 	const uint64_t lanes = config->lanes < config->n ? config->lanes : config->n;
-	struct rerun r = {.c = config, .idle = lanes, .out = out, .err = err};
+	struct simulate r = {.c = config, .idle = lanes, .out = out, .err = err};
 	sw_status rc = SW_NOMEM;
 
 	assert(config->n > 0 && config->lanes > 0);
 	assert(config->pruner.kind != SW_PRUNER_PBT);
-	*out = (struct sw_rerun_result){.trials = 0};
+	*out = (struct sw_simulate_result){.trials = 0};
 	r.run = sw_calloc(config->n, sizeof *r.run);
 	r.heap = sw_calloc((size_t)lanes, sizeof *r.heap);
 	if (r.run != NULL && r.heap != NULL) {

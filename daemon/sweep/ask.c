@@ -1,5 +1,6 @@
-/* daemon/sweep/work_ask.c — handing out trials: trial.ask of clients, worker.next of the own
+/* daemon/sweep/ask.c — handing out trials: trial.ask of clients, worker.next of the own
  * workers. */
+#include "daemon/sweep/ask.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "daemon/daemon.h"
@@ -10,9 +11,8 @@
 #include "daemon/sweep/ask_wait.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/hold.h"
-#include "daemon/sweep/host.h"
+#include "daemon/sweep/live.h"
 #include "daemon/sweep/suggest.h"
-#include "daemon/sweep/work.h"
 #include "proto/job.h"
 #include "proto/json.h"
 #include "sched/num/rng.h"
@@ -45,20 +45,20 @@ static const struct sw_action *find_start(const struct sw_actions *actions,
 
 /* A new trial's parameters are in its CREATE action. The scheduler knows those of a later attempt,
  * or makes them again. */
-static void write_params(struct sw_host *h, uint64_t trial, const struct sw_action *create,
+static void write_params(struct sw_live *live, uint64_t trial, const struct sw_action *create,
 			 struct sw_buf *out)
 {
-	const struct sw_space *space = sw_sweep_space(h->sched);
+	const struct sw_space *space = sw_sweep_space(live->sched);
 
 	if (create != NULL) {
-		sw_plan_params(h->spec, space, create->values, out);
+		sw_plan_params(live->spec, space, create->values, out);
 		return;
 	}
 	struct sw_value values[SW_SPACE_MAX_PARAMS];
-	if (sw_sweep_values(h->sched, trial, values) != SW_OK)
+	if (sw_sweep_values(live->sched, trial, values) != SW_OK)
 		out->failed = SW_INTERNAL;
 	else
-		sw_plan_params(h->spec, space, values, out);
+		sw_plan_params(live->spec, space, values, out);
 }
 
 /* Which checkpoints the workers write. A population sets its own: a child goes on from its parent
@@ -68,10 +68,10 @@ struct wanted {
 	bool end;
 };
 
-static struct wanted wanted_of(const struct sw_host *h)
+static struct wanted wanted_of(const struct sw_live *live)
 {
-	const struct sw_spec_checkpoint *c = &h->spec->checkpoint;
-	struct wanted w = {.every = sw_pruner_every(sw_sweep_pruner(h->sched)),
+	const struct sw_spec_checkpoint *c = &live->spec->checkpoint;
+	struct wanted w = {.every = sw_pruner_every(sw_sweep_pruner(live->sched)),
 			   .end = c->keep != SW_SPEC_KEEP_NONE};
 
 	if (w.every == 0 && w.end) {
@@ -87,20 +87,20 @@ struct job_paths {
 };
 
 /* Sets the checkpoint that the attempt goes on from, and the folder for those that it writes. */
-static void set_resume(struct sw_host *h, const struct sw_action *start, struct job_paths *paths,
+static void set_resume(struct sw_live *live, const struct sw_action *start, struct job_paths *paths,
 		       struct sw_job *job)
 {
-	const struct wanted wanted = wanted_of(h);
+	const struct wanted wanted = wanted_of(live);
 	const bool keeps = start->until != 0 || wanted.every != 0 || wanted.end;
 	struct sw_err err = SW_ERR_INIT;
 
 	job->resume_step = start->resume_step;
-	job->parent = sw_sweep_parent(h->sched, start->trial);
-	if (sw_checkpoint_folder(h, keeps, paths->folder, sizeof paths->folder, &err) != SW_OK) {
+	job->parent = sw_sweep_parent(live->sched, start->trial);
+	if (sw_checkpoint_folder(live, keeps, paths->folder, sizeof paths->folder, &err) != SW_OK) {
 		/* Without a folder nothing can be kept; the trial runs, and starts anew when it is
 		 * resumed. */
 		sw_log(SW_LOG_ERROR, "checkpoint.folder", "sweep=%lld why=\"%s\"",
-		       (long long)h->sweep, err.msg);
+		       (long long)live->sweep, err.msg);
 		return;
 	}
 	if (start->from != 0) {
@@ -118,28 +118,28 @@ static void set_resume(struct sw_host *h, const struct sw_action *start, struct 
 	job->checkpoint_dir = paths->folder;
 }
 
-static void write_job(struct sw_host *h, const struct sw_action *start, const char *params,
+static void write_job(struct sw_live *live, const struct sw_action *start, const char *params,
 		      struct sw_buf *out)
 {
 	struct sw_job job = {
-		.sweep = (uint64_t)h->sweep,
+		.sweep = (uint64_t)live->sweep,
 		.trial = start->trial,
 		.attempt = start->attempt,
 		/* 53 bits: all that a double keeps */
-		.seed = sw_rng_u64(h->seed, SW_RNG_TRIAL, start->trial, 0) >> 11,
-		.data_seed = h->seed,
-		.trainer = h->spec->trainer,
-		.max_t = sw_spec_max_t(h->spec),
-		.metric = h->metric,
-		.goal = h->maximize ? "maximize" : "minimize",
+		.seed = sw_rng_u64(live->seed, SW_RNG_TRIAL, start->trial, 0) >> 11,
+		.data_seed = live->seed,
+		.trainer = live->spec->trainer,
+		.max_t = sw_spec_max_t(live->spec),
+		.metric = live->metric,
+		.goal = live->maximize ? "maximize" : "minimize",
 	};
 	struct job_paths paths;
 
-	set_resume(h, start, &paths, &job);
+	set_resume(live, start, &paths, &job);
 	sw_job_write(out, &job, params);
 }
 
-bool sw_work_hand_out(struct sw_host *h, struct sw_slot *s, struct sw_call *call)
+bool sw_ask_hand_out(struct sw_live *live, struct sw_slot *s, struct sw_call *call)
 {
 	struct sw_event event = {.kind = SW_EVENT_ASK};
 	const struct sw_action *create, *start;
@@ -147,25 +147,25 @@ bool sw_work_hand_out(struct sw_host *h, struct sw_slot *s, struct sw_call *call
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_buf params;
 
-	if (!sw_suggest_peek(h, &ready))
+	if (!sw_suggest_peek(live, &ready))
 		return false;
 	event.suggestion = ready;
-	struct sw_change *c = sw_change_begin(h->d, call);
+	struct sw_change *c = sw_change_begin(live->d, call);
 	c->uid = -1; /* the daemon itself chose the trial, not the worker's user */
-	if (sw_driver_step(c, h, &event, s->index, &err) != SW_OK) {
+	if (sw_driver_step(c, live, &event, s->index, &err) != SW_OK) {
 		sw_change_drop(c);
 		if (err.code == SW_INVALID) /* no point can be found any more */
-			sw_driver_fail(h, err.msg);
+			sw_driver_fail(live, err.msg);
 		return false;
 	}
 	start = find_start(&c->actions, &create);
 	assert(start != NULL);
-	sw_slot_begin(s, h->sweep, (int64_t)start->trial, start->attempt);
+	sw_slot_begin(s, live->sweep, (int64_t)start->trial, start->attempt);
 	sw_buf_init(&params, SW_REPLY_MAX);
-	write_params(h, start->trial, create, &params);
+	write_params(live, start->trial, create, &params);
 	if (params.failed != SW_OK)
 		sw_daemon_die("hand out a trial", params.failed);
-	write_job(h, start, params.data, &c->reply);
+	write_job(live, start, params.data, &c->reply);
 	sw_buf_fini(&params);
 	sw_change_commit(c);
 	return true;
@@ -174,7 +174,7 @@ bool sw_work_hand_out(struct sw_host *h, struct sw_slot *s, struct sw_call *call
 /* A trial.ask under way. */
 struct sw_long_ask {
 	struct sw_long_ask *next; /* d->long_asks */
-	struct sw_host *h;
+	struct sw_live *live;
 	struct sw_call *call;
 	int64_t left;  /* trials still wanted */
 	int64_t given; /* trials in the reply */
@@ -196,7 +196,7 @@ static void go_on_after(struct sw_change *c)
 
 static void go_on_later(struct sw_long_ask *a)
 {
-	struct sw_long_ask **p = &a->h->d->long_asks;
+	struct sw_long_ask **p = &a->live->d->long_asks;
 
 	while (*p != NULL)
 		p = &(*p)->next;
@@ -210,15 +210,15 @@ static void write_trial(struct sw_long_ask *a, const struct sw_actions *actions)
 
 	assert(start != NULL);
 	sw_jw_obj(&a->w);
-	sw_hold_take(a->call->conn, a->h, start->trial);
+	sw_hold_take(a->call->conn, a->live, start->trial);
 	sw_jw_kint(&a->w, "trial", (int64_t)start->trial);
 	sw_jw_kint(&a->w, "attempt", start->attempt);
 	sw_jw_key(&a->w, "params");
 	a->w.comma = false;
-	write_params(a->h, start->trial, create, &a->reply);
+	write_params(a->live, start->trial, create, &a->reply);
 	a->w.comma = true;
 	sw_jw_kint(&a->w, "resume_step", (int64_t)start->resume_step);
-	const uint64_t parent = sw_sweep_parent(a->h->sched, start->trial);
+	const uint64_t parent = sw_sweep_parent(a->live->sched, start->trial);
 	if (parent != 0)
 		sw_jw_kint(&a->w, "parent", (int64_t)parent);
 	else
@@ -239,7 +239,7 @@ static void finish_ask(struct sw_long_ask *a, struct sw_change *c)
 
 	sw_jw_arr_end(&a->w);
 	if (a->given == 0)
-		sw_jw_kstr(&a->w, "reason", idle_word(sw_sweep_idle(a->h->sched)));
+		sw_jw_kstr(&a->w, "reason", idle_word(sw_sweep_idle(a->live->sched)));
 	sw_jw_obj_end(&a->w);
 	sw_buf_fini(&c->reply);
 	c->reply = a->reply;
@@ -255,10 +255,10 @@ static bool ask_one(struct sw_long_ask *a, struct sw_change *c, struct sw_err *e
 	struct sw_event event = {.kind = SW_EVENT_ASK};
 	struct sw_suggestion *ready;
 
-	if (!sw_suggest_peek(a->h, &ready))
+	if (!sw_suggest_peek(a->live, &ready))
 		return false;
 	event.suggestion = ready;
-	if (sw_driver_step(c, a->h, &event, -1, err) != SW_OK)
+	if (sw_driver_step(c, a->live, &event, -1, err) != SW_OK)
 		return false;
 	write_trial(a, &c->actions);
 	a->given++;
@@ -270,12 +270,12 @@ static bool ask_one(struct sw_long_ask *a, struct sw_change *c, struct sw_err *e
  * slices would make the prepared ones stale. */
 static void hand_out(struct sw_long_ask *a)
 {
-	struct sw_host *h = a->h;
-	const int64_t until_us = h->suggest != NULL ? INT64_MAX
-						    : h->d->clock->mono_us() + ASK_TURN_US;
+	struct sw_live *live = a->live;
+	const int64_t until_us = live->suggest != NULL ? INT64_MAX
+						       : live->d->clock->mono_us() + ASK_TURN_US;
 	struct sw_err err = SW_ERR_INIT;
-	struct sw_change *c = sw_change_begin(h->d, a->call);
-	bool more = !h->d->draining && h->d->phase == SW_UP && !sw_call_gone(a->call);
+	struct sw_change *c = sw_change_begin(live->d, a->call);
+	bool more = !live->d->draining && live->d->phase == SW_UP && !sw_call_gone(a->call);
 	bool late = false;
 
 	/* The answer must fit in one line of the wire. "At most count" allows fewer trials. */
@@ -283,7 +283,7 @@ static void hand_out(struct sw_long_ask *a)
 		more = ask_one(a, c, &err);
 		if (more)
 			a->left--;
-		late = h->d->clock->mono_us() >= until_us;
+		late = live->d->clock->mono_us() >= until_us;
 	}
 	if (more && late && a->left > 0) {
 		c->call = NULL; /* answered with the last slice */
@@ -292,7 +292,7 @@ static void hand_out(struct sw_long_ask *a)
 		sw_change_commit(c);
 		return;
 	}
-	if (a->given == 0 && err.code != SW_INVALID && sw_asks_keep(h, a->call)) {
+	if (a->given == 0 && err.code != SW_INVALID && sw_asks_keep(live, a->call)) {
 		sw_change_drop(c);
 		sw_buf_fini(&a->reply);
 		free(a);
@@ -300,7 +300,7 @@ static void hand_out(struct sw_long_ask *a)
 	}
 	finish_ask(a, c);
 	if (err.code == SW_INVALID)
-		sw_driver_fail(h, err.msg);
+		sw_driver_fail(live, err.msg);
 }
 
 static void next_slice(void *arg)
@@ -316,7 +316,7 @@ static void next_slice(void *arg)
 	}
 }
 
-void sw_work_ask_end_all(struct sw_daemon *d)
+void sw_ask_end_all(struct sw_daemon *d)
 {
 	while (d->long_asks != NULL) {
 		struct sw_long_ask *a = d->long_asks;
@@ -326,30 +326,31 @@ void sw_work_ask_end_all(struct sw_daemon *d)
 	}
 }
 
-void sw_work_ask_now(struct sw_host *h, struct sw_call *call)
+void sw_ask_answer_now(struct sw_live *live, struct sw_call *call)
 {
 	struct sw_long_ask *a = sw_calloc(1, sizeof *a);
 
 	if (a == NULL)
 		sw_daemon_die("hand out trials", SW_NOMEM);
-	*a = (struct sw_long_ask){.h = h, .call = call, .left = sw_call_int(call, "count", 1)};
+	*a = (struct sw_long_ask){
+		.live = live, .call = call, .left = sw_call_int(call, "count", 1)};
 	sw_buf_init(&a->reply, SW_REPLY_MAX);
 	sw_jw_init(&a->w, &a->reply);
 	sw_jw_obj(&a->w);
 	sw_jw_key(&a->w, "trials");
 	sw_jw_arr(&a->w);
-	if (a->left > ASK_FEW && h->d->ask_slice)
+	if (a->left > ASK_FEW && live->d->ask_slice)
 		go_on_later(a);
 	else
 		hand_out(a);
 }
 
-void sw_work_ask(struct sw_host *h, struct sw_call *call)
+void sw_ask_answer(struct sw_live *live, struct sw_call *call)
 {
 	const int64_t count = sw_call_int(call, "count", 1);
 
-	if (sw_suggest_has(h, (uint64_t)count))
-		sw_work_ask_now(h, call);
+	if (sw_suggest_has(live, (uint64_t)count))
+		sw_ask_answer_now(live, call);
 	else
-		sw_suggest_park(h, call, count);
+		sw_suggest_park(live, call, count);
 }

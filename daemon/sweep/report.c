@@ -1,4 +1,4 @@
-#include "daemon/sweep/work.h"
+#include "daemon/sweep/report.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "daemon/daemon.h"
@@ -7,7 +7,7 @@
 #include "daemon/plan/metrics.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/hold.h"
-#include "daemon/sweep/host.h"
+#include "daemon/sweep/live.h"
 #include "daemon/sweep/names.h"
 #include "proto/json.h"
 #include "store/read.h"
@@ -20,7 +20,7 @@
 struct repeat {
 	struct sw_call *call;
 	int64_t sweep, trial, attempt, seq;
-	uint32_t live; /* the trial's last attempt */
+	uint32_t last; /* the trial's last attempt */
 	char verdict[16];
 	sw_status rc;
 	struct sw_err err;
@@ -59,11 +59,11 @@ static void on_repeat(void *arg)
 	struct repeat *r = arg;
 	struct sw_buf out;
 
-	if (r->rc == SW_NOT_FOUND && r->attempt < (int64_t)r->live) {
+	if (r->rc == SW_NOT_FOUND && r->attempt < (int64_t)r->last) {
 		r->err = (struct sw_err)SW_ERR_INIT;
 		(void)sw_err_at(&r->err, SW_CONFLICT, "/attempt",
 				"attempt %lld of trial %lld was replaced by attempt %u",
-				(long long)r->attempt, (long long)r->trial, (unsigned)r->live);
+				(long long)r->attempt, (long long)r->trial, (unsigned)r->last);
 	}
 	if (r->rc != SW_OK) {
 		sw_call_error(r->call, &r->err);
@@ -78,20 +78,20 @@ static void on_repeat(void *arg)
 /* A report that was acknowledged before gets the same answer again, from the store. So does one of
  * an attempt that was replaced since: a client that lost the answer "pause" may ask again after the
  * trial was resumed. */
-static void answer_repeat(struct sw_host *h, struct sw_call *call, const struct sw_event *e,
-			  uint32_t live)
+static void answer_repeat(struct sw_live *live, struct sw_call *call, const struct sw_event *e,
+			  uint32_t last)
 {
 	struct repeat *r = sw_calloc(1, sizeof *r);
 	struct sw_err err = SW_ERR_INIT;
 
 	if (r != NULL) {
 		*r = (struct repeat){.call = call,
-				     .sweep = h->sweep,
+				     .sweep = live->sweep,
 				     .trial = (int64_t)e->trial,
 				     .attempt = e->attempt,
 				     .seq = (int64_t)e->seq,
-				     .live = live};
-		if (sw_store_read(h->d->store, SW_READ_SHORT, &call->conn->reads, read_repeat,
+				     .last = last};
+		if (sw_store_read(live->d->store, SW_READ_SHORT, &call->conn->reads, read_repeat,
 				  on_repeat, r) == SW_OK)
 			return;
 		free(r);
@@ -103,21 +103,21 @@ static void answer_repeat(struct sw_host *h, struct sw_call *call, const struct 
 /* Answers a report that lacks the metric while no earlier one had it. A sweep with a trainer fails
  * at once, for its later reports would lack it too; a client that runs its own loop can correct its
  * next report. */
-static void refuse_metric(struct sw_host *h, struct sw_call *call, const cJSON *metrics)
+static void refuse_metric(struct sw_live *live, struct sw_call *call, const cJSON *metrics)
 {
 	struct sw_err err = SW_ERR_INIT;
 
-	sw_metrics_explain(h->metric, metrics, &err);
-	if (h->driven) {
-		(void)snprintf(h->note, sizeof h->note, "%.239s", err.msg);
-		sw_changes_note(&h->changes, 0);
+	sw_metrics_explain(live->metric, metrics, &err);
+	if (live->driven) {
+		(void)snprintf(live->note, sizeof live->note, "%.239s", err.msg);
+		sw_marks_note(&live->changes, 0);
 		sw_call_error(call, &err);
 		return;
 	}
 	const struct sw_event fail = {.kind = SW_EVENT_FAIL, .cause = err.msg};
 	struct sw_err refused = SW_ERR_INIT;
-	struct sw_change *c = sw_change_begin(h->d, call);
-	if (sw_driver_step(c, h, &fail, -1, &refused) != SW_OK) {
+	struct sw_change *c = sw_change_begin(live->d, call);
+	if (sw_driver_step(c, live, &fail, -1, &refused) != SW_OK) {
 		sw_change_drop(c);
 		sw_call_error(call, &refused);
 		return;
@@ -126,35 +126,35 @@ static void refuse_metric(struct sw_host *h, struct sw_call *call, const cJSON *
 	sw_change_commit(c);
 }
 
-static bool read_metrics(const struct sw_host *h, const cJSON *metrics, struct sw_event *e,
+static bool read_metrics(const struct sw_live *live, const cJSON *metrics, struct sw_event *e,
 			 struct sw_buf *text, struct sw_err *err)
 {
-	sw_status rc = sw_metrics_read(metrics, h->metric, &e->has_value, &e->value, text, err);
+	sw_status rc = sw_metrics_read(metrics, live->metric, &e->has_value, &e->value, text, err);
 	double y[SW_SPEC_MAX_METRICS];
 
 	/* A report that has one of several metrics must have all of them. */
-	if (rc == SW_OK && h->spec->n_metrics > 1)
-		rc = sw_metrics_all(metrics, h->spec, &e->has_value, y, err);
-	for (size_t k = 1; rc == SW_OK && e->has_value && k < h->spec->n_metrics; k++)
+	if (rc == SW_OK && live->spec->n_metrics > 1)
+		rc = sw_metrics_all(metrics, live->spec, &e->has_value, y, err);
+	for (size_t k = 1; rc == SW_OK && e->has_value && k < live->spec->n_metrics; k++)
 		e->more[k - 1] = y[k];
 	return rc == SW_OK;
 }
 
-static bool all_finite(const struct sw_host *h, const struct sw_event *e)
+static bool all_finite(const struct sw_live *live, const struct sw_event *e)
 {
 	bool finite = sw_metrics_finite(e->value);
 
-	for (size_t k = 1; k < h->spec->n_metrics; k++)
+	for (size_t k = 1; k < live->spec->n_metrics; k++)
 		finite = finite && sw_metrics_finite(e->more[k - 1]);
 	return finite;
 }
 
-static void add_report_row(struct sw_change *c, const struct sw_host *h, const struct sw_event *e,
-			   const char *metrics, const char *verdict)
+static void add_report_row(struct sw_change *c, const struct sw_live *live,
+			   const struct sw_event *e, const char *metrics, const char *verdict)
 {
-	const bool finite = e->has_value && all_finite(h, e);
+	const bool finite = e->has_value && all_finite(live, e);
 	const struct sw_row_report row = {
-		.sweep = h->sweep,
+		.sweep = live->sweep,
 		.trial = (int64_t)e->trial,
 		.attempt = e->attempt,
 		.seq = (int64_t)e->seq,
@@ -173,10 +173,10 @@ static void add_report_row(struct sw_change *c, const struct sw_host *h, const s
 }
 
 /* One report into the change. The decision is what the client gets. */
-static sw_status step_report(struct sw_change *c, struct sw_host *h, const struct sw_event *e,
+static sw_status step_report(struct sw_change *c, struct sw_live *live, const struct sw_event *e,
 			     const char *metrics, const char **decision, struct sw_err *err)
 {
-	const sw_status rc = sw_driver_step(c, h, e, -1, err);
+	const sw_status rc = sw_driver_step(c, live, e, -1, err);
 
 	if (rc != SW_OK)
 		return rc;
@@ -184,22 +184,22 @@ static sw_status step_report(struct sw_change *c, struct sw_host *h, const struc
 	for (size_t i = 0; i < c->actions.n; i++)
 		if (c->actions.v[i].kind == SW_ACTION_DECIDE)
 			*decision = sw_names_decision(c->actions.v[i].decision);
-	add_report_row(c, h, e, metrics, e->final ? "end" : *decision);
+	add_report_row(c, live, e, metrics, e->final ? "end" : *decision);
 	if (c->call != NULL)
-		sw_hold_take(c->call->conn, h, e->trial);
-	h->d->n_reports++;
+		sw_hold_take(c->call->conn, live, e->trial);
+	live->d->n_reports++;
 	if (e->has_value) {
-		h->metric_seen = true;
-		h->note[0] = '\0';
+		live->metric_seen = true;
+		live->note[0] = '\0';
 	}
 	return SW_OK;
 }
 
 /* The answer to a late report from an attempt that is no longer live: "stop" if the daemon itself
  * ended the trial, "pause" if it paused it. NULL: the report is refused. */
-static const char *late_answer(const struct sw_host *h, const struct sw_trial *t)
+static const char *late_answer(const struct sw_live *live, const struct sw_trial *t)
 {
-	const uint64_t max_t = sw_spec_max_t(h->spec);
+	const uint64_t max_t = sw_spec_max_t(live->spec);
 
 	switch ((enum sw_trial_state)t->state) {
 	case SW_TRIAL_PAUSED:
@@ -217,15 +217,15 @@ static const char *late_answer(const struct sw_host *h, const struct sw_trial *t
 
 /* An answer may follow from a decision that is not stored yet. An empty change waits in the queue
  * behind that decision, and so does the answer. */
-static void answer_stored(struct sw_host *h, struct sw_call *call, const char *decision)
+static void answer_stored(struct sw_live *live, struct sw_call *call, const char *decision)
 {
-	struct sw_change *c = sw_change_begin(h->d, call);
+	struct sw_change *c = sw_change_begin(live->d, call);
 
 	answer_decision(&c->reply, decision);
 	sw_change_commit(c);
 }
 
-void sw_work_report(struct sw_host *h, struct sw_call *call)
+void sw_report_answer(struct sw_live *live, struct sw_call *call)
 {
 	const cJSON *metrics = sw_json_get(call->params, "metrics");
 	struct sw_event e = {
@@ -236,32 +236,32 @@ void sw_work_report(struct sw_host *h, struct sw_call *call)
 		.step = (uint64_t)sw_call_int(call, "step", 0),
 		.checkpoint = cJSON_IsTrue(sw_json_get(call->params, "checkpoint")),
 	};
-	const struct sw_trial *t = sw_sweep_trial(h->sched, e.trial);
+	const struct sw_trial *t = sw_sweep_trial(live->sched, e.trial);
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_buf text;
 
 	if (t != NULL && (e.attempt < t->attempt || (e.attempt == t->attempt && e.seq <= t->seq))) {
 		if (e.attempt == t->attempt) /* a client that has come back */
-			sw_hold_take(call->conn, h, e.trial);
+			sw_hold_take(call->conn, live, e.trial);
 		/* A repeat changes nothing: the same seq is taken once, however often it comes. */
-		answer_repeat(h, call, &e, t->attempt);
+		answer_repeat(live, call, &e, t->attempt);
 		return;
 	}
-	if (t != NULL && t->attempt == e.attempt && late_answer(h, t) != NULL) {
-		answer_stored(h, call, late_answer(h, t));
+	if (t != NULL && t->attempt == e.attempt && late_answer(live, t) != NULL) {
+		answer_stored(live, call, late_answer(live, t));
 		return;
 	}
 	sw_buf_init(&text, SW_FRAME_MAX);
-	if (!read_metrics(h, metrics, &e, &text, &err)) {
+	if (!read_metrics(live, metrics, &e, &text, &err)) {
 		sw_call_error(call, &err);
-	} else if (!e.has_value && !h->metric_seen && t != NULL && t->state == SW_TRIAL_RUNNING &&
-		   t->attempt == e.attempt) {
-		refuse_metric(h, call, metrics);
+	} else if (!e.has_value && !live->metric_seen && t != NULL &&
+		   t->state == SW_TRIAL_RUNNING && t->attempt == e.attempt) {
+		refuse_metric(live, call, metrics);
 	} else {
-		struct sw_change *c = sw_change_begin(h->d, call);
+		struct sw_change *c = sw_change_begin(live->d, call);
 		const char *decision;
 
-		if (step_report(c, h, &e, text.data, &decision, &err) == SW_OK) {
+		if (step_report(c, live, &e, text.data, &decision, &err) == SW_OK) {
 			answer_decision(&c->reply, decision);
 			sw_change_commit(c);
 		} else {
@@ -274,20 +274,20 @@ void sw_work_report(struct sw_host *h, struct sw_call *call)
 
 /* --- heartbeat --- */
 
-void sw_work_heartbeat(struct sw_host *h, struct sw_call *call)
+void sw_report_heartbeat(struct sw_live *live, struct sw_call *call)
 {
 	const uint64_t trial = (uint64_t)sw_call_int(call, "trial", 0);
 	const int64_t attempt = sw_call_int(call, "attempt", 0);
-	const struct sw_trial *t = sw_sweep_trial(h->sched, trial);
+	const struct sw_trial *t = sw_sweep_trial(live->sched, trial);
 	struct sw_err err = SW_ERR_INIT;
 
 	if (t != NULL && (int64_t)t->attempt == attempt && t->state == SW_TRIAL_RUNNING) {
-		sw_hold_take(call->conn, h, trial);
-		answer_stored(h, call, sw_names_decision(SW_DECISION_CONTINUE));
+		sw_hold_take(call->conn, live, trial);
+		answer_stored(live, call, sw_names_decision(SW_DECISION_CONTINUE));
 		return;
 	}
-	if (t != NULL && (int64_t)t->attempt == attempt && late_answer(h, t) != NULL) {
-		answer_stored(h, call, late_answer(h, t));
+	if (t != NULL && (int64_t)t->attempt == attempt && late_answer(live, t) != NULL) {
+		answer_stored(live, call, late_answer(live, t));
 		return;
 	}
 	if (t == NULL)
@@ -304,9 +304,9 @@ void sw_work_heartbeat(struct sw_host *h, struct sw_call *call)
 
 /* --- tell --- */
 
-static void answer_state(struct sw_buf *out, const struct sw_host *h, uint64_t trial)
+static void answer_state(struct sw_buf *out, const struct sw_live *live, uint64_t trial)
 {
-	const struct sw_trial *t = sw_sweep_trial(h->sched, trial);
+	const struct sw_trial *t = sw_sweep_trial(live->sched, trial);
 	struct sw_jw w;
 
 	sw_jw_init(&w, out);
@@ -318,7 +318,7 @@ static void answer_state(struct sw_buf *out, const struct sw_host *h, uint64_t t
 
 /* Takes the metrics of a tell as one last report, in the tell's own change: both are stored or
  * neither is. */
-static sw_status tell_metrics(struct sw_change *c, struct sw_host *h, struct sw_call *call,
+static sw_status tell_metrics(struct sw_change *c, struct sw_live *live, struct sw_call *call,
 			      const struct sw_trial *t, const struct sw_event *tell,
 			      struct sw_err *err)
 {
@@ -338,21 +338,21 @@ static sw_status tell_metrics(struct sw_change *c, struct sw_host *h, struct sw_
 	if (metrics == NULL)
 		return SW_OK;
 	sw_buf_init(&text, SW_FRAME_MAX);
-	if (!read_metrics(h, metrics, &e, &text, err))
+	if (!read_metrics(live, metrics, &e, &text, err))
 		rc = err->code;
-	else if (!e.has_value && !h->metric_seen && tell->end == SW_TRIAL_COMPLETED)
-		sw_metrics_explain(h->metric, metrics, err);
+	else if (!e.has_value && !live->metric_seen && tell->end == SW_TRIAL_COMPLETED)
+		sw_metrics_explain(live->metric, metrics, err);
 	if (rc == SW_OK && err->code != SW_OK) {
 		rc = err->code;
-		(void)snprintf(h->note, sizeof h->note, "%.239s", err->msg);
+		(void)snprintf(live->note, sizeof live->note, "%.239s", err->msg);
 	}
 	if (rc == SW_OK)
-		rc = step_report(c, h, &e, text.data, &decision, err);
+		rc = step_report(c, live, &e, text.data, &decision, err);
 	sw_buf_fini(&text);
 	return rc;
 }
 
-void sw_work_tell(struct sw_host *h, struct sw_call *call)
+void sw_report_tell(struct sw_live *live, struct sw_call *call)
 {
 	struct sw_event e = {
 		.kind = SW_EVENT_TELL,
@@ -360,21 +360,21 @@ void sw_work_tell(struct sw_host *h, struct sw_call *call)
 		.attempt = (uint32_t)sw_call_int(call, "attempt", 0),
 		.cause = sw_call_str(call, "cause", NULL),
 	};
-	const struct sw_trial *t = sw_sweep_trial(h->sched, e.trial);
+	const struct sw_trial *t = sw_sweep_trial(live->sched, e.trial);
 	struct sw_err err = SW_ERR_INIT;
-	struct sw_change *c = sw_change_begin(h->d, call);
+	struct sw_change *c = sw_change_begin(live->d, call);
 	sw_status rc = sw_trial_state_find(sw_call_str(call, "state", ""), &e.end);
 
 	if (rc == SW_OK && t != NULL && t->attempt == e.attempt && t->state == SW_TRIAL_RUNNING)
-		rc = tell_metrics(c, h, call, t, &e, &err);
+		rc = tell_metrics(c, live, call, t, &e, &err);
 	/* A trial that the daemon ended or paused, or that was told before, keeps its state, and
 	 * the answer names that. */
 	if (rc == SW_OK &&
 	    (t == NULL || t->attempt != e.attempt ||
 	     (t->state != SW_TRIAL_PAUSED && !sw_trial_ended((enum sw_trial_state)t->state))))
-		rc = sw_driver_step(c, h, &e, -1, &err);
+		rc = sw_driver_step(c, live, &e, -1, &err);
 	if (rc == SW_OK) {
-		answer_state(&c->reply, h, e.trial);
+		answer_state(&c->reply, live, e.trial);
 		sw_change_commit(c);
 	} else {
 		sw_change_drop(c);

@@ -1,13 +1,13 @@
-#include "daemon/api/codec.h"
+#include "daemon/api/row_json.h"
 #include "base/log.h"
-#include "daemon/sweep/admission.h"
-#include "daemon/sweep/host.h"
+#include "daemon/sweep/live.h"
+#include "daemon/sweep/place.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-void sw_codec_stored(struct sw_jw *w, const char *key, const char *json, int64_t sweep,
-		     int64_t trial)
+void sw_row_json_stored(struct sw_jw *w, const char *key, const char *json, int64_t sweep,
+			int64_t trial)
 {
 	struct sw_err err = SW_ERR_INIT;
 
@@ -22,7 +22,7 @@ void sw_codec_stored(struct sw_jw *w, const char *key, const char *json, int64_t
 	sw_jw_null(w);
 }
 
-void sw_codec_trial(struct sw_jw *w, const struct sw_row_trial *row, int64_t now_ms)
+void sw_row_json_trial(struct sw_jw *w, const struct sw_row_trial *row, int64_t now_ms)
 {
 	double seconds = row->seconds;
 
@@ -33,9 +33,9 @@ void sw_codec_trial(struct sw_jw *w, const struct sw_row_trial *row, int64_t now
 	sw_jw_kint(w, "attempt", row->attempt);
 	sw_jw_kstr(w, "state", row->state);
 	sw_jw_kstr(w, "cause", row->cause);
-	sw_codec_stored(w, "params", row->params, row->sweep, row->trial);
+	sw_row_json_stored(w, "params", row->params, row->sweep, row->trial);
 	sw_jw_kint(w, "step", row->step);
-	sw_codec_stored(w, "metrics", row->metrics, row->sweep, row->trial);
+	sw_row_json_stored(w, "metrics", row->metrics, row->sweep, row->trial);
 	if (row->has_value)
 		sw_jw_knum(w, "value", row->value);
 	else
@@ -48,7 +48,7 @@ void sw_codec_trial(struct sw_jw *w, const struct sw_row_trial *row, int64_t now
 		sw_jw_knull(w, "parent");
 }
 
-void sw_codec_counts(struct sw_jw *w, const uint64_t counts[SW_TRIAL_STATE_N])
+void sw_row_json_counts(struct sw_jw *w, const uint64_t counts[SW_TRIAL_STATE_N])
 {
 	sw_jw_obj(w);
 	for (int i = 0; i < SW_TRIAL_STATE_N; i++)
@@ -63,9 +63,9 @@ static bool is_past_bands(const struct sw_pruner *p, size_t k)
 	       sw_pruner_rung_count(p, 0, k - 1) == 0 && sw_pruner_rung_count(p, 0, k) == 0;
 }
 
-void sw_codec_rungs(struct sw_jw *w, const struct sw_host *h)
+void sw_row_json_rungs(struct sw_jw *w, const struct sw_live *live)
 {
-	const struct sw_pruner *p = h->sched != NULL ? sw_sweep_pruner(h->sched) : NULL;
+	const struct sw_pruner *p = live->sched != NULL ? sw_sweep_pruner(live->sched) : NULL;
 	const uint32_t brackets = p != NULL ? sw_pruner_bracket_n(p) : 0;
 
 	sw_jw_arr(w);
@@ -78,7 +78,7 @@ void sw_codec_rungs(struct sw_jw *w, const struct sw_host *h)
 			sw_jw_kint(w, "step", (int64_t)sw_pruner_rung_step(p, b, k));
 			sw_jw_kint(w, "n", (int64_t)sw_pruner_rung_count(p, b, k));
 			if (isfinite(cutoff))
-				sw_jw_knum(w, "cutoff", h->maximize ? -cutoff : cutoff);
+				sw_jw_knum(w, "cutoff", live->maximize ? -cutoff : cutoff);
 			else
 				sw_jw_knull(w, "cutoff");
 			sw_jw_obj_end(w);
@@ -86,16 +86,16 @@ void sw_codec_rungs(struct sw_jw *w, const struct sw_host *h)
 	sw_jw_arr_end(w);
 }
 
-double sw_codec_seconds(const struct sw_host *h, int64_t now_ms)
+double sw_row_json_seconds(const struct sw_live *live, int64_t now_ms)
 {
-	const int64_t end = h->ended_ms != 0 ? h->ended_ms : now_ms;
+	const int64_t end = live->ended_ms != 0 ? live->ended_ms : now_ms;
 
-	return end > h->created_ms ? (double)(end - h->created_ms) / 1000.0 : 0.0;
+	return end > live->created_ms ? (double)(end - live->created_ms) / 1000.0 : 0.0;
 }
 
-static void write_settings(struct sw_jw *w, const struct sw_host *h)
+static void write_settings(struct sw_jw *w, const struct sw_live *live)
 {
-	const struct sw_settings *s = &h->settings;
+	const struct sw_settings *s = &live->settings;
 
 	if (s->max_concurrent > 0)
 		sw_jw_kint(w, "max_concurrent", (int64_t)s->max_concurrent);
@@ -109,52 +109,52 @@ static void write_settings(struct sw_jw *w, const struct sw_host *h)
 }
 
 /* Why it ended; of one that goes on what is wrong, or what will end it. "" for nothing. */
-static const char *cause_of(const struct sw_host *h, char *text, size_t cap)
+static const char *cause_of(const struct sw_live *live, char *text, size_t cap)
 {
-	const bool ended = h->ended_ms != 0;
+	const bool ended = live->ended_ms != 0;
 
-	if (!ended && h->note[0] != '\0')
-		return h->note;
-	if (!ended && sw_sweep_settling(h->sched)) {
-		const char *why = sw_sweep_end_cause(h->sched);
+	if (!ended && live->note[0] != '\0')
+		return live->note;
+	if (!ended && sw_sweep_settling(live->sched)) {
+		const char *why = sw_sweep_end_cause(live->sched);
 
 		(void)snprintf(text, cap, "about to be %s%s%s: %llu trials are still to end",
-			       sw_sweep_state_name(sw_sweep_end_state(h->sched)),
+			       sw_sweep_state_name(sw_sweep_end_state(live->sched)),
 			       *why != '\0' ? ", " : "", why,
-			       (unsigned long long)sw_sweep_unsettled(h->sched));
+			       (unsigned long long)sw_sweep_unsettled(live->sched));
 		return text;
 	}
-	if (!ended && *sw_sweep_end_cause(h->sched) != '\0') {
-		(void)snprintf(text, cap, "about to end: %s", sw_sweep_end_cause(h->sched));
+	if (!ended && *sw_sweep_end_cause(live->sched) != '\0') {
+		(void)snprintf(text, cap, "about to end: %s", sw_sweep_end_cause(live->sched));
 		return text;
 	}
-	const char *cause = sw_sweep_cause(h->sched);
-	if (*cause == '\0' && h->state == SW_SWEEP_RUNNING && !h->driven && h->share.running == 0 &&
-	    sw_admission_short(h->d, h->spec->gpu, text, cap))
+	const char *cause = sw_sweep_cause(live->sched);
+	if (*cause == '\0' && live->state == SW_SWEEP_RUNNING && !live->driven &&
+	    live->share.running == 0 && sw_place_short(live->d, live->spec->gpu, text, cap))
 		return text;
 	return cause;
 }
 
-void sw_codec_sweep(struct sw_jw *w, const struct sw_host *h, int64_t now_ms)
+void sw_row_json_sweep(struct sw_jw *w, const struct sw_live *live, int64_t now_ms)
 {
 	char text[480];
-	const char *cause = cause_of(h, text, sizeof text);
+	const char *cause = cause_of(live, text, sizeof text);
 
-	sw_jw_kint(w, "sweep", h->sweep);
-	sw_jw_kstr(w, "name", h->name);
-	sw_jw_kstr(w, "state", sw_sweep_state_name(h->state));
+	sw_jw_kint(w, "sweep", live->sweep);
+	sw_jw_kstr(w, "name", live->name);
+	sw_jw_kstr(w, "state", sw_sweep_state_name(live->state));
 	sw_jw_kstr(w, "cause", *cause != '\0' ? cause : NULL);
-	sw_jw_kstr(w, "method", h->method);
-	sw_jw_kstr(w, "metric", h->metric);
-	sw_jw_kstr(w, "goal", h->maximize ? "maximize" : "minimize");
-	if (h->run_cap > 0)
-		sw_jw_kint(w, "run_cap", h->run_cap);
+	sw_jw_kstr(w, "method", live->method);
+	sw_jw_kstr(w, "metric", live->metric);
+	sw_jw_kstr(w, "goal", live->maximize ? "maximize" : "minimize");
+	if (live->run_cap > 0)
+		sw_jw_kint(w, "run_cap", live->run_cap);
 	else
 		sw_jw_knull(w, "run_cap");
-	if (sw_sweep_points(h->sched) > 0)
-		sw_jw_kint(w, "points", (int64_t)sw_sweep_points(h->sched));
+	if (sw_sweep_points(live->sched) > 0)
+		sw_jw_kint(w, "points", (int64_t)sw_sweep_points(live->sched));
 	else
 		sw_jw_knull(w, "points");
-	write_settings(w, h);
-	sw_budget_write(h, now_ms, w);
+	write_settings(w, live);
+	sw_budget_write(live, now_ms, w);
 }

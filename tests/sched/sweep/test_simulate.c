@@ -1,7 +1,7 @@
-/* tests/sched/sweep/test_rerun.c — stored curves under another pruner: by hand, and what must hold
+/* tests/sched/sweep/test_simulate.c — stored curves under another pruner: by hand, and what must hold
  * of any. */
 #include "base/fault.h"
-#include "sched/sweep/rerun.h"
+#include "sched/sweep/simulate.h"
 #include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <math.h>
@@ -13,31 +13,31 @@
 static const double hand[4][4] = {{4, 3, 2, 1}, {5, 5, 5, 5}, {1, 0.9, 0.8, 0.7}, {3, 2.5, 2, 0.1}};
 
 struct curves {
-	struct sw_rerun_curve curve[N];
-	struct sw_rerun_point point[N * STEPS];
+	struct sw_simulate_curve curve[N];
+	struct sw_simulate_point point[N * STEPS];
 	size_t n;
 };
 
-static void add(struct curves *c, size_t steps, const double *values, enum sw_rerun_end end)
+static void add(struct curves *c, size_t steps, const double *values, enum sw_simulate_end end)
 {
-	struct sw_rerun_curve *to = &c->curve[c->n];
+	struct sw_simulate_curve *to = &c->curve[c->n];
 	const size_t first = c->n++ * STEPS;
 
-	*to = (struct sw_rerun_curve){.first = first, .n = steps, .step_s = 1, .end = end};
+	*to = (struct sw_simulate_curve){.first = first, .n = steps, .step_s = 1, .end = end};
 	for (size_t i = 0; i < steps; i++)
-		c->point[first + i] = (struct sw_rerun_point){
+		c->point[first + i] = (struct sw_simulate_point){
 			.step = i + 1, .value = values[i], .has_value = true};
 }
 
 static void add_hand(struct curves *c)
 {
 	for (size_t t = 0; t < 4; t++)
-		add(c, 4, hand[t], SW_RERUN_COMPLETED);
+		add(c, 4, hand[t], SW_SIMULATE_COMPLETED);
 }
 
-static struct sw_rerun_config asha_of(const struct curves *c, uint64_t lanes)
+static struct sw_simulate_config asha_of(const struct curves *c, uint64_t lanes)
 {
-	return (struct sw_rerun_config){
+	return (struct sw_simulate_config){
 		.pruner = {.kind = SW_PRUNER_ASHA,
 			   .asha = {.grace_period = 1,
 				    .max_t = 4,
@@ -51,12 +51,12 @@ static struct sw_rerun_config asha_of(const struct curves *c, uint64_t lanes)
 	};
 }
 
-static struct sw_rerun_result run(const struct sw_rerun_config *config)
+static struct sw_simulate_result run(const struct sw_simulate_config *config)
 {
-	struct sw_rerun_result r;
+	struct sw_simulate_result r;
 	struct sw_err err = SW_ERR_INIT;
 
-	ck_assert_msg(sw_rerun(config, &r, &err) == SW_OK, "%s", err.msg);
+	ck_assert_msg(sw_simulate(config, &r, &err) == SW_OK, "%s", err.msg);
 	return r;
 }
 
@@ -68,8 +68,8 @@ START_TEST(asha_stops_those_that_a_hand_stops)
 	struct curves c = {.n = 0};
 
 	add_hand(&c);
-	const struct sw_rerun_config config = asha_of(&c, (uint64_t)_i);
-	const struct sw_rerun_result r = run(&config);
+	const struct sw_simulate_config config = asha_of(&c, (uint64_t)_i);
+	const struct sw_simulate_result r = run(&config);
 	ck_assert_uint_eq(r.trials, 4);
 	ck_assert_uint_eq(r.recorded, 16);
 	ck_assert_uint_eq(r.resource, 11);
@@ -92,9 +92,9 @@ START_TEST(metric_to_maximise_is_turned)
 	add_hand(&c);
 	for (size_t i = 0; i < sizeof c.point / sizeof c.point[0]; i++)
 		c.point[i].value = -c.point[i].value;
-	struct sw_rerun_config config = asha_of(&c, 1);
+	struct sw_simulate_config config = asha_of(&c, 1);
 	config.maximize = true;
-	const struct sw_rerun_result r = run(&config);
+	const struct sw_simulate_result r = run(&config);
 	ck_assert_uint_eq(r.resource, 11);
 	ck_assert_uint_eq(r.best.trial, 4);
 	ck_assert_uint_eq(r.chosen.trial, 3);
@@ -109,10 +109,10 @@ START_TEST(pace_of_each_trial_is_its_own)
 	add_hand(&c);
 	c.curve[0].step_s = 10; /* 40 s */
 	c.curve[2].step_s = 0.5;
-	const struct sw_rerun_config config = asha_of(&c, 2);
+	const struct sw_simulate_config config = asha_of(&c, 2);
 	/* The other lane: 5 comes first at each rung and goes on, 4 s; 1 beats it, 2 s; 3 is second
 	 * of three and stopped. Then 4 comes, third of four. */
-	const struct sw_rerun_result r = run(&config);
+	const struct sw_simulate_result r = run(&config);
 	ck_assert_double_eq(r.wall_s, 10);
 	ck_assert_uint_eq(r.resource, 1 + 4 + 4 + 1);
 	ck_assert_uint_eq(r.stopped, 2);
@@ -126,15 +126,15 @@ START_TEST(ends_of_curves_are_told_apart)
 	static const double diverged[2] = {2, NAN};
 	struct curves c = {.n = 0};
 
-	add(&c, 2, hand[0], SW_RERUN_CUT);
-	add(&c, 0, NULL, SW_RERUN_ABSENT);
-	add(&c, 3, hand[2], SW_RERUN_COMPLETED);
-	add(&c, 1, hand[1], SW_RERUN_FAILED);
-	add(&c, 0, NULL, SW_RERUN_FAILED);
-	add(&c, 2, diverged, SW_RERUN_FAILED);
-	struct sw_rerun_config config = asha_of(&c, 3);
+	add(&c, 2, hand[0], SW_SIMULATE_CUT);
+	add(&c, 0, NULL, SW_SIMULATE_ABSENT);
+	add(&c, 3, hand[2], SW_SIMULATE_COMPLETED);
+	add(&c, 1, hand[1], SW_SIMULATE_FAILED);
+	add(&c, 0, NULL, SW_SIMULATE_FAILED);
+	add(&c, 2, diverged, SW_SIMULATE_FAILED);
+	struct sw_simulate_config config = asha_of(&c, 3);
 	config.pruner.kind = SW_PRUNER_NONE;
-	const struct sw_rerun_result r = run(&config);
+	const struct sw_simulate_result r = run(&config);
 	ck_assert_uint_eq(r.trials, 5);
 	ck_assert_uint_eq(r.recorded, 8);
 	ck_assert_uint_eq(r.resource, 8);
@@ -152,9 +152,9 @@ START_TEST(sweep_without_a_value_has_no_best)
 {
 	struct curves c = {.n = 0};
 
-	add(&c, 0, NULL, SW_RERUN_CUT);
-	const struct sw_rerun_config config = asha_of(&c, 1);
-	const struct sw_rerun_result r = run(&config);
+	add(&c, 0, NULL, SW_SIMULATE_CUT);
+	const struct sw_simulate_config config = asha_of(&c, 1);
+	const struct sw_simulate_result r = run(&config);
 	ck_assert_uint_eq(r.best.trial + r.chosen.trial + r.recorded + r.resource, 0);
 	ck_assert(!r.survived);
 	ck_assert_uint_eq(r.cut_short, 1);
@@ -174,21 +174,21 @@ static void add_any(struct curves *c, uint64_t seed)
 		for (size_t i = 0; i < STEPS; i++)
 			values[i] = base + slope / (double)(i + 1);
 		add(c, n, values,
-		    what > 1   ? SW_RERUN_COMPLETED
-		    : what > 0 ? SW_RERUN_FAILED
-			       : SW_RERUN_CUT);
+		    what > 1   ? SW_SIMULATE_COMPLETED
+		    : what > 0 ? SW_SIMULATE_FAILED
+			       : SW_SIMULATE_CUT);
 		c->curve[t].step_s = 0.1 + unit(&seed);
 	}
 }
 
 /* One that fails later may be stopped before, with a value that nothing takes from it. */
-static void check_any(const struct curves *c, const struct sw_rerun_result *r)
+static void check_any(const struct curves *c, const struct sw_simulate_result *r)
 {
 	ck_assert_uint_eq(r->trials, N);
 	ck_assert_uint_eq(r->stopped + r->completed + r->failed + r->cut_short, N);
 	ck_assert_uint_le(r->resource, r->recorded);
 	ck_assert_uint_ne(r->best.trial, 0);
-	if (c->curve[r->chosen.trial - 1].end == SW_RERUN_FAILED)
+	if (c->curve[r->chosen.trial - 1].end == SW_SIMULATE_FAILED)
 		return;
 	if (r->survived)
 		ck_assert_double_eq(r->chosen.value, r->best.value);
@@ -205,11 +205,11 @@ START_TEST(any_curves_under_any_lanes_add_up)
 
 	add_any(&c, (uint64_t)_i);
 	for (size_t k = 0; k < ROWS(kinds); k++) {
-		struct sw_rerun_config config = asha_of(&c, lanes);
+		struct sw_simulate_config config = asha_of(&c, lanes);
 
 		config.pruner.kind = kinds[k];
 		config.pruner.asha.max_t = STEPS;
-		const struct sw_rerun_result r = run(&config), again = run(&config);
+		const struct sw_simulate_result r = run(&config), again = run(&config);
 		check_any(&c, &r);
 		ck_assert_uint_eq(r.resource, again.resource);
 		ck_assert_uint_eq(r.stopped, again.stopped);
@@ -225,13 +225,13 @@ END_TEST
 START_TEST(wrong_pruner_is_refused_with_its_key)
 {
 	struct curves c = {.n = 0};
-	struct sw_rerun_result r;
+	struct sw_simulate_result r;
 	struct sw_err err = SW_ERR_INIT;
 
 	add_hand(&c);
-	struct sw_rerun_config config = asha_of(&c, 1);
+	struct sw_simulate_config config = asha_of(&c, 1);
 	config.pruner.asha.max_t = 0;
-	ck_assert_int_eq(sw_rerun(&config, &r, &err), SW_INVALID);
+	ck_assert_int_eq(sw_simulate(&config, &r, &err), SW_INVALID);
 	ck_assert_str_eq(err.ptr, "/early_terminate/max_t");
 }
 END_TEST
@@ -243,14 +243,14 @@ START_TEST(want_of_memory_is_a_clean_error_wherever_it_comes)
 	unsigned fired = 1, nth = 1;
 
 	add_any(&c, 3);
-	const struct sw_rerun_config config = asha_of(&c, 4);
+	const struct sw_simulate_config config = asha_of(&c, 4);
 	for (; fired > 0; nth++) {
 		struct sw_err err = SW_ERR_INIT;
-		struct sw_rerun_result r;
+		struct sw_simulate_result r;
 
 		ck_assert_uint_lt(nth, 10000);
 		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
-		const sw_status rc = sw_rerun(&config, &r, &err);
+		const sw_status rc = sw_simulate(&config, &r, &err);
 		fired = sw_fault_fired(SW_FAULT_MALLOC);
 		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
 		ck_assert_int_eq(rc, fired > 0 ? SW_NOMEM : SW_OK);

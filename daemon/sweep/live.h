@@ -1,19 +1,19 @@
 /*
- * daemon/sweep/host.h — a sweep as the daemon holds it: the spec, the state machine, and what runs
+ * daemon/sweep/live.h — a sweep as the daemon holds it: the spec, the state machine, and what runs
  * where.
  *
  * The state machine of a sweep that ended before this start is not in memory until someone needs it
  * (daemon/sweep/recover.h); everything else about it comes from the store.
  */
-#ifndef SW_DAEMON_SWEEP_HOST_H
-#define SW_DAEMON_SWEEP_HOST_H
+#ifndef SW_DAEMON_SWEEP_LIVE_H
+#define SW_DAEMON_SWEEP_LIVE_H
 
 #include "base/status.h"
 #include "daemon/sweep/ask_wait.h"
 #include "daemon/sweep/budget.h"
-#include "daemon/sweep/changes.h"
 #include "daemon/sweep/checkpoint.h"
 #include "daemon/sweep/edit.h"
+#include "daemon/sweep/marks.h"
 #include "sched/sweep/share.h"
 #include "sched/sweep/sweep.h"
 #include "spec/spec.h"
@@ -41,7 +41,7 @@ struct sw_run {
 	uint32_t conn;      /* the connection that holds it (daemon/sweep/hold.h); 0: none */
 };
 
-struct sw_host {
+struct sw_live {
 	struct sw_daemon *d;
 	int64_t sweep;
 	char *name;
@@ -67,21 +67,21 @@ struct sw_host {
 	struct sw_share share; /* running: trials on slots now */
 	struct sw_budget budget;
 	bool budget_dirty; /* in the daemon's list of those to look at */
-	struct sw_host *next_dirty;
+	struct sw_live *next_dirty;
 	struct sw_settings settings; /* as edits have left them */
 	bool has_checkpoints;        /* its folder was made */
 	struct sw_heirs heirs;       /* open trials that need another's checkpoint */
 	struct sw_keeping keeping;   /* files beside those */
 
 	bool settling; /* in the daemon's list of those whose end goes on in slices */
-	struct sw_host *next_settling;
+	struct sw_live *next_settling;
 	struct sw_call *settle_call; /* answered when it has ended; NULL: nobody waits */
 
 	struct sw_suggester *suggest; /* NULL: its sampler needs none */
 	struct sw_asks asks;          /* that wait for a trial */
 
-	struct sw_changes changes; /* since the last update to its watchers was read */
-	struct sw_watch *watch;    /* who watches: kept here for daemon/api/watch.c; NULL: nobody
+	struct sw_marks changes; /* since the last update to its watchers was read */
+	struct sw_watch *watch;  /* who watches: kept here for daemon/api/watch.c; NULL: nobody
 				      ever did */
 
 	struct sw_waiting *waiting; /* calls that wait for the state machine to be loaded */
@@ -89,21 +89,21 @@ struct sw_host {
 
 /* The sweep that the call names. NULL: there is none, and the call was answered ("no sweep 9; the last
  * one is 3"). */
-struct sw_host *sw_host_of(struct sw_call *call);
+struct sw_live *sw_live_of(struct sw_call *call);
 
-/* A new host for a new sweep; takes spec and sched. The caller stores it. NULL: no memory. */
-struct sw_host *sw_host_add(struct sw_daemon *d, struct sw_spec *spec, struct sw_sweep *sched,
+/* A new sweep; takes spec and sched. The caller stores it. NULL: no memory. */
+struct sw_live *sw_live_add(struct sw_daemon *d, struct sw_spec *spec, struct sw_sweep *sched,
 			    uint64_t seed, int64_t now_ms);
-/* A host for a stored sweep, without its state machine. */
-struct sw_host *sw_host_restore(struct sw_daemon *d, const struct sw_row_sweep *row);
-void sw_host_free_all(struct sw_daemon *d);
+/* A stored sweep, without its state machine. */
+struct sw_live *sw_live_restore(struct sw_daemon *d, const struct sw_row_sweep *row);
+void sw_live_free_all(struct sw_daemon *d);
 
 /* Lifts its account of slot time to that of the least served of the sweeps that wait for slots: a
  * newcomer, or one that was paused, ended or held back, gets its share from now on and no backlog.
  * O(sweeps). */
-void sw_host_level(struct sw_host *h);
+void sw_live_level(struct sw_live *live);
 
 /* Room for the run of every trial up to n. */
-SW_NODISCARD sw_status sw_host_runs(struct sw_host *h, uint64_t n);
+SW_NODISCARD sw_status sw_live_runs(struct sw_live *live, uint64_t n);
 
 #endif

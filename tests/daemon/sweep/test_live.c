@@ -1,14 +1,14 @@
-/* tests/daemon/sweep/test_host.c — where a sweep's account of slot time stands when it comes or
+/* tests/daemon/sweep/test_live.c — where a sweep's account of slot time stands when it comes or
  * comes back. */
 #include "daemon/daemon.h"
 #include "daemon/plan/plan.h"
-#include "daemon/sweep/host.h"
+#include "daemon/sweep/live.h"
 #include "proto/json.h"
 #include "tests/run.h"
 #include <stdlib.h>
 #include <string.h>
 
-#define HOSTS 3
+#define SWEEPS 3
 
 /* The first is the one that comes; used: hours. */
 static const struct {
@@ -17,7 +17,7 @@ static const struct {
 		enum sw_sweep_state state;
 		bool driven, busy; /* busy: as many run as may */
 		int used;
-	} v[HOSTS];
+	} v[SWEEPS];
 	int level;
 } rows[] = {
 	{"alone",
@@ -43,40 +43,40 @@ static const struct {
 	"{\"metric\":{\"name\":\"loss\"},\"method\":\"random\",\"max_concurrent\":1,"              \
 	"\"parameters\":{\"lr\":{\"min\":0.25,\"max\":0.5}}}"
 
-static void fill(struct sw_host *h)
+static void fill(struct sw_live *live)
 {
 	struct sw_err err = SW_ERR_INIT;
 	cJSON *tree = NULL;
 
 	ck_assert_int_eq(sw_json_parse(&tree, SPEC, strlen(SPEC), &err), SW_OK);
-	ck_assert_int_eq(sw_spec_read(&h->spec, tree, &err), SW_OK);
-	ck_assert_int_eq(sw_plan_build(&h->sched, h->spec, 1, 0, 0, NULL, &err), SW_OK);
+	ck_assert_int_eq(sw_spec_read(&live->spec, tree, &err), SW_OK);
+	ck_assert_int_eq(sw_plan_build(&live->sched, live->spec, 1, 0, 0, NULL, &err), SW_OK);
 	cJSON_Delete(tree);
 }
 
-START_TEST(host_row_comes_level_with_those_that_wait)
+START_TEST(sweep_row_comes_level_with_those_that_wait)
 {
 	const struct sw_event ask = {.kind = SW_EVENT_ASK};
 	struct sw_actions actions = {0};
-	struct sw_host h[HOSTS], *hosts[HOSTS];
-	struct sw_daemon d = {.hosts = hosts, .host_n = HOSTS};
+	struct sw_live live[SWEEPS], *sweeps[SWEEPS];
+	struct sw_daemon d = {.sweeps = sweeps, .sweep_n = SWEEPS};
 
-	for (size_t i = 0; i < HOSTS; i++) {
-		hosts[i] = &h[i];
-		h[i] = (struct sw_host){.d = &d,
-					.state = rows[_i].v[i].state,
-					.driven = rows[_i].v[i].driven,
-					.share = {.weight = 1, .used_us = rows[_i].v[i].used}};
-		fill(&h[i]);
+	for (size_t i = 0; i < SWEEPS; i++) {
+		sweeps[i] = &live[i];
+		live[i] = (struct sw_live){.d = &d,
+					   .state = rows[_i].v[i].state,
+					   .driven = rows[_i].v[i].driven,
+					   .share = {.weight = 1, .used_us = rows[_i].v[i].used}};
+		fill(&live[i]);
 		if (rows[_i].v[i].busy)
-			ck_assert_int_eq(sw_sweep_step(h[i].sched, &ask, &actions, NULL), SW_OK);
+			ck_assert_int_eq(sw_sweep_step(live[i].sched, &ask, &actions, NULL), SW_OK);
 	}
-	sw_host_level(&h[0]);
-	ck_assert_msg(h[0].share.used_us == rows[_i].level, "%s: %lld", rows[_i].name,
-		      (long long)h[0].share.used_us);
-	for (size_t i = 0; i < HOSTS; i++) {
-		sw_sweep_destroy(h[i].sched);
-		sw_spec_destroy(h[i].spec);
+	sw_live_level(&live[0]);
+	ck_assert_msg(live[0].share.used_us == rows[_i].level, "%s: %lld", rows[_i].name,
+		      (long long)live[0].share.used_us);
+	for (size_t i = 0; i < SWEEPS; i++) {
+		sw_sweep_destroy(live[i].sched);
+		sw_spec_destroy(live[i].spec);
 	}
 	sw_actions_fini(&actions);
 }
@@ -84,5 +84,5 @@ END_TEST
 
 SUITE(tcase)
 {
-	tcase_add_rows(tcase, host_row_comes_level_with_those_that_wait, rows);
+	tcase_add_rows(tcase, sweep_row_comes_level_with_those_that_wait, rows);
 }

@@ -1,0 +1,27 @@
+/*
+ * daemon/sweep/ask.h — handing out trials: to clients that run their own loop (trial.ask) and to
+ * the slots of the own workers (worker.next).
+ */
+#ifndef SW_DAEMON_SWEEP_ASK_H
+#define SW_DAEMON_SWEEP_ASK_H
+
+#include <stdbool.h>
+
+struct sw_call;
+struct sw_daemon;
+struct sw_live;
+struct sw_slot;
+
+/* Gives the slot a trial of the sweep as the answer of its worker.next. False: there was none, and
+ * the call is still open. */
+bool sw_ask_hand_out(struct sw_live *live, struct sw_slot *s, struct sw_call *call);
+
+/* Answers trial.ask: at once, or when there is a suggestion, or a trial, for it. */
+void sw_ask_answer(struct sw_live *live, struct sw_call *call);
+/* The same with the suggestions that there are. */
+void sw_ask_answer_now(struct sw_live *live, struct sw_call *call);
+
+/* The daemon stops: asks that want many are answered with what they have. */
+void sw_ask_end_all(struct sw_daemon *d);
+
+#endif

@@ -1,0 +1,179 @@
+#include "daemon/sweep/live.h"
+#include "base/memory.h"
+#include "daemon/daemon.h"
+#include "daemon/net/call.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* From 1; NULL with SW_NOT_FOUND in err. */
+static struct sw_live *find_host(struct sw_daemon *d, int64_t sweep, struct sw_err *err)
+{
+	if (sweep >= 1 && (uint64_t)sweep <= d->sweep_n)
+		return d->sweeps[sweep - 1];
+	if (d->sweep_n == 0)
+		(void)sw_err_at(err, SW_NOT_FOUND, "/sweep", "no sweep %lld; there is none yet",
+				(long long)sweep);
+	else
+		(void)sw_err_at(err, SW_NOT_FOUND, "/sweep", "no sweep %lld; the last one is %zu",
+				(long long)sweep, d->sweep_n);
+	return NULL;
+}
+
+struct sw_live *sw_live_of(struct sw_call *call)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_live *live = find_host(call->d, sw_call_int(call, "sweep", 0), &err);
+
+	if (live == NULL)
+		sw_call_error(call, &err);
+	return live;
+}
+
+static void free_live(struct sw_live *live)
+{
+	if (live == NULL)
+		return;
+	sw_spec_destroy(live->spec);
+	sw_sweep_destroy(live->sched);
+	free(live->name);
+	free(live->metric);
+	free(live->method);
+	free(live->runs);
+	sw_marks_fini(&live->changes);
+	free(live->heirs.v);
+	free(live->keeping.open);
+	free(live->keeping.ended);
+	free(live);
+}
+
+static struct sw_live *push(struct sw_daemon *d, const char *name, const char *metric,
+			    const char *method)
+{
+	struct sw_live *live = sw_calloc(1, sizeof *live);
+
+	if (live == NULL)
+		return NULL;
+	live->name = sw_strdup(name);
+	live->metric = sw_strdup(metric);
+	live->method = sw_strdup(method);
+	if (live->name == NULL || live->metric == NULL || live->method == NULL)
+		goto fail;
+	if (d->sweep_n == d->sweep_cap) {
+		const size_t cap = d->sweep_cap == 0 ? 16 : d->sweep_cap * 2;
+		struct sw_live **grown = sw_realloc(d->sweeps, cap * sizeof(struct sw_live *));
+
+		if (grown == NULL)
+			goto fail;
+		d->sweeps = grown;
+		d->sweep_cap = cap;
+	}
+	live->d = d;
+	live->next_ev = 1;
+	live->oldest = 1;
+	d->sweeps[d->sweep_n++] = live;
+	live->sweep = (int64_t)d->sweep_n;
+	return live;
+fail:
+	free_live(live);
+	return NULL;
+}
+
+/* The accounts of the others that share the slots: of those that wait for one, or of all. */
+static size_t active_shares(const struct sw_live *live, bool waiting, struct sw_share *to)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < live->d->sweep_n; i++) {
+		const struct sw_live *o = live->d->sweeps[i];
+
+		if (o != live && !o->driven && o->sched != NULL && o->state == SW_SWEEP_RUNNING &&
+		    (!waiting || sw_sweep_has_work(o->sched)))
+			to[n++] = o->share;
+	}
+	return n;
+}
+
+void sw_live_level(struct sw_live *live)
+{
+	struct sw_share *active = sw_malloc((live->d->sweep_n + 1) * sizeof *active);
+
+	if (active == NULL)
+		return; /* a backlog is no reason to fail */
+	size_t n = active_shares(live, true, active);
+	if (n == 0)
+		n = active_shares(live, false, active);
+	const int64_t level_us = n > 0 ? sw_share_join(active, n, live->share.weight) : 0;
+	if (live->share.used_us < level_us)
+		live->share.used_us = level_us;
+	free(active);
+}
+
+struct sw_live *sw_live_add(struct sw_daemon *d, struct sw_spec *spec, struct sw_sweep *sched,
+			    uint64_t seed, int64_t now_ms)
+{
+	struct sw_live *live = push(d, spec->name, spec->metric, spec->method);
+
+	if (live == NULL) {
+		sw_spec_destroy(spec);
+		sw_sweep_destroy(sched);
+		return NULL;
+	}
+	live->spec = spec;
+	live->sched = sched;
+	live->maximize = spec->maximize;
+	live->driven = spec->trainer == NULL;
+	live->seed = spec->has_seed ? spec->seed : seed;
+	live->run_cap = (int64_t)sw_sweep_asked_cap(sched);
+	live->created_ms = now_ms;
+	live->state = SW_SWEEP_RUNNING;
+	struct sw_settings settings;
+	sw_settings_init(&settings, spec);
+	sw_settings_use(live, &settings);
+	sw_budget_state(&live->budget, true, now_ms);
+	sw_live_level(live);
+	return live;
+}
+
+struct sw_live *sw_live_restore(struct sw_daemon *d, const struct sw_row_sweep *row)
+{
+	struct sw_live *live = push(d, row->name, row->metric, row->method);
+
+	if (live == NULL)
+		return NULL;
+	live->maximize = row->maximize;
+	live->driven = row->driven;
+	live->seed = (uint64_t)row->seed;
+	live->run_cap = row->run_cap;
+	live->bytes = row->bytes;
+	live->created_ms = row->created_ms;
+	live->ended_ms = row->ended_ms;
+	if (sw_sweep_state_find(row->state, &live->state) != SW_OK)
+		live->state = SW_SWEEP_FAILED;
+	return live;
+}
+
+void sw_live_free_all(struct sw_daemon *d)
+{
+	for (size_t i = 0; i < d->sweep_n; i++)
+		free_live(d->sweeps[i]);
+	free(d->sweeps);
+	d->sweeps = NULL;
+	d->sweep_n = d->sweep_cap = 0;
+}
+
+sw_status sw_live_runs(struct sw_live *live, uint64_t n)
+{
+	size_t cap = live->run_cap_n == 0 ? 64 : live->run_cap_n;
+
+	if (n <= live->run_cap_n)
+		return SW_OK;
+	while (cap < n)
+		cap *= 2;
+	struct sw_run *grown = sw_realloc(live->runs, cap * sizeof *grown);
+	if (grown == NULL)
+		return SW_NOMEM;
+	memset(grown + live->run_cap_n, 0, (cap - live->run_cap_n) * sizeof *grown);
+	live->runs = grown;
+	live->run_cap_n = cap;
+	return SW_OK;
+}

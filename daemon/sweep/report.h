@@ -1,0 +1,20 @@
+/*
+ * daemon/sweep/report.h — a trial on the wire: report, heartbeat, tell; of clients that run their
+ * own loop and of the own workers alike.
+ */
+#ifndef SW_DAEMON_SWEEP_REPORT_H
+#define SW_DAEMON_SWEEP_REPORT_H
+
+struct sw_call;
+struct sw_live;
+
+/* Answers trial.report and worker.report; the parameters stand in the call. */
+void sw_report_answer(struct sw_live *live, struct sw_call *call);
+
+/* Answers trial.heartbeat: the client that holds the trial is there. */
+void sw_report_heartbeat(struct sw_live *live, struct sw_call *call);
+
+/* Answers trial.tell and worker.tell. */
+void sw_report_tell(struct sw_live *live, struct sw_call *call);
+
+#endif
