@@ -12,6 +12,13 @@ static void on_work(uv_work_t *work)
 	job->run(job->arg);
 }
 
+/* On two cores a second job would take turns with the loop: others then wait a slice of the scheduler's
+ * for each answer (bench hostile, a `when` of 9,000 values: p99 of 30 ms, not 22). */
+static unsigned at_once(void)
+{
+	return uv_available_parallelism() > SW_POOL_AT_ONCE ? SW_POOL_AT_ONCE : 1;
+}
+
 static void start_next(struct sw_daemon *d);
 
 static void on_after_work(uv_work_t *work, int status)
@@ -30,7 +37,7 @@ static void start_next(struct sw_daemon *d)
 {
 	struct sw_pool_job *job;
 
-	while (d->pool.running < SW_POOL_AT_ONCE &&
+	while (d->pool.running < at_once() &&
 	       (job = (struct sw_pool_job *)sw_turns_take(&d->pool.turns, NULL, NULL)) != NULL) {
 		if (d->phase != SW_UP) {
 			job->done(job->arg, true);

@@ -17,7 +17,7 @@
 struct sw_call;
 struct sw_daemon;
 
-#define SW_POOL_AT_ONCE 2
+#define SW_POOL_AT_ONCE 2 /* fewer where the loop would be left without a core of its own */
 
 struct sw_pool_job {
 	struct sw_turn turn; /* first: a turn is its job */
