@@ -9,7 +9,7 @@
  * Units    Numbers are at most 2^53 - 1: they survive a double.
  * Memory   The strings and trees of a job are borrowed; those of one that was read, from its tree.
  * Errors   sw_job_read() names the key and what it must be. A key that it does not know is no
- *          error.
+ *          error. A job has a trainer or a command, not both.
  */
 #ifndef SW_PROTO_JOB_H
 #define SW_PROTO_JOB_H
@@ -34,8 +34,15 @@ struct sw_job {
 	const char *checkpoint;     /* absolute path: what resume_step goes on from; NULL: none */
 	const char *checkpoint_dir; /* absolute path: where it writes its own; NULL: nowhere */
 	const char *metric, *goal;  /* goal: "minimize" or "maximize" */
-	const cJSON *trainer;       /* an object */
-	const cJSON *params; /* an object, names to values; sw_job_write() has them as text */
+	const cJSON *trainer;       /* an object; NULL: the trial is a program */
+	/* Of a program; else 0 and NULL, and not written. command, run, log and cookie always. */
+	const cJSON *command; /* an array: spec/command.h expands its macros */
+	const char *program;  /* for ${program}; NULL: none */
+	const cJSON *run;     /* an object: cwd (always), env, grace_s, on_oom (docs/spec.md) */
+	const char *log;      /* absolute path: where its output goes */
+	const char *cookie;   /* SWEEPD_COOKIE, the slot's: by it all that it forked is found */
+	uint64_t cores;       /* that it may use; 0: all of its worker's */
+	const cJSON *params;  /* an object, names to values; sw_job_write() has them as text */
 };
 
 /* Appends the job as a JSON object; params is the text of one. A failure latches in b. */

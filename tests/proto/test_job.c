@@ -22,6 +22,15 @@
 	",\"resume_step\":0,\"parent\":null,\"checkpoint\":null,\"until\":0,\"checkpoint_every\":" \
 	"0,\"checkpoint_s\":0,\"checkpoint_end\":false,\"checkpoint_dir\":null,\"trainer\":null,"  \
 	"\"max_t\":null,\"metric\":null,\"goal\":null}"
+#define COMMAND "[\"${env}\",\"${program}\",\"${args}\"]"
+#define RUN     "{\"cwd\":\"/home/me\",\"env\":{\"A\":\"b\"}}"
+#define PROGRAM                                                                                    \
+	"{\"sweep\":1,\"trial\":2,\"attempt\":3,\"seed\":9007199254740991,\"data_seed\":5,"        \
+	"\"params\":" PARAMS ",\"resume_step\":6,\"parent\":7,\"checkpoint\":\"/c/7-6.ckpt\","     \
+	"\"until\":8,\"checkpoint_every\":9,\"checkpoint_s\":10,\"checkpoint_end\":true,"          \
+	"\"checkpoint_dir\":\"/c\",\"trainer\":null,\"max_t\":12,\"metric\":\"loss\","             \
+	"\"goal\":\"minimize\",\"command\":" COMMAND ",\"program\":\"train.py\",\"run\":" RUN      \
+	",\"log\":\"/s/logs/1/2.log\",\"cookie\":\"1f-2-0\",\"cores\":13}"
 
 static cJSON *parsed(const char *text)
 {
@@ -79,6 +88,26 @@ START_TEST(job_is_written_and_read_back)
 }
 END_TEST
 
+START_TEST(job_of_a_program_is_written_and_read_back)
+{
+	cJSON *tree = parsed(PROGRAM);
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_job job = full(NULL);
+
+	job.command = sw_json_get(tree, "command");
+	job.program = "train.py";
+	job.run = sw_json_get(tree, "run");
+	job.log = "/s/logs/1/2.log";
+	job.cookie = "1f-2-0";
+	job.cores = 13;
+	written(&job, PROGRAM);
+	memset(&job, 0xa5, sizeof job);
+	ck_assert_int_eq(sw_job_read(&job, tree, &err), SW_OK);
+	written(&job, PROGRAM);
+	cJSON_Delete(tree);
+}
+END_TEST
+
 /* What a job may lack, or have as null, and how it is written then. */
 static const struct {
 	const char *key, *value;
@@ -128,10 +157,11 @@ END_TEST
 
 #define NUMBER "an integer of at least 0"
 
-/* value NULL: the key is missing. */
-static const struct {
-	const char *key, *value, *must;
-} bad[] = {
+struct bad_key {
+	const char *key, *value, *must; /* value NULL: the key is missing */
+};
+
+static const struct bad_key bad[] = {
 	{"sweep", NULL, NULL},
 	{"trial", NULL, NULL},
 	{"attempt", NULL, NULL},
@@ -153,30 +183,63 @@ static const struct {
 	{"checkpoint_s", "0.5", NUMBER},
 	{"checkpoint_end", "1", "true or false"},
 	{"checkpoint_dir", "\"\"", "an absolute path"},
-	{"trainer", "null", "an object"},
+	{"trainer", "[]", "an object"},
 	{"max_t", "-1", NUMBER},
 	{"metric", "1", "a string"},
 	{"goal", "true", "a string"},
 };
 
-START_TEST(job_with_a_bad_key_is_refused_by_its_name)
+static const struct bad_key bad_of_program[] = {
+	{"run", NULL, NULL},         {"log", NULL, NULL},
+	{"cookie", NULL, NULL},      {"command", "{}", "an array"},
+	{"run", "[]", "an object"},  {"log", "\"2.log\"", "an absolute path"},
+	{"cookie", "1", "a string"}, {"program", "1", "a string"},
+	{"cores", "-1", NUMBER},
+};
+
+static void refused(const char *text, const struct bad_key *k)
 {
 	char want[120], ptr[40];
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_job job;
-	cJSON *tree = parsed(FULL);
+	cJSON *tree = parsed(text);
 
-	if (bad[_i].value == NULL) {
-		cJSON_DeleteItemFromObjectCaseSensitive(tree, bad[_i].key);
-		(void)snprintf(want, sizeof want, "\"%s\" is missing", bad[_i].key);
+	if (k->value == NULL) {
+		cJSON_DeleteItemFromObjectCaseSensitive(tree, k->key);
+		(void)snprintf(want, sizeof want, "\"%s\" is missing", k->key);
 	} else {
-		cJSON_ReplaceItemInObjectCaseSensitive(tree, bad[_i].key, parsed(bad[_i].value));
-		(void)snprintf(want, sizeof want, "\"%s\" must be %s", bad[_i].key, bad[_i].must);
+		cJSON_ReplaceItemInObjectCaseSensitive(tree, k->key, parsed(k->value));
+		(void)snprintf(want, sizeof want, "\"%s\" must be %s", k->key, k->must);
 	}
-	(void)snprintf(ptr, sizeof ptr, "/%s", bad[_i].key);
+	(void)snprintf(ptr, sizeof ptr, "/%s", k->key);
 	ck_assert_int_eq(sw_job_read(&job, tree, &err), SW_INVALID);
 	ck_assert_str_eq(err.msg, want);
 	ck_assert_str_eq(err.ptr, ptr);
+	written(&job, EMPTY);
+	cJSON_Delete(tree);
+}
+
+START_TEST(job_with_a_bad_key_is_refused_by_its_name)
+{
+	refused(FULL, &bad[_i]);
+}
+END_TEST
+
+START_TEST(job_of_a_program_with_a_bad_key_is_refused_by_its_name)
+{
+	refused(PROGRAM, &bad_of_program[_i]);
+}
+END_TEST
+
+START_TEST(job_with_a_trainer_and_a_command_is_refused)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_job job;
+	cJSON *tree = parsed(PROGRAM);
+
+	cJSON_ReplaceItemInObjectCaseSensitive(tree, "trainer", parsed("{}"));
+	ck_assert_int_eq(sw_job_read(&job, tree, &err), SW_INVALID);
+	ck_assert_str_eq(err.msg, "\"trainer\" beside \"command\"");
 	written(&job, EMPTY);
 	cJSON_Delete(tree);
 }
@@ -207,8 +270,12 @@ END_TEST
 SUITE(tcase)
 {
 	tcase_add_test(tcase, job_is_written_and_read_back);
+	tcase_add_test(tcase, job_of_a_program_is_written_and_read_back);
 	tcase_add_rows(tcase, job_without_an_optional_key_is_read, optional);
 	tcase_add_rows(tcase, job_with_a_bad_key_is_refused_by_its_name, bad);
+	tcase_add_rows(tcase, job_of_a_program_with_a_bad_key_is_refused_by_its_name,
+		       bad_of_program);
+	tcase_add_test(tcase, job_with_a_trainer_and_a_command_is_refused);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, job_without_memory_latches_in_the_buffer);
 #endif
