@@ -1,0 +1,63 @@
+/*
+ * spec/command.h — a sweep whose trials are the user's own program: its argument list, with W&B's
+ * macros in it.
+ *
+ *   ${env}                    /usr/bin/env
+ *   ${interpreter}            python
+ *   ${program}                the spec's "program"
+ *   ${args}                   --k=v for each parameter, a word each
+ *   ${args_no_equals}         --k v, two words each
+ *   ${args_no_hyphens}        k=v
+ *   ${args_no_boolean_flags}  --k where the value is true, nothing where it is false, else --k=v
+ *   ${args_json}              the parameters as one JSON text
+ *   ${args_json_file}         the path of a file with that text
+ *   ${envvar:NAME}            the value of an environment variable
+ *
+ * Those that may be several words (${args} and the three after it) stand alone in theirs, the
+ * others may have text around them. true, false and null are written True, False and None, as
+ * Python scripts read them from W&B; lists and groups of parameters as JSON.
+ *
+ * Pure.
+ * Source   W&B's "Sweep configuration options", the section about command macros.
+ */
+#ifndef SW_SPEC_COMMAND_H
+#define SW_SPEC_COMMAND_H
+
+#include "base/status.h"
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+
+#define SW_COMMAND_MAX_WORDS 1000
+
+struct sw_command_values {
+	const cJSON *params;     /* an object */
+	const char *program;     /* NULL: none */
+	const char *interpreter; /* NULL: "python" */
+	const char *json_file;   /* the path for ${args_json_file} */
+	/* The value of an environment variable, or NULL. */
+	const char *(*variable)(void *user, const char *name);
+	void *user;
+};
+
+/* What "program" alone stands for: ${env} ${interpreter} ${program} ${args}. The caller's; NULL: no
+ * memory. */
+cJSON *sw_command_default(void);
+
+/* SW_INVALID at "/command" or "/command/2" unless it is an array of strings without a macro that is
+ * not known. program: the spec's, or NULL. */
+SW_NODISCARD sw_status sw_command_check(const cJSON *command, const char *program,
+					struct sw_err *err);
+
+/* The first ${envvar:NAME} of a word from *at on: true, its name in out, and *at after it. */
+bool sw_command_next_variable(const char **at, char *out, size_t cap);
+
+/* Does a command that was checked have the macro ("args_json_file")? */
+bool sw_command_has(const cJSON *command, const char *macro);
+
+/* The argument list of a command that was checked; *out ends with NULL and is freed with one
+ * free(). SW_INVALID: a variable is not set; SW_TOO_BIG: over 1 MiB in all; SW_NOMEM. */
+SW_NODISCARD sw_status sw_command_expand(char ***out, const cJSON *command,
+					 const struct sw_command_values *values,
+					 struct sw_err *err);
+
+#endif

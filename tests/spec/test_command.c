@@ -1,0 +1,226 @@
+/* tests/spec/test_command.c — a command's macros: which are refused, and what each becomes. */
+#include "base/fault.h"
+#include "spec/command.h"
+#include "tests/run.h"
+#include "tests/spec/spec_text.h"
+#include <stdio.h>
+
+#define PARAMS                                                                                     \
+	"{'lr':0.1,'layers':5,'scale':5.0,'opt':'sgd a','fast':true,'slow':false,'none':null,"     \
+	"'wide':[1,2],'g':{'wd':0.5}}"
+#define PARAMS_JSON                                                                                \
+	"{\"lr\":0.1,\"layers\":5,\"scale\":5.0,\"opt\":\"sgd a\",\"fast\":true,\"slow\":false,"   \
+	"\"none\":null,\"wide\":[1,2],\"g\":{\"wd\":0.5}}"
+
+static const char *variable(void *user, const char *name)
+{
+	ck_assert_str_eq(user, "user");
+	return strcmp(name, "DATA") == 0 ? "/data" : NULL;
+}
+
+/* Each word is followed by a bar. */
+static void joined(char **list, char *out, size_t cap)
+{
+	size_t n = 0;
+
+	*out = '\0';
+	for (size_t i = 0; list[i] != NULL; i++)
+		n += (size_t)snprintf(out + n, cap - n, "%s|", list[i]);
+}
+
+static const struct {
+	const char *command, *want;
+} expanded[] = {
+	{"['${env}','${interpreter}','${program}','end']", "/usr/bin/env|python|train.py|end|"},
+	{"['${args}']", "--lr=0.1|--layers=5|--scale=5.0|--opt=sgd a|--fast=True|--slow=False|"
+			"--none=None|--wide=[1,2]|--g={\"wd\":0.5}|"},
+	{"['${args_no_equals}']",
+	 "--lr|0.1|--layers|5|--scale|5.0|--opt|sgd a|--fast|True|--slow|False|--none|None|"
+	 "--wide|[1,2]|--g|{\"wd\":0.5}|"},
+	{"['${args_no_hyphens}']", "lr=0.1|layers=5|scale=5.0|opt=sgd a|fast=True|slow=False|"
+				   "none=None|wide=[1,2]|g={\"wd\":0.5}|"},
+	{"['${args_no_boolean_flags}']", "--lr=0.1|--layers=5|--scale=5.0|--opt=sgd a|--fast|"
+					 "--none=None|--wide=[1,2]|--g={\"wd\":0.5}|"},
+	{"['${args_json}']", PARAMS_JSON "|"},
+	{"['a','--config=${args_json_file}.x']", "a|--config=/tmp/p.json.x|"},
+	{"['${envvar:DATA}/${program}:${envvar:DATA}']", "/data/train.py:/data|"},
+	{"['sh','','$HOME ${ $x} {}']", NULL}, /* "${ $x}" is a macro that is not known */
+	{"['sh','','$HOME ${','}']", "sh||$HOME ${|}|"},
+};
+
+START_TEST(command_macros_become_words)
+{
+	const struct sw_command_values values = {
+		.params = parse(PARAMS),
+		.program = "train.py",
+		.json_file = "/tmp/p.json",
+		.variable = variable,
+		.user = "user",
+	};
+	cJSON *command = parse(expanded[_i].command);
+	struct sw_err err = SW_ERR_INIT;
+	char **list = NULL, line[1000];
+
+	const sw_status rc = sw_command_check(command, "train.py", &err);
+	ck_assert_int_eq(rc, expanded[_i].want != NULL ? SW_OK : SW_INVALID);
+	if (rc == SW_OK) {
+		ck_assert_int_eq(sw_command_expand(&list, command, &values, &err), SW_OK);
+		joined(list, line, sizeof line);
+		ck_assert_str_eq(line, expanded[_i].want);
+	}
+	free(list);
+	cJSON_Delete(command);
+	cJSON_Delete((cJSON *)values.params);
+}
+END_TEST
+
+START_TEST(command_without_parameters_leaves_the_macro_out)
+{
+	const struct sw_command_values values = {
+		.params = parse("{}"), .interpreter = "python3", .program = "t.py"};
+	cJSON *command = sw_command_default();
+	struct sw_err err = SW_ERR_INIT;
+	char **list = NULL, line[100];
+
+	ck_assert_int_eq(sw_command_expand(&list, command, &values, &err), SW_OK);
+	joined(list, line, sizeof line);
+	ck_assert_str_eq(line, "/usr/bin/env|python3|t.py|");
+	free(list);
+	cJSON_Delete(command);
+	cJSON_Delete((cJSON *)values.params);
+}
+END_TEST
+
+START_TEST(command_with_a_variable_that_is_not_set_names_it)
+{
+	const struct sw_command_values values = {
+		.params = NULL, .variable = variable, .user = "user"};
+	cJSON *command = parse("['a','${envvar:DATA}${envvar:NOT_SET}']");
+	struct sw_err err = SW_ERR_INIT;
+	char **list = NULL;
+
+	ck_assert_int_eq(sw_command_expand(&list, command, &values, &err), SW_INVALID);
+	ck_assert_str_eq(err.msg, "${envvar:NOT_SET} has no value here");
+	ck_assert_ptr_null(list);
+	cJSON_Delete(command);
+}
+END_TEST
+
+START_TEST(command_variables_are_found_in_turn)
+{
+	const char *at = "${program} ${envvar:A}${envvar:B_2} ${envvar:} ${envvar:C";
+	char name[20];
+
+	ck_assert(sw_command_next_variable(&at, name, sizeof name));
+	ck_assert_str_eq(name, "A");
+	ck_assert(sw_command_next_variable(&at, name, sizeof name));
+	ck_assert_str_eq(name, "B_2");
+	ck_assert(!sw_command_next_variable(&at, name, sizeof name));
+}
+END_TEST
+
+START_TEST(command_knows_which_macros_it_has)
+{
+	cJSON *command = parse("['a','--c=${args_json_file}','${args}']");
+
+	ck_assert(sw_command_has(command, "args_json_file"));
+	ck_assert(sw_command_has(command, "args"));
+	ck_assert(!sw_command_has(command, "args_json"));
+	ck_assert(!sw_command_has(command, "envvar"));
+	cJSON_Delete(command);
+}
+END_TEST
+
+#define ARRAY                                                                                      \
+	"\"command\" must be an array like [\"${env}\", \"python3\", \"train.py\", \"${args}\"]; " \
+	"no shell reads it"
+#define MACROS                                                                                     \
+	"it is one of ${env}, ${interpreter}, ${program}, ${args}, ${args_no_equals}, "            \
+	"${args_no_hyphens}, ${args_no_boolean_flags}, ${args_json}, ${args_json_file}, "          \
+	"${envvar:NAME}"
+
+static const struct {
+	const char *command, *ptr, *msg;
+} bad[] = {
+	{"'python train.py'", "/command", ARRAY},
+	{"[]", "/command", ARRAY},
+	{"{}", "/command", ARRAY},
+	{"['']", "/command/0", "the program to run is empty"},
+	{"['a',1]", "/command/1", "\"command\" must be an array of strings"},
+	{"['a','${arg}']", "/command/1", "unknown macro ${arg}: " MACROS},
+	{"['a','-x=${}']", "/command/1", "unknown macro ${}: " MACROS},
+	{"['${env:X}']", "/command/0", "unknown macro ${env:X}: " MACROS},
+	{"['${envvar}']", "/command/0", "unknown macro ${envvar}: " MACROS},
+	{"['${envvar:}']", "/command/0", "unknown macro ${envvar:}: " MACROS},
+	{"['a','-x ${args}']", "/command/1", "${args} may be several words: it must stand alone"},
+	{"['a','${args_no_hyphens} ']", "/command/1",
+	 "${args_no_hyphens} may be several words: it must stand alone"},
+	{"['a','${program}']", "/command/1", "${program} needs \"program\""},
+};
+
+START_TEST(command_that_cannot_be_expanded_is_refused)
+{
+	cJSON *command = parse(bad[_i].command);
+	struct sw_err err = SW_ERR_INIT;
+
+	ck_assert_int_eq(sw_command_check(command, NULL, &err), SW_INVALID);
+	ck_assert_str_eq(err.msg, bad[_i].msg);
+	ck_assert_str_eq(err.ptr, bad[_i].ptr);
+	cJSON_Delete(command);
+}
+END_TEST
+
+START_TEST(command_of_too_many_words_is_refused)
+{
+	cJSON *command = cJSON_CreateArray();
+	struct sw_err err = SW_ERR_INIT;
+
+	for (int i = 0; i < SW_COMMAND_MAX_WORDS; i++)
+		cJSON_AddItemToArray(command, cJSON_CreateString("x"));
+	ck_assert_int_eq(sw_command_check(command, NULL, &err), SW_OK);
+	cJSON_AddItemToArray(command, cJSON_CreateString("x"));
+	ck_assert_int_eq(sw_command_check(command, NULL, &err), SW_INVALID);
+	ck_assert_str_eq(err.msg, "more than 1000 words");
+	cJSON_Delete(command);
+}
+END_TEST
+
+#ifdef SW_FAULTS
+START_TEST(command_without_memory_is_a_clean_error)
+{
+	const struct sw_command_values values = {.params = parse(PARAMS), .program = "train.py"};
+	cJSON *command = parse("['${program}','${args}','${args_json}']");
+	unsigned fired = 1;
+
+	for (unsigned nth = 1; fired != 0; nth++) {
+		struct sw_err err = SW_ERR_INIT;
+		char **list = NULL;
+
+		ck_assert_uint_lt(nth, 100);
+		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		const sw_status rc = sw_command_expand(&list, command, &values, &err);
+		fired = sw_fault_fired(SW_FAULT_MALLOC);
+		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
+		ck_assert_int_eq(list == NULL, fired);
+		free(list);
+	}
+	cJSON_Delete(command);
+	cJSON_Delete((cJSON *)values.params);
+}
+END_TEST
+#endif
+
+SUITE(tcase)
+{
+	tcase_add_rows(tcase, command_macros_become_words, expanded);
+	tcase_add_test(tcase, command_without_parameters_leaves_the_macro_out);
+	tcase_add_test(tcase, command_with_a_variable_that_is_not_set_names_it);
+	tcase_add_test(tcase, command_variables_are_found_in_turn);
+	tcase_add_test(tcase, command_knows_which_macros_it_has);
+	tcase_add_rows(tcase, command_that_cannot_be_expanded_is_refused, bad);
+	tcase_add_test(tcase, command_of_too_many_words_is_refused);
+#ifdef SW_FAULTS
+	tcase_add_test(tcase, command_without_memory_is_a_clean_error);
+#endif
+}
