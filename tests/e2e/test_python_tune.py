@@ -88,3 +88,32 @@ def test_tune_that_is_interrupted_cancels_its_sweep_and_ends_its_processes(user,
     assert user.sweeps()[0]["state"] == "CANCELLED"
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)
+
+
+def test_tune_keeps_what_a_report_calls_a_checkpoint(user):
+    """A report takes the folder's content away; what is kept is the last, and a paused trial resumes from it."""
+    def fn(params):
+        step = sweepd.resume_step()
+        for step in range(step + 1, 10):
+            assert not os.listdir(sweepd.checkpoint_dir())
+            with open(sweepd.checkpoint_dir() + f"/{step}", "w", encoding="ascii"):
+                pass
+            sweepd.report(step, checkpoint=True, loss=abs(params["x"]) + 1 / step, resumed=sweepd.resume_step())
+
+    result = sweepd.tune(fn, SPACE, client=user, run_cap=9, n=3, early_terminate=asha(variant="promote", max_t=9))
+    assert max(row["attempt"] for row in result.trials) > 1
+    for row in result.trials:
+        assert os.listdir(result.checkpoint(row["trial"])) == [str(row["step"])]
+        assert not os.listdir(os.path.join(result.folder, str(row["trial"])))
+    assert {report["resumed"] for rows in result.reports.values() for report in rows} >= {0, 1}
+
+
+def test_tune_of_a_function_without_checkpoints_begins_again_and_is_not_refused(user):
+    def fn(params):
+        for step in range(1, 10):
+            sweepd.report(step, loss=abs(params["x"]) + 1 / step)
+
+    result = sweepd.tune(fn, SPACE, client=user, run_cap=9, n=2, early_terminate=asha(variant="promote", max_t=9))
+    assert {row["state"] for row in result.trials} == {"COMPLETED", "PRUNED"}
+    for rows in result.reports.values():
+        assert [row["step"] for row in rows] == list(range(1, len(rows) + 1))

@@ -30,19 +30,29 @@ def params(defaults: Optional[Mapping[str, Any]] = None) -> Dict[str, Any]:
     return {**(defaults or {}), **json.loads(os.environ.get("SWEEPD_PARAMS", "{}"))}
 
 
-def report(step: Optional[int] = None, **metrics: Any) -> None:
+def report(step: Optional[int] = None, checkpoint: bool = False, **metrics: Any) -> None:
     """Reports a step's metrics (default: the next step). Raises Pruned if the trial is to end.
+
+    `checkpoint`: what lies in checkpoint_dir() is complete, and is the trial's checkpoint of this step; the folder is
+    empty afterwards. If the trial is lost it resumes from there.
 
     Outside a trial the metrics are printed. In a program of several ranks only the first reports.
     """
     if os.environ.get("RANK", "0") != "0":
         return
-    line = json.dumps({**({} if step is None else {"step": step}), **to_wire(metrics)})
+    line = {**({} if step is None else {"step": step}), **({"checkpoint": True} if checkpoint else {}),
+            **to_wire(metrics)}
+    send(line)
+
+
+def send(line: Mapping[str, Any]) -> None:
+    """A line of report() as it is."""
+    text = json.dumps(line)
     if "SWEEPD_METRICS_FD" not in os.environ:
-        print(line, flush=True)
+        print(text, flush=True)
         return
     with _lock:
-        answer = _exchange(int(os.environ["SWEEPD_METRICS_FD"]), line)
+        answer = _exchange(int(os.environ["SWEEPD_METRICS_FD"]), text)
     if "error" in answer:
         raise SweepdError(answer["error"])
     if answer["decision"] != "continue":
@@ -50,7 +60,10 @@ def report(step: Optional[int] = None, **metrics: Any) -> None:
 
 
 def checkpoint_dir() -> str:
-    """A folder of the trial's own. What it holds when a trial is paused or lost is the resume_dir() of the next attempt."""
+    """A folder of the trial's own. What it holds when a trial is paused or lost is the resume_dir() of the next attempt.
+
+    The path stays the same. After report(..., checkpoint=True) the folder is empty.
+    """
     if "SWEEPD_CHECKPOINT_DIR" not in os.environ:
         raise SweepdError("this script is not run by sweepd, so it has no checkpoint folder")
     return os.environ["SWEEPD_CHECKPOINT_DIR"]

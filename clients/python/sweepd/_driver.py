@@ -1,0 +1,291 @@
+"""The driver of tune(): a function's trials as processes of this one, by ask, report and tell.
+
+This process is to them what a worker is to a program: a forked child has the same environment and the same socket
+for metrics (_trial.py), so sweepd.report() and Pruned mean the same in both. Trial N writes into the folder N; what
+was kept of its step S is the folder N-S.ckpt.
+"""
+from __future__ import annotations
+
+import json
+import os
+import re
+import selectors
+import shutil
+import signal
+import socket
+import sys
+import threading
+import time
+import traceback
+from typing import Any, Callable, Dict, List, Mapping, Optional
+
+from ._client import Client
+from ._errors import SweepdError
+from ._loop import Trial
+from ._metrics import from_wire, to_wire
+
+OUT_OF_MEMORY = ("OutOfMemoryError", "CUDA out of memory", "MemoryError", "std::bad_alloc")
+Params = Dict[str, Any]
+
+
+def checkpoints(folder: str, trial: int) -> List[int]:
+    """The steps that a trial has checkpoints of, rising."""
+    if not os.path.isdir(folder):
+        return []
+    found = (re.fullmatch(rf"{trial}-(\d+)\.ckpt", name) for name in os.listdir(folder))
+    return sorted(int(match[1]) for match in found if match)
+
+
+def checkpoint_path(folder: str, trial: int, step: int) -> str:
+    return os.path.join(folder, f"{trial}-{step}.ckpt")
+
+
+class Running:
+    """A trial's process."""
+
+    def __init__(self, trial: Trial, pid: int, channel: socket.socket, place: int) -> None:
+        self.trial, self.pid, self.channel, self.place = trial, pid, channel, place
+        self.unread = b""
+        self.result: Dict[str, Any] = {}
+        self.signal_at: Optional[float] = None  # when it gets the next signal, SIGTERM and then SIGKILL
+        self.signal = signal.SIGTERM
+
+
+class Driver:
+    """Runs a sweep's trials until the sweep ends, `n` at once. Subclasses may say more about each trial."""
+
+    def __init__(self, client: Client, sweep: int, fn: Callable[[Params], Any], metric: str, n: int,
+                 gpus: Optional[List[str]] = None, grace_s: float = 10) -> None:
+        self.client, self.sweep, self.fn, self.metric = client, sweep, fn, metric
+        self.gpus, self.grace_s = gpus, grace_s
+        self.threads = max(1, len(os.sched_getaffinity(0)) // n)
+        self.keep_all = False  # checkpoints: else the last of each trial, and those that a population starts from
+        self.folder = os.path.join(client.info()["state_dir"], "tune", str(sweep))
+        pruner = client.sweep(sweep)["spec"].get("early_terminate") or {}
+        self.interval = pruner.get("perturbation_interval") if pruner.get("type") == "pbt" else None
+        self.selector = selectors.DefaultSelector()
+        self.running: List[Running] = []
+        self.free = list(range(n))
+        self.reports: Dict[int, List[Dict[str, Any]]] = {}
+
+    # What a subclass may change
+
+    def params(self, trial: Trial) -> Params:
+        """What fn is called with."""
+        return trial.params
+
+    def noted(self, trial: Trial, row: Dict[str, Any], more: Dict[str, Any]) -> None:
+        """A report is stored: its step and metrics, and what the process sent beside them."""
+        self.reports.setdefault(trial.number, []).append(row)
+
+    def failed(self, trial: Trial, text: str) -> bool:
+        """A trial's process failed. Is it to run again?"""
+        del trial, text
+        return False
+
+    def tick(self) -> None:
+        """Called at least five times a second."""
+
+    # The loop
+
+    def run(self) -> None:
+        try:
+            done = False
+            while self.running or not done:
+                if self.free and not done:
+                    # Only a driver with nothing to do may wait for the daemon.
+                    answer = self.client.ask(self.sweep, len(self.free), wait_s=0 if self.running else 10)
+                    done = answer.get("reason") == "done"
+                    for handed in answer["trials"]:
+                        self.start(Trial(self.client, self.sweep, handed, thread=False))
+                for key, _ in self.selector.select(0.2):
+                    self.read(key.data)
+                self.look_after()
+                self.tick()
+        except BaseException:
+            for it in self.running:
+                self.signal_group(it, signal.SIGKILL)
+                os.waitpid(it.pid, 0)
+            self.client.cancel(self.sweep)
+            raise
+
+    def start(self, trial: Trial) -> None:
+        ours, its = socket.socketpair()
+        place = self.free.pop(0)
+        live = os.path.join(self.folder, str(trial.number))
+        params = self.params(trial)
+        environment = {
+            "SWEEPD_TRIAL": f"{self.sweep}/{trial.number}", "SWEEPD_ATTEMPT": str(trial.attempt),
+            "SWEEPD_PARAMS": json.dumps(trial.params), "SWEEPD_CHECKPOINT_DIR": live,
+            "SWEEPD_METRICS_FD": str(its.fileno()), **self.resume(trial)}
+        if self.gpus is not None:
+            environment["CUDA_VISIBLE_DEVICES"] = self.gpus[place] if self.gpus else ""
+        os.makedirs(live, exist_ok=True)
+        # A forked process hangs in the first parallel loop of OpenMP if this one ran one before: the threads of the
+        # pool are not in it. Threads here that Python does not know may be such a pool: then one core must do.
+        threads = self.threads if len(os.listdir("/proc/self/task")) <= threading.active_count() else 1
+        sys.stdout.flush()
+        sys.stderr.flush()
+        pid = os.fork()
+        if pid == 0:
+            status = 1
+            try:
+                os.setsid()
+                ours.close()
+                signal.signal(signal.SIGINT, signal.SIG_DFL)
+                os.environ.update(environment)
+                limit_threads(threads)
+                status = call(self.fn, params, self.metric, its)
+            finally:
+                os._exit(status)
+        its.close()
+        running = Running(trial, pid, ours, place)
+        self.selector.register(ours, selectors.EVENT_READ, running)
+        self.running.append(running)
+
+    def resume(self, trial: Trial) -> Dict[str, str]:
+        """Where a trial goes on from: its newest checkpoint, or its parent's of the very step."""
+        source, last = trial.parent or trial.number, max(trial.resume_step, trial.step)
+        steps = [step for step in checkpoints(self.folder, source)
+                 if step == last or step < last and source == trial.number]
+        if not steps:
+            return {"SWEEPD_RESUME": "", "SWEEPD_RESUME_STEP": str(trial.resume_step)}
+        return {"SWEEPD_RESUME": checkpoint_path(self.folder, source, steps[-1]), "SWEEPD_RESUME_STEP": str(steps[-1])}
+
+    def read(self, it: Running) -> None:
+        try:
+            chunk = it.channel.recv(1 << 16)
+        except OSError:
+            chunk = b""
+        if not chunk:
+            self.selector.unregister(it.channel)
+            it.channel.close()
+            self.ended(it)
+            return
+        it.unread += chunk
+        while b"\n" in it.unread:
+            line, _, it.unread = it.unread.partition(b"\n")
+            message = json.loads(line)
+            if "\0" in message:
+                it.result = message["\0"]
+            else:
+                self.reported(it, message)
+
+    def reported(self, it: Running, metrics: Dict[str, Any]) -> None:
+        step, checkpoint = metrics.pop("step", None), metrics.pop("checkpoint", False)
+        more = metrics.pop("\0more", {})
+        trial = it.trial
+        try:
+            # A trial without a checkpoint goes through its first steps again: they are known.
+            if step is not None and step <= trial.step:
+                decision = "continue"
+            else:
+                decision = self.report(trial, step, checkpoint, from_wire(metrics), more)
+            answer = {"decision": decision}
+        except (SweepdError, OSError) as error:
+            answer, decision = {"error": str(error)}, "continue"
+        if decision != "continue":
+            it.signal_at = time.monotonic() + 0.5
+        try:
+            it.channel.sendall(json.dumps(answer).encode() + b"\n")
+        except OSError:
+            pass  # it ended; the next read says so
+
+    def report(self, trial: Trial, step: Optional[int], checkpoint: bool, metrics: Dict[str, float],
+               more: Dict[str, Any]) -> str:
+        at, live = trial.step + 1 if step is None else step, os.path.join(self.folder, str(trial.number))
+        before = checkpoints(self.folder, trial.number)
+        # Children of a population start from the checkpoint of this very step, so it is kept before it is reported.
+        due = bool(self.interval and at % self.interval == 0)
+        kept = (checkpoint or due) and self.keep(live, at, checkpoint)
+        decision = trial.report(at, checkpoint=kept, **metrics)
+        self.noted(trial, {"step": at, **metrics}, more)
+        if decision == "pause" and not kept:
+            kept = self.keep(live, at, True)
+        if kept and not self.keep_all:
+            for old in before:
+                if old < at and not (self.interval and old % self.interval == 0):
+                    shutil.rmtree(checkpoint_path(self.folder, trial.number, old))
+        return decision
+
+    def keep(self, live: str, step: int, take: bool) -> bool:
+        """Makes what is in the trial's folder the checkpoint of a step: takes it away, or copies it."""
+        if not os.listdir(live):
+            return False
+        shutil.rmtree(f"{live}-{step}.ckpt", ignore_errors=True)
+        if take:
+            os.rename(live, f"{live}-{step}.ckpt")
+            os.mkdir(live)
+        else:
+            shutil.copytree(live, f"{live}-{step}.ckpt")
+        return True
+
+    def ended(self, it: Running) -> None:
+        """The process closed its channel, which it does by ending, or by what it forked ending after it."""
+        _, status = os.waitpid(it.pid, 0)
+        self.signal_group(it, signal.SIGKILL)
+        self.running.remove(it)
+        self.free.append(it.place)
+        trial, text = it.trial, it.result.get("error")
+        if trial.ended:
+            return
+        if text is None and status == 0:
+            metrics = from_wire(it.result.get("metrics") or {})
+            trial.done(**metrics)
+            if metrics:
+                self.noted(trial, {"step": trial.step + 1, **metrics}, {})
+            return
+        text = text or (f"signal:{status & 127}" if status & 127 else f"exit:{status >> 8}")
+        if any(word in text for word in OUT_OF_MEMORY):
+            trial.failed("oom", "INFEASIBLE")
+        elif self.failed(trial, text):
+            self.start(trial)
+        else:
+            trial.failed(text)
+
+    def look_after(self) -> None:
+        """Heartbeats, and signals to those that were told to end and did not."""
+        now = time.monotonic()
+        for it in self.running:
+            if not it.trial.ended:
+                it.trial.beat()
+            if it.trial.ended and it.signal_at is None:
+                it.signal_at = now + 0.5
+            if it.signal_at is not None and now >= it.signal_at:
+                self.signal_group(it, it.signal)
+                it.signal, it.signal_at = signal.SIGKILL, now + self.grace_s
+
+    def signal_group(self, it: Running, number: int) -> None:
+        try:
+            os.killpg(it.pid, number)
+        except (ProcessLookupError, PermissionError):
+            pass
+
+
+# In the child
+
+def limit_threads(n: int) -> None:
+    """Its share of the cores, for PyTorch and for what is not loaded yet."""
+    os.environ.setdefault("OMP_NUM_THREADS", str(n))
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.set_num_threads(n)
+
+
+def call(fn: Callable[[Params], Any], params: Params, metric: str, channel: socket.socket) -> int:
+    """Runs the function and sends what it returned, or why it failed; gives the exit status."""
+    result: Dict[str, Any] = {}
+    try:
+        value = fn(params)
+        if value is not None:
+            result = {"metrics": to_wire(value if isinstance(value, Mapping) else {metric: value})}
+    except SystemExit as end:
+        if end.code not in (None, 0):
+            result = {"error": f"SystemExit: {end.code}"}
+    except BaseException as error:
+        traceback.print_exc()
+        result = {"error": f"{type(error).__name__}: {error}"}
+    sys.stdout.flush()
+    sys.stderr.flush()
+    channel.sendall(json.dumps({"\0": result}).encode() + b"\n")
+    return 1 if "error" in result else 0
