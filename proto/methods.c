@@ -82,7 +82,7 @@ static sw_status load_method(struct method *m, const cJSON *v, struct sw_err *er
 	const cJSON *params = sw_json_get(v, "params"), *param;
 	const char *name = text_of(v, "name");
 
-	if (name == NULL || text_of(v, "summary") == NULL || text_of(v, "result") == NULL ||
+	if (name == NULL || text_of(v, "summary") == NULL || sw_json_get(v, "result") == NULL ||
 	    !cJSON_IsArray(params))
 		return wrong(err, name != NULL ? name : "a method",
 			     "name, summary, params or result is missing");

@@ -3,6 +3,7 @@
 #include "proto/method_table.h"
 #include "proto/methods.h"
 #include "proto/rpc.h"
+#include "proto/shape.h"
 #include <math.h>
 #include <string.h>
 
@@ -71,14 +72,13 @@ static void write_params(struct sw_jw *w, const struct method *m)
 	sw_jw_arr_end(w);
 }
 
-/* Results are described by an example in words; JSON Schema's {} allows any value. */
-static void write_result(struct sw_jw *w, const struct method *m)
+static void write_result(struct sw_jw *w, const struct method *m, const cJSON *types)
 {
 	sw_jw_key(w, "result");
 	sw_jw_obj(w);
 	sw_jw_kstr(w, "name", "result");
-	copy_text(w, m->tree, "result", "description");
-	sw_jw_kraw(w, "schema", "{}");
+	sw_jw_key(w, "schema");
+	sw_shape_write(w, types, sw_json_get(m->tree, "result"));
 	sw_jw_obj_end(w);
 }
 
@@ -103,22 +103,59 @@ static void write_errors(struct sw_jw *w, const struct method *m)
 	sw_jw_arr_end(w);
 }
 
-static void write_method(struct sw_jw *w, const struct method *m)
+static void write_method(struct sw_jw *w, const struct method *m, const cJSON *types)
 {
 	sw_jw_obj(w);
 	sw_jw_kstr(w, "name", m->name);
 	copy_text(w, m->tree, "summary", "summary");
 	sw_jw_kstr(w, "paramStructure", "by-name");
 	write_params(w, m);
-	write_result(w, m);
+	write_result(w, m, types);
 	write_errors(w, m);
 	if (cJSON_IsTrue(sw_json_get(m->tree, "internal")))
 		sw_jw_kbool(w, "x-internal", true);
 	sw_jw_obj_end(w);
 }
 
+/* OpenRPC knows no messages from the server; extensions start with x-. */
+static void write_notifications(struct sw_jw *w, const cJSON *list, const cJSON *types)
+{
+	const cJSON *v;
+
+	sw_jw_key(w, "x-notifications");
+	sw_jw_arr(w);
+	cJSON_ArrayForEach (v, list) {
+		sw_jw_obj(w);
+		copy_text(w, v, "name", "name");
+		copy_text(w, v, "summary", "summary");
+		sw_jw_key(w, "params");
+		sw_shape_write(w, types, sw_json_get(v, "params"));
+		if (cJSON_IsTrue(sw_json_get(v, "internal")))
+			sw_jw_kbool(w, "x-internal", true);
+		sw_jw_obj_end(w);
+	}
+	sw_jw_arr_end(w);
+}
+
+static void write_types(struct sw_jw *w, const cJSON *types)
+{
+	const cJSON *v;
+
+	sw_jw_key(w, "components");
+	sw_jw_obj(w);
+	sw_jw_key(w, "schemas");
+	sw_jw_obj(w);
+	cJSON_ArrayForEach (v, types) {
+		sw_jw_key(w, v->string);
+		sw_shape_write(w, types, v);
+	}
+	sw_jw_obj_end(w);
+	sw_jw_obj_end(w);
+}
+
 void sw_methods_openrpc(const struct sw_methods *m, struct sw_buf *out)
 {
+	const cJSON *types = sw_json_get(m->doc, "types");
 	struct sw_jw w;
 
 	sw_jw_init(&w, out);
@@ -133,12 +170,9 @@ void sw_methods_openrpc(const struct sw_methods *m, struct sw_buf *out)
 	sw_jw_key(&w, "methods");
 	sw_jw_arr(&w);
 	for (size_t i = 0; i < m->n; i++)
-		write_method(&w, &m->all[i]);
+		write_method(&w, &m->all[i], types);
 	sw_jw_arr_end(&w);
-	/* OpenRPC knows no messages from the server; extensions start with x-. */
-	sw_jw_key(&w, "x-notifications");
-	sw_jw_cjson(&w, sw_json_get(m->doc, "notifications"));
-	sw_jw_key(&w, "x-types");
-	sw_jw_cjson(&w, sw_json_get(m->doc, "types"));
+	write_notifications(&w, sw_json_get(m->doc, "notifications"), types);
+	write_types(&w, types);
 	sw_jw_obj_end(&w);
 }

@@ -12,7 +12,7 @@ deps_build="gcc libc6-dev cmake ninja-build pkg-config libuv1-dev libsqlite3-dev
 # One version of the formatter and of the linter: each has its own mind. Both systems carry 14;
 # where apt has it no longer, scripts/check skips the two and counts that.
 deps_numpy="python3 python3-numpy"
-deps_check="g++ check python3 python3-pytest python3-pytest-xdist clang clang-format-14 clang-tidy-14 netcat-openbsd"
+deps_check="g++ check python3 python3-pytest python3-pytest-xdist python3-jsonschema clang clang-format-14 clang-tidy-14 netcat-openbsd"
 
 # deps_missing NAME...: those that are not installed.
 deps_missing() {

@@ -66,6 +66,15 @@ def fake_os(folder, speed=1, gate=None):
             **({"FAKE_OS_GATE": str(gate)} if gate else {})}
 
 
+def check_answer(name, value):
+    """With SWEEPD_CHECK_ANSWERS in the environment: an answer, or what a notification says, must be as
+    rpc.discover promises it."""
+    if "SWEEPD_CHECK_ANSWERS" in os.environ and name != "rpc.discover":
+        import schemas  # which uses this file
+        wrong = schemas.fault(name, value)
+        assert wrong is None, wrong
+
+
 class RpcError(Exception):
     def __init__(self, error):
         super().__init__(f"{error['code']} {error['message']} {error.get('data')}")
@@ -146,6 +155,7 @@ class Client:
             reply = self.receive()
             if isinstance(reply, list) or "method" not in reply:
                 return reply
+            check_answer(reply["method"], reply["params"])
             self.notes.append(reply)
 
     def call(self, method, **params):
@@ -155,6 +165,7 @@ class Client:
         assert reply.get("jsonrpc") == "2.0" and reply.get("id") == self.next_id, reply
         if "error" in reply:
             raise RpcError(reply["error"])
+        check_answer(method, reply["result"])
         return reply["result"]
 
     def refused(self, method, **params):
@@ -168,7 +179,11 @@ class Client:
 
     def note(self):
         """The next notification."""
-        return self.notes.pop(0) if self.notes else self.receive()
+        if self.notes:
+            return self.notes.pop(0)
+        note = self.receive()
+        check_answer(note["method"], note["params"])
+        return note
 
     # What many tests do.
 
