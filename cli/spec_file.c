@@ -1,5 +1,6 @@
 #include "cli/spec_file.h"
 #include "cli/spec_path.h"
+#include "cli/yaml.h"
 #include "proto/json.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -61,12 +62,57 @@ static void join_lines(char *text, size_t len)
 			text[i] = ' ';
 }
 
+/* By the name's end; stdin by its first character: JSON's specs begin with {. */
+static bool is_yaml(const char *path, const struct sw_buf *text)
+{
+	const size_t n = strlen(path);
+
+	if (strcmp(path, "-") == 0) {
+		const char *first = text->data + strspn(text->data, " \t\r\n");
+		return strchr("{[\"", *first) == NULL;
+	}
+	return (n > 5 && strcmp(path + n - 5, ".yaml") == 0) ||
+	       (n > 4 && strcmp(path + n - 4, ".yml") == 0);
+}
+
+/* text becomes JSON. Its limits are those of JSON too: they speak of the values, not of lines. */
+static sw_status from_yaml(struct sw_buf *text, const char *name, struct sw_err *err)
+{
+	struct sw_err why = SW_ERR_INIT;
+	struct sw_buf json;
+
+	sw_buf_init(&json, text->max);
+	sw_status rc = sw_yaml_to_json(&json, name, text->data, text->len, err);
+	if (rc == SW_OK) {
+		rc = sw_json_check(json.data, json.len, &why);
+		if (rc != SW_OK)
+			rc = sw_err_set(err, rc, "%s: %s: %s", name, why.ptr, why.msg);
+	}
+	sw_buf_fini(text);
+	*text = json;
+	return rc;
+}
+
+/* text as strict JSON on one line. */
+static sw_status to_json(struct sw_buf *text, const char *path, const char *name,
+			 struct sw_err *err)
+{
+	struct sw_err why = SW_ERR_INIT;
+
+	if (text->len > SW_SPEC_FILE_MAX)
+		return sw_err_set(err, SW_TOO_BIG, "%s: a spec has at most %zu bytes", name,
+				  SW_SPEC_FILE_MAX);
+	if (is_yaml(path, text))
+		return from_yaml(text, name, err);
+	const sw_status rc = sw_json_check(text->data, text->len, &why);
+	return rc == SW_PARSE ? sw_spec_file_place(name, text->data, text->len, &why, err) : rc;
+}
+
 sw_status sw_spec_file_read(struct sw_buf *b, const char *path, struct sw_err *err)
 {
 	const bool from_stdin = strcmp(path, "-") == 0;
 	const char *name = from_stdin ? "stdin" : path;
 	const int fd = from_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-	struct sw_err why = SW_ERR_INIT;
 	struct sw_buf text;
 	sw_status rc;
 
@@ -74,13 +120,8 @@ sw_status sw_spec_file_read(struct sw_buf *b, const char *path, struct sw_err *e
 		return sw_err_set(err, SW_IO, "%s: %s", path, strerror(errno));
 	sw_buf_init(&text, SW_SPEC_FILE_MAX + 16384);
 	rc = slurp(&text, name, fd, err);
-	if (rc == SW_OK && text.len > SW_SPEC_FILE_MAX)
-		rc = sw_err_set(err, SW_TOO_BIG, "%s: a spec has at most %zu bytes", name,
-				SW_SPEC_FILE_MAX);
 	if (rc == SW_OK)
-		rc = sw_json_check(text.data, text.len, &why);
-	if (rc == SW_PARSE)
-		rc = sw_spec_file_place(name, text.data, text.len, &why, err);
+		rc = to_json(&text, path, name, err);
 	if (rc == SW_OK)
 		rc = sw_spec_path_absolute(&text, err);
 	if (rc == SW_OK && text.len > SW_SPEC_FILE_MAX)

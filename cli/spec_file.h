@@ -1,4 +1,4 @@
-/* cli/spec_file.h — a spec from a file or stdin, checked as strict JSON with the place at fault. */
+/* cli/spec_file.h — a spec from a file or stdin, JSON or YAML, checked with the place at fault. */
 #ifndef SW_CLI_SPEC_FILE_H
 #define SW_CLI_SPEC_FILE_H
 
@@ -9,7 +9,8 @@
 #define SW_SPEC_FILE_MAX (SW_FRAME_MAX - 256) /* it travels in one line, with a little about it */
 
 /* Appends the JSON of path ("-": stdin) to b, on one line, its data file as sw_spec_path_absolute()
- * leaves it. SW_IO: it cannot be read; SW_TOO_BIG;
+ * leaves it. A name that ends in .yaml or .yml is YAML, and so is stdin that does not begin like
+ * JSON. SW_IO: it cannot be read; SW_TOO_BIG;
  * SW_PARSE: "FILE:LINE:COLUMN: POINTER: what is wrong" (both from 1, columns in bytes; the pointer
  * where there is one); SW_NOMEM. */
 SW_NODISCARD sw_status sw_spec_file_read(struct sw_buf *b, const char *path, struct sw_err *err);

@@ -5,8 +5,9 @@
 
 const struct sw_verb sw_verbs[] = {
 	{"submit", sw_verb_submit, SW_REF_NONE, 1, 1, SW_OPT_WATCH, "submit FILE [--watch]",
-	 "starts a sweep from a spec (JSON; \"-\" reads stdin)",
-	 "Prints the sweep's number; with --watch shows the live table.\n"},
+	 "starts a sweep from a spec (JSON or YAML; \"-\" reads stdin)",
+	 "A name that ends in .yaml or .yml is YAML, as W&B has it.\nPrints the sweep's number; "
+	 "with --watch shows the live table.\n"},
 	{"validate", sw_verb_validate, SW_REF_NONE, 1, 1, 0, "validate FILE",
 	 "checks a spec as submit does, and starts nothing",
 	 "Prints the rungs, the memory of the largest trial, and the layers of a preset, with\n"

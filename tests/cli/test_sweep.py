@@ -100,7 +100,11 @@ def test_error_is_one_line_and_a_status(daemon, args, status, line):
     ('{"a": {"b": 1, "b": 2}}', 'stdin:1:16: /a/b: the key "b" appears twice\n'),
     ('{"a": 1e999}', "sweep: stdin:1:7: /a: a number that is not finite\n"),
     ('{"a": ' + "[" * 40, "stdin:1:38: /a" + "/0" * 31 + ": nested deeper than 32\n"), ("", "sweep: stdin:1:1: "),
+    ("method: random\nrun_cap: [1\n", "sweep: stdin:3:1: did not find expected ',' or ']'"),
+    ("metric: {name: a}\nmetric: {name: b}\n", 'stdin:2:1: the key "metric" appears twice\n'),
     ('{"parameters": {"lr": {"min": 5, "max": 3}}}',
+     "sweep: /parameters/lr/min: min 5 is above max 3\n"),
+    ("parameters:\n  lr: {min: 5, max: 3}\n",
      "sweep: /parameters/lr/min: min 5 is above max 3\n")])
 def test_bad_spec_is_refused_with_its_place(daemon, spec, line):
     got = sweep(daemon()[1], "submit", "-", stdin=spec)
@@ -111,6 +115,17 @@ def test_bad_spec_is_refused_with_its_place(daemon, spec, line):
 def test_spec_that_fits_no_line_is_refused(daemon):
     got = sweep(daemon()[1], "submit", "-", stdin='"' + "x" * (1 << 20) + '"')
     assert got.returncode == 1 and "a spec has at most" in got.stderr
+
+
+def test_file_is_yaml_by_its_name(daemon, tmp_path):
+    """JSON is YAML too; YAML in a file of another name is not JSON."""
+    path = daemon()[1]
+    for name, text, line in (("a.yaml", "parameters: {}", ""), ("b.yml", '{"parameters": {}}', ""),
+                             ("c.json", "parameters: {}", "c.json:1:1: "),
+                             ("d.yaml", "a: 1\n  b: 2", "d.yaml:2:4: mapping values")):
+        (tmp_path / name).write_text(text)
+        got = sweep(path, "submit", str(tmp_path / name))
+        assert got.returncode == (line != "") and line in got.stderr, got.stderr
 
 
 def test_submit_prints_the_number_and_watch_follows(daemon):
