@@ -1,6 +1,7 @@
 /* daemon/slot/executor_local.c — workers as processes of this machine: fork and exec through
  * libuv. */
 #include "base/memory.h"
+#include "base/process.h"
 #include "daemon/slot/executor.h"
 #include "daemon/slot/worker_env.h"
 #include <errno.h>
@@ -29,26 +30,6 @@ struct sw_proc {
 	sw_ended_cb *ended; /* NULL once forgotten */
 	void *user;
 };
-
-/* The start time of a process in clock ticks since boot: with its number, its identity. */
-static bool read_start_time(pid_t pid, unsigned long long *ticks)
-{
-	char path[64], text[1024];
-
-	(void)snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	const ssize_t n = read(fd, text, sizeof text - 1);
-	(void)close(fd);
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	const char *p = strrchr(text, ')'); /* the name before it may hold anything */
-	for (int field = 2; p != NULL && field < 22; field++)
-		p = strchr(p + 1, ' ');
-	return p != NULL && sscanf(p, " %llu", ticks) == 1;
-}
 
 static void read_boot_id(char out[40])
 {
@@ -154,7 +135,7 @@ static sw_status local_start(uv_loop_t *loop, char *const argv[], char *const mo
 	struct sw_proc *p = sw_calloc(1, sizeof *p);
 	char *env[SW_WORKER_ENV_MAX + 1], boot[40];
 	uv_stdio_container_t stdio[3] = {{.flags = UV_IGNORE}};
-	unsigned long long ticks = 0;
+	struct sw_process self = {0};
 
 	*out = NULL;
 	if (p == NULL)
@@ -206,8 +187,9 @@ static sw_status local_start(uv_loop_t *loop, char *const argv[], char *const mo
 	p->pid = p->h.child.pid;
 	/* A process number comes again, after a while or after a boot. */
 	read_boot_id(boot);
-	(void)read_start_time(p->pid, &ticks);
-	(void)snprintf(handle, handle_cap, "%ld:%llu:%s", (long)p->pid, ticks, boot);
+	(void)sw_process_read(p->pid, &self);
+	(void)snprintf(handle, handle_cap, "%ld:%llu:%s", (long)p->pid,
+		       (unsigned long long)self.start, boot);
 	*out = p;
 	return SW_OK;
 }
@@ -226,7 +208,8 @@ static sw_status local_adopt(uv_loop_t *loop, const char *handle, sw_ended_cb *e
 			     struct sw_proc **out, struct sw_err *err)
 {
 	char boot[40], now_boot[40];
-	unsigned long long ticks, now_ticks = 0;
+	unsigned long long ticks;
+	struct sw_process now;
 	struct sw_proc *p;
 	long pid;
 
@@ -239,7 +222,7 @@ static sw_status local_adopt(uv_loop_t *loop, const char *handle, sw_ended_cb *e
 	const int fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
 	/* The time is read after the descriptor: it then speaks of the process that the descriptor
 	 * holds. */
-	if (fd < 0 || !read_start_time((pid_t)pid, &now_ticks) || now_ticks != ticks) {
+	if (fd < 0 || !sw_process_read((pid_t)pid, &now) || now.start != ticks) {
 		if (fd >= 0)
 			(void)close(fd);
 		return sw_err_set(err, SW_NOT_FOUND, "process %ld has ended", pid);

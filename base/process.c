@@ -1,0 +1,183 @@
+#include "base/process.h"
+#include "base/clock.h"
+#include "base/memory.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ENVIRONMENT_MAX ((size_t)2 * 1024 * 1024)
+#define END_US          ((int64_t)2 * 1000000)
+#define PAUSE_MS        5
+
+bool sw_process_read(pid_t pid, struct sw_process *out)
+{
+	char path[64], text[1024];
+	unsigned long long start;
+	long parent;
+	char state;
+
+	(void)snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	const ssize_t n = read(fd, text, sizeof text - 1);
+	(void)close(fd);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	const char *p = strrchr(text, ')'); /* the name before it may hold anything */
+	if (p == NULL || sscanf(p + 1, " %c %ld", &state, &parent) != 2)
+		return false;
+	for (int field = 2; p != NULL && field < 22; field++)
+		p = strchr(p + 1, ' ');
+	if (p == NULL || sscanf(p, " %llu", &start) != 1)
+		return false;
+	*out = (struct sw_process){
+		.pid = pid, .parent = (pid_t)parent, .state = state, .start = start};
+	return true;
+}
+
+sw_status sw_process_list(struct sw_process **out, size_t *n)
+{
+	struct sw_process *all = NULL;
+	size_t cap = 0;
+	sw_status rc = SW_OK;
+	DIR *dir = opendir("/proc");
+
+	*out = NULL;
+	*n = 0;
+	if (dir == NULL)
+		return errno == ENOMEM ? SW_NOMEM : SW_IO;
+	for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
+		const long pid = *e->d_name >= '1' && *e->d_name <= '9' ? atol(e->d_name) : 0;
+
+		if (pid == 0)
+			continue;
+		if (*n == cap) {
+			struct sw_process *more =
+				sw_realloc(all, (cap = cap ? 2 * cap : 256) * sizeof *all);
+
+			if (more == NULL) {
+				rc = SW_NOMEM;
+				break;
+			}
+			all = more;
+		}
+		*n += sw_process_read((pid_t)pid, &all[*n]);
+	}
+	(void)closedir(dir);
+	if (rc == SW_OK)
+		*out = all;
+	else
+		free(all);
+	return rc;
+}
+
+/* Reads up to cap bytes of a file of unknown size. */
+static size_t read_whole(const char *path, char *to, size_t cap)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t n = 0;
+	ssize_t got;
+
+	if (fd < 0)
+		return 0;
+	while (n < cap && (got = read(fd, to + n, cap - n)) > 0)
+		n += (size_t)got;
+	(void)close(fd);
+	return n;
+}
+
+static bool holds_entry(const char *text, size_t n, const char *entry)
+{
+	const size_t len = strlen(entry) + 1; /* its NUL as well: the whole entry is compared */
+
+	for (size_t at = 0; at + len <= n;) {
+		const char *end = memchr(text + at, '\0', n - at);
+
+		if (end == NULL)
+			return false;
+		if ((size_t)(end - text) + 1 - at == len && memcmp(text + at, entry, len) == 0)
+			return true;
+		at = (size_t)(end - text) + 1;
+	}
+	return false;
+}
+
+bool sw_process_marked(pid_t pid, const char *entry)
+{
+	char path[64], few[16384];
+	size_t n;
+
+	(void)snprintf(path, sizeof path, "/proc/%ld/environ", (long)pid);
+	n = read_whole(path, few, sizeof few);
+	if (n < sizeof few)
+		return holds_entry(few, n, entry);
+	char *all = sw_malloc(ENVIRONMENT_MAX);
+	if (all == NULL)
+		return false;
+	n = read_whole(path, all, ENVIRONMENT_MAX);
+	const bool is = holds_entry(all, n, entry);
+
+	free(all);
+	return is;
+}
+
+bool sw_process_signal(const struct sw_process *p, int sig)
+{
+	const int fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+	struct sw_process now;
+	bool sent = false;
+
+	if (fd < 0 && errno != ENOSYS)
+		return false;
+	/* It is looked at after the descriptor holds it: then it is the one that gets the signal. */
+	if (sw_process_read(p->pid, &now) && now.start == p->start)
+		sent = (fd < 0 ? kill(p->pid, sig)
+			       : (int)syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0)) == 0;
+	if (fd >= 0)
+		(void)close(fd);
+	return sent;
+}
+
+/* One look. Returns how many with the mark are left; those that this look met first are added to
+ * *killed. */
+static size_t kill_marked(const char *entry, size_t *killed)
+{
+	struct sw_process *all;
+	size_t n, left = 0;
+
+	if (sw_process_list(&all, &n) != SW_OK)
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		if (all[i].pid == getpid() || all[i].state == 'Z' ||
+		    !sw_process_marked(all[i].pid, entry))
+			continue;
+		left++;
+		*killed += sw_process_signal(&all[i], SIGKILL);
+	}
+	free(all);
+	return left;
+}
+
+size_t sw_process_end_marked(const char *entry)
+{
+	const int64_t until = sw_clock_mono_us() + END_US;
+	const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000L};
+	size_t killed = 0, again = 0;
+
+	/* what was forked while a look went on is met by the next */
+	for (size_t *count = &killed; kill_marked(entry, count) > 0; count = &again) {
+		if (sw_clock_mono_us() >= until)
+			break;
+		(void)nanosleep(&pause, NULL);
+	}
+	return killed;
+}
