@@ -1,5 +1,6 @@
 /* cli/spec_path.c — the data files of a spec, as the daemon can find them. */
 #include "cli/spec_path.h"
+#include "cli/spec_run.h"
 #include "proto/json.h"
 #include <stdio.h>
 #include <string.h>
@@ -46,6 +47,8 @@ sw_status sw_spec_path_absolute(struct sw_buf *text, struct sw_err *err)
 	const cJSON *dataset = sw_json_get(sw_json_get(tree, "trainer"), "dataset");
 	for (size_t i = 0; rc == SW_OK && i < sizeof keys / sizeof keys[0]; i++)
 		rc = make_absolute(dataset, keys[i], &changed);
+	if (rc == SW_OK)
+		rc = sw_spec_run_fill(tree, &changed, err);
 	if (rc == SW_OK && changed) {
 		struct sw_jw w;
 

@@ -50,11 +50,13 @@ static sw_status write_fit(const struct sw_cli *c, const cJSON *sweep, const cJS
 	if (rc != SW_OK)
 		return rc;
 	if (spec->trainer == NULL) {
+		const bool driven = sw_spec_driven(spec);
+
 		sw_spec_destroy(spec);
 		return sw_err_set(err, SW_INVALID,
 				  "sweep %" PRIu64
-				  " has no trainer: fit it with the program that drove it",
-				  c->sweep);
+				  " has no trainer: fit it with the program that %s",
+				  c->sweep, driven ? "drove it" : "its trials are");
 	}
 	sw_jw_init(&w, out);
 	sw_jw_obj(&w);

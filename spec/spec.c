@@ -9,18 +9,18 @@
 #include <string.h>
 
 static const char *const known_keys[] = {
-	"name",    "description",   "method",          "seed",    "metric",
-	"metrics", "parameters",    "early_terminate", "run_cap", "max_concurrent",
-	"retries", "lease_s",       "resources",       "trainer", "constraints",
-	"init",    "warm_start",    "refine",          "shuffle", "suggest_wait_ms",
-	"plateau", "time_budget_s", "gpu_hours",       "weight",  "checkpoint",
+	"name",       "description",    "method",      "seed",
+	"metric",     "metrics",        "parameters",  "early_terminate",
+	"run_cap",    "max_concurrent", "retries",     "lease_s",
+	"resources",  "trainer",        "constraints", "init",
+	"warm_start", "refine",         "shuffle",     "suggest_wait_ms",
+	"plateau",    "time_budget_s",  "gpu_hours",   "weight",
+	"checkpoint", "command",        "program",     "run",
 };
 
-#define DRIVE "give \"trainer\", or drive the trials yourself by ask, report and tell"
+#define DRIVE "give \"command\", or drive the trials yourself by ask, report and tell"
 
 static const struct sw_spec_hint hints[] = {
-	{"command", NULL, DRIVE},
-	{"program", NULL, DRIVE},
 	{"job", NULL, DRIVE},
 	{"image_uri", NULL, DRIVE},
 	{"points_to_evaluate", "init", NULL},
@@ -320,6 +320,9 @@ static const struct {
 	{"lease_s", NULL, NULL, read_lease},
 	{"resources", NULL, NULL, read_resources},
 	{"trainer", NULL, NULL, read_trainer},
+	{"program", NULL, NULL, sw_spec_program_read},
+	{"command", NULL, NULL, sw_spec_command_read},
+	{"run", NULL, NULL, sw_spec_run_read},
 	{"checkpoint", NULL, NULL, sw_spec_checkpoint_read},
 	{"early_terminate", NULL, NULL, sw_spec_early_terminate_read},
 };
@@ -339,6 +342,8 @@ static sw_status read_all(struct sw_spec *s, struct sw_err *err)
 			  sw_json_get(s->tree, readers[i].instead) == NULL))
 			rc = wrong(readers[i].key, err, readers[i].missing);
 	}
+	if (rc == SW_OK)
+		rc = sw_spec_command_check(s, err);
 	if (rc == SW_OK)
 		sw_spec_warn_all(s);
 	return rc;
@@ -374,6 +379,7 @@ void sw_spec_destroy(struct sw_spec *s)
 	if (s == NULL)
 		return;
 	sw_spec_space_fini(s);
+	cJSON_Delete(s->usual_command);
 	cJSON_Delete(s->tree);
 	free(s);
 }

@@ -238,9 +238,14 @@ struct sw_spec {
 	double lease_s;           /* 0: none */
 	bool needs_gpu;           /* resources.gpu > 0 */
 	double gpu;               /* resources.gpu: the part of a GPU; 0: not given; -1: it is 0 */
-	unsigned cpu;             /* resources.cpu, default 1; no effect yet */
+	unsigned cpu;             /* resources.cpu: cores of a program, default 1 */
 	struct sw_spec_checkpoint checkpoint;
-	const cJSON *trainer; /* NULL: the client drives the trials by ask, report and tell */
+	/* What runs the trials: one of them; neither: the client does, by ask, report and tell. */
+	const cJSON *trainer;
+	const cJSON *command; /* of the spec, or usual_command */
+	const char *program;  /* of a command: for ${program}; NULL: none */
+	const cJSON *run;     /* of a command: cwd (always), env, grace_s, on_oom */
+	cJSON *usual_command; /* what "program" alone stands for; owned */
 	size_t n_warnings;    /* what is allowed, but likely a mistake */
 	struct sw_err warnings[SW_SPEC_MAX_WARNINGS];
 	/* What older versions took, and stored specs may have; whoever takes a new spec refuses it
@@ -266,6 +271,8 @@ void sw_spec_destroy(struct sw_spec *s); /* NULL is allowed */
  * are relative to it ("/max_t"). */
 SW_NODISCARD sw_status sw_spec_pruner_read(struct sw_spec_pruner *out, const struct sw_spec *s,
 					   const cJSON *early_terminate, struct sw_err *err);
+/* Does a client run the trials, by ask, report and tell? */
+bool sw_spec_driven(const struct sw_spec *s);
 /* The step at which a trial ends by the pruner's rungs, max_t; 0: there are none. */
 uint64_t sw_spec_max_t(const struct sw_spec *s);
 

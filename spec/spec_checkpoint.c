@@ -57,12 +57,16 @@ sw_status sw_spec_checkpoint_read(struct sw_spec *s, const cJSON *v, struct sw_e
 			"\"checkpoint\" must be an object like {\"every\": 5, \"keep\": \"all\"}, "
 			"not %s",
 			sw_spec_kind(v));
-	if (s->trainer == NULL)
+	if (sw_spec_driven(s))
 		return sw_err_at(
 			err, SW_INVALID, "/checkpoint",
-			"\"checkpoint\" needs \"trainer\": if you drive the trials, you keep "
-			"their state too");
-	const sw_status rc = fields(&s->checkpoint, v, err);
+			"\"checkpoint\" needs \"trainer\" or \"command\": if you drive the trials, "
+			"you keep their state too");
+	sw_status rc = fields(&s->checkpoint, v, err);
+	if (rc == SW_OK && s->command != NULL && s->checkpoint.every > 0)
+		rc = sw_err_at(err, SW_INVALID, "/every",
+			       "\"every\" is for trainers: a program says itself when its state is "
+			       "whole");
 	if (rc != SW_OK)
 		sw_err_prefix(err, "/checkpoint");
 	return rc;

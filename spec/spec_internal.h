@@ -121,6 +121,13 @@ SW_NODISCARD sw_status sw_spec_plateau_read(struct sw_spec *s, const cJSON *v, s
 SW_NODISCARD sw_status sw_spec_checkpoint_read(struct sw_spec *s, const cJSON *v,
 					       struct sw_err *err);
 
+/* "command", "program" and "run" (spec/spec_command.c), and what is to be said of them together.
+ * Errors are relative to the spec. */
+SW_NODISCARD sw_status sw_spec_command_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_program_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_run_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_command_check(struct sw_spec *s, struct sw_err *err);
+
 /* Checks "trainer" against the parameters, and that each parameter is used. Errors are relative to
  * the spec ("/trainer/..." or "/parameters/..."). */
 SW_NODISCARD sw_status sw_spec_trainer_check(const struct sw_spec *s, struct sw_err *err);

@@ -32,8 +32,8 @@ static void warn_inert(struct sw_spec *s)
 		if (sw_json_get(s->tree, inert[i]) != NULL)
 			sw_spec_warn(s, ptr, "\"%s\" has no effect here", inert[i]);
 	}
-	if (sw_json_get(sw_json_get(s->tree, "resources"), "cpu") != NULL)
-		sw_spec_warn(s, "/resources/cpu", "\"cpu\" has no effect in this version");
+	if (s->command == NULL && sw_json_get(sw_json_get(s->tree, "resources"), "cpu") != NULL)
+		sw_spec_warn(s, "/resources/cpu", "\"cpu\" has no effect without \"command\"");
 }
 
 const struct sw_spec_param *sw_spec_option_param(const struct sw_spec *s, const char *option)
@@ -202,13 +202,13 @@ void sw_spec_warn_all(struct sw_spec *s)
 			"once",
 			s->method);
 	sw_spec_warn_pruner(s);
+	if (s->lease_s > 0 && !sw_spec_driven(s))
+		sw_spec_warn(s, "/lease_s",
+			     "\"lease_s\" has no effect: trials on slots have no lease");
 	if (s->trainer == NULL)
 		return;
 	warn_metrics(s);
 	warn_layers(s);
 	warn_dataset(s);
 	warn_options(s);
-	if (s->lease_s > 0)
-		sw_spec_warn(s, "/lease_s",
-			     "\"lease_s\" has no effect: the trainer's trials have no lease");
 }

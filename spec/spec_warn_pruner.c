@@ -98,7 +98,7 @@ static void warn_epochs(struct sw_spec *s)
 void sw_spec_warn_pruner(struct sw_spec *s)
 {
 	warn_promote(s);
-	if (s->gpu_hours > 0 && s->trainer == NULL)
+	if (s->gpu_hours > 0 && sw_spec_driven(s))
 		sw_spec_warn(s, "/gpu_hours",
 			     "\"gpu_hours\" has no effect: trials that you drive hold no slot");
 	/* a population's children come on top of run_cap */

@@ -22,7 +22,7 @@ struct sw_row_sweep {
 	const char *method;
 	int64_t seed;
 	bool maximize;
-	bool driven;     /* by a client's ask, report and tell: no trainer */
+	bool driven;     /* by a client's ask, report and tell */
 	int64_t run_cap; /* 0: none */
 	int64_t created_ms, ended_ms;
 	int64_t uid;             /* who submitted it */

@@ -138,9 +138,9 @@ static void write_warnings(struct sw_jw *w, const struct submit *s,
 		suits = suits || sw_device_lanes(&d->slots[i].device, s->spec->gpu) > 0;
 	sw_jw_key(w, "warnings");
 	sw_jw_arr(w);
-	if (s->spec->trainer != NULL && d->slot_n == 0)
+	if (!sw_spec_driven(s->spec) && d->slot_n == 0)
 		sw_jw_str(w, "this daemon has no slots (--devices none): its trials will wait");
-	else if (s->spec->trainer != NULL && !suits)
+	else if (!sw_spec_driven(s->spec) && !suits)
 		sw_jw_str(w, s->spec->needs_gpu ? "no slot has a GPU, which resources.gpu asks "
 						  "for: its trials will wait"
 						: "every slot has a GPU, and resources.gpu is 0: "

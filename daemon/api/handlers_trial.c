@@ -26,9 +26,10 @@ static bool is_driven(const struct sw_live *live, struct sw_call *call)
 
 	if (live->driven)
 		return true;
-	(void)sw_err_at(&err, SW_CONFLICT, "/sweep",
-			"sweep %lld has a trainer: sweepd's own workers run its trials",
-			(long long)live->sweep);
+	(void)sw_err_at(
+		&err, SW_CONFLICT, "/sweep",
+		"sweep %lld has a trainer or a command: sweepd's own workers run its trials",
+		(long long)live->sweep);
 	sw_call_error(call, &err);
 	return false;
 }

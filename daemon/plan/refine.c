@@ -361,8 +361,8 @@ static bool copy_constraints(const struct refine *r, cJSON *out)
 
 static cJSON *write_spec(const struct refine *r, const cJSON *spec)
 {
-	static const char *const inherited[] = {"metric", "trainer", "early_terminate",
-						"resources"};
+	static const char *const inherited[] = {
+		"metric", "trainer", "early_terminate", "resources", "command", "program", "run"};
 	cJSON *out = cJSON_Duplicate(spec, true);
 	size_t i = 0;
 

@@ -6,8 +6,8 @@
  * trials had; anything else `points` values, evenly spaced in the unit cube of the earlier space
  * (the normal kinds, which have no end: by value, or its logarithm), from the lowest to the highest
  * that the best trials had, and half a step beyond; one that was active in none is left out.
- * Metric, trainer, early_terminate, constraints and resources are the earlier sweep's where the
- * spec has none of its own, and so is the method "grid".
+ * Metric, trainer, command, program, run, early_terminate, constraints and resources are the
+ * earlier sweep's where the spec has none of its own; the method is then "grid".
  */
 #ifndef SW_DAEMON_PLAN_REFINE_H
 #define SW_DAEMON_PLAN_REFINE_H

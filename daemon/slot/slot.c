@@ -7,6 +7,7 @@
 #include "daemon/slot/gpus.h"
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 const char *sw_slot_state_name(enum sw_slot_state state)
 {
@@ -28,6 +29,15 @@ const char *sw_slot_cause(const struct sw_slot *s)
 	if (!sw_gpus_may_begin(s->d, s, &why))
 		return why;
 	return s->worker->cause;
+}
+
+void sw_slot_cookie(const struct sw_slot *s, char out[64])
+{
+	struct stat lock = {.st_dev = 0};
+
+	(void)fstat(s->d->lock_fd, &lock); /* the state directory's, for as long as it is there */
+	(void)snprintf(out, 64, "%llx-%llx-%d", (unsigned long long)lock.st_dev,
+		       (unsigned long long)lock.st_ino, s->index);
 }
 
 size_t sw_slot_busy_n(const struct sw_daemon *d, int64_t sweep)

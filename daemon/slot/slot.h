@@ -92,6 +92,9 @@ const char *sw_slot_state_name(enum sw_slot_state state);
 long sw_slot_pid(const struct sw_slot *s); /* 0: none */
 /* Why it is down, or why its GPU takes no trial; "" for no reason. */
 const char *sw_slot_cause(const struct sw_slot *s);
+/* By this in its environment all that the slot's trial forked is found (SWEEPD_COOKIE). It is the
+ * same for each daemon on this state directory, and for no other slot. */
+void sw_slot_cookie(const struct sw_slot *s, char out[64]);
 size_t sw_slot_busy_n(const struct sw_daemon *d, int64_t sweep); /* 0: of any sweep */
 
 /* --- its trial --- */

@@ -3,20 +3,38 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What a worker may see of the daemon's environment. */
+/* What a worker, and the user's program that it runs, may see of the daemon's environment: where
+ * things are and how they are shown. No secrets: a program gets those by the spec's run.env. */
 static bool may_pass(const char *var)
 {
 	static const char *const names[] = {
 		"PATH=",
 		"HOME=",
+		"USER=",
+		"LOGNAME=",
+		"SHELL=",
 		"LANG=",
-		"LC_ALL=",
+		"LC_",
 		"TMPDIR=",
 		"TZ=",
 		"LD_LIBRARY_PATH=",
-		"CUDA_VISIBLE_DEVICES=",
-		"CUDA_DEVICE_ORDER=",
-		"CUDA_DEVICE_MAX_CONNECTIONS=",
+		"VIRTUAL_ENV=",
+		"CONDA_",
+		"PYTHON",
+		"CUDA_",
+		"NCCL_",
+		"XDG_CACHE_HOME=",
+		"XDG_DATA_HOME=",
+		"HF_HOME=",
+		"TORCH_HOME=",
+		"SSL_CERT_FILE=",
+		"SSL_CERT_DIR=",
+		"http_proxy=",
+		"https_proxy=",
+		"no_proxy=",
+		"HTTP_PROXY=",
+		"HTTPS_PROXY=",
+		"NO_PROXY=",
 		"SWEEPD_",
 		"ASAN_OPTIONS=",
 		"UBSAN_OPTIONS=",

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#define SW_WORKER_ENV_MAX 64
+#define SW_WORKER_ENV_MAX 128
 
 /* more ("NAME=value", NULL-terminated), then those of the daemon's own that are on a short list and
  * that `more` does not name; NULL-terminated. The texts are borrowed. */

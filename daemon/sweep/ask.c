@@ -12,6 +12,7 @@
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/hold.h"
 #include "daemon/sweep/live.h"
+#include "daemon/sweep/program.h"
 #include "daemon/sweep/suggest.h"
 #include "proto/job.h"
 #include "proto/json.h"
@@ -62,7 +63,8 @@ static void write_params(struct sw_live *live, uint64_t trial, const struct sw_a
 }
 
 /* Which checkpoints the workers write. A population sets its own: a child goes on from its parent
- * at the population's interval, whatever the spec says of time. */
+ * at the population's interval, whatever the spec says of time. A program says itself when its
+ * state is whole. */
 struct wanted {
 	uint64_t every, seconds; /* steps; 0: none */
 	bool end;
@@ -74,7 +76,7 @@ static struct wanted wanted_of(const struct sw_live *live)
 	struct wanted w = {.every = sw_pruner_every(sw_sweep_pruner(live->sched)),
 			   .end = c->keep != SW_SPEC_KEEP_NONE};
 
-	if (w.every == 0 && w.end) {
+	if (w.every == 0 && w.end && live->spec->trainer != NULL) {
 		w.every = c->every;
 		w.seconds = c->every == 0 ? CHECKPOINT_S : 0;
 	}
@@ -118,8 +120,8 @@ static void set_resume(struct sw_live *live, const struct sw_action *start, stru
 	job->checkpoint_dir = paths->folder;
 }
 
-static void write_job(struct sw_live *live, const struct sw_action *start, const char *params,
-		      struct sw_buf *out)
+static void write_job(struct sw_live *live, const struct sw_slot *s, const struct sw_action *start,
+		      const char *params, struct sw_buf *out)
 {
 	struct sw_job job = {
 		.sweep = (uint64_t)live->sweep,
@@ -134,8 +136,10 @@ static void write_job(struct sw_live *live, const struct sw_action *start, const
 		.goal = live->maximize ? "maximize" : "minimize",
 	};
 	struct job_paths paths;
+	struct sw_program program;
 
 	set_resume(live, start, &paths, &job);
+	sw_program_fill(live, s, &program, &job);
 	sw_job_write(out, &job, params);
 }
 
@@ -165,7 +169,7 @@ bool sw_ask_hand_out(struct sw_live *live, struct sw_slot *s, struct sw_call *ca
 	write_params(live, start->trial, create, &params);
 	if (params.failed != SW_OK)
 		sw_daemon_die("hand out a trial", params.failed);
-	write_job(live, start, params.data, &c->reply);
+	write_job(live, s, start, params.data, &c->reply);
 	sw_buf_fini(&params);
 	sw_change_commit(c);
 	return true;

@@ -150,10 +150,10 @@ sw_status sw_edits_read(struct sw_edits *e, const struct sw_spec *spec, const cJ
 	e->sched.has_max_concurrent = read_number(object, "max_concurrent", &v);
 	if (e->sched.has_max_concurrent)
 		e->sched.max_concurrent = (uint64_t)v;
-	if (e->has_lease && spec->trainer != NULL)
+	if (e->has_lease && !sw_spec_driven(spec))
 		return sw_err_at(
 			err, SW_INVALID, "/lease_s",
-			"a lease is for trials that clients run; this sweep has a trainer");
+			"a lease is for trials that clients run; this sweep's are run on slots");
 	if (e->has_weight && e->weight <= 0)
 		return sw_err_at(err, SW_INVALID, "/weight", "a weight is above 0");
 	const sw_status rc = read_ranges(e, spec, sw_json_get(object, "ranges"), err);

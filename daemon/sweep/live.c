@@ -121,7 +121,7 @@ struct sw_live *sw_live_add(struct sw_daemon *d, struct sw_spec *spec, struct sw
 	live->spec = spec;
 	live->sched = sched;
 	live->maximize = spec->maximize;
-	live->driven = spec->trainer == NULL;
+	live->driven = sw_spec_driven(spec);
 	live->seed = spec->has_seed ? spec->seed : seed;
 	live->run_cap = (int64_t)sw_sweep_asked_cap(sched);
 	live->created_ms = now_ms;

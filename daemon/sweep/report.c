@@ -100,6 +100,17 @@ static void answer_repeat(struct sw_live *live, struct sw_call *call, const stru
 	sw_call_error(call, &err);
 }
 
+/* A program may report other metrics first; the sweep says what its reports lack until one has the
+ * metric. */
+static void note_metric(struct sw_live *live, const cJSON *metrics)
+{
+	struct sw_err err = SW_ERR_INIT;
+
+	sw_metrics_explain(live->metric, metrics, &err);
+	(void)snprintf(live->note, sizeof live->note, "%.239s", err.msg);
+	sw_marks_note(&live->changes, 0);
+}
+
 /* Answers a report that lacks the metric while no earlier one had it. A sweep with a trainer fails
  * at once, for its later reports would lack it too; a client that runs its own loop can correct its
  * next report. */
@@ -109,8 +120,7 @@ static void refuse_metric(struct sw_live *live, struct sw_call *call, const cJSO
 
 	sw_metrics_explain(live->metric, metrics, &err);
 	if (live->driven) {
-		(void)snprintf(live->note, sizeof live->note, "%.239s", err.msg);
-		sw_marks_note(&live->changes, 0);
+		note_metric(live, metrics);
 		sw_call_error(call, &err);
 		return;
 	}
@@ -254,13 +264,15 @@ void sw_report_answer(struct sw_live *live, struct sw_call *call)
 	sw_buf_init(&text, SW_FRAME_MAX);
 	if (!read_metrics(live, metrics, &e, &text, &err)) {
 		sw_call_error(call, &err);
-	} else if (!e.has_value && !live->metric_seen && t != NULL &&
+	} else if (!e.has_value && !live->metric_seen && live->spec->command == NULL && t != NULL &&
 		   t->state == SW_TRIAL_RUNNING && t->attempt == e.attempt) {
 		refuse_metric(live, call, metrics);
 	} else {
 		struct sw_change *c = sw_change_begin(live->d, call);
 		const char *decision;
 
+		if (!e.has_value && !live->metric_seen)
+			note_metric(live, metrics);
 		if (step_report(c, live, &e, text.data, &decision, &err) == SW_OK) {
 			answer_decision(&c->reply, decision);
 			sw_change_commit(c);

@@ -27,6 +27,21 @@ static const struct {
 	{"{\"trainer\": {\"dataset\": {\"name\": \"digits\"}}}", NULL},
 	{"{\"trainer\": [], \"path\": \"" HERE "\"}", NULL},
 	{"[1]", NULL},
+	{"{\"program\": \"t.py\"}", "{\"program\":\"t.py\",\"run\":{\"cwd\":\"%s\"}}"},
+	{"{\"command\": [\"a\"], \"run\": {\"cwd\": \"sub\", \"env\": {\"A\": \"b\"}}}",
+	 "{\"command\":[\"a\"],\"run\":{\"cwd\":\"%s/sub\",\"env\":{\"A\":\"b\"}}}"},
+	{"{\"command\": [\"a\"], \"run\": {\"cwd\": \"/x\"}, \"q\": 5.00}", NULL},
+	{"{\"command\": [\"a\"], \"run\": {\"cwd\": 7}}", NULL},
+	{"{\"command\": 7, \"run\": []}", NULL},
+	{"{\"run\": {}}", NULL},
+	/* the test sets SW_A, not SW_B */
+	{"{\"command\": [\"${envvar:SW_A}\", 1,\"${envvar:SW_B}${envvar:SW_A}\"],\"run\":{\"cwd\":"
+	 "\"/x\"}}",
+	 "{\"command\":[\"${envvar:SW_A}\",1,\"${envvar:SW_B}${envvar:SW_A}\"],\"run\":{\"cwd\":"
+	 "\"/x\",\"env\":{\"SW_A\":\"a value\"}}}"},
+	{"{\"command\": [\"${envvar:SW_A}\"], \"run\": {\"cwd\": \"/x\", \"env\": {\"SW_A\": "
+	 "\"\"}}}",
+	 NULL},
 };
 
 START_TEST(spec_path_row_becomes_its_text)
@@ -36,8 +51,11 @@ START_TEST(spec_path_row_becomes_its_text)
 	struct sw_buf b;
 
 	ck_assert_ptr_nonnull(getcwd(here, sizeof here));
+	(void)setenv("SW_A", "a value", 1);
 	(void)snprintf(want, sizeof want, "%s", rows[_i].text);
 	const char *gap = rows[_i].want != NULL ? strstr(rows[_i].want, "%s") : NULL;
+	if (rows[_i].want != NULL && gap == NULL)
+		(void)snprintf(want, sizeof want, "%s", rows[_i].want);
 	if (gap != NULL)
 		(void)snprintf(want, sizeof want, "%.*s%s%s", (int)(gap - rows[_i].want),
 			       rows[_i].want, here, gap + 2);

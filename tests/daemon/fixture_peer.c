@@ -2,7 +2,8 @@
  *
  *   trial.ask      "1.1", "2.3@9" (attempt 3, from the checkpoint of step 9), "4.1<2" (a child of
  *                  2), "1.1 to 20.1", "1.1 3.1 to 21.1" (every second); "none, busy" without one
- *   worker.next    "gets 1/2.1" (sweep 1, trial 2, attempt 1), "@9" as above; "nothing"
+ *   worker.next    "gets 1/2.1" (sweep 1, trial 2, attempt 1), "@9" as above; "nothing"; of a
+ *                  program also "runs train.py in /home to /logs/1/2.log"
  *   sweep.get      "RUNNING: 2 RUNNING, 1 PENDING", its cause in brackets
  *   sweep.watch    "snapshot RUNNING: 1 RUNNING, 2 COMPLETED" (trial by trial); "update ...",
  *                  "reset ..." follow
@@ -105,6 +106,12 @@ static void show_next(struct fixture_text *t, const cJSON *r)
 	}
 	fixture_say(t, "gets %lld/", number_of(r, "sweep"));
 	say_trial(t, r);
+	const cJSON *command = cJSON_GetObjectItem(r, "command");
+	if (command == NULL)
+		return;
+	fixture_say(t, " runs %s in %s", cJSON_GetArrayItem(command, 0)->valuestring,
+		    text_of(cJSON_GetObjectItem(r, "run"), "cwd"));
+	fixture_say(t, " to %s", strstr(text_of(r, "log"), "/logs/"));
 }
 
 static void show_hello(struct fixture_text *t, const cJSON *r)

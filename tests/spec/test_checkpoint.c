@@ -55,7 +55,8 @@ static const struct {
 	{WITH("{'num_to_keep':2}"), "/checkpoint/num_to_keep",
 	 "unknown key \"num_to_keep\"; did you mean \"keep\"?"},
 	{HEAD ",'checkpoint':{}}", "/checkpoint",
-	 "\"checkpoint\" needs \"trainer\": if you drive the trials, you keep their state too"},
+	 "\"checkpoint\" needs \"trainer\" or \"command\": if you drive the trials, you keep "
+	 "their state too"},
 	{HEAD ",'checkpoint_config':{}}", "/checkpoint_config",
 	 "unknown key \"checkpoint_config\"; did you mean \"checkpoint\"?"},
 };

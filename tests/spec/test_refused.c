@@ -28,8 +28,8 @@ static const struct {
 	{"{'method':'pbt'}", "/method",
 	 "\"pbt\" is a type of \"early_terminate\", beside a method: method must be \"random\", "
 	 "\"grid\", \"sobol\", \"tpe\", \"bohb\" or \"bayes\""},
-	{HEAD ",'command':['a']}", "/command",
-	 "\"command\" is not supported by this version: give \"trainer\", or drive the trials "
+	{HEAD ",'image_uri':'a'}", "/image_uri",
+	 "\"image_uri\" is not supported by this version: give \"command\", or drive the trials "
 	 "yourself by ask, report and tell"},
 	{HEAD ",'warm_start':3}", "/warm_start",
 	 "\"warm_start\" must be an array of sweeps' numbers like [12, 14]"},

@@ -136,16 +136,16 @@ static const struct story stories[] = {
 	  "and the trial is COMPLETED"}},
 	{"a report to a sweep that a trainer drives", "cpu:1", "'run_cap':3",
 	 {"a report 1 1 1 1 0.5",
-	  "refused -32002 /sweep: sweep 1 has a trainer: sweepd's own workers run its "
+	  "refused -32002 /sweep: sweep 1 has a trainer or a command: sweepd's own workers run its "
 	  "trials",
 	  "a ask",
-	  "refused -32002 /sweep: sweep 1 has a trainer: sweepd's own workers run its "
+	  "refused -32002 /sweep: sweep 1 has a trainer or a command: sweepd's own workers run its "
 	  "trials",
 	  "a beat 1 1",
-	  "refused -32002 /sweep: sweep 1 has a trainer: sweepd's own workers run its "
+	  "refused -32002 /sweep: sweep 1 has a trainer or a command: sweepd's own workers run its "
 	  "trials",
 	  "a tell 1 1 COMPLETED",
-	  "refused -32002 /sweep: sweep 1 has a trainer: sweepd's own workers run its "
+	  "refused -32002 /sweep: sweep 1 has a trainer or a command: sweepd's own workers run its "
 	  "trials"}},
 	{"a report to a sweep that there is not", NULL, "'run_cap':3",
 	 {"a report@4 1 1 1 1 0.5", "refused -32001 /sweep: no sweep 4; the last one is 1"}},

@@ -1,0 +1,53 @@
+#include "daemon/sweep/program.h"
+#include "base/log.h"
+#include "daemon/daemon.h"
+#include "daemon/slot/slot.h"
+#include "daemon/sweep/live.h"
+#include "proto/job.h"
+#include "spec/spec.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define FOLDER "logs"
+
+void sw_program_log(const struct sw_daemon *d, int64_t sweep, uint64_t trial,
+		    char out[SW_PROGRAM_LOG_MAX])
+{
+	(void)snprintf(out, SW_PROGRAM_LOG_MAX, "%s/" FOLDER "/%lld/%llu.log", d->config.state,
+		       (long long)sweep, (unsigned long long)trial);
+}
+
+static void make_folders(const struct sw_live *live)
+{
+	const char *state = live->d->config.state;
+	char path[SW_PROGRAM_LOG_MAX];
+
+	(void)snprintf(path, sizeof path, "%s/" FOLDER, state);
+	if (mkdir(path, 0700) == 0 || errno == EEXIST) {
+		(void)snprintf(path, sizeof path, "%s/" FOLDER "/%lld", state,
+			       (long long)live->sweep);
+		if (mkdir(path, 0700) == 0 || errno == EEXIST)
+			return;
+	}
+	sw_log(SW_LOG_ERROR, "program.log", "path=\"%s\" why=\"%s\"", path, strerror(errno));
+}
+
+void sw_program_fill(const struct sw_live *live, const struct sw_slot *s, struct sw_program *room,
+		     struct sw_job *job)
+{
+	const struct sw_spec *spec = live->spec;
+
+	if (spec->command == NULL)
+		return;
+	make_folders(live);
+	sw_program_log(live->d, live->sweep, job->trial, room->log);
+	sw_slot_cookie(s, room->cookie);
+	job->command = spec->command;
+	job->program = spec->program;
+	job->run = spec->run;
+	job->log = room->log;
+	job->cookie = room->cookie;
+	job->cores = s->device.gpu || spec->cpu > s->device.cores ? spec->cpu : s->device.cores;
+}

@@ -1,0 +1,132 @@
+/* tests/spec/test_program.c — "command", "program" and "run": a sweep of the user's own program. */
+#include "tests/run.h"
+#include "tests/spec/spec_text.h"
+
+#define SEARCH                                                                                     \
+	"{" METRIC ",'parameters':{'lr':{'min':0.0,'max':1.0},'bs':{'values':[16,32]},"            \
+	"'one':{'value':4},'opt':{'values':['sgd',2]},'g':{'parameters':{'wd':{'value':1}}}}"
+#define PROGRAM SEARCH ",'program':'train.py'"
+#define CWD     "'run':{'cwd':'/home/me'}"
+#define RUN(x)  PROGRAM ",'run':{'cwd':'/home/me'," x "}}"
+
+START_TEST(program_alone_is_the_usual_command)
+{
+	struct sw_spec *s = read_spec(PROGRAM "," CWD "}");
+
+	ck_assert(!sw_spec_driven(s));
+	ck_assert_str_eq(s->program, "train.py");
+	ck_assert_int_eq(cJSON_GetArraySize(s->command), 4);
+	ck_assert_str_eq(cJSON_GetArrayItem(s->command, 3)->valuestring, "${args}");
+	ck_assert_str_eq(sw_json_get(s->run, "cwd")->valuestring, "/home/me");
+	sw_spec_destroy(s);
+}
+END_TEST
+
+START_TEST(program_beside_command_is_its_macro)
+{
+	struct sw_spec *s =
+		read_spec(PROGRAM ",'command':['uv','run','${program}'],'checkpoint':{}," CWD "}");
+	struct sw_spec *plain = read_spec(SEARCH ",'command':['a','${args}']," CWD "}");
+
+	ck_assert_str_eq(s->program, "train.py");
+	ck_assert_int_eq(cJSON_GetArraySize(s->command), 3);
+	ck_assert_ptr_null(s->usual_command);
+	ck_assert_ptr_null(plain->program);
+	ck_assert(!sw_spec_driven(plain));
+	sw_spec_destroy(s);
+	sw_spec_destroy(plain);
+}
+END_TEST
+
+START_TEST(program_takes_every_key_of_run)
+{
+	struct sw_spec *s =
+		read_spec(RUN("'env':{'A_1':'x','_b':''},'grace_s':0.5,'on_oom':{'halve':'bs'}"));
+	struct sw_spec *one = read_spec(RUN("'env':{},'grace_s':0,'on_oom':{'halve':'one'}"));
+
+	ck_assert_ptr_eq(s->run, sw_json_get(s->tree, "run"));
+	sw_spec_destroy(s);
+	sw_spec_destroy(one);
+}
+END_TEST
+
+#define HALVE "\"halve\" must be the name of a parameter that is a number"
+
+static const struct {
+	const char *text, *ptr, *msg;
+} bad[] = {
+	{SEARCH ",'program':''}", "/program",
+	 "\"program\" must be the name of a script, such as \"train.py\""},
+	{SEARCH ",'program':['train.py']}", "/program",
+	 "\"program\" must be the name of a script, such as \"train.py\""},
+	{SEARCH ",'command':['a','${x}']," CWD "}", "/command/1",
+	 "unknown macro ${x}: it is one of ${env}, ${interpreter}, ${program}, ${args}, "
+	 "${args_no_equals}, ${args_no_hyphens}, ${args_no_boolean_flags}, ${args_json}, "
+	 "${args_json_file}, ${envvar:NAME}"},
+	{PROGRAM "}", "/run",
+	 "\"run\" is missing: {\"cwd\": \"/the/folder\"}, in which the command is run (`sweep "
+	 "submit` fills in its own)"},
+	{SEARCH "," CWD "}", "/run", "\"run\" needs \"command\" or \"program\""},
+	{TRAIN "{" REST "},'command':['a']," CWD "}", "/command",
+	 "\"command\" beside \"trainer\": a trial is run by one of them"},
+	{TRAIN "{" REST "},'program':'a'," CWD "}", "/program",
+	 "\"program\" beside \"trainer\": a trial is run by one of them"},
+	{PROGRAM ",'run':'/home/me'}", "/run",
+	 "\"run\" must be an object like {\"cwd\": \"/home/me/project\"}, not a string"},
+	{PROGRAM ",'run':{}}", "/run/cwd",
+	 "\"cwd\" is missing: the absolute path of the folder in which the command is run (`sweep "
+	 "submit` fills in its own)"},
+	{PROGRAM ",'run':{'cwd':'me'}}", "/run/cwd", "\"cwd\" must be an absolute path"},
+	{RUN("'dir':'/'"), "/run/dir",
+	 "unknown key \"dir\"; known here: cwd, env, grace_s, on_oom"},
+	{RUN("'env':['A']"), "/run/env",
+	 "\"env\" must be an object like {\"OMP_NUM_THREADS\": \"2\"}"},
+	{RUN("'env':{'A=':'b'}"), "/run/env/A=", "\"A=\" is no variable's name"},
+	{RUN("'env':{'1A':'b'}"), "/run/env/1A", "\"1A\" is no variable's name"},
+	{RUN("'env':{'':'b'}"), "/run/env/", "\"\" is no variable's name"},
+	{RUN("'env':{'A':1}"), "/run/env/A", "a variable's value must be a string, not a number"},
+	{RUN("'env':{'SWEEPD_TRIAL':'1/7'}"), "/run/env/SWEEPD_TRIAL",
+	 "variables named SWEEPD_... are sweepd's"},
+	{RUN("'grace_s':-1"), "/run/grace_s", "\"grace_s\" must be at least 0"},
+	{RUN("'grace_s':3601"), "/run/grace_s", "\"grace_s\" must be at most 3600"},
+	{RUN("'on_oom':'halve'"), "/run/on_oom",
+	 "\"on_oom\" must be an object like {\"halve\": \"batch_size\"}"},
+	{RUN("'on_oom':{}"), "/run/on_oom",
+	 "\"on_oom\" must be an object like {\"halve\": \"batch_size\"}"},
+	{RUN("'on_oom':{'half':'bs'}"), "/run/on_oom/half",
+	 "unknown key \"half\"; did you mean \"halve\"?"},
+	{RUN("'on_oom':{'halve':'batch'}"), "/run/on_oom/halve", HALVE},
+	{RUN("'on_oom':{'halve':'opt'}"), "/run/on_oom/halve", HALVE},
+	{RUN("'on_oom':{'halve':'g.wd'}"), "/run/on_oom/halve", HALVE},
+	{RUN("'on_oom':{'halve':1}"), "/run/on_oom/halve", HALVE},
+	{PROGRAM ",'checkpoint':{'every':2}," CWD "}", "/checkpoint/every",
+	 "\"every\" is for trainers: a program says itself when its state is whole"},
+};
+
+START_TEST(program_bad_spec_is_refused)
+{
+	check_refused(bad[_i].text, bad[_i].ptr, bad[_i].msg);
+}
+END_TEST
+
+START_TEST(program_has_cores_and_no_lease)
+{
+	static const char *const want[] = {
+		"/lease_s", "\"lease_s\" has no effect: trials on slots have no lease"};
+	struct sw_spec *s = read_spec(PROGRAM ",'resources':{'cpu':2},'gpu_hours':1," CWD "}");
+
+	ck_assert_uint_eq(s->cpu, 2);
+	ck_assert_uint_eq(s->n_warnings, 0);
+	sw_spec_destroy(s);
+	check_warned(PROGRAM ",'lease_s':5," CWD "}", want, 2);
+}
+END_TEST
+
+SUITE(tcase)
+{
+	tcase_add_test(tcase, program_alone_is_the_usual_command);
+	tcase_add_test(tcase, program_beside_command_is_its_macro);
+	tcase_add_test(tcase, program_takes_every_key_of_run);
+	tcase_add_rows(tcase, program_bad_spec_is_refused, bad);
+	tcase_add_test(tcase, program_has_cores_and_no_lease);
+}
