@@ -16,12 +16,7 @@ static __global__ void relu_forward_kernel(const float *x, float *y, size_t n)
 
 sw_status sw_cuda_relu_forward(struct sw_queue *q, const float *x, float *y, size_t n)
 {
-	const sw_status rc = sw_cuda_use();
-
-	if (rc != SW_OK || n == 0)
-		return rc;
-	SW_LAUNCH(relu_forward_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, x, y, n);
-	return sw_cuda_launched();
+	return sw_cuda_run_items(q, n, relu_forward_kernel, x, y, n);
 }
 
 /* y, dy, dx: float[n] */
@@ -34,12 +29,7 @@ static __global__ void relu_backward_kernel(const float *y, const float *dy, flo
 sw_status sw_cuda_relu_backward(struct sw_queue *q, const float *y, const float *dy, float *dx,
 				size_t n)
 {
-	const sw_status rc = sw_cuda_use();
-
-	if (rc != SW_OK || n == 0)
-		return rc;
-	SW_LAUNCH(relu_backward_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, y, dy, dx, n);
-	return sw_cuda_launched();
+	return sw_cuda_run_items(q, n, relu_backward_kernel, y, dy, dx, n);
 }
 
 /* x, y: float[n] */
@@ -51,12 +41,7 @@ static __global__ void tanh_forward_kernel(const float *x, float *y, size_t n)
 
 sw_status sw_cuda_tanh_forward(struct sw_queue *q, const float *x, float *y, size_t n)
 {
-	const sw_status rc = sw_cuda_use();
-
-	if (rc != SW_OK || n == 0)
-		return rc;
-	SW_LAUNCH(tanh_forward_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, x, y, n);
-	return sw_cuda_launched();
+	return sw_cuda_run_items(q, n, tanh_forward_kernel, x, y, n);
 }
 
 /* y, dy, dx: float[n] */
@@ -69,12 +54,7 @@ static __global__ void tanh_backward_kernel(const float *y, const float *dy, flo
 sw_status sw_cuda_tanh_backward(struct sw_queue *q, const float *y, const float *dy, float *dx,
 				size_t n)
 {
-	const sw_status rc = sw_cuda_use();
-
-	if (rc != SW_OK || n == 0)
-		return rc;
-	SW_LAUNCH(tanh_backward_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, y, dy, dx, n);
-	return sw_cuda_launched();
+	return sw_cuda_run_items(q, n, tanh_backward_kernel, y, dy, dx, n);
 }
 
 /* x, y: float[n] */
@@ -86,12 +66,7 @@ static __global__ void sigmoid_forward_kernel(const float *x, float *y, size_t n
 
 sw_status sw_cuda_sigmoid_forward(struct sw_queue *q, const float *x, float *y, size_t n)
 {
-	const sw_status rc = sw_cuda_use();
-
-	if (rc != SW_OK || n == 0)
-		return rc;
-	SW_LAUNCH(sigmoid_forward_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, x, y, n);
-	return sw_cuda_launched();
+	return sw_cuda_run_items(q, n, sigmoid_forward_kernel, x, y, n);
 }
 
 /* y, dy, dx: float[n] */
@@ -104,12 +79,7 @@ static __global__ void sigmoid_backward_kernel(const float *y, const float *dy, 
 sw_status sw_cuda_sigmoid_backward(struct sw_queue *q, const float *y, const float *dy, float *dx,
 				   size_t n)
 {
-	const sw_status rc = sw_cuda_use();
-
-	if (rc != SW_OK || n == 0)
-		return rc;
-	SW_LAUNCH(sigmoid_backward_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, y, dy, dx, n);
-	return sw_cuda_launched();
+	return sw_cuda_run_items(q, n, sigmoid_backward_kernel, y, dy, dx, n);
 }
 
 #define SQRT_HALF       0.70710678118654752440f /* 1 / sqrt 2 */
@@ -127,12 +97,7 @@ static __global__ void gelu_forward_kernel(const float *x, float *y, size_t n)
 
 sw_status sw_cuda_gelu_forward(struct sw_queue *q, const float *x, float *y, size_t n)
 {
-	const sw_status rc = sw_cuda_use();
-
-	if (rc != SW_OK || n == 0)
-		return rc;
-	SW_LAUNCH(gelu_forward_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, x, y, n);
-	return sw_cuda_launched();
+	return sw_cuda_run_items(q, n, gelu_forward_kernel, x, y, n);
 }
 
 /* x, dy, dx: float[n]; Phi(x) + x phi(x) */
@@ -150,12 +115,7 @@ static __global__ void gelu_backward_kernel(const float *x, const float *dy, flo
 sw_status sw_cuda_gelu_backward(struct sw_queue *q, const float *x, const float *dy, float *dx,
 				size_t n)
 {
-	const sw_status rc = sw_cuda_use();
-
-	if (rc != SW_OK || n == 0)
-		return rc;
-	SW_LAUNCH(gelu_backward_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, x, dy, dx, n);
-	return sw_cuda_launched();
+	return sw_cuda_run_items(q, n, gelu_backward_kernel, x, dy, dx, n);
 }
 
 /* a, b, y: float[n] */
@@ -167,12 +127,7 @@ static __global__ void add_kernel(const float *a, const float *b, float *y, size
 
 sw_status sw_cuda_add(struct sw_queue *q, const float *a, const float *b, float *y, size_t n)
 {
-	const sw_status rc = sw_cuda_use();
-
-	if (rc != SW_OK || n == 0)
-		return rc;
-	SW_LAUNCH(add_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, a, b, y, n);
-	return sw_cuda_launched();
+	return sw_cuda_run_items(q, n, add_kernel, a, b, y, n);
 }
 
 sw_status sw_cuda_accumulate(struct sw_queue *q, const float *x, float *y, size_t n)
@@ -206,15 +161,10 @@ static __global__ void dropout_kernel(const float *x, float *y, size_t n, struct
 sw_status sw_cuda_dropout(struct sw_queue *q, const float *x, float *y, size_t n,
 			  struct sw_dropout d, const struct sw_step *s)
 {
-	const sw_status rc = sw_cuda_use();
-
 	if (!(d.p >= 0.0f && d.p < 1.0f))
 		return SW_INVALID;
-	if (rc != SW_OK || n == 0)
-		return rc;
-	SW_LAUNCH(dropout_kernel, sw_cuda_grid_items((d.first % 4 + n - 1) / 4 + 1), SW_CUDA_BLOCK,
-		  q, x, y, n, d, s, sw_philox_threshold(d.p), 1.0f / (1.0f - d.p));
-	return sw_cuda_launched();
+	return sw_cuda_run_items(q, n ? (d.first % 4 + n - 1) / 4 + 1 : 0, dropout_kernel, x, y, n,
+				 d, s, sw_philox_threshold(d.p), 1.0f / (1.0f - d.p));
 }
 
 cudaError_t sw_cuda_probe(void)

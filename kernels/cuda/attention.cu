@@ -118,20 +118,15 @@ template <int TILE> static __global__ void heads_product_kernel(struct jobs jobs
 /* All jobs have the first one's shape. */
 static sw_status heads_product(struct sw_queue *q, const struct jobs *jobs)
 {
-	const struct jobs by_value = *jobs;
 	const size_t M = jobs->job[0].M, N = jobs->job[0].N, all = jobs->n * jobs->B * jobs->heads;
 
-	if (M > 32 && N > 32)
-		SW_LAUNCH(heads_product_kernel<64>,
-			  sw_cuda_grid(all * ((M - 1) / 64 + 1) * ((N - 1) / 64 + 1), 1,
-				       SW_CUDA_GRID_MAX),
-			  SW_CUDA_BLOCK, q, by_value);
-	else
-		SW_LAUNCH(heads_product_kernel<32>,
-			  sw_cuda_grid(all * ((M - 1) / 32 + 1) * ((N - 1) / 32 + 1), 1,
-				       SW_CUDA_GRID_MAX),
-			  SW_CUDA_BLOCK, q, by_value);
-	return sw_cuda_launched();
+	const size_t tile = M > 32 && N > 32 ? 64 : 32;
+	const unsigned grid =
+		sw_cuda_grid_blocks(all * ((M - 1) / tile + 1) * ((N - 1) / tile + 1));
+
+	if (tile == 64)
+		return sw_cuda_run(q, grid, heads_product_kernel<64>, *jobs);
+	return sw_cuda_run(q, grid, heads_product_kernel<32>, *jobs);
 }
 
 /* p: float[B][heads][T][T]: of each row the first n scores become their softmax, the rest 0; n is
@@ -247,11 +242,9 @@ sw_status sw_cuda_attention_forward(struct sw_queue *q, const float *qkv, const 
 	jobs.job[0] = job_of(query, transposed(of_tokens(qkv, 1, 3, a)), p, pairs, T, T, d,
 			     1.0f / sqrtf((float)d), MASK_COLUMNS);
 	rc = heads_product(q, &jobs);
-	if (rc != SW_OK)
-		return rc;
-	SW_LAUNCH(softmax_kernel, sw_cuda_grid_rows(a->B * a->heads * T), SW_CUDA_BLOCK, q, p,
-		  length, a->B, a->heads, T, a->causal);
-	rc = sw_cuda_launched();
+	if (rc == SW_OK)
+		rc = sw_cuda_run_rows(q, a->B * a->heads * T, softmax_kernel, p, length, a->B,
+				      a->heads, T, a->causal);
 	if (rc != SW_OK)
 		return rc;
 	/* Values behind the row's length may hold anything, NaN too: they are no terms. */
@@ -283,11 +276,9 @@ sw_status sw_cuda_attention_backward(struct sw_queue *q, const float *qkv, const
 	jobs.job[0] = job_of(out, transposed(of_tokens(qkv, 2, 3, a)), ds, of_ds, T, T, d, 1.0f,
 			     MASK_COLUMNS);
 	rc = heads_product(q, &jobs);
-	if (rc != SW_OK)
-		return rc;
-	SW_LAUNCH(softmax_backward_kernel, sw_cuda_grid_rows(R), SW_CUDA_BLOCK, q, p, ds, R, T,
-		  1.0f / sqrtf((float)d));
-	rc = sw_cuda_launched();
+	if (rc == SW_OK)
+		rc = sw_cuda_run_rows(q, R, softmax_backward_kernel, p, ds, R, T,
+				      1.0f / sqrtf((float)d));
 	if (rc != SW_OK)
 		return rc;
 	jobs.n = 3; /* dquery, dkey, dvalue */

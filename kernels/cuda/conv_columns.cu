@@ -151,9 +151,7 @@ static __global__ void row_sums_kernel(const float *__restrict__ flat, float *__
 static sw_status im2col(struct sw_queue *q, const float *x, float *columns, struct sw_cuda_conv d,
 			size_t n)
 {
-	SW_LAUNCH(im2col_kernel, sw_cuda_grid_items(d.C * n * d.P), SW_CUDA_BLOCK, q, x, columns, d,
-		  n);
-	return sw_cuda_launched();
+	return sw_cuda_run_items(q, d.C * n * d.P, im2col_kernel, x, columns, d, n);
 }
 
 sw_status sw_cuda_conv_columns_forward(struct sw_queue *q, const float *x, const float *w,
@@ -173,11 +171,9 @@ sw_status sw_cuda_conv_columns_forward(struct sw_queue *q, const float *x, const
 		if (rc == SW_OK)
 			rc = sw_cuda_product(q, CUBLAS_OP_N, CUBLAS_OP_N, N, O, K, columns, N, w, K,
 					     0.0f, flat);
-		if (rc != SW_OK)
-			break;
-		SW_LAUNCH(planes_kernel, sw_cuda_grid_rows(n * O), SW_CUDA_BLOCK, q, flat, b,
-			  y + at * O * P, n, O, P, act == SW_ACT_RELU);
-		rc = sw_cuda_launched();
+		if (rc == SW_OK)
+			rc = sw_cuda_run_rows(q, n * O, planes_kernel, flat, b, y + at * O * P, n,
+					      O, P, act == SW_ACT_RELU);
 	}
 	return rc;
 }
@@ -189,25 +185,21 @@ static sw_status part_backward(struct sw_queue *q, const float *x, const float *
 			       float *flat)
 {
 	const size_t N = n * d.P, K = d.K, O = d.O;
-	sw_status rc;
+	sw_status rc = sw_cuda_run_rows(q, n * O, flat_kernel, y, dy, flat, n, O, d.P);
 
-	SW_LAUNCH(flat_kernel, sw_cuda_grid_rows(n * O), SW_CUDA_BLOCK, q, y, dy, flat, n, O,
-		  (size_t)d.P);
-	if (db)
-		SW_LAUNCH(row_sums_kernel, sw_cuda_grid(O, 1, SW_CUDA_GRID_MAX), SW_CUDA_BLOCK, q,
-			  flat, db, N, O, add);
-	rc = im2col(q, x, columns, d, n);
+	if (rc == SW_OK && db)
+		rc = sw_cuda_run(q, sw_cuda_grid_blocks(O), row_sums_kernel, flat, db, N, O, add);
+	if (rc == SW_OK)
+		rc = im2col(q, x, columns, d, n);
 	if (rc == SW_OK)
 		rc = sw_cuda_product(q, CUBLAS_OP_T, CUBLAS_OP_N, K, O, N, columns, N, flat, N,
 				     add ? 1.0f : 0.0f, dw);
 	if (rc == SW_OK && dx)
 		rc = sw_cuda_product(q, CUBLAS_OP_N, CUBLAS_OP_T, N, K, O, flat, N, w, K, 0.0f,
 				     columns);
-	if (rc != SW_OK || !dx)
-		return rc;
-	SW_LAUNCH(col2im_kernel, sw_cuda_grid_items(n * d.C * d.H * d.W), SW_CUDA_BLOCK, q, columns,
-		  dx, d, n);
-	return sw_cuda_launched();
+	if (rc == SW_OK && dx)
+		rc = sw_cuda_run_items(q, n * d.C * d.H * d.W, col2im_kernel, columns, dx, d, n);
+	return rc;
 }
 
 sw_status sw_cuda_conv_columns_backward(struct sw_queue *q, const float *x, const float *w,

@@ -388,30 +388,27 @@ struct operands {
 };
 
 template <int CHANNELS, int WIDTH>
-static void forward_launch(struct sw_queue *q, const struct operands &t, struct sw_cuda_conv d)
+static sw_status forward_launch(struct sw_queue *q, const struct operands &p, struct sw_cuda_conv d)
 {
-	const struct operands p = t;
-
-	SW_LAUNCH((forward_kernel<CHANNELS, WIDTH>),
-		  sw_cuda_grid(outputs_of(d, CHANNELS), 1, SW_CUDA_GRID_MAX), SW_CUDA_BLOCK, q, p.x,
-		  p.w, p.b, p.out, d, p.relu);
+	return sw_cuda_run(q, sw_cuda_grid_blocks(outputs_of(d, CHANNELS)),
+			   forward_kernel<CHANNELS, WIDTH>, p.x, p.w, p.b, p.out, d, p.relu);
 }
 
 template <int CHANNELS, int WIDTH>
-static void backward_launch(struct sw_queue *q, const struct operands &t, struct sw_cuda_conv d)
+static sw_status backward_launch(struct sw_queue *q, const struct operands &p,
+				 struct sw_cuda_conv d)
 {
-	const struct operands p = t;
 	const unsigned inputs = p.dx ? inputs_of(d, CHANNELS) : 0;
 	const unsigned tiles = inputs + items_of(p.items);
 
-	SW_LAUNCH((backward_kernel<CHANNELS, WIDTH>), sw_cuda_grid(tiles, 1, SW_CUDA_GRID_MAX),
-		  SW_CUDA_BLOCK, q, p.x, p.w, p.y, p.dy, p.dx, p.weights, d, p.items, inputs,
-		  tiles);
+	return sw_cuda_run(q, sw_cuda_grid_blocks(tiles), backward_kernel<CHANNELS, WIDTH>, p.x,
+			   p.w, p.y, p.dy, p.dx, p.weights, d, p.items, inputs, tiles);
 }
 
 /* The build of a kernel for this width. */
 template <int CHANNELS>
-static void launch(struct sw_queue *q, const struct operands &p, struct sw_cuda_conv d, int forward)
+static sw_status launch(struct sw_queue *q, const struct operands &p, struct sw_cuda_conv d,
+			int forward)
 {
 	switch (d.kw) {
 	case 1:
@@ -444,10 +441,8 @@ sw_status sw_cuda_conv_direct_forward(struct sw_queue *q, const float *x, const 
 	p.out = y;
 	p.relu = act == SW_ACT_RELU;
 	if (way.channels == 4 || (way.channels == 0 && outputs_of(d, 4) >= FILL))
-		launch<4>(q, p, d, 1);
-	else
-		launch<1>(q, p, d, 1);
-	return sw_cuda_launched();
+		return launch<4>(q, p, d, 1);
+	return launch<1>(q, p, d, 1);
 }
 
 sw_status sw_cuda_conv_direct_backward(struct sw_queue *q, const float *x, const float *w,
@@ -460,6 +455,7 @@ sw_status sw_cuda_conv_direct_backward(struct sw_queue *q, const float *x, const
 	struct weights_shape items = weights_of(d, 4, way.walk);
 	struct operands p = {};
 	int four = way.channels == 4;
+	sw_status rc;
 
 	if (inputs + items_of(items) == 0)
 		return SW_OK;
@@ -476,13 +472,10 @@ sw_status sw_cuda_conv_direct_backward(struct sw_queue *q, const float *x, const
 	p.weights = {dw, db, 0, accumulate};
 	if (items.segments > 1)
 		p.weights = {(float *)work, (float *)work + weights, weights + d.O, 0};
-	if (four)
-		launch<4>(q, p, d, 0);
-	else
-		launch<1>(q, p, d, 0);
-	if (items.segments > 1)
-		SW_LAUNCH(add_segments_kernel, sw_cuda_grid_items((size_t)weights + d.O),
-			  SW_CUDA_BLOCK, q, (const float *)work, dw, db, items.segments, weights,
-			  d.O, accumulate);
-	return sw_cuda_launched();
+	rc = four ? launch<4>(q, p, d, 0) : launch<1>(q, p, d, 0);
+	if (rc == SW_OK && items.segments > 1)
+		rc = sw_cuda_run_items(q, (size_t)weights + d.O, add_segments_kernel,
+				       (const float *)work, dw, db, items.segments, weights, d.O,
+				       accumulate);
+	return rc;
 }

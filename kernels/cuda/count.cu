@@ -18,14 +18,9 @@ static __global__ void labels_count_kernel(const int32_t *label, int32_t *out, s
 
 sw_status sw_cuda_labels_count(struct sw_queue *q, const int32_t *label, int32_t *out, size_t B)
 {
-	const sw_status rc = sw_cuda_use();
-
 	if (B > INT32_MAX)
 		return SW_INVALID;
-	if (rc != SW_OK)
-		return rc;
-	SW_LAUNCH(labels_count_kernel, 1, SW_CUDA_BLOCK, q, label, out, B);
-	return sw_cuda_launched();
+	return sw_cuda_run(q, 1, labels_count_kernel, label, out, B);
 }
 
 /* z: float[C], one row. The first largest of a row without NaN, the same in all lanes; C with
@@ -86,13 +81,7 @@ static __global__ void class_counts_kernel(const float *z, const int32_t *label,
 sw_status sw_cuda_class_counts(struct sw_queue *q, const float *z, const int32_t *label,
 			       int64_t *counts, size_t B, size_t C)
 {
-	const sw_status rc = sw_cuda_use();
-
-	if (rc != SW_OK || B == 0 || C == 0)
-		return rc;
-	SW_LAUNCH(class_counts_kernel, sw_cuda_grid_rows(B), SW_CUDA_BLOCK, q, z, label, counts, B,
-		  C);
-	return sw_cuda_launched();
+	return sw_cuda_run_rows(q, C ? B : 0, class_counts_kernel, z, label, counts, B, C);
 }
 
 /* g: float[n]; to: double[gridDim.x], a block's sum each. A block takes a part of g that depends on
@@ -124,20 +113,16 @@ static __global__ void norm2_finish_kernel(const double *partial, double *out, u
 
 sw_status sw_cuda_norm2(struct sw_queue *q, const float *g, double *out, size_t n)
 {
-	sw_status rc = sw_cuda_use();
 	double *partial = (double *)q->partial; /* 9 doubles for each that is needed */
+	sw_status rc;
 
-	if (rc != SW_OK)
-		return rc;
 	if (n == 0)
 		return sw_cuda_zero(q, out, sizeof *out);
 	/* A thread takes four at least: a second launch costs more than what few blocks take. */
 	const unsigned grid = sw_cuda_grid(n, 4 * SW_CUDA_BLOCK, SW_CUDA_PARTIAL_MAX);
 
-	SW_LAUNCH(norm2_kernel, grid, SW_CUDA_BLOCK, q, g, grid == 1 ? out : partial, n);
-	rc = sw_cuda_launched();
-	if (rc != SW_OK || grid == 1)
-		return rc;
-	SW_LAUNCH(norm2_finish_kernel, 1, SW_CUDA_BLOCK, q, partial, out, grid);
-	return sw_cuda_launched();
+	rc = sw_cuda_run(q, grid, norm2_kernel, g, grid == 1 ? out : partial, n);
+	if (rc == SW_OK && grid > 1)
+		rc = sw_cuda_run(q, 1, norm2_finish_kernel, partial, out, grid);
+	return rc;
 }

@@ -19,25 +19,13 @@ static __global__ void gather_kernel(const T *rows, const int32_t *index, T *out
 sw_status sw_cuda_gather(struct sw_queue *q, const float *rows, const int32_t *index, float *out,
 			 size_t B, size_t D)
 {
-	const sw_status rc = sw_cuda_use();
-
-	if (rc != SW_OK || B == 0 || D == 0)
-		return rc;
-	SW_LAUNCH(gather_kernel<float>, sw_cuda_grid_rows(B), SW_CUDA_BLOCK, q, rows, index, out, B,
-		  D);
-	return sw_cuda_launched();
+	return sw_cuda_run_rows(q, D ? B : 0, gather_kernel<float>, rows, index, out, B, D);
 }
 
 sw_status sw_cuda_gather_i32(struct sw_queue *q, const int32_t *values, const int32_t *index,
 			     int32_t *out, size_t B, size_t D)
 {
-	const sw_status rc = sw_cuda_use();
-
-	if (rc != SW_OK || B == 0 || D == 0)
-		return rc;
-	SW_LAUNCH(gather_kernel<int32_t>, sw_cuda_grid_rows(B), SW_CUDA_BLOCK, q, values, index,
-		  out, B, D);
-	return sw_cuda_launched();
+	return sw_cuda_run_rows(q, D ? B : 0, gather_kernel<int32_t>, values, index, out, B, D);
 }
 
 /* Where an image is cut out: row r and column s of the output come from r + dr and, before the
@@ -90,21 +78,15 @@ static __global__ void gather_image_kernel(const T *images, const int32_t *index
 sw_status sw_cuda_gather_image(struct sw_queue *q, const void *rows, const int32_t *index,
 			       float *out, size_t B, const struct sw_images *im)
 {
-	const size_t lines = B * im->C * im->H;
-	const struct sw_images by_value = *im;
-	const sw_status rc = sw_cuda_use();
+	const size_t lines = im->W ? B * im->C * im->H : 0;
 
 	if (im->pad < 0 || im->pad > INT32_MAX / 4)
 		return SW_INVALID;
 	if (!im->u8 && !im->pad && !im->flip && !im->scale && !im->shift)
 		return sw_cuda_gather(q, (const float *)rows, index, out, B, im->C * im->H * im->W);
-	if (rc != SW_OK || lines == 0 || im->W == 0)
-		return rc;
 	if (im->u8)
-		SW_LAUNCH(gather_image_kernel<uint8_t>, sw_cuda_grid_rows(lines), SW_CUDA_BLOCK, q,
-			  (const uint8_t *)rows, index, out, B, by_value);
-	else
-		SW_LAUNCH(gather_image_kernel<float>, sw_cuda_grid_rows(lines), SW_CUDA_BLOCK, q,
-			  (const float *)rows, index, out, B, by_value);
-	return sw_cuda_launched();
+		return sw_cuda_run_rows(q, lines, gather_image_kernel<uint8_t>,
+					(const uint8_t *)rows, index, out, B, *im);
+	return sw_cuda_run_rows(q, lines, gather_image_kernel<float>, (const float *)rows, index,
+				out, B, *im);
 }

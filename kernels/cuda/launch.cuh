@@ -43,6 +43,11 @@ static inline unsigned sw_cuda_grid(size_t items, size_t each, size_t most)
 	return (unsigned)(want < most ? want : most);
 }
 
+static inline unsigned sw_cuda_grid_blocks(size_t blocks)
+{
+	return sw_cuda_grid(blocks, 1, SW_CUDA_GRID_MAX);
+}
+
 static inline unsigned sw_cuda_grid_items(size_t n)
 {
 	return sw_cuda_grid(n, SW_CUDA_BLOCK, SW_CUDA_GRID_MAX);
@@ -57,6 +62,39 @@ static inline unsigned sw_cuda_grid_rows(size_t B)
 static inline sw_status sw_cuda_launched(void)
 {
 	return sw_cuda_status(cudaGetLastError());
+}
+
+template <class T> struct sw_cuda_same {
+	typedef T type;
+};
+
+/* Gives q a kernel, in blocks of SW_CUDA_BLOCK. Arguments become the kernel's parameters here. */
+template <class... P>
+static sw_status sw_cuda_run(struct sw_queue *q, unsigned grid, void (*kernel)(P...),
+			     typename sw_cuda_same<P>::type... args)
+{
+	const sw_status rc = sw_cuda_use();
+
+	if (rc != SW_OK)
+		return rc;
+	SW_LAUNCH(kernel, grid, SW_CUDA_BLOCK, q, args...);
+	return sw_cuda_launched();
+}
+
+/* The same for n items, a thread each at the most; without an item nothing is launched. */
+template <class... P>
+static sw_status sw_cuda_run_items(struct sw_queue *q, size_t n, void (*kernel)(P...),
+				   typename sw_cuda_same<P>::type... args)
+{
+	return n ? sw_cuda_run(q, sw_cuda_grid_items(n), kernel, args...) : sw_cuda_use();
+}
+
+/* The same for B rows, a warp each at the most. */
+template <class... P>
+static sw_status sw_cuda_run_rows(struct sw_queue *q, size_t B, void (*kernel)(P...),
+				  typename sw_cuda_same<P>::type... args)
+{
+	return B ? sw_cuda_run(q, sw_cuda_grid_rows(B), kernel, args...) : sw_cuda_use();
 }
 
 #define SW_ALL_LANES 0xffffffffu

@@ -64,9 +64,7 @@ sw_status sw_cuda_linear_forward(struct sw_queue *q, const float *x, const float
 		rc = sw_cuda_product(q, CUBLAS_OP_T, CUBLAS_OP_N, O, B, I, w, I, x, I, 0.0f, y);
 	if (rc != SW_OK || (!b && act == SW_ACT_NONE))
 		return rc;
-	SW_LAUNCH(epilogue_kernel, sw_cuda_grid_rows(B), SW_CUDA_BLOCK, q, b, y, B, O,
-		  act == SW_ACT_RELU);
-	return sw_cuda_launched();
+	return sw_cuda_run_rows(q, B, epilogue_kernel, b, y, B, O, act == SW_ACT_RELU);
 }
 
 /* dy: float[B][O], where y: float[B][O] is not NULL masked in place: dz; sums: float[segments][O],
@@ -124,19 +122,19 @@ static sw_status column_sums(struct sw_queue *q, const float *y, float *dy, floa
 {
 	size_t segments = B / SEGMENT_ROWS < SEGMENT_MAX ? B / SEGMENT_ROWS : SEGMENT_MAX;
 	float *partial = (float *)q->blas_space;
+	sw_status rc;
 
 	if (segments * O * sizeof *partial > SW_CUDA_BLAS_BYTES)
 		segments = SW_CUDA_BLAS_BYTES / (O * sizeof *partial);
 	if (segments <= 1)
 		segments = 1;
-	SW_LAUNCH(column_sums_kernel,
-		  sw_cuda_grid((O + TILE - 1) / TILE * segments, 1, SW_CUDA_GRID_MAX),
-		  SW_CUDA_BLOCK, q, y, dy, segments > 1 ? partial : db, B, O, segments,
-		  segments > 1 ? 0 : accumulate);
-	if (segments > 1)
-		SW_LAUNCH(add_segments_kernel, sw_cuda_grid_items(O), SW_CUDA_BLOCK, q, partial, db,
-			  segments, O, accumulate);
-	return sw_cuda_launched();
+	rc = sw_cuda_run(q, sw_cuda_grid_blocks((O + TILE - 1) / TILE * segments),
+			 column_sums_kernel, y, dy, segments > 1 ? partial : db, B, O, segments,
+			 segments > 1 ? 0 : accumulate);
+	if (rc == SW_OK && segments > 1)
+		rc = sw_cuda_run_items(q, O, add_segments_kernel, partial, db, segments, O,
+				       accumulate);
+	return rc;
 }
 
 sw_status sw_cuda_linear_backward(struct sw_queue *q, const float *x, const float *w,

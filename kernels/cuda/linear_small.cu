@@ -46,13 +46,8 @@ sw_status sw_cuda_linear_small_forward(struct sw_queue *q, const float *x, const
 				       const float *b, float *y, size_t B, size_t I, size_t O,
 				       enum sw_act act)
 {
-	const size_t items = O * ((B + ROWS - 1) / ROWS);
-
-	if (items == 0)
-		return SW_OK;
-	SW_LAUNCH(forward_kernel, sw_cuda_grid_rows(items), SW_CUDA_BLOCK, q, x, w, b, y, B, I, O,
-		  act == SW_ACT_RELU);
-	return sw_cuda_launched();
+	return sw_cuda_run_rows(q, O * ((B + ROWS - 1) / ROWS), forward_kernel, x, w, b, y, B, I, O,
+				act == SW_ACT_RELU);
 }
 
 /* The gradient before the activation; y: NULL where there is none. */
@@ -137,8 +132,7 @@ sw_status sw_cuda_linear_small_backward(struct sw_queue *q, const float *x, cons
 
 	if (weights + inputs == 0)
 		return SW_OK;
-	SW_LAUNCH(backward_kernel, sw_cuda_grid(weights + inputs, 1, SW_CUDA_GRID_MAX),
-		  SW_CUDA_BLOCK, q, x, w, act == SW_ACT_RELU ? y : NULL, dy, dx, dw, db, B, I, O,
-		  weights, weights + inputs, accumulate);
-	return sw_cuda_launched();
+	return sw_cuda_run(q, sw_cuda_grid_blocks(weights + inputs), backward_kernel, x, w,
+			   act == SW_ACT_RELU ? y : NULL, dy, dx, dw, db, B, I, O, weights,
+			   weights + inputs, accumulate);
 }

@@ -57,12 +57,12 @@ static unsigned loss_grid(size_t B)
 	return sw_cuda_grid(B, SW_CUDA_WARPS, SW_CUDA_PARTIAL_MAX);
 }
 
-static sw_status finish(struct sw_queue *q, struct sw_metrics *m, size_t B)
+/* launched: what the launch over the batch said */
+static sw_status add_partials(struct sw_queue *q, sw_status launched, struct sw_metrics *m,
+			      size_t B)
 {
-	sw_status rc = sw_cuda_launched();
-
-	if (rc != SW_OK || loss_grid(B) == 1)
-		return rc;
+	if (launched != SW_OK || loss_grid(B) == 1)
+		return launched;
 	SW_LAUNCH(add_partials_kernel, 1, 1, q, q->partial, loss_grid(B), m);
 	return sw_cuda_launched();
 }
@@ -153,15 +153,14 @@ sw_status sw_cuda_cross_entropy_forward(struct sw_queue *q, const float *z, cons
 					float *p, struct sw_metrics *m, size_t B, size_t C,
 					float smooth)
 {
-	const sw_status rc = sw_cuda_use();
-
 	if (C == 0 || C >= INT32_MAX || !(smooth >= 0.0f && smooth <= 1.0f))
 		return SW_INVALID;
-	if (rc != SW_OK || B == 0)
-		return rc;
-	SW_LAUNCH(cross_entropy_forward_kernel, loss_grid(B), SW_CUDA_BLOCK, q, z, label, p, m,
-		  q->partial, B, C, smooth);
-	return finish(q, m, B);
+	if (B == 0)
+		return sw_cuda_use();
+	return add_partials(q,
+			    sw_cuda_run(q, loss_grid(B), cross_entropy_forward_kernel, z, label, p,
+					m, q->partial, B, C, smooth),
+			    m, B);
 }
 
 /* p, dz: float[B][C], perhaps the same; label: int32[B] */
@@ -183,13 +182,8 @@ sw_status sw_cuda_cross_entropy_backward(struct sw_queue *q, const float *p, con
 					 float *dz, float scale, const int32_t *count, size_t B,
 					 size_t C, float smooth)
 {
-	const sw_status rc = sw_cuda_use();
-
-	if (rc != SW_OK || B == 0 || C == 0)
-		return rc;
-	SW_LAUNCH(cross_entropy_backward_kernel, sw_cuda_grid_rows(B), SW_CUDA_BLOCK, q, p, label,
-		  dz, scale, count, B, C, smooth);
-	return sw_cuda_launched();
+	return sw_cuda_run_rows(q, C ? B : 0, cross_entropy_backward_kernel, p, label, dz, scale,
+				count, B, C, smooth);
 }
 
 /* y, t: float[B][O] */
@@ -225,14 +219,13 @@ static __global__ void mse_forward_kernel(const float *y, const float *t, struct
 sw_status sw_cuda_mse_forward(struct sw_queue *q, const float *y, const float *t,
 			      struct sw_metrics *m, size_t B, size_t O)
 {
-	const sw_status rc = sw_cuda_use();
-
 	if (O == 0)
 		return SW_INVALID;
-	if (rc != SW_OK || B == 0)
-		return rc;
-	SW_LAUNCH(mse_forward_kernel, loss_grid(B), SW_CUDA_BLOCK, q, y, t, m, q->partial, B, O);
-	return finish(q, m, B);
+	if (B == 0)
+		return sw_cuda_use();
+	return add_partials(
+		q, sw_cuda_run(q, loss_grid(B), mse_forward_kernel, y, t, m, q->partial, B, O), m,
+		B);
 }
 
 /* y, t, dy: float[n]; dy may be y */
@@ -246,11 +239,6 @@ static __global__ void mse_backward_kernel(const float *y, const float *t, float
 sw_status sw_cuda_mse_backward(struct sw_queue *q, const float *y, const float *t, float *dy,
 			       float scale, size_t B, size_t O)
 {
-	const sw_status rc = sw_cuda_use();
-
-	if (rc != SW_OK || B == 0 || O == 0)
-		return rc;
-	SW_LAUNCH(mse_backward_kernel, sw_cuda_grid_items(B * O), SW_CUDA_BLOCK, q, y, t, dy,
-		  scale * 2.0f / (float)O, B * O);
-	return sw_cuda_launched();
+	return sw_cuda_run_items(q, B * O, mse_backward_kernel, y, t, dy, scale * 2.0f / (float)O,
+				 B * O);
 }

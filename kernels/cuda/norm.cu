@@ -94,9 +94,8 @@ sw_status sw_cuda_batchnorm_train(struct sw_queue *q, const float *x, const floa
 
 	if (rc != SW_OK || B == 0 || C == 0 || S == 0)
 		return rc;
-	SW_LAUNCH(batchnorm_train_kernel, sw_cuda_grid(C, 1, SW_CUDA_GRID_MAX),
-		  channel_block(B * S), q, x, gamma, beta, running_mean, running_var, y, mean, rstd,
-		  B, C, S, n);
+	SW_LAUNCH(batchnorm_train_kernel, sw_cuda_grid_blocks(C), channel_block(B * S), q, x, gamma,
+		  beta, running_mean, running_var, y, mean, rstd, B, C, S, n);
 	return sw_cuda_launched();
 }
 
@@ -122,17 +121,13 @@ sw_status sw_cuda_batchnorm_eval(struct sw_queue *q, const float *x, const float
 				 const float *running_var, float *y, size_t B, size_t C, size_t S,
 				 struct sw_norm n)
 {
-	const sw_status rc = sw_cuda_use();
 	const size_t each = 4 * SW_CUDA_BLOCK; /* values of a channel that one block takes */
+	const size_t parts = (B * S + each - 1) / each;
 
-	if (rc != SW_OK || B == 0 || C == 0 || S == 0)
-		return rc;
-	const size_t parts = (B * S - 1) / each + 1;
-
-	SW_LAUNCH(batchnorm_eval_kernel, sw_cuda_grid(C * parts, 1, SW_CUDA_GRID_MAX),
-		  SW_CUDA_BLOCK, q, x, gamma, beta, running_mean, running_var, y, B, C, S, n.eps,
-		  parts);
-	return sw_cuda_launched();
+	if (B == 0 || C == 0 || S == 0)
+		return sw_cuda_use();
+	return sw_cuda_run(q, sw_cuda_grid_blocks(C * parts), batchnorm_eval_kernel, x, gamma, beta,
+			   running_mean, running_var, y, B, C, S, n.eps, parts);
 }
 
 static __device__ void put(float *to, double value, int accumulate)
@@ -199,9 +194,8 @@ sw_status sw_cuda_batchnorm_backward(struct sw_queue *q, const float *x, const f
 		return rc;
 	if (B == 0 || S == 0)
 		return no_gradient(q, dgamma, dbeta, C, accumulate);
-	SW_LAUNCH(batchnorm_backward_kernel, sw_cuda_grid(C, 1, SW_CUDA_GRID_MAX),
-		  channel_block(B * S), q, x, gamma, mean, rstd, dy, dx, dgamma, dbeta, B, C, S,
-		  accumulate);
+	SW_LAUNCH(batchnorm_backward_kernel, sw_cuda_grid_blocks(C), channel_block(B * S), q, x,
+		  gamma, mean, rstd, dy, dx, dgamma, dbeta, B, C, S, accumulate);
 	return sw_cuda_launched();
 }
 
@@ -237,13 +231,8 @@ sw_status sw_cuda_layernorm_forward(struct sw_queue *q, const float *x, const fl
 				    const float *beta, float *y, float *mean, float *rstd, size_t R,
 				    size_t D, struct sw_norm n)
 {
-	const sw_status rc = sw_cuda_use();
-
-	if (rc != SW_OK || R == 0 || D == 0)
-		return rc;
-	SW_LAUNCH(layernorm_forward_kernel, sw_cuda_grid_rows(R), SW_CUDA_BLOCK, q, x, gamma, beta,
-		  y, mean, rstd, R, D, n.eps);
-	return sw_cuda_launched();
+	return sw_cuda_run_rows(q, D ? R : 0, layernorm_forward_kernel, x, gamma, beta, y, mean,
+				rstd, R, D, n.eps);
 }
 
 /* x, dy: float[R][D]; mean, rstd: float[R]; dgamma, dbeta: float[D]. A block takes a tile of 32
@@ -327,9 +316,8 @@ sw_status sw_cuda_layernorm_backward(struct sw_queue *q, const float *x, const f
 	SW_LAUNCH(layernorm_columns_kernel, sw_cuda_grid(D, TILE, SW_CUDA_GRID_MAX),
 		  channel_block(R), q, x, mean, rstd, dy, dgamma, dbeta, R, D, accumulate);
 	rc = sw_cuda_launched();
-	if (rc != SW_OK || R == 0)
+	if (rc != SW_OK)
 		return rc;
-	SW_LAUNCH(layernorm_backward_kernel, sw_cuda_grid_rows(R), SW_CUDA_BLOCK, q, x, gamma, mean,
-		  rstd, dy, dx, R, D);
-	return sw_cuda_launched();
+	return sw_cuda_run_rows(q, R, layernorm_backward_kernel, x, gamma, mean, rstd, dy, dx, R,
+				D);
 }

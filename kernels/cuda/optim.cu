@@ -44,19 +44,11 @@ static __global__ void sgd_momentum_kernel(float *__restrict__ w, const float *_
 sw_status sw_cuda_sgd_step(struct sw_queue *q, float *w, const float *g, float *v, size_t n,
 			   struct sw_sgd o, const struct sw_step *s, const double *norm2)
 {
-	const sw_status rc = sw_cuda_use();
-
 	if ((o.momentum != 0.0f && !v) || (o.max_norm != 0.0f && !norm2))
 		return SW_INVALID;
-	if (rc != SW_OK || n == 0)
-		return rc;
 	if (o.momentum == 0.0f)
-		SW_LAUNCH(sgd_plain_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, w, g, n, o, s,
-			  norm2);
-	else
-		SW_LAUNCH(sgd_momentum_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, w, g, v, n,
-			  o, s, norm2);
-	return sw_cuda_launched();
+		return sw_cuda_run_items(q, n, sgd_plain_kernel, w, g, n, o, s, norm2);
+	return sw_cuda_run_items(q, n, sgd_momentum_kernel, w, g, v, n, o, s, norm2);
 }
 
 /* w, g, m, v: float[n] */
@@ -86,12 +78,7 @@ sw_status sw_cuda_adam_step(struct sw_queue *q, float *w, const float *g, float 
 			    size_t n, struct sw_adam o, const struct sw_step *s,
 			    const double *norm2)
 {
-	const sw_status rc = sw_cuda_use();
-
 	if (o.max_norm != 0.0f && !norm2)
 		return SW_INVALID;
-	if (rc != SW_OK || n == 0)
-		return rc;
-	SW_LAUNCH(adam_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, w, g, m, v, n, o, s, norm2);
-	return sw_cuda_launched();
+	return sw_cuda_run_items(q, n, adam_kernel, w, g, m, v, n, o, s, norm2);
 }

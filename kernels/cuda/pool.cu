@@ -6,18 +6,6 @@
 #include "kernels/cuda/launch.cuh"
 #include <math.h>
 
-static sw_status check(const struct sw_window *p)
-{
-	if (p->B > INT32_MAX || p->C > INT32_MAX || p->H > INT32_MAX || p->W > INT32_MAX ||
-	    p->H * p->W > INT32_MAX || p->kh == 0 || p->kw == 0 || p->stride == 0)
-		return SW_INVALID;
-	if (p->pad > p->kh / 2 || p->pad > p->kw / 2)
-		return SW_INVALID;
-	if (p->B && p->C && p->H && p->W && (!sw_pool_out_h(p) || !sw_pool_out_w(p)))
-		return SW_INVALID;
-	return SW_OK;
-}
-
 /* A window's shape as kernels take it: the output's size is made once, on the host. */
 struct pool {
 	size_t planes;
@@ -95,15 +83,10 @@ sw_status sw_cuda_maxpool2d_forward(struct sw_queue *q, const float *x, float *y
 {
 	const struct pool p = pool_of(w);
 	const size_t n = p.planes * p.oh * p.ow;
-	sw_status rc = check(w);
 
-	if (rc == SW_OK)
-		rc = sw_cuda_use();
-	if (rc != SW_OK || n == 0)
-		return rc;
-	SW_LAUNCH(maxpool2d_forward_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, x, y, argmax,
-		  p);
-	return sw_cuda_launched();
+	if (!sw_window_fits(w))
+		return SW_INVALID;
+	return sw_cuda_run_items(q, n, maxpool2d_forward_kernel, x, y, argmax, p);
 }
 
 /* dy: float[planes][oh][ow]; argmax: int32, as dy; dx: float[planes][H][W] */
@@ -136,15 +119,10 @@ sw_status sw_cuda_maxpool2d_backward(struct sw_queue *q, const float *dy, const 
 {
 	const struct pool p = pool_of(w);
 	const size_t n = p.planes * p.H * p.W;
-	sw_status rc = check(w);
 
-	if (rc == SW_OK)
-		rc = sw_cuda_use();
-	if (rc != SW_OK || n == 0)
-		return rc;
-	SW_LAUNCH(maxpool2d_backward_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, dy, argmax,
-		  dx, p);
-	return sw_cuda_launched();
+	if (!sw_window_fits(w))
+		return SW_INVALID;
+	return sw_cuda_run_items(q, n, maxpool2d_backward_kernel, dy, argmax, dx, p);
 }
 
 /* x: float[planes][H][W]; y: float[planes][oh][ow] */
@@ -172,14 +150,10 @@ sw_status sw_cuda_avgpool2d_forward(struct sw_queue *q, const float *x, float *y
 {
 	const struct pool p = pool_of(w);
 	const size_t n = p.planes * p.oh * p.ow;
-	sw_status rc = check(w);
 
-	if (rc == SW_OK)
-		rc = sw_cuda_use();
-	if (rc != SW_OK || n == 0)
-		return rc;
-	SW_LAUNCH(avgpool2d_forward_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, x, y, p);
-	return sw_cuda_launched();
+	if (!sw_window_fits(w))
+		return SW_INVALID;
+	return sw_cuda_run_items(q, n, avgpool2d_forward_kernel, x, y, p);
 }
 
 /* dy: float[planes][oh][ow]; dx: float[planes][H][W] */
@@ -207,12 +181,8 @@ sw_status sw_cuda_avgpool2d_backward(struct sw_queue *q, const float *dy, float 
 {
 	const struct pool p = pool_of(w);
 	const size_t n = p.planes * p.H * p.W;
-	sw_status rc = check(w);
 
-	if (rc == SW_OK)
-		rc = sw_cuda_use();
-	if (rc != SW_OK || n == 0)
-		return rc;
-	SW_LAUNCH(avgpool2d_backward_kernel, sw_cuda_grid_items(n), SW_CUDA_BLOCK, q, dy, dx, p);
-	return sw_cuda_launched();
+	if (!sw_window_fits(w))
+		return SW_INVALID;
+	return sw_cuda_run_items(q, n, avgpool2d_backward_kernel, dy, dx, p);
 }

@@ -37,9 +37,7 @@ static __global__ void round_kernel(const float *__restrict__ x, uint32_t *__res
 
 static sw_status round_operand(struct sw_queue *q, const float *x, unsigned char *out, size_t n)
 {
-	SW_LAUNCH(round_kernel, sw_cuda_grid_items((n + 1) / 2), SW_CUDA_BLOCK, q, x,
-		  (uint32_t *)(void *)out, n);
-	return sw_cuda_launched();
+	return sw_cuda_run_items(q, (n + 1) / 2, round_kernel, x, (uint32_t *)(void *)out, n);
 }
 
 /* A product that cannot be recorded says nothing of the device: without a graph it may go on, and

@@ -127,9 +127,8 @@ sw_status sw_cuda_embedding_backward(struct sw_queue *q, const int32_t *token, c
 	rc = sw_cuda_launched();
 	if (rc != SW_OK)
 		return rc;
-	SW_LAUNCH(add_rows_kernel, sw_cuda_grid_rows(N * ((D - 1) / SW_CUDA_WARP + 1)),
-		  SW_CUDA_BLOCK, q, token, order + passes % 2 * N, dy, dtable, N, D);
-	return sw_cuda_launched();
+	return sw_cuda_run_rows(q, N * ((D - 1) / SW_CUDA_WARP + 1), add_rows_kernel, token,
+				order + passes % 2 * N, dy, dtable, N, D);
 }
 
 /* x, y: float[B][T][D], perhaps the same; table: float[T][D] */
@@ -147,13 +146,7 @@ static __global__ void position_forward_kernel(const float *x, const float *tabl
 sw_status sw_cuda_position_forward(struct sw_queue *q, const float *x, const float *table, float *y,
 				   size_t B, size_t T, size_t D)
 {
-	const sw_status rc = sw_cuda_use();
-
-	if (rc != SW_OK || B == 0 || T == 0 || D == 0)
-		return rc;
-	SW_LAUNCH(position_forward_kernel, sw_cuda_grid_rows(B * T), SW_CUDA_BLOCK, q, x, table, y,
-		  B, T, D);
-	return sw_cuda_launched();
+	return sw_cuda_run_rows(q, B * T, position_forward_kernel, x, table, y, B, T, D);
 }
 
 /* dy: float[B][n]; dtable: float[n] */
@@ -172,13 +165,8 @@ static __global__ void position_backward_kernel(const float *dy, float *dtable, 
 sw_status sw_cuda_position_backward(struct sw_queue *q, const float *dy, float *dtable, size_t B,
 				    size_t T, size_t D, int accumulate)
 {
-	const sw_status rc = sw_cuda_use();
-
-	if (rc != SW_OK || T == 0 || D == 0)
-		return rc;
-	SW_LAUNCH(position_backward_kernel, sw_cuda_grid_items(T * D), SW_CUDA_BLOCK, q, dy, dtable,
-		  B, T * D, accumulate);
-	return sw_cuda_launched();
+	return sw_cuda_run_items(q, T * D, position_backward_kernel, dy, dtable, B, T * D,
+				 accumulate);
 }
 
 /* The tokens of a row that are no padding, and one over their number. */
@@ -210,13 +198,7 @@ static __global__ void token_mean_forward_kernel(const float *x, const int32_t *
 sw_status sw_cuda_token_mean_forward(struct sw_queue *q, const float *x, const int32_t *length,
 				     float *y, size_t B, size_t T, size_t D)
 {
-	const sw_status rc = sw_cuda_use();
-
-	if (rc != SW_OK || B == 0 || D == 0)
-		return rc;
-	SW_LAUNCH(token_mean_forward_kernel, sw_cuda_grid_items(B * D), SW_CUDA_BLOCK, q, x, length,
-		  y, B, T, D);
-	return sw_cuda_launched();
+	return sw_cuda_run_items(q, B * D, token_mean_forward_kernel, x, length, y, B, T, D);
 }
 
 /* dy: float[B][D]; length: int32[B] or NULL; dx: float[B][T][D] */
@@ -235,11 +217,5 @@ static __global__ void token_mean_backward_kernel(const float *dy, const int32_t
 sw_status sw_cuda_token_mean_backward(struct sw_queue *q, const float *dy, const int32_t *length,
 				      float *dx, size_t B, size_t T, size_t D)
 {
-	const sw_status rc = sw_cuda_use();
-
-	if (rc != SW_OK || B == 0 || T == 0 || D == 0)
-		return rc;
-	SW_LAUNCH(token_mean_backward_kernel, sw_cuda_grid_rows(B * T), SW_CUDA_BLOCK, q, dy,
-		  length, dx, B, T, D);
-	return sw_cuda_launched();
+	return sw_cuda_run_rows(q, B * T, token_mean_backward_kernel, dy, length, dx, B, T, D);
 }
