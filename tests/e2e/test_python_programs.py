@@ -1,0 +1,54 @@
+"""Scripts as users of other libraries have them (programs/) run with their import lines changed, and nothing else."""
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from harness import DEADLINE, environment
+from test_python import PACKAGE, user  # noqa: F401
+
+PROGRAMS = os.path.join(os.path.dirname(__file__), "programs")
+STUB = os.path.join(PROGRAMS, "stub")
+
+
+def migrated(name, tmp_path):
+    """A script with sweepd.optuna for optuna and sweepd.ray for ray in its import lines."""
+    with open(os.path.join(PROGRAMS, name), encoding="utf-8") as file:
+        lines = file.read().splitlines(keepends=True)
+    out = []
+    for line in lines:
+        if re.match(r"(import|from) ", line):
+            line = re.sub(r"^import (optuna|ray)$", r"import sweepd.\1 as \1", line.rstrip("\n")) + "\n"
+            line = re.sub(r"^(from|import) (optuna|ray)\b", r"\1 sweepd.\2", line)
+        out.append(line)
+    changed = [line for line, was in zip(out, lines) if line != was]
+    assert changed and all(re.match(r"(import|from) ", line) for line in changed)
+    path = tmp_path / name
+    path.write_text("".join(out), encoding="utf-8")
+    return path
+
+
+def run(path, daemon, *args, **env):
+    where = [PACKAGE, os.environ.get("PYTHONPATH", "")]
+    if subprocess.run([sys.executable, "-c", "import torch"], capture_output=True, check=False).returncode != 0:
+        where.append(STUB)
+    done = subprocess.run([sys.executable, str(path), *map(str, args)], cwd=path.parent, capture_output=True, text=True,
+                          check=False, timeout=3 * DEADLINE,
+                          env=environment(PYTHONPATH=":".join(filter(None, where)), SWEEPD_SOCKET=daemon.socket, **env))
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+def number_after(text, output):
+    return float(re.search(re.escape(text) + r"\s*([0-9.eE+-]+)", output)[1])
+
+
+def test_optuna_script_with_pruning(user, daemon, tmp_path):
+    output = run(migrated("optuna_pruning.py", tmp_path), daemon)
+    pruned, complete = number_after("pruned trials:", output), number_after("complete trials:", output)
+    assert number_after("finished trials:", output) == 30 == pruned + complete and pruned > 0
+    sweep = user.sweeps()[0]
+    assert sweep["state"] == "COMPLETED" and sweep["counts"]["PRUNED"] == pruned
+    assert sweep["best"]["value"] == number_after("Value:", output) > 0.85
