@@ -28,6 +28,8 @@ static const struct sw_spec_hint hints[] = {
 	{"project", NULL, NULL},
 	{"entity", NULL, NULL},
 	{"controller", NULL, NULL},
+	{"apiVersion", NULL, NULL},
+	{"kind", NULL, NULL},
 	{"num_samples", "run_cap", NULL},
 	{"n_trials", "run_cap", NULL},
 	{"max_trials", "run_cap", NULL},

@@ -35,9 +35,9 @@ static sw_status read_fields(struct sw_spec_metric *m, const cJSON *v, bool seve
 	static const char *const known_one[] = {"name", "goal", "target"};
 	static const char *const known_several[] = {"name", "goal", "reference"};
 	static const struct sw_spec_hint metric_hints[] = {
-		{"impute", NULL, "leave it out"}, {"impute_while_running", NULL, "leave it out"},
-		{"mode", "goal", NULL},           {"direction", "goal", NULL},
-		{"type", "goal", NULL},           {"metric", "name", NULL},
+		{"impute", NULL, NULL}, {"impute_while_running", NULL, NULL},
+		{"mode", "goal", NULL}, {"direction", "goal", NULL},
+		{"type", "goal", NULL}, {"metric", "name", NULL},
 	};
 	const struct sw_spec_keys keys = {several ? known_several : known_one, 3, metric_hints,
 					  SW_SPEC_N(metric_hints)};

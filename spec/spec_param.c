@@ -365,6 +365,19 @@ static sw_status leave_out_max(struct sw_spec_param *p, const cJSON *v, const st
 	return SW_OK;
 }
 
+/* JSON.stringify(-5.0) is "-5". Few integers of a search are negative, and for 0 or 1 one writes
+ * values or a boolean. */
+static void warn_of_integers(const struct sw_spec_param *p, const cJSON *v, const struct dist *d,
+			     struct sw_err *warning)
+{
+	if (sw_json_get(v, "distribution") != NULL || (p->min >= 0 && (p->min != 0 || p->max != 1)))
+		return;
+	(void)!sw_err_set(warning, SW_INVALID,
+			  "whole numbers from %.0f to %.0f are drawn; for reals write %.0f.0, or "
+			  "\"distribution\": \"uniform\"; for whole numbers \"%s\" says so",
+			  p->min, p->max, p->min, sw_dist_name(d->is));
+}
+
 static sw_status read_range(struct sw_spec_param *p, const cJSON *v, const struct dist *d,
 			    struct sw_err *warning, struct sw_err *err)
 {
@@ -380,6 +393,8 @@ static sw_status read_range(struct sw_spec_param *p, const cJSON *v, const struc
 	     (rc = check_integer(v, "max", p->max, d, err)) != SW_OK ||
 	     (rc = check_integer(v, "q", p->q, d, err)) != SW_OK))
 		return rc;
+	if ((d->flags & INTEGERS) != 0)
+		warn_of_integers(p, v, d, warning);
 	if ((d->flags & OPEN) != 0)
 		return leave_out_max(p, v, d, err);
 	return (d->flags & EXPONENTS) != 0 ? from_exponents(p, d, warning, err) : SW_OK;

@@ -46,37 +46,43 @@ static void hyperband_defaults(struct pruner_read *r)
 	r->out->hyperband.eta = 3;
 }
 
+/* Bands below 1 are none, as in W&B. */
+static sw_status bands_from_max(struct sw_spec_hyperband *h, struct sw_err *err)
+{
+	uint64_t band = h->max_iter, n = 0;
+
+	while (n < h->s && band >= h->eta) {
+		band /= h->eta;
+		n++;
+	}
+	if (n == 0)
+		return sw_err_at(err, SW_INVALID, "/max_iter",
+				 "\"max_iter\" is %llu: divided by eta %llu it is below 1, and no "
+				 "band is left",
+				 (unsigned long long)h->max_iter, (unsigned long long)h->eta);
+	h->s = n;
+	h->min_iter = 0;
+	return SW_OK;
+}
+
+/* W&B's files may have all three: "max_iter" with "s" wins (spec/spec_warn_pruner.c says so). */
 static sw_status hyperband_finish(struct pruner_read *r, struct sw_err *err)
 {
-	const struct sw_spec_hyperband *h = &r->out->hyperband;
-	uint64_t band = h->max_iter;
+	struct sw_spec_hyperband *h = &r->out->hyperband;
 
-	if (r->given[MIN_ITER] != NULL && r->given[MAX_ITER] != NULL)
-		return sw_err_at(err, SW_INVALID, "/max_iter",
-				 "give \"min_iter\", or \"max_iter\" with \"s\": each says where "
-				 "the bands are");
-	if (r->given[MIN_ITER] != NULL && r->given[S] != NULL)
-		return sw_err_at(err, SW_INVALID, "/s",
-				 "\"s\" goes with \"max_iter\": from \"min_iter\" up there are as "
-				 "many bands as a trial reaches");
-	r->out->hyperband.epochs = sw_spec_pruner_epochs(r->spec);
+	h->epochs = sw_spec_pruner_epochs(r->spec);
+	if (r->given[MAX_ITER] != NULL && r->given[S] != NULL)
+		return bands_from_max(h, err);
+	h->max_iter = 0;
+	h->s = 0;
 	if (r->given[MIN_ITER] != NULL)
 		return SW_OK;
 	if (r->given[MAX_ITER] == NULL)
 		return sw_err_at(err, SW_INVALID, "/min_iter",
 				 "\"min_iter\" is missing: the first band, or \"max_iter\" with "
 				 "\"s\" in its place");
-	if (r->given[S] == NULL)
-		return sw_err_at(err, SW_INVALID, "/s",
-				 "\"s\" is missing: how many bands lie below max_iter");
-	for (uint64_t i = 0; i < h->s && band > 0; i++)
-		band /= h->eta;
-	if (band > 0)
-		return SW_OK;
 	return sw_err_at(err, SW_INVALID, "/s",
-			 "\"s\" is %llu: max_iter %llu divided by eta %llu so often is below 1",
-			 (unsigned long long)h->s, (unsigned long long)h->max_iter,
-			 (unsigned long long)h->eta);
+			 "\"s\" is missing: how many bands lie below max_iter");
 }
 
 const struct pruner_type sw_spec_pruner_hyperband = {

@@ -21,10 +21,13 @@ void sw_spec_warn(struct sw_spec *s, const char *ptr, const char *fmt, ...)
 	(void)sw_err_at(&s->warnings[s->n_warnings++], SW_INVALID, ptr, "%s", line);
 }
 
-/* Keys of a W&B sweep file that say where its runs are shown or who drives them. */
+/* Keys of a W&B sweep file that say where its runs are shown, who drives them, or what a run
+ * without a value counts as. */
 static void warn_inert(struct sw_spec *s)
 {
-	static const char *const inert[] = {"project", "entity", "controller"};
+	static const char *const inert[] = {"project", "entity", "controller", "apiVersion",
+					    "kind"};
+	static const char *const of_metric[] = {"impute", "impute_while_running"};
 
 	for (size_t i = 0; i < SW_SPEC_N(inert); i++) {
 		char ptr[32];
@@ -32,6 +35,12 @@ static void warn_inert(struct sw_spec *s)
 		if (sw_json_get(s->tree, inert[i]) != NULL)
 			sw_spec_warn(s, ptr, "\"%s\" has no effect here", inert[i]);
 	}
+	for (size_t i = 0; i < SW_SPEC_N(of_metric); i++)
+		if (sw_json_get(sw_json_get(s->tree, "metric"), of_metric[i]) != NULL)
+			sw_spec_warn(s, "/metric",
+				     "\"%s\" has no effect: samplers learn from a trial without a "
+				     "value by a rule of their own",
+				     of_metric[i]);
 	if (s->command == NULL && sw_json_get(sw_json_get(s->tree, "resources"), "cpu") != NULL)
 		sw_spec_warn(s, "/resources/cpu", "\"cpu\" has no effect without \"command\"");
 }

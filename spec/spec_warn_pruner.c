@@ -67,6 +67,35 @@ static uint64_t first_judged(const struct sw_spec_pruner *p)
 	return 0;
 }
 
+/* W&B takes "min_iter", or "max_iter" with "s", and drops what is left over without a word. */
+static void warn_bands(struct sw_spec *s)
+{
+	const cJSON *v = sw_json_get(s->tree, "early_terminate");
+	const struct sw_spec_hyperband *h = &s->pruner.hyperband;
+	static const char at[] = "/early_terminate";
+	uint64_t n = 0;
+
+	if (s->pruner.kind != SW_SPEC_PRUNER_HYPERBAND)
+		return;
+	if (h->max_iter == 0 && sw_json_get(v, "max_iter") != NULL)
+		sw_spec_warn(s, at,
+			     "\"max_iter\" has no effect without \"s\": the bands begin at "
+			     "min_iter");
+	else if (h->max_iter == 0 && sw_json_get(v, "s") != NULL)
+		sw_spec_warn(s, at,
+			     "\"s\" has no effect without \"max_iter\": from min_iter up "
+			     "there are as many bands as a trial reaches");
+	if (h->max_iter == 0)
+		return;
+	if (sw_json_get(v, "min_iter") != NULL)
+		sw_spec_warn(s, at,
+			     "\"min_iter\" has no effect: max_iter and s say where the "
+			     "bands are");
+	if (sw_json_u64(sw_json_get(v, "s"), &n) && n > h->s)
+		sw_spec_warn(s, at, "\"s\" is %llu, but a band below step 1 is none: %llu are left",
+			     (unsigned long long)n, (unsigned long long)h->s);
+}
+
 static void warn_epochs(struct sw_spec *s)
 {
 	const uint64_t max_t = sw_spec_max_t(s), first = first_judged(&s->pruner);
@@ -97,6 +126,7 @@ static void warn_epochs(struct sw_spec *s)
 
 void sw_spec_warn_pruner(struct sw_spec *s)
 {
+	warn_bands(s);
 	warn_promote(s);
 	if (s->gpu_hours > 0 && sw_spec_driven(s))
 		sw_spec_warn(s, "/gpu_hours",

@@ -107,8 +107,6 @@ static const struct {
 	 "\"goal\" must be \"minimize\" or \"maximize\""},
 	{"{'method':'random','metric':{'name':'l','mode':'min'}}", "/metric/mode",
 	 "unknown key \"mode\"; did you mean \"goal\"?"},
-	{"{'method':'random','metric':{'name':'l','impute':'worst'}}", "/metric/impute",
-	 "\"impute\" is not supported by this version: leave it out"},
 	/* parameters */
 	{"{" METRIC ",'parameters':{}}", "/parameters",
 	 "\"parameters\" is empty: a sweep needs at least one"},

@@ -239,13 +239,35 @@ static const struct {
 	 {"/project", "\"project\" has no effect here", "/entity", "\"entity\" has no effect here",
 	  "/controller", "\"controller\" has no effect here", "/resources/cpu",
 	  "\"cpu\" has no effect without \"command\""}},
+	{"{'method':'random','parameters':{'x':{'min':2,'max':3}},'apiVersion':'v1','kind':'sweep',"
+	 "'metric':{'name':'m','impute':'worst','impute_while_running':'false'}}",
+	 {"/apiVersion", "\"apiVersion\" has no effect here", "/kind",
+	  "\"kind\" has no effect here", "/metric",
+	  "\"impute\" has no effect: samplers learn from a trial without a value by a rule of "
+	  "their own",
+	  "/metric",
+	  "\"impute_while_running\" has no effect: samplers learn from a trial without a value by "
+	  "a rule of their own"}},
 	{HEAD ",'lease_s':5,'early_terminate':{'type':'asha'}}", {NULL}},
 	{HEAD ",'suggest_wait_ms':5}",
 	 {"/suggest_wait_ms",
 	  "\"suggest_wait_ms\" has no effect: method \"random\" has its suggestions at once"}},
-	{"{'method':'bayes','metric':{'name':'m'},'parameters':{'x':{'min':0,'max':1}},"
+	{"{'method':'bayes','metric':{'name':'m'},'parameters':{'x':{'min':0,'max':2}},"
 	 "'suggest_wait_ms':5}",
 	 {NULL}},
+	{"{'method':'bayes','metric':{'name':'m'},'parameters':{'a':{'min':-5,'max':5},"
+	 "'b':{'min':0,'max':1},'g':{'parameters':{'c':{'min':-1,'max':0}}},"
+	 "'d':{'min':-5.0,'max':5},'e':{'min':-5,'max':5,'distribution':'int_uniform'},"
+	 "'f':{'min':1,'max':9,'log':true},'h':{'min':-5,'max':5,'q':1}}}",
+	 {"/parameters/a",
+	  "whole numbers from -5 to 5 are drawn; for reals write -5.0, or \"distribution\": "
+	  "\"uniform\"; for whole numbers \"int_uniform\" says so",
+	  "/parameters/b",
+	  "whole numbers from 0 to 1 are drawn; for reals write 0.0, or \"distribution\": "
+	  "\"uniform\"; for whole numbers \"int_uniform\" says so",
+	  "/parameters/g/parameters/c",
+	  "whole numbers from -1 to 0 are drawn; for reals write -1.0, or \"distribution\": "
+	  "\"uniform\"; for whole numbers \"int_uniform\" says so"}},
 	{NAMED("val_accuracy") "}}", {NULL}},
 	{NAMED("samples_per_s") ",'loss':'mse'}}", {NULL}},
 	{NAMED("val_acc") "}}",
