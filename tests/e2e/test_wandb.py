@@ -1,0 +1,57 @@
+"""W&B's sweep files, as people have them: each of tests/fixtures/wandb is submitted unchanged. The files were written after
+W&B's published schema."""
+import glob
+import json
+import os
+import subprocess
+
+import pytest
+
+from harness import BIN, ROOT, environment
+
+FOLDER = os.path.join(ROOT, "tests", "fixtures", "wandb")
+FILES = sorted(os.path.basename(path) for path in glob.glob(os.path.join(FOLDER, "*.yaml")))
+
+
+def sweep(daemon, *args, **more):
+    """The command as it is called beside the file: status, stdout, stderr."""
+    p = subprocess.run([os.path.join(BIN, "sweep"), "--socket", daemon.socket, *args], cwd=FOLDER, timeout=60,
+                       env=environment(HOME="/home/me", **more), capture_output=True, text=True)
+    return p.returncode, p.stdout, p.stderr
+
+
+# What warns, and may: keys of W&B that have no effect here, and what the file lacks.
+WARNED = {"random.yaml": ["project", "entity", "controller", "impute", "impute_while_running"],
+          "bayes.yaml": ["apiVersion", "kind"]}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_file_is_submitted_unchanged(daemon, client, name):
+    for verb in ("validate", "submit"):
+        status, out, err = sweep(daemon, verb, name)
+        assert status == 0 and out, err
+        warned = [line.split('"')[1] for line in err.splitlines() if "no slots" not in line]
+        assert warned == WARNED.get(name, []), err
+    got = client.sweep(1)
+    assert got["state"] == "RUNNING" and got["spec"]["run"]["cwd"] == FOLDER
+    client.call("sweep.cancel", sweep=1)
+
+
+def test_values_stay_what_they_are(daemon, client):
+    """Types go over the wire as W&B reads them."""
+    sweep(daemon, "submit", "random.yaml")
+    spec = client.sweep(1)["spec"]
+    kinds = spec["parameters"]["categorical"]["values"]
+    assert kinds == ["relu", "yes", True, 2, 2.5, None] and isinstance(kinds[3], int)
+    assert spec["parameters"]["log_uniform_values"] == {"distribution": "log_uniform_values", "min": 1e-5, "max": 0.1}
+    assert spec["description"] == "One parameter of each kind, drawn at random."
+    sweep(daemon, "submit", "bayes.yaml")
+    assert client.sweep(2)["spec"]["parameters"]["augment"]["values"] == [True, False]
+    sweep(daemon, "submit", "nested.yaml")
+    decoder = client.sweep(3)["spec"]["parameters"]["decoder"]["parameters"]
+    assert decoder["width"] == {"value": 16} and decoder["dropout"] == {"min": 0.0, "max": 0.5}
+
+
+def test_grid_has_each_combination(daemon, client):
+    status, out, _ = sweep(daemon, "validate", "grid.yaml", "--json")
+    assert status == 0 and json.loads(out)["points"] == 6
