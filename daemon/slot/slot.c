@@ -31,13 +31,13 @@ const char *sw_slot_cause(const struct sw_slot *s)
 	return s->worker->cause;
 }
 
-void sw_slot_cookie(const struct sw_slot *s, char out[64])
+void sw_slot_cookie(const struct sw_daemon *d, int32_t slot, char out[64])
 {
 	struct stat lock = {.st_dev = 0};
 
-	(void)fstat(s->d->lock_fd, &lock); /* the state directory's, for as long as it is there */
+	(void)fstat(d->lock_fd, &lock); /* the state directory's, for as long as it is there */
 	(void)snprintf(out, 64, "%llx-%llx-%d", (unsigned long long)lock.st_dev,
-		       (unsigned long long)lock.st_ino, s->index);
+		       (unsigned long long)lock.st_ino, slot);
 }
 
 size_t sw_slot_busy_n(const struct sw_daemon *d, int64_t sweep)
@@ -52,12 +52,13 @@ size_t sw_slot_busy_n(const struct sw_daemon *d, int64_t sweep)
 
 /* --- its trial --- */
 
-void sw_slot_begin(struct sw_slot *s, int64_t sweep, int64_t trial, int64_t attempt)
+void sw_slot_begin(struct sw_slot *s, int64_t sweep, int64_t trial, int64_t attempt, bool program)
 {
 	s->state = SW_SLOT_BUSY;
 	s->sweep = sweep;
 	s->trial = trial;
 	s->attempt = attempt;
+	s->program = program;
 	s->busy_since_us = s->d->clock->mono_us();
 	s->usage = (struct sw_gpu_usage){.any = false};
 }

@@ -44,6 +44,7 @@ struct sw_worker {
 	char cause[320];        /* why the last one ended */
 	unsigned suspects; /* trials that ran when it ended: which of several did it nobody knows */
 	unsigned solo;     /* as many trials run one at a time, to find out */
+	bool clearing; /* what its programs left is being ended: no next process, no lost trial yet */
 	int64_t kept_for; /* the sweep that its lanes are kept for; 0: none. Set by daemon/sweep/place.h */
 };
 
@@ -64,6 +65,7 @@ struct sw_slot {
 	/* BUSY: the trial */
 	int64_t sweep, trial, attempt;
 	int64_t busy_since_us;
+	bool program;        /* its last trial, too: what that forked may outlive the worker */
 	int64_t heard_ms;    /* adopted: when it was last heard of; 0: the worker has said hello */
 	unsigned lanes_used; /* that it has, this slot among them */
 	int64_t bytes;       /* that it takes at most; 0: not known */
@@ -94,13 +96,13 @@ long sw_slot_pid(const struct sw_slot *s); /* 0: none */
 const char *sw_slot_cause(const struct sw_slot *s);
 /* By this in its environment all that the slot's trial forked is found (SWEEPD_COOKIE). It is the
  * same for each daemon on this state directory, and for no other slot. */
-void sw_slot_cookie(const struct sw_slot *s, char out[64]);
+void sw_slot_cookie(const struct sw_daemon *d, int32_t slot, char out[64]);
 size_t sw_slot_busy_n(const struct sw_daemon *d, int64_t sweep); /* 0: of any sweep */
 
 /* --- its trial --- */
 
-/* The slot, whose worker runs, has this trial from now on. */
-void sw_slot_begin(struct sw_slot *s, int64_t sweep, int64_t trial, int64_t attempt);
+/* The slot, whose worker runs, has this trial from now on. program: it is the user's own. */
+void sw_slot_begin(struct sw_slot *s, int64_t sweep, int64_t trial, int64_t attempt, bool program);
 bool sw_slot_has(const struct sw_slot *s, int64_t sweep, int64_t trial, int64_t attempt);
 /* The slot's trial is over (told, or decided): the slot is free for the next. */
 void sw_slot_done(struct sw_slot *s);

@@ -6,6 +6,7 @@
 #include "daemon/net/conn.h"
 #include "daemon/slot/executor.h"
 #include "daemon/slot/gpus.h"
+#include "daemon/slot/leftover.h"
 #include "daemon/slot/worker_line.h"
 #include "proto/silence.h"
 #include "store/store.h"
@@ -107,7 +108,7 @@ static void start_worker(struct sw_worker *w)
 	const char *why;
 	struct sw_worker_line line;
 
-	if (d->phase != SW_UP || has_dying(w) || !sw_gpus_may_start(d, first, &why))
+	if (d->phase != SW_UP || w->clearing || has_dying(w) || !sw_gpus_may_start(d, first, &why))
 		return; /* the tick comes again */
 	draw_id(w->id);
 	w->started_us = d->clock->mono_us();
@@ -150,14 +151,15 @@ static void count_suspects(struct sw_worker *w)
 		w->solo = n;
 }
 
-/* One slot of a process that ended. Its trial is lost at once, or once its GPU was looked at. */
+/* One slot of a process that ended. Its trial is lost at once, or once its GPU was looked at and
+ * what a program left is ended: else the next attempt would run beside it. */
 static void end_slot(struct sw_slot *s, const char *cause, int64_t now_us)
 {
 	sw_slot_next_end(s);
 	sw_slot_disconnect(s);
 	/* Set while the trial is let go of: it does not count as one that its worker outlived. */
 	s->died_us = now_us;
-	if (s->state == SW_SLOT_BUSY && sw_gpus_card(s->d, s) != NULL) {
+	if (s->state == SW_SLOT_BUSY && (s->program || sw_gpus_card(s->d, s) != NULL)) {
 		(void)snprintf(s->died, sizeof s->died, "%s", cause);
 		return;
 	}
@@ -174,6 +176,33 @@ static int64_t retry_wait_us(const struct sw_worker *w)
 	const unsigned over = w->early - SW_WORKER_EARLY_MAX;
 	const int64_t us = (int64_t)1000000 << (over < 6 ? over : 5);
 	return us < RETRY_MAX_US ? us : RETRY_MAX_US;
+}
+
+static void settle_dying(struct sw_daemon *d, int64_t now_us);
+
+static void on_cleared(struct sw_worker *w)
+{
+	struct sw_daemon *d = w->slots->d;
+	const int64_t now_us = d->clock->mono_us();
+
+	w->clearing = false;
+	settle_dying(d, now_us);
+	if (w->proc == NULL && now_us >= w->retry_us)
+		start_worker(w);
+	d->slots_due = true;
+}
+
+/* Programs outlive a worker that was killed. */
+static void clear_worker(struct sw_worker *w)
+{
+	bool program = false;
+
+	for (unsigned k = 0; k < w->slot_n; k++)
+		program = program || w->slots[k].program;
+	if (!program)
+		return;
+	w->clearing = true;
+	sw_leftover_end(w, on_cleared);
 }
 
 static void on_ended(void *user, const char *cause, const char *said)
@@ -196,6 +225,7 @@ static void on_ended(void *user, const char *cause, const char *said)
 	sw_gpus_worker_ended(d, first, pid);
 	/* All are counted before the first is let go of: each is blamed only if it was alone. */
 	count_suspects(w);
+	clear_worker(w);
 	struct sw_tx *tx = begin_rows();
 	for (unsigned k = 0; k < w->slot_n; k++) {
 		end_slot(&w->slots[k], cause, now_us);
@@ -211,7 +241,8 @@ static void on_ended(void *user, const char *cause, const char *said)
 	d->slots_due = true; /* its trial may suit another slot that waits */
 }
 
-/* Trials whose worker ended go on elsewhere once their GPU was looked at. */
+/* Trials whose worker ended go on elsewhere once their GPU was looked at, and nothing of them is
+ * left. */
 static void settle_dying(struct sw_daemon *d, int64_t now_us)
 {
 	for (size_t i = 0; i < d->slot_n; i++) {
@@ -219,7 +250,7 @@ static void settle_dying(struct sw_daemon *d, int64_t now_us)
 		char lost[64];
 		bool failed;
 
-		if (s->state != SW_SLOT_BUSY || s->died_us == 0)
+		if (s->state != SW_SLOT_BUSY || s->died_us == 0 || s->worker->clearing)
 			continue;
 		/* A driver that hangs must not keep the trial for ever. */
 		if (!sw_gpus_looked_at(d, s, s->died_us, &failed) && now_us - s->died_us < LOOK_US)

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "daemon/daemon.h"
+#include "daemon/slot/leftover.h"
 #include "daemon/slot/room.h"
 #include "daemon/slot/supervisor.h"
 #include "daemon/sweep/driver.h"
@@ -85,10 +86,21 @@ static bool adopt_row(const struct sw_row_slot *row, void *arg)
 	struct sw_live *live = find_running_on(d, s->index, &trial);
 	if (live != NULL)
 		sw_slot_begin(s, live->sweep, (int64_t)trial,
-			      sw_sweep_trial(live->sched, trial)->attempt);
+			      sw_sweep_trial(live->sched, trial)->attempt,
+			      live->spec->command != NULL);
 	sw_log(SW_LOG_INFO, "worker.adopted", "slot=%d pid=%ld trial=%lld/%lld", s->index,
 	       sw_slot_pid(s), (long long)s->sweep, (long long)s->trial);
 	return true;
+}
+
+/* An attempt is over whose worker is gone: what its program left is, too, before another begins. */
+static void end_attempt(struct sw_live *live, enum sw_event_kind kind, uint64_t trial,
+			const char *cause, int64_t heard_ms)
+{
+	if (live->spec->command != NULL && live->runs[trial - 1].slot >= 0)
+		sw_leftover_end_now(live->d, live->runs[trial - 1].slot);
+	sw_driver_attempt_over(live, kind, trial, sw_sweep_trial(live->sched, trial)->attempt,
+			       cause, heard_ms);
 }
 
 /* RELEASE, not LOST: the daemon itself ends the worker, so its trial is not to blame. */
@@ -98,9 +110,7 @@ static void release_trial_on(struct sw_daemon *d, int32_t slot)
 	struct sw_live *live = find_running_on(d, slot, &trial);
 
 	if (live != NULL)
-		sw_driver_attempt_over(live, SW_EVENT_RELEASE, trial,
-				       sw_sweep_trial(live->sched, trial)->attempt, "slot removed",
-				       0);
+		end_attempt(live, SW_EVENT_RELEASE, trial, "slot removed", 0);
 }
 
 /* A worker whose slot is no longer there, or has another device now. */
@@ -189,9 +199,8 @@ static void release_orphans(struct sw_daemon *d)
 			if (s != NULL && s->sweep == live->sweep && s->trial == (int64_t)t)
 				s->heard_ms = stored_heard_ms(live, t);
 			else
-				sw_driver_attempt_over(live, SW_EVENT_LOST, t,
-						       sw_sweep_trial(live->sched, t)->attempt,
-						       "lost", stored_heard_ms(live, t));
+				end_attempt(live, SW_EVENT_LOST, t, "lost",
+					    stored_heard_ms(live, t));
 		}
 	}
 }

@@ -164,7 +164,8 @@ bool sw_ask_hand_out(struct sw_live *live, struct sw_slot *s, struct sw_call *ca
 	}
 	start = find_start(&c->actions, &create);
 	assert(start != NULL);
-	sw_slot_begin(s, live->sweep, (int64_t)start->trial, start->attempt);
+	sw_slot_begin(s, live->sweep, (int64_t)start->trial, start->attempt,
+		      live->spec->command != NULL);
 	sw_buf_init(&params, SW_REPLY_MAX);
 	write_params(live, start->trial, create, &params);
 	if (params.failed != SW_OK)

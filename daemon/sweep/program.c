@@ -43,7 +43,7 @@ void sw_program_fill(const struct sw_live *live, const struct sw_slot *s, struct
 		return;
 	make_folders(live);
 	sw_program_log(live->d, live->sweep, job->trial, room->log);
-	sw_slot_cookie(s, room->cookie);
+	sw_slot_cookie(s->d, s->index, room->cookie);
 	job->command = spec->command;
 	job->program = spec->program;
 	job->run = spec->run;
