@@ -99,7 +99,7 @@ struct sw_sweep_config {
 enum sw_event_kind {
 	SW_EVENT_ASK,          /* a lane is free. SW_EXHAUSTED: nothing to hand out now */
 	SW_EVENT_REPORT,       /* trial, attempt, seq, step, has_value, value */
-	SW_EVENT_TELL,         /* trial, attempt, end (COMPLETED, FAILED, INFEASIBLE), cause */
+	SW_EVENT_TELL,         /* trial, attempt, end (COMPLETED, PRUNED, FAILED, INFEASIBLE), cause */
 	SW_EVENT_LOST,         /* trial, attempt, cause: the attempt died; counts against retries */
 	SW_EVENT_RELEASE,      /* trial, attempt, cause: ended through no fault of the trial (lease
 				  expired, daemon stopped); does not count */
@@ -219,7 +219,7 @@ void sw_sweep_destroy(struct sw_sweep *s); /* NULL is allowed */
  * TELL    COMPLETED of a trial no report of which carried the metric ends it FAILED, cause
  *         "no-metric"; a child that has not reported at all PRUNED ("nothing to train after step
  *         20 of trial 3"); COMPLETED after a value that is not finite, INFEASIBLE, cause
- *         "diverged". FAILED and INFEASIBLE stand as they are told.
+ *         "diverged". PRUNED, FAILED and INFEASIBLE stand as they are told.
  * STOP    ends what waits and runs CANCELLED ("sweep-ended"), what is paused PRUNED.
  * EDIT    SW_INVALID with a pointer ("/run_cap", "/target", "/parameters/2/min") for what has no
  *         meaning; SW_CONFLICT when the sweep has ended or is about to. Ranges: O(trials). SW_NOMEM

@@ -313,6 +313,13 @@ static void end_untrained(struct sw_sweep *s, uint64_t trial, struct sw_actions 
 	sw_sweep_end(s, trial, SW_TRIAL_PRUNED, cause, out);
 }
 
+static const char *told_without_cause(enum sw_trial_state end)
+{
+	if (end == SW_TRIAL_PRUNED)
+		return "pruned";
+	return end == SW_TRIAL_FAILED ? "failed" : "infeasible";
+}
+
 sw_status sw_sweep_on_tell(struct sw_sweep *s, const struct sw_event *ev, struct sw_actions *out,
 			   struct sw_err *err)
 {
@@ -321,10 +328,10 @@ sw_status sw_sweep_on_tell(struct sw_sweep *s, const struct sw_event *ev, struct
 	sw_status rc = sw_sweep_find_live(s, ev, &t, err);
 	if (rc != SW_OK)
 		return rc;
-	if (ev->end != SW_TRIAL_COMPLETED && ev->end != SW_TRIAL_FAILED &&
-	    ev->end != SW_TRIAL_INFEASIBLE)
+	if (ev->end != SW_TRIAL_COMPLETED && ev->end != SW_TRIAL_PRUNED &&
+	    ev->end != SW_TRIAL_FAILED && ev->end != SW_TRIAL_INFEASIBLE)
 		return sw_err_at(err, SW_INVALID, "/state",
-				 "a trial is told COMPLETED, FAILED or INFEASIBLE");
+				 "a trial is told COMPLETED, PRUNED, FAILED or INFEASIBLE");
 	const bool begins = ev->end == SW_TRIAL_COMPLETED && s->last != NULL &&
 			    sw_sweep_flat_with(s, s->last[(ev->trial - 1) * s->sampling.n_metrics]);
 	rc = sw_actions_reserve(out, 1 + sw_sweep_settle_room(s, begins), err);
@@ -341,8 +348,7 @@ sw_status sw_sweep_on_tell(struct sw_sweep *s, const struct sw_event *ev, struct
 	else if (ev->end == SW_TRIAL_COMPLETED || named)
 		sw_sweep_end(s, ev->trial, ev->end, ev->cause, out);
 	else
-		sw_sweep_end(s, ev->trial, ev->end,
-			     ev->end == SW_TRIAL_FAILED ? "failed" : "infeasible", out);
+		sw_sweep_end(s, ev->trial, ev->end, told_without_cause(ev->end), out);
 	sw_sweep_settle(s, out);
 	return SW_OK;
 }

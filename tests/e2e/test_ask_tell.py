@@ -192,6 +192,21 @@ def test_tell_failed_and_infeasible_keep_their_cause(client):
     assert client.sweep(sweep)["state"] == "COMPLETED"
 
 
+def test_tell_pruned_is_pruned_and_stays_so_over_a_restart(daemon, client):
+    """By a client with a pruner of its own: its values count, with or without a cause."""
+    sweep = client.submit(driven(run_cap=4))
+    a, b, c, _ = client.ask(sweep, 4)
+    client.report(sweep, a, 1, 1, loss=0.1)
+    assert client.tell(sweep, a, "PRUNED", cause="my own rule") == "PRUNED"
+    assert client.tell(sweep, b, "PRUNED") == "PRUNED"
+    client.tell(sweep, c, metrics={"loss": 1})
+    want = [("PRUNED", "my own rule", 0.1), ("PRUNED", "pruned", None), ("COMPLETED", None, 1)]
+    assert "my own rule" in client.call("trial.why", sweep=sweep, trial=1)["text"]
+    daemon.kill9()
+    with daemon.start().client() as again:
+        assert [(r["state"], r["cause"], r["value"]) for r in again.trials(sweep)][:3] == want
+
+
 def test_sweep_whose_every_trial_failed_is_failed_with_the_last_cause(client):
     sweep = client.submit(driven(run_cap=2))
     for cause in ("first", "second"):

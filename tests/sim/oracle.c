@@ -207,7 +207,8 @@ static sw_status expect(struct sim_oracle *o, const struct sim_event *e)
 		return sim_oracle_expect_report(o, ev);
 	case SW_EVENT_TELL:
 		if (sim_oracle_live(o, ev->trial, ev->attempt) && ev->end != SW_TRIAL_COMPLETED &&
-		    ev->end != SW_TRIAL_FAILED && ev->end != SW_TRIAL_INFEASIBLE)
+		    ev->end != SW_TRIAL_PRUNED && ev->end != SW_TRIAL_FAILED &&
+		    ev->end != SW_TRIAL_INFEASIBLE)
 			return SW_INVALID;
 		return sim_oracle_expect_live(o, ev);
 	case SW_EVENT_LOST:

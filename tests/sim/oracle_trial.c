@@ -224,6 +224,7 @@ void sim_oracle_on_tell(struct sim_oracle *o, const struct sw_event *ev, struct 
 	} else if (cause == NULL) {
 		cause = end == SW_TRIAL_FAILED       ? "failed"
 			: end == SW_TRIAL_INFEASIBLE ? "infeasible"
+			: end == SW_TRIAL_PRUNED     ? "pruned"
 						     : "";
 	}
 	sim_oracle_end(o, a, ev->trial, end, cause);
