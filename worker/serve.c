@@ -1,6 +1,7 @@
 #include "worker/serve.h"
 #include "base/memory.h"
 #include "kernels/backend.h"
+#include "worker/exec/exec.h"
 #include "worker/run.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@ struct lane {
 	struct lanes *all;
 	struct sw_session *session;
 	struct sw_runner runner;
+	struct sw_place place;
 	char name[40];
 	pthread_t thread;
 };
@@ -34,6 +36,13 @@ static int complain(const char *name, const char *line)
 	return 1;
 }
 
+static int lose_device(struct sw_session *s, const struct sw_err *err)
+{
+	sw_session_bye(s, err->msg);
+	(void)complain(NULL, err->msg); /* it names the device */
+	return SW_WORKER_EXIT_DEVICE;
+}
+
 /* Trials until the session ends. Returns the exit status. */
 static int lane_work(struct lane *l)
 {
@@ -43,11 +52,10 @@ static int lane_work(struct lane *l)
 	const struct sw_job *job;
 
 	while (sw_session_next(s, &job)) {
-		if (sw_run_job(&l->runner, s, job, &err) == SW_OK)
-			continue;
-		sw_session_bye(s, err.msg);
-		(void)complain(NULL, err.msg); /* it names the device */
-		return SW_WORKER_EXIT_DEVICE;
+		if (job->command)
+			sw_exec_job(&l->place, s, job);
+		else if (sw_run_job(&l->runner, s, job, &err) != SW_OK)
+			return lose_device(s, &err);
 	}
 	if (sw_session_ended(s) == SW_SESSION_EXIT) {
 		sw_session_bye(s, sw_session_why(s));
@@ -114,6 +122,8 @@ static sw_status lane_make(struct lanes *all, unsigned i, struct sw_err *err)
 				       .memory = c->memory,
 				       .lanes = c->lanes,
 				       .streams = strcmp(all->ops->name, "cpu") != 0};
+	l->place = (struct sw_place){
+		.socket = c->socket, .device = c->device, .name = l->name, .cores = c->cores};
 	rc = all->ops->queue_create(&l->runner.q);
 	return rc == SW_OK ? sw_session_create(&l->session, &session, err) : rc;
 }

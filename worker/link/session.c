@@ -104,6 +104,16 @@ const char *sw_session_dropped(const struct sw_session *s)
 	return s->drop;
 }
 
+const char *sw_session_refused(const struct sw_session *s)
+{
+	return s->failed;
+}
+
+size_t sw_session_waiting(const struct sw_session *s)
+{
+	return s->n;
+}
+
 struct report *sw_session_report_at(struct sw_session *s, size_t i)
 {
 	return &s->spool[(s->head + i) % SW_SESSION_SPOOL];
@@ -136,23 +146,31 @@ void sw_session_job_clear(struct sw_session *s)
 	s->job = (struct sw_job){0};
 }
 
-/* Waits for one round. Without a daemon the session ends away_ms after `since` or after its loss,
- * whichever is later. */
-static void wait_round(struct sw_session *s, int64_t since)
+/* Milliseconds until the session gives up: away_ms after `since` or after its loss, whichever is
+ * later. 0: it has ended now. */
+static int64_t patience_left(struct sw_session *s, int64_t since)
+{
+	const int64_t from = s->lost_at > since ? s->lost_at : since;
+	const int64_t left = (from - sw_clock_mono_us()) / 1000 + (int64_t)s->config.away_ms;
+
+	if (left <= 0)
+		sw_session_quit(s, SW_SESSION_LOST, "no daemon at %s for %u s", s->config.socket,
+				s->config.away_ms / 1000);
+	return left < 0 ? 0 : left;
+}
+
+/* Waits for one round, at most `wait` milliseconds. since: as sw_session_wait() has it. */
+static void wait_round_with(struct sw_session *s, struct pollfd *fds, size_t n, int64_t wait,
+			    int64_t since)
 {
 	const int64_t beat = s->beat_us / 1000 + 1;
-	int64_t wait = beat < WAIT_MS ? beat : WAIT_MS;
 
-	if (!s->greeted) {
-		const int64_t from = s->lost_at > since ? s->lost_at : since;
-		const int64_t left =
-			(from - sw_clock_mono_us()) / 1000 + (int64_t)s->config.away_ms;
+	wait = beat < wait ? beat : wait;
+	if (!s->greeted && since != 0) {
+		const int64_t left = patience_left(s, since);
 
-		if (left <= 0) {
-			sw_session_quit(s, SW_SESSION_LOST, "no daemon at %s for %u s",
-					s->config.socket, s->config.away_ms / 1000);
+		if (left == 0)
 			return;
-		}
 		wait = left < wait ? left : wait;
 	}
 	if (s->greeted && s->resend_at > sw_clock_mono_us()) {
@@ -160,7 +178,12 @@ static void wait_round(struct sw_session *s, int64_t since)
 
 		wait = left < wait ? left : wait;
 	}
-	sw_session_pump(s, (int)wait);
+	sw_session_pump(s, fds, n, (int)wait);
+}
+
+static void wait_round(struct sw_session *s, int64_t since)
+{
+	wait_round_with(s, NULL, 0, WAIT_MS, since);
 }
 
 bool sw_session_next(struct sw_session *s, const struct sw_job **job)
@@ -187,8 +210,19 @@ static bool going(const struct sw_session *s)
 
 bool sw_session_go_on(struct sw_session *s)
 {
-	sw_session_pump(s, 0);
+	sw_session_pump(s, NULL, 0, 0);
 	return going(s);
+}
+
+bool sw_session_wait(struct sw_session *s, struct pollfd *fds, size_t n, int timeout_ms,
+		     int64_t since_us)
+{
+	if (s->end == SW_SESSION_OPEN) {
+		wait_round_with(s, fds, n, timeout_ms < WAIT_MS ? timeout_ms : WAIT_MS, since_us);
+		return going(s);
+	}
+	(void)poll(fds, (nfds_t)n, timeout_ms);
+	return false;
 }
 
 /* {"sweep":..,"trial":..,"attempt":.. and no end */
@@ -229,7 +263,7 @@ bool sw_session_report(struct sw_session *s, uint64_t step, const char *metrics,
 		return false;
 	}
 	s->n++;
-	sw_session_pump(s, 0);
+	sw_session_pump(s, NULL, 0, 0);
 	return going(s);
 }
 

@@ -20,11 +20,13 @@
 
 #include "base/status.h"
 #include "proto/job.h"
+#include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #define SW_SESSION_SPOOL       10000 /* reports kept while the daemon is away */
 #define SW_SESSION_OUTSTANDING 256   /* reports sent and not answered */
+#define SW_SESSION_FDS         4     /* of a caller, that sw_session_wait() watches too */
 
 enum sw_session_end {
 	SW_SESSION_OPEN,
@@ -60,6 +62,16 @@ bool sw_session_next(struct sw_session *s, const struct sw_job **job);
 /* Reads and writes what can be without waiting. false: drop the trial. Cost: one poll(2). */
 bool sw_session_go_on(struct sw_session *s);
 
+/* The same, but waits until something happens on the link or to one of the n <= SW_SESSION_FDS
+ * descriptors (as poll(2) has them, revents set to 0 before), at most timeout_ms. since_us: since when (monotonic) the answer
+ * to a report is waited for, so that the session gives up after away_ms; 0: nobody waits. Once the
+ * session has ended only the descriptors are waited for. */
+bool sw_session_wait(struct sw_session *s, struct pollfd *fds, size_t n, int timeout_ms,
+		     int64_t since_us);
+
+/* How many reports have no answer yet; they are answered in order. 0 once the trial is dropped. */
+size_t sw_session_waiting(const struct sw_session *s);
+
 /* Queues a report. metrics: JSON text of an object; checkpoint: one of this step is on the disk.
  * Waits only when the spool, or with a daemon the window, is full. false: drop the trial. */
 bool sw_session_report(struct sw_session *s, uint64_t step, const char *metrics, bool checkpoint);
@@ -82,5 +94,8 @@ void sw_session_bye(struct sw_session *s, const char *cause);
 
 /* Why the trial at hand was dropped ("decision stop", ...), or "". */
 const char *sw_session_dropped(const struct sw_session *s);
+
+/* What is wrong with a report that the daemon refused, or "". */
+const char *sw_session_refused(const struct sw_session *s);
 
 #endif

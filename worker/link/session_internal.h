@@ -55,8 +55,8 @@ void sw_session_quit(struct sw_session *s, enum sw_session_end end, const char *
 void sw_session_drop(struct sw_session *s, const char *fmt, ...) SW_PRINTF(2, 3);
 
 /* session_link.c: one round of connect, write, read; waits at most timeout_ms for something to
- * happen. */
-void sw_session_pump(struct sw_session *s, int timeout_ms);
+ * happen, also to the n <= SW_SESSION_FDS descriptors. */
+void sw_session_pump(struct sw_session *s, struct pollfd *more, size_t n, int timeout_ms);
 void sw_session_write(struct sw_session *s); /* as much of `out` as the socket takes now */
 /* Queues one request and returns its id; 0 when there is no memory (the session has ended). */
 int64_t sw_session_request(struct sw_session *s, const char *method, const char *params);

@@ -184,9 +184,9 @@ static void send_beat(struct sw_session *s)
 		(void)sw_buf_adds(&s->out, "\n");
 }
 
-void sw_session_pump(struct sw_session *s, int timeout_ms)
+void sw_session_pump(struct sw_session *s, struct pollfd *more, size_t n, int timeout_ms)
 {
-	struct pollfd fds[2] = {{.fd = s->config.wake_fd, .events = POLLIN}};
+	struct pollfd fds[2 + SW_SESSION_FDS] = {{.fd = s->config.wake_fd, .events = POLLIN}};
 
 	if (s->fd < 0)
 		try_connect(s);
@@ -203,12 +203,16 @@ void sw_session_pump(struct sw_session *s, int timeout_ms)
 	/* poll skips descriptors below 0 */
 	fds[1] = (struct pollfd){.fd = s->fd,
 				 .events = (short)(POLLIN | (s->out.len ? POLLOUT : 0))};
-	if (poll(fds, 2, timeout_ms) > 0) {
+	if (n > 0)
+		memcpy(fds + 2, more, n * sizeof *more);
+	if (poll(fds, (nfds_t)(2 + n), timeout_ms) > 0) {
 		if (fds[0].revents)
 			sw_session_quit(s, SW_SESSION_EXIT, "told to end");
 		if (fds[1].revents & (POLLIN | POLLHUP | POLLERR))
 			read_socket(s);
 	}
+	if (n > 0)
+		memcpy(more, fds + 2, n * sizeof *more);
 	take_lines(s);
 	sw_session_flush(s);
 	sw_session_write(s);

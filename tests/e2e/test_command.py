@@ -1,0 +1,212 @@
+"""Trials that are the user's own program: what it sees, what it reports, how it ends."""
+import json
+import os
+
+import pytest
+
+from harness import asha, sweep_command, wait_until
+from programs import marked, output, own, wait_file
+
+
+def ended(client, spec):
+    """Runs a sweep of one trial to its end: (sweep, trial's row)."""
+    sweep = client.submit(spec)
+    client.wait_sweep(sweep)
+    return sweep, client.trials(sweep)[0]
+
+
+def test_program_sees_its_parameters_and_its_place(start, tmp_path):
+    client = start("cpu:1").client()
+    script = """
+        json.dump({"env": dict(os.environ), "argv": sys.argv[1:], "cwd": os.getcwd(),
+                   "session": os.getsid(0) == os.getpid(), "fds": sorted(int(n) for n in os.listdir("/proc/self/fd")),
+                   "pipe": signal.getsignal(signal.SIGINT) == signal.default_int_handler}, open("seen", "w"))
+        report(loss=1)
+    """
+    spec = own(tmp_path, script, run={"env": {"DATA": "/data", "OMP_NUM_THREADS": "3"}})
+    sweep, trial = ended(client, spec)
+    assert trial["state"] == "COMPLETED" and trial["step"] == 1 and trial["metrics"] == {"loss": 1}
+    with open(tmp_path / "seen", encoding="utf-8") as file:
+        seen = json.load(file)
+    env = seen["env"]
+    assert json.loads(env["SWEEPD_PARAMS"]) == trial["params"]
+    assert seen["argv"] == [f"--x={trial['params']['x']}"]
+    assert seen["cwd"] == str(tmp_path) and seen["session"] and seen["pipe"]
+    assert set(seen["fds"]) <= {0, 1, 2, 3, 4, 5}  # those of listdir() and open() itself
+    assert env["SWEEPD_TRIAL"] == f"{sweep}/1" and env["SWEEPD_ATTEMPT"] == "1"
+    assert env["DATA"] == "/data" and env["OMP_NUM_THREADS"] == "3" and env["CUDA_VISIBLE_DEVICES"] == ""
+    assert "SWEEPD_RESUME" not in env and "SWEEPD_RESUME_STEP" not in env
+
+
+def test_program_reports_by_the_socket_and_prints(start, tmp_path):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    sweep, trial = ended(client, own(tmp_path, """
+        for step in range(1, 4):
+            print("epoch", step, flush=True)
+            print(json.dumps({"loss": 77.0}), flush=True)  # no report: the socket has them
+            if step == 1:
+                assert report(loss=1.0) == "continue"
+                continue
+            print("warning", file=sys.stderr)
+            assert report(step, loss=1.0 / step, note="text", nested={"a": 1}) == "continue"
+    """.replace('print(json.dumps', 'step > 1 and print(json.dumps')))
+    assert trial["state"] == "COMPLETED", (trial, output(daemon, sweep, 1))
+    assert [(r["step"], r["metrics"]) for r in client.reports(sweep, 1)] == [
+        (1, {"loss": 1.0}), (2, {"loss": 0.5}), (3, {"loss": 1 / 3})]
+    text = output(daemon, sweep, 1)
+    assert "epoch 1\n" in text and "epoch 3\n" in text and text.count("warning\n") == 2
+    log = sweep_command(daemon, "log", f"{sweep}/1")[1]
+    assert log.count("is left out") == 1, log
+
+
+def test_program_reports_by_lines_on_stdout(start, tmp_path):
+    client = start("cpu:1").client()
+    sweep, trial = ended(client, own(tmp_path, """
+        print("hello")
+        print('{"other": 1}')
+        print('{"loss": 3, "acc": 0.5}')
+        print('[1]')
+        print('{"loss": broken')
+        print(' {"step": 5, "loss": 2}')
+        sys.stdout.write('{"loss": 1}')  # no newline at the end
+    """))
+    assert trial["state"] == "COMPLETED"
+    assert [(r["step"], r["metrics"]) for r in client.reports(sweep, 1)] == [
+        (1, {"loss": 3, "acc": 0.5}), (5, {"loss": 2}), (6, {"loss": 1})]
+
+
+@pytest.mark.parametrize("script, state, cause", [
+    ("report(loss=1); sys.exit(3)", "FAILED", "exit:3"),
+    ("report(loss=1); os.kill(os.getpid(), signal.SIGSEGV)", "FAILED", "signal:11"),
+    ("print('done')", "FAILED", "no-metric"),
+    ("print('{\"loss\": NaN}')", "INFEASIBLE", "diverged"),
+    ("send('{\"step\": 1, \"loss\": -Infinity}')", "INFEASIBLE", "diverged"),
+    ("print('torch.cuda.OutOfMemoryError: CUDA out of memory.', file=sys.stderr); sys.exit(1)", "INFEASIBLE", "oom"),
+    ("a = []\nwhile True: a.append(MemoryError()); raise MemoryError()", "INFEASIBLE", "oom"),
+    ("report(loss=1); print('out of memory, so smaller', file=sys.stderr)", "COMPLETED", None),
+])
+def test_program_ends_as_its_exit_says(start, tmp_path, script, state, cause):
+    client = start("cpu:1").client()
+    _, trial = ended(client, own(tmp_path, script))
+    assert (trial["state"], trial["cause"]) == (state, cause), trial
+
+
+@pytest.mark.parametrize("change, cause", [
+    ({"command": ["no-such-program-anywhere"]}, "cannot start no-such-program-anywhere: it is in no folder of PATH"),
+    ({"command": ["/dev/null"]}, "cannot start /dev/null: Permission denied"),
+    ({"run": {"cwd": "/no/such/folder"}}, "run.cwd: /no/such/folder: No such file or directory"),
+])
+def test_program_that_cannot_start_fails_with_one_line(start, tmp_path, change, cause):
+    client = start("cpu:1").client()
+    _, trial = ended(client, {**own(tmp_path, ""), **change})
+    assert (trial["state"], trial["cause"]) == ("FAILED", cause)
+
+
+def test_program_without_memory_is_run_again_with_half(start, tmp_path):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    sweep, trial = ended(client, own(tmp_path, """
+        report(1, loss=1)
+        if params["batch"] > 20:
+            sys.exit("CUDA out of memory")
+        report(2, loss=params["batch"])
+    """, run={"on_oom": {"halve": "batch"}}, parameters={"batch": {"value": 70}}))
+    assert trial["state"] == "COMPLETED" and trial["attempt"] == 1
+    assert [(r["step"], r["metrics"]["loss"]) for r in client.reports(sweep, 1)] == [(1, 1), (2, 17)]
+    log = sweep_command(daemon, "log", f"{sweep}/1")[1]
+    assert "out of memory: again with batch 35" in log and "again with batch 17" in log
+
+
+def test_stopped_program_is_told_and_ends_within_one_report(start, tmp_path):
+    client = start("cpu:1").client()
+    spec = own(tmp_path, """
+        for step in range(1, 28):
+            if report(step, loss=params["x"]) != "continue":
+                touch(f"stopped{step}")
+                sys.exit(1)
+    """, run_cap=6, early_terminate=asha(), parameters={"x": {"values": [1, 2, 3, 4, 5, 6]}}, method="grid")
+    sweep = client.submit(spec)
+    client.wait_sweep(sweep)
+    trials = client.trials(sweep)
+    pruned = [t for t in trials if t["state"] == "PRUNED"]
+    assert pruned and {t["state"] for t in trials} == {"PRUNED", "COMPLETED"}
+    for t in pruned:
+        assert t["step"] in (1, 3, 9) and (tmp_path / f"stopped{t['step']}").exists()
+        assert len(client.reports(sweep, t["trial"])) == t["step"]
+
+
+def test_program_that_ignores_sigterm_and_forks_away_is_gone_after_its_grace(start, tmp_path):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    spec = own(tmp_path, """
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        for name in ("a", "b"):
+            if os.fork() == 0:
+                os.setsid()
+                if os.fork() == 0:
+                    if name == "b":
+                        os.closerange(0, 20)
+                    touch(name)
+                    while True:
+                        signal.pause()
+                os._exit(0)
+        for step in range(1, 100):
+            report(step, loss=1)
+        while True:
+            signal.pause()
+    """, run={"grace_s": 0.2}, early_terminate=asha(max_t=3))
+    sweep, trial = ended(client, spec)
+    assert trial["state"] == "COMPLETED"
+    assert (tmp_path / "a").exists() and (tmp_path / "b").exists()
+    wait_until(lambda: not marked(daemon), "nothing left of the program")
+    # the slot has work again, and the worker is the same
+    assert ended(client, own(tmp_path, "report(loss=1)"))[1]["state"] == "COMPLETED"
+
+
+def test_what_a_program_leaves_when_it_ends_is_ended(start, tmp_path):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    _, trial = ended(client, own(tmp_path, """
+        subprocess.Popen(["sleep", "100000"], start_new_session=True)
+        report(loss=1)
+    """))
+    assert trial["state"] == "COMPLETED"
+    wait_until(lambda: not marked(daemon), "nothing left of the program")
+
+
+def test_cancelled_program_gets_sigterm(start, tmp_path):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    sweep = client.submit(own(tmp_path, """
+        def leave(*_):
+            touch("left")
+            sys.exit(0)
+        signal.signal(signal.SIGTERM, leave)
+        touch("up")
+        while True:
+            signal.pause()
+    """))
+    wait_file(tmp_path, "up")
+    client.call("sweep.cancel", sweep=sweep)
+    wait_file(tmp_path, "left")
+    wait_until(lambda: not marked(daemon), "nothing left of the program")
+
+
+def test_output_is_a_ring_and_its_lines_are_cut(start, tmp_path):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    sweep, trial = ended(client, own(tmp_path, """
+        print("first")
+        print("a" * 1000000)
+        print("bar\\rprogress\\r100%")
+        for i in range(20000):
+            print(i, "x" * 20)
+        print("last")
+        report(loss=1)
+    """))
+    assert trial["state"] == "COMPLETED"
+    text = output(daemon, sweep, 1)
+    assert text.endswith("last\n") and len(text) <= 256 * 1024
+    older = os.path.join(daemon.state, "logs", str(sweep), "1.log.1")
+    assert 200000 < os.path.getsize(older) <= 256 * 1024

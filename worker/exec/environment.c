@@ -1,0 +1,146 @@
+#include "worker/exec/environment.h"
+#include "base/memory.h"
+#include "proto/json.h"
+#include "worker/exec/program.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define OURS "SWEEPD_"
+
+const char *sw_environment_get(const struct sw_environment *e, const char *name)
+{
+	const size_t n = strlen(name);
+
+	for (size_t i = 0; i < e->n; i++)
+		if (strncmp(e->list[i], name, n) == 0 && e->list[i][n] == '=')
+			return e->list[i] + n + 1;
+	return NULL;
+}
+
+/* Takes the entry, which is the list's from here on; NULL: there was no memory for it. */
+static void add_entry(struct sw_environment *e, char *entry)
+{
+	if (entry && e->n + 1 >= e->cap) {
+		const size_t cap = e->cap ? 2 * e->cap : 64;
+		char **more = sw_realloc(e->list, cap * sizeof *more);
+
+		if (more) {
+			e->list = more;
+			e->cap = cap;
+		} else {
+			free(entry);
+			entry = NULL;
+		}
+	}
+	if (!entry) {
+		e->failed = true;
+		return;
+	}
+	e->list[e->n++] = entry;
+	e->list[e->n] = NULL;
+}
+
+static void add_variable(struct sw_environment *e, const char *name, const char *value)
+{
+	const size_t n = strlen(name) + strlen(value) + 2;
+	char *entry;
+
+	if (sw_environment_get(e, name))
+		return;
+	entry = sw_malloc(n);
+	if (entry)
+		(void)snprintf(entry, n, "%s=%s", name, value);
+	add_entry(e, entry);
+}
+
+static void add_number(struct sw_environment *e, const char *name, uint64_t v)
+{
+	char text[24];
+
+	(void)snprintf(text, sizeof text, "%" PRIu64, v);
+	add_variable(e, name, text);
+}
+
+static void add_ours(struct sw_environment *e, const struct sw_job *job,
+		     const struct sw_place *place)
+{
+	char trial[48];
+
+	(void)snprintf(trial, sizeof trial, "%" PRIu64 "/%" PRIu64, job->sweep, job->trial);
+	add_variable(e, OURS "COOKIE", job->cookie);
+	add_variable(e, OURS "TRIAL", trial);
+	add_number(e, OURS "ATTEMPT", job->attempt);
+	add_variable(e, OURS "SOCKET", place->socket);
+	add_number(e, OURS "METRICS_FD", SW_PROGRAM_METRICS_FD);
+}
+
+/* The card of the slot: by what the worker itself may see, of which the device is a number. */
+static void add_devices(struct sw_environment *e, const char *device)
+{
+	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+	unsigned long n;
+	char text[128];
+
+	if (strncmp(device, "gpu:", 4) != 0) {
+		add_variable(e, "CUDA_VISIBLE_DEVICES", "");
+		return;
+	}
+	n = strtoul(device + 4, NULL, 10);
+	(void)snprintf(text, sizeof text, "%lu", n);
+	for (unsigned long i = 0; visible && *visible; i++) {
+		const size_t len = strcspn(visible, ",");
+
+		if (i == n)
+			(void)snprintf(text, sizeof text, "%.*s", (int)len, visible);
+		visible += len + (visible[len] == ',');
+	}
+	add_variable(e, "CUDA_VISIBLE_DEVICES", text);
+}
+
+static void add_workers(struct sw_environment *e)
+{
+	for (char **at = environ; *at; at++) {
+		char name[256];
+		const size_t n = strcspn(*at, "=");
+
+		if (n >= sizeof name || (*at)[n] != '=' || strncmp(*at, OURS, strlen(OURS)) == 0)
+			continue;
+		memcpy(name, *at, n);
+		name[n] = '\0';
+		add_variable(e, name, *at + n + 1);
+	}
+}
+
+void sw_environment_make(struct sw_environment *e, const struct sw_job *job,
+			 const struct sw_place *place, const char *params,
+			 const struct sw_live *live)
+{
+	const cJSON *env = sw_json_get(job->run, "env");
+
+	*e = (struct sw_environment){0};
+	add_ours(e, job, place);
+	add_variable(e, OURS "PARAMS", params);
+	if (*live->path)
+		add_variable(e, OURS "CHECKPOINT_DIR", live->path);
+	if (*live->resume)
+		add_variable(e, OURS "RESUME", live->resume);
+	if (live->step)
+		add_number(e, OURS "RESUME_STEP", live->step);
+	for (const cJSON *v = env ? env->child : NULL; v; v = v->next)
+		if (cJSON_IsString(v) && strncmp(v->string, OURS, strlen(OURS)) != 0)
+			add_variable(e, v->string, v->valuestring);
+	add_devices(e, place->device);
+	add_workers(e);
+	add_number(e, "OMP_NUM_THREADS", job->cores ? job->cores : place->cores);
+}
+
+void sw_environment_fini(struct sw_environment *e)
+{
+	for (size_t i = 0; i < e->n; i++)
+		free(e->list[i]);
+	free(e->list);
+	*e = (struct sw_environment){0};
+}

@@ -1,0 +1,36 @@
+/*
+ * worker/exec/environment.h — what a trial's program sees in its environment: sweepd's own
+ * variables, the spec's run.env, then what its worker sees. Of two with one name the first counts.
+ *
+ * Errors   A failure latches in `failed`; nothing is NULL before sw_environment_fini().
+ */
+#ifndef SW_WORKER_EXEC_ENVIRONMENT_H
+#define SW_WORKER_EXEC_ENVIRONMENT_H
+
+#include "worker/exec/live.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Where a program runs. */
+struct sw_place {
+	const char *socket; /* the daemon's: a path */
+	const char *device; /* "cpu:0", "gpu:1", as the worker numbers it */
+	const char *name;   /* as people do, with the lane */
+	unsigned cores;     /* of the slot */
+};
+
+struct sw_environment {
+	char **list; /* "NAME=value", owned; list[n] is NULL */
+	size_t n, cap;
+	bool failed; /* no memory */
+};
+
+/* params: JSON text. */
+void sw_environment_make(struct sw_environment *e, const struct sw_job *job,
+			 const struct sw_place *place, const char *params,
+			 const struct sw_live *live);
+void sw_environment_fini(struct sw_environment *e);
+
+const char *sw_environment_get(const struct sw_environment *e, const char *name); /* or NULL */
+
+#endif

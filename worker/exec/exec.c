@@ -1,0 +1,353 @@
+#include "worker/exec/exec.h"
+#include "base/beat.h"
+#include "base/clock.h"
+#include "base/memory.h"
+#include "proto/frame.h"
+#include "proto/json.h"
+#include "spec/command.h"
+#include "worker/exec/exec_internal.h"
+#include "worker/exec/oom.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LOOK_MS     1000
+#define PATIENCE_US ((int64_t)500000) /* for a program that knows that it ends, and its helpers */
+#define REAP_US     ((int64_t)1000000)
+#define DRAIN_READS 32 /* what a pipe may hold, and no more of one that is written for ever */
+#define DEF_PATH    "/usr/local/bin:/usr/bin:/bin"
+
+/* --- what comes --- */
+
+static void watch(struct pollfd *fds, size_t *n, int fd, bool wanted)
+{
+	if (wanted && fd >= 0)
+		fds[(*n)++] = (struct pollfd){.fd = fd, .events = POLLIN};
+}
+
+static void reap_at_times(struct sw_exec *t)
+{
+	const int64_t now_us = sw_clock_mono_us();
+
+	if (now_us - t->reaped_us < REAP_US)
+		return;
+	t->reaped_us = now_us;
+	sw_program_reap();
+}
+
+void sw_exec_pump(struct sw_exec *t, int timeout_ms)
+{
+	struct sw_program *p = &t->program;
+	struct pollfd fds[SW_SESSION_FDS];
+	const bool waits = (t->asked || t->held) && !p->ended;
+	size_t n = 0;
+
+	watch(fds, &n, p->pidfd, !p->ended);
+	watch(fds, &n, p->metrics, !t->metrics.ended && !waits);
+	watch(fds, &n, p->out, !t->out.ended && !t->held);
+	watch(fds, &n, p->err, !t->err.ended);
+	t->going = sw_session_wait(t->session, fds, n, timeout_ms, waits ? t->since_us : 0);
+	for (size_t i = 0; i < n; i++)
+		if (fds[i].revents == 0)
+			continue;
+		else if (fds[i].fd == p->pidfd)
+			(void)sw_program_has_ended(p);
+		else if (fds[i].fd == p->metrics)
+			(void)sw_lines_read(&t->metrics, p->metrics);
+		else
+			(void)sw_lines_read(fds[i].fd == p->out ? &t->out : &t->err, fds[i].fd);
+	do
+		sw_exec_take_lines(t);
+	while (sw_exec_answer(t));
+	reap_at_times(t);
+}
+
+/* Takes what is left in the program's pipes, and does not wait; last: also lines without an end. */
+static void drain_pipes(struct sw_exec *t, bool last)
+{
+	struct sw_program *p = &t->program;
+	bool more = true;
+
+	for (int i = 0; more && i < DRAIN_READS; i++) {
+		more = sw_lines_read(&t->metrics, p->metrics);
+		more |= sw_lines_read(&t->out, p->out);
+		more |= sw_lines_read(&t->err, p->err);
+		sw_exec_take_lines(t);
+	}
+	if (last) {
+		t->metrics.ended = t->out.ended = t->err.ended = true;
+		sw_exec_take_lines(t);
+	}
+}
+
+/* --- the start --- */
+
+static const char *variable(void *environment, const char *name)
+{
+	return sw_environment_get(environment, name);
+}
+
+/* The file for ${args_json_file}, beside the output. */
+static sw_status write_json(const struct sw_exec *t, const char *params, char path[PATH_MAX],
+			    struct sw_err *err)
+{
+	FILE *f;
+	bool good;
+
+	(void)snprintf(path, PATH_MAX, "%s.json", t->job->log);
+	if (!sw_command_has(t->job->command, "args_json_file"))
+		return SW_OK;
+	f = fopen(path, "we");
+	good = f && fputs(params, f) >= 0;
+	if (f && fclose(f) != 0)
+		good = false;
+	return good ? SW_OK
+		    : sw_err_set(err, SW_IO, "the file for ${args_json_file} cannot be written");
+}
+
+static void remove_json(const struct sw_exec *t)
+{
+	char path[PATH_MAX];
+
+	(void)snprintf(path, PATH_MAX, "%s.json", t->job->log);
+	if (sw_command_has(t->job->command, "args_json_file"))
+		(void)unlink(path);
+}
+
+static void log_start(struct sw_exec *t, char *const argv[])
+{
+	char line[300];
+	size_t n = 0;
+
+	for (; *argv && n < sizeof line - 1; argv++)
+		n += (size_t)snprintf(line + n, sizeof line - n, " %s", *argv);
+	sw_session_log(t->session, "started on %s:%s%s", t->place->name, line,
+		       n >= sizeof line ? "..." : "");
+	if (*t->live.resume)
+		sw_session_log(t->session, "goes on from %s", strrchr(t->live.resume, '/') + 1);
+}
+
+/* Finds the program of an expanded command and starts it. */
+static sw_status start_words(struct sw_exec *t, char *const argv[], struct sw_environment *e,
+			     struct sw_err *err)
+{
+	const char *path = sw_environment_get(e, "PATH");
+	char file[PATH_MAX];
+
+	if (!argv[0] || !sw_program_find(argv[0], path ? path : DEF_PATH, file, sizeof file))
+		return sw_err_set(err, SW_NOT_FOUND,
+				  "cannot start %.200s: it is in no folder of PATH",
+				  argv[0] ? argv[0] : "nothing");
+	log_start(t, argv);
+	return sw_program_start(&t->program, file, argv, e->list,
+				cJSON_GetStringValue(sw_json_get(t->job->run, "cwd")), t->mark,
+				err);
+}
+
+static sw_status start_with(struct sw_exec *t, const char *params, struct sw_environment *e,
+			    struct sw_err *err)
+{
+	const char *path = sw_environment_get(e, "PATH");
+	char json[PATH_MAX], found[PATH_MAX], **argv = NULL;
+	const bool python = sw_program_find("python", path ? path : DEF_PATH, found, sizeof found);
+	const struct sw_command_values values = {.params = t->params,
+						 .program = t->job->program,
+						 .interpreter = python ? NULL : "python3",
+						 .json_file = json,
+						 .variable = variable,
+						 .user = e};
+	sw_status rc = write_json(t, params, json, err);
+
+	if (rc == SW_OK)
+		rc = sw_command_expand(&argv, t->job->command, &values, err);
+	if (rc == SW_OK)
+		rc = start_words(t, argv, e, err);
+	free(argv);
+	return rc;
+}
+
+static sw_status start(struct sw_exec *t, struct sw_err *err)
+{
+	struct sw_environment e = {0};
+	struct sw_buf params;
+	struct sw_jw w;
+	sw_status rc = SW_NOMEM;
+
+	sw_lines_init(&t->metrics);
+	sw_lines_init(&t->out);
+	sw_lines_init(&t->err);
+	t->step = t->live.step;
+	t->by_socket = t->asked = t->held = t->said_oom = false;
+	t->last_words[0] = '\0';
+	sw_buf_init(&params, SW_FRAME_MAX);
+	sw_jw_init(&w, &params);
+	sw_jw_cjson(&w, t->params);
+	if (params.failed == SW_OK)
+		sw_environment_make(&e, t->job, t->place, params.data, &t->live);
+	if (params.failed == SW_OK && !e.failed)
+		rc = start_with(t, params.data, &e, err);
+	sw_environment_fini(&e);
+	sw_buf_fini(&params);
+	return rc;
+}
+
+/* --- one run of it --- */
+
+/* Until it has ended, or must; then nothing of it is left. */
+static void run(struct sw_exec *t)
+{
+	bool knows;
+
+	while (t->going && !t->saving && !sw_program_has_ended(&t->program))
+		sw_exec_pump(t, LOOK_MS);
+	if (t->program.ended)
+		drain_pipes(t, false);
+	knows = t->program.ended || sw_exec_tell_end(t);
+	sw_exec_end(t, knows && sw_session_ended(t->session) != SW_SESSION_EXIT ? PATIENCE_US : 0);
+	drain_pipes(t, true);
+	sw_program_close(&t->program);
+}
+
+/* Waits for the answers to all reports; nobody writes any more. */
+static void settle(struct sw_exec *t)
+{
+	const int64_t since_us = sw_clock_mono_us();
+
+	while (t->going && sw_session_waiting(t->session) > 0)
+		t->going = sw_session_wait(t->session, NULL, 0, LOOK_MS, since_us);
+}
+
+/* The report for which the program was ended: what it kept is at rest now. true: the program is to
+ * go on from there. */
+static bool goes_on(struct sw_exec *t)
+{
+	const bool kept = t->going && sw_exec_keep(t, t->saving_step);
+
+	if (t->going) {
+		t->told = t->saving_step;
+		t->going = sw_session_report(t->session, t->told, t->saving_metrics.data, kept);
+	}
+	sw_buf_fini(&t->saving_metrics);
+	t->saving = false;
+	settle(t);
+	return t->going;
+}
+
+/* Its memory ran out and a smaller parameter is to be tried. */
+static bool tries_less(struct sw_exec *t)
+{
+	const char *name =
+		cJSON_GetStringValue(sw_json_get(sw_json_get(t->job->run, "on_oom"), "halve"));
+	double now;
+
+	if (!t->going || !t->said_oom || (t->program.code == 0 && t->program.signal == 0) || !name)
+		return false;
+	if (!sw_oom_halve(t->params, name, &now)) {
+		sw_session_log(t->session, "out of memory, and %.100s cannot be halved", name);
+		return false;
+	}
+	sw_session_log(t->session, "out of memory: again with %.100s %g", name, now);
+	return true;
+}
+
+/* --- from job to finish --- */
+
+/* How a program that ended by itself ends its trial. */
+static void finish(struct sw_exec *t)
+{
+	const struct sw_program *p = &t->program;
+	char cause[32];
+
+	if (p->code == 0 && p->signal == 0) {
+		if (t->has_metric || t->job->resume_step)
+			sw_session_finish(t->session, "COMPLETED", NULL);
+		else
+			sw_session_finish(t->session, "FAILED", "no-metric");
+		return;
+	}
+	(void)snprintf(cause, sizeof cause, p->signal ? "signal:%d" : "exit:%d",
+		       p->signal ? p->signal : p->code);
+	sw_session_log(t->session, "ended with %s%s%s", cause, *t->last_words ? ": " : "",
+		       t->last_words);
+	if (t->said_oom)
+		sw_session_finish(t->session, "INFEASIBLE", "oom");
+	else
+		sw_session_finish(t->session, "FAILED", cause);
+}
+
+static void conclude(struct sw_exec *t, const struct sw_err *err)
+{
+	const char *why = sw_session_dropped(t->session);
+	const bool open = sw_session_ended(t->session) == SW_SESSION_OPEN;
+	/* whoever resumes the trial needs what it kept; one that has ended is resumed by nobody */
+	const bool for_next = !open || (*why && strcmp(why, "decision stop") != 0);
+
+	sw_live_close(&t->live, for_next);
+	remove_json(t);
+	if (*why)
+		sw_session_log(t->session, "ended after step %" PRIu64 ": %s", t->told, why);
+	if (*why || !open) {
+		sw_session_release(t->session);
+	} else if (err->code != SW_OK) {
+		sw_session_log(t->session, "failed: %s", err->msg);
+		sw_session_finish(t->session, "FAILED", err->msg);
+	} else {
+		finish(t);
+	}
+}
+
+/* What it goes on from, its parameters, its output. */
+static sw_status prepare(struct sw_exec *t, struct sw_err *err)
+{
+	const struct sw_job *j = t->job;
+	struct sw_err why = SW_ERR_INIT;
+	const sw_status rc = sw_live_open(&t->live, j, &why);
+
+	if (rc != SW_OK && j->parent)
+		return sw_err_set(err, rc, "%s", why.msg);
+	if (rc != SW_OK)
+		sw_session_log(t->session, "%s: the trial starts from scratch", why.msg);
+	(void)snprintf(t->mark, sizeof t->mark, "SWEEPD_COOKIE=%s", j->cookie);
+	t->told = t->repeat_to = j->resume_step;
+	t->params = cJSON_Duplicate(j->params, true);
+	return t->params ? SW_OK : sw_err_set(err, SW_NOMEM, "no memory for a program");
+}
+
+static void session_beat(void *session)
+{
+	(void)sw_session_go_on(session);
+}
+
+void sw_exec_job(const struct sw_place *place, struct sw_session *s, const struct sw_job *job)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_exec *t = sw_calloc(1, sizeof *t);
+	bool again = true;
+
+	if (!t) {
+		sw_session_finish(s, "FAILED", "no memory for a program");
+		return;
+	}
+	t->place = place;
+	t->session = s;
+	t->job = job;
+	t->going = true;
+	sw_program_init(&t->program);
+	sw_output_init(&t->log, job->log);
+	sw_beat_to(session_beat, s, SW_BEAT_US); /* for what syncs and removes folders */
+	if (prepare(t, &err) == SW_OK)
+		while (again && start(t, &err) == SW_OK) {
+			run(t);
+			t->repeat_to = t->told;
+			again = t->saving ? goes_on(t) : tries_less(t);
+		}
+	settle(t);
+	conclude(t, &err);
+	sw_beat_to(NULL, NULL, 0);
+	sw_output_close(&t->log);
+	sw_buf_fini(&t->saving_metrics);
+	cJSON_Delete(t->params);
+	free(t);
+}

@@ -1,0 +1,216 @@
+/* worker/exec/exec_report.c — what a program writes: reports, and lines that are only kept. */
+#include "base/clock.h"
+#include "proto/json.h"
+#include "worker/exec/exec_internal.h"
+#include "worker/exec/oom.h"
+#include "worker/exec/reported.h"
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* Reports by stdout that may wait for their answers: below what would make the session wait. */
+#define WAITING_MAX (SW_SESSION_OUTSTANDING / 2)
+
+/* --- answers --- */
+
+/* A program that does not read its answers loses them: it does not wait for them either. */
+static void say(struct sw_exec *t, const char *line)
+{
+	if (t->program.metrics >= 0)
+		(void)!send(t->program.metrics, line, strlen(line), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void say_pair(struct sw_exec *t, const char *key, const char *value)
+{
+	struct sw_buf b;
+	struct sw_jw w;
+
+	sw_buf_init(&b, 4096);
+	sw_jw_init(&w, &b);
+	sw_jw_obj(&w);
+	sw_jw_kstr(&w, key, value);
+	sw_jw_obj_end(&w);
+	if (sw_buf_adds(&b, "\n") == SW_OK)
+		say(t, b.data);
+	sw_buf_fini(&b);
+}
+
+static void say_end(struct sw_exec *t)
+{
+	const char *why = sw_session_dropped(t->session), *refused = sw_session_refused(t->session);
+
+	if (*refused)
+		say_pair(t, "error", refused);
+	else
+		say_pair(t, "decision", strcmp(why, "decision pause") == 0 ? "pause" : "stop");
+}
+
+bool sw_exec_tell_end(struct sw_exec *t)
+{
+	const bool told = t->asked && !t->program.ended;
+
+	if (told)
+		say_end(t);
+	t->asked = t->held = false;
+	return told;
+}
+
+bool sw_exec_answer(struct sw_exec *t)
+{
+	if (!t->going || !(t->asked || t->held) || sw_session_waiting(t->session) > 0)
+		return false;
+	if (t->asked)
+		say(t, "{\"decision\":\"continue\"}\n");
+	t->asked = t->held = false;
+	return true;
+}
+
+/* --- reports --- */
+
+bool sw_exec_keep(struct sw_exec *t, uint64_t step)
+{
+	struct sw_err err = SW_ERR_INIT;
+
+	if (sw_live_is_empty(&t->live))
+		return false;
+	if (sw_live_keep(&t->live, step, &err) == SW_OK)
+		return true;
+	sw_session_log(t->session, "%s", err.msg);
+	return false;
+}
+
+/* Must what the program keeps be at rest before this step is reported? */
+static bool must_rest(const struct sw_exec *t, uint64_t step, bool at_until)
+{
+	const struct sw_job *j = t->job;
+
+	return at_until || (j->checkpoint_every && step % j->checkpoint_every == 0) ||
+	       (j->checkpoint_end && j->max_t && step >= j->max_t);
+}
+
+static void report_step(struct sw_exec *t, struct sw_reported *r, uint64_t step, bool socket)
+{
+	const bool at_until = t->job->until && step >= t->job->until && !t->until_met;
+	const bool rest = must_rest(t, step, at_until);
+	bool kept;
+
+	t->until_met |= at_until;
+	if (rest && !socket && !t->program.ended && !sw_live_is_empty(&t->live)) {
+		t->saving = true;
+		t->saving_step = step;
+		t->saving_metrics = r->text;
+		sw_buf_init(&r->text, 0);
+		return;
+	}
+	kept = (rest || r->checkpoint) && sw_exec_keep(t, step);
+	t->told = step;
+	t->going = sw_session_report(t->session, step, r->text.data, kept);
+	t->asked = socket;
+	t->held = !socket && at_until;
+	t->since_us = sw_clock_mono_us();
+}
+
+/* Says in the trial's log what is wrong with its lines, of each kind once. */
+static SW_PRINTF(3, 4) void complain(struct sw_exec *t, bool *said, const char *fmt, ...)
+{
+	char text[300];
+	va_list args;
+
+	if (*said)
+		return;
+	*said = true;
+	va_start(args, fmt);
+	(void)vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	sw_session_log(t->session, "reports: %s", text);
+}
+
+/* A line that was read. true: it is a report for the daemon, which answers. */
+static bool take_step(struct sw_exec *t, struct sw_reported *r, bool socket)
+{
+	const uint64_t step = r->has_step ? r->step : t->step + 1;
+
+	t->has_metric |= r->has_metric || (socket && !t->job->metric);
+	if (*r->left_out)
+		complain(t, &t->odd_value, "%s is left out: it is no number", r->left_out);
+	t->step = step > t->step ? step : t->step;
+	if (step > t->told) {
+		report_step(t, r, step, socket);
+		return true;
+	}
+	if (step > t->repeat_to || step == 0)
+		complain(t, &t->odd_step,
+			 "step %" PRIu64 " is left out: steps rise, and begin with 1", step);
+	return false;
+}
+
+/* A line of the socket; of stdout one that may be a report. */
+static void take_report(struct sw_exec *t, const char *line, size_t len, bool socket)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_reported r;
+	const sw_status rc = sw_reported_read(&r, line, len, t->job->metric, &err);
+	bool answered_later = false;
+
+	if (rc == SW_OK && (socket || r.has_metric))
+		answered_later = take_step(t, &r, socket);
+	else if (socket)
+		complain(t, &t->odd_line, "a line is left out: %s",
+			 *err.msg ? err.msg : sw_status_str(rc));
+	sw_reported_fini(&r);
+	if (socket && !answered_later)
+		say(t, "{\"decision\":\"continue\"}\n");
+}
+
+/* --- lines --- */
+
+static void take_metrics(struct sw_exec *t)
+{
+	char *line;
+	size_t len;
+
+	while ((t->program.ended || !(t->asked || t->held)) &&
+	       sw_lines_next(&t->metrics, &line, &len)) {
+		t->by_socket = true;
+		if (t->going && !t->saving)
+			take_report(t, line, len, true);
+		else
+			say_end(t);
+	}
+}
+
+static void take_stdout(struct sw_exec *t)
+{
+	char *line;
+	size_t len;
+
+	while ((t->program.ended || !t->held) &&
+	       (sw_session_waiting(t->session) < WAITING_MAX || t->by_socket) &&
+	       sw_lines_next(&t->out, &line, &len)) {
+		sw_output_line(&t->log, line, len);
+		if (t->going && !t->saving && !t->by_socket && line[strspn(line, " \t")] == '{')
+			take_report(t, line, len, false);
+	}
+}
+
+static void take_stderr(struct sw_exec *t)
+{
+	char *line;
+	size_t len;
+
+	while (sw_lines_next(&t->err, &line, &len)) {
+		sw_output_line(&t->log, line, len);
+		t->said_oom = t->said_oom || sw_oom_said(line);
+		if (line[strspn(line, " \t")] != '\0')
+			(void)snprintf(t->last_words, sizeof t->last_words, "%s", line);
+	}
+}
+
+void sw_exec_take_lines(struct sw_exec *t)
+{
+	take_stderr(t);
+	take_metrics(t);
+	take_stdout(t);
+}

@@ -1,0 +1,83 @@
+#include "worker/exec/lines.h"
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+void sw_lines_init(struct sw_lines *l)
+{
+	l->from = l->n = 0;
+	l->skip = l->ended = false;
+}
+
+bool sw_lines_read(struct sw_lines *l, int fd)
+{
+	ssize_t n;
+
+	if (l->ended || l->n == SW_LINES_MAX)
+		return false;
+	n = read(fd, l->data + l->n, SW_LINES_MAX - l->n);
+	if (n > 0)
+		l->n += (size_t)n;
+	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
+		l->ended = true;
+	return n > 0;
+}
+
+/* Gives data[from..to), without carriage returns, and goes on at `next`. */
+static void take_line(struct sw_lines *l, size_t to, size_t next, char **line, size_t *len)
+{
+	const char *back;
+
+	while (to > l->from && l->data[to - 1] == '\r')
+		to--;
+	back = memrchr(l->data + l->from, '\r', to - l->from);
+	if (back)
+		l->from = (size_t)(back - l->data) + 1;
+	l->data[to] = '\0';
+	*line = l->data + l->from;
+	*len = to - l->from;
+	l->from = next;
+}
+
+/* Makes room behind what was not taken. false: all of the room is one line's. */
+static bool make_room(struct sw_lines *l)
+{
+	const char *back = memrchr(l->data + l->from, '\r', l->n - l->from);
+
+	/* not the last byte: a newline may follow */
+	if (back && back + 1 < l->data + l->n)
+		l->from = (size_t)(back - l->data) + 1;
+	memmove(l->data, l->data + l->from, l->n - l->from);
+	l->n -= l->from;
+	l->from = 0;
+	return l->n < SW_LINES_MAX;
+}
+
+bool sw_lines_next(struct sw_lines *l, char **line, size_t *len)
+{
+	for (;;) {
+		const char *end = memchr(l->data + l->from, '\n', l->n - l->from);
+		const size_t at = end ? (size_t)(end - l->data) : l->n;
+
+		if (l->skip) {
+			l->skip = !end;
+			l->from = end ? at + 1 : l->n;
+			if (end)
+				continue;
+		}
+		if (end) {
+			take_line(l, at, at + 1, line, len);
+			return true;
+		}
+		if (!make_room(l)) {
+			l->skip = true;
+			take_line(l, l->n, l->n, line, len);
+			return true;
+		}
+		if (l->ended && l->n > 0) {
+			take_line(l, l->n, l->n, line, len);
+			return true;
+		}
+		return false;
+	}
+}

@@ -1,0 +1,217 @@
+#include "worker/exec/live.h"
+#include "base/beat.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DEPTH_MAX  32
+#define SYNC_BYTES ((off64_t)64 * 1024 * 1024) /* between two beats */
+
+/* --- all below a folder --- */
+
+/* Calls see() for each name below a folder, a folder's own after what is in it; nothing outside is
+ * followed. false: see() said so, or a folder cannot be read; errno says why. */
+static bool walk(int at, const char *name, int depth,
+		 bool (*see)(int at, const char *name, bool folder))
+{
+	const int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	bool good = dir != NULL;
+
+	if (depth >= DEPTH_MAX)
+		errno = ELOOP, good = false;
+	for (const struct dirent *e; good && (e = readdir(dir));) {
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		sw_beat();
+		/* a file system may not say in the list what is a folder */
+		struct stat st;
+
+		good = fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		       (S_ISDIR(st.st_mode) ? walk(fd, e->d_name, depth + 1, see)
+					    : see(fd, e->d_name, false));
+	}
+	const int code = errno;
+
+	if (dir)
+		closedir(dir);
+	else if (fd >= 0)
+		close(fd);
+	errno = code;
+	return good && see(at, name, true);
+}
+
+static bool unlink_one(int at, const char *name, bool folder)
+{
+	return unlinkat(at, name, folder ? AT_REMOVEDIR : 0) == 0;
+}
+
+static bool sync_one(int at, const char *name, bool folder)
+{
+	struct stat st;
+	bool good = true;
+	const int fd = openat(at, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return errno == ELOOP || errno == ENXIO; /* a link, a socket: nothing to sync */
+	/* in parts: a sync of a large file would take longer than a worker may be silent */
+	for (off64_t from = 0;
+	     !folder && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && from < st.st_size && good;
+	     from += SYNC_BYTES) {
+		sw_beat();
+		(void)sync_file_range(fd, from, SYNC_BYTES,
+				      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+					      SYNC_FILE_RANGE_WAIT_AFTER);
+	}
+	good = fsync(fd) == 0 || errno == EINVAL; /* EINVAL: a pipe or the like */
+	const int code = errno;
+
+	close(fd);
+	errno = code;
+	return good;
+}
+
+static void remove_all(const char *path)
+{
+	(void)walk(AT_FDCWD, path, 0, unlink_one);
+}
+
+/* --- one folder --- */
+
+static bool is_empty(const char *path)
+{
+	DIR *dir = opendir(path);
+	size_t n = 0;
+
+	if (!dir)
+		return true;
+	for (const struct dirent *e; n == 0 && (e = readdir(dir));)
+		n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+	closedir(dir);
+	return n == 0;
+}
+
+static void live_path(const struct sw_live *l, uint64_t attempt, char out[PATH_MAX])
+{
+	(void)snprintf(out, PATH_MAX, "%s/%" PRIu64 ".live-%" PRIu64, l->dir, l->trial, attempt);
+}
+
+static sw_status fail(struct sw_err *err, const char *path, const char *what)
+{
+	const sw_status rc = errno == ENOSPC || errno == EDQUOT ? SW_FULL : SW_IO;
+
+	return sw_err_set(err, rc, "%s: %s: %s", strrchr(path, '/') + 1, what, strerror(errno));
+}
+
+/* The folder, and the one that it is in. */
+static bool make_folder(const char *dir)
+{
+	char above[PATH_MAX];
+	char *end;
+
+	if (mkdir(dir, 0700) == 0 || errno == EEXIST)
+		return true;
+	(void)snprintf(above, sizeof above, "%s", dir);
+	end = strrchr(above, '/');
+	if (errno != ENOENT || end == above)
+		return false;
+	*end = '\0';
+	return (mkdir(above, 0700) == 0 || errno == EEXIST) && mkdir(dir, 0700) == 0;
+}
+
+/* The newest live folder that an earlier attempt left becomes `resume`; older ones go. */
+static void take_left(const struct sw_live *l, uint64_t attempt, const char *resume, bool wanted)
+{
+	char path[PATH_MAX];
+
+	for (bool taken = !wanted; attempt-- > 1;) {
+		live_path(l, attempt, path);
+		if (access(path, F_OK) != 0)
+			continue;
+		if (!taken && !is_empty(path)) {
+			remove_all(resume);
+			taken = rename(path, resume) == 0;
+		}
+		remove_all(path);
+	}
+}
+
+sw_status sw_live_open(struct sw_live *l, const struct sw_job *job, struct sw_err *err)
+{
+	char resume[PATH_MAX];
+
+	l->dir = job->checkpoint_dir;
+	l->trial = job->trial;
+	l->path[0] = l->resume[0] = '\0';
+	l->step = job->checkpoint ? job->resume_step : 0;
+	if (job->checkpoint)
+		(void)snprintf(l->resume, sizeof l->resume, "%s", job->checkpoint);
+	if (job->checkpoint && access(l->resume, F_OK) != 0) {
+		l->resume[0] = '\0';
+		l->step = 0;
+		return sw_err_set(err, SW_NOT_FOUND, "%s: %s", strrchr(job->checkpoint, '/') + 1,
+				  strerror(errno));
+	}
+	if (!l->dir)
+		return SW_OK;
+	if (strlen(l->dir) + 64 > sizeof l->path)
+		return sw_err_set(err, SW_TOO_BIG, "the path of the checkpoints is too long");
+	(void)snprintf(resume, sizeof resume, "%s/%" PRIu64 ".resume", l->dir, l->trial);
+	if (job->attempt > 1)
+		take_left(l, job->attempt, resume, !job->checkpoint);
+	if (!job->checkpoint && job->attempt > 1 && !is_empty(resume))
+		memcpy(l->resume, resume, sizeof resume);
+	live_path(l, job->attempt, l->path);
+	if (mkdir(l->path, 0700) == 0 || errno == EEXIST)
+		return SW_OK;
+	if (errno == ENOENT && make_folder(l->dir) && mkdir(l->path, 0700) == 0)
+		return SW_OK;
+	(void)fail(err, l->path, "no folder for checkpoints");
+	l->path[0] = '\0';
+	return err ? err->code : SW_IO;
+}
+
+bool sw_live_is_empty(const struct sw_live *l)
+{
+	return !*l->path || is_empty(l->path);
+}
+
+sw_status sw_live_keep(struct sw_live *l, uint64_t step, struct sw_err *err)
+{
+	char to[PATH_MAX];
+
+	(void)snprintf(to, sizeof to, "%s/%" PRIu64 "-%" PRIu64 ".ckpt", l->dir, l->trial, step);
+	if (!walk(AT_FDCWD, l->path, 0, sync_one))
+		return fail(err, l->path, "it cannot be synced");
+	/* of an earlier attempt, which did not report it */
+	if (access(to, F_OK) == 0)
+		remove_all(to);
+	if (rename(l->path, to) != 0)
+		return fail(err, to, "no checkpoint");
+	if (!sync_one(AT_FDCWD, l->dir, true))
+		return fail(err, to, "its folder cannot be synced");
+	memcpy(l->resume, to, sizeof to);
+	l->step = step;
+	if (mkdir(l->path, 0700) != 0)
+		(void)fail(err, l->path, "no folder for checkpoints");
+	return SW_OK;
+}
+
+void sw_live_close(struct sw_live *l, bool for_next)
+{
+	char resume[PATH_MAX];
+
+	if (!l->dir)
+		return;
+	if (*l->path && (!for_next || is_empty(l->path)))
+		remove_all(l->path);
+	(void)snprintf(resume, sizeof resume, "%s/%" PRIu64 ".resume", l->dir, l->trial);
+	/* most trials never had one: no more than a look */
+	if (!for_next && access(resume, F_OK) == 0)
+		remove_all(resume);
+}

@@ -1,0 +1,316 @@
+#include "worker/exec/program.h"
+#include "base/process.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The lanes' programs. It is held from a start until the program is listed, and over each wait for
+ * any child: nobody but its lane reaps a program. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct sw_program *programs;
+
+void sw_program_init(struct sw_program *p)
+{
+	*p = (struct sw_program){.pidfd = -1, .metrics = -1, .out = -1, .err = -1};
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* --- start --- */
+
+bool sw_program_find(const char *name, const char *path, char *out, size_t cap)
+{
+	struct stat st;
+
+	if (strchr(name, '/'))
+		return (size_t)snprintf(out, cap, "%s", name) < cap;
+	for (const char *at = path; *name; at++) {
+		const size_t n = strcspn(at, ":");
+
+		if ((size_t)snprintf(out, cap, "%.*s%s%s", (int)n, at, n ? "/" : "./", name) <
+			    cap &&
+		    access(out, X_OK) == 0 && stat(out, &st) == 0 && S_ISREG(st.st_mode))
+			return true;
+		at += n;
+		if (*at == '\0')
+			break;
+	}
+	return false;
+}
+
+/* Both ends of the three ways between worker and program; [1] is the program's. */
+struct ways {
+	int metrics[2], out[2], err[2];
+};
+
+static void ways_close(struct ways *w, int end)
+{
+	close_fd(&w->metrics[end]);
+	close_fd(&w->out[end]);
+	close_fd(&w->err[end]);
+}
+
+static bool ways_open(struct ways *w)
+{
+	*w = (struct ways){{-1, -1}, {-1, -1}, {-1, -1}};
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, w->metrics) == 0 &&
+	    pipe2(w->out, O_CLOEXEC) == 0 && pipe2(w->err, O_CLOEXEC) == 0 &&
+	    fcntl(w->metrics[0], F_SETFL, O_NONBLOCK) == 0 &&
+	    fcntl(w->out[0], F_SETFL, O_NONBLOCK) == 0 &&
+	    fcntl(w->err[0], F_SETFL, O_NONBLOCK) == 0)
+		return true;
+	ways_close(w, 0);
+	ways_close(w, 1);
+	return false;
+}
+
+/* Signals as a shell's child has them: what the worker ignores would stay ignored. */
+static int set_attributes(posix_spawnattr_t *attr)
+{
+	static const int taken[] = {SIGINT, SIGTERM, SIGPIPE, SIGXFSZ, SIGHUP, SIGQUIT, SIGCHLD};
+	sigset_t none, defaults;
+
+	sigemptyset(&none);
+	sigemptyset(&defaults);
+	for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+		sigaddset(&defaults, taken[i]);
+	return posix_spawnattr_setsigmask(attr, &none) |
+	       posix_spawnattr_setsigdefault(attr, &defaults) |
+	       posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
+						      POSIX_SPAWN_SETSIGDEF);
+}
+
+/* What posix_spawn() does is done by a child that shares the worker's memory until it runs the
+ * program: no page is copied. Returns 0 or errno's code. */
+static int spawn(pid_t *pid, const char *file, char *const argv[], char *const env[],
+		 const char *cwd, const struct ways *w)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	int code = posix_spawn_file_actions_init(&actions);
+
+	if (code != 0)
+		return code;
+	(void)posix_spawnattr_init(&attr); /* it cannot fail */
+	if (posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0) |
+	    posix_spawn_file_actions_adddup2(&actions, w->out[1], STDOUT_FILENO) |
+	    posix_spawn_file_actions_adddup2(&actions, w->err[1], STDERR_FILENO) |
+	    posix_spawn_file_actions_adddup2(&actions, w->metrics[1], SW_PROGRAM_METRICS_FD) |
+	    posix_spawn_file_actions_addclosefrom_np(&actions, SW_PROGRAM_METRICS_FD + 1) |
+	    posix_spawn_file_actions_addchdir_np(&actions, cwd) | set_attributes(&attr))
+		code = ENOMEM;
+	else
+		code = posix_spawn(pid, file, &actions, &attr, argv, env);
+	posix_spawnattr_destroy(&attr);
+	posix_spawn_file_actions_destroy(&actions);
+	return code;
+}
+
+static sw_status cannot_start(struct sw_err *err, const char *file, const char *cwd, int code)
+{
+	struct stat st;
+
+	if (stat(cwd, &st) != 0)
+		return sw_err_set(err, SW_NOT_FOUND, "run.cwd: %.200s: %s", cwd, strerror(errno));
+	if (!S_ISDIR(st.st_mode))
+		return sw_err_set(err, SW_INVALID, "run.cwd: %.200s: not a folder", cwd);
+	return sw_err_set(err,
+			  code == ENOENT   ? SW_NOT_FOUND
+			  : code == EACCES ? SW_DENIED
+			  : code == ENOMEM ? SW_NOMEM
+			  : code == EAGAIN ? SW_IO
+					   : SW_INVALID,
+			  "cannot start %.200s: %s", file, strerror(code));
+}
+
+sw_status sw_program_start(struct sw_program *p, const char *file, char *const argv[],
+			   char *const env[], const char *cwd, const char *mark, struct sw_err *err)
+{
+	struct ways w;
+	int code;
+
+	sw_program_init(p);
+	if (!ways_open(&w))
+		return sw_err_set(err, SW_IO, "cannot start a program: %s", strerror(errno));
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+	pthread_mutex_lock(&lock);
+	code = spawn(&p->pid, file, argv, env, cwd, &w);
+	if (code == 0) {
+		p->mark = mark;
+		p->next = programs;
+		programs = p;
+	} else {
+		p->pid = 0;
+	}
+	pthread_mutex_unlock(&lock);
+	ways_close(&w, 1);
+	if (code != 0) {
+		ways_close(&w, 0);
+		return cannot_start(err, file, cwd, code);
+	}
+	p->metrics = w.metrics[0];
+	p->out = w.out[0];
+	p->err = w.err[0];
+	/* it is not reaped before: the number is its own */
+	p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+	if (p->pidfd >= 0)
+		return SW_OK;
+	code = errno;
+	(void)kill(p->pid, SIGKILL);
+	(void)waitpid(p->pid, NULL, 0);
+	sw_program_close(p);
+	return sw_err_set(err, SW_IO, "cannot watch a program: %s", strerror(code));
+}
+
+/* --- its end, and that of what it started --- */
+
+bool sw_program_has_ended(struct sw_program *p)
+{
+	siginfo_t info = {0};
+
+	pthread_mutex_lock(&lock);
+	if (!p->ended && waitid(P_PID, (id_t)p->pid, &info, WEXITED | WNOHANG) == 0 &&
+	    info.si_pid == p->pid) {
+		p->ended = true;
+		p->code = info.si_code == CLD_EXITED ? info.si_status : 0;
+		p->signal = info.si_code == CLD_EXITED ? 0 : info.si_status;
+	}
+	pthread_mutex_unlock(&lock);
+	return p->ended;
+}
+
+/* Is the process some lane's program, which its lane reaps? With the lock. */
+static bool is_listed(pid_t pid)
+{
+	for (const struct sw_program *p = programs; p; p = p->next)
+		if (p->pid == pid && !p->ended)
+			return true;
+	return false;
+}
+
+void sw_program_reap(void)
+{
+	siginfo_t info;
+
+	pthread_mutex_lock(&lock);
+	for (;;) {
+		info.si_pid = 0;
+		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0 ||
+		    is_listed(info.si_pid))
+			break;
+		(void)waitpid(info.si_pid, NULL, WNOHANG);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const pid_t x = ((const struct sw_process *)a)->pid,
+		    y = ((const struct sw_process *)b)->pid;
+
+	return (x > y) - (x < y);
+}
+
+/* Is this one the program, or an orphan of it, which is now the worker's child? With the lock. */
+static bool is_root(const struct sw_program *p, const struct sw_process *of)
+{
+	if (of->parent != getpid())
+		return false;
+	if (is_listed(of->pid))
+		return of->pid == p->pid && !p->ended;
+	return (programs == p && !p->next) || sw_process_marked(of->pid, p->mark);
+}
+
+/* Sets mine[i] for the program, its orphans, and all below them. */
+static void find_tree(const struct sw_program *p, const struct sw_process *all, size_t n,
+		      bool *mine)
+{
+	bool more = true;
+
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < n; i++)
+		mine[i] = is_root(p, &all[i]);
+	pthread_mutex_unlock(&lock);
+	while (more) {
+		more = false;
+		for (size_t i = 0; i < n; i++) {
+			const struct sw_process key = {.pid = all[i].parent};
+			const struct sw_process *parent =
+				mine[i] ? NULL : bsearch(&key, all, n, sizeof *all, by_pid);
+
+			if (parent && mine[parent - all])
+				mine[i] = more = true;
+		}
+	}
+}
+
+/* Sends a signal (0: none) to all that is left; how many they are. */
+static size_t look(const struct sw_program *p, int sig)
+{
+	struct sw_process *all;
+	size_t n, count = 0;
+	bool *mine;
+
+	if (sw_process_list(&all, &n) != SW_OK)
+		return 0;
+	qsort(all, n, sizeof *all, by_pid);
+	mine = calloc(n ? n : 1, sizeof *mine);
+	if (mine)
+		find_tree(p, all, n, mine);
+	for (size_t i = 0; mine && i < n; i++)
+		if (mine[i] && all[i].state != 'Z' && (sig == 0 || sw_process_signal(&all[i], sig)))
+			count++;
+	free(mine);
+	free(all);
+	return count;
+}
+
+size_t sw_program_signal(const struct sw_program *p, int sig)
+{
+	return look(p, sig);
+}
+
+bool sw_program_is_left(const struct sw_program *p)
+{
+	siginfo_t info;
+
+	if (!p->ended)
+		return true;
+	sw_program_reap();
+	if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD)
+		return false;
+	return look(p, 0) > 0;
+}
+
+void sw_program_close(struct sw_program *p)
+{
+	pthread_mutex_lock(&lock);
+	for (struct sw_program **at = &programs; *at; at = &(*at)->next)
+		if (*at == p) {
+			*at = p->next;
+			break;
+		}
+	pthread_mutex_unlock(&lock);
+	close_fd(&p->pidfd);
+	close_fd(&p->metrics);
+	close_fd(&p->out);
+	close_fd(&p->err);
+	p->pid = 0;
+}

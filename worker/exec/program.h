@@ -1,0 +1,58 @@
+/*
+ * worker/exec/program.h — a trial's program as a process, with all that it starts.
+ *
+ * It leads a session of its own. The worker is a subreaper: what outlives its parent, even in a
+ * session of its own, becomes a child of the worker. With several lanes the mark in its environment
+ * says which lane's it is. So a program that has ended without leaving anything behind costs no
+ * look at /proc.
+ *
+ * Threads  Each lane has its own; what they share is locked here.
+ */
+#ifndef SW_WORKER_EXEC_PROGRAM_H
+#define SW_WORKER_EXEC_PROGRAM_H
+
+#include "base/status.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#define SW_PROGRAM_METRICS_FD 3 /* in the program */
+
+struct sw_program {
+	pid_t pid; /* 0: none */
+	/* Non-blocking, -1 once closed: readable when it has ended; the socket; stdout; stderr. */
+	int pidfd, metrics, out, err;
+	bool ended;              /* it was reaped, and: */
+	int code, signal;        /* its exit status, or the signal that ended it (else 0) */
+	const char *mark;        /* borrowed */
+	struct sw_program *next; /* of all lanes, from sw_program_start() to sw_program_close() */
+};
+
+void sw_program_init(struct sw_program *p);
+
+/* file: as sw_program_find() gives it. mark: an entry of env. cwd: an absolute path. SW_NOT_FOUND, SW_DENIED, SW_INVALID: what is wrong
+ * with it; SW_IO: the machine has no process or descriptor left. */
+SW_NODISCARD sw_status sw_program_start(struct sw_program *p, const char *file, char *const argv[],
+					char *const env[], const char *cwd, const char *mark,
+					struct sw_err *err);
+
+/* Takes the status if it has ended. Costs one system call. */
+bool sw_program_has_ended(struct sw_program *p);
+
+/* Is anything left of it, itself included? Reaps what has ended. */
+bool sw_program_is_left(const struct sw_program *p);
+
+/* Sends a signal to all that is left of it. Returns how many got it. Costs a look at /proc. */
+size_t sw_program_signal(const struct sw_program *p, int sig);
+
+/* Reaps what it left and has ended meanwhile. Costs one system call where there is nothing. */
+void sw_program_reap(void);
+
+/* Closes its descriptors and forgets it. */
+void sw_program_close(struct sw_program *p);
+
+/* Where `name` is in the folders of `path` (as PATH has them), or itself if it has a slash. false:
+ * nowhere. */
+bool sw_program_find(const char *name, const char *path, char *out, size_t cap);
+
+#endif

@@ -1,0 +1,115 @@
+#include "worker/exec/reported.h"
+#include "base/text.h"
+#include "proto/frame.h"
+#include "proto/json.h"
+#include <math.h>
+#include <string.h>
+
+/* Python's words for numbers that JSON has none for, and the wire's. */
+static const struct word {
+	const char *python, *wire;
+} words[] = {{"NaN", "\"nan\""}, {"-Infinity", "\"-inf\""}, {"Infinity", "\"inf\""}};
+
+static const struct word *word_at(const char *text, size_t left)
+{
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		const size_t n = strlen(words[i].python);
+
+		if (n <= left && memcmp(text, words[i].python, n) == 0)
+			return &words[i];
+	}
+	return NULL;
+}
+
+/* Appends the line with the wire's words in place of Python's, those outside of strings. */
+static sw_status add_translated(struct sw_buf *b, const char *line, size_t len)
+{
+	bool quoted = false;
+
+	for (size_t i = 0; i < len; i++) {
+		const struct word *w = quoted ? NULL : word_at(line + i, len - i);
+
+		if (w) {
+			sw_buf_adds(b, w->wire);
+			i += strlen(w->python) - 1;
+			continue;
+		}
+		if (quoted && line[i] == '\\' && i + 1 < len)
+			sw_buf_add(b, &line[i++], 1);
+		else if (line[i] == '"')
+			quoted = !quoted;
+		sw_buf_add(b, &line[i], 1);
+	}
+	return b->failed;
+}
+
+static sw_status parse(cJSON **out, const char *line, size_t len)
+{
+	struct sw_buf b;
+	sw_status rc = sw_json_parse(out, line, len, NULL);
+
+	if (rc != SW_PARSE || (!memmem(line, len, "NaN", 3) && !memmem(line, len, "Infinity", 8)))
+		return rc;
+	sw_buf_init(&b, SW_FRAME_MAX / 2);
+	rc = add_translated(&b, line, len);
+	if (rc == SW_OK)
+		rc = sw_json_parse(out, b.data, b.len, NULL);
+	sw_buf_fini(&b);
+	return rc;
+}
+
+static bool is_word(const cJSON *v)
+{
+	return cJSON_IsString(v) &&
+	       (strcmp(v->valuestring, "nan") == 0 || strcmp(v->valuestring, "inf") == 0 ||
+		strcmp(v->valuestring, "-inf") == 0);
+}
+
+static sw_status take_value(struct sw_reported *r, struct sw_jw *w, const cJSON *v,
+			    const char *metric, struct sw_err *err)
+{
+	if (strcmp(v->string, "step") == 0) {
+		r->has_step = sw_json_u64(v, &r->step);
+		if (!r->has_step)
+			return sw_err_set(err, SW_INVALID, "\"step\" must be a whole number");
+	} else if (strcmp(v->string, "checkpoint") == 0 && cJSON_IsBool(v)) {
+		r->checkpoint = cJSON_IsTrue(v);
+	} else if (cJSON_IsNumber(v) || is_word(v)) {
+		sw_jw_key(w, v->string);
+		sw_jw_cjson(w, v);
+		r->has_metric |= metric && strcmp(v->string, metric) == 0;
+	} else if (!*r->left_out) {
+		(void)sw_text_show(v->string, r->left_out);
+	}
+	return SW_OK;
+}
+
+sw_status sw_reported_read(struct sw_reported *out, const char *line, size_t len,
+			   const char *metric, struct sw_err *err)
+{
+	struct sw_jw w;
+	cJSON *tree = NULL;
+	sw_status rc;
+
+	*out = (struct sw_reported){0};
+	sw_buf_init(&out->text, SW_FRAME_MAX / 2);
+	rc = parse(&tree, line, len);
+	if (rc == SW_NOMEM)
+		return sw_err_set(err, rc, "no memory for a report");
+	if (rc != SW_OK || !cJSON_IsObject(tree)) {
+		cJSON_Delete(tree);
+		return sw_err_set(err, SW_INVALID, "it is no JSON object");
+	}
+	sw_jw_init(&w, &out->text);
+	sw_jw_obj(&w);
+	for (const cJSON *v = tree->child; rc == SW_OK && v; v = v->next)
+		rc = take_value(out, &w, v, metric, err);
+	sw_jw_obj_end(&w);
+	cJSON_Delete(tree);
+	return rc == SW_OK ? out->text.failed : rc;
+}
+
+void sw_reported_fini(struct sw_reported *r)
+{
+	sw_buf_fini(&r->text);
+}
