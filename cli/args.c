@@ -36,6 +36,7 @@ static const struct option {
 	{"--range", NULL, SW_OPT_RANGE, KIND_RANGE, 0},
 	{"--early-terminate", NULL, SW_OPT_EARLY_TERMINATE, KIND_TEXT,
 	 offsetof(struct sw_args, early_terminate)},
+	{"--follow", "-f", SW_OPT_FOLLOW, KIND_FLAG, 0},
 	{"--workers", NULL, SW_OPT_WORKERS, KIND_NUMBER, offsetof(struct sw_args, workers)},
 };
 #define N_OPTIONS (sizeof options / sizeof options[0])

@@ -33,6 +33,7 @@ enum sw_opt {
 	SW_OPT_EPOCHS = 524288,
 	SW_OPT_FORMAT = 1048576,
 	SW_OPT_LEASE = 2097152,
+	SW_OPT_FOLLOW = 4194304,
 };
 #define SW_OPT_EDIT                                                                                \
 	(SW_OPT_RUN_CAP | SW_OPT_MAX_CONCURRENT | SW_OPT_WEIGHT | SW_OPT_TIME_BUDGET |             \

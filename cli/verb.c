@@ -65,8 +65,10 @@ const struct sw_verb sw_verbs[] = {
 	 "Runs the stored curves of an ended sweep again on virtual time, the same trials in\n"
 	 "the same order, under the early_terminate in FILE (that object, or a spec with one;\n"
 	 "\"-\" reads stdin). --workers N: trials at once (default: the most that ran at once).\n"},
-	{"log", sw_verb_log, SW_REF_TRIAL, 1, 1, 0, "log SWEEP/TRIAL", "shows the log of a trial",
-	 "--json prints one line per page.\n"},
+	{"log", sw_verb_log, SW_REF_TRIAL, 1, 1, SW_OPT_FOLLOW, "log SWEEP/TRIAL [-f]",
+	 "shows the log of a trial, and what its program wrote",
+	 "-f goes on until the trial ends; Ctrl-C quits before. The last 256 to 512 KiB of a\n"
+	 "program's output are kept. --json prints one line per page.\n"},
 	{"checkpoint", sw_verb_checkpoint, SW_REF_EITHER, 1, 1, SW_OPT_OUT,
 	 "checkpoint SWEEP[/TRIAL] --out FILE", "exports a trial's weights as safetensors",
 	 "For a SWEEP it exports the best trial. FILE has the names of the state_dict of a\n"

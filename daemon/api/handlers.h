@@ -24,6 +24,7 @@
 	X("trial.reports", trial_reports)                                                          \
 	X("trial.why", trial_why)                                                                  \
 	X("trial.log", trial_log)                                                                  \
+	X("trial.output", trial_output)                                                            \
 	X("trial.checkpoint", trial_checkpoint)                                                    \
 	X("trial.enqueue", trial_enqueue)                                                          \
 	X("trial.cancel", trial_cancel)                                                            \

@@ -104,6 +104,8 @@ class Sweep:
         changed = [self.public(t) for t in self.trials if self.changed[t["trial"]] > since]
         return dict(self.head(), trials=changed)
 
+OUTPUT = ["epoch 1\n", "\u001b[32mgreen\u001b[0m \u00e9\tx\u0007\n", "no end of line"]
+
 
 class Refused(Exception):
     def __init__(self, code, text, pointer=None):
@@ -185,6 +187,11 @@ class Daemon:
                     "decisions": [{"attempt": 1, "seq": 9, "decision": "stop", "bracket": 0,
                                    "rung": 9, "rank": 5, "n": 12, "keep": 4, "cutoff": 0.413,
                                    "value": 0.447}]}
+        if method == "trial.output":
+            pages = OUTPUT if self.trial(p)["trial"] == 6 else OUTPUT[:1]
+            at = int(p.get("after", "0.0").split(".")[1])
+            return {"text": pages[at] if at < len(pages) else "", "next": f"1.{min(at + 1, len(pages))}",
+                    "more": at + 1 < len(pages), "lost": False, "ended": at + 1 >= len(pages)}
         if method == "trial.log":
             lines = [{"time_ms": 1763720000000, "attempt": 1, "text": "started on cpu:0\u001b[2J"}]
             return {"lines": lines if p.get("after", 0) == 0 else [], "next": 17}

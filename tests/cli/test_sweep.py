@@ -189,6 +189,17 @@ def test_hostile_names_reach_no_terminal(daemon):
             assert bad not in got.stdout, (args, bad)
 
 
+def test_log_shows_all_pages_of_the_output_raw_to_a_pipe_and_harmless_to_a_terminal(daemon):
+    path = daemon()[1]
+    for args in (["log", "1/6"], ["log", "1/6", "-f"]):
+        got = sweep(path, *args).stdout
+        assert got.endswith("epoch 1\n\x1b[32mgreen\x1b[0m \u00e9\tx\x07\nno end of line\n"), args
+    t = Terminal(path, "log", "1/6")
+    assert t.end() == 0
+    shown = t.seen.decode()
+    assert "green \u00e9\tx" in shown and not set(HARMFUL) & set(shown), shown
+
+
 def test_full_disk_is_said(daemon):
     with open("/dev/full", "w") as full:
         p = subprocess.run([SWEEP, "ls"], env=env(daemon()[1]), stdout=full,

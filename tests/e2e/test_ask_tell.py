@@ -136,6 +136,7 @@ def test_what_is_not_there_is_not_found(client):
             "trial.get": {"sweep": sweep, "trial": 2}, "trial.why": {"sweep": sweep, "trial": 2},
             "trial.reports": {"sweep": sweep, "trial": 2},
             "trial.log": {"sweep": sweep, "trial": 2},
+            "trial.output": {"sweep": sweep, "trial": 2},
             "trial.cancel": {"sweep": sweep, "trial": 2},
             "trial.report": {"sweep": sweep, **none, "seq": 1, "step": 1, "metrics": {"loss": 1}},
             "trial.tell": {"sweep": sweep, **none, "state": "COMPLETED"}}.items():

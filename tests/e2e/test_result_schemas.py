@@ -37,7 +37,7 @@ class Checked(Client):
         self.call("sweep.best", sweep=sweep, n=3)
         trials = self.trials(sweep, limit=4)
         for t in trials:
-            for method in ("trial.get", "trial.why", "trial.log", "trial.reports"):
+            for method in ("trial.get", "trial.why", "trial.log", "trial.output", "trial.reports"):
                 self.call(method, sweep=sweep, trial=t["trial"])
         self.call("trial.reports", sweep=sweep, trial=1, limit=1)
         with Checked(self.path) as watcher:
