@@ -1,0 +1,175 @@
+"""Programs that pause, are lost, go on: folders, restarts of worker and daemon."""
+import os
+import signal
+
+import pytest
+
+from harness import alive, asha, wait_until
+from programs import marked, own, wait_file
+
+# Its loss depends on how many steps it has made in all, so a curve tells whether it went on or began again.
+BY_SOCKET = """
+    done = load()
+    print("begins after", done, flush=True)
+    for step in range(done + 1, int(os.environ.get("STEPS", 27)) + 1):
+        save(step)
+        decision = report(step, loss=params["x"] + 1 / step, done=done)
+        if decision != "continue":
+            sys.exit(0)
+"""
+BY_STDOUT = """
+    done = load()
+    for step in range(done + 1, int(os.environ.get("STEPS", 27)) + 1):
+        save(step)
+        print(json.dumps({"step": step, "loss": params["x"] + 1 / step, "done": done}), flush=True)
+"""
+GRID = {"method": "grid", "run_cap": None, "parameters": {"x": {"values": list(range(9, 0, -1))}}}
+BOTH = pytest.mark.parametrize("script", [BY_SOCKET, BY_STDOUT], ids=["socket", "stdout"])
+
+
+@BOTH
+def test_promoted_programs_go_on_from_their_folders(start, tmp_path, script):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    sweep = client.submit(own(tmp_path, script, early_terminate=asha(max_t=9, variant="promote"), **GRID))
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    trials = client.trials(sweep)
+    assert sum(t["state"] == "COMPLETED" and t["step"] == 9 for t in trials) >= 1, trials
+    went_on = 0
+    for t in trials:
+        got = client.reports(sweep, t["trial"])
+        begun = sorted({int(r["metrics"]["done"]) for r in got})
+        assert begun[0] == 0 and (t["attempt"] == 1 or len(begun) > 1)
+        went_on += len(begun) > 1
+        if script == BY_SOCKET:
+            # each attempt but the first began where the one before had stopped
+            assert [r["step"] for r in got] == list(range(1, t["step"] + 1)), t
+            assert set(begun) <= {0, 1, 3}, begun
+        for r in got:  # what prints runs ahead of the daemon, but no attempt made a step again
+            assert r["step"] > r["metrics"]["done"]
+    assert went_on >= 3
+    wait_until(lambda: not marked(daemon), "nothing left of the programs")
+
+
+def test_program_without_a_checkpoint_begins_again_and_its_old_steps_are_not_reported(start, tmp_path):
+    client = start("cpu:1").client()
+    sweep = client.submit(own(tmp_path, """
+        for step in range(1, 10):
+            if report(step, loss=params["x"], attempt=int(os.environ["SWEEPD_ATTEMPT"])) != "continue":
+                sys.exit(0)
+    """, early_terminate=asha(max_t=9, variant="promote"), **GRID))
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    for t in client.trials(sweep):
+        got = client.reports(sweep, t["trial"])
+        assert [r["step"] for r in got] == list(range(1, t["step"] + 1)), t
+        assert [r["metrics"]["attempt"] for r in got] == sorted(r["metrics"]["attempt"] for r in got)
+
+
+@BOTH
+def test_population_goes_on_from_its_members_folders(start, tmp_path, script):
+    client = start("cpu:2").client()
+    sweep = client.submit(own(tmp_path, script, run_cap=6, run={"env": {"STEPS": "12"}}, early_terminate={
+        "type": "pbt", "perturbation_interval": 4}))
+    got = client.wait_sweep(sweep)
+    assert got["state"] == "COMPLETED", got
+    trials = client.trials(sweep)
+    assert not [t for t in trials if t["state"] == "FAILED"], trials
+    children = [t for t in trials if t["parent"]]
+    assert children
+    for t in children:  # a child begins from its parent's folder
+        first = client.reports(sweep, t["trial"])[:1]
+        assert all(r["metrics"]["done"] == r["step"] - 1 >= 4 for r in first), first
+
+
+def test_program_of_a_killed_worker_is_ended_and_its_folder_resumed(start, tmp_path):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    sweep = client.submit(own(tmp_path, """
+        attempt = int(os.environ["SWEEPD_ATTEMPT"])
+        done = load()
+        assert done == (3 if attempt > 1 else 0) and "SWEEPD_RESUME_STEP" not in os.environ
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        if attempt == 1:
+            if os.fork() == 0:
+                os.setsid()
+                touch("away")
+                while True:
+                    signal.pause()
+        for step in range(done + 1, 7):
+            save(step)
+            if attempt == 1 and step == 4:
+                save(3)
+                touch("up")
+                while True:
+                    signal.pause()
+            report(step, loss=step, attempt=attempt)
+    """))
+    wait_file(tmp_path, "up")
+    wait_file(tmp_path, "away")
+    os.kill(client.slots()[0]["pid"], signal.SIGKILL)
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    trial = client.trials(sweep)[0]
+    assert (trial["state"], trial["attempt"], trial["step"]) == ("COMPLETED", 2, 6), trial
+    assert not marked(daemon)
+
+
+def test_program_outlives_the_daemon_and_is_adopted(start, tmp_path):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    sweep = client.submit(own(tmp_path, """
+        for step in range(1, 6):
+            if step == 3:
+                touch("up")
+                while not os.path.exists("on"):
+                    time.sleep(0.001)
+            assert report(step, loss=1 / step, pid=os.getpid()) == "continue"
+    """))
+    wait_file(tmp_path, "up")
+    programs = marked(daemon)
+    daemon.kill9()
+    open(tmp_path / "on", "w", encoding="utf-8").close()
+    assert len(programs) == 1 and alive(programs[0])
+    daemon.start()
+    client = daemon.client()
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    trial = client.trials(sweep)[0]
+    assert (trial["attempt"], trial["step"]) == (1, 5)
+    assert {r["metrics"]["pid"] for r in client.reports(sweep, 1)} == set(programs)
+
+
+def test_daemon_that_ends_ends_its_programs(start, tmp_path):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    client.submit(own(tmp_path, """
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        touch("up")
+        while True:
+            signal.pause()
+    """))
+    wait_file(tmp_path, "up")
+    assert daemon.term() == 0
+    wait_until(lambda: not marked(daemon), "nothing left of the program")
+
+
+def test_checkpoint_that_a_program_asks_for_is_what_it_goes_on_from(start, tmp_path):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    sweep = client.submit(own(tmp_path, """
+        done = load()
+        assert done == int(os.environ.get("SWEEPD_RESUME_STEP", 0))
+        for step in range(done + 1, 7):
+            if step % 2 == 0:
+                save(step)
+            report(step, loss=step, done=done, checkpoint=step % 2 == 0)
+            if step == 5 and not done:
+                touch("up")
+                while True:
+                    signal.pause()
+    """))
+    wait_file(tmp_path, "up")
+    folder = os.path.join(daemon.state, "checkpoints", str(sweep))
+    assert os.path.isdir(os.path.join(folder, "1-4.ckpt"))
+    os.kill(client.slots()[0]["pid"], signal.SIGKILL)
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    assert client.trials(sweep)[0]["attempt"] == 2
+    assert [(r["step"], r["metrics"]["done"]) for r in client.reports(sweep, 1)][-1] == (6, 4)
