@@ -52,3 +52,23 @@ def test_optuna_script_with_pruning(user, daemon, tmp_path):
     sweep = user.sweeps()[0]
     assert sweep["state"] == "COMPLETED" and sweep["counts"]["PRUNED"] == pruned
     assert sweep["best"]["value"] == number_after("Value:", output) > 0.85
+
+
+def test_ray_script_in_the_older_form(user, daemon, tmp_path):
+    output = run(migrated("ray_cifar.py", tmp_path), daemon, 6, 4)
+    assert output.count("== Status") >= 1 and "Number of trials: 6/6" in output
+    sweep = user.sweeps()[0]
+    assert sweep["state"] == "COMPLETED" and sweep["name"] == "train_cifar"
+    assert sweep["counts"]["COMPLETED"] + sweep["counts"]["PRUNED"] == 6
+    best = user.best(sweep["sweep"])
+    assert number_after("final validation loss:", output) == pytest.approx(best["value"], rel=1e-6)
+    assert 0 <= number_after("test set accuracy:", output) <= 1
+
+
+def test_ray_script_in_the_newer_form(user, daemon, tmp_path):
+    output = run(migrated("ray_cifar_new.py", tmp_path), daemon, 6, 4)
+    sweep = user.sweeps()[0]
+    assert sweep["state"] == "COMPLETED" and sweep["name"] == "cifar"
+    best = user.best(sweep["sweep"])
+    assert number_after("final validation loss:", output) == pytest.approx(best["value"], rel=1e-6)
+    assert number_after("last epoch:", output) == best["step"] - 1

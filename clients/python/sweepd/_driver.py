@@ -67,6 +67,7 @@ class Driver:
         self.running: List[Running] = []
         self.free = list(range(n))
         self.reports: Dict[int, List[Dict[str, Any]]] = {}
+        self.last: Dict[int, Dict[str, float]] = {}  # each trial's last metrics
 
     # What a subclass may change
 
@@ -199,6 +200,7 @@ class Driver:
         due = bool(self.interval and at % self.interval == 0)
         kept = (checkpoint or due) and self.keep(live, at, checkpoint)
         decision = trial.report(at, checkpoint=kept, **metrics)
+        self.last[trial.number] = metrics
         self.noted(trial, {"step": at, **metrics}, more)
         if decision == "pause" and not kept:
             kept = self.keep(live, at, True)
@@ -231,6 +233,8 @@ class Driver:
             return
         if text is None and status == 0:
             metrics = from_wire(it.result.get("metrics") or {})
+            if not metrics and trial.parent and trial.step == trial.resume_step:
+                metrics = self.last.get(trial.parent, {})  # a copy of a parent that had no step left
             trial.done(**metrics)
             if metrics:
                 self.noted(trial, {"step": trial.step + 1, **metrics}, {})

@@ -86,7 +86,7 @@ class Trial:
     def _tell(self, state: str, metrics: Dict[str, Any], cause: Optional[str]) -> None:
         if self.ended:
             return
-        if state == "COMPLETED" and not metrics and self._seq == 0:
+        if state == "COMPLETED" and not metrics and self.step == 0:
             state, cause = "FAILED", "no-metric"
         try:
             self.client.tell(self.sweep, self.number, self.attempt, state, metrics, cause=cause)

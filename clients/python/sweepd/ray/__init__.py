@@ -1,0 +1,51 @@
+"""The names of Ray Tune's tutorials over sweepd: write sweepd.ray for ray in the import lines.
+
+`from sweepd.ray import tune` and `from sweepd import ray as tune` both work. Trials are processes of the script,
+forked, so that functions need not be pickled; the daemon suggests, stops and keeps each, and `sweep watch` shows them.
+What is not carried over is named by an error.
+"""
+from __future__ import annotations
+
+import sys
+from typing import Any, Optional
+
+from . import air, cloudpickle, schedulers, search, train, tune
+from ._run import cluster
+from .schedulers import (ASHAScheduler, AsyncHyperBandScheduler, FIFOScheduler, HyperBandScheduler, MedianStoppingRule,
+                         PopulationBasedTraining)
+from .tune import *  # noqa: F401,F403
+from .tune import __all__ as _of_tune
+
+__all__ = [*_of_tune, "ASHAScheduler", "AsyncHyperBandScheduler", "FIFOScheduler", "HyperBandScheduler",
+           "MedianStoppingRule", "PopulationBasedTraining", "air", "cloudpickle", "init", "is_initialized",
+           "schedulers", "shutdown", "train", "tune"]
+sys.modules[f"{__name__}.air.session"] = train
+_initialized = False
+
+
+def init(*address: Any, num_cpus: Optional[int] = None, num_gpus: Optional[int] = None, **settings: Any) -> None:
+    """Says how many cores and GPUs a run may use; by default all. Nothing is started."""
+    global _initialized
+    del settings
+    if any(each not in (None, "local", "auto") for each in address):
+        raise NotImplementedError("ray.init(address) is not carried over: a run is of one machine")
+    cluster.update(num_cpus=num_cpus, num_gpus=num_gpus)
+    _initialized = True
+
+
+def is_initialized() -> bool:
+    """Was init() called?"""
+    return _initialized
+
+
+def shutdown() -> None:
+    """Forgets what init() said."""
+    global _initialized
+    cluster.update(num_cpus=None, num_gpus=None)
+    _initialized = False
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("remote", "get", "put", "wait", "data", "serve", "rllib", "util", "ObjectRef"):
+        raise NotImplementedError(f"ray.{name} is not carried over: sweepd.ray is Ray Tune alone")
+    raise AttributeError(f"sweepd.ray has no {name!r}")

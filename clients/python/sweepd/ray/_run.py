@@ -1,0 +1,236 @@
+"""tune.run(): a sweep whose trials are forked processes of this one (sweepd/_driver.py)."""
+from __future__ import annotations
+
+import functools
+import glob
+import inspect
+import math
+import os
+import sys
+import warnings
+from typing import Any, Callable, Dict, List, Mapping, Optional
+
+from .._client import Client
+from .._driver import Driver, checkpoint_path
+from .._loop import Trial as Handle
+from .._tune import check_fork
+from ._reporter import CLIReporter
+from ._results import ExperimentAnalysis, Trial, TuneError
+from ._session import ITERATION, Session, trial_main
+from ._space import Space
+from .schedulers import FIFOScheduler, PopulationBasedTraining, TrialScheduler
+from .search import BasicVariantGenerator, Searcher
+
+MOST_POINTS = 1000  # of a spec's init
+INSTEAD = {
+    "resume": "the trials of a run are processes of its script and end with it",
+    "restore": "give the trainable a checkpoint of your own to begin with",
+    "callbacks": "the daemon keeps every report, and sweepd.Client().trials() gives them",
+    "sync_config": "a run is of one machine",
+    "trial_executor": "a run is of one machine",
+    "server_port": "the daemon has its own socket",
+}
+IGNORED = {"local_dir", "storage_path", "log_to_file", "checkpoint_score_attr", "checkpoint_at_end",
+           "reuse_actors", "trial_name_creator", "trial_dirname_creator", "export_formats", "queue_trials",
+           "checkpoint_keep_all_ranks", "checkpoint_upload_from_workers", "chdir_to_trial_dir", "_experiment_checkpoint_dir"}
+cluster: Dict[str, Optional[int]] = {"num_cpus": None, "num_gpus": None}  # as ray.init() said
+
+
+class _Driver(Driver):
+    """With Ray's words for each trial."""
+
+    space: Space
+    name: str
+    reporter: Optional[CLIReporter]
+    planned: Optional[int]
+    max_failures: float
+    fail_fast: bool
+    time_attr: str
+
+    def begin(self) -> None:
+        self.trials: Dict[int, Trial] = {}
+        self.failures: Dict[int, int] = {}
+
+    def params(self, trial: Handle) -> Dict[str, Any]:
+        if trial.number not in self.trials:
+            it = Trial(f"{self.name}_{self.sweep}_{trial.number:05d}", trial.number, self.space.config(trial.params))
+            it.local_path = os.path.join(self.folder, str(trial.number))
+            self.trials[trial.number] = it
+        self.trials[trial.number].state = "RUNNING"
+        return {"config": self.trials[trial.number].config, "trial_id": self.trials[trial.number].trial_id}
+
+    def noted(self, trial: Handle, row: Dict[str, Any], more: Dict[str, Any]) -> None:
+        it, step = self.trials[trial.number], row.pop("step")
+        it.results.append({**more, **row, "\0step": step, "config": it.config})
+        path = checkpoint_path(self.folder, trial.number, step)
+        if os.path.isdir(path):
+            it.checkpoints = [(at, old) for at, old in it.checkpoints if os.path.isdir(old)] + [(step, path)]
+
+    def failed(self, trial: Handle, text: str) -> bool:
+        self.failures[trial.number] = self.failures.get(trial.number, 0) + 1
+        if self.max_failures < 0 or self.failures[trial.number] <= self.max_failures:
+            return True
+        if self.fail_fast:
+            raise TuneError(f"{self.trials[trial.number]}: {text}")
+        self.trials[trial.number].error_msg = text
+        return False
+
+    def tick(self) -> None:
+        alive = {it.trial.number for it in self.running}
+        for number, it in self.trials.items():
+            if it.state == "RUNNING" and number not in alive:
+                it.state = "FAILED" if it.error_msg else "COMPLETED"
+        if self.reporter is not None and self.reporter.due():
+            self.reporter.report(list(self.trials.values()), self.planned, self.sweep)
+
+    def finish(self) -> List[Trial]:
+        """The trials with the daemon's last word on each."""
+        for row in self.client.trials(self.sweep):
+            it = self.trials.get(row["trial"])
+            if it is not None:
+                it.state = row["state"]
+                if it.status == "ERROR":
+                    it.error_msg = it.error_msg or row["cause"]
+                it.checkpoints = [(step, path) for step, path in it.checkpoints if os.path.isdir(path)]
+        return [self.trials[number] for number in sorted(self.trials)]
+
+
+def gpus() -> List[str]:
+    """The GPUs that a trial may see, as CUDA_VISIBLE_DEVICES has them."""
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    found = [name for name in visible.split(",") if name] if visible is not None else [
+        path[len("/dev/nvidia"):] for path in sorted(glob.glob("/dev/nvidia[0-9]*"))]
+    return found if cluster["num_gpus"] is None else (found or [str(i) for i in range(99)])[:cluster["num_gpus"]]
+
+
+def places(resources: Mapping[str, Any], most: Optional[int]) -> Any:
+    """How many trials fit at once, and each one's GPUs."""
+    unknown = set(resources) - {"cpu", "gpu", "CPU", "GPU"}
+    if unknown:
+        raise NotImplementedError(f"the resource {', '.join(sorted(unknown))} is not carried over: cpu and gpu are")
+    cpu = float(resources.get("cpu", resources.get("CPU", 1)) or 0)
+    gpu = float(resources.get("gpu", resources.get("GPU", 0)) or 0)
+    cores = cluster["num_cpus"] or len(os.sched_getaffinity(0))
+    n = max(1, int(cores // cpu)) if cpu > 0 else cores
+    if cpu > cores:
+        warnings.warn(f"a trial wants {cpu:g} cores, and there are {cores}: one runs at a time", stacklevel=4)
+    shares: List[str] = []
+    if gpu > 0:
+        there = gpus()
+        if gpu < 1:
+            shares = [name for _ in range(int(1 / gpu + 1e-9)) for name in there]
+        else:
+            whole = int(gpu)
+            shares = [",".join(there[i:i + whole]) for i in range(0, len(there) - whole + 1, whole)]
+        if not shares:
+            raise TuneError(f"a trial wants {gpu:g} GPUs, and there are {len(there)}: set \"gpu\" to 0 to run on the CPU")
+        n = min(n, len(shares))
+    return min(n, most or n), shares
+
+
+def run(run_or_experiment: Callable[..., Any], *, name: Optional[str] = None, metric: Optional[str] = None,
+        mode: Optional[str] = None, stop: Any = None, time_budget_s: Any = None,
+        config: Optional[Mapping[str, Any]] = None, resources_per_trial: Optional[Mapping[str, Any]] = None,
+        num_samples: int = 1, search_alg: Optional[Searcher] = None, scheduler: Optional[TrialScheduler] = None,
+        keep_checkpoints_num: Optional[int] = None, checkpoint_freq: int = 0, verbose: int = 1,
+        progress_reporter: Optional[CLIReporter] = None, max_failures: float = 0, fail_fast: bool = False,
+        raise_on_failed_trial: bool = True, max_concurrent_trials: Optional[int] = None,
+        **more: Any) -> ExperimentAnalysis:
+    """Runs num_samples trials of a function or a Trainable, each in a process of its own, and waits for them."""
+    for key, value in more.items():
+        if key in INSTEAD and value:
+            raise NotImplementedError(f"tune.run({key}=...) is not carried over: {INSTEAD[key]}")
+        if key not in INSTEAD and key not in IGNORED:
+            raise TypeError(f"tune.run() has no argument {key!r}")
+    if isinstance(search_alg, str) or isinstance(scheduler, str):
+        raise NotImplementedError("the name of a scheduler or search algorithm is not carried over: give the object")
+    scheduler, search = scheduler or FIFOScheduler(), search_alg or BasicVariantGenerator()
+    metric, mode = metric or scheduler.metric or search.metric, mode or scheduler.mode or search.mode
+    if mode not in (None, "min", "max"):
+        raise ValueError(f'mode is "min" or "max", not {mode!r}')
+    if isinstance(stop, Mapping) and not all(isinstance(value, (int, float)) for value in stop.values()):
+        raise TypeError(f"stop has a number for each metric: {stop}")
+    check_fork()
+    trainable = run_or_experiment
+    resources = resources_per_trial or getattr(trainable, "_sweepd_resources", None) or {"cpu": 1}
+    n, shares = places(resources, min(filter(None, (max_concurrent_trials, search.max_concurrent)), default=None))
+    population = isinstance(scheduler, PopulationBasedTraining)
+    space = Space(config or {}, scheduler.mutations if isinstance(scheduler, PopulationBasedTraining) else None)
+    title = name or _title(trainable)
+    spec = _spec(title, space, scheduler, search, num_samples, time_budget_s, metric or ITERATION,
+                 mode or ("min" if metric else "max"))
+    rest = spec["init"][MOST_POINTS:] if "init" in spec else []
+    spec["init"] = spec["init"][:MOST_POINTS]
+    client = Client()
+    sweep = int(client.call("sweep.submit", spec=spec)["sweep"])
+    for point in rest:
+        client.enqueue(sweep, point)
+    session = functools.partial(Session, name=title, time_attr=scheduler.time_attr, metric=metric or ITERATION, stop=stop)
+    every = checkpoint_freq or (scheduler.settings["perturbation_interval"] if population else 0)
+
+    def main(given: Dict[str, Any]) -> None:
+        trial_main(trainable, functools.partial(session, given["trial_id"]), every, given["config"])
+
+    driver = _Driver(client, sweep, main, metric or ITERATION, n, shares)
+    driver.threads = max(1, int(resources.get("cpu", resources.get("CPU", 1)) or 1))
+    driver.space, driver.name, driver.planned = space, _title(trainable), spec.get("run_cap")
+    driver.max_failures, driver.fail_fast, driver.keep_all = max_failures, bool(fail_fast), keep_checkpoints_num != 1
+    driver.reporter = progress_reporter or (CLIReporter() if verbose else None)
+    if driver.reporter is not None:
+        driver.reporter.metric, driver.reporter.mode = driver.reporter.metric or metric, driver.reporter.mode or mode
+    driver.begin()
+    driver.run()
+    analysis = ExperimentAnalysis(sweep, driver.finish(), metric, mode)
+    if driver.reporter is not None:
+        driver.reporter.report(analysis.trials, driver.planned, sweep)
+    errors = [trial for trial in analysis.trials if trial.status == "ERROR"]
+    if errors and raise_on_failed_trial:
+        raise TuneError(f"trials failed: {', '.join(f'{trial} ({trial.error_msg})' for trial in errors)}")
+    return analysis
+
+
+def _title(trainable: Any) -> str:
+    while isinstance(trainable, functools.partial):
+        trainable = trainable.func
+    return str(getattr(trainable, "__name__", type(trainable).__name__))
+
+
+def _spec(title: str, space: Space, scheduler: TrialScheduler, search: Searcher, num_samples: int, budget: Any,
+          metric: str, mode: str) -> Dict[str, Any]:
+    points = space.points(max(num_samples, 1))
+    given = [{space.names[key]: value for key, value in point.items()} for point in search.points or []]
+    grids = math.prod(len(values) for values in space.grids.values())
+    spec: Dict[str, Any] = {
+        "name": title[:64], "description": "a run of sweepd.ray", "method": search.method,
+        "metric": {"name": metric, "goal": "minimize" if mode == "min" else "maximize"},
+        "parameters": space.parameters(), "init": given + points}
+    if num_samples > 0:
+        spec["run_cap"] = num_samples * grids
+    if search.seed is not None:
+        spec["seed"] = int(search.seed)
+    if budget is not None:
+        spec["time_budget_s"] = budget.total_seconds() if hasattr(budget, "total_seconds") else float(budget)
+    pruner = scheduler.spec(space.mutable()) if isinstance(scheduler, PopulationBasedTraining) else scheduler.spec()
+    if pruner:
+        spec["early_terminate"] = pruner
+    return spec
+
+
+def with_parameters(trainable: Callable[..., Any], **parameters: Any) -> Callable[..., Any]:
+    """A trainable with more arguments, which may be large objects."""
+    if inspect.isclass(trainable):
+        raise NotImplementedError("with_parameters() of a class is not carried over: keep the objects in a global")
+    return functools.partial(trainable, **parameters)
+
+
+def with_resources(trainable: Callable[..., Any], resources: Mapping[str, Any]) -> Callable[..., Any]:
+    """A trainable with what each of its trials needs."""
+    if not isinstance(resources, Mapping):
+        raise NotImplementedError('with_resources() takes {"cpu": 2, "gpu": 0.5}: nothing else is carried over')
+
+    class Named(functools.partial):  # type: ignore[type-arg]
+        """A partial can have no attributes before Python 3.13 but in a class of its own."""
+
+    out = trainable if inspect.isclass(trainable) else Named(trainable)
+    out._sweepd_resources = dict(resources)  # type: ignore[attr-defined]
+    return out

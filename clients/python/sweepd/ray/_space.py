@@ -1,0 +1,199 @@
+"""The search space of a `config`, and a trial's config from a sweep's parameters."""
+from __future__ import annotations
+
+import itertools
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+
+from .._space import find, is_scalar, wire_names, wire_values
+
+Number = Union[int, float]
+Path = Tuple[str, ...]
+
+
+class Domain:
+    """What a parameter may be: the spec of a sweep's parameter, and how its value comes back."""
+
+    def __init__(self, spec: Dict[str, Any], read: Callable[[Any], Any]) -> None:
+        self.spec, self.read = spec, read
+
+    def __repr__(self) -> str:
+        return f"Domain({self.spec})"
+
+
+class SampleFrom:
+    """A value by a function of the rest, drawn in this process: no search learns from it."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self.function = function
+
+
+def _domain(name: str, kind: Callable[[Any], Any], **keys: Any) -> Domain:
+    return Domain({"distribution": name, **keys}, kind)
+
+
+def uniform(lower: float, upper: float) -> Domain:
+    """A real from lower up to upper."""
+    return _domain("uniform", float, min=float(lower), max=float(upper))
+
+
+def quniform(lower: float, upper: float, q: float) -> Domain:
+    """A multiple of q, both ends included."""
+    return _domain("quniform", float, min=float(lower), max=float(upper), q=float(q))
+
+
+def loguniform(lower: float, upper: float, base: float = 10) -> Domain:
+    """A real whose logarithm is uniform."""
+    del base  # it changes nothing
+    return _domain("loguniform", float, min=float(lower), max=float(upper))
+
+
+def qloguniform(lower: float, upper: float, q: float, base: float = 10) -> Domain:
+    """The same, rounded to a multiple of q."""
+    del base
+    return _domain("qloguniform", float, min=float(lower), max=float(upper), q=float(q))
+
+
+def randn(mean: float = 0.0, sd: float = 1.0) -> Domain:
+    """A normal real."""
+    return _domain("randn", float, mean=float(mean), sd=float(sd))
+
+
+def qrandn(mean: float, sd: float, q: float) -> Domain:
+    """The same, rounded to a multiple of q."""
+    return _domain("qrandn", float, mean=float(mean), sd=float(sd), q=float(q))
+
+
+def randint(lower: int, upper: int) -> Domain:
+    """An integer from lower up to, not including, upper."""
+    return _domain("randint", int, lower=lower, upper=upper)
+
+
+def qrandint(lower: int, upper: int, q: int = 1) -> Domain:
+    """A multiple of q, both ends included."""
+    return _domain("qrandint", int, lower=lower, upper=upper, q=q)
+
+
+def lograndint(lower: int, upper: int, base: float = 10) -> Domain:
+    """An integer whose logarithm is uniform, up to, not including, upper."""
+    del base
+    return _domain("lograndint", int, lower=lower, upper=upper)
+
+
+def qlograndint(lower: int, upper: int, q: int, base: float = 10) -> Domain:
+    """The same, rounded to a multiple of q, both ends included."""
+    del base
+    return _domain("qlograndint", int, lower=lower, upper=upper, q=q)
+
+
+def choice(categories: Sequence[Any]) -> Domain:
+    """One of these, which may be any objects."""
+    values = list(categories)
+    return Domain({"values": wire_values(values)}, lambda value: values[find(wire_values(values), value)])
+
+
+def grid_search(values: Sequence[Any]) -> Dict[str, Any]:
+    """Each of these: num_samples times every combination of the grids."""
+    return {"grid_search": list(values)}
+
+
+def sample_from(function: Callable[[Any], Any]) -> SampleFrom:
+    """What function(spec) returns, with the rest of the config as spec.config."""
+    return SampleFrom(function)
+
+
+class _Attributes(dict):  # type: ignore[type-arg]
+    """A dict whose keys are attributes, too."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+class Space:
+    """A config with its domains. `mutations` (of PopulationBasedTraining) are domains for keys with a first value."""
+
+    def __init__(self, config: Mapping[str, Any], mutations: Optional[Mapping[str, Any]] = None) -> None:
+        self.leaves: Dict[Path, Any] = dict(_leaves(config))
+        self.grids = {path: leaf["grid_search"] for path, leaf in self.leaves.items() if _is_grid(leaf)}
+        self.domains = {path: leaf for path, leaf in self.leaves.items() if isinstance(leaf, Domain)}
+        self.domains.update({path: choice(values) for path, values in self.grids.items()})
+        self.first: Dict[str, Any] = {}
+        self.mutated: List[str] = []
+        for path, domain in _leaves(mutations or {}):
+            if not isinstance(domain, (Domain, list)):
+                raise NotImplementedError(f"hyperparam_mutations[{'.'.join(path)!r}] by a function is not carried over: "
+                                          "give a domain such as tune.uniform(), or a list")
+            before = self.domains.get(path)
+            self.domains[path] = domain if isinstance(domain, Domain) else choice(domain)
+            if before is None and path in self.leaves:
+                self.first[".".join(path)] = self.leaves[path]
+            self.mutated.append(".".join(path))
+        constants = {path: leaf for path, leaf in self.leaves.items()
+                     if is_scalar(leaf) and path not in self.domains}
+        self.names = wire_names(".".join(path) for path in (*self.domains, *constants))
+        self._parameters = {**{path: domain.spec for path, domain in self.domains.items()},
+                            **{path: {"value": leaf} for path, leaf in constants.items()}}
+
+    def parameters(self) -> Dict[str, Any]:
+        """The `parameters` of a sweep. A sweep has one at least."""
+        out = {self.names[".".join(path)]: spec for path, spec in self._parameters.items()}
+        return out or {"config": {"value": None}}
+
+    def mutable(self) -> List[str]:
+        """The names that a population may change."""
+        return [self.names[name] for name in self.mutated]
+
+    def points(self, num_samples: int) -> List[Dict[str, Any]]:
+        """What each trial of a grid, or of a population with first values, begins with."""
+        first = {self.names[name]: value for name, value in self.first.items()}
+        names = [self.names[".".join(path)] for path in self.grids]
+        grid = [dict(zip(names, row)) for row in itertools.product(*(wire_values(v) for v in self.grids.values()))]
+        return [{**first, **point} for _ in range(num_samples) for point in grid] if first or names else []
+
+    def config(self, params: Mapping[str, Any]) -> Dict[str, Any]:
+        """A trial's config; the functions of sample_from are called here."""
+        out = _Attributes()
+        later: Dict[Path, SampleFrom] = {}
+        for path, leaf in {**self.leaves, **self.domains}.items():
+            if isinstance(leaf, Domain):
+                _put(out, path, leaf.read(params[self.names[".".join(path)]]))
+            elif isinstance(leaf, SampleFrom):
+                later[path] = leaf
+            else:
+                _put(out, path, leaf)
+        spec = _Attributes(config=out)
+        while later:
+            waiting = {}
+            for path, leaf in later.items():
+                try:
+                    _put(out, path, leaf.function(spec))
+                except (AttributeError, KeyError):
+                    waiting[path] = leaf  # of another one, perhaps
+                    if len(waiting) == len(later):
+                        raise
+            later = waiting
+        return _plain(out)
+
+
+def _is_grid(leaf: Any) -> bool:
+    return isinstance(leaf, Mapping) and set(leaf) == {"grid_search"}
+
+
+def _leaves(config: Mapping[str, Any], path: Path = ()) -> Iterator[Tuple[Path, Any]]:
+    for key, leaf in config.items():
+        if isinstance(leaf, Mapping) and leaf and not _is_grid(leaf):
+            yield from _leaves(leaf, (*path, key))
+        else:
+            yield (*path, key), leaf
+
+
+def _put(config: Dict[str, Any], path: Path, value: Any) -> None:
+    for key in path[:-1]:
+        config = config.setdefault(key, _Attributes())
+    config[path[-1]] = value
+
+
+def _plain(config: Any) -> Any:
+    return {key: _plain(value) for key, value in config.items()} if isinstance(config, _Attributes) else config
