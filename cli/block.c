@@ -31,14 +31,15 @@ static void header(struct sw_buf *out, const struct sw_view *v, const struct sw_
 	sw_buf_fini(&b);
 }
 
+/* max_t: of the bars; 0: there are none. */
 static sw_status table(struct sw_buf *out, const struct sw_view *v, const cJSON *const *trials,
-		       size_t n, const struct sw_look *look)
+		       size_t n, double max_t, const struct sw_look *look)
 {
 	const struct sw_trial_grid how = {
 		.sweep = v->sweep,
 		.parameters = sw_json_get(v->head, "parameters"),
 		.metric = sw_view_text(v, "metric", NULL),
-		.max_t = sw_view_number(v, "max_t", 0.0),
+		.max_t = max_t,
 		.cause = true,
 		.utf8 = look->utf8,
 	};
@@ -66,7 +67,7 @@ sw_status sw_block_print(struct sw_buf *out, const struct sw_view *v, const stru
 		trials[n] = v->rows[n].json;
 		n++;
 	}
-	rc = table(out, v, trials, n, look);
+	rc = table(out, v, trials, n, sw_view_number(v, "max_t", 0.0), look);
 	const size_t before = out->len;
 	sw_live_more(out, v, n);
 	(void)sw_buf_adds(out, out->len > before ? "\n\n" : "\n");
@@ -76,7 +77,8 @@ sw_status sw_block_print(struct sw_buf *out, const struct sw_view *v, const stru
 sw_status sw_block_final(struct sw_buf *out, const struct sw_view *v, const cJSON *const *trials,
 			 size_t n, const struct sw_look *look, int64_t now_us)
 {
-	const sw_status rc = table(out, v, trials, n, look);
+	/* a row of the best is of its best step, which says nothing of how far the trial came */
+	const sw_status rc = table(out, v, trials, n, 0.0, look);
 
 	if (rc == SW_OK && n > 0 && sw_view_ended_n(v) > n)
 		(void)sw_buf_addf(out, "the best %zu of %llu trials\n", n,

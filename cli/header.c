@@ -196,6 +196,8 @@ void sw_header_best(struct sw_buf *b, const struct sw_view *v, bool utf8)
 	(void)sw_buf_adds(b, " ");
 	sw_fmt_value(b, value, false, utf8);
 	sw_header_mark(b, SW_TINT_NONE);
+	(void)sw_buf_adds(b, " at step ");
+	sw_fmt_value(b, sw_json_get(best, "step"), true, utf8);
 	(void)sw_buf_adds(b, "  ");
 	sw_fmt_params(b, sw_json_get(best, "params"), sw_json_get(v->head, "parameters"), utf8);
 }

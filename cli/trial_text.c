@@ -74,6 +74,19 @@ static void section(struct sw_cli *c, const char *title, const struct sw_names *
 	}
 }
 
+/* ", best 0.9806 at step 9", if that is not the step that is shown. */
+static void add_best(struct sw_cli *c, const cJSON *trial)
+{
+	const cJSON *best = sw_json_get(trial, "best"), *step = sw_json_get(best, "step");
+
+	if (!cJSON_IsNumber(step) || cJSON_Compare(step, sw_json_get(trial, "step"), true))
+		return;
+	(void)sw_buf_adds(&c->out, ", best ");
+	sw_fmt_value(&c->out, sw_json_get(best, "value"), true, c->look.utf8);
+	(void)sw_buf_adds(&c->out, " at step ");
+	sw_fmt_value(&c->out, step, true, c->look.utf8);
+}
+
 void sw_trial_text(struct sw_cli *c, const cJSON *trial, const cJSON *spec)
 {
 	const cJSON *params = sw_json_get(trial, "params"),
@@ -93,7 +106,9 @@ void sw_trial_text(struct sw_cli *c, const cJSON *trial, const cJSON *spec)
 	}
 	(void)sw_buf_adds(&c->out, ", step ");
 	sw_fmt_value(&c->out, sw_json_get(trial, "step"), true, c->look.utf8);
-	(void)sw_buf_addf(&c->out, ", %s\n", text);
+	(void)sw_buf_addf(&c->out, ", %s", text);
+	add_best(c, trial);
+	(void)sw_buf_adds(&c->out, "\n");
 	cJSON_ArrayForEach (v, sw_json_get(spec, "parameters")) {
 		if (v->string != NULL && sw_json_get(params, v->string) != NULL)
 			sw_trial_grid_name(&p, v->string);

@@ -29,8 +29,8 @@ const struct sw_verb sw_verbs[] = {
 	 "--json prints the snapshot and each update on a line.\n"},
 	{"best", sw_verb_best, SW_REF_SWEEP, 1, 1, SW_OPT_SCOPE | SW_OPT_N,
 	 "best SWEEP [--scope SCOPE] [-n K]", "shows the best trial, or a table of the K best",
-	 "SCOPE says which reports count: last (default), all (the best one), avg,\n"
-	 "last-N-avg (such as last-5-avg).\n"},
+	 "SCOPE says which reports of a trial count: all (its best one; the default), last,\n"
+	 "avg, last-N-avg (such as last-5-avg). What is shown is of that report, of its step.\n"},
 	{"why", sw_verb_why, SW_REF_TRIAL, 1, 1, 0, "why SWEEP/TRIAL",
 	 "explains where a trial came from and what was decided about it",
 	 "If a model chose the point, it says what the model knew and expected. The nearest\n"
@@ -71,15 +71,16 @@ const struct sw_verb sw_verbs[] = {
 	 "program's output are kept. --json prints one line per page.\n"},
 	{"checkpoint", sw_verb_checkpoint, SW_REF_EITHER, 1, 1, SW_OPT_OUT,
 	 "checkpoint SWEEP[/TRIAL] --out FILE", "exports a trial's weights as safetensors",
-	 "For a SWEEP it exports the best trial. FILE has the names of the state_dict of a\n"
+	 "For a SWEEP it exports the best trial. The weights are those of the trial's best\n"
+	 "epoch, by the sweep's metric. FILE has the names of the state_dict of a\n"
 	 "PyTorch nn.Sequential with the same list. The spec's \"checkpoint\" says which trials\n"
 	 "have a checkpoint: by default the best and the last one.\n"},
 	{"fit", sw_verb_fit, SW_REF_EITHER, 1, 1, SW_OPT_OUT | SW_OPT_EPOCHS,
 	 "fit SWEEP[/TRIAL] --out FILE [--epochs N]",
 	 "trains a configuration again, on all rows, and exports it",
 	 "For a SWEEP it takes the best trial's configuration. It trains on training and\n"
-	 "validation rows, in this process, on all cores. --epochs N (default: as many as the\n"
-	 "sweep's trials may have). FILE is like that of `sweep checkpoint`.\n"},
+	 "validation rows, in this process, on all cores. --epochs N (default: up to the trial's\n"
+	 "best epoch). FILE is like that of `sweep checkpoint`.\n"},
 	{"predict", sw_verb_predict, SW_REF_NONE, 2, 2, SW_OPT_FORMAT,
 	 "predict MODEL DATA [--format FORMAT]", "runs a model on new rows, prints CSV",
 	 "MODEL is a file of `sweep checkpoint` or `sweep fit`; no daemon is needed. DATA is a\n"

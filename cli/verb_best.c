@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* {"sweep": 1, "scope": "last", "n": 5} */
+/* {"sweep": 1, "scope": "all", "n": 5} */
 static int ask(struct sw_cli *c, struct sw_reply *r)
 {
 	struct sw_buf b;
@@ -76,7 +76,8 @@ static void front(struct sw_cli *c, const cJSON *trials, const cJSON *pareto,
 	table(c, trials, sweep);
 }
 
-/* "trial 1/7  val_accuracy = 0.9806 (maximize, last)", then what belongs to it. */
+/* "trial 1/7  val_accuracy = 0.9806 at step 9 (maximize)", then what belongs to it. A mean is of no
+ * one step. */
 static void one(struct sw_cli *c, const cJSON *trial, const struct sw_reply *sweep)
 {
 	const cJSON *metric = sw_json_get(sweep->result, "metric");
@@ -89,9 +90,15 @@ static void one(struct sw_cli *c, const cJSON *trial, const struct sw_reply *swe
 	sw_cli_text(c, cJSON_IsString(metric) ? metric->valuestring : "value");
 	(void)sw_buf_adds(b, " = ");
 	sw_fmt_value(b, sw_json_get(trial, "value"), true, c->look.utf8);
+	if (c->args.scope == NULL || strstr(c->args.scope, "avg") == NULL) {
+		(void)sw_buf_adds(b, " at step ");
+		sw_fmt_value(b, sw_json_get(trial, "step"), true, c->look.utf8);
+	}
 	(void)sw_buf_adds(b, " (");
 	sw_cli_text(c, cJSON_IsString(goal) ? goal->valuestring : "best");
-	(void)sw_buf_addf(b, ", %s)\n", c->args.scope != NULL ? c->args.scope : "last");
+	if (c->args.scope != NULL)
+		(void)sw_buf_addf(b, ", %s", c->args.scope);
+	(void)sw_buf_adds(b, ")\n");
 	sw_trial_text(c, trial, sw_json_get(sweep->result, "spec"));
 }
 

@@ -11,7 +11,7 @@
 int sw_verb_checkpoint(struct sw_cli *c)
 {
 	struct sw_reply r = SW_REPLY_INIT;
-	const cJSON *path, *step;
+	const cJSON *path;
 	int status;
 
 	if (c->args.out == NULL)
@@ -20,19 +20,12 @@ int sw_verb_checkpoint(struct sw_cli *c)
 	if (status == SW_EXIT_DONE)
 		status = sw_cli_call_ref(c, "trial.checkpoint", &r);
 	path = sw_json_get(r.result, "path");
-	step = sw_json_get(r.result, "step");
 	if (status == SW_EXIT_DONE && cJSON_IsString(path)) {
-		const char *const words[] = {"export", path->valuestring, c->args.out, NULL};
+		/* it says what it has exported, unless JSON is printed here */
+		const char *const words[] = {"export", path->valuestring, c->args.out,
+					     c->args.given & SW_OPT_JSON ? "quiet" : NULL, NULL};
 
 		status = sw_worker_run(c, words, NULL);
-		if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON)) {
-			(void)sw_buf_addf(&c->out, "trial %" PRIu64 "/%" PRIu64 " after step ",
-					  c->sweep, c->trial);
-			sw_fmt_value(&c->out, step, true, c->look.utf8);
-			(void)sw_buf_adds(&c->out, " -> ");
-			sw_cli_text(c, c->args.out);
-			(void)sw_buf_adds(&c->out, "\n");
-		}
 	}
 	sw_client_reply_fini(&r);
 	return status;
@@ -67,7 +60,14 @@ static sw_status write_fit(const struct sw_cli *c, const cJSON *sweep, const cJS
 	sw_jw_kint(&w, "sweep", (int64_t)c->sweep);
 	sw_jw_kint(&w, "trial", (int64_t)c->trial);
 	sw_jw_kint(&w, "seed", cJSON_IsNumber(seed) ? (int64_t)seed->valuedouble : 0);
-	sw_jw_kint(&w, "epochs", c->args.given & SW_OPT_EPOCHS ? (int64_t)c->args.epochs : 0);
+	const bool given = (c->args.given & SW_OPT_EPOCHS) != 0;
+	const cJSON *best = sw_json_get(sw_json_get(trial, "best"), "step");
+	sw_jw_kint(&w, "epochs", given ? (int64_t)c->args.epochs : 0);
+	/* what is best by one of several metrics is nobody's best */
+	sw_jw_kint(&w, "stop",
+		   !given && spec->n_metrics <= 1 && cJSON_IsNumber(best)
+			   ? (int64_t)best->valuedouble
+			   : 0);
 	sw_jw_kint(&w, "max_t", (int64_t)sw_spec_max_t(spec));
 	sw_jw_kstr(&w, "out", c->args.out);
 	sw_jw_obj_end(&w);

@@ -9,6 +9,7 @@ enum job_kind {
 	NUMBER,         /* uint64_t */
 	NUMBER_OR_ZERO, /* uint64_t */
 	NUMBER_OR_NULL, /* uint64_t; 0 is written as null */
+	REAL_OR_NULL,   /* const double * */
 	FLAG,           /* bool */
 	TEXT,           /* const char *; NULL is written as null */
 	PATH,           /* the same, and absolute */
@@ -37,6 +38,9 @@ static const struct job_field {
 	{"checkpoint_every", NUMBER_OR_ZERO, offsetof(struct sw_job, checkpoint_every), ALWAYS},
 	{"checkpoint_s", NUMBER_OR_ZERO, offsetof(struct sw_job, checkpoint_s), ALWAYS},
 	{"checkpoint_end", FLAG, offsetof(struct sw_job, checkpoint_end), ALWAYS},
+	{"checkpoint_best", FLAG, offsetof(struct sw_job, checkpoint_best), ALWAYS},
+	{"checkpoint_record", FLAG, offsetof(struct sw_job, checkpoint_record), ALWAYS},
+	{"record", REAL_OR_NULL, offsetof(struct sw_job, record), ALWAYS},
 	{"checkpoint_dir", PATH, offsetof(struct sw_job, checkpoint_dir), ALWAYS},
 	{"trainer", OBJECT_OR_NULL, offsetof(struct sw_job, trainer), ALWAYS},
 	{"max_t", NUMBER_OR_NULL, offsetof(struct sw_job, max_t), ALWAYS},
@@ -68,6 +72,12 @@ static void write_field(struct sw_jw *w, const struct job_field *f, const void *
 			sw_jw_null(w);
 		else
 			sw_jw_int(w, (int64_t)*number);
+		return;
+	case REAL_OR_NULL:
+		if (*(const double *const *)at == NULL)
+			sw_jw_null(w);
+		else
+			sw_jw_num(w, **(const double *const *)at);
 		return;
 	case FLAG:
 		sw_jw_bool(w, *(const bool *)at);
@@ -109,6 +119,9 @@ static const char *read_field(enum job_kind kind, const cJSON *v, void *at)
 	case NUMBER_OR_ZERO:
 	case NUMBER_OR_NULL:
 		return sw_json_u64(v, at) ? NULL : "an integer of at least 0";
+	case REAL_OR_NULL:
+		*(const double **)at = &v->valuedouble;
+		return cJSON_IsNumber(v) ? NULL : "a number";
 	case FLAG:
 		*(bool *)at = cJSON_IsTrue(v);
 		return cJSON_IsBool(v) ? NULL : "true or false";

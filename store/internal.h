@@ -79,7 +79,7 @@ enum sw_op {
 	SW_OP_N
 };
 
-#define SW_OP_SQL_MAX 2
+#define SW_OP_SQL_MAX 3
 
 /* What an operation does: its values, in the order they were put, are ?1, ?2 ... of each
  * statement. */
@@ -235,13 +235,21 @@ SW_NODISCARD sw_status sw_db_bad_row(struct sw_err *err, const char *what, int c
 	" FROM report r WHERE r.sweep = t.sweep AND r.trial = t.trial AND (r.attempt = t.attempt"  \
 	" OR NOT EXISTS (SELECT 1 FROM attempt a WHERE a.sweep = t.sweep AND a.trial = t.trial"    \
 	" AND a.attempt > r.attempt AND (a.resume_step = 0 OR a.resume_step < r.step)))"
-#define SW_TRIAL_METRICS                                                                           \
-	"(SELECT r.metrics" SW_CURVE " ORDER BY r.attempt DESC, r.seq DESC LIMIT 1)"
-/* The columns that sw_read_trial_give() reads, value being an expression over t. */
-#define SW_TRIAL_COLS(value)                                                                       \
-	"t.sweep, t.trial, t.state, t.cause, t.params, t.attempt, t.step, " value                  \
-	", " SW_TRIAL_METRICS ", t.created_ms, t.started_ms, t.ended_ms, t.seconds,"               \
-	" t.parent, t.resume_step"
+/* Of the report that t.value is of, the last that carried the metric (without one the last): a lost
+ * attempt's until the next one reports. */
+#define SW_TRIAL_OF(column)                                                                        \
+	"(SELECT " column " FROM report r WHERE r.sweep = t.sweep AND r.trial = t.trial"           \
+	" AND (r.value IS NOT NULL OR t.value IS NULL) ORDER BY r.attempt DESC, r.seq DESC"        \
+	" LIMIT 1)"
+/* The metrics of the report that t.best_step is of. */
+#define SW_TRIAL_BEST_METRICS                                                                      \
+	"(SELECT r.metrics FROM report r WHERE r.sweep = t.sweep AND r.trial = t.trial"            \
+	" AND r.step = t.best_step ORDER BY r.attempt DESC LIMIT 1)"
+/* The columns that sw_read_trial_give() reads; the arguments are expressions over t. */
+#define SW_TRIAL_COLS(step, value, metrics)                                                        \
+	"t.sweep, t.trial, t.state, t.cause, t.params, t.attempt, " step ", " value ", " metrics   \
+	", t.created_ms, t.started_ms, t.ended_ms, t.seconds,"                                     \
+	" t.parent, t.resume_step, t.best_step, t.best_value"
 /* For sw_db_run(): arg is a struct sw_read_trial_give. */
 struct sw_read_trial_give {
 	sw_row_trial_cb *cb;

@@ -49,12 +49,13 @@ SW_NODISCARD sw_status sw_read_counts(struct sw_db *db, int64_t sweep, sw_row_co
 /* The n best trials by the sweep's metric, best first (ties: the earlier trial); trials FAILED or
  * INFEASIBLE and those without a value are left out. row->value is the value under the scope:
  *   "last"        of the last report that carried the metric
- *   "all"         the best over all reports
+ *   "all"         the best over all reports; row->step and row->metrics are of that report
  *   "avg"         the mean over all reports
  *   "last-N-avg"  the mean over the last N reports, N from 1 to 1000
  * Each over the trial's curve: its last attempt, and what that one went on from (of each earlier
- * attempt the reports up to the step from which a later one went on). SW_INVALID, pointer
- * "/scope". */
+ * attempt the reports up to the step from which a later one went on). The means are of no one
+ * report: row->metrics is "{}". SW_INVALID, pointer "/scope". Cost: O(n) for "all", which has an
+ * index; else each trial is looked at. */
 SW_NODISCARD sw_status sw_read_best(struct sw_db *db, int64_t sweep, bool maximize,
 				    const char *scope, int64_t n, sw_row_trial_cb *cb, void *arg,
 				    struct sw_err *err);

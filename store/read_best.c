@@ -42,14 +42,13 @@ static sw_status parse_scope(const char *s, enum scope *scope, int64_t *n, struc
 }
 
 /* Over one trial t. */
-static const char *value_sql(enum scope scope, bool maximize)
+static const char *value_sql(enum scope scope)
 {
 	switch (scope) {
 	case SCOPE_LAST:
 		return "t.value";
 	case SCOPE_ALL:
-		return maximize ? "(SELECT max(r.value)" SW_CURVE ")"
-				: "(SELECT min(r.value)" SW_CURVE ")";
+		return "t.best_value";
 	case SCOPE_AVG:
 		return "(SELECT avg(r.value)" SW_CURVE ")";
 	case SCOPE_LAST_N:
@@ -59,16 +58,29 @@ static const char *value_sql(enum scope scope, bool maximize)
 	return "NULL";
 }
 
+/* A row is of one report: the best, or the last that carried the metric. A mean is of none. */
+static const char *columns_sql(enum scope scope)
+{
+	switch (scope) {
+	case SCOPE_LAST:
+		return SW_TRIAL_COLS(SW_TRIAL_OF("r.step"), "b.v", SW_TRIAL_OF("r.metrics"));
+	case SCOPE_ALL:
+		return SW_TRIAL_COLS("t.best_step", "b.v", SW_TRIAL_BEST_METRICS);
+	case SCOPE_AVG:
+	case SCOPE_LAST_N:
+		break;
+	}
+	return SW_TRIAL_COLS("t.step", "b.v", "'{}'");
+}
+
 /* First the numbers of the best (the sorter holds two numbers a trial), then their rows. A mean
  * that overflows has no place: BETWEEN is false for it, as for NULL. */
 static const char best_sql[] =
 	"WITH best AS MATERIALIZED (SELECT trial, v FROM (SELECT t.trial, %s AS v FROM trial t"
 	" WHERE t.sweep = ?1 AND t.state NOT IN ('FAILED', 'INFEASIBLE'))"
 	" WHERE v BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308"
-	" ORDER BY v %s, trial LIMIT ?2)"
-	" SELECT " SW_TRIAL_COLS(
-		"b.v") " FROM best b CROSS JOIN trial t"
-		       " ON t.sweep = ?1 AND t.trial = b.trial ORDER BY b.v %s, b.trial";
+	" ORDER BY v %s, trial LIMIT ?2) SELECT %s FROM best b CROSS JOIN trial t"
+	" ON t.sweep = ?1 AND t.trial = b.trial ORDER BY b.v %s, b.trial";
 
 sw_status sw_read_best(struct sw_db *db, int64_t sweep, bool maximize, const char *scope, int64_t n,
 		       sw_row_trial_cb *cb, void *arg, struct sw_err *err)
@@ -82,7 +94,8 @@ sw_status sw_read_best(struct sw_db *db, int64_t sweep, bool maximize, const cha
 
 	if (rc != SW_OK)
 		return rc;
-	const int len = snprintf(sql, sizeof sql, best_sql, value_sql(s, maximize), order, order);
+	const int len =
+		snprintf(sql, sizeof sql, best_sql, value_sql(s), order, columns_sql(s), order);
 	if (len < 0 || (size_t)len >= sizeof sql)
 		return sw_err_set(err, SW_INTERNAL, "the query for the best trials is too long");
 	const enum sw_query id = (enum sw_query)(SW_Q_BEST + 2 * (int)s + maximize);

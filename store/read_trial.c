@@ -23,11 +23,15 @@ bool sw_read_trial_give(struct sw_cols *c, void *arg)
 	};
 
 	row.value = sw_col_real_opt(c, 7, &row.has_value);
+	row.best_value = sw_col_real_opt(c, 16, &row.has_best);
+	row.best_step = row.has_best ? sw_col_int(c, 15) : 0;
 	g->n++;
 	return c->bad == 0 && g->cb(&row, g->arg);
 }
 
-#define TRIAL_ROWS "SELECT " SW_TRIAL_COLS("t.value") " FROM trial t WHERE t.sweep = ?1"
+#define TRIAL_ROWS                                                                                 \
+	"SELECT " SW_TRIAL_COLS("t.step", "t.value",                                               \
+				SW_TRIAL_OF("r.metrics")) " FROM trial t WHERE t.sweep = ?1"
 
 sw_status sw_read_trials(struct sw_db *db, int64_t sweep, const char *state, int64_t after,
 			 int64_t limit, sw_row_trial_cb *cb, void *arg, struct sw_err *err)

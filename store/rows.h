@@ -40,7 +40,10 @@ struct sw_row_trial {
 	int64_t step;       /* of the last report; 0: none */
 	bool has_value;
 	double value;        /* the metric of the last report that carried it */
-	const char *metrics; /* JSON object of the last report; read only */
+	const char *metrics; /* JSON object of the report of `step`; read only */
+	bool has_best;       /* read only, as the next two */
+	int64_t best_step;   /* of the best report that carried the metric, the first of equals */
+	double best_value;
 	int64_t created_ms, started_ms, ended_ms; /* started: the current attempt */
 	double seconds;                           /* run time of ended attempts */
 	int64_t parent;      /* the trial whose checkpoint it began from; 0: none */

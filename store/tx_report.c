@@ -1,6 +1,18 @@
 /* store/tx_report.c — reports, the judgements made of them, and log lines. */
 #include "store/internal.h"
 
+/* A new attempt's first report: what the one before it reported past the step that this one went on
+ * from counts no more, so the best is sought again. */
+#define BEST_AGAIN                                                                                 \
+	"UPDATE trial AS t SET (best_step, best_value) = (SELECT r.step, r.value" SW_CURVE         \
+	" AND r.value IS NOT NULL ORDER BY CASE WHEN (SELECT s.maximize FROM sweep s"              \
+	" WHERE s.sweep = ?1) <> 0 THEN -r.value ELSE r.value END, r.step LIMIT 1)"                \
+	" WHERE t.sweep = ?1 AND t.trial = ?2 AND ?3 > 1 AND NOT EXISTS (SELECT 1 FROM report r"   \
+	" WHERE r.sweep = ?1 AND r.trial = ?2 AND r.attempt = ?3 AND r.seq < ?4)"
+#define IS_BETTER                                                                                  \
+	"?8 IS NOT NULL AND (best_value IS NULL OR CASE WHEN (SELECT s.maximize FROM sweep s"      \
+	" WHERE s.sweep = ?1) <> 0 THEN ?8 > best_value ELSE ?8 < best_value END)"
+
 const struct sw_op_def sw_op_report = {
 	"insert report",
 	{"INSERT INTO report (sweep, trial, attempt, seq, ev, step, time_ms, value, diverged,"
@@ -8,8 +20,11 @@ const struct sw_op_def sw_op_report = {
 	 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
 	 "UPDATE trial SET step = ?6, value = coalesce(?8, value), resume_step = CASE"
 	 " WHEN ?12 <> 0 OR ?10 = 'pause' THEN ?6 ELSE resume_step END"
-	 " WHERE sweep = ?1 AND trial = ?2"},
-	{false, false},
+	 ", best_step = CASE WHEN " IS_BETTER " THEN ?6 ELSE best_step END"
+	 ", best_value = CASE WHEN " IS_BETTER " THEN ?8 ELSE best_value END"
+	 " WHERE sweep = ?1 AND trial = ?2",
+	 BEST_AGAIN},
+	{false, false, true},
 };
 
 void sw_tx_report(struct sw_tx *tx, const struct sw_row_report *row)

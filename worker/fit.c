@@ -23,6 +23,7 @@ struct fit {
 	struct sw_model model;
 	char *card;
 	struct sw_checkpoint_id id;
+	uint64_t stop; /* after this epoch, of those that the schedule is for; 0: after the last */
 	const char *out;
 	struct sw_fit *result;
 	sw_status rc; /* of the export */
@@ -61,6 +62,7 @@ static sw_status folder_try(const struct fit *f, struct sw_err *err)
 static sw_status write_out(struct fit *f, struct sw_net *net)
 {
 	char folder[4096], path[4096 + 96];
+	struct sw_exported is;
 	sw_status rc = folder_make(f, folder, &f->err);
 
 	if (rc != SW_OK)
@@ -69,7 +71,7 @@ static sw_status write_out(struct fit *f, struct sw_net *net)
 		 f->id.epoch);
 	rc = sw_checkpoint_write(net, &f->id, folder, &f->err);
 	if (rc == SW_OK)
-		rc = sw_export(path, f->out, &f->err);
+		rc = sw_export(path, f->out, &is, &f->err);
 	(void)unlink(path);
 	(void)rmdir(folder);
 	return rc;
@@ -82,9 +84,9 @@ static bool on_epoch(void *ctx, const struct sw_epoch *e)
 	f->result->epochs = (size_t)e->epoch;
 	f->result->train_loss = e->train_loss;
 	f->id.epoch = e->epoch;
-	if (e->last && isfinite(e->train_loss))
+	if ((e->last || e->epoch == f->stop) && isfinite(e->train_loss))
 		f->rc = write_out(f, e->net);
-	return true;
+	return e->epoch != f->stop;
 }
 
 static bool input_number(const cJSON *input, const char *key, uint64_t *out)
@@ -107,7 +109,7 @@ static sw_status prepare(struct fit *f, uint64_t seed, uint64_t max_t, uint64_t 
 	if (rc != SW_OK)
 		return rc;
 	/* as long as a trial that is not stopped */
-	if (epochs || (max_t && max_t < f->trainer.epochs))
+	if (epochs || (f->stop == 0 && max_t && max_t < f->trainer.epochs))
 		f->trainer.epochs = epochs ? epochs : max_t;
 	/* the rows that it would wait for are trained on */
 	f->trainer.patience = 0;
@@ -147,7 +149,8 @@ static sw_status train(struct fit *f, struct sw_err *err)
 	if (!input_number(f->input, "sweep", &f->id.sweep) ||
 	    !input_number(f->input, "trial", &f->id.trial) ||
 	    !input_number(f->input, "seed", &seed) || !input_number(f->input, "max_t", &max_t) ||
-	    !input_number(f->input, "epochs", &epochs) || !f->out ||
+	    !input_number(f->input, "epochs", &epochs) ||
+	    !input_number(f->input, "stop", &f->stop) || !f->out ||
 	    !cJSON_IsObject(sw_json_get(f->input, "trainer")) ||
 	    !cJSON_IsObject(sw_json_get(f->input, "params")))
 		return sw_err_set(err, SW_INVALID, "what to fit cannot be read");

@@ -3,7 +3,8 @@
  * and exported (worker/file/export.h).
  *
  * Input    {"trainer": {...}, "params": {...}, "sweep": 1, "trial": 7, "seed": 42, "epochs": 27
- *          (null: the trainer's, at most max_t), "max_t": 27 or null, "out": "model.safetensors"}
+ *          (null: the trainer's, at most max_t), "max_t": 27 or null, "stop": 9 (after this
+ *          epoch, with the schedule of the trainer's epochs) or null, "out": "model.safetensors"}
  * Errors   One line; pointers into the spec stand before it.
  */
 #ifndef SW_WORKER_FIT_H

@@ -73,7 +73,7 @@ static int usage(void)
 	fputs("usage: sweep-worker --socket PATH --slot N --device cpu:0|gpu:0 "
 	      "[--name NAME] [--lanes N] [--cores N] [--memory BYTES] < ID\n"
 	      "       sweep-worker check < SPEC.json\n"
-	      "       sweep-worker export CHECKPOINT FILE\n"
+	      "       sweep-worker export CHECKPOINT FILE [quiet]\n"
 	      "       sweep-worker fit < FIT.json\n"
 	      "       sweep-worker predict MODEL DATA [FORMAT]\n",
 	      stderr);
@@ -143,11 +143,17 @@ static int fit_main(void)
 	return fflush(stdout) == 0 ? 0 : complain("the output cannot be written");
 }
 
-static int export_main(const char *from, const char *to)
+static int export_main(const char *from, const char *to, bool quiet)
 {
 	struct sw_err err = SW_ERR_INIT;
+	struct sw_exported is;
 
-	return sw_export(from, to, &err) == SW_OK ? 0 : complain(err.msg);
+	if (sw_export(from, to, &is, &err) != SW_OK)
+		return complain(err.msg);
+	if (!quiet)
+		printf("trial %" PRIu64 "/%" PRIu64 " after step %" PRIu64 " -> %s\n", is.sweep,
+		       is.trial, is.epoch, to);
+	return fflush(stdout) == 0 ? 0 : complain("the output cannot be written");
 }
 
 static int predict_main(const char *model, const char *data, const char *format)
@@ -194,8 +200,8 @@ int main(int argc, char **argv)
 		return check_main();
 	if (argc == 2 && strcmp(argv[1], "fit") == 0)
 		return fit_main();
-	if (argc == 4 && strcmp(argv[1], "export") == 0)
-		return export_main(argv[2], argv[3]);
+	if ((argc == 4 || argc == 5) && strcmp(argv[1], "export") == 0)
+		return export_main(argv[2], argv[3], argc == 5);
 	if ((argc == 4 || argc == 5) && strcmp(argv[1], "predict") == 0)
 		return predict_main(argv[2], argv[3], argv[4]);
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {

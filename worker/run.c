@@ -25,6 +25,14 @@ struct run {
 	bool stale;      /* it was at the end of patience when it was lost */
 	bool again;      /* the checkpoint of resume_step could not be read: it is made again */
 	int64_t kept_us; /* when the last checkpoint was written; before it, when it began */
+	bool improved;   /* this epoch is the best so far */
+};
+
+/* What an epoch reports. */
+#define METRICS_MOST 12
+struct metric {
+	const char *name;
+	double value;
 };
 
 /* n with commas between thousands: "1,438". Returns out. */
@@ -156,6 +164,8 @@ static sw_status on_begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct
 			       "goes on after step %" PRIu64 " of trial %" PRIu64 "/%" PRIu64,
 			       j->resume_step, j->sweep, id.trial);
 		/* patience of another trial does not count: a copy may get better than that one */
+		if (id.trial != j->trial)
+			net->best.epoch = 0; /* its parent's is no epoch of this trial */
 		r->stale = id.trial == j->trial && r->trainer.patience &&
 			   net->stale >= r->trainer.patience;
 		if (r->stale) {
@@ -176,6 +186,34 @@ static sw_status on_begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct
 	return SW_OK;
 }
 
+static bool is_better(const struct run *r, double value, double than)
+{
+	return r->job->goal && strcmp(r->job->goal, "maximize") == 0 ? value > than : value < than;
+}
+
+/* Takes the weights of an epoch that is better by the sweep's metric than those before it. */
+static void note_best(struct run *r, const struct sw_epoch *e, const struct metric *m, size_t n)
+{
+	const struct sw_job *j = r->job;
+	struct sw_net_best *best = &e->net->best;
+
+	r->improved = false;
+	if (!j->checkpoint_best || !j->checkpoint_dir || !j->metric || !isfinite(e->train_loss) ||
+	    !isfinite(e->val_loss))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(m[i].name, j->metric) != 0 || !isfinite(m[i].value) ||
+		    (best->epoch != 0 && !is_better(r, m[i].value, best->value)))
+			continue;
+		r->improved = sw_net_best_take(e->net, e->epoch, m[i].value) == SW_OK;
+		if (!r->improved)
+			sw_session_log(r->session,
+				       "the weights of epoch %" PRIu64
+				       ", its best so far, cannot be held: no memory",
+				       e->epoch);
+	}
+}
+
 static bool checkpoint_wanted(const struct run *r, const struct sw_epoch *e)
 {
 	const struct sw_job *j = r->job;
@@ -188,7 +226,10 @@ static bool checkpoint_wanted(const struct run *r, const struct sw_epoch *e)
 	       (j->checkpoint_every && e->epoch % j->checkpoint_every == 0) ||
 	       (j->checkpoint_end && (e->last || e->epoch == j->max_t)) ||
 	       (j->checkpoint_s &&
-		sw_clock_mono_us() - r->kept_us >= (int64_t)j->checkpoint_s * 1000000);
+		sw_clock_mono_us() - r->kept_us >= (int64_t)j->checkpoint_s * 1000000) ||
+	       /* it may be stopped at any report: what may be the sweep's best is not only in memory */
+	       (j->checkpoint_record && r->improved &&
+		(!j->record || is_better(r, e->net->best.value, *j->record)));
 }
 
 /* A failure to write does not end the trial: without a checkpoint it is made again from scratch. */
@@ -205,14 +246,42 @@ static bool keep_checkpoint(struct run *r, const struct sw_epoch *e)
 	return false;
 }
 
+/* Returns how many there are. */
+static size_t list_metrics(const struct sw_epoch *e, struct metric m[METRICS_MOST])
+{
+	size_t n = 0;
+
+	m[n++] = (struct metric){"train_loss", e->train_loss};
+	m[n++] = (struct metric){"val_loss", e->val_loss};
+	if (e->classes) {
+		m[n++] = (struct metric){"val_accuracy", e->val_accuracy};
+		m[n++] = (struct metric){"val_top5", e->val_top5};
+		if (!isnan(e->val_macro_f1))
+			m[n++] = (struct metric){"val_macro_f1", e->val_macro_f1};
+	} else {
+		m[n++] = (struct metric){"val_mse", e->val_loss};
+		m[n++] = (struct metric){"val_mae", e->val_mae};
+		m[n++] = (struct metric){"val_r2", e->val_r2};
+	}
+	m[n++] = (struct metric){"samples_per_s", round(e->samples_per_s)};
+	if (e->net->oom_events) {
+		m[n++] = (struct metric){"oom_events", (double)e->net->oom_events};
+		m[n++] = (struct metric){"micro_batch", (double)e->net->at.micro};
+	}
+	return n;
+}
+
 static bool on_epoch(void *ctx, const struct sw_epoch *e)
 {
 	struct run *r = ctx;
-	const bool kept = checkpoint_wanted(r, e) && keep_checkpoint(r, e);
+	struct metric list[METRICS_MOST];
+	const size_t n = list_metrics(e, list);
 	struct sw_buf metrics;
 	struct sw_jw w;
-	bool on;
+	bool kept, on;
 
+	note_best(r, e, list, n);
+	kept = checkpoint_wanted(r, e) && keep_checkpoint(r, e);
 	r->epoch = e->epoch;
 	/* an earlier attempt reported this step already, and the same seed gives the same
 	 * metrics */
@@ -221,23 +290,8 @@ static bool on_epoch(void *ctx, const struct sw_epoch *e)
 	sw_buf_init(&metrics, 4096);
 	sw_jw_init(&w, &metrics);
 	sw_jw_obj(&w);
-	write_metric(&w, "train_loss", e->train_loss);
-	write_metric(&w, "val_loss", e->val_loss);
-	if (e->classes) {
-		write_metric(&w, "val_accuracy", e->val_accuracy);
-		write_metric(&w, "val_top5", e->val_top5);
-		if (!isnan(e->val_macro_f1))
-			write_metric(&w, "val_macro_f1", e->val_macro_f1);
-	} else {
-		write_metric(&w, "val_mse", e->val_loss);
-		write_metric(&w, "val_mae", e->val_mae);
-		write_metric(&w, "val_r2", e->val_r2);
-	}
-	write_metric(&w, "samples_per_s", round(e->samples_per_s));
-	if (e->net->oom_events) {
-		write_metric(&w, "oom_events", (double)e->net->oom_events);
-		write_metric(&w, "micro_batch", (double)e->net->at.micro);
-	}
+	for (size_t i = 0; i < n; i++)
+		write_metric(&w, list[i].name, list[i].value);
 	sw_jw_obj_end(&w);
 	r->no_memory = metrics.failed != SW_OK;
 	on = !r->no_memory && sw_session_report(r->session, e->epoch, metrics.data, kept);

@@ -176,7 +176,9 @@ static bool write_trial(const struct sw_row_trial *row, void *arg)
 	const struct writing *at = arg;
 	struct sw_row_trial shown = *row;
 
+	shown.step = at->report->step;
 	shown.metrics = at->report->metrics;
+	shown.value = at->report->value;
 	sw_jw_obj(at->w);
 	sw_row_json_trial(at->w, &shown, at->now_ms);
 	sw_jw_obj_end(at->w);

@@ -71,6 +71,7 @@ CONTROL(extend, SW_EVENT_EXTEND)
 struct best_question {
 	struct sw_lookup q;
 	int64_t n; /* trials; 0: as many as there are, of a front; of one metric the best alone */
+	bool has_scope; /* else it is "all", of several metrics "last" */
 	char scope[64]; /* "last", "all", "last-3-avg", as it was asked for */
 	bool maximize;
 };
@@ -93,8 +94,9 @@ static sw_status read_trials(struct sw_db *db, struct best_question *b, const st
 	const int64_t n = b->n != 0 ? b->n : f->spec != NULL ? FRONT_MOST : 1;
 
 	if (f->spec == NULL)
-		return sw_read_best(db, q->sweep, b->maximize, b->scope, n, write_best, q, &q->err);
-	if (strcmp(b->scope, "last") != 0)
+		return sw_read_best(db, q->sweep, b->maximize, b->has_scope ? b->scope : "all", n,
+				    write_best, q, &q->err);
+	if (b->has_scope && strcmp(b->scope, "last") != 0)
 		return sw_err_at(&q->err, SW_INVALID, "/scope",
 				 "scope \"%s\" goes with one metric, and the sweep has %zu",
 				 b->scope, f->spec->n_metrics);
@@ -128,9 +130,11 @@ void sw_handle_sweep_best(struct sw_call *call)
 		return;
 	b->maximize = live->maximize;
 	b->n = sw_call_int(call, "n", 0);
-	(void)snprintf(b->scope, sizeof b->scope, "%s", sw_call_str(call, "scope", "last"));
-	/* The best by the last value stand in an index; else each trial is looked at. */
-	b->q.is_long = strcmp(b->scope, "last") != 0 || live->spec == NULL ||
+	const char *scope = sw_call_str(call, "scope", NULL);
+	b->has_scope = scope != NULL;
+	(void)snprintf(b->scope, sizeof b->scope, "%s", b->has_scope ? scope : "");
+	/* The best by the best value stand in an index; else each trial is looked at. */
+	b->q.is_long = (b->has_scope && strcmp(b->scope, "all") != 0) || live->spec == NULL ||
 		       live->spec->n_metrics > 1;
 	sw_lookup_run(&b->q);
 }

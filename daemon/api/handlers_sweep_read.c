@@ -42,6 +42,7 @@ static bool write_list_best(const struct sw_row_trial *row, void *arg)
 
 	sw_jw_obj(w);
 	sw_jw_kint(w, "trial", row->trial);
+	sw_jw_kint(w, "step", row->step);
 	sw_jw_knum(w, "value", row->value);
 	sw_jw_obj_end(w);
 	l->has_best = true;
@@ -79,8 +80,8 @@ static void write_best_or_front(struct list_question *l, const struct sw_row_swe
 	sw_jw_key(&q->w, "best");
 	l->has_best = false;
 	if (q->rc == SW_OK)
-		q->rc = sw_read_best(l->db, row->sweep, row->maximize, "last", 1, write_list_best,
-				     l, &q->err);
+		q->rc = sw_read_best(l->db, row->sweep, row->maximize, "all", 1, write_list_best, l,
+				     &q->err);
 	if (!l->has_best)
 		sw_jw_null(&q->w);
 	sw_jw_knull(&q->w, "pareto");
@@ -231,7 +232,7 @@ static void read_get(struct sw_db *db, struct sw_lookup *q)
 	if (q->rc != SW_OK)
 		return;
 	sw_jw_key(&q->w, "best");
-	q->rc = sw_read_best(db, q->sweep, g->maximize, "last", 1, write_get_best, g, &q->err);
+	q->rc = sw_read_best(db, q->sweep, g->maximize, "all", 1, write_get_best, g, &q->err);
 	if (!g->has_best)
 		sw_jw_null(&q->w);
 	struct sw_front f = {.n = 0};

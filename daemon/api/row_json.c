@@ -40,6 +40,15 @@ void sw_row_json_trial(struct sw_jw *w, const struct sw_row_trial *row, int64_t 
 		sw_jw_knum(w, "value", row->value);
 	else
 		sw_jw_knull(w, "value");
+	sw_jw_key(w, "best");
+	if (row->has_best) {
+		sw_jw_obj(w);
+		sw_jw_kint(w, "step", row->best_step);
+		sw_jw_knum(w, "value", row->best_value);
+		sw_jw_obj_end(w);
+	} else {
+		sw_jw_null(w);
+	}
 	sw_jw_knum(w, "seconds", round(seconds * 1000.0) / 1000.0);
 	sw_jw_kint(w, "resume_step", row->resume_step);
 	if (row->parent != 0)

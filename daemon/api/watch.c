@@ -91,7 +91,7 @@ static void read_feed(struct sw_db *db, void *arg)
 {
 	struct feed *f = arg;
 
-	f->rc = sw_read_best(db, f->sweep, f->maximize, "last", 1, add_best, f, &f->err);
+	f->rc = sw_read_best(db, f->sweep, f->maximize, "all", 1, add_best, f, &f->err);
 	sw_jw_init(&f->w, &f->trials);
 	sw_jw_arr(&f->w);
 	if (f->snapshot) { /* what runs, then the latest */

@@ -398,7 +398,7 @@ static sw_status read_best(struct refine *r, struct sw_db *db)
 	r->given = sw_calloc(r->want.top * n, sizeof *r->given);
 	if (r->values == NULL || r->given == NULL)
 		return sw_err_set(r->err, SW_NOMEM, "out of memory");
-	rc = sw_read_best(db, (int64_t)r->want.of, r->maximize, "last", (int64_t)r->want.top,
+	rc = sw_read_best(db, (int64_t)r->want.of, r->maximize, "all", (int64_t)r->want.top,
 			  take_trial, r, r->err);
 	if (rc == SW_OK)
 		rc = r->rc;

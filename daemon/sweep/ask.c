@@ -67,7 +67,7 @@ static void write_params(struct sw_live *live, uint64_t trial, const struct sw_a
  * state is whole. */
 struct wanted {
 	uint64_t every, seconds; /* steps; 0: none */
-	bool end;
+	bool end, best, record;
 };
 
 static struct wanted wanted_of(const struct sw_live *live)
@@ -76,6 +76,9 @@ static struct wanted wanted_of(const struct sw_live *live)
 	struct wanted w = {.every = sw_pruner_every(sw_sweep_pruner(live->sched)),
 			   .end = c->keep != SW_SPEC_KEEP_NONE};
 
+	/* What is best by one of several metrics is nobody's best. */
+	w.best = w.end && live->spec->trainer != NULL && live->spec->n_metrics <= 1;
+	w.record = w.best && w.every == 0;
 	if (w.every == 0 && w.end && live->spec->trainer != NULL) {
 		w.every = c->every;
 		w.seconds = c->every == 0 ? CHECKPOINT_S : 0;
@@ -117,6 +120,9 @@ static void set_resume(struct sw_live *live, const struct sw_action *start, stru
 	job->checkpoint_every = wanted.every;
 	job->checkpoint_s = wanted.seconds;
 	job->checkpoint_end = wanted.end;
+	job->checkpoint_best = wanted.best;
+	job->checkpoint_record = wanted.record;
+	job->record = live->keeping.has_record ? &live->keeping.record : NULL;
 	job->checkpoint_dir = paths->folder;
 }
 

@@ -133,6 +133,35 @@ void sw_checkpoint_ended(struct sw_live *live, const struct sw_keeping_ended *fi
 	k->ended[k->ended_n++] = *file;
 }
 
+/* Is it better by the sweep's metric? */
+static bool is_better(const struct sw_live *live, double value, double than)
+{
+	return live->maximize ? value > than : value < than;
+}
+
+void sw_checkpoint_record(struct sw_live *live, double value)
+{
+	struct sw_keeping *k = &live->keeping;
+
+	if (!k->has_record || is_better(live, value, k->record))
+		k->record = value;
+	k->has_record = true;
+}
+
+/* A trial that failed is nobody's best, and its record none: the best of the others is. */
+static void forget_record(struct sw_live *live)
+{
+	struct sw_keeping *k = &live->keeping;
+
+	k->has_record = false;
+	for (size_t i = 0; i < k->open_n; i++)
+		if (!k->open[i].gone && k->open[i].has_value)
+			sw_checkpoint_record(live, k->open[i].value);
+	for (size_t i = 0; i < k->ended_n; i++)
+		if (k->ended[i].has_value)
+			sw_checkpoint_record(live, k->ended[i].value);
+}
+
 size_t sw_checkpoint_best(const struct sw_live *live)
 {
 	const struct sw_keeping *k = &live->keeping;
@@ -142,8 +171,7 @@ size_t sw_checkpoint_best(const struct sw_live *live)
 		const struct sw_keeping_ended *e = &k->ended[i], *b = &k->ended[best];
 
 		if (e->has_value &&
-		    (best == k->ended_n ||
-		     (live->maximize ? e->value > b->value : e->value < b->value) ||
+		    (best == k->ended_n || is_better(live, e->value, b->value) ||
 		     (!(e->value < b->value) && !(e->value > b->value) && e->trial < b->trial)))
 			best = i;
 	}
@@ -297,6 +325,9 @@ static void settle(struct sw_unneeded *out, struct sw_live *live, uint64_t trial
 		file.value = k->open[at].value;
 		close_open(k, at);
 	}
+	if ((t->state == SW_TRIAL_FAILED || t->state == SW_TRIAL_INFEASIBLE) && file.has_value &&
+	    k->has_record && !is_better(live, k->record, file.value))
+		forget_record(live);
 	if (last.trial != trial || live->spec->checkpoint.keep == SW_SPEC_KEEP_NONE ||
 	    t->state == SW_TRIAL_FAILED || t->state == SW_TRIAL_INFEASIBLE) {
 		release(out, live, &last);
@@ -309,6 +340,23 @@ static void settle(struct sw_unneeded *out, struct sw_live *live, uint64_t trial
 		out->shrink = true;
 }
 
+/* A trial has reported a value. With one metric its best counts, as for who asks for the best trial;
+ * with several the last, as for the front. */
+static void take_value(struct sw_live *live, struct sw_keeping_open *open, double value)
+{
+	if (live->spec->n_metrics > 1) {
+		open->has_value = isfinite(value);
+		open->value = value;
+		return;
+	}
+	if (!isfinite(value))
+		return;
+	if (!open->has_value || is_better(live, value, open->value))
+		open->value = value;
+	open->has_value = true;
+	sw_checkpoint_record(live, value);
+}
+
 /* The trial of a report has another last checkpoint, or another value. */
 static void reported(struct sw_unneeded *out, struct sw_live *live, const struct sw_event *event,
 		     const struct sw_checkpoint *before, const struct sw_checkpoint *now)
@@ -319,10 +367,8 @@ static void reported(struct sw_unneeded *out, struct sw_live *live, const struct
 	if (!fresh && !event->has_value)
 		return;
 	struct sw_keeping_open *open = sw_checkpoint_open(live, trial);
-	if (event->has_value) {
-		open->has_value = isfinite(event->value);
-		open->value = event->value;
-	}
+	if (event->has_value)
+		take_value(live, open, event->value);
 	if (!fresh)
 		return;
 	drop_heir(out, live, trial);

@@ -48,7 +48,7 @@ struct sw_keeping {
 		uint64_t before; /* the step of the checkpoint before its last; 0: none */
 		bool has_value;
 		bool gone;    /* it has ended: its place goes with many others */
-		double value; /* the last of the metric; of several the first one */
+		double value; /* the best of the metric; of several the last of the first one */
 	} * open;
 	size_t open_n, open_cap, gone_n;
 	/* Trials that have ended whose file stays, in the order of their ends. */
@@ -58,6 +58,10 @@ struct sw_keeping {
 		double value;
 	} * ended;
 	size_t ended_n, ended_cap;
+	/* The best value that a trial has reported: a better one is in a checkpoint when it is reported,
+	 * so that the best trial has its weights on the disk when it is stopped. */
+	bool has_record;
+	double record;
 };
 
 /* The path of the sweep's folder; `make`: it is there after SW_OK. */
@@ -86,6 +90,8 @@ void sw_checkpoint_recovered(struct sw_live *live);
 /* The trial's place in live->keeping.open, made if it is not there. Die without memory. */
 struct sw_keeping_open *sw_checkpoint_open(struct sw_live *live, uint64_t trial);
 void sw_checkpoint_ended(struct sw_live *live, const struct sw_keeping_ended *file);
+/* A trial has reported the value, which may be the sweep's record. */
+void sw_checkpoint_record(struct sw_live *live, double value);
 /* The place in live->keeping.ended of the best one; ended_n: none has a value. */
 size_t sw_checkpoint_best(const struct sw_live *live);
 /* Does a child of the population that has not its own yet go on from this one? */

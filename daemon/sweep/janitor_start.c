@@ -140,18 +140,23 @@ static void take_found(struct found *f)
 
 		if (file->failed || file->step > last)
 			continue;
+		const bool several = spec != NULL && spec->n_metrics > 1;
+		const bool has_value = several ? file->row.has_value : file->row.has_best;
+		const double value = several ? file->row.value : file->row.best_value;
+		if (has_value)
+			sw_checkpoint_record(f->live, value);
 		if (file->ended_ms != 0 && file->step == last && !none) {
 			const struct sw_keeping_ended ended = {.trial = file->trial,
 							       .step = file->step,
 							       .completed = file->completed,
-							       .has_value = file->row.has_value,
-							       .value = file->row.value};
+							       .has_value = has_value,
+							       .value = value};
 			sw_checkpoint_ended(f->live, &ended);
 		} else if (file->ended_ms == 0) {
 			struct sw_keeping_open *o = sw_checkpoint_open(f->live, file->trial);
 
-			o->has_value = file->row.has_value;
-			o->value = file->row.value;
+			o->has_value = has_value;
+			o->value = value;
 			if (file->step < last && !file->paused && file->step > o->before)
 				o->before = file->step;
 		}

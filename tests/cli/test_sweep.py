@@ -54,7 +54,7 @@ def sweep(path, *args, stdin="", **more):
 
 @pytest.mark.parametrize("args,has", [
     (["ls"], "digits"), (["show", "1"], '"parameters"'), (["show", "1/7"], "signal:9"),
-    (["trials", "1"], "1/40"), (["best", "1"], "(maximize, last)"),
+    (["trials", "1"], "1/40"), (["best", "1"], "at step 27 (maximize)"),
     (["best", "1", "-n", "3"], "1/2"), (["why", "1/7"], "rank 5 of 12"),
     (["log", "1/7"], "started on cpu:0"), (["devices"], "exit:1"), (["info"], "2m05s"),
     (["pause", "1"], "sweep 1 PAUSED"), (["resume", "1"], "sweep 1 RUNNING"),

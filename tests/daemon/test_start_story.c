@@ -22,12 +22,12 @@ static const struct story stories[] = {
 	  "a call trial.list {'sweep':1}",
 	  "{\"trials\":[{\"trial\":1,\"attempt\":1,\"state\":\"PAUSED\",\"cause\":\"rung "
 	  "1: rank 1 of "
-	  "1\",\"params\":{\"lr\":0.33382193088175421},\"step\":1,\"metrics\":{\"loss\":0.5},\"value\":0.5,\"seconds\":0,\"resume_step\":1,\"parent\":null},{\"trial\":2,\"attempt\":1,\"state\":\"COMPLETED\",\"cause\":null,\"params\":{\"lr\":0.59545281201433942},\"ste...",
+	  "1\",\"params\":{\"lr\":0.33382193088175421},\"step\":1,\"metrics\":{\"loss\":0.5},\"value\":0.5,\"best\":{\"step\":1,\"value\":0.5},\"seconds\":0,\"resume_step\":1,\"parent\":null},{\"trial\":2,\"attempt\":1,\"state\":\"COMPLETED\",\"cause\":null,\"params\":{...",
 	  "daemon restarts", "",
 	  "a call trial.list {'sweep':1}",
 	  "{\"trials\":[{\"trial\":1,\"attempt\":1,\"state\":\"PAUSED\",\"cause\":\"rung "
 	  "1: rank 1 of "
-	  "1\",\"params\":{\"lr\":0.33382193088175421},\"step\":1,\"metrics\":{\"loss\":0.5},\"value\":0.5,\"seconds\":0,\"resume_step\":1,\"parent\":null},{\"trial\":2,\"attempt\":1,\"state\":\"COMPLETED\",\"cause\":null,\"params\":{\"lr\":0.59545281201433942},\"ste...",
+	  "1\",\"params\":{\"lr\":0.33382193088175421},\"step\":1,\"metrics\":{\"loss\":0.5},\"value\":0.5,\"best\":{\"step\":1,\"value\":0.5},\"seconds\":0,\"resume_step\":1,\"parent\":null},{\"trial\":2,\"attempt\":1,\"state\":\"COMPLETED\",\"cause\":null,\"params\":{...",
 	  "a report 4 1 1 1 0.3", "pause",
 	  "a ask 2", "6.1 7.1"}},
 	{"on a paused sweep", NULL, "'run_cap':9",
@@ -167,8 +167,8 @@ static const struct story stories[] = {
 	  "alter PRAGMA user_version = 99", "",
 	  "daemon starts",
 	  "refused: STATE/sweepd.db was written by a newer sweepd (schema 99, this one "
-	  "knows 8)",
-	  "alter PRAGMA user_version = 8", ""}},
+	  "knows 9)",
+	  "alter PRAGMA user_version = 9", ""}},
 	{"a file that is no database of sweepd's", NULL, "'run_cap':3",
 	 {"daemon dies", "",
 	  "alter PRAGMA application_id = 7", "",

@@ -394,13 +394,13 @@ def test_best_by_scope(client):
 
     def best(**more):
         rows = client.call("sweep.best", sweep=sweep, **more)["trials"]
-        return [(r["trial"], r["value"]) for r in rows]
+        return [(r["trial"], r["value"], r["step"], r["metrics"].get("loss")) for r in rows]
 
-    assert best() == [(3, 1.5)]
-    assert best(n=3) == [(3, 1.5), (2, 2.0), (1, 4.0)]
-    assert best(scope="all", n=3) == [(1, 1.0), (3, 1.5), (2, 2.0)]
-    assert best(scope="avg") == [(2, 2.0)]
-    assert best(scope="last-2-avg", n=2) == [(2, 2.0), (1, 2.5)]
+    assert best() == [(1, 1.0, 2, 1.0)]
+    assert best(n=3) == best(scope="all", n=3) == [(1, 1.0, 2, 1.0), (3, 1.5, 3, 1.5), (2, 2.0, 1, 2.0)]
+    assert best(scope="last", n=3) == [(3, 1.5, 3, 1.5), (2, 2.0, 3, 2.0), (1, 4.0, 3, 4.0)]
+    assert best(scope="avg") == [(2, 2.0, 3, None)]  # a mean is of no one report
+    assert best(scope="last-2-avg", n=2) == [(2, 2.0, 3, None), (1, 2.5, 3, None)]
     for scope in ("worst", "last-0-avg", "last--1-avg", "last-avg", ""):
         error = client.refused("sweep.best", sweep=sweep, scope=scope)
         assert error.code == INVALID_PARAMS and error.pointer == "/scope", scope

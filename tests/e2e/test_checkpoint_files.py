@@ -131,7 +131,7 @@ def test_resumed_trial_goes_on_above_its_pause_and_its_curve_is_whole(start):
         reports = client.reports(sweep, t["trial"])
         assert [(r["attempt"], r["seq"], r["step"]) for r in reports] == [
             (1, 1, 1), (2, 1, 2), (2, 2, 3)] + [(3, k, 3 + k) for k in range(1, 7)]
-        assert [r["step"] for r in reports if r["checkpoint"]][:2] == [1, 3]
+        assert {1, 3, 9} <= {r["step"] for r in reports if r["checkpoint"]}  # and those of a record
     assert all(alive(s["pid"]) for s in client.slots())
 
 

@@ -289,7 +289,7 @@ def test_ls_of_several_metrics_says_how_many_are_on_the_front(start):
     rows = {row["sweep"]: row for row in client.call("sweep.list")["sweeps"]}
     assert rows[sweep]["best"] is None and rows[sweep]["pareto"] == {"trials": 3}
     assert rows[sweep]["metrics"] == ["loss", "speed"]
-    assert rows[single]["best"] == {"trial": 1, "value": 0.25} and rows[single]["pareto"] is None
+    assert rows[single]["best"] == {"trial": 1, "step": 1, "value": 0.25} and rows[single]["pareto"] is None
     assert (rows[empty]["best"], rows[empty]["pareto"]) == (None, {"trials": 0})
     lines = sweep_command(daemon, "ls", COLUMNS="200")[1].splitlines()
     assert "loss, speed" in lines[2] and "3 on the front" in lines[2], lines

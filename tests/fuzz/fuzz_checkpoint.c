@@ -160,7 +160,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	free(bytes);
 	(void)unlink(export_path);
 	const sw_status status = read_check();
-	const sw_status exported = sw_export(path, export_path, &err);
+	struct sw_exported is;
+	const sw_status exported = sw_export(path, export_path, &is, &err);
 	line_check(exported, &err);
 	must(exported == SW_OK || exported == SW_INVALID);
 	must((exported == SW_OK) == (access(export_path, F_OK) == 0));

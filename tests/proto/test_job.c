@@ -8,26 +8,28 @@
 #include <stdio.h>
 #include <string.h>
 
+#define RECORD "\"checkpoint_best\":true,\"checkpoint_record\":true,\"record\":-0.1,"
 #define PARAMS "{\"lr\":0.1}"
 
 /* Every field has a value of its own. */
 #define FULL                                                                                       \
 	"{\"sweep\":1,\"trial\":2,\"attempt\":3,\"seed\":9007199254740991,\"data_seed\":5,"        \
 	"\"params\":" PARAMS ",\"resume_step\":6,\"parent\":7,\"checkpoint\":\"/c/7-6.ckpt\","     \
-	"\"until\":8,\"checkpoint_every\":9,\"checkpoint_s\":10,\"checkpoint_end\":true,"          \
+	"\"until\":8,\"checkpoint_every\":9,\"checkpoint_s\":10,\"checkpoint_end\":true," RECORD   \
 	"\"checkpoint_dir\":\"/c\",\"trainer\":{\"epochs\":11},\"max_t\":12,\"metric\":\"loss\","  \
 	"\"goal\":\"minimize\"}"
 #define EMPTY                                                                                      \
 	"{\"sweep\":0,\"trial\":0,\"attempt\":0,\"seed\":0,\"data_seed\":0,\"params\":" PARAMS     \
 	",\"resume_step\":0,\"parent\":null,\"checkpoint\":null,\"until\":0,\"checkpoint_every\":" \
-	"0,\"checkpoint_s\":0,\"checkpoint_end\":false,\"checkpoint_dir\":null,\"trainer\":null,"  \
+	"0,\"checkpoint_s\":0,\"checkpoint_end\":false,\"checkpoint_best\":false,\"checkpoint_"    \
+	"record\":false,\"record\":null,\"checkpoint_dir\":null,\"trainer\":null,"                 \
 	"\"max_t\":null,\"metric\":null,\"goal\":null}"
 #define COMMAND "[\"${env}\",\"${program}\",\"${args}\"]"
 #define RUN     "{\"cwd\":\"/home/me\",\"env\":{\"A\":\"b\"}}"
 #define PROGRAM                                                                                    \
 	"{\"sweep\":1,\"trial\":2,\"attempt\":3,\"seed\":9007199254740991,\"data_seed\":5,"        \
 	"\"params\":" PARAMS ",\"resume_step\":6,\"parent\":7,\"checkpoint\":\"/c/7-6.ckpt\","     \
-	"\"until\":8,\"checkpoint_every\":9,\"checkpoint_s\":10,\"checkpoint_end\":true,"          \
+	"\"until\":8,\"checkpoint_every\":9,\"checkpoint_s\":10,\"checkpoint_end\":true," RECORD   \
 	"\"checkpoint_dir\":\"/c\",\"trainer\":null,\"max_t\":12,\"metric\":\"loss\","             \
 	"\"goal\":\"minimize\",\"command\":" COMMAND ",\"program\":\"train.py\",\"run\":" RUN      \
 	",\"log\":\"/s/logs/1/2.log\",\"cookie\":\"1f-2-0\",\"cores\":13}"
@@ -40,6 +42,8 @@ static cJSON *parsed(const char *text)
 	ck_assert_int_eq(sw_json_parse(&v, text, strlen(text), &err), SW_OK);
 	return v;
 }
+
+static const double record = -0.1;
 
 static struct sw_job full(const cJSON *trainer)
 {
@@ -55,6 +59,9 @@ static struct sw_job full(const cJSON *trainer)
 			       .checkpoint_every = 9,
 			       .checkpoint_s = 10,
 			       .checkpoint_end = true,
+			       .checkpoint_best = true,
+			       .checkpoint_record = true,
+			       .record = &record,
 			       .checkpoint_dir = "/c",
 			       .trainer = trainer,
 			       .max_t = 12,
@@ -119,6 +126,9 @@ static const struct {
 	{"checkpoint_every", "0"},
 	{"checkpoint_s", "0"},
 	{"checkpoint_end", "false"},
+	{"checkpoint_best", "false"},
+	{"checkpoint_record", "false"},
+	{"record", "null"},
 	{"checkpoint_dir", "null"},
 	{"max_t", "null"},
 	{"metric", "null"},
@@ -182,6 +192,8 @@ static const struct bad_key bad[] = {
 	{"checkpoint_every", "{}", NUMBER},
 	{"checkpoint_s", "0.5", NUMBER},
 	{"checkpoint_end", "1", "true or false"},
+	{"checkpoint_best", "1", "true or false"},
+	{"record", "\"1\"", "a number"},
 	{"checkpoint_dir", "\"\"", "an absolute path"},
 	{"trainer", "[]", "an object"},
 	{"max_t", "-1", NUMBER},

@@ -13,6 +13,8 @@ static struct trial {
 	double last;           /* the last value reported, NaN: none */
 	unsigned n;            /* steps of the curve; step s is at s - 1 */
 	double v[3 * REPORTS]; /* NaN: the step had none */
+	double best[2];        /* of the curve at the last report, by minimize and maximize */
+	unsigned best_step[2];
 } trials[TRIALS + 1];
 
 static uint64_t state = 4711;
@@ -23,35 +25,56 @@ static unsigned draw(unsigned n)
 	return (unsigned)((state >> 33) % n);
 }
 
+/* The best of the curve as it is now: an attempt that has not reported yet takes nothing away. */
+static void note_best(struct trial *t)
+{
+	for (int maximize = 0; maximize < 2; maximize++) {
+		t->best[maximize] = NAN;
+		for (unsigned i = 0; i < t->n; i++) {
+			const double v = t->v[i], x = t->best[maximize];
+
+			if (isnan(v) || (!isnan(x) && !(maximize ? v > x : v < x)))
+				continue;
+			t->best[maximize] = v;
+			t->best_step[maximize] = i + 1;
+		}
+	}
+}
+
 /* An attempt goes on from any step that the curve has, 0 included: what lies beyond is gone. */
 static void put_attempt(struct sw_tx *tx, int64_t t, int attempt, int64_t *ev)
 {
 	struct trial *trial = &trials[t];
 	const unsigned n = draw(REPORTS + 1);
-	const struct sw_row_attempt row = {.sweep = 1,
-					   .trial = t,
-					   .attempt = attempt,
-					   .ev = ++*ev,
-					   .state = "RUNNING",
-					   .resume_step = draw(trial->n + 1)};
+	struct sw_row_attempt row = {.trial = t,
+				     .attempt = attempt,
+				     .ev = ++*ev,
+				     .state = "RUNNING",
+				     .resume_step = draw(trial->n + 1)};
 
-	sw_tx_attempt_start(tx, &row);
+	for (row.sweep = 1; row.sweep <= 2; row.sweep++)
+		sw_tx_attempt_start(tx, &row);
 	trial->n = (unsigned)row.resume_step;
 	for (unsigned seq = 1; seq <= n; seq++) {
 		/* Few values, so that there are ties. */
-		struct sw_row_report r = {.sweep = 1,
-					  .trial = t,
+		char metrics[32];
+		struct sw_row_report r = {.trial = t,
 					  .attempt = attempt,
 					  .seq = seq,
 					  .ev = ++*ev,
 					  .step = trial->n + 1,
 					  .verdict = "continue",
-					  .metrics = "{}",
+					  .metrics = metrics,
 					  .has_value = draw(4) != 0,
 					  .value = draw(9) / 8.0};
-		sw_tx_report(tx, &r);
+
+		(void)snprintf(metrics, sizeof metrics, "{\"step\":%d,\"a\":%d}", (int)r.step,
+			       attempt);
+		for (r.sweep = 1; r.sweep <= 2; r.sweep++)
+			sw_tx_report(tx, &r);
 		trial->v[trial->n++] = r.has_value ? r.value : NAN;
 		trial->last = r.has_value ? r.value : trial->last;
+		note_best(trial);
 	}
 }
 
@@ -63,16 +86,22 @@ static void fill(struct fixture *f)
 	int64_t ev = 0;
 
 	put_sweep(tx, 1);
+	sw_tx_sweep_insert(tx, &(struct sw_row_sweep){.sweep = 2,
+						      .name = "s",
+						      .spec = "{}",
+						      .state = "RUNNING",
+						      .metric = "loss",
+						      .maximize = true});
 	for (int64_t t = 1; t <= TRIALS; t++) {
 		const unsigned s = draw(8);
-		struct sw_row_trial row = {
-			.sweep = 1, .trial = t, .state = states[s], .params = "{}"};
+		struct sw_row_trial row = {.trial = t, .state = states[s], .params = "{}"};
 
 		trials[t].counts = s != 3 && s != 7;
 		trials[t].attempts = 1 + (int)draw(3);
-		trials[t].last = NAN;
+		trials[t].last = trials[t].best[0] = trials[t].best[1] = NAN;
 		row.attempt = trials[t].attempts;
-		sw_tx_trial_insert(tx, &row);
+		for (row.sweep = 1; row.sweep <= 2; row.sweep++)
+			sw_tx_trial_insert(tx, &row);
 		for (int a = 1; a <= trials[t].attempts; a++)
 			put_attempt(tx, t, a, &ev);
 	}
@@ -98,11 +127,8 @@ static double naive(const struct trial *t, int last, bool maximize)
 			v[n++] = t->v[i];
 	if (last == -1)
 		return t->last;
-	if (last == -2) {
-		for (int i = 0; i < n; i++)
-			x = i == 0 || (maximize ? v[i] > x : v[i] < x) ? v[i] : x;
-		return x;
-	}
+	if (last == -2)
+		return t->best[maximize];
 	const int from = last > 0 && n > last ? n - last : 0;
 	for (int i = from; i < n; i++)
 		x = (i == from ? 0 : x) + v[i];
@@ -115,6 +141,8 @@ struct ask {
 	int64_t n;
 	int64_t trial[TRIALS + 1];
 	double value[TRIALS + 1];
+	int64_t step[TRIALS + 1];
+	char metrics[TRIALS + 1][32];
 	size_t got;
 	sw_status rc;
 	struct sw_err err;
@@ -127,6 +155,9 @@ static bool on_trial(const struct sw_row_trial *r, void *arg)
 	ck_assert(r->has_value);
 	ck_assert_uint_lt(a->got, TRIALS);
 	a->trial[a->got] = r->trial;
+	a->step[a->got] = r->step;
+	(void)snprintf(a->metrics[a->got], sizeof a->metrics[0], "%s",
+		       r->metrics != NULL ? r->metrics : "-");
 	a->value[a->got++] = r->value;
 	return true;
 }
@@ -135,7 +166,25 @@ static void ask_work(struct sw_db *db, void *arg)
 {
 	struct ask *a = arg;
 
-	a->rc = sw_read_best(db, 1, a->maximize, a->scope, a->n, on_trial, a, &a->err);
+	a->rc = sw_read_best(db, 1 + a->maximize, a->maximize, a->scope, a->n, on_trial, a,
+			     &a->err);
+}
+
+/* Step, value and metrics of a row are of one report; those of a mean of none. */
+static void check_row(const struct ask *a, size_t i, int last)
+{
+	const struct trial *t = &trials[a->trial[i]];
+	char start[32];
+
+	if (last >= 0) {
+		ck_assert_str_eq(a->metrics[i], "{}");
+		return;
+	}
+	(void)snprintf(start, sizeof start, "{\"step\":%d,", (int)a->step[i]);
+	ck_assert_msg(strncmp(a->metrics[i], start, strlen(start)) == 0, "step %d of %s",
+		      (int)a->step[i], a->metrics[i]);
+	if (last == -2)
+		ck_assert_uint_eq((unsigned)a->step[i], t->best_step[a->maximize]);
 }
 
 START_TEST(best_agrees_with_the_plain_computation)
@@ -174,6 +223,7 @@ START_TEST(best_agrees_with_the_plain_computation)
 				      "%s %d: place %zu is %lld (%g), not %lld (%g)", a.scope, k,
 				      want, (long long)best, v, (long long)a.trial[want],
 				      a.value[want]);
+			check_row(&a, want, scopes[_i].last);
 		}
 		ck_assert_uint_eq(a.got, want);
 		ck_assert_uint_gt(want, 4);
@@ -335,7 +385,8 @@ START_TEST(curve_goes_on_from_the_step_that_an_attempt_resumed_at)
 	check_curve(&f, 1, 2.5, 1.5, 1, "{\"step\":4}");
 	begin_attempt(tx = tx_new(), 2, 2); /* steps 3 and 4 never were */
 	commit_now(&f, tx);
-	check_curve(&f, 3, 3.5, 3.5, 3, "{\"step\":2}");
+	check_curve(&f, 1, 3.5, 3.5, 3,
+		    "{\"step\":4}"); /* the row is theirs till the next report */
 	report_step(tx = tx_new(), 2, 1, 3, 9);
 	commit_now(&f, tx);
 	check_curve(&f, 3, 16.0 / 3, 6, 9, "{\"step\":3}");
@@ -344,10 +395,13 @@ START_TEST(curve_goes_on_from_the_step_that_an_attempt_resumed_at)
 	check_curve(&f, 3, 16.0 / 3, 6, 9, "{\"step\":3}");
 	begin_attempt(tx = tx_new(), 4, 1); /* further back than the attempt before began */
 	commit_now(&f, tx);
-	check_curve(&f, 4, 4, 4, 4, "{\"step\":1}");
+	check_curve(&f, 3, 4, 4, 4, "{\"step\":3}");
+	report_step(tx = tx_new(), 4, 1, 5, 8); /* past all that was: 4 was the value of step 1 */
+	commit_now(&f, tx);
+	check_curve(&f, 4, 6, 6, 8, "{\"step\":5}");
 	begin_attempt(tx = tx_new(), 5, 0);
 	commit_now(&f, tx);
-	check_curve(&f, NAN, NAN, NAN, NAN, "-");
+	check_curve(&f, 4, NAN, NAN, NAN, "{\"step\":5}");
 	fixture_fini(&f);
 }
 END_TEST

@@ -62,12 +62,12 @@ static void write_at(const struct fixture *f, off_t at, const void *bytes, size_
 
 static void damage_newer(struct fixture *f)
 {
-	raw_sql(f, "PRAGMA user_version = 9; DROP TABLE meta");
+	raw_sql(f, "PRAGMA user_version = 10; DROP TABLE meta");
 }
 
 static void damage_version(struct fixture *f)
 {
-	raw_sql(f, "UPDATE meta SET value = 9 WHERE key = 'schema'");
+	raw_sql(f, "UPDATE meta SET value = 10 WHERE key = 'schema'");
 }
 
 static void damage_version_gone(struct fixture *f)
@@ -146,8 +146,8 @@ static const struct {
 	const char *says;
 } damages[] = {
 	{"newer", damage_newer, SW_CONFLICT,
-	 " was written by a newer sweepd (schema 9, this one knows 8)"},
-	{"versions differ", damage_version, SW_IO, "it says schema 8 and schema 9"},
+	 " was written by a newer sweepd (schema 10, this one knows 9)"},
+	{"versions differ", damage_version, SW_IO, "it says schema 9 and schema 10"},
 	{"version row gone", damage_version_gone, SW_IO, "no number there"},
 	{"version row of text", damage_version_text, SW_IO, "no number there"},
 	{"version negative", damage_version_negative, SW_IO, "not a sweepd database"},

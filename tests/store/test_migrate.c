@@ -5,11 +5,12 @@
 #include "tests/store/fixture.h"
 
 extern const char sw_schema_sql[], sw_schema_2_sql[], sw_schema_3_sql[], sw_schema_4_sql[],
-	sw_schema_5_sql[], sw_schema_6_sql[], sw_schema_7_sql[], sw_schema_8_sql[];
+	sw_schema_5_sql[], sw_schema_6_sql[], sw_schema_7_sql[], sw_schema_8_sql[],
+	sw_schema_9_sql[];
 
 static const char *const steps[] = {sw_schema_sql,   sw_schema_2_sql, sw_schema_3_sql,
 				    sw_schema_4_sql, sw_schema_5_sql, sw_schema_6_sql,
-				    sw_schema_7_sql, sw_schema_8_sql};
+				    sw_schema_7_sql, sw_schema_8_sql, sw_schema_9_sql};
 
 /* A sweep, a trial that was lost once, its reports and an event: what version 1 had. */
 static const char rows_1[] =
@@ -99,6 +100,8 @@ static bool on_best(const struct sw_row_trial *r, void *arg)
 {
 	((struct seen *)arg)->best++;
 	ck_assert_double_eq(r->value, 0.5); /* what the lost attempt reported does not count */
+	ck_assert_int_eq(r->step, 2);
+	ck_assert_str_eq(r->metrics, "{\"loss\":0.5}");
 	return true;
 }
 

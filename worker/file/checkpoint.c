@@ -15,17 +15,16 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#define PATH_BYTES 4096
-#define CHUNK      ((size_t)64 * 1024) /* bytes hashed at a time */
-#define AT_ONCE    ((size_t)16 << 20)  /* bytes read or written between two beats */
-#define SYNC_EACH  ((size_t)64 << 20)
+#define CHUNK   ((size_t)64 * 1024) /* bytes hashed at a time */
+#define AT_ONCE ((size_t)16 << 20)  /* bytes read between two beats */
 
-/* A file on its way in or out: its bytes, their sum so far. */
+/* A file on its way in: its bytes, their sum so far. */
 struct file {
 	int fd;
 	XXH3_state_t *sum;
-	size_t unsynced; /* bytes written */
-	float *set;      /* host: float[weights_n], with the gaps of a net's tensor set */
+	float *set;  /* host: float[sets][weights_n], with the gaps of a net's tensor set, then the
+			running statistics */
+	float *best; /* the same of one set */
 };
 
 static const char *base_name(const char *path)
@@ -61,7 +60,7 @@ uint64_t sw_checkpoint_before(const char *dir, uint64_t trial, uint64_t below)
 	return found;
 }
 
-static sw_status of_errno(int code)
+sw_status sw_checkpoint_errno(int code)
 {
 	if (code == ENOSPC || code == EDQUOT || code == EFBIG)
 		return SW_FULL;
@@ -70,221 +69,22 @@ static sw_status of_errno(int code)
 	return code == ENOMEM ? SW_NOMEM : SW_IO;
 }
 
-static bool sum_start(struct file *f)
+XXH3_state_t *sw_checkpoint_sum_start(void)
 {
-	f->sum = sw_fault_hit(SW_FAULT_MALLOC) ? NULL : XXH3_createState();
-	return f->sum && XXH3_128bits_reset(f->sum) == XXH_OK;
+	XXH3_state_t *sum = sw_fault_hit(SW_FAULT_MALLOC) ? NULL : XXH3_createState();
+
+	if (sum)
+		(void)XXH3_128bits_reset(sum);
+	return sum;
 }
 
-static void sum_end(const struct file *f, unsigned char out[CHECKPOINT_SUM])
+void sw_checkpoint_sum_end(const XXH3_state_t *sum, unsigned char out[CHECKPOINT_SUM])
 {
 	XXH128_canonical_t canonical;
 
-	XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(f->sum));
+	XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(sum));
 	memcpy(out, canonical.digest, CHECKPOINT_SUM);
 }
-
-/* --- out --- */
-
-/* 0 or an errno. Synced as it goes: one fsync of gigabytes may take minutes, without a beat. */
-static int file_put(struct file *f, const void *bytes, size_t n)
-{
-	const char *at = bytes;
-
-	(void)XXH3_128bits_update(f->sum, bytes, n);
-	while (n > 0) {
-		const size_t some = n < AT_ONCE ? n : AT_ONCE;
-		const ssize_t done = sw_fault_hit(SW_FAULT_IO) ? (errno = ENOSPC, -1)
-							       : write(f->fd, at, some);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return done < 0 ? errno : ENOSPC;
-		at += done;
-		n -= (size_t)done;
-		f->unsynced += (size_t)done;
-		sw_beat();
-		if (f->unsynced >= SYNC_EACH && fdatasync(f->fd) != 0)
-			return errno;
-		f->unsynced %= SYNC_EACH;
-	}
-	return 0;
-}
-
-/* The tensors of one set, without their gaps. */
-static sw_status put_set(struct file *f, const struct sw_net *net, size_t set, int *code)
-{
-	const struct sw_model *m = net->model;
-	const sw_status rc = sw_net_set_download(net, set, f->set);
-
-	for (size_t i = 0; rc == SW_OK && *code == 0 && i < m->ops_n; i++) {
-		const struct sw_op *op = &m->op[i];
-
-		*code = file_put(f, f->set + op->w, op->w_n * sizeof *f->set);
-		if (*code == 0)
-			*code = file_put(f, f->set + op->b, op->b_n * sizeof *f->set);
-	}
-	return rc;
-}
-
-/* The running statistics, mean and variance of each norm. */
-static sw_status put_running(struct file *f, const struct sw_net *net, int *code)
-{
-	const struct sw_model *m = net->model;
-	float *running = sw_malloc(m->running_n * sizeof *running);
-	sw_status rc = running ? sw_net_running_download(net, running) : SW_NOMEM;
-
-	for (size_t i = 0; rc == SW_OK && *code == 0 && i < m->ops_n; i++) {
-		const struct sw_op *op = &m->op[i];
-
-		if (op->kind != SW_OP_BATCHNORM)
-			continue;
-		*code = file_put(f, running + op->mean, op->to.c * sizeof *running);
-		if (*code == 0)
-			*code = file_put(f, running + op->var, op->to.c * sizeof *running);
-	}
-	free(running);
-	return rc;
-}
-
-static int put_table(struct file *f, const struct sw_model *m)
-{
-	struct checkpoint_tensor t[CHECKPOINT_TENSORS];
-	unsigned char line[CHECKPOINT_TENSOR];
-	int code = 0;
-
-	for (size_t i = 0; code == 0 && i < m->ops_n; i++) {
-		const size_t n = sw_checkpoint_tensors(m, i, t);
-
-		for (size_t k = 0; code == 0 && k < n; k++) {
-			sw_checkpoint_tensor_encode(line, &t[k]);
-			code = file_put(f, line, sizeof line);
-		}
-	}
-	return code;
-}
-
-/* All bytes of the file, to the disk. *code: 0 or an errno. */
-static sw_status put_all(struct file *f, const struct sw_net *net,
-			 const struct sw_checkpoint_id *id, int *code)
-{
-	unsigned char head[CHECKPOINT_HEAD], sum[CHECKPOINT_SUM];
-	sw_status rc = SW_OK;
-
-	f->set = sw_malloc(net->model->weights_n * sizeof *f->set);
-	if (!f->set || !sum_start(f))
-		return SW_NOMEM;
-	*code = file_put(f, head, sw_checkpoint_encode(head, net, id));
-	if (*code == 0)
-		*code = put_table(f, net->model);
-	if (*code == 0 && net->model->card)
-		*code = file_put(f, net->model->card, strlen(net->model->card));
-	for (size_t set = 0; rc == SW_OK && *code == 0 && set < sw_net_sets(net); set++)
-		rc = put_set(f, net, set, code);
-	if (rc == SW_OK && *code == 0 && net->model->running_n)
-		rc = put_running(f, net, code);
-	if (rc != SW_OK || *code != 0)
-		return rc;
-	sum_end(f, sum);
-	*code = file_put(f, sum, sizeof sum);
-	if (*code == 0 && (sw_fault_hit(SW_FAULT_IO) || fsync(f->fd) != 0))
-		*code = errno ? errno : EIO;
-	return SW_OK;
-}
-
-/* Makes the last two folders of the path: those below the state directory, never that itself. */
-static int folder_open(const char *dir)
-{
-	char above[PATH_BYTES];
-	char *slash;
-
-	if (mkdir(dir, 0700) != 0 && errno == ENOENT) {
-		snprintf(above, sizeof above, "%s", dir);
-		slash = strrchr(above, '/');
-		if (slash && slash != above) {
-			*slash = '\0';
-			(void)mkdir(above, 0700);
-			(void)mkdir(dir, 0700);
-		}
-	}
-	if (sw_fault_hit(SW_FAULT_IO)) {
-		errno = EIO;
-		return -1;
-	}
-	return open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-}
-
-/* The new file takes its name, and the folder knows of it. 0 or an errno. */
-static int publish(int folder, const char *tmp, const char *path)
-{
-	if (sw_fault_hit(SW_FAULT_IO) || rename(tmp, path) != 0) {
-		const int code = errno ? errno : EIO;
-
-		(void)unlink(tmp);
-		return code;
-	}
-	return sw_fault_hit(SW_FAULT_IO) || fsync(folder) != 0 ? errno ? errno : EIO : 0;
-}
-
-static sw_status write_in(struct sw_net *net, const struct sw_checkpoint_id *id, const char *dir,
-			  int folder, int *code)
-{
-	char tmp[PATH_BYTES + 80], path[PATH_BYTES + 80];
-	struct file f = {.fd = -1};
-	sw_status rc;
-
-	snprintf(path, sizeof path, "%s/%" PRIu64 "-%" PRIu64 ".ckpt", dir, id->trial, id->epoch);
-	snprintf(tmp, sizeof tmp, "%s/.tmp-%" PRIu64 "-%" PRIu64 "-XXXXXX", dir, id->trial,
-		 id->epoch);
-	errno = 0;
-	f.fd = sw_fault_hit(SW_FAULT_IO) ? -1 : mkostemp(tmp, O_CLOEXEC);
-	if (f.fd < 0) {
-		*code = errno ? errno : EIO;
-		return SW_OK;
-	}
-	errno = 0;
-	rc = put_all(&f, net, id, code);
-	if (close(f.fd) != 0 && *code == 0)
-		*code = errno;
-	XXH3_freeState(f.sum);
-	free(f.set);
-	errno = 0;
-	if (rc == SW_OK && *code == 0)
-		*code = publish(folder, tmp, path);
-	else
-		(void)unlink(tmp);
-	return rc;
-}
-
-sw_status sw_checkpoint_write(struct sw_net *net, const struct sw_checkpoint_id *id,
-			      const char *dir, struct sw_err *err)
-{
-	sw_status rc = SW_OK;
-	int folder, code = 0;
-
-	if (strlen(dir) >= PATH_BYTES)
-		return sw_err_set(err, SW_TOO_BIG,
-				  "the path of the folder for checkpoints is over %d bytes",
-				  PATH_BYTES - 1);
-	folder = folder_open(dir);
-	if (folder < 0)
-		code = errno;
-	else
-		rc = write_in(net, id, dir, folder, &code);
-	if (folder >= 0)
-		close(folder);
-	if (rc != SW_OK)
-		return sw_err_set(err, rc, "no checkpoint of step %" PRIu64 ": %s", id->epoch,
-				  sw_status_str(rc));
-	if (code != 0)
-		return sw_err_set(err, of_errno(code) == SW_NOT_FOUND ? SW_IO : of_errno(code),
-				  "no checkpoint of step %" PRIu64 ": %s", id->epoch,
-				  strerror(code));
-	return SW_OK;
-}
-
-/* --- in --- */
 
 sw_status sw_checkpoint_take(int fd, void *out, size_t n, uint64_t offset, struct sw_err *err)
 {
@@ -323,7 +123,8 @@ static sw_status check_sum(struct file *f, uint64_t bytes, struct sw_err *err)
 	char *chunk = sw_malloc(CHUNK);
 	sw_status rc = SW_OK;
 
-	if (!chunk || !sum_start(f))
+	f->sum = sw_checkpoint_sum_start();
+	if (!chunk || !f->sum)
 		rc = sw_err_set(err, SW_NOMEM, "cannot be read: no memory");
 	for (uint64_t at = 0; rc == SW_OK && at < summed; at += CHUNK) {
 		const size_t n = summed - at < CHUNK ? (size_t)(summed - at) : CHUNK;
@@ -337,30 +138,27 @@ static sw_status check_sum(struct file *f, uint64_t bytes, struct sw_err *err)
 		rc = file_take(f, theirs, sizeof theirs, summed, err);
 	if (rc != SW_OK)
 		return rc;
-	sum_end(f, ours);
+	sw_checkpoint_sum_end(f->sum, ours);
 	if (memcmp(ours, theirs, sizeof ours) != 0)
 		return sw_err_set(err, SW_INVALID, "is damaged: its checksum is wrong");
 	return SW_OK;
 }
 
-/* Reads the tensors of the sets that the net has into f->set: float[sets][weights_n]. */
-static sw_status take_sets(const struct file *f, const struct sw_net *net, size_t sets,
-			   uint64_t offset, struct sw_err *err)
+/* Reads the tensors of one set into host: float[weights_n]. */
+static sw_status take_set(const struct file *f, const struct sw_model *m, float *host,
+			  uint64_t offset, struct sw_err *err)
 {
-	const struct sw_model *m = net->model;
 	sw_status rc = SW_OK;
 
-	for (size_t set = 0; set < sets; set++)
-		for (size_t i = 0; rc == SW_OK && i < m->ops_n; i++) {
-			const struct sw_op *op = &m->op[i];
-			float *to = f->set + set * m->weights_n;
+	for (size_t i = 0; rc == SW_OK && i < m->ops_n; i++) {
+		const struct sw_op *op = &m->op[i];
 
-			rc = file_take(f, to + op->w, op->w_n * sizeof *to, offset, err);
-			offset += (uint64_t)op->w_n * sizeof *to;
-			if (rc == SW_OK)
-				rc = file_take(f, to + op->b, op->b_n * sizeof *to, offset, err);
-			offset += (uint64_t)op->b_n * sizeof *to;
-		}
+		rc = file_take(f, host + op->w, op->w_n * sizeof *host, offset, err);
+		offset += (uint64_t)op->w_n * sizeof *host;
+		if (rc == SW_OK)
+			rc = file_take(f, host + op->b, op->b_n * sizeof *host, offset, err);
+		offset += (uint64_t)op->b_n * sizeof *host;
+	}
 	return rc;
 }
 
@@ -401,6 +199,18 @@ static sw_status give(const struct file *f, struct sw_net *net, size_t sets, str
 	return SW_OK;
 }
 
+/* The best epoch's, into best: float[weights_n + running_n]. */
+static sw_status take_best(const struct file *f, const struct sw_net *net,
+			   const struct checkpoint_head *h, float *best, struct sw_err *err)
+{
+	sw_status rc = take_set(f, net->model, best, sw_checkpoint_best_at(h), err);
+
+	if (rc == SW_OK)
+		rc = take_running(f, net, best + net->model->weights_n,
+				  sw_checkpoint_best_running_at(h), err);
+	return rc;
+}
+
 static sw_status load(struct file *f, struct sw_net *net, const struct checkpoint_head *h,
 		      struct sw_err *err)
 {
@@ -408,15 +218,22 @@ static sw_status load(struct file *f, struct sw_net *net, const struct checkpoin
 	 * has some, and one that nobody reads any more is left in the file. */
 	const size_t theirs = 1 + h->states_n, ours = sw_net_sets(net);
 	const size_t sets = theirs < ours ? theirs : ours;
+	const size_t weights_n = net->model->weights_n, running_n = net->model->running_n;
 	const uint64_t tensors = sw_checkpoint_weights_at(h);
-	sw_status rc;
+	sw_status rc = SW_OK;
 
-	f->set = sw_calloc(sets * net->model->weights_n + net->model->running_n, sizeof *f->set);
-	if (!f->set)
+	f->set = sw_calloc(sets * weights_n + running_n, sizeof *f->set);
+	if (h->best_epoch != 0)
+		f->best = sw_calloc(weights_n + running_n, sizeof *f->best);
+	if (!f->set || (h->best_epoch != 0 && !f->best))
 		return sw_err_set(err, SW_NOMEM, "cannot be read: no memory");
-	rc = take_sets(f, net, sets, tensors, err);
+	for (size_t i = 0; rc == SW_OK && i < sets; i++)
+		rc = take_set(f, net->model, f->set + i * weights_n,
+			      tensors + i * h->parameters * sizeof *f->set, err);
+	if (rc == SW_OK && f->best)
+		rc = take_best(f, net, h, f->best, err);
 	if (rc == SW_OK)
-		rc = take_running(f, net, f->set + sets * net->model->weights_n,
+		rc = take_running(f, net, f->set + sets * weights_n,
 				  tensors + theirs * h->parameters * sizeof *f->set, err);
 	if (rc == SW_OK)
 		rc = give(f, net, sets, err);
@@ -426,6 +243,11 @@ static sw_status load(struct file *f, struct sw_net *net, const struct checkpoin
 	net->seed = h->seed;
 	net->best_loss = h->best_loss;
 	net->stale = h->stale;
+	free(net->best.weights);
+	net->best = (struct sw_net_best){
+		.epoch = h->best_epoch, .step = h->best_step, .value = h->best_value};
+	net->best.weights = f->best;
+	f->best = NULL;
 	return SW_OK;
 }
 
@@ -464,8 +286,8 @@ static sw_status read_from(struct file *f, struct sw_net *net, const struct sw_c
 	sw_status rc = check(f, &h, err);
 
 	if (rc == SW_OK)
-		rc = file_take(f, layers, (size_t)h.layers_n * CHECKPOINT_LAYER, CHECKPOINT_FIXED,
-			       err);
+		rc = file_take(f, layers, (size_t)h.layers_n * CHECKPOINT_LAYER,
+			       sw_checkpoint_layers_at(&h), err);
 	if (rc == SW_OK)
 		rc = sw_checkpoint_fits(&h, layers, net, id, err);
 	return rc == SW_OK ? load(f, net, &h, err) : rc;
@@ -482,12 +304,14 @@ sw_status sw_checkpoint_read(struct sw_net *net, const struct sw_checkpoint_id *
 	/* a pipe of that name would hold a reader up for ever */
 	f.fd = sw_fault_hit(SW_FAULT_IO) ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (f.fd < 0)
-		return sw_err_set(err, of_errno(errno), "the checkpoint %s cannot be read: %s",
-				  base_name(path), strerror(errno));
+		return sw_err_set(err, sw_checkpoint_errno(errno),
+				  "the checkpoint %s cannot be read: %s", base_name(path),
+				  strerror(errno));
 	rc = read_from(&f, net, id, &why);
 	close(f.fd);
 	XXH3_freeState(f.sum);
 	free(f.set);
+	free(f.best);
 	if (rc != SW_OK)
 		return sw_err_set(err, rc, "the checkpoint %s %s", base_name(path), why.msg);
 	return SW_OK;

@@ -1,6 +1,6 @@
 /*
  * worker/file/checkpoint.h — a trial's state after an epoch, in a file: what training goes on from
- * as if it had never stopped.
+ * as if it had never stopped; and the weights of its best epoch so far, which are what is exported.
  *
  * The order of rows and the masks of dropout are functions of (seed, epoch, optimizer step), so
  * that these three numbers, the weights and the optimizer's tensors are all the state there is.
@@ -21,22 +21,23 @@
 
 #include "worker/net/net.h"
 
-/* Read are this one and 3, which has no card. */
-#define SW_CHECKPOINT_VERSION 4
+/* Read are this one, 4, which knows of no best epoch, and 3, which has no card either. */
+#define SW_CHECKPOINT_VERSION 5
 
 struct sw_checkpoint_id {
 	uint64_t sweep, trial; /* whose state it is */
 	uint64_t epoch;        /* the last finished one */
 };
 
-/* Makes dir, and the folder that it is in, when they are not there. SW_FULL: no space or quota, or
+/* With net->best, the weights of the best epoch so far. Makes dir, and the folder that it is in, when they are not there. SW_FULL: no space or quota, or
  * a limit on sizes; SW_IO; SW_TOO_BIG: the path; SW_NOMEM; SW_DEVICE_LOST. What had this name
  * before is then still there, unless the last step alone failed, the sync of the folder.
  * Cost: a download and a write of 4 bytes for each parameter and optimizer state, three syncs. */
 SW_NODISCARD sw_status sw_checkpoint_write(struct sw_net *net, const struct sw_checkpoint_id *id,
 					   const char *dir, struct sw_err *err);
 
-/* Puts the state into a net that has made no step yet; net->seed and net->step become the file's.
+/* Puts the state into a net that has made no step yet; net->seed, net->step and net->best become
+ * the file's.
  * id: what the file must be of. SW_NOT_FOUND: no such file; SW_INVALID: no checkpoint, cut short,
  * damaged, another's, or of other shapes; SW_IO; SW_NOMEM; SW_DEVICE_LOST. Unless it is
  * SW_DEVICE_LOST the net is as it was after a failure. Cost: two reads of the file, an upload. */

@@ -77,10 +77,19 @@ static const char *code_name(uint32_t code)
 	return "unknown";
 }
 
+uint64_t sw_checkpoint_layers_at(const struct checkpoint_head *h)
+{
+	return h->version < 5 ? CHECKPOINT_FIXED - 24 : CHECKPOINT_FIXED;
+}
+
+uint64_t sw_checkpoint_table_at(const struct checkpoint_head *h)
+{
+	return sw_checkpoint_layers_at(h) + (uint64_t)h->layers_n * CHECKPOINT_LAYER;
+}
+
 uint64_t sw_checkpoint_card_at(const struct checkpoint_head *h)
 {
-	return CHECKPOINT_FIXED + (uint64_t)h->layers_n * CHECKPOINT_LAYER +
-	       (uint64_t)h->tensors_n * CHECKPOINT_TENSOR;
+	return sw_checkpoint_table_at(h) + (uint64_t)h->tensors_n * CHECKPOINT_TENSOR;
 }
 
 uint64_t sw_checkpoint_weights_at(const struct checkpoint_head *h)
@@ -93,11 +102,32 @@ static uint32_t card_bytes(const struct sw_model *m)
 	return m->card ? (uint32_t)strlen(m->card) : 0;
 }
 
+bool sw_checkpoint_has_best(const struct checkpoint_head *h)
+{
+	return h->best_epoch != 0 && h->best_epoch != h->id.epoch;
+}
+
+static uint64_t running_at(const struct checkpoint_head *h)
+{
+	return sw_checkpoint_weights_at(h) + (1 + (uint64_t)h->states_n) * h->parameters * 4;
+}
+
+uint64_t sw_checkpoint_best_at(const struct checkpoint_head *h)
+{
+	return sw_checkpoint_has_best(h) ? running_at(h) + h->running * 4
+					 : sw_checkpoint_weights_at(h);
+}
+
+uint64_t sw_checkpoint_best_running_at(const struct checkpoint_head *h)
+{
+	return sw_checkpoint_has_best(h) ? sw_checkpoint_best_at(h) + h->parameters * 4
+					 : running_at(h);
+}
+
 /* The bytes that the header speaks of. */
 static uint64_t whole(const struct checkpoint_head *h)
 {
-	return sw_checkpoint_weights_at(h) + (1 + (uint64_t)h->states_n) * h->parameters * 4 +
-	       h->running * 4 + CHECKPOINT_SUM;
+	return sw_checkpoint_best_running_at(h) + h->running * 4 + CHECKPOINT_SUM;
 }
 
 /* Floats of a net's running statistics without gaps. */
@@ -143,7 +173,10 @@ size_t sw_checkpoint_encode(unsigned char out[CHECKPOINT_HEAD], const struct sw_
 			    const struct sw_checkpoint_id *id)
 {
 	const struct sw_model *m = net->model;
-	const struct checkpoint_head h = {.layers_n = (uint32_t)m->ops_n,
+	const struct checkpoint_head h = {.version = SW_CHECKPOINT_VERSION,
+					  .id = *id,
+					  .best_epoch = net->best.epoch,
+					  .layers_n = (uint32_t)m->ops_n,
 					  .states_n = (uint32_t)net->at.states_n,
 					  .parameters = m->parameters,
 					  .running = floats_running(m),
@@ -169,6 +202,11 @@ size_t sw_checkpoint_encode(unsigned char out[CHECKPOINT_HEAD], const struct sw_
 	put_number(out + 96, net->stale, 8);
 	put_number(out + 104, h.tensors_n, 4);
 	put_number(out + 108, h.card_n, 4);
+	if (net->best.epoch != 0) {
+		put_number(out + 112, net->best.epoch, 8);
+		put_number(out + 120, net->best.step, 8);
+		put_number(out + 128, of_double(net->best.value), 8);
+	}
 	for (size_t i = 0; i < m->ops_n; i++, at += CHECKPOINT_LAYER) {
 		put_number(at, kind_code(m->op[i].kind), 4);
 		put_number(at + 4, details(&m->op[i]), 4);
@@ -182,7 +220,7 @@ sw_status sw_checkpoint_decode(struct checkpoint_head *out,
 			       const unsigned char in[CHECKPOINT_FIXED], uint64_t size,
 			       struct sw_err *err)
 {
-	const struct checkpoint_head h = {
+	struct checkpoint_head h = {
 		.version = (uint32_t)get(in + 8, 4),
 		.layers_n = (uint32_t)get(in + 12, 4),
 		.bytes = get(in + 16, 8),
@@ -201,20 +239,25 @@ sw_status sw_checkpoint_decode(struct checkpoint_head *out,
 		.card_n = (uint32_t)get(in + 108, 4),
 	};
 
+	if (h.version >= 5) {
+		h.best_epoch = get(in + 112, 8);
+		h.best_step = get(in + 120, 8);
+		h.best_value = to_double(get(in + 128, 8));
+	}
 	*out = h;
 	if (memcmp(in, magic, sizeof magic) != 0)
 		return sw_err_set(err, SW_INVALID,
 				  "is not a checkpoint, or is damaged in its first bytes");
-	if (h.version != SW_CHECKPOINT_VERSION && h.version != 3)
+	if (h.version < 3 || h.version > SW_CHECKPOINT_VERSION)
 		return sw_err_set(err, SW_INVALID,
-				  "is of version %" PRIu32 ", this program reads 3 and %d",
+				  "is of version %" PRIu32 ", this program reads 3 to %d",
 				  h.version, SW_CHECKPOINT_VERSION);
 	if (h.bytes > size)
 		return sw_err_set(err, SW_INVALID, "is cut short: %" PRIu64 " of %" PRIu64 " bytes",
 				  size, h.bytes);
 	if (h.bytes < size || h.layers_n == 0 || h.layers_n > SW_MODEL_MAX_OPS || h.states_n > 2 ||
 	    h.parameters > size / 4 || h.running > size / 4 ||
-	    h.tensors_n > CHECKPOINT_TENSORS * h.layers_n ||
+	    h.tensors_n > CHECKPOINT_TENSORS * h.layers_n || h.best_epoch > h.id.epoch ||
 	    h.card_n > (h.version == 3 ? 0 : size) || whole(&h) != size)
 		return sw_err_set(err, SW_INVALID, "is damaged: its lengths are wrong");
 	return SW_OK;

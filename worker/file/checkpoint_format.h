@@ -4,8 +4,9 @@
 #define SW_WORKER_FILE_CHECKPOINT_FORMAT_H
 
 #include "worker/file/checkpoint.h"
+#include <xxhash.h>
 
-#define CHECKPOINT_FIXED  112 /* bytes before the layer list */
+#define CHECKPOINT_FIXED  136 /* bytes before the layer list; before version 5 24 less */
 #define CHECKPOINT_LAYER  24
 #define CHECKPOINT_TENSOR 104 /* a line of the tensor table */
 #define CHECKPOINT_SUM    16
@@ -21,6 +22,11 @@ struct checkpoint_head {
 	uint64_t stale;
 	uint32_t tensors_n;
 	uint32_t card_n; /* bytes; 0: there is none */
+	/* Of the best epoch by the sweep's metric. Its weights and running statistics stand behind all
+	 * else unless it is the last epoch. */
+	uint64_t best_epoch; /* 0: none is known */
+	uint64_t best_step;
+	double best_value;
 };
 
 /* A line of the tensor table. */
@@ -43,9 +49,23 @@ SW_NODISCARD sw_status sw_checkpoint_tensor_decode(struct checkpoint_tensor *out
 						   const unsigned char in[CHECKPOINT_TENSOR],
 						   struct sw_err *err);
 
-/* Where the card begins, behind the table; and the weights, behind the card. */
+/* Are the best epoch's weights others than the last's? */
+bool sw_checkpoint_has_best(const struct checkpoint_head *h);
+/* Where the layer list begins, the table behind it, the card behind that, and the weights. */
+uint64_t sw_checkpoint_layers_at(const struct checkpoint_head *h);
+uint64_t sw_checkpoint_table_at(const struct checkpoint_head *h);
 uint64_t sw_checkpoint_card_at(const struct checkpoint_head *h);
 uint64_t sw_checkpoint_weights_at(const struct checkpoint_head *h);
+/* And the best epoch's weights, the last's where they are the same; its running statistics. */
+uint64_t sw_checkpoint_best_at(const struct checkpoint_head *h);
+uint64_t sw_checkpoint_best_running_at(const struct checkpoint_head *h);
+
+/* --- checkpoint.c: for who writes one --- */
+
+/* For XXH3_freeState(); NULL: no memory. */
+XXH3_state_t *sw_checkpoint_sum_start(void);
+void sw_checkpoint_sum_end(const XXH3_state_t *sum, unsigned char out[CHECKPOINT_SUM]);
+sw_status sw_checkpoint_errno(int code);
 
 /* --- checkpoint.c: for who reads a file without a net --- */
 

@@ -51,12 +51,23 @@ static void describe(struct export *x, struct sw_jw *w, const char *name, const 
 static sw_status table(const struct export *x, uint32_t i, struct checkpoint_tensor *t, uint64_t *n,
 		       struct sw_err *err)
 {
-	const uint64_t first = CHECKPOINT_FIXED + (uint64_t)x->head.layers_n * CHECKPOINT_LAYER;
+	const uint64_t first = sw_checkpoint_table_at(&x->head);
 	unsigned char line[CHECKPOINT_TENSOR];
 	const sw_status rc = sw_checkpoint_take(x->from, line, sizeof line,
 						first + (uint64_t)i * sizeof line, err);
 
 	return rc == SW_OK ? sw_checkpoint_tensor_decode(t, n, line, err) : rc;
+}
+
+/* What is exported are the weights of the best epoch, of a file that knows none those of the last. */
+static uint64_t epoch(const struct checkpoint_head *h)
+{
+	return sw_checkpoint_has_best(h) ? h->best_epoch : h->id.epoch;
+}
+
+static uint64_t step(const struct checkpoint_head *h)
+{
+	return sw_checkpoint_has_best(h) ? h->best_step : h->step;
 }
 
 static void metadata(const struct export *x, struct sw_jw *w, const cJSON *card)
@@ -67,8 +78,8 @@ static void metadata(const struct export *x, struct sw_jw *w, const cJSON *card)
 		uint64_t value;
 	} numbers[] = {{"sweep", h->id.sweep},
 		       {"trial", h->id.trial},
-		       {"epoch", h->id.epoch},
-		       {"step", h->step}};
+		       {"epoch", epoch(h)},
+		       {"step", step(h)}};
 	const cJSON *one;
 	char text[24];
 
@@ -229,8 +240,7 @@ static sw_status copy(const struct export *x, uint64_t from, uint64_t n, struct 
 static sw_status write_all(struct export *x, struct sw_err *err)
 {
 	const struct checkpoint_head *h = &x->head;
-	const uint64_t tensors = sw_checkpoint_weights_at(h);
-	const int64_t steps = (int64_t)h->step;
+	const int64_t steps = (int64_t)step(h);
 	uint32_t counters = 0;
 	sw_status rc = make_header(x, &counters, err);
 
@@ -242,10 +252,9 @@ static sw_status write_all(struct export *x, struct sw_err *err)
 	for (uint32_t i = 0; rc == SW_OK && i < counters; i++)
 		rc = export_put(x, &steps, sizeof steps, err);
 	if (rc == SW_OK)
-		rc = copy(x, tensors, 4 * h->parameters, err);
+		rc = copy(x, sw_checkpoint_best_at(h), 4 * h->parameters, err);
 	if (rc == SW_OK)
-		rc = copy(x, tensors + 4 * (1 + (uint64_t)h->states_n) * h->parameters,
-			  4 * h->running, err);
+		rc = copy(x, sw_checkpoint_best_running_at(h), 4 * h->running, err);
 	if (rc == SW_OK && (sw_fault_hit(SW_FAULT_IO) || fsync(x->to) != 0))
 		rc = sw_err_set(err, SW_IO, "cannot be exported: %s",
 				strerror(errno ? errno : EIO));
@@ -279,13 +288,14 @@ static sw_status export_to(struct export *x, const char *to, struct sw_err *err)
 	return rc;
 }
 
-sw_status sw_export(const char *from, const char *to, struct sw_err *err)
+sw_status sw_export(const char *from, const char *to, struct sw_exported *out, struct sw_err *err)
 {
 	const char *slash = strrchr(from, '/');
 	struct sw_err why = SW_ERR_INIT;
 	struct export x = {.to = -1};
 	sw_status rc;
 
+	*out = (struct sw_exported){0};
 	errno = EIO;
 	x.from = sw_fault_hit(SW_FAULT_IO) ? -1 : open(from, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (x.from < 0)
@@ -298,6 +308,8 @@ sw_status sw_export(const char *from, const char *to, struct sw_err *err)
 		rc = export_to(&x, to, &why);
 	sw_buf_fini(&x.header);
 	close(x.from);
+	*out = (struct sw_exported){
+		.sweep = x.head.id.sweep, .trial = x.head.id.trial, .epoch = epoch(&x.head)};
 	if (rc != SW_OK)
 		return sw_err_set(err, rc, "the checkpoint %s %s", slash ? slash + 1 : from,
 				  why.msg);

@@ -1,5 +1,5 @@
 /*
- * worker/file/export.h — a checkpoint's weights as a safetensors file.
+ * worker/file/export.h — the weights of a checkpoint's best epoch as a safetensors file.
  *
  * Format   8 bytes little endian: the length of the header; the header, JSON, padded with spaces to
  *          a multiple of 8; the tensors, row-major, without gaps. Names are those of PyTorch's
@@ -12,9 +12,16 @@
 #define SW_WORKER_FILE_EXPORT_H
 
 #include "base/status.h"
+#include <stdint.h>
+
+/* What was exported: the weights of this epoch, the best one that the checkpoint has. */
+struct sw_exported {
+	uint64_t sweep, trial, epoch;
+};
 
 /* from: a checkpoint, checked as a whole first. to: written beside it (".part") and renamed, so
  * that it is whole or what it was. SW_NOT_FOUND, SW_INVALID: from; SW_FULL, SW_IO, SW_NOMEM. */
-SW_NODISCARD sw_status sw_export(const char *from, const char *to, struct sw_err *err);
+SW_NODISCARD sw_status sw_export(const char *from, const char *to, struct sw_exported *out,
+				 struct sw_err *err);
 
 #endif

@@ -152,6 +152,8 @@ void sw_net_destroy(struct sw_net *net)
 	}
 	free(net->order);
 	free(net->head);
+	free(net->best.weights);
+	net->best = (struct sw_net_best){0};
 	net->arena = NULL;
 	net->order = NULL;
 	net->head = NULL;
@@ -189,6 +191,28 @@ sw_status sw_net_running_upload(struct sw_net *net, const float *host)
 {
 	return net->ops->upload(net->q, net->arena + net->at.running, host,
 				net->model->running_n * sizeof *host);
+}
+
+sw_status sw_net_best_take(struct sw_net *net, uint64_t epoch, double value)
+{
+	const size_t n = net->model->weights_n;
+	float *to = net->best.weights;
+	sw_status rc;
+
+	net->best.epoch = 0;
+	if (!to)
+		to = net->best.weights = sw_calloc(n + net->model->running_n, sizeof *to);
+	if (!to)
+		return SW_NOMEM;
+	rc = sw_net_set_download(net, 0, to);
+	if (rc == SW_OK && net->model->running_n)
+		rc = sw_net_running_download(net, to + n);
+	if (rc != SW_OK)
+		return rc;
+	net->best.epoch = epoch;
+	net->best.step = net->step;
+	net->best.value = value;
+	return SW_OK;
 }
 
 sw_status sw_net_order(struct sw_net *net, const int32_t *order, size_t rows)

@@ -23,6 +23,14 @@
 #include "worker/net/model.h"
 #include "worker/net/trainer.h"
 
+/* The best epoch so far, as who judges epochs said. */
+struct sw_net_best {
+	uint64_t epoch; /* 0: none */
+	uint64_t step;  /* optimizer steps made then */
+	double value;
+	float *weights; /* the host's: [weights_n], then the running statistics [running_n] */
+};
+
 struct sw_net {
 	const struct sw_ops *ops;
 	struct sw_queue *q;
@@ -40,6 +48,7 @@ struct sw_net {
 	bool no_counts;      /* the backend counts no classes: there is no F1 */
 	const char *lacks;   /* the operation that the backend has not, after SW_UNSUPPORTED */
 	char *arena;
+	struct sw_net_best best;
 	/* the host's: */
 	int32_t *order; /* [order_n], the epoch's */
 	size_t order_n, order_cap;
@@ -73,6 +82,10 @@ SW_NODISCARD sw_status sw_net_set_upload(struct sw_net *net, size_t set, const f
 /* And batchnorm's running statistics: float[model->running_n], with gaps too. */
 SW_NODISCARD sw_status sw_net_running_download(const struct sw_net *net, float *host);
 SW_NODISCARD sw_status sw_net_running_upload(struct sw_net *net, const float *host);
+
+/* The net as it is now is the best so far. SW_NOMEM, or what the backend says: none is known then.
+ * Cost: a download of the weights. */
+SW_NODISCARD sw_status sw_net_best_take(struct sw_net *net, uint64_t epoch, double value);
 
 /* The order of the coming epoch: int32[rows], at most data->train.rows; copied. */
 SW_NODISCARD sw_status sw_net_order(struct sw_net *net, const int32_t *order, size_t rows);

@@ -107,7 +107,7 @@ START_TEST(checkpoint_read_gives_what_was_written)
 	ck_assert_int_eq(stat(path, &st), 0);
 	ck_assert_uint_eq(st.st_mode & 0777, 0600);
 	ck_assert_uint_eq((size_t)st.st_size,
-			  112 + 24 * 4 + 104 * 4 + sw_net_sets(&a) * 4 * (14 * 2 + 3 * 3) + 16);
+			  136 + 24 * 4 + 104 * 4 + sw_net_sets(&a) * 4 * (14 * 2 + 3 * 3) + 16);
 	ck_assert_uint_eq(names_in(folder, NULL), 1);
 	net_make(&b, &model, pairs[_i].to, 5);
 	ck_assert_msg(sw_checkpoint_read(&b, &id, path, &err) == SW_OK, "%s", err.msg);
@@ -135,7 +135,7 @@ START_TEST(checkpoint_with_any_byte_changed_is_refused)
 			bytes[i] ^= flips[k];
 			file_write(path, bytes, n);
 			refused(&b, SW_INVALID,
-				i >= 112 ? "is damaged: its checksum is wrong" : " is ");
+				i >= 136 ? "is damaged: its checksum is wrong" : " is ");
 			bytes[i] ^= flips[k];
 		}
 	file_write(path, bytes, n);
@@ -168,10 +168,17 @@ START_TEST(checkpoint_of_any_other_length_is_refused)
 }
 END_TEST
 
-/* Version 3 had no card, and was otherwise the same. */
-START_TEST(checkpoint_of_the_version_before_is_read_and_a_later_one_refused)
+static void sum_again(unsigned char *bytes, size_t n)
 {
 	XXH128_canonical_t sum;
+
+	XXH128_canonicalFromHash(&sum, XXH3_128bits(bytes, n - 16));
+	memcpy(bytes + n - 16, sum.digest, 16);
+}
+
+/* Version 4 knew no best epoch, version 3 had no card either; they were otherwise the same. */
+START_TEST(checkpoint_of_a_version_before_is_read_and_another_refused)
+{
 	unsigned char *bytes;
 	struct sw_net a, b;
 	size_t n;
@@ -180,19 +187,59 @@ START_TEST(checkpoint_of_the_version_before_is_read_and_a_later_one_refused)
 	net_make(&b, &model, &momentum, 5);
 	bytes = file_read(path, &n);
 	ck_assert_uint_eq(bytes[8], SW_CHECKPOINT_VERSION);
-	for (unsigned char version = 5; version >= 2; version--) {
+	bytes[8] = 6;
+	sum_again(bytes, n);
+	file_write(path, bytes, n);
+	refused(&b, SW_INVALID, "is of version 6, this program reads 3 to 5");
+	memmove(bytes + 112, bytes + 136, n - 136);
+	n -= 24;
+	bytes[16] = (unsigned char)n;
+	bytes[17] = (unsigned char)(n >> 8);
+	for (unsigned char version = 4; version >= 2; version--) {
 		bytes[8] = version;
-		XXH128_canonicalFromHash(&sum, XXH3_128bits(bytes, n - 16));
-		memcpy(bytes + n - 16, sum.digest, 16);
+		sum_again(bytes, n);
 		file_write(path, bytes, n);
-		if (version == 3 || version == 4)
-			ck_assert_int_eq(sw_checkpoint_read(&b, &id, path, NULL), SW_OK);
-		else if (version == 5)
-			refused(&b, SW_INVALID, "is of version 5, this program reads 3 and 4");
-		else
-			ck_assert_int_eq(sw_checkpoint_read(&b, &id, path, NULL), SW_INVALID);
+		ck_assert_int_eq(sw_checkpoint_read(&b, &id, path, NULL),
+				 version >= 3 ? SW_OK : SW_INVALID);
+		ck_assert_uint_eq(b.best.epoch, 0);
+		for (size_t i = 0; version >= 3 && i < 2; i++)
+			set_equal(&b, &a, i);
 	}
 	free(bytes);
+	sw_net_destroy(&a);
+	sw_net_destroy(&b);
+}
+END_TEST
+
+/* The weights of another epoch stand beside the last's, and come back; those of the last stand there
+ * once. */
+START_TEST(checkpoint_has_the_best_epoch_beside_the_last)
+{
+	const size_t weights = model.weights_n * sizeof(float);
+	const uint64_t best = _i ? 9 : 4;
+	struct sw_err err = SW_ERR_INIT;
+	float *then = malloc(weights);
+	struct sw_net a, b;
+	struct stat one, two;
+
+	net_written(&a, &adamw);
+	ck_assert_int_eq(stat(path, &one), 0);
+	ck_assert_int_eq(sw_net_best_take(&a, best, 0.25), SW_OK);
+	ck_assert_int_eq(sw_net_set_download(&a, 0, then), SW_OK);
+	if (!_i)
+		ck_assert_int_eq(sw_net_train(&a, &data, 0, 32), SW_OK);
+	ck_assert_msg(sw_checkpoint_write(&a, &id, folder, &err) == SW_OK, "%s", err.msg);
+	ck_assert_int_eq(stat(path, &two), 0);
+	ck_assert_int_eq(two.st_size - one.st_size, _i ? 0 : 4 * (14 * 2 + 3 * 3));
+	net_make(&b, &model, &adamw, 5);
+	ck_assert_msg(sw_checkpoint_read(&b, &id, path, &err) == SW_OK, "%s", err.msg);
+	for (size_t i = 0; i < 3; i++)
+		set_equal(&b, &a, i);
+	ck_assert_uint_eq(b.best.epoch, best);
+	ck_assert_uint_eq(b.best.step, 3);
+	ck_assert_double_eq(b.best.value, 0.25);
+	ck_assert_mem_eq(b.best.weights, then, weights);
+	free(then);
 	sw_net_destroy(&a);
 	sw_net_destroy(&b);
 }
@@ -209,7 +256,7 @@ START_TEST(checkpoint_with_a_card_is_read_without_it)
 	net_written(&a, &adamw);
 	net_make(&b, &model, &adamw, 5);
 	bytes = file_read(path, &n);
-	ck_assert_mem_eq(bytes + 112 + 24 * 4 + 104 * 4, model.card, strlen(model.card));
+	ck_assert_mem_eq(bytes + 136 + 24 * 4 + 104 * 4, model.card, strlen(model.card));
 	ck_assert_msg(sw_checkpoint_read(&b, &id, path, &err) == SW_OK, "%s", err.msg);
 	for (size_t i = 0; i < 3; i++)
 		set_equal(&b, &a, i);
@@ -364,9 +411,12 @@ static void walk_write(enum sw_fault_kind kind)
 	struct sw_net a, b;
 
 	net_make(&a, &model, &momentum, 1);
+	ck_assert_int_eq(sw_net_best_take(&a, 4, 0.5), SW_OK);
 	ck_assert_int_eq(sw_checkpoint_write(&a, &id, folder, NULL), SW_OK);
 	fresh = file_read(path, &bytes);
 	net_written(&b, &momentum);
+	ck_assert_int_eq(sw_net_best_take(&b, 4, 0.5), SW_OK);
+	ck_assert_int_eq(sw_checkpoint_write(&b, &id, folder, NULL), SW_OK);
 	old = file_read(path, &bytes);
 	for (unsigned nth = 1; fired != 0; nth++) {
 		struct sw_err err = SW_ERR_INIT;
@@ -406,6 +456,8 @@ static void walk_read(enum sw_fault_kind kind)
 	struct sw_net a, b;
 
 	net_written(&a, &momentum);
+	ck_assert_int_eq(sw_net_best_take(&a, 4, 0.5), SW_OK);
+	ck_assert_int_eq(sw_checkpoint_write(&a, &id, folder, NULL), SW_OK);
 	net_make(&b, &model, &momentum, 5);
 	for (unsigned nth = 1; fired != 0; nth++) {
 		struct sw_err err = SW_ERR_INIT;
@@ -421,6 +473,7 @@ static void walk_read(enum sw_fault_kind kind)
 					 : kind == SW_FAULT_MALLOC ? SW_NOMEM
 								   : SW_IO);
 		ck_assert_uint_eq(b.step, fired ? 0 : 3);
+		ck_assert_uint_eq(b.best.epoch, fired ? 0 : 4);
 		ck_assert_int_eq(*err.msg != '\0', fired != 0);
 	}
 	ck_assert_uint_ge(n, kind == SW_FAULT_IO ? 12 : 3);
@@ -447,7 +500,8 @@ SUITE(tcase)
 	tcase_add_rows(tcase, checkpoint_read_gives_what_was_written, pairs);
 	tcase_add_test(tcase, checkpoint_with_any_byte_changed_is_refused);
 	tcase_add_test(tcase, checkpoint_of_any_other_length_is_refused);
-	tcase_add_test(tcase, checkpoint_of_the_version_before_is_read_and_a_later_one_refused);
+	tcase_add_test(tcase, checkpoint_of_a_version_before_is_read_and_another_refused);
+	tcase_add_loop_test(tcase, checkpoint_has_the_best_epoch_beside_the_last, 0, 2);
 	tcase_add_test(tcase, checkpoint_with_a_card_is_read_without_it);
 	tcase_add_rows(tcase, checkpoint_of_other_shapes_says_which, misfits);
 	tcase_add_test(tcase, checkpoint_that_is_not_the_one_meant_says_whose_it_is);

@@ -20,6 +20,7 @@ static const struct sw_checkpoint_id id = {.sweep = 12, .trial = 7, .epoch = 9};
 static struct sw_model model;
 static const char card[] = "{\"sweepd\":\"1\",\"model\":\"[\\\"relu\\\"]\"}";
 static char from[160], to[160];
+static struct sw_exported is;
 
 static void setup(void)
 {
@@ -47,7 +48,7 @@ START_TEST(export_has_the_weights_and_no_more)
 	unsigned char *bytes;
 	size_t n, header;
 
-	ck_assert_msg(sw_export(from, to, &err) == SW_OK, "%s", err.msg);
+	ck_assert_msg(sw_export(from, to, &is, &err) == SW_OK, "%s", err.msg);
 	bytes = file_read(to, &n);
 	header = bytes[0] | (size_t)bytes[1] << 8;
 	ck_assert_uint_eq(header % 8, 0);
@@ -63,6 +64,43 @@ START_TEST(export_has_the_weights_and_no_more)
 }
 END_TEST
 
+/* Of a file with another epoch's weights those are exported, its norms and its steps. */
+START_TEST(export_has_the_weights_of_the_best_epoch)
+{
+	struct sw_err err = SW_ERR_INIT;
+	int32_t order[32];
+	unsigned char *first = NULL, *bytes;
+	struct sw_net net;
+	size_t n = 0, m;
+
+	for (int32_t i = 0; i < 32; i++)
+		order[i] = i;
+	ck_assert_int_eq(sw_net_create(&net, &sw_ops_cpu, queue, &model, &adamw, &data, 99, &err),
+			 SW_OK);
+	ck_assert_int_eq(sw_net_order(&net, order, 32), SW_OK);
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(sw_net_train(&net, &data, 0, 32), SW_OK);
+		if (i == 0) {
+			ck_assert_int_eq(sw_net_best_take(&net, 9, 0.5), SW_OK);
+			ck_assert_int_eq(sw_checkpoint_write(&net, &id, folder, &err), SW_OK);
+			ck_assert_msg(sw_export(from, to, &is, &err) == SW_OK, "%s", err.msg);
+			first = file_read(to, &n);
+		}
+	}
+	const struct sw_checkpoint_id later = {.sweep = 12, .trial = 7, .epoch = 11};
+	ck_assert_int_eq(sw_checkpoint_write(&net, &later, folder, &err), SW_OK);
+	snprintf(from, sizeof from, "%s/7-11.ckpt", folder);
+	ck_assert_msg(sw_export(from, to, &is, &err) == SW_OK, "%s", err.msg);
+	ck_assert_uint_eq(is.epoch, 9);
+	bytes = file_read(to, &m);
+	ck_assert_uint_eq(m, n);
+	ck_assert_mem_eq(bytes, first, n);
+	free(first);
+	free(bytes);
+	sw_net_destroy(&net);
+}
+END_TEST
+
 START_TEST(export_of_a_file_with_any_byte_changed_is_refused)
 {
 	unsigned char *bytes;
@@ -74,7 +112,7 @@ START_TEST(export_of_a_file_with_any_byte_changed_is_refused)
 
 		bytes[i] ^= 0x40;
 		file_write(from, bytes, n);
-		ck_assert_int_eq(sw_export(from, to, &err), SW_INVALID);
+		ck_assert_int_eq(sw_export(from, to, &is, &err), SW_INVALID);
 		ck_assert_ptr_nonnull(strstr(err.msg, "the checkpoint 7-9.ckpt is "));
 		bytes[i] ^= 0x40;
 	}
@@ -108,7 +146,7 @@ START_TEST(export_of_two_tensors_of_one_name_is_refused)
 		XXH128_canonicalFromHash(&sum, XXH3_128bits(bytes, n - CHECKPOINT_SUM));
 		memcpy(bytes + n - CHECKPOINT_SUM, sum.digest, CHECKPOINT_SUM);
 		file_write(from, bytes, n);
-		status = sw_export(from, to, &err);
+		status = sw_export(from, to, &is, &err);
 		ck_assert_int_eq(status, table[i].line ? SW_INVALID : SW_OK);
 		ck_assert_uint_eq(names_in(folder, NULL), table[i].line ? 1 : 2);
 		if (table[i].line)
@@ -135,7 +173,7 @@ START_TEST(export_that_fails_anywhere_leaves_what_was_there)
 		ck_assert_uint_lt(nth, 200);
 		file_write(to, (const unsigned char *)"before", 6);
 		sw_fault_arm(kind, nth, false);
-		status = sw_export(from, to, &err);
+		status = sw_export(from, to, &is, &err);
 		fired = sw_fault_fired(kind);
 		sw_fault_arm(kind, 0, false);
 		n += fired != 0;
@@ -155,10 +193,10 @@ START_TEST(export_of_no_file_says_so)
 {
 	struct sw_err err = SW_ERR_INIT;
 
-	ck_assert_int_eq(sw_export("/nowhere/1-2.ckpt", to, &err), SW_NOT_FOUND);
+	ck_assert_int_eq(sw_export("/nowhere/1-2.ckpt", to, &is, &err), SW_NOT_FOUND);
 	ck_assert_str_eq(err.msg,
 			 "the checkpoint 1-2.ckpt cannot be read: No such file or directory");
-	ck_assert_int_eq(sw_export(from, "/nowhere/model", NULL), SW_IO);
+	ck_assert_int_eq(sw_export(from, "/nowhere/model", &is, NULL), SW_IO);
 }
 END_TEST
 
@@ -166,6 +204,7 @@ SUITE(tcase)
 {
 	tcase_add_checked_fixture(tcase, setup, trial_teardown);
 	tcase_add_test(tcase, export_has_the_weights_and_no_more);
+	tcase_add_test(tcase, export_has_the_weights_of_the_best_epoch);
 	tcase_add_test(tcase, export_of_a_file_with_any_byte_changed_is_refused);
 	tcase_add_test(tcase, export_of_two_tensors_of_one_name_is_refused);
 #ifdef SW_FAULTS
