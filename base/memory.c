@@ -27,3 +27,29 @@ char *sw_strdup(const char *s)
 		memcpy(copy, s, n);
 	return copy;
 }
+
+bool sw_array_resize(void *array, size_t n, size_t size)
+{
+	void *old, *grown;
+
+	/* The pointer is of any type: its bytes are read and written, not it. */
+	memcpy(&old, array, sizeof old);
+	grown = sw_realloc(old, (n != 0 ? n : 1) * size);
+	if (grown != NULL)
+		memcpy(array, &grown, sizeof grown);
+	return grown != NULL;
+}
+
+bool sw_array_reserve(void *array, size_t *cap, size_t n, size_t size)
+{
+	size_t more = *cap != 0 ? *cap : 8;
+
+	if (n <= *cap)
+		return true;
+	while (more < n)
+		more *= 2;
+	if (!sw_array_resize(array, more, size))
+		return false;
+	*cap = more;
+	return true;
+}

@@ -138,8 +138,7 @@ void sw_bayes_data_fini(struct bayes_data *b);
  * longer one than the last is read from its start. */
 SW_NODISCARD sw_status sw_bayes_data_absorb(struct bayes_data *b, const struct sw_history *h,
 					    struct bayes_memory *m);
-bool sw_bayes_grow(void *p, size_t n, size_t size); /* *p: room for n of size bytes, or false */
-bool sw_bayes_is_bad(enum sw_obs_kind kind);        /* an end that makes a bad row */
+bool sw_bayes_is_bad(enum sw_obs_kind kind); /* an end that makes a bad row */
 /* Is x within 1e-9 (max norm) of a row, of b->all if that is set, or of a pending point? */
 bool sw_bayes_data_has(const struct bayes_data *b, const double *x);
 

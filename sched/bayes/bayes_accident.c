@@ -14,6 +14,7 @@
  *
  * docs/search.md has what the search gains, and what it costs where failures do have a cause.
  */
+#include "base/memory.h"
 #include "sched/bayes/bayes.h"
 #include <assert.h>
 #include <math.h>
@@ -66,20 +67,20 @@ static sw_status reserve(struct bayes_accidents *a, const struct sw_history *h, 
 {
 	const size_t trials = (size_t)h->trials, subjects = h->n_prior + trials;
 
-	if (a->x == NULL && !sw_bayes_grow(&a->x, (ROWS_MOST + BATCH) * (d + 2), sizeof *a->x))
+	if (a->x == NULL && !sw_array_resize(&a->x, (ROWS_MOST + BATCH) * (d + 2), sizeof *a->x))
 		return SW_NOMEM;
 	if (trials > a->trials) {
 		const size_t cap = 2 * trials;
 
-		if (!sw_bayes_grow(&a->is, cap, sizeof *a->is) ||
-		    !sw_bayes_grow(&a->was, cap, sizeof *a->was) ||
-		    !sw_bayes_grow(&a->label, cap, sizeof *a->label))
+		if (!sw_array_resize(&a->is, cap, sizeof *a->is) ||
+		    !sw_array_resize(&a->was, cap, sizeof *a->was) ||
+		    !sw_array_resize(&a->label, cap, sizeof *a->label))
 			return SW_NOMEM;
 		memset(a->is + a->trials, 0, (cap - a->trials) * sizeof *a->is);
 		a->trials = cap;
 	}
 	if (subjects > a->subjects) {
-		if (!sw_bayes_grow(&a->subject, 2 * subjects, sizeof *a->subject))
+		if (!sw_array_resize(&a->subject, 2 * subjects, sizeof *a->subject))
 			return SW_NOMEM;
 		a->subjects = 2 * subjects;
 	}
@@ -295,12 +296,12 @@ static sw_status reserve_known(struct bayes_accidents *a, const struct bayes_dat
 
 	if (b->n <= a->rows)
 		return SW_OK;
-	if (!sw_bayes_grow(&k->x, cap * b->cube->d, sizeof *k->x) ||
-	    !sw_bayes_grow(&k->y, cap, sizeof *k->y) ||
-	    !sw_bayes_grow(&k->bad, cap, sizeof *k->bad) ||
-	    !sw_bayes_grow(&k->trial, cap, sizeof *k->trial) ||
+	if (!sw_array_resize(&k->x, cap * b->cube->d, sizeof *k->x) ||
+	    !sw_array_resize(&k->y, cap, sizeof *k->y) ||
+	    !sw_array_resize(&k->bad, cap, sizeof *k->bad) ||
+	    !sw_array_resize(&k->trial, cap, sizeof *k->trial) ||
 	    (b->n_metrics > 1 &&
-	     !sw_bayes_grow(&k->metrics, cap * b->n_metrics, sizeof *k->metrics)))
+	     !sw_array_resize(&k->metrics, cap * b->n_metrics, sizeof *k->metrics)))
 		return SW_NOMEM;
 	a->rows = cap;
 	return SW_OK;

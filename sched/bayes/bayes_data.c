@@ -27,34 +27,20 @@ void sw_bayes_data_fini(struct bayes_data *b)
 	*b = (struct bayes_data){0};
 }
 
-bool sw_bayes_grow(void *p, size_t n, size_t size)
-{
-	void **const at = p;
-	void *const bigger = sw_realloc(*at, n * size);
-
-	if (bigger == NULL)
-		return false;
-	*at = bigger;
-	return true;
-}
-
-/* *p: [*cap][width] of size bytes each, so that n fit. *cap is the caller's to move. */
-static bool grow(void *p, size_t n, size_t width, size_t size)
-{
-	return sw_bayes_grow(p, n * (width > 0 ? width : 1), size);
-}
-
 static sw_status reserve_rows(struct bayes_data *b)
 {
 	if (b->n < b->cap)
 		return SW_OK;
 	const size_t cap = b->cap == 0 ? 64 : 2 * b->cap;
 
-	if (!grow(&b->x, cap, b->cube->d, sizeof *b->x) || !grow(&b->y, cap, 1, sizeof *b->y) ||
-	    !grow(&b->bad, cap, 1, sizeof *b->bad) || !grow(&b->trial, cap, 1, sizeof *b->trial) ||
-	    !grow(&b->sorted, cap, 1, sizeof *b->sorted))
+	if (!sw_array_resize(&b->x, cap * b->cube->d, sizeof *b->x) ||
+	    !sw_array_resize(&b->y, cap, sizeof *b->y) ||
+	    !sw_array_resize(&b->bad, cap, sizeof *b->bad) ||
+	    !sw_array_resize(&b->trial, cap, sizeof *b->trial) ||
+	    !sw_array_resize(&b->sorted, cap, sizeof *b->sorted))
 		return SW_NOMEM;
-	if (b->n_metrics > 1 && !grow(&b->metrics, cap, b->n_metrics, sizeof *b->metrics))
+	if (b->n_metrics > 1 &&
+	    !sw_array_resize(&b->metrics, cap * b->n_metrics, sizeof *b->metrics))
 		return SW_NOMEM;
 	b->cap = cap;
 	return SW_OK;
@@ -143,7 +129,7 @@ static sw_status reserve_trials(struct bayes_data *b, uint64_t trials)
 		return SW_OK;
 	const size_t cap = 2 * (size_t)trials;
 
-	if (!grow(&b->ended, cap, 1, sizeof *b->ended))
+	if (!sw_array_resize(&b->ended, cap, sizeof *b->ended))
 		return SW_NOMEM;
 	memset(b->ended + b->ended_cap, 0, (cap - b->ended_cap) * sizeof *b->ended);
 	b->ended_cap = cap;
@@ -190,8 +176,8 @@ static sw_status find_pending(struct bayes_data *b, const struct sw_history *h)
 		if (b->n_pending == b->pending_cap) {
 			const size_t cap = b->pending_cap == 0 ? 16 : 2 * b->pending_cap;
 
-			if (!grow(&b->pending, cap, d, sizeof *b->pending) ||
-			    !grow(&b->pending_trial, cap, 1, sizeof *b->pending_trial))
+			if (!sw_array_resize(&b->pending, cap * d, sizeof *b->pending) ||
+			    !sw_array_resize(&b->pending_trial, cap, sizeof *b->pending_trial))
 				return SW_NOMEM;
 			b->pending_cap = cap;
 		}

@@ -72,27 +72,15 @@ static sw_status reserve(struct bayes_model *m, size_t rows, size_t pending)
 {
 	if (rows > m->cap) {
 		const size_t cap = rows + rows / 2;
-		double *const x = sw_realloc(m->x, cap * m->cube->d * sizeof *x);
 
-		if (x == NULL)
+		if (!sw_array_resize(&m->x, cap * m->cube->d, sizeof *m->x) ||
+		    !sw_array_resize(&m->z, cap, sizeof *m->z))
 			return SW_NOMEM;
-		m->x = x;
-		double *const z = sw_realloc(m->z, cap * sizeof *z);
-
-		if (z == NULL)
-			return SW_NOMEM;
-		m->z = z;
 		m->cap = cap;
 	}
-	if (pending > m->pending_cap) {
-		uint64_t *const p = sw_realloc(m->pending, 2 * pending * sizeof *p);
-
-		if (p == NULL)
-			return SW_NOMEM;
-		m->pending = p;
-		m->pending_cap = 2 * pending;
-	}
-	return SW_OK;
+	return sw_array_reserve(&m->pending, &m->pending_cap, pending, sizeof *m->pending)
+		       ? SW_OK
+		       : SW_NOMEM;
 }
 
 /* True if this many rows call for a fit, where the last was to `fitted`. It is for each twentieth

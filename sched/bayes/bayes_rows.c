@@ -53,28 +53,13 @@ static int by_key(const void *va, const void *vb)
 /* Room for `most` rows picked of `rows`. key: two lists. */
 static sw_status reserve(struct bayes_pick *p, size_t rows, size_t most)
 {
-	if (most > p->cap) {
-		uint32_t *const row = sw_realloc(p->row, most * sizeof *row);
-
-		if (row == NULL)
-			return SW_NOMEM;
-		p->row = row;
-		p->cap = most;
-	}
+	if (!sw_array_reserve(&p->row, &p->cap, most, sizeof *p->row))
+		return SW_NOMEM;
 	if (rows > p->key_cap) {
-		const size_t cap = 2 * rows;
-		struct bayes_key *const key = sw_realloc(p->key, 2 * cap * sizeof *key);
-
-		if (key == NULL)
+		if (!sw_array_resize(&p->key, 2 * 2 * rows, sizeof *p->key) ||
+		    !sw_array_resize(&p->taken, 2 * rows, sizeof *p->taken))
 			return SW_NOMEM;
-		p->key = key;
-		p->key_cap = 0; /* until both lists fit */
-		bool *const taken = sw_realloc(p->taken, cap * sizeof *taken);
-
-		if (taken == NULL)
-			return SW_NOMEM;
-		p->taken = taken;
-		p->key_cap = cap;
+		p->key_cap = 2 * rows;
 	}
 	return SW_OK;
 }

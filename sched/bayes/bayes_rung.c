@@ -1,6 +1,7 @@
 /* Values at the rungs, one transform for all of them, and the chain of ridge regressions that says
  * what a value at a low rung foretells at the top. */
 #include "sched/bayes/bayes_rung.h"
+#include "base/memory.h"
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -32,13 +33,13 @@ static sw_status reserve(struct bayes_rung_values *r, size_t n)
 	if (n > r->cap) {
 		const size_t cap = n < 32 ? 64 : 2 * n, rungs = cap * r->n_levels;
 
-		if (!sw_bayes_grow(&r->v, rungs, sizeof *r->v) ||
-		    !sw_bayes_grow(&r->has, cap, sizeof *r->has) ||
-		    !sw_bayes_grow(&r->bad, cap, sizeof *r->bad) ||
-		    !sw_bayes_grow(&r->at, cap, sizeof *r->at) ||
-		    !sw_bayes_grow(&r->z, rungs, sizeof *r->z) ||
-		    !sw_bayes_grow(&r->y, cap, sizeof *r->y) ||
-		    !sw_bayes_grow(&r->sorted, cap, sizeof *r->sorted))
+		if (!sw_array_resize(&r->v, rungs, sizeof *r->v) ||
+		    !sw_array_resize(&r->has, cap, sizeof *r->has) ||
+		    !sw_array_resize(&r->bad, cap, sizeof *r->bad) ||
+		    !sw_array_resize(&r->at, cap, sizeof *r->at) ||
+		    !sw_array_resize(&r->z, rungs, sizeof *r->z) ||
+		    !sw_array_resize(&r->y, cap, sizeof *r->y) ||
+		    !sw_array_resize(&r->sorted, cap, sizeof *r->sorted))
 			return SW_NOMEM;
 		r->cap = cap;
 	}

@@ -84,13 +84,10 @@ static sw_status reserve(struct bayes_several *s, size_t rows)
 {
 	if (rows <= s->cap)
 		return SW_OK;
-	double *const y = sw_realloc(s->y, 3 * 2 * rows * sizeof *y);
-
-	if (y == NULL)
+	if (!sw_array_resize(&s->y, 3 * 2 * rows, sizeof *s->y))
 		return SW_NOMEM;
-	s->y = y;
 	s->cap = 2 * rows;
-	s->sorted = y + s->cap;
+	s->sorted = s->y + s->cap;
 	s->elite = s->sorted + s->cap;
 	return SW_OK;
 }

@@ -194,11 +194,9 @@ static sw_status reserve_series(struct median *m, const struct sw_prune_trial *t
 {
 	if (t->n == 0 && m->series_free == 0 && m->series_n == m->series_cap) {
 		const uint32_t cap = m->series_cap == 0 ? 16 : 2 * m->series_cap;
-		struct series *grown = sw_realloc(m->series, cap * sizeof *grown);
 
-		if (grown == NULL)
+		if (!sw_array_resize(&m->series, cap, sizeof *m->series))
 			return SW_NOMEM;
-		m->series = grown;
 		m->series_cap = cap;
 	}
 	return SW_OK;
@@ -212,11 +210,9 @@ static sw_status open_series(struct median *m, struct sw_prune_trial *t, struct 
 
 	if (s->n == s->cap) {
 		const uint32_t cap = s->cap == 0 ? 8 : 2 * s->cap;
-		struct point *grown = sw_realloc(s->v, cap * sizeof *grown);
 
-		if (grown == NULL)
+		if (!sw_array_resize(&s->v, cap, sizeof *s->v))
 			return SW_NOMEM;
-		s->v = grown;
 		s->cap = cap;
 	}
 	if (t->n == 0) {

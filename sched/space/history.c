@@ -21,55 +21,49 @@ void sw_history_fini(struct sw_history *h)
 	*h = (struct sw_history){.n_params = h->n_params, .n_metrics = h->n_metrics};
 }
 
-/* Room for n elements of `size` bytes at *p. */
-static sw_status grow(void *p, size_t n, size_t size)
+/* What a capacity becomes so that n fit. */
+static size_t more_than(size_t cap, size_t n)
 {
-	void *old;
-
-	memcpy(&old, p, sizeof old);
-	void *grown = sw_realloc(old, (n != 0 ? n : 1) * size);
-	if (grown == NULL)
-		return SW_NOMEM;
-	memcpy(p, &grown, sizeof grown);
-	return SW_OK;
+	return n < 2 * cap ? 2 * cap : n < 16 ? 16 : n;
 }
 
 /* Each array may end up larger than the capacity says, when a later one fails: harmless. */
 static sw_status reserve_trials(struct sw_history *h, uint64_t n)
 {
+	const uint64_t cap = more_than(h->trial_cap, n);
+
 	if (n <= h->trial_cap)
 		return SW_OK;
-	const uint64_t cap = n < 2 * h->trial_cap ? 2 * h->trial_cap : n < 16 ? 16 : n;
-	const sw_status rc = grow(&h->values, cap * h->n_params, sizeof *h->values);
-	if (rc == SW_OK)
-		h->trial_cap = cap;
-	return rc;
+	if (!sw_array_resize(&h->values, cap * h->n_params, sizeof *h->values))
+		return SW_NOMEM;
+	h->trial_cap = cap;
+	return SW_OK;
 }
 
 static sw_status reserve_obs(struct sw_history *h, size_t n)
 {
+	const size_t cap = more_than(h->obs_cap, n);
+
 	if (n <= h->obs_cap)
 		return SW_OK;
-	const size_t cap = n < 2 * h->obs_cap ? 2 * h->obs_cap : n < 16 ? 16 : n;
-	sw_status rc = grow(&h->obs, cap, sizeof *h->obs);
-	if (rc == SW_OK)
-		rc = grow(&h->y, cap * h->n_metrics, sizeof *h->y);
-	if (rc == SW_OK)
-		h->obs_cap = cap;
-	return rc;
+	if (!sw_array_resize(&h->obs, cap, sizeof *h->obs) ||
+	    !sw_array_resize(&h->y, cap * h->n_metrics, sizeof *h->y))
+		return SW_NOMEM;
+	h->obs_cap = cap;
+	return SW_OK;
 }
 
 static sw_status reserve_prior(struct sw_history *h, size_t n)
 {
+	const size_t cap = more_than(h->prior_cap, n);
+
 	if (n <= h->prior_cap)
 		return SW_OK;
-	const size_t cap = n < 2 * h->prior_cap ? 2 * h->prior_cap : n < 16 ? 16 : n;
-	sw_status rc = grow(&h->prior_values, cap * h->n_params, sizeof *h->prior_values);
-	if (rc == SW_OK)
-		rc = grow(&h->prior_y, cap * h->n_metrics, sizeof *h->prior_y);
-	if (rc == SW_OK)
-		h->prior_cap = cap;
-	return rc;
+	if (!sw_array_resize(&h->prior_values, cap * h->n_params, sizeof *h->prior_values) ||
+	    !sw_array_resize(&h->prior_y, cap * h->n_metrics, sizeof *h->prior_y))
+		return SW_NOMEM;
+	h->prior_cap = cap;
+	return SW_OK;
 }
 
 sw_status sw_history_reserve(struct sw_history *h, uint64_t n_trials, size_t n_obs)

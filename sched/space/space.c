@@ -406,15 +406,8 @@ sw_status sw_space_add(struct sw_space *s, const struct sw_param *p, struct sw_e
 	if (s->n == SW_SPACE_MAX_PARAMS)
 		return sw_err_set(err, SW_TOO_BIG, "a search space has at most %zu parameters",
 				  SW_SPACE_MAX_PARAMS);
-	if (s->n == s->cap) {
-		const size_t cap = s->cap == 0 ? 8 : 2 * s->cap;
-		struct space_entry *grown = sw_realloc(s->v, cap * sizeof *grown);
-
-		if (grown == NULL)
-			return sw_err_set(err, SW_NOMEM, "no memory for the search space");
-		s->v = grown;
-		s->cap = cap;
-	}
+	if (!sw_array_reserve(&s->v, &s->cap, s->n + 1, sizeof *s->v))
+		return sw_err_set(err, SW_NOMEM, "no memory for the search space");
 	sw_status rc = make_entry(&e, p, err);
 	if (rc != SW_OK)
 		return rc;

@@ -44,20 +44,6 @@ static sw_status check_sum(const struct sw_space *s, const struct sw_sum *sum, s
 	return SW_OK;
 }
 
-static sw_status grow(struct sw_space *s)
-{
-	if (s->n_constraints < s->cap_constraints)
-		return SW_OK;
-	const size_t cap = s->cap_constraints == 0 ? 8 : 2 * s->cap_constraints;
-	struct sw_constraint *grown = sw_realloc(s->constraints, cap * sizeof *grown);
-
-	if (grown == NULL)
-		return SW_NOMEM;
-	s->constraints = grown;
-	s->cap_constraints = cap;
-	return SW_OK;
-}
-
 sw_status sw_space_constrain(struct sw_space *s, const struct sw_constraint *c, struct sw_err *err)
 {
 	const size_t n_left = c->left.n_terms, n = n_left + c->right.n_terms;
@@ -73,7 +59,8 @@ sw_status sw_space_constrain(struct sw_space *s, const struct sw_constraint *c, 
 		return sw_err_set(err, SW_TOO_BIG, "at most %zu constraints",
 				  SW_SPACE_MAX_CONSTRAINTS);
 	struct sw_term *terms = sw_calloc(n, sizeof *terms);
-	if (terms == NULL || grow(s) != SW_OK) {
+	if (terms == NULL || !sw_array_reserve(&s->constraints, &s->cap_constraints,
+					       s->n_constraints + 1, sizeof *s->constraints)) {
 		free(terms);
 		return sw_err_set(err, SW_NOMEM, "no memory for the search space");
 	}

@@ -47,20 +47,6 @@ static sw_status check_cond(const struct sw_space *s, size_t child, size_t paren
 	return SW_OK;
 }
 
-static sw_status grow(struct sw_space *s)
-{
-	if (s->n_conds < s->cap_conds)
-		return SW_OK;
-	const size_t cap = s->cap_conds == 0 ? 8 : 2 * s->cap_conds;
-	struct space_cond *grown = sw_realloc(s->conds, cap * sizeof *grown);
-
-	if (grown == NULL)
-		return SW_NOMEM;
-	s->conds = grown;
-	s->cap_conds = cap;
-	return SW_OK;
-}
-
 sw_status sw_space_when(struct sw_space *s, size_t child, size_t parent,
 			const struct sw_value *allowed, size_t n, struct sw_err *err)
 {
@@ -70,7 +56,8 @@ sw_status sw_space_when(struct sw_space *s, size_t child, size_t parent,
 	if (rc != SW_OK)
 		return rc;
 	double *keys = sw_calloc(n, sizeof *keys);
-	if (keys == NULL || grow(s) != SW_OK) {
+	if (keys == NULL ||
+	    !sw_array_reserve(&s->conds, &s->cap_conds, s->n_conds + 1, sizeof *s->conds)) {
 		free(keys);
 		return sw_err_set(err, SW_NOMEM, "no memory for the search space");
 	}

@@ -16,15 +16,7 @@ void sw_pending_fini(struct sw_pending *h)
 
 sw_status sw_pending_reserve(struct sw_pending *h)
 {
-	if (h->n < h->cap)
-		return SW_OK;
-	const size_t cap = h->cap == 0 ? 16 : 2 * h->cap;
-	uint64_t *grown = sw_realloc(h->v, cap * sizeof *grown);
-	if (grown == NULL)
-		return SW_NOMEM;
-	h->v = grown;
-	h->cap = cap;
-	return SW_OK;
+	return sw_array_reserve(&h->v, &h->cap, h->n + 1, sizeof *h->v) ? SW_OK : SW_NOMEM;
 }
 
 void sw_pending_push(struct sw_pending *h, uint64_t trial)

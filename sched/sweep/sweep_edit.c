@@ -102,12 +102,7 @@ static sw_status remake(struct sw_sweep *s, const struct sw_edit *e, struct rema
 		rc = sw_sweep_seen_make(s, out->space, &out->seen);
 		out->has_seen = rc == SW_OK;
 	}
-	struct sw_epoch *grown = NULL;
-	if (rc == SW_OK)
-		grown = sw_realloc(s->epoch, (s->epoch_n + 1) * sizeof *grown);
-	if (grown != NULL)
-		s->epoch = grown;
-	else if (rc == SW_OK)
+	if (rc == SW_OK && !sw_array_resize(&s->epoch, s->epoch_n + 1, sizeof *s->epoch))
 		rc = SW_NOMEM;
 	return rc != SW_NOMEM ? rc : sw_err_set(err, rc, "no memory for other ranges");
 }

@@ -136,11 +136,8 @@ sw_status sw_sweep_learn_grow(struct sw_sweep *s, uint64_t trial_cap)
 {
 	if (!s->learns && s->config.plateau.top == 0)
 		return SW_OK;
-	double *grown = sw_realloc(s->last, trial_cap * metric_n(s) * sizeof *grown);
-	if (grown == NULL)
-		return SW_NOMEM;
-	s->last = grown;
-	return SW_OK;
+	return sw_array_resize(&s->last, trial_cap * metric_n(s), sizeof *s->last) ? SW_OK
+										   : SW_NOMEM;
 }
 
 uint64_t sw_sweep_made(const struct sw_sweep *s)

@@ -16,10 +16,8 @@ static sw_status reserve_trial(struct sw_sweep *s, struct sw_err *err)
 		return SW_OK;
 	const uint64_t more = s->trial_cap < MANY ? s->trial_cap : s->trial_cap / 8;
 	const uint64_t cap = s->trial_cap == 0 ? 16 : s->trial_cap + more;
-	struct sw_trial *grown = sw_realloc(s->trial, cap * sizeof *grown);
-	if (grown != NULL)
-		s->trial = grown;
-	if (grown == NULL || sw_sweep_learn_grow(s, cap) != SW_OK)
+	if (!sw_array_resize(&s->trial, cap, sizeof *s->trial) ||
+	    sw_sweep_learn_grow(s, cap) != SW_OK)
 		return sw_err_set(err, SW_NOMEM, "no memory for another trial");
 	s->trial_cap = cap;
 	return SW_OK;
@@ -64,18 +62,10 @@ static sw_status grow_given(struct sw_sweep *s)
 
 	if (g->n < g->cap)
 		return SW_OK;
-	uint64_t *trial = sw_realloc(g->trial, cap * sizeof *trial);
-	if (trial == NULL)
+	if (!sw_array_resize(&g->trial, cap, sizeof *g->trial) ||
+	    !sw_array_resize(&g->parent, cap, sizeof *g->parent) ||
+	    !sw_array_resize(&g->values, cap * sw_space_size(s->space), sizeof *g->values))
 		return SW_NOMEM;
-	g->trial = trial;
-	uint64_t *parent = sw_realloc(g->parent, cap * sizeof *parent);
-	if (parent == NULL)
-		return SW_NOMEM;
-	g->parent = parent;
-	struct sw_value *v = sw_realloc(g->values, cap * sw_space_size(s->space) * sizeof *v);
-	if (v == NULL)
-		return SW_NOMEM;
-	g->values = v;
 	g->cap = cap;
 	return SW_OK;
 }

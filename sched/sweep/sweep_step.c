@@ -15,18 +15,9 @@ void sw_actions_fini(struct sw_actions *a)
 
 sw_status sw_actions_reserve(struct sw_actions *a, size_t n, struct sw_err *err)
 {
-	size_t cap = a->cap == 0 ? 4 : a->cap;
-
-	if (n <= a->cap - a->n)
+	if (sw_array_reserve(&a->v, &a->cap, a->n + n, sizeof *a->v))
 		return SW_OK;
-	while (cap < a->n + n)
-		cap *= 2;
-	struct sw_action *grown = sw_realloc(a->v, cap * sizeof *grown);
-	if (grown == NULL)
-		return sw_err_set(err, SW_NOMEM, "no memory for the scheduler's actions");
-	a->v = grown;
-	a->cap = cap;
-	return SW_OK;
+	return sw_err_set(err, SW_NOMEM, "no memory for the scheduler's actions");
 }
 
 struct sw_action *sw_actions_add(struct sw_actions *a, enum sw_action_kind kind)

@@ -280,11 +280,9 @@ static sw_status read_trials(struct tpe_book *b, const struct sw_history *h)
 {
 	if (h->trials >= b->trial_cap) {
 		const uint64_t cap = h->trials + h->trials / 2 + 64;
-		struct tpe_trial *grown = sw_realloc(b->trial, cap * sizeof *grown);
 
-		if (grown == NULL)
+		if (!sw_array_resize(&b->trial, cap, sizeof *b->trial))
 			return SW_NOMEM;
-		b->trial = grown;
 		b->trial_cap = cap;
 	}
 	/* Guesses were dropped again; none of them can have ended. */

@@ -1,4 +1,5 @@
 sw_test(base/test_buf.c sw_base)
+sw_test(base/test_memory.c sw_base)
 sw_test(base/test_process.c sw_base)
 sw_test(base/test_turns.c sw_base)
 sw_test(base/test_log.c sw_base)

@@ -109,15 +109,8 @@ static sw_status cell_add(struct csv_reader *r, char *text, struct sw_err *err)
 	if (r->cells == MAX_COLUMNS)
 		return sw_err_at(err, SW_TOO_BIG, "/path", "%s: line %zu has over %zu columns",
 				 r->path, r->line, MAX_COLUMNS);
-	if (r->cells == r->cap) {
-		const size_t cap = r->cap ? r->cap * 2 : 64;
-		char **bigger = sw_realloc(r->cell, cap * sizeof *bigger);
-
-		if (!bigger)
-			return sw_err_set(err, SW_NOMEM, "no memory for a row of %s", r->path);
-		r->cell = bigger;
-		r->cap = cap;
-	}
+	if (!sw_array_reserve(&r->cell, &r->cap, r->cells + 1, sizeof *r->cell))
+		return sw_err_set(err, SW_NOMEM, "no memory for a row of %s", r->path);
 	r->cell[r->cells++] = text;
 	return SW_OK;
 }
@@ -229,15 +222,10 @@ static sw_status grow(struct csv_reader *r, struct sw_err *err)
 {
 	struct sw_data_csv *c = r->out;
 	const size_t cap = r->rows_cap ? r->rows_cap * 2 : 256;
-	float *x = sw_realloc(c->x, cap * c->features * sizeof *x);
-	char **label;
 
-	if (x)
-		c->x = x;
-	label = x ? sw_realloc(c->label, cap * sizeof *label) : NULL;
-	if (!label)
+	if (!sw_array_resize(&c->x, cap * c->features, sizeof *c->x) ||
+	    !sw_array_resize(&c->label, cap, sizeof *c->label))
 		return sw_err_set(err, SW_NOMEM, "no memory for %zu rows of %s", cap, r->path);
-	c->label = label;
 	r->rows_cap = cap;
 	return SW_OK;
 }
