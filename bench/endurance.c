@@ -182,7 +182,7 @@ int main(int argc, char **argv)
 	if (bench_flags_read("endurance", flags, argc, argv) != 0)
 		return 2;
 	struct bench_table *const t = bench_table_create(names);
-	int rc = bench_rig_open(&rig, o.dir);
+	int rc = bench_rig_open(&rig, o.dir, "none");
 
 	if (rc == 0)
 		rc = run(&o, &rig, t, &worst);

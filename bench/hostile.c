@@ -403,7 +403,7 @@ int main(int argc, char **argv)
 	r.line = malloc(TEXT + 1);
 	assert(r.line != NULL);
 	struct bench_table *const t = bench_table_create(names);
-	int rc = bench_rig_open(&r.server, o.dir);
+	int rc = bench_rig_open(&r.server, o.dir, "none");
 
 	if (rc == 0)
 		run(&r, &o, t, &out);

@@ -259,7 +259,7 @@ int main(int argc, char **argv)
 
 	if (bench_flags_read("rpc", flags, argc, argv) != 0)
 		return 2;
-	int rc = bench_rig_open(&rig, o.dir);
+	int rc = bench_rig_open(&rig, o.dir, "none");
 
 	if (rc == 0)
 		rc = run(&o, &rig, &r);

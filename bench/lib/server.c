@@ -1,7 +1,7 @@
 #include "bench/lib/server.h"
 #include "bench/lib/table.h"
 #include <assert.h>
-#include <dirent.h>
+#include <ftw.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -97,7 +97,7 @@ pid_t bench_echo_start(const char *socket_path)
 	return pid;
 }
 
-static pid_t start_sweepd(const char *dir, const char *socket_path)
+static pid_t start_sweepd(const char *dir, const char *socket_path, const char *devices)
 {
 	char program[PATH_MAX + 16], log[PATH_MAX + 8];
 	const ssize_t n = readlink("/proc/self/exe", program, PATH_MAX - 1);
@@ -115,7 +115,7 @@ static pid_t start_sweepd(const char *dir, const char *socket_path)
 	if (pid == 0) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 		(void)execl(program, "sweepd", "--state", dir, "--socket", socket_path, "--devices",
-			    "none", "--log", log, "--log-level", "warn", (char *)NULL);
+			    devices, "--log", log, "--log-level", "warn", (char *)NULL);
 		perror(program);
 		_exit(127);
 	}
@@ -188,33 +188,29 @@ static int make_folders(struct bench_rig *r, const char *where)
 	return 0;
 }
 
-int bench_rig_open(struct bench_rig *r, const char *where)
+int bench_rig_open(struct bench_rig *r, const char *where, const char *devices)
 {
 	*r = (struct bench_rig){.c = {.fd = -1}};
 	if (make_folders(r, where) != 0)
 		return -1;
-	r->pid = start_sweepd(r->dir, r->socket);
+	r->pid = start_sweepd(r->dir, r->socket, devices);
 	if (bench_client_connect(&r->c, r->socket) == 0)
 		return 0;
 	(void)fprintf(stderr, "sweepd did not start\n");
 	return -1;
 }
 
-static void remove_flat(const char *dir)
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
 {
-	char path[PATH_MAX + 300];
-	const struct dirent *e;
-	DIR *d = opendir(dir);
+	(void)st;
+	(void)type;
+	(void)at;
+	return remove(path);
+}
 
-	while (d != NULL && (e = readdir(d)) != NULL) {
-		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-			continue;
-		(void)snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
-		(void)unlink(path);
-	}
-	if (d != NULL)
-		(void)closedir(d);
-	(void)rmdir(dir);
+static void remove_all(const char *dir)
+{
+	(void)nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 int bench_rig_close(struct bench_rig *r)
@@ -224,7 +220,7 @@ int bench_rig_close(struct bench_rig *r)
 		(void)fprintf(stderr, "sweepd did not end cleanly, see %s/log\n", r->dir);
 		return -1;
 	}
-	remove_flat(r->dir);
-	remove_flat(r->sockets);
+	remove_all(r->dir);
+	remove_all(r->sockets);
 	return 0;
 }

@@ -14,7 +14,7 @@
 /* Sends back every byte as it came: what libuv alone costs. -1 on failure. */
 pid_t bench_echo_start(const char *socket_path);
 
-/* A sweepd of the same folder as this program, without slots, and a client of it. */
+/* A sweepd of the same folder as this program, and a client of it. */
 struct bench_rig {
 	char dir[PATH_MAX]; /* the databases, and sweepd's log */
 	char sockets[64];
@@ -23,8 +23,8 @@ struct bench_rig {
 	struct bench_client c;
 };
 
-/* A new folder under `where`. 0, or -1 with a line on stderr; bench_rig_close() in either case. */
-int bench_rig_open(struct bench_rig *r, const char *where);
+/* A new folder under `where`; devices: as sweepd takes them ("none"). 0, or -1 with a line on stderr; bench_rig_close() in either case. */
+int bench_rig_open(struct bench_rig *r, const char *where, const char *devices);
 /* 0; or -1, with a line on stderr, where sweepd did not end cleanly: then the folder stays. */
 int bench_rig_close(struct bench_rig *r);
 
