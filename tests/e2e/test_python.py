@@ -301,3 +301,40 @@ def test_outside_a_trial_reports_are_printed_and_params_say_what_is_missing(caps
         sweepd.params()
     with pytest.raises(sweepd.SweepdError, match="not run by sweepd"):
         sweepd.checkpoint_dir()
+
+
+FOUR_LINES = """
+import os, sys, sweepd
+client, sweep = sweepd.Client(), int(sys.argv[1])
+for trial in client.loop(sweep):
+    for step in range(trial.resume_step + 1, 10):
+        if trial.report(step, loss=trial.params["x"] + 1 / step) != "continue": break
+print("ended", client.sweep(sweep)["state"], flush=True)
+"""
+
+
+def test_four_lines_end_when_the_sweep_does_through_all_at_once(user, daemon):
+    """Two programs drive a sweep of rungs, while it pauses, goes on and loses its daemon twice.
+
+    The lease is for a trial whose answer was lost with the daemon: without one it is handed out again after a minute.
+    """
+    sweep = user.submit(driven(run_cap=60, early_terminate=asha(variant="promote", max_t=9), lease_s=3))
+    env = environment(PYTHONPATH=PACKAGE, SWEEPD_SOCKET=daemon.socket)
+    loops = [subprocess.Popen([sys.executable, "-c", FOUR_LINES, str(sweep)], env=env, stdout=subprocess.PIPE, text=True)
+             for _ in range(2)]
+    ended = lambda: sum(user.sweep(sweep)["counts"][state] for state in ("COMPLETED", "PRUNED", "PAUSED"))  # noqa: E731
+    for n in (3, 20):
+        wait_until(lambda n=n: ended() >= n, f"{n} trials")
+        daemon.kill9()
+        daemon.start()
+        user.pause(sweep)
+        wait_until(lambda: user.sweep(sweep)["counts"]["RUNNING"] == 0, "a sweep at rest")
+        assert all(loop.poll() is None for loop in loops)
+        user.resume(sweep)
+    assert [loop.communicate()[0] for loop in loops] == ["ended COMPLETED\n"] * 2
+    got = user.sweep(sweep)
+    assert sum(got["counts"].values()) == 60 and got["counts"]["COMPLETED"] > 0
+    assert got["counts"]["FAILED"] == got["counts"]["RUNNING"] == 0
+    for row in user.trials(sweep):
+        steps = [report["step"] for report in user.reports(sweep, row["trial"])]
+        assert steps == list(range(1, len(steps) + 1))

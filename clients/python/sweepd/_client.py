@@ -48,6 +48,7 @@ class Client:
         self.close()
 
     def close(self) -> None:
+        """Closes the connection; the next call opens one again."""
         with self._lock:
             if self._connection:
                 self._connection.close()
@@ -95,9 +96,11 @@ class Client:
         return int(done["sweep"])
 
     def validate(self, spec: Union[Mapping[str, Any], str]) -> Row:
+        """What submit() would say; nothing is stored."""
         return self.call("sweep.validate", spec=_spec(spec))
 
     def sweep(self, sweep: int) -> Row:
+        """One sweep: state, counts, best trial, spec."""
         return self.call("sweep.get", sweep=sweep)
 
     def sweeps(self, state: Optional[str] = None) -> List[Row]:
@@ -143,18 +146,23 @@ class Client:
         return self.sweep(sweep)
 
     def pause(self, sweep: int) -> None:
+        """Hands out no more trials; those that run go on."""
         self.call("sweep.pause", sweep=sweep)
 
     def resume(self, sweep: int) -> None:
+        """Goes on after pause()."""
         self.call("sweep.resume", sweep=sweep)
 
     def cancel(self, sweep: int) -> None:
+        """Ends a sweep and its trials as CANCELLED."""
         self.call("sweep.cancel", sweep=sweep)
 
     def extend(self, sweep: int, run_cap: int) -> None:
+        """Raises the run cap; a COMPLETED sweep goes on."""
         self.call("sweep.extend", sweep=sweep, run_cap=run_cap)
 
     def edit(self, sweep: int, **changes: Any) -> List[Row]:
+        """Changes limits and ranges of a sweep that goes on (docs/protocol.md, sweep.edit); gives what changed."""
         return self.call("sweep.edit", sweep=sweep, **changes)["changes"]
 
     # Trials
@@ -170,9 +178,11 @@ class Client:
         return _frame(_rows(rows)) if frame else _rows(rows)
 
     def trial(self, sweep: int, trial: int) -> Row:
+        """One trial with its attempts."""
         return _rows([self.call("trial.get", sweep=sweep, trial=trial)])[0]
 
     def reports(self, sweep: int, trial: int) -> List[Row]:
+        """All reports of a trial, each with the daemon's decision."""
         rows: List[Row] = []
         after = None
         while True:
@@ -197,6 +207,7 @@ class Client:
                          metrics=to_wire(metrics), checkpoint=checkpoint or None)["decision"]
 
     def heartbeat(self, sweep: int, trial: int, attempt: int) -> str:
+        """Says that a trial is still worked on; gives the decision."""
         return self.call("trial.heartbeat", sweep=sweep, trial=trial, attempt=attempt)["decision"]
 
     def tell(self, sweep: int, trial: int, attempt: int, state: str = "COMPLETED",
@@ -220,14 +231,21 @@ class Client:
         return loop(Client(self.socket, patience_s=self.patience_s), sweep)
 
     def info(self) -> Row:
+        """The daemon's version, paths and uptime."""
         return self.call("daemon.info")
 
 
-def _spec(spec: Union[Mapping[str, Any], str]) -> Any:
+def _spec(spec: Union[Mapping[str, Any], str]) -> Row:
+    """The spec; a program of one's own runs in this folder unless `run.cwd` says otherwise, as by `sweep submit`."""
     if isinstance(spec, str):
+        if spec.endswith((".yaml", ".yml")):
+            raise SweepdError(f"{spec}: YAML is read by `sweep submit`; this package takes a dict or a JSON file")
         with open(spec, encoding="utf-8") as file:
-            return json.load(file)
-    return dict(spec)
+            spec = json.load(file)
+    out = dict(spec)  # type: ignore[arg-type]
+    if ("command" in out or "program" in out) and isinstance(out.get("run", {}), Mapping):
+        out["run"] = {"cwd": os.getcwd(), **out.get("run", {})}
+    return out
 
 
 def _rows(rows: List[Row]) -> List[Row]:

@@ -67,7 +67,7 @@ class Trial:
         self._tell("COMPLETED", metrics, None)
 
     def failed(self, cause: str, state: str = "FAILED") -> None:
-        """Ends it as FAILED, or as INFEASIBLE: its params cannot work, which the sampler learns."""
+        """Ends it as FAILED; or INFEASIBLE: its params cannot work, which the sampler learns; or PRUNED, by yourself."""
         self._tell(state, {}, cause)
 
     def beat(self) -> None:

@@ -112,11 +112,10 @@ class Link:
             handle.failed("the objective had other values")
         elif trial.state == TrialState.COMPLETE and trial.values is not None:
             handle.done(**dict(zip(self.metrics, trial.values)))
-        elif trial.state == TrialState.PRUNED and handle.step > 0 and not handle.ended:
-            self._client().tell(handle.sweep, handle.number, handle.attempt, cause="pruned by the objective")
-            handle._over.set()
+        elif trial.state == TrialState.PRUNED:
+            handle.failed("pruned by the objective", "PRUNED")
         else:
-            handle.failed(cause or "pruned by the objective")
+            handle.failed(cause or "failed")
 
     def learn(self, trial: FrozenTrial, handle: Optional[Handle]) -> None:
         """After its end: the sweep of now has the trial with all of its parameters."""

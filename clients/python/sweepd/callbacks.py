@@ -1,0 +1,99 @@
+"""Callbacks that report to sweepd: Keras (KerasCallback), Lightning (LightningCallback) and Hugging Face
+(HuggingFaceCallback). A trainer that has one is stopped by its own means when its trial is to end.
+
+The libraries are not imported before a callback is used. The base of each is the library's own if it is there.
+`metrics`: names to report, or {yours: theirs}; by default all numbers that the library gives.
+"""
+from __future__ import annotations
+
+import importlib
+from typing import Any, Dict, Mapping, Optional, Sequence, Union
+
+from ._errors import Pruned
+from ._trial import report
+
+Names = Union[None, Sequence[str], Mapping[str, str]]
+
+
+def _chosen(metrics: Names, given: Mapping[str, Any]) -> Dict[str, float]:
+    names = metrics if isinstance(metrics, Mapping) else {name: name for name in (metrics if metrics is not None else given)}
+    out = {}
+    for name, theirs in names.items():
+        try:
+            out[name] = float(given[theirs])
+        except (TypeError, ValueError, RuntimeError):
+            if metrics is not None:
+                raise  # asked for by name, and no number
+    return out
+
+
+def _base(*names: str) -> Any:
+    """The first of these classes that can be imported; object if none."""
+    for name in names:
+        module, _, kind = name.rpartition(".")
+        try:
+            return getattr(importlib.import_module(module), kind)
+        except (ImportError, AttributeError):
+            continue
+    return object
+
+
+class _Callback:
+    """Makes a class whose base is the library's, once it is needed."""
+
+    bases: Sequence[str] = ()
+
+    def __new__(cls, *arguments: Any, **settings: Any) -> Any:
+        base = _base(*cls.bases)
+        kind = cls if base is object else type(cls.__name__, (cls, base), {})
+        return object.__new__(kind)
+
+    def __init__(self, metrics: Names = None) -> None:
+        super().__init__()
+        self.metrics = metrics
+        self.pruned: Optional[Pruned] = None
+
+    def _report(self, step: int, given: Mapping[str, Any]) -> bool:
+        """Is the training to stop?"""
+        values = _chosen(self.metrics, given)
+        if values and self.pruned is None:
+            try:
+                report(step, **values)
+            except Pruned as pruned:
+                self.pruned = pruned
+        return self.pruned is not None
+
+
+class KerasCallback(_Callback):
+    """For model.fit(callbacks=[...]): reports each epoch's logs, counted from 1."""
+
+    bases = ("keras.callbacks.Callback", "tensorflow.keras.callbacks.Callback")
+
+    def on_epoch_end(self, epoch: int, logs: Optional[Mapping[str, Any]] = None) -> None:
+        """Keras calls it after an epoch."""
+        if self._report(epoch + 1, logs or {}):
+            self.model.stop_training = True  # type: ignore[attr-defined]
+
+
+class LightningCallback(_Callback):
+    """For Trainer(callbacks=[...]): reports the logged metrics after each validation, epochs counted from 1."""
+
+    bases = ("lightning.pytorch.callbacks.Callback", "pytorch_lightning.callbacks.Callback")
+
+    def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
+        """Lightning calls it after a validation."""
+        if not trainer.sanity_checking and self._report(trainer.current_epoch + 1, trainer.callback_metrics):
+            trainer.should_stop = True
+
+
+class HuggingFaceCallback(_Callback):
+    """For Trainer(callbacks=[...]): reports the metrics of each evaluation, at the trainer's step."""
+
+    bases = ("transformers.TrainerCallback",)
+
+    def on_evaluate(self, args: Any, state: Any, control: Any, metrics: Optional[Mapping[str, Any]] = None,
+                    **more: Any) -> Any:
+        """The Trainer calls it after an evaluation."""
+        if self._report(state.global_step, metrics or {}):
+            control.should_training_stop = True
+        return control
