@@ -97,11 +97,11 @@ struct sw_sweep_config {
 };
 
 enum sw_event_kind {
-	SW_EVENT_ASK,          /* a lane is free. SW_EXHAUSTED: nothing to hand out now */
-	SW_EVENT_REPORT,       /* trial, attempt, seq, step, has_value, value */
-	SW_EVENT_TELL,         /* trial, attempt, end (COMPLETED, PRUNED, FAILED, INFEASIBLE), cause */
-	SW_EVENT_LOST,         /* trial, attempt, cause: the attempt died; counts against retries */
-	SW_EVENT_RELEASE,      /* trial, attempt, cause: ended through no fault of the trial (lease
+	SW_EVENT_ASK,     /* a lane is free. SW_EXHAUSTED: nothing to hand out now */
+	SW_EVENT_REPORT,  /* trial, attempt, seq, step, has_value, value */
+	SW_EVENT_TELL,    /* trial, attempt, end (COMPLETED, PRUNED, FAILED, INFEASIBLE), cause */
+	SW_EVENT_LOST,    /* trial, attempt, cause: the attempt died; counts against retries */
+	SW_EVENT_RELEASE, /* trial, attempt, cause: ended through no fault of the trial (lease
 				  expired, daemon stopped); does not count */
 	SW_EVENT_CANCEL_TRIAL, /* trial */
 	SW_EVENT_PAUSE,
@@ -303,9 +303,5 @@ const struct sw_pruner *sw_sweep_pruner(const struct sw_sweep *s); /* never NULL
 SW_NODISCARD sw_status sw_sweep_place(const struct sw_sweep *s, uint64_t trial,
 				      struct sw_pruner_place *out);
 const struct sw_space *sw_sweep_space(const struct sw_sweep *s);
-
-/* Asserts what must always hold: counts match states, attempts and seqs are in order, rungs hold
- * one value a trial. O(trials); for tests and the simulator. */
-void sw_sweep_invariant(const struct sw_sweep *s);
 
 #endif

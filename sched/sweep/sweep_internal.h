@@ -1,7 +1,6 @@
 /*
  * sched/sweep/sweep_internal.h — the sweep's own state, and how its files share it:
  *   sweep.c           create, destroy, questions
- *   sweep_check.c     the invariant
  *   sweep_step.c      events that concern the whole sweep, the dispatch
  *   sweep_end.c       what ends a trial, and what ends the sweep
  *   sweep_trial.c     events that concern one trial

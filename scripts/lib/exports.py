@@ -31,10 +31,10 @@ sw_fault_fired
 sw_gp_lml
 sw_gp_objective
 sw_net_gradient
+sw_pruner_invariant
 sw_samplers_name
 sw_sobol_digits
 sw_space_check
-sw_sweep_invariant
 """.split()
 
 

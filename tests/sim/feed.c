@@ -4,6 +4,7 @@
  * and the same state, and goes on with it. So whatever is not a function of the log comes out.
  */
 #include "base/fault.h"
+#include "tests/sched/sweep/invariant.h"
 #include "tests/sim/sim.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -176,7 +177,7 @@ static void restart(struct sim_feed *f)
 	}
 	SIM_CHECK(portrait(f->again) == portrait(f->sweep), "restart state",
 		  "after a restart the sweep is another");
-	sw_sweep_invariant(f->again);
+	sweep_invariant(f->again);
 	sw_sweep_destroy(f->sweep);
 	f->sweep = f->again;
 	f->again = NULL;
@@ -305,7 +306,7 @@ sw_status sim_feed_event(struct sim_feed *f, struct sim_event e)
 	sim_oracle_check(f->oracle, &e, rc, &f->actions, sw_pruner_next(sw_sweep_pruner(f->sweep)));
 	if (!f->plan->cheap && (f->n & 31) == 0) {
 		sim_oracle_compare(f->oracle, f->sweep);
-		sw_sweep_invariant(f->sweep);
+		sweep_invariant(f->sweep);
 	}
 	count(f, &e);
 	if (f->watch != NULL)
@@ -316,6 +317,6 @@ sw_status sim_feed_event(struct sim_feed *f, struct sim_event e)
 void sim_feed_end(struct sim_feed *f)
 {
 	sim_oracle_compare(f->oracle, f->sweep);
-	sw_sweep_invariant(f->sweep);
+	sweep_invariant(f->sweep);
 	(void)sim_feed_event(f, (struct sim_event){.restart = true});
 }

@@ -2,6 +2,7 @@
  * Large sweeps, timed: 2,000 lanes and 100,000 trials, with asha in both its forms and the faults
  * of a bad day. The oracle keeps its states, attempts and counts; of ranks it looks at some.
  */
+#include "tests/sched/sweep/invariant.h"
 #include "tests/sim/sim.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -61,7 +62,7 @@ static void live(void *ctx)
 	sim_feed_init(&r->feed, &r->plan, &r->stats);
 	sim_world_run(&r->feed);
 	sim_oracle_compare(r->feed.oracle, r->feed.sweep);
-	sw_sweep_invariant(r->feed.sweep);
+	sweep_invariant(r->feed.sweep);
 }
 
 /* Seconds, or a negative number: it broke an invariant. */

@@ -18,6 +18,7 @@
 
 #include "sched/sweep/sweep.h"
 #include "tests/sched/suite.h"
+#include "tests/sched/sweep/invariant.h"
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -212,7 +213,7 @@ static inline const char *play(struct sw_sweep *s, struct sw_actions *actions, c
 	t.n = 0;
 	t.s[0] = '\0';
 	const sw_status rc = sw_sweep_step(s, &ev, actions, &e);
-	sw_sweep_invariant(s);
+	sweep_invariant(s);
 	ck_assert_int_eq(e.code, rc);
 	if (rc != SW_OK) {
 		ck_assert_uint_eq(actions->n, 0);

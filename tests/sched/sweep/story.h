@@ -2,6 +2,7 @@
 #ifndef SW_TESTS_SCHED_SWEEP_STORY_H
 #define SW_TESTS_SCHED_SWEEP_STORY_H
 
+#include "tests/sched/sweep/invariant.h"
 #include "tests/sched/sweep/script.h"
 
 enum space_kind { FREE, GRID3 };
@@ -30,7 +31,7 @@ static inline void run_story(const struct story *story)
 	struct sw_actions actions = {0};
 
 	ck_assert_int_eq(sw_sweep_create(&s, &story->c, story_space(story->space), NULL), SW_OK);
-	sw_sweep_invariant(s);
+	sweep_invariant(s);
 	for (size_t i = 0; i < ROWS(story->line) && story->line[i] != NULL; i += 2) {
 		ck_assert_ptr_nonnull(story->line[i + 1]);
 		const char *got = play(s, &actions, story->line[i]);

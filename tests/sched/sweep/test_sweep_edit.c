@@ -4,6 +4,7 @@
 #include "sched/sweep/samplers.h"
 #include "sched/sweep/sweep.h"
 #include "tests/run.h"
+#include "tests/sched/sweep/invariant.h"
 #include "tests/sched/sweep/script.h"
 #include <math.h>
 
@@ -403,7 +404,7 @@ START_TEST(sweep_edit_without_memory_changes_nothing)
 		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
 		rc = sw_sweep_step(s, &ev, &actions, &e);
 		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
-		sw_sweep_invariant(s);
+		sweep_invariant(s);
 		check_values(s, made, ROWS(made));
 		if (rc == SW_OK)
 			break;

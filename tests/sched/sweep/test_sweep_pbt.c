@@ -4,6 +4,7 @@
 #include "base/fault.h"
 #include "sched/sweep/sweep.h"
 #include "tests/run.h"
+#include "tests/sched/sweep/invariant.h"
 #include "tests/sched/sweep/story.h"
 #include <math.h>
 
@@ -282,7 +283,7 @@ static void run_population(uint64_t seed, uint64_t *children)
 		else if (sw_sweep_has_work(p.s))
 			take_one(&p);
 		if (i % 8 == 0)
-			sw_sweep_invariant(p.s);
+			sweep_invariant(p.s);
 	}
 	ck_assert_int_eq(sw_sweep_state(p.s), SW_SWEEP_COMPLETED);
 	ck_assert_uint_eq(sw_sweep_trial_n(p.s), p.n + p.children);
@@ -342,7 +343,7 @@ START_TEST(sweep_child_without_memory_changes_nothing)
 			sw_fault_arm(SW_FAULT_MALLOC, nth, false);
 			rc = sw_sweep_step(s, &ev, &actions, NULL);
 			sw_fault_arm(SW_FAULT_MALLOC, 0, false);
-			sw_sweep_invariant(s);
+			sweep_invariant(s);
 			if (rc == SW_OK)
 				break;
 			ck_assert_int_eq(rc, SW_NOMEM);

@@ -5,6 +5,7 @@
 #include "sched/sweep/sweep.h"
 #include "tests/run.h"
 #include "tests/sched/pruner/promote_model.h"
+#include "tests/sched/sweep/invariant.h"
 #include "tests/sched/sweep/story.h"
 #include <math.h>
 
@@ -347,7 +348,7 @@ START_TEST(sweep_promote_hands_out_what_get_job_would)
 			ended = model_settle(&model);
 			compare(r.s, &model, seed, r.event);
 			if (r.event % 4 == 0) {
-				sw_sweep_invariant(r.s);
+				sweep_invariant(r.s);
 				ck_assert_int_eq(sw_sweep_has_work(r.s),
 						 !ended && model_job(&model, r.c.max_concurrent) !=
 								   0);

@@ -7,6 +7,7 @@
 #include "sched/sweep/sweep.h"
 #include "tests/run.h"
 #include "tests/sched/suite.h"
+#include "tests/sched/sweep/invariant.h"
 #include <math.h>
 #include <string.h>
 
@@ -238,7 +239,7 @@ static void check_step(const struct sw_sweep *s, const struct snapshot *before, 
 {
 	struct snapshot after;
 
-	sw_sweep_invariant(s);
+	sweep_invariant(s);
 	ck_assert_int_eq(e->code, rc);
 	if (ev->kind == SW_EVENT_ASK)
 		ck_assert_int_eq(rc, had_work ? SW_OK : SW_EXHAUSTED);
@@ -366,7 +367,7 @@ START_TEST(sweep_without_memory_changes_nothing_at_any_event)
 				sw_fault_arm(SW_FAULT_MALLOC, nth, false);
 				rc = sw_sweep_step(s, &log->event[i], &actions, NULL);
 				sw_fault_arm(SW_FAULT_MALLOC, 0, false);
-				sw_sweep_invariant(s);
+				sweep_invariant(s);
 				if (rc == SW_OK)
 					break;
 				ck_assert_int_eq(rc, SW_NOMEM);

@@ -2,6 +2,7 @@
  * that in the end it is the end that it would have been in one step. */
 #include "sched/sweep/sweep.h"
 #include "tests/run.h"
+#include "tests/sched/sweep/invariant.h"
 #include "tests/sched/sweep/story.h"
 
 #define PROMOTE .pruner = {.kind = SW_PRUNER_PROMOTE, .asha = {1, 9, 3, 1, 3}}
@@ -172,13 +173,13 @@ static void step_both(struct pair *p, const struct sw_event *ev)
 		ck_assert_uint_eq(sw_sweep_has_work(p->sliced), false);
 		ck_assert_int_eq(sw_sweep_step(p->sliced, &settle, &p->actions[1], NULL), SW_OK);
 		tell(&p->told[1], &p->actions[1]);
-		sw_sweep_invariant(p->sliced);
+		sweep_invariant(p->sliced);
 		ck_assert_uint_lt(sw_sweep_unsettled(p->sliced), before);
 		p->slices++;
 	}
 	ck_assert_str_eq(p->told[1].s, p->told[0].s);
-	sw_sweep_invariant(p->whole);
-	sw_sweep_invariant(p->sliced);
+	sweep_invariant(p->whole);
+	sweep_invariant(p->sliced);
 	ck_assert_int_eq(sw_sweep_state(p->sliced), sw_sweep_state(p->whole));
 	ck_assert_str_eq(sw_sweep_cause(p->sliced), sw_sweep_cause(p->whole));
 }

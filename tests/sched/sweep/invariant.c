@@ -1,5 +1,4 @@
-/* What must always hold. */
-#include "sched/sweep/sweep.h"
+#include "tests/sched/sweep/invariant.h"
 #include "sched/sweep/sweep_internal.h"
 #include <assert.h>
 #include <string.h>
@@ -16,7 +15,6 @@ static void rungs_invariant(const struct sw_sweep *s)
 				settled += s->trial[i].prune.bracket == b &&
 					   (s->trial[i].prune.filled >> k & 1) != 0;
 			assert(sw_pruner_rung_count(s->pruner, b, k) <= settled);
-			(void)settled;
 		}
 	}
 }
@@ -38,7 +36,6 @@ static void trial_invariant(const struct sw_sweep *s, uint64_t i)
 	assert(t->state != SW_TRIAL_PAUSED || t->resume_step == t->step);
 	assert(t->state != SW_TRIAL_RUNNING || t->resume_step <= t->step);
 	assert(!t->inherited || (t->resume_step != 0 && sw_sweep_parent(s, i + 1) != 0));
-	(void)t;
 }
 
 /* What the pruner would resume is paused, and nothing else is. */
@@ -49,9 +46,6 @@ static void queue_invariant(const struct sw_sweep *s)
 
 	assert(next == 0 || s->trial[next - 1].state == SW_TRIAL_PAUSED);
 	assert((next == 0) == (n == 0) && n <= paused);
-	(void)next;
-	(void)n;
-	(void)paused;
 }
 
 static void given_invariant(const struct sw_sweep *s)
@@ -68,7 +62,6 @@ static void given_invariant(const struct sw_sweep *s)
 		assert(s->epoch[i - 1].made <= s->epoch[i].made);
 	assert(s->epoch[s->epoch_n - 1].made <= sw_sweep_made(s));
 	assert(s->epoch[s->epoch_n - 1].space == s->space);
-	(void)children;
 }
 
 static void pending_invariant(const struct sw_sweep *s)
@@ -83,7 +76,6 @@ static void pending_invariant(const struct sw_sweep *s)
 	}
 	assert(waiting == s->counts[SW_TRIAL_PENDING]);
 	assert(h->n == 0 || s->trial[h->v[0] - 1].state == SW_TRIAL_PENDING);
-	(void)waiting;
 }
 
 /* What a slice has passed has ended, or runs on. */
@@ -96,11 +88,10 @@ static void settling_invariant(const struct sw_sweep *s)
 		const enum sw_trial_state state = (enum sw_trial_state)s->trial[i - 1].state;
 
 		assert(sw_trial_ended(state) || (state == SW_TRIAL_RUNNING && !s->kill.on));
-		(void)state;
 	}
 }
 
-void sw_sweep_invariant(const struct sw_sweep *s)
+void sweep_invariant(const struct sw_sweep *s)
 {
 	uint64_t counts[SW_TRIAL_STATE_N] = {0};
 
@@ -123,8 +114,6 @@ void sw_sweep_invariant(const struct sw_sweep *s)
 		       sw_sweep_can_create(s) || sw_sweep_resumable(s) != 0 || s->settling);
 	assert(!s->ending || waiting == 0 || s->settling);
 	settling_invariant(s);
-	(void)waiting;
-	(void)most;
 	queue_invariant(s);
 	given_invariant(s);
 	pending_invariant(s);
