@@ -82,7 +82,7 @@ def test_asha_stops_and_scopes_choose_the_best(user):
     best = result.get_best_trial("loss", "min", "all")
     assert best.value("loss", "min", "all") == min(row["loss"] for trial in result.trials for row in trial.results)
     assert result.get_best_trial(scope="last") is result.best_trial
-    assert result.best_trial.last_result["loss"] == user.best(result.sweep)["value"]
+    assert result.best_trial.last_result["loss"] == user.best(result.sweep, scope="last")["value"]
     longest = max(result.trials, key=lambda trial: len(trial.results)).last_result
     assert longest["training_iteration"] == 9 and longest["note"] == "text"
     assert result.best_result["list"] == [1, {"a": None}] and result.best_config == result.best_trial.config

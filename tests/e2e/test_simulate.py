@@ -154,7 +154,7 @@ def test_curves_re_run_are_pruned_as_a_sweep_under_that_pruner(daemon, pruner, a
     got, counts = simulate(client, 1, pruner, workers=at_once), client.sweep(sweep)["counts"]
     assert (got["resource"], got["stopped"]) == (used, counts["PRUNED"]) and counts["PRUNED"] > 2
     assert got["completed"] == counts["COMPLETED"] and got["short"] == got["failed"] == 0
-    best = client.call("sweep.best", sweep=sweep)["trials"][0]
+    best = client.call("sweep.best", sweep=sweep, scope="last")["trials"][0]
     assert got["chosen"] == {"trial": best["trial"], "value": best["value"]}
 
 
