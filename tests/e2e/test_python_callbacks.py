@@ -14,7 +14,7 @@ def reports(monkeypatch):
     """What was reported; the third report is told to stop."""
     seen = []
 
-    def report(step=None, **metrics):
+    def report(step=None, checkpoint=False, **metrics):
         seen.append((step, metrics))
         if len(seen) == 3:
             raise sweepd.Pruned("stop")

@@ -24,12 +24,12 @@ class TuneResult:
     @property
     def best_params(self) -> Optional[Dict[str, Any]]:
         """The parameters of the best trial; None if no trial has reported."""
-        return self.best_trial and self.best_trial["params"]
+        return self.best_trial["params"] if self.best_trial else None
 
     @property
     def best_value(self) -> Optional[float]:
         """The metric of the best trial; None if no trial has reported."""
-        return self.best_trial and self.best_trial["value"]
+        return self.best_trial["value"] if self.best_trial else None
 
     def checkpoint(self, trial: int) -> Optional[str]:
         """The folder with what a trial wrote last into its checkpoint_dir(); None if it wrote nothing."""

@@ -58,7 +58,7 @@ class _Callback:
         values = _chosen(self.metrics, given)
         if values and self.pruned is None:
             try:
-                report(step, **values)
+                report(step, False, **values)
             except Pruned as pruned:
                 self.pruned = pruned
         return self.pruned is not None

@@ -102,7 +102,7 @@ class Link:
         """Reports values by step; True if the trial is to end."""
         for step, value in reports:
             at = step + self.shift
-            if at > handle.step and handle.report(at, **{self.metrics[0]: value}) != "continue":
+            if at > handle.step and handle.report(at, False, **{self.metrics[0]: value}) != "continue":
                 return True
         return False
 

@@ -1,7 +1,6 @@
 """A study that the daemon has, by its name: its trials and its distributions from its sweep."""
 from __future__ import annotations
 
-import datetime
 from typing import TYPE_CHECKING, Any, Dict, List
 
 from ._link import MARK

@@ -9,7 +9,6 @@ import time
 import warnings
 from typing import Any, Callable, Container, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Type, Union
 
-from .._errors import SweepdError
 from ._link import Exhausted, Link
 from ._stored import load
 from .exceptions import DuplicatedStudyError, TrialPruned

@@ -18,7 +18,7 @@ from .tune import __all__ as _of_tune
 
 __all__ = [*_of_tune, "ASHAScheduler", "AsyncHyperBandScheduler", "FIFOScheduler", "HyperBandScheduler",
            "MedianStoppingRule", "PopulationBasedTraining", "air", "cloudpickle", "init", "is_initialized",
-           "schedulers", "shutdown", "train", "tune"]
+           "schedulers", "search", "shutdown", "train", "tune"]
 sys.modules[f"{__name__}.air.session"] = train
 _initialized = False
 

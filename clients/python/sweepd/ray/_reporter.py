@@ -35,7 +35,7 @@ class CLIReporter:
         said = ", ".join(f"{n} {status}" for status, n in counts.items() if n)
         print(f"== Status of sweep {sweep} after {self._said - self._started:.0f} s ==")
         best = best_of(trials, self.metric, self.mode, "last") if self.metric and self.mode in ("min", "max") else None
-        if best is not None:
+        if best is not None and self.metric is not None:
             print(f"Current best trial: {best} with {self.metric}={best.last_result[self.metric]} and "
                   f"parameters={best.config}")
         print(f"Number of trials: {len(trials)}/{planned if planned is not None else 'infinite'} ({said})")

@@ -6,7 +6,6 @@ import glob
 import inspect
 import math
 import os
-import sys
 import warnings
 from typing import Any, Callable, Dict, List, Mapping, Optional
 
@@ -231,6 +230,6 @@ def with_resources(trainable: Callable[..., Any], resources: Mapping[str, Any]) 
     class Named(functools.partial):  # type: ignore[type-arg]
         """A partial can have no attributes before Python 3.13 but in a class of its own."""
 
-    out = trainable if inspect.isclass(trainable) else Named(trainable)
-    out._sweepd_resources = dict(resources)  # type: ignore[attr-defined]
+    out: Any = trainable if inspect.isclass(trainable) else Named(trainable)
+    out._sweepd_resources = dict(resources)
     return out

@@ -194,8 +194,8 @@ def trial_main(trainable: Callable[..., Any], session: Callable[[], Session], ev
     """What a trial's process runs."""
     global _session
     _session = session()
-    if inspect.isclass(trainable):
-        _loop(trainable, every, config)
+    if isinstance(trainable, type):
+        _loop(trainable, every, config)  # type: ignore[arg-type]
         return
     keywords = {"checkpoint_dir": _trial.resume_dir()} if takes(trainable, "checkpoint_dir") else {}
     value = trainable(config, **keywords)
