@@ -16,7 +16,10 @@ def send(line):
     os.write(fd, line.encode() + b"\\n")
     answer = b""
     while not answer.endswith(b"\\n"):
-        answer += os.read(fd, 1)
+        part = os.read(fd, 1000)
+        if not part:
+            sys.exit("the worker is gone")
+        answer += part
     return json.loads(answer)
 def report(step=None, **metrics):
     return send(json.dumps({{**({{}} if step is None else {{"step": step}}), **metrics}})).get("decision")

@@ -1,3 +1,7 @@
+sw_test(worker/exec/test_lines.c sw_worker)
+sw_test(worker/exec/test_reported.c sw_worker)
+sw_test(worker/exec/test_live.c sw_worker)
+sw_test(worker/exec/test_program.c sw_worker)
 sw_test(worker/data/test_csv.c sw_worker)
 sw_test(worker/net/test_model.c sw_worker)
 sw_test(worker/test_train.c sw_worker m)

@@ -1,0 +1,92 @@
+"""200 programs under ASHA while daemon, workers and programs are killed."""
+import os
+import random
+import signal
+
+import pytest
+
+from harness import asha, wait_until
+from programs import marked, own
+
+PROGRAMS, KILLS, SEED = 200, 20, 21
+
+
+def lines(path):
+    """Whole lines, each its words."""
+    try:
+        with open(path, encoding="ascii") as file:
+            return [tuple(line.split()) for line in file.read().split("\n")[:-1]]
+    except FileNotFoundError:
+        return []
+
+
+def kill_worker(client):
+    pids = [s["pid"] for s in client.slots() if s["state"] == "BUSY" and s.get("pid")]
+    if pids:
+        os.kill(random.choice(sorted(pids)), signal.SIGKILL)
+    return bool(pids)
+
+
+def kill_program(daemon):
+    pids = marked(daemon)
+    if not pids:
+        return False
+    try:
+        os.kill(random.choice(sorted(pids)), signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.once("as many processes take minutes with sanitizers")
+def test_kills_lose_no_answered_report_restart_nothing_and_leave_nothing(start, tmp_path):
+    random.seed(SEED)
+    daemon = start("cpu:4")
+    client = daemon.client()
+    begun, answered = tmp_path / "begun", tmp_path / "answered"
+    sweep = client.submit(own(tmp_path, """
+        me = os.environ["SWEEPD_TRIAL"].split("/")[1], os.environ["SWEEPD_ATTEMPT"]
+        def note(name, *words):  # one write(2) each: whole lines
+            fd = os.open(name, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+            os.write(fd, (" ".join(map(str, words)) + "\\n").encode())
+        note("begun", *me)
+        for step in range(1, 10):
+            loss = params["x"] + 1 / step
+            decision = report(step, loss=loss)
+            note("answered", *me, step, repr(loss))
+            if decision != "continue":
+                break
+    """, run_cap=PROGRAMS, retries=100, early_terminate=asha(max_t=9)))
+    kills = {"daemon": 0, "worker": 0, "program": 0}
+    for moment in sorted(random.sample(range(10, 400), KILLS)):
+        wait_until(lambda: len(lines(answered)) >= moment, f"{moment} answered reports")
+        what = random.choice(sorted(kills))
+        if what == "daemon":
+            daemon.kill9()
+            daemon.start()
+            client = daemon.client()
+        elif not wait_until(lambda: client.sweep(sweep)["state"] != "RUNNING" or
+                            (kill_worker(client) if what == "worker" else kill_program(daemon)), f"a {what}"):
+            continue
+        kills[what] += 1
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    assert all(kills.values()), kills
+
+    trials = {t["trial"]: t for t in client.trials(sweep)}
+    assert len(trials) == PROGRAMS
+    stored = {(str(r["attempt"]), trial, r["step"], r["metrics"]["loss"])
+              for trial in trials for r in client.reports(sweep, trial)}
+    lost = [a for a in lines(answered) if (a[1], int(a[0]), int(a[2]), float(a[3])) not in stored]
+    assert not lost
+
+    # an attempt has one program, and only a killed worker's trial has another attempt
+    assert len(set(lines(begun))) == len(lines(begun))
+    again = 0
+    for trial, row in trials.items():
+        attempts = client.call("trial.get", sweep=sweep, trial=trial)["attempts"]
+        assert [a["state"] for a in attempts[:-1]] == ["LOST"] * (len(attempts) - 1), attempts
+        again += len(attempts) - 1
+        assert row["state"] in ("COMPLETED", "PRUNED") or (row["state"], row["cause"]) == ("FAILED", "signal:9"), row
+    assert again <= kills["worker"]
+    assert sum(row["state"] == "FAILED" for row in trials.values()) <= kills["program"]
+    wait_until(lambda: not marked(daemon), "nothing left of the programs")

@@ -1,0 +1,111 @@
+/* tests/worker/exec/test_reported.c — what a program's lines say: reports, and memory that ran
+ * out. */
+#include "proto/json.h"
+#include "tests/run.h"
+#include "worker/exec/oom.h"
+#include "worker/exec/reported.h"
+
+static const struct {
+	const char *line, *text; /* NULL: no report */
+	uint64_t step;
+	bool has_step, checkpoint, has_metric;
+	const char *left_out;
+} reports[] = {
+	{"{\"loss\": 0.5}", "{\"loss\":0.5}", 0, false, false, true, ""},
+	{"{\"step\": 3, \"loss\": 1e-3, \"acc\": 2}", "{\"loss\":0.001,\"acc\":2}", 3, true, false,
+	 true, ""},
+	{" {\"acc\": 2, \"checkpoint\": true} ", "{\"acc\":2}", 0, false, true, false, ""},
+	{"{\"loss\": NaN, \"a\": Infinity, \"b\": -Infinity}",
+	 "{\"loss\":\"nan\",\"a\":\"inf\",\"b\":\"-inf\"}", 0, false, false, true, ""},
+	{"{\"loss\": \"nan\"}", "{\"loss\":\"nan\"}", 0, false, false, true, ""},
+	{"{\"Na\\\"N\": 1, \"loss\": NaN}", "{\"Na\\\"N\":1,\"loss\":\"nan\"}", 0, false, false,
+	 true, ""},
+	{"{\"loss\": 1, \"note\": \"NaN\", \"more\": {}, \"flag\": true}", "{\"loss\":1}", 0, false,
+	 false, true, "note"},
+	{"{}", "{}", 0, false, false, false, ""},
+	{"{\"step\": 1.5, \"loss\": 1}", NULL, 0, false, false, false, NULL},
+	{"{\"step\": -1, \"loss\": 1}", NULL, 0, false, false, false, NULL},
+	{"{\"loss\": 1", NULL, 0, false, false, false, NULL},
+	{"{\"loss\": NaNa}", NULL, 0, false, false, false, NULL},
+	{"[1]", NULL, 0, false, false, false, NULL},
+	{"1", NULL, 0, false, false, false, NULL},
+	{"", NULL, 0, false, false, false, NULL},
+};
+
+START_TEST(report_is_read_from_a_line)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_reported r;
+	const sw_status rc =
+		sw_reported_read(&r, reports[_i].line, strlen(reports[_i].line), "loss", &err);
+
+	ck_assert_int_eq(rc, reports[_i].text ? SW_OK : SW_INVALID);
+	if (rc == SW_OK) {
+		ck_assert_str_eq(r.text.data, reports[_i].text);
+		ck_assert_uint_eq(r.step, reports[_i].step);
+		ck_assert_int_eq(r.has_step, reports[_i].has_step);
+		ck_assert_int_eq(r.checkpoint, reports[_i].checkpoint);
+		ck_assert_int_eq(r.has_metric, reports[_i].has_metric);
+		ck_assert_str_eq(r.left_out, reports[_i].left_out);
+	} else {
+		ck_assert_str_ne(err.msg, "");
+	}
+	sw_reported_fini(&r);
+}
+END_TEST
+
+static const struct {
+	const char *line;
+	bool oom;
+} said[] = {
+	{"torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB", true},
+	{"RuntimeError: CUDA error: out of memory", true},
+	{"CUDA_ERROR_OUT_OF_MEMORY", true},
+	{"terminate called after throwing an instance of 'std::bad_alloc'", true},
+	{"MemoryError", true},
+	{"jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory", true},
+	{"numpy.core._exceptions._ArrayMemoryError: Unable to allocate 1 TiB", true},
+	{"except MemoryError:", false},
+	{"ValueError: memory", false},
+	{"", false},
+};
+
+START_TEST(oom_is_known_by_what_programs_say)
+{
+	ck_assert_int_eq(sw_oom_said(said[_i].line), said[_i].oom);
+}
+END_TEST
+
+static const struct {
+	const char *params, *after; /* NULL: not halved */
+} halves[] = {
+	{"{\"b\":64}", "{\"b\":32}"}, {"{\"b\":7}", "{\"b\":3}"}, {"{\"b\":3.0}", "{\"b\":1.5}"},
+	{"{\"b\":2}", "{\"b\":1}"},   {"{\"b\":1}", NULL},        {"{\"b\":1.5}", NULL},
+	{"{\"b\":-64}", NULL},        {"{\"b\":\"64\"}", NULL},   {"{\"c\":64}", NULL},
+};
+
+START_TEST(oom_halves_a_number)
+{
+	cJSON *params;
+	struct sw_buf b;
+	struct sw_jw w;
+	double now;
+
+	ck_assert_int_eq(sw_json_parse(&params, halves[_i].params, strlen(halves[_i].params), NULL),
+			 SW_OK);
+	ck_assert_int_eq(sw_oom_halve(params, "b", &now), halves[_i].after != NULL);
+	sw_buf_init(&b, 4096);
+	sw_jw_init(&w, &b);
+	sw_jw_cjson(&w, params);
+	ck_assert_str_eq(b.data, halves[_i].after ? halves[_i].after : halves[_i].params);
+	sw_buf_fini(&b);
+	cJSON_Delete(params);
+}
+END_TEST
+
+SUITE(tcase)
+{
+	tcase_add_rows(tcase, report_is_read_from_a_line, reports);
+	tcase_add_rows(tcase, oom_is_known_by_what_programs_say, said);
+	tcase_add_rows(tcase, oom_halves_a_number, halves);
+}
