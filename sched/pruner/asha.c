@@ -2,11 +2,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-static const struct sw_asha *of(const struct sw_pruner *p)
-{
-	return (const struct sw_asha *)p;
-}
-
 static sw_status check(const struct sw_asha_config *c, struct sw_err *err)
 {
 	if (c->grace_period < 1)
@@ -31,8 +26,7 @@ sw_status sw_asha_make_with(struct sw_pruner **out, const struct sw_pruner_confi
 	const struct sw_asha_config *c = &config->asha;
 	uint64_t step[SW_RUNGS_MAX];
 
-	*out = NULL;
-	sw_status rc = check(c, err);
+	const sw_status rc = check(c, err);
 	if (rc != SW_OK)
 		return rc;
 	const size_t n = sw_rungs_ladder(c->grace_period, c->reduction_factor, c->max_t, step);
@@ -41,17 +35,14 @@ sw_status sw_asha_make_with(struct sw_pruner **out, const struct sw_pruner_confi
 				 "brackets %" PRIu64 " is too many: there are only %zu rungs up to "
 				 "max_t %" PRIu64,
 				 c->brackets, n, c->max_t);
-	rc = sw_pruner_new(out, ops, step, n, (uint32_t)c->brackets, err);
-	if (rc == SW_OK)
-		((struct sw_asha *)*out)->config = *c;
-	return rc;
+	return sw_pruner_new(out, ops, config, step, n, (uint32_t)c->brackets, err);
 }
 
 /* ---- stop ---- */
 
-static uint64_t places(const struct sw_asha *a, uint64_t n)
+static uint64_t places(const struct sw_asha_config *c, uint64_t n)
 {
-	const uint64_t share = n / a->config.reduction_factor;
+	const uint64_t share = n / c->reduction_factor;
 
 	return share > 1 ? share : 1;
 }
@@ -62,19 +53,19 @@ static double rung_cutoff(const struct sw_pruner *p, uint32_t bracket, size_t k)
 	const uint64_t n = (uint64_t)rung->n + 1; /* the newcomer included */
 
 	/* An only value is its own best. With a rival there, places(n) <= n / 2 <= n - 1. */
-	if (rung->n == 0 || n < of(p)->config.min_results)
+	if (rung->n == 0 || n < p->config.asha.min_results)
 		return NAN;
-	return sw_ostree_kth(rung, places(of(p), n) - 1, NULL);
+	return sw_ostree_kth(rung, places(&p->config.asha, n) - 1, NULL);
 }
 
-static void judge(const struct sw_asha *a, struct sw_ostree *rung, const struct sw_rung_hit *hit,
-		  struct sw_judgement *out)
+static void judge(const struct sw_asha_config *c, struct sw_ostree *rung,
+		  const struct sw_rung_hit *hit, struct sw_judgement *out)
 {
 	out->value = hit->value;
 	out->n = rung->n;
 	out->better = hit->better;
-	out->keep = places(a, out->n);
-	if (out->n < a->config.min_results)
+	out->keep = places(c, out->n);
+	if (out->n < c->min_results)
 		return;
 	out->cutoff = sw_ostree_kth_near(rung, out->keep - 1);
 	if (out->better >= out->keep)
@@ -84,7 +75,6 @@ static void judge(const struct sw_asha *a, struct sw_ostree *rung, const struct 
 static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
 			uint64_t step, double value, bool last, struct sw_judgement *out)
 {
-	struct sw_asha *a = (struct sw_asha *)p;
 	struct sw_rung_hit hit;
 
 	(void)last;
@@ -95,15 +85,15 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 		return rc;
 	if (hit.any) {
 		out->rung = sw_rungs_step(&p->rungs, t->bracket, hit.k);
-		judge(a, sw_rungs_tree(&p->rungs, t->bracket, hit.k), &hit, out);
+		judge(&p->config.asha, sw_rungs_tree(&p->rungs, t->bracket, hit.k), &hit, out);
 	}
-	if (step >= a->config.max_t)
+	if (step >= p->config.asha.max_t)
 		out->verdict = SW_VERDICT_COMPLETE;
 	return SW_OK;
 }
 
 static const struct sw_pruner_ops ops = {
-	.size = sizeof(struct sw_asha),
+	.size = sizeof(struct sw_pruner),
 	.report = report,
 	.rung_cutoff = rung_cutoff,
 };
@@ -111,7 +101,6 @@ static const struct sw_pruner_ops ops = {
 sw_status sw_asha_make(struct sw_pruner **out, const struct sw_pruner_config *config,
 		       struct sw_err *err)
 {
-	*out = NULL;
 	if (config->asha.min_results < 1)
 		return sw_err_at(err, SW_INVALID, "/min_results", "min_results must be at least 1");
 	return sw_asha_make_with(out, config, &ops, err);

@@ -27,11 +27,6 @@
 
 #include "sched/pruner/pruner_internal.h"
 
-struct sw_asha {
-	struct sw_pruner base;
-	struct sw_asha_config config;
-};
-
 /* Checks the configuration and makes the object: what the two forms share. */
 sw_status sw_asha_make_with(struct sw_pruner **out, const struct sw_pruner_config *config,
 			    const struct sw_pruner_ops *ops, struct sw_err *err);

@@ -17,20 +17,10 @@
 #include <math.h>
 #include <stdio.h>
 
-struct hyperband {
-	struct sw_pruner base;
-	struct sw_hyperband_config config;
-};
-
-static const struct hyperband *of(const struct sw_pruner *p)
-{
-	return (const struct hyperband *)p;
-}
-
 static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
 			uint64_t step, double value, bool last, struct sw_judgement *out)
 {
-	struct hyperband *h = (struct hyperband *)p;
+	const struct sw_hyperband_config *c = &p->config.hyperband;
 	struct sw_rung_hit hit;
 
 	(void)last;
@@ -41,7 +31,7 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 		return rc;
 	if (hit.any)
 		t->has = (uint8_t)(hit.k + 1);
-	if (h->config.strict)
+	if (c->strict)
 		t->best = hit.any ? hit.value : t->best;
 	else if (t->n == 0 || value < t->best)
 		t->best = value;
@@ -49,7 +39,7 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 	if (!t->has)
 		return SW_OK;
 	const struct sw_ostree *band = sw_rungs_tree(&p->rungs, 0, t->has - 1u);
-	const uint64_t place = band->n / h->config.eta;
+	const uint64_t place = band->n / c->eta;
 	const double cutoff = sw_ostree_kth(band, place, NULL);
 	const bool stop = t->best > cutoff;
 	if (!stop && !hit.any)
@@ -68,7 +58,7 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 static double rung_cutoff(const struct sw_pruner *p, uint32_t bracket, size_t k)
 {
 	const struct sw_ostree *band = sw_rungs_tree(&p->rungs, bracket, k);
-	const uint64_t place = ((uint64_t)band->n + 1) / of(p)->config.eta;
+	const uint64_t place = ((uint64_t)band->n + 1) / p->config.hyperband.eta;
 
 	return place < band->n ? sw_ostree_kth(band, place, NULL) : NAN;
 }
@@ -81,7 +71,7 @@ static void explain(const struct sw_pruner *p, const struct sw_judgement *j, cha
 }
 
 static const struct sw_pruner_ops ops = {
-	.size = sizeof(struct hyperband),
+	.size = sizeof(struct sw_pruner),
 	.report = report,
 	.rung_cutoff = rung_cutoff,
 	.explain = explain,
@@ -129,12 +119,6 @@ sw_status sw_hyperband_make(struct sw_pruner **out, const struct sw_pruner_confi
 	uint64_t step[SW_RUNGS_MAX];
 	size_t n = 0;
 
-	*out = NULL;
-	sw_status rc = make_bands(&config->hyperband, step, &n, err);
-	if (rc != SW_OK)
-		return rc;
-	rc = sw_pruner_new(out, &ops, step, n, 1, err);
-	if (rc == SW_OK)
-		((struct hyperband *)*out)->config = config->hyperband;
-	return rc;
+	const sw_status rc = make_bands(&config->hyperband, step, &n, err);
+	return rc == SW_OK ? sw_pruner_new(out, &ops, config, step, n, 1, err) : rc;
 }

@@ -47,7 +47,6 @@ struct series {
 
 struct median {
 	struct sw_pruner base;
-	struct sw_median_config config;
 	struct at_step *slot; /* [slots]: open addressing by step, at most half of them taken */
 	size_t slots, steps;
 	struct series *series; /* a trial's is series[t->n - 1]; t->n 0: it has none yet */
@@ -169,7 +168,7 @@ static sw_status report_mean(struct sw_pruner *p, uint64_t trial, struct sw_prun
 	(void)last;
 	if (step <= t->step) /* reported before */
 		return SW_OK;
-	const bool counts = step >= m->config.grace_period;
+	const bool counts = step >= p->config.median.grace_period;
 	if (counts && reserve_step(m, step, &at) != SW_OK)
 		return SW_NOMEM;
 	t->step = step;
@@ -177,7 +176,7 @@ static sw_status report_mean(struct sw_pruner *p, uint64_t trial, struct sw_prun
 	if (!counts)
 		return SW_OK;
 	assert(at != NULL);
-	if (at->tree.n > 0 && at->tree.n >= m->config.min_samples)
+	if (at->tree.n > 0 && at->tree.n >= p->config.median.min_samples)
 		judge(step, at->tree.n, sw_ostree_less(&at->tree, t->best), t->best,
 		      middle(&at->tree, at->tree.n, sw_ostree_kth), out);
 	t->n += t->n < UINT32_MAX;
@@ -235,7 +234,7 @@ static sw_status open_series(struct median *m, struct sw_prune_trial *t, struct 
 static void judge_completed(const struct median *m, const struct at_step *at, uint64_t before,
 			    const struct sw_prune_trial *t, struct sw_judgement *out)
 {
-	const struct sw_median_config *c = &m->config;
+	const struct sw_median_config *c = &m->base.config.median;
 	const struct sw_ostree *tree = &at->tree;
 
 	if (m->completed < c->startup_trials || tree->marked < c->min_trials ||
@@ -317,7 +316,7 @@ static void invariant(const struct sw_pruner *p)
 	for (uint32_t i = 0; i < m->series_n; i++)
 		open += m->series[i].n;
 	assert(steps == m->steps);
-	assert(m->config.running_mean || unmarked == open);
+	assert(p->config.median.running_mean || unmarked == open);
 	(void)(unmarked + open + steps);
 }
 
@@ -355,13 +354,9 @@ static sw_status check(const struct sw_median_config *c, struct sw_err *err)
 sw_status sw_median_make(struct sw_pruner **out, const struct sw_pruner_config *config,
 			 struct sw_err *err)
 {
-	*out = NULL;
-	sw_status rc = check(&config->median, err);
+	const sw_status rc = check(&config->median, err);
 	if (rc != SW_OK)
 		return rc;
-	rc = sw_pruner_new(out, config->median.running_mean ? &ray_ops : &optuna_ops, NULL, 0, 0,
-			   err);
-	if (rc == SW_OK)
-		((struct median *)*out)->config = config->median;
-	return rc;
+	return sw_pruner_new(out, config->median.running_mean ? &ray_ops : &optuna_ops, config,
+			     NULL, 0, 0, err);
 }

@@ -11,15 +11,10 @@
 #include <math.h>
 #include <stdio.h>
 
-struct patience {
-	struct sw_pruner base;
-	struct sw_patience_config config;
-};
-
 static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
 			uint64_t step, double value, bool last, struct sw_judgement *out)
 {
-	const struct sw_patience_config *c = &((const struct patience *)p)->config;
+	const struct sw_patience_config *c = &p->config.patience;
 
 	(void)trial;
 	(void)last;
@@ -53,21 +48,17 @@ static void explain(const struct sw_pruner *p, const struct sw_judgement *j, cha
 }
 
 static const struct sw_pruner_ops ops = {
-	.size = sizeof(struct patience), .report = report, .explain = explain};
+	.size = sizeof(struct sw_pruner), .report = report, .explain = explain};
 
 sw_status sw_patience_make(struct sw_pruner **out, const struct sw_pruner_config *config,
 			   struct sw_err *err)
 {
 	const struct sw_patience_config *c = &config->patience;
 
-	*out = NULL;
 	if (c->patience < 1 || c->patience > UINT32_MAX)
 		return sw_err_at(err, SW_INVALID, "/patience",
 				 "patience must be at least 1, and at most 4294967295");
 	if (!isfinite(c->min_delta) || c->min_delta < 0)
 		return sw_err_at(err, SW_INVALID, "/min_delta", "min_delta must be at least 0");
-	const sw_status rc = sw_pruner_new(out, &ops, NULL, 0, 0, err);
-	if (rc == SW_OK)
-		((struct patience *)*out)->config = *c;
-	return rc;
+	return sw_pruner_new(out, &ops, config, NULL, 0, 0, err);
 }

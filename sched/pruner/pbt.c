@@ -29,7 +29,6 @@
 
 struct pbt {
 	struct sw_pruner base;
-	struct sw_pbt_config config;
 	struct sw_ostree score; /* (score, trial) */
 	struct sw_ostree queue; /* (step, trial) of the paused: exact below 2^53 */
 };
@@ -49,7 +48,7 @@ static void fini(struct sw_pruner *p)
 
 static uint64_t until(const struct sw_pruner *p, const struct sw_prune_trial *t)
 {
-	const struct sw_pbt_config *c = &of(p)->config;
+	const struct sw_pbt_config *c = &p->config.pbt;
 	const uint64_t interval = c->perturbation_interval;
 	uint64_t due = t->step > UINT64_MAX - interval ? UINT64_MAX : t->step + interval;
 
@@ -61,7 +60,7 @@ static uint64_t until(const struct sw_pruner *p, const struct sw_prune_trial *t)
 static uint64_t quantile(const struct pbt *b)
 {
 	const double n = b->score.n;
-	const double most = floor(n / 2), q = ceil(n * b->config.quantile_fraction);
+	const double most = floor(n / 2), q = ceil(n * b->base.config.pbt.quantile_fraction);
 
 	return (uint64_t)(q < most ? q : most); /* of a single one: 0 */
 }
@@ -107,7 +106,7 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 
 	/* at its last step a trial is complete: a clone, of it or in its place, would have nothing
 	 * left to do */
-	if (b->config.last_step != 0 && step >= b->config.last_step) {
+	if (b->base.config.pbt.last_step != 0 && step >= b->base.config.pbt.last_step) {
 		ended(p, trial, t, true);
 		return SW_OK;
 	}
@@ -221,17 +220,13 @@ static sw_status check(const struct sw_pbt_config *c, struct sw_err *err)
 sw_status sw_pbt_make(struct sw_pruner **out, const struct sw_pruner_config *config,
 		      struct sw_err *err)
 {
-	*out = NULL;
 	sw_status rc = check(&config->pbt, err);
 	if (rc != SW_OK)
 		return rc;
-	rc = sw_pruner_new(out, &ops, NULL, 0, 0, err);
+	rc = sw_pruner_new(out, &ops, config, NULL, 0, 0, err);
 	if (rc != SW_OK)
 		return rc;
 	struct pbt *b = (struct pbt *)*out;
-	b->base.every = config->pbt.perturbation_interval;
-	b->config = config->pbt;
-	b->config.mutate = NULL; /* borrowed, and of no use here */
 	sw_ostree_init(&b->score);
 	sw_ostree_init(&b->queue);
 	return SW_OK;

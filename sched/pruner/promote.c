@@ -4,11 +4,6 @@
 #include <assert.h>
 #include <math.h>
 
-static const struct sw_asha *of(const struct sw_pruner *p)
-{
-	return (const struct sw_asha *)p;
-}
-
 static struct sw_ostree *paused_at(const struct sw_pruner *p, const struct sw_prune_trial *t)
 {
 	assert(t->paused);
@@ -17,13 +12,12 @@ static struct sw_ostree *paused_at(const struct sw_pruner *p, const struct sw_pr
 
 static uint64_t places(const struct sw_pruner *p, const struct sw_ostree *rung)
 {
-	return rung->n / of(p)->config.reduction_factor;
+	return rung->n / p->config.asha.reduction_factor;
 }
 
 static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
 			uint64_t step, double value, bool last, struct sw_judgement *out)
 {
-	struct sw_asha *a = (struct sw_asha *)p;
 	struct sw_rung_hit hit;
 
 	if (step <= t->step)
@@ -31,7 +25,7 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 	const sw_status rc = sw_rungs_record(&p->rungs, trial, t, step, value, &hit);
 	if (rc != SW_OK)
 		return rc;
-	if (step >= a->config.max_t)
+	if (step >= p->config.asha.max_t)
 		out->verdict = SW_VERDICT_COMPLETE;
 	if (!hit.any)
 		return SW_OK;
@@ -44,7 +38,7 @@ static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_tri
 	if (out->keep > 0)
 		out->cutoff = sw_ostree_kth_near(rung, out->keep - 1);
 	/* A trial that ends with this report must not wait in a rung. */
-	if (step >= a->config.max_t || last)
+	if (step >= p->config.asha.max_t || last)
 		return SW_OK;
 	out->verdict = SW_VERDICT_PAUSE;
 	t->paused = (uint8_t)(hit.k + 1);
@@ -110,7 +104,7 @@ static uint64_t until(const struct sw_pruner *p, const struct sw_prune_trial *t)
 	for (size_t k = 0; k < sw_rungs_n(r, t->bracket); k++)
 		if ((t->filled >> k & 1) == 0)
 			return sw_rungs_step(r, t->bracket, k);
-	return of(p)->config.max_t;
+	return p->config.asha.max_t;
 }
 
 static void place(const struct sw_pruner *p, uint64_t trial, const struct sw_prune_trial *t,
@@ -132,7 +126,7 @@ static void place(const struct sw_pruner *p, uint64_t trial, const struct sw_pru
 static double rung_cutoff(const struct sw_pruner *p, uint32_t bracket, size_t k)
 {
 	const struct sw_ostree *rung = sw_rungs_tree(&p->rungs, bracket, k);
-	const uint64_t keep = ((uint64_t)rung->n + 1) / of(p)->config.reduction_factor;
+	const uint64_t keep = ((uint64_t)rung->n + 1) / p->config.asha.reduction_factor;
 
 	/* keep <= (n + 1) / 2, so with one place there is a value already */
 	return keep > 0 ? sw_ostree_kth(rung, keep - 1, NULL) : NAN;
@@ -144,12 +138,12 @@ static void invariant(const struct sw_pruner *p)
 
 	for (uint32_t b = 0; b < r->brackets; b++)
 		for (size_t k = 0; k < sw_rungs_n(r, b); k++)
-			assert(sw_rungs_step(r, b, k) < of(p)->config.max_t ||
+			assert(sw_rungs_step(r, b, k) < p->config.asha.max_t ||
 			       sw_rungs_tree(r, b, k)->marked == 0);
 }
 
 static const struct sw_pruner_ops ops = {
-	.size = sizeof(struct sw_asha),
+	.size = sizeof(struct sw_pruner),
 	.report = report,
 	.next = next,
 	.next_n = next_n,

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 
 sw_status sw_pruner_new(struct sw_pruner **out, const struct sw_pruner_ops *ops,
-			const uint64_t *rung_step, size_t n, uint32_t brackets, struct sw_err *err)
+			const struct sw_pruner_config *config, const uint64_t *rung_step, size_t n,
+			uint32_t brackets, struct sw_err *err)
 {
 	struct sw_pruner *p = sw_calloc(1, ops->size);
 
@@ -18,6 +19,8 @@ sw_status sw_pruner_new(struct sw_pruner **out, const struct sw_pruner_ops *ops,
 		return sw_err_set(err, SW_NOMEM, "no memory for the pruner");
 	}
 	p->ops = ops;
+	p->config = *config;
+	p->config.pbt.mutate = NULL; /* borrowed, and of no use here */
 	*out = p;
 	return SW_OK;
 }
@@ -39,7 +42,7 @@ void sw_pruner_destroy(struct sw_pruner *p)
 
 enum sw_pruner_kind sw_pruner_kind(const struct sw_pruner *p)
 {
-	return p->kind;
+	return p->config.kind;
 }
 
 uint32_t sw_pruner_bracket(const struct sw_pruner *p, uint64_t trial)
@@ -117,7 +120,7 @@ uint64_t sw_pruner_until(const struct sw_pruner *p, const struct sw_prune_trial 
 
 uint64_t sw_pruner_every(const struct sw_pruner *p)
 {
-	return p->every;
+	return p->config.kind == SW_PRUNER_PBT ? p->config.pbt.perturbation_interval : 0;
 }
 
 void sw_pruner_place(const struct sw_pruner *p, uint64_t trial, const struct sw_prune_trial *t,

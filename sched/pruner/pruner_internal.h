@@ -34,33 +34,22 @@ struct sw_pruner_ops {
 
 struct sw_pruner {
 	const struct sw_pruner_ops *ops;
-	enum sw_pruner_kind kind;
+	struct sw_pruner_config config; /* its own part of it is what counts */
 	uint64_t seed;
 	uint64_t pending, unmade; /* pbt: who waits outside the queue */
-	uint64_t every;           /* steps from checkpoint to checkpoint; 0: none are wanted */
 	struct sw_rungs rungs;    /* its n is 0 where there are none */
 };
 
 /* Each checks its part of the configuration, and makes the object with sw_pruner_new(). */
-typedef sw_status (*sw_pruner_make)(struct sw_pruner **out, const struct sw_pruner_config *config,
-				    struct sw_err *err);
-sw_status sw_asha_make(struct sw_pruner **out, const struct sw_pruner_config *config,
-		       struct sw_err *err);
-sw_status sw_promote_make(struct sw_pruner **out, const struct sw_pruner_config *config,
-			  struct sw_err *err);
-sw_status sw_hyperband_make(struct sw_pruner **out, const struct sw_pruner_config *config,
-			    struct sw_err *err);
-sw_status sw_median_make(struct sw_pruner **out, const struct sw_pruner_config *config,
-			 struct sw_err *err);
-sw_status sw_patience_make(struct sw_pruner **out, const struct sw_pruner_config *config,
-			   struct sw_err *err);
-sw_status sw_threshold_make(struct sw_pruner **out, const struct sw_pruner_config *config,
-			    struct sw_err *err);
-sw_status sw_pbt_make(struct sw_pruner **out, const struct sw_pruner_config *config,
-		      struct sw_err *err);
+typedef sw_status sw_pruner_make(struct sw_pruner **out, const struct sw_pruner_config *config,
+				 struct sw_err *err);
+sw_pruner_make sw_asha_make, sw_promote_make, sw_hyperband_make, sw_median_make, sw_patience_make,
+	sw_threshold_make, sw_pbt_make;
 
-/* An object of ops->size bytes, all 0 but its table; n rungs are copied into it, where it has any. */
+/* An object of ops->size bytes, all 0 but its table and its configuration; n rungs are copied into
+ * it, where it has any. */
 SW_NODISCARD sw_status sw_pruner_new(struct sw_pruner **out, const struct sw_pruner_ops *ops,
+				     const struct sw_pruner_config *config,
 				     const uint64_t *rung_step, size_t n, uint32_t brackets,
 				     struct sw_err *err);
 

@@ -20,11 +20,10 @@ static const struct sw_pruner_ops none_ops = {.size = sizeof(struct sw_pruner),
 static sw_status make_none(struct sw_pruner **out, const struct sw_pruner_config *config,
 			   struct sw_err *err)
 {
-	(void)config;
-	return sw_pruner_new(out, &none_ops, NULL, 0, 0, err);
+	return sw_pruner_new(out, &none_ops, config, NULL, 0, 0, err);
 }
 
-static const sw_pruner_make makers[SW_PRUNER_KIND_N] = {
+static sw_pruner_make *const makers[SW_PRUNER_KIND_N] = {
 	[SW_PRUNER_NONE] = make_none,
 	[SW_PRUNER_ASHA] = sw_asha_make,
 	[SW_PRUNER_PROMOTE] = sw_promote_make,
@@ -45,7 +44,6 @@ sw_status sw_pruners_create(struct sw_pruner **out, const struct sw_pruner_confi
 	if (rc != SW_OK)
 		return rc;
 	assert(*out != NULL);
-	(*out)->kind = config->kind;
 	(*out)->seed = seed;
 	return SW_OK;
 }

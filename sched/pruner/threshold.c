@@ -10,15 +10,10 @@
 #include <math.h>
 #include <stdio.h>
 
-struct threshold {
-	struct sw_pruner base;
-	struct sw_threshold_config config;
-};
-
 static sw_status report(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
 			uint64_t step, double value, bool last, struct sw_judgement *out)
 {
-	const struct sw_threshold_config *c = &((const struct threshold *)p)->config;
+	const struct sw_threshold_config *c = &p->config.threshold;
 	const uint64_t before = t->step;
 
 	(void)trial;
@@ -47,14 +42,13 @@ static void explain(const struct sw_pruner *p, const struct sw_judgement *j, cha
 }
 
 static const struct sw_pruner_ops ops = {
-	.size = sizeof(struct threshold), .report = report, .explain = explain};
+	.size = sizeof(struct sw_pruner), .report = report, .explain = explain};
 
 sw_status sw_threshold_make(struct sw_pruner **out, const struct sw_pruner_config *config,
 			    struct sw_err *err)
 {
 	const struct sw_threshold_config *c = &config->threshold;
 
-	*out = NULL;
 	if (!c->has_lower && !c->has_upper)
 		return sw_err_at(err, SW_INVALID, "/lower", "threshold needs lower, upper or both");
 	if ((c->has_lower && !isfinite(c->lower)) || (c->has_upper && !isfinite(c->upper)))
@@ -64,8 +58,5 @@ sw_status sw_threshold_make(struct sw_pruner **out, const struct sw_pruner_confi
 	if (c->interval_steps < 1)
 		return sw_err_at(err, SW_INVALID, "/interval_steps",
 				 "interval_steps must be at least 1");
-	const sw_status rc = sw_pruner_new(out, &ops, NULL, 0, 0, err);
-	if (rc == SW_OK)
-		((struct threshold *)*out)->config = *c;
-	return rc;
+	return sw_pruner_new(out, &ops, config, NULL, 0, 0, err);
 }
