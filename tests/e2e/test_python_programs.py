@@ -51,7 +51,8 @@ def test_optuna_script_with_pruning(user, daemon, tmp_path):
     assert number_after("finished trials:", output) == 30 == pruned + complete and pruned > 0
     sweep = user.sweeps()[0]
     assert sweep["state"] == "COMPLETED" and sweep["counts"]["PRUNED"] == pruned
-    assert sweep["best"]["value"] == number_after("Value:", output) > 0.85
+    done = user.trials(sweep["sweep"], state="COMPLETED")
+    assert max(row["value"] for row in done) == number_after("Value:", output) > 0.85
 
 
 def test_ray_script_in_the_older_form(user, daemon, tmp_path):
@@ -60,7 +61,7 @@ def test_ray_script_in_the_older_form(user, daemon, tmp_path):
     sweep = user.sweeps()[0]
     assert sweep["state"] == "COMPLETED" and sweep["name"] == "train_cifar"
     assert sweep["counts"]["COMPLETED"] + sweep["counts"]["PRUNED"] == 6
-    best = user.best(sweep["sweep"])
+    best = user.best(sweep["sweep"], scope="last")
     assert number_after("final validation loss:", output) == pytest.approx(best["value"], rel=1e-6)
     assert 0 <= number_after("test set accuracy:", output) <= 1
 
@@ -69,6 +70,6 @@ def test_ray_script_in_the_newer_form(user, daemon, tmp_path):
     output = run(migrated("ray_cifar_new.py", tmp_path), daemon, 6, 4)
     sweep = user.sweeps()[0]
     assert sweep["state"] == "COMPLETED" and sweep["name"] == "cifar"
-    best = user.best(sweep["sweep"])
+    best = user.best(sweep["sweep"], scope="last")
     assert number_after("final validation loss:", output) == pytest.approx(best["value"], rel=1e-6)
     assert number_after("last epoch:", output) == best["step"] - 1

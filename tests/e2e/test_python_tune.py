@@ -1,12 +1,15 @@
 """sweepd.tune(): a function's trials as processes, against a real daemon."""
 import os
 import signal
+import subprocess
+import sys
+import threading
 import time
 
 import pytest
 
-from harness import asha
-from test_python import sweepd, user  # noqa: F401
+from harness import alive, asha, environment, wait_until
+from test_python import PACKAGE, sweepd, user  # noqa: F401
 
 SPACE = {"x": {"min": -2.0, "max": 2.0}, "kind": {"values": ["a", "b"]}}
 
@@ -91,20 +94,24 @@ def test_tune_that_is_interrupted_cancels_its_sweep_and_ends_its_processes(user,
 
 
 def test_tune_keeps_what_a_report_calls_a_checkpoint(user):
-    """A report takes the folder's content away; what is kept is the last, and a paused trial resumes from it."""
+    """A report takes the folder's content away; what is kept is the last and the best; a paused trial resumes from it."""
     def fn(params):
         step = sweepd.resume_step()
         for step in range(step + 1, 10):
             assert not os.listdir(sweepd.checkpoint_dir())
             with open(sweepd.checkpoint_dir() + f"/{step}", "w", encoding="ascii"):
                 pass
-            sweepd.report(step, checkpoint=True, loss=abs(params["x"]) + 1 / step, resumed=sweepd.resume_step())
+            sweepd.report(step, checkpoint=True, loss=abs(params["x"]) + abs(step - 4), resumed=sweepd.resume_step())
 
     result = sweepd.tune(fn, SPACE, client=user, run_cap=9, n=3, early_terminate=asha(variant="promote", max_t=9))
     assert max(row["attempt"] for row in result.trials) > 1
     for row in result.trials:
-        assert os.listdir(result.checkpoint(row["trial"])) == [str(row["step"])]
-        assert not os.listdir(os.path.join(result.folder, str(row["trial"])))
+        number, last = row["trial"], row["step"]
+        assert os.listdir(result.checkpoint(number)) == [str(last)]
+        assert os.listdir(result.checkpoint(number, best=True)) == [str(min(last, 4))]
+        assert not os.listdir(os.path.join(result.folder, str(number)))
+        kept = [name for name in os.listdir(result.folder) if name.startswith(f"{number}-")]
+        assert sorted(kept) == sorted({f"{number}-{last}.ckpt", f"{number}-{min(last, 4)}.ckpt"})
     assert {report["resumed"] for rows in result.reports.values() for report in rows} >= {0, 1}
 
 
@@ -117,3 +124,41 @@ def test_tune_of_a_function_without_checkpoints_begins_again_and_is_not_refused(
     assert {row["state"] for row in result.trials} == {"COMPLETED", "PRUNED"}
     for rows in result.reports.values():
         assert [row["step"] for row in rows] == list(range(1, len(rows) + 1))
+
+
+KILLED = """
+import os, time, sweepd
+def fn(params):
+    open(os.environ["PIDS"], "a").write(f"{os.getpid()}\\n")
+    time.sleep(3600)
+sweepd.tune(fn, {"x": {"min": 0.0, "max": 1.0}}, n=2)
+"""
+
+
+def test_script_that_is_killed_leaves_no_process_behind(user, tmp_path):
+    pids = tmp_path / "pids"
+    env = environment(PYTHONPATH=PACKAGE, SWEEPD_SOCKET=user.socket, PIDS=str(pids))
+    with subprocess.Popen([sys.executable, "-c", KILLED], env=env) as script:
+        wait_until(lambda: pids.exists() and len(pids.read_text().splitlines()) == 2, "two trials")
+        script.kill()
+    for pid in pids.read_text().split():
+        wait_until(lambda pid=pid: not alive(int(pid)), "the end of a trial's process")
+
+
+def test_tune_goes_on_through_kill9_of_the_daemon(user, daemon):
+    def fn(params):
+        for step in range(1, 10):
+            sweepd.report(step, loss=abs(params["x"]) + 1 / step)
+
+    def kill():
+        for n in (2, 10):
+            wait_until(lambda n=n: sum(os.path.exists(f"{daemon.state}/tune/1/{i}") for i in range(1, 40)) >= n, f"trial {n}")
+            daemon.kill9()
+            daemon.start()
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    result = sweepd.tune(fn, SPACE, client=user, run_cap=30, n=2, lease_s=3)
+    thread.join()
+    assert result.state == "COMPLETED" and {row["state"] for row in result.trials} == {"COMPLETED"}
+    assert all([row["step"] for row in rows] == list(range(1, 10)) for rows in result.reports.values())

@@ -6,7 +6,9 @@ was kept of its step S is the folder N-S.ckpt.
 """
 from __future__ import annotations
 
+import ctypes
 import json
+import math
 import os
 import re
 import selectors
@@ -17,7 +19,7 @@ import sys
 import threading
 import time
 import traceback
-from typing import Any, Callable, Dict, List, Mapping, Optional
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 from ._client import Client
 from ._errors import SweepdError
@@ -59,8 +61,9 @@ class Driver:
         self.client, self.sweep, self.fn, self.metric = client, sweep, fn, metric
         self.gpus, self.grace_s = gpus, grace_s
         self.threads = max(1, len(os.sched_getaffinity(0)) // n)
-        self.keep_all = False  # checkpoints: else the last of each trial, and those that a population starts from
+        self.keep_all = False  # checkpoints: else each trial's last and best, and those that a population starts from
         self.folder = os.path.join(client.info()["state_dir"], "tune", str(sweep))
+        self.sign = -1 if client.sweep(sweep)["goal"] == "maximize" else 1
         pruner = client.sweep(sweep)["spec"].get("early_terminate") or {}
         self.interval = pruner.get("perturbation_interval") if pruner.get("type") == "pbt" else None
         self.selector = selectors.DefaultSelector()
@@ -68,6 +71,7 @@ class Driver:
         self.free = list(range(n))
         self.reports: Dict[int, List[Dict[str, Any]]] = {}
         self.last: Dict[int, Dict[str, float]] = {}  # each trial's last metrics
+        self.best: Dict[int, Tuple[float, int]] = {}  # the best report of each that has a checkpoint: cost, step
 
     # What a subclass may change
 
@@ -127,11 +131,13 @@ class Driver:
         threads = self.threads if len(os.listdir("/proc/self/task")) <= threading.active_count() else 1
         sys.stdout.flush()
         sys.stderr.flush()
+        parent = os.getpid()
         pid = os.fork()
         if pid == 0:
             status = 1
             try:
                 os.setsid()
+                end_with_parent(parent)
                 ours.close()
                 signal.signal(signal.SIGINT, signal.SIG_DFL)
                 os.environ.update(environment)
@@ -204,11 +210,19 @@ class Driver:
         self.noted(trial, {"step": at, **metrics}, more)
         if decision == "pause" and not kept:
             kept = self.keep(live, at, True)
-        if kept and not self.keep_all:
-            for old in before:
-                if old < at and not (self.interval and old % self.interval == 0):
-                    shutil.rmtree(checkpoint_path(self.folder, trial.number, old))
+        if kept:
+            cost = self.sign * metrics.get(self.metric, math.nan)
+            if math.isfinite(cost) and cost < self.best.get(trial.number, (math.inf, 0))[0]:
+                self.best[trial.number] = cost, at
+            self.drop(trial.number, at, before)
         return decision
+
+    def drop(self, trial: int, at: int, before: List[int]) -> None:
+        """Deletes what nobody needs any more of a trial's checkpoints, now that it has one of this step."""
+        best = self.best.get(trial, (0, 0))[1]
+        for old in before:
+            if not self.keep_all and old < at and old != best and not (self.interval and old % self.interval == 0):
+                shutil.rmtree(checkpoint_path(self.folder, trial, old))
 
     def keep(self, live: str, step: int, take: bool) -> bool:
         """Makes what is in the trial's folder the checkpoint of a step: takes it away, or copies it."""
@@ -267,6 +281,13 @@ class Driver:
 
 
 # In the child
+
+def end_with_parent(pid: int) -> None:
+    """A script that is killed leaves no trial behind."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+    if os.getppid() != pid:
+        os._exit(1)
+
 
 def limit_threads(n: int) -> None:
     """Its share of the cores, for PyTorch and for what is not loaded yet."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 import threading
 from typing import Any, Dict, Mapping, Optional
 
@@ -15,6 +16,7 @@ from ._metrics import to_wire
 
 _lock = threading.Lock()
 _unread = b""
+_temporary: "Optional[tempfile.TemporaryDirectory[str]]" = None
 
 
 def in_trial() -> bool:
@@ -62,11 +64,15 @@ def send(line: Mapping[str, Any]) -> None:
 def checkpoint_dir() -> str:
     """A folder of the trial's own. What it holds when a trial is paused or lost is the resume_dir() of the next attempt.
 
-    The path stays the same. After report(..., checkpoint=True) the folder is empty.
+    The path stays the same. After report(..., checkpoint=True) the folder is empty. Outside a trial, and where
+    nothing is kept, it is a temporary one, which ends with this process.
     """
-    if "SWEEPD_CHECKPOINT_DIR" not in os.environ:
-        raise SweepdError("this script is not run by sweepd, so it has no checkpoint folder")
-    return os.environ["SWEEPD_CHECKPOINT_DIR"]
+    global _temporary
+    if "SWEEPD_CHECKPOINT_DIR" in os.environ:
+        return os.environ["SWEEPD_CHECKPOINT_DIR"]
+    if _temporary is None:
+        _temporary = tempfile.TemporaryDirectory(prefix="sweepd-")
+    return _temporary.name
 
 
 def resume_dir() -> Optional[str]:

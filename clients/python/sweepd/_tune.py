@@ -13,26 +13,32 @@ from ._errors import SweepdError
 class TuneResult:
     """What a search found. `trials` are the daemon's rows, `reports` the metrics of each trial, step by step."""
 
-    def __init__(self, client: Client, sweep: int, folder: str, reports: Dict[int, List[Dict[str, Any]]]) -> None:
-        self.sweep = sweep
+    def __init__(self, client: Client, driver: Driver) -> None:
+        self.sweep = sweep = driver.sweep
         self.state: str = client.sweep(sweep)["state"]
         self.trials: List[Dict[str, Any]] = client.trials(sweep)
         self.best_trial: Optional[Dict[str, Any]] = client.best(sweep)
-        self.reports = reports
-        self.folder = folder
+        self.reports: Dict[int, List[Dict[str, Any]]] = driver.reports
+        self.folder = driver.folder
+        self._best = driver.best
 
     @property
     def best_params(self) -> Optional[Dict[str, Any]]:
-        """The parameters of the best trial; None if no trial has reported."""
+        """The parameters of the trial with the best report; None if no trial has reported."""
         return self.best_trial["params"] if self.best_trial else None
 
     @property
     def best_value(self) -> Optional[float]:
-        """The metric of the best trial; None if no trial has reported."""
+        """The best report's metric; None if no trial has reported."""
         return self.best_trial["value"] if self.best_trial else None
 
-    def checkpoint(self, trial: int) -> Optional[str]:
-        """The folder with what a trial wrote last into its checkpoint_dir(); None if it wrote nothing."""
+    def checkpoint(self, trial: int, best: bool = False) -> Optional[str]:
+        """The folder with a trial's last checkpoint, or with that of its best report; None if it has none.
+
+        Only reports with checkpoint=True, and those at which a trial paused, may be the best.
+        """
+        if best:
+            return checkpoint_path(self.folder, trial, self._best[trial][1]) if trial in self._best else None
         live = os.path.join(self.folder, str(trial))
         if os.path.isdir(live) and os.listdir(live):
             return live
@@ -56,7 +62,7 @@ def tune(fn: Callable[[Dict[str, Any]], Any], space: Mapping[str, Any], metric: 
                            "parameters": dict(space), **spec})
     driver = Driver(client, sweep, fn, metric, n or (len(gpus) if gpus else len(os.sched_getaffinity(0))), gpus, grace_s)
     driver.run()
-    return TuneResult(client, sweep, driver.folder, driver.reports)
+    return TuneResult(client, driver)
 
 
 def check_fork() -> None:
