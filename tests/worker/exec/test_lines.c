@@ -139,12 +139,19 @@ START_TEST(output_at_its_limit_becomes_the_older_file)
 	ck_assert_int_eq(st.st_size, 261 * 1001);
 	ck_assert_int_le(st.st_size, SW_OUTPUT_MAX);
 	sw_output_close(&o);
-	/* the next attempt goes on in the same file */
+	/* the next attempt goes on in the same file, and knows its size */
 	sw_output_init(&o, path);
+	for (int i = 0; i < 260; i++)
+		sw_output_line(&o, line, sizeof line);
 	sw_output_line(&o, line, 9);
 	sw_output_close(&o);
 	ck_assert_int_eq(stat(path, &st), 0);
-	ck_assert_int_eq(st.st_size, 1001 + 10);
+	ck_assert_int_eq(st.st_size, 261 * 1001 + 10);
+	sw_output_init(&o, path);
+	sw_output_line(&o, line, sizeof line);
+	sw_output_close(&o);
+	ck_assert_int_eq(stat(old, &st), 0);
+	ck_assert_int_eq(st.st_size, 261 * 1001 + 10);
 	unlink(old);
 	unlink(path);
 }

@@ -18,7 +18,7 @@ static const struct {
 	{"{\"loss\": NaN, \"a\": Infinity, \"b\": -Infinity}",
 	 "{\"loss\":\"nan\",\"a\":\"inf\",\"b\":\"-inf\"}", 0, false, false, true, ""},
 	{"{\"loss\": \"nan\"}", "{\"loss\":\"nan\"}", 0, false, false, true, ""},
-	{"{\"Na\\\"N\": 1, \"loss\": NaN}", "{\"Na\\\"N\":1,\"loss\":\"nan\"}", 0, false, false,
+	{"{\"\\\"NaN\": 1, \"loss\": NaN}", "{\"\\\"NaN\":1,\"loss\":\"nan\"}", 0, false, false,
 	 true, ""},
 	{"{\"loss\": 1, \"note\": \"NaN\", \"more\": {}, \"flag\": true}", "{\"loss\":1}", 0, false,
 	 false, true, "note"},
