@@ -48,7 +48,7 @@ static sw_status plateau_fields(struct sw_spec_plateau *p, const cJSON *v, struc
 
 	sw_status rc = sw_spec_check_keys(v, &keys, err);
 	if (rc == SW_OK && top != NULL)
-		rc = sw_spec_read_u64(top, "top", 2, 1000000, &p->top, err);
+		rc = sw_spec_read_u64(top, "top", 2, 10000, &p->top, err);
 	if (rc == SW_OK && std != NULL)
 		rc = sw_spec_read_real(std, "std", 0, false, DBL_MAX, &p->std, err);
 	if (rc == SW_OK && patience != NULL)

@@ -83,7 +83,7 @@ static const struct {
 	{HEAD ",'plateau':true}", "/plateau",
 	 "\"plateau\" must be an object like {\"top\": 10, \"std\": 0.001}, not true or false"},
 	{HEAD ",'plateau':{'top':1}}", "/plateau/top", "\"top\" must be at least 2"},
-	{HEAD ",'plateau':{'top':2e6}}", "/plateau/top", "\"top\" must be at most 1000000"},
+	{HEAD ",'plateau':{'top':2e6}}", "/plateau/top", "\"top\" must be at most 10000"},
 	{HEAD ",'plateau':{'std':-1}}", "/plateau/std", "\"std\" must be at least 0"},
 	{HEAD ",'plateau':{'patience':-1}}", "/plateau/patience",
 	 "\"patience\" must be at least 0"},
