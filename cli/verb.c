@@ -12,6 +12,10 @@ const struct sw_verb sw_verbs[] = {
 	 "checks a spec as submit does, and starts nothing",
 	 "Prints the rungs, the memory of the largest trial, and the layers of a preset, with\n"
 	 "the names of the parameters that set a number.\n"},
+	{"schema", sw_verb_schema, SW_REF_NONE, 0, 0, 0, "schema",
+	 "prints the JSON Schema of a spec, for editors",
+	 "sweep schema > sweep.schema.json, and in the spec \"$schema\": \"./sweep.schema.json\":\n"
+	 "editors then complete its keys and mark mistakes. No daemon is needed.\n"},
 	{"ls", sw_verb_ls, SW_REF_NONE, 0, 0, 0, "ls", "lists all sweeps, the newest first",
 	 "With several metrics no single trial is the best: \"3 on the front\" counts the trials\n"
 	 "that no other beats.\n"},

@@ -26,6 +26,7 @@ int sw_verb_fit(struct sw_cli *c);
 int sw_verb_predict(struct sw_cli *c);
 int sw_verb_devices(struct sw_cli *c);
 int sw_verb_info(struct sw_cli *c);
+int sw_verb_schema(struct sw_cli *c);
 int sw_verb_rpc(struct sw_cli *c);
 
 /* The changes of an edit, one a line: "run_cap: 40 -> 80". */

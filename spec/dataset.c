@@ -16,13 +16,10 @@ const char *const sw_dataset_formats[SW_DATASET_FORMAT_N] = {"csv", "cifar10", "
 #define NPY       (1u << SW_DATASET_NPY)
 #define TOKENS    (1u << SW_DATASET_TOKENS)
 #define SYNTHETIC (1u << SW_DATASET_SYNTHETIC)
-#define NAMED     (1u << SW_DATASET_FORMAT_N) /* a "name" in a format's place */
+#define NAMED     (1u << SW_DATASET_FORMAT_N)
 #define IMAGES    (CSV | NAMED | CIFAR10 | CIFAR100 | IDX | NPY | SYNTHETIC)
 
-static const struct {
-	const char *name;
-	unsigned formats; /* it goes with */
-} keys[] = {
+const struct sw_dataset_key sw_dataset_keys[SW_DATASET_KEY_N] = {
 	{"name", NAMED},
 	{"format", ~NAMED},
 	{"path", CSV | CIFAR10 | CIFAR100 | IDX | NPY | TOKENS},
@@ -60,20 +57,20 @@ static sw_status at_key(const char *key, struct sw_err *err, const char *text)
 /* Every key is known, and goes with the format. */
 static sw_status check_keys(const cJSON *dataset, unsigned format, struct sw_err *err)
 {
-	const char *known[SW_SPEC_N(keys)];
-	const struct sw_spec_keys list = {known, SW_SPEC_N(keys), NULL, 0};
+	const char *known[SW_DATASET_KEY_N];
+	const struct sw_spec_keys list = {known, SW_DATASET_KEY_N, NULL, 0};
 	const cJSON *v;
 	char text[128];
 
-	for (size_t i = 0; i < SW_SPEC_N(keys); i++)
-		known[i] = keys[i].name;
+	for (size_t i = 0; i < SW_DATASET_KEY_N; i++)
+		known[i] = sw_dataset_keys[i].name;
 	sw_status rc = sw_spec_check_keys(dataset, &list, err);
 	cJSON_ArrayForEach (v, dataset) {
 		size_t i = 0;
 
-		while (rc == SW_OK && strcmp(keys[i].name, v->string) != 0)
+		while (rc == SW_OK && strcmp(sw_dataset_keys[i].name, v->string) != 0)
 			i++;
-		if (rc != SW_OK || (keys[i].formats & format) != 0)
+		if (rc != SW_OK || (sw_dataset_keys[i].formats & format) != 0)
 			continue;
 		if (format == NAMED)
 			(void)snprintf(text, sizeof text,

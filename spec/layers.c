@@ -15,7 +15,7 @@
 #define BOOL(n, f) {.name = (n), .kind = SW_OPTION_BOOLEAN, .fallback = (f), .searched = true}
 #define POOL INT("kernel", 1, 1e4, NAN), INT("stride", 0, 1e4, 0), INT("padding", 0, 1e4, 0)
 
-static const struct sw_layer_form forms[] = {
+const struct sw_layer_form sw_layer_forms[SW_LAYER_FORM_N] = {
 	{SW_FORM_LINEAR, "linear", {INT("out", 1, 1e6, NAN), BOOL("bias", 1)}, 2, false, true,
 	 "{\"linear\": 64}"},
 	{SW_FORM_CONV2D, "conv2d",
@@ -54,23 +54,23 @@ static const char *const later[] = {"conv1d",     "conv3d",    "softmax", "silu"
 
 static const struct sw_layer_form *form_find(const char *name)
 {
-	for (size_t i = 0; i < N(forms); i++)
-		if (strcmp(forms[i].name, name) == 0)
-			return &forms[i];
+	for (size_t i = 0; i < SW_LAYER_FORM_N; i++)
+		if (strcmp(sw_layer_forms[i].name, name) == 0)
+			return &sw_layer_forms[i];
 	return NULL;
 }
 
 static sw_status unknown(const char *name, const char *ptr, struct sw_err *err)
 {
-	const char *names[N(forms)];
+	const char *names[SW_LAYER_FORM_N];
 
 	for (size_t i = 0; i < N(later); i++)
 		if (strcmp(later[i], name) == 0)
 			return sw_err_at(err, SW_INVALID, ptr,
 					 "layer \"%s\" is not supported by this version", name);
-	for (size_t i = 0; i < N(forms); i++)
-		names[i] = forms[i].name;
-	const char *near = sw_nearest(name, names, N(forms));
+	for (size_t i = 0; i < SW_LAYER_FORM_N; i++)
+		names[i] = sw_layer_forms[i].name;
+	const char *near = sw_nearest(name, names, SW_LAYER_FORM_N);
 	if (near != NULL)
 		return sw_err_at(err, SW_INVALID, ptr, "unknown layer \"%s\"; did you mean \"%s\"?",
 				 name, near);

@@ -54,6 +54,9 @@ struct sw_layer_form {
 	const char *example; /* as its document writes it */
 };
 
+#define SW_LAYER_FORM_N ((size_t)20)
+extern const struct sw_layer_form sw_layer_forms[SW_LAYER_FORM_N];
+
 /* One layer of a list. */
 struct sw_layer_item {
 	const struct sw_layer_form *form;

@@ -26,9 +26,9 @@ struct writer {
 #define RATE(n, f) {.name = (n), .kind = SW_OPTION_REAL, .min = 0, .max = 1, .max_open = true, \
 		    .fallback = (f), .searched = true}
 
-enum { MLP, LENET, RESNET18, RESNET50, TRANSFORMER, PRESETS };
+enum { MLP, LENET, RESNET18, RESNET50, TRANSFORMER };
 
-static const struct sw_layer_form presets[PRESETS] = {
+const struct sw_layer_form sw_presets[SW_PRESET_N] = {
 	[MLP] = {SW_FORM_PRESET, "mlp",
 		 {INT("outputs", 1, 1e6, NAN), INT("width", 1, 1e6, 64), INT("depth", 1, 16, 2),
 		  RATE("dropout", 0)}, 4, false, false, "{\"preset\": \"mlp\", \"outputs\": 10}"},
@@ -51,20 +51,20 @@ static const struct sw_layer_form presets[PRESETS] = {
 sw_status sw_preset_find(const cJSON *model, const struct sw_layer_form **out, struct sw_err *err)
 {
 	const cJSON *name = sw_json_get(model, "preset");
-	const char *names[PRESETS], *near;
+	const char *names[SW_PRESET_N], *near;
 
-	for (size_t i = 0; i < PRESETS; i++)
-		names[i] = presets[i].name;
+	for (size_t i = 0; i < SW_PRESET_N; i++)
+		names[i] = sw_presets[i].name;
 	if (!cJSON_IsObject(model) || name == NULL)
 		return sw_err_set(err, SW_INVALID,
 				  "\"model\" is a list of layers, or a preset: "
 				  "{\"preset\": \"lenet-cifar\"}");
-	for (size_t i = 0; cJSON_IsString(name) && i < PRESETS; i++)
+	for (size_t i = 0; cJSON_IsString(name) && i < SW_PRESET_N; i++)
 		if (strcmp(name->valuestring, names[i]) == 0) {
-			*out = &presets[i];
+			*out = &sw_presets[i];
 			return SW_OK;
 		}
-	near = cJSON_IsString(name) ? sw_nearest(name->valuestring, names, PRESETS) : NULL;
+	near = cJSON_IsString(name) ? sw_nearest(name->valuestring, names, SW_PRESET_N) : NULL;
 	if (near != NULL)
 		return sw_err_at(err, SW_INVALID, "/preset",
 				 "no preset is called \"%s\"; did you mean \"%s\"?",
@@ -316,7 +316,7 @@ static void write_transformer(struct writer *p)
 
 static sw_status make_list(struct writer *p, cJSON **owned, const cJSON **list, struct sw_err *err)
 {
-	static void (*const write[PRESETS])(struct writer *) = {
+	static void (*const write[SW_PRESET_N])(struct writer *) = {
 		[MLP] = write_mlp,
 		[LENET] = write_lenet,
 		[RESNET18] = write_resnet18,
@@ -337,7 +337,7 @@ static sw_status make_list(struct writer *p, cJSON **owned, const cJSON **list, 
 	sw_buf_init(&text, TEXT_MOST);
 	sw_jw_init(&p->w, &text);
 	sw_jw_arr(&p->w);
-	write[p->form - presets](p);
+	write[p->form - sw_presets](p);
 	sw_jw_arr_end(&p->w);
 	if (text.failed != SW_OK)
 		rc = sw_err_set(err, text.failed, "no memory for the layers of %s", p->form->name);

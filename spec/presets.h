@@ -21,6 +21,9 @@
 #include "spec/dataset.h"
 #include "spec/layers.h"
 
+#define SW_PRESET_N ((size_t)5)
+extern const struct sw_layer_form sw_presets[SW_PRESET_N];
+
 /* The form of {"preset": NAME}: its options, as those of a layer. Says what is wrong with anything
  * that is neither a list nor a preset. */
 SW_NODISCARD sw_status sw_preset_find(const cJSON *model, const struct sw_layer_form **out,

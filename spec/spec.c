@@ -25,6 +25,7 @@ static const struct sw_spec_hint hints[] = {
 	{"image_uri", NULL, DRIVE},
 	{"points_to_evaluate", "init", NULL},
 	{"enqueue", "init", NULL},
+	{"$schema", NULL, NULL},
 	{"project", NULL, NULL},
 	{"entity", NULL, NULL},
 	{"controller", NULL, NULL},
@@ -329,12 +330,17 @@ static const struct {
 	{"early_terminate", NULL, NULL, sw_spec_early_terminate_read},
 };
 
-static sw_status read_all(struct sw_spec *s, struct sw_err *err)
+const struct sw_spec_keys *sw_spec_top_keys(void)
 {
 	static const struct sw_spec_keys keys = {known_keys, SW_SPEC_N(known_keys), hints,
 						 SW_SPEC_N(hints)};
 
-	sw_status rc = sw_spec_check_keys(s->tree, &keys, err);
+	return &keys;
+}
+
+static sw_status read_all(struct sw_spec *s, struct sw_err *err)
+{
+	sw_status rc = sw_spec_check_keys(s->tree, sw_spec_top_keys(), err);
 	for (size_t i = 0; rc == SW_OK && i < SW_SPEC_N(readers); i++) {
 		const cJSON *v = sw_json_get(s->tree, readers[i].key);
 		if (v != NULL)

@@ -21,6 +21,9 @@ struct sw_spec_keys {
 	size_t n_hints;
 };
 
+/* Those of a spec itself. */
+const struct sw_spec_keys *sw_spec_top_keys(void);
+
 #define SW_SPEC_N(array) (sizeof(array) / sizeof(array)[0])
 
 /* The first key of the object that is not known: SW_INVALID at "/key", with a suggestion. */

@@ -1,6 +1,7 @@
 /* One parameter of the search space: W&B's forms, and the names that Ray and Optuna give them. */
 #include "proto/json.h"
 #include "proto/nearest.h"
+#include "spec/spec_dist.h"
 #include "spec/spec_internal.h"
 #include <assert.h>
 #include <math.h>
@@ -39,87 +40,6 @@ static const struct sw_spec_hint hints[] = {
 	{"default", "value", NULL},
 };
 
-/* What a distribution takes; the bits are needed, those of `may` allowed. */
-enum {
-	VALUE = 1,
-	VALUES = 2,
-	PROBABILITIES = 4,
-	MIN = 8,
-	MAX = 16,
-	RANGE = MIN | MAX,
-	Q = 32,
-	MU = 64,
-	SIGMA = 128,
-	A = 256,
-	B = 512
-};
-
-static const struct field {
-	const char *key;
-	unsigned bit;
-} fields[] = {
-	{"value", VALUE}, {"values", VALUES}, {"probabilities", PROBABILITIES},
-	{"min", MIN},     {"max", MAX},       {"q", Q},
-	{"mu", MU},       {"sigma", SIGMA},   {"a", A},
-	{"b", B},
-};
-
-/* Ray's name for an argument of ours. */
-static const struct alias {
-	const char *key, *ray;
-} aliases[] = {
-	{"min", "lower"}, {"max", "upper"},         {"mu", "mean"},
-	{"sigma", "sd"},  {"values", "categories"}, {"values", "grid_search"},
-};
-
-enum {
-	EXPONENTS = 1, /* W&B's log_uniform and its kin: min and max are exponents of e */
-	RAYS = 2,      /* Ray's, and takes Ray's names for its arguments too */
-	INTEGERS = 4,  /* min, max and q are integers */
-	OPEN = 8       /* max itself is left out */
-};
-
-/* What a spec may say, what it means, and what goes with it. */
-static const struct dist {
-	const char *alias; /* NULL: the distribution's own name */
-	enum sw_dist is;
-	unsigned needs, may;
-	unsigned flags;
-} dists[] = {
-	{NULL, SW_DIST_CONSTANT, VALUE, 0, 0},
-	{NULL, SW_DIST_CATEGORICAL, VALUES, PROBABILITIES, 0},
-	{"categorical_w_probabilities", SW_DIST_CATEGORICAL, VALUES | PROBABILITIES, 0, 0},
-	{NULL, SW_DIST_INT_UNIFORM, RANGE, 0, INTEGERS},
-	{NULL, SW_DIST_INT_LOG_UNIFORM, RANGE, 0, INTEGERS},
-	{NULL, SW_DIST_UNIFORM, RANGE, 0, RAYS},
-	{NULL, SW_DIST_Q_UNIFORM, RANGE, Q, 0},
-	{NULL, SW_DIST_LOG_UNIFORM, RANGE, 0, 0},
-	{NULL, SW_DIST_INV_LOG_UNIFORM, RANGE, 0, 0},
-	{NULL, SW_DIST_Q_LOG_UNIFORM, RANGE, Q, 0},
-	{"log_uniform", SW_DIST_LOG_UNIFORM, RANGE, 0, EXPONENTS},
-	{"inv_log_uniform", SW_DIST_INV_LOG_UNIFORM, RANGE, 0, EXPONENTS},
-	{"q_log_uniform", SW_DIST_Q_LOG_UNIFORM, RANGE, Q, EXPONENTS},
-	{NULL, SW_DIST_POW2, RANGE, 0, 0},
-	{NULL, SW_DIST_NORMAL, 0, MU | SIGMA, 0},
-	{NULL, SW_DIST_Q_NORMAL, 0, MU | SIGMA | Q, 0},
-	{NULL, SW_DIST_LOG_NORMAL, 0, MU | SIGMA, 0},
-	{NULL, SW_DIST_Q_LOG_NORMAL, 0, MU | SIGMA | Q, 0},
-	{NULL, SW_DIST_BETA, 0, A | B, 0},
-	{NULL, SW_DIST_Q_BETA, 0, A | B | Q, 0},
-	/* Ray's names */
-	{"choice", SW_DIST_CATEGORICAL, VALUES, PROBABILITIES, RAYS},
-	{"grid_search", SW_DIST_CATEGORICAL, VALUES, 0, RAYS},
-	{"quniform", SW_DIST_Q_UNIFORM, RANGE, Q, RAYS},
-	{"loguniform", SW_DIST_LOG_UNIFORM, RANGE, 0, RAYS},
-	{"qloguniform", SW_DIST_Q_LOG_UNIFORM, RANGE, Q, RAYS},
-	{"randint", SW_DIST_INT_UNIFORM, RANGE, 0, RAYS | INTEGERS | OPEN},
-	{"qrandint", SW_DIST_Q_UNIFORM, RANGE, Q, RAYS | INTEGERS},
-	{"lograndint", SW_DIST_INT_LOG_UNIFORM, RANGE, 0, RAYS | INTEGERS | OPEN},
-	{"qlograndint", SW_DIST_Q_LOG_UNIFORM, RANGE, Q, RAYS | INTEGERS},
-	{"randn", SW_DIST_NORMAL, 0, MU | SIGMA, RAYS},
-	{"qrandn", SW_DIST_Q_NORMAL, 0, MU | SIGMA | Q, RAYS},
-};
-
 static const struct sw_spec_hint refused[] = {
 	{"sample_from", NULL, "use values"},
 	{"int", NULL, "use int_uniform"},
@@ -140,9 +60,10 @@ static const char *pointer_to(const char *key, char ptr[32])
 /* The key that the spec used: ours, or Ray's for the same. */
 static const char *key_of(const cJSON *v, const char *key)
 {
-	for (size_t i = 0; sw_json_get(v, key) == NULL && i < SW_SPEC_N(aliases); i++)
-		if (strcmp(aliases[i].key, key) == 0 && sw_json_get(v, aliases[i].ray) != NULL)
-			return aliases[i].ray;
+	for (size_t i = 0; sw_json_get(v, key) == NULL && i < SW_SPEC_DIST_ALIAS_N; i++)
+		if (strcmp(sw_spec_dist_aliases[i].key, key) == 0 &&
+		    sw_json_get(v, sw_spec_dist_aliases[i].ray) != NULL)
+			return sw_spec_dist_aliases[i].ray;
 	return key;
 }
 
@@ -153,8 +74,9 @@ static const cJSON *get(const cJSON *v, const char *key)
 
 static sw_status check_aliases(const cJSON *v, struct sw_err *err)
 {
-	for (size_t i = 0; i < SW_SPEC_N(aliases); i++) {
-		const char *used = key_of(v, aliases[i].key), *ray = aliases[i].ray;
+	for (size_t i = 0; i < SW_SPEC_DIST_ALIAS_N; i++) {
+		const char *used = key_of(v, sw_spec_dist_aliases[i].key),
+			   *ray = sw_spec_dist_aliases[i].ray;
 
 		if (strcmp(used, ray) != 0 && sw_json_get(v, ray) != NULL)
 			return AT_KEY(err, ray, "\"%s\" and \"%s\" mean the same: give one", used,
@@ -163,23 +85,18 @@ static sw_status check_aliases(const cJSON *v, struct sw_err *err)
 	return SW_OK;
 }
 
-static const char *name_of(const struct dist *d)
+static const struct sw_spec_dist *dist_by_name(const char *name)
 {
-	return d->alias != NULL ? d->alias : sw_dist_name(d->is);
-}
-
-static const struct dist *dist_by_name(const char *name)
-{
-	for (size_t i = 0; i < SW_SPEC_N(dists); i++)
-		if (strcmp(name_of(&dists[i]), name) == 0)
-			return &dists[i];
+	for (size_t i = 0; i < SW_SPEC_DIST_N; i++)
+		if (strcmp(sw_spec_dist_name(&sw_spec_dists[i]), name) == 0)
+			return &sw_spec_dists[i];
 	return NULL;
 }
 
 /* The row of a distribution under its own name. */
-static const struct dist *dist_own(enum sw_dist dist)
+static const struct sw_spec_dist *dist_own(enum sw_dist dist)
 {
-	const struct dist *d = dist_by_name(sw_dist_name(dist));
+	const struct sw_spec_dist *d = dist_by_name(sw_dist_name(dist));
 
 	assert(d != NULL);
 	return d;
@@ -187,16 +104,16 @@ static const struct dist *dist_own(enum sw_dist dist)
 
 static sw_status unknown_dist(const char *name, struct sw_err *err)
 {
-	const char *names[SW_SPEC_N(dists)];
+	const char *names[SW_SPEC_DIST_N];
 
 	for (size_t i = 0; i < SW_SPEC_N(refused); i++)
 		if (strcmp(refused[i].key, name) == 0)
 			return AT_KEY(err, "distribution",
 				      "distribution \"%s\" is not supported by this version: %s",
 				      name, refused[i].line);
-	for (size_t i = 0; i < SW_SPEC_N(dists); i++)
-		names[i] = name_of(&dists[i]);
-	const char *near = sw_nearest(name, names, SW_SPEC_N(dists));
+	for (size_t i = 0; i < SW_SPEC_DIST_N; i++)
+		names[i] = sw_spec_dist_name(&sw_spec_dists[i]);
+	const char *near = sw_nearest(name, names, SW_SPEC_DIST_N);
 	if (near != NULL)
 		return AT_KEY(err, "distribution",
 			      "unknown distribution \"%s\"; did you mean \"%s\"?", name, near);
@@ -207,7 +124,7 @@ static sw_status unknown_dist(const char *name, struct sw_err *err)
 }
 
 /* {"log": true, "min", "max"}: Optuna's way to say so; its suggest_int() has integers. */
-static const struct dist *dist_of_log(const cJSON *v)
+static const struct sw_spec_dist *dist_of_log(const cJSON *v)
 {
 	if (get(v, "q") != NULL)
 		return dist_own(SW_DIST_Q_LOG_UNIFORM);
@@ -217,7 +134,8 @@ static const struct dist *dist_of_log(const cJSON *v)
 }
 
 /* W&B's defaults. *by: the words that the error for a key out of place uses. */
-static sw_status dist_find(const cJSON *v, const struct dist **out, char by[64], struct sw_err *err)
+static sw_status dist_find(const cJSON *v, const struct sw_spec_dist **out, char by[64],
+			   struct sw_err *err)
 {
 	const cJSON *given = sw_json_get(v, "distribution"), *log = sw_json_get(v, "log");
 	const cJSON *min = sw_json_get(v, "min"), *max = sw_json_get(v, "max");
@@ -264,16 +182,16 @@ static sw_status dist_find(const cJSON *v, const struct dist **out, char by[64],
 }
 
 /* Every key that the distribution needs, none that it does not take. */
-static sw_status check_fields(const cJSON *v, const struct dist *d, const char *by,
+static sw_status check_fields(const cJSON *v, const struct sw_spec_dist *d, const char *by,
 			      struct sw_err *err)
 {
 	assert(d != NULL);
-	for (size_t i = 0; i < SW_SPEC_N(fields); i++) {
-		const char *key = key_of(v, fields[i].key);
+	for (size_t i = 0; i < SW_SPEC_DIST_FIELD_N; i++) {
+		const char *key = key_of(v, sw_spec_dist_fields[i].key);
 		const bool given = sw_json_get(v, key) != NULL;
-		if (given && ((d->needs | d->may) & fields[i].bit) == 0)
+		if (given && ((d->needs | d->may) & sw_spec_dist_fields[i].bit) == 0)
 			return AT_KEY(err, key, "\"%s\" does not go with %s", key, by);
-		if (!given && (d->needs & fields[i].bit) != 0)
+		if (!given && (d->needs & sw_spec_dist_fields[i].bit) != 0)
 			return AT_KEY(err, key, "\"%s\" is missing (%s needs it)", key, by);
 	}
 	return SW_OK;
@@ -297,7 +215,7 @@ static sw_status read_number(const cJSON *v, const char *name, double *out, bool
 }
 
 /* exp() of the bounds, and a word of warning where they look like values. */
-static sw_status from_exponents(struct sw_spec_param *p, const struct dist *d,
+static sw_status from_exponents(struct sw_spec_param *p, const struct sw_spec_dist *d,
 				struct sw_err *warning, struct sw_err *err)
 {
 	const double low = p->min, high = p->max;
@@ -308,28 +226,30 @@ static sw_status from_exponents(struct sw_spec_param *p, const struct dist *d,
 		return AT_KEY(err, isfinite(p->max) ? "min" : "max",
 			      "min and max of %s are exponents of e, and e^%g is not finite; %s "
 			      "takes the values themselves",
-			      name_of(d), isfinite(p->max) ? low : high, sw_dist_name(d->is));
+			      sw_spec_dist_name(d), isfinite(p->max) ? low : high,
+			      sw_dist_name(d->is));
 	if (p->min == 0 || p->max == 0)
 		return AT_KEY(err, p->min == 0 ? "min" : "max",
 			      "min and max of %s are exponents of e, and e^%g is 0; %s takes the "
 			      "values themselves",
-			      name_of(d), p->min == 0 ? low : high, sw_dist_name(d->is));
+			      sw_spec_dist_name(d), p->min == 0 ? low : high, sw_dist_name(d->is));
 	if (low > 0 && low < 1 && high <= 1)
 		(void)!sw_err_set(warning, SW_INVALID,
 				  "min and max of %s are exponents of e: values go from %.6g to "
 				  "%.6g; %s takes the values themselves",
-				  name_of(d), p->min, p->max, sw_dist_name(d->is));
+				  sw_spec_dist_name(d), p->min, p->max, sw_dist_name(d->is));
 	return SW_OK;
 }
 
-static sw_status check_integer(const cJSON *v, const char *name, double x, const struct dist *d,
-			       struct sw_err *err)
+static sw_status check_integer(const cJSON *v, const char *name, double x,
+			       const struct sw_spec_dist *d, struct sw_err *err)
 {
 	const char *key = key_of(v, name);
 
 	if (x == floor(x) && fabs(x) <= SW_JSON_MAX_INT)
 		return SW_OK;
-	return AT_KEY(err, key, "\"%s\" of %s must be an integer below 2^53", key, name_of(d));
+	return AT_KEY(err, key, "\"%s\" of %s must be an integer below 2^53", key,
+		      sw_spec_dist_name(d));
 }
 
 static bool is_written_as_integer(const cJSON *v)
@@ -353,22 +273,22 @@ sw_status sw_spec_param_check_new(const cJSON *v, struct sw_err *err)
 }
 
 /* Ray's randint(lower, upper) ends at upper - 1. */
-static sw_status leave_out_max(struct sw_spec_param *p, const cJSON *v, const struct dist *d,
-			       struct sw_err *err)
+static sw_status leave_out_max(struct sw_spec_param *p, const cJSON *v,
+			       const struct sw_spec_dist *d, struct sw_err *err)
 {
 	if (!(p->min < p->max))
 		return AT_KEY(err, key_of(v, "max"),
 			      "%s leaves \"%s\" out: it must be above \"%s\" (int_uniform and "
 			      "int_log_uniform include it)",
-			      name_of(d), key_of(v, "max"), key_of(v, "min"));
+			      sw_spec_dist_name(d), key_of(v, "max"), key_of(v, "min"));
 	p->max -= 1;
 	return SW_OK;
 }
 
 /* JSON.stringify(-5.0) is "-5". Few integers of a search are negative, and for 0 or 1 one writes
  * values or a boolean. */
-static void warn_of_integers(const struct sw_spec_param *p, const cJSON *v, const struct dist *d,
-			     struct sw_err *warning)
+static void warn_of_integers(const struct sw_spec_param *p, const cJSON *v,
+			     const struct sw_spec_dist *d, struct sw_err *warning)
 {
 	if (sw_json_get(v, "distribution") != NULL || (p->min >= 0 && (p->min != 0 || p->max != 1)))
 		return;
@@ -378,7 +298,7 @@ static void warn_of_integers(const struct sw_spec_param *p, const cJSON *v, cons
 			  p->min, p->max, p->min, sw_dist_name(d->is));
 }
 
-static sw_status read_range(struct sw_spec_param *p, const cJSON *v, const struct dist *d,
+static sw_status read_range(struct sw_spec_param *p, const cJSON *v, const struct sw_spec_dist *d,
 			    struct sw_err *warning, struct sw_err *err)
 {
 	sw_status rc;
@@ -414,7 +334,7 @@ static sw_status not_an_object(const cJSON *v, struct sw_err *err)
 static sw_status check_keys(const cJSON *v, struct sw_err *err)
 {
 	const char *name = cJSON_GetStringValue(sw_json_get(v, "distribution"));
-	const struct dist *d = name != NULL ? dist_by_name(name) : NULL;
+	const struct sw_spec_dist *d = name != NULL ? dist_by_name(name) : NULL;
 	const bool rays = (d != NULL && (d->flags & RAYS) != 0) ||
 			  (name == NULL && sw_json_get(v, "grid_search") != NULL);
 	const struct sw_spec_keys keys = {known, rays ? SW_SPEC_N(known) : N_OURS, hints,
@@ -426,7 +346,7 @@ static sw_status check_keys(const cJSON *v, struct sw_err *err)
 sw_status sw_spec_param_read(struct sw_spec_param *p, const cJSON *v, struct sw_err *warning,
 			     struct sw_err *err)
 {
-	const struct dist *d = NULL;
+	const struct sw_spec_dist *d = NULL;
 	char by[64] = "";
 	sw_status rc;
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct pruner_type *const types[] = {
+const struct pruner_type *const sw_spec_pruner_types[SW_SPEC_PRUNER_TYPE_N] = {
 	&sw_spec_pruner_asha,     &sw_spec_pruner_hyperband, &sw_spec_pruner_median,
 	&sw_spec_pruner_patience, &sw_spec_pruner_threshold, &sw_spec_pruner_pbt,
 };
@@ -41,15 +41,15 @@ static const struct {
 
 static sw_status unknown_type(const char *name, struct sw_err *err)
 {
-	const char *names[SW_SPEC_N(types)];
+	const char *names[SW_SPEC_PRUNER_TYPE_N];
 
 	for (size_t i = 0; i < SW_SPEC_N(elsewhere); i++)
 		if (strcmp(elsewhere[i].type, name) == 0)
 			return sw_err_at(err, SW_INVALID, "/type", "unknown type \"%s\": %s", name,
 					 elsewhere[i].line);
-	for (size_t i = 0; i < SW_SPEC_N(types); i++)
-		names[i] = types[i]->name;
-	const char *near = sw_nearest(name, names, SW_SPEC_N(types));
+	for (size_t i = 0; i < SW_SPEC_PRUNER_TYPE_N; i++)
+		names[i] = sw_spec_pruner_types[i]->name;
+	const char *near = sw_nearest(name, names, SW_SPEC_PRUNER_TYPE_N);
 	if (near != NULL)
 		return sw_err_at(err, SW_INVALID, "/type",
 				 "unknown type \"%s\"; did you mean \"%s\"?", name, near);
@@ -67,9 +67,9 @@ static sw_status read_type(const cJSON *v, const struct pruner_type **out, struc
 	if (!cJSON_IsString(type))
 		return sw_err_at(err, SW_INVALID, "/type", "\"type\" must be " TYPES ", not %s",
 				 sw_spec_kind(type));
-	for (size_t i = 0; i < SW_SPEC_N(types); i++)
-		if (strcmp(types[i]->name, type->valuestring) == 0)
-			*out = types[i];
+	for (size_t i = 0; i < SW_SPEC_PRUNER_TYPE_N; i++)
+		if (strcmp(sw_spec_pruner_types[i]->name, type->valuestring) == 0)
+			*out = sw_spec_pruner_types[i];
 	return *out != NULL ? SW_OK : unknown_type(type->valuestring, err);
 }
 
@@ -116,13 +116,13 @@ static sw_status other_types_key(const struct pruner_type *t, const char *key, s
 {
 	char ptr[sizeof err->ptr] = "";
 
-	for (size_t i = 0; i < SW_SPEC_N(types); i++) {
-		if (!has_key(types[i], key))
+	for (size_t i = 0; i < SW_SPEC_PRUNER_TYPE_N; i++) {
+		if (!has_key(sw_spec_pruner_types[i], key))
 			continue;
 		sw_json_pointer_add(ptr, sizeof ptr, key);
 		return sw_err_at(err, SW_INVALID, ptr,
 				 "\"%s\" is a key of type \"%s\", and this is type \"%s\"", key,
-				 types[i]->name, t->name);
+				 sw_spec_pruner_types[i]->name, t->name);
 	}
 	return SW_OK;
 }
@@ -193,7 +193,7 @@ static sw_status read_field(struct pruner_read *r, const struct pruner_field *f,
 	if (rc != SW_OK || v == NULL)
 		return rc;
 	if (f->kind == FIELD_U64)
-		return sw_spec_read_u64(v, *name, (uint64_t)f->least, 1000000000, at, err);
+		return sw_spec_read_u64(v, *name, (uint64_t)f->least, PRUNER_MOST, at, err);
 	if (f->kind == FIELD_REAL)
 		return sw_spec_read_real(v, *name, f->least, f->open, f->most, at, err);
 	return sw_spec_read_bool(v, *name, at, err);

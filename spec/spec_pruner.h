@@ -7,6 +7,7 @@
 
 #define PRUNER_MAX_FIELDS 8
 #define PRUNER_MAX_NAMES  3
+#define PRUNER_MOST       1000000000
 
 enum pruner_field_kind { FIELD_U64, FIELD_REAL, FIELD_BOOL };
 
@@ -15,7 +16,7 @@ struct pruner_field {
 	const char *names[PRUNER_MAX_NAMES];
 	enum pruner_field_kind kind;
 	size_t at;         /* in struct sw_spec_pruner */
-	double least;      /* FIELD_U64: most is 1e9 */
+	double least;      /* FIELD_U64: most is PRUNER_MOST */
 	bool open;         /* FIELD_REAL: above least */
 	double most;       /* FIELD_REAL */
 	const char *needs; /* not NULL: it must be given; the line's end */
@@ -49,5 +50,8 @@ uint64_t sw_spec_pruner_epochs(const struct sw_spec *s);
 extern const struct pruner_type sw_spec_pruner_asha, sw_spec_pruner_hyperband,
 	sw_spec_pruner_median, sw_spec_pruner_patience, sw_spec_pruner_threshold,
 	sw_spec_pruner_pbt;
+
+#define SW_SPEC_PRUNER_TYPE_N ((size_t)6)
+extern const struct pruner_type *const sw_spec_pruner_types[SW_SPEC_PRUNER_TYPE_N];
 
 #endif

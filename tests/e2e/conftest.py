@@ -26,6 +26,14 @@ def pytest_collection_modifyitems(config, items):
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
+def pytest_terminal_summary(terminalreporter):
+    """What tests have counted."""
+    for report in terminalreporter.stats.get("passed", []):
+        for name, value in report.user_properties:
+            if name == "counts":
+                terminalreporter.line(f"{value} ({report.nodeid.rpartition('::')[2]})")
+
+
 @pytest.fixture
 def start(tmp_path):
     """start(devices, *options) gives a running daemon on a fresh state directory; all end with the test."""

@@ -66,12 +66,14 @@ def fake_os(folder, speed=1, gate=None):
             **({"FAKE_OS_GATE": str(gate)} if gate else {})}
 
 
-def check_answer(name, value):
+def check_answer(name, value, params=None):
     """With SWEEPD_CHECK_ANSWERS in the environment: an answer, or what a notification says, must be as
-    rpc.discover promises it."""
+    rpc.discover promises it, and a spec that was taken as `sweep schema` has it."""
     if "SWEEPD_CHECK_ANSWERS" in os.environ and name != "rpc.discover":
         import schemas  # which uses this file
         wrong = schemas.fault(name, value)
+        if wrong is None and params and name in ("sweep.submit", "sweep.validate"):
+            wrong = schemas.spec_fault(params["spec"])
         assert wrong is None, wrong
 
 
@@ -165,7 +167,7 @@ class Client:
         assert reply.get("jsonrpc") == "2.0" and reply.get("id") == self.next_id, reply
         if "error" in reply:
             raise RpcError(reply["error"])
-        check_answer(method, reply["result"])
+        check_answer(method, reply["result"], params)
         return reply["result"]
 
     def refused(self, method, **params):

@@ -1,10 +1,11 @@
-"""The results that rpc.discover promises, as JSON Schema; and the check of answers against them."""
+"""What rpc.discover promises of results, and `sweep schema` of specs; and the checks against them."""
 import functools
+import json
 import tempfile
 
 import jsonschema
 
-from harness import Daemon
+from harness import Daemon, sweep_command
 
 
 @functools.cache
@@ -36,7 +37,28 @@ def validators():
 
 def fault(name, value):
     """What is wrong with an answer, in one line; None: it is as promised."""
-    error = jsonschema.exceptions.best_match(validators()[name].iter_errors(value))
+    return fault_of(f"{name} answers", validators()[name], value)
+
+
+def fault_of(what, validator, value):
+    error = jsonschema.exceptions.best_match(validator.iter_errors(value))
     if error is None:
         return None
-    return f"{name} answers, at /{'/'.join(map(str, error.absolute_path))}: {error.message[:500]}"
+    return f"{what}, at /{'/'.join(map(str, error.absolute_path))}: {error.message[:500]}"
+
+
+@functools.cache
+def spec_schema():
+    status, text, _ = sweep_command("/no/such/socket", "schema")
+    assert status == 0
+    return json.loads(text)
+
+
+@functools.cache
+def spec_validator():
+    jsonschema.Draft7Validator.check_schema(spec_schema())
+    return jsonschema.Draft7Validator(spec_schema())
+
+
+def spec_fault(spec):
+    return fault_of("the schema refuses a spec that the daemon takes", spec_validator(), spec)

@@ -1,0 +1,291 @@
+"""`sweep schema` against the daemon: what it takes the schema takes, and what it refuses the schema
+refuses, but for rules that a schema cannot say; and docs/spec.md has the schema's defaults."""
+import collections
+import copy
+import glob
+import json
+import os
+import re
+
+import pytest
+
+from harness import ROOT, RpcError, driven, merged, parse, sweep_command
+
+pytest.importorskip("jsonschema", reason="python3-jsonschema is not here: schemas are not checked")
+import schemas  # noqa: E402
+
+EXAMPLES = sorted(glob.glob(os.path.join(ROOT, "examples", "*.json")))
+CORPUS = sorted(glob.glob(os.path.join(ROOT, "tests", "fuzz", "corpus", "spec", "*")))
+PAGES = [os.path.join(ROOT, "README.md"), *sorted(glob.glob(os.path.join(ROOT, "*", "*.md")))]
+
+# What a schema cannot say, by the daemon's words.
+BEYOND = {
+    "names of parameters": r"no parameter|nothing uses the parameter|or the name of a parameter"
+                           r"|is in \"parameters\" too|is the same for every trial",
+    "a parameter's values against what it feeds": r" feeds ",
+    "two numbers against each other": r"is above max|is below min|no multiple of q|beyond the last"
+                                      r"|divided by eta|are exponents of e",
+    "values against a parameter's": r"never (is|has)|of the values of|is a number, (not|never)"
+                                    r"|run in a circle|one for each of the values|have a sum above",
+    "layers against each other and the data": r"the last layer is|does not fit an image|comes to it"
+                                              r"|do not divide the width|nothing to train"
+                                              r"|leave nothing of an image|leaves none to validate",
+    "files and their contents": r"No such file|no data set is named|has no column|columns beside",
+    "a space that can be counted": r"grid needs a list",
+    "a folder that `sweep submit` fills in": r"`sweep submit` fills in",
+}
+
+
+@pytest.fixture(scope="module")
+def validator():
+    return schemas.spec_validator()
+
+
+def refused(client, spec):
+    """The daemon's error, or None where it takes the spec."""
+    try:
+        client.call("sweep.validate", spec=spec)
+    except RpcError as error:
+        return error
+    return None
+
+
+def refusal(client, spec):
+    error = refused(client, spec)
+    return error and error.message
+
+
+def reason(line):
+    return next((name for name, words in BEYOND.items() if re.search(words, line)), None)
+
+
+def compare(client, validator, specs, record_property):
+    """Each spec by both; the counts are printed at the end of the run."""
+    taken, refused, beyond = 0, 0, collections.Counter()
+    for spec in specs:
+        line = refusal(client, spec)
+        if line is None:
+            taken += 1
+            assert schemas.spec_fault(spec) is None, spec
+        elif validator.is_valid(spec):
+            assert reason(line), f"the schema takes what the daemon refuses ({line}): {spec}"
+            beyond[reason(line)] += 1
+        else:
+            refused += 1
+    left = sum(beyond.values())
+    record_property("counts", f"{refused} of {refused + left} refused specs are refused by the "
+                              f"schema too, and {taken} taken ones taken; the others: "
+                              + (", ".join(f"{n} {name}" for name, n in beyond.most_common())
+                                 or "none"))
+    return taken, refused, left
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def test_corpus_is_taken_and_refused_as_by_the_daemon(client, validator, record_property):
+    specs = []
+    for path in CORPUS:
+        with open(path, "rb") as file:
+            try:
+                specs.append(parse(file.read()))
+            except (ValueError, AssertionError, RecursionError):
+                continue  # no JSON as the wire has it
+    specs = [spec for spec in specs if isinstance(spec, dict)]
+    taken, refused, left = compare(client, validator, specs, record_property)
+    assert taken > 50 and refused > 3 * left
+
+
+WRONG = [None, True, -1, 0, 0.5, 2, 1e300, "", "x", [], {}, [1], {"a": 1}]
+
+
+def places(value, at=()):
+    if at:
+        yield at
+    items = value.items() if isinstance(value, dict) else \
+        enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        yield from places(inner, at + (key,))
+
+
+def spoiled(spec):
+    """At each place: three wrong values, none at all, another key, one more key."""
+    for n, at in enumerate(places(spec)):
+        for spoil in [lambda o, k, v=WRONG[(4 * i + n) % len(WRONG)]: o.__setitem__(k, v)
+                      for i in range(3)] + [
+                      lambda o, k: o.__delitem__(k),
+                      lambda o, k: isinstance(o, dict) and o.update({f"{k}s": o.pop(k)}),
+                      lambda o, k: isinstance(o, dict) and o.update(zzz=1)]:
+            wrong = copy.deepcopy(spec)
+            inner = wrong
+            for key in at[:-1]:
+                inner = inner[key]
+            spoil(inner, at[-1])
+            yield wrong
+
+
+@pytest.mark.once("a thousand specs")
+@pytest.mark.parametrize("path", EXAMPLES, ids=os.path.basename)
+def test_example_is_taken_and_refused_when_spoiled(client, validator, record_property, path):
+    spec = read(path)
+    assert schemas.spec_fault(spec) is None and refusal(client, spec) is None
+    taken, refused, left = compare(client, validator, spoiled(spec), record_property)
+    assert refused > 3 * left
+
+
+def test_every_spec_of_the_pages_is_taken(validator):
+    found = 0
+    for page in PAGES:
+        with open(page, encoding="utf-8") as file:
+            for block in re.findall(r"^```json\n(.*?)^```", file.read(), re.M | re.S):
+                try:
+                    spec = json.loads(block)
+                except ValueError:
+                    continue  # a part of one
+                if {"method", "refine"} & set(spec):
+                    assert schemas.spec_fault(spec) is None, f"{page}: {block}"
+                    found += 1
+    assert found >= 2
+
+
+def test_schema_key_is_for_editors_and_has_no_effect(daemon, client):
+    spec = driven(**{"$schema": "./sweep.schema.json"})
+    result = client.call("sweep.validate", spec=spec)
+    assert result["warnings"] == client.call("sweep.validate", spec=driven())["warnings"]
+    status, text, _ = sweep_command("/no/such/socket", "schema")
+    assert status == 0 and json.loads(text) == schemas.spec_schema()
+    status, text, _ = sweep_command("/no/such/socket", "schema", "--json")
+    assert status == 0 and json.loads(text) == schemas.spec_schema() and text.count("\n") == 1
+
+
+# --- the ends of each range, and each key, as the daemon has them ---
+
+TRAINED = {"method": "random", "metric": {"name": "val_loss"}, "run_cap": 4,
+           "parameters": {"lr": {"min": 0.001, "max": 0.1}},
+           "trainer": {"dataset": {"name": "digits"},
+                       "model": [{"linear": 16}, "relu", {"linear": 10}]}}
+PROGRAM = {**driven(), "program": "x.py", "run": {"cwd": "/"}}
+SEVERAL = merged(driven(), {"metric": None, "metrics": [{"name": "a"}, {"name": "b"}]})
+SYNTHETIC = {"format": "synthetic", "image": [1, 8, 8], "augment": {}}
+# A definition of the schema, a spec that has it, and where.
+SPOTS = {
+    "": (driven(), ()), "metric": (driven(), ("metric",)),
+    "one_of_several": (SEVERAL, ("metrics", 0)),
+    "refine": ({"refine": {"of": 1}}, ("refine",)),
+    "plateau": (driven(plateau={}), ("plateau",)),
+    "resources": (driven(resources={}), ("resources",)),
+    "checkpoint": ({**TRAINED, "checkpoint": {}}, ("checkpoint",)),
+    "run": (PROGRAM, ("run",)),
+}
+
+
+def resolved(schema, definition):
+    while "$ref" in definition:
+        definition = {**schema["definitions"][definition["$ref"].rpartition("/")[2]],
+                      **{k: v for k, v in definition.items() if k != "$ref"}}
+    return definition
+
+
+def beside(schema):
+    """Values at the ends of a schema's range and beyond: (value, is it within?)."""
+    step = 1 if schema.get("type") == "integer" else 1e-6
+    for value in schema.get("enum", []):
+        yield value, True
+    if "enum" in schema:
+        yield "zq", False
+    if "minimum" in schema:
+        yield schema["minimum"], True
+        yield schema["minimum"] - step, False
+    if "exclusiveMinimum" in schema:
+        yield schema["exclusiveMinimum"], False
+        yield schema["exclusiveMinimum"] + 1e-6, True
+    if "maximum" in schema:
+        yield schema["maximum"], True
+        yield schema["maximum"] + max(step, schema["maximum"] * 1e-9), False
+    if schema.get("type") == "integer":
+        yield 1.5, False
+    if schema.get("type") in ("integer", "number", "boolean", "object", "array"):
+        yield "x", False
+    if schema.get("type") in ("string", "boolean"):
+        yield 7, False
+
+
+@pytest.mark.parametrize("name", SPOTS)
+def test_each_range_ends_where_the_daemon_has_it(client, name):
+    schema = schemas.spec_schema()
+    definition = schema["definitions"][name] if name else schema
+    base, at = SPOTS[name]
+    tried = 0
+    for key, inner in definition["properties"].items():
+        for value, within in beside(resolved(schema, inner)):
+            spec = copy.deepcopy(base)
+            place = spec
+            for step in at:
+                place = place[step]
+            place[key] = value
+            pointer = "/" + "/".join(map(str, ("spec", *at, key)))
+            error = refused(client, spec)
+            complains = error is not None and error.pointer.startswith(pointer)
+            if within:  # there may be no such sweep, or no file of that name
+                assert not complains or "must be" not in error.message, (pointer, value, error)
+            else:
+                assert complains, (pointer, value, error)
+            tried += 1
+    assert tried > 4
+
+
+@pytest.mark.parametrize("name", [name for name in SPOTS if name])
+def test_keys_are_those_that_the_daemon_knows(client, name):
+    """Of a key that is like no other the daemon's line lists all that it knows."""
+    base, at = SPOTS[name]
+    spec = copy.deepcopy(base)
+    place = spec
+    for step in at:
+        place = place[step]
+    place["qqqqqqqqqq"] = 1
+    known = re.search(r"known here: (.*)$", refusal(client, spec))[1].split(", ")
+    keys = schemas.spec_schema()["definitions"][name]["properties"]
+    assert set(known) == {k for k, v in keys.items() if "no effect" not in v.get("description", "")}
+
+
+# --- docs/spec.md ---
+
+def tables():
+    """Section -> key -> the cell of its default."""
+    found, section, columns = collections.defaultdict(dict), "", None
+    with open(os.path.join(ROOT, "docs", "spec.md"), encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("#"):
+                section, columns = line.strip("# \n").split(":")[0], None
+            elif line.startswith("| key"):
+                columns = [cell.strip() for cell in line.strip("|\n").split("|")]
+            elif line.startswith("| `") and columns and "default" in columns:
+                cells = [cell.strip() for cell in line.strip("|\n ").split(" | ")]
+                for key in re.findall(r"`([^`]+)`", cells[0]):
+                    of = re.search(r"`(\w+)`", columns[0])
+                    found[of[1] if of else section][key] = cells[columns.index("default")]
+    return found
+
+
+def test_defaults_are_those_of_the_page():
+    schema, page = schemas.spec_schema(), tables()
+    pruners = {p["properties"]["type"]["const"]: p["properties"]
+               for p in schema["definitions"]["early_terminate"]["anyOf"]}
+    held = {"Keys at the top": schema["properties"],
+            **{name: schema["definitions"][name]["properties"]
+               for name in ("refine", "plateau", "checkpoint", "run", "metric")},
+            "metrics": schema["definitions"]["one_of_several"]["properties"], **pruners}
+    compared = 0
+    for section, keys in held.items():
+        for key, cell in page[section].items():
+            literal = re.fullmatch(r"`([^`]+)`", cell)
+            inner = resolved(schema, keys[key])
+            if literal and inner.get("type") != "object":
+                assert inner.get("default") == json.loads(literal[1]), (section, key)
+                compared += 1
+            elif cell in ("none", "required", ""):
+                assert "default" not in inner, (section, key)
+                compared += 1
+    assert compared > 40
