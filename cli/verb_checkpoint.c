@@ -1,6 +1,7 @@
 /* cli/verb_checkpoint.c — `checkpoint 1/7 --out F`: the daemon says where the state lies,
- * sweep-worker makes a safetensors file of it. `fit 1/7 --out F`: sweep-worker trains it once more,
- * on all rows. `predict F DATA`: what such a file makes of rows, without a daemon. */
+ * sweep-worker makes a safetensors file of it; of a program it is a folder, which is named.
+ * `fit 1/7 --out F`: sweep-worker trains it once more, on all rows. `predict F DATA`: what such a
+ * file makes of rows, without a daemon. */
 #include "cli/verb.h"
 #include "cli/worker.h"
 #include "proto/json.h"
@@ -8,19 +9,40 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+/* A program's own files are in a folder, whose form is the program's. */
+static int say_folder(struct sw_cli *c, const cJSON *path, const cJSON *step)
+{
+	const char *where = cJSON_IsString(path) ? path->valuestring : "?";
+
+	if (c->args.out != NULL) {
+		sw_cli_say(c, "the trial is a program's: copy its folder, %s", where);
+		return SW_EXIT_REFUSED;
+	}
+	if (c->args.given & SW_OPT_JSON)
+		return SW_EXIT_DONE;
+	(void)sw_buf_addf(&c->out, "trial %" PRIu64 "/%" PRIu64 " after step ", c->sweep, c->trial);
+	sw_fmt_value(&c->out, step, true, c->look.utf8);
+	(void)sw_buf_adds(&c->out, ": ");
+	sw_cli_text(c, where);
+	(void)sw_buf_adds(&c->out, "\n");
+	return SW_EXIT_DONE;
+}
+
 int sw_verb_checkpoint(struct sw_cli *c)
 {
 	struct sw_reply r = SW_REPLY_INIT;
 	const cJSON *path;
 	int status;
 
-	if (c->args.out == NULL)
-		return sw_cli_usage(c, "checkpoint needs --out FILE");
 	status = sw_worker_trial(c);
 	if (status == SW_EXIT_DONE)
 		status = sw_cli_call_ref(c, "trial.checkpoint", &r);
 	path = sw_json_get(r.result, "path");
-	if (status == SW_EXIT_DONE && cJSON_IsString(path)) {
+	if (status == SW_EXIT_DONE && cJSON_IsTrue(sw_json_get(r.result, "folder"))) {
+		status = say_folder(c, path, sw_json_get(r.result, "step"));
+	} else if (status == SW_EXIT_DONE && c->args.out == NULL) {
+		status = sw_cli_usage(c, "checkpoint needs --out FILE");
+	} else if (status == SW_EXIT_DONE && cJSON_IsString(path)) {
 		/* it says what it has exported, unless JSON is printed here */
 		const char *const words[] = {"export", path->valuestring, c->args.out,
 					     c->args.given & SW_OPT_JSON ? "quiet" : NULL, NULL};

@@ -126,7 +126,7 @@ static int read_output(struct log *l, bool *more)
 	(void)snprintf(params, sizeof params,
 		       "{\"sweep\":%" PRIu64 ",\"trial\":%" PRIu64 ",\"after\":\"%s\"}",
 		       l->c->sweep, l->c->trial, l->place);
-	const int status = sw_cli_call(l->c, "trial.output", params, &r);
+	const int status = sw_cli_fetch(l->c, "trial.output", params, &r);
 	const char *text = cJSON_GetStringValue(sw_json_get(r.result, "text"));
 	const char *next = cJSON_GetStringValue(sw_json_get(r.result, "next"));
 	const bool json = (l->c->args.given & SW_OPT_JSON) != 0;
@@ -135,6 +135,8 @@ static int read_output(struct log *l, bool *more)
 		sw_cli_say(l->c, "some of the output is no longer kept");
 	if (text != NULL && !json)
 		print_output(l, text);
+	else if (text != NULL && *text != '\0') /* a trainer's trial has none */
+		sw_cli_json(l->c, &r);
 	*more = cJSON_IsTrue(sw_json_get(r.result, "more")) && next != NULL &&
 		strcmp(next, l->place) != 0;
 	if (next != NULL && strspn(next, "0123456789.") == strlen(next) &&

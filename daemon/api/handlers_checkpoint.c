@@ -49,6 +49,7 @@ static void find_file(struct sw_db *db, struct sw_lookup *q)
 	sw_jw_kint(&q->w, "trial", q->trial);
 	sw_jw_kint(&q->w, "step", f->step);
 	sw_jw_kstr(&q->w, "path", path);
+	sw_jw_kbool(&q->w, "folder", S_ISDIR(st.st_mode));
 	sw_jw_obj_end(&q->w);
 }
 

@@ -1,7 +1,7 @@
 /*
  * daemon/sweep/checkpoint.h — the files that trials go on from: where they are, and when they go.
  *
- *   <state>/checkpoints/<sweep>/<trial>-<step>.ckpt
+ *   <state>/checkpoints/<sweep>/<trial>-<step>.ckpt      of a program a folder
  *
  * Workers write them before they report the step; the daemon makes the folder (0700) and deletes
  * what nobody needs any more. Needed are, of a trial that runs or waits to run again, the last one

@@ -1,6 +1,7 @@
 #include "daemon/sweep/janitor.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/tree.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
 #include "daemon/sweep/checkpoint.h"
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 bool sw_janitor_read_name(const char *name, struct sw_checkpoint *out, bool *whole)
@@ -22,8 +22,12 @@ bool sw_janitor_read_name(const char *name, struct sw_checkpoint *out, bool *who
 
 	*whole = sscanf(name, "%19llu-%19llu%15s", &trial, &step, rest) == 3 &&
 		 strcmp(rest, ".ckpt") == 0;
-	if (!*whole && sscanf(name, ".tmp-%19llu-%19llu", &trial, &step) != 2)
-		return false;
+	if (!*whole && sscanf(name, ".tmp-%19llu-%19llu", &trial, &step) != 2) {
+		if (sscanf(name, "%19llu.%15s", &trial, rest) != 2 ||
+		    (strcmp(rest, "resume") != 0 && strncmp(rest, "live-", 5) != 0))
+			return false;
+		step = UINT64_MAX; /* after all that are whole */
+	}
 	out->trial = trial;
 	out->step = step;
 	return true;
@@ -116,9 +120,10 @@ static bool stays(const struct sw_janitor_keeps *k, const struct sw_checkpoint *
 	return false;
 }
 
+/* Of a program it is a folder. */
 static void remove_file(int folder, const char *name)
 {
-	if (unlinkat(folder, name, 0) != 0 && errno != ENOENT)
+	if (!sw_tree_remove(folder, name) && errno != ENOENT)
 		sw_log(SW_LOG_WARN, "checkpoint.remove", "file=\"%s\" why=\"%s\"", name,
 		       strerror(errno));
 }
@@ -160,12 +165,10 @@ static uint64_t folder_bytes(DIR *dir)
 
 	while ((e = readdir(dir)) != NULL) {
 		struct sw_checkpoint file;
-		struct stat st;
 		bool whole;
 
-		if (sw_janitor_read_name(e->d_name, &file, &whole) && whole &&
-		    fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-			bytes += (uint64_t)st.st_size;
+		if (sw_janitor_read_name(e->d_name, &file, &whole) && whole)
+			bytes += sw_tree_bytes(dirfd(dir), e->d_name);
 	}
 	return bytes;
 }
@@ -176,7 +179,6 @@ static void shrink_folder(const struct sw_janitor *j, struct task *t)
 {
 	DIR *dir = sw_janitor_open(j->d, t->what.sweep);
 	char name[64];
-	struct stat st;
 
 	if (dir == NULL)
 		return;
@@ -186,10 +188,9 @@ static void shrink_folder(const struct sw_janitor *j, struct task *t)
 		const struct sw_checkpoint file = {.trial = k->trial, .step = k->from};
 
 		name_of(&file, name);
-		if (fstatat(dirfd(dir), name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
-			remove_file(dirfd(dir), name);
-			bytes -= bytes < (uint64_t)st.st_size ? bytes : (uint64_t)st.st_size;
-		}
+		const uint64_t of_it = sw_tree_bytes(dirfd(dir), name);
+		remove_file(dirfd(dir), name);
+		bytes -= bytes < of_it ? bytes : of_it;
 		k->from = 0;
 	}
 	(void)closedir(dir);

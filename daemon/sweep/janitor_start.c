@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 /* A running trial keeps all its files from the last reported one on: its worker may have written
- * more than it could report. */
+ * more than it could report. A program's keeps them until the next attempt begins. */
 static struct sw_janitor_keeps keeps_of_open(const struct sw_live *live)
 {
 	const uint64_t n = sw_sweep_trial_n(live->sched);
@@ -26,7 +26,7 @@ static struct sw_janitor_keeps keeps_of_open(const struct sw_live *live)
 
 		if (sw_trial_ended(state))
 			continue;
-		if (state == SW_TRIAL_RUNNING)
+		if (state == SW_TRIAL_RUNNING || live->spec->command != NULL)
 			sw_janitor_keep(&k, trial, c.trial == trial ? c.step : 0, UINT64_MAX);
 		if (c.trial != 0)
 			sw_janitor_keep(&k, c.trial, c.step, c.step);

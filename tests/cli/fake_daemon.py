@@ -188,7 +188,7 @@ class Daemon:
                                    "rung": 9, "rank": 5, "n": 12, "keep": 4, "cutoff": 0.413,
                                    "value": 0.447}]}
         if method == "trial.output":
-            pages = OUTPUT if self.trial(p)["trial"] == 6 else OUTPUT[:1]
+            pages = OUTPUT if self.trial(p)["trial"] == 6 else [""]
             at = int(p.get("after", "0.0").split(".")[1])
             return {"text": pages[at] if at < len(pages) else "", "next": f"1.{min(at + 1, len(pages))}",
                     "more": at + 1 < len(pages), "lost": False, "ended": at + 1 >= len(pages)}

@@ -1,5 +1,6 @@
 #include "worker/exec/live.h"
 #include "base/beat.h"
+#include "base/tree.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -9,54 +10,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DEPTH_MAX  32
 #define SYNC_BYTES ((off64_t)64 * 1024 * 1024) /* between two beats */
 
 /* --- all below a folder --- */
 
-/* Calls see() for each name below a folder, a folder's own after what is in it; nothing outside is
- * followed. false: see() said so, or a folder cannot be read; errno says why. */
-static bool walk(int at, const char *name, int depth,
-		 bool (*see)(int at, const char *name, bool folder))
-{
-	const int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	bool good = dir != NULL;
-
-	if (depth >= DEPTH_MAX)
-		errno = ELOOP, good = false;
-	for (const struct dirent *e; good && (e = readdir(dir));) {
-		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-			continue;
-		sw_beat();
-		/* a file system may not say in the list what is a folder */
-		struct stat st;
-
-		good = fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-		       (S_ISDIR(st.st_mode) ? walk(fd, e->d_name, depth + 1, see)
-					    : see(fd, e->d_name, false));
-	}
-	const int code = errno;
-
-	if (dir)
-		closedir(dir);
-	else if (fd >= 0)
-		close(fd);
-	errno = code;
-	return good && see(at, name, true);
-}
-
-static bool unlink_one(int at, const char *name, bool folder)
-{
-	return unlinkat(at, name, folder ? AT_REMOVEDIR : 0) == 0;
-}
-
-static bool sync_one(int at, const char *name, bool folder)
+static bool sync_one(int at, const char *name, bool folder, void *arg)
 {
 	struct stat st;
 	bool good = true;
 	const int fd = openat(at, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
+	(void)arg;
 	if (fd < 0)
 		return errno == ELOOP || errno == ENXIO; /* a link, a socket: nothing to sync */
 	/* in parts: a sync of a large file would take longer than a worker may be silent */
@@ -78,7 +42,7 @@ static bool sync_one(int at, const char *name, bool folder)
 
 static void remove_all(const char *path)
 {
-	(void)walk(AT_FDCWD, path, 0, unlink_one);
+	(void)sw_tree_remove(AT_FDCWD, path);
 }
 
 /* --- one folder --- */
@@ -186,14 +150,14 @@ sw_status sw_live_keep(struct sw_live *l, uint64_t step, struct sw_err *err)
 	char to[PATH_MAX];
 
 	(void)snprintf(to, sizeof to, "%s/%" PRIu64 "-%" PRIu64 ".ckpt", l->dir, l->trial, step);
-	if (!walk(AT_FDCWD, l->path, 0, sync_one))
+	if (!sw_tree_walk(AT_FDCWD, l->path, sync_one, NULL))
 		return fail(err, l->path, "it cannot be synced");
 	/* of an earlier attempt, which did not report it */
 	if (access(to, F_OK) == 0)
 		remove_all(to);
 	if (rename(l->path, to) != 0)
 		return fail(err, to, "no checkpoint");
-	if (!sync_one(AT_FDCWD, l->dir, true))
+	if (!sync_one(AT_FDCWD, l->dir, true, NULL))
 		return fail(err, to, "its folder cannot be synced");
 	memcpy(l->resume, to, sizeof to);
 	l->step = step;

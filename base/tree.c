@@ -1,0 +1,99 @@
+#include "base/tree.h"
+#include "base/beat.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DEPTH_MAX 32
+
+struct visitor {
+	bool (*see)(int at, const char *name, bool folder, void *arg);
+	void *arg;
+};
+
+static bool walk_folder(int at, const char *name, int depth, const struct visitor *v);
+
+/* A file system may not say in the list what is a folder. */
+static bool walk_entry(int at, const char *name, int depth, const struct visitor *v)
+{
+	struct stat st;
+
+	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+		return true;
+	sw_beat();
+	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return false;
+	return S_ISDIR(st.st_mode) ? walk_folder(at, name, depth + 1, v)
+				   : v->see(at, name, false, v->arg);
+}
+
+static bool walk_folder(int at, const char *name, int depth, const struct visitor *v)
+{
+	const int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	bool good = dir != NULL;
+
+	if (good && depth >= DEPTH_MAX) {
+		errno = ELOOP;
+		good = false;
+	}
+	for (const struct dirent *e; good && (e = readdir(dir)) != NULL;)
+		good = walk_entry(fd, e->d_name, depth, v);
+	const int code = errno;
+
+	if (dir != NULL)
+		(void)closedir(dir);
+	else if (fd >= 0)
+		(void)close(fd);
+	errno = code;
+	return good && v->see(at, name, true, v->arg);
+}
+
+bool sw_tree_walk(int at, const char *name,
+		  bool (*see)(int at, const char *name, bool folder, void *arg), void *arg)
+{
+	const struct visitor v = {see, arg};
+
+	return walk_folder(at, name, 0, &v);
+}
+
+static bool unlink_one(int at, const char *name, bool folder, void *arg)
+{
+	(void)arg;
+	return unlinkat(at, name, folder ? AT_REMOVEDIR : 0) == 0;
+}
+
+bool sw_tree_remove(int at, const char *name)
+{
+	if (unlinkat(at, name, 0) == 0)
+		return true;
+	/* EPERM: what POSIX says of a folder; Linux says EISDIR */
+	return (errno == EISDIR || errno == EPERM) && sw_tree_walk(at, name, unlink_one, NULL);
+}
+
+static bool add_bytes(int at, const char *name, bool folder, void *arg)
+{
+	uint64_t *bytes = arg;
+	struct stat st;
+
+	if (!folder && fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		*bytes += (uint64_t)st.st_size;
+	return true;
+}
+
+uint64_t sw_tree_bytes(int at, const char *name)
+{
+	uint64_t bytes = 0;
+	struct stat st;
+
+	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return 0;
+	if (!S_ISDIR(st.st_mode))
+		return (uint64_t)st.st_size;
+	(void)sw_tree_walk(at, name, add_bytes, &bytes); /* what can be seen of it */
+	return bytes;
+}

@@ -1,0 +1,25 @@
+/*
+ * base/tree.h — all that is below a folder. Nothing outside is followed: a link is a name like any
+ * other.
+ *
+ * Errors   false, and errno says why.
+ * Cost     A look at each name; beats (base/beat.h).
+ */
+#ifndef SW_BASE_TREE_H
+#define SW_BASE_TREE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Calls see() for each name below the folder, a folder's own after what is in it, until it says
+ * false. at: of the folder that it is in, or AT_FDCWD. ELOOP: over 32 folders deep. */
+bool sw_tree_walk(int at, const char *name,
+		  bool (*see)(int at, const char *name, bool folder, void *arg), void *arg);
+
+/* Removes a file, or a folder with all that is in it. */
+bool sw_tree_remove(int at, const char *name);
+
+/* Bytes of a file, or of the files below a folder; 0 of what is not there. */
+uint64_t sw_tree_bytes(int at, const char *name);
+
+#endif

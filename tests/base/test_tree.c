@@ -1,0 +1,121 @@
+/* tests/base/test_tree.c — what is below a folder: its size, its end, and nothing outside. */
+#include "base/tree.h"
+#include "tests/run.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char root[40];
+static int at;
+
+static void put(const char *name, const char *text)
+{
+	const int fd = openat(at, name, O_WRONLY | O_CREAT, 0600);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	(void)close(fd);
+}
+
+/* a/one (3 bytes), a/b/two (4 bytes), a/b/link -> ../../outside (a folder with a file of 5 bytes) */
+static void begin(void)
+{
+	(void)snprintf(root, sizeof root, "/tmp/sw_tree.XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(root));
+	at = open(root, O_RDONLY | O_DIRECTORY);
+	ck_assert_int_eq(mkdirat(at, "a", 0700), 0);
+	ck_assert_int_eq(mkdirat(at, "a/b", 0700), 0);
+	ck_assert_int_eq(mkdirat(at, "outside", 0700), 0);
+	put("a/one", "one");
+	put("a/b/two", "two2");
+	put("outside/five", "five5");
+	ck_assert_int_eq(symlinkat("../../outside", at, "a/b/link"), 0);
+}
+
+static void end(void)
+{
+	(void)close(at);
+	ck_assert(sw_tree_remove(AT_FDCWD, root));
+	ck_assert_int_ne(access(root, F_OK), 0);
+}
+
+START_TEST(tree_bytes_are_those_of_files_below_it)
+{
+	ck_assert_uint_eq(sw_tree_bytes(at, "a"), 3 + 4 + strlen("../../outside"));
+	ck_assert_uint_eq(sw_tree_bytes(at, "a/b/two"), 4);
+	ck_assert_uint_eq(sw_tree_bytes(at, "none"), 0);
+}
+END_TEST
+
+START_TEST(tree_removed_leaves_what_links_lead_to)
+{
+	ck_assert(sw_tree_remove(at, "a"));
+	ck_assert_int_ne(faccessat(at, "a", F_OK, 0), 0);
+	ck_assert_int_eq(faccessat(at, "outside/five", F_OK, 0), 0);
+}
+END_TEST
+
+START_TEST(tree_that_is_a_file_or_a_link_or_nothing)
+{
+	put("file", "x");
+	ck_assert_int_eq(symlinkat("outside", at, "link"), 0);
+	ck_assert(sw_tree_remove(at, "file"));
+	ck_assert(sw_tree_remove(at, "link"));
+	ck_assert_int_eq(faccessat(at, "outside/five", F_OK, 0), 0);
+	ck_assert(!sw_tree_remove(at, "none"));
+	ck_assert_int_eq(errno, ENOENT);
+}
+END_TEST
+
+static bool count(int folder, const char *name, bool is_folder, void *arg)
+{
+	int *left = arg;
+
+	(void)folder;
+	(void)name;
+	(void)is_folder;
+	return --*left > 0;
+}
+
+START_TEST(tree_walk_ends_when_it_is_told)
+{
+	int left = 100, few = 2;
+
+	ck_assert(sw_tree_walk(at, "a", count, &left));
+	ck_assert_int_eq(100 - left, 5); /* one, two, link, b, a */
+	ck_assert(!sw_tree_walk(at, "a", count, &few));
+	ck_assert_int_eq(few, 0);
+}
+END_TEST
+
+START_TEST(tree_too_deep_is_refused)
+{
+	char path[200] = "d";
+	int left = 100;
+
+	for (int i = 0; i < 34; i++) {
+		ck_assert_int_eq(mkdirat(at, path, 0700), 0);
+		strcat(path, "/d");
+	}
+	ck_assert(!sw_tree_walk(at, "d", count, &left));
+	ck_assert_int_eq(errno, ELOOP);
+	for (size_t n; (n = strlen(path)) > 1;) { /* by hand: the last was not made */
+		path[n - 2] = '\0';
+		ck_assert_int_eq(unlinkat(at, path, AT_REMOVEDIR), 0);
+	}
+}
+END_TEST
+
+SUITE(tcase)
+{
+	tcase_add_checked_fixture(tcase, begin, end);
+	tcase_add_test(tcase, tree_bytes_are_those_of_files_below_it);
+	tcase_add_test(tcase, tree_removed_leaves_what_links_lead_to);
+	tcase_add_test(tcase, tree_that_is_a_file_or_a_link_or_nothing);
+	tcase_add_test(tcase, tree_walk_ends_when_it_is_told);
+	tcase_add_test(tcase, tree_too_deep_is_refused);
+}

@@ -1,0 +1,156 @@
+"""Sweeps of the user's own programs, as a person meets them: submitted from their folder, looked at, followed."""
+import json
+import os
+import subprocess
+import sys
+
+from checkpoints import files
+from harness import BIN, DEADLINE, asha, environment, sweep_command, wait_until
+from programs import own, wait_file
+from replays import database, replay
+
+TRAIN = """
+import argparse, json, os
+p = argparse.ArgumentParser()
+p.add_argument("--lr", type=float)
+p.add_argument("--data")
+args = p.parse_args()
+print("in", os.getcwd(), "with", args.data)
+print(json.dumps({"step": 1, "loss": args.lr}))
+"""
+
+
+def sweep_in(folder, daemon, *args, **env):
+    """As sweep_command(), from a folder."""
+    done = subprocess.run([os.path.join(BIN, "sweep"), "--socket", daemon.socket, *map(str, args)], cwd=folder,
+                          stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=DEADLINE,
+                          env=environment(**env))
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def test_program_is_submitted_from_its_folder_and_all_verbs_speak_of_it(start, tmp_path):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    (tmp_path / "train.py").write_text(TRAIN)
+    (tmp_path / "sweep.json").write_text(json.dumps({
+        "name": "mine", "method": "grid", "metric": {"name": "loss"},
+        "parameters": {"lr": {"values": [0.3, 0.1, 0.2]}}, "program": "train.py",
+        "command": [sys.executable, "${program}", "--data=${envvar:MY_DATA}", "${args}"]}))
+    status, out, err = sweep_in(tmp_path, daemon, "validate", "sweep.json", MY_DATA="/d")
+    assert (status, err) == (0, "") and "mine: a good spec; parameters 1, points 3" in out
+    status, out, err = sweep_in(tmp_path, daemon, "submit", "sweep.json", MY_DATA="/d")
+    assert status == 0 and out == "sweep 1\n", err
+    assert client.wait_sweep(1)["best"]["params"] == {"lr": 0.1}
+    run = client.call("sweep.get", sweep=1)["spec"]["run"]
+    assert run == {"cwd": str(tmp_path), "env": {"MY_DATA": "/d"}}
+    for args, has in ((["show", 1], "COMPLETED"), (["show", "1/2"], "lr"), (["trials", 1], "1/3"),
+                      (["best", 1], "1/2"), (["why", "1/2"], "COMPLETED"), (["trials", 1, "--csv"], "loss"),
+                      (["log", "1/2"], f"in {tmp_path} with /d\n"), (["watch", 1], "mine")):
+        status, out, err = sweep_command(daemon, *args)
+        assert status == 0 and has in out, (args, out, err)
+    for args, line in (
+            (["fit", 1, "--out", tmp_path / "m"], "sweep 1 has no trainer: fit it with the program that its trials are"),
+            (["checkpoint", 1, "--out", tmp_path / "m"], "trial 1/2 has no checkpoint")):
+        status, out, err = sweep_command(daemon, *args)
+        assert status == 1 and line in err and err.count("\n") == 1, (args, out, err)
+    daemon.stop()
+    status, out, err = replay(database(daemon))
+    assert status == 0, (out, err)
+
+
+def test_pruned_programs_are_explained_simulated_and_replayed(start, tmp_path):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    spec = own(tmp_path, """
+        for step in range(1, 10):
+            if report(step, loss=params["x"] + 1 / step) != "continue":
+                break
+    """, run_cap=12, early_terminate=asha(max_t=9))
+    sweep = client.submit(spec)
+    counts = client.wait_sweep(sweep)["counts"]
+    assert counts["PRUNED"] > 0 and counts["PRUNED"] + counts["COMPLETED"] == 12, counts
+    pruned = next(t["trial"] for t in client.trials(sweep) if t["state"] == "PRUNED")
+    assert "rung" in sweep_command(daemon, "why", f"{sweep}/{pruned}")[1]
+    (tmp_path / "median.json").write_text('{"type": "median"}')
+    status, out, err = sweep_command(daemon, "simulate", sweep, "--early-terminate", tmp_path / "median.json")
+    assert status == 0 and out, err
+    daemon.stop()
+    assert replay(database(daemon))[0] == 0
+
+
+def test_log_follows_a_program_until_it_ends(start, tmp_path):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    sweep = client.submit(own(tmp_path, """
+        print("one", flush=True)
+        touch("began")
+        while not os.path.exists("go"):
+            time.sleep(0.01)
+        print("two", flush=True)
+        report(loss=1)
+        print("three")
+    """))
+    wait_file(tmp_path, "began")
+    follower = subprocess.Popen([os.path.join(BIN, "sweep"), "--socket", daemon.socket, "log", f"{sweep}/1", "-f"],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
+    assert any("one" in line for line in iter(follower.stdout.readline, ""))
+    (tmp_path / "go").touch()
+    out, err = follower.communicate(timeout=DEADLINE)
+    assert (follower.returncode, err) == (0, "") and out.endswith("two\nthree\n"), (out, err)
+    whole = client.call("trial.output", sweep=sweep, trial=1)
+    assert whole["text"] == "one\ntwo\nthree\n" and whole["ended"] and not whole["more"]
+    rest = client.call("trial.output", sweep=sweep, trial=1, after=whole["next"])
+    assert rest == {"text": "", "next": whole["next"], "more": False, "lost": False, "ended": True}
+
+
+KEEPING = """
+    for step in range(1, 4):
+        with open(os.path.join(live, "weights"), "w") as f:
+            f.write("w" * 400_000)
+        os.makedirs(os.path.join(live, "more"), exist_ok=True)
+        send(json.dumps({"step": step, "loss": params["x"], "checkpoint": True}))
+"""
+
+
+def test_folders_of_the_best_and_the_last_stay(start, tmp_path):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    values = [0.5, 0.1, 0.7, 0.3]
+    spec = own(tmp_path, KEEPING, method="grid", parameters={"x": {"values": values}}, run_cap=None)
+    sweep = client.submit(spec)
+    client.wait_sweep(sweep)
+    wait_until(lambda: set(files(daemon, sweep)) == {(2, 3), (4, 3)}, "the best's and the last's alone")
+    folder = os.path.dirname(files(daemon, sweep)[2, 3])
+    wait_until(lambda: sorted(os.listdir(folder)) == ["2-3.ckpt", "4-3.ckpt"], "nothing else")
+    kept = client.call("trial.checkpoint", sweep=sweep, trial=2)
+    assert kept == {"trial": 2, "step": 3, "path": files(daemon, sweep)[2, 3], "folder": True}
+    assert os.path.getsize(os.path.join(kept["path"], "weights")) == 400_000
+    status, out, err = sweep_command(daemon, "checkpoint", sweep)
+    assert (status, out, err) == (0, f"trial {sweep}/2 after step 3: {kept['path']}\n", "")
+    status, out, err = sweep_command(daemon, "checkpoint", sweep, "--out", tmp_path / "m")
+    assert (status, out, err) == (1, "", f"sweep: the trial is a program's: copy its folder, {kept['path']}\n")
+
+
+def test_folders_over_max_mb_go_the_worst_first(start, tmp_path):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    spec = own(tmp_path, KEEPING, method="grid", parameters={"x": {"values": [0.5, 0.1, 0.7, 0.3]}}, run_cap=None,
+               checkpoint={"keep": "all", "max_mb": 1})
+    sweep = client.submit(spec)
+    client.wait_sweep(sweep)
+    wait_until(lambda: set(files(daemon, sweep)) == {(2, 3), (4, 3)}, "two of 0.4 MB")
+
+
+def test_folders_that_a_crash_left_behind_are_removed_at_the_next_start(start, tmp_path):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    sweep = client.submit(own(tmp_path, KEEPING))
+    client.wait_sweep(sweep)
+    folder = os.path.dirname(files(daemon, sweep)[1, 3])
+    daemon.term()
+    for name in ("1-2.ckpt", "1.live-1", "1.resume", "9-9.ckpt"):
+        os.makedirs(os.path.join(folder, name, "deep"))
+        open(os.path.join(folder, name, "deep", "file"), "w", encoding="utf-8").close()
+    os.makedirs(os.path.join(folder, "mine"))
+    daemon.start()
+    assert sorted(os.listdir(folder)) == ["1-3.ckpt", "mine"]
