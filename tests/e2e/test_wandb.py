@@ -37,6 +37,33 @@ def test_file_is_submitted_unchanged(daemon, client, name):
     client.call("sweep.cancel", sweep=1)
 
 
+def last_line(daemon, trial):
+    """What the script says it was given."""
+    out = sweep(daemon, "log", trial)[1].splitlines()
+    return next(line.partition("ended with ")[2] for line in reversed(out) if "ended with " in line)
+
+
+def test_files_run_unchanged(start):
+    """Each to its end, all beside each other."""
+    daemon = start("cpu:2")
+    client = daemon.client()
+    for name in FILES:
+        assert sweep(daemon, "submit", name)[0] == 0, name
+    for number, name in enumerate(FILES, 1):
+        got = client.wait_sweep(number)
+        made = sum(got["counts"].values())
+        assert got["state"] == "COMPLETED" and made == (got["run_cap"] or got["points"]), (name, got)
+        assert got["counts"]["COMPLETED"] + got["counts"]["PRUNED"] == made, (name, got["counts"])
+        assert got["counts"]["PRUNED"] == 0 or name == "hyperband.yaml"
+    given = {name: last_line(daemon, f"{i}/1") for i, name in enumerate(FILES, 1) if name != "hyperband.yaml"}
+    params = {name: client.trials(i)[0]["params"] for i, name in enumerate(FILES, 1)}
+    assert "'words': ['/home/me', 'fast']" in given["command.yaml"]
+    assert ("'verbose': True" in given["command.yaml"]) == params["command.yaml"]["verbose"]
+    assert f"'model.width': {params['hydra.yaml']['model.width']}" in given["hydra.yaml"]
+    assert "'categorical': " in given["random.yaml"] and "'constant': '3'" in given["random.yaml"]
+    assert "'seed': '1'" in given["nested.yaml"] and '"heads"' in given["nested.yaml"]
+
+
 def test_values_stay_what_they_are(daemon, client):
     """Types go over the wire as W&B reads them."""
     sweep(daemon, "submit", "random.yaml")
