@@ -86,7 +86,7 @@ struct climb {
 	bool better;
 };
 
-static void look(struct climb *c)
+static void look_at(struct climb *c)
 {
 	struct sw_err why = SW_ERR_INIT;
 	struct facts f = *c->most;
@@ -114,7 +114,7 @@ static void look_beside(struct climb *c, size_t i)
 			continue;
 		for (size_t k = 0; k < choices; k++) {
 			c->at.pick[j] = (unsigned char)k;
-			look(c);
+			look_at(c);
 		}
 		c->at.pick[j] = c->best[j];
 	}
@@ -144,7 +144,7 @@ static sw_status climb(struct sw_corner *from, const struct sw_data *data, struc
 				if (sw_corner_broken(&c.at) > 0)
 					look_beside(&c, i);
 				else
-					look(&c);
+					look_at(&c);
 			}
 			c.at.pick[i] = c.best[i];
 		}

@@ -14,7 +14,7 @@
 #define FLUSH_AT ((size_t)64 * 1024)
 
 struct predict {
-	struct predictor p;
+	struct sw_predictor p;
 	struct sw_rows *rows;
 	struct sw_buf out;
 	int to;
@@ -74,7 +74,7 @@ static void class_cell(struct sw_buf *b, const char *prefix, const cJSON *name, 
 
 static void header(struct predict *d)
 {
-	const struct predictor *p = &d->p;
+	const struct sw_predictor *p = &d->p;
 	const cJSON *name = p->names ? p->names->child : NULL;
 
 	(void)sw_buf_adds(&d->out, p->labels > 1 ? "row,place,prediction" : "row,prediction");
@@ -89,7 +89,7 @@ static void header(struct predict *d)
 }
 
 /* Softmax of z: float[outputs], in double. Returns the largest's place. */
-static size_t shares(const struct predictor *p, const float *z, double *share)
+static size_t shares(const struct sw_predictor *p, const float *z, double *share)
 {
 	double sum = 0;
 	size_t best = 0;
@@ -108,7 +108,7 @@ static size_t shares(const struct predictor *p, const float *z, double *share)
 
 static void line(struct predict *d, const float *z, size_t place)
 {
-	const struct predictor *p = &d->p;
+	const struct sw_predictor *p = &d->p;
 	struct sw_buf *b = &d->out;
 
 	(void)sw_buf_addf(b, "%" PRIu64 ",", d->row);
@@ -129,7 +129,7 @@ static void line(struct predict *d, const float *z, size_t place)
 
 static sw_status batch(struct predict *d, size_t n, struct sw_err *err)
 {
-	const struct predictor *p = &d->p;
+	const struct sw_predictor *p = &d->p;
 	sw_status rc = sw_predictor_run(&d->p, n, err);
 
 	for (size_t i = 0; rc == SW_OK && i < n; i++) {

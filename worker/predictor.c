@@ -7,7 +7,7 @@
 
 #define ROWS_MOST ((size_t)256) /* of a batch; fewer where they are large (worker/net/layout.h) */
 
-static sw_status no_memory(const struct predictor *p, struct sw_err *err)
+static sw_status no_memory(const struct sw_predictor *p, struct sw_err *err)
 {
 	return sw_err_set(err, SW_NOMEM, "no memory for the model of %s", p->file.show);
 }
@@ -15,16 +15,17 @@ static sw_status no_memory(const struct predictor *p, struct sw_err *err)
 /* --- weights --- */
 
 /* Tensor `t` of an operation into its place among the net's. */
-static sw_status tensor(const struct predictor *p, const struct checkpoint_tensor *t, float *to,
-			struct sw_err *err)
+static sw_status tensor(const struct sw_predictor *p, const struct sw_checkpoint_tensor *t,
+			float *to, struct sw_err *err)
 {
 	return sw_safetensors_read(&p->file, t->name, t->dim, t->rank, to, err);
 }
 
 /* set: float[weights_n], running: float[running_n], both with the net's gaps. */
-static sw_status tensors(const struct predictor *p, float *set, float *running, struct sw_err *err)
+static sw_status tensors(const struct sw_predictor *p, float *set, float *running,
+			 struct sw_err *err)
 {
-	struct checkpoint_tensor t[CHECKPOINT_TENSORS];
+	struct sw_checkpoint_tensor t[CHECKPOINT_TENSORS];
 	sw_status rc = SW_OK;
 
 	for (size_t i = 0; rc == SW_OK && i < p->model.ops_n; i++) {
@@ -43,7 +44,7 @@ static sw_status tensors(const struct predictor *p, float *set, float *running, 
 	return rc;
 }
 
-static sw_status weights(struct predictor *p, struct sw_err *err)
+static sw_status weights(struct sw_predictor *p, struct sw_err *err)
 {
 	const struct sw_model *m = &p->model;
 	float *all = sw_calloc(m->weights_n + m->running_n + 1, sizeof *all);
@@ -62,7 +63,7 @@ static sw_status weights(struct predictor *p, struct sw_err *err)
 
 /* --- the net --- */
 
-static sw_status compile(struct predictor *p, struct sw_err *err)
+static sw_status compile(struct sw_predictor *p, struct sw_err *err)
 {
 	const struct sw_task task = {.input = p->want.shape,
 				     .vocab = p->want.vocab,
@@ -79,7 +80,7 @@ static sw_status compile(struct predictor *p, struct sw_err *err)
 			  why.ptr, *why.ptr ? ": " : "", why.msg);
 }
 
-static sw_status make_net(struct predictor *p, struct sw_err *err)
+static sw_status make_net(struct sw_predictor *p, struct sw_err *err)
 {
 	struct sw_err why = SW_ERR_INIT;
 	sw_status rc;
@@ -105,7 +106,7 @@ static size_t aligned(size_t bytes)
 }
 
 /* What the data set's own loader makes of mean and deviation (worker/data/data.c). */
-static sw_status channels(struct predictor *p, char *at)
+static sw_status channels(struct sw_predictor *p, char *at)
 {
 	const size_t c = p->want.shape.c;
 	float *both = sw_malloc(2 * c * sizeof *both);
@@ -124,14 +125,14 @@ static sw_status channels(struct predictor *p, char *at)
 	return rc;
 }
 
-static size_t row_bytes(const struct predictor *p)
+static size_t row_bytes(const struct sw_predictor *p)
 {
 	const bool u8 = p->want.shape.kind == SW_SHAPE_IMAGE && p->want.bytes;
 
 	return p->data.features * (u8 ? 1 : 4);
 }
 
-static sw_status batch_memory(struct predictor *p, struct sw_err *err)
+static sw_status batch_memory(struct sw_predictor *p, struct sw_err *err)
 {
 	const size_t rows = p->net.at.eval_batch, four = 4;
 	const size_t x = aligned(rows * row_bytes(p)), y = aligned(rows * p->labels * four);
@@ -168,7 +169,7 @@ static sw_status batch_memory(struct predictor *p, struct sw_err *err)
 	return rc == SW_OK ? SW_OK : no_memory(p, err);
 }
 
-sw_status sw_predictor_open(struct predictor *p, const char *path, unsigned cores,
+sw_status sw_predictor_open(struct sw_predictor *p, const char *path, unsigned cores,
 			    struct sw_err *err)
 {
 	sw_status rc;
@@ -190,7 +191,7 @@ sw_status sw_predictor_open(struct predictor *p, const char *path, unsigned core
 	return rc == SW_OK ? batch_memory(p, err) : rc;
 }
 
-void sw_predictor_close(struct predictor *p)
+void sw_predictor_close(struct sw_predictor *p)
 {
 	if (p->memory)
 		p->ops->free(p->memory);
@@ -210,7 +211,7 @@ void sw_predictor_close(struct predictor *p)
 }
 
 /* Numbers as training scaled them. */
-static void scale(const struct predictor *p, size_t n)
+static void scale(const struct sw_predictor *p, size_t n)
 {
 	const size_t features = p->data.features;
 	float *x = (float *)(void *)p->x;
@@ -221,7 +222,7 @@ static void scale(const struct predictor *p, size_t n)
 				(float)(((double)x[i * features + f] - p->mean[f]) / p->std[f]);
 }
 
-sw_status sw_predictor_run(struct predictor *p, size_t n, struct sw_err *err)
+sw_status sw_predictor_run(struct sw_predictor *p, size_t n, struct sw_err *err)
 {
 	sw_status rc;
 

@@ -8,7 +8,7 @@
 #include "worker/file/safetensors.h"
 #include "worker/net/net.h"
 
-struct predictor {
+struct sw_predictor {
 	const struct sw_ops *ops;
 	struct sw_queue *q;
 	struct sw_safetensors file;
@@ -30,14 +30,14 @@ struct predictor {
 };
 
 /* Of a zeroed one; close also after a failure. */
-SW_NODISCARD sw_status sw_predictor_open(struct predictor *p, const char *path, unsigned cores,
+SW_NODISCARD sw_status sw_predictor_open(struct sw_predictor *p, const char *path, unsigned cores,
 					 struct sw_err *err);
-void sw_predictor_close(struct predictor *p);
+void sw_predictor_close(struct sw_predictor *p);
 
 /* The metadata alone (predictor_card.c). */
-SW_NODISCARD sw_status sw_predictor_card(struct predictor *p, struct sw_err *err);
+SW_NODISCARD sw_status sw_predictor_card(struct sw_predictor *p, struct sw_err *err);
 
 /* The n rows in p->x and p->length, to p->z. */
-SW_NODISCARD sw_status sw_predictor_run(struct predictor *p, size_t n, struct sw_err *err);
+SW_NODISCARD sw_status sw_predictor_run(struct sw_predictor *p, size_t n, struct sw_err *err);
 
 #endif

@@ -8,14 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static sw_status senseless(const struct predictor *p, const char *key, struct sw_err *err)
+static sw_status senseless(const struct sw_predictor *p, const char *key, struct sw_err *err)
 {
 	return sw_err_set(err, SW_INVALID, "%s: \"%s\" in its metadata makes no sense",
 			  p->file.show, key);
 }
 
 /* The text of this key as JSON; *out NULL where there is none. */
-static sw_status part(const struct predictor *p, const char *key, cJSON **out, struct sw_err *err)
+static sw_status part(const struct sw_predictor *p, const char *key, cJSON **out,
+		      struct sw_err *err)
 {
 	const char *text = sw_safetensors_meta(&p->file, key);
 	sw_status rc;
@@ -71,7 +72,7 @@ static bool shape_read(struct sw_shape *s, const cJSON *input)
 	return true;
 }
 
-static sw_status input_read(struct predictor *p, struct sw_err *err)
+static sw_status input_read(struct sw_predictor *p, struct sw_err *err)
 {
 	struct sw_rows_want *w = &p->want;
 	uint64_t pad = 0;
@@ -95,7 +96,7 @@ static sw_status input_read(struct predictor *p, struct sw_err *err)
 	return fine ? SW_OK : senseless(p, "input", err);
 }
 
-static sw_status output_read(struct predictor *p, struct sw_err *err)
+static sw_status output_read(struct sw_predictor *p, struct sw_err *err)
 {
 	cJSON *output;
 	bool fine;
@@ -115,7 +116,7 @@ static sw_status output_read(struct predictor *p, struct sw_err *err)
 }
 
 /* What a CSV file of new rows is compared with. */
-static sw_status dataset_read(struct predictor *p, struct sw_err *err)
+static sw_status dataset_read(struct sw_predictor *p, struct sw_err *err)
 {
 	struct sw_rows_want *w = &p->want;
 	const cJSON *label, *column;
@@ -139,7 +140,7 @@ static sw_status dataset_read(struct predictor *p, struct sw_err *err)
 }
 
 /* A list of n texts, or none. */
-static sw_status names_read(const struct predictor *p, const char *key, size_t n, cJSON **out,
+static sw_status names_read(const struct sw_predictor *p, const char *key, size_t n, cJSON **out,
 			    struct sw_err *err)
 {
 	const cJSON *one;
@@ -155,8 +156,8 @@ static sw_status names_read(const struct predictor *p, const char *key, size_t n
 }
 
 /* A list of n numbers, or none. */
-static sw_status numbers_read(const struct predictor *p, const char *key, size_t n, bool positive,
-			      double **out, struct sw_err *err)
+static sw_status numbers_read(const struct sw_predictor *p, const char *key, size_t n,
+			      bool positive, double **out, struct sw_err *err)
 {
 	const cJSON *one;
 	cJSON *list;
@@ -180,7 +181,7 @@ static sw_status numbers_read(const struct predictor *p, const char *key, size_t
 	return rc != SW_OK || fine ? rc : senseless(p, key, err);
 }
 
-static sw_status lists_read(struct predictor *p, struct sw_err *err)
+static sw_status lists_read(struct sw_predictor *p, struct sw_err *err)
 {
 	const struct sw_shape *s = &p->want.shape;
 	const size_t count = sw_shape_count(s), scales = s->kind == SW_SHAPE_IMAGE ? s->c : count;
@@ -200,7 +201,7 @@ static sw_status lists_read(struct predictor *p, struct sw_err *err)
 	return rc;
 }
 
-sw_status sw_predictor_card(struct predictor *p, struct sw_err *err)
+sw_status sw_predictor_card(struct sw_predictor *p, struct sw_err *err)
 {
 	const char *version = sw_safetensors_meta(&p->file, "sweepd");
 	char show[44];

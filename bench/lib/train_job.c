@@ -34,7 +34,7 @@ static double flops_of(const struct sw_model *m)
 	return sum;
 }
 
-static sw_status load(struct train_job *job, const cJSON *spec, struct sw_err *err)
+static sw_status load_data(struct train_job *job, const cJSON *spec, struct sw_err *err)
 {
 	const cJSON *dataset = sw_json_get(spec, "dataset");
 	cJSON *none = cJSON_CreateObject();
@@ -62,7 +62,7 @@ static sw_status make(struct train_job *job, enum sw_precision precision, const 
 	sw_status status = job->ops.queue_create(&job->q);
 
 	if (status == SW_OK)
-		status = load(job, spec, err);
+		status = load_data(job, spec, err);
 	if (status != SW_OK)
 		return status;
 	job->trainer.precision = precision;

@@ -2,7 +2,7 @@
  * bench/lib/trials.h — a sampler against an objective, as sweepd would run it, without sweepd.
  *
  * Order    `parallel` trials are pending at all times. Which of them ends next is drawn by the
- * seed: the same on every run.
+ *          seed: the same on every run.
  */
 #ifndef SW_BENCH_LIB_TRIALS_H
 #define SW_BENCH_LIB_TRIALS_H

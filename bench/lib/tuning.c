@@ -209,7 +209,7 @@ struct losses {
 	size_t n, most;
 };
 
-static bool keep(void *ctx, const struct sw_epoch *e)
+static bool keep_loss(void *ctx, const struct sw_epoch *e)
 {
 	struct losses *const l = ctx;
 
@@ -222,7 +222,7 @@ static bool keep(void *ctx, const struct sw_epoch *e)
 static sw_status train(const struct tuning *t, const cJSON *trainer, const cJSON *params,
 		       uint64_t seed, struct losses *out, struct sw_err *err)
 {
-	const struct sw_train_hooks hooks = {.ctx = out, .go_on = go_on, .report = keep};
+	const struct sw_train_hooks hooks = {.ctx = out, .go_on = go_on, .report = keep_loss};
 	struct bench_trainer *b = t->trainer;
 	const struct sw_data *data = NULL;
 	struct sw_trainer options;

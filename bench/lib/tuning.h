@@ -3,9 +3,9 @@
  * on the CPU, in this process.
  *
  * Value    val_loss after the last epoch, the mean over folds: runs with different splits and
- * seeds. One that diverges fails the trial. Seeds are the trial's own, as in a sweep, so the same
- *          configuration twice differs. With one fold by so much that the best of 100 trials is the
- *          luckiest of the unstable ones, hardly the best: hence more.
+ *          seeds. One that diverges fails the trial. Seeds are the trial's own, as in a sweep, so
+ *          the same configuration twice differs. With one fold it differs by so much that the best
+ *          of 100 trials is the luckiest of the unstable ones, hardly the best: hence more folds.
  * Truth    again > 0: what counts is not the loss that was seen, which the luckiest of a sampler's
  *          trials has, but the mean of as many fresh trainings of the best trial's configuration.
  * Cost     1 to 10 ms a fold on one core.

@@ -15,7 +15,7 @@ struct piece {
 	size_t bytes;
 };
 
-static float *take(struct piece *p, size_t n)
+static float *piece_take(struct piece *p, size_t n)
 {
 	float *here = p->at;
 	const size_t bytes = (n * sizeof *here + SW_OPS_ALIGN - 1) / SW_OPS_ALIGN * SW_OPS_ALIGN;
@@ -98,12 +98,12 @@ static struct room room_of(const struct sw_conv *c, float *work)
 	if (r.groups == 0 || r.sums_n > GROUP_SUMS)
 		r.groups = 1;
 	r.scratch_n = (r.scratch_n + SW_CPU_LANES_MAX - 1) / SW_CPU_LANES_MAX * SW_CPU_LANES_MAX;
-	r.x = take(&p, r.slots * r.x_n);
-	r.dy = take(&p, r.slots * r.dy_n);
-	r.scratch = take(&p, r.slots * r.scratch_n);
-	r.sums = take(&p, r.groups * r.sums_n);
-	r.bias = take(&p, r.groups * r.bias_n);
-	r.packed = take(&p, larger(l->packed_n(&f), l->packed_n(&b)));
+	r.x = piece_take(&p, r.slots * r.x_n);
+	r.dy = piece_take(&p, r.slots * r.dy_n);
+	r.scratch = piece_take(&p, r.slots * r.scratch_n);
+	r.sums = piece_take(&p, r.groups * r.sums_n);
+	r.bias = piece_take(&p, r.groups * r.bias_n);
+	r.packed = piece_take(&p, larger(l->packed_n(&f), l->packed_n(&b)));
 	r.bytes = p.bytes;
 	return r;
 }

@@ -6,7 +6,7 @@
  * contracted to fused multiply-adds where the machine has them. Each build is one table.
  *
  * Flat     An image is laid out with zeros around: a plane is rows of `stride` floats, each row its
- * images   values and then the gap, which pads the row's end and the next row's begin alike; `lead`
+ *          values and then the gap, which pads the row's end and the next row's begin alike; `lead`
  *          floats come before the first row. The value that element (i, j) of a kernel meets at
  *          place (r, s) of the output then lies at p + i * stride + j, p = r * stride + s: a run of
  *          places is a run of memory, over the ends of rows. What falls into the gap is dropped.

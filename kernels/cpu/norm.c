@@ -71,7 +71,7 @@ static void channel_stats(const float *x, size_t B, size_t C, size_t S, size_t c
 }
 
 /* running += momentum (value - running) */
-static void move(float *running, double value, float momentum)
+static void move_running(float *running, double value, float momentum)
 {
 	*running = (float)((double)*running + (double)momentum * (value - (double)*running));
 }
@@ -90,9 +90,9 @@ sw_status sw_cpu_batchnorm_train(struct sw_queue *q, const float *x, const float
 		channel_stats(x, B, C, S, c, &m, &squares);
 		mean[c] = (float)m;
 		rstd[c] = (float)(1 / sqrt(squares / N + (double)n.eps));
-		move(&running_mean[c], m, n.momentum);
+		move_running(&running_mean[c], m, n.momentum);
 		if (B * S > 1)
-			move(&running_var[c], squares / (N - 1), n.momentum);
+			move_running(&running_var[c], squares / (N - 1), n.momentum);
 		for (size_t b = 0; b < B; b++)
 			center_scale(x + (b * C + c) * S, y + (b * C + c) * S, S, mean[c],
 				     rstd[c] * gamma[c], beta[c]);
@@ -126,7 +126,7 @@ static void center_backward(const float *x, const float *dy, float *dx, size_t n
 		dx[i] = a * (dy[i] - mean_dy) - k * (x[i] - mean);
 }
 
-static void put(float *to, double value, int accumulate)
+static void put_gradient(float *to, double value, int accumulate)
 {
 	*to = accumulate ? *to + (float)value : (float)value;
 }
@@ -148,8 +148,8 @@ sw_status sw_cpu_batchnorm_backward(struct sw_queue *q, const float *x, const fl
 			product +=
 				sum_product(x + (b * C + c) * S, dy + (b * C + c) * S, mean[c], S);
 		}
-		put(&dbeta[c], all, accumulate);
-		put(&dgamma[c], product * r, accumulate);
+		put_gradient(&dbeta[c], all, accumulate);
+		put_gradient(&dgamma[c], product * r, accumulate);
 		for (size_t b = 0; b < B && S; b++)
 			center_backward(x + (b * C + c) * S, dy + (b * C + c) * S,
 					dx + (b * C + c) * S, S, mean[c], gamma[c] * rstd[c],

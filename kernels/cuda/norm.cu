@@ -37,7 +37,7 @@ static __device__ void way_on(struct way *w, size_t S)
 #define PLACE(w, c) (((w).b * C + (c)) * S + (w).s)
 
 /* running += momentum (value - running) */
-static __device__ void move(float *running, double value, float momentum)
+static __device__ void move_running(float *running, double value, float momentum)
 {
 	*running = (float)((double)*running + (double)momentum * (value - (double)*running));
 }
@@ -70,9 +70,9 @@ static __global__ void __launch_bounds__(SW_CUDA_BLOCK_MAX)
 		if (threadIdx.x == 0) {
 			mean[c] = center;
 			rstd[c] = r;
-			move(&running_mean[c], m, n.momentum);
+			move_running(&running_mean[c], m, n.momentum);
 			if (B * S > 1)
-				move(&running_var[c], squares / (N - 1.0), n.momentum);
+				move_running(&running_var[c], squares / (N - 1.0), n.momentum);
 		}
 		for (EACH_VALUE(w, threadIdx.x, blockDim.x))
 			y[PLACE(w, c)] = (x[PLACE(w, c)] - center) * a + b;
@@ -130,7 +130,7 @@ sw_status sw_cuda_batchnorm_eval(struct sw_queue *q, const float *x, const float
 			   running_mean, running_var, y, B, C, S, n.eps, parts);
 }
 
-static __device__ void put(float *to, double value, int accumulate)
+static __device__ void put_gradient(float *to, double value, int accumulate)
 {
 	*to = accumulate ? *to + (float)value : (float)value;
 }
@@ -159,8 +159,8 @@ static __global__ void __launch_bounds__(SW_CUDA_BLOCK_MAX)
 		all = sw_block_sum(all, room);
 		product = sw_block_sum(product, room);
 		if (threadIdx.x == 0) {
-			put(&dbeta[c], all, accumulate);
-			put(&dgamma[c], product * r, accumulate);
+			put_gradient(&dbeta[c], all, accumulate);
+			put_gradient(&dgamma[c], product * r, accumulate);
 		}
 		const float mean_dy = (float)(all / N);
 		const float k = (float)((double)gamma[c] * r * r * r * product / N);

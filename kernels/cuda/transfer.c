@@ -54,7 +54,7 @@ void sw_cuda_transfer_end(struct sw_queue *q)
 	}
 }
 
-static sw_status begin(struct sw_queue *q, unsigned buffer)
+static sw_status side_begin(struct sw_queue *q, unsigned buffer)
 {
 	const sw_status rc = sw_cuda_use();
 
@@ -66,7 +66,7 @@ static sw_status begin(struct sw_queue *q, unsigned buffer)
 sw_status sw_cuda_transfer(struct sw_queue *q, unsigned buffer, void *dst, const void *src,
 			   size_t bytes)
 {
-	sw_status rc = begin(q, buffer);
+	sw_status rc = side_begin(q, buffer);
 
 	if (rc != SW_OK || bytes == 0)
 		return rc;
@@ -82,7 +82,7 @@ sw_status sw_cuda_transfer(struct sw_queue *q, unsigned buffer, void *dst, const
 
 sw_status sw_cuda_transfer_wait(struct sw_queue *q, unsigned buffer)
 {
-	sw_status rc = begin(q, buffer);
+	sw_status rc = side_begin(q, buffer);
 
 	if (rc == SW_OK)
 		rc = sw_cuda_status(cudaEventRecord(q->used[1 - buffer], q->stream));
@@ -93,7 +93,7 @@ sw_status sw_cuda_transfer_wait(struct sw_queue *q, unsigned buffer)
 
 sw_status sw_cuda_transfer_read(struct sw_queue *q, unsigned buffer)
 {
-	const sw_status rc = begin(q, buffer);
+	const sw_status rc = side_begin(q, buffer);
 
 	return rc == SW_OK ? sw_cuda_status(cudaEventSynchronize(q->arrived[buffer])) : rc;
 }

@@ -29,7 +29,7 @@
 
 /* ---- bayes_cube.c ---- */
 
-struct bayes_cube {
+struct sw_bayes_cube {
 	const struct sw_space *space;
 	size_t n_params, d;
 	size_t *of;       /* [d]: the parameter of a coordinate */
@@ -41,23 +41,23 @@ struct bayes_cube {
 	bool resource;    /* the last coordinate is none of a parameter: bayes_rung.h; 1 */
 };
 
-SW_NODISCARD sw_status sw_bayes_cube_init(struct bayes_cube *c, const struct sw_space *space);
-void sw_bayes_cube_fini(struct bayes_cube *c);
+SW_NODISCARD sw_status sw_bayes_cube_init(struct sw_bayes_cube *c, const struct sw_space *space);
+void sw_bayes_cube_fini(struct sw_bayes_cube *c);
 /* One coordinate more, behind the others: each point read or snapped has 1 there. */
-void sw_bayes_cube_add_resource(struct bayes_cube *c);
+void sw_bayes_cube_add_resource(struct sw_bayes_cube *c);
 /* values[n_params] -> x[d]. */
-void sw_bayes_cube_read(const struct bayes_cube *c, const struct sw_value *values, double *x);
+void sw_bayes_cube_read(const struct sw_bayes_cube *c, const struct sw_value *values, double *x);
 /* The same of subject i of the history: its priors, then its trials. */
-void sw_bayes_cube_subject(const struct bayes_cube *c, const struct sw_history *h, size_t i,
+void sw_bayes_cube_subject(const struct sw_bayes_cube *c, const struct sw_history *h, size_t i,
 			   double *x);
 /* x[d] -> values[n_params], canonical. False: they break a constraint. */
-bool sw_bayes_cube_write(const struct bayes_cube *c, const double *x, struct sw_value *values);
+bool sw_bayes_cube_write(const struct sw_bayes_cube *c, const double *x, struct sw_value *values);
 /* Moves x to the point that its values stand for: levels, inactive coordinates. False as above. */
-bool sw_bayes_cube_snap(const struct bayes_cube *c, double *x);
+bool sw_bayes_cube_snap(const struct sw_bayes_cube *c, double *x);
 
 /* ---- bayes_memory.c ---- */
 
-enum bayes_model_id {
+enum sw_bayes_model_id {
 	BAYES_A,       /* yj, Matern-5/2 + additive; this and all but C may warp coordinates */
 	BAYES_B,       /* yj, Matern-5/2 */
 	BAYES_C,       /* std, RBF + additive */
@@ -70,7 +70,7 @@ enum bayes_model_id {
 /* Local suggestions that have not been told yet; beyond, the oldest no longer count. */
 #define BAYES_LOCAL_MAX 128
 
-struct bayes_memory {
+struct sw_bayes_memory {
 	uint64_t seen;      /* observations in what follows */
 	uint64_t steps;     /* suggestions that a model made */
 	uint64_t stall;     /* results since one beat the best by enough */
@@ -83,33 +83,33 @@ struct bayes_memory {
 	double *theta;                   /* [BAYES_MODEL_N][theta_n] */
 };
 
-SW_NODISCARD sw_status sw_bayes_memory_init(struct bayes_memory *m, size_t d);
-void sw_bayes_memory_fini(struct bayes_memory *m);
-void sw_bayes_memory_reset(struct bayes_memory *m);
-void sw_bayes_memory_copy(struct bayes_memory *to, const struct bayes_memory *from);
-double *sw_bayes_memory_theta(const struct bayes_memory *m, enum bayes_model_id id);
-size_t sw_bayes_memory_size(const struct bayes_memory *m); /* in bytes, as written */
-void sw_bayes_memory_write(const struct bayes_memory *m, unsigned char *out);
+SW_NODISCARD sw_status sw_bayes_memory_init(struct sw_bayes_memory *m, size_t d);
+void sw_bayes_memory_fini(struct sw_bayes_memory *m);
+void sw_bayes_memory_reset(struct sw_bayes_memory *m);
+void sw_bayes_memory_copy(struct sw_bayes_memory *to, const struct sw_bayes_memory *from);
+double *sw_bayes_memory_theta(const struct sw_bayes_memory *m, enum sw_bayes_model_id id);
+size_t sw_bayes_memory_size(const struct sw_bayes_memory *m); /* in bytes, as written */
+void sw_bayes_memory_write(const struct sw_bayes_memory *m, unsigned char *out);
 /* SW_INVALID: no bytes that sw_bayes_memory_write() made for this d; *m is as before. */
-SW_NODISCARD sw_status sw_bayes_memory_read(struct bayes_memory *m, const unsigned char *in,
+SW_NODISCARD sw_status sw_bayes_memory_read(struct sw_bayes_memory *m, const unsigned char *in,
 					    size_t n);
 
 /* A trial made by a local step. */
-void sw_bayes_memory_add_local(struct bayes_memory *m, uint64_t trial);
+void sw_bayes_memory_add_local(struct sw_bayes_memory *m, uint64_t trial);
 /* What a result means for the trust region and the stall. y: the result (unless bad); best, median:
  * of the results before it (unless first). d: of the cube. */
-struct bayes_told {
+struct sw_bayes_told {
 	uint64_t trial; /* 0: of an earlier sweep */
 	bool bad, first;
 	double y, best, median;
 };
-void sw_bayes_memory_tell(struct bayes_memory *m, size_t d, const struct bayes_told *t);
-void sw_bayes_memory_forget(struct bayes_memory *m, uint64_t trial); /* cancelled */
+void sw_bayes_memory_tell(struct sw_bayes_memory *m, size_t d, const struct sw_bayes_told *t);
+void sw_bayes_memory_forget(struct sw_bayes_memory *m, uint64_t trial); /* cancelled */
 
 /* ---- bayes_data.c ---- */
 
-struct bayes_data {
-	const struct bayes_cube *cube;
+struct sw_bayes_data {
+	const struct sw_bayes_cube *cube;
 	size_t n_metrics;
 	size_t n, cap;   /* rows told: priors, then in the order of the observations */
 	double *x;       /* [n][d] */
@@ -128,23 +128,24 @@ struct bayes_data {
 	double *pending;         /* [n_pending][d], by trial */
 	uint64_t *pending_trial; /* [n_pending] */
 	/* Not NULL: these are some of its rows; sorted and what is pending are borrowed from it. */
-	const struct bayes_data *all;
+	const struct sw_bayes_data *all;
 };
 
-void sw_bayes_data_init(struct bayes_data *b, const struct bayes_cube *cube, size_t n_metrics);
-void sw_bayes_data_fini(struct bayes_data *b);
+void sw_bayes_data_init(struct sw_bayes_data *b, const struct sw_bayes_cube *cube,
+			size_t n_metrics);
+void sw_bayes_data_fini(struct sw_bayes_data *b);
 /* Takes in what the history has beyond n_obs, and the trials pending in it; results from m->seen on
  * are told to m, those of one metric: with several none is simply the best. A history that is not a
  * longer one than the last is read from its start. */
-SW_NODISCARD sw_status sw_bayes_data_absorb(struct bayes_data *b, const struct sw_history *h,
-					    struct bayes_memory *m);
+SW_NODISCARD sw_status sw_bayes_data_absorb(struct sw_bayes_data *b, const struct sw_history *h,
+					    struct sw_bayes_memory *m);
 bool sw_bayes_is_bad(enum sw_obs_kind kind); /* an end that makes a bad row */
 /* Is x within 1e-9 (max norm) of a row, of b->all if that is set, or of a pending point? */
-bool sw_bayes_data_has(const struct bayes_data *b, const double *x);
+bool sw_bayes_data_has(const struct sw_bayes_data *b, const double *x);
 
 /* ---- bayes_accident.c ---- */
 
-struct bayes_accidents {
+struct sw_bayes_accidents {
 	struct sw_gp *gp;     /* of the labels */
 	size_t judged;        /* observations that the verdicts rest on; they are a cache */
 	size_t n;             /* accidents */
@@ -153,73 +154,75 @@ struct bayes_accidents {
 	size_t *subject;      /* [subjects]: priors, then trials */
 	double *x;            /* scratch, of one size */
 	size_t trials, subjects, rows; /* for how many there is room */
-	struct bayes_data known;       /* the rows that are none */
+	struct sw_bayes_data known;    /* the rows that are none */
 };
 
-SW_NODISCARD sw_status sw_bayes_accidents_init(struct bayes_accidents *a,
-					       const struct bayes_cube *cube);
-void sw_bayes_accidents_fini(struct bayes_accidents *a);
-void sw_bayes_accidents_drop(struct bayes_accidents *a); /* the cache */
+SW_NODISCARD sw_status sw_bayes_accidents_init(struct sw_bayes_accidents *a,
+					       const struct sw_bayes_cube *cube);
+void sw_bayes_accidents_fini(struct sw_bayes_accidents *a);
+void sw_bayes_accidents_drop(struct sw_bayes_accidents *a); /* the cache */
 /* Which of the trials that FAILED did so by accident, by what the history has. *changed: one is
  * that was none, or no more, since the last call: what was made of the rows known then is void. A
  * function of (cube, history): who starts anew judges as who went on. O(r^3 + f r^2), r <= 200, of
  * f failures, where one or a tenth of the observations came; else O(observations). SW_INVALID: no
  * factor could be had. */
-SW_NODISCARD sw_status sw_bayes_accidents_judge(struct bayes_accidents *a,
-						const struct bayes_cube *cube,
+SW_NODISCARD sw_status sw_bayes_accidents_judge(struct sw_bayes_accidents *a,
+						const struct sw_bayes_cube *cube,
 						const struct sw_history *h, bool *changed);
-bool sw_bayes_accidents_has(const struct bayes_accidents *a, uint64_t trial); /* 0: never */
+bool sw_bayes_accidents_has(const struct sw_bayes_accidents *a, uint64_t trial); /* 0: never */
 /* The rows of b but those: *known is b itself where there are none, else good until the next call.
  * O(n d). */
-SW_NODISCARD sw_status sw_bayes_accidents_known(struct bayes_accidents *a, struct bayes_data *b,
-						struct bayes_data **known);
+SW_NODISCARD sw_status sw_bayes_accidents_known(struct sw_bayes_accidents *a,
+						struct sw_bayes_data *b,
+						struct sw_bayes_data **known);
 
 /* ---- draws of one suggestion ---- */
 
-struct bayes_rng {
+struct sw_bayes_rng {
 	uint64_t seed, trial;
 	uint32_t draw;
 };
-double sw_bayes_rng_unit(struct bayes_rng *r); /* (0, 1) */
-double sw_bayes_rng_normal(struct bayes_rng *r);
-size_t sw_bayes_rng_below(struct bayes_rng *r, size_t n);
+double sw_bayes_rng_unit(struct sw_bayes_rng *r); /* (0, 1) */
+double sw_bayes_rng_normal(struct sw_bayes_rng *r);
+size_t sw_bayes_rng_below(struct sw_bayes_rng *r, size_t n);
 
 /* ---- bayes_metrics.c ---- */
 
 struct sw_scalar;
-struct bayes_found;
+struct sw_bayes_found;
 
 /* y, sorted and best by the weights that rng draws, for this suggestion alone: whatever was made
  * from them before is void. n_metrics > 1, n_good > 0. */
-SW_NODISCARD sw_status sw_bayes_data_weigh(struct bayes_data *b, struct sw_scalar *s,
-					   struct bayes_rng *rng);
+SW_NODISCARD sw_status sw_bayes_data_weigh(struct sw_bayes_data *b, struct sw_scalar *s,
+					   struct sw_bayes_rng *rng);
 
 /* ---- bayes_several.c ---- */
 
-struct bayes_several;
-struct bayes_step;
-SW_NODISCARD sw_status sw_bayes_several_create(struct bayes_several **out,
-					       const struct bayes_cube *cube, size_t n_metrics);
-void sw_bayes_several_destroy(struct bayes_several *s); /* NULL is allowed */
+struct sw_bayes_several;
+struct sw_bayes_step;
+SW_NODISCARD sw_status sw_bayes_several_create(struct sw_bayes_several **out,
+					       const struct sw_bayes_cube *cube, size_t n_metrics);
+void sw_bayes_several_destroy(struct sw_bayes_several *s); /* NULL is allowed */
 /* As sw_bayes_step(), for several metrics; weighs the data. */
-SW_NODISCARD sw_status sw_bayes_several_step(struct bayes_several *s, struct bayes_step *step,
-					     struct bayes_data *b, struct bayes_memory *memory,
-					     struct bayes_rng *rng, uint64_t trial,
-					     struct bayes_found *out);
+SW_NODISCARD sw_status sw_bayes_several_step(struct sw_bayes_several *s, struct sw_bayes_step *step,
+					     struct sw_bayes_data *b,
+					     struct sw_bayes_memory *memory,
+					     struct sw_bayes_rng *rng, uint64_t trial,
+					     struct sw_bayes_found *out);
 /* By what the point of the last step was chosen: acquisition, weights, and what is each
  * metric's. */
-void sw_bayes_several_explain(struct bayes_several *s, const struct bayes_found *f,
+void sw_bayes_several_explain(struct sw_bayes_several *s, const struct sw_bayes_found *f,
 			      struct sw_suggestion *out);
 /* The first as sw_bayes_rate(); the second the value at one x, and its gradient unless NULL. */
-SW_NODISCARD sw_status sw_bayes_several_rate(struct bayes_several *s, const double *x, size_t n,
+SW_NODISCARD sw_status sw_bayes_several_rate(struct sw_bayes_several *s, const double *x, size_t n,
 					     double *mean, double *var, double *value);
-double sw_bayes_several_slope(struct bayes_several *s, const double *x, double *grad);
+double sw_bayes_several_slope(struct sw_bayes_several *s, const double *x, double *grad);
 
 /* ---- bayes_rows.c ---- */
 
 /* Which rows a model sees: all while they are few, else the best, the nearest to the best and the
  * latest in turn, so that each beginning of the list is a good sample as well. */
-struct bayes_pick {
+struct sw_bayes_pick {
 	size_t n, cap;
 	uint32_t *row; /* [n] */
 	struct bayes_key *key;
@@ -227,21 +230,21 @@ struct bayes_pick {
 	bool *taken;
 };
 
-void sw_bayes_pick_fini(struct bayes_pick *p);
+void sw_bayes_pick_fini(struct sw_bayes_pick *p);
 /* Of the first `rows` rows: all, as they came, up to `whole` of them, else at most `most`. w[d]:
  * how far apart the coordinates count. */
-SW_NODISCARD sw_status sw_bayes_pick_mixed(struct bayes_pick *p, const struct bayes_data *b,
+SW_NODISCARD sw_status sw_bayes_pick_mixed(struct sw_bayes_pick *p, const struct sw_bayes_data *b,
 					   size_t rows, size_t whole, size_t most, const double *w);
 /* The `most` rows nearest to the best. */
-SW_NODISCARD sw_status sw_bayes_pick_near(struct bayes_pick *p, const struct bayes_data *b,
+SW_NODISCARD sw_status sw_bayes_pick_near(struct sw_bayes_pick *p, const struct sw_bayes_data *b,
 					  size_t most, const double *w);
 
 /* ---- bayes_model.c ---- */
 
-struct bayes_model {
-	enum bayes_model_id id;
+struct sw_bayes_model {
+	enum sw_bayes_model_id id;
 	enum sw_outcome_view view;
-	const struct bayes_cube *cube;
+	const struct sw_bayes_cube *cube;
 	struct sw_gp *gp;
 	bool warped;         /* its process may be */
 	struct sw_outcome o; /* of the rows that it knows */
@@ -249,8 +252,8 @@ struct bayes_model {
 	size_t n, told, cap; /* rows: told, then pending */
 	double *x, *z;       /* [n][d], [n]; a believed row's z is the mean there */
 	double *length;      /* [d]: the fit's length scales, in x beside the best */
-	struct bayes_pick pick;
-	struct bayes_several
+	struct sw_bayes_pick pick;
+	struct sw_bayes_several
 		*several;    /* NULL; else this is the first metric's, and those know all */
 	const double *elite; /* [n]: by what rows are the best; NULL: by z */
 	/* What the factor was made from; a cache. */
@@ -259,15 +262,16 @@ struct bayes_model {
 	uint64_t *pending; /* [n_pending] */
 };
 
-SW_NODISCARD sw_status sw_bayes_model_init(struct bayes_model *m, enum bayes_model_id id,
-					   const struct bayes_cube *cube);
-void sw_bayes_model_fini(struct bayes_model *m);
+SW_NODISCARD sw_status sw_bayes_model_init(struct sw_bayes_model *m, enum sw_bayes_model_id id,
+					   const struct sw_bayes_cube *cube);
+void sw_bayes_model_fini(struct sw_bayes_model *m);
 /* Fits if that is due (m_->fitted and theta move on), and conditions on what is told and believes
  * what is pending. w: D_LOCAL alone, see sw_bayes_pick_near(). Needs a row that is not bad.
  * SW_INVALID: no factor could be had. */
-SW_NODISCARD sw_status sw_bayes_model_prepare(struct bayes_model *m, const struct bayes_data *b,
-					      struct bayes_memory *memory, const double *w,
-					      struct bayes_rng *rng);
+SW_NODISCARD sw_status sw_bayes_model_prepare(struct sw_bayes_model *m,
+					      const struct sw_bayes_data *b,
+					      struct sw_bayes_memory *memory, const double *w,
+					      struct sw_bayes_rng *rng);
 
 /* ---- bayes_search.c ---- */
 
@@ -277,8 +281,8 @@ SW_NODISCARD sw_status sw_bayes_model_prepare(struct bayes_model *m, const struc
 #define BAYES_LEVELS ((size_t)512) /* neighbours of one point */
 
 /* Where the acquisition is maximised; arrays of the sampler's, made once. */
-struct bayes_search {
-	const struct bayes_cube *cube;
+struct sw_bayes_search {
+	const struct sw_bayes_cube *cube;
 	double *net;                /* [BAYES_SPREAD][d]: a fixed Sobol set */
 	double *x;                  /* [BAYES_SPREAD + BAYES_NEAR][d] */
 	double *mean, *var, *value; /* [BAYES_SPREAD + BAYES_NEAR]; value: -log EI */
@@ -288,52 +292,54 @@ struct bayes_search {
 	double *near, *near_mean, *near_var, *near_value;
 };
 
-struct bayes_found {
-	const struct bayes_model *model; /* whose numbers these are; set by bayes_step.c */
+struct sw_bayes_found {
+	const struct sw_bayes_model *model; /* whose numbers these are; set by bayes_step.c */
 	double x[SW_SPACE_MAX_PARAMS];
 	double mean, var, log_ei;
 };
 
-SW_NODISCARD sw_status sw_bayes_search_init(struct bayes_search *s, const struct bayes_cube *cube,
-					    uint64_t seed);
-void sw_bayes_search_fini(struct bayes_search *s);
+SW_NODISCARD sw_status sw_bayes_search_init(struct sw_bayes_search *s,
+					    const struct sw_bayes_cube *cube, uint64_t seed);
+void sw_bayes_search_fini(struct sw_bayes_search *s);
 /* The point of the box (s->lo, s->hi) with the largest log EI under m that is neither told nor
  * pending. SW_NOT_FOUND: no such point was met. */
-SW_NODISCARD sw_status sw_bayes_search_run(struct bayes_search *s, const struct bayes_model *m,
-					   const struct bayes_data *b, struct bayes_rng *rng,
-					   struct bayes_found *out);
+SW_NODISCARD sw_status sw_bayes_search_run(struct sw_bayes_search *s,
+					   const struct sw_bayes_model *m,
+					   const struct sw_bayes_data *b, struct sw_bayes_rng *rng,
+					   struct sw_bayes_found *out);
 
 /* A posterior in the metric's own units. */
 void sw_bayes_posterior(const struct sw_outcome *o, double z, double var, double *mean, double *sd);
 /* Adds -log EI at x: double[n][d] to value[n]; mean[n], var[n] are for scratch. */
-SW_NODISCARD sw_status sw_bayes_rate(const struct bayes_model *m, const double *x, size_t n,
+SW_NODISCARD sw_status sw_bayes_rate(const struct sw_bayes_model *m, const double *x, size_t n,
 				     double *mean, double *var, double *value);
 /* Ascends from x, whose value is *value, over the smooth coordinates (relaxed: over all that are no
  * categories) to a point of the space that is no worse. */
-SW_NODISCARD sw_status sw_bayes_climb(const struct bayes_search *s, const struct bayes_model *m,
-				      bool relaxed, double *x, double *value);
+SW_NODISCARD sw_status sw_bayes_climb(const struct sw_bayes_search *s,
+				      const struct sw_bayes_model *m, bool relaxed, double *x,
+				      double *value);
 
 /* ---- bayes_levels.c ---- */
 
 /* From x, a point of the space, over neighbouring levels to one that no single change betters. */
-SW_NODISCARD sw_status sw_bayes_levels(struct bayes_search *s, const struct bayes_model *m,
-				       struct bayes_rng *rng, double *x, double *value);
+SW_NODISCARD sw_status sw_bayes_levels(struct sw_bayes_search *s, const struct sw_bayes_model *m,
+				       struct sw_bayes_rng *rng, double *x, double *value);
 
 /* ---- bayes_step.c ---- */
 
-struct bayes_step {
-	struct bayes_model model[BAYES_MODEL_N];
-	struct bayes_search search;
+struct sw_bayes_step {
+	struct sw_bayes_model model[BAYES_MODEL_N];
+	struct sw_bayes_search search;
 };
 
-SW_NODISCARD sw_status sw_bayes_step_init(struct bayes_step *s, const struct bayes_cube *cube,
+SW_NODISCARD sw_status sw_bayes_step_init(struct sw_bayes_step *s, const struct sw_bayes_cube *cube,
 					  uint64_t seed);
-void sw_bayes_step_fini(struct bayes_step *s);
-void sw_bayes_step_drop(struct bayes_step *s); /* the caches */
+void sw_bayes_step_fini(struct sw_bayes_step *s);
+void sw_bayes_step_drop(struct sw_bayes_step *s); /* the caches */
 /* The point for trial `trial`; memory moves on, also when it fails. Needs a row that is not bad.
  * SW_NOT_FOUND, SW_INVALID: the model has nothing to say here. */
-SW_NODISCARD sw_status sw_bayes_step(struct bayes_step *s, const struct bayes_data *b,
-				     struct bayes_memory *memory, struct bayes_rng *rng,
-				     uint64_t trial, struct bayes_found *out);
+SW_NODISCARD sw_status sw_bayes_step(struct sw_bayes_step *s, const struct sw_bayes_data *b,
+				     struct sw_bayes_memory *memory, struct sw_bayes_rng *rng,
+				     uint64_t trial, struct sw_bayes_found *out);
 
 #endif

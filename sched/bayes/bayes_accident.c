@@ -31,16 +31,16 @@
 
 enum label { UNKNOWN, WELL, INFEASIBLE, FAILED };
 
-sw_status sw_bayes_accidents_init(struct bayes_accidents *a, const struct bayes_cube *cube)
+sw_status sw_bayes_accidents_init(struct sw_bayes_accidents *a, const struct sw_bayes_cube *cube)
 {
 	const struct sw_gp_config config = {
 		.d = cube->d, .kernel = SW_GP_MATERN52, .noisy = true, .category = cube->category};
 
-	*a = (struct bayes_accidents){.n = 0};
+	*a = (struct sw_bayes_accidents){.n = 0};
 	return sw_gp_create(&a->gp, &config);
 }
 
-void sw_bayes_accidents_fini(struct bayes_accidents *a)
+void sw_bayes_accidents_fini(struct sw_bayes_accidents *a)
 {
 	sw_gp_destroy(a->gp);
 	free(a->is);
@@ -53,17 +53,17 @@ void sw_bayes_accidents_fini(struct bayes_accidents *a)
 	free(a->known.metrics);
 	free(a->known.bad);
 	free(a->known.trial);
-	*a = (struct bayes_accidents){.gp = NULL};
+	*a = (struct sw_bayes_accidents){.gp = NULL};
 }
 
-void sw_bayes_accidents_drop(struct bayes_accidents *a)
+void sw_bayes_accidents_drop(struct sw_bayes_accidents *a)
 {
 	a->judged = a->n = 0;
 	if (a->trials > 0)
 		memset(a->is, 0, a->trials * sizeof *a->is);
 }
 
-static sw_status reserve(struct bayes_accidents *a, const struct sw_history *h, size_t d)
+static sw_status reserve(struct sw_bayes_accidents *a, const struct sw_history *h, size_t d)
 {
 	const size_t trials = (size_t)h->trials, subjects = h->n_prior + trials;
 
@@ -106,7 +106,7 @@ static size_t due_at(const struct sw_history *h)
 }
 
 /* By the first n observations. */
-static void read_labels(struct bayes_accidents *a, const struct sw_history *h, size_t n)
+static void read_labels(struct sw_bayes_accidents *a, const struct sw_history *h, size_t n)
 {
 	memset(a->label, UNKNOWN, a->trials);
 	for (size_t i = 0; i < n; i++) {
@@ -146,7 +146,7 @@ static size_t thin(size_t *list, size_t n, size_t most)
 
 /* The subjects that the process is to know: those labelled 1 first, *bad of them. As many of each
  * label as their share is, so that the noise is what it is. Returns how many. */
-static size_t choose(struct bayes_accidents *a, const struct sw_history *h, size_t *bad)
+static size_t choose(struct sw_bayes_accidents *a, const struct sw_history *h, size_t *bad)
 {
 	size_t n_bad = 0, n_well = 0;
 
@@ -190,7 +190,7 @@ struct labels {
 	size_t n;
 };
 
-static sw_status ask_about(struct bayes_accidents *a, struct labels *l, size_t n_prior)
+static sw_status ask_about(struct sw_bayes_accidents *a, struct labels *l, size_t n_prior)
 {
 	const sw_status rc = sw_gp_predict_batch(a->gp, l->x, l->n, l->mean, l->var);
 
@@ -209,7 +209,7 @@ static sw_status ask_about(struct bayes_accidents *a, struct labels *l, size_t n
 }
 
 /* The process, conditioned on the first rows of the scratch. */
-static sw_status condition(struct bayes_accidents *a, const struct bayes_cube *cube,
+static sw_status condition(struct sw_bayes_accidents *a, const struct sw_bayes_cube *cube,
 			   const struct sw_history *h, size_t rows, struct labels *l)
 {
 	const size_t d = cube->d, evals = EVALS_ROWS / rows;
@@ -232,7 +232,7 @@ static sw_status condition(struct bayes_accidents *a, const struct bayes_cube *c
 	return rc != SW_OK ? rc : sw_gp_set(a->gp, a->x, z, rows, theta);
 }
 
-static sw_status judge(struct bayes_accidents *a, const struct bayes_cube *cube,
+static sw_status judge(struct sw_bayes_accidents *a, const struct sw_bayes_cube *cube,
 		       const struct sw_history *h, size_t n_obs)
 {
 	struct labels l = {.x = a->x + ROWS_MOST * (cube->d + 2)};
@@ -259,7 +259,7 @@ static sw_status judge(struct bayes_accidents *a, const struct bayes_cube *cube,
 	return rc;
 }
 
-sw_status sw_bayes_accidents_judge(struct bayes_accidents *a, const struct bayes_cube *cube,
+sw_status sw_bayes_accidents_judge(struct sw_bayes_accidents *a, const struct sw_bayes_cube *cube,
 				   const struct sw_history *h, bool *changed)
 {
 	const size_t due = due_at(h);
@@ -282,16 +282,16 @@ sw_status sw_bayes_accidents_judge(struct bayes_accidents *a, const struct bayes
 	return rc;
 }
 
-bool sw_bayes_accidents_has(const struct bayes_accidents *a, uint64_t trial)
+bool sw_bayes_accidents_has(const struct sw_bayes_accidents *a, uint64_t trial)
 {
 	return trial > 0 && trial <= a->trials && a->is[trial - 1];
 }
 
 /* ---- the rows that count ---- */
 
-static sw_status reserve_known(struct bayes_accidents *a, const struct bayes_data *b)
+static sw_status reserve_known(struct sw_bayes_accidents *a, const struct sw_bayes_data *b)
 {
-	struct bayes_data *const k = &a->known;
+	struct sw_bayes_data *const k = &a->known;
 	const size_t cap = 2 * b->n;
 
 	if (b->n <= a->rows)
@@ -307,17 +307,17 @@ static sw_status reserve_known(struct bayes_accidents *a, const struct bayes_dat
 	return SW_OK;
 }
 
-sw_status sw_bayes_accidents_known(struct bayes_accidents *a, struct bayes_data *b,
-				   struct bayes_data **known)
+sw_status sw_bayes_accidents_known(struct sw_bayes_accidents *a, struct sw_bayes_data *b,
+				   struct sw_bayes_data **known)
 {
 	const size_t d = b->cube->d, m = b->n_metrics;
-	struct bayes_data *const k = &a->known;
+	struct sw_bayes_data *const k = &a->known;
 	const sw_status rc = a->n > 0 ? reserve_known(a, b) : SW_OK;
 
 	*known = b;
 	if (rc != SW_OK || a->n == 0)
 		return rc;
-	const struct bayes_data own = *k;
+	const struct sw_bayes_data own = *k;
 
 	*k = *b; /* what is pending, and the order of the results, are the same */
 	k->x = own.x;

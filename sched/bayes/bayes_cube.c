@@ -5,11 +5,11 @@
 #include "sched/space/space_internal.h"
 #include <stdlib.h>
 
-sw_status sw_bayes_cube_init(struct bayes_cube *c, const struct sw_space *space)
+sw_status sw_bayes_cube_init(struct sw_bayes_cube *c, const struct sw_space *space)
 {
 	const size_t n = sw_space_size(space);
 
-	*c = (struct bayes_cube){.space = space, .n_params = n};
+	*c = (struct sw_bayes_cube){.space = space, .n_params = n};
 	c->of = sw_calloc(n + 1, sizeof *c->of);
 	c->category = sw_calloc(n + 1, sizeof *c->category);
 	c->smooth = sw_calloc(n + 1, sizeof *c->smooth);
@@ -38,22 +38,22 @@ sw_status sw_bayes_cube_init(struct bayes_cube *c, const struct sw_space *space)
 	return SW_OK;
 }
 
-void sw_bayes_cube_fini(struct bayes_cube *c)
+void sw_bayes_cube_fini(struct sw_bayes_cube *c)
 {
 	free(c->of);
 	free(c->category);
 	free(c->smooth);
 	free(c->levels);
-	*c = (struct bayes_cube){0};
+	*c = (struct sw_bayes_cube){0};
 }
 
-void sw_bayes_cube_add_resource(struct bayes_cube *c)
+void sw_bayes_cube_add_resource(struct sw_bayes_cube *c)
 {
 	c->smooth[c->d++] = true; /* there is room: one more than parameters */
 	c->resource = true;
 }
 
-void sw_bayes_cube_read(const struct bayes_cube *c, const struct sw_value *values, double *x)
+void sw_bayes_cube_read(const struct sw_bayes_cube *c, const struct sw_value *values, double *x)
 {
 	struct sw_value canonical[SW_SPACE_MAX_PARAMS];
 	double unit[SW_SPACE_MAX_PARAMS];
@@ -69,7 +69,7 @@ void sw_bayes_cube_read(const struct bayes_cube *c, const struct sw_value *value
 		x[c->d - 1] = 1;
 }
 
-bool sw_bayes_cube_write(const struct bayes_cube *c, const double *x, struct sw_value *values)
+bool sw_bayes_cube_write(const struct sw_bayes_cube *c, const double *x, struct sw_value *values)
 {
 	double unit[SW_SPACE_MAX_PARAMS];
 
@@ -83,7 +83,7 @@ bool sw_bayes_cube_write(const struct bayes_cube *c, const double *x, struct sw_
 	return sw_space_feasible(c->space, values);
 }
 
-bool sw_bayes_cube_snap(const struct bayes_cube *c, double *x)
+bool sw_bayes_cube_snap(const struct sw_bayes_cube *c, double *x)
 {
 	struct sw_value values[SW_SPACE_MAX_PARAMS];
 
@@ -97,7 +97,7 @@ bool sw_bayes_cube_snap(const struct bayes_cube *c, double *x)
 	return ok;
 }
 
-void sw_bayes_cube_subject(const struct bayes_cube *c, const struct sw_history *h, size_t i,
+void sw_bayes_cube_subject(const struct sw_bayes_cube *c, const struct sw_history *h, size_t i,
 			   double *x)
 {
 	const struct sw_value *const v = i < h->n_prior

@@ -8,12 +8,12 @@
 
 #define SAME 1e-9 /* points closer than this, in the largest coordinate, are one */
 
-void sw_bayes_data_init(struct bayes_data *b, const struct bayes_cube *cube, size_t n_metrics)
+void sw_bayes_data_init(struct sw_bayes_data *b, const struct sw_bayes_cube *cube, size_t n_metrics)
 {
-	*b = (struct bayes_data){.cube = cube, .n_metrics = n_metrics};
+	*b = (struct sw_bayes_data){.cube = cube, .n_metrics = n_metrics};
 }
 
-void sw_bayes_data_fini(struct bayes_data *b)
+void sw_bayes_data_fini(struct sw_bayes_data *b)
 {
 	free(b->x);
 	free(b->y);
@@ -24,10 +24,10 @@ void sw_bayes_data_fini(struct bayes_data *b)
 	free(b->ended);
 	free(b->pending);
 	free(b->pending_trial);
-	*b = (struct bayes_data){0};
+	*b = (struct sw_bayes_data){0};
 }
 
-static sw_status reserve_rows(struct bayes_data *b)
+static sw_status reserve_rows(struct sw_bayes_data *b)
 {
 	if (b->n < b->cap)
 		return SW_OK;
@@ -47,7 +47,7 @@ static sw_status reserve_rows(struct bayes_data *b)
 }
 
 /* Where y belongs in sorted[]: behind its equals. */
-static size_t place(const struct bayes_data *b, double y)
+static size_t place(const struct sw_bayes_data *b, double y)
 {
 	size_t lo = 0, hi = b->n_good;
 
@@ -62,9 +62,9 @@ static size_t place(const struct bayes_data *b, double y)
 	return lo;
 }
 
-static struct bayes_told told_now(const struct bayes_data *b, uint64_t trial, const double *y)
+static struct sw_bayes_told told_now(const struct sw_bayes_data *b, uint64_t trial, const double *y)
 {
-	struct bayes_told t = {.trial = trial, .bad = y == NULL, .first = b->n_good == 0};
+	struct sw_bayes_told t = {.trial = trial, .bad = y == NULL, .first = b->n_good == 0};
 
 	if (y != NULL)
 		t.y = *y;
@@ -77,7 +77,7 @@ static struct bayes_told told_now(const struct bayes_data *b, uint64_t trial, co
 }
 
 /* Among those of the others; several metrics have their order only once they are weighed. */
-static void add_good(struct bayes_data *b, double y)
+static void add_good(struct sw_bayes_data *b, double y)
 {
 	const size_t at = b->n_metrics > 1 ? b->n_good : place(b, y);
 
@@ -89,8 +89,8 @@ static void add_good(struct bayes_data *b, double y)
 }
 
 /* y: [n_metrics]; NULL: infeasible. m NULL: the memory knows it already. */
-static sw_status add_row(struct bayes_data *b, uint64_t trial, const struct sw_value *values,
-			 const double *y, struct bayes_memory *m)
+static sw_status add_row(struct sw_bayes_data *b, uint64_t trial, const struct sw_value *values,
+			 const double *y, struct sw_bayes_memory *m)
 {
 	const sw_status rc = reserve_rows(b);
 
@@ -99,7 +99,7 @@ static sw_status add_row(struct bayes_data *b, uint64_t trial, const struct sw_v
 	if (m != NULL) {
 		/* The memory hears of the result before the row is in: it compares it with the best
 		 * so far. */
-		const struct bayes_told t = told_now(b, trial, y);
+		const struct sw_bayes_told t = told_now(b, trial, y);
 
 		sw_bayes_memory_tell(m, b->cube->d, &t);
 	}
@@ -115,7 +115,7 @@ static sw_status add_row(struct bayes_data *b, uint64_t trial, const struct sw_v
 	return SW_OK;
 }
 
-static void restart(struct bayes_data *b)
+static void restart(struct sw_bayes_data *b)
 {
 	b->n = b->n_good = b->n_obs = b->n_pending = 0;
 	b->started = false;
@@ -123,7 +123,7 @@ static void restart(struct bayes_data *b)
 		memset(b->ended, 0, b->ended_cap * sizeof *b->ended);
 }
 
-static sw_status reserve_trials(struct bayes_data *b, uint64_t trials)
+static sw_status reserve_trials(struct sw_bayes_data *b, uint64_t trials)
 {
 	if (trials <= b->ended_cap)
 		return SW_OK;
@@ -141,13 +141,13 @@ bool sw_bayes_is_bad(enum sw_obs_kind kind)
 	return kind == SW_OBS_INFEASIBLE || kind == SW_OBS_FAILED;
 }
 
-static sw_status absorb_obs(struct bayes_data *b, const struct sw_history *h, size_t i,
-			    struct bayes_memory *m)
+static sw_status absorb_obs(struct sw_bayes_data *b, const struct sw_history *h, size_t i,
+			    struct sw_bayes_memory *m)
 {
 	const struct sw_obs *const o = &h->obs[i];
 	/* A memory that was read back knows what it has seen; then only the rows are built
 	 * again. */
-	struct bayes_memory *const fresh = i >= m->seen && b->n_metrics == 1 ? m : NULL;
+	struct sw_bayes_memory *const fresh = i >= m->seen && b->n_metrics == 1 ? m : NULL;
 	sw_status rc = SW_OK;
 
 	assert(o->trial >= 1 && o->trial <= h->trials);
@@ -165,7 +165,7 @@ static sw_status absorb_obs(struct bayes_data *b, const struct sw_history *h, si
 	return rc;
 }
 
-static sw_status find_pending(struct bayes_data *b, const struct sw_history *h)
+static sw_status find_pending(struct sw_bayes_data *b, const struct sw_history *h)
 {
 	const size_t d = b->cube->d;
 
@@ -188,8 +188,8 @@ static sw_status find_pending(struct bayes_data *b, const struct sw_history *h)
 	return SW_OK;
 }
 
-sw_status sw_bayes_data_absorb(struct bayes_data *b, const struct sw_history *h,
-			       struct bayes_memory *m)
+sw_status sw_bayes_data_absorb(struct sw_bayes_data *b, const struct sw_history *h,
+			       struct sw_bayes_memory *m)
 {
 	assert(m->seen <= h->n_obs);
 	if (h->n_obs < b->n_obs)
@@ -218,7 +218,7 @@ sw_status sw_bayes_data_absorb(struct bayes_data *b, const struct sw_history *h,
 	return find_pending(b, h);
 }
 
-bool sw_bayes_data_has(const struct bayes_data *b, const double *x)
+bool sw_bayes_data_has(const struct sw_bayes_data *b, const double *x)
 {
 	const size_t d = b->cube->d;
 

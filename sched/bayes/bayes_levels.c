@@ -12,7 +12,7 @@
 #define GAIN       1e-9
 
 /* x with another category, or another level, in coordinate k; false: no room for more. */
-static bool add(struct bayes_search *s, const double *x, size_t k, double to, size_t *n)
+static bool add_level(struct sw_bayes_search *s, const double *x, size_t k, double to, size_t *n)
 {
 	const size_t d = s->cube->d;
 
@@ -27,8 +27,8 @@ static bool add(struct bayes_search *s, const double *x, size_t k, double to, si
 	return true;
 }
 
-static bool add_categories(struct bayes_search *s, const double *x, size_t k, struct bayes_rng *rng,
-			   size_t *n)
+static bool add_categories(struct sw_bayes_search *s, const double *x, size_t k,
+			   struct sw_bayes_rng *rng, size_t *n)
 {
 	const uint64_t levels = s->cube->levels[k];
 	struct sw_value values[SW_SPACE_MAX_PARAMS];
@@ -40,13 +40,13 @@ static bool add_categories(struct bayes_search *s, const double *x, size_t k, st
 		values[s->cube->of[k]].choice =
 			(uint32_t)(levels <= CATEGORIES ? i : sw_bayes_rng_below(rng, levels));
 		sw_bayes_cube_read(s->cube, values, at);
-		if (!add(s, x, k, at[k], n))
+		if (!add_level(s, x, k, at[k], n))
 			return false;
 	}
 	return true;
 }
 
-static bool add_steps(struct bayes_search *s, const double *x, size_t k, size_t *n)
+static bool add_steps(struct sw_bayes_search *s, const double *x, size_t k, size_t *n)
 {
 	const uint64_t levels = s->cube->levels[k];
 	/* Without a count (a normal, rounded) a step is as good as any. */
@@ -59,7 +59,7 @@ static bool add_steps(struct bayes_search *s, const double *x, size_t k, size_t 
 
 			if (to < s->lo[k] - one || to > s->hi[k] + one || to < 0 || to > 1)
 				continue;
-			if (!add(s, x, k, to, n))
+			if (!add_level(s, x, k, to, n))
 				return false;
 		}
 	}
@@ -67,8 +67,8 @@ static bool add_steps(struct bayes_search *s, const double *x, size_t k, size_t 
 }
 
 /* The best neighbour, if it is better. */
-static sw_status step(struct bayes_search *s, const struct bayes_model *m, struct bayes_rng *rng,
-		      double *x, double *value, bool *moved)
+static sw_status step(struct sw_bayes_search *s, const struct sw_bayes_model *m,
+		      struct sw_bayes_rng *rng, double *x, double *value, bool *moved)
 {
 	const size_t d = s->cube->d;
 	size_t n = 0, best = 0;
@@ -102,8 +102,8 @@ static sw_status step(struct bayes_search *s, const struct bayes_model *m, struc
 	return SW_OK;
 }
 
-sw_status sw_bayes_levels(struct bayes_search *s, const struct bayes_model *m,
-			  struct bayes_rng *rng, double *x, double *value)
+sw_status sw_bayes_levels(struct sw_bayes_search *s, const struct sw_bayes_model *m,
+			  struct sw_bayes_rng *rng, double *x, double *value)
 {
 	for (int round = 0; round < ROUNDS; round++) {
 		bool moved = true, any = false;

@@ -17,9 +17,9 @@
 #define WIN_RUN    2
 #define GAIN       0.01 /* of (median - best): what counts as getting on */
 
-sw_status sw_bayes_memory_init(struct bayes_memory *m, size_t d)
+sw_status sw_bayes_memory_init(struct sw_bayes_memory *m, size_t d)
 {
-	*m = (struct bayes_memory){.theta_n = 3 * d + 3};
+	*m = (struct sw_bayes_memory){.theta_n = 3 * d + 3};
 	m->theta = sw_calloc(BAYES_MODEL_N * m->theta_n, sizeof *m->theta);
 	if (m->theta == NULL)
 		return SW_NOMEM;
@@ -27,22 +27,22 @@ sw_status sw_bayes_memory_init(struct bayes_memory *m, size_t d)
 	return SW_OK;
 }
 
-void sw_bayes_memory_fini(struct bayes_memory *m)
+void sw_bayes_memory_fini(struct sw_bayes_memory *m)
 {
 	free(m->theta);
-	*m = (struct bayes_memory){0};
+	*m = (struct sw_bayes_memory){0};
 }
 
-void sw_bayes_memory_reset(struct bayes_memory *m)
+void sw_bayes_memory_reset(struct sw_bayes_memory *m)
 {
 	double *const theta = m->theta;
 	const size_t n = m->theta_n;
 
 	memset(theta, 0, BAYES_MODEL_N * n * sizeof *theta);
-	*m = (struct bayes_memory){.side = SIDE_START, .theta = theta, .theta_n = n};
+	*m = (struct sw_bayes_memory){.side = SIDE_START, .theta = theta, .theta_n = n};
 }
 
-void sw_bayes_memory_copy(struct bayes_memory *to, const struct bayes_memory *from)
+void sw_bayes_memory_copy(struct sw_bayes_memory *to, const struct sw_bayes_memory *from)
 {
 	double *const theta = to->theta;
 
@@ -52,7 +52,7 @@ void sw_bayes_memory_copy(struct bayes_memory *to, const struct bayes_memory *fr
 	memcpy(theta, from->theta, BAYES_MODEL_N * to->theta_n * sizeof *theta);
 }
 
-double *sw_bayes_memory_theta(const struct bayes_memory *m, enum bayes_model_id id)
+double *sw_bayes_memory_theta(const struct sw_bayes_memory *m, enum sw_bayes_model_id id)
 {
 	return m->theta + (size_t)id * m->theta_n;
 }
@@ -63,31 +63,31 @@ double *sw_bayes_memory_theta(const struct bayes_memory *m, enum bayes_model_id 
 #define HEAD_WORDS  7
 #define FIXED_WORDS (HEAD_WORDS + BAYES_MODEL_N)
 
-size_t sw_bayes_memory_size(const struct bayes_memory *m)
+size_t sw_bayes_memory_size(const struct sw_bayes_memory *m)
 {
 	return 8 * (FIXED_WORDS + m->n_local + BAYES_MODEL_N * m->theta_n);
 }
 
-static unsigned char *put(unsigned char *out, const void *from, size_t words)
+static unsigned char *put_words(unsigned char *out, const void *from, size_t words)
 {
 	memcpy(out, from, 8 * words);
 	return out + 8 * words;
 }
 
-void sw_bayes_memory_write(const struct bayes_memory *m, unsigned char *out)
+void sw_bayes_memory_write(const struct sw_bayes_memory *m, unsigned char *out)
 {
 	const uint64_t head[] = {
 		(uint64_t)m->theta_n << 32 | MAGIC, m->n_local, m->seen, m->steps, m->stall,
 		(uint64_t)m->lost << 32 | m->won};
 
-	out = put(out, head, sizeof head / 8);
-	out = put(out, &m->side, 1);
-	out = put(out, m->fitted, BAYES_MODEL_N);
-	out = put(out, m->local, m->n_local);
-	put(out, m->theta, BAYES_MODEL_N * m->theta_n);
+	out = put_words(out, head, sizeof head / 8);
+	out = put_words(out, &m->side, 1);
+	out = put_words(out, m->fitted, BAYES_MODEL_N);
+	out = put_words(out, m->local, m->n_local);
+	put_words(out, m->theta, BAYES_MODEL_N * m->theta_n);
 }
 
-sw_status sw_bayes_memory_read(struct bayes_memory *m, const unsigned char *in, size_t n)
+sw_status sw_bayes_memory_read(struct sw_bayes_memory *m, const unsigned char *in, size_t n)
 {
 	uint64_t head[HEAD_WORDS - 1];
 	double side;
@@ -136,7 +136,7 @@ sw_status sw_bayes_memory_read(struct bayes_memory *m, const unsigned char *in, 
 
 /* ---- trust region ---- */
 
-static bool take_local(struct bayes_memory *m, uint64_t trial)
+static bool take_local(struct sw_bayes_memory *m, uint64_t trial)
 {
 	for (uint32_t i = 0; i < m->n_local; i++) {
 		if (m->local[i] != trial)
@@ -148,19 +148,19 @@ static bool take_local(struct bayes_memory *m, uint64_t trial)
 	return false;
 }
 
-void sw_bayes_memory_add_local(struct bayes_memory *m, uint64_t trial)
+void sw_bayes_memory_add_local(struct sw_bayes_memory *m, uint64_t trial)
 {
 	if (m->n_local == BAYES_LOCAL_MAX)
 		(void)take_local(m, m->local[0]);
 	m->local[m->n_local++] = trial;
 }
 
-void sw_bayes_memory_forget(struct bayes_memory *m, uint64_t trial)
+void sw_bayes_memory_forget(struct sw_bayes_memory *m, uint64_t trial)
 {
 	(void)take_local(m, trial);
 }
 
-void sw_bayes_memory_tell(struct bayes_memory *m, size_t d, const struct bayes_told *t)
+void sw_bayes_memory_tell(struct sw_bayes_memory *m, size_t d, const struct sw_bayes_told *t)
 {
 	const bool better = !t->bad && (t->first || t->y < t->best);
 	const bool gained = better && (t->first || t->best - t->y > GAIN * (t->median - t->best));

@@ -14,7 +14,7 @@ static int by_value(const void *va, const void *vb)
 	return (a > b) - (a < b);
 }
 
-static sw_status fit_scale(const struct bayes_data *b, struct sw_scalar *s)
+static sw_status fit_scale(const struct sw_bayes_data *b, struct sw_scalar *s)
 {
 	const size_t m = b->n_metrics;
 	double *const good = sw_malloc(b->n_good * m * sizeof *good);
@@ -32,7 +32,8 @@ static sw_status fit_scale(const struct bayes_data *b, struct sw_scalar *s)
 	return rc;
 }
 
-sw_status sw_bayes_data_weigh(struct bayes_data *b, struct sw_scalar *scalar, struct bayes_rng *rng)
+sw_status sw_bayes_data_weigh(struct sw_bayes_data *b, struct sw_scalar *scalar,
+			      struct sw_bayes_rng *rng)
 {
 	struct sw_scalar s = {.m = b->n_metrics};
 	double unit[SW_METRICS_MAX];

@@ -24,8 +24,8 @@
 #define TWICE_SELDOM 100  /* the same beyond ROWS_FULL, where fits are STEP_MOST rows apart */
 #define LOCAL_ROWS   8    /* times d */
 
-sw_status sw_bayes_model_init(struct bayes_model *m, enum bayes_model_id id,
-			      const struct bayes_cube *cube)
+sw_status sw_bayes_model_init(struct sw_bayes_model *m, enum sw_bayes_model_id id,
+			      const struct sw_bayes_cube *cube)
 {
 	static const struct {
 		enum sw_outcome_view view;
@@ -51,13 +51,13 @@ sw_status sw_bayes_model_init(struct bayes_model *m, enum bayes_model_id id,
 		.category = cube->category,
 	};
 
-	*m = (struct bayes_model){
+	*m = (struct sw_bayes_model){
 		.id = id, .view = kinds[id].view, .cube = cube, .warped = config.warped};
 	m->length = sw_malloc(cube->d * sizeof *m->length);
 	return m->length == NULL ? SW_NOMEM : sw_gp_create(&m->gp, &config);
 }
 
-void sw_bayes_model_fini(struct bayes_model *m)
+void sw_bayes_model_fini(struct sw_bayes_model *m)
 {
 	sw_gp_destroy(m->gp);
 	sw_bayes_pick_fini(&m->pick);
@@ -65,10 +65,10 @@ void sw_bayes_model_fini(struct bayes_model *m)
 	free(m->z);
 	free(m->length);
 	free(m->pending);
-	*m = (struct bayes_model){0};
+	*m = (struct sw_bayes_model){0};
 }
 
-static sw_status reserve(struct bayes_model *m, size_t rows, size_t pending)
+static sw_status reserve(struct sw_bayes_model *m, size_t rows, size_t pending)
 {
 	if (rows > m->cap) {
 		const size_t cap = rows + rows / 2;
@@ -114,7 +114,7 @@ static unsigned evals_for(size_t n)
 	return evals > EVALS_MOST ? EVALS_MOST : (unsigned)evals;
 }
 
-static bool any_warp(const struct bayes_model *m, const double *theta)
+static bool any_warp(const struct sw_bayes_model *m, const double *theta)
 {
 	const size_t n = sw_gp_theta_n(m->gp);
 
@@ -127,8 +127,8 @@ static bool any_warp(const struct bayes_model *m, const double *theta)
 /* From where the last fit ended; and, the first time, with few rows, and now and then, also from
  * where every first fit starts, the coordinates as they are, and from the better end with warps,
  * which are kept only where they say much: they are one more number for each coordinate. */
-static sw_status fit(struct bayes_model *m, size_t n, double *theta, bool first, bool all,
-		     struct bayes_rng *rng)
+static sw_status fit_gp(struct sw_bayes_model *m, size_t n, double *theta, bool first, bool all,
+			struct sw_bayes_rng *rng)
 {
 	double other[3 * SW_SPACE_MAX_PARAMS + 3], f, f_other;
 	const size_t d = m->cube->d, theta_n = sw_gp_theta_n(m->gp);
@@ -163,13 +163,13 @@ static sw_status fit(struct bayes_model *m, size_t n, double *theta, bool first,
 	return rc;
 }
 
-static double z_of(const struct bayes_model *m, const struct bayes_data *b, size_t row,
+static double z_of(const struct sw_bayes_model *m, const struct sw_bayes_data *b, size_t row,
 		   double z_worst)
 {
 	return b->bad[row] ? z_worst + BAD_BEYOND : sw_outcome_forward(&m->o, b->y[row]);
 }
 
-static sw_status outcome_of_picked(struct bayes_model *m, const struct bayes_data *b)
+static sw_status outcome_of_picked(struct sw_bayes_model *m, const struct sw_bayes_data *b)
 {
 	double *const y = sw_malloc((m->pick.n + 1) * sizeof *y);
 	size_t n = 0;
@@ -194,7 +194,7 @@ static sw_status outcome_of_picked(struct bayes_model *m, const struct bayes_dat
 }
 
 /* x and z of the rows picked, and of those that came after the base. */
-static sw_status load(struct bayes_model *m, const struct bayes_data *b, size_t base)
+static sw_status load_rows(struct sw_bayes_model *m, const struct sw_bayes_data *b, size_t base)
 {
 	const size_t d = m->cube->d, later = m->id == BAYES_D_LOCAL ? 0 : b->n - base;
 	sw_status rc = reserve(m, m->pick.n + later + b->n_pending, b->n_pending);
@@ -220,7 +220,7 @@ static sw_status load(struct bayes_model *m, const struct bayes_data *b, size_t 
 /* The level to improve on: the least mean at a row, which is the least z where there is no noise,
  * and where there is some does not take a lucky result for a level that can be had again (Picheny,
  * Wagner, Ginsbourger 2013, section 3.2). Looks at the rows of least z alone. */
-static void find_best(struct bayes_model *m)
+static void find_best(struct sw_bayes_model *m)
 {
 	size_t low[BEST_AMONG], n = 0;
 
@@ -246,7 +246,7 @@ static void find_best(struct bayes_model *m)
 
 /* Rows for what is pending, each with the mean that the rows before it give it. What the last call
  * believed and still waits, unchanged, keeps its row. */
-static sw_status believe(struct bayes_model *m, const struct bayes_data *b)
+static sw_status believe(struct sw_bayes_model *m, const struct sw_bayes_data *b)
 {
 	const size_t d = m->cube->d;
 	const size_t skip = b->n_pending > BELIEVE_MOST ? b->n_pending - BELIEVE_MOST : 0;
@@ -287,9 +287,9 @@ void sw_bayes_posterior(const struct sw_outcome *o, double z, double var, double
 	*sd = sw_outcome_deviation(o, z, sqrt(var));
 }
 
-sw_status sw_bayes_model_prepare(struct bayes_model *m, const struct bayes_data *b,
-				 struct bayes_memory *memory, const double *w,
-				 struct bayes_rng *rng)
+sw_status sw_bayes_model_prepare(struct sw_bayes_model *m, const struct sw_bayes_data *b,
+				 struct sw_bayes_memory *memory, const double *w,
+				 struct sw_bayes_rng *rng)
 {
 	const bool local = m->id == BAYES_D_LOCAL;
 	double *const theta = sw_bayes_memory_theta(memory, m->id);
@@ -307,10 +307,10 @@ sw_status sw_bayes_model_prepare(struct bayes_model *m, const struct bayes_data 
 	rc = local ? sw_bayes_pick_near(&m->pick, b, LOCAL_ROWS * d, w)
 		   : sw_bayes_pick_mixed(&m->pick, b, base, ROWS_FULL, ROWS_MOST, m->length);
 	if (rc == SW_OK)
-		rc = load(m, b, base);
+		rc = load_rows(m, b, base);
 	if (rc == SW_OK && due)
-		rc = fit(m, m->pick.n < ROWS_FULL ? m->pick.n : ROWS_FULL, theta, fitted == 0,
-			 all_starts_are_due(b->n, fitted, d), rng);
+		rc = fit_gp(m, m->pick.n < ROWS_FULL ? m->pick.n : ROWS_FULL, theta, fitted == 0,
+			    all_starts_are_due(b->n, fitted, d), rng);
 	if (rc == SW_OK)
 		rc = sw_gp_set(m->gp, m->x, m->z, m->pick.n, theta);
 	/* Rows after the base are appended one by one even if all are here now: a daemon that

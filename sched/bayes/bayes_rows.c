@@ -12,20 +12,20 @@ struct bayes_key {
 	uint32_t row;
 };
 
-double sw_bayes_rng_unit(struct bayes_rng *r)
+double sw_bayes_rng_unit(struct sw_bayes_rng *r)
 {
 	/* Half a step up: a probit and a logarithm have no value at 0. */
 	return sw_rng_unit(r->seed, SW_RNG_SUGGEST, r->trial, r->draw++) + 0x1p-54;
 }
 
-double sw_bayes_rng_normal(struct bayes_rng *r)
+double sw_bayes_rng_normal(struct sw_bayes_rng *r)
 {
 	const double u = sw_bayes_rng_unit(r);
 
 	return sw_normal_quantile(u < 1 ? u : 1 - 0x1p-53);
 }
 
-size_t sw_bayes_rng_below(struct bayes_rng *r, size_t n)
+size_t sw_bayes_rng_below(struct sw_bayes_rng *r, size_t n)
 {
 	assert(n > 0);
 	const size_t k = (size_t)(sw_bayes_rng_unit(r) * (double)n);
@@ -33,12 +33,12 @@ size_t sw_bayes_rng_below(struct bayes_rng *r, size_t n)
 	return k < n ? k : n - 1;
 }
 
-void sw_bayes_pick_fini(struct bayes_pick *p)
+void sw_bayes_pick_fini(struct sw_bayes_pick *p)
 {
 	free(p->row);
 	free(p->key);
 	free(p->taken);
-	*p = (struct bayes_pick){0};
+	*p = (struct sw_bayes_pick){0};
 }
 
 static int by_key(const void *va, const void *vb)
@@ -51,7 +51,7 @@ static int by_key(const void *va, const void *vb)
 }
 
 /* Room for `most` rows picked of `rows`. key: two lists. */
-static sw_status reserve(struct bayes_pick *p, size_t rows, size_t most)
+static sw_status reserve(struct sw_bayes_pick *p, size_t rows, size_t most)
 {
 	if (!sw_array_reserve(&p->row, &p->cap, most, sizeof *p->row))
 		return SW_NOMEM;
@@ -64,7 +64,7 @@ static sw_status reserve(struct bayes_pick *p, size_t rows, size_t most)
 	return SW_OK;
 }
 
-static double distance2(const struct bayes_data *b, size_t i, size_t k, const double *w)
+static double distance2(const struct sw_bayes_data *b, size_t i, size_t k, const double *w)
 {
 	const size_t d = b->cube->d;
 	double sum = 0;
@@ -80,7 +80,7 @@ static double distance2(const struct bayes_data *b, size_t i, size_t k, const do
 }
 
 /* The lowest y among the first rows; bad ones do not count. */
-static size_t best_of(const struct bayes_data *b, size_t rows)
+static size_t best_of(const struct sw_bayes_data *b, size_t rows)
 {
 	size_t best = rows;
 
@@ -100,7 +100,7 @@ static uint32_t spread(size_t at, size_t rows)
 	return (uint32_t)((at * 0x9E3779B1u & 0xFFFFFFFFu) * rows >> 32);
 }
 
-sw_status sw_bayes_pick_mixed(struct bayes_pick *p, const struct bayes_data *b, size_t rows,
+sw_status sw_bayes_pick_mixed(struct sw_bayes_pick *p, const struct sw_bayes_data *b, size_t rows,
 			      size_t whole, size_t most, const double *w)
 {
 	most = rows < most ? rows : most;
@@ -142,7 +142,7 @@ sw_status sw_bayes_pick_mixed(struct bayes_pick *p, const struct bayes_data *b, 
 	return SW_OK;
 }
 
-sw_status sw_bayes_pick_near(struct bayes_pick *p, const struct bayes_data *b, size_t most,
+sw_status sw_bayes_pick_near(struct sw_bayes_pick *p, const struct sw_bayes_data *b, size_t most,
 			     const double *w)
 {
 	const size_t rows = b->n, n = rows < most ? rows : most;

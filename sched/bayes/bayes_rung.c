@@ -11,12 +11,12 @@
 #define RIDGE      4.0  /* how many observations the slope of 1 counts as */
 #define Z_MOST     30.0 /* a rung below may hold values far beyond those that the transform knew */
 
-void sw_bayes_rung_init(struct bayes_rung_values *r, const struct sw_sampler_config *config)
+void sw_bayes_rung_init(struct sw_bayes_rung_values *r, const struct sw_sampler_config *config)
 {
-	*r = (struct bayes_rung_values){.n_levels = config->n_levels, .levels = config->levels};
+	*r = (struct sw_bayes_rung_values){.n_levels = config->n_levels, .levels = config->levels};
 }
 
-void sw_bayes_rung_fini(struct bayes_rung_values *r)
+void sw_bayes_rung_fini(struct sw_bayes_rung_values *r)
 {
 	free(r->v);
 	free(r->has);
@@ -25,10 +25,10 @@ void sw_bayes_rung_fini(struct bayes_rung_values *r)
 	free(r->z);
 	free(r->y);
 	free(r->sorted);
-	*r = (struct bayes_rung_values){.n_levels = r->n_levels, .levels = r->levels};
+	*r = (struct sw_bayes_rung_values){.n_levels = r->n_levels, .levels = r->levels};
 }
 
-static sw_status reserve(struct bayes_rung_values *r, size_t n)
+static sw_status reserve(struct sw_bayes_rung_values *r, size_t n)
 {
 	if (n > r->cap) {
 		const size_t cap = n < 32 ? 64 : 2 * n, rungs = cap * r->n_levels;
@@ -51,7 +51,7 @@ static sw_status reserve(struct bayes_rung_values *r, size_t n)
 }
 
 /* The first value at a rung stands. */
-static void put(struct bayes_rung_values *r, size_t subject, size_t level, double y)
+static void put_value(struct sw_bayes_rung_values *r, size_t subject, size_t level, double y)
 {
 	const uint64_t bit = (uint64_t)1 << level;
 
@@ -63,7 +63,7 @@ static void put(struct bayes_rung_values *r, size_t subject, size_t level, doubl
 	r->v[subject * r->n_levels + level] = y;
 }
 
-sw_status sw_bayes_rung_absorb(struct bayes_rung_values *r, const struct sw_history *h)
+sw_status sw_bayes_rung_absorb(struct sw_bayes_rung_values *r, const struct sw_history *h)
 {
 	assert(h->n_metrics == 1 && r->n_levels > 0);
 	if (h->n_obs < r->n_obs || h->n_prior != r->n_prior) {
@@ -76,7 +76,7 @@ sw_status sw_bayes_rung_absorb(struct bayes_rung_values *r, const struct sw_hist
 	if (rc != SW_OK)
 		return rc;
 	for (size_t i = 0; !r->started && i < h->n_prior; i++)
-		put(r, i, r->n_levels - 1, h->prior_y[i]);
+		put_value(r, i, r->n_levels - 1, h->prior_y[i]);
 	r->started = true;
 	r->n_prior = h->n_prior;
 	for (; r->n_obs < h->n_obs; r->n_obs++) {
@@ -84,9 +84,9 @@ sw_status sw_bayes_rung_absorb(struct bayes_rung_values *r, const struct sw_hist
 		const size_t subject = h->n_prior + (size_t)o->trial - 1;
 
 		if (o->kind == SW_OBS_RUNG && o->level < r->n_levels)
-			put(r, subject, o->level, h->y[r->n_obs]);
+			put_value(r, subject, o->level, h->y[r->n_obs]);
 		else if (o->kind == SW_OBS_FINAL)
-			put(r, subject, r->n_levels - 1, h->y[r->n_obs]);
+			put_value(r, subject, r->n_levels - 1, h->y[r->n_obs]);
 		else if (sw_bayes_is_bad(o->kind))
 			r->bad[subject] = true;
 	}
@@ -96,13 +96,13 @@ sw_status sw_bayes_rung_absorb(struct bayes_rung_values *r, const struct sw_hist
 	return SW_OK;
 }
 
-void sw_bayes_rung_fail(struct bayes_rung_values *r, uint64_t trial, bool bad)
+void sw_bayes_rung_fail(struct sw_bayes_rung_values *r, uint64_t trial, bool bad)
 {
 	assert(trial >= 1 && r->n_prior + trial <= r->n);
 	r->bad[r->n_prior + trial - 1] = bad;
 }
 
-double sw_bayes_rung_blind(const struct bayes_rung_values *r)
+double sw_bayes_rung_blind(const struct sw_bayes_rung_values *r)
 {
 	const size_t last = r->n_levels - 1;
 
@@ -128,7 +128,7 @@ static int rising(const void *va, const void *vb)
 	return (a > b) - (a < b);
 }
 
-static double transformed(const struct bayes_rung_values *r, double y)
+static double transformed(const struct sw_bayes_rung_values *r, double y)
 {
 	const double z = sw_outcome_forward(&r->o, y);
 
@@ -136,7 +136,7 @@ static double transformed(const struct bayes_rung_values *r, double y)
 }
 
 /* at, z and the transform. What a subject has above the top alone it has at the top. */
-static void transform_all(struct bayes_rung_values *r)
+static void transform_all(struct sw_bayes_rung_values *r)
 {
 	const uint64_t below = ((uint64_t)1 << r->top) - 1;
 	size_t n = 0;
@@ -175,7 +175,7 @@ struct pairs {
 	double on, on_x, on_t, on_xx, on_xt;
 };
 
-static struct pairs sum_pairs(const struct bayes_rung_values *r, size_t level)
+static struct pairs sum_pairs(const struct sw_bayes_rung_values *r, size_t level)
 {
 	struct pairs s = {0};
 
@@ -199,7 +199,7 @@ static struct pairs sum_pairs(const struct bayes_rung_values *r, size_t level)
 }
 
 /* Of those that went on from the rung, whose y is known, to those that ended there. */
-static void align_level(struct bayes_rung_values *r, size_t level)
+static void align_level(struct sw_bayes_rung_values *r, size_t level)
 {
 	const struct pairs s = sum_pairs(r, level);
 
@@ -223,7 +223,7 @@ static void align_level(struct bayes_rung_values *r, size_t level)
 	}
 }
 
-void sw_bayes_rung_align(struct bayes_rung_values *r)
+void sw_bayes_rung_align(struct sw_bayes_rung_values *r)
 {
 	assert(r->n_valued > 0);
 	transform_all(r);
@@ -235,12 +235,12 @@ void sw_bayes_rung_align(struct bayes_rung_values *r)
 		align_level(r, level);
 }
 
-double sw_bayes_rung_foretell(const struct bayes_rung_values *r, size_t level, double z)
+double sw_bayes_rung_foretell(const struct sw_bayes_rung_values *r, size_t level, double z)
 {
 	return level >= r->top ? z : r->offset[level] + r->slope[level] * z;
 }
 
-double sw_bayes_rung_tau(const struct bayes_rung_values *r, size_t level)
+double sw_bayes_rung_tau(const struct sw_bayes_rung_values *r, size_t level)
 {
 	const double first = log((double)r->levels[0]), top = log((double)r->levels[r->top]);
 

@@ -51,7 +51,7 @@
 #define BAYES_RUNG_SEEN ((size_t)1000) /* points whose posterior means are compared */
 
 /* A subject is an earlier sweep's trial or one of this sweep's: index i, priors first. */
-struct bayes_rung_values {
+struct sw_bayes_rung_values {
 	size_t n_levels;
 	const uint64_t *levels;              /* [n_levels]: borrowed, rising */
 	size_t n, cap;                       /* subjects */
@@ -72,53 +72,53 @@ struct bayes_rung_values {
 	double *sorted;
 };
 
-void sw_bayes_rung_init(struct bayes_rung_values *r, const struct sw_sampler_config *config);
-void sw_bayes_rung_fini(struct bayes_rung_values *r);
+void sw_bayes_rung_init(struct sw_bayes_rung_values *r, const struct sw_sampler_config *config);
+void sw_bayes_rung_fini(struct sw_bayes_rung_values *r);
 /* Takes in what the history has beyond n_obs; a shorter one is read from its start. */
-SW_NODISCARD sw_status sw_bayes_rung_absorb(struct bayes_rung_values *r,
+SW_NODISCARD sw_status sw_bayes_rung_absorb(struct sw_bayes_rung_values *r,
 					    const struct sw_history *h);
 /* A trial that failed: does it count as worse than all? It does until something is said here. */
-void sw_bayes_rung_fail(struct bayes_rung_values *r, uint64_t trial, bool bad);
+void sw_bayes_rung_fail(struct sw_bayes_rung_values *r, uint64_t trial, bool bad);
 /* The share of the rungs that are above the top. */
-double sw_bayes_rung_blind(const struct bayes_rung_values *r);
+double sw_bayes_rung_blind(const struct sw_bayes_rung_values *r);
 /* Fills what stands under it; n_valued > 0. O(n levels + n log n). */
-void sw_bayes_rung_align(struct bayes_rung_values *r);
+void sw_bayes_rung_align(struct sw_bayes_rung_values *r);
 /* What z at a rung foretells at the top. */
-double sw_bayes_rung_foretell(const struct bayes_rung_values *r, size_t level, double z);
+double sw_bayes_rung_foretell(const struct sw_bayes_rung_values *r, size_t level, double z);
 /* tau of a rung, at most the top. */
-double sw_bayes_rung_tau(const struct bayes_rung_values *r, size_t level);
+double sw_bayes_rung_tau(const struct sw_bayes_rung_values *r, size_t level);
 
 /* ---- bayes_rung_pick.c ---- */
 
-struct bayes_rung_row {
+struct sw_bayes_rung_row {
 	double key, z; /* z: aligned; bad rows: 0, set by who knows the worst */
 	size_t subject;
 	size_t level;
 	bool bad;
 };
 
-struct bayes_rung_pick {
-	struct bayes_rung_row row[BAYES_RUNG_ROWS];
+struct sw_bayes_rung_pick {
+	struct sw_bayes_rung_row row[BAYES_RUNG_ROWS];
 	size_t n;
 	uint64_t total; /* how many there were to pick from */
 };
 
 /* All while they fit. Else those of the highest rungs, of the rung that fits in part some by
  * chance, though the best at the top stay; and a quarter of room for the bad. */
-void sw_bayes_rung_choose(const struct bayes_rung_values *r, uint64_t seed,
-			  struct bayes_rung_pick *out);
+void sw_bayes_rung_choose(const struct sw_bayes_rung_values *r, uint64_t seed,
+			  struct sw_bayes_rung_pick *out);
 
 /* ---- bayes_rung_model.c ---- */
 
-struct bayes_rungs {
-	const struct bayes_cube *cube; /* with its last coordinate a resource */
+struct sw_bayes_rungs {
+	const struct sw_bayes_cube *cube; /* with its last coordinate a resource */
 	uint64_t seed;
 	bool pauses;
-	struct bayes_rung_values values;
-	struct bayes_rung_pick pick;
+	struct sw_bayes_rung_values values;
+	struct sw_bayes_rung_pick pick;
 	/* gp: the rows picked, then what is believed. x, z: points at tau 1 and the means there. */
-	struct bayes_model model;
-	struct bayes_search search;
+	struct sw_bayes_model model;
+	struct sw_bayes_search search;
 	double *row_x, *row_z; /* [BAYES_RUNG_ROWS][d], [BAYES_RUNG_ROWS] */
 	double *mean, *var;    /* of the points */
 	/* What the factor was made from; a cache. */
@@ -128,13 +128,15 @@ struct bayes_rungs {
 	size_t n_believed;
 };
 
-SW_NODISCARD sw_status sw_bayes_rungs_init(struct bayes_rungs *r, const struct bayes_cube *cube,
+SW_NODISCARD sw_status sw_bayes_rungs_init(struct sw_bayes_rungs *r,
+					   const struct sw_bayes_cube *cube,
 					   const struct sw_sampler_config *config);
-void sw_bayes_rungs_fini(struct bayes_rungs *r);
-void sw_bayes_rungs_drop(struct bayes_rungs *r); /* the caches, and what was read */
+void sw_bayes_rungs_fini(struct sw_bayes_rungs *r);
+void sw_bayes_rungs_drop(struct sw_bayes_rungs *r); /* the caches, and what was read */
 /* As sw_bayes_step(). After sw_bayes_rung_absorb() of the same history; n_valued > 0. */
-SW_NODISCARD sw_status sw_bayes_rungs_step(struct bayes_rungs *r, const struct bayes_data *b,
-					   const struct sw_history *h, struct bayes_memory *memory,
-					   struct bayes_rng *rng, struct bayes_found *out);
+SW_NODISCARD sw_status sw_bayes_rungs_step(struct sw_bayes_rungs *r, const struct sw_bayes_data *b,
+					   const struct sw_history *h,
+					   struct sw_bayes_memory *memory, struct sw_bayes_rng *rng,
+					   struct sw_bayes_found *out);
 
 #endif

@@ -17,14 +17,14 @@
 #define BELIEVE_MOST ((size_t)256)
 #define BAD_BEYOND   0.3 /* how far past the worst row a bad one stands, in z */
 
-sw_status sw_bayes_rungs_init(struct bayes_rungs *r, const struct bayes_cube *cube,
+sw_status sw_bayes_rungs_init(struct sw_bayes_rungs *r, const struct sw_bayes_cube *cube,
 			      const struct sw_sampler_config *config)
 {
 	const struct sw_gp_config gp = {
 		.d = cube->d, .kernel = SW_GP_MATERN52, .category = cube->category};
 	const size_t d = cube->d, points = BAYES_RUNG_SEEN + BELIEVE_MOST;
 
-	*r = (struct bayes_rungs){.cube = cube, .seed = config->seed, .pauses = config->pauses};
+	*r = (struct sw_bayes_rungs){.cube = cube, .seed = config->seed, .pauses = config->pauses};
 	sw_bayes_rung_init(&r->values, config);
 	r->model.cube = cube;
 	r->model.x = sw_malloc(points * d * sizeof *r->model.x);
@@ -42,17 +42,17 @@ sw_status sw_bayes_rungs_init(struct bayes_rungs *r, const struct bayes_cube *cu
 	return rc == SW_OK ? sw_bayes_search_init(&r->search, cube, config->seed) : rc;
 }
 
-void sw_bayes_rungs_fini(struct bayes_rungs *r)
+void sw_bayes_rungs_fini(struct sw_bayes_rungs *r)
 {
 	sw_bayes_search_fini(&r->search);
 	sw_bayes_model_fini(&r->model);
 	sw_bayes_rung_fini(&r->values);
 	free(r->row_x);
 	free(r->mean);
-	*r = (struct bayes_rungs){0};
+	*r = (struct sw_bayes_rungs){0};
 }
 
-void sw_bayes_rungs_drop(struct bayes_rungs *r)
+void sw_bayes_rungs_drop(struct sw_bayes_rungs *r)
 {
 	sw_bayes_rung_fini(&r->values);
 	r->valid = false;
@@ -61,9 +61,9 @@ void sw_bayes_rungs_drop(struct bayes_rungs *r)
 /* ---- rows ---- */
 
 /* row_x and row_z of what was picked, and the transform up to that z. False: no row is good. */
-static bool load(struct bayes_rungs *r, const struct sw_history *h)
+static bool load_rows(struct sw_bayes_rungs *r, const struct sw_history *h)
 {
-	const struct bayes_rung_pick *const p = &r->pick;
+	const struct sw_bayes_rung_pick *const p = &r->pick;
 	const size_t d = r->cube->d;
 	double mean = 0, sd = 0, worst = -INFINITY;
 	size_t good = 0;
@@ -102,7 +102,8 @@ static bool fit_is_due(uint64_t rows, uint64_t fitted)
 			       : (double)(rows - fitted) >= GROWTH * (double)fitted;
 }
 
-static sw_status fit(struct bayes_rungs *r, double *theta, uint64_t fits, struct bayes_rng *rng)
+static sw_status fit_rungs(struct sw_bayes_rungs *r, double *theta, uint64_t fits,
+			   struct sw_bayes_rng *rng)
 {
 	const struct sw_gp_fit_options options = {.max_evals = EVALS};
 	double other[SW_SPACE_MAX_PARAMS + 3], f, f_other;
@@ -129,20 +130,20 @@ static sw_status fit(struct bayes_rungs *r, double *theta, uint64_t fits, struct
 
 /* ---- points ---- */
 
-static bool counts(const struct bayes_rungs *r, size_t subject)
+static bool counts(const struct sw_bayes_rungs *r, size_t subject)
 {
 	return r->values.at[subject] != 0 && !r->values.bad[subject];
 }
 
-static void add_point(struct bayes_rungs *r, const struct sw_history *h, size_t subject)
+static void add_point(struct sw_bayes_rungs *r, const struct sw_history *h, size_t subject)
 {
 	sw_bayes_cube_subject(r->cube, h, subject, r->model.x + r->n_told++ * r->cube->d);
 }
 
 /* All that have a value; of more than there is room for, those that have a row. */
-static void add_points(struct bayes_rungs *r, const struct sw_history *h)
+static void add_points(struct sw_bayes_rungs *r, const struct sw_history *h)
 {
-	const struct bayes_rung_pick *const p = &r->pick;
+	const struct sw_bayes_rung_pick *const p = &r->pick;
 	size_t n = 0;
 
 	r->n_told = 0;
@@ -162,7 +163,7 @@ static void add_points(struct bayes_rungs *r, const struct sw_history *h)
 	}
 }
 
-static sw_status rate_points(struct bayes_rungs *r)
+static sw_status rate_points(struct sw_bayes_rungs *r)
 {
 	const sw_status rc =
 		sw_gp_predict_batch(r->model.gp, r->model.x, r->n_told, r->mean, r->var);
@@ -173,7 +174,7 @@ static sw_status rate_points(struct bayes_rungs *r)
 }
 
 /* Of a pending trial. What has values where trials pause is likelier to wait than to run. */
-static bool is_believed(const struct bayes_rungs *r, size_t subject)
+static bool is_believed(const struct sw_bayes_rungs *r, size_t subject)
 {
 	const uint64_t has = r->values.has[subject];
 
@@ -183,9 +184,9 @@ static bool is_believed(const struct bayes_rungs *r, size_t subject)
 /* Trials that run and are not known at the top, each with the mean there that the rows before
  * it give it: what lower rungs say of a trial leaves room for improvement right beside it, and the
  * next worker would start the same once more. Those that the last call believed keep their rows. */
-static sw_status believe(struct bayes_rungs *r, const struct bayes_data *b)
+static sw_status believe(struct sw_bayes_rungs *r, const struct sw_bayes_data *b)
 {
-	struct bayes_model *const m = &r->model;
+	struct sw_bayes_model *const m = &r->model;
 	const size_t d = r->cube->d, n_prior = r->values.n_prior;
 	size_t unknown = 0, n = 0;
 	bool same = true;
@@ -224,17 +225,17 @@ static sw_status believe(struct bayes_rungs *r, const struct bayes_data *b)
 
 /* ---- the step ---- */
 
-static sw_status make(struct bayes_rungs *r, const struct sw_history *h,
-		      struct bayes_memory *memory, struct bayes_rng *rng)
+static sw_status make(struct sw_bayes_rungs *r, const struct sw_history *h,
+		      struct sw_bayes_memory *memory, struct sw_bayes_rng *rng)
 {
 	double *const theta = memory->theta;
 
 	sw_bayes_rung_align(&r->values);
 	sw_bayes_rung_choose(&r->values, r->seed, &r->pick);
-	if (!load(r, h))
+	if (!load_rows(r, h))
 		return SW_INVALID;
 	if (fit_is_due(r->pick.total, memory->fitted[FIT_ROWS])) {
-		const sw_status rc = fit(r, theta, memory->fitted[FIT_N], rng);
+		const sw_status rc = fit_rungs(r, theta, memory->fitted[FIT_N], rng);
 
 		if (rc != SW_OK)
 			return rc;
@@ -254,9 +255,9 @@ static sw_status make(struct bayes_rungs *r, const struct sw_history *h,
 	return rate_points(r);
 }
 
-sw_status sw_bayes_rungs_step(struct bayes_rungs *r, const struct bayes_data *b,
-			      const struct sw_history *h, struct bayes_memory *memory,
-			      struct bayes_rng *rng, struct bayes_found *out)
+sw_status sw_bayes_rungs_step(struct sw_bayes_rungs *r, const struct sw_bayes_data *b,
+			      const struct sw_history *h, struct sw_bayes_memory *memory,
+			      struct sw_bayes_rng *rng, struct sw_bayes_found *out)
 {
 	const size_t d = r->cube->d;
 	const bool stale = !r->valid || r->made_of != h->n_obs;

@@ -9,11 +9,11 @@
 
 /* The rows of largest key, falling; of equal keys the first to come. */
 struct list {
-	struct bayes_rung_row *row;
+	struct sw_bayes_rung_row *row;
 	size_t n, most;
 };
 
-static void consider(struct list *l, const struct bayes_rung_row *row)
+static void consider(struct list *l, const struct sw_bayes_rung_row *row)
 {
 	if (l->most == 0 || (l->n == l->most && l->row[l->n - 1].key >= row->key))
 		return;
@@ -27,8 +27,8 @@ static void consider(struct list *l, const struct bayes_rung_row *row)
 
 /* The next row of subject i at `level` or above; false: none. A subject that failed has one at the
  * top that is bad. */
-static bool next_row(const struct bayes_rung_values *r, uint64_t seed, size_t i, size_t level,
-		     struct bayes_rung_row *out)
+static bool next_row(const struct sw_bayes_rung_values *r, uint64_t seed, size_t i, size_t level,
+		     struct sw_bayes_rung_row *out)
 {
 	while (level <= r->top && (r->at[i] >> level & 1) == 0 && !(r->bad[i] && level == r->top))
 		level++;
@@ -39,7 +39,7 @@ static bool next_row(const struct bayes_rung_values *r, uint64_t seed, size_t i,
 
 	/* Two for each level outweigh the chance, which decides within a level. The chance belongs
 	 * to the row, so the pick changes little as rows come. */
-	*out = (struct bayes_rung_row){
+	*out = (struct sw_bayes_rung_row){
 		.key = sw_rng_unit(seed, SW_RNG_PICK, i + 1, (uint32_t)level) + 2.0 * (double)level,
 		.z = bad ? 0 : sw_bayes_rung_foretell(r, level, z),
 		.subject = i,
@@ -49,9 +49,9 @@ static bool next_row(const struct bayes_rung_values *r, uint64_t seed, size_t i,
 }
 
 /* How low a row at the top must be to be among the lowest; rows that tie with it may be more. */
-static double find_bar(const struct bayes_rung_values *r, size_t n_top)
+static double find_bar(const struct sw_bayes_rung_values *r, size_t n_top)
 {
-	struct bayes_rung_row lowest[BEST_ROWS];
+	struct sw_bayes_rung_row lowest[BEST_ROWS];
 	struct list best = {.row = lowest, .most = BEST_ROWS};
 
 	if (n_top <= BAYES_RUNG_ROWS)
@@ -60,15 +60,15 @@ static double find_bar(const struct bayes_rung_values *r, size_t n_top)
 		const double z = r->z[i * r->n_levels + r->top];
 
 		if (r->at[i] >> r->top != 0)
-			consider(&best, &(struct bayes_rung_row){.key = -z, .z = z});
+			consider(&best, &(struct sw_bayes_rung_row){.key = -z, .z = z});
 	}
 	return best.row[best.n - 1].z;
 }
 
-void sw_bayes_rung_choose(const struct bayes_rung_values *r, uint64_t seed,
-			  struct bayes_rung_pick *out)
+void sw_bayes_rung_choose(const struct sw_bayes_rung_values *r, uint64_t seed,
+			  struct sw_bayes_rung_pick *out)
 {
-	struct bayes_rung_row spare[BAYES_RUNG_ROWS], row;
+	struct sw_bayes_rung_row spare[BAYES_RUNG_ROWS], row;
 	size_t n_good = 0, n_bad = 0, n_top = 0;
 
 	for (size_t i = 0; i < r->n; i++) {

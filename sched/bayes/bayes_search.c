@@ -19,14 +19,15 @@
 #define APART       1e-3 /* by so much, in one coordinate at least */
 #define LAST_DRAWS  256  /* random points before a space counts as used up */
 
-sw_status sw_bayes_search_init(struct bayes_search *s, const struct bayes_cube *cube, uint64_t seed)
+sw_status sw_bayes_search_init(struct sw_bayes_search *s, const struct sw_bayes_cube *cube,
+			       uint64_t seed)
 {
 	const size_t d = cube->d;
 	/* One block: the net, the candidates, their three numbers, the box, the ends. */
 	const size_t n = BAYES_SPREAD * d + CANDIDATES * (d + 3) + 2 * d + BAYES_STARTS * d +
 			 BAYES_LEVELS * (d + 3);
 
-	*s = (struct bayes_search){.cube = cube};
+	*s = (struct sw_bayes_search){.cube = cube};
 	s->net = sw_malloc(n * sizeof *s->net);
 	if (s->net == NULL)
 		return SW_NOMEM;
@@ -45,15 +46,15 @@ sw_status sw_bayes_search_init(struct bayes_search *s, const struct bayes_cube *
 	return SW_OK;
 }
 
-void sw_bayes_search_fini(struct bayes_search *s)
+void sw_bayes_search_fini(struct sw_bayes_search *s)
 {
 	free(s->net);
-	*s = (struct bayes_search){0};
+	*s = (struct sw_bayes_search){0};
 }
 
 /* ---- candidates ---- */
 
-static void spread_candidates(struct bayes_search *s, struct bayes_rng *rng)
+static void spread_candidates(struct sw_bayes_search *s, struct sw_bayes_rng *rng)
 {
 	const size_t d = s->cube->d;
 
@@ -72,7 +73,7 @@ static void spread_candidates(struct bayes_search *s, struct bayes_rng *rng)
 }
 
 /* The model's rows of least z, best first. */
-static size_t find_elite(const struct bayes_model *m, size_t elite[ELITE_MOST])
+static size_t find_elite(const struct sw_bayes_model *m, size_t elite[ELITE_MOST])
 {
 	const double *const z = m->elite != NULL ? m->elite : m->z;
 	size_t want = m->n / 4, n = 0;
@@ -93,8 +94,8 @@ static size_t find_elite(const struct bayes_model *m, size_t elite[ELITE_MOST])
 	return n;
 }
 
-static double move(const struct bayes_search *s, const struct bayes_model *m, size_t k, double x,
-		   double scale, struct bayes_rng *rng)
+static double move_axis(const struct sw_bayes_search *s, const struct sw_bayes_model *m, size_t k,
+			double x, double scale, struct sw_bayes_rng *rng)
 {
 	const uint64_t levels = s->cube->levels[k];
 
@@ -109,8 +110,8 @@ static double move(const struct bayes_search *s, const struct bayes_model *m, si
 }
 
 /* Half of them move every coordinate, half a few. Categories move by chance in both. */
-static void near_candidates(struct bayes_search *s, const struct bayes_model *m,
-			    struct bayes_rng *rng)
+static void near_candidates(struct sw_bayes_search *s, const struct sw_bayes_model *m,
+			    struct sw_bayes_rng *rng)
 {
 	const size_t d = s->cube->d;
 	const double few = fmin(1, 2 / (double)d), change = fmin(0.5, 1 / (double)d);
@@ -135,25 +136,25 @@ static void near_candidates(struct bayes_search *s, const struct bayes_model *m,
 			if (chance < 1 && sw_bayes_rng_unit(rng) >= chance)
 				x[k] = fmin(fmax(x[k], s->lo[k]), s->hi[k]);
 			else {
-				x[k] = move(s, m, k, x[k], scale, rng);
+				x[k] = move_axis(s, m, k, x[k], scale, rng);
 				moved = true;
 			}
 		}
 		/* A candidate that moved nowhere would be the trial itself. */
 		if (!moved && always < d)
-			x[always] = move(s, m, always, x[always], scale, rng);
+			x[always] = move_axis(s, m, always, x[always], scale, rng);
 	}
 }
 
 /* -log EI of a posterior. */
-static double minus_log_ei(const struct bayes_model *m, double mean, double var)
+static double minus_log_ei(const struct sw_bayes_model *m, double mean, double var)
 {
 	double by_mean, by_var;
 
 	return -sw_log_ei(mean, var, m->best, &by_mean, &by_var);
 }
 
-sw_status sw_bayes_rate(const struct bayes_model *m, const double *x, size_t n, double *mean,
+sw_status sw_bayes_rate(const struct sw_bayes_model *m, const double *x, size_t n, double *mean,
 			double *var, double *value)
 {
 	if (m->several != NULL)
@@ -166,7 +167,7 @@ sw_status sw_bayes_rate(const struct bayes_model *m, const double *x, size_t n, 
 }
 
 /* -log EI of all candidates; infinite where they break a constraint. */
-static sw_status rate_candidates(struct bayes_search *s, const struct bayes_model *m)
+static sw_status rate_candidates(struct sw_bayes_search *s, const struct sw_bayes_model *m)
 {
 	const size_t d = s->cube->d;
 
@@ -188,7 +189,7 @@ static size_t least(const double *value, size_t from, size_t to)
 
 /* The best of each half, and others by their weight: p ~ e^-((v - least) / sd). Returns how
  * many. */
-static size_t choose_starts(const struct bayes_search *s, struct bayes_rng *rng,
+static size_t choose_starts(const struct sw_bayes_search *s, struct sw_bayes_rng *rng,
 			    size_t start[BAYES_STARTS])
 {
 	double weight[CANDIDATES], total = 0, mean = 0, sd = 0;
@@ -238,11 +239,11 @@ static size_t choose_starts(const struct bayes_search *s, struct bayes_rng *rng,
 /* ---- ascent ---- */
 
 struct ascent {
-	const struct bayes_model *m;
+	const struct sw_bayes_model *m;
 };
 
 /* -log EI at x, and its gradient unless that is NULL. */
-static double minus_log_ei_at(const struct bayes_model *m, const double *x, double *grad)
+static double minus_log_ei_at(const struct sw_bayes_model *m, const double *x, double *grad)
 {
 	double mean, var, by_mean, by_var, dmean[SW_SPACE_MAX_PARAMS], dvar[SW_SPACE_MAX_PARAMS];
 
@@ -263,7 +264,7 @@ static double descend(const double *x, double *grad, void *arg)
 }
 
 /* The last point on the way from a feasible one to x that is feasible as well. */
-static void pull_back(const struct bayes_cube *c, const double *from, double *x)
+static void pull_back(const struct sw_bayes_cube *c, const double *from, double *x)
 {
 	double good[SW_SPACE_MAX_PARAMS], at[SW_SPACE_MAX_PARAMS], lo = 0, hi = 1;
 
@@ -283,10 +284,10 @@ static void pull_back(const struct bayes_cube *c, const double *from, double *x)
 	memcpy(x, good, c->d * sizeof *x);
 }
 
-sw_status sw_bayes_climb(const struct bayes_search *s, const struct bayes_model *m, bool relaxed,
-			 double *x, double *value)
+sw_status sw_bayes_climb(const struct sw_bayes_search *s, const struct sw_bayes_model *m,
+			 bool relaxed, double *x, double *value)
 {
-	const struct bayes_cube *const c = s->cube;
+	const struct sw_bayes_cube *const c = s->cube;
 	const struct sw_bfgs_options options = {
 		.first_step = 0.05, .max_step = 1, .ftol = 1e-7, .max_iters = 60};
 	struct ascent a = {m};
@@ -336,7 +337,7 @@ static void order_by_value(const double *value, size_t *order, size_t n)
 
 /* Told or running; or beside one that runs, where many do: a model that is sure of its best would
  * have them all there, and what they give adds nothing to what the first of them gives. */
-static bool is_taken(const struct bayes_data *b, const double *x)
+static bool is_taken(const struct sw_bayes_data *b, const double *x)
 {
 	const size_t d = b->cube->d;
 
@@ -354,8 +355,8 @@ static bool is_taken(const struct bayes_data *b, const double *x)
 }
 
 /* Beside the best, or anywhere: when every end is a point that is known. */
-static bool last_resort(const struct bayes_search *s, const struct bayes_model *m,
-			const struct bayes_data *b, struct bayes_rng *rng, double *x)
+static bool last_resort(const struct sw_bayes_search *s, const struct sw_bayes_model *m,
+			const struct sw_bayes_data *b, struct sw_bayes_rng *rng, double *x)
 {
 	const size_t d = s->cube->d;
 
@@ -386,8 +387,8 @@ static bool last_resort(const struct bayes_search *s, const struct bayes_model *
 	return false;
 }
 
-static sw_status climb_all(struct bayes_search *s, const struct bayes_model *m,
-			   struct bayes_rng *rng, const size_t *start, size_t n, double *value,
+static sw_status climb_all(struct sw_bayes_search *s, const struct sw_bayes_model *m,
+			   struct sw_bayes_rng *rng, const size_t *start, size_t n, double *value,
 			   size_t *order)
 {
 	const size_t d = s->cube->d;
@@ -414,9 +415,9 @@ static sw_status climb_all(struct bayes_search *s, const struct bayes_model *m,
 	return SW_OK;
 }
 
-sw_status sw_bayes_search_run(struct bayes_search *s, const struct bayes_model *m,
-			      const struct bayes_data *b, struct bayes_rng *rng,
-			      struct bayes_found *out)
+sw_status sw_bayes_search_run(struct sw_bayes_search *s, const struct sw_bayes_model *m,
+			      const struct sw_bayes_data *b, struct sw_bayes_rng *rng,
+			      struct sw_bayes_found *out)
 {
 	const size_t d = s->cube->d;
 	size_t start[BAYES_STARTS] = {0}, order[BAYES_STARTS];

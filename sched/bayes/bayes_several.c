@@ -32,9 +32,9 @@
 /* In parts of the front: models that are sure make a crease that no ascent follows. */
 #define SD_LEAST 1e-3
 
-struct bayes_several {
+struct sw_bayes_several {
 	size_t m, cap; /* rows that fit below */
-	struct bayes_model model[SW_METRICS_MAX];
+	struct sw_bayes_model model[SW_METRICS_MAX];
 	double *y, *sorted, *elite; /* [cap] */
 	double *mean, *sd;          /* [m][CANDIDATES], weighted */
 	/* Of this suggestion: metric k counts as (z - ideal) * slope, z by its model's view. */
@@ -42,7 +42,7 @@ struct bayes_several {
 	double weight[SW_METRICS_MAX];
 };
 
-void sw_bayes_several_destroy(struct bayes_several *s)
+void sw_bayes_several_destroy(struct sw_bayes_several *s)
 {
 	if (s == NULL)
 		return;
@@ -53,10 +53,10 @@ void sw_bayes_several_destroy(struct bayes_several *s)
 	free(s);
 }
 
-sw_status sw_bayes_several_create(struct bayes_several **out, const struct bayes_cube *cube,
+sw_status sw_bayes_several_create(struct sw_bayes_several **out, const struct sw_bayes_cube *cube,
 				  size_t n_metrics)
 {
-	struct bayes_several *const s = sw_calloc(1, sizeof *s);
+	struct sw_bayes_several *const s = sw_calloc(1, sizeof *s);
 	sw_status rc = SW_OK;
 
 	*out = NULL;
@@ -80,7 +80,7 @@ sw_status sw_bayes_several_create(struct bayes_several **out, const struct bayes
 	return SW_OK;
 }
 
-static sw_status reserve(struct bayes_several *s, size_t rows)
+static sw_status reserve(struct sw_bayes_several *s, size_t rows)
 {
 	if (rows <= s->cap)
 		return SW_OK;
@@ -100,11 +100,11 @@ static int by_value(const void *va, const void *vb)
 }
 
 /* The rows with one metric in the place of y. Which of them a model sees goes by that metric. */
-static sw_status prepare(struct bayes_several *s, size_t k, const struct bayes_data *b,
-			 struct bayes_memory *memory, struct bayes_rng *rng)
+static sw_status prepare(struct sw_bayes_several *s, size_t k, const struct sw_bayes_data *b,
+			 struct sw_bayes_memory *memory, struct sw_bayes_rng *rng)
 {
-	struct bayes_data view = *b;
-	struct bayes_model *const m = &s->model[k];
+	struct sw_bayes_data view = *b;
+	struct sw_bayes_model *const m = &s->model[k];
 
 	view.n_good = 0;
 	view.y = s->y;
@@ -123,12 +123,12 @@ static sw_status prepare(struct bayes_several *s, size_t k, const struct bayes_d
 	return sw_bayes_model_prepare(m, &view, memory, NULL, rng);
 }
 
-static double weighted(const struct bayes_several *s, size_t k, double z)
+static double weighted(const struct sw_bayes_several *s, size_t k, double z)
 {
 	return (z - s->ideal[k]) * s->slope[k];
 }
 
-static void set_scale(struct bayes_several *s, const struct sw_scalar *scalar)
+static void set_scale(struct sw_bayes_several *s, const struct sw_scalar *scalar)
 {
 	for (size_t k = 0; k < s->m; k++) {
 		const struct sw_outcome *const o = &s->model[k].o;
@@ -143,9 +143,9 @@ static void set_scale(struct bayes_several *s, const struct sw_scalar *scalar)
 
 /* What was reached: told rows by their metrics, pending ones as the models believe. The rows of the
  * first model are where the search starts from. */
-static void set_best(struct bayes_several *s, const struct bayes_data *b)
+static void set_best(struct sw_bayes_several *s, const struct sw_bayes_data *b)
 {
-	struct bayes_model *const first = &s->model[0];
+	struct sw_bayes_model *const first = &s->model[0];
 
 	s->best = INFINITY;
 	for (size_t i = 0; i < b->n; i++) {
@@ -178,10 +178,10 @@ static void set_best(struct bayes_several *s, const struct bayes_data *b)
 	first->elite = s->elite;
 }
 
-static sw_status by_metrics(struct bayes_several *s, struct bayes_search *search,
-			    struct bayes_data *b, const struct sw_scalar *scalar,
-			    struct bayes_memory *memory, struct bayes_rng *rng,
-			    struct bayes_found *out)
+static sw_status by_metrics(struct sw_bayes_several *s, struct sw_bayes_search *search,
+			    struct sw_bayes_data *b, const struct sw_scalar *scalar,
+			    struct sw_bayes_memory *memory, struct sw_bayes_rng *rng,
+			    struct sw_bayes_found *out)
 {
 	sw_status rc = reserve(s, b->n + b->n_pending);
 
@@ -202,9 +202,10 @@ static sw_status by_metrics(struct bayes_several *s, struct bayes_search *search
 	return rc;
 }
 
-sw_status sw_bayes_several_step(struct bayes_several *s, struct bayes_step *step,
-				struct bayes_data *b, struct bayes_memory *memory,
-				struct bayes_rng *rng, uint64_t trial, struct bayes_found *out)
+sw_status sw_bayes_several_step(struct sw_bayes_several *s, struct sw_bayes_step *step,
+				struct sw_bayes_data *b, struct sw_bayes_memory *memory,
+				struct sw_bayes_rng *rng, uint64_t trial,
+				struct sw_bayes_found *out)
 {
 	struct sw_scalar scalar = {.m = s->m};
 	const sw_status rc = sw_bayes_data_weigh(b, &scalar, rng);
@@ -219,7 +220,7 @@ sw_status sw_bayes_several_step(struct bayes_several *s, struct bayes_step *step
 	return sw_bayes_step(step, b, memory, rng, trial, out);
 }
 
-void sw_bayes_several_explain(struct bayes_several *s, const struct bayes_found *f,
+void sw_bayes_several_explain(struct sw_bayes_several *s, const struct sw_bayes_found *f,
 			      struct sw_suggestion *out)
 {
 	memcpy(out->weight, s->weight, sizeof out->weight);
@@ -238,14 +239,14 @@ void sw_bayes_several_explain(struct bayes_several *s, const struct bayes_found 
 	}
 }
 
-static double sd_of(const struct bayes_several *s, size_t k, double var)
+static double sd_of(const struct sw_bayes_several *s, size_t k, double var)
 {
 	const double sd = s->slope[k] * sqrt(var);
 
 	return sqrt(sd * sd + SD_LEAST * SD_LEAST);
 }
 
-sw_status sw_bayes_several_rate(struct bayes_several *s, const double *x, size_t n, double *mean,
+sw_status sw_bayes_several_rate(struct sw_bayes_several *s, const double *x, size_t n, double *mean,
 				double *var, double *value)
 {
 	double one_mean[SW_METRICS_MAX], one_sd[SW_METRICS_MAX], skip[2][SW_METRICS_MAX];
@@ -271,7 +272,7 @@ sw_status sw_bayes_several_rate(struct bayes_several *s, const double *x, size_t
 	return SW_OK;
 }
 
-double sw_bayes_several_slope(struct bayes_several *s, const double *x, double *grad)
+double sw_bayes_several_slope(struct sw_bayes_several *s, const double *x, double *grad)
 {
 	const size_t d = s->model[0].cube->d;
 	double dmean[SW_METRICS_MAX][SW_SPACE_MAX_PARAMS],

@@ -13,11 +13,11 @@
 #define LOCAL_FROM 8 /* times d rows: from here on, a local model on the rows around the best */
 
 struct step_kind {
-	enum bayes_model_id model;
+	enum sw_bayes_model_id model;
 	bool local;
 };
 
-static struct step_kind next_kind(const struct bayes_memory *m)
+static struct step_kind next_kind(const struct sw_bayes_memory *m)
 {
 	static const struct step_kind calm[] = {
 		{BAYES_A, false}, {BAYES_C, false}, {BAYES_A, false}, {BAYES_E, false}};
@@ -30,7 +30,7 @@ static struct step_kind next_kind(const struct bayes_memory *m)
 }
 
 /* How long the sides of the trust region are beside each other: as the length scales are. */
-static void shape_of(const struct bayes_model *m, double *w)
+static void shape_of(const struct sw_bayes_model *m, double *w)
 {
 	const size_t d = m->cube->d;
 	double ln = 0;
@@ -43,7 +43,7 @@ static void shape_of(const struct bayes_model *m, double *w)
 }
 
 /* w NULL: the whole cube. */
-static void set_box(struct bayes_search *s, const struct bayes_data *b, const double *w,
+static void set_box(struct sw_bayes_search *s, const struct sw_bayes_data *b, const double *w,
 		    double side)
 {
 	for (size_t k = 0; k < s->cube->d; k++) {
@@ -56,9 +56,9 @@ static void set_box(struct bayes_search *s, const struct bayes_data *b, const do
 	}
 }
 
-sw_status sw_bayes_step(struct bayes_step *s, const struct bayes_data *b,
-			struct bayes_memory *memory, struct bayes_rng *rng, uint64_t trial,
-			struct bayes_found *out)
+sw_status sw_bayes_step(struct sw_bayes_step *s, const struct sw_bayes_data *b,
+			struct sw_bayes_memory *memory, struct sw_bayes_rng *rng, uint64_t trial,
+			struct sw_bayes_found *out)
 {
 	const struct step_kind kind = next_kind(memory);
 	double w[SW_SPACE_MAX_PARAMS] = {0};
@@ -88,23 +88,24 @@ sw_status sw_bayes_step(struct bayes_step *s, const struct bayes_data *b,
 	return SW_OK;
 }
 
-sw_status sw_bayes_step_init(struct bayes_step *s, const struct bayes_cube *cube, uint64_t seed)
+sw_status sw_bayes_step_init(struct sw_bayes_step *s, const struct sw_bayes_cube *cube,
+			     uint64_t seed)
 {
 	sw_status rc = sw_bayes_search_init(&s->search, cube, seed);
 
 	for (int i = 0; rc == SW_OK && i < BAYES_MODEL_N; i++)
-		rc = sw_bayes_model_init(&s->model[i], (enum bayes_model_id)i, cube);
+		rc = sw_bayes_model_init(&s->model[i], (enum sw_bayes_model_id)i, cube);
 	return rc;
 }
 
-void sw_bayes_step_fini(struct bayes_step *s)
+void sw_bayes_step_fini(struct sw_bayes_step *s)
 {
 	sw_bayes_search_fini(&s->search);
 	for (int i = 0; i < BAYES_MODEL_N; i++)
 		sw_bayes_model_fini(&s->model[i]);
 }
 
-void sw_bayes_step_drop(struct bayes_step *s)
+void sw_bayes_step_drop(struct sw_bayes_step *s)
 {
 	for (int i = 0; i < BAYES_MODEL_N; i++)
 		s->model[i].valid = false;

@@ -9,7 +9,7 @@
 
 enum { LINE = 64, KEPT_MOST = 1 << 21 /* doubles: 16 MiB */ };
 
-sw_status sw_gp_block_renew(struct gp_block *b, size_t n)
+sw_status sw_gp_block_renew(struct sw_gp_block *b, size_t n)
 {
 	sw_gp_block_free(b);
 	b->mem = sw_malloc(n * sizeof *b->at + LINE);
@@ -21,13 +21,13 @@ sw_status sw_gp_block_renew(struct gp_block *b, size_t n)
 	return SW_OK;
 }
 
-void sw_gp_block_free(struct gp_block *b)
+void sw_gp_block_free(struct sw_gp_block *b)
 {
 	free(b->mem);
-	*b = (struct gp_block){.mem = NULL};
+	*b = (struct sw_gp_block){.mem = NULL};
 }
 
-sw_status sw_gp_points_renew(struct gp_points *p, size_t n, size_t d, struct gp_block *block,
+sw_status sw_gp_points_renew(struct sw_gp_points *p, size_t n, size_t d, struct sw_gp_block *block,
 			     size_t vectors)
 {
 	const size_t ld = sw_gp_round_up(n);
@@ -45,7 +45,7 @@ sw_status sw_gp_points_renew(struct gp_points *p, size_t n, size_t d, struct gp_
 	return SW_OK;
 }
 
-double sw_gp_warp(const struct sw_gp *gp, const struct gp_hyper *y, size_t k, double x)
+double sw_gp_warp(const struct sw_gp *gp, const struct sw_gp_hyper *y, size_t k, double x)
 {
 	/* At c = 1 the formula is the identity but for its rounding. */
 	if (!gp->warped || gp->category[k] || y->c[k] == 1)
@@ -53,7 +53,7 @@ double sw_gp_warp(const struct sw_gp *gp, const struct gp_hyper *y, size_t k, do
 	return x / (x + y->c[k] * (1 - x));
 }
 
-void sw_gp_points_load(const struct sw_gp *gp, const struct gp_hyper *y, struct gp_points *p,
+void sw_gp_points_load(const struct sw_gp *gp, const struct sw_gp_hyper *y, struct sw_gp_points *p,
 		       const double *X, size_t n)
 {
 	const size_t d = gp->d;
@@ -65,13 +65,13 @@ void sw_gp_points_load(const struct sw_gp *gp, const struct gp_hyper *y, struct 
 	p->n = n;
 }
 
-void sw_gp_points_at(const struct sw_gp *gp, const struct gp_points *p, size_t i, double *x)
+void sw_gp_points_at(const struct sw_gp *gp, const struct sw_gp_points *p, size_t i, double *x)
 {
 	for (size_t k = 0; k < gp->d; k++)
 		x[k] = p->Xt[k * p->ld + i];
 }
 
-void sw_gp_points_kernel(struct sw_gp *gp, const struct gp_hyper *y, struct gp_points *p)
+void sw_gp_points_kernel(struct sw_gp *gp, const struct sw_gp_hyper *y, struct sw_gp_points *p)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		sw_gp_points_at(gp, p, i, gp->x);
@@ -81,7 +81,7 @@ void sw_gp_points_kernel(struct sw_gp *gp, const struct gp_hyper *y, struct gp_p
 	}
 }
 
-double sw_gp_weights(const struct gp_points *p, size_t n, const double *z, double *alpha,
+double sw_gp_weights(const struct sw_gp_points *p, size_t n, const double *z, double *alpha,
 		     double *ones, double *c)
 {
 	const int m = (int)n, ld = (int)p->ld;
@@ -195,7 +195,7 @@ void sw_gp_theta_clip(const struct sw_gp *gp, double *theta)
 		theta[i] = fmin(fmax(theta[i], gp->lo[i]), gp->hi[i]);
 }
 
-bool sw_gp_hyper_load(const struct sw_gp *gp, struct gp_hyper *y, const double *theta)
+bool sw_gp_hyper_load(const struct sw_gp *gp, struct sw_gp_hyper *y, const double *theta)
 {
 	const double c = gp->kernel == SW_GP_MATERN52 ? 5 : 1;
 	const size_t d = gp->d;

@@ -47,7 +47,7 @@ static sw_status reserve(struct sw_gp *gp, size_t n)
 }
 
 /* What is kept of the kernel's rows is for one call: it may be much. */
-static sw_status load(struct sw_gp *gp, size_t n)
+static sw_status load_rows(struct sw_gp *gp, size_t n)
 {
 	size_t kept = 0, rows = 0;
 
@@ -69,8 +69,8 @@ static void unload(struct sw_gp *gp)
 
 static void fill_kernel(struct sw_gp *gp)
 {
-	const struct gp_hyper *y = &gp->fit_hyper;
-	const struct gp_points *p = &gp->fit;
+	const struct sw_gp_hyper *y = &gp->fit_hyper;
+	const struct sw_gp_points *p = &gp->fit;
 	double *kept = gp->kept.at;
 
 	for (size_t i = 0; i < p->n; i++) {
@@ -88,8 +88,8 @@ static void fill_kernel(struct sw_gp *gp)
  * K^-1. The mean needs no term of its own: the profiled one maximises the likelihood. */
 static void likelihood_grad(struct sw_gp *gp, double *grad)
 {
-	const struct gp_hyper *y = &gp->fit_hyper;
-	const struct gp_points *p = &gp->fit;
+	const struct sw_gp_hyper *y = &gp->fit_hyper;
+	const struct sw_gp_points *p = &gp->fit;
 	const size_t d = gp->d;
 	double *kept = gp->kept.at, trace = 0;
 
@@ -123,7 +123,7 @@ static void likelihood_grad(struct sw_gp *gp, double *grad)
  * them. By panels, because OpenBLAS's dtrtri takes twice as long at n = 100 to 300. */
 static void invert(struct sw_gp *gp)
 {
-	const struct gp_points *p = &gp->fit;
+	const struct sw_gp_points *p = &gp->fit;
 	const size_t ld = p->ld;
 
 	for (size_t end = p->n, from; end > 0; end = from) {
@@ -153,7 +153,7 @@ static bool all_finite(const double *v, size_t n)
 static bool likelihood(struct sw_gp *gp, const double *X, const double *z, const double *theta,
 		       double *lml, double *grad)
 {
-	struct gp_points *p = &gp->fit;
+	struct sw_gp_points *p = &gp->fit;
 	const int n = (int)p->n, ld = (int)p->ld;
 	double log_det = 0, c;
 
@@ -183,7 +183,7 @@ static bool likelihood(struct sw_gp *gp, const double *X, const double *z, const
 sw_status sw_gp_lml(struct sw_gp *gp, const double *X, const double *z, size_t n,
 		    const double *theta, double *lml, double *grad)
 {
-	const sw_status rc = load(gp, n);
+	const sw_status rc = load_rows(gp, n);
 
 	if (rc != SW_OK)
 		return rc;
@@ -258,7 +258,7 @@ sw_status sw_gp_objective(struct sw_gp *gp, const double *X, const double *z, si
 			  const double *theta, double *f, double *grad)
 {
 	struct target t = {.gp = gp, .X = X, .z = z};
-	const sw_status rc = load(gp, n);
+	const sw_status rc = load_rows(gp, n);
 
 	if (rc == SW_OK) {
 		*f = objective(&t, theta, grad);
@@ -286,7 +286,7 @@ sw_status sw_gp_fit(struct sw_gp *gp, const double *X, const double *z, size_t n
 	const unsigned max_evals = options->max_evals;
 	struct target t = {.gp = gp, .X = X, .z = z, .best = INFINITY};
 	const size_t theta_n = sw_gp_theta_n(gp);
-	const sw_status rc = load(gp, n);
+	const sw_status rc = load_rows(gp, n);
 
 	if (rc != SW_OK)
 		return rc;

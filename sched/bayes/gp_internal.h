@@ -20,49 +20,49 @@
 #define GP_WARP_MOST 3.0 /* |ln c| */
 
 /* theta by name. */
-struct gp_hyper {
+struct sw_gp_hyper {
 	double sf, sn, sa, sd; /* sd = sa / d, or 0 */
 	double jitter;         /* absolute: 1e-10 (sf + sa), more after failures */
 	double *w, *ra, *c;    /* [d]; ra: the root of an additive part's w; c: the warps */
 };
 
 /* A block on a cache line; mem is what free() takes. */
-struct gp_block {
+struct sw_gp_block {
 	void *mem;
 	double *at;
 };
 
 /* n points by coordinate and a triangle over them, room for cap. */
-struct gp_points {
+struct sw_gp_points {
 	size_t n, cap, ld; /* ld: cap, up to a multiple of 8 */
-	struct gp_block block;
+	struct sw_gp_block block;
 	double *Xt; /* [d][ld] */
 	double *K;  /* [cap][ld] */
 };
 
-struct gp_row_ops; /* gp_row.c, for this processor */
+struct sw_gp_row_ops; /* gp_row.c, for this processor */
 
 struct sw_gp {
 	size_t d;
 	enum sw_gp_kernel kernel;
 	bool additive, warped, noisy;
 	bool *category; /* [d] */
-	const struct gp_row_ops *ops;
-	struct gp_block params;
-	struct gp_hyper fit_hyper, hyper;
+	const struct sw_gp_row_ops *ops;
+	struct sw_gp_block params;
+	struct sw_gp_hyper fit_hyper, hyper;
 	double *lo, *hi, *best; /* [theta_n]; best: gp_fit.c */
 	double *x;              /* [d]: one point as the kernel sees it */
 
 	/* gp_fit.c: valid within a call. Vectors of fit.ld. */
-	struct gp_points fit;
-	struct gp_block fit_block, kept;
+	struct sw_gp_points fit;
+	struct sw_gp_block fit_block, kept;
 	double *alpha_fit, *ones, *panel, *row;
 	size_t kept_most; /* doubles */
 	size_t kept_n;    /* rows of the kernel that are kept for the gradient, the first */
 
 	/* gp_post.c: the process as it was conditioned. Vectors of post.ld. */
-	struct gp_points post;
-	struct gp_block post_block;
+	struct sw_gp_points post;
+	struct sw_gp_block post_block;
 	double *z, *alpha, *k, *h, *v, *u;
 	double c;
 	size_t solved; /* alpha and c come from the first `solved` targets; later rows weigh 0 */
@@ -70,27 +70,28 @@ struct sw_gp {
 
 /* The kernel at x against the first m points. All of them work for any m, and read x[d], which is
  * warped as the points are. */
-struct gp_row_ops {
+struct sw_gp_row_ops {
 	/* k[j] = k(x, x_j); h[j] = sf h of the product part, unless NULL */
-	void (*values)(const struct sw_gp *gp, const struct gp_hyper *y, const struct gp_points *p,
-		       size_t m, const double *x, double *k, double *h);
+	void (*values)(const struct sw_gp *gp, const struct sw_gp_hyper *y,
+		       const struct sw_gp_points *p, size_t m, const double *x, double *k,
+		       double *h);
 	/* The same, and what the gradient by theta needs of this row: kept[sw_gp_kept_n(gp, m)] */
-	void (*values_kept)(const struct sw_gp *gp, const struct gp_hyper *y,
-			    const struct gp_points *p, size_t m, const double *x, double *k,
+	void (*values_kept)(const struct sw_gp *gp, const struct sw_gp_hyper *y,
+			    const struct sw_gp_points *p, size_t m, const double *x, double *k,
 			    double *kept);
 	/* grad[theta_n] += sum_j W[j] dk(x, x_j) / dtheta, without the noise; ends what was kept */
-	void (*grad_theta)(const struct sw_gp *gp, const struct gp_hyper *y,
-			   const struct gp_points *p, size_t m, const double *x, const double *W,
+	void (*grad_theta)(const struct sw_gp *gp, const struct sw_gp_hyper *y,
+			   const struct sw_gp_points *p, size_t m, const double *x, const double *W,
 			   double *kept, double *grad);
 	/* da[i] = sum_j a[j] dk(x, x_j) / dx_i, db[i] likewise; h as values() gave it. */
-	void (*grad_x)(const struct sw_gp *gp, const struct gp_hyper *y, const struct gp_points *p,
-		       size_t m, const double *x, const double *h, const double *a, const double *b,
-		       double *da, double *db);
+	void (*grad_x)(const struct sw_gp *gp, const struct sw_gp_hyper *y,
+		       const struct sw_gp_points *p, size_t m, const double *x, const double *h,
+		       const double *a, const double *b, double *da, double *db);
 };
 enum { GP_WIDTHS = 3 };
 /* Baseline, AVX2, AVX-512; NULL where this processor lacks it. Baseline is never NULL. */
-const struct gp_row_ops *sw_gp_row_ops_at(int width);
-const struct gp_row_ops *sw_gp_row_ops_pick(void); /* the widest */
+const struct sw_gp_row_ops *sw_gp_row_ops_at(int width);
+const struct sw_gp_row_ops *sw_gp_row_ops_pick(void); /* the widest */
 
 /* Up to whole cache lines of doubles. */
 static inline size_t sw_gp_round_up(size_t n)
@@ -112,29 +113,29 @@ static inline size_t sw_gp_kept_n(const struct sw_gp *gp, size_t m)
 }
 
 /* A block of n doubles; what it held is lost. */
-SW_NODISCARD sw_status sw_gp_block_renew(struct gp_block *b, size_t n);
-void sw_gp_block_free(struct gp_block *b);
+SW_NODISCARD sw_status sw_gp_block_renew(struct sw_gp_block *b, size_t n);
+void sw_gp_block_free(struct sw_gp_block *b);
 
 /* Room for n points, and for `vectors` vectors of the new ld in block. What it held is lost. */
-SW_NODISCARD sw_status sw_gp_points_renew(struct gp_points *p, size_t n, size_t d,
-					  struct gp_block *block, size_t vectors);
+SW_NODISCARD sw_status sw_gp_points_renew(struct sw_gp_points *p, size_t n, size_t d,
+					  struct sw_gp_block *block, size_t vectors);
 /* What a fit may choose from: |ln c| up to `most`. */
 void sw_gp_bound_warps(struct sw_gp *gp, double most);
 
 /* As the kernel sees them: warped. */
-void sw_gp_points_load(const struct sw_gp *gp, const struct gp_hyper *y, struct gp_points *p,
+void sw_gp_points_load(const struct sw_gp *gp, const struct sw_gp_hyper *y, struct sw_gp_points *p,
 		       const double *X, size_t n);
-double sw_gp_warp(const struct sw_gp *gp, const struct gp_hyper *y, size_t k, double x);
-void sw_gp_points_at(const struct sw_gp *gp, const struct gp_points *p, size_t i, double *x);
+double sw_gp_warp(const struct sw_gp *gp, const struct sw_gp_hyper *y, size_t k, double x);
+void sw_gp_points_at(const struct sw_gp *gp, const struct sw_gp_points *p, size_t i, double *x);
 /* The rows of the kernel, and its diagonal with noise and jitter. */
-void sw_gp_points_kernel(struct sw_gp *gp, const struct gp_hyper *y, struct gp_points *p);
+void sw_gp_points_kernel(struct sw_gp *gp, const struct sw_gp_hyper *y, struct sw_gp_points *p);
 
 /* False when theta is beyond any use (a value over 1e43, or not a number). */
-bool sw_gp_hyper_load(const struct sw_gp *gp, struct gp_hyper *y, const double *theta);
+bool sw_gp_hyper_load(const struct sw_gp *gp, struct sw_gp_hyper *y, const double *theta);
 
 /* The profiled mean *c and alpha = K^-1 (z - c) from the factor in p, z[n], by two triangular
  * solves; returns (z - c)' alpha. ones: [n], scratch. */
-double sw_gp_weights(const struct gp_points *p, size_t n, const double *z, double *alpha,
+double sw_gp_weights(const struct sw_gp_points *p, size_t n, const double *z, double *alpha,
 		     double *ones, double *c);
 
 #endif

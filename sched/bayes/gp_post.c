@@ -29,7 +29,7 @@ static void weigh(struct sw_gp *gp)
 sw_status sw_gp_set(struct sw_gp *gp, const double *X, const double *z, size_t n,
 		    const double *theta)
 {
-	struct gp_points *p = &gp->post;
+	struct sw_gp_points *p = &gp->post;
 	int left = MAX_GROWTH, info;
 
 	p->n = gp->solved = 0;
@@ -60,10 +60,10 @@ sw_status sw_gp_set(struct sw_gp *gp, const double *X, const double *z, size_t n
 }
 
 /* Room for one more row. Nothing is lost, and nothing changes when there is no memory. */
-static sw_status grow(struct sw_gp *gp)
+static sw_status grow_post(struct sw_gp *gp)
 {
-	struct gp_points *p = &gp->post, grown = {.n = 0};
-	struct gp_block vectors = {.mem = NULL};
+	struct sw_gp_points *p = &gp->post, grown = {.n = 0};
+	struct sw_gp_block vectors = {.mem = NULL};
 
 	if (p->n < p->cap)
 		return SW_OK;
@@ -104,12 +104,12 @@ double sw_gp_warp_slope(const struct sw_gp *gp, size_t k, double x)
 
 sw_status sw_gp_append(struct sw_gp *gp, const double *x)
 {
-	struct gp_points *p = &gp->post;
-	const struct gp_hyper *y = &gp->hyper;
+	struct sw_gp_points *p = &gp->post;
+	const struct sw_gp_hyper *y = &gp->hyper;
 	const size_t n = p->n;
 
 	assert(n > 0);
-	if (grow(gp) != SW_OK)
+	if (grow_post(gp) != SW_OK)
 		return SW_NOMEM;
 	double *row = p->K + n * p->ld;
 	see(gp, x);
@@ -144,7 +144,7 @@ void sw_gp_targets(struct sw_gp *gp, const double *z)
 }
 
 /* The floor keeps log(var) and 1 / sd finite where the process knows the value. */
-static double floored(const struct gp_hyper *y, double explained, bool *at_floor)
+static double floored(const struct sw_gp_hyper *y, double explained, bool *at_floor)
 {
 	const double total = y->sf + y->sa, floor = 1e-12 * total, var = total - explained;
 
@@ -155,7 +155,7 @@ static double floored(const struct gp_hyper *y, double explained, bool *at_floor
 void sw_gp_predict(struct sw_gp *gp, const double *x, double *mean, double *var, double *dmean,
 		   double *dvar)
 {
-	const struct gp_points *p = &gp->post;
+	const struct sw_gp_points *p = &gp->post;
 	const int n = (int)p->n, ld = (int)p->ld;
 	bool at_floor;
 
@@ -183,9 +183,9 @@ void sw_gp_predict(struct sw_gp *gp, const double *x, double *mean, double *var,
 sw_status sw_gp_predict_batch(struct sw_gp *gp, const double *Xs, size_t m, double *mean,
 			      double *var)
 {
-	const struct gp_points *p = &gp->post;
+	const struct sw_gp_points *p = &gp->post;
 	const int n = (int)p->n, ld = (int)p->ld;
-	struct gp_block block = {.mem = NULL};
+	struct sw_gp_block block = {.mem = NULL};
 
 	assert(n > 0);
 	if (sw_gp_block_renew(&block, BATCH * p->ld) != SW_OK)

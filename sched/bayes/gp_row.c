@@ -79,8 +79,8 @@ INLINE double apart(bool category, double x, double other)
 }
 
 /* q[j] = sum_k w_k t_k^2 */
-INLINE void distances(const struct sw_gp *gp, const double *w, const struct gp_points *p, size_t m,
-		      const double *x, double *restrict q)
+INLINE void distances(const struct sw_gp *gp, const double *w, const struct sw_gp_points *p,
+		      size_t m, const double *x, double *restrict q)
 {
 	for (size_t j = 0; j < m; j++)
 		q[j] = 0;
@@ -121,8 +121,8 @@ INLINE void add_values(bool matern, bool category, double s, double r, size_t m,
 	}
 }
 
-INLINE void values(bool matern, const struct sw_gp *gp, const struct gp_hyper *y,
-		   const struct gp_points *p, size_t m, const double *x, double *restrict k,
+INLINE void values(bool matern, const struct sw_gp *gp, const struct sw_gp_hyper *y,
+		   const struct sw_gp_points *p, size_t m, const double *x, double *restrict k,
 		   double *restrict h)
 {
 	distances(gp, y->w, p, m, x, k);
@@ -166,8 +166,8 @@ INLINE void add_kept(bool matern, bool category, double r, size_t m, double x,
 	}
 }
 
-INLINE void values_kept(bool matern, const struct sw_gp *gp, const struct gp_hyper *y,
-			const struct gp_points *p, size_t m, const double *x, double *restrict k,
+INLINE void values_kept(bool matern, const struct sw_gp *gp, const struct sw_gp_hyper *y,
+			const struct sw_gp_points *p, size_t m, const double *x, double *restrict k,
 			double *restrict kept)
 {
 	const size_t plane = sw_gp_round_up(m);
@@ -243,9 +243,9 @@ INLINE double weighted(size_t m, const double *restrict W, const double *restric
 	return sum;
 }
 
-INLINE void grad_theta(const struct sw_gp *gp, const struct gp_hyper *y, const struct gp_points *p,
-		       size_t m, const double *x, const double *restrict W, double *restrict kept,
-		       double *grad)
+INLINE void grad_theta(const struct sw_gp *gp, const struct sw_gp_hyper *y,
+		       const struct sw_gp_points *p, size_t m, const double *x,
+		       const double *restrict W, double *restrict kept, double *grad)
 {
 	const size_t d = gp->d, plane = sw_gp_round_up(m);
 	double *restrict slope = kept + plane;
@@ -279,9 +279,10 @@ INLINE void grad_theta(const struct sw_gp *gp, const struct gp_hyper *y, const s
 		grad[d + 3 + i] += y->sd * weighted(m, W, sum + (i + 1) * plane);
 }
 
-INLINE void grad_x(bool matern, const struct sw_gp *gp, const struct gp_hyper *y,
-		   const struct gp_points *p, size_t m, const double *x, const double *restrict h,
-		   const double *restrict a, const double *restrict b, double *da, double *db)
+INLINE void grad_x(bool matern, const struct sw_gp *gp, const struct sw_gp_hyper *y,
+		   const struct sw_gp_points *p, size_t m, const double *x,
+		   const double *restrict h, const double *restrict a, const double *restrict b,
+		   double *da, double *db)
 {
 	for (size_t i = 0; i < gp->d; i++) {
 		const double *restrict col = p->Xt + i * p->ld;
@@ -318,9 +319,9 @@ INLINE void grad_x(bool matern, const struct sw_gp *gp, const struct gp_hyper *y
 /* The four of them for one target; the kernel is a constant in each branch. */
 #define TARGET_baseline
 #define FOR_TARGET(name)                                                                           \
-	TARGET_##name static void values_##name(const struct sw_gp *gp, const struct gp_hyper *y,  \
-						const struct gp_points *p, size_t m,               \
-						const double *x, double *k, double *h)             \
+	TARGET_##name static void values_##name(                                                   \
+		const struct sw_gp *gp, const struct sw_gp_hyper *y, const struct sw_gp_points *p, \
+		size_t m, const double *x, double *k, double *h)                                   \
 	{                                                                                          \
 		if (gp->kernel == SW_GP_MATERN52)                                                  \
 			values(true, gp, y, p, m, x, k, h);                                        \
@@ -328,7 +329,7 @@ INLINE void grad_x(bool matern, const struct sw_gp *gp, const struct gp_hyper *y
 			values(false, gp, y, p, m, x, k, h);                                       \
 	}                                                                                          \
 	TARGET_##name static void values_kept_##name(                                              \
-		const struct sw_gp *gp, const struct gp_hyper *y, const struct gp_points *p,       \
+		const struct sw_gp *gp, const struct sw_gp_hyper *y, const struct sw_gp_points *p, \
 		size_t m, const double *x, double *k, double *kept)                                \
 	{                                                                                          \
 		if (gp->kernel == SW_GP_MATERN52)                                                  \
@@ -337,23 +338,23 @@ INLINE void grad_x(bool matern, const struct sw_gp *gp, const struct gp_hyper *y
 			values_kept(false, gp, y, p, m, x, k, kept);                               \
 	}                                                                                          \
 	TARGET_##name static void grad_theta_##name(                                               \
-		const struct sw_gp *gp, const struct gp_hyper *y, const struct gp_points *p,       \
+		const struct sw_gp *gp, const struct sw_gp_hyper *y, const struct sw_gp_points *p, \
 		size_t m, const double *x, const double *W, double *kept, double *grad)            \
 	{                                                                                          \
 		grad_theta(gp, y, p, m, x, W, kept, grad);                                         \
 	}                                                                                          \
-	TARGET_##name static void grad_x_##name(const struct sw_gp *gp, const struct gp_hyper *y,  \
-						const struct gp_points *p, size_t m,               \
-						const double *x, const double *h, const double *a, \
-						const double *b, double *da, double *db)           \
+	TARGET_##name static void grad_x_##name(                                                   \
+		const struct sw_gp *gp, const struct sw_gp_hyper *y, const struct sw_gp_points *p, \
+		size_t m, const double *x, const double *h, const double *a, const double *b,      \
+		double *da, double *db)                                                            \
 	{                                                                                          \
 		if (gp->kernel == SW_GP_MATERN52)                                                  \
 			grad_x(true, gp, y, p, m, x, h, a, b, da, db);                             \
 		else                                                                               \
 			grad_x(false, gp, y, p, m, x, h, a, b, da, db);                            \
 	}                                                                                          \
-	static const struct gp_row_ops ops_##name = {values_##name, values_kept_##name,            \
-						     grad_theta_##name, grad_x_##name}
+	static const struct sw_gp_row_ops ops_##name = {values_##name, values_kept_##name,         \
+							grad_theta_##name, grad_x_##name}
 
 FOR_TARGET(baseline);
 #ifdef __x86_64__
@@ -363,7 +364,7 @@ FOR_TARGET(avx2);
 FOR_TARGET(avx512);
 #endif
 
-const struct gp_row_ops *sw_gp_row_ops_at(int width)
+const struct sw_gp_row_ops *sw_gp_row_ops_at(int width)
 {
 	switch (width) {
 	case 0:
@@ -383,9 +384,9 @@ const struct gp_row_ops *sw_gp_row_ops_at(int width)
 	}
 }
 
-const struct gp_row_ops *sw_gp_row_ops_pick(void)
+const struct sw_gp_row_ops *sw_gp_row_ops_pick(void)
 {
-	const struct gp_row_ops *best = NULL;
+	const struct sw_gp_row_ops *best = NULL;
 
 	for (int width = GP_WIDTHS - 1; best == NULL; width--)
 		best = sw_gp_row_ops_at(width);

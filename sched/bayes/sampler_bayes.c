@@ -26,14 +26,14 @@
 #define RUNGS_SPREAD (1.0 / 3)
 
 struct bayes {
-	struct bayes_cube cube;
-	struct bayes_data data;
-	struct bayes_memory memory, next; /* next: of the suggestion being made */
-	struct bayes_accidents accidents;
-	struct bayes_step step;
-	struct bayes_several *several; /* NULL: one metric */
-	bool has_rungs;                /* then they, not step, make the points */
-	struct bayes_rungs rungs;
+	struct sw_bayes_cube cube;
+	struct sw_bayes_data data;
+	struct sw_bayes_memory memory, next; /* next: of the suggestion being made */
+	struct sw_bayes_accidents accidents;
+	struct sw_bayes_step step;
+	struct sw_bayes_several *several; /* NULL: one metric */
+	bool has_rungs;                   /* then they, not step, make the points */
+	struct sw_bayes_rungs rungs;
 };
 
 static void bayes_free(struct bayes *b)
@@ -55,7 +55,7 @@ static void bayes_free(struct bayes *b)
 
 /* A pruner judges by one metric. A space that fills all coordinates has none to spare: there a
  * pruned trial's last value is its value. */
-static bool wants_rungs(const struct sw_sampler *s, const struct bayes_cube *cube)
+static bool wants_rungs(const struct sw_sampler *s, const struct sw_bayes_cube *cube)
 {
 	return s->config.n_levels > 0 && s->config.n_metrics <= 1 && cube->d > 0 &&
 	       cube->d < SW_SPACE_MAX_PARAMS;
@@ -162,14 +162,14 @@ static bool in_design(const struct bayes *b, const struct sw_history *h)
 }
 
 /* Rungs above those that are known are not for the model to judge. */
-static bool is_blind(const struct bayes *b, struct bayes_rng *rng)
+static bool is_blind(const struct bayes *b, struct sw_bayes_rng *rng)
 {
 	return b->has_rungs &&
 	       sw_bayes_rng_unit(rng) < fmax(sw_bayes_rung_blind(&b->rungs.values), RUNGS_SPREAD);
 }
 
 static sw_status design(struct sw_sampler *s, const struct bayes *b, uint64_t made,
-			struct bayes_rng *rng, struct sw_suggestion *out, struct sw_err *err)
+			struct sw_bayes_rng *rng, struct sw_suggestion *out, struct sw_err *err)
 {
 	/* With rungs no centre: one trial that is good early stops many that would be better
 	 * late. */
@@ -200,7 +200,7 @@ static sw_status design(struct sw_sampler *s, const struct bayes *b, uint64_t ma
 /* ---- points of a model ---- */
 
 /* The rows but those of accidents, which the rungs are told of as well. */
-static sw_status sift(struct bayes *b, const struct sw_history *h, struct bayes_data **known)
+static sw_status sift(struct bayes *b, const struct sw_history *h, struct sw_bayes_data **known)
 {
 	bool changed;
 	const sw_status rc = sw_bayes_accidents_judge(&b->accidents, &b->cube, h, &changed);
@@ -221,7 +221,8 @@ static sw_status sift(struct bayes *b, const struct sw_history *h, struct bayes_
 }
 
 /* In the metric's own units. */
-static void explain(const struct bayes *b, const struct bayes_found *f, struct sw_suggestion *out)
+static void explain(const struct bayes *b, const struct sw_bayes_found *f,
+		    struct sw_suggestion *out)
 {
 	const struct sw_outcome *const o = &f->model->o;
 
@@ -236,11 +237,11 @@ static void explain(const struct bayes *b, const struct bayes_found *f, struct s
 }
 
 static sw_status by_model(struct sw_sampler *s, struct bayes *b, const struct sw_history *h,
-			  uint64_t made, struct bayes_rng *rng, struct sw_suggestion *out,
+			  uint64_t made, struct sw_bayes_rng *rng, struct sw_suggestion *out,
 			  struct sw_err *err)
 {
-	struct bayes_data *known;
-	struct bayes_found f;
+	struct sw_bayes_data *known;
+	struct sw_bayes_found f;
 	sw_status rc = sift(b, h, &known);
 
 	if (rc == SW_OK && b->several != NULL)
@@ -278,7 +279,7 @@ static sw_status suggest(struct sw_sampler *s, const struct sw_history *h, uint6
 {
 	struct bayes *const b = s->self;
 	/* Chance hangs on the suggestion's number alone, so that a replay draws the same. */
-	struct bayes_rng rng = {.seed = s->seed, .trial = made};
+	struct sw_bayes_rng rng = {.seed = s->seed, .trial = made};
 
 	if (b->memory.seen > h->n_obs)
 		return sw_err_set(err, SW_INVALID, "the history is shorter than the state knows");

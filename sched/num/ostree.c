@@ -285,7 +285,7 @@ uint64_t sw_ostree_insert(struct sw_ostree *t, double value, uint32_t id, bool m
 
 /* ---- what is there ---- */
 
-static uint32_t find(const leaf *l, double value, uint32_t id)
+static uint32_t leaf_find(const leaf *l, double value, uint32_t id)
 {
 	const uint32_t at = lower(l->value, const_ids(l), l->n, value, id);
 
@@ -300,7 +300,7 @@ void sw_ostree_mark(struct sw_ostree *t, double value, uint32_t id, bool marked)
 
 	assert(t->n > 0);
 	leaf *l = descend(t, value, id, &p);
-	uint32_t *entry = &ids(l)[find(l, value, id)];
+	uint32_t *entry = &ids(l)[leaf_find(l, value, id)];
 	assert((*entry & MARK) != (marked ? MARK : 0));
 	*entry ^= MARK;
 	t->marked += by;
@@ -348,7 +348,7 @@ void sw_ostree_remove(struct sw_ostree *t, double value, uint32_t id)
 
 	assert(t->n > 0);
 	leaf *l = descend(t, value, id, &p);
-	const uint32_t at = find(l, value, id), marked = ids(l)[at] >> 31;
+	const uint32_t at = leaf_find(l, value, id), marked = ids(l)[at] >> 31;
 	t->near = NULL;
 	memmove(l->value + at, l->value + at + 1, (l->n - at - 1) * sizeof l->value[0]);
 	memmove(ids(l) + at, ids(l) + at + 1, (l->n - at - 1) * sizeof(uint32_t));

@@ -15,7 +15,7 @@ static void directions(size_t dim, unsigned n, uint32_t v[DIGITS])
 			v[k] = UINT32_C(1) << (DIGITS - 1 - k);
 		return;
 	}
-	const struct sobol_row *row = &sw_sobol_rows[dim - 1];
+	const struct sw_sobol_row *row = &sw_sobol_rows[dim - 1];
 	assert(row->s >= 1);
 	for (unsigned k = 0; k < n; k++) {
 		if (k < row->s) {

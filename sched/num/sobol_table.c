@@ -5,7 +5,7 @@
 #include "sched/num/sobol_table.h"
 
 /* clang-format off */
-const struct sobol_row sw_sobol_rows[SW_SOBOL_DIMS - 1] = {
+const struct sw_sobol_row sw_sobol_rows[SW_SOBOL_DIMS - 1] = {
 	{1, 0, {1}},
 	{2, 1, {1, 3}},
 	{3, 1, {1, 3, 1}},

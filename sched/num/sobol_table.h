@@ -7,11 +7,11 @@
 
 #define SW_SOBOL_DEGREE_MAX 11
 
-struct sobol_row {
+struct sw_sobol_row {
 	uint16_t s, a, m[SW_SOBOL_DEGREE_MAX];
 };
 
 /* Row k is dimension k + 1; dimension 0, van der Corput's sequence, needs none. */
-extern const struct sobol_row sw_sobol_rows[SW_SOBOL_DIMS - 1];
+extern const struct sw_sobol_row sw_sobol_rows[SW_SOBOL_DIMS - 1];
 
 #endif

@@ -75,7 +75,7 @@ static void fini(struct sw_pruner *p)
 /* ---- the steps ---- */
 
 /* The slot of a step, or the free one where it belongs. Fibonacci hashing. */
-static struct at_step *find(const struct median *m, uint64_t step)
+static struct at_step *find_slot(const struct median *m, uint64_t step)
 {
 	size_t i = (size_t)((step * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & (m->slots - 1);
 
@@ -98,7 +98,7 @@ static sw_status grow_slots(struct median *m)
 	m->slots = n == 0 ? 16 : 2 * n;
 	for (size_t i = 0; i < n; i++)
 		if (old[i].step != 0)
-			*find(m, old[i].step) = old[i];
+			*find_slot(m, old[i].step) = old[i];
 	free(old);
 	return SW_OK;
 }
@@ -109,7 +109,7 @@ static sw_status reserve_step(struct median *m, uint64_t step, struct at_step **
 	*out = NULL;
 	if (grow_slots(m) != SW_OK)
 		return SW_NOMEM;
-	struct at_step *at = find(m, step);
+	struct at_step *at = find_slot(m, step);
 	if (at->step == 0) {
 		struct sw_ostree tree;
 
@@ -277,7 +277,7 @@ static void ended(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t,
 		return;
 	struct series *s = &m->series[t->n - 1];
 	for (uint32_t i = 0; i < s->n; i++) {
-		struct sw_ostree *tree = &find(m, s->v[i].step)->tree;
+		struct sw_ostree *tree = &find_slot(m, s->v[i].step)->tree;
 
 		if (completed)
 			sw_ostree_mark(tree, s->v[i].value, (uint32_t)trial, true);

@@ -114,7 +114,7 @@ static size_t join(struct volume *v, double *rows, size_t n, size_t m, const dou
 
 /* The rows after k, without their first coordinate and none of them better than k in any other,
  * into the next level. A sweep needs no choice among them. */
-static size_t limit(struct volume *v, const double *rows, size_t n, size_t m, size_t k)
+static size_t limit_rows(struct volume *v, const double *rows, size_t n, size_t m, size_t k)
 {
 	double *const to = v->level[m - 1], r[SW_METRICS_MAX] = {0};
 	const double *const by = rows + k * m;
@@ -155,7 +155,7 @@ static double volume_of(struct volume *v, size_t n, size_t m)
 
 		for (size_t j = 1; j < m; j++)
 			box *= rows[k * m + j];
-		sum += rows[k * m] * (box - volume_of(v, limit(v, rows, n, m, k), m - 1));
+		sum += rows[k * m] * (box - volume_of(v, limit_rows(v, rows, n, m, k), m - 1));
 	}
 	return sum;
 }

@@ -79,7 +79,7 @@ static sw_status check_int(double x, const char *ptr, struct sw_err *err)
 	return SW_OK;
 }
 
-static sw_status set_levels(struct space_entry *e)
+static sw_status set_levels(struct sw_space_entry *e)
 {
 	const double n = e->k_hi - e->k_lo + 1.0;
 
@@ -87,7 +87,7 @@ static sw_status set_levels(struct space_entry *e)
 	return SW_OK;
 }
 
-static sw_status add_int(struct space_entry *e, struct sw_err *err)
+static sw_status add_int(struct sw_space_entry *e, struct sw_err *err)
 {
 	sw_status rc = check_int(e->p.min, "/min", err);
 
@@ -100,7 +100,7 @@ static sw_status add_int(struct space_entry *e, struct sw_err *err)
 	return set_levels(e);
 }
 
-static sw_status add_int_log(struct space_entry *e, struct sw_err *err)
+static sw_status add_int_log(struct sw_space_entry *e, struct sw_err *err)
 {
 	const sw_status rc = add_int(e, err);
 
@@ -132,7 +132,7 @@ static sw_status pow2_of(double x, const char *ptr, double *k, struct sw_err *er
 	return SW_OK;
 }
 
-static sw_status add_pow2(struct space_entry *e, struct sw_err *err)
+static sw_status add_pow2(struct sw_space_entry *e, struct sw_err *err)
 {
 	sw_status rc = pow2_of(e->p.min, "/min", &e->k_lo, err);
 
@@ -143,7 +143,7 @@ static sw_status add_pow2(struct space_entry *e, struct sw_err *err)
 
 /* Writes q as num / den. A q typed as a decimal is the double nearest to a / 10^p: then k * a /
  * 10^p is one rounding away from the decimal the user means, which k * q is not. */
-static void set_fraction(struct space_entry *e)
+static void set_fraction(struct sw_space_entry *e)
 {
 	const double q = e->p.q;
 	double ten = 1.0;
@@ -163,7 +163,7 @@ static void set_fraction(struct space_entry *e)
 	e->den = whole ? inverse : 1.0;
 }
 
-static sw_status check_q(struct space_entry *e, struct sw_err *err)
+static sw_status check_q(struct sw_space_entry *e, struct sw_err *err)
 {
 	const double q = e->p.q;
 	const sw_status rc = check_finite(q, "/q", err);
@@ -177,7 +177,7 @@ static sw_status check_q(struct space_entry *e, struct sw_err *err)
 }
 
 /* The multiples of q inside the bounds. */
-static sw_status add_multiples(struct space_entry *e, struct sw_err *err)
+static sw_status add_multiples(struct sw_space_entry *e, struct sw_err *err)
 {
 	const sw_status rc = check_q(e, err);
 
@@ -204,7 +204,7 @@ static sw_status add_multiples(struct space_entry *e, struct sw_err *err)
 	return set_levels(e);
 }
 
-static sw_status add_log(struct space_entry *e, struct sw_err *err)
+static sw_status add_log(struct sw_space_entry *e, struct sw_err *err)
 {
 	const sw_status rc = check_log(&e->p, err);
 
@@ -215,7 +215,7 @@ static sw_status add_log(struct space_entry *e, struct sw_err *err)
 	return e->p.dist == SW_DIST_Q_LOG_UNIFORM ? add_multiples(e, err) : SW_OK;
 }
 
-static sw_status add_bounded(struct space_entry *e, struct sw_err *err)
+static sw_status add_bounded(struct sw_space_entry *e, struct sw_err *err)
 {
 	const sw_status rc = check_bounds(&e->p, err);
 
@@ -239,7 +239,7 @@ static sw_status add_bounded(struct space_entry *e, struct sw_err *err)
 	}
 }
 
-static sw_status add_normal(struct space_entry *e, struct sw_err *err)
+static sw_status add_normal(struct sw_space_entry *e, struct sw_err *err)
 {
 	const struct sw_param *p = &e->p;
 	const bool is_log = p->dist == SW_DIST_LOG_NORMAL || p->dist == SW_DIST_Q_LOG_NORMAL;
@@ -284,7 +284,7 @@ static sw_status check_shape(double x, const char *ptr, struct sw_err *err)
 	return SW_OK;
 }
 
-static sw_status add_beta(struct space_entry *e, struct sw_err *err)
+static sw_status add_beta(struct sw_space_entry *e, struct sw_err *err)
 {
 	sw_status rc = check_shape(e->p.a, "/a", err);
 
@@ -303,7 +303,7 @@ static sw_status add_beta(struct space_entry *e, struct sw_err *err)
 }
 
 /* Copies the weights and cumulates them: one allocation, the sums first. */
-static sw_status add_weights(struct space_entry *e, struct sw_err *err)
+static sw_status add_weights(struct sw_space_entry *e, struct sw_err *err)
 {
 	const size_t n = e->p.n_choices;
 	const double *w = e->p.weights;
@@ -334,7 +334,7 @@ static sw_status add_weights(struct space_entry *e, struct sw_err *err)
 	return SW_OK;
 }
 
-static sw_status add_choices(struct space_entry *e, struct sw_err *err)
+static sw_status add_choices(struct sw_space_entry *e, struct sw_err *err)
 {
 	if (e->p.n_choices == 0)
 		return sw_err_at(err, SW_INVALID, "/values", "values is empty");
@@ -346,9 +346,9 @@ static sw_status add_choices(struct space_entry *e, struct sw_err *err)
 	return e->p.weights == NULL ? SW_OK : add_weights(e, err);
 }
 
-static sw_status make_entry(struct space_entry *e, const struct sw_param *p, struct sw_err *err)
+static sw_status make_entry(struct sw_space_entry *e, const struct sw_param *p, struct sw_err *err)
 {
-	*e = (struct space_entry){.p = *p, .num = 1.0, .den = 1.0};
+	*e = (struct sw_space_entry){.p = *p, .num = 1.0, .den = 1.0};
 	if (p->dist != SW_DIST_CATEGORICAL)
 		e->p.weights = NULL;
 	e->p.numbers = NULL;
@@ -380,7 +380,7 @@ static sw_status make_entry(struct space_entry *e, const struct sw_param *p, str
 }
 
 /* Copies what the choices are as numbers. */
-static sw_status add_numbers(struct space_entry *e, const double *numbers, struct sw_err *err)
+static sw_status add_numbers(struct sw_space_entry *e, const double *numbers, struct sw_err *err)
 {
 	const size_t n = e->p.dist == SW_DIST_CATEGORICAL ? e->p.n_choices : 1;
 	double *copy;
@@ -401,7 +401,7 @@ static sw_status add_numbers(struct space_entry *e, const double *numbers, struc
 
 sw_status sw_space_add(struct sw_space *s, const struct sw_param *p, struct sw_err *err)
 {
-	struct space_entry e;
+	struct sw_space_entry e;
 
 	if (s->n == SW_SPACE_MAX_PARAMS)
 		return sw_err_set(err, SW_TOO_BIG, "a search space has at most %zu parameters",

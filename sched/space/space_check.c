@@ -12,7 +12,7 @@
 struct sw_value sw_space_nearest(const struct sw_space *s, size_t i, struct sw_value v)
 {
 	assert(i < s->n);
-	const struct space_entry *e = &s->v[i];
+	const struct sw_space_entry *e = &s->v[i];
 	const double lo = e->p.min, hi = e->p.max, x = v.number;
 
 	switch (e->p.dist) {
@@ -50,7 +50,7 @@ struct sw_value sw_space_nearest(const struct sw_space *s, size_t i, struct sw_v
 	return (struct sw_value){.number = sw_space_value_of(e, sw_space_index_of(e, v))};
 }
 
-static sw_status check_number(const struct space_entry *e, double x, double nearest,
+static sw_status check_number(const struct sw_space_entry *e, double x, double nearest,
 			      struct sw_err *err)
 {
 	if (!isfinite(x))
@@ -92,7 +92,7 @@ sw_status sw_space_check_value(const struct sw_space *s, size_t i, struct sw_val
 			       struct sw_err *err)
 {
 	assert(i < s->n);
-	const struct space_entry *e = &s->v[i];
+	const struct sw_space_entry *e = &s->v[i];
 
 	if (!sw_space_is_choice(e))
 		return check_number(e, value.number, sw_space_nearest(s, i, value).number, err);

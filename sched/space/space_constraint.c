@@ -32,7 +32,7 @@ static sw_status check_sum(const struct sw_space *s, const struct sw_sum *sum, s
 			return sw_err_set(err, SW_INVALID, "a constraint's numbers must be finite");
 		for (size_t k = 0; k < t->n_factors; k++) {
 			assert(t->factor[k] < s->n);
-			const struct space_entry *e = &s->v[t->factor[k]];
+			const struct sw_space_entry *e = &s->v[t->factor[k]];
 
 			if (sw_space_is_choice(e) && e->p.numbers == NULL)
 				return sw_err_set(err, SW_INVALID,
@@ -87,7 +87,7 @@ size_t sw_space_constraints(const struct sw_space *s)
 
 /* --- does it hold? --- */
 
-static double number_of(const struct space_entry *e, struct sw_value v)
+static double number_of(const struct sw_space_entry *e, struct sw_value v)
 {
 	if (e->p.dist == SW_DIST_CONSTANT)
 		return e->p.numbers[0];
@@ -102,7 +102,7 @@ struct side {
 	bool integer;
 };
 
-static void add(struct side *side, double x)
+static void add_term(struct side *side, double x)
 {
 	side->value += x;
 	side->size += fabs(x);
@@ -114,7 +114,7 @@ static struct side side_of(const struct sw_space *s, const struct sw_sum *sum,
 {
 	struct side side = {.integer = true};
 
-	add(&side, sum->constant);
+	add_term(&side, sum->constant);
 	for (size_t i = 0; i < sum->n_terms; i++) {
 		const struct sw_term *t = &sum->terms[i];
 		double x = t->coef;
@@ -125,7 +125,7 @@ static struct side side_of(const struct sw_space *s, const struct sw_sum *sum,
 			side.integer = side.integer && factor == floor(factor);
 			x *= factor;
 		}
-		add(&side, x);
+		add_term(&side, x);
 	}
 	return side;
 }

@@ -57,7 +57,7 @@ static sw_status copy_conditions(struct sw_space *to, const struct sw_space *s)
 		return SW_NOMEM;
 	to->cap_conds = s->n_conds;
 	for (size_t i = 0; i < s->n_conds; i++) {
-		struct space_cond *c = &to->conds[i];
+		struct sw_space_cond *c = &to->conds[i];
 
 		*c = s->conds[i];
 		c->allowed = sw_malloc(c->n * sizeof *c->allowed);

@@ -10,7 +10,7 @@
 
 #include "sched/space/space.h"
 
-struct space_entry {
+struct sw_space_entry {
 	struct sw_param p; /* weights, numbers: the entry's own copies */
 	double *cum;       /* CATEGORICAL with weights: cumulated and normalised; the last is 1 */
 	double k_lo, k_hi; /* the indices of a bounded discrete kind; Q_BETA's too */
@@ -20,7 +20,7 @@ struct space_entry {
 };
 
 /* One call of sw_space_when(). */
-struct space_cond {
+struct sw_space_cond {
 	size_t child, parent;
 	size_t depth;    /* of the child: 1 + that of its deepest parent. By sw_space_seal() */
 	double *allowed; /* rising; the number, or the index of a choice */
@@ -28,9 +28,9 @@ struct space_cond {
 };
 
 struct sw_space {
-	struct space_entry *v;
+	struct sw_space_entry *v;
 	size_t n, cap;
-	struct space_cond *conds; /* sealed: by rising depth, so parents are settled first */
+	struct sw_space_cond *conds; /* sealed: by rising depth, so parents are settled first */
 	size_t n_conds, cap_conds;
 	struct sw_constraint *constraints; /* left.terms owns the terms of both sides */
 	size_t n_constraints, cap_constraints;
@@ -45,22 +45,22 @@ bool sw_space_is_broken(const struct sw_space *s, const struct sw_constraint *c,
 			const struct sw_value *values, const bool *active);
 
 /* The index, from k_lo to k_hi, of the value nearest to v (a discrete kind). */
-double sw_space_index_of(const struct space_entry *e, struct sw_value v);
+double sw_space_index_of(const struct sw_space_entry *e, struct sw_value v);
 
 /* u in [0, 1) -> the parameter's value. */
-struct sw_value sw_space_decode_one(const struct space_entry *e, double u);
+struct sw_value sw_space_decode_one(const struct sw_space_entry *e, double u);
 
 /* The other way: sw_space_encode() of one parameter. */
-double sw_space_encode_one(const struct space_entry *e, struct sw_value v);
+double sw_space_encode_one(const struct sw_space_entry *e, struct sw_value v);
 
 /* Is the value an index of a choice, rather than a number? */
-static inline bool sw_space_is_choice(const struct space_entry *e)
+static inline bool sw_space_is_choice(const struct sw_space_entry *e)
 {
 	return e->p.dist == SW_DIST_CATEGORICAL || e->p.dist == SW_DIST_CONSTANT;
 }
 
 /* Neither a choice nor a value of a grid. */
-static inline bool sw_space_is_continuous(const struct space_entry *e)
+static inline bool sw_space_is_continuous(const struct sw_space_entry *e)
 {
 	switch (e->p.dist) {
 	case SW_DIST_UNIFORM:
@@ -76,7 +76,7 @@ static inline bool sw_space_is_continuous(const struct space_entry *e)
 }
 
 /* The chance that a beta kind, before it is rounded, falls below x. */
-double sw_space_beta_cdf(const struct space_entry *e, double x);
+double sw_space_beta_cdf(const struct sw_space_entry *e, double x);
 
 /* The largest double below 1. */
 #define SW_BELOW_ONE (1.0 - 0x1p-53)
@@ -86,6 +86,6 @@ double sw_space_beta_cdf(const struct space_entry *e, double x);
 
 /* The value of index k of a number-valued discrete parameter. Exact for short decimals: 3 * 0.1 is
  * 0.3. Never -0. */
-double sw_space_value_of(const struct space_entry *e, double k);
+double sw_space_value_of(const struct sw_space_entry *e, double k);
 
 #endif

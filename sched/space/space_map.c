@@ -19,7 +19,7 @@ static double clamp_unit(double u)
 	return clamp(u, 0.0, SW_BELOW_ONE);
 }
 
-double sw_space_value_of(const struct space_entry *e, double k)
+double sw_space_value_of(const struct sw_space_entry *e, double k)
 {
 	if (e->p.dist == SW_DIST_POW2)
 		return ldexp(1.0, (int)k);
@@ -32,28 +32,28 @@ double sw_space_value_of(const struct space_entry *e, double k)
 }
 
 /* Normal kinds: u = 0 would be -infinity; half a step above it is as far as the lower end goes. */
-static double normal_of(const struct space_entry *e, double u)
+static double normal_of(const struct sw_space_entry *e, double u)
 {
 	return e->p.mu + e->p.sigma * sw_normal_quantile(u > 0.0 ? u : 0x1p-54);
 }
 
 /* Beta kinds: 0 and 1 themselves are values only where rounding would make them so. */
-static double beta_of(const struct space_entry *e, double u)
+static double beta_of(const struct sw_space_entry *e, double u)
 {
 	return clamp(sw_beta_quantile(u, e->p.a, e->p.b), DBL_MIN, SW_BELOW_ONE);
 }
 
-double sw_space_beta_cdf(const struct space_entry *e, double x)
+double sw_space_beta_cdf(const struct sw_space_entry *e, double x)
 {
 	return sw_beta_cdf(x, e->p.a, e->p.b);
 }
 
-static double log_uniform_of(const struct space_entry *e, double u)
+static double log_uniform_of(const struct sw_space_entry *e, double u)
 {
 	return clamp(exp(e->u_lo + u * (e->u_hi - e->u_lo)), e->p.min, e->p.max);
 }
 
-static uint32_t choice_of(const struct space_entry *e, double u)
+static uint32_t choice_of(const struct sw_space_entry *e, double u)
 {
 	size_t lo = 0, hi = e->p.n_choices - 1;
 
@@ -72,7 +72,7 @@ static uint32_t choice_of(const struct space_entry *e, double u)
 }
 
 /* The index that u falls to, for every discrete kind. */
-static double index_of_unit(const struct space_entry *e, double u)
+static double index_of_unit(const struct sw_space_entry *e, double u)
 {
 	switch (e->p.dist) {
 	case SW_DIST_CATEGORICAL:
@@ -92,7 +92,7 @@ static double index_of_unit(const struct space_entry *e, double u)
 	}
 }
 
-struct sw_value sw_space_decode_one(const struct space_entry *e, double u)
+struct sw_value sw_space_decode_one(const struct sw_space_entry *e, double u)
 {
 	switch (e->p.dist) {
 	case SW_DIST_CONSTANT:
@@ -132,7 +132,7 @@ void sw_space_decode(const struct sw_space *s, const double *unit, struct sw_val
 		values[i] = sw_space_decode_one(&s->v[i], clamp_unit(unit[i]));
 }
 
-double sw_space_index_of(const struct space_entry *e, struct sw_value v)
+double sw_space_index_of(const struct sw_space_entry *e, struct sw_value v)
 {
 	switch (e->p.dist) {
 	case SW_DIST_CATEGORICAL:
@@ -152,12 +152,12 @@ double sw_space_index_of(const struct space_entry *e, struct sw_value v)
 	}
 }
 
-static double unit_of_log(const struct space_entry *e, double x)
+static double unit_of_log(const struct sw_space_entry *e, double x)
 {
 	return e->u_hi > e->u_lo ? (x - e->u_lo) / (e->u_hi - e->u_lo) : 0.5;
 }
 
-static double unit_of_normal(const struct space_entry *e, double x)
+static double unit_of_normal(const struct sw_space_entry *e, double x)
 {
 	return sw_normal_cdf((x - e->p.mu) / e->p.sigma);
 }
@@ -169,7 +169,7 @@ static double log_or_lowest(double x)
 }
 
 /* The middle of the coordinates that fall to index k, before rounding is looked at. */
-static double middle_of(const struct space_entry *e, double k)
+static double middle_of(const struct sw_space_entry *e, double k)
 {
 	const double q = e->p.q;
 	double lo, hi;
@@ -211,7 +211,7 @@ static double middle_of(const struct space_entry *e, double k)
 
 /* Where the intervals are as narrow as doubles are dense, rounding may land beside the one meant:
  * walk a few neighbours towards it. The index never falls as u rises. */
-static double settle(const struct space_entry *e, double k, double u)
+static double settle(const struct sw_space_entry *e, double k, double u)
 {
 	u = clamp_unit(u);
 	for (int i = 0; i < 64; i++) {
@@ -224,7 +224,7 @@ static double settle(const struct space_entry *e, double k, double u)
 	return u;
 }
 
-static double coordinate_of(const struct space_entry *e, struct sw_value v)
+static double coordinate_of(const struct sw_space_entry *e, struct sw_value v)
 {
 	const double x = v.number;
 	double k;
@@ -259,7 +259,7 @@ static double coordinate_of(const struct space_entry *e, struct sw_value v)
 	return settle(e, k, middle_of(e, k));
 }
 
-double sw_space_encode_one(const struct space_entry *e, struct sw_value v)
+double sw_space_encode_one(const struct sw_space_entry *e, struct sw_value v)
 {
 	return clamp_unit(coordinate_of(e, v));
 }
@@ -273,7 +273,7 @@ void sw_space_encode(const struct sw_space *s, const struct sw_value *values, do
 struct sw_value sw_space_level(const struct sw_space *s, size_t i, uint64_t k)
 {
 	assert(i < s->n && k < s->v[i].levels);
-	const struct space_entry *e = &s->v[i];
+	const struct sw_space_entry *e = &s->v[i];
 
 	if (e->p.dist == SW_DIST_CATEGORICAL || e->p.dist == SW_DIST_CONSTANT)
 		return (struct sw_value){.choice = (uint32_t)k};

@@ -10,30 +10,31 @@
 /* A real range that loses less than this part of it is as it was. */
 #define WORTH 1e-3
 
-static const struct space_range anything = {-INFINITY, INFINITY};
+static const struct sw_space_range anything = {-INFINITY, INFINITY};
 
-struct space_range sw_space_range_all(const struct sw_space *s, size_t i)
+struct sw_space_range sw_space_range_all(const struct sw_space *s, size_t i)
 {
-	const struct space_entry *e = &s->v[i];
+	const struct sw_space_entry *e = &s->v[i];
 	const size_t n = e->p.dist == SW_DIST_CATEGORICAL ? e->p.n_choices : 1;
-	struct space_range r = {INFINITY, -INFINITY};
+	struct sw_space_range r = {INFINITY, -INFINITY};
 
 	if (sw_space_is_choice(e)) {
 		for (size_t k = 0; e->p.numbers != NULL && k < n; k++) {
 			r.lo = fmin(r.lo, e->p.numbers[k]);
 			r.hi = fmax(r.hi, e->p.numbers[k]);
 		}
-		return e->p.numbers != NULL ? r : (struct space_range){0.0, 0.0};
+		return e->p.numbers != NULL ? r : (struct sw_space_range){0.0, 0.0};
 	}
 	if (e->p.dist == SW_DIST_LOG_NORMAL || e->p.dist == SW_DIST_Q_LOG_NORMAL)
-		return (struct space_range){0.0, INFINITY};
+		return (struct sw_space_range){0.0, INFINITY};
 	if (e->p.dist == SW_DIST_BETA)
-		return (struct space_range){0.0, 1.0};
+		return (struct sw_space_range){0.0, 1.0};
 	if (!sw_space_bounded(s, i) && e->p.dist != SW_DIST_Q_BETA)
 		return anything;
 	if (sw_space_is_continuous(e))
-		return (struct space_range){e->p.min, e->p.max};
-	return (struct space_range){sw_space_value_of(e, e->k_lo), sw_space_value_of(e, e->k_hi)};
+		return (struct sw_space_range){e->p.min, e->p.max};
+	return (struct sw_space_range){sw_space_value_of(e, e->k_lo),
+				       sw_space_value_of(e, e->k_hi)};
 }
 
 /* 0 times what has no end is 0: it has an end, which is not known. */
@@ -42,20 +43,20 @@ static double times(double a, double b)
 	return a == 0.0 || b == 0.0 ? 0.0 : a * b;
 }
 
-static struct space_range product(struct space_range a, struct space_range b)
+static struct sw_space_range product(struct sw_space_range a, struct sw_space_range b)
 {
 	const double v[4] = {times(a.lo, b.lo), times(a.lo, b.hi), times(a.hi, b.lo),
 			     times(a.hi, b.hi)};
 
-	return (struct space_range){fmin(fmin(v[0], v[1]), fmin(v[2], v[3])),
-				    fmax(fmax(v[0], v[1]), fmax(v[2], v[3]))};
+	return (struct sw_space_range){fmin(fmin(v[0], v[1]), fmin(v[2], v[3])),
+				       fmax(fmax(v[0], v[1]), fmax(v[2], v[3]))};
 }
 
 /* The term without the parameter `but` (SW_SPACE_MAX_PARAMS: the whole of it). */
-static struct space_range term_range(const struct sw_term *t, double sign, size_t but,
-				     const struct space_range *ranges)
+static struct sw_space_range term_range(const struct sw_term *t, double sign, size_t but,
+					const struct sw_space_range *ranges)
 {
-	struct space_range r = {sign * t->coef, sign * t->coef};
+	struct sw_space_range r = {sign * t->coef, sign * t->coef};
 
 	for (size_t k = 0; k < t->n_factors; k++)
 		if (t->factor[k] != but)
@@ -64,16 +65,16 @@ static struct space_range term_range(const struct sw_term *t, double sign, size_
 }
 
 /* The x for which x * o lies in need for some o of by. */
-static struct space_range quotient(struct space_range need, struct space_range by)
+static struct sw_space_range quotient(struct sw_space_range need, struct sw_space_range by)
 {
 	if (by.hi < 0.0 || (by.hi == 0.0 && by.lo < 0.0))
-		return quotient((struct space_range){-need.hi, -need.lo},
-				(struct space_range){-by.hi, -by.lo});
+		return quotient((struct sw_space_range){-need.hi, -need.lo},
+				(struct sw_space_range){-by.hi, -by.lo});
 	if (by.lo < 0.0 || by.hi == 0.0)
 		return anything;
 	/* A bound on the near side of 0 is that of the largest divisor, else of the smallest. */
 	const double lo_by = need.lo > 0.0 ? by.hi : by.lo, hi_by = need.hi < 0.0 ? by.hi : by.lo;
-	struct space_range x = anything;
+	struct sw_space_range x = anything;
 
 	if (isfinite(need.lo) && lo_by > 0.0)
 		x.lo = need.lo / lo_by;
@@ -83,18 +84,18 @@ static struct space_range quotient(struct space_range need, struct space_range b
 }
 
 /* The x of at least 0 whose m-th powers lie in the range; of any sign for an even m. */
-static struct space_range root(struct space_range power, size_t m, bool is_positive)
+static struct sw_space_range root(struct sw_space_range power, size_t m, bool is_positive)
 {
 	const double top = power.hi >= 0.0 ? pow(power.hi, 1.0 / (double)m) : -1.0;
 
 	if (is_positive)
-		return (struct space_range){power.lo > 0.0 ? pow(power.lo, 1.0 / (double)m) : 0.0,
-					    top};
-	return m % 2 == 0 ? (struct space_range){-top, top} : anything;
+		return (struct sw_space_range){
+			power.lo > 0.0 ? pow(power.lo, 1.0 / (double)m) : 0.0, top};
+	return m % 2 == 0 ? (struct sw_space_range){-top, top} : anything;
 }
 
 /* To the values of a grid; only the bounds that are new need it. */
-static void snap(const struct space_entry *e, struct space_range *r)
+static void snap(const struct sw_space_entry *e, struct sw_space_range *r)
 {
 	if (sw_space_is_choice(e) || sw_space_is_continuous(e))
 		return;
@@ -111,10 +112,10 @@ static void snap(const struct space_entry *e, struct space_range *r)
 }
 
 /* False: nothing is left. */
-static bool cut(const struct space_entry *e, struct space_range *r, struct space_range to,
+static bool cut(const struct sw_space_entry *e, struct sw_space_range *r, struct sw_space_range to,
 		bool *narrowed)
 {
-	const struct space_range old = *r;
+	const struct sw_space_range old = *r;
 
 	to.lo -= fabs(to.lo) * WIDER;
 	to.hi += fabs(to.hi) * WIDER;
@@ -134,7 +135,7 @@ struct total {
 	size_t lo_endless, hi_endless;
 };
 
-static void add(struct total *t, struct space_range r)
+static void add_range(struct total *t, struct sw_space_range r)
 {
 	if (isfinite(r.lo))
 		t->lo += r.lo;
@@ -147,12 +148,12 @@ static void add(struct total *t, struct space_range r)
 	t->size += fmax(isfinite(r.lo) ? fabs(r.lo) : 0.0, isfinite(r.hi) ? fabs(r.hi) : 0.0);
 }
 
-static struct space_range without(const struct total *t, struct space_range r)
+static struct sw_space_range without(const struct total *t, struct sw_space_range r)
 {
 	const size_t lo = t->lo_endless - (isfinite(r.lo) ? 0U : 1U);
 	const size_t hi = t->hi_endless - (isfinite(r.hi) ? 0U : 1U);
 
-	return (struct space_range){
+	return (struct sw_space_range){
 		lo > 0 ? -INFINITY : t->lo - (isfinite(r.lo) ? r.lo : 0.0),
 		hi > 0 ? INFINITY : t->hi - (isfinite(r.hi) ? r.hi : 0.0),
 	};
@@ -160,7 +161,7 @@ static struct space_range without(const struct total *t, struct space_range r)
 
 /* The factors of a term that must lie in need. */
 static bool narrow_term(const struct sw_space *s, const struct sw_term *t, double sign,
-			struct space_range need, struct space_range *ranges, bool *narrowed)
+			struct sw_space_range need, struct sw_space_range *ranges, bool *narrowed)
 {
 	for (size_t k = 0; k < t->n_factors; k++) {
 		const size_t p = t->factor[k];
@@ -168,7 +169,7 @@ static bool narrow_term(const struct sw_space *s, const struct sw_term *t, doubl
 
 		for (size_t j = 0; j < t->n_factors; j++)
 			m += t->factor[j] == p;
-		struct space_range x = quotient(need, term_range(t, sign, p, ranges));
+		struct sw_space_range x = quotient(need, term_range(t, sign, p, ranges));
 		if (m > 1)
 			x = root(x, m, ranges[p].lo >= 0.0);
 		if (!cut(&s->v[p], &ranges[p], x, narrowed))
@@ -187,7 +188,7 @@ static bool is_integral(const struct sw_space *s, const struct sw_sum *sum)
 
 		is = t->coef == floor(t->coef);
 		for (size_t k = 0; k < t->n_factors && is; k++) {
-			const struct space_entry *e = &s->v[t->factor[k]];
+			const struct sw_space_entry *e = &s->v[t->factor[k]];
 
 			is = e->p.dist == SW_DIST_INT_UNIFORM ||
 			     e->p.dist == SW_DIST_INT_LOG_UNIFORM ||
@@ -198,12 +199,12 @@ static bool is_integral(const struct sw_space *s, const struct sw_sum *sum)
 }
 
 bool sw_space_narrow(const struct sw_space *s, const struct sw_constraint *c,
-		     struct space_range *ranges, bool *narrowed)
+		     struct sw_space_range *ranges, bool *narrowed)
 {
 	const bool above = c->op == SW_GT || c->op == SW_GE || c->op == SW_EQ;
 	const bool below = c->op == SW_LT || c->op == SW_LE || c->op == SW_EQ;
 	const size_t n_left = c->left.n_terms, n = n_left + c->right.n_terms;
-	struct space_range each[2 * SW_SPACE_MAX_TERMS];
+	struct sw_space_range each[2 * SW_SPACE_MAX_TERMS];
 	const double constant = c->left.constant - c->right.constant;
 	struct total sum = {.lo = constant, .hi = constant};
 
@@ -218,7 +219,7 @@ bool sw_space_narrow(const struct sw_space *s, const struct sw_constraint *c,
 						     : &c->right.terms[i - n_left];
 
 		each[i] = term_range(t, i < n_left ? 1.0 : -1.0, SW_SPACE_MAX_PARAMS, ranges);
-		add(&sum, each[i]);
+		add_range(&sum, each[i]);
 	}
 	const double slack = SLACK * (double)(n + 1) * sum.size;
 	if ((below && sum.lo_endless == 0 && sum.lo > slack - least) ||
@@ -227,9 +228,9 @@ bool sw_space_narrow(const struct sw_space *s, const struct sw_constraint *c,
 	for (size_t i = 0; i < n && (above || below); i++) {
 		const struct sw_term *t = i < n_left ? &c->left.terms[i]
 						     : &c->right.terms[i - n_left];
-		const struct space_range rest = without(&sum, each[i]);
-		const struct space_range need = {above ? least - slack - rest.hi : -INFINITY,
-						 below ? slack - least - rest.lo : INFINITY};
+		const struct sw_space_range rest = without(&sum, each[i]);
+		const struct sw_space_range need = {above ? least - slack - rest.hi : -INFINITY,
+						    below ? slack - least - rest.lo : INFINITY};
 
 		if (!narrow_term(s, t, i < n_left ? 1.0 : -1.0, need, ranges, narrowed))
 			return false;

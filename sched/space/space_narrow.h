@@ -13,16 +13,16 @@
 
 #include "sched/space/space_internal.h"
 
-struct space_range {
+struct sw_space_range {
 	double lo, hi;
 };
 
 /* All that parameter i can be. O(choices). */
-struct space_range sw_space_range_all(const struct sw_space *s, size_t i);
+struct sw_space_range sw_space_range_all(const struct sw_space *s, size_t i);
 
 /* Narrows ranges[n] by one constraint, taken as if it applied. False: it cannot hold. *narrowed
  * becomes true where it is worth looking at the other constraints again. O(terms). */
 bool sw_space_narrow(const struct sw_space *s, const struct sw_constraint *c,
-		     struct space_range *ranges, bool *narrowed);
+		     struct sw_space_range *ranges, bool *narrowed);
 
 #endif

@@ -46,7 +46,7 @@ struct search {
 	struct few touch[SW_SPACE_MAX_PARAMS]; /* the constraints that name it */
 	struct few again; /* those to look at, for what they know has changed */
 	double order[SW_SPACE_MAX_PARAMS];
-	struct space_range all[SW_SPACE_MAX_PARAMS];
+	struct sw_space_range all[SW_SPACE_MAX_PARAMS];
 	struct sw_value value[SW_SPACE_MAX_PARAMS];
 };
 
@@ -57,7 +57,7 @@ static double draw(struct search *q)
 
 static double number_of(const struct search *q, size_t i)
 {
-	const struct space_entry *e = &q->space->v[i];
+	const struct sw_space_entry *e = &q->space->v[i];
 	const double *numbers = e->p.numbers;
 
 	if (!sw_space_is_choice(e))
@@ -96,8 +96,8 @@ static void look_beside(struct search *q, const struct sw_sum *sum)
 }
 
 /* False: constraint i cannot hold. */
-static bool narrow_one(struct search *q, size_t i, const bool *active, struct space_range *ranges,
-		       bool *narrowed)
+static bool narrow_one(struct search *q, size_t i, const bool *active,
+		       struct sw_space_range *ranges, bool *narrowed)
 {
 	const struct sw_constraint *c = &q->space->constraints[i];
 	bool own = false;
@@ -117,7 +117,7 @@ static bool narrow_one(struct search *q, size_t i, const bool *active, struct sp
 }
 
 /* False: some constraint cannot hold. Looks at those of q->again, and at those that they change. */
-static bool narrow_all(struct search *q, struct space_range *ranges)
+static bool narrow_all(struct search *q, struct sw_space_range *ranges)
 {
 	const struct sw_space *s = q->space;
 	bool active[SW_SPACE_MAX_PARAMS], narrowed = true;
@@ -137,30 +137,30 @@ static bool narrow_all(struct search *q, struct space_range *ranges)
 	return true;
 }
 
-static bool is_narrow(struct space_range r)
+static bool is_narrow(struct sw_space_range r)
 {
 	return isfinite(r.lo) && isfinite(r.hi) &&
 	       r.hi - r.lo <= NARROW * (fabs(r.lo) + fabs(r.hi));
 }
 
 /* A real one, too, of which next to nothing is left. */
-static bool is_used_up(const struct search *q, size_t i, struct space_range r)
+static bool is_used_up(const struct search *q, size_t i, struct sw_space_range r)
 {
 	const double width = q->all[i].hi - q->all[i].lo;
 
 	return is_narrow(r) || (isfinite(width) && r.hi - r.lo <= NARROW * width);
 }
 
-static struct sw_value middle(const struct search *q, size_t i, struct space_range r)
+static struct sw_value middle(const struct search *q, size_t i, struct sw_space_range r)
 {
 	return sw_space_nearest(q->space, i,
 				(struct sw_value){.number = r.lo + (r.hi - r.lo) / 2.0});
 }
 
 /* How many values are left; INFINITY: they cannot be counted. */
-static double count_left(const struct search *q, size_t i, struct space_range r)
+static double count_left(const struct search *q, size_t i, struct sw_space_range r)
 {
-	const struct space_entry *e = &q->space->v[i];
+	const struct sw_space_entry *e = &q->space->v[i];
 
 	if (sw_space_is_choice(e))
 		return e->p.dist == SW_DIST_CONSTANT ? 1.0 : (double)e->p.n_choices;
@@ -174,7 +174,7 @@ static double count_left(const struct search *q, size_t i, struct space_range r)
 }
 
 /* The next one to get a value; space->n when all have one, or are not active. */
-static size_t pick(const struct search *q, const struct space_range *ranges)
+static size_t pick(const struct search *q, const struct sw_space_range *ranges)
 {
 	bool active[SW_SPACE_MAX_PARAMS];
 	size_t best = q->space->n;
@@ -194,12 +194,13 @@ static size_t pick(const struct search *q, const struct space_range *ranges)
 	return best;
 }
 
-static bool descend(struct search *q, struct space_range *ranges);
+static bool descend(struct search *q, struct sw_space_range *ranges);
 
 /* Goes on with value v of parameter i. */
-static bool go_on(struct search *q, const struct space_range *ranges, size_t i, struct sw_value v)
+static bool go_on(struct search *q, const struct sw_space_range *ranges, size_t i,
+		  struct sw_value v)
 {
-	struct space_range next[SW_SPACE_MAX_PARAMS];
+	struct sw_space_range next[SW_SPACE_MAX_PARAMS];
 	const bool was_parent = q->is_parent[i];
 
 	memcpy(next, ranges, q->space->n * sizeof *next);
@@ -228,7 +229,7 @@ static bool is_tired(struct search *q)
 	return true;
 }
 
-static bool try_choices(struct search *q, const struct space_range *ranges, size_t i)
+static bool try_choices(struct search *q, const struct sw_space_range *ranges, size_t i)
 {
 	const struct sw_param *p = &q->space->v[i].p;
 	const uint64_t n = p->dist == SW_DIST_CONSTANT ? 1 : p->n_choices;
@@ -249,9 +250,10 @@ static bool try_choices(struct search *q, const struct space_range *ranges, size
 	return false;
 }
 
-static bool try_counted(struct search *q, const struct space_range *ranges, size_t i, double count)
+static bool try_counted(struct search *q, const struct sw_space_range *ranges, size_t i,
+			double count)
 {
-	const struct space_entry *e = &q->space->v[i];
+	const struct sw_space_entry *e = &q->space->v[i];
 	const double first = sw_space_index_of(e, (struct sw_value){.number = ranges[i].lo});
 	const uint64_t n = (uint64_t)count;
 	const uint64_t key = sw_rng_u64(q->seed, SW_RNG_SOLVE, q->number, q->draw++);
@@ -271,9 +273,9 @@ static bool try_counted(struct search *q, const struct space_range *ranges, size
 
 /* Of a range that is used up. The middle is what an equality means, unless the range ends where the
  * parameter does: there the end is, and may be all that keeps an inequality. */
-static bool try_ends(struct search *q, const struct space_range *ranges, size_t i)
+static bool try_ends(struct search *q, const struct sw_space_range *ranges, size_t i)
 {
-	const struct space_range r = ranges[i], all = q->all[i];
+	const struct sw_space_range r = ranges[i], all = q->all[i];
 	const double half = middle(q, i, r).number;
 	const double first = r.lo == all.lo ? r.lo : r.hi == all.hi ? r.hi : half;
 	const double each[] = {first, half, r.hi, r.lo};
@@ -290,10 +292,10 @@ static bool try_ends(struct search *q, const struct space_range *ranges, size_t 
 }
 
 /* Draws by the parameter's own distribution, between the bounds. */
-static bool try_some(struct search *q, const struct space_range *ranges, size_t i)
+static bool try_some(struct search *q, const struct sw_space_range *ranges, size_t i)
 {
-	const struct space_entry *e = &q->space->v[i];
-	const struct space_range r = ranges[i];
+	const struct sw_space_entry *e = &q->space->v[i];
+	const struct sw_space_range r = ranges[i];
 	const double a = sw_space_encode_one(e, (struct sw_value){.number = r.lo});
 	const double b = sw_space_encode_one(e, (struct sw_value){.number = r.hi});
 
@@ -310,7 +312,7 @@ static bool try_some(struct search *q, const struct space_range *ranges, size_t 
 }
 
 /* At most as deep as there are parameters. The ranges are its own. */
-static bool descend(struct search *q, struct space_range *ranges)
+static bool descend(struct search *q, struct sw_space_range *ranges)
 {
 	if (!narrow_all(q, ranges))
 		return false;
@@ -327,7 +329,7 @@ static bool descend(struct search *q, struct space_range *ranges)
 	return try_counted(q, ranges, i, left);
 }
 
-static void name(struct search *q, size_t constraint, const struct sw_sum *sum)
+static void name_params(struct search *q, size_t constraint, const struct sw_sum *sum)
 {
 	for (size_t i = 0; i < sum->n_terms; i++)
 		for (size_t k = 0; k < sum->terms[i].n_factors; k++)
@@ -346,7 +348,7 @@ static bool is_named(const struct search *q, size_t param)
 
 /* What is to be found: the parameters that a constraint names, and those that decide whether these
  * are there. All others are drawn. */
-static void begin(struct search *q, const bool *fixed, struct space_range *ranges)
+static void begin_search(struct search *q, const bool *fixed, struct sw_space_range *ranges)
 {
 	const struct sw_space *s = q->space;
 	bool named[SW_SPACE_MAX_PARAMS] = {false};
@@ -383,19 +385,19 @@ static void begin(struct search *q, const bool *fixed, struct space_range *range
 enum sw_solved sw_space_solve(const struct sw_space *s, uint64_t seed, uint64_t number,
 			      const bool *fixed, size_t most, struct sw_value *values)
 {
-	struct space_range ranges[SW_SPACE_MAX_PARAMS];
+	struct sw_space_range ranges[SW_SPACE_MAX_PARAMS];
 	struct search q = {.space = s, .seed = seed, .number = number, .patience = PATIENCE};
 
 	assert(s->sealed || s->n_conds == 0);
 	memcpy(q.value, values, s->n * sizeof *values);
 	for (size_t i = 0; i < s->n_constraints; i++) {
-		name(&q, i, &s->constraints[i].left);
-		name(&q, i, &s->constraints[i].right);
+		name_params(&q, i, &s->constraints[i].left);
+		name_params(&q, i, &s->constraints[i].right);
 	}
 	for (size_t spent = 0; spent < most; spent += q.steps + 1) {
 		if (q.patience > most - spent)
 			q.patience = most - spent;
-		begin(&q, fixed, ranges);
+		begin_search(&q, fixed, ranges);
 		if (descend(&q, ranges)) {
 			memcpy(values, q.value, s->n * sizeof *values);
 			return SW_SOLVED;

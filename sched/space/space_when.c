@@ -14,7 +14,7 @@ void sw_space_conds_fini(struct sw_space *s)
 	free(s->conds);
 }
 
-static double key_of(const struct space_entry *e, struct sw_value v)
+static double key_of(const struct sw_space_entry *e, struct sw_value v)
 {
 	return sw_space_is_choice(e) ? (double)v.choice : v.number;
 }
@@ -65,14 +65,14 @@ sw_status sw_space_when(struct sw_space *s, size_t child, size_t parent,
 		keys[i] = key_of(&s->v[parent], allowed[i]);
 	qsort(keys, n, sizeof *keys, by_number);
 	s->conds[s->n_conds++] =
-		(struct space_cond){.child = child, .parent = parent, .allowed = keys, .n = n};
+		(struct sw_space_cond){.child = child, .parent = parent, .allowed = keys, .n = n};
 	s->sealed = false;
 	return SW_OK;
 }
 
 static int by_depth(const void *pa, const void *pb)
 {
-	const struct space_cond *a = pa, *b = pb;
+	const struct sw_space_cond *a = pa, *b = pb;
 
 	if (a->depth != b->depth)
 		return a->depth < b->depth ? -1 : 1;
@@ -92,7 +92,7 @@ sw_status sw_space_seal(struct sw_space *s, struct sw_err *err)
 	for (size_t round = 0; round <= s->n; round++) {
 		moved = 0;
 		for (size_t i = 0; i < s->n_conds; i++) {
-			const struct space_cond *c = &s->conds[i];
+			const struct sw_space_cond *c = &s->conds[i];
 			if (depth[c->child] > depth[c->parent])
 				continue;
 			depth[c->child] = depth[c->parent] + 1;
@@ -123,7 +123,7 @@ void sw_space_active(const struct sw_space *s, const struct sw_value *values, bo
 	for (size_t i = 0; i < s->n; i++)
 		active[i] = true;
 	for (size_t i = 0; i < s->n_conds; i++) {
-		const struct space_cond *c = &s->conds[i];
+		const struct sw_space_cond *c = &s->conds[i];
 		const double key = key_of(&s->v[c->parent], values[c->parent]);
 
 		active[c->child] = active[c->child] && active[c->parent] &&

@@ -17,7 +17,7 @@ struct remade {
 	bool has_seen;
 };
 
-static void drop(struct remade *r)
+static void drop_remade(struct remade *r)
 {
 	sw_sampler_destroy(r->sampler);
 	sw_space_destroy(r->space);
@@ -156,7 +156,7 @@ sw_status sw_sweep_on_edit(struct sw_sweep *s, const struct sw_event *ev, struct
 	if (rc == SW_OK)
 		rc = remake(s, ev->edit, &r, err);
 	if (rc != SW_OK) {
-		drop(&r);
+		drop_remade(&r);
 		return rc;
 	}
 	if (r.space != NULL)

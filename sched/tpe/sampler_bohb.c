@@ -5,7 +5,7 @@
  * with tpe's. */
 #include "sched/tpe/tpe.h"
 
-static const struct tpe_config config = {
+static const struct sw_tpe_config config = {
 	.rungs = true,
 	.startup_d = true,
 	.good_share = 0.15,

@@ -6,7 +6,7 @@
  * elsewhere. */
 #include "sched/tpe/tpe.h"
 
-static const struct tpe_config config = {
+static const struct sw_tpe_config config = {
 	.startup = 10,
 	.good_share = 0.1,
 	.good_min = 1,

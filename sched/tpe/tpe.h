@@ -30,7 +30,7 @@
 #define TPE_FULL    25   /* of the bad ones told count fully; those before the less, the older */
 #define TPE_FRONT   1000 /* trials that are compared in several metrics */
 
-struct tpe_config {
+struct sw_tpe_config {
 	bool rungs;          /* a model for each rung; else one of the ends */
 	uint64_t startup;    /* ends told before the first model is made */
 	bool startup_d;      /* a model needs 2 + d feasible trials, d its parameters */
@@ -46,43 +46,43 @@ struct tpe_config {
 /* ---- tpe_book.c ---- */
 
 /* A trial, or (below 0) prior -1 - ref. arrival: its number in the pool, from 0. */
-struct tpe_seen {
+struct sw_tpe_seen {
 	int64_t ref;
 	uint64_t arrival;
 };
 
-struct tpe_best {
-	struct tpe_seen seen;
+struct sw_tpe_best {
+	struct sw_tpe_seen seen;
 	bool pruned;    /* after all that were not */
 	uint32_t level; /* pruned: 1 + the highest rung; higher is better */
 	double y;       /* lower is better */
 };
 
-struct tpe_front; /* tpe_front.c */
+struct sw_tpe_front; /* tpe_front.c */
 
 /* The trials in which a group's parameters were active, (with config.rungs) at one rung. */
-struct tpe_pool {
+struct sw_tpe_pool {
 	uint64_t n;    /* arrivals */
 	uint64_t able; /* feasible ones */
 	size_t n_best;
-	struct tpe_best best[TPE_GOOD];     /* rising; with several metrics, the pruned alone */
-	struct tpe_seen recent[TPE_RECENT]; /* arrival a at a % TPE_RECENT */
-	struct tpe_seen spread[TPE_SPREAD]; /* the arrivals divisible by stride */
+	struct sw_tpe_best best[TPE_GOOD];     /* rising; with several metrics, the pruned alone */
+	struct sw_tpe_seen recent[TPE_RECENT]; /* arrival a at a % TPE_RECENT */
+	struct sw_tpe_seen spread[TPE_SPREAD]; /* the arrivals divisible by stride */
 	uint64_t stride;
 	size_t n_spread;
-	struct tpe_front *front; /* NULL with one metric */
+	struct sw_tpe_front *front; /* NULL with one metric */
 };
 
 /* What the book knows of a trial. Pending ones are a list by number. */
-struct tpe_trial {
+struct sw_tpe_trial {
 	uint64_t before, after; /* pending neighbours; 0: none */
 	size_t rung;            /* 1 + the index of its last RUNG observation; 0: none */
 	bool ended;
 };
 
-struct tpe_book {
+struct sw_tpe_book {
 	const struct sw_space *space;
-	struct tpe_config config;
+	struct sw_tpe_config config;
 	size_t n_metrics, n_params;
 	size_t n_groups;
 	/* A trial waits at its rung and may never end: what it had there ranks it at once, as if it
@@ -91,9 +91,9 @@ struct tpe_book {
 	bool pauses;
 	uint16_t group[SW_SPACE_MAX_PARAMS]; /* of each parameter: those active together */
 	size_t n_levels;                     /* pools of a group; without rungs 1 */
-	struct tpe_pool **pools;             /* [n_groups][n_levels]; NULL: empty */
+	struct sw_tpe_pool **pools;          /* [n_groups][n_levels]; NULL: empty */
 	uint64_t told;                       /* ends that tell something, and priors */
-	struct tpe_trial *trial;             /* [trial_cap]: trial t at t */
+	struct sw_tpe_trial *trial;          /* [trial_cap]: trial t at t */
 	uint64_t trial_cap;
 	uint64_t newest; /* pending; 0: none */
 	uint64_t trials; /* read */
@@ -101,38 +101,38 @@ struct tpe_book {
 	struct sw_obs last;
 };
 
-SW_NODISCARD sw_status sw_tpe_book_init(struct tpe_book *b, const struct sw_sampler *s,
-					const struct tpe_config *config);
-void sw_tpe_book_fini(struct tpe_book *b);
+SW_NODISCARD sw_status sw_tpe_book_init(struct sw_tpe_book *b, const struct sw_sampler *s,
+					const struct sw_tpe_config *config);
+void sw_tpe_book_fini(struct sw_tpe_book *b);
 /* Takes in what the history has beyond what was read. The logs are prefixes of one; a shorter one
  * is read from its start. Trials that are pending may change or go. SW_NOMEM leaves an empty
  * book. */
-SW_NODISCARD sw_status sw_tpe_book_read(struct tpe_book *b, const struct sw_history *h);
+SW_NODISCARD sw_status sw_tpe_book_read(struct sw_tpe_book *b, const struct sw_history *h);
 const struct sw_value *sw_tpe_values(const struct sw_history *h, int64_t ref);
 /* NULL: nothing there. */
-const struct tpe_pool *sw_tpe_book_pool(const struct tpe_book *b, size_t group, size_t level);
+const struct sw_tpe_pool *sw_tpe_book_pool(const struct sw_tpe_book *b, size_t group, size_t level);
 /* The pool's n best, best first, n at most TPE_GOOD; how many there were. */
-size_t sw_tpe_good(const struct tpe_pool *p, size_t n, struct tpe_seen *out);
+size_t sw_tpe_good(const struct sw_tpe_pool *p, size_t n, struct sw_tpe_seen *out);
 /* The bad ones: told (but the n_good of good[]), then pending where the group is active.
  * out[TPE_KERNELS], each with its weight; how many. */
-size_t sw_tpe_bad(const struct tpe_book *b, const struct sw_history *h, size_t group,
-		  const struct tpe_pool *p, const struct tpe_seen *good, size_t n_good,
+size_t sw_tpe_bad(const struct sw_tpe_book *b, const struct sw_history *h, size_t group,
+		  const struct sw_tpe_pool *p, const struct sw_tpe_seen *good, size_t n_good,
 		  int64_t *out, double *weight);
 
 /* ---- tpe_front.c ---- */
 
-SW_NODISCARD sw_status sw_tpe_front_create(struct tpe_front **out, size_t n_metrics);
-void sw_tpe_front_destroy(struct tpe_front *f); /* NULL is allowed */
+SW_NODISCARD sw_status sw_tpe_front_create(struct sw_tpe_front **out, size_t n_metrics);
+void sw_tpe_front_destroy(struct sw_tpe_front *f); /* NULL is allowed */
 /* y[n_metrics]. When full, the oldest that another one dominates goes (or the oldest). */
-void sw_tpe_front_add(struct tpe_front *f, struct tpe_seen seen, const double *y);
+void sw_tpe_front_add(struct sw_tpe_front *f, struct sw_tpe_seen seen, const double *y);
 /* As sw_tpe_good(): by the number that dominate them; of equals the best in each metric, then along
  * one direction after another (weights of the metrics, each scaled to its range), so that all of
  * the front is there. */
-size_t sw_tpe_front_good(const struct tpe_front *f, size_t n, struct tpe_seen *out);
+size_t sw_tpe_front_good(const struct sw_tpe_front *f, size_t n, struct sw_tpe_seen *out);
 
 /* ---- tpe_mix.c ---- */
 
-enum tpe_axis_kind {
+enum sw_tpe_axis_kind {
 	TPE_SMOOTH,   /* a density */
 	TPE_EVEN,     /* levels of equal width: chances, from a table */
 	TPE_UNEVEN,   /* other levels: chances */
@@ -141,18 +141,18 @@ enum tpe_axis_kind {
 
 #define TPE_EVEN_MAX 64 /* levels */
 
-struct tpe_axis {
+struct sw_tpe_axis {
 	size_t param;
-	enum tpe_axis_kind kind;
+	enum sw_tpe_axis_kind kind;
 	double levels; /* EVEN, CATEGORY */
 };
 
 /* A group's parameters but the constants; which kind of kernel each needs. Returns how many. */
-size_t sw_tpe_axes(const struct tpe_book *b, size_t group, struct tpe_axis *axes);
+size_t sw_tpe_axes(const struct sw_tpe_book *b, size_t group, struct sw_tpe_axis *axes);
 
-struct tpe_mix {
+struct sw_tpe_mix {
 	const struct sw_space *space;
-	const struct tpe_axis *axes;
+	const struct sw_tpe_axis *axes;
 	size_t d, n, cap; /* axes, kernels (the prior is one more), room */
 	double *mu;       /* [d][cap]: unit coordinates of the kernels' centres */
 	double *share;    /* [n + 1]: weights, cumulated; the prior last; the last is 1 */
@@ -166,42 +166,42 @@ struct tpe_mix {
 };
 
 /* Room for mixtures of up to cap kernels over up to d axes. */
-SW_NODISCARD sw_status sw_tpe_mix_init(struct tpe_mix *m, const struct sw_space *space, size_t d,
+SW_NODISCARD sw_status sw_tpe_mix_init(struct sw_tpe_mix *m, const struct sw_space *space, size_t d,
 				       size_t cap);
-void sw_tpe_mix_fini(struct tpe_mix *m);
+void sw_tpe_mix_fini(struct sw_tpe_mix *m);
 /* n kernels at mu (filled by the caller, with m->axes, m->d, m->n), of these weights (NULL: equal;
  * the prior's is 1). */
-void sw_tpe_mix_set(struct tpe_mix *m, const struct tpe_config *config, const double *weight);
+void sw_tpe_mix_set(struct sw_tpe_mix *m, const struct sw_tpe_config *config, const double *weight);
 
-struct tpe_rng {
+struct sw_tpe_rng {
 	uint64_t seed, trial;
 	uint32_t draw;
 };
-double sw_tpe_rng(struct tpe_rng *r); /* [0, 1) */
+double sw_tpe_rng(struct sw_tpe_rng *r); /* [0, 1) */
 
 /* A draw of the mixture: unit[param] of its axes. */
-void sw_tpe_mix_draw(const struct tpe_mix *m, struct tpe_rng *r, double *unit);
+void sw_tpe_mix_draw(const struct sw_tpe_mix *m, struct sw_tpe_rng *r, double *unit);
 /* ln of the mixture at unit[], which stands for values of the space (encoded). */
-double sw_tpe_mix_at(struct tpe_mix *m, const double *unit);
+double sw_tpe_mix_at(struct sw_tpe_mix *m, const double *unit);
 
 /* ---- tpe_suggest.c ---- */
 
-struct tpe {
-	struct tpe_book book;
+struct sw_tpe {
+	struct sw_tpe_book book;
 	struct sw_near near;
-	struct tpe_mix good, bad;
-	struct tpe_axis *axes;   /* [n_params] */
-	double *unit;            /* [candidates][n_params] */
-	struct tpe_scored *pick; /* [n_groups][candidates] */
-	const char *name;        /* the source of what it suggests */
+	struct sw_tpe_mix good, bad;
+	struct sw_tpe_axis *axes;   /* [n_params] */
+	double *unit;               /* [candidates][n_params] */
+	struct sw_tpe_scored *pick; /* [n_groups][candidates] */
+	const char *name;           /* the source of what it suggests */
 };
 
-struct tpe_scored {
+struct sw_tpe_scored {
 	double score; /* ln good - ln bad */
 	unsigned candidate;
 };
 
-/* The functions of both kinds' tables, whose options are a struct tpe_config; s->self is a struct
+/* The functions of both kinds' tables, whose options are a struct sw_tpe_config; s->self is a struct
  * tpe. */
 SW_NODISCARD sw_status sw_tpe_start(struct sw_sampler *s, struct sw_err *err);
 void sw_tpe_stop(struct sw_sampler *s);

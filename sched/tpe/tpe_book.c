@@ -8,7 +8,7 @@
 /* --- groups --- */
 
 /* The n-th condition of a parameter, or NULL. */
-static const struct space_cond *cond_of(const struct sw_space *s, size_t param, size_t n)
+static const struct sw_space_cond *cond_of(const struct sw_space *s, size_t param, size_t n)
 {
 	for (size_t i = 0; i < s->n_conds; i++)
 		if (s->conds[i].child == param && n-- == 0)
@@ -16,7 +16,7 @@ static const struct space_cond *cond_of(const struct sw_space *s, size_t param, 
 	return NULL;
 }
 
-static bool same_cond(const struct space_cond *a, const struct space_cond *b)
+static bool same_cond(const struct sw_space_cond *a, const struct sw_space_cond *b)
 {
 	return a->parent == b->parent && a->n == b->n &&
 	       memcmp(a->allowed, b->allowed, a->n * sizeof *a->allowed) == 0;
@@ -25,7 +25,7 @@ static bool same_cond(const struct space_cond *a, const struct space_cond *b)
 static bool same_conds(const struct sw_space *s, size_t p, size_t q)
 {
 	for (size_t n = 0;; n++) {
-		const struct space_cond *a = cond_of(s, p, n), *b = cond_of(s, q, n);
+		const struct sw_space_cond *a = cond_of(s, p, n), *b = cond_of(s, q, n);
 
 		if (a == NULL || b == NULL)
 			return a == b;
@@ -35,7 +35,7 @@ static bool same_conds(const struct sw_space *s, size_t p, size_t q)
 }
 
 /* Parameters with the same conditions are active together: one group, one mixture. */
-static void find_groups(struct tpe_book *b)
+static void find_groups(struct sw_tpe_book *b)
 {
 	size_t first[SW_SPACE_MAX_PARAMS] = {0};
 
@@ -52,31 +52,31 @@ static void find_groups(struct tpe_book *b)
 
 /* --- pools --- */
 
-static struct tpe_pool **pool_at(const struct tpe_book *b, size_t group, size_t level)
+static struct sw_tpe_pool **pool_at(const struct sw_tpe_book *b, size_t group, size_t level)
 {
 	assert(group < b->n_groups && level < b->n_levels);
 	return &b->pools[group * b->n_levels + level];
 }
 
-const struct tpe_pool *sw_tpe_book_pool(const struct tpe_book *b, size_t group, size_t level)
+const struct sw_tpe_pool *sw_tpe_book_pool(const struct sw_tpe_book *b, size_t group, size_t level)
 {
 	return *pool_at(b, group, level);
 }
 
-static void pool_destroy(struct tpe_pool *p)
+static void pool_destroy(struct sw_tpe_pool *p)
 {
 	if (p != NULL)
 		sw_tpe_front_destroy(p->front);
 	free(p);
 }
 
-static struct tpe_pool *pool_get(struct tpe_book *b, size_t group, size_t level)
+static struct sw_tpe_pool *pool_get(struct sw_tpe_book *b, size_t group, size_t level)
 {
-	struct tpe_pool **at = pool_at(b, group, level);
+	struct sw_tpe_pool **at = pool_at(b, group, level);
 
 	if (*at != NULL)
 		return *at;
-	struct tpe_pool *p = sw_calloc(1, sizeof *p);
+	struct sw_tpe_pool *p = sw_calloc(1, sizeof *p);
 	if (p == NULL)
 		return NULL;
 	p->stride = 1;
@@ -90,7 +90,7 @@ static struct tpe_pool *pool_get(struct tpe_book *b, size_t group, size_t level)
 }
 
 /* When the evenly spread ones fill their room, every other one goes. */
-static void spread_add(struct tpe_pool *p, struct tpe_seen seen)
+static void spread_add(struct sw_tpe_pool *p, struct sw_tpe_seen seen)
 {
 	if (seen.arrival % p->stride != 0)
 		return;
@@ -108,7 +108,7 @@ static void spread_add(struct tpe_pool *p, struct tpe_seen seen)
 	p->spread[p->n_spread++] = seen;
 }
 
-static bool better(const struct tpe_best *a, const struct tpe_best *b)
+static bool better(const struct sw_tpe_best *a, const struct sw_tpe_best *b)
 {
 	/* Values at different steps do not compare: a trial that ended goes before one that was
 	 * pruned, and a higher rung before a lower one. */
@@ -119,7 +119,7 @@ static bool better(const struct tpe_best *a, const struct tpe_best *b)
 	return a->y < b->y;
 }
 
-static void best_add(struct tpe_pool *p, struct tpe_best best)
+static void best_add(struct sw_tpe_pool *p, struct sw_tpe_best best)
 {
 	size_t at = p->n_best;
 
@@ -134,7 +134,7 @@ static void best_add(struct tpe_pool *p, struct tpe_best best)
 	p->best[at] = best;
 }
 
-static void best_drop(struct tpe_pool *p, int64_t ref)
+static void best_drop(struct sw_tpe_pool *p, int64_t ref)
 {
 	size_t at = 0;
 
@@ -152,13 +152,13 @@ struct news {
 	size_t level;
 	bool pruned;
 	bool again;    /* the trial is in its pools already, and is to move up */
-	uint32_t rung; /* pruned: see struct tpe_best */
+	uint32_t rung; /* pruned: see struct sw_tpe_best */
 	const double *y;
 };
 
-static void pool_add(struct tpe_pool *p, const struct news *news)
+static void pool_add(struct sw_tpe_pool *p, const struct news *news)
 {
-	struct tpe_seen seen = {news->ref, p->n};
+	struct sw_tpe_seen seen = {news->ref, p->n};
 
 	/* A trial that moves up, or has failed after all, no longer counts as what it was. */
 	best_drop(p, news->ref);
@@ -173,29 +173,29 @@ static void pool_add(struct tpe_pool *p, const struct news *news)
 	if (p->front != NULL && !news->pruned)
 		sw_tpe_front_add(p->front, seen, news->y);
 	else
-		best_add(p, (struct tpe_best){.seen = seen,
-					      .pruned = news->pruned,
-					      .level = news->rung,
-					      .y = news->y[0]});
+		best_add(p, (struct sw_tpe_best){.seen = seen,
+						 .pruned = news->pruned,
+						 .level = news->rung,
+						 .y = news->y[0]});
 }
 
 /* --- reading --- */
 
-sw_status sw_tpe_book_init(struct tpe_book *b, const struct sw_sampler *s,
-			   const struct tpe_config *config)
+sw_status sw_tpe_book_init(struct sw_tpe_book *b, const struct sw_sampler *s,
+			   const struct sw_tpe_config *config)
 {
-	*b = (struct tpe_book){.space = s->space,
-			       .config = *config,
-			       .n_metrics = s->config.n_metrics,
-			       .n_params = sw_space_size(s->space),
-			       .pauses = s->config.pauses,
-			       .n_levels = config->rungs ? s->config.n_levels + 1 : 1};
+	*b = (struct sw_tpe_book){.space = s->space,
+				  .config = *config,
+				  .n_metrics = s->config.n_metrics,
+				  .n_params = sw_space_size(s->space),
+				  .pauses = s->config.pauses,
+				  .n_levels = config->rungs ? s->config.n_levels + 1 : 1};
 	find_groups(b);
-	b->pools = sw_calloc(b->n_groups * b->n_levels + 1, sizeof(struct tpe_pool *));
+	b->pools = sw_calloc(b->n_groups * b->n_levels + 1, sizeof(struct sw_tpe_pool *));
 	return b->pools != NULL ? SW_OK : SW_NOMEM;
 }
 
-static void book_clear(struct tpe_book *b)
+static void book_clear(struct sw_tpe_book *b)
 {
 	for (size_t i = 0; b->pools != NULL && i < b->n_groups * b->n_levels; i++) {
 		pool_destroy(b->pools[i]);
@@ -205,7 +205,7 @@ static void book_clear(struct tpe_book *b)
 	b->n_obs = b->n_prior = 0;
 }
 
-void sw_tpe_book_fini(struct tpe_book *b)
+void sw_tpe_book_fini(struct sw_tpe_book *b)
 {
 	book_clear(b);
 	free(b->pools);
@@ -222,7 +222,8 @@ const struct sw_value *sw_tpe_values(const struct sw_history *h, int64_t ref)
 }
 
 /* To the pools of each group that is active in the trial: of one level, or (infeasible) of all. */
-static sw_status add_news(struct tpe_book *b, const struct sw_history *h, const struct news *news)
+static sw_status add_news(struct sw_tpe_book *b, const struct sw_history *h,
+			  const struct news *news)
 {
 	bool active[SW_SPACE_MAX_PARAMS], done[SW_SPACE_MAX_PARAMS] = {false};
 
@@ -236,7 +237,7 @@ static sw_status add_news(struct tpe_book *b, const struct sw_history *h, const 
 		for (size_t level = 0; level < b->n_levels; level++) {
 			if (news->y != NULL && level != news->level)
 				continue;
-			struct tpe_pool *p = pool_get(b, g, level);
+			struct sw_tpe_pool *p = pool_get(b, g, level);
 			if (p == NULL)
 				return SW_NOMEM;
 			pool_add(p, news);
@@ -245,7 +246,7 @@ static sw_status add_news(struct tpe_book *b, const struct sw_history *h, const 
 	return SW_OK;
 }
 
-static sw_status read_priors(struct tpe_book *b, const struct sw_history *h)
+static sw_status read_priors(struct sw_tpe_book *b, const struct sw_history *h)
 {
 	sw_status rc = SW_OK;
 
@@ -260,9 +261,9 @@ static sw_status read_priors(struct tpe_book *b, const struct sw_history *h)
 	return rc;
 }
 
-static void end_trial(struct tpe_book *b, uint64_t number)
+static void end_trial(struct sw_tpe_book *b, uint64_t number)
 {
-	struct tpe_trial *t = &b->trial[number];
+	struct sw_tpe_trial *t = &b->trial[number];
 
 	if (t->ended)
 		return;
@@ -276,7 +277,7 @@ static void end_trial(struct tpe_book *b, uint64_t number)
 		b->newest = t->before;
 }
 
-static sw_status read_trials(struct tpe_book *b, const struct sw_history *h)
+static sw_status read_trials(struct sw_tpe_book *b, const struct sw_history *h)
 {
 	if (h->trials >= b->trial_cap) {
 		const uint64_t cap = h->trials + h->trials / 2 + 64;
@@ -289,7 +290,7 @@ static sw_status read_trials(struct tpe_book *b, const struct sw_history *h)
 	for (; b->trials > h->trials; b->trials--)
 		end_trial(b, b->trials);
 	while (b->trials < h->trials) {
-		b->trial[++b->trials] = (struct tpe_trial){.before = b->newest};
+		b->trial[++b->trials] = (struct sw_tpe_trial){.before = b->newest};
 		if (b->newest != 0)
 			b->trial[b->newest].after = b->trials;
 		b->newest = b->trials;
@@ -298,11 +299,11 @@ static sw_status read_trials(struct tpe_book *b, const struct sw_history *h)
 }
 
 /* Entry i of the log. False: it tells nothing. */
-static bool news_of(const struct tpe_book *b, const struct sw_history *h, size_t i,
+static bool news_of(const struct sw_tpe_book *b, const struct sw_history *h, size_t i,
 		    struct news *news)
 {
 	const struct sw_obs *obs = &h->obs[i];
-	const struct tpe_trial *t = &b->trial[obs->trial];
+	const struct sw_tpe_trial *t = &b->trial[obs->trial];
 
 	*news = (struct news){
 		.ref = (int64_t)obs->trial, .level = b->n_levels - 1, .y = h->y + i * h->n_metrics};
@@ -336,7 +337,7 @@ static bool news_of(const struct tpe_book *b, const struct sw_history *h, size_t
 	return false;
 }
 
-static sw_status read_log(struct tpe_book *b, const struct sw_history *h)
+static sw_status read_log(struct sw_tpe_book *b, const struct sw_history *h)
 {
 	sw_status rc = SW_OK;
 
@@ -358,7 +359,7 @@ static sw_status read_log(struct tpe_book *b, const struct sw_history *h)
 }
 
 /* True if h can be what was read, and more: the last entry read must still be there. */
-static bool goes_on(const struct tpe_book *b, const struct sw_history *h)
+static bool goes_on(const struct sw_tpe_book *b, const struct sw_history *h)
 {
 	if (h->n_obs < b->n_obs || h->n_prior != b->n_prior)
 		return false;
@@ -367,7 +368,7 @@ static bool goes_on(const struct tpe_book *b, const struct sw_history *h)
 	       last->level == b->last.level;
 }
 
-sw_status sw_tpe_book_read(struct tpe_book *b, const struct sw_history *h)
+sw_status sw_tpe_book_read(struct sw_tpe_book *b, const struct sw_history *h)
 {
 	assert(h->n_params == b->n_params && h->n_metrics == b->n_metrics);
 	if (!goes_on(b, h))
@@ -384,7 +385,7 @@ sw_status sw_tpe_book_read(struct tpe_book *b, const struct sw_history *h)
 
 /* --- good and bad --- */
 
-size_t sw_tpe_good(const struct tpe_pool *p, size_t n, struct tpe_seen *out)
+size_t sw_tpe_good(const struct sw_tpe_pool *p, size_t n, struct sw_tpe_seen *out)
 {
 	size_t found = 0;
 
@@ -396,7 +397,7 @@ size_t sw_tpe_good(const struct tpe_pool *p, size_t n, struct tpe_seen *out)
 	return found;
 }
 
-static bool is_among(const struct tpe_seen *seen, size_t n, int64_t ref)
+static bool is_among(const struct sw_tpe_seen *seen, size_t n, int64_t ref)
 {
 	for (size_t i = 0; i < n; i++)
 		if (seen[i].ref == ref)
@@ -404,8 +405,8 @@ static bool is_among(const struct tpe_seen *seen, size_t n, int64_t ref)
 	return false;
 }
 
-size_t sw_tpe_bad(const struct tpe_book *b, const struct sw_history *h, size_t group,
-		  const struct tpe_pool *p, const struct tpe_seen *good, size_t n_good,
+size_t sw_tpe_bad(const struct sw_tpe_book *b, const struct sw_history *h, size_t group,
+		  const struct sw_tpe_pool *p, const struct sw_tpe_seen *good, size_t n_good,
 		  int64_t *out, double *weight)
 {
 	const uint64_t old = p->n > TPE_RECENT ? p->n - TPE_RECENT : 0;
@@ -413,7 +414,7 @@ size_t sw_tpe_bad(const struct tpe_book *b, const struct sw_history *h, size_t g
 	size_t n = 0, member = 0;
 
 	for (size_t i = 0; i < p->n_spread; i++) {
-		const struct tpe_seen seen = p->spread[i];
+		const struct sw_tpe_seen seen = p->spread[i];
 
 		if (seen.arrival < old && !is_among(good, n_good, seen.ref)) {
 			/* Each stands for its neighbours, and the older the less it counts. */

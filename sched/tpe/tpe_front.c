@@ -7,16 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct tpe_front {
+struct sw_tpe_front {
 	size_t n_metrics, n;
-	struct tpe_seen seen[TPE_FRONT]; /* by arrival */
-	uint32_t beaten[TPE_FRONT];      /* by so many */
-	double *y;                       /* [TPE_FRONT][n_metrics] */
+	struct sw_tpe_seen seen[TPE_FRONT]; /* by arrival */
+	uint32_t beaten[TPE_FRONT];         /* by so many */
+	double *y;                          /* [TPE_FRONT][n_metrics] */
 };
 
-sw_status sw_tpe_front_create(struct tpe_front **out, size_t n_metrics)
+sw_status sw_tpe_front_create(struct sw_tpe_front **out, size_t n_metrics)
 {
-	struct tpe_front *f = sw_calloc(1, sizeof *f);
+	struct sw_tpe_front *f = sw_calloc(1, sizeof *f);
 
 	*out = NULL;
 	if (f == NULL)
@@ -31,7 +31,7 @@ sw_status sw_tpe_front_create(struct tpe_front **out, size_t n_metrics)
 	return SW_OK;
 }
 
-void sw_tpe_front_destroy(struct tpe_front *f)
+void sw_tpe_front_destroy(struct sw_tpe_front *f)
 {
 	if (f != NULL)
 		free(f->y);
@@ -50,7 +50,7 @@ static bool dominates(const double *a, const double *b, size_t n)
 	return one;
 }
 
-static void drop(struct tpe_front *f)
+static void drop_least(struct sw_tpe_front *f)
 {
 	const size_t m = f->n_metrics;
 	size_t at = 0;
@@ -68,13 +68,13 @@ static void drop(struct tpe_front *f)
 	memmove(f->y + at * m, f->y + (at + 1) * m, (f->n - at) * m * sizeof *f->y);
 }
 
-void sw_tpe_front_add(struct tpe_front *f, struct tpe_seen seen, const double *y)
+void sw_tpe_front_add(struct sw_tpe_front *f, struct sw_tpe_seen seen, const double *y)
 {
 	const size_t m = f->n_metrics;
 	uint32_t beaten = 0;
 
 	if (f->n == TPE_FRONT)
-		drop(f);
+		drop_least(f);
 	for (size_t i = 0; i < f->n; i++) {
 		beaten += dominates(f->y + i * m, y, m);
 		f->beaten[i] += dominates(y, f->y + i * m, m);
@@ -86,7 +86,7 @@ void sw_tpe_front_add(struct tpe_front *f, struct tpe_seen seen, const double *y
 }
 
 /* Least and range of each metric over those of one rank, so that none outweighs the others. */
-static void ranges(const struct tpe_front *f, uint32_t rank, double *least, double *range)
+static void ranges(const struct sw_tpe_front *f, uint32_t rank, double *least, double *range)
 {
 	for (size_t k = 0; k < f->n_metrics; k++) {
 		double hi = -INFINITY;
@@ -118,8 +118,8 @@ static void direction(size_t j, size_t m, double *w)
 }
 
 /* The augmented Chebyshev value of trial i: small where it is good in every metric that counts. */
-static double value_along(const struct tpe_front *f, size_t i, const double *w, const double *least,
-			  const double *range)
+static double value_along(const struct sw_tpe_front *f, size_t i, const double *w,
+			  const double *least, const double *range)
 {
 	double most = 0.0, sum = 0.0;
 
@@ -136,8 +136,8 @@ static double value_along(const struct tpe_front *f, size_t i, const double *w, 
 }
 
 /* Takes up to `room` of one rank: for one direction after another the best that is left. */
-static size_t take_spread(const struct tpe_front *f, uint32_t rank, size_t room,
-			  struct tpe_seen *out)
+static size_t take_spread(const struct sw_tpe_front *f, uint32_t rank, size_t room,
+			  struct sw_tpe_seen *out)
 {
 	double least[SW_METRICS_MAX], range[SW_METRICS_MAX], w[SW_METRICS_MAX];
 	bool taken[TPE_FRONT] = {false};
@@ -166,7 +166,7 @@ static size_t take_spread(const struct tpe_front *f, uint32_t rank, size_t room,
 	return n;
 }
 
-size_t sw_tpe_front_good(const struct tpe_front *f, size_t n, struct tpe_seen *out)
+size_t sw_tpe_front_good(const struct sw_tpe_front *f, size_t n, struct sw_tpe_seen *out)
 {
 	size_t found = 0;
 	uint32_t rank = 0;

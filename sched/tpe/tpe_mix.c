@@ -16,12 +16,12 @@
 #define NOTHING     1e-300 /* in place of a chance that rounds to 0 */
 #define LN_NOTHING  (-690.77552789821370521)
 
-double sw_tpe_rng(struct tpe_rng *r)
+double sw_tpe_rng(struct sw_tpe_rng *r)
 {
 	return sw_rng_unit(r->seed, SW_RNG_SUGGEST, r->trial, r->draw++);
 }
 
-size_t sw_tpe_axes(const struct tpe_book *b, size_t group, struct tpe_axis *axes)
+size_t sw_tpe_axes(const struct sw_tpe_book *b, size_t group, struct sw_tpe_axis *axes)
 {
 	size_t d = 0;
 
@@ -31,8 +31,8 @@ size_t sw_tpe_axes(const struct tpe_book *b, size_t group, struct tpe_axis *axes
 
 		if (b->group[i] != group || levels == 1)
 			continue;
-		struct tpe_axis *a = &axes[d++];
-		*a = (struct tpe_axis){.param = i, .kind = TPE_UNEVEN, .levels = (double)levels};
+		struct sw_tpe_axis *a = &axes[d++];
+		*a = (struct sw_tpe_axis){.param = i, .kind = TPE_UNEVEN, .levels = (double)levels};
 		if (dist == SW_DIST_CATEGORICAL)
 			a->kind = TPE_CATEGORY;
 		else if (sw_space_is_continuous(&b->space->v[i]))
@@ -44,9 +44,9 @@ size_t sw_tpe_axes(const struct tpe_book *b, size_t group, struct tpe_axis *axes
 	return d;
 }
 
-sw_status sw_tpe_mix_init(struct tpe_mix *m, const struct sw_space *space, size_t d, size_t cap)
+sw_status sw_tpe_mix_init(struct sw_tpe_mix *m, const struct sw_space *space, size_t d, size_t cap)
 {
-	*m = (struct tpe_mix){.space = space, .cap = cap};
+	*m = (struct sw_tpe_mix){.space = space, .cap = cap};
 	d = d != 0 ? d : 1;
 	m->mu = sw_malloc(d * cap * sizeof *m->mu);
 	m->share = sw_malloc((cap + 1) * sizeof *m->share);
@@ -65,7 +65,7 @@ sw_status sw_tpe_mix_init(struct tpe_mix *m, const struct sw_space *space, size_
 	return SW_NOMEM;
 }
 
-void sw_tpe_mix_fini(struct tpe_mix *m)
+void sw_tpe_mix_fini(struct sw_tpe_mix *m)
 {
 	free(m->mu);
 	free(m->share);
@@ -76,12 +76,12 @@ void sw_tpe_mix_fini(struct tpe_mix *m)
 	free(m->sigma);
 	free(m->smooth);
 	free(m->table);
-	*m = (struct tpe_mix){.n = 0};
+	*m = (struct sw_tpe_mix){.n = 0};
 }
 
 /* --- the kernels' parameters --- */
 
-static double sigma_of(const struct tpe_mix *m, const struct tpe_config *config)
+static double sigma_of(const struct sw_tpe_mix *m, const struct sw_tpe_config *config)
 {
 	const double n = m->n > 0 ? (double)m->n : 1.0;
 	/* Kernels narrow with more trials as in Scott's rule. */
@@ -119,7 +119,7 @@ static void find_twins(const double *mu, size_t n, uint16_t *twin)
 	}
 }
 
-static void set_axis(struct tpe_mix *m, const struct tpe_config *config, size_t k)
+static void set_axis(struct sw_tpe_mix *m, const struct sw_tpe_config *config, size_t k)
 {
 	const double *mu = m->mu + k * m->cap, levels = m->axes[k].levels;
 
@@ -141,7 +141,7 @@ static void set_axis(struct tpe_mix *m, const struct tpe_config *config, size_t 
 					 NOTHING));
 }
 
-void sw_tpe_mix_set(struct tpe_mix *m, const struct tpe_config *config, const double *weight)
+void sw_tpe_mix_set(struct sw_tpe_mix *m, const struct sw_tpe_config *config, const double *weight)
 {
 	double total = 0.0;
 
@@ -174,7 +174,7 @@ static double draw_normal(double mu, double sigma, double u)
 	return fmin(fmax(x, 0.0), SW_BELOW_ONE);
 }
 
-void sw_tpe_mix_draw(const struct tpe_mix *m, struct tpe_rng *r, double *unit)
+void sw_tpe_mix_draw(const struct sw_tpe_mix *m, struct sw_tpe_rng *r, double *unit)
 {
 	const double u = sw_tpe_rng(r);
 	size_t i = 0;
@@ -197,7 +197,7 @@ void sw_tpe_mix_draw(const struct tpe_mix *m, struct tpe_rng *r, double *unit)
 /* --- the density --- */
 
 /* The coordinate of a number, for the kinds whose levels are not even. */
-static double unit_of(const struct space_entry *e, double number)
+static double unit_of(const struct sw_space_entry *e, double number)
 {
 	const double ln = number > 0.0 ? log(number) : -INFINITY;
 
@@ -215,7 +215,7 @@ static double unit_of(const struct space_entry *e, double number)
 
 /* The interval of the level that x stands in: sched/space/space.h says what rounds to it. Returns
  * its width, which is the level's chance under the prior. */
-static double level_at(const struct space_entry *e, double x, double *lo, double *hi)
+static double level_at(const struct sw_space_entry *e, double x, double *lo, double *hi)
 {
 	const double at = sw_space_decode_one(e, x).number;
 	const bool whole = e->p.dist == SW_DIST_INT_LOG_UNIFORM;
@@ -227,7 +227,7 @@ static double level_at(const struct space_entry *e, double x, double *lo, double
 	return fmax(*hi - *lo, NOTHING);
 }
 
-static double category_chance(const struct space_entry *e, double x)
+static double category_chance(const struct sw_space_entry *e, double x)
 {
 	const uint32_t c = sw_space_decode_one(e, x).choice;
 
@@ -236,7 +236,8 @@ static double category_chance(const struct space_entry *e, double x)
 	return e->cum[c] - (c > 0 ? e->cum[c - 1] : 0.0);
 }
 
-static void add_smooth(struct tpe_mix *m, const double *mu, double sigma, double x, double ln_width)
+static void add_smooth(struct sw_tpe_mix *m, const double *mu, double sigma, double x,
+		       double ln_width)
 {
 	const double scale = 1.0 / sigma, shift = ln_width - log(sigma) - LN_SQRT_2PI;
 
@@ -248,7 +249,7 @@ static void add_smooth(struct tpe_mix *m, const double *mu, double sigma, double
 	m->sum[m->n] += ln_width;
 }
 
-static void add_even(struct tpe_mix *m, const double *mu, const double *table, double x,
+static void add_even(struct sw_tpe_mix *m, const double *mu, const double *table, double x,
 		     double levels)
 {
 	for (size_t i = 0; i < m->n; i++)
@@ -257,7 +258,7 @@ static void add_even(struct tpe_mix *m, const double *mu, const double *table, d
 }
 
 /* Kernels that share a centre share the chance, and many do. */
-static void add_uneven(struct tpe_mix *m, size_t k, double x, const struct space_entry *e)
+static void add_uneven(struct sw_tpe_mix *m, size_t k, double x, const struct sw_space_entry *e)
 {
 	const double *mu = m->mu + k * m->cap, sigma = m->sigma[k];
 	const uint16_t *twin = m->twin + k * m->cap;
@@ -280,8 +281,8 @@ static void add_uneven(struct tpe_mix *m, size_t k, double x, const struct space
 	m->sum[m->n] += log(width);
 }
 
-static void add_category(struct tpe_mix *m, const double *mu, double smooth, double x,
-			 const struct space_entry *e)
+static void add_category(struct sw_tpe_mix *m, const double *mu, double smooth, double x,
+			 const struct sw_space_entry *e)
 {
 	const double prior = fmax(category_chance(e, x), NOTHING);
 	const double hit = log(1.0 - smooth + smooth * prior), miss = log(smooth * prior);
@@ -291,16 +292,16 @@ static void add_category(struct tpe_mix *m, const double *mu, double smooth, dou
 	m->sum[m->n] += log(prior);
 }
 
-double sw_tpe_mix_at(struct tpe_mix *m, const double *unit)
+double sw_tpe_mix_at(struct sw_tpe_mix *m, const double *unit)
 {
 	double most = -INFINITY, sum = 0.0;
 
 	for (size_t i = 0; i <= m->n; i++)
 		m->sum[i] = m->base[i];
 	for (size_t k = 0; k < m->d; k++) {
-		const struct tpe_axis *a = &m->axes[k];
+		const struct sw_tpe_axis *a = &m->axes[k];
 		const double *mu = m->mu + k * m->cap, x = unit[a->param];
-		const struct space_entry *e = &m->space->v[a->param];
+		const struct sw_space_entry *e = &m->space->v[a->param];
 
 		switch (a->kind) {
 		case TPE_SMOOTH:

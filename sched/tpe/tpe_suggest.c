@@ -9,7 +9,7 @@
 
 #define ROUNDS 8 /* of candidates, until one breaks no constraint and is new */
 
-static void destroy(struct tpe *t)
+static void destroy(struct sw_tpe *t)
 {
 	if (t == NULL)
 		return;
@@ -25,9 +25,9 @@ static void destroy(struct tpe *t)
 
 sw_status sw_tpe_start(struct sw_sampler *s, struct sw_err *err)
 {
-	const struct tpe_config *config = s->ops->options;
+	const struct sw_tpe_config *config = s->ops->options;
 	const size_t n = sw_space_size(s->space) + 1; /* never 0 */
-	struct tpe *t = sw_calloc(1, sizeof *t);
+	struct sw_tpe *t = sw_calloc(1, sizeof *t);
 
 	if (t == NULL)
 		return sw_err_set(err, SW_NOMEM, "no memory for the sampler");
@@ -58,10 +58,10 @@ void sw_tpe_stop(struct sw_sampler *s)
 /* --- the two mixtures of a group --- */
 
 /* The pool that the group's model is made of: the highest rung with enough trials. NULL: none. */
-static const struct tpe_pool *model_pool(const struct tpe *t, size_t group, size_t d)
+static const struct sw_tpe_pool *model_pool(const struct sw_tpe *t, size_t group, size_t d)
 {
 	for (size_t level = t->book.n_levels; level-- > 0;) {
-		const struct tpe_pool *p = sw_tpe_book_pool(&t->book, group, level);
+		const struct sw_tpe_pool *p = sw_tpe_book_pool(&t->book, group, level);
 
 		if (p != NULL && p->able >= (t->book.config.startup_d ? d + 2 : 1))
 			return p;
@@ -71,8 +71,8 @@ static const struct tpe_pool *model_pool(const struct tpe *t, size_t group, size
 
 /* The group's coordinates alone: with many groups, all of them for each would be most of the
  * time. */
-static void centre(struct tpe_mix *m, const struct tpe *t, const struct sw_history *h, size_t i,
-		   int64_t ref)
+static void centre(struct sw_tpe_mix *m, const struct sw_tpe *t, const struct sw_history *h,
+		   size_t i, int64_t ref)
 {
 	const struct sw_value *const values = sw_tpe_values(h, ref);
 
@@ -84,7 +84,7 @@ static void centre(struct tpe_mix *m, const struct tpe *t, const struct sw_histo
 	}
 }
 
-static size_t good_n(const struct tpe_config *c, uint64_t n)
+static size_t good_n(const struct sw_tpe_config *c, uint64_t n)
 {
 	const double share = fmin(ceil(c->good_share * (double)n), (double)c->good_max);
 
@@ -92,12 +92,12 @@ static size_t good_n(const struct tpe_config *c, uint64_t n)
 }
 
 /* t->good, and t->bad unless the call is for draws alone. */
-static void set_mixes(struct tpe *t, const struct sw_history *h, size_t group, bool both)
+static void set_mixes(struct sw_tpe *t, const struct sw_history *h, size_t group, bool both)
 {
-	const struct tpe_config *config = &t->book.config;
+	const struct sw_tpe_config *config = &t->book.config;
 	const size_t d = sw_tpe_axes(&t->book, group, t->axes);
-	const struct tpe_pool *p = model_pool(t, group, d);
-	struct tpe_seen good[TPE_GOOD];
+	const struct sw_tpe_pool *p = model_pool(t, group, d);
+	struct sw_tpe_seen good[TPE_GOOD];
 	int64_t bad[TPE_KERNELS];
 	double weight[TPE_KERNELS];
 
@@ -118,9 +118,9 @@ static void set_mixes(struct tpe *t, const struct sw_history *h, size_t group, b
 /* --- candidates --- */
 
 /* t->unit: each group's parameters drawn from its good mixture, then moved to values. */
-static void draw_all(struct tpe *t, const struct sw_history *h, struct tpe_rng *rng)
+static void draw_all(struct sw_tpe *t, const struct sw_history *h, struct sw_tpe_rng *rng)
 {
-	const struct tpe_config *config = &t->book.config;
+	const struct sw_tpe_config *config = &t->book.config;
 	const size_t n = t->book.n_params;
 	struct sw_value values[SW_SPACE_MAX_PARAMS];
 
@@ -139,7 +139,7 @@ static void draw_all(struct tpe *t, const struct sw_history *h, struct tpe_rng *
 
 static int by_score(const void *left, const void *right)
 {
-	const struct tpe_scored *a = left, *b = right;
+	const struct sw_tpe_scored *a = left, *b = right;
 
 	if (a->score != b->score)
 		return a->score > b->score ? -1 : 1;
@@ -148,12 +148,12 @@ static int by_score(const void *left, const void *right)
 }
 
 /* t->pick: each group's candidates, the one where good most exceeds bad first. */
-static void score_all(struct tpe *t, const struct sw_history *h)
+static void score_all(struct sw_tpe *t, const struct sw_history *h)
 {
 	const unsigned candidates = t->book.config.candidates;
 
 	for (size_t g = 0; g < t->book.n_groups; g++) {
-		struct tpe_scored *pick = t->pick + g * candidates;
+		struct sw_tpe_scored *pick = t->pick + g * candidates;
 
 		set_mixes(t, h, g, true);
 		for (unsigned c = 0; c < candidates; c++) {
@@ -168,7 +168,7 @@ static void score_all(struct tpe *t, const struct sw_history *h)
 }
 
 /* The point of each group's candidate of this place. */
-static void compose(const struct tpe *t, unsigned place, struct sw_value *values, double *ratio)
+static void compose(const struct sw_tpe *t, unsigned place, struct sw_value *values, double *ratio)
 {
 	const unsigned candidates = t->book.config.candidates;
 	const size_t n = t->book.n_params;
@@ -191,7 +191,7 @@ static void compose(const struct tpe *t, unsigned place, struct sw_value *values
 	*ratio = exp(fmin(ln_ratio, 700.0));
 }
 
-static bool is_pending(const struct tpe *t, const struct sw_history *h,
+static bool is_pending(const struct sw_tpe *t, const struct sw_history *h,
 		       const struct sw_value *values)
 {
 	size_t room = TPE_PENDING;
@@ -203,7 +203,7 @@ static bool is_pending(const struct tpe *t, const struct sw_history *h,
 }
 
 /* The best feasible point of a round that is new, else the best feasible one. False: none. */
-static bool take_best(struct tpe *t, const struct sw_history *h, struct sw_suggestion *out,
+static bool take_best(struct sw_tpe *t, const struct sw_history *h, struct sw_suggestion *out,
 		      bool *is_new)
 {
 	bool found = false;
@@ -229,7 +229,7 @@ static bool take_best(struct tpe *t, const struct sw_history *h, struct sw_sugge
 
 /* --- a suggestion --- */
 
-static bool has_model(const struct tpe *t)
+static bool has_model(const struct sw_tpe *t)
 {
 	if (t->book.told < t->book.config.startup)
 		return false;
@@ -240,7 +240,7 @@ static bool has_model(const struct tpe *t)
 }
 
 /* Before there is a model, or beside it. */
-static sw_status plain_point(const struct tpe *t, const struct sw_sampler *s, uint64_t made,
+static sw_status plain_point(const struct sw_tpe *t, const struct sw_sampler *s, uint64_t made,
 			     bool random, struct sw_suggestion *out, struct sw_err *err)
 {
 	double unit[SW_SPACE_MAX_PARAMS];
@@ -257,10 +257,10 @@ static sw_status plain_point(const struct tpe *t, const struct sw_sampler *s, ui
 	return sw_sampler_draw(s, made, out->values, err);
 }
 
-static sw_status suggest(struct tpe *t, const struct sw_sampler *s, const struct sw_history *h,
+static sw_status suggest(struct sw_tpe *t, const struct sw_sampler *s, const struct sw_history *h,
 			 uint64_t made, struct sw_suggestion *out, struct sw_err *err)
 {
-	struct tpe_rng rng = {.seed = s->seed, .trial = made};
+	struct sw_tpe_rng rng = {.seed = s->seed, .trial = made};
 	const bool random = sw_tpe_rng(&rng) < t->book.config.random_share;
 	bool found = false, is_new = false;
 
@@ -283,7 +283,7 @@ static sw_status suggest(struct tpe *t, const struct sw_sampler *s, const struct
 sw_status sw_tpe_suggest(struct sw_sampler *s, const struct sw_history *h, uint64_t made,
 			 struct sw_suggestion *out, struct sw_err *err)
 {
-	struct tpe *t = s->self;
+	struct sw_tpe *t = s->self;
 
 	if (sw_tpe_book_read(&t->book, h) != SW_OK)
 		return sw_err_set(err, SW_NOMEM, "no memory for what the trials told");

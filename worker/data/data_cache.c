@@ -145,9 +145,9 @@ static bool entry_is(const struct entry *e, const char *spec, const struct sw_da
 	       e->want.val_fraction == want.val_fraction && e->stamp == stamp;
 }
 
-static sw_status load(struct sw_data_cache *c, struct sw_queue *q, struct entry *e,
-		      const struct sw_data_source *source, struct sw_data_want want,
-		      struct sw_err *err)
+static sw_status load_entry(struct sw_data_cache *c, struct sw_queue *q, struct entry *e,
+			    const struct sw_data_source *source, struct sw_data_want want,
+			    struct sw_err *err)
 {
 	struct sw_err first = SW_ERR_INIT;
 	sw_status rc;
@@ -186,7 +186,7 @@ static sw_status entry_make(struct sw_data_cache *c, struct sw_queue *q, char *s
 	memcpy(e->path, source->path, sizeof e->path);
 	e->want = want;
 	e->stamp = stamp;
-	rc = load(c, q, e, source, want, err);
+	rc = load_entry(c, q, e, source, want, err);
 	if (rc != SW_OK) {
 		entry_free(e);
 		return rc;

@@ -41,7 +41,7 @@ bool sw_data_csv_number(const char *text, double *out)
 }
 
 /* The whole file, NUL-terminated. */
-static sw_status load(const char *path, char **out, size_t *len, struct sw_err *err)
+static sw_status load_text(const char *path, char **out, size_t *len, struct sw_err *err)
 {
 	sw_status rc = SW_OK;
 	struct stat st;
@@ -86,7 +86,7 @@ static sw_status load(const char *path, char **out, size_t *len, struct sw_err *
 
 /* Ends the quoted cell that starts at `from` (after its quote), in place. Returns what follows the
  * closing quote, or NULL when there is none. */
-static char *unquote(struct csv_reader *r, char *from)
+static char *unquote(struct sw_csv_reader *r, char *from)
 {
 	char *to = from;
 
@@ -104,7 +104,7 @@ static char *unquote(struct csv_reader *r, char *from)
 	return from + 1;
 }
 
-static sw_status cell_add(struct csv_reader *r, char *text, struct sw_err *err)
+static sw_status cell_add(struct sw_csv_reader *r, char *text, struct sw_err *err)
 {
 	if (r->cells == MAX_COLUMNS)
 		return sw_err_at(err, SW_TOO_BIG, "/path", "%s: line %zu has over %zu columns",
@@ -115,7 +115,7 @@ static sw_status cell_add(struct csv_reader *r, char *text, struct sw_err *err)
 	return SW_OK;
 }
 
-sw_status sw_data_csv_next(struct csv_reader *r, size_t *line, struct sw_err *err)
+sw_status sw_data_csv_next(struct sw_csv_reader *r, size_t *line, struct sw_err *err)
 {
 	r->cells = 0;
 	while (*r->at == '\n' || (*r->at == '\r' && r->at[1] == '\n')) {
@@ -162,7 +162,7 @@ sw_status sw_data_csv_next(struct csv_reader *r, size_t *line, struct sw_err *er
 	}
 }
 
-static sw_status label_unknown(const struct csv_reader *r, const char *name, struct sw_err *err)
+static sw_status label_unknown(const struct sw_csv_reader *r, const char *name, struct sw_err *err)
 {
 	char show[44], list[NAMES_SHOWN * 48 + 8] = "", one[44];
 	const char *near = sw_nearest(name, (const char *const *)r->name, r->columns);
@@ -182,7 +182,7 @@ static sw_status label_unknown(const struct csv_reader *r, const char *name, str
 			 sw_text_show(name, show), list, r->columns > NAMES_SHOWN ? ", ..." : "");
 }
 
-static sw_status label_find(struct csv_reader *r, struct sw_data_csv_label label,
+static sw_status label_find(struct sw_csv_reader *r, struct sw_data_csv_label label,
 			    struct sw_err *err)
 {
 	const long n = (long)r->columns;
@@ -218,7 +218,7 @@ static sw_status label_find(struct csv_reader *r, struct sw_data_csv_label label
 		     : label_unknown(r, label.name, err);
 }
 
-static sw_status grow(struct csv_reader *r, struct sw_err *err)
+static sw_status grow_rows(struct sw_csv_reader *r, struct sw_err *err)
 {
 	struct sw_data_csv *c = r->out;
 	const size_t cap = r->rows_cap ? r->rows_cap * 2 : 256;
@@ -249,7 +249,7 @@ static sw_status text_check(const char *path, const char *text, size_t len, stru
 	return SW_OK;
 }
 
-sw_status sw_data_csv_bad_cell(const struct csv_reader *r, size_t line, size_t column,
+sw_status sw_data_csv_bad_cell(const struct sw_csv_reader *r, size_t line, size_t column,
 			       struct sw_err *err)
 {
 	char name[44], cell[44], where[64];
@@ -266,7 +266,7 @@ sw_status sw_data_csv_bad_cell(const struct csv_reader *r, size_t line, size_t c
 }
 
 /* Takes the row in r->cell. */
-static sw_status row_take(struct csv_reader *r, size_t line, struct sw_err *err)
+static sw_status row_take(struct sw_csv_reader *r, size_t line, struct sw_err *err)
 {
 	struct sw_data_csv *c = r->out;
 	float *x;
@@ -279,7 +279,7 @@ static sw_status row_take(struct csv_reader *r, size_t line, struct sw_err *err)
 	if (c->rows == INT32_MAX)
 		return sw_err_at(err, SW_TOO_BIG, "/path", "%s has over 2^31 - 1 rows", r->path);
 	if (c->rows == r->rows_cap) {
-		const sw_status rc = grow(r, err);
+		const sw_status rc = grow_rows(r, err);
 
 		if (rc != SW_OK)
 			return rc;
@@ -303,7 +303,7 @@ static sw_status row_take(struct csv_reader *r, size_t line, struct sw_err *err)
 }
 
 /* The first row: the header, or the first of the data. */
-static sw_status first_row(struct csv_reader *r, bool header, struct sw_data_csv_label label,
+static sw_status first_row(struct sw_csv_reader *r, bool header, struct sw_data_csv_label label,
 			   size_t *line, struct sw_err *err)
 {
 	sw_status rc = sw_data_csv_next(r, line, err);
@@ -326,12 +326,12 @@ static sw_status first_row(struct csv_reader *r, bool header, struct sw_data_csv
 sw_status sw_data_csv_read(struct sw_data_csv *out, const char *path, bool header,
 			   struct sw_data_csv_label label, struct sw_err *err)
 {
-	struct csv_reader r = {.path = path, .out = out, .line = 1};
+	struct sw_csv_reader r = {.path = path, .out = out, .line = 1};
 	size_t len = 0, line;
 	sw_status rc;
 
 	memset(out, 0, sizeof *out);
-	rc = load(path, &out->text, &len, err);
+	rc = load_text(path, &out->text, &len, err);
 	if (rc != SW_OK)
 		return rc;
 	r.at = out->text;

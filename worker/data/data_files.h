@@ -11,54 +11,54 @@
 
 #define DATA_NPY_AT_ONCE ((size_t)1 << 16) /* elements of a block */
 
-struct data_npy {
+struct sw_data_npy {
 	struct sw_data_file f;
 	struct sw_npy npy;
 	size_t row; /* elements of one */
 };
 
 /* The header; the size of the file is what it says. Closed by the caller. */
-SW_NODISCARD sw_status sw_data_npy_open(struct data_npy *a, const char *path, const char *ptr,
+SW_NODISCARD sw_status sw_data_npy_open(struct sw_data_npy *a, const char *path, const char *ptr,
 					struct sw_err *err);
 /* The next n elements, from element `first` of the file, as finite floats; out NULL: they are
  * checked alone. block: double[DATA_NPY_AT_ONCE]. */
-SW_NODISCARD sw_status sw_data_npy_floats(struct data_npy *a, float *out, uint64_t first,
+SW_NODISCARD sw_status sw_data_npy_floats(struct sw_data_npy *a, float *out, uint64_t first,
 					  uint64_t n, unsigned char *block, struct sw_err *err);
 
 /* --- data_idx.c --- */
 
-struct data_idx {
+struct sw_data_idx {
 	struct sw_data_file f;
 	size_t dims;
 	uint64_t dim[4];
 };
 
 /* Of an open file; least and most: its dimensions; what: "images". */
-SW_NODISCARD sw_status sw_data_idx_header(struct data_idx *x, size_t least, size_t most,
+SW_NODISCARD sw_status sw_data_idx_header(struct sw_data_idx *x, size_t least, size_t most,
 					  const char *what, struct sw_err *err);
 
 /* --- data_tokens.c --- */
 
 #define DATA_IDS_AT_ONCE ((size_t)1 << 16)
 
-struct data_ids {
+struct sw_data_ids {
 	struct sw_data_file f;
 	size_t item; /* bytes of one */
 	uint64_t n;
 };
 
-SW_NODISCARD sw_status sw_data_ids_open(struct data_ids *s, const char *path, const char *ptr,
+SW_NODISCARD sw_status sw_data_ids_open(struct sw_data_ids *s, const char *path, const char *ptr,
 					bool wide, struct sw_err *err);
 /* The next n ids, each below limit. out NULL: they are checked alone. *most: the largest so far.
  * block: uint32[DATA_IDS_AT_ONCE]. */
-SW_NODISCARD sw_status sw_data_ids_read(struct data_ids *s, int32_t *out, uint64_t n,
+SW_NODISCARD sw_status sw_data_ids_read(struct sw_data_ids *s, int32_t *out, uint64_t n,
 					uint32_t limit, const char *noun, unsigned char *block,
 					uint32_t *most, struct sw_err *err);
 
 /* --- data_csv.c --- */
 
 /* A text that is cut into rows and cells, in place. */
-struct csv_reader {
+struct sw_csv_reader {
 	const char *path; /* for messages */
 	struct sw_data_csv *out;
 	char *at;       /* the next byte; the text ends with a NUL */
@@ -74,9 +74,9 @@ struct csv_reader {
 
 /* Cuts the next row that is not empty into r->cell. cells == 0: the text is at its end. *line is
  * where the row began. */
-SW_NODISCARD sw_status sw_data_csv_next(struct csv_reader *r, size_t *line, struct sw_err *err);
+SW_NODISCARD sw_status sw_data_csv_next(struct sw_csv_reader *r, size_t *line, struct sw_err *err);
 /* "x.csv: line 7, column "a": "b" is not a number" */
-sw_status sw_data_csv_bad_cell(const struct csv_reader *r, size_t line, size_t column,
+sw_status sw_data_csv_bad_cell(const struct sw_csv_reader *r, size_t line, size_t column,
 			       struct sw_err *err);
 
 #endif

@@ -12,7 +12,7 @@
 #define TYPE_BYTE 8
 #define MOST_DIMS 4
 
-sw_status sw_data_idx_header(struct data_idx *x, size_t least, size_t most, const char *what,
+sw_status sw_data_idx_header(struct sw_data_idx *x, size_t least, size_t most, const char *what,
 			     struct sw_err *err)
 {
 	unsigned char b[4 + 4 * MOST_DIMS];
@@ -61,8 +61,8 @@ sw_status sw_data_idx_header(struct data_idx *x, size_t least, size_t most, cons
 }
 
 /* Both files of a part: opened, headers read and compared. The caller closes. */
-static sw_status pair_open(struct data_idx *images, struct data_idx *labels, const char *path[2],
-			   const char *const ptr[2], struct sw_err *err)
+static sw_status pair_open(struct sw_data_idx *images, struct sw_data_idx *labels,
+			   const char *path[2], const char *const ptr[2], struct sw_err *err)
 {
 	sw_status rc = sw_data_file_open(&images->f, path[0], ptr[0], err);
 
@@ -81,8 +81,9 @@ static sw_status pair_open(struct data_idx *images, struct data_idx *labels, con
 }
 
 /* The rows and labels of a part, from row `first` of out on. */
-static sw_status pair_read(struct sw_raw *out, struct data_idx *images, struct data_idx *labels,
-			   size_t first, unsigned char *block, struct sw_err *err)
+static sw_status pair_read(struct sw_raw *out, struct sw_data_idx *images,
+			   struct sw_data_idx *labels, size_t first, unsigned char *block,
+			   struct sw_err *err)
 {
 	const size_t count = sw_shape_count(&out->shape), rows = (size_t)images->dim[0];
 	const size_t at_once = count < AT_ONCE ? AT_ONCE / count : 1;
@@ -102,14 +103,14 @@ static sw_status pair_read(struct sw_raw *out, struct data_idx *images, struct d
 	return rc;
 }
 
-static struct sw_shape shape_of(const struct data_idx *x)
+static struct sw_shape shape_of(const struct sw_data_idx *x)
 {
 	if (x->dims == 4)
 		return sw_shape_image((size_t)x->dim[1], (size_t)x->dim[2], (size_t)x->dim[3]);
 	return sw_shape_image(1, (size_t)x->dim[1], (size_t)x->dim[2]);
 }
 
-static sw_status shape_check(const struct sw_raw *out, const struct data_idx *val,
+static sw_status shape_check(const struct sw_raw *out, const struct sw_data_idx *val,
 			     struct sw_err *err)
 {
 	const struct sw_shape s = shape_of(val);
@@ -121,7 +122,7 @@ static sw_status shape_check(const struct sw_raw *out, const struct data_idx *va
 			 val->f.show, s.c, s.h, s.w, out->shape.c, out->shape.h, out->shape.w);
 }
 
-static sw_status take_part(struct sw_raw *out, struct data_idx part[4], bool val, bool keep,
+static sw_status take_part(struct sw_raw *out, struct sw_data_idx part[4], bool val, bool keep,
 			   struct sw_err *err)
 {
 	unsigned char *block;
@@ -163,7 +164,7 @@ sw_status sw_data_idx(struct sw_raw *out, const struct sw_data_source *source,
 				   folder ? "/path" : "/val_path",
 				   folder ? "/path" : "/val_label_path"};
 	char path[4][SW_DATASET_MAX_PATH + 64];
-	struct data_idx part[4];
+	struct sw_data_idx part[4];
 	sw_status rc = sw_data_raw_wants_classes(want, "IDX files", err);
 
 	memset(part, 0, sizeof part);

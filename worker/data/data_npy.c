@@ -10,7 +10,7 @@
 
 #define AT_ONCE DATA_NPY_AT_ONCE
 
-static sw_status header_read(struct data_npy *a, struct sw_err *err)
+static sw_status header_read(struct sw_data_npy *a, struct sw_err *err)
 {
 	unsigned char b[12];
 	uint64_t bytes, length;
@@ -59,7 +59,7 @@ static sw_status header_read(struct data_npy *a, struct sw_err *err)
 	return rc;
 }
 
-sw_status sw_data_npy_open(struct data_npy *a, const char *path, const char *ptr,
+sw_status sw_data_npy_open(struct sw_data_npy *a, const char *path, const char *ptr,
 			   struct sw_err *err)
 {
 	sw_status rc = sw_data_file_open(&a->f, path, ptr, err);
@@ -103,7 +103,7 @@ static double element(enum sw_npy_type type, const unsigned char *at)
 	}
 }
 
-sw_status sw_data_npy_floats(struct data_npy *a, float *out, uint64_t first, uint64_t n,
+sw_status sw_data_npy_floats(struct sw_data_npy *a, float *out, uint64_t first, uint64_t n,
 			     unsigned char *block, struct sw_err *err)
 {
 	sw_status rc = SW_OK;
@@ -129,14 +129,14 @@ sw_status sw_data_npy_floats(struct data_npy *a, float *out, uint64_t first, uin
 	return rc;
 }
 
-static sw_status bytes_read(struct data_npy *a, uint8_t *out, struct sw_err *err)
+static sw_status bytes_read(struct sw_data_npy *a, uint8_t *out, struct sw_err *err)
 {
 	const uint64_t n = a->npy.dim[0] * a->row;
 
 	return out ? sw_data_file_read(&a->f, out, (size_t)n, "its data", err) : SW_OK;
 }
 
-static sw_status classes_read(struct data_npy *a, int32_t *out, unsigned char *block,
+static sw_status classes_read(struct sw_data_npy *a, int32_t *out, unsigned char *block,
 			      struct sw_err *err)
 {
 	const uint64_t n = a->npy.dim[0];
@@ -161,7 +161,7 @@ static sw_status classes_read(struct data_npy *a, int32_t *out, unsigned char *b
 	return rc;
 }
 
-static struct sw_shape shape_of(const struct data_npy *a)
+static struct sw_shape shape_of(const struct sw_data_npy *a)
 {
 	const uint64_t *d = a->npy.dim;
 
@@ -172,7 +172,7 @@ static struct sw_shape shape_of(const struct data_npy *a)
 	return sw_shape_flat(a->row);
 }
 
-static sw_status shape_make(struct sw_raw *out, const struct data_npy *a,
+static sw_status shape_make(struct sw_raw *out, const struct sw_data_npy *a,
 			    const struct sw_dataset *set, struct sw_err *err)
 {
 	const size_t c = set->image[0], h = set->image[1], w = set->image[2];
@@ -191,10 +191,10 @@ static sw_status shape_make(struct sw_raw *out, const struct data_npy *a,
 }
 
 /* Labels belong to rows; the validation part has the shape and type of the training part. */
-static sw_status parts_check(const struct data_npy *a, bool val, struct sw_err *err)
+static sw_status parts_check(const struct sw_data_npy *a, bool val, struct sw_err *err)
 {
 	for (size_t i = 0; i < (val ? 4 : 2); i += 2) {
-		const struct data_npy *x = &a[i], *y = &a[i + 1];
+		const struct sw_data_npy *x = &a[i], *y = &a[i + 1];
 
 		if (y->row != 1)
 			return sw_err_at(err, SW_INVALID, y->f.ptr,
@@ -216,8 +216,9 @@ static sw_status parts_check(const struct data_npy *a, bool val, struct sw_err *
 	return SW_OK;
 }
 
-static sw_status take_arrays(struct sw_raw *out, struct data_npy a[4], const struct sw_dataset *set,
-			     const struct sw_data_want *want, bool keep, struct sw_err *err)
+static sw_status take_arrays(struct sw_raw *out, struct sw_data_npy a[4],
+			     const struct sw_dataset *set, const struct sw_data_want *want,
+			     bool keep, struct sw_err *err)
 {
 	const bool val = set->val_path != NULL;
 	unsigned char *block;
@@ -261,7 +262,7 @@ sw_status sw_data_npy(struct sw_raw *out, const struct sw_data_source *source,
 	static const char *const ptr[] = {"/path", "/label_path", "/val_path", "/val_label_path"};
 	const size_t files = source->set.val_path ? 4 : 2;
 	char path[SW_DATASET_MAX_PATH + 64];
-	struct data_npy a[4];
+	struct sw_data_npy a[4];
 	sw_status rc = SW_OK;
 
 	memset(a, 0, sizeof a);

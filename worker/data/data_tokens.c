@@ -10,7 +10,7 @@
 
 #define AT_ONCE DATA_IDS_AT_ONCE
 
-sw_status sw_data_ids_open(struct data_ids *s, const char *path, const char *ptr, bool wide,
+sw_status sw_data_ids_open(struct sw_data_ids *s, const char *path, const char *ptr, bool wide,
 			   struct sw_err *err)
 {
 	sw_status rc = sw_data_file_open(&s->f, path, ptr, err);
@@ -28,7 +28,7 @@ sw_status sw_data_ids_open(struct data_ids *s, const char *path, const char *ptr
 	return SW_OK;
 }
 
-sw_status sw_data_ids_read(struct data_ids *s, int32_t *out, uint64_t n, uint32_t limit,
+sw_status sw_data_ids_read(struct sw_data_ids *s, int32_t *out, uint64_t n, uint32_t limit,
 			   const char *noun, unsigned char *block, uint32_t *most,
 			   struct sw_err *err)
 {
@@ -60,7 +60,7 @@ sw_status sw_data_ids_read(struct data_ids *s, int32_t *out, uint64_t n, uint32_
 }
 
 /* *rows of one file of ids. */
-static sw_status rows_of(const struct data_ids *s, const struct sw_dataset *set, size_t *rows,
+static sw_status rows_of(const struct sw_data_ids *s, const struct sw_dataset *set, size_t *rows,
 			 struct sw_err *err)
 {
 	const uint64_t t = set->tokens, n = set->next_token ? (s->n - 1) / t : s->n / t;
@@ -81,7 +81,7 @@ static sw_status rows_of(const struct data_ids *s, const struct sw_dataset *set,
 	return SW_OK;
 }
 
-static sw_status labels_check(const struct data_ids *labels, size_t rows, struct sw_err *err)
+static sw_status labels_check(const struct sw_data_ids *labels, size_t rows, struct sw_err *err)
 {
 	if (labels->n == rows)
 		return SW_OK;
@@ -91,7 +91,7 @@ static sw_status labels_check(const struct data_ids *labels, size_t rows, struct
 }
 
 /* A part: its ids and, with a file of them, its labels, from row `first` of out on. */
-static sw_status part_read(struct sw_raw *out, struct data_ids *part, size_t first, size_t rows,
+static sw_status part_read(struct sw_raw *out, struct sw_data_ids *part, size_t first, size_t rows,
 			   const struct sw_dataset *set, unsigned char *block, uint32_t *most,
 			   struct sw_err *err)
 {
@@ -142,7 +142,7 @@ static sw_status lengths_make(struct sw_raw *out, int32_t pad, struct sw_err *er
 	return SW_OK;
 }
 
-static sw_status take_ids(struct sw_raw *out, struct data_ids s[4], const struct sw_dataset *set,
+static sw_status take_ids(struct sw_raw *out, struct sw_data_ids s[4], const struct sw_dataset *set,
 			  bool keep, struct sw_err *err)
 {
 	uint32_t most = 0;
@@ -193,7 +193,7 @@ sw_status sw_data_tokens(struct sw_raw *out, const struct sw_data_source *source
 	const char *const path[] = {source->path, set->label_path, set->val_path,
 				    set->val_label_path};
 	static const char *const ptr[] = {"/path", "/label_path", "/val_path", "/val_label_path"};
-	struct data_ids s[4];
+	struct sw_data_ids s[4];
 	sw_status rc = sw_data_raw_wants_classes(want, "token files", err);
 
 	memset(s, 0, sizeof s);

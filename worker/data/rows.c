@@ -128,7 +128,7 @@ static sw_status format_find(struct sw_rows *r, const char *path, const char *fo
 
 static sw_status npy_open(struct sw_rows *r, const char *path, struct sw_err *err)
 {
-	struct data_npy *a = &r->npy;
+	struct sw_data_npy *a = &r->npy;
 	const struct sw_shape *s = &r->want.shape;
 	const uint64_t *d = a->npy.dim;
 	char has[96];
@@ -161,7 +161,7 @@ static sw_status npy_open(struct sw_rows *r, const char *path, struct sw_err *er
 
 static sw_status npy_next(struct sw_rows *r, void *x, size_t n, struct sw_err *err)
 {
-	struct data_npy *a = &r->npy;
+	struct sw_data_npy *a = &r->npy;
 
 	if (r->want.shape.kind == SW_SHAPE_IMAGE && r->want.bytes)
 		return sw_data_file_read(&a->f, x, n * a->row, "its data", err);
@@ -170,7 +170,7 @@ static sw_status npy_next(struct sw_rows *r, void *x, size_t n, struct sw_err *e
 
 static sw_status idx_open(struct sw_rows *r, const char *path, struct sw_err *err)
 {
-	struct data_idx *x = &r->idx;
+	struct sw_data_idx *x = &r->idx;
 	const uint64_t *d = x->dim;
 	char has[96];
 	sw_status rc = sw_data_file_open(&x->f, path, "", err);
@@ -221,7 +221,7 @@ static sw_status cifar_next(struct sw_rows *r, uint8_t *x, size_t n, struct sw_e
 
 static sw_status tokens_open(struct sw_rows *r, const char *path, struct sw_err *err)
 {
-	struct data_ids *s = &r->ids;
+	struct sw_data_ids *s = &r->ids;
 	const size_t t = r->want.shape.t;
 	sw_status rc = sw_data_ids_open(s, path, "", r->want.wide, err);
 

@@ -19,15 +19,15 @@ struct rows_csv {
 	struct sw_data_file file; /* fd 0: stdin, which is not closed */
 	struct sw_rows_want want;
 	size_t features;
-	char *text;           /* what was read */
-	size_t len, cap, at;  /* of it; at: the next row */
-	bool end;             /* of the file */
-	bool first;           /* the row in r.cell is one of data, and not given yet */
-	size_t line;          /* where that row began */
-	struct csv_reader r;  /* at: within text */
-	char *name_text;      /* of r.name */
-	int32_t *map;         /* [r.columns]: the column's feature; -1: it is not read */
-	const char **feature; /* [features], the model's names; NULL: they have none */
+	char *text;             /* what was read */
+	size_t len, cap, at;    /* of it; at: the next row */
+	bool end;               /* of the file */
+	bool first;             /* the row in r.cell is one of data, and not given yet */
+	size_t line;            /* where that row began */
+	struct sw_csv_reader r; /* at: within text */
+	char *name_text;        /* of r.name */
+	int32_t *map;           /* [r.columns]: the column's feature; -1: it is not read */
+	const char **feature;   /* [features], the model's names; NULL: they have none */
 };
 
 static sw_status no_memory(const struct rows_csv *c, struct sw_err *err)
@@ -237,7 +237,7 @@ static sw_status map_by_place(struct rows_csv *c, struct sw_err *err)
 	return SW_OK;
 }
 
-static bool all_numbers(const struct csv_reader *r)
+static bool all_numbers(const struct sw_csv_reader *r)
 {
 	double v;
 
@@ -287,7 +287,7 @@ static sw_status bad_byte(const struct rows_csv *c, size_t column, struct sw_err
 
 static sw_status take_row(const struct rows_csv *c, void *x, size_t row, struct sw_err *err)
 {
-	const struct csv_reader *r = &c->r;
+	const struct sw_csv_reader *r = &c->r;
 	const bool bytes = c->want.shape.kind == SW_SHAPE_IMAGE && c->want.bytes;
 
 	if (r->cells != r->columns)

@@ -10,12 +10,12 @@ struct rows_csv; /* rows_csv.c */
 struct sw_rows {
 	struct sw_rows_want want;
 	enum sw_dataset_format format;
-	uint64_t rows, at;    /* of the file, and given already; CSV does not know the first */
-	unsigned char *block; /* ids and elements on their way */
-	size_t labels;        /* CIFAR: bytes in front of a row's pixels */
-	struct data_npy npy;  /* its file is that of CIFAR, too */
-	struct data_idx idx;
-	struct data_ids ids;
+	uint64_t rows, at;      /* of the file, and given already; CSV does not know the first */
+	unsigned char *block;   /* ids and elements on their way */
+	size_t labels;          /* CIFAR: bytes in front of a row's pixels */
+	struct sw_data_npy npy; /* its file is that of CIFAR, too */
+	struct sw_data_idx idx;
+	struct sw_data_ids ids;
 	struct rows_csv *csv;
 };
 

@@ -201,7 +201,7 @@ static sw_status give(const struct file *f, struct sw_net *net, size_t sets, str
 
 /* The best epoch's, into best: float[weights_n + running_n]. */
 static sw_status take_best(const struct file *f, const struct sw_net *net,
-			   const struct checkpoint_head *h, float *best, struct sw_err *err)
+			   const struct sw_checkpoint_head *h, float *best, struct sw_err *err)
 {
 	sw_status rc = take_set(f, net->model, best, sw_checkpoint_best_at(h), err);
 
@@ -211,7 +211,7 @@ static sw_status take_best(const struct file *f, const struct sw_net *net,
 	return rc;
 }
 
-static sw_status load(struct file *f, struct sw_net *net, const struct checkpoint_head *h,
+static sw_status load(struct file *f, struct sw_net *net, const struct sw_checkpoint_head *h,
 		      struct sw_err *err)
 {
 	/* Without momentum there is no velocity: a zero one is the same to the first step that
@@ -252,7 +252,7 @@ static sw_status load(struct file *f, struct sw_net *net, const struct checkpoin
 }
 
 /* The header, if all that does not need a net is right. */
-static sw_status check(struct file *f, struct checkpoint_head *h, struct sw_err *err)
+static sw_status check(struct file *f, struct sw_checkpoint_head *h, struct sw_err *err)
 {
 	unsigned char head[CHECKPOINT_FIXED];
 	struct stat st;
@@ -269,7 +269,7 @@ static sw_status check(struct file *f, struct checkpoint_head *h, struct sw_err 
 	return rc == SW_OK ? check_sum(f, h->bytes, err) : rc;
 }
 
-sw_status sw_checkpoint_check(int fd, struct checkpoint_head *out, struct sw_err *err)
+sw_status sw_checkpoint_check(int fd, struct sw_checkpoint_head *out, struct sw_err *err)
 {
 	struct file f = {.fd = fd};
 	const sw_status rc = check(&f, out, err);
@@ -282,7 +282,7 @@ static sw_status read_from(struct file *f, struct sw_net *net, const struct sw_c
 			   struct sw_err *err)
 {
 	unsigned char layers[CHECKPOINT_LAYER * SW_MODEL_MAX_OPS];
-	struct checkpoint_head h = {.version = 0};
+	struct sw_checkpoint_head h = {.version = 0};
 	sw_status rc = check(f, &h, err);
 
 	if (rc == SW_OK)

@@ -77,22 +77,22 @@ static const char *code_name(uint32_t code)
 	return "unknown";
 }
 
-uint64_t sw_checkpoint_layers_at(const struct checkpoint_head *h)
+uint64_t sw_checkpoint_layers_at(const struct sw_checkpoint_head *h)
 {
 	return h->version < 5 ? CHECKPOINT_FIXED - 24 : CHECKPOINT_FIXED;
 }
 
-uint64_t sw_checkpoint_table_at(const struct checkpoint_head *h)
+uint64_t sw_checkpoint_table_at(const struct sw_checkpoint_head *h)
 {
 	return sw_checkpoint_layers_at(h) + (uint64_t)h->layers_n * CHECKPOINT_LAYER;
 }
 
-uint64_t sw_checkpoint_card_at(const struct checkpoint_head *h)
+uint64_t sw_checkpoint_card_at(const struct sw_checkpoint_head *h)
 {
 	return sw_checkpoint_table_at(h) + (uint64_t)h->tensors_n * CHECKPOINT_TENSOR;
 }
 
-uint64_t sw_checkpoint_weights_at(const struct checkpoint_head *h)
+uint64_t sw_checkpoint_weights_at(const struct sw_checkpoint_head *h)
 {
 	return sw_checkpoint_card_at(h) + h->card_n;
 }
@@ -102,30 +102,30 @@ static uint32_t card_bytes(const struct sw_model *m)
 	return m->card ? (uint32_t)strlen(m->card) : 0;
 }
 
-bool sw_checkpoint_has_best(const struct checkpoint_head *h)
+bool sw_checkpoint_has_best(const struct sw_checkpoint_head *h)
 {
 	return h->best_epoch != 0 && h->best_epoch != h->id.epoch;
 }
 
-static uint64_t running_at(const struct checkpoint_head *h)
+static uint64_t running_at(const struct sw_checkpoint_head *h)
 {
 	return sw_checkpoint_weights_at(h) + (1 + (uint64_t)h->states_n) * h->parameters * 4;
 }
 
-uint64_t sw_checkpoint_best_at(const struct checkpoint_head *h)
+uint64_t sw_checkpoint_best_at(const struct sw_checkpoint_head *h)
 {
 	return sw_checkpoint_has_best(h) ? running_at(h) + h->running * 4
 					 : sw_checkpoint_weights_at(h);
 }
 
-uint64_t sw_checkpoint_best_running_at(const struct checkpoint_head *h)
+uint64_t sw_checkpoint_best_running_at(const struct sw_checkpoint_head *h)
 {
 	return sw_checkpoint_has_best(h) ? sw_checkpoint_best_at(h) + h->parameters * 4
 					 : running_at(h);
 }
 
 /* The bytes that the header speaks of. */
-static uint64_t whole(const struct checkpoint_head *h)
+static uint64_t whole(const struct sw_checkpoint_head *h)
 {
 	return sw_checkpoint_best_running_at(h) + h->running * 4 + CHECKPOINT_SUM;
 }
@@ -173,15 +173,15 @@ size_t sw_checkpoint_encode(unsigned char out[CHECKPOINT_HEAD], const struct sw_
 			    const struct sw_checkpoint_id *id)
 {
 	const struct sw_model *m = net->model;
-	const struct checkpoint_head h = {.version = SW_CHECKPOINT_VERSION,
-					  .id = *id,
-					  .best_epoch = net->best.epoch,
-					  .layers_n = (uint32_t)m->ops_n,
-					  .states_n = (uint32_t)net->at.states_n,
-					  .parameters = m->parameters,
-					  .running = floats_running(m),
-					  .tensors_n = (uint32_t)sw_checkpoint_tensors_n(m),
-					  .card_n = card_bytes(m)};
+	const struct sw_checkpoint_head h = {.version = SW_CHECKPOINT_VERSION,
+					     .id = *id,
+					     .best_epoch = net->best.epoch,
+					     .layers_n = (uint32_t)m->ops_n,
+					     .states_n = (uint32_t)net->at.states_n,
+					     .parameters = m->parameters,
+					     .running = floats_running(m),
+					     .tensors_n = (uint32_t)sw_checkpoint_tensors_n(m),
+					     .card_n = card_bytes(m)};
 	unsigned char *at = out + CHECKPOINT_FIXED;
 
 	memset(out, 0, CHECKPOINT_HEAD);
@@ -216,11 +216,11 @@ size_t sw_checkpoint_encode(unsigned char out[CHECKPOINT_HEAD], const struct sw_
 	return (size_t)(at - out);
 }
 
-sw_status sw_checkpoint_decode(struct checkpoint_head *out,
+sw_status sw_checkpoint_decode(struct sw_checkpoint_head *out,
 			       const unsigned char in[CHECKPOINT_FIXED], uint64_t size,
 			       struct sw_err *err)
 {
-	struct checkpoint_head h = {
+	struct sw_checkpoint_head h = {
 		.version = (uint32_t)get(in + 8, 4),
 		.layers_n = (uint32_t)get(in + 12, 4),
 		.bytes = get(in + 16, 8),
@@ -264,7 +264,7 @@ sw_status sw_checkpoint_decode(struct checkpoint_head *out,
 }
 
 void sw_checkpoint_tensor_encode(unsigned char out[CHECKPOINT_TENSOR],
-				 const struct checkpoint_tensor *t)
+				 const struct sw_checkpoint_tensor *t)
 {
 	memcpy(out, t->name, sizeof t->name);
 	put_number(out + 64, t->rank, 4);
@@ -273,7 +273,7 @@ void sw_checkpoint_tensor_encode(unsigned char out[CHECKPOINT_TENSOR],
 		put_number(out + 72 + 8 * i, t->dim[i], 8);
 }
 
-sw_status sw_checkpoint_tensor_decode(struct checkpoint_tensor *out, uint64_t *n,
+sw_status sw_checkpoint_tensor_decode(struct sw_checkpoint_tensor *out, uint64_t *n,
 				      const unsigned char in[CHECKPOINT_TENSOR], struct sw_err *err)
 {
 	bool fine = in[0] != 0 && in[63] == 0;
@@ -305,7 +305,7 @@ static const char *layer_show(char out[80], uint32_t code, uint64_t in, uint64_t
 	return out;
 }
 
-static sw_status layers_fit(const struct checkpoint_head *h, const unsigned char *at,
+static sw_status layers_fit(const struct sw_checkpoint_head *h, const unsigned char *at,
 			    const struct sw_model *m, struct sw_err *err)
 {
 	char theirs[80], ours[80];
@@ -337,7 +337,7 @@ static sw_status layers_fit(const struct checkpoint_head *h, const unsigned char
 	return SW_OK;
 }
 
-sw_status sw_checkpoint_fits(const struct checkpoint_head *h, const unsigned char *layers,
+sw_status sw_checkpoint_fits(const struct sw_checkpoint_head *h, const unsigned char *layers,
 			     const struct sw_net *net, const struct sw_checkpoint_id *id,
 			     struct sw_err *err)
 {

@@ -12,7 +12,7 @@
 #define CHECKPOINT_SUM    16
 #define CHECKPOINT_HEAD   (CHECKPOINT_FIXED + CHECKPOINT_LAYER * SW_MODEL_MAX_OPS)
 
-struct checkpoint_head {
+struct sw_checkpoint_head {
 	uint32_t version, layers_n, optimizer, states_n;
 	uint64_t bytes; /* of the file */
 	struct sw_checkpoint_id id;
@@ -31,7 +31,7 @@ struct checkpoint_head {
 
 /* A line of the tensor table. */
 #define CHECKPOINT_TENSORS 4 /* at most, of one operation */
-struct checkpoint_tensor {
+struct sw_checkpoint_tensor {
 	char name[64];    /* as in PyTorch: "0.weight" */
 	uint32_t rank;    /* 1 to 4 */
 	uint32_t running; /* 1: one of the running statistics; 0: in every set */
@@ -40,25 +40,25 @@ struct checkpoint_tensor {
 
 /* Of operation i, in the order of the file; returns how many. And of all operations. */
 size_t sw_checkpoint_tensors(const struct sw_model *m, size_t i,
-			     struct checkpoint_tensor out[CHECKPOINT_TENSORS]);
+			     struct sw_checkpoint_tensor out[CHECKPOINT_TENSORS]);
 size_t sw_checkpoint_tensors_n(const struct sw_model *m);
 void sw_checkpoint_tensor_encode(unsigned char out[CHECKPOINT_TENSOR],
-				 const struct checkpoint_tensor *t);
+				 const struct sw_checkpoint_tensor *t);
 /* What it says is checked: a name of printable ASCII without quotes, a rank, a size. *n: floats. */
-SW_NODISCARD sw_status sw_checkpoint_tensor_decode(struct checkpoint_tensor *out, uint64_t *n,
+SW_NODISCARD sw_status sw_checkpoint_tensor_decode(struct sw_checkpoint_tensor *out, uint64_t *n,
 						   const unsigned char in[CHECKPOINT_TENSOR],
 						   struct sw_err *err);
 
 /* Are the best epoch's weights others than the last's? */
-bool sw_checkpoint_has_best(const struct checkpoint_head *h);
+bool sw_checkpoint_has_best(const struct sw_checkpoint_head *h);
 /* Where the layer list begins, the table behind it, the card behind that, and the weights. */
-uint64_t sw_checkpoint_layers_at(const struct checkpoint_head *h);
-uint64_t sw_checkpoint_table_at(const struct checkpoint_head *h);
-uint64_t sw_checkpoint_card_at(const struct checkpoint_head *h);
-uint64_t sw_checkpoint_weights_at(const struct checkpoint_head *h);
+uint64_t sw_checkpoint_layers_at(const struct sw_checkpoint_head *h);
+uint64_t sw_checkpoint_table_at(const struct sw_checkpoint_head *h);
+uint64_t sw_checkpoint_card_at(const struct sw_checkpoint_head *h);
+uint64_t sw_checkpoint_weights_at(const struct sw_checkpoint_head *h);
 /* And the best epoch's weights, the last's where they are the same; its running statistics. */
-uint64_t sw_checkpoint_best_at(const struct checkpoint_head *h);
-uint64_t sw_checkpoint_best_running_at(const struct checkpoint_head *h);
+uint64_t sw_checkpoint_best_at(const struct sw_checkpoint_head *h);
+uint64_t sw_checkpoint_best_running_at(const struct sw_checkpoint_head *h);
 
 /* --- checkpoint.c: for who writes one --- */
 
@@ -70,7 +70,8 @@ sw_status sw_checkpoint_errno(int code);
 /* --- checkpoint.c: for who reads a file without a net --- */
 
 /* Is it a whole checkpoint of this version, with the right checksum? */
-SW_NODISCARD sw_status sw_checkpoint_check(int fd, struct checkpoint_head *out, struct sw_err *err);
+SW_NODISCARD sw_status sw_checkpoint_check(int fd, struct sw_checkpoint_head *out,
+					   struct sw_err *err);
 /* Exactly n bytes at the offset. SW_INVALID: there are fewer. */
 SW_NODISCARD sw_status sw_checkpoint_take(int fd, void *out, size_t n, uint64_t offset,
 					  struct sw_err *err);
@@ -81,13 +82,13 @@ size_t sw_checkpoint_encode(unsigned char out[CHECKPOINT_HEAD], const struct sw_
 
 /* The fixed part. size: of the file. What it says of lengths is checked against size, so that
  * nothing is allocated or read by a damaged number. err has a line without the file's name. */
-SW_NODISCARD sw_status sw_checkpoint_decode(struct checkpoint_head *out,
+SW_NODISCARD sw_status sw_checkpoint_decode(struct sw_checkpoint_head *out,
 					    const unsigned char in[CHECKPOINT_FIXED], uint64_t size,
 					    struct sw_err *err);
 
 /* Is it of this trial and epoch, and does it fit the net? layers: the layer list. Called when the
  * checksum was found right. */
-SW_NODISCARD sw_status sw_checkpoint_fits(const struct checkpoint_head *h,
+SW_NODISCARD sw_status sw_checkpoint_fits(const struct sw_checkpoint_head *h,
 					  const unsigned char *layers, const struct sw_net *net,
 					  const struct sw_checkpoint_id *id, struct sw_err *err);
 

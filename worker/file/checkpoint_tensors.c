@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void name(struct checkpoint_tensor *t, const struct sw_op *op, size_t number,
+static void name(struct sw_checkpoint_tensor *t, const struct sw_op *op, size_t number,
 		 const char *last)
 {
 	if (*op->path)
@@ -24,7 +24,7 @@ static const char *word(const struct sw_op *op, bool bias)
 }
 
 /* The dimensions of a tensor of n floats. */
-static void shape(struct checkpoint_tensor *t, const struct sw_op *op, size_t n, bool bias)
+static void shape(struct sw_checkpoint_tensor *t, const struct sw_op *op, size_t n, bool bias)
 {
 	t->rank = 1;
 	t->dim[0] = n;
@@ -50,7 +50,7 @@ static void shape(struct checkpoint_tensor *t, const struct sw_op *op, size_t n,
 }
 
 size_t sw_checkpoint_tensors(const struct sw_model *m, size_t i,
-			     struct checkpoint_tensor out[CHECKPOINT_TENSORS])
+			     struct sw_checkpoint_tensor out[CHECKPOINT_TENSORS])
 {
 	const struct sw_op *op = &m->op[i];
 	size_t n = 0;
@@ -75,7 +75,7 @@ size_t sw_checkpoint_tensors(const struct sw_model *m, size_t i,
 
 size_t sw_checkpoint_tensors_n(const struct sw_model *m)
 {
-	struct checkpoint_tensor t[CHECKPOINT_TENSORS];
+	struct sw_checkpoint_tensor t[CHECKPOINT_TENSORS];
 	size_t n = 0;
 
 	for (size_t i = 0; i < m->ops_n; i++)

@@ -113,7 +113,7 @@ static int put_best(struct file *f, const struct sw_net *net)
 
 static int put_table(struct file *f, const struct sw_model *m)
 {
-	struct checkpoint_tensor t[CHECKPOINT_TENSORS];
+	struct sw_checkpoint_tensor t[CHECKPOINT_TENSORS];
 	unsigned char line[CHECKPOINT_TENSOR];
 	int code = 0;
 

@@ -21,7 +21,7 @@
 struct export
 {
 	int from, to;
-	struct checkpoint_head head;
+	struct sw_checkpoint_head head;
 	struct sw_buf header; /* the 8 bytes of its length, then itself */
 	char *chunk;
 	uint64_t at; /* of the next tensor in the new file, after the header */
@@ -29,7 +29,7 @@ struct export
 
 /* "0.weight": {"dtype": "F32", "shape": [64, 13], "data_offsets": [0, 3328]} */
 static void describe(struct export *x, struct sw_jw *w, const char *name, const char *type,
-		     const struct checkpoint_tensor *t, uint64_t bytes)
+		     const struct sw_checkpoint_tensor *t, uint64_t bytes)
 {
 	sw_jw_key(w, name);
 	sw_jw_obj(w);
@@ -48,8 +48,8 @@ static void describe(struct export *x, struct sw_jw *w, const char *name, const 
 	x->at += bytes;
 }
 
-static sw_status table(const struct export *x, uint32_t i, struct checkpoint_tensor *t, uint64_t *n,
-		       struct sw_err *err)
+static sw_status table(const struct export *x, uint32_t i, struct sw_checkpoint_tensor *t,
+		       uint64_t *n, struct sw_err *err)
 {
 	const uint64_t first = sw_checkpoint_table_at(&x->head);
 	unsigned char line[CHECKPOINT_TENSOR];
@@ -60,19 +60,19 @@ static sw_status table(const struct export *x, uint32_t i, struct checkpoint_ten
 }
 
 /* What is exported are the weights of the best epoch, of a file that knows none those of the last. */
-static uint64_t epoch(const struct checkpoint_head *h)
+static uint64_t epoch(const struct sw_checkpoint_head *h)
 {
 	return sw_checkpoint_has_best(h) ? h->best_epoch : h->id.epoch;
 }
 
-static uint64_t step(const struct checkpoint_head *h)
+static uint64_t step(const struct sw_checkpoint_head *h)
 {
 	return sw_checkpoint_has_best(h) ? h->best_step : h->step;
 }
 
 static void metadata(const struct export *x, struct sw_jw *w, const cJSON *card)
 {
-	const struct checkpoint_head *h = &x->head;
+	const struct sw_checkpoint_head *h = &x->head;
 	const struct {
 		const char *name;
 		uint64_t value;
@@ -97,7 +97,7 @@ static void metadata(const struct export *x, struct sw_jw *w, const cJSON *card)
 }
 
 /* PyTorch's norms count their batches. */
-static bool counter(const struct checkpoint_tensor *t, char out[96])
+static bool counter(const struct sw_checkpoint_tensor *t, char out[96])
 {
 	const char *last = strrchr(t->name, '.');
 
@@ -113,7 +113,7 @@ static sw_status describe_all(struct export *x, struct sw_jw *w, uint32_t *count
 			      struct sw_err *err)
 {
 	uint64_t sums[2] = {0, 0};
-	struct checkpoint_tensor t = {.rank = 0};
+	struct sw_checkpoint_tensor t = {.rank = 0};
 	char name[96];
 	uint64_t n = 0;
 
@@ -239,7 +239,7 @@ static sw_status copy(const struct export *x, uint64_t from, uint64_t n, struct 
 
 static sw_status write_all(struct export *x, struct sw_err *err)
 {
-	const struct checkpoint_head *h = &x->head;
+	const struct sw_checkpoint_head *h = &x->head;
 	const int64_t steps = (int64_t)step(h);
 	uint32_t counters = 0;
 	sw_status rc = make_header(x, &counters, err);

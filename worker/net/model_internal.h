@@ -10,31 +10,33 @@ SW_NODISCARD sw_status sw_model_parse(struct sw_model *m, const cJSON *list, con
 
 /* The operations of a layer, or of what a residual needs: appended, m->ops_n grows. Values that
  * are read: in; on success *value is the one that is written (model_ops.c). ptr: for errors. */
-struct model_at {
+struct sw_model_at {
 	const char *ptr;
 	const char *part; /* of a residual: "projection.0"; NULL: none */
 	uint32_t layer;
 	struct sw_err *err;
 };
 SW_NODISCARD sw_status sw_model_op(struct sw_model *m, enum sw_op_kind kind, size_t in,
-				   const struct model_at *at, struct sw_op **out);
+				   const struct sw_model_at *at, struct sw_op **out);
 SW_NODISCARD sw_status sw_model_linear(struct sw_model *m, size_t in, size_t width, bool bias,
-				       const struct model_at *at, struct sw_op **out);
+				       const struct sw_model_at *at, struct sw_op **out);
 SW_NODISCARD sw_status sw_model_conv(struct sw_model *m, size_t in, const struct sw_op *shape,
-				     size_t width, bool bias, const struct model_at *at);
+				     size_t width, bool bias, const struct sw_model_at *at);
 SW_NODISCARD sw_status sw_model_pool(struct sw_model *m, enum sw_op_kind kind, size_t in,
-				     const struct sw_op *shape, const struct model_at *at);
-SW_NODISCARD sw_status sw_model_batchnorm(struct sw_model *m, size_t in, const struct model_at *at);
-SW_NODISCARD sw_status sw_model_layernorm(struct sw_model *m, size_t in, const struct model_at *at);
+				     const struct sw_op *shape, const struct sw_model_at *at);
+SW_NODISCARD sw_status sw_model_batchnorm(struct sw_model *m, size_t in,
+					  const struct sw_model_at *at);
+SW_NODISCARD sw_status sw_model_layernorm(struct sw_model *m, size_t in,
+					  const struct sw_model_at *at);
 SW_NODISCARD sw_status sw_model_attention(struct sw_model *m, size_t in, size_t heads, bool causal,
-					  const struct model_at *at);
+					  const struct sw_model_at *at);
 SW_NODISCARD sw_status sw_model_embedding(struct sw_model *m, size_t in, size_t dim, size_t vocab,
-					  const struct model_at *at);
+					  const struct sw_model_at *at);
 SW_NODISCARD sw_status sw_model_position(struct sw_model *m, size_t in, size_t most,
-					 const struct model_at *at);
+					 const struct sw_model_at *at);
 /* Ends {"residual": ...}: body's value and x, which is projected where shapes differ. */
 SW_NODISCARD sw_status sw_model_residual_end(struct sw_model *m, size_t x, size_t body,
-					     const struct model_at *at);
+					     const struct sw_model_at *at);
 
 /* "64", "3 x 32 x 32", "16 tokens of 64". Returns out. */
 const char *sw_model_shape_text(const struct sw_shape *s, char out[80]);

@@ -31,7 +31,7 @@ static bool same_shape(const struct sw_shape *a, const struct sw_shape *b)
 }
 
 static sw_status wrong(const struct sw_model *m, size_t in, const char *layer, const char *wants,
-		       const struct model_at *at)
+		       const struct sw_model_at *at)
 {
 	char text[80];
 
@@ -60,7 +60,7 @@ static void parameters(struct sw_model *m, struct sw_op *op, enum sw_init init, 
 }
 
 /* "/3/residual/0/linear" -> "3.body.0". A residual's own operations are those of a part. */
-static void path_of(const struct model_at *at, char *out, size_t cap)
+static void path_of(const struct sw_model_at *at, char *out, size_t cap)
 {
 	size_t n = 0;
 
@@ -83,7 +83,7 @@ static void path_of(const struct model_at *at, char *out, size_t cap)
 }
 
 sw_status sw_model_op(struct sw_model *m, enum sw_op_kind kind, size_t in,
-		      const struct model_at *at, struct sw_op **out)
+		      const struct sw_model_at *at, struct sw_op **out)
 {
 	struct sw_op *op = &m->op[m->ops_n];
 
@@ -106,7 +106,7 @@ sw_status sw_model_op(struct sw_model *m, enum sw_op_kind kind, size_t in,
 }
 
 sw_status sw_model_linear(struct sw_model *m, size_t in, size_t width, bool bias,
-			  const struct model_at *at, struct sw_op **out)
+			  const struct sw_model_at *at, struct sw_op **out)
 {
 	sw_status rc = sw_model_op(m, SW_OP_LINEAR, in, at, out);
 	size_t inner;
@@ -129,7 +129,7 @@ sw_status sw_model_linear(struct sw_model *m, size_t in, size_t width, bool bias
 }
 
 static sw_status window(struct sw_model *m, struct sw_op *op, const struct sw_op *shape,
-			const char *name, const struct model_at *at)
+			const char *name, const struct sw_model_at *at)
 {
 	char text[80];
 
@@ -150,7 +150,7 @@ static sw_status window(struct sw_model *m, struct sw_op *op, const struct sw_op
 }
 
 sw_status sw_model_conv(struct sw_model *m, size_t in, const struct sw_op *shape, size_t width,
-			bool bias, const struct model_at *at)
+			bool bias, const struct sw_model_at *at)
 {
 	struct sw_op *op = NULL;
 	sw_status rc = sw_model_op(m, SW_OP_CONV2D, in, at, &op);
@@ -168,7 +168,7 @@ sw_status sw_model_conv(struct sw_model *m, size_t in, const struct sw_op *shape
 }
 
 sw_status sw_model_pool(struct sw_model *m, enum sw_op_kind kind, size_t in,
-			const struct sw_op *shape, const struct model_at *at)
+			const struct sw_op *shape, const struct sw_model_at *at)
 {
 	const char *name = kind == SW_OP_MAXPOOL2D ? "maxpool2d" : "avgpool2d";
 	struct sw_op *op = NULL;
@@ -184,7 +184,7 @@ sw_status sw_model_pool(struct sw_model *m, enum sw_op_kind kind, size_t in,
 	return window(m, op, shape, name, at);
 }
 
-sw_status sw_model_batchnorm(struct sw_model *m, size_t in, const struct model_at *at)
+sw_status sw_model_batchnorm(struct sw_model *m, size_t in, const struct sw_model_at *at)
 {
 	const size_t to = SW_OPS_ALIGN / sizeof(float);
 	struct sw_op *op = NULL;
@@ -202,7 +202,7 @@ sw_status sw_model_batchnorm(struct sw_model *m, size_t in, const struct model_a
 	return SW_OK;
 }
 
-sw_status sw_model_layernorm(struct sw_model *m, size_t in, const struct model_at *at)
+sw_status sw_model_layernorm(struct sw_model *m, size_t in, const struct sw_model_at *at)
 {
 	struct sw_op *op = NULL;
 	sw_status rc = sw_model_op(m, SW_OP_LAYERNORM, in, at, &op);
@@ -217,7 +217,7 @@ sw_status sw_model_layernorm(struct sw_model *m, size_t in, const struct model_a
 }
 
 sw_status sw_model_attention(struct sw_model *m, size_t in, size_t heads, bool causal,
-			     const struct model_at *at)
+			     const struct sw_model_at *at)
 {
 	const struct sw_shape *x = sw_model_shape(m, in);
 	struct sw_op *qkv = NULL, *mix = NULL, *out = NULL;
@@ -250,7 +250,7 @@ sw_status sw_model_attention(struct sw_model *m, size_t in, size_t heads, bool c
 }
 
 sw_status sw_model_embedding(struct sw_model *m, size_t in, size_t dim, size_t vocab,
-			     const struct model_at *at)
+			     const struct sw_model_at *at)
 {
 	struct sw_op *op = NULL;
 	sw_status rc;
@@ -271,7 +271,8 @@ sw_status sw_model_embedding(struct sw_model *m, size_t in, size_t dim, size_t v
 	return SW_OK;
 }
 
-sw_status sw_model_position(struct sw_model *m, size_t in, size_t most, const struct model_at *at)
+sw_status sw_model_position(struct sw_model *m, size_t in, size_t most,
+			    const struct sw_model_at *at)
 {
 	struct sw_op *op = NULL;
 	sw_status rc = sw_model_op(m, SW_OP_POSITION, in, at, &op);
@@ -291,10 +292,10 @@ sw_status sw_model_position(struct sw_model *m, size_t in, size_t most, const st
 
 /* x, made to look like the body's value: a 1x1 convolution and its norm, or a linear layer. */
 static sw_status project(struct sw_model *m, size_t x, const struct sw_shape *to,
-			 const struct model_at *at)
+			 const struct sw_model_at *at)
 {
 	const struct sw_shape *from = sw_model_shape(m, x);
-	struct model_at part = *at;
+	struct sw_model_at part = *at;
 	struct sw_op shape = {.kernel_h = 1, .kernel_w = 1}, *op = NULL;
 	char a[80], b[80];
 	sw_status rc;
@@ -319,7 +320,7 @@ static sw_status project(struct sw_model *m, size_t x, const struct sw_shape *to
 }
 
 sw_status sw_model_residual_end(struct sw_model *m, size_t x, size_t body,
-				const struct model_at *at)
+				const struct sw_model_at *at)
 {
 	const struct sw_shape to = *sw_model_shape(m, body);
 	struct sw_op *op = NULL;

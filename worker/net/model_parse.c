@@ -84,7 +84,7 @@ static sw_status numbers(const struct parse *p, const struct sw_layer_item *item
 
 /* relu behind a linear layer or a convolution that nobody else reads: they do it themselves. A
  * value that a residual's sum reads too would be changed under it, so none that begins one is. */
-static sw_status add_relu(struct sw_model *m, const struct model_at *at, bool alone)
+static sw_status add_relu(struct sw_model *m, const struct sw_model_at *at, bool alone)
 {
 	struct sw_op *op = NULL;
 	const sw_status rc = sw_model_op(m, SW_OP_RELU, m->ops_n, at, &op);
@@ -102,7 +102,7 @@ static sw_status add_relu(struct sw_model *m, const struct model_at *at, bool al
 	return SW_OK;
 }
 
-static sw_status add_simple(struct sw_model *m, enum sw_op_kind kind, const struct model_at *at)
+static sw_status add_simple(struct sw_model *m, enum sw_op_kind kind, const struct sw_model_at *at)
 {
 	struct sw_op *op = NULL;
 	const sw_status rc = sw_model_op(m, kind, m->ops_n, at, &op);
@@ -121,7 +121,7 @@ static sw_status add_simple(struct sw_model *m, enum sw_op_kind kind, const stru
 	return SW_OK;
 }
 
-static sw_status add_global_avgpool(struct sw_model *m, const struct model_at *at)
+static sw_status add_global_avgpool(struct sw_model *m, const struct sw_model_at *at)
 {
 	const struct sw_shape *x = sw_model_shape(m, m->ops_n);
 	const struct sw_op all = {.kernel_h = x->h, .kernel_w = x->w, .stride = 1};
@@ -131,7 +131,7 @@ static sw_status add_global_avgpool(struct sw_model *m, const struct model_at *a
 
 /* Windows and layers with parameters. */
 static sw_status add_sized(struct sw_model *m, const struct sw_layer_item *item, const double *n,
-			   const struct model_at *at)
+			   const struct sw_model_at *at)
 {
 	const bool conv = item->form->id == SW_FORM_CONV2D;
 	const double *w = conv ? n + 1 : n; /* kernel, stride, padding */
@@ -161,7 +161,7 @@ static sw_status add_sized(struct sw_model *m, const struct sw_layer_item *item,
 }
 
 static sw_status add_layer(struct sw_model *m, const struct sw_layer_item *item, const double *n,
-			   const struct model_at *at, bool first)
+			   const struct sw_model_at *at, bool first)
 {
 	sw_status rc;
 
@@ -203,7 +203,7 @@ static sw_status parse_layer(struct parse *p, const cJSON *v, const char *ptr, u
 	char place[160];
 	struct sw_layer_item item;
 	double n[SW_LAYER_KEYS] = {0};
-	struct model_at at = {.ptr = place, .layer = p->layer++, .err = p->err};
+	struct sw_model_at at = {.ptr = place, .layer = p->layer++, .err = p->err};
 	const size_t x = p->m->ops_n;
 	sw_status rc;
 

@@ -9,7 +9,7 @@ struct grads {
 	float *dy, *dx;
 };
 
-static sw_status products(const struct net_pass *p, const struct grads *g)
+static sw_status products(const struct sw_net_pass *p, const struct grads *g)
 {
 	const struct sw_net *net = p->net;
 	const struct sw_op *op = g->op;
@@ -23,17 +23,17 @@ static sw_status products(const struct net_pass *p, const struct grads *g)
 						 db, &conv, op->act, p->accumulate,
 						 sw_net_work(net));
 	return net->ops->linear_backward(net->q, g->x, w + op->w, g->y, g->dy, g->dx, dw, db,
-					 net_rows(&op->from, p->rows), sw_net_width(&op->from),
+					 sw_net_row_n(&op->from, p->rows), sw_net_width(&op->from),
 					 sw_net_width(&op->to), op->act, p->accumulate);
 }
 
-static sw_status norms(const struct net_pass *p, const struct grads *g)
+static sw_status norms(const struct sw_net_pass *p, const struct grads *g)
 {
 	const struct sw_net *net = p->net;
 	const struct sw_op *op = g->op;
 	const float *gamma = sw_net_floats(net, net->at.weights) + op->w;
 	float *grads = sw_net_floats(net, net->at.grads);
-	const size_t R = net_rows(&op->from, p->rows);
+	const size_t R = sw_net_row_n(&op->from, p->rows);
 
 	if (op->kind == SW_OP_BATCHNORM)
 		return net->ops->batchnorm_backward(
@@ -45,7 +45,7 @@ static sw_status norms(const struct net_pass *p, const struct grads *g)
 					    sw_net_width(&op->from), p->accumulate);
 }
 
-static sw_status tokens(const struct net_pass *p, const struct grads *g)
+static sw_status tokens(const struct sw_net_pass *p, const struct grads *g)
 {
 	const struct sw_net *net = p->net;
 	const struct sw_op *op = g->op;
@@ -69,7 +69,7 @@ static sw_status tokens(const struct net_pass *p, const struct grads *g)
 	}
 }
 
-static sw_status elements(const struct net_pass *p, const struct grads *g)
+static sw_status elements(const struct sw_net_pass *p, const struct grads *g)
 {
 	const struct sw_ops *ops = p->net->ops;
 	struct sw_queue *q = p->net->q;
@@ -103,7 +103,7 @@ static sw_status elements(const struct net_pass *p, const struct grads *g)
 	}
 }
 
-static sw_status op_backward(const struct net_pass *p, const struct sw_back *step)
+static sw_status op_backward(const struct sw_net_pass *p, const struct sw_back *step)
 {
 	const struct sw_model *m = p->net->model;
 	const struct sw_op *op = &m->op[step->op];
@@ -132,7 +132,7 @@ static sw_status op_backward(const struct net_pass *p, const struct sw_back *ste
 }
 
 /* dx = dy + other, or dy alone */
-static sw_status sum(const struct net_pass *p, const struct sw_back *step, size_t n)
+static sw_status sum(const struct sw_net_pass *p, const struct sw_back *step, size_t n)
 {
 	const struct sw_ops *ops = p->net->ops;
 	const float *dy = sw_net_buffer(p, step->dy), *other = sw_net_buffer(p, step->other);
@@ -145,7 +145,7 @@ static sw_status sum(const struct net_pass *p, const struct sw_back *step, size_
 	return rc == SW_OK ? ops->accumulate(p->net->q, dy, dx, n) : rc;
 }
 
-sw_status sw_net_backward(const struct net_pass *p)
+sw_status sw_net_backward(const struct sw_net_pass *p)
 {
 	const struct sw_model *m = p->net->model;
 	sw_status rc = SW_OK;

@@ -127,14 +127,14 @@ sw_status sw_net_feed_fetch(struct sw_net *net, const struct sw_data *data, bool
 }
 
 sw_status sw_net_feed_take(struct sw_net *net, const struct sw_data *data, bool train, size_t first,
-			   size_t rows, struct net_rows *out)
+			   size_t rows, struct sw_net_rows *out)
 {
 	struct sw_feed *f = net->feed;
 	const unsigned k = f ? 1 - f->last : 0;
 	const struct fetched *at = f ? &f->at[k] : NULL;
 	sw_status rc = SW_OK;
 
-	*out = (struct net_rows){
+	*out = (struct sw_net_rows){
 		.part = train ? data->train : data->val,
 		.index = (const int32_t *)(const void *)(net->arena + net->at.index)};
 	if (!f)

@@ -4,19 +4,19 @@
 
 static const struct sw_norm norm = {.eps = 1e-5f, .momentum = 0.1f};
 
-float *sw_net_buffer(const struct net_pass *p, uint16_t buffer)
+float *sw_net_buffer(const struct sw_net_pass *p, uint16_t buffer)
 {
 	const size_t *at = p->train ? p->net->at.train : p->net->at.eval;
 
 	return buffer == SW_NO_BUFFER ? NULL : sw_net_floats(p->net, at[buffer]);
 }
 
-static const struct sw_plan *plan(const struct net_pass *p)
+static const struct sw_plan *plan(const struct sw_net_pass *p)
 {
 	return p->train ? &p->net->model->train : &p->net->model->eval;
 }
 
-const float *sw_net_value(const struct net_pass *p, size_t value)
+const float *sw_net_value(const struct sw_net_pass *p, size_t value)
 {
 	const uint16_t buffer = plan(p)->value[value];
 
@@ -24,7 +24,7 @@ const float *sw_net_value(const struct net_pass *p, size_t value)
 	return buffer == SW_NO_BUFFER ? p->x : sw_net_buffer(p, buffer);
 }
 
-static sw_status batchnorm(const struct net_pass *p, const struct sw_op *op, const float *x,
+static sw_status batchnorm(const struct sw_net_pass *p, const struct sw_op *op, const float *x,
 			   float *y, float *saved)
 {
 	const struct sw_net *net = p->net;
@@ -41,12 +41,12 @@ static sw_status batchnorm(const struct net_pass *p, const struct sw_op *op, con
 					 norm);
 }
 
-static sw_status layernorm(const struct net_pass *p, const struct sw_op *op, const float *x,
+static sw_status layernorm(const struct sw_net_pass *p, const struct sw_op *op, const float *x,
 			   float *y, float *saved)
 {
 	const struct sw_net *net = p->net;
 	const float *w = sw_net_floats(net, net->at.weights);
-	const size_t R = net_rows(&op->from, p->rows);
+	const size_t R = sw_net_row_n(&op->from, p->rows);
 
 	return net->ops->layernorm_forward(net->q, x, w + op->w, w + op->b, y, saved,
 					   saved ? saved + R : NULL, R, sw_net_width(&op->from),
@@ -54,8 +54,8 @@ static sw_status layernorm(const struct net_pass *p, const struct sw_op *op, con
 }
 
 /* Those that have no parameters. */
-static sw_status plain(const struct net_pass *p, const struct sw_op *op, const float *x, float *y,
-		       float *saved)
+static sw_status plain(const struct sw_net_pass *p, const struct sw_op *op, const float *x,
+		       float *y, float *saved)
 {
 	const struct sw_ops *ops = p->net->ops;
 	struct sw_queue *q = p->net->q;
@@ -91,7 +91,7 @@ static sw_status plain(const struct net_pass *p, const struct sw_op *op, const f
 	}
 }
 
-static sw_status op_forward(const struct net_pass *p, size_t i)
+static sw_status op_forward(const struct sw_net_pass *p, size_t i)
 {
 	const struct sw_net *net = p->net;
 	const struct sw_op *op = &net->model->op[i];
@@ -105,7 +105,7 @@ static sw_status op_forward(const struct net_pass *p, size_t i)
 	switch (op->kind) {
 	case SW_OP_LINEAR:
 		return net->ops->linear_forward(
-			net->q, x, w + op->w, b, y, net_rows(&op->from, p->rows),
+			net->q, x, w + op->w, b, y, sw_net_row_n(&op->from, p->rows),
 			sw_net_width(&op->from), sw_net_width(&op->to), op->act);
 	case SW_OP_CONV2D:
 		return net->ops->conv2d_forward(net->q, x, w + op->w, b, y, &conv, op->act,
@@ -129,7 +129,7 @@ static sw_status op_forward(const struct net_pass *p, size_t i)
 	}
 }
 
-sw_status sw_net_forward(const struct net_pass *p)
+sw_status sw_net_forward(const struct sw_net_pass *p)
 {
 	const struct sw_model *m = p->net->model;
 	sw_status rc = SW_OK;

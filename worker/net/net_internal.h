@@ -5,7 +5,7 @@
 #include "worker/net/net.h"
 
 /* Some rows on their way through the net. */
-struct net_pass {
+struct sw_net_pass {
 	struct sw_net *net;
 	bool train;
 	size_t rows;
@@ -17,7 +17,7 @@ struct net_pass {
 
 /* Where rows are: index is their places in part, number their numbers in the data set where these
  * are others, else NULL. */
-struct net_rows {
+struct sw_net_rows {
 	struct sw_data_part part;
 	const int32_t *index, *number;
 	unsigned buffer; /* of the feed; 0 without one */
@@ -39,7 +39,7 @@ static inline float *sw_net_work(const struct sw_net *net)
 }
 
 /* Rows of a product or a norm: the tokens' each have one. */
-static inline size_t net_rows(const struct sw_shape *s, size_t rows)
+static inline size_t sw_net_row_n(const struct sw_shape *s, size_t rows)
 {
 	return s->kind == SW_SHAPE_TOKENS ? rows * s->t : rows;
 }
@@ -50,19 +50,19 @@ static inline size_t sw_net_width(const struct sw_shape *s)
 }
 
 /* A buffer of the pass's plan, NULL for none; a value; what operation i saved. */
-float *sw_net_buffer(const struct net_pass *p, uint16_t buffer);
-const float *sw_net_value(const struct net_pass *p, size_t value);
+float *sw_net_buffer(const struct sw_net_pass *p, uint16_t buffer);
+const float *sw_net_value(const struct sw_net_pass *p, size_t value);
 
 /* All operations; *out: what the last wrote (net_forward.c). */
-SW_NODISCARD sw_status sw_net_forward(const struct net_pass *p);
+SW_NODISCARD sw_status sw_net_forward(const struct sw_net_pass *p);
 /* From the loss's gradient, which lies in its buffer, to the parameters' (net_backward.c). */
-SW_NODISCARD sw_status sw_net_backward(const struct net_pass *p);
+SW_NODISCARD sw_status sw_net_backward(const struct sw_net_pass *p);
 /* The weights' first values (net_init.c). */
 SW_NODISCARD sw_status sw_net_weights_init(struct sw_net *net);
 
 /* net_run.c: the gradients of rows that lie ready; by calls alone. */
 SW_NODISCARD sw_status sw_net_gradient_of(struct sw_net *net, const struct sw_data *data,
-					  const struct net_rows *from, size_t rows);
+					  const struct sw_net_rows *from, size_t rows);
 
 /* net_step.c: forgets what was recorded, for it is no longer so. */
 void sw_net_forget(struct sw_net *net);
@@ -82,7 +82,7 @@ SW_NODISCARD sw_status sw_net_feed_fetch(struct sw_net *net, const struct sw_dat
 /* Where such rows are for what the queue is given from here on: out->part's are the batch's alone
  * when they are staged, and then index must be 0, 1, ... */
 SW_NODISCARD sw_status sw_net_feed_take(struct sw_net *net, const struct sw_data *data, bool train,
-					size_t first, size_t rows, struct net_rows *out);
+					size_t first, size_t rows, struct sw_net_rows *out);
 
 /* Halves the micro-batch of a net that has its arena. SW_NOMEM: it is 1. */
 SW_NODISCARD sw_status sw_net_shrink(struct sw_net *net, const struct sw_data *data);

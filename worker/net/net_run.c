@@ -27,8 +27,8 @@ static struct sw_images images(const struct sw_net *net, const struct sw_data *d
 }
 
 /* The pass's rows of training data: their input into its buffer. */
-static sw_status gather(const struct net_pass *p, const struct sw_data *data,
-			const struct net_rows *from)
+static sw_status gather(const struct sw_net_pass *p, const struct sw_data *data,
+			const struct sw_net_rows *from)
 {
 	const struct sw_net *net = p->net;
 	const struct sw_data_part *part = &from->part;
@@ -54,7 +54,7 @@ static sw_status gather(const struct net_pass *p, const struct sw_data *data,
 
 /* Labels of all the step's rows; where a label may be none, how many there are. */
 static sw_status gather_labels(struct sw_net *net, const struct sw_data *data,
-			       const struct net_rows *from, size_t rows)
+			       const struct sw_net_rows *from, size_t rows)
 {
 	void *y = net->arena + net->at.y;
 	sw_status rc;
@@ -68,7 +68,7 @@ static sw_status gather_labels(struct sw_net *net, const struct sw_data *data,
 }
 
 /* The loss of a part, and the gradient of the whole step's mean. first, all: rows. */
-static sw_status loss(const struct net_pass *p, size_t first, size_t all)
+static sw_status loss(const struct sw_net_pass *p, size_t first, size_t all)
 {
 	const struct sw_net *net = p->net;
 	const struct sw_model *m = net->model;
@@ -97,16 +97,17 @@ static sw_status loss(const struct net_pass *p, size_t first, size_t all)
 }
 
 sw_status sw_net_gradient_of(struct sw_net *net, const struct sw_data *data,
-			     const struct net_rows *from, size_t rows)
+			     const struct sw_net_rows *from, size_t rows)
 {
 	sw_status rc = gather_labels(net, data, from, rows);
 
 	for (size_t at = 0; rc == SW_OK && at < rows; at += net->at.micro) {
-		struct net_pass p = {.net = net,
-				     .train = true,
-				     .rows = rows - at < net->at.micro ? rows - at : net->at.micro,
-				     .first = at,
-				     .accumulate = at > 0};
+		struct sw_net_pass p = {.net = net,
+					.train = true,
+					.rows = rows - at < net->at.micro ? rows - at
+									  : net->at.micro,
+					.first = at,
+					.accumulate = at > 0};
 
 		if (from->part.length)
 			p.length = (const int32_t *)(const void *)sw_net_buffer(
@@ -125,7 +126,7 @@ sw_status sw_net_gradient_of(struct sw_net *net, const struct sw_data *data,
 /* --- evaluation --- */
 
 /* Where the rows [first, first + p->rows) of part begin: there, or gathered from it. */
-static sw_status eval_input(struct net_pass *p, const struct sw_data *data,
+static sw_status eval_input(struct sw_net_pass *p, const struct sw_data *data,
 			    const struct sw_data_part *part, size_t first)
 {
 	struct sw_net *net = p->net;
@@ -168,7 +169,8 @@ const float *sw_net_output(const struct sw_net *net)
 }
 
 /* The rows [first, first + p->rows) of part, with what the net made of them, into the sums. */
-static sw_status eval_sums(const struct net_pass *p, const struct sw_data_part *part, size_t first)
+static sw_status eval_sums(const struct sw_net_pass *p, const struct sw_data_part *part,
+			   size_t first)
 {
 	struct sw_net *net = p->net;
 	const struct sw_model *m = net->model;
@@ -195,8 +197,8 @@ static sw_status eval_sums(const struct net_pass *p, const struct sw_data_part *
 sw_status sw_net_eval(struct sw_net *net, const struct sw_data *data, size_t first, size_t rows)
 {
 	const size_t next = first + rows, left = data->val.rows - next;
-	struct net_pass p = {.net = net, .rows = rows};
-	struct net_rows from;
+	struct sw_net_pass p = {.net = net, .rows = rows};
+	struct sw_net_rows from;
 	sw_status rc = sw_net_feed_take(net, data, false, first, rows, &from);
 
 	first = from.number ? 0 : first; /* those that are staged are the batch's alone */

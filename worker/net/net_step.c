@@ -62,7 +62,7 @@ sw_status sw_net_precision(const struct sw_net *net)
 }
 
 /* What the coming step needs to know, on its way to the device. */
-static sw_status head_upload(struct sw_net *net, const struct net_rows *from, size_t first,
+static sw_status head_upload(struct sw_net *net, const struct sw_net_rows *from, size_t first,
 			     size_t rows)
 {
 	const struct sw_trainer *t = net->trainer;
@@ -83,7 +83,7 @@ static sw_status head_upload(struct sw_net *net, const struct net_rows *from, si
 
 /* Rows [first, first + rows) of the order, ready for the queue to work on. */
 static sw_status step_begin(struct sw_net *net, const struct sw_data *data, size_t first,
-			    size_t rows, struct net_rows *from)
+			    size_t rows, struct sw_net_rows *from)
 {
 	sw_status rc;
 
@@ -95,7 +95,7 @@ static sw_status step_begin(struct sw_net *net, const struct sw_data *data, size
 
 sw_status sw_net_gradient(struct sw_net *net, const struct sw_data *data, size_t first, size_t rows)
 {
-	struct net_rows from;
+	struct sw_net_rows from;
 	const sw_status rc = step_begin(net, data, first, rows, &from);
 
 	return rc == SW_OK ? sw_net_gradient_of(net, data, &from, rows) : rc;
@@ -111,7 +111,7 @@ static sw_status metrics_copy(const struct sw_net *net, size_t from, size_t to)
 }
 
 static sw_status step_calls(struct sw_net *net, const struct sw_data *data,
-			    const struct net_rows *from, size_t rows)
+			    const struct sw_net_rows *from, size_t rows)
 {
 	sw_status rc = metrics_copy(net, net->at.metrics, net->at.saved);
 
@@ -132,7 +132,7 @@ static sw_status step_calls(struct sw_net *net, const struct sw_data *data,
 
 /* SW_OK with *out NULL: the backend cannot; nothing was given to the queue. */
 static sw_status step_record(struct sw_net *net, const struct sw_data *data,
-			     const struct net_rows *from, struct sw_graph **out)
+			     const struct sw_net_rows *from, struct sw_graph **out)
 {
 	const struct sw_ops *ops = net->ops;
 	sw_status rc = ops->graph_begin(net->q), ended;
@@ -154,8 +154,8 @@ static sw_status step_record(struct sw_net *net, const struct sw_data *data,
 	return rc == SW_DEVICE_LOST ? rc : SW_OK;
 }
 
-static sw_status step(struct sw_net *net, const struct sw_data *data, const struct net_rows *from,
-		      size_t rows)
+static sw_status step(struct sw_net *net, const struct sw_data *data,
+		      const struct sw_net_rows *from, size_t rows)
 {
 	struct sw_graph **graph = &net->graph[from->buffer];
 	sw_status rc = SW_OK;
@@ -178,7 +178,7 @@ static sw_status step(struct sw_net *net, const struct sw_data *data, const stru
 
 sw_status sw_net_train(struct sw_net *net, const struct sw_data *data, size_t first, size_t rows)
 {
-	struct net_rows from;
+	struct sw_net_rows from;
 	sw_status rc = step_begin(net, data, first, rows, &from);
 
 	const size_t next = first + rows;

@@ -87,8 +87,8 @@ END_TEST
 /* Trials by hand: the verdicts. */
 struct judged {
 	struct sw_space *space;
-	struct bayes_cube cube;
-	struct bayes_accidents accidents;
+	struct sw_bayes_cube cube;
+	struct sw_bayes_accidents accidents;
 	struct sw_history h;
 	bool changed;
 };
@@ -243,8 +243,8 @@ START_TEST(known_rows_are_told_apart_from_all)
 {
 	const struct sw_value at[D] = {
 		{.number = 0.5}, {.number = 0.5}, {.number = 0.5}, {.number = 0.5}};
-	struct bayes_data data, *known;
-	struct bayes_memory memory;
+	struct sw_bayes_data data, *known;
+	struct sw_bayes_memory memory;
 	struct judged j;
 	double x[D];
 	uint64_t rng = 3;

@@ -100,7 +100,7 @@ START_TEST(state_of_the_version_before_is_read)
 	enum { OF = 2, THETA_1 = 2 * OF + 3, MODELS_1 = 5, FIRST = 7 };
 	const double side = 0.8;
 	uint64_t words[FIRST + MODELS_1 + 1 + MODELS_1 * THETA_1];
-	struct bayes_memory m;
+	struct sw_bayes_memory m;
 
 	ck_assert_int_eq(sw_bayes_memory_init(&m, OF), SW_OK);
 	sw_bayes_memory_reset(&m);
@@ -129,7 +129,7 @@ START_TEST(state_of_the_version_before_is_read)
 	ck_assert_uint_eq(m.n_local, 1);
 	ck_assert_uint_eq(m.local[0], 33);
 	for (int i = 0; i < BAYES_MODEL_N; i++) {
-		const double *theta = sw_bayes_memory_theta(&m, (enum bayes_model_id)i);
+		const double *theta = sw_bayes_memory_theta(&m, (enum sw_bayes_model_id)i);
 
 		ck_assert_uint_eq(m.fitted[i], i < MODELS_1 ? 10U + (unsigned)i : 0);
 		for (int k = 0; k < 3 * OF + 3; k++)

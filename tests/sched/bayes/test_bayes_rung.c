@@ -129,7 +129,7 @@ START_TEST(restored_sampler_goes_on_byte_for_byte)
 }
 END_TEST
 
-static void theta_of(const struct sw_suggestion *s, size_t d, struct bayes_memory *m)
+static void theta_of(const struct sw_suggestion *s, size_t d, struct sw_bayes_memory *m)
 {
 	ck_assert_int_eq(sw_bayes_memory_init(m, d), SW_OK);
 	ck_assert_int_eq(sw_bayes_memory_read(m, s->state, s->state_n), SW_OK);
@@ -139,7 +139,7 @@ START_TEST(asks_without_news_are_different_points_of_one_fit)
 {
 	struct sw_space *const space = learn_cube(3);
 	struct sw_sampler *const s = rung_sampler(space, 1);
-	struct bayes_memory first, later;
+	struct sw_bayes_memory first, later;
 	struct sw_history h;
 	uint64_t rng = 6;
 	bool fitted = false;

@@ -68,7 +68,7 @@ static void plain_level(struct plain *p, size_t level)
 	}
 }
 
-static void align_plainly(struct plain *p, const struct bayes_rung_values *r)
+static void align_plainly(struct plain *p, const struct sw_bayes_rung_values *r)
 {
 	*p = (struct plain){.n = r->n, .top = r->top};
 	for (size_t i = 0; i < p->n; i++) {
@@ -83,10 +83,10 @@ static void align_plainly(struct plain *p, const struct bayes_rung_values *r)
 		plain_level(p, k);
 }
 
-static struct bayes_rung_values values_of(const struct sw_sampler_config *c,
-					  const struct sw_history *h)
+static struct sw_bayes_rung_values values_of(const struct sw_sampler_config *c,
+					     const struct sw_history *h)
 {
-	struct bayes_rung_values r;
+	struct sw_bayes_rung_values r;
 
 	sw_bayes_rung_init(&r, c);
 	ck_assert_int_eq(sw_bayes_rung_absorb(&r, h), SW_OK);
@@ -104,7 +104,7 @@ START_TEST(values_of_low_rungs_are_aligned_by_the_chain_of_regressions)
 
 		sw_history_init(&h, 2, 1);
 		rung_fill(&h, 150, &rng);
-		struct bayes_rung_values r = values_of(&c, &h);
+		struct sw_bayes_rung_values r = values_of(&c, &h);
 
 		sw_bayes_rung_align(&r);
 		ck_assert_uint_eq(r.top, RUNG_LEVELS - 1);
@@ -138,7 +138,7 @@ START_TEST(top_is_the_highest_rung_with_three_values)
 		for (uint32_t k = 0; k < (t < 3 ? 3 : 2); k++)
 			learn_tell(&h, t, SW_OBS_RUNG, k, &y);
 	}
-	struct bayes_rung_values r = values_of(&c, &h);
+	struct sw_bayes_rung_values r = values_of(&c, &h);
 
 	sw_bayes_rung_align(&r);
 	ck_assert_uint_eq(r.top, 1);
@@ -174,7 +174,7 @@ START_TEST(ends_off_a_rung_have_their_value_at_the_last_one)
 	learn_tell(&h, 1, SW_OBS_FINAL, 0, &y[1]);
 	learn_tell(&h, 2, SW_OBS_INFEASIBLE, 0, NULL);
 	learn_tell(&h, 3, SW_OBS_NONE, 0, NULL);
-	struct bayes_rung_values r = values_of(&c, &h);
+	struct sw_bayes_rung_values r = values_of(&c, &h);
 
 	sw_bayes_rung_align(&r);
 	ck_assert_uint_eq(r.top, RUNG_LEVELS - 1);
@@ -194,7 +194,7 @@ START_TEST(rows_are_bounded_and_keep_the_best_and_some_that_failed)
 	struct sw_history h;
 	uint64_t rng = 5;
 	const struct sw_sampler_config c = rung_config(NULL, 1);
-	static struct bayes_rung_pick p;
+	static struct sw_bayes_rung_pick p;
 
 	sw_history_init(&h, 2, 1);
 	for (uint64_t t = 1; t <= 3000; t++) {
@@ -205,7 +205,7 @@ START_TEST(rows_are_bounded_and_keep_the_best_and_some_that_failed)
 			learn_tell(&h, t, SW_OBS_RUNG, k, &y);
 		if (t % 2 == 0)
 			learn_tell(&h, t, SW_OBS_INFEASIBLE, 0, NULL);
-		struct bayes_rung_values r = values_of(&c, &h);
+		struct sw_bayes_rung_values r = values_of(&c, &h);
 		bool best = t < 777;
 		size_t bad = 0;
 

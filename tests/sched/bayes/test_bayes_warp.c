@@ -35,14 +35,14 @@ static void go_on(struct run *r, uint64_t *rng)
 static unsigned warped(const struct run *r)
 {
 	const size_t d = 2;
-	struct bayes_memory m;
+	struct sw_bayes_memory m;
 	unsigned models = 0;
 
 	ck_assert_int_eq(sw_bayes_memory_init(&m, d), SW_OK);
 	ck_assert_int_eq(sw_bayes_memory_read(&m, r->last.state, r->last.state_n), SW_OK);
 	for (int i = 0; i < BAYES_MODEL_N; i++) {
 		const bool additive = i == BAYES_A || i == BAYES_C || i == BAYES_E;
-		const double *const c = sw_bayes_memory_theta(&m, (enum bayes_model_id)i) +
+		const double *const c = sw_bayes_memory_theta(&m, (enum sw_bayes_model_id)i) +
 					(additive ? 2 * d + 3 : d + 2);
 
 		models |= c[0] > 0.5 ? 1U << i : 0;

@@ -243,9 +243,9 @@ START_TEST(gp_exponential_of_every_width_equals_the_library)
 {
 	enum { POINTS = 61 };
 	const struct sw_gp_config config = {.d = 1, .kernel = SW_GP_RBF};
-	const struct gp_row_ops *ops = sw_gp_row_ops_at(_i);
-	struct gp_points p = {.n = 0};
-	struct gp_block block = {.mem = NULL};
+	const struct sw_gp_row_ops *ops = sw_gp_row_ops_at(_i);
+	struct sw_gp_points p = {.n = 0};
+	struct sw_gp_block block = {.mem = NULL};
 	struct sw_gp *gp;
 	double theta[3] = {0, 0, 0}, k[POINTS], x = 0;
 

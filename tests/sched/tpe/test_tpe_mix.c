@@ -9,7 +9,7 @@
 #define CELLS   20000 /* of an axis without levels */
 
 /* sum: over the levels, else the integral over the coordinate. */
-static double total(struct tpe_mix *m, const struct sw_space *s)
+static double total(struct sw_tpe_mix *m, const struct sw_space *s)
 {
 	const uint64_t levels = sw_space_levels(s, 0);
 	double sum = 0, unit;
@@ -28,7 +28,7 @@ static double total(struct tpe_mix *m, const struct sw_space *s)
 
 static const struct {
 	struct sw_param p;
-	enum tpe_axis_kind kind;
+	enum sw_tpe_axis_kind kind;
 } rows[] = {
 	{{.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 9}, TPE_EVEN},
 	{{.dist = SW_DIST_INT_LOG_UNIFORM, .min = 1, .max = 40}, TPE_UNEVEN},
@@ -43,10 +43,10 @@ static const struct {
 START_TEST(tpe_chances_of_one_axis_have_a_sum_of_one)
 {
 	struct sw_space *s = learn_space(&rows[_i].p, 1);
-	struct tpe_book book = {.space = s, .n_params = 1};
-	struct tpe_axis axis = {.levels = 0};
-	struct tpe_mix m;
-	const struct tpe_config config = {.width = 0.1, .width_min = 0.01};
+	struct sw_tpe_book book = {.space = s, .n_params = 1};
+	struct sw_tpe_axis axis = {.levels = 0};
+	struct sw_tpe_mix m;
+	const struct sw_tpe_config config = {.width = 0.1, .width_min = 0.01};
 
 	ck_assert_uint_eq(sw_tpe_axes(&book, 0, &axis), 1);
 	ck_assert_int_eq(axis.kind, rows[_i].kind);
@@ -72,10 +72,10 @@ END_TEST
 START_TEST(tpe_chance_of_a_level_without_kernels_is_its_share)
 {
 	struct sw_space *s = learn_space(&rows[_i].p, 1);
-	struct tpe_book book = {.space = s, .n_params = 1};
-	struct tpe_axis axis = {.levels = 0};
-	struct tpe_mix m;
-	const struct tpe_config config = {.width = 0.1, .width_min = 0.01};
+	struct sw_tpe_book book = {.space = s, .n_params = 1};
+	struct sw_tpe_axis axis = {.levels = 0};
+	struct sw_tpe_mix m;
+	const struct sw_tpe_config config = {.width = 0.1, .width_min = 0.01};
 
 	ck_assert_uint_eq(sw_tpe_axes(&book, 0, &axis), 1);
 	ck_assert_int_eq(sw_tpe_mix_init(&m, s, 1, KERNELS), SW_OK);
