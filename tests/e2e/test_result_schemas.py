@@ -1,9 +1,14 @@
 """Real answers of every method against the schemas of rpc.discover: no field more, none less."""
 import copy
+import json
+import os
+import stat
+import sys
 
 import pytest
 
-from harness import Client, asha, driven, slow, trained, wait_until
+from harness import BIN, Client, asha, driven, slow, trained, wait_until
+from programs import own
 
 pytest.importorskip("jsonschema", reason="python3-jsonschema is not here: answers are not checked")
 import schemas  # noqa: E402
@@ -220,3 +225,63 @@ def test_every_method_answers_as_promised(start):
     # It drains: it ends by itself once nothing runs.
     assert daemon.process.wait() == 0
     daemon.process = None
+
+
+# --- what workers are told ---
+
+# Stands between a worker and the daemon, and keeps all that they say.
+RELAY = """#!{python}
+import os, socket, subprocess, sys, tempfile, threading
+worker = [{worker!r}, *sys.argv[1:]]
+if "--socket" not in worker:
+    os.execv(worker[0], worker)
+at = worker.index("--socket") + 1
+daemon, server = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)
+daemon.connect(worker[at])
+folder = tempfile.mkdtemp(prefix="sw-", dir="/tmp")
+worker[at] = folder + "/s"
+server.bind(worker[at])
+server.listen()
+child = subprocess.Popen(worker)
+link = server.accept()[0]
+os.unlink(worker[at])
+os.rmdir(folder)
+record = open({said!r}, "ab", buffering=0)
+def carry(source, sink):
+    for line in source.makefile("rb"):
+        if line.strip():
+            record.write(line)
+        sink.sendall(line)
+    sink.shutdown(socket.SHUT_WR)
+threading.Thread(target=carry, args=(link, daemon), daemon=True).start()
+carry(daemon, link)
+sys.exit(child.wait())
+"""
+
+
+def test_workers_are_answered_as_promised(start, tmp_path):
+    relay, said = tmp_path / "relay", tmp_path / "said"
+    relay.write_text(RELAY.format(python=sys.executable, worker=os.path.join(BIN, "sweep-worker"),
+                                  said=str(said)))
+    relay.chmod(relay.stat().st_mode | stat.S_IXUSR)
+    daemon = start("cpu:1", SWEEPD_WORKER=str(relay))
+    client = daemon.client()
+    early = asha(max_t=3, variant="promote", reduction_factor=2)
+    client.wait_sweep(client.submit(trained(epochs=3, run_cap=4, early_terminate=early)))
+    client.wait_sweep(client.submit(own(tmp_path, "report(loss=1)")))
+    long = client.submit(slow(run_cap=1))
+    wait_until(lambda: client.trials(long) and client.trials(long)[0]["step"], "a report")
+    client.call("trial.cancel", sweep=long, trial=1)
+    assert daemon.term() == 0
+
+    asked, seen = {}, set()
+    for line in said.read_bytes().splitlines():
+        message = json.loads(line)
+        if "method" in message and "id" in message:
+            asked[message["id"]] = message["method"]
+        elif "result" in message or message["method"] in ("worker.stop", "worker.exit"):
+            name = message.get("method") or asked[message["id"]]
+            wrong = schemas.fault(name, message.get("result", message.get("params", {})))
+            assert wrong is None, wrong
+            seen.add(name)
+    assert seen >= {"worker.hello", "worker.next", "worker.report", "worker.tell", "worker.stop"}
