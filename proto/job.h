@@ -31,7 +31,7 @@ struct sw_job {
 	uint64_t checkpoint_s;      /* one is wanted when the last is as old; 0: none by time */
 	bool checkpoint_end;        /* one is wanted of the last step */
 	bool checkpoint_best;       /* each has the weights of the best epoch, too, by the metric */
-	bool checkpoint_record;     /* one is wanted of a best epoch that beats `record` */
+	bool checkpoint_record;     /* one is wanted of a best epoch not worse than `record` */
 	const double *record;       /* the sweep's best value so far; NULL: none */
 	uint64_t max_t;             /* 0: none */
 	const char *checkpoint;     /* absolute path: what resume_step goes on from; NULL: none */

@@ -227,9 +227,10 @@ static bool checkpoint_wanted(const struct run *r, const struct sw_epoch *e)
 	       (j->checkpoint_end && (e->last || e->epoch == j->max_t)) ||
 	       (j->checkpoint_s &&
 		sw_clock_mono_us() - r->kept_us >= (int64_t)j->checkpoint_s * 1000000) ||
-	       /* it may be stopped at any report: what may be the sweep's best is not only in memory */
+	       /* it may be stopped at any report: what may be the sweep's best is not only in memory.
+		* Of equals the earlier trial is the best, so that a tie counts, too */
 	       (j->checkpoint_record && r->improved &&
-		(!j->record || is_better(r, e->net->best.value, *j->record)));
+		(!j->record || !is_better(r, *j->record, e->net->best.value)));
 }
 
 /* A failure to write does not end the trial: without a checkpoint it is made again from scratch. */

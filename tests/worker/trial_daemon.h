@@ -22,6 +22,7 @@ struct give {
 	const char *dir;        /* NULL: the folder */
 	double lr;              /* 0: 0.05 */
 	unsigned patience;
+	double record; /* not 0: its best epochs are kept, and written when they are not worse */
 };
 
 static struct curve whole, got;
@@ -29,7 +30,7 @@ static bool begun; /* this connection has greeted */
 
 static void give(const struct give *g)
 {
-	char job[900], path[200] = "null";
+	char job[1100], path[200] = "null", record[40] = "null";
 	int id;
 
 	if (!begun) {
@@ -40,18 +41,22 @@ static void give(const struct give *g)
 	id = expect("worker.next", NULL, NULL);
 	if (g->checkpoint)
 		snprintf(path, sizeof path, "\"%s/%s\"", folder, g->checkpoint);
+	if (g->record != 0)
+		snprintf(record, sizeof record, "%.17g", g->record);
 	snprintf(job, sizeof job,
 		 "{\"sweep\":3,\"trial\":%d,\"attempt\":%d,\"seed\":%d,\"data_seed\":5,"
 		 "\"params\":{\"lr\":%g},\"max_t\":%d,\"metric\":\"val_loss\","
 		 "\"goal\":\"minimize\",\"resume_step\":%d,\"parent\":%d,\"until\":%d,"
+		 "\"checkpoint_best\":%s,\"checkpoint_record\":%s,\"record\":%s,"
 		 "\"checkpoint_every\":%d,\"checkpoint\":%s,\"checkpoint_dir\":\"%s\",\"trainer\":"
 		 "{\"dataset\":{\"name\":\"wine\"},\"optimizer\":\"sgd\",\"momentum\":0.9,"
 		 "\"batch_size\":10,\"patience\":%u,\"model\":[{\"linear\":6},\"relu\",{"
 		 "\"dropout\":0.2},"
 		 "{\"linear\":3}]}}",
 		 (int)g->trial, (int)g->attempt, (int)(g->trial * 10), g->lr != 0 ? g->lr : 0.05,
-		 EPOCHS, (int)g->resume_step, (int)g->parent, (int)g->until, (int)g->every, path,
-		 g->dir ? g->dir : folder, g->patience);
+		 EPOCHS, (int)g->resume_step, (int)g->parent, (int)g->until,
+		 g->record != 0 ? "true" : "false", g->record != 0 ? "true" : "false", record,
+		 (int)g->every, path, g->dir ? g->dir : folder, g->patience);
 	answer(id, job);
 }
 

@@ -163,6 +163,60 @@ START_TEST(checkpoint_of_open_trials_stay_while_others_end)
 }
 END_TEST
 
+/* --- the best --- */
+
+static void says(struct life *l, uint64_t trial, double value, bool checkpoint)
+{
+	const unsigned at = ++l->n[trial];
+
+	l->disk[trial][at] = checkpoint;
+	step(l, &(struct sw_event){.kind = SW_EVENT_REPORT,
+				   .trial = trial,
+				   .attempt = 1,
+				   .seq = at,
+				   .step = at,
+				   .has_value = true,
+				   .checkpoint = checkpoint,
+				   .value = value});
+}
+
+static void ends(struct life *l, uint64_t trial, enum sw_trial_state state)
+{
+	step(l,
+	     &(struct sw_event){.kind = SW_EVENT_TELL, .trial = trial, .attempt = 1, .end = state});
+}
+
+/* By its best report, whatever it reported last; one that fails is nobody's best. */
+START_TEST(checkpoint_of_the_trial_with_the_best_report_stays)
+{
+	static struct sw_daemon d;
+	static struct life l;
+
+	l = (struct life){.live = {.d = &d, .sweep = 1}, .rng = 1};
+	fill(&l.live);
+	l.live.spec->checkpoint.keep = SW_SPEC_KEEP_BEST_AND_LAST;
+	for (unsigned t = 1; t <= 4; t++)
+		step(&l, &(struct sw_event){.kind = SW_EVENT_ASK});
+	says(&l, 1, 1, true);
+	says(&l, 1, 9, false);
+	ends(&l, 1, SW_TRIAL_COMPLETED);
+	says(&l, 2, 3, false);
+	says(&l, 2, 2, true);
+	ends(&l, 2, SW_TRIAL_COMPLETED);
+	ck_assert_double_eq(l.live.keeping.record, 1);
+	says(&l, 4, 0.5, true);
+	ck_assert_double_eq(l.live.keeping.record, 0.5);
+	ends(&l, 4, SW_TRIAL_FAILED);
+	ck_assert_double_eq(l.live.keeping.record, 1);
+	says(&l, 3, 4, true);
+	ends(&l, 3, SW_TRIAL_COMPLETED);
+	ck_assert(l.disk[1][1] && !l.disk[2][2] && l.disk[3][1] && !l.disk[4][1]);
+	free(l.gone.v);
+	sw_actions_fini(&l.actions);
+	empty(&l.live);
+}
+END_TEST
+
 /* --- a budget --- */
 
 static void put(const char *state, uint64_t trial, uint64_t at, off_t bytes)
@@ -242,6 +296,7 @@ END_TEST
 SUITE(tcase)
 {
 	tcase_add_loop_test(tcase, checkpoint_of_open_trials_stay_while_others_end, 0, 12);
+	tcase_add_test(tcase, checkpoint_of_the_trial_with_the_best_report_stays);
 	tcase_add_loop_test(tcase, checkpoint_budget_spares_the_best_and_what_a_child_begins_from,
 			    0, 2);
 }

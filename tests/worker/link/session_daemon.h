@@ -133,7 +133,7 @@ static inline void say(const char *text)
 
 static inline void answer(int id, const char *result)
 {
-	char line[1024];
+	char line[1200];
 
 	snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":%s}\n", id, result);
 	say(line);
