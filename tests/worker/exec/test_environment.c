@@ -1,0 +1,136 @@
+/* tests/worker/exec/test_environment.c — what a program sees: whose variable counts, and which card
+ * it is shown. */
+#include "base/fault.h"
+#include "proto/json.h"
+#include "tests/run.h"
+#include "worker/exec/environment.h"
+#include <string.h>
+
+static struct sw_environment e;
+static struct sw_live live;
+static cJSON *run;
+static struct sw_job job;
+static struct sw_place place;
+
+static void setup(void)
+{
+	run = cJSON_Parse(
+		"{\"env\":{\"DATA\":\"/data\",\"HOME\":\"/other\",\"SWEEPD_TRIAL\":\"9/9\"}}");
+	job = (struct sw_job){.sweep = 1, .trial = 7, .attempt = 2, .cookie = "1f-2-0", .run = run};
+	place = (struct sw_place){
+		.socket = "/run/s", .device = "cpu:0", .name = "cpu:0", .cores = 4};
+	live = (struct sw_live){.path = "/live", .resume = "", .step = 0};
+	clearenv();
+	setenv("HOME", "/home/me", 1);
+	setenv("PATH", "/bin", 1);
+	setenv("SWEEPD_SECRET", "x", 1);
+}
+
+static void teardown(void)
+{
+	sw_environment_fini(&e);
+	cJSON_Delete(run);
+}
+
+static void make(void)
+{
+	sw_environment_make(&e, &job, &place, "{\"x\":1}", &live);
+	ck_assert(!e.failed);
+}
+
+static void want(const char *name, const char *value)
+{
+	const char *got = sw_environment_get(&e, name);
+
+	if (value)
+		ck_assert_msg(got && strcmp(got, value) == 0, "%s: %s", name, got ? got : "none");
+	else
+		ck_assert_msg(!got, "%s: %s", name, got);
+}
+
+START_TEST(environment_has_ours_then_the_specs_then_the_workers)
+{
+	size_t home = 0;
+
+	make();
+	want("SWEEPD_COOKIE", "1f-2-0");
+	want("SWEEPD_TRIAL", "1/7");
+	want("SWEEPD_ATTEMPT", "2");
+	want("SWEEPD_SOCKET", "/run/s");
+	want("SWEEPD_PARAMS", "{\"x\":1}");
+	want("SWEEPD_CHECKPOINT_DIR", "/live");
+	want("SWEEPD_METRICS_FD", "3");
+	want("SWEEPD_RESUME", NULL);
+	want("SWEEPD_RESUME_STEP", NULL);
+	want("SWEEPD_SECRET", NULL);
+	want("DATA", "/data");
+	want("HOME", "/other");
+	want("PATH", "/bin");
+	want("OMP_NUM_THREADS", "4");
+	for (size_t i = 0; i < e.n; i++)
+		home += strncmp(e.list[i], "HOME=", 5) == 0;
+	ck_assert_uint_eq(home, 1);
+	ck_assert_ptr_null(e.list[e.n]);
+}
+END_TEST
+
+START_TEST(environment_names_what_it_goes_on_from)
+{
+	live = (struct sw_live){.path = "", .resume = "/dir/7-9.ckpt", .step = 9};
+	job.cores = 2;
+	make();
+	want("SWEEPD_CHECKPOINT_DIR", NULL);
+	want("SWEEPD_RESUME", "/dir/7-9.ckpt");
+	want("SWEEPD_RESUME_STEP", "9");
+	want("OMP_NUM_THREADS", "2");
+}
+END_TEST
+
+static const struct {
+	const char *device, *worker, *program; /* CUDA_VISIBLE_DEVICES */
+} cards[] = {
+	{"cpu:0", NULL, ""},   {"cpu:0", "0,1", ""},          {"gpu:0", NULL, "0"},
+	{"gpu:3", NULL, "3"},  {"gpu:0", "GPU-1f", "GPU-1f"}, {"gpu:1", "4,6", "6"},
+	{"gpu:2", "4,6", "2"},
+};
+
+START_TEST(environment_shows_the_card_of_the_slot)
+{
+	place.device = cards[_i].device;
+	if (cards[_i].worker)
+		setenv("CUDA_VISIBLE_DEVICES", cards[_i].worker, 1);
+	make();
+	want("CUDA_VISIBLE_DEVICES", cards[_i].program);
+}
+END_TEST
+
+#ifdef SW_FAULTS
+START_TEST(environment_without_memory_says_so)
+{
+	unsigned nth = 1;
+
+	for (;; nth++) {
+		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		sw_environment_make(&e, &job, &place, "{}", &live);
+		if (sw_fault_fired(SW_FAULT_MALLOC) == 0)
+			break;
+		ck_assert(e.failed);
+		sw_environment_fini(&e);
+	}
+	sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+	ck_assert(!e.failed);
+	ck_assert_uint_gt(nth, 10);
+}
+END_TEST
+#endif
+
+SUITE(tcase)
+{
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, environment_has_ours_then_the_specs_then_the_workers);
+	tcase_add_test(tcase, environment_names_what_it_goes_on_from);
+	tcase_add_rows(tcase, environment_shows_the_card_of_the_slot, cards);
+#ifdef SW_FAULTS
+	tcase_add_test(tcase, environment_without_memory_says_so);
+#endif
+}
