@@ -284,4 +284,5 @@ def test_workers_are_answered_as_promised(start, tmp_path):
             wrong = schemas.fault(name, message.get("result", message.get("params", {})))
             assert wrong is None, wrong
             seen.add(name)
-    assert seen >= {"worker.hello", "worker.next", "worker.report", "worker.tell", "worker.stop"}
+    # worker.stop only where no report's answer says it first.
+    assert seen >= {"worker.hello", "worker.next", "worker.report", "worker.tell"}
