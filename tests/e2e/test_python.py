@@ -10,7 +10,7 @@ import threading
 
 import pytest
 
-from harness import BIN, INVALID_PARAMS, NOT_FOUND, ROOT, alive, asha, driven, environment, wait_until
+from harness import BIN, DEADLINE, INVALID_PARAMS, NOT_FOUND, ROOT, alive, asha, driven, environment, wait_until
 
 PACKAGE = os.path.join(ROOT, "clients", "python")
 sys.path.insert(0, PACKAGE)
@@ -21,7 +21,7 @@ import sweepd._loop  # noqa: E402
 @pytest.fixture
 def user(daemon):
     """The package's client, as its users have it."""
-    with sweepd.Client(daemon.socket) as client:
+    with sweepd.Client(daemon.socket, patience_s=DEADLINE) as client:
         yield client
 
 
@@ -337,3 +337,12 @@ def test_four_lines_end_when_the_sweep_does_through_all_at_once(user, daemon):
     for row in user.trials(sweep):
         steps = [report["step"] for report in user.reports(sweep, row["trial"])]
         assert steps == list(range(1, len(steps) + 1))
+
+
+def test_client_says_where_a_program_runs_and_that_it_reads_no_yaml(user, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    sweep = user.submit({**driven(run_cap=1), "program": "train.py"})
+    assert user.sweep(sweep)["spec"]["run"]["cwd"] == str(tmp_path)
+    user.cancel(sweep)
+    with pytest.raises(sweepd.SweepdError, match="YAML is read by `sweep submit`"):
+        user.submit("sweep.yaml")

@@ -162,3 +162,21 @@ def test_tune_goes_on_through_kill9_of_the_daemon(user, daemon):
     thread.join()
     assert result.state == "COMPLETED" and {row["state"] for row in result.trials} == {"COMPLETED"}
     assert all([row["step"] for row in rows] == list(range(1, 10)) for rows in result.reports.values())
+
+
+def test_tune_does_not_wait_for_what_a_trial_left_running(user, tmp_path):
+    """It has the trial's channel open, in a session of its own."""
+    def fn(params):
+        pid = os.fork()
+        if pid == 0:
+            os.setsid()
+            while not (tmp_path / "end").exists():
+                time.sleep(0.01)
+            os._exit(0)
+        return params["x"] ** 2
+
+    try:
+        result = sweepd.tune(fn, SPACE, client=user, run_cap=1, n=1)
+    finally:
+        (tmp_path / "end").touch()
+    assert [row["state"] for row in result.trials] == ["COMPLETED"]

@@ -51,6 +51,8 @@ class Running:
         self.result: Dict[str, Any] = {}
         self.signal_at: Optional[float] = None  # when it gets the next signal, SIGTERM and then SIGKILL
         self.signal = signal.SIGTERM
+        self.status: Optional[int] = None  # of its end, if that came before its channel's
+        self.close_at = 0.0
 
 
 class Driver:
@@ -110,7 +112,8 @@ class Driver:
         except BaseException:
             for it in self.running:
                 self.signal_group(it, signal.SIGKILL)
-                os.waitpid(it.pid, 0)
+                if it.status is None:
+                    os.waitpid(it.pid, 0)
             self.client.cancel(self.sweep)
             raise
 
@@ -126,9 +129,7 @@ class Driver:
         if self.gpus is not None:
             environment["CUDA_VISIBLE_DEVICES"] = self.gpus[place] if self.gpus else ""
         os.makedirs(live, exist_ok=True)
-        # A forked process hangs in the first parallel loop of OpenMP if this one ran one before: the threads of the
-        # pool are not in it. Threads here that Python does not know may be such a pool: then one core must do.
-        threads = self.threads if len(os.listdir("/proc/self/task")) <= threading.active_count() else 1
+        threads = 1 if may_have_pool() else self.threads
         sys.stdout.flush()
         sys.stderr.flush()
         parent = os.getpid()
@@ -165,8 +166,6 @@ class Driver:
         except OSError:
             chunk = b""
         if not chunk:
-            self.selector.unregister(it.channel)
-            it.channel.close()
             self.ended(it)
             return
         it.unread += chunk
@@ -237,8 +236,10 @@ class Driver:
         return True
 
     def ended(self, it: Running) -> None:
-        """The process closed its channel, which it does by ending, or by what it forked ending after it."""
-        _, status = os.waitpid(it.pid, 0)
+        """The process closed its channel, which it does by ending; or it ended, and what it forked has the channel."""
+        self.selector.unregister(it.channel)
+        it.channel.close()
+        status = os.waitpid(it.pid, 0)[1] if it.status is None else it.status
         self.signal_group(it, signal.SIGKILL)
         self.running.remove(it)
         self.free.append(it.place)
@@ -262,9 +263,16 @@ class Driver:
             trial.failed(text)
 
     def look_after(self) -> None:
-        """Heartbeats, and signals to those that were told to end and did not."""
+        """Heartbeats, signals to those that were told to end and did not, and ends that left the channel open."""
         now = time.monotonic()
-        for it in self.running:
+        for it in list(self.running):
+            if it.status is None:
+                pid, status = os.waitpid(it.pid, os.WNOHANG)
+                if pid:
+                    it.status, it.close_at = status, now + 1  # what it wrote last is still to be read
+            elif now >= it.close_at:
+                self.ended(it)
+                continue
             if not it.trial.ended:
                 it.trial.beat()
             if it.trial.ended and it.signal_at is None:
@@ -278,6 +286,18 @@ class Driver:
             os.killpg(it.pid, number)
         except (ProcessLookupError, PermissionError):
             pass
+
+
+def may_have_pool() -> bool:
+    """May OpenMP have threads here?
+
+    A forked process hangs in its first parallel loop if this one ran one before: the threads of the pool are not in it.
+    Threads that Python does not know may be such a pool: then a trial must do with one core.
+    """
+    if len(os.listdir("/proc/self/task")) <= threading.active_count():
+        return False
+    with open("/proc/self/maps", encoding="utf-8", errors="replace") as file:
+        return re.search(r"/lib(gomp|iomp|omp)", file.read()) is not None
 
 
 # In the child

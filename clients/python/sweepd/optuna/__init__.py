@@ -19,7 +19,7 @@ __all__ = ["Study", "Trial", "TrialPruned", "create_study", "create_trial", "dis
 _INSTEAD = {
     "visualization": "`sweep watch` shows a study, and Study.trials_dataframe() is for your own plots",
     "importance": "Study.trials_dataframe() has what it needs",
-    "integration": "sweepd.callbacks has Keras, Lightning and Hugging Face",
+    "integration": "call trial.report() and trial.should_prune() in a callback of yours",
     "storages": "the daemon keeps every study by its study_name",
     "terminator": "a sweep's `plateau` (docs/spec.md) or Study.stop()",
     "artifacts": "keep your files yourself, and their paths by Trial.set_user_attr()",

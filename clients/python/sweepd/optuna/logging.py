@@ -26,7 +26,7 @@ _root.propagate = False
 
 def get_logger(name: str = "") -> _logging.Logger:
     """A logger that speaks where the studies do."""
-    return _root.getChild(name) if name else _root
+    return _root.getChild(name) if name not in ("", "optuna") else _root
 
 
 def get_verbosity() -> int:
