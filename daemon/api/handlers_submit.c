@@ -69,12 +69,12 @@ static void refuse_submit(struct submit *s, struct sw_err *err)
 /* CPU slots that may take a trial of it. */
 static size_t cpus_of(const struct submit *s)
 {
+	const struct sw_room_need need = sw_live_need(s->spec, 0);
 	const struct sw_daemon *d = s->call->d;
 	size_t cpus = 0;
 
 	for (size_t i = 0; i < d->slot_n; i++)
-		cpus += !d->slots[i].device.gpu &&
-			sw_device_lanes(&d->slots[i].device, s->spec->gpu) > 0;
+		cpus += !d->slots[i].device.gpu && sw_room_takes(&d->slots[i], &need) > 0;
 	return cpus;
 }
 
@@ -131,11 +131,12 @@ static void warn_of_memory(struct sw_jw *w, const struct submit *s,
 static void write_warnings(struct sw_jw *w, const struct submit *s,
 			   const struct sw_speccheck *facts)
 {
+	const struct sw_room_need need = sw_live_need(s->spec, 0);
 	const struct sw_daemon *d = s->call->d;
 	bool suits = d->slot_n == 0;
 
 	for (size_t i = 0; i < d->slot_n; i++)
-		suits = suits || sw_device_lanes(&d->slots[i].device, s->spec->gpu) > 0;
+		suits = suits || sw_room_takes(&d->slots[i], &need) > 0;
 	sw_jw_key(w, "warnings");
 	sw_jw_arr(w);
 	if (!sw_spec_driven(s->spec) && d->slot_n == 0)
@@ -143,6 +144,8 @@ static void write_warnings(struct sw_jw *w, const struct submit *s,
 	else if (!sw_spec_driven(s->spec) && !suits)
 		sw_jw_str(w, s->spec->needs_gpu ? "no slot has a GPU, which resources.gpu asks "
 						  "for: its trials will wait"
+			     : need.cores > 1   ? "the CPU slots have fewer cores together than "
+						  "resources.cpu asks for: its trials will wait"
 						: "every slot has a GPU, and resources.gpu is 0: "
 						  "its trials will wait");
 	if (s->spec->trainer != NULL)

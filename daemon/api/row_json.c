@@ -139,7 +139,7 @@ static const char *cause_of(const struct sw_live *live, char *text, size_t cap)
 	}
 	const char *cause = sw_sweep_cause(live->sched);
 	if (*cause == '\0' && live->state == SW_SWEEP_RUNNING && !live->driven &&
-	    live->share.running == 0 && sw_place_short(live->d, live->spec->gpu, text, cap))
+	    live->share.running == 0 && sw_place_short(live, text, cap))
 		return text;
 	return cause;
 }

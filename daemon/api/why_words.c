@@ -143,12 +143,13 @@ static const struct sw_live *next_served(const struct sw_live *live, size_t *riv
 
 static void add_slots(const struct sw_live *live, struct sw_buf *out)
 {
+	const struct sw_room_need need = sw_live_need(live->spec, live->bytes);
 	const struct sw_daemon *d = live->d;
 	size_t suits = 0, idle = 0;
 	const char *why;
 	char not [80];
 	for (size_t i = 0; i < d->slot_n; i++) {
-		if (sw_device_lanes(&d->slots[i].device, live->spec->gpu) == 0)
+		if (sw_room_takes(&d->slots[i], &need) == 0)
 			continue;
 		suits++;
 		idle += sw_room_is_free(&d->slots[i]) &&

@@ -2,23 +2,46 @@
 #include "daemon/daemon.h"
 #include "daemon/slot/gpus.h"
 #include "daemon/slot/slot.h"
+#include <stddef.h>
 
 bool sw_room_is_free(const struct sw_slot *s)
 {
 	return s->state == SW_SLOT_IDLE && s->holder < 0;
 }
 
+/* Slots of which a trial may have several: lanes of one GPU, or CPU slots. */
+static bool are_together(const struct sw_slot *a, const struct sw_slot *b)
+{
+	return a->device.gpu ? a->worker == b->worker : !b->device.gpu;
+}
+
 unsigned sw_room_lanes(const struct sw_slot *s)
 {
-	const struct sw_worker *w = s->worker;
+	const struct sw_daemon *d = s->d;
 	unsigned n = 0;
 	bool busy = false;
 
-	for (unsigned k = 0; k < w->slot_n; k++) {
-		n += sw_room_is_free(&w->slots[k]);
-		busy = busy || w->slots[k].state == SW_SLOT_BUSY;
+	for (size_t k = 0; k < d->slot_n; k++) {
+		if (!are_together(s, &d->slots[k]))
+			continue;
+		n += sw_room_is_free(&d->slots[k]);
+		busy = busy || d->slots[k].state == SW_SLOT_BUSY;
 	}
-	return busy && w->solo > 0 ? 0 : n;
+	return s->device.gpu && busy && s->worker->solo > 0 ? 0 : n;
+}
+
+unsigned sw_room_takes(const struct sw_slot *s, const struct sw_room_need *need)
+{
+	const struct sw_daemon *d = s->d;
+	const unsigned lanes = sw_device_lanes(&s->device, need->gpu);
+	unsigned all = 0;
+
+	if (s->device.gpu || lanes == 0 || need->cores <= s->device.cores)
+		return lanes;
+	for (size_t k = 0; k < d->slot_n; k++)
+		all += !d->slots[k].device.gpu;
+	const unsigned n = (need->cores - 1) / s->device.cores + 1;
+	return n <= all ? n : 0;
 }
 
 /* Bytes of the slot's GPU that trials may have, all of them together; INT64_MAX: not known. */
@@ -69,35 +92,46 @@ static bool has_bytes(const struct sw_slot *s, int64_t bytes)
 	       bytes <= all - taken;
 }
 
-enum sw_room sw_room_for(const struct sw_slot *s, double gpu, int64_t bytes)
+enum sw_room sw_room_for(const struct sw_slot *s, const struct sw_room_need *need)
 {
-	const unsigned free = sw_room_lanes(s);
+	const unsigned takes = sw_room_takes(s, need);
 
 	if (!s->device.gpu)
-		return SW_ROOM_YES;
-	if (is_larger_elsewhere(s, bytes))
+		return takes <= 1 || takes <= sw_room_lanes(s) ? SW_ROOM_YES : SW_ROOM_LANES;
+	if (is_larger_elsewhere(s, need->bytes))
 		return SW_ROOM_LARGER;
+	const unsigned free = sw_room_lanes(s);
 	if (free == 0)
 		return SW_ROOM_ALONE;
-	if (sw_device_lanes(&s->device, gpu) > free)
+	if (takes > free)
 		return SW_ROOM_LANES;
-	return has_bytes(s, bytes) ? SW_ROOM_YES : SW_ROOM_BYTES;
+	return has_bytes(s, need->bytes) ? SW_ROOM_YES : SW_ROOM_BYTES;
 }
 
-void sw_room_take(struct sw_slot *s, double gpu, int64_t bytes)
+void sw_room_take(struct sw_slot *s, const struct sw_room_need *need)
 {
-	const struct sw_worker *w = s->worker;
-	const unsigned n = sw_device_lanes(&s->device, gpu);
+	struct sw_daemon *d = s->d;
+	const unsigned n = sw_room_takes(s, need);
 
-	s->bytes = bytes;
+	s->bytes = need->bytes;
 	s->lanes_used = 1;
 	/* Lanes whose worker is not up yet count: of a trial that was adopted they are its own. */
-	for (unsigned k = 0; k < w->slot_n && s->lanes_used < n; k++) {
-		struct sw_slot *o = &w->slots[k];
+	for (size_t k = 0; k < d->slot_n && s->lanes_used < n; k++) {
+		struct sw_slot *o = &d->slots[k];
 
-		if (o != s && o->state != SW_SLOT_BUSY && o->holder < 0) {
+		if (o != s && are_together(s, o) && o->state != SW_SLOT_BUSY && o->holder < 0) {
 			o->holder = s->index;
 			s->lanes_used++;
 		}
 	}
+}
+
+void sw_room_leave(struct sw_slot *s)
+{
+	struct sw_daemon *d = s->d;
+
+	if (s->lanes_used > 1)
+		for (size_t k = 0; k < d->slot_n; k++)
+			if (d->slots[k].holder == s->index)
+				d->slots[k].holder = -1;
 }

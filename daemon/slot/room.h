@@ -1,8 +1,6 @@
 /*
- * daemon/slot/room.h — is there room for a trial on a slot: lanes and bytes of its GPU.
- *
- * gpu      What its spec's resources.gpu asks for: see sw_device_lanes().
- * bytes    What a trial takes at most; 0: not known, and then lanes alone count.
+ * daemon/slot/room.h — is there room for a trial on a slot: lanes and bytes of its GPU, or CPU slots
+ * with as many cores as it asks for.
  *
  * A trial that takes more bytes than the GPU has goes to a larger one if there is one; beside
  * others it goes where its bytes are free. Under --gpu-memory each lane has memory of its own.
@@ -15,6 +13,12 @@
 
 struct sw_slot;
 
+struct sw_room_need {
+	double gpu;     /* what its spec's resources.gpu asks for: see sw_device_lanes() */
+	unsigned cores; /* of a CPU; 0: those of one slot, whatever they are */
+	int64_t bytes;  /* what a trial takes at most; 0: not known, and then lanes alone count */
+};
+
 enum sw_room {
 	SW_ROOM_YES,
 	SW_ROOM_LARGER, /* it waits for a larger GPU */
@@ -25,13 +29,16 @@ enum sw_room {
 
 /* Is the slot up, without a trial, and no lane of another's? */
 bool sw_room_is_free(const struct sw_slot *s);
-/* The lanes of its GPU that no trial has; 0 beside a trial that is to run alone. */
+/* The lanes of its GPU that no trial has; 0 beside a trial that is to run alone. The CPU slots that
+ * no trial has. */
 unsigned sw_room_lanes(const struct sw_slot *s);
-/* For a trial that suits the slot's device (sw_device_lanes() is not 0) and would begin on it now.
- * A CPU slot has room. */
-enum sw_room sw_room_for(const struct sw_slot *s, double gpu, int64_t bytes);
-/* The slot's trial, just begun, has the lanes that it takes: the slot's own and the next free
- * ones. */
-void sw_room_take(struct sw_slot *s, double gpu, int64_t bytes);
+/* Lanes, or CPU slots, that a trial takes there; 0: it does not go there. */
+unsigned sw_room_takes(const struct sw_slot *s, const struct sw_room_need *need);
+/* For a trial that suits the slot (sw_room_takes() is not 0) and would begin on it now. */
+enum sw_room sw_room_for(const struct sw_slot *s, const struct sw_room_need *need);
+/* The slot's trial, just begun, has what it takes: the slot itself and the next free ones. */
+void sw_room_take(struct sw_slot *s, const struct sw_room_need *need);
+/* The slot's trial is over: the others that it had are free again. */
+void sw_room_leave(struct sw_slot *s);
 
 #endif

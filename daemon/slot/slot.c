@@ -5,6 +5,7 @@
 #include "daemon/net/conn.h"
 #include "daemon/slot/executor.h"
 #include "daemon/slot/gpus.h"
+#include "daemon/slot/room.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -78,9 +79,7 @@ static void forget_trial(struct sw_slot *s)
 	if (s->died_us == 0 && w->solo > 0)
 		w->solo--;
 	s->died_us = 0;
-	for (unsigned k = 0; k < w->slot_n; k++)
-		if (w->slots[k].holder == s->index)
-			w->slots[k].holder = -1;
+	sw_room_leave(s);
 }
 
 /* Where a slot without a trial is. */

@@ -10,15 +10,17 @@
 #include <stdint.h>
 #include <stdio.h>
 
-bool sw_place_short(const struct sw_daemon *d, double gpu, char *out, size_t cap)
+bool sw_place_short(const struct sw_live *live, char *out, size_t cap)
 {
+	const struct sw_room_need need = sw_live_need(live->spec, live->bytes);
+	const struct sw_daemon *d = live->d;
 	const struct sw_slot *bad = NULL;
 	const char *why;
 
 	for (size_t i = 0; i < d->slot_n; i++) {
 		const struct sw_slot *s = &d->slots[i];
 
-		if (sw_device_lanes(&s->device, gpu) == 0)
+		if (sw_room_takes(s, &need) == 0)
 			continue;
 		if (s->state != SW_SLOT_DOWN && sw_gpus_may_begin(s->d, s, &why))
 			return false;
@@ -32,22 +34,26 @@ bool sw_place_short(const struct sw_daemon *d, double gpu, char *out, size_t cap
 			       *cause != '\0' ? ": " : "", cause);
 	} else if (d->slot_n == 0) {
 		(void)snprintf(out, cap, "waits for a slot: this daemon has none (--devices none)");
+	} else if (need.gpu <= 0.0 && need.cores > 1) {
+		(void)snprintf(out, cap, "waits for %u cores: the CPU slots have fewer together",
+			       need.cores);
 	} else {
 		(void)snprintf(out, cap, "waits for a %s: none of the %zu slots %s",
-			       gpu > 0.0 ? "GPU" : "CPU slot", d->slot_n,
-			       gpu > 0.0 ? "has one" : "is one");
+			       need.gpu > 0.0 ? "GPU" : "CPU slot", d->slot_n,
+			       need.gpu > 0.0 ? "has one" : "is one");
 	}
 	return true;
 }
 
 bool sw_place_hinders(const struct sw_slot *s, const struct sw_live *live, char *out, size_t cap)
 {
+	const struct sw_room_need need = sw_live_need(live->spec, live->bytes);
 	const int64_t kept_for = s->worker->kept_for;
 
 	*out = '\0';
-	if (!s->device.gpu || !sw_room_is_free(s))
+	if (!sw_room_is_free(s))
 		return false;
-	switch (sw_room_for(s, live->spec->gpu, live->bytes)) {
+	switch (sw_room_for(s, &need)) {
 	case SW_ROOM_LARGER:
 		(void)snprintf(out, cap, "too small, it waits for a larger one");
 		break;
@@ -55,8 +61,8 @@ bool sw_place_hinders(const struct sw_slot *s, const struct sw_live *live, char 
 		(void)snprintf(out, cap, "after its worker's end trials run alone there");
 		break;
 	case SW_ROOM_LANES:
-		(void)snprintf(out, cap, "it takes %u lanes, %u free",
-			       sw_device_lanes(&s->device, live->spec->gpu), sw_room_lanes(s));
+		(void)snprintf(out, cap, "it takes %u %s, %u free", sw_room_takes(s, &need),
+			       s->device.gpu ? "lanes" : "CPU slots", sw_room_lanes(s));
 		break;
 	case SW_ROOM_BYTES:
 		(void)snprintf(out, cap, "too few bytes are free for its %lld MiB",
@@ -88,8 +94,10 @@ static void gather_picks(struct sw_daemon *d, const struct sw_slot *s, struct pi
 		struct sw_live *live = d->sweeps[i];
 
 		if (live->driven || live->ended_ms != 0 || live->sched == NULL ||
-		    !sw_sweep_has_work(live->sched) ||
-		    sw_device_lanes(&s->device, live->spec->gpu) == 0 || !sw_suggest_ready(live, 1))
+		    !sw_sweep_has_work(live->sched))
+			continue;
+		const struct sw_room_need need = sw_live_need(live->spec, live->bytes);
+		if (sw_room_takes(s, &need) == 0 || !sw_suggest_ready(live, 1))
 			continue;
 		if (p->n == PICKS) { /* keep the one that would be served */
 			p->live[0] = p->live[sw_share_pick(p->share, p->n)];
@@ -127,14 +135,16 @@ static struct sw_live *pick_sweep(struct sw_daemon *d, const struct sw_slot *s)
 	while (p.n > 0) {
 		const size_t best = sw_share_pick(p.share, p.n);
 		struct sw_live *live = p.live[best];
-		const enum sw_room room = sw_room_for(s, live->spec->gpu, live->bytes);
+		const struct sw_room_need need = sw_live_need(live->spec, live->bytes);
+		const enum sw_room room = sw_room_for(s, &need);
 
 		if (room == SW_ROOM_YES)
 			return live;
 		/* Its turn, and waiting here helps. If others got the free lanes meanwhile, a trial
-		 * that takes several would never find them free together. */
+		 * that takes several would never find them free together. One GPU is cleared for
+		 * it; CPU slots are all together. */
 		if ((room == SW_ROOM_LANES || room == SW_ROOM_BYTES) &&
-		    !is_cleared_elsewhere(d, live, s->worker)) {
+		    !(s->device.gpu && is_cleared_elsewhere(d, live, s->worker))) {
 			s->worker->kept_for = live->sweep;
 			return NULL;
 		}
@@ -155,7 +165,9 @@ static bool feed_slot(struct sw_daemon *d, struct sw_slot *s)
 		return false;
 	s->next = NULL; /* the hand-out answers it */
 	if (sw_ask_hand_out(live, s, call)) {
-		sw_room_take(s, live->spec->gpu, live->bytes);
+		const struct sw_room_need need = sw_live_need(live->spec, live->bytes);
+
+		sw_room_take(s, &need);
 		return false;
 	}
 	s->next = call;

@@ -25,9 +25,8 @@ extern const struct sw_slot_events sw_place_events;
 /* If d->slots_due: gives free slots the work there is. */
 void sw_place_flush(struct sw_daemon *d);
 
-/* True, and one line in out, when no slot that would do for a trial that asks for so much of a GPU
- * is up. */
-bool sw_place_short(const struct sw_daemon *d, double gpu, char *out, size_t cap);
+/* True, and one line in out, when no slot that would do for a trial of the sweep is up. */
+bool sw_place_short(const struct sw_live *live, char *out, size_t cap);
 /* True, and a few words in out, when the slot is up and free and still not for the sweep's next
  * trial: too few lanes or bytes beside what runs there, or a GPU that waits for something else. */
 bool sw_place_hinders(const struct sw_slot *s, const struct sw_live *live, char *out, size_t cap);

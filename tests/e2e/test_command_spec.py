@@ -154,3 +154,32 @@ def test_folders_that_a_crash_left_behind_are_removed_at_the_next_start(start, t
     os.makedirs(os.path.join(folder, "mine"))
     daemon.start()
     assert sorted(os.listdir(folder)) == ["1-3.ckpt", "mine"]
+
+
+def test_cores_of_a_program_are_cpu_slots(start, tmp_path):
+    """Of two slots a program that asks for more cores than one has takes both, and no other runs beside it."""
+    cores = max(1, (os.cpu_count() or 1) // 2)
+    daemon = start("cpu:2")
+    client = daemon.client()
+    both = client.submit(own(tmp_path, """
+        touch("began-" + os.environ["SWEEPD_TRIAL"].replace("/", "-"))
+        while not os.path.exists("go"):
+            time.sleep(0.01)
+        report(loss=int(os.environ["OMP_NUM_THREADS"]))
+    """, run_cap=2, resources={"cpu": cores + 1}))
+    wait_file(tmp_path, f"began-{both}-1")
+    slots = client.slots()
+    assert [s["holder"] is None for s in slots].count(False) == 1, slots
+    (tmp_path / "other").mkdir()
+    one = client.submit(own(tmp_path / "other", "report(loss=1)"))
+    waits = client.call("sweep.get", sweep=one)
+    assert waits["counts"]["RUNNING"] == 0 and "as slot" in sweep_command(daemon, "devices")[1]
+    (tmp_path / "go").touch()
+    client.wait_sweep(both)
+    client.wait_sweep(one)
+    assert {t["value"] for t in client.trials(both)} == {cores + 1}
+    assert all(s["holder"] is None for s in client.slots())
+    never = client.call("sweep.submit", spec=own(tmp_path / "other", "", resources={"cpu": 2 * cores + 1}))
+    assert "the CPU slots have fewer cores together than resources.cpu asks for: its trials will wait" in never["warnings"]
+    cause = wait_until(lambda: client.call("sweep.get", sweep=never["sweep"])["cause"], "why it waits")
+    assert cause == f"waits for {2 * cores + 1} cores: the CPU slots have fewer together"

@@ -45,6 +45,11 @@ static void make_machine(const char *state)
 		};
 }
 
+static enum sw_room room_for(double gpu, int64_t bytes)
+{
+	return sw_room_for(&slots[0], &(struct sw_room_need){.gpu = gpu, .bytes = bytes});
+}
+
 static const struct {
 	const char *state; /* of gpu:0; its first lane is asked */
 	double gpu;
@@ -90,7 +95,7 @@ START_TEST(room_row_is_found_or_said_why_not)
 	gpus.card[1].state = asked[_i].second;
 	gpus.card[1].now.total = asked[_i].second_total;
 	d.config.gpu_memory = asked[_i].gpu_memory ? 250 : 0;
-	ck_assert_int_eq(sw_room_for(&slots[0], asked[_i].gpu, asked[_i].bytes), asked[_i].room);
+	ck_assert_int_eq(room_for(asked[_i].gpu, asked[_i].bytes), asked[_i].room);
 }
 END_TEST
 
@@ -99,9 +104,9 @@ START_TEST(room_for_a_larger_gpu_is_not_awaited_when_its_worker_ends_early_again
 	make_machine("i");
 	gpus.card[1].now.total = 2000;
 	workers[1].early = SW_WORKER_EARLY_MAX;
-	ck_assert_int_eq(sw_room_for(&slots[0], 0, 1500), SW_ROOM_LARGER);
+	ck_assert_int_eq(room_for(0, 1500), SW_ROOM_LARGER);
 	workers[1].early++;
-	ck_assert_int_eq(sw_room_for(&slots[0], 0, 1500), SW_ROOM_YES);
+	ck_assert_int_eq(room_for(0, 1500), SW_ROOM_YES);
 }
 END_TEST
 
@@ -109,7 +114,7 @@ START_TEST(room_on_a_cpu_slot_is_for_every_trial)
 {
 	make_machine("i");
 	slots[0].device = (struct sw_device){.lanes = 1};
-	ck_assert_int_eq(sw_room_for(&slots[0], 0, INT64_MAX), SW_ROOM_YES);
+	ck_assert_int_eq(room_for(0, INT64_MAX), SW_ROOM_YES);
 }
 END_TEST
 
@@ -130,13 +135,58 @@ static const struct {
 START_TEST(room_row_is_taken_with_the_next_free_lanes)
 {
 	make_machine(taken[_i].state);
-	sw_room_take(&slots[1], taken[_i].gpu, 77);
+	sw_room_take(&slots[1], &(struct sw_room_need){.gpu = taken[_i].gpu, .bytes = 77});
 	ck_assert_int_eq(slots[1].bytes, 77);
 	ck_assert_uint_eq(slots[1].lanes_used, taken[_i].used);
 	for (size_t k = 0; k < LANES; k++)
 		ck_assert_msg(slots[k].holder == taken[_i].holder[k], "lane %zu is held by %d", k,
 			      slots[k].holder);
 	ck_assert_int_eq(slots[LANES].holder, -1);
+}
+END_TEST
+
+/* The same machine as CPU slots of 2 cores each, the last one busy. */
+static void make_cpus(const char *state)
+{
+	make_machine(state);
+	for (unsigned i = 0; i < d.slot_n; i++) {
+		slots[i].worker = &workers[1];
+		slots[i].device = (struct sw_device){.lanes = 1, .index = i, .cores = 2};
+	}
+	slots[d.slot_n - 1].state = SW_SLOT_BUSY;
+}
+
+static const struct {
+	const char *state;
+	unsigned cores, takes;
+	enum sw_room room;
+	int32_t holder[LANES]; /* after the trial of the second slot took what it takes */
+} on_cpus[] = {
+	{"iiii", 0, 1, SW_ROOM_YES, {-1, -1, -1, -1}},
+	{"iiii", 2, 1, SW_ROOM_YES, {-1, -1, -1, -1}},
+	{"iiii", 3, 2, SW_ROOM_YES, {1, -1, -1, -1}},
+	{"iibi", 6, 3, SW_ROOM_YES, {1, -1, -1, 1}},
+	{"iibb", 5, 3, SW_ROOM_LANES, {1, -1, -1, -1}},
+	{"ibbb", 3, 2, SW_ROOM_LANES, {1, -1, -1, -1}},
+	{"iiii", 10, 5, SW_ROOM_LANES, {1, -1, 1, 1}},
+	{"iiii", 11, 0, SW_ROOM_YES, {-1, -1, -1, -1}}, /* never: not asked */
+};
+
+START_TEST(room_of_several_cores_is_several_cpu_slots)
+{
+	const struct sw_room_need need = {.cores = on_cpus[_i].cores};
+
+	make_cpus(on_cpus[_i].state);
+	ck_assert_uint_eq(sw_room_takes(&slots[0], &need), on_cpus[_i].takes);
+	ck_assert_int_eq(sw_room_for(&slots[0], &need), on_cpus[_i].room);
+	slots[1].state = SW_SLOT_BUSY;
+	sw_room_take(&slots[1], &need);
+	for (size_t k = 0; k < LANES; k++)
+		ck_assert_msg(slots[k].holder == on_cpus[_i].holder[k], "slot %zu is held by %d", k,
+			      slots[k].holder);
+	sw_room_leave(&slots[1]);
+	for (size_t k = 0; k < LANES; k++)
+		ck_assert_int_eq(slots[k].holder, -1);
 }
 END_TEST
 
@@ -147,4 +197,5 @@ SUITE(tcase)
 		       room_for_a_larger_gpu_is_not_awaited_when_its_worker_ends_early_again);
 	tcase_add_test(tcase, room_on_a_cpu_slot_is_for_every_trial);
 	tcase_add_rows(tcase, room_row_is_taken_with_the_next_free_lanes, taken);
+	tcase_add_rows(tcase, room_of_several_cores_is_several_cpu_slots, on_cpus);
 }
