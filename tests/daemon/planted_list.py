@@ -77,7 +77,7 @@ FAULTS = [
     ("of several trials the first is blamed", "slot/supervisor.c", "gpu_story",
      "s->worker->suspects <= 1", "s->index == 0"),
     ("trials share the lanes while a culprit is sought", "slot/room.c", "gpu_story",
-     "return busy && w->solo > 0 ? 0 : n;", "return n;"),
+     "return s->device.gpu && busy && s->worker->solo > 0 ? 0 : n;", "(void)busy; return n;"),
     ("a trial goes beside one that leaves it no memory", "slot/room.c", "gpu_story",
      "bytes <= all - taken;", "bytes <= all;"),
     ("a trial of a GPU that failed is to blame", "slot/supervisor.c", "gpu_story",
