@@ -9,6 +9,8 @@ import pytest
 from harness import DEADLINE, environment
 from test_python import PACKAGE, user  # noqa: F401
 
+pytestmark = pytest.mark.once("the client's language has no sanitizers, and its programs take long")
+
 PROGRAMS = os.path.join(os.path.dirname(__file__), "programs")
 STUB = os.path.join(PROGRAMS, "stub")
 

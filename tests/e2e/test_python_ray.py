@@ -256,3 +256,32 @@ def test_checkpoint_is_the_folder_that_was_given(tmp_path):
     with checkpoint.as_directory() as folder:
         assert os.listdir(folder) == ["x"]
     assert os.listdir(checkpoint.to_directory()) == ["x"] and checkpoint.to_air_checkpoint() is checkpoint
+
+
+@pytest.mark.parametrize("scheduler", [
+    MedianStoppingRule(time_attr="training_iteration", grace_period=2, min_samples_required=2),
+    ray.HyperBandScheduler(max_t=9), ray.FIFOScheduler(), ASHAScheduler(time_attr="epoch", max_t=5, reduction_factor=2)])
+def test_each_scheduler_ends_a_run(user, scheduler):
+    def fn(config):
+        for i in range(8):
+            tune.report(loss=config["x"] + 1 / (i + 1), epoch=i)
+
+    result = quiet_run(fn, num_samples=8, config={"x": tune.uniform(0, 1)}, scheduler=scheduler)
+    got = user.sweep(result.sweep)
+    assert got["state"] == "COMPLETED" and got["counts"]["COMPLETED"] + got["counts"]["PRUNED"] == 8
+    most = 6 if scheduler.time_attr == "epoch" else 8
+    assert max(len(trial.results) for trial in result.trials) <= most
+
+
+def test_population_begins_with_the_value_of_its_config(user):
+    def fn(config):
+        start = tune.get_checkpoint().to_dict()["i"] if tune.get_checkpoint() else 0
+        for i in range(start + 1, 7):
+            tune.report({"score": -abs(config["rate"] - 0.5)}, checkpoint=tune.Checkpoint.from_dict({"i": i}))
+
+    result = tune.run(fn, config={"rate": 0.1, "fixed": "a"}, num_samples=4, metric="score", mode="max", verbose=0,
+                      scheduler=PopulationBasedTraining(time_attr="training_iteration", perturbation_interval=2,
+                                                        hyperparam_mutations={"rate": tune.uniform(0.05, 1)}))
+    first = [row["params"]["rate"] for row in user.trials(result.sweep) if not row["parent"]]
+    assert first == [0.1] * 4
+    assert {trial.config["fixed"] for trial in result.trials} == {"a"}
