@@ -80,6 +80,10 @@ FAULTS = [
      "return s->device.gpu && busy && s->worker->solo > 0 ? 0 : n;", "(void)busy; return n;"),
     ("a trial goes beside one that leaves it no memory", "slot/room.c", "gpu_story",
      "bytes <= all - taken;", "bytes <= all;"),
+    ("a program's next attempt begins beside what the last one left", "slot/supervisor.c", "program_story",
+     "|| s->died_us == 0 || s->worker->clearing)", "|| s->died_us == 0)"),
+    ("a program that reports another metric first is stopped", "sweep/report.c", "program_story",
+     "live->spec->command == NULL && t != NULL &&", "t != NULL &&"),
     ("a trial of a GPU that failed is to blame", "slot/supervisor.c", "gpu_story",
      "if (failed) sw_slot_lose(s, false, lost);", "if (failed) sw_slot_lose(s, true, lost);"),
     # --- net ---
