@@ -89,7 +89,7 @@ def load(path):
 
 
 def loss_of(net):
-    return 2.3 * math.exp(-net.steps / 300 / (1 + abs(math.log10(net.lr / 0.01))))
+    return 2.3 * math.exp(-net.steps / 20 / (1 + abs(math.log10(net.lr / 0.01))))
 
 
 class no_grad:

@@ -16,6 +16,11 @@ class Module:
     def parameters(self):
         return self
 
+    def train(self):
+        return self
+
+    eval = train
+
     def to(self, device):
         return self
 
@@ -28,7 +33,7 @@ class Module:
         self.steps, self.lr = state["steps"], state["lr"]
 
 
-Conv2d = MaxPool2d = Linear = Module
+Conv2d = MaxPool2d = Linear = ReLU = Dropout = Sequential = Module
 
 
 class CrossEntropyLoss:
