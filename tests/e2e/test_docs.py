@@ -27,14 +27,18 @@ PAGES = sorted(os.path.relpath(p, ROOT) for pattern in (
 # Blocks that are not run: page, how each begins, why.
 NOT_RUN = [
     ("README.md", "scripts/demo ", "builds and installs; the last stage of scripts/check runs it"),
+    ("docs/coming-from.md", "sweep import --from optuna", "reads files of other tools; test_import.py has them"),
 ]
+# Blocks that are files, by their names in the reader's folder.
+FILES = [("docs/coming-from.md", "import argparse", "train.py"),
+         ("docs/coming-from.md", "program: train.py", "sweep.yaml")]
 # Python that is a trial's program: its page, and a part of it.
 PROGRAMS = [("README.md", "sweepd.params("), ("clients/python/README.md", "sweepd.params(")]
 # Blocks of `text`, counted, so that no code hides among them.
 TEXT = {"README.md": 1, "docs/design.md": 2, "docs/programs.md": 1, "docs/states.md": 2}
 
 # What a page's reader has: commands in a fresh folder that looks like a checkout, with its programs in the PATH.
-DAEMON = "sweepd --devices cpu:1 --log sweepd.log &\nuntil sweep info >/dev/null 2>&1; do sleep 0.05; done\n"
+DAEMON = "sweepd --devices cpu:1 --log sweepd.log &\n"
 SHORT = """short() { python3 -c 'import json, sys
 spec = json.load(open(sys.argv[1])); spec.update(json.loads(sys.argv[2]))
 spec = {k: v for k, v in spec.items() if v is not None}
@@ -60,7 +64,7 @@ db.execute("UPDATE decision SET cutoff = 0.9 WHERE sweep = 1 AND cutoff = (SELEC
 db.commit()'
 echo '{"type": "asha", "max_t": 27, "grace_period": 1, "reduction_factor": 3}' >asha.json
 """,
-    "docs/spec.md": "sweepd --devices none --log sweepd.log &\n" + DAEMON.partition("\n")[2] + """for i in 1 2 3; do
+    "docs/spec.md": "sweepd --devices none --log sweepd.log &\n" + """for i in 1 2 3; do
 echo '{"method": "random", "metric": {"name": "loss"}, "run_cap": 40, "time_budget_s": 3600, "parameters":
        {"lr": {"distribution": "log_uniform_values", "min": 0.001, "max": 0.5}}}' | sweep submit - ; done
 """,
@@ -141,6 +145,7 @@ class Reader:
             XDG_RUNTIME_DIR=self.run, PYTHONPATH=os.path.join(ROOT, "clients", "python"), LC_ALL="C.UTF-8",
             SW_DOCS_READER=self.token, COLUMNS="120")
         self.shell = self.start(["bash", "--noprofile", "--norc"])
+        self.sh("""until_up() { until sweep info $* >/dev/null 2>&1; do sleep 0.05; done; }""")
         self.python = None
 
     def start(self, words):
@@ -164,7 +169,11 @@ class Reader:
         return text.replace("/tmp/", self.run + "/")
 
     def sh(self, commands):
-        self.shell.stdin.write(f"{{ {commands}\n}} </dev/null; printf '@done %d\\n' $?\n".encode())
+        """The status is that of the first command that failed. A daemon that is started is waited for."""
+        commands = re.sub(r"(?m)^.*\bsweepd .*&$", lambda m: m[0] + " until_up " + "".join(
+            re.findall(r"--socket \S+", m[0])), commands)
+        self.shell.stdin.write(f"bad=0; trap 'bad=$?' ERR; {{ {commands}\n}} </dev/null\n"
+                               "trap - ERR; printf '@done %d\\n' $bad\n".encode())
         return self.until_done(self.shell)
 
     def py(self, code):
@@ -246,10 +255,10 @@ def validate(reader, block):
     path = os.path.join(reader.folder, "block." + block.language)
     with open(path, "w", encoding="utf-8") as file:
         file.write(json.dumps(as_spec(block.text)) if block.language == "json" else block.text)
-    said, status = reader.sh(f"sweep validate {path}")
-    if status == 3:  # the page's own daemon has ended, or there was none
-        reader.sh(DAEMON.replace("cpu:1", "none --state check"))
-        said, status = reader.sh(f"sweep validate {path}")
+    check = f"export SWEEPD_SOCKET={reader.run}/check\n%s\nstatus=$?; unset SWEEPD_SOCKET; (exit $status)"
+    said, status = reader.sh(check % f"sweep validate {path}")
+    if status == 3:  # a daemon of its own: the page's may have ended, or not have begun
+        said, status = reader.sh(check % f"sweepd --devices none --state check --log check.log &\nsweep validate {path}")
     assert status == 0, f"{block.where}: {said}"
 
 
@@ -260,15 +269,18 @@ def run_program(reader, block):
     spec = {"method": "random", "metric": {"name": "loss"}, "run_cap": 1, "program": "program.py",
             "command": ["${interpreter}", "${program}"], "parameters": {"lr": {"min": 0.1, "max": 0.2}}}
     socket_path = os.path.join(reader.run, "programs")
-    said, status = reader.sh(f"""sweepd --devices cpu:1 --state programs --socket {socket_path} --log programs.log &
-export SWEEPD_SOCKET={socket_path}
-until sweep info >/dev/null 2>&1; do sleep 0.05; done
+    said, status = reader.sh(f"""export SWEEPD_SOCKET={socket_path}
+sweepd --devices cpu:1 --state programs --log programs.log &
 echo '{json.dumps(spec)}' | sweep submit - --watch && sweep trials 1 --state COMPLETED --csv | grep -c '^1,' &&
 unset SWEEPD_SOCKET""")
     assert status == 0, f"{block.where}: {said}"
 
 
 def run(reader, block):
+    for page, start, name in FILES:
+        if block.page == page and block.text.startswith(start):
+            with open(os.path.join(reader.folder, name), "w", encoding="utf-8") as file:
+                file.write(block.text + "\n")
     if any(block.page == page and part in block.text for page, part in PROGRAMS):
         run_program(reader, block)
         return
@@ -306,9 +318,9 @@ def test_every_block_has_a_language_and_what_is_not_run_is_listed():
     assert len(every) > 30
     for b in every:
         assert b.language in ("sh", "console", "json", "yaml", "python", "text"), f"{b.where}: ```{b.language}"
-    for page, start, why in NOT_RUN:
-        assert sum(b.page == page and b.text.startswith(start) for b in every) == 1, f"{page}: {start}"
-        assert why
+    for page, start, _ in NOT_RUN + FILES:
+        assert page not in PAGES or sum(b.page == page and b.text.startswith(start) for b in every) == 1, \
+            f"{page}: {start}"
     counted = {}
     for b in every:
         if b.language == "text":
