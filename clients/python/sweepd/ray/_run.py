@@ -46,9 +46,17 @@ class _Driver(Driver):
     fail_fast: bool
     time_attr: str
 
-    def begin(self) -> None:
+    def search(self, metric: Optional[str], mode: Optional[str]) -> ExperimentAnalysis:
+        """Runs it all."""
         self.trials: Dict[int, Trial] = {}
         self.failures: Dict[int, int] = {}
+        if self.reporter is not None:
+            self.reporter.metric, self.reporter.mode = self.reporter.metric or metric, self.reporter.mode or mode
+        self.run()
+        analysis = ExperimentAnalysis(self.sweep, self.finish(), metric, mode)
+        if self.reporter is not None:
+            self.reporter.report(analysis.trials, self.planned, self.sweep)
+        return analysis
 
     def params(self, trial: Handle) -> Dict[str, Any]:
         if trial.number not in self.trials:
@@ -136,56 +144,59 @@ def run(run_or_experiment: Callable[..., Any], *, name: Optional[str] = None, me
         raise_on_failed_trial: bool = True, max_concurrent_trials: Optional[int] = None,
         **more: Any) -> ExperimentAnalysis:
     """Runs num_samples trials of a function or a Trainable, each in a process of its own, and waits for them."""
-    for key, value in more.items():
-        if key in INSTEAD and value:
-            raise NotImplementedError(f"tune.run({key}=...) is not carried over: {INSTEAD[key]}")
-        if key not in INSTEAD and key not in IGNORED:
-            raise TypeError(f"tune.run() has no argument {key!r}")
-    if isinstance(search_alg, str) or isinstance(scheduler, str):
-        raise NotImplementedError("the name of a scheduler or search algorithm is not carried over: give the object")
+    _check(more, stop, search_alg, scheduler)
+    check_fork()
     scheduler, search = scheduler or FIFOScheduler(), search_alg or BasicVariantGenerator()
     metric, mode = metric or scheduler.metric or search.metric, mode or scheduler.mode or search.mode
     if mode not in (None, "min", "max"):
         raise ValueError(f'mode is "min" or "max", not {mode!r}')
-    if isinstance(stop, Mapping) and not all(isinstance(value, (int, float)) for value in stop.values()):
-        raise TypeError(f"stop has a number for each metric: {stop}")
-    check_fork()
-    trainable = run_or_experiment
+    trainable, key = run_or_experiment, metric or ITERATION
     resources = resources_per_trial or getattr(trainable, "_sweepd_resources", None) or {"cpu": 1}
     n, shares = places(resources, min(filter(None, (max_concurrent_trials, search.max_concurrent)), default=None))
     population = isinstance(scheduler, PopulationBasedTraining)
     space = Space(config or {}, scheduler.mutations if isinstance(scheduler, PopulationBasedTraining) else None)
     title = name or _title(trainable)
-    spec = _spec(title, space, scheduler, search, num_samples, time_budget_s, metric or ITERATION,
-                 mode or ("min" if metric else "max"))
-    rest = spec["init"][MOST_POINTS:] if "init" in spec else []
-    spec["init"] = spec["init"][:MOST_POINTS]
+    spec = _spec(title, space, scheduler, search, num_samples, time_budget_s, key, mode or ("min" if metric else "max"))
     client = Client()
-    sweep = int(client.call("sweep.submit", spec=spec)["sweep"])
-    for point in rest:
-        client.enqueue(sweep, point)
-    session = functools.partial(Session, name=title, time_attr=scheduler.time_attr, metric=metric or ITERATION, stop=stop)
+    sweep = _submit(client, spec)
+    session = functools.partial(Session, name=title, time_attr=scheduler.time_attr, metric=key, stop=stop)
     every = checkpoint_freq or (scheduler.settings["perturbation_interval"] if population else 0)
 
     def main(given: Dict[str, Any]) -> None:
         trial_main(trainable, functools.partial(session, given["trial_id"]), every, given["config"])
 
-    driver = _Driver(client, sweep, main, metric or ITERATION, n, shares)
+    driver = _Driver(client, sweep, main, key, n, shares)
     driver.threads = max(1, int(resources.get("cpu", resources.get("CPU", 1)) or 1))
     driver.space, driver.name, driver.planned = space, _title(trainable), spec.get("run_cap")
     driver.max_failures, driver.fail_fast, driver.keep_all = max_failures, bool(fail_fast), keep_checkpoints_num != 1
     driver.reporter = progress_reporter or (CLIReporter() if verbose else None)
-    if driver.reporter is not None:
-        driver.reporter.metric, driver.reporter.mode = driver.reporter.metric or metric, driver.reporter.mode or mode
-    driver.begin()
-    driver.run()
-    analysis = ExperimentAnalysis(sweep, driver.finish(), metric, mode)
-    if driver.reporter is not None:
-        driver.reporter.report(analysis.trials, driver.planned, sweep)
+    analysis = driver.search(metric, mode)
     errors = [trial for trial in analysis.trials if trial.status == "ERROR"]
     if errors and raise_on_failed_trial:
         raise TuneError(f"trials failed: {', '.join(f'{trial} ({trial.error_msg})' for trial in errors)}")
     return analysis
+
+
+def _check(more: Mapping[str, Any], stop: Any, search: Any, scheduler: Any) -> None:
+    """Names what is not carried over."""
+    for key, value in more.items():
+        if key in INSTEAD and value:
+            raise NotImplementedError(f"tune.run({key}=...) is not carried over: {INSTEAD[key]}")
+        if key not in INSTEAD and key not in IGNORED:
+            raise TypeError(f"tune.run() has no argument {key!r}")
+    if isinstance(search, str) or isinstance(scheduler, str):
+        raise NotImplementedError("the name of a scheduler or search algorithm is not carried over: give the object")
+    if isinstance(stop, Mapping) and not all(isinstance(value, (int, float)) for value in stop.values()):
+        raise TypeError(f"stop has a number for each metric: {stop}")
+
+
+def _submit(client: Client, spec: Dict[str, Any]) -> int:
+    """The sweep's number. A spec has so many first points at most; more are enqueued."""
+    points = spec["init"]
+    sweep = int(client.call("sweep.submit", spec={**spec, "init": points[:MOST_POINTS]})["sweep"])
+    for point in points[MOST_POINTS:]:
+        client.enqueue(sweep, point)
+    return sweep
 
 
 def _title(trainable: Any) -> str:
