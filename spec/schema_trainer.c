@@ -239,6 +239,7 @@ void sw_schema_dataset(struct sw_schema *m)
 	const cJSON *formats = sw_schema_section(m, m->words, "formats", SW_DATASET_FORMAT_N + 1);
 
 	sw_schema_open(m, "dataset");
+	sw_jw_kstr(&m->w, "description", "What is trained on.");
 	sw_schema_list(m, "anyOf");
 	for (size_t i = 0; i <= SW_DATASET_FORMAT_N; i++)
 		write_format(

@@ -16,6 +16,7 @@ import schemas  # noqa: E402
 
 EXAMPLES = sorted(glob.glob(os.path.join(ROOT, "examples", "*.json")))
 CORPUS = sorted(glob.glob(os.path.join(ROOT, "tests", "fuzz", "corpus", "spec", "*")))
+WANDB = sorted(glob.glob(os.path.join(ROOT, "tests", "fixtures", "wandb", "*.yaml")))
 PAGES = [os.path.join(ROOT, "README.md"), *sorted(glob.glob(os.path.join(ROOT, "*", "*.md")))]
 
 # What a schema cannot say, by the daemon's words.
@@ -148,6 +149,32 @@ def test_every_spec_of_the_pages_is_taken(validator):
                     assert schemas.spec_fault(spec) is None, f"{page}: {block}"
                     found += 1
     assert found >= 2
+
+
+@pytest.mark.parametrize("path", WANDB, ids=os.path.basename)
+def test_file_of_wandb_is_taken_as_it_is_stored(daemon, client, path):
+    assert sweep_command(daemon, "submit", path)[0] == 0
+    assert schemas.spec_fault(client.sweep(1)["spec"]) is None
+
+
+def described(schema, value, at=""):
+    """The keys of all objects in the schema (not of its rules): (where, is something said?)."""
+    if not isinstance(value, dict):
+        return
+    if "additionalProperties" in value:
+        for key, inner in value.get("properties", {}).items():
+            yield f"{at}/{key}", "const" in inner or "description" in resolved(schema, inner)
+            yield from described(schema, inner, f"{at}/{key}")
+    for i, inner in enumerate(value.get("anyOf", [])):
+        yield from described(schema, inner, f"{at}/{i}")
+    for name, inner in value.get("definitions", {}).items():
+        yield from described(schema, inner, f"{at}/{name}")
+
+
+def test_every_key_says_what_it_is_for():
+    schema = schemas.spec_schema()
+    keys = dict(described(schema, schema))
+    assert len(keys) > 300 and [at for at, said in keys.items() if not said] == []
 
 
 def test_schema_key_is_for_editors_and_has_no_effect(daemon, client):
