@@ -210,3 +210,17 @@ def test_output_is_a_ring_and_its_lines_are_cut(start, tmp_path):
     assert text.endswith("last\n") and len(text) <= 256 * 1024
     older = os.path.join(daemon.state, "logs", str(sweep), "1.log.1")
     assert 200000 < os.path.getsize(older) <= 256 * 1024
+
+
+def test_program_is_told_what_of_its_folder_is_not_kept(start, tmp_path):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    script = """
+        save(1)
+        report(1, loss=1)
+        {after}
+    """
+    for after, told in (("", 1), ("report(2, loss=1, checkpoint=True)", 0)):
+        sweep, trial = ended(client, own(tmp_path, script.format(after=after)))
+        assert trial["state"] == "COMPLETED"
+        assert sweep_command(daemon, "log", f"{sweep}/1")[1].count("deleted what SWEEPD_CHECKPOINT_DIR holds") == told

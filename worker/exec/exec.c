@@ -284,6 +284,9 @@ static void conclude(struct sw_exec *t, const struct sw_err *err)
 	/* whoever resumes the trial needs what it kept; one that has ended is resumed by nobody */
 	const bool for_next = !open || (*why && strcmp(why, "decision stop") != 0);
 
+	if (open && !*why && !sw_live_is_empty(&t->live))
+		sw_session_log(t->session, "deleted what SWEEPD_CHECKPOINT_DIR holds: it was not "
+					   "reported with \"checkpoint\": true");
 	sw_live_close(&t->live, for_next);
 	remove_json(t);
 	if (*why)
