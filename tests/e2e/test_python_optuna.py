@@ -243,7 +243,8 @@ def test_study_goes_on_by_its_name(user):
 
 def test_what_is_not_carried_over_is_named():
     for get in (lambda: optuna.visualization, lambda: optuna.samplers.CmaEsSampler,
-                lambda: optuna.pruners.PercentilePruner(25), lambda: optuna.pruners.WilcoxonPruner,
+                lambda: optuna.pruners.PercentilePruner(25),
+                lambda: optuna.samplers.TPESampler(constraints_func=print), lambda: optuna.pruners.WilcoxonPruner,
                 lambda: optuna.create_study(pruner=type("Mine", (optuna.pruners.BasePruner,), {})())):
         with pytest.raises(NotImplementedError, match="carried over|does not run in the daemon"):
             get()

@@ -15,6 +15,9 @@ class BaseSampler:
         if not self.method:
             raise NotImplementedError("a sampler of your own does not run in the daemon: drive a sweep by "
                                       "sweepd.Client, and enqueue() the points that you choose")
+        if settings.get("constraints_func") is not None:
+            raise NotImplementedError("constraints_func is not carried over: a sweep's `constraints` (docs/spec.md) compare "
+                                      "parameters; for outcomes return a bad value")
         settings.pop("n_startup_trials", None)
         changed = sorted(name for name, value in settings.items() if value is not None)
         if changed:
