@@ -21,7 +21,7 @@ PAGES = [os.path.join(ROOT, "README.md"), *sorted(glob.glob(os.path.join(ROOT, "
 
 # What a schema cannot say, by the daemon's words.
 BEYOND = {
-    "names of parameters": r"no parameter|nothing uses the parameter|or the name of a parameter"
+    "names of parameters": r"no parameter|nothing uses the parameter|(or|be) the name of a parameter"
                            r"|is in \"parameters\" too|is the same for every trial",
     "a parameter's values against what it feeds": r" feeds ",
     "two numbers against each other": r"is above max|is below min|no multiple of q|beyond the last"
@@ -33,7 +33,8 @@ BEYOND = {
                                               r"|leave nothing of an image|leaves none to validate",
     "files and their contents": r"No such file|no data set is named|has no column|columns beside",
     "a space that can be counted": r"grid needs a list",
-    "a folder that `sweep submit` fills in": r"`sweep submit` fills in",
+    "a folder that `sweep submit` fills in": r"`sweep submit` fills in|must be an absolute path",
+    "a macro that needs another key": r"needs \"program\"",
 }
 
 
