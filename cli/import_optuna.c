@@ -311,12 +311,13 @@ static sw_status take_metrics(struct sw_import *im, const cJSON *study, const ch
 				  im->path);
 	name = cJSON_IsArray(name) ? name->child : NULL;
 	cJSON_ArrayForEach (one, maximize) {
+		const char *own = cJSON_GetStringValue(name);
 		char text[64] = "value";
 
 		if (metric != NULL)
 			(void)snprintf(text, sizeof text, "%s", metric);
-		else if (cJSON_IsString(name))
-			(void)snprintf(text, sizeof text, "%s", name->valuestring);
+		else if (own != NULL)
+			(void)snprintf(text, sizeof text, "%s", own);
 		else if (several)
 			(void)snprintf(text, sizeof text, "value_%d", i);
 		if (!sw_import_metric(im, text, cJSON_IsTrue(one)))

@@ -297,7 +297,7 @@ static sw_status no_metric(const struct ray *r, struct sw_err *err)
 			  r->im->path, r->metric, list);
 }
 
-static sw_status check(struct ray *r, const char *goal, struct sw_err *err)
+static sw_status check(struct ray *r, bool maximize, struct sw_err *err)
 {
 	const char *slash = strrchr(r->im->path, '/');
 
@@ -310,7 +310,7 @@ static sw_status check(struct ray *r, const char *goal, struct sw_err *err)
 		return no_metric(r, err);
 	(void)snprintf(r->im->name, sizeof r->im->name, "%s",
 		       slash != NULL && slash[1] != '\0' ? slash + 1 : "ray");
-	if (!sw_import_metric(r->im, r->metric, strcmp(goal, "maximize") == 0))
+	if (!sw_import_metric(r->im, r->metric, maximize))
 		return no_memory(err);
 	return sw_import_infer(r->im, err);
 }
@@ -325,7 +325,8 @@ sw_status sw_import_ray(struct sw_import *im, const char *metric, const char *go
 	struct dirent **entry = NULL;
 	sw_status rc = SW_OK;
 
-	if (goal == NULL || (strcmp(goal, "minimize") != 0 && strcmp(goal, "maximize") != 0))
+	const bool maximize = goal != NULL && strcmp(goal, "maximize") == 0;
+	if (!maximize && (goal == NULL || strcmp(goal, "minimize") != 0))
 		rc = sw_err_set(err, SW_INVALID,
 				"--goal minimize or --goal maximize: Ray's files do not say which");
 	const int n = rc == SW_OK ? scandir(im->path, &entry, NULL, alphasort) : 0;
@@ -336,7 +337,7 @@ sw_status sw_import_ray(struct sw_import *im, const char *metric, const char *go
 	if (rc == SW_OK)
 		rc = read_folder(&r, entry, n, err);
 	if (rc == SW_OK)
-		rc = check(&r, goal, err);
+		rc = check(&r, maximize, err);
 	for (int i = 0; i < n; i++)
 		free(entry[i]);
 	free(entry);

@@ -59,7 +59,8 @@ def rdb(path, studies):
     for s, (name, directions, metrics, trials) in enumerate(studies, 1):
         db.execute("INSERT INTO studies VALUES (?, ?)", (s, name))
         for i, direction in enumerate(directions):
-            db.execute("INSERT INTO study_directions (direction, study_id, objective) VALUES (?, ?, ?)", (direction, s, i))
+            db.execute("INSERT INTO study_directions (direction, study_id, objective) VALUES (?, ?, ?)",
+                       (direction, s, i))
         if metrics:
             db.execute("INSERT INTO study_system_attributes (study_id, key, value_json) VALUES (?, ?, ?)",
                        (s, "study:metric_names", json.dumps(metrics)))
@@ -72,8 +73,8 @@ def rdb(path, studies):
             for i, v in enumerate(t["values"] or []):
                 db.execute("INSERT INTO trial_values (trial_id, objective, value) VALUES (?, ?, ?)", (at, i, v))
             for step in t["steps"]:
-                db.execute("INSERT INTO trial_intermediate_values (trial_id, step, intermediate_value) VALUES (?, ?, ?)",
-                           (at, *step))
+                db.execute("INSERT INTO trial_intermediate_values (trial_id, step, intermediate_value) "
+                           "VALUES (?, ?, ?)", (at, *step))
     db.commit()
     db.close()
 
@@ -144,7 +145,8 @@ def test_imported_sweep_teaches_another(daemon, client, tmp_path):
 @pytest.mark.parametrize("write, file", [(rdb, "o.db"), (journal, "j.log")])
 def test_optuna_study_of_several_objectives_is_named(daemon, client, tmp_path, write, file):
     two = [trial("COMPLETE", 0.01, 1, values=[0.5, 0.75]), trial("COMPLETE", 0.02, 1, values=[0.25, 0.5])]
-    write(tmp_path / file, [("one", ["MINIMIZE"], None, TRIALS[:1]), ("two", ["MINIMIZE", "MAXIMIZE"], ["loss", "acc"], two)])
+    write(tmp_path / file, [("one", ["MINIMIZE"], None, TRIALS[:1]),
+                            ("two", ["MINIMIZE", "MAXIMIZE"], ["loss", "acc"], two)])
     status, _, err = run(daemon, "--from", "optuna", tmp_path / file)
     assert status == 1 and "several studies in it, name one after the file: one, two" in err
     status, out, err = run(daemon, "--from", "optuna", tmp_path / file, "two")
@@ -157,8 +159,8 @@ def test_optuna_study_of_several_objectives_is_named(daemon, client, tmp_path, w
 def nni(path, *, space=None, mode="maximize"):
     """NNI's database: its schema, and JSON in JSON."""
     space = space or {"lr": {"_type": "loguniform", "_value": [1e-4, 0.1]}, "n": {"_type": "randint", "_value": [1, 9]},
-                      "act": {"_type": "choice", "_value": ["relu", "tanh"]}, "sd": {"_type": "normal", "_value": [0, 2]},
-                      "q": {"_type": "quniform", "_value": [0, 1, 0.25]}}
+                      "act": {"_type": "choice", "_value": ["relu", "tanh"]},
+                      "sd": {"_type": "normal", "_value": [0, 2]}, "q": {"_type": "quniform", "_value": [0, 1, 0.25]}}
     db = sqlite3.connect(path)
     db.executescript("""
         create table TrialJobEvent (timestamp integer, trialJobId text, event text, data text, logPath text,
@@ -213,14 +215,15 @@ def ray(folder, *, states=True):
         os.makedirs(os.path.join(folder, name))
         config = {"lr": 10.0 ** -i, "units": 2 ** i, "opt": {"name": "sgd" if i % 2 else "adam"}, "fixed": 7,
                   "sizes": [i, 1], "const": [1, 2]}
-        rows.append(json.dumps({"trial_id": f"ab12_0000{i}", "status": ["TERMINATED", "TERMINATED", "ERROR", "RUNNING"][i],
-                                "config": config}))
+        status = ["TERMINATED", "TERMINATED", "ERROR", "RUNNING"][i]
+        rows.append(json.dumps({"trial_id": f"ab12_0000{i}", "status": status, "config": config}))
         with open(os.path.join(folder, name, "params.json"), "w", encoding="utf-8") as f:
             json.dump(config, f)
         with open(os.path.join(folder, name, "result.json"), "w", encoding="utf-8") as f:
             for step in (1, 2, 1, 2, 3):  # it was restarted after 2
-                f.write(json.dumps({"loss": i + 1 / step, "val": {"acc": step / 4}, "bad": float("nan"), "pid": 7, "done": False,
-                                    "training_iteration": step, "trial_id": f"ab12_0000{i}", "config": config}) + "\n")
+                f.write(json.dumps({"loss": i + 1 / step, "val": {"acc": step / 4}, "bad": float("nan"), "pid": 7,
+                                    "done": False, "training_iteration": step, "trial_id": f"ab12_0000{i}",
+                                    "config": config}) + "\n")
     if states:
         for when, trials in (("00-00", []), ("00-01", [[row, "{}"] for row in rows])):
             with open(os.path.join(folder, f"experiment_state-2026-01-01_{when}.json"), "w", encoding="utf-8") as f:

@@ -1,5 +1,5 @@
-"""W&B's sweep files, as people have them: each of tests/fixtures/wandb is submitted unchanged. The files were written after
-W&B's published schema."""
+"""W&B's sweep files, as people have them: each of tests/fixtures/wandb is submitted and runs unchanged. The files were
+written after W&B's published schema."""
 import glob
 import json
 import os
