@@ -14,7 +14,7 @@
 
 #define ENVIRONMENT_MAX ((size_t)2 * 1024 * 1024)
 #define END_US          ((int64_t)2 * 1000000)
-#define PAUSE_MS        5
+#define PAUSE_MS        10
 
 bool sw_process_read(pid_t pid, struct sw_process *out)
 {
@@ -172,12 +172,14 @@ size_t sw_process_end_marked(const char *entry)
 	const int64_t until = sw_clock_mono_us() + END_US;
 	const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000L};
 	size_t killed = 0, again = 0;
+	int clean = 0; /* looks in a row that met none */
 
-	/* what was forked while a look went on is met by the next */
-	for (size_t *count = &killed; kill_marked(entry, count) > 0; count = &again) {
-		if (sw_clock_mono_us() >= until)
-			break;
+	/* What was forked while a look went on is met by the next. One that has not run its program
+	 * yet has no environment of its own: hence the second. */
+	for (size_t *count = &killed;; count = &again) {
+		clean = kill_marked(entry, count) > 0 ? 0 : clean + 1;
+		if (clean == 2 || sw_clock_mono_us() >= until)
+			return killed;
 		(void)nanosleep(&pause, NULL);
 	}
-	return killed;
 }

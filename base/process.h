@@ -35,8 +35,8 @@ bool sw_process_marked(pid_t pid, const char *entry);
  * by now. false: nothing was sent. */
 bool sw_process_signal(const struct sw_process *p, int sig);
 
-/* SIGKILL to all processes with this entry, but the caller's own, until a look finds none; for at
- * most 2 s. Returns how many were killed. */
+/* SIGKILL to all processes with this entry, but the caller's own, until two looks find none, 10 ms
+ * apart; for at most 2 s. Returns how many were killed. */
 size_t sw_process_end_marked(const char *entry);
 
 #endif

@@ -1,0 +1,366 @@
+/* tests/worker/exec/test_exec.c — programs from start to finish, as the daemon sees them: small
+ * scripts of sh, which write to descriptor 3 and read their answers there. */
+#include "tests/run.h"
+#include "tests/worker/link/session_daemon.h"
+#include "tests/worker/trial.h"
+#include "worker/exec/exec.h"
+#include <signal.h>
+
+/* A report by the socket; its answer is the next line of the file `said`. */
+#define SAY(json) "echo '" json "' >&3; read -r a <&3 && echo \"$a\" >> said; "
+
+static const char *script, *more; /* of a job; more: keys of it */
+static uint64_t attempts;
+
+static void setup(void)
+{
+	strcpy(folder, "/tmp/sw-exec-XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	ck_assert_int_eq(chdir(folder), 0);
+	attempts = 0;
+}
+
+static void teardown(void)
+{
+	char command[100];
+
+	(void)snprintf(command, sizeof command, "rm -rf %s", folder);
+	ck_assert_int_eq(system(command), 0);
+}
+
+/* --- the daemon's side --- */
+
+static void give(void)
+{
+	char job[2000];
+
+	if (attempts++ == 0) {
+		accept_one();
+		answer(expect("worker.hello", NULL, NULL), "{\"ok\":true}");
+	}
+	snprintf(
+		job, sizeof job,
+		"{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{\"sweep\":1,\"trial\":7,\"attempt\":%d,"
+		"\"seed\":1,\"data_seed\":1,\"params\":{\"b\":6},\"metric\":\"loss\","
+		"\"goal\":\"minimize\",\"checkpoint_dir\":\"%s/c\",\"log\":\"%s/log\","
+		"\"cookie\":\"test-%d\",\"command\":[\"/bin/sh\",\"%s/script\",\"${args}\"],"
+		"\"run\":{\"cwd\":\"%s\",\"grace_s\":60,\"on_oom\":{\"halve\":\"b\"}}%s}}\n",
+		expect("worker.next", NULL, NULL), (int)attempts, folder, folder, (int)getpid(),
+		folder, folder, more ? more : "");
+	say(job);
+}
+
+/* A report of this step and loss must come, with a checkpoint or without; answered with the
+ * decision. */
+static void take(uint64_t step, double loss, bool checkpoint, const char *decision)
+{
+	cJSON *m;
+	const int id = expect_message("worker.report", &m);
+	const cJSON *params = sw_json_get(m, "params");
+	const cJSON *value = sw_json_get(sw_json_get(params, "metrics"), "loss");
+	char result[64];
+	uint64_t n = 0;
+
+	if (!sw_json_u64(sw_json_get(params, "step"), &n) || n != step)
+		problem("step", m ? "another" : NULL);
+	else if (!cJSON_IsNumber(value) || value->valuedouble != loss)
+		problem("loss", "another");
+	else if (cJSON_IsTrue(sw_json_get(params, "checkpoint")) != checkpoint)
+		problem("checkpoint", checkpoint ? "none" : "one");
+	cJSON_Delete(m);
+	snprintf(result, sizeof result, "{\"decision\":\"%s\"}", decision);
+	answer(id, result);
+}
+
+static void told(const char *state, const char *cause)
+{
+	cJSON *m;
+	const int id = expect_message("worker.tell", &m);
+	const cJSON *params = sw_json_get(m, "params");
+	const char *s_ = cJSON_GetStringValue(sw_json_get(params, "state"));
+	const char *why = cJSON_GetStringValue(sw_json_get(params, "cause"));
+
+	if (!s_ || strcmp(s_, state) != 0)
+		problem("state", s_);
+	if (strcmp(why ? why : "", cause) != 0)
+		problem("cause", why);
+	cJSON_Delete(m);
+	answer(id, "{}");
+}
+
+static void no_more(void)
+{
+	refuse(expect("worker.next", NULL, NULL), -32006, "no more");
+}
+
+/* The file of the folder has this text. */
+static void holds(const char *name, const char *text)
+{
+	char path[200], got[400] = "";
+	FILE *f;
+
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	f = fopen(path, "r");
+	if (f) {
+		got[fread(got, 1, sizeof got - 1, f)] = '\0';
+		fclose(f);
+	}
+	if (!f || strcmp(got, text) != 0)
+		problem(name, f ? got : "no file");
+}
+
+/* The process whose number the file has is gone, or is not. */
+static void lives(const char *name, bool alive)
+{
+	char path[200];
+	int pid = 0;
+	FILE *f;
+
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	f = fopen(path, "r");
+	if (!f || fscanf(f, "%d", &pid) != 1 || (kill(pid, 0) == 0) != alive)
+		problem(name, alive ? "ended" : "alive");
+	if (f)
+		fclose(f);
+}
+
+/* --- the worker's side --- */
+
+static void run_jobs(void *(*daemon)(void *))
+{
+	const struct sw_place place = {
+		.socket = "/s", .device = "cpu:0", .name = "cpu:0", .cores = 1};
+	const struct sw_job *job;
+
+	file_write("script", script, strlen(script));
+	start(daemon, 60000);
+	while (sw_session_next(s, &job))
+		sw_exec_job(&place, s, job);
+	stop();
+}
+
+static void *three_reports(void *arg)
+{
+	give();
+	take(1, 0.5, false, "continue");
+	take(2, 0.25, false, "continue");
+	take(7, 0.125, false, "continue");
+	told("COMPLETED", "");
+	no_more();
+	holds("said", "{\"decision\":\"continue\"}\n{\"decision\":\"continue\"}\n"
+		      "{\"decision\":\"continue\"}\n{\"decision\":\"continue\"}\n"
+		      "{\"decision\":\"continue\"}\n");
+	if (!strstr(d.logs, "step 2 is left out") || !strstr(d.logs, "it is no JSON object"))
+		problem("log", d.logs);
+	return arg;
+}
+
+/* Lines that are no reports are answered as well: a program waits for each. */
+START_TEST(exec_answers_each_line)
+{
+	script = SAY("{\"loss\":0.5}") SAY("{\"loss\":0.25}") SAY("{\"step\":2,\"loss\":9}")
+		SAY("nonsense") SAY("{\"step\":7,\"loss\":0.125}");
+	run_jobs(three_reports);
+}
+END_TEST
+
+static void *one_refused(void *arg)
+{
+	give();
+	refuse(expect("worker.report", NULL, NULL), -32602, "no such metric");
+	told("FAILED", "report refused: no such metric");
+	no_more();
+	holds("said", "{\"error\":\"report refused: no such metric\"}\n");
+	return arg;
+}
+
+START_TEST(exec_says_why_a_report_was_refused)
+{
+	script = SAY("{\"loss\":0.5}") "exit 1";
+	run_jobs(one_refused);
+}
+END_TEST
+
+static void *stopped(void *arg)
+{
+	give();
+	take(1, 0.5, false, "stop");
+	no_more(); /* nothing is told, and nothing is left */
+	holds("said", "{\"decision\":\"stop\"}\n");
+	lives("pid", false);
+	lives("away", false);
+	holds("term", "term\n");
+	return arg;
+}
+
+START_TEST(exec_ends_all_of_a_program_that_is_stopped)
+{
+	script =
+		"echo $$ > pid; (setsid sh -c 'trap \"echo term > term; exit\" TERM; echo $$ > "
+		"away.part; "
+		"mv away.part away; while :; do sleep 1000 & wait; done' 3>&- > /dev/null 2>&1 &)\n"
+		"while [ ! -e away ]; do :; done\n" SAY(
+			"{\"loss\":0.5}") "while :; do sleep 1000 & wait; done";
+	run_jobs(stopped);
+}
+END_TEST
+
+static void *until_by_socket(void *arg)
+{
+	give();
+	take(1, 0.5, false, "continue");
+	take(2, 0.25, true, "continue"); /* the same process goes on */
+	take(3, 0.125, false, "pause");
+	give();
+	take(4, 0.5, false, "continue");
+	told("COMPLETED", "");
+	no_more();
+	holds("c/7-2.ckpt/state", "two\n");
+	holds("begun", "begun\nbegun\n");
+	holds("went", "three\n"); /* it was in the live folder when the trial was paused */
+	return arg;
+}
+
+START_TEST(exec_keeps_the_folder_at_until_and_goes_on)
+{
+	more = ",\"until\":2";
+	script =
+		"echo begun >> begun\n"
+		"if [ -n \"$SWEEPD_RESUME\" ]; then cat $SWEEPD_RESUME/state > went; " SAY(
+			"{\"ste"
+			"p\":4,"
+			"\"loss"
+			"\":0."
+			"5}") "exit; fi\n" SAY("{\"loss\":0.5}") "echo two > "
+								 "$SWEEPD_CHECKPOINT_DIR/"
+								 "state; " SAY(
+									 "{\"loss\":0.25}") "echo "
+											    "three "
+											    "> "
+											    "$SWEEP"
+											    "D_"
+											    "CHECKP"
+											    "OINT_"
+											    "DIR/"
+											    "state;"
+											    " " SAY("{\"l"
+												    "oss"
+												    "\":"
+												    "0."
+												    "125"
+												    "}");
+	run_jobs(until_by_socket);
+	more = NULL;
+}
+END_TEST
+
+/* It has ended before the report comes, so what it keeps is at rest. */
+static void *until_by_stdout(void *arg)
+{
+	give();
+	take(1, 0.5, false, "continue");
+	{
+		cJSON *m;
+		const int id = expect_message("worker.report", &m);
+
+		lives("pid", false);
+		holds("c/7-2.ckpt/state", "two\n");
+		if (!cJSON_IsTrue(sw_json_get(sw_json_get(m, "params"), "checkpoint")))
+			problem("checkpoint", "none");
+		cJSON_Delete(m);
+		answer(id, "{\"decision\":\"continue\"}");
+	}
+	take(3, 0.125, false, "continue");
+	told("COMPLETED", "");
+	no_more();
+	holds("went", "two 2\n");
+	return arg;
+}
+
+START_TEST(exec_ends_a_program_that_prints_before_its_folder_is_kept)
+{
+	more = ",\"until\":2";
+	script = "if [ -n \"$SWEEPD_RESUME\" ]; then echo $(cat $SWEEPD_RESUME/state) "
+		 "$SWEEPD_RESUME_STEP > went; echo '{\"loss\":0.125}'; exit; fi\n"
+		 "echo $$ > pid; echo '{\"loss\":0.5}'; echo two > $SWEEPD_CHECKPOINT_DIR/state; "
+		 "echo '{\"loss\":0.25}'; while :; do sleep 1000 & wait; done";
+	run_jobs(until_by_stdout);
+	more = NULL;
+}
+END_TEST
+
+static void *from_step_two(void *arg)
+{
+	give();
+	take(3, 0.25, false, "continue");
+	told("COMPLETED", "");
+	no_more();
+	if (strstr(d.logs, "left out"))
+		problem("log", d.logs);
+	return arg;
+}
+
+START_TEST(exec_reports_no_step_that_an_earlier_attempt_reported)
+{
+	more = ",\"resume_step\":2";
+	script = SAY("{\"loss\":1}") SAY("{\"loss\":0.5}") SAY("{\"loss\":0.25}");
+	run_jobs(from_step_two);
+	more = NULL;
+}
+END_TEST
+
+static void *halved(void *arg)
+{
+	give();
+	take(1, 6, false, "continue");
+	take(2, 3, false, "continue");
+	told("INFEASIBLE", "oom");
+	no_more();
+	holds("args", "--b=6\n--b=3\n--b=1\n");
+	if (!strstr(d.logs, "again with b 3") || !strstr(d.logs, "b cannot be halved"))
+		problem("log", d.logs);
+	return arg;
+}
+
+START_TEST(exec_halves_while_memory_runs_out)
+{
+	script = "echo $1 >> args; " SAY("{\"step\":1,\"loss\":6}") "if [ $1 != --b=6 ]; then " SAY(
+		"{\"step\":2,\"loss\":3}") "fi; echo std::bad_alloc >&2; exit 1";
+	run_jobs(halved);
+}
+END_TEST
+
+/* What was written before the end counts, whoever reads it and when. */
+static void *last_lines(void *arg)
+{
+	give();
+	take(1, 0.5, false, "continue");
+	take(2, 0.25, false, "continue");
+	told("FAILED", "exit:4");
+	no_more();
+	if (!strstr(d.logs, "ended with exit:4: last words"))
+		problem("log", d.logs);
+	holds("log", "last words\n");
+	return arg;
+}
+
+START_TEST(exec_takes_what_a_program_wrote_before_its_end)
+{
+	script = "echo '{\"loss\":0.5}' >&3; echo '{\"loss\":0.25}' >&3; echo last words >&2; exit "
+		 "4";
+	run_jobs(last_lines);
+}
+END_TEST
+
+SUITE(tcase)
+{
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, exec_answers_each_line);
+	tcase_add_test(tcase, exec_says_why_a_report_was_refused);
+	tcase_add_test(tcase, exec_ends_all_of_a_program_that_is_stopped);
+	tcase_add_test(tcase, exec_keeps_the_folder_at_until_and_goes_on);
+	tcase_add_test(tcase, exec_ends_a_program_that_prints_before_its_folder_is_kept);
+	tcase_add_test(tcase, exec_reports_no_step_that_an_earlier_attempt_reported);
+	tcase_add_test(tcase, exec_halves_while_memory_runs_out);
+	tcase_add_test(tcase, exec_takes_what_a_program_wrote_before_its_end);
+}
