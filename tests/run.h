@@ -17,6 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Check tells its parent of each assertion that held, through a file: half of the time that a suite
+ * takes, and most of it with sanitizers. It serves to say after which of them a test crashed; what
+ * crashes here is found by the name of the test and the sanitizers' trace. */
+#define _mark_point(file, line) ((void)0)
+
 #define ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
 /* The test once for each row of a table; `_i` is the row. */

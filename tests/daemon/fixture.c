@@ -5,7 +5,7 @@
 #include "daemon/daemon.h"
 #include "tests/daemon/fixture_peer.h"
 #include "tests/daemon/fixture_world.h"
-#include <check.h>
+#include "tests/run.h"
 #include <ftw.h>
 #include <setjmp.h>
 #include <signal.h>

@@ -2,7 +2,7 @@
  * thread: a reading comes when it is asked for, and each second of the story. */
 #include "daemon/slot/card_poll.h"
 #include "tests/daemon/fixture_world.h"
-#include <check.h>
+#include "tests/run.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

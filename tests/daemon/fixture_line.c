@@ -1,7 +1,7 @@
 /* tests/daemon/fixture_line.c — what clients and workers say in a story, as requests. */
 #include "tests/daemon/fixture_peer.h"
 #include "tests/daemon/fixture_world.h"
-#include <check.h>
+#include "tests/run.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

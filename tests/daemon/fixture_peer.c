@@ -11,7 +11,7 @@
  */
 #include "tests/daemon/fixture_peer.h"
 #include "tests/daemon/fixture_world.h"
-#include <check.h>
+#include "tests/run.h"
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "store/internal.h"
 #include "tests/daemon/fixture_world.h"
-#include <check.h>
+#include "tests/run.h"
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

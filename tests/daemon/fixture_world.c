@@ -4,7 +4,7 @@
 #include "daemon/die.h"
 #include "daemon/slot/executor.h"
 #include "daemon/slot/speccheck.h"
-#include <check.h>
+#include "tests/run.h"
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>

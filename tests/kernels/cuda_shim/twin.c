@@ -1,6 +1,6 @@
 #include "tests/kernels/cuda_shim/twin.h"
 #include "kernels/philox.h"
-#include <check.h>
+#include "tests/run.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -180,7 +180,7 @@ static void play(uint64_t seed)
 		if (last > 0 && below(&rng, 8) == 0) { /* from a checkpoint: one report again */
 			sw_pruner_begin(p, i + 1, &t[i], 1 + below(&rng, last));
 			const struct sw_judgement again = report(p, i + 1, &t[i], last, 1e9);
-			HOLDS(again.rung == 0 && again.verdict == SW_VERDICT_CONTINUE);
+			ck_assert(again.rung == 0 && again.verdict == SW_VERDICT_CONTINUE);
 		}
 		const double value = (double)below(&rng, values);
 		const struct sw_judgement want = model_report(&m, i, step, value);

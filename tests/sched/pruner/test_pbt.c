@@ -157,8 +157,8 @@ static void check_place(struct game *g, size_t i)
 		ahead += g->m.t[k].state == WAITS && (g->m.t[k].last < g->m.t[i].last ||
 						      (g->m.t[k].last == g->m.t[i].last && k < i));
 	sw_pruner_place(g->p, i + 1, &g->t[i], &place);
-	HOLDS(place.rung == g->m.t[i].last && place.n == n && place.keep == n);
-	HOLDS(place.ahead == ahead && sorted[place.rank - 1] == i);
+	ck_assert(place.rung == g->m.t[i].last && place.n == n && place.keep == n);
+	ck_assert(place.ahead == ahead && sorted[place.rank - 1] == i);
 }
 
 static void run(struct game *g, size_t i, int event)
@@ -169,7 +169,7 @@ static void run(struct game *g, size_t i, int event)
 	struct sw_judgement got;
 
 	const struct sw_judgement want = model_report(&g->m, i, step, value, final);
-	HOLDS(sw_pruner_report(g->p, i + 1, &g->t[i], step, value, final, &got) == SW_OK);
+	ck_assert(sw_pruner_report(g->p, i + 1, &g->t[i], step, value, final, &got) == SW_OK);
 	compare_judgements(&got, &want, g->seed, event);
 	if (g->m.t[i].state == WAITS)
 		check_place(g, i);
@@ -195,7 +195,7 @@ static void touch(struct game *g, size_t i, uint64_t what, int event)
 		t->clock = below(&g->rng, t->clock + 1);
 		sw_pruner_begin(g->p, i + 1, &g->t[i], t->clock);
 	} else if (t->state == RUNS) {
-		HOLDS(sw_pruner_until(g->p, &g->t[i]) == model_until(&g->m, t));
+		ck_assert(sw_pruner_until(g->p, &g->t[i]) == model_until(&g->m, t));
 		run(g, i, event);
 	}
 }
@@ -213,7 +213,7 @@ static void play(uint64_t seed)
 	g.m.c.last_step = below(&g.rng, 2) * (1 + below(&g.rng, 60));
 	const struct sw_pruner_config c = {.kind = SW_PRUNER_PBT, .pbt = g.m.c};
 	g.p = make_pruner(&c, SEED);
-	HOLDS(sw_pruner_every(g.p) == g.m.c.perturbation_interval);
+	ck_assert(sw_pruner_every(g.p) == g.m.c.perturbation_interval);
 	g.values = 1 + below(&g.rng, 30);
 	const uint64_t members = 1 + below(&g.rng, 12);
 	for (int e = 0; e < 250; e++) {
@@ -223,8 +223,8 @@ static void play(uint64_t seed)
 		g.m.pending = below(&g.rng, 8) == 0;
 		sw_pruner_waiting(g.p, g.m.pending, g.m.unmade);
 		const uint64_t next = sw_pruner_next(g.p);
-		HOLDS(next == model_next(&g.m, &paused));
-		HOLDS(sw_pruner_next_n(g.p, 3) == (paused < 3 ? paused : 3));
+		ck_assert(next == model_next(&g.m, &paused));
+		ck_assert(sw_pruner_next_n(g.p, 3) == (paused < 3 ? paused : 3));
 		if (what < 8 && next != 0) {
 			g.m.t[next - 1].state = RUNS;
 			sw_pruner_resumed(g.p, next, &g.t[next - 1]);
@@ -345,17 +345,18 @@ START_TEST(explore_changes_by_factor_or_neighbour)
 		struct sw_value v[PARAMS];
 
 		sw_pbt_explore(&c, s, SEED, child, donor, v);
-		HOLDS(sw_space_check(s, v, NULL) == SW_OK);
-		HOLDS(v[LR].number == 0.01 * 1.2 || v[LR].number == 0.01 * 0.8);
+		ck_assert(sw_space_check(s, v, NULL) == SW_OK);
+		ck_assert(v[LR].number == 0.01 * 1.2 || v[LR].number == 0.01 * 0.8);
 		/* 2.4 and 1.6 are nearest to 2 again: the next one is taken. */
-		HOLDS(v[UNITS].number == 3 || v[UNITS].number == 1);
-		HOLDS(v[POWER].number == 32 || v[POWER].number == 8);
-		HOLDS(v[KIND].choice == 3 || v[KIND].choice == 2); /* the last has one neighbour */
-		HOLDS(v[CONST].choice == 0);
-		HOLDS(v[SMALL].number == -0.5 || v[SMALL].number == 0.0);
+		ck_assert(v[UNITS].number == 3 || v[UNITS].number == 1);
+		ck_assert(v[POWER].number == 32 || v[POWER].number == 8);
+		ck_assert(v[KIND].choice == 3 ||
+			  v[KIND].choice == 2); /* the last has one neighbour */
+		ck_assert(v[CONST].choice == 0);
+		ck_assert(v[SMALL].number == -0.5 || v[SMALL].number == 0.0);
 		/* 1.05 is beyond the end, which no draw reaches. */
-		HOLDS(v[SHARE].number == 1 - 0x1p-53 || v[SHARE].number == 0.875 * 0.8);
-		HOLDS(v[EIGHTHS].number == 0.25 || v[EIGHTHS].number == 0.0);
+		ck_assert(v[SHARE].number == 1 - 0x1p-53 || v[SHARE].number == 0.875 * 0.8);
+		ck_assert(v[EIGHTHS].number == 0.25 || v[EIGHTHS].number == 0.0);
 		up[LR] += v[LR].number > 0.01;
 		up[UNITS] += v[UNITS].number > 2;
 		up[POWER] += v[POWER].number > 16;
@@ -384,10 +385,10 @@ START_TEST(explore_resamples_and_keeps_what_may_not_change)
 		memcpy(v, donor, sizeof v);
 		sw_pbt_explore(&c, s, SEED, child, v, v); /* the same array */
 		sw_pbt_explore(&c, s, SEED, child, donor, again);
-		HOLDS(memcmp(v, again, sizeof v) == 0);
+		ck_assert(memcmp(v, again, sizeof v) == 0);
 		for (size_t i = 0; i < PARAMS; i++)
-			HOLDS(i == UNITS ||
-			      (v[i].number == donor[i].number && v[i].choice == donor[i].choice));
+			ck_assert(i == UNITS || (v[i].number == donor[i].number &&
+						 v[i].choice == donor[i].choice));
 		sum += v[UNITS].number;
 	}
 	ck_assert_double_eq_tol(sum / 1000, 50.5, 6); /* 29 / sqrt(1000) is 0.9 */
@@ -406,8 +407,8 @@ START_TEST(explore_keeps_constraints_and_ends_are_clipped)
 		struct sw_value v[PARAMS];
 
 		sw_pbt_explore(&c, s, SEED, child, donor, v);
-		HOLDS(sw_space_feasible(s, v) && sw_space_check(s, v, NULL) == SW_OK);
-		HOLDS(v[UNITS].number <= v[POWER].number);
+		ck_assert(sw_space_feasible(s, v) && sw_space_check(s, v, NULL) == SW_OK);
+		ck_assert(v[UNITS].number <= v[POWER].number);
 		low += v[LR].number == 1e-4;
 		high += v[LR].number == 1e-1;
 	}
@@ -427,8 +428,8 @@ START_TEST(explore_that_finds_nothing_keeps_the_donor)
 
 	for (uint64_t child = 1; child <= 50; child++) {
 		sw_pbt_explore(&c, s, SEED, child, donor, v);
-		HOLDS(v[UNITS].number <= 16); /* walked, or the donor's */
-		HOLDS(v[POWER].number == 16 && v[LR].number == 0.01);
+		ck_assert(v[UNITS].number <= 16); /* walked, or the donor's */
+		ck_assert(v[POWER].number == 16 && v[LR].number == 0.01);
 	}
 	sw_space_destroy(s);
 }

@@ -176,16 +176,16 @@ static void compare_queue(struct game *g)
 	const size_t n = jobs(&g->m, queue);
 	const uint64_t most = below(&g->rng, 5);
 
-	HOLDS(sw_pruner_next(g->p) == (n > 0 ? queue[0].trial : 0));
-	HOLDS(sw_pruner_next_n(g->p, most) == (n < most ? n : most));
-	HOLDS(sw_pruner_next_n(g->p, UINT64_MAX) == (n));
+	ck_assert(sw_pruner_next(g->p) == (n > 0 ? queue[0].trial : 0));
+	ck_assert(sw_pruner_next_n(g->p, most) == (n < most ? n : most));
+	ck_assert(sw_pruner_next_n(g->p, UINT64_MAX) == (n));
 	for (size_t i = 0; i < g->m.n; i++) {
 		struct model_trial *t = &g->m.t[i];
 		struct sw_pruner_place place;
 
 		if (t->state != OVER)
-			HOLDS(sw_pruner_until(g->p, &g->t[i]) == (model_until(&g->m, t)));
-		HOLDS((g->t[i].paused != 0) == (t->state == WAITS));
+			ck_assert(sw_pruner_until(g->p, &g->t[i]) == (model_until(&g->m, t)));
+		ck_assert((g->t[i].paused != 0) == (t->state == WAITS));
 		if (t->state != WAITS)
 			continue;
 		struct rung *r = &g->m.rung[t->bracket][t->at];
@@ -199,11 +199,11 @@ static void compare_queue(struct game *g)
 			ahead += o->at > t->at || (o->at == t->at && o->bracket < t->bracket);
 		}
 		sw_pruner_place(g->p, i + 1, &g->t[i], &place);
-		HOLDS(place.rung == (g->m.step[t->at]));
-		HOLDS(place.rank == (rank(r, own) + 1));
-		HOLDS(place.n == (r->n));
-		HOLDS(place.keep == (r->n / g->m.c.reduction_factor));
-		HOLDS(place.ahead == (ahead));
+		ck_assert(place.rung == (g->m.step[t->at]));
+		ck_assert(place.rank == (rank(r, own) + 1));
+		ck_assert(place.n == (r->n));
+		ck_assert(place.keep == (r->n / g->m.c.reduction_factor));
+		ck_assert(place.ahead == (ahead));
 	}
 }
 
@@ -247,7 +247,7 @@ static void run(struct game *g, size_t i, int event)
 	struct sw_judgement got;
 
 	const struct sw_judgement want = model_report(&g->m, i, step, value, final);
-	HOLDS(sw_pruner_report(g->p, i + 1, &g->t[i], step, value, final, &got) == SW_OK);
+	ck_assert(sw_pruner_report(g->p, i + 1, &g->t[i], step, value, final, &got) == SW_OK);
 	compare_judgements(&got, &want, g->seed, event);
 	if (final || got.verdict == SW_VERDICT_COMPLETE)
 		end(g, i);

@@ -7,8 +7,8 @@
 #define SW_TESTS_WORKER_LINK_SESSION_DAEMON_H
 
 #include "proto/json.h"
+#include "tests/run.h"
 #include "worker/link/session.h"
-#include <check.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
