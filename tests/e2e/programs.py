@@ -29,6 +29,19 @@ def save(text):
     os.rename(os.path.join(live, "state.part"), os.path.join(live, "state"))
 def load():
     return int(open(os.path.join(resume, "state")).read()) if resume else 0
+def wait_stored(step):
+    import socket
+    sweep, trial = map(int, os.environ["SWEEPD_TRIAL"].split("/"))
+    with socket.socket(socket.AF_UNIX) as s:
+        s.connect(os.environ["SWEEPD_SOCKET"])
+        f = s.makefile("rw")
+        while True:
+            f.write(json.dumps({{"jsonrpc": "2.0", "id": 1, "method": "trial.get",
+                                "params": {{"sweep": sweep, "trial": trial}}}}) + "\\n")
+            f.flush()
+            if (json.loads(f.readline())["result"]["step"] or 0) >= step:
+                return
+            time.sleep(0.005)
 def touch(name):
     open(os.path.join(os.getcwd(), name), "a").close()
 """
