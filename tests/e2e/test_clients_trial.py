@@ -9,7 +9,7 @@ import pytest
 from harness import ROOT, asha, environment
 from test_python import PACKAGE
 
-PROGRAMS = os.path.join(os.path.dirname(__file__), "programs")
+SCRIPTS = os.path.join(os.path.dirname(__file__), "scripts")
 PYTHON = """
 import os, sweepd
 p = sweepd.params({"x": 1.0})
@@ -27,11 +27,11 @@ for step in range(begin + 1, 10):
 
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory):
-    """programs/trial.c, by a compiler that takes C99 alone."""
+    """scripts/trial.c, by a compiler that takes C99 alone."""
     path = tmp_path_factory.mktemp("c") / "trial"
     subprocess.run(["cc", "-std=c99", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-Werror", "-Wshadow", "-Wconversion",
                     "-pedantic", "-I", os.path.join(ROOT, "clients", "c"), "-o", str(path),
-                    os.path.join(PROGRAMS, "trial.c")], check=True)
+                    os.path.join(SCRIPTS, "trial.c")], check=True)
     return str(path)
 
 

@@ -1,4 +1,4 @@
-"""Scripts as users of other libraries have them (programs/) run with their import lines changed, and nothing else."""
+"""Scripts as users of other libraries have them (scripts/) run with their import lines changed, and nothing else."""
 import os
 import re
 import subprocess
@@ -11,13 +11,13 @@ from test_python import PACKAGE, user  # noqa: F401
 
 pytestmark = pytest.mark.once("the client's language has no sanitizers, and its programs take long")
 
-PROGRAMS = os.path.join(os.path.dirname(__file__), "programs")
-STUB = os.path.join(PROGRAMS, "stub")
+SCRIPTS = os.path.join(os.path.dirname(__file__), "scripts")
+STUB = os.path.join(SCRIPTS, "stub")
 
 
 def migrated(name, tmp_path):
     """A script with sweepd.optuna for optuna and sweepd.ray for ray in its import lines."""
-    with open(os.path.join(PROGRAMS, name), encoding="utf-8") as file:
+    with open(os.path.join(SCRIPTS, name), encoding="utf-8") as file:
         lines = file.read().splitlines(keepends=True)
     out = []
     for line in lines:
