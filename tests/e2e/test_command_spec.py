@@ -49,7 +49,8 @@ def test_program_is_submitted_from_its_folder_and_all_verbs_speak_of_it(start, t
         status, out, err = sweep_command(daemon, *args)
         assert status == 0 and has in out, (args, out, err)
     for args, line in (
-            (["fit", 1, "--out", tmp_path / "m"], "sweep 1 has no trainer: fit it with the program that its trials are"),
+            (["fit", 1, "--out", tmp_path / "m"],
+             "sweep 1 has no trainer: fit it with the program that its trials are"),
             (["checkpoint", 1, "--out", tmp_path / "m"], "trial 1/2 has no checkpoint")):
         status, out, err = sweep_command(daemon, *args)
         assert status == 1 and line in err and err.count("\n") == 1, (args, out, err)
@@ -157,7 +158,8 @@ def test_folders_that_a_crash_left_behind_are_removed_at_the_next_start(start, t
 
 
 def test_cores_of_a_program_are_cpu_slots(start, tmp_path):
-    """Of two slots a program that asks for more cores than one has takes both, and no other runs beside it."""
+    """Of two slots a program that asks for more cores than one has takes both, and no other runs beside it,
+    also under the next daemon."""
     cores = max(1, (os.cpu_count() or 1) // 2)
     daemon = start("cpu:2")
     client = daemon.client()
@@ -170,6 +172,10 @@ def test_cores_of_a_program_are_cpu_slots(start, tmp_path):
     wait_file(tmp_path, f"began-{both}-1")
     slots = client.slots()
     assert [s["holder"] is None for s in slots].count(False) == 1, slots
+    daemon.kill9()
+    daemon.start()
+    client = daemon.client()
+    assert [s["holder"] for s in client.slots()] == [s["holder"] for s in slots]
     (tmp_path / "other").mkdir()
     one = client.submit(own(tmp_path / "other", "report(loss=1)"))
     waits = client.call("sweep.get", sweep=one)
@@ -180,6 +186,29 @@ def test_cores_of_a_program_are_cpu_slots(start, tmp_path):
     assert {t["value"] for t in client.trials(both)} == {cores + 1}
     assert all(s["holder"] is None for s in client.slots())
     never = client.call("sweep.submit", spec=own(tmp_path / "other", "", resources={"cpu": 2 * cores + 1}))
-    assert "the CPU slots have fewer cores together than resources.cpu asks for: its trials will wait" in never["warnings"]
+    assert ("the CPU slots have fewer cores together than resources.cpu asks for: its trials will wait"
+            in never["warnings"])
     cause = wait_until(lambda: client.call("sweep.get", sweep=never["sweep"])["cause"], "why it waits")
     assert cause == f"waits for {2 * cores + 1} cores: the CPU slots have fewer together"
+
+
+def test_cpu_slots_are_kept_for_a_program_that_needs_several(start, tmp_path):
+    """Trials of one slot each would else take every slot as it becomes free, to their end."""
+    cores = max(1, (os.cpu_count() or 1) // 2)
+    daemon = start("cpu:2")
+    client = daemon.client()
+    for name in ("many", "wide"):
+        (tmp_path / name).mkdir()
+    many = client.submit(own(tmp_path / "many", """
+        while not os.path.exists("go"):
+            time.sleep(0.01)
+        report(loss=1)
+    """, run_cap=12))
+    wait_until(lambda: client.call("sweep.get", sweep=many)["counts"]["RUNNING"] == 2, "both slots are taken")
+    wide = client.submit(own(tmp_path / "wide", "report(loss=1)", resources={"cpu": cores + 1}))
+    (tmp_path / "many" / "go").touch()
+    client.wait_sweep(many)
+    client.wait_sweep(wide)
+    begun = client.call("trial.get", sweep=wide, trial=1)["attempts"][0]["started_ms"]
+    last = client.call("trial.get", sweep=many, trial=12)["attempts"][0]["started_ms"]
+    assert begun < last
