@@ -1,0 +1,49 @@
+"""Programs in the lanes of one worker process: a GPU's, which a stand-in is here."""
+import pytest
+
+from gpus import NEEDS_FAKES, SMALL, Machine, Rig
+from harness import wait_until
+from programs import marked, own
+
+pytestmark = NEEDS_FAKES
+
+
+@pytest.fixture
+def machine(tmp_path):
+    daemon = Machine(tmp_path, Rig(tmp_path, SMALL), "gpu:0:3", ())
+    yield daemon.start()
+    daemon.stop()
+
+
+def test_lanes_end_only_what_their_own_programs_left(machine, tmp_path):
+    """Each program waits until two others run beside it; what it forked away must live as long as it does."""
+    client = machine.client()
+    sweep = client.submit(own(tmp_path, """
+        trial = os.environ["SWEEPD_TRIAL"].split("/")[1]
+        child = os.fork()
+        if child == 0:
+            os.setsid()
+            if os.fork() == 0:
+                with open(f"away{trial}.part", "w") as f:
+                    f.write(str(os.getpid()))
+                os.rename(f"away{trial}.part", f"away{trial}")
+                while True:
+                    signal.pause()
+            os._exit(0)
+        os.waitpid(child, 0)
+        while not os.path.exists(f"away{trial}"):
+            time.sleep(0.001)
+        away = int(open(f"away{trial}").read())
+        for step in range(1, 4 + int(trial)):
+            report(step, loss=1 / step)
+            os.kill(away, 0)  # it would fail if another lane had ended it
+            state = open(f"/proc/{away}/stat").read().rpartition(")")[2].split()[0]
+            assert state != "Z", state
+        report(100, loss=0, device=float(os.environ["CUDA_VISIBLE_DEVICES"].strip() != ""))
+    """, run_cap=9, resources={"gpu": 0.25}))
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    trials = client.trials(sweep)
+    assert {(t["state"], t["step"]) for t in trials} == {("COMPLETED", 100)}, trials
+    assert {t["metrics"]["device"] for t in trials} == {1}
+    assert len({s["pid"] for s in client.slots()}) == 1
+    wait_until(lambda: not marked(machine), "nothing left of the programs")
