@@ -35,10 +35,22 @@ bool sw_import_flatten(const cJSON *object, const char *separator,
 }
 
 struct kind {
-	bool numbers, real, lists;
+	bool numbers, real, objects;
 	double min, max;
 	size_t n; /* different values */
 };
+
+static bool has_object(const cJSON *v)
+{
+	const cJSON *item;
+
+	if (cJSON_IsObject(v))
+		return true;
+	cJSON_ArrayForEach (item, v)
+		if (has_object(item))
+			return true;
+	return false;
+}
 
 static bool is_listed(const cJSON *list, const cJSON *v)
 {
@@ -54,7 +66,7 @@ static bool is_listed(const cJSON *list, const cJSON *v)
 static bool note(struct kind *k, cJSON *list, const cJSON *v)
 {
 	k->numbers = k->numbers && cJSON_IsNumber(v);
-	k->lists = k->lists || cJSON_IsArray(v) || cJSON_IsObject(v);
+	k->objects = k->objects || has_object(v);
 	if (cJSON_IsNumber(v)) {
 		k->real = k->real || !sw_json_is_integer(v);
 		k->min = k->n == 0 || v->valuedouble < k->min ? v->valuedouble : k->min;
@@ -108,7 +120,7 @@ static bool infer_one(struct sw_import *im, const char *name)
 		if (ok && v != NULL)
 			ok = note(&k, list, v);
 	}
-	if (ok && !(k.n > 1 && !k.numbers && (k.lists || k.n > MAX_CHOICE)))
+	if (ok && !(k.n > 1 && !k.numbers && (k.objects || k.n > MAX_CHOICE)))
 		return add_body(im, name, &k, list);
 	cJSON_Delete(list);
 	if (ok)

@@ -12,7 +12,7 @@ bool sw_import_flatten(const cJSON *object, const char *separator,
 
 /* Fills im->parameters from the trials. Numbers get a range from the lowest to the highest: of
  * integers, or if one has a point of reals, by their logarithm if they span a factor of 100. What
- * is the same in all is a constant. Other values are a choice; lists that vary are dropped.
+ * is the same in all is a constant. Other values are a choice; lists with objects in them that vary are dropped.
  * O(trials * parameters * different values). */
 SW_NODISCARD sw_status sw_import_infer(struct sw_import *im, struct sw_err *err);
 

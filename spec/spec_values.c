@@ -7,13 +7,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+static int value_compare(const cJSON *a, const cJSON *b);
+
+static int list_compare(const cJSON *a, const cJSON *b)
+{
+	const cJSON *x = a->child, *y = b->child;
+
+	for (; x != NULL && y != NULL; x = x->next, y = y->next) {
+		const int d = value_compare(x, y);
+
+		if (d != 0)
+			return d;
+	}
+	return (x != NULL) - (y != NULL);
+}
+
 /* Kind first, then the value itself. */
-static int scalar_compare(const cJSON *a, const cJSON *b)
+static int value_compare(const cJSON *a, const cJSON *b)
 {
 	const int ka = a->type & 0xff, kb = b->type & 0xff;
 
 	if (ka != kb)
 		return ka < kb ? -1 : 1;
+	if (a->child != NULL || b->child != NULL)
+		return list_compare(a, b);
 	if (cJSON_IsString(a))
 		return strcmp(a->valuestring, b->valuestring);
 	if (cJSON_IsNumber(a))
@@ -24,7 +41,7 @@ static int scalar_compare(const cJSON *a, const cJSON *b)
 static int by_value(const void *pa, const void *pb)
 {
 	const struct sw_spec_place *a = pa, *b = pb;
-	const int d = scalar_compare(a->v, b->v);
+	const int d = value_compare(a->v, b->v);
 
 	return d != 0 ? d : (a->i > b->i) - (a->i < b->i);
 }
@@ -35,7 +52,7 @@ size_t sw_spec_value_find(const struct sw_spec_param *p, const cJSON *v)
 
 	while (low < high) {
 		const size_t mid = low + (high - low) / 2;
-		const int d = scalar_compare(v, p->sorted[mid].v);
+		const int d = value_compare(v, p->sorted[mid].v);
 
 		if (d == 0)
 			return p->sorted[mid].i;
@@ -65,7 +82,7 @@ static sw_status sort_values(struct sw_spec_param *p, const char *key, struct sw
 	}
 	qsort(sorted, n, sizeof *sorted, by_value);
 	for (i = 1; i < n; i++)
-		if (scalar_compare(sorted[i - 1].v, sorted[i].v) == 0 &&
+		if (value_compare(sorted[i - 1].v, sorted[i].v) == 0 &&
 		    (found == 0 || sorted[i].i < found))
 			found = sorted[i].i;
 	if (found == 0)
@@ -73,6 +90,19 @@ static sw_status sort_values(struct sw_spec_param *p, const char *key, struct sw
 	(void)snprintf(ptr, sizeof ptr, "/%s/%zu", key, found);
 	return sw_err_at(err, SW_INVALID, ptr,
 			 "a value is listed twice; to favour it use \"probabilities\"");
+}
+
+/* Groups are objects in a trial's JSON: a value that is one could not be told from them. */
+static bool has_object(const cJSON *v)
+{
+	const cJSON *item;
+
+	if (cJSON_IsObject(v))
+		return true;
+	cJSON_ArrayForEach (item, v)
+		if (has_object(item))
+			return true;
+	return false;
 }
 
 sw_status sw_spec_values_read(struct sw_spec_param *p, const cJSON *v, const char *key,
@@ -95,11 +125,12 @@ sw_status sw_spec_values_read(struct sw_spec_param *p, const cJSON *v, const cha
 		return sw_err_at(err, SW_INVALID, ptr, "more than %d values", SW_SPEC_MAX_VALUES);
 	cJSON_ArrayForEach (value, values) {
 		(void)snprintf(ptr, sizeof ptr, "/%s/%zu", key, i++);
-		if (cJSON_IsObject(value) || cJSON_IsArray(value))
+		if (has_object(value))
 			return sw_err_at(err, SW_INVALID, ptr,
-					 "a value must be a number, a string, true, false or null, "
-					 "not %s",
-					 sw_spec_kind(value));
+					 "a value must be a number, a string, true, false, null or "
+					 "a list of these, not %s",
+					 cJSON_IsArray(value) ? "a list with an object"
+							      : sw_spec_kind(value));
 	}
 	p->values = values;
 	return sort_values(p, key, err);

@@ -214,7 +214,7 @@ def ray(folder, *, states=True):
         name = f"f_ab12_0000{i}_{i}_lr=0.1_2026-01-01_00-00-00"
         os.makedirs(os.path.join(folder, name))
         config = {"lr": 10.0 ** -i, "units": 2 ** i, "opt": {"name": "sgd" if i % 2 else "adam"}, "fixed": 7,
-                  "sizes": [i, 1], "const": [1, 2]}
+                  "sizes": [i, 1], "objects": [{"a": i}], "const": [1, 2]}
         status = ["TERMINATED", "TERMINATED", "ERROR", "RUNNING"][i]
         rows.append(json.dumps({"trial_id": f"ab12_0000{i}", "status": status, "config": config}))
         with open(os.path.join(folder, name, "params.json"), "w", encoding="utf-8") as f:
@@ -239,7 +239,7 @@ def test_ray_experiment_becomes_a_sweep(daemon, client, tmp_path):
     assert sweep["spec"]["parameters"] == {
         "lr": {"distribution": "log_uniform_values", "min": 0.01, "max": 1.0},
         "units": {"distribution": "int_uniform", "min": 1, "max": 4}, "opt.name": {"values": ["adam", "sgd"]},
-        "fixed": {"value": 7}, "const": {"value": [1, 2]}}
+        "fixed": {"value": 7}, "sizes": {"values": [[0, 1], [1, 1], [2, 1]]}, "const": {"value": [1, 2]}}
     assert [(r["step"], r["metrics"]) for r in client.reports(1, 2)] == [
         (s, {"loss": 1 + 1 / s, "val/acc": s / 4}) for s in (1, 2, 3)]
     bayes = client.submit({"method": "bayes", "metric": {"name": "loss"}, "warm_start": [1], "run_cap": 1,

@@ -139,8 +139,14 @@ static const struct {
 	{PARAM "{'values':[]}}}", "/parameters/x/values", "values is empty"},
 	{PARAM "{'values':3}}}", "/parameters/x/values",
 	 "\"values\" must be an array, not a number"},
-	{PARAM "{'values':[1,[2]]}}}", "/parameters/x/values/1",
-	 "a value must be a number, a string, true, false or null, not an array"},
+	{PARAM "{'values':[1,{'a':2}]}}}", "/parameters/x/values/1",
+	 "a value must be a number, a string, true, false, null or a list of these, not an object"},
+	{PARAM "{'values':[[[{}]],2]}}}", "/parameters/x/values/0",
+	 "a value must be a number, a string, true, false, null or a list of these, not a list "
+	 "with "
+	 "an object"},
+	{PARAM "{'values':[[1,[2,'a']],[1,[2]],[1,[2.0,'a']]]}}}", "/parameters/x/values/2",
+	 "a value is listed twice; to favour it use \"probabilities\""},
 	{PARAM "{'values':[3,'a',1,3.0]}}}", "/parameters/x/values/3",
 	 "a value is listed twice; to favour it use \"probabilities\""},
 	{PARAM "{'values':['a','b','a']}}}", "/parameters/x/values/2",

@@ -48,8 +48,8 @@ END_TEST
 /* As a look at each of the values would find it. */
 START_TEST(spec_value_is_found_among_values_of_every_kind)
 {
-	struct sw_spec *s = read_spec(
-		SPACE("'x':{'values':['b',7,true,'','7',null,-2.5,false,'a',0,1e3,'ab',2]}"));
+	struct sw_spec *s = read_spec(SPACE("'x':{'values':['b',7,true,'','7',null,[7],-2.5,false,'"
+					    "a',[],0,[7,7],[[7],7],1e3,'ab',2]}"));
 	cJSON *asked = parse("['a','ab','b','','7',7,7.0,-0.0,0,1000,-2.5,2,2.5,true,false,null,"
 			     "'c','B',1,{},[],[7],{'a':7}]");
 	const struct sw_spec_param *p = &s->params[0];
