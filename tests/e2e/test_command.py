@@ -76,6 +76,15 @@ def test_program_reports_by_lines_on_stdout(start, tmp_path):
         (1, {"loss": 3, "acc": 0.5}), (5, {"loss": 2}), (6, {"loss": 1})]
 
 
+def test_program_that_prints_its_reports_at_once_and_ends_loses_none(start, tmp_path):
+    client = start("cpu:1").client()
+    sweep, trial = ended(client, own(tmp_path, """
+        for i in range(2000):
+            print('{"loss": %d}' % i)
+    """))
+    assert (trial["state"], trial["step"]) == ("COMPLETED", 2000), trial
+
+
 @pytest.mark.parametrize("script, state, cause", [
     ("report(loss=1); sys.exit(3)", "FAILED", "exit:3"),
     ("report(loss=1); os.kill(os.getpid(), signal.SIGSEGV)", "FAILED", "signal:11"),

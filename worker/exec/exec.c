@@ -46,7 +46,7 @@ void sw_exec_pump(struct sw_exec *t, int timeout_ms)
 
 	watch(fds, &n, p->pidfd, !p->ended);
 	watch(fds, &n, p->metrics, !t->metrics.ended && !waits);
-	watch(fds, &n, p->out, !t->out.ended && !t->held);
+	watch(fds, &n, p->out, !t->out.ended && sw_exec_may_print(t));
 	watch(fds, &n, p->err, !t->err.ended);
 	t->going = sw_session_wait(t->session, fds, n, timeout_ms, waits ? t->since_us : 0);
 	for (size_t i = 0; i < n; i++)

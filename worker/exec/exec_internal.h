@@ -50,6 +50,8 @@ void sw_exec_pump(struct sw_exec *t, int timeout_ms);
 
 /* exec_report.c: takes the lines that have come and may be taken now. */
 void sw_exec_take_lines(struct sw_exec *t);
+/* Is its stdout read now? While many of its reports wait it is not. */
+bool sw_exec_may_print(const struct sw_exec *t);
 /* Answers the program if the daemon has answered, so that further lines may be taken. */
 bool sw_exec_answer(struct sw_exec *t);
 /* Tells a program that waits how it ends: by the daemon's decision, or why its report was refused.

@@ -181,14 +181,19 @@ static void take_metrics(struct sw_exec *t)
 	}
 }
 
+bool sw_exec_may_print(const struct sw_exec *t)
+{
+	/* of one that has ended every line counts, and what is left is bounded */
+	return t->program.ended || (!t->held && (sw_session_waiting(t->session) < WAITING_MAX ||
+						 t->by_socket || !t->going));
+}
+
 static void take_stdout(struct sw_exec *t)
 {
 	char *line;
 	size_t len;
 
-	while ((t->program.ended || !t->held) &&
-	       (sw_session_waiting(t->session) < WAITING_MAX || t->by_socket) &&
-	       sw_lines_next(&t->out, &line, &len)) {
+	while (sw_exec_may_print(t) && sw_lines_next(&t->out, &line, &len)) {
 		sw_output_line(&t->log, line, len);
 		if (t->going && !t->saving && !t->by_socket && line[strspn(line, " \t")] == '{')
 			take_report(t, line, len, false);
