@@ -9,7 +9,6 @@
 #define SW_BASE_BUF_H
 
 #include "base/status.h"
-#include <stdbool.h>
 #include <stddef.h>
 
 struct sw_buf {

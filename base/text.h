@@ -5,8 +5,6 @@
 #ifndef SW_BASE_TEXT_H
 #define SW_BASE_TEXT_H
 
-#include <stddef.h>
-
 /* Each character that no line shows as it is (a control character, a line separator, one that turns
  * the direction of text, a byte that is no UTF-8) becomes one '?', in place. O(length). */
 void sw_text_plain(char *s);

@@ -1,6 +1,5 @@
 #include "cli/canvas.h"
 #include "base/memory.h"
-#include "cli/fmt.h"
 #include "cli/header.h"
 #include "cli/term.h"
 #include <stdlib.h>

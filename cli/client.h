@@ -15,7 +15,6 @@
 
 #include "base/status.h"
 #include <cjson/cJSON.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -2,7 +2,6 @@
 #include "cli/term.h"
 #include "proto/json.h"
 #include "spec/param_value.h"
-#include "spec/spec.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,7 +11,6 @@
 #include "base/buf.h"
 #include <cjson/cJSON.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 /* What the place that is written to can show. */

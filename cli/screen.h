@@ -6,7 +6,6 @@
 #ifndef SW_CLI_SCREEN_H
 #define SW_CLI_SCREEN_H
 
-#include "base/status.h"
 #include "cli/canvas.h"
 #include <stdbool.h>
 

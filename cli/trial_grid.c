@@ -1,7 +1,6 @@
 #include "cli/trial_grid.h"
 #include "proto/json.h"
 #include "spec/param_value.h"
-#include "spec/spec.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 #include "cli/trial_grid.h"
 #include "proto/json.h"
 #include "spec/spec.h"
-#include <inttypes.h>
 #include <stdio.h>
 
 /* Those in groups by their whole names ("opt.wd"); as deep as JSON may be nested. */

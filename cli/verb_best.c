@@ -16,8 +16,7 @@ static int ask(struct sw_cli *c, struct sw_reply *r)
 	int status = SW_EXIT_REFUSED;
 
 	sw_buf_init(&b, 4096);
-	sw_jw_init(&w, &b);
-	sw_jw_obj(&w);
+	sw_jw_init_obj(&w, &b);
 	sw_jw_kint(&w, "sweep", (int64_t)c->sweep);
 	if (c->args.scope != NULL)
 		sw_jw_kstr(&w, "scope", c->args.scope);

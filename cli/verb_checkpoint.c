@@ -73,8 +73,7 @@ static sw_status write_fit(const struct sw_cli *c, const cJSON *sweep, const cJS
 				  " has no trainer: fit it with the program that %s",
 				  c->sweep, driven ? "drove it" : "its trials are");
 	}
-	sw_jw_init(&w, out);
-	sw_jw_obj(&w);
+	sw_jw_init_obj(&w, out);
 	sw_jw_key(&w, "trainer");
 	sw_jw_cjson(&w, spec->trainer);
 	sw_jw_key(&w, "params");

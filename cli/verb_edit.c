@@ -49,8 +49,7 @@ static int add_range(struct sw_cli *c, struct sw_jw *w, const char *text)
 		return sw_cli_usage(c, "--range: expected NAME=MIN..MAX, not '%s'", text);
 	memcpy(name, text, (size_t)(eq - text));
 	name[eq - text] = '\0';
-	sw_jw_key(w, name);
-	sw_jw_obj(w);
+	sw_jw_kobj(w, name);
 	sw_jw_knum(w, "min", min);
 	sw_jw_knum(w, "max", max);
 	sw_jw_obj_end(w);
@@ -74,8 +73,7 @@ static int add_ranges(struct sw_cli *c, struct sw_jw *w)
 
 	if (c->args.n_ranges == 0)
 		return SW_EXIT_DONE;
-	sw_jw_key(w, "ranges");
-	sw_jw_obj(w);
+	sw_jw_kobj(w, "ranges");
 	for (size_t i = 0; status == SW_EXIT_DONE && i < c->args.n_ranges; i++) {
 		if (is_twice(&c->args, i))
 			return sw_cli_usage(c, "--range: one range a parameter, not '%s' too",

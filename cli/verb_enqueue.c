@@ -35,8 +35,7 @@ static int send_params(struct sw_cli *c, const cJSON *params)
 	int status;
 
 	sw_buf_init(&text, 1024 * 1024);
-	sw_jw_init(&w, &text);
-	sw_jw_obj(&w);
+	sw_jw_init_obj(&w, &text);
 	sw_jw_kint(&w, "sweep", (int64_t)c->sweep);
 	sw_jw_key(&w, "params");
 	sw_jw_cjson(&w, params);

@@ -1,5 +1,4 @@
 #include "cli/verb.h"
-#include "proto/json.h"
 #include <string.h>
 
 /* "uptime_s  12.5s": whatever the daemon says about itself, one a line. */

@@ -21,8 +21,7 @@ static sw_status write_params(struct sw_cli *c, struct sw_buf *b, struct sw_err 
 		rc = sw_err_set(err, SW_INVALID, "%s: a spec without \"early_terminate\"",
 				c->args.early_terminate);
 	if (rc == SW_OK) {
-		sw_jw_init(&w, b);
-		sw_jw_obj(&w);
+		sw_jw_init_obj(&w, b);
 		sw_jw_kint(&w, "sweep", (int64_t)c->sweep);
 		if (c->args.given & SW_OPT_WORKERS)
 			sw_jw_kint(&w, "workers", (int64_t)c->args.workers);

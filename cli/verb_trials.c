@@ -23,8 +23,7 @@ static int page(struct sw_cli *c, uint64_t *next, struct sw_reply *r)
 	int status = SW_EXIT_REFUSED;
 
 	sw_buf_init(&b, 4096);
-	sw_jw_init(&w, &b);
-	sw_jw_obj(&w);
+	sw_jw_init_obj(&w, &b);
 	sw_jw_kint(&w, "sweep", (int64_t)c->sweep);
 	sw_jw_kint(&w, "after", (int64_t)after);
 	sw_jw_kint(&w, "limit", PAGE);

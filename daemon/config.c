@@ -1,6 +1,5 @@
 #include "daemon/config.h"
 #include "daemon/slot/device.h"
-#include "proto/nearest.h"
 #include "proto/socket_path.h"
 #include <getopt.h>
 #include <libgen.h>

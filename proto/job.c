@@ -100,8 +100,7 @@ void sw_job_write(struct sw_buf *b, const struct sw_job *job, const char *params
 {
 	struct sw_jw w;
 
-	sw_jw_init(&w, b);
-	sw_jw_obj(&w);
+	sw_jw_init_obj(&w, b);
 	for (size_t i = 0; i < JOB_FIELD_N; i++)
 		if (job_fields[i].when == ALWAYS || job->command != NULL)
 			write_field(&w, &job_fields[i], (const char *)job + job_fields[i].offset,

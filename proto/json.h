@@ -55,7 +55,8 @@ struct sw_jw {
 };
 
 void sw_jw_init(struct sw_jw *w, struct sw_buf *b);
-void sw_jw_obj(struct sw_jw *w); /* { */
+void sw_jw_init_obj(struct sw_jw *w, struct sw_buf *b); /* and opens an object */
+void sw_jw_obj(struct sw_jw *w);                        /* { */
 void sw_jw_obj_end(struct sw_jw *w);
 void sw_jw_arr(struct sw_jw *w); /* [ */
 void sw_jw_arr_end(struct sw_jw *w);
@@ -74,6 +75,11 @@ void sw_jw_knum(struct sw_jw *w, const char *key, double v);
 void sw_jw_kint(struct sw_jw *w, const char *key, int64_t v);
 void sw_jw_kbool(struct sw_jw *w, const char *key, bool v);
 void sw_jw_knull(struct sw_jw *w, const char *key);
+void sw_jw_kobj(struct sw_jw *w, const char *key);
+void sw_jw_karr(struct sw_jw *w, const char *key);
+/* null unless there is a value */
+void sw_jw_kint_opt(struct sw_jw *w, const char *key, bool has, int64_t v);
+void sw_jw_knum_opt(struct sw_jw *w, const char *key, bool has, double v);
 void sw_jw_kraw(struct sw_jw *w, const char *key, const char *json);
 
 /* The shortest decimal text that strtod() reads back as v; v finite. out[32]. "C" locale. */

@@ -43,6 +43,12 @@ void sw_jw_obj(struct sw_jw *w)
 	open_with(w, "{");
 }
 
+void sw_jw_init_obj(struct sw_jw *w, struct sw_buf *b)
+{
+	sw_jw_init(w, b);
+	sw_jw_obj(w);
+}
+
 void sw_jw_obj_end(struct sw_jw *w)
 {
 	close_with(w, "}");
@@ -261,6 +267,36 @@ void sw_jw_knull(struct sw_jw *w, const char *key)
 {
 	sw_jw_key(w, key);
 	sw_jw_null(w);
+}
+
+void sw_jw_kobj(struct sw_jw *w, const char *key)
+{
+	sw_jw_key(w, key);
+	sw_jw_obj(w);
+}
+
+void sw_jw_karr(struct sw_jw *w, const char *key)
+{
+	sw_jw_key(w, key);
+	sw_jw_arr(w);
+}
+
+void sw_jw_kint_opt(struct sw_jw *w, const char *key, bool has, int64_t v)
+{
+	sw_jw_key(w, key);
+	if (has)
+		sw_jw_int(w, v);
+	else
+		sw_jw_null(w);
+}
+
+void sw_jw_knum_opt(struct sw_jw *w, const char *key, bool has, double v)
+{
+	sw_jw_key(w, key);
+	if (has)
+		sw_jw_num(w, v);
+	else
+		sw_jw_null(w);
 }
 
 void sw_jw_kraw(struct sw_jw *w, const char *key, const char *json)

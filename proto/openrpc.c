@@ -33,8 +33,7 @@ static void write_schema(struct sw_jw *w, const struct method_param *p, const cJ
 {
 	const cJSON *otherwise = sw_json_get(tree, "default");
 
-	sw_jw_key(w, "schema");
-	sw_jw_obj(w);
+	sw_jw_kobj(w, "schema");
 	sw_jw_kstr(w, "type", sw_param_type_names[p->type]);
 	if (p->type == PARAM_STRING && isfinite(p->max_bytes))
 		sw_jw_knum(w, "maxLength", p->max_bytes);
@@ -59,8 +58,7 @@ static void write_params(struct sw_jw *w, const struct method *m)
 {
 	const cJSON *tree = sw_json_get(m->tree, "params")->child;
 
-	sw_jw_key(w, "params");
-	sw_jw_arr(w);
+	sw_jw_karr(w, "params");
 	for (size_t i = 0; i < m->n_params; i++, tree = tree->next) {
 		sw_jw_obj(w);
 		sw_jw_kstr(w, "name", m->params[i].name);
@@ -74,8 +72,7 @@ static void write_params(struct sw_jw *w, const struct method *m)
 
 static void write_result(struct sw_jw *w, const struct method *m, const cJSON *types)
 {
-	sw_jw_key(w, "result");
-	sw_jw_obj(w);
+	sw_jw_kobj(w, "result");
 	sw_jw_kstr(w, "name", "result");
 	sw_jw_key(w, "schema");
 	sw_shape_write(w, types, sw_json_get(m->tree, "result"));
@@ -88,8 +85,7 @@ static void write_errors(struct sw_jw *w, const struct method *m)
 
 	if (list == NULL)
 		return;
-	sw_jw_key(w, "errors");
-	sw_jw_arr(w);
+	sw_jw_karr(w, "errors");
 	cJSON_ArrayForEach (v, list) {
 		for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
 			if (!cJSON_IsString(v) || strcmp(v->valuestring, errors[i].name) != 0)
@@ -158,17 +154,14 @@ void sw_methods_openrpc(const struct sw_methods *m, struct sw_buf *out)
 	const cJSON *types = sw_json_get(m->doc, "types");
 	struct sw_jw w;
 
-	sw_jw_init(&w, out);
-	sw_jw_obj(&w);
+	sw_jw_init_obj(&w, out);
 	sw_jw_kstr(&w, "openrpc", "1.2.6");
-	sw_jw_key(&w, "info");
-	sw_jw_obj(&w);
+	sw_jw_kobj(&w, "info");
 	copy_text(&w, m->doc, "title", "title");
 	copy_text(&w, m->doc, "version", "version");
 	copy_text(&w, m->doc, "about", "description");
 	sw_jw_obj_end(&w);
-	sw_jw_key(&w, "methods");
-	sw_jw_arr(&w);
+	sw_jw_karr(&w, "methods");
 	for (size_t i = 0; i < m->n; i++)
 		write_method(&w, &m->all[i], types);
 	sw_jw_arr_end(&w);

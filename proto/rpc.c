@@ -80,8 +80,7 @@ int sw_rpc_code(sw_status status)
 
 static void start_message(struct sw_jw *w, struct sw_buf *b)
 {
-	sw_jw_init(w, b);
-	sw_jw_obj(w);
+	sw_jw_init_obj(w, b);
 	sw_jw_kstr(w, "jsonrpc", "2.0");
 }
 
@@ -106,13 +105,11 @@ void sw_rpc_write_error(struct sw_buf *b, const cJSON *id, int code, const struc
 	struct sw_jw w;
 
 	start_message(&w, b);
-	sw_jw_key(&w, "error");
-	sw_jw_obj(&w);
+	sw_jw_kobj(&w, "error");
 	sw_jw_kint(&w, "code", code);
 	sw_jw_kstr(&w, "message", err->msg[0] != '\0' ? err->msg : sw_status_str(err->code));
 	if (err->ptr[0] != '\0') {
-		sw_jw_key(&w, "data");
-		sw_jw_obj(&w);
+		sw_jw_kobj(&w, "data");
 		sw_jw_kstr(&w, "pointer", err->ptr);
 		sw_jw_obj_end(&w);
 	}

@@ -10,7 +10,6 @@
 #include "base/buf.h"
 #include "base/status.h"
 #include <cjson/cJSON.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 #define SW_RPC_PARSE_ERROR      (-32700)

@@ -2,7 +2,6 @@
 #include "base/buf.h"
 #include "base/memory.h"
 #include "proto/json.h"
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -144,8 +144,7 @@ static size_t begin_times(struct writer *p, const char *name)
 		return (size_t)number(p, name);
 	(void)snprintf(text, sizeof text, "%s times", param);
 	sw_jw_obj(&p->w);
-	sw_jw_key(&p->w, text);
-	sw_jw_arr(&p->w);
+	sw_jw_karr(&p->w, text);
 	return 1;
 }
 
@@ -167,8 +166,7 @@ static bool dropped(const struct writer *p)
 static void begin_residual(struct writer *p)
 {
 	sw_jw_obj(&p->w);
-	sw_jw_key(&p->w, "residual");
-	sw_jw_arr(&p->w);
+	sw_jw_karr(&p->w, "residual");
 }
 
 static void end_residual(struct writer *p)
@@ -200,8 +198,7 @@ static void conv(struct writer *p, const char *width, double out, double kernel,
 		 bool bias)
 {
 	sw_jw_obj(&p->w);
-	sw_jw_key(&p->w, "conv2d");
-	sw_jw_obj(&p->w);
+	sw_jw_kobj(&p->w, "conv2d");
 	sw_jw_key(&p->w, "out");
 	if (width != NULL)
 		multiple(p, width, out);

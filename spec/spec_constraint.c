@@ -11,9 +11,7 @@
  * a character that no name has: "a-b" is a name, "a - b" is a difference.
  */
 #include "base/memory.h"
-#include "proto/json.h"
 #include "spec/spec_internal.h"
-#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

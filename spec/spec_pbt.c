@@ -1,7 +1,6 @@
 /* Type "pbt": population based training, with Ray's keys. */
 #include "proto/json.h"
 #include "spec/spec_pruner.h"
-#include <float.h>
 #include <stdio.h>
 
 static const struct pruner_field fields[] = {

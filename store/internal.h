@@ -12,7 +12,6 @@
 #include "base/status.h"
 #include "base/turns.h"
 #include "store/read.h"
-#include "store/rows.h"
 #include "store/store.h"
 #include <pthread.h>
 #include <sqlite3.h>

@@ -12,7 +12,6 @@
 #include "base/status.h"
 #include "store/rows.h"
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct sw_db;

@@ -144,17 +144,10 @@ void sw_front_write(const struct sw_front *f, struct sw_jw *w)
 	}
 	sw_jw_obj(w);
 	sw_jw_kint(w, "trials", (int64_t)f->front_n);
-	if (f->has_volume)
-		sw_jw_knum(w, "hypervolume", f->volume);
-	else
-		sw_jw_knull(w, "hypervolume");
-	sw_jw_key(w, "reference");
-	sw_jw_obj(w);
+	sw_jw_knum_opt(w, "hypervolume", f->has_volume, f->volume);
+	sw_jw_kobj(w, "reference");
 	for (size_t k = 0; k < f->spec->n_metrics; k++) {
-		if (f->front_n > 0)
-			sw_jw_knum(w, f->spec->metrics[k].name, f->reference[k]);
-		else
-			sw_jw_knull(w, f->spec->metrics[k].name);
+		sw_jw_knum_opt(w, f->spec->metrics[k].name, f->front_n > 0, f->reference[k]);
 	}
 	sw_jw_obj_end(w);
 	sw_jw_obj_end(w);
@@ -179,9 +172,7 @@ static bool write_trial(const struct sw_row_trial *row, void *arg)
 	shown.step = at->report->step;
 	shown.metrics = at->report->metrics;
 	shown.value = at->report->value;
-	sw_jw_obj(at->w);
-	sw_row_json_trial(at->w, &shown, at->now_ms);
-	sw_jw_obj_end(at->w);
+	sw_row_json_trial_obj(at->w, &shown, at->now_ms);
 	return true;
 }
 

@@ -28,10 +28,7 @@ static void write_slot(struct sw_jw *w, const struct sw_slot *s, int64_t now_us)
 	sw_jw_kstr(w, "device", s->device.name);
 	sw_jw_kstr(w, "state", sw_slot_state_name(s->state));
 	sw_jw_kint(w, "cores", s->device.cores);
-	if (sw_slot_pid(s) != 0)
-		sw_jw_kint(w, "pid", sw_slot_pid(s));
-	else
-		sw_jw_knull(w, "pid");
+	sw_jw_kint_opt(w, "pid", sw_slot_pid(s) != 0, sw_slot_pid(s));
 	if (busy) {
 		sw_jw_kint(w, "sweep", s->sweep);
 		sw_jw_kint(w, "trial", s->trial);
@@ -46,10 +43,7 @@ static void write_slot(struct sw_jw *w, const struct sw_slot *s, int64_t now_us)
 	sw_jw_kint(w, "starts", s->worker->starts);
 	const char *cause = sw_slot_cause(s);
 	sw_jw_kstr(w, "cause", *cause != '\0' ? cause : NULL);
-	if (s->holder >= 0)
-		sw_jw_kint(w, "holder", s->holder);
-	else
-		sw_jw_knull(w, "holder");
+	sw_jw_kint_opt(w, "holder", s->holder >= 0, s->holder);
 	sw_jw_obj_end(w);
 }
 
@@ -60,11 +54,9 @@ void sw_handle_device_list(struct sw_call *call)
 	struct sw_jw w;
 
 	sw_buf_init(&out, SW_REPLY_MAX);
-	sw_jw_init(&w, &out);
-	sw_jw_obj(&w);
+	sw_jw_init_obj(&w, &out);
 	sw_gpus_write(d, &w);
-	sw_jw_key(&w, "slots");
-	sw_jw_arr(&w);
+	sw_jw_karr(&w, "slots");
 	for (size_t i = 0; i < d->slot_n; i++)
 		write_slot(&w, &d->slots[i], d->clock->mono_us());
 	sw_jw_arr_end(&w);
@@ -79,8 +71,7 @@ void sw_handle_daemon_info(struct sw_call *call)
 	struct sw_jw w;
 
 	sw_buf_init(&out, SW_REPLY_MAX);
-	sw_jw_init(&w, &out);
-	sw_jw_obj(&w);
+	sw_jw_init_obj(&w, &out);
 	sw_jw_kstr(&w, "name", "sweepd");
 	sw_jw_kstr(&w, "version", SW_VERSION);
 	sw_jw_kint(&w, "pid", getpid());
@@ -105,8 +96,7 @@ void sw_handle_daemon_stats(struct sw_call *call)
 	struct sw_jw w;
 
 	sw_buf_init(&out, SW_REPLY_MAX);
-	sw_jw_init(&w, &out);
-	sw_jw_obj(&w);
+	sw_jw_init_obj(&w, &out);
 	sw_jw_kint(&w, "connections", (int64_t)d->conn_n);
 	sw_jw_kint(&w, "requests", (int64_t)d->n_requests);
 	sw_jw_kint(&w, "errors", (int64_t)d->n_errors);
@@ -131,8 +121,7 @@ void sw_handle_daemon_drain(struct sw_call *call)
 	sw_asks_refuse_all(d, "the daemon is draining: it hands out no more trials");
 	d->draining = true; /* the tick ends the daemon once no slot is busy */
 	sw_buf_init(&out, SW_REPLY_MAX);
-	sw_jw_init(&w, &out);
-	sw_jw_obj(&w);
+	sw_jw_init_obj(&w, &out);
 	sw_jw_kbool(&w, "draining", true);
 	sw_jw_kint(&w, "running", (int64_t)sw_slot_busy_n(d, 0));
 	sw_jw_obj_end(&w);

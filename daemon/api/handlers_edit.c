@@ -53,8 +53,7 @@ static void answer(struct sw_change *c, const struct sw_live *live, const char *
 
 	if (sw_json_parse(&tree, stored, strlen(stored), &err) != SW_OK)
 		sw_daemon_die("answer an edit", SW_NOMEM);
-	sw_jw_init(&w, &c->reply);
-	sw_jw_obj(&w);
+	sw_jw_init_obj(&w, &c->reply);
 	sw_jw_kint(&w, "sweep", live->sweep);
 	sw_jw_kstr(&w, "state", sw_sweep_state_name(live->state));
 	sw_jw_key(&w, "changes");

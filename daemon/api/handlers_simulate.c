@@ -61,8 +61,7 @@ static void write_result(const struct simulation *s, struct sw_buf *out)
 	const struct sw_simulate_result *r = &s->result;
 	struct sw_jw w;
 
-	sw_jw_init(&w, out);
-	sw_jw_obj(&w);
+	sw_jw_init_obj(&w, out);
 	sw_jw_kint(&w, "sweep", s->sweep);
 	sw_jw_kint(&w, "workers", (int64_t)s->lanes);
 	sw_jw_kint(&w, "recorded", (int64_t)r->recorded);

@@ -137,8 +137,7 @@ static void write_warnings(struct sw_jw *w, const struct submit *s,
 
 	for (size_t i = 0; i < d->slot_n; i++)
 		suits = suits || sw_room_takes(&d->slots[i], &need) > 0;
-	sw_jw_key(w, "warnings");
-	sw_jw_arr(w);
+	sw_jw_karr(w, "warnings");
 	if (!sw_spec_driven(s->spec) && d->slot_n == 0)
 		sw_jw_str(w, "this daemon has no slots (--devices none): its trials will wait");
 	else if (!sw_spec_driven(s->spec) && !suits)
@@ -194,8 +193,7 @@ static void accept_validate(struct submit *s, const struct sw_speccheck *facts)
 	struct sw_jw w;
 
 	sw_buf_init(&out, SW_REPLY_MAX);
-	sw_jw_init(&w, &out);
-	sw_jw_obj(&w);
+	sw_jw_init_obj(&w, &out);
 	sw_jw_kbool(&w, "ok", true);
 	sw_jw_kstr(&w, "name", s->spec->name);
 	sw_jw_kint(&w, "parameters", (int64_t)s->spec->n_params);
@@ -206,12 +204,8 @@ static void accept_validate(struct submit *s, const struct sw_speccheck *facts)
 		sw_jw_knull(&w, "weights");
 		sw_jw_knull(&w, "bytes");
 	}
-	if (points > 0)
-		sw_jw_kint(&w, "points", (int64_t)points);
-	else
-		sw_jw_knull(&w, "points");
-	sw_jw_key(&w, "rungs");
-	sw_jw_arr(&w);
+	sw_jw_kint_opt(&w, "points", points > 0, (int64_t)points);
+	sw_jw_karr(&w, "rungs");
 	for (size_t k = 0; k < sw_pruner_rung_n(pruner, 0); k++)
 		sw_jw_int(&w, (int64_t)sw_pruner_rung_step(pruner, 0, k));
 	sw_jw_arr_end(&w);
@@ -251,8 +245,7 @@ static void accept_submit(struct submit *s, const struct sw_speccheck *facts)
 	struct sw_live *live;
 	struct sw_jw w;
 
-	sw_jw_init(&w, &c->reply);
-	sw_jw_obj(&w);
+	sw_jw_init_obj(&w, &c->reply);
 	sw_jw_kint(&w, "sweep", (int64_t)d->sweep_n + 1);
 	write_warnings(&w, s, facts);
 	sw_jw_obj_end(&w);
@@ -304,13 +297,10 @@ static void check(struct submit *s)
 static void read_store(struct submit *s, void (*work)(struct sw_db *db, void *arg),
 		       void (*done)(void *arg))
 {
-	struct sw_err err = SW_ERR_INIT;
-
 	if (sw_store_read(s->call->d->store, SW_READ_LONG, &s->call->conn->reads, work, done, s) ==
 	    SW_OK)
 		return;
-	(void)sw_err_set(&err, SW_BUSY, "too much waits; try again");
-	sw_call_error(s->call, &err);
+	sw_call_refuse(s->call, SW_BUSY, "", "too much waits; try again");
 	free_submit(s);
 }
 

@@ -18,8 +18,7 @@ static void write_control(const struct sw_live *live, enum sw_event_kind kind, s
 {
 	struct sw_jw w;
 
-	sw_jw_init(&w, out);
-	sw_jw_obj(&w);
+	sw_jw_init_obj(&w, out);
 	sw_jw_kint(&w, "sweep", live->sweep);
 	sw_jw_kstr(&w, "state", sw_sweep_state_name(live->state));
 	if (kind == SW_EVENT_EXTEND)
@@ -31,16 +30,10 @@ static void control(struct sw_live *live, struct sw_call *call, enum sw_event_ki
 {
 	const struct sw_event event = {.kind = kind,
 				       .run_cap = (uint64_t)sw_call_int(call, "run_cap", 0)};
-	struct sw_err err = SW_ERR_INIT;
+	struct sw_change *c = sw_change_allowed(call) ? sw_driver_change(live, call, &event) : NULL;
 
-	if (!sw_change_allowed(call))
+	if (c == NULL)
 		return;
-	struct sw_change *c = sw_change_begin(live->d, call);
-	if (sw_driver_step(c, live, &event, -1, &err) != SW_OK) {
-		sw_change_drop(c);
-		sw_call_error(call, &err);
-		return;
-	}
 	if (kind == SW_EVENT_CANCEL && sw_sweep_settling(live->sched)) {
 		sw_settle_wait(live, call);
 		c->call = NULL;
@@ -80,9 +73,7 @@ static bool write_best(const struct sw_row_trial *row, void *arg)
 {
 	struct sw_lookup *q = arg;
 
-	sw_jw_obj(&q->w);
-	sw_row_json_trial(&q->w, row, q->now_ms);
-	sw_jw_obj_end(&q->w);
+	sw_row_json_trial_obj(&q->w, row, q->now_ms);
 	return true;
 }
 
@@ -108,8 +99,7 @@ static void read_best(struct sw_db *db, struct sw_lookup *q)
 	struct sw_front f = {.n = 0};
 
 	sw_jw_obj(&q->w);
-	sw_jw_key(&q->w, "trials");
-	sw_jw_arr(&q->w);
+	sw_jw_karr(&q->w, "trials");
 	if (q->is_long) /* else it has one metric, and no front */
 		q->rc = sw_front_read(&f, db, q->sweep, &q->err);
 	if (q->rc == SW_OK)

@@ -53,12 +53,10 @@ static bool write_list_best(const struct sw_row_trial *row, void *arg)
 static void write_list_front(const struct sw_front *f, struct sw_jw *w)
 {
 	sw_jw_knull(w, "best");
-	sw_jw_key(w, "pareto");
-	sw_jw_obj(w);
+	sw_jw_kobj(w, "pareto");
 	sw_jw_kint(w, "trials", (int64_t)f->front_n);
 	sw_jw_obj_end(w);
-	sw_jw_key(w, "metrics");
-	sw_jw_arr(w);
+	sw_jw_karr(w, "metrics");
 	for (size_t k = 0; k < f->spec->n_metrics; k++)
 		sw_jw_str(w, f->spec->metrics[k].name);
 	sw_jw_arr_end(w);
@@ -105,10 +103,7 @@ static void write_listed(struct list_question *l, const struct sw_row_sweep *row
 		q->rc = sw_read_counts(l->db, row->sweep, add_count, counts, &q->err);
 	sw_jw_key(&q->w, "counts");
 	sw_row_json_counts(&q->w, counts);
-	if (row->run_cap > 0)
-		sw_jw_kint(&q->w, "run_cap", row->run_cap);
-	else
-		sw_jw_knull(&q->w, "run_cap");
+	sw_jw_kint_opt(&q->w, "run_cap", row->run_cap > 0, row->run_cap);
 	write_best_or_front(l, row);
 	sw_jw_kint(&q->w, "created_ms", row->created_ms);
 	sw_jw_knum(&q->w, "seconds",
@@ -136,8 +131,7 @@ static void read_list(struct sw_db *db, struct sw_lookup *q)
 
 	l->db = db;
 	sw_jw_obj(&q->w);
-	sw_jw_key(&q->w, "sweeps");
-	sw_jw_arr(&q->w);
+	sw_jw_karr(&q->w, "sweeps");
 	for (sweep = l->from; sweep >= 1 && q->rc == SW_OK && l->n < l->limit; sweep--) {
 		const sw_status rc = sw_read_sweeps(db, sweep, write_sweep_row, l, &q->err);
 
@@ -145,10 +139,7 @@ static void read_list(struct sw_db *db, struct sw_lookup *q)
 			q->rc = rc;
 	}
 	sw_jw_arr_end(&q->w);
-	if (sweep >= 1 && l->n > 0)
-		sw_jw_kint(&q->w, "next", l->last);
-	else
-		sw_jw_knull(&q->w, "next");
+	sw_jw_kint_opt(&q->w, "next", sweep >= 1 && l->n > 0, l->last);
 	sw_jw_obj_end(&q->w);
 }
 
@@ -180,9 +171,7 @@ static bool write_get_best(const struct sw_row_trial *row, void *arg)
 	struct sw_lookup *q = &g->q;
 
 	g->has_best = true;
-	sw_jw_obj(&q->w);
-	sw_row_json_trial(&q->w, row, q->now_ms);
-	sw_jw_obj_end(&q->w);
+	sw_row_json_trial_obj(&q->w, row, q->now_ms);
 	return true;
 }
 
@@ -207,8 +196,7 @@ static bool write_edit(const struct sw_row_event *row, void *arg)
 
 static void read_edits(struct sw_db *db, struct sw_lookup *q)
 {
-	sw_jw_key(&q->w, "edits");
-	sw_jw_arr(&q->w);
+	sw_jw_karr(&q->w, "edits");
 	const sw_status rc = sw_read_edits(db, q->sweep, write_edit, q, &q->err);
 	if (q->rc == SW_OK)
 		q->rc = rc;
@@ -260,15 +248,10 @@ static void get_loaded(struct sw_live *live, struct sw_call *call)
 	sw_row_json_counts(&q->w, counts);
 	sw_jw_key(&q->w, "rungs");
 	sw_row_json_rungs(&q->w, live);
-	if (sw_spec_max_t(live->spec) > 0)
-		sw_jw_kint(&q->w, "max_t", (int64_t)sw_spec_max_t(live->spec));
-	else
-		sw_jw_knull(&q->w, "max_t");
+	sw_jw_kint_opt(&q->w, "max_t", sw_spec_max_t(live->spec) > 0,
+		       (int64_t)sw_spec_max_t(live->spec));
 	sw_jw_kint(&q->w, "created_ms", live->created_ms);
-	if (live->ended_ms != 0)
-		sw_jw_kint(&q->w, "ended_ms", live->ended_ms);
-	else
-		sw_jw_knull(&q->w, "ended_ms");
+	sw_jw_kint_opt(&q->w, "ended_ms", live->ended_ms != 0, live->ended_ms);
 	sw_jw_knum(&q->w, "seconds", sw_row_json_seconds(live, q->now_ms));
 	g->maximize = live->maximize;
 	q->is_long = live->spec->n_metrics > 1; /* its front is of all trials */

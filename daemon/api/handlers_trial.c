@@ -11,84 +11,60 @@
 #include "daemon/sweep/report.h"
 #include "proto/json.h"
 
+typedef void loaded_fn(struct sw_live *live, struct sw_call *call);
+
 /* Loads the sweep of the call and goes on there. */
-static void with_host(struct sw_call *call,
-		      void (*then)(struct sw_live *live, struct sw_call *call))
+static void with_sweep(struct sw_call *call, loaded_fn *then)
 {
 	if (sw_change_allowed(call))
 		sw_recover_need(call, then);
 }
 
-/* trial.ask, report and tell are for sweeps that a client drives. */
-static bool is_driven(const struct sw_live *live, struct sw_call *call)
+/* The same for what only the client may do that drives the sweep: ask, report and tell. */
+static void with_driven(struct sw_call *call, loaded_fn *then)
 {
-	struct sw_err err = SW_ERR_INIT;
+	const struct sw_live *live = sw_change_allowed(call) ? sw_live_of(call) : NULL;
 
-	if (live->driven)
-		return true;
-	(void)sw_err_at(
-		&err, SW_CONFLICT, "/sweep",
-		"sweep %lld has a trainer or a command: sweepd's own workers run its trials",
-		(long long)live->sweep);
-	sw_call_error(call, &err);
-	return false;
+	if (live != NULL && live->driven)
+		sw_recover_need(call, then);
+	else if (live != NULL)
+		sw_call_refuse(call, SW_CONFLICT, "/sweep",
+			       "sweep %lld has a trainer or a command: sweepd's own workers run "
+			       "its trials",
+			       (long long)live->sweep);
 }
 
-static void ask(struct sw_live *live, struct sw_call *call)
+static void ask_loaded(struct sw_live *live, struct sw_call *call)
 {
-	struct sw_err err = SW_ERR_INIT;
-
-	if (!is_driven(live, call))
-		return;
-	if (live->d->draining) {
-		(void)sw_err_set(&err, SW_BUSY,
-				 "the daemon is draining: it hands out no more trials");
-		sw_call_error(call, &err);
-		return;
-	}
-	sw_ask_answer(live, call);
-}
-
-static void report(struct sw_live *live, struct sw_call *call)
-{
-	if (is_driven(live, call))
-		sw_report_answer(live, call);
-}
-
-static void heartbeat(struct sw_live *live, struct sw_call *call)
-{
-	if (is_driven(live, call))
-		sw_report_heartbeat(live, call);
-}
-
-static void tell(struct sw_live *live, struct sw_call *call)
-{
-	if (is_driven(live, call))
-		sw_report_tell(live, call);
+	if (live->d->draining)
+		sw_call_refuse(call, SW_BUSY, "",
+			       "the daemon is draining: it hands out no more trials");
+	else
+		sw_ask_answer(live, call);
 }
 
 void sw_handle_trial_ask(struct sw_call *call)
 {
-	with_host(call, ask);
+	with_driven(call, ask_loaded);
 }
 
 void sw_handle_trial_report(struct sw_call *call)
 {
-	with_host(call, report);
+	with_driven(call, sw_report_answer);
 }
 
 void sw_handle_trial_heartbeat(struct sw_call *call)
 {
-	with_host(call, heartbeat);
+	with_driven(call, sw_report_heartbeat);
 }
 
 void sw_handle_trial_tell(struct sw_call *call)
 {
-	with_host(call, tell);
+	with_driven(call, sw_report_tell);
 }
 
 /* A trial of the user's own: what he does not name is drawn. */
-static void enqueue(struct sw_live *live, struct sw_call *call)
+static void enqueue_loaded(struct sw_live *live, struct sw_call *call)
 {
 	struct sw_value values[SW_SPACE_MAX_PARAMS];
 	struct sw_event event = {.kind = SW_EVENT_ENQUEUE, .values = values};
@@ -104,14 +80,10 @@ static void enqueue(struct sw_live *live, struct sw_call *call)
 		sw_call_error(call, &err);
 		return;
 	}
-	struct sw_change *c = sw_change_begin(live->d, call);
-	if (sw_driver_step(c, live, &event, -1, &err) != SW_OK) {
-		sw_change_drop(c);
-		sw_call_error(call, &err);
+	struct sw_change *c = sw_driver_change(live, call, &event);
+	if (c == NULL)
 		return;
-	}
-	sw_jw_init(&w, &c->reply);
-	sw_jw_obj(&w);
+	sw_jw_init_obj(&w, &c->reply);
 	sw_jw_kint(&w, "trial", (int64_t)trial);
 	sw_jw_kstr(&w, "state", sw_trial_state_name(SW_TRIAL_PENDING));
 	sw_jw_obj_end(&w);
@@ -120,32 +92,22 @@ static void enqueue(struct sw_live *live, struct sw_call *call)
 
 void sw_handle_trial_enqueue(struct sw_call *call)
 {
-	with_host(call, enqueue);
+	with_sweep(call, enqueue_loaded);
 }
 
-static void cancel(struct sw_live *live, struct sw_call *call)
+static void cancel_loaded(struct sw_live *live, struct sw_call *call)
 {
 	const struct sw_event event = {.kind = SW_EVENT_CANCEL_TRIAL,
 				       .trial = (uint64_t)sw_call_int(call, "trial", 0)};
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_change *c = sw_change_begin(live->d, call);
-	struct sw_jw w;
+	struct sw_change *c = sw_driver_change(live, call, &event);
 
-	if (sw_driver_step(c, live, &event, -1, &err) != SW_OK) {
-		sw_change_drop(c);
-		sw_call_error(call, &err);
+	if (c == NULL)
 		return;
-	}
-	const struct sw_trial *t = sw_sweep_trial(live->sched, event.trial);
-	sw_jw_init(&w, &c->reply);
-	sw_jw_obj(&w);
-	sw_jw_kint(&w, "trial", (int64_t)event.trial);
-	sw_jw_kstr(&w, "state", sw_trial_state_name((enum sw_trial_state)t->state));
-	sw_jw_obj_end(&w);
+	sw_report_state(&c->reply, live, event.trial);
 	sw_change_commit(c);
 }
 
 void sw_handle_trial_cancel(struct sw_call *call)
 {
-	with_host(call, cancel);
+	with_sweep(call, cancel_loaded);
 }

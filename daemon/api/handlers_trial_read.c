@@ -71,9 +71,7 @@ static bool write_listed(const struct sw_row_trial *row, void *arg)
 	if (page_is_full(p))
 		return false;
 	p->after = row->trial;
-	sw_jw_obj(&q->w);
-	sw_row_json_trial(&q->w, row, q->now_ms);
-	sw_jw_obj_end(&q->w);
+	sw_row_json_trial_obj(&q->w, row, q->now_ms);
 	return true;
 }
 
@@ -82,15 +80,11 @@ static void read_list(struct sw_db *db, struct sw_lookup *q)
 	struct page_question *p = (struct page_question *)q;
 
 	sw_jw_obj(&q->w);
-	sw_jw_key(&q->w, "trials");
-	sw_jw_arr(&q->w);
+	sw_jw_karr(&q->w, "trials");
 	q->rc = sw_read_trials(db, q->sweep, p->state[0] != '\0' ? p->state : NULL, p->after,
 			       p->limit + 1, write_listed, p, &q->err);
 	sw_jw_arr_end(&q->w);
-	if (p->more)
-		sw_jw_kint(&q->w, "next", p->after);
-	else
-		sw_jw_knull(&q->w, "next");
+	sw_jw_kint_opt(&q->w, "next", p->more, p->after);
 	sw_jw_obj_end(&q->w);
 }
 
@@ -113,15 +107,9 @@ static void write_usage(struct sw_jw *w, const struct sw_row_attempt *row)
 	static const char *const keys[] = {"gpu_bytes", "gpu_util", "joules"};
 	const double values[] = {round(row->gpu_bytes), row->gpu_util, row->joules};
 
-	if (row->gpu)
-		sw_jw_knum(w, "gpu", row->share);
-	else
-		sw_jw_knull(w, "gpu");
+	sw_jw_knum_opt(w, "gpu", row->gpu, row->share);
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-		if (row->has_usage)
-			sw_jw_knum(w, keys[i], round(values[i] * 1e3) / 1e3);
-		else
-			sw_jw_knull(w, keys[i]);
+		sw_jw_knum_opt(w, keys[i], row->has_usage, round(values[i] * 1e3) / 1e3);
 }
 
 static bool write_attempt(const struct sw_row_attempt *row, void *arg)
@@ -130,17 +118,11 @@ static bool write_attempt(const struct sw_row_attempt *row, void *arg)
 
 	sw_jw_obj(w);
 	sw_jw_kint(w, "attempt", row->attempt);
-	if (row->slot >= 0)
-		sw_jw_kint(w, "slot", row->slot);
-	else
-		sw_jw_knull(w, "slot");
+	sw_jw_kint_opt(w, "slot", row->slot >= 0, row->slot);
 	sw_jw_kstr(w, "state", row->state);
 	sw_jw_kstr(w, "cause", row->cause);
 	sw_jw_kint(w, "started_ms", row->started_ms);
-	if (row->ended_ms != 0)
-		sw_jw_kint(w, "ended_ms", row->ended_ms);
-	else
-		sw_jw_knull(w, "ended_ms");
+	sw_jw_kint_opt(w, "ended_ms", row->ended_ms != 0, row->ended_ms);
 	sw_jw_kint(w, "resume_step", row->resume_step);
 	write_usage(w, row);
 	sw_jw_obj_end(w);
@@ -155,10 +137,7 @@ static bool write_one(const struct sw_row_trial *row, void *arg)
 	sw_jw_kint(&q->w, "sweep", row->sweep);
 	sw_row_json_trial(&q->w, row, q->now_ms);
 	sw_jw_kint(&q->w, "created_ms", row->created_ms);
-	if (row->ended_ms != 0)
-		sw_jw_kint(&q->w, "ended_ms", row->ended_ms);
-	else
-		sw_jw_knull(&q->w, "ended_ms");
+	sw_jw_kint_opt(&q->w, "ended_ms", row->ended_ms != 0, row->ended_ms);
 	return true;
 }
 
@@ -167,8 +146,7 @@ static void read_get(struct sw_db *db, struct sw_lookup *q)
 	q->rc = sw_read_trial(db, q->sweep, q->trial, write_one, q, &q->err);
 	if (q->rc != SW_OK)
 		return;
-	sw_jw_key(&q->w, "attempts");
-	sw_jw_arr(&q->w);
+	sw_jw_karr(&q->w, "attempts");
 	q->rc = sw_read_attempts(db, q->sweep, q->trial, write_attempt, q, &q->err);
 	sw_jw_arr_end(&q->w);
 	sw_jw_obj_end(&q->w);
@@ -214,8 +192,7 @@ static void read_reports(struct sw_db *db, struct sw_lookup *q)
 	if (!trial_exists(db, q))
 		return;
 	sw_jw_obj(&q->w);
-	sw_jw_key(&q->w, "reports");
-	sw_jw_arr(&q->w);
+	sw_jw_karr(&q->w, "reports");
 	q->rc = sw_read_reports(db, q->sweep, q->trial, p->attempt, p->after, p->limit + 1,
 				write_report, p, &q->err);
 	sw_jw_arr_end(&q->w);
@@ -227,16 +204,14 @@ static void read_reports(struct sw_db *db, struct sw_lookup *q)
 void sw_handle_trial_reports(struct sw_call *call)
 {
 	const char *after = sw_call_str(call, "after", "0.0");
-	struct sw_err err = SW_ERR_INIT;
 	struct page_question *p;
 	long long attempt, seq;
 	char more;
 
 	if (sscanf(after, "%18lld.%18lld%c", &attempt, &seq, &more) != 2 || attempt < 0 ||
 	    seq < 0) {
-		(void)sw_err_at(&err, SW_INVALID, "/after",
-				"after is \"attempt.seq\", such as \"1.100\"");
-		sw_call_error(call, &err);
+		sw_call_refuse(call, SW_INVALID, "/after",
+			       "after is \"attempt.seq\", such as \"1.100\"");
 		return;
 	}
 	p = ask(call, sizeof *p, read_reports);
@@ -269,8 +244,7 @@ static void read_log(struct sw_db *db, struct sw_lookup *q)
 	if (!trial_exists(db, q))
 		return;
 	sw_jw_obj(&q->w);
-	sw_jw_key(&q->w, "lines");
-	sw_jw_arr(&q->w);
+	sw_jw_karr(&q->w, "lines");
 	q->rc = sw_read_log(db, q->sweep, q->trial, p->after, p->limit, &next, write_line, q,
 			    &q->err);
 	sw_jw_arr_end(&q->w);

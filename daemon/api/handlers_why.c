@@ -38,10 +38,7 @@ static bool write_decision(const struct sw_row_decision *row, void *arg)
 	sw_jw_kint(&q->w, "rank", row->better + 1);
 	sw_jw_kint(&q->w, "n", row->n);
 	sw_jw_kint(&q->w, "keep", row->keep);
-	if (row->has_cutoff)
-		sw_jw_knum(&q->w, "cutoff", row->cutoff);
-	else
-		sw_jw_knull(&q->w, "cutoff");
+	sw_jw_knum_opt(&q->w, "cutoff", row->has_cutoff, row->cutoff);
 	sw_jw_knum(&q->w, "value", row->value);
 	sw_jw_obj_end(&q->w);
 	y->last_paused = row->verdict[0] == 'p';
@@ -115,16 +112,12 @@ static void write_queue(const struct why_question *y, struct sw_jw *w)
 		sw_jw_knull(w, "queue");
 		return;
 	}
-	sw_jw_key(w, "queue");
-	sw_jw_obj(w);
+	sw_jw_kobj(w, "queue");
 	sw_jw_kint(w, "rung", (int64_t)p.rung);
 	sw_jw_kint(w, "rank", (int64_t)p.rank);
 	sw_jw_kint(w, "n", (int64_t)p.n);
 	sw_jw_kint(w, "keep", (int64_t)p.keep);
-	if (p.rank <= p.keep)
-		sw_jw_kint(w, "place", (int64_t)p.ahead + 1);
-	else
-		sw_jw_knull(w, "place");
+	sw_jw_kint_opt(w, "place", p.rank <= p.keep, (int64_t)p.ahead + 1);
 	sw_jw_obj_end(w);
 }
 
@@ -167,8 +160,7 @@ static void why_done(struct sw_lookup *q)
 	explain(y, &text);
 	sw_why_source(q->live, (uint64_t)q->trial, y->facts.data != NULL ? y->facts.data : "",
 		      &suggestion, &text);
-	sw_jw_init(&q->w, &q->out);
-	sw_jw_obj(&q->w);
+	sw_jw_init_obj(&q->w, &q->out);
 	sw_jw_kstr(&q->w, "text", text.data);
 	sw_jw_kstr(&q->w, "state", y->state);
 	sw_jw_kraw(&q->w, "decisions", decisions.data);

@@ -9,13 +9,15 @@
 #include "daemon/sweep/report.h"
 #include "proto/json.h"
 
-static void answer_ok(struct sw_call *call)
+/* The slot that the call's connection speaks for. NULL: answered. */
+static struct sw_slot *slot_of(struct sw_call *call)
 {
-	struct sw_buf out;
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_slot *s = sw_slot_of(call->conn, &err);
 
-	sw_buf_init(&out, SW_REPLY_MAX);
-	(void)sw_buf_adds(&out, "{\"ok\":true}");
-	sw_call_result(call, &out);
+	if (s == NULL)
+		sw_call_error(call, &err);
+	return s;
 }
 
 /* Does the slot hold what its worker says that it runs? */
@@ -30,27 +32,23 @@ void sw_handle_worker_hello(struct sw_call *call)
 {
 	const int64_t slot = sw_call_int(call, "slot", -1);
 	struct sw_slot *s = sw_slot_find(call->d, slot, sw_call_str(call, "worker", ""));
-	struct sw_err err = SW_ERR_INIT;
 	struct sw_buf out;
 	struct sw_jw w;
 
 	if (s == NULL || call->d->phase != SW_UP) {
-		(void)sw_err_set(&err, SW_DENIED,
-				 "slot %lld is not yours: this daemon did not start you",
-				 (long long)slot);
-		sw_call_error(call, &err);
+		sw_call_refuse(call, SW_DENIED, "",
+			       "slot %lld is not yours: this daemon did not start you",
+			       (long long)slot);
 		return;
 	}
 	if (sw_slot_pid(s) != 0 && sw_slot_pid(s) != (long)call->conn->pid) {
-		(void)sw_err_set(&err, SW_DENIED, "slot %lld belongs to another process",
-				 (long long)slot);
-		sw_call_error(call, &err);
+		sw_call_refuse(call, SW_DENIED, "", "slot %lld belongs to another process",
+			       (long long)slot);
 		return;
 	}
 	if (call->conn->slot != NULL && call->conn->slot != s) {
-		(void)sw_err_set(&err, SW_CONFLICT, "this connection speaks for slot %d already",
-				 call->conn->slot->index);
-		sw_call_error(call, &err);
+		sw_call_refuse(call, SW_CONFLICT, "", "this connection speaks for slot %d already",
+			       call->conn->slot->index);
 		return;
 	}
 	sw_slot_hello(s, call->conn, cJSON_IsTrue(sw_json_get(call->params, "beats")));
@@ -59,8 +57,7 @@ void sw_handle_worker_hello(struct sw_call *call)
 	       sw_slot_pid(s), (long long)sw_call_int(call, "sweep", 0),
 	       (long long)sw_call_int(call, "trial", 0), run);
 	sw_buf_init(&out, SW_REPLY_MAX);
-	sw_jw_init(&w, &out);
-	sw_jw_obj(&w);
+	sw_jw_init_obj(&w, &out);
 	sw_jw_kbool(&w, "ok", true);
 	sw_jw_kbool(&w, "run", run);
 	sw_jw_obj_end(&w);
@@ -69,30 +66,21 @@ void sw_handle_worker_hello(struct sw_call *call)
 
 void sw_handle_worker_next(struct sw_call *call)
 {
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_slot *s = sw_slot_of(call->conn, &err);
+	struct sw_slot *s = slot_of(call);
 
-	if (s == NULL)
-		sw_call_error(call, &err);
-	else
+	if (s != NULL)
 		sw_slot_next(s, call);
 }
 
 /* The sweep of a worker's trial. NULL: answered. */
 static struct sw_live *sweep_of(struct sw_call *call)
 {
-	struct sw_err err = SW_ERR_INIT;
+	struct sw_live *live = slot_of(call) != NULL ? sw_live_of(call) : NULL;
 
-	if (sw_slot_of(call->conn, &err) == NULL) {
-		sw_call_error(call, &err);
-		return NULL;
-	}
-	struct sw_live *live = sw_live_of(call);
 	if (live == NULL || (live->sched != NULL && !live->driven))
 		return live;
-	(void)sw_err_at(&err, SW_CONFLICT, "/sweep", "sweep %lld runs no trial on a slot",
-			(long long)live->sweep);
-	sw_call_error(call, &err);
+	sw_call_refuse(call, SW_CONFLICT, "/sweep", "sweep %lld runs no trial on a slot",
+		       (long long)live->sweep);
 	return NULL;
 }
 
@@ -115,7 +103,6 @@ void sw_handle_worker_tell(struct sw_call *call)
 void sw_handle_worker_log(struct sw_call *call)
 {
 	struct sw_live *live = sweep_of(call);
-	struct sw_err err = SW_ERR_INIT;
 
 	if (live == NULL)
 		return;
@@ -127,9 +114,7 @@ void sw_handle_worker_log(struct sw_call *call)
 		.line = sw_call_str(call, "text", ""),
 	};
 	if (sw_sweep_trial(live->sched, (uint64_t)row.trial) == NULL) {
-		(void)sw_err_at(&err, SW_NOT_FOUND, "/trial", "no trial %lld",
-				(long long)row.trial);
-		sw_call_error(call, &err);
+		sw_call_refuse(call, SW_NOT_FOUND, "/trial", "no trial %lld", (long long)row.trial);
 		return;
 	}
 	struct sw_change *c = sw_change_begin(live->d, call);
@@ -140,14 +125,14 @@ void sw_handle_worker_log(struct sw_call *call)
 
 void sw_handle_worker_bye(struct sw_call *call)
 {
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_slot *s = sw_slot_of(call->conn, &err);
+	const struct sw_slot *s = slot_of(call);
+	struct sw_buf out;
 
-	if (s == NULL) {
-		sw_call_error(call, &err);
+	if (s == NULL)
 		return;
-	}
 	sw_log(SW_LOG_INFO, "worker.bye", "slot=%d cause=\"%s\"", s->index,
 	       sw_call_str(call, "cause", ""));
-	answer_ok(call);
+	sw_buf_init(&out, SW_REPLY_MAX);
+	(void)sw_buf_adds(&out, "{\"ok\":true}");
+	sw_call_result(call, &out);
 }

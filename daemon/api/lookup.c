@@ -7,21 +7,13 @@
 #include "store/store.h"
 #include <stdlib.h>
 
-static void refuse(struct sw_call *call, sw_status why, const char *text)
-{
-	struct sw_err err = SW_ERR_INIT;
-
-	(void)sw_err_set(&err, why, "%s", text);
-	sw_call_error(call, &err);
-}
-
 void *sw_lookup_create(struct sw_call *call, struct sw_live *live, size_t size,
 		       void (*work)(struct sw_db *db, struct sw_lookup *q))
 {
 	struct sw_lookup *q = sw_calloc(1, size);
 
 	if (q == NULL) {
-		refuse(call, SW_NOMEM, "out of memory");
+		sw_call_refuse(call, SW_NOMEM, "", "out of memory");
 		return NULL;
 	}
 	q->call = call;
@@ -71,6 +63,6 @@ void sw_lookup_run(struct sw_lookup *q)
 	if (sw_store_read(q->call->d->store, q->is_long ? SW_READ_LONG : SW_READ_SHORT,
 			  &q->call->conn->reads, on_work, on_done, q) == SW_OK)
 		return;
-	refuse(q->call, SW_BUSY, "too many requests wait for the store; try again");
+	sw_call_refuse(q->call, SW_BUSY, "", "too many requests wait for the store; try again");
 	free_lookup(q);
 }

@@ -36,10 +36,7 @@ void sw_row_json_trial(struct sw_jw *w, const struct sw_row_trial *row, int64_t 
 	sw_row_json_stored(w, "params", row->params, row->sweep, row->trial);
 	sw_jw_kint(w, "step", row->step);
 	sw_row_json_stored(w, "metrics", row->metrics, row->sweep, row->trial);
-	if (row->has_value)
-		sw_jw_knum(w, "value", row->value);
-	else
-		sw_jw_knull(w, "value");
+	sw_jw_knum_opt(w, "value", row->has_value, row->value);
 	sw_jw_key(w, "best");
 	if (row->has_best) {
 		sw_jw_obj(w);
@@ -51,10 +48,14 @@ void sw_row_json_trial(struct sw_jw *w, const struct sw_row_trial *row, int64_t 
 	}
 	sw_jw_knum(w, "seconds", round(seconds * 1000.0) / 1000.0);
 	sw_jw_kint(w, "resume_step", row->resume_step);
-	if (row->parent != 0)
-		sw_jw_kint(w, "parent", row->parent);
-	else
-		sw_jw_knull(w, "parent");
+	sw_jw_kint_opt(w, "parent", row->parent != 0, row->parent);
+}
+
+void sw_row_json_trial_obj(struct sw_jw *w, const struct sw_row_trial *row, int64_t now_ms)
+{
+	sw_jw_obj(w);
+	sw_row_json_trial(w, row, now_ms);
+	sw_jw_obj_end(w);
 }
 
 void sw_row_json_counts(struct sw_jw *w, const uint64_t counts[SW_TRIAL_STATE_N])
@@ -86,10 +87,8 @@ void sw_row_json_rungs(struct sw_jw *w, const struct sw_live *live)
 			sw_jw_kint(w, "bracket", b);
 			sw_jw_kint(w, "step", (int64_t)sw_pruner_rung_step(p, b, k));
 			sw_jw_kint(w, "n", (int64_t)sw_pruner_rung_count(p, b, k));
-			if (isfinite(cutoff))
-				sw_jw_knum(w, "cutoff", live->maximize ? -cutoff : cutoff);
-			else
-				sw_jw_knull(w, "cutoff");
+			sw_jw_knum_opt(w, "cutoff", isfinite(cutoff),
+				       live->maximize ? -cutoff : cutoff);
 			sw_jw_obj_end(w);
 		}
 	sw_jw_arr_end(w);
@@ -106,15 +105,9 @@ static void write_settings(struct sw_jw *w, const struct sw_live *live)
 {
 	const struct sw_settings *s = &live->settings;
 
-	if (s->max_concurrent > 0)
-		sw_jw_kint(w, "max_concurrent", (int64_t)s->max_concurrent);
-	else
-		sw_jw_knull(w, "max_concurrent");
+	sw_jw_kint_opt(w, "max_concurrent", s->max_concurrent > 0, (int64_t)s->max_concurrent);
 	sw_jw_knum(w, "weight", s->weight);
-	if (s->has_target)
-		sw_jw_knum(w, "target", s->target);
-	else
-		sw_jw_knull(w, "target");
+	sw_jw_knum_opt(w, "target", s->has_target, s->target);
 }
 
 /* Why it ended; of one that goes on what is wrong, or what will end it. "" for nothing. */
@@ -156,14 +149,9 @@ void sw_row_json_sweep(struct sw_jw *w, const struct sw_live *live, int64_t now_
 	sw_jw_kstr(w, "method", live->method);
 	sw_jw_kstr(w, "metric", live->metric);
 	sw_jw_kstr(w, "goal", live->maximize ? "maximize" : "minimize");
-	if (live->run_cap > 0)
-		sw_jw_kint(w, "run_cap", live->run_cap);
-	else
-		sw_jw_knull(w, "run_cap");
-	if (sw_sweep_points(live->sched) > 0)
-		sw_jw_kint(w, "points", (int64_t)sw_sweep_points(live->sched));
-	else
-		sw_jw_knull(w, "points");
+	sw_jw_kint_opt(w, "run_cap", live->run_cap > 0, live->run_cap);
+	sw_jw_kint_opt(w, "points", sw_sweep_points(live->sched) > 0,
+		       (int64_t)sw_sweep_points(live->sched));
 	write_settings(w, live);
 	sw_budget_write(live, now_ms, w);
 }

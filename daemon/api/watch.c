@@ -65,9 +65,7 @@ static bool add_best(const struct sw_row_trial *row, void *arg)
 	struct sw_jw w;
 
 	sw_jw_init(&w, &f->best);
-	sw_jw_obj(&w);
-	sw_row_json_trial(&w, row, f->now_ms);
-	sw_jw_obj_end(&w);
+	sw_row_json_trial_obj(&w, row, f->now_ms);
 	return true;
 }
 
@@ -75,9 +73,7 @@ static bool add_trial(const struct sw_row_trial *row, void *arg)
 {
 	struct feed *f = arg;
 
-	sw_jw_obj(&f->w);
-	sw_row_json_trial(&f->w, row, f->now_ms);
-	sw_jw_obj_end(&f->w);
+	sw_row_json_trial_obj(&f->w, row, f->now_ms);
 	f->rows--;
 	return f->rows > 0 && f->trials.len < UPDATE_FULL;
 }
@@ -122,8 +118,7 @@ static bool ended(const struct sw_live *live)
 
 static void write_slots(struct sw_jw *w, const struct sw_live *live)
 {
-	sw_jw_key(w, "slots");
-	sw_jw_obj(w);
+	sw_jw_kobj(w, "slots");
 	sw_jw_kint(w, "mine", (int64_t)sw_slot_busy_n(live->d, live->sweep));
 	sw_jw_kint(w, "busy", (int64_t)sw_slot_busy_n(live->d, 0));
 	sw_jw_kint(w, "total", (int64_t)live->d->slot_n);
@@ -160,23 +155,19 @@ static void write_head(struct feed *f)
 	struct sw_jw w;
 
 	sw_sweep_counts(live->sched, counts);
-	sw_jw_init(&w, &f->head);
-	sw_jw_obj(&w);
+	sw_jw_init_obj(&w, &f->head);
 	sw_row_json_sweep(&w, live, f->now_ms);
 	sw_jw_key(&w, "counts");
 	sw_row_json_counts(&w, counts);
 	sw_jw_key(&w, "rungs");
 	sw_row_json_rungs(&w, live);
-	if (sw_spec_max_t(live->spec) > 0)
-		sw_jw_kint(&w, "max_t", (int64_t)sw_spec_max_t(live->spec));
-	else
-		sw_jw_knull(&w, "max_t");
+	sw_jw_kint_opt(&w, "max_t", sw_spec_max_t(live->spec) > 0,
+		       (int64_t)sw_spec_max_t(live->spec));
 	write_slots(&w, live);
 	sw_jw_kint(&w, "created_ms", live->created_ms);
 	sw_jw_knum(&w, "seconds", seconds);
 	write_eta(&w, live, counts, seconds);
-	sw_jw_key(&w, "parameters");
-	sw_jw_arr(&w);
+	sw_jw_karr(&w, "parameters");
 	for (size_t i = 0; i < live->spec->n_params; i++)
 		sw_jw_str(&w, live->spec->params[i].name);
 	sw_jw_arr_end(&w);
@@ -317,7 +308,6 @@ void sw_watch_start(struct sw_live *live, struct sw_call *call)
 {
 	/* A connection that has closed is told of no more: it would stay a watcher for ever. */
 	struct feed *f = sw_call_gone(call) ? NULL : new_feed(live);
-	struct sw_err err = SW_ERR_INIT;
 
 	/* The watcher is there from now on, so that what changes while the snapshot is read is
 	 * noted. The updates that it misses until then were read before the snapshot. */
@@ -339,8 +329,7 @@ void sw_watch_start(struct sw_live *live, struct sw_call *call)
 			drop_watcher(live, at);
 		free_feed(f);
 	}
-	(void)sw_err_set(&err, SW_BUSY, "too much waits for the store; try again");
-	sw_call_error(call, &err);
+	sw_call_refuse(call, SW_BUSY, "", "too much waits for the store; try again");
 }
 
 static bool has_room(const struct sw_watcher *w)

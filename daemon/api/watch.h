@@ -9,7 +9,6 @@
 #ifndef SW_DAEMON_API_WATCH_H
 #define SW_DAEMON_API_WATCH_H
 
-#include <stdint.h>
 #include <uv.h>
 
 struct sw_call;

@@ -242,8 +242,7 @@ static void write_nearest(const struct reading *r, struct sw_jw *w)
 	const cJSON *near = sw_json_get(r->stored, "nearest"), *own = near ? near->child : NULL;
 	size_t i = 0;
 
-	sw_jw_key(w, "nearest");
-	sw_jw_arr(w);
+	sw_jw_karr(w, "nearest");
 	for (size_t n = 0; n < SW_SUGGESTION_NEAR; n++) {
 		const cJSON *far = sw_json_get(own, "distance");
 
@@ -260,10 +259,7 @@ static void write_nearest(const struct reading *r, struct sw_jw *w)
 
 static void write_number(struct sw_jw *w, const char *key, int64_t v, int64_t none)
 {
-	if (v != none)
-		sw_jw_kint(w, key, v);
-	else
-		sw_jw_knull(w, key);
+	sw_jw_kint_opt(w, key, v != none, v);
 }
 
 static void write_all(const struct reading *r, struct sw_jw *w)
@@ -273,8 +269,7 @@ static void write_all(const struct reading *r, struct sw_jw *w)
 	sw_jw_cjson(w, r->stored);
 	write_number(w, "refine", r->refine, 0);
 	write_number(w, "uid", r->uid, -1);
-	sw_jw_key(w, "earlier");
-	sw_jw_arr(w);
+	sw_jw_karr(w, "earlier");
 	for (size_t i = 0; i < r->earlier_n; i++) {
 		sw_jw_obj(w);
 		write_number(w, "sweep", r->earlier[i].sweep, 0);

@@ -74,8 +74,7 @@ static void write_json(const struct telling *t, struct sw_buf *out)
 	const cJSON *v, *earlier = sw_json_get(t->facts, "earlier");
 	struct sw_jw w;
 
-	sw_jw_init(&w, out);
-	sw_jw_obj(&w);
+	sw_jw_init_obj(&w, out);
 	sw_jw_kstr(&w, "source", t->source);
 	sw_jw_kstr(&w, "method", t->live->method);
 	if (t->point != 0)

@@ -7,7 +7,6 @@
 #include "sched/pruner/pruner.h"
 #include "store/rows.h"
 #include <stdbool.h>
-#include <stdint.h>
 
 struct sw_live;
 

@@ -4,6 +4,8 @@
 #include "daemon/net/conn.h"
 #include "proto/json.h"
 #include "proto/rpc.h"
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 struct sw_call *sw_call_create(struct sw_conn *c, struct sw_message *m, const cJSON *id,
@@ -47,14 +49,11 @@ static struct sw_buf *open_answer(struct sw_call *call)
 
 void sw_call_result(struct sw_call *call, struct sw_buf *result)
 {
-	if (result->failed != SW_OK || result->data == NULL) {
-		struct sw_err err = SW_ERR_INIT;
-
-		(void)sw_err_set(&err, result->failed == SW_TOO_BIG ? SW_TOO_BIG : SW_NOMEM,
-				 result->failed == SW_TOO_BIG
-					 ? "the answer is too large: ask for a smaller page"
-					 : "out of memory");
-		sw_call_error(call, &err);
+	if (result->failed == SW_TOO_BIG) {
+		sw_call_refuse(call, SW_TOO_BIG, "",
+			       "the answer is too large: ask for a smaller page");
+	} else if (result->failed != SW_OK || result->data == NULL) {
+		sw_call_refuse(call, SW_NOMEM, "", "out of memory");
 	} else {
 		struct sw_buf *out = open_answer(call);
 
@@ -78,6 +77,19 @@ void sw_call_error_code(struct sw_call *call, int code, const struct sw_err *err
 void sw_call_error(struct sw_call *call, const struct sw_err *err)
 {
 	sw_call_error_code(call, sw_rpc_code(err->code), err);
+}
+
+void sw_call_refuse(struct sw_call *call, sw_status code, const char *ptr, const char *fmt, ...)
+{
+	struct sw_err err = SW_ERR_INIT;
+	char line[sizeof err.msg];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(line, sizeof line, fmt, ap);
+	va_end(ap);
+	(void)sw_err_at(&err, code, ptr, "%s", line);
+	sw_call_error(call, &err);
 }
 
 bool sw_call_gone(const struct sw_call *call)

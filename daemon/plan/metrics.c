@@ -47,8 +47,7 @@ sw_status sw_metrics_read(const cJSON *metrics, const char *metric, bool *has_va
 
 	*has_value = false;
 	*value = 0.0;
-	sw_jw_init(&w, text);
-	sw_jw_obj(&w);
+	sw_jw_init_obj(&w, text);
 	cJSON_ArrayForEach (v, metrics) {
 		double number;
 

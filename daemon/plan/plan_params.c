@@ -25,8 +25,7 @@ static void open_groups(struct sw_jw *w, const struct sw_spec_group *from,
 		return;
 	assert(g != NULL); /* from is around it */
 	open_groups(w, from, g->parent);
-	sw_jw_key(w, g->key);
-	sw_jw_obj(w);
+	sw_jw_kobj(w, g->key);
 }
 
 /* Closes what does not hold g, opens what does. Returns g. */
@@ -47,8 +46,7 @@ void sw_plan_params(const struct sw_spec *spec, const struct sw_space *space,
 	struct sw_jw w;
 
 	sw_space_active(space, values, active);
-	sw_jw_init(&w, out);
-	sw_jw_obj(&w);
+	sw_jw_init_obj(&w, out);
 	for (size_t i = 0; i < spec->n_params; i++) {
 		const struct sw_spec_param *p = &spec->params[i];
 

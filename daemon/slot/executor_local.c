@@ -4,7 +4,6 @@
 #include "base/process.h"
 #include "daemon/slot/executor.h"
 #include "daemon/slot/worker_env.h"
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>

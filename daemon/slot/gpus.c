@@ -250,18 +250,12 @@ bool sw_gpus_looked_at(struct sw_daemon *d, const struct sw_slot *s, int64_t sin
 
 static void write_count(struct sw_jw *w, const char *key, int64_t v)
 {
-	if (v >= 0)
-		sw_jw_kint(w, key, v);
-	else
-		sw_jw_knull(w, key);
+	sw_jw_kint_opt(w, key, v >= 0, v);
 }
 
 static void write_milli(struct sw_jw *w, const char *key, int64_t v)
 {
-	if (v >= 0)
-		sw_jw_knum(w, key, (double)v / 1e3);
-	else
-		sw_jw_knull(w, key);
+	sw_jw_knum_opt(w, key, v >= 0, (double)v / 1e3);
 }
 
 static void write_card(struct sw_jw *w, const struct sw_card *c, size_t index,
@@ -286,8 +280,7 @@ static void write_card(struct sw_jw *w, const struct sw_card *c, size_t index,
 	write_milli(w, "power_limit", now->limit_mw);
 	write_milli(w, "joules", now->energy_mj);
 	write_count(w, "ecc", now->ecc);
-	sw_jw_key(w, "processes");
-	sw_jw_arr(w);
+	sw_jw_karr(w, "processes");
 	for (size_t i = 0; i < now->proc_n; i++) {
 		const struct sw_nvml_proc *p = &now->proc[i];
 
@@ -309,8 +302,7 @@ void sw_gpus_write(struct sw_daemon *d, struct sw_jw *w)
 	struct sw_card_ours ours = {.session = session};
 	const struct sw_gpus *g = d->gpus;
 
-	sw_jw_key(w, "gpus");
-	sw_jw_arr(w);
+	sw_jw_karr(w, "gpus");
 	if (sw_gpus_view(d) != NULL) {
 		ours.hidden = g->hidden;
 		ours.n = list_sessions(d, session);

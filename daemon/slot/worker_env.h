@@ -3,8 +3,6 @@
 #ifndef SW_DAEMON_SLOT_WORKER_ENV_H
 #define SW_DAEMON_SLOT_WORKER_ENV_H
 
-#include <stddef.h>
-
 #define SW_WORKER_ENV_MAX 128
 
 /* more ("NAME=value", NULL-terminated), then those of the daemon's own that are on a short list and

@@ -230,10 +230,7 @@ static void write_trial(struct sw_long_ask *a, const struct sw_actions *actions)
 	a->w.comma = true;
 	sw_jw_kint(&a->w, "resume_step", (int64_t)start->resume_step);
 	const uint64_t parent = sw_sweep_parent(a->live->sched, start->trial);
-	if (parent != 0)
-		sw_jw_kint(&a->w, "parent", (int64_t)parent);
-	else
-		sw_jw_knull(&a->w, "parent");
+	sw_jw_kint_opt(&a->w, "parent", parent != 0, (int64_t)parent);
 	sw_jw_obj_end(&a->w);
 }
 
@@ -346,10 +343,8 @@ void sw_ask_answer_now(struct sw_live *live, struct sw_call *call)
 	*a = (struct sw_long_ask){
 		.live = live, .call = call, .left = sw_call_int(call, "count", 1)};
 	sw_buf_init(&a->reply, SW_REPLY_MAX);
-	sw_jw_init(&a->w, &a->reply);
-	sw_jw_obj(&a->w);
-	sw_jw_key(&a->w, "trials");
-	sw_jw_arr(&a->w);
+	sw_jw_init_obj(&a->w, &a->reply);
+	sw_jw_karr(&a->w, "trials");
 	if (a->left > ASK_FEW && live->d->ask_slice)
 		go_on_later(a);
 	else

@@ -100,14 +100,11 @@ void sw_asks_tick(struct sw_daemon *d, int64_t now_us)
 
 void sw_asks_refuse_all(struct sw_daemon *d, const char *why)
 {
-	struct sw_err err = SW_ERR_INIT;
-
-	(void)sw_err_set(&err, SW_BUSY, "%s", why);
 	for (size_t i = 0; i < d->sweep_n; i++) {
 		struct sw_asks *all = &d->sweeps[i]->asks;
 
 		while (all->head != NULL)
-			sw_call_error(take(all, &all->head), &err);
+			sw_call_refuse(take(all, &all->head), SW_BUSY, "", "%s", why);
 	}
 }
 

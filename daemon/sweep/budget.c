@@ -40,10 +40,7 @@ int64_t sw_budget_gpu_ms(const struct sw_live *live, int64_t now_ms)
 
 static void write_limit(struct sw_jw *w, const char *key, double v)
 {
-	if (v > 0)
-		sw_jw_knum(w, key, v);
-	else
-		sw_jw_knull(w, key);
+	sw_jw_knum_opt(w, key, v > 0, v);
 }
 
 void sw_budget_write(const struct sw_live *live, int64_t now_ms, struct sw_jw *w)
@@ -51,8 +48,7 @@ void sw_budget_write(const struct sw_live *live, int64_t now_ms, struct sw_jw *w
 	const int64_t ran_ms = sw_budget_ran_ms(&live->budget, now_ms);
 	const int64_t gpu_ms = sw_budget_gpu_ms(live, now_ms);
 
-	sw_jw_key(w, "budget");
-	sw_jw_obj(w);
+	sw_jw_kobj(w, "budget");
 	write_limit(w, "time_s", live->budget.time_s);
 	sw_jw_knum(w, "time_used_s", (double)ran_ms / 1e3);
 	write_limit(w, "gpu_hours", live->budget.gpu_hours);

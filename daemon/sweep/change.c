@@ -81,17 +81,15 @@ void sw_change_commit(struct sw_change *c)
 bool sw_change_allowed(struct sw_call *call)
 {
 	const char *stuck = sw_store_stuck(call->d->store);
-	struct sw_err err = SW_ERR_INIT;
 
 	if (stuck != NULL)
-		(void)sw_err_set(&err, SW_FULL, "%s; nothing is lost, try again once that is over",
-				 stuck);
+		sw_call_refuse(call, SW_FULL, "",
+			       "%s; nothing is lost, try again once that is over", stuck);
 	else if (!sw_store_has_room(call->d->store))
-		(void)sw_err_set(&err, SW_BUSY, "too many changes wait for the disk; try again");
+		sw_call_refuse(call, SW_BUSY, "", "too many changes wait for the disk; try again");
 	else if (call->d->phase != SW_UP)
-		(void)sw_err_set(&err, SW_BUSY, "the daemon is stopping");
-	if (err.code == SW_OK)
+		sw_call_refuse(call, SW_BUSY, "", "the daemon is stopping");
+	else
 		return true;
-	sw_call_error(call, &err);
 	return false;
 }

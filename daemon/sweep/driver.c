@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
+#include "daemon/net/call.h"
 #include "daemon/sweep/checkpoint.h"
 #include "daemon/sweep/janitor.h"
 #include "daemon/sweep/live.h"
@@ -89,6 +90,19 @@ sw_status sw_driver_step(struct sw_change *c, struct sw_live *live, const struct
 	sw_marks_stepped(&live->changes, event, &c->actions);
 	live->d->driver_events->stepped(c, live);
 	return SW_OK;
+}
+
+struct sw_change *sw_driver_change(struct sw_live *live, struct sw_call *call,
+				   const struct sw_event *event)
+{
+	struct sw_change *c = sw_change_begin(live->d, call);
+	struct sw_err err = SW_ERR_INIT;
+
+	if (sw_driver_step(c, live, event, -1, &err) == SW_OK)
+		return c;
+	sw_change_drop(c);
+	sw_call_error(call, &err);
+	return NULL;
 }
 
 void sw_driver_attempt_over(struct sw_live *live, enum sw_event_kind kind, uint64_t trial,

@@ -12,6 +12,7 @@
 #include "sched/sweep/sweep.h"
 #include <stdint.h>
 
+struct sw_call;
 struct sw_live;
 
 /* How those above are told; d->driver_events, none of them NULL. */
@@ -28,6 +29,11 @@ struct sw_driver_events {
 SW_NODISCARD sw_status sw_driver_step(struct sw_change *c, struct sw_live *live,
 				      const struct sw_event *event, int32_t slot,
 				      struct sw_err *err);
+
+/* The change of one step that a call asked for, to be answered and committed. NULL: the step was
+ * refused, and the call has the error. */
+struct sw_change *sw_driver_change(struct sw_live *live, struct sw_call *call,
+				   const struct sw_event *event);
 
 /* The sweep ends by itself with that cause, in a change of its own: FAIL (no point can be found any
  * more) or STOP (a budget is spent). */

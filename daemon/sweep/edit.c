@@ -1,5 +1,4 @@
 #include "daemon/sweep/edit.h"
-#include "daemon/plan/plan.h"
 #include "daemon/sweep/live.h"
 #include "proto/nearest.h"
 #include <stdio.h>
@@ -175,14 +174,12 @@ static void write_ranges(struct sw_jw *w, const struct sw_edits *e, const struct
 
 	if (e->sched.n_ranges == 0)
 		return;
-	sw_jw_key(w, "ranges");
-	sw_jw_obj(w);
+	sw_jw_kobj(w, "ranges");
 	for (size_t i = 0; i < e->sched.n_ranges; i++) {
 		const struct sw_range *r = &e->ranges[i];
 		const struct sw_param *p = sw_space_param(space, r->param);
 
-		sw_jw_key(w, live->spec->params[r->param].name);
-		sw_jw_obj(w);
+		sw_jw_kobj(w, live->spec->params[r->param].name);
 		sw_jw_knum(w, "min", old ? p->min : r->min);
 		sw_jw_knum(w, "max", old ? p->max : r->max);
 		sw_jw_obj_end(w);
@@ -195,12 +192,10 @@ void sw_edits_write(const struct sw_edits *e, const struct sw_live *live, struct
 	const struct sw_settings *was = &live->settings;
 	struct sw_jw w;
 
-	sw_jw_init(&w, out);
-	sw_jw_obj(&w);
+	sw_jw_init_obj(&w, out);
 	for (int old = 0; old < 2; old++) {
 		if (old) {
-			sw_jw_key(&w, "from");
-			sw_jw_obj(&w);
+			sw_jw_kobj(&w, "from");
 		}
 		if (e->sched.has_run_cap)
 			sw_jw_kint(&w, "run_cap", old ? live->run_cap : (int64_t)e->sched.run_cap);

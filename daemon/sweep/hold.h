@@ -15,7 +15,6 @@
 #define SW_DAEMON_SWEEP_HOLD_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct sw_conn;

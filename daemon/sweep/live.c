@@ -5,28 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* From 1; NULL with SW_NOT_FOUND in err. */
-static struct sw_live *find_host(struct sw_daemon *d, int64_t sweep, struct sw_err *err)
+struct sw_live *sw_live_of(struct sw_call *call)
 {
+	const int64_t sweep = sw_call_int(call, "sweep", 0);
+	const struct sw_daemon *d = call->d;
+
 	if (sweep >= 1 && (uint64_t)sweep <= d->sweep_n)
 		return d->sweeps[sweep - 1];
 	if (d->sweep_n == 0)
-		(void)sw_err_at(err, SW_NOT_FOUND, "/sweep", "no sweep %lld; there is none yet",
-				(long long)sweep);
+		sw_call_refuse(call, SW_NOT_FOUND, "/sweep", "no sweep %lld; there is none yet",
+			       (long long)sweep);
 	else
-		(void)sw_err_at(err, SW_NOT_FOUND, "/sweep", "no sweep %lld; the last one is %zu",
-				(long long)sweep, d->sweep_n);
+		sw_call_refuse(call, SW_NOT_FOUND, "/sweep", "no sweep %lld; the last one is %zu",
+			       (long long)sweep, d->sweep_n);
 	return NULL;
-}
-
-struct sw_live *sw_live_of(struct sw_call *call)
-{
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_live *live = find_host(call->d, sw_call_int(call, "sweep", 0), &err);
-
-	if (live == NULL)
-		sw_call_error(call, &err);
-	return live;
 }
 
 static void free_live(struct sw_live *live)

@@ -1,5 +1,4 @@
 #include "daemon/sweep/report.h"
-#include "base/clock.h"
 #include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
@@ -48,8 +47,7 @@ static void answer_decision(struct sw_buf *out, const char *decision)
 {
 	struct sw_jw w;
 
-	sw_jw_init(&w, out);
-	sw_jw_obj(&w);
+	sw_jw_init_obj(&w, out);
 	sw_jw_kstr(&w, "decision", decision);
 	sw_jw_obj_end(&w);
 }
@@ -82,7 +80,6 @@ static void answer_repeat(struct sw_live *live, struct sw_call *call, const stru
 			  uint32_t last)
 {
 	struct repeat *r = sw_calloc(1, sizeof *r);
-	struct sw_err err = SW_ERR_INIT;
 
 	if (r != NULL) {
 		*r = (struct repeat){.call = call,
@@ -96,8 +93,7 @@ static void answer_repeat(struct sw_live *live, struct sw_call *call, const stru
 			return;
 		free(r);
 	}
-	(void)sw_err_set(&err, SW_BUSY, "too much waits; try again");
-	sw_call_error(call, &err);
+	sw_call_refuse(call, SW_BUSY, "", "too much waits; try again");
 }
 
 /* A program may report other metrics first; the sweep says what its reports lack until one has the
@@ -125,13 +121,9 @@ static void refuse_metric(struct sw_live *live, struct sw_call *call, const cJSO
 		return;
 	}
 	const struct sw_event fail = {.kind = SW_EVENT_FAIL, .cause = err.msg};
-	struct sw_err refused = SW_ERR_INIT;
-	struct sw_change *c = sw_change_begin(live->d, call);
-	if (sw_driver_step(c, live, &fail, -1, &refused) != SW_OK) {
-		sw_change_drop(c);
-		sw_call_error(call, &refused);
+	struct sw_change *c = sw_driver_change(live, call, &fail);
+	if (c == NULL)
 		return;
-	}
 	answer_decision(&c->reply, "stop");
 	sw_change_commit(c);
 }
@@ -291,7 +283,6 @@ void sw_report_heartbeat(struct sw_live *live, struct sw_call *call)
 	const uint64_t trial = (uint64_t)sw_call_int(call, "trial", 0);
 	const int64_t attempt = sw_call_int(call, "attempt", 0);
 	const struct sw_trial *t = sw_sweep_trial(live->sched, trial);
-	struct sw_err err = SW_ERR_INIT;
 
 	if (t != NULL && (int64_t)t->attempt == attempt && t->state == SW_TRIAL_RUNNING) {
 		sw_hold_take(call->conn, live, trial);
@@ -303,26 +294,24 @@ void sw_report_heartbeat(struct sw_live *live, struct sw_call *call)
 		return;
 	}
 	if (t == NULL)
-		(void)sw_err_at(&err, SW_NOT_FOUND, "/trial", "there is no trial %llu",
-				(unsigned long long)trial);
+		sw_call_refuse(call, SW_NOT_FOUND, "/trial", "there is no trial %llu",
+			       (unsigned long long)trial);
 	else
-		(void)sw_err_at(&err, SW_CONFLICT, "/attempt",
-				"attempt %lld of trial %llu is not running: its last is %u, and "
-				"the trial is %s",
-				(long long)attempt, (unsigned long long)trial, t->attempt,
-				sw_trial_state_name((enum sw_trial_state)t->state));
-	sw_call_error(call, &err);
+		sw_call_refuse(call, SW_CONFLICT, "/attempt",
+			       "attempt %lld of trial %llu is not running: its last is %u, and the "
+			       "trial is %s",
+			       (long long)attempt, (unsigned long long)trial, t->attempt,
+			       sw_trial_state_name((enum sw_trial_state)t->state));
 }
 
 /* --- tell --- */
 
-static void answer_state(struct sw_buf *out, const struct sw_live *live, uint64_t trial)
+void sw_report_state(struct sw_buf *out, const struct sw_live *live, uint64_t trial)
 {
 	const struct sw_trial *t = sw_sweep_trial(live->sched, trial);
 	struct sw_jw w;
 
-	sw_jw_init(&w, out);
-	sw_jw_obj(&w);
+	sw_jw_init_obj(&w, out);
 	sw_jw_kint(&w, "trial", (int64_t)trial);
 	sw_jw_kstr(&w, "state", sw_trial_state_name((enum sw_trial_state)t->state));
 	sw_jw_obj_end(&w);
@@ -386,7 +375,7 @@ void sw_report_tell(struct sw_live *live, struct sw_call *call)
 	     (t->state != SW_TRIAL_PAUSED && !sw_trial_ended((enum sw_trial_state)t->state))))
 		rc = sw_driver_step(c, live, &e, -1, &err);
 	if (rc == SW_OK) {
-		answer_state(&c->reply, live, e.trial);
+		sw_report_state(&c->reply, live, e.trial);
 		sw_change_commit(c);
 	} else {
 		sw_change_drop(c);

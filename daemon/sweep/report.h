@@ -5,6 +5,9 @@
 #ifndef SW_DAEMON_SWEEP_REPORT_H
 #define SW_DAEMON_SWEEP_REPORT_H
 
+#include <stdint.h>
+
+struct sw_buf;
 struct sw_call;
 struct sw_live;
 
@@ -16,5 +19,8 @@ void sw_report_heartbeat(struct sw_live *live, struct sw_call *call);
 
 /* Answers trial.tell and worker.tell. */
 void sw_report_tell(struct sw_live *live, struct sw_call *call);
+
+/* {"trial", "state"}: what a tell is answered with, and a cancel. */
+void sw_report_state(struct sw_buf *out, const struct sw_live *live, uint64_t trial);
 
 #endif

@@ -1,5 +1,4 @@
 #include "daemon/sweep/settle.h"
-#include "base/log.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
 #include "daemon/net/call.h"
@@ -37,8 +36,7 @@ static void settle_answer(const struct sw_live *live, struct sw_buf *out)
 {
 	struct sw_jw w;
 
-	sw_jw_init(&w, out);
-	sw_jw_obj(&w);
+	sw_jw_init_obj(&w, out);
 	sw_jw_kint(&w, "sweep", live->sweep);
 	sw_jw_kstr(&w, "state", sw_sweep_state_name(live->state));
 	sw_jw_obj_end(&w);
@@ -86,16 +84,13 @@ void sw_settle_go(struct sw_daemon *d)
 
 void sw_settle_refuse_all(struct sw_daemon *d)
 {
-	struct sw_err err = SW_ERR_INIT;
-
-	(void)sw_err_set(
-		&err, SW_BUSY,
-		"the daemon is stopping; the sweep's end goes on when it is started again");
 	for (struct sw_live *live = d->settling; live != NULL; live = live->next_settling) {
 		struct sw_call *call = live->settle_call;
 
 		live->settle_call = NULL;
 		if (call != NULL)
-			sw_call_error(call, &err);
+			sw_call_refuse(call, SW_BUSY, "",
+				       "the daemon is stopping; the sweep's end goes on when it is "
+				       "started again");
 	}
 }

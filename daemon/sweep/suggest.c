@@ -1,6 +1,4 @@
 #include "daemon/sweep/suggest.h"
-#include "base/buf.h"
-#include "base/log.h"
 #include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"

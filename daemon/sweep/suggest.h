@@ -17,7 +17,6 @@
 #include "base/status.h"
 #include "sched/sampler/sampler.h"
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #define SW_SUGGEST_MAX_US  ((int64_t)60 * 1000000)

@@ -1,7 +1,6 @@
 #include "daemon/sweep/suggest_why.h"
 #include "proto/json.h"
 #include "spec/spec.h"
-#include <inttypes.h>
 #include <string.h>
 
 /* Samplers minimise: the user's own sign comes back on the way out. */
@@ -20,8 +19,7 @@ static void begin(const struct sw_suggestion *s, uint64_t seen, struct sw_jw *w)
 
 static void end(const struct sw_suggestion *s, struct sw_jw *w)
 {
-	sw_jw_key(w, "nearest");
-	sw_jw_arr(w);
+	sw_jw_karr(w, "nearest");
 	for (size_t i = 0; i < s->near_n; i++) {
 		sw_jw_obj(w);
 		sw_jw_kint(w, "trial", (int64_t)s->near[i]);
@@ -41,21 +39,18 @@ static void posterior(double mean, double sd, struct sw_jw *w)
 /* Of several metrics: the weights of this suggestion, and what was expected of what. */
 static void several(const struct sw_suggestion *s, const struct sw_spec *spec, struct sw_jw *w)
 {
-	sw_jw_key(w, "weights");
-	sw_jw_obj(w);
+	sw_jw_kobj(w, "weights");
 	for (size_t k = 0; k < spec->n_metrics; k++)
 		sw_jw_knum(w, spec->metrics[k].name, s->weight[k]);
 	sw_jw_obj_end(w);
-	sw_jw_key(w, s->acquisition == SW_ACQUISITION_WHOLE ? "scalarised" : "metrics");
-	sw_jw_obj(w);
+	sw_jw_kobj(w, s->acquisition == SW_ACQUISITION_WHOLE ? "scalarised" : "metrics");
 	if (s->acquisition == SW_ACQUISITION_WHOLE) {
 		posterior(s->mean, s->sd, w);
 		sw_jw_obj_end(w);
 		return;
 	}
 	for (size_t k = 0; k < spec->n_metrics; k++) {
-		sw_jw_key(w, spec->metrics[k].name);
-		sw_jw_obj(w);
+		sw_jw_kobj(w, spec->metrics[k].name);
 		posterior(turn(spec, k, s->metric_mean[k]), s->metric_sd[k], w);
 		sw_jw_obj_end(w);
 	}

@@ -52,7 +52,7 @@ FAULTS = [
     ("a slice of an end does not begin the next", "sweep/settle.c", "settle_story",
      "d->slice_busy = false;", ""),
     ("who waits for a sweep's end is not told of a stop", "sweep/settle.c", "settle_story",
-     "if (call != NULL) sw_call_error(call, &err);", "(void)call;"),
+     "if (call != NULL) sw_call_refuse(", "if (false) sw_call_refuse("),
     ("time counts while the user has paused the sweep", "sweep/budget.c", "settle_story",
      "b->since_ms = 0; } else {", "} else {"),
     ("a budget is spent while the disk is full", "sweep/spent.c", "commit_story",
