@@ -3,7 +3,6 @@
 #include "proto/json.h"
 #include "spec/spec_internal.h"
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 const char *const sw_dataset_formats[SW_DATASET_FORMAT_N] = {"csv", "cifar10", "cifar100", "idx",
@@ -46,21 +45,12 @@ const struct sw_dataset_key sw_dataset_keys[SW_DATASET_KEY_N] = {
 	{"noise", SYNTHETIC},
 };
 
-static sw_status at_key(const char *key, struct sw_err *err, const char *text)
-{
-	char ptr[64] = "";
-
-	sw_json_pointer_add(ptr, sizeof ptr, key);
-	return sw_err_at(err, SW_INVALID, ptr, "%s", text);
-}
-
 /* Every key is known, and goes with the format. */
 static sw_status check_keys(const cJSON *dataset, unsigned format, struct sw_err *err)
 {
 	const char *known[SW_DATASET_KEY_N];
 	const struct sw_spec_keys list = {known, SW_DATASET_KEY_N, NULL, 0};
 	const cJSON *v;
-	char text[128];
 
 	for (size_t i = 0; i < SW_DATASET_KEY_N; i++)
 		known[i] = sw_dataset_keys[i].name;
@@ -73,14 +63,13 @@ static sw_status check_keys(const cJSON *dataset, unsigned format, struct sw_err
 		if (rc != SW_OK || (sw_dataset_keys[i].formats & format) != 0)
 			continue;
 		if (format == NAMED)
-			(void)snprintf(text, sizeof text,
-				       "\"%s\" does not go with \"name\": give a name, or format, "
-				       "path and label",
-				       v->string);
+			rc = sw_spec_at_key(err, v->string,
+					    "\"%s\" does not go with \"name\": give a name, or "
+					    "format, path and label",
+					    v->string);
 		else
-			(void)snprintf(text, sizeof text, "\"%s\" does not go with format \"%s\"",
-				       v->string, sw_json_get(dataset, "format")->valuestring);
-		rc = at_key(v->string, err, text);
+			rc = sw_spec_at_key(err, v->string, "\"%s\" does not go with format \"%s\"",
+					    v->string, sw_json_get(dataset, "format")->valuestring);
 	}
 	return rc;
 }
@@ -94,9 +83,10 @@ static sw_status read_format(const cJSON *dataset, unsigned *mask, struct sw_dat
 	if (sw_json_get(dataset, "name") != NULL)
 		return SW_OK;
 	if (format == NULL)
-		return at_key("format", err,
-			      "a dataset needs \"name\", or \"format\": \"csv\" with path and "
-			      "label");
+		return sw_spec_at_key(
+			err, "format",
+			"a dataset needs \"name\", or \"format\": \"csv\" with path and "
+			"label");
 	for (unsigned i = 0; cJSON_IsString(format) && i < SW_DATASET_FORMAT_N; i++) {
 		if (strcmp(format->valuestring, sw_dataset_formats[i]) != 0)
 			continue;
@@ -104,9 +94,10 @@ static sw_status read_format(const cJSON *dataset, unsigned *mask, struct sw_dat
 		*mask = 1u << i;
 		return SW_OK;
 	}
-	return at_key("format", err,
-		      "\"format\" must be \"csv\", \"cifar10\", \"cifar100\", \"idx\", \"npy\", "
-		      "\"tokens\" or \"synthetic\"");
+	return sw_spec_at_key(
+		err, "format",
+		"\"format\" must be \"csv\", \"cifar10\", \"cifar100\", \"idx\", \"npy\", "
+		"\"tokens\" or \"synthetic\"");
 }
 
 /* --- values of keys; each leaves the default where the key is missing --- */
@@ -114,14 +105,10 @@ static sw_status read_format(const cJSON *dataset, unsigned *mask, struct sw_dat
 static sw_status read_size(const cJSON *dataset, const char *key, uint64_t min, uint64_t max,
 			   size_t *out, struct sw_err *err)
 {
-	const cJSON *v = sw_json_get(dataset, key);
-	uint64_t n;
+	uint64_t n = *out;
+	const sw_status rc = sw_spec_key_u64(dataset, key, min, max, &n, err);
 
-	if (v == NULL)
-		return SW_OK;
-	const sw_status rc = sw_spec_read_u64(v, key, min, max, &n, err);
-	if (rc == SW_OK)
-		*out = (size_t)n;
+	*out = (size_t)n;
 	return rc;
 }
 
@@ -129,7 +116,6 @@ static sw_status read_path(const cJSON *dataset, const char *key, const char **o
 			   struct sw_err *err)
 {
 	const cJSON *v = sw_json_get(dataset, key);
-	char text[96];
 
 	if (v == NULL)
 		return SW_OK;
@@ -138,9 +124,8 @@ static sw_status read_path(const cJSON *dataset, const char *key, const char **o
 		*out = v->valuestring;
 		return SW_OK;
 	}
-	(void)snprintf(text, sizeof text, "\"%s\" must be a string of 1 to %d bytes", key,
-		       SW_DATASET_MAX_PATH - 1);
-	return at_key(key, err, text);
+	return sw_spec_at_key(err, key, "\"%s\" must be a string of 1 to %d bytes", key,
+			      SW_DATASET_MAX_PATH - 1);
 }
 
 /* One of two words: *out is whether it is the second. */
@@ -148,15 +133,13 @@ static sw_status read_choice(const cJSON *dataset, const char *key, const char *
 			     const char *second, bool *out, struct sw_err *err)
 {
 	const cJSON *v = sw_json_get(dataset, key);
-	char text[96];
 
 	if (v == NULL)
 		return SW_OK;
 	*out = cJSON_IsString(v) && strcmp(v->valuestring, second) == 0;
 	if (*out || (cJSON_IsString(v) && strcmp(v->valuestring, first) == 0))
 		return SW_OK;
-	(void)snprintf(text, sizeof text, "\"%s\" must be \"%s\" or \"%s\"", key, first, second);
-	return at_key(key, err, text);
+	return sw_spec_at_key(err, key, "\"%s\" must be \"%s\" or \"%s\"", key, first, second);
 }
 
 static sw_status read_image(const cJSON *dataset, struct sw_dataset *out, struct sw_err *err)
@@ -174,32 +157,31 @@ static sw_status read_image(const cJSON *dataset, struct sw_dataset *out, struct
 		if (i == 2 && product <= SW_DATASET_MAX_ROW)
 			return SW_OK;
 	}
-	return at_key("image", err,
-		      "\"image\" must be [channels, height, width], three integers from 1 to 65536 "
-		      "with a product of at most 2^28");
+	return sw_spec_at_key(
+		err, "image",
+		"\"image\" must be [channels, height, width], three integers from 1 to 65536 "
+		"with a product of at most 2^28");
 }
 
-/* An array of numbers, one for each channel; sizes[0] and sizes[1] of both are compared. */
-static sw_status read_channels(const cJSON *v, const char *key, double min, bool open, double *to,
-			       size_t *n, struct sw_err *err)
+/* An array of numbers, one for each channel; least: -infinity, or what is above 0. */
+static sw_status read_channels(const cJSON *v, const char *key, double least, double *to, size_t *n,
+			       struct sw_err *err)
 {
-	char text[128];
 	const int size = cJSON_IsArray(v) ? cJSON_GetArraySize(v) : 0;
+	bool good = size >= 1 && size <= SW_DATASET_MAX_CHANNELS;
 
-	(void)snprintf(text, sizeof text, "\"%s\" must be a list of 1 to %d numbers%s", key,
-		       SW_DATASET_MAX_CHANNELS, open ? " above 0" : "");
-	if (size < 1 || size > SW_DATASET_MAX_CHANNELS)
-		return at_key(key, err, text);
-	for (int i = 0; i < size; i++) {
+	for (int i = 0; good && i < size; i++) {
 		const cJSON *one = cJSON_GetArrayItem(v, i);
 
-		if (!cJSON_IsNumber(one) || !(fabs(one->valuedouble) <= 1e6) ||
-		    (open && one->valuedouble < min))
-			return at_key(key, err, text);
+		good = cJSON_IsNumber(one) && fabs(one->valuedouble) <= 1e6 &&
+		       one->valuedouble >= least;
 		to[i] = one->valuedouble;
 	}
 	*n = (size_t)size;
-	return SW_OK;
+	if (good)
+		return SW_OK;
+	return sw_spec_at_key(err, key, "\"%s\" must be a list of 1 to %d numbers%s", key,
+			      SW_DATASET_MAX_CHANNELS, least > 0 ? " above 0" : "");
 }
 
 static sw_status read_normalize(const cJSON *dataset, struct sw_dataset *out, struct sw_err *err)
@@ -212,19 +194,19 @@ static sw_status read_normalize(const cJSON *dataset, struct sw_dataset *out, st
 	if (v == NULL)
 		return SW_OK;
 	if (!cJSON_IsObject(v))
-		return at_key("normalize", err,
-			      "\"normalize\" must be {\"mean\": [...], \"std\": [...]}, a number "
-			      "for each channel");
+		return sw_spec_at_key(
+			err, "normalize",
+			"\"normalize\" must be {\"mean\": [...], \"std\": [...]}, a number "
+			"for each channel");
 	sw_status rc = sw_spec_check_keys(v, &list, err);
 	if (rc == SW_OK)
-		rc = read_channels(sw_json_get(v, "mean"), "mean", 0, false, out->mean,
+		rc = read_channels(sw_json_get(v, "mean"), "mean", -INFINITY, out->mean,
 				   &out->norm_n, err);
 	if (rc == SW_OK)
-		rc = read_channels(sw_json_get(v, "std"), "std", 1e-6, true, out->std, &stds, err);
+		rc = read_channels(sw_json_get(v, "std"), "std", 1e-6, out->std, &stds, err);
 	if (rc == SW_OK && stds != out->norm_n)
-		rc = at_key("std", err, "\"mean\" and \"std\" must have the same length");
-	if (rc != SW_OK)
-		sw_err_prefix(err, "/normalize");
+		rc = sw_spec_at_key(err, "std", "\"mean\" and \"std\" must have the same length");
+	sw_err_prefix(err, "/normalize");
 	return rc;
 }
 
@@ -232,22 +214,22 @@ static sw_status read_augment(const cJSON *dataset, struct sw_dataset *out, stru
 {
 	static const char *const known[] = {"crop", "flip"};
 	static const struct sw_spec_keys list = {known, SW_SPEC_N(known), NULL, 0};
-	const cJSON *v = sw_json_get(dataset, "augment"), *flip = sw_json_get(v, "flip");
+	const cJSON *v = sw_json_get(dataset, "augment");
 	size_t crop = 0;
 
 	if (v == NULL)
 		return SW_OK;
 	if (!cJSON_IsObject(v))
-		return at_key("augment", err,
-			      "\"augment\" must be {\"crop\": pixels, \"flip\": true or false}");
+		return sw_spec_at_key(
+			err, "augment",
+			"\"augment\" must be {\"crop\": pixels, \"flip\": true or false}");
 	sw_status rc = sw_spec_check_keys(v, &list, err);
 	if (rc == SW_OK)
 		rc = read_size(v, "crop", 0, 1024, &crop, err);
-	if (rc == SW_OK && flip != NULL)
-		rc = sw_spec_read_bool(flip, "flip", &out->flip, err);
+	if (rc == SW_OK)
+		rc = sw_spec_key_bool(v, "flip", &out->flip, err);
 	out->crop = (unsigned)crop;
-	if (rc != SW_OK)
-		sw_err_prefix(err, "/augment");
+	sw_err_prefix(err, "/augment");
 	return rc;
 }
 
@@ -263,8 +245,8 @@ static sw_status read_name(const cJSON *dataset, struct sw_dataset *out, struct 
 	if (!cJSON_IsString(name) || name->valuestring[0] == '\0' ||
 	    strlen(name->valuestring) > SW_SPEC_MAX_NAME ||
 	    strspn(name->valuestring, allowed) != strlen(name->valuestring))
-		return at_key("name", err,
-			      "\"name\" must be 1 to 64 of the characters a-z A-Z 0-9 _ -");
+		return sw_spec_at_key(err, "name",
+				      "\"name\" must be 1 to 64 of the characters a-z A-Z 0-9 _ -");
 	out->name = name->valuestring;
 	return SW_OK;
 }
@@ -272,17 +254,14 @@ static sw_status read_name(const cJSON *dataset, struct sw_dataset *out, struct 
 /* A column by name; where there is no header, by its number from 0, or -1 for the last. */
 static sw_status read_csv(const cJSON *dataset, struct sw_dataset *out, struct sw_err *err)
 {
-	const cJSON *label = sw_json_get(dataset, "label"),
-		    *header = sw_json_get(dataset, "header");
+	const cJSON *label = sw_json_get(dataset, "label");
+	const sw_status rc = sw_spec_key_bool(dataset, "header", &out->header, err);
 	uint64_t column;
 
-	if (header != NULL) {
-		const sw_status rc = sw_spec_read_bool(header, "header", &out->header, err);
-		if (rc != SW_OK)
-			return rc;
-	}
+	if (rc != SW_OK)
+		return rc;
 	if (label == NULL)
-		return at_key("label", err, "\"label\" is missing: the column to predict");
+		return sw_spec_at_key(err, "label", "\"label\" is missing: the column to predict");
 	if (sw_json_u64(label, &column) && column <= INT32_MAX) {
 		out->label_column = (long)column;
 		return SW_OK;
@@ -292,13 +271,15 @@ static sw_status read_csv(const cJSON *dataset, struct sw_dataset *out, struct s
 		return SW_OK;
 	}
 	if (!cJSON_IsString(label) || label->valuestring[0] == '\0')
-		return at_key("label", err,
-			      "\"label\" must be a column's name or its number from 0 (-1 is the "
-			      "last)");
+		return sw_spec_at_key(
+			err, "label",
+			"\"label\" must be a column's name or its number from 0 (-1 is the "
+			"last)");
 	if (!out->header)
-		return at_key("label", err,
-			      "without a header columns have no names: \"label\" must be the "
-			      "column's number from 0");
+		return sw_spec_at_key(
+			err, "label",
+			"without a header columns have no names: \"label\" must be the "
+			"column's number from 0");
 	out->label = label->valuestring;
 	return SW_OK;
 }
@@ -307,84 +288,82 @@ static sw_status read_csv(const cJSON *dataset, struct sw_dataset *out, struct s
 static sw_status check_paths(const struct sw_dataset *d, struct sw_err *err)
 {
 	if (d->format == SW_DATASET_NPY && d->label_path == NULL)
-		return at_key("label_path", err,
-			      "\"label_path\" is missing: the .npy file of the labels");
+		return sw_spec_at_key(err, "label_path",
+				      "\"label_path\" is missing: the .npy file of the labels");
 	if (d->format == SW_DATASET_IDX && d->label_path != NULL && d->test)
-		return at_key("validation", err,
-			      "\"validation\": \"test\" goes with a folder: give \"val_path\" and "
-			      "\"val_label_path\"");
+		return sw_spec_at_key(
+			err, "validation",
+			"\"validation\": \"test\" goes with a folder: give \"val_path\" and "
+			"\"val_label_path\"");
 	if (d->format == SW_DATASET_IDX && d->label_path == NULL && d->val_path != NULL)
-		return at_key("val_path", err,
-			      "\"val_path\" goes with \"label_path\": for a folder say "
-			      "\"validation\": \"test\"");
+		return sw_spec_at_key(err, "val_path",
+				      "\"val_path\" goes with \"label_path\": for a folder say "
+				      "\"validation\": \"test\"");
 	if (d->val_path == NULL && d->val_label_path != NULL)
-		return at_key("val_path", err, "\"val_label_path\" needs \"val_path\"");
+		return sw_spec_at_key(err, "val_path", "\"val_label_path\" needs \"val_path\"");
 	if (d->val_path != NULL && (d->label_path != NULL) != (d->val_label_path != NULL))
-		return at_key("val_label_path", err,
-			      "\"val_path\" needs \"val_label_path\" exactly when there is a "
-			      "\"label_path\"");
+		return sw_spec_at_key(
+			err, "val_label_path",
+			"\"val_path\" needs \"val_label_path\" exactly when there is a "
+			"\"label_path\"");
 	return SW_OK;
 }
 
 static sw_status read_tokens(const cJSON *dataset, struct sw_dataset *out, struct sw_err *err)
 {
 	size_t pad = 0;
-	sw_status rc = read_choice(dataset, "dtype", "uint16", "uint32", &out->wide, err);
+	sw_status rc;
 
-	if (rc == SW_OK)
-		rc = read_size(dataset, "length", 1, 1 << 20, &out->tokens, err);
-	if (rc == SW_OK && out->tokens == 0)
-		rc = at_key("length", err, "\"length\" is missing: how many tokens a row has");
-	if (rc == SW_OK)
-		rc = read_size(dataset, "vocab", 2, INT32_MAX, &out->vocab, err);
-	if (rc == SW_OK)
-		rc = read_size(dataset, "pad", 0, out->wide ? INT32_MAX : UINT16_MAX, &pad, err);
-	if (rc != SW_OK)
+	if ((rc = read_choice(dataset, "dtype", "uint16", "uint32", &out->wide, err)) != SW_OK ||
+	    (rc = read_size(dataset, "length", 1, 1 << 20, &out->tokens, err)) != SW_OK)
+		return rc;
+	if (out->tokens == 0)
+		return sw_spec_at_key(err, "length",
+				      "\"length\" is missing: how many tokens a row has");
+	const size_t ids = out->wide ? INT32_MAX : UINT16_MAX;
+	if ((rc = read_size(dataset, "vocab", 2, INT32_MAX, &out->vocab, err)) != SW_OK ||
+	    (rc = read_size(dataset, "pad", 0, ids, &pad, err)) != SW_OK)
 		return rc;
 	out->next_token = out->label_path == NULL;
 	if (sw_json_get(dataset, "pad") == NULL)
 		return SW_OK;
 	out->pad = (int64_t)pad;
 	if (out->next_token)
-		return at_key("pad", err,
-			      "\"pad\" goes with \"label_path\": rows for the next token are full");
+		return sw_spec_at_key(
+			err, "pad",
+			"\"pad\" goes with \"label_path\": rows for the next token are full");
 	return SW_OK;
 }
 
 static sw_status read_synthetic(const cJSON *dataset, struct sw_dataset *out, struct sw_err *err)
 {
-	const cJSON *noise = sw_json_get(dataset, "noise"), *seed = sw_json_get(dataset, "seed"),
-		    *next = sw_json_get(dataset, "next_token");
+	const cJSON *next = sw_json_get(dataset, "next_token");
 	double part = 0.5;
 	sw_status rc;
 
 	out->rows = 10000;
 	out->classes = 10;
-	rc = read_size(dataset, "rows", 2, INT32_MAX, &out->rows, err);
-	if (rc == SW_OK)
-		rc = read_size(dataset, "classes", 2, SW_DATASET_MAX_CLASSES, &out->classes, err);
-	if (rc == SW_OK)
-		rc = read_size(dataset, "features", 1, SW_DATASET_MAX_ROW, &out->features, err);
-	if (rc == SW_OK)
-		rc = read_size(dataset, "tokens", 1, 1 << 20, &out->tokens, err);
-	if (rc == SW_OK)
-		rc = read_size(dataset, "vocab", 2, INT32_MAX, &out->vocab, err);
-	if (rc == SW_OK && seed != NULL)
-		rc = sw_spec_read_u64(seed, "seed", 0, (uint64_t)SW_JSON_MAX_INT, &out->seed, err);
-	if (rc == SW_OK && noise != NULL)
-		rc = sw_spec_read_real(noise, "noise", 0, false, 1, &part, err);
-	if (rc == SW_OK && next != NULL)
-		rc = sw_spec_read_bool(next, "next_token", &out->next_token, err);
-	if (rc != SW_OK)
+	if ((rc = read_size(dataset, "rows", 2, INT32_MAX, &out->rows, err)) != SW_OK ||
+	    (rc = read_size(dataset, "classes", 2, SW_DATASET_MAX_CLASSES, &out->classes, err)) !=
+		    SW_OK ||
+	    (rc = read_size(dataset, "features", 1, SW_DATASET_MAX_ROW, &out->features, err)) !=
+		    SW_OK ||
+	    (rc = read_size(dataset, "tokens", 1, 1 << 20, &out->tokens, err)) != SW_OK ||
+	    (rc = read_size(dataset, "vocab", 2, INT32_MAX, &out->vocab, err)) != SW_OK ||
+	    (rc = sw_spec_key_u64(dataset, "seed", 0, (uint64_t)SW_JSON_MAX_INT, &out->seed,
+				  err)) != SW_OK ||
+	    (rc = sw_spec_key_real(dataset, "noise", 0, false, 1, &part, err)) != SW_OK ||
+	    (rc = sw_spec_key_bool(dataset, "next_token", &out->next_token, err)) != SW_OK)
 		return rc;
 	out->noise = (unsigned)floor(part * 256 + 0.5);
 	if ((out->image[0] != 0) + (out->features != 0) + (out->tokens != 0) != 1)
-		return at_key("format", err,
-			      "a synthetic data set needs one of \"image\": [channels, height, "
-			      "width], \"features\" and \"tokens\"");
+		return sw_spec_at_key(
+			err, "format",
+			"a synthetic data set needs one of \"image\": [channels, height, "
+			"width], \"features\" and \"tokens\"");
 	if (out->tokens == 0 && (out->vocab != 0 || next != NULL))
-		return at_key(next != NULL ? "next_token" : "vocab", err,
-			      "\"vocab\" and \"next_token\" go with \"tokens\"");
+		return sw_spec_at_key(err, next != NULL ? "next_token" : "vocab",
+				      "\"vocab\" and \"next_token\" go with \"tokens\"");
 	if (out->tokens != 0 && out->vocab == 0)
 		out->vocab = 256;
 	return SW_OK;
@@ -404,16 +383,13 @@ static sw_status check_image_keys(const struct sw_dataset *d, const cJSON *datas
 {
 	static const char *const of_images[] = {"normalize", "augment"};
 	const bool perhaps = sw_dataset_images(d) != SW_IMAGES_NO;
-	char text[96];
 
-	for (size_t i = 0; i < SW_SPEC_N(of_images) && !perhaps; i++) {
-		if (sw_json_get(dataset, of_images[i]) == NULL)
-			continue;
-		(void)snprintf(text, sizeof text,
-			       "\"%s\" is for images: say \"image\": [channels, height, width]",
-			       of_images[i]);
-		return at_key(of_images[i], err, text);
-	}
+	for (size_t i = 0; i < SW_SPEC_N(of_images) && !perhaps; i++)
+		if (sw_json_get(dataset, of_images[i]) != NULL)
+			return sw_spec_at_key(
+				err, of_images[i],
+				"\"%s\" is for images: say \"image\": [channels, height, width]",
+				of_images[i]);
 	return SW_OK;
 }
 
@@ -451,28 +427,21 @@ sw_status sw_dataset_read(struct sw_dataset *out, const cJSON *dataset, struct s
 	if (rc == SW_OK && mask != NAMED && mask != SYNTHETIC)
 		rc = read_path(dataset, "path", &out->path, err);
 	if (rc == SW_OK && mask != NAMED && mask != SYNTHETIC && out->path == NULL)
-		rc = at_key("path", err,
-			    mask == CSV ? "\"path\" is missing: the CSV file"
-			    : (mask & (CIFAR10 | CIFAR100)) != 0
-				    ? "\"path\" is missing: the folder of the .bin files"
-				    : "\"path\" is missing: where the data is");
-	if (rc == SW_OK)
-		rc = read_path(dataset, "label_path", &out->label_path, err);
-	if (rc == SW_OK)
-		rc = read_path(dataset, "val_path", &out->val_path, err);
-	if (rc == SW_OK)
-		rc = read_path(dataset, "val_label_path", &out->val_label_path, err);
-	if (rc == SW_OK)
-		rc = read_choice(dataset, "validation", "split", "test", &out->test, err);
-	if (rc == SW_OK)
-		rc = check_paths(out, err);
-	if (rc == SW_OK)
-		rc = read_image(dataset, out, err);
-	if (rc == SW_OK)
-		rc = read_normalize(dataset, out, err);
-	if (rc == SW_OK)
-		rc = read_augment(dataset, out, err);
-	if (rc == SW_OK && mask != NAMED)
-		rc = read_of_format(dataset, out, err);
-	return rc == SW_OK ? check_image_keys(out, dataset, err) : rc;
+		rc = sw_spec_at_key(err, "path",
+				    mask == CSV ? "\"path\" is missing: the CSV file"
+				    : (mask & (CIFAR10 | CIFAR100)) != 0
+					    ? "\"path\" is missing: the folder of the .bin files"
+					    : "\"path\" is missing: where the data is");
+	if (rc != SW_OK ||
+	    (rc = read_path(dataset, "label_path", &out->label_path, err)) != SW_OK ||
+	    (rc = read_path(dataset, "val_path", &out->val_path, err)) != SW_OK ||
+	    (rc = read_path(dataset, "val_label_path", &out->val_label_path, err)) != SW_OK ||
+	    (rc = read_choice(dataset, "validation", "split", "test", &out->test, err)) != SW_OK ||
+	    (rc = check_paths(out, err)) != SW_OK ||
+	    (rc = read_image(dataset, out, err)) != SW_OK ||
+	    (rc = read_normalize(dataset, out, err)) != SW_OK ||
+	    (rc = read_augment(dataset, out, err)) != SW_OK ||
+	    (mask != NAMED && (rc = read_of_format(dataset, out, err)) != SW_OK))
+		return rc;
+	return check_image_keys(out, dataset, err);
 }

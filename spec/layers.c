@@ -2,6 +2,7 @@
 #include "proto/json.h"
 #include "proto/nearest.h"
 #include "spec/presets.h"
+#include "spec/spec_keys.h"
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -70,17 +71,13 @@ static sw_status unknown(const char *name, const char *ptr, struct sw_err *err)
 					 "layer \"%s\" is not supported by this version", name);
 	for (size_t i = 0; i < SW_LAYER_FORM_N; i++)
 		names[i] = sw_layer_forms[i].name;
-	const char *near = sw_nearest(name, names, SW_LAYER_FORM_N);
-	if (near != NULL)
-		return sw_err_at(err, SW_INVALID, ptr, "unknown layer \"%s\"; did you mean \"%s\"?",
-				 name, near);
-	return sw_err_at(
-		err, SW_INVALID, ptr,
-		"unknown layer \"%.64s\": linear, conv2d, maxpool2d, avgpool2d, "
-		"global_avgpool, flatten, relu, tanh, gelu, sigmoid, dropout, batchnorm, "
-		"layernorm, embedding, positional, attention, mean_tokens and residual are "
-		"known",
-		name);
+	return sw_spec_unknown(
+		"layer", name, names, SW_LAYER_FORM_N,
+		": linear, conv2d, maxpool2d, avgpool2d, global_avgpool, flatten, relu, tanh, "
+		"gelu, "
+		"sigmoid, dropout, batchnorm, layernorm, embedding, positional, attention, "
+		"mean_tokens and residual are known",
+		ptr, err);
 }
 
 /* The values of {"kind": {...}} or of a preset; ptr: that object's. */

@@ -44,7 +44,8 @@ static void write_fields(struct sw_schema *m, const struct pruner_type *t, const
 	struct sw_spec_pruner defaults = {.kind = t->kind};
 	struct pruner_read r = {.out = &defaults, .spec = &none};
 
-	t->defaults(&r);
+	if (t->defaults != NULL)
+		t->defaults(&r);
 	for (size_t i = 0; i < t->n_fields; i++) {
 		const struct pruner_field *f = &t->fields[i];
 		for (size_t k = 0; k < PRUNER_MAX_NAMES && f->names[k] != NULL; k++) {

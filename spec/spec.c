@@ -1,7 +1,6 @@
 #include "spec/spec.h"
 #include "base/memory.h"
 #include "proto/json.h"
-#include "proto/nearest.h"
 #include "spec/spec_internal.h"
 #include <math.h>
 #include <stdio.h>
@@ -60,162 +59,6 @@ static const struct sw_spec_hint hints[] = {
 	{"checkpoints", "checkpoint", NULL},
 };
 
-const char *sw_spec_kind(const cJSON *v)
-{
-	if (cJSON_IsObject(v))
-		return "an object";
-	if (cJSON_IsArray(v))
-		return "an array";
-	if (cJSON_IsString(v))
-		return "a string";
-	if (cJSON_IsNumber(v))
-		return "a number";
-	return cJSON_IsBool(v) ? "true or false" : "null";
-}
-
-static bool has_no_effect(const char *key, const struct sw_spec_keys *keys)
-{
-	for (size_t i = 0; i < keys->n_hints; i++)
-		if (strcmp(keys->hints[i].key, key) == 0)
-			return keys->hints[i].use == NULL && keys->hints[i].line == NULL;
-	return false;
-}
-
-static sw_status unknown_key(const char *key, const struct sw_spec_keys *keys, struct sw_err *err)
-{
-	char ptr[sizeof err->ptr] = "", list[232] = "";
-	size_t n = 0;
-
-	sw_json_pointer_add(ptr, sizeof ptr, key);
-	for (size_t i = 0; i < keys->n_hints; i++) {
-		const struct sw_spec_hint *h = &keys->hints[i];
-		if (strcmp(h->key, key) != 0)
-			continue;
-		if (h->use != NULL)
-			return sw_err_at(err, SW_INVALID, ptr,
-					 "unknown key \"%s\"; did you mean \"%s\"?", key, h->use);
-		return sw_err_at(err, SW_INVALID, ptr,
-				 "\"%s\" is not supported by this version: %s", key, h->line);
-	}
-	const char *near = sw_nearest(key, keys->known, keys->n_known);
-	if (near != NULL)
-		return sw_err_at(err, SW_INVALID, ptr, "unknown key \"%s\"; did you mean \"%s\"?",
-				 key, near);
-	for (size_t i = 0; i < keys->n_known; i++) {
-		if (n + strlen(keys->known[i]) + sizeof ", , ..." > sizeof list) {
-			(void)snprintf(list + n, sizeof list - n, ", ...");
-			break;
-		}
-		n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", i > 0 ? ", " : "",
-				      keys->known[i]);
-	}
-	return sw_err_at(err, SW_INVALID, ptr, "unknown key \"%.64s\"; known here: %s", key, list);
-}
-
-sw_status sw_spec_check_keys(const cJSON *object, const struct sw_spec_keys *keys,
-			     struct sw_err *err)
-{
-	const cJSON *v;
-
-	cJSON_ArrayForEach (v, object) {
-		size_t i = 0;
-		while (i < keys->n_known && strcmp(keys->known[i], v->string) != 0)
-			i++;
-		if (i == keys->n_known && !has_no_effect(v->string, keys))
-			return unknown_key(v->string, keys, err);
-	}
-	return SW_OK;
-}
-
-static sw_status wrong(const char *key, struct sw_err *err, const char *what)
-{
-	char ptr[sizeof err->ptr] = "";
-
-	sw_json_pointer_add(ptr, sizeof ptr, key);
-	return sw_err_at(err, SW_INVALID, ptr, "\"%s\" %s", key, what);
-}
-
-static sw_status must_be(const char *key, const char *want, const cJSON *v, struct sw_err *err)
-{
-	char what[160];
-
-	(void)snprintf(what, sizeof what, "must be %s, not %s", want, sw_spec_kind(v));
-	return wrong(key, err, what);
-}
-
-sw_status sw_spec_read_u64(const cJSON *v, const char *key, uint64_t min, uint64_t max,
-			   uint64_t *out, struct sw_err *err)
-{
-	char what[96];
-
-	if (!cJSON_IsNumber(v))
-		return must_be(key, "an integer", v, err);
-	if (v->valuedouble != floor(v->valuedouble))
-		return wrong(key, err, "must be an integer, not a fraction");
-	if (v->valuedouble < (double)min)
-		(void)snprintf(what, sizeof what, "must be at least %llu", (unsigned long long)min);
-	else if (v->valuedouble > (double)max)
-		(void)snprintf(what, sizeof what, "must be at most %llu", (unsigned long long)max);
-	else if (sw_json_u64(v, out))
-		return SW_OK;
-	return wrong(key, err, what);
-}
-
-sw_status sw_spec_read_real(const cJSON *v, const char *key, double min, bool open, double max,
-			    double *out, struct sw_err *err)
-{
-	char what[96], end[32];
-
-	if (!cJSON_IsNumber(v) || !isfinite(v->valuedouble))
-		return must_be(key, "a number", v, err);
-	const bool low = open ? v->valuedouble <= min : v->valuedouble < min;
-	if (!low && v->valuedouble <= max) {
-		*out = v->valuedouble;
-		return SW_OK;
-	}
-	sw_json_num_text(low ? min : max, end);
-	(void)snprintf(what, sizeof what, "must be %s %s",
-		       low && open ? "above" : (low ? "at least" : "at most"), end);
-	return wrong(key, err, what);
-}
-
-sw_status sw_spec_read_bool(const cJSON *v, const char *key, bool *out, struct sw_err *err)
-{
-	if (!cJSON_IsBool(v))
-		return must_be(key, "true or false", v, err);
-	*out = cJSON_IsTrue(v) != 0;
-	return SW_OK;
-}
-
-/* U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069: they make a line show what it does not
- * say. */
-static bool turns_text(const char *s)
-{
-	const unsigned char *p = (const unsigned char *)s;
-
-	if (p[0] != 0xe2)
-		return false;
-	if (p[1] == 0x80)
-		return p[2] == 0x8e || p[2] == 0x8f || (p[2] >= 0xaa && p[2] <= 0xae);
-	return p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9;
-}
-
-sw_status sw_spec_read_label(const cJSON *v, const char *key, const char **out, struct sw_err *err)
-{
-	if (!cJSON_IsString(v))
-		return must_be(key, "a string", v, err);
-	const size_t n = strlen(v->valuestring);
-	if (n == 0)
-		return wrong(key, err, "is empty");
-	if (n > SW_SPEC_MAX_NAME)
-		return wrong(key, err, "is longer than 64 bytes");
-	for (const char *p = v->valuestring; *p != '\0'; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7f || turns_text(p))
-			return wrong(key, err, "has a control or text-direction character in it");
-	*out = v->valuestring;
-	return SW_OK;
-}
-
 /* --- one reader for each key at the top, called in this file's order --- */
 
 static sw_status read_name(struct sw_spec *s, const cJSON *v, struct sw_err *err)
@@ -226,7 +69,7 @@ static sw_status read_name(struct sw_spec *s, const cJSON *v, struct sw_err *err
 static sw_status read_description(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
 	(void)s;
-	return cJSON_IsString(v) ? SW_OK : must_be("description", "a string", v, err);
+	return cJSON_IsString(v) ? SW_OK : sw_spec_must_be(v, "description", "a string", err);
 }
 
 static sw_status read_seed(struct sw_spec *s, const cJSON *v, struct sw_err *err)
@@ -243,9 +86,9 @@ static sw_status read_retries(struct sw_spec *s, const cJSON *v, struct sw_err *
 static sw_status read_lease(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
 	if (!cJSON_IsNumber(v))
-		return must_be("lease_s", "a number of seconds", v, err);
+		return sw_spec_must_be(v, "lease_s", "a number of seconds", err);
 	if (v->valuedouble <= 0 || v->valuedouble > 1e9)
-		return wrong("lease_s", err, "must be above 0 and at most 1e9 seconds");
+		return sw_spec_key_wrong("lease_s", err, "must be above 0 and at most 1e9 seconds");
 	s->lease_s = v->valuedouble;
 	return SW_OK;
 }
@@ -254,20 +97,20 @@ static sw_status resource_fields(struct sw_spec *s, const cJSON *v, struct sw_er
 {
 	static const char *const known[] = {"cpu", "gpu"};
 	static const struct sw_spec_keys keys = {known, SW_SPEC_N(known), NULL, 0};
-	const cJSON *cpu = sw_json_get(v, "cpu"), *gpu = sw_json_get(v, "gpu");
-	uint64_t n = 0;
+	const cJSON *gpu = sw_json_get(v, "gpu");
+	uint64_t cpu = s->cpu;
 
 	sw_status rc = sw_spec_check_keys(v, &keys, err);
-	if (rc == SW_OK && cpu != NULL) {
-		rc = sw_spec_read_u64(cpu, "cpu", 1, 1024, &n, err);
-		s->cpu = (unsigned)n;
-	}
+	if (rc == SW_OK)
+		rc = sw_spec_key_u64(v, "cpu", 1, 1024, &cpu, err);
+	s->cpu = (unsigned)cpu;
 	if (rc != SW_OK || gpu == NULL)
 		return rc;
 	if (!cJSON_IsNumber(gpu) || !(gpu->valuedouble >= 0) || gpu->valuedouble > 1)
-		return wrong("gpu", err,
-			     "must be from 0 to 1: a part of a GPU (several are not supported by "
-			     "this version)");
+		return sw_spec_key_wrong(
+			"gpu", err,
+			"must be from 0 to 1: a part of a GPU (several are not supported by "
+			"this version)");
 	s->needs_gpu = gpu->valuedouble > 0;
 	s->gpu = s->needs_gpu ? gpu->valuedouble : -1;
 	return SW_OK;
@@ -276,17 +119,17 @@ static sw_status resource_fields(struct sw_spec *s, const cJSON *v, struct sw_er
 static sw_status read_resources(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
 	if (!cJSON_IsObject(v))
-		return must_be("resources", "an object like {\"gpu\": 1, \"cpu\": 2}", v, err);
+		return sw_spec_must_be(v, "resources", "an object like {\"gpu\": 1, \"cpu\": 2}",
+				       err);
 	const sw_status rc = resource_fields(s, v, err);
-	if (rc != SW_OK)
-		sw_err_prefix(err, "/resources");
+	sw_err_prefix(err, "/resources");
 	return rc;
 }
 
 static sw_status read_trainer(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
 	if (!cJSON_IsObject(v))
-		return must_be("trainer", "an object", v, err);
+		return sw_spec_must_be(v, "trainer", "an object", err);
 	s->trainer = v;
 	return sw_spec_trainer_check(s, err);
 }
@@ -348,7 +191,7 @@ static sw_status read_all(struct sw_spec *s, struct sw_err *err)
 		else if (readers[i].missing != NULL &&
 			 (readers[i].instead == NULL ||
 			  sw_json_get(s->tree, readers[i].instead) == NULL))
-			rc = wrong(readers[i].key, err, readers[i].missing);
+			rc = sw_spec_key_wrong(readers[i].key, err, readers[i].missing);
 	}
 	if (rc == SW_OK)
 		rc = sw_spec_command_check(s, err);

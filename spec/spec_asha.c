@@ -1,43 +1,21 @@
 /* Type "asha": rungs, in the variants that stop and that promote. */
 #include "proto/json.h"
-#include "proto/nearest.h"
 #include "spec/spec_pruner.h"
 #include <string.h>
 
 enum { GRACE_PERIOD, MAX_T, REDUCTION_FACTOR, BRACKETS, MIN_RESULTS };
 
+/* clang-format off */
 static const struct pruner_field fields[] = {
-	[GRACE_PERIOD] = {{"grace_period", "min_iter", "min_resource"},
-			  FIELD_U64,
-			  PRUNER_AT(asha.grace_period),
-			  1,
-			  false,
-			  0,
-			  NULL},
-	[MAX_T] = {{"max_t", "max_iter", "max_resource"},
-		   FIELD_U64,
-		   PRUNER_AT(asha.max_t),
-		   1,
-		   false,
-		   0,
-		   NULL},
-	[REDUCTION_FACTOR] = {{"reduction_factor", "eta", NULL},
-			      FIELD_U64,
-			      PRUNER_AT(asha.reduction_factor),
-			      2,
-			      false,
-			      0,
-			      NULL},
-	[BRACKETS] =
-		{{"brackets", NULL, NULL}, FIELD_U64, PRUNER_AT(asha.brackets), 1, false, 0, NULL},
-	[MIN_RESULTS] = {{"min_results", NULL, NULL},
-			 FIELD_U64,
-			 PRUNER_AT(asha.min_results),
-			 1,
-			 false,
-			 0,
-			 NULL},
+	[GRACE_PERIOD] = {.names = {"grace_period", "min_iter", "min_resource"},
+			  .at = PRUNER_AT(asha.grace_period), .least = 1},
+	[MAX_T] = {.names = {"max_t", "max_iter", "max_resource"}, .at = PRUNER_AT(asha.max_t), .least = 1},
+	[REDUCTION_FACTOR] = {.names = {"reduction_factor", "eta"},
+			      .at = PRUNER_AT(asha.reduction_factor), .least = 2},
+	[BRACKETS] = PRUNER_COUNT("brackets", asha.brackets, 1),
+	[MIN_RESULTS] = PRUNER_COUNT("min_results", asha.min_results, 1),
 };
+/* clang-format on */
 _Static_assert(SW_SPEC_N(fields) <= PRUNER_MAX_FIELDS, "given[] has room");
 
 static const struct sw_spec_hint hints[] = {
@@ -67,19 +45,10 @@ static sw_status read_variant(struct pruner_read *r, struct sw_err *err)
 	if (v == NULL || (word != NULL && strcmp(word, names[0]) == 0))
 		return SW_OK;
 	if (word == NULL)
-		return sw_err_at(err, SW_INVALID, "/variant",
-				 "\"variant\" must be \"stop\" or \"promote\", not %s",
-				 sw_spec_kind(v));
-	if (strcmp(word, names[1]) != 0) {
-		const char *near = sw_nearest(word, names, SW_SPEC_N(names));
-		if (near != NULL)
-			return sw_err_at(err, SW_INVALID, "/variant",
-					 "unknown variant \"%s\"; did you mean \"%s\"?", word,
-					 near);
-		return sw_err_at(err, SW_INVALID, "/variant",
-				 "unknown variant \"%.64s\": it must be \"stop\" or \"promote\"",
-				 word);
-	}
+		return sw_spec_must_be(v, "variant", "\"stop\" or \"promote\"", err);
+	if (strcmp(word, names[1]) != 0)
+		return sw_spec_unknown("variant", word, names, SW_SPEC_N(names),
+				       ": it must be \"stop\" or \"promote\"", "/variant", err);
 	r->out->kind = SW_SPEC_PRUNER_PROMOTE;
 	return SW_OK;
 }
@@ -90,8 +59,6 @@ static sw_status finish(struct pruner_read *r, struct sw_err *err)
 	const char *grace = r->given[GRACE_PERIOD] != NULL ? r->given[GRACE_PERIOD]
 							   : fields[GRACE_PERIOD].names[0];
 	const char *last = r->given[MAX_T] != NULL ? r->given[MAX_T] : fields[MAX_T].names[0];
-	char ptr[sizeof err->ptr] = "";
-
 	const sw_status rc = read_variant(r, err);
 	if (rc != SW_OK)
 		return rc;
@@ -103,10 +70,9 @@ static sw_status finish(struct pruner_read *r, struct sw_err *err)
 		a->min_results = a->reduction_factor;
 	if (a->grace_period <= a->max_t)
 		return SW_OK;
-	sw_json_pointer_add(ptr, sizeof ptr, grace);
-	return sw_err_at(err, SW_INVALID, ptr, "\"%s\" is %llu, beyond the last step %llu (%s)",
-			 grace, (unsigned long long)a->grace_period, (unsigned long long)a->max_t,
-			 last);
+	return sw_spec_at_key(err, grace, "\"%s\" is %llu, beyond the last step %llu (%s)", grace,
+			      (unsigned long long)a->grace_period, (unsigned long long)a->max_t,
+			      last);
 }
 
 const struct pruner_type sw_spec_pruner_asha = {

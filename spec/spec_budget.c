@@ -43,27 +43,20 @@ static sw_status plateau_fields(struct sw_spec_plateau *p, const cJSON *v, struc
 		{"n", "top", NULL},
 	};
 	static const struct sw_spec_keys keys = {known, SW_SPEC_N(known), hints, SW_SPEC_N(hints)};
-	const cJSON *top = sw_json_get(v, "top"), *std = sw_json_get(v, "std");
-	const cJSON *patience = sw_json_get(v, "patience");
+	sw_status rc;
 
-	sw_status rc = sw_spec_check_keys(v, &keys, err);
-	if (rc == SW_OK && top != NULL)
-		rc = sw_spec_read_u64(top, "top", 2, 10000, &p->top, err);
-	if (rc == SW_OK && std != NULL)
-		rc = sw_spec_read_real(std, "std", 0, false, DBL_MAX, &p->std, err);
-	if (rc == SW_OK && patience != NULL)
-		rc = sw_spec_read_u64(patience, "patience", 0, 1000000000, &p->patience, err);
-	return rc;
+	if ((rc = sw_spec_check_keys(v, &keys, err)) != SW_OK ||
+	    (rc = sw_spec_key_u64(v, "top", 2, 10000, &p->top, err)) != SW_OK ||
+	    (rc = sw_spec_key_real(v, "std", 0, false, DBL_MAX, &p->std, err)) != SW_OK)
+		return rc;
+	return sw_spec_key_u64(v, "patience", 0, 1000000000, &p->patience, err);
 }
 
 sw_status sw_spec_plateau_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
 	if (!cJSON_IsObject(v))
-		return sw_err_at(
-			err, SW_INVALID, "/plateau",
-			"\"plateau\" must be an object like {\"top\": 10, \"std\": 0.001}, "
-			"not %s",
-			sw_spec_kind(v));
+		return sw_spec_must_be(v, "plateau", "an object like {\"top\": 10, \"std\": 0.001}",
+				       err);
 	if (s->n_metrics > 1)
 		return sw_err_at(err, SW_INVALID, "/plateau",
 				 "\"plateau\" looks at one metric, and the sweep has %zu: leave it "
@@ -71,7 +64,6 @@ sw_status sw_spec_plateau_read(struct sw_spec *s, const cJSON *v, struct sw_err 
 				 s->n_metrics);
 	s->plateau = (struct sw_spec_plateau){.top = 10, .std = 0.001};
 	const sw_status rc = plateau_fields(&s->plateau, v, err);
-	if (rc != SW_OK)
-		sw_err_prefix(err, "/plateau");
+	sw_err_prefix(err, "/plateau");
 	return rc;
 }

@@ -36,12 +36,12 @@ static sw_status fields(struct sw_spec_checkpoint *p, const cJSON *v, struct sw_
 	const cJSON *max_mb = sw_json_get(v, "max_mb");
 
 	sw_status rc = sw_spec_check_keys(v, &keys, err);
-	if (rc == SW_OK && every != NULL)
-		rc = sw_spec_read_u64(every, "every", 1, 1000000000, &p->every, err);
+	if (rc == SW_OK)
+		rc = sw_spec_key_u64(v, "every", 1, 1000000000, &p->every, err);
 	if (rc == SW_OK && keep != NULL)
 		rc = read_keep(keep, &p->keep, err);
-	if (rc == SW_OK && max_mb != NULL)
-		rc = sw_spec_read_u64(max_mb, "max_mb", 1, 1000000000, &p->max_mb, err);
+	if (rc == SW_OK)
+		rc = sw_spec_key_u64(v, "max_mb", 1, 1000000000, &p->max_mb, err);
 	if (rc == SW_OK && p->keep == SW_SPEC_KEEP_NONE && (every != NULL || max_mb != NULL))
 		return sw_err_at(err, SW_INVALID, "/keep",
 				 "with \"keep\": \"none\" there is nothing for \"%s\" to do",
@@ -52,11 +52,8 @@ static sw_status fields(struct sw_spec_checkpoint *p, const cJSON *v, struct sw_
 sw_status sw_spec_checkpoint_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
 	if (!cJSON_IsObject(v))
-		return sw_err_at(
-			err, SW_INVALID, "/checkpoint",
-			"\"checkpoint\" must be an object like {\"every\": 5, \"keep\": \"all\"}, "
-			"not %s",
-			sw_spec_kind(v));
+		return sw_spec_must_be(v, "checkpoint",
+				       "an object like {\"every\": 5, \"keep\": \"all\"}", err);
 	if (sw_spec_driven(s))
 		return sw_err_at(
 			err, SW_INVALID, "/checkpoint",
@@ -67,7 +64,6 @@ sw_status sw_spec_checkpoint_read(struct sw_spec *s, const cJSON *v, struct sw_e
 		rc = sw_err_at(err, SW_INVALID, "/every",
 			       "\"every\" is for trainers: a program says itself when its state is "
 			       "whole");
-	if (rc != SW_OK)
-		sw_err_prefix(err, "/checkpoint");
+	sw_err_prefix(err, "/checkpoint");
 	return rc;
 }

@@ -153,8 +153,7 @@ sw_status sw_spec_run_read(struct sw_spec *s, const cJSON *v, struct sw_err *err
 				 sw_spec_kind(v));
 	s->run = v;
 	const sw_status rc = check_run(s, v, err);
-	if (rc != SW_OK)
-		sw_err_prefix(err, "/run");
+	sw_err_prefix(err, "/run");
 	return rc;
 }
 

@@ -414,9 +414,7 @@ sw_status sw_spec_constraints_read(struct sw_spec *s, const cJSON *v, struct sw_
 	const cJSON *one;
 
 	if (!cJSON_IsArray(v))
-		return sw_err_at(err, SW_INVALID, "/constraints",
-				 "\"constraints\" must be an array like [\"l2 <= l1\"], not %s",
-				 sw_spec_kind(v));
+		return sw_spec_must_be(v, "constraints", "an array like [\"l2 <= l1\"]", err);
 	const size_t n = (size_t)cJSON_GetArraySize(v);
 	if (n > SW_SPEC_MAX_CONSTRAINTS)
 		return sw_err_at(err, SW_INVALID, "/constraints", "more than %d constraints",

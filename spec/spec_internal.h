@@ -4,50 +4,11 @@
 #define SW_SPEC_SPEC_INTERNAL_H
 
 #include "spec/spec.h"
+#include "spec/spec_keys.h"
 #include "spec/trainer_options.h"
-
-/* A key that people know from elsewhere, or that the design names and this version lacks. Neither
- * use nor line: it is accepted and has no effect. */
-struct sw_spec_hint {
-	const char *key;
-	const char *use;  /* not NULL: "did you mean" this key of ours */
-	const char *line; /* not NULL: "is not supported by this version", and what to do */
-};
-
-struct sw_spec_keys {
-	const char *const *known;
-	size_t n_known;
-	const struct sw_spec_hint *hints;
-	size_t n_hints;
-};
 
 /* Those of a spec itself. */
 const struct sw_spec_keys *sw_spec_top_keys(void);
-
-#define SW_SPEC_N(array) (sizeof(array) / sizeof(array)[0])
-
-/* The first key of the object that is not known: SW_INVALID at "/key", with a suggestion. */
-SW_NODISCARD sw_status sw_spec_check_keys(const cJSON *object, const struct sw_spec_keys *keys,
-					  struct sw_err *err);
-
-/* SW_INVALID at "/key" unless v is an integer in [min, max]. */
-SW_NODISCARD sw_status sw_spec_read_u64(const cJSON *v, const char *key, uint64_t min, uint64_t max,
-					uint64_t *out, struct sw_err *err);
-
-/* SW_INVALID at "/key" unless v is a finite number in [min, max], or above min where it is open. */
-SW_NODISCARD sw_status sw_spec_read_real(const cJSON *v, const char *key, double min, bool open,
-					 double max, double *out, struct sw_err *err);
-/* SW_INVALID at "/key" unless v is true or false. */
-SW_NODISCARD sw_status sw_spec_read_bool(const cJSON *v, const char *key, bool *out,
-					 struct sw_err *err);
-
-/* SW_INVALID at "/key" unless v is a string of 1 to SW_SPEC_MAX_NAME bytes without control or
- * text-direction characters. */
-SW_NODISCARD sw_status sw_spec_read_label(const cJSON *v, const char *key, const char **out,
-					  struct sw_err *err);
-
-/* "a string", "an object", ...: what v is, for "must be ..., not ...". */
-const char *sw_spec_kind(const cJSON *v);
 
 /* Reads one parameter (name, body) into *p. Weights are the caller's to free. A likely mistake goes
  * to *warning. */

@@ -21,8 +21,7 @@ static sw_status read_goal(struct sw_spec_metric *m, const cJSON *goal, struct s
 static sw_status read_reference(struct sw_spec_metric *m, const cJSON *v, struct sw_err *err)
 {
 	if (!cJSON_IsNumber(v) || !isfinite(v->valuedouble))
-		return sw_err_at(err, SW_INVALID, "/reference",
-				 "\"reference\" must be a number, not %s", sw_spec_kind(v));
+		return sw_spec_must_be(v, "reference", "a number", err);
 	m->has_reference = true;
 	m->reference = v->valuedouble;
 	return SW_OK;
@@ -65,14 +64,11 @@ static sw_status read_fields(struct sw_spec_metric *m, const cJSON *v, bool seve
 sw_status sw_spec_metric_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
 	if (!cJSON_IsObject(v))
-		return sw_err_at(err, SW_INVALID, "/metric",
-				 "\"metric\" must be an object like " LIKE ", not %s",
-				 sw_spec_kind(v));
-	const cJSON *target = sw_json_get(v, "target");
+		return sw_spec_must_be(v, "metric", "an object like " LIKE, err);
 	sw_status rc = read_fields(&s->metrics[0], v, false, err);
-	s->has_target = target != NULL;
-	if (rc == SW_OK && target != NULL)
-		rc = sw_spec_read_real(target, "target", -DBL_MAX, false, DBL_MAX, &s->target, err);
+	s->has_target = sw_json_get(v, "target") != NULL;
+	if (rc == SW_OK)
+		rc = sw_spec_key_real(v, "target", -DBL_MAX, false, DBL_MAX, &s->target, err);
 	if (rc != SW_OK) {
 		sw_err_prefix(err, "/metric");
 		return rc;
@@ -114,9 +110,7 @@ sw_status sw_spec_metrics_read(struct sw_spec *s, const cJSON *v, struct sw_err 
 		return sw_err_at(err, SW_INVALID, "/metrics",
 				 "give \"metric\" or \"metrics\", not both");
 	if (!cJSON_IsArray(v))
-		return sw_err_at(err, SW_INVALID, "/metrics",
-				 "\"metrics\" must be an array of objects like " LIKE ", not %s",
-				 sw_spec_kind(v));
+		return sw_spec_must_be(v, "metrics", "an array of objects like " LIKE, err);
 	const int n = cJSON_GetArraySize(v);
 	if (n < 2 || n > SW_SPEC_MAX_METRICS)
 		return sw_err_at(err, SW_INVALID, "/metrics",

@@ -1,6 +1,5 @@
 /* One parameter of the search space: W&B's forms, and the names that Ray and Optuna give them. */
 #include "proto/json.h"
-#include "proto/nearest.h"
 #include "spec/spec_dist.h"
 #include "spec/spec_internal.h"
 #include <assert.h>
@@ -46,17 +45,6 @@ static const struct sw_spec_hint refused[] = {
 	{"float", NULL, "use uniform"},
 };
 
-/* "/key": the keys of a parameter need no escaping. */
-static const char *pointer_to(const char *key, char ptr[32])
-{
-	(void)snprintf(ptr, 32, "/%s", key);
-	return ptr;
-}
-
-/* SW_INVALID at a key of the parameter, with a formatted line. */
-#define AT_KEY(err, key, ...)                                                                      \
-	sw_err_at(err, SW_INVALID, pointer_to(key, (char[32]){""}), __VA_ARGS__)
-
 /* The key that the spec used: ours, or Ray's for the same. */
 static const char *key_of(const cJSON *v, const char *key)
 {
@@ -79,8 +67,8 @@ static sw_status check_aliases(const cJSON *v, struct sw_err *err)
 			   *ray = sw_spec_dist_aliases[i].ray;
 
 		if (strcmp(used, ray) != 0 && sw_json_get(v, ray) != NULL)
-			return AT_KEY(err, ray, "\"%s\" and \"%s\" mean the same: give one", used,
-				      ray);
+			return sw_spec_at_key(err, ray, "\"%s\" and \"%s\" mean the same: give one",
+					      used, ray);
 	}
 	return SW_OK;
 }
@@ -108,19 +96,17 @@ static sw_status unknown_dist(const char *name, struct sw_err *err)
 
 	for (size_t i = 0; i < SW_SPEC_N(refused); i++)
 		if (strcmp(refused[i].key, name) == 0)
-			return AT_KEY(err, "distribution",
-				      "distribution \"%s\" is not supported by this version: %s",
-				      name, refused[i].line);
+			return sw_spec_at_key(
+				err, "distribution",
+				"distribution \"%s\" is not supported by this version: %s", name,
+				refused[i].line);
 	for (size_t i = 0; i < SW_SPEC_DIST_N; i++)
 		names[i] = sw_spec_dist_name(&sw_spec_dists[i]);
-	const char *near = sw_nearest(name, names, SW_SPEC_DIST_N);
-	if (near != NULL)
-		return AT_KEY(err, "distribution",
-			      "unknown distribution \"%s\"; did you mean \"%s\"?", name, near);
-	return AT_KEY(err, "distribution",
-		      "unknown distribution \"%.64s\": uniform, log_uniform_values, int_uniform, "
-		      "q_uniform, categorical, pow2, normal, log_normal and others are known",
-		      name);
+	return sw_spec_unknown(
+		"distribution", name, names, SW_SPEC_DIST_N,
+		": uniform, log_uniform_values, int_uniform, q_uniform, categorical, pow2, normal, "
+		"log_normal and others are known",
+		"/distribution", err);
 }
 
 /* {"log": true, "min", "max"}: Optuna's way to say so; its suggest_int() has integers. */
@@ -142,15 +128,13 @@ static sw_status dist_find(const cJSON *v, const struct sw_spec_dist **out, char
 	const char *key = "min";
 
 	if (log != NULL && !cJSON_IsBool(log))
-		return AT_KEY(err, "log", "\"log\" must be true or false, not %s",
-			      sw_spec_kind(log));
+		return sw_spec_must_be(log, "log", "true or false", err);
 	if (given != NULL) {
 		if (!cJSON_IsString(given))
-			return AT_KEY(err, "distribution",
-				      "\"distribution\" must be a string, not %s",
-				      sw_spec_kind(given));
+			return sw_spec_must_be(given, "distribution", "a string", err);
 		if (log != NULL)
-			return AT_KEY(err, "log", "\"log\" does not go with \"distribution\"");
+			return sw_spec_at_key(err, "log",
+					      "\"log\" does not go with \"distribution\"");
 		*out = dist_by_name(given->valuestring); /* sw_spec_param_read() has looked */
 		(void)snprintf(by, 64, "distribution \"%s\"", given->valuestring);
 		return SW_OK;
@@ -176,7 +160,7 @@ static sw_status dist_find(const cJSON *v, const struct sw_spec_dist **out, char
 	}
 	assert(*out != NULL);
 	if (log != NULL && (*out)->needs != RANGE)
-		return AT_KEY(err, "log", "\"log\" does not go with \"%s\"", key);
+		return sw_spec_at_key(err, "log", "\"log\" does not go with \"%s\"", key);
 	(void)snprintf(by, 64, "\"%s\"", key);
 	return SW_OK;
 }
@@ -190,9 +174,9 @@ static sw_status check_fields(const cJSON *v, const struct sw_spec_dist *d, cons
 		const char *key = key_of(v, sw_spec_dist_fields[i].key);
 		const bool given = sw_json_get(v, key) != NULL;
 		if (given && ((d->needs | d->may) & sw_spec_dist_fields[i].bit) == 0)
-			return AT_KEY(err, key, "\"%s\" does not go with %s", key, by);
+			return sw_spec_at_key(err, key, "\"%s\" does not go with %s", key, by);
 		if (!given && (d->needs & sw_spec_dist_fields[i].bit) != 0)
-			return AT_KEY(err, key, "\"%s\" is missing (%s needs it)", key, by);
+			return sw_spec_at_key(err, key, "\"%s\" is missing (%s needs it)", key, by);
 	}
 	return SW_OK;
 }
@@ -206,8 +190,7 @@ static sw_status read_number(const cJSON *v, const char *name, double *out, bool
 	if (number == NULL)
 		return SW_OK;
 	if (!cJSON_IsNumber(number))
-		return AT_KEY(err, key, "\"%s\" must be a number, not %s", key,
-			      sw_spec_kind(number));
+		return sw_spec_must_be(number, key, "a number", err);
 	*out = number->valuedouble;
 	if (has != NULL)
 		*has = true;
@@ -223,16 +206,17 @@ static sw_status from_exponents(struct sw_spec_param *p, const struct sw_spec_di
 	p->min = exp(low);
 	p->max = exp(high);
 	if (!isfinite(p->max) || !isfinite(p->min))
-		return AT_KEY(err, isfinite(p->max) ? "min" : "max",
-			      "min and max of %s are exponents of e, and e^%g is not finite; %s "
-			      "takes the values themselves",
-			      sw_spec_dist_name(d), isfinite(p->max) ? low : high,
-			      sw_dist_name(d->is));
+		return sw_spec_at_key(
+			err, isfinite(p->max) ? "min" : "max",
+			"min and max of %s are exponents of e, and e^%g is not finite; %s "
+			"takes the values themselves",
+			sw_spec_dist_name(d), isfinite(p->max) ? low : high, sw_dist_name(d->is));
 	if (p->min == 0 || p->max == 0)
-		return AT_KEY(err, p->min == 0 ? "min" : "max",
-			      "min and max of %s are exponents of e, and e^%g is 0; %s takes the "
-			      "values themselves",
-			      sw_spec_dist_name(d), p->min == 0 ? low : high, sw_dist_name(d->is));
+		return sw_spec_at_key(
+			err, p->min == 0 ? "min" : "max",
+			"min and max of %s are exponents of e, and e^%g is 0; %s takes the "
+			"values themselves",
+			sw_spec_dist_name(d), p->min == 0 ? low : high, sw_dist_name(d->is));
 	if (low > 0 && low < 1 && high <= 1)
 		(void)!sw_err_set(warning, SW_INVALID,
 				  "min and max of %s are exponents of e: values go from %.6g to "
@@ -248,8 +232,8 @@ static sw_status check_integer(const cJSON *v, const char *name, double x,
 
 	if (x == floor(x) && fabs(x) <= SW_JSON_MAX_INT)
 		return SW_OK;
-	return AT_KEY(err, key, "\"%s\" of %s must be an integer below 2^53", key,
-		      sw_spec_dist_name(d));
+	return sw_spec_at_key(err, key, "\"%s\" of %s must be an integer below 2^53", key,
+			      sw_spec_dist_name(d));
 }
 
 static bool is_written_as_integer(const cJSON *v)
@@ -266,10 +250,11 @@ sw_status sw_spec_param_check_new(const cJSON *v, struct sw_err *err)
 	    !is_written_as_integer(min) || !is_written_as_integer(max) ||
 	    (sw_json_is_integer(min) && sw_json_is_integer(max)))
 		return SW_OK;
-	return AT_KEY(err, key,
-		      "\"%s\" of %s must be an integer below 2^53; for reals write it with a point "
-		      "or an exponent",
-		      key, cJSON_IsTrue(sw_json_get(v, "log")) ? "int_log_uniform" : "int_uniform");
+	return sw_spec_at_key(
+		err, key,
+		"\"%s\" of %s must be an integer below 2^53; for reals write it with a point "
+		"or an exponent",
+		key, cJSON_IsTrue(sw_json_get(v, "log")) ? "int_log_uniform" : "int_uniform");
 }
 
 /* Ray's randint(lower, upper) ends at upper - 1. */
@@ -277,10 +262,11 @@ static sw_status leave_out_max(struct sw_spec_param *p, const cJSON *v,
 			       const struct sw_spec_dist *d, struct sw_err *err)
 {
 	if (!(p->min < p->max))
-		return AT_KEY(err, key_of(v, "max"),
-			      "%s leaves \"%s\" out: it must be above \"%s\" (int_uniform and "
-			      "int_log_uniform include it)",
-			      sw_spec_dist_name(d), key_of(v, "max"), key_of(v, "min"));
+		return sw_spec_at_key(
+			err, key_of(v, "max"),
+			"%s leaves \"%s\" out: it must be above \"%s\" (int_uniform and "
+			"int_log_uniform include it)",
+			sw_spec_dist_name(d), key_of(v, "max"), key_of(v, "min"));
 	p->max -= 1;
 	return SW_OK;
 }

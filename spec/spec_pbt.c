@@ -3,36 +3,16 @@
 #include "spec/spec_pruner.h"
 #include <stdio.h>
 
+/* clang-format off */
 static const struct pruner_field fields[] = {
-	{{"perturbation_interval", NULL, NULL},
-	 FIELD_U64,
-	 PRUNER_AT(pbt.perturbation_interval),
-	 1,
-	 false,
-	 0,
-	 "the steps between two comparisons with the population"},
-	{{"burn_in_period", NULL, NULL},
-	 FIELD_U64,
-	 PRUNER_AT(pbt.burn_in_period),
-	 0,
-	 false,
-	 0,
-	 NULL},
-	{{"quantile_fraction", NULL, NULL},
-	 FIELD_REAL,
-	 PRUNER_AT(pbt.quantile_fraction),
-	 0,
-	 true,
-	 0.5,
-	 NULL},
-	{{"resample_probability", NULL, NULL},
-	 FIELD_REAL,
-	 PRUNER_AT(pbt.resample_probability),
-	 0,
-	 false,
-	 1,
-	 NULL},
+	{.names = {"perturbation_interval"}, .at = PRUNER_AT(pbt.perturbation_interval), .least = 1,
+	 .needs = "the steps between two comparisons with the population"},
+	PRUNER_COUNT("burn_in_period", pbt.burn_in_period, 0),
+	{.names = {"quantile_fraction"}, .kind = FIELD_REAL, .at = PRUNER_AT(pbt.quantile_fraction),
+	 .open = true, .most = 0.5},
+	PRUNER_REAL("resample_probability", pbt.resample_probability, 0, 1),
 };
+/* clang-format on */
 _Static_assert(SW_SPEC_N(fields) <= PRUNER_MAX_FIELDS, "given[] has room");
 
 static const struct sw_spec_hint hints[] = {
@@ -62,10 +42,7 @@ static sw_status read_factors(struct sw_spec_pbt *p, const cJSON *v, struct sw_e
 	if (v == NULL)
 		return SW_OK;
 	if (!cJSON_IsArray(v))
-		return sw_err_at(err, SW_INVALID, "/perturbation_factors",
-				 "\"perturbation_factors\" must be an array like [1.2, 0.8], not "
-				 "%s",
-				 sw_spec_kind(v));
+		return sw_spec_must_be(v, "perturbation_factors", "an array like [1.2, 0.8]", err);
 	const int n = cJSON_GetArraySize(v);
 	if (n < 1 || n > SW_SPEC_MAX_PERTURB)
 		return sw_err_at(err, SW_INVALID, "/perturbation_factors",

@@ -1,7 +1,6 @@
 /* "early_terminate": which type, and what all types have in common. */
 #include "spec/spec_pruner.h"
 #include "proto/json.h"
-#include "proto/nearest.h"
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -49,12 +48,8 @@ static sw_status unknown_type(const char *name, struct sw_err *err)
 					 elsewhere[i].line);
 	for (size_t i = 0; i < SW_SPEC_PRUNER_TYPE_N; i++)
 		names[i] = sw_spec_pruner_types[i]->name;
-	const char *near = sw_nearest(name, names, SW_SPEC_PRUNER_TYPE_N);
-	if (near != NULL)
-		return sw_err_at(err, SW_INVALID, "/type",
-				 "unknown type \"%s\"; did you mean \"%s\"?", name, near);
-	return sw_err_at(err, SW_INVALID, "/type", "unknown type \"%.64s\": type must be " TYPES,
-			 name);
+	return sw_spec_unknown("type", name, names, SW_SPEC_PRUNER_TYPE_N, ": type must be " TYPES,
+			       "/type", err);
 }
 
 static sw_status read_type(const cJSON *v, const struct pruner_type **out, struct sw_err *err)
@@ -65,8 +60,7 @@ static sw_status read_type(const cJSON *v, const struct pruner_type **out, struc
 	if (type == NULL)
 		return sw_err_at(err, SW_INVALID, "/type", "\"type\" is missing: " TYPES);
 	if (!cJSON_IsString(type))
-		return sw_err_at(err, SW_INVALID, "/type", "\"type\" must be " TYPES ", not %s",
-				 sw_spec_kind(type));
+		return sw_spec_must_be(type, "type", TYPES, err);
 	for (size_t i = 0; i < SW_SPEC_PRUNER_TYPE_N; i++)
 		if (strcmp(sw_spec_pruner_types[i]->name, type->valuestring) == 0)
 			*out = sw_spec_pruner_types[i];
@@ -114,16 +108,11 @@ static bool has_hint(const struct pruner_type *t, const char *key)
 
 static sw_status other_types_key(const struct pruner_type *t, const char *key, struct sw_err *err)
 {
-	char ptr[sizeof err->ptr] = "";
-
-	for (size_t i = 0; i < SW_SPEC_PRUNER_TYPE_N; i++) {
-		if (!has_key(sw_spec_pruner_types[i], key))
-			continue;
-		sw_json_pointer_add(ptr, sizeof ptr, key);
-		return sw_err_at(err, SW_INVALID, ptr,
-				 "\"%s\" is a key of type \"%s\", and this is type \"%s\"", key,
-				 sw_spec_pruner_types[i]->name, t->name);
-	}
+	for (size_t i = 0; i < SW_SPEC_PRUNER_TYPE_N; i++)
+		if (has_key(sw_spec_pruner_types[i], key))
+			return sw_spec_at_key(
+				err, key, "\"%s\" is a key of type \"%s\", and this is type \"%s\"",
+				key, sw_spec_pruner_types[i]->name, t->name);
 	return SW_OK;
 }
 
@@ -160,27 +149,23 @@ static sw_status check_keys(const struct pruner_type *t, const cJSON *v, struct 
 static sw_status find_field(struct pruner_read *r, const struct pruner_field *f,
 			    const cJSON **found, const char **name, struct sw_err *err)
 {
-	char ptr[sizeof err->ptr] = "";
-
 	*found = NULL;
 	*name = NULL;
 	for (size_t i = 0; i < PRUNER_MAX_NAMES && f->names[i] != NULL; i++) {
 		const cJSON *v = sw_json_get(r->v, f->names[i]);
 		if (v == NULL)
 			continue;
-		if (*found != NULL) {
-			sw_json_pointer_add(ptr, sizeof ptr, f->names[i]);
-			return sw_err_at(err, SW_INVALID, ptr,
-					 "\"%s\" and \"%s\" are two names of one thing: give one",
-					 *name, f->names[i]);
-		}
+		if (*found != NULL)
+			return sw_spec_at_key(
+				err, f->names[i],
+				"\"%s\" and \"%s\" are two names of one thing: give one", *name,
+				f->names[i]);
 		*found = v;
 		*name = f->names[i];
 	}
 	if (*found != NULL || f->needs == NULL)
 		return SW_OK;
-	sw_json_pointer_add(ptr, sizeof ptr, f->names[0]);
-	return sw_err_at(err, SW_INVALID, ptr, "\"%s\" is missing: %s", f->names[0], f->needs);
+	return sw_spec_at_key(err, f->names[0], "\"%s\" is missing: %s", f->names[0], f->needs);
 }
 
 static sw_status read_field(struct pruner_read *r, const struct pruner_field *f, const char **name,
@@ -222,7 +207,8 @@ sw_status sw_spec_pruner_read(struct sw_spec_pruner *out, const struct sw_spec *
 		return rc;
 	assert(t != NULL);
 	out->kind = t->kind;
-	t->defaults(&r);
+	if (t->defaults != NULL)
+		t->defaults(&r);
 	rc = check_keys(t, early_terminate, err);
 	for (size_t i = 0; rc == SW_OK && i < t->n_fields; i++)
 		rc = read_field(&r, &t->fields[i], &r.given[i], err);
@@ -233,8 +219,7 @@ sw_status sw_spec_early_terminate_read(struct sw_spec *s, const cJSON *v, struct
 {
 	const sw_status rc = sw_spec_pruner_read(&s->pruner, s, v, err);
 
-	if (rc != SW_OK)
-		sw_err_prefix(err, "/early_terminate");
+	sw_err_prefix(err, "/early_terminate");
 	return rc;
 }
 

@@ -23,6 +23,15 @@ struct pruner_field {
 };
 
 #define PRUNER_AT(part) offsetof(struct sw_spec_pruner, part)
+#define PRUNER_COUNT(name, part, least_)                                                           \
+	{                                                                                          \
+		.names = {name}, .kind = FIELD_U64, .at = PRUNER_AT(part), .least = (least_)       \
+	}
+#define PRUNER_REAL(name, part, least_, most_)                                                     \
+	{                                                                                          \
+		.names = {name}, .kind = FIELD_REAL, .at = PRUNER_AT(part), .least = (least_),     \
+		.most = (most_)                                                                    \
+	}
 
 /* One spec's early_terminate, as far as it has been read. */
 struct pruner_read {
@@ -40,7 +49,7 @@ struct pruner_type {
 	const char *more[2]; /* keys that finish() reads by itself */
 	const struct sw_spec_hint *hints;
 	size_t n_hints;
-	void (*defaults)(struct pruner_read *r);
+	void (*defaults)(struct pruner_read *r); /* where they are not zeros; NULL: they are */
 	sw_status (*finish)(struct pruner_read *r, struct sw_err *err);
 };
 

@@ -3,31 +3,16 @@
 #include "spec/spec_pruner.h"
 #include <float.h>
 
-#define COUNT(name, part, least)                                                                   \
-	{                                                                                          \
-		{name, NULL, NULL}, FIELD_U64, PRUNER_AT(part), least, false, 0, NULL              \
-	}
-#define REAL(name, part, least, most)                                                              \
-	{                                                                                          \
-		{name, NULL, NULL}, FIELD_REAL, PRUNER_AT(part), least, false, most, NULL          \
-	}
-
 /* --- hyperband: W&B's --- */
 
 enum { MIN_ITER, MAX_ITER, S, ETA, STRICT };
 
 static const struct pruner_field hyperband_fields[] = {
-	[MIN_ITER] = COUNT("min_iter", hyperband.min_iter, 1),
-	[MAX_ITER] = COUNT("max_iter", hyperband.max_iter, 1),
-	[S] = COUNT("s", hyperband.s, 1),
-	[ETA] = COUNT("eta", hyperband.eta, 2),
-	[STRICT] = {{"strict", NULL, NULL},
-		    FIELD_BOOL,
-		    PRUNER_AT(hyperband.strict),
-		    0,
-		    false,
-		    0,
-		    NULL},
+	[MIN_ITER] = PRUNER_COUNT("min_iter", hyperband.min_iter, 1),
+	[MAX_ITER] = PRUNER_COUNT("max_iter", hyperband.max_iter, 1),
+	[S] = PRUNER_COUNT("s", hyperband.s, 1),
+	[ETA] = PRUNER_COUNT("eta", hyperband.eta, 2),
+	[STRICT] = {.names = {"strict"}, .kind = FIELD_BOOL, .at = PRUNER_AT(hyperband.strict)},
 };
 _Static_assert(SW_SPEC_N(hyperband_fields) <= PRUNER_MAX_FIELDS, "given[] has room");
 
@@ -101,12 +86,12 @@ const struct pruner_type sw_spec_pruner_hyperband = {
 #define RAYS 2 /* the first fields; the rest are Optuna's */
 
 static const struct pruner_field median_fields[] = {
-	COUNT("grace_period", median.grace_period, 1),
-	COUNT("min_samples_required", median.min_samples, 1),
-	COUNT("n_startup_trials", median.startup_trials, 0),
-	COUNT("n_warmup_steps", median.warmup_steps, 0),
-	COUNT("interval_steps", median.interval_steps, 1),
-	COUNT("n_min_trials", median.min_trials, 1),
+	PRUNER_COUNT("grace_period", median.grace_period, 1),
+	PRUNER_COUNT("min_samples_required", median.min_samples, 1),
+	PRUNER_COUNT("n_startup_trials", median.startup_trials, 0),
+	PRUNER_COUNT("n_warmup_steps", median.warmup_steps, 0),
+	PRUNER_COUNT("interval_steps", median.interval_steps, 1),
+	PRUNER_COUNT("n_min_trials", median.min_trials, 1),
 };
 _Static_assert(SW_SPEC_N(median_fields) <= PRUNER_MAX_FIELDS, "given[] has room");
 
@@ -129,7 +114,6 @@ static void median_defaults(struct pruner_read *r)
 static sw_status median_finish(struct pruner_read *r, struct sw_err *err)
 {
 	const char *ray = NULL, *optuna = NULL;
-	char ptr[sizeof err->ptr] = "";
 
 	for (size_t i = 0; i < SW_SPEC_N(median_fields); i++) {
 		if (r->given[i] == NULL)
@@ -142,11 +126,11 @@ static sw_status median_finish(struct pruner_read *r, struct sw_err *err)
 	r->out->median.running_mean = ray != NULL;
 	if (ray == NULL || optuna == NULL)
 		return SW_OK;
-	sw_json_pointer_add(ptr, sizeof ptr, optuna);
-	return sw_err_at(err, SW_INVALID, ptr,
-			 "\"%s\" is of Ray's median and \"%s\" of Optuna's: they are two rules, "
-			 "give the keys of one",
-			 ray, optuna);
+	return sw_spec_at_key(
+		err, optuna,
+		"\"%s\" is of Ray's median and \"%s\" of Optuna's: they are two rules, "
+		"give the keys of one",
+		ray, optuna);
 }
 
 const struct pruner_type sw_spec_pruner_median = {
@@ -162,16 +146,13 @@ const struct pruner_type sw_spec_pruner_median = {
 
 /* --- patience --- */
 
+/* clang-format off */
 static const struct pruner_field patience_fields[] = {
-	{{"patience", NULL, NULL},
-	 FIELD_U64,
-	 PRUNER_AT(patience.patience),
-	 1,
-	 false,
-	 0,
-	 "how many reports in a row may bring nothing better"},
-	REAL("min_delta", patience.min_delta, 0, DBL_MAX),
+	{.names = {"patience"}, .at = PRUNER_AT(patience.patience), .least = 1,
+	 .needs = "how many reports in a row may bring nothing better"},
+	PRUNER_REAL("min_delta", patience.min_delta, 0, DBL_MAX),
 };
+/* clang-format on */
 _Static_assert(SW_SPEC_N(patience_fields) <= PRUNER_MAX_FIELDS, "given[] has room");
 
 static const struct sw_spec_hint patience_hints[] = {
@@ -180,11 +161,6 @@ static const struct sw_spec_hint patience_hints[] = {
 	{"wrapped_pruner", NULL, "a sweep has one pruner: leave it out"},
 };
 
-static void no_defaults(struct pruner_read *r)
-{
-	(void)r;
-}
-
 const struct pruner_type sw_spec_pruner_patience = {
 	.name = "patience",
 	.kind = SW_SPEC_PRUNER_PATIENCE,
@@ -192,7 +168,6 @@ const struct pruner_type sw_spec_pruner_patience = {
 	.n_fields = SW_SPEC_N(patience_fields),
 	.hints = patience_hints,
 	.n_hints = SW_SPEC_N(patience_hints),
-	.defaults = no_defaults,
 };
 
 /* --- threshold: Optuna's --- */
@@ -200,10 +175,10 @@ const struct pruner_type sw_spec_pruner_patience = {
 enum { LOWER, UPPER, WARMUP, INTERVAL };
 
 static const struct pruner_field threshold_fields[] = {
-	[LOWER] = REAL("lower", threshold.lower, -DBL_MAX, DBL_MAX),
-	[UPPER] = REAL("upper", threshold.upper, -DBL_MAX, DBL_MAX),
-	[WARMUP] = COUNT("n_warmup_steps", threshold.warmup_steps, 0),
-	[INTERVAL] = COUNT("interval_steps", threshold.interval_steps, 1),
+	[LOWER] = PRUNER_REAL("lower", threshold.lower, -DBL_MAX, DBL_MAX),
+	[UPPER] = PRUNER_REAL("upper", threshold.upper, -DBL_MAX, DBL_MAX),
+	[WARMUP] = PRUNER_COUNT("n_warmup_steps", threshold.warmup_steps, 0),
+	[INTERVAL] = PRUNER_COUNT("interval_steps", threshold.interval_steps, 1),
 };
 _Static_assert(SW_SPEC_N(threshold_fields) <= PRUNER_MAX_FIELDS, "given[] has room");
 

@@ -1,7 +1,6 @@
 /* "method", and what a search starts from: "init", "warm_start", "refine", "shuffle",
  * "suggest_wait_ms". */
 #include "proto/json.h"
-#include "proto/nearest.h"
 #include "spec/spec_internal.h"
 #include <stdio.h>
 #include <string.h>
@@ -19,8 +18,7 @@ sw_status sw_spec_method_read(struct sw_spec *s, const cJSON *v, struct sw_err *
 	static const char *const pruners[] = {"asha", "hyperband", "median", "pbt"};
 
 	if (!cJSON_IsString(v))
-		return sw_err_at(err, SW_INVALID, "/method",
-				 "\"method\" must be " METHODS ", not %s", sw_spec_kind(v));
+		return sw_spec_must_be(v, "method", METHODS, err);
 	for (size_t i = 0; i < SW_SPEC_N(have); i++)
 		if (strcmp(have[i], v->valuestring) == 0) {
 			s->method = have[i];
@@ -44,24 +42,19 @@ sw_status sw_spec_method_read(struct sw_spec *s, const cJSON *v, struct sw_err *
 				"\"%s\" is a type of \"early_terminate\", beside a method: "
 				"method must be " METHODS,
 				pruners[i]);
-	const char *near = sw_nearest(v->valuestring, have, SW_SPEC_N(have));
-	if (near != NULL)
-		return sw_err_at(err, SW_INVALID, "/method",
-				 "unknown method \"%s\"; did you mean \"%s\"?", v->valuestring,
-				 near);
-	return sw_err_at(err, SW_INVALID, "/method",
-			 "unknown method \"%.64s\": method must be " METHODS, v->valuestring);
+	return sw_spec_unknown("method", v->valuestring, have, SW_SPEC_N(have),
+			       ": method must be " METHODS, "/method", err);
 }
 
 sw_status sw_spec_shuffle_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
-	if (!cJSON_IsBool(v))
-		return sw_err_at(err, SW_INVALID, "/shuffle",
-				 "\"shuffle\" must be true or false, not %s", sw_spec_kind(v));
+	const sw_status rc = sw_spec_read_bool(v, "shuffle", &s->shuffle, err);
+
+	if (rc != SW_OK)
+		return rc;
 	if (strcmp(s->method, "grid") != 0)
 		return sw_err_at(err, SW_INVALID, "/shuffle",
 				 "only method \"grid\" has an order to shuffle");
-	s->shuffle = cJSON_IsTrue(v);
 	return SW_OK;
 }
 
@@ -77,9 +70,7 @@ sw_status sw_spec_init_read(struct sw_spec *s, const cJSON *v, struct sw_err *er
 	int n = 0;
 
 	if (!cJSON_IsArray(v))
-		return sw_err_at(err, SW_INVALID, "/init",
-				 "\"init\" must be an array of objects like {\"lr\": 0.1}, not %s",
-				 sw_spec_kind(v));
+		return sw_spec_must_be(v, "init", "an array of objects like {\"lr\": 0.1}", err);
 	cJSON_ArrayForEach (point, v) {
 		char ptr[32];
 
@@ -134,8 +125,6 @@ sw_status sw_spec_refine_read(struct sw_spec_refine *out, const cJSON *v, struct
 	static const char *const known[] = {"of", "top", "points"};
 	static const struct sw_spec_hint hints[] = {{"sweep", "of", NULL}, {"n", "top", NULL}};
 	static const struct sw_spec_keys keys = {known, SW_SPEC_N(known), hints, SW_SPEC_N(hints)};
-	const cJSON *of = sw_json_get(v, "of"), *top = sw_json_get(v, "top"),
-		    *points = sw_json_get(v, "points");
 	sw_status rc;
 
 	*out = (struct sw_spec_refine){.top = 3, .points = 5};
@@ -144,16 +133,15 @@ sw_status sw_spec_refine_read(struct sw_spec_refine *out, const cJSON *v, struct
 				 "\"refine\" must be an object like {\"of\": 12, \"top\": 3, "
 				 "\"points\": 5}");
 	rc = sw_spec_check_keys(v, &keys, err);
-	if (rc == SW_OK && of == NULL)
+	if (rc == SW_OK && sw_json_get(v, "of") == NULL)
 		rc = sw_err_at(err, SW_INVALID, "/of", "\"of\" is missing: the sweep to refine");
 	if (rc == SW_OK)
-		rc = sw_spec_read_u64(of, "of", 1, (uint64_t)SW_JSON_MAX_INT, &out->of, err);
-	if (rc == SW_OK && top != NULL)
-		rc = sw_spec_read_u64(top, "top", 1, 1000, &out->top, err);
-	if (rc == SW_OK && points != NULL)
-		rc = sw_spec_read_u64(points, "points", 1, 1000, &out->points, err);
-	if (rc != SW_OK)
-		sw_err_prefix(err, "/refine");
+		rc = sw_spec_key_u64(v, "of", 1, (uint64_t)SW_JSON_MAX_INT, &out->of, err);
+	if (rc == SW_OK)
+		rc = sw_spec_key_u64(v, "top", 1, 1000, &out->top, err);
+	if (rc == SW_OK)
+		rc = sw_spec_key_u64(v, "points", 1, 1000, &out->points, err);
+	sw_err_prefix(err, "/refine");
 	return rc;
 }
 

@@ -233,22 +233,20 @@ static sw_status check_group(const cJSON *v, struct sw_err *err)
 	if (!name_ok(v->string))
 		return bad_name(err);
 	cJSON_ArrayForEach (other, v) {
-		char ptr[sizeof err->ptr] = "";
-		sw_json_pointer_add(ptr, sizeof ptr, other->string);
 		if (strcmp(other->string, "value") == 0 || strcmp(other->string, "values") == 0 ||
 		    strcmp(other->string, "min") == 0 || strcmp(other->string, "max") == 0 ||
 		    strcmp(other->string, "distribution") == 0)
-			return sw_err_at(err, SW_INVALID, ptr,
-					 "\"%s\" does not go with \"parameters\": this is a group",
-					 other->string);
+			return sw_spec_at_key(
+				err, other->string,
+				"\"%s\" does not go with \"parameters\": this is a group",
+				other->string);
 	}
 	const sw_status rc = sw_spec_check_keys(v, &keys, err);
 	if (rc != SW_OK)
 		return rc;
 	if (!cJSON_IsObject(params))
-		return sw_err_at(err, SW_INVALID, "/parameters",
-				 "\"parameters\" must be an object of parameters by name, not %s",
-				 sw_spec_kind(params));
+		return sw_spec_must_be(params, "parameters", "an object of parameters by name",
+				       err);
 	if (params->child == NULL)
 		return sw_err_at(err, SW_INVALID, "/parameters",
 				 "\"parameters\" is empty: a group needs at least one");
@@ -292,9 +290,7 @@ sw_status sw_spec_parameters_read(struct sw_spec *s, const cJSON *v, struct sw_e
 	size_t n_params = 0, n_groups = 0;
 
 	if (!cJSON_IsObject(v))
-		return sw_err_at(err, SW_INVALID, "/parameters",
-				 "\"parameters\" must be an object of parameters by name, not %s",
-				 sw_spec_kind(v));
+		return sw_spec_must_be(v, "parameters", "an object of parameters by name", err);
 	if (v->child == NULL)
 		return sw_err_at(err, SW_INVALID, "/parameters",
 				 "\"parameters\" is empty: a sweep needs at least one");

@@ -72,8 +72,7 @@ static sw_status check_dataset(const cJSON *trainer, struct sw_err *err)
 				 "\"dataset\" must be an object, not %s", sw_spec_kind(dataset));
 	struct sw_dataset set;
 	const sw_status rc = sw_dataset_read(&set, dataset, err);
-	if (rc != SW_OK)
-		sw_err_prefix(err, "/trainer/dataset");
+	sw_err_prefix(err, "/trainer/dataset");
 	return rc;
 }
 
@@ -147,8 +146,7 @@ static sw_status check_keys(const cJSON *trainer, struct sw_err *err)
 	for (size_t i = 0; i < SW_TRAINER_OPTION_N; i++)
 		known[2 + i] = sw_trainer_options[i].name;
 	const sw_status rc = sw_spec_check_keys(trainer, &keys, err);
-	if (rc != SW_OK)
-		sw_err_prefix(err, "/trainer");
+	sw_err_prefix(err, "/trainer");
 	return rc;
 }
 
