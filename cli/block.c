@@ -11,17 +11,9 @@ static void header(struct sw_buf *out, const struct sw_view *v, const struct sw_
 	struct sw_buf b;
 
 	sw_buf_init(&b, (size_t)1 << 20);
-	for (int line = 0; line < 4; line++) {
-		bool there = line == 0 || v->head != NULL;
+	for (int line = 0; line < SW_HEADER_LINES; line++) {
+		const bool there = sw_header_line(&b, v, line, look->utf8, now_us);
 
-		if (line == 0)
-			sw_header_sweep(&b, v, look->utf8, now_us);
-		else if (there && line == 1)
-			sw_header_trials(&b, v, look->utf8);
-		else if (there && line == 2)
-			there = sw_header_rungs(&b, v);
-		else if (there)
-			sw_header_best(&b, v, look->utf8);
 		if (b.failed != SW_OK)
 			out->failed = b.failed;
 		else if (there)
@@ -35,19 +27,13 @@ static void header(struct sw_buf *out, const struct sw_view *v, const struct sw_
 static sw_status table(struct sw_buf *out, const struct sw_view *v, const cJSON *const *trials,
 		       size_t n, double max_t, const struct sw_look *look)
 {
-	const struct sw_trial_grid how = {
-		.sweep = v->sweep,
-		.parameters = sw_json_get(v->head, "parameters"),
-		.metric = sw_view_text(v, "metric", NULL),
-		.max_t = max_t,
-		.cause = true,
-		.utf8 = look->utf8,
-	};
+	struct sw_trial_grid how = sw_trial_grid_of(v, look->utf8);
 	struct sw_grid g;
 	sw_status rc = SW_OK;
 
 	if (n == 0)
 		return out->failed;
+	how.max_t = max_t;
 	sw_grid_init(&g);
 	sw_trial_grid_fill(&g, &how, trials, n);
 	rc = sw_table_print(out, &g, look);

@@ -124,26 +124,47 @@ int sw_cli_fetch(struct sw_cli *c, const char *method, const char *params, struc
 	return sw_cli_failed(c, rc, &err);
 }
 
-int sw_cli_call(struct sw_cli *c, const char *method, const char *params, struct sw_reply *r)
+static int with_json(struct sw_cli *c, int status, const struct sw_reply *r)
 {
-	const int rc = sw_cli_fetch(c, method, params, r);
-
-	if (rc == SW_EXIT_DONE && (c->args.given & SW_OPT_JSON))
+	if (status == SW_EXIT_DONE && (c->args.given & SW_OPT_JSON))
 		sw_cli_json(c, r);
-	return rc;
+	return status;
 }
 
-int sw_cli_call_ref(struct sw_cli *c, const char *method, struct sw_reply *r)
+int sw_cli_call(struct sw_cli *c, const char *method, const char *params, struct sw_reply *r)
+{
+	return with_json(c, sw_cli_fetch(c, method, params, r), r);
+}
+
+int sw_cli_fetch_ref(struct sw_cli *c, const char *method, uint64_t trial, struct sw_reply *r)
 {
 	char params[96];
 
-	if (c->trial == 0)
+	if (trial == 0)
 		(void)snprintf(params, sizeof params, "{\"sweep\":%llu}",
 			       (unsigned long long)c->sweep);
 	else
 		(void)snprintf(params, sizeof params, "{\"sweep\":%llu,\"trial\":%llu}",
-			       (unsigned long long)c->sweep, (unsigned long long)c->trial);
-	return sw_cli_call(c, method, params, r);
+			       (unsigned long long)c->sweep, (unsigned long long)trial);
+	return sw_cli_fetch(c, method, params, r);
+}
+
+int sw_cli_call_ref(struct sw_cli *c, const char *method, struct sw_reply *r)
+{
+	return with_json(c, sw_cli_fetch_ref(c, method, c->trial, r), r);
+}
+
+int sw_cli_call_written(struct sw_cli *c, const char *method, struct sw_buf *params,
+			struct sw_reply *r)
+{
+	int status = SW_EXIT_REFUSED;
+
+	if (params->failed != SW_OK)
+		sw_cli_say(c, "%s", sw_status_str(params->failed));
+	else
+		status = sw_cli_call(c, method, params->data, r);
+	sw_buf_fini(params);
+	return status;
 }
 
 void sw_cli_json(struct sw_cli *c, const struct sw_reply *r)

@@ -45,6 +45,11 @@ int sw_cli_fetch(struct sw_cli *c, const char *method, const char *params, struc
 int sw_cli_call(struct sw_cli *c, const char *method, const char *params, struct sw_reply *r);
 /* A call whose params are {"sweep": c->sweep} or, with a trial, {"sweep": ..., "trial": ...}. */
 int sw_cli_call_ref(struct sw_cli *c, const char *method, struct sw_reply *r);
+/* The same of any trial (0: of the sweep alone), and nothing appended. */
+int sw_cli_fetch_ref(struct sw_cli *c, const char *method, uint64_t trial, struct sw_reply *r);
+/* sw_cli_call() with the params that were written. Takes their bytes. */
+int sw_cli_call_written(struct sw_cli *c, const char *method, struct sw_buf *params,
+			struct sw_reply *r);
 /* What a failed status means for the exit, after its line ("sweep: /ptr: message") has been
  * written. */
 int sw_cli_failed(const struct sw_cli *c, sw_status rc, const struct sw_err *err);

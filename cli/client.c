@@ -207,14 +207,11 @@ static sw_status fill(struct sw_client *c, struct sw_err *err)
  * is an artefact of the request. */
 static sw_status refusal(const cJSON *error, struct sw_err *err)
 {
-	const cJSON *text = sw_json_get(error, "message");
-	const cJSON *ptr = sw_json_get(sw_json_get(error, "data"), "pointer");
-	const char *p = cJSON_IsString(ptr) ? ptr->valuestring : "";
+	const char *p = sw_json_text(sw_json_get(error, "data"), "pointer", "");
 
 	if (strncmp(p, "/spec", 5) == 0 && (p[5] == '/' || p[5] == '\0'))
 		p += 5;
-	return sw_err_at(err, SW_INVALID, p, "%s",
-			 cJSON_IsString(text) ? text->valuestring : "refused");
+	return sw_err_at(err, SW_INVALID, p, "%s", sw_json_text(error, "message", "refused"));
 }
 
 static sw_status understand(struct sw_reply *r, size_t len, struct sw_err *err)

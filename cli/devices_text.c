@@ -7,19 +7,6 @@
 
 #define MIB 1048576.0
 
-struct column {
-	const char *name;
-	bool right;
-	int drop;
-};
-
-static void add_columns(struct sw_grid *g, const struct column *cols, size_t n)
-{
-	sw_grid_init(g);
-	for (size_t i = 0; i < n; i++)
-		sw_grid_col(g, cols[i].name, cols[i].right, cols[i].drop);
-}
-
 static enum sw_tint tint_of(const cJSON *state)
 {
 	static const struct {
@@ -65,9 +52,7 @@ static void add_gpu(struct sw_grid *g, const cJSON *c, bool utf8)
 	const cJSON *state = sw_json_get(c, "state");
 
 	sw_grid_row(g);
-	sw_grid_add_value(g, sw_json_get(c, "gpu"), utf8, SW_TINT_NONE);
-	sw_grid_add_value(g, sw_json_get(c, "name"), utf8, SW_TINT_NONE);
-	sw_grid_add_value(g, sw_json_get(c, "bus"), utf8, SW_TINT_NONE);
+	sw_grid_add_members(g, c, (const char *const[]){"gpu", "name", "bus", NULL}, utf8);
 	sw_grid_add_value(g, state, utf8, tint_of(state));
 	add_pair(g, sw_json_get(c, "memory_used"), sw_json_get(c, "memory_total"), MIB, "MiB");
 	add_number(g, sw_json_get(c, "utilisation"), 1, "%");
@@ -104,8 +89,7 @@ static void add_slot(struct sw_grid *g, const cJSON *s, bool utf8)
 	char text[32] = "-";
 
 	sw_grid_row(g);
-	sw_grid_add_value(g, sw_json_get(s, "slot"), utf8, SW_TINT_NONE);
-	sw_grid_add_value(g, sw_json_get(s, "device"), utf8, SW_TINT_NONE);
+	sw_grid_add_members(g, s, (const char *const[]){"slot", "device", NULL}, utf8);
 	sw_grid_add_value(g, state, utf8, tint_of(state));
 	sw_grid_add_value(g, sw_json_get(s, "pid"), utf8, SW_TINT_NONE);
 	if (sw_json_u64(sw_json_get(s, "sweep"), &sweep) &&
@@ -119,8 +103,7 @@ static void add_slot(struct sw_grid *g, const cJSON *s, bool utf8)
 	if (cJSON_IsNumber(seconds))
 		sw_fmt_duration(seconds->valuedouble, text);
 	sw_grid_addf(g, "%s", text);
-	sw_grid_add_value(g, sw_json_get(s, "starts"), utf8, SW_TINT_NONE);
-	sw_grid_add_value(g, sw_json_get(s, "cause"), utf8, SW_TINT_NONE);
+	sw_grid_add_members(g, s, (const char *const[]){"starts", "cause", NULL}, utf8);
 }
 
 /* --- together --- */
@@ -141,24 +124,24 @@ static sw_status print_grid(struct sw_buf *out, struct sw_grid *g, const struct 
 
 static sw_status gpus(struct sw_buf *out, const cJSON *list, const struct sw_look *look)
 {
-	static const struct column cards[] = {
+	static const struct sw_grid_head cards[] = {
 		{"gpu", true, 0},    {"name", false, 4}, {"bus", false, 6}, {"state", false, 0},
 		{"memory", true, 0}, {"util", true, 0},  {"temp", true, 2}, {"power", true, 3},
 		{"ecc", true, 5},    {"cause", false, 1}};
-	static const struct column processes[] = {{"gpu", true, 0},    {"pid", true, 0},
-						  {"type", false, 2},  {"whose", false, 0},
-						  {"memory", true, 0}, {"process", false, 1}};
+	static const struct sw_grid_head processes[] = {{"gpu", true, 0},    {"pid", true, 0},
+							{"type", false, 2},  {"whose", false, 0},
+							{"memory", true, 0}, {"process", false, 1}};
 	struct sw_grid g;
 	const cJSON *c;
 
-	add_columns(&g, cards, sizeof cards / sizeof cards[0]);
+	sw_grid_heads(&g, cards, sizeof cards / sizeof cards[0]);
 	cJSON_ArrayForEach (c, sw_json_get(list, "gpus")) {
 		add_gpu(&g, c, look->utf8);
 	}
 	const sw_status rc = print_grid(out, &g, look, "\n");
 	if (rc != SW_OK)
 		return rc;
-	add_columns(&g, processes, sizeof processes / sizeof processes[0]);
+	sw_grid_heads(&g, processes, sizeof processes / sizeof processes[0]);
 	cJSON_ArrayForEach (c, sw_json_get(list, "gpus")) {
 		add_processes(&g, c, look->utf8);
 	}
@@ -167,7 +150,7 @@ static sw_status gpus(struct sw_buf *out, const cJSON *list, const struct sw_loo
 
 sw_status sw_devices_text(struct sw_buf *out, const cJSON *list, const struct sw_look *look)
 {
-	static const struct column slots[] = {
+	static const struct sw_grid_head slots[] = {
 		{"slot", true, 0}, {"device", false, 0}, {"state", false, 0},
 		{"pid", true, 3},  {"trial", false, 0},  {"attempt", true, 2},
 		{"time", true, 1}, {"starts", true, 4},  {"cause", false, 0}};
@@ -181,7 +164,7 @@ sw_status sw_devices_text(struct sw_buf *out, const cJSON *list, const struct sw
 		sw_term_add(out, nvml->valuestring, look->utf8, 0);
 		(void)sw_buf_adds(out, "\n\n");
 	}
-	add_columns(&g, slots, sizeof slots / sizeof slots[0]);
+	sw_grid_heads(&g, slots, sizeof slots / sizeof slots[0]);
 	cJSON_ArrayForEach (s, sw_json_get(list, "slots")) {
 		add_slot(&g, s, look->utf8);
 	}

@@ -43,6 +43,21 @@ void sw_fmt_time(int64_t wall_ms, char out[32])
 		(void)snprintf(out, 32, "-");
 }
 
+static void add_json(struct sw_buf *b, const cJSON *v, bool utf8)
+{
+	struct sw_buf json;
+	struct sw_jw w;
+
+	sw_buf_init(&json, (size_t)1 << 20);
+	sw_jw_init(&w, &json);
+	sw_jw_cjson(&w, v);
+	if (json.failed == SW_OK && json.data != NULL)
+		sw_term_add(b, json.data, utf8, 0);
+	else
+		b->failed = SW_NOMEM;
+	sw_buf_fini(&json);
+}
+
 void sw_fmt_value(struct sw_buf *b, const cJSON *v, bool exact, bool utf8)
 {
 	char num[32];
@@ -58,17 +73,7 @@ void sw_fmt_value(struct sw_buf *b, const cJSON *v, bool exact, bool utf8)
 	} else if (cJSON_IsString(v)) {
 		sw_term_add(b, v->valuestring, utf8, 0);
 	} else {
-		struct sw_buf json;
-		struct sw_jw w;
-
-		sw_buf_init(&json, (size_t)1 << 20);
-		sw_jw_init(&w, &json);
-		sw_jw_cjson(&w, v);
-		if (json.failed == SW_OK && json.data != NULL)
-			sw_term_add(b, json.data, utf8, 0);
-		else
-			b->failed = SW_NOMEM;
-		sw_buf_fini(&json);
+		add_json(b, v, utf8);
 	}
 }
 
@@ -130,17 +135,7 @@ static void json_inline(struct sw_buf *b, const cJSON *v, bool utf8)
 	const cJSON *e;
 
 	if (!cJSON_IsArray(v)) {
-		struct sw_buf json;
-		struct sw_jw w;
-
-		sw_buf_init(&json, (size_t)1 << 20);
-		sw_jw_init(&w, &json);
-		sw_jw_cjson(&w, v);
-		if (json.failed == SW_OK && json.data != NULL)
-			sw_term_add(b, json.data, utf8, 0);
-		else
-			b->failed = SW_NOMEM;
-		sw_buf_fini(&json);
+		add_json(b, v, utf8);
 		return;
 	}
 	(void)sw_buf_adds(b, "[");

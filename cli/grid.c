@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "cli/fmt.h"
 #include "cli/term.h"
+#include "proto/json.h"
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -73,6 +74,13 @@ void sw_grid_col(struct sw_grid *g, const char *name, bool right, int drop)
 		g->n_cols++;
 }
 
+void sw_grid_heads(struct sw_grid *g, const struct sw_grid_head *heads, size_t n)
+{
+	sw_grid_init(g);
+	for (size_t i = 0; i < n; i++)
+		sw_grid_col(g, heads[i].name, heads[i].right, heads[i].drop);
+}
+
 void sw_grid_row(struct sw_grid *g)
 {
 	if (g->failed != SW_OK || g->n_cols == 0)
@@ -140,6 +148,12 @@ void sw_grid_add_value(struct sw_grid *g, const cJSON *v, bool utf8, enum sw_tin
 	else
 		sw_grid_add(g, b.data, utf8, tint);
 	sw_buf_fini(&b);
+}
+
+void sw_grid_add_members(struct sw_grid *g, const cJSON *object, const char *const *keys, bool utf8)
+{
+	for (; *keys != NULL; keys++)
+		sw_grid_add_value(g, sw_json_get(object, *keys), utf8, SW_TINT_NONE);
 }
 
 /* The widest value of column i, at most VALUE_MAX. */

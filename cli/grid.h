@@ -52,12 +52,22 @@ void sw_grid_init(struct sw_grid *g);
 void sw_grid_fini(struct sw_grid *g);
 /* All columns come before the first row. */
 void sw_grid_col(struct sw_grid *g, const char *name, bool right, int drop);
+struct sw_grid_head {
+	const char *name;
+	bool right;
+	int drop;
+};
+void sw_grid_heads(struct sw_grid *g, const struct sw_grid_head *heads, size_t n); /* inits it */
 void sw_grid_row(struct sw_grid *g);
 /* The next cell of the last row. text is made harmless and copied; NULL: an empty cell. */
 void sw_grid_add(struct sw_grid *g, const char *text, bool utf8, enum sw_tint tint);
 void sw_grid_addf(struct sw_grid *g, const char *fmt, ...) SW_PRINTF(2, 3); /* plain ASCII */
 /* A JSON value as the next cell (sw_fmt_value(), not exact). */
 void sw_grid_add_value(struct sw_grid *g, const cJSON *v, bool utf8, enum sw_tint tint);
+
+/* The object's members of these names, up to a NULL, as the next cells. */
+void sw_grid_add_members(struct sw_grid *g, const cJSON *object, const char *const *keys,
+			 bool utf8);
 
 /* Chooses columns for a width: out[i] is the columns of column i, 0 when it is dropped. One blank
  * stands between two columns. Values are cut at 24 columns, names shrink to 5 (of a column that

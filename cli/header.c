@@ -44,7 +44,7 @@ static void add_slots(struct sw_buf *b, const struct sw_view *v)
 		(void)sw_buf_addf(b, " (%llu busy)", (unsigned long long)busy);
 }
 
-void sw_header_sweep(struct sw_buf *b, const struct sw_view *v, bool utf8, int64_t now_us)
+static void add_sweep(struct sw_buf *b, const struct sw_view *v, bool utf8, int64_t now_us)
 {
 	const char *state = sw_view_text(v, "state", "-");
 	const double eta = sw_view_number(v, "eta_s", -1.0);
@@ -91,7 +91,7 @@ void sw_header_sweep(struct sw_buf *b, const struct sw_view *v, bool utf8, int64
 	}
 }
 
-void sw_header_trials(struct sw_buf *b, const struct sw_view *v, bool utf8)
+static void add_trials(struct sw_buf *b, const struct sw_view *v, bool utf8)
 {
 	const double cap = sw_view_number(v, "run_cap", 0.0);
 	const uint64_t done = sw_view_ended_n(v), pruned = sw_view_count(v, "PRUNED");
@@ -154,7 +154,7 @@ static void add_bracket(struct sw_buf *b, const cJSON *rungs, double bracket)
 	}
 }
 
-bool sw_header_rungs(struct sw_buf *b, const struct sw_view *v)
+static bool add_rungs(struct sw_buf *b, const struct sw_view *v)
 {
 	const cJSON *rungs = sw_json_get(v->head, "rungs"), *rung;
 	double most = 0.0;
@@ -178,7 +178,7 @@ bool sw_header_rungs(struct sw_buf *b, const struct sw_view *v)
 	return true;
 }
 
-void sw_header_best(struct sw_buf *b, const struct sw_view *v, bool utf8)
+static void add_best(struct sw_buf *b, const struct sw_view *v, bool utf8)
 {
 	const cJSON *best = sw_json_get(v->head, "best");
 	const cJSON *value = sw_json_get(best, "value");
@@ -200,6 +200,21 @@ void sw_header_best(struct sw_buf *b, const struct sw_view *v, bool utf8)
 	sw_fmt_value(b, sw_json_get(best, "step"), true, utf8);
 	(void)sw_buf_adds(b, "  ");
 	sw_fmt_params(b, sw_json_get(best, "params"), sw_json_get(v->head, "parameters"), utf8);
+}
+
+bool sw_header_line(struct sw_buf *b, const struct sw_view *v, int line, bool utf8, int64_t now_us)
+{
+	if (line > 0 && v->head == NULL)
+		return false;
+	if (line == 2)
+		return add_rungs(b, v);
+	if (line == 0)
+		add_sweep(b, v, utf8, now_us);
+	else if (line == 1)
+		add_trials(b, v, utf8);
+	else
+		add_best(b, v, utf8);
+	return true;
 }
 
 static const char *const sgr[SW_TINT_N] = {

@@ -11,15 +11,12 @@
 #include "cli/grid.h"
 #include "cli/view.h"
 
-/* sweep, state, method, elapsed, ETA, slots in use. now_us: monotonic, for the clock. */
-void sw_header_sweep(struct sw_buf *b, const struct sw_view *v, bool utf8, int64_t now_us);
-/* Trials done of the cap with a bar, and by state. */
-void sw_header_trials(struct sw_buf *b, const struct sw_view *v, bool utf8);
-/* Rungs, the highest first, each with its cutoff and how many values it holds. False, and nothing
- * is written, when the sweep has none. */
-bool sw_header_rungs(struct sw_buf *b, const struct sw_view *v);
-/* The best trial, its value, its parameters. */
-void sw_header_best(struct sw_buf *b, const struct sw_view *v, bool utf8);
+/* Line 0: sweep, state, method, elapsed, ETA, slots in use. now_us: monotonic, for the clock. 1: trials
+ * done of the cap with a bar, and by state. 2: rungs, the highest first, each with its cutoff and how
+ * many values it holds. 3: the best trial, its value, its parameters. False, and nothing appended: there
+ * is no such line (yet). */
+#define SW_HEADER_LINES 4
+bool sw_header_line(struct sw_buf *b, const struct sw_view *v, int line, bool utf8, int64_t now_us);
 
 void sw_header_mark(struct sw_buf *b, enum sw_tint tint);
 /* Appends marked text and a newline as plain text, or with colours as SGR sequences; cut to

@@ -65,14 +65,7 @@ static void draw_row(struct sw_canvas *c, int y, const struct sw_grid *g, long r
 static sw_status draw_trials(struct sw_canvas *c, int y, const struct sw_view *v, size_t n,
 			     bool utf8)
 {
-	const struct sw_trial_grid how = {
-		.sweep = v->sweep,
-		.parameters = sw_json_get(v->head, "parameters"),
-		.metric = sw_view_text(v, "metric", NULL),
-		.max_t = sw_view_number(v, "max_t", 0.0),
-		.cause = true,
-		.utf8 = utf8,
-	};
+	const struct sw_trial_grid how = sw_trial_grid_of(v, utf8);
 	const cJSON **trials = sw_calloc(n + 1, sizeof(cJSON *));
 	struct sw_grid g;
 	int *widths = NULL;
@@ -109,17 +102,9 @@ static sw_status draw_view(struct sw_canvas *c, int top, int height, const struc
 	int y = top;
 
 	sw_buf_init(&b, 65536);
-	for (int line = 0; line < 4 && y < end; line++) {
-		bool there = line == 0 || v->head != NULL;
+	for (int line = 0; line < SW_HEADER_LINES && y < end; line++) {
+		const bool there = sw_header_line(&b, v, line, utf8, now_us);
 
-		if (line == 0)
-			sw_header_sweep(&b, v, utf8, now_us);
-		else if (there && line == 1)
-			sw_header_trials(&b, v, utf8);
-		else if (there && line == 2)
-			there = sw_header_rungs(&b, v);
-		else if (there)
-			sw_header_best(&b, v, utf8);
 		if (b.failed == SW_OK && there)
 			(void)sw_canvas_put(c, y++, 0, c->width, SW_TINT_NONE, utf8, b.data);
 		if (b.failed == SW_NOMEM)

@@ -136,9 +136,9 @@ static void add_trial(struct sw_grid *g, const struct columns *c, const struct s
 {
 	const cJSON *params = sw_json_get(trial, "params"),
 		    *metrics = sw_json_get(trial, "metrics");
-	const cJSON *state = sw_json_get(trial, "state"), *step = sw_json_get(trial, "step");
-	const cJSON *seconds = sw_json_get(trial, "seconds"), *cause = sw_json_get(trial, "cause");
-	const char *state_text = cJSON_IsString(state) ? state->valuestring : "-";
+	const cJSON *step = sw_json_get(trial, "step");
+	const cJSON *seconds = sw_json_get(trial, "seconds");
+	const char *state_text = sw_json_text(trial, "state", "-");
 	const enum sw_tint tint = sw_grid_tint(state_text);
 	uint64_t number = 0;
 
@@ -165,8 +165,19 @@ static void add_trial(struct sw_grid *g, const struct columns *c, const struct s
 		add_bar(g, cJSON_IsNumber(step) ? step->valuedouble / how->max_t : 0.0, how->utf8,
 			tint);
 	if (c->cause)
-		sw_grid_add(g, cJSON_IsString(cause) ? cause->valuestring : NULL, how->utf8,
-			    SW_TINT_NONE);
+		sw_grid_add(g, sw_json_text(trial, "cause", NULL), how->utf8, SW_TINT_NONE);
+}
+
+struct sw_trial_grid sw_trial_grid_of(const struct sw_view *v, bool utf8)
+{
+	return (struct sw_trial_grid){
+		.sweep = v->sweep,
+		.parameters = sw_json_get(v->head, "parameters"),
+		.metric = sw_view_text(v, "metric", NULL),
+		.max_t = sw_view_number(v, "max_t", 0.0),
+		.cause = true,
+		.utf8 = utf8,
+	};
 }
 
 void sw_trial_grid_fill(struct sw_grid *g, const struct sw_trial_grid *how,

@@ -10,6 +10,7 @@
 
 #include "cli/fmt.h"
 #include "cli/grid.h"
+#include "cli/view.h"
 #include <cjson/cJSON.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,6 +26,9 @@ struct sw_trial_grid {
 	bool cause;              /* a column for it, where some trial has one */
 	bool utf8;
 };
+
+/* As a watcher shows them. */
+struct sw_trial_grid sw_trial_grid_of(const struct sw_view *v, bool utf8);
 
 /* Fills an initialised, empty grid; trials are Trial objects (methods.json). A failure latches in
  * the grid. O(trials * columns). */

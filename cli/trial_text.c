@@ -1,4 +1,5 @@
 #include "cli/trial_text.h"
+#include "cli/table.h"
 #include "cli/term.h"
 #include "cli/trial_grid.h"
 #include "proto/json.h"
@@ -31,7 +32,8 @@ static bool add_parameters(cJSON *names, const cJSON *params, const char *prefix
 	return true;
 }
 
-cJSON *sw_trial_text_parameters(const cJSON *spec)
+/* The names of a spec's parameters in its order, as an array of strings: the caller's. NULL: no memory. */
+static cJSON *parameter_names(const cJSON *spec)
 {
 	cJSON *names = cJSON_CreateArray();
 	const cJSON *params = sw_json_get(spec, "parameters");
@@ -40,6 +42,30 @@ cJSON *sw_trial_text_parameters(const cJSON *spec)
 		return names;
 	cJSON_Delete(names);
 	return NULL;
+}
+
+void sw_trial_text_table(struct sw_cli *c, const cJSON *sweep, const cJSON *const *trials, size_t n,
+			 bool whole)
+{
+	const cJSON *spec = sw_json_get(sweep, "spec");
+	cJSON *names = parameter_names(spec);
+	const struct sw_trial_grid how = {
+		.sweep = c->sweep,
+		.parameters = names,
+		.metric = sw_json_text(sweep, "metric", NULL),
+		.metrics = sw_json_get(spec, "metrics"),
+		.max_t = whole ? sw_json_number(sweep, "max_t", 0.0) : 0.0,
+		.cause = whole,
+		.utf8 = c->look.utf8,
+	};
+	struct sw_grid g;
+
+	sw_grid_init(&g);
+	sw_trial_grid_fill(&g, &how, trials, n);
+	if (sw_table_print(&c->out, &g, &c->look) != SW_OK)
+		c->out.failed = SW_NOMEM;
+	sw_grid_fini(&g);
+	cJSON_Delete(names);
 }
 
 static int widest(const struct sw_names *names, int least, bool utf8)

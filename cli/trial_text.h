@@ -9,8 +9,8 @@
  * one a line, aligned; numbers in full. Appends to c->out. */
 void sw_trial_text(struct sw_cli *c, const cJSON *trial, const cJSON *spec);
 
-/* The names of a spec's parameters in its order, as an array of strings: the caller's. NULL when
- * there are none, or no memory. */
-cJSON *sw_trial_text_parameters(const cJSON *spec);
+/* A table of n trials; sweep: what sweep.get said of theirs. whole: with causes and progress. */
+void sw_trial_text_table(struct sw_cli *c, const cJSON *sweep, const cJSON *const *trials, size_t n,
+			 bool whole);
 
 #endif

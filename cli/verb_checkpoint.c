@@ -59,7 +59,6 @@ static sw_status write_fit(const struct sw_cli *c, const cJSON *sweep, const cJS
 {
 	struct sw_spec *spec = NULL;
 	const sw_status rc = sw_spec_read(&spec, sw_json_get(sweep, "spec"), err);
-	const cJSON *seed = sw_json_get(sweep, "seed");
 	struct sw_jw w;
 
 	if (rc != SW_OK)
@@ -80,15 +79,15 @@ static sw_status write_fit(const struct sw_cli *c, const cJSON *sweep, const cJS
 	sw_jw_cjson(&w, sw_json_get(trial, "params"));
 	sw_jw_kint(&w, "sweep", (int64_t)c->sweep);
 	sw_jw_kint(&w, "trial", (int64_t)c->trial);
-	sw_jw_kint(&w, "seed", cJSON_IsNumber(seed) ? (int64_t)seed->valuedouble : 0);
 	const bool given = (c->args.given & SW_OPT_EPOCHS) != 0;
-	const cJSON *best = sw_json_get(sw_json_get(trial, "best"), "step");
-	sw_jw_kint(&w, "epochs", given ? (int64_t)c->args.epochs : 0);
 	/* what is best by one of several metrics is nobody's best */
-	sw_jw_kint(&w, "stop",
-		   !given && spec->n_metrics <= 1 && cJSON_IsNumber(best)
-			   ? (int64_t)best->valuedouble
-			   : 0);
+	const double stop = !given && spec->n_metrics <= 1
+				    ? sw_json_number(sw_json_get(trial, "best"), "step", 0)
+				    : 0;
+
+	sw_jw_kint(&w, "seed", (int64_t)sw_json_number(sweep, "seed", 0));
+	sw_jw_kint(&w, "epochs", given ? (int64_t)c->args.epochs : 0);
+	sw_jw_kint(&w, "stop", (int64_t)stop);
 	sw_jw_kint(&w, "max_t", (int64_t)sw_spec_max_t(spec));
 	sw_jw_kstr(&w, "out", c->args.out);
 	sw_jw_obj_end(&w);
@@ -101,20 +100,16 @@ int sw_verb_fit(struct sw_cli *c)
 	struct sw_reply sweep = SW_REPLY_INIT, trial = SW_REPLY_INIT;
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_buf input;
-	char params[96];
 	int status;
 
 	if (c->args.out == NULL)
 		return sw_cli_usage(c, "fit needs --out FILE");
 	sw_buf_init(&input, (size_t)16 * 1024 * 1024);
 	status = sw_worker_trial(c);
-	(void)snprintf(params, sizeof params, "{\"sweep\":%" PRIu64 "}", c->sweep);
 	if (status == SW_EXIT_DONE)
-		status = sw_cli_fetch(c, "sweep.get", params, &sweep);
-	(void)snprintf(params, sizeof params, "{\"sweep\":%" PRIu64 ",\"trial\":%" PRIu64 "}",
-		       c->sweep, c->trial);
+		status = sw_cli_fetch_ref(c, "sweep.get", 0, &sweep);
 	if (status == SW_EXIT_DONE)
-		status = sw_cli_fetch(c, "trial.get", params, &trial);
+		status = sw_cli_fetch_ref(c, "trial.get", c->trial, &trial);
 	if (status == SW_EXIT_DONE &&
 	    write_fit(c, sweep.result, trial.result, &input, &err) != SW_OK) {
 		sw_cli_say(c, "%s", *err.msg ? err.msg : "no memory");

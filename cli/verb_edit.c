@@ -129,10 +129,8 @@ void sw_verb_edit_text(struct sw_cli *c, const cJSON *changes, const char *inden
 	const cJSON *change;
 
 	cJSON_ArrayForEach (change, changes) {
-		const cJSON *key = sw_json_get(change, "key");
-
 		(void)sw_buf_adds(&c->out, indent);
-		sw_cli_text(c, cJSON_IsString(key) ? key->valuestring : "?");
+		sw_cli_text(c, sw_json_text(change, "key", "?"));
 		(void)sw_buf_adds(&c->out, ": ");
 		write_setting(c, sw_json_get(change, "from"));
 		(void)sw_buf_adds(&c->out, " -> ");
@@ -153,12 +151,8 @@ int sw_verb_edit(struct sw_cli *c)
 	sw_buf_init(&text, 1024 * 1024);
 	sw_jw_init(&w, &text);
 	status = write_params(c, &w);
-	if (status == SW_EXIT_DONE && text.failed != SW_OK) {
-		sw_cli_say(c, "%s", sw_status_str(text.failed));
-		status = SW_EXIT_REFUSED;
-	}
 	if (status == SW_EXIT_DONE)
-		status = sw_cli_call(c, "sweep.edit", text.data, &r);
+		status = sw_cli_call_written(c, "sweep.edit", &text, &r);
 	sw_buf_fini(&text);
 	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON)) {
 		(void)sw_buf_addf(&c->out, "sweep %" PRIu64 " ", c->sweep);

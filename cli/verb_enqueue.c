@@ -32,7 +32,6 @@ static int send_params(struct sw_cli *c, const cJSON *params)
 	struct sw_reply r = SW_REPLY_INIT;
 	struct sw_buf text;
 	struct sw_jw w;
-	int status;
 
 	sw_buf_init(&text, 1024 * 1024);
 	sw_jw_init_obj(&w, &text);
@@ -40,13 +39,7 @@ static int send_params(struct sw_cli *c, const cJSON *params)
 	sw_jw_key(&w, "params");
 	sw_jw_cjson(&w, params);
 	sw_jw_obj_end(&w);
-	if (text.failed != SW_OK) {
-		sw_cli_say(c, "%s", sw_status_str(text.failed));
-		status = SW_EXIT_REFUSED;
-	} else {
-		status = sw_cli_call(c, "trial.enqueue", text.data, &r);
-	}
-	sw_buf_fini(&text);
+	const int status = sw_cli_call_written(c, "trial.enqueue", &text, &r);
 	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON)) {
 		(void)sw_buf_addf(&c->out, "trial %" PRIu64 "/", c->sweep);
 		sw_fmt_value(&c->out, sw_json_get(r.result, "trial"), true, c->look.utf8);

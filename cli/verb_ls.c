@@ -51,8 +51,7 @@ static void add_sweep(struct sw_grid *g, const cJSON *s, bool utf8)
 	char text[32] = "-";
 
 	sw_grid_row(g);
-	sw_grid_add_value(g, sw_json_get(s, "sweep"), utf8, SW_TINT_NONE);
-	sw_grid_add_value(g, sw_json_get(s, "name"), utf8, SW_TINT_NONE);
+	sw_grid_add_members(g, s, (const char *const[]){"sweep", "name", NULL}, utf8);
 	sw_grid_add_value(g, state, utf8,
 			  cJSON_IsString(state) ? sw_grid_tint(state->valuestring) : SW_TINT_NONE);
 	sw_grid_add_value(g, sw_json_get(s, "method"), utf8, SW_TINT_NONE);
@@ -90,21 +89,16 @@ static int page(struct sw_cli *c, uint64_t *next, struct sw_reply *r)
 
 int sw_verb_ls(struct sw_cli *c)
 {
-	static const struct {
-		const char *name;
-		bool right;
-		int drop;
-	} cols[] = {{"sweep", true, 0},   {"name", false, 0},    {"state", false, 0},
-		    {"method", false, 4}, {"done", true, 0},     {"pruned", true, 2},
-		    {"metric", false, 1}, {"best", true, 0},     {"trial", true, 1},
-		    {"time", true, 3},    {"created", false, 5}, {"cause", false, 6}};
+	static const struct sw_grid_head heads[] = {
+		{"sweep", true, 0},   {"name", false, 0},    {"state", false, 0},
+		{"method", false, 4}, {"done", true, 0},     {"pruned", true, 2},
+		{"metric", false, 1}, {"best", true, 0},     {"trial", true, 1},
+		{"time", true, 3},    {"created", false, 5}, {"cause", false, 6}};
 	struct sw_grid g;
 	uint64_t next = 0;
 	int status;
 
-	sw_grid_init(&g);
-	for (size_t i = 0; i < sizeof cols / sizeof cols[0]; i++)
-		sw_grid_col(&g, cols[i].name, cols[i].right, cols[i].drop);
+	sw_grid_heads(&g, heads, sizeof heads / sizeof heads[0]);
 	do {
 		struct sw_reply r = SW_REPLY_INIT;
 		const cJSON *s;

@@ -18,18 +18,13 @@ static void print_grid(struct sw_cli *c, struct sw_grid *g)
 	sw_grid_fini(g);
 }
 
-static void header_line(struct sw_cli *c, const struct sw_view *v, int which)
+static void header_line(struct sw_cli *c, const struct sw_view *v, int line)
 {
 	const struct sw_look whole = {.utf8 = c->look.utf8, .color = c->look.color};
 	struct sw_buf b;
 
 	sw_buf_init(&b, (size_t)1 << 20);
-	if (which == 0)
-		sw_header_sweep(&b, v, c->look.utf8, v->at_us);
-	else if (which == 1)
-		sw_header_trials(&b, v, c->look.utf8);
-	else
-		sw_header_best(&b, v, c->look.utf8);
+	(void)sw_header_line(&b, v, line, c->look.utf8, v->at_us); /* it has a head */
 	if (b.failed != SW_OK)
 		c->out.failed = b.failed;
 	else
@@ -39,20 +34,16 @@ static void header_line(struct sw_cli *c, const struct sw_view *v, int which)
 
 static void print_rungs(struct sw_cli *c, const cJSON *rungs)
 {
+	static const struct sw_grid_head heads[] = {
+		{"bracket", true, 0}, {"rung", true, 0}, {"n", true, 0}, {"cutoff", true, 0}};
+	static const char *const keys[] = {"bracket", "step", "n", "cutoff", NULL};
 	const cJSON *r;
 	struct sw_grid g;
 
-	sw_grid_init(&g);
-	sw_grid_col(&g, "bracket", true, 0);
-	sw_grid_col(&g, "rung", true, 0);
-	sw_grid_col(&g, "n", true, 0);
-	sw_grid_col(&g, "cutoff", true, 0);
+	sw_grid_heads(&g, heads, sizeof heads / sizeof heads[0]);
 	cJSON_ArrayForEach (r, rungs) {
 		sw_grid_row(&g);
-		sw_grid_add_value(&g, sw_json_get(r, "bracket"), c->look.utf8, SW_TINT_NONE);
-		sw_grid_add_value(&g, sw_json_get(r, "step"), c->look.utf8, SW_TINT_NONE);
-		sw_grid_add_value(&g, sw_json_get(r, "n"), c->look.utf8, SW_TINT_NONE);
-		sw_grid_add_value(&g, sw_json_get(r, "cutoff"), c->look.utf8, SW_TINT_NONE);
+		sw_grid_add_members(&g, r, keys, c->look.utf8);
 	}
 	print_grid(c, &g);
 }
@@ -76,14 +67,12 @@ static void metric_line(struct sw_cli *c, const struct sw_view *v)
 		return;
 	}
 	cJSON_ArrayForEach (m, list) {
-		const cJSON *goal = sw_json_get(m, "goal");
-
 		if (m == list->child)
 			labelled(c, "metrics", sw_json_get(m, "name"));
 		else
 			sw_fmt_value(&c->out, sw_json_get(m, "name"), true, c->look.utf8);
 		(void)sw_buf_adds(&c->out, " (");
-		sw_cli_text(c, cJSON_IsString(goal) ? goal->valuestring : "minimize");
+		sw_cli_text(c, sw_json_text(m, "goal", "minimize"));
 		(void)sw_buf_adds(&c->out, m->next != NULL ? "), " : ")");
 	}
 }
@@ -190,7 +179,7 @@ static void show_sweep(struct sw_cli *c, struct sw_reply *r)
 	if (cJSON_IsObject(sw_json_get(v.head, "pareto")))
 		front_line(c, sw_json_get(v.head, "pareto"));
 	else
-		header_line(c, &v, 2);
+		header_line(c, &v, 3);
 	print_rungs(c, sw_json_get(v.head, "rungs"));
 	print_edits(c, sw_json_get(v.head, "edits"));
 	(void)sw_buf_adds(&c->out, "spec\n");
@@ -234,23 +223,17 @@ static void add_usage(struct sw_grid *g, const cJSON *attempt)
 
 static void print_attempts(struct sw_cli *c, const cJSON *attempts)
 {
+	static const struct sw_grid_head heads[] = {
+		{"attempt", true, 0},  {"slot", true, 0},    {"state", false, 0},
+		{"started", false, 1}, {"seconds", true, 0}, {"from step", true, 2},
+		{"peak", true, 3},     {"util", true, 4},    {"energy", true, 5}};
 	const bool gpu = any_gpu(attempts);
 	const cJSON *a;
 	struct sw_grid g;
 	const bool utf8 = c->look.utf8;
 
-	sw_grid_init(&g);
-	sw_grid_col(&g, "attempt", true, 0);
-	sw_grid_col(&g, "slot", true, 0);
-	sw_grid_col(&g, "state", false, 0);
-	sw_grid_col(&g, "started", false, 1);
-	sw_grid_col(&g, "seconds", true, 0);
-	sw_grid_col(&g, "from step", true, 2);
-	if (gpu) {
-		sw_grid_col(&g, "peak", true, 3);
-		sw_grid_col(&g, "util", true, 4);
-		sw_grid_col(&g, "energy", true, 5);
-	}
+	/* The last three before the cause are of a GPU. */
+	sw_grid_heads(&g, heads, gpu ? 9 : 6);
 	sw_grid_col(&g, "cause", false, 0);
 	cJSON_ArrayForEach (a, attempts) {
 		const cJSON *from = sw_json_get(a, "started_ms"), *to = sw_json_get(a, "ended_ms");
@@ -258,8 +241,7 @@ static void print_attempts(struct sw_cli *c, const cJSON *attempts)
 		char text[32] = "-";
 
 		sw_grid_row(&g);
-		sw_grid_add_value(&g, sw_json_get(a, "attempt"), utf8, SW_TINT_NONE);
-		sw_grid_add_value(&g, sw_json_get(a, "slot"), utf8, SW_TINT_NONE);
+		sw_grid_add_members(&g, a, (const char *const[]){"attempt", "slot", NULL}, utf8);
 		sw_grid_add_value(&g, state, utf8,
 				  cJSON_IsString(state) ? sw_grid_tint(state->valuestring)
 							: SW_TINT_NONE);
@@ -300,9 +282,8 @@ static void print_reports(struct sw_cli *c, const cJSON *reports)
 	sw_grid_col(&g, "decision", false, 0);
 	cJSON_ArrayForEach (r, reports) {
 		sw_grid_row(&g);
-		sw_grid_add_value(&g, sw_json_get(r, "attempt"), c->look.utf8, SW_TINT_NONE);
-		sw_grid_add_value(&g, sw_json_get(r, "seq"), c->look.utf8, SW_TINT_NONE);
-		sw_grid_add_value(&g, sw_json_get(r, "step"), c->look.utf8, SW_TINT_NONE);
+		sw_grid_add_members(&g, r, (const char *const[]){"attempt", "seq", "step", NULL},
+				    c->look.utf8);
 		for (size_t i = 0; i < metrics.n; i++)
 			sw_grid_add_value(&g,
 					  sw_json_get(sw_json_get(r, "metrics"), metrics.name[i]),

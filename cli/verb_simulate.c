@@ -59,17 +59,9 @@ static uint64_t count(const struct sw_reply *r, const char *key)
 	return n;
 }
 
-static double result_number(const struct sw_reply *r, const char *key)
-{
-	const cJSON *v = sw_json_get(r->result, key);
-
-	return cJSON_IsNumber(v) ? v->valuedouble : -1;
-}
-
 /* "trial 12/7, val_accuracy 0.9806" */
 static void add_trial(struct sw_cli *c, const struct sw_reply *r, const cJSON *t)
 {
-	const cJSON *metric = sw_json_get(r->result, "metric");
 	uint64_t trial = 0;
 
 	if (!sw_json_u64(sw_json_get(t, "trial"), &trial)) {
@@ -77,7 +69,7 @@ static void add_trial(struct sw_cli *c, const struct sw_reply *r, const cJSON *t
 		return;
 	}
 	(void)sw_buf_addf(&c->out, "trial %" PRIu64 "/%" PRIu64 ", ", c->sweep, trial);
-	sw_cli_text(c, cJSON_IsString(metric) ? metric->valuestring : "value");
+	sw_cli_text(c, sw_json_text(r->result, "metric", "value"));
 	(void)sw_buf_adds(&c->out, " ");
 	sw_fmt_value(&c->out, sw_json_get(t, "value"), true, c->look.utf8);
 }
@@ -93,9 +85,9 @@ static void print_result(struct sw_cli *c, const struct sw_reply *r)
 			  count(r, "recorded"));
 	if (cJSON_IsNumber(sw_json_get(r->result, "saved")))
 		(void)sw_buf_addf(b, ": %s%.1f%% saved", cut_short > 0 ? "at most " : "",
-				  100 * result_number(r, "saved"));
-	sw_fmt_duration(result_number(r, "wall_s"), wall);
-	sw_fmt_duration(result_number(r, "recorded_wall_s"), recorded);
+				  100 * sw_json_number(r->result, "saved", -1));
+	sw_fmt_duration(sw_json_number(r->result, "wall_s", -1), wall);
+	sw_fmt_duration(sw_json_number(r->result, "recorded_wall_s", -1), recorded);
 	(void)sw_buf_addf(b, "\nwall time  about %s with %" PRIu64 " at once (recorded: %s)\n",
 			  wall, count(r, "workers"), recorded);
 	(void)sw_buf_addf(b,

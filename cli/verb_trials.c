@@ -1,14 +1,11 @@
 /* cli/verb_trials.c — all trials of a sweep: a table, CSV, or the pages as they came. */
 #include "base/memory.h"
 #include "cli/csv.h"
-#include "cli/table.h"
 #include "cli/term.h"
-#include "cli/trial_grid.h"
 #include "cli/trial_text.h"
 #include "cli/verb.h"
 #include "proto/json.h"
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define PAGE      500
@@ -20,7 +17,6 @@ static int page(struct sw_cli *c, uint64_t *next, struct sw_reply *r)
 	const uint64_t after = *next;
 	struct sw_buf b;
 	struct sw_jw w;
-	int status = SW_EXIT_REFUSED;
 
 	sw_buf_init(&b, 4096);
 	sw_jw_init_obj(&w, &b);
@@ -30,11 +26,7 @@ static int page(struct sw_cli *c, uint64_t *next, struct sw_reply *r)
 	if (c->args.state != NULL)
 		sw_jw_kstr(&w, "state", c->args.state);
 	sw_jw_obj_end(&w);
-	if (b.failed != SW_OK)
-		sw_cli_say(c, "%s", sw_status_str(b.failed));
-	else
-		status = sw_cli_fetch(c, "trial.list", b.data, r);
-	sw_buf_fini(&b);
+	const int status = sw_cli_call_written(c, "trial.list", &b, r);
 	/* A next that does not rise would never end. */
 	if (!sw_json_u64(sw_json_get(r->result, "next"), next) || *next <= after)
 		*next = 0;
@@ -50,10 +42,8 @@ static int print_pages(struct sw_cli *c)
 		struct sw_reply r = SW_REPLY_INIT;
 
 		status = page(c, &next, &r);
-		if (status == SW_EXIT_DONE) {
-			sw_cli_json(c, &r);
+		if (status == SW_EXIT_DONE)
 			status = sw_cli_flush(c);
-		}
 		sw_client_reply_fini(&r);
 	} while (status == SW_EXIT_DONE && next != 0);
 	return status;
@@ -109,33 +99,6 @@ static int print_csv(struct sw_cli *c, const cJSON *spec)
 	return status;
 }
 
-static void print_table(struct sw_cli *c, const struct sw_reply *sweep, const cJSON *const *trials,
-			size_t n)
-{
-	const cJSON *metric = sw_json_get(sweep->result, "metric");
-	const cJSON *max_t = sw_json_get(sweep->result, "max_t");
-	cJSON *names = sw_trial_text_parameters(sw_json_get(sweep->result, "spec"));
-	const struct sw_trial_grid how = {
-		.sweep = c->sweep,
-		.parameters = names,
-		.metric = cJSON_IsString(metric) ? metric->valuestring : NULL,
-		.metrics = sw_json_get(sw_json_get(sweep->result, "spec"), "metrics"),
-		.max_t = cJSON_IsNumber(max_t) ? max_t->valuedouble : 0.0,
-		.cause = true,
-		.utf8 = c->look.utf8,
-	};
-	struct sw_grid g;
-
-	sw_grid_init(&g);
-	sw_trial_grid_fill(&g, &how, trials, n);
-	if (n == 0)
-		(void)sw_buf_adds(&c->out, "no trials\n");
-	else if (sw_table_print(&c->out, &g, &c->look) != SW_OK)
-		c->out.failed = SW_NOMEM;
-	sw_grid_fini(&g);
-	cJSON_Delete(names);
-}
-
 static int table(struct sw_cli *c, const struct sw_reply *sweep)
 {
 	struct sw_reply pages[TABLE_MAX] = {SW_REPLY_INIT};
@@ -159,8 +122,10 @@ static int table(struct sw_cli *c, const struct sw_reply *sweep)
 		}
 		n_pages++;
 	}
-	if (status == SW_EXIT_DONE)
-		print_table(c, sweep, trials, n);
+	if (status == SW_EXIT_DONE && n == 0)
+		(void)sw_buf_adds(&c->out, "no trials\n");
+	else if (status == SW_EXIT_DONE)
+		sw_trial_text_table(c, sweep->result, trials, n, true);
 	if (status == SW_EXIT_DONE && next != 0)
 		(void)sw_buf_addf(&c->out,
 				  "... and more; `sweep trials %" PRIu64 " --csv` has all\n",
@@ -174,13 +139,11 @@ static int table(struct sw_cli *c, const struct sw_reply *sweep)
 int sw_verb_trials(struct sw_cli *c)
 {
 	struct sw_reply sweep = SW_REPLY_INIT;
-	char params[64];
 	int status;
 
 	if (c->args.given & SW_OPT_JSON)
 		return print_pages(c);
-	(void)snprintf(params, sizeof params, "{\"sweep\":%" PRIu64 "}", c->sweep);
-	status = sw_cli_fetch(c, "sweep.get", params, &sweep);
+	status = sw_cli_fetch_ref(c, "sweep.get", 0, &sweep);
 	if (status == SW_EXIT_DONE)
 		status = c->args.given & SW_OPT_CSV
 				 ? print_csv(c, sw_json_get(sweep.result, "spec"))

@@ -6,18 +6,17 @@
 /* The decisions as a table: one row a rung. */
 static void print_decisions(struct sw_cli *c, const cJSON *decisions)
 {
-	static const char *const cols[] = {"attempt", "seq", "decision", "bracket", "rung",
-					   "rank",    "n",   "keep",     "cutoff",  "value"};
+	static const char *const cols[] = {"attempt", "seq",  "decision", "bracket", "rung", "rank",
+					   "n",       "keep", "cutoff",   "value",   NULL};
 	const cJSON *d;
 	struct sw_grid g;
 
 	sw_grid_init(&g);
-	for (size_t i = 0; i < sizeof cols / sizeof cols[0]; i++)
+	for (size_t i = 0; cols[i] != NULL; i++)
 		sw_grid_col(&g, cols[i], i != 2, i < 2 || i == 3 ? 1 : 0);
 	cJSON_ArrayForEach (d, decisions) {
 		sw_grid_row(&g);
-		for (size_t i = 0; i < sizeof cols / sizeof cols[0]; i++)
-			sw_grid_add_value(&g, sw_json_get(d, cols[i]), c->look.utf8, SW_TINT_NONE);
+		sw_grid_add_members(&g, d, cols, c->look.utf8);
 	}
 	if (g.n_rows > 0 && sw_table_print(&c->out, &g, &c->look) != SW_OK)
 		c->out.failed = SW_NOMEM;

@@ -125,16 +125,12 @@ sw_status sw_view_merge(struct sw_view *v, cJSON *message, int64_t now_us)
 
 const char *sw_view_text(const struct sw_view *v, const char *key, const char *otherwise)
 {
-	const cJSON *x = sw_json_get(v->head, key);
-
-	return cJSON_IsString(x) ? x->valuestring : otherwise;
+	return sw_json_text(v->head, key, otherwise);
 }
 
 double sw_view_number(const struct sw_view *v, const char *key, double otherwise)
 {
-	const cJSON *x = sw_json_get(v->head, key);
-
-	return cJSON_IsNumber(x) ? x->valuedouble : otherwise;
+	return sw_json_number(v->head, key, otherwise);
 }
 
 uint64_t sw_view_count(const struct sw_view *v, const char *state)

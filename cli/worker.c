@@ -98,13 +98,11 @@ int sw_worker_run(struct sw_cli *c, const char *const *words, const char *input)
 int sw_worker_trial(struct sw_cli *c)
 {
 	struct sw_reply r = SW_REPLY_INIT;
-	char params[64];
 	int status;
 
 	if (c->trial != 0)
 		return SW_EXIT_DONE;
-	(void)snprintf(params, sizeof params, "{\"sweep\":%" PRIu64 "}", c->sweep);
-	status = sw_cli_fetch(c, "sweep.best", params, &r);
+	status = sw_cli_fetch_ref(c, "sweep.best", 0, &r);
 	if (status == SW_EXIT_DONE) {
 		const cJSON *trials = sw_json_get(r.result, "trials");
 

@@ -41,6 +41,9 @@ bool sw_json_is_integer(const cJSON *v);
 
 /* Member of an object by exact key (case counts), or NULL. NULL object is allowed. */
 const cJSON *sw_json_get(const cJSON *object, const char *key);
+/* A member that is a string, or a number; else what stands for it. */
+const char *sw_json_text(const cJSON *object, const char *key, const char *absent);
+double sw_json_number(const cJSON *object, const char *key, double absent);
 /* True and *out set when v is a number, integral and in [0, 2^53 - 1]. */
 bool sw_json_u64(const cJSON *v, uint64_t *out);
 

@@ -53,6 +53,20 @@ const cJSON *sw_json_get(const cJSON *object, const char *key)
 	return cJSON_IsObject(object) ? cJSON_GetObjectItemCaseSensitive(object, key) : NULL;
 }
 
+const char *sw_json_text(const cJSON *object, const char *key, const char *absent)
+{
+	const cJSON *v = sw_json_get(object, key);
+
+	return cJSON_IsString(v) ? v->valuestring : absent;
+}
+
+double sw_json_number(const cJSON *object, const char *key, double absent)
+{
+	const cJSON *v = sw_json_get(object, key);
+
+	return cJSON_IsNumber(v) ? v->valuedouble : absent;
+}
+
 bool sw_json_is_integer(const cJSON *v)
 {
 	return cJSON_IsNumber(v) && (v->type & SW_JSON_REAL) == 0 &&

@@ -48,9 +48,7 @@ static bool take_spec(const struct sw_row_sweep *row, void *arg)
 
 	r->rc = sw_json_parse(&tree, row->spec, strlen(row->spec), r->err);
 	if (r->rc == SW_OK) {
-		const cJSON *of = sw_json_get(sw_json_get(tree, "refine"), "of");
-
-		r->refine = cJSON_IsNumber(of) ? (int64_t)of->valuedouble : 0;
+		r->refine = (int64_t)sw_json_number(sw_json_get(tree, "refine"), "of", 0);
 		r->rc = sw_spec_read(&r->spec, tree, r->err);
 	}
 	if (r->rc == SW_OK)

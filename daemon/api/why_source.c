@@ -16,13 +16,6 @@ struct telling {
 	const cJSON *facts, *stored;    /* stored: NULL: nothing was */
 };
 
-static double number(const cJSON *object, const char *key, double absent)
-{
-	const cJSON *v = sw_json_get(object, key);
-
-	return cJSON_IsNumber(v) ? v->valuedouble : absent;
-}
-
 static bool is_source(const struct telling *t, const char *name)
 {
 	return strcmp(t->source, name) == 0;
@@ -38,7 +31,6 @@ static bool knows(const struct telling *t)
 static void find_source(struct telling *t)
 {
 	const struct sw_sweep *s = t->live->sched;
-	const cJSON *source = sw_json_get(t->stored, "source");
 
 	t->n_init = sw_sweep_sampler_config(s)->n_init;
 	if (t->origin.parent != 0)
@@ -47,10 +39,8 @@ static void find_source(struct telling *t)
 		t->source = "enqueue";
 	else if (t->origin.made <= t->n_init)
 		t->source = "init";
-	else if (cJSON_IsString(source))
-		t->source = source->valuestring;
 	else
-		t->source = t->live->method;
+		t->source = sw_json_text(t->stored, "source", t->live->method);
 	if (is_source(t, "init")) {
 		t->point = t->origin.made;
 		t->points = t->n_init;
@@ -82,9 +72,9 @@ static void write_json(const struct telling *t, struct sw_buf *out)
 	if (t->points != 0)
 		sw_jw_kint(&w, "points", (int64_t)t->points);
 	if (is_source(t, "grid") && cJSON_IsNumber(sw_json_get(t->facts, "refine")))
-		sw_jw_kint(&w, "refine", (int64_t)number(t->facts, "refine", 0));
+		sw_jw_kint(&w, "refine", (int64_t)sw_json_number(t->facts, "refine", 0));
 	if (cJSON_IsNumber(sw_json_get(t->facts, "uid")))
-		sw_jw_kint(&w, "uid", (int64_t)number(t->facts, "uid", 0));
+		sw_jw_kint(&w, "uid", (int64_t)sw_json_number(t->facts, "uid", 0));
 	if (t->origin.parent != 0)
 		sw_jw_kint(&w, "parent", (int64_t)t->origin.parent);
 	cJSON_ArrayForEach (v, t->stored) {
@@ -108,7 +98,8 @@ static void write_json(const struct telling *t, struct sw_buf *out)
 static void say_given(const struct telling *t, struct sw_buf *out)
 {
 	const uint64_t point = t->point, points = t->points;
-	const double refine = number(t->facts, "refine", 0), uid = number(t->facts, "uid", -1);
+	const double refine = sw_json_number(t->facts, "refine", 0),
+		     uid = sw_json_number(t->facts, "uid", -1);
 
 	if (is_source(t, "pbt")) {
 		(void)sw_buf_addf(out, "; a changed copy of trial %" PRIu64, t->origin.parent);
@@ -150,15 +141,16 @@ static void say_sampler(const struct telling *t, struct sw_buf *out)
 /* ", which knew 3 results, 40 of sweep 1 and had not seen 2" */
 static void say_known(const struct telling *t, struct sw_buf *out)
 {
-	const double known = number(t->stored, "known", 0), unseen = number(t->stored, "unseen", 0);
+	const double known = sw_json_number(t->stored, "known", 0),
+		     unseen = sw_json_number(t->stored, "unseen", 0);
 	const cJSON *e;
 
 	(void)sw_buf_addf(out, ", which knew %.0f result%s", known, known == 1 ? "" : "s");
 	cJSON_ArrayForEach (e, sw_json_get(t->facts, "earlier")) {
 		(void)sw_buf_addf(out, "%s %.0f of ", e->next == NULL ? " and" : ",",
-				  number(e, "results", 0));
-		if (number(e, "sweep", 0) > 0)
-			(void)sw_buf_addf(out, "sweep %.0f", number(e, "sweep", 0));
+				  sw_json_number(e, "results", 0));
+		if (sw_json_number(e, "sweep", 0) > 0)
+			(void)sw_buf_addf(out, "sweep %.0f", sw_json_number(e, "sweep", 0));
 		else
 			(void)sw_buf_adds(out, "earlier sweeps");
 	}
@@ -168,14 +160,14 @@ static void say_known(const struct telling *t, struct sw_buf *out)
 
 static void say_posterior(const cJSON *of, struct sw_buf *out)
 {
-	(void)sw_buf_addf(out, "%.6g, deviation %.6g", number(of, "mean", NAN),
-			  number(of, "sd", NAN));
+	(void)sw_buf_addf(out, "%.6g, deviation %.6g", sw_json_number(of, "mean", NAN),
+			  sw_json_number(of, "sd", NAN));
 }
 
 static void say_improvement(const cJSON *stored, const char *of, struct sw_buf *out)
 {
-	const double ei = number(stored, "expected_improvement", NAN);
-	const double ln = number(stored, "log_expected_improvement", log(ei));
+	const double ei = sw_json_number(stored, "expected_improvement", NAN);
+	const double ln = sw_json_number(stored, "log_expected_improvement", log(ei));
 
 	if (isnan(ln))
 		return;
@@ -231,15 +223,15 @@ static void say_nearest(const cJSON *nearest, struct sw_buf *out)
 	cJSON_ArrayForEach (v, nearest) {
 		(void)sw_buf_adds(out, sep);
 		if (sw_json_get(v, "sweep") != NULL)
-			(void)sw_buf_addf(out, "%.0f/", number(v, "sweep", 0));
-		(void)sw_buf_addf(out, "%.0f", number(v, "trial", 0));
+			(void)sw_buf_addf(out, "%.0f/", sw_json_number(v, "sweep", 0));
+		(void)sw_buf_addf(out, "%.0f", sw_json_number(v, "trial", 0));
 		sep = ", ";
 	}
 }
 
 static void write_text(const struct telling *t, struct sw_buf *out)
 {
-	const double ratio = number(t->stored, "density_ratio", NAN);
+	const double ratio = sw_json_number(t->stored, "density_ratio", NAN);
 
 	if (!knows(t)) {
 		say_given(t, out);

@@ -106,14 +106,10 @@ int64_t sw_call_int(const struct sw_call *call, const char *name, int64_t absent
 
 double sw_call_num(const struct sw_call *call, const char *name, double absent)
 {
-	const cJSON *v = sw_json_get(call->params, name);
-
-	return cJSON_IsNumber(v) ? v->valuedouble : absent;
+	return sw_json_number(call->params, name, absent);
 }
 
 const char *sw_call_str(const struct sw_call *call, const char *name, const char *absent)
 {
-	const cJSON *v = sw_json_get(call->params, name);
-
-	return cJSON_IsString(v) ? v->valuestring : absent;
+	return sw_json_text(call->params, name, absent);
 }
