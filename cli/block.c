@@ -5,8 +5,8 @@
 #include "cli/trial_grid.h"
 #include "proto/json.h"
 
-static void header(struct sw_buf *out, const struct sw_view *v, const struct sw_look *look,
-		   int64_t now_us)
+static void print_header(struct sw_buf *out, const struct sw_view *v, const struct sw_look *look,
+			 int64_t now_us)
 {
 	struct sw_buf b;
 
@@ -24,8 +24,9 @@ static void header(struct sw_buf *out, const struct sw_view *v, const struct sw_
 }
 
 /* max_t: of the bars; 0: there are none. */
-static sw_status table(struct sw_buf *out, const struct sw_view *v, const cJSON *const *trials,
-		       size_t n, double max_t, const struct sw_look *look)
+static sw_status print_table(struct sw_buf *out, const struct sw_view *v,
+			     const cJSON *const *trials, size_t n, double max_t,
+			     const struct sw_look *look)
 {
 	struct sw_trial_grid how = sw_trial_grid_of(v, look->utf8);
 	struct sw_grid g;
@@ -48,12 +49,12 @@ sw_status sw_block_print(struct sw_buf *out, const struct sw_view *v, const stru
 	size_t n = 0;
 	sw_status rc;
 
-	header(out, v, look, now_us);
+	print_header(out, v, look, now_us);
 	while (n < v->n && n < SW_BLOCK_ROWS) {
 		trials[n] = v->rows[n].json;
 		n++;
 	}
-	rc = table(out, v, trials, n, sw_view_number(v, "max_t", 0.0), look);
+	rc = print_table(out, v, trials, n, sw_view_number(v, "max_t", 0.0), look);
 	const size_t before = out->len;
 	sw_live_more(out, v, n);
 	(void)sw_buf_adds(out, out->len > before ? "\n\n" : "\n");
@@ -64,13 +65,13 @@ sw_status sw_block_final(struct sw_buf *out, const struct sw_view *v, const cJSO
 			 size_t n, const struct sw_look *look, int64_t now_us)
 {
 	/* a row of the best is of its best step, which says nothing of how far the trial came */
-	const sw_status rc = table(out, v, trials, n, 0.0, look);
+	const sw_status rc = print_table(out, v, trials, n, 0.0, look);
 
 	if (rc == SW_OK && n > 0 && sw_view_ended_n(v) > n)
 		(void)sw_buf_addf(out, "the best %zu of %llu trials\n", n,
 				  (unsigned long long)sw_view_ended_n(v));
 	if (n > 0)
 		(void)sw_buf_adds(out, "\n");
-	header(out, v, look, now_us);
+	print_header(out, v, look, now_us);
 	return rc != SW_OK ? rc : out->failed;
 }

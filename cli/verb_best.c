@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* {"sweep": 1, "scope": "all", "n": 5} */
-static int ask(struct sw_cli *c, struct sw_reply *r)
+static int ask_best(struct sw_cli *c, struct sw_reply *r)
 {
 	struct sw_buf b;
 	struct sw_jw w;
@@ -22,7 +22,7 @@ static int ask(struct sw_cli *c, struct sw_reply *r)
 	return sw_cli_call_written(c, "sweep.best", &b, r);
 }
 
-static void table(struct sw_cli *c, const cJSON *trials, const struct sw_reply *sweep)
+static void print_table(struct sw_cli *c, const cJSON *trials, const struct sw_reply *sweep)
 {
 	const cJSON *list[1000] = {NULL}, *t;
 	size_t n = 0;
@@ -35,8 +35,8 @@ static void table(struct sw_cli *c, const cJSON *trials, const struct sw_reply *
 }
 
 /* "5 trials that no other beats, hypervolume ...", and those trials as a table. */
-static void front(struct sw_cli *c, const cJSON *trials, const cJSON *pareto,
-		  const struct sw_reply *sweep)
+static void print_front(struct sw_cli *c, const cJSON *trials, const cJSON *pareto,
+			const struct sw_reply *sweep)
 {
 	uint64_t n = 0;
 
@@ -46,12 +46,12 @@ static void front(struct sw_cli *c, const cJSON *trials, const cJSON *pareto,
 	else
 		(void)sw_buf_addf(&c->out, "%" PRIu64 " trials that no other beats, ", n);
 	sw_pareto_text(c, pareto);
-	table(c, trials, sweep);
+	print_table(c, trials, sweep);
 }
 
 /* "trial 1/7  val_accuracy = 0.9806 at step 9 (maximize)", then what belongs to it. A mean is of no
  * one step. */
-static void one(struct sw_cli *c, const cJSON *trial, const struct sw_reply *sweep)
+static void print_one(struct sw_cli *c, const cJSON *trial, const struct sw_reply *sweep)
 {
 	struct sw_buf *b = &c->out;
 	uint64_t number = 0;
@@ -77,7 +77,7 @@ int sw_verb_best(struct sw_cli *c)
 {
 	struct sw_reply r = SW_REPLY_INIT, sweep = SW_REPLY_INIT;
 	const cJSON *trials;
-	int status = ask(c, &r);
+	int status = ask_best(c, &r);
 
 	if (status != SW_EXIT_DONE || (c->args.given & SW_OPT_JSON))
 		goto out;
@@ -90,11 +90,11 @@ int sw_verb_best(struct sw_cli *c)
 	if (status != SW_EXIT_DONE)
 		goto out;
 	if (cJSON_IsObject(sw_json_get(r.result, "pareto")))
-		front(c, trials, sw_json_get(r.result, "pareto"), &sweep);
+		print_front(c, trials, sw_json_get(r.result, "pareto"), &sweep);
 	else if (c->args.given & SW_OPT_N)
-		table(c, trials, &sweep);
+		print_table(c, trials, &sweep);
 	else
-		one(c, trials->child, &sweep);
+		print_one(c, trials->child, &sweep);
 out:
 	sw_client_reply_fini(&sweep);
 	sw_client_reply_fini(&r);

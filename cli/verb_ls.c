@@ -74,7 +74,7 @@ static void add_sweep(struct sw_grid *g, const cJSON *s, bool utf8)
 }
 
 /* The page of sweeps below *next (0: the newest ones); *next is 0 after the last one. */
-static int page(struct sw_cli *c, uint64_t *next, struct sw_reply *r)
+static int fetch_page(struct sw_cli *c, uint64_t *next, struct sw_reply *r)
 {
 	const uint64_t after = *next;
 	char params[64];
@@ -103,7 +103,7 @@ int sw_verb_ls(struct sw_cli *c)
 		struct sw_reply r = SW_REPLY_INIT;
 		const cJSON *s;
 
-		status = page(c, &next, &r);
+		status = fetch_page(c, &next, &r);
 		cJSON_ArrayForEach (s, sw_json_get(r.result, "sweeps")) {
 			add_sweep(&g, s, c->look.utf8);
 		}

@@ -35,7 +35,7 @@ static sw_status write_params(struct sw_cli *c, struct sw_buf *b, struct sw_err 
 	return rc;
 }
 
-static int ask(struct sw_cli *c, struct sw_reply *r)
+static int ask_simulate(struct sw_cli *c, struct sw_reply *r)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_buf params;
@@ -51,7 +51,7 @@ static int ask(struct sw_cli *c, struct sw_reply *r)
 	return status;
 }
 
-static uint64_t count(const struct sw_reply *r, const char *key)
+static uint64_t result_count(const struct sw_reply *r, const char *key)
 {
 	uint64_t n = 0;
 
@@ -76,25 +76,25 @@ static void add_trial(struct sw_cli *c, const struct sw_reply *r, const cJSON *t
 
 static void print_result(struct sw_cli *c, const struct sw_reply *r)
 {
-	const uint64_t cut_short = count(r, "short");
+	const uint64_t cut_short = result_count(r, "short");
 	const cJSON *best = sw_json_get(r->result, "best");
 	char wall[32], recorded[32];
 	struct sw_buf *b = &c->out;
 
-	(void)sw_buf_addf(b, "resource   %" PRIu64 " of %" PRIu64 " steps", count(r, "resource"),
-			  count(r, "recorded"));
+	(void)sw_buf_addf(b, "resource   %" PRIu64 " of %" PRIu64 " steps",
+			  result_count(r, "resource"), result_count(r, "recorded"));
 	if (cJSON_IsNumber(sw_json_get(r->result, "saved")))
 		(void)sw_buf_addf(b, ": %s%.1f%% saved", cut_short > 0 ? "at most " : "",
 				  100 * sw_json_number(r->result, "saved", -1));
 	sw_fmt_duration(sw_json_number(r->result, "wall_s", -1), wall);
 	sw_fmt_duration(sw_json_number(r->result, "recorded_wall_s", -1), recorded);
 	(void)sw_buf_addf(b, "\nwall time  about %s with %" PRIu64 " at once (recorded: %s)\n",
-			  wall, count(r, "workers"), recorded);
+			  wall, result_count(r, "workers"), recorded);
 	(void)sw_buf_addf(b,
 			  "trials     %" PRIu64 ": %" PRIu64 " stopped, %" PRIu64
 			  " completed, %" PRIu64 " failed",
-			  count(r, "trials"), count(r, "stopped"), count(r, "completed"),
-			  count(r, "failed"));
+			  result_count(r, "trials"), result_count(r, "stopped"),
+			  result_count(r, "completed"), result_count(r, "failed"));
 	if (cut_short > 0)
 		(void)sw_buf_addf(b,
 				  ", %" PRIu64
@@ -118,7 +118,7 @@ int sw_verb_simulate(struct sw_cli *c)
 
 	if (!(c->args.given & SW_OPT_EARLY_TERMINATE))
 		return sw_cli_usage(c, "simulate: --early-terminate FILE is missing");
-	const int status = ask(c, &r);
+	const int status = ask_simulate(c, &r);
 	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON))
 		print_result(c, &r);
 	sw_client_reply_fini(&r);

@@ -12,7 +12,7 @@
 #define TABLE_MAX 20 /* pages in a table: it is held in memory, and read by a person */
 
 /* Page of trials after `after`; *next is 0 after the last one. */
-static int page(struct sw_cli *c, uint64_t *next, struct sw_reply *r)
+static int fetch_page(struct sw_cli *c, uint64_t *next, struct sw_reply *r)
 {
 	const uint64_t after = *next;
 	struct sw_buf b;
@@ -41,7 +41,7 @@ static int print_pages(struct sw_cli *c)
 	do {
 		struct sw_reply r = SW_REPLY_INIT;
 
-		status = page(c, &next, &r);
+		status = fetch_page(c, &next, &r);
 		if (status == SW_EXIT_DONE)
 			status = sw_cli_flush(c);
 		sw_client_reply_fini(&r);
@@ -82,7 +82,7 @@ static int print_csv(struct sw_cli *c, const cJSON *spec)
 			struct sw_reply r = SW_REPLY_INIT;
 			const cJSON *t;
 
-			status = page(c, &next, &r);
+			status = fetch_page(c, &next, &r);
 			cJSON_ArrayForEach (t, sw_json_get(r.result, "trials")) {
 				if (pass == 0)
 					sw_csv_learn(&csv, t);
@@ -99,7 +99,7 @@ static int print_csv(struct sw_cli *c, const cJSON *spec)
 	return status;
 }
 
-static int table(struct sw_cli *c, const struct sw_reply *sweep)
+static int print_table(struct sw_cli *c, const struct sw_reply *sweep)
 {
 	struct sw_reply pages[TABLE_MAX] = {SW_REPLY_INIT};
 	const cJSON **trials = sw_malloc(sizeof(cJSON *) * PAGE * TABLE_MAX);
@@ -115,7 +115,7 @@ static int table(struct sw_cli *c, const struct sw_reply *sweep)
 	while (status == SW_EXIT_DONE && n_pages < TABLE_MAX && (n_pages == 0 || next != 0)) {
 		const cJSON *t;
 
-		status = page(c, &next, &pages[n_pages]);
+		status = fetch_page(c, &next, &pages[n_pages]);
 		cJSON_ArrayForEach (t, sw_json_get(pages[n_pages].result, "trials")) {
 			if (n < (size_t)PAGE * TABLE_MAX)
 				trials[n++] = t;
@@ -147,7 +147,7 @@ int sw_verb_trials(struct sw_cli *c)
 	if (status == SW_EXIT_DONE)
 		status = c->args.given & SW_OPT_CSV
 				 ? print_csv(c, sw_json_get(sweep.result, "spec"))
-				 : table(c, &sweep);
+				 : print_table(c, &sweep);
 	sw_client_reply_fini(&sweep);
 	return status;
 }

@@ -67,7 +67,7 @@ static void catch_signals(struct watch *w)
 	(void)sigdelset(&w->waiting, SIGWINCH);
 }
 
-static sw_status start(struct watch *w, size_t i, struct sw_err *err)
+static sw_status start_view(struct watch *w, size_t i, struct sw_err *err)
 {
 	char params[64];
 	sw_status rc = sw_client_open(&w->clients[i], w->cli->socket, SW_CLIENT_CONNECT_MS, err);
@@ -80,7 +80,7 @@ static sw_status start(struct watch *w, size_t i, struct sw_err *err)
 	return rc;
 }
 
-static void lost(struct watch *w, size_t i, int64_t now)
+static void lose_view(struct watch *w, size_t i, int64_t now)
 {
 	sw_client_close(w->clients[i]);
 	w->clients[i] = NULL;
@@ -122,7 +122,7 @@ static sw_status take_update(struct watch *w, size_t i, struct sw_reply *r)
 }
 
 /* All that has come for view i. SW_INVALID (the daemon refused) and SW_NOMEM end the watch. */
-static sw_status drain(struct watch *w, size_t i, struct sw_err *err)
+static sw_status drain_view(struct watch *w, size_t i, struct sw_err *err)
 {
 	struct sw_reply r = SW_REPLY_INIT;
 	struct sw_err why = SW_ERR_INIT;
@@ -141,12 +141,12 @@ static sw_status drain(struct watch *w, size_t i, struct sw_err *err)
 		return rc;
 	}
 	if (rc != SW_OK)
-		lost(w, i, sw_clock_mono_us());
+		lose_view(w, i, sw_clock_mono_us());
 	return SW_OK;
 }
 
 /* Reads, reconnects. Sets *open to how many sweeps go on. */
-static sw_status tend(struct watch *w, size_t *open, struct sw_err *err)
+static sw_status tend_views(struct watch *w, size_t *open, struct sw_err *err)
 {
 	*open = 0;
 	for (size_t i = 0; i < w->n; i++) {
@@ -163,11 +163,11 @@ static sw_status tend(struct watch *w, size_t *open, struct sw_err *err)
 
 			if (now - w->views[i].lost_at_us > AWAY_MAX_US)
 				return sw_err_set(err, SW_NOT_FOUND, "away");
-			if (now >= w->retry_at[i] && start(w, i, &why) != SW_OK)
-				lost(w, i, now);
+			if (now >= w->retry_at[i] && start_view(w, i, &why) != SW_OK)
+				lose_view(w, i, now);
 		}
 		if (w->clients[i] != NULL)
-			rc = drain(w, i, err);
+			rc = drain_view(w, i, err);
 		if (rc != SW_OK)
 			return rc;
 		*open += sw_view_ended(&w->views[i]) ? 0 : 1;
@@ -258,12 +258,12 @@ static void wait_for(struct watch *w, int64_t due)
 	}
 }
 
-static sw_status follow(struct watch *w, struct sw_err *err)
+static sw_status follow_views(struct watch *w, struct sw_err *err)
 {
 	for (;;) {
 		size_t open = 0;
 		int64_t due = 0;
-		sw_status rc = tend(w, &open, err);
+		sw_status rc = tend_views(w, &open, err);
 
 		if (rc != SW_OK || open == 0)
 			return rc;
@@ -328,7 +328,7 @@ static size_t final_rows(const cJSON *best, const cJSON *list, const cJSON *rows
 }
 
 /* The last block of a sweep that has ended. */
-static sw_status finish(struct watch *w, const struct sw_view *v)
+static sw_status print_end(struct watch *w, const struct sw_view *v)
 {
 	struct sw_reply best = SW_REPLY_INIT, list = SW_REPLY_INIT;
 	const cJSON *rows[SW_BLOCK_ROWS] = {NULL}, *all = NULL;
@@ -377,7 +377,7 @@ static int conclude(struct watch *w, sw_status rc, const struct sw_err *err)
 
 	for (size_t i = 0; rc == SW_OK && i < w->n && !w->json; i++)
 		if (sw_view_ended(&w->views[i]))
-			rc = finish(w, &w->views[i]);
+			rc = print_end(w, &w->views[i]);
 	if (rc == SW_OK && w->left && !w->json)
 		say_goes_on(w);
 	status = sw_cli_failed(w->cli, rc, err);
@@ -402,7 +402,7 @@ int sw_watch_run(struct sw_cli *c, const uint64_t *sweeps, size_t n)
 	for (size_t i = 0; i < n; i++)
 		sw_view_init(&w.views[i], sweeps[i]);
 	for (size_t i = 0; rc == SW_OK && i < n; i++)
-		rc = start(&w, i, &err);
+		rc = start_view(&w, i, &err);
 	/* What came before is shown before the terminal is taken over. */
 	if (rc == SW_OK && sw_cli_flush(c) != SW_EXIT_DONE)
 		rc = sw_err_set(&err, SW_INVALID, "nobody reads");
@@ -410,7 +410,7 @@ int sw_watch_run(struct sw_cli *c, const uint64_t *sweeps, size_t n)
 		interrupted = 0;
 		w.on_screen = !w.json && sw_screen_open(c->look.color);
 		catch_signals(&w);
-		rc = follow(&w, &err);
+		rc = follow_views(&w, &err);
 		sw_screen_close();
 	}
 	status = conclude(&w, rc, &err);

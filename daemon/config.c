@@ -33,7 +33,8 @@ const char *sw_config_usage(void)
 	       "`sweepd replay --help` says how to check a database against its own events.\n";
 }
 
-static sw_status put(char *out, size_t cap, const char *value, const char *what, struct sw_err *err)
+static sw_status put_text(char *out, size_t cap, const char *value, const char *what,
+			  struct sw_err *err)
 {
 	const int n = snprintf(out, cap, "%s", value);
 
@@ -45,7 +46,7 @@ static sw_status put(char *out, size_t cap, const char *value, const char *what,
 }
 
 /* "1048576", "512M": above 0. */
-static sw_status bytes(const char *option, const char *text, int64_t *out, struct sw_err *err)
+static sw_status read_bytes(const char *option, const char *text, int64_t *out, struct sw_err *err)
 {
 	static const char suffix[] = "KMG";
 	char *end;
@@ -76,7 +77,7 @@ static sw_status default_state(struct sw_config *c, struct sw_err *err)
 		return sw_err_set(err, SW_INVALID,
 				  "neither XDG_STATE_HOME nor HOME is set: "
 				  "give --state DIR");
-	return put(c->state, sizeof c->state, path, "the state directory", err);
+	return put_text(c->state, sizeof c->state, path, "the state directory", err);
 }
 
 static sw_status default_worker(struct sw_config *c, struct sw_err *err)
@@ -85,16 +86,16 @@ static sw_status default_worker(struct sw_config *c, struct sw_err *err)
 	char self[PATH_MAX], path[PATH_MAX + 16];
 
 	if (given != NULL && *given != '\0')
-		return put(c->worker, sizeof c->worker, given, "SWEEPD_WORKER", err);
+		return put_text(c->worker, sizeof c->worker, given, "SWEEPD_WORKER", err);
 	const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
 	if (n < 0)
 		return sw_err_set(err, SW_IO, "cannot find the program's own folder (/proc?)");
 	self[n] = '\0';
 	(void)snprintf(path, sizeof path, "%s/sweep-worker", dirname(self));
-	return put(c->worker, sizeof c->worker, path, "the path of sweep-worker", err);
+	return put_text(c->worker, sizeof c->worker, path, "the path of sweep-worker", err);
 }
 
-static sw_status defaults(struct sw_config *c, bool state, bool socket, struct sw_err *err)
+static sw_status fill_defaults(struct sw_config *c, bool state, bool socket, struct sw_err *err)
 {
 	const char *env = getenv("SWEEPD_SOCKET");
 	sw_status rc = default_worker(c, err);
@@ -106,7 +107,7 @@ static sw_status defaults(struct sw_config *c, bool state, bool socket, struct s
 	if (rc != SW_OK || socket)
 		return rc;
 	if (env != NULL && *env != '\0')
-		return put(c->socket, sizeof c->socket, env, "SWEEPD_SOCKET", err);
+		return put_text(c->socket, sizeof c->socket, env, "SWEEPD_SOCKET", err);
 	if (sw_socket_path_default(c->socket, sizeof c->socket) != SW_OK)
 		return sw_err_set(err, SW_INVALID,
 				  "the default socket path is too long: "
@@ -138,23 +139,23 @@ sw_status sw_config_parse(struct sw_config *c, int argc, char **argv, struct sw_
 		switch (o) {
 		case 's':
 			state = true;
-			rc = put(c->state, sizeof c->state, optarg, "--state", err);
+			rc = put_text(c->state, sizeof c->state, optarg, "--state", err);
 			break;
 		case 'k':
 			socket = true;
-			rc = put(c->socket, sizeof c->socket, optarg, "--socket", err);
+			rc = put_text(c->socket, sizeof c->socket, optarg, "--socket", err);
 			break;
 		case 'd':
-			rc = put(c->devices, sizeof c->devices, optarg, "--devices", err);
+			rc = put_text(c->devices, sizeof c->devices, optarg, "--devices", err);
 			break;
 		case 'm':
-			rc = bytes("cpu-memory", optarg, &c->cpu_memory, err);
+			rc = read_bytes("cpu-memory", optarg, &c->cpu_memory, err);
 			break;
 		case 'g':
-			rc = bytes("gpu-memory", optarg, &c->gpu_memory, err);
+			rc = read_bytes("gpu-memory", optarg, &c->gpu_memory, err);
 			break;
 		case 'l':
-			rc = put(c->log, sizeof c->log, optarg, "--log", err);
+			rc = put_text(c->log, sizeof c->log, optarg, "--log", err);
 			break;
 		case 'L':
 			if (sw_log_level_parse(optarg, &c->log_level) != SW_OK)
@@ -178,6 +179,6 @@ sw_status sw_config_parse(struct sw_config *c, int argc, char **argv, struct sw_
 	if (rc == SW_OK && optind < argc)
 		rc = sw_err_set(err, SW_INVALID, "unexpected argument %s", argv[optind]);
 	if (rc == SW_OK && !c->help && !c->version)
-		rc = defaults(c, state, socket, err);
+		rc = fill_defaults(c, state, socket, err);
 	return rc;
 }

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum param_type {
+enum sw_param_type {
 	PARAM_OBJECT,
 	PARAM_ARRAY,
 	PARAM_STRING,
@@ -17,26 +17,26 @@ enum param_type {
 };
 
 /* One parameter; strings and trees point into the document. */
-struct method_param {
+struct sw_method_param {
 	const char *name;
-	enum param_type type;
+	enum sw_param_type type;
 	bool required;
 	double min, max;    /* of a number, both ends allowed */
 	double max_bytes;   /* of a string */
 	const cJSON *words; /* of a string: the array of those allowed, or NULL */
 };
 
-struct method {
+struct sw_method {
 	const char *name;
 	const cJSON *tree;
-	struct method_param *params;
+	struct sw_method_param *params;
 	const char **names; /* of the parameters, for suggestions */
 	size_t n_params;
 };
 
 struct sw_methods {
 	cJSON *doc;
-	struct method *all;
+	struct sw_method *all;
 	size_t n;
 	size_t *order; /* indices of all[] by name */
 };

@@ -53,7 +53,7 @@ static bool words_ok(const cJSON *words)
 	return true;
 }
 
-static sw_status load_param(struct method_param *p, const cJSON *v, const char *method,
+static sw_status load_param(struct sw_method_param *p, const cJSON *v, const char *method,
 			    struct sw_err *err)
 {
 	const char *type = text_of(v, "type");
@@ -66,7 +66,7 @@ static sw_status load_param(struct method_param *p, const cJSON *v, const char *
 		t++;
 	if (t == PARAM_TYPE_N)
 		return wrong(err, method, "a parameter of unknown type");
-	p->type = (enum param_type)t;
+	p->type = (enum sw_param_type)t;
 	p->required = cJSON_IsTrue(sw_json_get(v, "required")) != 0;
 	p->min = number_of(v, "min", p->type == PARAM_INTEGER ? -SW_JSON_MAX_INT : -INFINITY);
 	p->max = number_of(v, "max", p->type == PARAM_INTEGER ? SW_JSON_MAX_INT : INFINITY);
@@ -77,7 +77,7 @@ static sw_status load_param(struct method_param *p, const cJSON *v, const char *
 	return SW_OK;
 }
 
-static sw_status load_method(struct method *m, const cJSON *v, struct sw_err *err)
+static sw_status load_method(struct sw_method *m, const cJSON *v, struct sw_err *err)
 {
 	const cJSON *params = sw_json_get(v, "params"), *param;
 	const char *name = text_of(v, "name");
@@ -105,7 +105,7 @@ static sw_status load_method(struct method *m, const cJSON *v, struct sw_err *er
 
 static int by_name(const void *pa, const void *pb, void *ctx)
 {
-	const struct method *all = ctx;
+	const struct sw_method *all = ctx;
 	const size_t a = *(const size_t *)pa, b = *(const size_t *)pb;
 
 	return strcmp(all[a].name, all[b].name);
@@ -197,7 +197,7 @@ int sw_methods_find(const struct sw_methods *m, const char *name)
 
 /* --- checking --- */
 
-static sw_status wrong_type(const char *ptr, const struct method_param *p, struct sw_err *err)
+static sw_status wrong_type(const char *ptr, const struct sw_method_param *p, struct sw_err *err)
 {
 	const char *type = sw_param_type_names[p->type];
 
@@ -205,7 +205,7 @@ static sw_status wrong_type(const char *ptr, const struct method_param *p, struc
 			 strchr("aeiou", type[0]) != NULL ? "an" : "a", type);
 }
 
-static sw_status check_number(const char *ptr, const struct method_param *p, double v,
+static sw_status check_number(const char *ptr, const struct sw_method_param *p, double v,
 			      struct sw_err *err)
 {
 	char low[32] = "", high[32] = "";
@@ -223,7 +223,7 @@ static sw_status check_number(const char *ptr, const struct method_param *p, dou
 	return sw_err_at(err, SW_INVALID, ptr, "\"%s\" must be at most %s", p->name, high);
 }
 
-static sw_status check_word(const char *ptr, const struct method_param *p, const char *v,
+static sw_status check_word(const char *ptr, const struct sw_method_param *p, const char *v,
 			    struct sw_err *err)
 {
 	const cJSON *word;
@@ -242,7 +242,7 @@ static sw_status check_word(const char *ptr, const struct method_param *p, const
 	return rc;
 }
 
-static sw_status check_value(const struct method_param *p, const cJSON *v, struct sw_err *err)
+static sw_status check_value(const struct sw_method_param *p, const cJSON *v, struct sw_err *err)
 {
 	static int (*const is_type[PARAM_TYPE_N])(const cJSON *) = {
 		[PARAM_OBJECT] = cJSON_IsObject, [PARAM_ARRAY] = cJSON_IsArray,
@@ -264,7 +264,7 @@ static sw_status check_value(const struct method_param *p, const cJSON *v, struc
 	return p->words != NULL ? check_word(ptr, p, v->valuestring, err) : SW_OK;
 }
 
-static sw_status unknown_name(const struct method *method, const char *name, struct sw_err *err)
+static sw_status unknown_name(const struct sw_method *method, const char *name, struct sw_err *err)
 {
 	const char *near = sw_nearest(name, method->names, method->n_params);
 	char ptr[sizeof err->ptr] = "";
@@ -281,7 +281,7 @@ static sw_status unknown_name(const struct method *method, const char *name, str
 sw_status sw_methods_check(const struct sw_methods *m, size_t i, const cJSON *params,
 			   struct sw_err *err)
 {
-	const struct method *method = &m->all[i];
+	const struct sw_method *method = &m->all[i];
 	const cJSON *v;
 
 	if (cJSON_IsArray(params) && params->child != NULL)
@@ -300,7 +300,7 @@ sw_status sw_methods_check(const struct sw_methods *m, size_t i, const cJSON *pa
 			return rc;
 	}
 	for (size_t k = 0; k < method->n_params; k++) {
-		const struct method_param *p = &method->params[k];
+		const struct sw_method_param *p = &method->params[k];
 		char ptr[sizeof err->ptr] = "";
 		if (!p->required || sw_json_get(params, p->name) != NULL)
 			continue;

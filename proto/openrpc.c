@@ -29,7 +29,7 @@ static void copy_text(struct sw_jw *w, const cJSON *from, const char *key, const
 		sw_jw_kstr(w, as, v->valuestring);
 }
 
-static void write_schema(struct sw_jw *w, const struct method_param *p, const cJSON *tree)
+static void write_schema(struct sw_jw *w, const struct sw_method_param *p, const cJSON *tree)
 {
 	const cJSON *otherwise = sw_json_get(tree, "default");
 
@@ -54,7 +54,7 @@ static void write_schema(struct sw_jw *w, const struct method_param *p, const cJ
 	sw_jw_obj_end(w);
 }
 
-static void write_params(struct sw_jw *w, const struct method *m)
+static void write_params(struct sw_jw *w, const struct sw_method *m)
 {
 	const cJSON *tree = sw_json_get(m->tree, "params")->child;
 
@@ -70,7 +70,7 @@ static void write_params(struct sw_jw *w, const struct method *m)
 	sw_jw_arr_end(w);
 }
 
-static void write_result(struct sw_jw *w, const struct method *m, const cJSON *types)
+static void write_result(struct sw_jw *w, const struct sw_method *m, const cJSON *types)
 {
 	sw_jw_kobj(w, "result");
 	sw_jw_kstr(w, "name", "result");
@@ -79,7 +79,7 @@ static void write_result(struct sw_jw *w, const struct method *m, const cJSON *t
 	sw_jw_obj_end(w);
 }
 
-static void write_errors(struct sw_jw *w, const struct method *m)
+static void write_errors(struct sw_jw *w, const struct sw_method *m)
 {
 	const cJSON *list = sw_json_get(m->tree, "errors"), *v;
 
@@ -99,7 +99,7 @@ static void write_errors(struct sw_jw *w, const struct method *m)
 	sw_jw_arr_end(w);
 }
 
-static void write_method(struct sw_jw *w, const struct method *m, const cJSON *types)
+static void write_method(struct sw_jw *w, const struct sw_method *m, const cJSON *types)
 {
 	sw_jw_obj(w);
 	sw_jw_kstr(w, "name", m->name);

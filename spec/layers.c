@@ -61,7 +61,7 @@ static const struct sw_layer_form *form_find(const char *name)
 	return NULL;
 }
 
-static sw_status unknown(const char *name, const char *ptr, struct sw_err *err)
+static sw_status unknown_layer(const char *name, const char *ptr, struct sw_err *err)
 {
 	const char *names[SW_LAYER_FORM_N];
 
@@ -125,7 +125,7 @@ static sw_status read_object(struct sw_layer_item *out, const cJSON *v, char *pt
 				 "64}");
 	out->form = form_find(value->string);
 	if (out->form == NULL)
-		return unknown(value->string, ptr, err);
+		return unknown_layer(value->string, ptr, err);
 	if (out->form->id == SW_FORM_RESIDUAL) {
 		sw_json_pointer_add(ptr, cap, value->string);
 		if (!cJSON_IsArray(value) || value->child == NULL)
@@ -163,7 +163,7 @@ sw_status sw_layer_read(struct sw_layer_item *out, const cJSON *v, char *ptr, si
 						    : "null");
 	out->form = form_find(v->valuestring);
 	if (out->form == NULL)
-		return unknown(v->valuestring, ptr, err);
+		return unknown_layer(v->valuestring, ptr, err);
 	if (out->form->word)
 		return SW_OK;
 	return sw_err_at(err, SW_INVALID, ptr, "layer \"%s\" needs %s: %s", v->valuestring,

@@ -9,7 +9,8 @@
 /* --- pruners --- */
 
 /* The default that the pruner's own function sets; below `least` it sets none. */
-static void write_field_default(struct sw_schema *m, const struct pruner_field *f, const void *at)
+static void write_field_default(struct sw_schema *m, const struct sw_spec_pruner_field *f,
+				const void *at)
 {
 	const uint64_t *n = at;
 	const double *real = at;
@@ -22,7 +23,7 @@ static void write_field_default(struct sw_schema *m, const struct pruner_field *
 		sw_jw_knum(&m->w, "default", *real);
 }
 
-static void write_field(struct sw_schema *m, const struct pruner_field *f)
+static void write_field(struct sw_schema *m, const struct sw_spec_pruner_field *f)
 {
 	static const char *const types[] = {"integer", "number", "boolean"};
 
@@ -38,16 +39,17 @@ static void write_field(struct sw_schema *m, const struct pruner_field *f)
 	}
 }
 
-static void write_fields(struct sw_schema *m, const struct pruner_type *t, const cJSON *words)
+static void write_fields(struct sw_schema *m, const struct sw_spec_pruner_type *t,
+			 const cJSON *words)
 {
 	const struct sw_spec none = {.n_metrics = 1};
 	struct sw_spec_pruner defaults = {.kind = t->kind};
-	struct pruner_read r = {.out = &defaults, .spec = &none};
+	struct sw_spec_pruner_reading r = {.out = &defaults, .spec = &none};
 
 	if (t->defaults != NULL)
 		t->defaults(&r);
 	for (size_t i = 0; i < t->n_fields; i++) {
-		const struct pruner_field *f = &t->fields[i];
+		const struct sw_spec_pruner_field *f = &t->fields[i];
 		for (size_t k = 0; k < PRUNER_MAX_NAMES && f->names[k] != NULL; k++) {
 			sw_schema_open(m, f->names[k]);
 			sw_schema_describe(m, sw_schema_words(m, words, f->names[0]), NULL);
@@ -63,14 +65,15 @@ static void write_fields(struct sw_schema *m, const struct pruner_type *t, const
 }
 
 /* Of the names of one thing at most one is given. */
-static void write_names_apart(struct sw_schema *m, const struct pruner_field *f)
+static void write_names_apart(struct sw_schema *m, const struct sw_spec_pruner_field *f)
 {
 	for (size_t a = 0; a < PRUNER_MAX_NAMES && f->names[a] != NULL; a++)
 		for (size_t b = a + 1; b < PRUNER_MAX_NAMES && f->names[b] != NULL; b++)
 			sw_schema_not_both(m, f->names[a], f->names[b]);
 }
 
-static void write_pruner(struct sw_schema *m, const struct pruner_type *t, const cJSON *words)
+static void write_pruner(struct sw_schema *m, const struct sw_spec_pruner_type *t,
+			 const cJSON *words)
 {
 	static const char *const apart[] = {"properties", "rules", NULL};
 	const size_t more = t->more[0] == NULL ? 0 : t->more[1] == NULL ? 1 : 2;
@@ -105,7 +108,7 @@ void sw_schema_early_terminate(struct sw_schema *m)
 		   "Stops or pauses the losers early. Steps are those of the reports.");
 	sw_schema_list(m, "anyOf");
 	for (size_t i = 0; i < SW_SPEC_PRUNER_TYPE_N; i++) {
-		const struct pruner_type *t = sw_spec_pruner_types[i];
+		const struct sw_spec_pruner_type *t = sw_spec_pruner_types[i];
 		write_pruner(m, t, sw_schema_words(m, words, t->name));
 	}
 	sw_jw_arr_end(&m->w);

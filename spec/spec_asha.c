@@ -6,7 +6,7 @@
 enum { GRACE_PERIOD, MAX_T, REDUCTION_FACTOR, BRACKETS, MIN_RESULTS };
 
 /* clang-format off */
-static const struct pruner_field fields[] = {
+static const struct sw_spec_pruner_field fields[] = {
 	[GRACE_PERIOD] = {.names = {"grace_period", "min_iter", "min_resource"},
 			  .at = PRUNER_AT(asha.grace_period), .least = 1},
 	[MAX_T] = {.names = {"max_t", "max_iter", "max_resource"}, .at = PRUNER_AT(asha.max_t), .least = 1},
@@ -26,7 +26,7 @@ static const struct sw_spec_hint hints[] = {
 	{"stop_last_trials", NULL, "a trial ends at max_t: leave it out"},
 };
 
-static void defaults(struct pruner_read *r)
+static void defaults(struct sw_spec_pruner_reading *r)
 {
 	uint64_t epochs = 0;
 
@@ -36,7 +36,7 @@ static void defaults(struct pruner_read *r)
 		r->out->asha.max_t = epochs;
 }
 
-static sw_status read_variant(struct pruner_read *r, struct sw_err *err)
+static sw_status read_variant(struct sw_spec_pruner_reading *r, struct sw_err *err)
 {
 	static const char *const names[] = {"stop", "promote"};
 	const cJSON *v = sw_json_get(r->v, "variant");
@@ -53,7 +53,7 @@ static sw_status read_variant(struct pruner_read *r, struct sw_err *err)
 	return SW_OK;
 }
 
-static sw_status finish(struct pruner_read *r, struct sw_err *err)
+static sw_status finish(struct sw_spec_pruner_reading *r, struct sw_err *err)
 {
 	struct sw_spec_asha *a = &r->out->asha;
 	const char *grace = r->given[GRACE_PERIOD] != NULL ? r->given[GRACE_PERIOD]
@@ -75,7 +75,7 @@ static sw_status finish(struct pruner_read *r, struct sw_err *err)
 			      last);
 }
 
-const struct pruner_type sw_spec_pruner_asha = {
+const struct sw_spec_pruner_type sw_spec_pruner_asha = {
 	.name = "asha",
 	.kind = SW_SPEC_PRUNER_ASHA,
 	.fields = fields,

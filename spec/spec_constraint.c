@@ -34,9 +34,9 @@ struct reader {
 };
 
 /* The column of a place, from 1, in characters (bytes that begin one). */
-static sw_status fail(const struct reader *r, const char *place, const char *fmt, ...)
+static sw_status fail_at(const struct reader *r, const char *place, const char *fmt, ...)
 	SW_PRINTF(3, 4);
-static sw_status fail(const struct reader *r, const char *place, const char *fmt, ...)
+static sw_status fail_at(const struct reader *r, const char *place, const char *fmt, ...)
 {
 	char line[240];
 	size_t column = 1;
@@ -86,15 +86,15 @@ static sw_status add_term(struct reader *r, struct poly *p, const struct sw_spec
 		return SW_OK;
 	}
 	if (p->n == SW_SPEC_MAX_TERMS)
-		return fail(r, place, "more than %d terms", SW_SPEC_MAX_TERMS);
+		return fail_at(r, place, "more than %d terms", SW_SPEC_MAX_TERMS);
 	if (t->coef != 0)
 		p->term[p->n++] = *t;
 	return SW_OK;
 }
 
 /* *to += sign * *p */
-static sw_status add(struct reader *r, struct poly *to, const struct poly *p, double sign,
-		     const char *place)
+static sw_status add_poly(struct reader *r, struct poly *to, const struct poly *p, double sign,
+			  const char *place)
 {
 	to->constant += sign * p->constant;
 	for (size_t i = 0; i < p->n; i++) {
@@ -108,7 +108,7 @@ static sw_status add(struct reader *r, struct poly *to, const struct poly *p, do
 	return SW_OK;
 }
 
-static void scale(struct poly *p, double by)
+static void scale_poly(struct poly *p, double by)
 {
 	p->constant *= by;
 	for (size_t i = 0; i < p->n; i++)
@@ -118,14 +118,15 @@ static void scale(struct poly *p, double by)
 }
 
 /* a times b: the factors of both, in rising order. */
-static sw_status times(struct reader *r, const struct sw_spec_term *a, const struct sw_spec_term *b,
-		       struct sw_spec_term *out, const char *place)
+static sw_status multiply_terms(struct reader *r, const struct sw_spec_term *a,
+				const struct sw_spec_term *b, struct sw_spec_term *out,
+				const char *place)
 {
 	size_t i = 0, k = 0;
 
 	*out = (struct sw_spec_term){.coef = a->coef * b->coef};
 	if (a->n_factors + b->n_factors > SW_SPEC_MAX_FACTORS)
-		return fail(r, place, "more than %d parameters multiplied", SW_SPEC_MAX_FACTORS);
+		return fail_at(r, place, "more than %d parameters multiplied", SW_SPEC_MAX_FACTORS);
 	while (i < a->n_factors || k < b->n_factors) {
 		const bool left = k == b->n_factors ||
 				  (i < a->n_factors && a->factor[i] <= b->factor[k]);
@@ -135,19 +136,19 @@ static sw_status times(struct reader *r, const struct sw_spec_term *a, const str
 }
 
 /* *to *= *p */
-static sw_status multiply(struct reader *r, struct poly *to, const struct poly *p,
-			  const char *place)
+static sw_status multiply_polys(struct reader *r, struct poly *to, const struct poly *p,
+				const char *place)
 {
 	const struct poly old = *to;
 
-	scale(to, p->constant);
+	scale_poly(to, p->constant);
 	for (size_t i = 0; i < p->n; i++) {
 		struct sw_spec_term t = p->term[i];
 
 		t.coef *= old.constant;
 		sw_status rc = add_term(r, to, &t, place);
 		for (size_t k = 0; rc == SW_OK && k < old.n; k++) {
-			rc = times(r, &old.term[k], &p->term[i], &t, place);
+			rc = multiply_terms(r, &old.term[k], &p->term[i], &t, place);
 			if (rc == SW_OK)
 				rc = add_term(r, to, &t, place);
 		}
@@ -186,12 +187,12 @@ static sw_status read_number(struct reader *r, const char *end, struct poly *out
 	const size_t n = (size_t)(end - r->at);
 
 	if (n >= sizeof text)
-		return fail(r, r->at, "a number of over 63 characters");
+		return fail_at(r, r->at, "a number of over 63 characters");
 	memcpy(text, r->at, n);
 	text[n] = '\0';
 	out->constant = strtod(text, NULL);
 	if (!isfinite(out->constant))
-		return fail(r, r->at, "%s is beyond what a number can hold", text);
+		return fail_at(r, r->at, "%s is beyond what a number can hold", text);
 	r->at = end;
 	return SW_OK;
 }
@@ -215,14 +216,15 @@ static sw_status unknown_name(struct reader *r, const char *name, const char *pl
 	const char *near = sw_spec_param_nearest(r->spec, name);
 
 	if (strpbrk(name, "-/") != NULL && near == NULL)
-		return fail(r, place,
-			    "no parameter is called \"%s\" (a - or / that is meant as an operator "
-			    "needs spaces around it)",
-			    name);
+		return fail_at(
+			r, place,
+			"no parameter is called \"%s\" (a - or / that is meant as an operator "
+			"needs spaces around it)",
+			name);
 	if (near != NULL)
-		return fail(r, place, "no parameter is called \"%s\"; did you mean \"%s\"?", name,
-			    near);
-	return fail(r, place, "no parameter is called \"%s\"", name);
+		return fail_at(r, place, "no parameter is called \"%s\"; did you mean \"%s\"?",
+			       name, near);
+	return fail_at(r, place, "no parameter is called \"%s\"", name);
 }
 
 static sw_status read_name(struct reader *r, struct poly *out)
@@ -233,7 +235,7 @@ static sw_status read_name(struct reader *r, struct poly *out)
 	if (*start == '`') {
 		end = strchr(++start, '`');
 		if (end == NULL)
-			return fail(r, place, "a ` without another one");
+			return fail_at(r, place, "a ` without another one");
 		r->at = end + 1;
 	} else {
 		for (end = start; in_name(*end);)
@@ -242,9 +244,9 @@ static sw_status read_name(struct reader *r, struct poly *out)
 	}
 	const size_t n = (size_t)(end - start);
 	if (n == 0)
-		return fail(r, place, "a name is missing between ` and `");
+		return fail_at(r, place, "a name is missing between ` and `");
 	if (n >= sizeof name)
-		return fail(r, place, "a name of over %d bytes", SW_SPEC_MAX_PARAM_NAME);
+		return fail_at(r, place, "a name of over %d bytes", SW_SPEC_MAX_PARAM_NAME);
 	memcpy(name, start, n);
 	name[n] = '\0';
 	const int i = sw_spec_param_find(r->spec, name);
@@ -252,8 +254,8 @@ static sw_status read_name(struct reader *r, struct poly *out)
 		return unknown_name(r, name, place);
 	const cJSON *v = not_a_number(&r->spec->params[i]);
 	if (v != NULL)
-		return fail(r, place, "a constraint compares numbers, and \"%s\" can be %s", name,
-			    sw_spec_kind(v));
+		return fail_at(r, place, "a constraint compares numbers, and \"%s\" can be %s",
+			       name, sw_spec_kind(v));
 	out->n = 1;
 	out->term[0] = (struct sw_spec_term){.coef = 1, .n_factors = 1, .factor = {(uint16_t)i}};
 	return SW_OK;
@@ -266,7 +268,7 @@ static sw_status read_inside(struct reader *r, struct poly *out)
 	const char *place = r->at++;
 
 	if (r->depth == MAX_PARENTHESES)
-		return fail(r, place, "more than %d parentheses open", MAX_PARENTHESES);
+		return fail_at(r, place, "more than %d parentheses open", MAX_PARENTHESES);
 	r->depth++;
 	const sw_status rc = read_sum(r, out);
 	r->depth--;
@@ -274,7 +276,7 @@ static sw_status read_inside(struct reader *r, struct poly *out)
 		return rc;
 	skip_space(r);
 	if (*r->at != ')')
-		return fail(r, place, "a ( without its )");
+		return fail_at(r, place, "a ( without its )");
 	r->at++;
 	return SW_OK;
 }
@@ -296,11 +298,11 @@ static sw_status read_factor(struct reader *r, struct poly *out)
 	else if (*r->at == '`' || in_name(*r->at))
 		rc = read_name(r, out);
 	else if (*r->at == '\0')
-		rc = fail(r, r->at, "the text ends where a number or a parameter must stand");
+		rc = fail_at(r, r->at, "the text ends where a number or a parameter must stand");
 	else
-		rc = fail(r, r->at, "a number or a parameter must stand here");
+		rc = fail_at(r, r->at, "a number or a parameter must stand here");
 	if (rc == SW_OK && sign < 0)
-		scale(out, -1);
+		scale_poly(out, -1);
 	return rc;
 }
 
@@ -316,11 +318,11 @@ static sw_status read_product(struct reader *r, struct poly *out)
 		if (rc != SW_OK)
 			break;
 		if (*place == '*')
-			rc = multiply(r, out, &next, place);
+			rc = multiply_polys(r, out, &next, place);
 		else if (next.n > 0)
-			rc = fail(r, place, "only a number can be divided by");
+			rc = fail_at(r, place, "only a number can be divided by");
 		else if (next.constant == 0)
-			rc = fail(r, place, "division by 0");
+			rc = fail_at(r, place, "division by 0");
 		else
 			for (size_t i = 0; i <= out->n; i++)
 				*(i < out->n ? &out->term[i].coef : &out->constant) /=
@@ -339,7 +341,7 @@ static sw_status read_sum(struct reader *r, struct poly *out)
 
 		rc = read_product(r, &next);
 		if (rc == SW_OK)
-			rc = add(r, out, &next, *place == '-' ? -1 : 1, place);
+			rc = add_poly(r, out, &next, *place == '-' ? -1 : 1, place);
 	}
 	return rc;
 }
@@ -356,13 +358,13 @@ static sw_status read_op(struct reader *r, const char **out)
 		r->at += strlen(ops[i]);
 		if (*r->at != '=' && *r->at != '<' && *r->at != '>')
 			return SW_OK;
-		return fail(r, place, "no such comparison: < <= > >= == and != are known");
+		return fail_at(r, place, "no such comparison: < <= > >= == and != are known");
 	}
 	if (*place == '=')
-		return fail(r, place, "a single = ; write == , <= or >=");
+		return fail_at(r, place, "a single = ; write == , <= or >=");
 	if (*place == '\0')
-		return fail(r, place, "a comparison is missing: < <= > >= == or !=");
-	return fail(r, place, "a comparison must stand here (< <= > >= == or !=), or + - * /");
+		return fail_at(r, place, "a comparison is missing: < <= > >= == or !=");
+	return fail_at(r, place, "a comparison must stand here (< <= > >= == or !=), or + - * /");
 }
 
 static bool all_finite(const struct poly *p)
@@ -374,7 +376,7 @@ static bool all_finite(const struct poly *p)
 	return finite;
 }
 
-static sw_status keep(const struct poly *p, struct sw_spec_sum *out, struct sw_err *err)
+static sw_status keep_sum(const struct poly *p, struct sw_spec_sum *out, struct sw_err *err)
 {
 	out->constant = p->constant;
 	if (p->n == 0)
@@ -398,15 +400,15 @@ static sw_status read_constraint(const struct sw_spec *s, struct sw_spec_constra
 	    (rc = read_sum(&r, &right)) != SW_OK)
 		return rc;
 	if (*r.at == '<' || *r.at == '>' || *r.at == '=' || *r.at == '!')
-		return fail(&r, r.at, "a second comparison: write two constraints");
+		return fail_at(&r, r.at, "a second comparison: write two constraints");
 	if (*r.at != '\0')
-		return fail(&r, r.at, "the constraint should end here, or go on with + - * /");
+		return fail_at(&r, r.at, "the constraint should end here, or go on with + - * /");
 	if (left.n == 0 && right.n == 0)
 		return sw_err_set(err, SW_INVALID, "the constraint names no parameter");
 	if (!all_finite(&left) || !all_finite(&right))
 		return sw_err_set(err, SW_INVALID, "the numbers are beyond what a number can hold");
-	rc = keep(&left, &c->left, err);
-	return rc == SW_OK ? keep(&right, &c->right, err) : rc;
+	rc = keep_sum(&left, &c->left, err);
+	return rc == SW_OK ? keep_sum(&right, &c->right, err) : rc;
 }
 
 sw_status sw_spec_constraints_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)

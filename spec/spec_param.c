@@ -55,7 +55,7 @@ static const char *key_of(const cJSON *v, const char *key)
 	return key;
 }
 
-static const cJSON *get(const cJSON *v, const char *key)
+static const cJSON *get_key(const cJSON *v, const char *key)
 {
 	return sw_json_get(v, key_of(v, key));
 }
@@ -112,9 +112,10 @@ static sw_status unknown_dist(const char *name, struct sw_err *err)
 /* {"log": true, "min", "max"}: Optuna's way to say so; its suggest_int() has integers. */
 static const struct sw_spec_dist *dist_of_log(const cJSON *v)
 {
-	if (get(v, "q") != NULL)
+	if (get_key(v, "q") != NULL)
 		return dist_own(SW_DIST_Q_LOG_UNIFORM);
-	return dist_own(sw_json_is_integer(get(v, "min")) && sw_json_is_integer(get(v, "max"))
+	return dist_own(sw_json_is_integer(get_key(v, "min")) &&
+					sw_json_is_integer(get_key(v, "max"))
 				? SW_DIST_INT_LOG_UNIFORM
 				: SW_DIST_LOG_UNIFORM);
 }
@@ -142,7 +143,7 @@ static sw_status dist_find(const cJSON *v, const struct sw_spec_dist **out, char
 	if (sw_json_get(v, "value") != NULL) {
 		key = "value";
 		*out = dist_own(SW_DIST_CONSTANT);
-	} else if (get(v, "values") != NULL) {
+	} else if (get_key(v, "values") != NULL) {
 		key = key_of(v, "values");
 		*out = dist_own(SW_DIST_CATEGORICAL);
 	} else if (min == NULL && max == NULL) {

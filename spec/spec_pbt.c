@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 /* clang-format off */
-static const struct pruner_field fields[] = {
+static const struct sw_spec_pruner_field fields[] = {
 	{.names = {"perturbation_interval"}, .at = PRUNER_AT(pbt.perturbation_interval), .least = 1,
 	 .needs = "the steps between two comparisons with the population"},
 	PRUNER_COUNT("burn_in_period", pbt.burn_in_period, 0),
@@ -27,7 +27,7 @@ static const struct sw_spec_hint hints[] = {
 	{"require_attrs", NULL, "leave it out"},
 };
 
-static void defaults(struct pruner_read *r)
+static void defaults(struct sw_spec_pruner_reading *r)
 {
 	r->out->pbt = (struct sw_spec_pbt){.quantile_fraction = 0.25,
 					   .resample_probability = 0.25,
@@ -85,8 +85,8 @@ static const char *cannot_change(const struct sw_spec *s, size_t i, const bool *
 }
 
 /* All that can change, but what the model's layers name. */
-static sw_status mutate_default(struct pruner_read *r, const bool *named, const bool *sizes,
-				struct sw_err *err)
+static sw_status mutate_default(struct sw_spec_pruner_reading *r, const bool *named,
+				const bool *sizes, struct sw_err *err)
 {
 	const struct sw_spec *s = r->spec;
 	bool any = false;
@@ -101,7 +101,7 @@ static sw_status mutate_default(struct pruner_read *r, const bool *named, const 
 			       "constant, in the model's layers, the optimizer or the epochs");
 }
 
-static sw_status mutate_one(struct pruner_read *r, const cJSON *v, const bool *sizes,
+static sw_status mutate_one(struct sw_spec_pruner_reading *r, const cJSON *v, const bool *sizes,
 			    const char *ptr, struct sw_err *err)
 {
 	const char *name = cJSON_GetStringValue(v);
@@ -123,7 +123,8 @@ static sw_status mutate_one(struct pruner_read *r, const cJSON *v, const bool *s
 	return SW_OK;
 }
 
-static sw_status read_mutations(struct pruner_read *r, const cJSON *v, struct sw_err *err)
+static sw_status read_mutations(struct sw_spec_pruner_reading *r, const cJSON *v,
+				struct sw_err *err)
 {
 	bool named[SW_SPEC_MAX_PARAMS] = {false}, sizes[SW_SPEC_MAX_PARAMS] = {false};
 	const cJSON *item;
@@ -150,7 +151,7 @@ static sw_status read_mutations(struct pruner_read *r, const cJSON *v, struct sw
 	return SW_OK;
 }
 
-static sw_status finish(struct pruner_read *r, struct sw_err *err)
+static sw_status finish(struct sw_spec_pruner_reading *r, struct sw_err *err)
 {
 	if (r->spec->run_cap < 2)
 		return sw_err_at(err, SW_INVALID, "",
@@ -166,7 +167,7 @@ static sw_status finish(struct pruner_read *r, struct sw_err *err)
 	return rc;
 }
 
-const struct pruner_type sw_spec_pruner_pbt = {
+const struct sw_spec_pruner_type sw_spec_pruner_pbt = {
 	.name = "pbt",
 	.kind = SW_SPEC_PRUNER_PBT,
 	.fields = fields,

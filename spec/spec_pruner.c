@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-const struct pruner_type *const sw_spec_pruner_types[SW_SPEC_PRUNER_TYPE_N] = {
+const struct sw_spec_pruner_type *const sw_spec_pruner_types[SW_SPEC_PRUNER_TYPE_N] = {
 	&sw_spec_pruner_asha,     &sw_spec_pruner_hyperband, &sw_spec_pruner_median,
 	&sw_spec_pruner_patience, &sw_spec_pruner_threshold, &sw_spec_pruner_pbt,
 };
@@ -52,7 +52,8 @@ static sw_status unknown_type(const char *name, struct sw_err *err)
 			       "/type", err);
 }
 
-static sw_status read_type(const cJSON *v, const struct pruner_type **out, struct sw_err *err)
+static sw_status read_type(const cJSON *v, const struct sw_spec_pruner_type **out,
+			   struct sw_err *err)
 {
 	const cJSON *type = sw_json_get(v, "type");
 
@@ -71,7 +72,7 @@ static sw_status read_type(const cJSON *v, const struct pruner_type **out, struc
 
 #define MAX_KEYS (1 + PRUNER_MAX_FIELDS * PRUNER_MAX_NAMES + 2)
 
-static size_t keys_of(const struct pruner_type *t, const char *keys[MAX_KEYS])
+static size_t keys_of(const struct sw_spec_pruner_type *t, const char *keys[MAX_KEYS])
 {
 	size_t n = 0;
 
@@ -87,7 +88,7 @@ static size_t keys_of(const struct pruner_type *t, const char *keys[MAX_KEYS])
 	return n;
 }
 
-static bool has_key(const struct pruner_type *t, const char *key)
+static bool has_key(const struct sw_spec_pruner_type *t, const char *key)
 {
 	const char *keys[MAX_KEYS];
 	const size_t n = keys_of(t, keys);
@@ -98,7 +99,7 @@ static bool has_key(const struct pruner_type *t, const char *key)
 	return false;
 }
 
-static bool has_hint(const struct pruner_type *t, const char *key)
+static bool has_hint(const struct sw_spec_pruner_type *t, const char *key)
 {
 	for (size_t i = 0; i < t->n_hints; i++)
 		if (strcmp(t->hints[i].key, key) == 0)
@@ -106,7 +107,8 @@ static bool has_hint(const struct pruner_type *t, const char *key)
 	return false;
 }
 
-static sw_status other_types_key(const struct pruner_type *t, const char *key, struct sw_err *err)
+static sw_status other_types_key(const struct sw_spec_pruner_type *t, const char *key,
+				 struct sw_err *err)
 {
 	for (size_t i = 0; i < SW_SPEC_PRUNER_TYPE_N; i++)
 		if (has_key(sw_spec_pruner_types[i], key))
@@ -116,7 +118,7 @@ static sw_status other_types_key(const struct pruner_type *t, const char *key, s
 	return SW_OK;
 }
 
-static sw_status check_keys(const struct pruner_type *t, const cJSON *v, struct sw_err *err)
+static sw_status check_keys(const struct sw_spec_pruner_type *t, const cJSON *v, struct sw_err *err)
 {
 	/* Every tool says these with its pruner; here the sweep has them. */
 	static const struct sw_spec_hint common[] = {
@@ -146,7 +148,7 @@ static sw_status check_keys(const struct pruner_type *t, const cJSON *v, struct 
 
 /* --- fields --- */
 
-static sw_status find_field(struct pruner_read *r, const struct pruner_field *f,
+static sw_status find_field(struct sw_spec_pruner_reading *r, const struct sw_spec_pruner_field *f,
 			    const cJSON **found, const char **name, struct sw_err *err)
 {
 	*found = NULL;
@@ -168,8 +170,8 @@ static sw_status find_field(struct pruner_read *r, const struct pruner_field *f,
 	return sw_spec_at_key(err, f->names[0], "\"%s\" is missing: %s", f->names[0], f->needs);
 }
 
-static sw_status read_field(struct pruner_read *r, const struct pruner_field *f, const char **name,
-			    struct sw_err *err)
+static sw_status read_field(struct sw_spec_pruner_reading *r, const struct sw_spec_pruner_field *f,
+			    const char **name, struct sw_err *err)
 {
 	void *at = (char *)r->out + f->at;
 	const cJSON *v;
@@ -187,8 +189,8 @@ static sw_status read_field(struct pruner_read *r, const struct pruner_field *f,
 sw_status sw_spec_pruner_read(struct sw_spec_pruner *out, const struct sw_spec *s,
 			      const cJSON *early_terminate, struct sw_err *err)
 {
-	struct pruner_read r = {.out = out, .spec = s, .v = early_terminate};
-	const struct pruner_type *t;
+	struct sw_spec_pruner_reading r = {.out = out, .spec = s, .v = early_terminate};
+	const struct sw_spec_pruner_type *t;
 
 	*out = (struct sw_spec_pruner){.kind = SW_SPEC_PRUNER_NONE};
 	if (!cJSON_IsObject(early_terminate))

@@ -9,12 +9,12 @@
 #define PRUNER_MAX_NAMES  3
 #define PRUNER_MOST       1000000000
 
-enum pruner_field_kind { FIELD_U64, FIELD_REAL, FIELD_BOOL };
+enum sw_spec_field_kind { FIELD_U64, FIELD_REAL, FIELD_BOOL };
 
 /* A field under its own name or another tool's. */
-struct pruner_field {
+struct sw_spec_pruner_field {
 	const char *names[PRUNER_MAX_NAMES];
-	enum pruner_field_kind kind;
+	enum sw_spec_field_kind kind;
 	size_t at;         /* in struct sw_spec_pruner */
 	double least;      /* FIELD_U64: most is PRUNER_MOST */
 	bool open;         /* FIELD_REAL: above least */
@@ -34,33 +34,34 @@ struct pruner_field {
 	}
 
 /* One spec's early_terminate, as far as it has been read. */
-struct pruner_read {
+struct sw_spec_pruner_reading {
 	struct sw_spec_pruner *out;
 	const struct sw_spec *spec;
 	const cJSON *v;
 	const char *given[PRUNER_MAX_FIELDS]; /* the name a field goes by in v; NULL: not given */
 };
 
-struct pruner_type {
+struct sw_spec_pruner_type {
 	const char *name;
 	enum sw_spec_pruner_kind kind;
-	const struct pruner_field *fields;
+	const struct sw_spec_pruner_field *fields;
 	size_t n_fields;
 	const char *more[2]; /* keys that finish() reads by itself */
 	const struct sw_spec_hint *hints;
 	size_t n_hints;
-	void (*defaults)(struct pruner_read *r); /* where they are not zeros; NULL: they are */
-	sw_status (*finish)(struct pruner_read *r, struct sw_err *err);
+	void (*defaults)(
+		struct sw_spec_pruner_reading *r); /* where they are not zeros; NULL: they are */
+	sw_status (*finish)(struct sw_spec_pruner_reading *r, struct sw_err *err);
 };
 
 /* How long each trial trains, where all train as long and have a trainer; 0: not known. */
 uint64_t sw_spec_pruner_epochs(const struct sw_spec *s);
 
-extern const struct pruner_type sw_spec_pruner_asha, sw_spec_pruner_hyperband,
+extern const struct sw_spec_pruner_type sw_spec_pruner_asha, sw_spec_pruner_hyperband,
 	sw_spec_pruner_median, sw_spec_pruner_patience, sw_spec_pruner_threshold,
 	sw_spec_pruner_pbt;
 
 #define SW_SPEC_PRUNER_TYPE_N ((size_t)6)
-extern const struct pruner_type *const sw_spec_pruner_types[SW_SPEC_PRUNER_TYPE_N];
+extern const struct sw_spec_pruner_type *const sw_spec_pruner_types[SW_SPEC_PRUNER_TYPE_N];
 
 #endif

@@ -7,7 +7,7 @@
 
 enum { MIN_ITER, MAX_ITER, S, ETA, STRICT };
 
-static const struct pruner_field hyperband_fields[] = {
+static const struct sw_spec_pruner_field hyperband_fields[] = {
 	[MIN_ITER] = PRUNER_COUNT("min_iter", hyperband.min_iter, 1),
 	[MAX_ITER] = PRUNER_COUNT("max_iter", hyperband.max_iter, 1),
 	[S] = PRUNER_COUNT("s", hyperband.s, 1),
@@ -26,7 +26,7 @@ static const struct sw_spec_hint hyperband_hints[] = {
 	{"stop_last_trials", NULL, "leave it out"},
 };
 
-static void hyperband_defaults(struct pruner_read *r)
+static void hyperband_defaults(struct sw_spec_pruner_reading *r)
 {
 	r->out->hyperband.eta = 3;
 }
@@ -51,7 +51,7 @@ static sw_status bands_from_max(struct sw_spec_hyperband *h, struct sw_err *err)
 }
 
 /* W&B's files may have all three: "max_iter" with "s" wins (spec/spec_warn_pruner.c says so). */
-static sw_status hyperband_finish(struct pruner_read *r, struct sw_err *err)
+static sw_status hyperband_finish(struct sw_spec_pruner_reading *r, struct sw_err *err)
 {
 	struct sw_spec_hyperband *h = &r->out->hyperband;
 
@@ -70,7 +70,7 @@ static sw_status hyperband_finish(struct pruner_read *r, struct sw_err *err)
 			 "\"s\" is missing: how many bands lie below max_iter");
 }
 
-const struct pruner_type sw_spec_pruner_hyperband = {
+const struct sw_spec_pruner_type sw_spec_pruner_hyperband = {
 	.name = "hyperband",
 	.kind = SW_SPEC_PRUNER_HYPERBAND,
 	.fields = hyperband_fields,
@@ -85,7 +85,7 @@ const struct pruner_type sw_spec_pruner_hyperband = {
 
 #define RAYS 2 /* the first fields; the rest are Optuna's */
 
-static const struct pruner_field median_fields[] = {
+static const struct sw_spec_pruner_field median_fields[] = {
 	PRUNER_COUNT("grace_period", median.grace_period, 1),
 	PRUNER_COUNT("min_samples_required", median.min_samples, 1),
 	PRUNER_COUNT("n_startup_trials", median.startup_trials, 0),
@@ -102,7 +102,7 @@ static const struct sw_spec_hint median_hints[] = {
 	{"min_time_slice", NULL, "leave it out"},
 };
 
-static void median_defaults(struct pruner_read *r)
+static void median_defaults(struct sw_spec_pruner_reading *r)
 {
 	r->out->median = (struct sw_spec_median){.grace_period = 1,
 						 .min_samples = 3,
@@ -111,7 +111,7 @@ static void median_defaults(struct pruner_read *r)
 						 .min_trials = 1};
 }
 
-static sw_status median_finish(struct pruner_read *r, struct sw_err *err)
+static sw_status median_finish(struct sw_spec_pruner_reading *r, struct sw_err *err)
 {
 	const char *ray = NULL, *optuna = NULL;
 
@@ -133,7 +133,7 @@ static sw_status median_finish(struct pruner_read *r, struct sw_err *err)
 		ray, optuna);
 }
 
-const struct pruner_type sw_spec_pruner_median = {
+const struct sw_spec_pruner_type sw_spec_pruner_median = {
 	.name = "median",
 	.kind = SW_SPEC_PRUNER_MEDIAN,
 	.fields = median_fields,
@@ -147,7 +147,7 @@ const struct pruner_type sw_spec_pruner_median = {
 /* --- patience --- */
 
 /* clang-format off */
-static const struct pruner_field patience_fields[] = {
+static const struct sw_spec_pruner_field patience_fields[] = {
 	{.names = {"patience"}, .at = PRUNER_AT(patience.patience), .least = 1,
 	 .needs = "how many reports in a row may bring nothing better"},
 	PRUNER_REAL("min_delta", patience.min_delta, 0, DBL_MAX),
@@ -161,7 +161,7 @@ static const struct sw_spec_hint patience_hints[] = {
 	{"wrapped_pruner", NULL, "a sweep has one pruner: leave it out"},
 };
 
-const struct pruner_type sw_spec_pruner_patience = {
+const struct sw_spec_pruner_type sw_spec_pruner_patience = {
 	.name = "patience",
 	.kind = SW_SPEC_PRUNER_PATIENCE,
 	.fields = patience_fields,
@@ -174,7 +174,7 @@ const struct pruner_type sw_spec_pruner_patience = {
 
 enum { LOWER, UPPER, WARMUP, INTERVAL };
 
-static const struct pruner_field threshold_fields[] = {
+static const struct sw_spec_pruner_field threshold_fields[] = {
 	[LOWER] = PRUNER_REAL("lower", threshold.lower, -DBL_MAX, DBL_MAX),
 	[UPPER] = PRUNER_REAL("upper", threshold.upper, -DBL_MAX, DBL_MAX),
 	[WARMUP] = PRUNER_COUNT("n_warmup_steps", threshold.warmup_steps, 0),
@@ -187,12 +187,12 @@ static const struct sw_spec_hint threshold_hints[] = {
 	{"max", "upper", NULL},
 };
 
-static void threshold_defaults(struct pruner_read *r)
+static void threshold_defaults(struct sw_spec_pruner_reading *r)
 {
 	r->out->threshold.interval_steps = 1;
 }
 
-static sw_status threshold_finish(struct pruner_read *r, struct sw_err *err)
+static sw_status threshold_finish(struct sw_spec_pruner_reading *r, struct sw_err *err)
 {
 	struct sw_spec_threshold *t = &r->out->threshold;
 
@@ -208,7 +208,7 @@ static sw_status threshold_finish(struct pruner_read *r, struct sw_err *err)
 	return SW_OK;
 }
 
-const struct pruner_type sw_spec_pruner_threshold = {
+const struct sw_spec_pruner_type sw_spec_pruner_threshold = {
 	.name = "threshold",
 	.kind = SW_SPEC_PRUNER_THRESHOLD,
 	.fields = threshold_fields,

@@ -168,7 +168,7 @@ static bool is_group(const cJSON *v)
 	return cJSON_IsObject(v) && sw_json_get(v, "parameters") != NULL;
 }
 
-static void count(const cJSON *params, size_t *n_params, size_t *n_groups)
+static void count_tree(const cJSON *params, size_t *n_params, size_t *n_groups)
 {
 	const cJSON *v;
 
@@ -178,7 +178,7 @@ static void count(const cJSON *params, size_t *n_params, size_t *n_groups)
 			continue;
 		}
 		++*n_groups;
-		count(sw_json_get(v, "parameters"), n_params, n_groups);
+		count_tree(sw_json_get(v, "parameters"), n_params, n_groups);
 	}
 }
 
@@ -294,7 +294,7 @@ sw_status sw_spec_parameters_read(struct sw_spec *s, const cJSON *v, struct sw_e
 	if (v->child == NULL)
 		return sw_err_at(err, SW_INVALID, "/parameters",
 				 "\"parameters\" is empty: a sweep needs at least one");
-	count(v, &n_params, &n_groups);
+	count_tree(v, &n_params, &n_groups);
 	if (n_params > SW_SPEC_MAX_PARAMS || n_groups > SW_SPEC_MAX_GROUPS)
 		return sw_err_at(err, SW_INVALID, "/parameters",
 				 "\"parameters\" has more than 256 %s",

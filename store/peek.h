@@ -30,20 +30,5 @@ SW_NODISCARD sw_status sw_peek_end(struct sw_db *db, struct sw_err *err);
 /* The number of the last event or report; 0: none. */
 SW_NODISCARD sw_status sw_peek_events(struct sw_db *db, int64_t sweep, int64_t *last,
 				      struct sw_err *err);
-/* One attempt: no call where there is none. */
-SW_NODISCARD sw_status sw_peek_attempt(struct sw_db *db, int64_t sweep, int64_t trial,
-				       int64_t attempt, sw_row_attempt_cb *cb, void *arg,
-				       struct sw_err *err);
-/* The decisions of one report, by rung. */
-SW_NODISCARD sw_status sw_peek_decisions(struct sw_db *db, int64_t sweep, int64_t trial,
-					 int64_t attempt, int64_t seq, sw_row_decision_cb *cb,
-					 void *arg, struct sw_err *err);
-/* The first decision of a report that does not exist, if there is one. */
-SW_NODISCARD sw_status sw_peek_stray_decision(struct sw_db *db, int64_t sweep,
-					      sw_row_decision_cb *cb, void *arg,
-					      struct sw_err *err);
-/* All attempts of a sweep, by trial and attempt. */
-SW_NODISCARD sw_status sw_peek_attempts(struct sw_db *db, int64_t sweep, sw_row_attempt_cb *cb,
-					void *arg, struct sw_err *err);
 
 #endif

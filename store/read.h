@@ -109,4 +109,23 @@ SW_NODISCARD sw_status sw_read_log(struct sw_db *db, int64_t sweep, int64_t tria
 SW_NODISCARD sw_status sw_read_slots(struct sw_db *db, sw_row_slot_cb *cb, void *arg,
 				     struct sw_err *err);
 
+/* --- what only a check of the file asks for --- */
+
+/* One attempt: no call where there is none. */
+SW_NODISCARD sw_status sw_read_attempt(struct sw_db *db, int64_t sweep, int64_t trial,
+				       int64_t attempt, sw_row_attempt_cb *cb, void *arg,
+				       struct sw_err *err);
+/* The decisions of one report, by rung. */
+SW_NODISCARD sw_status sw_read_report_decisions(struct sw_db *db, int64_t sweep, int64_t trial,
+						int64_t attempt, int64_t seq,
+						sw_row_decision_cb *cb, void *arg,
+						struct sw_err *err);
+/* The first decision of a report that does not exist, if there is one. */
+SW_NODISCARD sw_status sw_read_stray_decision(struct sw_db *db, int64_t sweep,
+					      sw_row_decision_cb *cb, void *arg,
+					      struct sw_err *err);
+/* All attempts of a sweep, by trial and attempt. */
+SW_NODISCARD sw_status sw_read_sweep_attempts(struct sw_db *db, int64_t sweep,
+					      sw_row_attempt_cb *cb, void *arg, struct sw_err *err);
+
 #endif

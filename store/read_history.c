@@ -14,7 +14,7 @@ struct side {
 	int64_t ev;
 };
 
-static sw_status advance(struct sw_db *db, struct side *s, int ev_column, struct sw_err *err)
+static sw_status advance_side(struct sw_db *db, struct side *s, int ev_column, struct sw_err *err)
 {
 	const int step = sqlite3_step(s->q);
 
@@ -63,13 +63,13 @@ static void report_of(struct sw_cols *c, int64_t sweep, struct sw_row_report *ro
 typedef bool history_cb(const struct sw_row_event *event, const struct sw_row_report *report,
 			void *arg);
 
-static sw_status merge(struct sw_db *db, int64_t sweep, struct side *events, struct side *reports,
-		       history_cb *cb, void *arg, struct sw_err *err)
+static sw_status merge_sides(struct sw_db *db, int64_t sweep, struct side *events,
+			     struct side *reports, history_cb *cb, void *arg, struct sw_err *err)
 {
 	sw_status rc;
 
-	if ((rc = advance(db, events, 0, err)) != SW_OK ||
-	    (rc = advance(db, reports, 0, err)) != SW_OK)
+	if ((rc = advance_side(db, events, 0, err)) != SW_OK ||
+	    (rc = advance_side(db, reports, 0, err)) != SW_OK)
 		return rc;
 	while (events->live || reports->live) {
 		const bool take_event = events->live &&
@@ -86,7 +86,7 @@ static sw_status merge(struct sw_db *db, int64_t sweep, struct side *events, str
 			return sw_db_bad_row(err, s->what, s->c.bad);
 		if (!cb(take_event ? &event : NULL, take_event ? NULL : &report, arg))
 			return SW_OK;
-		if ((rc = advance(db, s, 0, err)) != SW_OK)
+		if ((rc = advance_side(db, s, 0, err)) != SW_OK)
 			return rc;
 	}
 	return SW_OK;
@@ -116,7 +116,7 @@ sw_status sw_read_history(struct sw_db *db, int64_t sweep, bool metrics, history
 		return rc;
 	events.c.q = events.q;
 	reports.c.q = reports.q;
-	rc = merge(db, sweep, &events, &reports, cb, arg, err);
+	rc = merge_sides(db, sweep, &events, &reports, cb, arg, err);
 	(void)sqlite3_reset(events.q); /* repeats the step's code */
 	(void)sqlite3_reset(reports.q);
 	return rc;

@@ -1,6 +1,5 @@
 /* store/read_report.c — a trial's reports, the judgements made of them, its log lines. */
 #include "store/internal.h"
-#include "store/peek.h"
 
 struct give_report {
 	sw_row_report_cb *cb;
@@ -121,19 +120,20 @@ sw_status sw_read_decisions(struct sw_db *db, int64_t sweep, int64_t trial, sw_r
 	return sw_db_rows(db, SW_Q_DECISIONS, sql, ints, 2, "decision", give_decision, &g, err);
 }
 
-sw_status sw_peek_decisions(struct sw_db *db, int64_t sweep, int64_t trial, int64_t attempt,
-			    int64_t seq, sw_row_decision_cb *cb, void *arg, struct sw_err *err)
+sw_status sw_read_report_decisions(struct sw_db *db, int64_t sweep, int64_t trial, int64_t attempt,
+				   int64_t seq, sw_row_decision_cb *cb, void *arg,
+				   struct sw_err *err)
 {
 	static const char sql[] = DECISION_ROWS
 		" AND trial = ?2 AND attempt = ?3 AND seq = ?4 ORDER BY rung";
 	const int64_t ints[] = {sweep, trial, attempt, seq};
 	struct give_decision g = {cb, arg};
 
-	return sw_db_rows(db, SW_Q_PEEK_DECISIONS, sql, ints, 4, "decision", give_decision, &g,
+	return sw_db_rows(db, SW_Q_REPORT_DECISIONS, sql, ints, 4, "decision", give_decision, &g,
 			  err);
 }
 
-sw_status sw_peek_stray_decision(struct sw_db *db, int64_t sweep, sw_row_decision_cb *cb, void *arg,
+sw_status sw_read_stray_decision(struct sw_db *db, int64_t sweep, sw_row_decision_cb *cb, void *arg,
 				 struct sw_err *err)
 {
 	static const char sql[] = DECISION_ROWS
@@ -142,8 +142,8 @@ sw_status sw_peek_stray_decision(struct sw_db *db, int64_t sweep, sw_row_decisio
 		" ORDER BY trial, attempt, seq, rung LIMIT 1";
 	struct give_decision g = {cb, arg};
 
-	return sw_db_rows(db, SW_Q_PEEK_STRAY_DECISION, sql, &sweep, 1, "decision", give_decision,
-			  &g, err);
+	return sw_db_rows(db, SW_Q_STRAY_DECISION, sql, &sweep, 1, "decision", give_decision, &g,
+			  err);
 }
 
 struct give_log {

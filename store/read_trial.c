@@ -1,6 +1,5 @@
 /* store/read_trial.c — trials and their attempts. */
 #include "store/internal.h"
-#include "store/peek.h"
 
 bool sw_read_trial_give(struct sw_cols *c, void *arg)
 {
@@ -111,23 +110,24 @@ sw_status sw_read_attempts(struct sw_db *db, int64_t sweep, int64_t trial, sw_ro
 	return sw_db_rows(db, SW_Q_ATTEMPTS, sql, ints, 2, "attempt", give_attempt, &g, err);
 }
 
-sw_status sw_peek_attempt(struct sw_db *db, int64_t sweep, int64_t trial, int64_t attempt,
+sw_status sw_read_attempt(struct sw_db *db, int64_t sweep, int64_t trial, int64_t attempt,
 			  sw_row_attempt_cb *cb, void *arg, struct sw_err *err)
 {
 	static const char sql[] = ATTEMPT_ROWS " AND trial = ?2 AND attempt = ?3";
 	const int64_t ints[] = {sweep, trial, attempt};
 	struct give_attempt g = {cb, arg};
 
-	return sw_db_rows(db, SW_Q_PEEK_ATTEMPT, sql, ints, 3, "attempt", give_attempt, &g, err);
+	return sw_db_rows(db, SW_Q_ATTEMPT, sql, ints, 3, "attempt", give_attempt, &g, err);
 }
 
-sw_status sw_peek_attempts(struct sw_db *db, int64_t sweep, sw_row_attempt_cb *cb, void *arg,
-			   struct sw_err *err)
+sw_status sw_read_sweep_attempts(struct sw_db *db, int64_t sweep, sw_row_attempt_cb *cb, void *arg,
+				 struct sw_err *err)
 {
 	static const char sql[] = ATTEMPT_ROWS " ORDER BY trial, attempt";
 	struct give_attempt g = {cb, arg};
 
-	return sw_db_rows(db, SW_Q_PEEK_ATTEMPTS, sql, &sweep, 1, "attempt", give_attempt, &g, err);
+	return sw_db_rows(db, SW_Q_SWEEP_ATTEMPTS, sql, &sweep, 1, "attempt", give_attempt, &g,
+			  err);
 }
 
 static bool give_use(struct sw_cols *c, void *arg)

@@ -125,7 +125,7 @@ void sw_tx_text(struct sw_tx *tx, const char *s)
 	sw_tx_text_opt(tx, s);
 }
 
-static const char *get(const struct sw_tx *tx, size_t *at, void *out, size_t n)
+static const char *get_bytes(const struct sw_tx *tx, size_t *at, void *out, size_t n)
 {
 	const char *p = tx->ops.data + *at;
 
@@ -144,25 +144,25 @@ bool sw_tx_next(const struct sw_tx *tx, size_t *at, enum sw_op *op, struct sw_op
 
 	if (*at == tx->ops.len)
 		return false;
-	(void)get(tx, at, head, sizeof head);
+	(void)get_bytes(tx, at, head, sizeof head);
 	assert(head[0] < SW_OP_N && head[1] <= SW_OP_VALUES_MAX);
 	*op = (enum sw_op)head[0];
 	*n = head[1];
 	for (unsigned i = 0; i < *n; i++) {
 		struct sw_op_value *v = &values[i];
 
-		(void)get(tx, at, &type, 1);
+		(void)get_bytes(tx, at, &type, 1);
 		assert(type <= SW_VALUE_TEXT);
 		v->type = type;
 		if (type == SW_VALUE_INT) {
-			(void)get(tx, at, &v->i, sizeof v->i);
+			(void)get_bytes(tx, at, &v->i, sizeof v->i);
 		} else if (type == SW_VALUE_REAL) {
-			(void)get(tx, at, &v->d, sizeof v->d);
+			(void)get_bytes(tx, at, &v->d, sizeof v->d);
 		} else if (type == SW_VALUE_TEXT) {
-			(void)get(tx, at, &len, sizeof len);
+			(void)get_bytes(tx, at, &len, sizeof len);
 			assert(len < INT_MAX);
 			v->len = (int)len;
-			v->s = get(tx, at, NULL, (size_t)len + 1);
+			v->s = get_bytes(tx, at, NULL, (size_t)len + 1);
 		}
 	}
 	return true;

@@ -55,7 +55,7 @@ static struct sum sum_at(const unsigned char *p)
 	return (struct sum){big_word(p), big_word(p + 4)};
 }
 
-static bool same(struct sum x, struct sum y)
+static bool is_same_sum(struct sum x, struct sum y)
 {
 	return x.a == y.a && x.b == y.b;
 }
@@ -81,7 +81,7 @@ static bool read_header(struct log *l)
 	l->stored = sum_at(h + HEADER_SUM);
 	l->added = add_up((struct sum){0, 0}, l->big, h, HEADER_SUM);
 	if ((magic & ~1U) == MAGIC && big_word(h + 4) == VERSION && page >= 512 &&
-	    page <= PAGE_MAX && (page & (page - 1)) == 0 && same(l->stored, l->added))
+	    page <= PAGE_MAX && (page & (page - 1)) == 0 && is_same_sum(l->stored, l->added))
 		return true;
 	l->big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
 	l->page = PAGE_OURS;
@@ -99,19 +99,19 @@ static bool check_frame(struct log *l, bool *follows)
 	const struct sum from_stored =
 		add_up(add_up(l->stored, l->big, f, SALTS), l->big, f + FRAME, l->page);
 	const struct sum from_added =
-		same(l->stored, l->added)
+		is_same_sum(l->stored, l->added)
 			? from_stored
 			: add_up(add_up(l->added, l->big, f, SALTS), l->big, f + FRAME, l->page);
 	const bool salts = memcmp(f + SALTS, l->salts, sizeof l->salts) == 0 && big_word(f) != 0;
 
-	*follows = salts && same(from_stored, its);
-	const bool whole = *follows || (salts && same(from_added, its));
+	*follows = salts && is_same_sum(from_stored, its);
+	const bool whole = *follows || (salts && is_same_sum(from_added, its));
 	l->stored = its;
 	l->added = whole ? its : from_added;
 	return whole;
 }
 
-static struct sw_wal_lost walk(struct log *l, bool right)
+static struct sw_wal_lost walk_frames(struct log *l, bool right)
 {
 	struct sw_wal_lost lost = {.frame = 0};
 	int64_t whole = 0;
@@ -143,7 +143,7 @@ struct sw_wal_lost sw_wal_walk(const char *path)
 
 	if (l.fd < 0)
 		return lost;
-	lost = walk(&l, read_header(&l));
+	lost = walk_frames(&l, read_header(&l));
 	(void)close(l.fd);
 	return lost;
 }

@@ -66,7 +66,7 @@ static bool wait_for_room(struct sw_store *s, sw_status why, const struct sw_err
 	return again;
 }
 
-static void die(struct sw_store *s, const struct sw_err *err)
+static void die_of(struct sw_store *s, const struct sw_err *err)
 {
 	(void)pthread_mutex_lock(&s->lock);
 	s->dead = true;
@@ -78,7 +78,7 @@ static void die(struct sw_store *s, const struct sw_err *err)
 }
 
 /* Committed: a read that waited for these may go, and the owner hears of them. */
-static void settle(struct sw_store *s, struct sw_store_jobs *group)
+static void settle_group(struct sw_store *s, struct sw_store_jobs *group)
 {
 	struct sw_store_jobs quiet; /* nobody waits for them */
 	struct sw_store_jobs heard;
@@ -122,7 +122,7 @@ static bool commit_group(struct sw_store *s, const struct sw_store_jobs *group)
 			rc = sw_err_set(&err, SW_IO, "%s or its log was removed or replaced",
 					s->path);
 		if (rc != SW_FULL && rc != SW_BUSY) {
-			die(s, &err);
+			die_of(s, &err);
 			return false;
 		}
 		if (!wait_for_room(s, rc, &err))
@@ -155,10 +155,10 @@ void *sw_writer_main(void *store)
 			(void)pthread_mutex_unlock(&s->lock);
 			break;
 		}
-		settle(s, &group);
+		settle_group(s, &group);
 		struct sw_err err = SW_ERR_INIT;
 		if (sw_writer_checkpoint(&s->writer, &err) != SW_OK) {
-			die(s, &err);
+			die_of(s, &err);
 			break;
 		}
 	}

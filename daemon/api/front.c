@@ -21,7 +21,7 @@ static bool take_spec(const struct sw_row_sweep *row, void *arg)
 	return false;
 }
 
-static sw_status reserve(struct sw_front *f)
+static sw_status reserve_row(struct sw_front *f)
 {
 	if (f->n < f->cap)
 		return SW_OK;
@@ -39,7 +39,7 @@ static sw_status reserve(struct sw_front *f)
 	return SW_OK;
 }
 
-static double turn(const struct sw_front *f, size_t metric, double v)
+static double turn_metric(const struct sw_front *f, size_t metric, double v)
 {
 	return f->spec->metrics[metric].maximize ? -v : v;
 }
@@ -49,19 +49,19 @@ static bool take_row(const struct sw_row_report *row, void *arg)
 	struct sw_front *f = arg;
 	const size_t m = f->spec->n_metrics;
 
-	f->rc = reserve(f);
+	f->rc = reserve_row(f);
 	if (f->rc == SW_OK)
 		f->rc = sw_metrics_stored(row->metrics, f->spec, f->y + f->n * m, &f->err);
 	if (f->rc != SW_OK)
 		return false;
 	for (size_t k = 0; k < m; k++)
-		f->y[f->n * m + k] = turn(f, k, f->y[f->n * m + k]);
+		f->y[f->n * m + k] = turn_metric(f, k, f->y[f->n * m + k]);
 	f->trial[f->n++] = row->trial;
 	return true;
 }
 
 /* Of the rows of the front. */
-static sw_status measure(struct sw_front *f)
+static sw_status measure_front(struct sw_front *f)
 {
 	const size_t m = f->spec->n_metrics;
 	double reference[SW_METRICS_MAX];
@@ -76,8 +76,8 @@ static sw_status measure(struct sw_front *f)
 		const struct sw_spec_metric *metric = &f->spec->metrics[k];
 
 		if (metric->has_reference)
-			reference[k] = turn(f, k, metric->reference);
-		f->reference[k] = turn(f, k, reference[k]);
+			reference[k] = turn_metric(f, k, metric->reference);
+		f->reference[k] = turn_metric(f, k, reference[k]);
 	}
 	const sw_status rc = sw_hypervolume(y, f->front_n, m, reference, &f->volume);
 
@@ -86,14 +86,14 @@ static sw_status measure(struct sw_front *f)
 	return rc == SW_NOMEM ? rc : SW_OK;
 }
 
-static sw_status find(struct sw_front *f)
+static sw_status find_front(struct sw_front *f)
 {
 	f->row = sw_malloc(f->n * sizeof *f->row);
 	if (f->row == NULL)
 		return SW_NOMEM;
 	const sw_status rc = sw_pareto_front(f->y, f->n, f->spec->n_metrics, f->row, &f->front_n);
 
-	return rc == SW_OK && !f->no_volume ? measure(f) : rc;
+	return rc == SW_OK && !f->no_volume ? measure_front(f) : rc;
 }
 
 /* The spec is there, or it is one metric's. */
@@ -107,7 +107,7 @@ static sw_status read_rows(struct sw_front *f, struct sw_db *db, int64_t sweep, 
 		if (rc == SW_OK)
 			rc = f->rc;
 		if (rc == SW_OK && f->n > 0)
-			rc = find(f);
+			rc = find_front(f);
 	}
 	return rc == SW_OK ? rc
 			   : sw_err_set(err, rc, "%s",

@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* sched knows parameters by index, "/parameters/2/min"; the call has them by name. */
-static void name_range(const struct sw_live *live, struct sw_err *err)
+static void name_field(const struct sw_live *live, struct sw_err *err)
 {
 	static const char params[] = "/parameters/", constraints[] = "/constraints/";
 	char ptr[sizeof err->ptr] = "/ranges", rest[sizeof err->ptr], *end;
@@ -45,7 +45,7 @@ static void name_range(const struct sw_live *live, struct sw_err *err)
 	(void)strncat(err->ptr, rest, sizeof err->ptr - strlen(err->ptr) - 1);
 }
 
-static void answer(struct sw_change *c, const struct sw_live *live, const char *stored)
+static void answer_edit(struct sw_change *c, const struct sw_live *live, const char *stored)
 {
 	struct sw_err err = SW_ERR_INIT;
 	cJSON *tree = NULL;
@@ -63,8 +63,8 @@ static void answer(struct sw_change *c, const struct sw_live *live, const char *
 }
 
 /* One event, whatever it holds: the replay takes it in its place. */
-static sw_status take(struct sw_live *live, struct sw_call *call, const struct sw_edits *e,
-		      struct sw_err *err)
+static sw_status take_edits(struct sw_live *live, struct sw_call *call, const struct sw_edits *e,
+			    struct sw_err *err)
 {
 	struct sw_settings settings = live->settings;
 	struct sw_event event = {.kind = SW_EVENT_EDIT, .edit = &e->sched};
@@ -86,14 +86,14 @@ static sw_status take(struct sw_live *live, struct sw_call *call, const struct s
 			sw_live_level(live);
 		sw_log(SW_LOG_INFO, "sweep.edit", "sweep=%lld uid=%lld edit=\"%s\"",
 		       (long long)live->sweep, (long long)c->uid, text.data);
-		answer(c, live, text.data);
+		answer_edit(c, live, text.data);
 		sw_change_commit(c);
 	}
 	sw_buf_fini(&text);
 	return rc;
 }
 
-static void edit(struct sw_live *live, struct sw_call *call)
+static void edit_loaded(struct sw_live *live, struct sw_call *call)
 {
 	struct sw_edits *e = sw_calloc(1, sizeof *e); /* its ranges are too much for the stack */
 	struct sw_err err = SW_ERR_INIT;
@@ -108,10 +108,10 @@ static void edit(struct sw_live *live, struct sw_call *call)
 	if (rc == SW_OK)
 		rc = sw_edits_read(e, live->spec, call->params, &err);
 	if (rc == SW_OK)
-		rc = take(live, call, e, &err);
+		rc = take_edits(live, call, e, &err);
 	free(e);
 	if (rc != SW_OK) {
-		name_range(live, &err);
+		name_field(live, &err);
 		sw_call_error(call, &err);
 		return;
 	}
@@ -122,5 +122,5 @@ static void edit(struct sw_live *live, struct sw_call *call)
 void sw_handle_sweep_edit(struct sw_call *call)
 {
 	if (sw_change_allowed(call))
-		sw_recover_need(call, edit);
+		sw_recover_need(call, edit_loaded);
 }

@@ -22,8 +22,8 @@ struct page_question {
 };
 
 /* A question about the sweep (and trial) of the call. NULL: answered. */
-static void *ask(struct sw_call *call, size_t size,
-		 void (*work)(struct sw_db *db, struct sw_lookup *q))
+static void *ask_page(struct sw_call *call, size_t size,
+		      void (*work)(struct sw_db *db, struct sw_lookup *q))
 {
 	struct sw_live *live = sw_live_of(call);
 
@@ -90,7 +90,7 @@ static void read_list(struct sw_db *db, struct sw_lookup *q)
 
 void sw_handle_trial_list(struct sw_call *call)
 {
-	struct page_question *p = ask(call, sizeof *p, read_list);
+	struct page_question *p = ask_page(call, sizeof *p, read_list);
 
 	if (p == NULL)
 		return;
@@ -129,7 +129,7 @@ static bool write_attempt(const struct sw_row_attempt *row, void *arg)
 	return true;
 }
 
-static bool write_one(const struct sw_row_trial *row, void *arg)
+static bool write_trial(const struct sw_row_trial *row, void *arg)
 {
 	struct sw_lookup *q = arg;
 
@@ -143,7 +143,7 @@ static bool write_one(const struct sw_row_trial *row, void *arg)
 
 static void read_get(struct sw_db *db, struct sw_lookup *q)
 {
-	q->rc = sw_read_trial(db, q->sweep, q->trial, write_one, q, &q->err);
+	q->rc = sw_read_trial(db, q->sweep, q->trial, write_trial, q, &q->err);
 	if (q->rc != SW_OK)
 		return;
 	sw_jw_karr(&q->w, "attempts");
@@ -154,7 +154,7 @@ static void read_get(struct sw_db *db, struct sw_lookup *q)
 
 void sw_handle_trial_get(struct sw_call *call)
 {
-	struct sw_lookup *q = ask(call, sizeof *q, read_get);
+	struct sw_lookup *q = ask_page(call, sizeof *q, read_get);
 
 	if (q != NULL)
 		sw_lookup_run(q);
@@ -214,7 +214,7 @@ void sw_handle_trial_reports(struct sw_call *call)
 			       "after is \"attempt.seq\", such as \"1.100\"");
 		return;
 	}
-	p = ask(call, sizeof *p, read_reports);
+	p = ask_page(call, sizeof *p, read_reports);
 	if (p == NULL)
 		return;
 	p->attempt = attempt;
@@ -254,7 +254,7 @@ static void read_log(struct sw_db *db, struct sw_lookup *q)
 
 void sw_handle_trial_log(struct sw_call *call)
 {
-	struct page_question *p = ask(call, sizeof *p, read_log);
+	struct page_question *p = ask_page(call, sizeof *p, read_log);
 
 	if (p == NULL)
 		return;

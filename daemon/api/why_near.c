@@ -102,7 +102,7 @@ static bool take_edit(const struct sw_row_event *row, void *arg)
 /* --- points --- */
 
 /* False: it is no point of the space, or r->rc says why not. */
-static bool encode(struct reading *r, const char *params, double *x)
+static bool encode_point(struct reading *r, const char *params, double *x)
 {
 	struct sw_err outside = SW_ERR_INIT;
 	struct sw_value values[SW_SPACE_MAX_PARAMS];
@@ -123,9 +123,9 @@ static bool encode(struct reading *r, const char *params, double *x)
 	return true;
 }
 
-static void add(struct reading *r, const char *params, int64_t sweep, int64_t trial)
+static void add_point(struct reading *r, const char *params, int64_t sweep, int64_t trial)
 {
-	if (r->n == ROWS || !encode(r, params, r->x + r->n * r->d))
+	if (r->n == ROWS || !encode_point(r, params, r->x + r->n * r->d))
 		return;
 	r->from[r->n] = (struct from){.sweep = sweep, .trial = trial};
 	r->n++;
@@ -136,7 +136,7 @@ static bool take_before(const struct sw_row_trial *row, void *arg)
 {
 	struct reading *r = arg;
 
-	add(r, row->params, 0, row->trial);
+	add_point(r, row->params, 0, row->trial);
 	return r->rc == SW_OK;
 }
 
@@ -155,7 +155,7 @@ static bool take_prior(const struct sw_row_prior *row, void *arg)
 		r->earlier[i].results++;
 	}
 	if (r->inside && row->from_sweep != 0)
-		add(r, row->params, row->from_sweep, row->from_trial);
+		add_point(r, row->params, row->from_sweep, row->from_trial);
 	return r->rc == SW_OK;
 }
 
@@ -165,7 +165,7 @@ static bool take_own(const struct sw_row_suggestion *row, void *arg)
 {
 	struct reading *r = arg;
 
-	r->inside = encode(r, row->params, r->at);
+	r->inside = encode_point(r, row->params, r->at);
 	if (r->rc == SW_OK && row->why != NULL)
 		r->rc = sw_json_parse(&r->stored, row->why, strlen(row->why), r->err);
 	return false;
@@ -177,19 +177,19 @@ static bool take_uid(const struct sw_row_event *row, void *arg)
 	return false;
 }
 
-static sw_status either(const struct reading *r, sw_status rc)
+static sw_status first_status(const struct reading *r, sw_status rc)
 {
 	return r->rc != SW_OK ? r->rc : rc;
 }
 
 static sw_status read_space(struct reading *r, struct sw_db *db, int64_t sweep)
 {
-	sw_status rc = either(r, sw_read_sweeps(db, sweep, take_spec, r, r->err));
+	sw_status rc = first_status(r, sw_read_sweeps(db, sweep, take_spec, r, r->err));
 
 	if (rc == SW_OK && r->space == NULL)
 		return sw_err_set(r->err, SW_NOT_FOUND, "no sweep %lld", (long long)sweep);
 	if (rc == SW_OK)
-		rc = either(r, sw_read_edits(db, sweep, take_edit, r, r->err));
+		rc = first_status(r, sw_read_edits(db, sweep, take_edit, r, r->err));
 	if (rc != SW_OK)
 		return rc;
 	r->d = sw_space_size(r->space);
@@ -204,10 +204,10 @@ static sw_status read_rows(struct reading *r, struct sw_db *db, int64_t sweep, i
 	sw_status rc = SW_OK;
 
 	if (r->inside && (near == NULL || near->child == NULL) && trial > 1)
-		rc = either(r, sw_read_trials(db, sweep, NULL, after, trial - 1 - after,
-					      take_before, r, r->err));
+		rc = first_status(r, sw_read_trials(db, sweep, NULL, after, trial - 1 - after,
+						    take_before, r, r->err));
 	if (rc == SW_OK && r->spec->n_warm_start > 0)
-		rc = either(r, sw_read_priors(db, sweep, take_prior, r, r->err));
+		rc = first_status(r, sw_read_priors(db, sweep, take_prior, r, r->err));
 	return rc;
 }
 
@@ -291,7 +291,7 @@ sw_status sw_why_near_read(struct sw_db *db, int64_t sweep, int64_t trial, int64
 	sw_status rc = read_space(r, db, sweep);
 
 	if (rc == SW_OK)
-		rc = either(r, sw_read_suggestion(db, sweep, trial, take_own, r, err));
+		rc = first_status(r, sw_read_suggestion(db, sweep, trial, take_own, r, err));
 	if (rc == SW_OK && enqueued > 0)
 		rc = sw_read_enqueued(db, sweep, enqueued, take_uid, r, err);
 	if (rc == SW_OK)

@@ -22,7 +22,7 @@ static bool is_source(const struct telling *t, const char *name)
 }
 
 /* Did a sampler that learns make it? */
-static bool knows(const struct telling *t)
+static bool has_model(const struct telling *t)
 {
 	return t->stored != NULL && !is_source(t, "init");
 }
@@ -84,7 +84,7 @@ static void write_json(const struct telling *t, struct sw_buf *out)
 		sw_jw_key(&w, v->string);
 		sw_jw_cjson(&w, v);
 	}
-	if (knows(t) && earlier != NULL && earlier->child != NULL) {
+	if (has_model(t) && earlier != NULL && earlier->child != NULL) {
 		sw_jw_key(&w, "earlier");
 		sw_jw_cjson(&w, earlier);
 	}
@@ -233,7 +233,7 @@ static void write_text(const struct telling *t, struct sw_buf *out)
 {
 	const double ratio = sw_json_number(t->stored, "density_ratio", NAN);
 
-	if (!knows(t)) {
+	if (!has_model(t)) {
 		say_given(t, out);
 	} else {
 		say_sampler(t, out);

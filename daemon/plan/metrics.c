@@ -30,7 +30,7 @@ static bool read_number(const cJSON *v, double *out)
 	return true;
 }
 
-static sw_status bad(const cJSON *v, const char *what, struct sw_err *err)
+static sw_status bad_metric(const cJSON *v, const char *what, struct sw_err *err)
 {
 	char ptr[sizeof err->ptr] = "/metrics";
 
@@ -52,9 +52,10 @@ sw_status sw_metrics_read(const cJSON *metrics, const char *metric, bool *has_va
 		double number;
 
 		if (*v->string == '\0' || strlen(v->string) > SW_METRIC_NAME_MAX)
-			return bad(v, "needs a name of 1 to 64 bytes", err);
+			return bad_metric(v, "needs a name of 1 to 64 bytes", err);
 		if (!read_number(v, &number))
-			return bad(v, "is not a number (or \"nan\", \"inf\", \"-inf\")", err);
+			return bad_metric(v, "is not a number (or \"nan\", \"inf\", \"-inf\")",
+					  err);
 		if (++n > SW_REPORT_METRICS_MAX)
 			return sw_err_at(err, SW_INVALID, "/metrics", "over %d metrics",
 					 SW_REPORT_METRICS_MAX);

@@ -10,7 +10,7 @@
 
 /* --- values to JSON --- */
 
-static bool inside(const struct sw_spec_group *outer, const struct sw_spec_group *g)
+static bool is_group_inside(const struct sw_spec_group *outer, const struct sw_spec_group *g)
 {
 	for (; g != NULL && g != outer; g = g->parent)
 		;
@@ -29,10 +29,10 @@ static void open_groups(struct sw_jw *w, const struct sw_spec_group *from,
 }
 
 /* Closes what does not hold g, opens what does. Returns g. */
-static const struct sw_spec_group *enter(struct sw_jw *w, const struct sw_spec_group *at,
-					 const struct sw_spec_group *g)
+static const struct sw_spec_group *enter_group(struct sw_jw *w, const struct sw_spec_group *at,
+					       const struct sw_spec_group *g)
 {
-	for (; at != NULL && !inside(at, g); at = at->parent)
+	for (; at != NULL && !is_group_inside(at, g); at = at->parent)
 		sw_jw_obj_end(w);
 	open_groups(w, at, g);
 	return g;
@@ -52,7 +52,7 @@ void sw_plan_params(const struct sw_spec *spec, const struct sw_space *space,
 
 		if (!active[i])
 			continue;
-		at = enter(&w, at, p->group);
+		at = enter_group(&w, at, p->group);
 		sw_jw_key(&w, p->key);
 		switch (sw_space_param(space, i)->dist) {
 		case SW_DIST_CONSTANT:
@@ -65,7 +65,7 @@ void sw_plan_params(const struct sw_spec *spec, const struct sw_space *space,
 			sw_jw_num(&w, values[i].number);
 		}
 	}
-	(void)enter(&w, at, NULL);
+	(void)enter_group(&w, at, NULL);
 	sw_jw_obj_end(&w);
 }
 
@@ -189,8 +189,8 @@ static bool is_name(const char *name, const struct sw_spec_group *g, const char 
 	}
 }
 
-static const struct sw_spec_param *dotted(const struct sw_spec *s, const struct sw_spec_group *g,
-					  const char *key)
+static const struct sw_spec_param *param_of_dotted(const struct sw_spec *s,
+						   const struct sw_spec_group *g, const char *key)
 {
 	for (size_t i = 0; i < s->n_params; i++)
 		if (is_name(s->params[i].name, g, key))
@@ -198,8 +198,8 @@ static const struct sw_spec_param *dotted(const struct sw_spec *s, const struct 
 	return NULL;
 }
 
-static sw_status unknown(const struct sw_spec *s, const struct sw_spec_group *g, const char *key,
-			 struct sw_err *err)
+static sw_status unknown_param(const struct sw_spec *s, const struct sw_spec_group *g,
+			       const char *key, struct sw_err *err)
 {
 	const char *names[SW_SPEC_MAX_PARAMS + SW_SPEC_MAX_GROUPS];
 	size_t n = 0;
@@ -239,9 +239,9 @@ static sw_status read_member(const struct reader *r, const struct sw_spec_group 
 				  "\"%s\" is a group of parameters: an object, not %s", v->string,
 				  cJSON_IsNumber(v) ? "a number" : kind_of(v));
 	if (p == NULL)
-		p = dotted(r->spec, g, v->string);
+		p = param_of_dotted(r->spec, g, v->string);
 	if (p == NULL)
-		return unknown(r->spec, g, v->string, r->err);
+		return unknown_param(r->spec, g, v->string, r->err);
 	const size_t i = (size_t)(p - r->spec->params);
 	if (r->given[i])
 		return sw_err_set(r->err, SW_INVALID, "\"%s\" is given twice", p->name);

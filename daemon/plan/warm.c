@@ -103,8 +103,8 @@ static void drop_unknown(const struct sw_spec *spec, cJSON *object, const char *
 	}
 }
 
-static sw_status keep(struct reading *r, int64_t trial, const struct sw_value *values,
-		      const double *y)
+static sw_status keep_trial(struct reading *r, int64_t trial, const struct sw_value *values,
+			    const double *y)
 {
 	struct sw_warm *w = r->w;
 	struct sw_buf text;
@@ -179,7 +179,7 @@ static bool take_trial(const struct sw_row_trial *row, void *arg)
 		    sw_plan_missing(r->space, values, given) == sw_space_size(r->space) &&
 		    sw_space_feasible(r->space, values)) {
 			sw_space_canonical(r->space, values);
-			r->rc = keep(r, row->trial, values, y);
+			r->rc = keep_trial(r, row->trial, values, y);
 		} else {
 			r->w->outside++;
 		}

@@ -37,7 +37,7 @@ bool sw_asks_keep(struct sw_live *live, struct sw_call *call)
 }
 
 /* Takes the entry at *at out of the list. */
-static struct sw_call *take(struct sw_asks *all, struct sw_asking **at)
+static struct sw_call *take_asking(struct sw_asks *all, struct sw_asking **at)
 {
 	struct sw_asking *a = *at;
 	struct sw_call *call = a->call;
@@ -61,12 +61,12 @@ void sw_asks_changed(struct sw_live *live)
 
 /* Serves only those that wait now: one that finds nothing is kept again, at the end of the list,
  * and would be met for ever. */
-static void serve(struct sw_live *live)
+static void serve_asking(struct sw_live *live)
 {
 	for (size_t n = live->asks.n; n > 0 && live->asks.n > 0; n--) {
 		if (live->ended_ms == 0 && !sw_sweep_has_work(live->sched))
 			return;
-		sw_ask_answer(live, take(&live->asks, &live->asks.head));
+		sw_ask_answer(live, take_asking(&live->asks, &live->asks.head));
 	}
 }
 
@@ -78,7 +78,7 @@ void sw_asks_flush(struct sw_daemon *d)
 	for (; live != NULL; live = next) {
 		next = live->asks.next_dirty;
 		live->asks.dirty = false;
-		serve(live);
+		serve_asking(live);
 	}
 	if (d->asks_dirty != NULL)
 		(void)uv_async_send(&d->store_wake);
@@ -93,7 +93,7 @@ void sw_asks_tick(struct sw_daemon *d, int64_t now_us)
 			if (now_us < ends_us((*at)->call) && !sw_call_gone((*at)->call))
 				at = &(*at)->next;
 			else
-				sw_ask_answer_now(d->sweeps[i], take(all, at));
+				sw_ask_answer_now(d->sweeps[i], take_asking(all, at));
 		}
 	}
 }
@@ -104,7 +104,7 @@ void sw_asks_refuse_all(struct sw_daemon *d, const char *why)
 		struct sw_asks *all = &d->sweeps[i]->asks;
 
 		while (all->head != NULL)
-			sw_call_refuse(take(all, &all->head), SW_BUSY, "", "%s", why);
+			sw_call_refuse(take_asking(all, &all->head), SW_BUSY, "", "%s", why);
 	}
 }
 

@@ -55,7 +55,7 @@ struct sw_checkpoint sw_checkpoint_of(const struct sw_live *live, uint64_t trial
 	return c;
 }
 
-static bool same(const struct sw_checkpoint *a, const struct sw_checkpoint *b)
+static bool is_same_file(const struct sw_checkpoint *a, const struct sw_checkpoint *b)
 {
 	return a->trial == b->trial && a->step == b->step;
 }
@@ -203,7 +203,8 @@ static bool is_needed(const struct sw_live *live, const struct sw_checkpoint *fi
 	bool found;
 	const size_t at = open_at(&live->keeping, file->trial, &found);
 
-	if (sw_trial_ended((enum sw_trial_state)t->state) ? is_kept(live, file) : same(&own, file))
+	if (sw_trial_ended((enum sw_trial_state)t->state) ? is_kept(live, file)
+							  : is_same_file(&own, file))
 		return true;
 	if (found && live->keeping.open[at].before == file->step)
 		return true;
@@ -362,7 +363,7 @@ static void reported(struct sw_unneeded *out, struct sw_live *live, const struct
 		     const struct sw_checkpoint *before, const struct sw_checkpoint *now)
 {
 	const uint64_t trial = event->trial;
-	const bool fresh = now->trial == trial && !same(now, before);
+	const bool fresh = now->trial == trial && !is_same_file(now, before);
 
 	if (!fresh && !event->has_value)
 		return;

@@ -28,7 +28,7 @@ static struct sw_run *run_of(const struct sw_daemon *d, const struct held *held)
 }
 
 /* Drops trials that ended or went to another connection. The list only grows until then. */
-static void compact(struct sw_conn *c)
+static void compact_holds(struct sw_conn *c)
 {
 	struct sw_holds *all = c->holds;
 	size_t n = 0;
@@ -48,7 +48,7 @@ static void add_held(struct sw_conn *c, struct held held)
 	struct sw_holds *all = c->holds;
 
 	if (all->n == all->cap) {
-		compact(c);
+		compact_holds(c);
 		if (all->n > all->cap / 2 || all->cap == 0) {
 			const size_t cap = all->cap == 0 ? 4 : 2 * all->cap;
 			struct held *v = sw_realloc(all->v, cap * sizeof *v);
@@ -79,7 +79,7 @@ void sw_hold_take(struct sw_conn *c, struct sw_live *live, uint64_t trial)
 
 bool sw_hold_any(struct sw_conn *c)
 {
-	compact(c);
+	compact_holds(c);
 	return c->holds != NULL && c->holds->n > 0;
 }
 
@@ -90,7 +90,7 @@ void sw_hold_drop_conn(struct sw_conn *c)
 
 	if (all == NULL)
 		return;
-	compact(c);
+	compact_holds(c);
 	for (size_t i = 0; i < all->n; i++) {
 		const struct sw_live *live = c->d->sweeps[all->v[i].sweep - 1];
 		struct sw_run *run = run_of(c->d, &all->v[i]);
@@ -109,7 +109,7 @@ void sw_hold_drop_conn(struct sw_conn *c)
 
 /* Gives back the overdue trials of one sweep. A trial that is heard of is due later, so no scan is
  * needed before the one that was silent longest is due. */
-static void look(struct sw_live *live, int64_t now_us)
+static void release_overdue(struct sw_live *live, int64_t now_us)
 {
 	const bool lease = live->settings.lease_s > 0;
 	const int64_t limit_us =
@@ -144,7 +144,7 @@ static void look(struct sw_live *live, int64_t now_us)
 }
 
 /* Moves all deadlines by the time in which nothing could be heard: no grace and no lease ran. */
-static void shift(struct sw_live *live, int64_t us)
+static void shift_deadlines(struct sw_live *live, int64_t us)
 {
 	live->hold_us += us;
 	for (uint64_t trial = live->oldest; trial <= sw_sweep_trial_n(live->sched); trial++)
@@ -165,8 +165,8 @@ void sw_hold_tick(struct sw_daemon *d, int64_t now_us)
 		if (!live->driven || live->sched == NULL || live->ended_ms != 0)
 			continue;
 		if (deaf)
-			shift(live, since_us);
+			shift_deadlines(live, since_us);
 		else
-			look(live, now_us);
+			release_overdue(live, now_us);
 	}
 }

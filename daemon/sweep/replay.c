@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void fail(struct sw_replay *r, sw_status rc, const char *what)
+static void fail_replay(struct sw_replay *r, sw_status rc, const char *what)
 {
 	if (r->rc == SW_OK)
 		r->rc = sw_err_set(&r->err, rc, "sweep %lld, event %llu: %s", (long long)r->sweep,
@@ -84,7 +84,7 @@ static void find_made(struct sw_replay *r, struct sw_event *e)
 
 /* --- events and reports --- */
 
-static void arrive(struct sw_replay *r, int64_t ev, int64_t trial)
+static void note_place(struct sw_replay *r, int64_t ev, int64_t trial)
 {
 	r->at_ev = (uint64_t)ev;
 	r->at_trial = (uint64_t)trial;
@@ -98,11 +98,11 @@ static void check_verdict(struct sw_replay *r, const struct sw_event *e,
 	const struct sw_action *a = sw_replay_action(r, SW_ACTION_DECIDE);
 
 	if (a == NULL || (!e->final && strcmp(sw_names_decision(a->decision), row->verdict) != 0))
-		fail(r, SW_INTERNAL, "the replay decides otherwise than the stored report");
+		fail_replay(r, SW_INTERNAL, "the replay decides otherwise than the stored report");
 }
 
-static void step(struct sw_replay *r, const struct sw_event *e, const struct sw_row_event *event,
-		 const struct sw_row_report *report)
+static void step_replay(struct sw_replay *r, const struct sw_event *e,
+			const struct sw_row_event *event, const struct sw_row_report *report)
 {
 	if (r->rc != SW_OK)
 		return;
@@ -146,10 +146,10 @@ static void take_report(struct sw_replay *r, const struct sw_row_report *row)
 		.checkpoint = row->checkpoint,
 	};
 
-	arrive(r, row->ev, row->trial);
+	note_place(r, row->ev, row->trial);
 	if (r->rc == SW_OK && e.has_value && r->spec->n_metrics > 1)
 		read_others(r, row, &e);
-	step(r, &e, NULL, row);
+	step_replay(r, &e, NULL, row);
 }
 
 /* Reads the edit from the event's cause, where it is stored as JSON. */
@@ -174,11 +174,11 @@ static void take_event(struct sw_replay *r, const struct sw_row_event *row)
 		.run_cap = (uint64_t)row->run_cap,
 	};
 
-	arrive(r, row->ev, row->trial);
+	note_place(r, row->ev, row->trial);
 	if (sw_names_event_find(row->kind, &e.kind) != SW_OK ||
 	    (e.kind == SW_EVENT_TELL &&
 	     (row->state == NULL || sw_trial_state_find(row->state, &e.end) != SW_OK))) {
-		fail(r, SW_IO, "not an event that this version knows");
+		fail_replay(r, SW_IO, "not an event that this version knows");
 		return;
 	}
 	if (r->rc == SW_OK)
@@ -187,12 +187,13 @@ static void take_event(struct sw_replay *r, const struct sw_row_event *row)
 		read_edit(r, row, &edits);
 		e.edit = &edits.sched;
 	}
-	step(r, &e, row, NULL);
+	step_replay(r, &e, row, NULL);
 	if (r->rc == SW_OK && e.kind == SW_EVENT_EDIT)
 		sw_settings_edit(&r->settings, &edits);
 }
 
-static bool take(const struct sw_row_event *event, const struct sw_row_report *report, void *arg)
+static bool take_row(const struct sw_row_event *event, const struct sw_row_report *report,
+		     void *arg)
 {
 	struct sw_replay *r = arg;
 
@@ -264,14 +265,14 @@ static bool take_state(const struct sw_row_sampler *row, void *arg)
 	return false;
 }
 
-static void build(struct sw_replay *r)
+static void build_start(struct sw_replay *r)
 {
 	sw_status rc = sw_read_sweeps(r->db, r->sweep, take_spec, r, &r->err);
 
 	if (r->rc == SW_OK)
 		r->rc = rc;
 	if (r->rc == SW_OK && r->spec == NULL)
-		fail(r, SW_NOT_FOUND, "its row is gone");
+		fail_replay(r, SW_NOT_FOUND, "its row is gone");
 	if (r->rc == SW_OK)
 		sw_settings_init(&r->settings, r->spec);
 	if (r->rc == SW_OK)
@@ -290,11 +291,11 @@ void sw_replay_run(struct sw_replay *r, struct sw_db *db)
 {
 	r->db = db;
 	r->next_ev = 1;
-	build(r);
+	build_start(r);
 	if (r->rc != SW_OK)
 		return;
 	const sw_status rc = sw_read_history(
-		db, r->sweep, r->watch != NULL || r->spec->n_metrics > 1, take, r, &r->err);
+		db, r->sweep, r->watch != NULL || r->spec->n_metrics > 1, take_row, r, &r->err);
 	if (r->rc == SW_OK)
 		r->rc = rc;
 }

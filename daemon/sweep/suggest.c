@@ -236,7 +236,7 @@ void sw_suggest_plan(struct sw_suggester *s)
 		let_go(s);
 		return;
 	}
-	for (const struct parked *p = s->parked; p != NULL && wanted < QUEUE_MAX; p = p->next)
+	for (const struct sw_parked *p = s->parked; p != NULL && wanted < QUEUE_MAX; p = p->next)
 		wanted += (size_t)p->count;
 	/* A sweep near its run_cap, or with a trial to run again, needs fewer. */
 	wanted = (size_t)sw_sweep_wants_suggestions(sweep_of(s), wanted);
@@ -274,7 +274,7 @@ void sw_suggest_serve(struct sw_suggester *s)
 	const int64_t now_us = s->live->d->clock->mono_us();
 
 	while (s->parked != NULL) {
-		struct parked *p = s->parked;
+		struct sw_parked *p = s->parked;
 
 		/* The first that must wait holds up those behind it, so that asks are answered in
 		 * the order in which they came. */

@@ -8,8 +8,8 @@
 #include "sched/space/history.h"
 #include <uv.h>
 
-struct parked {
-	struct parked *next;
+struct sw_parked {
+	struct sw_parked *next;
 	struct sw_call *call;
 	int64_t count;
 	int64_t since_us;
@@ -18,7 +18,7 @@ struct parked {
 struct sw_suggester {
 	struct sw_live *live;
 	struct sw_suggest_queue queue;
-	struct parked *parked, **parked_tail;
+	struct sw_parked *parked, **parked_tail;
 	size_t parked_n;
 	int64_t since_us;  /* since when a slot waits; 0: none does */
 	int64_t handed_us; /* when a prepared one was handed out last */

@@ -42,7 +42,7 @@ static int64_t next_deadline(const struct sw_suggester *s, int64_t now_us)
 	int64_t next = s->since_us != 0 && s->since_us + wait > now_us ? s->since_us + wait
 								       : INT64_MAX;
 
-	for (const struct parked *p = s->parked; p != NULL; p = p->next)
+	for (const struct sw_parked *p = s->parked; p != NULL; p = p->next)
 		if (p->since_us + wait > now_us && p->since_us + wait < next)
 			next = p->since_us + wait;
 	if (rest_until(s) > now_us && rest_until(s) < next)
@@ -108,7 +108,7 @@ void sw_suggest_arm(struct sw_suggester *s)
 void sw_suggest_park(struct sw_live *live, struct sw_call *call, int64_t count)
 {
 	struct sw_suggester *s = live->suggest;
-	struct parked *p = s->parked_n < SW_SUGGEST_MAX_ASK ? sw_calloc(1, sizeof *p) : NULL;
+	struct sw_parked *p = s->parked_n < SW_SUGGEST_MAX_ASK ? sw_calloc(1, sizeof *p) : NULL;
 	struct sw_err err = SW_ERR_INIT;
 
 	if (p == NULL) {
@@ -117,7 +117,8 @@ void sw_suggest_park(struct sw_live *live, struct sw_call *call, int64_t count)
 		sw_call_error(call, &err);
 		return;
 	}
-	*p = (struct parked){.call = call, .count = count, .since_us = live->d->clock->mono_us()};
+	*p = (struct sw_parked){
+		.call = call, .count = count, .since_us = live->d->clock->mono_us()};
 	*s->parked_tail = p;
 	s->parked_tail = &p->next;
 	s->parked_n++;
@@ -148,7 +149,7 @@ void sw_suggest_refuse_all(struct sw_daemon *d, const char *why)
 		struct sw_suggester *s = d->sweeps[i]->suggest;
 
 		while (s != NULL && s->parked != NULL) {
-			struct parked *p = s->parked;
+			struct sw_parked *p = s->parked;
 
 			s->parked = p->next;
 			s->parked_n--;

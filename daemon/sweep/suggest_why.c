@@ -4,12 +4,12 @@
 #include <string.h>
 
 /* Samplers minimise: the user's own sign comes back on the way out. */
-static double turn(const struct sw_spec *spec, size_t metric, double v)
+static double turn_value(const struct sw_spec *spec, size_t metric, double v)
 {
 	return spec->metrics[metric].maximize ? -v : v;
 }
 
-static void begin(const struct sw_suggestion *s, uint64_t seen, struct sw_jw *w)
+static void begin_facts(const struct sw_suggestion *s, uint64_t seen, struct sw_jw *w)
 {
 	sw_jw_obj(w);
 	sw_jw_kstr(w, "source", s->source);
@@ -17,7 +17,7 @@ static void begin(const struct sw_suggestion *s, uint64_t seen, struct sw_jw *w)
 	sw_jw_kint(w, "unseen", (int64_t)(seen - s->known));
 }
 
-static void end(const struct sw_suggestion *s, struct sw_jw *w)
+static void end_facts(const struct sw_suggestion *s, struct sw_jw *w)
 {
 	sw_jw_karr(w, "nearest");
 	for (size_t i = 0; i < s->near_n; i++) {
@@ -30,14 +30,15 @@ static void end(const struct sw_suggestion *s, struct sw_jw *w)
 	sw_jw_obj_end(w);
 }
 
-static void posterior(double mean, double sd, struct sw_jw *w)
+static void write_posterior(double mean, double sd, struct sw_jw *w)
 {
 	sw_jw_knum(w, "mean", mean);
 	sw_jw_knum(w, "sd", sd);
 }
 
 /* Of several metrics: the weights of this suggestion, and what was expected of what. */
-static void several(const struct sw_suggestion *s, const struct sw_spec *spec, struct sw_jw *w)
+static void write_metrics(const struct sw_suggestion *s, const struct sw_spec *spec,
+			  struct sw_jw *w)
 {
 	sw_jw_kobj(w, "weights");
 	for (size_t k = 0; k < spec->n_metrics; k++)
@@ -45,13 +46,13 @@ static void several(const struct sw_suggestion *s, const struct sw_spec *spec, s
 	sw_jw_obj_end(w);
 	sw_jw_kobj(w, s->acquisition == SW_ACQUISITION_WHOLE ? "scalarised" : "metrics");
 	if (s->acquisition == SW_ACQUISITION_WHOLE) {
-		posterior(s->mean, s->sd, w);
+		write_posterior(s->mean, s->sd, w);
 		sw_jw_obj_end(w);
 		return;
 	}
 	for (size_t k = 0; k < spec->n_metrics; k++) {
 		sw_jw_kobj(w, spec->metrics[k].name);
-		posterior(turn(spec, k, s->metric_mean[k]), s->metric_sd[k], w);
+		write_posterior(turn_value(spec, k, s->metric_mean[k]), s->metric_sd[k], w);
 		sw_jw_obj_end(w);
 	}
 	sw_jw_obj_end(w);
@@ -67,17 +68,17 @@ void sw_suggest_why(const struct sw_suggestion *s, uint64_t seen, const struct s
 	struct sw_jw w;
 
 	sw_jw_init(&w, out);
-	begin(s, seen, &w);
+	begin_facts(s, seen, &w);
 	if (s->acquisition != SW_ACQUISITION_NONE) {
 		sw_jw_kstr(&w, "acquisition", names[s->acquisition]);
 		if (s->acquisition == SW_ACQUISITION_EI)
-			posterior(turn(spec, 0, s->mean), s->sd, &w);
+			write_posterior(turn_value(spec, 0, s->mean), s->sd, &w);
 		else
-			several(s, spec, &w);
+			write_metrics(s, spec, &w);
 		sw_jw_knum(&w, "expected_improvement", s->ei);
 		sw_jw_knum(&w, "log_expected_improvement", s->log_ei);
 	} else if (s->ei > 0) {
 		sw_jw_knum(&w, "density_ratio", s->ei);
 	}
-	end(s, &w);
+	end_facts(s, &w);
 }

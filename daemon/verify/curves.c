@@ -46,7 +46,8 @@ struct sw_curves_reading {
 };
 
 /* Room for one more in an array that doubles. */
-static bool room(struct sw_curves_reading *r, void **v, size_t n, size_t *cap, size_t size)
+static bool reserve_trials(struct sw_curves_reading *r, void **v, size_t n, size_t *cap,
+			   size_t size)
 {
 	if (n < *cap)
 		return true;
@@ -63,7 +64,7 @@ static bool room(struct sw_curves_reading *r, void **v, size_t n, size_t *cap, s
 
 static bool add_moment(struct sw_curves_reading *r, int64_t ms, int change)
 {
-	if (!room(r, (void **)&r->moment, r->moment_n, &r->moment_cap, sizeof *r->moment))
+	if (!reserve_trials(r, (void **)&r->moment, r->moment_n, &r->moment_cap, sizeof *r->moment))
 		return false;
 	r->moment[r->moment_n++] = (struct moment){.ms = ms, .change = change};
 	return true;
@@ -74,7 +75,8 @@ static bool take_attempt(const struct sw_row_attempt *row, void *arg)
 	struct sw_curves_reading *r = arg;
 	const int64_t end_ms = row->ended_ms > row->started_ms ? row->ended_ms : row->started_ms;
 
-	if (!room(r, (void **)&r->attempt, r->attempt_n, &r->attempt_cap, sizeof *r->attempt))
+	if (!reserve_trials(r, (void **)&r->attempt, r->attempt_n, &r->attempt_cap,
+			    sizeof *r->attempt))
 		return false;
 	r->attempt[r->attempt_n++] = (struct attempt){.attempt = row->attempt,
 						      .resume_step = row->resume_step,
@@ -118,7 +120,7 @@ static bool take_report(const struct sw_row_report *row, void *arg)
 				   r->sweep, SW_CURVES_MAX);
 		return false;
 	}
-	if (!room(r, (void **)&c->point, c->point_n, &c->point_cap, sizeof *c->point))
+	if (!reserve_trials(r, (void **)&c->point, c->point_n, &c->point_cap, sizeof *c->point))
 		return false;
 	c->point[c->point_n++] =
 		(struct sw_simulate_point){.step = (uint64_t)row->step,
@@ -153,7 +155,7 @@ static enum sw_simulate_end end_of(const struct sw_curves_reading *r,
 }
 
 /* A trial that took no time that could be measured is as quick as those before it. */
-static double pace(struct sw_curves_reading *r)
+static double set_pace(struct sw_curves_reading *r)
 {
 	if (r->run > 0 && r->ran_ms > 0) {
 		const double s = (double)r->ran_ms / 1000.0 / (double)r->run;
@@ -174,7 +176,7 @@ static bool take_trial(const struct sw_row_trial *row, void *arg)
 		r->rc = sw_err_set(r->err, SW_IO, "trial %zu is not stored", c->n + 1);
 		return false;
 	}
-	if (!room(r, (void **)&c->curve, c->n, &c->cap, sizeof *c->curve))
+	if (!reserve_trials(r, (void **)&c->curve, c->n, &c->cap, sizeof *c->curve))
 		return false;
 	c->curve[c->n] = (struct sw_simulate_curve){.first = c->point_n};
 	r->attempt_n = 0;
@@ -192,7 +194,7 @@ static bool take_trial(const struct sw_row_trial *row, void *arg)
 	struct sw_simulate_curve *curve = &c->curve[c->n++];
 	curve->n = c->point_n - curve->first;
 	curve->end = end_of(r, row);
-	curve->step_s = pace(r);
+	curve->step_s = set_pace(r);
 	r->more = c->n % PART_TRIALS == 0 || c->point_n - r->part >= PART_POINTS;
 	return !r->more;
 }
@@ -255,7 +257,8 @@ static void count_lanes(struct sw_curves_reading *r)
 	c->recorded_wall_s = (double)(r->moment[r->moment_n - 1].ms - r->moment[0].ms) / 1000.0;
 }
 
-static sw_status begin(struct sw_curves *c, struct sw_db *db, int64_t sweep, struct sw_err *err)
+static sw_status begin_curves(struct sw_curves *c, struct sw_db *db, int64_t sweep,
+			      struct sw_err *err)
 {
 	struct sw_curves_reading *r = sw_calloc(1, sizeof *r);
 
@@ -274,7 +277,7 @@ static sw_status begin(struct sw_curves *c, struct sw_db *db, int64_t sweep, str
 sw_status sw_curves_part(struct sw_curves *c, struct sw_db *db, int64_t sweep, bool *more,
 			 struct sw_err *err)
 {
-	sw_status rc = c->reading == NULL ? begin(c, db, sweep, err) : SW_OK;
+	sw_status rc = c->reading == NULL ? begin_curves(c, db, sweep, err) : SW_OK;
 	struct sw_curves_reading *r = c->reading;
 
 	*more = false;

@@ -154,9 +154,9 @@ static void check_whole(struct sw_verify *v)
 	if (rc == SW_OK)
 		rc = sw_read_trials(db, v->sweep, NULL, 0, -1, sw_verify_last, v, &err);
 	if (rc == SW_OK && v->replay.rc == SW_OK)
-		rc = sw_peek_attempts(db, v->sweep, check_stray_attempt, v, &err);
+		rc = sw_read_sweep_attempts(db, v->sweep, check_stray_attempt, v, &err);
 	if (rc == SW_OK && v->replay.rc == SW_OK)
-		rc = sw_peek_stray_decision(db, v->sweep, check_stray_decision, v, &err);
+		rc = sw_read_stray_decision(db, v->sweep, check_stray_decision, v, &err);
 	if (v->unmade == 0 && v->replay.state_trial != v->state_trial)
 		sw_verify_int(v, 0, "the trial that the sampler's state follows",
 			      (int64_t)v->replay.state_trial, v->state_trial);

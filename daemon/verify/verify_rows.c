@@ -131,8 +131,9 @@ static void check_decisions(struct sw_verify *v, const struct sw_row_report *row
 {
 	struct decision_check c = {.v = v, .a = a};
 	struct sw_err err = SW_ERR_INIT;
-	const sw_status rc = sw_peek_decisions(v->replay.db, v->sweep, row->trial, row->attempt,
-					       row->seq, check_decision, &c, &err);
+	const sw_status rc = sw_read_report_decisions(v->replay.db, v->sweep, row->trial,
+						      row->attempt, row->seq, check_decision, &c,
+						      &err);
 
 	sw_verify_fail(v, rc, &err);
 	if (a->judgement.rung != 0 && c.n == 0)
@@ -210,7 +211,7 @@ static void seek_attempt(struct sw_verify *v, const struct sw_action *a, const c
 {
 	struct attempt_check c = {.v = v, .a = a, .state = state};
 	struct sw_err err = SW_ERR_INIT;
-	const sw_status rc = sw_peek_attempt(v->replay.db, v->sweep, (int64_t)a->trial, a->attempt,
+	const sw_status rc = sw_read_attempt(v->replay.db, v->sweep, (int64_t)a->trial, a->attempt,
 					     check_attempt, &c, &err);
 
 	sw_verify_fail(v, rc, &err);

@@ -165,14 +165,15 @@ START_TEST(peek_finds_one_row_and_what_belongs_to_none)
 	struct sw_db *db = peek(f.path);
 	ck_assert_int_eq(sw_peek_events(db, 1, &got, &err), SW_OK);
 	ck_assert_int_eq(got, 3);
-	ck_assert_int_eq(sw_peek_attempt(db, 1, 1, 2, keep_attempt, &got, &err), SW_OK);
+	ck_assert_int_eq(sw_read_attempt(db, 1, 1, 2, keep_attempt, &got, &err), SW_OK);
 	ck_assert_int_eq(got, 7);
-	ck_assert_int_eq(sw_peek_attempt(db, 1, 1, 3, keep_attempt, &got, &err), SW_OK);
+	ck_assert_int_eq(sw_read_attempt(db, 1, 1, 3, keep_attempt, &got, &err), SW_OK);
 	ck_assert_int_eq(got, 7); /* there is none: no call */
-	ck_assert_int_eq(sw_peek_decisions(db, 1, 1, 1, 3, keep_decision, &got, &err), SW_OK);
+	ck_assert_int_eq(sw_read_report_decisions(db, 1, 1, 1, 3, keep_decision, &got, &err),
+			 SW_OK);
 	ck_assert_int_eq(got, 9);
 	got = 0;
-	ck_assert_int_eq(sw_peek_stray_decision(db, 1, keep_decision, &got, &err), SW_OK);
+	ck_assert_int_eq(sw_read_stray_decision(db, 1, keep_decision, &got, &err), SW_OK);
 	ck_assert_int_eq(got, 0);
 	ck_assert_int_eq(sw_peek_end(db, &err), SW_OK);
 	tx = tx_new();
@@ -181,7 +182,7 @@ START_TEST(peek_finds_one_row_and_what_belongs_to_none)
 	sw_tx_decision(tx, &decision);
 	commit_now(&f, tx);
 	ck_assert_int_eq(sw_peek_begin(db, &err), SW_OK);
-	ck_assert_int_eq(sw_peek_stray_decision(db, 1, keep_decision, &got, &err), SW_OK);
+	ck_assert_int_eq(sw_read_stray_decision(db, 1, keep_decision, &got, &err), SW_OK);
 	ck_assert_int_eq(got, 27);
 	sw_peek_close(db);
 	fixture_fini(&f);
