@@ -52,16 +52,9 @@ void sw_grid_col(struct sw_grid *g, const char *name, bool right, int drop)
 	assert(g->n_rows == 0);
 	if (g->failed != SW_OK)
 		return;
-	if (g->n_cols == g->cap_cols) {
-		const size_t cap = g->cap_cols == 0 ? 16 : 2 * g->cap_cols;
-		struct sw_grid_col *cols = sw_realloc(g->cols, cap * sizeof *cols);
-
-		if (cols == NULL) {
-			g->failed = SW_NOMEM;
-			return;
-		}
-		g->cols = cols;
-		g->cap_cols = cap;
+	if (!sw_array_reserve(&g->cols, &g->cap_cols, g->n_cols + 1, sizeof *g->cols)) {
+		g->failed = SW_NOMEM;
+		return;
 	}
 	sw_buf_init(&b, 4096);
 	sw_term_add(&b, name, true, 0);
@@ -85,16 +78,10 @@ void sw_grid_row(struct sw_grid *g)
 {
 	if (g->failed != SW_OK || g->n_cols == 0)
 		return;
-	if (g->n_rows == g->cap_rows) {
-		const size_t cap = g->cap_rows == 0 ? 32 : 2 * g->cap_rows;
-		struct sw_grid_cell *cells = sw_realloc(g->cells, cap * g->n_cols * sizeof *cells);
-
-		if (cells == NULL) {
-			g->failed = SW_NOMEM;
-			return;
-		}
-		g->cells = cells;
-		g->cap_rows = cap;
+	if (!sw_array_reserve(&g->cells, &g->cap_rows, g->n_rows + 1,
+			      g->n_cols * sizeof *g->cells)) {
+		g->failed = SW_NOMEM;
+		return;
 	}
 	for (size_t i = 0; i < g->n_cols; i++)
 		g->cells[g->n_rows * g->n_cols + i] = (struct sw_grid_cell){.text = NULL};

@@ -57,16 +57,9 @@ static sw_status add_row(struct sw_view *v, cJSON *json)
 			v->rows[i] = row;
 			return SW_OK;
 		}
-	if (v->n == v->cap) {
-		const size_t cap = v->cap == 0 ? 64 : 2 * v->cap;
-		struct sw_view_row *rows = sw_realloc(v->rows, cap * sizeof *rows);
-
-		if (rows == NULL) {
-			cJSON_Delete(json);
-			return SW_NOMEM;
-		}
-		v->rows = rows;
-		v->cap = cap;
+	if (!sw_array_reserve(&v->rows, &v->cap, v->n + 1, sizeof *v->rows)) {
+		cJSON_Delete(json);
+		return SW_NOMEM;
 	}
 	v->rows[v->n++] = row;
 	return SW_OK;

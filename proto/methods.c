@@ -24,20 +24,6 @@ static sw_status wrong(struct sw_err *err, const char *method, const char *what)
 	return sw_err_set(err, SW_INTERNAL, "methods.json: %s: %s", method, what);
 }
 
-static const char *text_of(const cJSON *object, const char *key)
-{
-	const cJSON *v = sw_json_get(object, key);
-
-	return cJSON_IsString(v) ? v->valuestring : NULL;
-}
-
-static double number_of(const cJSON *object, const char *key, double otherwise)
-{
-	const cJSON *v = sw_json_get(object, key);
-
-	return cJSON_IsNumber(v) ? v->valuedouble : otherwise;
-}
-
 static bool words_ok(const cJSON *words)
 {
 	const cJSON *word;
@@ -56,10 +42,10 @@ static bool words_ok(const cJSON *words)
 static sw_status load_param(struct sw_method_param *p, const cJSON *v, const char *method,
 			    struct sw_err *err)
 {
-	const char *type = text_of(v, "type");
+	const char *type = sw_json_text(v, "type", NULL);
 	size_t t = 0;
 
-	p->name = text_of(v, "name");
+	p->name = sw_json_text(v, "name", NULL);
 	if (p->name == NULL || type == NULL)
 		return wrong(err, method, "a parameter without name or type");
 	while (t < PARAM_TYPE_N && strcmp(type, sw_param_type_names[t]) != 0)
@@ -68,9 +54,9 @@ static sw_status load_param(struct sw_method_param *p, const cJSON *v, const cha
 		return wrong(err, method, "a parameter of unknown type");
 	p->type = (enum sw_param_type)t;
 	p->required = cJSON_IsTrue(sw_json_get(v, "required")) != 0;
-	p->min = number_of(v, "min", p->type == PARAM_INTEGER ? -SW_JSON_MAX_INT : -INFINITY);
-	p->max = number_of(v, "max", p->type == PARAM_INTEGER ? SW_JSON_MAX_INT : INFINITY);
-	p->max_bytes = number_of(v, "max", INFINITY);
+	p->min = sw_json_number(v, "min", p->type == PARAM_INTEGER ? -SW_JSON_MAX_INT : -INFINITY);
+	p->max = sw_json_number(v, "max", p->type == PARAM_INTEGER ? SW_JSON_MAX_INT : INFINITY);
+	p->max_bytes = sw_json_number(v, "max", INFINITY);
 	p->words = sw_json_get(v, "enum");
 	if (!words_ok(p->words) || (p->words != NULL && p->type != PARAM_STRING))
 		return wrong(err, method, "\"enum\" is not a list of strings");
@@ -80,10 +66,10 @@ static sw_status load_param(struct sw_method_param *p, const cJSON *v, const cha
 static sw_status load_method(struct sw_method *m, const cJSON *v, struct sw_err *err)
 {
 	const cJSON *params = sw_json_get(v, "params"), *param;
-	const char *name = text_of(v, "name");
+	const char *name = sw_json_text(v, "name", NULL);
 
-	if (name == NULL || text_of(v, "summary") == NULL || sw_json_get(v, "result") == NULL ||
-	    !cJSON_IsArray(params))
+	if (name == NULL || sw_json_text(v, "summary", NULL) == NULL ||
+	    sw_json_get(v, "result") == NULL || !cJSON_IsArray(params))
 		return wrong(err, name != NULL ? name : "a method",
 			     "name, summary, params or result is missing");
 	m->name = name;
@@ -118,8 +104,9 @@ static sw_status load_all(struct sw_methods *m, struct sw_err *err)
 		return rc;
 
 	const cJSON *list = sw_json_get(m->doc, "methods"), *v;
-	if (!cJSON_IsArray(list) || list->child == NULL || text_of(m->doc, "title") == NULL ||
-	    text_of(m->doc, "about") == NULL)
+	if (!cJSON_IsArray(list) || list->child == NULL ||
+	    sw_json_text(m->doc, "title", NULL) == NULL ||
+	    sw_json_text(m->doc, "about", NULL) == NULL)
 		return wrong(err, "the document", "title, about or methods is missing");
 	const size_t n = (size_t)cJSON_GetArraySize(list);
 	m->all = sw_calloc(n, sizeof *m->all);

@@ -21,24 +21,6 @@ static bool take_spec(const struct sw_row_sweep *row, void *arg)
 	return false;
 }
 
-static sw_status reserve_row(struct sw_front *f)
-{
-	if (f->n < f->cap)
-		return SW_OK;
-	const size_t cap = f->cap == 0 ? 64 : 2 * f->cap, m = f->spec->n_metrics;
-	int64_t *const trial = sw_realloc(f->trial, cap * sizeof *trial);
-
-	if (trial != NULL)
-		f->trial = trial;
-	double *const y = sw_realloc(f->y, cap * m * sizeof *y);
-	if (y != NULL)
-		f->y = y;
-	if (trial == NULL || y == NULL)
-		return SW_NOMEM;
-	f->cap = cap;
-	return SW_OK;
-}
-
 static double turn_metric(const struct sw_front *f, size_t metric, double v)
 {
 	return f->spec->metrics[metric].maximize ? -v : v;
@@ -48,9 +30,12 @@ static bool take_row(const struct sw_row_report *row, void *arg)
 {
 	struct sw_front *f = arg;
 	const size_t m = f->spec->n_metrics;
+	size_t trial_cap = f->cap;
 
-	f->rc = reserve_row(f);
-	if (f->rc == SW_OK)
+	if (!sw_array_reserve(&f->trial, &trial_cap, f->n + 1, sizeof *f->trial) ||
+	    !sw_array_reserve(&f->y, &f->cap, f->n + 1, m * sizeof *f->y))
+		f->rc = SW_NOMEM;
+	else
 		f->rc = sw_metrics_stored(row->metrics, f->spec, f->y + f->n * m, &f->err);
 	if (f->rc != SW_OK)
 		return false;

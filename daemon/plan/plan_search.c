@@ -77,20 +77,11 @@ sw_status sw_plan_priors_add(struct sw_plan_priors *p, const struct sw_space *sp
 			     const struct sw_value *values, const double *y, size_t n_metrics)
 {
 	const size_t n = sw_space_size(space);
+	size_t values_cap = p->cap;
 
-	if (p->n == p->cap) {
-		const size_t cap = p->cap == 0 ? 64 : 2 * p->cap;
-		struct sw_value *v = sw_realloc(p->values, cap * n * sizeof *v);
-
-		if (v != NULL)
-			p->values = v;
-		double *grown = sw_realloc(p->y, cap * n_metrics * sizeof *grown);
-		if (grown != NULL)
-			p->y = grown;
-		if (v == NULL || grown == NULL)
-			return SW_NOMEM;
-		p->cap = cap;
-	}
+	if (!sw_array_reserve(&p->values, &values_cap, p->n + 1, n * sizeof *p->values) ||
+	    !sw_array_reserve(&p->y, &p->cap, p->n + 1, n_metrics * sizeof *p->y))
+		return SW_NOMEM;
 	memcpy(p->values + p->n * n, values, n * sizeof *values);
 	memcpy(p->y + p->n * n_metrics, y, n_metrics * sizeof *y);
 	p->n++;

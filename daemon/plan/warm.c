@@ -107,21 +107,12 @@ static sw_status keep_trial(struct reading *r, int64_t trial, const struct sw_va
 			    const double *y)
 {
 	struct sw_warm *w = r->w;
+	size_t params_cap = w->cap;
 	struct sw_buf text;
 
-	if (w->priors.n == w->cap) {
-		const size_t cap = w->cap == 0 ? 64 : 2 * w->cap;
-		char **grown = sw_realloc(w->params, cap * sizeof(char *));
-
-		if (grown == NULL)
-			return SW_NOMEM;
-		w->params = grown;
-		struct sw_warm_from *from = sw_realloc(w->from, cap * sizeof *from);
-		if (from == NULL)
-			return SW_NOMEM;
-		w->from = from;
-		w->cap = cap;
-	}
+	if (!sw_array_reserve(&w->params, &params_cap, w->priors.n + 1, sizeof(char *)) ||
+	    !sw_array_reserve(&w->from, &w->cap, w->priors.n + 1, sizeof *w->from))
+		return SW_NOMEM;
 	sw_buf_init(&text, 1024 * 1024);
 	sw_plan_params(r->spec, r->space, values, &text);
 	char *copy = text.failed == SW_OK ? sw_strdup(text.data) : NULL;

@@ -188,8 +188,7 @@ void sw_slot_conn_gone(struct sw_conn *c)
 {
 	struct sw_slot *s = c->slot;
 
-	/* Not the slot's if a new link of its worker has taken over. */
-	if (s == NULL || s->conn != c)
+	if (s == NULL)
 		return;
 	s->conn = NULL;
 	c->slot = NULL;

@@ -74,13 +74,9 @@ static void read_verdict(struct sw_check *c, struct sw_err *err)
 				c->output.len == 0 ? " (it printed nothing)" : ": ", bad.msg);
 		return;
 	}
-	if (!cJSON_IsTrue(sw_json_get(v, "ok"))) {
-		const cJSON *pointer = sw_json_get(v, "pointer"), *text = sw_json_get(v, "message");
-
-		(void)sw_err_at(err, SW_INVALID,
-				cJSON_IsString(pointer) ? pointer->valuestring : "/trainer", "%s",
-				cJSON_IsString(text) ? text->valuestring : "refused");
-	}
+	if (!cJSON_IsTrue(sw_json_get(v, "ok")))
+		(void)sw_err_at(err, SW_INVALID, sw_json_text(v, "pointer", "/trainer"), "%s",
+				sw_json_text(v, "message", "refused"));
 	if (!read_count(v, "parameters", &c->facts.parameters) ||
 	    !read_count(v, "bytes", &c->facts.bytes) ||
 	    !read_count(v, "data_bytes", &c->facts.data_bytes))

@@ -102,15 +102,8 @@ struct sw_keeping_open *sw_checkpoint_open(struct sw_live *live, uint64_t trial)
 	if (found)
 		return &k->open[at];
 	assert(at == k->open_n || k->open[at].trial != trial); /* what has ended stays ended */
-	if (k->open_n == k->open_cap) {
-		const size_t cap = k->open_cap == 0 ? 16 : k->open_cap * 2;
-		struct sw_keeping_open *grown = sw_realloc(k->open, cap * sizeof *grown);
-
-		if (grown == NULL)
-			sw_daemon_die("note a checkpoint", SW_NOMEM);
-		k->open = grown;
-		k->open_cap = cap;
-	}
+	if (!sw_array_reserve(&k->open, &k->open_cap, k->open_n + 1, sizeof *k->open))
+		sw_daemon_die("note a checkpoint", SW_NOMEM);
 	memmove(&k->open[at + 1], &k->open[at], (k->open_n - at) * sizeof *k->open);
 	k->open_n++;
 	k->open[at] = (struct sw_keeping_open){.trial = trial};
@@ -121,15 +114,8 @@ void sw_checkpoint_ended(struct sw_live *live, const struct sw_keeping_ended *fi
 {
 	struct sw_keeping *k = &live->keeping;
 
-	if (k->ended_n == k->ended_cap) {
-		const size_t cap = k->ended_cap == 0 ? 4 : k->ended_cap * 2;
-		struct sw_keeping_ended *grown = sw_realloc(k->ended, cap * sizeof *grown);
-
-		if (grown == NULL)
-			sw_daemon_die("note a checkpoint", SW_NOMEM);
-		k->ended = grown;
-		k->ended_cap = cap;
-	}
+	if (!sw_array_reserve(&k->ended, &k->ended_cap, k->ended_n + 1, sizeof *k->ended))
+		sw_daemon_die("note a checkpoint", SW_NOMEM);
 	k->ended[k->ended_n++] = *file;
 }
 
@@ -213,15 +199,8 @@ static bool is_needed(const struct sw_live *live, const struct sw_checkpoint *fi
 
 static void add_unneeded(struct sw_unneeded *out, const struct sw_checkpoint *file)
 {
-	if (out->n == out->cap) {
-		const size_t cap = out->cap == 0 ? 4 : out->cap * 2;
-		struct sw_checkpoint *grown = sw_realloc(out->v, cap * sizeof *grown);
-
-		if (grown == NULL)
-			sw_daemon_die("note a checkpoint", SW_NOMEM);
-		out->v = grown;
-		out->cap = cap;
-	}
+	if (!sw_array_reserve(&out->v, &out->cap, out->n + 1, sizeof *out->v))
+		sw_daemon_die("note a checkpoint", SW_NOMEM);
 	out->v[out->n++] = *file;
 }
 
@@ -236,15 +215,8 @@ static void add_heir(struct sw_live *live, uint64_t child, uint64_t from, uint64
 {
 	struct sw_heirs *v = &live->heirs;
 
-	if (v->n == v->cap) {
-		const size_t cap = v->cap == 0 ? 16 : v->cap * 2;
-		struct sw_heir *grown = sw_realloc(v->v, cap * sizeof *grown);
-
-		if (grown == NULL)
-			sw_daemon_die("note a checkpoint", SW_NOMEM);
-		v->v = grown;
-		v->cap = cap;
-	}
+	if (!sw_array_reserve(&v->v, &v->cap, v->n + 1, sizeof *v->v))
+		sw_daemon_die("note a checkpoint", SW_NOMEM);
 	v->v[v->n++] = (struct sw_heir){.child = child, .from = from, .step = step};
 }
 

@@ -194,9 +194,8 @@ void sw_edits_write(const struct sw_edits *e, const struct sw_live *live, struct
 
 	sw_jw_init_obj(&w, out);
 	for (int old = 0; old < 2; old++) {
-		if (old) {
+		if (old)
 			sw_jw_kobj(&w, "from");
-		}
 		if (e->sched.has_run_cap)
 			sw_jw_kint(&w, "run_cap", old ? live->run_cap : (int64_t)e->sched.run_cap);
 		if (e->sched.has_max_concurrent)
@@ -252,12 +251,8 @@ void sw_edits_changes(const cJSON *stored, struct sw_jw *w)
 
 		sw_jw_obj(w);
 		sw_jw_kstr(w, "key", range->string);
-		if (old != NULL) {
-			sw_jw_key(w, "from");
-			sw_jw_cjson(w, old);
-		} else {
-			sw_jw_knull(w, "from");
-		}
+		sw_jw_key(w, "from");
+		sw_jw_cjson(w, old); /* null where there is none */
 		sw_jw_key(w, "to");
 		sw_jw_cjson(w, range);
 		sw_jw_obj_end(w);

@@ -49,15 +49,10 @@ static void add_held(struct sw_conn *c, struct held held)
 
 	if (all->n == all->cap) {
 		compact_holds(c);
-		if (all->n > all->cap / 2 || all->cap == 0) {
-			const size_t cap = all->cap == 0 ? 4 : 2 * all->cap;
-			struct held *v = sw_realloc(all->v, cap * sizeof *v);
-
-			if (v == NULL)
-				sw_daemon_die("note who holds a trial", SW_NOMEM);
-			all->v = v;
-			all->cap = cap;
-		}
+		/* Grown while it is half full, or it would soon be gone through again. */
+		if ((all->n > all->cap / 2 || all->cap == 0) &&
+		    !sw_array_reserve(&all->v, &all->cap, all->cap + 1, sizeof *all->v))
+			sw_daemon_die("note who holds a trial", SW_NOMEM);
 	}
 	all->v[all->n++] = held;
 }
@@ -96,8 +91,8 @@ void sw_hold_drop_conn(struct sw_conn *c)
 		struct sw_run *run = run_of(c->d, &all->v[i]);
 
 		run->conn = 0;
-		if (live->settings.lease_s <=
-		    0) /* a lease goes by what was said, not by who listens */
+		/* A lease goes by what was said, not by who listens. */
+		if (live->settings.lease_s <= 0)
 			run->heard_us = now_us;
 	}
 	free(all->v);

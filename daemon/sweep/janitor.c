@@ -82,15 +82,8 @@ struct sw_janitor {
 
 void sw_janitor_keep(struct sw_janitor_keeps *k, uint64_t trial, uint64_t from, uint64_t to)
 {
-	if (k->n == k->cap) {
-		const size_t cap = k->cap == 0 ? 64 : k->cap * 2;
-		struct sw_janitor_one *grown = sw_realloc(k->v, cap * sizeof *grown);
-
-		if (grown == NULL)
-			sw_daemon_die("note a checkpoint", SW_NOMEM);
-		k->v = grown;
-		k->cap = cap;
-	}
+	if (!sw_array_reserve(&k->v, &k->cap, k->n + 1, sizeof *k->v))
+		sw_daemon_die("note a checkpoint", SW_NOMEM);
 	k->v[k->n++] = (struct sw_janitor_one){.trial = trial, .from = from, .to = to};
 }
 

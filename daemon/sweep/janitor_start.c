@@ -102,15 +102,8 @@ static void list_folder(struct found *f, const struct sw_daemon *d, int64_t swee
 
 		if (!sw_janitor_read_name(e->d_name, &file, &whole) || !whole)
 			continue;
-		if (f->n == f->cap) {
-			const size_t cap = f->cap == 0 ? 64 : f->cap * 2;
-			struct found_file *grown = sw_realloc(f->v, cap * sizeof *grown);
-
-			if (grown == NULL)
-				sw_daemon_die("note a checkpoint", SW_NOMEM);
-			f->v = grown;
-			f->cap = cap;
-		}
+		if (!sw_array_reserve(&f->v, &f->cap, f->n + 1, sizeof *f->v))
+			sw_daemon_die("note a checkpoint", SW_NOMEM);
 		f->v[f->n++] = (struct found_file){.trial = file.trial, .step = file.step};
 	}
 	(void)closedir(dir);

@@ -50,15 +50,8 @@ static struct sw_live *push(struct sw_daemon *d, const char *name, const char *m
 	live->method = sw_strdup(method);
 	if (live->name == NULL || live->metric == NULL || live->method == NULL)
 		goto fail;
-	if (d->sweep_n == d->sweep_cap) {
-		const size_t cap = d->sweep_cap == 0 ? 16 : d->sweep_cap * 2;
-		struct sw_live **grown = sw_realloc(d->sweeps, cap * sizeof(struct sw_live *));
-
-		if (grown == NULL)
-			goto fail;
-		d->sweeps = grown;
-		d->sweep_cap = cap;
-	}
+	if (!sw_array_reserve(&d->sweeps, &d->sweep_cap, d->sweep_n + 1, sizeof(struct sw_live *)))
+		goto fail;
 	live->d = d;
 	live->next_ev = 1;
 	live->oldest = 1;

@@ -14,18 +14,11 @@ void sw_marks_note(struct sw_marks *c, uint64_t trial)
 	for (size_t i = c->n; i > 0 && i + LATEST > c->n; i--)
 		if (c->trials[i - 1] == trial)
 			return; /* a few of the latest are enough to catch a chatty trial */
-	if (c->n == c->cap) {
-		const size_t cap = c->cap == 0 ? 64 : c->cap * 2;
-		uint64_t *grown = cap > SW_MARKS_MAX ? NULL
-						     : sw_realloc(c->trials, cap * sizeof *grown);
-
-		if (grown == NULL) {
-			c->overflowed = true;
-			c->n = 0;
-			return;
-		}
-		c->trials = grown;
-		c->cap = cap;
+	if (c->n == SW_MARKS_MAX ||
+	    !sw_array_reserve(&c->trials, &c->cap, c->n + 1, sizeof *c->trials)) {
+		c->overflowed = true;
+		c->n = 0;
+		return;
 	}
 	c->trials[c->n++] = trial;
 }

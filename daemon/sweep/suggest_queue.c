@@ -28,16 +28,8 @@ void sw_suggest_queue_fini(struct sw_suggest_queue *q)
 sw_status sw_suggest_queue_push(struct sw_suggest_queue *q, struct sw_suggestion *one,
 				uint64_t trial, uint64_t made)
 {
-	if (q->n == q->cap) {
-		const size_t cap = q->cap == 0 ? 8 : 2 * q->cap;
-		struct sw_suggestion **grown =
-			sw_realloc(q->v, cap * sizeof(struct sw_suggestion *));
-
-		if (grown == NULL)
-			return SW_NOMEM;
-		q->v = grown;
-		q->cap = cap;
-	}
+	if (!sw_array_reserve(&q->v, &q->cap, q->n + 1, sizeof(struct sw_suggestion *)))
+		return SW_NOMEM;
 	if (q->n == 0) {
 		q->first = trial;
 		q->first_made = made;

@@ -45,26 +45,17 @@ struct sw_curves_reading {
 	struct sw_err *err;
 };
 
-/* Room for one more in an array that doubles. */
-static bool reserve_trials(struct sw_curves_reading *r, void **v, size_t n, size_t *cap,
-			   size_t size)
+static bool reserve(struct sw_curves_reading *r, void *array, size_t n, size_t *cap, size_t size)
 {
-	if (n < *cap)
+	if (sw_array_reserve(array, cap, n + 1, size))
 		return true;
-	const size_t more = *cap == 0 ? 64 : 2 * *cap;
-	void *grown = sw_realloc(*v, more * size);
-	if (grown == NULL) {
-		r->rc = sw_err_set(r->err, SW_NOMEM, "out of memory");
-		return false;
-	}
-	*v = grown;
-	*cap = more;
-	return true;
+	r->rc = sw_err_set(r->err, SW_NOMEM, "out of memory");
+	return false;
 }
 
 static bool add_moment(struct sw_curves_reading *r, int64_t ms, int change)
 {
-	if (!reserve_trials(r, (void **)&r->moment, r->moment_n, &r->moment_cap, sizeof *r->moment))
+	if (!reserve(r, &r->moment, r->moment_n, &r->moment_cap, sizeof *r->moment))
 		return false;
 	r->moment[r->moment_n++] = (struct moment){.ms = ms, .change = change};
 	return true;
@@ -75,8 +66,7 @@ static bool take_attempt(const struct sw_row_attempt *row, void *arg)
 	struct sw_curves_reading *r = arg;
 	const int64_t end_ms = row->ended_ms > row->started_ms ? row->ended_ms : row->started_ms;
 
-	if (!reserve_trials(r, (void **)&r->attempt, r->attempt_n, &r->attempt_cap,
-			    sizeof *r->attempt))
+	if (!reserve(r, &r->attempt, r->attempt_n, &r->attempt_cap, sizeof *r->attempt))
 		return false;
 	r->attempt[r->attempt_n++] = (struct attempt){.attempt = row->attempt,
 						      .resume_step = row->resume_step,
@@ -120,7 +110,7 @@ static bool take_report(const struct sw_row_report *row, void *arg)
 				   r->sweep, SW_CURVES_MAX);
 		return false;
 	}
-	if (!reserve_trials(r, (void **)&c->point, c->point_n, &c->point_cap, sizeof *c->point))
+	if (!reserve(r, &c->point, c->point_n, &c->point_cap, sizeof *c->point))
 		return false;
 	c->point[c->point_n++] =
 		(struct sw_simulate_point){.step = (uint64_t)row->step,
@@ -176,7 +166,7 @@ static bool take_trial(const struct sw_row_trial *row, void *arg)
 		r->rc = sw_err_set(r->err, SW_IO, "trial %zu is not stored", c->n + 1);
 		return false;
 	}
-	if (!reserve_trials(r, (void **)&c->curve, c->n, &c->cap, sizeof *c->curve))
+	if (!reserve(r, &c->curve, c->n, &c->cap, sizeof *c->curve))
 		return false;
 	c->curve[c->n] = (struct sw_simulate_curve){.first = c->point_n};
 	r->attempt_n = 0;

@@ -33,21 +33,12 @@ struct sweeps {
 static bool keep_sweep(const struct sw_row_sweep *row, void *arg)
 {
 	struct sweeps *s = arg;
+	size_t number_cap = s->cap;
 
-	if (s->n == s->cap) {
-		const size_t cap = s->cap == 0 ? 16 : 2 * s->cap;
-		int64_t *number = sw_realloc(s->number, cap * sizeof *number);
-
-		if (number != NULL)
-			s->number = number;
-		bool *ended = sw_realloc(s->ended, cap * sizeof *ended);
-		if (ended != NULL)
-			s->ended = ended;
-		if (number == NULL || ended == NULL) {
-			s->nomem = true;
-			return false;
-		}
-		s->cap = cap;
+	if (!sw_array_reserve(&s->number, &number_cap, s->n + 1, sizeof *s->number) ||
+	    !sw_array_reserve(&s->ended, &s->cap, s->n + 1, sizeof *s->ended)) {
+		s->nomem = true;
+		return false;
 	}
 	s->number[s->n] = row->sweep;
 	s->ended[s->n++] = row->ended_ms != 0;
