@@ -11,10 +11,10 @@
 #include "cli/grid.h"
 #include "cli/view.h"
 
-/* Line 0: sweep, state, method, elapsed, ETA, slots in use. now_us: monotonic, for the clock. 1: trials
- * done of the cap with a bar, and by state. 2: rungs, the highest first, each with its cutoff and how
- * many values it holds. 3: the best trial, its value, its parameters. False, and nothing appended: there
- * is no such line (yet). */
+/* Line 0: sweep, state, method, elapsed, ETA, slots in use. now_us: monotonic, for the clock. 1:
+ * trials done of the cap with a bar, and by state. 2: rungs, the highest first, each with its
+ * cutoff and how many values it holds. 3: the best trial, its value, its parameters. False, and
+ * nothing appended: there is no such line (yet). */
 #define SW_HEADER_LINES 4
 bool sw_header_line(struct sw_buf *b, const struct sw_view *v, int line, bool utf8, int64_t now_us);
 

@@ -32,7 +32,8 @@ static bool add_parameters(cJSON *names, const cJSON *params, const char *prefix
 	return true;
 }
 
-/* The names of a spec's parameters in its order, as an array of strings: the caller's. NULL: no memory. */
+/* The names of a spec's parameters in its order, as an array of strings: the caller's. NULL: no
+ * memory. */
 static cJSON *parameter_names(const cJSON *spec)
 {
 	cJSON *names = cJSON_CreateArray();

@@ -1,5 +1,6 @@
-/* spec/spec_keys.h — what readers of keys share: which keys are known, values of the simple kinds, and
- * the lines for what is wrong. Pointers in errors are relative to the object. Internal to spec/. */
+/* spec/spec_keys.h — what readers of keys share: which keys are known, values of the simple kinds,
+ * and the lines for what is wrong. Pointers in errors are relative to the object. Internal to
+ * spec/. */
 #ifndef SW_SPEC_SPEC_KEYS_H
 #define SW_SPEC_SPEC_KEYS_H
 
@@ -62,7 +63,8 @@ SW_NODISCARD sw_status sw_spec_key_wrong(const char *key, struct sw_err *err, co
 /* SW_INVALID at "/key": "KEY" must be WANT, and v is something else. */
 SW_NODISCARD sw_status sw_spec_must_be(const cJSON *v, const char *key, const char *want,
 				       struct sw_err *err);
-/* SW_INVALID at ptr: unknown WHAT "NAME", with the nearest of those known, or else with the tail. */
+/* SW_INVALID at ptr: unknown WHAT "NAME", with the nearest of those known, or else with the
+ * tail. */
 SW_NODISCARD sw_status sw_spec_unknown(const char *what, const char *name, const char *const *known,
 				       size_t n, const char *tail, const char *ptr,
 				       struct sw_err *err);

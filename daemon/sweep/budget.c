@@ -7,6 +7,7 @@
 
 void sw_budget_state(struct sw_budget *b, bool running, int64_t now_ms)
 {
+	/* Each step of a sweep tells its state again; only a change may begin or end a stretch. */
 	if (running == (b->since_ms != 0))
 		return;
 	if (!running) {
@@ -19,6 +20,8 @@ void sw_budget_state(struct sw_budget *b, bool running, int64_t now_ms)
 
 int64_t sw_budget_ran_ms(const struct sw_budget *b, int64_t now_ms)
 {
+	/* The next start takes the wall clock as it finds it: one that went back adds nothing, and
+	 * takes nothing away. */
 	return b->ran_ms + (b->since_ms != 0 && now_ms > b->since_ms ? now_ms - b->since_ms : 0);
 }
 
@@ -29,6 +32,7 @@ int64_t sw_budget_gpu_ms(const struct sw_live *live, int64_t now_ms)
 	for (size_t i = 0; i < live->d->slot_n; i++) {
 		const struct sw_slot *s = &live->d->slots[i];
 
+		/* Slots, not trials: a live attempt with a GPU holds a slot, and slots are few. */
 		if (s->state != SW_SLOT_BUSY || s->sweep != live->sweep)
 			continue;
 		const struct sw_run *run = &live->runs[s->trial - 1];
@@ -38,6 +42,7 @@ int64_t sw_budget_gpu_ms(const struct sw_live *live, int64_t now_ms)
 	return ms;
 }
 
+/* 0 is how the daemon keeps "no limit"; outside, null says so. */
 static void write_limit(struct sw_jw *w, const char *key, double v)
 {
 	sw_jw_knum_opt(w, key, v > 0, v);
@@ -52,6 +57,7 @@ void sw_budget_write(const struct sw_live *live, int64_t now_ms, struct sw_jw *w
 	write_limit(w, "time_s", live->budget.time_s);
 	sw_jw_knum(w, "time_used_s", (double)ran_ms / 1e3);
 	write_limit(w, "gpu_hours", live->budget.gpu_hours);
+	/* A millionth of an hour is below what a row's milliseconds can tell. */
 	sw_jw_knum(w, "gpu_used_hours", round((double)gpu_ms / SW_BUDGET_HOUR_MS * 1e6) / 1e6);
 	sw_jw_obj_end(w);
 }

@@ -22,7 +22,7 @@ struct sw_change *sw_change_begin(struct sw_daemon *d, struct sw_call *call)
 	c->call = call;
 	c->effects_tail = &c->effects;
 	c->uid = call != NULL ? (int64_t)call->conn->uid : -1;
-	c->now_ms = d->clock->wall_ms();
+	c->now_ms = d->clock->wall_ms(); /* once: its rows and its decisions have one time */
 	sw_buf_init(&c->reply, SW_REPLY_MAX);
 	return c;
 }
@@ -34,6 +34,7 @@ void sw_change_after(struct sw_change *c, void (*run)(void *arg), void *arg)
 	if (e == NULL)
 		sw_daemon_die("act on a change", SW_NOMEM);
 	*e = (struct sw_change_effect){.run = run, .arg = arg};
+	/* In order: files of a trial go before a next slice may end its sweep. */
 	*c->effects_tail = e;
 	c->effects_tail = &e->next;
 }
@@ -53,7 +54,7 @@ static void free_change(struct sw_change *c)
 
 void sw_change_drop(struct sw_change *c)
 {
-	sw_tx_destroy(c->tx);
+	sw_tx_destroy(c->tx); /* a commit takes it instead */
 	free_change(c);
 }
 
@@ -61,7 +62,8 @@ static void on_committed(void *arg)
 {
 	struct sw_change *c = arg;
 
-	/* The answer first: what runs next may take steps, and hold the loop for a slice of a sweep. */
+	/* The answer first: what runs next may take steps, and hold the loop for a slice of a
+	 * sweep. */
 	if (c->call != NULL)
 		sw_call_result(c->call, &c->reply);
 	for (const struct sw_change_effect *e = c->effects; e != NULL; e = e->next)
@@ -82,6 +84,7 @@ bool sw_change_allowed(struct sw_call *call)
 {
 	const char *stuck = sw_store_stuck(call->d->store);
 
+	/* Asked before anything moves: the state machine cannot take a step back. */
 	if (stuck != NULL)
 		sw_call_refuse(call, SW_FULL, "",
 			       "%s; nothing is lost, try again once that is over", stuck);

@@ -48,6 +48,7 @@ struct sw_checkpoint sw_checkpoint_of(const struct sw_live *live, uint64_t trial
 	const struct sw_trial *t = live->driven ? NULL : sw_sweep_trial(live->sched, trial);
 	struct sw_checkpoint c = {.sweep = live->sweep};
 
+	/* Clients keep the state of trials that they run: there is no file of those. */
 	if (t != NULL && t->resume_step != 0) {
 		c.trial = sw_sweep_from(live->sched, trial);
 		c.step = t->resume_step;
@@ -189,6 +190,8 @@ static bool is_needed(const struct sw_live *live, const struct sw_checkpoint *fi
 	bool found;
 	const size_t at = open_at(&live->keeping, file->trial, &found);
 
+	/* Three may need it: the trial itself, the trial again should its last one prove damaged,
+	 * and a child that has none of its own yet. */
 	if (sw_trial_ended((enum sw_trial_state)t->state) ? is_kept(live, file)
 							  : is_same_file(&own, file))
 		return true;
@@ -269,6 +272,8 @@ static void keep_best_and_last(struct sw_unneeded *out, struct sw_live *live)
 		if (k->ended[i].completed)
 			last = i;
 	for (size_t i = 0; i < k->ended_n; i++) {
+		/* One comes and one goes, as a rule; more wait for the next end, which looks
+		 * again. */
 		if (i == best || i == last || gone_n == sizeof gone / sizeof *gone) {
 			k->ended[n++] = k->ended[i];
 			continue;
@@ -276,7 +281,7 @@ static void keep_best_and_last(struct sw_unneeded *out, struct sw_live *live)
 		gone[gone_n++] = (struct sw_checkpoint){
 			.sweep = live->sweep, .trial = k->ended[i].trial, .step = k->ended[i].step};
 	}
-	k->ended_n = n;
+	k->ended_n = n; /* before they are released: is_needed() reads the list */
 	for (size_t i = 0; i < gone_n; i++)
 		release(out, live, &gone[i]);
 }
@@ -291,7 +296,7 @@ static void settle(struct sw_unneeded *out, struct sw_live *live, uint64_t trial
 		.trial = trial, .step = last.step, .completed = t->state == SW_TRIAL_COMPLETED};
 	bool found;
 
-	release_before(out, live, trial);
+	release_before(out, live, trial); /* while the trial still has its place in the list */
 	const size_t at = open_at(k, trial, &found);
 	if (found) {
 		file.has_value = k->open[at].has_value;
@@ -301,6 +306,8 @@ static void settle(struct sw_unneeded *out, struct sw_live *live, uint64_t trial
 	if ((t->state == SW_TRIAL_FAILED || t->state == SW_TRIAL_INFEASIBLE) && file.has_value &&
 	    k->has_record && !is_better(live, k->record, file.value))
 		forget_record(live);
+	/* Its last may be its parent's, which is not its to keep; and nobody exports what
+	 * failed. */
 	if (last.trial != trial || live->spec->checkpoint.keep == SW_SPEC_KEEP_NONE ||
 	    t->state == SW_TRIAL_FAILED || t->state == SW_TRIAL_INFEASIBLE) {
 		release(out, live, &last);
@@ -346,6 +353,8 @@ static void reported(struct sw_unneeded *out, struct sw_live *live, const struct
 		return;
 	drop_heir(out, live, trial);
 	release_before(out, live, trial);
+	/* The one before stays for a worker that finds the last one damaged; it goes with the
+	 * next. */
 	if (before->trial == trial)
 		sw_checkpoint_open(live, trial)->before = before->step;
 	release(out, live, before);
@@ -372,6 +381,8 @@ void sw_checkpoint_stepped(struct sw_live *live, const struct sw_event *event,
 			settle(out, live, a->trial);
 		} else if (a->kind == SW_ACTION_SWEEP && live->has_checkpoints &&
 			   live->ended_ms != 0) {
+			/* Trial 0 stands for the folder: what nobody keeps of a sweep that has
+			 * ended goes in one sweep through it. */
 			const struct sw_checkpoint all = {.sweep = live->sweep,
 							  .step = sw_sweep_trial_n(live->sched)};
 

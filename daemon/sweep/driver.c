@@ -37,6 +37,7 @@ static void remove_after(struct sw_change *c, struct sw_live *live, const struct
 	struct leftovers *l = sw_malloc(sizeof *l);
 	if (l == NULL)
 		sw_daemon_die("note a checkpoint", SW_NOMEM);
+	/* A copy: the change outlives this step, and its sweep outlives the change. */
 	*l = (struct leftovers){.live = live, .files = *files};
 	sw_change_after(c, on_stored, l);
 }
@@ -73,8 +74,8 @@ sw_status sw_driver_step(struct sw_change *c, struct sw_live *live, const struct
 	/* From here on nothing may fail: the state machine has moved, and what is not stored with
 	 * it would be decided otherwise by a replay. */
 	c->ev = live->next_ev++;
-	if (live->run_cap !=
-	    (int64_t)sw_sweep_asked_cap(live->sched)) { /* a child raises it, too */
+	/* Compared, not known from the event: a population's child raises the cap, too. */
+	if (live->run_cap != (int64_t)sw_sweep_asked_cap(live->sched)) {
 		live->run_cap = (int64_t)sw_sweep_asked_cap(live->sched);
 		sw_tx_sweep_state(c->tx, live->sweep, sw_sweep_state_name(live->state), NULL, 0,
 				  live->run_cap);
@@ -87,6 +88,7 @@ sw_status sw_driver_step(struct sw_change *c, struct sw_live *live, const struct
 	/* After the rows, which have noted whether the sweep has ended. */
 	sw_checkpoint_stepped(live, event, &before, &c->actions, &files);
 	remove_after(c, live, &files);
+	/* Last those above, which may look at all that the step has left. */
 	sw_marks_stepped(&live->changes, event, &c->actions);
 	live->d->driver_events->stepped(c, live);
 	return SW_OK;
@@ -116,6 +118,7 @@ void sw_driver_attempt_over(struct sw_live *live, enum sw_event_kind kind, uint6
 	/* A worker's end, a lease and a tell may all be about one attempt: the first one counts. */
 	if (t == NULL || t->state != SW_TRIAL_RUNNING || t->attempt != attempt)
 		return;
+	/* A change of its own: no call stands behind the end of a process or of a lease. */
 	struct sw_change *c = sw_change_begin(live->d, NULL);
 	c->over_ms = over_ms;
 	if (sw_driver_step(c, live, &event, -1, &err) != SW_OK) {
@@ -137,6 +140,7 @@ void sw_driver_end(struct sw_live *live, enum sw_event_kind kind, const char *ca
 	struct sw_change *c = sw_change_begin(live->d, NULL);
 	struct sw_err err = SW_ERR_INIT;
 
+	/* Refused where the sweep has ended meanwhile, which is what was wanted. */
 	if (sw_driver_step(c, live, &event, -1, &err) == SW_OK)
 		sw_change_commit(c);
 	else

@@ -17,7 +17,8 @@ struct sw_live;
 
 /* How those above are told; d->driver_events, none of them NULL. */
 struct sw_driver_events {
-	/* A step was taken and is in the change: they may have steps of their own to take, later. */
+	/* A step was taken and is in the change: they may have steps of their own to take,
+	 * later. */
 	void (*stepped)(struct sw_change *c, struct sw_live *live);
 };
 

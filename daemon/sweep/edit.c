@@ -39,10 +39,13 @@ void sw_settings_edit(struct sw_settings *s, const struct sw_edits *e)
 
 void sw_settings_use(struct sw_live *live, const struct sw_settings *s)
 {
+	/* The account is kept at its place among the others: a new weight gives no backlog. */
 	sw_share_reweigh(&live->share, s->weight);
 	live->budget.time_s = s->time_s;
 	live->budget.gpu_hours = s->gpu_hours;
-	live->hold_us = 0; /* the lease may be shorter now */
+	/* The next scan for silent clients was put off by the old lease, and this one may be
+	 * shorter. */
+	live->hold_us = 0;
 	live->settings = *s;
 }
 
@@ -73,6 +76,7 @@ static sw_status read_range(struct sw_range *out, const struct sw_spec *spec, co
 	sw_json_pointer_add(ptr, sizeof ptr, range->string);
 	if (i < 0)
 		return no_param(spec, range->string, ptr, err);
+	/* Its own "min" and "max" are what an edit replaces: a normal has none, a list no ends. */
 	if (!spec->params[i].has_min || !spec->params[i].has_max)
 		return sw_err_at(err, SW_INVALID, ptr,
 				 "%.100s is %s: only the min and max of a number's range can be "
@@ -95,6 +99,7 @@ static sw_status read_range(struct sw_range *out, const struct sw_spec *spec, co
 	if (out->min > out->max) /* sched has the words */
 		return SW_OK;
 	const sw_status rc = sw_spec_range_check(spec, out->param, out->min, out->max, err);
+	/* The check points into a spec, which the call does not have. */
 	if (rc == SW_INVALID)
 		(void)snprintf(err->ptr, sizeof err->ptr, "%s", ptr);
 	return rc;
@@ -106,17 +111,14 @@ static sw_status read_ranges(struct sw_edits *e, const struct sw_spec *spec, con
 	const cJSON *range;
 
 	cJSON_ArrayForEach (range, ranges) {
-		struct sw_range *r = &e->ranges[e->sched.n_ranges];
-
-		if (range->string == NULL || e->sched.n_ranges == SW_SPEC_MAX_PARAMS)
-			return sw_err_at(err, SW_INVALID, "/ranges", "too many ranges");
-		const sw_status rc = read_range(r, spec, range, err);
+		/* A stored edit may be damaged. In an object each name stands once, and each must
+		 * be a parameter's, so there is room for all of them. */
+		if (range->string == NULL)
+			return sw_err_at(err, SW_INVALID, "/ranges",
+					 "ranges are an object by name");
+		const sw_status rc = read_range(&e->ranges[e->sched.n_ranges], spec, range, err);
 		if (rc != SW_OK)
 			return rc;
-		for (size_t k = 0; k < e->sched.n_ranges; k++)
-			if (e->ranges[k].param == r->param)
-				return sw_err_at(err, SW_INVALID, "/ranges",
-						 "%.100s is given twice", range->string);
 		e->sched.n_ranges++;
 	}
 	return SW_OK;
@@ -136,6 +138,8 @@ sw_status sw_edits_read(struct sw_edits *e, const struct sw_spec *spec, const cJ
 {
 	double v = 0;
 
+	/* Types and limits of single members were checked against methods.json; a stored edit
+	 * passed the same check when it came. */
 	*e = (struct sw_edits){.has_weight = false};
 	e->sched.ranges = e->ranges;
 	e->has_weight = read_number(object, "weight", &e->weight);
@@ -193,6 +197,8 @@ void sw_edits_write(const struct sw_edits *e, const struct sw_live *live, struct
 	struct sw_jw w;
 
 	sw_jw_init_obj(&w, out);
+	/* The same members twice, as they become and in "from" as they were: whoever reads the
+	 * event later needs no other row to say what changed. */
 	for (int old = 0; old < 2; old++) {
 		if (old)
 			sw_jw_kobj(&w, "from");
@@ -209,6 +215,7 @@ void sw_edits_write(const struct sw_edits *e, const struct sw_live *live, struct
 			sw_jw_knum(&w, "gpu_hours", old ? was->gpu_hours : e->gpu_hours);
 		if (e->has_lease)
 			sw_jw_knum(&w, "lease_s", old ? was->lease_s : e->lease_s);
+		/* A target may be 0, so there is no number for none: the member is left out. */
 		if (e->sched.has_target && (!old || was->has_target))
 			sw_jw_knum(&w, "target", old ? was->target : e->sched.target);
 		write_ranges(&w, e, live, old);
@@ -237,6 +244,7 @@ void sw_edits_changes(const cJSON *stored, struct sw_jw *w)
 	cJSON_ArrayForEach (v, stored) {
 		if (v == from || v->string == NULL || !cJSON_IsNumber(v))
 			continue;
+		/* Of these two 0 is a number like any other, not "none". */
 		const bool limit = strcmp(v->string, "target") != 0 &&
 				   strcmp(v->string, "weight") != 0;
 

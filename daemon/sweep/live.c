@@ -55,6 +55,7 @@ static struct sw_live *push(struct sw_daemon *d, const char *name, const char *m
 	live->d = d;
 	live->next_ev = 1;
 	live->oldest = 1;
+	/* Numbers are dense and from 1: a sweep is found by its place, and never leaves it. */
 	d->sweeps[d->sweep_n++] = live;
 	live->sweep = (int64_t)d->sweep_n;
 	return live;
@@ -91,10 +92,13 @@ void sw_live_level(struct sw_live *live)
 
 	if (active == NULL)
 		return; /* a backlog is no reason to fail */
+	/* Those that wait are who it is up against. If none does, it must still not begin ahead of
+	 * those that will. */
 	size_t n = active_shares(live, true, active);
 	if (n == 0)
 		n = active_shares(live, false, active);
 	const int64_t level_us = n > 0 ? sw_share_join(active, n, live->share.weight) : 0;
+	/* Lifted only: one that has had more than the others has to wait for them all the same. */
 	if (live->share.used_us < level_us)
 		live->share.used_us = level_us;
 	free(active);
@@ -114,6 +118,7 @@ struct sw_live *sw_live_add(struct sw_daemon *d, struct sw_spec *spec, struct sw
 	live->sched = sched;
 	live->maximize = spec->maximize;
 	live->driven = sw_spec_driven(spec);
+	/* The one drawn is stored like one given, so that the sweep can be run again. */
 	live->seed = spec->has_seed ? spec->seed : seed;
 	live->run_cap = (int64_t)sw_sweep_asked_cap(sched);
 	live->created_ms = now_ms;
@@ -139,6 +144,7 @@ struct sw_live *sw_live_restore(struct sw_daemon *d, const struct sw_row_sweep *
 	live->bytes = row->bytes;
 	live->created_ms = row->created_ms;
 	live->ended_ms = row->ended_ms;
+	/* A damaged row is no reason to refuse all other sweeps: this one does not run. */
 	if (sw_sweep_state_find(row->state, &live->state) != SW_OK)
 		live->state = SW_SWEEP_FAILED;
 	return live;
@@ -164,6 +170,7 @@ sw_status sw_live_runs(struct sw_live *live, uint64_t n)
 	struct sw_run *grown = sw_realloc(live->runs, cap * sizeof *grown);
 	if (grown == NULL)
 		return SW_NOMEM;
+	/* Zeroed: a run of zeros is that of a trial that does not run. */
 	memset(grown + live->run_cap_n, 0, (cap - live->run_cap_n) * sizeof *grown);
 	live->runs = grown;
 	live->run_cap_n = cap;

@@ -36,6 +36,7 @@ static bool take_run(const struct sw_row_trial *row, void *arg)
 	const struct sw_sweep *sched = b->replay.sched;
 	const uint64_t n = sw_sweep_trial_n(sched);
 
+	/* Rows are not trusted to agree with the events, from which the machine was built. */
 	if (row->trial < 1 || (uint64_t)row->trial > n)
 		return true;
 	struct sw_run *run = &b->runs[row->trial - 1];
@@ -43,6 +44,7 @@ static bool take_run(const struct sw_row_trial *row, void *arg)
 	const struct sw_trial *t = sw_sweep_trial(sched, (uint64_t)row->trial);
 	if (t->state == SW_TRIAL_RUNNING) {
 		run->started_ms = row->started_ms;
+		/* Nobody could be heard while no daemon was up: graces and leases begin anew. */
 		run->heard_us = b->clock->mono_us();
 	}
 	return true;
@@ -94,6 +96,7 @@ static sw_status attach(struct sw_live *live, struct rebuild *b)
 
 	if (rc != SW_OK)
 		return sw_err_set(&r->err, rc, "out of memory");
+	/* Room came first: from here on all is moved. */
 	if (n > 0)
 		memcpy(live->runs, b->runs, n * sizeof *live->runs);
 	live->spec = r->spec;
@@ -110,7 +113,7 @@ static sw_status attach(struct sw_live *live, struct rebuild *b)
 	live->budget = r->budget;
 	live->budget.gpu_ms = b->use.gpu_ms;
 	sw_settings_use(live, &r->settings);
-	r->spec = NULL;
+	r->spec = NULL; /* the sweep's now: sw_replay_fini() must not free them */
 	r->sched = NULL;
 	sw_checkpoint_recovered(live);
 	sw_settle_recovered(live);
@@ -156,7 +159,7 @@ static void on_loaded(void *arg)
 	sw_status rc = r->rc == SW_OK ? attach(live, l->b) : r->rc;
 
 	(void)sw_err_set(&stopping, SW_BUSY, "the daemon is stopping");
-	live->waiting = NULL;
+	live->waiting = NULL; /* first: what they go on with may need the sweep again */
 	for (; w != NULL; w = next) {
 		next = w->next;
 		if (rc == SW_OK && live->d->phase == SW_UP)
@@ -178,6 +181,7 @@ void sw_recover_need(struct sw_call *call, void (*then)(struct sw_live *live, st
 
 	if (live == NULL)
 		return;
+	/* At once, so that what a connection asks in a row of a loaded sweep keeps its order. */
 	if (live->sched != NULL) {
 		then(live, call);
 		return;
@@ -272,6 +276,8 @@ sw_status sw_recover_all(struct sw_daemon *d, struct sw_err *err)
 	if (r.rc != SW_OK)
 		return sw_err_set(err, r.rc, "cannot read the sweeps from the store: %s",
 				  sw_status_str(r.rc));
+	/* One that has ended is rebuilt when it is asked for: a start costs what goes on, not what
+	 * was. */
 	for (size_t i = 0; rc == SW_OK && i < d->sweep_n; i++)
 		if (d->sweeps[i]->ended_ms == 0)
 			rc = recover(d->sweeps[i], err);

@@ -16,6 +16,7 @@
 
 static void fail_replay(struct sw_replay *r, sw_status rc, const char *what)
 {
+	/* The first fault is the one to tell: what comes after it may follow from it. */
 	if (r->rc == SW_OK)
 		r->rc = sw_err_set(&r->err, rc, "sweep %lld, event %llu: %s", (long long)r->sweep,
 				   (unsigned long long)r->at_ev, what);
@@ -45,6 +46,7 @@ static bool take_made(const struct sw_row_suggestion *row, void *arg)
 	    sw_plan_missing(space, r->suggestion.values, given) != sw_space_size(space))
 		r->rc = sw_err_set(&r->err, SW_IO, "trial %lld lacks a parameter",
 				   (long long)row->trial);
+	/* The row has what is active alone; sched compares whole points. */
 	sw_space_canonical(space, r->suggestion.values);
 	r->suggestion.known = row->known >= 0 ? (uint64_t)row->known : 0;
 	cJSON_Delete(tree);
@@ -60,6 +62,8 @@ void sw_replay_read_made(struct sw_replay *r, struct sw_event *e)
 		sw_read_suggestion(r->db, r->sweep, (int64_t)trial, take_made, r, &r->err);
 	if (r->rc == SW_OK)
 		r->rc = rc;
+	/* The store keeps the sampler's state after the latest of its suggestions only: from there
+	 * on it goes on by itself. */
 	if (trial == r->state_trial) {
 		r->suggestion.state = r->state;
 		r->suggestion.state_n = r->state_n;
@@ -97,6 +101,7 @@ static void check_verdict(struct sw_replay *r, const struct sw_event *e,
 {
 	const struct sw_action *a = sw_replay_action(r, SW_ACTION_DECIDE);
 
+	/* A last report that came with a tell is stored as "end", whatever was decided. */
 	if (a == NULL || (!e->final && strcmp(sw_names_decision(a->decision), row->verdict) != 0))
 		fail_replay(r, SW_INTERNAL, "the replay decides otherwise than the stored report");
 }
@@ -112,6 +117,7 @@ static void step_replay(struct sw_replay *r, const struct sw_event *e,
 		(void)sw_err_set(&r->err, r->rc, "out of memory");
 	if (r->rc != SW_OK)
 		return;
+	/* Where the daemon goes on counting. */
 	r->next_ev = r->at_ev + 1;
 	r->metric_seen = r->metric_seen || (report != NULL && e->has_value);
 	sw_budget_state(&r->budget, sw_sweep_state(r->sched) == SW_SWEEP_RUNNING,
@@ -140,6 +146,7 @@ static void take_report(struct sw_replay *r, const struct sw_row_report *row)
 		.attempt = (uint32_t)row->attempt,
 		.seq = (uint64_t)row->seq,
 		.step = (uint64_t)row->step,
+		/* A value that was not finite has no number in the store, only this mark. */
 		.has_value = row->has_value || row->diverged,
 		.value = row->diverged ? (double)NAN : row->value,
 		.final = strcmp(row->verdict, "end") == 0,
@@ -187,6 +194,7 @@ static void take_event(struct sw_replay *r, const struct sw_row_event *row)
 		read_edit(r, row, &edits);
 		e.edit = &edits.sched;
 	}
+	/* The settings follow the step, as they did when it was live. */
 	step_replay(r, &e, row, NULL);
 	if (r->rc == SW_OK && e.kind == SW_EVENT_EDIT)
 		sw_settings_edit(&r->settings, &edits);
@@ -212,6 +220,7 @@ static bool take_spec(const struct sw_row_sweep *row, void *arg)
 	cJSON *tree = NULL;
 
 	r->seed = (uint64_t)row->seed;
+	/* As it was when the sweep was submitted: its stored end was cut into such slices. */
 	r->slice = row->slice > 0 ? (uint64_t)row->slice : 0;
 	r->sampler_version = row->sampler_version;
 	sw_budget_state(&r->budget, true, row->created_ms);

@@ -13,6 +13,8 @@ void sw_settle_recovered(struct sw_live *live)
 
 	if (live->settling || !sw_sweep_settling(live->sched))
 		return;
+	/* At the end: sweeps end in the order in which they were told to, however long each
+	 * takes. */
 	while (*at != NULL)
 		at = &(*at)->next_settling;
 	*at = live;
@@ -27,6 +29,8 @@ static void on_stored(void *arg)
 void sw_settle_stepped(struct sw_change *c, struct sw_live *live)
 {
 	sw_settle_recovered(live);
+	/* Not before the commit: a slice changes rows that this step has just written, and would
+	 * hold up its answer. */
 	if (live->settling && !live->d->slice_busy)
 		sw_change_after(c, on_stored, live->d);
 }
@@ -69,6 +73,8 @@ void sw_settle_go(struct sw_daemon *d)
 	if (sw_driver_step(c, live, &event, -1, &err) != SW_OK)
 		sw_daemon_die("end a sweep", err.code); /* it said that it wants one */
 	if (!sw_sweep_settling(live->sched)) {
+		/* The answer to the cancel that began it goes with the last slice's commit, which
+		 * is what makes it true. */
 		d->settling = live->next_settling;
 		live->next_settling = NULL;
 		live->settling = false;
@@ -76,7 +82,7 @@ void sw_settle_go(struct sw_daemon *d)
 		live->settle_call = NULL;
 		if (c->call != NULL)
 			settle_answer(live, &c->reply);
-		sw_marks_note(&live->changes, 0);
+		sw_marks_note(&live->changes, 0); /* its state, which no trial's mark tells */
 	}
 	sw_change_after(c, on_slice, d);
 	sw_change_commit(c);
