@@ -219,6 +219,25 @@ SW_NODISCARD sw_status sw_db_query(struct sw_db *db, enum sw_query id, const cha
 /* Takes a row; false: it wants no more. */
 typedef bool sw_db_give_fn(struct sw_cols *c, void *arg);
 
+/* What most of them have as arg: whom the rows are for, and how many have come. */
+struct sw_give {
+	union {
+		sw_row_sweep_cb *sweep;
+		sw_row_count_cb *count;
+		sw_row_slot_cb *slot;
+		sw_row_trial_cb *trial;
+		sw_row_attempt_cb *attempt;
+		sw_row_report_cb *report;
+		sw_row_decision_cb *decision;
+		sw_row_event_cb *event;
+		sw_row_suggestion_cb *suggestion;
+		sw_row_sampler_cb *sampler;
+		sw_row_prior_cb *prior;
+	};
+	void *arg;
+	size_t n;
+};
+
 /* Gives each row to give(), which returns false to end early, and resets. what: for error lines. */
 SW_NODISCARD sw_status sw_db_run(struct sw_db *db, sqlite3_stmt *q, const char *what,
 				 sw_db_give_fn *give, void *arg, struct sw_err *err);
@@ -244,18 +263,17 @@ SW_NODISCARD sw_status sw_db_bad_row(struct sw_err *err, const char *what, int c
 #define SW_TRIAL_BEST_METRICS                                                                      \
 	"(SELECT r.metrics FROM report r WHERE r.sweep = t.sweep AND r.trial = t.trial"            \
 	" AND r.step = t.best_step ORDER BY r.attempt DESC LIMIT 1)"
-/* The columns that sw_read_trial_give() reads; the arguments are expressions over t. */
+/* The columns that sw_give_trial() reads; the arguments are expressions over t. */
 #define SW_TRIAL_COLS(step, value, metrics)                                                        \
 	"t.sweep, t.trial, t.state, t.cause, t.params, t.attempt, " step ", " value ", " metrics   \
 	", t.created_ms, t.started_ms, t.ended_ms, t.seconds,"                                     \
 	" t.parent, t.resume_step, t.best_step, t.best_value"
-/* For sw_db_run(): arg is a struct sw_read_trial_give. */
-struct sw_read_trial_give {
-	sw_row_trial_cb *cb;
-	void *arg;
-	size_t n;
-};
-bool sw_read_trial_give(struct sw_cols *c, void *arg);
+/* The columns that sw_col_report() reads of report r; after them r.metrics, or NULL. */
+#define SW_REPORT_COLS                                                                             \
+	"r.sweep, r.trial, r.attempt, r.seq, r.ev, r.step, r.time_ms, r.value, r.diverged,"        \
+	" r.verdict, r.checkpoint"
+void sw_col_report(struct sw_cols *c, struct sw_row_report *row);
+bool sw_give_trial(struct sw_cols *c, void *arg); /* a sw_db_give_fn */
 
 SW_NODISCARD sw_status sw_db_open(struct sw_db *db, const char *path, struct sw_err *err);
 void sw_db_close(struct sw_db *db);

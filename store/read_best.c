@@ -86,7 +86,7 @@ sw_status sw_read_best(struct sw_db *db, int64_t sweep, bool maximize, const cha
 		       sw_row_trial_cb *cb, void *arg, struct sw_err *err)
 {
 	const char *order = maximize ? "DESC" : "ASC";
-	struct sw_read_trial_give g = {cb, arg, 0};
+	struct sw_give g = {.trial = cb, .arg = arg};
 	int64_t ints[] = {sweep, n, 0};
 	char sql[2000];
 	enum scope s = SCOPE_LAST;
@@ -99,6 +99,6 @@ sw_status sw_read_best(struct sw_db *db, int64_t sweep, bool maximize, const cha
 	if (len < 0 || (size_t)len >= sizeof sql)
 		return sw_err_set(err, SW_INTERNAL, "the query for the best trials is too long");
 	const enum sw_query id = (enum sw_query)(SW_Q_BEST + 2 * (int)s + maximize);
-	return sw_db_rows(db, id, sql, ints, s == SCOPE_LAST_N ? 3 : 2, "trial", sw_read_trial_give,
-			  &g, err);
+	return sw_db_rows(db, id, sql, ints, s == SCOPE_LAST_N ? 3 : 2, "trial", sw_give_trial, &g,
+			  err);
 }

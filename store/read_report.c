@@ -1,20 +1,12 @@
 /* store/read_report.c — a trial's reports, the judgements made of them, its log lines. */
 #include "store/internal.h"
 
-struct give_report {
-	sw_row_report_cb *cb;
-	void *arg;
-	size_t n;
-};
-
 #define REPORT_ROWS                                                                                \
-	"SELECT sweep, trial, attempt, seq, ev, step, time_ms, value, diverged, verdict, metrics," \
-	" checkpoint FROM report WHERE sweep = ?1 AND trial = ?2"
+	"SELECT " SW_REPORT_COLS ", r.metrics FROM report r WHERE r.sweep = ?1 AND r.trial = ?2"
 
-static bool give_report(struct sw_cols *c, void *arg)
+void sw_col_report(struct sw_cols *c, struct sw_row_report *row)
 {
-	struct give_report *g = arg;
-	struct sw_row_report row = {
+	*row = (struct sw_row_report){
 		.sweep = sw_col_int(c, 0),
 		.trial = sw_col_int(c, 1),
 		.attempt = sw_col_int(c, 2),
@@ -24,13 +16,20 @@ static bool give_report(struct sw_cols *c, void *arg)
 		.time_ms = sw_col_int(c, 6),
 		.diverged = sw_col_bool(c, 8),
 		.verdict = sw_col_text(c, 9),
-		.metrics = sw_col_text_opt(c, 10),
-		.checkpoint = sw_col_bool(c, 11),
+		.checkpoint = sw_col_bool(c, 10),
+		.metrics = sw_col_text_opt(c, 11),
 	};
+	row->value = sw_col_real_opt(c, 7, &row->has_value);
+}
 
-	row.value = sw_col_real_opt(c, 7, &row.has_value);
+static bool give_report(struct sw_cols *c, void *arg)
+{
+	struct sw_give *g = arg;
+	struct sw_row_report row;
+
+	sw_col_report(c, &row);
 	g->n++;
-	return c->bad == 0 && g->cb(&row, g->arg);
+	return c->bad == 0 && g->report(&row, g->arg);
 }
 
 sw_status sw_read_reports(struct sw_db *db, int64_t sweep, int64_t trial, int64_t after_attempt,
@@ -40,7 +39,7 @@ sw_status sw_read_reports(struct sw_db *db, int64_t sweep, int64_t trial, int64_
 	static const char sql[] = REPORT_ROWS
 		" AND (attempt, seq) > (?3, ?4) ORDER BY attempt, seq LIMIT ?5";
 	const int64_t ints[] = {sweep, trial, after_attempt, after_seq, limit};
-	struct give_report g = {cb, arg, 0};
+	struct sw_give g = {.report = cb, .arg = arg};
 
 	return sw_db_rows(db, SW_Q_REPORTS, sql, ints, 5, "report", give_report, &g, err);
 }
@@ -50,7 +49,7 @@ sw_status sw_read_report(struct sw_db *db, int64_t sweep, int64_t trial, int64_t
 {
 	static const char sql[] = REPORT_ROWS " AND attempt = ?3 AND seq = ?4";
 	const int64_t ints[] = {sweep, trial, attempt, seq};
-	struct give_report g = {cb, arg, 0};
+	struct sw_give g = {.report = cb, .arg = arg};
 	sw_status rc = sw_db_rows(db, SW_Q_REPORT, sql, ints, 4, "report", give_report, &g, err);
 
 	if (rc == SW_OK && g.n == 0)
@@ -67,27 +66,21 @@ sw_status sw_read_standing(struct sw_db *db, int64_t sweep, int64_t from, int64_
 {
 	/* A trial's value is that of the report sought, so those without need no search. */
 	static const char sql[] =
-		"SELECT r.sweep, r.trial, r.attempt, r.seq, r.ev, r.step, r.time_ms, r.value,"
-		" r.diverged, r.verdict, r.metrics, r.checkpoint FROM trial t JOIN report r"
+		"SELECT " SW_REPORT_COLS ", r.metrics FROM trial t JOIN report r"
 		" ON r.sweep = t.sweep AND r.trial = t.trial AND (r.attempt, r.seq) ="
 		" (SELECT r.attempt, r.seq" SW_CURVE " AND r.value IS NOT NULL"
 		" ORDER BY r.attempt DESC, r.seq DESC LIMIT 1)"
 		" WHERE t.sweep = ?1 AND t.trial BETWEEN ?2 AND ?3 AND t.value IS NOT NULL"
 		" AND t.state NOT IN ('FAILED', 'INFEASIBLE') ORDER BY t.trial";
 	const int64_t ints[] = {sweep, from, to};
-	struct give_report g = {cb, arg, 0};
+	struct sw_give g = {.report = cb, .arg = arg};
 
 	return sw_db_rows(db, SW_Q_STANDING, sql, ints, 3, "report", give_report, &g, err);
 }
 
-struct give_decision {
-	sw_row_decision_cb *cb;
-	void *arg;
-};
-
 static bool give_decision(struct sw_cols *c, void *arg)
 {
-	const struct give_decision *g = arg;
+	const struct sw_give *g = arg;
 	struct sw_row_decision row = {
 		.sweep = sw_col_int(c, 0),
 		.trial = sw_col_int(c, 1),
@@ -103,7 +96,7 @@ static bool give_decision(struct sw_cols *c, void *arg)
 	};
 
 	row.cutoff = sw_col_real_opt(c, 10, &row.has_cutoff);
-	return c->bad == 0 && g->cb(&row, g->arg);
+	return c->bad == 0 && g->decision(&row, g->arg);
 }
 
 #define DECISION_ROWS                                                                              \
@@ -115,7 +108,7 @@ sw_status sw_read_decisions(struct sw_db *db, int64_t sweep, int64_t trial, sw_r
 {
 	static const char sql[] = DECISION_ROWS " AND trial = ?2 ORDER BY attempt, seq, rung";
 	const int64_t ints[] = {sweep, trial};
-	struct give_decision g = {cb, arg};
+	struct sw_give g = {.decision = cb, .arg = arg};
 
 	return sw_db_rows(db, SW_Q_DECISIONS, sql, ints, 2, "decision", give_decision, &g, err);
 }
@@ -127,7 +120,7 @@ sw_status sw_read_report_decisions(struct sw_db *db, int64_t sweep, int64_t tria
 	static const char sql[] = DECISION_ROWS
 		" AND trial = ?2 AND attempt = ?3 AND seq = ?4 ORDER BY rung";
 	const int64_t ints[] = {sweep, trial, attempt, seq};
-	struct give_decision g = {cb, arg};
+	struct sw_give g = {.decision = cb, .arg = arg};
 
 	return sw_db_rows(db, SW_Q_REPORT_DECISIONS, sql, ints, 4, "decision", give_decision, &g,
 			  err);
@@ -140,7 +133,7 @@ sw_status sw_read_stray_decision(struct sw_db *db, int64_t sweep, sw_row_decisio
 		" AND NOT EXISTS (SELECT 1 FROM report r WHERE r.sweep = d.sweep"
 		" AND r.trial = d.trial AND r.attempt = d.attempt AND r.seq = d.seq)"
 		" ORDER BY trial, attempt, seq, rung LIMIT 1";
-	struct give_decision g = {cb, arg};
+	struct sw_give g = {.decision = cb, .arg = arg};
 
 	return sw_db_rows(db, SW_Q_STRAY_DECISION, sql, &sweep, 1, "decision", give_decision, &g,
 			  err);

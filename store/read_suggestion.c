@@ -1,15 +1,9 @@
 /* store/read_suggestion.c — how trials came about, and what the sampler needs to go on. */
 #include "store/internal.h"
 
-struct give_suggestion {
-	sw_row_suggestion_cb *cb;
-	void *arg;
-	size_t n;
-};
-
 static bool give_suggestion(struct sw_cols *c, void *arg)
 {
-	struct give_suggestion *g = arg;
+	struct sw_give *g = arg;
 	const struct sw_row_suggestion row = {
 		.sweep = sw_col_int(c, 0),
 		.trial = sw_col_int(c, 1),
@@ -21,7 +15,7 @@ static bool give_suggestion(struct sw_cols *c, void *arg)
 	};
 
 	g->n++;
-	return c->bad == 0 && g->cb(&row, g->arg);
+	return c->bad == 0 && g->suggestion(&row, g->arg);
 }
 
 sw_status sw_read_suggestion(struct sw_db *db, int64_t sweep, int64_t trial,
@@ -31,7 +25,7 @@ sw_status sw_read_suggestion(struct sw_db *db, int64_t sweep, int64_t trial,
 				  " LEFT JOIN suggestion s USING (sweep, trial)"
 				  " WHERE t.sweep = ?1 AND t.trial = ?2";
 	const int64_t ints[] = {sweep, trial};
-	struct give_suggestion g = {cb, arg, 0};
+	struct sw_give g = {.suggestion = cb, .arg = arg};
 	sw_status rc = sw_db_rows(db, SW_Q_SUGGESTION, sql, ints, 2, "suggestion", give_suggestion,
 				  &g, err);
 
@@ -41,40 +35,30 @@ sw_status sw_read_suggestion(struct sw_db *db, int64_t sweep, int64_t trial,
 	return rc;
 }
 
-struct give_sampler {
-	sw_row_sampler_cb *cb;
-	void *arg;
-};
-
 static bool give_sampler(struct sw_cols *c, void *arg)
 {
-	const struct give_sampler *g = arg;
+	const struct sw_give *g = arg;
 	const struct sw_row_sampler row = {
 		.sweep = sw_col_int(c, 0),
 		.trial = sw_col_int(c, 1),
 		.state = sw_col_text(c, 2),
 	};
 
-	return c->bad == 0 && g->cb(&row, g->arg);
+	return c->bad == 0 && g->sampler(&row, g->arg);
 }
 
 sw_status sw_read_sampler(struct sw_db *db, int64_t sweep, sw_row_sampler_cb *cb, void *arg,
 			  struct sw_err *err)
 {
 	static const char sql[] = "SELECT sweep, trial, state FROM sampler WHERE sweep = ?1";
-	struct give_sampler g = {cb, arg};
+	struct sw_give g = {.sampler = cb, .arg = arg};
 
 	return sw_db_rows(db, SW_Q_SAMPLER, sql, &sweep, 1, "sampler", give_sampler, &g, err);
 }
 
-struct give_prior {
-	sw_row_prior_cb *cb;
-	void *arg;
-};
-
 static bool give_prior(struct sw_cols *c, void *arg)
 {
-	const struct give_prior *g = arg;
+	const struct sw_give *g = arg;
 	const struct sw_row_prior row = {
 		.sweep = sw_col_int(c, 0),
 		.n = sw_col_int(c, 1),
@@ -84,7 +68,7 @@ static bool give_prior(struct sw_cols *c, void *arg)
 		.from_trial = sw_col_int(c, 5),
 	};
 
-	return c->bad == 0 && g->cb(&row, g->arg);
+	return c->bad == 0 && g->prior(&row, g->arg);
 }
 
 sw_status sw_read_priors(struct sw_db *db, int64_t sweep, sw_row_prior_cb *cb, void *arg,
@@ -92,7 +76,7 @@ sw_status sw_read_priors(struct sw_db *db, int64_t sweep, sw_row_prior_cb *cb, v
 {
 	static const char sql[] = "SELECT sweep, n, params, y, from_sweep, from_trial FROM prior"
 				  " WHERE sweep = ?1 ORDER BY n";
-	struct give_prior g = {cb, arg};
+	struct sw_give g = {.prior = cb, .arg = arg};
 
 	return sw_db_rows(db, SW_Q_PRIORS, sql, &sweep, 1, "prior", give_prior, &g, err);
 }

@@ -1,14 +1,9 @@
 /* store/read_sweep.c — sweeps, counts of their trials by state, and slots. */
 #include "store/internal.h"
 
-struct give_sweep {
-	sw_row_sweep_cb *cb;
-	void *arg;
-};
-
 static bool give_sweep(struct sw_cols *c, void *arg)
 {
-	const struct give_sweep *g = arg;
+	const struct sw_give *g = arg;
 	const struct sw_row_sweep row = {
 		.sweep = sw_col_int(c, 0),
 		.name = sw_col_text_opt(c, 1),
@@ -29,7 +24,7 @@ static bool give_sweep(struct sw_cols *c, void *arg)
 		.bytes = sw_col_int(c, 16),
 	};
 
-	return c->bad == 0 && g->cb(&row, g->arg);
+	return c->bad == 0 && g->sweep(&row, g->arg);
 }
 
 sw_status sw_read_sweeps(struct sw_db *db, int64_t sweep, sw_row_sweep_cb *cb, void *arg,
@@ -41,23 +36,18 @@ sw_status sw_read_sweeps(struct sw_db *db, int64_t sweep, sw_row_sweep_cb *cb, v
 		" run_cap, created_ms, ended_ms, uid, slice, sampler_version, bytes FROM sweep"
 		" WHERE sweep BETWEEN ?1 AND ?2 ORDER BY sweep";
 	const int64_t range[] = {sweep == 0 ? INT64_MIN : sweep, sweep == 0 ? INT64_MAX : sweep};
-	struct give_sweep g = {cb, arg};
+	struct sw_give g = {.sweep = cb, .arg = arg};
 
 	return sw_db_rows(db, SW_Q_SWEEPS, sql, range, 2, "sweep", give_sweep, &g, err);
 }
 
-struct give_count {
-	sw_row_count_cb *cb;
-	void *arg;
-};
-
 static bool give_count(struct sw_cols *c, void *arg)
 {
-	const struct give_count *g = arg;
+	const struct sw_give *g = arg;
 	const char *state = sw_col_text(c, 0);
 	const int64_t n = sw_col_int(c, 1);
 
-	return c->bad == 0 && g->cb(state, n, g->arg);
+	return c->bad == 0 && g->count(state, n, g->arg);
 }
 
 sw_status sw_read_counts(struct sw_db *db, int64_t sweep, sw_row_count_cb *cb, void *arg,
@@ -65,19 +55,14 @@ sw_status sw_read_counts(struct sw_db *db, int64_t sweep, sw_row_count_cb *cb, v
 {
 	static const char sql[] = "SELECT state, count(*) FROM trial WHERE sweep = ?1"
 				  " GROUP BY state ORDER BY state";
-	struct give_count g = {cb, arg};
+	struct sw_give g = {.count = cb, .arg = arg};
 
 	return sw_db_rows(db, SW_Q_COUNTS, sql, &sweep, 1, "trial", give_count, &g, err);
 }
 
-struct give_slot {
-	sw_row_slot_cb *cb;
-	void *arg;
-};
-
 static bool give_slot(struct sw_cols *c, void *arg)
 {
-	const struct give_slot *g = arg;
+	const struct sw_give *g = arg;
 	const struct sw_row_slot row = {
 		.slot = sw_col_int(c, 0),
 		.device = sw_col_text_opt(c, 1),
@@ -85,13 +70,13 @@ static bool give_slot(struct sw_cols *c, void *arg)
 		.handle = sw_col_text_opt(c, 3),
 	};
 
-	return c->bad == 0 && g->cb(&row, g->arg);
+	return c->bad == 0 && g->slot(&row, g->arg);
 }
 
 sw_status sw_read_slots(struct sw_db *db, sw_row_slot_cb *cb, void *arg, struct sw_err *err)
 {
 	static const char sql[] = "SELECT slot, device, worker, handle FROM slot ORDER BY slot";
-	struct give_slot g = {cb, arg};
+	struct sw_give g = {.slot = cb, .arg = arg};
 
 	return sw_db_rows(db, SW_Q_SLOTS, sql, NULL, 0, "slot", give_slot, &g, err);
 }

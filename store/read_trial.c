@@ -1,9 +1,9 @@
 /* store/read_trial.c — trials and their attempts. */
 #include "store/internal.h"
 
-bool sw_read_trial_give(struct sw_cols *c, void *arg)
+bool sw_give_trial(struct sw_cols *c, void *arg)
 {
-	struct sw_read_trial_give *g = arg;
+	struct sw_give *g = arg;
 	struct sw_row_trial row = {
 		.sweep = sw_col_int(c, 0),
 		.trial = sw_col_int(c, 1),
@@ -25,7 +25,7 @@ bool sw_read_trial_give(struct sw_cols *c, void *arg)
 	row.best_value = sw_col_real_opt(c, 16, &row.has_best);
 	row.best_step = row.has_best ? sw_col_int(c, 15) : 0;
 	g->n++;
-	return c->bad == 0 && g->cb(&row, g->arg);
+	return c->bad == 0 && g->trial(&row, g->arg);
 }
 
 #define TRIAL_ROWS                                                                                 \
@@ -39,7 +39,7 @@ sw_status sw_read_trials(struct sw_db *db, int64_t sweep, const char *state, int
 	static const char one[] = TRIAL_ROWS
 		" AND t.trial > ?2 AND t.state = ?4 ORDER BY t.trial LIMIT ?3";
 	const int64_t ints[] = {sweep, after, limit};
-	struct sw_read_trial_give g = {cb, arg, 0};
+	struct sw_give g = {.trial = cb, .arg = arg};
 	sqlite3_stmt *q;
 	sw_status rc = sw_db_query(db, state == NULL ? SW_Q_TRIALS : SW_Q_TRIALS_IN_STATE,
 				   state == NULL ? any : one, ints, 3, &q, err);
@@ -48,7 +48,7 @@ sw_status sw_read_trials(struct sw_db *db, int64_t sweep, const char *state, int
 		return rc;
 	if (state != NULL && sqlite3_bind_text(q, 4, state, -1, SQLITE_TRANSIENT) != SQLITE_OK)
 		return sw_sql_err(err, db->conn, "bind a query");
-	return sw_db_run(db, q, "trial", sw_read_trial_give, &g, err);
+	return sw_db_run(db, q, "trial", sw_give_trial, &g, err);
 }
 
 sw_status sw_read_trial(struct sw_db *db, int64_t sweep, int64_t trial, sw_row_trial_cb *cb,
@@ -56,9 +56,8 @@ sw_status sw_read_trial(struct sw_db *db, int64_t sweep, int64_t trial, sw_row_t
 {
 	static const char sql[] = TRIAL_ROWS " AND t.trial = ?2";
 	const int64_t ints[] = {sweep, trial};
-	struct sw_read_trial_give g = {cb, arg, 0};
-	sw_status rc =
-		sw_db_rows(db, SW_Q_TRIAL, sql, ints, 2, "trial", sw_read_trial_give, &g, err);
+	struct sw_give g = {.trial = cb, .arg = arg};
+	sw_status rc = sw_db_rows(db, SW_Q_TRIAL, sql, ints, 2, "trial", sw_give_trial, &g, err);
 
 	if (rc == SW_OK && g.n == 0)
 		rc = sw_err_set(err, SW_NOT_FOUND, "no trial %lld/%lld", (long long)sweep,
@@ -66,14 +65,9 @@ sw_status sw_read_trial(struct sw_db *db, int64_t sweep, int64_t trial, sw_row_t
 	return rc;
 }
 
-struct give_attempt {
-	sw_row_attempt_cb *cb;
-	void *arg;
-};
-
 static bool give_attempt(struct sw_cols *c, void *arg)
 {
-	const struct give_attempt *g = arg;
+	const struct sw_give *g = arg;
 	struct sw_row_attempt row = {
 		.sweep = sw_col_int(c, 0),
 		.trial = sw_col_int(c, 1),
@@ -93,7 +87,7 @@ static bool give_attempt(struct sw_cols *c, void *arg)
 	row.gpu_bytes = sw_col_real_opt(c, 12, &row.has_usage);
 	row.gpu_util = sw_col_real_opt(c, 13, &has);
 	row.joules = sw_col_real_opt(c, 14, &has);
-	return c->bad == 0 && g->cb(&row, g->arg);
+	return c->bad == 0 && g->attempt(&row, g->arg);
 }
 
 #define ATTEMPT_ROWS                                                                               \
@@ -105,7 +99,7 @@ sw_status sw_read_attempts(struct sw_db *db, int64_t sweep, int64_t trial, sw_ro
 {
 	static const char sql[] = ATTEMPT_ROWS " AND trial = ?2 ORDER BY attempt";
 	const int64_t ints[] = {sweep, trial};
-	struct give_attempt g = {cb, arg};
+	struct sw_give g = {.attempt = cb, .arg = arg};
 
 	return sw_db_rows(db, SW_Q_ATTEMPTS, sql, ints, 2, "attempt", give_attempt, &g, err);
 }
@@ -115,7 +109,7 @@ sw_status sw_read_attempt(struct sw_db *db, int64_t sweep, int64_t trial, int64_
 {
 	static const char sql[] = ATTEMPT_ROWS " AND trial = ?2 AND attempt = ?3";
 	const int64_t ints[] = {sweep, trial, attempt};
-	struct give_attempt g = {cb, arg};
+	struct sw_give g = {.attempt = cb, .arg = arg};
 
 	return sw_db_rows(db, SW_Q_ATTEMPT, sql, ints, 3, "attempt", give_attempt, &g, err);
 }
@@ -124,7 +118,7 @@ sw_status sw_read_sweep_attempts(struct sw_db *db, int64_t sweep, sw_row_attempt
 				 struct sw_err *err)
 {
 	static const char sql[] = ATTEMPT_ROWS " ORDER BY trial, attempt";
-	struct give_attempt g = {cb, arg};
+	struct sw_give g = {.attempt = cb, .arg = arg};
 
 	return sw_db_rows(db, SW_Q_SWEEP_ATTEMPTS, sql, &sweep, 1, "attempt", give_attempt, &g,
 			  err);
