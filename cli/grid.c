@@ -124,17 +124,22 @@ void sw_grid_addf(struct sw_grid *g, const char *fmt, ...)
 	sw_grid_add(g, text, false, SW_TINT_NONE);
 }
 
+void sw_grid_add_taken(struct sw_grid *g, struct sw_buf *text, bool utf8, enum sw_tint tint)
+{
+	if (text->failed != SW_OK)
+		g->failed = text->failed;
+	else
+		sw_grid_add(g, text->data, utf8, tint);
+	sw_buf_fini(text);
+}
+
 void sw_grid_add_value(struct sw_grid *g, const cJSON *v, bool utf8, enum sw_tint tint)
 {
 	struct sw_buf b;
 
 	sw_buf_init(&b, (size_t)1 << 20);
 	sw_fmt_value(&b, v, false, utf8);
-	if (b.failed != SW_OK)
-		g->failed = b.failed;
-	else
-		sw_grid_add(g, b.data, utf8, tint);
-	sw_buf_fini(&b);
+	sw_grid_add_taken(g, &b, utf8, tint);
 }
 
 void sw_grid_add_members(struct sw_grid *g, const cJSON *object, const char *const *keys, bool utf8)

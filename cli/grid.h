@@ -8,6 +8,7 @@
 #ifndef SW_CLI_GRID_H
 #define SW_CLI_GRID_H
 
+#include "base/buf.h"
 #include "base/status.h"
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -62,6 +63,8 @@ void sw_grid_row(struct sw_grid *g);
 /* The next cell of the last row. text is made harmless and copied; NULL: an empty cell. */
 void sw_grid_add(struct sw_grid *g, const char *text, bool utf8, enum sw_tint tint);
 void sw_grid_addf(struct sw_grid *g, const char *fmt, ...) SW_PRINTF(2, 3); /* plain ASCII */
+/* The buffer's text as the next cell; takes the buffer. */
+void sw_grid_add_taken(struct sw_grid *g, struct sw_buf *text, bool utf8, enum sw_tint tint);
 /* A JSON value as the next cell (sw_fmt_value(), not exact). */
 void sw_grid_add_value(struct sw_grid *g, const cJSON *v, bool utf8, enum sw_tint tint);
 

@@ -124,11 +124,7 @@ static void add_bar(struct sw_grid *g, double ratio, bool utf8, enum sw_tint tin
 
 	sw_buf_init(&b, 256);
 	sw_fmt_bar(&b, ratio, SW_TRIAL_BAR, utf8);
-	if (b.failed != SW_OK)
-		g->failed = b.failed;
-	else
-		sw_grid_add(g, b.data, utf8, tint);
-	sw_buf_fini(&b);
+	sw_grid_add_taken(g, &b, utf8, tint);
 }
 
 static void add_trial(struct sw_grid *g, const struct columns *c, const struct sw_trial_grid *how,

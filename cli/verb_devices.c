@@ -100,11 +100,9 @@ static bool wait_ms(bool on_screen, int ms)
 		if (left_ms <= 0)
 			return true;
 		(void)poll(&in, 1, (int)left_ms); /* each outcome is looked at here */
-		for (enum sw_key key; on_screen && (key = sw_screen_key()) != SW_KEY_NONE;) {
-			if (key == SW_KEY_QUIT)
-				return false;
-			return true; /* another size: draw at once */
-		}
+		const enum sw_key key = on_screen ? sw_screen_key() : SW_KEY_NONE;
+		if (key != SW_KEY_NONE)
+			return key != SW_KEY_QUIT; /* another size: draw at once */
 	}
 }
 

@@ -20,15 +20,20 @@ static void print_state(struct sw_cli *c, const cJSON *result)
 	(void)sw_buf_adds(&c->out, "\n");
 }
 
+/* Says what was answered, and ends the answer. */
+static int tell(struct sw_cli *c, int status, struct sw_reply *r)
+{
+	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON))
+		print_state(c, r->result);
+	sw_client_reply_fini(r);
+	return status;
+}
+
 static int change(struct sw_cli *c, const char *method)
 {
 	struct sw_reply r = SW_REPLY_INIT;
-	const int status = sw_cli_call_ref(c, method, &r);
 
-	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON))
-		print_state(c, r.result);
-	sw_client_reply_fini(&r);
-	return status;
+	return tell(c, sw_cli_call_ref(c, method, &r), &r);
 }
 
 int sw_verb_pause(struct sw_cli *c)
@@ -50,15 +55,10 @@ int sw_verb_extend(struct sw_cli *c)
 {
 	struct sw_reply r = SW_REPLY_INIT;
 	char params[96];
-	int status;
 
 	if (!(c->args.given & SW_OPT_RUN_CAP))
 		return sw_cli_usage(c, "extend: --run-cap N is missing");
 	(void)snprintf(params, sizeof params, "{\"sweep\":%" PRIu64 ",\"run_cap\":%" PRIu64 "}",
 		       c->sweep, c->args.run_cap);
-	status = sw_cli_call(c, "sweep.extend", params, &r);
-	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON))
-		print_state(c, r.result);
-	sw_client_reply_fini(&r);
-	return status;
+	return tell(c, sw_cli_call(c, "sweep.extend", params, &r), &r);
 }

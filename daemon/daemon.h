@@ -103,7 +103,6 @@ struct sw_daemon {
 	bool draining; /* hands out no more trials */
 	enum { SW_UP, SW_STOPPING, SW_CLOSING } phase;
 	int64_t stop_deadline_us;
-	int exit_code;
 };
 
 #define SW_TICK_MS 250

@@ -118,16 +118,21 @@ void sw_rpc_write_error(struct sw_buf *b, const cJSON *id, int code, const struc
 	sw_jw_obj_end(&w);
 }
 
+static void write_call(struct sw_jw *w, const char *method, const char *params)
+{
+	sw_jw_kstr(w, "method", method);
+	if (params != NULL)
+		sw_jw_kraw(w, "params", params);
+	sw_jw_obj_end(w);
+}
+
 void sw_rpc_write_request(struct sw_buf *b, int64_t id, const char *method, const char *params)
 {
 	struct sw_jw w;
 
 	start_message(&w, b);
 	sw_jw_kint(&w, "id", id);
-	sw_jw_kstr(&w, "method", method);
-	if (params != NULL)
-		sw_jw_kraw(&w, "params", params);
-	sw_jw_obj_end(&w);
+	write_call(&w, method, params);
 }
 
 void sw_rpc_write_notification(struct sw_buf *b, const char *method, const char *params)
@@ -135,8 +140,5 @@ void sw_rpc_write_notification(struct sw_buf *b, const char *method, const char 
 	struct sw_jw w;
 
 	start_message(&w, b);
-	sw_jw_kstr(&w, "method", method);
-	if (params != NULL)
-		sw_jw_kraw(&w, "params", params);
-	sw_jw_obj_end(&w);
+	write_call(&w, method, params);
 }

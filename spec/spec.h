@@ -293,6 +293,8 @@ void sw_spec_param_pointer(const struct sw_spec_param *p, char *ptr, size_t cap)
 void sw_spec_cond_pointer(const struct sw_spec *s, const struct sw_spec_cond *c, char *ptr,
 			  size_t cap);
 
+/* "a string", "an object", ...: what v is, for "must be ..., not ...". */
+const char *sw_spec_kind(const cJSON *v);
 /* The same value: numbers by what they are, everything else by kind and content. */
 bool sw_spec_same(const cJSON *a, const cJSON *b);
 /* Which of p->values is the same as v; n_values: none. O(log n). */

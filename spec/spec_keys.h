@@ -69,7 +69,4 @@ SW_NODISCARD sw_status sw_spec_unknown(const char *what, const char *name, const
 				       size_t n, const char *tail, const char *ptr,
 				       struct sw_err *err);
 
-/* "a string", "an object", ...: what v is, for "must be ..., not ...". */
-const char *sw_spec_kind(const cJSON *v);
-
 #endif

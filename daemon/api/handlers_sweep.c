@@ -14,18 +14,6 @@
 
 /* --- pause, resume, cancel, extend --- */
 
-static void write_control(const struct sw_live *live, enum sw_event_kind kind, struct sw_buf *out)
-{
-	struct sw_jw w;
-
-	sw_jw_init_obj(&w, out);
-	sw_jw_kint(&w, "sweep", live->sweep);
-	sw_jw_kstr(&w, "state", sw_sweep_state_name(live->state));
-	if (kind == SW_EVENT_EXTEND)
-		sw_jw_kint(&w, "run_cap", live->run_cap);
-	sw_jw_obj_end(&w);
-}
-
 static void control(struct sw_live *live, struct sw_call *call, enum sw_event_kind kind)
 {
 	const struct sw_event event = {.kind = kind,
@@ -38,7 +26,7 @@ static void control(struct sw_live *live, struct sw_call *call, enum sw_event_ki
 		sw_settle_wait(live, call);
 		c->call = NULL;
 	} else {
-		write_control(live, kind, &c->reply);
+		sw_live_write_state(live, kind == SW_EVENT_EXTEND, &c->reply);
 	}
 	sw_change_commit(c);
 	sw_marks_note(&live->changes, 0);

@@ -101,7 +101,6 @@ static void write_listed(struct list_question *l, const struct sw_row_sweep *row
 	sw_jw_kstr(&q->w, "goal", row->maximize ? "maximize" : "minimize");
 	if (q->rc == SW_OK)
 		q->rc = sw_read_counts(l->db, row->sweep, add_count, counts, &q->err);
-	sw_jw_key(&q->w, "counts");
 	sw_row_json_counts(&q->w, counts);
 	sw_jw_kint_opt(&q->w, "run_cap", row->run_cap > 0, row->run_cap);
 	write_best_or_front(l, row);
@@ -235,21 +234,14 @@ static void read_get(struct sw_db *db, struct sw_lookup *q)
 static void get_loaded(struct sw_live *live, struct sw_call *call)
 {
 	struct get_question *g = sw_lookup_create(call, live, sizeof *g, read_get);
-	uint64_t counts[SW_TRIAL_STATE_N];
 
 	if (g == NULL)
 		return;
 	struct sw_lookup *q = &g->q;
-	sw_sweep_counts(live->sched, counts);
 	sw_jw_obj(&q->w);
 	sw_row_json_sweep(&q->w, live, q->now_ms);
 	sw_jw_kint(&q->w, "seed", (int64_t)live->seed);
-	sw_jw_key(&q->w, "counts");
-	sw_row_json_counts(&q->w, counts);
-	sw_jw_key(&q->w, "rungs");
-	sw_row_json_rungs(&q->w, live);
-	sw_jw_kint_opt(&q->w, "max_t", sw_spec_max_t(live->spec) > 0,
-		       (int64_t)sw_spec_max_t(live->spec));
+	sw_row_json_progress(&q->w, live);
 	sw_jw_kint(&q->w, "created_ms", live->created_ms);
 	sw_jw_kint_opt(&q->w, "ended_ms", live->ended_ms != 0, live->ended_ms);
 	sw_jw_knum(&q->w, "seconds", sw_row_json_seconds(live, q->now_ms));

@@ -60,7 +60,7 @@ void sw_row_json_trial_obj(struct sw_jw *w, const struct sw_row_trial *row, int6
 
 void sw_row_json_counts(struct sw_jw *w, const uint64_t counts[SW_TRIAL_STATE_N])
 {
-	sw_jw_obj(w);
+	sw_jw_kobj(w, "counts");
 	for (int i = 0; i < SW_TRIAL_STATE_N; i++)
 		sw_jw_kint(w, sw_trial_state_name((enum sw_trial_state)i), (int64_t)counts[i]);
 	sw_jw_obj_end(w);
@@ -73,12 +73,12 @@ static bool is_past_bands(const struct sw_pruner *p, size_t k)
 	       sw_pruner_rung_count(p, 0, k - 1) == 0 && sw_pruner_rung_count(p, 0, k) == 0;
 }
 
-void sw_row_json_rungs(struct sw_jw *w, const struct sw_live *live)
+static void write_rungs(struct sw_jw *w, const struct sw_live *live)
 {
-	const struct sw_pruner *p = live->sched != NULL ? sw_sweep_pruner(live->sched) : NULL;
+	const struct sw_pruner *p = sw_sweep_pruner(live->sched);
 	const uint32_t brackets = p != NULL ? sw_pruner_bracket_n(p) : 0;
 
-	sw_jw_arr(w);
+	sw_jw_karr(w, "rungs");
 	for (uint32_t b = 0; b < brackets; b++)
 		for (size_t k = 0; k < sw_pruner_rung_n(p, b) && !is_past_bands(p, k); k++) {
 			const double cutoff = sw_pruner_rung_cutoff(p, b, k);
@@ -92,6 +92,17 @@ void sw_row_json_rungs(struct sw_jw *w, const struct sw_live *live)
 			sw_jw_obj_end(w);
 		}
 	sw_jw_arr_end(w);
+}
+
+void sw_row_json_progress(struct sw_jw *w, const struct sw_live *live)
+{
+	const uint64_t max_t = sw_spec_max_t(live->spec);
+	uint64_t counts[SW_TRIAL_STATE_N];
+
+	sw_sweep_counts(live->sched, counts);
+	sw_row_json_counts(w, counts);
+	write_rungs(w, live);
+	sw_jw_kint_opt(w, "max_t", max_t > 0, (int64_t)max_t);
 }
 
 double sw_row_json_seconds(const struct sw_live *live, int64_t now_ms)

@@ -21,8 +21,9 @@ void sw_row_json_stored(struct sw_jw *w, const char *key, const char *json, int6
 void sw_row_json_trial(struct sw_jw *w, const struct sw_row_trial *row, int64_t now_ms);
 
 void sw_row_json_trial_obj(struct sw_jw *w, const struct sw_row_trial *row, int64_t now_ms);
-void sw_row_json_counts(struct sw_jw *w, const uint64_t counts[SW_TRIAL_STATE_N]); /* the object */
-void sw_row_json_rungs(struct sw_jw *w, const struct sw_live *live);               /* the array */
+void sw_row_json_counts(struct sw_jw *w, const uint64_t counts[SW_TRIAL_STATE_N]); /* "counts" */
+/* The members "counts", "rungs" and "max_t" of a sweep whose state machine is there. */
+void sw_row_json_progress(struct sw_jw *w, const struct sw_live *live);
 
 /* The members that sweep.get and sweep.watch share. */
 void sw_row_json_sweep(struct sw_jw *w, const struct sw_live *live,

@@ -126,12 +126,12 @@ static void write_slots(struct sw_jw *w, const struct sw_live *live)
 }
 
 /* The time left, when the trials to come take as long as those that ended. */
-static void write_eta(struct sw_jw *w, const struct sw_live *live, const uint64_t *counts,
-		      double seconds)
+static void write_eta(struct sw_jw *w, const struct sw_live *live, double seconds)
 {
 	const uint64_t cap = sw_sweep_run_cap(live->sched);
-	uint64_t ended = 0;
+	uint64_t counts[SW_TRIAL_STATE_N], ended = 0;
 
+	sw_sweep_counts(live->sched, counts);
 	for (int i = 0; i < SW_TRIAL_STATE_N; i++)
 		if (sw_trial_ended((enum sw_trial_state)i))
 			ended += counts[i];
@@ -151,22 +151,15 @@ static void write_head(struct feed *f)
 {
 	const struct sw_live *live = f->live;
 	const double seconds = sw_row_json_seconds(live, f->now_ms);
-	uint64_t counts[SW_TRIAL_STATE_N];
 	struct sw_jw w;
 
-	sw_sweep_counts(live->sched, counts);
 	sw_jw_init_obj(&w, &f->head);
 	sw_row_json_sweep(&w, live, f->now_ms);
-	sw_jw_key(&w, "counts");
-	sw_row_json_counts(&w, counts);
-	sw_jw_key(&w, "rungs");
-	sw_row_json_rungs(&w, live);
-	sw_jw_kint_opt(&w, "max_t", sw_spec_max_t(live->spec) > 0,
-		       (int64_t)sw_spec_max_t(live->spec));
+	sw_row_json_progress(&w, live);
 	write_slots(&w, live);
 	sw_jw_kint(&w, "created_ms", live->created_ms);
 	sw_jw_knum(&w, "seconds", seconds);
-	write_eta(&w, live, counts, seconds);
+	write_eta(&w, live, seconds);
 	sw_jw_karr(&w, "parameters");
 	for (size_t i = 0; i < live->spec->n_params; i++)
 		sw_jw_str(&w, live->spec->params[i].name);

@@ -71,17 +71,6 @@ void sw_plan_params(const struct sw_spec *spec, const struct sw_space *space,
 
 /* --- one value --- */
 
-static const char *kind_of(const cJSON *v)
-{
-	if (cJSON_IsObject(v))
-		return "an object";
-	if (cJSON_IsArray(v))
-		return "an array";
-	if (cJSON_IsString(v))
-		return "a string";
-	return cJSON_IsBool(v) ? "true or false" : "null";
-}
-
 static sw_status no_choice(const struct sw_spec_param *p, const cJSON *v, struct sw_err *err)
 {
 	const char *words[64];
@@ -131,7 +120,7 @@ sw_status sw_plan_value(const struct sw_spec *spec, const struct sw_space *space
 		return read_choice(p, v, out, err);
 	if (!cJSON_IsNumber(v))
 		return sw_err_set(err, SW_INVALID, "\"%s\" is a number, not %s", p->name,
-				  kind_of(v));
+				  sw_spec_kind(v));
 	*out = (struct sw_value){.number = v->valuedouble};
 	if (!isfinite(out->number))
 		return sw_err_set(err, SW_INVALID, "\"%s\" must be a finite number", p->name);
@@ -237,7 +226,7 @@ static sw_status read_member(const struct reader *r, const struct sw_spec_group 
 	if (inner != NULL)
 		return sw_err_set(r->err, SW_INVALID,
 				  "\"%s\" is a group of parameters: an object, not %s", v->string,
-				  cJSON_IsNumber(v) ? "a number" : kind_of(v));
+				  sw_spec_kind(v));
 	if (p == NULL)
 		p = param_of_dotted(r->spec, g, v->string);
 	if (p == NULL)
@@ -362,9 +351,7 @@ sw_status sw_plan_read(const struct sw_spec *spec, const struct sw_space *space,
 
 	if (!cJSON_IsObject(params))
 		return sw_err_set(err, SW_INVALID, "the parameters must be an object, not %s",
-				  params == NULL           ? "missing"
-				  : cJSON_IsNumber(params) ? "a number"
-							   : kind_of(params));
+				  params == NULL ? "missing" : sw_spec_kind(params));
 	for (size_t i = 0; i < spec->n_params; i++) {
 		middle[i] = 0.5;
 		given[i] = false;

@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
+#include "proto/json.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -159,20 +160,26 @@ void sw_live_free_all(struct sw_daemon *d)
 	d->sweep_n = d->sweep_cap = 0;
 }
 
+void sw_live_write_state(const struct sw_live *live, bool run_cap, struct sw_buf *out)
+{
+	struct sw_jw w;
+
+	sw_jw_init_obj(&w, out);
+	sw_jw_kint(&w, "sweep", live->sweep);
+	sw_jw_kstr(&w, "state", sw_sweep_state_name(live->state));
+	if (run_cap)
+		sw_jw_kint(&w, "run_cap", live->run_cap);
+	sw_jw_obj_end(&w);
+}
+
 sw_status sw_live_runs(struct sw_live *live, uint64_t n)
 {
-	size_t cap = live->run_cap_n == 0 ? 64 : live->run_cap_n;
+	const size_t had = live->run_cap_n;
 
-	if (n <= live->run_cap_n)
-		return SW_OK;
-	while (cap < n)
-		cap *= 2;
-	struct sw_run *grown = sw_realloc(live->runs, cap * sizeof *grown);
-	if (grown == NULL)
+	if (!sw_array_reserve(&live->runs, &live->run_cap_n, n, sizeof *live->runs))
 		return SW_NOMEM;
-	/* Zeroed: a run of zeros is that of a trial that does not run. */
-	memset(grown + live->run_cap_n, 0, (cap - live->run_cap_n) * sizeof *grown);
-	live->runs = grown;
-	live->run_cap_n = cap;
+	/* A run of zeros is that of a trial that does not run. */
+	if (live->run_cap_n > had)
+		memset(live->runs + had, 0, (live->run_cap_n - had) * sizeof *live->runs);
 	return SW_OK;
 }

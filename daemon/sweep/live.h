@@ -107,6 +107,9 @@ struct sw_room_need sw_live_need(const struct sw_spec *spec, int64_t bytes);
  * O(sweeps). */
 void sw_live_level(struct sw_live *live);
 
+/* The answer to a change of its state: the sweep, its state, and its run_cap if that is asked for. */
+void sw_live_write_state(const struct sw_live *live, bool run_cap, struct sw_buf *out);
+
 /* Room for the run of every trial up to n. */
 SW_NODISCARD sw_status sw_live_runs(struct sw_live *live, uint64_t n);
 

@@ -154,18 +154,18 @@ static void on_loaded(void *arg)
 	struct load *l = arg;
 	struct sw_live *live = l->live;
 	struct sw_waiting *w = live->waiting, *next;
-	struct sw_err stopping = SW_ERR_INIT;
 	struct sw_replay *r = &l->b->replay;
 	sw_status rc = r->rc == SW_OK ? attach(live, l->b) : r->rc;
 
-	(void)sw_err_set(&stopping, SW_BUSY, "the daemon is stopping");
 	live->waiting = NULL; /* first: what they go on with may need the sweep again */
 	for (; w != NULL; w = next) {
 		next = w->next;
-		if (rc == SW_OK && live->d->phase == SW_UP)
+		if (rc != SW_OK)
+			sw_call_error(w->call, &r->err);
+		else if (live->d->phase == SW_UP)
 			w->then(live, w->call);
 		else
-			sw_call_error(w->call, rc != SW_OK ? &r->err : &stopping);
+			sw_call_refuse(w->call, SW_BUSY, "", "the daemon is stopping");
 		free(w);
 	}
 	free_rebuild(l->b);
@@ -177,7 +177,6 @@ void sw_recover_need(struct sw_call *call, void (*then)(struct sw_live *live, st
 	struct sw_live *live = sw_live_of(call);
 	struct sw_waiting *w;
 	struct load *l;
-	struct sw_err err = SW_ERR_INIT;
 
 	if (live == NULL)
 		return;
@@ -213,9 +212,8 @@ void sw_recover_need(struct sw_call *call, void (*then)(struct sw_live *live, st
 	live->waiting = w;
 	return;
 nomem:
-	(void)sw_err_set(&err, SW_BUSY, "cannot load sweep %lld now; try again",
-			 (long long)live->sweep);
-	sw_call_error(call, &err);
+	sw_call_refuse(call, SW_BUSY, "", "cannot load sweep %lld now; try again",
+		       (long long)live->sweep);
 }
 
 /* --- at start --- */

@@ -35,17 +35,6 @@ void sw_settle_stepped(struct sw_change *c, struct sw_live *live)
 		sw_change_after(c, on_stored, live->d);
 }
 
-/* sweep.cancel's answer: its number and its state. */
-static void settle_answer(const struct sw_live *live, struct sw_buf *out)
-{
-	struct sw_jw w;
-
-	sw_jw_init_obj(&w, out);
-	sw_jw_kint(&w, "sweep", live->sweep);
-	sw_jw_kstr(&w, "state", sw_sweep_state_name(live->state));
-	sw_jw_obj_end(&w);
-}
-
 void sw_settle_wait(struct sw_live *live, struct sw_call *call)
 {
 	assert(live->settle_call == NULL);
@@ -81,7 +70,7 @@ void sw_settle_go(struct sw_daemon *d)
 		c->call = live->settle_call;
 		live->settle_call = NULL;
 		if (c->call != NULL)
-			settle_answer(live, &c->reply);
+			sw_live_write_state(live, false, &c->reply);
 		sw_marks_note(&live->changes, 0); /* its state, which no trial's mark tells */
 	}
 	sw_change_after(c, on_slice, d);

@@ -109,12 +109,10 @@ void sw_suggest_park(struct sw_live *live, struct sw_call *call, int64_t count)
 {
 	struct sw_suggester *s = live->suggest;
 	struct sw_parked *p = s->parked_n < SW_SUGGEST_MAX_ASK ? sw_calloc(1, sizeof *p) : NULL;
-	struct sw_err err = SW_ERR_INIT;
 
 	if (p == NULL) {
-		(void)sw_err_set(&err, SW_BUSY, "%zu asks wait for suggestions; try again",
-				 s->parked_n);
-		sw_call_error(call, &err);
+		sw_call_refuse(call, SW_BUSY, "", "%zu asks wait for suggestions; try again",
+			       s->parked_n);
 		return;
 	}
 	*p = (struct sw_parked){
@@ -142,9 +140,6 @@ void sw_suggest_tick(struct sw_daemon *d, int64_t now_us)
 
 void sw_suggest_refuse_all(struct sw_daemon *d, const char *why)
 {
-	struct sw_err err = SW_ERR_INIT;
-
-	(void)sw_err_set(&err, SW_BUSY, "%s", why);
 	for (size_t i = 0; i < d->sweep_n; i++) {
 		struct sw_suggester *s = d->sweeps[i]->suggest;
 
@@ -153,7 +148,7 @@ void sw_suggest_refuse_all(struct sw_daemon *d, const char *why)
 
 			s->parked = p->next;
 			s->parked_n--;
-			sw_call_error(p->call, &err);
+			sw_call_refuse(p->call, SW_BUSY, "", "%s", why);
 			free(p);
 		}
 		if (s != NULL)

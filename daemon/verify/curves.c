@@ -290,17 +290,6 @@ sw_status sw_curves_part(struct sw_curves *c, struct sw_db *db, int64_t sweep, b
 	return r->rc;
 }
 
-sw_status sw_curves_read(struct sw_curves *c, struct sw_db *db, int64_t sweep, struct sw_err *err)
-{
-	bool more = true;
-	sw_status rc = SW_OK;
-
-	*c = (struct sw_curves){.n = 0};
-	while (rc == SW_OK && more)
-		rc = sw_curves_part(c, db, sweep, &more, err);
-	return rc;
-}
-
 void sw_curves_fini(struct sw_curves *c)
 {
 	if (c->reading != NULL) {

@@ -29,15 +29,11 @@ struct sw_curves {
 };
 
 /* Some thousand reports more, inside a read; *c is zeroed before the first part. *more: there are
- * others, which another read may bring. The errors of sw_curves_read(). */
+ * others, which another read may bring. SW_NOT_FOUND; SW_CONFLICT: it has several metrics, or is a
+ * population (pbt), or no trial of it ran; SW_TOO_BIG; SW_NOMEM; SW_IO. On an error too
+ * sw_curves_fini() frees what there is. O(reports log attempts) all together. */
 SW_NODISCARD sw_status sw_curves_part(struct sw_curves *c, struct sw_db *db, int64_t sweep,
 				      bool *more, struct sw_err *err);
-
-/* All of them. SW_NOT_FOUND; SW_CONFLICT: it has several metrics, or is a population (pbt), or no
- * trial of it ran; SW_TOO_BIG; SW_NOMEM; SW_IO. On an error too sw_curves_fini() frees what there
- * is. Inside a read. O(reports log attempts). */
-SW_NODISCARD sw_status sw_curves_read(struct sw_curves *c, struct sw_db *db, int64_t sweep,
-				      struct sw_err *err);
 void sw_curves_fini(struct sw_curves *c);
 
 #endif

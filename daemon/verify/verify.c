@@ -41,24 +41,18 @@ static void check_action(struct sw_verify *v, const struct sw_event *e, const st
 	}
 }
 
-static bool grow(struct sw_verify *v)
+static bool grow_trials(struct sw_verify *v)
 {
-	const uint64_t n = sw_sweep_trial_n(v->replay.sched);
-	uint64_t cap = v->trial_cap == 0 ? 64 : v->trial_cap;
 	const struct sw_err nomem = {.msg = "out of memory"};
+	const size_t had = v->trial_cap;
 
-	if (n <= v->trial_cap)
-		return true;
-	while (cap < n)
-		cap *= 2;
-	struct sw_verify_trial *grown = sw_realloc(v->trial, cap * sizeof *grown);
-	if (grown == NULL) {
+	if (!sw_array_reserve(&v->trial, &v->trial_cap, sw_sweep_trial_n(v->replay.sched),
+			      sizeof *v->trial)) {
 		sw_verify_fail(v, SW_NOMEM, &nomem);
 		return false;
 	}
-	memset(grown + v->trial_cap, 0, (cap - v->trial_cap) * sizeof *grown);
-	v->trial = grown;
-	v->trial_cap = cap;
+	if (v->trial_cap > had)
+		memset(v->trial + had, 0, (v->trial_cap - had) * sizeof *v->trial);
 	return true;
 }
 
@@ -87,7 +81,7 @@ static void stepped(struct sw_replay *r, const struct sw_event *e, const struct 
 
 	(void)event;
 	v->events++;
-	if (!grow(v))
+	if (!grow_trials(v))
 		return;
 	if (report != NULL)
 		sw_verify_report(v, e, report);

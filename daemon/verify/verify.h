@@ -42,7 +42,7 @@ struct sw_verify {
 	struct sw_replay replay;
 	uint64_t events_n;
 	struct sw_verify_trial *trial; /* [trial_cap], trial t at t - 1 */
-	uint64_t trial_cap;
+	size_t trial_cap;
 	struct sw_sampler *sampler; /* for suggestions that did not know all; NULL: none yet */
 	uint64_t sampler_epoch;
 	struct sw_history history;
