@@ -24,7 +24,7 @@ void sw_canvas_fini(struct sw_canvas *c)
 	*c = (struct sw_canvas){.cells = NULL};
 }
 
-static void set(struct sw_canvas *c, int row, int col, uint32_t rune, enum sw_tint tint)
+static void set_cell(struct sw_canvas *c, int row, int col, uint32_t rune, enum sw_tint tint)
 {
 	c->cells[(size_t)row * (size_t)c->width + (size_t)col] =
 		(struct sw_cell){.rune = rune, .tint = tint};
@@ -68,12 +68,12 @@ int sw_canvas_put(struct sw_canvas *c, int row, int col, int max, enum sw_tint t
 		if (w == 0)
 			continue; /* combining marks have no cell of their own here */
 		if (cut && col + w > end - 1) {
-			set(c, row, col++, utf8 ? 0x2026 : '~', tint);
+			set_cell(c, row, col++, utf8 ? 0x2026 : '~', tint);
 			break;
 		}
-		set(c, row, col, rune, tint);
+		set_cell(c, row, col, rune, tint);
 		if (w == 2)
-			set(c, row, col + 1, 0, tint);
+			set_cell(c, row, col + 1, 0, tint);
 		col += w;
 	}
 	return col;

@@ -21,7 +21,7 @@ static void print_state(struct sw_cli *c, const cJSON *result)
 }
 
 /* Says what was answered, and ends the answer. */
-static int tell(struct sw_cli *c, int status, struct sw_reply *r)
+static int say_state(struct sw_cli *c, int status, struct sw_reply *r)
 {
 	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON))
 		print_state(c, r->result);
@@ -29,26 +29,26 @@ static int tell(struct sw_cli *c, int status, struct sw_reply *r)
 	return status;
 }
 
-static int change(struct sw_cli *c, const char *method)
+static int change_state(struct sw_cli *c, const char *method)
 {
 	struct sw_reply r = SW_REPLY_INIT;
 
-	return tell(c, sw_cli_call_ref(c, method, &r), &r);
+	return say_state(c, sw_cli_call_ref(c, method, &r), &r);
 }
 
 int sw_verb_pause(struct sw_cli *c)
 {
-	return change(c, "sweep.pause");
+	return change_state(c, "sweep.pause");
 }
 
 int sw_verb_resume(struct sw_cli *c)
 {
-	return change(c, "sweep.resume");
+	return change_state(c, "sweep.resume");
 }
 
 int sw_verb_cancel(struct sw_cli *c)
 {
-	return change(c, c->trial != 0 ? "trial.cancel" : "sweep.cancel");
+	return change_state(c, c->trial != 0 ? "trial.cancel" : "sweep.cancel");
 }
 
 int sw_verb_extend(struct sw_cli *c)
@@ -60,5 +60,5 @@ int sw_verb_extend(struct sw_cli *c)
 		return sw_cli_usage(c, "extend: --run-cap N is missing");
 	(void)snprintf(params, sizeof params, "{\"sweep\":%" PRIu64 ",\"run_cap\":%" PRIu64 "}",
 		       c->sweep, c->args.run_cap);
-	return tell(c, sw_cli_call(c, "sweep.extend", params, &r), &r);
+	return say_state(c, sw_cli_call(c, "sweep.extend", params, &r), &r);
 }

@@ -12,7 +12,7 @@ void sw_jw_init(struct sw_jw *w, struct sw_buf *b)
 }
 
 /* A failed append latches in the buffer, so nothing here looks at a status. */
-static void put(struct sw_jw *w, const char *text)
+static void put_text(struct sw_jw *w, const char *text)
 {
 	(void)sw_buf_adds(w->b, text);
 }
@@ -28,13 +28,13 @@ static void separate(struct sw_jw *w)
 static void open_with(struct sw_jw *w, const char *bracket)
 {
 	separate(w);
-	put(w, bracket);
+	put_text(w, bracket);
 	w->comma = false;
 }
 
 static void close_with(struct sw_jw *w, const char *bracket)
 {
-	put(w, bracket);
+	put_text(w, bracket);
 	w->comma = true;
 }
 
@@ -80,7 +80,7 @@ static void put_string(struct sw_jw *w, const char *s)
 {
 	size_t left = strlen(s), run = 0;
 
-	put(w, "\"");
+	put_text(w, "\"");
 	while (run < left) {
 		const unsigned char c = (unsigned char)s[run];
 		const size_t step = sw_utf8_step(s + run, left - run);
@@ -90,7 +90,7 @@ static void put_string(struct sw_jw *w, const char *s)
 		}
 		(void)sw_buf_add(w->b, s, run);
 		if (step == 0)
-			put(w, "\xef\xbf\xbd");
+			put_text(w, "\xef\xbf\xbd");
 		else
 			put_escape(w, c);
 		s += run + 1;
@@ -98,14 +98,14 @@ static void put_string(struct sw_jw *w, const char *s)
 		run = 0;
 	}
 	(void)sw_buf_add(w->b, s, run);
-	put(w, "\"");
+	put_text(w, "\"");
 }
 
 void sw_jw_key(struct sw_jw *w, const char *key)
 {
 	separate(w);
 	put_string(w, key);
-	put(w, ":");
+	put_text(w, ":");
 	w->comma = false;
 }
 
@@ -113,7 +113,7 @@ void sw_jw_str(struct sw_jw *w, const char *s)
 {
 	separate(w);
 	if (s == NULL)
-		put(w, "null");
+		put_text(w, "null");
 	else
 		put_string(w, s);
 }
@@ -169,11 +169,11 @@ void sw_jw_num(struct sw_jw *w, double v)
 
 	separate(w);
 	if (!isfinite(v)) {
-		put(w, "null");
+		put_text(w, "null");
 		return;
 	}
 	sw_json_num_text(v, text);
-	put(w, text);
+	put_text(w, text);
 }
 
 void sw_jw_int(struct sw_jw *w, int64_t v)
@@ -185,19 +185,19 @@ void sw_jw_int(struct sw_jw *w, int64_t v)
 void sw_jw_bool(struct sw_jw *w, bool v)
 {
 	separate(w);
-	put(w, v ? "true" : "false");
+	put_text(w, v ? "true" : "false");
 }
 
 void sw_jw_null(struct sw_jw *w)
 {
 	separate(w);
-	put(w, "null");
+	put_text(w, "null");
 }
 
 void sw_jw_raw(struct sw_jw *w, const char *json)
 {
 	separate(w);
-	put(w, json != NULL ? json : "null");
+	put_text(w, json != NULL ? json : "null");
 }
 
 static void write_container(struct sw_jw *w, const cJSON *v)
@@ -220,7 +220,7 @@ static void write_number(struct sw_jw *w, const cJSON *v)
 
 	sw_jw_num(w, d);
 	if ((v->type & SW_JSON_REAL) != 0 && d == floor(d) && fabs(d) <= SW_JSON_MAX_INT)
-		put(w, ".0");
+		put_text(w, ".0");
 }
 
 void sw_jw_cjson(struct sw_jw *w, const cJSON *v)

@@ -77,7 +77,7 @@ sw_status sw_preset_find(const cJSON *model, const struct sw_layer_form **out, s
 /* --- values --- */
 
 /* An option's number: where it shapes the list itself, or is a factor of one in it. */
-static double number(const struct writer *p, const char *name)
+static double number_of(const struct writer *p, const char *name)
 {
 	const cJSON *v = sw_json_get(p->object, name);
 	size_t k = 0;
@@ -99,7 +99,7 @@ static void value(struct writer *p, const char *name)
 	if (v != NULL)
 		sw_jw_cjson(&p->w, v);
 	else
-		sw_jw_num(&p->w, number(p, name));
+		sw_jw_num(&p->w, number_of(p, name));
 }
 
 static void with(struct writer *p, const char *layer, const char *name)
@@ -125,7 +125,7 @@ static void multiple(struct writer *p, const char *name, double factor)
 	char text[SW_SPEC_MAX_PARAM_NAME + 16];
 
 	if (param == NULL) {
-		sw_jw_num(&p->w, factor * number(p, name));
+		sw_jw_num(&p->w, factor * number_of(p, name));
 	} else if (factor == 1) {
 		sw_jw_str(&p->w, param);
 	} else {
@@ -141,7 +141,7 @@ static size_t begin_times(struct writer *p, const char *name)
 	char text[SW_SPEC_MAX_PARAM_NAME + 16];
 
 	if (param == NULL)
-		return (size_t)number(p, name);
+		return (size_t)number_of(p, name);
 	(void)snprintf(text, sizeof text, "%s times", param);
 	sw_jw_obj(&p->w);
 	sw_jw_karr(&p->w, text);
@@ -160,7 +160,7 @@ static bool dropped(const struct writer *p)
 {
 	const cJSON *v = sw_json_get(p->object, "dropout");
 
-	return cJSON_IsString(v) || number(p, "dropout") > 0;
+	return cJSON_IsString(v) || number_of(p, "dropout") > 0;
 }
 
 static void begin_residual(struct writer *p)

@@ -53,7 +53,7 @@ static sw_status read_variant(struct sw_spec_pruner_reading *r, struct sw_err *e
 	return SW_OK;
 }
 
-static sw_status finish(struct sw_spec_pruner_reading *r, struct sw_err *err)
+static sw_status finish_asha(struct sw_spec_pruner_reading *r, struct sw_err *err)
 {
 	struct sw_spec_asha *a = &r->out->asha;
 	const char *grace = r->given[GRACE_PERIOD] != NULL ? r->given[GRACE_PERIOD]
@@ -84,5 +84,5 @@ const struct sw_spec_pruner_type sw_spec_pruner_asha = {
 	.hints = hints,
 	.n_hints = SW_SPEC_N(hints),
 	.defaults = defaults,
-	.finish = finish,
+	.finish = finish_asha,
 };

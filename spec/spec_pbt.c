@@ -151,7 +151,7 @@ static sw_status read_mutations(struct sw_spec_pruner_reading *r, const cJSON *v
 	return SW_OK;
 }
 
-static sw_status finish(struct sw_spec_pruner_reading *r, struct sw_err *err)
+static sw_status finish_pbt(struct sw_spec_pruner_reading *r, struct sw_err *err)
 {
 	if (r->spec->run_cap < 2)
 		return sw_err_at(err, SW_INVALID, "",
@@ -176,5 +176,5 @@ const struct sw_spec_pruner_type sw_spec_pruner_pbt = {
 	.hints = hints,
 	.n_hints = SW_SPEC_N(hints),
 	.defaults = defaults,
-	.finish = finish,
+	.finish = finish_pbt,
 };

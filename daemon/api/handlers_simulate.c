@@ -34,7 +34,7 @@ struct simulation {
 
 static unsigned under_way; /* the loop thread's */
 
-static void end(struct simulation *s)
+static void end_simulation(struct simulation *s)
 {
 	under_way--;
 	sw_curves_fini(&s->curves);
@@ -97,7 +97,7 @@ static void answer(struct simulation *s)
 		write_result(s, &out);
 		sw_call_result(s->call, &out);
 	}
-	end(s);
+	end_simulation(s);
 }
 
 /* --- the re-run, on the pool --- */

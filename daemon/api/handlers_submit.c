@@ -282,7 +282,7 @@ static void on_checked(void *user, const struct sw_err *err, const struct sw_spe
 }
 
 /* The state machine stands: what only a worker can know. */
-static void check(struct submit *s)
+static void check_submit(struct submit *s)
 {
 	static const struct sw_speccheck none;
 	struct sw_err err = SW_ERR_INIT;
@@ -368,7 +368,7 @@ static void on_built(void *arg, bool stopping)
 	else if (s->sched == NULL)
 		read_store(s, run_warm, on_warm);
 	else
-		check(s);
+		check_submit(s);
 }
 
 /* Has it more values than the loop should look at? */
@@ -421,7 +421,7 @@ static void on_refined(void *arg)
 		read_spec(s, s->resolved);
 }
 
-static void submit(struct sw_call *call, bool store)
+static void begin_submit(struct sw_call *call, bool store)
 {
 	const cJSON *spec = sw_json_get(call->params, "spec");
 	struct submit *s = sw_calloc(1, sizeof *s);
@@ -446,10 +446,10 @@ static void submit(struct sw_call *call, bool store)
 void sw_handle_sweep_submit(struct sw_call *call)
 {
 	if (sw_change_allowed(call))
-		submit(call, true);
+		begin_submit(call, true);
 }
 
 void sw_handle_sweep_validate(struct sw_call *call)
 {
-	submit(call, false);
+	begin_submit(call, false);
 }

@@ -14,7 +14,7 @@
 
 /* --- pause, resume, cancel, extend --- */
 
-static void control(struct sw_live *live, struct sw_call *call, enum sw_event_kind kind)
+static void control_sweep(struct sw_live *live, struct sw_call *call, enum sw_event_kind kind)
 {
 	const struct sw_event event = {.kind = kind,
 				       .run_cap = (uint64_t)sw_call_int(call, "run_cap", 0)};
@@ -35,7 +35,7 @@ static void control(struct sw_live *live, struct sw_call *call, enum sw_event_ki
 #define CONTROL(verb, event)                                                                       \
 	static void verb##_loaded(struct sw_live *live, struct sw_call *call)                      \
 	{                                                                                          \
-		control(live, call, event);                                                        \
+		control_sweep(live, call, event);                                                  \
 	}                                                                                          \
 	void sw_handle_sweep_##verb(struct sw_call *call)                                          \
 	{                                                                                          \

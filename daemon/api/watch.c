@@ -111,7 +111,7 @@ static void read_feed(struct sw_db *db, void *arg)
 
 /* --- on the loop --- */
 
-static bool ended(const struct sw_live *live)
+static bool has_ended(const struct sw_live *live)
 {
 	return live->ended_ms != 0;
 }
@@ -164,7 +164,7 @@ static void write_head(struct feed *f)
 	for (size_t i = 0; i < live->spec->n_params; i++)
 		sw_jw_str(&w, live->spec->params[i].name);
 	sw_jw_arr_end(&w);
-	f->ends = ended(live);
+	f->ends = has_ended(live);
 }
 
 /* The whole, from its pieces. Takes the head. */
@@ -363,7 +363,7 @@ static void on_update(void *arg)
 	if (!sent)
 		live->changes.overflowed = true; /* what it had to tell is told by the next one */
 	/* Whoever got the update that shows the end has got the last one. */
-	const bool last = sent && f->ends && ended(live) && live->changes.n == 0 &&
+	const bool last = sent && f->ends && has_ended(live) && live->changes.n == 0 &&
 			  !live->changes.overflowed;
 	for (struct sw_watcher **at = &live->watch->watchers; last && *at != NULL;) {
 		if ((*at)->ready && !(*at)->behind)

@@ -26,7 +26,7 @@ struct sw_call *sw_call_create(struct sw_conn *c, struct sw_message *m, const cJ
 	return call;
 }
 
-static void finish(struct sw_call *call)
+static void finish_call(struct sw_call *call)
 {
 	struct sw_conn *c = call->conn;
 	struct sw_message *m = call->message;
@@ -59,7 +59,7 @@ void sw_call_result(struct sw_call *call, struct sw_buf *result)
 
 		if (out != NULL)
 			sw_rpc_write_result(out, call->id, result->data);
-		finish(call);
+		finish_call(call);
 	}
 	sw_buf_fini(result);
 }
@@ -71,7 +71,7 @@ void sw_call_error_code(struct sw_call *call, int code, const struct sw_err *err
 	call->d->n_errors++;
 	if (out != NULL)
 		sw_rpc_write_error(out, call->id, code, err);
-	finish(call);
+	finish_call(call);
 }
 
 void sw_call_error(struct sw_call *call, const struct sw_err *err)

@@ -8,7 +8,7 @@
 #define IDLE_LIMIT_US    ((int64_t)600 * 1000000)
 #define TREE_FACTOR      8 /* a parsed request takes about so many times its text */
 
-static void cut(struct sw_conn *c, const char *why)
+static void cut_conn(struct sw_conn *c, const char *why)
 {
 	sw_log(SW_LOG_INFO, "conn.cut", "pid=%ld why=\"%s\"", (long)c->pid, why);
 	sw_conn_close(c);
@@ -85,6 +85,6 @@ void sw_conn_tick(struct sw_daemon *d, int64_t now_us)
 
 		next = c->next;
 		if (why != NULL)
-			cut(c, why);
+			cut_conn(c, why);
 	}
 }

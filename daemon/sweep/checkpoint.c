@@ -287,7 +287,7 @@ static void keep_best_and_last(struct sw_unneeded *out, struct sw_live *live)
 }
 
 /* A trial has ended: does its last checkpoint stay, and what goes for it? */
-static void settle(struct sw_unneeded *out, struct sw_live *live, uint64_t trial)
+static void settle_trial(struct sw_unneeded *out, struct sw_live *live, uint64_t trial)
 {
 	const struct sw_trial *t = sw_sweep_trial(live->sched, trial);
 	const struct sw_checkpoint last = sw_checkpoint_of(live, trial);
@@ -338,8 +338,8 @@ static void take_value(struct sw_live *live, struct sw_keeping_open *open, doubl
 }
 
 /* The trial of a report has another last checkpoint, or another value. */
-static void reported(struct sw_unneeded *out, struct sw_live *live, const struct sw_event *event,
-		     const struct sw_checkpoint *before, const struct sw_checkpoint *now)
+static void take_report(struct sw_unneeded *out, struct sw_live *live, const struct sw_event *event,
+			const struct sw_checkpoint *before, const struct sw_checkpoint *now)
 {
 	const uint64_t trial = event->trial;
 	const bool fresh = now->trial == trial && !is_same_file(now, before);
@@ -369,7 +369,7 @@ void sw_checkpoint_stepped(struct sw_live *live, const struct sw_event *event,
 	if (event->trial != 0 && event->kind == SW_EVENT_REPORT) {
 		const struct sw_checkpoint now = sw_checkpoint_of(live, event->trial);
 
-		reported(out, live, event, before, &now);
+		take_report(out, live, event, before, &now);
 	}
 	for (size_t i = 0; i < step->n; i++) {
 		const struct sw_action *a = &step->v[i];
@@ -378,7 +378,7 @@ void sw_checkpoint_stepped(struct sw_live *live, const struct sw_event *event,
 			release_before(out, live, a->trial);
 		} else if (a->kind == SW_ACTION_END) {
 			drop_heir(out, live, a->trial);
-			settle(out, live, a->trial);
+			settle_trial(out, live, a->trial);
 		} else if (a->kind == SW_ACTION_SWEEP && live->has_checkpoints &&
 			   live->ended_ms != 0) {
 			/* Trial 0 stands for the folder: what nobody keeps of a sweep that has

@@ -39,8 +39,8 @@ static void free_live(struct sw_live *live)
 	free(live);
 }
 
-static struct sw_live *push(struct sw_daemon *d, const char *name, const char *metric,
-			    const char *method)
+static struct sw_live *push_live(struct sw_daemon *d, const char *name, const char *metric,
+				 const char *method)
 {
 	struct sw_live *live = sw_calloc(1, sizeof *live);
 
@@ -108,7 +108,7 @@ void sw_live_level(struct sw_live *live)
 struct sw_live *sw_live_add(struct sw_daemon *d, struct sw_spec *spec, struct sw_sweep *sched,
 			    uint64_t seed, int64_t now_ms)
 {
-	struct sw_live *live = push(d, spec->name, spec->metric, spec->method);
+	struct sw_live *live = push_live(d, spec->name, spec->metric, spec->method);
 
 	if (live == NULL) {
 		sw_spec_destroy(spec);
@@ -134,7 +134,7 @@ struct sw_live *sw_live_add(struct sw_daemon *d, struct sw_spec *spec, struct sw
 
 struct sw_live *sw_live_restore(struct sw_daemon *d, const struct sw_row_sweep *row)
 {
-	struct sw_live *live = push(d, row->name, row->metric, row->method);
+	struct sw_live *live = push_live(d, row->name, row->metric, row->method);
 
 	if (live == NULL)
 		return NULL;

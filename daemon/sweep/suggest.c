@@ -216,7 +216,7 @@ static void start_job(struct sw_suggester *s, bool fresh_start)
 
 /* How many to hold ready for asks that have not come yet: the workers that run a trial now may all
  * come back before the model knows one more result. */
-static size_t reserve(const struct sw_suggester *s)
+static size_t queue_room(const struct sw_suggester *s)
 {
 	uint64_t counts[SW_TRIAL_STATE_N];
 
@@ -228,7 +228,7 @@ static size_t reserve(const struct sw_suggester *s)
 /* Starts the job that is most worth doing now, if one is. */
 void sw_suggest_plan(struct sw_suggester *s)
 {
-	size_t wanted = reserve(s);
+	size_t wanted = queue_room(s);
 
 	if (s->busy || s->live->d->phase != SW_UP || s->live->d->draining)
 		return;

@@ -45,7 +45,8 @@ struct sw_curves_reading {
 	struct sw_err *err;
 };
 
-static bool reserve(struct sw_curves_reading *r, void *array, size_t n, size_t *cap, size_t size)
+static bool reserve_room(struct sw_curves_reading *r, void *array, size_t n, size_t *cap,
+			 size_t size)
 {
 	if (sw_array_reserve(array, cap, n + 1, size))
 		return true;
@@ -55,7 +56,7 @@ static bool reserve(struct sw_curves_reading *r, void *array, size_t n, size_t *
 
 static bool add_moment(struct sw_curves_reading *r, int64_t ms, int change)
 {
-	if (!reserve(r, &r->moment, r->moment_n, &r->moment_cap, sizeof *r->moment))
+	if (!reserve_room(r, &r->moment, r->moment_n, &r->moment_cap, sizeof *r->moment))
 		return false;
 	r->moment[r->moment_n++] = (struct moment){.ms = ms, .change = change};
 	return true;
@@ -66,7 +67,7 @@ static bool take_attempt(const struct sw_row_attempt *row, void *arg)
 	struct sw_curves_reading *r = arg;
 	const int64_t end_ms = row->ended_ms > row->started_ms ? row->ended_ms : row->started_ms;
 
-	if (!reserve(r, &r->attempt, r->attempt_n, &r->attempt_cap, sizeof *r->attempt))
+	if (!reserve_room(r, &r->attempt, r->attempt_n, &r->attempt_cap, sizeof *r->attempt))
 		return false;
 	r->attempt[r->attempt_n++] = (struct attempt){.attempt = row->attempt,
 						      .resume_step = row->resume_step,
@@ -110,7 +111,7 @@ static bool take_report(const struct sw_row_report *row, void *arg)
 				   r->sweep, SW_CURVES_MAX);
 		return false;
 	}
-	if (!reserve(r, &c->point, c->point_n, &c->point_cap, sizeof *c->point))
+	if (!reserve_room(r, &c->point, c->point_n, &c->point_cap, sizeof *c->point))
 		return false;
 	c->point[c->point_n++] =
 		(struct sw_simulate_point){.step = (uint64_t)row->step,
@@ -166,7 +167,7 @@ static bool take_trial(const struct sw_row_trial *row, void *arg)
 		r->rc = sw_err_set(r->err, SW_IO, "trial %zu is not stored", c->n + 1);
 		return false;
 	}
-	if (!reserve(r, &c->curve, c->n, &c->cap, sizeof *c->curve))
+	if (!reserve_room(r, &c->curve, c->n, &c->cap, sizeof *c->curve))
 		return false;
 	c->curve[c->n] = (struct sw_simulate_curve){.first = c->point_n};
 	r->attempt_n = 0;

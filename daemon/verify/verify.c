@@ -56,7 +56,7 @@ static bool grow_trials(struct sw_verify *v)
 	return true;
 }
 
-static void arrived(struct sw_replay *r)
+static void note_arrival(struct sw_replay *r)
 {
 	struct sw_verify *v = r->user;
 
@@ -194,7 +194,7 @@ void sw_verify_fini(struct sw_verify *v)
 sw_status sw_verify_run(struct sw_verify *v, struct sw_db *db, struct sw_err *err)
 {
 	static const struct sw_replay_watch watch = {
-		.arrived = arrived, .suggest = sw_verify_suggest, .stepped = stepped};
+		.arrived = note_arrival, .suggest = sw_verify_suggest, .stepped = stepped};
 	struct sw_replay *r = &v->replay;
 	int64_t last = 0;
 	const sw_status rc = sw_peek_events(db, v->sweep, &last, err);
