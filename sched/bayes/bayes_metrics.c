@@ -2,17 +2,11 @@
  * which rows are the best of these weights. */
 #include "base/memory.h"
 #include "sched/bayes/bayes.h"
+#include "sched/num/order.h"
 #include "sched/sampler/scalarise.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int by_value(const void *va, const void *vb)
-{
-	const double a = *(const double *)va, b = *(const double *)vb;
-
-	return (a > b) - (a < b);
-}
 
 static sw_status fit_scale(const struct sw_bayes_data *b, struct sw_scalar *s)
 {
@@ -55,7 +49,7 @@ sw_status sw_bayes_data_weigh(struct sw_bayes_data *b, struct sw_scalar *scalar,
 		if (n == 1 || b->y[i] < b->y[b->best])
 			b->best = i;
 	}
-	qsort(b->sorted, n, sizeof *b->sorted, by_value);
+	qsort(b->sorted, n, sizeof *b->sorted, sw_order_doubles);
 	*scalar = s;
 	return SW_OK;
 }

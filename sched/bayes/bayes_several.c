@@ -21,6 +21,7 @@
 #include "base/memory.h"
 #include "sched/bayes/acquire_max.h"
 #include "sched/bayes/bayes.h"
+#include "sched/num/order.h"
 #include "sched/sampler/scalarise.h"
 #include <assert.h>
 #include <float.h>
@@ -92,13 +93,6 @@ static sw_status reserve(struct sw_bayes_several *s, size_t rows)
 	return SW_OK;
 }
 
-static int by_value(const void *va, const void *vb)
-{
-	const double a = *(const double *)va, b = *(const double *)vb;
-
-	return (a > b) - (a < b);
-}
-
 /* The rows with one metric in the place of y. Which of them a model sees goes by that metric. */
 static sw_status prepare(struct sw_bayes_several *s, size_t k, const struct sw_bayes_data *b,
 			 struct sw_bayes_memory *memory, struct sw_bayes_rng *rng)
@@ -117,7 +111,7 @@ static sw_status prepare(struct sw_bayes_several *s, size_t k, const struct sw_b
 			view.best = i;
 		s->sorted[view.n_good++] = s->y[i];
 	}
-	qsort(s->sorted, view.n_good, sizeof *s->sorted, by_value);
+	qsort(s->sorted, view.n_good, sizeof *s->sorted, sw_order_doubles);
 	m->valid = false;          /* whose rows these were is not known */
 	memory->fitted[m->id] = 0; /* the last fit was another metric's */
 	return sw_bayes_model_prepare(m, &view, memory, NULL, rng);

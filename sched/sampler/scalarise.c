@@ -1,5 +1,6 @@
 #include "sched/sampler/scalarise.h"
 #include "base/memory.h"
+#include "sched/num/order.h"
 #include "sched/sampler/pareto.h"
 #include <assert.h>
 #include <float.h>
@@ -8,13 +9,6 @@
 
 #define SUM_SHARE 0.05
 #define FAR       4 /* times (median - ideal): what is beyond does not set the scale */
-
-static int by_value(const void *va, const void *vb)
-{
-	const double a = *(const double *)va, b = *(const double *)vb;
-
-	return (a > b) - (a < b);
-}
 
 void sw_scalar_weights(struct sw_scalar *s, const double *unit)
 {
@@ -62,7 +56,7 @@ sw_status sw_scalar_fit(struct sw_scalar *s, const double *y, size_t n)
 			nadir = fmax(nadir, y[front[i] * m + k]);
 		for (size_t i = 0; i < n; i++)
 			sorted[i] = y[i * m + k];
-		qsort(sorted, n, sizeof *sorted, by_value);
+		qsort(sorted, n, sizeof *sorted, sw_order_doubles);
 		s->ideal[k] = sorted[0];
 		s->range[k] = range_of(sorted, n, nadir);
 	}

@@ -215,11 +215,8 @@ bool sw_space_holds(const struct sw_space *s, const struct sw_value *values);
 
 /* --- points from outside (sched/space/space_check.c) --- */
 
-/* Is this a point of the space? SW_INVALID at "/<index>" for the first active parameter whose value
- * is outside its bounds or beside its grid, and without a pointer for a broken constraint. */
-SW_NODISCARD sw_status sw_space_check(const struct sw_space *s, const struct sw_value *values,
-				      struct sw_err *err);
-/* The same for the value of one parameter, active or not. SW_INVALID without a pointer. */
+/* Is this a value that parameter i can have, active or not? SW_INVALID, without a pointer, where it is
+ * outside the bounds or beside the grid. */
 SW_NODISCARD sw_status sw_space_check_value(const struct sw_space *s, size_t i,
 					    struct sw_value value, struct sw_err *err);
 

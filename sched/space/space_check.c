@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
 
 /* Beyond this the multiples of q are no longer one rounding each: a value is taken as it is. */
 #define GRID_EXACT 0x1p51
@@ -100,24 +99,4 @@ sw_status sw_space_check_value(const struct sw_space *s, size_t i, struct sw_val
 		return SW_OK;
 	return sw_err_set(err, SW_INVALID, "there is no value number %lu",
 			  (unsigned long)value.choice + 1);
-}
-
-sw_status sw_space_check(const struct sw_space *s, const struct sw_value *values,
-			 struct sw_err *err)
-{
-	bool active[SW_SPACE_MAX_PARAMS];
-	char ptr[32];
-
-	sw_space_active(s, values, active);
-	for (size_t i = 0; i < s->n; i++) {
-		if (!active[i] || sw_space_check_value(s, i, values[i], err) == SW_OK)
-			continue;
-		(void)snprintf(ptr, sizeof ptr, "/%zu", i);
-		sw_err_prefix(err, ptr);
-		return SW_INVALID;
-	}
-	const size_t broken = sw_space_constraint_find(s, values);
-	if (broken < s->n_constraints)
-		return sw_err_set(err, SW_INVALID, "constraint %zu does not hold", broken + 1);
-	return SW_OK;
 }

@@ -1,6 +1,7 @@
 /* Which parameters are active at a point. The conditions are kept in an order in which those of a
  * parent come before those of its children: one pass over them settles everything. */
 #include "base/memory.h"
+#include "sched/num/order.h"
 #include "sched/space/space.h"
 #include "sched/space/space_internal.h"
 #include <assert.h>
@@ -17,13 +18,6 @@ void sw_space_conds_fini(struct sw_space *s)
 static double key_of(const struct sw_space_entry *e, struct sw_value v)
 {
 	return sw_space_is_choice(e) ? (double)v.choice : v.number;
-}
-
-static int by_number(const void *pa, const void *pb)
-{
-	const double a = *(const double *)pa, b = *(const double *)pb;
-
-	return (a > b) - (a < b);
 }
 
 static sw_status check_cond(const struct sw_space *s, size_t child, size_t parent,
@@ -63,7 +57,7 @@ sw_status sw_space_when(struct sw_space *s, size_t child, size_t parent,
 	}
 	for (size_t i = 0; i < n; i++)
 		keys[i] = key_of(&s->v[parent], allowed[i]);
-	qsort(keys, n, sizeof *keys, by_number);
+	qsort(keys, n, sizeof *keys, sw_order_doubles);
 	s->conds[s->n_conds++] =
 		(struct sw_space_cond){.child = child, .parent = parent, .allowed = keys, .n = n};
 	s->sealed = false;
@@ -127,7 +121,8 @@ void sw_space_active(const struct sw_space *s, const struct sw_value *values, bo
 		const double key = key_of(&s->v[c->parent], values[c->parent]);
 
 		active[c->child] = active[c->child] && active[c->parent] &&
-				   bsearch(&key, c->allowed, c->n, sizeof key, by_number) != NULL;
+				   bsearch(&key, c->allowed, c->n, sizeof key, sw_order_doubles) !=
+					   NULL;
 	}
 }
 

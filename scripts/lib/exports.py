@@ -34,7 +34,6 @@ sw_net_gradient
 sw_pruner_invariant
 sw_samplers_name
 sw_sobol_digits
-sw_space_check
 """.split()
 
 

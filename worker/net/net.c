@@ -6,11 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct sw_metrics *metrics(const struct sw_net *net)
-{
-	return (struct sw_metrics *)(void *)(net->arena + net->at.metrics);
-}
-
 struct sw_task sw_net_task(const struct sw_data *data, bool classes)
 {
 	return (struct sw_task){.input = data->input,
@@ -234,7 +229,7 @@ static size_t counts_bytes(const struct sw_net *net)
 
 sw_status sw_net_metrics_zero(struct sw_net *net)
 {
-	const sw_status rc = net->ops->zero(net->q, metrics(net), sizeof(struct sw_metrics));
+	const sw_status rc = net->ops->zero(net->q, sw_net_sums(net), sizeof(struct sw_metrics));
 
 	if (rc != SW_OK || counts_bytes(net) == 0)
 		return rc;
@@ -243,7 +238,7 @@ sw_status sw_net_metrics_zero(struct sw_net *net)
 
 sw_status sw_net_metrics(struct sw_net *net, struct sw_metrics *out)
 {
-	return net->ops->download(net->q, out, metrics(net), sizeof *out);
+	return net->ops->download(net->q, out, sw_net_sums(net), sizeof *out);
 }
 
 sw_status sw_net_macro_f1(struct sw_net *net, double *out)

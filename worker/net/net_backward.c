@@ -87,12 +87,7 @@ static sw_status elements(const struct sw_net_pass *p, const struct grads *g)
 	case SW_OP_GELU:
 		return ops->gelu_backward(q, g->x, g->dy, g->dx, n);
 	case SW_OP_DROPOUT:
-		return ops->dropout(q, g->dy, g->dx, n,
-				    (struct sw_dropout){.seed = p->net->seed,
-							.layer = op->layer,
-							.first = p->first * sw_shape_count(&op->to),
-							.p = op->p},
-				    sw_net_step(p->net));
+		return sw_net_dropout(p, op, g->dy, g->dx);
 	case SW_OP_MAXPOOL2D:
 		return ops->maxpool2d_backward(q, g->dy, (const int32_t *)(const void *)g->saved,
 					       g->dx, &window);

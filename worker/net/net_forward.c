@@ -53,6 +53,16 @@ static sw_status layernorm(const struct sw_net_pass *p, const struct sw_op *op, 
 					   norm);
 }
 
+sw_status sw_net_dropout(const struct sw_net_pass *p, const struct sw_op *op, const float *x,
+			 float *y)
+{
+	const size_t count = sw_shape_count(&op->to);
+	const struct sw_dropout d = {
+		.seed = p->net->seed, .layer = op->layer, .first = p->first * count, .p = op->p};
+
+	return p->net->ops->dropout(p->net->q, x, y, p->rows * count, d, sw_net_step(p->net));
+}
+
 /* Those that have no parameters. */
 static sw_status plain(const struct sw_net_pass *p, const struct sw_op *op, const float *x,
 		       float *y, float *saved)
@@ -72,12 +82,7 @@ static sw_status plain(const struct sw_net_pass *p, const struct sw_op *op, cons
 	case SW_OP_GELU:
 		return ops->gelu_forward(q, x, y, n);
 	case SW_OP_DROPOUT:
-		return ops->dropout(q, x, y, n,
-				    (struct sw_dropout){.seed = p->net->seed,
-							.layer = op->layer,
-							.first = p->first * sw_shape_count(&op->to),
-							.p = op->p},
-				    sw_net_step(p->net));
+		return sw_net_dropout(p, op, x, y);
 	case SW_OP_MAXPOOL2D:
 		return ops->maxpool2d_forward(q, x, y, (int32_t *)(void *)saved, &window);
 	case SW_OP_AVGPOOL2D:

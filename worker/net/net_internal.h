@@ -33,6 +33,11 @@ static inline struct sw_step *sw_net_step(const struct sw_net *net)
 	return (struct sw_step *)(void *)(net->arena + net->at.step);
 }
 
+static inline struct sw_metrics *sw_net_sums(const struct sw_net *net)
+{
+	return (struct sw_metrics *)(void *)(net->arena + net->at.metrics);
+}
+
 static inline float *sw_net_work(const struct sw_net *net)
 {
 	return sw_net_floats(net, net->at.work);
@@ -53,6 +58,9 @@ static inline size_t sw_net_width(const struct sw_shape *s)
 float *sw_net_buffer(const struct sw_net_pass *p, uint16_t buffer);
 const float *sw_net_value(const struct sw_net_pass *p, size_t value);
 
+/* Dropout, of values or of their gradients: the mask is made anew each time (net_forward.c). */
+SW_NODISCARD sw_status sw_net_dropout(const struct sw_net_pass *p, const struct sw_op *op,
+				      const float *x, float *y);
 /* All operations; *out: what the last wrote (net_forward.c). */
 SW_NODISCARD sw_status sw_net_forward(const struct sw_net_pass *p);
 /* From the loss's gradient, which lies in its buffer, to the parameters' (net_backward.c). */

@@ -1,11 +1,6 @@
 /* worker/net/net_run.c — batches: gathered, through the net, and what becomes of their losses. */
 #include "worker/net/net_internal.h"
 
-static struct sw_metrics *metrics(const struct sw_net *net)
-{
-	return (struct sw_metrics *)(void *)(net->arena + net->at.metrics);
-}
-
 static int32_t *count_of(const struct sw_net *net)
 {
 	return (int32_t *)(void *)(net->arena + net->at.count);
@@ -82,15 +77,15 @@ static sw_status loss(const struct sw_net_pass *p, size_t first, size_t all)
 	sw_status rc;
 
 	if (net->trainer->classes) {
-		rc = net->ops->cross_entropy_forward(net->q, z, label, g, metrics(net), rows, width,
-						     smooth);
+		rc = net->ops->cross_entropy_forward(net->q, z, label, g, sw_net_sums(net), rows,
+						     width, smooth);
 		if (rc != SW_OK)
 			return rc;
 		return net->ops->cross_entropy_backward(
 			net->q, g, label, g, labels > 1 ? 1.0f : scale,
 			labels > 1 ? count_of(net) : NULL, rows, width, smooth);
 	}
-	rc = net->ops->mse_forward(net->q, z, target, metrics(net), rows, width);
+	rc = net->ops->mse_forward(net->q, z, target, sw_net_sums(net), rows, width);
 	if (rc != SW_OK)
 		return rc;
 	return net->ops->mse_backward(net->q, z, target, g, scale, rows, width);
@@ -179,11 +174,11 @@ static sw_status eval_sums(const struct sw_net_pass *p, const struct sw_data_par
 	sw_status rc;
 
 	if (!net->trainer->classes)
-		return net->ops->mse_forward(net->q, z, part->target + first, metrics(net), rows,
-					     m->task.outputs);
+		return net->ops->mse_forward(net->q, z, part->target + first, sw_net_sums(net),
+					     rows, m->task.outputs);
 	const int32_t *label = part->label + first * labels;
 
-	rc = net->ops->cross_entropy_forward(net->q, z, label, NULL, metrics(net), rows,
+	rc = net->ops->cross_entropy_forward(net->q, z, label, NULL, sw_net_sums(net), rows,
 					     m->task.outputs, 0.0f);
 	if (rc != SW_OK || net->no_counts)
 		return rc;

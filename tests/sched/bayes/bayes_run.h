@@ -4,6 +4,7 @@
 #define SW_TESTS_SCHED_BAYES_BAYES_RUN_H
 
 #include "sched/sweep/samplers.h"
+#include "tests/sched/space/check.h"
 #include "tests/sched/suite.h"
 #include <math.h>
 
@@ -50,7 +51,7 @@ static inline const struct sw_value *ask(struct run *r)
 
 	ck_assert_msg(sw_sampler_suggest(r->s, &r->h, ++r->made, &r->last, &err) == SW_OK,
 		      "trial %u: %s", (unsigned)r->made, err.msg);
-	ck_assert_msg(sw_space_check(r->space, r->last.values, &err) == SW_OK, "trial %u: %s %s",
+	ck_assert_msg(space_check(r->space, r->last.values, &err) == SW_OK, "trial %u: %s %s",
 		      (unsigned)r->made, err.ptr, err.msg);
 	for (size_t i = 0; i < r->h.n_params; i++)
 		ck_assert(isfinite(r->last.values[i].number));

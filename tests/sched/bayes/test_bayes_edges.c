@@ -4,6 +4,7 @@
 #include "tests/run.h"
 #include "tests/sched/bayes/bayes_run.h"
 #include "tests/sched/pruner/rung.h"
+#include "tests/sched/space/check.h"
 #include <string.h>
 
 static const struct sw_param plane[] = {
@@ -46,7 +47,7 @@ START_TEST(trials_that_all_fail_above_a_rung_do_no_harm)
 	sw_history_init(&h, 2, 1);
 	for (uint64_t t = 1; t <= 30; t++) {
 		learn_suggest(s, &h, &got);
-		ck_assert_int_eq(sw_space_check(space, got.values, NULL), SW_OK);
+		ck_assert_int_eq(space_check(space, got.values, NULL), SW_OK);
 		learn_add(&h, got.values);
 		for (uint32_t level = 0; level < 2; level++) {
 			const double y = unit(&rng);

@@ -5,6 +5,7 @@
 #include "sched/sweep/samplers.h"
 #include "tests/run.h"
 #include "tests/sched/pruner/rung.h"
+#include "tests/sched/space/check.h"
 #include "tests/sched/suite.h"
 #include <math.h>
 #include <string.h>
@@ -73,7 +74,7 @@ static void check(const struct sw_space *space, const struct sw_suggestion *s)
 {
 	struct sw_err err = SW_ERR_INIT;
 
-	ck_assert_msg(sw_space_check(space, s->values, &err) == SW_OK, "%s %s", err.ptr, err.msg);
+	ck_assert_msg(space_check(space, s->values, &err) == SW_OK, "%s %s", err.ptr, err.msg);
 	if (s->acquisition == SW_ACQUISITION_EI) {
 		ck_assert(isfinite(s->mean) && isfinite(s->sd) && s->sd >= 0);
 		ck_assert(isfinite(s->ei) && s->ei >= 0);

@@ -4,6 +4,7 @@
 #include "sched/pruner/pbt_explore.h"
 #include "tests/run.h"
 #include "tests/sched/pruner/prune.h"
+#include "tests/sched/space/check.h"
 
 #define DEFAULTS                                                                                   \
 	.quantile_fraction = 0.25, .resample_probability = 0.25, .factor = {1.2, 0.8}, .factor_n = 2
@@ -345,7 +346,7 @@ START_TEST(explore_changes_by_factor_or_neighbour)
 		struct sw_value v[PARAMS];
 
 		sw_pbt_explore(&c, s, SEED, child, donor, v);
-		ck_assert(sw_space_check(s, v, NULL) == SW_OK);
+		ck_assert(space_check(s, v, NULL) == SW_OK);
 		ck_assert(v[LR].number == 0.01 * 1.2 || v[LR].number == 0.01 * 0.8);
 		/* 2.4 and 1.6 are nearest to 2 again: the next one is taken. */
 		ck_assert(v[UNITS].number == 3 || v[UNITS].number == 1);
@@ -407,7 +408,7 @@ START_TEST(explore_keeps_constraints_and_ends_are_clipped)
 		struct sw_value v[PARAMS];
 
 		sw_pbt_explore(&c, s, SEED, child, donor, v);
-		ck_assert(sw_space_feasible(s, v) && sw_space_check(s, v, NULL) == SW_OK);
+		ck_assert(sw_space_feasible(s, v) && space_check(s, v, NULL) == SW_OK);
 		ck_assert(v[UNITS].number <= v[POWER].number);
 		low += v[LR].number == 1e-4;
 		high += v[LR].number == 1e-1;

@@ -4,6 +4,7 @@
 #define SW_TESTS_SCHED_SAMPLER_LEARN_H
 
 #include "sched/sweep/samplers.h"
+#include "tests/sched/space/check.h"
 #include "tests/sched/suite.h"
 #include <string.h>
 
@@ -157,7 +158,7 @@ static inline void learn_check_replay_of(const struct sw_sampler_config *config,
 	ck_assert_int_eq(sw_samplers_create(&s, config, NULL), SW_OK);
 	for (uint64_t t = 1; t <= trials; t++) {
 		learn_suggest(s, &h, &kept[t]);
-		ck_assert_int_eq(sw_space_check(space, kept[t].values, NULL), SW_OK);
+		ck_assert_int_eq(space_check(space, kept[t].values, NULL), SW_OK);
 		if (t % 5 == 0) {
 			ck_assert_int_eq(sw_samplers_create(&fresh, config, NULL), SW_OK);
 			learn_suggest(fresh, &h, &out);

@@ -5,6 +5,7 @@
 #include "sched/sweep/samplers.h"
 #include "tests/run.h"
 #include "tests/sched/sampler/learn.h"
+#include "tests/sched/space/check.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -157,7 +158,7 @@ static void check_point(const struct sw_space *space, const struct sw_suggestion
 	struct sw_value canonical[SW_SPACE_MAX_PARAMS];
 	struct sw_err err = SW_ERR_INIT;
 
-	ck_assert_msg(sw_space_check(space, got->values, &err) == SW_OK, "%s %s", err.ptr, err.msg);
+	ck_assert_msg(space_check(space, got->values, &err) == SW_OK, "%s %s", err.ptr, err.msg);
 	memcpy(canonical, got->values, sizeof canonical);
 	sw_space_canonical(space, canonical);
 	for (size_t i = 0; i < sw_space_size(space); i++) {

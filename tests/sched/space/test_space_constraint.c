@@ -4,6 +4,7 @@
 #include "sched/space/space.h"
 #include "sched/sweep/samplers.h"
 #include "tests/run.h"
+#include "tests/sched/space/check.h"
 #include "tests/sched/suite.h"
 #include <float.h>
 #include <math.h>
@@ -359,7 +360,7 @@ START_TEST(space_value_from_outside_is_checked_against_its_parameter)
 	ck_assert_int_eq(sw_space_check_value(s, 0, values[_i].v, &e),
 			 msg == NULL ? SW_OK : SW_INVALID);
 	ck_assert_str_eq(e.msg, msg == NULL ? "" : msg);
-	ck_assert_int_eq(sw_space_check(s, &values[_i].v, &point), e.code);
+	ck_assert_int_eq(space_check(s, &values[_i].v, &point), e.code);
 	ck_assert_str_eq(point.msg, e.msg);
 	ck_assert_str_eq(point.ptr, msg == NULL ? "" : "/0");
 	sw_space_destroy(s);
@@ -380,13 +381,13 @@ START_TEST(space_check_looks_at_active_parameters_and_at_constraints)
 	ck_assert_int_eq(sw_space_when(s, X, WORD, &(struct sw_value){.choice = 1}, 1, NULL),
 			 SW_OK);
 	ck_assert_int_eq(sw_space_seal(s, NULL), SW_OK);
-	ck_assert_int_eq(sw_space_check(s, v, NULL), SW_OK);
+	ck_assert_int_eq(space_check(s, v, NULL), SW_OK);
 	v[WORD].choice = 1;
-	ck_assert_int_eq(sw_space_check(s, v, &e), SW_INVALID);
+	ck_assert_int_eq(space_check(s, v, &e), SW_INVALID);
 	ck_assert_str_eq(e.ptr, "/2");
 	v[X].number = 0.5;
 	v[A].number = 2;
-	ck_assert_int_eq(sw_space_check(s, v, &broken), SW_INVALID);
+	ck_assert_int_eq(space_check(s, v, &broken), SW_INVALID);
 	ck_assert_str_eq(broken.msg, "constraint 1 does not hold");
 	ck_assert_str_eq(broken.ptr, "");
 	sw_space_destroy(s);

@@ -5,6 +5,7 @@
 #include "sched/space/space.h"
 #include "sched/sweep/samplers.h"
 #include "tests/run.h"
+#include "tests/sched/space/check.h"
 #include "tests/sched/suite.h"
 #include <math.h>
 #include <string.h>
@@ -123,7 +124,7 @@ START_TEST(space_solve_finds_the_few_points_or_proves_that_there_are_none)
 		ck_assert_msg(got == f->want, "%s: %d, not %d", f->name, (int)got, (int)f->want);
 		if (got != SW_SOLVED)
 			continue;
-		ck_assert_msg(sw_space_check(s, v, NULL) == SW_OK, "%s", f->name);
+		ck_assert_msg(space_check(s, v, NULL) == SW_OK, "%s", f->name);
 		ck_assert_int_eq(sw_space_solve(s, 7, k, NULL, SW_SOLVE_ASK, again), SW_SOLVED);
 		ck_assert_mem_eq(v, again, sizeof v);
 	}
@@ -150,7 +151,7 @@ START_TEST(space_with_few_points_has_a_suggestion_for_every_trial)
 				      e.msg);
 		for (uint64_t t = 1; t <= 20 && rc == SW_OK; t++) {
 			ck_assert_int_eq(sw_sampler_next(sampler, t, v), SW_OK);
-			ck_assert_msg(sw_space_check(s, v, NULL) == SW_OK, "%s", f->name);
+			ck_assert_msg(space_check(s, v, NULL) == SW_OK, "%s", f->name);
 		}
 		sw_sampler_destroy(sampler);
 		sw_space_destroy(s);
@@ -210,7 +211,7 @@ START_TEST(space_solve_divides_one_among_many)
 	ck_assert_int_eq(sw_space_constrain(s, &c, NULL), SW_OK);
 	for (uint64_t k = 1; k <= 20; k++) {
 		ck_assert_int_eq(sw_space_solve(s, 2, k, NULL, SW_SOLVE_ASK, v), SW_SOLVED);
-		ck_assert_int_eq(sw_space_check(s, v, NULL), SW_OK);
+		ck_assert_int_eq(space_check(s, v, NULL), SW_OK);
 	}
 	sw_space_destroy(s);
 }
@@ -248,7 +249,7 @@ START_TEST(space_solve_orders_integers)
 
 	for (uint64_t k = 1; k <= 50; k++) {
 		ck_assert_int_eq(sw_space_solve(s, 2, k, NULL, SW_SOLVE_ASK, v), SW_SOLVED);
-		ck_assert_int_eq(sw_space_check(s, v, NULL), SW_OK);
+		ck_assert_int_eq(space_check(s, v, NULL), SW_OK);
 		least = fmin(least, v[9].number);
 		most = fmax(most, v[9].number);
 	}
@@ -334,7 +335,7 @@ START_TEST(space_with_many_sums_has_different_suggestions)
 	ck_assert_int_eq(sw_sampler_next(sampler, 1, a), SW_OK);
 	for (uint64_t t = 2; t <= 5; t++) {
 		ck_assert_int_eq(sw_sampler_next(sampler, t, b), SW_OK);
-		ck_assert_int_eq(sw_space_check(s, b, NULL), SW_OK);
+		ck_assert_int_eq(space_check(s, b, NULL), SW_OK);
 		for (size_t i = 0; i < SW_SPACE_MAX_PARAMS; i++)
 			ck_assert(a[i].number != b[i].number);
 		memcpy(a, b, sizeof a);
@@ -372,7 +373,7 @@ START_TEST(space_solve_settles_conditions_first)
 	ck_assert_int_eq(sw_space_seal(s, NULL), SW_OK);
 	for (uint64_t k = 1; k <= 60; k++) {
 		ck_assert_int_eq(sw_space_solve(s, 2, k, NULL, SW_SOLVE_ASK, v), SW_SOLVED);
-		ck_assert_int_eq(sw_space_check(s, v, NULL), SW_OK);
+		ck_assert_int_eq(space_check(s, v, NULL), SW_OK);
 		active += v[0].choice == 1;
 	}
 	ck_assert_msg(active > 5 && active < 40, "%d of 60", active);

@@ -2,6 +2,7 @@
  * them, in random small spaces. */
 #include "sched/space/space.h"
 #include "tests/run.h"
+#include "tests/sched/space/check.h"
 #include "tests/sched/suite.h"
 
 #define SMALL_MOST 4
@@ -103,7 +104,7 @@ START_TEST(space_solve_is_right_beside_all_points)
 
 		ck_assert_msg(got == (has ? SW_SOLVED : SW_SOLVED_NONE), "space %d: %d", i, got);
 		if (has)
-			ck_assert_int_eq(sw_space_check(s, v, NULL), SW_OK);
+			ck_assert_int_eq(space_check(s, v, NULL), SW_OK);
 		found += has;
 		sw_space_destroy(s);
 	}

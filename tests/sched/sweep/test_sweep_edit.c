@@ -4,6 +4,7 @@
 #include "sched/sweep/samplers.h"
 #include "sched/sweep/sweep.h"
 #include "tests/run.h"
+#include "tests/sched/space/check.h"
 #include "tests/sched/sweep/invariant.h"
 #include "tests/sched/sweep/script.h"
 #include <math.h>
@@ -134,7 +135,7 @@ START_TEST(sweep_edited_range_holds_for_new_trials_alone)
 			made[n] = ask(s, &actions);
 			if (n++ == 0)
 				continue; /* the user's own point */
-			ck_assert_int_eq(sw_space_check(sw_sweep_space(s), made[n - 1].v, NULL),
+			ck_assert_int_eq(space_check(sw_sweep_space(s), made[n - 1].v, NULL),
 					 SW_OK);
 			for (size_t i = 0; i < SIZE; i++) {
 				const double x = made[n - 1].v[i].number;
@@ -174,7 +175,7 @@ static void check_seen(const struct sw_sweep *s, const struct made *made)
 	ck_assert_uint_eq(h->trials, sw_sweep_trial_n(s));
 	for (uint64_t t = 1; t <= h->trials; t++) {
 		const struct sw_trial *trial = sw_sweep_trial(s, t);
-		const bool in = sw_space_check(sw_sweep_space(s), made[t - 1].v, NULL) == SW_OK;
+		const bool in = space_check(sw_sweep_space(s), made[t - 1].v, NULL) == SW_OK;
 		size_t all = 0;
 
 		for (size_t i = 0; i < h->n_obs; i++)

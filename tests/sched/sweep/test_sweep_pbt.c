@@ -4,6 +4,7 @@
 #include "base/fault.h"
 #include "sched/sweep/sweep.h"
 #include "tests/run.h"
+#include "tests/sched/space/check.h"
 #include "tests/sched/sweep/invariant.h"
 #include "tests/sched/sweep/story.h"
 #include <math.h>
@@ -203,7 +204,7 @@ static void check_child(struct population *p, const struct sw_action *create)
 			  donor->resume_step != 0 ? create->parent : 0);
 	ck_assert_int_eq(sw_sweep_values(p->s, create->parent, of_donor), SW_OK);
 	ck_assert_int_eq(sw_sweep_values(p->s, create->trial, own), SW_OK);
-	ck_assert_int_eq(sw_space_check(sw_sweep_space(p->s), own, NULL), SW_OK);
+	ck_assert_int_eq(space_check(sw_sweep_space(p->s), own, NULL), SW_OK);
 	ck_assert(own[0].number != of_donor[0].number || own[0].number == 1e-4 ||
 		  own[0].number == 1);                          /* clipped */
 	ck_assert_double_eq(own[2].number, of_donor[2].number); /* may not change */
