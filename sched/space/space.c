@@ -53,6 +53,7 @@ static sw_status check_bounds(const struct sw_param *p, struct sw_err *err)
 	if (p->min > p->max)
 		return sw_err_at(err, SW_INVALID, "/min", "min %.10g is above max %.10g", p->min,
 				 p->max);
+	/* Values are drawn as min + u * (max - min). */
 	if (!isfinite(p->max - p->min))
 		return sw_err_at(err, SW_INVALID, "/max",
 				 "the range from min %.10g to max %.10g is too wide", p->min,
@@ -264,6 +265,7 @@ static sw_status add_normal(struct sw_space_entry *e, struct sw_err *err)
 	if (rc == SW_OK && !isfinite(reach / p->q))
 		rc = sw_err_at(err, SW_INVALID, "/q", "q %.10g is too small for these values",
 			       p->q);
+	/* The multiple next to the farthest value must be a number, too. */
 	if (rc == SW_OK && !isfinite(reach + p->q))
 		rc = sw_err_at(err, SW_INVALID, "/q", "q %.10g is too large", p->q);
 	return rc;

@@ -150,6 +150,7 @@ static bool holds(const struct sw_space *s, const struct sw_constraint *c,
 	const double slack = exact ? 0.0 : ops * DBL_EPSILON * size;
 	const double d = left.value - right.value;
 
+	/* A sum that overflows compares with nothing. */
 	if (!isfinite(d))
 		return false;
 	switch (c->op) {
@@ -290,6 +291,7 @@ sw_status sw_space_probe(const struct sw_space *s, uint64_t seed, struct sw_prob
 	p->is_rare = p->by_search = false;
 	if (s->n_constraints == 0)
 		return SW_OK;
+	/* Where all points can be looked at, finding none is a proof. */
 	for (uint64_t k = 0; k < n; k++) {
 		probe_at(s, seed, points > 0, k, p->values);
 		if (!count_broken(s, p->values, broken))

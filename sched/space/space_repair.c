@@ -125,6 +125,7 @@ static bool step(struct walk *w, struct sw_value *values)
 			best = values[p];
 		}
 	}
+	/* Equal is taken, too: so the walk leaves a place where nothing is better. */
 	values[p] = least <= before ? best : old;
 	w->n_broken = find_broken(w, values, w->all, w->space->n_constraints, w->broken);
 	return true;
@@ -138,6 +139,7 @@ bool sw_space_repair(const struct sw_space *s, uint64_t seed, uint64_t number, c
 	for (size_t i = 0; i < s->n_constraints; i++)
 		w.all[i] = i;
 	for (int start = 0; start < STARTS; start++) {
+		/* The first start is the caller's own point, which the result should be near. */
 		for (size_t i = 0; start > 0 && i < s->n; i++)
 			if (fixed == NULL || !fixed[i])
 				values[i] = sw_space_decode_one(&s->v[i], draw(&w));

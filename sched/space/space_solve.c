@@ -210,11 +210,13 @@ static bool go_on(struct search *q, const struct sw_space_range *ranges, size_t 
 	q->parents -= was_parent;
 	next[i].lo = next[i].hi = number_of(q, i);
 	memset(&q->again, 0, sizeof q->again);
+	/* Only those that name it can say anything new. */
 	look_again(q, i);
 	if (was_parent && q->parents == 0) /* others apply now */
 		look_at_all(q);
 	if (descend(q, next))
 		return true;
+	/* The next value is tried from where this one was. */
 	q->assigned[i] = false;
 	q->is_parent[i] = was_parent;
 	q->parents += was_parent;
@@ -360,6 +362,7 @@ static void begin_search(struct search *q, const bool *fixed, struct sw_space_ra
 	look_at_all(q);
 	for (size_t i = 0; i < s->n; i++)
 		named[i] = is_named(q, i);
+	/* What decides whether a named parameter is there must have a value before it. */
 	for (size_t i = s->n_conds; i-- > 0;) { /* the deepest first */
 		q->is_child[s->conds[i].child] = true;
 		if (!named[s->conds[i].child])
@@ -404,6 +407,7 @@ enum sw_solved sw_space_solve(const struct sw_space *s, uint64_t seed, uint64_t 
 		}
 		if (q.is_whole)
 			return SW_SOLVED_NONE;
+		/* An unlucky beginning is left early, and yet a hard space gets its time. */
 		q.patience *= 2;
 	}
 	return SW_SOLVED_UNKNOWN;

@@ -57,6 +57,7 @@ sw_status sw_space_when(struct sw_space *s, size_t child, size_t parent,
 	}
 	for (size_t i = 0; i < n; i++)
 		keys[i] = key_of(&s->v[parent], allowed[i]);
+	/* They are looked up at each point, by bsearch(). */
 	qsort(keys, n, sizeof *keys, sw_order_doubles);
 	s->conds[s->n_conds++] =
 		(struct sw_space_cond){.child = child, .parent = parent, .allowed = keys, .n = n};
@@ -118,6 +119,7 @@ void sw_space_active(const struct sw_space *s, const struct sw_value *values, bo
 		active[i] = true;
 	for (size_t i = 0; i < s->n_conds; i++) {
 		const struct sw_space_cond *c = &s->conds[i];
+		/* Its parent is settled: the conditions are in the order of their depth. */
 		const double key = key_of(&s->v[c->parent], values[c->parent]);
 
 		active[c->child] = active[c->child] && active[c->parent] &&
@@ -134,6 +136,8 @@ void sw_space_canonical(const struct sw_space *s, struct sw_value *values)
 		return;
 	sw_space_active(s, values, active);
 	for (size_t i = 0; i < s->n; i++)
+		/* Any value would do, if it is always the same: points that differ in it alone are
+		 * one. */
 		if (!active[i])
 			values[i] = sw_space_decode_one(&s->v[i], 0.5);
 }

@@ -40,6 +40,7 @@ static sw_status make_arrays(struct sw_sweep *s)
 	if (s->epoch == NULL)
 		return SW_NOMEM;
 	s->epoch_n = 1;
+	/* The caller's array may be gone by the time of the first child. */
 	s->config.pruner.pbt.mutate = NULL;
 	if (mutate != NULL && s->config.pruner.kind == SW_PRUNER_PBT) {
 		s->mutate = sw_malloc(n * sizeof *s->mutate);
@@ -92,6 +93,7 @@ sw_status sw_sweep_create(struct sw_sweep **out, const struct sw_sweep_config *c
 		sw_sweep_destroy(s);
 		return rc;
 	}
+	/* From here on the space is the sweep's. */
 	s->epoch[0].space = space;
 	s->user_cap = config->run_cap;
 	sw_sweep_tell_waiting(s);
@@ -106,6 +108,7 @@ void sw_sweep_destroy(struct sw_sweep *s)
 	sw_pending_fini(&s->pending);
 	free(s->trial);
 	sw_sweep_learn_fini(s);
+	/* The present space and sampler are those of the last epoch. */
 	for (size_t i = 0; i < s->epoch_n; i++) {
 		sw_sampler_destroy(s->epoch[i].sampler);
 		sw_space_destroy(s->epoch[i].space);

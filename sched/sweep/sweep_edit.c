@@ -102,6 +102,7 @@ static sw_status remake(struct sw_sweep *s, const struct sw_edit *e, struct rema
 		rc = sw_sweep_seen_make(s, out->space, &out->seen);
 		out->has_seen = rc == SW_OK;
 	}
+	/* Room for the epoch is taken now, for once the ranges are taken nothing may fail. */
 	if (rc == SW_OK && !sw_array_resize(&s->epoch, s->epoch_n + 1, sizeof *s->epoch))
 		rc = SW_NOMEM;
 	return rc != SW_NOMEM ? rc : sw_err_set(err, rc, "no memory for other ranges");
@@ -131,11 +132,14 @@ static void take_numbers(struct sw_sweep *s, const struct sw_edit *e)
 		s->user_cap = e->run_cap;
 	if (e->has_max_concurrent) {
 		s->config.max_concurrent = e->max_concurrent;
+		/* More may run than the new limit allows: they go on, and no other starts until
+		 * they are fewer. */
 		s->crowd = s->counts[SW_TRIAL_RUNNING];
 	}
 	if (e->has_target) {
 		s->config.has_target = true;
 		s->config.target = e->target;
+		/* The best so far may reach the new target at once. */
 		if (s->best_trial != 0)
 			sw_sweep_note_value(s, s->best_trial, s->best);
 	}

@@ -174,6 +174,7 @@ static void note_completed(struct sw_sweep *s, double value)
 
 	if (p->top == 0 || !isfinite(value))
 		return;
+	/* Asked first: the question counts the value in, and must not find it there already. */
 	const bool ends = sw_sweep_flat_with(s, value);
 	s->plateau.in_a_row = is_flat(s, value) ? s->plateau.in_a_row + 1 : 0;
 	const uint64_t at = top_place(s, value);
@@ -198,6 +199,7 @@ void sw_sweep_reopen(struct sw_sweep *s, struct sw_actions *out)
 	s->ending = false;
 	s->end_cause[0] = '\0';
 	s->kill.on = false;
+	/* The next end looks at all trials again. */
 	s->settle_at = 1;
 	s->plateau.in_a_row = 0;
 	sw_sweep_enter(s, SW_SWEEP_RUNNING, NULL, out);
@@ -391,6 +393,7 @@ sw_status sw_sweep_end_all(struct sw_sweep *s, enum sw_sweep_state to, const cha
 		return rc;
 	s->ending = true;
 	sw_cause_set(s->end_cause, cause, "");
+	/* All of it stands before the first slice, whose trials carry the cause. */
 	s->kill.on = true;
 	s->kill.to = to;
 	s->kill.cause = trial_cause;

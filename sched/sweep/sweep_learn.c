@@ -93,6 +93,8 @@ sw_status sw_sweep_learn_init(struct sw_sweep *s, struct sw_err *err)
 	rc = sw_samplers_create(&s->sampler, &s->sampling, err);
 	s->epoch[0].sampler = s->sampler;
 	if (rc != SW_OK) {
+		/* Constraints stand beside the parameters in a spec, all else that it points at
+		 * within them. */
 		if (err == NULL || strncmp(err->ptr, "/constraints", 12) != 0)
 			sw_err_prefix(err, "/parameters");
 		return rc;
@@ -164,9 +166,11 @@ uint64_t sw_sweep_wants_suggestions(const struct sw_sweep *s, uint64_t asks)
 		asks = most - running;
 	const uint64_t pending = sw_sweep_pending_next(s) ? s->counts[SW_TRIAL_PENDING] : 0;
 	asks = asks > pending ? asks - pending : 0;
+	/* Paused trials that may go on come before new ones. */
 	asks -= sw_pruner_next_n(s->pruner, asks);
 	if (cap != 0 && asks > cap - s->trial_n)
 		asks = cap - s->trial_n;
+	/* Points that the user listed need no sampler. */
 	const uint64_t given = made < init ? init - made : 0;
 	return asks > given ? asks - given : 0;
 }
@@ -229,6 +233,7 @@ sw_status sw_sweep_learn_suggest(struct sw_sweep *s, const struct sw_suggestion 
 		return take_given(s, given, err);
 	const sw_status rc = sw_sampler_suggest(s->sampler, learns ? sw_sweep_history(s) : NULL,
 						made, &fresh, err);
+	/* Without a new one the old one stays: its state is what the sampler goes on from. */
 	if (rc == SW_OK) {
 		sw_suggestion_fini(&s->suggestion);
 		s->suggestion = fresh;
@@ -310,6 +315,7 @@ void sw_sweep_learn_end(struct sw_sweep *s, uint64_t trial, enum sw_trial_state 
 	if (!s->learns)
 		return;
 	const double *last = s->last + (trial - 1) * metric_n(s);
+	/* A cancel says nothing of the values. What ends without a finite one is infeasible. */
 	if (end == SW_TRIAL_CANCELLED)
 		obs.kind = SW_OBS_NONE;
 	else if (end == SW_TRIAL_FAILED)

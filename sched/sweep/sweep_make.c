@@ -30,6 +30,7 @@ static struct sw_action *add_trial(struct sw_sweep *s, const struct sw_value *va
 	struct sw_trial *t = &s->trial[s->trial_n++];
 
 	*t = (struct sw_trial){.state = SW_TRIAL_PENDING};
+	/* The bracket is drawn now, by the number alone: when the trial starts does not matter. */
 	sw_pruner_enter(s->pruner, s->trial_n, &t->prune);
 	s->counts[SW_TRIAL_PENDING]++;
 	sw_sweep_learn_made(s, values);
@@ -88,6 +89,7 @@ static struct sw_action *add_given(struct sw_sweep *s, uint64_t parent, struct s
 	struct sw_value *values = g->values + g->n * sw_space_size(s->space);
 
 	assert(g->n < g->cap);
+	/* Whatever an inactive parameter was given, equal points are to look equal. */
 	sw_space_canonical(s->space, values);
 	g->trial[g->n] = s->trial_n + 1;
 	g->parent[g->n++] = parent;
@@ -105,6 +107,7 @@ sw_status sw_sweep_on_enqueue(struct sw_sweep *s, const struct sw_event *ev, str
 		return sw_err_at(err, SW_INVALID, "/params", "no parameters to enqueue");
 	if (sw_sweep_ended(s) || s->ending)
 		return sw_sweep_refuse_ended(s, err);
+	/* The children of a population come on top: the user did not ask for them. */
 	if (s->user_cap != 0 && s->trial_n - s->given.children >= s->user_cap)
 		return sw_err_set(err, SW_CONFLICT,
 				  "all %" PRIu64 " trials of the run cap are made: extend it first",
@@ -194,6 +197,7 @@ static const struct sw_epoch *epoch_of(const struct sw_sweep *s, uint64_t made)
 {
 	size_t i = s->epoch_n - 1;
 
+	/* There is an epoch for each edit of a range: few. */
 	while (i > 0 && s->epoch[i].made >= made)
 		i--;
 	return &s->epoch[i];
@@ -206,6 +210,7 @@ sw_status sw_sweep_values(const struct sw_sweep *s, uint64_t trial, struct sw_va
 
 	if (trial < 1 || trial > s->trial_n)
 		return SW_NOT_FOUND;
+	/* A sampler that learns would make another point today: its points are kept. */
 	if (s->learns) {
 		memcpy(values, s->history.values + (trial - 1) * n, n * sizeof *values);
 		return SW_OK;
@@ -219,6 +224,7 @@ sw_status sw_sweep_values(const struct sw_sweep *s, uint64_t trial, struct sw_va
 
 void sw_sweep_trim_pending(struct sw_sweep *s)
 {
+	/* A trial that was cancelled while it waited leaves the heap when it comes to the top. */
 	while (s->pending.n > 0 && s->trial[s->pending.v[0] - 1].state != SW_TRIAL_PENDING)
 		(void)sw_pending_pop(&s->pending);
 }
