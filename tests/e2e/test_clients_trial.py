@@ -58,6 +58,22 @@ def test_client_in_a_trial_reports_pauses_and_resumes(start, tmp_path, compiled,
             pytest.approx(row["params"]["x"] + 1 / report["step"], rel=1e-15) for report in reports]
 
 
+def test_python_report_of_a_process_that_a_launcher_started_is_printed(start, tmp_path):
+    """Its descriptors are closed, and the socket's number is a file of its own, which stays as it is."""
+    (tmp_path / "data").write_text("mine")
+    (tmp_path / "rank.py").write_text("import sweepd\nown = [open('data', 'r+') for _ in range(3)]\nsweepd.report(loss=2)\n")
+    (tmp_path / "program.py").write_text(
+        "import subprocess, sys\nsys.exit(subprocess.call([sys.executable, '-S', 'rank.py']))\n")
+    rpc = start("cpu:1").client()
+    one = {**spec([sys.executable, "-S", "program.py"], tmp_path), "run_cap": 1}
+    del one["early_terminate"]
+    sweep = rpc.submit(one)
+    rpc.wait_sweep(sweep)
+    trial = rpc.trials(sweep)[0]
+    assert (trial["state"], trial["metrics"]) == ("COMPLETED", {"loss": 2}), trial
+    assert (tmp_path / "data").read_text() == "mine"
+
+
 def test_c_header_reads_parameters_of_every_kind(compiled):
     params = {"a": -1.5e-3, "n": 7, "yes": True, "no": False, "none": None, "text": "x", "nested": {"text": "inner"},
               "list": ["text", {"deep": 1}], "odd \"name": "q\"\\/\b\f\n\r\té€😀", "long": "é" * 60, "last": 2}

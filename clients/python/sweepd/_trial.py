@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import tempfile
 import threading
 from typing import Any, Dict, Mapping, Optional
@@ -16,6 +17,7 @@ from ._metrics import to_wire
 
 _lock = threading.Lock()
 _unread = b""
+_exchanged = False
 _temporary: "Optional[tempfile.TemporaryDirectory[str]]" = None
 
 
@@ -50,11 +52,14 @@ def report(step: Optional[int] = None, checkpoint: bool = False, **metrics: Any)
 def send(line: Mapping[str, Any]) -> None:
     """A line of report() as it is."""
     text = json.dumps(line)
-    if "SWEEPD_METRICS_FD" not in os.environ:
+    fd = _worker()
+    if fd is None:
+        if _exchanged:
+            raise SweepdError("the descriptor SWEEPD_METRICS_FD was closed by this program")
         print(text, flush=True)
         return
     with _lock:
-        answer = _exchange(int(os.environ["SWEEPD_METRICS_FD"]), text)
+        answer = _exchange(fd, text)
     if "error" in answer:
         raise SweepdError(answer["error"])
     if answer["decision"] != "continue":
@@ -85,8 +90,21 @@ def resume_step() -> int:
     return int(os.environ.get("SWEEPD_RESUME_STEP") or 0)
 
 
+def _worker() -> Optional[int]:
+    """The worker's socket. None: there is none here, as in a process that a launcher started (torchrun, subprocess,
+    multiprocessing's "spawn"): its descriptors are closed, and another file may have the number. What it prints is a
+    report as well."""
+    try:
+        fd = int(os.environ["SWEEPD_METRICS_FD"])
+        with socket.fromfd(fd, socket.AF_UNIX, socket.SOCK_STREAM) as one:
+            return fd if one.getsockname() == "" else None  # one of a pair has no name
+    except (KeyError, OSError):
+        return None
+
+
 def _exchange(fd: int, line: str) -> Dict[str, Any]:
-    global _unread
+    global _unread, _exchanged
+    _exchanged = True
     try:
         data = line.encode() + b"\n"
         while data:
