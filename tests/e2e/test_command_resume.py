@@ -111,6 +111,24 @@ def test_program_of_a_killed_worker_is_ended_and_its_folder_resumed(start, tmp_p
     assert not marked(daemon)
 
 
+@pytest.mark.parametrize("reports, state, cause", [(True, "COMPLETED", None), (False, "FAILED", "no-metric")])
+def test_program_that_was_done_when_its_worker_was_killed(start, tmp_path, reports, state, cause):
+    """What it goes on from is complete: it has nothing to report any more."""
+    client = start("cpu:1").client()
+    sweep = client.submit(own(tmp_path, f"""
+        if load() == 0:
+            save(1)
+            if {reports}:
+                report(1, loss=1)
+            os.kill(os.getppid(), signal.SIGKILL)
+            while True:
+                signal.pause()
+    """))
+    client.wait_sweep(sweep)
+    trial = client.trials(sweep)[0]
+    assert (trial["state"], trial["cause"], trial["attempt"]) == (state, cause, 2), trial
+
+
 def test_program_outlives_the_daemon_and_is_adopted(start, tmp_path):
     daemon = start("cpu:1")
     client = daemon.client()
