@@ -296,7 +296,10 @@ bool sw_program_is_left(const struct sw_program *p)
 	sw_program_reap();
 	if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD)
 		return false;
-	return look(p, 0) > 0;
+	if (look(p, 0) > 0)
+		return true;
+	sw_program_reap(); /* what ended between the two looks */
+	return false;
 }
 
 void sw_program_close(struct sw_program *p)
