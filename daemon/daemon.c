@@ -13,6 +13,7 @@
 #include "daemon/sweep/adopt.h"
 #include "daemon/sweep/ask.h"
 #include "daemon/sweep/ask_wait.h"
+#include "daemon/sweep/budget_end.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/hold.h"
 #include "daemon/sweep/janitor.h"
@@ -20,7 +21,6 @@
 #include "daemon/sweep/place.h"
 #include "daemon/sweep/recover.h"
 #include "daemon/sweep/settle.h"
-#include "daemon/sweep/spent.h"
 #include "daemon/sweep/suggest.h"
 #include <assert.h>
 #include <signal.h>
@@ -96,7 +96,7 @@ static const struct sw_conn_events conn_events = {.line = sw_dispatch_line,
 static void on_stepped(struct sw_change *c, struct sw_live *h)
 {
 	h->d->slots_due |= !h->driven;
-	sw_spent_changed(h);
+	sw_budget_end_changed(h);
 	sw_suggest_changed(h);
 	sw_asks_changed(h);
 	sw_settle_stepped(c, h);
@@ -112,7 +112,7 @@ static void on_flush(uv_prepare_t *p)
 	sw_conn_flush_all(p->data); /* answers first */
 	sw_server_turn(p->data);
 	sw_place_flush(p->data);
-	sw_spent_flush(p->data);
+	sw_budget_end_flush(p->data);
 	sw_suggest_flush(p->data);
 	sw_asks_flush(p->data);
 	sw_conn_flush_all(p->data);
@@ -207,7 +207,7 @@ static void on_tick(uv_timer_t *t)
 	if (stood_still)
 		d->awake_us = now_us;
 	sw_hold_tick(d, now_us);
-	sw_spent_tick(d);
+	sw_budget_end_tick(d);
 	sw_gpus_tick(d, now_us);
 	if (!stood_still) { /* else what peers said meanwhile is read first */
 		sw_conn_tick(d, now_us);

@@ -72,7 +72,7 @@ struct sw_daemon {
 	struct sw_live *asks_dirty;         /* list; daemon/sweep/ask_wait.c */
 	struct sw_long_ask *long_asks;      /* list; daemon/sweep/ask.c */
 	bool ask_slice;                     /* a slice of those is to begin */
-	struct sw_live *budget_dirty;       /* list; daemon/sweep/spent.c */
+	struct sw_live *budget_dirty;       /* list; daemon/sweep/budget_end.c */
 	struct sw_live *settling;           /* list; daemon/sweep/settle.c */
 	bool slice_busy;                    /* a slice of the first is being stored */
 	struct sw_janitor *janitor;         /* daemon/sweep/janitor.c; NULL: nothing to do so far */

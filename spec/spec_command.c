@@ -157,6 +157,22 @@ sw_status sw_spec_run_read(struct sw_spec *s, const cJSON *v, struct sw_err *err
 	return rc;
 }
 
+/* Both are keys of a report with another meaning: such a metric would never be seen. */
+static sw_status check_metrics(const struct sw_spec *s, struct sw_err *err)
+{
+	for (size_t i = 0; i < s->n_metrics; i++) {
+		const char *name = s->metrics[i].name;
+
+		if (strcmp(name, "step") == 0 || strcmp(name, "checkpoint") == 0)
+			return sw_err_at(
+				err, SW_INVALID, s->n_metrics > 1 ? "/metrics" : "/metric/name",
+				"a program's metric cannot be named \"%s\": that key of a report "
+				"has another meaning",
+				name);
+	}
+	return SW_OK;
+}
+
 sw_status sw_spec_command_check(struct sw_spec *s, struct sw_err *err)
 {
 	const char *key = s->usual_command != NULL ? "program" : "command";
@@ -175,5 +191,5 @@ sw_status sw_spec_command_check(struct sw_spec *s, struct sw_err *err)
 		return sw_err_at(err, SW_INVALID, "/run",
 				 "\"run\" is missing: {\"cwd\": \"/the/folder\"}, in which the "
 				 "command is run (`sweep submit` fills in its own)");
-	return SW_OK;
+	return check_metrics(s, err);
 }

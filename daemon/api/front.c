@@ -1,6 +1,6 @@
 #include "daemon/api/front.h"
 #include "base/memory.h"
-#include "daemon/api/row_json.h"
+#include "daemon/api/trial_json.h"
 #include "daemon/plan/metrics.h"
 #include "sched/sampler/pareto.h"
 #include "store/read.h"
@@ -157,7 +157,7 @@ static bool write_trial(const struct sw_row_trial *row, void *arg)
 	shown.step = at->report->step;
 	shown.metrics = at->report->metrics;
 	shown.value = at->report->value;
-	sw_row_json_trial_obj(at->w, &shown, at->now_ms);
+	sw_trial_json_obj(at->w, &shown, at->now_ms);
 	return true;
 }
 

@@ -4,11 +4,11 @@
 #include "daemon/api/handlers.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
+#include "daemon/sweep/budget_end.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/edit.h"
 #include "daemon/sweep/live.h"
 #include "daemon/sweep/recover.h"
-#include "daemon/sweep/spent.h"
 #include "proto/json.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,7 +116,7 @@ static void edit_loaded(struct sw_live *live, struct sw_call *call)
 		return;
 	}
 	sw_marks_note(&live->changes, 0);
-	sw_spent_changed(live);
+	sw_budget_end_changed(live);
 }
 
 void sw_handle_sweep_edit(struct sw_call *call)

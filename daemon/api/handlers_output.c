@@ -4,7 +4,7 @@
 #include "daemon/daemon.h"
 #include "daemon/sweep/live.h"
 #include "daemon/sweep/output.h"
-#include "daemon/sweep/program.h"
+#include "daemon/sweep/program_job.h"
 #include "sched/sweep/trial.h"
 #include "store/read.h"
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 
 struct output_question {
 	struct sw_lookup q;
-	char path[SW_PROGRAM_LOG_MAX];
+	char path[SW_PROGRAM_JOB_LOG_MAX];
 	struct sw_output_place at;
 	bool ended;
 };
@@ -72,7 +72,7 @@ void sw_handle_trial_output(struct sw_call *call)
 		live != NULL ? sw_lookup_create(call, live, sizeof *o, read_output) : NULL;
 	if (o == NULL)
 		return;
-	sw_program_log(live->d, live->sweep, (uint64_t)o->q.trial, o->path);
+	sw_program_job_log(live->d, live->sweep, (uint64_t)o->q.trial, o->path);
 	o->at = at;
 	o->q.is_long = true;
 	sw_lookup_run(&o->q);

@@ -2,7 +2,7 @@
 #include "daemon/api/front.h"
 #include "daemon/api/handlers.h"
 #include "daemon/api/lookup.h"
-#include "daemon/api/row_json.h"
+#include "daemon/api/trial_json.h"
 #include "daemon/daemon.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/live.h"
@@ -61,7 +61,7 @@ static bool write_best(const struct sw_row_trial *row, void *arg)
 {
 	struct sw_lookup *q = arg;
 
-	sw_row_json_trial_obj(&q->w, row, q->now_ms);
+	sw_trial_json_obj(&q->w, row, q->now_ms);
 	return true;
 }
 

@@ -2,7 +2,8 @@
 #include "daemon/api/front.h"
 #include "daemon/api/handlers.h"
 #include "daemon/api/lookup.h"
-#include "daemon/api/row_json.h"
+#include "daemon/api/sweep_json.h"
+#include "daemon/api/trial_json.h"
 #include "daemon/api/watch.h"
 #include "daemon/daemon.h"
 #include "daemon/slot/slot.h"
@@ -101,7 +102,7 @@ static void write_listed(struct list_question *l, const struct sw_row_sweep *row
 	sw_jw_kstr(&q->w, "goal", row->maximize ? "maximize" : "minimize");
 	if (q->rc == SW_OK)
 		q->rc = sw_read_counts(l->db, row->sweep, add_count, counts, &q->err);
-	sw_row_json_counts(&q->w, counts);
+	sw_sweep_json_counts(&q->w, counts);
 	sw_jw_kint_opt(&q->w, "run_cap", row->run_cap > 0, row->run_cap);
 	write_best_or_front(l, row);
 	sw_jw_kint(&q->w, "created_ms", row->created_ms);
@@ -170,7 +171,7 @@ static bool write_get_best(const struct sw_row_trial *row, void *arg)
 	struct sw_lookup *q = &g->q;
 
 	g->has_best = true;
-	sw_row_json_trial_obj(&q->w, row, q->now_ms);
+	sw_trial_json_obj(&q->w, row, q->now_ms);
 	return true;
 }
 
@@ -204,7 +205,7 @@ static void read_edits(struct sw_db *db, struct sw_lookup *q)
 
 static bool write_spec(const struct sw_row_sweep *row, void *arg)
 {
-	sw_row_json_stored(&((struct sw_lookup *)arg)->w, "spec", row->spec, row->sweep, 0);
+	sw_trial_json_stored(&((struct sw_lookup *)arg)->w, "spec", row->spec, row->sweep, 0);
 	return true;
 }
 
@@ -239,12 +240,12 @@ static void get_loaded(struct sw_live *live, struct sw_call *call)
 		return;
 	struct sw_lookup *q = &g->q;
 	sw_jw_obj(&q->w);
-	sw_row_json_sweep(&q->w, live, q->now_ms);
+	sw_sweep_json(&q->w, live, q->now_ms);
 	sw_jw_kint(&q->w, "seed", (int64_t)live->seed);
-	sw_row_json_progress(&q->w, live);
+	sw_sweep_json_progress(&q->w, live);
 	sw_jw_kint(&q->w, "created_ms", live->created_ms);
 	sw_jw_kint_opt(&q->w, "ended_ms", live->ended_ms != 0, live->ended_ms);
-	sw_jw_knum(&q->w, "seconds", sw_row_json_seconds(live, q->now_ms));
+	sw_jw_knum(&q->w, "seconds", sw_sweep_json_seconds(live, q->now_ms));
 	g->maximize = live->maximize;
 	q->is_long = live->spec->n_metrics > 1; /* its front is of all trials */
 	sw_lookup_run(q);

@@ -1,7 +1,7 @@
 /* daemon/api/handlers_trial_read.c — trial.list, get, reports, log. */
 #include "daemon/api/handlers.h"
 #include "daemon/api/lookup.h"
-#include "daemon/api/row_json.h"
+#include "daemon/api/trial_json.h"
 #include "daemon/daemon.h"
 #include "daemon/sweep/live.h"
 #include "store/read.h"
@@ -71,7 +71,7 @@ static bool write_listed(const struct sw_row_trial *row, void *arg)
 	if (page_is_full(p))
 		return false;
 	p->after = row->trial;
-	sw_row_json_trial_obj(&q->w, row, q->now_ms);
+	sw_trial_json_obj(&q->w, row, q->now_ms);
 	return true;
 }
 
@@ -135,7 +135,7 @@ static bool write_trial(const struct sw_row_trial *row, void *arg)
 
 	sw_jw_obj(&q->w);
 	sw_jw_kint(&q->w, "sweep", row->sweep);
-	sw_row_json_trial(&q->w, row, q->now_ms);
+	sw_trial_json(&q->w, row, q->now_ms);
 	sw_jw_kint(&q->w, "created_ms", row->created_ms);
 	sw_jw_kint_opt(&q->w, "ended_ms", row->ended_ms != 0, row->ended_ms);
 	return true;
@@ -175,7 +175,7 @@ static bool write_report(const struct sw_row_report *row, void *arg)
 	sw_jw_kint(&q->w, "attempt", row->attempt);
 	sw_jw_kint(&q->w, "seq", row->seq);
 	sw_jw_kint(&q->w, "step", row->step);
-	sw_row_json_stored(&q->w, "metrics", row->metrics, q->sweep, q->trial);
+	sw_trial_json_stored(&q->w, "metrics", row->metrics, q->sweep, q->trial);
 	/* "end" is how a last report, one that came with a tell, is stored. */
 	sw_jw_kstr(&q->w, "decision", strcmp(row->verdict, "end") == 0 ? "continue" : row->verdict);
 	sw_jw_kbool(&q->w, "checkpoint", row->checkpoint);

@@ -1,6 +1,7 @@
 #include "daemon/api/watch.h"
 #include "base/memory.h"
-#include "daemon/api/row_json.h"
+#include "daemon/api/sweep_json.h"
+#include "daemon/api/trial_json.h"
 #include "daemon/daemon.h"
 #include "daemon/net/call.h"
 #include "daemon/net/conn.h"
@@ -65,7 +66,7 @@ static bool add_best(const struct sw_row_trial *row, void *arg)
 	struct sw_jw w;
 
 	sw_jw_init(&w, &f->best);
-	sw_row_json_trial_obj(&w, row, f->now_ms);
+	sw_trial_json_obj(&w, row, f->now_ms);
 	return true;
 }
 
@@ -73,7 +74,7 @@ static bool add_trial(const struct sw_row_trial *row, void *arg)
 {
 	struct feed *f = arg;
 
-	sw_row_json_trial_obj(&f->w, row, f->now_ms);
+	sw_trial_json_obj(&f->w, row, f->now_ms);
 	f->rows--;
 	return f->rows > 0 && f->trials.len < UPDATE_FULL;
 }
@@ -150,12 +151,12 @@ static void write_eta(struct sw_jw *w, const struct sw_live *live, double second
 static void write_head(struct feed *f)
 {
 	const struct sw_live *live = f->live;
-	const double seconds = sw_row_json_seconds(live, f->now_ms);
+	const double seconds = sw_sweep_json_seconds(live, f->now_ms);
 	struct sw_jw w;
 
 	sw_jw_init_obj(&w, &f->head);
-	sw_row_json_sweep(&w, live, f->now_ms);
-	sw_row_json_progress(&w, live);
+	sw_sweep_json(&w, live, f->now_ms);
+	sw_sweep_json_progress(&w, live);
 	write_slots(&w, live);
 	sw_jw_kint(&w, "created_ms", live->created_ms);
 	sw_jw_knum(&w, "seconds", seconds);

@@ -12,7 +12,7 @@
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/hold.h"
 #include "daemon/sweep/live.h"
-#include "daemon/sweep/program.h"
+#include "daemon/sweep/program_job.h"
 #include "daemon/sweep/suggest.h"
 #include "proto/job.h"
 #include "proto/json.h"
@@ -142,10 +142,10 @@ static void write_job(struct sw_live *live, const struct sw_slot *s, const struc
 		.goal = live->maximize ? "maximize" : "minimize",
 	};
 	struct job_paths paths;
-	struct sw_program program;
+	struct sw_program_job program;
 
 	set_resume(live, start, &paths, &job);
-	sw_program_fill(live, s, &program, &job);
+	sw_program_job_fill(live, s, &program, &job);
 	sw_job_write(out, &job, params);
 }
 

@@ -55,7 +55,7 @@ FAULTS = [
      "if (call != NULL) sw_call_refuse(", "if (false) sw_call_refuse("),
     ("time counts while the user has paused the sweep", "sweep/budget.c", "settle_story",
      "b->since_ms = 0; } else {", "} else {"),
-    ("a budget is spent while the disk is full", "sweep/spent.c", "commit_story",
+    ("a budget is spent while the disk is full", "sweep/budget_end.c", "commit_story",
      "sw_store_stuck(live->d->store) != NULL ||", ""),
     ("an attempt that nobody saw end ran until now", "sweep/adopt.c", "start_story",
      "\"lost\", stored_heard_ms(live, t));", "\"lost\", 0);"),

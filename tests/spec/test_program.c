@@ -99,6 +99,10 @@ static const struct {
 	{RUN("'on_oom':{'halve':'opt'}"), "/run/on_oom/halve", HALVE},
 	{RUN("'on_oom':{'halve':'g.wd'}"), "/run/on_oom/halve", HALVE},
 	{RUN("'on_oom':{'halve':1}"), "/run/on_oom/halve", HALVE},
+	{"{'method':'random','metric':{'name':'step'},'parameters':{'lr':{'min':0.0,'max':1.0}},"
+	 "'program':'train.py'," CWD "}",
+	 "/metric/name",
+	 "a program's metric cannot be named \"step\": that key of a report has another meaning"},
 	{PROGRAM ",'checkpoint':{'every':2}," CWD "}", "/checkpoint/every",
 	 "\"every\" is for trainers: a program says itself when its state is whole"},
 };

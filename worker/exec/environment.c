@@ -116,7 +116,7 @@ static void add_workers(struct sw_environment *e)
 
 void sw_environment_make(struct sw_environment *e, const struct sw_job *job,
 			 const struct sw_place *place, const char *params,
-			 const struct sw_live *live)
+			 const struct sw_folder *live)
 {
 	const cJSON *env = sw_json_get(job->run, "env");
 

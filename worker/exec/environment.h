@@ -7,7 +7,7 @@
 #ifndef SW_WORKER_EXEC_ENVIRONMENT_H
 #define SW_WORKER_EXEC_ENVIRONMENT_H
 
-#include "worker/exec/live.h"
+#include "worker/exec/folder.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -28,7 +28,7 @@ struct sw_environment {
 /* params: JSON text. */
 void sw_environment_make(struct sw_environment *e, const struct sw_job *job,
 			 const struct sw_place *place, const char *params,
-			 const struct sw_live *live);
+			 const struct sw_folder *live);
 void sw_environment_fini(struct sw_environment *e);
 
 const char *sw_environment_get(const struct sw_environment *e, const char *name); /* or NULL */

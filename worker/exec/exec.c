@@ -285,10 +285,10 @@ static void conclude(struct sw_exec *t, const struct sw_err *err)
 	/* whoever resumes the trial needs what it kept; one that has ended is resumed by nobody */
 	const bool for_next = !open || (*why && strcmp(why, "decision stop") != 0);
 
-	if (open && !*why && !sw_live_is_empty(&t->live))
+	if (open && !*why && !sw_folder_is_empty(&t->live))
 		sw_session_log(t->session, "deleted what SWEEPD_CHECKPOINT_DIR holds: it was not "
 					   "reported with \"checkpoint\": true");
-	sw_live_close(&t->live, for_next);
+	sw_folder_close(&t->live, for_next);
 	remove_json(t);
 	if (*why)
 		sw_session_log(t->session, "ended after step %" PRIu64 ": %s", t->told, why);
@@ -307,7 +307,7 @@ static sw_status prepare(struct sw_exec *t, struct sw_err *err)
 {
 	const struct sw_job *j = t->job;
 	struct sw_err why = SW_ERR_INIT;
-	const sw_status rc = sw_live_open(&t->live, j, &why);
+	const sw_status rc = sw_folder_open(&t->live, j, &why);
 
 	if (rc != SW_OK && j->parent)
 		return sw_err_set(err, rc, "%s", why.msg);

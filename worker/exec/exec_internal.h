@@ -5,8 +5,8 @@
 
 #include "base/buf.h"
 #include "worker/exec/exec.h"
+#include "worker/exec/folder.h"
 #include "worker/exec/lines.h"
-#include "worker/exec/live.h"
 #include "worker/exec/output.h"
 #include "worker/exec/program.h"
 
@@ -36,7 +36,7 @@ struct sw_exec {
 	struct sw_buf saving_metrics;
 
 	/* the attempt */
-	struct sw_live live;
+	struct sw_folder live;
 	struct sw_output log;
 	uint64_t told;      /* the highest step that was reported, before this attempt too */
 	uint64_t repeat_to; /* steps up to here come again from a program that began anew */

@@ -73,9 +73,9 @@ bool sw_exec_keep(struct sw_exec *t, uint64_t step)
 {
 	struct sw_err err = SW_ERR_INIT;
 
-	if (sw_live_is_empty(&t->live))
+	if (sw_folder_is_empty(&t->live))
 		return false;
-	if (sw_live_keep(&t->live, step, &err) == SW_OK)
+	if (sw_folder_keep(&t->live, step, &err) == SW_OK)
 		return true;
 	sw_session_log(t->session, "%s", err.msg);
 	return false;
@@ -97,7 +97,7 @@ static void report_step(struct sw_exec *t, struct sw_reported *r, uint64_t step,
 	bool kept;
 
 	t->until_met |= at_until;
-	if (rest && !socket && !t->program.ended && !sw_live_is_empty(&t->live)) {
+	if (rest && !socket && !t->program.ended && !sw_folder_is_empty(&t->live)) {
 		t->saving = true;
 		t->saving_step = step;
 		t->saving_metrics = r->text;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 static struct sw_environment e;
-static struct sw_live live;
+static struct sw_folder live;
 static cJSON *run;
 static struct sw_job job;
 static struct sw_place place;
@@ -19,7 +19,7 @@ static void setup(void)
 	job = (struct sw_job){.sweep = 1, .trial = 7, .attempt = 2, .cookie = "1f-2-0", .run = run};
 	place = (struct sw_place){
 		.socket = "/run/s", .device = "cpu:0", .name = "cpu:0", .cores = 4};
-	live = (struct sw_live){.path = "/live", .resume = "", .step = 0};
+	live = (struct sw_folder){.path = "/live", .resume = "", .step = 0};
 	clearenv();
 	setenv("HOME", "/home/me", 1);
 	setenv("PATH", "/bin", 1);
@@ -76,7 +76,7 @@ END_TEST
 
 START_TEST(environment_names_what_it_goes_on_from)
 {
-	live = (struct sw_live){.path = "", .resume = "/dir/7-9.ckpt", .step = 9};
+	live = (struct sw_folder){.path = "", .resume = "/dir/7-9.ckpt", .step = 9};
 	job.cores = 2;
 	make();
 	want("SWEEPD_CHECKPOINT_DIR", NULL);

@@ -1,4 +1,4 @@
-#include "worker/exec/live.h"
+#include "worker/exec/folder.h"
 #include "base/beat.h"
 #include "base/tree.h"
 #include <dirent.h>
@@ -60,7 +60,7 @@ static bool is_empty(const char *path)
 	return n == 0;
 }
 
-static void live_path(const struct sw_live *l, uint64_t attempt, char out[PATH_MAX])
+static void live_path(const struct sw_folder *l, uint64_t attempt, char out[PATH_MAX])
 {
 	(void)snprintf(out, PATH_MAX, "%s/%" PRIu64 ".live-%" PRIu64, l->dir, l->trial, attempt);
 }
@@ -89,7 +89,7 @@ static bool make_folder(const char *dir)
 }
 
 /* The newest live folder that an earlier attempt left becomes `resume`; older ones go. */
-static void take_left(const struct sw_live *l, uint64_t attempt, const char *resume, bool wanted)
+static void take_left(const struct sw_folder *l, uint64_t attempt, const char *resume, bool wanted)
 {
 	char path[PATH_MAX];
 
@@ -105,7 +105,7 @@ static void take_left(const struct sw_live *l, uint64_t attempt, const char *res
 	}
 }
 
-sw_status sw_live_open(struct sw_live *l, const struct sw_job *job, struct sw_err *err)
+sw_status sw_folder_open(struct sw_folder *l, const struct sw_job *job, struct sw_err *err)
 {
 	char resume[PATH_MAX];
 
@@ -140,12 +140,12 @@ sw_status sw_live_open(struct sw_live *l, const struct sw_job *job, struct sw_er
 	return err ? err->code : SW_IO;
 }
 
-bool sw_live_is_empty(const struct sw_live *l)
+bool sw_folder_is_empty(const struct sw_folder *l)
 {
 	return !*l->path || is_empty(l->path);
 }
 
-sw_status sw_live_keep(struct sw_live *l, uint64_t step, struct sw_err *err)
+sw_status sw_folder_keep(struct sw_folder *l, uint64_t step, struct sw_err *err)
 {
 	char to[PATH_MAX];
 
@@ -157,16 +157,16 @@ sw_status sw_live_keep(struct sw_live *l, uint64_t step, struct sw_err *err)
 		remove_all(to);
 	if (rename(l->path, to) != 0)
 		return fail(err, to, "no checkpoint");
+	if (mkdir(l->path, 0700) != 0)
+		(void)fail(err, l->path, "no folder for checkpoints");
 	if (!sync_one(AT_FDCWD, l->dir, true, NULL))
 		return fail(err, to, "its folder cannot be synced");
 	memcpy(l->resume, to, sizeof to);
 	l->step = step;
-	if (mkdir(l->path, 0700) != 0)
-		(void)fail(err, l->path, "no folder for checkpoints");
 	return SW_OK;
 }
 
-void sw_live_close(struct sw_live *l, bool for_next)
+void sw_folder_close(struct sw_folder *l, bool for_next)
 {
 	char resume[PATH_MAX];
 

@@ -1,4 +1,4 @@
-#include "daemon/sweep/program.h"
+#include "daemon/sweep/program_job.h"
 #include "base/log.h"
 #include "daemon/daemon.h"
 #include "daemon/slot/slot.h"
@@ -12,17 +12,17 @@
 
 #define FOLDER "logs"
 
-void sw_program_log(const struct sw_daemon *d, int64_t sweep, uint64_t trial,
-		    char out[SW_PROGRAM_LOG_MAX])
+void sw_program_job_log(const struct sw_daemon *d, int64_t sweep, uint64_t trial,
+			char out[SW_PROGRAM_JOB_LOG_MAX])
 {
-	(void)snprintf(out, SW_PROGRAM_LOG_MAX, "%s/" FOLDER "/%lld/%llu.log", d->config.state,
+	(void)snprintf(out, SW_PROGRAM_JOB_LOG_MAX, "%s/" FOLDER "/%lld/%llu.log", d->config.state,
 		       (long long)sweep, (unsigned long long)trial);
 }
 
 static void make_folders(const struct sw_live *live)
 {
 	const char *state = live->d->config.state;
-	char path[SW_PROGRAM_LOG_MAX];
+	char path[SW_PROGRAM_JOB_LOG_MAX];
 
 	(void)snprintf(path, sizeof path, "%s/" FOLDER, state);
 	if (mkdir(path, 0700) == 0 || errno == EEXIST) {
@@ -34,15 +34,15 @@ static void make_folders(const struct sw_live *live)
 	sw_log(SW_LOG_ERROR, "program.log", "path=\"%s\" why=\"%s\"", path, strerror(errno));
 }
 
-void sw_program_fill(const struct sw_live *live, const struct sw_slot *s, struct sw_program *room,
-		     struct sw_job *job)
+void sw_program_job_fill(const struct sw_live *live, const struct sw_slot *s,
+			 struct sw_program_job *room, struct sw_job *job)
 {
 	const struct sw_spec *spec = live->spec;
 
 	if (spec->command == NULL)
 		return;
 	make_folders(live);
-	sw_program_log(live->d, live->sweep, job->trial, room->log);
+	sw_program_job_log(live->d, live->sweep, job->trial, room->log);
 	sw_slot_cookie(s->d, s->index, room->cookie);
 	job->command = spec->command;
 	job->program = spec->program;

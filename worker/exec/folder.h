@@ -1,5 +1,5 @@
 /*
- * worker/exec/live.h — the folders in which a program keeps what it goes on from.
+ * worker/exec/folder.h — the folders in which a program keeps what it goes on from.
  *
  *   <dir>/7.live-2   SWEEPD_CHECKPOINT_DIR of attempt 2 of trial 7
  *   <dir>/7-9.ckpt   what was in it at the report of step 9: synced and at rest, a checkpoint
@@ -9,15 +9,15 @@
  * Errors   One line in err, which names the folder and not its path. Without a folder a trial goes
  *          on; it then begins again from scratch when it is lost.
  */
-#ifndef SW_WORKER_EXEC_LIVE_H
-#define SW_WORKER_EXEC_LIVE_H
+#ifndef SW_WORKER_EXEC_FOLDER_H
+#define SW_WORKER_EXEC_FOLDER_H
 
 #include "base/status.h"
 #include "proto/job.h"
 #include <limits.h>
 #include <stdbool.h>
 
-struct sw_live {
+struct sw_folder {
 	const char *dir; /* NULL: the trial has none */
 	uint64_t trial;
 	char path[PATH_MAX];   /* of the live folder; "": there is none */
@@ -27,18 +27,18 @@ struct sw_live {
 
 /* Makes the attempt's live folder and finds what it goes on from: the job's checkpoint, else the
  * live folder that a lost attempt left. SW_NOT_FOUND: the checkpoint is not there. */
-SW_NODISCARD sw_status sw_live_open(struct sw_live *l, const struct sw_job *job,
-				    struct sw_err *err);
+SW_NODISCARD sw_status sw_folder_open(struct sw_folder *l, const struct sw_job *job,
+				      struct sw_err *err);
 
 /* Is there nothing in the live folder, or none? */
-bool sw_live_is_empty(const struct sw_live *l);
+bool sw_folder_is_empty(const struct sw_folder *l);
 
 /* Makes the live folder the checkpoint of a step, and a new one that is empty. What this attempt
  * began from before is needed no more: a program that is started again goes on from here. SW_OK:
  * all of it is on the disk. Beats while it syncs (base/beat.h). */
-SW_NODISCARD sw_status sw_live_keep(struct sw_live *l, uint64_t step, struct sw_err *err);
+SW_NODISCARD sw_status sw_folder_keep(struct sw_folder *l, uint64_t step, struct sw_err *err);
 
 /* for_next: the next attempt may need what is in the folders. Else they are removed. */
-void sw_live_close(struct sw_live *l, bool for_next);
+void sw_folder_close(struct sw_folder *l, bool for_next);
 
 #endif

@@ -1,9 +1,9 @@
-/* tests/worker/exec/test_live.c — the folders that a program goes on from, over attempts. */
+/* tests/worker/exec/test_folder.c — the folders that a program goes on from, over attempts. */
 #include "tests/run.h"
 #include "tests/worker/trial.h"
-#include "worker/exec/live.h"
+#include "worker/exec/folder.h"
 
-static struct sw_live live;
+static struct sw_folder live;
 static struct sw_job job;
 
 static void setup(void)
@@ -28,7 +28,7 @@ static void open_attempt(uint64_t attempt)
 	struct sw_err err = SW_ERR_INIT;
 
 	job.attempt = attempt;
-	ck_assert_msg(sw_live_open(&live, &job, &err) == SW_OK, "%s", err.msg);
+	ck_assert_msg(sw_folder_open(&live, &job, &err) == SW_OK, "%s", err.msg);
 }
 
 static void put(const char *dir, const char *name)
@@ -58,13 +58,13 @@ START_TEST(live_folder_of_a_lost_attempt_is_what_the_next_goes_on_from)
 		ck_assert(is_there("7.resume/state"));
 		ck_assert_str_eq(strrchr(live.resume, '/'), "/7.resume");
 		ck_assert(!is_there("7.live-1"));
-		ck_assert(sw_live_is_empty(&live));
+		ck_assert(sw_folder_is_empty(&live));
 		ck_assert_uint_eq(live.step, 0);
 	}
 	put(live.path, "newer");
 	open_attempt(4);
 	ck_assert(is_there("7.resume/newer") && !is_there("7.resume/state"));
-	sw_live_close(&live, false);
+	sw_folder_close(&live, false);
 	ck_assert_uint_eq(names_in(folder, NULL), 0);
 }
 END_TEST
@@ -80,15 +80,15 @@ START_TEST(live_folder_that_is_kept_becomes_the_checkpoint)
 	ck_assert_int_eq(mkdir(deep, 0700), 0);
 	put(deep, "more");
 	ck_assert_int_eq(symlink("/no/such/file", strcat(deep, "/link")), 0);
-	ck_assert_msg(sw_live_keep(&live, 9, &err) == SW_OK, "%s", err.msg);
+	ck_assert_msg(sw_folder_keep(&live, 9, &err) == SW_OK, "%s", err.msg);
 	ck_assert(is_there("7-9.ckpt/state") && is_there("7-9.ckpt/deep/more"));
-	ck_assert(sw_live_is_empty(&live) && is_there("7.live-1"));
+	ck_assert(sw_folder_is_empty(&live) && is_there("7.live-1"));
 	ck_assert_uint_eq(live.step, 9);
 	/* the same step once more, by a program that began again: the newer one counts */
 	put(live.path, "again");
-	ck_assert_int_eq(sw_live_keep(&live, 9, &err), SW_OK);
+	ck_assert_int_eq(sw_folder_keep(&live, 9, &err), SW_OK);
 	ck_assert(is_there("7-9.ckpt/again") && !is_there("7-9.ckpt/state"));
-	sw_live_close(&live, true);
+	sw_folder_close(&live, true);
 	ck_assert_uint_eq(names_in(folder, NULL), 1);
 }
 END_TEST
@@ -99,7 +99,7 @@ START_TEST(live_folder_left_behind_goes_where_the_job_has_a_checkpoint)
 
 	open_attempt(1);
 	put(live.path, "state");
-	sw_live_close(&live, true);
+	sw_folder_close(&live, true);
 	ck_assert(is_there("7.live-1/state"));
 	(void)snprintf(path, sizeof path, "%s/3-4.ckpt", folder);
 	ck_assert_int_eq(mkdir(path, 0700), 0);
@@ -109,7 +109,7 @@ START_TEST(live_folder_left_behind_goes_where_the_job_has_a_checkpoint)
 	ck_assert_str_eq(live.resume, path);
 	ck_assert_uint_eq(live.step, 4);
 	ck_assert(!is_there("7.live-1") && !is_there("7.resume"));
-	sw_live_close(&live, false);
+	sw_folder_close(&live, false);
 	ck_assert(is_there("3-4.ckpt")); /* another trial's */
 	ck_assert_uint_eq(names_in(folder, NULL), 1);
 }
@@ -123,7 +123,7 @@ START_TEST(live_checkpoint_that_is_gone_is_said)
 	(void)snprintf(path, sizeof path, "%s/7-4.ckpt", folder);
 	job.checkpoint = path;
 	job.attempt = 2;
-	ck_assert_int_eq(sw_live_open(&live, &job, &err), SW_NOT_FOUND);
+	ck_assert_int_eq(sw_folder_open(&live, &job, &err), SW_NOT_FOUND);
 	ck_assert_ptr_nonnull(strstr(err.msg, "7-4.ckpt"));
 	ck_assert_ptr_null(strstr(err.msg, folder));
 	ck_assert_str_eq(live.resume, "");
@@ -135,15 +135,15 @@ START_TEST(live_folder_without_a_place_is_none)
 	struct sw_err err = SW_ERR_INIT;
 
 	job.checkpoint_dir = NULL;
-	ck_assert_int_eq(sw_live_open(&live, &job, &err), SW_OK);
+	ck_assert_int_eq(sw_folder_open(&live, &job, &err), SW_OK);
 	ck_assert_str_eq(live.path, "");
-	ck_assert(sw_live_is_empty(&live));
-	sw_live_close(&live, false);
+	ck_assert(sw_folder_is_empty(&live));
+	sw_folder_close(&live, false);
 	job.checkpoint_dir = "/dev/null/x";
-	ck_assert_int_eq(sw_live_open(&live, &job, &err), SW_IO);
+	ck_assert_int_eq(sw_folder_open(&live, &job, &err), SW_IO);
 	ck_assert_str_eq(live.path, "");
-	ck_assert(sw_live_is_empty(&live));
-	sw_live_close(&live, false);
+	ck_assert(sw_folder_is_empty(&live));
+	sw_folder_close(&live, false);
 }
 END_TEST
 

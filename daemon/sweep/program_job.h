@@ -1,17 +1,17 @@
 /*
- * daemon/sweep/program.h — trials that are the user's own program: what their worker is told, and
+ * daemon/sweep/program_job.h — trials that are the user's own program: what their worker is told, and
  * where their output lies.
  *
  *   <state>/logs/<sweep>/<trial>.log      written by the worker; the part before it in .log.1
  */
-#ifndef SW_DAEMON_SWEEP_PROGRAM_H
-#define SW_DAEMON_SWEEP_PROGRAM_H
+#ifndef SW_DAEMON_SWEEP_PROGRAM_JOB_H
+#define SW_DAEMON_SWEEP_PROGRAM_JOB_H
 
 #include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define SW_PROGRAM_LOG_MAX (PATH_MAX + 64)
+#define SW_PROGRAM_JOB_LOG_MAX (PATH_MAX + 64)
 
 struct sw_daemon;
 struct sw_job;
@@ -19,17 +19,17 @@ struct sw_live;
 struct sw_slot;
 
 /* Room for what a job points to until it is written. */
-struct sw_program {
-	char log[SW_PROGRAM_LOG_MAX], cookie[64];
+struct sw_program_job {
+	char log[SW_PROGRAM_JOB_LOG_MAX], cookie[64];
 };
 
 /* Fills in the job's part about programs; nothing for a sweep with a trainer. The folder of the
  * log is made; if it cannot be made, that is logged, and the worker will say so, too. */
-void sw_program_fill(const struct sw_live *live, const struct sw_slot *s, struct sw_program *room,
-		     struct sw_job *job);
+void sw_program_job_fill(const struct sw_live *live, const struct sw_slot *s,
+			 struct sw_program_job *room, struct sw_job *job);
 
 /* The path of a trial's output. */
-void sw_program_log(const struct sw_daemon *d, int64_t sweep, uint64_t trial,
-		    char out[SW_PROGRAM_LOG_MAX]);
+void sw_program_job_log(const struct sw_daemon *d, int64_t sweep, uint64_t trial,
+			char out[SW_PROGRAM_JOB_LOG_MAX]);
 
 #endif

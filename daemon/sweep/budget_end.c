@@ -1,4 +1,4 @@
-#include "daemon/sweep/spent.h"
+#include "daemon/sweep/budget_end.h"
 #include "daemon/daemon.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/live.h"
@@ -33,13 +33,13 @@ static void end_if_spent(struct sw_live *live)
 	sw_driver_end(live, SW_EVENT_STOP, cause);
 }
 
-void sw_spent_tick(struct sw_daemon *d)
+void sw_budget_end_tick(struct sw_daemon *d)
 {
 	for (size_t i = 0; i < d->sweep_n; i++)
 		end_if_spent(d->sweeps[i]);
 }
 
-void sw_spent_changed(struct sw_live *live)
+void sw_budget_end_changed(struct sw_live *live)
 {
 	if (live->budget_dirty || !has_budget(live))
 		return;
@@ -48,7 +48,7 @@ void sw_spent_changed(struct sw_live *live)
 	live->d->budget_dirty = live;
 }
 
-void sw_spent_flush(struct sw_daemon *d)
+void sw_budget_end_flush(struct sw_daemon *d)
 {
 	while (d->budget_dirty != NULL) {
 		struct sw_live *live = d->budget_dirty;

@@ -1,64 +1,10 @@
-#include "daemon/api/row_json.h"
-#include "base/log.h"
+#include "daemon/api/sweep_json.h"
 #include "daemon/sweep/live.h"
 #include "daemon/sweep/place.h"
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
-void sw_row_json_stored(struct sw_jw *w, const char *key, const char *json, int64_t sweep,
-			int64_t trial)
-{
-	struct sw_err err = SW_ERR_INIT;
-
-	sw_jw_key(w, key);
-	if (json == NULL || (sw_json_check(json, strlen(json), &err) == SW_OK && *json == '{')) {
-		sw_jw_raw(w, json);
-		return;
-	}
-	sw_log(SW_LOG_ERROR, "store.damaged", "trial=%lld/%lld %s=null why=\"%s\"",
-	       (long long)sweep, (long long)trial, key,
-	       err.code != SW_OK ? err.msg : "no JSON object");
-	sw_jw_null(w);
-}
-
-void sw_row_json_trial(struct sw_jw *w, const struct sw_row_trial *row, int64_t now_ms)
-{
-	double seconds = row->seconds;
-
-	if (row->ended_ms == 0 && row->started_ms != 0 && now_ms > row->started_ms &&
-	    row->state[0] == 'R')
-		seconds += (double)(now_ms - row->started_ms) / 1000.0;
-	sw_jw_kint(w, "trial", row->trial);
-	sw_jw_kint(w, "attempt", row->attempt);
-	sw_jw_kstr(w, "state", row->state);
-	sw_jw_kstr(w, "cause", row->cause);
-	sw_row_json_stored(w, "params", row->params, row->sweep, row->trial);
-	sw_jw_kint(w, "step", row->step);
-	sw_row_json_stored(w, "metrics", row->metrics, row->sweep, row->trial);
-	sw_jw_knum_opt(w, "value", row->has_value, row->value);
-	sw_jw_key(w, "best");
-	if (row->has_best) {
-		sw_jw_obj(w);
-		sw_jw_kint(w, "step", row->best_step);
-		sw_jw_knum(w, "value", row->best_value);
-		sw_jw_obj_end(w);
-	} else {
-		sw_jw_null(w);
-	}
-	sw_jw_knum(w, "seconds", round(seconds * 1000.0) / 1000.0);
-	sw_jw_kint(w, "resume_step", row->resume_step);
-	sw_jw_kint_opt(w, "parent", row->parent != 0, row->parent);
-}
-
-void sw_row_json_trial_obj(struct sw_jw *w, const struct sw_row_trial *row, int64_t now_ms)
-{
-	sw_jw_obj(w);
-	sw_row_json_trial(w, row, now_ms);
-	sw_jw_obj_end(w);
-}
-
-void sw_row_json_counts(struct sw_jw *w, const uint64_t counts[SW_TRIAL_STATE_N])
+void sw_sweep_json_counts(struct sw_jw *w, const uint64_t counts[SW_TRIAL_STATE_N])
 {
 	sw_jw_kobj(w, "counts");
 	for (int i = 0; i < SW_TRIAL_STATE_N; i++)
@@ -94,18 +40,18 @@ static void write_rungs(struct sw_jw *w, const struct sw_live *live)
 	sw_jw_arr_end(w);
 }
 
-void sw_row_json_progress(struct sw_jw *w, const struct sw_live *live)
+void sw_sweep_json_progress(struct sw_jw *w, const struct sw_live *live)
 {
 	const uint64_t max_t = sw_spec_max_t(live->spec);
 	uint64_t counts[SW_TRIAL_STATE_N];
 
 	sw_sweep_counts(live->sched, counts);
-	sw_row_json_counts(w, counts);
+	sw_sweep_json_counts(w, counts);
 	write_rungs(w, live);
 	sw_jw_kint_opt(w, "max_t", max_t > 0, (int64_t)max_t);
 }
 
-double sw_row_json_seconds(const struct sw_live *live, int64_t now_ms)
+double sw_sweep_json_seconds(const struct sw_live *live, int64_t now_ms)
 {
 	const int64_t end = live->ended_ms != 0 ? live->ended_ms : now_ms;
 
@@ -148,7 +94,7 @@ static const char *cause_of(const struct sw_live *live, char *text, size_t cap)
 	return cause;
 }
 
-void sw_row_json_sweep(struct sw_jw *w, const struct sw_live *live, int64_t now_ms)
+void sw_sweep_json(struct sw_jw *w, const struct sw_live *live, int64_t now_ms)
 {
 	char text[480];
 	const char *cause = cause_of(live, text, sizeof text);
