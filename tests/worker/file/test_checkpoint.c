@@ -328,22 +328,6 @@ START_TEST(checkpoint_that_is_not_the_one_meant_says_whose_it_is)
 }
 END_TEST
 
-START_TEST(checkpoint_name_is_read_back_exactly)
-{
-	static const char *const none[] = {
-		"",          "7-9",       "7-9.ckpt.x", ".tmp-7-9-abcdef", "07-9.ckpt",
-		"7-09.ckpt", "-7-9.ckpt", " 7-9.ckpt",  "7-9.ckpt/"};
-	uint64_t trial, epoch;
-
-	ck_assert(sw_checkpoint_name("/a/b-1/123-4567.ckpt", &trial, &epoch));
-	ck_assert_uint_eq(trial, 123);
-	ck_assert_uint_eq(epoch, 4567);
-	ck_assert(sw_checkpoint_name("1-2.ckpt", &trial, &epoch));
-	for (size_t i = 0; i < sizeof none / sizeof *none; i++)
-		ck_assert_msg(!sw_checkpoint_name(none[i], &trial, &epoch), "%s", none[i]);
-}
-END_TEST
-
 START_TEST(checkpoint_folder_is_made_but_no_state_directory)
 {
 	char dir[160];
@@ -505,7 +489,6 @@ SUITE(tcase)
 	tcase_add_test(tcase, checkpoint_with_a_card_is_read_without_it);
 	tcase_add_rows(tcase, checkpoint_of_other_shapes_says_which, misfits);
 	tcase_add_test(tcase, checkpoint_that_is_not_the_one_meant_says_whose_it_is);
-	tcase_add_test(tcase, checkpoint_name_is_read_back_exactly);
 	tcase_add_test(tcase, checkpoint_folder_is_made_but_no_state_directory);
 	tcase_add_test(tcase, checkpoint_that_meets_a_limit_on_sizes_leaves_the_old_one);
 #ifdef SW_FAULTS
