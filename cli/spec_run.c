@@ -70,6 +70,21 @@ static sw_status fill_variables(cJSON *run, const cJSON *command, bool *changed)
 	return rc;
 }
 
+/* The daemon was started elsewhere: without these the program would not find its packages. */
+static sw_status fill_virtual_environment(cJSON *run, bool *changed)
+{
+	static const char *const names[] = {"VIRTUAL_ENV", "CONDA_PREFIX"};
+	sw_status rc = SW_OK;
+	bool active = false;
+
+	for (size_t i = 0; i < sizeof names / sizeof *names && rc == SW_OK; i++)
+		if (getenv(names[i]) != NULL) {
+			active = true;
+			rc = fill_variable(run, names[i], changed);
+		}
+	return rc == SW_OK && active ? fill_variable(run, "PATH", changed) : rc;
+}
+
 sw_status sw_spec_run_fill(cJSON *spec, bool *changed, struct sw_err *err)
 {
 	const cJSON *command = sw_json_get(spec, "command");
@@ -79,6 +94,8 @@ sw_status sw_spec_run_fill(cJSON *spec, bool *changed, struct sw_err *err)
 	cJSON *run = need_object(spec, "run", changed);
 	if (run == NULL)
 		return sw_json_get(spec, "run") != NULL ? SW_OK : SW_NOMEM;
-	const sw_status rc = fill_cwd(run, changed, err);
-	return rc == SW_OK ? fill_variables(run, command, changed) : rc;
+	sw_status rc = fill_cwd(run, changed, err);
+	if (rc == SW_OK)
+		rc = fill_variables(run, command, changed);
+	return rc == SW_OK ? fill_virtual_environment(run, changed) : rc;
 }

@@ -28,6 +28,23 @@ def sweep_in(folder, daemon, *args, **env):
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
+def test_program_runs_in_the_virtual_environment_of_its_submission(start, tmp_path):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").write_text(
+        """#!/bin/sh\necho "of $VIRTUAL_ENV"\necho '{"loss": 1}'\n""")
+    (tmp_path / "bin" / "python").chmod(0o755)
+    (tmp_path / "sweep.json").write_text(json.dumps({
+        "method": "random", "run_cap": 1, "metric": {"name": "loss"}, "parameters": {"lr": {"min": 0.0, "max": 0.5}},
+        "program": "train.py"}))
+    status, out, err = sweep_in(tmp_path, daemon, "submit", "sweep.json", VIRTUAL_ENV=str(tmp_path),
+                                PATH=f"{tmp_path}/bin:{os.environ['PATH']}")
+    assert status == 0, err
+    client.wait_sweep(1)
+    assert f"of {tmp_path}\n" in sweep_command(daemon, "log", "1/1")[1]
+
+
 def test_program_is_submitted_from_its_folder_and_all_verbs_speak_of_it(start, tmp_path):
     daemon = start("cpu:2")
     client = daemon.client()

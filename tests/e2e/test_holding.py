@@ -120,7 +120,7 @@ def test_lease_of_a_sweep_with_a_trainer_is_refused(client):
     from harness import trained
     sweep = client.submit(trained())
     error = client.refused("sweep.edit", sweep=sweep, lease_s=5)
-    assert error.pointer == "/lease_s" and "has a trainer" in error.message
+    assert error.pointer == "/lease_s" and "run on slots" in error.message
 
 
 def test_lease_does_not_run_while_the_daemon_is_stopped(start, tmp_path):

@@ -305,6 +305,7 @@ def test_outside_a_trial_reports_are_printed_and_params_say_what_is_missing(caps
 FOUR_LINES = """
 import os, sys, sweepd
 client, sweep = sweepd.Client(), int(sys.argv[1])
+print("connected", flush=True)
 for trial in client.loop(sweep):
     for step in range(trial.resume_step + 1, 10):
         if trial.report(step, loss=trial.params["x"] + 1 / step) != "continue": break
@@ -313,7 +314,7 @@ print("ended", client.sweep(sweep)["state"], flush=True)
 
 
 def test_four_lines_end_when_the_sweep_does_through_all_at_once(user, daemon):
-    """Two programs drive a sweep of rungs, while it pauses, goes on and loses its daemon twice.
+    """Two programs drive a sweep of rungs, while it pauses, goes on and loses its daemon, once by a plain stop.
 
     The lease is for a trial whose answer was lost with the daemon: without one it is handed out again after a minute.
     """
@@ -322,9 +323,10 @@ def test_four_lines_end_when_the_sweep_does_through_all_at_once(user, daemon):
     loops = [subprocess.Popen([sys.executable, "-c", FOUR_LINES, str(sweep)], env=env, stdout=subprocess.PIPE, text=True)
              for _ in range(2)]
     ended = lambda: sum(user.sweep(sweep)["counts"][state] for state in ("COMPLETED", "PRUNED", "PAUSED"))  # noqa: E731
-    for n in (3, 20):
+    assert [loop.stdout.readline() for loop in loops] == ["connected\n"] * 2
+    for n, end in ((3, daemon.kill9), (12, daemon.stop), (20, daemon.kill9)):
         wait_until(lambda n=n: ended() >= n, f"{n} trials")
-        daemon.kill9()
+        end()
         daemon.start()
         user.pause(sweep)
         wait_until(lambda: user.sweep(sweep)["counts"]["RUNNING"] == 0, "a sweep at rest")

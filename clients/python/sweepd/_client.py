@@ -11,7 +11,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Union
 
 from . import _daemon
 from ._connection import Connection
-from ._errors import CONFLICT, SweepdError
+from ._errors import BUSY, CONFLICT, SweepdError
 from ._loop import Trial, loop
 from ._metrics import from_wire, to_wire
 
@@ -19,6 +19,7 @@ Row = Dict[str, Any]
 ENDED = ("COMPLETED", "CANCELLED", "FAILED")
 # Twice is not the same as once for these: they are not sent again when the connection broke under them.
 ONCE = ("sweep.submit", "trial.enqueue")
+BUSY_S = 0.2
 
 
 class Client:
@@ -57,6 +58,7 @@ class Client:
     def call(self, method: str, **params: Any) -> Any:
         """Any method of docs/protocol.md. Parameters that are None are left out."""
         params = {name: value for name, value in params.items() if value is not None}
+        end = time.monotonic() + self.patience_s
         with self._lock:
             while True:
                 connection = self._connection = self._connection or self._connect()
@@ -67,9 +69,13 @@ class Client:
                     if method in ONCE:
                         raise SweepdError(f"the connection broke during {method}: it may or may not have been carried "
                                           f"out ({error})") from error
-                except BaseException as error:  # Ctrl-C between a request and its answer
-                    if not isinstance(error, SweepdError):
-                        self.close()
+                except SweepdError as error:
+                    if error.code != BUSY or time.monotonic() > end:
+                        raise
+                    self.close()  # it was not carried out: too much waits, or the daemon stops and another one comes
+                    time.sleep(BUSY_S)
+                except BaseException:  # Ctrl-C between a request and its answer
+                    self.close()
                     raise
 
     def _connect(self) -> Connection:
@@ -236,7 +242,8 @@ class Client:
 
 
 def _spec(spec: Union[Mapping[str, Any], str]) -> Row:
-    """The spec; a program of one's own runs in this folder unless `run.cwd` says otherwise, as by `sweep submit`."""
+    """The spec; what `run` does not say of a program of one's own is filled in as by `sweep submit`: this folder, this
+    virtual environment."""
     if isinstance(spec, str):
         if spec.endswith((".yaml", ".yml")):
             raise SweepdError(f"{spec}: YAML is read by `sweep submit`; this package takes a dict or a JSON file")
@@ -245,6 +252,9 @@ def _spec(spec: Union[Mapping[str, Any], str]) -> Row:
     out = dict(spec)  # type: ignore[arg-type]
     if ("command" in out or "program" in out) and isinstance(out.get("run", {}), Mapping):
         out["run"] = {"cwd": os.getcwd(), **out.get("run", {})}
+        active = {name: os.environ[name] for name in ("VIRTUAL_ENV", "CONDA_PREFIX") if name in os.environ}
+        if active and isinstance(out["run"].get("env", {}), Mapping):
+            out["run"]["env"] = {**active, "PATH": os.environ["PATH"], **out["run"].get("env", {})}
     return out
 
 

@@ -6,6 +6,7 @@ import os
 import pickle
 import shutil
 import tempfile
+import weakref
 from typing import Any, Dict, Iterator, Optional
 
 DICT = "dict_checkpoint.pkl"  # of from_dict()
@@ -27,11 +28,12 @@ class Checkpoint:
 
     @classmethod
     def from_dict(cls, data: Dict[str, Any]) -> "Checkpoint":
-        """A dict as a checkpoint."""
-        folder = tempfile.mkdtemp(prefix="sweepd-")
-        with open(os.path.join(folder, DICT), "wb") as file:
+        """A dict as a checkpoint. Its folder goes with the object: what is reported is copied."""
+        made = cls(tempfile.mkdtemp(prefix="sweepd-"))
+        weakref.finalize(made, shutil.rmtree, made.path, ignore_errors=True)
+        with open(os.path.join(made.path, DICT), "wb") as file:
             pickle.dump(data, file)
-        return cls(folder)
+        return made
 
     def to_dict(self) -> Dict[str, Any]:
         """What from_dict() was given."""
