@@ -35,7 +35,8 @@ bool sw_import_flatten(const cJSON *object, const char *separator,
 }
 
 struct kind {
-	bool numbers, real, objects;
+	bool numbers; /* all of them */
+	bool real, objects;
 	double min, max;
 	size_t n; /* different values */
 };
@@ -65,7 +66,6 @@ static bool is_listed(const cJSON *list, const cJSON *v)
 /* Notes a value; different ones go to list, as far as they are needed. False: no memory. */
 static bool note(struct kind *k, cJSON *list, const cJSON *v)
 {
-	k->numbers = k->numbers && cJSON_IsNumber(v);
 	k->objects = k->objects || has_object(v);
 	if (cJSON_IsNumber(v)) {
 		k->real = k->real || !sw_json_is_integer(v);
@@ -114,6 +114,11 @@ static bool infer_one(struct sw_import *im, const char *name)
 	const cJSON *trial;
 	bool ok = list != NULL;
 
+	cJSON_ArrayForEach (trial, im->trials) {
+		const cJSON *v = sw_json_get(sw_json_get(trial, "params"), name);
+
+		k.numbers = k.numbers && (v == NULL || cJSON_IsNumber(v));
+	}
 	cJSON_ArrayForEach (trial, im->trials) {
 		const cJSON *v = sw_json_get(sw_json_get(trial, "params"), name);
 

@@ -49,12 +49,16 @@ static int read_lines(struct log *l, bool *more)
 	(void)snprintf(params, sizeof params,
 		       "{\"sweep\":%" PRIu64 ",\"trial\":%" PRIu64 ",\"after\":%" PRIu64 "}",
 		       l->c->sweep, l->c->trial, l->after);
-	int status = sw_cli_call(l->c, "trial.log", params, &r);
+	int status = sw_cli_fetch(l->c, "trial.log", params, &r);
 	lines = sw_json_get(r.result, "lines");
 	if (!(l->c->args.given & SW_OPT_JSON))
 		cJSON_ArrayForEach (line, lines) {
 			print_line(l, line);
 		}
+	else if (status == SW_EXIT_DONE && (!l->any || cJSON_GetArraySize(lines) > 0)) {
+		sw_cli_json(l->c, &r); /* a look that finds nothing new says nothing */
+		l->any = true;
+	}
 	/* `next` stands also after the last page, for who comes back later. */
 	*more = cJSON_GetArraySize(lines) >= LINES;
 	if (sw_json_u64(sw_json_get(r.result, "next"), &next) && next > l->after)

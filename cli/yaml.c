@@ -22,7 +22,8 @@ struct reader {
 	} anchors[MAX_ANCHORS];
 	size_t n_anchors;
 	size_t n_values;
-	cJSON *merged; /* an array of what stood at <<: anchors may point into it */
+	size_t n_bytes, max_bytes; /* of strings; the most that there is room for */
+	cJSON *merged;             /* an array of what stood at <<: anchors may point into it */
 	struct sw_err *err;
 };
 
@@ -76,13 +77,17 @@ static sw_status next(struct reader *r, yaml_event_t *e)
 
 /* --- values --- */
 
-/* Counts a value and all below it: an alias stands for what may have aliases in it. */
+/* Counts a value and all below it: an alias stands for what may have aliases in it, or much text. */
 static sw_status count(struct reader *r, const cJSON *v, yaml_mark_t at)
 {
 	const cJSON *child;
 
 	if (++r->n_values > SW_JSON_MAX_VALUES)
 		return fail(r, at, "more than %d values", SW_JSON_MAX_VALUES);
+	r->n_bytes += v->string != NULL ? strlen(v->string) : 0;
+	r->n_bytes += v->valuestring != NULL ? strlen(v->valuestring) : 0;
+	if (r->n_bytes > r->max_bytes)
+		return fail(r, at, "more than %zu bytes", r->max_bytes);
 	cJSON_ArrayForEach (child, v) {
 		const sw_status rc = count(r, child, at);
 		if (rc != SW_OK)
@@ -427,6 +432,7 @@ sw_status sw_yaml_to_json(struct sw_buf *out, const char *name, const char *text
 	r->name = name;
 	r->text = text;
 	r->len = len;
+	r->max_bytes = out->max;
 	r->err = err;
 	sw_status rc = start(r);
 	if (rc == SW_OK)

@@ -194,6 +194,8 @@ def test_log_shows_all_pages_of_the_output_raw_to_a_pipe_and_harmless_to_a_termi
     for args in (["log", "1/6"], ["log", "1/6", "-f"]):
         got = sweep(path, *args).stdout
         assert got.endswith("epoch 1\n\x1b[32mgreen\x1b[0m \u00e9\tx\x07\nno end of line\n"), args
+    pages = [json.loads(line) for line in sweep(path, "log", "1/6", "-f", "--json").stdout.splitlines()]
+    assert [len(page["lines"]) for page in pages if "lines" in page] == [1]  # once, though it looked again and again
     t = Terminal(path, "log", "1/6")
     assert t.end() == 0
     shown = t.seen.decode()

@@ -219,6 +219,25 @@ START_TEST(yaml_aliases_of_aliases_end_at_the_limit)
 }
 END_TEST
 
+/* A thousand times a long string: no more of them is made than the result may have bytes. */
+START_TEST(yaml_aliases_of_text_end_at_the_limit)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_buf text, b;
+
+	sw_buf_init(&text, 1 << 20);
+	(void)sw_buf_adds(&text, "- &a ");
+	for (int i = 0; i < 100000; i++)
+		(void)sw_buf_adds(&text, "x");
+	for (int i = 0; i < 1000; i++)
+		(void)sw_buf_adds(&text, "\n- *a");
+	ck_assert_int_eq(convert(text.data, &b, &err), SW_PARSE);
+	ck_assert_str_eq(err.msg, "f.yaml:11:3: more than 1048576 bytes");
+	sw_buf_fini(&b);
+	sw_buf_fini(&text);
+}
+END_TEST
+
 START_TEST(yaml_mapping_and_anchors_have_a_limit)
 {
 	struct sw_err err = SW_ERR_INIT, other = SW_ERR_INIT;
@@ -270,6 +289,7 @@ SUITE(tcase)
 	tcase_add_rows(tcase, yaml_that_is_wrong_is_one_line_with_its_place, refused);
 	tcase_add_test(tcase, yaml_depth_has_json_s_limit);
 	tcase_add_test(tcase, yaml_aliases_of_aliases_end_at_the_limit);
+	tcase_add_test(tcase, yaml_aliases_of_text_end_at_the_limit);
 	tcase_add_test(tcase, yaml_mapping_and_anchors_have_a_limit);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, yaml_without_memory_fails_cleanly_at_each_call);

@@ -207,14 +207,15 @@ def test_nni_experiment_becomes_a_sweep(daemon, client, tmp_path):
 
 
 def ray(folder, *, states=True):
-    """An experiment's folder: Python's JSON, trials as JSON in strings."""
+    """An experiment's folder: Python's JSON, trials as JSON in strings. A dying writer left each last line."""
     os.makedirs(folder)
     rows = []
     for i in range(4):
         name = f"f_ab12_0000{i}_{i}_lr=0.1_2026-01-01_00-00-00"
         os.makedirs(os.path.join(folder, name))
         config = {"lr": 10.0 ** -i, "units": 2 ** i, "opt": {"name": "sgd" if i % 2 else "adam"}, "fixed": 7,
-                  "sizes": [i, 1], "objects": [{"a": i}], "const": [1, 2]}
+                  "sizes": [i, 1], "objects": [{"a": i}], "const": [1, 2],
+                  "depth": [3, 5, 7, None][i]}
         status = ["TERMINATED", "TERMINATED", "ERROR", "RUNNING"][i]
         rows.append(json.dumps({"trial_id": f"ab12_0000{i}", "status": status, "config": config}))
         with open(os.path.join(folder, name, "params.json"), "w", encoding="utf-8") as f:
@@ -224,6 +225,7 @@ def ray(folder, *, states=True):
                 f.write(json.dumps({"loss": i + 1 / step, "val": {"acc": step / 4}, "bad": float("nan"), "pid": 7,
                                     "done": False, "training_iteration": step, "trial_id": f"ab12_0000{i}",
                                     "config": config}) + "\n")
+            f.write('{"loss": 0.')
     if states:
         for when, trials in (("00-00", []), ("00-01", [[row, "{}"] for row in rows])):
             with open(os.path.join(folder, f"experiment_state-2026-01-01_{when}.json"), "w", encoding="utf-8") as f:
@@ -239,7 +241,8 @@ def test_ray_experiment_becomes_a_sweep(daemon, client, tmp_path):
     assert sweep["spec"]["parameters"] == {
         "lr": {"distribution": "log_uniform_values", "min": 0.01, "max": 1.0},
         "units": {"distribution": "int_uniform", "min": 1, "max": 4}, "opt.name": {"values": ["adam", "sgd"]},
-        "fixed": {"value": 7}, "sizes": {"values": [[0, 1], [1, 1], [2, 1]]}, "const": {"value": [1, 2]}}
+        "fixed": {"value": 7}, "sizes": {"values": [[0, 1], [1, 1], [2, 1]]}, "const": {"value": [1, 2]},
+        "depth": {"distribution": "int_uniform", "min": 3, "max": 7}}
     assert [(r["step"], r["metrics"]) for r in client.reports(1, 2)] == [
         (s, {"loss": 1 + 1 / s, "val/acc": s / 4}) for s in (1, 2, 3)]
     bayes = client.submit({"method": "bayes", "metric": {"name": "loss"}, "warm_start": [1], "run_cap": 1,
@@ -255,6 +258,7 @@ def test_ray_folder_without_its_state_needs_the_metric(daemon, client, tmp_path)
     status, out, _ = run(daemon, "--from", "ray", tmp_path / "exp", "--goal", "maximize", "--metric", "val/acc")
     assert (status, out) == (0, "sweep 1: 4 COMPLETED, 0 PRUNED, 0 FAILED\n")
     assert client.sweep(1)["best"]["value"] == 0.75
+    assert client.sweep(1)["spec"]["parameters"]["depth"] == {"values": [3, 5, 7, None]}  # numbers, and one that is none
 
 
 def test_what_is_wrong_is_one_line(daemon, client, tmp_path):

@@ -5,11 +5,13 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
 from harness import alive, asha, environment, wait_until
 from test_python import PACKAGE, sweepd, user  # noqa: F401
+from sweepd._driver import Driver
 
 pytestmark = pytest.mark.once("another shape of what test_python does, in a language without sanitizers")
 
@@ -46,6 +48,19 @@ def test_tune_prunes_and_resumes_from_checkpoints(user):
     assert os.listdir(result.checkpoint(result.best_trial["trial"])) == ["step"]
 
 
+def test_copy_that_runs_again_goes_on_from_its_own_checkpoint(tmp_path):
+    """A child of a population: from its parent's of the very step until it has one itself, also in another attempt."""
+    driver, child = Driver.__new__(Driver), SimpleNamespace(number=7, parent=2, resume_step=4, step=4)
+    driver.folder = str(tmp_path)
+    for name in ("2-4.ckpt", "2-6.ckpt"):
+        (tmp_path / name).mkdir()
+    assert driver.resume(child) == {"SWEEPD_RESUME": f"{tmp_path}/2-4.ckpt", "SWEEPD_RESUME_STEP": "4"}
+    child.step = 6
+    assert driver.resume(child) == {"SWEEPD_RESUME": f"{tmp_path}/2-4.ckpt", "SWEEPD_RESUME_STEP": "4"}
+    (tmp_path / "7-6.ckpt").mkdir()
+    assert driver.resume(child) == {"SWEEPD_RESUME": f"{tmp_path}/7-6.ckpt", "SWEEPD_RESUME_STEP": "6"}
+
+
 def test_tune_of_trials_that_fail_names_each_cause(user):
     def fn(params):
         if params["n"] == 1:
@@ -58,11 +73,14 @@ def test_tune_of_trials_that_fail_names_each_cause(user):
             os._exit(3)
         if params["n"] == 6:
             return {"loss": 1.0}
+        if params["n"] == 7:
+            sweepd.report("1", loss=1.0)
 
-    result = sweepd.tune(fn, {"n": {"values": [1, 2, 3, 4, 5, 6]}}, client=user, method="grid", n=2)
+    result = sweepd.tune(fn, {"n": {"values": [1, 2, 3, 4, 5, 6, 7]}}, client=user, method="grid", n=2)
     assert {row["params"]["n"]: (row["state"], row["cause"]) for row in result.trials} == {
         1: ("FAILED", "ValueError: no such thing"), 2: ("INFEASIBLE", "oom"), 3: ("FAILED", "signal:9"),
-        4: ("FAILED", "exit:3"), 5: ("FAILED", "no-metric"), 6: ("COMPLETED", None)}
+        4: ("FAILED", "exit:3"), 5: ("FAILED", "no-metric"), 6: ("COMPLETED", None),
+        7: ("FAILED", 'SweepdError: "step" must be a whole number')}
 
 
 def test_tune_ends_a_process_that_ignores_pruned_and_sigterm(user):

@@ -152,10 +152,12 @@ class Driver:
         self.running.append(running)
 
     def resume(self, trial: Trial) -> Dict[str, str]:
-        """Where a trial goes on from: its newest checkpoint, or its parent's of the very step."""
-        source, last = trial.parent or trial.number, max(trial.resume_step, trial.step)
-        steps = [step for step in checkpoints(self.folder, source)
-                 if step == last or step < last and source == trial.number]
+        """Where a trial goes on from: its newest checkpoint; while it has none of its own, its parent's of the step."""
+        source, last = trial.number, max(trial.resume_step, trial.step)
+        steps = [step for step in checkpoints(self.folder, source) if step <= last]
+        if trial.parent and not steps:
+            source = trial.parent
+            steps = [step for step in checkpoints(self.folder, source) if step == trial.resume_step]
         if not steps:
             return {"SWEEPD_RESUME": "", "SWEEPD_RESUME_STEP": str(trial.resume_step)}
         return {"SWEEPD_RESUME": checkpoint_path(self.folder, source, steps[-1]), "SWEEPD_RESUME_STEP": str(steps[-1])}
@@ -182,6 +184,10 @@ class Driver:
         more = metrics.pop("\0more", {})
         trial = it.trial
         try:
+            if isinstance(step, float) and step.is_integer():
+                step = int(step)
+            if step is not None and (isinstance(step, bool) or not isinstance(step, int)):
+                raise SweepdError('"step" must be a whole number')
             # A trial without a checkpoint goes through its first steps again: they are known.
             if step is not None and step <= trial.step:
                 decision = "continue"
