@@ -59,7 +59,8 @@ static void give_nvml_up(struct sw_daemon *d, const struct sw_err *err)
 
 	sw_log(SW_LOG_WARN, "device.nvml", "why=\"%s\"", err->msg);
 	g->err = *err;
-	sw_card_poll_stop(g->poll, 0); /* it may hang in the driver: nobody waits for it */
+	/* One that has not answered hangs in the driver: nobody waits for it. */
+	sw_card_poll_stop(g->poll, err->code == SW_BUSY ? 0 : 1000);
 	g->poll = NULL;
 }
 
