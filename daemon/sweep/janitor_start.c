@@ -89,6 +89,13 @@ static void read_found(struct sw_db *db, void *arg)
 	}
 }
 
+static void add_found(struct found *f, uint64_t trial, uint64_t step)
+{
+	if (!sw_array_reserve(&f->v, &f->cap, f->n + 1, sizeof *f->v))
+		sw_daemon_die("note a checkpoint", SW_NOMEM);
+	f->v[f->n++] = (struct found_file){.trial = trial, .step = step};
+}
+
 static void list_folder(struct found *f, const struct sw_daemon *d, int64_t sweep)
 {
 	DIR *dir = sw_janitor_open(d, sweep);
@@ -102,9 +109,7 @@ static void list_folder(struct found *f, const struct sw_daemon *d, int64_t swee
 
 		if (!sw_janitor_read_name(e->d_name, &file, &whole) || !whole)
 			continue;
-		if (!sw_array_reserve(&f->v, &f->cap, f->n + 1, sizeof *f->v))
-			sw_daemon_die("note a checkpoint", SW_NOMEM);
-		f->v[f->n++] = (struct found_file){.trial = file.trial, .step = file.step};
+		add_found(f, file.trial, file.step);
 	}
 	(void)closedir(dir);
 }
@@ -156,6 +161,26 @@ static void take_found(struct found *f)
 	}
 }
 
+/* A trial that goes on may have reported its best before it wrote any file: what it writes later is
+ * kept by that. */
+static void note_open(struct sw_daemon *d, struct sw_live *live)
+{
+	const uint64_t n = sw_sweep_trial_n(live->sched);
+	struct found f = {.live = live, .rc = SW_OK};
+
+	for (uint64_t trial = 1; trial <= n; trial++) {
+		const struct sw_trial *t = sw_sweep_trial(live->sched, trial);
+
+		if (!sw_trial_ended((enum sw_trial_state)t->state) && t->has_value)
+			add_found(&f, trial, 0);
+	}
+	if (f.n > 0)
+		sw_store_read_now(d->store, read_found, &f);
+	if (f.rc == SW_OK)
+		take_found(&f);
+	free(f.v);
+}
+
 static void clean_sweep(struct sw_daemon *d, long long sweep)
 {
 	struct found f = {.rc = SW_OK};
@@ -182,6 +207,10 @@ void sw_janitor_start(struct sw_daemon *d)
 	const struct dirent *e;
 	DIR *dir = sw_janitor_open(d, 0);
 
+	for (size_t i = 0; i < d->sweep_n; i++)
+		if (d->sweeps[i]->ended_ms == 0 && d->sweeps[i]->sched != NULL &&
+		    !d->sweeps[i]->driven)
+			note_open(d, d->sweeps[i]);
 	if (dir == NULL)
 		return;
 	while ((e = readdir(dir)) != NULL) {

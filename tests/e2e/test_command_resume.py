@@ -189,3 +189,27 @@ def test_checkpoint_that_a_program_asks_for_is_what_it_goes_on_from(start, tmp_p
     assert client.wait_sweep(sweep)["state"] == "COMPLETED"
     assert client.trials(sweep)[0]["attempt"] == 2
     assert [(r["step"], r["metrics"]["done"]) for r in client.reports(sweep, 1)][-1] == (6, 4)
+
+
+def test_best_that_was_reported_before_a_restart_keeps_its_trials_folder(start, tmp_path):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    sweep = client.submit(own(tmp_path, """
+        trial = int(os.environ["SWEEPD_TRIAL"].split("/")[1])
+        if trial == 1:
+            report(1, loss=0.1)
+            touch("reported")
+            while not os.path.exists("go"):
+                time.sleep(0.01)
+        save(trial)
+        report(2, loss=5.0 / trial, checkpoint=True)
+    """, run_cap=3))
+    wait_file(tmp_path, "reported")
+    daemon.kill9()
+    daemon.start()
+    (tmp_path / "go").touch()
+    client = daemon.client()
+    client.wait_sweep(sweep)
+    folder = os.path.join(daemon.state, "checkpoints", str(sweep))
+    wait_until(lambda: sorted(os.listdir(folder)) == ["1-2.ckpt", "3-2.ckpt"], "the best one's and the last one's")
+
