@@ -14,7 +14,7 @@ void sw_sweep_json_progress(struct sw_jw *w, const struct sw_live *live);
 
 /* The members that sweep.get and sweep.watch share. */
 void sw_sweep_json(struct sw_jw *w, const struct sw_live *live,
-			 int64_t now_ms); /* its state machine is loaded */
+		   int64_t now_ms); /* its state machine is loaded */
 
 double sw_sweep_json_seconds(const struct sw_live *live,
 			     int64_t now_ms); /* since it was submitted */
