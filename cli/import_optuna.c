@@ -61,11 +61,29 @@ static bool add_finite(cJSON *o, const char *key, double value)
 			       : cJSON_AddNullToObject(o, key) != NULL;
 }
 
+static int steps_before(const cJSON *steps, double step)
+{
+	const cJSON *s;
+	int n = 0;
+
+	cJSON_ArrayForEach (s, steps)
+		n += sw_json_get(s, "step")->valuedouble <= step;
+	return n;
+}
+
+/* A storage keeps steps as they were reported, which may be in any order: here they ascend. */
 bool sw_optuna_step(cJSON *trial, double step, double value)
 {
-	cJSON *s = add_object(cJSON_GetObjectItemCaseSensitive(trial, "steps"));
+	cJSON *steps = cJSON_GetObjectItemCaseSensitive(trial, "steps"), *s = cJSON_CreateObject();
+	const cJSON *last = steps->child != NULL ? steps->child->prev : NULL;
+	const bool ascends = last == NULL || sw_json_get(last, "step")->valuedouble <= step;
 
-	return cJSON_AddNumberToObject(s, "step", step) != NULL && add_finite(s, "value", value);
+	if (cJSON_AddNumberToObject(s, "step", step) != NULL && add_finite(s, "value", value) &&
+	    (ascends ? cJSON_AddItemToArray(steps, s)
+		     : cJSON_InsertItemInArray(steps, steps_before(steps, step), s)))
+		return true;
+	cJSON_Delete(s);
+	return false;
 }
 
 bool sw_optuna_value(cJSON *trial, double value)

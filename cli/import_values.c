@@ -41,18 +41,6 @@ struct kind {
 	size_t n; /* different values */
 };
 
-static bool has_object(const cJSON *v)
-{
-	const cJSON *item;
-
-	if (cJSON_IsObject(v))
-		return true;
-	cJSON_ArrayForEach (item, v)
-		if (has_object(item))
-			return true;
-	return false;
-}
-
 static bool is_listed(const cJSON *list, const cJSON *v)
 {
 	const cJSON *one;
@@ -66,7 +54,7 @@ static bool is_listed(const cJSON *list, const cJSON *v)
 /* Notes a value; different ones go to list, as far as they are needed. False: no memory. */
 static bool note(struct kind *k, cJSON *list, const cJSON *v)
 {
-	k->objects = k->objects || has_object(v);
+	k->objects = k->objects || sw_json_has_object(v);
 	if (cJSON_IsNumber(v)) {
 		k->real = k->real || !sw_json_is_integer(v);
 		k->min = k->n == 0 || v->valuedouble < k->min ? v->valuedouble : k->min;

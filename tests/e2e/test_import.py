@@ -32,7 +32,7 @@ def trial(state, lr, opt, *, momentum=None, steps=(), values=None, extra=()):
 
 
 TRIALS = [
-    trial("COMPLETE", 0.01, 0, momentum=0.5, steps=[(0, 3.0), (1, 2.0)], values=[2.0]),
+    trial("COMPLETE", 0.01, 0, momentum=0.5, steps=[(1, 2.0), (0, 3.0)], values=[2.0]),
     trial("COMPLETE", 0.02, 1, steps=[(0, 2.5), (1, None), (2, 2.25)], values=[1.5]),
     trial("PRUNED", 0.1, 2, steps=[(0, 9.0)], values=[9.0]),
     {"state": "FAIL", "params": [("lr", 0.05, LR)], "steps": [], "values": None},
