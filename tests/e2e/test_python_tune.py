@@ -28,6 +28,14 @@ def test_tune_of_a_function_that_returns_its_metric(user):
     assert result.reports[1][-1]["loss"] == result.trials[0]["value"]
 
 
+def test_tune_fails_the_trial_whose_result_is_refused_and_goes_on(user):
+    result = sweepd.tune(lambda p: {"loss": p["x"], "long" * 100: 1} if p["kind"] == "a" else p["x"], SPACE, client=user,
+                         run_cap=8, n=2, seed=1)
+    states = {row["params"]["kind"]: row["state"] for row in result.trials}
+    assert states == {"a": "FAILED", "b": "COMPLETED"} and result.state == "COMPLETED"
+    assert all("metric" in row["cause"] for row in result.trials if row["state"] == "FAILED")
+
+
 def test_tune_prunes_and_resumes_from_checkpoints(user):
     """Under promote a trial pauses at each rung, and goes on from the folder that it left."""
     def fn(params):

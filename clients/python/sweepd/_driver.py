@@ -22,7 +22,7 @@ import traceback
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 from ._client import Client
-from ._errors import SweepdError
+from ._errors import INVALID_PARAMS, SweepdError
 from ._loop import Trial
 from ._metrics import from_wire, to_wire
 
@@ -256,7 +256,13 @@ class Driver:
             metrics = from_wire(it.result.get("metrics") or {})
             if not metrics and trial.parent and trial.step == trial.resume_step:
                 metrics = self.last.get(trial.parent, {})  # a copy of a parent that had no step left
-            trial.done(**metrics)
+            try:
+                trial.done(**metrics)
+            except SweepdError as error:
+                if error.code != INVALID_PARAMS:
+                    raise
+                trial.failed(str(error))  # what this trial returned is wrong; others go on
+                return
             if metrics:
                 self.noted(trial, {"step": trial.step + 1, **metrics}, {})
             return

@@ -1,7 +1,7 @@
 """What goes wrong, as one class; and the end of a trial, as another."""
 from __future__ import annotations
 
-NOT_FOUND, CONFLICT, BUSY = -32001, -32002, -32003
+INVALID_PARAMS, NOT_FOUND, CONFLICT, BUSY = -32602, -32001, -32002, -32003
 
 
 class SweepdError(Exception):
