@@ -43,7 +43,7 @@ struct lane {
 	struct run *run;
 	pthread_t thread;
 	struct train_job job;
-	size_t steps;
+	uint64_t steps;
 	double ended;
 	sw_status status;
 };
@@ -59,10 +59,10 @@ static void *lane_main(void *arg)
 		l->status = r->ops->sync(l->job.q);
 	pthread_barrier_wait(&r->ready);
 	pthread_barrier_wait(&r->ready); /* r->until is set between the two */
-	while (l->status == SW_OK && bench_now() < r->until) {
+	l->steps = l->job.net.step;
+	while (l->status == SW_OK && bench_now() < r->until)
 		l->status = train_job_step(&l->job);
-		l->steps++;
-	}
+	l->steps = l->job.net.step - l->steps;
 	if (l->status == SW_OK)
 		l->status = r->ops->sync(l->job.q);
 	l->ended = bench_now();
@@ -86,7 +86,6 @@ static double timed(struct run *r, struct lane *lane, unsigned n)
 		return -1;
 	for (unsigned i = 0; i < n; i++) {
 		lane[i].run = r;
-		lane[i].steps = 0;
 		lane[i].status = SW_OK;
 		if (pthread_create(&lane[i].thread, NULL, lane_main, &lane[i]) != 0) {
 			fprintf(stderr, "bench_lanes: no thread for lane %u\n", i);

@@ -18,4 +18,7 @@
 SW_NODISCARD sw_status sw_backend_open(const char *device, unsigned cores,
 				       const struct sw_ops **out, struct sw_err *err);
 
+/* A GPU's table without a GPU, to count bytes with: see sw_ops_open_fn. SW_NOT_FOUND: no module. */
+SW_NODISCARD sw_status sw_backend_gpu_sizes(const struct sw_ops **out, struct sw_err *err);
+
 #endif

@@ -7,9 +7,8 @@
  * Memory   Every pointer named x, y, w, g, ... is the backend's memory (from alloc), row-major and
  *          dense; only upload and download touch the host's, and structs passed by value or as
  *          `const struct sw_conv *`, `sw_window *`, ... (shapes), which are read before the call
- *          returns. No entry allocates but queue_create, alloc, and the first product of a queue
- *          that a library makes (its scratch memory). Pointers from alloc are aligned
- *          to SW_OPS_ALIGN bytes; others (inside an arena) to their element.
+ *          returns. No entry allocates but queue_create, alloc and products_open. Pointers from
+ *          alloc are aligned to SW_OPS_ALIGN bytes; others (inside an arena) to their element.
  * Work     Scratch memory is the caller's: `work` has at least the bytes that the entry's
  *          *_workspace says for the same shape, aligned to SW_OPS_ALIGN; NULL when that is 0.
  *          Nothing is kept in it from one call to the next: all entries of a queue may share one.
@@ -48,7 +47,7 @@ extern "C" {
 #endif
 
 #define SW_OPS_ALIGN   ((size_t)64)
-#define SW_OPS_VERSION 3 /* of this table's layout; a module made for another is refused */
+#define SW_OPS_VERSION 7 /* of this table's layout; a module made for another is refused */
 
 struct sw_queue; /* opaque, one per backend: a stream with its handles and workspace */
 struct sw_graph; /* opaque: calls that were recorded */
@@ -61,7 +60,8 @@ struct sw_ops {
 
 	/* One line about the device for people, NUL-terminated, cut at cap. */
 	void (*describe)(char *text, size_t cap);
-	/* Bytes that alloc could still give, and all there are; a moment's view. */
+	/* Bytes that a caller should still take by alloc, and all that there are of these: not what
+	 * the backend needs for itself while it works. A moment's view. */
 	sw_status (*memory)(size_t *free_bytes, size_t *total_bytes);
 	sw_status (*queue_create)(struct sw_queue **out);
 	void (*queue_destroy)(struct sw_queue *q); /* waits for its work; NULL is allowed */
@@ -91,17 +91,30 @@ struct sw_ops {
 	sw_status (*graph_run)(struct sw_queue *q, struct sw_graph *g);
 	void (*graph_free)(struct sw_graph *g); /* NULL is allowed; its last run must be done */
 
-	/* --- precision of products: that of linear and conv2d entries --- */
+	/* --- products: those of large linear and conv2d entries, which a library may make --- */
 
-	/* Bytes that products need at precision p beside their work: of a linear entry of this
-	 * shape; of a conv2d entry with B = B out_h out_w, I = C kh kw. */
-	size_t (*product_workspace)(enum sw_precision p, size_t B, size_t I, size_t O);
-	/* How q makes products from here on; SW_FP32 at first. A small product, which would gain
-	 * nothing, may be made in fp32 nevertheless. work: backend memory, q's own until
-	 * the next call, of at least the bytes that product_workspace says of every product to come
+	/* Bytes that products of an entry of this shape need at precision p beside its work: the
+	 * library's scratch memory, and operands at that precision. Never fewer for a larger B. 0:
+	 * no library makes one. */
+	size_t (*linear_products)(enum sw_precision p, size_t B, size_t I, size_t O);
+	size_t (*conv2d_products)(enum sw_precision p, const struct sw_conv *c);
+	/* Takes what the library needs of q beside that, once in q's life (a handle, some tens of
+	 * MB of the device): before the first precision() with bytes, and best before memory() is
+	 * asked what is left. SW_UNSUPPORTED, with a line in err: there is no library. */
+	sw_status (*products_open)(struct sw_queue *q, struct sw_err *err);
+	/* How q makes products from here on; SW_FP32, without memory, at first. A small product,
+	 * which would gain nothing, may be made in fp32 nevertheless. work: backend memory, q's own
+	 * until the next call, of at least the bytes that *_products says of every product to come
 	 * (one that needs more is SW_NOMEM); NULL for 0. SW_UNSUPPORTED: the backend lacks it, q
 	 * stays as it was. */
 	sw_status (*precision)(struct sw_queue *q, enum sw_precision p, void *work, size_t bytes);
+	/* Bytes of the copy that weights makes of n floats; 0: none. */
+	size_t (*weights_copy)(enum sw_precision p, size_t n);
+	/* The n floats at w are read by products to come, and stay as they are until the next call,
+	 * or that of precision: so they can be brought once to the form that products read. copy:
+	 * backend memory of weights_copy's bytes, q's own until then. A product whose w lies
+	 * elsewhere does without. */
+	sw_status (*weights)(struct sw_queue *q, const float *w, size_t n, void *copy);
 
 	/* --- transfers beside the work: rows that do not fit the device, two buffers by turns
 	 * --- */
@@ -168,6 +181,19 @@ struct sw_ops {
 				     const float *y, float *dy, float *dx, float *dw, float *db,
 				     const struct sw_conv *c, enum sw_act act, int accumulate,
 				     void *work);
+
+	/* conv2d_forward to m->full and from there maxpool2d_forward to m->y and m->argmax, in one:
+	 * m->full may be left as it is. The same bits as by the two calls. */
+	sw_status (*conv2d_maxpool_forward)(struct sw_queue *q, const float *x, const float *w,
+					    const float *b, const struct sw_pooled *m,
+					    const struct sw_conv *c, enum sw_act act, void *work);
+	/* Of it: maxpool2d_backward from dy, as m->y, to dfull, as m->full, and from there
+	 * conv2d_backward. dfull is scratch, dy is not written. */
+	sw_status (*conv2d_maxpool_backward)(struct sw_queue *q, const float *x, const float *w,
+					     const struct sw_pooled *m, const float *dy,
+					     float *dfull, float *dx, float *dw, float *db,
+					     const struct sw_conv *c, enum sw_act act,
+					     int accumulate, void *work);
 
 	/* --- pooling; pad is at most half the window, as in PyTorch --- */
 
@@ -288,22 +314,21 @@ struct sw_ops {
 					const float *dy, float *dqkv, const struct sw_attention *a,
 					void *work);
 
-	/* --- losses; m is added to --- */
+	/* --- losses; m is added to. index: int32[B], the row of label or t that row b has, or NULL:
+	 * b --- */
 
-	/* z: float[B][C] logits; label: int32[B], each in [0, C), or -1: the row is left out of all
+	/* z: float[B][C] logits; label: int32, each that is read in [0, C), or -1: the row is left out of all
 	 * sums (the caller's duty). With lp[c] = z[c] - max - log(sum(exp(z - max))), a row's loss
 	 * is -(1 - smooth) lp[label] - smooth / C sum over c of lp[c], smooth in [0, 1]; a row with
-	 * a NaN logit has loss NaN and is not correct. p: float[B][C] softmax of each row, or NULL
-	 * when not wanted (evaluation); p may be z. */
-	sw_status (*cross_entropy_forward)(struct sw_queue *q, const float *z, const int32_t *label,
-					   float *p, struct sw_metrics *m, size_t B, size_t C,
-					   float smooth);
-	/* dz[b][c] = scale * (p[b][c] - (1 - smooth) (c == label[b]) - smooth / C), 0 in a row of
-	 * label -1; dz may be p. count: NULL, and scale is 1/B for a mean; or backend memory that
+	 * a NaN logit has loss NaN and is not correct.
+	 * dz: float[B][C] = scale * (exp(lp[c]) - (1 - smooth) (c == its label) - smooth / C), 0 in a
+	 * row of label -1; it may be z, and is NULL when not wanted (evaluation), where scale and
+	 * count are not read. count: NULL, and scale is 1/B for a mean; or backend memory that
 	 * labels_count wrote, by which scale is divided. */
-	sw_status (*cross_entropy_backward)(struct sw_queue *q, const float *p,
-					    const int32_t *label, float *dz, float scale,
-					    const int32_t *count, size_t B, size_t C, float smooth);
+	sw_status (*cross_entropy)(struct sw_queue *q, const float *z, const int32_t *label,
+				   const int32_t *index, float *dz, struct sw_metrics *m,
+				   float scale, const int32_t *count, size_t B, size_t C,
+				   float smooth);
 	/* *out = the labels that are not -1, at least 1 (so that a batch without any has gradient
 	 * 0): the number of rows of PyTorch's mean with ignore_index. Over a whole batch, before
 	 * its micro-batches. */
@@ -313,13 +338,10 @@ struct sw_ops {
 	 * macro F1 of an evaluation. */
 	sw_status (*class_counts)(struct sw_queue *q, const float *z, const int32_t *label,
 				  int64_t *counts, size_t B, size_t C);
-	/* y, t: float[B][O]. A row's loss is the mean over its O of (y - t)^2; the sums for mae and
-	 * r2 are added too. */
-	sw_status (*mse_forward)(struct sw_queue *q, const float *y, const float *t,
-				 struct sw_metrics *m, size_t B, size_t O);
-	/* dy = scale * 2 / O * (y - t); dy may be y. */
-	sw_status (*mse_backward)(struct sw_queue *q, const float *y, const float *t, float *dy,
-				  float scale, size_t B, size_t O);
+	/* y: float[B][O]; t: float of rows of O. A row's loss is the mean over its O of (y - t)^2; the sums for mae and
+	 * r2 are added too. dy = scale * 2 / O * (y - t); it may be y, and is NULL when not wanted. */
+	sw_status (*mse)(struct sw_queue *q, const float *y, const float *t, const int32_t *index,
+			 float *dy, struct sw_metrics *m, float scale, size_t B, size_t O);
 
 	/* --- optimizers, over a whole arena of n parameters --- */
 
@@ -354,8 +376,11 @@ extern const struct sw_ops sw_ops_cpu;
 void sw_ops_cpu_threads(unsigned cores);
 
 /* What the module libsweepd-cuda.so exports under the name SW_OPS_CUDA_OPEN: makes `device` (its
- * CUDA ordinal) the one that the process uses, and gives the table. Once per process. */
+ * CUDA ordinal) the one that the process uses, and gives the table. Once per process.
+ * SW_OPS_NO_DEVICE: none is looked for, and of the table only what counts bytes may be called
+ * (*_workspace, *_products, weights_copy). */
 typedef sw_status sw_ops_open_fn(int device, const struct sw_ops **out, struct sw_err *err);
+#define SW_OPS_NO_DEVICE   (-1)
 #define SW_OPS_CUDA_OPEN   "sw_ops_cuda_open"
 #define SW_OPS_CUDA_MODULE "libsweepd-cuda.so"
 

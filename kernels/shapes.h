@@ -36,6 +36,14 @@ struct sw_window {
 	size_t stride, pad;
 };
 
+/* A convolution's output that goes through maximum pooling, in backend memory. */
+struct sw_pooled {
+	struct sw_window p; /* over full */
+	float *full;        /* float[B][C][H][W] of p: the convolution's */
+	float *y;           /* the pooling's, and with it: */
+	int32_t *argmax;    /* NULL in evaluation */
+};
+
 /* The places of a window of k along n padded by pad; 0 when it does not fit. */
 static inline size_t sw_window_out(size_t n, size_t k, size_t stride, size_t pad)
 {

@@ -131,7 +131,10 @@ static sw_status read_trainer(struct sw_spec *s, const cJSON *v, struct sw_err *
 	if (!cJSON_IsObject(v))
 		return sw_spec_must_be(v, "trainer", "an object", err);
 	s->trainer = v;
-	return sw_spec_trainer_check(s, err);
+	const sw_status rc = sw_spec_trainer_check(s, err);
+	if (rc == SW_OK)
+		s->precision = sw_spec_trainer_precision(s);
+	return rc;
 }
 
 /* The order matters: trainer needs the parameters, early_terminate the trainer's epochs

@@ -242,6 +242,8 @@ struct sw_spec {
 	struct sw_spec_checkpoint checkpoint;
 	/* What runs the trials: one of them; neither: the client does, by ask, report and tell. */
 	const cJSON *trainer;
+	/* Of the trainer's precisions the first that takes more than fp32, a word; NULL: none. */
+	const char *precision;
 	const cJSON *command; /* of the spec, or usual_command */
 	const char *program;  /* of a command: for ${program}; NULL: none */
 	const cJSON *run;     /* of a command: cwd (always), env, grace_s, on_oom */

@@ -203,3 +203,28 @@ sw_status sw_spec_trainer_check(const struct sw_spec *s, struct sw_err *err)
 	}
 	return rc == SW_OK ? check_used(s, used, err) : rc;
 }
+
+static bool is_beyond_fp32(const cJSON *v)
+{
+	const struct sw_trainer_option *o = sw_trainer_option_find("precision");
+
+	return cJSON_IsString(v) && strcmp(v->valuestring, o->choices[0]) != 0 &&
+	       is_choice(o, v->valuestring);
+}
+
+const char *sw_spec_trainer_precision(const struct sw_spec *s)
+{
+	const cJSON *v = sw_json_get(s->trainer, "precision");
+
+	if (is_beyond_fp32(v))
+		return v->valuestring;
+	const int i = sw_spec_param_find(s, v != NULL ? v->valuestring : "precision");
+	if (i < 0)
+		return NULL;
+	if (is_beyond_fp32(s->params[i].value))
+		return s->params[i].value->valuestring;
+	cJSON_ArrayForEach (v, s->params[i].values)
+		if (is_beyond_fp32(v))
+			return v->valuestring;
+	return NULL;
+}

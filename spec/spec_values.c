@@ -92,19 +92,6 @@ static sw_status sort_values(struct sw_spec_param *p, const char *key, struct sw
 			 "a value is listed twice; to favour it use \"probabilities\"");
 }
 
-/* Groups are objects in a trial's JSON: a value that is one could not be told from them. */
-static bool has_object(const cJSON *v)
-{
-	const cJSON *item;
-
-	if (cJSON_IsObject(v))
-		return true;
-	cJSON_ArrayForEach (item, v)
-		if (has_object(item))
-			return true;
-	return false;
-}
-
 sw_status sw_spec_values_read(struct sw_spec_param *p, const cJSON *v, const char *key,
 			      struct sw_err *err)
 {
@@ -125,7 +112,9 @@ sw_status sw_spec_values_read(struct sw_spec_param *p, const cJSON *v, const cha
 		return sw_err_at(err, SW_INVALID, ptr, "more than %d values", SW_SPEC_MAX_VALUES);
 	cJSON_ArrayForEach (value, values) {
 		(void)snprintf(ptr, sizeof ptr, "/%s/%zu", key, i++);
-		if (has_object(value))
+		/* Groups are objects in a trial's JSON: a value that is one could not be told
+		 * from them. */
+		if (sw_json_has_object(value))
 			return sw_err_at(err, SW_INVALID, ptr,
 					 "a value must be a number, a string, true, false, null or "
 					 "a list of these, not %s",

@@ -13,7 +13,10 @@
 #define POINTS 2000 /* that are looked at for the one that takes most memory */
 
 struct facts {
+	const struct sw_ops *gpu; /* NULL: none */
 	size_t features, classes, rows, parameters, bytes, data_bytes;
+	double flops;    /* of a step */
+	size_t launches; /* of kernels, about */
 };
 
 static sw_status check_data(const struct sw_spec *s, const struct sw_trainer *t,
@@ -41,7 +44,7 @@ static sw_status check_model(const struct sw_spec *s, const cJSON *params,
 			     struct facts *out, struct sw_err *err)
 {
 	struct sw_err why = SW_ERR_INIT;
-	struct sw_layout layout;
+	struct sw_layout layout, on_gpu = {0};
 	struct sw_model model;
 	sw_status rc;
 
@@ -51,12 +54,18 @@ static sw_status check_model(const struct sw_spec *s, const cJSON *params,
 	if (rc == SW_OK)
 		rc = sw_layout_make(&layout, &model, t, data->train.rows, data->val.rows,
 				    &sw_ops_cpu, &why);
+	if (rc == SW_OK && out->gpu)
+		rc = sw_layout_make(&on_gpu, &model, t, data->train.rows, data->val.rows, out->gpu,
+				    &why);
 	if (rc != SW_OK) {
 		sw_err_prefix(&why, "/trainer/model");
 		return sw_err_at(err, rc, why.ptr, "%s", why.msg);
 	}
 	out->parameters = model.parameters;
-	out->bytes = layout.bytes + data->bytes;
+	out->bytes = data->bytes + (on_gpu.bytes > layout.bytes ? on_gpu.bytes : layout.bytes);
+	out->flops = sw_model_flops(&model) * (double)t->batch_size;
+	/* rows and labels, the loss and its gradient, the optimizer */
+	out->launches = model.ops_n + model.back_n + 5;
 	return SW_OK;
 }
 
@@ -218,6 +227,8 @@ static void write_facts(struct sw_jw *w, const struct facts *f)
 	sw_jw_kint(w, "parameters", (int64_t)f->parameters);
 	sw_jw_kint(w, "bytes", (int64_t)f->bytes);
 	sw_jw_kint(w, "data_bytes", (int64_t)f->data_bytes);
+	sw_jw_knum(w, "flops", f->flops);
+	sw_jw_kint(w, "launches", (int64_t)f->launches);
 	sw_jw_key(w, "metrics");
 	sw_jw_arr(w);
 	sw_jw_str(w, "train_loss");
@@ -235,10 +246,10 @@ static void write_facts(struct sw_jw *w, const struct facts *f)
 	sw_jw_arr_end(w);
 }
 
-void sw_check_spec(const char *spec, size_t len, struct sw_buf *out)
+void sw_check_spec(const char *spec, size_t len, const struct sw_ops *gpu, struct sw_buf *out)
 {
 	struct sw_err err = SW_ERR_INIT;
-	struct facts facts = {0};
+	struct facts facts = {.gpu = gpu};
 	struct sw_spec *s = NULL;
 	cJSON *tree = NULL;
 	struct sw_jw w;

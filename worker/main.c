@@ -3,7 +3,7 @@
  *
  *   sweep-worker --socket PATH --slot N --device cpu:0|gpu:0 [--name NAME] [--lanes N] [--cores N]
  *                [--memory BYTES] < ID                         (worker/serve.h)
- *   sweep-worker check < SPEC.json
+ *   sweep-worker check [gpu] < SPEC.json          (worker/check.h; gpu: trials may run on GPUs)
  *   sweep-worker export CHECKPOINT FILE
  *   sweep-worker fit < FIT.json                   (worker/fit.h)
  *   sweep-worker predict MODEL DATA [FORMAT]      (worker/predict.h)
@@ -14,6 +14,7 @@
  *          only a new process can use it): one line; docs/devices.md says who is to blame.
  * Signals  SIGINT is ignored: Ctrl-C in the daemon's terminal reaches the daemon, which decides.
  */
+#include "kernels/backend.h"
 #include "proto/frame.h"
 #include "proto/json.h"
 #include "worker/check.h"
@@ -72,7 +73,7 @@ static int usage(void)
 {
 	fputs("usage: sweep-worker --socket PATH --slot N --device cpu:0|gpu:0 "
 	      "[--name NAME] [--lanes N] [--cores N] [--memory BYTES] < ID\n"
-	      "       sweep-worker check < SPEC.json\n"
+	      "       sweep-worker check [gpu] < SPEC.json\n"
 	      "       sweep-worker export CHECKPOINT FILE [quiet]\n"
 	      "       sweep-worker fit < FIT.json\n"
 	      "       sweep-worker predict MODEL DATA [FORMAT]\n",
@@ -102,14 +103,21 @@ static bool read_all(struct sw_buf *in)
 	return false;
 }
 
-static int check_main(void)
+static int check_main(bool on_gpus)
 {
+	const struct sw_ops *gpu = NULL;
 	struct sw_buf in, out;
 	int failed = 1;
 
+	/* Bytes are counted, no GPU is used. Without the module there is none to count for: the
+	 * worker of its slot says so. */
+	if (on_gpus && setenv("CUDA_VISIBLE_DEVICES", "", 1) == 0 &&
+	    sw_backend_gpu_sizes(&gpu, NULL) != SW_OK)
+		gpu = NULL;
+
 	sw_buf_init(&out, SW_FRAME_MAX);
 	if (read_all(&in))
-		sw_check_spec(in.data, in.len, &out);
+		sw_check_spec(in.data, in.len, gpu, &out);
 	if (out.len > 0 && sw_buf_adds(&out, "\n") == SW_OK)
 		failed = fwrite(out.data, 1, out.len, stdout) != out.len || fflush(stdout) != 0;
 	sw_buf_fini(&in);
@@ -197,7 +205,9 @@ int main(int argc, char **argv)
 	if (argc > 0 && strcmp(argv[0], "sweep") == 0)
 		program = "sweep";
 	if (argc == 2 && strcmp(argv[1], "check") == 0)
-		return check_main();
+		return check_main(false);
+	if (argc == 3 && strcmp(argv[1], "check") == 0 && strcmp(argv[2], "gpu") == 0)
+		return check_main(true);
 	if (argc == 2 && strcmp(argv[1], "fit") == 0)
 		return fit_main();
 	if ((argc == 4 || argc == 5) && strcmp(argv[1], "export") == 0)

@@ -3,8 +3,10 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "proto/json.h"
+#include "spec/param_value.h"
 #include "worker/file/card.h"
 #include "worker/file/checkpoint.h"
+#include "worker/share.h"
 #include "worker/train.h"
 #include <inttypes.h>
 #include <math.h>
@@ -22,10 +24,13 @@ struct run {
 	char *card;
 	uint64_t epoch;  /* finished last */
 	bool no_memory;  /* for a report */
+	bool impossible; /* the trial's parameters make no net: others of the sweep may */
+	bool crowded;    /* it would have had the memory that it lacked, without others */
 	bool stale;      /* it was at the end of patience when it was lost */
 	bool again;      /* the checkpoint of resume_step could not be read: it is made again */
 	int64_t kept_us; /* when the last checkpoint was written; before it, when it began */
 	bool improved;   /* this epoch is the best so far */
+	bool missed;     /* the log has a line of graphs that were not made */
 };
 
 /* What an epoch reports. */
@@ -124,16 +129,6 @@ static void log_micro(struct run *r, const struct sw_net *net)
 			       norms);
 }
 
-/* Data sets, also those of earlier trials, may have what the cap leaves beside the arenas. */
-static void trim_cache(const struct run *r, const struct sw_net *net)
-{
-	const size_t most = r->runner->memory, lanes = r->runner->lanes ? r->runner->lanes : 1;
-	const size_t arenas = net->at.bytes + (lanes - 1) * r->trainer.memory;
-
-	if (most)
-		sw_data_cache_trim(r->runner->cache, most > arenas ? most - arenas : 0);
-}
-
 /* Loads the checkpoint of resume_step, else the one before it. A trial's own state can be made
  * again from its seed; a trial that began from another's checkpoint cannot start from scratch. */
 static sw_status on_begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct sw_err *err)
@@ -145,7 +140,7 @@ static sw_status on_begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct
 	sw_status rc = SW_NOT_FOUND;
 
 	r->kept_us = sw_clock_mono_us();
-	trim_cache(r, net);
+	sw_share_trim(r->runner, &r->trainer, net);
 	if (net->oom_events)
 		log_micro(r, net);
 	if (j->resume_step == 0)
@@ -269,7 +264,21 @@ static size_t list_metrics(const struct sw_epoch *e, struct metric m[METRICS_MOS
 		m[n++] = (struct metric){"oom_events", (double)e->net->oom_events};
 		m[n++] = (struct metric){"micro_batch", (double)e->net->at.micro};
 	}
+	if (e->net->graph_misses)
+		m[n++] = (struct metric){"graph_misses", (double)e->net->graph_misses};
 	return n;
+}
+
+/* Tells once that graphs were not made: the curve is the same, but its time may not be. */
+static void log_misses(struct run *r, const struct sw_net *net)
+{
+	if (r->missed || net->graph_misses == 0)
+		return;
+	r->missed = true;
+	sw_session_log(r->session, "a step could not be made a graph (tries that failed: %u): %s",
+		       net->graph_misses,
+		       net->no_graphs ? "the trial goes on without, which takes longer"
+				      : "a later try was good");
 }
 
 static bool on_epoch(void *ctx, const struct sw_epoch *e)
@@ -284,6 +293,7 @@ static bool on_epoch(void *ctx, const struct sw_epoch *e)
 	note_best(r, e, list, n);
 	kept = checkpoint_wanted(r, e) && keep_checkpoint(r, e);
 	r->epoch = e->epoch;
+	log_misses(r, e->net);
 	/* an earlier attempt reported this step already, and the same seed gives the same
 	 * metrics */
 	if (e->epoch <= r->job->resume_step)
@@ -300,30 +310,15 @@ static bool on_epoch(void *ctx, const struct sw_epoch *e)
 	return on && e->epoch == r->job->until ? sw_session_settle(r->session) : on;
 }
 
-/* Each lane may have an equal part of what the data set leaves of the cap. */
-static sw_status cap_memory(struct run *r, struct sw_err *err)
+/* Does the model take a number from the trial's parameters? */
+static bool is_drawn(const cJSON *v, const cJSON *params)
 {
-	const size_t most = r->runner->memory;
-
-	if (most == 0)
-		return SW_OK;
-	if (r->data->bytes >= most)
-		return sw_err_set(err, SW_NOMEM, "the data set has %zu bytes, a trial may have %zu",
-				  r->data->bytes, most);
-	r->trainer.memory = (most - r->data->bytes) / (r->runner->lanes ? r->runner->lanes : 1);
-	return SW_OK;
-}
-
-/* The data set may have half of the memory, so that arenas have room beside it. 0: no limit. */
-static size_t device_bytes(const struct sw_runner *runner)
-{
-	size_t most = runner->memory, free_bytes, total;
-
-	if (!runner->streams)
-		return 0;
-	if (most == 0 && runner->ops->memory(&free_bytes, &total) == SW_OK)
-		most = free_bytes;
-	return most / 2 ? most / 2 : 1;
+	if (cJSON_IsString(v))
+		return sw_param_value(params, v->valuestring) != NULL;
+	for (v = v ? v->child : NULL; v; v = v->next)
+		if (is_drawn(v, params))
+			return true;
+	return false;
 }
 
 /* Checks options, data and model: all must be right before the first step. */
@@ -336,12 +331,13 @@ static sw_status prepare_trial(struct run *r, struct sw_err *err)
 	sw_status rc = sw_trainer_resolve(&r->trainer, j->trainer, j->params, j->max_t,
 					  j->data_seed, &why);
 
+	r->impossible = rc == SW_INVALID && strncmp(why.ptr, "/parameters/", 12) == 0;
 	if (rc == SW_OK) {
 		want = (struct sw_data_want){.classes = r->trainer.classes,
 					     .val_fraction = r->trainer.val_fraction,
 					     .split_seed = r->trainer.split_seed,
 					     .standardize = r->trainer.standardize,
-					     .device_bytes = device_bytes(r->runner),
+					     .device_bytes = sw_share_of_data(r->runner),
 					     .most = r->runner->streams ? 0 : r->runner->memory};
 		prefix = "/trainer/dataset";
 		rc = sw_data_cache_hold(r->runner->cache, r->runner->q,
@@ -349,12 +345,14 @@ static sw_status prepare_trial(struct run *r, struct sw_err *err)
 	}
 	if (rc == SW_OK) {
 		prefix = "/trainer/model";
-		rc = cap_memory(r, &why);
+		rc = sw_share_of_trial(r->runner, r->data, &r->trainer, &why);
 	}
 	if (rc == SW_OK) {
 		const struct sw_task task = sw_net_task(r->data, r->trainer.classes);
-		rc = sw_model_compile(&r->model, sw_json_get(j->trainer, "model"), j->params, &task,
-				      &why);
+		const cJSON *model = sw_json_get(j->trainer, "model");
+
+		rc = sw_model_compile(&r->model, model, j->params, &task, &why);
+		r->impossible = rc != SW_OK && is_drawn(model, j->params);
 	}
 	if (rc == SW_OK && j->checkpoint_dir) {
 		prefix = "/trainer";
@@ -389,14 +387,15 @@ static void log_start(const struct run *r)
 
 static void fail_trial(struct run *r, sw_status rc, const struct sw_err *err)
 {
-	char line[sizeof err->ptr + sizeof err->msg + 4];
+	char line[sizeof err->ptr + sizeof err->msg + 20];
 
-	snprintf(line, sizeof line, "%s%s%s", err->ptr, *err->ptr ? ": " : "", err->msg);
-	sw_session_log(r->session, "failed: %s", line);
-	if (rc == SW_NOMEM)
+	snprintf(line, sizeof line, "%s%s%s%s", r->crowded ? "no memory now: " : "", err->ptr,
+		 *err->ptr ? ": " : "", err->msg);
+	sw_session_log(r->session, "%s: %s", r->impossible ? "infeasible" : "failed", line);
+	if (rc == SW_NOMEM && !r->crowded)
 		sw_session_finish(r->session, "INFEASIBLE", "oom");
 	else
-		sw_session_finish(r->session, "FAILED", line);
+		sw_session_finish(r->session, r->impossible ? "INFEASIBLE" : "FAILED", line);
 }
 
 /* Says why a trial has fewer epochs than it may have, in the cause and in its log. */
@@ -427,9 +426,12 @@ sw_status sw_run_job(struct sw_runner *runner, struct sw_session *s, const struc
 	rc = prepare_trial(&r, &why);
 	if (rc == SW_OK) {
 		log_start(&r);
+		sw_share_make_room(runner, &r.model, &r.trainer, r.data);
 		rc = sw_train_run(runner->ops, runner->q, &r.model, r.data, &r.trainer, job->seed,
 				  &hooks, &end, &why);
 	}
+	r.crowded = rc == SW_NOMEM && r.data && r.model.ops_n > 0 &&
+		    sw_share_would_do(runner, &r.model, &r.trainer, r.data);
 	sw_data_cache_release(runner->cache, r.data);
 	sw_beat_to(NULL, NULL, 0);
 	free(r.card);

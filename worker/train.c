@@ -17,7 +17,7 @@ struct loop {
 
 static sw_status train_epoch(struct loop *l, uint64_t epoch, struct sw_epoch *e)
 {
-	const size_t rows = l->data->train.rows, batch = l->net.at.batch;
+	const size_t rows = l->data->train.rows;
 	const int64_t began = sw_clock_mono_us();
 	struct sw_metrics m;
 	sw_status rc;
@@ -27,12 +27,12 @@ static sw_status train_epoch(struct loop *l, uint64_t epoch, struct sw_epoch *e)
 	rc = sw_net_order(&l->net, l->order, rows);
 	if (rc == SW_OK)
 		rc = sw_net_metrics_zero(&l->net);
-	for (size_t at = 0; rc == SW_OK && at < rows; at += batch) {
+	for (size_t at = 0; rc == SW_OK && at < rows;) {
 		if (!l->hooks->go_on(l->hooks->ctx)) {
 			l->dropped = true;
 			return SW_OK;
 		}
-		rc = sw_net_train(&l->net, l->data, at, rows - at < batch ? rows - at : batch);
+		rc = sw_net_train(&l->net, l->data, at, &at);
 	}
 	if (rc == SW_OK)
 		rc = sw_net_metrics(&l->net, &m);

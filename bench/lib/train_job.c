@@ -18,22 +18,6 @@ static const struct {
 		"\"lr\":0.001,\"momentum\":0.9}"},
 };
 
-/* Two for each multiply-add, forward and for both gradients; the first layer's input has none. */
-static double flops_of(const struct sw_model *m)
-{
-	double sum = 0, times = 4;
-
-	for (size_t i = 0; i < m->ops_n; i++) {
-		const struct sw_op *op = &m->op[i];
-
-		if (op->kind != SW_OP_LINEAR && op->kind != SW_OP_CONV2D)
-			continue;
-		sum += times * (double)op->fan_in * (double)sw_shape_count(&op->to);
-		times = 6;
-	}
-	return sum;
-}
-
 static sw_status load_data(struct train_job *job, const cJSON *spec, struct sw_err *err)
 {
 	const cJSON *dataset = sw_json_get(spec, "dataset");
@@ -75,7 +59,7 @@ static sw_status make(struct train_job *job, enum sw_precision precision, const 
 	if (status == SW_OK)
 		status = sw_net_create(&job->net, &job->ops, job->q, &job->model, &job->trainer,
 				       &job->data, 1, err);
-	job->flops = flops_of(&job->model);
+	job->flops = sw_model_flops(&job->model);
 	job->at = job->data.train.rows;
 	return status;
 }
@@ -121,10 +105,11 @@ void train_job_free(struct train_job *job)
 
 sw_status train_job_step(struct train_job *job)
 {
-	const size_t rows = job->data.train.rows, batch = job->net.at.batch;
+	const size_t rows = job->data.train.rows;
 	sw_status status = SW_OK;
 
-	if (job->at + batch > rows) { /* whole batches alone: the peers have no others */
+	if (job->at + job->net.at.batch >
+	    rows) { /* whole batches alone: the peers have no others */
 		sw_shuffle(job->order, rows, 1, SW_PHILOX_SHUFFLE, ++job->epoch);
 		status = sw_net_order(&job->net, job->order, rows);
 		if (status == SW_OK)
@@ -132,7 +117,6 @@ sw_status train_job_step(struct train_job *job)
 		job->at = 0;
 	}
 	if (status == SW_OK)
-		status = sw_net_train(&job->net, &job->data, job->at, batch);
-	job->at += batch;
+		status = sw_net_train(&job->net, &job->data, job->at, &job->at);
 	return status;
 }

@@ -34,7 +34,7 @@ SW_NODISCARD sw_status train_job_make_on(struct train_job *job, const struct sw_
 					 enum sw_precision precision, const struct train_job *like,
 					 const char *net, size_t batch, struct sw_err *err);
 void train_job_free(struct train_job *job);
-/* One step of `batch` rows. */
+/* One step of `batch` rows, or as many as net.h gives in one go: net.step counts them. */
 SW_NODISCARD sw_status train_job_step(struct train_job *job);
 /* Prints where a step's time goes, the least of so many steps: the entries in the order of their
  * calls, and what lies between them; microseconds a row. */

@@ -65,6 +65,15 @@ TIMED(conv2d_backward,
       (struct sw_queue * q, const float *x, const float *w, const float *y, float *dy, float *dx,
        float *dw, float *db, const struct sw_conv *c, enum sw_act act, int accumulate, void *work),
       (q, x, w, y, dy, dx, dw, db, c, act, accumulate, work))
+TIMED(conv2d_maxpool_forward,
+      (struct sw_queue * q, const float *x, const float *w, const float *b,
+       const struct sw_pooled *m, const struct sw_conv *c, enum sw_act act, void *work),
+      (q, x, w, b, m, c, act, work))
+TIMED(conv2d_maxpool_backward,
+      (struct sw_queue * q, const float *x, const float *w, const struct sw_pooled *m,
+       const float *dy, float *dfull, float *dx, float *dw, float *db, const struct sw_conv *c,
+       enum sw_act act, int accumulate, void *work),
+      (q, x, w, m, dy, dfull, dx, dw, db, c, act, accumulate, work))
 TIMED(maxpool2d_forward,
       (struct sw_queue * q, const float *x, float *y, int32_t *argmax, const struct sw_window *p),
       (q, x, y, argmax, p))
@@ -80,14 +89,10 @@ TIMED(linear_backward,
       (struct sw_queue * q, const float *x, const float *w, const float *y, float *dy, float *dx,
        float *dw, float *db, size_t B, size_t I, size_t O, enum sw_act act, int accumulate),
       (q, x, w, y, dy, dx, dw, db, B, I, O, act, accumulate))
-TIMED(cross_entropy_forward,
-      (struct sw_queue * q, const float *z, const int32_t *label, float *p, struct sw_metrics *m,
-       size_t B, size_t C, float smooth),
-      (q, z, label, p, m, B, C, smooth))
-TIMED(cross_entropy_backward,
-      (struct sw_queue * q, const float *p, const int32_t *label, float *dz, float scale,
-       const int32_t *count, size_t B, size_t C, float smooth),
-      (q, p, label, dz, scale, count, B, C, smooth))
+TIMED(cross_entropy,
+      (struct sw_queue * q, const float *z, const int32_t *label, const int32_t *index, float *dz,
+       struct sw_metrics *m, float scale, const int32_t *count, size_t B, size_t C, float smooth),
+      (q, z, label, index, dz, m, scale, count, B, C, smooth))
 TIMED(sgd_step,
       (struct sw_queue * q, float *w, const float *g, float *v, size_t n, struct sw_sgd o,
        const struct sw_step *s, const double *norm2),
@@ -105,12 +110,13 @@ sw_status train_job_profile(struct train_job *job, size_t steps)
 	job->ops.gather_image = timed_gather_image;
 	job->ops.conv2d_forward = timed_conv2d_forward;
 	job->ops.conv2d_backward = timed_conv2d_backward;
+	job->ops.conv2d_maxpool_forward = timed_conv2d_maxpool_forward;
+	job->ops.conv2d_maxpool_backward = timed_conv2d_maxpool_backward;
 	job->ops.maxpool2d_forward = timed_maxpool2d_forward;
 	job->ops.maxpool2d_backward = timed_maxpool2d_backward;
 	job->ops.linear_forward = timed_linear_forward;
 	job->ops.linear_backward = timed_linear_backward;
-	job->ops.cross_entropy_forward = timed_cross_entropy_forward;
-	job->ops.cross_entropy_backward = timed_cross_entropy_backward;
+	job->ops.cross_entropy = timed_cross_entropy;
 	job->ops.sgd_step = timed_sgd_step;
 	for (size_t i = 0; status == SW_OK && i < steps; i++) {
 		prof.at = 0;

@@ -62,3 +62,25 @@ sw_status sw_cpu_conv2d_backward(struct sw_queue *q, const float *x, const float
 		sw_cpu_conv_columns_backward(x, w, y, dy, dx, dw, db, c, act, accumulate, work);
 	return SW_OK;
 }
+
+/* Here the output and its pooling stay two calls: it lies in the cache between them. */
+sw_status sw_cpu_conv2d_maxpool_forward(struct sw_queue *q, const float *x, const float *w,
+					const float *b, const struct sw_pooled *m,
+					const struct sw_conv *c, enum sw_act act, void *work)
+{
+	const sw_status rc = sw_cpu_conv2d_forward(q, x, w, b, m->full, c, act, work);
+
+	return rc == SW_OK ? sw_cpu_maxpool2d_forward(q, m->full, m->y, m->argmax, &m->p) : rc;
+}
+
+sw_status sw_cpu_conv2d_maxpool_backward(struct sw_queue *q, const float *x, const float *w,
+					 const struct sw_pooled *m, const float *dy, float *dfull,
+					 float *dx, float *dw, float *db, const struct sw_conv *c,
+					 enum sw_act act, int accumulate, void *work)
+{
+	const sw_status rc = sw_cpu_maxpool2d_backward(q, dy, m->argmax, dfull, &m->p);
+
+	return rc == SW_OK ? sw_cpu_conv2d_backward(q, x, w, m->full, dfull, dx, dw, db, c, act,
+						    accumulate, work)
+			   : rc;
+}

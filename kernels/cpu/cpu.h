@@ -26,6 +26,13 @@ sw_status sw_cpu_conv2d_backward(struct sw_queue *q, const float *x, const float
 				 float *dy, float *dx, float *dw, float *db,
 				 const struct sw_conv *c, enum sw_act act, int accumulate,
 				 void *work);
+sw_status sw_cpu_conv2d_maxpool_forward(struct sw_queue *q, const float *x, const float *w,
+					const float *b, const struct sw_pooled *m,
+					const struct sw_conv *c, enum sw_act act, void *work);
+sw_status sw_cpu_conv2d_maxpool_backward(struct sw_queue *q, const float *x, const float *w,
+					 const struct sw_pooled *m, const float *dy, float *dfull,
+					 float *dx, float *dw, float *db, const struct sw_conv *c,
+					 enum sw_act act, int accumulate, void *work);
 sw_status sw_cpu_maxpool2d_forward(struct sw_queue *q, const float *x, float *y, int32_t *argmax,
 				   const struct sw_window *p);
 sw_status sw_cpu_maxpool2d_backward(struct sw_queue *q, const float *dy, const int32_t *argmax,
@@ -89,19 +96,14 @@ sw_status sw_cpu_attention_forward(struct sw_queue *q, const float *qkv, const i
 sw_status sw_cpu_attention_backward(struct sw_queue *q, const float *qkv, const float *p,
 				    const float *dy, float *dqkv, const struct sw_attention *a,
 				    void *work);
-sw_status sw_cpu_cross_entropy_forward(struct sw_queue *q, const float *z, const int32_t *label,
-				       float *p, struct sw_metrics *m, size_t B, size_t C,
-				       float smooth);
-sw_status sw_cpu_cross_entropy_backward(struct sw_queue *q, const float *p, const int32_t *label,
-					float *dz, float scale, const int32_t *count, size_t B,
-					size_t C, float smooth);
+sw_status sw_cpu_cross_entropy(struct sw_queue *q, const float *z, const int32_t *label,
+			       const int32_t *index, float *dz, struct sw_metrics *m, float scale,
+			       const int32_t *count, size_t B, size_t C, float smooth);
 sw_status sw_cpu_labels_count(struct sw_queue *q, const int32_t *label, int32_t *out, size_t B);
 sw_status sw_cpu_class_counts(struct sw_queue *q, const float *z, const int32_t *label,
 			      int64_t *counts, size_t B, size_t C);
-sw_status sw_cpu_mse_forward(struct sw_queue *q, const float *y, const float *t,
-			     struct sw_metrics *m, size_t B, size_t O);
-sw_status sw_cpu_mse_backward(struct sw_queue *q, const float *y, const float *t, float *dy,
-			      float scale, size_t B, size_t O);
+sw_status sw_cpu_mse(struct sw_queue *q, const float *y, const float *t, const int32_t *index,
+		     float *dy, struct sw_metrics *m, float scale, size_t B, size_t O);
 sw_status sw_cpu_norm2(struct sw_queue *q, const float *g, double *out, size_t n);
 sw_status sw_cpu_sgd_step(struct sw_queue *q, float *w, const float *g, float *v, size_t n,
 			  struct sw_sgd o, const struct sw_step *s, const double *norm2);

@@ -44,45 +44,41 @@ static double cross_entropy_row(const float *z, int32_t label, float *p, size_t 
 	return base - (1 - smooth) * (double)at_label - smooth / (double)C * all;
 }
 
-sw_status sw_cpu_cross_entropy_forward(struct sw_queue *q, const float *z, const int32_t *label,
-				       float *p, struct sw_metrics *m, size_t B, size_t C,
-				       float smooth)
+/* p: float[C], a row's softmax, becomes its gradient. */
+static void gradient_row(float *p, int32_t label, size_t C, float k, float smooth)
 {
+	const float off = smooth / (float)C, on = 1.0f - smooth + off;
+
+	for (size_t c = 0; c < C; c++)
+		p[c] = k * (p[c] - ((size_t)label == c ? on : off));
+}
+
+sw_status sw_cpu_cross_entropy(struct sw_queue *q, const float *z, const int32_t *label,
+			       const int32_t *index, float *dz, struct sw_metrics *m, float scale,
+			       const int32_t *count, size_t B, size_t C, float smooth)
+{
+	const float k = count ? scale / (float)*count : scale;
+
 	(void)q;
 	if (C == 0 || !(smooth >= 0.0f && smooth <= 1.0f))
 		return SW_INVALID;
 	for (size_t b = 0; b < B; b++) {
-		float *out = p ? p + b * C : NULL;
+		const int32_t want = label[index ? (size_t)index[b] : b];
+		float *out = dz ? dz + b * C : NULL;
 
-		if (label[b] < 0) { /* p is still wanted as the softmax; the loss is dropped */
-			(void)cross_entropy_row(z + b * C, 0, out, C, 0);
+		if (want < 0) {
+			if (out)
+				memset(out, 0, C * sizeof *out);
 			continue;
 		}
-		const size_t rank = rank_of(z + b * C, label[b], C);
+		const size_t rank = rank_of(z + b * C, want, C);
 
 		m->correct += rank == 0;
 		m->top5 += rank < 5 && rank < C;
-		m->loss_sum += cross_entropy_row(z + b * C, label[b], out, C, (double)smooth);
+		m->loss_sum += cross_entropy_row(z + b * C, want, out, C, (double)smooth);
 		m->rows += 1;
-	}
-	return SW_OK;
-}
-
-sw_status sw_cpu_cross_entropy_backward(struct sw_queue *q, const float *p, const int32_t *label,
-					float *dz, float scale, const int32_t *count, size_t B,
-					size_t C, float smooth)
-{
-	const float k = count ? scale / (float)*count : scale;
-	const float off = C ? smooth / (float)C : 0.0f, on = 1.0f - smooth + off;
-
-	(void)q;
-	for (size_t b = 0; b < B; b++) {
-		if (label[b] < 0) {
-			memset(dz + b * C, 0, C * sizeof *dz);
-			continue;
-		}
-		for (size_t c = 0; c < C; c++)
-			dz[b * C + c] = k * (p[b * C + c] - ((size_t)label[b] == c ? on : off));
+		if (out)
+			gradient_row(out, want, C, k, smooth);
 	}
 	return SW_OK;
 }
@@ -126,39 +122,33 @@ sw_status sw_cpu_class_counts(struct sw_queue *q, const float *z, const int32_t 
 	return SW_OK;
 }
 
-sw_status sw_cpu_mse_forward(struct sw_queue *q, const float *y, const float *t,
-			     struct sw_metrics *m, size_t B, size_t O)
+sw_status sw_cpu_mse(struct sw_queue *q, const float *y, const float *t, const int32_t *index,
+		     float *dy, struct sw_metrics *m, float scale, size_t B, size_t O)
 {
+	const float k = scale * 2.0f / (float)O;
+
 	(void)q;
 	if (O == 0)
 		return SW_INVALID;
 	for (size_t b = 0; b < B; b++) {
+		const float *goal = t + (index ? (size_t)index[b] : b) * O;
 		double sum = 0;
 
 		for (size_t o = 0; o < O; o++) {
-			const double want = (double)t[b * O + o];
+			const double want = (double)goal[o];
 			const double d = (double)y[b * O + o] - want;
 
 			sum += d * d;
 			m->abs_sum += fabs(d);
 			m->t_sum += want;
 			m->t_square_sum += want * want;
+			if (dy)
+				dy[b * O + o] = k * (y[b * O + o] - goal[o]);
 		}
 		m->square_sum += sum;
 		m->loss_sum += sum / (double)O;
 	}
 	m->rows += (double)B;
 	m->values += (double)B * (double)O;
-	return SW_OK;
-}
-
-sw_status sw_cpu_mse_backward(struct sw_queue *q, const float *y, const float *t, float *dy,
-			      float scale, size_t B, size_t O)
-{
-	const float k = O ? scale * 2.0f / (float)O : 0.0f;
-
-	(void)q;
-	for (size_t i = 0; i < B * O; i++)
-		dy[i] = k * (y[i] - t[i]);
 	return SW_OK;
 }

@@ -127,7 +127,8 @@ static void graph_free(struct sw_graph *g)
 	(void)g;
 }
 
-static size_t product_workspace(enum sw_precision p, size_t B, size_t in, size_t out)
+/* OpenBLAS has memory of its own. */
+static size_t linear_products(enum sw_precision p, size_t B, size_t in, size_t out)
 {
 	(void)p;
 	(void)B;
@@ -136,12 +137,42 @@ static size_t product_workspace(enum sw_precision p, size_t B, size_t in, size_t
 	return 0;
 }
 
+static size_t conv2d_products(enum sw_precision p, const struct sw_conv *c)
+{
+	(void)p;
+	(void)c;
+	return 0;
+}
+
+static sw_status products_open(struct sw_queue *q, struct sw_err *err)
+{
+	(void)q;
+	(void)err;
+	return SW_OK;
+}
+
 static sw_status precision(struct sw_queue *q, enum sw_precision p, void *work, size_t bytes)
 {
 	(void)q;
 	(void)work;
 	(void)bytes;
 	return p == SW_FP32 ? SW_OK : SW_UNSUPPORTED;
+}
+
+static size_t weights_copy(enum sw_precision p, size_t n)
+{
+	(void)p;
+	(void)n;
+	return 0;
+}
+
+static sw_status weights(struct sw_queue *q, const float *w, size_t n, void *to)
+{
+	(void)q;
+	(void)w;
+	(void)n;
+	(void)to;
+	return SW_OK;
 }
 
 static sw_status transfer(struct sw_queue *q, unsigned buffer, void *dst, const void *src,
@@ -173,8 +204,12 @@ const struct sw_ops sw_ops_cpu = {
 	.graph_end = graph_end,
 	.graph_run = graph_run,
 	.graph_free = graph_free,
-	.product_workspace = product_workspace,
+	.linear_products = linear_products,
+	.conv2d_products = conv2d_products,
+	.products_open = products_open,
 	.precision = precision,
+	.weights_copy = weights_copy,
+	.weights = weights,
 	.pinned_alloc = mem_alloc,
 	.pinned_free = mem_free,
 	.transfer = transfer,
@@ -188,6 +223,8 @@ const struct sw_ops sw_ops_cpu = {
 	.conv2d_workspace = sw_cpu_conv2d_workspace,
 	.conv2d_forward = sw_cpu_conv2d_forward,
 	.conv2d_backward = sw_cpu_conv2d_backward,
+	.conv2d_maxpool_forward = sw_cpu_conv2d_maxpool_forward,
+	.conv2d_maxpool_backward = sw_cpu_conv2d_maxpool_backward,
 	.maxpool2d_forward = sw_cpu_maxpool2d_forward,
 	.maxpool2d_backward = sw_cpu_maxpool2d_backward,
 	.avgpool2d_forward = sw_cpu_avgpool2d_forward,
@@ -218,12 +255,10 @@ const struct sw_ops sw_ops_cpu = {
 	.attention_workspace = sw_cpu_attention_workspace,
 	.attention_forward = sw_cpu_attention_forward,
 	.attention_backward = sw_cpu_attention_backward,
-	.cross_entropy_forward = sw_cpu_cross_entropy_forward,
-	.cross_entropy_backward = sw_cpu_cross_entropy_backward,
+	.cross_entropy = sw_cpu_cross_entropy,
 	.labels_count = sw_cpu_labels_count,
 	.class_counts = sw_cpu_class_counts,
-	.mse_forward = sw_cpu_mse_forward,
-	.mse_backward = sw_cpu_mse_backward,
+	.mse = sw_cpu_mse,
 	.norm2 = sw_cpu_norm2,
 	.sgd_step = sw_cpu_sgd_step,
 	.adam_step = sw_cpu_adam_step,

@@ -92,6 +92,8 @@ static __device__ size_t smaller(size_t a, size_t b)
 /* A block takes one tile after the other: of job, row of the batch, head, rows and columns. */
 template <int TILE> static __global__ void heads_product_kernel(struct jobs jobs)
 {
+	sw_wait();
+
 	const size_t down = (jobs.job[0].M - 1) / TILE + 1, right = (jobs.job[0].N - 1) / TILE + 1;
 	const size_t of_job = jobs.B * jobs.heads * down * right;
 
@@ -134,6 +136,7 @@ static sw_status heads_product(struct sw_queue *q, const struct jobs *jobs)
 static __global__ void softmax_kernel(float *p, const int32_t *length, size_t B, size_t heads,
 				      size_t T, int causal)
 {
+	sw_wait();
 	for (SW_EACH_ROW(r, B * heads * T)) {
 		const size_t keys = length ? (size_t)length[r / T / heads] : T, t = r % T;
 		const size_t n = causal && t + 1 < keys ? t + 1 : keys;
@@ -163,6 +166,7 @@ static __global__ void softmax_kernel(float *p, const int32_t *length, size_t B,
 static __global__ void softmax_backward_kernel(const float *p, float *ds, size_t R, size_t T,
 					       float scale)
 {
+	sw_wait();
 	for (SW_EACH_ROW(r, R)) {
 		const float *pr = p + r * T;
 		float *dr = ds + r * T;

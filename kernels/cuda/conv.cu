@@ -38,24 +38,41 @@ static int direct(const struct sw_conv *c)
 	if (B * C * (double)(c->H * c->W) > most || B * O * places > most || weights > most)
 		return 0;
 	if (forced)
-		return forced < 3;
+		return forced != 3;
 	return weights <= DIRECT_WEIGHTS || weights * B * places <= DIRECT_TERMS;
+}
+
+/* Of the direct ones: whether by patches. Their number, too, is counted in 32 bits. */
+static int patches(const struct sw_conv *c)
+{
+	const double most = INT32_MAX, B = (double)c->B;
+
+	return forced < 4 && c->stride == 1 && c->kh == c->kw && (c->kw == 3 || c->kw == 5) && B &&
+	       c->C && c->O && B * (double)(c->H + 2) * (double)(c->W + 2) <= most &&
+	       B * (double)(sw_conv_out_h(c) + 1) * (double)(sw_conv_out_w(c) + 1) <= most;
 }
 
 static struct sw_cuda_conv_way way(void)
 {
-	static const struct sw_cuda_conv_way ways[] = {{0, 0}, {1, 0}, {4, 1}};
+	static const struct sw_cuda_conv_way ways[] = {{0, 0}, {1, 0}, {4, 1},
+						       {0, 0}, {1, 0}, {4, 1}};
 
-	return ways[forced < 3 ? forced : 0];
+	return ways[forced];
 }
 
 size_t sw_cuda_conv2d_workspace(const struct sw_conv *c)
 {
-	const size_t n = !fits(c)    ? 0
-			 : direct(c) ? sw_cuda_conv_direct_workspace(c, way())
-				     : sw_cuda_conv_columns_workspace(c);
+	const size_t n = !fits(c)     ? 0
+			 : !direct(c) ? sw_cuda_conv_columns_workspace(c)
+			 : patches(c) ? sw_cuda_conv_patch_workspace(c, way())
+				      : sw_cuda_conv_direct_workspace(c, way());
 
 	return (n + SW_OPS_ALIGN - 1) / SW_OPS_ALIGN * SW_OPS_ALIGN;
+}
+
+size_t sw_cuda_conv2d_products(enum sw_precision p, const struct sw_conv *c)
+{
+	return fits(c) && !direct(c) ? sw_cuda_conv_columns_products(p, c) : 0;
 }
 
 sw_status sw_cuda_conv2d_forward(struct sw_queue *q, const float *x, const float *w, const float *b,
@@ -68,7 +85,9 @@ sw_status sw_cuda_conv2d_forward(struct sw_queue *q, const float *x, const float
 	if (rc != SW_OK)
 		return rc;
 	if (direct(c))
-		return sw_cuda_conv_direct_forward(q, x, w, b, y, c, act, way());
+		return patches(c) ? sw_cuda_conv_patch_forward(q, x, w, b, y, NULL, NULL, c, act,
+							       way())
+				  : sw_cuda_conv_direct_forward(q, x, w, b, y, c, act, way());
 	return sw_cuda_conv_columns_forward(q, x, w, b, y, c, act, work);
 }
 
@@ -85,7 +104,45 @@ sw_status sw_cuda_conv2d_backward(struct sw_queue *q, const float *x, const floa
 	if (rc != SW_OK)
 		return rc;
 	if (direct(c))
-		return sw_cuda_conv_direct_backward(q, x, w, mask, dy, dx, dw, db, c, accumulate,
-						    work, way());
+		return patches(c) ? sw_cuda_conv_patch_backward(q, x, w, mask, dy, NULL, dx, dw, db,
+								c, accumulate, work, way())
+				  : sw_cuda_conv_direct_backward(q, x, w, mask, dy, dx, dw, db, c,
+								 accumulate, work, way());
 	return sw_cuda_conv_columns_backward(q, x, w, mask, dy, dx, dw, db, c, accumulate, work);
+}
+
+/* Whether patches are the windows: of 2 x 2, beside one another. */
+static int pools(const struct sw_conv *c, const struct sw_window *p)
+{
+	return fits(c) && direct(c) && patches(c) && sw_window_fits(p) && p->kh == 2 &&
+	       p->kw == 2 && p->stride == 2 && p->pad == 0;
+}
+
+sw_status sw_cuda_conv2d_maxpool_forward(struct sw_queue *q, const float *x, const float *w,
+					 const float *b, const struct sw_pooled *m,
+					 const struct sw_conv *c, enum sw_act act, void *work)
+{
+	sw_status rc = sw_cuda_use();
+
+	if (rc == SW_OK && pools(c, &m->p))
+		return sw_cuda_conv_patch_forward(q, x, w, b, NULL, m->y, m->argmax, c, act, way());
+	rc = sw_cuda_conv2d_forward(q, x, w, b, m->full, c, act, work);
+	return rc == SW_OK ? sw_cuda_maxpool2d_forward(q, m->full, m->y, m->argmax, &m->p) : rc;
+}
+
+sw_status sw_cuda_conv2d_maxpool_backward(struct sw_queue *q, const float *x, const float *w,
+					  const struct sw_pooled *m, const float *dy, float *dfull,
+					  float *dx, float *dw, float *db, const struct sw_conv *c,
+					  enum sw_act act, int accumulate, void *work)
+{
+	sw_status rc = sw_cuda_use();
+
+	if (rc == SW_OK && pools(c, &m->p))
+		return sw_cuda_conv_patch_backward(q, x, w, act == SW_ACT_RELU ? m->y : NULL, dy,
+						   m->argmax, dx, dw, db, c, accumulate, work,
+						   way());
+	rc = sw_cuda_maxpool2d_backward(q, dy, m->argmax, dfull, &m->p);
+	return rc == SW_OK ? sw_cuda_conv2d_backward(q, x, w, m->full, dfull, dx, dw, db, c, act,
+						     accumulate, work)
+			   : rc;
 }

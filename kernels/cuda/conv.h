@@ -35,7 +35,7 @@ static inline struct sw_cuda_conv sw_cuda_conv_of(const struct sw_conv *c)
 
 /* How direct kernels are to be taken; zeros: as the shape says. */
 struct sw_cuda_conv_way {
-	unsigned channels; /* of which a thread keeps sums: 1 or 4 */
+	unsigned channels; /* of which a thread keeps sums: 1 or 4; of patches, 2 or 4 */
 	unsigned walk;     /* places that a thread of the weights' gradient walks over, about */
 };
 
@@ -51,8 +51,26 @@ sw_status sw_cuda_conv_direct_backward(struct sw_queue *q, const float *x, const
 				       float *db, const struct sw_conv *c, int accumulate,
 				       void *work, struct sw_cuda_conv_way way);
 
+/* Patches: the same for square kernels of 3 or 5 with stride 1, no size 0. pooled: NULL, or the
+ * output is pooled by windows of 2 x 2 beside one another, to pooled and argmax (or NULL): then y is
+ * not written. argmax, backward: NULL, or y and dy are those of the pooling. */
+size_t sw_cuda_conv_patch_workspace(const struct sw_conv *c, struct sw_cuda_conv_way way);
+sw_status sw_cuda_conv_patch_forward(struct sw_queue *q, const float *x, const float *w,
+				     const float *b, float *y, float *pooled, int32_t *argmax,
+				     const struct sw_conv *c, enum sw_act act,
+				     struct sw_cuda_conv_way way);
+sw_status sw_cuda_conv_patch_backward(struct sw_queue *q, const float *x, const float *w,
+				      const float *y, const float *dy, const int32_t *argmax,
+				      float *dx, float *dw, float *db, const struct sw_conv *c,
+				      int accumulate, void *work, struct sw_cuda_conv_way way);
+
+/* sums: float[segments][n + O] -> dw: float[n]; db: float[O], or NULL. One launch. */
+sw_status sw_cuda_conv_add_segments(struct sw_queue *q, const float *sums, float *dw, float *db,
+				    size_t segments, size_t n, size_t O, int accumulate);
+
 /* Columns: im2col and cuBLAS, some images at a time; any shape without a 0. */
 size_t sw_cuda_conv_columns_workspace(const struct sw_conv *c);
+size_t sw_cuda_conv_columns_products(enum sw_precision p, const struct sw_conv *c);
 sw_status sw_cuda_conv_columns_forward(struct sw_queue *q, const float *x, const float *w,
 				       const float *b, float *y, const struct sw_conv *c,
 				       enum sw_act act, void *work);
@@ -65,7 +83,7 @@ sw_status sw_cuda_conv_columns_backward(struct sw_queue *q, const float *x, cons
 extern "C" {
 #endif
 /* 0: the shape decides; 1: direct with 1 channel; 2: direct with 4, and as many segments as can be;
- * 3: columns. For tests. */
+ * 3: columns; 4, 5: as 1 and 2, but without patches. For tests. */
 void sw_cuda_conv_force(int path);
 #ifdef __cplusplus
 }

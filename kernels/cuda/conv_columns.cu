@@ -5,14 +5,17 @@
  * element of the kernel. Beside it lies flat: float[O][N], what y and dy are to one product over
  * all images: an image's planes are gathered from it and laid to it by the kernel that also adds
  * the bias, or takes relu's mask off. Then flat = w columns; dw += flat columns^T; columns = w^T
- * flat, from which each element of dx gathers its terms in a fixed order. */
+ * flat, from which each element of dx gathers its terms in a fixed order. What products read is
+ * written in the queue's form at once: bf16 columns take half of their room. */
 #include "kernels/cuda/conv.h"
+#include "kernels/cuda/half.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/product.h"
 
-/* Bytes of columns made at a time; one image's at least. */
+/* Bytes of columns made at a time; one image's at least. Less than half of the L2 cache of an
+ * H100-class GPU (50 MB), so that a product finds there what was laid out for it. */
 #ifndef SW_CUDA_COLUMNS_BYTES
-#define SW_CUDA_COLUMNS_BYTES ((size_t)64 << 20)
+#define SW_CUDA_COLUMNS_BYTES ((size_t)16 << 20)
 #endif
 
 static size_t images_of(const struct sw_cuda_conv &d)
@@ -38,11 +41,14 @@ size_t sw_cuda_conv_columns_workspace(const struct sw_conv *c)
 	return (aligned(d.K * N) + aligned(d.O * N)) * sizeof(float);
 }
 
-/* x: float[n][C][H][W]; columns: float[C kh kw][n P]. A thread a place and a channel: it writes
+/* x: float[n][C][H][W]; columns: T[C kh kw][n P]. A thread a place and a channel: it writes
  * kh kw rows, beside its neighbours. */
-static __global__ void im2col_kernel(const float *__restrict__ x, float *__restrict__ columns,
+template <class T>
+static __global__ void im2col_kernel(const float *__restrict__ x, T *__restrict__ columns,
 				     struct sw_cuda_conv d, size_t n)
 {
+	sw_wait();
+
 	const size_t N = n * d.P;
 
 	for (SW_EACH(item, d.C * N)) {
@@ -50,14 +56,16 @@ static __global__ void im2col_kernel(const float *__restrict__ x, float *__restr
 		const unsigned place = (unsigned)(at % d.P);
 		const unsigned r = place / d.ow * d.stride, s = place % d.ow * d.stride;
 		const float *plane = x + (at / d.P * d.C + c) * d.H * d.W;
-		float *to = columns + c * d.kh * d.kw * N + at;
+		T *to = columns + c * d.kh * d.kw * N + at;
 
 		for (unsigned i = 0; i < d.kh; i++)
 			for (unsigned j = 0; j < d.kw; j++, to += N) {
 				/* below 0 wraps around, and is over H, too */
 				const unsigned row = r + i - d.pad, column = s + j - d.pad;
 
-				*to = row < d.H && column < d.W ? plane[row * d.W + column] : 0.0f;
+				sw_cuda_put(to, row < d.H && column < d.W
+							? plane[row * d.W + column]
+							: 0.0f);
 			}
 	}
 }
@@ -67,6 +75,8 @@ static __global__ void im2col_kernel(const float *__restrict__ x, float *__restr
 static __global__ void col2im_kernel(const float *__restrict__ columns, float *__restrict__ dx,
 				     struct sw_cuda_conv d, size_t n)
 {
+	sw_wait();
+
 	const size_t N = n * d.P, image = (size_t)d.H * d.W;
 
 	for (SW_EACH(item, n * d.C * image)) {
@@ -92,33 +102,63 @@ static __global__ void col2im_kernel(const float *__restrict__ columns, float *_
 	}
 }
 
-/* flat: float[O][n P]; b: float[O] or NULL; y: float[n][O][P] = act(flat + b); a warp a plane */
-static __global__ void planes_kernel(const float *__restrict__ flat, const float *__restrict__ b,
-				     float *__restrict__ y, size_t n, size_t O, size_t P, int relu)
+/* flat: float[O][n P]; b: float[O] or NULL; y: float[n][O][P] = act(flat + b); a warp a plane, of
+ * `quads` quads */
+static __global__ void planes_kernel(const float *flat, const float *b, float *y, size_t n,
+				     size_t O, size_t P, size_t quads, int relu)
 {
+	sw_wait();
 	for (SW_EACH_ROW(plane, n * O)) {
 		const size_t o = plane % O;
-		const float *from = flat + (o * n + plane / O) * P;
+		const float bias = b ? b[o] : 0.0f;
 
-		for (SW_EACH_COLUMN(p, P)) {
-			const float v = from[p] + (b ? b[o] : 0.0f);
+		sw_map(
+			[=](float from) {
+				const float v = from + bias;
 
-			y[plane * P + p] = relu && v <= 0.0f ? 0.0f : v;
-		}
+				return relu && v <= 0.0f ? 0.0f : v;
+			},
+			threadIdx.x % SW_CUDA_WARP, SW_CUDA_WARP, P, quads, y + plane * P,
+			flat + (o * n + plane / O) * P);
 	}
 }
 
-/* y, dy: float[n][O][P], y NULL where nothing masks dy; flat: float[O][n P]; a warp a plane */
-static __global__ void flat_kernel(const float *__restrict__ y, const float *__restrict__ dy,
-				   float *__restrict__ flat, size_t n, size_t O, size_t P)
+/* y, dy: float[n][O][P], y NULL where nothing masks dy; flat: float[O][n P]; a warp a plane, of
+ * `quads` quads */
+static __global__ void flat_kernel(const float *y, const float *dy, float *flat, size_t n, size_t O,
+				   size_t P, size_t quads)
 {
+	sw_wait();
 	for (SW_EACH_ROW(plane, n * O)) {
+		const size_t lane = threadIdx.x % SW_CUDA_WARP;
+		const float *from = dy + plane * P;
 		float *to = flat + (plane % O * n + plane / O) * P;
+
+		if (y)
+			sw_map([](float yi, float dyi) { return yi > 0.0f ? dyi : 0.0f; }, lane,
+			       SW_CUDA_WARP, P, quads, to, y + plane * P, from);
+		else
+			sw_map([](float dyi) { return dyi; }, lane, SW_CUDA_WARP, P, quads, to,
+			       from);
+	}
+}
+
+/* The same to bf16, and to flat where that is not NULL. */
+static __global__ void flat_bf16_kernel(const float *__restrict__ y, const float *__restrict__ dy,
+					float *__restrict__ flat, uint16_t *__restrict__ bf16,
+					size_t n, size_t O, size_t P)
+{
+	sw_wait();
+	for (SW_EACH_ROW(plane, n * O)) {
+		const size_t to = (plane % O * n + plane / O) * P;
 
 		for (SW_EACH_COLUMN(p, P)) {
 			const size_t at = plane * P + p;
+			const float there = dy[at], v = y && !(y[at] > 0.0f) ? 0.0f : there;
 
-			to[p] = y && !(y[at] > 0.0f) ? 0.0f : dy[at];
+			if (flat)
+				flat[to + p] = v;
+			bf16[to + p] = sw_cuda_bf16(v);
 		}
 	}
 }
@@ -127,6 +167,8 @@ static __global__ void flat_kernel(const float *__restrict__ y, const float *__r
 static __global__ void row_sums_kernel(const float *__restrict__ flat, float *__restrict__ db,
 				       size_t N, size_t O, int accumulate)
 {
+	sw_wait();
+
 	__shared__ float sums[SW_CUDA_WARPS];
 
 	for (size_t o = blockIdx.x; o < O; o += gridDim.x) {
@@ -148,10 +190,22 @@ static __global__ void row_sums_kernel(const float *__restrict__ flat, float *__
 	}
 }
 
-static sw_status im2col(struct sw_queue *q, const float *x, float *columns, struct sw_cuda_conv d,
+/* Beside columns, which lie in work: w and flat. */
+size_t sw_cuda_conv_columns_products(enum sw_precision p, const struct sw_conv *c)
+{
+	const struct sw_cuda_conv d = sw_cuda_conv_of(c);
+
+	return sw_cuda_product_bytes(p, (size_t)d.O * d.K, d.O * images_of(d) * d.P);
+}
+
+/* columns: in the queue's form */
+static sw_status im2col(struct sw_queue *q, const float *x, void *columns, struct sw_cuda_conv d,
 			size_t n)
 {
-	return sw_cuda_run_items(q, d.C * n * d.P, im2col_kernel, x, columns, d, n);
+	if (sw_cuda_halves(q))
+		return sw_cuda_run_items(q, d.C * n * d.P, im2col_kernel<uint16_t>, x,
+					 (uint16_t *)columns, d, n);
+	return sw_cuda_run_items(q, d.C * n * d.P, im2col_kernel<float>, x, (float *)columns, d, n);
 }
 
 sw_status sw_cuda_conv_columns_forward(struct sw_queue *q, const float *x, const float *w,
@@ -162,40 +216,54 @@ sw_status sw_cuda_conv_columns_forward(struct sw_queue *q, const float *x, const
 	const size_t some = images_of(d), image = (size_t)d.C * d.H * d.W;
 	const size_t P = d.P, K = d.K, O = d.O;
 	float *columns = (float *)work, *flat = columns + aligned(K * some * P);
-	sw_status rc = SW_OK;
+	const void *weights;
+	size_t room = 0;
+	sw_status rc = sw_cuda_operand(q, w, O * K, &room, &weights);
 
 	for (size_t at = 0; at < d.B && rc == SW_OK; at += some) {
 		const size_t n = d.B - at < some ? d.B - at : some, N = n * P;
 
 		rc = im2col(q, x + at * image, columns, d, n);
 		if (rc == SW_OK)
-			rc = sw_cuda_product(q, CUBLAS_OP_N, CUBLAS_OP_N, N, O, K, columns, N, w, K,
-					     0.0f, flat);
+			rc = sw_cuda_product(q, CUBLAS_OP_N, CUBLAS_OP_N, N, O, K, columns, N,
+					     weights, K, 0.0f, flat);
 		if (rc == SW_OK)
 			rc = sw_cuda_run_rows(q, n * O, planes_kernel, flat, b, y + at * O * P, n,
-					      O, P, act == SW_ACT_RELU);
+					      O, P, sw_row_quads(P, flat, y), act == SW_ACT_RELU);
 	}
 	return rc;
 }
 
-/* One part of the batch: n images. add: dw and db are added to. */
-static sw_status part_backward(struct sw_queue *q, const float *x, const float *w, const float *y,
-			       const float *dy, float *dx, float *dw, float *db,
+/* One part of the batch: n images. w: in the queue's form; room: what is taken of its scratch
+ * memory; add: dw and db are added to. */
+static sw_status part_backward(struct sw_queue *q, const float *x, const void *w, size_t room,
+			       const float *y, const float *dy, float *dx, float *dw, float *db,
 			       struct sw_cuda_conv d, size_t n, int add, float *columns,
 			       float *flat)
 {
 	const size_t N = n * d.P, K = d.K, O = d.O;
-	sw_status rc = sw_cuda_run_rows(q, n * O, flat_kernel, y, dy, flat, n, O, d.P);
+	uint16_t *bf16 = NULL;
+	sw_status rc = SW_OK;
 
+	if (sw_cuda_halves(q))
+		rc = sw_cuda_operand_room(q, O * N, &room, &bf16);
+	const void *dz = bf16 ? (const void *)bf16 : flat;
+
+	if (rc == SW_OK && bf16)
+		rc = sw_cuda_run_rows(q, n * O, flat_bf16_kernel, y, dy, db ? flat : NULL, bf16, n,
+				      O, d.P);
+	else if (rc == SW_OK)
+		rc = sw_cuda_run_rows(q, n * O, flat_kernel, y, dy, flat, n, O, d.P,
+				      sw_row_quads(d.P, y, dy, flat));
 	if (rc == SW_OK && db)
 		rc = sw_cuda_run(q, sw_cuda_grid_blocks(O), row_sums_kernel, flat, db, N, O, add);
 	if (rc == SW_OK)
 		rc = im2col(q, x, columns, d, n);
 	if (rc == SW_OK)
-		rc = sw_cuda_product(q, CUBLAS_OP_T, CUBLAS_OP_N, K, O, N, columns, N, flat, N,
+		rc = sw_cuda_product(q, CUBLAS_OP_T, CUBLAS_OP_N, K, O, N, columns, N, dz, N,
 				     add ? 1.0f : 0.0f, dw);
 	if (rc == SW_OK && dx)
-		rc = sw_cuda_product(q, CUBLAS_OP_N, CUBLAS_OP_T, N, K, O, flat, N, w, K, 0.0f,
+		rc = sw_cuda_product(q, CUBLAS_OP_N, CUBLAS_OP_T, N, K, O, dz, N, w, K, 0.0f,
 				     columns);
 	if (rc == SW_OK && dx)
 		rc = sw_cuda_run_items(q, n * d.C * d.H * d.W, col2im_kernel, columns, dx, d, n);
@@ -210,11 +278,13 @@ sw_status sw_cuda_conv_columns_backward(struct sw_queue *q, const float *x, cons
 	const struct sw_cuda_conv d = sw_cuda_conv_of(c);
 	const size_t some = images_of(d), image = (size_t)d.C * d.H * d.W, out = (size_t)d.O * d.P;
 	float *columns = (float *)work, *flat = columns + aligned(d.K * some * d.P);
-	sw_status rc = SW_OK;
+	const void *weights = w;
+	size_t room = 0;
+	sw_status rc = dx ? sw_cuda_operand(q, w, d.O * d.K, &room, &weights) : SW_OK;
 
 	for (size_t at = 0; at < d.B && rc == SW_OK; at += some)
-		rc = part_backward(q, x + at * image, w, y ? y + at * out : NULL, dy + at * out,
-				   dx ? dx + at * image : NULL, dw, db, d,
+		rc = part_backward(q, x + at * image, weights, room, y ? y + at * out : NULL,
+				   dy + at * out, dx ? dx + at * image : NULL, dw, db, d,
 				   d.B - at < some ? d.B - at : some, accumulate || at > 0, columns,
 				   flat);
 	return rc;

@@ -1,4 +1,5 @@
-/* kernels/cuda/conv_direct.cu — convolution without columns: few channels, or few images.
+/* kernels/cuda/conv_direct.cu — convolution without columns: few channels, or few images, of any
+ * kernel and stride (conv_patch.cu has most of them).
  *
  * A block makes 32 places of CHANNELS planes, a place a lane, and its eight warps share the terms
  * of each sum: warp k takes rows k, k + 8, ... of all kernel rows (channel, i). Partial sums meet
@@ -31,10 +32,13 @@ static unsigned divide_up(unsigned n, unsigned by)
 	return n / by + (n % by != 0);
 }
 
-/* The gradient before the activation; y: NULL where there is none. */
+/* The gradient before the activation; y: NULL where there is none. Both are loaded, whatever y says:
+ * behind a branch the loads of a loop would wait for one another. */
 static __device__ float dz_at(const float *y, const float *dy, unsigned i)
 {
-	return y && !(y[i] > 0.0f) ? 0.0f : dy[i];
+	const float d = dy[i];
+
+	return !y || y[i] > 0.0f ? d : 0.0f;
 }
 
 /* sums: float[WARPS][CHANNELS][TILE] -> the sum over warps for (warp as channel, lane), in order */
@@ -76,6 +80,8 @@ static __global__ void forward_kernel(const float *__restrict__ x, const float *
 				      const float *__restrict__ b, float *__restrict__ y,
 				      struct sw_cuda_conv d, int relu)
 {
+	sw_wait();
+
 	__shared__ float sums[SW_CUDA_WARPS][CHANNELS][TILE];
 	const unsigned lane = threadIdx.x % TILE, warp = threadIdx.x / TILE;
 	const unsigned across = (d.B * d.P + TILE - 1) / TILE;
@@ -300,6 +306,7 @@ static __global__ void backward_kernel(const float *__restrict__ x, const float 
 				       struct weights_out out, struct sw_cuda_conv d,
 				       struct weights_shape items, unsigned inputs, unsigned tiles)
 {
+	sw_wait();
 	for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x)
 		if (tile < inputs)
 			input_tile<CHANNELS, WIDTH>(w, y, dy, dx, d, tile);
@@ -313,6 +320,7 @@ static __global__ void add_segments_kernel(const float *__restrict__ sums, float
 					   float *__restrict__ db, size_t segments, size_t n,
 					   size_t O, int accumulate)
 {
+	sw_wait();
 	for (SW_EACH(e, db ? n + O : n)) {
 		float *to = e < n ? dw + e : db + (e - n);
 		float sum = accumulate ? *to : 0.0f;
@@ -321,6 +329,13 @@ static __global__ void add_segments_kernel(const float *__restrict__ sums, float
 			sum += sums[k * (n + O) + e];
 		*to = sum;
 	}
+}
+
+sw_status sw_cuda_conv_add_segments(struct sw_queue *q, const float *sums, float *dw, float *db,
+				    size_t segments, size_t n, size_t O, int accumulate)
+{
+	return sw_cuda_run_items(q, n + O, add_segments_kernel, sums, dw, db, segments, n, O,
+				 accumulate);
 }
 
 /* --- how many of what --- */
@@ -334,7 +349,7 @@ static unsigned most_segments(const struct sw_cuda_conv &d, unsigned walk)
 
 static unsigned columns_of(const struct sw_cuda_conv &d)
 {
-	return d.kw == 1 || d.kw == 3 || d.kw == 5 ? d.kw : COLUMNS;
+	return d.kw == 1 || d.kw == 3 ? d.kw : COLUMNS;
 }
 
 static struct weights_shape weights_of(const struct sw_cuda_conv &d, unsigned channels,
@@ -417,9 +432,6 @@ static sw_status launch(struct sw_queue *q, const struct operands &p, struct sw_
 	case 3:
 		return forward ? forward_launch<CHANNELS, 3>(q, p, d)
 			       : backward_launch<CHANNELS, 3>(q, p, d);
-	case 5:
-		return forward ? forward_launch<CHANNELS, 5>(q, p, d)
-			       : backward_launch<CHANNELS, 5>(q, p, d);
 	default:
 		return forward ? forward_launch<CHANNELS, 0>(q, p, d)
 			       : backward_launch<CHANNELS, 0>(q, p, d);
@@ -474,8 +486,7 @@ sw_status sw_cuda_conv_direct_backward(struct sw_queue *q, const float *x, const
 		p.weights = {(float *)work, (float *)work + weights, weights + d.O, 0};
 	rc = four ? launch<4>(q, p, d, 0) : launch<1>(q, p, d, 0);
 	if (rc == SW_OK && items.segments > 1)
-		rc = sw_cuda_run_items(q, (size_t)weights + d.O, add_segments_kernel,
-				       (const float *)work, dw, db, items.segments, weights, d.O,
-				       accumulate);
+		rc = sw_cuda_conv_add_segments(q, (const float *)work, dw, db, items.segments,
+					       weights, d.O, accumulate);
 	return rc;
 }

@@ -6,6 +6,8 @@
 /* label: int32[B]; one block */
 static __global__ void labels_count_kernel(const int32_t *label, int32_t *out, size_t B)
 {
+	sw_wait();
+
 	__shared__ double room[SW_CUDA_BLOCK / SW_CUDA_WARP];
 	double n = 0.0; /* exact below 2^53 */
 
@@ -61,6 +63,7 @@ static __device__ void count_one(int64_t *at)
 static __global__ void class_counts_kernel(const float *z, const int32_t *label, int64_t *counts,
 					   size_t B, size_t C)
 {
+	sw_wait();
 	for (SW_EACH_ROW(b, B)) {
 		if (label[b] < 0)
 			continue;
@@ -88,6 +91,8 @@ sw_status sw_cuda_class_counts(struct sw_queue *q, const float *z, const int32_t
  * n alone. */
 static __global__ void norm2_kernel(const float *g, double *to, size_t n)
 {
+	sw_wait();
+
 	__shared__ double room[SW_CUDA_BLOCK / SW_CUDA_WARP];
 	double sum = 0.0;
 
@@ -101,6 +106,8 @@ static __global__ void norm2_kernel(const float *g, double *to, size_t n)
 /* partial: double[n]; one block */
 static __global__ void norm2_finish_kernel(const double *partial, double *out, unsigned n)
 {
+	sw_wait();
+
 	__shared__ double room[SW_CUDA_BLOCK / SW_CUDA_WARP];
 	double sum = 0.0;
 

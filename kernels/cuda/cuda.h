@@ -3,14 +3,17 @@
  * in kernels/ops.h; kernels/cpu is held beside them by tests/kernels/test_cuda_*.c, on a GPU
  * and, through tests/kernels/cuda_shim, without one.
  *
- * Queues   A queue is one stream with its own cuBLAS handle and workspace: cuBLAS gives the same
- *          bits from run to run only while no two streams share a workspace.
+ * Queues   A queue is one stream and, if a net of its has products for it, a cuBLAS handle with a
+ *          workspace of its own: cuBLAS gives the same bits from run to run only while no two
+ *          streams share one.
  * Order    Sums are made by trees whose shape depends on the sizes alone. No atomics but on
  *          integers.
  * Rounding Built with --fmad=false: elementwise kernels and optimizers give the CPU table's bits,
- *          tanh, the losses' exp and log, and products within a few units in the last place.
- * Errors   As ops.h says. Besides alloc and queue_create, the first use of a kernel may return
- *          SW_NOMEM: CUDA loads code when it is first launched.
+ *          tanh and the losses' exp and log within a few units in the last place. Products and
+ *          sums of floats have another order: both tables are within the bound of
+ *          tests/kernels/sums.h, which grows with the number of terms.
+ * Errors   As ops.h and status_cuda.h say. Kernels are loaded when the device is taken (load.h); a
+ *          product may return SW_NOMEM, for cuBLAS loads code when it first needs it.
  */
 #ifndef SW_KERNELS_CUDA_CUDA_H
 #define SW_KERNELS_CUDA_CUDA_H
@@ -34,9 +37,15 @@ extern "C" {
 #define SW_CUDA_GRID_MAX 2048
 #endif
 
-/* Blocks of a loss at most: as many partial sums, which the queue keeps. */
+/* Blocks of a loss at most: as many partial sums. */
 #ifndef SW_CUDA_PARTIAL_MAX
 #define SW_CUDA_PARTIAL_MAX 256
+#endif
+
+/* Bytes that a queue keeps for what the blocks of one launch leave to the next: 512 tiles of
+ * layernorm's columns, 8,192 parts of batchnorm's channels, SW_CUDA_PARTIAL_MAX metrics. */
+#ifndef SW_CUDA_PARTIAL_BYTES
+#define SW_CUDA_PARTIAL_BYTES ((size_t)128 << 10)
 #endif
 
 /* Uploads up to SW_CUDA_SLOT_BYTES do not wait for the device: they are copied to a slot of pinned
@@ -46,23 +55,32 @@ extern "C" {
 #define SW_CUDA_SLOT_PARTS 2
 #define SW_CUDA_SLOT_BYTES ((size_t)64 << 10)
 
-/* Bytes of a queue's cuBLAS workspace that are there on every GPU. Between two products it is
- * scratch memory: the stream keeps the order. */
-#define SW_CUDA_BLAS_BYTES ((size_t)4 << 20)
+/* What stays free of a device, or a fiftieth of it where that is more: for graphs, for code that is
+ * loaded at its first use, for what cuBLAS takes in a product. */
+#define SW_CUDA_STAYS_BYTES ((size_t)256 << 20)
+
+/* Bytes of a queue's cuBLAS workspace: what NVIDIA advises for Hopper and later, on every GPU and
+ * whatever is free, for cuBLAS's choice of an algorithm, and so the bits, may depend on it. Between
+ * two products it is scratch memory: the stream keeps the order. */
+#define SW_CUDA_BLAS_BYTES ((size_t)32 << 20)
 
 struct sw_queue {
 	cudaStream_t stream;
-	cublasHandle_t blas;
-	void *blas_space; /* device: [SW_CUDA_BLAS_BYTES] at least; made by the first to use it */
-	struct sw_metrics *partial; /* device: [SW_CUDA_PARTIAL_MAX] */
+	struct sw_metrics *partial; /* device: [SW_CUDA_PARTIAL_MAX], of SW_CUDA_PARTIAL_BYTES */
 	unsigned char *slots;       /* pinned: [SW_CUDA_SLOT_N][SW_CUDA_SLOT_BYTES] */
 	cudaEvent_t slot_free[SW_CUDA_SLOT_PARTS];
 	unsigned next_slot;
 	int recording; /* between graph_begin and graph_end */
-	/* of products: */
+	/* of products that cuBLAS makes: */
+	const struct sw_cublas *lib; /* NULL before products_open, as blas */
+	cublasHandle_t blas;
+	void *blas_space; /* device: [SW_CUDA_BLAS_BYTES], lent by precision(); NULL: none */
 	enum sw_precision precision;
 	unsigned char *half; /* device: [half_bytes], the operands of a product in bf16 */
 	size_t half_bytes;
+	const float *weights; /* device: [weights_n], and the same in bf16; NULL: no copy is made */
+	const uint16_t *weights_half;
+	size_t weights_n;
 	/* of transfers, made at the first: */
 	cudaStream_t side;
 	cudaEvent_t arrived[2]; /* the last transfer of a buffer */
@@ -83,12 +101,20 @@ sw_status sw_cuda_use(void);
 /* Whether the taken device has stream-ordered memory. */
 int sw_cuda_pools(void);
 
-/* cudaSuccess when this module holds code for the current device. */
-cudaError_t sw_cuda_probe(void);
+/* Whether a kernel may be launched before the one in front of it has ended. */
+int sw_cuda_overlaps(void);
 
-/* blas_space, and cuBLAS told of it: lanes of small nets never need it. SW_UNSUPPORTED: it is not
- * there yet and the queue records. */
-sw_status sw_cuda_blas_space(struct sw_queue *q);
+/* cudaSuccess when this module holds code for the current device; *ptx: of which architecture, 90
+ * for sm_90, whatever the device is. */
+cudaError_t sw_cuda_probe(int *ptx);
+
+/* Around what spoils recordings of other threads: making and ending handles, pinning memory. Waits
+ * until none is under way; none begins before the end. */
+void sw_cuda_alone_begin(void);
+void sw_cuda_alone_end(void);
+
+/* The taken device's compute capability, 9 of 9.0. */
+int sw_cuda_major(void);
 
 sw_status sw_cuda_memory(size_t *free_bytes, size_t *total_bytes);
 sw_status sw_cuda_queue_create(struct sw_queue **out);
@@ -103,8 +129,12 @@ sw_status sw_cuda_graph_begin(struct sw_queue *q);
 sw_status sw_cuda_graph_end(struct sw_queue *q, struct sw_graph **out);
 sw_status sw_cuda_graph_run(struct sw_queue *q, struct sw_graph *g);
 void sw_cuda_graph_free(struct sw_graph *g);
-size_t sw_cuda_product_workspace(enum sw_precision p, size_t B, size_t I, size_t O);
+size_t sw_cuda_linear_products(enum sw_precision p, size_t B, size_t I, size_t O);
+size_t sw_cuda_conv2d_products(enum sw_precision p, const struct sw_conv *c);
+sw_status sw_cuda_products_open(struct sw_queue *q, struct sw_err *err);
 sw_status sw_cuda_precision(struct sw_queue *q, enum sw_precision p, void *work, size_t bytes);
+size_t sw_cuda_weights_copy(enum sw_precision p, size_t n);
+sw_status sw_cuda_weights(struct sw_queue *q, const float *w, size_t n, void *copy);
 sw_status sw_cuda_pinned_alloc(void **out, size_t bytes);
 void sw_cuda_pinned_free(void *p);
 sw_status sw_cuda_transfer(struct sw_queue *q, unsigned buffer, void *dst, const void *src,
@@ -131,6 +161,13 @@ sw_status sw_cuda_conv2d_backward(struct sw_queue *q, const float *x, const floa
 				  const float *y, float *dy, float *dx, float *dw, float *db,
 				  const struct sw_conv *c, enum sw_act act, int accumulate,
 				  void *work);
+sw_status sw_cuda_conv2d_maxpool_forward(struct sw_queue *q, const float *x, const float *w,
+					 const float *b, const struct sw_pooled *m,
+					 const struct sw_conv *c, enum sw_act act, void *work);
+sw_status sw_cuda_conv2d_maxpool_backward(struct sw_queue *q, const float *x, const float *w,
+					  const struct sw_pooled *m, const float *dy, float *dfull,
+					  float *dx, float *dw, float *db, const struct sw_conv *c,
+					  enum sw_act act, int accumulate, void *work);
 sw_status sw_cuda_maxpool2d_forward(struct sw_queue *q, const float *x, float *y, int32_t *argmax,
 				    const struct sw_window *p);
 sw_status sw_cuda_maxpool2d_backward(struct sw_queue *q, const float *dy, const int32_t *argmax,
@@ -194,19 +231,14 @@ sw_status sw_cuda_attention_forward(struct sw_queue *q, const float *qkv, const 
 sw_status sw_cuda_attention_backward(struct sw_queue *q, const float *qkv, const float *p,
 				     const float *dy, float *dqkv, const struct sw_attention *a,
 				     void *work);
-sw_status sw_cuda_cross_entropy_forward(struct sw_queue *q, const float *z, const int32_t *label,
-					float *p, struct sw_metrics *m, size_t B, size_t C,
-					float smooth);
-sw_status sw_cuda_cross_entropy_backward(struct sw_queue *q, const float *p, const int32_t *label,
-					 float *dz, float scale, const int32_t *count, size_t B,
-					 size_t C, float smooth);
+sw_status sw_cuda_cross_entropy(struct sw_queue *q, const float *z, const int32_t *label,
+				const int32_t *index, float *dz, struct sw_metrics *m, float scale,
+				const int32_t *count, size_t B, size_t C, float smooth);
 sw_status sw_cuda_labels_count(struct sw_queue *q, const int32_t *label, int32_t *out, size_t B);
 sw_status sw_cuda_class_counts(struct sw_queue *q, const float *z, const int32_t *label,
 			       int64_t *counts, size_t B, size_t C);
-sw_status sw_cuda_mse_forward(struct sw_queue *q, const float *y, const float *t,
-			      struct sw_metrics *m, size_t B, size_t O);
-sw_status sw_cuda_mse_backward(struct sw_queue *q, const float *y, const float *t, float *dy,
-			       float scale, size_t B, size_t O);
+sw_status sw_cuda_mse(struct sw_queue *q, const float *y, const float *t, const int32_t *index,
+		      float *dy, struct sw_metrics *m, float scale, size_t B, size_t O);
 sw_status sw_cuda_norm2(struct sw_queue *q, const float *g, double *out, size_t n);
 sw_status sw_cuda_sgd_step(struct sw_queue *q, float *w, const float *g, float *v, size_t n,
 			   struct sw_sgd o, const struct sw_step *s, const double *norm2);

@@ -1,5 +1,6 @@
 /* kernels/cuda/device.c — takes a GPU for this process, and makes it a thread's. */
 #include "kernels/cuda/cuda.h"
+#include "kernels/cuda/load.h"
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 /* Written by sw_cuda_device_take(), once; read by every thread that uses the table. */
 static atomic_int opened = NO_DEVICE;
 static char about[512];
-static int pools;
+static int pools, overlaps, major;
 
 sw_status sw_cuda_use(void)
 {
@@ -17,6 +18,8 @@ sw_status sw_cuda_use(void)
 	const int device = atomic_load_explicit(&opened, memory_order_acquire);
 	sw_status rc;
 
+	if (device == NO_DEVICE)
+		return SW_INVALID; /* the table was opened to count bytes */
 	if (used == device)
 		return SW_OK;
 	rc = sw_cuda_status(cudaSetDevice(device));
@@ -28,6 +31,16 @@ sw_status sw_cuda_use(void)
 int sw_cuda_pools(void)
 {
 	return pools;
+}
+
+int sw_cuda_overlaps(void)
+{
+	return overlaps;
+}
+
+int sw_cuda_major(void)
+{
+	return major;
 }
 
 void sw_cuda_describe(char *text, size_t cap)
@@ -63,8 +76,15 @@ static sw_status count_devices(int *n, int *driver, int *runtime, struct sw_err 
 	return SW_OK;
 }
 
+/* From which architecture on code waits for the kernel before it, and from which CUDA on that can be
+ * recorded. Code of an older one does not wait, on whichever device it runs: a driver translates
+ * sm_80's for an H100. */
+#define OVERLAP_PTX  90
+#define OVERLAP_CUDA 12030
+
 /* Makes the context, and sees that this module holds code for the device. */
-static sw_status make_context(int device, const struct cudaDeviceProp *p, struct sw_err *err)
+static sw_status make_context(int device, const struct cudaDeviceProp *p, int *ptx,
+			      struct sw_err *err)
 {
 	cudaError_t e = cudaSetDevice(device);
 
@@ -76,7 +96,9 @@ static sw_status make_context(int device, const struct cudaDeviceProp *p, struct
 	if (e == cudaSuccess)
 		e = cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, device);
 	if (e == cudaSuccess)
-		e = sw_cuda_probe();
+		e = sw_cuda_probe(ptx);
+	if (e == cudaSuccess)
+		e = sw_cuda_load();
 	switch (e) {
 	case cudaSuccess:
 		return SW_OK;
@@ -105,7 +127,7 @@ static sw_status make_context(int device, const struct cudaDeviceProp *p, struct
 static sw_status open_device(int device, struct sw_err *err)
 {
 	struct cudaDeviceProp p;
-	int n, driver, runtime;
+	int n, driver, runtime, ptx = 0;
 	sw_status rc = count_devices(&n, &driver, &runtime, err);
 	cudaError_t e;
 
@@ -118,9 +140,11 @@ static sw_status open_device(int device, struct sw_err *err)
 	if (e != cudaSuccess)
 		return sw_err_set(err, SW_DEVICE_LOST, "gpu:%d does not answer: %s", device,
 				  cudaGetErrorString(e));
-	rc = make_context(device, &p, err);
+	rc = make_context(device, &p, &ptx, err);
 	if (rc != SW_OK)
 		return rc;
+	overlaps = ptx >= OVERLAP_PTX && runtime >= OVERLAP_CUDA && driver >= OVERLAP_CUDA;
+	major = p.major;
 	snprintf(about, sizeof about,
 		 "%.100s, %.1f GiB, compute capability %d.%d, CUDA %d.%d, driver for CUDA %d.%d",
 		 p.name, (double)p.totalGlobalMem / (1 << 30), p.major, p.minor, MAJOR(runtime),

@@ -8,6 +8,7 @@ template <class T>
 static __global__ void gather_kernel(const T *rows, const int32_t *index, T *out, size_t B,
 				     size_t D)
 {
+	sw_wait();
 	for (SW_EACH_ROW(b, B)) {
 		const T *from = rows + (size_t)index[b] * D;
 
@@ -54,6 +55,8 @@ template <class T>
 static __global__ void gather_image_kernel(const T *images, const int32_t *index, float *out,
 					   size_t B, struct sw_images im)
 {
+	sw_wait();
+
 	const int64_t H = (int64_t)im.H, W = (int64_t)im.W;
 
 	for (SW_EACH_ROW(line, B * im.C * im.H)) {

@@ -1,26 +1,61 @@
 /*
  * kernels/cuda/launch.cuh — how kernels are started, and the loops and sums they share.
  *
- * SW_LAUNCH hides the one piece of syntax that a C++ compiler does not know, so that the shim of
- * tests/kernels/cuda_shim compiles the same files and runs blocks and threads on the CPU.
- */
+ * Launches may overlap (programmatic dependent launch): the blocks of a kernel are brought to the
+ * card while the last ones of the kernel before it end. So the first statement of every kernel is
+ * sw_wait(), and until then it touches no device memory: the kernel before may still write it. That
+ * one had waited for its own predecessor, so what is behind sw_wait() comes after everything before
+ * it in the stream. No kernel lets its successor begin before it ends.
+ *
+ * No file uses the <<< >>> that a C++ compiler does not know: tests/kernels/cuda_shim compiles the
+ * same files and runs blocks and threads on the CPU. */
 #ifndef SW_KERNELS_CUDA_LAUNCH_CUH
 #define SW_KERNELS_CUDA_LAUNCH_CUH
 
 #include "kernels/cuda/cuda.h"
 
-#ifdef __CUDACC__
-#define SW_LAUNCH(kernel, grid, block, q, ...) kernel<<<grid, block, 0, (q)->stream>>>(__VA_ARGS__)
-#else
-#define SW_LAUNCH(kernel, grid, block, q, ...)                                                     \
-	SW_SHIM_LAUNCH(kernel, grid, block, (q)->stream, __VA_ARGS__)
+/* Until all that the stream was given before has ended, and can be seen. */
+static __device__ inline void sw_wait(void)
+{
+#if !defined(__CUDACC__) || __CUDA_ARCH__ >= 900 /* older code is not launched so */
+	cudaGridDependencySynchronize();
 #endif
+}
+
+template <class T> struct sw_cuda_same {
+	typedef T type;
+};
+
+/* Arguments become the kernel's parameters here. */
+template <class... P>
+static void sw_cuda_launch(void (*kernel)(P...), unsigned grid, unsigned block, struct sw_queue *q,
+			   typename sw_cuda_same<P>::type... args)
+{
+	cudaLaunchAttribute overlap;
+	cudaLaunchConfig_t config = {};
+
+	overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+	overlap.val.programmaticStreamSerializationAllowed = 1;
+	config.gridDim.x = grid;
+	config.blockDim.x = block;
+	config.stream = q->stream;
+	config.attrs = &overlap;
+	config.numAttrs = sw_cuda_overlaps() ? 1 : 0;
+	(void)cudaLaunchKernelEx(&config, kernel,
+				 args...); /* sw_cuda_launched() asks how it went */
+}
+
+#define SW_LAUNCH(kernel, grid, block, q, ...) sw_cuda_launch(kernel, grid, block, q, __VA_ARGS__)
+
+/* A thread of the whole grid, and how many there are. */
+#define SW_GRID_FIRST ((size_t)blockIdx.x * blockDim.x + threadIdx.x)
+#define SW_GRID_STEP  ((size_t)gridDim.x * blockDim.x)
 
 /* for i = this thread's items out of n, over the whole grid */
 #define SW_EACH(i, n)                                                                              \
-	size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;                                  \
+	size_t i = SW_GRID_FIRST;                                                                  \
 	i < (n);                                                                                   \
-	i += (size_t)gridDim.x * blockDim.x
+	i += SW_GRID_STEP
 
 /* for b = this warp's rows out of B, over the whole grid; all lanes of a warp see the same b */
 #define SW_EACH_ROW(b, B)                                                                          \
@@ -64,11 +99,7 @@ static inline sw_status sw_cuda_launched(void)
 	return sw_cuda_status(cudaGetLastError());
 }
 
-template <class T> struct sw_cuda_same {
-	typedef T type;
-};
-
-/* Gives q a kernel, in blocks of SW_CUDA_BLOCK. Arguments become the kernel's parameters here. */
+/* Gives q a kernel, in blocks of SW_CUDA_BLOCK. */
 template <class... P>
 static sw_status sw_cuda_run(struct sw_queue *q, unsigned grid, void (*kernel)(P...),
 			     typename sw_cuda_same<P>::type... args)
@@ -97,6 +128,104 @@ static sw_status sw_cuda_run_rows(struct sw_queue *q, size_t B, void (*kernel)(P
 	return B ? sw_cuda_run(q, sw_cuda_grid_rows(B), kernel, args...) : sw_cuda_use();
 }
 
+/* In front of a loop over registers: an array that is indexed by a variable lies in memory. */
+#ifdef __CUDACC__
+#define SW_UNROLL _Pragma("unroll")
+#else
+#define SW_UNROLL
+#endif
+
+/* In front of a loop that only reads: four loads are then on their way at a time. */
+#ifdef __CUDACC__
+#define SW_UNROLL_4 _Pragma("unroll 4")
+#else
+#define SW_UNROLL_4
+#endif
+
+/* Four neighbours on 16 bytes: one load, or one store. */
+struct alignas(16) sw_quad {
+	float v[4];
+};
+
+/* How many quads the first n elements of each of these are: 0 where one begins elsewhere. */
+template <class... T> static inline size_t sw_quads(size_t n, const T *...p)
+{
+	uintptr_t all = 0;
+	const int told[] = {(all |= (uintptr_t)p, 0)...};
+
+	(void)told;
+	return all % sizeof(struct sw_quad) ? 0 : n / 4;
+}
+
+/* The same of rows of n elements that lie one behind the other. */
+template <class... T> static inline size_t sw_row_quads(size_t n, const T *...p)
+{
+	return n % 4 ? 0 : sw_quads(n, p...);
+}
+
+static __device__ inline void sw_quad_put(float *to, const struct sw_quad &q)
+{
+	*(struct sw_quad *)to = q;
+}
+
+static __device__ inline void sw_quad_put(const float *, const struct sw_quad &)
+{
+}
+
+/* An operand's quad in registers. */
+template <class T> struct sw_quad_of {
+	T *at;
+	struct sw_quad q;
+};
+
+template <class T> static __device__ inline struct sw_quad_of<T> sw_quad_at(T *p) {
+	return {p, *(const struct sw_quad *)p};
+}
+
+template <class F, class... T>
+static __device__ inline void sw_map_quad(const F &f, float *y, struct sw_quad_of<T>... p)
+{
+	struct sw_quad out;
+
+	SW_UNROLL
+	for (int k = 0; k < 4; k++)
+		out.v[k] = f(p.q.v[k]...);
+	const int put[] = {(sw_quad_put(p.at, p.q), 0)...};
+
+	(void)put;
+	sw_quad_put(y, out);
+}
+
+/* y[i] = f(p[i]...) for every i < n: thread `first` of `step` takes quads while there are some,
+ * then one element at a time. f may change what it is given of a p that is not const. y may be one
+ * of p: an element is read and written by one thread, and read first. */
+template <class F, class... T>
+static __device__ inline void sw_map(const F &f, size_t first, size_t step, size_t n, size_t quads,
+				     float *y, T *...p)
+{
+	for (size_t i = first; i < quads; i += step)
+		sw_map_quad(f, y + 4 * i, sw_quad_at(p + 4 * i)...);
+	for (size_t i = 4 * quads + first; i < n; i += step)
+		y[i] = f(p[i]...);
+}
+
+template <class F, class... T>
+static __global__ void sw_map_kernel(F f, size_t n, size_t quads, float *y, T *...p)
+{
+	sw_wait();
+	sw_map(f, SW_GRID_FIRST, SW_GRID_STEP, n, quads, y, p...);
+}
+
+/* y[i] = f(p[i]...) for n elements; f: a struct that is called with them. */
+template <class F, class... T>
+static sw_status sw_cuda_map(struct sw_queue *q, size_t n, F f, float *y, T *...p)
+{
+	const size_t quads = sw_quads(n, y, p...);
+
+	return sw_cuda_run_items(q, quads ? quads : n, sw_map_kernel<F, T...>, f, n, quads, y,
+				 p...);
+}
+
 #define SW_ALL_LANES 0xffffffffu
 
 /* The sum over a warp's 32 lanes, the same bits in each (a + b == b + a). */
@@ -114,13 +243,6 @@ static __device__ inline float sw_warp_sumf(float v)
 		v += __shfl_xor_sync(SW_ALL_LANES, v, step);
 	return v;
 }
-
-/* In front of a loop over registers: an array that is indexed by a variable lies in memory. */
-#ifdef __CUDACC__
-#define SW_UNROLL _Pragma("unroll")
-#else
-#define SW_UNROLL
-#endif
 
 /* Threads of a block at most, where many of them work on one thing. */
 #define SW_CUDA_BLOCK_MAX 1024

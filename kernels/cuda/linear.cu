@@ -1,6 +1,7 @@
 /* kernels/cuda/linear.cu — y = act(x w^T + b) and its gradients: the entries, and the way of
- * large layers: cuBLAS, with one launch forward for what is not the product, and one or two
- * backward. */
+ * large layers: cuBLAS, with the bias or its gradient in the product's launch where it can be, else
+ * one launch forward for what is not the product, and one or two backward. */
+#include "kernels/cuda/half.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/linear.h"
 #include "kernels/cuda/product.h"
@@ -39,10 +40,21 @@ static int in_limits(size_t B, size_t I, size_t O)
 	return B <= INT32_MAX && I <= INT32_MAX && O <= INT32_MAX;
 }
 
+/* The largest pair of x, w and y: each of the three products reads another one. */
+size_t sw_cuda_linear_products(enum sw_precision p, size_t B, size_t I, size_t O)
+{
+	const size_t x = B * I, w = O * I, y = B * O, low = x < w ? x : w, high = x < w ? w : x;
+
+	if (!in_limits(B, I, O) || small(B, I, O))
+		return 0;
+	return sw_cuda_product_bytes(p, high, low > y ? low : y);
+}
+
 /* y: float[B][O] = act(y + b in each row); b: float[O] or NULL; a warp a row */
 static __global__ void epilogue_kernel(const float *__restrict__ b, float *__restrict__ y, size_t B,
 				       size_t O, int relu)
 {
+	sw_wait();
 	for (SW_EACH_ROW(r, B))
 		for (SW_EACH_COLUMN(o, O)) {
 			const float v = y[r * O + o] + (b ? b[o] : 0.0f);
@@ -54,6 +66,9 @@ static __global__ void epilogue_kernel(const float *__restrict__ b, float *__res
 sw_status sw_cuda_linear_forward(struct sw_queue *q, const float *x, const float *w, const float *b,
 				 float *y, size_t B, size_t I, size_t O, enum sw_act act)
 {
+	const void *terms, *weights;
+	size_t room = 0;
+	int done = 0;
 	sw_status rc = sw_cuda_use();
 
 	if (!in_limits(B, I, O))
@@ -61,19 +76,30 @@ sw_status sw_cuda_linear_forward(struct sw_queue *q, const float *x, const float
 	if (rc == SW_OK && small(B, I, O))
 		return sw_cuda_linear_small_forward(q, x, w, b, y, B, I, O, act);
 	if (rc == SW_OK)
-		rc = sw_cuda_product(q, CUBLAS_OP_T, CUBLAS_OP_N, O, B, I, w, I, x, I, 0.0f, y);
+		rc = sw_cuda_operand(q, x, B * I, &room, &terms);
+	if (rc == SW_OK)
+		rc = sw_cuda_operand(q, w, O * I, &room, &weights);
+	if (rc == SW_OK && b && act == SW_ACT_NONE)
+		rc = sw_cuda_product_fused(q, CUBLAS_OP_T, CUBLAS_OP_N, O, B, I, weights, I, terms,
+					   I, y, b, NULL, &done);
+	if (rc != SW_OK || done)
+		return rc;
+	rc = sw_cuda_product(q, CUBLAS_OP_T, CUBLAS_OP_N, O, B, I, weights, I, terms, I, 0.0f, y);
 	if (rc != SW_OK || (!b && act == SW_ACT_NONE))
 		return rc;
 	return sw_cuda_run_rows(q, B, epilogue_kernel, b, y, B, O, act == SW_ACT_RELU);
 }
 
-/* dy: float[B][O], where y: float[B][O] is not NULL masked in place: dz; sums: float[segments][O],
- * those of the columns over each segment's rows, added to what is there where accumulate says so.
+/* dy: float[B][O], where y: float[B][O] is not NULL masked in place: dz; bf16: the same in bf16, or
+ * NULL; sums: float[segments][O], those of the columns over each segment's rows of dz, added to
+ * what is there where accumulate says so.
  * A block takes a tile of 32 columns of one segment: lane c of warp k adds rows k, k + 8, ... of
  * column c, then warp 0 adds the eight sums from the first to the last. */
-static __global__ void column_sums_kernel(const float *y, float *dy, float *sums, size_t B,
-					  size_t O, size_t segments, int accumulate)
+static __global__ void column_sums_kernel(const float *y, float *dy, uint16_t *bf16, float *sums,
+					  size_t B, size_t O, size_t segments, int accumulate)
 {
+	sw_wait();
+
 	__shared__ float found[SW_CUDA_WARPS][TILE];
 	const unsigned lane = threadIdx.x % TILE, warp = threadIdx.x / TILE;
 	const size_t across = (O + TILE - 1) / TILE, rows = (B + segments - 1) / segments;
@@ -86,10 +112,13 @@ static __global__ void column_sums_kernel(const float *y, float *dy, float *sums
 		for (size_t r = segment * rows + warp; o < O && r < to; r += SW_CUDA_WARPS) {
 			const size_t at = r * O + o;
 
-			if (y && !(y[at] > 0.0f))
-				dy[at] = 0.0f;
-			else
-				sum += dy[at];
+			const float there = dy[at], dz = y && !(y[at] > 0.0f) ? 0.0f : there;
+
+			if (y)
+				dy[at] = dz;
+			if (bf16)
+				bf16[at] = sw_cuda_bf16(dz);
+			sum += dz;
 		}
 		found[warp][lane] = sum;
 		__syncthreads();
@@ -107,6 +136,7 @@ static __global__ void column_sums_kernel(const float *y, float *dy, float *sums
 static __global__ void add_segments_kernel(const float *__restrict__ sums, float *__restrict__ db,
 					   size_t segments, size_t O, int accumulate)
 {
+	sw_wait();
 	for (SW_EACH(o, O)) {
 		float sum = accumulate ? db[o] : 0.0f;
 
@@ -116,9 +146,9 @@ static __global__ void add_segments_kernel(const float *__restrict__ sums, float
 	}
 }
 
-/* dz in the place of dy, and db. One launch; two for matrices of many rows. */
-static sw_status column_sums(struct sw_queue *q, const float *y, float *dy, float *db, size_t B,
-			     size_t O, int accumulate)
+/* dz in the place of dy, its bf16, and db. One launch; two for matrices of many rows. */
+static sw_status column_sums(struct sw_queue *q, const float *y, float *dy, uint16_t *bf16,
+			     float *db, size_t B, size_t O, int accumulate)
 {
 	size_t segments = B / SEGMENT_ROWS < SEGMENT_MAX ? B / SEGMENT_ROWS : SEGMENT_MAX;
 	float *partial = (float *)q->blas_space;
@@ -129,18 +159,40 @@ static sw_status column_sums(struct sw_queue *q, const float *y, float *dy, floa
 	if (segments <= 1)
 		segments = 1;
 	rc = sw_cuda_run(q, sw_cuda_grid_blocks((O + TILE - 1) / TILE * segments),
-			 column_sums_kernel, y, dy, segments > 1 ? partial : db, B, O, segments,
-			 segments > 1 ? 0 : accumulate);
+			 column_sums_kernel, y, dy, bf16, segments > 1 ? partial : db, B, O,
+			 segments, segments > 1 ? 0 : accumulate);
 	if (rc == SW_OK && segments > 1)
 		rc = sw_cuda_run_items(q, O, add_segments_kernel, partial, db, segments, O,
 				       accumulate);
 	return rc;
 }
 
+/* dz in the place of dy, and in *out in the queue's form; and db, where that is not NULL. */
+static sw_status dz_of(struct sw_queue *q, const float *y, float *dy, float *db, size_t B, size_t O,
+		       int accumulate, size_t *room, const void **out)
+{
+	uint16_t *bf16 = NULL;
+	sw_status rc = q->blas_space ? SW_OK : SW_NOMEM;
+
+	if (rc == SW_OK && db && sw_cuda_halves(q))
+		rc = sw_cuda_operand_room(q, B * O, room, &bf16);
+	if (rc != SW_OK)
+		return rc;
+	*out = bf16 ? (const void *)bf16 : dy;
+	if (db)
+		return column_sums(q, y, dy, bf16, db, B, O, accumulate);
+	if (y)
+		rc = sw_cuda_relu_backward(q, y, dy, dy, B * O);
+	return rc == SW_OK ? sw_cuda_operand(q, dy, B * O, room, out) : rc;
+}
+
 sw_status sw_cuda_linear_backward(struct sw_queue *q, const float *x, const float *w,
 				  const float *y, float *dy, float *dx, float *dw, float *db,
 				  size_t B, size_t I, size_t O, enum sw_act act, int accumulate)
 {
+	const void *dz = dy, *other;
+	size_t room = 0, more;
+	int done = 0;
 	sw_status rc = sw_cuda_use();
 
 	if (!in_limits(B, I, O))
@@ -148,16 +200,22 @@ sw_status sw_cuda_linear_backward(struct sw_queue *q, const float *x, const floa
 	if (rc == SW_OK && small(B, I, O))
 		return sw_cuda_linear_small_backward(q, x, w, y, dy, dx, dw, db, B, I, O, act,
 						     accumulate);
-	if (rc == SW_OK)
-		rc = sw_cuda_blas_space(q);
-	if (rc == SW_OK && db)
-		rc = column_sums(q, act == SW_ACT_RELU ? y : NULL, dy, db, B, O, accumulate);
-	else if (rc == SW_OK && act == SW_ACT_RELU)
-		rc = sw_cuda_relu_backward(q, y, dy, dy, B * O);
-	if (rc == SW_OK)
-		rc = sw_cuda_product(q, CUBLAS_OP_N, CUBLAS_OP_T, I, O, B, x, I, dy, O,
+	if (rc == SW_OK && db && !accumulate && act == SW_ACT_NONE && q->precision == SW_FP32)
+		rc = sw_cuda_product_fused(q, CUBLAS_OP_N, CUBLAS_OP_T, I, O, B, x, I, dy, O, dw,
+					   NULL, db, &done);
+	if (rc == SW_OK && !done)
+		rc = dz_of(q, act == SW_ACT_RELU ? y : NULL, dy, db, B, O, accumulate, &room, &dz);
+	more = room;
+	if (rc == SW_OK && !done)
+		rc = sw_cuda_operand(q, x, B * I, &more, &other);
+	if (rc == SW_OK && !done)
+		rc = sw_cuda_product(q, CUBLAS_OP_N, CUBLAS_OP_T, I, O, B, other, I, dz, O,
 				     accumulate ? 1.0f : 0.0f, dw);
+	more = room; /* w takes the place of x */
 	if (rc == SW_OK && dx)
-		rc = sw_cuda_product(q, CUBLAS_OP_N, CUBLAS_OP_N, I, B, O, w, I, dy, O, 0.0f, dx);
+		rc = sw_cuda_operand(q, w, O * I, &more, &other);
+	if (rc == SW_OK && dx)
+		rc = sw_cuda_product(q, CUBLAS_OP_N, CUBLAS_OP_N, I, B, O, other, I, dz, O, 0.0f,
+				     dx);
 	return rc;
 }

@@ -3,7 +3,7 @@
  * Sums over rows: warp (its rows in order) -> block (its eight warps in order) -> one partial a
  * block in the queue's memory -> one thread that adds the partials to the metrics. A batch that one
  * block holds is added by that block, without the second launch. The shape of this tree depends on
- * B alone, so the same batch gives the same bits. */
+ * B alone, so the same batch gives the same bits. The gradient is made where the loss is. */
 #include "kernels/cuda/launch.cuh"
 #include <math.h>
 
@@ -45,6 +45,8 @@ static __device__ void block_metrics(const struct sw_metrics *mine, struct sw_me
 static __global__ void add_partials_kernel(const struct sw_metrics *partial, unsigned n,
 					   struct sw_metrics *m)
 {
+	sw_wait();
+
 	struct sw_metrics sum = {0, 0, 0, 0, 0, 0, 0, 0, 0};
 
 	for (unsigned k = 0; k < n; k++)
@@ -97,112 +99,111 @@ static __device__ size_t row_rank(const float *z, size_t label, size_t C)
 	return (size_t)sw_warp_sum(before);
 }
 
-/* One row by a warp; returns its loss, in all lanes. p: float[C], NULL, z or apart. */
-static __device__ double row_loss(const float *z, size_t label, float *p, size_t C, double smooth)
+/* What the gradient of a row is made of. */
+struct slope {
+	float k, on, off;
+};
+
+/* One row by a warp; returns its loss, in all lanes. dz: float[C], NULL, z or apart. */
+static __device__ double row_loss(const float *z, size_t label, float *dz, size_t C, double smooth,
+				  const struct slope &slope)
 {
 	const float at_label = z[label], max = row_max(z, C);
 	double sum = 0.0, all = 0.0;
 
 	for (SW_EACH_COLUMN(c, C))
 		all += (double)z[c];
-	__syncwarp(); /* p may be z: all lanes have read row[label] */
+	__syncwarp(); /* dz may be z: all lanes have read row[label] */
 	for (SW_EACH_COLUMN(c, C)) {
 		const float e = expf(z[c] - max);
 
 		sum += (double)e;
-		if (p)
-			p[c] = e;
+		if (dz)
+			dz[c] = e;
 	}
-	sum = sw_warp_sum(sum); /* a NaN logit has made it NaN, and so each p */
+	sum = sw_warp_sum(sum); /* a NaN logit has made it NaN, and so each of dz */
 	all = sw_warp_sum(all);
-	if (p)
-		for (SW_EACH_COLUMN(c, C))
-			p[c] = (float)((double)p[c] / sum);
+	if (dz)
+		for (SW_EACH_COLUMN(c, C)) {
+			const float p = (float)((double)dz[c] / sum);
+
+			dz[c] = slope.k * (p - (c == label ? slope.on : slope.off));
+		}
 	if (smooth == 0.0)
 		return log(sum) + (double)max - (double)at_label;
 	return log(sum) + (double)max - (1.0 - smooth) * (double)at_label -
 	       smooth / (double)C * all;
 }
 
-/* z, p: float[B][C], p NULL or z or apart; label: int32[B] */
-static __global__ void cross_entropy_forward_kernel(const float *z, const int32_t *label, float *p,
-						    struct sw_metrics *m,
-						    struct sw_metrics *partial, size_t B, size_t C,
-						    float smooth)
+/* z, dz: float[B][C], dz NULL or z or apart; label: int32[B] */
+static __global__ void cross_entropy_kernel(const float *z, const int32_t *label,
+					    const int32_t *index, float *dz, struct sw_metrics *m,
+					    struct sw_metrics *partial, float scale,
+					    const int32_t *count, size_t B, size_t C, float smooth)
 {
+	sw_wait();
+
+	const float off = smooth / (float)C;
+	const struct slope slope = {dz && count ? scale / (float)*count : scale,
+				    1.0f - smooth + off, off};
 	struct sw_metrics mine = {0, 0, 0, 0, 0, 0, 0, 0, 0};
 
 	for (SW_EACH_ROW(b, B)) {
-		const int left_out = label[b] < 0;
-		const size_t at = left_out ? 0 : (size_t)label[b];
-		const size_t rank = row_rank(z + b * C, at, C);
-		const double loss =
-			row_loss(z + b * C, at, p ? p + b * C : NULL, C, (double)smooth);
+		const int32_t want = label[index ? (size_t)index[b] : b];
+		float *out = dz ? dz + b * C : NULL;
 
-		if (left_out)
+		if (want < 0) {
+			for (SW_EACH_COLUMN(c, out ? C : 0))
+				out[c] = 0.0f;
 			continue;
+		}
+		const size_t at = (size_t)want, rank = row_rank(z + b * C, at, C);
+
 		mine.rows += 1.0;
-		mine.loss_sum += loss;
+		mine.loss_sum += row_loss(z + b * C, at, out, C, (double)smooth, slope);
 		mine.correct += rank == 0;
 		mine.top5 += rank < 5 && rank < C;
 	}
 	block_metrics(&mine, m, partial);
 }
 
-sw_status sw_cuda_cross_entropy_forward(struct sw_queue *q, const float *z, const int32_t *label,
-					float *p, struct sw_metrics *m, size_t B, size_t C,
-					float smooth)
+sw_status sw_cuda_cross_entropy(struct sw_queue *q, const float *z, const int32_t *label,
+				const int32_t *index, float *dz, struct sw_metrics *m, float scale,
+				const int32_t *count, size_t B, size_t C, float smooth)
 {
 	if (C == 0 || C >= INT32_MAX || !(smooth >= 0.0f && smooth <= 1.0f))
 		return SW_INVALID;
 	if (B == 0)
 		return sw_cuda_use();
 	return add_partials(q,
-			    sw_cuda_run(q, loss_grid(B), cross_entropy_forward_kernel, z, label, p,
-					m, q->partial, B, C, smooth),
+			    sw_cuda_run(q, loss_grid(B), cross_entropy_kernel, z, label, index, dz,
+					m, q->partial, scale, count, B, C, smooth),
 			    m, B);
 }
 
-/* p, dz: float[B][C], perhaps the same; label: int32[B] */
-static __global__ void cross_entropy_backward_kernel(const float *p, const int32_t *label,
-						     float *dz, float scale, const int32_t *count,
-						     size_t B, size_t C, float smooth)
+/* y, t, dy: float[B][O], dy NULL or y or apart */
+static __global__ void mse_kernel(const float *y, const float *t, const int32_t *index, float *dy,
+				  struct sw_metrics *m, struct sw_metrics *partial, float k,
+				  size_t B, size_t O)
 {
-	const float k = count ? scale / (float)*count : scale;
-	const float off = smooth / (float)C, on = 1.0f - smooth + off;
+	sw_wait();
 
-	for (SW_EACH_ROW(b, B))
-		for (SW_EACH_COLUMN(c, C))
-			dz[b * C + c] = label[b] < 0 ? 0.0f
-						     : k * (p[b * C + c] -
-							    (c == (size_t)label[b] ? on : off));
-}
-
-sw_status sw_cuda_cross_entropy_backward(struct sw_queue *q, const float *p, const int32_t *label,
-					 float *dz, float scale, const int32_t *count, size_t B,
-					 size_t C, float smooth)
-{
-	return sw_cuda_run_rows(q, C ? B : 0, cross_entropy_backward_kernel, p, label, dz, scale,
-				count, B, C, smooth);
-}
-
-/* y, t: float[B][O] */
-static __global__ void mse_forward_kernel(const float *y, const float *t, struct sw_metrics *m,
-					  struct sw_metrics *partial, size_t B, size_t O)
-{
 	struct sw_metrics mine = {0, 0, 0, 0, 0, 0, 0, 0, 0};
 
 	for (SW_EACH_ROW(b, B)) {
+		const float *goal = t + (index ? (size_t)index[b] : b) * O;
 		double sum = 0.0, abs_sum = 0.0, t_sum = 0.0, t_square_sum = 0.0;
 
 		for (SW_EACH_COLUMN(o, O)) {
-			const double want = (double)t[b * O + o];
-			const double d = (double)y[b * O + o] - want;
+			const size_t i = b * O + o;
+			const double want = (double)goal[o], d = (double)y[i] - want;
 
 			sum += d * d;
 			abs_sum += fabs(d);
 			t_sum += want;
 			t_square_sum += want * want;
+			if (dy)
+				dy[i] = k * (y[i] - goal[o]);
 		}
 		sum = sw_warp_sum(sum);
 		mine.rows += 1.0;
@@ -216,29 +217,15 @@ static __global__ void mse_forward_kernel(const float *y, const float *t, struct
 	block_metrics(&mine, m, partial);
 }
 
-sw_status sw_cuda_mse_forward(struct sw_queue *q, const float *y, const float *t,
-			      struct sw_metrics *m, size_t B, size_t O)
+sw_status sw_cuda_mse(struct sw_queue *q, const float *y, const float *t, const int32_t *index,
+		      float *dy, struct sw_metrics *m, float scale, size_t B, size_t O)
 {
 	if (O == 0)
 		return SW_INVALID;
 	if (B == 0)
 		return sw_cuda_use();
-	return add_partials(
-		q, sw_cuda_run(q, loss_grid(B), mse_forward_kernel, y, t, m, q->partial, B, O), m,
-		B);
-}
-
-/* y, t, dy: float[n]; dy may be y */
-static __global__ void mse_backward_kernel(const float *y, const float *t, float *dy, float k,
-					   size_t n)
-{
-	for (SW_EACH(i, n))
-		dy[i] = k * (y[i] - t[i]);
-}
-
-sw_status sw_cuda_mse_backward(struct sw_queue *q, const float *y, const float *t, float *dy,
-			       float scale, size_t B, size_t O)
-{
-	return sw_cuda_run_items(q, B * O, mse_backward_kernel, y, t, dy, scale * 2.0f / (float)O,
-				 B * O);
+	return add_partials(q,
+			    sw_cuda_run(q, loss_grid(B), mse_kernel, y, t, index, dy, m, q->partial,
+					scale * 2.0f / (float)O, B, O),
+			    m, B);
 }

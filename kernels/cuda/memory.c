@@ -1,19 +1,32 @@
 /* kernels/cuda/memory.c — device memory, queues, and the way in and out. */
 #include "base/memory.h"
 #include "base/fault.h"
-#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/blas.h"
+#include "kernels/cuda/product.h"
 #include <stdlib.h>
 #include <string.h>
 
+static size_t less(size_t a, size_t b)
+{
+	return a > b ? a - b : 0;
+}
+
 sw_status sw_cuda_memory(size_t *free_bytes, size_t *total_bytes)
 {
-	const sw_status rc = sw_cuda_use();
+	sw_status rc = sw_cuda_use();
 
 	*free_bytes = 0;
 	*total_bytes = 0;
+	if (rc == SW_OK)
+		rc = sw_cuda_status(cudaMemGetInfo(free_bytes, total_bytes));
 	if (rc != SW_OK)
 		return rc;
-	return sw_cuda_status(cudaMemGetInfo(free_bytes, total_bytes));
+	const size_t part = *total_bytes / 50;
+	const size_t stays = part > SW_CUDA_STAYS_BYTES ? part : SW_CUDA_STAYS_BYTES;
+
+	*free_bytes = less(*free_bytes, stays);
+	*total_bytes = less(*total_bytes, stays);
+	return SW_OK;
 }
 
 /* cudaFree waits for the whole device, so for all other lanes; the pool's calls wait for one
@@ -26,8 +39,10 @@ static sw_status pool_alloc(void **out, size_t bytes)
 	if (rc != SW_OK)
 		return rc;
 	rc = sw_cuda_status(cudaStreamSynchronize(cudaStreamLegacy)); /* then all may use it */
-	if (rc != SW_OK)
+	if (rc != SW_OK) {
+		(void)sw_cuda_status(cudaFreeAsync(*out, cudaStreamLegacy));
 		*out = NULL;
+	}
 	return rc;
 }
 
@@ -59,61 +74,12 @@ void sw_cuda_free(void *p)
 	(void)sw_cuda_status(cudaStreamSynchronize(cudaStreamLegacy));
 }
 
-/* What NVIDIA advises for cublasSetWorkspace: 32 MiB on Hopper and later, else 4 MiB, with which
- * Hopper does, too, when no more is left. */
-sw_status sw_cuda_blas_space(struct sw_queue *q)
-{
-	size_t bytes = SW_CUDA_BLAS_BYTES;
-	int device, major;
-	sw_status rc;
-
-	if (q->blas_space)
-		return SW_OK;
-	if (q->recording)
-		return SW_UNSUPPORTED;
-	rc = sw_cuda_status(cudaGetDevice(&device));
-	if (rc == SW_OK)
-		rc = sw_cuda_status(
-			cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-	if (rc == SW_OK && major >= 9)
-		bytes *= 8;
-	if (rc == SW_OK)
-		rc = sw_cuda_alloc(&q->blas_space, bytes);
-	if (rc == SW_NOMEM && bytes > SW_CUDA_BLAS_BYTES) {
-		bytes = SW_CUDA_BLAS_BYTES;
-		rc = sw_cuda_alloc(&q->blas_space, bytes);
-	}
-	if (rc == SW_OK) /* after SetStream, which goes back to the handle's own workspace */
-		rc = sw_cublas_status(cublasSetWorkspace(q->blas, q->blas_space, bytes));
-	if (rc != SW_OK) {
-		sw_cuda_free(q->blas_space);
-		q->blas_space = NULL;
-	}
-	return rc;
-}
-
-/* The handle is made here, not at the first product: other lanes may be recording then, and to make
- * one may wait for the device, which is forbidden meanwhile. */
-static sw_status blas_start(struct sw_queue *q)
-{
-	const cublasStatus_t made = cublasCreate(&q->blas);
-	/* The device works: what cannot be initialised lacks memory. */
-	sw_status rc = made == CUBLAS_STATUS_NOT_INITIALIZED ? SW_NOMEM : sw_cublas_status(made);
-
-	if (rc == SW_OK)
-		rc = sw_cublas_status(cublasSetStream(q->blas, q->stream));
-	if (rc == SW_OK) /* whole fp32, until sw_cuda_precision */
-		rc = sw_cublas_status(cublasSetMathMode(q->blas, CUBLAS_DEFAULT_MATH));
-	if (rc == SW_OK)
-		rc = sw_cublas_status(cublasSetAtomicsMode(q->blas, CUBLAS_ATOMICS_NOT_ALLOWED));
-	return rc;
-}
-
 static sw_status slots_start(struct sw_queue *q)
 {
-	sw_status rc = sw_cuda_status(cudaHostAlloc(
-		(void **)&q->slots, SW_CUDA_SLOT_N * SW_CUDA_SLOT_BYTES, cudaHostAllocDefault));
+	void *slots;
+	sw_status rc = sw_cuda_pinned_alloc(&slots, SW_CUDA_SLOT_N * SW_CUDA_SLOT_BYTES);
 
+	q->slots = slots;
 	for (size_t i = 0; i < SW_CUDA_SLOT_PARTS && rc == SW_OK; i++)
 		rc = sw_cuda_status(cudaEventCreateWithFlags(
 			&q->slot_free[i], cudaEventDisableTiming | cudaEventBlockingSync));
@@ -134,9 +100,7 @@ sw_status sw_cuda_queue_create(struct sw_queue **out)
 	/* Does not wait for the default stream, which nothing here uses. */
 	rc = sw_cuda_status(cudaStreamCreateWithFlags(&q->stream, cudaStreamNonBlocking));
 	if (rc == SW_OK)
-		rc = blas_start(q);
-	if (rc == SW_OK)
-		rc = sw_cuda_alloc((void **)&q->partial, SW_CUDA_PARTIAL_MAX * sizeof *q->partial);
+		rc = sw_cuda_alloc((void **)&q->partial, SW_CUDA_PARTIAL_BYTES);
 	if (rc == SW_OK)
 		rc = slots_start(q);
 	if (rc != SW_OK) {
@@ -145,6 +109,16 @@ sw_status sw_cuda_queue_create(struct sw_queue **out)
 	}
 	*out = q;
 	return SW_OK;
+}
+
+static void handle_destroy(struct sw_queue *q)
+{
+	if (!q->blas)
+		return;
+	sw_cuda_alone_begin();
+	(void)sw_cublas_status(q->lib->destroy(q->blas));
+	sw_cuda_alone_end();
+	q->blas = NULL;
 }
 
 /* Errors are not told here: they belong to a lost context, and the next call says so. */
@@ -158,17 +132,48 @@ void sw_cuda_queue_destroy(struct sw_queue *q)
 		for (size_t i = 0; i < SW_CUDA_SLOT_PARTS; i++)
 			if (q->slot_free[i])
 				(void)sw_cuda_status(cudaEventDestroy(q->slot_free[i]));
-		if (q->slots)
-			(void)sw_cuda_status(cudaFreeHost(q->slots));
-		if (q->blas)
-			(void)sw_cublas_status(cublasDestroy(q->blas));
+		sw_cuda_pinned_free(q->slots);
+		handle_destroy(q);
 		sw_cuda_transfer_end(q);
 		sw_cuda_free(q->partial);
-		sw_cuda_free(q->blas_space);
 		if (q->stream)
 			(void)sw_cuda_status(cudaStreamDestroy(q->stream));
 	}
 	free(q);
+}
+
+static sw_status handle_create(struct sw_queue *q)
+{
+	const cublasStatus_t made = q->lib->create(&q->blas);
+	/* The device works: what cannot be initialised lacks memory. */
+	sw_status rc = made == CUBLAS_STATUS_NOT_INITIALIZED ? SW_NOMEM : sw_cuda_blas_status(made);
+
+	if (rc != SW_OK)
+		q->blas = NULL;
+	if (rc == SW_OK)
+		rc = sw_cublas_status(q->lib->set_stream(q->blas, q->stream));
+	if (rc == SW_OK)
+		rc = sw_cublas_status(
+			q->lib->set_atomics_mode(q->blas, CUBLAS_ATOMICS_NOT_ALLOWED));
+	return rc;
+}
+
+sw_status sw_cuda_products_open(struct sw_queue *q, struct sw_err *err)
+{
+	sw_status rc = sw_cuda_use();
+
+	if (rc != SW_OK || q->blas)
+		return rc;
+	if (q->recording)
+		return SW_INVALID;
+	sw_cuda_alone_begin();
+	rc = sw_cublas_open(&q->lib, err);
+	if (rc == SW_OK)
+		rc = handle_create(q);
+	sw_cuda_alone_end();
+	if (rc != SW_OK)
+		handle_destroy(q);
+	return rc;
 }
 
 /* Through a pinned slot: the host goes on at once, unless all slots are still being read. */

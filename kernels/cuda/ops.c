@@ -18,8 +18,12 @@ static const struct sw_ops ops_cuda = {
 	.graph_end = sw_cuda_graph_end,
 	.graph_run = sw_cuda_graph_run,
 	.graph_free = sw_cuda_graph_free,
-	.product_workspace = sw_cuda_product_workspace,
+	.linear_products = sw_cuda_linear_products,
+	.conv2d_products = sw_cuda_conv2d_products,
+	.products_open = sw_cuda_products_open,
 	.precision = sw_cuda_precision,
+	.weights_copy = sw_cuda_weights_copy,
+	.weights = sw_cuda_weights,
 	.pinned_alloc = sw_cuda_pinned_alloc,
 	.pinned_free = sw_cuda_pinned_free,
 	.transfer = sw_cuda_transfer,
@@ -33,6 +37,8 @@ static const struct sw_ops ops_cuda = {
 	.conv2d_workspace = sw_cuda_conv2d_workspace,
 	.conv2d_forward = sw_cuda_conv2d_forward,
 	.conv2d_backward = sw_cuda_conv2d_backward,
+	.conv2d_maxpool_forward = sw_cuda_conv2d_maxpool_forward,
+	.conv2d_maxpool_backward = sw_cuda_conv2d_maxpool_backward,
 	.maxpool2d_forward = sw_cuda_maxpool2d_forward,
 	.maxpool2d_backward = sw_cuda_maxpool2d_backward,
 	.avgpool2d_forward = sw_cuda_avgpool2d_forward,
@@ -63,12 +69,10 @@ static const struct sw_ops ops_cuda = {
 	.attention_workspace = sw_cuda_attention_workspace,
 	.attention_forward = sw_cuda_attention_forward,
 	.attention_backward = sw_cuda_attention_backward,
-	.cross_entropy_forward = sw_cuda_cross_entropy_forward,
-	.cross_entropy_backward = sw_cuda_cross_entropy_backward,
+	.cross_entropy = sw_cuda_cross_entropy,
 	.labels_count = sw_cuda_labels_count,
 	.class_counts = sw_cuda_class_counts,
-	.mse_forward = sw_cuda_mse_forward,
-	.mse_backward = sw_cuda_mse_backward,
+	.mse = sw_cuda_mse,
 	.norm2 = sw_cuda_norm2,
 	.sgd_step = sw_cuda_sgd_step,
 	.adam_step = sw_cuda_adam_step,
@@ -78,7 +82,7 @@ __attribute__((visibility("default"))) sw_ops_open_fn sw_ops_cuda_open;
 
 sw_status sw_ops_cuda_open(int device, const struct sw_ops **out, struct sw_err *err)
 {
-	const sw_status rc = sw_cuda_device_take(device, err);
+	const sw_status rc = device == SW_OPS_NO_DEVICE ? SW_OK : sw_cuda_device_take(device, err);
 
 	*out = rc == SW_OK ? &ops_cuda : NULL;
 	return rc;

@@ -15,47 +15,59 @@ static __device__ float clip_factor(float max_norm, const double *norm2)
 }
 
 /* w, g: float[n] */
-static __global__ void sgd_plain_kernel(float *__restrict__ w, const float *__restrict__ g,
-					size_t n, struct sw_sgd o, const struct sw_step *s,
+static __global__ void sgd_plain_kernel(float *w, const float *g, size_t n, size_t quads,
+					struct sw_sgd o, const struct sw_step *s,
 					const double *norm2)
 {
+	sw_wait();
+
 	const float c = clip_factor(o.max_norm, norm2), lr = (float)s->lr;
 
-	for (SW_EACH(i, n))
-		w[i] -= lr * (c * g[i] + o.weight_decay * w[i]);
+	sw_map([=](float wi, float gi) { return wi - lr * (c * gi + o.weight_decay * wi); },
+	       SW_GRID_FIRST, SW_GRID_STEP, n, quads, w, (const float *)w, g);
 }
 
 /* w, g, v: float[n] */
-static __global__ void sgd_momentum_kernel(float *__restrict__ w, const float *__restrict__ g,
-					   float *__restrict__ v, size_t n, struct sw_sgd o,
-					   const struct sw_step *s, const double *norm2)
+static __global__ void sgd_momentum_kernel(float *w, const float *g, float *v, size_t n,
+					   size_t quads, struct sw_sgd o, const struct sw_step *s,
+					   const double *norm2)
 {
+	sw_wait();
+
 	const float c = clip_factor(o.max_norm, norm2), lr = (float)s->lr;
 
-	for (SW_EACH(i, n)) {
-		const float d = c * g[i] + o.weight_decay * w[i];
-		const float vi = o.momentum * v[i] + d;
+	sw_map(
+		[=](float wi, float gi, float &vi) {
+			const float d = c * gi + o.weight_decay * wi;
 
-		v[i] = vi;
-		w[i] -= lr * (o.nesterov ? d + o.momentum * vi : vi);
-	}
+			vi = o.momentum * vi + d;
+			return wi - lr * (o.nesterov ? d + o.momentum * vi : vi);
+		},
+		SW_GRID_FIRST, SW_GRID_STEP, n, quads, w, (const float *)w, g, v);
 }
 
 sw_status sw_cuda_sgd_step(struct sw_queue *q, float *w, const float *g, float *v, size_t n,
 			   struct sw_sgd o, const struct sw_step *s, const double *norm2)
 {
+	size_t quads = sw_quads(n, w, g);
+
 	if ((o.momentum != 0.0f && !v) || (o.max_norm != 0.0f && !norm2))
 		return SW_INVALID;
 	if (o.momentum == 0.0f)
-		return sw_cuda_run_items(q, n, sgd_plain_kernel, w, g, n, o, s, norm2);
-	return sw_cuda_run_items(q, n, sgd_momentum_kernel, w, g, v, n, o, s, norm2);
+		return sw_cuda_run_items(q, quads ? quads : n, sgd_plain_kernel, w, g, n, quads, o,
+					 s, norm2);
+	quads = sw_quads(n, w, g, v);
+	return sw_cuda_run_items(q, quads ? quads : n, sgd_momentum_kernel, w, g, v, n, quads, o, s,
+				 norm2);
 }
 
 /* w, g, m, v: float[n] */
-static __global__ void adam_kernel(float *__restrict__ w, const float *__restrict__ g,
-				   float *__restrict__ m, float *__restrict__ v, size_t n,
-				   struct sw_adam o, const struct sw_step *s, const double *norm2)
+static __global__ void adam_kernel(float *w, const float *g, float *m, float *v, size_t n,
+				   size_t quads, struct sw_adam o, const struct sw_step *s,
+				   const double *norm2)
 {
+	sw_wait();
+
 	const float c = clip_factor(o.max_norm, norm2);
 	const float keep = o.decoupled ? (float)(1.0 - s->lr * (double)o.weight_decay) : 1.0f;
 	const float l2 = o.decoupled ? 0.0f : o.weight_decay;
@@ -63,22 +75,25 @@ static __global__ void adam_kernel(float *__restrict__ w, const float *__restric
 	const float root = (float)sqrt(1.0 - s->beta2_t);
 	const float b1 = (float)(1.0 - (double)o.beta1), b2 = (float)(1.0 - (double)o.beta2);
 
-	for (SW_EACH(i, n)) {
-		const float gi = c * g[i] + l2 * w[i];
-		const float mi = m[i] + b1 * (gi - m[i]);
-		const float vi = o.beta2 * v[i] + b2 * gi * gi;
+	sw_map(
+		[=](float wi, float g_i, float &mi, float &vi) {
+			const float gi = c * g_i + l2 * wi;
 
-		m[i] = mi;
-		v[i] = vi;
-		w[i] = w[i] * keep - size * (mi / (sqrtf(vi) / root + o.eps));
-	}
+			mi = mi + b1 * (gi - mi);
+			vi = o.beta2 * vi + b2 * gi * gi;
+			return wi * keep - size * (mi / (sqrtf(vi) / root + o.eps));
+		},
+		SW_GRID_FIRST, SW_GRID_STEP, n, quads, w, (const float *)w, g, m, v);
 }
 
 sw_status sw_cuda_adam_step(struct sw_queue *q, float *w, const float *g, float *m, float *v,
 			    size_t n, struct sw_adam o, const struct sw_step *s,
 			    const double *norm2)
 {
+	const size_t quads = sw_quads(n, w, g, m, v);
+
 	if (o.max_norm != 0.0f && !norm2)
 		return SW_INVALID;
-	return sw_cuda_run_items(q, n, adam_kernel, w, g, m, v, n, o, s, norm2);
+	return sw_cuda_run_items(q, quads ? quads : n, adam_kernel, w, g, m, v, n, quads, o, s,
+				 norm2);
 }

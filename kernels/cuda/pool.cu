@@ -53,6 +53,8 @@ static __device__ struct span windows(unsigned at, unsigned k, unsigned out, uns
 static __global__ void maxpool2d_forward_kernel(const float *__restrict__ x, float *__restrict__ y,
 						int32_t *__restrict__ argmax, struct pool p)
 {
+	sw_wait();
+
 	const size_t out = (size_t)p.oh * p.ow;
 
 	for (SW_EACH(i, p.planes * out)) {
@@ -94,6 +96,8 @@ static __global__ void maxpool2d_backward_kernel(const float *__restrict__ dy,
 						 const int32_t *__restrict__ argmax,
 						 float *__restrict__ dx, struct pool p)
 {
+	sw_wait();
+
 	const size_t in = (size_t)p.H * p.W;
 
 	for (SW_EACH(i, p.planes * in)) {
@@ -129,6 +133,8 @@ sw_status sw_cuda_maxpool2d_backward(struct sw_queue *q, const float *dy, const 
 static __global__ void avgpool2d_forward_kernel(const float *__restrict__ x, float *__restrict__ y,
 						struct pool p)
 {
+	sw_wait();
+
 	const size_t out = (size_t)p.oh * p.ow;
 
 	for (SW_EACH(i, p.planes * out)) {
@@ -160,6 +166,8 @@ sw_status sw_cuda_avgpool2d_forward(struct sw_queue *q, const float *x, float *y
 static __global__ void avgpool2d_backward_kernel(const float *__restrict__ dy,
 						 float *__restrict__ dx, struct pool p)
 {
+	sw_wait();
+
 	const size_t in = (size_t)p.H * p.W;
 
 	for (SW_EACH(i, p.planes * in)) {

@@ -4,16 +4,62 @@
  * cuBLAS stores by columns: a row-major float[R][C] is to it the transposed, C x R with leading
  * dimension C. So each product is asked for as the transpose of what is wanted, operands swapped:
  * (x w^T)^T = w x^T.
+ *
+ * Products read operands in the queue's form: floats, but at SW_BF16 bf16. An operand is brought
+ * to that form once, whatever number of products reads it: by the kernel that makes it, or by
+ * sw_cuda_operand.
  */
 #ifndef SW_KERNELS_CUDA_PRODUCT_H
 #define SW_KERNELS_CUDA_PRODUCT_H
 
 #include "kernels/cuda/cuda.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What cuBLAS says of a call that takes memory within: any error that it has for code that it could
+ * not load, where next to nothing is free and the device works, is SW_NOMEM. */
+sw_status sw_cuda_blas_status(cublasStatus_t e);
+
+/* Whether products read bf16. */
+static inline int sw_cuda_halves(const struct sw_queue *q)
+{
+	return q->precision == SW_BF16;
+}
+
+/* What linear_products says of a product that reads operands of a and b elements at once. */
+size_t sw_cuda_product_bytes(enum sw_precision p, size_t a, size_t b);
+
+/* Room for n bf16 in the queue's scratch memory, behind *at bytes that are taken; moves *at on.
+ * SW_NOMEM: there is none left. */
+sw_status sw_cuda_operand_room(const struct sw_queue *q, size_t n, size_t *at, uint16_t **out);
+
+/* x: float[n] in the queue's form: x, its place in the copy of the weights, or what it is rounded
+ * to, in room as above. */
+sw_status sw_cuda_operand(struct sw_queue *q, const float *x, size_t n, size_t *at,
+			  const void **out);
+
 /* c: float[n][m] = op(b) op(a) + beta c, over k terms; op, m, n, k, a, lda, b and ldb as cuBLAS
- * sees them, c dense. None of m, n, k is 0. */
+ * sees them, a and b in the queue's form, c dense. None of m, n, k is 0. SW_NOMEM: the queue has not
+ * been lent the memory for products. */
 sw_status sw_cuda_product(struct sw_queue *q, cublasOperation_t ta, cublasOperation_t tb, size_t m,
-			  size_t n, size_t k, const float *a, size_t lda, const float *b,
-			  size_t ldb, float beta, float *c);
+			  size_t n, size_t k, const void *a, size_t lda, const void *b, size_t ldb,
+			  float beta, float *c);
+
+/* The same with beta 0 and in the same launch, where *done is 1: bias: float[m] is added to each
+ * row of c, or, where that is NULL, sums: float[n] become those of each row's terms of op(b). Where
+ * it is 0 cuBLAS has no kernel for the shape, and nothing was done. */
+sw_status sw_cuda_product_fused(struct sw_queue *q, cublasOperation_t ta, cublasOperation_t tb,
+				size_t m, size_t n, size_t k, const void *a, size_t lda,
+				const void *b, size_t ldb, float *c, const float *bias, float *sums,
+				int *done);
+
+/* What cuBLAS says of a product of the queue's. */
+sw_status sw_cuda_product_status(const struct sw_queue *q, cublasStatus_t e);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

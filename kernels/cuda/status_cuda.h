@@ -6,6 +6,22 @@
  *          these breaks the context. All else, known or new, is SW_DEVICE_LOST: most of it is
  *          sticky (only a new process gets a clean context), and work of unknown outcome must not
  *          be trusted.
+ *
+ *          what fails                       says                             becomes
+ *          memory, pinned memory, a stream, no memory                        SW_NOMEM
+ *            an event, a queue's first call
+ *          a handle of cuBLAS               not initialised, no memory       SW_NOMEM
+ *          a product                        no memory; any error of cuBLAS   SW_NOMEM
+ *                                             beside less than 64 MiB free
+ *          a handle, a product              not supported, another card      SW_UNSUPPORTED
+ *          the library of cuBLAS            is missing, lacks a function     SW_UNSUPPORTED
+ *          a product in a recording         anything                         SW_UNSUPPORTED
+ *          a recording                      cannot be, was spoiled           SW_UNSUPPORTED
+ *          a graph that is made or started  no memory                        SW_NOMEM
+ *          any call                         all else                         SW_DEVICE_LOST
+ *
+ *          A net makes a step that could not be recorded by calls, goes through its rows in smaller
+ *          parts after SW_NOMEM, and ends with the others. Only SW_DEVICE_LOST touches other lanes.
  */
 #ifndef SW_KERNELS_CUDA_STATUS_CUDA_H
 #define SW_KERNELS_CUDA_STATUS_CUDA_H
@@ -52,6 +68,9 @@ static inline sw_status sw_cublas_status(cublasStatus_t e)
 		return SW_NOMEM;
 	case CUBLAS_STATUS_INVALID_VALUE:
 		return SW_INVALID;
+	case CUBLAS_STATUS_ARCH_MISMATCH:
+	case CUBLAS_STATUS_NOT_SUPPORTED:
+		return SW_UNSUPPORTED;
 	default:
 		return SW_DEVICE_LOST;
 	}

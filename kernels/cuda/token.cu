@@ -1,11 +1,8 @@
-/* kernels/cuda/token.cu — rows of tokens: embeddings, places, means. All sums are made in the
- * order of kernels/cpu, so their bits are the same. */
+/* kernels/cuda/token.cu — rows of tokens: embeddings, places, means. Sums are made in the order of
+ * kernels/cpu, so their bits are the same; but for a token whose rows lie in several chunks of
+ * embedding_backward. */
 #include "kernels/cuda/launch.cuh"
-
-/* The sort of embedding_backward: its block, and the values of one digit. */
-#define SORT_BLOCK 512
-#define DIGIT_BITS 4
-#define DIGITS     (1 << DIGIT_BITS)
+#include <cub/device/device_radix_sort.cuh>
 
 sw_status sw_cuda_embedding_forward(struct sw_queue *q, const float *table, const int32_t *token,
 				    float *y, size_t N, size_t V, size_t D)
@@ -14,97 +11,170 @@ sw_status sw_cuda_embedding_forward(struct sw_queue *q, const float *table, cons
 	return sw_cuda_gather(q, table, token, y, N, D);
 }
 
-/* order: int32[2][N] */
+/* Places of sorted tokens that one warp walks, by their number alone: about as many as there are
+ * chunks for a token that has half of all places. */
+static size_t chunk_of(size_t N)
+{
+	size_t places = 32;
+
+	while (places * places * 4 < N)
+		places *= 2;
+	return places;
+}
+
+/* Scratch memory of embedding_backward. */
+struct sorting {
+	int32_t *place;  /* [N]: 0, 1, ... */
+	int32_t *order;  /* [N]: the places in the order of their tokens, equal ones in their own */
+	uint32_t *token; /* [N]: those tokens */
+	float *heads;    /* [chunks][D] */
+	void *temp;      /* what CUB needs */
+	size_t temp_bytes, bytes;
+};
+
+static void *take(char **at, size_t bytes)
+{
+	char *const p = *at;
+
+	*at += (bytes + SW_OPS_ALIGN - 1) / SW_OPS_ALIGN * SW_OPS_ALIGN;
+	return p;
+}
+
+/* Sorts, or without temp says in s->temp_bytes what that needs. */
+static sw_status sort_tokens(struct sw_queue *q, struct sorting *s, const int32_t *token, size_t N,
+			     size_t V)
+{
+	int bits = 1;
+
+	while ((V - 1) >> bits)
+		bits++;
+	return sw_cuda_status(cub::DeviceRadixSort::SortPairs(
+		s->temp, s->temp_bytes, (const uint32_t *)token, s->token,
+		(const int32_t *)s->place, s->order, (int)N, 0, bits, q ? q->stream : NULL));
+}
+
+static sw_status sorting_of(struct sorting *s, void *work, size_t N, size_t V, size_t D)
+{
+	char *at = (char *)work;
+	sw_status rc;
+
+	*s = {};
+	rc = sort_tokens(NULL, s, NULL, N, V);
+	s->place = (int32_t *)take(&at, N * sizeof *s->place);
+	s->order = (int32_t *)take(&at, N * sizeof *s->order);
+	s->token = (uint32_t *)take(&at, N * sizeof *s->token);
+	s->heads = (float *)take(&at, ((N - 1) / chunk_of(N) + 1) * D * sizeof *s->heads);
+	s->temp = take(&at, s->temp_bytes);
+	s->bytes = (size_t)(at - (char *)work);
+	return rc;
+}
+
 size_t sw_cuda_embedding_workspace(size_t N, size_t V, size_t D)
 {
-	(void)V;
-	(void)D;
-	return (2 * N * sizeof(int32_t) + SW_OPS_ALIGN - 1) / SW_OPS_ALIGN * SW_OPS_ALIGN;
+	struct sorting s;
+
+	if (N == 0 || V == 0 || D == 0)
+		return 0;
+	/* A call that fails for want of the device does so again when the net is made. */
+	return sw_cuda_use() == SW_OK && sorting_of(&s, NULL, N, V, D) == SW_OK ? s.bytes : 0;
 }
 
-/* Each of the SORT_BLOCK n-tuples of DIGITS counts becomes the sum of all before it; sums:
- * [SORT_BLOCK]. All threads call it, and see the result after it. */
-static __device__ void scan_counts(unsigned *count, unsigned *sums)
+/* place: int32[N] */
+static __global__ void places_kernel(int32_t *place, size_t N)
 {
-	const unsigned t = threadIdx.x;
-	unsigned sum = 0;
-
-	for (unsigned k = 0; k < DIGITS; k++)
-		sum += count[t * DIGITS + k];
-	sums[t] = sum;
-	__syncthreads();
-	for (unsigned step = 1; step < SORT_BLOCK; step *= 2) {
-		const unsigned before = t >= step ? sums[t - step] : 0;
-
-		__syncthreads();
-		sums[t] += before;
-		__syncthreads();
-	}
-	sum = t ? sums[t - 1] : 0;
-	for (unsigned k = 0; k < DIGITS; k++) {
-		const unsigned n = count[t * DIGITS + k];
-
-		count[t * DIGITS + k] = sum;
-		sum += n;
-	}
-	__syncthreads();
+	sw_wait();
+	for (SW_EACH(i, N))
+		place[i] = (int32_t)i;
 }
 
-/* token: int32[N]; order: int32[2][N]. Puts 0 .. N - 1 in the order of their tokens, equal ones in
- * their own, into order[passes % 2]: a counting sort by one digit after the other, the lowest
- * first, by one block. Each thread takes N / SORT_BLOCK places that follow each other. */
-static __global__ void __launch_bounds__(SORT_BLOCK)
-	sort_tokens_kernel(const int32_t *token, int32_t *order, size_t N, unsigned passes)
+/* token: uint32[N], sorted; order: int32[N]; dy: float[N][D]; dtable: float[V][D]. A warp walks 32
+ * columns of a chunk's rows, from the first to the last, eight at a time. What it adds up of a token
+ * that began in an earlier chunk is left in heads: float[chunks][D]. */
+#define FLIGHT 8
+static __global__ void add_rows_kernel(const uint32_t *token, const int32_t *order, const float *dy,
+				       float *dtable, float *heads, size_t N, size_t D,
+				       size_t chunk)
 {
-	__shared__ unsigned count[DIGITS * SORT_BLOCK]; /* [digit][thread] */
-	__shared__ unsigned sums[SORT_BLOCK];
-	const unsigned t = threadIdx.x;
-	const size_t each = (N - 1) / SORT_BLOCK + 1;
-	const size_t from = t * each, to = from + each < N ? from + each : N;
+	sw_wait();
 
-	for (unsigned pass = 0; pass < passes; pass++) {
-		const int32_t *in = order + pass % 2 * N;
-		int32_t *out = order + (pass + 1) % 2 * N;
+	const size_t tiles = (D - 1) / SW_CUDA_WARP + 1, chunks = (N - 1) / chunk + 1;
 
-		for (unsigned k = 0; k < DIGITS; k++)
-			count[k * SORT_BLOCK + t] = 0;
-		for (size_t i = from; i < to; i++) {
-			const size_t at = pass ? (size_t)in[i] : i;
-			const unsigned digit = (unsigned)token[at] >> pass * DIGIT_BITS;
-
-			count[digit % DIGITS * SORT_BLOCK + t]++;
-		}
-		__syncthreads();
-		scan_counts(count, sums);
-		for (size_t i = from; i < to; i++) {
-			const size_t at = pass ? (size_t)in[i] : i;
-			const unsigned digit = (unsigned)token[at] >> pass * DIGIT_BITS;
-
-			out[count[digit % DIGITS * SORT_BLOCK + t]++] = (int32_t)at;
-		}
-		__syncthreads(); /* out is the next pass's in, and counts begin anew */
-	}
-}
-
-/* token: int32[N]; order: int32[N], from sort_tokens_kernel; dy: float[N][D]; dtable: float[V][D].
- * A warp takes 32 columns of one token's rows, from the first to the last. */
-static __global__ void add_rows_kernel(const int32_t *token, const int32_t *order, const float *dy,
-				       float *dtable, size_t N, size_t D)
-{
-	const size_t tiles = (D - 1) / SW_CUDA_WARP + 1;
-
-	for (SW_EACH_ROW(item, N * tiles)) {
-		const size_t first = item / tiles;
+	for (SW_EACH_ROW(item, chunks * tiles)) {
+		const size_t from = item / tiles * chunk;
+		const size_t to = from + chunk < N ? from + chunk : N;
 		const size_t d = item % tiles * SW_CUDA_WARP + threadIdx.x % SW_CUDA_WARP;
-		const int32_t mine = token[order[first]];
+		float *at = heads + item / tiles * D + d, sum = 0.0f;
 
-		if (d >= D || (first && token[order[first - 1]] == mine))
+		if (d >= D)
 			continue;
-		float sum = dtable[(size_t)mine * D + d];
+		for (size_t first = from; first < to; first += FLIGHT) {
+			uint32_t mine[FLIGHT];
+			float row[FLIGHT], before[FLIGHT];
+			bool begins[FLIGHT];
 
-		for (size_t i = first; i < N && token[order[i]] == mine; i++)
-			sum += dy[(size_t)order[i] * D + d];
-		dtable[(size_t)mine * D + d] = sum;
+			SW_UNROLL
+			for (size_t k = 0; k < FLIGHT;
+			     k++) { /* the last again, where there is none */
+				const size_t i = first + k < to ? first + k : to - 1;
+
+				mine[k] = token[i];
+				begins[k] = i == first + k && (i == 0 || token[i - 1] != mine[k]);
+				row[k] = dy[(size_t)order[i] * D + d];
+			}
+			SW_UNROLL
+			for (size_t k = 0; k < FLIGHT; k++)
+				before[k] = begins[k] ? dtable[mine[k] * D + d] : 0.0f;
+			SW_UNROLL
+			for (size_t k = 0; k < FLIGHT; k++) {
+				if (begins[k]) {
+					if (first + k > from)
+						*at = sum;
+					at = dtable + mine[k] * D + d;
+					sum = before[k];
+				}
+				if (first + k < to)
+					sum += row[k];
+			}
+		}
+		*at = sum;
+	}
+}
+
+/* Adds heads to the tokens that they are of: a warp adds 32 columns of those behind the chunk in
+ * which a token begins, from the first to the last. */
+static __global__ void add_heads_kernel(const uint32_t *token, const float *heads, float *dtable,
+					size_t N, size_t D, size_t chunk)
+{
+	sw_wait();
+
+	const size_t tiles = (D - 1) / SW_CUDA_WARP + 1, chunks = (N - 1) / chunk + 1;
+
+	for (SW_EACH_ROW(item, chunks * tiles)) {
+		const size_t here = item / tiles, from = here * chunk, next = from + chunk;
+		const size_t d = item % tiles * SW_CUDA_WARP + threadIdx.x % SW_CUDA_WARP;
+
+		if (d >= D || next >= N || token[next] != token[next - 1] ||
+		    (from && token[from - 1] == token[next]))
+			continue;
+		const uint32_t mine = token[next];
+		float sum = dtable[mine * D + d];
+		bool more = true;
+
+		for (size_t first = here + 1; first < chunks && more; first += FLIGHT) {
+			float head[FLIGHT];
+			bool same[FLIGHT];
+
+			SW_UNROLL
+			for (size_t k = 0; k < FLIGHT; k++) {
+				same[k] = first + k < chunks && token[(first + k) * chunk] == mine;
+				head[k] = same[k] ? heads[(first + k) * D + d] : 0.0f;
+			}
+			SW_UNROLL
+			for (size_t k = 0; k < FLIGHT; k++)
+				sum = same[k] ? sum + head[k] : sum;
+			more = same[FLIGHT - 1];
+		}
+		dtable[mine * D + d] = sum;
 	}
 }
 
@@ -112,50 +182,58 @@ sw_status sw_cuda_embedding_backward(struct sw_queue *q, const int32_t *token, c
 				     float *dtable, size_t N, size_t V, size_t D, int accumulate,
 				     void *work)
 {
+	const size_t tiles = D ? (D - 1) / SW_CUDA_WARP + 1 : 0, chunk = chunk_of(N);
 	sw_status rc = sw_cuda_use();
-	unsigned passes = 1;
+	struct sorting s;
 
+	if (N > INT32_MAX)
+		return SW_INVALID;
 	if (rc == SW_OK && !accumulate)
 		rc = sw_cuda_zero(q, dtable, V * D * sizeof *dtable);
 	if (rc != SW_OK || N == 0 || V == 0 || D == 0)
 		return rc;
-	while ((V - 1) >> passes * DIGIT_BITS)
-		passes++;
-	int32_t *order = (int32_t *)work;
+	const size_t chunks = (N - 1) / chunk + 1;
 
-	SW_LAUNCH(sort_tokens_kernel, 1, SORT_BLOCK, q, token, order, N, passes);
-	rc = sw_cuda_launched();
-	if (rc != SW_OK)
-		return rc;
-	return sw_cuda_run_rows(q, N * ((D - 1) / SW_CUDA_WARP + 1), add_rows_kernel, token,
-				order + passes % 2 * N, dy, dtable, N, D);
+	rc = sorting_of(&s, work, N, V, D);
+	if (rc == SW_OK)
+		rc = sw_cuda_run_items(q, N, places_kernel, s.place, N);
+	if (rc == SW_OK)
+		rc = sort_tokens(q, &s, token, N, V);
+	if (rc == SW_OK)
+		rc = sw_cuda_run_rows(q, chunks * tiles, add_rows_kernel, s.token, s.order, dy,
+				      dtable, s.heads, N, D, chunk);
+	if (rc == SW_OK && chunks > 1)
+		rc = sw_cuda_run_rows(q, chunks * tiles, add_heads_kernel, s.token, s.heads, dtable,
+				      N, D, chunk);
+	return rc;
 }
 
-/* x, y: float[B][T][D], perhaps the same; table: float[T][D] */
+/* x, y: float[B][T][D], perhaps the same; table: float[T][D]; a warp a row, of `quads` quads */
 static __global__ void position_forward_kernel(const float *x, const float *table, float *y,
-					       size_t B, size_t T, size_t D)
+					       size_t B, size_t T, size_t D, size_t quads)
 {
-	for (SW_EACH_ROW(r, B * T)) {
-		const float *place = table + r % T * D;
-
-		for (SW_EACH_COLUMN(d, D))
-			y[r * D + d] = x[r * D + d] + place[d];
-	}
+	sw_wait();
+	for (SW_EACH_ROW(r, B * T))
+		sw_map([](float v, float place) { return v + place; }, threadIdx.x % SW_CUDA_WARP,
+		       SW_CUDA_WARP, D, quads, y + r * D, x + r * D, table + r % T * D);
 }
 
 sw_status sw_cuda_position_forward(struct sw_queue *q, const float *x, const float *table, float *y,
 				   size_t B, size_t T, size_t D)
 {
-	return sw_cuda_run_rows(q, B * T, position_forward_kernel, x, table, y, B, T, D);
+	return sw_cuda_run_rows(q, B * T, position_forward_kernel, x, table, y, B, T, D,
+				sw_row_quads(D, x, table, y));
 }
 
 /* dy: float[B][n]; dtable: float[n] */
 static __global__ void position_backward_kernel(const float *dy, float *dtable, size_t B, size_t n,
 						int accumulate)
 {
+	sw_wait();
 	for (SW_EACH(i, n)) {
 		float sum = accumulate ? dtable[i] : 0.0f;
 
+		SW_UNROLL_4
 		for (size_t b = 0; b < B; b++)
 			sum += dy[b * n + i];
 		dtable[i] = sum;
@@ -184,11 +262,13 @@ static __device__ float part_of(size_t n)
 static __global__ void token_mean_forward_kernel(const float *x, const int32_t *length, float *y,
 						 size_t B, size_t T, size_t D)
 {
+	sw_wait();
 	for (SW_EACH(i, B * D)) {
 		const size_t b = i / D, n = tokens(length, b, T);
 		const float *at = x + b * T * D + i % D;
 		float sum = 0.0f;
 
+		SW_UNROLL_4
 		for (size_t t = 0; t < n; t++)
 			sum += at[t * D];
 		y[i] = sum * part_of(n);
@@ -201,21 +281,24 @@ sw_status sw_cuda_token_mean_forward(struct sw_queue *q, const float *x, const i
 	return sw_cuda_run_items(q, B * D, token_mean_forward_kernel, x, length, y, B, T, D);
 }
 
-/* dy: float[B][D]; length: int32[B] or NULL; dx: float[B][T][D] */
+/* dy: float[B][D]; length: int32[B] or NULL; dx: float[B][T][D]; a warp a row, of `quads` quads */
 static __global__ void token_mean_backward_kernel(const float *dy, const int32_t *length, float *dx,
-						  size_t B, size_t T, size_t D)
+						  size_t B, size_t T, size_t D, size_t quads)
 {
+	sw_wait();
 	for (SW_EACH_ROW(r, B * T)) {
 		const size_t b = r / T, n = tokens(length, b, T);
 		const float part = part_of(n);
+		const bool pad = r % T >= n;
 
-		for (SW_EACH_COLUMN(d, D))
-			dx[r * D + d] = r % T < n ? dy[b * D + d] * part : 0.0f;
+		sw_map([=](float v) { return pad ? 0.0f : v * part; }, threadIdx.x % SW_CUDA_WARP,
+		       SW_CUDA_WARP, D, quads, dx + r * D, dy + b * D);
 	}
 }
 
 sw_status sw_cuda_token_mean_backward(struct sw_queue *q, const float *dy, const int32_t *length,
 				      float *dx, size_t B, size_t T, size_t D)
 {
-	return sw_cuda_run_rows(q, B * T, token_mean_backward_kernel, dy, length, dx, B, T, D);
+	return sw_cuda_run_rows(q, B * T, token_mean_backward_kernel, dy, length, dx, B, T, D,
+				sw_row_quads(D, dy, dx));
 }

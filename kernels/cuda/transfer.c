@@ -4,18 +4,24 @@
 
 sw_status sw_cuda_pinned_alloc(void **out, size_t bytes)
 {
-	const sw_status rc = sw_cuda_use();
+	sw_status rc = sw_cuda_use();
 
 	*out = NULL;
 	if (rc != SW_OK || bytes == 0)
 		return rc;
-	return sw_cuda_status(cudaHostAlloc(out, bytes, cudaHostAllocDefault));
+	sw_cuda_alone_begin();
+	rc = sw_cuda_status(cudaHostAlloc(out, bytes, cudaHostAllocDefault));
+	sw_cuda_alone_end();
+	return rc;
 }
 
 void sw_cuda_pinned_free(void *p)
 {
-	if (p && sw_cuda_use() == SW_OK)
-		(void)sw_cuda_status(cudaFreeHost(p));
+	if (!p || sw_cuda_use() != SW_OK)
+		return;
+	sw_cuda_alone_begin();
+	(void)sw_cuda_status(cudaFreeHost(p));
+	sw_cuda_alone_end();
 }
 
 static sw_status event_make(cudaEvent_t *e)

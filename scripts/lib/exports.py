@@ -16,8 +16,9 @@ sys.dont_write_bytecode = True
 import source
 
 # Used by tests or bench alone: faults and the choice of a code path (_force), what a test looks at,
-# and checks that are too dear for the product.
+# checks that are too dear for the product, and what the linker alone calls (__wrap_).
 TESTS_ALONE = """
+__wrap___cudaRegisterFunction
 sw_canvas_row
 sw_cpu_conv_force
 sw_cpu_isa_force

@@ -26,7 +26,7 @@ done
 [ ${#kinds[@]} -gt 0 ] || exit 1
 
 # As kernels/cuda/CMakeLists.txt.
-flags=(-std=c++14 --fmad=false -I. --Werror=all-warnings
+flags=(-std=c++17 --fmad=false -I. --Werror=all-warnings
 	-Xcompiler=-Wall,-Wextra,-Wshadow,-Wconversion,-Werror)
 host=(-std=gnu11 -I. -isystem "$(dirname "$nvcc")/../include" -Wall -Wextra -Werror -Wshadow
 	-Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla)

@@ -1,134 +1,132 @@
 /* tests/kernels/test_cuda_linear.c — the linear layer of kernels/cuda beside that of kernels/cpu,
  * by its own kernels and by cuBLAS. */
+#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/linear.h"
 #include "tests/kernels/cuda_shim/twin.h"
 #include "tests/run.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-struct call {
+static const struct shape {
 	size_t B, I, O;
 	int accumulate;
-	enum sw_act act;
-};
-
-static const struct call linears[] = {
-	{1, 1, 1, 0, SW_ACT_NONE},
-	{2, 3, 1, 1, SW_ACT_NONE},
-	{1, 17, 5, 0, SW_ACT_NONE},
-	{7, 1, 13, 1, SW_ACT_NONE},
-	{5, 64, 10, 0, SW_ACT_NONE},
-	{33, 31, 37, 1, SW_ACT_NONE},
-	{16, 64, 64, 0, SW_ACT_NONE},
-	{29, 7, 131, 1, SW_ACT_NONE},
-	{25, 5, 101, 0, SW_ACT_NONE},
-	{64, 13, 32, 1, SW_ACT_NONE},
-	{0, 3, 4, 0, SW_ACT_NONE},
-	{3, 0, 4, 0, SW_ACT_NONE},
-	{3, 4, 0, 0, SW_ACT_NONE},
-	{0, 3, 4, 1, SW_ACT_NONE},
-	{3, 0, 4, 1, SW_ACT_NONE},
-	{3, 4, 0, 1, SW_ACT_NONE},
-	{0, 0, 0, 0, SW_ACT_NONE},
+} linears[] = {
+	{1, 1, 1, 0},
+	{2, 3, 1, 1},
+	{1, 17, 5, 0},
+	{7, 1, 13, 1},
+	{5, 64, 10, 0},
+	{33, 31, 37, 1},
+	{16, 64, 64, 0},
+	{29, 7, 131, 1},
+	{25, 5, 101, 0},
+	{64, 13, 32, 1},
+	{0, 3, 4, 0},
+	{3, 0, 4, 0},
+	{3, 4, 0, 0},
+	{0, 3, 4, 1},
+	{3, 0, 4, 1},
+	{3, 4, 0, 1},
+	{0, 0, 0, 0},
 	/* rows of the sums of columns in more than one part */
-	{521, 3, 35, 1, SW_ACT_NONE},
-	{1031, 2, 33, 0, SW_ACT_NONE},
-#ifdef SW_TEST_GPU
-	{128, 300, 257, 1, SW_ACT_NONE},
-	{4099, 64, 31, 0, SW_ACT_NONE},
-#endif
+	{521, 3, 35, 1},
+	{1031, 2, 33, 0},
+	{128, 300, 257, 1},
+	{4099, 64, 31, 0},
 };
 
-/* Both ways, where a test can say which: 1 the own kernels, 2 cuBLAS. On a GPU the size decides. */
-#ifndef SW_TEST_GPU
-void sw_cuda_linear_force(int path);
+struct call {
+	struct shape s;
+	enum sw_act act;
+	int bias, dw_alone;
+};
 
-#define LINEAR_PATHS 2
-#define FORWARD_MOST 500 /* rows: those over it are there for the sums of columns */
-#define linear_force sw_cuda_linear_force
-#else
-#define LINEAR_PATHS       1
-#define FORWARD_MOST       SIZE_MAX
-#define linear_force(path) (void)(path)
-#endif
+/* Both ways: 1 the own kernels, 2 cuBLAS. */
+#define PATHS 2
 
 static sw_status forward(const struct sw_ops *o, struct sw_queue *q, void *const *p,
 			 const void *ctx)
 {
-	const struct call *s = ctx;
+	const struct call *c = ctx;
 
-	return o->linear_forward(q, p[0], p[1], s->accumulate ? p[2] : NULL, p[3], s->B, s->I, s->O,
-				 s->act);
+	return o->linear_forward(q, p[0], p[1], c->bias ? p[2] : NULL, p[3], c->s.B, c->s.I, c->s.O,
+				 c->act);
 }
 
 START_TEST(linear_forward_is_as_on_cpu_with_and_without_bias)
 {
-	struct call s = linears[_i];
+	const struct shape *s = &linears[_i];
+	float *x = twin_noise(s->B * s->I, 1), *w = twin_noise(s->O * s->I, 2);
+	float *bias = twin_noise(s->O, 3);
 	const struct twin_buf b[] = {
-		{TWIN_F32, s.B * s.I, twin_noise(s.B * s.I, 1), 0},
-		{TWIN_F32, s.O * s.I, twin_noise(s.O * s.I, 2), 0},
-		{TWIN_F32, s.O, twin_noise(s.O, 3), 0},
-		{TWIN_F32, s.B * s.O, NULL, 2e-5},
+		{TWIN_F32, s->B * s->I, x, 0},
+		{TWIN_F32, s->O * s->I, w, 0},
+		{TWIN_F32, s->O, bias, 0},
+		{TWIN_F32, s->B * s->O, NULL, 0},
 	};
 
-	for (int path = 1; path <= LINEAR_PATHS && s.B < FORWARD_MOST; path++) {
-		linear_force(path);
-		for (s.accumulate = 0; s.accumulate < 2; s.accumulate++) {
-			s.act = SW_ACT_NONE;
-			twin_check("linear_forward", forward, &s, b, ROWS(b));
-			s.act = SW_ACT_RELU;
-			twin_check("linear_forward, relu", forward, &s, b, ROWS(b));
+	for (int way = 0; way < 4; way++) {
+		const struct call c = {*s, way / 2 ? SW_ACT_RELU : SW_ACT_NONE, way % 2, 0};
+		struct sum *y = twin_sums(s->B * s->O, NULL);
+		const struct sum *const sums[ROWS(b)] = {[3] = y};
+
+		sums_linear_forward(y, x, w, c.bias ? bias : NULL, s->B, s->I, s->O, c.act);
+		for (int path = 1; path <= PATHS; path++) {
+			sw_cuda_linear_force(path);
+			/* a warp an output */
+			if (path == 2 || !twin_slow(s->B * s->O * SW_CUDA_WARP))
+				twin_check_sums("linear_forward", forward, &c, b, ROWS(b), sums);
 		}
 	}
-	linear_force(0);
+	sw_cuda_linear_force(0);
 }
 END_TEST
 
-/* p: x, w, dy, then out: dx, dw and db laid end to end in one buffer */
+/* p: x, w, dy, then out: dw and db laid end to end in one buffer, dx, y */
 static sw_status backward(const struct sw_ops *o, struct sw_queue *q, void *const *p,
 			  const void *ctx)
 {
-	const struct call *s = ctx;
+	const struct call *c = ctx;
+	const struct shape *s = &c->s;
 	float *dw = p[3], *db = dw + s->O * s->I;
 
-	return o->linear_backward(q, p[0], p[1], p[5], p[2], p[4], dw, db, s->B, s->I, s->O, s->act,
-				  s->accumulate);
-}
-
-static sw_status backward_dw_only(const struct sw_ops *o, struct sw_queue *q, void *const *p,
-				  const void *ctx)
-{
-	const struct call *s = ctx;
-
-	return o->linear_backward(q, p[0], p[1], p[5], p[2], NULL, p[3], NULL, s->B, s->I, s->O,
-				  s->act, s->accumulate);
+	return o->linear_backward(q, p[0], p[1], p[5], p[2], c->dw_alone ? NULL : p[4], dw,
+				  c->dw_alone ? NULL : db, s->B, s->I, s->O, c->act, s->accumulate);
 }
 
 START_TEST(linear_backward_is_as_on_cpu_and_accumulates)
 {
-	struct call with = linears[_i];
-	const struct call *s = &with;
-	const size_t grads = s->O * s->I + s->O;
+	const struct shape *s = &linears[_i];
+	const size_t weights = s->O * s->I, x_n = s->B * s->I, y_n = s->B * s->O;
+	float *x = twin_noise(x_n, 1), *w = twin_noise(weights, 2), *dy = twin_noise(y_n, 3);
+	float *before = s->accumulate ? twin_noise(weights + s->O, 4) : NULL;
+	float *y = twin_noise(y_n, 5);
 	struct twin_buf b[] = {
-		{TWIN_F32, s->B * s->I, twin_noise(s->B * s->I, 1), 0},
-		{TWIN_F32, s->O * s->I, twin_noise(s->O * s->I, 2), 0},
-		{TWIN_F32, s->B * s->O, twin_noise(s->B * s->O, 3), 0},
+		{TWIN_F32, x_n, x, 0},
+		{TWIN_F32, weights, w, 0},
+		{TWIN_F32, y_n, dy, 0},
 		/* Overwritten from NaN, or added to. */
-		{TWIN_F32, grads, s->accumulate ? twin_noise(grads, 4) : NULL, 2e-5},
-		{TWIN_F32, s->B * s->I, NULL, 2e-5},
-		{TWIN_F32, s->B * s->O, twin_noise(s->B * s->O, 5), 0},
+		{TWIN_F32, weights + s->O, before, 0},
+		{TWIN_F32, x_n, NULL, 0},
+		{TWIN_F32, y_n, y, 0},
 	};
 
-	for (int path = 1; path <= LINEAR_PATHS; path++) {
-		linear_force(path);
-		b[2].tol = 0; /* without an activation dy stays as it is */
-		with.act = SW_ACT_NONE;
-		twin_check("linear_backward", backward, s, b, ROWS(b));
-		b[2].tol = TWIN_SCRATCH;
-		with.act = SW_ACT_RELU;
-		twin_check("linear_backward, relu", backward, s, b, ROWS(b));
-		twin_check("linear_backward, dw alone", backward_dw_only, s, b, ROWS(b));
+	for (int way = 0; way < 3; way++) {
+		const struct call c = {*s, way ? SW_ACT_RELU : SW_ACT_NONE, 1, way == 2};
+		struct sum *dw = twin_sums(weights + s->O, before), *dx = twin_sums(x_n, NULL);
+		const struct sum *const sums[ROWS(b)] = {[3] = dw, [4] = c.dw_alone ? NULL : dx};
+
+		sums_linear_backward(dx, dw, dw + weights, x, w, way ? y : NULL, dy, s->B, s->I,
+				     s->O);
+		b[2].tol = way ? TWIN_SCRATCH : 0; /* without an activation dy stays as it is */
+		b[3].n = weights + (c.dw_alone ? 0 : s->O);
+		for (int path = 1; path <= PATHS; path++) {
+			sw_cuda_linear_force(path);
+			if (path == 2 || !twin_slow(s->B * s->I * s->O))
+				twin_check_sums("linear_backward", backward, &c, b, ROWS(b), sums);
+		}
 	}
-	linear_force(0);
+	sw_cuda_linear_force(0);
 }
 END_TEST
 

@@ -18,35 +18,27 @@ static const struct shape {
 #endif
 };
 
-enum place { APART, IN_PLACE, NO_P };
+enum place { APART, IN_PLACE, NO_GRADIENT };
 
 struct call {
 	size_t B, C;
-	enum place p;
+	enum place place;
 	float smooth;
+	int index; /* labels are read by it */
 };
 
-/* p: z, label, metrics, p. Twice: metrics are added to. */
+/* p: z, label, metrics, dz, index, or without. Twice: metrics are added to. */
 static sw_status cross_entropy(const struct sw_ops *o, struct sw_queue *q, void *const *p,
 			       const void *ctx)
 {
 	const struct call *c = ctx;
-	float *out = c->p == NO_P ? NULL : c->p == IN_PLACE ? p[0] : p[3];
-	sw_status status =
-		o->cross_entropy_forward(q, p[0], p[1], out, p[2], c->B, c->C, c->smooth);
+	float *dz = c->place == NO_GRADIENT ? NULL : c->place == IN_PLACE ? p[0] : p[3];
+	sw_status status = SW_OK;
 
-	if (status == SW_OK)
-		status = o->cross_entropy_forward(q, p[0], p[1], out, p[2], c->B, c->C, c->smooth);
+	for (int i = 0; status == SW_OK && i < 2; i++)
+		status = o->cross_entropy(q, p[0], p[1], c->index ? p[4] : NULL, dz, p[2], 0.125f,
+					  NULL, c->B, c->C, c->smooth);
 	return status;
-}
-
-static sw_status cross_entropy_backward(const struct sw_ops *o, struct sw_queue *q, void *const *p,
-					const void *ctx)
-{
-	const struct call *c = ctx;
-
-	return o->cross_entropy_backward(q, p[0], p[1], c->p == IN_PLACE ? p[0] : p[3], 0.125f,
-					 NULL, c->B, c->C, c->smooth);
 }
 
 static const struct sw_metrics before = {1.5, 2, 3, 4, 5, 6, 7, 8, 9};
@@ -61,17 +53,15 @@ START_TEST(cross_entropy_is_as_on_cpu)
 		{TWIN_I32, s->B, label, 0},
 		{TWIN_METRICS, 1, &before, TOL},
 		{TWIN_F32, n, NULL, TOL},
+		{TWIN_I32, s->B, twin_labels(s->B, s->B ? s->B : 1, 3), 0},
 	};
 
 	for (size_t k = 2; k < s->B; k += 5)
 		label[k] = -1; /* rows that are left out */
-	for (int p = APART; p <= NO_P; p++) {
-		const struct call c = {s->B, s->C, (enum place)p, _i % 2 ? 0.1f : 0.0f};
+	for (int p = APART; p <= NO_GRADIENT; p++) {
+		const struct call c = {s->B, s->C, (enum place)p, _i % 2 ? 0.1f : 0.0f, p % 2};
 
-		twin_check("cross_entropy_forward", cross_entropy, &c, b, ROWS(b));
-		if (p != NO_P)
-			twin_check("cross_entropy_backward", cross_entropy_backward, &c, b,
-				   ROWS(b));
+		twin_check("cross_entropy", cross_entropy, &c, b, ROWS(b));
 	}
 }
 END_TEST
@@ -109,13 +99,13 @@ START_TEST(cross_entropy_of_odd_rows_is_as_on_cpu)
 		z[(C + 1) * C + k] = 0.5f;
 	}
 	label[C] = label[C + 1] = 0;
-	for (int p = APART; p <= NO_P; p++) {
-		const struct call c = {B, C, (enum place)p, 0};
+	for (int p = APART; p <= NO_GRADIENT; p++) {
+		const struct call c = {B, C, (enum place)p, 0, 0};
 
 		twin_check(odd[_i], cross_entropy, &c, b, ROWS(b));
 	}
 	for (size_t k = 0; k < B; k++) { /* row by row: one NaN must not hide the other rows */
-		const struct call c = {1, C, APART, 0};
+		const struct call c = {1, C, APART, 0, 0};
 		const struct twin_buf row[] = {
 			{TWIN_F32, C, z + k * C, TOL},
 			{TWIN_I32, 1, label + k, 0},
@@ -128,23 +118,16 @@ START_TEST(cross_entropy_of_odd_rows_is_as_on_cpu)
 }
 END_TEST
 
-/* p: y, t, metrics, dy */
+/* p: y, t, metrics, dy, index */
 static sw_status mse(const struct sw_ops *o, struct sw_queue *q, void *const *p, const void *ctx)
 {
 	const struct call *c = ctx;
-	sw_status status = o->mse_forward(q, p[0], p[1], p[2], c->B, c->C);
+	float *dy = c->place == NO_GRADIENT ? NULL : c->place == IN_PLACE ? p[0] : p[3];
+	sw_status status = SW_OK;
 
-	if (status == SW_OK)
-		status = o->mse_forward(q, p[0], p[1], p[2], c->B, c->C);
+	for (int i = 0; status == SW_OK && i < 2; i++)
+		status = o->mse(q, p[0], p[1], c->index ? p[4] : NULL, dy, p[2], 0.3f, c->B, c->C);
 	return status;
-}
-
-static sw_status mse_backward(const struct sw_ops *o, struct sw_queue *q, void *const *p,
-			      const void *ctx)
-{
-	const struct call *c = ctx;
-
-	return o->mse_backward(q, p[0], p[1], c->p == IN_PLACE ? p[0] : p[3], 0.3f, c->B, c->C);
 }
 
 START_TEST(mse_is_as_on_cpu)
@@ -156,13 +139,13 @@ START_TEST(mse_is_as_on_cpu)
 		{TWIN_F32, n, twin_noise(n, 2), 0},
 		{TWIN_METRICS, 1, &before, 1e-12},
 		{TWIN_F32, n, NULL, 0},
+		{TWIN_I32, s->B, twin_labels(s->B, s->B ? s->B : 1, 3), 0},
 	};
 
-	for (int p = APART; p <= IN_PLACE; p++) {
-		const struct call c = {s->B, s->C, (enum place)p, 0};
+	for (int p = APART; p <= NO_GRADIENT; p++) {
+		const struct call c = {s->B, s->C, (enum place)p, 0, p != APART};
 
-		twin_check("mse_forward", mse, &c, b, ROWS(b));
-		twin_check("mse_backward", mse_backward, &c, b, ROWS(b));
+		twin_check("mse", mse, &c, b, ROWS(b));
 	}
 }
 END_TEST

@@ -2,6 +2,7 @@
  * of a GPU, memory, queues, the loss of the device. */
 #include "base/fault.h"
 #include "kernels/cuda/cuda.h"
+#include "kernels/cuda/load.h"
 #include "tests/kernels/cuda_shim/shim.h"
 #include "tests/run.h"
 #include <pthread.h>
@@ -35,7 +36,7 @@ static const struct {
 	{13000, 2, cudaErrorIllegalAddress, 0, 0, 0, SW_DEVICE_LOST, "illegal memory"},
 	{13000, 2, 0, 0, 0, 2, SW_NOT_FOUND, "there is no gpu:2: this process sees 2 GPUs"},
 	{13000, 1, 0, 0, 0, 1, SW_NOT_FOUND, "sees 1 GPU"},
-	{13000, 1, 0, 0, 0, -1, SW_NOT_FOUND, "there is no gpu:-1"},
+	{13000, 1, 0, 0, 0, -2, SW_NOT_FOUND, "there is no gpu:-2"},
 	{13000, 1, 0, cudaErrorDevicesUnavailable, 0, 0, SW_BUSY, "held by another process"},
 	{13000, 1, 0, cudaErrorMemoryAllocation, 0, 0, SW_NOMEM, "no memory left"},
 	{13000, 1, 0, 0, cudaErrorNoKernelImageForDevice, 0, SW_NOT_FOUND,
@@ -77,6 +78,33 @@ START_TEST(open_of_a_second_device_is_refused)
 	o->describe(text, sizeof text);
 	ck_assert_int_eq(strncmp(text, "Shim, 1.0 GiB, ", 15), 0);
 	ck_assert_uint_eq(strlen(text), sizeof text - 1);
+}
+END_TEST
+
+/* Where code waits for the kernel before it, and a recording can say so. */
+START_TEST(kernels_overlap_where_driver_and_code_know_how)
+{
+	static const struct {
+		int ptx, driver;
+		bool overlap;
+	} cases[] = {{90, 13000, true}, {120, 12030, true}, {80, 13000, false}, {90, 12020, false}};
+	float x[4] = {1, -1, 2, -2}, *p = NULL;
+	const struct sw_ops *o;
+	struct sw_queue *q;
+
+	sw_shim.ptx_version = cases[_i].ptx;
+	sw_shim.driver_version = cases[_i].driver;
+	o = opened(0);
+	ck_assert_int_eq(o->queue_create(&q), SW_OK);
+	ck_assert_int_eq(o->alloc((void **)&p, sizeof x), SW_OK);
+	ck_assert_int_eq(o->upload(q, p, x, sizeof x), SW_OK);
+	ck_assert_int_eq(o->relu_forward(q, p, p, 4), SW_OK);
+	ck_assert_int_eq(o->download(q, x, p, sizeof x), SW_OK);
+	ck_assert_float_eq(x[2] + x[3], 2.0f);
+	ck_assert_uint_eq(sw_shim.given.kernels, 1);
+	ck_assert_uint_eq(sw_shim.given.overlaps, cases[_i].overlap);
+	o->free(p);
+	o->queue_destroy(q);
 }
 END_TEST
 
@@ -129,20 +157,37 @@ START_TEST(upload_leaves_its_source_free_when_it_returns)
 }
 END_TEST
 
+/* To count bytes no device is needed, and none is used. */
+START_TEST(table_without_a_device_counts_bytes_alone)
+{
+	const struct sw_ops *o = NULL;
+	struct sw_queue *q;
+
+	sw_shim.device_n = 0;
+	ck_assert_int_eq(sw_ops_cuda_open(SW_OPS_NO_DEVICE, &o, NULL), SW_OK);
+	ck_assert_uint_eq(o->linear_products(SW_FP32, 1, 1, 1), 0);
+	ck_assert_uint_ge(o->linear_products(SW_FP32, 4096, 4096, 4096), (size_t)32 << 20);
+	ck_assert_uint_eq(o->embedding_workspace(64, 50, 8), 0); /* it is the device's to say */
+	ck_assert_int_eq(o->queue_create(&q), SW_INVALID);
+	ck_assert_uint_eq(sw_shim.live, 0);
+}
+END_TEST
+
 START_TEST(alloc_over_the_memory_is_refused_and_harms_nothing)
 {
 	const struct sw_ops *o = opened(0);
+	const size_t stays = (size_t)256 << 20;
 	size_t before, after, total;
 	struct sw_queue *q;
 	float *x, y = 2.0f;
 	void *p;
 
-	sw_shim.memory_bytes = (size_t)40 << 20;
+	sw_shim.memory_bytes = stays + ((size_t)40 << 20);
 	ck_assert_int_eq(o->queue_create(&q), SW_OK);
 	ck_assert_int_eq(o->alloc((void **)&x, sizeof *x), SW_OK);
 	ck_assert_int_eq(o->memory(&before, &total), SW_OK);
-	ck_assert_uint_eq(total, sw_shim.memory_bytes);
-	ck_assert_int_eq(o->alloc(&p, before + 1), SW_NOMEM);
+	ck_assert_uint_eq(total, sw_shim.memory_bytes - stays);
+	ck_assert_int_eq(o->alloc(&p, before + stays + 1), SW_NOMEM);
 	ck_assert_ptr_null(p);
 	ck_assert_int_eq(o->memory(&after, &total), SW_OK);
 	ck_assert_uint_eq(before, after);
@@ -248,6 +293,44 @@ START_TEST(queue_works_in_a_thread_that_did_not_open)
 }
 END_TEST
 
+/* Cards before Ampere have neither, and cuBLAS does not say so before the first product. */
+START_TEST(precisions_of_an_older_card_are_whole_ones)
+{
+	const struct sw_ops *o;
+	struct sw_queue *q;
+
+	sw_shim.major = _i;
+	o = opened(0);
+	ck_assert_int_eq(o->queue_create(&q), SW_OK);
+	ck_assert_int_eq(o->precision(q, SW_BF16, NULL, 0), _i < 8 ? SW_UNSUPPORTED : SW_OK);
+	ck_assert_int_eq(o->precision(q, SW_TF32, NULL, 0), _i < 8 ? SW_UNSUPPORTED : SW_OK);
+	ck_assert_int_eq(o->precision(q, SW_FP32, NULL, 0), SW_OK);
+	o->queue_destroy(q);
+}
+END_TEST
+
+/* Else the first launch of each loads it, when a trial may have taken the memory. */
+START_TEST(kernels_are_loaded_when_the_device_is_taken)
+{
+	static const char kernel[] = "abc";
+	const struct sw_ops *o;
+	struct sw_err err = SW_ERR_INIT;
+	unsigned probed;
+
+	for (int i = 0; i < 3; i++)
+		__wrap___cudaRegisterFunction(NULL, &kernel[i], NULL, "", -1, NULL, NULL, NULL,
+					      NULL, NULL);
+	sw_shim.unloadable = &kernel[2];
+	ck_assert_int_eq(sw_ops_cuda_open(0, &o, &err), SW_NOMEM);
+	ck_assert_ptr_nonnull(strstr(err.msg, "no memory left"));
+	sw_shim.unloadable = NULL;
+	probed = sw_shim.loads;
+	(void)opened(0);
+	ck_assert_uint_ge(sw_shim.loads - probed, 3);
+	ck_assert_int_eq(cudaGetLastError(), cudaSuccess);
+}
+END_TEST
+
 START_TEST(connections_that_the_user_chose_stay)
 {
 	setenv("CUDA_DEVICE_MAX_CONNECTIONS", "4", 1);
@@ -273,14 +356,18 @@ SUITE(tcase)
 {
 	tcase_add_rows(tcase, open_refused_says_why_in_one_line_and_may_be_tried_again, refusals);
 	tcase_add_test(tcase, open_of_a_second_device_is_refused);
+	tcase_add_loop_test(tcase, kernels_overlap_where_driver_and_code_know_how, 0, 4);
 	tcase_add_test(tcase, no_entry_is_missing);
 	tcase_add_test(tcase, upload_leaves_its_source_free_when_it_returns);
+	tcase_add_test(tcase, table_without_a_device_counts_bytes_alone);
 	tcase_add_test(tcase, alloc_over_the_memory_is_refused_and_harms_nothing);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, queue_without_memory_fails_cleanly_at_each_call);
 #endif
 	tcase_add_loop_test(tcase, device_lost_is_told_by_every_later_call, 1, 5);
 	tcase_add_test(tcase, queue_works_in_a_thread_that_did_not_open);
+	tcase_add_loop_test(tcase, precisions_of_an_older_card_are_whole_ones, 7, 9);
+	tcase_add_test(tcase, kernels_are_loaded_when_the_device_is_taken);
 	tcase_add_test(tcase, connections_that_the_user_chose_stay);
 	tcase_add_test(tcase, memory_of_a_device_without_pools_is_the_devices);
 }

@@ -136,6 +136,46 @@ START_TEST(shim_aborts_out_of_bounds)
 }
 END_TEST
 
+START_TEST(shim_aborts_at_an_access_that_is_not_aligned)
+{
+	float *p = device(64);
+
+	sw_shim_access(stream, p, 1, 64, SW_SHIM_READ_ASKEW);
+	done(p);
+}
+END_TEST
+
+START_TEST(shim_lets_a_kernel_overlap_that_waits)
+{
+	float *p = device(64);
+
+	sw_shim_wait(stream, p, 64, SW_SHIM_WAIT, 1);
+	sw_shim_wait(stream, p, 64, SW_SHIM_WAIT, 0);
+	sw_shim_wait(stream, p, 64, SW_SHIM_WAIT_LATE, 0);
+	sw_shim_wait(stream, p, 64, SW_SHIM_WAIT_NEVER, 0);
+	done(p);
+}
+END_TEST
+
+/* Which uses nothing: that each thread waits is seen by the watch and without it. */
+START_TEST(shim_aborts_when_a_kernel_that_overlaps_does_not_wait)
+{
+	float *p = device(64);
+
+	sw_shim_wait(stream, p, 64, _i ? SW_SHIM_WAIT_BUT_ONE : SW_SHIM_WAIT_NEVER, 1);
+	done(p);
+}
+END_TEST
+
+START_TEST(shim_aborts_at_an_access_before_the_wait)
+{
+	float *p = device(64);
+
+	sw_shim_wait(stream, p, 64, SW_SHIM_WAIT_LATE, 1);
+	done(p);
+}
+END_TEST
+
 START_TEST(shim_shuffles_threads_by_its_seed)
 {
 	float *p = device(64), *next = device(2), first[64], out[64];
@@ -225,6 +265,10 @@ SUITE(tcase)
 		tcase_add_test_raise_signal(
 			tcase, shim_aborts_when_shared_memory_is_read_that_nobody_wrote, SIGABRT);
 		tcase_add_loop_test_raise_signal(tcase, shim_aborts_out_of_bounds, SIGABRT, 0, 3);
+		tcase_add_test_raise_signal(tcase, shim_aborts_at_an_access_before_the_wait,
+					    SIGABRT);
+		tcase_add_test_raise_signal(tcase, shim_aborts_at_an_access_that_is_not_aligned,
+					    SIGABRT);
 	} else { /* ends the process by itself, with its own status */
 		tcase_add_loop_exit_test(tcase, shim_aborts_out_of_bounds, 1, 0, 3);
 	}
@@ -232,6 +276,9 @@ SUITE(tcase)
 	tcase_add_test(tcase, shim_runs_nothing_before_it_is_waited_for);
 	tcase_add_test(tcase, shim_refuses_an_empty_grid_and_host_pointers);
 	tcase_add_test(tcase, shim_lets_a_block_go_on_when_some_have_ended);
+	tcase_add_test(tcase, shim_lets_a_kernel_overlap_that_waits);
+	tcase_add_loop_test_raise_signal(
+		tcase, shim_aborts_when_a_kernel_that_overlaps_does_not_wait, SIGABRT, 0, 2);
 	tcase_add_test_raise_signal(tcase, shim_aborts_when_a_lane_has_left_its_warp, SIGABRT);
 	tcase_add_loop_test_raise_signal(tcase, shim_aborts_when_a_warp_waits_at_two_barriers,
 					 SIGABRT, 0, 2);

@@ -52,8 +52,8 @@ static sw_status cross_entropy_forward(const void *shape, float *const *in, floa
 {
 	const struct loss *l = shape;
 	struct sw_metrics m = {0};
-	const sw_status status = sw_ops_cpu.cross_entropy_forward(NULL, in[0], l->label, NULL, &m,
-								  l->B, l->C, l->smooth);
+	const sw_status status = sw_ops_cpu.cross_entropy(NULL, in[0], l->label, NULL, NULL, &m,
+							  0.0f, NULL, l->B, l->C, l->smooth);
 
 	out[0] = (float)(m.loss_sum / counted(l));
 	return status;
@@ -65,17 +65,13 @@ static sw_status cross_entropy_backward(const void *shape, float *const *in, con
 	const struct loss *l = shape;
 	struct sw_metrics m = {0};
 	int32_t n = -7;
-	sw_status status = sw_ops_cpu.cross_entropy_forward(NULL, in[0], l->label, din[0], &m, l->B,
-							    l->C, l->smooth);
+	sw_status status = sw_ops_cpu.labels_count(NULL, l->label, &n, l->B);
 
 	(void)out;
 	(void)accumulate;
 	if (status == SW_OK)
-		status = sw_ops_cpu.labels_count(NULL, l->label, &n, l->B);
-	if (status == SW_OK)
-		status = sw_ops_cpu.cross_entropy_backward(NULL, din[0], l->label, din[0], dy[0],
-							   l->counted ? &n : NULL, l->B, l->C,
-							   l->smooth);
+		status = sw_ops_cpu.cross_entropy(NULL, in[0], l->label, NULL, din[0], &m, dy[0],
+						  l->counted ? &n : NULL, l->B, l->C, l->smooth);
 	return status;
 }
 
@@ -115,9 +111,9 @@ START_TEST(cross_entropy_counts_the_label_among_the_first_five)
 	for (size_t i = 0; i < ROWS(cases); i++) {
 		struct sw_metrics m = {0};
 
-		ck_assert_int_eq(sw_ops_cpu.cross_entropy_forward(NULL, z + 7 * cases[i].row,
-								  &cases[i].label, NULL, &m, 1, 7,
-								  0.0f),
+		ck_assert_int_eq(sw_ops_cpu.cross_entropy(NULL, z + 7 * cases[i].row,
+							  &cases[i].label, NULL, NULL, &m, 0.0f,
+							  NULL, 1, 7, 0.0f),
 				 SW_OK);
 		ck_assert_double_eq(m.top5, cases[i].top5);
 		ck_assert_double_eq(m.correct, cases[i].correct);
@@ -131,21 +127,22 @@ START_TEST(cross_entropy_without_labels_has_gradient_zero)
 	const float z[3] = {1, NAN, 3};
 	const int32_t none = -1;
 	struct sw_metrics m = {0};
-	float p[3];
+	float dz[3];
 	int32_t n;
 
-	ck_assert_int_eq(sw_ops_cpu.cross_entropy_forward(NULL, z, &none, p, &m, 1, 3, 0.0f),
-			 SW_OK);
-	ck_assert(m.rows == 0 && m.loss_sum == 0);
 	ck_assert_int_eq(sw_ops_cpu.labels_count(NULL, &none, &n, 1), SW_OK);
 	ck_assert_int_eq(n, 1);
-	ck_assert_int_eq(sw_ops_cpu.cross_entropy_backward(NULL, p, &none, p, 1.0f, &n, 1, 3, 0.0f),
-			 SW_OK);
-	ck_assert(p[0] == 0 && p[1] == 0 && p[2] == 0);
-	ck_assert_int_eq(sw_ops_cpu.cross_entropy_forward(NULL, z, &none, p, &m, 1, 0, 0.0f),
-			 SW_INVALID);
-	ck_assert_int_eq(sw_ops_cpu.cross_entropy_forward(NULL, z, &none, p, &m, 1, 3, 1.5f),
-			 SW_INVALID);
+	ck_assert_int_eq(
+		sw_ops_cpu.cross_entropy(NULL, z, &none, NULL, dz, &m, 1.0f, &n, 1, 3, 0.0f),
+		SW_OK);
+	ck_assert(m.rows == 0 && m.loss_sum == 0);
+	ck_assert(dz[0] == 0 && dz[1] == 0 && dz[2] == 0);
+	ck_assert_int_eq(
+		sw_ops_cpu.cross_entropy(NULL, z, &none, NULL, dz, &m, 1.0f, &n, 1, 0, 0.0f),
+		SW_INVALID);
+	ck_assert_int_eq(
+		sw_ops_cpu.cross_entropy(NULL, z, &none, NULL, dz, &m, 1.0f, &n, 1, 3, 1.5f),
+		SW_INVALID);
 }
 END_TEST
 
@@ -180,7 +177,8 @@ static sw_status mse_forward(const void *shape, float *const *in, float *out)
 {
 	const struct loss *l = shape;
 	struct sw_metrics m = {0};
-	const sw_status status = sw_ops_cpu.mse_forward(NULL, in[0], in[1], &m, l->B, l->C);
+	const sw_status status =
+		sw_ops_cpu.mse(NULL, in[0], in[1], NULL, NULL, &m, 0.0f, l->B, l->C);
 
 	out[0] = (float)m.loss_sum;
 	return status;
@@ -191,9 +189,11 @@ static sw_status mse_backward(const void *shape, float *const *in, const float *
 {
 	const struct loss *l = shape;
 
+	struct sw_metrics m = {0};
+
 	(void)out;
 	(void)accumulate;
-	return sw_ops_cpu.mse_backward(NULL, in[0], in[1], din[0], dy[0], l->B, l->C);
+	return sw_ops_cpu.mse(NULL, in[0], in[1], NULL, din[0], &m, dy[0], l->B, l->C);
 }
 
 START_TEST(mse_and_its_gradient_match_the_reference)
@@ -221,7 +221,7 @@ START_TEST(mse_sums_what_mae_and_r2_need)
 	const float y[4] = {1, 2, 3, 5}, t[4] = {2, 2, 1, 4};
 	struct sw_metrics m = {0};
 
-	ck_assert_int_eq(sw_ops_cpu.mse_forward(NULL, y, t, &m, 2, 2), SW_OK);
+	ck_assert_int_eq(sw_ops_cpu.mse(NULL, y, t, NULL, NULL, &m, 0.0f, 2, 2), SW_OK);
 	ck_assert_double_eq(m.rows, 2);
 	ck_assert_double_eq(m.values, 4);
 	ck_assert_double_eq(m.loss_sum, 3);

@@ -119,27 +119,26 @@ START_TEST(cross_entropy_gradient_matches_finite_differences)
 	enum { B = 4, C = 5 };
 	const int32_t label[B] = {0, 4, 2, 2};
 	const float h = 0x1p-7f;
-	float z[B * C], p[B * C], dz[B * C];
+	float z[B * C], dz[B * C];
 	struct sw_metrics m = {0};
 
 	fill(z, B * C, 5);
-	ck_assert_int_eq(sw_ops_cpu.cross_entropy_forward(q, z, label, p, &m, B, C, 0.0f), SW_OK);
-	ck_assert_double_eq(m.rows, B);
-	ck_assert_int_eq(sw_ops_cpu.cross_entropy_backward(q, p, label, dz, 1.0f / (float)B, NULL,
-							   B, C, 0.0f),
+	ck_assert_int_eq(sw_ops_cpu.cross_entropy(q, z, label, NULL, dz, &m, 1.0f / (float)B, NULL,
+						  B, C, 0.0f),
 			 SW_OK);
+	ck_assert_double_eq(m.rows, B);
 	for (size_t i = 0; i < B * C; i++) {
 		struct sw_metrics up = {0}, down = {0};
 		const float was = z[i];
 
 		z[i] = was + h;
-		ck_assert_int_eq(
-			sw_ops_cpu.cross_entropy_forward(q, z, label, NULL, &up, B, C, 0.0f),
-			SW_OK);
+		ck_assert_int_eq(sw_ops_cpu.cross_entropy(q, z, label, NULL, NULL, &up, 0.0f, NULL,
+							  B, C, 0.0f),
+				 SW_OK);
 		z[i] = was - h;
-		ck_assert_int_eq(
-			sw_ops_cpu.cross_entropy_forward(q, z, label, NULL, &down, B, C, 0.0f),
-			SW_OK);
+		ck_assert_int_eq(sw_ops_cpu.cross_entropy(q, z, label, NULL, NULL, &down, 0.0f,
+							  NULL, B, C, 0.0f),
+				 SW_OK);
 		z[i] = was;
 		const double slope = (up.loss_sum - down.loss_sum) / (2 * (double)h * B);
 
@@ -155,15 +154,18 @@ START_TEST(cross_entropy_is_stable_and_counts_the_first_of_equals)
 	const int32_t first = 0, second = 1, third = 2;
 	struct sw_metrics m = {0};
 
-	ck_assert_int_eq(sw_ops_cpu.cross_entropy_forward(q, big, &first, NULL, &m, 1, 3, 0.0f),
-			 SW_OK);
+	ck_assert_int_eq(
+		sw_ops_cpu.cross_entropy(q, big, &first, NULL, NULL, &m, 0.0f, NULL, 1, 3, 0.0f),
+		SW_OK);
 	ck_assert_double_eq_tol(m.loss_sum, log(2), 1e-9);
 	ck_assert_double_eq(m.correct, 1);
-	ck_assert_int_eq(sw_ops_cpu.cross_entropy_forward(q, big, &second, NULL, &m, 1, 3, 0.0f),
-			 SW_OK);
+	ck_assert_int_eq(
+		sw_ops_cpu.cross_entropy(q, big, &second, NULL, NULL, &m, 0.0f, NULL, 1, 3, 0.0f),
+		SW_OK);
 	ck_assert_double_eq(m.correct, 1);
-	ck_assert_int_eq(sw_ops_cpu.cross_entropy_forward(q, bad, &third, NULL, &m, 1, 3, 0.0f),
-			 SW_OK);
+	ck_assert_int_eq(
+		sw_ops_cpu.cross_entropy(q, bad, &third, NULL, NULL, &m, 0.0f, NULL, 1, 3, 0.0f),
+		SW_OK);
 	ck_assert(isnan(m.loss_sum));
 	ck_assert_double_eq(m.correct, 1);
 	ck_assert_double_eq(m.rows, 3);
@@ -175,18 +177,19 @@ START_TEST(mse_gradient_matches_finite_differences)
 	enum { B = 3, O = 2 };
 	const float h = 0x1p-7f;
 	float y[B * O], t[B * O], dy[B * O];
+	struct sw_metrics m = {0};
 
 	fill(y, B * O, 6);
 	fill(t, B * O, 7);
-	ck_assert_int_eq(sw_ops_cpu.mse_backward(q, y, t, dy, 1.0f / (float)B, B, O), SW_OK);
+	ck_assert_int_eq(sw_ops_cpu.mse(q, y, t, NULL, dy, &m, 1.0f / (float)B, B, O), SW_OK);
 	for (size_t i = 0; i < B * O; i++) {
 		struct sw_metrics up = {0}, down = {0};
 		const float was = y[i];
 
 		y[i] = was + h;
-		ck_assert_int_eq(sw_ops_cpu.mse_forward(q, y, t, &up, B, O), SW_OK);
+		ck_assert_int_eq(sw_ops_cpu.mse(q, y, t, NULL, NULL, &up, 0.0f, B, O), SW_OK);
 		y[i] = was - h;
-		ck_assert_int_eq(sw_ops_cpu.mse_forward(q, y, t, &down, B, O), SW_OK);
+		ck_assert_int_eq(sw_ops_cpu.mse(q, y, t, NULL, NULL, &down, 0.0f, B, O), SW_OK);
 		y[i] = was;
 		const double slope = (up.loss_sum - down.loss_sum) / (2 * (double)h * B);
 

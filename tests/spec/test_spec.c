@@ -452,8 +452,34 @@ START_TEST(spec_without_memory_fails_cleanly_at_each_call)
 END_TEST
 #endif
 
+#define PRECISE(params, more)                                                                      \
+	"{" METRIC ",'parameters':{'lr':{'min':0.01,'max':0.1}" params                             \
+	"},'trainer':{'dataset':{'name':'digits'},'model':[{'linear':10}]" more "}}"
+
+static const struct {
+	const char *text, *precision;
+} precise[] = {
+	{PRECISE("", ""), NULL},
+	{PRECISE("", ",'precision':'fp32'"), NULL},
+	{PRECISE("", ",'precision':'bf16'"), "bf16"},
+	{PRECISE(",'precision':{'values':['fp32','tf32']}", ""), "tf32"},
+	{PRECISE(",'precision':{'value':'bf16'}", ""), "bf16"},
+	{PRECISE(",'of':{'values':['fp32','bf16']}", ",'precision':'of'"), "bf16"},
+	{PRECISE(",'of':{'values':['fp32']}", ",'precision':'of'"), NULL},
+};
+
+START_TEST(spec_precision_is_the_most_that_a_trial_may_ask_for)
+{
+	struct sw_spec *s = read_spec(precise[_i].text);
+
+	ck_assert_pstr_eq(s->precision, precise[_i].precision);
+	sw_spec_destroy(s);
+}
+END_TEST
+
 SUITE(tcase)
 {
+	tcase_add_rows(tcase, spec_precision_is_the_most_that_a_trial_may_ask_for, precise);
 	tcase_add_rows(tcase, spec_parameter_becomes_its_distribution, params);
 	tcase_add_test(tcase, spec_exponents_become_values_and_warn_where_they_look_like_values);
 	tcase_add_test(tcase, spec_defaults_are_those_of_the_docs);

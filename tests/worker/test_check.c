@@ -1,6 +1,7 @@
 /* tests/worker/test_check.c — what `sweep-worker check` says of whole specs. */
 #include "base/fault.h"
 #include "kernels/ops.h"
+#include "proto/json.h"
 #include "tests/run.h"
 #include "worker/check.h"
 #include <stdio.h>
@@ -81,7 +82,7 @@ START_TEST(check_answers_one_object)
 	struct sw_buf out;
 
 	sw_buf_init(&out, 65536);
-	sw_check_spec(specs[_i].spec, strlen(specs[_i].spec), &out);
+	sw_check_spec(specs[_i].spec, strlen(specs[_i].spec), NULL, &out);
 	ck_assert_int_eq(out.failed, SW_OK);
 	ck_assert_msg(strncmp(out.data, specs[_i].says, strlen(specs[_i].says)) == 0,
 		      "%s\nis not\n%s", out.data, specs[_i].says);
@@ -101,7 +102,7 @@ static double bytes_of(const char *spec)
 	double bytes;
 
 	sw_buf_init(&out, 65536);
-	sw_check_spec(spec, strlen(spec), &out);
+	sw_check_spec(spec, strlen(spec), NULL, &out);
 	ck_assert_int_eq(out.failed, SW_OK);
 	at = strstr(out.data, "\"bytes\":");
 	ck_assert_msg(at != NULL, "%s\n%s", spec, out.data);
@@ -150,7 +151,7 @@ START_TEST(check_looks_at_what_the_constraints_leave)
 	struct sw_buf out;
 
 	sw_buf_init(&out, 65536);
-	sw_check_spec(refused, strlen(refused), &out);
+	sw_check_spec(refused, strlen(refused), NULL, &out);
 	ck_assert_ptr_nonnull(strstr(out.data, "\"ok\":false"));
 	sw_buf_fini(&out);
 	ck_assert_double_gt(bytes_of(BOUND("k + j <= 9", KERNELS, TWO_KERNELS)), 0);
@@ -172,7 +173,7 @@ START_TEST(check_without_memory_answers_all_the_same)
 		sw_buf_init(&out, 65536);
 		ck_assert_int_eq(sw_buf_adds(&out, " "), SW_OK); /* has its memory */
 		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
-		sw_check_spec(spec, strlen(spec), &out);
+		sw_check_spec(spec, strlen(spec), NULL, &out);
 		const bool fired = sw_fault_fired(SW_FAULT_MALLOC) > 0;
 
 		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
@@ -199,9 +200,44 @@ START_TEST(check_counts_the_memory_of_as_many_cores_as_there_are)
 	sw_ops_cpu_threads(1);
 	ck_assert(cores == 1 || sw_ops_cpu.conv2d_workspace(&conv) < most);
 	sw_buf_init(&out, 65536);
-	sw_check_spec(specs[0].spec, strlen(specs[0].spec), &out);
+	sw_check_spec(specs[0].spec, strlen(specs[0].spec), NULL, &out);
 	ck_assert_uint_eq(sw_ops_cpu.conv2d_workspace(&conv), most);
 	sw_buf_fini(&out);
+}
+END_TEST
+
+static size_t library_products(enum sw_precision p, size_t B, size_t in, size_t out)
+{
+	(void)p;
+	(void)B;
+	(void)in;
+	(void)out;
+	return (size_t)32 << 20;
+}
+
+static double bytes_on(const struct sw_ops *gpu)
+{
+	struct sw_buf out;
+	cJSON *json;
+	double bytes;
+
+	sw_buf_init(&out, 65536);
+	sw_check_spec(specs[0].spec, strlen(specs[0].spec), gpu, &out);
+	json = cJSON_Parse(out.data);
+	bytes = cJSON_GetNumberValue(cJSON_GetObjectItem(json, "bytes"));
+	cJSON_Delete(json);
+	sw_buf_fini(&out);
+	return bytes;
+}
+
+/* Where trials may run on a GPU, what a library needs there counts. */
+START_TEST(check_counts_the_memory_of_products_on_a_gpu)
+{
+	struct sw_ops gpu = sw_ops_cpu;
+
+	ck_assert_double_eq(bytes_on(&gpu), bytes_on(NULL));
+	gpu.linear_products = library_products;
+	ck_assert_double_eq(bytes_on(&gpu), bytes_on(NULL) + 0x1p25);
 }
 END_TEST
 
@@ -209,6 +245,7 @@ SUITE(tcase)
 {
 	tcase_add_rows(tcase, check_answers_one_object, specs);
 	tcase_add_rows(tcase, check_finds_the_trial_that_takes_most_memory, spaces);
+	tcase_add_test(tcase, check_counts_the_memory_of_products_on_a_gpu);
 	tcase_add_test(tcase, check_looks_at_what_the_constraints_leave);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, check_without_memory_answers_all_the_same);

@@ -3,7 +3,9 @@
 #include "tests/run.h"
 #include "worker/train.h"
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 #define LANES  4
 #define TRIALS 3
@@ -118,6 +120,88 @@ START_TEST(lanes_at_once_have_the_curves_of_lanes_alone)
 }
 END_TEST
 
+/* A device of few bytes, some of which are to stay free, and whose answer takes its time. */
+#define STAYS ((size_t)64 << 10)
+static atomic_size_t left;
+static atomic_uint broken_into;
+
+static sw_status slow_memory(size_t *free_bytes, size_t *total_bytes)
+{
+	const size_t now = left;
+
+	usleep(2000);
+	*free_bytes = now > STAYS ? now - STAYS : 0;
+	*total_bytes = SIZE_MAX / 2;
+	return SW_OK;
+}
+
+static sw_status counted_alloc(void **out, size_t bytes)
+{
+	broken_into += atomic_fetch_sub(&left, bytes) < bytes + STAYS;
+	return sw_ops_cpu.alloc(out, bytes);
+}
+
+struct taker {
+	pthread_t thread;
+	const struct sw_ops *ops;
+	const struct sw_model *model;
+	const struct sw_data *data;
+	struct sw_net net;
+	sw_status status;
+};
+
+static const struct sw_trainer whole_batch = {.classes = true, .lr = 0.05, .batch_size = 128};
+
+static void *taker_main(void *arg)
+{
+	struct taker *t = arg;
+
+	t->status = sw_net_create(&t->net, t->ops, NULL, t->model, &whole_batch, t->data, 1, NULL);
+	return NULL;
+}
+
+/* Each fits alone; together they go in parts, or say that nothing is left. */
+START_TEST(lanes_that_take_memory_at_once_leave_what_is_to_stay_free)
+{
+	const struct sw_data_want want = {.classes = true, .val_fraction = 0.2};
+	static struct taker takers[LANES];
+	struct sw_ops ops = sw_ops_cpu;
+	struct sw_layout at;
+	cJSON *set = cJSON_Parse("{\"name\": \"wine\"}");
+	cJSON *layers = cJSON_Parse("[{\"linear\": 300}, \"relu\", {\"linear\": 3}]");
+	struct sw_model model;
+	const struct sw_data *data;
+	unsigned made = 0;
+
+	ops.memory = slow_memory;
+	ops.alloc = counted_alloc;
+	ck_assert_int_eq(sw_data_cache_get(cache, set, want, &data, NULL), SW_OK);
+	const struct sw_task task = sw_net_task(data, true);
+
+	ck_assert_int_eq(sw_model_compile(&model, layers, NULL, &task, NULL), SW_OK);
+	ck_assert_int_eq(sw_layout_make(&at, &model, &whole_batch, data->train.rows, data->val.rows,
+					&ops, NULL),
+			 SW_OK);
+	left = STAYS + at.bytes + at.bytes / 2;
+	for (unsigned k = 0; k < LANES; k++) {
+		takers[k] = (struct taker){.ops = &ops, .model = &model, .data = data};
+		ck_assert_int_eq(pthread_create(&takers[k].thread, NULL, taker_main, &takers[k]),
+				 0);
+	}
+	for (unsigned k = 0; k < LANES; k++) {
+		pthread_join(takers[k].thread, NULL);
+		made += takers[k].status == SW_OK;
+		if (takers[k].status != SW_OK)
+			ck_assert_int_eq(takers[k].status, SW_NOMEM);
+		sw_net_destroy(&takers[k].net);
+	}
+	ck_assert_uint_ge(made, 1);
+	ck_assert_uint_eq(broken_into, 0);
+	cJSON_Delete(set);
+	cJSON_Delete(layers);
+}
+END_TEST
+
 /* What is held stays, however many others are asked for; what is not goes by its age. */
 START_TEST(cache_keeps_what_is_held)
 {
@@ -156,5 +240,6 @@ SUITE(tcase)
 {
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_loop_test(tcase, lanes_at_once_have_the_curves_of_lanes_alone, 1, 3);
+	tcase_add_test(tcase, lanes_that_take_memory_at_once_leave_what_is_to_stay_free);
 	tcase_add_test(tcase, cache_keeps_what_is_held);
 }

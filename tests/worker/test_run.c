@@ -1,9 +1,9 @@
 /* tests/worker/test_run.c — trials that pause, go on and begin again, as the daemon sees them. */
 #include "tests/run.h"
 #include "tests/worker/trial_daemon.h"
-#include "worker/run.h"
-#include <fcntl.h>
 #include <math.h>
+
+static struct curve whole; /* of a trial that nothing interrupts */
 
 /* --- what the daemon does --- */
 
@@ -202,92 +202,7 @@ static void *parents_unusable(void *arg)
 	return arg;
 }
 
-/* So small a rate does not move the loss: the epoch after the first is not better. */
-static void *loses_patience(void *arg)
-{
-	for (unsigned patience = 1; patience <= 2; patience++) {
-		give(&(struct give){.trial = 7, .attempt = 1, .lr = 1e-30, .patience = patience});
-		steps(&got, 1, patience + 1);
-		told("COMPLETED", patience == 1 ? "patience: val_loss not lower for 1 epoch"
-						: "patience: val_loss not lower for 2 epochs");
-	}
-	no_more();
-	return arg;
-}
-
-/* Lost before it could tell: what its checkpoint knows of waiting is the same end, no epoch more. A
- * copy of it is another trial, which may get better. */
-static void *is_lost_without_patience(void *arg)
-{
-	give(&(struct give){.trial = 7, .attempt = 1, .lr = 1e-30, .patience = 1, .every = 1});
-	take(&got, 1, "7-1.ckpt", "continue");
-	take(&got, 2, "7-2.ckpt", "continue");
-	told("COMPLETED", "patience: ");
-	give(&(struct give){.trial = 7,
-			    .attempt = 2,
-			    .lr = 1e-30,
-			    .patience = 1,
-			    .resume_step = 2,
-			    .checkpoint = "7-2.ckpt"});
-	told("COMPLETED", "patience: val_loss not lower for 1 epoch");
-	give(&(struct give){.trial = 8,
-			    .attempt = 1,
-			    .parent = 7,
-			    .patience = 1,
-			    .resume_step = 2,
-			    .until = 3,
-			    .checkpoint = "7-2.ckpt"});
-	take(&got, 3, "8-3.ckpt", "stop");
-	no_more();
-	return arg;
-}
-
-/* The daemon has another end for it: nothing is told, and nothing said of patience. */
-static void *is_stopped_before_patience(void *arg)
-{
-	give(&(struct give){.trial = 7, .attempt = 1, .lr = 1e-30, .patience = 1});
-	take(&got, 1, NULL, "continue");
-	take(&got, 2, NULL, "stop");
-	no_more();
-	return arg;
-}
-
-static void *diverges(void *arg)
-{
-	cJSON *m;
-
-	give(&(struct give){.trial = 7, .attempt = 1, .every = 1, .lr = 1e6});
-	answer(expect_message("worker.report", &m), "{\"decision\":\"continue\"}");
-	if (cJSON_GetObjectItem(cJSON_GetObjectItem(m, "params"), "checkpoint"))
-		problem("checkpoint", "of what is no number");
-	cJSON_Delete(m);
-	told("INFEASIBLE", "diverged");
-	no_more();
-	return arg;
-}
-
 /* --- the worker's side --- */
-
-static void play_as(struct sw_runner *runner, void *(*script)(void *))
-{
-	struct sw_err err = SW_ERR_INIT;
-	const struct sw_job *job;
-
-	begun = false;
-	start(script, 10000);
-	while (sw_session_next(s, &job))
-		ck_assert_int_eq(sw_run_job(runner, s, job, &err), SW_OK);
-	stop();
-}
-
-static void play(void *(*script)(void *))
-{
-	struct sw_runner runner = {.ops = &sw_ops_cpu, .q = queue, .device = "cpu:0"};
-
-	ck_assert_int_eq(sw_data_cache_create(&runner.cache, &sw_ops_cpu, queue), SW_OK);
-	play_as(&runner, script);
-	sw_data_cache_destroy(runner.cache);
-}
 
 /* The named set in the cache; returns its bytes. */
 static size_t cached(struct sw_data_cache *cache, const char *name, bool classes)
@@ -309,11 +224,6 @@ static void same(const struct curve *a, const struct curve *b, size_t from)
 	ck_assert_mem_eq(a->train_loss + from, b->train_loss + from, n);
 	ck_assert_mem_eq(a->val_loss + from, b->val_loss + from, n);
 	ck_assert_mem_eq(a->val_accuracy + from, b->val_accuracy + from, n);
-}
-
-static void logged(const char *line)
-{
-	ck_assert_msg(strstr(d.logs, line) != NULL, "no \"%s\" in: %s", line, d.logs);
 }
 
 static const struct {
@@ -421,32 +331,37 @@ START_TEST(run_under_a_cap_keeps_of_earlier_data_what_fits)
 }
 END_TEST
 
-START_TEST(run_without_a_better_loss_ends_with_patience_as_its_cause)
+static sw_status graph_without_memory(struct sw_queue *q)
 {
-	play(loses_patience);
-	logged("ended after epoch 2: patience: val_loss not lower for 1 epoch\n");
-	logged("ended after epoch 3: patience: val_loss not lower for 2 epochs\n");
-	play(is_stopped_before_patience);
-	ck_assert_msg(strstr(d.logs, "patience") == NULL, "%s", d.logs);
+	(void)q;
+	return SW_NOMEM;
 }
-END_TEST
 
-START_TEST(run_that_is_lost_at_the_end_of_patience_ends_there)
+START_TEST(run_that_has_no_graphs_says_so)
 {
-	play(is_lost_without_patience);
-}
-END_TEST
+	struct sw_ops ops = sw_ops_cpu;
+	struct sw_runner runner = {.ops = &ops, .q = queue, .device = "cpu:0"};
 
-START_TEST(run_that_diverges_leaves_no_checkpoint)
-{
-	play(diverges);
-	ck_assert_uint_eq(names_in(folder, NULL), 0);
+	play(whole_run);
+	ck_assert(isnan(whole.graph_misses[1]));
+	got = whole;
+	ops.graph_begin = graph_without_memory;
+	ck_assert_int_eq(sw_data_cache_create(&runner.cache, &ops, queue), SW_OK);
+	play_as(&runner, whole_run);
+	sw_data_cache_destroy(runner.cache);
+	same(&got, &whole, 1);
+	for (int i = 1; i <= EPOCHS; i++)
+		ck_assert_double_eq(whole.graph_misses[i], 3);
+	logged("a step could not be made a graph (tries that failed: 3): the trial goes on "
+	       "without, which takes longer\n");
+	ck_assert_ptr_null(strstr(strstr(d.logs, "made a graph") + 1, "made a graph"));
 }
 END_TEST
 
 SUITE(tcase)
 {
 	tcase_add_checked_fixture(tcase, trial_setup, trial_teardown);
+	tcase_add_test(tcase, run_that_has_no_graphs_says_so);
 	tcase_add_rows(tcase, run_with_pauses_has_the_curve_of_one_without, equal);
 	tcase_add_loop_test(tcase, run_whose_checkpoint_is_unusable_starts_from_scratch, 0, 2);
 	tcase_add_loop_test(tcase, run_whose_checkpoints_are_all_unusable_has_a_line_for_each, 0,
@@ -454,7 +369,4 @@ SUITE(tcase)
 	tcase_add_test(tcase, run_from_a_parents_checkpoint_is_the_parents_curve);
 	tcase_add_test(tcase, run_whose_parents_checkpoint_is_unusable_fails);
 	tcase_add_loop_test(tcase, run_under_a_cap_keeps_of_earlier_data_what_fits, 0, 2);
-	tcase_add_test(tcase, run_without_a_better_loss_ends_with_patience_as_its_cause);
-	tcase_add_test(tcase, run_that_is_lost_at_the_end_of_patience_ends_there);
-	tcase_add_test(tcase, run_that_diverges_leaves_no_checkpoint);
 }

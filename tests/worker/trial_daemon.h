@@ -1,5 +1,6 @@
 /*
- * tests/worker/trial_daemon.h — the daemon's side of trials: what it gives, what it must be told.
+ * tests/worker/trial_daemon.h — the daemon's side of trials: what it gives, what it must be told;
+ * and a worker that runs them.
  * After a failed step the script goes on; session_daemon.h keeps the first problem.
  */
 #ifndef SW_TESTS_WORKER_TRIAL_DAEMON_H
@@ -7,12 +8,14 @@
 
 #include "tests/worker/link/session_daemon.h"
 #include "tests/worker/trial.h"
+#include "worker/run.h"
 
 #define EPOCHS 5
 
 /* What the daemon was told of one trial. */
 struct curve {
 	double train_loss[EPOCHS + 1], val_loss[EPOCHS + 1], val_accuracy[EPOCHS + 1];
+	double graph_misses[EPOCHS + 1]; /* NaN: not told */
 };
 
 /* A trial as worker.next gives it; 0 and NULL: as the daemon says nothing. */
@@ -23,12 +26,13 @@ struct give {
 	double lr;              /* 0: 0.05 */
 	unsigned patience;
 	double record; /* not 0: its best epochs are kept, and written when they are not worse */
+	const char *drawn, *set, *model; /* NULL: no more parameters, wine, a small net */
 };
 
-static struct curve whole, got;
+static struct curve got;
 static bool begun; /* this connection has greeted */
 
-static void give(const struct give *g)
+static inline void give(const struct give *g)
 {
 	char job[1100], path[200] = "null", record[40] = "null";
 	int id;
@@ -45,22 +49,23 @@ static void give(const struct give *g)
 		snprintf(record, sizeof record, "%.17g", g->record);
 	snprintf(job, sizeof job,
 		 "{\"sweep\":3,\"trial\":%d,\"attempt\":%d,\"seed\":%d,\"data_seed\":5,"
-		 "\"params\":{\"lr\":%g},\"max_t\":%d,\"metric\":\"val_loss\","
+		 "\"params\":{\"lr\":%g%s},\"max_t\":%d,\"metric\":\"val_loss\","
 		 "\"goal\":\"minimize\",\"resume_step\":%d,\"parent\":%d,\"until\":%d,"
 		 "\"checkpoint_best\":%s,\"checkpoint_record\":%s,\"record\":%s,"
 		 "\"checkpoint_every\":%d,\"checkpoint\":%s,\"checkpoint_dir\":\"%s\",\"trainer\":"
-		 "{\"dataset\":{\"name\":\"wine\"},\"optimizer\":\"sgd\",\"momentum\":0.9,"
-		 "\"batch_size\":10,\"patience\":%u,\"model\":[{\"linear\":6},\"relu\",{"
-		 "\"dropout\":0.2},"
-		 "{\"linear\":3}]}}",
+		 "{\"dataset\":%s,\"optimizer\":\"sgd\",\"momentum\":0.9,"
+		 "\"batch_size\":10,\"patience\":%u,\"model\":%s}}",
 		 (int)g->trial, (int)g->attempt, (int)(g->trial * 10), g->lr != 0 ? g->lr : 0.05,
-		 EPOCHS, (int)g->resume_step, (int)g->parent, (int)g->until,
-		 g->record != 0 ? "true" : "false", g->record != 0 ? "true" : "false", record,
-		 (int)g->every, path, g->dir ? g->dir : folder, g->patience);
+		 g->drawn ? g->drawn : "", EPOCHS, (int)g->resume_step, (int)g->parent,
+		 (int)g->until, g->record != 0 ? "true" : "false",
+		 g->record != 0 ? "true" : "false", record, (int)g->every, path,
+		 g->dir ? g->dir : folder, g->set ? g->set : "{\"name\":\"wine\"}", g->patience,
+		 g->model ? g->model
+			  : "[{\"linear\":6},\"relu\",{\"dropout\":0.2},{\"linear\":3}]");
 	answer(id, job);
 }
 
-static bool there(const char *name)
+static inline bool there(const char *name)
 {
 	char path[200];
 
@@ -70,7 +75,8 @@ static bool there(const char *name)
 
 /* A report of this step must come, with a checkpoint of that name on the disk, or without (NULL).
  * decision NULL: it stays without an answer. */
-static void take(struct curve *c, uint64_t step, const char *checkpoint, const char *decision)
+static inline void take(struct curve *c, uint64_t step, const char *checkpoint,
+			const char *decision)
 {
 	cJSON *m, *params, *metrics;
 	char result[64];
@@ -89,6 +95,7 @@ static void take(struct curve *c, uint64_t step, const char *checkpoint, const c
 		c->train_loss[n] = cJSON_GetNumberValue(sw_json_get(metrics, "train_loss"));
 		c->val_loss[n] = cJSON_GetNumberValue(sw_json_get(metrics, "val_loss"));
 		c->val_accuracy[n] = cJSON_GetNumberValue(sw_json_get(metrics, "val_accuracy"));
+		c->graph_misses[n] = cJSON_GetNumberValue(sw_json_get(metrics, "graph_misses"));
 	}
 	cJSON_Delete(m);
 	snprintf(result, sizeof result, "{\"decision\":\"%s\"}", decision ? decision : "");
@@ -97,7 +104,7 @@ static void take(struct curve *c, uint64_t step, const char *checkpoint, const c
 }
 
 /* The trial must end so; cause: what its cause has in it, or NULL. */
-static void told(const char *state, const char *cause)
+static inline void told(const char *state, const char *cause)
 {
 	cJSON *m;
 	const int id = expect_message("worker.tell", &m);
@@ -112,13 +119,13 @@ static void told(const char *state, const char *cause)
 	answer(id, "{}");
 }
 
-static void no_more(void)
+static inline void no_more(void)
 {
 	refuse(expect("worker.next", NULL, NULL), -32006, "no more");
 }
 
 /* Flips one bit in the middle of a file of the folder. */
-static void damage(const char *name)
+static inline void damage(const char *name)
 {
 	char path[200];
 	size_t n;
@@ -131,10 +138,38 @@ static void damage(const char *name)
 	free(bytes);
 }
 
-static void steps(struct curve *c, uint64_t from, uint64_t to)
+static inline void steps(struct curve *c, uint64_t from, uint64_t to)
 {
 	for (uint64_t step = from; step <= to; step++)
 		take(c, step, NULL, "continue");
+}
+
+/* The worker's side, on the CPU but for the runner's ops: all that the script gives. */
+static inline void play_as(struct sw_runner *runner, void *(*script)(void *))
+{
+	struct sw_err err = SW_ERR_INIT;
+	const struct sw_job *job;
+
+	begun = false;
+	start(script, 10000);
+	while (sw_session_next(s, &job))
+		ck_assert_int_eq(sw_run_job(runner, s, job, &err), SW_OK);
+	stop();
+}
+
+static inline void play(void *(*script)(void *))
+{
+	struct sw_runner runner = {.ops = &sw_ops_cpu, .q = queue, .device = "cpu:0"};
+
+	ck_assert_int_eq(sw_data_cache_create(&runner.cache, &sw_ops_cpu, queue), SW_OK);
+	play_as(&runner, script);
+	sw_data_cache_destroy(runner.cache);
+}
+
+/* The worker must have logged this. */
+static inline void logged(const char *line)
+{
+	ck_assert_msg(strstr(d.logs, line) != NULL, "no \"%s\" in: %s", line, d.logs);
 }
 
 #endif

@@ -9,6 +9,12 @@
 /* Rows are staged by as many, or by a batch where that is more. */
 #define STAGE_BYTES ((size_t)16 << 20)
 
+/* A graph has as many steps as give an epoch the fewest launches, within these bounds: operations
+ * and rows that one launch works on. A launch and its copy cost what two or three small nodes do,
+ * so more steps than this gain nothing, and a trial that is stopped waits for them. */
+#define GRAPH_OPS  ((size_t)512)
+#define GRAPH_ROWS ((size_t)4096)
+
 /* Of a buffer: a float, in whose place an int32 may lie. */
 #define ELEMENT sizeof(float)
 
@@ -173,7 +179,7 @@ static size_t workspace(const struct sw_model *m, const struct sw_ops *ops, size
 	return aligned(most);
 }
 
-/* The largest scratch memory of a product at this precision. */
+/* The most memory that a product needs at this precision. */
 static size_t products(const struct sw_model *m, const struct sw_ops *ops, enum sw_precision p,
 		       size_t rows)
 {
@@ -181,18 +187,17 @@ static size_t products(const struct sw_model *m, const struct sw_ops *ops, enum 
 
 	for (size_t i = 0; i < m->ops_n; i++) {
 		const struct sw_op *op = &m->op[i];
+		const struct sw_conv conv = sw_layout_conv(op, rows);
 		const bool tokens = op->from.kind == SW_SHAPE_TOKENS;
 		size_t bytes = 0;
 
 		if (op->kind == SW_OP_LINEAR)
-			bytes = ops->product_workspace(p, tokens ? rows * op->from.t : rows,
-						       tokens ? op->from.d
-							      : sw_shape_count(&op->from),
-						       tokens ? op->to.d : sw_shape_count(&op->to));
+			bytes = ops->linear_products(p, tokens ? rows * op->from.t : rows,
+						     tokens ? op->from.d
+							    : sw_shape_count(&op->from),
+						     tokens ? op->to.d : sw_shape_count(&op->to));
 		else if (op->kind == SW_OP_CONV2D)
-			bytes = ops->product_workspace(p, rows * op->to.h * op->to.w,
-						       op->from.c * op->kernel_h * op->kernel_w,
-						       op->to.c);
+			bytes = ops->conv2d_products(p, &conv);
 		most = bytes > most ? bytes : most;
 	}
 	return aligned(most);
@@ -241,10 +246,29 @@ static void place_stage(struct sw_layout *out, const struct sw_trainer *t, size_
 	bytes = plus(times(each, out->stage_rows), 3 * SW_OPS_ALIGN);
 	out->stage[0] = place(at, bytes);
 	out->stage[1] = place(at, bytes);
+	out->staged = place(at, times(out->batch, sizeof(int32_t)));
+}
+
+/* Of the step counted are each operation forward and backward, the batch's rows and its loss.
+ * Staged rows come a step at a time. */
+static size_t graph_steps(const struct sw_layout *at, const struct sw_model *m, size_t train_rows)
+{
+	const size_t parts = (at->batch + at->micro - 1) / at->micro,
+		     whole = train_rows / at->batch;
+	const size_t ops = 2 * parts * (m->ops_n + 2);
+	size_t best = 1;
+
+	if (at->stage_rows)
+		return 1;
+	for (size_t n = 2; n <= SW_LAYOUT_STEPS && n <= whole; n++)
+		if (n * ops <= GRAPH_OPS && n * at->batch <= GRAPH_ROWS &&
+		    whole / n + whole % n < whole / best + whole % best)
+			best = n;
+	return best;
 }
 
 static void place_fixed(struct sw_layout *out, const struct sw_model *m, const struct sw_trainer *t,
-			size_t *at)
+			size_t train_rows, size_t *at)
 {
 	const size_t weights = times(m->weights_n, ELEMENT);
 
@@ -257,41 +281,45 @@ static void place_fixed(struct sw_layout *out, const struct sw_model *m, const s
 	out->zero = place(at, sizeof(int32_t)); /* all in front of the metrics is zeroed */
 	out->metrics = place(at, sizeof(struct sw_metrics));
 	out->saved = place(at, sizeof(struct sw_metrics));
-	out->step = place(at, plus(sizeof(struct sw_step), times(out->batch, 2 * sizeof(int32_t))));
-	out->index = out->step + sizeof(struct sw_step);
-	out->number = out->index + out->batch * sizeof(int32_t);
+	out->step = place(at, sizeof(struct sw_head));
+	out->order = place(at, times(train_rows, sizeof(int32_t)));
 	out->norm2 = place(at, sizeof(double));
 	out->count = place(at, sizeof(int32_t));
 	out->classes = place(at, t->classes ? times(m->task.outputs, 3 * sizeof(int64_t)) : 0);
 	place_stage(out, t, at);
-	out->y = place(at, times(times(out->batch, m->task.labels), ELEMENT));
+	out->y = place(at,
+		       m->task.labels > 1 ? times(times(out->batch, m->task.labels), ELEMENT) : 0);
 }
 
 sw_status sw_layout_make(struct sw_layout *out, const struct sw_model *m,
 			 const struct sw_trainer *t, size_t train_rows, size_t val_rows,
 			 const struct sw_ops *ops, struct sw_err *err)
 {
-	size_t at = 0, train, eval, train_work, eval_work, product;
+	size_t at = 0, fixed, train, eval, train_work, eval_work, product;
 
 	memset(out, 0, sizeof *out);
 	out->batch = t->batch_size < train_rows ? (size_t)t->batch_size : train_rows;
 	out->micro = t->micro_batch && t->micro_batch < out->batch ? (size_t)t->micro_batch
 								   : out->batch;
-	place_fixed(out, m, t, &at);
+	place_fixed(out, m, t, train_rows, &out->kept);
+	out->steps = graph_steps(out, m, train_rows);
+	out->rows = place(&at, times(times(out->steps, out->batch), sizeof(int32_t)));
+	fixed = plus(out->kept, at);
 	train_work = workspace(m, ops, out->micro, true);
 	train = pack(&m->train, out->micro, out->train);
 	eval = eval_pack(out, m, ops, val_rows, plus(train, train_work),
-			 t->memory == 0   ? SIZE_MAX
-			 : t->memory > at ? t->memory - at
-					  : 0,
+			 t->memory == 0      ? SIZE_MAX
+			 : t->memory > fixed ? t->memory - fixed
+					     : 0,
 			 &eval_work);
 	product = out->eval_batch > out->micro ? out->eval_batch : out->micro;
 	out->product_bytes = products(m, ops, t->precision, product);
 	out->product = place(&at, out->product_bytes);
+	out->copy = place(&at, ops->weights_copy(t->precision, m->weights_n));
 	out->work = place(&at, train_work > eval_work ? train_work : eval_work);
 	offset(out->train, m->train.buffers_n, at);
 	offset(out->eval, m->eval.buffers_n, at);
-	out->bytes = plus(at, train > eval ? train : eval);
+	out->bytes = plus(out->kept, plus(at, train > eval ? train : eval));
 	if (out->bytes > SIZE_MAX / 2)
 		return sw_err_set(err, SW_TOO_BIG, "the model and its batch fit no memory");
 	return SW_OK;
@@ -305,10 +333,10 @@ sw_status sw_layout_fit(struct sw_layout *out, const struct sw_model *m, const s
 
 	part.memory = most;
 	for (*halved = 0;; ++*halved) {
-		const sw_status rc = sw_layout_make(out, m, &part, train_rows, val_rows, ops, err);
-
-		if (rc != SW_OK || out->bytes <= most)
-			return rc;
+		/* what fits no address may, in smaller parts */
+		if (sw_layout_make(out, m, &part, train_rows, val_rows, ops, NULL) == SW_OK &&
+		    out->bytes <= most)
+			return SW_OK;
 		if (out->micro == 1)
 			return sw_err_set(err, SW_NOMEM,
 					  "a row at a time needs %zu bytes, there are %zu",

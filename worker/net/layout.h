@@ -1,7 +1,8 @@
 /*
- * worker/net/layout.h — where everything lies in a trial's one arena.
+ * worker/net/layout.h — where everything lies in a trial's arena.
  *
- * Buffers that are needed at different times share their bytes: the largest first, each at the
+ * It has two pieces: what a step must not lose, and what a part of a batch goes through, which a
+ * smaller micro-batch takes anew. Buffers that are needed at different times share their bytes: the largest first, each at the
  * lowest place that is free while it is needed. Training and evaluation take turns with the same
  * bytes. The size is a function of the model, the trainer and the rows alone, and known before
  * anything is allocated.
@@ -14,6 +15,15 @@
 #include "worker/net/model.h"
 #include "worker/net/trainer.h"
 
+/* Steps of one graph at most. */
+#define SW_LAYOUT_STEPS 32
+
+/* What of some steps in a row differs from those before, on its way to the device in one piece. */
+struct sw_head {
+	int32_t row[SW_LAYOUT_STEPS]; /* batches of the order in front of a step's */
+	struct sw_step step[SW_LAYOUT_STEPS];
+};
+
 /* Byte offsets, each 64-byte aligned. */
 struct sw_layout {
 	size_t batch;      /* most rows of an optimizer step */
@@ -21,25 +31,30 @@ struct sw_layout {
 	size_t eval_batch; /* most rows of an evaluation at once */
 	size_t states_n;   /* float[weights_n] tensors of the optimizer: 0, 1 or 2 */
 	size_t weights, grads, state[2];
-	size_t running; /* float[running_n]: batchnorm's statistics */
-	size_t zero;    /* int32, 0 for good: the row that a copy is of */
-	size_t metrics; /* struct sw_metrics */
-	size_t saved;   /* the same, as they were before the step */
-	/* What a step brings with it, in one piece: a struct sw_step; int32[batch], where its rows
-	 * are; and where they are staged, int32[batch], their numbers. */
-	size_t step, index, number;
+	size_t running;    /* float[running_n]: batchnorm's statistics */
+	size_t zero;       /* int32, 0 for good: the row that a copy is of */
+	size_t metrics;    /* struct sw_metrics */
+	size_t saved;      /* the same, as they were before the step */
+	size_t step;       /* struct sw_head: what the steps of one launch bring with them */
+	size_t order;      /* int32[train_rows]: the epoch's */
 	size_t norm2;      /* double */
 	size_t count;      /* int32: labels of a batch that count */
 	size_t classes;    /* int64[3][outputs], for F1; of the loss cross_entropy */
 	size_t stage[2];   /* rows on their way to a batch, by turns; stage_rows 0: none */
 	size_t stage_rows; /* that one of them holds; eval_batch is at most as many */
-	size_t y;          /* int32 or float[batch][labels]: of all of a step's rows */
-	size_t product;    /* scratch of products at another precision than fp32 */
+	size_t staged;     /* int32[batch], 0, 1, ...: where a batch's rows are in a stage */
+	size_t y;     /* int32[batch][labels]: of all of a step's rows, where they are several */
+	size_t kept;  /* bytes of the first piece: all of the above, whatever micro is */
+	size_t steps; /* in a graph at most, at least 1 */
+	/* in the second piece: */
+	size_t rows;    /* int32[steps][batch]: those of a graph's steps, out of the order */
+	size_t product; /* of products that a library makes: ops.h, precision() */
 	size_t product_bytes;
+	size_t copy; /* of the weights, as products at another precision read them */
 	size_t work; /* scratch */
 	size_t train[SW_MODEL_MAX_BUFFERS];
 	size_t eval[SW_MODEL_MAX_BUFFERS];
-	size_t bytes; /* the arena */
+	size_t bytes; /* both pieces */
 };
 
 /* ops: whose scratch memory is counted. SW_TOO_BIG when the sizes do not fit an address. */

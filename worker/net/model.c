@@ -134,3 +134,18 @@ sw_status sw_model_compile(struct sw_model *out, const cJSON *model, const cJSON
 	sw_model_plan(out);
 	return SW_OK;
 }
+
+double sw_model_flops(const struct sw_model *m)
+{
+	double sum = 0, times = 4;
+
+	for (size_t i = 0; i < m->ops_n; i++) {
+		const struct sw_op *op = &m->op[i];
+
+		if (op->kind != SW_OP_LINEAR && op->kind != SW_OP_CONV2D)
+			continue;
+		sum += times * (double)op->fan_in * (double)sw_shape_count(&op->to);
+		times = 6;
+	}
+	return sum;
+}

@@ -72,6 +72,8 @@ struct sw_op {
 	size_t in, in2;  /* values that it reads; in2: of ADD */
 	struct sw_shape from, to;
 	bool fused;      /* relu: the operation before it has done this */
+	bool pooled;     /* conv2d, maxpool2d: one call makes both ... */
+	size_t mate;     /* ... and this is the other */
 	enum sw_act act; /* linear, conv2d */
 	bool causal;
 	size_t kernel_h, kernel_w, stride, pad;
@@ -112,7 +114,7 @@ enum sw_back_kind {
 struct sw_back {
 	enum sw_back_kind kind;
 	uint16_t op;
-	uint16_t dy, dx, other; /* buffers */
+	uint16_t dy, dx, other; /* buffers; other of a pooled convolution: the pooling's dy */
 	uint16_t value;         /* whose gradient: its size */
 };
 
@@ -144,6 +146,10 @@ struct sw_model {
 SW_NODISCARD sw_status sw_model_compile(struct sw_model *out, const cJSON *model,
 					const cJSON *params, const struct sw_task *task,
 					struct sw_err *err);
+
+/* Operations of a row's training step: two for each multiply-add of its linear and conv2d layers,
+ * forward and for both gradients, of which the first layer's input has none. */
+double sw_model_flops(const struct sw_model *m);
 
 /* "conv", "gelu", ... */
 const char *sw_model_op_name(enum sw_op_kind kind);

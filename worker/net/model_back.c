@@ -97,6 +97,16 @@ static uint16_t own_dy(struct back *b, size_t i, uint16_t dy)
 	return copy;
 }
 
+/* A convolution makes the gradient of its pooling, too: from this buffer. */
+static uint16_t pooling(struct back *b, const struct sw_op *op)
+{
+	if (op->kind != SW_OP_CONV2D || !op->pooled)
+		return SW_NO_BUFFER;
+	sw_model_plan_touch(&b->m->train, b->m->train.value[op->mate + 1], b->now);
+	sw_model_plan_touch(&b->m->train, b->m->train.saved[op->mate], b->now);
+	return b->grad[op->mate + 1];
+}
+
 static void back_op(struct back *b, size_t i)
 {
 	struct sw_model *m = b->m;
@@ -121,12 +131,13 @@ static void back_op(struct back *b, size_t i)
 	if ((b->wanted[op->in] && op->kind != SW_OP_POSITION) || op->kind == SW_OP_BATCHNORM ||
 	    op->kind == SW_OP_LAYERNORM)
 		dx = in_place(op) && b->users[dy] == 0 ? dy : fresh(b, op->in);
-	emit(b, (struct sw_back){.kind = SW_BACK_OP,
-				 .op = (uint16_t)i,
-				 .dy = dy,
-				 .dx = dx,
-				 .other = SW_NO_BUFFER,
-				 .value = (uint16_t)op->in});
+	if (op->kind != SW_OP_MAXPOOL2D || !op->pooled)
+		emit(b, (struct sw_back){.kind = SW_BACK_OP,
+					 .op = (uint16_t)i,
+					 .dy = dy,
+					 .dx = dx,
+					 .other = pooling(b, op),
+					 .value = (uint16_t)op->in});
 	if (sw_model_needs_x(op))
 		sw_model_plan_touch(&m->train, m->train.value[op->in], b->now);
 	if (sw_model_needs_y(op))

@@ -2,6 +2,8 @@
  * worker/net/model_plan.c — which buffer each value has, and from when to when it is needed.
  *
  * Time: operation i runs forward at i + 1, the loss at n + 1, operation i backward at 2 n + 1 - i.
+ * A convolution and the pooling behind it are one call where nobody else reads the map between: in
+ * the pooling's place forward, in the convolution's backward.
  * An operation writes over what it reads where nobody else reads that: not in this pass, and not
  * in the backward pass, where its own or the writer's derivative may be made from it.
  */
@@ -108,6 +110,25 @@ static uint16_t plan_saved(struct sw_plan *p, const struct sw_op *op, uint16_t n
 	return SW_NO_BUFFER;
 }
 
+/* Convolutions whose output goes to a maximum pooling alone: nobody else reads the map between. */
+static void pair_pools(struct sw_model *m, const uint16_t *readers)
+{
+	for (size_t i = 1; i < m->ops_n; i++) {
+		struct sw_op *pool = &m->op[i], *conv = &m->op[i - 1];
+		bool alone = pool->kind == SW_OP_MAXPOOL2D && pool->in == i && readers[i] == 1;
+
+		if (alone && conv->fused) {
+			alone = conv->in == i - 1 && readers[i - 1] == 1;
+			conv--;
+		}
+		if (!alone || conv->kind != SW_OP_CONV2D)
+			continue;
+		pool->pooled = conv->pooled = true;
+		pool->mate = (size_t)(conv - m->op);
+		conv->mate = i;
+	}
+}
+
 static void plan_inputs(const struct sw_model *m, struct sw_plan *p, bool train)
 {
 	const size_t n = m->ops_n;
@@ -124,18 +145,11 @@ static void plan_inputs(const struct sw_model *m, struct sw_plan *p, bool train)
 		p->index = sw_model_plan_buffer(p, 1, 0, 0);
 }
 
-static void plan_forward(const struct sw_model *m, struct sw_plan *p, bool train)
+static void plan_forward(const struct sw_model *m, struct sw_plan *p, const uint16_t *readers,
+			 bool train)
 {
-	uint16_t readers[SW_MODEL_MAX_OPS + 1] = {0};
-
 	p->buffers_n = 0;
 	plan_inputs(m, p, train);
-	for (size_t i = 0; i < m->ops_n; i++) {
-		readers[m->op[i].in]++;
-		if (m->op[i].kind == SW_OP_ADD)
-			readers[m->op[i].in2]++;
-	}
-	readers[m->ops_n]++; /* the loss */
 	for (size_t i = 0; i < m->ops_n; i++) {
 		const struct sw_op *op = &m->op[i];
 		const uint16_t now = (uint16_t)(i + 1);
@@ -143,6 +157,8 @@ static void plan_forward(const struct sw_model *m, struct sw_plan *p, bool train
 		sw_model_plan_touch(p, p->value[op->in], now);
 		if (op->kind == SW_OP_ADD)
 			sw_model_plan_touch(p, p->value[op->in2], now);
+		if (op->kind == SW_OP_MAXPOOL2D && op->pooled) /* the convolution is made now */
+			sw_model_plan_touch(p, p->value[m->op[op->mate].in], now);
 		if (sw_model_passes(op, train) || overwrites(m, i, readers, train))
 			p->value[i + 1] = p->value[op->in];
 		else
@@ -154,7 +170,16 @@ static void plan_forward(const struct sw_model *m, struct sw_plan *p, bool train
 
 void sw_model_plan(struct sw_model *m)
 {
-	plan_forward(m, &m->train, true);
-	plan_forward(m, &m->eval, false);
+	uint16_t readers[SW_MODEL_MAX_OPS + 1] = {0};
+
+	for (size_t i = 0; i < m->ops_n; i++) {
+		readers[m->op[i].in]++;
+		if (m->op[i].kind == SW_OP_ADD)
+			readers[m->op[i].in2]++;
+	}
+	readers[m->ops_n]++; /* the loss */
+	pair_pools(m, readers);
+	plan_forward(m, &m->train, readers, true);
+	plan_forward(m, &m->eval, readers, false);
 	sw_model_back(m);
 }

@@ -3,6 +3,7 @@
 #include "worker/net/net_internal.h"
 #include <assert.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,14 +26,33 @@ static struct sw_trainer trainer_of(const struct sw_net *net, const struct sw_da
 	return t;
 }
 
-/* The layout, and its bytes: of a smaller micro-batch when there are not enough. */
+/* One net at a time asks what is free and takes of it: else several would take the same bytes, and
+ * with them what the device keeps for itself. */
+static pthread_mutex_t taking = PTHREAD_MUTEX_INITIALIZER;
+
+/* What a library that makes products takes of the device, it takes before anything is shared out. */
+static sw_status library_take(struct sw_net *net, const struct sw_data *data, struct sw_err *err)
+{
+	const struct sw_trainer t = trainer_of(net, data);
+	sw_status rc = sw_layout_fit(&net->at, net->model, &t, data->train.rows, data->val.rows,
+				     net->ops, SIZE_MAX / 2, &net->oom_events, err);
+
+	if (rc != SW_OK || net->at.product_bytes == 0)
+		return rc;
+	rc = net->ops->products_open(net->q, err);
+	return rc == SW_OK ? SW_OK
+			   : sw_err_set(err, rc, "no products by a library on %s: %s",
+					net->ops->name, sw_status_str(rc));
+}
+
+/* The layout, and its pieces: of a smaller micro-batch when there are not enough bytes. */
 static sw_status arena_alloc(struct sw_net *net, const struct sw_data *data, struct sw_err *err)
 {
 	const struct sw_ops *ops = net->ops;
 	const struct sw_trainer t = trainer_of(net, data);
 	size_t most = net->trainer->memory ? net->trainer->memory : SIZE_MAX / 2;
 	size_t free_bytes, total;
-	void *arena = NULL;
+	void *piece = NULL;
 	sw_status rc;
 
 	/* the kernel lends memory that it does not have: ask before, not after */
@@ -43,41 +63,61 @@ static sw_status arena_alloc(struct sw_net *net, const struct sw_data *data, str
 				   most, &net->oom_events, err);
 		if (rc != SW_OK)
 			return rc;
-		rc = ops->alloc(&arena, net->at.bytes);
+		if (!net->arena) {
+			rc = ops->alloc(&piece, net->at.kept);
+			net->arena = piece;
+		}
+		if (rc == SW_OK) {
+			rc = ops->alloc(&piece, net->at.bytes - net->at.kept);
+			net->parts = piece;
+		}
 		most = net->at.bytes - 1;
 	} while (rc == SW_NOMEM && net->at.micro > 1);
-	net->arena = arena;
 	return rc == SW_OK ? SW_OK
 			   : sw_err_set(err, rc, "no arena of %zu bytes: %s", net->at.bytes,
 					sw_status_str(rc));
 }
 
+/* What a step must not lose lies in the first piece, which stays where it is. */
 sw_status sw_net_shrink(struct sw_net *net, const struct sw_data *data)
 {
 	struct sw_trainer part = trainer_of(net, data);
-	struct sw_layout at;
+	const size_t kept = net->at.kept;
+	void *piece = NULL;
+	unsigned more;
+	sw_status rc;
 
 	if (net->at.micro == 1)
 		return SW_NOMEM;
-	part.micro_batch = (net->at.micro + 1) / 2;
-	part.memory = net->at.bytes;
-	/* what a step must not lose lies before what its rows need, and stays where it is */
-	if (sw_layout_make(&at, net->model, &part, data->train.rows, data->val.rows, net->ops,
-			   NULL) != SW_OK ||
-	    at.bytes > net->at.bytes)
-		return SW_NOMEM;
-	assert(at.y == net->at.y && at.step == net->at.step && at.stage[1] == net->at.stage[1]);
-	sw_net_forget(net);
-	net->at = at;
-	net->oom_events++;
-	return sw_net_precision(net);
+	sw_net_forget(net); /* then nothing uses the piece */
+	pthread_mutex_lock(&taking);
+	net->ops->free(net->parts);
+	do {
+		const size_t most = net->at.bytes;
+
+		part.micro_batch = (net->at.micro + 1) / 2;
+		rc = sw_layout_fit(&net->at, net->model, &part, data->train.rows, data->val.rows,
+				   net->ops, most, &more, NULL);
+		net->oom_events += 1 + more;
+		assert(net->at.kept == kept);
+		if (rc == SW_OK)
+			rc = net->ops->alloc(&piece, net->at.bytes - kept);
+	} while (rc == SW_NOMEM && net->at.micro > 1);
+	net->parts = piece;
+	pthread_mutex_unlock(&taking);
+	return rc == SW_OK ? sw_net_precision(net) : rc;
 }
 
 static sw_status arena_take(struct sw_net *net, const struct sw_data *data, struct sw_err *err)
 {
 	const struct sw_ops *ops = net->ops;
-	sw_status rc = arena_alloc(net, data, err);
+	sw_status rc;
 
+	pthread_mutex_lock(&taking);
+	rc = library_take(net, data, err);
+	if (rc == SW_OK)
+		rc = arena_alloc(net, data, err);
+	pthread_mutex_unlock(&taking);
 	if (rc != SW_OK)
 		return rc;
 	/* gradients and state begin at zero, and the gaps between tensors stay so */
@@ -91,13 +131,13 @@ static sw_status arena_take(struct sw_net *net, const struct sw_data *data, stru
 
 static sw_status host_take(struct sw_net *net, const struct sw_data *data, struct sw_err *err)
 {
+	sw_status rc;
+
 	net->order_cap = data->train.rows;
-	net->order = sw_malloc(data->train.rows * sizeof *net->order);
-	if (net->order)
-		net->head = sw_malloc(sizeof(struct sw_step) + net->at.batch * 2 * sizeof(int32_t));
-	if (net->head && sw_net_feed_create(net, data) == SW_OK)
-		return SW_OK;
-	return sw_err_set(err, SW_NOMEM, "no memory for the rows of batches");
+	rc = sw_net_feed_create(net, data);
+	return rc == SW_OK ? SW_OK
+			   : sw_err_set(err, rc, "no memory for the rows of batches: %s",
+					sw_status_str(rc));
 }
 
 static sw_status precision_take(const struct sw_net *net, struct sw_err *err)
@@ -143,15 +183,12 @@ void sw_net_destroy(struct sw_net *net)
 		sw_net_forget(net); /* waits for what is under way */
 		sw_net_feed_destroy(net);
 		(void)net->ops->precision(net->q, SW_FP32, NULL, 0);
+		net->ops->free(net->parts);
 		net->ops->free(net->arena);
 	}
-	free(net->order);
-	free(net->head);
 	free(net->best.weights);
 	net->best = (struct sw_net_best){0};
-	net->arena = NULL;
-	net->order = NULL;
-	net->head = NULL;
+	net->arena = net->parts = NULL;
 }
 
 size_t sw_net_sets(const struct sw_net *net)
@@ -214,10 +251,9 @@ sw_status sw_net_order(struct sw_net *net, const int32_t *order, size_t rows)
 {
 	if (rows > net->order_cap)
 		return SW_INVALID;
-	memcpy(net->order, order, rows * sizeof *order);
 	net->order_n = rows;
-	sw_net_feed_forget(net);
-	return SW_OK;
+	sw_net_feed_order(net, order, rows);
+	return net->ops->upload(net->q, net->arena + net->at.order, order, rows * sizeof *order);
 }
 
 /* --- metrics --- */

@@ -1,17 +1,21 @@
 /*
  * worker/net/net.h — a model with its memory on a device: forward, backward, step.
  *
- * Memory   One arena, taken in create and given back in destroy.
+ * Memory   One arena in two pieces (worker/net/layout.h), taken in create and given back in
+ *          destroy.
  * Batches  A step's rows go through the device in parts of at.micro rows; gradients add up, and
  *          the optimizer steps once. But for batchnorm, whose statistics are a part's, the sums
  *          are those of the whole batch in another order.
  * Memory that is short   at.micro is halved until the arena fits trainer->memory and the device;
- *          where the backend says SW_NOMEM in a step's gradients it is halved once more and the
- *          step begun again, from the metrics that were before it. (Running statistics of
+ *          where the backend says SW_NOMEM in a step's gradients it is halved once more, the
+ *          second piece given back and a smaller one taken, and the step begun again, from the
+ *          metrics that were before it. (Running statistics of
  *          batchnorm take what went through before once more.)
  * Graphs   Where the backend has them, the step on a whole batch is recorded once it has been made
- *          once, and given again as one call: the same bits. The last, smaller batch of an epoch
- *          and evaluation are calls.
+ *          once, and given again as one call: the same bits. So are at.steps of them in a row,
+ *          where so many are left. The last, smaller batch of an epoch and evaluation are calls. A
+ *          step whose recording fails is calls, and the next one tries again: SW_NET_GRAPH_TRIES
+ *          times in a trial.
  * Errors   SW_NOMEM when not even a row at a time fits; what the backend says.
  * Threads  One queue, one thread.
  */
@@ -22,6 +26,8 @@
 #include "worker/net/layout.h"
 #include "worker/net/model.h"
 #include "worker/net/trainer.h"
+
+#define SW_NET_GRAPH_TRIES 3
 
 /* The best epoch so far, as who judges epochs said. */
 struct sw_net_best {
@@ -47,17 +53,18 @@ struct sw_net {
 	unsigned oom_events; /* how often at.micro was halved for want of memory */
 	bool no_counts;      /* the backend counts no classes: there is no F1 */
 	const char *lacks;   /* the operation that the backend has not, after SW_UNSUPPORTED */
-	char *arena;
+	char *arena;         /* backend: [at.kept] */
+	char *parts;         /* backend: [at.bytes - at.kept] */
 	struct sw_net_best best;
-	/* the host's: */
-	int32_t *order; /* [order_n], the epoch's */
-	size_t order_n, order_cap;
-	void *head;           /* what a step brings, as in at.step */
+	size_t order_n, order_cap; /* rows of the epoch's order, and at most */
 	struct sw_feed *feed; /* of a data set that does not lie on the device; NULL: it does */
 	/* by staging buffer: */
 	struct sw_graph *graph[2]; /* a whole step; NULL: not recorded yet */
 	bool made[2];              /* its calls were made, so that they can be recorded */
+	struct sw_graph *many;     /* at.steps whole steps; NULL: not recorded yet */
+	size_t place;              /* of the step whose calls are made, in a graph of many */
 	bool no_graphs;
+	unsigned graph_misses; /* how often a step was not recorded, or its graph did not start */
 };
 
 /* What the model is to do with the data. */
@@ -87,12 +94,14 @@ SW_NODISCARD sw_status sw_net_running_upload(struct sw_net *net, const float *ho
  * Cost: a download of the weights. */
 SW_NODISCARD sw_status sw_net_best_take(struct sw_net *net, uint64_t epoch, double value);
 
-/* The order of the coming epoch: int32[rows], at most data->train.rows; copied. */
+/* The order of the coming epoch: int32[rows], at most data->train.rows; copied to the device. */
 SW_NODISCARD sw_status sw_net_order(struct sw_net *net, const int32_t *order, size_t rows);
-/* One step on the rows order[first .. first + rows), rows <= at.batch. */
+/* Steps on the order's rows from first on, a multiple of at.batch: one, on at.batch rows or those
+ * that are left, or as many as a graph holds. *next: the first row that had none. */
 SW_NODISCARD sw_status sw_net_train(struct sw_net *net, const struct sw_data *data, size_t first,
-				    size_t rows);
-/* The gradients of those rows, left in the arena at at.grads; no step. */
+				    size_t *next);
+/* The gradients of the rows order[first .. first + rows), rows <= at.batch, left in the arena at
+ * at.grads; no step. */
 SW_NODISCARD sw_status sw_net_gradient(struct sw_net *net, const struct sw_data *data, size_t first,
 				       size_t rows);
 /* Sums metrics over the validation rows [first, first + rows), rows <= at.eval_batch. */

@@ -5,7 +5,7 @@
 /* One operation's: its gradients, and what it reads beside them. */
 struct grads {
 	const struct sw_op *op;
-	const float *x, *y, *saved;
+	const float *x, *y, *saved, *other;
 	float *dy, *dx;
 };
 
@@ -18,6 +18,13 @@ static sw_status products(const struct sw_net_pass *p, const struct grads *g)
 	float *dw = grads + op->w, *db = op->b_n ? grads + op->b : NULL;
 	const struct sw_conv conv = sw_layout_conv(op, p->rows);
 
+	if (op->pooled) {
+		const struct sw_pooled m = sw_net_pooled(p, op->mate);
+
+		return net->ops->conv2d_maxpool_backward(net->q, g->x, w + op->w, &m, g->other,
+							 g->dy, g->dx, dw, db, &conv, op->act,
+							 p->accumulate, sw_net_work(net));
+	}
 	if (op->kind == SW_OP_CONV2D)
 		return net->ops->conv2d_backward(net->q, g->x, w + op->w, g->y, g->dy, g->dx, dw,
 						 db, &conv, op->act, p->accumulate,
@@ -106,6 +113,7 @@ static sw_status op_backward(const struct sw_net_pass *p, const struct sw_back *
 				.x = sw_net_value(p, op->in),
 				.y = sw_net_value(p, (size_t)step->op + 1),
 				.saved = sw_net_buffer(p, m->train.saved[step->op]),
+				.other = sw_net_buffer(p, step->other),
 				.dy = sw_net_buffer(p, step->dy),
 				.dx = sw_net_buffer(p, step->dx)};
 

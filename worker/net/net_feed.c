@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "worker/net/net_internal.h"
 #include <stdlib.h>
+#include <string.h>
 
 struct fetched {
 	bool there, train;
@@ -21,7 +22,8 @@ struct sw_feed {
 	size_t label_at, length_at;          /* in a stage */
 	unsigned last;                       /* whose rows were asked for last */
 	struct fetched at[2];
-	int32_t *rows; /* [stage_rows] of validation: first, first + 1, ... */
+	int32_t *order; /* [order_cap], the epoch's */
+	int32_t *rows;  /* [stage_rows] of validation: first, first + 1, ... */
 	char *pinned[2];
 };
 
@@ -40,6 +42,7 @@ void sw_net_feed_destroy(struct sw_net *net)
 		(void)net->ops->transfer_read(net->q, k); /* a failure is told by the next call */
 		net->ops->pinned_free(f->pinned[k]);
 	}
+	free(f->order);
 	free(f->rows);
 	free(f);
 	net->feed = NULL;
@@ -62,20 +65,28 @@ sw_status sw_net_feed_create(struct sw_net *net, const struct sw_data *data)
 	f->x_row = sw_data_row_bytes(data) - f->label_row - f->length_row;
 	f->label_at = aligned(n * f->x_row);
 	f->length_at = f->label_at + aligned(n * f->label_row);
+	f->order = sw_malloc(net->order_cap * sizeof *f->order);
 	f->rows = sw_malloc(n * sizeof *f->rows);
-	if (!f->rows)
+	if (!f->order || !f->rows)
 		rc = SW_NOMEM;
 	for (int k = 0; k < 2 && rc == SW_OK; k++)
 		rc = net->ops->pinned_alloc((void **)&f->pinned[k], all);
+	for (size_t i = 0; i < n && rc == SW_OK; i++)
+		f->rows[i] = (int32_t)i;
+	if (rc == SW_OK)
+		rc = net->ops->upload(net->q, net->arena + net->at.staged, f->rows,
+				      net->at.batch * sizeof *f->rows);
 	if (rc != SW_OK)
 		sw_net_feed_destroy(net);
 	return rc;
 }
 
-void sw_net_feed_forget(struct sw_net *net)
+void sw_net_feed_order(struct sw_net *net, const int32_t *order, size_t rows)
 {
-	if (net->feed)
-		net->feed->at[0].there = net->feed->at[1].there = false;
+	if (!net->feed)
+		return;
+	memcpy(net->feed->order, order, rows * sizeof *order);
+	net->feed->at[0].there = net->feed->at[1].there = false;
 }
 
 static const void *inputs(const struct sw_data_part *part)
@@ -102,11 +113,11 @@ sw_status sw_net_feed_fetch(struct sw_net *net, const struct sw_data *data, bool
 {
 	struct sw_feed *f = net->feed;
 	const struct sw_data_part *part = train ? &data->train : &data->val;
-	const int32_t *order = train ? net->order + first : f ? f->rows : NULL;
 	sw_status rc;
 
 	if (!f || rows == 0)
 		return SW_OK;
+	const int32_t *order = train ? f->order + first : f->rows;
 	const unsigned k = 1 - f->last;
 
 	f->at[k].there = false;
@@ -134,9 +145,8 @@ sw_status sw_net_feed_take(struct sw_net *net, const struct sw_data *data, bool 
 	const struct fetched *at = f ? &f->at[k] : NULL;
 	sw_status rc = SW_OK;
 
-	*out = (struct sw_net_rows){
-		.part = train ? data->train : data->val,
-		.index = (const int32_t *)(const void *)(net->arena + net->at.index)};
+	*out = (struct sw_net_rows){.part = train ? data->train : data->val,
+				    .index = sw_net_order_at(net) + (train ? first : 0)};
 	if (!f)
 		return SW_OK;
 	if (!at->there || at->train != train || at->first != first || at->rows != rows)
@@ -157,7 +167,8 @@ sw_status sw_net_feed_take(struct sw_net *net, const struct sw_data *data, bool 
 	part->label = part->label ? (int32_t *)(void *)(stage + f->label_at) : NULL;
 	part->target = part->target ? (float *)(void *)(stage + f->label_at) : NULL;
 	part->length = part->length ? (int32_t *)(void *)(stage + f->length_at) : NULL;
-	out->number = (const int32_t *)(const void *)(net->arena + net->at.number);
+	out->number = out->index;
+	out->index = (const int32_t *)(const void *)(net->arena + net->at.staged);
 	out->buffer = k;
 	return SW_OK;
 }

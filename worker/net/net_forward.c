@@ -8,7 +8,7 @@ float *sw_net_buffer(const struct sw_net_pass *p, uint16_t buffer)
 {
 	const size_t *at = p->train ? p->net->at.train : p->net->at.eval;
 
-	return buffer == SW_NO_BUFFER ? NULL : sw_net_floats(p->net, at[buffer]);
+	return buffer == SW_NO_BUFFER ? NULL : sw_net_part(p->net, at[buffer]);
 }
 
 static const struct sw_plan *plan(const struct sw_net_pass *p)
@@ -63,6 +63,31 @@ sw_status sw_net_dropout(const struct sw_net_pass *p, const struct sw_op *op, co
 	return p->net->ops->dropout(p->net->q, x, y, p->rows * count, d, sw_net_step(p->net));
 }
 
+struct sw_pooled sw_net_pooled(const struct sw_net_pass *p, size_t pool)
+{
+	const struct sw_op *op = &p->net->model->op[pool];
+
+	return (struct sw_pooled){
+		.p = sw_layout_window(op, p->rows),
+		.full = sw_net_buffer(p, plan(p)->value[op->in]),
+		.y = sw_net_buffer(p, plan(p)->value[pool + 1]),
+		.argmax = (int32_t *)(void *)sw_net_buffer(p, plan(p)->saved[pool])};
+}
+
+/* The convolution in front of the pooling, and this. */
+static sw_status conv_pooled(const struct sw_net_pass *p, size_t pool)
+{
+	const struct sw_net *net = p->net;
+	const struct sw_op *op = &net->model->op[net->model->op[pool].mate];
+	const float *w = sw_net_floats(net, net->at.weights);
+	const struct sw_conv conv = sw_layout_conv(op, p->rows);
+	const struct sw_pooled m = sw_net_pooled(p, pool);
+
+	return net->ops->conv2d_maxpool_forward(net->q, sw_net_value(p, op->in), w + op->w,
+						op->b_n ? w + op->b : NULL, &m, &conv, op->act,
+						sw_net_work(net));
+}
+
 /* Those that have no parameters. */
 static sw_status plain(const struct sw_net_pass *p, const struct sw_op *op, const float *x,
 		       float *y, float *saved)
@@ -107,6 +132,8 @@ static sw_status op_forward(const struct sw_net_pass *p, size_t i)
 	const struct sw_conv conv = sw_layout_conv(op, p->rows);
 	const struct sw_attention attention = sw_layout_attention(op, p->rows);
 
+	if (op->pooled)
+		return op->kind == SW_OP_CONV2D ? SW_OK : conv_pooled(p, i);
 	switch (op->kind) {
 	case SW_OP_LINEAR:
 		return net->ops->linear_forward(

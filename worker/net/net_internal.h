@@ -28,9 +28,23 @@ static inline float *sw_net_floats(const struct sw_net *net, size_t offset)
 	return (float *)(void *)(net->arena + offset);
 }
 
+/* The same in the second piece: a buffer, scratch memory. */
+static inline float *sw_net_part(const struct sw_net *net, size_t offset)
+{
+	return (float *)(void *)(net->parts + offset);
+}
+
 static inline struct sw_step *sw_net_step(const struct sw_net *net)
 {
-	return (struct sw_step *)(void *)(net->arena + net->at.step);
+	struct sw_head *head = (struct sw_head *)(void *)(net->arena + net->at.step);
+
+	return &head->step[net->place];
+}
+
+/* The epoch's rows. */
+static inline const int32_t *sw_net_order_at(const struct sw_net *net)
+{
+	return (const int32_t *)(const void *)(net->arena + net->at.order);
 }
 
 static inline struct sw_metrics *sw_net_sums(const struct sw_net *net)
@@ -40,7 +54,7 @@ static inline struct sw_metrics *sw_net_sums(const struct sw_net *net)
 
 static inline float *sw_net_work(const struct sw_net *net)
 {
-	return sw_net_floats(net, net->at.work);
+	return sw_net_part(net, net->at.work);
 }
 
 /* Rows of a product or a norm: the tokens' each have one. */
@@ -58,6 +72,8 @@ static inline size_t sw_net_width(const struct sw_shape *s)
 float *sw_net_buffer(const struct sw_net_pass *p, uint16_t buffer);
 const float *sw_net_value(const struct sw_net_pass *p, size_t value);
 
+/* What a pooled convolution writes; pool: the pooling's number (net_forward.c). */
+struct sw_pooled sw_net_pooled(const struct sw_net_pass *p, size_t pool);
 /* Dropout, of values or of their gradients: the mask is made anew each time (net_forward.c). */
 SW_NODISCARD sw_status sw_net_dropout(const struct sw_net_pass *p, const struct sw_op *op,
 				      const float *x, float *y);
@@ -76,13 +92,15 @@ SW_NODISCARD sw_status sw_net_gradient_of(struct sw_net *net, const struct sw_da
 void sw_net_forget(struct sw_net *net);
 /* Tells the queue how products are made, and where their scratch memory is. */
 SW_NODISCARD sw_status sw_net_precision(const struct sw_net *net);
+/* The same of the weights as they are: before a pass that reads what another has changed. */
+SW_NODISCARD sw_status sw_net_weights_ready(const struct sw_net *net);
 
 /* net_feed.c. Nothing of it does anything for a data set that lies on the device, but that take
  * says so. create: net->feed; destroy: when nothing of the queue's uses a stage any more. */
 SW_NODISCARD sw_status sw_net_feed_create(struct sw_net *net, const struct sw_data *data);
 void sw_net_feed_destroy(struct sw_net *net);
-/* What was fetched ahead will not be asked for. */
-void sw_net_feed_forget(struct sw_net *net);
+/* The coming epoch's order is copied, and what was fetched ahead will not be asked for. */
+void sw_net_feed_order(struct sw_net *net, const int32_t *order, size_t rows);
 /* Begins to fetch rows: [first, first + rows) of the order, or of the validation part; at most
  * at.stage_rows. Waits for nothing but an earlier copy from the same memory. */
 SW_NODISCARD sw_status sw_net_feed_fetch(struct sw_net *net, const struct sw_data *data, bool train,
@@ -92,7 +110,8 @@ SW_NODISCARD sw_status sw_net_feed_fetch(struct sw_net *net, const struct sw_dat
 SW_NODISCARD sw_status sw_net_feed_take(struct sw_net *net, const struct sw_data *data, bool train,
 					size_t first, size_t rows, struct sw_net_rows *out);
 
-/* Halves the micro-batch of a net that has its arena. SW_NOMEM: it is 1. */
+/* Halves the micro-batch of a net that has its arena, and gives back what that needs no more.
+ * SW_NOMEM: it is 1, or not even for that there is memory; then the net can only be destroyed. */
 SW_NODISCARD sw_status sw_net_shrink(struct sw_net *net, const struct sw_data *data);
 
 #endif

@@ -47,23 +47,25 @@ static sw_status gather(const struct sw_net_pass *p, const struct sw_data *data,
 				    p->rows, 1);
 }
 
-/* Labels of all the step's rows; where a label may be none, how many there are. */
+/* Where a row has several labels: those of all the step's rows, and how many of them are one. Losses
+ * read single labels and targets where they lie. */
 static sw_status gather_labels(struct sw_net *net, const struct sw_data *data,
 			       const struct sw_net_rows *from, size_t rows)
 {
 	void *y = net->arena + net->at.y;
 	sw_status rc;
 
-	if (!net->trainer->classes)
-		return net->ops->gather(net->q, from->part.target, from->index, y, rows, 1);
+	if (data->labels == 1)
+		return SW_OK;
 	rc = net->ops->gather_i32(net->q, from->part.label, from->index, y, rows, data->labels);
-	if (rc != SW_OK || data->labels == 1)
+	if (rc != SW_OK)
 		return rc;
 	return net->ops->labels_count(net->q, y, count_of(net), rows * data->labels);
 }
 
 /* The loss of a part, and the gradient of the whole step's mean. first, all: rows. */
-static sw_status loss(const struct sw_net_pass *p, size_t first, size_t all)
+static sw_status loss(const struct sw_net_pass *p, const struct sw_net_rows *from, size_t first,
+		      size_t all)
 {
 	const struct sw_net *net = p->net;
 	const struct sw_model *m = net->model;
@@ -71,24 +73,18 @@ static sw_status loss(const struct sw_net_pass *p, size_t first, size_t all)
 	const float *z = sw_net_value(p, m->ops_n);
 	float *g = sw_net_buffer(p, m->loss_grad);
 	const float smooth = (float)net->trainer->label_smoothing;
-	const int32_t *label = (const int32_t *)(void *)(net->arena + net->at.y) + first * labels;
-	const float *target = sw_net_floats(net, net->at.y) + first;
+	const int32_t *gathered = (const int32_t *)(void *)(net->arena + net->at.y);
+	const int32_t *index = from->index + first;
 	const float scale = 1.0f / (float)all;
-	sw_status rc;
 
-	if (net->trainer->classes) {
-		rc = net->ops->cross_entropy_forward(net->q, z, label, g, sw_net_sums(net), rows,
-						     width, smooth);
-		if (rc != SW_OK)
-			return rc;
-		return net->ops->cross_entropy_backward(
-			net->q, g, label, g, labels > 1 ? 1.0f : scale,
-			labels > 1 ? count_of(net) : NULL, rows, width, smooth);
-	}
-	rc = net->ops->mse_forward(net->q, z, target, sw_net_sums(net), rows, width);
-	if (rc != SW_OK)
-		return rc;
-	return net->ops->mse_backward(net->q, z, target, g, scale, rows, width);
+	if (!net->trainer->classes)
+		return net->ops->mse(net->q, z, from->part.target, index, g, sw_net_sums(net),
+				     scale, rows, width);
+	if (labels == 1)
+		return net->ops->cross_entropy(net->q, z, from->part.label, index, g,
+					       sw_net_sums(net), scale, NULL, rows, width, smooth);
+	return net->ops->cross_entropy(net->q, z, gathered + first * labels, NULL, g,
+				       sw_net_sums(net), 1.0f, count_of(net), rows, width, smooth);
 }
 
 sw_status sw_net_gradient_of(struct sw_net *net, const struct sw_data *data,
@@ -96,6 +92,8 @@ sw_status sw_net_gradient_of(struct sw_net *net, const struct sw_data *data,
 {
 	sw_status rc = gather_labels(net, data, from, rows);
 
+	if (rc == SW_OK)
+		rc = sw_net_weights_ready(net);
 	for (size_t at = 0; rc == SW_OK && at < rows; at += net->at.micro) {
 		struct sw_net_pass p = {.net = net,
 					.train = true,
@@ -111,7 +109,7 @@ sw_status sw_net_gradient_of(struct sw_net *net, const struct sw_data *data,
 		if (rc == SW_OK)
 			rc = sw_net_forward(&p);
 		if (rc == SW_OK)
-			rc = loss(&p, at, rows);
+			rc = loss(&p, from, at, rows);
 		if (rc == SW_OK)
 			rc = sw_net_backward(&p);
 	}
@@ -160,7 +158,7 @@ const float *sw_net_output(const struct sw_net *net)
 {
 	const uint16_t buffer = net->model->eval.value[net->model->ops_n];
 
-	return sw_net_floats(net, net->at.eval[buffer]);
+	return sw_net_part(net, net->at.eval[buffer]);
 }
 
 /* The rows [first, first + p->rows) of part, with what the net made of them, into the sums. */
@@ -174,12 +172,12 @@ static sw_status eval_sums(const struct sw_net_pass *p, const struct sw_data_par
 	sw_status rc;
 
 	if (!net->trainer->classes)
-		return net->ops->mse_forward(net->q, z, part->target + first, sw_net_sums(net),
-					     rows, m->task.outputs);
+		return net->ops->mse(net->q, z, part->target + first, NULL, NULL, sw_net_sums(net),
+				     0.0f, rows, m->task.outputs);
 	const int32_t *label = part->label + first * labels;
 
-	rc = net->ops->cross_entropy_forward(net->q, z, label, NULL, sw_net_sums(net), rows,
-					     m->task.outputs, 0.0f);
+	rc = net->ops->cross_entropy(net->q, z, label, NULL, NULL, sw_net_sums(net), 0.0f, NULL,
+				     rows, m->task.outputs, 0.0f);
 	if (rc != SW_OK || net->no_counts)
 		return rc;
 	rc = net->ops->class_counts(net->q, z, label,
@@ -199,6 +197,8 @@ sw_status sw_net_eval(struct sw_net *net, const struct sw_data *data, size_t fir
 	first = from.number ? 0 : first; /* those that are staged are the batch's alone */
 	if (rc == SW_OK)
 		rc = eval_input(&p, data, &from.part, first);
+	if (rc == SW_OK)
+		rc = sw_net_weights_ready(net);
 	if (rc == SW_OK)
 		rc = sw_net_forward(&p);
 	if (rc == SW_OK)

@@ -1,8 +1,9 @@
 /* worker/net/net_step.c — an optimizer step: given as calls, and from the second on a whole batch
- * as one graph, where the backend has them.
+ * as one graph, alone or with those after it, where the backend has them.
  *
- * All that differs from step to step is brought to the device by one upload before: struct sw_step
- * and the rows' places. So the calls of two steps are the same, and so are their bits. */
+ * All that differs from step to step lies on the device: the epoch's order, and a struct sw_head,
+ * uploaded before each launch, whose steps are as many as the graph's. So the calls of two steps
+ * are the same, and so are their bits. */
 #include "worker/net/net_internal.h"
 #include <string.h>
 
@@ -52,51 +53,60 @@ void sw_net_forget(struct sw_net *net)
 		net->graph[i] = NULL;
 		net->made[i] = false;
 	}
+	if (net->many)
+		net->ops->graph_free(net->many);
+	net->many = NULL;
 }
 
 sw_status sw_net_precision(const struct sw_net *net)
 {
-	void *work = net->at.product_bytes ? net->arena + net->at.product : NULL;
+	void *work = net->at.product_bytes ? net->parts + net->at.product : NULL;
 
 	return net->ops->precision(net->q, net->trainer->precision, work, net->at.product_bytes);
 }
 
-/* What the coming step needs to know, on its way to the device. */
-static sw_status head_upload(struct sw_net *net, const struct sw_net_rows *from, size_t first,
-			     size_t rows)
+sw_status sw_net_weights_ready(const struct sw_net *net)
 {
-	const struct sw_trainer *t = net->trainer;
-	struct sw_step *step = net->head;
-	int32_t *index = (int32_t *)(void *)(step + 1), *number = index + net->at.batch;
-	size_t bytes = sizeof *step + rows * sizeof *index;
-
-	*step = sw_step_make(net->step + 1, sw_trainer_lr(t, net->step, net->steps_per_epoch),
-			     t->beta1, t->beta2);
-	step->epoch = net->epoch;
-	memcpy(from->number ? number : index, net->order + first, rows * sizeof *index);
-	for (size_t i = 0; from->number && i < rows; i++)
-		index[i] = (int32_t)i; /* they are staged in their order */
-	if (from->number)
-		bytes = (size_t)((char *)(number + rows) - (char *)step);
-	return net->ops->upload(net->q, net->arena + net->at.step, step, bytes);
+	return net->ops->weights(net->q, sw_net_floats(net, net->at.weights), net->model->weights_n,
+				 net->parts + net->at.copy);
 }
 
-/* Rows [first, first + rows) of the order, ready for the queue to work on. */
+/* What the coming n steps need to know, on its way to the device. */
+static sw_status head_upload(struct sw_net *net, size_t first, size_t n)
+{
+	const struct sw_trainer *t = net->trainer;
+	struct sw_head head = {.row = {0}};
+
+	for (size_t k = 0; k < n; k++) {
+		const uint64_t made = net->step + k;
+
+		head.row[k] = (int32_t)(first / net->at.batch + k);
+		head.step[k] = sw_step_make(made + 1, sw_trainer_lr(t, made, net->steps_per_epoch),
+					    t->beta1, t->beta2);
+		head.step[k].epoch = net->epoch;
+	}
+	return net->ops->upload(net->q, net->arena + net->at.step, &head,
+				sizeof head.row + n * sizeof head.step[0]);
+}
+
+/* The coming n steps, whose rows are [first, first + rows) of the order, or the first batch of
+ * them: ready for the queue to work on. */
 static sw_status step_begin(struct sw_net *net, const struct sw_data *data, size_t first,
-			    size_t rows, struct sw_net_rows *from)
+			    size_t rows, size_t n, struct sw_net_rows *from)
 {
 	sw_status rc;
 
-	if (rows > net->at.batch || first > net->order_n || rows > net->order_n - first)
+	if (rows == 0 || rows > net->at.batch || first % net->at.batch != 0 ||
+	    first > net->order_n || rows > net->order_n - first)
 		return SW_INVALID;
 	rc = sw_net_feed_take(net, data, true, first, rows, from);
-	return rc == SW_OK ? head_upload(net, from, first, rows) : rc;
+	return rc == SW_OK ? head_upload(net, first, n) : rc;
 }
 
 sw_status sw_net_gradient(struct sw_net *net, const struct sw_data *data, size_t first, size_t rows)
 {
 	struct sw_net_rows from;
-	const sw_status rc = step_begin(net, data, first, rows, &from);
+	const sw_status rc = step_begin(net, data, first, rows, 1, &from);
 
 	return rc == SW_OK ? sw_net_gradient_of(net, data, &from, rows) : rc;
 }
@@ -117,7 +127,10 @@ static sw_status step_calls(struct sw_net *net, const struct sw_data *data,
 
 	if (rc == SW_OK)
 		rc = sw_net_gradient_of(net, data, from, rows);
-	while (rc == SW_NOMEM && sw_net_shrink(net, data) == SW_OK) {
+	while (rc == SW_NOMEM) {
+		rc = sw_net_shrink(net, data);
+		if (rc != SW_OK) /* a device that was lost meanwhile is no want of memory */
+			return rc;
 		/* the rows that went through are counted once, when they do again */
 		rc = metrics_copy(net, net->at.saved, net->at.metrics);
 		if (rc == SW_OK)
@@ -130,18 +143,51 @@ static sw_status step_calls(struct sw_net *net, const struct sw_data *data,
 	return rc;
 }
 
-/* SW_OK with *out NULL: the backend cannot; nothing was given to the queue. */
-static sw_status step_record(struct sw_net *net, const struct sw_data *data,
-			     const struct sw_net_rows *from, struct sw_graph **out)
+/* Another lane can disturb a recording, or leave too little memory for it: the next steps try
+ * again, and the trial goes on by calls after the last try. */
+static void graph_missed(struct sw_net *net)
+{
+	net->graph_misses++;
+	net->no_graphs = net->graph_misses == SW_NET_GRAPH_TRIES;
+}
+
+/* The calls of n steps in a row, each with its own rows and its own struct sw_step. The rows are
+ * copied first, from a place in the order that differs from run to run to one that does not. */
+static sw_status steps_give(struct sw_net *net, const struct sw_data *data,
+			    const struct sw_net_rows *from, size_t n)
+{
+	const struct sw_head *head = (const void *)(net->arena + net->at.step);
+	int32_t *rows = (int32_t *)(void *)(net->parts + net->at.rows);
+	sw_status rc = net->ops->gather_i32(net->q, sw_net_order_at(net), head->row, rows, n,
+					    net->at.batch);
+
+	for (size_t k = 0; rc == SW_OK && k < n; k++) {
+		struct sw_net_rows own = *from;
+
+		*(own.number ? &own.number : &own.index) = rows + k * net->at.batch;
+		net->place = k;
+		rc = sw_net_gradient_of(net, data, &own, net->at.batch);
+		if (rc == SW_OK)
+			rc = optimizer_step(net);
+	}
+	net->place = 0;
+	return rc;
+}
+
+/* SW_OK with *out NULL: it was not recorded; nothing was given to the queue. */
+static sw_status steps_record(struct sw_net *net, const struct sw_data *data,
+			      const struct sw_net_rows *from, size_t n, struct sw_graph **out)
 {
 	const struct sw_ops *ops = net->ops;
 	sw_status rc = ops->graph_begin(net->q), ended;
 
 	*out = NULL;
+	if (rc == SW_UNSUPPORTED) {
+		net->no_graphs = true;
+		return SW_OK;
+	}
 	if (rc == SW_OK) {
-		rc = sw_net_gradient_of(net, data, from, net->at.batch);
-		if (rc == SW_OK)
-			rc = optimizer_step(net);
+		rc = steps_give(net, data, from, n);
 		ended = ops->graph_end(net->q, out);
 		if (rc == SW_OK)
 			rc = ended;
@@ -150,44 +196,50 @@ static sw_status step_record(struct sw_net *net, const struct sw_data *data,
 			*out = NULL;
 		}
 	}
-	net->no_graphs = rc != SW_OK;
+	if (rc != SW_OK)
+		graph_missed(net);
 	return rc == SW_DEVICE_LOST ? rc : SW_OK;
 }
 
-static sw_status step(struct sw_net *net, const struct sw_data *data,
-		      const struct sw_net_rows *from, size_t rows)
+/* The steps whose heads are on the device, as one graph. *done stays false where it was not. */
+static sw_status steps_run(struct sw_net *net, const struct sw_data *data,
+			   const struct sw_net_rows *from, size_t n, bool *done)
 {
-	struct sw_graph **graph = &net->graph[from->buffer];
-	sw_status rc = SW_OK;
+	struct sw_graph **graph = n > 1 ? &net->many : &net->graph[from->buffer];
+	sw_status rc = *graph ? SW_OK : steps_record(net, data, from, n, graph);
 
-	if (rows != net->at.batch || !net->made[from->buffer] || net->no_graphs)
-		return step_calls(net, data, from, rows);
-	if (!*graph)
-		rc = step_record(net, data, from, graph);
-	if (rc == SW_OK && *graph)
-		rc = net->ops->graph_run(net->q, *graph);
-	else if (rc == SW_OK)
-		return step_calls(net, data, from, rows);
+	if (rc != SW_OK || !*graph)
+		return rc;
+	rc = net->ops->graph_run(net->q, *graph);
+	*done = rc == SW_OK;
 	if (rc != SW_NOMEM)
 		return rc;
 	/* a graph that does not start has done nothing */
 	sw_net_forget(net);
-	net->no_graphs = true;
-	return step_calls(net, data, from, rows);
+	graph_missed(net);
+	return SW_OK;
 }
 
-sw_status sw_net_train(struct sw_net *net, const struct sw_data *data, size_t first, size_t rows)
+sw_status sw_net_train(struct sw_net *net, const struct sw_data *data, size_t first, size_t *next)
 {
+	size_t left = first < net->order_n ? net->order_n - first : 0;
+	const size_t batch = net->at.batch, rows = left < batch ? left : batch;
+	const bool many = net->made[0] && !net->no_graphs && left >= net->at.steps * batch;
+	size_t n = many ? net->at.steps : 1;
 	struct sw_net_rows from;
-	sw_status rc = step_begin(net, data, first, rows, &from);
+	bool done = false;
+	sw_status rc = step_begin(net, data, first, rows, n, &from);
 
-	const size_t next = first + rows;
-
-	if (rc == SW_OK)
-		rc = step(net, data, &from, rows);
-	net->step += rc == SW_OK;
+	if (rc == SW_OK && rows == batch && net->made[from.buffer] && !net->no_graphs)
+		rc = steps_run(net, data, &from, n, &done);
+	if (rc == SW_OK && !done) {
+		n = 1; /* the first of those on the device */
+		rc = step_calls(net, data, &from, rows);
+	}
 	if (rc != SW_OK)
 		return rc;
-	return sw_net_feed_fetch(net, data, true, next,
-				 net->order_n - next < rows ? net->order_n - next : rows);
+	net->step += n;
+	*next = first + (n - 1) * batch + rows;
+	left = net->order_n - *next;
+	return sw_net_feed_fetch(net, data, true, *next, left < rows ? left : rows);
 }

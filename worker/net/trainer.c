@@ -36,8 +36,11 @@ static const cJSON *value_of(const struct resolve *r, const struct sw_trainer_op
 	if (cJSON_IsString(v) && o->searched && !is_choice(o, v->valuestring)) {
 		const cJSON *param = sw_param_value(r->params, v->valuestring);
 
-		if (param)
+		if (param) {
+			strcpy(where, "/parameters");
+			sw_json_pointer_add(where, 160, v->valuestring);
 			return param;
+		}
 		/* A submitted spec names parameters that exist: this one is not active in this
 		 * trial ("when"), and the option has its default. */
 		return NULL;

@@ -11,20 +11,24 @@
 extern "C" {
 #endif
 
+#define CUBLAS_VER_MAJOR 13
+
 typedef enum {
 	CUBLAS_STATUS_SUCCESS = 0,
 	CUBLAS_STATUS_NOT_INITIALIZED = 1,
 	CUBLAS_STATUS_ALLOC_FAILED = 3,
 	CUBLAS_STATUS_INVALID_VALUE = 7,
+	CUBLAS_STATUS_ARCH_MISMATCH = 8,
 	CUBLAS_STATUS_EXECUTION_FAILED = 13,
-	CUBLAS_STATUS_INTERNAL_ERROR = 14
+	CUBLAS_STATUS_INTERNAL_ERROR = 14,
+	CUBLAS_STATUS_NOT_SUPPORTED = 15
 } cublasStatus_t;
 
 typedef enum { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1 } cublasOperation_t;
 typedef enum { CUBLAS_DEFAULT_MATH = 0, CUBLAS_TF32_TENSOR_OP_MATH = 3 } cublasMath_t;
 typedef enum { CUBLAS_ATOMICS_NOT_ALLOWED = 0, CUBLAS_ATOMICS_ALLOWED = 1 } cublasAtomicsMode_t;
 typedef enum { CUDA_R_32F = 0, CUDA_R_16BF = 14 } cudaDataType;
-typedef enum { CUBLAS_COMPUTE_32F = 68 } cublasComputeType_t;
+typedef enum { CUBLAS_COMPUTE_32F = 68, CUBLAS_COMPUTE_32F_FAST_TF32 = 77 } cublasComputeType_t;
 typedef enum { CUBLAS_GEMM_DEFAULT = -1 } cublasGemmAlgo_t;
 typedef struct sw_shim_blas *cublasHandle_t;
 

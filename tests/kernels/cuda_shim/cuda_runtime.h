@@ -43,10 +43,7 @@ typedef enum cudaError {
 } cudaError_t;
 
 enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
-enum cudaDeviceAttr {
-	cudaDevAttrComputeCapabilityMajor = 75,
-	cudaDevAttrMemoryPoolsSupported = 115
-};
+enum cudaDeviceAttr { cudaDevAttrMemoryPoolsSupported = 115 };
 
 #define cudaStreamLegacy               ((cudaStream_t)0)
 #define cudaStreamNonBlocking          1u
@@ -62,7 +59,7 @@ struct cudaDeviceProp {
 };
 
 struct cudaFuncAttributes {
-	int binaryVersion;
+	int ptxVersion, binaryVersion;
 };
 
 /* Where a thread is in its grid. */
@@ -80,6 +77,7 @@ typedef struct sw_shim_graph *cudaGraphExec_t;
 enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal = 1 };
 
 cudaError_t cudaGetLastError(void);
+cudaError_t cudaPeekAtLastError(void);
 const char *cudaGetErrorString(cudaError_t e);
 cudaError_t cudaDriverGetVersion(int *version);
 cudaError_t cudaRuntimeGetVersion(int *version);
@@ -139,8 +137,11 @@ void sw_shim_wait_warp(void);
 /* Gives n <= 8 bytes to the warp, takes those of a lane. */
 void sw_shim_exchange(const void *mine, void *theirs, size_t n, unsigned lane);
 unsigned long long sw_shim_atomic_add(unsigned long long *at, unsigned long long v);
-/* Queues run(a copy of the n bytes of closure), once for each thread. */
-void sw_shim_launch(unsigned grid, unsigned block, cudaStream_t s, void (*run)(void *),
+/* Until the kernels before have ended. */
+void sw_shim_wait_launch(void);
+/* Queues run(a copy of the n bytes of closure), once for each thread. overlap: each has to wait for
+ * the kernels before. */
+void sw_shim_launch(unsigned grid, unsigned block, int overlap, cudaStream_t s, void (*run)(void *),
 		    const void *closure, size_t n);
 }
 
@@ -173,26 +174,56 @@ template <class F> void sw_shim_run(void *arg)
 	(*static_cast<F *>(arg))();
 }
 
-template <class F> void sw_shim_launch_closure(unsigned grid, unsigned block, cudaStream_t s, F f)
+template <class F>
+void sw_shim_launch_closure(unsigned grid, unsigned block, int overlap, cudaStream_t s, F f)
 {
 	static_assert(__is_trivially_copyable(F), "kernels take plain values, as CUDA's do");
-	sw_shim_launch(grid, block, s, sw_shim_run<F>, &f, sizeof f);
+	sw_shim_launch(grid, block, overlap, s, sw_shim_run<F>, &f, sizeof f);
 }
 
 template <class T> struct sw_shim_same {
 	typedef T type;
 };
 
-/* The arguments are taken as the kernel's parameters, and at the launch, as CUDA does. */
-template <class... P>
-void sw_shim_launch_call(unsigned grid, unsigned block, cudaStream_t s, void (*kernel)(P...),
-			 typename sw_shim_same<P>::type... args)
+static inline void cudaGridDependencySynchronize(void)
 {
-	sw_shim_launch_closure(grid, block, s, [=]() { kernel(args...); });
+	sw_shim_wait_launch();
 }
 
-#define SW_SHIM_LAUNCH(kernel, grid, block, stream, ...)                                           \
-	sw_shim_launch_call(grid, block, stream, kernel, ##__VA_ARGS__)
+struct dim3 {
+	unsigned x = 1, y = 1, z = 1;
+};
+
+enum cudaLaunchAttributeID { cudaLaunchAttributeProgrammaticStreamSerialization = 6 };
+
+struct cudaLaunchAttribute {
+	cudaLaunchAttributeID id;
+	struct {
+		int programmaticStreamSerializationAllowed;
+	} val;
+};
+
+struct cudaLaunchConfig_t {
+	struct {
+		dim3 grid_dim, block_dim;
+	} sw_shim_place; /* what the macros make of config.gridDim and config.blockDim */
+	size_t dynamicSmemBytes;
+	cudaStream_t stream;
+	cudaLaunchAttribute *attrs;
+	unsigned numAttrs;
+};
+
+/* The arguments are taken as the kernel's parameters, and at the launch, as CUDA does. */
+template <class... P>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *c, void (*kernel)(P...),
+			       typename sw_shim_same<P>::type... args)
+{
+	const int overlap = c->numAttrs && c->attrs->val.programmaticStreamSerializationAllowed;
+
+	sw_shim_launch_closure(c->gridDim.x, c->blockDim.x, overlap, c->stream,
+			       [=]() { kernel(args...); });
+	return cudaPeekAtLastError();
+}
 #endif
 
 #endif

@@ -21,7 +21,7 @@ file(GLOB shim_hosts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cuda/*.c)
 list(APPEND shim_kernels ${here}/shim_kernels.cu)
 set_source_files_properties(${shim_kernels} PROPERTIES LANGUAGE CXX) # in this folder's targets alone
 add_library(sw_cuda_shim STATIC ${shim_kernels} ${shim_hosts}
-	${here}/shim_blas.c ${here}/shim_device.c ${here}/shim_graph.c ${here}/shim_threads.c
+	${here}/shim_blas.c ${here}/shim_blas_lt.c ${here}/shim_device.c ${here}/shim_graph.c ${here}/shim_threads.c
 	${here}/shim_watch.c)
 set_target_properties(sw_cuda_shim PROPERTIES CXX_STANDARD 14 CXX_STANDARD_REQUIRED ON)
 # The shim's folder stands where the toolkit's headers would be: the one folder that is on -I.
@@ -29,7 +29,7 @@ target_include_directories(sw_cuda_shim PUBLIC ${here})
 target_link_libraries(sw_cuda_shim PUBLIC sw_flags sw_base m)
 # Few blocks, so that small shapes need every loop over the grid.
 target_compile_definitions(sw_cuda_shim PUBLIC SW_CUDA_GRID_MAX=3 SW_CUDA_PARTIAL_MAX=3
-	SW_CUDA_COLUMNS_BYTES=4096)
+	SW_CUDA_COLUMNS_BYTES=4096 SW_CUDA_PARTIAL_BYTES=256 SW_CUDA_PART_VALUES=256)
 separate_arguments(shim_flags UNIX_COMMAND "${CMAKE_C_FLAGS}")
 target_compile_options(sw_cuda_shim PRIVATE -ffp-contract=off
 	"$<$<COMPILE_LANGUAGE:CXX>:${shim_flags};-Wall;-Wextra;-Wshadow;-Wconversion>")
@@ -42,20 +42,23 @@ if(SW_WERROR)
 	target_compile_options(sw_cuda_shim PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
 endif()
 
-foreach(noun cuda_ops cuda_linear cuda_losses cuda_images cuda_conv cuda_norm cuda_tokens)
+foreach(noun cuda_ops cuda_linear cuda_losses cuda_images cuda_conv cuda_norm cuda_tokens
+	cuda_queue)
 	sw_test(kernels/test_${noun}.c sw_cuda_shim sw_kernels)
-	target_sources(test_kernels_${noun} PRIVATE ${here}/twin.c)
-	if(TARGET sweepd-cuda) # the same on a GPU; skipped, and said so, where there is none
-		add_executable(test_kernels_gpu_${noun} kernels/test_${noun}.c ${here}/twin.c)
+	target_sources(test_kernels_${noun} PRIVATE ${here}/twin.c kernels/sums.c)
+	if(TARGET sw_cuda) # the same on a GPU; skipped, and said so, where there is none
+		add_executable(test_kernels_gpu_${noun} kernels/test_${noun}.c ${here}/twin.c kernels/sums.c)
 		target_compile_definitions(test_kernels_gpu_${noun} PRIVATE SW_TEST_GPU)
-		target_link_libraries(test_kernels_gpu_${noun} PRIVATE sweepd-cuda sw_flags sw_kernels
+		target_link_libraries(test_kernels_gpu_${noun} PRIVATE sw_cuda sw_kernels
 			PkgConfig::CHECK)
 		set_target_properties(test_kernels_gpu_${noun} PROPERTIES
-			RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+			RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests
+			BUILD_RPATH "${CUDAToolkit_LIBRARY_DIR}")
 		add_test(NAME kernels/gpu_${noun} COMMAND test_kernels_gpu_${noun})
 		set_tests_properties(kernels/gpu_${noun} PROPERTIES TIMEOUT 900 SKIP_RETURN_CODE 77)
 	endif()
 endforeach()
 sw_test(kernels/test_cuda_open.c sw_cuda_shim)
-sw_test(kernels/test_cuda_queue.c sw_cuda_shim sw_kernels m)
+sw_test(kernels/test_cuda_space.c sw_cuda_shim)
+sw_test(kernels/test_cuda_product.c sw_cuda_shim m)
 sw_test(kernels/test_cuda_shim.c sw_cuda_shim)

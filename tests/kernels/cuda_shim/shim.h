@@ -21,20 +21,66 @@ enum sw_shim_order {
 /* What streams were given, whether run or recorded. */
 struct sw_shim_count {
 	unsigned kernels, products, copies, fills;
-	size_t up_bytes; /* of copies to the device */
+	unsigned overlaps; /* of the kernels */
+	size_t up_bytes;   /* of copies to the device */
+};
+
+/* Of cuBLAS. */
+struct sw_shim_library {
+	bool starved;      /* it finds no memory for a handle */
+	bool unrecorded;   /* its products cannot be recorded */
+	bool missing;      /* the library is not installed */
+	bool unfused;      /* it has no kernel with an epilogue */
+	const char *lacks; /* a function that the library lacks; NULL: none */
+	/* Told by the shim: */
+	unsigned handles;       /* ever made */
+	size_t workspace_bytes; /* of the workspace set last */
+};
+
+/* What can be made to fail. BLAS_SET: what a handle is told. */
+enum sw_shim_call {
+	SW_SHIM_ALLOC,
+	SW_SHIM_PIN,
+	SW_SHIM_STREAM,
+	SW_SHIM_EVENT,
+	SW_SHIM_MARK,
+	SW_SHIM_SYNC,
+	SW_SHIM_COPY,
+	SW_SHIM_FILL,
+	SW_SHIM_LAUNCH,
+	SW_SHIM_CAPTURE,
+	SW_SHIM_CAPTURE_END,
+	SW_SHIM_INSTANTIATE,
+	SW_SHIM_GRAPH,
+	SW_SHIM_HANDLE,
+	SW_SHIM_BLAS_SET,
+	SW_SHIM_PRODUCT
+};
+
+/* The nth call of this kind from now on fails with this error of its library's, once; nth 0: none. */
+struct sw_shim_failure {
+	enum sw_shim_call call;
+	unsigned nth;
+	int error;
+	bool fired;
 };
 
 struct sw_shim {
+	struct sw_shim_failure failure;
+	const void *unloadable; /* a kernel for whose code there is no memory */
+	unsigned loads;         /* told by the shim: kernels that were asked for their attributes */
+	int major;              /* of the compute capability, at the next open */
 	enum sw_shim_order order;
 	unsigned seed;
 	int driver_version; /* as CUDA writes it; 0: no driver */
+	int ptx_version;    /* of the architecture that kernels are compiled for */
 	int device_n;
+	struct sw_shim_library blas;
 	cudaError_t count_error, set_error, probe_error;
-	size_t memory_bytes;  /* of the device; cudaMalloc over it fails */
-	bool no_pools;        /* no stream-ordered memory */
-	bool blas_starved;    /* cuBLAS finds no memory for a handle */
-	bool blas_unrecorded; /* its products cannot be recorded */
-	unsigned lose_at;     /* the nth piece of work from now on breaks the device; 0: none */
+	size_t memory_bytes; /* of the device; cudaMalloc over it fails */
+	bool no_pools;       /* no stream-ordered memory */
+	unsigned spoil;      /* so many recordings to come fail, as if another thread broke them */
+	unsigned lose_at;    /* the nth piece of work from now on breaks the device; 0: none */
 	/* Told by the shim: */
 	size_t used_bytes;
 	size_t pool_bytes;    /* given back, and kept by the pool until somebody waits */
@@ -65,6 +111,10 @@ struct sw_shim_stream {
 	struct sw_shim_graph *graph; /* that it records; NULL: none */
 };
 
+/* The error of a call that was to fail now, else 0. */
+int sw_shim_fault(enum sw_shim_call call);
+/* Spoils what any thread records: said by calls that do so on a device. */
+void sw_shim_disturb(void);
 /* Takes op into the graph. */
 void sw_shim_record(struct sw_shim_graph *g, struct sw_shim_op *op);
 /* Fails, and spoils the recording, when this thread has one: for calls that wait or allocate. */
@@ -76,7 +126,6 @@ cudaError_t sw_shim_queue(cudaStream_t s, void (*run)(void *), void *arg);
 cudaError_t sw_shim_enter(cudaStream_t s);
 /* Keeps e as the thread's last error; returns it. */
 cudaError_t sw_shim_fail(cudaError_t e);
-void sw_shim_grid_run(unsigned grid, unsigned block, void (*run)(void *), void *arg, size_t bytes);
 
 #if defined(__SANITIZE_ADDRESS__)
 #define SW_SHIM_ASAN 1
@@ -105,7 +154,8 @@ struct sw_shim_range *sw_shim_range_near(const void *p);
  * thread's barriers of its warp; and where threads have their stacks and the kernel its
  * arguments. */
 struct sw_shim_thread {
-	bool runs; /* false: no kernel does */
+	bool runs;   /* false: no kernel does */
+	bool waited; /* for the kernels before */
 	uint32_t launch, block, thread, barrier, warp_barrier;
 	const void *stacks, *arg;
 	size_t stacks_bytes, arg_bytes;

@@ -1,8 +1,11 @@
-/* tests/kernels/cuda_shim/shim_blas.c — cuBLAS's products by their definition. Columns-first, as
- * cuBLAS: element (i, j) of a matrix with leading dimension ld is at i + j ld. */
+/* tests/kernels/cuda_shim/shim_blas.c — cuBLAS's products by their definition, summed in float.
+ * Columns-first, as cuBLAS: element (i, j) of a matrix with leading dimension ld is at i + j ld. And
+ * the library that holds them, for dlopen. */
+#include "tests/kernels/cuda_shim/shim_blas.h"
 #include "base/memory.h"
-#include "tests/kernels/cuda_shim/shim.h"
-#include <cublas_v2.h>
+#include "kernels/cuda/blas.h"
+#include <dlfcn.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,32 +18,30 @@ struct sw_shim_blas {
 	cublasAtomicsMode_t atomics;
 };
 
-struct product {
-	cublasOperation_t ta, tb;
-	int m, n, k, lda, ldb, ldc;
-	float alpha, beta;
-	const void *a, *b;
-	float *c;
-	enum { WHOLE, TF32, BF16 } operands;
-};
-
 cublasStatus_t cublasCreate(cublasHandle_t *out)
 {
 	if (sw_shim_enter(NULL) != cudaSuccess)
 		return CUBLAS_STATUS_INTERNAL_ERROR;
 	*out = NULL;
-	if (sw_shim.blas_starved) /* as cuBLAS says it */
+	sw_shim_disturb();
+	const int fault = sw_shim_fault(SW_SHIM_HANDLE);
+
+	if (fault)
+		return (cublasStatus_t)fault;
+	if (sw_shim.blas.starved) /* as cuBLAS says it */
 		return CUBLAS_STATUS_NOT_INITIALIZED;
 	*out = sw_calloc(1, sizeof **out);
 	if (!*out)
 		return CUBLAS_STATUS_ALLOC_FAILED;
 	(*out)->atomics = CUBLAS_ATOMICS_ALLOWED;
 	sw_shim.live++;
+	sw_shim.blas.handles++;
 	return CUBLAS_STATUS_SUCCESS;
 }
 
 cublasStatus_t cublasDestroy(cublasHandle_t h)
 {
+	sw_shim_disturb();
 	free(h);
 	sw_shim.live--;
 	return CUBLAS_STATUS_SUCCESS;
@@ -50,26 +51,29 @@ cublasStatus_t cublasSetStream(cublasHandle_t h, cudaStream_t s)
 {
 	h->stream = s;
 	h->space = NULL; /* as cuBLAS does */
-	return CUBLAS_STATUS_SUCCESS;
+	return (cublasStatus_t)sw_shim_fault(SW_SHIM_BLAS_SET);
 }
 
 cublasStatus_t cublasSetWorkspace(cublasHandle_t h, void *space, size_t bytes)
 {
+	if ((uintptr_t)space % 256 != 0)
+		return CUBLAS_STATUS_INVALID_VALUE;
 	h->space = bytes ? space : NULL;
-	return CUBLAS_STATUS_SUCCESS;
+	sw_shim.blas.workspace_bytes = bytes;
+	return (cublasStatus_t)sw_shim_fault(SW_SHIM_BLAS_SET);
 }
 
 cublasStatus_t cublasSetMathMode(cublasHandle_t h, cublasMath_t mode)
 {
 	h->math = mode;
 	h->math_chosen = true;
-	return CUBLAS_STATUS_SUCCESS;
+	return (cublasStatus_t)sw_shim_fault(SW_SHIM_BLAS_SET);
 }
 
 cublasStatus_t cublasSetAtomicsMode(cublasHandle_t h, cublasAtomicsMode_t mode)
 {
 	h->atomics = mode;
-	return CUBLAS_STATUS_SUCCESS;
+	return (cublasStatus_t)sw_shim_fault(SW_SHIM_BLAS_SET);
 }
 
 static float from_bits(uint32_t bits)
@@ -80,37 +84,46 @@ static float from_bits(uint32_t bits)
 	return v;
 }
 
-static double element(const struct product *p, const void *x, int ld, cublasOperation_t t, int i,
-		      int j)
+static float element(const struct sw_shim_product *p, const void *x, int ld, cublasOperation_t t,
+		     int i, int j)
 {
 	const size_t row = (size_t)(t == CUBLAS_OP_N ? i : j);
 	const size_t column = (size_t)(t == CUBLAS_OP_N ? j : i);
 	const size_t at = row + column * (size_t)ld;
 	uint32_t bits;
 
-	if (p->operands == BF16)
-		return (double)from_bits((uint32_t)((const uint16_t *)x)[at] << 16);
+	if (p->operands == SW_SHIM_BF16)
+		return from_bits((uint32_t)((const uint16_t *)x)[at] << 16);
 	memcpy(&bits, (const float *)x + at, sizeof bits);
-	return (double)from_bits(p->operands == TF32 ? bits & ~UINT32_C(0x1fff) : bits);
+	return from_bits(p->operands == SW_SHIM_TF32 ? bits & ~UINT32_C(0x1fff) : bits);
 }
 
+/* A sum in float of fused multiply-adds, in the order of l, as a thread of a GPU makes it: the
+ * order with the largest errors that cuBLAS may have. */
 static void product_run(void *arg)
 {
-	const struct product *p = arg;
+	const struct sw_shim_product *p = arg;
 
-	for (int j = 0; j < p->n; j++)
+	for (int j = 0; j < p->n; j++) {
+		float columns = 0;
+
+		for (int l = 0; p->sums && l < p->k; l++)
+			columns += element(p, p->b, p->ldb, p->tb, l, j);
+		if (p->sums)
+			p->sums[j] = columns;
 		for (int i = 0; i < p->m; i++) {
 			float *c = p->c + (size_t)i + (size_t)j * (size_t)p->ldc;
-			double sum = 0;
+			float sum = 0;
 
 			for (int l = 0; l < p->k; l++)
-				sum += element(p, p->a, p->lda, p->ta, i, l) *
-				       element(p, p->b, p->ldb, p->tb, l, j);
-			sum *= (double)p->alpha;
-			if (p->beta != 0.0f) /* with 0, c is not read: it may hold NaN */
-				sum += (double)p->beta * (double)*c;
-			*c = (float)sum;
+				sum = fmaf(element(p, p->a, p->lda, p->ta, i, l),
+					   element(p, p->b, p->ldb, p->tb, l, j), sum);
+			/* with beta 0, c is not read: it may hold NaN */
+			*c = p->beta != 0.0f ? fmaf(p->beta, *c, p->alpha * sum) : p->alpha * sum;
+			if (p->bias)
+				*c += p->bias[i];
 		}
+	}
 }
 
 static int at_least_1(int n)
@@ -118,10 +131,26 @@ static int at_least_1(int n)
 	return n > 1 ? n : 1;
 }
 
-static cublasStatus_t product_queue(cublasHandle_t h, struct product product)
+cublasStatus_t sw_shim_product_queue(cudaStream_t s, const struct sw_shim_product *product)
 {
-	struct product *p;
+	struct sw_shim_product *p;
+	const int fault = sw_shim_fault(SW_SHIM_PRODUCT);
 
+	if (fault)
+		return (cublasStatus_t)fault;
+	if (sw_shim.blas.unrecorded && s->graph)
+		return CUBLAS_STATUS_EXECUTION_FAILED;
+	p = malloc(sizeof *p);
+	if (!p)
+		return CUBLAS_STATUS_ALLOC_FAILED;
+	*p = *product;
+	sw_shim.given.products++;
+	return sw_shim_queue(s, product_run, p) == cudaSuccess ? CUBLAS_STATUS_SUCCESS
+							       : CUBLAS_STATUS_EXECUTION_FAILED;
+}
+
+static cublasStatus_t product_queue(cublasHandle_t h, struct sw_shim_product product)
+{
 	if (product.m < 0 || product.n < 0 || product.k < 0 ||
 	    product.lda < at_least_1(product.ta == CUBLAS_OP_N ? product.m : product.k) ||
 	    product.ldb < at_least_1(product.tb == CUBLAS_OP_N ? product.k : product.n) ||
@@ -131,16 +160,7 @@ static cublasStatus_t product_queue(cublasHandle_t h, struct product product)
 	 * time. */
 	if (!h->space || !h->math_chosen || h->atomics == CUBLAS_ATOMICS_ALLOWED)
 		return CUBLAS_STATUS_INTERNAL_ERROR;
-	if (sw_shim.blas_unrecorded && h->stream->graph)
-		return CUBLAS_STATUS_EXECUTION_FAILED;
-	p = malloc(sizeof *p);
-	if (!p)
-		return CUBLAS_STATUS_ALLOC_FAILED;
-	*p = product;
-	sw_shim.given.products++;
-	return sw_shim_queue(h->stream, product_run, p) == cudaSuccess
-		       ? CUBLAS_STATUS_SUCCESS
-		       : CUBLAS_STATUS_EXECUTION_FAILED;
+	return sw_shim_product_queue(h->stream, &product);
 }
 
 cublasStatus_t cublasSgemm(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m,
@@ -148,8 +168,10 @@ cublasStatus_t cublasSgemm(cublasHandle_t h, cublasOperation_t ta, cublasOperati
 			   const float *b, int ldb, const float *beta, float *c, int ldc)
 {
 	return product_queue(h,
-			     (struct product){ta, tb, m, n, k, lda, ldb, ldc, *alpha, *beta, a, b,
-					      c, h->math == CUBLAS_DEFAULT_MATH ? WHOLE : TF32});
+			     (struct sw_shim_product){
+				     ta, tb, m, n, k, lda, ldb, ldc, *alpha, *beta, a, b, c,
+				     h->math == CUBLAS_DEFAULT_MATH ? SW_SHIM_WHOLE : SW_SHIM_TF32,
+				     NULL, NULL});
 }
 
 cublasStatus_t cublasGemmEx(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m,
@@ -161,7 +183,46 @@ cublasStatus_t cublasGemmEx(cublasHandle_t h, cublasOperation_t ta, cublasOperat
 	if (a_type != CUDA_R_16BF || b_type != CUDA_R_16BF || c_type != CUDA_R_32F ||
 	    compute != CUBLAS_COMPUTE_32F || algo != CUBLAS_GEMM_DEFAULT)
 		return CUBLAS_STATUS_INVALID_VALUE;
-	return product_queue(h,
-			     (struct product){ta, tb, m, n, k, lda, ldb, ldc, *(const float *)alpha,
-					      *(const float *)beta, a, b, c, BF16});
+	return product_queue(h, (struct sw_shim_product){
+					ta, tb, m, n, k, lda, ldb, ldc, *(const float *)alpha,
+					*(const float *)beta, a, b, c, SW_SHIM_BF16, NULL, NULL});
+}
+
+/* --- the library --- */
+
+static const struct {
+	const char *name;
+	void (*function)(void);
+} exports[] = {
+#define EXPORT(member, function) {#function, (void (*)(void))function},
+	SW_CUBLAS_CALLS(EXPORT)};
+
+void *sw_shim_dlopen(const char *name, int flags)
+{
+	(void)flags;
+	return strcmp(name, "libcublas.so.13") == 0 && !sw_shim.blas.missing ? &sw_shim : NULL;
+}
+
+void *sw_shim_dlsym(void *library, const char *name)
+{
+	void *found = NULL;
+
+	(void)library;
+	if (sw_shim.blas.lacks && strcmp(name, sw_shim.blas.lacks) == 0)
+		return NULL;
+	for (size_t i = 0; i < sizeof exports / sizeof *exports; i++)
+		if (strcmp(name, exports[i].name) == 0)
+			memcpy(&found, &exports[i].function, sizeof found);
+	return found;
+}
+
+const char *sw_shim_dlerror(void)
+{
+	return "libcublas.so.13: cannot open shared object file";
+}
+
+int sw_shim_dlclose(void *library)
+{
+	(void)library;
+	return 0;
 }

@@ -18,7 +18,9 @@
 
 struct sw_shim sw_shim = {
 	.driver_version = 13000,
+	.ptx_version = 90,
 	.device_n = 2,
+	.major = 9,
 	.memory_bytes = (size_t)1 << 30,
 };
 
@@ -31,12 +33,10 @@ static struct sw_shim_range *ranges;
 static _Thread_local int current;
 static _Thread_local cudaError_t last;
 
-void sw_shim_launch(unsigned grid, unsigned block, cudaStream_t s, void (*run)(void *),
-		    const void *closure, size_t n); /* declared for kernels in cuda_runtime.h */
-
 cudaError_t sw_shim_fail(cudaError_t e)
 {
-	last = e;
+	if (e != cudaSuccess)
+		last = e;
 	return e;
 }
 
@@ -47,6 +47,27 @@ cudaError_t sw_shim_enter(cudaStream_t s)
 	if (s && s->device != current)
 		return sw_shim_fail(cudaErrorInvalidResourceHandle);
 	return cudaSuccess;
+}
+
+cudaError_t cudaPeekAtLastError(void)
+{
+	return last;
+}
+
+int sw_shim_fault(enum sw_shim_call call)
+{
+	struct sw_shim_failure *f = &sw_shim.failure;
+
+	if (f->nth == 0 || f->call != call || --f->nth > 0)
+		return 0;
+	f->fired = true;
+	sw_shim.lost |= f->error == cudaErrorIllegalAddress; /* as a device is, then */
+	return f->error;
+}
+
+static cudaError_t fault(enum sw_shim_call call)
+{
+	return sw_shim_fail((cudaError_t)sw_shim_fault(call));
 }
 
 cudaError_t cudaGetLastError(void)
@@ -90,7 +111,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int device)
 	memset(p, 0, sizeof *p);
 	strcpy(p->name, "Shim");
 	p->totalGlobalMem = sw_shim.memory_bytes;
-	p->major = 9;
+	p->major = sw_shim.major;
 	return cudaSuccess;
 }
 
@@ -119,15 +140,20 @@ cudaError_t cudaSetDeviceFlags(unsigned flags)
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int device)
 {
 	(void)device;
-	*value = attr == cudaDevAttrMemoryPoolsSupported ? !sw_shim.no_pools : 9;
+	(void)attr;
+	*value = !sw_shim.no_pools;
 	return sw_shim_enter(NULL);
 }
 
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *a, const void *kernel)
 {
+	sw_shim.loads++;
+	if (kernel == sw_shim.unloadable)
+		return sw_shim_fail(cudaErrorMemoryAllocation);
 	if (!kernel || sw_shim.probe_error)
 		return sw_shim_fail(kernel ? sw_shim.probe_error : cudaErrorInvalidDeviceFunction);
 	a->binaryVersion = 90;
+	a->ptxVersion = sw_shim.ptx_version;
 	return sw_shim_enter(NULL);
 }
 
@@ -140,8 +166,7 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
 	return sw_shim_enter(NULL);
 }
 
-/* In front of an allocation, for the address sanitizer. */
-#define GAP 128
+#define GAP 128 /* in front of an allocation, for the address sanitizer */
 
 static unsigned char *gap_of(struct sw_shim_range *r)
 {
@@ -152,7 +177,7 @@ static cudaError_t range_make(void **out, size_t bytes)
 {
 	struct sw_shim_range *r;
 
-	if (sw_shim_enter_outside() != cudaSuccess)
+	if (sw_shim_enter_outside() != cudaSuccess || fault(SW_SHIM_ALLOC) != cudaSuccess)
 		return last;
 	if (bytes > sw_shim.memory_bytes - sw_shim.used_bytes || sw_fault_hit(SW_FAULT_MALLOC))
 		return sw_shim_fail(cudaErrorMemoryAllocation);
@@ -249,7 +274,8 @@ static bool on_device(const void *p, size_t bytes)
 cudaError_t cudaHostAlloc(void **out, size_t bytes, unsigned flags)
 {
 	(void)flags;
-	if (sw_shim_enter_outside() != cudaSuccess)
+	sw_shim_disturb();
+	if (sw_shim_enter_outside() != cudaSuccess || fault(SW_SHIM_PIN) != cudaSuccess)
 		return last;
 	*out = sw_malloc(bytes);
 	if (!*out)
@@ -260,6 +286,7 @@ cudaError_t cudaHostAlloc(void **out, size_t bytes, unsigned flags)
 
 cudaError_t cudaFreeHost(void *p)
 {
+	sw_shim_disturb();
 	sw_shim.live -= p != NULL;
 	free(p);
 	return sw_shim_enter(NULL);
@@ -270,7 +297,7 @@ cudaError_t cudaFreeHost(void *p)
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned flags)
 {
 	(void)flags;
-	if (sw_shim_enter(NULL) != cudaSuccess)
+	if (sw_shim_enter(NULL) != cudaSuccess || fault(SW_SHIM_STREAM) != cudaSuccess)
 		return last;
 	*out = sw_calloc(1, sizeof **out);
 	if (!*out)
@@ -322,7 +349,7 @@ static void stream_run(cudaStream_t s, const struct sw_shim_event *until, unsign
 
 cudaError_t cudaStreamSynchronize(cudaStream_t s)
 {
-	if (sw_shim_enter_outside() != cudaSuccess)
+	if (sw_shim_enter_outside() != cudaSuccess || fault(SW_SHIM_SYNC) != cudaSuccess)
 		return last;
 	if (s)
 		stream_run(s, NULL, 0);
@@ -341,7 +368,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t s)
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned flags)
 {
 	(void)flags;
-	if (sw_shim_enter(NULL) != cudaSuccess)
+	if (sw_shim_enter(NULL) != cudaSuccess || fault(SW_SHIM_EVENT) != cudaSuccess)
 		return last;
 	*out = sw_calloc(1, sizeof **out);
 	if (!*out)
@@ -361,8 +388,11 @@ static void mark_run(void *arg)
 
 cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
 {
-	struct mark *m = malloc(sizeof *m);
+	struct mark *m;
 
+	if (fault(SW_SHIM_MARK) != cudaSuccess)
+		return last;
+	m = malloc(sizeof *m);
 	if (!m)
 		return sw_shim_fail(cudaErrorMemoryAllocation);
 	m->event = e;
@@ -374,7 +404,7 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
 
 cudaError_t cudaEventSynchronize(cudaEvent_t e)
 {
-	if (sw_shim_enter_outside() != cudaSuccess)
+	if (sw_shim_enter_outside() != cudaSuccess || fault(SW_SHIM_SYNC) != cudaSuccess)
 		return last;
 	if (e->stream)
 		stream_run(e->stream, e, e->recorded);
@@ -451,6 +481,8 @@ cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, enum cudaM
 
 	if (!on_device(up ? dst : src, bytes) || on_device(up ? src : dst, bytes))
 		return sw_shim_fail(cudaErrorInvalidValue);
+	if (fault(SW_SHIM_COPY) != cudaSuccess)
+		return last;
 	sw_shim.given.copies++;
 	sw_shim.given.up_bytes += up ? bytes : 0;
 	return copy_queue((struct copy){.dst = dst, .src = src, .bytes = bytes}, s);
@@ -460,41 +492,8 @@ cudaError_t cudaMemsetAsync(void *dst, int value, size_t bytes, cudaStream_t s)
 {
 	if (!on_device(dst, bytes))
 		return sw_shim_fail(cudaErrorInvalidValue);
+	if (fault(SW_SHIM_FILL) != cudaSuccess)
+		return last;
 	sw_shim.given.fills++;
 	return copy_queue((struct copy){.dst = dst, .value = value, .bytes = bytes}, s);
-}
-
-struct launch {
-	unsigned grid, block;
-	void (*run)(void *);
-	size_t bytes;
-	_Alignas(max_align_t) unsigned char closure[];
-};
-
-static void launch_run(void *arg)
-{
-	struct launch *l = arg;
-
-	sw_shim_grid_run(l->grid, l->block, l->run, l->closure, l->bytes);
-}
-
-void sw_shim_launch(unsigned grid, unsigned block, cudaStream_t s, void (*run)(void *),
-		    const void *closure, size_t n)
-{
-	struct launch *l;
-
-	if (grid == 0 || block == 0 || block > 1024) {
-		(void)sw_shim_fail(cudaErrorInvalidConfiguration);
-		return;
-	}
-	l = malloc(sizeof *l + n);
-	if (!l)
-		abort();
-	l->grid = grid;
-	l->block = block;
-	l->run = run;
-	l->bytes = n;
-	memcpy(l->closure, closure, n);
-	sw_shim.given.kernels++;
-	(void)sw_shim_queue(s, launch_run, l);
 }

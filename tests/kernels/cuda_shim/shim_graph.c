@@ -3,16 +3,30 @@
 #include "base/fault.h"
 #include "base/memory.h"
 #include "tests/kernels/cuda_shim/shim.h"
+#include <stdatomic.h>
 #include <stdlib.h>
 
 /* A graph and what is made of it are one. */
 struct sw_shim_graph {
 	struct sw_shim_op *first, **end;
 	unsigned nodes, refs;
+	unsigned disturbed; /* sw_shim_disturb()s when it began */
 	bool spoiled;
 };
 
 static _Thread_local cudaStream_t recording;
+static atomic_uint disturbances;
+
+void sw_shim_disturb(void)
+{
+	disturbances++;
+}
+
+/* What the runtime says of the nth call of a kind. */
+static cudaError_t fault(enum sw_shim_call call)
+{
+	return sw_shim_fail((cudaError_t)sw_shim_fault(call));
+}
 
 void sw_shim_record(struct sw_shim_graph *g, struct sw_shim_op *op)
 {
@@ -50,6 +64,8 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t s, enum cudaStreamCaptureMode mo
 	cudaError_t e = sw_shim_enter(s);
 
 	(void)mode;
+	if (e == cudaSuccess)
+		e = fault(SW_SHIM_CAPTURE);
 	if (e != cudaSuccess)
 		return e;
 	if (recording)
@@ -59,6 +75,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t s, enum cudaStreamCaptureMode mo
 		return sw_shim_fail(cudaErrorMemoryAllocation);
 	g->end = &g->first;
 	g->refs = 1;
+	g->disturbed = disturbances;
 	s->graph = g;
 	recording = s;
 	sw_shim.live++;
@@ -75,7 +92,13 @@ cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *out)
 		return sw_shim_fail(cudaErrorInvalidValue);
 	s->graph = NULL;
 	recording = NULL;
-	if (e == cudaSuccess && g->spoiled)
+	if (sw_shim.spoil) {
+		sw_shim.spoil--;
+		g->spoiled = true;
+	}
+	if (e == cudaSuccess)
+		e = fault(SW_SHIM_CAPTURE_END);
+	if (e == cudaSuccess && (g->spoiled || g->disturbed != disturbances))
 		e = sw_shim_fail(cudaErrorStreamCaptureInvalidated);
 	if (e != cudaSuccess) {
 		graph_drop(g);
@@ -92,6 +115,8 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *out, cudaGraph_t grap
 	(void)flags;
 	if (sw_shim_enter_outside() != cudaSuccess)
 		return cudaErrorIllegalAddress;
+	if (fault(SW_SHIM_INSTANTIATE) != cudaSuccess)
+		return cudaErrorMemoryAllocation;
 	if (sw_fault_hit(SW_FAULT_MALLOC))
 		return sw_shim_fail(cudaErrorMemoryAllocation);
 	graph->refs++;
@@ -113,8 +138,12 @@ static void graph_run(void *arg)
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t s)
 {
-	struct run *r = malloc(sizeof *r);
+	const cudaError_t e = fault(SW_SHIM_GRAPH);
+	struct run *r;
 
+	if (e != cudaSuccess)
+		return e;
+	r = malloc(sizeof *r);
 	if (!r)
 		return sw_shim_fail(cudaErrorMemoryAllocation);
 	r->graph = graph;

@@ -4,6 +4,21 @@
 
 #define MOST 1024 /* threads of a block */
 
+template <class... P>
+static void launch(void (*kernel)(P...), unsigned grid, unsigned block, cudaStream_t s,
+		   bool overlap, typename sw_shim_same<P>::type... args)
+{
+	cudaLaunchAttribute a = {cudaLaunchAttributeProgrammaticStreamSerialization, {overlap}};
+	cudaLaunchConfig_t c = {};
+
+	c.gridDim.x = grid;
+	c.blockDim.x = block;
+	c.stream = s;
+	c.attrs = &a;
+	c.numAttrs = 1;
+	(void)cudaLaunchKernelEx(&c, kernel, args...);
+}
+
 /* out: float[blockDim.x] = the neighbour's number, through shared memory */
 static __global__ void neighbour_kernel(float *out, int barrier)
 {
@@ -19,7 +34,7 @@ static __global__ void neighbour_kernel(float *out, int barrier)
 
 void sw_shim_neighbour(cudaStream_t s, float *out, unsigned n, int barrier)
 {
-	SW_SHIM_LAUNCH(neighbour_kernel, 1, n, s, out, barrier);
+	launch(neighbour_kernel, 1, n, s, false, out, barrier);
 }
 
 /* Threads from `stay` on leave before the barrier. */
@@ -35,7 +50,7 @@ static __global__ void leave_kernel(unsigned stay, int warp)
 
 void sw_shim_leave(cudaStream_t s, unsigned n, unsigned stay, int warp)
 {
-	SW_SHIM_LAUNCH(leave_kernel, 1, n, s, stay, warp);
+	launch(leave_kernel, 1, n, s, false, stay, warp);
 }
 
 /* Half of a warp at one barrier, half at the other: a warp's and the block's, or a shuffle. */
@@ -51,7 +66,7 @@ static __global__ void part_kernel(int shuffle)
 
 void sw_shim_part(cudaStream_t s, unsigned n, int shuffle)
 {
-	SW_SHIM_LAUNCH(part_kernel, 1, n, s, shuffle);
+	launch(part_kernel, 1, n, s, false, shuffle);
 }
 
 /* One warp hands numbers on through shared memory, with a warp's barrier or a shuffle between. */
@@ -119,17 +134,21 @@ static __global__ void access_kernel(float *p, unsigned n, enum sw_shim_what wha
 		if (i == last)
 			p[i + 1] = 1.0f;
 		break;
+	case SW_SHIM_READ_ASKEW:
+		if (i == 0)
+			p[0] = (float)*(const unsigned long long *)(p + 1);
+		break;
 	}
 }
 
 void sw_shim_access(cudaStream_t s, float *p, unsigned grid, unsigned block, enum sw_shim_what what)
 {
-	SW_SHIM_LAUNCH(access_kernel, grid, block, s, p, grid * block, what);
+	launch(access_kernel, grid, block, s, false, p, grid * block, what);
 }
 
 void sw_shim_warp(cudaStream_t s, float *out, int barrier)
 {
-	SW_SHIM_LAUNCH(warp_kernel, 1, 32, s, out, barrier);
+	launch(warp_kernel, 1, 32, s, false, out, barrier);
 }
 
 /* Reads the element `at` of shared memory, of which the block has written n. */
@@ -144,7 +163,7 @@ static __global__ void shared_kernel(float *out, unsigned at)
 
 void sw_shim_shared(cudaStream_t s, float *out, unsigned n, unsigned at)
 {
-	SW_SHIM_LAUNCH(shared_kernel, 1, n, s, out, at);
+	launch(shared_kernel, 1, n, s, false, out, at);
 }
 
 /* out[k]: the thread that came as the kth; one thread does not wait for another */
@@ -155,5 +174,23 @@ static __global__ void order_kernel(float *out, unsigned long long *next)
 
 void sw_shim_order(cudaStream_t s, float *out, unsigned long long *next, unsigned n)
 {
-	SW_SHIM_LAUNCH(order_kernel, 1, n, s, out, next);
+	launch(order_kernel, 1, n, s, false, out, next);
+}
+
+/* p: float[n]; each thread adds 1 to its own element */
+static __global__ void wait_kernel(float *p, enum sw_shim_wait what)
+{
+	const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (what == SW_SHIM_WAIT || (what == SW_SHIM_WAIT_BUT_ONE && i != 1))
+		cudaGridDependencySynchronize();
+	if (what != SW_SHIM_WAIT_NEVER && what != SW_SHIM_WAIT_BUT_ONE)
+		p[i] = p[i] + 1.0f;
+	if (what == SW_SHIM_WAIT_LATE)
+		cudaGridDependencySynchronize();
+}
+
+void sw_shim_wait(cudaStream_t s, float *p, unsigned n, enum sw_shim_wait what, int overlap)
+{
+	launch(wait_kernel, 1, n, s, overlap != 0, p, what);
 }

@@ -22,9 +22,15 @@ enum sw_shim_what {
 	/* out of bounds: */
 	SW_SHIM_READ_BEHIND,
 	SW_SHIM_READ_BEFORE,
-	SW_SHIM_WRITE_BEHIND
+	SW_SHIM_WRITE_BEHIND,
+	/* misaligned: */
+	SW_SHIM_READ_ASKEW
 };
 
+/* When threads wait for the kernel before, which may still run. */
+enum sw_shim_wait { SW_SHIM_WAIT, SW_SHIM_WAIT_LATE, SW_SHIM_WAIT_NEVER, SW_SHIM_WAIT_BUT_ONE };
+
+void sw_shim_wait(cudaStream_t s, float *p, unsigned n, enum sw_shim_wait what, int overlap);
 void sw_shim_neighbour(cudaStream_t s, float *out, unsigned n, int barrier);
 void sw_shim_leave(cudaStream_t s, unsigned n, unsigned stay, int warp);
 void sw_shim_part(cudaStream_t s, unsigned n, int shuffle);

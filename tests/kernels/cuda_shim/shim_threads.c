@@ -5,6 +5,7 @@
  * fits neither is a deadlock or undefined on a GPU: abort, so that the test fails. Coroutines are
  * made once and run the threads of all later kernels: making one costs system calls. */
 #undef _FORTIFY_SOURCE /* its longjmp takes a jump to another stack for an attack */
+#include "kernels/cuda/load.h"
 #include "tests/kernels/cuda_shim/shim.h"
 #include <setjmp.h>
 #include <stdint.h>
@@ -29,6 +30,9 @@ struct sw_shim_place sw_shim_place;
 struct sw_shim_thread sw_shim_thread;
 
 void sw_shim_wait_block(void);
+void sw_shim_wait_launch(void);
+void sw_shim_launch(unsigned grid, unsigned block, int may_overlap, cudaStream_t s,
+		    void (*run)(void *), const void *closure, size_t n);
 void sw_shim_wait_warp(void);
 void sw_shim_exchange(const void *mine, void *theirs, size_t n, unsigned lane);
 unsigned long long sw_shim_atomic_add(unsigned long long *at, unsigned long long v);
@@ -47,6 +51,7 @@ static struct {
 	uint64_t given[2]; /* to the warp, by sw_shim_exchange: */
 	unsigned turn;     /* by turns, so that nobody overwrites what another still takes */
 	uint32_t barriers; /* of its warp, so far */
+	bool waited;       /* for the kernels before */
 } threads[THREAD_MAX];
 
 static struct coroutine scheduler = {.made = true};
@@ -54,6 +59,7 @@ static char *stacks;
 static unsigned now;
 static void (*body)(void *);
 static void *body_arg;
+static bool overlap; /* the kernels before may not have ended when this one begins */
 
 #ifdef SW_SHIM_ASAN
 static const void *main_stack;
@@ -124,6 +130,13 @@ static void coroutine_main(void)
 #endif
 	for (;;) {
 		body(body_arg);
+		if (!threads[now].waited) {
+			fprintf(stderr,
+				"cuda shim: no wait: thread %u of block %u has not waited for "
+				"the kernel before\n",
+				now, sw_shim_place.block.x);
+			abort();
+		}
 		wait_at(DONE); /* for the next block that has a thread of this number */
 	}
 }
@@ -142,6 +155,12 @@ static void coroutine_make(unsigned i)
 void sw_shim_wait_block(void)
 {
 	wait_at(AT_BLOCK);
+}
+
+void sw_shim_wait_launch(void)
+{
+	threads[now].waited = true;
+	sw_shim_thread.waited = true;
 }
 
 void sw_shim_wait_warp(void)
@@ -247,6 +266,7 @@ static void block_run(unsigned block)
 		threads[i].state = READY;
 		threads[i].turn = 0;
 		threads[i].barriers = 0;
+		threads[i].waited = !overlap;
 	}
 	sw_shim_thread.block = sw_shim_place.block.x;
 	sw_shim_thread.barrier = 0;
@@ -262,6 +282,7 @@ static void block_run(unsigned block)
 			sw_shim_place.thread.x = now;
 			sw_shim_thread.thread = now;
 			sw_shim_thread.warp_barrier = threads[now].barriers;
+			sw_shim_thread.waited = threads[now].waited;
 			sw_shim_thread.runs = true;
 			swap(&scheduler, &threads[now].on);
 			sw_shim_thread.runs = false;
@@ -278,27 +299,85 @@ static void block_run(unsigned block)
 	}
 }
 
-void sw_shim_grid_run(unsigned grid, unsigned block, void (*run)(void *), void *arg, size_t bytes)
+struct launch {
+	unsigned grid, block;
+	bool overlap;
+	void (*run)(void *);
+	size_t bytes;
+	_Alignas(max_align_t) unsigned char closure[];
+};
+
+static void launch_run(void *arg)
 {
+	struct launch *l = arg;
+
 	if (!stacks) /* once, for the process: fresh pages cost more than the threads do */
 		stacks = malloc(THREAD_MAX * STACK_BYTES);
 	if (!stacks)
 		abort();
-	body = run;
-	body_arg = arg;
-	sw_shim_thread.arg = arg;
-	sw_shim_thread.arg_bytes = bytes;
+	overlap = l->overlap;
+	body = l->run;
+	body_arg = l->closure;
+	sw_shim_thread.arg = l->closure;
+	sw_shim_thread.arg_bytes = l->bytes;
 	sw_shim_thread.stacks = stacks;
 	sw_shim_thread.stacks_bytes = THREAD_MAX * STACK_BYTES;
 	sw_shim_thread.launch++;
-	sw_shim_place.grid_dim = (struct sw_shim_dim){grid, 1, 1};
-	sw_shim_place.block_dim = (struct sw_shim_dim){block, 1, 1};
-	for (unsigned b = 0; b < grid; b++) {
-		if (sw_shim.order == SW_SHIM_SHUFFLED && grid <= THREAD_MAX) {
-			sw_shim_place.block.x = grid; /* no block: of its own, the same for all b */
-			shuffle(grid);
+	sw_shim_place.grid_dim = (struct sw_shim_dim){l->grid, 1, 1};
+	sw_shim_place.block_dim = (struct sw_shim_dim){l->block, 1, 1};
+	for (unsigned b = 0; b < l->grid; b++) {
+		if (sw_shim.order == SW_SHIM_SHUFFLED && l->grid <= THREAD_MAX) {
+			sw_shim_place.block.x =
+				l->grid; /* no block: of its own, the same for all b */
+			shuffle(l->grid);
 		}
-		sw_shim_place.block = (struct sw_shim_dim){whose_turn(b, grid), 0, 0};
-		block_run(block);
+		sw_shim_place.block = (struct sw_shim_dim){whose_turn(b, l->grid), 0, 0};
+		block_run(l->block);
 	}
+}
+
+void sw_shim_launch(unsigned grid, unsigned block, int may_overlap, cudaStream_t s,
+		    void (*run)(void *), const void *closure, size_t n)
+{
+	struct launch *l;
+
+	if (grid == 0 || block == 0 || block > 1024) {
+		(void)sw_shim_fail(cudaErrorInvalidConfiguration);
+		return;
+	}
+	const int fault = sw_shim_fault(SW_SHIM_LAUNCH);
+
+	if (fault) {
+		(void)sw_shim_fail((cudaError_t)fault);
+		return;
+	}
+	l = malloc(sizeof *l + n);
+	if (!l)
+		abort();
+	l->grid = grid;
+	l->block = block;
+	l->overlap = may_overlap != 0;
+	l->run = run;
+	l->bytes = n;
+	memcpy(l->closure, closure, n);
+	sw_shim.given.kernels++;
+	sw_shim.given.overlaps += l->overlap;
+	(void)sw_shim_queue(s, launch_run, l);
+}
+
+/* Of the runtime: what a module's kernels call when it is opened, here by tests. */
+void __real___cudaRegisterFunction(void **module, const char *kernel, char *device_kernel,
+				   const char *name, int thread_limit, void *tid, void *bid,
+				   void *block, void *grid, int *warp)
+{
+	(void)module;
+	(void)kernel;
+	(void)device_kernel;
+	(void)name;
+	(void)thread_limit;
+	(void)tid;
+	(void)bid;
+	(void)block;
+	(void)grid;
+	(void)warp;
 }

@@ -1,23 +1,24 @@
 /*
  * tests/kernels/cuda_shim/shim_watch.c — every access of a kernel to memory is looked at: races,
- * reads of shared memory that nobody wrote, and addresses outside of every allocation.
+ * reads of shared memory that nobody wrote, and addresses outside of every allocation or at no
+ * multiple of the access's size, or before a kernel that may overlap has waited.
  *
  * The kernels are compiled with -fsanitize=thread, which calls a function at each access; these are
  * here, in place of that sanitizer's library. (Under the address sanitizer, which no file can have
  * beside it, nobody calls them: that build sees what is out of bounds by itself.)
  *
- * Each 4 bytes have a cell: who wrote last, and two who read. An access is in order with an earlier
+ * Each 2 bytes have a cell: who wrote last, and two who read. An access is in order with an earlier
  * one of the same launch when the thread is the same, when a barrier of their block lies between,
  * or for lanes of one warp a __syncwarp (shuffles order nothing); blocks are never in order with
  * each other. Two that are not, one of them a write, and not both atomic, are a race whatever the
- * values are: the process aborts. Accesses of fewer than 4 bytes are taken for all of their cell.
+ * values are: the process aborts. Accesses of one byte are taken for all of their cell.
  */
 #include "tests/kernels/cuda_shim/shim.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CELL ((size_t)4)
+#define CELL ((size_t)2)
 #define WARP 32
 
 enum access { READ, WRITE, ATOMIC };
@@ -175,6 +176,13 @@ static void look(const void *p, size_t n, enum access kind)
 		return; /* a constant */
 	struct sw_shim_range *r = sw_shim_range_near(p);
 
+	if (!t->waited) {
+		fprintf(stderr,
+			"cuda shim: no wait: thread %u of block %u %s device memory before it has "
+			"waited for the kernel before\n",
+			t->thread, t->block, kind == READ ? "reads" : "writes");
+		abort();
+	}
 	if (!r || !within(at, r->data, r->bytes) || !within(at + n - 1, r->data, r->bytes))
 		outside(&me, kind, r, at);
 	const size_t from = at - (uintptr_t)r->data;
@@ -225,17 +233,28 @@ void __tsan_vptr_update(void **p, void *v)
 	(void)v;
 }
 
-#define ENTRY(name, bytes, kind)                                                                   \
+/* One access of a GPU: at a multiple of its size, or the kernel is lost. */
+static void look_whole(const void *p, size_t n, enum access kind)
+{
+	if (sw_shim_thread.runs && (uintptr_t)p % n) {
+		fprintf(stderr, "cuda shim: misaligned: thread %u of block %u takes %zu bytes\n",
+			sw_shim_thread.thread, sw_shim_thread.block, n);
+		abort();
+	}
+	look(p, n, kind);
+}
+
+#define ENTRY(name, bytes, look_at, kind)                                                          \
 	void name(const void *p);                                                                  \
 	void name(const void *p)                                                                   \
 	{                                                                                          \
-		look(p, bytes, kind);                                                              \
+		look_at(p, bytes, kind);                                                           \
 	}
 #define ENTRIES(bytes)                                                                             \
-	ENTRY(__tsan_read##bytes, bytes, READ)                                                     \
-	ENTRY(__tsan_write##bytes, bytes, WRITE)                                                   \
-	ENTRY(__tsan_unaligned_read##bytes, bytes, READ)                                           \
-	ENTRY(__tsan_unaligned_write##bytes, bytes, WRITE)
+	ENTRY(__tsan_read##bytes, bytes, look_whole, READ)                                         \
+	ENTRY(__tsan_write##bytes, bytes, look_whole, WRITE)                                       \
+	ENTRY(__tsan_unaligned_read##bytes, bytes, look, READ)                                     \
+	ENTRY(__tsan_unaligned_write##bytes, bytes, look, WRITE)
 
 ENTRIES(1)
 ENTRIES(2)

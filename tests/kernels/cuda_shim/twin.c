@@ -13,10 +13,14 @@
 #define GUARD       0xa5
 #define ORDERS      4 /* SW_SHIM_ORDER_N */
 
+/* About a second in each of the orders. */
+#define SLOW 300000
+
 sw_ops_open_fn sw_ops_cuda_open;
 
 static const struct sw_ops *cuda;
 static struct sw_queue *queue;
+static void *products; /* lent to the queue for products of any shape */
 static void *kept[256];
 static size_t kept_n;
 
@@ -32,12 +36,27 @@ int twin_have(void)
 	return sw_ops_cuda_open(0, &o, NULL) == SW_OK;
 }
 
+int twin_slow(size_t steps)
+{
+#ifdef SW_TEST_GPU
+	(void)steps;
+	return 0;
+#else
+	return steps > SLOW;
+#endif
+}
+
 void twin_setup(void)
 {
 	struct sw_err err = SW_ERR_INIT;
 
 	ck_assert_msg(sw_ops_cuda_open(0, &cuda, &err) == SW_OK, "%s", err.msg);
 	ck_assert_int_eq(cuda->queue_create(&queue), SW_OK);
+	const size_t bytes = cuda->linear_products(SW_FP32, 1 << 20, 1 << 10, 1 << 10);
+
+	ck_assert_int_eq(cuda->alloc(&products, bytes), SW_OK);
+	ck_assert_int_eq(cuda->products_open(queue, &err), SW_OK);
+	ck_assert_int_eq(cuda->precision(queue, SW_FP32, products, bytes), SW_OK);
 }
 
 const struct sw_ops *twin_cuda(void)
@@ -48,6 +67,7 @@ const struct sw_ops *twin_cuda(void)
 void twin_teardown(void)
 {
 	cuda->queue_destroy(queue);
+	cuda->free(products);
 	while (kept_n)
 		free(kept[--kept_n]);
 }
@@ -84,6 +104,15 @@ int32_t *twin_labels(size_t n, size_t below, unsigned seed)
 	for (size_t i = 0; i < n; i++)
 		x[i] = (int32_t)(word(seed, i) % below);
 	return x;
+}
+
+struct sum *twin_sums(size_t n, const float *before)
+{
+	struct sum *sums = keep(n * sizeof *sums);
+
+	for (size_t i = 0; before && i < n; i++)
+		sum_add(&sums[i], (double)before[i]);
+	return sums;
 }
 
 static size_t bytes_of(const struct twin_buf *b)
@@ -185,6 +214,19 @@ static void same_buf(const char *what, size_t buf, const struct twin_buf *b, con
 	}
 }
 
+static void near_sums(const char *what, size_t buf, const struct sum *want, const void *got,
+		      size_t n, const struct sw_ops *o)
+{
+	const size_t i = sums_wrong(want, got, n);
+
+	if (i < n)
+		ck_abort_msg("%s: buffer %zu at %zu of %zu, a sum of %zu: %.9g, %s %.9g, %g units",
+			     what, buf, i, n, want[i].n, want[i].value, o->name,
+			     (double)((const float *)got)[i],
+			     fabs((double)((const float *)got)[i] - want[i].value) /
+				     sum_unit(&want[i]));
+}
+
 /* TWIN_ORDERS in the environment: fewer of them, for tests/planted. */
 static int orders(void)
 {
@@ -193,8 +235,8 @@ static int orders(void)
 	return n && atoi(n) > 0 && atoi(n) < ORDERS ? atoi(n) : ORDERS;
 }
 
-void twin_check(const char *what, twin_call *call, const void *ctx, const struct twin_buf *b,
-		size_t n)
+void twin_check_sums(const char *what, twin_call *call, const void *ctx, const struct twin_buf *b,
+		     size_t n, const struct sum *const *sums)
 {
 	unsigned char *want[TWIN_BUFS], *first[TWIN_BUFS] = {NULL}, *got[TWIN_BUFS];
 	const int all = orders();
@@ -204,6 +246,10 @@ void twin_check(const char *what, twin_call *call, const void *ctx, const struct
 	ck_assert_int_eq(sw_ops_cpu.queue_create(&q), SW_OK);
 	status = run(&sw_ops_cpu, q, call, ctx, b, n, want);
 	sw_ops_cpu.queue_destroy(q);
+	for (size_t i = 0; i < n; i++)
+		if (sums && sums[i])
+			near_sums(what, i, sums[i], want[i], b[i].n, &sw_ops_cpu);
+
 	for (int order = 0; order < all; order++) {
 #ifndef SW_TEST_GPU
 		sw_shim.order = (enum sw_shim_order)order;
@@ -211,7 +257,10 @@ void twin_check(const char *what, twin_call *call, const void *ctx, const struct
 #endif
 		ck_assert_int_eq(run(cuda, queue, call, ctx, b, n, got), status);
 		for (size_t i = 0; i < n; i++) {
-			same_buf(what, i, &b[i], want[i], got[i]);
+			if (sums && sums[i])
+				near_sums(what, i, sums[i], got[i], b[i].n, cuda);
+			else
+				same_buf(what, i, &b[i], want[i], got[i]);
 			if (order == 0) {
 				first[i] = got[i];
 				continue;
@@ -225,4 +274,10 @@ void twin_check(const char *what, twin_call *call, const void *ctx, const struct
 		free(want[i]);
 		free(first[i]);
 	}
+}
+
+void twin_check(const char *what, twin_call *call, const void *ctx, const struct twin_buf *b,
+		size_t n)
+{
+	twin_check_sums(what, call, ctx, b, n, NULL);
 }

@@ -9,6 +9,7 @@
 #define SW_TESTS_CUDA_SHIM_TWIN_H
 
 #include "kernels/ops.h"
+#include "tests/kernels/sums.h"
 #include <stddef.h>
 
 #define TWIN_BUFS 9
@@ -34,15 +35,25 @@ int twin_have(void);
 void twin_setup(void);
 void twin_teardown(void);
 
+/* Whether the stand-in is what runs, and so many steps of a kernel's loops are too many for it. */
+int twin_slow(size_t steps);
+
 /* The CUDA table, after twin_setup: for the sizes of scratch memory. */
 const struct sw_ops *twin_cuda(void);
 
-/* Freed by twin_teardown. noise: in [-2, 2), a seventh of it zeros of both signs. */
+/* Freed by twin_teardown. noise: in [-2, 2), a seventh of it zeros of both signs. sums: of before,
+ * if that is not NULL, and what is added to them. */
 float *twin_noise(size_t n, unsigned seed);
 int32_t *twin_labels(size_t n, size_t below, unsigned seed);
+struct sum *twin_sums(size_t n, const float *before);
 
 /* Fails the test unless both tables return the same status and leave the same values. */
 void twin_check(const char *what, twin_call *call, const void *ctx, const struct twin_buf *b,
 		size_t n);
+
+/* As twin_check; but where sums[i] is not NULL, both tables' buffer i, of floats, must be near
+ * these (sums.h), however they differ from one another. */
+void twin_check_sums(const char *what, twin_call *call, const void *ctx, const struct twin_buf *b,
+		     size_t n, const struct sum *const *sums);
 
 #endif

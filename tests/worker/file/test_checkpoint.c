@@ -50,7 +50,7 @@ static void net_written(struct sw_net *net, const struct sw_trainer *t)
 		order[i] = i;
 	ck_assert_int_eq(sw_net_order(net, order, 32), SW_OK);
 	for (int i = 0; i < 3; i++)
-		ck_assert_int_eq(sw_net_train(net, &data, 0, 32), SW_OK);
+		ck_assert_int_eq(sw_net_train(net, &data, 0, &(size_t){0}), SW_OK);
 	ck_assert_msg(sw_checkpoint_write(net, &id, folder, &err) == SW_OK, "%s", err.msg);
 }
 
@@ -227,7 +227,7 @@ START_TEST(checkpoint_has_the_best_epoch_beside_the_last)
 	ck_assert_int_eq(sw_net_best_take(&a, best, 0.25), SW_OK);
 	ck_assert_int_eq(sw_net_set_download(&a, 0, then), SW_OK);
 	if (!_i)
-		ck_assert_int_eq(sw_net_train(&a, &data, 0, 32), SW_OK);
+		ck_assert_int_eq(sw_net_train(&a, &data, 0, &(size_t){0}), SW_OK);
 	ck_assert_msg(sw_checkpoint_write(&a, &id, folder, &err) == SW_OK, "%s", err.msg);
 	ck_assert_int_eq(stat(path, &two), 0);
 	ck_assert_int_eq(two.st_size - one.st_size, _i ? 0 : 4 * (14 * 2 + 3 * 3));

@@ -79,7 +79,7 @@ START_TEST(export_has_the_weights_of_the_best_epoch)
 			 SW_OK);
 	ck_assert_int_eq(sw_net_order(&net, order, 32), SW_OK);
 	for (int i = 0; i < 2; i++) {
-		ck_assert_int_eq(sw_net_train(&net, &data, 0, 32), SW_OK);
+		ck_assert_int_eq(sw_net_train(&net, &data, 0, &(size_t){0}), SW_OK);
 		if (i == 0) {
 			ck_assert_int_eq(sw_net_best_take(&net, 9, 0.5), SW_OK);
 			ck_assert_int_eq(sw_checkpoint_write(&net, &id, folder, &err), SW_OK);

@@ -9,8 +9,9 @@
 #include <stdlib.h>
 
 #define BATCH     4
-#define ROW_N     16
-#define NODES_MAX 25
+#define STEP_N    4
+#define ROW_N     (STEP_N * BATCH)
+#define NODES_MAX 15
 
 sw_ops_open_fn sw_ops_cuda_open;
 
@@ -48,28 +49,26 @@ struct cost {
 
 /* backward reads x, w, y and dy, writes dw and, but for conv 1, dx */
 static const struct cost table[] = {
-	{"labels gathered", 1, ROW_BYTES(3), 0},
 	/* from bytes */
 	{"images gathered", 1, BATCH *CONV1_IN + ROW_BYTES(1 + CONV1_IN), 0},
-	{"conv 1", 1, ROW_BYTES(CONV1_IN + CONV1_OUT) + WEIGHT_BYTES(CONV1_W), CONV1_MACS},
-	{"pool 1", 1, ROW_BYTES(CONV1_OUT + 2 * POOL1_OUT), 0},
-	{"conv 2", 1, ROW_BYTES(POOL1_OUT + CONV2_OUT) + WEIGHT_BYTES(CONV2_W), CONV2_MACS},
-	{"pool 2", 1, ROW_BYTES(CONV2_OUT + 2 * POOL2_OUT), 0},
+	/* y and argmax */
+	{"conv 1, pooled", 1, ROW_BYTES(CONV1_IN + 2 * POOL1_OUT) + WEIGHT_BYTES(CONV1_W),
+	 CONV1_MACS},
+	{"conv 2, pooled", 1, ROW_BYTES(POOL1_OUT + 2 * POOL2_OUT) + WEIGHT_BYTES(CONV2_W),
+	 CONV2_MACS},
 	{"linear 1", 1, ROW_BYTES(400 + 120) + WEIGHT_BYTES(FC1_W), FC1_MACS},
 	{"linear 2", 1, ROW_BYTES(120 + 84) + WEIGHT_BYTES(FC2_W), FC2_MACS},
 	{"linear 3", 1, ROW_BYTES(84 + 10) + WEIGHT_BYTES(FC3_W), FC3_MACS},
-	{"cross entropy", 1, ROW_BYTES(10 + 1 + 10) + 2 * sizeof(struct sw_metrics), 0},
-	{"its gradient", 1, ROW_BYTES(10 + 1 + 10), 0},
+	/* labels by their number */
+	{"loss, its gradient", 1, ROW_BYTES(10 + 2 + 10) + 2 * sizeof(struct sw_metrics), 0},
 	{"linear 3 backward", 1, ROW_BYTES(10 + 2 * 84) + 2 * WEIGHT_BYTES(FC3_W), 2 * FC3_MACS},
 	{"linear 2 backward", 1, ROW_BYTES(2 * 84 + 2 * 120) + 2 * WEIGHT_BYTES(FC2_W),
 	 2 * FC2_MACS},
 	{"linear 1 backward", 1, ROW_BYTES(2 * 120 + 2 * 400) + 2 * WEIGHT_BYTES(FC1_W),
 	 2 * FC1_MACS},
-	{"pool 2 backward", 1, ROW_BYTES(2 * POOL2_OUT + CONV2_OUT), 0},
-	{"conv 2 backward", 1, ROW_BYTES(2 * CONV2_OUT + 2 * POOL1_OUT) + 2 * WEIGHT_BYTES(CONV2_W),
+	{"conv 2 backward", 1, ROW_BYTES(3 * POOL2_OUT + 2 * POOL1_OUT) + 2 * WEIGHT_BYTES(CONV2_W),
 	 2 * CONV2_MACS},
-	{"pool 1 backward", 1, ROW_BYTES(2 * POOL1_OUT + CONV1_OUT), 0},
-	{"conv 1 backward", 1, ROW_BYTES(2 * CONV1_OUT + CONV1_IN) + WEIGHT_BYTES(CONV1_W),
+	{"conv 1 backward", 1, ROW_BYTES(3 * POOL1_OUT + CONV1_IN) + WEIGHT_BYTES(CONV1_W),
 	 CONV1_MACS},
 	{"SGD with momentum", 1, 5 * WEIGHT_BYTES(WEIGHTS), 5.0 * WEIGHTS},
 };
@@ -128,6 +127,7 @@ static void open_on(const struct sw_ops *ops)
 	ck_assert_msg(sw_data_load(&data, &source, want, ops, queue, &err) == SW_OK, "%s", err.msg);
 	const struct sw_task task = sw_net_task(&data, true);
 
+	ck_assert_uint_eq(data.train.rows, ROW_N);
 	ck_assert_msg(sw_model_compile(&model, preset, NULL, &task, &err) == SW_OK, "%s", err.msg);
 	ck_assert_uint_eq(model.parameters, WEIGHTS);
 	ck_assert_ptr_nonnull(data.train.u8); /* as the table takes its rows */
@@ -148,14 +148,26 @@ static void close_on(const struct sw_ops *ops)
 	ops->queue_destroy(queue);
 }
 
-/* What steps [from, to) give to the device. */
+/* What the device is given by a call that takes the steps [from, to) of the epoch. */
 static struct sw_shim_count steps(size_t from, size_t to)
 {
+	size_t next = 0;
+
 	sw_shim.given = (struct sw_shim_count){0};
-	for (size_t i = from; i < to; i++)
-		ck_assert_int_eq(sw_net_train(&net, &data, i * BATCH, BATCH), SW_OK);
+	ck_assert_int_eq(sw_net_train(&net, &data, from * BATCH, &next), SW_OK);
+	ck_assert_uint_eq(next, to * BATCH);
 	ck_assert_int_eq(net.ops->sync(queue), SW_OK);
 	return sw_shim.given;
+}
+
+/* A whole epoch, in calls of sw_net_train(); returns how many they were. */
+static size_t epoch(void)
+{
+	size_t calls = 0;
+
+	for (size_t at = 0; at < ROW_N; calls++)
+		ck_assert_int_eq(sw_net_train(&net, &data, at, &at), SW_OK);
+	return calls;
 }
 
 static float *weights(void)
@@ -169,7 +181,7 @@ static float *weights(void)
 
 START_TEST(step_of_lenet_at_batch_4_has_few_nodes)
 {
-	const size_t head = sizeof(struct sw_step) + BATCH * sizeof(int32_t);
+	const size_t head = sizeof((struct sw_head *)NULL)->row + sizeof(struct sw_step);
 	const struct sw_ops *cuda;
 	struct sw_shim_count calls, recorded, replayed;
 	struct sw_err err = SW_ERR_INIT;
@@ -180,14 +192,11 @@ START_TEST(step_of_lenet_at_batch_4_has_few_nodes)
 	calls = steps(0, 1);
 	recorded = steps(1, 2);
 	replayed = steps(2, 3);
-	float *device = weights(), *live;
 
-	close_on(cuda);
-
-	/* the graph: kernels alone, as many as the table says */
-	ck_assert_uint_eq(sw_shim.graph_nodes, total().nodes);
+	/* the graph: kernels alone, as many as the table says, and the step's rows */
+	ck_assert_uint_eq(sw_shim.graph_nodes, total().nodes + 1);
 	ck_assert_uint_le(sw_shim.graph_nodes, NODES_MAX);
-	ck_assert_uint_eq(recorded.kernels, total().nodes);
+	ck_assert_uint_eq(recorded.kernels, total().nodes + 1);
 	ck_assert_uint_eq(recorded.products + recorded.fills, 0);
 	/* by calls one more: the metrics are kept, should it run short of memory */
 	ck_assert_uint_eq(calls.kernels, total().nodes + 1);
@@ -197,10 +206,44 @@ START_TEST(step_of_lenet_at_batch_4_has_few_nodes)
 	ck_assert_uint_eq(replayed.up_bytes, head);
 	ck_assert_uint_eq(replayed.kernels + replayed.products + replayed.fills, 0);
 	ck_assert_uint_eq(sw_shim.graph_runs, 2);
+	close_on(cuda);
+}
+END_TEST
 
-	/* and it is the step: the CPU's weights after three of them */
+/* Epochs of four steps: the second's and each later one's are one launch, with one copy before the
+ * first of them and none between them. */
+START_TEST(steps_of_lenet_at_batch_4_are_one_launch)
+{
+	const size_t head = sizeof((struct sw_head *)NULL)->row + STEP_N * sizeof(struct sw_step);
+	const struct sw_ops *cuda;
+	struct sw_shim_count recorded, replayed;
+	struct sw_err err = SW_ERR_INIT;
+
+	sw_ops_cpu_threads(1);
+	ck_assert_msg(sw_ops_cuda_open(0, &cuda, &err) == SW_OK, "%s", err.msg);
+	open_on(cuda);
+	ck_assert_uint_eq(net.at.steps, STEP_N);
+	ck_assert_uint_eq(epoch(), STEP_N); /* the first is calls, and then too few are left */
+	sw_shim.graph_runs = 0;
+	recorded = steps(0, STEP_N);
+	ck_assert_uint_eq(sw_shim.graph_nodes, STEP_N * total().nodes + 1);
+	ck_assert_uint_eq(recorded.kernels, STEP_N * total().nodes + 1);
+	ck_assert_uint_eq(recorded.products + recorded.fills, 0);
+	ck_assert_uint_eq(recorded.copies, 1);
+	replayed = steps(0, STEP_N);
+	ck_assert_uint_eq(replayed.copies, 1);
+	ck_assert_uint_eq(replayed.up_bytes, head);
+	ck_assert_uint_eq(replayed.kernels + replayed.products + replayed.fills, 0);
+	ck_assert_uint_eq(sw_shim.graph_runs, 2);
+	ck_assert_uint_eq(net.step, 3 * STEP_N);
+	float *device = weights(), *live;
+
+	close_on(cuda);
+
+	/* and they are the steps: the CPU's weights after as many of them */
 	open_on(&sw_ops_cpu);
-	(void)steps(0, 3);
+	for (int i = 0; i < 3; i++)
+		ck_assert_uint_eq(epoch(), STEP_N);
 	live = weights();
 	for (size_t i = 0; i < model.weights_n; i++)
 		if (!(fabs((double)device[i] - (double)live[i]) <= 1e-6))
@@ -212,8 +255,26 @@ START_TEST(step_of_lenet_at_batch_4_has_few_nodes)
 }
 END_TEST
 
+/* Each of CIFAR-10's epochs of 40,000 rows has so many launches. */
+START_TEST(epoch_of_lenet_has_few_launches)
+{
+	const size_t steps_n = 40000 / BATCH;
+	struct sw_layout at;
+
+	open_on(&sw_ops_cpu);
+	ck_assert_int_eq(sw_layout_make(&at, &model, &trainer, 40000, 10000, &sw_ops_cpu, NULL),
+			 SW_OK);
+	printf("%zu steps a launch, %zu launches an epoch of %zu steps\n", at.steps,
+	       steps_n / at.steps + steps_n % at.steps, steps_n);
+	ck_assert_uint_eq(at.steps, 18);
+	close_on(&sw_ops_cpu);
+}
+END_TEST
+
 SUITE(tcase)
 {
 	tcase_add_test(tcase, table_has_the_arithmetic_of_the_net);
 	tcase_add_test(tcase, step_of_lenet_at_batch_4_has_few_nodes);
+	tcase_add_test(tcase, steps_of_lenet_at_batch_4_are_one_launch);
+	tcase_add_test(tcase, epoch_of_lenet_has_few_launches);
 }

@@ -244,9 +244,8 @@ static void apart_check(void)
 {
 	const size_t bytes = model.weights_n * sizeof(float);
 	float *g = malloc(bytes);
-	char *packed = net.arena;
-	void *arena = NULL;
-	size_t end = net.at.bytes;
+	void *parts = NULL;
+	size_t end = net.at.bytes - net.at.kept;
 
 	(void)loss();
 	memcpy(g, arena_floats(net.at.grads), bytes);
@@ -256,11 +255,10 @@ static void apart_check(void)
 		net.at.train[i] = end;
 		end += (4 * (b->row * ROW_N + b->fixed) + 63) / 64 * 64;
 	}
-	arena = taken(end);
-	memset(arena, 0xff, end);           /* what is read before it is written is NaN */
-	memcpy(arena, packed, net.at.work); /* weights, order and labels, no buffer */
-	sw_ops_cpu.free(packed);
-	net.arena = arena;
+	parts = taken(end);
+	memset(parts, 0xff, end); /* what is read before it is written is NaN */
+	sw_ops_cpu.free(net.parts);
+	net.parts = parts;
 	(void)loss();
 	ck_assert_msg(memcmp(g, arena_floats(net.at.grads), bytes) == 0, "%s", list);
 	free(g);

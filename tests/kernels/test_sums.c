@@ -1,0 +1,198 @@
+/* tests/kernels/test_sums.c — the bound of sums.h: sums in float keep it, in any order; the CPU
+ * table keeps it in shapes whose sums are long; and an error that is not much larger is seen. */
+#include "kernels/ops.h"
+#include "kernels/philox.h"
+#include "tests/kernels/sums.h"
+#include "tests/run.h"
+#include <math.h>
+#include <stdlib.h>
+
+static float *noise(size_t n, unsigned seed)
+{
+	float *x = malloc((n + 1) * sizeof *x);
+
+	ck_assert_ptr_nonnull(x);
+	for (size_t i = 0; i < n; i++)
+		x[i] = 4 * sw_philox_unit(sw_philox_block(seed, SW_PHILOX_SHUFFLE, 0, 0, i).v[0]) -
+		       2;
+	return x;
+}
+
+static struct sum *sums_make(size_t n)
+{
+	struct sum *s = calloc(n + 1, sizeof *s);
+
+	ck_assert_ptr_nonnull(s);
+	return s;
+}
+
+/* The bound holds; and in some elements of the n an error of three units, up or down, is seen. */
+static void near_and_sharp(const struct sum *want, float *got, size_t n)
+{
+	const size_t step = n / 97 + 1, wrong = sums_wrong(want, got, n);
+
+	ck_assert_msg(wrong == n, "at %zu of %zu: %.9g, not %.9g", wrong, n, (double)got[wrong],
+		      want[wrong].value);
+	for (size_t i = 0; i < n; i += step)
+		for (int sign = -1; sign <= 1; sign += 2) {
+			const float is = got[i];
+
+			got[i] = (float)((double)is + 3 * sign * sum_unit(&want[i]));
+			ck_assert_uint_eq(sums_wrong(want, got, n), i);
+			got[i] = is;
+		}
+}
+
+START_TEST(linear_of_the_cpu_is_near_its_sums)
+{
+	enum { B = 4099, I = 64, O = 31 };
+	float *x = noise((size_t)B * I, 1), *w = noise((size_t)O * I, 2),
+	      *dy = noise((size_t)B * O, 3);
+	float *dw = noise((size_t)O * I, 4), *db = noise(O, 5);
+	struct sum *want = sums_make((size_t)O * I + O);
+
+	sums_linear_backward(NULL, want, want + (size_t)O * I, x, w, NULL, dy, B, I, O);
+	ck_assert_int_eq(sw_ops_cpu.linear_backward(NULL, x, w, NULL, dy, NULL, dw, db, B, I, O,
+						    SW_ACT_NONE, 0),
+			 SW_OK);
+	near_and_sharp(want, dw, (size_t)O * I);
+	near_and_sharp(want + (size_t)O * I, db, O);
+	free(x);
+	free(w);
+	free(dy);
+	free(dw);
+	free(db);
+	free(want);
+}
+END_TEST
+
+START_TEST(conv2d_of_the_cpu_is_near_its_sums)
+{
+	const struct sw_conv c = {64, 32, 16, 16, 64, 3, 3, 1, 1};
+	const size_t in = c.B * c.C * c.H * c.W, out = c.B * c.O * c.H * c.W;
+	const size_t weights = c.O * c.C * c.kh * c.kw;
+	float *x = noise(in, 1), *w = noise(weights, 2), *dy = noise(out, 3),
+	      *dw = noise(weights, 4);
+	struct sum *want = sums_make(weights);
+	void *work = aligned_alloc(SW_OPS_ALIGN, sw_ops_cpu.conv2d_workspace(&c));
+
+	sums_conv2d_backward(NULL, want, NULL, x, w, NULL, dy, &c);
+	ck_assert_int_eq(sw_ops_cpu.conv2d_backward(NULL, x, w, NULL, dy, NULL, dw, NULL, &c,
+						    SW_ACT_NONE, 0, work),
+			 SW_OK);
+	near_and_sharp(want, dw, weights);
+	free(x);
+	free(w);
+	free(dy);
+	free(dw);
+	free(want);
+	free(work);
+}
+END_TEST
+
+START_TEST(layernorm_of_the_cpu_is_near_its_sums)
+{
+	enum { R = 4099, D = 768 };
+	const size_t n = (size_t)R * D;
+	float *x = noise(n, 1), *gamma = noise(D, 2), *mean = noise(R, 3), *rstd = noise(R, 4);
+	float *dy = noise(n, 5), *dgamma = noise(D, 6), *dbeta = noise(D, 7);
+	struct sum *want = sums_make((size_t)2 * D);
+
+	sums_layernorm_backward(want, want + D, x, mean, rstd, dy, R, D);
+	ck_assert_int_eq(sw_ops_cpu.layernorm_backward(NULL, x, gamma, mean, rstd, dy, dy, dgamma,
+						       dbeta, R, D, 0),
+			 SW_OK);
+	near_and_sharp(want, dgamma, D);
+	near_and_sharp(want + D, dbeta, D);
+	free(x);
+	free(gamma);
+	free(mean);
+	free(rstd);
+	free(dy);
+	free(dgamma);
+	free(dbeta);
+	free(want);
+}
+END_TEST
+
+/* --- orders --- */
+
+static float one_by_one(const float *x, size_t n)
+{
+	float sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += x[i];
+	return sum;
+}
+
+static float backwards(const float *x, size_t n)
+{
+	float sum = 0;
+
+	while (n)
+		sum += x[--n];
+	return sum;
+}
+
+static float halves(const float *x, size_t n)
+{
+	return n < 2 ? one_by_one(x, n) : halves(x, n / 2) + halves(x + n / 2, n - n / 2);
+}
+
+static float lanes(const float *x, size_t n)
+{
+	float lane[32] = {0};
+
+	for (size_t i = 0; i < n; i++)
+		lane[i % 32] += x[i];
+	return one_by_one(lane, 32);
+}
+
+/* _i: how far the terms are from a mean of zero */
+START_TEST(sums_in_any_order_are_near)
+{
+	static float (*const orders[])(const float *, size_t) = {one_by_one, backwards, halves,
+								 lanes};
+	static const size_t lengths[] = {1, 2, 3, 7, 32, 100, 1000, 5000};
+	enum { SUMS = 200, MOST = 5000 };
+	float *x = noise((size_t)SUMS * MOST, 8), got[SUMS];
+
+	for (size_t i = 0; i < (size_t)SUMS * MOST; i++)
+		x[i] += (float)_i;
+	for (size_t l = 0; l < ROWS(lengths); l++)
+		for (size_t o = 0; o < ROWS(orders); o++) {
+			struct sum *want = sums_make(SUMS);
+
+			for (size_t s = 0; s < SUMS; s++) {
+				got[s] = orders[o](x + s * MOST, lengths[l]);
+				for (size_t i = 0; i < lengths[l]; i++)
+					sum_add(&want[s], (double)x[s * MOST + i]);
+			}
+			near_and_sharp(want, got, SUMS);
+			free(want);
+		}
+	free(x);
+}
+END_TEST
+
+START_TEST(sums_that_are_no_number_are_wrong)
+{
+	const struct sum none = {0};
+	float zero = 0, nan = (float)strtod("nan", NULL);
+
+	ck_assert_uint_eq(sums_wrong(&none, &zero, 1), 1);
+	ck_assert_uint_eq(sums_wrong(&none, &nan, 1), 0);
+	zero = 1e-30f;
+	ck_assert_uint_eq(sums_wrong(&none, &zero, 1), 0);
+}
+END_TEST
+
+SUITE(tcase)
+{
+	tcase_add_test(tcase, linear_of_the_cpu_is_near_its_sums);
+	tcase_add_test(tcase, conv2d_of_the_cpu_is_near_its_sums);
+	tcase_add_test(tcase, layernorm_of_the_cpu_is_near_its_sums);
+	tcase_add_loop_test(tcase, sums_in_any_order_are_near, 0, 3);
+	tcase_add_test(tcase, sums_that_are_no_number_are_wrong);
+}

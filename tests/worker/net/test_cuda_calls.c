@@ -1,0 +1,139 @@
+/* tests/worker/net/test_cuda_calls.c — a training in one lane in which the nth call of CUDA or cuBLAS
+ * fails, for each kind of call and each n: it ends as kernels/cuda/status_cuda.h says or goes on with
+ * the same bits, and a lane that trains beside it, and the next trial of its own, see nothing. */
+#include "kernels/cuda/linear.h"
+#include "tests/worker/net/cuda_train.h"
+#include <cublas_v2.h>
+
+static const struct {
+	enum sw_shim_call call;
+	int error;
+	sw_status status; /* SW_OK: it always goes on */
+	bool always;      /* never does it go on */
+} failures[] = {
+	{SW_SHIM_ALLOC, cudaErrorMemoryAllocation, SW_NOMEM, false},
+	{SW_SHIM_PIN, cudaErrorMemoryAllocation, SW_NOMEM, true},
+	{SW_SHIM_STREAM, cudaErrorMemoryAllocation, SW_NOMEM, true},
+	{SW_SHIM_EVENT, cudaErrorMemoryAllocation, SW_NOMEM, true},
+	{SW_SHIM_HANDLE, CUBLAS_STATUS_NOT_INITIALIZED, SW_NOMEM, true},
+	{SW_SHIM_HANDLE, CUBLAS_STATUS_ALLOC_FAILED, SW_NOMEM, true},
+	{SW_SHIM_HANDLE, CUBLAS_STATUS_ARCH_MISMATCH, SW_UNSUPPORTED, true},
+	{SW_SHIM_HANDLE, CUBLAS_STATUS_INTERNAL_ERROR, SW_DEVICE_LOST, true},
+	{SW_SHIM_BLAS_SET, CUBLAS_STATUS_NOT_SUPPORTED, SW_UNSUPPORTED, false},
+	{SW_SHIM_PRODUCT, CUBLAS_STATUS_ALLOC_FAILED, SW_NOMEM, false},
+	{SW_SHIM_PRODUCT, CUBLAS_STATUS_NOT_SUPPORTED, SW_UNSUPPORTED, false},
+	{SW_SHIM_PRODUCT, CUBLAS_STATUS_ARCH_MISMATCH, SW_UNSUPPORTED, false},
+	{SW_SHIM_PRODUCT, CUBLAS_STATUS_EXECUTION_FAILED, SW_DEVICE_LOST, false},
+	{SW_SHIM_LAUNCH, cudaErrorMemoryAllocation, SW_NOMEM, false},
+	{SW_SHIM_LAUNCH, cudaErrorIllegalAddress, SW_DEVICE_LOST, false},
+	{SW_SHIM_COPY, cudaErrorIllegalAddress, SW_DEVICE_LOST, false},
+	{SW_SHIM_FILL, cudaErrorIllegalAddress, SW_DEVICE_LOST, false},
+	{SW_SHIM_SYNC, cudaErrorIllegalAddress, SW_DEVICE_LOST, false},
+	{SW_SHIM_MARK, cudaErrorIllegalAddress, SW_DEVICE_LOST, false},
+	{SW_SHIM_CAPTURE, cudaErrorStreamCaptureUnsupported, SW_OK, false},
+	{SW_SHIM_CAPTURE_END, cudaErrorStreamCaptureInvalidated, SW_OK, false},
+	{SW_SHIM_INSTANTIATE, cudaErrorMemoryAllocation, SW_OK, false},
+	{SW_SHIM_GRAPH, cudaErrorMemoryAllocation, SW_OK, false},
+	{SW_SHIM_GRAPH, cudaErrorIllegalAddress, SW_DEVICE_LOST, false},
+};
+
+static struct sw_trainer trainer; /* one epoch: steps by calls, recorded, and by graphs */
+static struct curve whole;
+static struct sw_queue *other;
+static unsigned until_other; /* steps */
+
+static void same_epoch(const struct curve *a)
+{
+	ck_assert_uint_eq(a->n, 1);
+	ck_assert_mem_eq(a->loss[0], whole.loss[0], sizeof whole.loss[0]);
+}
+
+/* The other lane trains from begin to end between two steps of the first. */
+static bool other_trains(void *ctx)
+{
+	const struct sw_shim_failure armed = sw_shim.failure;
+	struct sw_queue *first = queue;
+	struct curve beside;
+
+	(void)ctx;
+	if (sw_shim.lost || until_other == 0 || --until_other > 0)
+		return true;
+	sw_shim.failure = (struct sw_shim_failure){.nth = 0};
+	queue = other;
+	ck_assert_int_eq(train(&beside, cuda, &trainer, NULL), SW_OK);
+	same_epoch(&beside);
+	queue = first;
+	sw_shim.failure = armed;
+	return true;
+}
+
+/* A lane from its queue to its end. */
+static sw_status lane(struct curve *c)
+{
+	const struct sw_train_hooks hooks = {.ctx = c, .go_on = other_trains, .report = report};
+	struct sw_queue *shared = queue;
+	struct sw_err err = SW_ERR_INIT;
+	enum sw_train_end end;
+	sw_status rc;
+
+	memset(c, 0, sizeof *c);
+	rc = cuda->queue_create(&queue);
+	if (rc == SW_OK) {
+		rc = sw_train_run(cuda, queue, &model, &data, &trainer, 3, &hooks, &end, &err);
+		ck_assert_int_eq(*err.msg != '\0', rc != SW_OK);
+	}
+	cuda->queue_destroy(queue);
+	queue = shared;
+	return rc;
+}
+
+START_TEST(nth_call_that_fails_ends_as_documented_and_harms_no_other_lane)
+{
+	const unsigned live = sw_shim.live;
+	unsigned ended = 0, fired = 1, nth;
+	struct curve c;
+
+	trainer = sgd;
+	trainer.epochs = 1;
+	sw_cuda_linear_force(2); /* cuBLAS, however small */
+	ck_assert_int_eq(train(&whole, cuda, &trainer, NULL), SW_OK);
+	ck_assert_int_eq(cuda->queue_create(&other), SW_OK);
+	ck_assert_int_eq(cuda->products_open(other, NULL), SW_OK);
+	for (nth = 1; fired; nth++) {
+		const unsigned before = sw_shim.live;
+		sw_status rc;
+
+		ck_assert_uint_lt(nth, 2000);
+		until_other = nth % 4 == 1 ? 1 + nth % 3 : 0;
+		sw_shim.failure = (struct sw_shim_failure){
+			.call = failures[_i].call, .nth = nth, .error = failures[_i].error};
+		rc = lane(&c);
+		fired = sw_shim.failure.fired;
+		sw_shim.lost = false; /* as in a new process */
+		sw_shim.failure.nth = 0;
+		if (rc != SW_OK) {
+			ck_assert_int_eq(rc, failures[_i].status);
+			ended++;
+		} else if (c.oom_events == 0) {
+			same_epoch(&c);
+		}
+		ck_assert(!fired || !failures[_i].always || rc != SW_OK);
+		ck_assert_uint_eq(sw_shim.live, before);
+		ck_assert_int_eq(cudaGetLastError(), cudaSuccess);
+	}
+	ck_assert_uint_gt(nth, 2); /* there is such a call */
+	ck_assert_int_eq(ended > 0, failures[_i].status != SW_OK);
+	ck_assert_int_eq(lane(&c), SW_OK);
+	same_epoch(&c);
+	cuda->queue_destroy(other);
+	ck_assert_uint_ge(live + 1, sw_shim.live); /* the handle of setup's queue */
+	sw_cuda_linear_force(0);
+}
+END_TEST
+
+SUITE(tcase)
+{
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_rows(tcase, nth_call_that_fails_ends_as_documented_and_harms_no_other_lane,
+		       failures);
+}

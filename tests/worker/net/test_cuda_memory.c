@@ -1,0 +1,254 @@
+/* tests/worker/net/test_cuda_memory.c — nets that share a device, and one or several of them when its
+ * memory is short. The device is the stand-in. */
+#include "tests/kernels/cuda_shim/shim.h"
+#include "tests/run.h"
+#include "worker/net/net.h"
+#include <stdlib.h>
+
+#define STAYS  ((size_t)256 << 20) /* free of the device, whatever a net would like */
+#define STEPS  6
+#define BATCH  25
+#define NETS_N 8
+
+sw_ops_open_fn sw_ops_cuda_open;
+
+static const struct sw_ops *cuda;
+static struct sw_ops hungry; /* the table with a backward pass that wants memory for a moment */
+static size_t wanted;
+static struct sw_data data;
+static struct sw_model model;
+static const struct sw_trainer adam = {.classes = true,
+				       .optimizer = SW_ADAM,
+				       .lr = 0.01,
+				       .beta1 = 0.9,
+				       .beta2 = 0.999,
+				       .eps = 1e-8,
+				       .batch_size = BATCH,
+				       .epochs = 1};
+
+static sw_status hungry_backward(struct sw_queue *q, const float *x, const float *w, const float *y,
+				 float *dy, float *dx, float *dw, float *db, size_t B, size_t in,
+				 size_t out, enum sw_act act, int accumulate)
+{
+	if (sw_shim.memory_bytes - sw_shim.used_bytes < wanted)
+		return SW_NOMEM;
+	return cuda->linear_backward(q, x, w, y, dy, dx, dw, db, B, in, out, act, accumulate);
+}
+
+/* A step is calls, so that it may lack memory at any time. */
+static sw_status no_graphs(struct sw_queue *q)
+{
+	(void)q;
+	return SW_UNSUPPORTED;
+}
+
+static void setup(void)
+{
+	const struct sw_data_want want = {.classes = true, .val_fraction = 0.2};
+	cJSON *set = cJSON_Parse("{\"name\": \"wine\"}");
+	cJSON *layers = cJSON_Parse("[{\"linear\": 20}, \"relu\", {\"dropout\": 0.2}, "
+				    "{\"linear\": 12}, \"tanh\", {\"linear\": 3}]");
+	struct sw_data_source source;
+	struct sw_queue *q;
+
+	ck_assert_int_eq(sw_ops_cuda_open(0, &cuda, NULL), SW_OK);
+	hungry = *cuda;
+	hungry.linear_backward = hungry_backward;
+	hungry.graph_begin = no_graphs;
+	ck_assert_int_eq(cuda->queue_create(&q), SW_OK);
+	ck_assert_int_eq(sw_data_source_read(&source, set, NULL), SW_OK);
+	ck_assert_int_eq(sw_data_load(&data, &source, want, cuda, q, NULL), SW_OK);
+	const struct sw_task task = sw_net_task(&data, true);
+
+	ck_assert_int_eq(sw_model_compile(&model, layers, NULL, &task, NULL), SW_OK);
+	cuda->queue_destroy(q);
+	cJSON_Delete(set);
+	cJSON_Delete(layers);
+}
+
+static void teardown(void)
+{
+	sw_data_fini(&data);
+	ck_assert_uint_eq(sw_shim.live, 0);
+}
+
+struct one {
+	struct sw_queue *q;
+	struct sw_net net;
+	float *weights; /* at its end */
+};
+
+static void one_open(struct one *o, const struct sw_ops *ops, uint64_t seed)
+{
+	ck_assert_int_eq(ops->queue_create(&o->q), SW_OK);
+	ck_assert_int_eq(sw_net_create(&o->net, ops, o->q, &model, &adam, &data, seed, NULL),
+			 SW_OK);
+}
+
+static sw_status one_step(struct one *o, size_t k)
+{
+	int32_t order[BATCH];
+	size_t next;
+
+	for (int32_t i = 0; i < BATCH; i++)
+		order[i] = (int32_t)k + 2 * i;
+	const sw_status rc = sw_net_order(&o->net, order, BATCH);
+
+	return rc == SW_OK ? sw_net_train(&o->net, &data, 0, &next) : rc;
+}
+
+static void one_close(struct one *o)
+{
+	o->weights = malloc(model.weights_n * sizeof *o->weights);
+	ck_assert_int_eq(sw_net_set_download(&o->net, 0, o->weights), SW_OK);
+	sw_net_destroy(&o->net);
+	cuda->queue_destroy(o->q);
+}
+
+/* A net with the device for itself. */
+static void one_alone(struct one *o, uint64_t seed)
+{
+	one_open(o, cuda, seed);
+	for (size_t k = 0; k < STEPS; k++)
+		ck_assert_int_eq(one_step(o, k), SW_OK);
+	one_close(o);
+}
+
+/* tolerance 0: the same bits */
+static void same(struct one *a, struct one *b, double tolerance)
+{
+	for (size_t i = 0; i < model.weights_n; i++)
+		ck_assert_double_eq_tol((double)a->weights[i], (double)b->weights[i],
+					tolerance + 1e-300);
+	free(a->weights);
+	free(b->weights);
+}
+
+/* A step that lacks memory outside of the arena gets what smaller parts of the batch do not need. */
+START_TEST(net_that_shrinks_gives_memory_back)
+{
+	const size_t all = sw_shim.memory_bytes;
+	struct one whole, part;
+
+	one_alone(&whole, 3);
+	one_open(&part, &hungry, 3);
+	sw_shim.memory_bytes = sw_shim.used_bytes + STAYS;
+	for (size_t k = 0; k < STEPS; k++) {
+		const size_t used = sw_shim.used_bytes;
+
+		wanted = k == 3 ? STAYS + 1 : 0;
+		ck_assert_int_eq(one_step(&part, k), SW_OK);
+		ck_assert_uint_eq(part.net.at.micro, k < 3 ? BATCH : 13);
+		ck_assert(k == 3 ? sw_shim.used_bytes < used : sw_shim.used_bytes == used);
+	}
+	wanted = all; /* more than even a row at a time leaves */
+	ck_assert_int_eq(one_step(&part, 0), SW_NOMEM);
+	ck_assert_uint_eq(part.net.at.micro, 1);
+	sw_shim.memory_bytes = all;
+	one_close(&part);
+	same(&whole, &part, 1e-4);
+}
+END_TEST
+
+/* The device is lost while a step that lacks memory takes a smaller piece: that is what it ends with,
+ * for a want of memory would be the trial's fault. */
+START_TEST(device_that_is_lost_in_shrinking_is_told)
+{
+	struct one part;
+
+	one_open(&part, &hungry, 3);
+	wanted = sw_shim.memory_bytes + 1;
+	sw_shim.failure = (struct sw_shim_failure){
+		.call = SW_SHIM_ALLOC, .nth = 1, .error = cudaErrorIllegalAddress};
+	ck_assert_int_eq(one_step(&part, 0), SW_DEVICE_LOST);
+	ck_assert(sw_shim.failure.fired);
+	sw_shim.failure.nth = 0;
+	sw_shim.lost = false; /* as in a new process */
+	wanted = 0;
+	sw_net_destroy(&part.net);
+	cuda->queue_destroy(part.q);
+}
+END_TEST
+
+/* One of eight shrinks and one ends; the others have the bits of nets alone. */
+START_TEST(net_that_lacks_memory_leaves_the_others_theirs)
+{
+	static struct one alone[NETS_N], together[NETS_N];
+	const size_t all = sw_shim.memory_bytes;
+
+	for (size_t n = 0; n < NETS_N; n++)
+		one_alone(&alone[n], n);
+	for (size_t n = 0; n < NETS_N; n++)
+		one_open(&together[n], &hungry, n);
+	sw_shim.memory_bytes = sw_shim.used_bytes + STAYS;
+	for (size_t k = 0; k < STEPS; k++)
+		for (size_t n = 0; n < NETS_N; n++) {
+			const bool lacks = n == NETS_N - 1 && k >= 4;
+
+			wanted = lacks ? all : n == 1 && k >= 2 ? STAYS + 1 : 0;
+			ck_assert_int_eq(one_step(&together[n], k), lacks ? SW_NOMEM : SW_OK);
+		}
+	sw_shim.memory_bytes = all;
+	for (size_t n = 0; n < NETS_N; n++) {
+		ck_assert_uint_eq(together[n].net.at.micro, n == 1           ? 13
+							    : n < NETS_N - 1 ? BATCH
+									     : 1);
+		one_close(&together[n]);
+		if (n < NETS_N - 1) {
+			same(&alone[n], &together[n], n == 1 ? 1e-4 : 0);
+			continue;
+		}
+		free(alone[n].weights);
+		free(together[n].weights);
+	}
+}
+END_TEST
+
+/* Of eight lanes that take turns, by graphs, each has the bits of a net alone. */
+START_TEST(nets_in_eight_lanes_have_the_bits_of_one)
+{
+	static struct one alone[NETS_N], together[NETS_N];
+	const size_t graphs = sw_shim.graph_runs;
+
+	for (size_t n = 0; n < NETS_N; n++)
+		one_alone(&alone[n], n);
+	for (size_t n = 0; n < NETS_N; n++)
+		one_open(&together[n], cuda, n);
+	for (size_t k = 0; k < STEPS; k++)
+		for (size_t n = 0; n < NETS_N; n++)
+			ck_assert_int_eq(one_step(&together[n], k), SW_OK);
+	ck_assert_uint_eq(sw_shim.graph_runs - graphs, (size_t)2 * NETS_N * (STEPS - 1));
+	for (size_t n = 0; n < NETS_N; n++) {
+		one_close(&together[n]);
+		same(&alone[n], &together[n], 0);
+	}
+}
+END_TEST
+
+/* A convolution's products are made some images at a time, and so are their operands. */
+START_TEST(memory_of_bf16_products_is_that_of_some_images)
+{
+	struct sw_conv few = {
+		.B = 8, .C = 64, .H = 8, .W = 8, .O = 64, .kh = 3, .kw = 3, .stride = 1, .pad = 1};
+	struct sw_conv many = few;
+	const size_t fp32 = cuda->conv2d_products(SW_FP32, &few);
+
+	many.B = 4096;
+	ck_assert_uint_gt(cuda->conv2d_products(SW_BF16, &few), fp32);
+	ck_assert_uint_eq(cuda->conv2d_products(SW_BF16, &many),
+			  cuda->conv2d_products(SW_BF16, &few));
+	/* two operands: of columns what two images have at most, and the weights */
+	ck_assert_uint_lt(cuda->conv2d_products(SW_BF16, &many) - fp32,
+			  2 * (2 * 64 * 576 + 64 * 576));
+}
+END_TEST
+
+SUITE(tcase)
+{
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, net_that_shrinks_gives_memory_back);
+	tcase_add_test(tcase, device_that_is_lost_in_shrinking_is_told);
+	tcase_add_test(tcase, memory_of_bf16_products_is_that_of_some_images);
+	tcase_add_test(tcase, nets_in_eight_lanes_have_the_bits_of_one);
+	tcase_add_test(tcase, net_that_lacks_memory_leaves_the_others_theirs);
+}

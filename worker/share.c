@@ -1,0 +1,74 @@
+#include "worker/share.h"
+
+size_t sw_share_of_data(const struct sw_runner *r)
+{
+	size_t most = r->memory, free_bytes, total;
+
+	if (!r->streams)
+		return 0;
+	if (most == 0 && r->ops->memory(&free_bytes, &total) == SW_OK)
+		most = free_bytes;
+	return most / 2 ? most / 2 : 1;
+}
+
+static unsigned lanes_of(const struct sw_runner *r)
+{
+	return r->lanes ? r->lanes : 1;
+}
+
+sw_status sw_share_of_trial(const struct sw_runner *r, const struct sw_data *data,
+			    struct sw_trainer *t, struct sw_err *err)
+{
+	if (r->memory == 0)
+		return SW_OK;
+	if (data->bytes >= r->memory)
+		return sw_err_set(err, SW_NOMEM, "the data set has %zu bytes, a trial may have %zu",
+				  data->bytes, r->memory);
+	t->memory = (r->memory - data->bytes) / lanes_of(r);
+	return SW_OK;
+}
+
+/* The arena's bytes; SIZE_MAX: no address holds them. */
+static size_t arena_bytes(const struct sw_runner *r, const struct sw_model *m, struct sw_trainer t,
+			  const struct sw_data *data)
+{
+	struct sw_layout at;
+
+	t.stage_row = data->streamed ? sw_data_row_bytes(data) : 0;
+	return sw_layout_make(&at, m, &t, data->train.rows, data->val.rows, r->ops, NULL) == SW_OK
+		       ? at.bytes
+		       : SIZE_MAX;
+}
+
+void sw_share_make_room(const struct sw_runner *r, const struct sw_model *m,
+			const struct sw_trainer *t, const struct sw_data *data)
+{
+	size_t free_bytes, total;
+
+	if (r->ops->memory(&free_bytes, &total) == SW_OK &&
+	    arena_bytes(r, m, *t, data) > free_bytes)
+		sw_data_cache_trim(r->cache, 0);
+}
+
+void sw_share_trim(const struct sw_runner *r, const struct sw_trainer *t, const struct sw_net *net)
+{
+	const size_t arenas = net->at.bytes + (lanes_of(r) - 1) * t->memory;
+
+	if (r->memory)
+		sw_data_cache_trim(r->cache, r->memory > arenas ? r->memory - arenas : 0);
+}
+
+bool sw_share_would_do(const struct sw_runner *r, const struct sw_model *m,
+		       const struct sw_trainer *t, const struct sw_data *data)
+{
+	struct sw_trainer least = *t;
+	size_t free_bytes, total, bytes;
+
+	least.micro_batch = 1;
+	least.memory = 1; /* evaluation, too, a row at a time */
+	bytes = arena_bytes(r, m, least, data);
+	if (t->memory && bytes > t->memory)
+		return false;
+	return r->ops->memory(&free_bytes, &total) == SW_OK && bytes <= total &&
+	       data->bytes <= total - bytes;
+}
