@@ -47,12 +47,25 @@ static void add_pair(struct sw_grid *g, const cJSON *v, const cJSON *all, double
 		sw_grid_addf(g, "-");
 }
 
+/* "1", or "1m0" of a part, as --devices names them. */
+static void add_card_number(struct sw_grid *g, const cJSON *c)
+{
+	uint64_t gpu = 0, part;
+
+	(void)sw_json_u64(sw_json_get(c, "gpu"), &gpu);
+	if (sw_json_u64(sw_json_get(c, "part"), &part))
+		sw_grid_addf(g, "%llum%llu", (unsigned long long)gpu, (unsigned long long)part);
+	else
+		sw_grid_addf(g, "%llu", (unsigned long long)gpu);
+}
+
 static void add_gpu(struct sw_grid *g, const cJSON *c, bool utf8)
 {
 	const cJSON *state = sw_json_get(c, "state");
 
 	sw_grid_row(g);
-	sw_grid_add_members(g, c, (const char *const[]){"gpu", "name", "bus", NULL}, utf8);
+	add_card_number(g, c);
+	sw_grid_add_members(g, c, (const char *const[]){"name", "bus", NULL}, utf8);
 	sw_grid_add_value(g, state, utf8, tint_of(state));
 	add_pair(g, sw_json_get(c, "memory_used"), sw_json_get(c, "memory_total"), MIB, "MiB");
 	add_number(g, sw_json_get(c, "utilisation"), 1, "%");
@@ -70,7 +83,7 @@ static void add_processes(struct sw_grid *g, const cJSON *card, bool utf8)
 		const bool ours = cJSON_IsTrue(sw_json_get(p, "ours"));
 
 		sw_grid_row(g);
-		sw_grid_add_value(g, sw_json_get(card, "gpu"), utf8, SW_TINT_NONE);
+		add_card_number(g, card);
 		sw_grid_add_value(g, sw_json_get(p, "pid"), utf8, SW_TINT_NONE);
 		sw_grid_add(g, cJSON_IsTrue(sw_json_get(p, "compute")) ? "C" : "G", utf8,
 			    SW_TINT_NONE);
@@ -163,6 +176,11 @@ sw_status sw_devices_text(struct sw_buf *out, const cJSON *list, const struct sw
 	if (cJSON_IsString(nvml)) {
 		sw_term_add(out, nvml->valuestring, look->utf8, 0);
 		(void)sw_buf_adds(out, "\n\n");
+	}
+	const cJSON *line;
+	cJSON_ArrayForEach (line, sw_json_get(list, "auto")) {
+		sw_term_add(out, cJSON_IsString(line) ? line->valuestring : "", look->utf8, 0);
+		(void)sw_buf_adds(out, line->next != NULL ? "\n" : "\n\n");
 	}
 	sw_grid_heads(&g, slots, sizeof slots / sizeof slots[0]);
 	cJSON_ArrayForEach (s, sw_json_get(list, "slots")) {

@@ -21,6 +21,7 @@
 #include "daemon/slot/speccheck.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/live.h"
+#include "daemon/sweep/precision.h"
 #include "daemon/sweep/settle.h"
 #include "daemon/sweep/suggest.h"
 #include "proto/json.h"
@@ -69,7 +70,7 @@ static void refuse_submit(struct submit *s, struct sw_err *err)
 /* CPU slots that may take a trial of it. */
 static size_t cpus_of(const struct submit *s)
 {
-	const struct sw_room_need need = sw_live_need(s->spec, 0);
+	const struct sw_room_need need = sw_live_need_of(s->spec);
 	const struct sw_daemon *d = s->call->d;
 	size_t cpus = 0;
 
@@ -78,21 +79,12 @@ static size_t cpus_of(const struct submit *s)
 	return cpus;
 }
 
-/* A CPU makes products in fp32 alone: a trial that asks for more ends as FAILED there. */
+/* Trials go where their precision is: here are slots that get none of them. */
 static void warn_of_precision(struct sw_jw *w, const struct submit *s)
 {
-	const cJSON *precision = sw_json_get(s->spec->trainer, "precision");
-	const size_t cpus = cpus_of(s);
-	char line[160];
+	char line[240];
 
-	if (!cJSON_IsString(precision) || (strcmp(precision->valuestring, "tf32") != 0 &&
-					   strcmp(precision->valuestring, "bf16") != 0))
-		return;
-	(void)snprintf(line, sizeof line,
-		       "/trainer/precision: %zu of %zu slots are CPUs, on which a trial in %s "
-		       "fails; resources.gpu keeps it off them",
-		       cpus, s->call->d->slot_n, precision->valuestring);
-	if (cpus > 0)
+	if (sw_precision_warning(s->call->d, s->spec, line, sizeof line))
 		sw_jw_str(w, line);
 }
 
@@ -131,10 +123,11 @@ static void warn_of_memory(struct sw_jw *w, const struct submit *s,
 static void write_warnings(struct sw_jw *w, const struct submit *s,
 			   const struct sw_speccheck *facts)
 {
-	const struct sw_room_need need = sw_live_need(s->spec, 0);
+	struct sw_room_need need = sw_live_need_of(s->spec);
 	const struct sw_daemon *d = s->call->d;
 	bool suits = d->slot_n == 0;
 
+	need.precision = false; /* it has a line of its own */
 	for (size_t i = 0; i < d->slot_n; i++)
 		suits = suits || sw_room_takes(&d->slots[i], &need) > 0;
 	sw_jw_karr(w, "warnings");
@@ -253,6 +246,9 @@ static void accept_submit(struct submit *s, const struct sw_speccheck *facts)
 	if (live == NULL || sw_suggest_attach(live) != SW_OK)
 		sw_daemon_die("add a sweep", SW_NOMEM);
 	live->bytes = facts->bytes;
+	live->data_bytes = facts->data_bytes;
+	sw_pace_estimate(&live->pace, facts->flops, facts->launches);
+	live->pace.asked = true;
 	s->spec = NULL; /* they are the live sweep's now */
 	s->sched = NULL;
 	store_sweep(c, live, s->text.data);
@@ -289,7 +285,8 @@ static void check_submit(struct submit *s)
 
 	if (s->spec->trainer == NULL)
 		on_checked(s, &err, &none);
-	else if (sw_speccheck_start(s->call->d, s->text.data, on_checked, s, &err) != SW_OK)
+	else if (sw_precision_check(s->call->d, s->spec, &err) != SW_OK ||
+		 sw_speccheck_start(s->call->d, s->text.data, on_checked, s, &err) != SW_OK)
 		refuse_submit(s, &err);
 }
 

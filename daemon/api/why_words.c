@@ -143,7 +143,7 @@ static const struct sw_live *next_served(const struct sw_live *live, size_t *riv
 
 static void add_slots(const struct sw_live *live, struct sw_buf *out)
 {
-	const struct sw_room_need need = sw_live_need(live->spec, live->bytes);
+	const struct sw_room_need need = sw_live_need(live);
 	const struct sw_daemon *d = live->d;
 	size_t suits = 0, idle = 0;
 	const char *why;

@@ -1,4 +1,5 @@
 #include "daemon/slot/card.h"
+#include "daemon/slot/xid.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -127,8 +128,14 @@ static enum sw_card_state judge_reading(struct sw_card *c, const struct sums *s,
 
 	c->why[0] = '\0';
 	if (now->health != SW_NVML_OK) {
+		c->xid = 0; /* from now on its readings say whether it was reset */
 		(void)snprintf(c->why, sizeof c->why, "%s: NVML says: %s",
 			       now->health == SW_NVML_LOST ? "lost" : "cannot be read", now->why);
+		return SW_CARD_DOWN;
+	}
+	if (c->xid != 0) {
+		(void)snprintf(c->why, sizeof c->why, "lost: XID %u: %s", c->xid,
+			       sw_xid_words(c->xid));
 		return SW_CARD_DOWN;
 	}
 	if (now->ecc >= 0) /* a reading without the count says nothing of the errors */
@@ -168,6 +175,9 @@ bool sw_card_take(struct sw_card *c, const struct sw_nvml_card *reading,
 		memcpy(c->now.name, last.name, sizeof c->now.name);
 		memcpy(c->now.bus, last.bus, sizeof c->now.bus);
 	}
+	for (size_t i = 0; i < c->now.xid_n; i++)
+		if (sw_xid_is_loss(c->now.xid[i]))
+			c->xid = c->now.xid[i];
 	sum_memory(c, ours, &s);
 	c->ours = s.ours;
 	if (ours->hidden && ours->here > 0 && c->now.proc_n == 0 && s.rest > c->rest)
@@ -180,6 +190,11 @@ bool sw_card_take(struct sw_card *c, const struct sw_nvml_card *reading,
 		c->rest = s.rest;
 	c->state = judge_reading(c, &s, now_us, free_us);
 	return c->state != before;
+}
+
+bool sw_card_is_lost(const struct sw_card *c)
+{
+	return c->now.health == SW_NVML_LOST || c->xid != 0;
 }
 
 bool sw_card_silent(struct sw_card *c, const char *why)

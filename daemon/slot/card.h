@@ -9,7 +9,8 @@
  *   DOWN     lost, silent, uncorrected ECC errors, or memory that did not come back
  *
  * What is judged is a reading of NVML. DOWN ends when the readings are good again; that for ECC
- * errors ends with the daemon or a reset of the count.
+ * errors ends with the daemon or a reset of the count, and that for an error after which the GPU
+ * must be reset (daemon/slot/xid.h) with the daemon, or when it was lost and is there again.
  * Pure     No clock, no I/O; times are given, in microseconds of the monotonic clock.
  */
 #ifndef SW_DAEMON_SLOT_CARD_H
@@ -51,6 +52,7 @@ struct sw_card {
 	int64_t ecc_first, ecc; /* uncorrected errors at the start and as last read; -1: never */
 	int64_t dead;           /* session of the worker that ended last; 0: none */
 	int64_t freeing_us;     /* since when its memory is awaited; 0: it is not */
+	unsigned xid; /* after this error it works again only when it was reset; 0: none */
 	bool hot;
 };
 
@@ -64,6 +66,8 @@ bool sw_card_silent(struct sw_card *c, const char *why);
 /* A worker on it ended: its memory is awaited from the next reading on. */
 void sw_card_worker_ended(struct sw_card *c, int64_t session, int64_t now_us);
 
+/* Is it lost, by the last reading or by an error since the start? */
+bool sw_card_is_lost(const struct sw_card *c);
 /* Is this process of the last reading one of ours? */
 bool sw_card_is_ours(const struct sw_nvml_proc *p, const struct sw_card_ours *ours);
 const char *sw_card_state_name(enum sw_card_state state);

@@ -36,11 +36,23 @@ static struct timespec moment_in(int64_t ms)
 /* With the lock. */
 static void tell_owner(struct sw_card_poll *p)
 {
-	/* A reading that nobody took yet is overwritten: only the newest matters. */
 	p->fresh = true;
 	(void)pthread_cond_broadcast(&p->change);
 	if (!p->stop) /* else the owner may be gone */
 		p->wake(p->user);
+}
+
+/* A reading that nobody took yet is overwritten: only the newest matters, but for its errors. */
+static void keep_xids(struct sw_nvml_view *old, struct sw_nvml_view *new)
+{
+	for (size_t i = 0; i < old->n && i < new->n; i++) {
+		struct sw_nvml_card *from = &old->card[i], *to = &new->card[i];
+
+		for (size_t k = 0; k < to->xid_n; k++)
+			sw_nvml_keep_xid(from, to->xid[k]);
+		memcpy(to->xid, from->xid, sizeof to->xid);
+		to->xid_n = from->xid_n;
+	}
 }
 
 /* Until it is time for the next reading. False: it is over. With the lock. */
@@ -72,6 +84,8 @@ static void *run_poll(void *arg)
 		(void)pthread_mutex_unlock(&p->lock);
 		sw_nvml_read(p->nvml, &p->reading);
 		(void)pthread_mutex_lock(&p->lock);
+		if (p->fresh)
+			keep_xids(&p->view, &p->reading);
 		p->view = p->reading;
 		p->begun_us = begun_us;
 		tell_owner(p);

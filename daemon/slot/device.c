@@ -34,10 +34,11 @@ static unsigned count_cores(void)
 	return n < 1 ? 1 : (unsigned)n;
 }
 
-static sw_status add_cpus(struct slot_list *l, unsigned n, struct sw_err *err)
+static sw_status add_cpus(struct slot_list *l, unsigned n, bool spare, struct sw_err *err)
 {
 	const unsigned all = count_cores();
-	struct sw_device d = {.cores = all / n > 0 ? all / n : 1, .lanes = 1};
+	struct sw_device d = {
+		.cores = spare || all / n == 0 ? 1 : all / n, .lanes = 1, .spare = spare};
 	sw_status rc = SW_OK;
 
 	for (; rc == SW_OK && d.index < n; d.index++) {
@@ -98,17 +99,37 @@ static sw_status read_gpu_item(const char **p, struct gpu_item *out, struct sw_e
 	return SW_OK;
 }
 
+/* "1", or "1m0" of a part. */
+static void number_card(const struct sw_nvml_view *view, size_t i, char out[12])
+{
+	const struct sw_nvml_card *c = view != NULL ? &view->card[i] : NULL;
+
+	if (c != NULL && c->part.is)
+		(void)snprintf(out, 12, "%um%u", c->part.gpu % 1000, c->part.number % 1000);
+	else
+		(void)snprintf(out, 12, "%zu", i % 1000000);
+}
+
 /* The card of a number, or of (the beginning of) a UUID; -1: none, or more than one. */
 static long find_card(const struct sw_nvml_view *view, const char *name)
 {
 	const char *p = name;
-	long found = read_number(&p);
+	char number[12];
+	long found = -1;
 
-	/* A UUID begins with GPU-, so what is all digits is a number. */
-	if (found >= 0 && *p == '\0')
-		return view == NULL || (size_t)found < view->n ? found : -1;
-	found = -1;
-	for (size_t i = 0; view != NULL && i < view->n; i++)
+	if (view == NULL) {
+		found = read_number(&p);
+		return *p == '\0' ? found : -1;
+	}
+	/* A UUID begins with GPU- or MIG-, so what begins with a digit is a number. */
+	name += strspn(name, "0");
+	name -= p != name && (*name < '0' || *name > '9'); /* "02" is 2, "00" is 0 */
+	for (size_t i = 0; i < view->n; i++) {
+		number_card(view, i, number);
+		if (strcmp(number, name) == 0)
+			return (long)i;
+	}
+	for (size_t i = 0; i < view->n && (*name < '0' || *name > '9'); i++)
 		if (strncmp(view->card[i].uuid, name, strlen(name)) == 0) {
 			if (found >= 0)
 				return -1;
@@ -122,27 +143,33 @@ static sw_status add_card(struct slot_list *l, const struct sw_nvml_view *view, 
 {
 	struct sw_device d = {.gpu = true, .index = index, .cores = 1, .lanes = lanes};
 	sw_status rc = SW_OK;
+	char number[12];
 
+	number_card(view, index, number);
+	(void)snprintf(d.card, sizeof d.card, "gpu:%s", number);
 	for (size_t i = 0; i < l->n; i++)
 		if (l->v[i].gpu && l->v[i].index == index)
-			return sw_err_set(err, SW_INVALID, "--devices: gpu:%u twice", index);
-	if (view != NULL)
+			return sw_err_set(err, SW_INVALID, "--devices: %s twice", d.card);
+	if (view != NULL) {
 		memcpy(d.uuid, view->card[index].uuid, sizeof d.uuid);
+		d.capability = view->card[index].capability;
+	}
 	for (; rc == SW_OK && d.lane < lanes; d.lane++) {
 		if (lanes == 1)
-			(void)snprintf(d.name, sizeof d.name, "gpu:%u", index);
+			(void)snprintf(d.name, sizeof d.name, "%s", d.card);
 		else
-			(void)snprintf(d.name, sizeof d.name, "gpu:%u.%u", index, d.lane);
+			(void)snprintf(d.name, sizeof d.name, "%s.%u", d.card, d.lane % 10000);
 		rc = add_slot(l, &d, err);
 	}
 	return rc;
 }
 
 /* "this machine has 2: gpu:0 GPU-aa.., gpu:1 GPU-bb.." */
-static sw_status refuse_gpu(const struct sw_nvml_view *view, const char *name, struct sw_err *err)
+static sw_status refuse_gpu(const struct sw_nvml_view *view, const char *name, bool divided,
+			    struct sw_err *err)
 {
-	char list[200] = "";
-	size_t len = 0;
+	char list[200] = "", number[12];
+	size_t len = 0, n = 0;
 
 	if (view == NULL)
 		return sw_err_set(
@@ -150,12 +177,27 @@ static sw_status refuse_gpu(const struct sw_nvml_view *view, const char *name, s
 			"--devices gpu:%s: a number such as gpu:0 is needed where there is "
 			"no NVML to ask for UUIDs",
 			name);
-	for (size_t i = 0; i < view->n && len < sizeof list - 60; i++)
-		len += (size_t)snprintf(list + len, sizeof list - len, "%s gpu:%zu %.44s",
-					i > 0 ? "," : ":", i, view->card[i].uuid);
-	return sw_err_set(err, SW_INVALID,
-			  "--devices gpu:%s: no such GPU, or more than one; this machine has %zu%s",
-			  name, view->n, list);
+	for (size_t i = 0; i < view->n; i++) {
+		if (view->card[i].divided)
+			continue;
+		number_card(view, i, number);
+		if (len < sizeof list - 64)
+			len += (size_t)snprintf(list + len, sizeof list - len, "%s gpu:%s %.44s",
+						n > 0 ? "," : ":", number, view->card[i].uuid);
+		n++;
+	}
+	return sw_err_set(err, SW_INVALID, "--devices gpu:%s: %s; this machine has %zu%s", name,
+			  divided ? "it is divided (MIG), and each part is named by itself"
+				  : "no such GPU, or more than one",
+			  n, list);
+}
+
+/* "0m1" */
+static bool is_part_number(const char *name)
+{
+	const char *p = name;
+
+	return read_number(&p) >= 0 && *p++ == 'm' && read_number(&p) >= 0 && *p == '\0';
 }
 
 /* A number without NVML is taken on trust. */
@@ -170,15 +212,19 @@ static sw_status add_gpus(struct slot_list *l, const struct sw_nvml_view *view, 
 		if (rc != SW_OK)
 			return rc;
 		const long found = find_card(view, item.name);
-		const bool uuid = strncmp(item.name, "GPU-", 4) == 0;
-		if (found < 0 && !uuid && view == NULL)
+		const bool uuid = strncmp(item.name, "GPU-", 4) == 0 ||
+				  strncmp(item.name, "MIG-", 4) == 0;
+		/* A part's number means nothing before NVML has said what parts there are. */
+		const bool later = syntax && (uuid || is_part_number(item.name));
+		if (found < 0 && !uuid && !later && view == NULL)
 			return sw_err_set(
 				err, SW_INVALID,
 				"--devices gpu:%s: numbers with commas, such as gpu:0,1, or "
-				"UUIDs (GPU-...)",
+				"UUIDs (GPU-..., MIG-...)",
 				text);
-		if (found < 0 && !(syntax && uuid))
-			return refuse_gpu(view, item.name, err);
+		const bool divided = found >= 0 && view != NULL && view->card[found].divided;
+		if (divided || (found < 0 && !later))
+			return refuse_gpu(view, item.name, divided, err);
 		/* When only the syntax is checked, a UUID gets a number that no GPU has: it must
 		 * not be taken for one that is named twice. */
 		if (found >= 0)
@@ -209,7 +255,8 @@ static bool is_visible(const struct sw_nvml_view *view, size_t i)
 		const long found = find_card(view, name);
 		if (found < 0)
 			return false;
-		if ((size_t)found == i)
+		if ((size_t)found == i ||
+		    (view->card[i].part.is && view->card[i].part.gpu == (size_t)found))
 			return true;
 		if (p[n] == '\0')
 			return false;
@@ -220,6 +267,7 @@ static bool is_visible(const struct sw_nvml_view *view, size_t i)
 static sw_status add_auto(struct slot_list *l, const struct sw_nvml_view *view, const char *spec,
 			  struct sw_err *err)
 {
+	const unsigned cores = count_cores();
 	const char *p = spec + 4;
 	long lanes = 1;
 	sw_status rc = SW_OK;
@@ -230,19 +278,26 @@ static sw_status add_auto(struct slot_list *l, const struct sw_nvml_view *view, 
 		return sw_err_set(err, SW_INVALID,
 				  "--devices %s: it is auto, or auto:N with N lanes a GPU", spec);
 	for (size_t i = 0; rc == SW_OK && view != NULL && i < view->n; i++)
-		if (view->card[i].health == SW_NVML_OK && is_visible(view, i))
+		if (view->card[i].health == SW_NVML_OK && !view->card[i].divided &&
+		    is_visible(view, i))
 			rc = add_card(l, view, (unsigned)i, (unsigned)lanes, err);
-	return rc == SW_OK && l->n == 0 ? add_cpus(l, count_cores(), err) : rc;
+	if (rc != SW_OK || l->n == 0)
+		return rc == SW_OK ? add_cpus(l, cores, false, err) : rc;
+	/* A lane's thread keeps a core busy. */
+	return cores > l->n ? add_cpus(l, cores - (unsigned)l->n, true, err) : SW_OK;
 }
 
 bool sw_device_left_out(const char *spec, const struct sw_nvml_view *view, char *out, size_t cap)
 {
 	const char *given = getenv("CUDA_VISIBLE_DEVICES");
-	size_t hidden = 0, ill = 0;
+	size_t hidden = 0, ill = 0, n = 0;
 
 	if (strncmp(spec, "auto", 4) != 0 || view == NULL)
 		return false;
 	for (size_t i = 0; i < view->n; i++) {
+		if (view->card[i].divided)
+			continue;
+		n++;
 		ill += view->card[i].health != SW_NVML_OK;
 		hidden += view->card[i].health == SW_NVML_OK && !is_visible(view, i);
 	}
@@ -250,11 +305,11 @@ bool sw_device_left_out(const char *spec, const struct sw_nvml_view *view, char 
 		(void)snprintf(out, cap,
 			       "--devices auto leaves out %zu of %zu GPUs: "
 			       "CUDA_VISIBLE_DEVICES=%.80s",
-			       hidden + ill, view->n, given);
+			       hidden + ill, n, given);
 	else if (ill > 0)
 		(void)snprintf(out, cap,
 			       "--devices auto leaves out %zu of %zu GPUs: they cannot be read",
-			       ill, view->n);
+			       ill, n);
 	return hidden + ill > 0;
 }
 
@@ -290,7 +345,7 @@ static sw_status add_part(struct slot_list *l, const struct sw_nvml_view *view, 
 		for (size_t i = 0; i < l->n; i++)
 			if (!l->v[i].gpu)
 				return sw_err_set(err, SW_INVALID, "--devices: cpu: twice");
-		return add_cpus(l, (unsigned)n, err);
+		return add_cpus(l, (unsigned)n, false, err);
 	}
 	if (strncmp(part, "gpu:", 4) == 0)
 		return add_gpus(l, view, part + 4, syntax, err);

@@ -12,19 +12,25 @@
 
 struct sw_device {
 	bool gpu;
-	unsigned index; /* of the GPU, in NVML's order (that of the PCI bus); of the CPU slot */
-	unsigned cores; /* processor cores for its worker */
+	bool spare; /* a core that "auto" leaves over beside GPUs: for trials that are worth it */
+	unsigned
+		index; /* of the card in a view of NVML, which is the GPU's number; of the CPU slot */
+	unsigned cores;       /* processor cores for its worker */
 	unsigned lane, lanes; /* of the GPU's lanes this one; a CPU slot is its only one */
+	int capability;       /* CUDA's, 80 for 8.0; 0: not known, or a CPU slot */
+	char card[16];        /* "gpu:1", of a part "gpu:1m0"; "" of a CPU slot */
 	char name[24];        /* "cpu:0", "gpu:1"; of several lanes "gpu:1.0", "gpu:1.1" ... */
-	char uuid[96];        /* of the GPU; "" where NVML does not say */
+	char uuid[96];        /* of the GPU, or the part; "" where NVML does not say */
 };
 
 /*
  * "cpu:N" N slots that share the cores; "gpu:LIST" the GPUs of a list of numbers and UUIDs (or the
  * beginning of one), each with ":N" or ":auto" for N or many lanes; "auto" or "auto:N": every
- * healthy GPU that CUDA_VISIBLE_DEVICES, where it is set, does not hide, else one slot a core;
- * "none". Parts may be joined by "+": "gpu:0,1:4+cpu:2". The lanes of a GPU are slots one after the
- * other. view: what NVML said; NULL: nothing, and then numbers alone name GPUs, whether they are
+ * healthy GPU that CUDA_VISIBLE_DEVICES, where it is set, does not hide, and a spare slot for each
+ * core that is left when each lane has one; without a GPU one slot a core;
+ * "none". Several may be joined by "+": "gpu:0,1:4+cpu:2". A GPU that is divided into parts (MIG) has
+ * no slot; each part is named as a GPU is, "0m1" for number 1 of GPU 0. The lanes of a GPU are slots
+ * one after the other. view: what NVML said; NULL: nothing, and then numbers alone name GPUs, whether they are
  * there or not. *out is the caller's (free()); NULL and 0 for "none". SW_INVALID with one line.
  */
 SW_NODISCARD sw_status sw_device_parse(const char *spec, const struct sw_nvml_view *view,

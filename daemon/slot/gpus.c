@@ -6,6 +6,7 @@
 #include "daemon/slot/device.h"
 #include "daemon/slot/executor.h"
 #include "daemon/slot/slot.h"
+#include "daemon/slot/xid.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,16 +136,21 @@ static void judge_card(struct sw_daemon *d, struct sw_worker *w, struct sw_card_
 	struct sw_card *c = &g->card[i];
 	const struct sw_nvml_card last = c->now;
 	const int64_t last_us = c->taken_us;
+	const char *name = w->slots->device.card;
 
 	ours->here = w->proc != NULL;
+	for (size_t k = 0; i < g->view.n && k < g->view.card[i].xid_n; k++)
+		sw_log(SW_LOG_WARN, "device.xid", "device=%s xid=%u means=\"%s\"", name,
+		       g->view.card[i].xid[k], sw_xid_words(g->view.card[i].xid[k]));
 	/* A card that fell off the bus may be missing from the list, not only ill in it. */
 	if (i < g->view.n) {
 		if (sw_card_take(c, &g->view.card[i], ours, g->heard_us, g->free_ms * 1000))
 			sw_log(c->state == SW_CARD_OK ? SW_LOG_INFO : SW_LOG_WARN, "device.state",
-			       "device=gpu:%zu state=%s why=\"%s\"", i,
-			       sw_card_state_name(c->state), c->why);
+			       "device=%s state=%s why=\"%s\"", name, sw_card_state_name(c->state),
+			       c->why);
+		g->view.card[i].xid_n = 0; /* a reading may be judged more than once */
 	} else if (sw_card_silent(c, "NVML does not know it any more")) {
-		sw_log(SW_LOG_WARN, "device.state", "device=gpu:%zu state=DOWN why=\"%s\"", i,
+		sw_log(SW_LOG_WARN, "device.state", "device=%s state=DOWN why=\"%s\"", name,
 		       c->why);
 	}
 	if (last_us != 0) /* after the judgement: it says which bytes are ours */
@@ -194,9 +200,11 @@ void sw_gpus_tick(struct sw_daemon *d, int64_t now_us)
 		const struct sw_slot *s = d->workers[i].slots;
 		struct sw_card *c = sw_gpus_card(d, s);
 
-		if (c != NULL && sw_card_silent(c, why))
-			sw_log(SW_LOG_WARN, "device.state", "device=gpu:%u state=DOWN why=\"%s\"",
-			       s->device.index, why);
+		if (c == NULL || !sw_card_silent(c, why))
+			continue;
+		sw_log(SW_LOG_WARN, "device.state", "device=%s state=DOWN why=\"%s\"",
+		       s->device.card, why);
+		d->slots_due = true; /* cores may take what waited for it */
 	}
 }
 
@@ -223,7 +231,7 @@ bool sw_gpus_lost(struct sw_daemon *d, const struct sw_slot *s)
 {
 	const struct sw_card *c = sw_gpus_card(d, s);
 
-	return c != NULL && c->now.health == SW_NVML_LOST;
+	return c != NULL && sw_card_is_lost(c);
 }
 
 void sw_gpus_worker_ended(struct sw_daemon *d, const struct sw_slot *s, int64_t session)
@@ -241,7 +249,7 @@ bool sw_gpus_looked_at(struct sw_daemon *d, const struct sw_slot *s, int64_t sin
 {
 	const struct sw_card *c = sw_gpus_card(d, s);
 
-	*failed = c != NULL && (c->now.health == SW_NVML_LOST || c->ecc > c->ecc_first);
+	*failed = c != NULL && (sw_card_is_lost(c) || c->ecc > c->ecc_first);
 	/* A reading that was begun before the end may be older than the fault. A card that is DOWN
 	 * is not read, or says nothing new. */
 	return c == NULL || d->gpus->begun_us > since_us || c->state == SW_CARD_DOWN;
@@ -265,7 +273,8 @@ static void write_card(struct sw_jw *w, const struct sw_card *c, size_t index,
 	const struct sw_nvml_card *now = &c->now;
 
 	sw_jw_obj(w);
-	sw_jw_kint(w, "gpu", (int64_t)index);
+	sw_jw_kint(w, "gpu", now->part.is ? (int64_t)now->part.gpu : (int64_t)index);
+	sw_jw_kint_opt(w, "part", now->part.is, (int64_t)now->part.number);
 	sw_jw_kstr(w, "name", now->name[0] != '\0' ? now->name : NULL);
 	sw_jw_kstr(w, "uuid", now->uuid[0] != '\0' ? now->uuid : NULL);
 	sw_jw_kstr(w, "bus", now->bus[0] != '\0' ? now->bus : NULL);

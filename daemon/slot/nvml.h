@@ -16,8 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SW_NVML_CARDS 64 /* more than any machine has */
-#define SW_NVML_PROCS 32 /* of one card; those with the most memory */
+#define SW_NVML_CARDS 128 /* more than any machine has, with the parts of its GPUs */
+#define SW_NVML_XIDS  8   /* of one card, between two readings */
+#define SW_NVML_PROCS 32  /* of one card; those with the most memory */
 
 struct sw_nvml_proc {
 	int64_t pid;
@@ -33,12 +34,21 @@ enum sw_nvml_health {
 	SW_NVML_SILENT /* its memory cannot be read */
 };
 
-/* One GPU at one moment. */
+/* One GPU at one moment, or a part of one (MIG): it computes by itself, with memory of its own. What
+ * NVML says of the whole GPU alone a part has from there, but for power and energy. */
 struct sw_nvml_card {
 	enum sw_nvml_health health;
 	char why[96]; /* not SW_NVML_OK: NVML's words */
 	char name[96], uuid[96], bus[32];
+	bool divided; /* into parts: programs run on these alone */
+	struct {
+		bool is;
+		unsigned gpu, number; /* of that GPU (its index), and which one */
+	} part;
+	size_t xid_n; /* errors since the last reading, the oldest first (daemon/slot/xid.h) */
+	unsigned xid[SW_NVML_XIDS];
 	int64_t total, used, free; /* bytes; used is without what the driver keeps to itself */
+	int32_t capability;        /* CUDA's: 80 for 8.0; 0: not said */
 	int32_t util;              /* percent of the time in which a kernel ran */
 	int32_t temp, slowdown;    /* degrees Celsius; slowdown: where the card throttles itself */
 	int64_t power_mw, limit_mw;
@@ -50,7 +60,9 @@ struct sw_nvml_card {
 };
 
 struct sw_nvml_view {
-	size_t n; /* in NVML's order, which is that of the PCI bus */
+	/* In NVML's order, which is that of the PCI bus; behind them the parts, each in the place
+	 * where it was first seen. */
+	size_t n;
 	struct sw_nvml_card card[SW_NVML_CARDS];
 };
 
@@ -59,6 +71,9 @@ struct sw_nvml; /* opaque */
 /* Loads libnvidia-ml.so.1 (SWEEPD_NVML in the environment names another file) and starts it.
  * SW_NOT_FOUND with one line: no library, no driver; SW_IO: the driver does not work. */
 SW_NODISCARD sw_status sw_nvml_open(struct sw_nvml **out, struct sw_err *err);
+/* Another error of the card. Of more than there is room for the oldest are dropped, but for those
+ * after which the GPU works only when it was reset: one such may draw many others after it. */
+void sw_nvml_keep_xid(struct sw_nvml_card *card, unsigned xid);
 /* Every GPU as it is now. */
 void sw_nvml_read(struct sw_nvml *nvml, struct sw_nvml_view *out);
 void sw_nvml_close(struct sw_nvml *nvml); /* NULL is allowed */

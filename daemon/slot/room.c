@@ -30,12 +30,20 @@ unsigned sw_room_lanes(const struct sw_slot *s)
 	return s->device.gpu && busy && s->worker->solo > 0 ? 0 : n;
 }
 
+bool sw_room_has_precision(const struct sw_slot *s)
+{
+	return s->device.gpu &&
+	       (s->device.capability == 0 || s->device.capability >= SW_ROOM_PRECISION);
+}
+
 unsigned sw_room_takes(const struct sw_slot *s, const struct sw_room_need *need)
 {
 	const struct sw_daemon *d = s->d;
 	const unsigned lanes = sw_device_lanes(&s->device, need->gpu);
 	unsigned all = 0;
 
+	if (need->precision && !sw_room_has_precision(s))
+		return 0;
 	if (s->device.gpu || lanes == 0 || need->cores <= s->device.cores)
 		return lanes;
 	for (size_t k = 0; k < d->slot_n; k++)
@@ -44,12 +52,18 @@ unsigned sw_room_takes(const struct sw_slot *s, const struct sw_room_need *need)
 	return n <= all ? n : 0;
 }
 
-/* Bytes of the slot's GPU that trials may have, all of them together; INT64_MAX: not known. */
+/* Bytes of the slot's GPU that trials may have, all of them together; INT64_MAX: not known. A worker
+ * has its context and its code once, for all of its lanes, and arenas leave some bytes free. */
 static int64_t capacity_of(const struct sw_slot *s)
 {
 	const struct sw_card *c = sw_gpus_card(s->d, s);
 
-	return c != NULL && c->now.total > 0 ? c->now.total - c->strangers - c->rest : INT64_MAX;
+	if (c == NULL || c->now.total <= 0)
+		return INT64_MAX;
+	const int64_t part = c->now.total / 50;
+
+	return c->now.total - c->strangers - c->rest - SW_ROOM_CONTEXT -
+	       (part > SW_ROOM_STAYS ? part : SW_ROOM_STAYS);
 }
 
 /* Is there a GPU that has room for what this one has not? If none has, all go through it in parts,
@@ -73,31 +87,56 @@ static bool is_larger_elsewhere(const struct sw_slot *s, int64_t bytes)
 	return false;
 }
 
-/* Are so many bytes free beside the trials that run there? One that is alone may have what there
- * is: a batch that does not fit goes through in parts. */
-static bool has_bytes(const struct sw_slot *s, int64_t bytes)
+/* Has one of the worker's first n lanes a trial of this sweep? */
+static bool has_trial_of(const struct sw_worker *w, unsigned n, int64_t sweep)
+{
+	for (unsigned k = 0; k < n; k++)
+		if (w->slots[k].state == SW_SLOT_BUSY && w->slots[k].sweep == sweep)
+			return true;
+	return false;
+}
+
+/* Are its bytes free beside the trials that run there? A sweep's data set lies there once, for all
+ * of its trials. One that is alone may have what there is: a batch that does not fit goes through
+ * in parts. */
+static bool has_bytes(const struct sw_slot *s, const struct sw_room_need *need)
 {
 	const struct sw_worker *w = s->worker;
 	const int64_t all = capacity_of(s);
-	int64_t taken = 0;
+	int64_t taken = need->bytes;
 	bool alone = true;
 
+	if (has_trial_of(w, w->slot_n, need->sweep))
+		taken -= need->data_bytes;
 	for (unsigned k = 0; k < w->slot_n; k++) {
-		if (w->slots[k].state != SW_SLOT_BUSY)
+		const struct sw_slot *o = &w->slots[k];
+
+		if (o->state != SW_SLOT_BUSY)
 			continue;
 		alone = false;
-		taken += w->slots[k].bytes;
+		taken += o->bytes - (has_trial_of(w, k, o->sweep) ? o->data_bytes : 0);
 	}
-	return alone || bytes == 0 || s->d->config.gpu_memory != 0 || all == INT64_MAX ||
-	       bytes <= all - taken;
+	return alone || need->bytes == 0 || s->d->config.gpu_memory != 0 || all == INT64_MAX ||
+	       taken <= all;
+}
+
+static unsigned count_up_cpus(const struct sw_daemon *d)
+{
+	unsigned n = 0;
+
+	for (size_t k = 0; k < d->slot_n; k++)
+		n += !d->slots[k].device.gpu && d->slots[k].state != SW_SLOT_DOWN;
+	return n;
 }
 
 enum sw_room sw_room_for(const struct sw_slot *s, const struct sw_room_need *need)
 {
 	const unsigned takes = sw_room_takes(s, need);
 
+	if (!s->device.gpu && (takes <= 1 || takes <= sw_room_lanes(s)))
+		return SW_ROOM_YES;
 	if (!s->device.gpu)
-		return takes <= 1 || takes <= sw_room_lanes(s) ? SW_ROOM_YES : SW_ROOM_LANES;
+		return takes <= count_up_cpus(s->d) ? SW_ROOM_LANES : SW_ROOM_DOWN;
 	if (is_larger_elsewhere(s, need->bytes))
 		return SW_ROOM_LARGER;
 	const unsigned free = sw_room_lanes(s);
@@ -105,7 +144,7 @@ enum sw_room sw_room_for(const struct sw_slot *s, const struct sw_room_need *nee
 		return SW_ROOM_ALONE;
 	if (takes > free)
 		return SW_ROOM_LANES;
-	return has_bytes(s, need->bytes) ? SW_ROOM_YES : SW_ROOM_BYTES;
+	return has_bytes(s, need) ? SW_ROOM_YES : SW_ROOM_BYTES;
 }
 
 void sw_room_take(struct sw_slot *s, const struct sw_room_need *need)
@@ -114,6 +153,7 @@ void sw_room_take(struct sw_slot *s, const struct sw_room_need *need)
 	const unsigned n = sw_room_takes(s, need);
 
 	s->bytes = need->bytes;
+	s->data_bytes = need->data_bytes;
 	s->lanes_used = 1;
 	/* Lanes whose worker is not up yet count: of a trial that was adopted they are its own. */
 	for (size_t k = 0; k < d->slot_n && s->lanes_used < n; k++) {

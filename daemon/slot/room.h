@@ -13,10 +13,24 @@
 
 struct sw_slot;
 
+#define SW_ROOM_PRECISION 80 /* the compute capability from which GPUs have TF32 and BF16 */
+
+/* Bytes of a GPU that are not for trials: of a worker's process before its first trial (estimated; a
+ * context has some hundred MiB), and what kernels/cuda leaves free, or a fiftieth of the GPU where
+ * that is more. */
+#define SW_ROOM_CONTEXT ((int64_t)512 << 20)
+#define SW_ROOM_STAYS   ((int64_t)256 << 20)
+
 struct sw_room_need {
 	double gpu;     /* what its spec's resources.gpu asks for: see sw_device_lanes() */
 	unsigned cores; /* of a CPU; 0: those of one slot, whatever they are */
 	int64_t bytes;  /* what a trial takes at most; 0: not known, and then lanes alone count */
+	int64_t data_bytes; /* of these its data set's, which trials of one sweep share on a GPU; 0:
+			     * not known, and then each counts it */
+	int64_t sweep;
+	/* Its products are in TF32 or BF16: no CPU slot, and no GPU that is known to be below
+	 * SW_ROOM_PRECISION, will do. */
+	bool precision;
 };
 
 enum sw_room {
@@ -25,6 +39,7 @@ enum sw_room {
 	SW_ROOM_ALONE,  /* after its worker's end trials run alone there, and one does */
 	SW_ROOM_LANES,  /* too few lanes are free */
 	SW_ROOM_BYTES,  /* too few bytes are free */
+	SW_ROOM_DOWN,   /* too few CPU slots are up: to keep these for it would help nobody */
 };
 
 /* Is the slot up, without a trial, and no lane of another's? */
@@ -32,6 +47,8 @@ bool sw_room_is_free(const struct sw_slot *s);
 /* The lanes of its GPU that no trial has; 0 beside a trial that is to run alone. The CPU slots that
  * no trial has. */
 unsigned sw_room_lanes(const struct sw_slot *s);
+/* Does the slot compute in TF32 and BF16, as far as is known? */
+bool sw_room_has_precision(const struct sw_slot *s);
 /* Lanes, or CPU slots, that a trial takes there; 0: it does not go there. */
 unsigned sw_room_takes(const struct sw_slot *s, const struct sw_room_need *need);
 /* For a trial that suits the slot (sw_room_takes() is not 0) and would begin on it now. */

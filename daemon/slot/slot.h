@@ -65,10 +65,12 @@ struct sw_slot {
 	/* BUSY: the trial */
 	int64_t sweep, trial, attempt;
 	int64_t busy_since_us;
+	uint64_t from_step;  /* where the attempt began; UINT64_MAX: not known */
 	bool program;        /* its last trial, too: what that forked may outlive the worker */
 	int64_t heard_ms;    /* adopted: when it was last heard of; 0: the worker has said hello */
 	unsigned lanes_used; /* that it has, this slot among them */
 	int64_t bytes;       /* that it takes at most; 0: not known */
+	int64_t data_bytes;  /* of these its data set's; 0: not known */
 	struct sw_gpu_usage usage; /* stays until the next trial */
 	int64_t died_us; /* when its worker ended: it waits for a look at the GPU; 0: it lives */
 	char died[32];   /* the cause of that */

@@ -2,6 +2,7 @@
 #include "base/buf.h"
 #include "base/memory.h"
 #include "daemon/daemon.h"
+#include "daemon/slot/slot.h"
 #include "daemon/slot/worker_env.h"
 #include "proto/json.h"
 #include <signal.h>
@@ -79,8 +80,11 @@ static void read_verdict(struct sw_check *c, struct sw_err *err)
 				sw_json_text(v, "message", "refused"));
 	if (!read_count(v, "parameters", &c->facts.parameters) ||
 	    !read_count(v, "bytes", &c->facts.bytes) ||
-	    !read_count(v, "data_bytes", &c->facts.data_bytes))
+	    !read_count(v, "data_bytes", &c->facts.data_bytes) ||
+	    !read_count(v, "launches", &c->facts.launches))
 		c->facts = (struct sw_speccheck){.parameters = 0};
+	else if (cJSON_IsNumber(sw_json_get(v, "flops")))
+		c->facts.flops = sw_json_get(v, "flops")->valuedouble;
 	cJSON_Delete(v);
 }
 
@@ -206,10 +210,19 @@ static struct sw_check *create_check(struct sw_daemon *d, const char *spec, sw_s
 	return c;
 }
 
+static bool has_gpus(const struct sw_daemon *d)
+{
+	for (size_t i = 0; i < d->slot_n; i++)
+		if (d->slots[i].device.gpu)
+			return true;
+	return false;
+}
+
 static int spawn_check(struct sw_check *c)
 {
 	struct sw_daemon *d = c->d;
-	char *argv[] = {d->config.worker, "check", NULL}, *none[] = {NULL};
+	char *argv[] = {d->config.worker, "check", has_gpus(d) ? "gpu" : NULL, NULL};
+	char *none[] = {NULL};
 	char *env[SW_WORKER_ENV_MAX + 1];
 	uv_stdio_container_t stdio[3] = {
 		{.flags = UV_CREATE_PIPE | UV_READABLE_PIPE, .data.stream = (uv_stream_t *)&c->in},

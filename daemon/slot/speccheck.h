@@ -20,6 +20,8 @@ struct sw_speccheck {
 	int64_t parameters; /* weights that are trained */
 	int64_t bytes;      /* that a trial takes, its data set among them */
 	int64_t data_bytes; /* of the data set */
+	double flops;       /* operations of a step */
+	int64_t launches;   /* of kernels, on a GPU, in a step */
 };
 
 /* done is called once, on the loop: err->code SW_OK when the spec passed, and facts what it

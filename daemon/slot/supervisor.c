@@ -268,7 +268,7 @@ static void end_on_lost_gpu(struct sw_worker *w)
 {
 	char lost[64];
 
-	(void)snprintf(lost, sizeof lost, "gpu:%u is lost", w->slots->device.index);
+	(void)snprintf(lost, sizeof lost, "%s is lost", w->slots->device.card);
 	for (unsigned k = 0; k < w->slot_n; k++)
 		sw_slot_lose(&w->slots[k], false, lost);
 	if (w->proc != NULL)

@@ -215,7 +215,7 @@ static void take_rooms(struct sw_daemon *d)
 		if (s->state != SW_SLOT_BUSY)
 			continue;
 		const struct sw_live *live = d->sweeps[s->sweep - 1];
-		const struct sw_room_need need = sw_live_need(live->spec, live->bytes);
+		const struct sw_room_need need = sw_live_need(live);
 		sw_room_take(s, &need);
 	}
 }

@@ -172,6 +172,7 @@ bool sw_ask_hand_out(struct sw_live *live, struct sw_slot *s, struct sw_call *ca
 	assert(start != NULL);
 	sw_slot_begin(s, live->sweep, (int64_t)start->trial, start->attempt,
 		      live->spec->command != NULL);
+	s->from_step = start->resume_step;
 	sw_buf_init(&params, SW_REPLY_MAX);
 	write_params(live, start->trial, create, &params);
 	if (params.failed != SW_OK)

@@ -15,6 +15,7 @@
 #include "daemon/sweep/checkpoint.h"
 #include "daemon/sweep/edit.h"
 #include "daemon/sweep/marks.h"
+#include "daemon/sweep/pace.h"
 #include "sched/sweep/share.h"
 #include "sched/sweep/sweep.h"
 #include "spec/spec.h"
@@ -52,7 +53,8 @@ struct sw_live {
 	uint64_t seed;
 	int64_t run_cap; /* sw_sweep_asked_cap(); 0: none */
 	int64_t created_ms, ended_ms;
-	int64_t bytes; /* that a trial takes at most; 0: not known */
+	int64_t bytes;      /* that a trial takes at most; 0: not known */
+	int64_t data_bytes; /* of these its data set's; 0: not known, as after a restart */
 	enum sw_sweep_state state;
 
 	struct sw_spec *spec;   /* NULL while unloaded */
@@ -65,6 +67,7 @@ struct sw_live {
 	bool metric_seen; /* some report carried the metric */
 	char note[240];   /* said as `cause` while the sweep runs; "" for none */
 
+	struct sw_pace pace;   /* cores beside GPUs */
 	struct sw_share share; /* running: trials on slots now */
 	struct sw_budget budget;
 	bool budget_dirty; /* in the daemon's list of those to look at */
@@ -99,8 +102,10 @@ struct sw_live *sw_live_add(struct sw_daemon *d, struct sw_spec *spec, struct sw
 struct sw_live *sw_live_restore(struct sw_daemon *d, const struct sw_row_sweep *row);
 void sw_live_free_all(struct sw_daemon *d);
 
-/* What a trial of the spec takes of a slot, and of those beside it. */
-struct sw_room_need sw_live_need(const struct sw_spec *spec, int64_t bytes);
+/* What a trial of the spec takes of a slot, and of those beside it, but for bytes. */
+struct sw_room_need sw_live_need_of(const struct sw_spec *spec);
+/* The same of a loaded sweep's trial, with its bytes. */
+struct sw_room_need sw_live_need(const struct sw_live *live);
 
 /* Lifts its account of slot time to that of the least served of the sweeps that wait for slots: a
  * newcomer, or one that was paused, ended or held back, gets its share from now on and no backlog.

@@ -6,21 +6,23 @@
 #include "daemon/sweep/ask.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/live.h"
+#include "daemon/sweep/spare.h"
 #include "daemon/sweep/suggest.h"
 #include <stdint.h>
 #include <stdio.h>
 
 bool sw_place_short(const struct sw_live *live, char *out, size_t cap)
 {
-	const struct sw_room_need need = sw_live_need(live->spec, live->bytes);
+	const struct sw_room_need need = sw_live_need(live);
 	const struct sw_daemon *d = live->d;
 	const struct sw_slot *bad = NULL;
 	const char *why;
+	char waits[80];
 
 	for (size_t i = 0; i < d->slot_n; i++) {
 		const struct sw_slot *s = &d->slots[i];
 
-		if (sw_room_takes(s, &need) == 0)
+		if (sw_room_takes(s, &need) == 0 || sw_spare_waits(s, live, waits, sizeof waits))
 			continue;
 		if (s->state != SW_SLOT_DOWN && sw_gpus_may_begin(s->d, s, &why))
 			return false;
@@ -34,6 +36,10 @@ bool sw_place_short(const struct sw_live *live, char *out, size_t cap)
 			       *cause != '\0' ? ": " : "", cause);
 	} else if (d->slot_n == 0) {
 		(void)snprintf(out, cap, "waits for a slot: this daemon has none (--devices none)");
+	} else if (need.precision) {
+		(void)snprintf(out, cap,
+			       "waits for a slot that computes in %s: none of the %zu does",
+			       live->spec->precision, d->slot_n);
 	} else if (need.gpu <= 0.0 && need.cores > 1) {
 		(void)snprintf(out, cap, "waits for %u cores: the CPU slots have fewer together",
 			       need.cores);
@@ -47,12 +53,14 @@ bool sw_place_short(const struct sw_live *live, char *out, size_t cap)
 
 bool sw_place_hinders(const struct sw_slot *s, const struct sw_live *live, char *out, size_t cap)
 {
-	const struct sw_room_need need = sw_live_need(live->spec, live->bytes);
+	const struct sw_room_need need = sw_live_need(live);
 	const int64_t kept_for = s->worker->kept_for;
 
 	*out = '\0';
 	if (!sw_room_is_free(s))
 		return false;
+	if (sw_spare_waits(s, live, out, cap))
+		return true;
 	switch (sw_room_for(s, &need)) {
 	case SW_ROOM_LARGER:
 		(void)snprintf(out, cap, "too small, it waits for a larger one");
@@ -67,6 +75,10 @@ bool sw_place_hinders(const struct sw_slot *s, const struct sw_live *live, char 
 	case SW_ROOM_BYTES:
 		(void)snprintf(out, cap, "too few bytes are free for its %lld MiB",
 			       (long long)(live->bytes >> 20));
+		break;
+	case SW_ROOM_DOWN:
+		(void)snprintf(out, cap, "it takes %u CPU slots, and others are down",
+			       sw_room_takes(s, &need));
 		break;
 	case SW_ROOM_YES:
 		if (kept_for != 0 && kept_for != live->sweep)
@@ -86,6 +98,16 @@ struct picks {
 	size_t n;
 };
 
+/* Does a core that is left over wait for other trials than this sweep's? */
+static bool is_spared(const struct sw_slot *s, struct sw_live *live)
+{
+	char why[80];
+
+	if (s->device.spare)
+		sw_spare_estimate(live);
+	return sw_spare_waits(s, live, why, sizeof why);
+}
+
 /* The sweeps that have work for the slot. */
 static void gather_picks(struct sw_daemon *d, const struct sw_slot *s, struct picks *p)
 {
@@ -96,8 +118,9 @@ static void gather_picks(struct sw_daemon *d, const struct sw_slot *s, struct pi
 		if (live->driven || live->ended_ms != 0 || live->sched == NULL ||
 		    !sw_sweep_has_work(live->sched))
 			continue;
-		const struct sw_room_need need = sw_live_need(live->spec, live->bytes);
-		if (sw_room_takes(s, &need) == 0 || !sw_suggest_ready(live, 1))
+		const struct sw_room_need need = sw_live_need(live);
+		if (sw_room_takes(s, &need) == 0 || is_spared(s, live) ||
+		    !sw_suggest_ready(live, 1))
 			continue;
 		if (p->n == PICKS) { /* keep the one that would be served */
 			p->live[0] = p->live[sw_share_pick(p->share, p->n)];
@@ -135,7 +158,7 @@ static struct sw_live *pick_sweep(struct sw_daemon *d, const struct sw_slot *s)
 	while (p.n > 0) {
 		const size_t best = sw_share_pick(p.share, p.n);
 		struct sw_live *live = p.live[best];
-		const struct sw_room_need need = sw_live_need(live->spec, live->bytes);
+		const struct sw_room_need need = sw_live_need(live);
 		const enum sw_room room = sw_room_for(s, &need);
 
 		if (room == SW_ROOM_YES)
@@ -165,7 +188,7 @@ static bool feed_slot(struct sw_daemon *d, struct sw_slot *s)
 		return false;
 	s->next = NULL; /* the hand-out answers it */
 	if (sw_ask_hand_out(live, s, call)) {
-		const struct sw_room_need need = sw_live_need(live->spec, live->bytes);
+		const struct sw_room_need need = sw_live_need(live);
 
 		sw_room_take(s, &need);
 		return false;

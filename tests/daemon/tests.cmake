@@ -1,5 +1,6 @@
 sw_test(daemon/slot/test_card.c sw_daemon)
 sw_test(daemon/sweep/test_marks.c sw_daemon)
+sw_test(daemon/sweep/test_pace.c sw_daemon)
 sw_test(daemon/sweep/test_checkpoint.c sw_daemon)
 sw_test(daemon/slot/test_device.c sw_daemon)
 sw_test(daemon/sweep/test_edit.c sw_daemon)

@@ -10,6 +10,7 @@ FAKES = os.path.join(os.path.dirname(BIN), "tests")
 NVML = os.path.join(FAKES, "fake_nvml.so")
 CUDA = os.path.join(FAKES, "fake_cuda.so")
 MIB = 1 << 20
+OWN = 768  # MiB of a GPU that no trial has: a worker's context, and what stays free
 
 NEEDS_FAKES = pytest.mark.skipif(not (os.path.exists(NVML) and os.path.exists(CUDA)),
                                  reason="built without tests: no stand-ins for a GPU")

@@ -36,7 +36,7 @@ __attribute__((visibility("default"))) sw_ops_open_fn sw_ops_cuda_open;
 sw_status sw_ops_cuda_open(int device, const struct sw_ops **out, struct sw_err *err)
 {
 	*out = NULL;
-	if (device != 0) /* a worker sees its own GPU alone */
+	if (device > 0) /* a worker sees its own GPU alone */
 		return sw_err_set(err, SW_NOT_FOUND, "no GPU %d", device);
 	table = sw_ops_cpu;
 	table.name = "cuda";

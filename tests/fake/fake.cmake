@@ -1,6 +1,6 @@
 # Stand-ins for what only a machine with a GPU has, or one whose clock is set and whose disk fails;
 # the end-to-end tests open them by their paths.
-add_library(fake_nvml MODULE fake/nvml.c)
+add_library(fake_nvml MODULE fake/nvml.c fake/nvml_state.c)
 add_library(fake_cuda MODULE fake/cuda.c)
 add_library(fake_system MODULE fake/system.c)
 target_link_libraries(fake_nvml PRIVATE sw_flags)

@@ -163,6 +163,33 @@ START_TEST(card_that_is_hot_waits_until_it_has_cooled)
 }
 END_TEST
 
+START_TEST(card_after_an_error_that_only_a_reset_ends_is_lost_until_then)
+{
+	struct sw_card c;
+	struct sw_nvml_card r = quiet(), gone = {.health = SW_NVML_LOST, .why = "gone", .ecc = -1};
+
+	sw_card_init(&c);
+	r.xid_n = 1;
+	r.xid[0] = 31; /* of a program */
+	take(&c, &r, 0, 1);
+	IS(&c, "OK", "");
+	ck_assert(!sw_card_is_lost(&c));
+	r.xid_n = 2;
+	r.xid[1] = 95;
+	take(&c, &r, 0, 2);
+	IS(&c, "DOWN", "lost: XID 95: a memory error");
+	r.xid_n = 0;
+	take(&c, &r, 0, 3); /* its readings are as good as before */
+	IS(&c, "DOWN", "lost: XID 95");
+	ck_assert(sw_card_is_lost(&c));
+	take(&c, &gone, 0, 4);
+	IS(&c, "DOWN", "lost: NVML says: gone");
+	take(&c, &r, 0, 5);
+	IS(&c, "OK", "");
+	ck_assert(!sw_card_is_lost(&c));
+}
+END_TEST
+
 START_TEST(card_with_new_ecc_errors_is_down_until_they_are_reset)
 {
 	struct sw_card c;
@@ -264,6 +291,7 @@ END_TEST
 
 SUITE(tcase)
 {
+	tcase_add_test(tcase, card_after_an_error_that_only_a_reset_ends_is_lost_until_then);
 	tcase_add_test(tcase, card_of_a_stranger_is_held_until_it_is_gone);
 	tcase_add_test(tcase, card_knows_its_own_workers_by_their_session);
 	tcase_add_test(tcase, card_is_given_out_again_when_its_memory_is_back);

@@ -2,8 +2,10 @@
 #include "base/fault.h"
 #include "daemon/slot/device.h"
 #include "tests/run.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct {
 	const char *spec;
@@ -69,6 +71,23 @@ START_TEST(device_row_gives_its_slots_or_one_line)
 }
 END_TEST
 
+/* "auto" leaves over what cores there are beside a core for each lane; nothing else does. */
+static void check_spares(const char *spec, const struct sw_device *v, size_t n)
+{
+	const size_t cores = (size_t)sysconf(_SC_NPROCESSORS_ONLN);
+	size_t lanes = 0, spares = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		lanes += v[i].gpu;
+		spares += v[i].spare;
+		ck_assert(!v[i].spare || (!v[i].gpu && v[i].cores == 1));
+	}
+	ck_assert_uint_eq(lanes + spares, n);
+	ck_assert_uint_eq(spares, strncmp(spec, "auto", 4) == 0 && n > 0 && cores > lanes
+					  ? cores - lanes
+					  : 0);
+}
+
 /* Three cards, the second of them lost; and what CUDA_VISIBLE_DEVICES is. */
 static const struct {
 	const char *spec, *visible;
@@ -84,6 +103,7 @@ static const struct {
 	{"auto", " GPU-cc ,0", "gpu:0a gpu:2c", NULL},
 	{"gpu:1", "0", "gpu:1b", NULL}, /* what is named is meant */
 	{"gpu:2,0", NULL, "gpu:2c gpu:0a", NULL},
+	{"gpu:02,00", NULL, "gpu:2c gpu:0a", NULL},
 	{"gpu:GPU-cc11,GPU-aa11:2", NULL, "gpu:2c gpu:0.0a gpu:0.1a", NULL},
 	{"gpu:GPU-cc,2", NULL, NULL, "gpu:2 twice"},
 	{"gpu:GPU-", NULL, NULL, "more than one"},
@@ -111,12 +131,13 @@ START_TEST(device_row_names_cards_of_the_machine)
 	else
 		ck_assert_int_eq(unsetenv("CUDA_VISIBLE_DEVICES"), 0);
 	const sw_status rc = sw_device_parse(machines[_i].spec, view, &v, &n, &err);
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && v[i].gpu; i++) {
 		if (i > 0)
 			strcat(names, " ");
 		strcat(names, v[i].name);
 		strncat(names, v[i].uuid + 4, 1);
 	}
+	check_spares(machines[_i].spec, v, n);
 	if (machines[_i].slots != NULL) {
 		ck_assert_msg(rc == SW_OK, "%s: %s", machines[_i].spec, err.msg);
 		ck_assert_str_eq(names, machines[_i].slots);
@@ -125,6 +146,64 @@ START_TEST(device_row_names_cards_of_the_machine)
 		ck_assert_msg(strstr(err.msg, machines[_i].says) != NULL, "%s: %s",
 			      machines[_i].spec, err.msg);
 	}
+	free(v);
+	free(view);
+}
+END_TEST
+
+/* The same with the first card divided into two parts. */
+static const struct {
+	const char *spec, *visible, *slots, *says;
+} divided[] = {
+	{"auto", NULL, "gpu:2c gpu:0m0x gpu:0m3y", NULL},
+	{"auto:2", "MIG-y", "gpu:0m3.0y gpu:0m3.1y", NULL},
+	{"auto", "0", "gpu:0m0x gpu:0m3y", NULL},
+	{"gpu:MIG-x1:2", NULL, "gpu:0m0.0x gpu:0m0.1x", NULL},
+	{"gpu:0m3,2", NULL, "gpu:0m3y gpu:2c", NULL},
+	{"gpu:0m3,MIG-y", NULL, NULL, "gpu:0m3 twice"},
+	{"gpu:MIG-", NULL, NULL, "no such GPU, or more than one; this machine has 4"},
+	{"gpu:0m1", NULL, NULL, "gpu:0m0 MIG-x11, gpu:0m3 MIG-y11"},
+	{"gpu:0", NULL, NULL,
+	 "divided (MIG), and each part is named by itself; this machine has 4: gpu:1"},
+};
+
+START_TEST(device_row_names_parts_of_a_card)
+{
+	struct sw_nvml_view *view = calloc(1, sizeof *view);
+	struct sw_device *v = NULL;
+	struct sw_err err = SW_ERR_INIT;
+	size_t n = 0;
+	char names[256] = "";
+
+	ck_assert_ptr_nonnull(view);
+	view->n = 5;
+	for (size_t i = 0; i < view->n; i++)
+		(void)snprintf(view->card[i].uuid, sizeof view->card[i].uuid, "%s-%c11",
+			       i < 3 ? "GPU" : "MIG", "abcxy"[i]);
+	view->card[0].divided = true;
+	view->card[1].health = SW_NVML_LOST;
+	view->card[3].part.is = view->card[4].part.is = true;
+	view->card[4].part.number = 3;
+	if (divided[_i].visible != NULL)
+		ck_assert_int_eq(setenv("CUDA_VISIBLE_DEVICES", divided[_i].visible, 1), 0);
+	else
+		ck_assert_int_eq(unsetenv("CUDA_VISIBLE_DEVICES"), 0);
+	const sw_status rc = sw_device_parse(divided[_i].spec, view, &v, &n, &err);
+	for (size_t i = 0; i < n && v[i].gpu; i++) {
+		if (i > 0)
+			strcat(names, " ");
+		strcat(names, v[i].name);
+		strncat(names, v[i].uuid + 4, 1);
+	}
+	check_spares(divided[_i].spec, v, n);
+	if (divided[_i].slots != NULL) {
+		ck_assert_msg(rc == SW_OK, "%s: %s", divided[_i].spec, err.msg);
+		ck_assert_str_eq(names, divided[_i].slots);
+	} else {
+		ck_assert_int_eq(rc, SW_INVALID);
+		ck_assert_msg(strstr(err.msg, divided[_i].says) != NULL, "%s", err.msg);
+	}
+	ck_assert_int_eq(sw_device_check(divided[_i].spec, &err), SW_OK); /* it is written right */
 	free(v);
 	free(view);
 }
@@ -229,6 +308,7 @@ END_TEST
 
 SUITE(tcase)
 {
+	tcase_add_rows(tcase, device_row_names_parts_of_a_card, divided);
 	tcase_add_rows(tcase, device_row_gives_its_slots_or_one_line, rows);
 	tcase_add_rows(tcase, device_row_names_cards_of_the_machine, machines);
 	tcase_add_rows(tcase, device_auto_says_what_it_leaves_out, left_out);

@@ -39,7 +39,7 @@ static void tear_down(void)
 static const char two_cards[] =
 	"card uuid=GPU-a name=Fake_A bus=00:01 total=1000 used=700 util=12 temp=55 slow=90 "
 	"power=1500"
-	" limit=2000 energy=77 ecc=1 throttle=64\n"
+	" limit=2000 energy=77 ecc=1 cc=75 throttle=64\n"
 	"card uuid=GPU-b name=Fake_B bus=00:02 total=2000 used=0\n"
 	"proc card=0 pid=999999999 mib=600\nproc card=0 pid=999999999 mib=600 graphics=1\n"
 	"proc card=1 pid=1\nproc card=1 pid=999999998 mib=5 graphics=1\n";
@@ -69,6 +69,8 @@ START_TEST(nvml_says_what_each_card_says_and_nothing_else)
 	ck_assert_int_eq(a->limit_mw, 2000);
 	ck_assert_int_eq(a->energy_mj, 77);
 	ck_assert_int_eq(a->ecc, 1);
+	ck_assert_int_eq(a->capability, 75);
+	ck_assert_int_eq(b->capability, 0);
 	ck_assert(a->throttled);
 	ck_assert_uint_eq(a->proc_n, 1); /* in both lists, once */
 	ck_assert(a->proc[0].compute);
@@ -163,12 +165,107 @@ START_TEST(nvml_without_memory_fails_cleanly)
 END_TEST
 #endif
 
+static const char divided[] =
+	"card uuid=GPU-a name=Fake_A total=9 used=9 temp=55 slow=90 power=5 cc=90\n"
+	"card uuid=GPU-b name=Fake_B total=1000 used=0\n"
+	"part card=0 uuid=MIG-x name=Fake_A_1g total=100 used=7\n"
+	"part card=0 uuid=MIG-y name=Fake_A_3g total=300 used=0\n"
+	"proc part=1 pid=999999999 mib=60\n";
+
+START_TEST(nvml_parts_stand_behind_the_gpus_and_keep_their_places)
+{
+	struct sw_nvml_view *v = calloc(1, sizeof *v);
+	struct sw_nvml *m = NULL;
+	struct sw_err err = SW_ERR_INIT;
+
+	ck_assert_ptr_nonnull(v);
+	say(divided);
+	ck_assert_msg(sw_nvml_open(&m, &err) == SW_OK, "%s", err.msg);
+	sw_nvml_read(m, v);
+	ck_assert_uint_eq(v->n, 4);
+	const struct sw_nvml_card *gpu = &v->card[0], *x = &v->card[2], *y = &v->card[3];
+	ck_assert(gpu->divided && gpu->health == SW_NVML_OK && !v->card[1].divided);
+	ck_assert_int_eq(gpu->total, -1); /* not asked of a GPU that is divided */
+	ck_assert_str_eq(x->uuid, "MIG-x");
+	ck_assert_str_eq(y->name, "Fake A 3g");
+	ck_assert(x->part.is && x->part.gpu == 0 && x->part.number == 0 && y->part.number == 1);
+	ck_assert_int_eq(x->total, 100 * MIB);
+	ck_assert_int_eq(y->free, 300 * MIB);
+	ck_assert_int_eq(x->temp, 55);
+	ck_assert_int_eq(x->capability, 90);
+	ck_assert_int_eq(x->power_mw, -1); /* that is of the whole GPU */
+	ck_assert_uint_eq(x->proc_n, 0);
+	ck_assert_uint_eq(y->proc_n, 1);
+	/* the first part is removed, the second stays where it was */
+	say("card uuid=GPU-a total=9 used=9\npart card=0 uuid=MIG-y total=300 used=3\n");
+	sw_nvml_read(m, v);
+	ck_assert_uint_eq(v->n, 4);
+	ck_assert_int_eq(v->card[1].health, SW_NVML_SILENT);
+	ck_assert_int_eq(x->health, SW_NVML_SILENT);
+	ck_assert_str_eq(x->why, "this part of gpu:0 is not there any more");
+	ck_assert_int_eq(y->used, 3 * MIB);
+	say("card uuid=GPU-a total=9 used=9 lost=15\npart card=0 uuid=MIG-y total=300 used=3\n");
+	sw_nvml_read(m, v);
+	ck_assert_int_eq(y->health, SW_NVML_LOST);
+	sw_nvml_close(m);
+	free(v);
+}
+END_TEST
+
+START_TEST(nvml_tells_each_error_once_to_the_card_and_the_parts_that_it_is_of)
+{
+	struct sw_nvml_view *v = calloc(1, sizeof *v);
+	struct sw_nvml *m = NULL;
+	struct sw_err err = SW_ERR_INIT;
+	char text[sizeof divided + 600];
+
+	ck_assert_ptr_nonnull(v);
+	say(divided);
+	ck_assert_msg(sw_nvml_open(&m, &err) == SW_OK, "%s", err.msg);
+	sw_nvml_read(m, v);
+	(void)snprintf(text, sizeof text,
+		       "%sxid card=1 xid=13\nxid card=0 xid=31 instance=2\nxid card=0 xid=79\n",
+		       divided);
+	say(text);
+	sw_nvml_read(m, v);
+	ck_assert_uint_eq(v->card[1].xid_n, 1);
+	ck_assert_uint_eq(v->card[1].xid[0], 13);
+	ck_assert_uint_eq(v->card[0].xid_n, 2);
+	ck_assert_uint_eq(v->card[2].xid_n, 1); /* of the first part: that of the whole GPU alone */
+	ck_assert_uint_eq(v->card[2].xid[0], 79);
+	ck_assert_uint_eq(v->card[3].xid_n, 2);
+	ck_assert_uint_eq(v->card[3].xid[0], 31);
+	sw_nvml_read(m, v);
+	for (size_t i = 0; i < v->n; i++)
+		ck_assert_uint_eq(v->card[i].xid_n, 0);
+	/* more than there is room for */
+	size_t len = strlen(text);
+	for (unsigned i = 0; i < 2 * SW_NVML_XIDS; i++)
+		len += (size_t)snprintf(text + len, sizeof text - len, "xid card=1 xid=%u\n",
+					i == 1 ? 95 : 45);
+	say(text);
+	sw_nvml_read(m, v);
+	ck_assert_uint_eq(v->card[1].xid_n, SW_NVML_XIDS);
+	ck_assert_uint_eq(v->card[1].xid[0], 95); /* the GPU is lost, whatever follows */
+	ck_assert_uint_eq(v->card[1].xid[1], 45);
+	sw_nvml_close(m);
+	free(v);
+}
+END_TEST
+
 static int woken;
 
 static void on_wake(void *user)
 {
 	(void)user;
 	(void)__atomic_add_fetch(&woken, 1, __ATOMIC_SEQ_CST);
+}
+
+static void await_wake(int n)
+{
+	for (int ms = 0; ms < 60000 && __atomic_load_n(&woken, __ATOMIC_SEQ_CST) < n; ms++)
+		(void)usleep(1000);
+	ck_assert_int_eq(__atomic_load_n(&woken, __ATOMIC_SEQ_CST), n);
 }
 
 START_TEST(poll_reads_again_and_again_and_at_once_when_asked)
@@ -184,6 +281,16 @@ START_TEST(poll_reads_again_and_again_and_at_once_when_asked)
 	ck_assert_int_eq(sw_card_poll_wait(p, 60000, v, &begun_us, &err), SW_OK);
 	ck_assert_uint_eq(v->n, 1);
 	ck_assert_int_eq(sw_card_poll_take(p, v, &begun_us, &err), SW_BUSY); /* nothing new */
+	say("card uuid=GPU-a total=1000 used=1\nxid card=0 xid=13\n");
+	sw_card_poll_now(p);
+	await_wake(2);
+	say("card uuid=GPU-a total=1000 used=5\nxid card=0 xid=13\nxid card=0 xid=79\n");
+	sw_card_poll_now(p);
+	await_wake(3);
+	/* the reading between the two is gone, its error is not */
+	ck_assert_int_eq(sw_card_poll_take(p, v, &begun_us, &err), SW_OK);
+	ck_assert_int_eq(v->card[0].used, 5 * MIB);
+	ck_assert_uint_eq(v->card[0].xid_n, 2);
 	const int64_t asked_us = sw_clock_mono_us();
 	say("");
 	sw_card_poll_now(p); /* else an hour would pass */
@@ -192,7 +299,7 @@ START_TEST(poll_reads_again_and_again_and_at_once_when_asked)
 	ck_assert_uint_eq(v->n, 0);
 	sw_card_poll_stop(p, 60000);
 	const int then = __atomic_load_n(&woken, __ATOMIC_SEQ_CST);
-	ck_assert_int_eq(then, 2);
+	ck_assert_int_eq(then, 4);
 	sw_card_poll_stop(NULL, 0);
 	free(v);
 }
@@ -236,6 +343,8 @@ SUITE(tcase)
 {
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, nvml_says_what_each_card_says_and_nothing_else);
+	tcase_add_test(tcase, nvml_parts_stand_behind_the_gpus_and_keep_their_places);
+	tcase_add_test(tcase, nvml_tells_each_error_once_to_the_card_and_the_parts_that_it_is_of);
 	tcase_add_test(tcase, nvml_keeps_the_processes_with_the_most_memory);
 	tcase_add_loop_test(tcase, nvml_that_does_not_work_says_so_in_one_line, 0, 4);
 #ifdef SW_FAULTS

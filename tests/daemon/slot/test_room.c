@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define LANES 4
+#define OWN   (SW_ROOM_CONTEXT + SW_ROOM_STAYS) /* bytes of a GPU that no trial has */
 
 /* gpu:0 of some lanes, and gpu:1 of one, which is free. */
 static struct sw_slot slots[LANES + 1];
@@ -27,7 +28,7 @@ static void make_machine(const char *state)
 	gpus = (struct sw_gpus){.poll = (struct sw_card_poll *)&gpus};
 	for (unsigned i = 0; i < 2; i++) {
 		gpus.card[i].state = SW_CARD_OK;
-		gpus.card[i].now.total = 1000;
+		gpus.card[i].now.total = OWN + 1000;
 	}
 	workers[0] = (struct sw_worker){.slots = &slots[0], .slot_n = n};
 	workers[1] = (struct sw_worker){.slots = &slots[n], .slot_n = 1};
@@ -93,20 +94,79 @@ START_TEST(room_row_is_found_or_said_why_not)
 	workers[0].solo = asked[_i].solo;
 	gpus.card[0].strangers = asked[_i].strangers;
 	gpus.card[1].state = asked[_i].second;
-	gpus.card[1].now.total = asked[_i].second_total;
+	gpus.card[1].now.total = OWN + asked[_i].second_total;
 	d.config.gpu_memory = asked[_i].gpu_memory ? 250 : 0;
 	ck_assert_int_eq(room_for(asked[_i].gpu, asked[_i].bytes), asked[_i].room);
+}
+END_TEST
+
+/* Two trials of 300 bytes, 100 of them their data sets', and of these sweeps; asked for 400 with as
+ * many of its data set, of 1000 that the GPU has. */
+static const struct {
+	int64_t of[2], sweep, data_bytes, most;
+} sharing[] = {
+	{{1, 2}, 3, 100, 400},                      /* three data sets */
+	{{1, 2}, 2, 100, 500},                      /* its own lies there */
+	{{1, 1}, 3, 100, 500},                      /* those two share one */
+	{{1, 1}, 1, 100, 600}, {{1, 1}, 1, 0, 500}, /* how much of it is data is not known */
+};
+
+START_TEST(room_is_taken_by_a_data_set_once)
+{
+	struct sw_room_need need = {.sweep = sharing[_i].sweep,
+				    .data_bytes = sharing[_i].data_bytes,
+				    .bytes = sharing[_i].most};
+
+	make_machine("ibbi");
+	for (int k = 0; k < 2; k++) {
+		slots[1 + k].sweep = sharing[_i].of[k];
+		slots[1 + k].data_bytes = 100;
+	}
+	ck_assert_int_eq(sw_room_for(&slots[0], &need), SW_ROOM_YES);
+	need.bytes++;
+	ck_assert_int_eq(sw_room_for(&slots[0], &need), SW_ROOM_BYTES);
+}
+END_TEST
+
+/* _i: GiB of the GPU. A worker has its context once, however many its lanes; of a large GPU a
+ * fiftieth stays free. */
+START_TEST(room_is_not_in_what_cuda_has_for_itself)
+{
+	const int64_t total = (int64_t)_i << 30;
+	const int64_t own = SW_ROOM_CONTEXT + (_i < 13 ? SW_ROOM_STAYS : total / 50);
+
+	make_machine("ibbi");
+	gpus.card[0].now.total = gpus.card[1].now.total = total;
+	ck_assert_int_eq(room_for(0, total - own - 600), SW_ROOM_YES);
+	ck_assert_int_eq(room_for(0, total - own - 599), SW_ROOM_BYTES);
 }
 END_TEST
 
 START_TEST(room_for_a_larger_gpu_is_not_awaited_when_its_worker_ends_early_again)
 {
 	make_machine("i");
-	gpus.card[1].now.total = 2000;
+	gpus.card[1].now.total = OWN + 2000;
 	workers[1].early = SW_WORKER_EARLY_MAX;
 	ck_assert_int_eq(room_for(0, 1500), SW_ROOM_LARGER);
 	workers[1].early++;
 	ck_assert_int_eq(room_for(0, 1500), SW_ROOM_YES);
+}
+END_TEST
+
+static const struct {
+	bool gpu;
+	int capability;
+	unsigned takes;
+} precise[] = {{true, 90, 1}, {true, 80, 1}, {true, 75, 0}, {true, 0, 1}, {false, 0, 0}};
+
+START_TEST(room_for_tf32_and_bf16_is_on_gpus_that_may_have_it)
+{
+	make_machine("i");
+	slots[0].device.gpu = precise[_i].gpu;
+	slots[0].device.capability = precise[_i].capability;
+	ck_assert_uint_eq(sw_room_takes(&slots[0], &(struct sw_room_need){.precision = true}),
+			  precise[_i].takes);
+	ck_assert_uint_eq(sw_room_takes(&slots[0], &(struct sw_room_need){.bytes = 1}), 1);
 }
 END_TEST
 
@@ -190,12 +250,28 @@ START_TEST(room_of_several_cores_is_several_cpu_slots)
 }
 END_TEST
 
+START_TEST(room_is_not_awaited_on_cpu_slots_that_are_down)
+{
+	const struct sw_room_need all = {.cores = 10}, fewer = {.cores = 8};
+
+	make_cpus("iiii");
+	ck_assert_int_eq(sw_room_for(&slots[0], &all), SW_ROOM_LANES);
+	slots[2].state = SW_SLOT_DOWN;
+	ck_assert_int_eq(sw_room_for(&slots[0], &all), SW_ROOM_DOWN);
+	ck_assert_int_eq(sw_room_for(&slots[0], &fewer), SW_ROOM_LANES);
+}
+END_TEST
+
 SUITE(tcase)
 {
+	tcase_add_rows(tcase, room_is_taken_by_a_data_set_once, sharing);
+	tcase_add_loop_test(tcase, room_is_not_in_what_cuda_has_for_itself, 1, 26);
 	tcase_add_rows(tcase, room_row_is_found_or_said_why_not, asked);
 	tcase_add_test(tcase,
 		       room_for_a_larger_gpu_is_not_awaited_when_its_worker_ends_early_again);
+	tcase_add_rows(tcase, room_for_tf32_and_bf16_is_on_gpus_that_may_have_it, precise);
 	tcase_add_test(tcase, room_on_a_cpu_slot_is_for_every_trial);
 	tcase_add_rows(tcase, room_row_is_taken_with_the_next_free_lanes, taken);
 	tcase_add_rows(tcase, room_of_several_cores_is_several_cpu_slots, on_cpus);
+	tcase_add_test(tcase, room_is_not_awaited_on_cpu_slots_that_are_down);
 }

@@ -1,0 +1,333 @@
+#include "daemon/slot/nvml_abi.h"
+#include "daemon/slot/xid.h"
+#include <assert.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- processes --- */
+
+/* Name and session of a process, from /proc/PID/stat: "PID (NAME) STATE PARENT GROUP SESSION". */
+static void look_up_proc(struct sw_nvml_proc *p)
+{
+	char path[64], text[512];
+	long long session;
+
+	p->session = -1;
+	(void)snprintf(path, sizeof path, "/proc/%lld/stat", (long long)p->pid);
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	const ssize_t n = read(fd, text, sizeof text - 1);
+	(void)close(fd);
+	if (n <= 0)
+		return;
+	text[n] = '\0';
+	const char *from = strchr(text, '('), *to = strrchr(text, ')');
+	if (from == NULL || to == NULL || sscanf(to, ") %*c %*d %*d %lld", &session) != 1)
+		return;
+	p->session = session;
+	(void)snprintf(p->name, sizeof p->name, "%.*s", (int)(to - from - 1), from + 1);
+}
+
+/* Keeps those with the most memory. */
+static void keep_proc(struct sw_nvml_card *c, const struct process *from, bool compute)
+{
+	struct sw_nvml_proc p = {.pid = from->pid,
+				 .bytes = from->bytes == NOT_AVAILABLE ? -1 : (int64_t)from->bytes,
+				 .compute = compute};
+	size_t at = c->proc_n;
+
+	for (size_t i = 0; i < c->proc_n; i++) /* one that does both is in both lists */
+		if (c->proc[i].pid == p.pid) {
+			c->proc[i].compute = c->proc[i].compute || compute;
+			return;
+		}
+	if (at == SW_NVML_PROCS) {
+		at = 0;
+		for (size_t i = 1; i < c->proc_n; i++)
+			at = c->proc[i].bytes < c->proc[at].bytes ? i : at;
+		if (c->proc[at].bytes >= p.bytes)
+			return;
+	} else {
+		c->proc_n++;
+	}
+	look_up_proc(&p);
+	c->proc[at] = p;
+}
+
+static void read_procs(struct sw_nvml *m, struct device *device, struct sw_nvml_card *c)
+{
+	int (*const lists[])(struct device *, unsigned *, struct process *) = {m->call.compute,
+									       m->call.graphics};
+
+	for (size_t k = 0; k < 2; k++) {
+		unsigned n = PROCS_ASKED;
+
+		if (lists[k] == NULL)
+			continue;
+		const int code = lists[k](device, &n, m->procs);
+		/* With too many to list nothing is known of any: their memory then has no
+		 * process. */
+		if (code == NVML_SUCCESS && n <= PROCS_ASKED)
+			for (unsigned i = 0; i < n; i++)
+				keep_proc(c, &m->procs[i], k == 0);
+	}
+}
+
+/* --- one card --- */
+
+static bool has_failed(const struct sw_nvml *m, struct sw_nvml_card *c, int code)
+{
+	if (code == NVML_SUCCESS)
+		return false;
+	c->health = code == NVML_GPU_IS_LOST || code == NVML_RESET_REQUIRED ? SW_NVML_LOST
+									    : SW_NVML_SILENT;
+	(void)snprintf(c->why, sizeof c->why, "%s", sw_nvml_words(m, code));
+	return true;
+}
+
+static int read_memory(const struct sw_nvml *m, struct device *device, struct sw_nvml_card *c)
+{
+	struct memory_v2 two = {.version = MEMORY_V2};
+	struct memory one;
+
+	/* The old call counts what the driver reserves as used; the new one tells it apart. */
+	if (m->call.memory_v2 != NULL && m->call.memory_v2(device, &two) == NVML_SUCCESS) {
+		c->total = (int64_t)two.total;
+		c->used = (int64_t)two.used;
+		c->free = (int64_t)two.free;
+		return NVML_SUCCESS;
+	}
+	const int code = m->call.memory(device, &one);
+	if (code == NVML_SUCCESS) {
+		c->total = (int64_t)one.total;
+		c->used = (int64_t)one.used;
+		c->free = (int64_t)one.free;
+	}
+	return code;
+}
+
+static void read_sensors(const struct sw_nvml *m, struct device *device, struct sw_nvml_card *c)
+{
+	const struct calls *call = &m->call;
+	struct utilization util;
+	unsigned long long big;
+	unsigned v;
+
+	if (call->utilization != NULL && call->utilization(device, &util) == NVML_SUCCESS)
+		c->util = (int32_t)util.gpu;
+	if (call->temperature != NULL &&
+	    call->temperature(device, TEMPERATURE_GPU, &v) == NVML_SUCCESS)
+		c->temp = (int32_t)v;
+	if (call->threshold != NULL &&
+	    call->threshold(device, THRESHOLD_SLOWDOWN, &v) == NVML_SUCCESS && v > 0)
+		c->slowdown = (int32_t)v;
+	if (call->power != NULL && call->power(device, &v) == NVML_SUCCESS)
+		c->power_mw = v;
+	if (call->power_limit != NULL && call->power_limit(device, &v) == NVML_SUCCESS)
+		c->limit_mw = v;
+	if (call->energy != NULL && call->energy(device, &big) == NVML_SUCCESS)
+		c->energy_mj = (int64_t)big;
+	if (call->ecc != NULL &&
+	    call->ecc(device, ECC_UNCORRECTED, ECC_VOLATILE, &big) == NVML_SUCCESS)
+		c->ecc = (int64_t)big;
+	if (call->throttle != NULL && call->throttle(device, &big) == NVML_SUCCESS)
+		c->throttled = (big & REASON_HW_THERMAL) != 0;
+}
+
+static bool is_divided(const struct sw_nvml *m, struct device *device)
+{
+	unsigned now, pending;
+
+	return m->call.mig_mode != NULL &&
+	       m->call.mig_mode(device, &now, &pending) == NVML_SUCCESS && now == 1;
+}
+
+static void read_card(struct sw_nvml *m, unsigned index, struct sw_nvml_card *c)
+{
+	struct device *device = NULL;
+	struct pci pci;
+	int major, minor;
+
+	*c = (struct sw_nvml_card){.total = -1,
+				   .used = -1,
+				   .free = -1,
+				   .util = -1,
+				   .temp = -1,
+				   .slowdown = -1,
+				   .power_mw = -1,
+				   .limit_mw = -1,
+				   .energy_mj = -1,
+				   .ecc = -1};
+	if (has_failed(m, c, m->call.handle(index, &device)))
+		return;
+	m->gpus[index] = device;
+	if (m->call.uuid(device, c->uuid, sizeof c->uuid) != NVML_SUCCESS)
+		c->uuid[0] = '\0';
+	if (m->call.name == NULL || m->call.name(device, c->name, sizeof c->name) != NVML_SUCCESS)
+		c->name[0] = '\0';
+	if (m->call.pci != NULL && m->call.pci(device, &pci) == NVML_SUCCESS)
+		(void)snprintf(c->bus, sizeof c->bus, "%.31s", pci.bus_id);
+	if (m->call.capability != NULL &&
+	    m->call.capability(device, &major, &minor) == NVML_SUCCESS)
+		c->capability = major * 10 + minor;
+	c->divided = is_divided(m, device);
+	/* Memory and processes of a divided GPU are for its administrator alone to see. */
+	if (!c->divided && has_failed(m, c, read_memory(m, device, c)))
+		return;
+	read_sensors(m, device, c);
+	if (!c->divided)
+		read_procs(m, device, c);
+}
+
+/* --- parts of a GPU (MIG) --- */
+
+static void keep_part(struct sw_nvml *m, const char *uuid, unsigned gpu, unsigned number,
+		      struct device *device)
+{
+	size_t i = 0;
+
+	while (i < m->part_n && strcmp(m->parts[i].uuid, uuid) != 0)
+		i++;
+	if (m->parts_at + i >= SW_NVML_CARDS)
+		return;
+	struct part *p = &m->parts[i];
+	if (i == m->part_n)
+		m->part_n++;
+	*p = (struct part){
+		.device = device, .gpu = gpu, .number = number, .instance = ANY_INSTANCE};
+	(void)snprintf(p->uuid, sizeof p->uuid, "%s", uuid);
+	if (m->call.instance != NULL && m->call.instance(device, &p->instance) != NVML_SUCCESS)
+		p->instance = ANY_INSTANCE;
+}
+
+static void find_parts(struct sw_nvml *m, unsigned gpu)
+{
+	unsigned most = 0;
+
+	if (m->call.parts_most == NULL || m->call.part == NULL ||
+	    m->call.parts_most(m->gpus[gpu], &most) != NVML_SUCCESS)
+		return;
+	for (unsigned k = 0; k < most; k++) {
+		struct device *device;
+		char uuid[sizeof m->parts[0].uuid];
+
+		if (m->call.part(m->gpus[gpu], k, &device) == NVML_SUCCESS &&
+		    m->call.uuid(device, uuid, sizeof uuid) == NVML_SUCCESS)
+			keep_part(m, uuid, gpu, k, device);
+	}
+}
+
+static void read_part(struct sw_nvml *m, const struct part *p, const struct sw_nvml_card *gpu,
+		      struct sw_nvml_card *c)
+{
+	char name[sizeof c->name];
+
+	*c = *gpu; /* its bus, its heat, whether it is there at all */
+	memcpy(c->uuid, p->uuid, sizeof c->uuid);
+	c->divided = false;
+	c->part.is = true;
+	c->part.gpu = p->gpu;
+	c->part.number = p->number;
+	c->util = -1;
+	c->power_mw = c->limit_mw = c->energy_mj = -1;
+	if (c->health != SW_NVML_OK)
+		return;
+	if (p->device == NULL) {
+		c->health = SW_NVML_SILENT;
+		(void)snprintf(c->why, sizeof c->why, "this part of gpu:%u is not there any more",
+			       p->gpu);
+		return;
+	}
+	if (m->call.name != NULL && m->call.name(p->device, name, sizeof name) == NVML_SUCCESS)
+		memcpy(c->name, name, sizeof name);
+	if (!has_failed(m, c, read_memory(m, p->device, c)))
+		read_procs(m, p->device, c);
+}
+
+static void read_parts(struct sw_nvml *m, struct sw_nvml_view *out)
+{
+	/* A GPU that is missing from the list takes no part to another place. */
+	for (size_t i = out->n; i < m->parts_at; i++) {
+		out->card[i] = (struct sw_nvml_card){.health = SW_NVML_SILENT};
+		(void)snprintf(out->card[i].why, sizeof out->card[i].why,
+			       "not in the list of GPUs");
+	}
+	for (size_t i = 0; i < m->part_n; i++)
+		read_part(m, &m->parts[i], &out->card[m->parts[i].gpu],
+			  &out->card[m->parts_at + i]);
+	out->n = m->parts_at + m->part_n;
+}
+
+/* --- errors that the driver tells of --- */
+
+static void watch_events(struct sw_nvml *m, size_t n)
+{
+	m->watched = true;
+	if (m->call.events == NULL || m->call.watch == NULL || m->call.wait == NULL ||
+	    m->call.events(&m->events) != NVML_SUCCESS) {
+		m->events = NULL;
+		return;
+	}
+	for (size_t i = 0; i < n; i++) /* one that has no such events tells of none */
+		if (m->gpus[i] != NULL)
+			(void)m->call.watch(m->gpus[i], EVENT_XID, m->events);
+}
+
+void sw_nvml_keep_xid(struct sw_nvml_card *c, unsigned xid)
+{
+	size_t k = 0;
+
+	if (c->xid_n == SW_NVML_XIDS) {
+		while (k < SW_NVML_XIDS - 1 && sw_xid_is_loss(c->xid[k]))
+			k++;
+		memmove(c->xid + k, c->xid + k + 1, (SW_NVML_XIDS - 1 - k) * sizeof c->xid[0]);
+		c->xid_n--;
+	}
+	c->xid[c->xid_n++] = xid;
+}
+
+static void take_event(const struct sw_nvml *m, const struct event *e, struct sw_nvml_view *out)
+{
+	for (size_t i = 0; i < out->n; i++) {
+		struct sw_nvml_card *c = &out->card[i];
+		const struct part *p = c->part.is ? &m->parts[i - m->parts_at] : NULL;
+
+		if (m->gpus[p != NULL ? p->gpu : i] != e->device)
+			continue;
+		if (p == NULL || e->gpu_instance == ANY_INSTANCE || e->gpu_instance == p->instance)
+			sw_nvml_keep_xid(c, (unsigned)e->data);
+	}
+}
+
+void sw_nvml_read(struct sw_nvml *m, struct sw_nvml_view *out)
+{
+	struct event e;
+	unsigned n = 0;
+
+	assert(m != NULL);
+	out->n = 0;
+	if (m->call.count(&n) != NVML_SUCCESS)
+		return;
+	out->n = n < SW_NVML_CARDS ? n : SW_NVML_CARDS;
+	for (size_t i = 0; i < m->part_n; i++)
+		m->parts[i].device = NULL;
+	for (unsigned i = 0; i < out->n; i++)
+		read_card(m, i, &out->card[i]);
+	if (m->part_n == 0)
+		m->parts_at = out->n;
+	for (unsigned i = 0; i < out->n; i++)
+		if (out->card[i].divided)
+			find_parts(m, i);
+	if (m->part_n > 0)
+		read_parts(m, out);
+	if (!m->watched)
+		watch_events(m, n < SW_NVML_CARDS ? n : SW_NVML_CARDS);
+	if (m->events == NULL)
+		return;
+	for (int k = 0; k < EVENTS_AT_ONCE && m->call.wait(m->events, &e, 0) == NVML_SUCCESS; k++)
+		if (e.type == EVENT_XID)
+			take_event(m, &e, out);
+}

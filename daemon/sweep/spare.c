@@ -1,0 +1,134 @@
+#include "daemon/sweep/spare.h"
+#include "daemon/daemon.h"
+#include "daemon/net/call.h"
+#include "daemon/slot/gpus.h"
+#include "daemon/slot/slot.h"
+#include "daemon/slot/speccheck.h"
+#include "daemon/sweep/live.h"
+#include <math.h>
+#include <stdio.h>
+
+/* Lanes that trials of the sweep go to. One that is hot or awaits memory is soon back. */
+static unsigned count_lanes(const struct sw_live *live)
+{
+	const struct sw_room_need need = sw_live_need(live);
+	struct sw_daemon *d = live->d;
+	unsigned n = 0;
+
+	for (size_t i = 0; i < d->slot_n; i++) {
+		const struct sw_slot *s = &d->slots[i];
+		const struct sw_card *c = sw_gpus_card(d, s);
+
+		n += s->device.gpu && sw_room_takes(s, &need) > 0 &&
+		     s->worker->early <= SW_WORKER_EARLY_MAX &&
+		     (c == NULL || (c->state != SW_CARD_DOWN && c->state != SW_CARD_HELD));
+	}
+	return n;
+}
+
+/* Trials that are not begun; UINT64_MAX: there is no end to them. */
+static uint64_t count_left(const struct sw_live *live)
+{
+	const uint64_t cap = sw_sweep_run_cap(live->sched), made = sw_sweep_trial_n(live->sched);
+	uint64_t counts[SW_TRIAL_STATE_N];
+
+	sw_sweep_counts(live->sched, counts);
+	if (cap == 0)
+		return UINT64_MAX;
+	return (cap > made ? cap - made : 0) + counts[SW_TRIAL_PENDING];
+}
+
+bool sw_spare_waits(const struct sw_slot *s, const struct sw_live *live, char *why, size_t cap)
+{
+	if (!s->device.spare || live->spec->gpu < 0.0)
+		return false;
+	if (live->spec->command != NULL) {
+		(void)snprintf(why, cap, "a program goes there with resources.gpu 0");
+		return true;
+	}
+	if (live->sched == NULL ||
+	    sw_pace_suits_core(&live->pace, count_left(live), count_lanes(live)))
+		return false;
+	(void)snprintf(why, cap, "GPUs end its trials sooner");
+	return true;
+}
+
+static void on_checked(void *user, const struct sw_err *err, const struct sw_speccheck *facts)
+{
+	struct sw_live *live = user;
+
+	if (err->code != SW_OK)
+		return;
+	sw_pace_estimate(&live->pace, facts->flops, facts->launches);
+	live->d->slots_due = true;
+}
+
+void sw_spare_estimate(struct sw_live *live)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_buf text;
+	struct sw_jw w;
+
+	if (live->pace.asked || live->spec->trainer == NULL)
+		return;
+	sw_buf_init(&text, SW_REPLY_MAX);
+	sw_jw_init(&w, &text);
+	sw_jw_cjson(&w, live->spec->tree);
+	/* If it cannot be asked now, it is at the next look. */
+	live->pace.asked = text.failed == SW_OK &&
+			   sw_speccheck_start(live->d, text.data, on_checked, live, &err) == SW_OK;
+	sw_buf_fini(&text);
+}
+
+static void write_sweep(const struct sw_live *live, struct sw_jw *w)
+{
+	bool measured;
+	const double ratio = sw_pace_ratio(&live->pace, &measured);
+	const unsigned lanes = count_lanes(live);
+	char line[240], when[80] = "cores take none of its trials";
+
+	if (ratio > 0 && ratio <= (lanes > 0 ? 1 : SW_PACE_MOST))
+		(void)snprintf(when, sizeof when, "cores take its trials");
+	else if (ratio > 0 && ratio <= SW_PACE_MOST)
+		(void)snprintf(when, sizeof when,
+			       "cores take its trials while %.0f or more are left",
+			       ceil(ratio * lanes));
+	if (ratio > 0)
+		(void)snprintf(
+			line, sizeof line,
+			"sweep %lld: a core takes %.3g times the seconds of a GPU's lane (%s): %s",
+			(long long)live->sweep, ratio, measured ? "measured" : "estimated", when);
+	else
+		(void)snprintf(line, sizeof line, "sweep %lld: a core's speed is not known: %s",
+			       (long long)live->sweep, when);
+	sw_jw_str(w, line);
+}
+
+void sw_spare_write(struct sw_daemon *d, struct sw_jw *w)
+{
+	size_t lanes = 0, spare = 0;
+	char line[160];
+
+	for (size_t i = 0; i < d->slot_n; i++) {
+		lanes += d->slots[i].device.gpu;
+		spare += d->slots[i].device.spare;
+	}
+	sw_jw_karr(w, "auto");
+	if (spare > 0) {
+		(void)snprintf(
+			line, sizeof line,
+			"auto: %zu lane%s of GPUs, and %zu core%s beside them for small nets and "
+			"for resources.gpu 0",
+			lanes, lanes == 1 ? "" : "s", spare, spare == 1 ? "" : "s");
+		sw_jw_str(w, line);
+	}
+	for (size_t i = 0; spare > 0 && i < d->sweep_n; i++) {
+		const struct sw_live *live = d->sweeps[i];
+
+		if (!live->driven && live->ended_ms == 0 && live->sched != NULL &&
+		    live->spec->trainer != NULL && live->spec->precision == NULL &&
+		    live->spec->gpu == 0.0)
+			write_sweep(live, w);
+	}
+	sw_jw_arr_end(w);
+}
