@@ -321,6 +321,13 @@ class Daemon:
         except (OSError, AssertionError, RpcError, ValueError):
             pass
 
+    def workers_left(self):
+        """Those that still run. One that was killed a moment ago may take a while to be gone."""
+        end = time.monotonic() + 10
+        while any(alive(pid) for pid in self.workers) and time.monotonic() < end:
+            time.sleep(0.01)
+        return [pid for pid in self.workers if alive(pid)]
+
     def stop(self):
         """At the end of a test: the daemon must still live and must end cleanly, its workers too."""
         for client in self.clients:
@@ -335,7 +342,7 @@ class Daemon:
             if self.process is not None:
                 self.process.kill()
                 self.process.wait()
-            left = [pid for pid in self.workers if alive(pid)]
+            left = self.workers_left()
             for pid in left:
                 os.kill(pid, signal.SIGKILL)
             for path in (self.socket, self.short):

@@ -167,7 +167,8 @@ def test_loops_of_three_threads_see_all_rungs_of_promote(user):
 
 
 def test_loop_goes_on_through_kill9_of_the_daemon(user, daemon):
-    sweep = user.submit(driven(run_cap=12))
+    # The lease is what a trial whose ask was not answered waits for.
+    sweep = user.submit(driven(run_cap=12, lease_s=10))
     acknowledged = {}
 
     def body(trial):
