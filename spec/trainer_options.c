@@ -41,6 +41,7 @@ const struct sw_trainer_option sw_trainer_options[SW_TRAINER_OPTION_N] = {
 	{REAL("val_fraction", 0, 1, 0.2), ABOVE, BELOW},
 	{INT("split_seed", 0, 9007199254740991.0, NAN)},
 	{BOOL("standardize", 1)},
+	{INT("micro_batch", 0, 1e9, 0)},
 };
 /* clang-format on */
 

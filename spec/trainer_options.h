@@ -31,7 +31,7 @@ struct sw_trainer_option {
 	bool searched; /* may be a parameter, or name one */
 };
 
-#define SW_TRAINER_OPTION_N ((size_t)22)
+#define SW_TRAINER_OPTION_N ((size_t)23)
 extern const struct sw_trainer_option sw_trainer_options[SW_TRAINER_OPTION_N];
 
 /* By name, or NULL. */

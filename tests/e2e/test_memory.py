@@ -27,6 +27,30 @@ def losses(client, sweep, trial):
             for r in client.reports(sweep, trial)]
 
 
+def test_micro_batch_adds_gradients_up_and_needs_less_memory(start):
+    """Under a cap that halves whole batches, parts that fit are not halved; the curve stays."""
+    free, capped = start("cpu:1").client(), start("cpu:1", "--cpu-memory", "2M").client()
+    large = spec()
+    large["parameters"] |= {"width": {"value": FITS}, "batch_size": {"value": 1024}}
+    parts = {**large, "trainer": {**large["trainer"], "micro_batch": 100}}
+    whole, halved, accumulated = free.submit(large), capped.submit(large), capped.submit(parts)
+    for client, sweep in ((free, whole), (capped, halved), (capped, accumulated)):
+        assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 1
+    assert capped.reports(halved, 1)[0]["metrics"]["oom_events"] > 0
+    assert "oom_events" not in capped.reports(accumulated, 1)[0]["metrics"]
+    got, expected = losses(capped, accumulated, 1), losses(free, whole, 1)
+    assert got != expected  # another order of sums: it did go in parts
+    for a, b in zip(got, expected):
+        assert a == pytest.approx(b, rel=1e-4)
+
+
+def test_micro_batch_is_no_parameter(client):
+    searched = spec()
+    searched["parameters"]["micro_batch"] = {"values": [16, 32]}
+    error = client.refused("sweep.submit", spec=searched)
+    assert "micro_batch" in error.message, error.message
+
+
 def test_sweep_under_a_cap_completes_with_the_same_curves_and_infeasible_ones_alone(start):
     free, capped = start("cpu:2").client(), start("cpu:2", "--cpu-memory", "2M").client()
     small = spec()

@@ -163,7 +163,7 @@ sw_status sw_trainer_resolve(struct sw_trainer *out, const cJSON *trainer, const
 			     uint64_t max_t, uint64_t data_seed, struct sw_err *err)
 {
 	struct resolve r = {.trainer = trainer, .params = params, .err = err};
-	double batch, epochs, nesterov, standardize, split, step_epochs, patience;
+	double batch, epochs, nesterov, standardize, split, step_epochs, patience, micro;
 	sw_status rc;
 
 	memset(out, 0, sizeof *out);
@@ -196,6 +196,7 @@ sw_status sw_trainer_resolve(struct sw_trainer *out, const cJSON *trainer, const
 		{"val_fraction", &out->val_fraction, NAN},
 		{"split_seed", &split, -1},
 		{"standardize", &standardize, NAN},
+		{"micro_batch", &micro, NAN},
 	};
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
 		rc = resolve_number(&r, numbers[i].name, numbers[i].instead, numbers[i].to);
@@ -205,6 +206,7 @@ sw_status sw_trainer_resolve(struct sw_trainer *out, const cJSON *trainer, const
 	out->nesterov = nesterov != 0;
 	out->standardize = standardize != 0;
 	out->batch_size = (uint64_t)batch;
+	out->micro_batch = (uint64_t)micro;
 	out->epochs = (uint64_t)epochs;
 	out->step_epochs = (uint64_t)step_epochs;
 	out->patience = (uint64_t)patience;
