@@ -212,9 +212,9 @@ class Client:
                 return rows
             after = {"after": page["next"]}
 
-    def wait_sweep(self, sweep, states=frozenset(ENDED)):
+    def wait_sweep(self, sweep, states=frozenset(ENDED), timeout=None):
         return wait_until(lambda: (s := self.sweep(sweep))["state"] in states and s,
-                          f"sweep {sweep} in one of {sorted(states)}")
+                          f"sweep {sweep} in one of {sorted(states)}", timeout)
 
     def ask(self, sweep, count=1):
         return self.call("trial.ask", sweep=sweep, count=count)["trials"]
