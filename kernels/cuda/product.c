@@ -54,7 +54,10 @@ sw_status sw_cuda_blas_status(cublasStatus_t e)
  * where it is lost the next call says so. */
 sw_status sw_cuda_product_status(const struct sw_queue *q, cublasStatus_t e)
 {
-	return e != CUBLAS_STATUS_SUCCESS && q->recording ? SW_UNSUPPORTED : sw_cuda_blas_status(e);
+	if (e == CUBLAS_STATUS_SUCCESS)
+		return SW_OK;
+	(void)cudaGetLastError(); /* it may have left one, which the next launch takes for its own */
+	return q->recording ? SW_UNSUPPORTED : sw_cuda_blas_status(e);
 }
 
 sw_status sw_cuda_product(struct sw_queue *q, cublasOperation_t ta, cublasOperation_t tb, size_t m,

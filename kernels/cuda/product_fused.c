@@ -9,6 +9,7 @@
  * keeps what it found for a shape. */
 #include "kernels/cuda/blas.h"
 #include "kernels/cuda/product.h"
+#include <stdbool.h>
 
 struct fused {
 	cublasLtMatmulDesc_t what;
@@ -96,6 +97,14 @@ static void fused_free(const struct sw_queue *q, const struct fused *f)
 		(void)q->lib->lt_rules_destroy(f->rules);
 }
 
+/* Whether nothing was launched, for the library has no kernel for this shape or this card. Its
+ * heuristic says so, or only the call itself: the heuristic is not sure of what it names. */
+static bool is_refused(cublasStatus_t e)
+{
+	return e == CUBLAS_STATUS_NOT_SUPPORTED || e == CUBLAS_STATUS_INVALID_VALUE ||
+	       e == CUBLAS_STATUS_ARCH_MISMATCH;
+}
+
 sw_status sw_cuda_product_fused(struct sw_queue *q, cublasOperation_t ta, cublasOperation_t tb,
 				size_t m, size_t n, size_t k, const void *a, size_t lda,
 				const void *b, size_t ldb, float *c, const float *bias, float *sums,
@@ -122,11 +131,10 @@ sw_status sw_cuda_product_fused(struct sw_queue *q, cublasOperation_t ta, cublas
 	if (e == CUBLAS_STATUS_SUCCESS && found && way.state == CUBLAS_STATUS_SUCCESS) {
 		e = q->lib->lt_matmul(handle, f.what, &one, a, f.a, b, f.b, &zero, c, f.c, c, f.c,
 				      &way.algo, q->blas_space, SW_CUDA_BLAS_BYTES, q->stream);
-		*done = 1;
+		*done = e == CUBLAS_STATUS_SUCCESS;
 	}
 	fused_free(q, &f);
-	/* before a launch these say that the library has no such kernel: so for this shape always */
-	if (!*done && (e == CUBLAS_STATUS_NOT_SUPPORTED || e == CUBLAS_STATUS_INVALID_VALUE))
-		return SW_OK;
-	return sw_cuda_product_status(q, e);
+	const sw_status rc = sw_cuda_product_status(q, e);
+
+	return is_refused(e) ? SW_OK : rc;
 }

@@ -136,8 +136,10 @@ cublasStatus_t sw_shim_product_queue(cudaStream_t s, const struct sw_shim_produc
 	struct sw_shim_product *p;
 	const int fault = sw_shim_fault(SW_SHIM_PRODUCT);
 
-	if (fault)
+	if (fault) {
+		(void)sw_shim_fail(cudaErrorInvalidValue); /* of a call within the library */
 		return (cublasStatus_t)fault;
+	}
 	if (sw_shim.blas.unrecorded && s->graph)
 		return CUBLAS_STATUS_EXECUTION_FAILED;
 	p = malloc(sizeof *p);
