@@ -133,7 +133,7 @@ static sw_status read_trainer(struct sw_spec *s, const cJSON *v, struct sw_err *
 	s->trainer = v;
 	const sw_status rc = sw_spec_trainer_check(s, err);
 	if (rc == SW_OK)
-		s->precision = sw_spec_trainer_precision(s);
+		sw_spec_trainer_precision(s);
 	return rc;
 }
 
@@ -217,6 +217,7 @@ sw_status sw_spec_read(struct sw_spec **out, const cJSON *spec, struct sw_err *e
 	s->suggest_wait_ms = 50;
 	s->cpu = 1;
 	s->weight = 1;
+	s->precision_param = -1;
 	s->refused = (struct sw_err)SW_ERR_INIT;
 	s->tree = cJSON_Duplicate(spec, 1);
 	const sw_status rc = s->tree != NULL ? read_all(s, err)

@@ -244,6 +244,8 @@ struct sw_spec {
 	const cJSON *trainer;
 	/* Of the trainer's precisions the first that takes more than fp32, a word; NULL: none. */
 	const char *precision;
+	/* Where fp32 is among them, the parameter that says which a trial has; else -1. */
+	int precision_param;
 	const cJSON *command; /* of the spec, or usual_command */
 	const char *program;  /* of a command: for ${program}; NULL: none */
 	const cJSON *run;     /* of a command: cwd (always), env, grace_s, on_oom */
@@ -295,6 +297,8 @@ void sw_spec_param_pointer(const struct sw_spec_param *p, char *ptr, size_t cap)
 void sw_spec_cond_pointer(const struct sw_spec *s, const struct sw_spec_cond *c, char *ptr,
 			  size_t cap);
 
+/* Is it one of trainer.precision's words, and not fp32? */
+bool sw_spec_is_precise(const cJSON *v);
 /* "a string", "an object", ...: what v is, for "must be ..., not ...". */
 const char *sw_spec_kind(const cJSON *v);
 /* The same value: numbers by what they are, everything else by kind and content. */

@@ -204,7 +204,7 @@ sw_status sw_spec_trainer_check(const struct sw_spec *s, struct sw_err *err)
 	return rc == SW_OK ? check_used(s, used, err) : rc;
 }
 
-static bool is_beyond_fp32(const cJSON *v)
+bool sw_spec_is_precise(const cJSON *v)
 {
 	const struct sw_trainer_option *o = sw_trainer_option_find("precision");
 
@@ -212,19 +212,25 @@ static bool is_beyond_fp32(const cJSON *v)
 	       is_choice(o, v->valuestring);
 }
 
-const char *sw_spec_trainer_precision(const struct sw_spec *s)
+void sw_spec_trainer_precision(struct sw_spec *s)
 {
 	const cJSON *v = sw_json_get(s->trainer, "precision");
 
-	if (is_beyond_fp32(v))
-		return v->valuestring;
+	if (sw_spec_is_precise(v))
+		s->precision = v->valuestring;
 	const int i = sw_spec_param_find(s, v != NULL ? v->valuestring : "precision");
 	if (i < 0)
-		return NULL;
-	if (is_beyond_fp32(s->params[i].value))
-		return s->params[i].value->valuestring;
-	cJSON_ArrayForEach (v, s->params[i].values)
-		if (is_beyond_fp32(v))
-			return v->valuestring;
-	return NULL;
+		return;
+	const struct sw_spec_param *p = &s->params[i];
+	if (sw_spec_is_precise(p->value))
+		s->precision = p->value->valuestring;
+	bool differs = sw_spec_param_conditional(s, (size_t)i); /* without it a trial is in fp32 */
+	cJSON_ArrayForEach (v, p->values) {
+		if (!sw_spec_is_precise(v))
+			differs = true;
+		else if (s->precision == NULL)
+			s->precision = v->valuestring;
+	}
+	if (s->precision != NULL && differs)
+		s->precision_param = i;
 }

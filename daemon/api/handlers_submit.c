@@ -21,6 +21,7 @@
 #include "daemon/slot/speccheck.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/live.h"
+#include "daemon/sweep/need.h"
 #include "daemon/sweep/precision.h"
 #include "daemon/sweep/settle.h"
 #include "daemon/sweep/suggest.h"
@@ -70,7 +71,7 @@ static void refuse_submit(struct submit *s, struct sw_err *err)
 /* CPU slots that may take a trial of it. */
 static size_t cpus_of(const struct submit *s)
 {
-	const struct sw_room_need need = sw_live_need_of(s->spec);
+	const struct sw_room_need need = sw_need_of_spec(s->spec);
 	const struct sw_daemon *d = s->call->d;
 	size_t cpus = 0;
 
@@ -123,7 +124,7 @@ static void warn_of_memory(struct sw_jw *w, const struct submit *s,
 static void write_warnings(struct sw_jw *w, const struct submit *s,
 			   const struct sw_speccheck *facts)
 {
-	struct sw_room_need need = sw_live_need_of(s->spec);
+	struct sw_room_need need = sw_need_of_spec(s->spec);
 	const struct sw_daemon *d = s->call->d;
 	bool suits = d->slot_n == 0;
 

@@ -4,6 +4,7 @@
 #include "daemon/slot/room.h"
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/live.h"
+#include "daemon/sweep/need.h"
 #include "daemon/sweep/place.h"
 #include <stdio.h>
 
@@ -143,7 +144,7 @@ static const struct sw_live *next_served(const struct sw_live *live, size_t *riv
 
 static void add_slots(const struct sw_live *live, struct sw_buf *out)
 {
-	const struct sw_room_need need = sw_live_need(live);
+	const struct sw_room_need need = sw_need_of_next(live);
 	const struct sw_daemon *d = live->d;
 	size_t suits = 0, idle = 0;
 	const char *why;

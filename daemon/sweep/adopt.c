@@ -13,6 +13,7 @@
 #include "daemon/slot/supervisor.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/live.h"
+#include "daemon/sweep/need.h"
 #include "store/read.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -215,7 +216,8 @@ static void take_rooms(struct sw_daemon *d)
 		if (s->state != SW_SLOT_BUSY)
 			continue;
 		const struct sw_live *live = d->sweeps[s->sweep - 1];
-		const struct sw_room_need need = sw_live_need(live);
+		struct sw_room_need need = sw_need_of_next(live);
+		need.precision = false; /* it runs there */
 		sw_room_take(s, &need);
 	}
 }

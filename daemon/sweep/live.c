@@ -80,26 +80,6 @@ static size_t active_shares(const struct sw_live *live, bool waiting, struct sw_
 	return n;
 }
 
-struct sw_room_need sw_live_need_of(const struct sw_spec *spec)
-{
-	/* A trainer's trial uses the cores of its one slot. */
-	return (struct sw_room_need){
-		.gpu = spec->gpu,
-		.cores = spec->command != NULL ? spec->cpu : 0,
-		.precision = spec->precision != NULL,
-	};
-}
-
-struct sw_room_need sw_live_need(const struct sw_live *live)
-{
-	struct sw_room_need need = sw_live_need_of(live->spec);
-
-	need.bytes = live->bytes;
-	need.data_bytes = live->data_bytes;
-	need.sweep = live->sweep;
-	return need;
-}
-
 void sw_live_level(struct sw_live *live)
 {
 	struct sw_share *active = sw_malloc((live->d->sweep_n + 1) * sizeof *active);

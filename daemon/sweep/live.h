@@ -9,7 +9,6 @@
 #define SW_DAEMON_SWEEP_LIVE_H
 
 #include "base/status.h"
-#include "daemon/slot/room.h"
 #include "daemon/sweep/ask_wait.h"
 #include "daemon/sweep/budget.h"
 #include "daemon/sweep/checkpoint.h"
@@ -101,11 +100,6 @@ struct sw_live *sw_live_add(struct sw_daemon *d, struct sw_spec *spec, struct sw
 /* A stored sweep, without its state machine. */
 struct sw_live *sw_live_restore(struct sw_daemon *d, const struct sw_row_sweep *row);
 void sw_live_free_all(struct sw_daemon *d);
-
-/* What a trial of the spec takes of a slot, and of those beside it, but for bytes. */
-struct sw_room_need sw_live_need_of(const struct sw_spec *spec);
-/* The same of a loaded sweep's trial, with its bytes. */
-struct sw_room_need sw_live_need(const struct sw_live *live);
 
 /* Lifts its account of slot time to that of the least served of the sweeps that wait for slots: a
  * newcomer, or one that was paused, ended or held back, gets its share from now on and no backlog.

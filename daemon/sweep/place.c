@@ -6,6 +6,7 @@
 #include "daemon/sweep/ask.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/live.h"
+#include "daemon/sweep/need.h"
 #include "daemon/sweep/spare.h"
 #include "daemon/sweep/suggest.h"
 #include <stdint.h>
@@ -13,7 +14,7 @@
 
 bool sw_place_short(const struct sw_live *live, char *out, size_t cap)
 {
-	const struct sw_room_need need = sw_live_need(live);
+	const struct sw_room_need need = sw_need_of_next(live);
 	const struct sw_daemon *d = live->d;
 	const struct sw_slot *bad = NULL;
 	const char *why;
@@ -39,7 +40,7 @@ bool sw_place_short(const struct sw_live *live, char *out, size_t cap)
 	} else if (need.precision) {
 		(void)snprintf(out, cap,
 			       "waits for a slot that computes in %s: none of the %zu does",
-			       live->spec->precision, d->slot_n);
+			       sw_need_precision(live), d->slot_n);
 	} else if (need.gpu <= 0.0 && need.cores > 1) {
 		(void)snprintf(out, cap, "waits for %u cores: the CPU slots have fewer together",
 			       need.cores);
@@ -53,7 +54,7 @@ bool sw_place_short(const struct sw_live *live, char *out, size_t cap)
 
 bool sw_place_hinders(const struct sw_slot *s, const struct sw_live *live, char *out, size_t cap)
 {
-	const struct sw_room_need need = sw_live_need(live);
+	const struct sw_room_need need = sw_need_of_next(live);
 	const int64_t kept_for = s->worker->kept_for;
 
 	*out = '\0';
@@ -108,6 +109,13 @@ static bool is_spared(const struct sw_slot *s, struct sw_live *live)
 	return sw_spare_waits(s, live, why, sizeof why);
 }
 
+static bool suits(const struct sw_slot *s, const struct sw_live *live)
+{
+	const struct sw_room_need need = sw_need_of_next(live);
+
+	return sw_room_takes(s, &need) > 0;
+}
+
 /* The sweeps that have work for the slot. */
 static void gather_picks(struct sw_daemon *d, const struct sw_slot *s, struct picks *p)
 {
@@ -118,9 +126,9 @@ static void gather_picks(struct sw_daemon *d, const struct sw_slot *s, struct pi
 		if (live->driven || live->ended_ms != 0 || live->sched == NULL ||
 		    !sw_sweep_has_work(live->sched))
 			continue;
-		const struct sw_room_need need = sw_live_need(live);
-		if (sw_room_takes(s, &need) == 0 || is_spared(s, live) ||
-		    !sw_suggest_ready(live, 1))
+		/* Again once it is ready: which trial is next may be known only then. */
+		if (!suits(s, live) || is_spared(s, live) || !sw_suggest_ready(live, 1) ||
+		    !suits(s, live))
 			continue;
 		if (p->n == PICKS) { /* keep the one that would be served */
 			p->live[0] = p->live[sw_share_pick(p->share, p->n)];
@@ -158,7 +166,7 @@ static struct sw_live *pick_sweep(struct sw_daemon *d, const struct sw_slot *s)
 	while (p.n > 0) {
 		const size_t best = sw_share_pick(p.share, p.n);
 		struct sw_live *live = p.live[best];
-		const struct sw_room_need need = sw_live_need(live);
+		const struct sw_room_need need = sw_need_of_next(live);
 		const enum sw_room room = sw_room_for(s, &need);
 
 		if (room == SW_ROOM_YES)
@@ -178,18 +186,20 @@ static struct sw_live *pick_sweep(struct sw_daemon *d, const struct sw_slot *s)
 	return NULL;
 }
 
-/* Gives the slot a trial. True: look for another sweep's at once. */
-static bool feed_slot(struct sw_daemon *d, struct sw_slot *s)
+/* Gives the slot a trial. True: look for another sweep's at once. *moved: what is next of the sweep
+ * may suit slots that this trial did not. */
+static bool feed_slot(struct sw_daemon *d, struct sw_slot *s, bool *moved)
 {
 	struct sw_call *call = s->next;
 	struct sw_live *live = pick_sweep(d, s);
 
 	if (live == NULL)
 		return false;
+	/* This trial's, which is the next one no more once it is out. */
+	const struct sw_room_need need = sw_need_of_next(live);
 	s->next = NULL; /* the hand-out answers it */
 	if (sw_ask_hand_out(live, s, call)) {
-		const struct sw_room_need need = sw_live_need(live);
-
+		*moved = *moved || live->spec->precision_param >= 0;
 		sw_room_take(s, &need);
 		return false;
 	}
@@ -200,7 +210,7 @@ static bool feed_slot(struct sw_daemon *d, struct sw_slot *s)
 }
 
 /* Trials for those of a worker's slots that ask for one. */
-static void feed_worker(struct sw_daemon *d, const struct sw_worker *w)
+static void feed_worker(struct sw_daemon *d, const struct sw_worker *w, bool *moved)
 {
 	const char *why;
 
@@ -209,7 +219,7 @@ static void feed_worker(struct sw_daemon *d, const struct sw_worker *w)
 
 		if (s->holder >= 0 || s->next == NULL || !sw_gpus_may_begin(d, s, &why))
 			continue;
-		while (s->next != NULL && feed_slot(d, s))
+		while (s->next != NULL && feed_slot(d, s, moved))
 			continue;
 		if (s->next != NULL)
 			return; /* nothing for it: nor for the other lanes of its GPU */
@@ -220,9 +230,11 @@ void sw_place_flush(struct sw_daemon *d)
 {
 	if (!d->slots_due)
 		return;
-	if (!d->draining && d->phase == SW_UP)
+	for (bool moved = !d->draining && d->phase == SW_UP; moved;) {
+		moved = false;
 		for (size_t i = 0; i < d->worker_n; i++)
-			feed_worker(d, &d->workers[i]);
+			feed_worker(d, &d->workers[i], &moved);
+	}
 	/* Cleared last, because each trial that was handed out has set it again. */
 	d->slots_due = false;
 }

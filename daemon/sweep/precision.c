@@ -2,7 +2,7 @@
 #include "daemon/daemon.h"
 #include "daemon/slot/room.h"
 #include "daemon/slot/slot.h"
-#include "daemon/sweep/live.h"
+#include "daemon/sweep/need.h"
 #include "spec/spec.h"
 #include <stdio.h>
 
@@ -10,7 +10,7 @@
 static size_t count_without_precision(const struct sw_daemon *d, const struct sw_spec *spec,
 				      size_t *all, const struct sw_slot **known)
 {
-	struct sw_room_need need = sw_live_need_of(spec);
+	struct sw_room_need need = sw_need_of_spec(spec);
 	size_t n = 0;
 
 	need.precision = false;
@@ -34,18 +34,24 @@ static size_t count_without_precision(const struct sw_daemon *d, const struct sw
 sw_status sw_precision_check(const struct sw_daemon *d, const struct sw_spec *spec,
 			     struct sw_err *err)
 {
+	char ptr[sizeof err->ptr] = "/trainer/precision", has[96] = "there is no GPU";
 	const struct sw_slot *known;
 	size_t all;
 	const size_t n = count_without_precision(d, spec, &all, &known);
 
-	if (spec->precision == NULL || n < all || known == NULL)
+	if (spec->precision == NULL || n < all || all == 0)
 		return SW_OK;
-	return sw_err_at(
-		err, SW_INVALID, "/trainer/precision",
-		"no slot computes in %s: that takes a GPU of compute capability %.1f, and %s "
-		"has %.1f",
-		spec->precision, SW_ROOM_PRECISION / 10.0, known->device.name,
-		known->device.capability / 10.0);
+	if (known != NULL)
+		(void)snprintf(has, sizeof has, "%s has %.1f", known->device.name,
+			       known->device.capability / 10.0);
+	if (spec->precision_param >= 0)
+		sw_spec_param_pointer(&spec->params[spec->precision_param], ptr, sizeof ptr);
+	return sw_err_at(err, SW_INVALID, ptr,
+			 "no slot computes in %s%s: that takes a GPU of compute capability %.1f, "
+			 "and %s",
+			 spec->precision,
+			 spec->precision_param >= 0 ? ", which is one of its values" : "",
+			 SW_ROOM_PRECISION / 10.0, has);
 }
 
 bool sw_precision_warning(const struct sw_daemon *d, const struct sw_spec *spec, char *out,
@@ -59,8 +65,8 @@ bool sw_precision_warning(const struct sw_daemon *d, const struct sw_spec *spec,
 		return false;
 	(void)snprintf(out, cap,
 		       "/trainer/precision: %zu of %zu slots lack %s (a CPU has fp32 alone, a GPU "
-		       "needs compute capability %.1f): its trials will %s",
+		       "needs compute capability %.1f): its trials%s will go to the others",
 		       n, all, spec->precision, SW_ROOM_PRECISION / 10.0,
-		       n < all ? "go to the others" : "wait");
+		       spec->precision_param >= 0 ? " that are not in fp32" : "");
 	return true;
 }

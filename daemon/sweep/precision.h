@@ -1,5 +1,5 @@
 /*
- * daemon/sweep/precision.h — which slots a sweep loses by its trainer.precision: a CPU has fp32
+ * daemon/sweep/precision.h — which slots trials lose by their trainer.precision: a CPU has fp32
  * alone, and TF32 and BF16 take a GPU of compute capability SW_ROOM_PRECISION (daemon/slot/room.h).
  *
  * A GPU whose capability is not known counts as one that will do. Slots that would not do in fp32
@@ -18,8 +18,8 @@
 struct sw_daemon;
 struct sw_spec;
 
-/* SW_INVALID at "/trainer/precision": no trial of the spec would ever begin, because of the cards
- * that there are. SW_OK where there is no such card: its trials wait for one. */
+/* SW_INVALID at the trainer's option, or at the parameter: there are slots that would take its trials,
+ * and none computes in a precision that it names. */
 SW_NODISCARD sw_status sw_precision_check(const struct sw_daemon *d, const struct sw_spec *spec,
 					  struct sw_err *err);
 

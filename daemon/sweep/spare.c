@@ -5,13 +5,14 @@
 #include "daemon/slot/slot.h"
 #include "daemon/slot/speccheck.h"
 #include "daemon/sweep/live.h"
+#include "daemon/sweep/need.h"
 #include <math.h>
 #include <stdio.h>
 
 /* Lanes that trials of the sweep go to. One that is hot or awaits memory is soon back. */
 static unsigned count_lanes(const struct sw_live *live)
 {
-	const struct sw_room_need need = sw_live_need(live);
+	const struct sw_room_need need = sw_need_of_next(live);
 	struct sw_daemon *d = live->d;
 	unsigned n = 0;
 
@@ -126,7 +127,8 @@ void sw_spare_write(struct sw_daemon *d, struct sw_jw *w)
 		const struct sw_live *live = d->sweeps[i];
 
 		if (!live->driven && live->ended_ms == 0 && live->sched != NULL &&
-		    live->spec->trainer != NULL && live->spec->precision == NULL &&
+		    live->spec->trainer != NULL &&
+		    (live->spec->precision == NULL || live->spec->precision_param >= 0) &&
 		    live->spec->gpu == 0.0)
 			write_sweep(live, w);
 	}

@@ -316,7 +316,7 @@ bool sw_suggest_ready(struct sw_live *live, uint64_t n)
 	return false;
 }
 
-bool sw_suggest_peek(struct sw_live *live, struct sw_suggestion **out)
+bool sw_suggest_peek(const struct sw_live *live, struct sw_suggestion **out)
 {
 	const struct sw_suggester *s = live->suggest;
 
@@ -366,7 +366,9 @@ sw_status sw_suggest_attach(struct sw_live *live)
 {
 	const struct sw_sampler_config *config = sw_sweep_sampler_config(live->sched);
 
-	if (config->kind != SW_SAMPLER_BAYES)
+	/* Where a trial's precision says which slots it may go to, its values are known first. */
+	if (config->kind != SW_SAMPLER_BAYES &&
+	    !(sw_sweep_learns(live->sched) && live->spec->precision_param >= 0))
 		return SW_OK;
 	struct sw_suggester *s = sw_calloc(1, sizeof *s);
 	if (s == NULL)

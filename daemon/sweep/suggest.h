@@ -1,6 +1,7 @@
 /*
  * daemon/sweep/suggest.h — suggestions made ahead of time, on another thread, for samplers that are
- * costly (bayes). Those that are quick make theirs inside the step.
+ * costly (bayes). Those that are quick make theirs inside the step, unless which slots a trial may go
+ * to depends on its values (daemon/sweep/need.h).
  *
  * A suggester keeps a queue of prepared suggestions for the next trials, a chain: each takes those
  * before it as pending. Results that arrive make it stale, and a fresh one is begun at once; the
@@ -27,7 +28,8 @@ struct sw_daemon;
 struct sw_live;
 struct sw_suggester;
 
-/* Gives the sweep a suggester if its sampler needs one: for who adds a sweep, or rebuilds one. SW_NOMEM. */
+/* Gives the sweep a suggester if its sampler needs one, or its trials' slots: for who adds a sweep, or
+ * rebuilds one. SW_NOMEM. */
 SW_NODISCARD sw_status sw_suggest_attach(struct sw_live *live);
 void sw_suggest_free_all(struct sw_daemon *d); /* after the loop has ended */
 
@@ -40,7 +42,7 @@ bool sw_suggest_ready(struct sw_live *live, uint64_t n);
 
 /* Is an ASK possible now at all? False: it wants a suggestion that is not there. *out holds what to
  * pass with the event (NULL: nothing). Valid until the next step. */
-bool sw_suggest_peek(struct sw_live *live, struct sw_suggestion **out);
+bool sw_suggest_peek(const struct sw_live *live, struct sw_suggestion **out);
 
 /* A step has changed the sweep: what was handed out leaves the queue, what is stale is renewed. */
 void sw_suggest_changed(struct sw_live *live);

@@ -33,16 +33,6 @@ def test_two_sweeps_share_two_slots_evenly(start):
         assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 16
 
 
-@pytest.mark.parametrize("precision, gpu, warned", [
-    ("bf16", None, True), ("tf32", 0, True), ("bf16", 1, False), ("fp32", None, False)])
-def test_precision_that_cpu_slots_lack_is_warned_of(start, precision, gpu, warned):
-    spec = slow(epochs=1, run_cap=1, resources=None if gpu is None else {"gpu": gpu})
-    spec["trainer"] = {**spec["trainer"], "precision": precision}
-    warnings = start("cpu:2").client().call("sweep.validate", spec=spec)["warnings"]
-    said = [line for line in warnings if line.startswith("/trainer/precision: 2 of 2 slots lack ")]
-    assert len(said) == warned, warnings
-
-
 def test_two_sweeps_watched_at_once_on_two_connections_and_on_one(start):
     daemon = start("cpu:2")
     client = daemon.client()

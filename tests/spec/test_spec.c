@@ -458,28 +458,34 @@ END_TEST
 
 static const struct {
 	const char *text, *precision;
+	int param;
 } precise[] = {
-	{PRECISE("", ""), NULL},
-	{PRECISE("", ",'precision':'fp32'"), NULL},
-	{PRECISE("", ",'precision':'bf16'"), "bf16"},
-	{PRECISE(",'precision':{'values':['fp32','tf32']}", ""), "tf32"},
-	{PRECISE(",'precision':{'value':'bf16'}", ""), "bf16"},
-	{PRECISE(",'of':{'values':['fp32','bf16']}", ",'precision':'of'"), "bf16"},
-	{PRECISE(",'of':{'values':['fp32']}", ",'precision':'of'"), NULL},
+	{PRECISE("", ""), NULL, -1},
+	{PRECISE("", ",'precision':'fp32'"), NULL, -1},
+	{PRECISE("", ",'precision':'bf16'"), "bf16", -1},
+	{PRECISE(",'precision':{'values':['fp32','tf32']}", ""), "tf32", 1},
+	{PRECISE(",'precision':{'values':['bf16','tf32']}", ""), "bf16", -1},
+	{PRECISE(",'precision':{'value':'bf16'}", ""), "bf16", -1},
+	{PRECISE(",'k':{'values':[1,2]},'precision':{'value':'bf16','when':{'k':1}}",
+		 ",'batch_size':'k'"),
+	 "bf16", 2},
+	{PRECISE(",'of':{'values':['fp32','bf16']}", ",'precision':'of'"), "bf16", 1},
+	{PRECISE(",'of':{'values':['fp32']}", ",'precision':'of'"), NULL, -1},
 };
 
-START_TEST(spec_precision_is_the_most_that_a_trial_may_ask_for)
+START_TEST(spec_precision_is_the_first_beyond_fp32_or_varies)
 {
 	struct sw_spec *s = read_spec(precise[_i].text);
 
 	ck_assert_pstr_eq(s->precision, precise[_i].precision);
+	ck_assert_int_eq(s->precision_param, precise[_i].param);
 	sw_spec_destroy(s);
 }
 END_TEST
 
 SUITE(tcase)
 {
-	tcase_add_rows(tcase, spec_precision_is_the_most_that_a_trial_may_ask_for, precise);
+	tcase_add_rows(tcase, spec_precision_is_the_first_beyond_fp32_or_varies, precise);
 	tcase_add_rows(tcase, spec_parameter_becomes_its_distribution, params);
 	tcase_add_test(tcase, spec_exponents_become_values_and_warn_where_they_look_like_values);
 	tcase_add_test(tcase, spec_defaults_are_those_of_the_docs);

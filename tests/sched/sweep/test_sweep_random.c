@@ -250,6 +250,19 @@ static void check_step(const struct sw_sweep *s, const struct snapshot *before, 
 	ck_assert_mem_eq(before, &after, sizeof after);
 }
 
+/* ASK handed out what was foreseen. */
+static void check_foreseen(struct sw_sweep *s, const struct sw_actions *actions, sw_status foreseen,
+			   const struct sw_value *next)
+{
+	const struct sw_action *start = &actions->v[actions->n - 1];
+	struct sw_value values[SW_SPACE_MAX_PARAMS];
+
+	ck_assert_int_eq(foreseen, SW_OK);
+	ck_assert_int_eq(start->kind, SW_ACTION_START);
+	ck_assert_int_eq(sw_sweep_values(s, start->trial, values), SW_OK);
+	ck_assert(sw_space_equal(sw_sweep_space(s), values, next));
+}
+
 static void run_random(uint64_t seed, struct log *log, struct sw_sweep_config *c)
 {
 	uint64_t rng = seed;
@@ -262,6 +275,8 @@ static void run_random(uint64_t seed, struct log *log, struct sw_sweep_config *c
 	for (int i = 0; i < EVENTS; i++) {
 		const struct sw_event ev = random_event(s, &rng);
 		const bool had_work = sw_sweep_has_work(s);
+		struct sw_value next[SW_SPACE_MAX_PARAMS];
+		const sw_status foreseen = sw_sweep_next(s, NULL, next);
 		struct sw_err e = SW_ERR_INIT;
 
 		take(s, &before);
@@ -269,6 +284,8 @@ static void run_random(uint64_t seed, struct log *log, struct sw_sweep_config *c
 		check_step(s, &before, had_work, &ev, rc, &e);
 		if (rc != SW_OK)
 			continue;
+		if (ev.kind == SW_EVENT_ASK)
+			check_foreseen(s, &actions, foreseen, next);
 		log->event[log->event_n++] = ev;
 		keep(log, &actions, sw_space_size(sw_sweep_space(s)));
 	}
