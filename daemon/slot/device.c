@@ -287,30 +287,42 @@ static sw_status add_auto(struct slot_list *l, const struct sw_nvml_view *view, 
 	return cores > l->n ? add_cpus(l, cores - (unsigned)l->n, true, err) : SW_OK;
 }
 
+static bool has_parts(const struct sw_nvml_view *view, size_t gpu)
+{
+	for (size_t i = 0; i < view->n; i++)
+		if (view->card[i].part.is && view->card[i].part.gpu == gpu)
+			return true;
+	return false;
+}
+
 bool sw_device_left_out(const char *spec, const struct sw_nvml_view *view, char *out, size_t cap)
 {
 	const char *given = getenv("CUDA_VISIBLE_DEVICES");
-	size_t hidden = 0, ill = 0, n = 0;
+	size_t hidden = 0, ill = 0, whole = 0, n = 0;
+	char why[140] = "", mig[80] = "";
 
 	if (strncmp(spec, "auto", 4) != 0 || view == NULL)
 		return false;
 	for (size_t i = 0; i < view->n; i++) {
-		if (view->card[i].divided)
+		const struct sw_nvml_card *c = &view->card[i];
+
+		if (c->divided && has_parts(view, i))
 			continue;
 		n++;
-		ill += view->card[i].health != SW_NVML_OK;
-		hidden += view->card[i].health == SW_NVML_OK && !is_visible(view, i);
+		whole += c->divided;
+		ill += !c->divided && c->health != SW_NVML_OK;
+		hidden += !c->divided && c->health == SW_NVML_OK && !is_visible(view, i);
 	}
 	if (hidden > 0)
-		(void)snprintf(out, cap,
-			       "--devices auto leaves out %zu of %zu GPUs: "
-			       "CUDA_VISIBLE_DEVICES=%.80s",
-			       hidden + ill, n, given);
+		(void)snprintf(why, sizeof why, "CUDA_VISIBLE_DEVICES=%.80s", given);
 	else if (ill > 0)
-		(void)snprintf(out, cap,
-			       "--devices auto leaves out %zu of %zu GPUs: they cannot be read",
-			       ill, n);
-	return hidden + ill > 0;
+		(void)snprintf(why, sizeof why, "they cannot be read");
+	if (whole > 0)
+		(void)snprintf(mig, sizeof mig, "%s%zu in MIG mode without an instance",
+			       *why != '\0' ? "; " : "", whole);
+	(void)snprintf(out, cap, "--devices auto leaves out %zu of %zu GPUs: %s%s",
+		       hidden + ill + whole, n, why, mig);
+	return hidden + ill + whole > 0;
 }
 
 bool sw_device_wants_gpus(const char *spec)

@@ -321,7 +321,7 @@ sw_status sw_supervisor_open(struct sw_daemon *d, struct sw_err *err)
 	struct sw_device *devices = NULL;
 	size_t n = 0;
 	sw_status rc = sw_gpus_start(d, err);
-	char left_out[200];
+	char left_out[240];
 
 	d->silent_us = sw_silent_us();
 	if (rc == SW_OK)

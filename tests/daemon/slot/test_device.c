@@ -88,12 +88,63 @@ static void check_spares(const char *spec, const struct sw_device *v, size_t n)
 					  : 0);
 }
 
-/* Three cards, the second of them lost; and what CUDA_VISIBLE_DEVICES is. */
-static const struct {
+/* GPU-aa11, GPU-bb11, which is lost, and GPU-cc11; where n is 5 the first is divided into MIG-xx11 and
+ * MIG-yy11. To be freed. */
+static struct sw_nvml_view *make_view(size_t n, const char *visible)
+{
+	struct sw_nvml_view *view = calloc(1, sizeof *view);
+
+	ck_assert_ptr_nonnull(view);
+	view->n = n;
+	for (size_t i = 0; i < n; i++)
+		(void)snprintf(view->card[i].uuid, sizeof view->card[i].uuid, "%s-%c%c11",
+			       i < 3 ? "GPU" : "MIG", "abcxy"[i], "abcxy"[i]);
+	view->card[0].divided = n > 3;
+	view->card[1].health = SW_NVML_LOST;
+	view->card[3].part.is = view->card[4].part.is = n > 3;
+	view->card[4].part.number = 3;
+	if (visible != NULL)
+		ck_assert_int_eq(setenv("CUDA_VISIBLE_DEVICES", visible, 1), 0);
+	else
+		ck_assert_int_eq(unsetenv("CUDA_VISIBLE_DEVICES"), 0);
+	return view;
+}
+
+/* What --devices means on such a machine, and what CUDA_VISIBLE_DEVICES is. */
+struct machine {
 	const char *spec, *visible;
-	const char *slots; /* with the UUID's third letter after each name; NULL: refused */
+	const char *slots; /* with the UUID's letter after each name; NULL: refused */
 	const char *says;
-} machines[] = {
+};
+
+static void check_machine(const struct machine *row, size_t cards)
+{
+	struct sw_nvml_view *view = make_view(cards, row->visible);
+	struct sw_device *v = NULL;
+	struct sw_err err = SW_ERR_INIT;
+	size_t n = 0;
+	char names[256] = "";
+	const sw_status rc = sw_device_parse(row->spec, view, &v, &n, &err);
+
+	for (size_t i = 0; i < n && v[i].gpu; i++) {
+		if (i > 0)
+			strcat(names, " ");
+		strcat(names, v[i].name);
+		strncat(names, v[i].uuid + 4, 1);
+	}
+	check_spares(row->spec, v, n);
+	if (row->slots != NULL) {
+		ck_assert_msg(rc == SW_OK, "%s: %s", row->spec, err.msg);
+		ck_assert_str_eq(names, row->slots);
+	} else {
+		ck_assert_int_eq(rc, SW_INVALID);
+		ck_assert_msg(strstr(err.msg, row->says) != NULL, "%s: %s", row->spec, err.msg);
+	}
+	free(v);
+	free(view);
+}
+
+static const struct machine machines[] = {
 	{"auto", NULL, "gpu:0a gpu:2c", NULL}, /* gpu:1 is lost */
 	{"auto:2", NULL, "gpu:0.0a gpu:0.1a gpu:2.0c gpu:2.1c", NULL},
 	{"auto", "2", "gpu:2c", NULL},
@@ -114,133 +165,60 @@ static const struct {
 
 START_TEST(device_row_names_cards_of_the_machine)
 {
-	struct sw_nvml_view *view = calloc(1, sizeof *view);
-	struct sw_device *v = NULL;
-	struct sw_err err = SW_ERR_INIT;
-	size_t n = 0;
-	char names[256] = "";
-
-	ck_assert_ptr_nonnull(view);
-	view->n = 3;
-	strcpy(view->card[0].uuid, "GPU-aa11");
-	strcpy(view->card[1].uuid, "GPU-bb11");
-	strcpy(view->card[2].uuid, "GPU-cc11");
-	view->card[1].health = SW_NVML_LOST;
-	if (machines[_i].visible != NULL)
-		ck_assert_int_eq(setenv("CUDA_VISIBLE_DEVICES", machines[_i].visible, 1), 0);
-	else
-		ck_assert_int_eq(unsetenv("CUDA_VISIBLE_DEVICES"), 0);
-	const sw_status rc = sw_device_parse(machines[_i].spec, view, &v, &n, &err);
-	for (size_t i = 0; i < n && v[i].gpu; i++) {
-		if (i > 0)
-			strcat(names, " ");
-		strcat(names, v[i].name);
-		strncat(names, v[i].uuid + 4, 1);
-	}
-	check_spares(machines[_i].spec, v, n);
-	if (machines[_i].slots != NULL) {
-		ck_assert_msg(rc == SW_OK, "%s: %s", machines[_i].spec, err.msg);
-		ck_assert_str_eq(names, machines[_i].slots);
-	} else {
-		ck_assert_int_eq(rc, SW_INVALID);
-		ck_assert_msg(strstr(err.msg, machines[_i].says) != NULL, "%s: %s",
-			      machines[_i].spec, err.msg);
-	}
-	free(v);
-	free(view);
+	check_machine(&machines[_i], 3);
 }
 END_TEST
 
-/* The same with the first card divided into two parts. */
-static const struct {
-	const char *spec, *visible, *slots, *says;
-} divided[] = {
+static const struct machine divided[] = {
 	{"auto", NULL, "gpu:2c gpu:0m0x gpu:0m3y", NULL},
 	{"auto:2", "MIG-y", "gpu:0m3.0y gpu:0m3.1y", NULL},
 	{"auto", "0", "gpu:0m0x gpu:0m3y", NULL},
-	{"gpu:MIG-x1:2", NULL, "gpu:0m0.0x gpu:0m0.1x", NULL},
+	{"gpu:MIG-x:2", NULL, "gpu:0m0.0x gpu:0m0.1x", NULL},
 	{"gpu:0m3,2", NULL, "gpu:0m3y gpu:2c", NULL},
 	{"gpu:0m3,MIG-y", NULL, NULL, "gpu:0m3 twice"},
 	{"gpu:MIG-", NULL, NULL, "no such GPU, or more than one; this machine has 4"},
-	{"gpu:0m1", NULL, NULL, "gpu:0m0 MIG-x11, gpu:0m3 MIG-y11"},
+	{"gpu:0m1", NULL, NULL, "gpu:0m0 MIG-xx11, gpu:0m3 MIG-yy11"},
 	{"gpu:0", NULL, NULL,
 	 "divided (MIG), and each part is named by itself; this machine has 4: gpu:1"},
 };
 
 START_TEST(device_row_names_parts_of_a_card)
 {
-	struct sw_nvml_view *view = calloc(1, sizeof *view);
-	struct sw_device *v = NULL;
 	struct sw_err err = SW_ERR_INIT;
-	size_t n = 0;
-	char names[256] = "";
 
-	ck_assert_ptr_nonnull(view);
-	view->n = 5;
-	for (size_t i = 0; i < view->n; i++)
-		(void)snprintf(view->card[i].uuid, sizeof view->card[i].uuid, "%s-%c11",
-			       i < 3 ? "GPU" : "MIG", "abcxy"[i]);
-	view->card[0].divided = true;
-	view->card[1].health = SW_NVML_LOST;
-	view->card[3].part.is = view->card[4].part.is = true;
-	view->card[4].part.number = 3;
-	if (divided[_i].visible != NULL)
-		ck_assert_int_eq(setenv("CUDA_VISIBLE_DEVICES", divided[_i].visible, 1), 0);
-	else
-		ck_assert_int_eq(unsetenv("CUDA_VISIBLE_DEVICES"), 0);
-	const sw_status rc = sw_device_parse(divided[_i].spec, view, &v, &n, &err);
-	for (size_t i = 0; i < n && v[i].gpu; i++) {
-		if (i > 0)
-			strcat(names, " ");
-		strcat(names, v[i].name);
-		strncat(names, v[i].uuid + 4, 1);
-	}
-	check_spares(divided[_i].spec, v, n);
-	if (divided[_i].slots != NULL) {
-		ck_assert_msg(rc == SW_OK, "%s: %s", divided[_i].spec, err.msg);
-		ck_assert_str_eq(names, divided[_i].slots);
-	} else {
-		ck_assert_int_eq(rc, SW_INVALID);
-		ck_assert_msg(strstr(err.msg, divided[_i].says) != NULL, "%s", err.msg);
-	}
+	check_machine(&divided[_i], 5);
 	ck_assert_int_eq(sw_device_check(divided[_i].spec, &err), SW_OK); /* it is written right */
-	free(v);
-	free(view);
 }
 END_TEST
 
 static const struct {
 	const char *spec, *visible;
+	size_t cards;
+	bool whole;       /* the first is in MIG mode without an instance */
 	const char *says; /* NULL: nothing */
 } left_out[] = {
-	{"auto", NULL, "leaves out 1 of 3 GPUs: they cannot be read"},
-	{"auto:4", "MIG-1", "leaves out 3 of 3 GPUs: CUDA_VISIBLE_DEVICES=MIG-1"},
-	{"auto", "", "leaves out 3 of 3 GPUs: CUDA_VISIBLE_DEVICES="},
-	{"auto", "0,GPU-cc", "leaves out 1 of 3 GPUs: they cannot be read"},
-	{"gpu:0", "MIG-1", NULL},
+	{"auto", NULL, 3, false, "leaves out 1 of 3 GPUs: they cannot be read"},
+	{"auto:4", "MIG-1", 3, false, "leaves out 3 of 3 GPUs: CUDA_VISIBLE_DEVICES=MIG-1"},
+	{"auto", "", 3, false, "leaves out 3 of 3 GPUs: CUDA_VISIBLE_DEVICES="},
+	{"auto", "0,GPU-cc", 3, false, "leaves out 1 of 3 GPUs: they cannot be read"},
+	{"gpu:0", "MIG-1", 3, false, NULL},
+	{"auto", NULL, 5, false, "leaves out 1 of 4 GPUs: they cannot be read"},
+	{"auto", NULL, 1, true, "leaves out 1 of 1 GPUs: 1 in MIG mode without an instance"},
+	{"auto", "0,2", 3, true,
+	 "leaves out 2 of 3 GPUs: they cannot be read; 1 in MIG mode without an instance"},
+	{"auto", NULL, 1, false, NULL},
 };
 
 START_TEST(device_auto_says_what_it_leaves_out)
 {
-	struct sw_nvml_view *view = calloc(1, sizeof *view);
+	struct sw_nvml_view *view = make_view(left_out[_i].cards, left_out[_i].visible);
 	char line[200] = "";
 
-	ck_assert_ptr_nonnull(view);
-	view->n = 3;
-	strcpy(view->card[0].uuid, "GPU-aa11");
-	strcpy(view->card[2].uuid, "GPU-cc11");
-	view->card[1].health = SW_NVML_LOST;
-	if (left_out[_i].visible != NULL)
-		ck_assert_int_eq(setenv("CUDA_VISIBLE_DEVICES", left_out[_i].visible, 1), 0);
-	else
-		ck_assert_int_eq(unsetenv("CUDA_VISIBLE_DEVICES"), 0);
+	view->card[0].divided = view->card[0].divided || left_out[_i].whole;
 	ck_assert_int_eq(sw_device_left_out(left_out[_i].spec, view, line, sizeof line),
 			 left_out[_i].says != NULL);
 	ck_assert_msg(left_out[_i].says == NULL || strstr(line, left_out[_i].says) != NULL, "%s",
 		      line);
-	view->card[1].health = SW_NVML_OK;
-	ck_assert_int_eq(unsetenv("CUDA_VISIBLE_DEVICES"), 0);
-	ck_assert(!sw_device_left_out("auto", view, line, sizeof line));
 	ck_assert(!sw_device_left_out("auto", NULL, line, sizeof line));
 	free(view);
 }

@@ -12,6 +12,8 @@
 #define MIB ((int64_t)1 << 20)
 
 static char path[64], next[80];
+static struct sw_nvml_view *v;
+static struct sw_nvml *m; /* NULL: not open */
 
 static void say(const char *text)
 {
@@ -29,11 +31,27 @@ static void set_up(void)
 	(void)snprintf(next, sizeof next, "%s.new", path);
 	ck_assert_int_eq(setenv("SWEEPD_FAKE_NVML", path, 1), 0);
 	ck_assert_int_eq(setenv("SWEEPD_NVML", SW_TEST_NVML, 1), 0);
+	v = calloc(1, sizeof *v);
+	ck_assert_ptr_nonnull(v);
+	m = NULL;
 }
 
 static void tear_down(void)
 {
+	sw_nvml_close(m); /* NULL too */
+	free(v);
 	(void)unlink(path);
+}
+
+/* The stand-in says this, and it is read. */
+static void read_nvml(const char *text)
+{
+	struct sw_err err = SW_ERR_INIT;
+
+	say(text);
+	if (m == NULL)
+		ck_assert_msg(sw_nvml_open(&m, &err) == SW_OK, "%s", err.msg);
+	sw_nvml_read(m, v);
 }
 
 static const char two_cards[] =
@@ -46,14 +64,7 @@ static const char two_cards[] =
 
 START_TEST(nvml_says_what_each_card_says_and_nothing_else)
 {
-	struct sw_nvml_view *v = calloc(1, sizeof *v);
-	struct sw_nvml *m = NULL;
-	struct sw_err err = SW_ERR_INIT;
-
-	ck_assert_ptr_nonnull(v);
-	say(two_cards);
-	ck_assert_msg(sw_nvml_open(&m, &err) == SW_OK, "%s", err.msg);
-	sw_nvml_read(m, v);
+	read_nvml(two_cards);
 	ck_assert_uint_eq(v->n, 2);
 	const struct sw_nvml_card *a = &v->card[0], *b = &v->card[1];
 	ck_assert_int_eq(a->health, SW_NVML_OK);
@@ -84,42 +95,29 @@ START_TEST(nvml_says_what_each_card_says_and_nothing_else)
 	ck_assert_int_eq(b->proc[0].bytes, -1);
 	ck_assert_int_ne(b->proc[0].session, -1); /* process 1 can be seen, whoever it is */
 	ck_assert_str_ne(b->proc[0].name, "");
-	say("card uuid=GPU-a total=1000 used=1\ncard uuid=GPU-b total=1 used=1 lost=15\n");
-	sw_nvml_read(m, v);
+	read_nvml("card uuid=GPU-a total=1000 used=1\ncard uuid=GPU-b total=1 used=1 lost=15\n");
 	ck_assert_int_eq(v->card[0].health, SW_NVML_OK);
 	ck_assert_int_eq(v->card[1].health, SW_NVML_LOST);
 	ck_assert_str_eq(v->card[1].why, "GPU is lost");
-	say("card uuid=GPU-a total=1000 used=1 lost=999\n");
-	sw_nvml_read(m, v);
+	read_nvml("card uuid=GPU-a total=1000 used=1 lost=999\n");
 	ck_assert_uint_eq(v->n, 1);
 	ck_assert_int_eq(v->card[0].health, SW_NVML_SILENT);
-	sw_nvml_close(m);
-	sw_nvml_close(NULL);
-	free(v);
 }
 END_TEST
 
 START_TEST(nvml_keeps_the_processes_with_the_most_memory)
 {
-	struct sw_nvml_view *v = calloc(1, sizeof *v);
-	struct sw_nvml *m = NULL;
-	struct sw_err err = SW_ERR_INIT;
 	char text[4096] = "card uuid=GPU-a total=1000 used=1\n";
 	int64_t least = INT64_MAX;
 
-	ck_assert_ptr_nonnull(v);
 	for (int i = 1; i <= SW_NVML_PROCS + 8; i++)
 		(void)snprintf(text + strlen(text), sizeof text - strlen(text),
 			       "proc card=0 pid=%d mib=%d\n", 900000000 + i, i);
-	say(text);
-	ck_assert_int_eq(sw_nvml_open(&m, &err), SW_OK);
-	sw_nvml_read(m, v);
+	read_nvml(text);
 	ck_assert_uint_eq(v->card[0].proc_n, SW_NVML_PROCS);
 	for (size_t i = 0; i < SW_NVML_PROCS; i++)
 		least = v->card[0].proc[i].bytes < least ? v->card[0].proc[i].bytes : least;
 	ck_assert_int_eq(least, 9 * MIB);
-	sw_nvml_close(m);
-	free(v);
 }
 END_TEST
 
@@ -136,7 +134,6 @@ START_TEST(nvml_that_does_not_work_says_so_in_one_line)
 		{NULL, "init code=18\n", SW_IO, "NVML says: Unknown Error"},
 	};
 	struct sw_err err = SW_ERR_INIT;
-	struct sw_nvml *m;
 
 	if (rows[_i].library != NULL)
 		ck_assert_int_eq(setenv("SWEEPD_NVML", rows[_i].library, 1), 0);
@@ -152,7 +149,6 @@ START_TEST(nvml_without_memory_fails_cleanly)
 {
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_card_poll *p;
-	struct sw_nvml *m;
 
 	say(two_cards);
 	sw_fault_arm(SW_FAULT_MALLOC, 1, false);
@@ -174,14 +170,7 @@ static const char divided[] =
 
 START_TEST(nvml_parts_stand_behind_the_gpus_and_keep_their_places)
 {
-	struct sw_nvml_view *v = calloc(1, sizeof *v);
-	struct sw_nvml *m = NULL;
-	struct sw_err err = SW_ERR_INIT;
-
-	ck_assert_ptr_nonnull(v);
-	say(divided);
-	ck_assert_msg(sw_nvml_open(&m, &err) == SW_OK, "%s", err.msg);
-	sw_nvml_read(m, v);
+	read_nvml(divided);
 	ck_assert_uint_eq(v->n, 4);
 	const struct sw_nvml_card *gpu = &v->card[0], *x = &v->card[2], *y = &v->card[3];
 	ck_assert(gpu->divided && gpu->health == SW_NVML_OK && !v->card[1].divided);
@@ -197,37 +186,27 @@ START_TEST(nvml_parts_stand_behind_the_gpus_and_keep_their_places)
 	ck_assert_uint_eq(x->proc_n, 0);
 	ck_assert_uint_eq(y->proc_n, 1);
 	/* the first part is removed, the second stays where it was */
-	say("card uuid=GPU-a total=9 used=9\npart card=0 uuid=MIG-y total=300 used=3\n");
-	sw_nvml_read(m, v);
+	read_nvml("card uuid=GPU-a total=9 used=9\npart card=0 uuid=MIG-y total=300 used=3\n");
 	ck_assert_uint_eq(v->n, 4);
 	ck_assert_int_eq(v->card[1].health, SW_NVML_SILENT);
 	ck_assert_int_eq(x->health, SW_NVML_SILENT);
 	ck_assert_str_eq(x->why, "this part of gpu:0 is not there any more");
 	ck_assert_int_eq(y->used, 3 * MIB);
-	say("card uuid=GPU-a total=9 used=9 lost=15\npart card=0 uuid=MIG-y total=300 used=3\n");
-	sw_nvml_read(m, v);
+	read_nvml("card uuid=GPU-a total=9 used=9 lost=15\npart card=0 uuid=MIG-y total=300 "
+		  "used=3\n");
 	ck_assert_int_eq(y->health, SW_NVML_LOST);
-	sw_nvml_close(m);
-	free(v);
 }
 END_TEST
 
 START_TEST(nvml_tells_each_error_once_to_the_card_and_the_parts_that_it_is_of)
 {
-	struct sw_nvml_view *v = calloc(1, sizeof *v);
-	struct sw_nvml *m = NULL;
-	struct sw_err err = SW_ERR_INIT;
 	char text[sizeof divided + 600];
 
-	ck_assert_ptr_nonnull(v);
-	say(divided);
-	ck_assert_msg(sw_nvml_open(&m, &err) == SW_OK, "%s", err.msg);
-	sw_nvml_read(m, v);
+	read_nvml(divided);
 	(void)snprintf(text, sizeof text,
 		       "%sxid card=1 xid=13\nxid card=0 xid=31 instance=2\nxid card=0 xid=79\n",
 		       divided);
-	say(text);
-	sw_nvml_read(m, v);
+	read_nvml(text);
 	ck_assert_uint_eq(v->card[1].xid_n, 1);
 	ck_assert_uint_eq(v->card[1].xid[0], 13);
 	ck_assert_uint_eq(v->card[0].xid_n, 2);
@@ -243,13 +222,10 @@ START_TEST(nvml_tells_each_error_once_to_the_card_and_the_parts_that_it_is_of)
 	for (unsigned i = 0; i < 2 * SW_NVML_XIDS; i++)
 		len += (size_t)snprintf(text + len, sizeof text - len, "xid card=1 xid=%u\n",
 					i == 1 ? 95 : 45);
-	say(text);
-	sw_nvml_read(m, v);
+	read_nvml(text);
 	ck_assert_uint_eq(v->card[1].xid_n, SW_NVML_XIDS);
 	ck_assert_uint_eq(v->card[1].xid[0], 95); /* the GPU is lost, whatever follows */
 	ck_assert_uint_eq(v->card[1].xid[1], 45);
-	sw_nvml_close(m);
-	free(v);
 }
 END_TEST
 
@@ -270,12 +246,10 @@ static void await_wake(int n)
 
 START_TEST(poll_reads_again_and_again_and_at_once_when_asked)
 {
-	struct sw_nvml_view *v = calloc(1, sizeof *v);
 	struct sw_card_poll *p = NULL;
 	struct sw_err err = SW_ERR_INIT;
 	int64_t begun_us = 0;
 
-	ck_assert_ptr_nonnull(v);
 	say("card uuid=GPU-a total=1000 used=1\n");
 	ck_assert_int_eq(sw_card_poll_start(&p, &sw_clock_system, 3600000, on_wake, NULL), SW_OK);
 	ck_assert_int_eq(sw_card_poll_wait(p, 60000, v, &begun_us, &err), SW_OK);
@@ -301,38 +275,33 @@ START_TEST(poll_reads_again_and_again_and_at_once_when_asked)
 	const int then = __atomic_load_n(&woken, __ATOMIC_SEQ_CST);
 	ck_assert_int_eq(then, 4);
 	sw_card_poll_stop(NULL, 0);
-	free(v);
 }
 END_TEST
 
 START_TEST(poll_says_why_nvml_does_not_work)
 {
-	struct sw_nvml_view *v = calloc(1, sizeof *v);
 	struct sw_card_poll *p = NULL;
 	struct sw_err err = SW_ERR_INIT;
 	int64_t begun_us = 0;
 
-	ck_assert_ptr_nonnull(v);
 	say("init code=9\n");
 	ck_assert_int_eq(sw_card_poll_start(&p, &sw_clock_system, 1, on_wake, NULL), SW_OK);
 	ck_assert_int_eq(sw_card_poll_wait(p, 60000, v, &begun_us, &err), SW_NOT_FOUND);
 	ck_assert_msg(strstr(err.msg, "Driver Not Loaded") != NULL, "%s", err.msg);
 	sw_card_poll_stop(p, 60000);
-	free(v);
 }
 END_TEST
 
 /* In a process of its own, which ends with its thread still in the driver. */
 START_TEST(poll_of_a_driver_that_hangs_is_left_alone)
 {
-	static struct sw_nvml_view v;
 	static struct sw_card_poll *p; /* no leak: it is left to the thread */
 	struct sw_err err = SW_ERR_INIT;
 	int64_t begun_us = 0;
 
 	say("hang\n");
 	ck_assert_int_eq(sw_card_poll_start(&p, &sw_clock_system, 1, on_wake, NULL), SW_OK);
-	ck_assert_int_eq(sw_card_poll_wait(p, 30, &v, &begun_us, &err), SW_BUSY);
+	ck_assert_int_eq(sw_card_poll_wait(p, 30, v, &begun_us, &err), SW_BUSY);
 	sw_card_poll_stop(p, 30);
 	say("card uuid=GPU-a total=1000 used=1\n");
 	ck_assert_int_eq(__atomic_load_n(&woken, __ATOMIC_SEQ_CST), 0);
