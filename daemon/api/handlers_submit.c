@@ -23,6 +23,7 @@
 #include "daemon/sweep/live.h"
 #include "daemon/sweep/need.h"
 #include "daemon/sweep/precision.h"
+#include "daemon/sweep/recheck.h"
 #include "daemon/sweep/settle.h"
 #include "daemon/sweep/suggest.h"
 #include "proto/json.h"
@@ -247,9 +248,7 @@ static void accept_submit(struct submit *s, const struct sw_speccheck *facts)
 	if (live == NULL || sw_suggest_attach(live) != SW_OK)
 		sw_daemon_die("add a sweep", SW_NOMEM);
 	live->bytes = facts->bytes;
-	live->data_bytes = facts->data_bytes;
-	sw_pace_estimate(&live->pace, facts->flops, facts->launches);
-	live->pace.asked = true;
+	sw_recheck_take(live, facts);
 	s->spec = NULL; /* they are the live sweep's now */
 	s->sched = NULL;
 	store_sweep(c, live, s->text.data);

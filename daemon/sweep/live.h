@@ -54,6 +54,8 @@ struct sw_live {
 	int64_t created_ms, ended_ms;
 	int64_t bytes;      /* that a trial takes at most; 0: not known */
 	int64_t data_bytes; /* of these its data set's; 0: not known, as after a restart */
+	int64_t recheck_us; /* daemon/sweep/recheck.h: not before this moment of the monotonic clock;
+			       INT64_MAX: its facts are known, or asked for */
 	enum sw_sweep_state state;
 
 	struct sw_spec *spec;   /* NULL while unloaded */

@@ -24,7 +24,6 @@
 
 struct sw_pace {
 	double estimate; /* seconds of a core for one of a lane; 0: not known */
-	bool asked;      /* the worker's check was asked for it */
 	/* Of this sweep's trials since the daemon's start, on cores [0] and on lanes [1]. */
 	double seconds[2], steps[2];
 };

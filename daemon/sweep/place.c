@@ -7,6 +7,7 @@
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/live.h"
 #include "daemon/sweep/need.h"
+#include "daemon/sweep/recheck.h"
 #include "daemon/sweep/spare.h"
 #include "daemon/sweep/suggest.h"
 #include <stdint.h>
@@ -104,8 +105,8 @@ static bool is_spared(const struct sw_slot *s, struct sw_live *live)
 {
 	char why[80];
 
-	if (s->device.spare)
-		sw_spare_estimate(live);
+	if (s->device.spare || s->device.lanes > 1) /* a core's speed, and what lanes share */
+		sw_recheck(live);
 	return sw_spare_waits(s, live, why, sizeof why);
 }
 

@@ -1,9 +1,7 @@
 #include "daemon/sweep/spare.h"
 #include "daemon/daemon.h"
-#include "daemon/net/call.h"
 #include "daemon/slot/gpus.h"
 #include "daemon/slot/slot.h"
-#include "daemon/slot/speccheck.h"
 #include "daemon/sweep/live.h"
 #include "daemon/sweep/need.h"
 #include <math.h>
@@ -41,6 +39,8 @@ static uint64_t count_left(const struct sw_live *live)
 
 bool sw_spare_waits(const struct sw_slot *s, const struct sw_live *live, char *why, size_t cap)
 {
+	bool measured;
+
 	if (!s->device.spare || live->spec->gpu < 0.0)
 		return false;
 	if (live->spec->command != NULL) {
@@ -50,35 +50,10 @@ bool sw_spare_waits(const struct sw_slot *s, const struct sw_live *live, char *w
 	if (live->sched == NULL ||
 	    sw_pace_suits_core(&live->pace, count_left(live), count_lanes(live)))
 		return false;
-	(void)snprintf(why, cap, "GPUs end its trials sooner");
+	(void)snprintf(why, cap, "%s",
+		       sw_pace_ratio(&live->pace, &measured) > 0 ? "GPUs end its trials sooner"
+								 : "a core's speed is not known");
 	return true;
-}
-
-static void on_checked(void *user, const struct sw_err *err, const struct sw_speccheck *facts)
-{
-	struct sw_live *live = user;
-
-	if (err->code != SW_OK)
-		return;
-	sw_pace_estimate(&live->pace, facts->flops, facts->launches);
-	live->d->slots_due = true;
-}
-
-void sw_spare_estimate(struct sw_live *live)
-{
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_buf text;
-	struct sw_jw w;
-
-	if (live->pace.asked || live->spec->trainer == NULL)
-		return;
-	sw_buf_init(&text, SW_REPLY_MAX);
-	sw_jw_init(&w, &text);
-	sw_jw_cjson(&w, live->spec->tree);
-	/* If it cannot be asked now, it is at the next look. */
-	live->pace.asked = text.failed == SW_OK &&
-			   sw_speccheck_start(live->d, text.data, on_checked, live, &err) == SW_OK;
-	sw_buf_fini(&text);
 }
 
 static void write_sweep(const struct sw_live *live, struct sw_jw *w)

@@ -18,8 +18,6 @@ struct sw_slot;
 
 /* Is the slot a spare core that waits for other trials than the sweep's? True: why, in a few words. */
 bool sw_spare_waits(const struct sw_slot *s, const struct sw_live *live, char *why, size_t cap);
-/* Has the worker's check done, once, for a sweep of which an estimate is missing (after a restart). */
-void sw_spare_estimate(struct sw_live *live);
 /* device.list's "auto": lines that say what was chosen and why; none without spare cores. */
 void sw_spare_write(struct sw_daemon *d, struct sw_jw *w);
 

@@ -7,6 +7,7 @@
 #include "tests/daemon/fixture_world.h"
 #include "tests/run.h"
 #include <ftw.h>
+#include <inttypes.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -194,10 +195,14 @@ static void pool_line(const char *word)
 static void check_line(const char *word, const char *rest)
 {
 	fixture_check.holds = is(word, "holds");
-	if (is(word, "refuses"))
-		(void)snprintf(fixture_check.refusal, sizeof fixture_check.refusal, "%s", rest);
-	else if (is(word, "bytes"))
-		fixture_check.bytes = atoll(rest);
+	(void)snprintf(fixture_check.refusal, sizeof fixture_check.refusal, "%s",
+		       is(word, "refuses") ? rest : "");
+	if (is(word, "bytes"))
+		(void)sscanf(rest, "%" SCNd64 "%" SCNd64, &fixture_check.facts.bytes,
+			     &fixture_check.facts.data_bytes);
+	else if (is(word, "step"))
+		(void)sscanf(rest, "%lf%" SCNd64, &fixture_check.facts.flops,
+			     &fixture_check.facts.launches);
 }
 
 static void workers_line(const char *word, const char *rest)

@@ -373,7 +373,7 @@ sw_status sw_speccheck_start(struct sw_daemon *d, const char *spec, sw_speccheck
 
 static void answer_check(const struct sw_err *err)
 {
-	const struct sw_speccheck facts = {.bytes = fixture_check.bytes};
+	const struct sw_speccheck facts = fixture_check.facts;
 	sw_speccheck_cb *done = checks[0].done;
 	void *user = checks[0].user;
 
@@ -401,6 +401,16 @@ bool fixture_checks_turn(void)
 		(void)sw_err_at(&err, SW_INVALID, "/trainer", "%s", fixture_check.refusal);
 	answer_check(&err);
 	return true;
+}
+
+/* --- the machine --- */
+
+long __real_sysconf(int name);
+long __wrap_sysconf(int name);
+
+long __wrap_sysconf(int name)
+{
+	return name == _SC_NPROCESSORS_ONLN ? FIXTURE_CORES : __real_sysconf(name);
 }
 
 /* --- the end of the process --- */

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "daemon/slot/speccheck.h"
 #include "tests/run.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -76,6 +77,7 @@ void fixture_store_ask(const char *sql, struct fixture_text *out);
 /* --- workers: what the executor has started lives on when the daemon dies --- */
 
 #define FIXTURE_WORKERS 8
+#define FIXTURE_CORES   3
 
 extern const struct sw_executor fixture_executor;
 
@@ -111,7 +113,7 @@ bool fixture_cards_turn(void); /* true: there was a reading */
 extern struct fixture_check {
 	bool holds;
 	char refusal[100]; /* "": it passes */
-	int64_t bytes;     /* that a trial takes */
+	struct sw_speccheck facts;
 } fixture_check;
 
 bool fixture_checks_turn(void);

@@ -27,7 +27,7 @@ sw_test(daemon/verify/test_verify.c sw_daemon)
 add_library(daemon_fixture OBJECT daemon/fixture.c daemon/fixture_cards.c daemon/fixture_line.c
 	daemon/fixture_peer.c daemon/fixture_store.c daemon/fixture_world.c)
 target_link_libraries(daemon_fixture PUBLIC sw_daemon dl PkgConfig::CHECK)
-target_link_options(daemon_fixture INTERFACE -Wl,--wrap=_exit)
+target_link_options(daemon_fixture INTERFACE -Wl,--wrap=_exit -Wl,--wrap=sysconf)
 function(sw_story file)
 	sw_test(${file} daemon_fixture)
 endfunction()
