@@ -70,12 +70,13 @@ static inline size_t sw_pool_out_w(const struct sw_window *p)
 	return sw_window_out(p->W, p->kw, p->stride, p->pad);
 }
 
-/* Whether the shape is in the limits of kernels/ops.h and makes sense. */
+/* Whether the shape is in the limits of kernels/ops.h, as is the padded image, and makes sense. */
 static inline int sw_window_fits(const struct sw_window *p)
 {
 	return p->B <= INT32_MAX && p->C <= INT32_MAX && p->H <= INT32_MAX && p->W <= INT32_MAX &&
-	       p->H * p->W <= INT32_MAX && p->kh && p->kw && p->stride && p->pad <= p->kh / 2 &&
-	       p->pad <= p->kw / 2 &&
+	       p->H * p->W <= INT32_MAX && p->kh && p->kw && p->stride && p->stride <= INT32_MAX &&
+	       p->pad <= p->kh / 2 && p->pad <= p->kw / 2 && p->pad <= INT32_MAX &&
+	       p->H + 2 * p->pad <= INT32_MAX && p->W + 2 * p->pad <= INT32_MAX &&
 	       (!p->B || !p->C || !p->H || !p->W || (sw_pool_out_h(p) && sw_pool_out_w(p)));
 }
 

@@ -8,6 +8,7 @@
  * flat, from which each element of dx gathers its terms in a fixed order. What products read is
  * written in the queue's form at once: bf16 columns take half of their room. */
 #include "kernels/cuda/conv.h"
+#include "kernels/cuda/divisor.cuh"
 #include "kernels/cuda/half.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/product.h"
@@ -41,22 +42,24 @@ size_t sw_cuda_conv_columns_workspace(const struct sw_conv *c)
 	return (aligned(d.K * N) + aligned(d.O * N)) * sizeof(float);
 }
 
-/* x: float[n][C][H][W]; columns: T[C kh kw][n P]. A thread a place and a channel: it writes
+/* x: float[n][C][H][W]; columns: T[C kh kw][N], N = n P. A thread a place and a channel: it writes
  * kh kw rows, beside its neighbours. */
 template <class T>
 static __global__ void im2col_kernel(const float *__restrict__ x, T *__restrict__ columns,
-				     struct sw_cuda_conv d, size_t n)
+				     struct sw_cuda_conv d, struct sw_cuda_divisor by_N,
+				     struct sw_cuda_divisor by_P, struct sw_cuda_divisor by_ow)
 {
 	sw_wait();
 
-	const size_t N = n * d.P;
+	const size_t N = by_N.by;
 
 	for (SW_EACH(item, d.C * N)) {
-		const size_t c = item / N, at = item % N;
-		const unsigned place = (unsigned)(at % d.P);
-		const unsigned r = place / d.ow * d.stride, s = place % d.ow * d.stride;
-		const float *plane = x + (at / d.P * d.C + c) * d.H * d.W;
-		T *to = columns + c * d.kh * d.kw * N + at;
+		const struct sw_cuda_place at = sw_cuda_place_of(item, by_N);
+		const unsigned b = sw_cuda_divide(at.column, by_P), place = at.column - b * d.P;
+		const unsigned down = sw_cuda_divide(place, by_ow);
+		const unsigned r = down * d.stride, s = (place - down * d.ow) * d.stride;
+		const float *plane = x + ((size_t)b * d.C + at.row) * d.H * d.W;
+		T *to = columns + at.row * d.kh * d.kw * N + at.column;
 
 		for (unsigned i = 0; i < d.kh; i++)
 			for (unsigned j = 0; j < d.kw; j++, to += N) {
@@ -70,32 +73,41 @@ static __global__ void im2col_kernel(const float *__restrict__ x, T *__restrict_
 	}
 }
 
+/* By what an element of dx is found, and the windows that it lies in. */
+struct back {
+	struct sw_cuda_divisor by_C, by_image, by_W, by_stride;
+};
+
 /* columns: float[C kh kw][n P]; dx: float[n][C][H][W]. A thread an element of dx, which adds its
  * terms from the first element of the kernel to the last. */
 static __global__ void col2im_kernel(const float *__restrict__ columns, float *__restrict__ dx,
-				     struct sw_cuda_conv d, size_t n)
+				     struct sw_cuda_conv d, struct back by, size_t n)
 {
 	sw_wait();
 
-	const size_t N = n * d.P, image = (size_t)d.H * d.W;
+	const size_t N = n * d.P;
 
-	for (SW_EACH(item, n * d.C * image)) {
-		const size_t b = item / image / d.C, c = item / image % d.C;
-		const unsigned h = (unsigned)(item % image) / d.W + d.pad;
-		const unsigned w = (unsigned)(item % image) % d.W + d.pad;
-		const float *from = columns + c * d.kh * d.kw * N + b * d.P;
+	for (SW_EACH(item, n * d.C * by.by_image.by)) {
+		const struct sw_cuda_place at = sw_cuda_place_of(item, by.by_image);
+		const struct sw_cuda_place plane = sw_cuda_place_of(at.row, by.by_C);
+		const unsigned down = sw_cuda_divide(at.column, by.by_W);
+		const unsigned h = down + d.pad, w = at.column - down * d.W + d.pad;
+		const float *from =
+			columns + (size_t)plane.column * d.kh * d.kw * N + plane.row * d.P;
 		float sum = 0.0f;
 
-		for (unsigned i = 0; i < d.kh && i <= h; i++) {
-			const unsigned r = (h - i) / d.stride;
+		for (unsigned i = 0; i < d.kh && i <= h; i++, from += d.kw * N) {
+			const unsigned r = sw_cuda_divide(h - i, by.by_stride);
 
-			if ((h - i) % d.stride || r >= d.oh)
+			if (r * d.stride != h - i || r >= d.oh)
 				continue;
-			for (unsigned j = 0; j < d.kw && j <= w; j++) {
-				const unsigned s = (w - j) / d.stride;
+			const float *line = from + r * d.ow;
 
-				if ((w - j) % d.stride == 0 && s < d.ow)
-					sum += from[(i * d.kw + j) * N + r * d.ow + s];
+			for (unsigned j = 0; j < d.kw && j <= w; j++, line += N) {
+				const unsigned s = sw_cuda_divide(w - j, by.by_stride);
+
+				if (s * d.stride == w - j && s < d.ow)
+					sum += line[s];
 			}
 		}
 		dx[item] = sum;
@@ -105,12 +117,12 @@ static __global__ void col2im_kernel(const float *__restrict__ columns, float *_
 /* flat: float[O][n P]; b: float[O] or NULL; y: float[n][O][P] = act(flat + b); a warp a plane, of
  * `quads` quads */
 static __global__ void planes_kernel(const float *flat, const float *b, float *y, size_t n,
-				     size_t O, size_t P, size_t quads, int relu)
+				     struct sw_cuda_divisor by_O, size_t P, size_t quads, int relu)
 {
 	sw_wait();
-	for (SW_EACH_ROW(plane, n * O)) {
-		const size_t o = plane % O;
-		const float bias = b ? b[o] : 0.0f;
+	for (SW_EACH_ROW(plane, n * by_O.by)) {
+		const struct sw_cuda_place at = sw_cuda_place_of(plane, by_O);
+		const float bias = b ? b[at.column] : 0.0f;
 
 		sw_map(
 			[=](float from) {
@@ -119,20 +131,21 @@ static __global__ void planes_kernel(const float *flat, const float *b, float *y
 				return relu && v <= 0.0f ? 0.0f : v;
 			},
 			threadIdx.x % SW_CUDA_WARP, SW_CUDA_WARP, P, quads, y + plane * P,
-			flat + (o * n + plane / O) * P);
+			flat + (at.column * n + at.row) * P);
 	}
 }
 
 /* y, dy: float[n][O][P], y NULL where nothing masks dy; flat: float[O][n P]; a warp a plane, of
  * `quads` quads */
-static __global__ void flat_kernel(const float *y, const float *dy, float *flat, size_t n, size_t O,
-				   size_t P, size_t quads)
+static __global__ void flat_kernel(const float *y, const float *dy, float *flat, size_t n,
+				   struct sw_cuda_divisor by_O, size_t P, size_t quads)
 {
 	sw_wait();
-	for (SW_EACH_ROW(plane, n * O)) {
+	for (SW_EACH_ROW(plane, n * by_O.by)) {
+		const struct sw_cuda_place at = sw_cuda_place_of(plane, by_O);
 		const size_t lane = threadIdx.x % SW_CUDA_WARP;
 		const float *from = dy + plane * P;
-		float *to = flat + (plane % O * n + plane / O) * P;
+		float *to = flat + (at.column * n + at.row) * P;
 
 		if (y)
 			sw_map([](float yi, float dyi) { return yi > 0.0f ? dyi : 0.0f; }, lane,
@@ -146,11 +159,12 @@ static __global__ void flat_kernel(const float *y, const float *dy, float *flat,
 /* The same to bf16, and to flat where that is not NULL. */
 static __global__ void flat_bf16_kernel(const float *__restrict__ y, const float *__restrict__ dy,
 					float *__restrict__ flat, uint16_t *__restrict__ bf16,
-					size_t n, size_t O, size_t P)
+					size_t n, struct sw_cuda_divisor by_O, size_t P)
 {
 	sw_wait();
-	for (SW_EACH_ROW(plane, n * O)) {
-		const size_t to = (plane % O * n + plane / O) * P;
+	for (SW_EACH_ROW(plane, n * by_O.by)) {
+		const struct sw_cuda_place place = sw_cuda_place_of(plane, by_O);
+		const size_t to = (place.column * n + place.row) * P;
 
 		for (SW_EACH_COLUMN(p, P)) {
 			const size_t at = plane * P + p;
@@ -202,10 +216,28 @@ size_t sw_cuda_conv_columns_products(enum sw_precision p, const struct sw_conv *
 static sw_status im2col(struct sw_queue *q, const float *x, void *columns, struct sw_cuda_conv d,
 			size_t n)
 {
+	const struct sw_cuda_divisor by_N = sw_cuda_divisor_of(n * d.P);
+	const struct sw_cuda_divisor by_P = sw_cuda_divisor_of(d.P);
+	const struct sw_cuda_divisor by_ow = sw_cuda_divisor_of(d.ow);
+	const size_t items = d.C * n * d.P;
+
 	if (sw_cuda_halves(q))
-		return sw_cuda_run_items(q, d.C * n * d.P, im2col_kernel<uint16_t>, x,
-					 (uint16_t *)columns, d, n);
-	return sw_cuda_run_items(q, d.C * n * d.P, im2col_kernel<float>, x, (float *)columns, d, n);
+		return sw_cuda_run_items(q, items, im2col_kernel<uint16_t>, x, (uint16_t *)columns,
+					 d, by_N, by_P, by_ow);
+	return sw_cuda_run_items(q, items, im2col_kernel<float>, x, (float *)columns, d, by_N, by_P,
+				 by_ow);
+}
+
+/* columns: floats */
+static sw_status col2im(struct sw_queue *q, const float *columns, float *dx, struct sw_cuda_conv d,
+			size_t n)
+{
+	const size_t image = (size_t)d.H * d.W;
+
+	return sw_cuda_run_items(q, n * d.C * image, col2im_kernel, columns, dx, d,
+				 back{sw_cuda_divisor_of(d.C), sw_cuda_divisor_of(image),
+				      sw_cuda_divisor_of(d.W), sw_cuda_divisor_of(d.stride)},
+				 n);
 }
 
 sw_status sw_cuda_conv_columns_forward(struct sw_queue *q, const float *x, const float *w,
@@ -229,7 +261,8 @@ sw_status sw_cuda_conv_columns_forward(struct sw_queue *q, const float *x, const
 					     weights, K, 0.0f, flat);
 		if (rc == SW_OK)
 			rc = sw_cuda_run_rows(q, n * O, planes_kernel, flat, b, y + at * O * P, n,
-					      O, P, sw_row_quads(P, flat, y), act == SW_ACT_RELU);
+					      sw_cuda_divisor_of(O), P, sw_row_quads(P, flat, y),
+					      act == SW_ACT_RELU);
 	}
 	return rc;
 }
@@ -242,6 +275,7 @@ static sw_status part_backward(struct sw_queue *q, const float *x, const void *w
 			       float *flat)
 {
 	const size_t N = n * d.P, K = d.K, O = d.O;
+	const struct sw_cuda_divisor by_O = sw_cuda_divisor_of(O);
 	uint16_t *bf16 = NULL;
 	sw_status rc = SW_OK;
 
@@ -251,9 +285,9 @@ static sw_status part_backward(struct sw_queue *q, const float *x, const void *w
 
 	if (rc == SW_OK && bf16)
 		rc = sw_cuda_run_rows(q, n * O, flat_bf16_kernel, y, dy, db ? flat : NULL, bf16, n,
-				      O, d.P);
+				      by_O, d.P);
 	else if (rc == SW_OK)
-		rc = sw_cuda_run_rows(q, n * O, flat_kernel, y, dy, flat, n, O, d.P,
+		rc = sw_cuda_run_rows(q, n * O, flat_kernel, y, dy, flat, n, by_O, d.P,
 				      sw_row_quads(d.P, y, dy, flat));
 	if (rc == SW_OK && db)
 		rc = sw_cuda_run(q, sw_cuda_grid_blocks(O), row_sums_kernel, flat, db, N, O, add);
@@ -266,7 +300,7 @@ static sw_status part_backward(struct sw_queue *q, const float *x, const void *w
 		rc = sw_cuda_product(q, CUBLAS_OP_N, CUBLAS_OP_T, N, K, O, dz, N, w, K, 0.0f,
 				     columns);
 	if (rc == SW_OK && dx)
-		rc = sw_cuda_run_items(q, n * d.C * d.H * d.W, col2im_kernel, columns, dx, d, n);
+		rc = col2im(q, columns, dx, d, n);
 	return rc;
 }
 

@@ -1,6 +1,7 @@
 /* kernels/cuda/token.cu — rows of tokens: embeddings, places, means. Sums are made in the order of
  * kernels/cpu, so their bits are the same; but for a token whose rows lie in several chunks of
  * embedding_backward. */
+#include "kernels/cuda/divisor.cuh"
 #include "kernels/cuda/launch.cuh"
 #include <cub/device/device_radix_sort.cuh>
 
@@ -210,19 +211,23 @@ sw_status sw_cuda_embedding_backward(struct sw_queue *q, const int32_t *token, c
 
 /* x, y: float[B][T][D], perhaps the same; table: float[T][D]; a warp a row, of `quads` quads */
 static __global__ void position_forward_kernel(const float *x, const float *table, float *y,
-					       size_t B, size_t T, size_t D, size_t quads)
+					       size_t rows, struct sw_cuda_divisor by_T, size_t D,
+					       size_t quads)
 {
 	sw_wait();
-	for (SW_EACH_ROW(r, B * T))
+	for (SW_EACH_ROW(r, rows))
 		sw_map([](float v, float place) { return v + place; }, threadIdx.x % SW_CUDA_WARP,
-		       SW_CUDA_WARP, D, quads, y + r * D, x + r * D, table + r % T * D);
+		       SW_CUDA_WARP, D, quads, y + r * D, x + r * D,
+		       table + sw_cuda_place_of(r, by_T).column * D);
 }
 
 sw_status sw_cuda_position_forward(struct sw_queue *q, const float *x, const float *table, float *y,
 				   size_t B, size_t T, size_t D)
 {
-	return sw_cuda_run_rows(q, B * T, position_forward_kernel, x, table, y, B, T, D,
-				sw_row_quads(D, x, table, y));
+	if (T > INT32_MAX)
+		return SW_INVALID;
+	return sw_cuda_run_rows(q, B * T, position_forward_kernel, x, table, y, B * T,
+				sw_cuda_divisor_of(T), D, sw_row_quads(D, x, table, y));
 }
 
 /* dy: float[B][n]; dtable: float[n] */
@@ -260,12 +265,15 @@ static __device__ float part_of(size_t n)
 
 /* x: float[B][T][D]; length: int32[B] or NULL; y: float[B][D] */
 static __global__ void token_mean_forward_kernel(const float *x, const int32_t *length, float *y,
-						 size_t B, size_t T, size_t D)
+						 size_t B, size_t T, struct sw_cuda_divisor by_D)
 {
+	const size_t D = by_D.by;
+
 	sw_wait();
 	for (SW_EACH(i, B * D)) {
-		const size_t b = i / D, n = tokens(length, b, T);
-		const float *at = x + b * T * D + i % D;
+		const struct sw_cuda_place place = sw_cuda_place_of(i, by_D);
+		const size_t b = place.row, n = tokens(length, b, T);
+		const float *at = x + b * T * D + place.column;
 		float sum = 0.0f;
 
 		SW_UNROLL_4
@@ -278,18 +286,23 @@ static __global__ void token_mean_forward_kernel(const float *x, const int32_t *
 sw_status sw_cuda_token_mean_forward(struct sw_queue *q, const float *x, const int32_t *length,
 				     float *y, size_t B, size_t T, size_t D)
 {
-	return sw_cuda_run_items(q, B * D, token_mean_forward_kernel, x, length, y, B, T, D);
+	if (D > INT32_MAX)
+		return SW_INVALID;
+	return sw_cuda_run_items(q, B * D, token_mean_forward_kernel, x, length, y, B, T,
+				 sw_cuda_divisor_of(D));
 }
 
 /* dy: float[B][D]; length: int32[B] or NULL; dx: float[B][T][D]; a warp a row, of `quads` quads */
 static __global__ void token_mean_backward_kernel(const float *dy, const int32_t *length, float *dx,
-						  size_t B, size_t T, size_t D, size_t quads)
+						  size_t rows, struct sw_cuda_divisor by_T,
+						  size_t D, size_t quads)
 {
 	sw_wait();
-	for (SW_EACH_ROW(r, B * T)) {
-		const size_t b = r / T, n = tokens(length, b, T);
+	for (SW_EACH_ROW(r, rows)) {
+		const struct sw_cuda_place place = sw_cuda_place_of(r, by_T);
+		const size_t b = place.row, n = tokens(length, b, by_T.by);
 		const float part = part_of(n);
-		const bool pad = r % T >= n;
+		const bool pad = place.column >= n;
 
 		sw_map([=](float v) { return pad ? 0.0f : v * part; }, threadIdx.x % SW_CUDA_WARP,
 		       SW_CUDA_WARP, D, quads, dx + r * D, dy + b * D);
@@ -299,6 +312,8 @@ static __global__ void token_mean_backward_kernel(const float *dy, const int32_t
 sw_status sw_cuda_token_mean_backward(struct sw_queue *q, const float *dy, const int32_t *length,
 				      float *dx, size_t B, size_t T, size_t D)
 {
-	return sw_cuda_run_rows(q, B * T, token_mean_backward_kernel, dy, length, dx, B, T, D,
-				sw_row_quads(D, dy, dx));
+	if (T > INT32_MAX)
+		return SW_INVALID;
+	return sw_cuda_run_rows(q, B * T, token_mean_backward_kernel, dy, length, dx, B * T,
+				sw_cuda_divisor_of(T), D, sw_row_quads(D, dy, dx));
 }
