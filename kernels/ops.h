@@ -47,7 +47,7 @@ extern "C" {
 #endif
 
 #define SW_OPS_ALIGN   ((size_t)64)
-#define SW_OPS_VERSION 7 /* of this table's layout; a module made for another is refused */
+#define SW_OPS_VERSION 8 /* of this table's layout; a module made for another is refused */
 
 struct sw_queue; /* opaque, one per backend: a stream with its handles and workspace */
 struct sw_graph; /* opaque: calls that were recorded */
@@ -60,8 +60,9 @@ struct sw_ops {
 
 	/* One line about the device for people, NUL-terminated, cut at cap. */
 	void (*describe)(char *text, size_t cap);
-	/* Bytes that a caller should still take by alloc, and all that there are of these: not what
-	 * the backend needs for itself while it works. A moment's view. */
+	/* Bytes that a caller should still take by alloc, and all that there are of these, if it had
+	 * the device for itself: not what the backend needs to run and while it works. A moment's
+	 * view. */
 	sw_status (*memory)(size_t *free_bytes, size_t *total_bytes);
 	sw_status (*queue_create)(struct sw_queue **out);
 	void (*queue_destroy)(struct sw_queue *q); /* waits for its work; NULL is allowed */
@@ -98,10 +99,11 @@ struct sw_ops {
 	 * no library makes one. */
 	size_t (*linear_products)(enum sw_precision p, size_t B, size_t I, size_t O);
 	size_t (*conv2d_products)(enum sw_precision p, const struct sw_conv *c);
-	/* Takes what the library needs of q beside that, once in q's life (a handle, some tens of
-	 * MB of the device): before the first precision() with bytes, and best before memory() is
-	 * asked what is left. SW_UNSUPPORTED, with a line in err: there is no library. */
+	/* Takes what the library needs of q beside that, once in q's life (a handle): before the
+	 * first precision() with bytes, and best before memory() is asked what is left.
+	 * SW_UNSUPPORTED, with a line in err: there is no library. */
 	sw_status (*products_open)(struct sw_queue *q, struct sw_err *err);
+	size_t products_open_bytes; /* of the device that it takes, about; no alloc is made for them */
 	/* How q makes products from here on; SW_FP32, without memory, at first. A small product,
 	 * which would gain nothing, may be made in fp32 nevertheless. work: backend memory, q's own
 	 * until the next call, of at least the bytes that *_products says of every product to come

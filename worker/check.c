@@ -62,6 +62,7 @@ static sw_status check_model(const struct sw_spec *s, const cJSON *params,
 		return sw_err_at(err, rc, why.ptr, "%s", why.msg);
 	}
 	out->parameters = model.parameters;
+	on_gpu.bytes += on_gpu.library;
 	out->bytes = data->bytes + (on_gpu.bytes > layout.bytes ? on_gpu.bytes : layout.bytes);
 	out->flops = sw_model_flops(&model) * (double)t->batch_size;
 	/* rows and labels, the loss and its gradient, the optimizer */

@@ -28,7 +28,7 @@ sw_status sw_share_of_trial(const struct sw_runner *r, const struct sw_data *dat
 	return SW_OK;
 }
 
-/* The arena's bytes; SIZE_MAX: no address holds them. */
+/* The arena's bytes and the library's; SIZE_MAX: no address holds them. */
 static size_t arena_bytes(const struct sw_runner *r, const struct sw_model *m, struct sw_trainer t,
 			  const struct sw_data *data)
 {
@@ -36,7 +36,7 @@ static size_t arena_bytes(const struct sw_runner *r, const struct sw_model *m, s
 
 	t.stage_row = data->streamed ? sw_data_row_bytes(data) : 0;
 	return sw_layout_make(&at, m, &t, data->train.rows, data->val.rows, r->ops, NULL) == SW_OK
-		       ? at.bytes
+		       ? at.bytes + at.library
 		       : SIZE_MAX;
 }
 
@@ -52,7 +52,7 @@ void sw_share_make_room(const struct sw_runner *r, const struct sw_model *m,
 
 void sw_share_trim(const struct sw_runner *r, const struct sw_trainer *t, const struct sw_net *net)
 {
-	const size_t arenas = net->at.bytes + (lanes_of(r) - 1) * t->memory;
+	const size_t arenas = net->at.bytes + net->at.library + (lanes_of(r) - 1) * t->memory;
 
 	if (r->memory)
 		sw_data_cache_trim(r->cache, r->memory > arenas ? r->memory - arenas : 0);

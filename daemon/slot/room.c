@@ -1,4 +1,5 @@
 #include "daemon/slot/room.h"
+#include "base/gpu.h"
 #include "daemon/daemon.h"
 #include "daemon/slot/gpus.h"
 #include "daemon/slot/slot.h"
@@ -60,10 +61,8 @@ static int64_t capacity_of(const struct sw_slot *s)
 
 	if (c == NULL || c->now.total <= 0)
 		return INT64_MAX;
-	const int64_t part = c->now.total / 50;
-
-	return c->now.total - c->strangers - c->rest - SW_ROOM_CONTEXT -
-	       (part > SW_ROOM_STAYS ? part : SW_ROOM_STAYS);
+	return c->now.total - c->strangers - c->rest - SW_GPU_CONTEXT_BYTES -
+	       sw_gpu_stays(c->now.total);
 }
 
 /* Is there a GPU that has room for what this one has not? If none has, all go through it in parts,

@@ -15,12 +15,6 @@ struct sw_slot;
 
 #define SW_ROOM_PRECISION 80 /* the compute capability from which GPUs have TF32 and BF16 */
 
-/* Bytes of a GPU that are not for trials: of a worker's process before its first trial (estimated; a
- * context has some hundred MiB), and what kernels/cuda leaves free, or a fiftieth of the GPU where
- * that is more. */
-#define SW_ROOM_CONTEXT ((int64_t)512 << 20)
-#define SW_ROOM_STAYS   ((int64_t)256 << 20)
-
 struct sw_room_need {
 	double gpu;     /* what its spec's resources.gpu asks for: see sw_device_lanes() */
 	unsigned cores; /* of a CPU; 0: those of one slot, whatever they are */

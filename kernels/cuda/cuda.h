@@ -55,14 +55,14 @@ extern "C" {
 #define SW_CUDA_SLOT_PARTS 2
 #define SW_CUDA_SLOT_BYTES ((size_t)64 << 10)
 
-/* What stays free of a device, or a fiftieth of it where that is more: for graphs, for code that is
- * loaded at its first use, for what cuBLAS takes in a product. */
-#define SW_CUDA_STAYS_BYTES ((size_t)256 << 20)
-
 /* Bytes of a queue's cuBLAS workspace: what NVIDIA advises for Hopper and later, on every GPU and
  * whatever is free, for cuBLAS's choice of an algorithm, and so the bits, may depend on it. Between
  * two products it is scratch memory: the stream keeps the order. */
 #define SW_CUDA_BLAS_BYTES ((size_t)32 << 20)
+
+/* What a handle of cuBLAS is taken for: the largest workspace that its documentation names (of
+ * Hopper), for it keeps one of its own beside that which it is lent. Not measured. */
+#define SW_CUDA_HANDLE_BYTES ((size_t)32 << 20)
 
 struct sw_queue {
 	cudaStream_t stream;

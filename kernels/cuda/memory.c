@@ -1,6 +1,7 @@
 /* kernels/cuda/memory.c — device memory, queues, and the way in and out. */
 #include "base/memory.h"
 #include "base/fault.h"
+#include "base/gpu.h"
 #include "kernels/cuda/blas.h"
 #include "kernels/cuda/product.h"
 #include <stdlib.h>
@@ -21,11 +22,13 @@ sw_status sw_cuda_memory(size_t *free_bytes, size_t *total_bytes)
 		rc = sw_cuda_status(cudaMemGetInfo(free_bytes, total_bytes));
 	if (rc != SW_OK)
 		return rc;
-	const size_t part = *total_bytes / 50;
-	const size_t stays = part > SW_CUDA_STAYS_BYTES ? part : SW_CUDA_STAYS_BYTES;
+	const size_t stays = (size_t)sw_gpu_stays((int64_t)*total_bytes);
 
+	/* of the free ones the context has taken its own already */
 	*free_bytes = less(*free_bytes, stays);
-	*total_bytes = less(*total_bytes, stays);
+	*total_bytes = less(*total_bytes, stays + (size_t)SW_GPU_CONTEXT_BYTES);
+	if (*total_bytes < *free_bytes) /* it is smaller than estimated */
+		*total_bytes = *free_bytes;
 	return SW_OK;
 }
 

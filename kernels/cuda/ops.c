@@ -21,6 +21,7 @@ static const struct sw_ops ops_cuda = {
 	.linear_products = sw_cuda_linear_products,
 	.conv2d_products = sw_cuda_conv2d_products,
 	.products_open = sw_cuda_products_open,
+	.products_open_bytes = SW_CUDA_HANDLE_BYTES,
 	.precision = sw_cuda_precision,
 	.weights_copy = sw_cuda_weights_copy,
 	.weights = sw_cuda_weights,

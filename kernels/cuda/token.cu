@@ -54,13 +54,24 @@ static sw_status sort_tokens(struct sw_queue *q, struct sorting *s, const int32_
 		(const int32_t *)s->place, s->order, (int)N, 0, bits, q ? q->stream : NULL));
 }
 
+/* As many bytes as CUB needs at most, told without a device: a copy of keys and places, 1 KiB for each
+ * tile of 2,048 of them or more (its policies of sm_80 and later have 6,528 or more), and digits. Of
+ * InvokeOnesweep in CUB 3.0, whose own answer needs a device. */
+static size_t temp_bytes_most(size_t N)
+{
+	return 9 * N + ((size_t)32 << 10);
+}
+
 static sw_status sorting_of(struct sorting *s, void *work, size_t N, size_t V, size_t D)
 {
 	char *at = (char *)work;
-	sw_status rc;
+	sw_status rc = sw_cuda_use();
 
 	*s = {};
-	rc = sort_tokens(NULL, s, NULL, N, V);
+	if (rc == SW_OK)
+		rc = sort_tokens(NULL, s, NULL, N, V);
+	if (s->temp_bytes < temp_bytes_most(N))
+		s->temp_bytes = temp_bytes_most(N);
 	s->place = (int32_t *)take(&at, N * sizeof *s->place);
 	s->order = (int32_t *)take(&at, N * sizeof *s->order);
 	s->token = (uint32_t *)take(&at, N * sizeof *s->token);
@@ -76,8 +87,9 @@ size_t sw_cuda_embedding_workspace(size_t N, size_t V, size_t D)
 
 	if (N == 0 || V == 0 || D == 0)
 		return 0;
-	/* A call that fails for want of the device does so again when the net is made. */
-	return sw_cuda_use() == SW_OK && sorting_of(&s, NULL, N, V, D) == SW_OK ? s.bytes : 0;
+	/* a call that fails for want of the device does so again in a step */
+	(void)sorting_of(&s, NULL, N, V, D);
+	return s.bytes;
 }
 
 /* place: int32[N] */

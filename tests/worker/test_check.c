@@ -230,14 +230,16 @@ static double bytes_on(const struct sw_ops *gpu)
 	return bytes;
 }
 
-/* Where trials may run on a GPU, what a library needs there counts. */
+/* Where trials may run on a GPU, what a library needs there counts: memory that it is lent, and its
+ * own. */
 START_TEST(check_counts_the_memory_of_products_on_a_gpu)
 {
 	struct sw_ops gpu = sw_ops_cpu;
 
+	gpu.products_open_bytes = (size_t)1 << 24;
 	ck_assert_double_eq(bytes_on(&gpu), bytes_on(NULL));
 	gpu.linear_products = library_products;
-	ck_assert_double_eq(bytes_on(&gpu), bytes_on(NULL) + 0x1p25);
+	ck_assert_double_eq(bytes_on(&gpu), bytes_on(NULL) + 0x1p25 + 0x1p24);
 }
 END_TEST
 

@@ -314,6 +314,7 @@ sw_status sw_layout_make(struct sw_layout *out, const struct sw_model *m,
 			 &eval_work);
 	product = out->eval_batch > out->micro ? out->eval_batch : out->micro;
 	out->product_bytes = products(m, ops, t->precision, product);
+	out->library = out->product_bytes ? ops->products_open_bytes : 0;
 	out->product = place(&at, out->product_bytes);
 	out->copy = place(&at, ops->weights_copy(t->precision, m->weights_n));
 	out->work = place(&at, train_work > eval_work ? train_work : eval_work);

@@ -54,7 +54,8 @@ struct sw_layout {
 	size_t work; /* scratch */
 	size_t train[SW_MODEL_MAX_BUFFERS];
 	size_t eval[SW_MODEL_MAX_BUFFERS];
-	size_t bytes; /* both pieces */
+	size_t bytes;   /* both pieces */
+	size_t library; /* beside them: what products_open takes */
 };
 
 /* ops: whose scratch memory is counted. SW_TOO_BIG when the sizes do not fit an address. */

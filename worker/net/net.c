@@ -45,12 +45,18 @@ static sw_status library_take(struct sw_net *net, const struct sw_data *data, st
 					net->ops->name, sw_status_str(rc));
 }
 
+static size_t less(size_t a, size_t b)
+{
+	return a > b ? a - b : 0;
+}
+
 /* The layout, and its pieces: of a smaller micro-batch when there are not enough bytes. */
 static sw_status arena_alloc(struct sw_net *net, const struct sw_data *data, struct sw_err *err)
 {
 	const struct sw_ops *ops = net->ops;
 	const struct sw_trainer t = trainer_of(net, data);
-	size_t most = net->trainer->memory ? net->trainer->memory : SIZE_MAX / 2;
+	size_t most = net->trainer->memory ? less(net->trainer->memory, net->at.library)
+					   : SIZE_MAX / 2;
 	size_t free_bytes, total;
 	void *piece = NULL;
 	sw_status rc;

@@ -1,5 +1,6 @@
 /* tests/daemon/slot/test_room.c — which trial finds room on a slot: lanes, bytes, and the lanes that
  * it then has. */
+#include "base/gpu.h"
 #include "daemon/daemon.h"
 #include "daemon/slot/gpus.h"
 #include "daemon/slot/room.h"
@@ -8,7 +9,7 @@
 #include <string.h>
 
 #define LANES 4
-#define OWN   (SW_ROOM_CONTEXT + SW_ROOM_STAYS) /* bytes of a GPU that no trial has */
+#define OWN   (SW_GPU_CONTEXT_BYTES + SW_GPU_STAYS_BYTES) /* bytes of a GPU that no trial has */
 
 /* gpu:0 of some lanes, and gpu:1 of one, which is free. */
 static struct sw_slot slots[LANES + 1];
@@ -133,7 +134,7 @@ END_TEST
 START_TEST(room_is_not_in_what_cuda_has_for_itself)
 {
 	const int64_t total = (int64_t)_i << 30;
-	const int64_t own = SW_ROOM_CONTEXT + (_i < 13 ? SW_ROOM_STAYS : total / 50);
+	const int64_t own = SW_GPU_CONTEXT_BYTES + (_i < 13 ? SW_GPU_STAYS_BYTES : total / 50);
 
 	make_machine("ibbi");
 	gpus.card[0].now.total = gpus.card[1].now.total = total;

@@ -129,6 +129,35 @@ START_TEST(net_under_a_cap_has_the_same_curve)
 }
 END_TEST
 
+static size_t some_products(enum sw_precision p, size_t B, size_t in, size_t out)
+{
+	(void)p;
+	(void)in;
+	(void)out;
+	return B * 64;
+}
+
+/* What a library takes for itself is of the cap, though it is not in the arena. */
+START_TEST(net_under_a_cap_leaves_the_library_its_bytes)
+{
+	struct sw_ops ops = sw_ops_cpu;
+	struct sw_layout whole;
+	struct curve c;
+
+	ops.linear_products = some_products;
+	ops.products_open_bytes = 10000;
+	ck_assert_int_eq(sw_layout_make(&whole, &model, &trainer, data.train.rows, data.val.rows,
+					&ops, NULL),
+			 SW_OK);
+	ck_assert_uint_eq(whole.library, 10000);
+	ck_assert_int_eq(run(&c, &ops, whole.bytes + 10000), SW_OK);
+	ck_assert_uint_eq(c.micro, 100);
+	ck_assert_int_eq(run(&c, &ops, whole.bytes + 9999), SW_OK);
+	ck_assert_uint_lt(c.micro, 100);
+	ck_assert_int_eq(run(&c, &ops, 10000), SW_NOMEM);
+}
+END_TEST
+
 /* A table that is short of memory in the middle of a step, for more than so many rows. */
 static size_t most_rows;
 static unsigned calls, refusals;
@@ -170,5 +199,6 @@ SUITE(tcase)
 	tcase_add_checked_fixture(tcase, setup, trial_teardown);
 	tcase_add_test(tcase, layout_fits_every_cap_by_halving_or_says_that_it_does_not);
 	tcase_add_test(tcase, net_under_a_cap_has_the_same_curve);
+	tcase_add_test(tcase, net_under_a_cap_leaves_the_library_its_bytes);
 	tcase_add_test(tcase, net_that_runs_short_in_a_step_begins_it_again_in_parts);
 }
