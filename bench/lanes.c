@@ -5,9 +5,11 @@
  * (bench/lib/train_job.h).
  *
  * Training steps alone, on whole batches; a trial-epoch is 40,000 rows, as in Ray Tune's tutorial
- * on CIFAR-10. Wall time, from all lanes' start to the end of the last one's work. The CSV gets a
- * line a count of lanes: device, net, batch, precision, lanes, rows a second, trial-epochs a
- * second, times one lane (of this run; empty without).
+ * on CIFAR-10. Wall time, from all lanes' start to the end of the last one's work. Memory: MB of all
+ * lanes as they were planned, and by how much the device's free memory fell between the first lane
+ * and the end of the work. The CSV gets a line a count of lanes: device, net, batch, precision,
+ * lanes, rows a second, trial-epochs a second, times one lane (of this run; empty without), MB
+ * planned, MB taken.
  */
 #include "base/memory.h"
 #include "bench/lib/flags.h"
@@ -23,6 +25,7 @@
 #define EPOCH_ROWS 40000.0
 #define WARM_STEPS 50 /* code loaded, the step recorded, clocks up */
 #define LANES_MOST 1024
+#define MB         1e6
 
 struct options {
 	const char *device, *net, *csv;
@@ -37,6 +40,12 @@ struct run {
 	const struct sw_ops *ops;
 	pthread_barrier_t ready;
 	double until;
+};
+
+/* Of so many lanes. */
+struct result {
+	double rate; /* rows a second */
+	double planned_mb, taken_mb;
 };
 
 struct lane {
@@ -108,28 +117,55 @@ static double timed(struct run *r, struct lane *lane, unsigned n)
 	return status == SW_OK ? rows / (ended - began) : -1;
 }
 
-static double measure(struct run *r, unsigned n)
+/* 0 where the device does not say. */
+static double free_mb(const struct sw_ops *ops)
+{
+	size_t free_bytes, total;
+
+	return ops->memory(&free_bytes, &total) == SW_OK ? (double)free_bytes / MB : 0;
+}
+
+static int measure(struct run *r, unsigned n, struct result *out)
 {
 	const struct options *o = r->options;
 	struct lane *lane = sw_calloc(n, sizeof *lane);
 	struct sw_err err = SW_ERR_INIT;
 	sw_status status = lane ? SW_OK : SW_NOMEM;
-	double rate = -1;
+	const double had = free_mb(r->ops);
 	unsigned made = 0;
 
+	*out = (struct result){.rate = -1};
 	while (status == SW_OK && made < n) {
 		status = train_job_make_on(&lane[made].job, r->ops, o->precision,
 					   made ? &lane[0].job : NULL, o->net, o->batch, &err);
-		made += status == SW_OK;
+		if (status == SW_OK) {
+			const struct sw_layout *at = &lane[made++].job.net.at;
+
+			out->planned_mb += (double)(at->bytes + at->library) / MB;
+		}
 	}
 	if (status == SW_OK)
-		rate = timed(r, lane, n);
+		out->rate = timed(r, lane, n);
 	else
 		(void)complain("a lane", status, &err);
+	out->taken_mb = had - free_mb(r->ops);
 	while (made > 0)
 		train_job_free(&lane[--made].job);
 	free(lane);
-	return rate;
+	return out->rate < 0;
+}
+
+/* times: one lane, or empty. */
+static void tell(const struct options *o, const char *about, size_t n, const struct result *got,
+		 const char *times, FILE *csv)
+{
+	printf("%8zu %14.0f %16.3f %10s %12.1f %12.1f\n", n, got->rate, got->rate / EPOCH_ROWS,
+	       times, got->planned_mb, got->taken_mb);
+	fflush(stdout);
+	if (csv)
+		fprintf(csv, "%s,%s,%zu,%s,%zu,%.0f,%.4f,%s,%.1f,%.1f\n", about, o->net, o->batch,
+			sw_trainer_precision_name(o->precision), n, got->rate,
+			got->rate / EPOCH_ROWS, times, got->planned_mb, got->taken_mb);
 }
 
 static int all(struct run *r)
@@ -137,7 +173,9 @@ static int all(struct run *r)
 	const struct options *o = r->options;
 	FILE *csv = o->csv ? fopen(o->csv, "a") : NULL;
 	char about[128], times[32];
+	struct result got;
 	double one = 0;
+	int status = 0;
 
 	if (o->csv && !csv) {
 		fprintf(stderr, "bench_lanes: %s: %s\n", o->csv, strerror(errno));
@@ -146,30 +184,25 @@ static int all(struct run *r)
 	r->ops->describe(about, sizeof about);
 	for (char *c = about; *c; c++)
 		*c = *c == ',' ? ';' : *c;
-	printf("%s, %s, batch %zu, %s\n%8s %14s %16s %10s\n", about, o->net, o->batch,
+	printf("%s, %s, batch %zu, %s\n%8s %14s %16s %10s %12s %12s\n", about, o->net, o->batch,
 	       sw_trainer_precision_name(o->precision), "lanes", "rows/s", "trial-epochs/s",
-	       "one lane x");
-	for (size_t i = 0; i < o->lanes.n; i++) {
+	       "one lane x", "planned MB", "taken MB");
+	for (size_t i = 0; i < o->lanes.n && status == 0; i++) {
 		const size_t n = o->lanes.v[i];
-		const double rate = measure(r, (unsigned)n);
 
-		if (rate < 0) {
-			if (csv)
-				fclose(csv);
-			return 1;
-		}
-		one = n == 1 ? rate : one;
+		status = measure(r, (unsigned)n, &got);
+		one = n == 1 ? got.rate : one;
 		times[0] = '\0';
 		if (one > 0)
-			snprintf(times, sizeof times, "%.2f", rate / one);
-		printf("%8zu %14.0f %16.3f %10s\n", n, rate, rate / EPOCH_ROWS, times);
-		fflush(stdout);
-		if (csv)
-			fprintf(csv, "%s,%s,%zu,%s,%zu,%.0f,%.4f,%s\n", about, o->net, o->batch,
-				sw_trainer_precision_name(o->precision), n, rate, rate / EPOCH_ROWS,
-				times);
+			snprintf(times, sizeof times, "%.2f", got.rate / one);
+		if (status == 0)
+			tell(o, about, n, &got, times, csv);
 	}
-	return csv && fclose(csv) != 0;
+	if (csv && fclose(csv) != 0) {
+		fprintf(stderr, "bench_lanes: %s: %s\n", o->csv, strerror(errno));
+		return 1;
+	}
+	return status;
 }
 
 static int precision_read(void *to, const char *text)

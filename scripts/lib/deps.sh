@@ -3,6 +3,7 @@
 #   deps build      what the programs need
 #   deps check      the same and what scripts/check needs
 #   deps numpy      Python with numpy
+#   deps gpu        what scripts/gpu-check needs
 #
 # Quiet when nothing is missing. apt-get's own output is kept in a file; its end is shown on failure.
 # SW_DEPS=skip in the environment leaves the machine alone (the build then says what it misses).
@@ -13,6 +14,7 @@ deps_build="gcc libc6-dev cmake ninja-build pkg-config libuv1-dev libsqlite3-dev
 # One version of the formatter and of the linter: each has its own mind. Both systems carry 14;
 # where apt has it no longer, scripts/check skips the two and counts that.
 deps_numpy="python3 python3-numpy"
+deps_gpu="g++ check python3"
 deps_check="g++ check python3 python3-pytest python3-pytest-xdist python3-jsonschema clang clang-format-14 clang-tidy-14 netcat-openbsd"
 
 # deps_missing NAME...: those that are not installed.
@@ -66,6 +68,7 @@ deps() {
 	fi
 	[ "$1" != check ] || want="$want $deps_check"
 	[ "$1" != numpy ] || want=$deps_numpy
+	[ "$1" != gpu ] || want="$want $deps_gpu"
 	# shellcheck disable=SC2086 # a list of words
 	missing=$(deps_missing $want)
 	if [ "$1" = check ] && [ -z "$missing" ]; then
@@ -81,7 +84,7 @@ deps() {
 	fi
 	log=$(mktemp)
 	if ! deps_apt "$log" update; then
-		echo "apt-get update failed:" >&2
+		echo "missing: $missing; apt-get update failed:" >&2
 		tail -n 20 "$log" >&2
 		rm -f "$log"
 		return 1

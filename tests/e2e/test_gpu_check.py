@@ -1,0 +1,376 @@
+"""scripts/gpu-check on a machine without a GPU: in a tree of its own, with stand-ins for nvidia-smi, the toolkit, the
+profiler and PyTorch on the PATH, and for the programs that need a card. The daemon's are the real ones, on the
+stand-ins of gpus.py. Results go to that tree. FAULTS in the environment names what goes wrong."""
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from gpus import CUDA, NEEDS_FAKES, NVML, SMALL
+from harness import BIN, ROOT, environment, wait_until
+
+pytestmark = [NEEDS_FAKES, pytest.mark.once("starts programs that others test")]
+
+# Of an endless stage timeout makes a short one.
+STAND_INS = {
+    "nvidia-smi": f"""#!/bin/sh
+[ "$2" = 0 ] || {{ echo "No devices were found"; exit 6; }}
+case $3 in
+*=name) echo "NVIDIA H100 80GB HBM3" ;;
+*=compute_cap) echo "${{CAPABILITY:-9.0}}" ;;
+*=uuid) echo {SMALL["uuid"]} ;;
+*=pid) echo "$OTHERS" ;;
+*=driver_version*) echo "580.95.05, 81559 MiB, 700.00 W" ;;
+esac
+""",
+    "nvcc": """#!/bin/sh
+case $1 in
+--version) echo "nvcc: NVIDIA (R) Cuda compiler driver"
+	echo "Cuda compilation tools, release 13.0, V13.0.88"
+	echo "Build cuda_13.0.r13.0/compiler.36424714_0" ;;
+--list-gpu-code) printf 'sm_75\\nsm_80\\nsm_90\\n' ;;
+esac
+""",
+    "cmake": """#!/bin/sh
+echo "$@" >>"$TREE/cmake"
+case $1 in
+--preset) cp -r "$TREE/built/." "$4" ;;
+esac
+""",
+    "compute-sanitizer": """#!/bin/sh
+# --tool TOOL --error-exitcode N COMMAND...
+echo "$2 $(basename "$5")" >>"$TREE/sanitized"
+case " $FAULTS $5" in
+*" $2 "*gpu_cuda_ops) echo "========= Invalid __global__ write of size 4 bytes"
+	echo "========= ERROR SUMMARY: 1 error"
+	exit "$4" ;;
+esac
+shift 4
+"$@"
+""",
+    # as Nsight Compute writes it: a step by calls, two by a graph, which begins with a kernel of its own
+    "ncu": """#!/bin/sh
+[ "$1 $2 $3" = "--csv --metrics smsp__inst_executed.sum" ] || exit 2
+echo "==PROF== Connected to process 4711 (bench_lanes)"
+case " $FAULTS " in *" counters "*)
+	echo "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters" \\
+		"on the target device 0."
+	exit 1 ;;
+esac
+while case $1 in -*) true ;; *) false ;; esac; do
+	case $1 in --csv) shift ;; *) shift 2 ;; esac
+done
+"$@" && echo "==PROF== Disconnected from process 4711" || exit
+echo '"ID","Process ID","Kernel Name","Stream","CC","Section Name","Metric Name","Metric Unit","Metric Value"'
+for kernel in conv:900,000 sgd_momentum_kernel:30,000 rows:5,000 'conv:1,600,000' sgd_momentum_kernel:45,000 \\
+	'conv:1,600,000' sgd_momentum_kernel:50,000 conv:1; do
+	printf '"0","4711","%s","7","9.0","Command line profiler metrics","smsp__inst_executed.sum","inst","%s"\\n' \\
+		"${kernel%%:*}" "${kernel#*:}"
+done
+""",
+    "torch": """#!/bin/sh
+printf 'lenet-cifar,4,eager,9000\\nlenet-cifar,4,graph,50000\\nlenet-cifar,4,compile,none\\n'
+printf 'lenet-cifar,128,eager,50000\\nmlp,16,eager,80000\\n'
+""",
+    "timeout": f"""#!/bin/bash
+case " $FAULTS $*" in *" endless "*"lanes mlp"*) shift 3; exec {shutil.which("timeout")} -k 9 1 "$@" ;; esac
+exec {shutil.which("timeout")} "$@"
+""",
+}
+
+# 22,000 steps a second of one lane, 18 times that at most; 77 MB planned, 60 taken.
+LANES = f"""#!{sys.executable}
+import os, sys, time
+a = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+faults = os.environ.get("FAULTS", "").split()
+assert os.environ["CUDA_VISIBLE_DEVICES"] == "{SMALL["uuid"]}" and a["--device"] == "gpu:0"
+net, batch, precision = a.get("--net", "lenet-cifar"), int(a["--batch"]) if "--batch" in a else 4, a.get("--precision")
+if "endless" in faults and net == "mlp" or "waits" in faults and batch == 128 and a["--lanes"] == "1,8,32":
+    open(os.environ["TREE"] + "/waits", "w").close()
+    time.sleep(1000)
+if "opens" in faults:
+    sys.exit("bench_lanes: gpu:0: gpu:0 (NVIDIA H100 80GB HBM3) does not start: an illegal memory access")
+for n in map(int, a["--lanes"].split(",")):
+    rate = 22000 * batch * min(n, 18)
+    print(n, rate)
+    if "--csv" in a:
+        with open(a["--csv"], "a") as file:
+            print("H100; 80 GiB", net, batch, precision, n, rate, rate / 40000, rate / 22000 / batch,
+                  77.0 * n, 20 + 60.0 * n, sep=",", file=file)
+"""
+
+TEST = """#!/bin/sh
+case " $FAULTS " in *" twin "*) echo "test_cuda_ops.c:12: relu: 3 is not 4"; exit 1 ;; *" skipped "*) exit 77 ;; esac
+"""
+
+TESTFILE = """add_test("kernels/gpu_cuda_ops" "{at}/tests/test_kernels_gpu_cuda_ops")
+set_tests_properties("kernels/gpu_cuda_ops" PROPERTIES SKIP_RETURN_CODE "77")
+add_test("worker/gpu_cuda_net" "/bin/true")
+add_test("kernels/cuda_ops" "/bin/false")
+add_test("daemon/gpu_story" "/bin/false")
+"""
+
+def verdict():
+    """scripts/lib/gpu_verdict.py, which alone has the predicted figures."""
+    spec = importlib.util.spec_from_file_location("gpu_verdict", os.path.join(ROOT, "scripts/lib/gpu_verdict.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def predicted_and(*measured, planned=77):
+    """The lines of the table."""
+    v = verdict()
+    return ["    lenet-cifar batch 4, predicted for an H100 | measured:"] + [
+        f"    {what}: {v.range_of(least, most)} | {value}"
+        for (what, least, most), value in zip(v.predicted(planned), measured)]
+
+
+STEPS = predicted_and("22,000")[1]
+
+
+def put(path, text):
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+class Tree:
+    def __init__(self, at):
+        self.at = at
+        self.bin = at / "path"
+        self.logs = at / "build-gpu" / "gpu-check"
+        self.results = at / "bench" / "results"
+        for name in ("path", "scripts/lib", "bench", "tests", "examples", "built/bin", "built/tests"):
+            (at / name).mkdir(parents=True)
+        for name in ("scripts/gpu-check", "scripts/lib/deps.sh", "scripts/lib/gpu_examples.py",
+                     "scripts/lib/gpu_verdict.py", "bench/train_peer_gpu.py", "examples/digits.json"):
+            shutil.copy(os.path.join(ROOT, name), at / name)
+        for name in ("tests/e2e", "data"):
+            (at / name).symlink_to(os.path.join(ROOT, name))
+        for name, text in STAND_INS.items():
+            put(self.bin / name, text)
+        for name in ("sweepd", "sweep", "sweep-worker"):
+            (at / "built" / "bin" / name).symlink_to(os.path.join(BIN, name))
+        put(at / "built/bin/bench_lanes", LANES)
+        put(at / "built/tests/test_kernels_gpu_cuda_ops", TEST)
+        (at / "built/CTestTestfile.cmake").write_text(TESTFILE.format(at=at / "built"))
+        card = " ".join(f"{k}={v}" for k, v in SMALL.items())
+        (at / "nvml").write_text(f"card {card}\n")
+
+    def env(self, **more):
+        return environment(**{
+            "PATH": f"{self.bin}:{os.environ['PATH']}", "TREE": str(self.at), "SW_DEPS": "skip", "FAULTS": "",
+            "SW_TORCH_PYTHON": str(self.bin / "torch"), "SWEEPD_NVML": NVML, "SWEEPD_CUDA_MODULE": CUDA,
+            "SWEEPD_FAKE_NVML": str(self.at / "nvml"), "SWEEPD_FAKE_CUDA_BREAKS": str(self.at / "breaks"), **more})
+
+    def run(self, *options, **env):
+        return subprocess.run([self.at / "scripts" / "gpu-check", *options], env=self.env(**env), cwd="/",
+                              capture_output=True, text=True)
+
+    def without_examples(self):
+        """Stages that start daemons, passed: what a test is not about."""
+        put(self.at / "scripts/lib/gpu_examples.py", "")
+
+    def kept(self):
+        return {path.suffix[1:]: path.read_text() for path in self.results.iterdir()}
+
+
+@pytest.fixture
+def tree(tmp_path):
+    return Tree(tmp_path / "a tree")
+
+
+def stages(text):
+    """{stage: word}, and what is behind a skip or a failure."""
+    lines = [line for line in text.splitlines() if line.startswith(("ok   ", "FAIL ", "skip "))]
+    return {line[6:58].strip(): line[:5].strip() for line in lines}
+
+
+def after(text, stage):
+    return next(line for line in text.splitlines() if line[6:58].strip() == stage)[58:]
+
+
+ALL = ["build for sm_90", "a net trains on the card", "each kernel beside its CPU twin",
+       "lenet-cifar, batch 4, lanes", "lenet-cifar, batch 4, instructions a step", "lenet-cifar, batch 128, lanes",
+       "lenet-cifar, batch 128, tf32", "lenet-cifar, batch 128, bf16", "mlp, batch 16, lanes", "PyTorch, the same nets",
+       "examples twice: the same bits", "examples in 32 lanes: the bits of one",
+       "examples beside the CPU: first epochs alike",
+       *(f"compute-sanitizer {tool}" for tool in ("memcheck", "synccheck", "initcheck", "racecheck"))]
+
+
+@pytest.mark.long
+def test_a_card_that_is_right_passes_every_stage_and_the_results_are_kept(tree):
+    done = tree.run()
+    assert done.returncode == 0 and done.stderr == "", done
+    assert stages(done.stdout) == {stage: "ok" for stage in ALL}, done.stdout
+    lines = done.stdout.splitlines()
+    assert lines[:1] == ["NVIDIA H100 80GB HBM3, sm_90, 580.95.05, 81559 MiB, 700.00 W"]
+    assert lines[1].startswith("CUDA release 13.0, no git, ")
+    table = predicted_and("22,000", "396,000", "32", "1,650,000", "60")
+    assert "processes compute" not in done.stdout
+    at = lines.index(table[0])
+    assert lines[at:at + len(table)] == table
+    assert "ok  lenet-cifar batch 4: one lane over PyTorch eager: 9.78, at least 5" in lines
+    assert lines[-2].startswith("0 failed, 0 skipped, total ")
+    name = "bench/results/gpu-NVIDIA-H100-80GB-HBM3"
+    assert lines[-1] == f"kept: {name}.csv {name}.txt; whole output: build-gpu/gpu-check/"
+    configured, built = (tree.at / "cmake").read_text().splitlines()
+    assert "-DCMAKE_CUDA_ARCHITECTURES=90" in configured and f"-DCMAKE_CUDA_COMPILER={tree.bin}/nvcc" in configured
+    assert "--target all bench_lanes" in built
+    assert (tree.at / "sanitized").read_text().splitlines() == [
+        f"{tool} {program}" for tool in ("memcheck", "synccheck", "initcheck", "racecheck")
+        for program in ("test_kernels_gpu_cuda_ops", "bench_lanes", "bench_lanes")]
+    kept = tree.kept()
+    assert all(line in kept["txt"].splitlines() for line in lines[:-1])
+    table = [line.split(",") for line in kept["csv"].splitlines()]
+    assert {len(row) for row in table} == {10}, table
+    assert ["sweepd", "lenet-cifar", "4", "fp32", "32", "1584000", "39.6", "18.0", "2464.0", "1940.0"] in table
+    assert ["PyTorch", "mlp", "16", "eager", "1", "80000", "", "", "", ""] in table
+    log = (tree.logs / "twice.log").read_text()
+    assert "1 examples, 0 did not end well, 0 trials differ" in log, log
+
+
+def without(tree, name):
+    (tree.bin / name).unlink()
+    if shutil.which(name) or os.path.exists(f"/usr/local/cuda/bin/{name}"):
+        pytest.skip(f"this machine has {name}")
+
+
+@pytest.mark.parametrize("why, options, env", [
+    ("no NVIDIA driver here (nvidia-smi is not to be found)", (), {}),
+    ("no CUDA toolkit here (nvcc is not to be found)", (), {}),
+    ("the NVIDIA driver shows no GPU 7", ("--gpu", "7"), {}),
+    ("nvidia-smi does not say the compute capability of NVIDIA H100 80GB HBM3", (),
+     {"CAPABILITY": "Field \"compute_cap\" is not a valid field to query."}),
+    ("the toolkit here (CUDA release 13.0) makes no code for NVIDIA H100 80GB HBM3 (sm_70)", (), {"CAPABILITY": "7.0"}),
+    ("there is no build in nowhere", ("--build", "nowhere"), {}),
+], ids=lambda value: value if isinstance(value, str) else "")
+def test_without_a_card_or_what_it_needs_one_line_says_so(tree, why, options, env):
+    missing = why.rpartition("(")[2].split()[0] if "not to be found" in why else ""
+    if missing:
+        without(tree, missing)
+    done = tree.run(*options, **env)
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", f"gpu-check: {why}: nothing was checked\n")
+    assert not tree.logs.exists() and not tree.results.exists()
+
+
+def test_an_unknown_option_shows_the_usage(tree):
+    for options in (("--slow",), ("--gpu",), ("--gpu", "x"), ("--build",)):
+        done = tree.run(*options)
+        assert done.returncode == 2 and "scripts/gpu-check [--gpu N]" in done.stderr, (options, done)
+
+
+def test_what_fails_is_said_and_the_rest_goes_on(tree):
+    tree.without_examples()
+    done = tree.run(FAULTS="twin memcheck counters endless")
+    assert done.returncode == 1, done
+    words = stages(done.stdout)
+    assert {stage for stage, word in words.items() if word == "FAIL"} == {
+        "each kernel beside its CPU twin", "mlp, batch 16, lanes", *ALL[-4:]}, done.stdout
+    assert {stage for stage, word in words.items() if word == "skip"} == {"lenet-cifar, batch 4, instructions a step"}
+    assert list(words) == ALL
+    text = done.stdout
+    assert "relu: 3 is not 4" in text and "of 2 tests 1 have run and passed" in text
+    assert "Invalid __global__ write of size 4 bytes" in text
+    assert "memcheck: findings in 1 programs; 0 failed without one" in text
+    assert "racecheck: findings in 0 programs; 1 failed without one" in text
+    assert "stopped: it may take 300 s" in after(text, "mlp, batch 16, lanes")
+    why = "no permission for the card's counters (ERR_NVGPUCTRPERM): root has it"
+    assert why in after(text, "lenet-cifar, batch 4, instructions a step")
+    assert predicted_and("", "", "", f"not measured: {why}")[4] in text
+    assert "??  mlp batch 16: one lane over PyTorch eager: not measured, at least 1" in text
+    assert f"7 failed (each kernel beside its CPU twin; mlp, batch 16, lanes; {'; '.join(ALL[-4:])}; " \
+           "what must hold), 1 skipped (lenet-cifar, batch 4, instructions a step), total " in text
+    assert done.stdout.splitlines()[-2] in tree.kept()["txt"]
+
+
+def test_tools_that_are_missing_are_skipped_and_named(tree):
+    tree.without_examples()
+    for tool in ("ncu", "compute-sanitizer"):
+        without(tree, tool)
+    done = tree.run(SW_TORCH_PYTHON="nowhere", CAPABILITY="7.5", OTHERS="4711\n4712")
+    assert done.returncode == 0, done
+    assert "note: 2 processes compute on the card already" in done.stdout
+    words = stages(done.stdout)
+    assert {stage for stage, word in words.items() if word != "ok"} == {
+        "lenet-cifar, batch 4, instructions a step", "PyTorch, the same nets", "lenet-cifar, batch 128, tf32",
+        "lenet-cifar, batch 128, bf16", *ALL[-4:]} and "FAIL" not in words.values(), done.stdout
+    assert predicted_and("", "", "", "not measured: no ncu")[4] in done.stdout.splitlines()
+    assert ": no compute-sanitizer" in after(done.stdout, "compute-sanitizer memcheck")
+    assert ": no Python with PyTorch" in after(done.stdout, "PyTorch, the same nets")
+    assert ": it takes compute capability 8.0" in after(done.stdout, "lenet-cifar, batch 128, bf16")
+    assert "??  lenet-cifar batch 4: one lane over PyTorch eager: not measured, at least 5" in done.stdout
+
+
+def test_a_test_that_found_no_card_is_no_pass(tree):
+    tree.without_examples()
+    done = tree.run("--quick", FAULTS="skipped")
+    assert done.returncode == 1 and "of 2 tests 1 have run and passed" in done.stdout, done
+    assert stages(done.stdout)["compute-sanitizer"] == "skip"
+
+
+def test_where_no_net_trains_only_what_shows_why_is_run(tree):
+    done = tree.run(FAULTS="opens")
+    assert done.returncode == 1, done
+    assert stages(done.stdout) == {
+        "build for sm_90": "ok", "a net trains on the card": "FAIL", "each kernel beside its CPU twin": "ok",
+        "lanes, examples": "skip", "compute-sanitizer memcheck": "FAIL"}, done.stdout
+    assert "does not start: an illegal memory access" in done.stdout
+    table = predicted_and(*["not measured"] * 5, planned=None)
+    assert [line for line in done.stdout.splitlines() if line in table] == table, done.stdout
+
+
+def test_results_that_have_no_room_are_named_where_they_are(tree):
+    tree.without_examples()
+    tree.results.mkdir()
+    (tree.results / "gpu-NVIDIA-H100-80GB-HBM3.txt").symlink_to("/dev/full")
+    done = tree.run("--quick")
+    assert done.returncode == 1 and "0 failed" in done.stdout, done
+    assert done.stderr.splitlines()[-1] == ("gpu-check: bench/results takes no files: the results are "
+                                            "build-gpu/gpu-check/results.csv and results.txt")
+    assert STEPS in (tree.logs / "results.txt").read_text()
+    assert "sweepd,lenet-cifar,4,fp32,32,1584000" in (tree.logs / "results.csv").read_text()
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_what_was_found_is_kept_when_it_is_interrupted(tree, how):
+    env = tree.env(FAULTS="waits")
+    with subprocess.Popen([tree.at / "scripts" / "gpu-check"], env=env, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            wait_until((tree.at / "waits").exists, "the stage that waits")
+            process.send_signal(how)
+            out = process.communicate()[0]
+        finally:
+            process.kill()
+    assert process.returncode == 1 and STEPS in out and "1,650,000" in out, out
+    assert "failed (interrupted; what must hold)" in tree.kept()["txt"]
+    assert "sweepd,lenet-cifar,4,fp32,32,1584000" in tree.kept()["csv"]
+
+
+def test_figures_that_are_not_as_predicted_are_marked(tmp_path):
+    steps = {1: 9000, 8: 90000, 32: 91000}
+    (tmp_path / "lanes.csv").write_text("".join(
+        f"card,lenet-cifar,4,fp32,{n},{4 * rate},0,,{77 * n},{90 * n}\n" for n, rate in steps.items()) +
+        "card,lenet-cifar,4,fp")  # it was cut off
+    done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts/lib/gpu_verdict.py"), tmp_path],
+                          capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr == "", done
+    marked = [line.split(": ")[0].strip() for line in done.stdout.splitlines() if "NOT AS PREDICTED" in line]
+    assert marked == ["steps a second of one lane", "steps a second of all lanes",
+                      "lanes from which more add less than a tenth", "MB a lane"], done.stdout
+    assert f"{predicted_and(*'....', 90)[5]}: NOT AS PREDICTED" in done.stdout
+    assert "ok  lenet-cifar batch 4: 32 lanes over one: 10.11, at least 4" in done.stdout
+
+
+def test_the_bench_writes_what_the_verdict_reads(tmp_path):
+    """The real one, on the stand-in for the module: planned bytes grow with the lanes."""
+    subprocess.run([os.path.join(BIN, "bench_lanes"), "--device", "gpu:0", "--batch", "4", "--lanes", "1,2",
+                    "--seconds", "0.01", "--csv", tmp_path / "lanes.csv"],
+                   env=environment(SWEEPD_CUDA_MODULE=CUDA), check=True, stdout=subprocess.DEVNULL)
+    got = verdict().lanes(tmp_path)[("lenet-cifar", 4, "fp32")]
+    assert sorted(got) == [1, 2] and all(rate > 0 for rate, *_ in got.values()), got
+    assert got[2][1] == pytest.approx(2 * got[1][1], abs=0.2) and 1 < got[1][1] < 100, got
