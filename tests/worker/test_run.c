@@ -331,6 +331,38 @@ START_TEST(run_under_a_cap_keeps_of_earlier_data_what_fits)
 }
 END_TEST
 
+static size_t left; /* bytes that are free on the device */
+
+static sw_status memory_left(size_t *free_bytes, size_t *total_bytes)
+{
+	*free_bytes = left;
+	*total_bytes = SIZE_MAX / 2;
+	return SW_OK;
+}
+
+/* Without a cap a set that nobody uses stays, until it takes the room of a trial's whole batches.
+ * _i: is there too little? */
+START_TEST(run_that_lacks_room_drops_earlier_data_and_keeps_its_own)
+{
+	struct sw_ops ops = sw_ops_cpu;
+	struct sw_runner runner = {.ops = &ops, .q = queue, .device = "cpu:0"};
+
+	ops.memory = memory_left;
+	ck_assert_int_eq(sw_data_cache_create(&runner.cache, &ops, queue), SW_OK);
+	left = SIZE_MAX / 2;
+	play_as(&runner, whole_run);
+	(void)cached(runner.cache, "diabetes", false);
+	ck_assert_uint_eq(sw_data_cache_loads(runner.cache), 2);
+	left = _i ? 6000 : SIZE_MAX / 2; /* for its batch in parts */
+	play_as(&runner, whole_run);
+	ck_assert_uint_eq(sw_data_cache_loads(runner.cache), 2);
+	left = SIZE_MAX / 2;
+	(void)cached(runner.cache, "diabetes", false);
+	ck_assert_uint_eq(sw_data_cache_loads(runner.cache), _i ? 3 : 2);
+	sw_data_cache_destroy(runner.cache);
+}
+END_TEST
+
 static sw_status graph_without_memory(struct sw_queue *q)
 {
 	(void)q;
@@ -369,4 +401,5 @@ SUITE(tcase)
 	tcase_add_test(tcase, run_from_a_parents_checkpoint_is_the_parents_curve);
 	tcase_add_test(tcase, run_whose_parents_checkpoint_is_unusable_fails);
 	tcase_add_loop_test(tcase, run_under_a_cap_keeps_of_earlier_data_what_fits, 0, 2);
+	tcase_add_loop_test(tcase, run_that_lacks_room_drops_earlier_data_and_keeps_its_own, 0, 2);
 }
