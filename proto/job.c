@@ -52,6 +52,7 @@ static const struct job_field {
 	{"log", PATH, NEEDED_OF_PROGRAM, offsetof(struct sw_job, log)},
 	{"cookie", TEXT, NEEDED_OF_PROGRAM, offsetof(struct sw_job, cookie)},
 	{"cores", NUMBER_OR_ZERO, OF_PROGRAM, offsetof(struct sw_job, cores)},
+	{"ranks", NUMBER_OR_ZERO, OF_PROGRAM, offsetof(struct sw_job, ranks)},
 };
 
 #define JOB_FIELD_N (sizeof job_fields / sizeof *job_fields)

@@ -44,7 +44,8 @@ struct sw_job {
 	const cJSON *run;     /* an object: cwd (always), env, grace_s, on_oom (docs/spec.md) */
 	const char *log;      /* absolute path: where its output goes */
 	const char *cookie;   /* SWEEPD_COOKIE, the slot's: by it all that it forked is found */
-	uint64_t cores;       /* that it may use; 0: all of its worker's */
+	uint64_t cores;       /* that it, or each rank, may use; 0: all of its worker's */
+	uint64_t ranks;       /* processes that it is started as (RANK, WORLD_SIZE); 0: one */
 	const cJSON *params;  /* an object, names to values; sw_job_write() has them as text */
 };
 

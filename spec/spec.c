@@ -95,15 +95,23 @@ static sw_status read_lease(struct sw_spec *s, const cJSON *v, struct sw_err *er
 
 static sw_status resource_fields(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
-	static const char *const known[] = {"cpu", "gpu"};
+	static const char *const known[] = {"cpu", "gpu", "cpu_slots"};
 	static const struct sw_spec_keys keys = {known, SW_SPEC_N(known), NULL, 0};
 	const cJSON *gpu = sw_json_get(v, "gpu");
-	uint64_t cpu = s->cpu;
+	uint64_t cpu = s->cpu, slots = 0;
 
 	sw_status rc = sw_spec_check_keys(v, &keys, err);
 	if (rc == SW_OK)
 		rc = sw_spec_key_u64(v, "cpu", 1, 1024, &cpu, err);
+	if (rc == SW_OK)
+		rc = sw_spec_key_u64(v, "cpu_slots", 1, SW_SPEC_MAX_RANKS, &slots, err);
 	s->cpu = (unsigned)cpu;
+	s->cpu_slots = (unsigned)slots;
+	if (rc == SW_OK && slots > 0 && (gpu != NULL || sw_json_get(v, "cpu") != NULL))
+		return sw_spec_key_wrong("cpu_slots", err,
+					 "must be alone: whole CPU slots, with all their cores");
+	if (slots > 0)
+		s->gpu = -1;
 	if (rc != SW_OK || gpu == NULL)
 		return rc;
 	if (!cJSON_IsNumber(gpu) || !(gpu->valuedouble >= 0) || gpu->valuedouble > 1)

@@ -18,6 +18,7 @@
 
 #define SW_SPEC_MAX_NAME        64    /* bytes of a sweep's or metric's name */
 #define SW_SPEC_MAX_PARAM_NAME  128   /* bytes of a parameter's, with those of its groups */
+#define SW_SPEC_MAX_RANKS       64    /* slots of one trial */
 #define SW_SPEC_MAX_PARAMS      256   /* parameters of a sweep */
 #define SW_SPEC_MAX_GROUPS      256   /* groups of parameters */
 #define SW_SPEC_MAX_VALUES      10000 /* values of one parameter */
@@ -239,6 +240,8 @@ struct sw_spec {
 	bool needs_gpu;           /* resources.gpu > 0 */
 	double gpu;               /* resources.gpu: the part of a GPU; 0: not given; -1: it is 0 */
 	unsigned cpu;             /* resources.cpu: cores of a program, default 1 */
+	unsigned cpu_slots;       /* resources.cpu_slots: CPU slots of a program; 0: not given */
+	bool launch_ranks;        /* run.launch "rank": a process for each of them */
 	struct sw_spec_checkpoint checkpoint;
 	/* What runs the trials: one of them; neither: the client does, by ask, report and tell. */
 	const cJSON *trainer;

@@ -125,9 +125,23 @@ static sw_status check_on_oom(const struct sw_spec *s, const cJSON *v, struct sw
 	return SW_OK;
 }
 
-static sw_status check_run(const struct sw_spec *s, const cJSON *v, struct sw_err *err)
+static sw_status check_launch(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
-	static const char *const known[] = {"cwd", "env", "grace_s", "on_oom"};
+	const char *how = cJSON_GetStringValue(v);
+
+	if (v == NULL)
+		return SW_OK;
+	if (how == NULL || (strcmp(how, "once") != 0 && strcmp(how, "rank") != 0))
+		return sw_err_at(
+			err, SW_INVALID, "/launch",
+			"\"launch\" must be \"once\", or \"rank\" for a process on each slot");
+	s->launch_ranks = strcmp(how, "rank") == 0;
+	return SW_OK;
+}
+
+static sw_status check_run(struct sw_spec *s, const cJSON *v, struct sw_err *err)
+{
+	static const char *const known[] = {"cwd", "env", "grace_s", "on_oom", "launch"};
 	static const struct sw_spec_keys keys = {known, SW_SPEC_N(known), NULL, 0};
 	const cJSON *grace = sw_json_get(v, "grace_s");
 	double seconds;
@@ -141,6 +155,8 @@ static sw_status check_run(const struct sw_spec *s, const cJSON *v, struct sw_er
 		rc = sw_spec_read_real(grace, "grace_s", 0, false, MAX_GRACE_S, &seconds, err);
 	if (rc == SW_OK)
 		rc = check_on_oom(s, sw_json_get(v, "on_oom"), err);
+	if (rc == SW_OK)
+		rc = check_launch(s, sw_json_get(v, "launch"), err);
 	return rc;
 }
 
@@ -181,6 +197,9 @@ sw_status sw_spec_command_check(struct sw_spec *s, struct sw_err *err)
 	if (s->command == NULL && s->run != NULL)
 		return sw_err_at(err, SW_INVALID, "/run",
 				 "\"run\" needs \"command\" or \"program\"");
+	if (s->command == NULL && s->cpu_slots > 0)
+		return sw_err_at(err, SW_INVALID, "/resources/cpu_slots",
+				 "\"cpu_slots\" needs \"command\" or \"program\"");
 	if (s->command == NULL)
 		return SW_OK;
 	(void)snprintf(ptr, sizeof ptr, "/%s", key);
@@ -191,5 +210,10 @@ sw_status sw_spec_command_check(struct sw_spec *s, struct sw_err *err)
 		return sw_err_at(err, SW_INVALID, "/run",
 				 "\"run\" is missing: {\"cwd\": \"/the/folder\"}, in which the "
 				 "command is run (`sweep submit` fills in its own)");
+	if (s->launch_ranks && s->cpu_slots == 0)
+		return sw_err_at(
+			err, SW_INVALID, "/run/launch",
+			"\"rank\" starts a process on each slot of the trial: \"resources\" "
+			"must say how many, as in {\"cpu_slots\": 2}");
 	return check_metrics(s, err);
 }

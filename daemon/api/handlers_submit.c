@@ -136,12 +136,15 @@ static void write_warnings(struct sw_jw *w, const struct submit *s,
 	if (!sw_spec_driven(s->spec) && d->slot_n == 0)
 		sw_jw_str(w, "this daemon has no slots (--devices none): its trials will wait");
 	else if (!sw_spec_driven(s->spec) && !suits)
-		sw_jw_str(w, s->spec->needs_gpu ? "no slot has a GPU, which resources.gpu asks "
-						  "for: its trials will wait"
-			     : need.cores > 1   ? "the CPU slots have fewer cores together than "
-						  "resources.cpu asks for: its trials will wait"
-						: "every slot has a GPU, and resources.gpu is 0: "
-						  "its trials will wait");
+		sw_jw_str(w, s->spec->needs_gpu   ? "no slot has a GPU, which resources.gpu asks "
+						    "for: its trials will wait"
+			     : need.cpu_slots > 1 ? "there are fewer CPU slots than "
+						    "resources.cpu_slots asks for: its trials will "
+						    "wait"
+			     : need.cores > 1     ? "the CPU slots have fewer cores together than "
+						    "resources.cpu asks for: its trials will wait"
+						  : "every slot has a GPU, and resources.gpu is 0: "
+						    "its trials will wait");
 	if (s->spec->trainer != NULL)
 		warn_of_precision(w, s);
 	if (s->warm.outside > 0) {

@@ -45,11 +45,14 @@ unsigned sw_room_takes(const struct sw_slot *s, const struct sw_room_need *need)
 
 	if (need->precision && !sw_room_has_precision(s))
 		return 0;
-	if (s->device.gpu || lanes == 0 || need->cores <= s->device.cores)
+	if (s->device.gpu || lanes == 0)
+		return lanes;
+	if (need->cpu_slots == 0 && need->cores <= s->device.cores)
 		return lanes;
 	for (size_t k = 0; k < d->slot_n; k++)
 		all += !d->slots[k].device.gpu;
-	const unsigned n = (need->cores - 1) / s->device.cores + 1;
+	const unsigned n = need->cpu_slots ? need->cpu_slots
+					   : (need->cores - 1) / s->device.cores + 1;
 	return n <= all ? n : 0;
 }
 

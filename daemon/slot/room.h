@@ -16,9 +16,10 @@ struct sw_slot;
 #define SW_ROOM_PRECISION 80 /* the compute capability from which GPUs have TF32 and BF16 */
 
 struct sw_room_need {
-	double gpu;     /* what its spec's resources.gpu asks for: see sw_device_lanes() */
-	unsigned cores; /* of a CPU; 0: those of one slot, whatever they are */
-	int64_t bytes;  /* what a trial takes at most; 0: not known, and then lanes alone count */
+	double gpu;         /* what its spec's resources.gpu asks for: see sw_device_lanes() */
+	unsigned cores;     /* of a CPU; 0: those of one slot, whatever they are */
+	unsigned cpu_slots; /* whole ones; 0: as many as have the cores */
+	int64_t bytes; /* what a trial takes at most; 0: not known, and then lanes alone count */
 	int64_t data_bytes; /* of these its data set's, which trials of one sweep share on a GPU; 0:
 			     * not known, and then each counts it */
 	int64_t sweep;

@@ -9,6 +9,7 @@ struct sw_room_need sw_need_of_spec(const struct sw_spec *spec)
 	return (struct sw_room_need){
 		.gpu = spec->gpu,
 		.cores = spec->command != NULL ? spec->cpu : 0,
+		.cpu_slots = spec->command != NULL ? spec->cpu_slots : 0,
 		.precision = spec->precision != NULL && spec->precision_param < 0,
 	};
 }

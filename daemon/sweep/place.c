@@ -42,6 +42,9 @@ bool sw_place_short(const struct sw_live *live, char *out, size_t cap)
 		(void)snprintf(out, cap,
 			       "waits for a slot that computes in %s: none of the %zu does",
 			       sw_need_precision(live), d->slot_n);
+	} else if (need.cpu_slots > 1) {
+		(void)snprintf(out, cap, "waits for %u CPU slots: this daemon has fewer",
+			       need.cpu_slots);
 	} else if (need.gpu <= 0.0 && need.cores > 1) {
 		(void)snprintf(out, cap, "waits for %u cores: the CPU slots have fewer together",
 			       need.cores);

@@ -50,4 +50,8 @@ void sw_program_job_fill(const struct sw_live *live, const struct sw_slot *s,
 	job->log = room->log;
 	job->cookie = room->cookie;
 	job->cores = s->device.gpu || spec->cpu > s->device.cores ? spec->cpu : s->device.cores;
+	if (spec->launch_ranks)
+		job->ranks = spec->cpu_slots;
+	else if (spec->cpu_slots > 0)
+		job->cores = (uint64_t)spec->cpu_slots * s->device.cores;
 }

@@ -373,6 +373,15 @@ def driven(**more):
     return merged(spec, more)
 
 
+def example(name):
+    """A spec of examples/, in its folder as `sweep submit` fills it in."""
+    with open(os.path.join(ROOT, "examples", f"{name}.json"), encoding="utf-8") as file:
+        spec = json.load(file)
+    if "program" in spec:
+        spec["run"]["cwd"] = os.path.join(ROOT, "examples")
+    return spec
+
+
 def merged(spec, more):
     """None takes a key away."""
     return {k: v for k, v in {**spec, **more}.items() if v is not None}

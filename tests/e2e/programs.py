@@ -10,7 +10,7 @@ HEAD = f"""
 import json, os, signal, subprocess, sys, time
 sys.path.insert(0, {os.path.join(ROOT, 'clients', 'python')!r})
 params = json.loads(os.environ["SWEEPD_PARAMS"])
-fd = int(os.environ["SWEEPD_METRICS_FD"])
+fd = int(os.environ.get("SWEEPD_METRICS_FD", "-1"))
 live, resume = os.environ.get("SWEEPD_CHECKPOINT_DIR"), os.environ.get("SWEEPD_RESUME")
 def send(line):
     os.write(fd, line.encode() + b"\\n")

@@ -160,6 +160,8 @@ def test_program_that_ignores_sigterm_and_forks_away_is_gone_after_its_grace(sta
                     while True:
                         signal.pause()
                 os._exit(0)
+        while not (os.path.exists("a") and os.path.exists("b")):
+            time.sleep(0.01)
         for step in range(1, 100):
             report(step, loss=1)
         while True:

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from harness import BIN, ROOT, asha, environment, slow, sweep_command, trained, wait_until
+from harness import BIN, ROOT, asha, environment, example, slow, sweep_command, trained, wait_until
 
 
 @pytest.mark.once("measures times")
@@ -126,8 +126,7 @@ def test_pruned_trial_stops_at_its_rung(start):
 @pytest.mark.parametrize("name", ["wine"])
 def test_example_runs_to_its_end(start, name):
     client = start("cpu:2").client()
-    with open(os.path.join(ROOT, "examples", f"{name}.json"), encoding="utf-8") as file:
-        sweep = client.submit(json.load(file))
+    sweep = client.submit(example(name))
     got = client.wait_sweep(sweep)
     assert got["state"] == "COMPLETED" and got["counts"]["COMPLETED"] == 18
     assert got["best"]["metrics"]["val_accuracy"] > 0.9
@@ -150,8 +149,7 @@ def test_example_learns(start, name):
     trials, epochs, least, metric = LEARNED[name]
     daemon = start("cpu:2")
     client = daemon.client()
-    with open(os.path.join(ROOT, "examples", f"{name}.json"), encoding="utf-8") as file:
-        spec = json.load(file)
+    spec = example(name)
     spec.pop("early_terminate", None)
     spec["run_cap"], spec["trainer"]["epochs"] = trials, epochs
     sweep = client.submit(spec)
@@ -168,9 +166,7 @@ def test_example_learns(start, name):
 
 
 def test_examples_all_validate(client):
-    folder = os.path.join(ROOT, "examples")
-    names = [n for n in sorted(os.listdir(folder)) if n.endswith(".json")]
+    names = [n for n in sorted(os.listdir(os.path.join(ROOT, "examples"))) if n.endswith(".json")]
     assert "digits.json" in names
     for name in names:
-        with open(os.path.join(folder, name), encoding="utf-8") as file:
-            assert client.call("sweep.validate", spec=json.load(file))["ok"], name
+        assert client.call("sweep.validate", spec=example(name.removesuffix(".json")))["ok"], name

@@ -78,7 +78,7 @@ static const struct {
 	 "submit` fills in its own)"},
 	{PROGRAM ",'run':{'cwd':'me'}}", "/run/cwd", "\"cwd\" must be an absolute path"},
 	{RUN("'dir':'/'"), "/run/dir",
-	 "unknown key \"dir\"; known here: cwd, env, grace_s, on_oom"},
+	 "unknown key \"dir\"; known here: cwd, env, grace_s, on_oom, launch"},
 	{RUN("'env':['A']"), "/run/env",
 	 "\"env\" must be an object like {\"OMP_NUM_THREADS\": \"2\"}"},
 	{RUN("'env':{'A=':'b'}"), "/run/env/A=", "\"A=\" is no variable's name"},

@@ -64,6 +64,29 @@ static void add_number(struct sw_environment *e, const char *name, uint64_t v)
 	add_variable(e, name, text);
 }
 
+void sw_environment_set(struct sw_environment *e, const char *name, const char *value)
+{
+	const char *old = sw_environment_get(e, name);
+
+	for (size_t i = 0; old && i < e->n; i++)
+		if (old > e->list[i] && old <= e->list[i] + strlen(e->list[i])) {
+			free(e->list[i]);
+			e->list[i] = e->list[--e->n];
+			e->list[e->n] = NULL;
+			break;
+		}
+	if (value)
+		add_variable(e, name, value);
+}
+
+void sw_environment_set_number(struct sw_environment *e, const char *name, uint64_t value)
+{
+	char text[24];
+
+	(void)snprintf(text, sizeof text, "%" PRIu64, value);
+	sw_environment_set(e, name, text);
+}
+
 static void add_ours(struct sw_environment *e, const struct sw_job *job,
 		     const struct sw_place *place)
 {

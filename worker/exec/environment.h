@@ -31,6 +31,9 @@ void sw_environment_make(struct sw_environment *e, const struct sw_job *job,
 			 const struct sw_folder *live);
 void sw_environment_fini(struct sw_environment *e);
 
+/* In place of what the name had; NULL: nothing. */
+void sw_environment_set(struct sw_environment *e, const char *name, const char *value);
+void sw_environment_set_number(struct sw_environment *e, const char *name, uint64_t value);
 const char *sw_environment_get(const struct sw_environment *e, const char *name); /* or NULL */
 
 #endif

@@ -14,7 +14,8 @@
 #include <unistd.h>
 
 #define LOOK_MS     1000
-#define PATIENCE_US ((int64_t)500000) /* for a program that knows that it ends, and its helpers */
+#define PATIENCE_US ((int64_t)500000)   /* for a program that knows that it ends, and its helpers */
+#define RANKS_US    ((int64_t)10000000) /* for ranks whose first has ended well */
 #define REAP_US     ((int64_t)1000000)
 #define DRAIN_READS 32 /* what a pipe may hold, and no more of one that is written for ever */
 #define DEF_PATH    "/usr/local/bin:/usr/bin:/bin"
@@ -42,14 +43,18 @@ void sw_exec_pump(struct sw_exec *t, int timeout_ms)
 	struct sw_program *p = &t->program;
 	struct pollfd fds[SW_SESSION_FDS];
 	const bool waits = (t->asked || t->held) && !p->ended;
-	size_t n = 0;
+	size_t n = 0, own;
 
 	watch(fds, &n, p->pidfd, !p->ended);
 	watch(fds, &n, p->metrics, !t->metrics.ended && !waits);
 	watch(fds, &n, p->out, !t->out.ended && sw_exec_may_print(t));
 	watch(fds, &n, p->err, !t->err.ended);
+	own = n;
+	sw_ranks_watch(&t->others, fds, &n);
 	t->going = sw_session_wait(t->session, fds, n, timeout_ms, waits ? t->since_us : 0);
-	for (size_t i = 0; i < n; i++)
+	if (n > own)
+		(void)sw_ranks_read(&t->others);
+	for (size_t i = 0; i < own; i++)
 		if (fds[i].revents == 0)
 			continue;
 		else if (fds[i].fd == p->pidfd)
@@ -74,12 +79,23 @@ static void drain_pipes(struct sw_exec *t, bool last)
 		more = sw_lines_read(&t->metrics, p->metrics);
 		more |= sw_lines_read(&t->out, p->out);
 		more |= sw_lines_read(&t->err, p->err);
+		more |= sw_ranks_read(&t->others);
 		sw_exec_take_lines(t);
 	}
 	if (last) {
 		t->metrics.ended = t->out.ended = t->err.ended = true;
+		sw_ranks_end_lines(&t->others);
 		sw_exec_take_lines(t);
 	}
+}
+
+/* Nothing of it is left afterwards. */
+static void end_run(struct sw_exec *t, int64_t patience_us)
+{
+	sw_exec_end(t, patience_us);
+	drain_pipes(t, true);
+	sw_program_close(&t->program);
+	sw_ranks_close(&t->others);
 }
 
 /* --- the start --- */
@@ -130,8 +146,8 @@ static void log_start(struct sw_exec *t, char *const argv[])
 }
 
 /* Finds the program of an expanded command and starts it. */
-static sw_status start_words(struct sw_exec *t, char *const argv[], struct sw_environment *e,
-			     struct sw_err *err)
+static sw_status start_words(struct sw_exec *t, struct sw_program *p, char *const argv[],
+			     struct sw_environment *e, struct sw_err *err)
 {
 	const char *path = sw_environment_get(e, "PATH");
 	char file[PATH_MAX];
@@ -140,14 +156,15 @@ static sw_status start_words(struct sw_exec *t, char *const argv[], struct sw_en
 		return sw_err_set(err, SW_NOT_FOUND,
 				  "cannot start %.200s: it is in no folder of PATH",
 				  argv[0] ? argv[0] : "nothing");
-	log_start(t, argv);
-	return sw_program_start(&t->program, file, argv, e->list,
+	if (p == &t->program)
+		log_start(t, argv);
+	return sw_program_start(p, file, argv, e->list,
 				cJSON_GetStringValue(sw_json_get(t->job->run, "cwd")), t->mark,
 				err);
 }
 
-static sw_status start_with(struct sw_exec *t, const char *params, struct sw_environment *e,
-			    struct sw_err *err)
+static sw_status start_with(struct sw_exec *t, struct sw_program *p, const char *params,
+			    struct sw_environment *e, struct sw_err *err)
 {
 	const char *path = sw_environment_get(e, "PATH");
 	char json[PATH_MAX], found[PATH_MAX], **argv = NULL;
@@ -163,8 +180,27 @@ static sw_status start_with(struct sw_exec *t, const char *params, struct sw_env
 	if (rc == SW_OK)
 		rc = sw_command_expand(&argv, t->job->command, &values, err);
 	if (rc == SW_OK)
-		rc = start_words(t, argv, e, err);
+		rc = start_words(t, p, argv, e, err);
 	free(argv);
+	return rc;
+}
+
+/* All of them, or none. */
+static sw_status start_ranks(struct sw_exec *t, const char *params, struct sw_environment *e,
+			     struct sw_err *err)
+{
+	sw_status rc = t->others.n ? sw_ranks_meet(e, t->others.n + 1, err) : SW_OK;
+
+	if (rc == SW_OK)
+		rc = start_with(t, &t->program, params, e, err);
+	if (rc != SW_OK)
+		return rc;
+	for (size_t i = 0; rc == SW_OK && i < t->others.n; i++) {
+		sw_ranks_number(e, i + 1);
+		rc = start_with(t, &t->others.v[i].program, params, e, err);
+	}
+	if (rc != SW_OK)
+		end_run(t, 0);
 	return rc;
 }
 
@@ -178,8 +214,10 @@ static sw_status start(struct sw_exec *t, struct sw_err *err)
 	sw_lines_init(&t->metrics);
 	sw_lines_init(&t->out);
 	sw_lines_init(&t->err);
+	sw_ranks_reset(&t->others);
 	t->step = t->live.step;
 	t->by_socket = t->asked = t->held = t->said_oom = false;
+	t->failed_rank = 0;
 	t->last_words[0] = '\0';
 	sw_buf_init(&params, SW_FRAME_MAX);
 	sw_jw_init(&w, &params);
@@ -187,7 +225,7 @@ static sw_status start(struct sw_exec *t, struct sw_err *err)
 	if (params.failed == SW_OK)
 		sw_environment_make(&e, t->job, t->place, params.data, &t->live);
 	if (params.failed == SW_OK && !e.failed)
-		rc = start_with(t, params.data, &e, err);
+		rc = start_ranks(t, params.data, &e, err);
 	sw_environment_fini(&e);
 	sw_buf_fini(&params);
 	return rc;
@@ -195,19 +233,28 @@ static sw_status start(struct sw_exec *t, struct sw_err *err)
 
 /* --- one run of it --- */
 
+/* How long it may take to end by itself. */
+static int64_t patience_us(struct sw_exec *t)
+{
+	const struct sw_program *p = &t->program;
+	const bool knows = p->ended || t->failed_rank || sw_exec_tell_end(t);
+
+	if (!knows || sw_session_ended(t->session) == SW_SESSION_EXIT)
+		return 0;
+	return t->others.n && p->ended && p->code == 0 && p->signal == 0 ? RANKS_US : PATIENCE_US;
+}
+
 /* Until it has ended, or must; then nothing of it is left. */
 static void run(struct sw_exec *t)
 {
-	bool knows;
-
-	while (t->going && !t->saving && !sw_program_has_ended(&t->program))
+	while (t->going && !t->saving && !sw_program_has_ended(&t->program) &&
+	       t->failed_rank == 0) {
 		sw_exec_pump(t, LOOK_MS);
+		t->failed_rank = sw_ranks_failed(&t->others);
+	}
 	if (t->program.ended)
 		drain_pipes(t, false);
-	knows = t->program.ended || sw_exec_tell_end(t);
-	sw_exec_end(t, knows && sw_session_ended(t->session) != SW_SESSION_EXIT ? PATIENCE_US : 0);
-	drain_pipes(t, true);
-	sw_program_close(&t->program);
+	end_run(t, patience_us(t));
 }
 
 /* Waits for the answers to all reports; nobody writes any more. */
@@ -235,6 +282,11 @@ static bool goes_on(struct sw_exec *t)
 	return t->going;
 }
 
+static bool ended_badly(const struct sw_exec *t)
+{
+	return t->failed_rank || t->program.code != 0 || t->program.signal != 0;
+}
+
 /* Its memory ran out and a smaller parameter is to be tried. */
 static bool tries_less(struct sw_exec *t)
 {
@@ -242,7 +294,7 @@ static bool tries_less(struct sw_exec *t)
 		cJSON_GetStringValue(sw_json_get(sw_json_get(t->job->run, "on_oom"), "halve"));
 	double now;
 
-	if (!t->going || !t->said_oom || (t->program.code == 0 && t->program.signal == 0) || !name)
+	if (!t->going || !t->said_oom || !ended_badly(t) || !name)
 		return false;
 	if (!sw_oom_halve(t->params, name, &now)) {
 		sw_session_log(t->session, "out of memory, and %.100s cannot be halved", name);
@@ -254,28 +306,34 @@ static bool tries_less(struct sw_exec *t)
 
 /* --- from job to finish --- */
 
-/* How a program that ended by itself ends its trial. */
-static void finish(struct sw_exec *t)
+/* How a program that ended badly ends its trial: of several ranks by the first that did. */
+static void finish_badly(struct sw_exec *t, const struct sw_program *p, const char *last_words)
 {
-	const struct sw_program *p = &t->program;
-	char cause[32];
+	char cause[64], rank[32] = "";
 
-	if (p->code == 0 && p->signal == 0) {
-		/* one that goes on has reported before: the daemon knows whether the metric was in it */
-		if (t->has_metric || t->job->resume_step || *t->live.resume)
-			sw_session_finish(t->session, "COMPLETED", NULL);
-		else
-			sw_session_finish(t->session, "FAILED", "no-metric");
-		return;
-	}
-	(void)snprintf(cause, sizeof cause, p->signal ? "signal:%d" : "exit:%d",
+	if (t->failed_rank)
+		(void)snprintf(rank, sizeof rank, "rank %zu ", t->failed_rank);
+	(void)snprintf(cause, sizeof cause, p->signal ? "%ssignal:%d" : "%sexit:%d", rank,
 		       p->signal ? p->signal : p->code);
-	sw_session_log(t->session, "ended with %s%s%s", cause, *t->last_words ? ": " : "",
-		       t->last_words);
+	sw_session_log(t->session, "ended with %s%s%s", cause, *last_words ? ": " : "", last_words);
 	if (t->said_oom)
 		sw_session_finish(t->session, "INFEASIBLE", "oom");
 	else
 		sw_session_finish(t->session, "FAILED", cause);
+}
+
+/* How a program that ended by itself ends its trial. */
+static void finish(struct sw_exec *t)
+{
+	const struct sw_rank *r = t->failed_rank ? &t->others.v[t->failed_rank - 1] : NULL;
+
+	if (ended_badly(t))
+		finish_badly(t, r ? &r->program : &t->program, r ? r->last_words : t->last_words);
+	/* one that goes on has reported before: the daemon knows whether the metric was in it */
+	else if (t->has_metric || t->job->resume_step || *t->live.resume)
+		sw_session_finish(t->session, "COMPLETED", NULL);
+	else
+		sw_session_finish(t->session, "FAILED", "no-metric");
 }
 
 static void conclude(struct sw_exec *t, const struct sw_err *err)
@@ -315,6 +373,8 @@ static sw_status prepare(struct sw_exec *t, struct sw_err *err)
 		sw_session_log(t->session, "%s: the trial starts from scratch", why.msg);
 	(void)snprintf(t->mark, sizeof t->mark, "SWEEPD_COOKIE=%s", j->cookie);
 	t->told = t->repeat_to = j->resume_step;
+	if (sw_ranks_init(&t->others, (size_t)j->ranks, err) != SW_OK)
+		return err->code;
 	t->params = cJSON_Duplicate(j->params, true);
 	return t->params ? SW_OK : sw_err_set(err, SW_NOMEM, "no memory for a program");
 }
@@ -353,5 +413,6 @@ void sw_exec_job(const struct sw_place *place, struct sw_session *s, const struc
 	sw_output_close(&t->log);
 	sw_buf_fini(&t->saving_metrics);
 	cJSON_Delete(t->params);
+	sw_ranks_fini(&t->others);
 	free(t);
 }

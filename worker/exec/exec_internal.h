@@ -9,6 +9,7 @@
 #include "worker/exec/lines.h"
 #include "worker/exec/output.h"
 #include "worker/exec/program.h"
+#include "worker/exec/ranks.h"
 
 struct sw_exec {
 	const struct sw_place *place;
@@ -19,7 +20,9 @@ struct sw_exec {
 	bool going;    /* what the session said last: the trial goes on */
 
 	/* this run of the program */
-	struct sw_program program;
+	struct sw_program program; /* of several ranks the first */
+	struct sw_ranks others;
+	size_t failed_rank; /* of the others, for which the run was ended; 0: none */
 	struct sw_lines metrics, out, err;
 	uint64_t step;        /* of its last line */
 	bool by_socket;       /* it reports there: what it prints is no report */

@@ -194,28 +194,45 @@ static void take_stdout(struct sw_exec *t)
 	size_t len;
 
 	while (sw_exec_may_print(t) && sw_lines_next(&t->out, &line, &len)) {
-		sw_output_line(&t->log, line, len);
+		sw_output_line(&t->log, "", line, len);
 		if (t->going && !t->saving && !t->by_socket && line[strspn(line, " \t")] == '{')
 			take_report(t, line, len, false);
 	}
 }
 
-static void take_stderr(struct sw_exec *t)
+static void take_stderr(struct sw_exec *t, struct sw_lines *from, const char *who,
+			char last_words[200])
 {
 	char *line;
 	size_t len;
 
-	while (sw_lines_next(&t->err, &line, &len)) {
-		sw_output_line(&t->log, line, len);
+	while (sw_lines_next(from, &line, &len)) {
+		sw_output_line(&t->log, who, line, len);
 		t->said_oom = t->said_oom || sw_oom_said(line);
 		if (line[strspn(line, " \t")] != '\0')
-			(void)snprintf(t->last_words, sizeof t->last_words, "%s", line);
+			(void)snprintf(last_words, 200, "%s", line);
+	}
+}
+
+/* Of the ranks after the first: none of it is a report. */
+static void take_others(struct sw_exec *t)
+{
+	for (size_t i = 0; i < t->others.n; i++) {
+		struct sw_rank *r = &t->others.v[i];
+		char who[32], *line;
+		size_t len;
+
+		(void)snprintf(who, sizeof who, "[rank %zu] ", i + 1);
+		take_stderr(t, &r->err, who, r->last_words);
+		while (sw_lines_next(&r->out, &line, &len))
+			sw_output_line(&t->log, who, line, len);
 	}
 }
 
 void sw_exec_take_lines(struct sw_exec *t)
 {
-	take_stderr(t);
+	take_stderr(t, &t->err, "", t->last_words);
+	take_others(t);
 	take_metrics(t);
 	take_stdout(t);
 }

@@ -19,7 +19,8 @@ struct sw_output {
 };
 
 void sw_output_init(struct sw_output *o, const char *path);
-void sw_output_line(struct sw_output *o, const char *line, size_t len); /* one write(2) */
+/* who: what stands before the line, as "[rank 1] ". One write(2). */
+void sw_output_line(struct sw_output *o, const char *who, const char *line, size_t len);
 void sw_output_close(struct sw_output *o);
 
 #endif

@@ -26,7 +26,7 @@
 
 #define SW_SESSION_SPOOL       10000 /* reports kept while the daemon is away */
 #define SW_SESSION_OUTSTANDING 256   /* reports sent and not answered */
-#define SW_SESSION_FDS         4     /* of a caller, that sw_session_wait() watches too */
+#define SW_SESSION_FDS         200   /* of a caller, that sw_session_wait() watches too */
 
 enum sw_session_end {
 	SW_SESSION_OPEN,

@@ -219,23 +219,28 @@ static void make_cpus(const char *state)
 
 static const struct {
 	const char *state;
-	unsigned cores, takes;
+	unsigned cores, cpu_slots, takes;
 	enum sw_room room;
 	int32_t holder[LANES]; /* after the trial of the second slot took what it takes */
 } on_cpus[] = {
-	{"iiii", 0, 1, SW_ROOM_YES, {-1, -1, -1, -1}},
-	{"iiii", 2, 1, SW_ROOM_YES, {-1, -1, -1, -1}},
-	{"iiii", 3, 2, SW_ROOM_YES, {1, -1, -1, -1}},
-	{"iibi", 6, 3, SW_ROOM_YES, {1, -1, -1, 1}},
-	{"iibb", 5, 3, SW_ROOM_LANES, {1, -1, -1, -1}},
-	{"ibbb", 3, 2, SW_ROOM_LANES, {1, -1, -1, -1}},
-	{"iiii", 10, 5, SW_ROOM_LANES, {1, -1, 1, 1}},
-	{"iiii", 11, 0, SW_ROOM_YES, {-1, -1, -1, -1}}, /* never: not asked */
+	{"iiii", 0, 0, 1, SW_ROOM_YES, {-1, -1, -1, -1}},
+	{"iiii", 2, 0, 1, SW_ROOM_YES, {-1, -1, -1, -1}},
+	{"iiii", 3, 0, 2, SW_ROOM_YES, {1, -1, -1, -1}},
+	{"iibi", 6, 0, 3, SW_ROOM_YES, {1, -1, -1, 1}},
+	{"iibb", 5, 0, 3, SW_ROOM_LANES, {1, -1, -1, -1}},
+	{"ibbb", 3, 0, 2, SW_ROOM_LANES, {1, -1, -1, -1}},
+	{"iiii", 10, 0, 5, SW_ROOM_LANES, {1, -1, 1, 1}},
+	{"iiii", 11, 0, 0, SW_ROOM_YES, {-1, -1, -1, -1}}, /* never: not asked */
+	{"iiii", 0, 1, 1, SW_ROOM_YES, {-1, -1, -1, -1}},
+	{"iibi", 0, 3, 3, SW_ROOM_YES, {1, -1, -1, 1}},
+	{"iibb", 1, 3, 3, SW_ROOM_LANES, {1, -1, -1, -1}},
+	{"iiii", 0, 6, 0, SW_ROOM_YES, {-1, -1, -1, -1}},
 };
 
 START_TEST(room_of_several_cores_is_several_cpu_slots)
 {
-	const struct sw_room_need need = {.cores = on_cpus[_i].cores};
+	const struct sw_room_need need = {.cores = on_cpus[_i].cores,
+					  .cpu_slots = on_cpus[_i].cpu_slots};
 
 	make_cpus(on_cpus[_i].state);
 	ck_assert_uint_eq(sw_room_takes(&slots[0], &need), on_cpus[_i].takes);

@@ -3,7 +3,8 @@
 #include "base/fault.h"
 #include "proto/json.h"
 #include "tests/run.h"
-#include "worker/exec/environment.h"
+#include "worker/exec/ranks.h"
+#include <stdlib.h>
 #include <string.h>
 
 static struct sw_environment e;
@@ -86,6 +87,35 @@ START_TEST(environment_names_what_it_goes_on_from)
 }
 END_TEST
 
+START_TEST(environment_of_a_rank_has_its_number_once)
+{
+	struct sw_err err = SW_ERR_INIT;
+	size_t ranks = 0, ports = 0;
+
+	make();
+	ck_assert_int_eq(sw_ranks_meet(&e, 3, &err), SW_OK);
+	want("RANK", "0");
+	want("LOCAL_RANK", "0");
+	want("WORLD_SIZE", "3");
+	want("LOCAL_WORLD_SIZE", "3");
+	want("MASTER_ADDR", "127.0.0.1");
+	ck_assert_int_gt(atoi(sw_environment_get(&e, "MASTER_PORT")), 1023);
+	want("SWEEPD_METRICS_FD", "3");
+	sw_ranks_number(&e, 2);
+	want("RANK", "2");
+	want("LOCAL_RANK", "2");
+	want("WORLD_SIZE", "3");
+	want("SWEEPD_METRICS_FD", NULL);
+	for (size_t i = 0; i < e.n; i++) {
+		ranks += strncmp(e.list[i], "RANK=", 5) == 0;
+		ports += strncmp(e.list[i], "MASTER_PORT=", 12) == 0;
+	}
+	ck_assert_uint_eq(ranks, 1);
+	ck_assert_uint_eq(ports, 1);
+	ck_assert_ptr_null(e.list[e.n]);
+}
+END_TEST
+
 static const struct {
 	const char *device, *worker, *program; /* CUDA_VISIBLE_DEVICES */
 } cards[] = {
@@ -129,6 +159,7 @@ SUITE(tcase)
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, environment_has_ours_then_the_specs_then_the_workers);
 	tcase_add_test(tcase, environment_names_what_it_goes_on_from);
+	tcase_add_test(tcase, environment_of_a_rank_has_its_number_once);
 	tcase_add_rows(tcase, environment_shows_the_card_of_the_slot, cards);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, environment_without_memory_says_so);

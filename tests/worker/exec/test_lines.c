@@ -132,9 +132,9 @@ START_TEST(output_at_its_limit_becomes_the_older_file)
 	memset(line, 'x', sizeof line);
 	sw_output_init(&o, path);
 	for (int i = 0; i < 261; i++) /* 1,001 bytes each */
-		sw_output_line(&o, line, sizeof line);
+		sw_output_line(&o, "", line, sizeof line);
 	ck_assert_int_ne(access(old, F_OK), 0);
-	sw_output_line(&o, line, sizeof line);
+	sw_output_line(&o, "", line, sizeof line);
 	ck_assert_int_eq(stat(old, &st), 0);
 	ck_assert_int_eq(st.st_size, 261 * 1001);
 	ck_assert_int_le(st.st_size, SW_OUTPUT_MAX);
@@ -142,13 +142,13 @@ START_TEST(output_at_its_limit_becomes_the_older_file)
 	/* the next attempt goes on in the same file, and knows its size */
 	sw_output_init(&o, path);
 	for (int i = 0; i < 260; i++)
-		sw_output_line(&o, line, sizeof line);
-	sw_output_line(&o, line, 9);
+		sw_output_line(&o, "", line, sizeof line);
+	sw_output_line(&o, "", line, 9);
 	sw_output_close(&o);
 	ck_assert_int_eq(stat(path, &st), 0);
 	ck_assert_int_eq(st.st_size, 261 * 1001 + 10);
 	sw_output_init(&o, path);
-	sw_output_line(&o, line, sizeof line);
+	sw_output_line(&o, "", line, sizeof line);
 	sw_output_close(&o);
 	ck_assert_int_eq(stat(old, &st), 0);
 	ck_assert_int_eq(st.st_size, 261 * 1001 + 10);
@@ -162,7 +162,7 @@ START_TEST(output_without_a_folder_is_lost)
 	struct sw_output o;
 
 	sw_output_init(&o, "/no/such/folder/1.log");
-	sw_output_line(&o, "x", 1);
+	sw_output_line(&o, "", "x", 1);
 	sw_output_close(&o);
 }
 END_TEST

@@ -1,0 +1,237 @@
+"""Programs of several ranks: started together, on as many slots, and ended together."""
+import json
+import os
+import signal
+import sys
+
+import pytest
+
+from harness import example, sweep_command, wait_until
+from programs import marked, output, own, wait_file
+
+# Ranks that meet as torch.distributed's do; total() adds a number of each, at rank 0. rank 0 alone may report.
+MEET = """
+import socket
+rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+at = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
+others = []
+if rank == 0:
+    with socket.create_server(at) as server:
+        others = [server.accept()[0].makefile("rw") for _ in range(world - 1)]
+else:
+    while True:
+        try:
+            first = socket.create_connection(at).makefile("rw")
+            break
+        except ConnectionRefusedError:
+            time.sleep(0.01)
+def total(x):
+    if rank:
+        first.write(f"{x}\\n")
+        first.flush()
+        return int(first.readline())
+    x += sum(int(f.readline()) for f in others)
+    for f in others:
+        f.write(f"{x}\\n")
+        f.flush()
+    return x
+"""
+
+
+def ranks(folder, n, script, run=None, **more):
+    with open(folder / "meet.py", "w", encoding="utf-8") as file:
+        file.write(MEET)
+    return own(folder, "exec(open('meet.py').read())\n" + script, run={"launch": "rank", **(run or {})},
+               resources={"cpu_slots": n}, **more)
+
+
+def test_ranks_know_each_other_and_have_a_slot_each(start, tmp_path):
+    daemon = start("cpu:4")
+    client = daemon.client()
+    sweep = client.submit(ranks(tmp_path, 3, """
+os.mkdir(f"alone{rank}")  # fails if another trial runs at the same time
+print("hello", flush=True)
+print(json.dumps({"loss": 77}), file=sys.stderr, flush=True)
+for step in range(1, 4):
+    got = total(rank + step)
+    if rank == 0:
+        report(step, loss=got)
+        if step == 1:
+            touch("began")
+            while not os.path.exists("go"):
+                time.sleep(0.01)
+with open("seen", "a") as f:
+    names = "LOCAL_RANK", "LOCAL_WORLD_SIZE", "WORLD_SIZE", "SWEEPD_TRIAL"
+    f.write(json.dumps({"rank": rank, "reports": "SWEEPD_METRICS_FD" in os.environ, "cores": os.environ["OMP_NUM_THREADS"], **{n: os.environ[n] for n in names}}) + "\\n")
+total(0)
+os.rmdir(f"alone{rank}")
+""", run_cap=2))
+    wait_file(tmp_path, "began")
+    lead = next(s for s in client.slots() if s["state"] == "BUSY")
+    assert sum(s["state"] == "BUSY" for s in client.slots()) == 1
+    assert sweep_command(daemon, "devices")[1].count(f"as slot {lead['slot']}") == 2
+    (tmp_path / "go").touch()
+    assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 2, output(daemon, sweep, 1)
+    for trial in (1, 2):
+        assert [r["metrics"]["loss"] for r in client.reports(sweep, trial)] == [6, 9, 12]
+        text = output(daemon, sweep, trial)
+        assert "hello\n" in text and "[rank 1] hello\n" in text and "[rank 2] {" in text
+    with open(tmp_path / "seen", encoding="utf-8") as file:
+        seen = [json.loads(line) for line in file]
+    assert sorted((s["SWEEPD_TRIAL"], s["rank"]) for s in seen) == [
+        (f"{sweep}/{t}", r) for t in (1, 2) for r in range(3)]
+    assert all(s["LOCAL_RANK"] == str(s["rank"]) and s["WORLD_SIZE"] == s["LOCAL_WORLD_SIZE"] == "3" for s in seen)
+    assert {s["rank"] for s in seen if s["reports"]} == {0}
+    assert {s["cores"] for s in seen} == {str(lead["cores"])}
+
+
+WAIT = """
+open(f"pid{rank}.part", "w").write(str(os.getpid()))
+os.rename(f"pid{rank}.part", f"pid{rank}")
+if rank == 0:
+    report(1, loss=1)
+total(0)
+while True:
+    signal.pause()
+"""
+
+
+def pid_of(folder, rank):
+    with open(wait_file(folder, f"pid{rank}"), encoding="ascii") as file:
+        return int(file.read())
+
+
+@pytest.mark.parametrize("rank", range(3))
+def test_rank_that_is_lost_ends_the_others(start, tmp_path, rank):
+    daemon = start("cpu:3")
+    client = daemon.client()
+    sweep = client.submit(ranks(tmp_path, 3, WAIT))
+    pids = [pid_of(tmp_path, r) for r in range(3)]
+    os.kill(pids[rank], signal.SIGKILL)
+    client.wait_sweep(sweep)
+    cause = client.trials(sweep)[0]["cause"]
+    assert cause == (f"rank {rank} signal:9" if rank else "signal:9")
+    wait_until(lambda: not marked(daemon), "nothing left of the ranks")
+
+
+def test_rank_that_fails_is_named_with_its_last_words(start, tmp_path):
+    daemon = start("cpu:3")
+    client = daemon.client()
+    sweep = client.submit(ranks(tmp_path, 3, """
+if rank == 2:
+    sys.exit("no such tensor")
+while True:
+    signal.pause()
+"""))
+    client.wait_sweep(sweep)
+    assert client.trials(sweep)[0]["cause"] == "rank 2 exit:1"
+    assert "ended with rank 2 exit:1: no such tensor" in sweep_command(daemon, "log", f"{sweep}/1")[1]
+
+
+def test_program_of_which_a_rank_cannot_start_leaves_none(start, tmp_path):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    spec = ranks(tmp_path, 2, "report(1, loss=1)")
+    spec["command"] = ["./start${envvar:RANK}"]
+    (tmp_path / "start0").write_text("#!/bin/sh\nexec sleep 1000\n")
+    (tmp_path / "start0").chmod(0o755)
+    sweep = client.submit(spec)
+    client.wait_sweep(sweep)
+    trial = client.trials(sweep)[0]
+    assert trial["state"] == "FAILED" and "cannot start ./start1" in trial["cause"], trial
+    wait_until(lambda: not marked(daemon), "nothing left of the first rank")
+
+
+def test_ranks_of_a_trial_that_is_pruned_end(start, tmp_path):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    sweep = client.submit(ranks(tmp_path, 2, """
+step = 0
+while True:
+    step += 1
+    total(rank)
+    if rank == 0:
+        report(step, loss=5)  # and goes on, whatever the answer is
+""", run={"grace_s": 0.1}, early_terminate={"type": "threshold", "upper": 1}))
+    client.wait_sweep(sweep)
+    assert client.trials(sweep)[0]["state"] == "PRUNED"
+    wait_until(lambda: not marked(daemon), "nothing left of the ranks")
+
+
+def test_other_ranks_may_end_after_the_first(start, tmp_path):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    sweep = client.submit(ranks(tmp_path, 2, """
+if rank == 0:
+    report(1, loss=1)
+    total(0)
+    sys.exit()
+total(0)
+assert first.readline() == ""  # the first has ended
+time.sleep(0.7)                # longer than what a program that is stopped has
+touch("saved")
+"""))
+    assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 1
+    assert (tmp_path / "saved").exists()
+
+
+def test_ranks_outlive_their_daemon_and_end_with_their_worker(start, tmp_path):
+    daemon = start("cpu:2")
+    sweep = daemon.client().submit(ranks(tmp_path, 2, """
+step, to = 0, 10 if os.environ["SWEEPD_ATTEMPT"] == "1" else 3
+while step < to:
+    step += 1
+    total(rank)
+    if rank == 0:
+        report(step, loss=step)
+        touch(f"step{os.environ['SWEEPD_ATTEMPT']}.{step}")
+        while to == 10 and not os.path.exists(f"go{step}"):
+            time.sleep(0.01)
+"""))
+    wait_file(tmp_path, "step1.1")
+    before = sorted(marked(daemon))
+    daemon.kill9()
+    daemon.start()
+    client = daemon.client()
+    (tmp_path / "go1").touch()
+    wait_file(tmp_path, "step1.2")
+    assert sorted(marked(daemon)) == before and len(before) == 2
+    held = next(s for s in client.slots() if s["state"] == "BUSY")
+    assert f"as slot {held['slot']}" in sweep_command(daemon, "devices")[1]
+    os.kill(held["pid"], signal.SIGKILL)
+    assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 1
+    assert client.trials(sweep)[0]["attempt"] == 2
+    assert not set(before) & set(marked(daemon))
+
+
+@pytest.mark.parametrize("change, line", [
+    ({"resources": {"cpu": 2}}, '"rank" starts a process on each slot of the trial'),
+    ({"resources": {"cpu_slots": 65}}, '"cpu_slots" must be at most 64'),
+    ({"resources": {"cpu_slots": 2, "cpu": 2}}, '"cpu_slots" must be alone'),
+    ({"resources": {"cpu_slots": 2, "gpu": 1}}, '"cpu_slots" must be alone'),
+    ({"run": {"cwd": "/", "launch": "ranks"}}, '"launch" must be "once", or "rank"'),
+    ({"command": None, "run": None}, '"cpu_slots" needs "command" or "program"'),
+])
+def test_what_cannot_be_is_refused(client, tmp_path, change, line):
+    spec = {**ranks(tmp_path, 2, ""), **change}
+    error = client.refused("sweep.submit", spec={k: v for k, v in spec.items() if v is not None})
+    assert line in error.message, error.message
+
+
+def test_sweep_of_more_ranks_than_slots_says_so(start, tmp_path):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    got = client.call("sweep.submit", spec=ranks(tmp_path, 3, ""))
+    assert any("fewer CPU slots than resources.cpu_slots asks for" in line for line in got["warnings"]), got
+    cause = wait_until(lambda: client.sweep(got["sweep"])["cause"], "why it waits")
+    assert cause == "waits for 3 CPU slots: this daemon has fewer"
+
+
+def test_example_of_torch_runs(start):
+    pytest.importorskip("torch.distributed")
+    daemon = start("cpu:2")
+    client = daemon.client()
+    sweep = client.submit({**example("torch_ranks"), "command": [sys.executable, "${program}", "${args}"]})
+    counts = client.wait_sweep(sweep)["counts"]
+    assert counts["COMPLETED"] + counts["PRUNED"] == 6, output(daemon, sweep, 1)
+    assert client.sweep(sweep)["best"]["value"] < 0.1
