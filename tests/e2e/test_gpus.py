@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from gpus import (LARGE, MIB, NEEDS_FAKES, OWN, SMALL, Machine, attempts_of, gpus, machine, run_to_end,  # noqa: F401
+from gpus import (LARGE, MIB, NEEDS_FAKES, OWN, SMALL, Machine, gpus, machine, run_to_end,  # noqa: F401
                   wait_card, wait_idle, wait_slots)
 from harness import BIN, environment, slow, sweep_command, trained, wait_until
 

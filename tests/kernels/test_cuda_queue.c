@@ -2,37 +2,14 @@
  * transfers. On a GPU too; there nothing counts what a queue was given. */
 #include "base/fault.h"
 #include "kernels/cuda/linear.h"
-#include "kernels/ops.h"
+#include "tests/kernels/cuda_queue.h"
 #include "tests/kernels/sums.h"
-#include "tests/run.h"
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#ifndef SW_TEST_GPU
-#include "tests/kernels/cuda_shim/shim.h"
-#endif
-
-sw_ops_open_fn sw_ops_cuda_open;
-
-static const struct sw_ops *o;
-static struct sw_queue *q;
-
-static void setup(void)
-{
-	ck_assert_int_eq(sw_ops_cuda_open(0, &o, NULL), SW_OK);
-	ck_assert_int_eq(o->queue_create(&q), SW_OK);
-}
-
-static void teardown(void)
-{
-	o->queue_destroy(q);
-#ifndef SW_TEST_GPU
-	ck_assert_uint_eq(sw_shim.live, 0);
-#endif
-}
 
 static void nodes_are(unsigned n)
 {
@@ -40,27 +17,6 @@ static void nodes_are(unsigned n)
 	ck_assert_uint_eq(sw_shim.graph_nodes, n);
 #endif
 	(void)n;
-}
-
-static float *floats(size_t n, float first)
-{
-	float *live = malloc(n * sizeof *live);
-	void *p;
-
-	for (size_t i = 0; i < n; i++)
-		live[i] = first + (float)i;
-	ck_assert_int_eq(o->alloc(&p, n * sizeof *live), SW_OK);
-	ck_assert_int_eq(o->upload(q, p, live, n * sizeof *live), SW_OK);
-	free(live);
-	return p;
-}
-
-static float value(const float *p)
-{
-	float v;
-
-	ck_assert_int_eq(o->download(q, &v, p, sizeof v), SW_OK);
-	return v;
 }
 
 /* --- graphs --- */
@@ -382,7 +338,7 @@ SUITE(tcase)
 		exit(77);
 	}
 #endif
-	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_checked_fixture(tcase, queue_setup, queue_teardown);
 	tcase_add_test(tcase, graph_runs_its_calls_with_what_memory_holds_then);
 	tcase_add_test(tcase, graph_refuses_what_would_wait_and_stays_whole);
 	tcase_add_test(tcase, graph_of_a_thread_that_allocates_is_none_and_the_queue_goes_on);

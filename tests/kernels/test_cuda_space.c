@@ -2,49 +2,9 @@
  * given back without a wait, and a cuBLAS that is missing or short of memory. On the stand-in alone,
  * which counts it. */
 #include "kernels/cuda/linear.h"
-#include "kernels/ops.h"
-#include "tests/kernels/cuda_shim/shim.h"
-#include "tests/run.h"
+#include "tests/kernels/cuda_queue.h"
 #include <cublas_v2.h>
 #include <stdlib.h>
-
-sw_ops_open_fn sw_ops_cuda_open;
-
-static const struct sw_ops *o;
-static struct sw_queue *q;
-
-static void setup(void)
-{
-	ck_assert_int_eq(sw_ops_cuda_open(0, &o, NULL), SW_OK);
-	ck_assert_int_eq(o->queue_create(&q), SW_OK);
-}
-
-static void teardown(void)
-{
-	o->queue_destroy(q);
-	ck_assert_uint_eq(sw_shim.live, 0);
-}
-
-static float *floats(size_t n, float first)
-{
-	float *live = malloc(n * sizeof *live);
-	void *p;
-
-	for (size_t i = 0; i < n; i++)
-		live[i] = first + (float)i;
-	ck_assert_int_eq(o->alloc(&p, n * sizeof *live), SW_OK);
-	ck_assert_int_eq(o->upload(q, p, live, n * sizeof *live), SW_OK);
-	free(live);
-	return p;
-}
-
-static float value(const float *p)
-{
-	float v;
-
-	ck_assert_int_eq(o->download(q, &v, p, sizeof v), SW_OK);
-	return v;
-}
 
 /* --- memory --- */
 
@@ -318,7 +278,7 @@ END_TEST
 
 SUITE(tcase)
 {
-	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_checked_fixture(tcase, queue_setup, queue_teardown);
 	tcase_add_test(tcase, memory_is_given_back_without_a_wait_for_the_device);
 	tcase_add_test(tcase, memory_given_back_is_free_for_all_at_once);
 	tcase_add_loop_test(tcase, memory_to_take_leaves_what_the_device_needs_for_itself, 1, 26);
