@@ -209,10 +209,13 @@ static void offset(size_t *at, size_t n, size_t base)
 		at[i] += base;
 }
 
-/* Evaluation's bytes and rows: rows is halved as long as it needs more than training does. */
-static size_t eval_pack(struct sw_layout *out, const struct sw_model *m, const struct sw_ops *ops,
-			size_t val_rows, size_t train_bytes, size_t room, size_t *work)
+/* Evaluation's bytes and rows: rows is halved as long as it needs more than training does, memory
+ * or a library for its products. */
+static size_t eval_pack(struct sw_layout *out, const struct sw_model *m, const struct sw_trainer *t,
+			const struct sw_ops *ops, size_t val_rows, size_t train_bytes, size_t room,
+			size_t *work)
 {
+	const bool alone = products(m, ops, t->precision, out->micro) == 0;
 	const size_t likes = room < EVAL_BYTES ? room : EVAL_BYTES;
 	const size_t most = train_bytes > likes ? train_bytes : likes;
 	size_t rows = out->micro > EVAL_ROWS ? out->micro : EVAL_ROWS, bytes;
@@ -224,7 +227,8 @@ static size_t eval_pack(struct sw_layout *out, const struct sw_model *m, const s
 	for (;;) {
 		*work = workspace(m, ops, rows, false);
 		bytes = pack(&m->eval, rows, out->eval);
-		if (plus(bytes, *work) <= most || rows == 1)
+		if (rows == 1 || (plus(bytes, *work) <= most &&
+				  !(alone && products(m, ops, t->precision, rows))))
 			break;
 		rows /= 2;
 	}
@@ -307,7 +311,7 @@ sw_status sw_layout_make(struct sw_layout *out, const struct sw_model *m,
 	fixed = plus(out->kept, at);
 	train_work = workspace(m, ops, out->micro, true);
 	train = pack(&m->train, out->micro, out->train);
-	eval = eval_pack(out, m, ops, val_rows, plus(train, train_work),
+	eval = eval_pack(out, m, t, ops, val_rows, plus(train, train_work),
 			 t->memory == 0      ? SIZE_MAX
 			 : t->memory > fixed ? t->memory - fixed
 					     : 0,

@@ -158,6 +158,34 @@ START_TEST(net_under_a_cap_leaves_the_library_its_bytes)
 }
 END_TEST
 
+static size_t products_of_many(enum sw_precision p, size_t B, size_t in, size_t out)
+{
+	(void)p;
+	(void)in;
+	(void)out;
+	return B > 100 ? B * 64 : 0;
+}
+
+START_TEST(net_that_trains_without_a_library_is_evaluated_without)
+{
+	struct sw_trainer t = trainer;
+	struct sw_ops ops = sw_ops_cpu;
+	struct sw_layout at;
+
+	ops.linear_products = products_of_many;
+	ops.products_open_bytes = 10000;
+	ck_assert_int_eq(sw_layout_make(&at, &model, &t, 1000, 500, &ops, NULL), SW_OK);
+	ck_assert_uint_eq(at.eval_batch, 64);
+	ck_assert_uint_eq(at.product_bytes, 0);
+	ck_assert_uint_eq(at.library, 0);
+	t.batch_size = 101;
+	ck_assert_int_eq(sw_layout_make(&at, &model, &t, 1000, 500, &ops, NULL), SW_OK);
+	ck_assert_uint_eq(at.eval_batch, 256);
+	ck_assert_uint_eq(at.product_bytes, 256 * 64);
+	ck_assert_uint_eq(at.library, 10000);
+}
+END_TEST
+
 /* A table that is short of memory in the middle of a step, for more than so many rows. */
 static size_t most_rows;
 static unsigned calls, refusals;
@@ -200,5 +228,6 @@ SUITE(tcase)
 	tcase_add_test(tcase, layout_fits_every_cap_by_halving_or_says_that_it_does_not);
 	tcase_add_test(tcase, net_under_a_cap_has_the_same_curve);
 	tcase_add_test(tcase, net_under_a_cap_leaves_the_library_its_bytes);
+	tcase_add_test(tcase, net_that_trains_without_a_library_is_evaluated_without);
 	tcase_add_test(tcase, net_that_runs_short_in_a_step_begins_it_again_in_parts);
 }
