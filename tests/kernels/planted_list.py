@@ -1,4 +1,4 @@
-"""The faults that tests/planted plants in CUDA kernels: (what it is, file in kernels/cuda, the test that must
+"""The faults that tests/planted plants in the CUDA backend: (what it is, file in kernels/cuda, the test that must
 see it, the code, what it becomes).
 
 The code is matched with any white space between its words.
@@ -129,4 +129,9 @@ FAULTS = [
      "rc == SW_OK && b && act == SW_ACT_NONE)", "rc == SW_OK && b)"),
     ("linear: sums of a bias's gradient of rounded terms", "linear.cu", "product",
      "&& q->precision == SW_FP32", "&& q->precision != SW_BF16"),
+    ("recordings: what spoils them does not wait for their end", "graph.c", "queue",
+     "if (own == 0) pthread_rwlock_wrlock(&recordings);",
+     "if (own == 0) pthread_rwlock_rdlock(&recordings);"),
+    ("kernels over a thousand are loaded in mid-trial", "load.c", "load",
+     "i < kernels_n; i++", "i < kernels_n && i < 1024; i++"),
 ]

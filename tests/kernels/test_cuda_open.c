@@ -2,7 +2,6 @@
  * of a GPU, memory, queues, the loss of the device. */
 #include "base/fault.h"
 #include "kernels/cuda/cuda.h"
-#include "kernels/cuda/load.h"
 #include "tests/kernels/cuda_shim/shim.h"
 #include "tests/run.h"
 #include <pthread.h>
@@ -320,55 +319,6 @@ START_TEST(precisions_of_an_older_card_are_whole_ones)
 }
 END_TEST
 
-#define KERNELS_N 3000 /* far more than there are */
-
-static const char kernel[KERNELS_N];
-
-static void kernel_register(size_t i)
-{
-	__wrap___cudaRegisterFunction(NULL, &kernel[i], NULL, "", -1, NULL, NULL, NULL, NULL, NULL);
-}
-
-/* Else the first launch of each loads it, when a trial may have taken the memory. */
-START_TEST(kernels_are_loaded_when_the_device_is_taken)
-{
-	const struct sw_ops *o;
-	struct sw_err err = SW_ERR_INIT;
-	unsigned probed;
-
-	for (size_t i = 0; i < KERNELS_N; i++)
-		kernel_register(i);
-	sw_shim.unloadable = &kernel[KERNELS_N - 1];
-	ck_assert_int_eq(sw_ops_cuda_open(0, &o, &err), SW_NOMEM);
-	ck_assert_ptr_nonnull(strstr(err.msg, "no memory left"));
-	sw_shim.unloadable = NULL;
-	probed = sw_shim.loads;
-	(void)opened(0);
-	ck_assert_uint_ge(sw_shim.loads - probed, KERNELS_N);
-	ck_assert_int_eq(cudaGetLastError(), cudaSuccess);
-}
-END_TEST
-
-#ifdef SW_FAULTS
-/* One that is not in the list would be loaded in mid-trial. */
-START_TEST(kernel_that_cannot_be_noted_keeps_the_device_from_being_taken)
-{
-	const struct sw_ops *o;
-	struct sw_err err = SW_ERR_INIT;
-	size_t i = 0;
-
-	sw_fault_arm(SW_FAULT_MALLOC, 1, false);
-	while (!sw_fault_fired(SW_FAULT_MALLOC)) { /* the list grows now and then */
-		ck_assert_uint_lt(i, KERNELS_N);
-		kernel_register(i++);
-	}
-	sw_fault_arm(SW_FAULT_MALLOC, 0, false);
-	ck_assert_int_eq(sw_ops_cuda_open(0, &o, &err), SW_NOMEM);
-	ck_assert_ptr_nonnull(strstr(err.msg, "no memory left"));
-}
-END_TEST
-#endif
-
 START_TEST(connections_that_the_user_chose_stay)
 {
 	setenv("CUDA_DEVICE_MAX_CONNECTIONS", "4", 1);
@@ -401,12 +351,10 @@ SUITE(tcase)
 	tcase_add_test(tcase, alloc_over_the_memory_is_refused_and_harms_nothing);
 #ifdef SW_FAULTS
 	tcase_add_test(tcase, queue_without_memory_fails_cleanly_at_each_call);
-	tcase_add_test(tcase, kernel_that_cannot_be_noted_keeps_the_device_from_being_taken);
 #endif
 	tcase_add_loop_test(tcase, device_lost_is_told_by_every_later_call, 1, 5);
 	tcase_add_test(tcase, queue_works_in_a_thread_that_did_not_open);
 	tcase_add_loop_test(tcase, precisions_of_an_older_card_are_whole_ones, 7, 9);
-	tcase_add_test(tcase, kernels_are_loaded_when_the_device_is_taken);
 	tcase_add_test(tcase, connections_that_the_user_chose_stay);
 	tcase_add_test(tcase, memory_of_a_device_without_pools_is_the_devices);
 }

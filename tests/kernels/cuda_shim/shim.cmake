@@ -59,6 +59,7 @@ foreach(noun cuda_ops cuda_linear cuda_losses cuda_images cuda_conv cuda_norm cu
 	endif()
 endforeach()
 sw_test(kernels/test_cuda_open.c sw_cuda_shim)
+sw_test(kernels/test_cuda_load.c sw_cuda_shim)
 sw_test(kernels/test_cuda_space.c sw_cuda_shim)
 sw_test(kernels/test_cuda_product.c sw_cuda_shim m)
 sw_test(kernels/test_cuda_shim.c sw_cuda_shim)

@@ -37,7 +37,8 @@ struct sw_shim_library {
 	size_t workspace_bytes; /* of the workspace set last */
 };
 
-/* What can be made to fail. BLAS_SET: what a handle is told. */
+/* What can be made to fail. BLAS_SET: what a handle is told; EVENT_WAIT: a stream's for an event;
+ * DEVICE: a thread's choice; MEMORY: the question what is free. */
 enum sw_shim_call {
 	SW_SHIM_ALLOC,
 	SW_SHIM_PIN,
@@ -45,6 +46,10 @@ enum sw_shim_call {
 	SW_SHIM_EVENT,
 	SW_SHIM_MARK,
 	SW_SHIM_SYNC,
+	SW_SHIM_EVENT_SYNC,
+	SW_SHIM_EVENT_WAIT,
+	SW_SHIM_DEVICE,
+	SW_SHIM_MEMORY,
 	SW_SHIM_COPY,
 	SW_SHIM_FILL,
 	SW_SHIM_LAUNCH,

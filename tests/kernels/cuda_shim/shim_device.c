@@ -125,6 +125,8 @@ cudaError_t cudaSetDevice(int device)
 {
 	if (sw_shim.set_error)
 		return sw_shim_fail(sw_shim.set_error);
+	if (fault(SW_SHIM_DEVICE) != cudaSuccess)
+		return last;
 	if (device < 0 || device >= sw_shim.device_n)
 		return sw_shim_fail(cudaErrorInvalidDevice);
 	current = device;
@@ -163,6 +165,8 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
 {
 	*total_bytes = sw_shim.memory_bytes;
 	*free_bytes = sw_shim.memory_bytes - sw_shim.used_bytes - sw_shim.pool_bytes;
+	if (fault(SW_SHIM_MEMORY) != cudaSuccess)
+		return last;
 	return sw_shim_enter(NULL);
 }
 
@@ -404,7 +408,7 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
 
 cudaError_t cudaEventSynchronize(cudaEvent_t e)
 {
-	if (sw_shim_enter_outside() != cudaSuccess || fault(SW_SHIM_SYNC) != cudaSuccess)
+	if (sw_shim_enter_outside() != cudaSuccess || fault(SW_SHIM_EVENT_SYNC) != cudaSuccess)
 		return last;
 	if (e->stream)
 		stream_run(e->stream, e, e->recorded);
@@ -429,6 +433,8 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned flags)
 	struct wait *w;
 
 	(void)flags;
+	if (fault(SW_SHIM_EVENT_WAIT) != cudaSuccess)
+		return last;
 	if (!e->stream) /* never recorded: no wait */
 		return sw_shim_enter(s);
 	w = malloc(sizeof *w);

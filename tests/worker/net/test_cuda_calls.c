@@ -1,9 +1,11 @@
 /* tests/worker/net/test_cuda_calls.c — a training in one lane in which the nth call of CUDA or cuBLAS
  * fails, for each kind of call and each n: it ends as kernels/cuda/status_cuda.h says or goes on with
- * the same bits, but where a fused product was refused, and a lane that trains beside it, and the next trial of its own, see nothing. */
+ * the same bits, but where a fused product was refused, and a lane that trains beside it, and the next
+ * trial of its own, see nothing. With data on the device, and with rows that are streamed to it. */
 #include "kernels/cuda/linear.h"
 #include "tests/worker/net/cuda_train.h"
 #include <cublas_v2.h>
+#include <pthread.h>
 
 /* How the training goes on where it does: ROUNDED is with plain products, whose sums may have other
  * bits. */
@@ -15,10 +17,17 @@ static const struct {
 	sw_status status; /* SW_OK: it always goes on */
 	enum on on;
 } failures[] = {
-	{SW_SHIM_ALLOC, cudaErrorMemoryAllocation, SW_NOMEM, SAME},
+	/* what transfers of rows call, too: TRANSFERS_N */
 	{SW_SHIM_PIN, cudaErrorMemoryAllocation, SW_NOMEM, NEVER},
 	{SW_SHIM_STREAM, cudaErrorMemoryAllocation, SW_NOMEM, NEVER},
 	{SW_SHIM_EVENT, cudaErrorMemoryAllocation, SW_NOMEM, NEVER},
+	{SW_SHIM_COPY, cudaErrorIllegalAddress, SW_DEVICE_LOST, SAME},
+	{SW_SHIM_SYNC, cudaErrorIllegalAddress, SW_DEVICE_LOST, SAME},
+	{SW_SHIM_MARK, cudaErrorIllegalAddress, SW_DEVICE_LOST, SAME},
+	{SW_SHIM_EVENT_SYNC, cudaErrorIllegalAddress, SW_DEVICE_LOST, SAME},
+	{SW_SHIM_EVENT_WAIT, cudaErrorInvalidResourceHandle, SW_DEVICE_LOST, NEVER},
+	/* what they do not */
+	{SW_SHIM_ALLOC, cudaErrorMemoryAllocation, SW_NOMEM, SAME},
 	{SW_SHIM_HANDLE, CUBLAS_STATUS_NOT_INITIALIZED, SW_NOMEM, NEVER},
 	{SW_SHIM_HANDLE, CUBLAS_STATUS_ALLOC_FAILED, SW_NOMEM, NEVER},
 	{SW_SHIM_HANDLE, CUBLAS_STATUS_ARCH_MISMATCH, SW_UNSUPPORTED, NEVER},
@@ -31,10 +40,11 @@ static const struct {
 	{SW_SHIM_PRODUCT, CUBLAS_STATUS_EXECUTION_FAILED, SW_DEVICE_LOST, SAME},
 	{SW_SHIM_LAUNCH, cudaErrorMemoryAllocation, SW_NOMEM, SAME},
 	{SW_SHIM_LAUNCH, cudaErrorIllegalAddress, SW_DEVICE_LOST, SAME},
-	{SW_SHIM_COPY, cudaErrorIllegalAddress, SW_DEVICE_LOST, SAME},
 	{SW_SHIM_FILL, cudaErrorIllegalAddress, SW_DEVICE_LOST, SAME},
-	{SW_SHIM_SYNC, cudaErrorIllegalAddress, SW_DEVICE_LOST, SAME},
-	{SW_SHIM_MARK, cudaErrorIllegalAddress, SW_DEVICE_LOST, SAME},
+	{SW_SHIM_DEVICE, cudaErrorMemoryAllocation, SW_NOMEM, NEVER},
+	{SW_SHIM_DEVICE, cudaErrorDevicesUnavailable, SW_DEVICE_LOST, NEVER},
+	{SW_SHIM_MEMORY, cudaErrorInvalidValue, SW_OK, SAME},
+	{SW_SHIM_MEMORY, cudaErrorIllegalAddress, SW_DEVICE_LOST, NEVER},
 	{SW_SHIM_CAPTURE, cudaErrorStreamCaptureUnsupported, SW_OK, SAME},
 	{SW_SHIM_CAPTURE_END, cudaErrorStreamCaptureInvalidated, SW_OK, SAME},
 	{SW_SHIM_INSTANTIATE, cudaErrorMemoryAllocation, SW_OK, SAME},
@@ -60,29 +70,35 @@ static void same_epoch(const struct curve *a)
 	like_epoch(a, 0);
 }
 
-/* The other lane trains from begin to end between two steps of the first. */
-static bool other_trains(void *ctx)
+static void other_trains(void)
 {
-	const struct sw_shim_failure armed = sw_shim.failure;
 	struct sw_queue *first = queue;
 	struct curve beside;
+
+	queue = other;
+	ck_assert_int_eq(train(&beside, cuda, &trainer, NULL), SW_OK);
+	same_epoch(&beside);
+	queue = first;
+}
+
+/* The other lane trains from begin to end between two steps of the first. */
+static bool between_steps(void *ctx)
+{
+	const struct sw_shim_failure armed = sw_shim.failure;
 
 	(void)ctx;
 	if (sw_shim.lost || until_other == 0 || --until_other > 0)
 		return true;
 	sw_shim.failure = (struct sw_shim_failure){.nth = 0};
-	queue = other;
-	ck_assert_int_eq(train(&beside, cuda, &trainer, NULL), SW_OK);
-	same_epoch(&beside);
-	queue = first;
+	other_trains();
 	sw_shim.failure = armed;
 	return true;
 }
 
 /* A lane from its queue to its end. */
-static sw_status lane(struct curve *c)
+static sw_status lane_run(struct curve *c)
 {
-	const struct sw_train_hooks hooks = {.ctx = c, .go_on = other_trains, .report = report};
+	const struct sw_train_hooks hooks = {.ctx = c, .go_on = between_steps, .report = report};
 	struct sw_queue *shared = queue;
 	struct sw_err err = SW_ERR_INIT;
 	enum sw_train_end end;
@@ -96,21 +112,63 @@ static sw_status lane(struct curve *c)
 	}
 	cuda->queue_destroy(queue);
 	queue = shared;
+	if (!sw_shim.lost)
+		ck_assert_int_eq(cudaGetLastError(), cudaSuccess); /* nothing is left behind */
 	return rc;
 }
 
+struct lane {
+	struct curve *c;
+	sw_status rc;
+};
+
+static void *lane_main(void *arg)
+{
+	struct lane *l = arg;
+
+	l->rc = lane_run(l->c);
+	return NULL;
+}
+
+/* In a thread of its own, as lanes are: it has no device yet. */
+static sw_status lane(struct curve *c)
+{
+	struct lane l = {.c = c};
+	pthread_t thread;
+
+	ck_assert_int_eq(pthread_create(&thread, NULL, lane_main, &l), 0);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	return l.rc;
+}
+
+#define FAILURES_N  ((int)(sizeof failures / sizeof *failures))
+#define TRANSFERS_N 8
+
+static void stream_rows(void)
+{
+	close_on(cuda);
+	device_bytes = 1;
+	open_on(cuda);
+	ck_assert(data.streamed);
+}
+
+/* _i: with data on the device, then with rows that are streamed. */
 START_TEST(nth_call_that_fails_ends_as_documented_and_harms_no_other_lane)
 {
-	const unsigned live = sw_shim.live;
-	unsigned ended = 0, fired = 1, nth;
+	const bool streamed = _i >= FAILURES_N;
+	const int i = _i % FAILURES_N;
+	unsigned live, ended = 0, fired = 1, nth;
 	struct curve c;
 
+	if (streamed)
+		stream_rows();
 	trainer = sgd;
 	trainer.epochs = 1;
 	sw_cuda_linear_force(2); /* cuBLAS, however small */
 	ck_assert_int_eq(train(&whole, cuda, &trainer, NULL), SW_OK);
+	live = sw_shim.live; /* a queue keeps what its first training made */
 	ck_assert_int_eq(cuda->queue_create(&other), SW_OK);
-	ck_assert_int_eq(cuda->products_open(other, NULL), SW_OK);
+	other_trains();
 	for (nth = 1; fired; nth++) {
 		const unsigned before = sw_shim.live;
 		sw_status rc;
@@ -118,27 +176,27 @@ START_TEST(nth_call_that_fails_ends_as_documented_and_harms_no_other_lane)
 		ck_assert_uint_lt(nth, 2000);
 		until_other = nth % 4 == 1 ? 1 + nth % 3 : 0;
 		sw_shim.failure = (struct sw_shim_failure){
-			.call = failures[_i].call, .nth = nth, .error = failures[_i].error};
+			.call = failures[i].call, .nth = nth, .error = failures[i].error};
 		rc = lane(&c);
 		fired = sw_shim.failure.fired;
 		sw_shim.lost = false; /* as in a new process */
 		sw_shim.failure.nth = 0;
 		if (rc != SW_OK) {
-			ck_assert_int_eq(rc, failures[_i].status);
+			ck_assert_int_eq(rc, failures[i].status);
 			ended++;
 		} else if (c.oom_events == 0) {
-			like_epoch(&c, failures[_i].on == ROUNDED ? 1e-5 : 0);
+			like_epoch(&c, failures[i].on == ROUNDED ? 1e-5 : 0);
 		}
-		ck_assert(!fired || failures[_i].on != NEVER || rc != SW_OK);
+		ck_assert(!fired || failures[i].on != NEVER || rc != SW_OK);
 		ck_assert_uint_eq(sw_shim.live, before);
-		ck_assert_int_eq(cudaGetLastError(), cudaSuccess);
 	}
-	ck_assert_uint_gt(nth, 2); /* there is such a call */
-	ck_assert_int_eq(ended > 0, failures[_i].status != SW_OK);
+	/* there is such a call: streams wait for rows that come */
+	ck_assert_int_eq(nth > 2, streamed || failures[i].call != SW_SHIM_EVENT_WAIT);
+	ck_assert_int_eq(ended > 0, nth > 2 && failures[i].status != SW_OK);
 	ck_assert_int_eq(lane(&c), SW_OK);
 	same_epoch(&c);
 	cuda->queue_destroy(other);
-	ck_assert_uint_ge(live + 1, sw_shim.live); /* the handle of setup's queue */
+	ck_assert_uint_eq(sw_shim.live, live);
 	sw_cuda_linear_force(0);
 }
 END_TEST
@@ -146,6 +204,6 @@ END_TEST
 SUITE(tcase)
 {
 	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_rows(tcase, nth_call_that_fails_ends_as_documented_and_harms_no_other_lane,
-		       failures);
+	tcase_add_loop_test(tcase, nth_call_that_fails_ends_as_documented_and_harms_no_other_lane,
+			    0, FAILURES_N + TRANSFERS_N);
 }
