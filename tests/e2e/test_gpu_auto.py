@@ -1,5 +1,5 @@
-"""--devices auto: cores beside GPUs, parts of a GPU, and where a precision goes; with stand-ins
-(tests/e2e/gpus.py)."""
+"""Which slots there are and which trials they get: the cores that --devices auto has beside GPUs, parts of
+a GPU, precisions; with stand-ins (tests/e2e/gpus.py)."""
 import os
 import time
 
@@ -124,3 +124,16 @@ def test_precision_that_no_gpu_has_is_refused_and_else_goes_where_it_is(machine,
         said = [line for line in client.call("device.list")["auto"] if line.startswith(f"sweep {sweep}: ")]
         assert len(said) == (precision == "fp32" and os.cpu_count() > 1), said  # no core computes in bf16
         client.call("sweep.cancel", sweep=sweep)
+
+
+def test_each_trial_goes_by_the_precision_that_it_drew(machine):
+    client = machine("cpu:2+gpu:0", SMALL).client()
+    wait_idle(client)
+    spec = trained(epochs=1, run_cap=24, method="tpe")
+    spec["parameters"]["precision"] = {"values": ["bf16", "fp32"]}
+    sweep = run_to_end(client, spec)
+    slots = {"bf16": set(), "fp32": set()}
+    for trial in client.trials(sweep):
+        got = client.call("trial.get", sweep=sweep, trial=trial["trial"])
+        slots[got["params"]["precision"]] |= {a["slot"] for a in got["attempts"]}
+    assert slots["bf16"] == {2} and slots["fp32"] & {0, 1}, slots
