@@ -142,6 +142,13 @@ def test_program_of_which_a_rank_cannot_start_leaves_none(start, tmp_path):
     wait_until(lambda: not marked(daemon), "nothing left of the first rank")
 
 
+def test_rank_that_is_alone_is_one_of_one(start, tmp_path):
+    client = start("cpu:1").client()
+    sweep = client.submit(ranks(tmp_path, 1, "report(1, loss=rank + world)"))
+    client.wait_sweep(sweep)
+    assert client.trials(sweep)[0]["metrics"] == {"loss": 1}
+
+
 def test_ranks_of_a_trial_that_is_pruned_end(start, tmp_path):
     daemon = start("cpu:2")
     client = daemon.client()

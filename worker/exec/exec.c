@@ -189,7 +189,7 @@ static sw_status start_with(struct sw_exec *t, struct sw_program *p, const char 
 static sw_status start_ranks(struct sw_exec *t, const char *params, struct sw_environment *e,
 			     struct sw_err *err)
 {
-	sw_status rc = t->others.n ? sw_ranks_meet(e, t->others.n + 1, err) : SW_OK;
+	sw_status rc = t->job->ranks ? sw_ranks_meet(e, t->others.n + 1, err) : SW_OK;
 
 	if (rc == SW_OK)
 		rc = start_with(t, &t->program, params, e, err);
