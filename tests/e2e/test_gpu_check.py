@@ -15,9 +15,10 @@ from harness import BIN, ROOT, environment, wait_until
 
 pytestmark = [NEEDS_FAKES, pytest.mark.once("starts programs that others test")]
 
-# Of an endless stage timeout makes a short one.
+# Of what is to be endless timeout makes a second.
 STAND_INS = {
     "nvidia-smi": f"""#!/bin/sh
+case " $FAULTS " in *" wedged "*) exec sleep 1000 ;; esac
 [ "$2" = 0 ] || {{ echo "No devices were found"; exit 6; }}
 case $3 in
 *=name) echo "NVIDIA H100 80GB HBM3" ;;
@@ -78,6 +79,7 @@ printf 'lenet-cifar,128,eager,50000\\nmlp,16,eager,80000\\n'
 """,
     "timeout": f"""#!/bin/bash
 case " $FAULTS $*" in *" endless "*"lanes mlp"*) shift 3; exec {shutil.which("timeout")} -k 9 1 "$@" ;; esac
+case " $FAULTS $*" in *" wedged "*nvidia-smi*) shift 3; exec {shutil.which("timeout")} -k 9 1 "$@" ;; esac
 exec {shutil.which("timeout")} "$@"
 """,
 }
@@ -244,6 +246,7 @@ def without(tree, name):
     ("no NVIDIA driver here (nvidia-smi is not to be found)", (), {}),
     ("no CUDA toolkit here (nvcc is not to be found)", (), {}),
     ("the NVIDIA driver shows no GPU 7", ("--gpu", "7"), {}),
+    ("the NVIDIA driver shows no GPU 0", (), {"FAULTS": "wedged"}),
     ("nvidia-smi does not say the compute capability of NVIDIA H100 80GB HBM3", (),
      {"CAPABILITY": "Field \"compute_cap\" is not a valid field to query."}),
     ("the toolkit here (CUDA release 13.0) makes no code for NVIDIA H100 80GB HBM3 (sm_70)", (), {"CAPABILITY": "7.0"}),
