@@ -45,10 +45,9 @@ static sw_status train_epoch(struct loop *l, uint64_t epoch, struct sw_epoch *e)
 	return SW_OK;
 }
 
-static sw_status eval_epoch(struct loop *l, struct sw_epoch *e)
+static sw_status eval_rows(struct loop *l)
 {
 	const size_t rows = l->data->val.rows, batch = l->net.at.eval_batch;
-	struct sw_metrics m;
 	sw_status rc = sw_net_metrics_zero(&l->net);
 
 	for (size_t at = 0; rc == SW_OK && at < rows; at += batch) {
@@ -58,6 +57,23 @@ static sw_status eval_epoch(struct loop *l, struct sw_epoch *e)
 		}
 		rc = sw_net_eval(&l->net, l->data, at, rows - at < batch ? rows - at : batch);
 	}
+	return rc;
+}
+
+static sw_status eval_epoch(struct loop *l, struct sw_epoch *e)
+{
+	struct sw_metrics m;
+	sw_status rc = eval_rows(l);
+
+	/* from the first row, so that each counts once */
+	while (rc == SW_NOMEM) {
+		rc = sw_net_shrink(&l->net, l->data);
+		if (rc != SW_OK) /* as of a step: what it says, not the want of memory before */
+			return rc;
+		rc = eval_rows(l);
+	}
+	if (rc == SW_OK && l->dropped)
+		return SW_OK;
 	if (rc == SW_OK)
 		rc = sw_net_metrics(&l->net, &m);
 	if (rc != SW_OK)

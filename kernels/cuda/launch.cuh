@@ -2,10 +2,10 @@
  * kernels/cuda/launch.cuh — how kernels are started, and the loops and sums they share.
  *
  * Launches may overlap (programmatic dependent launch): the blocks of a kernel are brought to the
- * card while the last ones of the kernel before it end. So the first statement of every kernel is
- * sw_wait(), and until then it touches no device memory: the kernel before may still write it. That
- * one had waited for its own predecessor, so what is behind sw_wait() comes after everything before
- * it in the stream. No kernel lets its successor begin before it ends.
+ * card while the last ones of the kernel before it end. So every kernel calls sw_wait() before it
+ * touches device memory, which the kernel before may still read or write. That one had waited for
+ * its own predecessor, so what is behind sw_wait() comes after everything before it in the stream.
+ * No kernel lets its successor begin before it ends.
  *
  * No file uses the <<< >>> that a C++ compiler does not know: tests/kernels/cuda_shim compiles the
  * same files and runs blocks and threads on the CPU. */

@@ -2,10 +2,10 @@
  * worker/net/layout.h — where everything lies in a trial's arena.
  *
  * It has two pieces: what a step must not lose, and what a part of a batch goes through, which a
- * smaller micro-batch takes anew. Buffers that are needed at different times share their bytes: the largest first, each at the
- * lowest place that is free while it is needed. Training and evaluation take turns with the same
- * bytes. The size is a function of the model, the trainer and the rows alone, and known before
- * anything is allocated.
+ * smaller micro-batch takes anew. Buffers that are needed at different times share their bytes: the
+ * largest first, each at the lowest place that is free while it is needed. Training and evaluation
+ * take turns with the same bytes. The size is a function of the model, the trainer and the rows
+ * alone, and known before anything is allocated.
  * Cost     O(buffers^2).
  */
 #ifndef SW_WORKER_NET_LAYOUT_H

@@ -104,9 +104,14 @@ SW_NODISCARD sw_status sw_net_train(struct sw_net *net, const struct sw_data *da
  * at.grads; no step. */
 SW_NODISCARD sw_status sw_net_gradient(struct sw_net *net, const struct sw_data *data, size_t first,
 				       size_t rows);
-/* Sums metrics over the validation rows [first, first + rows), rows <= at.eval_batch. */
+/* Sums metrics over the validation rows [first, first + rows), rows <= at.eval_batch. After SW_NOMEM
+ * some of these may have been counted. */
 SW_NODISCARD sw_status sw_net_eval(struct sw_net *net, const struct sw_data *data, size_t first,
 				   size_t rows);
+/* Halves the micro-batch of a net that has its arena, and gives back what that needs no more: a
+ * step does so itself. eval_batch may be smaller then.
+ * SW_NOMEM: it is 1, or not even for that there is memory; then the net can only be destroyed. */
+SW_NODISCARD sw_status sw_net_shrink(struct sw_net *net, const struct sw_data *data);
 /* What the last evaluation's last operation wrote: float[its rows][outputs]; backend memory. */
 const float *sw_net_output(const struct sw_net *net);
 SW_NODISCARD sw_status sw_net_metrics_zero(struct sw_net *net);

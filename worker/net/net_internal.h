@@ -110,8 +110,4 @@ SW_NODISCARD sw_status sw_net_feed_fetch(struct sw_net *net, const struct sw_dat
 SW_NODISCARD sw_status sw_net_feed_take(struct sw_net *net, const struct sw_data *data, bool train,
 					size_t first, size_t rows, struct sw_net_rows *out);
 
-/* Halves the micro-batch of a net that has its arena, and gives back what that needs no more.
- * SW_NOMEM: it is 1, or not even for that there is memory; then the net can only be destroyed. */
-SW_NODISCARD sw_status sw_net_shrink(struct sw_net *net, const struct sw_data *data);
-
 #endif

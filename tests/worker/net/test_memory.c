@@ -2,6 +2,7 @@
 #include "tests/run.h"
 #include "tests/worker/trial.h"
 #include "worker/net/layout.h"
+#include <limits.h>
 
 #define EPOCHS 4
 
@@ -188,7 +189,7 @@ END_TEST
 
 /* A table that is short of memory in the middle of a step, for more than so many rows. */
 static size_t most_rows;
-static unsigned calls, refusals;
+static unsigned calls, refusals, most_refusals;
 
 static sw_status short_backward(struct sw_queue *q, const float *x, const float *w, const float *y,
 				float *dy, float *dx, float *dw, float *db, size_t B, size_t in,
@@ -222,6 +223,43 @@ START_TEST(net_that_runs_short_in_a_step_begins_it_again_in_parts)
 }
 END_TEST
 
+/* One that is short of memory for the last rows of an evaluation, of which the loss has been summed up
+ * by then. */
+static sw_status short_counts(struct sw_queue *q, const float *z, const int32_t *label,
+			      int64_t *counts, size_t B, size_t C)
+{
+	if (B == data.val.rows % 256 && refusals < most_refusals) {
+		refusals++;
+		return SW_NOMEM;
+	}
+	return sw_ops_cpu.class_counts(q, z, label, counts, B, C);
+}
+
+START_TEST(net_that_runs_short_in_an_evaluation_begins_it_again)
+{
+	struct sw_ops ops = sw_ops_cpu;
+	struct curve whole, part;
+
+	sw_data_fini(&data);
+	data_load("digits", true);
+	model_make(&model, "[{\"linear\": 10}]", true);
+	ck_assert_uint_gt(data.val.rows, 256); /* they are several batches */
+	ops.class_counts = short_counts;
+	ck_assert_int_eq(run(&whole, &sw_ops_cpu, 0), SW_OK);
+	refusals = 0;
+	most_refusals = 2;
+	ck_assert_int_eq(run(&part, &ops, 0), SW_OK);
+	ck_assert_uint_eq(part.micro, 25);
+	ck_assert_uint_eq(part.oom_events, 2);
+	same(&part, &whole);
+	refusals = 0;
+	most_refusals = UINT_MAX;
+	ck_assert_int_eq(run(&part, &ops, 0), SW_NOMEM);
+	ck_assert_uint_eq(part.n, 0);
+	ck_assert_uint_eq(refusals, 8); /* micro-batches of 100, 50, 25, 13, 7, 4, 2, 1 */
+}
+END_TEST
+
 SUITE(tcase)
 {
 	tcase_add_checked_fixture(tcase, setup, trial_teardown);
@@ -230,4 +268,5 @@ SUITE(tcase)
 	tcase_add_test(tcase, net_under_a_cap_leaves_the_library_its_bytes);
 	tcase_add_test(tcase, net_that_trains_without_a_library_is_evaluated_without);
 	tcase_add_test(tcase, net_that_runs_short_in_a_step_begins_it_again_in_parts);
+	tcase_add_test(tcase, net_that_runs_short_in_an_evaluation_begins_it_again);
 }
