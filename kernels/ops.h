@@ -110,7 +110,7 @@ struct sw_ops {
 	 * (one that needs more is SW_NOMEM); NULL for 0. SW_UNSUPPORTED: the backend lacks it, q
 	 * stays as it was. */
 	sw_status (*precision)(struct sw_queue *q, enum sw_precision p, void *work, size_t bytes);
-	/* Bytes of the copy that weights makes of n floats; 0: none. */
+	/* Bytes of the copy that weights, or linear_forward, makes of n floats; 0: none. */
 	size_t (*weights_copy)(enum sw_precision p, size_t n);
 	/* The n floats at w are read by products to come, and stay as they are until the next call,
 	 * or that of precision: so they can be brought once to the form that products read. copy:
@@ -152,19 +152,23 @@ struct sw_ops {
 
 	/* --- linear, in PyTorch's layout: y = act(x w^T + b) --- */
 
-	/* x: float[B][I]; w: float[O][I]; b: float[O] or NULL; y: float[B][O] */
+	/* x: float[B][I]; w: float[O][I]; b: float[O] or NULL; y: float[B][O]; kept: for the
+	 * backward of the same B, I, O and precision, what it reads x as, so that it is made once:
+	 * weights_copy(p, B * I) bytes, or NULL. Not written where linear_products is 0. */
 	sw_status (*linear_forward)(struct sw_queue *q, const float *x, const float *w,
 				    const float *b, float *y, size_t B, size_t I, size_t O,
-				    enum sw_act act);
+				    enum sw_act act, void *kept);
 	/* dy: float[B][O], x: float[B][I], w: float[O][I], y: float[B][O], what forward wrote (not
 	 * read, and may be NULL, with SW_ACT_NONE) ->
 	 * dx: float[B][I] = dz w, or NULL when not wanted;
 	 * dw: float[O][I] = dz^T x; db: float[O] = column sums of dz, or NULL,
 	 * where dz = dy act'(y). dy may be written over: it is scratch afterwards, but is left as
-	 * it is with SW_ACT_NONE (the gradient of a sum has other readers). */
+	 * it is with SW_ACT_NONE (the gradient of a sum has other readers). kept: as forward left
+	 * it, or NULL. */
 	sw_status (*linear_backward)(struct sw_queue *q, const float *x, const float *w,
 				     const float *y, float *dy, float *dx, float *dw, float *db,
-				     size_t B, size_t I, size_t O, enum sw_act act, int accumulate);
+				     size_t B, size_t I, size_t O, enum sw_act act, int accumulate,
+				     const void *kept);
 
 	/* --- convolution (PyTorch's: no flip of the kernel) --- */
 

@@ -83,12 +83,13 @@ TIMED(maxpool2d_backward,
       (q, dy, argmax, dx, p))
 TIMED(linear_forward,
       (struct sw_queue * q, const float *x, const float *w, const float *b, float *y, size_t B,
-       size_t I, size_t O, enum sw_act act),
-      (q, x, w, b, y, B, I, O, act))
+       size_t I, size_t O, enum sw_act act, void *kept),
+      (q, x, w, b, y, B, I, O, act, kept))
 TIMED(linear_backward,
       (struct sw_queue * q, const float *x, const float *w, const float *y, float *dy, float *dx,
-       float *dw, float *db, size_t B, size_t I, size_t O, enum sw_act act, int accumulate),
-      (q, x, w, y, dy, dx, dw, db, B, I, O, act, accumulate))
+       float *dw, float *db, size_t B, size_t I, size_t O, enum sw_act act, int accumulate,
+       const void *kept),
+      (q, x, w, y, dy, dx, dw, db, B, I, O, act, accumulate, kept))
 TIMED(cross_entropy,
       (struct sw_queue * q, const float *z, const int32_t *label, const int32_t *index, float *dz,
        struct sw_metrics *m, float scale, const int32_t *count, size_t B, size_t C, float smooth),

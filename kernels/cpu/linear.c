@@ -106,8 +106,9 @@ static void backward_own(const float *x, const float *w, const float *dy, float 
 }
 
 sw_status sw_cpu_linear_forward(struct sw_queue *q, const float *x, const float *w, const float *b,
-				float *y, size_t B, size_t I, size_t O, enum sw_act act)
+				float *y, size_t B, size_t I, size_t O, enum sw_act act, void *kept)
 {
+	(void)kept;
 	if (!in_limits(B, I, O))
 		return SW_INVALID;
 	if (blas_pays(B, I, O) && B && I && O) {
@@ -124,8 +125,9 @@ sw_status sw_cpu_linear_forward(struct sw_queue *q, const float *x, const float 
 
 sw_status sw_cpu_linear_backward(struct sw_queue *q, const float *x, const float *w, const float *y,
 				 float *dy, float *dx, float *dw, float *db, size_t B, size_t I,
-				 size_t O, enum sw_act act, int accumulate)
+				 size_t O, enum sw_act act, int accumulate, const void *kept)
 {
+	(void)kept;
 	if (!in_limits(B, I, O))
 		return SW_INVALID;
 	if (act == SW_ACT_RELU)

@@ -150,10 +150,12 @@ sw_status sw_cuda_gather_i32(struct sw_queue *q, const int32_t *values, const in
 sw_status sw_cuda_gather_image(struct sw_queue *q, const void *rows, const int32_t *index,
 			       float *out, size_t B, const struct sw_images *im);
 sw_status sw_cuda_linear_forward(struct sw_queue *q, const float *x, const float *w, const float *b,
-				 float *y, size_t B, size_t I, size_t O, enum sw_act act);
+				 float *y, size_t B, size_t I, size_t O, enum sw_act act,
+				 void *kept);
 sw_status sw_cuda_linear_backward(struct sw_queue *q, const float *x, const float *w,
 				  const float *y, float *dy, float *dx, float *dw, float *db,
-				  size_t B, size_t I, size_t O, enum sw_act act, int accumulate);
+				  size_t B, size_t I, size_t O, enum sw_act act, int accumulate,
+				  const void *kept);
 size_t sw_cuda_conv2d_workspace(const struct sw_conv *c);
 sw_status sw_cuda_conv2d_forward(struct sw_queue *q, const float *x, const float *w, const float *b,
 				 float *y, const struct sw_conv *c, enum sw_act act, void *work);

@@ -64,9 +64,11 @@ static __global__ void epilogue_kernel(const float *__restrict__ b, float *__res
 }
 
 sw_status sw_cuda_linear_forward(struct sw_queue *q, const float *x, const float *w, const float *b,
-				 float *y, size_t B, size_t I, size_t O, enum sw_act act)
+				 float *y, size_t B, size_t I, size_t O, enum sw_act act,
+				 void *kept)
 {
-	const void *terms, *weights;
+	const int keeps = kept && sw_cuda_halves(q);
+	const void *terms = kept, *weights;
 	size_t room = 0;
 	int done = 0;
 	sw_status rc = sw_cuda_use();
@@ -76,7 +78,8 @@ sw_status sw_cuda_linear_forward(struct sw_queue *q, const float *x, const float
 	if (rc == SW_OK && small(B, I, O))
 		return sw_cuda_linear_small_forward(q, x, w, b, y, B, I, O, act);
 	if (rc == SW_OK)
-		rc = sw_cuda_operand(q, x, B * I, &room, &terms);
+		rc = keeps ? sw_cuda_round(q, x, kept, B * I)
+			   : sw_cuda_operand(q, x, B * I, &room, &terms);
 	if (rc == SW_OK)
 		rc = sw_cuda_operand(q, w, O * I, &room, &weights);
 	if (rc == SW_OK && b && act == SW_ACT_NONE)
@@ -188,9 +191,11 @@ static sw_status dz_of(struct sw_queue *q, const float *y, float *dy, float *db,
 
 sw_status sw_cuda_linear_backward(struct sw_queue *q, const float *x, const float *w,
 				  const float *y, float *dy, float *dx, float *dw, float *db,
-				  size_t B, size_t I, size_t O, enum sw_act act, int accumulate)
+				  size_t B, size_t I, size_t O, enum sw_act act, int accumulate,
+				  const void *kept)
 {
-	const void *dz = dy, *other;
+	const int keeps = kept && sw_cuda_halves(q);
+	const void *dz = dy, *other = kept;
 	size_t room = 0, more;
 	int done = 0;
 	sw_status rc = sw_cuda_use();
@@ -206,7 +211,7 @@ sw_status sw_cuda_linear_backward(struct sw_queue *q, const float *x, const floa
 	if (rc == SW_OK && !done)
 		rc = dz_of(q, act == SW_ACT_RELU ? y : NULL, dy, db, B, O, accumulate, &room, &dz);
 	more = room;
-	if (rc == SW_OK && !done)
+	if (rc == SW_OK && !done && !keeps)
 		rc = sw_cuda_operand(q, x, B * I, &more, &other);
 	if (rc == SW_OK && !done)
 		rc = sw_cuda_product(q, CUBLAS_OP_N, CUBLAS_OP_T, I, O, B, other, I, dz, O,

@@ -40,6 +40,9 @@ sw_status sw_cuda_operand_room(const struct sw_queue *q, size_t n, size_t *at, u
 sw_status sw_cuda_operand(struct sw_queue *q, const float *x, size_t n, size_t *at,
 			  const void **out);
 
+/* Whoever has room for x in bf16 (weights_copy) lets it be rounded there. */
+sw_status sw_cuda_round(struct sw_queue *q, const float *x, void *bf16, size_t n);
+
 /* c: float[n][m] = op(b) op(a) + beta c, over k terms; op, m, n, k, a, lda, b and ldb as cuBLAS
  * sees them, a and b in the queue's form, c dense. None of m, n, k is 0. SW_NOMEM: the queue has not
  * been lent the memory for products. */

@@ -15,7 +15,7 @@ static __global__ void round_kernel(const float *__restrict__ x, uint32_t *__res
 	}
 }
 
-static sw_status rounded(struct sw_queue *q, const float *x, void *bf16, size_t n)
+sw_status sw_cuda_round(struct sw_queue *q, const float *x, void *bf16, size_t n)
 {
 	return sw_cuda_run_items(q, (n + 1) / 2, round_kernel, x, (uint32_t *)bf16, n);
 }
@@ -38,7 +38,7 @@ sw_status sw_cuda_operand(struct sw_queue *q, const float *x, size_t n, size_t *
 	if (rc != SW_OK)
 		return rc;
 	*out = bf16;
-	return rounded(q, x, bf16, n);
+	return sw_cuda_round(q, x, bf16, n);
 }
 
 sw_status sw_cuda_weights(struct sw_queue *q, const float *w, size_t n, void *copy)
@@ -50,5 +50,5 @@ sw_status sw_cuda_weights(struct sw_queue *q, const float *w, size_t n, void *co
 	q->weights = w;
 	q->weights_half = (const uint16_t *)copy;
 	q->weights_n = n;
-	return rounded(q, w, copy, n);
+	return sw_cuda_round(q, w, copy, n);
 }

@@ -121,6 +121,8 @@ FAULTS = [
      "__syncthreads(); if (threadIdx.x != 0)"),
     ("bf16: operands are cut, not rounded", "half.cuh:linear.cu", "product",
      "bits + 0x7fffu + (bits >> 16 & 1u)", "bits"),
+    ("linear: the input is rounded again, not kept", "linear.cu", "product",
+     "if (rc == SW_OK && !done && !keeps)", "if (rc == SW_OK && !done)"),
     ("linear: the bf16 gradient is the one before relu", "linear.cu", "product",
      "bf16[at] = sw_cuda_bf16(dz);", "bf16[at] = sw_cuda_bf16(there);"),
     ("linear: a product that overwrites gradients that are added to", "linear.cu", "linear",

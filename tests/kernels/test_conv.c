@@ -239,7 +239,7 @@ static sw_status linear_forward(const void *shape, float *const *in, float *out)
 	const struct linear *v = shape;
 
 	return sw_ops_cpu.linear_forward(NULL, in[0], in[1], v->bias ? in[2] : NULL, out, v->B,
-					 v->I, v->O, v->act);
+					 v->I, v->O, v->act, NULL);
 }
 
 static sw_status linear_backward(const void *shape, float *const *in, const float *out, float *dy,
@@ -249,7 +249,7 @@ static sw_status linear_backward(const void *shape, float *const *in, const floa
 
 	return sw_ops_cpu.linear_backward(NULL, in[0], in[1], v->act == SW_ACT_NONE ? NULL : out,
 					  dy, din[0], din[1], v->bias ? din[2] : NULL, v->B, v->I,
-					  v->O, v->act, accumulate);
+					  v->O, v->act, accumulate, NULL);
 }
 
 START_TEST(linear_and_its_gradient_match_the_reference)

@@ -50,7 +50,7 @@ static sw_status forward(const struct sw_ops *o, struct sw_queue *q, void *const
 	const struct call *c = ctx;
 
 	return o->linear_forward(q, p[0], p[1], c->bias ? p[2] : NULL, p[3], c->s.B, c->s.I, c->s.O,
-				 c->act);
+				 c->act, NULL);
 }
 
 START_TEST(linear_forward_is_as_on_cpu_with_and_without_bias)
@@ -91,7 +91,8 @@ static sw_status backward(const struct sw_ops *o, struct sw_queue *q, void *cons
 	float *dw = p[3], *db = dw + s->O * s->I;
 
 	return o->linear_backward(q, p[0], p[1], p[5], p[2], c->dw_alone ? NULL : p[4], dw,
-				  c->dw_alone ? NULL : db, s->B, s->I, s->O, c->act, s->accumulate);
+				  c->dw_alone ? NULL : db, s->B, s->I, s->O, c->act, s->accumulate,
+				  NULL);
 }
 
 START_TEST(linear_backward_is_as_on_cpu_and_accumulates)
@@ -135,12 +136,12 @@ static sw_status linear_over_limit(const struct sw_ops *o, struct sw_queue *q, v
 {
 	const size_t over = (size_t)INT32_MAX + 1;
 	const sw_status status =
-		o->linear_forward(q, p[0], p[0], NULL, p[0], 0, over, 1, SW_ACT_NONE);
+		o->linear_forward(q, p[0], p[0], NULL, p[0], 0, over, 1, SW_ACT_NONE, NULL);
 
 	(void)ctx;
 	ck_assert_int_eq(status, SW_INVALID);
 	return o->linear_backward(q, p[0], p[0], NULL, p[0], NULL, p[0], NULL, over, 0, 1,
-				  SW_ACT_NONE, 1);
+				  SW_ACT_NONE, 1, NULL);
 }
 
 START_TEST(linear_over_the_limit_is_refused)

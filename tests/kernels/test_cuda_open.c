@@ -253,13 +253,14 @@ START_TEST(device_lost_is_told_by_every_later_call)
 	sw_shim.lose_at = (unsigned)_i;
 	ck_assert_int_eq(o->upload(q, x, y, sizeof y), SW_OK); /* a mark comes later */
 	ck_assert_int_eq(o->relu_forward(q, x, x, 8), SW_OK);
-	ck_assert_int_eq(o->linear_forward(q, x, x + 1, NULL, x + 2, 1, 1, 1, SW_ACT_NONE), SW_OK);
+	ck_assert_int_eq(o->linear_forward(q, x, x + 1, NULL, x + 2, 1, 1, 1, SW_ACT_NONE, NULL),
+			 SW_OK);
 	ck_assert_int_eq(o->download(q, y, x, sizeof y), SW_DEVICE_LOST);
 	ck_assert_int_eq(o->upload(q, x, y, sizeof y), SW_DEVICE_LOST);
 	ck_assert_int_eq(o->zero(q, x, sizeof y), SW_DEVICE_LOST);
 	ck_assert_int_eq(o->sync(q), SW_DEVICE_LOST);
 	ck_assert_int_eq(o->relu_forward(q, x, x, 8), SW_DEVICE_LOST);
-	ck_assert_int_eq(o->linear_forward(q, x, x + 1, NULL, x + 2, 1, 1, 1, SW_ACT_NONE),
+	ck_assert_int_eq(o->linear_forward(q, x, x + 1, NULL, x + 2, 1, 1, 1, SW_ACT_NONE, NULL),
 			 SW_DEVICE_LOST);
 	ck_assert_int_eq(o->alloc(&p, 8), SW_DEVICE_LOST);
 	ck_assert_int_eq(o->queue_create(&other), SW_DEVICE_LOST);

@@ -187,7 +187,7 @@ START_TEST(products_have_the_operands_of_their_precision)
 	ck_assert_int_eq(o->alloc(&work, bytes), SW_OK);
 	ck_assert_int_eq(o->products_open(q, NULL), SW_OK);
 	ck_assert_int_eq(o->precision(q, p, work, bytes), SW_OK);
-	ck_assert_int_eq(o->linear_forward(q, dx, dw, NULL, dy, B, I, O, SW_ACT_NONE), SW_OK);
+	ck_assert_int_eq(o->linear_forward(q, dx, dw, NULL, dy, B, I, O, SW_ACT_NONE, NULL), SW_OK);
 	ck_assert_int_eq(o->download(q, y, dy, sizeof y), SW_OK);
 	for (int b = 0; b < B; b++)
 		for (int n = 0; n < O; n++) {
@@ -207,12 +207,12 @@ START_TEST(products_have_the_operands_of_their_precision)
 				      "%d %d: %g, not %g", b, n, (double)y[b * O + n], sum.value);
 		}
 	/* all three products have room, and none has less */
-	ck_assert_int_eq(
-		o->linear_backward(q, dx, dw, NULL, dy, dx, dw, NULL, B, I, O, SW_ACT_NONE, 0),
-		SW_OK);
+	ck_assert_int_eq(o->linear_backward(q, dx, dw, NULL, dy, dx, dw, NULL, B, I, O, SW_ACT_NONE,
+					    0, NULL),
+			 SW_OK);
 	if (p == SW_BF16) {
 		ck_assert_int_eq(o->precision(q, p, work, whole), SW_OK);
-		ck_assert_int_eq(o->linear_forward(q, dx, dw, NULL, dy, B, I, O, SW_ACT_NONE),
+		ck_assert_int_eq(o->linear_forward(q, dx, dw, NULL, dy, B, I, O, SW_ACT_NONE, NULL),
 				 SW_NOMEM);
 	}
 	ck_assert_int_eq(o->precision(q, p, work, 64), SW_NOMEM);

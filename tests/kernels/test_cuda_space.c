@@ -73,7 +73,7 @@ END_TEST
 
 static sw_status product(float *x)
 {
-	return o->linear_forward(q, x, x, NULL, x + 2, 1, 1, 1, SW_ACT_NONE);
+	return o->linear_forward(q, x, x, NULL, x + 2, 1, 1, 1, SW_ACT_NONE, NULL);
 }
 
 /* Memory for products, lent to q; to be freed. */

@@ -59,12 +59,12 @@ START_TEST(linear_forward_matches_the_reference)
 	for (int path = 1; path <= 2; path++) {
 		sw_cpu_linear_force(path);
 		ck_assert_int_eq(
-			sw_ops_cpu.linear_forward(q, x, w, b, y, s.B, s.I, s.O, SW_ACT_NONE),
+			sw_ops_cpu.linear_forward(q, x, w, b, y, s.B, s.I, s.O, SW_ACT_NONE, NULL),
 			SW_OK);
 		near_all("y", y, want, s.B * s.O);
-		ck_assert_int_eq(
-			sw_ops_cpu.linear_forward(q, x, w, NULL, y, s.B, s.I, s.O, SW_ACT_NONE),
-			SW_OK);
+		ck_assert_int_eq(sw_ops_cpu.linear_forward(q, x, w, NULL, y, s.B, s.I, s.O,
+							   SW_ACT_NONE, NULL),
+				 SW_OK);
 		for (size_t i = 0; i < s.B * s.O; i++)
 			ck_assert(fabs((double)y[i] + (double)b[i % s.O] - want[i]) < 1e-4);
 	}
@@ -100,14 +100,14 @@ START_TEST(linear_backward_matches_the_reference_and_accumulates)
 				}
 			ck_assert_int_eq(sw_ops_cpu.linear_backward(q, x, w, NULL, dy, dx, dw, db,
 								    s.B, s.I, s.O, SW_ACT_NONE,
-								    pass == 2),
+								    pass == 2, NULL),
 					 SW_OK);
 			near_all("dx", dx, wx, s.B * s.I);
 			near_all("dw", dw, ww, s.O * s.I);
 			near_all("db", db, wb, s.O);
 		}
 		ck_assert_int_eq(sw_ops_cpu.linear_backward(q, x, w, NULL, dy, NULL, dw, NULL, s.B,
-							    s.I, s.O, SW_ACT_NONE, 0),
+							    s.I, s.O, SW_ACT_NONE, 0, NULL),
 				 SW_OK);
 	}
 }

@@ -53,7 +53,7 @@ START_TEST(linear_of_the_cpu_is_near_its_sums)
 
 	sums_linear_backward(NULL, want, want + (size_t)O * I, x, w, NULL, dy, B, I, O);
 	ck_assert_int_eq(sw_ops_cpu.linear_backward(NULL, x, w, NULL, dy, NULL, dw, db, B, I, O,
-						    SW_ACT_NONE, 0),
+						    SW_ACT_NONE, 0, NULL),
 			 SW_OK);
 	near_and_sharp(want, dw, (size_t)O * I);
 	near_and_sharp(want + (size_t)O * I, db, O);

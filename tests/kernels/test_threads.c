@@ -94,12 +94,12 @@ static float *linear_all(size_t B, size_t I, size_t O, size_t *n)
 
 	*n = B * O + B * I + O * I + O;
 	out = gradient_noise(*n, 4);
-	ck_assert_int_eq(sw_ops_cpu.linear_forward(NULL, x, w, dy, out, B, I, O, SW_ACT_RELU),
+	ck_assert_int_eq(sw_ops_cpu.linear_forward(NULL, x, w, dy, out, B, I, O, SW_ACT_RELU, NULL),
 			 SW_OK);
-	ck_assert_int_eq(
-		sw_ops_cpu.linear_backward(NULL, x, w, out, dy, out + B * O, out + B * O + B * I,
-					   out + B * O + B * I + O * I, B, I, O, SW_ACT_RELU, 1),
-		SW_OK);
+	ck_assert_int_eq(sw_ops_cpu.linear_backward(
+				 NULL, x, w, out, dy, out + B * O, out + B * O + B * I,
+				 out + B * O + B * I + O * I, B, I, O, SW_ACT_RELU, 1, NULL),
+			 SW_OK);
 	free(x);
 	free(w);
 	free(dy);

@@ -128,8 +128,37 @@ static size_t find_place(const struct sw_plan *p, const struct placed *placed, s
 	return at;
 }
 
+/* A linear layer's rows: the tokens' each have one. */
+static size_t linear_rows(const struct sw_op *op, size_t rows)
+{
+	return op->from.kind == SW_SHAPE_TOKENS ? times(rows, op->from.t) : rows;
+}
+
+static size_t linear_width(const struct sw_shape *s)
+{
+	return s->kind == SW_SHAPE_TOKENS ? s->d : sw_shape_count(s);
+}
+
+static size_t linear_products(const struct sw_op *op, const struct sw_ops *ops, enum sw_precision p,
+			      size_t rows)
+{
+	return ops->linear_products(p, linear_rows(op, rows), linear_width(&op->from),
+				    linear_width(&op->to));
+}
+
+/* Bytes that a linear layer's forward leaves to its backward: none where no library makes its
+ * products. */
+static size_t kept_bytes(const struct sw_op *op, const struct sw_ops *ops, enum sw_precision p,
+			 size_t rows)
+{
+	const size_t n = times(linear_rows(op, rows), linear_width(&op->from));
+
+	return linear_products(op, ops, p, rows) ? aligned(ops->weights_copy(p, n)) : 0;
+}
+
 /* Places of the plan's buffers for so many rows, from 0. Returns the bytes of all. */
-static size_t pack(const struct sw_plan *p, size_t rows, size_t *out)
+static size_t pack(const struct sw_model *m, const struct sw_plan *p, const struct sw_ops *ops,
+		   enum sw_precision precision, size_t rows, size_t *out)
 {
 	uint16_t order[SW_MODEL_MAX_BUFFERS], spare[SW_MODEL_MAX_BUFFERS];
 	struct placed placed[SW_MODEL_MAX_BUFFERS];
@@ -138,8 +167,12 @@ static size_t pack(const struct sw_plan *p, size_t rows, size_t *out)
 	for (size_t i = 0; i < p->buffers_n; i++) {
 		order[i] = (uint16_t)i;
 		bytes[i] = buffer_bytes(&p->buffer[i], rows);
-		sum = plus(sum, bytes[i]);
 	}
+	for (size_t i = 0; i < m->ops_n; i++)
+		if (m->op[i].kind == SW_OP_LINEAR && p->saved[i] != SW_NO_BUFFER)
+			bytes[p->saved[i]] = kept_bytes(&m->op[i], ops, precision, rows);
+	for (size_t i = 0; i < p->buffers_n; i++)
+		sum = plus(sum, bytes[i]);
 	if (sum > SIZE_MAX / 2)
 		return SIZE_MAX;
 	sort(bytes, order, spare, p->buffers_n);
@@ -188,14 +221,10 @@ static size_t products(const struct sw_model *m, const struct sw_ops *ops, enum 
 	for (size_t i = 0; i < m->ops_n; i++) {
 		const struct sw_op *op = &m->op[i];
 		const struct sw_conv conv = sw_layout_conv(op, rows);
-		const bool tokens = op->from.kind == SW_SHAPE_TOKENS;
 		size_t bytes = 0;
 
 		if (op->kind == SW_OP_LINEAR)
-			bytes = ops->linear_products(p, tokens ? rows * op->from.t : rows,
-						     tokens ? op->from.d
-							    : sw_shape_count(&op->from),
-						     tokens ? op->to.d : sw_shape_count(&op->to));
+			bytes = linear_products(op, ops, p, rows);
 		else if (op->kind == SW_OP_CONV2D)
 			bytes = ops->conv2d_products(p, &conv);
 		most = bytes > most ? bytes : most;
@@ -226,7 +255,7 @@ static size_t eval_pack(struct sw_layout *out, const struct sw_model *m, const s
 	rows = rows ? rows : 1;
 	for (;;) {
 		*work = workspace(m, ops, rows, false);
-		bytes = pack(&m->eval, rows, out->eval);
+		bytes = pack(m, &m->eval, ops, t->precision, rows, out->eval);
 		if (rows == 1 || (plus(bytes, *work) <= most &&
 				  !(alone && products(m, ops, t->precision, rows))))
 			break;
@@ -310,7 +339,7 @@ sw_status sw_layout_make(struct sw_layout *out, const struct sw_model *m,
 	out->rows = place(&at, times(times(out->steps, out->batch), sizeof(int32_t)));
 	fixed = plus(out->kept, at);
 	train_work = workspace(m, ops, out->micro, true);
-	train = pack(&m->train, out->micro, out->train);
+	train = pack(m, &m->train, ops, t->precision, out->micro, out->train);
 	eval = eval_pack(out, m, t, ops, val_rows, plus(train, train_work),
 			 t->memory == 0      ? SIZE_MAX
 			 : t->memory > fixed ? t->memory - fixed

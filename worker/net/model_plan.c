@@ -100,6 +100,8 @@ static uint16_t plan_saved(struct sw_plan *p, const struct sw_op *op, uint16_t n
 		return sw_model_plan_buffer(p, op->heads * op->to.t * op->to.t, 0, now);
 	if (!train)
 		return SW_NO_BUFFER;
+	if (op->kind == SW_OP_LINEAR) /* of what size, the backend says: layout.c */
+		return sw_model_plan_buffer(p, 0, 0, now);
 	if (op->kind == SW_OP_BATCHNORM)
 		return sw_model_plan_buffer(p, 0, 2 * ((op->from.c + to - 1) / to * to), now);
 	if (op->kind == SW_OP_LAYERNORM)

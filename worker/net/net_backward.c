@@ -31,7 +31,7 @@ static sw_status products(const struct sw_net_pass *p, const struct grads *g)
 						 sw_net_work(net));
 	return net->ops->linear_backward(net->q, g->x, w + op->w, g->y, g->dy, g->dx, dw, db,
 					 sw_net_row_n(&op->from, p->rows), sw_net_width(&op->from),
-					 sw_net_width(&op->to), op->act, p->accumulate);
+					 sw_net_width(&op->to), op->act, p->accumulate, g->saved);
 }
 
 static sw_status norms(const struct sw_net_pass *p, const struct grads *g)

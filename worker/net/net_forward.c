@@ -138,7 +138,7 @@ static sw_status op_forward(const struct sw_net_pass *p, size_t i)
 	case SW_OP_LINEAR:
 		return net->ops->linear_forward(
 			net->q, x, w + op->w, b, y, sw_net_row_n(&op->from, p->rows),
-			sw_net_width(&op->from), sw_net_width(&op->to), op->act);
+			sw_net_width(&op->from), sw_net_width(&op->to), op->act, saved);
 	case SW_OP_CONV2D:
 		return net->ops->conv2d_forward(net->q, x, w + op->w, b, y, &conv, op->act,
 						sw_net_work(net));
