@@ -5,7 +5,7 @@ import pytest
 
 import plain_net as net
 from checkpoints import files, replay
-from harness import sweep_command, trained
+from harness import sweep_command, trained, wait_until
 from test_export import NETS, dataset
 
 EPOCHS = 24
@@ -91,7 +91,7 @@ def test_best_epoch_is_on_the_disk_whatever_ends_the_trial(start, tmp_path, stop
     sweep = client.submit(spec)
     client.wait_sweep(sweep)
     assert_best_is_exported(daemon, client, sweep, val, tmp_path)
-    assert len(files(daemon, sweep)) <= 2  # the best one's and the last one's
+    wait_until(lambda: len(files(daemon, sweep)) <= 2, "the best one's and the last one's files alone")
     replay(daemon, sweep)
     daemon.term()
     daemon.start()

@@ -113,6 +113,7 @@ def test_damaged_checkpoint_is_not_exported_and_leaves_what_was_there(start, tmp
 
 
 def test_export_loads_into_the_net_of_pytorch(start, tmp_path):
+    pytest.importorskip("safetensors")
     torch = pytest.importorskip("torch")
     load_file = pytest.importorskip("safetensors.torch").load_file
     daemon, client, sweep, _, _, val = train(start, tmp_path, "pictures")
