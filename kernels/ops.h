@@ -10,7 +10,8 @@
  *          returns. No entry allocates but queue_create, alloc and products_open. Pointers from
  *          alloc are aligned to SW_OPS_ALIGN bytes; others (inside an arena) to their element.
  * Work     Scratch memory is the caller's: `work` has at least the bytes that the entry's
- *          *_workspace says for the same shape, aligned to SW_OPS_ALIGN; NULL when that is 0.
+ *          *_workspace says for the same shape or one of more rows, aligned to SW_OPS_ALIGN; NULL
+ *          when that is 0.
  *          Nothing is kept in it from one call to the next: all entries of a queue may share one.
  * Queues   Work runs in the order in which it was given to one queue, perhaps after the call has
  *          returned. Two queues know nothing of each other. A queue belongs to one thread at a

@@ -23,12 +23,21 @@ static size_t chunk_of(size_t N)
 	return places;
 }
 
+/* Chunks of so many places at most: fewer of them may be in smaller chunks, and more of these. A net
+ * asks for scratch memory once, for its largest batch, and the last one of an epoch is smaller. */
+static size_t chunks_most(size_t N)
+{
+	const size_t chunk = chunk_of(N), chunks = (N - 1) / chunk + 1;
+
+	return chunk > chunk_of(1) && chunks < 2 * chunk ? 2 * chunk : chunks;
+}
+
 /* Scratch memory of embedding_backward. */
 struct sorting {
 	int32_t *place;  /* [N]: 0, 1, ... */
 	int32_t *order;  /* [N]: the places in the order of their tokens, equal ones in their own */
 	uint32_t *token; /* [N]: those tokens */
-	float *heads;    /* [chunks][D] */
+	float *heads;    /* [chunks_most][D] */
 	void *temp;      /* what CUB needs */
 	size_t temp_bytes, bytes;
 };
@@ -75,7 +84,7 @@ static sw_status sorting_of(struct sorting *s, void *work, size_t N, size_t V, s
 	s->place = (int32_t *)take(&at, N * sizeof *s->place);
 	s->order = (int32_t *)take(&at, N * sizeof *s->order);
 	s->token = (uint32_t *)take(&at, N * sizeof *s->token);
-	s->heads = (float *)take(&at, ((N - 1) / chunk_of(N) + 1) * D * sizeof *s->heads);
+	s->heads = (float *)take(&at, chunks_most(N) * D * sizeof *s->heads);
 	s->temp = take(&at, s->temp_bytes);
 	s->bytes = (size_t)(at - (char *)work);
 	return rc;

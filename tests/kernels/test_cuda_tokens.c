@@ -59,6 +59,21 @@ START_TEST(embedding_is_as_on_cpu)
 }
 END_TEST
 
+/* An epoch's last batch is smaller than the one that scratch memory was counted for. */
+START_TEST(fewer_tokens_need_no_more_scratch_memory)
+{
+	size_t before = 0;
+
+	for (size_t N = 1; N < 20000; N++) {
+		const size_t work = twin_cuda()->embedding_workspace(N, 50, 512);
+
+		ck_assert_msg(work >= before, "%zu tokens: %zu bytes, one less: %zu", N, work,
+			      before);
+		before = work;
+	}
+}
+END_TEST
+
 /* --- rows of tokens --- */
 
 static const struct row {
@@ -251,6 +266,7 @@ SUITE(tcase)
 	}
 	tcase_add_checked_fixture(tcase, twin_setup, twin_teardown);
 	tcase_add_rows(tcase, embedding_is_as_on_cpu, tables);
+	tcase_add_test(tcase, fewer_tokens_need_no_more_scratch_memory);
 	tcase_add_rows(tcase, position_is_as_on_cpu, rows);
 	tcase_add_rows(tcase, token_mean_is_as_on_cpu_and_reads_no_padding, rows);
 	tcase_add_rows(tcase, attention_is_as_on_cpu, shapes);
