@@ -143,6 +143,21 @@ def test_program_of_which_a_rank_cannot_start_leaves_none(start, tmp_path):
     wait_until(lambda: not marked(daemon), "nothing left of the first rank")
 
 
+def test_file_of_arguments_is_not_written_again_beside_a_rank_that_reads_it(start, tmp_path):
+    client = start("cpu:16").client()
+    spec = ranks(tmp_path, 16, """
+while not os.path.exists("started15"):
+    time.sleep(0.01)
+if rank == 0:
+    report(1, loss=int(os.stat(sys.argv[1]).st_mtime_ns > os.stat("started0").st_mtime_ns))
+""")
+    spec["command"] = ["sh", "start.sh", "${args_json_file}"]
+    (tmp_path / "start.sh").write_text(f"touch started$RANK\nexec {sys.executable} -S program.py $1\n")
+    sweep = client.submit(spec)
+    client.wait_sweep(sweep)
+    assert client.trials(sweep)[0]["metrics"] == {"loss": 0}, client.trials(sweep)[0]
+
+
 def test_rank_that_is_alone_is_one_of_one(start, tmp_path):
     client = start("cpu:1").client()
     sweep = client.submit(ranks(tmp_path, 1, "report(1, loss=rank + world)"))

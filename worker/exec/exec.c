@@ -106,13 +106,18 @@ static const char *variable(void *environment, const char *name)
 }
 
 /* The file for ${args_json_file}, beside the output. */
-static sw_status write_json(const struct sw_exec *t, const char *params, char path[PATH_MAX],
-			    struct sw_err *err)
+static void json_path(const struct sw_exec *t, char path[PATH_MAX])
 {
+	(void)snprintf(path, PATH_MAX, "%s.json", t->job->log);
+}
+
+static sw_status write_json(const struct sw_exec *t, const char *params, struct sw_err *err)
+{
+	char path[PATH_MAX];
 	FILE *f;
 	bool good;
 
-	(void)snprintf(path, PATH_MAX, "%s.json", t->job->log);
+	json_path(t, path);
 	if (!sw_command_has(t->job->command, "args_json_file"))
 		return SW_OK;
 	f = fopen(path, "we");
@@ -127,7 +132,7 @@ static void remove_json(const struct sw_exec *t)
 {
 	char path[PATH_MAX];
 
-	(void)snprintf(path, PATH_MAX, "%s.json", t->job->log);
+	json_path(t, path);
 	if (sw_command_has(t->job->command, "args_json_file"))
 		(void)unlink(path);
 }
@@ -163,8 +168,8 @@ static sw_status start_words(struct sw_exec *t, struct sw_program *p, char *cons
 				err);
 }
 
-static sw_status start_with(struct sw_exec *t, struct sw_program *p, const char *params,
-			    struct sw_environment *e, struct sw_err *err)
+static sw_status start_with(struct sw_exec *t, struct sw_program *p, struct sw_environment *e,
+			    struct sw_err *err)
 {
 	const char *path = sw_environment_get(e, "PATH");
 	char json[PATH_MAX], found[PATH_MAX], **argv = NULL;
@@ -175,29 +180,32 @@ static sw_status start_with(struct sw_exec *t, struct sw_program *p, const char 
 						 .json_file = json,
 						 .variable = variable,
 						 .user = e};
-	sw_status rc = write_json(t, params, json, err);
+	sw_status rc;
 
-	if (rc == SW_OK)
-		rc = sw_command_expand(&argv, t->job->command, &values, err);
+	json_path(t, json);
+	rc = sw_command_expand(&argv, t->job->command, &values, err);
 	if (rc == SW_OK)
 		rc = start_words(t, p, argv, e, err);
 	free(argv);
 	return rc;
 }
 
-/* All of them, or none. */
+/* All of them, or none. The file is written before the first, which may read it while others are
+ * started. */
 static sw_status start_ranks(struct sw_exec *t, const char *params, struct sw_environment *e,
 			     struct sw_err *err)
 {
 	sw_status rc = t->job->ranks ? sw_ranks_meet(e, t->others.n + 1, err) : SW_OK;
 
 	if (rc == SW_OK)
-		rc = start_with(t, &t->program, params, e, err);
+		rc = write_json(t, params, err);
+	if (rc == SW_OK)
+		rc = start_with(t, &t->program, e, err);
 	if (rc != SW_OK)
 		return rc;
 	for (size_t i = 0; rc == SW_OK && i < t->others.n; i++) {
 		sw_ranks_number(e, i + 1);
-		rc = start_with(t, &t->others.v[i].program, params, e, err);
+		rc = start_with(t, &t->others.v[i].program, e, err);
 	}
 	if (rc != SW_OK)
 		end_run(t, 0);
