@@ -48,7 +48,7 @@ extern "C" {
 #endif
 
 #define SW_OPS_ALIGN   ((size_t)64)
-#define SW_OPS_VERSION 8 /* of this table's layout; a module made for another is refused */
+#define SW_OPS_VERSION 9 /* of this table's layout; a module made for another is refused */
 
 struct sw_queue; /* opaque, one per backend: a stream with its handles and workspace */
 struct sw_graph; /* opaque: calls that were recorded */
