@@ -83,9 +83,10 @@ static sw_status sorting_of(struct sorting *s, void *work, size_t N, size_t V, s
 		s->temp_bytes = temp_bytes_most(N);
 	s->place = (int32_t *)take(&at, N * sizeof *s->place);
 	s->order = (int32_t *)take(&at, N * sizeof *s->order);
-	s->token = (uint32_t *)take(&at, N * sizeof *s->token);
 	s->heads = (float *)take(&at, chunks_most(N) * D * sizeof *s->heads);
 	s->temp = take(&at, s->temp_bytes);
+	/* the last, so that whoever reads behind it is seen */
+	s->token = (uint32_t *)take(&at, N * sizeof *s->token);
 	s->bytes = (size_t)(at - (char *)work);
 	return rc;
 }
