@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from gpus import CUDA, NEEDS_FAKES, NVML, SMALL
-from harness import BIN, ROOT, environment, wait_until
+from harness import BIN, DEADLINE, ROOT, environment, wait_until
 
 pytestmark = [NEEDS_FAKES, pytest.mark.once("starts programs that others test")]
 
@@ -342,11 +342,13 @@ def test_results_that_have_no_room_are_named_where_they_are(tree):
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_what_was_found_is_kept_when_it_is_interrupted(tree, how):
     env = tree.env(FAULTS="waits")
-    with subprocess.Popen([tree.at / "scripts" / "gpu-check"], env=env, stdout=subprocess.PIPE, text=True) as process:
+    # A shell cannot trap what its parent ignores, as one in the background does SIGINT.
+    command = ["env", "--default-signal", tree.at / "scripts" / "gpu-check"]
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as process:
         try:
             wait_until((tree.at / "waits").exists, "the stage that waits")
             process.send_signal(how)
-            out = process.communicate()[0]
+            out = process.communicate(timeout=DEADLINE)[0]
         finally:
             process.kill()
     assert process.returncode == 1 and STEPS in out and "1,650,000" in out, out
