@@ -182,6 +182,8 @@ static sw_status start_with(struct sw_exec *t, struct sw_program *p, struct sw_e
 						 .user = e};
 	sw_status rc;
 
+	if (e->failed)
+		return sw_err_set(err, SW_NOMEM, "no memory for a program");
 	json_path(t, json);
 	rc = sw_command_expand(&argv, t->job->command, &values, err);
 	if (rc == SW_OK)
@@ -217,7 +219,7 @@ static sw_status start(struct sw_exec *t, struct sw_err *err)
 	struct sw_environment e = {0};
 	struct sw_buf params;
 	struct sw_jw w;
-	sw_status rc = SW_NOMEM;
+	sw_status rc;
 
 	sw_lines_init(&t->metrics);
 	sw_lines_init(&t->out);
@@ -230,10 +232,12 @@ static sw_status start(struct sw_exec *t, struct sw_err *err)
 	sw_buf_init(&params, SW_FRAME_MAX);
 	sw_jw_init(&w, &params);
 	sw_jw_cjson(&w, t->params);
-	if (params.failed == SW_OK)
+	if (params.failed == SW_OK) {
 		sw_environment_make(&e, t->job, t->place, params.data, &t->live);
-	if (params.failed == SW_OK && !e.failed)
 		rc = start_ranks(t, params.data, &e, err);
+	} else {
+		rc = sw_err_set(err, SW_NOMEM, "no memory for a program");
+	}
 	sw_environment_fini(&e);
 	sw_buf_fini(&params);
 	return rc;
