@@ -337,6 +337,7 @@ sw_status sw_layout_make(struct sw_layout *out, const struct sw_model *m,
 	place_fixed(out, m, t, train_rows, &out->kept);
 	out->steps = graph_steps(out, m, train_rows);
 	out->rows = place(&at, times(times(out->steps, out->batch), sizeof(int32_t)));
+	out->part = place(&at, out->micro < out->batch ? times(m->weights_n, ELEMENT) : 0);
 	fixed = plus(out->kept, at);
 	train_work = workspace(m, ops, out->micro, true);
 	train = pack(m, &m->train, ops, t->precision, out->micro, out->train);

@@ -47,7 +47,8 @@ struct sw_layout {
 	size_t kept;  /* bytes of the first piece: all of the above, whatever micro is */
 	size_t steps; /* in a graph at most, at least 1 */
 	/* in the second piece: */
-	size_t rows;    /* int32[steps][batch]: those of a graph's steps, out of the order */
+	size_t rows; /* int32[steps][batch]: those of a graph's steps, out of the order */
+	size_t part; /* float[weights_n]: gradients of a part but the first, where micro < batch */
 	size_t product; /* of products that a library makes: ops.h, precision() */
 	size_t product_bytes;
 	size_t copy; /* of the weights, as products at another precision read them */

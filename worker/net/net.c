@@ -84,6 +84,15 @@ static sw_status arena_alloc(struct sw_net *net, const struct sw_data *data, str
 					sw_status_str(rc));
 }
 
+/* The gaps between gradients are zero for good, for sums go over them. */
+static sw_status part_zero(const struct sw_net *net)
+{
+	if (net->at.micro == net->at.batch)
+		return SW_OK;
+	return net->ops->zero(net->q, net->parts + net->at.part,
+			      net->model->weights_n * sizeof(float));
+}
+
 /* What a step must not lose lies in the first piece, which stays where it is. */
 sw_status sw_net_shrink(struct sw_net *net, const struct sw_data *data)
 {
@@ -111,6 +120,8 @@ sw_status sw_net_shrink(struct sw_net *net, const struct sw_data *data)
 	} while (rc == SW_NOMEM && net->at.micro > 1);
 	net->parts = piece;
 	pthread_mutex_unlock(&taking);
+	if (rc == SW_OK)
+		rc = part_zero(net);
 	return rc == SW_OK ? sw_net_precision(net) : rc;
 }
 
@@ -128,6 +139,8 @@ static sw_status arena_take(struct sw_net *net, const struct sw_data *data, stru
 		return rc;
 	/* gradients and state begin at zero, and the gaps between tensors stay so */
 	rc = ops->zero(net->q, net->arena, net->at.metrics);
+	if (rc == SW_OK)
+		rc = part_zero(net);
 	if (rc == SW_OK)
 		rc = sw_net_weights_init(net);
 	return rc == SW_OK ? SW_OK

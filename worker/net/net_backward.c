@@ -14,24 +14,22 @@ static sw_status products(const struct sw_net_pass *p, const struct grads *g)
 	const struct sw_net *net = p->net;
 	const struct sw_op *op = g->op;
 	const float *w = sw_net_floats(net, net->at.weights);
-	float *grads = sw_net_floats(net, net->at.grads);
-	float *dw = grads + op->w, *db = op->b_n ? grads + op->b : NULL;
+	float *dw = p->grads + op->w, *db = op->b_n ? p->grads + op->b : NULL;
 	const struct sw_conv conv = sw_layout_conv(op, p->rows);
 
 	if (op->pooled) {
 		const struct sw_pooled m = sw_net_pooled(p, op->mate);
 
 		return net->ops->conv2d_maxpool_backward(net->q, g->x, w + op->w, &m, g->other,
-							 g->dy, g->dx, dw, db, &conv, op->act,
-							 p->accumulate, sw_net_work(net));
+							 g->dy, g->dx, dw, db, &conv, op->act, 0,
+							 sw_net_work(net));
 	}
 	if (op->kind == SW_OP_CONV2D)
 		return net->ops->conv2d_backward(net->q, g->x, w + op->w, g->y, g->dy, g->dx, dw,
-						 db, &conv, op->act, p->accumulate,
-						 sw_net_work(net));
+						 db, &conv, op->act, 0, sw_net_work(net));
 	return net->ops->linear_backward(net->q, g->x, w + op->w, g->y, g->dy, g->dx, dw, db,
 					 sw_net_row_n(&op->from, p->rows), sw_net_width(&op->from),
-					 sw_net_width(&op->to), op->act, p->accumulate, g->saved);
+					 sw_net_width(&op->to), op->act, 0, g->saved);
 }
 
 static sw_status norms(const struct sw_net_pass *p, const struct grads *g)
@@ -39,34 +37,33 @@ static sw_status norms(const struct sw_net_pass *p, const struct grads *g)
 	const struct sw_net *net = p->net;
 	const struct sw_op *op = g->op;
 	const float *gamma = sw_net_floats(net, net->at.weights) + op->w;
-	float *grads = sw_net_floats(net, net->at.grads);
 	const size_t R = sw_net_row_n(&op->from, p->rows);
 
 	if (op->kind == SW_OP_BATCHNORM)
-		return net->ops->batchnorm_backward(
-			net->q, g->x, gamma, g->saved, g->saved + (op->var - op->mean), g->dy,
-			g->dx, grads + op->w, grads + op->b, p->rows, op->from.c,
-			op->from.h * op->from.w, p->accumulate);
+		return net->ops->batchnorm_backward(net->q, g->x, gamma, g->saved,
+						    g->saved + (op->var - op->mean), g->dy, g->dx,
+						    p->grads + op->w, p->grads + op->b, p->rows,
+						    op->from.c, op->from.h * op->from.w, 0);
 	return net->ops->layernorm_backward(net->q, g->x, gamma, g->saved, g->saved + R, g->dy,
-					    g->dx, grads + op->w, grads + op->b, R,
-					    sw_net_width(&op->from), p->accumulate);
+					    g->dx, p->grads + op->w, p->grads + op->b, R,
+					    sw_net_width(&op->from), 0);
 }
 
 static sw_status tokens(const struct sw_net_pass *p, const struct grads *g)
 {
 	const struct sw_net *net = p->net;
 	const struct sw_op *op = g->op;
-	float *dw = sw_net_floats(net, net->at.grads) + op->w;
+	float *dw = p->grads + op->w;
 	const struct sw_attention attention = sw_layout_attention(op, p->rows);
 
 	switch (op->kind) {
 	case SW_OP_EMBEDDING:
 		return net->ops->embedding_backward(net->q, (const int32_t *)(const void *)g->x,
 						    g->dy, dw, p->rows * op->to.t, op->vocab,
-						    op->to.d, p->accumulate, sw_net_work(net));
+						    op->to.d, 0, sw_net_work(net));
 	case SW_OP_POSITION:
 		return net->ops->position_backward(net->q, g->dy, dw, p->rows, op->to.t, op->to.d,
-						   p->accumulate);
+						   0);
 	case SW_OP_ATTENTION:
 		return net->ops->attention_backward(net->q, g->x, g->saved, g->dy, g->dx,
 						    &attention, sw_net_work(net));

@@ -12,7 +12,7 @@ struct sw_net_pass {
 	size_t first;          /* the first row's place in its batch, for dropout */
 	const void *x;         /* value 0: float or int32 */
 	const int32_t *length; /* int32[rows], or NULL */
-	bool accumulate;       /* gradients add to what is there */
+	float *grads;          /* float[weights_n]: where the parameters' gradients go */
 };
 
 /* Where rows are: index is their places in part, number their numbers in the data set where these

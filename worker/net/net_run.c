@@ -87,6 +87,35 @@ static sw_status loss(const struct sw_net_pass *p, const struct sw_net_rows *fro
 				       sw_net_sums(net), 1.0f, count_of(net), rows, width, smooth);
 }
 
+/* Parts after the first make their gradients apart, and then add them: the sum has the same bits
+ * wherever its parts were made. */
+static sw_status part_gradient(struct sw_net *net, const struct sw_data *data,
+			       const struct sw_net_rows *from, size_t at, size_t rows)
+{
+	const size_t left = rows - at;
+	float *sum = sw_net_floats(net, net->at.grads);
+	struct sw_net_pass p = {.net = net,
+				.train = true,
+				.rows = left < net->at.micro ? left : net->at.micro,
+				.first = at,
+				.grads = at == 0 ? sum : sw_net_part(net, net->at.part)};
+	sw_status rc;
+
+	if (from->part.length)
+		p.length =
+			(const int32_t *)(const void *)sw_net_buffer(&p, net->model->train.length);
+	rc = gather(&p, data, from);
+	if (rc == SW_OK)
+		rc = sw_net_forward(&p);
+	if (rc == SW_OK)
+		rc = loss(&p, from, at, rows);
+	if (rc == SW_OK)
+		rc = sw_net_backward(&p);
+	if (rc == SW_OK && at > 0)
+		rc = net->ops->accumulate(net->q, p.grads, sum, net->model->weights_n);
+	return rc;
+}
+
 sw_status sw_net_gradient_of(struct sw_net *net, const struct sw_data *data,
 			     const struct sw_net_rows *from, size_t rows)
 {
@@ -94,25 +123,8 @@ sw_status sw_net_gradient_of(struct sw_net *net, const struct sw_data *data,
 
 	if (rc == SW_OK)
 		rc = sw_net_weights_ready(net);
-	for (size_t at = 0; rc == SW_OK && at < rows; at += net->at.micro) {
-		struct sw_net_pass p = {.net = net,
-					.train = true,
-					.rows = rows - at < net->at.micro ? rows - at
-									  : net->at.micro,
-					.first = at,
-					.accumulate = at > 0};
-
-		if (from->part.length)
-			p.length = (const int32_t *)(const void *)sw_net_buffer(
-				&p, net->model->train.length);
-		rc = gather(&p, data, from);
-		if (rc == SW_OK)
-			rc = sw_net_forward(&p);
-		if (rc == SW_OK)
-			rc = loss(&p, from, at, rows);
-		if (rc == SW_OK)
-			rc = sw_net_backward(&p);
-	}
+	for (size_t at = 0; rc == SW_OK && at < rows; at += net->at.micro)
+		rc = part_gradient(net, data, from, at, rows);
 	return rc;
 }
 

@@ -99,6 +99,49 @@ START_TEST(net_in_parts_of_a_batch_trains_the_same)
 }
 END_TEST
 
+/* The gradients of the order's rows [first, first + rows), in batches of `batch` and parts of `micro`,
+ * into g: float[m->weights_n]. */
+static void gradient(const struct sw_model *m, uint64_t batch, uint64_t micro, size_t first,
+		     float *g)
+{
+	struct sw_trainer t = adam;
+	int32_t order[32];
+	struct sw_net net;
+
+	for (int32_t i = 0; i < 32; i++)
+		order[i] = 3 * i;
+	t.batch_size = batch;
+	t.micro_batch = micro;
+	ck_assert_int_eq(sw_net_create(&net, &sw_ops_cpu, queue, m, &t, &data, 3, NULL), SW_OK);
+	ck_assert_int_eq(sw_net_order(&net, order, 32), SW_OK);
+	ck_assert_int_eq(sw_net_gradient(&net, &data, first, batch), SW_OK);
+	memcpy(g, net.arena + net.at.grads, m->weights_n * sizeof *g);
+	sw_net_destroy(&net);
+}
+
+/* A part of 8 of 16 rows alone has twice its part of their mean's gradient, to the bit. */
+START_TEST(net_in_parts_adds_gradients_that_were_made_apart)
+{
+	struct sw_model m;
+	float *both, *first, *second;
+
+	model_make(&m,
+		   "[{\"linear\": 20}, \"tanh\", {\"residual\": [\"layernorm\", {\"linear\": 20}, "
+		   "\"tanh\"]}, {\"linear\": 3}]",
+		   true);
+	both = malloc(3 * m.weights_n * sizeof *both);
+	first = both + m.weights_n;
+	second = first + m.weights_n;
+	gradient(&m, 16, 8, 0, both);
+	gradient(&m, 8, 0, 0, first);
+	gradient(&m, 8, 0, 8, second);
+	for (size_t i = 0; i < m.weights_n; i++)
+		ck_assert_msg(both[i] == first[i] / 2 + second[i] / 2, "gradient %zu: %a, %a + %a",
+			      i, (double)both[i], (double)first[i] / 2, (double)second[i] / 2);
+	free(both);
+}
+END_TEST
+
 START_TEST(net_with_statistics_goes_on_from_a_checkpoint_bit_for_bit)
 {
 	struct sw_trainer t = adam;
@@ -260,6 +303,7 @@ SUITE(tcase)
 {
 	tcase_add_checked_fixture(tcase, setup, trial_teardown);
 	tcase_add_test(tcase, net_in_parts_of_a_batch_trains_the_same);
+	tcase_add_test(tcase, net_in_parts_adds_gradients_that_were_made_apart);
 	tcase_add_test(tcase, net_with_statistics_goes_on_from_a_checkpoint_bit_for_bit);
 	tcase_add_test(tcase, net_without_a_better_loss_ends_by_patience);
 	tcase_add_test(tcase, trainer_lr_follows_its_schedule);
