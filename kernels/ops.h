@@ -17,16 +17,15 @@
  *          returned. Two queues know nothing of each other. A queue belongs to one thread at a
  *          time. The host learns a value only by download, which waits.
  * Aliases  Operands must not overlap, unless the entry says that they may be the same pointer.
- * Adding   accumulate 1 adds to gradients of parameters (micro-batches), 0 overwrites them.
- *          Gradients of inputs (dx) are always overwritten; NULL where the entry says so.
+ * Writing  Gradients, of parameters and of inputs, are overwritten; dx is NULL where the entry says
+ *          so.
  * Errors   SW_OK, SW_NOMEM (alloc, queue_create), SW_INVALID (a shape over the limits below, or one
  *          that makes no sense: a window larger than its padded image, stride 0),
  *          SW_UNSUPPORTED (an entry that this backend lacks), SW_DEVICE_LOST. An asynchronous table
  *          may return the failure of an earlier call; a device that is lost stays lost for the
  *          process.
  * Limits   Each dimension fits int32, as does the plane H * W of an image; each product of two
- *          dimensions fits int64. A dimension of 0 is SW_OK and does nothing (to an accumulating
- *          output) or writes zeros (to another).
+ *          dimensions fits int64. A dimension of 0 is SW_OK: it adds nothing, and writes zeros.
  * Graphs   What a queue is given between graph_begin and graph_end is recorded, not run. No entry
  *          keeps anything of the call but its arguments: sizes and pointers are fixed by the
  *          recording, and what changes from run to run lies in backend memory (struct sw_step).
@@ -48,7 +47,7 @@ extern "C" {
 #endif
 
 #define SW_OPS_ALIGN   ((size_t)64)
-#define SW_OPS_VERSION 9 /* of this table's layout; a module made for another is refused */
+#define SW_OPS_VERSION 10 /* of this table's layout; a module made for another is refused */
 
 struct sw_queue; /* opaque, one per backend: a stream with its handles and workspace */
 struct sw_graph; /* opaque: calls that were recorded */
@@ -168,7 +167,7 @@ struct sw_ops {
 	 * it, or NULL. */
 	sw_status (*linear_backward)(struct sw_queue *q, const float *x, const float *w,
 				     const float *y, float *dy, float *dx, float *dw, float *db,
-				     size_t B, size_t I, size_t O, enum sw_act act, int accumulate,
+				     size_t B, size_t I, size_t O, enum sw_act act,
 				     const void *kept);
 
 	/* --- convolution (PyTorch's: no flip of the kernel) --- */
@@ -186,8 +185,7 @@ struct sw_ops {
 	 * others of dw, or, one of w, of dx: sums are also over zeros that stand for padding. */
 	sw_status (*conv2d_backward)(struct sw_queue *q, const float *x, const float *w,
 				     const float *y, float *dy, float *dx, float *dw, float *db,
-				     const struct sw_conv *c, enum sw_act act, int accumulate,
-				     void *work);
+				     const struct sw_conv *c, enum sw_act act, void *work);
 
 	/* conv2d_forward to m->full and from there maxpool2d_forward to m->y and m->argmax, in one:
 	 * m->full may be left as it is. The same bits as by the two calls. */
@@ -199,8 +197,7 @@ struct sw_ops {
 	sw_status (*conv2d_maxpool_backward)(struct sw_queue *q, const float *x, const float *w,
 					     const struct sw_pooled *m, const float *dy,
 					     float *dfull, float *dx, float *dw, float *db,
-					     const struct sw_conv *c, enum sw_act act,
-					     int accumulate, void *work);
+					     const struct sw_conv *c, enum sw_act act, void *work);
 
 	/* --- pooling; pad is at most half the window, as in PyTorch --- */
 
@@ -271,7 +268,7 @@ struct sw_ops {
 	sw_status (*batchnorm_backward)(struct sw_queue *q, const float *x, const float *gamma,
 					const float *mean, const float *rstd, const float *dy,
 					float *dx, float *dgamma, float *dbeta, size_t B, size_t C,
-					size_t S, int accumulate);
+					size_t S);
 	/* x, y: float[R][D]; gamma, beta: float[D]; over the D values of a row, biased variance;
 	 * mean, rstd: float[R], or NULL in evaluation (both). y may be x in evaluation. */
 	sw_status (*layernorm_forward)(struct sw_queue *q, const float *x, const float *gamma,
@@ -280,8 +277,7 @@ struct sw_ops {
 	/* dx may be dy; dgamma, dbeta: float[D] */
 	sw_status (*layernorm_backward)(struct sw_queue *q, const float *x, const float *gamma,
 					const float *mean, const float *rstd, const float *dy,
-					float *dx, float *dgamma, float *dbeta, size_t R, size_t D,
-					int accumulate);
+					float *dx, float *dgamma, float *dbeta, size_t R, size_t D);
 
 	/* --- tokens: x: float[B][T][D]; length: int32[B], in [0, T], the tokens of a row that are
 	 * no padding (they come first), or NULL: all T --- */
@@ -291,16 +287,15 @@ struct sw_ops {
 	sw_status (*embedding_forward)(struct sw_queue *q, const float *table, const int32_t *token,
 				       float *y, size_t N, size_t V, size_t D);
 	size_t (*embedding_workspace)(size_t N, size_t V, size_t D);
-	/* dtable[token[i]] += dy[i], i from 0 to N - 1 in this order */
+	/* dtable: float[V][D] = 0, then dtable[token[i]] += dy[i], i from 0 to N - 1 in this order */
 	sw_status (*embedding_backward)(struct sw_queue *q, const int32_t *token, const float *dy,
-					float *dtable, size_t N, size_t V, size_t D, int accumulate,
-					void *work);
+					float *dtable, size_t N, size_t V, size_t D, void *work);
 	/* table: float[at least T][D]; y[b][t] = x[b][t] + table[t]; y may be x */
 	sw_status (*position_forward)(struct sw_queue *q, const float *x, const float *table,
 				      float *y, size_t B, size_t T, size_t D);
 	/* dtable: float[T][D] = sum over b of dy[b]. The gradient of x is dy itself. */
 	sw_status (*position_backward)(struct sw_queue *q, const float *dy, float *dtable, size_t B,
-				       size_t T, size_t D, int accumulate);
+				       size_t T, size_t D);
 	/* y: float[B][D] = the mean over the row's tokens; zeros for a length of 0 */
 	sw_status (*token_mean_forward)(struct sw_queue *q, const float *x, const int32_t *length,
 					float *y, size_t B, size_t T, size_t D);

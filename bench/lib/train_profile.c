@@ -63,8 +63,8 @@ TIMED(conv2d_forward,
       (q, x, w, b, y, c, act, work))
 TIMED(conv2d_backward,
       (struct sw_queue * q, const float *x, const float *w, const float *y, float *dy, float *dx,
-       float *dw, float *db, const struct sw_conv *c, enum sw_act act, int accumulate, void *work),
-      (q, x, w, y, dy, dx, dw, db, c, act, accumulate, work))
+       float *dw, float *db, const struct sw_conv *c, enum sw_act act, void *work),
+      (q, x, w, y, dy, dx, dw, db, c, act, work))
 TIMED(conv2d_maxpool_forward,
       (struct sw_queue * q, const float *x, const float *w, const float *b,
        const struct sw_pooled *m, const struct sw_conv *c, enum sw_act act, void *work),
@@ -72,8 +72,8 @@ TIMED(conv2d_maxpool_forward,
 TIMED(conv2d_maxpool_backward,
       (struct sw_queue * q, const float *x, const float *w, const struct sw_pooled *m,
        const float *dy, float *dfull, float *dx, float *dw, float *db, const struct sw_conv *c,
-       enum sw_act act, int accumulate, void *work),
-      (q, x, w, m, dy, dfull, dx, dw, db, c, act, accumulate, work))
+       enum sw_act act, void *work),
+      (q, x, w, m, dy, dfull, dx, dw, db, c, act, work))
 TIMED(maxpool2d_forward,
       (struct sw_queue * q, const float *x, float *y, int32_t *argmax, const struct sw_window *p),
       (q, x, y, argmax, p))
@@ -87,9 +87,8 @@ TIMED(linear_forward,
       (q, x, w, b, y, B, I, O, act, kept))
 TIMED(linear_backward,
       (struct sw_queue * q, const float *x, const float *w, const float *y, float *dy, float *dx,
-       float *dw, float *db, size_t B, size_t I, size_t O, enum sw_act act, int accumulate,
-       const void *kept),
-      (q, x, w, y, dy, dx, dw, db, B, I, O, act, accumulate, kept))
+       float *dw, float *db, size_t B, size_t I, size_t O, enum sw_act act, const void *kept),
+      (q, x, w, y, dy, dx, dw, db, B, I, O, act, kept))
 TIMED(cross_entropy,
       (struct sw_queue * q, const float *z, const int32_t *label, const int32_t *index, float *dz,
        struct sw_metrics *m, float scale, const int32_t *count, size_t B, size_t C, float smooth),

@@ -50,16 +50,15 @@ sw_status sw_cpu_conv2d_forward(struct sw_queue *q, const float *x, const float 
 
 sw_status sw_cpu_conv2d_backward(struct sw_queue *q, const float *x, const float *w, const float *y,
 				 float *dy, float *dx, float *dw, float *db,
-				 const struct sw_conv *c, enum sw_act act, int accumulate,
-				 void *work)
+				 const struct sw_conv *c, enum sw_act act, void *work)
 {
 	(void)q;
 	if (!fits(c))
 		return SW_INVALID;
 	if (direct(c))
-		sw_cpu_conv_direct_backward(x, w, y, dy, dx, dw, db, c, act, accumulate, work);
+		sw_cpu_conv_direct_backward(x, w, y, dy, dx, dw, db, c, act, work);
 	else
-		sw_cpu_conv_columns_backward(x, w, y, dy, dx, dw, db, c, act, accumulate, work);
+		sw_cpu_conv_columns_backward(x, w, y, dy, dx, dw, db, c, act, work);
 	return SW_OK;
 }
 
@@ -76,11 +75,11 @@ sw_status sw_cpu_conv2d_maxpool_forward(struct sw_queue *q, const float *x, cons
 sw_status sw_cpu_conv2d_maxpool_backward(struct sw_queue *q, const float *x, const float *w,
 					 const struct sw_pooled *m, const float *dy, float *dfull,
 					 float *dx, float *dw, float *db, const struct sw_conv *c,
-					 enum sw_act act, int accumulate, void *work)
+					 enum sw_act act, void *work)
 {
 	const sw_status rc = sw_cpu_maxpool2d_backward(q, dy, m->argmax, dfull, &m->p);
 
-	return rc == SW_OK ? sw_cpu_conv2d_backward(q, x, w, m->full, dfull, dx, dw, db, c, act,
-						    accumulate, work)
-			   : rc;
+	return rc == SW_OK
+		       ? sw_cpu_conv2d_backward(q, x, w, m->full, dfull, dx, dw, db, c, act, work)
+		       : rc;
 }

@@ -11,7 +11,7 @@ void sw_cpu_conv_columns_forward(const float *x, const float *w, const float *b,
 				 const struct sw_conv *c, enum sw_act act, void *work);
 void sw_cpu_conv_columns_backward(const float *x, const float *w, const float *y, float *dy,
 				  float *dx, float *dw, float *db, const struct sw_conv *c,
-				  enum sw_act act, int accumulate, void *work);
+				  enum sw_act act, void *work);
 
 /* Stride 1, pad below the kernel's sizes, nothing empty: by the loops of loops.h. */
 size_t sw_cpu_conv_direct_workspace(const struct sw_conv *c);
@@ -19,6 +19,6 @@ void sw_cpu_conv_direct_forward(const float *x, const float *w, const float *b, 
 				const struct sw_conv *c, enum sw_act act, void *work);
 void sw_cpu_conv_direct_backward(const float *x, const float *w, const float *y, const float *dy,
 				 float *dx, float *dw, float *db, const struct sw_conv *c,
-				 enum sw_act act, int accumulate, void *work);
+				 enum sw_act act, void *work);
 
 #endif

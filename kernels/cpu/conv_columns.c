@@ -123,16 +123,16 @@ static void bias_backward(const float *dy, float *db, size_t B, size_t O, size_t
 
 void sw_cpu_conv_columns_backward(const float *x, const float *w, const float *y, float *dy,
 				  float *dx, float *dw, float *db, const struct sw_conv *c,
-				  enum sw_act act, int accumulate, void *work)
+				  enum sw_act act, void *work)
 {
 	const size_t P = sw_conv_out_h(c) * sw_conv_out_w(c), K = c->C * c->kh * c->kw;
 	const size_t image = c->C * c->H * c->W;
 
 	if (act == SW_ACT_RELU)
 		(void)sw_cpu_relu_backward(NULL, y, dy, dy, c->B * c->O * P);
-	if (!accumulate && c->O && K)
+	if (c->O && K)
 		memset(dw, 0, c->O * K * sizeof *dw);
-	if (!accumulate && c->O && db)
+	if (c->O && db)
 		memset(db, 0, c->O * sizeof *db);
 	if (db)
 		bias_backward(dy, db, c->B, c->O, P);

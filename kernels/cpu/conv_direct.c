@@ -188,7 +188,7 @@ static void groups_add(float *sums, size_t n, size_t groups)
 
 void sw_cpu_conv_direct_backward(const float *x, const float *w, const float *y, const float *dy,
 				 float *dx, float *dw, float *db, const struct sw_conv *c,
-				 enum sw_act act, int accumulate, void *work)
+				 enum sw_act act, void *work)
 {
 	const struct sw_cpu_loops *l = sw_cpu_loops();
 	const struct room r = room_of(c, work);
@@ -212,9 +212,9 @@ void sw_cpu_conv_direct_backward(const float *x, const float *w, const float *y,
 		l->pack(&p.b, w, 1, r.packed);
 	sw_cpu_parallel(p.parts, backward_part, &p);
 	groups_add(r.sums, r.sums_n, r.groups);
-	l->weights_end(&p.f, r.sums, dw, accumulate);
+	l->weights_end(&p.f, r.sums, dw);
 	if (!db)
 		return;
 	groups_add(r.bias, r.bias_n, r.groups);
-	l->planes_end(c->O, r.bias, db, accumulate);
+	l->planes_end(c->O, r.bias, db);
 }

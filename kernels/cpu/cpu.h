@@ -19,21 +19,20 @@ sw_status sw_cpu_linear_forward(struct sw_queue *q, const float *x, const float 
 				void *kept);
 sw_status sw_cpu_linear_backward(struct sw_queue *q, const float *x, const float *w, const float *y,
 				 float *dy, float *dx, float *dw, float *db, size_t B, size_t I,
-				 size_t O, enum sw_act act, int accumulate, const void *kept);
+				 size_t O, enum sw_act act, const void *kept);
 size_t sw_cpu_conv2d_workspace(const struct sw_conv *c);
 sw_status sw_cpu_conv2d_forward(struct sw_queue *q, const float *x, const float *w, const float *b,
 				float *y, const struct sw_conv *c, enum sw_act act, void *work);
 sw_status sw_cpu_conv2d_backward(struct sw_queue *q, const float *x, const float *w, const float *y,
 				 float *dy, float *dx, float *dw, float *db,
-				 const struct sw_conv *c, enum sw_act act, int accumulate,
-				 void *work);
+				 const struct sw_conv *c, enum sw_act act, void *work);
 sw_status sw_cpu_conv2d_maxpool_forward(struct sw_queue *q, const float *x, const float *w,
 					const float *b, const struct sw_pooled *m,
 					const struct sw_conv *c, enum sw_act act, void *work);
 sw_status sw_cpu_conv2d_maxpool_backward(struct sw_queue *q, const float *x, const float *w,
 					 const struct sw_pooled *m, const float *dy, float *dfull,
 					 float *dx, float *dw, float *db, const struct sw_conv *c,
-					 enum sw_act act, int accumulate, void *work);
+					 enum sw_act act, void *work);
 sw_status sw_cpu_maxpool2d_forward(struct sw_queue *q, const float *x, float *y, int32_t *argmax,
 				   const struct sw_window *p);
 sw_status sw_cpu_maxpool2d_backward(struct sw_queue *q, const float *dy, const int32_t *argmax,
@@ -69,24 +68,22 @@ sw_status sw_cpu_batchnorm_eval(struct sw_queue *q, const float *x, const float 
 sw_status sw_cpu_batchnorm_backward(struct sw_queue *q, const float *x, const float *gamma,
 				    const float *mean, const float *rstd, const float *dy,
 				    float *dx, float *dgamma, float *dbeta, size_t B, size_t C,
-				    size_t S, int accumulate);
+				    size_t S);
 sw_status sw_cpu_layernorm_forward(struct sw_queue *q, const float *x, const float *gamma,
 				   const float *beta, float *y, float *mean, float *rstd, size_t R,
 				   size_t D, struct sw_norm n);
 sw_status sw_cpu_layernorm_backward(struct sw_queue *q, const float *x, const float *gamma,
 				    const float *mean, const float *rstd, const float *dy,
-				    float *dx, float *dgamma, float *dbeta, size_t R, size_t D,
-				    int accumulate);
+				    float *dx, float *dgamma, float *dbeta, size_t R, size_t D);
 sw_status sw_cpu_embedding_forward(struct sw_queue *q, const float *table, const int32_t *token,
 				   float *y, size_t N, size_t V, size_t D);
 size_t sw_cpu_embedding_workspace(size_t N, size_t V, size_t D);
 sw_status sw_cpu_embedding_backward(struct sw_queue *q, const int32_t *token, const float *dy,
-				    float *dtable, size_t N, size_t V, size_t D, int accumulate,
-				    void *work);
+				    float *dtable, size_t N, size_t V, size_t D, void *work);
 sw_status sw_cpu_position_forward(struct sw_queue *q, const float *x, const float *table, float *y,
 				  size_t B, size_t T, size_t D);
 sw_status sw_cpu_position_backward(struct sw_queue *q, const float *dy, float *dtable, size_t B,
-				   size_t T, size_t D, int accumulate);
+				   size_t T, size_t D);
 sw_status sw_cpu_token_mean_forward(struct sw_queue *q, const float *x, const int32_t *length,
 				    float *y, size_t B, size_t T, size_t D);
 sw_status sw_cpu_token_mean_backward(struct sw_queue *q, const float *dy, const int32_t *length,

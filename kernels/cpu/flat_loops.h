@@ -52,11 +52,8 @@ static void planes_add(const struct sw_cpu_flat *f, size_t C, const float *flat,
 	}
 }
 
-static void planes_end(size_t C, const float *sums, float *out, int accumulate)
+static void planes_end(size_t C, const float *sums, float *out)
 {
-	for (size_t c = 0; c < C; c++) {
-		const float sum = lanes_sum(load(sums + c * LANES));
-
-		out[c] = accumulate ? out[c] + sum : sum;
-	}
+	for (size_t c = 0; c < C; c++)
+		out[c] = lanes_sum(load(sums + c * LANES));
 }

@@ -41,7 +41,6 @@ struct pass {
 	float *y, *dx, *dw, *db;
 	size_t B, I, O, parts;
 	enum sw_act act;
-	int accumulate;
 };
 
 static size_t parts_of(size_t B, size_t I, size_t O, size_t rows)
@@ -81,25 +80,17 @@ static void backward_part(void *ctx, size_t part, size_t slot)
 
 	(void)slot;
 	sw_cpu_loops()->linear_dw(p->dy + o0, p->x, p->dw + o0 * p->I, p->db ? p->db + o0 : NULL,
-				  p->B, p->I, p->O, o1 - o0, p->accumulate);
+				  p->B, p->I, p->O, o1 - o0);
 	if (p->dx)
 		sw_cpu_loops()->linear_dx(p->dy + r0 * p->O, p->w, p->dx + r0 * p->I, r1 - r0, p->I,
 					  p->O);
 }
 
 static void backward_own(const float *x, const float *w, const float *dy, float *dx, float *dw,
-			 float *db, size_t B, size_t I, size_t O, int accumulate)
+			 float *db, size_t B, size_t I, size_t O)
 {
-	struct pass p = {.x = x,
-			 .w = w,
-			 .dy = dy,
-			 .dx = dx,
-			 .dw = dw,
-			 .db = db,
-			 .B = B,
-			 .I = I,
-			 .O = O,
-			 .accumulate = accumulate};
+	struct pass p = {
+		.x = x, .w = w, .dy = dy, .dx = dx, .dw = dw, .db = db, .B = B, .I = I, .O = O};
 
 	p.parts = parts_of(B, I, O, O);
 	sw_cpu_parallel(p.parts, backward_part, &p);
@@ -125,7 +116,7 @@ sw_status sw_cpu_linear_forward(struct sw_queue *q, const float *x, const float 
 
 sw_status sw_cpu_linear_backward(struct sw_queue *q, const float *x, const float *w, const float *y,
 				 float *dy, float *dx, float *dw, float *db, size_t B, size_t I,
-				 size_t O, enum sw_act act, int accumulate, const void *kept)
+				 size_t O, enum sw_act act, const void *kept)
 {
 	(void)kept;
 	if (!in_limits(B, I, O))
@@ -134,15 +125,15 @@ sw_status sw_cpu_linear_backward(struct sw_queue *q, const float *x, const float
 		(void)sw_cpu_relu_backward(q, y, dy, dy, B * O);
 	if (blas_pays(B, I, O) && B && I && O) {
 		cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)O, (int)I, (int)B, 1.0f,
-			    dy, (int)O, x, (int)I, accumulate ? 1.0f : 0.0f, dw, (int)I);
+			    dy, (int)O, x, (int)I, 0.0f, dw, (int)I);
 		if (dx)
 			cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)B, (int)I,
 				    (int)O, 1.0f, dy, (int)O, w, (int)I, 0.0f, dx, (int)I);
 	} else {
-		backward_own(x, w, dy, dx, dw, db, B, I, O, accumulate);
+		backward_own(x, w, dy, dx, dw, db, B, I, O);
 		return SW_OK;
 	}
-	if (db && !accumulate)
+	if (db)
 		memset(db, 0, O * sizeof *db);
 	for (size_t r = 0; db && r < B; r++)
 		for (size_t o = 0; o < O; o++)

@@ -203,16 +203,14 @@ static void linear_dx(const float *dy, const float *w, float *dx, size_t B, size
 }
 
 static void linear_dw(const float *dy, const float *x, float *dw, float *db, size_t B, size_t I,
-		      size_t stride, size_t O, int accumulate)
+		      size_t stride, size_t O)
 {
-	const struct product p = {
-		.a = dy, .am = 1, .ak = stride, .b = x, .N = I, .K = B, .add = accumulate};
+	const struct product p = {.a = dy, .am = 1, .ak = stride, .b = x, .N = I, .K = B, .add = 0};
 
 	product(&p, dw, O);
 	if (!db)
 		return;
-	if (!accumulate)
-		memset(db, 0, O * sizeof *db);
+	memset(db, 0, O * sizeof *db);
 	for (size_t r = 0; r < B; r++)
 		for (size_t o = 0; o < O; o++)
 			db[o] += dy[r * stride + o];

@@ -41,9 +41,9 @@ struct sw_cpu_loops {
 	 * else 0. Gaps stay. */
 	void (*fill)(const struct sw_cpu_flat *f, size_t C, const float *x, const float *mask,
 		     float *flat);
-	/* sums: float[C][lanes] += the planes of a flat image; out[c] = or += their sums */
+	/* sums: float[C][lanes] += the planes of a flat image; out[c] = their sums */
 	void (*planes_add)(const struct sw_cpu_flat *f, size_t C, const float *flat, float *sums);
-	void (*planes_end)(size_t C, const float *sums, float *out, int accumulate);
+	void (*planes_end)(size_t C, const float *sums, float *out);
 
 	/* Floats of packed weights and of scratch that correlate takes. */
 	size_t (*packed_n)(const struct sw_cpu_correlation *k);
@@ -60,18 +60,17 @@ struct sw_cpu_loops {
 	size_t (*sums_n)(const struct sw_cpu_correlation *k);
 	void (*weights_add)(const struct sw_cpu_correlation *k, const float *x, const float *dy,
 			    size_t dy_plane, float *sums, float *scratch);
-	/* dw: float[O][C][kh][kw] = or += what sums hold */
-	void (*weights_end)(const struct sw_cpu_correlation *k, const float *sums, float *dw,
-			    int accumulate);
+	/* dw: float[O][C][kh][kw] = what sums hold */
+	void (*weights_end)(const struct sw_cpu_correlation *k, const float *sums, float *dw);
 
 	void (*linear_forward)(const float *x, const float *w, const float *b, float *y, size_t B,
 			       size_t I, size_t O, enum sw_act act);
 	/* dx = dy w */
 	void (*linear_dx)(const float *dy, const float *w, float *dx, size_t B, size_t I, size_t O);
-	/* dw: float[O][I] = or += dy^T x; db likewise, or NULL; dy: O of the columns of
+	/* dw: float[O][I] = dy^T x; db likewise, or NULL; dy: O of the columns of
 	 * float[B][stride] */
 	void (*linear_dw)(const float *dy, const float *x, float *dw, float *db, size_t B, size_t I,
-			  size_t stride, size_t O, int accumulate);
+			  size_t stride, size_t O);
 };
 
 extern const struct sw_cpu_loops sw_cpu_loops_plain, sw_cpu_loops_avx2, sw_cpu_loops_avx512;

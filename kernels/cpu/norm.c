@@ -126,15 +126,10 @@ static void center_backward(const float *x, const float *dy, float *dx, size_t n
 		dx[i] = a * (dy[i] - mean_dy) - k * (x[i] - mean);
 }
 
-static void put_gradient(float *to, double value, int accumulate)
-{
-	*to = accumulate ? *to + (float)value : (float)value;
-}
-
 sw_status sw_cpu_batchnorm_backward(struct sw_queue *q, const float *x, const float *gamma,
 				    const float *mean, const float *rstd, const float *dy,
 				    float *dx, float *dgamma, float *dbeta, size_t B, size_t C,
-				    size_t S, int accumulate)
+				    size_t S)
 {
 	const double N = (double)(B * S);
 
@@ -148,8 +143,8 @@ sw_status sw_cpu_batchnorm_backward(struct sw_queue *q, const float *x, const fl
 			product +=
 				sum_product(x + (b * C + c) * S, dy + (b * C + c) * S, mean[c], S);
 		}
-		put_gradient(&dbeta[c], all, accumulate);
-		put_gradient(&dgamma[c], product * r, accumulate);
+		dbeta[c] = (float)all;
+		dgamma[c] = (float)(product * r);
 		for (size_t b = 0; b < B && S; b++)
 			center_backward(x + (b * C + c) * S, dy + (b * C + c) * S,
 					dx + (b * C + c) * S, S, mean[c], gamma[c] * rstd[c],
@@ -204,11 +199,10 @@ static void layernorm_row(const float *x, const float *gamma, float mean, float 
 
 sw_status sw_cpu_layernorm_backward(struct sw_queue *q, const float *x, const float *gamma,
 				    const float *mean, const float *rstd, const float *dy,
-				    float *dx, float *dgamma, float *dbeta, size_t R, size_t D,
-				    int accumulate)
+				    float *dx, float *dgamma, float *dbeta, size_t R, size_t D)
 {
 	(void)q;
-	if (!accumulate && D) {
+	if (D) {
 		memset(dgamma, 0, D * sizeof *dgamma);
 		memset(dbeta, 0, D * sizeof *dbeta);
 	}

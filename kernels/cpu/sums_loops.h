@@ -174,17 +174,12 @@ static void weights_add(const struct sw_cpu_correlation *k, const float *x, cons
 	}
 }
 
-static void weights_end(const struct sw_cpu_correlation *k, const float *sums, float *dw,
-			int accumulate)
+static void weights_end(const struct sw_cpu_correlation *k, const float *sums, float *dw)
 {
 	const size_t K = k->C * k->kh * k->kw;
 
 	for (size_t o = 0; o < k->O; o++)
-		for (size_t e = 0; e < K; e++, dw++) {
-			const float sum = by_channels(k)
-						  ? sums[(o / LANES * K + e) * LANES + o % LANES]
-						  : lanes_sum(load(sums + (e * k->O + o) * LANES));
-
-			*dw = accumulate ? *dw + sum : sum;
-		}
+		for (size_t e = 0; e < K; e++, dw++)
+			*dw = by_channels(k) ? sums[(o / LANES * K + e) * LANES + o % LANES]
+					     : lanes_sum(load(sums + (e * k->O + o) * LANES));
 }

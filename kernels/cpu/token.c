@@ -25,12 +25,11 @@ size_t sw_cpu_embedding_workspace(size_t N, size_t V, size_t D)
 }
 
 sw_status sw_cpu_embedding_backward(struct sw_queue *q, const int32_t *token, const float *dy,
-				    float *dtable, size_t N, size_t V, size_t D, int accumulate,
-				    void *work)
+				    float *dtable, size_t N, size_t V, size_t D, void *work)
 {
 	(void)q;
 	(void)work;
-	if (!accumulate && V && D)
+	if (V && D)
 		memset(dtable, 0, V * D * sizeof *dtable);
 	for (size_t i = 0; i < N; i++)
 		add_row(dy + i * D, dtable + (size_t)token[i] * D, D);
@@ -48,10 +47,10 @@ sw_status sw_cpu_position_forward(struct sw_queue *q, const float *x, const floa
 }
 
 sw_status sw_cpu_position_backward(struct sw_queue *q, const float *dy, float *dtable, size_t B,
-				   size_t T, size_t D, int accumulate)
+				   size_t T, size_t D)
 {
 	(void)q;
-	if (!accumulate && T && D)
+	if (T && D)
 		memset(dtable, 0, T * D * sizeof *dtable);
 	for (size_t b = 0; b < B; b++)
 		add_row(dy + b * T * D, dtable, T * D);

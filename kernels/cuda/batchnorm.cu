@@ -323,11 +323,6 @@ static __global__ void batchnorm_gradients_kernel(const float *x, const float *m
 	}
 }
 
-static __device__ void put_gradient(float *to, double value, int accumulate)
-{
-	*to = accumulate ? *to + (float)value : (float)value;
-}
-
 /* x, dy, dx: float[B][C][S], dx perhaps dy; the others float[C]; partial: as in train.
  * dx = a (dy - mean(dy)) - k (x - mean), k = a rstd^2 mean(dy (x - mean)), a = gamma rstd */
 template <bool ALONE>
@@ -335,7 +330,7 @@ static __global__ void __launch_bounds__(ALONE ? SW_CUDA_BLOCK_MAX : SW_CUDA_BLO
 	batchnorm_backward_kernel(const float *x, const float *gamma, const float *mean,
 				  const float *rstd, const float *dy, float *dx, float *dgamma,
 				  float *dbeta, const struct sums *partial, struct channels s,
-				  int accumulate, bool quads)
+				  bool quads)
 {
 	sw_wait();
 
@@ -350,8 +345,8 @@ static __global__ void __launch_bounds__(ALONE ? SW_CUDA_BLOCK_MAX : SW_CUDA_BLO
 					     : gradients_together(partial + p.c * s.parts, s.parts);
 
 		if (p.from == 0 && threadIdx.x == 0) {
-			put_gradient(&dbeta[p.c], of.a, accumulate);
-			put_gradient(&dgamma[p.c], of.b * r, accumulate);
+			dbeta[p.c] = (float)of.a;
+			dgamma[p.c] = (float)(of.b * r);
 		}
 		const float mean_dy = (float)(of.a / N);
 		const float k = (float)((double)gamma[p.c] * r * r * r * of.b / N);
@@ -366,7 +361,7 @@ static __global__ void __launch_bounds__(ALONE ? SW_CUDA_BLOCK_MAX : SW_CUDA_BLO
 sw_status sw_cuda_batchnorm_backward(struct sw_queue *q, const float *x, const float *gamma,
 				     const float *mean, const float *rstd, const float *dy,
 				     float *dx, float *dgamma, float *dbeta, size_t B, size_t C,
-				     size_t S, int accumulate)
+				     size_t S)
 {
 	struct sums *partial = (struct sums *)q->partial;
 	sw_status rc = sw_cuda_use();
@@ -374,9 +369,8 @@ sw_status sw_cuda_batchnorm_backward(struct sw_queue *q, const float *x, const f
 	if (rc != SW_OK || C == 0)
 		return rc;
 	if (B == 0 || S == 0) { /* gradients of nothing */
-		if (!accumulate)
-			rc = sw_cuda_zero(q, dgamma, C * sizeof *dgamma);
-		return accumulate || rc != SW_OK ? rc : sw_cuda_zero(q, dbeta, C * sizeof *dbeta);
+		rc = sw_cuda_zero(q, dgamma, C * sizeof *dgamma);
+		return rc == SW_OK ? sw_cuda_zero(q, dbeta, C * sizeof *dbeta) : rc;
 	}
 	const struct channels s = channels_summed(B, C, S);
 
@@ -389,6 +383,6 @@ sw_status sw_cuda_batchnorm_backward(struct sw_queue *q, const float *x, const f
 					 : batchnorm_backward_kernel<false>;
 
 	SW_LAUNCH(kernel, channels_grid(s), channels_block(s), q, x, gamma, mean, rstd, dy, dx,
-		  dgamma, dbeta, partial, s, accumulate, sw_row_quads(S, x, dy, dx) != 0);
+		  dgamma, dbeta, partial, s, sw_row_quads(S, x, dy, dx) != 0);
 	return sw_cuda_launched();
 }

@@ -93,8 +93,7 @@ sw_status sw_cuda_conv2d_forward(struct sw_queue *q, const float *x, const float
 
 sw_status sw_cuda_conv2d_backward(struct sw_queue *q, const float *x, const float *w,
 				  const float *y, float *dy, float *dx, float *dw, float *db,
-				  const struct sw_conv *c, enum sw_act act, int accumulate,
-				  void *work)
+				  const struct sw_conv *c, enum sw_act act, void *work)
 {
 	const float *mask = act == SW_ACT_RELU ? y : NULL;
 	const sw_status rc = sw_cuda_use();
@@ -105,10 +104,10 @@ sw_status sw_cuda_conv2d_backward(struct sw_queue *q, const float *x, const floa
 		return rc;
 	if (direct(c))
 		return patches(c) ? sw_cuda_conv_patch_backward(q, x, w, mask, dy, NULL, dx, dw, db,
-								c, accumulate, work, way())
+								c, work, way())
 				  : sw_cuda_conv_direct_backward(q, x, w, mask, dy, dx, dw, db, c,
-								 accumulate, work, way());
-	return sw_cuda_conv_columns_backward(q, x, w, mask, dy, dx, dw, db, c, accumulate, work);
+								 work, way());
+	return sw_cuda_conv_columns_backward(q, x, w, mask, dy, dx, dw, db, c, work);
 }
 
 /* Whether patches are the windows: of 2 x 2, beside one another. */
@@ -133,16 +132,15 @@ sw_status sw_cuda_conv2d_maxpool_forward(struct sw_queue *q, const float *x, con
 sw_status sw_cuda_conv2d_maxpool_backward(struct sw_queue *q, const float *x, const float *w,
 					  const struct sw_pooled *m, const float *dy, float *dfull,
 					  float *dx, float *dw, float *db, const struct sw_conv *c,
-					  enum sw_act act, int accumulate, void *work)
+					  enum sw_act act, void *work)
 {
 	sw_status rc = sw_cuda_use();
 
 	if (rc == SW_OK && pools(c, &m->p))
 		return sw_cuda_conv_patch_backward(q, x, w, act == SW_ACT_RELU ? m->y : NULL, dy,
-						   m->argmax, dx, dw, db, c, accumulate, work,
-						   way());
+						   m->argmax, dx, dw, db, c, work, way());
 	rc = sw_cuda_maxpool2d_backward(q, dy, m->argmax, dfull, &m->p);
-	return rc == SW_OK ? sw_cuda_conv2d_backward(q, x, w, m->full, dfull, dx, dw, db, c, act,
-						     accumulate, work)
-			   : rc;
+	return rc == SW_OK
+		       ? sw_cuda_conv2d_backward(q, x, w, m->full, dfull, dx, dw, db, c, act, work)
+		       : rc;
 }

@@ -48,8 +48,8 @@ sw_status sw_cuda_conv_direct_forward(struct sw_queue *q, const float *x, const 
 				      enum sw_act act, struct sw_cuda_conv_way way);
 sw_status sw_cuda_conv_direct_backward(struct sw_queue *q, const float *x, const float *w,
 				       const float *y, const float *dy, float *dx, float *dw,
-				       float *db, const struct sw_conv *c, int accumulate,
-				       void *work, struct sw_cuda_conv_way way);
+				       float *db, const struct sw_conv *c, void *work,
+				       struct sw_cuda_conv_way way);
 
 /* Patches: the same for square kernels of 3 or 5 with stride 1, no size 0. pooled: NULL, or the
  * output is pooled by windows of 2 x 2 beside one another, to pooled and argmax (or NULL): then y is
@@ -62,11 +62,11 @@ sw_status sw_cuda_conv_patch_forward(struct sw_queue *q, const float *x, const f
 sw_status sw_cuda_conv_patch_backward(struct sw_queue *q, const float *x, const float *w,
 				      const float *y, const float *dy, const int32_t *argmax,
 				      float *dx, float *dw, float *db, const struct sw_conv *c,
-				      int accumulate, void *work, struct sw_cuda_conv_way way);
+				      void *work, struct sw_cuda_conv_way way);
 
 /* sums: float[segments][n + O] -> dw: float[n]; db: float[O], or NULL. One launch. */
 sw_status sw_cuda_conv_add_segments(struct sw_queue *q, const float *sums, float *dw, float *db,
-				    size_t segments, size_t n, size_t O, int accumulate);
+				    size_t segments, size_t n, size_t O);
 
 /* Columns: im2col and cuBLAS, some images at a time; any shape without a 0. */
 size_t sw_cuda_conv_columns_workspace(const struct sw_conv *c);
@@ -76,8 +76,7 @@ sw_status sw_cuda_conv_columns_forward(struct sw_queue *q, const float *x, const
 				       enum sw_act act, void *work);
 sw_status sw_cuda_conv_columns_backward(struct sw_queue *q, const float *x, const float *w,
 					const float *y, const float *dy, float *dx, float *dw,
-					float *db, const struct sw_conv *c, int accumulate,
-					void *work);
+					float *db, const struct sw_conv *c, void *work);
 
 #ifdef __cplusplus
 extern "C" {

@@ -177,9 +177,9 @@ static __global__ void flat_bf16_kernel(const float *__restrict__ y, const float
 	}
 }
 
-/* flat: float[O][N]; db: float[O] = (accumulate ? db : 0) + sums of its rows; a block a row */
+/* flat: float[O][N]; db: float[O] = (add ? db : 0) + sums of its rows; a block a row */
 static __global__ void row_sums_kernel(const float *__restrict__ flat, float *__restrict__ db,
-				       size_t N, size_t O, int accumulate)
+				       size_t N, size_t O, int add)
 {
 	sw_wait();
 
@@ -195,7 +195,7 @@ static __global__ void row_sums_kernel(const float *__restrict__ flat, float *__
 			sums[threadIdx.x / SW_CUDA_WARP] = sum;
 		__syncthreads();
 		if (threadIdx.x == 0) {
-			sum = accumulate ? db[o] : 0.0f;
+			sum = add ? db[o] : 0.0f;
 			for (unsigned k = 0; k < SW_CUDA_WARPS; k++)
 				sum += sums[k];
 			db[o] = sum;
@@ -306,8 +306,7 @@ static sw_status part_backward(struct sw_queue *q, const float *x, const void *w
 
 sw_status sw_cuda_conv_columns_backward(struct sw_queue *q, const float *x, const float *w,
 					const float *y, const float *dy, float *dx, float *dw,
-					float *db, const struct sw_conv *c, int accumulate,
-					void *work)
+					float *db, const struct sw_conv *c, void *work)
 {
 	const struct sw_cuda_conv d = sw_cuda_conv_of(c);
 	const size_t some = images_of(d), image = (size_t)d.C * d.H * d.W, out = (size_t)d.O * d.P;
@@ -319,7 +318,6 @@ sw_status sw_cuda_conv_columns_backward(struct sw_queue *q, const float *x, cons
 	for (size_t at = 0; at < d.B && rc == SW_OK; at += some)
 		rc = part_backward(q, x + at * image, weights, room, y ? y + at * out : NULL,
 				   dy + at * out, dx ? dx + at * image : NULL, dw, db, d,
-				   d.B - at < some ? d.B - at : some, accumulate || at > 0, columns,
-				   flat);
+				   d.B - at < some ? d.B - at : some, at > 0, columns, flat);
 	return rc;
 }

@@ -182,7 +182,6 @@ static __device__ void input_tile(const float *__restrict__ w, const float *y, c
 struct weights_out {
 	float *dw, *db; /* db: or NULL */
 	unsigned step;  /* floats from one segment to the next */
-	int accumulate;
 };
 
 /* The items: segments of places, times tiles of outputs, times rows of a kernel (channel, i), times
@@ -290,7 +289,7 @@ static __device__ void weights_tile(const float *__restrict__ x, const float *y,
 	float *to = e < CHANNELS * WIDTH + CHANNELS ? weights_to(out, d, item, e, CHANNELS, WIDTH)
 						    : NULL;
 	if (to) {
-		float all = out.accumulate ? *to : 0.0f;
+		float all = 0.0f;
 
 		for (unsigned k = 0; k < SW_CUDA_WARPS; k++)
 			all += sums[k][e];
@@ -318,12 +317,12 @@ static __global__ void backward_kernel(const float *__restrict__ x, const float 
 /* sums: float[segments][n + O]; dw: float[n]; db: float[O], or NULL */
 static __global__ void add_segments_kernel(const float *__restrict__ sums, float *__restrict__ dw,
 					   float *__restrict__ db, size_t segments, size_t n,
-					   size_t O, int accumulate)
+					   size_t O)
 {
 	sw_wait();
 	for (SW_EACH(e, db ? n + O : n)) {
 		float *to = e < n ? dw + e : db + (e - n);
-		float sum = accumulate ? *to : 0.0f;
+		float sum = 0.0f;
 
 		for (size_t k = 0; k < segments; k++)
 			sum += sums[k * (n + O) + e];
@@ -332,10 +331,9 @@ static __global__ void add_segments_kernel(const float *__restrict__ sums, float
 }
 
 sw_status sw_cuda_conv_add_segments(struct sw_queue *q, const float *sums, float *dw, float *db,
-				    size_t segments, size_t n, size_t O, int accumulate)
+				    size_t segments, size_t n, size_t O)
 {
-	return sw_cuda_run_items(q, n + O, add_segments_kernel, sums, dw, db, segments, n, O,
-				 accumulate);
+	return sw_cuda_run_items(q, n + O, add_segments_kernel, sums, dw, db, segments, n, O);
 }
 
 /* --- how many of what --- */
@@ -459,8 +457,8 @@ sw_status sw_cuda_conv_direct_forward(struct sw_queue *q, const float *x, const 
 
 sw_status sw_cuda_conv_direct_backward(struct sw_queue *q, const float *x, const float *w,
 				       const float *y, const float *dy, float *dx, float *dw,
-				       float *db, const struct sw_conv *c, int accumulate,
-				       void *work, struct sw_cuda_conv_way way)
+				       float *db, const struct sw_conv *c, void *work,
+				       struct sw_cuda_conv_way way)
 {
 	const struct sw_cuda_conv d = sw_cuda_conv_of(c);
 	const unsigned inputs = dx ? inputs_of(d, 4) : 0, weights = d.O * d.K;
@@ -481,12 +479,12 @@ sw_status sw_cuda_conv_direct_backward(struct sw_queue *q, const float *x, const
 	p.dy = dy;
 	p.dx = dx;
 	p.items = items;
-	p.weights = {dw, db, 0, accumulate};
+	p.weights = {dw, db, 0};
 	if (items.segments > 1)
-		p.weights = {(float *)work, (float *)work + weights, weights + d.O, 0};
+		p.weights = {(float *)work, (float *)work + weights, weights + d.O};
 	rc = four ? launch<4>(q, p, d, 0) : launch<1>(q, p, d, 0);
 	if (rc == SW_OK && items.segments > 1)
 		rc = sw_cuda_conv_add_segments(q, (const float *)work, dw, db, items.segments,
-					       weights, d.O, accumulate);
+					       weights, d.O);
 	return rc;
 }

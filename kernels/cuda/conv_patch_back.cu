@@ -125,7 +125,6 @@ static __device__ void input_tile(const struct dz_from &f, const float *__restri
 struct weights_out {
 	float *dw, *db; /* db: or NULL */
 	unsigned step;  /* floats from one segment to the next */
-	int accumulate;
 };
 
 /* The items: segments of patches, times outputs, times groups of 32 elements. */
@@ -227,7 +226,7 @@ static __device__ void weights_tile(const struct dz_from &f, const float *__rest
 		    : e == elements && out.db ? out.db + segment * out.step + o
 					      : NULL;
 	if (warp == 0 && at) {
-		float all = out.accumulate ? *at : 0.0f;
+		float all = 0.0f;
 
 		for (unsigned k = 0; k < SW_CUDA_WARPS; k++)
 			all += sums[k][lane];
@@ -313,25 +312,21 @@ static sw_status backward_of(struct sw_queue *q, const struct backward_operands 
 sw_status sw_cuda_conv_patch_backward(struct sw_queue *q, const float *x, const float *w,
 				      const float *y, const float *dy, const int32_t *argmax,
 				      float *dx, float *dw, float *db, const struct sw_conv *c,
-				      int accumulate, void *work, struct sw_cuda_conv_way way)
+				      void *work, struct sw_cuda_conv_way way)
 {
 	const struct shape d = shape_of(c);
 	const unsigned weights = (unsigned)(c->O * c->C * c->kh * c->kw);
-	struct backward_operands p = {x,
-				      w,
-				      {y, dy, argmax},
-				      dx,
-				      {dw, db, 0, accumulate},
-				      weights_of(d, (unsigned)c->kw, way)};
+	struct backward_operands p = {x,  w,           {y, dy, argmax},
+				      dx, {dw, db, 0}, weights_of(d, (unsigned)c->kw, way)};
 	const int four = way.channels ? way.channels == 4
 				      : d.in.tiles.by * divide_up(d.C, 4) >= FILL;
 	sw_status rc;
 
 	if (p.items.segments > 1)
-		p.out = {(float *)work, (float *)work + weights, weights + d.O, 0};
+		p.out = {(float *)work, (float *)work + weights, weights + d.O};
 	rc = four ? backward_of<4>(q, p, d, c->kw) : backward_of<2>(q, p, d, c->kw);
 	if (rc == SW_OK && p.items.segments > 1)
 		rc = sw_cuda_conv_add_segments(q, (const float *)work, dw, db, p.items.segments,
-					       weights, d.O, accumulate);
+					       weights, d.O);
 	return rc;
 }

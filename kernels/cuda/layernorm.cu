@@ -53,13 +53,13 @@ sw_status sw_cuda_layernorm_forward(struct sw_queue *q, const float *x, const fl
 }
 
 /* x, dy: float[R][D]; mean, rstd: float[R]; dgamma, dbeta: float[segments][D], the sums of each
- * segment's rows, added to what is there where accumulate says so. A block takes a tile of 32
+ * segment's rows. A block takes a tile of 32
  * columns of one segment: lane d of warp k adds rows k, k + warps, ... of column d, then warp 0
  * adds what the warps found, from the first to the last. */
 static __global__ void __launch_bounds__(SW_CUDA_BLOCK_MAX)
 	layernorm_columns_kernel(const float *x, const float *mean, const float *rstd,
 				 const float *dy, float *dgamma, float *dbeta, size_t R, size_t D,
-				 size_t segments, int accumulate)
+				 size_t segments)
 {
 	sw_wait();
 
@@ -86,8 +86,7 @@ static __global__ void __launch_bounds__(SW_CUDA_BLOCK_MAX)
 		betas[warp][lane] = b;
 		__syncthreads();
 		if (warp == 0 && d < D) {
-			g = accumulate ? dgamma[segment * D + d] : 0.0f;
-			b = accumulate ? dbeta[segment * D + d] : 0.0f;
+			g = b = 0.0f;
 			for (unsigned k = 0; k < warps; k++) {
 				g += gammas[k][lane];
 				b += betas[k][lane];
@@ -99,17 +98,17 @@ static __global__ void __launch_bounds__(SW_CUDA_BLOCK_MAX)
 	}
 }
 
-/* gammas, betas: float[segments][D]; dgamma, dbeta: float[D] = (accumulate ? it : 0) + the segments
- * from the first to the last */
+/* gammas, betas: float[segments][D]; dgamma, dbeta: float[D] = the segments from the first to the
+ * last */
 static __global__ void layernorm_segments_kernel(const float *__restrict__ gammas,
 						 const float *__restrict__ betas,
 						 float *__restrict__ dgamma,
 						 float *__restrict__ dbeta, size_t segments,
-						 size_t D, int accumulate)
+						 size_t D)
 {
 	sw_wait();
 	for (SW_EACH(d, D)) {
-		float g = accumulate ? dgamma[d] : 0.0f, b = accumulate ? dbeta[d] : 0.0f;
+		float g = 0.0f, b = 0.0f;
 
 		SW_UNROLL_4
 		for (size_t k = 0; k < segments; k++) {
@@ -123,8 +122,7 @@ static __global__ void layernorm_segments_kernel(const float *__restrict__ gamma
 
 /* One launch; two for tensors of many rows. */
 static sw_status columns(struct sw_queue *q, const float *x, const float *mean, const float *rstd,
-			 const float *dy, float *dgamma, float *dbeta, size_t R, size_t D,
-			 int accumulate)
+			 const float *dy, float *dgamma, float *dbeta, size_t R, size_t D)
 {
 	const size_t most = SW_CUDA_PARTIAL_BYTES / (2 * sizeof(float)) / D;
 	const size_t want = R / SEGMENT_ROWS < most ? R / SEGMENT_ROWS : most;
@@ -137,12 +135,12 @@ static sw_status columns(struct sw_queue *q, const float *x, const float *mean, 
 	SW_LAUNCH(layernorm_columns_kernel, sw_cuda_grid_blocks(((D - 1) / TILE + 1) * segments),
 		  segments == 1 && R > 4 * SW_CUDA_BLOCK ? SW_CUDA_BLOCK_MAX : SW_CUDA_BLOCK, q, x,
 		  mean, rstd, dy, segments > 1 ? gammas : dgamma, segments > 1 ? betas : dbeta, R,
-		  D, segments, segments > 1 ? 0 : accumulate);
+		  D, segments);
 	rc = sw_cuda_launched();
 	if (rc != SW_OK || segments == 1)
 		return rc;
 	return sw_cuda_run_items(q, D, layernorm_segments_kernel, gammas, betas, dgamma, dbeta,
-				 segments, D, accumulate);
+				 segments, D);
 }
 
 /* x, dy, dx: float[R][D], dx perhaps dy; gamma: float[D]; mean, rstd: float[R]; a warp a row, of
@@ -178,15 +176,14 @@ static __global__ void layernorm_backward_kernel(const float *x, const float *ga
 
 sw_status sw_cuda_layernorm_backward(struct sw_queue *q, const float *x, const float *gamma,
 				     const float *mean, const float *rstd, const float *dy,
-				     float *dx, float *dgamma, float *dbeta, size_t R, size_t D,
-				     int accumulate)
+				     float *dx, float *dgamma, float *dbeta, size_t R, size_t D)
 {
 	sw_status rc;
 
 	if (D == 0)
 		return sw_cuda_use();
 	/* First, because dx may be dy. */
-	rc = columns(q, x, mean, rstd, dy, dgamma, dbeta, R, D, accumulate);
+	rc = columns(q, x, mean, rstd, dy, dgamma, dbeta, R, D);
 	if (rc != SW_OK)
 		return rc;
 	return sw_cuda_run_rows(q, R, layernorm_backward_kernel, x, gamma, mean, rstd, dy, dx, R, D,

@@ -94,12 +94,11 @@ sw_status sw_cuda_linear_forward(struct sw_queue *q, const float *x, const float
 }
 
 /* dy: float[B][O], where y: float[B][O] is not NULL masked in place: dz; bf16: the same in bf16, or
- * NULL; sums: float[segments][O], those of the columns over each segment's rows of dz, added to
- * what is there where accumulate says so.
+ * NULL; sums: float[segments][O], those of the columns over each segment's rows of dz.
  * A block takes a tile of 32 columns of one segment: lane c of warp k adds rows k, k + 8, ... of
  * column c, then warp 0 adds the eight sums from the first to the last. */
 static __global__ void column_sums_kernel(const float *y, float *dy, uint16_t *bf16, float *sums,
-					  size_t B, size_t O, size_t segments, int accumulate)
+					  size_t B, size_t O, size_t segments)
 {
 	sw_wait();
 
@@ -126,7 +125,7 @@ static __global__ void column_sums_kernel(const float *y, float *dy, uint16_t *b
 		found[warp][lane] = sum;
 		__syncthreads();
 		if (warp == 0 && o < O) {
-			sum = accumulate ? sums[segment * O + o] : 0.0f;
+			sum = 0.0f;
 			for (unsigned k = 0; k < SW_CUDA_WARPS; k++)
 				sum += found[k][lane];
 			sums[segment * O + o] = sum;
@@ -135,13 +134,13 @@ static __global__ void column_sums_kernel(const float *y, float *dy, uint16_t *b
 	}
 }
 
-/* sums: float[segments][O]; db: float[O] = (accumulate ? db : 0) + its columns' sums */
+/* sums: float[segments][O]; db: float[O] = its columns' sums */
 static __global__ void add_segments_kernel(const float *__restrict__ sums, float *__restrict__ db,
-					   size_t segments, size_t O, int accumulate)
+					   size_t segments, size_t O)
 {
 	sw_wait();
 	for (SW_EACH(o, O)) {
-		float sum = accumulate ? db[o] : 0.0f;
+		float sum = 0.0f;
 
 		for (size_t k = 0; k < segments; k++)
 			sum += sums[k * O + o];
@@ -151,7 +150,7 @@ static __global__ void add_segments_kernel(const float *__restrict__ sums, float
 
 /* dz in the place of dy, its bf16, and db. One launch; two for matrices of many rows. */
 static sw_status column_sums(struct sw_queue *q, const float *y, float *dy, uint16_t *bf16,
-			     float *db, size_t B, size_t O, int accumulate)
+			     float *db, size_t B, size_t O)
 {
 	size_t segments = B / SEGMENT_ROWS < SEGMENT_MAX ? B / SEGMENT_ROWS : SEGMENT_MAX;
 	float *partial = (float *)q->blas_space;
@@ -163,16 +162,15 @@ static sw_status column_sums(struct sw_queue *q, const float *y, float *dy, uint
 		segments = 1;
 	rc = sw_cuda_run(q, sw_cuda_grid_blocks((O + TILE - 1) / TILE * segments),
 			 column_sums_kernel, y, dy, bf16, segments > 1 ? partial : db, B, O,
-			 segments, segments > 1 ? 0 : accumulate);
+			 segments);
 	if (rc == SW_OK && segments > 1)
-		rc = sw_cuda_run_items(q, O, add_segments_kernel, partial, db, segments, O,
-				       accumulate);
+		rc = sw_cuda_run_items(q, O, add_segments_kernel, partial, db, segments, O);
 	return rc;
 }
 
 /* dz in the place of dy, and in *out in the queue's form; and db, where that is not NULL. */
 static sw_status dz_of(struct sw_queue *q, const float *y, float *dy, float *db, size_t B, size_t O,
-		       int accumulate, size_t *room, const void **out)
+		       size_t *room, const void **out)
 {
 	uint16_t *bf16 = NULL;
 	sw_status rc = q->blas_space ? SW_OK : SW_NOMEM;
@@ -183,7 +181,7 @@ static sw_status dz_of(struct sw_queue *q, const float *y, float *dy, float *db,
 		return rc;
 	*out = bf16 ? (const void *)bf16 : dy;
 	if (db)
-		return column_sums(q, y, dy, bf16, db, B, O, accumulate);
+		return column_sums(q, y, dy, bf16, db, B, O);
 	if (y)
 		rc = sw_cuda_relu_backward(q, y, dy, dy, B * O);
 	return rc == SW_OK ? sw_cuda_operand(q, dy, B * O, room, out) : rc;
@@ -191,8 +189,7 @@ static sw_status dz_of(struct sw_queue *q, const float *y, float *dy, float *db,
 
 sw_status sw_cuda_linear_backward(struct sw_queue *q, const float *x, const float *w,
 				  const float *y, float *dy, float *dx, float *dw, float *db,
-				  size_t B, size_t I, size_t O, enum sw_act act, int accumulate,
-				  const void *kept)
+				  size_t B, size_t I, size_t O, enum sw_act act, const void *kept)
 {
 	const int keeps = kept && sw_cuda_halves(q);
 	const void *dz = dy, *other = kept;
@@ -203,19 +200,18 @@ sw_status sw_cuda_linear_backward(struct sw_queue *q, const float *x, const floa
 	if (!in_limits(B, I, O))
 		return SW_INVALID;
 	if (rc == SW_OK && small(B, I, O))
-		return sw_cuda_linear_small_backward(q, x, w, y, dy, dx, dw, db, B, I, O, act,
-						     accumulate);
-	if (rc == SW_OK && db && !accumulate && act == SW_ACT_NONE && q->precision == SW_FP32)
+		return sw_cuda_linear_small_backward(q, x, w, y, dy, dx, dw, db, B, I, O, act);
+	if (rc == SW_OK && db && act == SW_ACT_NONE && q->precision == SW_FP32)
 		rc = sw_cuda_product_fused(q, CUBLAS_OP_N, CUBLAS_OP_T, I, O, B, x, I, dy, O, dw,
 					   NULL, db, &done);
 	if (rc == SW_OK && !done)
-		rc = dz_of(q, act == SW_ACT_RELU ? y : NULL, dy, db, B, O, accumulate, &room, &dz);
+		rc = dz_of(q, act == SW_ACT_RELU ? y : NULL, dy, db, B, O, &room, &dz);
 	more = room;
 	if (rc == SW_OK && !done && !keeps)
 		rc = sw_cuda_operand(q, x, B * I, &more, &other);
 	if (rc == SW_OK && !done)
-		rc = sw_cuda_product(q, CUBLAS_OP_N, CUBLAS_OP_T, I, O, B, other, I, dz, O,
-				     accumulate ? 1.0f : 0.0f, dw);
+		rc = sw_cuda_product(q, CUBLAS_OP_N, CUBLAS_OP_T, I, O, B, other, I, dz, O, 0.0f,
+				     dw);
 	more = room; /* w takes the place of x */
 	if (rc == SW_OK && dx)
 		rc = sw_cuda_operand(q, w, O * I, &more, &other);

@@ -16,8 +16,7 @@ sw_status sw_cuda_linear_small_forward(struct sw_queue *q, const float *x, const
 /* dy is not written. */
 sw_status sw_cuda_linear_small_backward(struct sw_queue *q, const float *x, const float *w,
 					const float *y, const float *dy, float *dx, float *dw,
-					float *db, size_t B, size_t I, size_t O, enum sw_act act,
-					int accumulate);
+					float *db, size_t B, size_t I, size_t O, enum sw_act act);
 
 /* 0: the size decides; 1: always the small kernels; 2: always cuBLAS. For tests. */
 void sw_cuda_linear_force(int path);

@@ -123,7 +123,7 @@ static __device__ float dz_at(const float *y, const float *dy, unsigned i)
  * that x has ones for. A thread adds up an element's B terms in their order. */
 static __device__ void weights_tile(const float *__restrict__ x, const float *y, const float *dy,
 				    float *__restrict__ dw, float *__restrict__ db,
-				    const struct shape &d, unsigned tile, int accumulate)
+				    const struct shape &d, unsigned tile)
 {
 	const unsigned e = tile * SW_CUDA_BLOCK + threadIdx.x;
 	const unsigned o = sw_cuda_divide(e, d.by_columns), i = e - o * d.columns;
@@ -135,7 +135,7 @@ static __device__ void weights_tile(const float *__restrict__ x, const float *y,
 
 	for (unsigned b = 0; b < d.B; b++)
 		sum = fmaf(dz_at(y, dy, b * d.O + o), i < d.I ? x[b * d.I + i] : 1.0f, sum);
-	*to = accumulate ? *to + sum : sum;
+	*to = sum;
 }
 
 /* ROWS x TILE elements of dx: float[B][I]. Warp k adds up outputs k, k + 8, ... for all of them, a
@@ -178,21 +178,19 @@ template <int ROWS>
 static __global__ void backward_kernel(const float *__restrict__ x, const float *__restrict__ w,
 				       const float *y, const float *dy, float *__restrict__ dx,
 				       float *__restrict__ dw, float *__restrict__ db,
-				       struct shape d, unsigned weights, unsigned tiles,
-				       int accumulate)
+				       struct shape d, unsigned weights, unsigned tiles)
 {
 	sw_wait();
 	for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x)
 		if (tile < weights)
-			weights_tile(x, y, dy, dw, db, d, tile, accumulate);
+			weights_tile(x, y, dy, dw, db, d, tile);
 		else
 			input_tile<ROWS>(w, y, dy, dx, d, tile - weights);
 }
 
 sw_status sw_cuda_linear_small_backward(struct sw_queue *q, const float *x, const float *w,
 					const float *y, const float *dy, float *dx, float *dw,
-					float *db, size_t B, size_t I, size_t O, enum sw_act act,
-					int accumulate)
+					float *db, size_t B, size_t I, size_t O, enum sw_act act)
 {
 	const struct shape d = shape_of(B, I, O, I + (db ? 1 : 0));
 	const unsigned rows = B <= 4 ? 4 : ROWS_MAX;
@@ -206,5 +204,5 @@ sw_status sw_cuda_linear_small_backward(struct sw_queue *q, const float *x, cons
 	return sw_cuda_run(q, sw_cuda_grid_blocks(weights + inputs),
 			   rows == 4 ? backward_kernel<4> : backward_kernel<ROWS_MAX>, x, w,
 			   act == SW_ACT_RELU ? y : NULL, dy, dx, dw, db, d, weights,
-			   weights + inputs, accumulate);
+			   weights + inputs);
 }

@@ -202,8 +202,7 @@ static __global__ void add_heads_kernel(const uint32_t *token, const float *head
 }
 
 sw_status sw_cuda_embedding_backward(struct sw_queue *q, const int32_t *token, const float *dy,
-				     float *dtable, size_t N, size_t V, size_t D, int accumulate,
-				     void *work)
+				     float *dtable, size_t N, size_t V, size_t D, void *work)
 {
 	const size_t tiles = D ? (D - 1) / SW_CUDA_WARP + 1 : 0, chunk = chunk_of(N);
 	sw_status rc = sw_cuda_use();
@@ -211,7 +210,7 @@ sw_status sw_cuda_embedding_backward(struct sw_queue *q, const int32_t *token, c
 
 	if (N > INT32_MAX)
 		return SW_INVALID;
-	if (rc == SW_OK && !accumulate)
+	if (rc == SW_OK)
 		rc = sw_cuda_zero(q, dtable, V * D * sizeof *dtable);
 	if (rc != SW_OK || N == 0 || V == 0 || D == 0)
 		return rc;
@@ -253,12 +252,11 @@ sw_status sw_cuda_position_forward(struct sw_queue *q, const float *x, const flo
 }
 
 /* dy: float[B][n]; dtable: float[n] */
-static __global__ void position_backward_kernel(const float *dy, float *dtable, size_t B, size_t n,
-						int accumulate)
+static __global__ void position_backward_kernel(const float *dy, float *dtable, size_t B, size_t n)
 {
 	sw_wait();
 	for (SW_EACH(i, n)) {
-		float sum = accumulate ? dtable[i] : 0.0f;
+		float sum = 0.0f;
 
 		SW_UNROLL_4
 		for (size_t b = 0; b < B; b++)
@@ -268,10 +266,9 @@ static __global__ void position_backward_kernel(const float *dy, float *dtable, 
 }
 
 sw_status sw_cuda_position_backward(struct sw_queue *q, const float *dy, float *dtable, size_t B,
-				    size_t T, size_t D, int accumulate)
+				    size_t T, size_t D)
 {
-	return sw_cuda_run_items(q, T * D, position_backward_kernel, dy, dtable, B, T * D,
-				 accumulate);
+	return sw_cuda_run_items(q, T * D, position_backward_kernel, dy, dtable, B, T * D);
 }
 
 /* The tokens of a row that are no padding, and one over their number. */

@@ -19,15 +19,14 @@ struct gradient_case {
 	size_t ins;             /* float tensors that are read */
 	size_t n[GRADIENT_INS]; /* their elements */
 	size_t out_n;
-	unsigned parameters; /* bit i: tensor i is a parameter, its gradient may be added to */
-	unsigned constant;   /* bit i: tensor i has no gradient */
-	double tol;          /* of |a - b| <= tol (scale of the tensor + |b|) */
+	unsigned constant; /* bit i: tensor i has no gradient */
+	double tol;        /* of |a - b| <= tol (scale of the tensor + |b|) */
 	const void *shape;
 	void (*reference)(const void *shape, double *const *in, double *out);
 	sw_status (*forward)(const void *shape, float *const *in, float *out);
 	/* din[i]: where to put the gradient of tensor i. dy may be written over. */
 	sw_status (*backward)(const void *shape, float *const *in, const float *out, float *dy,
-			      float *const *din, int accumulate);
+			      float *const *din);
 };
 
 /* Fails the running test at the first number that is wrong. */

@@ -125,8 +125,6 @@ FAULTS = [
      "if (rc == SW_OK && !done && !keeps)", "if (rc == SW_OK && !done)"),
     ("linear: the bf16 gradient is the one before relu", "linear.cu", "product",
      "bf16[at] = sw_cuda_bf16(dz);", "bf16[at] = sw_cuda_bf16(there);"),
-    ("linear: a product that overwrites gradients that are added to", "linear.cu", "linear",
-     "db && !accumulate && act == SW_ACT_NONE", "db && act == SW_ACT_NONE"),
     ("linear: a product with its bias, and no relu", "linear.cu", "linear",
      "rc == SW_OK && b && act == SW_ACT_NONE)", "rc == SW_OK && b)"),
     ("linear: sums of a bias's gradient of rounded terms", "linear.cu", "product",

@@ -61,13 +61,13 @@ static sw_status conv_forward(const void *shape, float *const *in, float *out)
 }
 
 static sw_status conv_backward(const void *shape, float *const *in, const float *out, float *dy,
-			       float *const *din, int accumulate)
+			       float *const *din)
 {
 	const struct conv *v = shape;
 
 	return sw_ops_cpu.conv2d_backward(NULL, in[0], in[1], v->act == SW_ACT_NONE ? NULL : out,
 					  dy, din[0], din[1], v->bias ? din[2] : NULL, &v->c,
-					  v->act, accumulate,
+					  v->act,
 					  gradient_work(sw_ops_cpu.conv2d_workspace(&v->c)));
 }
 
@@ -86,7 +86,6 @@ START_TEST(conv2d_and_its_gradient_match_the_reference)
 			.ins = (size_t)(v.bias ? 3 : 2),
 			.n = {c->B * c->C * c->H * c->W, c->O * c->C * c->kh * c->kw, c->O},
 			.out_n = c->B * c->O * sw_conv_out_h(c) * sw_conv_out_w(c),
-			.parameters = 6,
 			.tol = 2e-5,
 			.shape = &v,
 			.reference = conv_reference,
@@ -115,7 +114,7 @@ START_TEST(conv2d_backward_without_dx_gives_the_same_dw)
 		db[k] = gradient_noise(c->O, 6);
 		ck_assert_int_eq(
 			sw_ops_cpu.conv2d_backward(NULL, x, w, NULL, dy, k ? NULL : dx, dw[k],
-						   db[k], c, SW_ACT_NONE, 0,
+						   db[k], c, SW_ACT_NONE,
 						   gradient_work(sw_ops_cpu.conv2d_workspace(c))),
 			SW_OK);
 	}
@@ -170,7 +169,7 @@ START_TEST(conv2d_of_no_rows_or_channels_writes_zeros_or_the_bias)
 						   gradient_work(4096)),
 			 SW_OK);
 	ck_assert_int_eq(sw_ops_cpu.conv2d_backward(NULL, x, w, NULL, NULL, NULL, dw, db, &none,
-						    SW_ACT_NONE, 0, gradient_work(4096)),
+						    SW_ACT_NONE, gradient_work(4096)),
 			 SW_OK);
 	for (size_t i = 0; i < 54; i++)
 		ck_assert(dw[i] == 0.0f);
@@ -200,7 +199,7 @@ START_TEST(conv2d_of_a_shape_without_sense_is_refused)
 						   SW_ACT_NONE, one),
 			 SW_INVALID);
 	ck_assert_int_eq(sw_ops_cpu.conv2d_backward(NULL, one, one, NULL, one, one, one, NULL,
-						    &no_convs[_i], SW_ACT_NONE, 0, one),
+						    &no_convs[_i], SW_ACT_NONE, one),
 			 SW_INVALID);
 }
 END_TEST
@@ -243,13 +242,13 @@ static sw_status linear_forward(const void *shape, float *const *in, float *out)
 }
 
 static sw_status linear_backward(const void *shape, float *const *in, const float *out, float *dy,
-				 float *const *din, int accumulate)
+				 float *const *din)
 {
 	const struct linear *v = shape;
 
 	return sw_ops_cpu.linear_backward(NULL, in[0], in[1], v->act == SW_ACT_NONE ? NULL : out,
 					  dy, din[0], din[1], v->bias ? din[2] : NULL, v->B, v->I,
-					  v->O, v->act, accumulate, NULL);
+					  v->O, v->act, NULL);
 }
 
 START_TEST(linear_and_its_gradient_match_the_reference)
@@ -264,7 +263,6 @@ START_TEST(linear_and_its_gradient_match_the_reference)
 			.ins = v->bias ? 3 : 2,
 			.n = {v->B * v->I, v->O * v->I, v->O},
 			.out_n = v->B * v->O,
-			.parameters = 6,
 			.tol = 1e-5,
 			.shape = v,
 			.reference = linear_reference,
@@ -298,14 +296,13 @@ static size_t pooled(const struct sw_window *p)
 }
 
 static sw_status max_backward(const void *shape, float *const *in, const float *out, float *dy,
-			      float *const *din, int accumulate)
+			      float *const *din)
 {
 	const size_t n = pooled(shape);
 	float *y = gradient_noise(n, 1);
 	int32_t *at = malloc((n + 1) * sizeof *at);
 	sw_status status;
 
-	(void)accumulate;
 	ck_assert_ptr_nonnull(at);
 	status = sw_ops_cpu.maxpool2d_forward(NULL, in[0], y, at, shape);
 	ck_assert_int_eq(memcmp(y, out, n * sizeof *y), 0); /* with argmax or without */
@@ -353,11 +350,10 @@ static sw_status avg_forward(const void *shape, float *const *in, float *out)
 }
 
 static sw_status avg_backward(const void *shape, float *const *in, const float *out, float *dy,
-			      float *const *din, int accumulate)
+			      float *const *din)
 {
 	(void)in;
 	(void)out;
-	(void)accumulate;
 	return sw_ops_cpu.avgpool2d_backward(NULL, dy, din[0], shape);
 }
 

@@ -61,7 +61,7 @@ static const struct sw_conv convs[] = {
 struct call {
 	struct sw_conv c;
 	enum sw_act act;
-	int bias, accumulate, input;
+	int bias, input;
 	int no_work; /* for shapes that no table looks at */
 };
 
@@ -132,7 +132,7 @@ static sw_status backward(const struct sw_ops *o, struct sw_queue *q, void *cons
 		return status;
 	status = o->conv2d_backward(q, p[0], p[1], s->act == SW_ACT_NONE ? NULL : p[2], p[3],
 				    s->input ? p[4] : NULL, dw, s->bias ? db : NULL, &s->c, s->act,
-				    s->accumulate, work);
+				    work);
 	if (status == SW_OK)
 		status = o->sync(q);
 	o->free(work);
@@ -157,7 +157,7 @@ START_TEST(conv2d_forward_is_as_on_cpu)
 		const struct call s = {.c = *c,
 				       .act = (path + _i) % 2 ? SW_ACT_RELU : SW_ACT_NONE,
 				       .bias = (path / 2 + _i) % 2};
-		struct sum *y = twin_sums(out_n(c), NULL);
+		struct sum *y = twin_sums(out_n(c));
 		const struct sum *const sums[ROWS(b)] = {[3] = makes_sense(c) ? y : NULL};
 
 		if (makes_sense(c))
@@ -174,18 +174,15 @@ START_TEST(conv2d_backward_is_as_on_cpu)
 	const struct sw_conv *c = &convs[_i];
 	const size_t grads = weights_n(c) + c->O;
 	float *x = twin_noise(in_n(c), 1), *w = twin_noise(weights_n(c), 2);
-	float *y = twin_noise(out_n(c), 3), *dy = twin_noise(out_n(c), 4),
-	      *before = twin_noise(grads, 5);
+	float *y = twin_noise(out_n(c), 3), *dy = twin_noise(out_n(c), 4);
 
 	for (int path = 1; path <= PATHS; path++)
 		for (int way = 0; way < 2 && !skipped(c, path); way++) {
 			const struct call s = {.c = *c,
 					       .act = way ? SW_ACT_RELU : SW_ACT_NONE,
 					       .bias = (way + path) % 3 != 0,
-					       .accumulate = (way + _i) % 2,
 					       .input = (way + _i + path) % 4 != 0};
-			struct sum *dx = twin_sums(in_n(c), NULL),
-				   *dw = twin_sums(grads, s.accumulate ? before : NULL);
+			struct sum *dx = twin_sums(in_n(c)), *dw = twin_sums(grads);
 			const struct twin_buf b[] = {
 				{TWIN_F32, in_n(c), x, 0},
 				{TWIN_F32, weights_n(c), w, 0},
@@ -193,8 +190,7 @@ START_TEST(conv2d_backward_is_as_on_cpu)
 				/* without an activation dy stays as it is */
 				{TWIN_F32, out_n(c), dy, way ? TWIN_SCRATCH : 0},
 				{TWIN_F32, in_n(c), NULL, 0},
-				{TWIN_F32, s.bias ? grads : weights_n(c),
-				 s.accumulate ? before : NULL, 0},
+				{TWIN_F32, s.bias ? grads : weights_n(c), NULL, 0},
 			};
 			const struct sum *sums[ROWS(b)] = {NULL};
 
@@ -239,7 +235,7 @@ struct pooled_call {
 	struct sw_conv c;
 	struct sw_window p;
 	enum sw_act act;
-	int accumulate, input;
+	int input;
 	int apart; /* by two calls */
 };
 
@@ -261,12 +257,12 @@ static sw_status pooled(const struct sw_ops *o, struct sw_queue *q, void *const 
 			rc = o->maxpool2d_backward(q, p[2], m.argmax, p[6], &s->p);
 		if (rc == SW_OK)
 			rc = o->conv2d_backward(q, p[0], w, m.full, p[6], dx, dw, db, &s->c, s->act,
-						s->accumulate, work);
+						work);
 	} else if (rc == SW_OK) {
 		rc = o->conv2d_maxpool_forward(q, p[0], w, w, &m, &s->c, s->act, work);
 		if (rc == SW_OK)
 			rc = o->conv2d_maxpool_backward(q, p[0], w, &m, p[2], p[6], dx, dw, db,
-							&s->c, s->act, s->accumulate, work);
+							&s->c, s->act, work);
 	}
 	const sw_status done = o->sync(q); /* the first of two calls may use work */
 
@@ -282,7 +278,6 @@ static struct pooled_call pooled_call_of(const struct pooled_row *r, int way)
 		.c = r->c,
 		.p = {r->c.B, r->c.O, oh, ow, r->k, r->k, r->stride, r->pad},
 		.act = way % 2 ? SW_ACT_RELU : SW_ACT_NONE,
-		.accumulate = way / 2,
 		.input = way != 2,
 	};
 }
@@ -309,7 +304,7 @@ START_TEST(conv2d_with_its_pooling_is_as_on_cpu)
 				{TWIN_I32, n, NULL, 0},
 				{TWIN_F32, out_n(&r->c), NULL, TWIN_SCRATCH},
 				{TWIN_F32, in_n(&r->c), NULL, TOL},
-				{TWIN_F32, grads, s.accumulate ? twin_noise(grads, 5) : NULL, TOL},
+				{TWIN_F32, grads, NULL, TOL},
 			};
 
 			sw_cuda_conv_force(path);

@@ -26,7 +26,7 @@ static const struct sw_norm norm = {.eps = 1e-5f, .momentum = 0.1f};
 
 struct call {
 	size_t B, C, S;
-	int in_place, accumulate;
+	int in_place;
 };
 
 /* x, gamma, beta, running_mean, running_var, y, mean, rstd */
@@ -72,7 +72,7 @@ START_TEST(batchnorm_forward_is_as_on_cpu)
 	const size_t n = s->B * s->C * s->S;
 
 	for (int way = 0; way < 4; way++) {
-		const struct call c = {s->B, s->C, s->S, way % 2, 0};
+		const struct call c = {s->B, s->C, s->S, way % 2};
 		const struct twin_buf b[] = {
 			{TWIN_F32, n, way / 2 ? far(n, 1) : twin_noise(n, 1), 1e-5},
 			{TWIN_F32, s->C, twin_noise(s->C, 2), 0},
@@ -97,7 +97,7 @@ static sw_status backward(const struct sw_ops *o, struct sw_queue *q, void *cons
 	const struct call *c = ctx;
 
 	return o->batchnorm_backward(q, p[0], p[1], p[2], p[3], p[4], p[c->in_place ? 4 : 5], p[6],
-				     p[7], c->B, c->C, c->S, c->accumulate);
+				     p[7], c->B, c->C, c->S);
 }
 
 START_TEST(batchnorm_backward_is_as_on_cpu)
@@ -105,8 +105,8 @@ START_TEST(batchnorm_backward_is_as_on_cpu)
 	const struct shape *s = &shapes[_i];
 	const size_t n = s->B * s->C * s->S;
 
-	for (int way = 0; way < 4; way++) {
-		const struct call c = {s->B, s->C, s->S, way % 2, way / 2};
+	for (int way = 0; way < 2; way++) {
+		const struct call c = {s->B, s->C, s->S, way};
 		const struct twin_buf b[] = {
 			{TWIN_F32, n, twin_noise(n, 1), 0},
 			{TWIN_F32, s->C, twin_noise(s->C, 2), 0},
@@ -114,8 +114,8 @@ START_TEST(batchnorm_backward_is_as_on_cpu)
 			{TWIN_F32, s->C, positive(s->C, 4), 0},
 			{TWIN_F32, n, twin_noise(n, 5), 2e-6},
 			{TWIN_F32, n, NULL, 2e-6},
-			{TWIN_F32, s->C, c.accumulate ? twin_noise(s->C, 6) : NULL, TOL},
-			{TWIN_F32, s->C, c.accumulate ? twin_noise(s->C, 7) : NULL, TOL},
+			{TWIN_F32, s->C, NULL, TOL},
+			{TWIN_F32, s->C, NULL, TOL},
 		};
 
 		twin_check("batchnorm_backward", backward, &c, b, ROWS(b));
@@ -154,7 +154,7 @@ START_TEST(layernorm_forward_is_as_on_cpu)
 	const size_t n = s->B * s->C;
 
 	for (int way = 0; way < 2 && !twin_slow(n); way++) {
-		const struct call c = {s->B, s->C, 0, way, 0};
+		const struct call c = {s->B, s->C, 0, way};
 		const struct twin_buf b[] = {
 			{TWIN_F32, n, way ? far(n, 1) : twin_noise(n, 1), 1e-5},
 			{TWIN_F32, s->C, twin_noise(s->C, 2), 0},
@@ -177,7 +177,7 @@ static sw_status layer_backward(const struct sw_ops *o, struct sw_queue *q, void
 	const struct call *c = ctx;
 
 	return o->layernorm_backward(q, p[0], p[1], p[2], p[3], p[4], p[c->in_place ? 4 : 5], p[6],
-				     p[7], c->B, c->C, c->accumulate);
+				     p[7], c->B, c->C);
 }
 
 START_TEST(layernorm_backward_is_as_on_cpu)
@@ -185,22 +185,17 @@ START_TEST(layernorm_backward_is_as_on_cpu)
 	const struct shape *s = &rows[_i];
 	const size_t n = s->B * s->C;
 	float *x = twin_noise(n, 1), *mean = twin_noise(s->B, 3), *rstd = positive(s->B, 4);
-	float *dy = twin_noise(n, 5), *gammas = twin_noise(s->C, 6), *betas = twin_noise(s->C, 7);
+	float *dy = twin_noise(n, 5);
 
-	for (int way = 0; way < 4 && !twin_slow(n); way++) {
-		const struct call c = {s->B, s->C, 0, way % 2, way / 2};
+	for (int way = 0; way < 2 && !twin_slow(n); way++) {
+		const struct call c = {s->B, s->C, 0, way};
 		const struct twin_buf b[] = {
-			{TWIN_F32, n, x, 0},
-			{TWIN_F32, s->C, twin_noise(s->C, 2), 0},
-			{TWIN_F32, s->B, mean, 0},
-			{TWIN_F32, s->B, rstd, 0},
-			{TWIN_F32, n, dy, 2e-6},
-			{TWIN_F32, n, NULL, 2e-6},
-			{TWIN_F32, s->C, c.accumulate ? gammas : NULL, 0},
-			{TWIN_F32, s->C, c.accumulate ? betas : NULL, 0},
+			{TWIN_F32, n, x, 0},       {TWIN_F32, s->C, twin_noise(s->C, 2), 0},
+			{TWIN_F32, s->B, mean, 0}, {TWIN_F32, s->B, rstd, 0},
+			{TWIN_F32, n, dy, 2e-6},   {TWIN_F32, n, NULL, 2e-6},
+			{TWIN_F32, s->C, NULL, 0}, {TWIN_F32, s->C, NULL, 0},
 		};
-		struct sum *dgamma = twin_sums(s->C, b[6].init),
-			   *dbeta = twin_sums(s->C, b[7].init);
+		struct sum *dgamma = twin_sums(s->C), *dbeta = twin_sums(s->C);
 		const struct sum *const sums[ROWS(b)] = {[6] = dgamma, [7] = dbeta};
 
 		sums_layernorm_backward(dgamma, dbeta, x, mean, rstd, dy, s->B, s->C);
@@ -277,7 +272,7 @@ static const struct shape classes[] = {{1, 1, 0},   {2, 2, 0},  {33, 10, 0}, {29
 
 START_TEST(class_counts_are_as_on_cpu)
 {
-	const struct call c = {classes[_i].B, classes[_i].C, 0, 0, 0};
+	const struct call c = {classes[_i].B, classes[_i].C, 0, 0};
 	const size_t n = c.B * c.C;
 	float *z = twin_noise(n, 1);
 	int32_t *label = twin_labels(c.B, c.C ? c.C : 1, 2);
@@ -322,7 +317,7 @@ static sw_status counted(const struct sw_ops *o, struct sw_queue *q, void *const
 START_TEST(cross_entropy_divides_its_gradient_by_the_count)
 {
 	static const struct sw_metrics before;
-	const struct call c = {classes[_i].B, classes[_i].C, 0, 0, 0};
+	const struct call c = {classes[_i].B, classes[_i].C, 0, 0};
 	const size_t n = c.B * c.C;
 	int32_t *label = twin_labels(c.B, c.C ? c.C : 1, 2);
 	const struct twin_buf b[] = {

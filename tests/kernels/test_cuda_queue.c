@@ -207,9 +207,9 @@ START_TEST(products_have_the_operands_of_their_precision)
 				      "%d %d: %g, not %g", b, n, (double)y[b * O + n], sum.value);
 		}
 	/* all three products have room, and none has less */
-	ck_assert_int_eq(o->linear_backward(q, dx, dw, NULL, dy, dx, dw, NULL, B, I, O, SW_ACT_NONE,
-					    0, NULL),
-			 SW_OK);
+	ck_assert_int_eq(
+		o->linear_backward(q, dx, dw, NULL, dy, dx, dw, NULL, B, I, O, SW_ACT_NONE, NULL),
+		SW_OK);
 	if (p == SW_BF16) {
 		ck_assert_int_eq(o->precision(q, p, work, whole), SW_OK);
 		ck_assert_int_eq(o->linear_forward(q, dx, dw, NULL, dy, B, I, O, SW_ACT_NONE, NULL),

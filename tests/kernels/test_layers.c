@@ -49,12 +49,11 @@ static sw_status elementwise_forward(const void *shape, float *const *in, float 
 }
 
 static sw_status elementwise_backward(const void *shape, float *const *in, const float *out,
-				      float *dy, float *const *din, int accumulate)
+				      float *dy, float *const *din)
 {
 	const struct elementwise *e = shape;
 	const sw_status status = e->backward(NULL, e->of_x ? in[0] : out, dy, din[0], e->n);
 
-	(void)accumulate;
 	/* in place: the same bits */
 	if (status == SW_OK)
 		ck_assert_int_eq(e->backward(NULL, e->of_x ? in[0] : out, dy, dy, e->n), SW_OK);
@@ -203,13 +202,13 @@ static sw_status batchnorm_forward(const void *shape, float *const *in, float *o
 }
 
 static sw_status batchnorm_backward(const void *shape, float *const *in, const float *out,
-				    float *dy, float *const *din, int accumulate)
+				    float *dy, float *const *din)
 {
 	const struct norm *n = shape;
 
 	(void)out;
 	return sw_ops_cpu.batchnorm_backward(NULL, in[0], in[1], n->mean, n->rstd, dy, din[0],
-					     din[1], din[2], n->B, n->C, n->S, accumulate);
+					     din[1], din[2], n->B, n->C, n->S);
 }
 
 START_TEST(batchnorm_and_its_gradient_match_the_reference)
@@ -220,7 +219,6 @@ START_TEST(batchnorm_and_its_gradient_match_the_reference)
 		.ins = 3,
 		.n = {n.B * n.C * n.S, n.C, n.C},
 		.out_n = n.B * n.C * n.S,
-		.parameters = 6,
 		.tol = 2e-5,
 		.shape = &n,
 		.reference = batchnorm_reference,
@@ -309,13 +307,13 @@ static sw_status layernorm_forward(const void *shape, float *const *in, float *o
 }
 
 static sw_status layernorm_backward(const void *shape, float *const *in, const float *out,
-				    float *dy, float *const *din, int accumulate)
+				    float *dy, float *const *din)
 {
 	const struct norm *n = shape;
 
 	(void)out;
 	return sw_ops_cpu.layernorm_backward(NULL, in[0], in[1], n->mean, n->rstd, dy, din[0],
-					     din[1], din[2], n->C, n->S, accumulate);
+					     din[1], din[2], n->C, n->S);
 }
 
 START_TEST(layernorm_and_its_gradient_match_the_reference)
@@ -326,7 +324,6 @@ START_TEST(layernorm_and_its_gradient_match_the_reference)
 		.ins = 3,
 		.n = {n.C * n.S, n.S, n.S},
 		.out_n = n.C * n.S,
-		.parameters = 6,
 		.tol = 2e-5,
 		.shape = &n,
 		.reference = layernorm_reference,

@@ -60,7 +60,7 @@ static sw_status cross_entropy_forward(const void *shape, float *const *in, floa
 }
 
 static sw_status cross_entropy_backward(const void *shape, float *const *in, const float *out,
-					float *dy, float *const *din, int accumulate)
+					float *dy, float *const *din)
 {
 	const struct loss *l = shape;
 	struct sw_metrics m = {0};
@@ -68,7 +68,6 @@ static sw_status cross_entropy_backward(const void *shape, float *const *in, con
 	sw_status status = sw_ops_cpu.labels_count(NULL, l->label, &n, l->B);
 
 	(void)out;
-	(void)accumulate;
 	if (status == SW_OK)
 		status = sw_ops_cpu.cross_entropy(NULL, in[0], l->label, NULL, din[0], &m, dy[0],
 						  l->counted ? &n : NULL, l->B, l->C, l->smooth);
@@ -185,14 +184,13 @@ static sw_status mse_forward(const void *shape, float *const *in, float *out)
 }
 
 static sw_status mse_backward(const void *shape, float *const *in, const float *out, float *dy,
-			      float *const *din, int accumulate)
+			      float *const *din)
 {
 	const struct loss *l = shape;
 
 	struct sw_metrics m = {0};
 
 	(void)out;
-	(void)accumulate;
 	return sw_ops_cpu.mse(NULL, in[0], in[1], NULL, din[0], &m, dy[0], l->B, l->C);
 }
 

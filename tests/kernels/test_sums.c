@@ -53,7 +53,7 @@ START_TEST(linear_of_the_cpu_is_near_its_sums)
 
 	sums_linear_backward(NULL, want, want + (size_t)O * I, x, w, NULL, dy, B, I, O);
 	ck_assert_int_eq(sw_ops_cpu.linear_backward(NULL, x, w, NULL, dy, NULL, dw, db, B, I, O,
-						    SW_ACT_NONE, 0, NULL),
+						    SW_ACT_NONE, NULL),
 			 SW_OK);
 	near_and_sharp(want, dw, (size_t)O * I);
 	near_and_sharp(want + (size_t)O * I, db, O);
@@ -78,7 +78,7 @@ START_TEST(conv2d_of_the_cpu_is_near_its_sums)
 
 	sums_conv2d_backward(NULL, want, NULL, x, w, NULL, dy, &c);
 	ck_assert_int_eq(sw_ops_cpu.conv2d_backward(NULL, x, w, NULL, dy, NULL, dw, NULL, &c,
-						    SW_ACT_NONE, 0, work),
+						    SW_ACT_NONE, work),
 			 SW_OK);
 	near_and_sharp(want, dw, weights);
 	free(x);
@@ -100,7 +100,7 @@ START_TEST(layernorm_of_the_cpu_is_near_its_sums)
 
 	sums_layernorm_backward(want, want + D, x, mean, rstd, dy, R, D);
 	ck_assert_int_eq(sw_ops_cpu.layernorm_backward(NULL, x, gamma, mean, rstd, dy, dy, dgamma,
-						       dbeta, R, D, 0),
+						       dbeta, R, D),
 			 SW_OK);
 	near_and_sharp(want, dgamma, D);
 	near_and_sharp(want + D, dbeta, D);

@@ -78,7 +78,7 @@ static float *conv_all(const struct sw_conv *c, size_t *n)
 						   gradient_work(sw_ops_cpu.conv2d_workspace(c))),
 			 SW_OK);
 	ck_assert_int_eq(sw_ops_cpu.conv2d_backward(NULL, x, w, out, dy, out + y_n, out + y_n + x_n,
-						    out + y_n + x_n + w_n, c, SW_ACT_RELU, 1,
+						    out + y_n + x_n + w_n, c, SW_ACT_RELU,
 						    gradient_work(sw_ops_cpu.conv2d_workspace(c))),
 			 SW_OK);
 	free(x);
@@ -96,10 +96,10 @@ static float *linear_all(size_t B, size_t I, size_t O, size_t *n)
 	out = gradient_noise(*n, 4);
 	ck_assert_int_eq(sw_ops_cpu.linear_forward(NULL, x, w, dy, out, B, I, O, SW_ACT_RELU, NULL),
 			 SW_OK);
-	ck_assert_int_eq(sw_ops_cpu.linear_backward(
-				 NULL, x, w, out, dy, out + B * O, out + B * O + B * I,
-				 out + B * O + B * I + O * I, B, I, O, SW_ACT_RELU, 1, NULL),
-			 SW_OK);
+	ck_assert_int_eq(
+		sw_ops_cpu.linear_backward(NULL, x, w, out, dy, out + B * O, out + B * O + B * I,
+					   out + B * O + B * I + O * I, B, I, O, SW_ACT_RELU, NULL),
+		SW_OK);
 	free(x);
 	free(w);
 	free(dy);

@@ -39,7 +39,7 @@ static sw_status embedding_forward(const void *shape, float *const *in, float *o
 }
 
 static sw_status embedding_backward(const void *shape, float *const *in, const float *out,
-				    float *dy, float *const *din, int accumulate)
+				    float *dy, float *const *din)
 {
 	const struct tokens *t = shape;
 	const size_t N = t->B * t->T;
@@ -47,7 +47,7 @@ static sw_status embedding_backward(const void *shape, float *const *in, const f
 	(void)in;
 	(void)out;
 	return sw_ops_cpu.embedding_backward(
-		NULL, t->token, dy, din[0], N, t->V, t->D, accumulate,
+		NULL, t->token, dy, din[0], N, t->V, t->D,
 		gradient_work(sw_ops_cpu.embedding_workspace(N, t->V, t->D)));
 }
 
@@ -68,14 +68,14 @@ static sw_status position_forward(const void *shape, float *const *in, float *ou
 }
 
 static sw_status position_backward(const void *shape, float *const *in, const float *out, float *dy,
-				   float *const *din, int accumulate)
+				   float *const *din)
 {
 	const struct tokens *t = shape;
 
 	(void)in;
 	(void)out;
 	memcpy(din[0], dy, t->B * t->T * t->D * sizeof *dy);
-	return sw_ops_cpu.position_backward(NULL, dy, din[1], t->B, t->T, t->D, accumulate);
+	return sw_ops_cpu.position_backward(NULL, dy, din[1], t->B, t->T, t->D);
 }
 
 static void mean_reference(const void *shape, double *const *in, double *out)
@@ -99,13 +99,12 @@ static sw_status mean_forward(const void *shape, float *const *in, float *out)
 }
 
 static sw_status mean_backward(const void *shape, float *const *in, const float *out, float *dy,
-			       float *const *din, int accumulate)
+			       float *const *din)
 {
 	const struct tokens *t = shape;
 
 	(void)in;
 	(void)out;
-	(void)accumulate;
 	return sw_ops_cpu.token_mean_backward(NULL, dy, t->length, din[0], t->B, t->T, t->D);
 }
 
@@ -118,7 +117,6 @@ START_TEST(tokens_and_their_gradients_match_the_reference)
 		 .ins = 1,
 		 .n = {t->V * t->D},
 		 .out_n = n,
-		 .parameters = 1,
 		 .tol = 1e-6,
 		 .shape = t,
 		 .reference = embedding_reference,
@@ -128,7 +126,6 @@ START_TEST(tokens_and_their_gradients_match_the_reference)
 		 .ins = 2,
 		 .n = {n, t->T * t->D},
 		 .out_n = n,
-		 .parameters = 2,
 		 .tol = 1e-6,
 		 .shape = t,
 		 .reference = position_reference,
@@ -211,12 +208,11 @@ static sw_status attention_forward(const void *shape, float *const *in, float *o
 }
 
 static sw_status attention_backward(const void *shape, float *const *in, const float *out,
-				    float *dy, float *const *din, int accumulate)
+				    float *dy, float *const *din)
 {
 	const struct attention *v = shape;
 
 	(void)out;
-	(void)accumulate;
 	return sw_ops_cpu.attention_backward(NULL, in[0], v->p, dy, din[0], &v->a,
 					     gradient_work(sw_ops_cpu.attention_workspace(&v->a)));
 }

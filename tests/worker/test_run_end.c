@@ -193,10 +193,10 @@ static sw_status short_memory(size_t *free_bytes, size_t *total_bytes)
 
 static sw_status no_backward(struct sw_queue *q, const float *x, const float *w, const float *y,
 			     float *dy, float *dx, float *dw, float *db, size_t B, size_t in,
-			     size_t out, enum sw_act act, int accumulate, const void *kept)
+			     size_t out, enum sw_act act, const void *kept)
 {
 	(void)q, (void)x, (void)w, (void)y, (void)dy, (void)dx, (void)dw, (void)db;
-	(void)B, (void)in, (void)out, (void)act, (void)accumulate, (void)kept;
+	(void)B, (void)in, (void)out, (void)act, (void)kept;
 	return SW_NOMEM;
 }
 

@@ -21,15 +21,15 @@ static sw_status products(const struct sw_net_pass *p, const struct grads *g)
 		const struct sw_pooled m = sw_net_pooled(p, op->mate);
 
 		return net->ops->conv2d_maxpool_backward(net->q, g->x, w + op->w, &m, g->other,
-							 g->dy, g->dx, dw, db, &conv, op->act, 0,
+							 g->dy, g->dx, dw, db, &conv, op->act,
 							 sw_net_work(net));
 	}
 	if (op->kind == SW_OP_CONV2D)
 		return net->ops->conv2d_backward(net->q, g->x, w + op->w, g->y, g->dy, g->dx, dw,
-						 db, &conv, op->act, 0, sw_net_work(net));
+						 db, &conv, op->act, sw_net_work(net));
 	return net->ops->linear_backward(net->q, g->x, w + op->w, g->y, g->dy, g->dx, dw, db,
 					 sw_net_row_n(&op->from, p->rows), sw_net_width(&op->from),
-					 sw_net_width(&op->to), op->act, 0, g->saved);
+					 sw_net_width(&op->to), op->act, g->saved);
 }
 
 static sw_status norms(const struct sw_net_pass *p, const struct grads *g)
@@ -43,10 +43,10 @@ static sw_status norms(const struct sw_net_pass *p, const struct grads *g)
 		return net->ops->batchnorm_backward(net->q, g->x, gamma, g->saved,
 						    g->saved + (op->var - op->mean), g->dy, g->dx,
 						    p->grads + op->w, p->grads + op->b, p->rows,
-						    op->from.c, op->from.h * op->from.w, 0);
+						    op->from.c, op->from.h * op->from.w);
 	return net->ops->layernorm_backward(net->q, g->x, gamma, g->saved, g->saved + R, g->dy,
 					    g->dx, p->grads + op->w, p->grads + op->b, R,
-					    sw_net_width(&op->from), 0);
+					    sw_net_width(&op->from));
 }
 
 static sw_status tokens(const struct sw_net_pass *p, const struct grads *g)
@@ -60,10 +60,9 @@ static sw_status tokens(const struct sw_net_pass *p, const struct grads *g)
 	case SW_OP_EMBEDDING:
 		return net->ops->embedding_backward(net->q, (const int32_t *)(const void *)g->x,
 						    g->dy, dw, p->rows * op->to.t, op->vocab,
-						    op->to.d, 0, sw_net_work(net));
+						    op->to.d, sw_net_work(net));
 	case SW_OP_POSITION:
-		return net->ops->position_backward(net->q, g->dy, dw, p->rows, op->to.t, op->to.d,
-						   0);
+		return net->ops->position_backward(net->q, g->dy, dw, p->rows, op->to.t, op->to.d);
 	case SW_OP_ATTENTION:
 		return net->ops->attention_backward(net->q, g->x, g->saved, g->dy, g->dx,
 						    &attention, sw_net_work(net));

@@ -106,13 +106,9 @@ int32_t *twin_labels(size_t n, size_t below, unsigned seed)
 	return x;
 }
 
-struct sum *twin_sums(size_t n, const float *before)
+struct sum *twin_sums(size_t n)
 {
-	struct sum *sums = keep(n * sizeof *sums);
-
-	for (size_t i = 0; before && i < n; i++)
-		sum_add(&sums[i], (double)before[i]);
-	return sums;
+	return keep(n * sizeof(struct sum));
 }
 
 static size_t bytes_of(const struct twin_buf *b)

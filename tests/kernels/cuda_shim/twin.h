@@ -41,11 +41,11 @@ int twin_slow(size_t steps);
 /* The CUDA table, after twin_setup: for the sizes of scratch memory. */
 const struct sw_ops *twin_cuda(void);
 
-/* Freed by twin_teardown. noise: in [-2, 2), a seventh of it zeros of both signs. sums: of before,
- * if that is not NULL, and what is added to them. */
+/* Freed by twin_teardown. noise: in [-2, 2), a seventh of it zeros of both signs. sums: of nothing
+ * yet. */
 float *twin_noise(size_t n, unsigned seed);
 int32_t *twin_labels(size_t n, size_t below, unsigned seed);
-struct sum *twin_sums(size_t n, const float *before);
+struct sum *twin_sums(size_t n);
 
 /* Fails the test unless both tables return the same status and leave the same values. */
 void twin_check(const char *what, twin_call *call, const void *ctx, const struct twin_buf *b,

@@ -177,13 +177,13 @@ static size_t short_rows;
 
 static sw_status short_backward(struct sw_queue *q, const float *x, const float *w, const float *y,
 				float *dy, float *dx, float *dw, float *db, size_t B, size_t in,
-				size_t out, enum sw_act act, int accumulate, const void *half)
+				size_t out, enum sw_act act, const void *half)
 {
 	if (B == short_rows) {
 		short_rows = 0;
 		return SW_NOMEM;
 	}
-	return cuda->linear_backward(q, x, w, y, dy, dx, dw, db, B, in, out, act, accumulate, half);
+	return cuda->linear_backward(q, x, w, y, dy, dx, dw, db, B, in, out, act, half);
 }
 
 START_TEST(net_that_shrinks_records_its_step_anew)

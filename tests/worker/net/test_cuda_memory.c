@@ -28,11 +28,11 @@ static const struct sw_trainer adam = {.classes = true,
 
 static sw_status hungry_backward(struct sw_queue *q, const float *x, const float *w, const float *y,
 				 float *dy, float *dx, float *dw, float *db, size_t B, size_t in,
-				 size_t out, enum sw_act act, int accumulate, const void *kept)
+				 size_t out, enum sw_act act, const void *kept)
 {
 	if (sw_shim.memory_bytes - sw_shim.used_bytes < wanted)
 		return SW_NOMEM;
-	return cuda->linear_backward(q, x, w, y, dy, dx, dw, db, B, in, out, act, accumulate, kept);
+	return cuda->linear_backward(q, x, w, y, dy, dx, dw, db, B, in, out, act, kept);
 }
 
 /* A step is calls, so that it may lack memory at any time. */

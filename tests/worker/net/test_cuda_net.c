@@ -141,11 +141,10 @@ static sw_status forward_alone(struct sw_queue *on, const float *x, const float 
 
 static sw_status backward_alone(struct sw_queue *on, const float *x, const float *w, const float *y,
 				float *dy, float *dx, float *dw, float *db, size_t B, size_t in,
-				size_t out, enum sw_act act, int accumulate, const void *kept)
+				size_t out, enum sw_act act, const void *kept)
 {
 	(void)kept;
-	return cuda->linear_backward(on, x, w, y, dy, dx, dw, db, B, in, out, act, accumulate,
-				     NULL);
+	return cuda->linear_backward(on, x, w, y, dy, dx, dw, db, B, in, out, act, NULL);
 }
 
 /* A copy of the weights that is not made anew when they change is other weights; one of a layer's

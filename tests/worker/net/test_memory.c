@@ -193,14 +193,13 @@ static unsigned calls, refusals, most_refusals;
 
 static sw_status short_backward(struct sw_queue *q, const float *x, const float *w, const float *y,
 				float *dy, float *dx, float *dw, float *db, size_t B, size_t in,
-				size_t out, enum sw_act act, int accumulate, const void *kept)
+				size_t out, enum sw_act act, const void *kept)
 {
 	if (++calls > 5 && B > most_rows) {
 		refusals++;
 		return SW_NOMEM;
 	}
-	return sw_ops_cpu.linear_backward(q, x, w, y, dy, dx, dw, db, B, in, out, act, accumulate,
-					  kept);
+	return sw_ops_cpu.linear_backward(q, x, w, y, dy, dx, dw, db, B, in, out, act, kept);
 }
 
 START_TEST(net_that_runs_short_in_a_step_begins_it_again_in_parts)
