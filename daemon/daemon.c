@@ -320,6 +320,7 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 				.handler_n = sizeof handlers / sizeof handlers[0]};
 	d->started_us = d->clock->mono_us();
 	d->tick_us = d->hold_tick_us = d->started_us;
+	d->keep_us = sw_place_keep_us();
 	d->later_tail = &d->later;
 	(void)d->clock->wall_ms(); /* stored times count from here */
 	init_handles(d);

@@ -86,6 +86,7 @@ struct sw_daemon {
 	const struct sw_executor *executor;       /* starts their workers */
 	struct sw_gpus *gpus; /* daemon/slot/gpus.h; NULL: no slot may have one */
 	int64_t silent_us;    /* a worker that is silent for longer is ended */
+	int64_t keep_us;      /* slots are kept for a trial that lacks some for longer */
 
 	struct sw_check *checks, *checks_waiting; /* lists; daemon/slot/speccheck.c */
 	size_t check_n, check_waiting_n;

@@ -147,18 +147,27 @@ static void add_slots(const struct sw_live *live, struct sw_buf *out)
 	const struct sw_room_need need = sw_need_of_next(live);
 	const struct sw_daemon *d = live->d;
 	size_t suits = 0, idle = 0;
+	unsigned takes = 1, free = 0; /* of CPU slots: all at once */
 	const char *why;
 	char not [80];
 	for (size_t i = 0; i < d->slot_n; i++) {
 		if (sw_room_takes(&d->slots[i], &need) == 0)
 			continue;
 		suits++;
+		if (!d->slots[i].device.gpu) {
+			takes = sw_room_takes(&d->slots[i], &need);
+			free = sw_room_lanes(&d->slots[i]);
+		}
 		idle += sw_room_is_free(&d->slots[i]) &&
 			sw_gpus_may_begin(d->slots[i].d, &d->slots[i], &why) &&
 			!sw_place_hinders(&d->slots[i], live, not, sizeof not );
 	}
-	(void)sw_buf_addf(out, "waits for a %sslot: %zu of %zu suit, %zu free",
-			  live->spec->needs_gpu ? "GPU " : "", suits, d->slot_n, idle);
+	if (takes > 1)
+		(void)sw_buf_addf(out, "waits for %u CPU slots at once: %zu of %zu suit, %u free",
+				  takes, suits, d->slot_n, free);
+	else
+		(void)sw_buf_addf(out, "waits for a %sslot: %zu of %zu suit, %zu free",
+				  live->spec->needs_gpu ? "GPU " : "", suits, d->slot_n, idle);
 	for (size_t i = 0; i < d->slot_n && i < SLOTS_SHOWN; i++) {
 		const struct sw_slot *s = &d->slots[i];
 
@@ -170,7 +179,10 @@ static void add_slots(const struct sw_live *live, struct sw_buf *out)
 		else if (sw_place_hinders(s, live, not, sizeof not ))
 			(void)sw_buf_addf(out, "free (%s)", not );
 		else if (s->holder >= 0)
-			(void)sw_buf_addf(out, "held as a lane of slot %d's trial", s->holder);
+			(void)sw_buf_addf(out, "held by %lld/%lld with %s",
+					  (long long)d->slots[s->holder].sweep,
+					  (long long)d->slots[s->holder].trial,
+					  d->slots[s->holder].device.name);
 		else if (s->state == SW_SLOT_BUSY)
 			(void)sw_buf_addf(out, "held by %lld/%lld", (long long)s->sweep,
 					  (long long)s->trial);

@@ -131,14 +131,34 @@ static unsigned count_up_cpus(const struct sw_daemon *d)
 	return n;
 }
 
+/* Has each trial on CPU slots as many as this, and is no slot on its way up? */
+static bool comes_at_once(const struct sw_daemon *d, unsigned takes)
+{
+	bool any = false;
+
+	for (size_t k = 0; k < d->slot_n; k++) {
+		const struct sw_slot *s = &d->slots[k];
+
+		if (s->device.gpu || s->holder >= 0 || s->state == SW_SLOT_DOWN ||
+		    s->state == SW_SLOT_IDLE)
+			continue;
+		if (s->state == SW_SLOT_STARTING || s->lanes_used < takes)
+			return false;
+		any = true;
+	}
+	return any;
+}
+
 enum sw_room sw_room_for(const struct sw_slot *s, const struct sw_room_need *need)
 {
 	const unsigned takes = sw_room_takes(s, need);
 
 	if (!s->device.gpu && (takes <= 1 || takes <= sw_room_lanes(s)))
 		return SW_ROOM_YES;
+	if (!s->device.gpu && takes > count_up_cpus(s->d))
+		return SW_ROOM_DOWN;
 	if (!s->device.gpu)
-		return takes <= count_up_cpus(s->d) ? SW_ROOM_LANES : SW_ROOM_DOWN;
+		return comes_at_once(s->d, takes) ? SW_ROOM_SOON : SW_ROOM_LANES;
 	if (is_larger_elsewhere(s, need->bytes))
 		return SW_ROOM_LARGER;
 	const unsigned free = sw_room_lanes(s);

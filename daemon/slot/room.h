@@ -34,7 +34,9 @@ enum sw_room {
 	SW_ROOM_ALONE,  /* after its worker's end trials run alone there, and one does */
 	SW_ROOM_LANES,  /* too few lanes are free */
 	SW_ROOM_BYTES,  /* too few bytes are free */
-	SW_ROOM_DOWN,   /* too few CPU slots are up: to keep these for it would help nobody */
+	SW_ROOM_SOON, /* too few CPU slots are free, and whichever trial ends next leaves enough: to
+			 * keep some meanwhile helps nobody */
+	SW_ROOM_DOWN, /* too few CPU slots are up: to keep these for it would help nobody */
 };
 
 /* Is the slot up, without a trial, and no lane of another's? */

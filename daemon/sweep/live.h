@@ -70,6 +70,9 @@ struct sw_live {
 
 	struct sw_pace pace;   /* cores beside GPUs */
 	struct sw_share share; /* running: trials on slots now */
+	/* Of its next trial, monotonic: since when it is short of slots in its turn, and since when
+	 * slots are kept for it (daemon/sweep/place.h); 0: it is not, none are. */
+	int64_t short_us, kept_us;
 	struct sw_budget budget;
 	bool budget_dirty; /* in the daemon's list of those to look at */
 	struct sw_live *next_dirty;

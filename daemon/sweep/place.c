@@ -10,8 +10,10 @@
 #include "daemon/sweep/recheck.h"
 #include "daemon/sweep/spare.h"
 #include "daemon/sweep/suggest.h"
+#include "daemon/sweep/claim.h"
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 bool sw_place_short(const struct sw_live *live, char *out, size_t cap)
 {
@@ -56,12 +58,24 @@ bool sw_place_short(const struct sw_live *live, char *out, size_t cap)
 	return true;
 }
 
+/* " for 12 s": how long slots have been kept for its next trial. */
+static void write_since(const struct sw_live *live, char *out, size_t cap)
+{
+	(void)snprintf(out, cap, " for %lld s",
+		       (long long)((live->d->clock->mono_us() - live->kept_us) / 1000000));
+}
+
 bool sw_place_hinders(const struct sw_slot *s, const struct sw_live *live, char *out, size_t cap)
 {
 	const struct sw_room_need need = sw_need_of_next(live);
 	const int64_t kept_for = s->worker->kept_for;
+	char since[40] = "", kept[60] = "";
 
 	*out = '\0';
+	if (kept_for != 0)
+		write_since(live->d->sweeps[kept_for - 1], since, sizeof since);
+	if (kept_for == live->sweep)
+		(void)snprintf(kept, sizeof kept, ", kept for it%s", since);
 	if (!sw_room_is_free(s))
 		return false;
 	if (sw_spare_waits(s, live, out, cap))
@@ -74,8 +88,9 @@ bool sw_place_hinders(const struct sw_slot *s, const struct sw_live *live, char 
 		(void)snprintf(out, cap, "after its worker's end trials run alone there");
 		break;
 	case SW_ROOM_LANES:
-		(void)snprintf(out, cap, "it takes %u %s, %u free", sw_room_takes(s, &need),
-			       s->device.gpu ? "lanes" : "CPU slots", sw_room_lanes(s));
+	case SW_ROOM_SOON:
+		(void)snprintf(out, cap, "it takes %u %s, %u free%s", sw_room_takes(s, &need),
+			       s->device.gpu ? "lanes" : "CPU slots", sw_room_lanes(s), kept);
 		break;
 	case SW_ROOM_BYTES:
 		(void)snprintf(out, cap, "too few bytes are free for its %lld MiB",
@@ -87,7 +102,8 @@ bool sw_place_hinders(const struct sw_slot *s, const struct sw_live *live, char 
 		break;
 	case SW_ROOM_YES:
 		if (kept_for != 0 && kept_for != live->sweep)
-			(void)snprintf(out, cap, "kept for sweep %lld", (long long)kept_for);
+			(void)snprintf(out, cap, "kept for sweep %lld%s", (long long)kept_for,
+				       since);
 		break;
 	}
 	return *out != '\0';
@@ -95,11 +111,20 @@ bool sw_place_hinders(const struct sw_slot *s, const struct sw_live *live, char 
 
 /* --- work --- */
 
+int64_t sw_place_keep_us(void)
+{
+	const char *given = getenv("SWEEPD_KEEP_MS");
+	char *end;
+	const long long ms = given != NULL ? strtoll(given, &end, 10) : -1;
+
+	return ms >= 0 && *end == '\0' && ms * 1000 <= SW_PLACE_KEEP_US ? ms * 1000
+									: SW_PLACE_KEEP_US;
+}
+
 #define PICKS 64
 
 struct picks {
-	struct sw_live *live[PICKS];
-	struct sw_share share[PICKS];
+	struct sw_claim claim[PICKS];
 	size_t n;
 };
 
@@ -135,12 +160,14 @@ static void gather_picks(struct sw_daemon *d, const struct sw_slot *s, struct pi
 		    !suits(s, live))
 			continue;
 		if (p->n == PICKS) { /* keep the one that would be served */
-			p->live[0] = p->live[sw_share_pick(p->share, p->n)];
-			p->share[0] = p->live[0]->share;
+			struct sw_share share[PICKS];
+
+			for (size_t k = 0; k < PICKS; k++)
+				share[k] = p->claim[k].share;
+			p->claim[0] = p->claim[sw_share_pick(share, PICKS)];
 			p->n = 1;
 		}
-		p->live[p->n] = live;
-		p->share[p->n++] = live->share;
+		p->claim[p->n++] = (struct sw_claim){live, live->share, &live->short_us};
 	}
 }
 
@@ -159,35 +186,50 @@ static bool is_cleared_elsewhere(const struct sw_daemon *d, const struct sw_live
 	return false;
 }
 
-/* The sweep that the slot's next trial is of; NULL: none, or the lanes are kept for one. */
-static struct sw_live *pick_sweep(struct sw_daemon *d, const struct sw_slot *s)
+static enum sw_claim_room room_of_claim(void *who, void *user)
 {
+	const struct sw_live *live = who;
+	const struct sw_slot *s = user;
+	const struct sw_room_need need = sw_need_of_next(live);
+
+	switch (sw_room_for(s, &need)) {
+	case SW_ROOM_YES:
+		return SW_CLAIM_FITS;
+	case SW_ROOM_LANES:
+	case SW_ROOM_BYTES:
+		/* One GPU is cleared for it; CPU slots are all together. */
+		return s->device.gpu && is_cleared_elsewhere(live->d, live, s->worker)
+			       ? SW_CLAIM_OTHER
+			       : SW_CLAIM_SHORT;
+	case SW_ROOM_LARGER:
+	case SW_ROOM_ALONE:
+	case SW_ROOM_SOON:
+	case SW_ROOM_DOWN:
+		break;
+	}
+	return SW_CLAIM_OTHER;
+}
+
+/* The sweep that the slot's next trial is of; NULL: none, or the slot is kept for one. */
+static struct sw_live *pick_sweep(struct sw_daemon *d, struct sw_slot *s)
+{
+	const int64_t now_us = d->clock->mono_us();
+	struct sw_live *live;
 	struct picks p;
+	void *kept;
 
 	gather_picks(d, s, &p);
 	/* Decided anew each time: the sweep that it was kept for may have ended, or be served. */
 	s->worker->kept_for = 0;
-	while (p.n > 0) {
-		const size_t best = sw_share_pick(p.share, p.n);
-		struct sw_live *live = p.live[best];
-		const struct sw_room_need need = sw_need_of_next(live);
-		const enum sw_room room = sw_room_for(s, &need);
+	live = sw_claim_pick(p.claim, p.n, room_of_claim, s, now_us, d->keep_us, &kept);
+	if (kept != NULL) {
+		struct sw_live *for_it = kept;
 
-		if (room == SW_ROOM_YES)
-			return live;
-		/* Its turn, and waiting here helps. If others got the free lanes meanwhile, a trial
-		 * that takes several would never find them free together. One GPU is cleared for
-		 * it; CPU slots are all together. */
-		if ((room == SW_ROOM_LANES || room == SW_ROOM_BYTES) &&
-		    !(s->device.gpu && is_cleared_elsewhere(d, live, s->worker))) {
-			s->worker->kept_for = live->sweep;
-			return NULL;
-		}
-		p.n--;
-		p.live[best] = p.live[p.n];
-		p.share[best] = p.share[p.n];
+		s->worker->kept_for = for_it->sweep;
+		if (for_it->kept_us == 0)
+			for_it->kept_us = now_us;
 	}
-	return NULL;
+	return live;
 }
 
 /* Gives the slot a trial. True: look for another sweep's at once. *moved: what is next of the sweep
@@ -203,6 +245,7 @@ static bool feed_slot(struct sw_daemon *d, struct sw_slot *s, bool *moved)
 	const struct sw_room_need need = sw_need_of_next(live);
 	s->next = NULL; /* the hand-out answers it */
 	if (sw_ask_hand_out(live, s, call)) {
+		live->short_us = live->kept_us = 0;
 		*moved = *moved || live->spec->precision_param >= 0;
 		sw_room_take(s, &need);
 		return false;

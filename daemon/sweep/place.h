@@ -4,15 +4,19 @@
  *
  * A free slot goes to the sweep that was served least (sched/sweep/share.h) of those that have work
  * for it. What a trial takes of a GPU's lanes and bytes (daemon/slot/room.h) follows from its
- * spec's resources.gpu, and from what its sweep's check said of the largest configuration. If the
- * sweep whose turn it is needs several lanes, or bytes, and too few are free, one GPU is cleared
- * for it: no other sweep gets its lanes until the trial has them.
+ * spec's resources, and from what its sweep's check said of the largest configuration. If the sweep
+ * whose turn it is needs several lanes or CPU slots, or bytes, and too few are free, and they still
+ * are after SW_PLACE_KEEP_US, slots are kept for it (daemon/sweep/claim.h): no other sweep gets a CPU
+ * slot, or a lane of the one GPU that is cleared for it, until the trial has what it takes.
  */
 #ifndef SW_DAEMON_SWEEP_PLACE_H
 #define SW_DAEMON_SWEEP_PLACE_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+#define SW_PLACE_KEEP_US ((int64_t)5 * 1000000)
 
 struct sw_daemon;
 struct sw_live;
@@ -22,6 +26,8 @@ struct sw_slot_events;
 /* For d->slot_events. */
 extern const struct sw_slot_events sw_place_events;
 
+/* For d->keep_us: SW_PLACE_KEEP_US, or what SWEEPD_KEEP_MS in the environment says, for tests. */
+int64_t sw_place_keep_us(void);
 /* If d->slots_due: gives free slots the work there is. */
 void sw_place_flush(struct sw_daemon *d);
 

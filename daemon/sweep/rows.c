@@ -11,6 +11,7 @@
 #include "daemon/plan/plan.h"
 #include "daemon/slot/gpus.h"
 #include "daemon/slot/slot.h"
+#include "daemon/sweep/claim.h"
 #include "daemon/sweep/live.h"
 #include "daemon/sweep/names.h"
 #include "daemon/sweep/suggest_state.h"
@@ -194,6 +195,14 @@ static void add_usage(struct sw_row_attempt *row, const struct sw_slot *s)
 	row->joules = u.millijoules / 1e3;
 }
 
+/* Slots that the attempt had; 0: not known, as its own is gone. */
+static unsigned slots_of(const struct sw_live *live, const struct sw_run *run)
+{
+	const struct sw_daemon *d = live->d;
+
+	return (size_t)run->slot < d->slot_n ? d->slots[run->slot].lanes_used : 0;
+}
+
 /* The live attempt of a trial, if there is one, is over: rows and accounts. */
 static void end_attempt(struct sw_change *c, struct sw_live *live, const struct sw_action *a,
 			const char *state)
@@ -220,9 +229,7 @@ static void end_attempt(struct sw_change *c, struct sw_live *live, const struct 
 		return;
 	assert(live->share.running > 0);
 	live->share.running--;
-	live->share.used_us += ms * 1000;
-	live->share.ended++;
-	live->share.ended_us += ms * 1000;
+	sw_claim_account(&live->share, ms * 1000, slots_of(live, run));
 	live->budget.gpu_ms += ms * run->gpu / SW_RUN_GPU;
 	if ((size_t)run->slot < live->d->slot_n) {
 		struct sw_slot *s = &live->d->slots[run->slot];

@@ -250,6 +250,39 @@ def test_sweep_of_more_ranks_than_slots_says_so(start, tmp_path):
     assert cause == "waits for 3 CPU slots: this daemon has fewer"
 
 
+HOLD = """
+touch("began-" + os.environ["SWEEPD_TRIAL"].replace("/", "-"))
+while not os.path.exists("go"):
+    time.sleep(0.01)
+report(1, loss=1)
+"""
+
+
+def test_what_a_trial_of_several_slots_waits_for_and_what_is_kept_for_it_is_said(start, tmp_path):
+    for name in ("many", "wide"):
+        (tmp_path / name).mkdir()
+    daemon = start("cpu:3", SWEEPD_KEEP_MS="0")
+    client = daemon.client()
+    many = client.submit(own(tmp_path / "many", HOLD, run_cap=9))
+    wait_until(lambda: sum(s["state"] == "BUSY" for s in client.slots()) == 3, "all slots are taken")
+    wide = client.submit(own(tmp_path / "wide", HOLD, run_cap=2, resources={"cpu_slots": 2}))
+    client.call("trial.enqueue", sweep=wide, params={})
+    client.call("trial.cancel", sweep=many, trial=1)
+    why = wait_until(lambda: (t := client.call("trial.why", sweep=wide, trial=1)["text"]) and "kept" in t and t, "a slot")
+    assert why.startswith("waits for 2 CPU slots at once: 3 of 3 suit, 1 free, "), why
+    assert " free (it takes 2 CPU slots, 1 free, kept for it for " in why and why.count(f"held by {many}/") == 2, why
+    client.call("trial.enqueue", sweep=many, params={})
+    waits = next(t["trial"] for t in client.trials(many) if t["state"] == "PENDING")
+    assert f"free (kept for sweep {wide} for " in client.call("trial.why", sweep=many, trial=waits)["text"]
+    client.call("trial.cancel", sweep=many, trial=2)
+    wait_file(tmp_path / "wide", f"began-{wide}-1")
+    lead = next(s for s in client.slots() if s["sweep"] == wide)
+    why = client.call("trial.why", sweep=many, trial=waits)["text"]
+    assert f"held by {wide}/1" in why and f"held by {wide}/1 with {lead['device']}" in why, why
+    for sweep in (many, wide):
+        client.call("sweep.cancel", sweep=sweep)
+
+
 def test_example_of_torch_runs(start):
     # Not imported here: this process would have its pool of threads from then on.
     if subprocess.run([sys.executable, "-c", "import torch.distributed"], capture_output=True, check=False).returncode != 0:

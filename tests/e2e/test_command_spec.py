@@ -212,7 +212,7 @@ def test_cores_of_a_program_are_cpu_slots(start, tmp_path):
 def test_cpu_slots_are_kept_for_a_program_that_needs_several(start, tmp_path):
     """Trials of one slot each would else take every slot as it becomes free, to their end."""
     cores = max(1, (os.cpu_count() or 1) // 2)
-    daemon = start("cpu:2")
+    daemon = start("cpu:2", SWEEPD_KEEP_MS="0")
     client = daemon.client()
     for name in ("many", "wide"):
         (tmp_path / name).mkdir()

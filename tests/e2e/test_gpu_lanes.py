@@ -190,7 +190,7 @@ def test_other_lanes_after_a_restart_release_what_ran(machine, lanes):
 
 
 def test_one_gpu_is_cleared_for_a_trial_and_the_others_go_on(machine):
-    daemon = machine("gpu:0:2,1:2", SMALL, LARGE)
+    daemon = machine("gpu:0:2,1:2", SMALL, LARGE, env={"SWEEPD_KEEP_MS": "0"})
     client = daemon.client()
     wait_slots(client, *["IDLE"] * 4)
     long = slow(epochs=100000, run_cap=4, resources={"gpu": 0.5})
@@ -248,7 +248,7 @@ def why_of_the_next(client, sweep):
 
 
 def test_why_says_what_a_free_lane_lacks(machine):
-    daemon = machine("gpu:0:4+cpu:1", SMALL)
+    daemon = machine("gpu:0:4+cpu:1", SMALL, env={"SWEEPD_KEEP_MS": "0"})
     client = daemon.client()
     wait_slots(client, *["IDLE"] * 5)
     one = slow(epochs=1000, run_cap=3, resources={"gpu": 0.25})
@@ -256,10 +256,10 @@ def test_why_says_what_a_free_lane_lacks(machine):
     wait_until(lambda: len(running(client)) == 3, "three trials")
     two = client.submit(slow(epochs=2, run_cap=1, resources={"gpu": 0.5}))
     why = why_of_the_next(client, two)
-    assert "4 of 5 suit, 0 free" in why and "gpu:0.3 free (it takes 2 lanes, 1 free)" in why, why
+    assert "4 of 5 suit, 0 free" in why and "gpu:0.3 free (it takes 2 lanes, 1 free, kept for it for 0 s)" in why, why
     assert "cpu:0 free" in why and "cpu:0 free (" not in why, why
     other = client.submit({**one, "run_cap": 1})
-    assert "gpu:0.3 free (kept for sweep 2)" in why_of_the_next(client, other)
+    assert "gpu:0.3 free (kept for sweep 2 for 0 s)" in why_of_the_next(client, other)
     for sweep in (many, two, other):
         client.call("sweep.cancel", sweep=sweep)
 

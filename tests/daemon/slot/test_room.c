@@ -268,6 +268,34 @@ START_TEST(room_is_not_awaited_on_cpu_slots_that_are_down)
 }
 END_TEST
 
+/* Trials that run on the first slots, by how many each has; others are free, or starting (s). */
+static const struct {
+	const char *state;
+	unsigned used[LANES];
+	unsigned wants;
+	enum sw_room room;
+} ends[] = {
+	{"bhbi", {2, 0, 1}, 3, SW_ROOM_LANES}, /* 2 and the one that is kept make 3 */
+	{"bhhi", {3}, 3, SW_ROOM_SOON},        /* 3 come at once */
+	{"bhhi", {3}, 2, SW_ROOM_SOON},
+	{"bhbi", {2, 0, 1}, 2, SW_ROOM_LANES}, /* the third may end first */
+	{"bhsi", {2}, 2, SW_ROOM_LANES},       /* the third is soon there */
+};
+
+START_TEST(room_is_not_awaited_where_whichever_trial_ends_leaves_enough)
+{
+	make_cpus(ends[_i].state);
+	slots[LANES].state = SW_SLOT_DOWN;
+	for (unsigned k = 0; k < LANES; k++) {
+		slots[k].lanes_used = ends[_i].used[k];
+		slots[k].holder = ends[_i].state[k] == 'h' ? 0 : -1;
+	}
+	ck_assert_int_eq(
+		sw_room_for(&slots[3], &(struct sw_room_need){.cpu_slots = ends[_i].wants}),
+		ends[_i].room);
+}
+END_TEST
+
 SUITE(tcase)
 {
 	tcase_add_rows(tcase, room_is_taken_by_a_data_set_once, sharing);
@@ -280,4 +308,5 @@ SUITE(tcase)
 	tcase_add_rows(tcase, room_row_is_taken_with_the_next_free_lanes, taken);
 	tcase_add_rows(tcase, room_of_several_cores_is_several_cpu_slots, on_cpus);
 	tcase_add_test(tcase, room_is_not_awaited_on_cpu_slots_that_are_down);
+	tcase_add_rows(tcase, room_is_not_awaited_where_whichever_trial_ends_leaves_enough, ends);
 }
