@@ -4,13 +4,13 @@
 #include "daemon/slot/room.h"
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/ask.h"
+#include "daemon/sweep/claim.h"
 #include "daemon/sweep/driver.h"
 #include "daemon/sweep/live.h"
 #include "daemon/sweep/need.h"
 #include "daemon/sweep/recheck.h"
 #include "daemon/sweep/spare.h"
 #include "daemon/sweep/suggest.h"
-#include "daemon/sweep/claim.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
