@@ -25,6 +25,7 @@
 	X(SW_FULL, "no space left on the device")                                                  \
 	X(SW_IO, "input/output error")                                                             \
 	X(SW_DEVICE_LOST, "device context is unusable")                                            \
+	X(SW_PEER_LOST, "another rank of the trial is lost")                                       \
 	X(SW_UNSUPPORTED, "not supported by this device")                                          \
 	X(SW_INTERNAL, "internal error")
 

@@ -1,0 +1,233 @@
+#include "worker/comm/comm.h"
+#include "base/clock.h"
+#include "worker/comm/comm_internal.h"
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct comm_table *table_of(const char *transport)
+{
+	return strcmp(transport, "shm") == 0 ? &comm_shm : NULL;
+}
+
+static int64_t silent_us(void)
+{
+	const char *given = getenv("SWEEPD_COMM_SILENT_MS");
+	const long ms = given != NULL ? strtol(given, NULL, 10) : 0;
+
+	return ms > 0 && ms <= SW_COMM_SILENT_US / 1000 ? (int64_t)ms * 1000 : SW_COMM_SILENT_US;
+}
+
+sw_status sw_comm_meet(struct sw_comm_place *at, const char *transport, unsigned world,
+		       struct sw_err *err)
+{
+	const struct comm_table *table = table_of(transport);
+
+	assert(world >= 1 && world <= SW_COMM_WORLD_MAX);
+	*at = (struct sw_comm_place){.world = world, .fd = -1};
+	if (table == NULL)
+		return sw_err_set(err, SW_UNSUPPORTED, "no transport is called %s", transport);
+	(void)snprintf(at->transport, sizeof at->transport, "%s", transport);
+	return table->meet(at, err);
+}
+
+sw_status sw_comm_open(struct sw_comm **out, const struct sw_comm_place *at, struct sw_err *err)
+{
+	const struct comm_table *table = table_of(at->transport);
+	struct sw_comm *c = NULL;
+
+	*out = NULL;
+	assert(at->world >= 1 && at->world <= SW_COMM_WORLD_MAX && at->rank < at->world);
+	if (table == NULL)
+		return sw_err_set(err, SW_UNSUPPORTED, "no transport is called %s", at->transport);
+	sw_status rc = table->open(&c, at, silent_us(), err);
+	if (rc != SW_OK)
+		return rc;
+	rc = sw_comm_barrier(c);
+	if (rc != SW_OK) {
+		(void)sw_err_set(err, rc, "%s", c->why);
+		sw_comm_close(c);
+		return rc;
+	}
+	*out = c;
+	return SW_OK;
+}
+
+void sw_comm_close(struct sw_comm *c)
+{
+	if (c != NULL)
+		c->table->close(c);
+}
+
+unsigned sw_comm_rank(const struct sw_comm *c)
+{
+	return c->rank;
+}
+
+unsigned sw_comm_world(const struct sw_comm *c)
+{
+	return c->world;
+}
+
+const char *sw_comm_why(const struct sw_comm *c)
+{
+	return c->why;
+}
+
+void sw_comm_beat(struct sw_comm *c)
+{
+	if (c == NULL)
+		return;
+	c->beaten_us = sw_clock_mono_us();
+	c->table->beat(c);
+}
+
+void sw_comm_abort(struct sw_comm *c, sw_status why, const char *line)
+{
+	assert(why != SW_OK);
+	if (c->failed != SW_OK)
+		return;
+	(void)comm_fail(c, why, line);
+	c->table->abort(c);
+}
+
+sw_status comm_fail(struct sw_comm *c, sw_status why, const char *line)
+{
+	if (c->failed == SW_OK) {
+		c->failed = why;
+		(void)snprintf(c->why, sizeof c->why, "%s", line);
+	}
+	return c->failed;
+}
+
+sw_status comm_lose(struct sw_comm *c, unsigned rank, bool silent)
+{
+	char line[sizeof c->why];
+
+	if (silent)
+		(void)snprintf(line, sizeof line, "rank %u of %u is silent for %g s", rank,
+			       c->world, (double)c->silent_us / 1e6);
+	else
+		(void)snprintf(line, sizeof line, "rank %u of %u has ended", rank, c->world);
+	sw_comm_abort(c, SW_PEER_LOST, line);
+	return c->failed;
+}
+
+sw_status comm_expect(struct sw_comm *c, unsigned from, const struct comm_chunk *chunk,
+		      enum comm_kind kind, size_t bytes)
+{
+	static const char *const names[] = {[COMM_SUM] = "a sum",
+					    [COMM_BROADCAST] = "a broadcast",
+					    [COMM_GATHER] = "all_gather"};
+	char line[sizeof c->why];
+
+	if (chunk->kind == (uint32_t)kind && chunk->bytes == bytes)
+		return SW_OK;
+	(void)snprintf(line, sizeof line,
+		       "rank %u sends %u bytes of %s where rank %u expects %zu of %s", from,
+		       chunk->bytes,
+		       chunk->kind < sizeof names / sizeof *names ? names[chunk->kind] : "nothing",
+		       c->rank, bytes, names[kind]);
+	sw_comm_abort(c, SW_INTERNAL, line);
+	return c->failed;
+}
+
+sw_status comm_room(struct sw_comm *c, void **out)
+{
+	unsigned lost = c->world;
+
+	while ((*out = c->table->room(c)) == NULL && c->failed == SW_OK) {
+		if (lost < c->world)
+			return comm_lose(c, lost, false);
+		c->table->idle(c, &lost);
+	}
+	return c->failed;
+}
+
+sw_status comm_await(struct sw_comm *c, unsigned from, enum comm_kind kind, size_t bytes,
+		     struct comm_chunk *out)
+{
+	unsigned lost = c->world;
+
+	while (c->failed == SW_OK && !c->table->peek(c, from, out)) {
+		if (lost < c->world)
+			return comm_lose(c, lost, false);
+		c->table->idle(c, &lost);
+	}
+	return c->failed != SW_OK ? c->failed : comm_expect(c, from, out, kind, bytes);
+}
+
+static sw_status send_chunk(struct sw_comm *c, enum comm_kind kind, const char *p, size_t n)
+{
+	void *to;
+
+	if (comm_room(c, &to) != SW_OK)
+		return c->failed;
+	if (n > 0)
+		memcpy(to, p, n);
+	c->table->publish(c, kind, n);
+	return SW_OK;
+}
+
+static sw_status take_chunk(struct sw_comm *c, unsigned from, enum comm_kind kind, char *p,
+			    size_t n)
+{
+	struct comm_chunk chunk;
+
+	if (comm_await(c, from, kind, n, &chunk) != SW_OK)
+		return c->failed;
+	if (n > 0)
+		memcpy(p, chunk.data, n);
+	c->table->release(c, from);
+	return SW_OK;
+}
+
+sw_status sw_comm_broadcast(struct sw_comm *c, unsigned from, void *p, size_t bytes)
+{
+	assert(from < c->world && c->sums_done == c->sums_begun);
+	for (size_t at = 0; at < bytes && c->failed == SW_OK && c->world > 1; at += COMM_CHUNK) {
+		const size_t n = bytes - at < COMM_CHUNK ? bytes - at : COMM_CHUNK;
+
+		if (from == c->rank)
+			(void)send_chunk(c, COMM_BROADCAST, (const char *)p + at, n);
+		else
+			(void)take_chunk(c, from, COMM_BROADCAST, (char *)p + at, n);
+	}
+	return c->failed;
+}
+
+/* Of nothing at all it is a barrier. */
+sw_status sw_comm_all_gather(struct sw_comm *c, const void *mine, void *all, size_t bytes)
+{
+	size_t at = 0;
+
+	assert(c->sums_done == c->sums_begun);
+	do {
+		const size_t n = bytes - at < COMM_CHUNK ? bytes - at : COMM_CHUNK;
+
+		(void)send_chunk(c, COMM_GATHER, n > 0 ? (const char *)mine + at : NULL, n);
+		for (unsigned r = 0; r < c->world && c->failed == SW_OK; r++)
+			if (r != c->rank)
+				(void)take_chunk(c, r, COMM_GATHER,
+						 n > 0 ? (char *)all + r * bytes + at : NULL, n);
+		at += n;
+	} while (at < bytes && c->failed == SW_OK);
+	if (bytes > 0)
+		memcpy((char *)all + c->rank * bytes, mine, bytes);
+	return c->failed;
+}
+
+sw_status sw_comm_barrier(struct sw_comm *c)
+{
+	return sw_comm_all_gather(c, NULL, NULL, 0);
+}
+
+sw_status sw_comm_go(struct sw_comm *c, bool *on)
+{
+	unsigned char word = *on;
+	const sw_status rc = sw_comm_broadcast(c, 0, &word, 1);
+
+	if (rc == SW_OK)
+		*on = word != 0;
+	return rc;
+}

@@ -1,0 +1,93 @@
+/*
+ * worker/comm/comm.h — what the ranks of one trial do together: sums, broadcasts, waits; and how a
+ * rank that is lost is noticed by all others.
+ *
+ * Order    All ranks make the same calls in the same order, with the same sizes. A sum is made in
+ *          rank order, ((r0 + r1) + r2) + ..., by every rank: all have the same bits (a NaN's
+ *          payload apart). Between sw_comm_sum_begin and sw_comm_sum_end nothing else is called but
+ *          beat and abort.
+ * Faults   Every wait has a limit. A rank shows life by sw_comm_beat; one that is silent for 8 s is
+ *          taken for lost and killed (SIGKILL) by whoever waits for it, one that has ended is noticed
+ *          within 200 ms. After an error all further calls return the same one: close is what is left.
+ * Silence  SWEEPD_COMM_SILENT_MS in the environment is another limit, for tests.
+ * Memory   All buffers are the host's and the caller's; none may overlap.
+ * Errors   SW_PEER_LOST; what a rank has passed to sw_comm_abort; SW_INTERNAL: the ranks do not make
+ *          the same calls. sw_comm_why() has the line.
+ * Threads  One struct, one thread.
+ */
+#ifndef SW_WORKER_COMM_COMM_H
+#define SW_WORKER_COMM_COMM_H
+
+#include "base/status.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+#define SW_COMM_WORLD_MAX 64
+#define SW_COMM_SECRET_N  16
+
+struct sw_comm; /* opaque; one per rank */
+
+/* What a rank is told: plain bytes, so that a lead may hand it to a child as it is. */
+struct sw_comm_place {
+	unsigned rank, world;
+	char transport[8]; /* "shm" or "tcp" */
+	int fd; /* shm: the segment, the same for all; tcp: rank 0's listening socket, else -1 */
+	char at[64];                            /* tcp: where rank 0 listens, "127.0.0.1:40213" */
+	unsigned char secret[SW_COMM_SECRET_N]; /* tcp: only who shows it is let in */
+};
+
+enum sw_comm_type { SW_COMM_F32, SW_COMM_F64, SW_COMM_I64 };
+
+/* The lead's, before it starts the ranks: rank 0's place. The others get a copy with their rank;
+ * with tcp without the descriptor. at->fd (closed on exec) is the caller's, who closes it when all
+ * ranks have theirs. shm: takes 8 MiB of memory a rank, until the last of them is closed.
+ * SW_UNSUPPORTED: an unknown transport; SW_NOMEM; SW_IO. */
+SW_NODISCARD sw_status sw_comm_meet(struct sw_comm_place *at, const char *transport, unsigned world,
+				    struct sw_err *err);
+
+/* Back when all ranks have come, or with SW_PEER_LOST when one has not within the limit of silence.
+ * at->fd is borrowed until it is back. SW_NOMEM; SW_IO; SW_INVALID: no such segment. On an error
+ * *out is NULL. */
+SW_NODISCARD sw_status sw_comm_open(struct sw_comm **out, const struct sw_comm_place *at,
+				    struct sw_err *err);
+/* NULL is allowed. Does not wait for the others: if they still wait for this rank, it is lost. */
+void sw_comm_close(struct sw_comm *c);
+
+unsigned sw_comm_rank(const struct sw_comm *c);
+unsigned sw_comm_world(const struct sw_comm *c);
+
+/* p: type[n]; on all ranks it becomes the sum of those of ranks 0 .. parts - 1 (1 <= parts <= world):
+ * what the others have in theirs counts for nothing. I64 wraps. Cost: a copy and a pass for each
+ * part, in pieces that stay in the cache. */
+SW_NODISCARD sw_status sw_comm_sum(struct sw_comm *c, enum sw_comm_type type, void *p, size_t n,
+				   unsigned parts);
+
+/* The same, begun: p is final on this rank, and is left alone until the end. Does not wait, unless
+ * 64 sums have begun; what has come of begun sums is added, so that later calls find less to do. */
+SW_NODISCARD sw_status sw_comm_sum_begin(struct sw_comm *c, float *p, size_t n, unsigned parts);
+/* All that were begun are sums now. */
+SW_NODISCARD sw_status sw_comm_sum_end(struct sw_comm *c);
+
+/* p: `bytes` bytes of rank `from`, for all. That rank waits for nobody while 8 MiB suffice. */
+SW_NODISCARD sw_status sw_comm_broadcast(struct sw_comm *c, unsigned from, void *p, size_t bytes);
+/* all: [world][bytes], rank r's `mine` in row r. */
+SW_NODISCARD sw_status sw_comm_all_gather(struct sw_comm *c, const void *mine, void *all,
+					  size_t bytes);
+SW_NODISCARD sw_status sw_comm_barrier(struct sw_comm *c);
+
+/* Rank 0's word, before work that all do or none: its *on becomes that of the others. Rank 0 does
+ * not wait for them. */
+SW_NODISCARD sw_status sw_comm_go(struct sw_comm *c, bool *on);
+
+/* A sign of life; NULL is allowed. Waits of this room give it, and sw_beat() (base/beat.h),
+ * themselves; other work that may take long calls it every 100 ms, by a listener of sw_beat().
+ * Cost: a store (shm); a few bytes to each rank (tcp). */
+void sw_comm_beat(struct sw_comm *c);
+
+/* All ranks' waits, now and later, end with `why` (not SW_OK) and the line; the first that is given,
+ * by any rank, counts. The others learn of it as soon as they wait. */
+void sw_comm_abort(struct sw_comm *c, sw_status why, const char *line);
+/* The line of the error that ended it, e.g. "rank 1 of 2 has ended"; "" before. */
+const char *sw_comm_why(const struct sw_comm *c);
+
+#endif

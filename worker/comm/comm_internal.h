@@ -1,0 +1,88 @@
+/*
+ * worker/comm/comm_internal.h — what the collectives stand on: each rank writes one stream of chunks
+ * that every other rank reads, in order. A transport (shm, tcp) is a table of functions that moves
+ * them; what a chunk means is the collectives' matter (comm.c, comm_sum.c).
+ *
+ * A rank's chunk waits in a slot until every other rank has read it (shm) or it was sent to all
+ * (tcp). All ranks go through the streams in the same order, and whoever is furthest behind has all
+ * that it needs or is the one that must write: so waits never form a circle.
+ */
+#ifndef SW_WORKER_COMM_COMM_INTERNAL_H
+#define SW_WORKER_COMM_COMM_INTERNAL_H
+
+#include "worker/comm/comm.h"
+#include <stdint.h>
+#include <stdlib.h>
+
+#define COMM_CHUNK        ((size_t)128 * 1024) /* bytes; two of them and two of the caller's fit an L2 */
+#define COMM_SLOTS        64                   /* a stream's chunks on their way: 8 MiB */
+#define COMM_SUMS         64                   /* that are begun and not complete */
+#define COMM_LOOK_US      ((int64_t)100000) /* between two looks at the others, while it waits */
+#define SW_COMM_SILENT_US ((int64_t)8 * 1000000)
+
+enum comm_kind { COMM_SUM, COMM_BROADCAST, COMM_GATHER };
+
+struct comm_chunk {
+	uint32_t kind, bytes; /* bytes <= COMM_CHUNK */
+	const void *data;     /* aligned to 64 bytes */
+};
+
+struct comm_sum {
+	enum sw_comm_type type;
+	unsigned parts;
+	char *p;
+	size_t bytes, published, done;
+};
+
+struct sw_comm {
+	const struct comm_table *table;
+	unsigned rank, world;
+	sw_status failed; /* SW_OK until something ended it all */
+	char why[256];
+	int64_t silent_us, beaten_us;   /* the limit; when this rank last showed life */
+	struct comm_sum sum[COMM_SUMS]; /* [begun % COMM_SUMS], done <= publishing <= begun */
+	size_t sums_done, sums_publishing, sums_begun;
+	size_t ahead; /* own chunks of sums that are published and not yet added to */
+};
+
+struct comm_table {
+	sw_status (*meet)(struct sw_comm_place *at, struct sw_err *err);
+	/* Does not wait for the others, unless it cannot do without. */
+	sw_status (*open)(struct sw_comm **out, const struct sw_comm_place *at, int64_t silent_us,
+			  struct sw_err *err);
+	void (*close)(struct sw_comm *c);
+	/* Where the next chunk of the own stream may be written, COMM_CHUNK bytes; NULL: no slot is
+	 * free. The same until it is published. */
+	void *(*room)(struct sw_comm *c);
+	void (*publish)(struct sw_comm *c, enum comm_kind kind, size_t bytes);
+	/* The next chunk of a peer's stream, if it is there; valid until it is released. */
+	bool (*peek)(struct sw_comm *c, unsigned from, struct comm_chunk *out);
+	void (*release)(struct sw_comm *c, unsigned from);
+	/* Waits until something may have come, at most COMM_LOOK_US, and looks at the others now and
+	 * then. *lost: a rank that was found ended, else untouched; what it published before may be
+	 * all that is waited for. Sets c->failed where nothing can be waited for any more. */
+	void (*idle)(struct sw_comm *c, unsigned *lost);
+	void (*beat)(struct sw_comm *c); /* c->beaten_us is now */
+	/* c->failed and c->why to all others, unless one was faster. */
+	void (*abort)(struct sw_comm *c);
+};
+
+extern const struct comm_table comm_shm, comm_tcp;
+
+/* Ends it on this rank: the first counts. Returns the one that stands. */
+sw_status comm_fail(struct sw_comm *c, sw_status why, const char *line);
+/* The same for a lost rank, and tells the others. */
+sw_status comm_lose(struct sw_comm *c, unsigned rank, bool silent);
+/* Waits for a chunk of that kind and size. */
+sw_status comm_await(struct sw_comm *c, unsigned from, enum comm_kind kind, size_t bytes,
+		     struct comm_chunk *out);
+/* A chunk that is there must be the one that this rank expects. */
+sw_status comm_expect(struct sw_comm *c, unsigned from, const struct comm_chunk *chunk,
+		      enum comm_kind kind, size_t bytes);
+/* Waits for a free slot. */
+sw_status comm_room(struct sw_comm *c, void **out);
+
+/* to[n] = from[n] + to[n]; bytes: whole elements, both of at most COMM_CHUNK */
+void comm_add(enum sw_comm_type type, void *restrict to, const void *restrict from, size_t bytes);
+
+#endif

@@ -1,0 +1,406 @@
+/*
+ * worker/comm/comm_shm.c — ranks of one machine: a segment of memory that all of them map (a memfd,
+ * without a name: it goes with the last of them).
+ *
+ * For each rank the segment has a member and COMM_SLOTS slots of a chunk each. Rank w alone writes
+ * member w and its slots, but for the bell, which all ring.
+ *
+ *   w writes slot s, ticket[k % COMM_SLOTS] = {kind, bytes, s}, then published = k + 1 (release)
+ *   r reads published > k (acquire), the ticket, the slot, then sets read[w] = k + 1 (release)
+ *
+ * 1. r reads of chunk k what w wrote: its acquire load saw a release store that came after the
+ *    writes.
+ * 2. w writes a slot, or a ticket, again only after every other rank's read[w] > k (acquire), k the
+ *    chunk that used it last: all reads of it came before those release stores. Slot s is taken from
+ *    w's own set of free slots, and goes back there only so; ticket k % COMM_SLOTS is free then too,
+ *    as chunk k - COMM_SLOTS still holds a slot otherwise, and all slots would be taken.
+ * 3. No wake-up is missed: who has changed published or read[] increments the bell of whoever may
+ *    wait for it, then looks whether it sleeps. Who waits has loaded its bell before it looked for
+ *    what it needs, then says that it sleeps, and FUTEX_WAIT compares the bell with that load. All
+ *    four are sequentially consistent: if the look came before the word, the increment came before
+ *    the comparison. The limit of a wait would cover it nevertheless.
+ *
+ * Which slot: the lowest free one, not the next in turn. Ranks in step use two or three, which stay
+ * in their caches.
+ */
+#include "base/beat.h"
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/memory.h"
+#include "base/process.h"
+#include "worker/comm/comm_internal.h"
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAGIC 0x316d6d6f63777331u
+#define LINE  64 /* of a cache: what different ranks write lies apart */
+/* Looks at the bell before a rank sleeps: some tens of microseconds. */
+#define LOOKS 1000
+
+enum member_state { ABSENT, HERE, CLOSED };
+enum abort_state { NO_ABORT, ABORT_WRITTEN, ABORTED };
+
+struct ticket {
+	uint32_t kind, bytes, slot;
+};
+
+struct member {
+	_Alignas(LINE) atomic_uint bell; /* a futex */
+	atomic_uint sleeps;
+	_Alignas(LINE) atomic_ullong published;
+	_Alignas(LINE) atomic_ullong read[SW_COMM_WORLD_MAX]; /* of each rank's chunks */
+	_Alignas(LINE) struct ticket ticket[COMM_SLOTS];
+	_Alignas(LINE) atomic_llong beat_us; /* monotonic, which all processes share */
+	atomic_uint state;
+	/* written before it is HERE: */
+	pid_t pid;
+	uint64_t start; /* as struct sw_process has it; 0: unknown */
+	cpu_set_t cores;
+};
+
+struct segment {
+	uint64_t magic;
+	uint32_t world;
+	atomic_uint aborted;
+	uint32_t why; /* written before it is ABORTED */
+	char line[256];
+	struct member member[SW_COMM_WORLD_MAX];
+	_Alignas(4096) unsigned char slot[][COMM_SLOTS][COMM_CHUNK]; /* [world] */
+};
+
+_Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2,
+	       "atomics of a segment that processes share");
+_Static_assert(COMM_SLOTS == 64, "free slots are the bits of a word");
+
+struct shm {
+	struct sw_comm comm; /* the first: it is cast to this */
+	struct segment *seg;
+	size_t bytes;
+	struct member *me;
+	unsigned seen; /* of the own bell */
+	unsigned looks;
+	bool looks_known;
+	int64_t look_us, awake_us; /* next look at the others; silence before it does not count */
+	uint64_t free;             /* bit s: slot s */
+	unsigned room;             /* the slot that was given, or COMM_SLOTS */
+	uint64_t published, back;  /* chunks: that were written; whose slots are free again */
+	uint64_t read[SW_COMM_WORLD_MAX];
+};
+
+static size_t segment_bytes(unsigned world)
+{
+	return sizeof(struct segment) + world * sizeof(((struct segment *)0)->slot[0]);
+}
+
+/* --- the lead's --- */
+
+static sw_status shm_meet(struct sw_comm_place *at, struct sw_err *err)
+{
+	const size_t bytes = segment_bytes(at->world);
+	const int fd = sw_fault_hit(SW_FAULT_IO)
+			       ? -1
+			       : memfd_create("sweepd-ranks", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	struct segment *seg = MAP_FAILED;
+	int why = errno;
+
+	/* All of its memory now: later a want of it would be SIGBUS. */
+	if (fd >= 0 && (why = posix_fallocate(fd, 0, (off_t)bytes)) == 0) {
+		seg = mmap(NULL, sizeof *seg, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		why = errno;
+	}
+	if (seg == MAP_FAILED) {
+		if (fd >= 0)
+			(void)close(fd);
+		return sw_err_set(err, why == ENOMEM || why == ENOSPC ? SW_NOMEM : SW_IO,
+				  "no %zu bytes of memory for the ranks to share: %s", bytes,
+				  strerror(why));
+	}
+	seg->magic = MAGIC;
+	seg->world = at->world;
+	for (unsigned r = 0; r < at->world; r++)
+		atomic_init(&seg->member[r].beat_us, sw_clock_mono_us());
+	(void)munmap(seg, sizeof *seg);
+	(void)fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+	at->fd = fd;
+	return SW_OK;
+}
+
+/* --- a rank's --- */
+
+static sw_status map_segment(struct shm *s, const struct sw_comm_place *at, struct sw_err *err)
+{
+	struct stat st;
+
+	s->bytes = segment_bytes(at->world);
+	if (fstat(at->fd, &st) != 0 || (size_t)st.st_size != s->bytes)
+		return sw_err_set(err, SW_INVALID, "descriptor %d is no segment of %u ranks",
+				  at->fd, at->world);
+	s->seg = sw_fault_hit(SW_FAULT_IO)
+			 ? MAP_FAILED
+			 : mmap(NULL, s->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, at->fd, 0);
+	if (s->seg == MAP_FAILED)
+		return sw_err_set(err, SW_NOMEM, "the memory that the ranks share: %s",
+				  strerror(errno));
+	if (s->seg->magic == MAGIC && s->seg->world == at->world)
+		return SW_OK;
+	(void)munmap(s->seg, s->bytes);
+	return sw_err_set(err, SW_INVALID, "descriptor %d is no segment of %u ranks", at->fd,
+			  at->world);
+}
+
+static sw_status shm_open_rank(struct sw_comm **out, const struct sw_comm_place *at,
+			       int64_t silent_us, struct sw_err *err)
+{
+	struct shm *s = sw_calloc(1, sizeof *s);
+	struct sw_process self;
+
+	if (s == NULL)
+		return sw_err_set(err, SW_NOMEM, "no memory for what a rank keeps of the others");
+	const sw_status rc = map_segment(s, at, err);
+	if (rc != SW_OK) {
+		free(s);
+		return rc;
+	}
+	s->comm = (struct sw_comm){.table = &comm_shm,
+				   .rank = at->rank,
+				   .world = at->world,
+				   .silent_us = silent_us,
+				   .beaten_us = sw_clock_mono_us()};
+	s->me = &s->seg->member[at->rank];
+	s->free = UINT64_MAX;
+	s->room = COMM_SLOTS;
+	s->awake_us = s->comm.beaten_us;
+	s->look_us = s->awake_us + COMM_LOOK_US;
+	s->me->pid = getpid();
+	s->me->start = sw_process_read(s->me->pid, &self) ? self.start : 0;
+	if (sched_getaffinity(0, sizeof s->me->cores, &s->me->cores) != 0)
+		CPU_ZERO(&s->me->cores);
+	atomic_store(&s->me->beat_us, s->awake_us);
+	atomic_store(&s->me->state, HERE);
+	*out = &s->comm;
+	return SW_OK;
+}
+
+static void ring(struct member *m)
+{
+	(void)atomic_fetch_add(&m->bell, 1);
+	if (atomic_load(&m->sleeps) != 0)
+		(void)syscall(SYS_futex, &m->bell, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static void ring_all(struct shm *s)
+{
+	for (unsigned r = 0; r < s->comm.world; r++)
+		if (r != s->comm.rank)
+			ring(&s->seg->member[r]);
+}
+
+static void shm_close(struct sw_comm *c)
+{
+	struct shm *s = (struct shm *)c;
+
+	atomic_store(&s->me->state, CLOSED);
+	ring_all(s);
+	(void)munmap(s->seg, s->bytes);
+	free(s);
+}
+
+/* Slots that all others have read are free again. */
+static void take_back(struct shm *s)
+{
+	uint64_t least = s->published;
+
+	for (unsigned r = 0; r < s->comm.world; r++) {
+		if (r == s->comm.rank)
+			continue;
+		const uint64_t read = atomic_load_explicit(&s->seg->member[r].read[s->comm.rank],
+							   memory_order_acquire);
+		least = read < least ? read : least;
+	}
+	for (; s->back < least; s->back++)
+		s->free |= UINT64_C(1) << s->me->ticket[s->back % COMM_SLOTS].slot;
+}
+
+static void *shm_room(struct sw_comm *c)
+{
+	struct shm *s = (struct shm *)c;
+
+	if (s->room == COMM_SLOTS) {
+		take_back(s);
+		if (s->free == 0)
+			return NULL;
+		s->room = (unsigned)__builtin_ctzll(s->free);
+	}
+	return s->seg->slot[c->rank][s->room];
+}
+
+static void shm_publish(struct sw_comm *c, enum comm_kind kind, size_t bytes)
+{
+	struct shm *s = (struct shm *)c;
+
+	assert(s->room < COMM_SLOTS && bytes <= COMM_CHUNK);
+	s->me->ticket[s->published % COMM_SLOTS] =
+		(struct ticket){.kind = (uint32_t)kind, .bytes = (uint32_t)bytes, .slot = s->room};
+	s->free &= ~(UINT64_C(1) << s->room);
+	s->room = COMM_SLOTS;
+	atomic_store_explicit(&s->me->published, ++s->published, memory_order_release);
+	ring_all(s);
+}
+
+static bool shm_peek(struct sw_comm *c, unsigned from, struct comm_chunk *out)
+{
+	struct shm *s = (struct shm *)c;
+	const struct member *m = &s->seg->member[from];
+	const struct ticket *t = &m->ticket[s->read[from] % COMM_SLOTS];
+
+	if (atomic_load_explicit(&m->published, memory_order_acquire) == s->read[from])
+		return false;
+	*out = (struct comm_chunk){
+		.kind = t->kind, .bytes = t->bytes, .data = s->seg->slot[from][t->slot]};
+	return true;
+}
+
+static void shm_release(struct sw_comm *c, unsigned from)
+{
+	struct shm *s = (struct shm *)c;
+
+	atomic_store_explicit(&s->me->read[from], ++s->read[from], memory_order_release);
+	ring(&s->seg->member[from]);
+}
+
+/* --- waits, and what ends them --- */
+
+static void shm_beat(struct sw_comm *c)
+{
+	struct shm *s = (struct shm *)c;
+
+	atomic_store_explicit(&s->me->beat_us, c->beaten_us, memory_order_relaxed);
+}
+
+static void shm_abort(struct sw_comm *c)
+{
+	struct shm *s = (struct shm *)c;
+	unsigned none = NO_ABORT;
+
+	if (!atomic_compare_exchange_strong(&s->seg->aborted, &none, ABORT_WRITTEN))
+		return;
+	s->seg->why = (uint32_t)c->failed;
+	memcpy(s->seg->line, c->why, sizeof s->seg->line);
+	atomic_store(&s->seg->aborted, ABORTED);
+	ring_all(s);
+}
+
+static bool has_ended(const struct member *m)
+{
+	struct sw_process p;
+
+	if (atomic_load(&m->state) == CLOSED)
+		return true;
+	if (!sw_process_read(m->pid, &p)) /* or there is no /proc, or no descriptor left for it */
+		return kill(m->pid, 0) != 0 && errno == ESRCH;
+	return p.state == 'Z' || p.state == 'X' || (m->start != 0 && p.start != m->start);
+}
+
+/* Of all others the first that is lost. A silent one is killed, after the word that it is. */
+static void look(struct shm *s, int64_t now_us, unsigned *lost)
+{
+	struct sw_comm *c = &s->comm;
+
+	/* A rank that was stopped itself, with the others perhaps, knows nothing of their silence. */
+	if (now_us - c->beaten_us > c->silent_us / 4)
+		s->awake_us = now_us;
+	s->look_us = now_us + COMM_LOOK_US;
+	sw_comm_beat(c);
+	sw_beat();
+	for (unsigned r = 0; r < c->world; r++) {
+		struct member *m = &s->seg->member[r];
+		const bool here = atomic_load(&m->state) != ABSENT;
+
+		if (r == c->rank)
+			continue;
+		if (here && has_ended(m)) {
+			*lost = r;
+			return;
+		}
+		const int64_t beat_us = atomic_load_explicit(&m->beat_us, memory_order_relaxed);
+		if (now_us - (beat_us > s->awake_us ? beat_us : s->awake_us) < c->silent_us)
+			continue;
+		(void)comm_lose(c, r, true);
+		if (here && m->start != 0)
+			(void)sw_process_signal(
+				&(struct sw_process){.pid = m->pid, .start = m->start}, SIGKILL);
+		return;
+	}
+}
+
+/* Only with a core for each of the ranks a look at the bell is worth more than sleep. */
+static void count_looks(struct shm *s)
+{
+	cpu_set_t all;
+
+	CPU_ZERO(&all);
+	for (unsigned r = 0; r < s->comm.world; r++) {
+		if (atomic_load(&s->seg->member[r].state) == ABSENT)
+			return;
+		CPU_OR(&all, &all, &s->seg->member[r].cores);
+	}
+	s->looks_known = true;
+	s->looks = CPU_COUNT(&all) >= (int)s->comm.world ? LOOKS : 0;
+}
+
+static void await_bell(struct shm *s)
+{
+	const struct timespec limit = {.tv_nsec = COMM_LOOK_US * 1000};
+
+	if (!s->looks_known)
+		count_looks(s);
+	for (unsigned i = 0; i < s->looks; i++) {
+		if (atomic_load_explicit(&s->me->bell, memory_order_relaxed) != s->seen)
+			return;
+#if defined(__x86_64__)
+		__builtin_ia32_pause();
+#endif
+	}
+	atomic_store(&s->me->sleeps, 1);
+	(void)syscall(SYS_futex, &s->me->bell, FUTEX_WAIT, s->seen, &limit, NULL, 0);
+	atomic_store(&s->me->sleeps, 0);
+}
+
+static void shm_idle(struct sw_comm *c, unsigned *lost)
+{
+	struct shm *s = (struct shm *)c;
+
+	await_bell(s);
+	s->seen = atomic_load(&s->me->bell);
+	const int64_t now_us = sw_clock_mono_us();
+	if (now_us >= s->look_us)
+		look(s, now_us, lost);
+	/* After the look: who has said why it ends, and has ended, is not lost. */
+	if (c->failed == SW_OK && atomic_load(&s->seg->aborted) == ABORTED)
+		(void)comm_fail(c, (sw_status)s->seg->why, s->seg->line);
+}
+
+const struct comm_table comm_shm = {
+	.meet = shm_meet,
+	.open = shm_open_rank,
+	.close = shm_close,
+	.room = shm_room,
+	.publish = shm_publish,
+	.peek = shm_peek,
+	.release = shm_release,
+	.idle = shm_idle,
+	.beat = shm_beat,
+	.abort = shm_abort,
+};
