@@ -7,7 +7,9 @@
 
 static const struct comm_table *table_of(const char *transport)
 {
-	return strcmp(transport, "shm") == 0 ? &comm_shm : NULL;
+	if (strcmp(transport, "shm") == 0)
+		return &comm_shm;
+	return strcmp(transport, "tcp") == 0 ? &comm_tcp : NULL;
 }
 
 static int64_t silent_us(void)

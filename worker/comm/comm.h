@@ -50,7 +50,8 @@ SW_NODISCARD sw_status sw_comm_meet(struct sw_comm_place *at, const char *transp
  * *out is NULL. */
 SW_NODISCARD sw_status sw_comm_open(struct sw_comm **out, const struct sw_comm_place *at,
 				    struct sw_err *err);
-/* NULL is allowed. Does not wait for the others: if they still wait for this rank, it is lost. */
+/* NULL is allowed. Does not wait for the others, but (tcp) until what this rank has sent has left it,
+ * within the limit of silence. If they still wait for this rank, it is lost. */
 void sw_comm_close(struct sw_comm *c);
 
 unsigned sw_comm_rank(const struct sw_comm *c);

@@ -1,0 +1,359 @@
+/* tests/worker/comm/test_comm.c — what ranks do together has the bits of the same done alone, over
+ * both transports. */
+#include "tests/worker/comm/gang.h"
+#include "worker/comm/comm_internal.h"
+#include <sched.h>
+
+/* A row: a transport and a world. */
+#define CASES             (2 * GANG_MAX)
+#define CASE_TRANSPORT(i) transports[(i) % 2]
+#define CASE_WORLD(i)     (1 + (unsigned)(i) / 2)
+
+static uint64_t mix(uint64_t x)
+{
+	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return x ^ (x >> 31);
+}
+
+/* The i-th number of a rank in a turn: of very different sizes, so that another order of adding has
+ * other bits. */
+static uint64_t draw(unsigned rank, unsigned turn, size_t i)
+{
+	return mix(mix(((uint64_t)turn << 32) + rank + 1) + i);
+}
+
+static double number(unsigned rank, unsigned turn, size_t i)
+{
+	const uint64_t x = draw(rank, turn, i);
+
+	return ((double)(x >> 11) / 9007199254740992.0 - 0.5) * (double)(1u << (x & 15));
+}
+
+static void element(enum sw_comm_type type, void *p, unsigned rank, unsigned turn, size_t i)
+{
+	if (type == SW_COMM_F32)
+		((float *)p)[i] = (float)number(rank, turn, i);
+	else if (type == SW_COMM_F64)
+		((double *)p)[i] = number(rank, turn, i);
+	else
+		((int64_t *)p)[i] = (int64_t)draw(rank, turn, i);
+}
+
+/* The plain sum, at p[0]. */
+static void plain(enum sw_comm_type type, void *p, unsigned parts, unsigned turn, size_t i)
+{
+	if (type == SW_COMM_F32) {
+		float sum = (float)number(0, turn, i);
+		for (unsigned r = 1; r < parts; r++)
+			sum += (float)number(r, turn, i);
+		memcpy(p, &sum, sizeof sum);
+	} else if (type == SW_COMM_F64) {
+		double sum = number(0, turn, i);
+		for (unsigned r = 1; r < parts; r++)
+			sum += number(r, turn, i);
+		memcpy(p, &sum, sizeof sum);
+	} else {
+		uint64_t sum = 0;
+		for (unsigned r = 0; r < parts; r++)
+			sum += draw(r, turn, i);
+		memcpy(p, &sum, sizeof sum);
+	}
+}
+
+static size_t size_of(enum sw_comm_type type)
+{
+	return type == SW_COMM_F32 ? sizeof(float) : sizeof(double);
+}
+
+/* As the numbers of one turn: what every rank would get. */
+static bool is_sum(struct gang_rank *me, enum sw_comm_type type, const char *p, size_t n,
+		   unsigned parts, unsigned turn)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint64_t want = 0;
+
+		plain(type, &want, parts, turn, i);
+		if (memcmp(p + i * size_of(type), &want, size_of(type)) == 0)
+			continue;
+		GANG_BAD(me, "turn %u, type %d, %u parts: element %zu of %zu is another", turn,
+			 (int)type, parts, i, n);
+		return false;
+	}
+	return true;
+}
+
+/* --- sums --- */
+
+static const size_t sizes[] = {
+	0,
+	1,
+	3,
+	255,
+	1000,
+	COMM_CHUNK / 8 - 1,
+	COMM_CHUNK / 8,
+	COMM_CHUNK / 4,
+	COMM_CHUNK / 4 + 1,
+	62006,
+	300001,
+};
+
+static sw_status sums(struct sw_comm *c, struct gang_rank *me, void *ctx)
+{
+	const unsigned world = sw_comm_world(c), rank = sw_comm_rank(c);
+	char *all = malloc(300001 * sizeof(double) + 64);
+	sw_status rc = SW_OK;
+
+	(void)ctx;
+	for (unsigned turn = 0; turn < 3 * ROWS(sizes) && rc == SW_OK; turn++) {
+		const enum sw_comm_type type = (enum sw_comm_type)(turn % 3);
+		const size_t n = sizes[turn / 3];
+		const unsigned parts = 1 + (unsigned)(mix(turn) % world);
+		char *p = all + size_of(type) * (turn % 4); /* aligned to an element, no more */
+
+		for (size_t i = 0; i < n; i++)
+			element(type, p, rank, turn, i);
+		rc = sw_comm_sum(c, type, p, n, parts);
+		if (rc == SW_OK && !is_sum(me, type, p, n, parts, turn))
+			break;
+	}
+	free(all);
+	return rc;
+}
+
+START_TEST(sum_of_any_size_has_bits_of_rank_order)
+{
+	gang_run(CASE_TRANSPORT(_i), CASE_WORLD(_i), sums, NULL);
+}
+END_TEST
+
+/* Small and large ones by turns, far more chunks than slots; who is late changes. */
+static sw_status many(struct sw_comm *c, struct gang_rank *me, void *ctx)
+{
+	const unsigned world = sw_comm_world(c), rank = sw_comm_rank(c);
+	static float p[70000];
+	sw_status rc = SW_OK;
+
+	(void)ctx;
+	for (unsigned turn = 0; turn < 600 && rc == SW_OK; turn++) {
+		const size_t n = turn % 8 == 0 ? 70000 - turn : 1 + mix(turn) % 40;
+		const unsigned parts = 1 + (unsigned)(mix(turn + 7) % world);
+
+		if (mix(turn) % world == rank)
+			sched_yield();
+		for (size_t i = 0; i < n; i++)
+			element(SW_COMM_F32, p, rank, turn, i);
+		rc = sw_comm_sum(c, SW_COMM_F32, p, n, parts);
+		if (rc == SW_OK && !is_sum(me, SW_COMM_F32, (char *)p, n, parts, turn))
+			break;
+	}
+	return rc;
+}
+
+START_TEST(sums_in_a_row_use_slots_again)
+{
+	gang_run(CASE_TRANSPORT(_i), CASE_WORLD(_i), many, NULL);
+}
+END_TEST
+
+/* --- begun sums --- */
+
+#define ARENA 900000
+
+/* From the end of the arena to its begin, as backward finishes it. */
+static sw_status buckets(struct sw_comm *c, struct gang_rank *me, void *ctx)
+{
+	const unsigned world = sw_comm_world(c), rank = sw_comm_rank(c);
+	float *p = malloc(ARENA * sizeof *p);
+	sw_status rc = SW_OK;
+
+	(void)ctx;
+	for (unsigned turn = 0; turn < 12 && rc == SW_OK && *me->bad == '\0'; turn++) {
+		const unsigned parts = 1 + (unsigned)(mix(turn) % world);
+		const size_t most = turn % 3 == 2 ? 9000 : 200000; /* 9000: more than COMM_SUMS */
+
+		for (size_t i = 0; i < ARENA; i++)
+			element(SW_COMM_F32, p, rank, turn, i);
+		for (size_t end = ARENA, n, k = 0; end > 0 && rc == SW_OK; end -= n) {
+			n = mix(turn + 100 * ++k) % most;
+			n = n < end ? n : end;
+			rc = sw_comm_sum_begin(c, p + end - n, n, parts);
+			sw_comm_beat(c);
+		}
+		if (rc == SW_OK)
+			rc = sw_comm_sum_end(c);
+		if (rc == SW_OK)
+			(void)is_sum(me, SW_COMM_F32, (char *)p, ARENA, parts, turn);
+	}
+	free(p);
+	return rc;
+}
+
+START_TEST(begun_sums_have_bits_of_rank_order)
+{
+	gang_run(CASE_TRANSPORT(_i), CASE_WORLD(_i), buckets, NULL);
+}
+END_TEST
+
+/* The others begin only when rank 0 is back from all that must not wait. */
+static sw_status rank_0_first(struct sw_comm *c, struct gang_rank *me, void *ctx)
+{
+	const int *gate = ctx;
+	const unsigned world = sw_comm_world(c), rank = sw_comm_rank(c);
+	const size_t n = (size_t)6 * 1024 * 1024 / sizeof(float);
+	float *p = malloc(n * sizeof *p);
+	bool on = rank == 0;
+	char byte = 0;
+	sw_status rc = SW_OK;
+
+	for (size_t i = 0; i < n; i++)
+		element(SW_COMM_F32, p, rank, 0, i);
+	if (rank > 0 && read(gate[0], &byte, 1) != 1)
+		GANG_BAD(me, "nobody opens the gate");
+	for (int k = 0; k < 8 && rc == SW_OK; k++) {
+		rc = sw_comm_go(c, &on);
+		if (!on)
+			GANG_BAD(me, "rank 0's word has changed on its way");
+	}
+	for (size_t at = 0; at < n && rc == SW_OK; at += n / 4)
+		rc = sw_comm_sum_begin(c, p + at, n / 4, world);
+	for (unsigned r = 1; rank == 0 && r < world; r++)
+		if (write(gate[1], &byte, 1) != 1)
+			GANG_BAD(me, "the gate stays shut");
+	if (rc == SW_OK)
+		rc = sw_comm_sum_end(c);
+	if (rc == SW_OK)
+		(void)is_sum(me, SW_COMM_F32, (char *)p, n, world, 0);
+	free(p);
+	return rc;
+}
+
+START_TEST(rank_0_begins_and_says_its_word_without_waiting)
+{
+	int gate[2];
+
+	ck_assert_int_eq(pipe(gate), 0);
+	gang_run(CASE_TRANSPORT(_i), CASE_WORLD(_i), rank_0_first, gate);
+}
+END_TEST
+
+/* --- the rest --- */
+
+static bool holds(const unsigned char *p, size_t n, unsigned rank, unsigned turn)
+{
+	for (size_t i = 0; i < n; i++)
+		if (p[i] != (unsigned char)draw(rank, turn, i))
+			return false;
+	return true;
+}
+
+static sw_status copies(struct sw_comm *c, struct gang_rank *me, void *ctx)
+{
+	static const size_t n_of[] = {0, 1, 1000, COMM_CHUNK, COMM_CHUNK + 1, 3000000};
+	const unsigned world = sw_comm_world(c), rank = sw_comm_rank(c);
+	unsigned char *mine = malloc(3000000), *all = malloc((size_t)3000000 * world);
+	sw_status rc = SW_OK;
+
+	(void)ctx;
+	for (unsigned turn = 0; turn < ROWS(n_of) * world && rc == SW_OK; turn++) {
+		const size_t n = n_of[turn / world];
+		const unsigned from = turn % world;
+
+		for (size_t i = 0; i < n; i++)
+			mine[i] = (unsigned char)draw(rank, turn, i);
+		rc = sw_comm_all_gather(c, mine, all, n);
+		for (unsigned r = 0; r < world && rc == SW_OK; r++)
+			if (!holds(all + r * n, n, r, turn))
+				GANG_BAD(me, "all_gather of %zu: row %u is another", n, r);
+		if (rc == SW_OK)
+			rc = sw_comm_broadcast(c, from, mine, n);
+		if (rc == SW_OK && !holds(mine, n, from, turn))
+			GANG_BAD(me, "broadcast of %zu from %u is another", n, from);
+		if (rc == SW_OK)
+			rc = sw_comm_barrier(c);
+	}
+	free(mine);
+	free(all);
+	return rc;
+}
+
+START_TEST(broadcast_and_all_gather_give_all_the_same)
+{
+	gang_run(CASE_TRANSPORT(_i), CASE_WORLD(_i), copies, NULL);
+}
+END_TEST
+
+/* Nobody leaves a barrier before all have come to it. */
+static sw_status barriers(struct sw_comm *c, struct gang_rank *me, void *ctx)
+{
+	struct gang_rank *all = me - sw_comm_rank(c);
+	sw_status rc = SW_OK;
+
+	(void)ctx;
+	for (unsigned turn = 1; turn <= 300 && rc == SW_OK; turn++) {
+		atomic_store(&me->done, turn);
+		rc = sw_comm_barrier(c);
+		for (unsigned r = 0; r < sw_comm_world(c) && rc == SW_OK; r++)
+			if (atomic_load(&all[r].done) < turn)
+				GANG_BAD(me, "rank %u was not at barrier %u", r, turn);
+	}
+	return rc;
+}
+
+START_TEST(barrier_is_left_when_all_have_come)
+{
+	gang_run(CASE_TRANSPORT(_i), CASE_WORLD(_i), barriers, NULL);
+}
+END_TEST
+
+/* Steps in launches, until rank 0 says stop; all have made the same number then. */
+static sw_status steps(struct sw_comm *c, struct gang_rank *me, void *ctx)
+{
+	const unsigned stop = *(const unsigned *)ctx;
+	float g[100] = {0};
+	int64_t made = 0;
+	int64_t all[GANG_MAX];
+	sw_status rc;
+
+	for (;;) {
+		bool on = made < stop; /* what the others think does not count */
+
+		if (sw_comm_rank(c) != 0)
+			on = !on;
+		rc = sw_comm_go(c, &on);
+		if (rc != SW_OK || !on)
+			break;
+		rc = sw_comm_sum(c, SW_COMM_F32, g, 100, sw_comm_world(c));
+		if (rc != SW_OK)
+			break;
+		made++;
+	}
+	if (rc == SW_OK)
+		rc = sw_comm_all_gather(c, &made, all, sizeof made);
+	for (unsigned r = 0; r < sw_comm_world(c) && rc == SW_OK; r++)
+		if (all[r] != (int64_t)stop)
+			GANG_BAD(me, "rank %u made %ld steps of %u", r, (long)all[r], stop);
+	return rc;
+}
+
+START_TEST(all_stop_at_rank_0s_word)
+{
+	for (unsigned k = 0; k < 3; k++) {
+		unsigned stop = (unsigned)(mix((unsigned)_i * 3 + k) % 200);
+
+		gang_run(CASE_TRANSPORT(_i), CASE_WORLD(_i), steps, &stop);
+	}
+}
+END_TEST
+
+SUITE(tcase)
+{
+	tcase_add_loop_test(tcase, sum_of_any_size_has_bits_of_rank_order, 0, CASES);
+	tcase_add_loop_test(tcase, sums_in_a_row_use_slots_again, 0, CASES);
+	tcase_add_loop_test(tcase, begun_sums_have_bits_of_rank_order, 0, CASES);
+	tcase_add_loop_test(tcase, rank_0_begins_and_says_its_word_without_waiting, 0, CASES);
+	tcase_add_loop_test(tcase, broadcast_and_all_gather_give_all_the_same, 0, CASES);
+	tcase_add_loop_test(tcase, barrier_is_left_when_all_have_come, 0, CASES);
+	tcase_add_loop_test(tcase, all_stop_at_rank_0s_word, 0, CASES);
+}

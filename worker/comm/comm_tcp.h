@@ -1,0 +1,61 @@
+/*
+ * worker/comm/comm_tcp.h — what the transport tcp keeps of the other ranks: a connection to each.
+ *
+ * On a connection each side sends a hello, rank 0 a table of addresses, then frames: a head, and
+ * `bytes` bytes. Numbers are as the machine has them: the hello's magic tells another order.
+ */
+#ifndef SW_WORKER_COMM_COMM_TCP_H
+#define SW_WORKER_COMM_COMM_TCP_H
+
+#include "base/process.h"
+#include "worker/comm/comm_internal.h"
+
+#define TCP_READ  16  /* chunks of a peer that were received and wait to be read: 2 MiB */
+#define TCP_WORDS 512 /* bytes of a beat and an abort */
+
+struct tcp_head {
+	uint32_t kind, bytes; /* enum comm_kind, or: */
+};
+
+enum { TCP_BEAT = 16, TCP_ABORT, TCP_BYE };
+
+struct tcp_peer {
+	int fd; /* -1: this rank itself, or not yet connected */
+	/* Its process, where it is one of this machine; pid 0: it is not. */
+	struct sw_process process;
+	int64_t heard_us;
+	bool ended, deaf; /* nothing more comes from it; nothing more is sent to it */
+	bool bye;         /* it has closed, and needs nobody any more */
+	/* To it: own chunks that were sent, and bytes of the next, its head included. Words go
+	 * between two chunks. */
+	uint64_t sent;
+	size_t sent_bytes;
+	char words[TCP_WORDS];
+	size_t words_n, words_sent;
+	/* From it: the frame that is coming. */
+	struct tcp_head head;
+	size_t head_n, body_n;
+	char word[TCP_WORDS];
+	uint64_t got, read;
+	struct tcp_head ticket[TCP_READ];
+	char *slot; /* [TCP_READ][COMM_CHUNK] */
+};
+
+struct tcp {
+	struct sw_comm comm; /* the first: it is cast to this */
+	struct tcp_peer peer[SW_COMM_WORLD_MAX];
+	int64_t look_us, awake_us, beat_us; /* next look; see comm_shm.c; next beat */
+	char *slot;                         /* [COMM_SLOTS][COMM_CHUNK] */
+	uint64_t free, published, back;     /* as in comm_shm.c */
+	unsigned room;
+	struct {
+		struct tcp_head head;
+		unsigned slot;
+	} ticket[COMM_SLOTS];
+};
+
+sw_status tcp_meet(struct sw_comm_place *at, struct sw_err *err);
+/* Connects all ranks; t->peer[].fd are the caller's to close, on an error too. */
+sw_status tcp_connect(struct tcp *t, const struct sw_comm_place *at, struct sw_err *err);
+
+#endif
