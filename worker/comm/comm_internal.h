@@ -39,7 +39,10 @@ struct sw_comm {
 	unsigned rank, world;
 	sw_status failed; /* SW_OK until something ended it all */
 	char why[256];
-	int64_t silent_us, beaten_us;   /* the limit; when this rank last showed life */
+	int64_t silent_us, beaten_us; /* the limit; when this rank last showed life */
+	/* The others' silence before it does not count: this rank had stopped too, with them perhaps,
+	 * or did not look. */
+	int64_t awake_us;
 	struct comm_sum sum[COMM_SUMS]; /* [begun % COMM_SUMS], done <= publishing <= begun */
 	size_t sums_done, sums_publishing, sums_begun;
 	size_t ahead; /* own chunks of sums that are published and not yet added to */

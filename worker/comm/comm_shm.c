@@ -92,10 +92,10 @@ struct shm {
 	unsigned seen; /* of the own bell */
 	unsigned looks;
 	bool looks_known;
-	int64_t look_us, awake_us; /* next look at the others; silence before it does not count */
-	uint64_t free;             /* bit s: slot s */
-	unsigned room;             /* the slot that was given, or COMM_SLOTS */
-	uint64_t published, back;  /* chunks: that were written; whose slots are free again */
+	int64_t look_us;          /* next look at the others */
+	uint64_t free;            /* bit s: slot s */
+	unsigned room;            /* the slot that was given, or COMM_SLOTS */
+	uint64_t published, back; /* chunks: that were written; whose slots are free again */
 	uint64_t read[SW_COMM_WORLD_MAX];
 };
 
@@ -173,21 +173,16 @@ static sw_status shm_open_rank(struct sw_comm **out, const struct sw_comm_place 
 		free(s);
 		return rc;
 	}
-	s->comm = (struct sw_comm){.table = &comm_shm,
-				   .rank = at->rank,
-				   .world = at->world,
-				   .silent_us = silent_us,
-				   .beaten_us = sw_clock_mono_us()};
+	s->comm = (struct sw_comm){
+		.table = &comm_shm, .rank = at->rank, .world = at->world, .silent_us = silent_us};
 	s->me = &s->seg->member[at->rank];
 	s->free = UINT64_MAX;
 	s->room = COMM_SLOTS;
-	s->awake_us = s->comm.beaten_us;
-	s->look_us = s->awake_us + COMM_LOOK_US;
 	s->me->pid = getpid();
 	s->me->start = sw_process_read(s->me->pid, &self) ? self.start : 0;
 	if (sched_getaffinity(0, sizeof s->me->cores, &s->me->cores) != 0)
 		CPU_ZERO(&s->me->cores);
-	atomic_store(&s->me->beat_us, s->awake_us);
+	atomic_store(&s->me->beat_us, sw_clock_mono_us());
 	atomic_store(&s->me->state, HERE);
 	*out = &s->comm;
 	return SW_OK;
@@ -318,9 +313,6 @@ static void look(struct shm *s, int64_t now_us, unsigned *lost)
 {
 	struct sw_comm *c = &s->comm;
 
-	/* A rank that was stopped itself, with the others perhaps, knows nothing of their silence. */
-	if (now_us - c->beaten_us > c->silent_us / 4)
-		s->awake_us = now_us;
 	s->look_us = now_us + COMM_LOOK_US;
 	sw_comm_beat(c);
 	sw_beat();
@@ -335,7 +327,7 @@ static void look(struct shm *s, int64_t now_us, unsigned *lost)
 			return;
 		}
 		const int64_t beat_us = atomic_load_explicit(&m->beat_us, memory_order_relaxed);
-		if (now_us - (beat_us > s->awake_us ? beat_us : s->awake_us) < c->silent_us)
+		if (now_us - (beat_us > c->awake_us ? beat_us : c->awake_us) < c->silent_us)
 			continue;
 		(void)comm_lose(c, r, true);
 		if (here && m->start != 0)

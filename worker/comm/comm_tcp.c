@@ -265,8 +265,6 @@ static void look(struct tcp *t, int64_t now_us, unsigned *lost)
 {
 	struct sw_comm *c = &t->comm;
 
-	if (now_us - c->beaten_us > c->silent_us / 4)
-		t->awake_us = now_us;
 	t->look_us = now_us + COMM_LOOK_US;
 	sw_comm_beat(c);
 	sw_beat();
@@ -281,7 +279,7 @@ static void look(struct tcp *t, int64_t now_us, unsigned *lost)
 		}
 		if (is_full(p))
 			p->heard_us = now_us;
-		if (now_us - (p->heard_us > t->awake_us ? p->heard_us : t->awake_us) < c->silent_us)
+		if (now_us - (p->heard_us > c->awake_us ? p->heard_us : c->awake_us) < c->silent_us)
 			continue;
 		(void)comm_lose(c, r, !p->bye);
 		if (p->process.pid != 0 && !p->bye)
@@ -390,8 +388,7 @@ static sw_status tcp_open(struct sw_comm **out, const struct sw_comm_place *at, 
 		t->comm = (struct sw_comm){.table = &comm_tcp,
 					   .rank = at->rank,
 					   .world = at->world,
-					   .silent_us = silent_us,
-					   .beaten_us = sw_clock_mono_us()};
+					   .silent_us = silent_us};
 		t->free = UINT64_MAX;
 		t->room = COMM_SLOTS;
 		room = room && (t->slot = sw_malloc(COMM_SLOTS * COMM_CHUNK)) != NULL;
@@ -403,8 +400,6 @@ static sw_status tcp_open(struct sw_comm **out, const struct sw_comm_place *at, 
 			free_all(t);
 		return rc;
 	}
-	t->awake_us = t->comm.beaten_us = sw_clock_mono_us();
-	t->look_us = t->awake_us + COMM_LOOK_US;
 	*out = &t->comm;
 	return SW_OK;
 }

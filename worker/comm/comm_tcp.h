@@ -44,9 +44,9 @@ struct tcp_peer {
 struct tcp {
 	struct sw_comm comm; /* the first: it is cast to this */
 	struct tcp_peer peer[SW_COMM_WORLD_MAX];
-	int64_t look_us, awake_us, beat_us; /* next look; see comm_shm.c; next beat */
-	char *slot;                         /* [COMM_SLOTS][COMM_CHUNK] */
-	uint64_t free, published, back;     /* as in comm_shm.c */
+	int64_t look_us, beat_us;       /* next look at the others; next beat that is sent */
+	char *slot;                     /* [COMM_SLOTS][COMM_CHUNK] */
+	uint64_t free, published, back; /* as in comm_shm.c */
 	unsigned room;
 	struct {
 		struct tcp_head head;

@@ -86,8 +86,9 @@ static inline void gang_live(struct gang *g, unsigned r, gang_main *run, void *c
 	_exit(0);
 }
 
-static inline void gang_start(struct gang *g, const char *transport, unsigned world, gang_main *run,
-			      void *ctx)
+/* absent: a rank that ends before it has come, or world. */
+static inline void gang_start_but(struct gang *g, const char *transport, unsigned world,
+				  unsigned absent, gang_main *run, void *ctx)
 {
 	struct sw_err err = SW_ERR_INIT;
 
@@ -100,12 +101,20 @@ static inline void gang_start(struct gang *g, const char *transport, unsigned wo
 		g->rank[r].rc = SW_INTERNAL;
 		const pid_t pid = fork();
 
+		if (pid == 0 && r == absent)
+			_exit(0);
 		if (pid == 0)
 			gang_live(g, r, run, ctx);
 		ck_assert_int_gt(pid, 0);
 		g->rank[r].pid = pid; /* shared: the child must not write it */
 	}
 	close(g->place.fd);
+}
+
+static inline void gang_start(struct gang *g, const char *transport, unsigned world, gang_main *run,
+			      void *ctx)
+{
+	gang_start_but(g, transport, world, world, run, ctx);
 }
 
 /* All have ended by themselves, or by each other, within the limit. */

@@ -1,0 +1,319 @@
+/* tests/worker/comm/test_comm_end.c — a rank that gives up, ends, is killed or stopped ends all
+ * others, each with the same reason, and nothing is left of any. */
+#include "tests/worker/comm/gang.h"
+#include <stdlib.h>
+
+/* A row: a transport, a world of 2 to 4, and who is at fault. */
+#define FAULTS 18
+static const struct fault {
+	unsigned world, rank;
+} faults[FAULTS / 2] = {{2, 0}, {2, 1}, {3, 0}, {3, 1}, {3, 2}, {4, 0}, {4, 1}, {4, 2}, {4, 3}};
+#define FAULT(i)     faults[(i) / 2]
+#define TRANSPORT(i) transports[(i) % 2]
+
+static uint64_t chance(void)
+{
+	static uint64_t x;
+
+	if (x == 0)
+		x = (uint64_t)sw_clock_mono_us() | 1;
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	return x >> 20;
+}
+
+/* --- the places where a rank may be --- */
+
+static float arena[300000];
+
+static sw_status in_sum(struct sw_comm *c)
+{
+	return sw_comm_sum(c, SW_COMM_F32, arena, 300000, sw_comm_world(c));
+}
+
+static sw_status in_small_sum(struct sw_comm *c)
+{
+	int64_t n[3] = {1, 2, 3};
+
+	return sw_comm_sum(c, SW_COMM_I64, n, 3, 1);
+}
+
+static sw_status in_begun_sums(struct sw_comm *c)
+{
+	sw_status rc = SW_OK;
+
+	for (size_t at = 0; at < 300000 && rc == SW_OK; at += 50000)
+		rc = sw_comm_sum_begin(c, arena + at, 50000, sw_comm_world(c));
+	return rc != SW_OK ? rc : sw_comm_sum_end(c);
+}
+
+static sw_status in_broadcast(struct sw_comm *c)
+{
+	return sw_comm_broadcast(c, sw_comm_world(c) - 1, arena, sizeof arena);
+}
+
+static sw_status in_all_gather(struct sw_comm *c)
+{
+	static char all[4 * 1000];
+
+	return sw_comm_all_gather(c, arena, all, 1000);
+}
+
+static sw_status in_go(struct sw_comm *c)
+{
+	bool on = true;
+
+	return sw_comm_go(c, &on);
+}
+
+static sw_status (*const places[])(struct sw_comm *c) = {
+	in_sum, in_small_sum, in_begun_sums, in_broadcast, in_all_gather, sw_comm_barrier, in_go,
+};
+
+/* --- a rank gives up --- */
+
+struct giving_up {
+	unsigned rank, place;
+};
+
+static sw_status give_up(struct sw_comm *c, struct gang_rank *me, void *ctx)
+{
+	const struct giving_up *up = ctx;
+	bool on = true;
+	sw_status rc = SW_OK;
+
+	for (unsigned turn = 0; turn < 5000 && rc == SW_OK; turn++) {
+		if (turn == 3 && sw_comm_rank(c) == up->rank) {
+			sw_comm_abort(c, SW_NOMEM, "no memory for the rows");
+			sw_comm_abort(c, SW_IO, "a later one does not count");
+		}
+		rc = places[up->place](c);
+	}
+	if (rc == SW_OK) /* a rank that had nothing to wait for: then */
+		rc = sw_comm_barrier(c);
+	if (rc == sw_comm_barrier(c) && rc == sw_comm_go(c, &on))
+		return rc;
+	GANG_BAD(me, "another error than before");
+	return SW_INTERNAL;
+}
+
+START_TEST(rank_that_gives_up_tells_all_why)
+{
+	for (unsigned place = 0; place < ROWS(places); place++) {
+		struct giving_up up = {.rank = FAULT(_i).rank, .place = place};
+		struct gang g;
+
+		gang_start(&g, TRANSPORT(_i), FAULT(_i).world, give_up, &up);
+		gang_wait(&g);
+		for (unsigned r = 0; r < g.world; r++)
+			gang_check(&g, r, SW_NOMEM, "no memory for the rows");
+		gang_fini(&g);
+	}
+}
+END_TEST
+
+/* --- a rank is lost --- */
+
+/* All that ranks do, until something ends it. */
+static sw_status work(struct sw_comm *c, struct gang_rank *me, void *ctx)
+{
+	sw_status rc = SW_OK;
+
+	(void)ctx;
+	for (unsigned turn = 0; rc == SW_OK; turn++) {
+		atomic_store(&me->done, turn);
+		rc = places[turn % ROWS(places)](c);
+		sw_comm_beat(c);
+	}
+	return rc;
+}
+
+/* Does that to the rank at a random moment. The others learn it within the limit. */
+static void lose(const char *transport, unsigned world, unsigned rank, int sig, const char *how)
+{
+	struct gang g;
+	char line[64];
+	int64_t at_us;
+
+	gang_start(&g, transport, world, work, NULL);
+	gang_await(&g, rank, 1 + (unsigned)(chance() % 60));
+	for (uint64_t k = chance() % 20000; k > 0; k--) /* no wait: any moment of a turn */
+		at_us = sw_clock_mono_us();
+	at_us = sw_clock_mono_us();
+	ck_assert_int_eq(kill(g.rank[rank].pid, sig), 0);
+	gang_wait(&g); /* of a stopped one too: the others kill it */
+	(void)snprintf(line, sizeof line, "rank %u of %u %s", rank, world, how);
+	for (unsigned r = 0; r < world; r++) {
+		if (r == rank)
+			continue;
+		gang_check(&g, r, SW_PEER_LOST, line);
+		ck_assert_msg(g.rank[r].end_us - at_us < 10 * 1000000, "rank %u ends after %ld ms",
+			      r, (long)(g.rank[r].end_us - at_us) / 1000);
+	}
+	ck_assert_msg(WIFSIGNALED(g.rank[rank].status) && WTERMSIG(g.rank[rank].status) == SIGKILL,
+		      "rank %u ended with status %x", rank, (unsigned)g.rank[rank].status);
+	gang_fini(&g);
+}
+
+START_TEST(killed_rank_ends_all)
+{
+	const size_t fds = gang_fds();
+
+	for (int k = 0; k < 8; k++)
+		lose(TRANSPORT(_i), FAULT(_i).world, FAULT(_i).rank, SIGKILL, "has ended");
+	ck_assert_uint_eq(gang_fds(), fds);
+}
+END_TEST
+
+START_TEST(stopped_rank_is_killed_and_ends_all)
+{
+	setenv("SWEEPD_COMM_SILENT_MS", "1000", 1);
+	for (int k = 0; k < 2; k++)
+		lose(TRANSPORT(_i), FAULT(_i).world, FAULT(_i).rank, SIGSTOP, "is silent for 1 s");
+}
+END_TEST
+
+/* As a machine that sleeps, or a person who stops all of a group: nobody takes another for lost. */
+START_TEST(gang_that_is_stopped_as_a_whole_goes_on)
+{
+	struct gang g;
+	unsigned far[GANG_MAX];
+
+	setenv("SWEEPD_COMM_SILENT_MS", "1000", 1);
+	gang_start(&g, transports[_i], 3, work, NULL);
+	gang_await(&g, 0, 20);
+	for (unsigned r = 0; r < g.world; r++)
+		ck_assert_int_eq(kill(g.rank[r].pid, SIGSTOP), 0);
+	for (unsigned r = 0; r < g.world; r++)
+		ck_assert_int_eq(waitpid(g.rank[r].pid, NULL, WUNTRACED), g.rank[r].pid);
+	for (const int64_t until_us = sw_clock_mono_us() + 1500000; sw_clock_mono_us() < until_us;)
+		(void)poll(NULL, 0, 100);
+	for (unsigned r = 0; r < g.world; r++)
+		far[r] = atomic_load(&g.rank[r].done);
+	for (unsigned r = 0; r < g.world; r++)
+		ck_assert_int_eq(kill(g.rank[r].pid, SIGCONT), 0);
+	for (unsigned r = 0; r < g.world; r++)
+		gang_await(&g, r, far[r] + 30);
+	kill(g.rank[1].pid, SIGKILL);
+	gang_wait(&g);
+	gang_check(&g, 0, SW_PEER_LOST, "rank 1 of 3 has ended");
+	gang_check(&g, 2, SW_PEER_LOST, "rank 1 of 3 has ended");
+	gang_fini(&g);
+}
+END_TEST
+
+/* --- a rank that ends too early, or never comes --- */
+
+static sw_status leave_early(struct sw_comm *c, struct gang_rank *me, void *ctx)
+{
+	const struct fault *f = ctx;
+	sw_status rc = SW_OK;
+
+	(void)me;
+	for (unsigned turn = 0; rc == SW_OK; turn++) {
+		if (sw_comm_rank(c) == f->rank && turn == 20)
+			return SW_OK;
+		rc = in_sum(c);
+	}
+	return rc;
+}
+
+START_TEST(rank_that_closes_early_is_lost)
+{
+	struct fault f = FAULT(_i);
+	struct gang g;
+	char line[64];
+
+	setenv("SWEEPD_COMM_SILENT_MS", "500", 1);
+	(void)snprintf(line, sizeof line, "rank %u of %u has ended", f.rank, f.world);
+	gang_start(&g, TRANSPORT(_i), f.world, leave_early, &f);
+	gang_wait(&g);
+	for (unsigned r = 0; r < f.world; r++)
+		gang_check(&g, r, r == f.rank ? SW_OK : SW_PEER_LOST, r == f.rank ? "" : line);
+	gang_fini(&g);
+}
+END_TEST
+
+/* What was sent before reaches all, however late they read it: 8 MiB that fit no socket. */
+static sw_status leave_last_word(struct sw_comm *c, struct gang_rank *me, void *ctx)
+{
+	static unsigned char p[8 << 20];
+	const unsigned last = sw_comm_world(c) - 1;
+	sw_status rc = sw_comm_barrier(c);
+
+	(void)ctx;
+	if (sw_comm_rank(c) == last)
+		memset(p, 7, sizeof p);
+	else
+		(void)poll(NULL, 0, 50 * (int)sw_comm_rank(c)); /* the wait is what is tested */
+	if (rc == SW_OK)
+		rc = sw_comm_broadcast(c, last, p, sizeof p);
+	for (size_t i = 0; i < sizeof p && rc == SW_OK; i++)
+		if (p[i] != 7) {
+			GANG_BAD(me, "byte %zu is another", i);
+			break;
+		}
+	return rc;
+}
+
+START_TEST(last_words_of_a_rank_reach_all)
+{
+	gang_run(transports[_i % 2], 2 + (unsigned)_i / 2, leave_last_word, NULL);
+}
+END_TEST
+
+static sw_status nothing(struct sw_comm *c, struct gang_rank *me, void *ctx)
+{
+	(void)c, (void)me, (void)ctx;
+	return SW_OK;
+}
+
+START_TEST(rank_that_never_comes_is_lost)
+{
+	struct gang g;
+	char line[64];
+
+	setenv("SWEEPD_COMM_SILENT_MS", "500", 1);
+	(void)snprintf(line, sizeof line, "rank 2 of 3 is silent for 0.5 s");
+	gang_start_but(&g, transports[_i], 3, 2, nothing, NULL);
+	gang_wait(&g);
+	gang_check(&g, 0, SW_PEER_LOST, line);
+	gang_check(&g, 1, SW_PEER_LOST, NULL);
+	gang_fini(&g);
+}
+END_TEST
+
+/* --- ranks that do not do the same --- */
+
+static sw_status differ(struct sw_comm *c, struct gang_rank *me, void *ctx)
+{
+	(void)me, (void)ctx;
+	return sw_comm_rank(c) == 1 ? in_all_gather(c) : in_sum(c);
+}
+
+START_TEST(ranks_that_do_not_do_the_same_are_told)
+{
+	struct gang g;
+
+	gang_start(&g, transports[_i], 2, differ, NULL);
+	gang_wait(&g);
+	for (unsigned r = 0; r < 2; r++) {
+		gang_check(&g, r, SW_INTERNAL, NULL);
+		ck_assert_ptr_nonnull(strstr(g.rank[r].why, " bytes of "));
+	}
+	gang_fini(&g);
+}
+END_TEST
+
+SUITE(tcase)
+{
+	tcase_add_loop_test(tcase, rank_that_gives_up_tells_all_why, 0, FAULTS);
+	tcase_add_loop_test(tcase, killed_rank_ends_all, 0, FAULTS);
+	tcase_add_loop_test(tcase, stopped_rank_is_killed_and_ends_all, 0, FAULTS);
+	tcase_add_loop_test(tcase, gang_that_is_stopped_as_a_whole_goes_on, 0, 2);
+	tcase_add_loop_test(tcase, rank_that_closes_early_is_lost, 0, FAULTS);
+	tcase_add_loop_test(tcase, last_words_of_a_rank_reach_all, 0, 6);
+	tcase_add_loop_test(tcase, rank_that_never_comes_is_lost, 0, 2);
+	tcase_add_loop_test(tcase, ranks_that_do_not_do_the_same_are_told, 0, 2);
+}
