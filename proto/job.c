@@ -22,7 +22,7 @@ enum job_kind {
 static const struct job_field {
 	const char *key;
 	enum job_kind kind;
-	enum { ALWAYS, OF_PROGRAM, NEEDED_OF_PROGRAM } when;
+	enum { ALWAYS, OF_PROGRAM, NEEDED_OF_PROGRAM, OF_RANKS, OF_TRAINER_RANKS } when;
 	size_t offset;
 } job_fields[] = {
 	{"sweep", NUMBER, ALWAYS, offsetof(struct sw_job, sweep)},
@@ -52,7 +52,8 @@ static const struct job_field {
 	{"log", PATH, NEEDED_OF_PROGRAM, offsetof(struct sw_job, log)},
 	{"cookie", TEXT, NEEDED_OF_PROGRAM, offsetof(struct sw_job, cookie)},
 	{"cores", NUMBER_OR_ZERO, OF_PROGRAM, offsetof(struct sw_job, cores)},
-	{"ranks", NUMBER_OR_ZERO, OF_PROGRAM, offsetof(struct sw_job, ranks)},
+	{"ranks", NUMBER_OR_ZERO, OF_RANKS, offsetof(struct sw_job, ranks)},
+	{"transport", TEXT, OF_TRAINER_RANKS, offsetof(struct sw_job, transport)},
 };
 
 #define JOB_FIELD_N (sizeof job_fields / sizeof *job_fields)
@@ -97,13 +98,31 @@ static void write_field(struct sw_jw *w, const struct job_field *f, const void *
 	}
 }
 
+static bool is_written(const struct job_field *f, const struct sw_job *job)
+{
+	const bool program = job->command != NULL, ranks = job->ranks > 0;
+
+	switch (f->when) {
+	case ALWAYS:
+		return true;
+	case OF_PROGRAM:
+	case NEEDED_OF_PROGRAM:
+		return program;
+	case OF_RANKS:
+		return program || ranks;
+	case OF_TRAINER_RANKS:
+		return !program && ranks;
+	}
+	return false;
+}
+
 void sw_job_write(struct sw_buf *b, const struct sw_job *job, const char *params)
 {
 	struct sw_jw w;
 
 	sw_jw_init_obj(&w, b);
 	for (size_t i = 0; i < JOB_FIELD_N; i++)
-		if (job_fields[i].when == ALWAYS || job->command != NULL)
+		if (is_written(&job_fields[i], job))
 			write_field(&w, &job_fields[i], (const char *)job + job_fields[i].offset,
 				    params);
 	sw_jw_obj_end(&w);

@@ -38,6 +38,10 @@ struct sw_job {
 	const char *checkpoint_dir; /* absolute path: where it writes its own; NULL: nowhere */
 	const char *metric, *goal;  /* goal: "minimize" or "maximize" */
 	const cJSON *trainer;       /* an object; NULL: the trial is a program */
+	/* Processes that it is started as; 0: one. Of a program RANK and WORLD_SIZE say which. A
+	 * trainer's are written where there are several, and share each batch. */
+	uint64_t ranks;
+	const char *transport; /* of a trainer with ranks: "shm" or "tcp"; else NULL, not written */
 	/* Of a program; else 0 and NULL, and not written. command, run, log and cookie always. */
 	const cJSON *command; /* an array: spec/command.h expands its macros */
 	const char *program;  /* for ${program}; NULL: none */
@@ -45,7 +49,6 @@ struct sw_job {
 	const char *log;      /* absolute path: where its output goes */
 	const char *cookie;   /* SWEEPD_COOKIE, the slot's: by it all that it forked is found */
 	uint64_t cores;       /* that it, or each rank, may use; 0: all of its worker's */
-	uint64_t ranks;       /* processes that it is started as (RANK, WORLD_SIZE); 0: one */
 	const cJSON *params;  /* an object, names to values; sw_job_write() has them as text */
 };
 

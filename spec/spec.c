@@ -15,6 +15,7 @@ static const char *const known_keys[] = {
 	"warm_start", "refine",         "shuffle",     "suggest_wait_ms",
 	"plateau",    "time_budget_s",  "gpu_hours",   "weight",
 	"checkpoint", "command",        "program",     "run",
+	"parallel",
 };
 
 #define DRIVE "give \"command\", or drive the trials yourself by ask, report and tell"
@@ -93,47 +94,6 @@ static sw_status read_lease(struct sw_spec *s, const cJSON *v, struct sw_err *er
 	return SW_OK;
 }
 
-static sw_status resource_fields(struct sw_spec *s, const cJSON *v, struct sw_err *err)
-{
-	static const char *const known[] = {"cpu", "gpu", "cpu_slots"};
-	static const struct sw_spec_keys keys = {known, SW_SPEC_N(known), NULL, 0};
-	const cJSON *gpu = sw_json_get(v, "gpu");
-	uint64_t cpu = s->cpu, slots = 0;
-
-	sw_status rc = sw_spec_check_keys(v, &keys, err);
-	if (rc == SW_OK)
-		rc = sw_spec_key_u64(v, "cpu", 1, 1024, &cpu, err);
-	if (rc == SW_OK)
-		rc = sw_spec_key_u64(v, "cpu_slots", 1, SW_SPEC_MAX_RANKS, &slots, err);
-	s->cpu = (unsigned)cpu;
-	s->cpu_slots = (unsigned)slots;
-	if (rc == SW_OK && slots > 0 && (gpu != NULL || sw_json_get(v, "cpu") != NULL))
-		return sw_spec_key_wrong("cpu_slots", err,
-					 "must be alone: whole CPU slots, with all their cores");
-	if (slots > 0)
-		s->gpu = -1;
-	if (rc != SW_OK || gpu == NULL)
-		return rc;
-	if (!cJSON_IsNumber(gpu) || !(gpu->valuedouble >= 0) || gpu->valuedouble > 1)
-		return sw_spec_key_wrong(
-			"gpu", err,
-			"must be from 0 to 1: a part of a GPU (several are not supported by "
-			"this version)");
-	s->needs_gpu = gpu->valuedouble > 0;
-	s->gpu = s->needs_gpu ? gpu->valuedouble : -1;
-	return SW_OK;
-}
-
-static sw_status read_resources(struct sw_spec *s, const cJSON *v, struct sw_err *err)
-{
-	if (!cJSON_IsObject(v))
-		return sw_spec_must_be(v, "resources", "an object like {\"gpu\": 1, \"cpu\": 2}",
-				       err);
-	const sw_status rc = resource_fields(s, v, err);
-	sw_err_prefix(err, "/resources");
-	return rc;
-}
-
 static sw_status read_trainer(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
 	if (!cJSON_IsObject(v))
@@ -175,7 +135,8 @@ static const struct {
 	{"plateau", NULL, NULL, sw_spec_plateau_read},
 	{"retries", NULL, NULL, read_retries},
 	{"lease_s", NULL, NULL, read_lease},
-	{"resources", NULL, NULL, read_resources},
+	{"resources", NULL, NULL, sw_spec_resources_read},
+	{"parallel", NULL, NULL, sw_spec_parallel_read},
 	{"trainer", NULL, NULL, read_trainer},
 	{"program", NULL, NULL, sw_spec_program_read},
 	{"command", NULL, NULL, sw_spec_command_read},
@@ -204,6 +165,8 @@ static sw_status read_all(struct sw_spec *s, struct sw_err *err)
 			  sw_json_get(s->tree, readers[i].instead) == NULL))
 			rc = sw_spec_key_wrong(readers[i].key, err, readers[i].missing);
 	}
+	if (rc == SW_OK)
+		rc = sw_spec_resources_check(s, err);
 	if (rc == SW_OK)
 		rc = sw_spec_command_check(s, err);
 	if (rc == SW_OK)

@@ -240,7 +240,9 @@ struct sw_spec {
 	bool needs_gpu;           /* resources.gpu > 0 */
 	double gpu;               /* resources.gpu: the part of a GPU; 0: not given; -1: it is 0 */
 	unsigned cpu;             /* resources.cpu: cores of a program, default 1 */
-	unsigned cpu_slots;       /* resources.cpu_slots: CPU slots of a program; 0: not given */
+	unsigned cpu_slots;       /* resources.cpu_slots: whole CPU slots; 0: not given */
+	unsigned data_ranks;      /* parallel.data: ranks that share a batch; 0: not given */
+	const char *transport;    /* parallel.transport: "shm" or "tcp"; NULL: no parallel */
 	bool launch_ranks;        /* run.launch "rank": a process for each of them */
 	struct sw_spec_checkpoint checkpoint;
 	/* What runs the trials: one of them; neither: the client does, by ask, report and tell. */

@@ -197,9 +197,6 @@ sw_status sw_spec_command_check(struct sw_spec *s, struct sw_err *err)
 	if (s->command == NULL && s->run != NULL)
 		return sw_err_at(err, SW_INVALID, "/run",
 				 "\"run\" needs \"command\" or \"program\"");
-	if (s->command == NULL && s->cpu_slots > 0)
-		return sw_err_at(err, SW_INVALID, "/resources/cpu_slots",
-				 "\"cpu_slots\" needs \"command\" or \"program\"");
 	if (s->command == NULL)
 		return SW_OK;
 	(void)snprintf(ptr, sizeof ptr, "/%s", key);

@@ -81,6 +81,13 @@ SW_NODISCARD sw_status sw_spec_gpu_hours_read(struct sw_spec *s, const cJSON *v,
 SW_NODISCARD sw_status sw_spec_weight_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 SW_NODISCARD sw_status sw_spec_plateau_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 
+/* "resources" and "parallel" (spec/spec_resources.c), and whether they suit each other and what
+ * runs the trials, all of which have been read. Errors are relative to the spec. */
+SW_NODISCARD sw_status sw_spec_resources_read(struct sw_spec *s, const cJSON *v,
+					      struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_parallel_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
+SW_NODISCARD sw_status sw_spec_resources_check(const struct sw_spec *s, struct sw_err *err);
+
 /* "checkpoint", read after "trainer". Errors are relative to the spec. */
 SW_NODISCARD sw_status sw_spec_checkpoint_read(struct sw_spec *s, const cJSON *v,
 					       struct sw_err *err);

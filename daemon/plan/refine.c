@@ -361,8 +361,9 @@ static bool copy_constraints(const struct refine *r, cJSON *out)
 
 static cJSON *write_spec(const struct refine *r, const cJSON *spec)
 {
-	static const char *const inherited[] = {
-		"metric", "trainer", "early_terminate", "resources", "command", "program", "run"};
+	static const char *const inherited[] = {"metric",    "trainer",  "early_terminate",
+						"resources", "parallel", "command",
+						"program",   "run"};
 	cJSON *out = cJSON_Duplicate(spec, true);
 	size_t i = 0;
 

@@ -140,6 +140,8 @@ static void write_job(struct sw_live *live, const struct sw_slot *s, const struc
 		.max_t = sw_spec_max_t(live->spec),
 		.metric = live->metric,
 		.goal = live->maximize ? "maximize" : "minimize",
+		.ranks = live->spec->data_ranks > 1 ? live->spec->data_ranks : 0,
+		.transport = live->spec->data_ranks > 1 ? live->spec->transport : NULL,
 	};
 	struct job_paths paths;
 	struct sw_program_job program;

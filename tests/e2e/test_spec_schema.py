@@ -35,6 +35,7 @@ BEYOND = {
     "a space that can be counted": r"grid needs a list",
     "a folder that `sweep submit` fills in": r"`sweep submit` fills in|must be an absolute path",
     "a macro that needs another key": r"needs \"program\"",
+    "ranks against slots": r"each rank has one slot",
 }
 
 
@@ -205,6 +206,7 @@ SPOTS = {
     "plateau": (driven(plateau={}), ("plateau",)),
     "resources": (driven(resources={}), ("resources",)),
     "checkpoint": ({**TRAINED, "checkpoint": {}}, ("checkpoint",)),
+    "parallel": ({**TRAINED, "parallel": {"data": 2}, "resources": {"cpu_slots": 2}}, ("parallel",)),
     "run": (PROGRAM, ("run",)),
 }
 
@@ -303,7 +305,7 @@ def test_defaults_are_those_of_the_page():
                for p in schema["definitions"]["early_terminate"]["anyOf"]}
     held = {"Keys at the top": schema["properties"],
             **{name: schema["definitions"][name]["properties"]
-               for name in ("refine", "plateau", "checkpoint", "run", "metric")},
+               for name in ("refine", "plateau", "checkpoint", "run", "metric", "parallel")},
             "metrics": schema["definitions"]["one_of_several"]["properties"], **pruners}
     compared = 0
     for section, keys in held.items():

@@ -34,6 +34,14 @@
 	"\"goal\":\"minimize\",\"command\":" COMMAND ",\"program\":\"train.py\",\"run\":" RUN      \
 	",\"log\":\"/s/logs/1/2.log\",\"cookie\":\"1f-2-0\",\"cores\":13,\"ranks\":3}"
 
+/* A trainer's, with ranks. */
+#define RANKS                                                                                      \
+	"{\"sweep\":1,\"trial\":2,\"attempt\":3,\"seed\":9007199254740991,\"data_seed\":5,"        \
+	"\"params\":" PARAMS ",\"resume_step\":6,\"parent\":7,\"checkpoint\":\"/c/7-6.ckpt\","     \
+	"\"until\":8,\"checkpoint_every\":9,\"checkpoint_s\":10,\"checkpoint_end\":true," RECORD   \
+	"\"checkpoint_dir\":\"/c\",\"trainer\":{\"epochs\":11},\"max_t\":12,\"metric\":\"loss\","  \
+	"\"goal\":\"minimize\",\"ranks\":4,\"transport\":\"tcp\"}"
+
 static cJSON *parsed(const char *text)
 {
 	struct sw_err err = SW_ERR_INIT;
@@ -112,6 +120,22 @@ START_TEST(job_of_a_program_is_written_and_read_back)
 	memset(&job, 0xa5, sizeof job);
 	ck_assert_int_eq(sw_job_read(&job, tree, &err), SW_OK);
 	written(&job, PROGRAM);
+	cJSON_Delete(tree);
+}
+END_TEST
+
+START_TEST(job_of_several_ranks_is_written_and_read_back)
+{
+	cJSON *tree = parsed(RANKS);
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_job job = full(sw_json_get(tree, "trainer"));
+
+	job.ranks = 4;
+	job.transport = "tcp";
+	written(&job, RANKS);
+	memset(&job, 0xa5, sizeof job);
+	ck_assert_int_eq(sw_job_read(&job, tree, &err), SW_OK);
+	written(&job, RANKS);
 	cJSON_Delete(tree);
 }
 END_TEST
@@ -200,6 +224,8 @@ static const struct bad_key bad[] = {
 	{"max_t", "-1", NUMBER},
 	{"metric", "1", "a string"},
 	{"goal", "true", "a string"},
+	{"ranks", "1.5", NUMBER},
+	{"transport", "1", "a string"},
 };
 
 static const struct bad_key bad_of_program[] = {
@@ -234,7 +260,7 @@ static void refused(const char *text, const struct bad_key *k)
 
 START_TEST(job_with_a_bad_key_is_refused_by_its_name)
 {
-	refused(FULL, &bad[_i]);
+	refused(RANKS, &bad[_i]);
 }
 END_TEST
 
@@ -284,6 +310,7 @@ SUITE(tcase)
 {
 	tcase_add_test(tcase, job_is_written_and_read_back);
 	tcase_add_test(tcase, job_of_a_program_is_written_and_read_back);
+	tcase_add_test(tcase, job_of_several_ranks_is_written_and_read_back);
 	tcase_add_rows(tcase, job_without_an_optional_key_is_read, optional);
 	tcase_add_rows(tcase, job_with_a_bad_key_is_refused_by_its_name, bad);
 	tcase_add_rows(tcase, job_of_a_program_with_a_bad_key_is_refused_by_its_name,

@@ -1,6 +1,7 @@
 sw_test(spec/test_spec.c sw_spec)
 sw_test(spec/test_command.c sw_spec)
 sw_test(spec/test_program.c sw_spec)
+sw_test(spec/test_parallel.c sw_spec)
 sw_test(spec/test_metric.c sw_spec)
 sw_test(spec/test_refused.c sw_spec)
 sw_test(spec/test_space.c sw_spec)

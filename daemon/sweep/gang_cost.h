@@ -1,0 +1,37 @@
+/*
+ * daemon/sweep/gang_cost.h — what a step of a trainer's trial is expected to take on one CPU slot, and
+ * as the gang that its spec asks for.
+ *
+ * A rank works on its part of the batch, calls every operation all the same, and waits for the sum of
+ * all gradients. All figures are estimates: those of daemon/sweep/pace.h, and the sum's below.
+ * Pure
+ */
+#ifndef SW_DAEMON_SWEEP_GANG_COST_H
+#define SW_DAEMON_SWEEP_GANG_COST_H
+
+#include <stdbool.h>
+
+struct sw_spec;
+struct sw_speccheck;
+
+/* What the ranks of a machine need for a sum beside its bytes, and a second's bytes: of shared memory
+ * [0] and of sockets [1]. */
+#define SW_GANG_COST_WAIT_S                                                                        \
+	{                                                                                          \
+		20e-6, 100e-6                                                                      \
+	}
+#define SW_GANG_COST_BYTES_S                                                                       \
+	{                                                                                          \
+		4e9, 1e9                                                                           \
+	}
+
+struct sw_gang_cost {
+	unsigned ranks;
+	double alone_s, gang_s; /* seconds a step */
+};
+
+/* Of the largest configuration, on slots of so many cores. False: no gang, or no facts. */
+bool sw_gang_cost_of(const struct sw_spec *spec, const struct sw_speccheck *facts, unsigned cores,
+		     struct sw_gang_cost *out);
+
+#endif

@@ -1,0 +1,75 @@
+"""A sweep whose trials take several slots of a trainer's: what the daemon says of it before one runs."""
+import json
+import re
+
+import pytest
+
+from harness import RpcError, sweep_command, trained, wait_until
+
+# 1 MiB of weights and a batch that is work for both, and a net that is done before its gradients are added up.
+LARGE = {"format": "synthetic", "features": 512, "rows": 600, "classes": 10}
+WIDE = [{"linear": 512}, "relu", {"linear": 10}]
+
+
+def gang(n, **more):
+    return trained(resources={"cpu_slots": n}, parallel={"data": n}, **more)
+
+
+def large(n, **more):
+    return gang(n, dataset=LARGE, layers=WIDE,
+                parameters={"lr": {"value": 0.1}, "batch_size": {"value": 512}}, **more)
+
+
+def test_validate_says_what_a_step_takes_alone_and_as_a_gang(start, tmp_path):
+    daemon = start("cpu:2")
+    client = daemon.client()
+    got = client.call("sweep.validate", spec=large(2))
+    cost = got["gang"]
+    assert cost["ranks"] == 2 and 0.4 < cost["step_s"] / cost["alone_s"] < 1, cost
+    assert not any("at once get more done" in line for line in got["warnings"]), got
+    (tmp_path / "spec.json").write_text(json.dumps(large(2)), encoding="utf-8")
+    status, out, err = sweep_command(daemon, "validate", str(tmp_path / "spec.json"))
+    line = re.search(r"a step of the largest trial: about ([0-9.]+) ms on one slot, ([0-9.]+) ms on 2 \(estimated\)\n", out)
+    assert status == 0 and line and float(line[2]) < float(line[1]), (out, err)
+    assert client.call("sweep.validate", spec=trained())["gang"] is None
+
+
+@pytest.mark.parametrize("transport", ["shm", "tcp"])
+def test_gang_that_loses_is_warned_of(start, transport):
+    client = start("cpu:2").client()
+    spec = gang(2)
+    spec["parallel"]["transport"] = transport
+    got = client.call("sweep.validate", spec=spec)
+    assert got["gang"]["step_s"] > got["gang"]["alone_s"]
+    line = next(w for w in got["warnings"] if w.startswith("/parallel"))
+    assert "on one slot" in line and "2 trials at once get more done" in line
+
+
+def test_gang_of_more_slots_than_there_are_waits_and_says_so(start):
+    client = start("cpu:2").client()
+    got = client.call("sweep.submit", spec=gang(3))
+    assert any("fewer CPU slots than resources.cpu_slots asks for" in line for line in got["warnings"]), got
+    cause = wait_until(lambda: client.sweep(got["sweep"])["cause"], "why it waits")
+    assert cause == "waits for 3 CPU slots: this daemon has fewer"
+
+
+@pytest.mark.parametrize("change, pointer, line", [
+    ({"parallel": {"data": 3}}, "/spec/parallel/data", "each rank has one slot"),
+    ({"parallel": None}, "/spec/resources/cpu_slots", 'needs "command" or "program", or, with a trainer, "parallel"'),
+    ({"resources": {"gpu": 1}}, "/spec/parallel", 'with "gpu" is not supported by this version'),
+    ({"resources": None}, "/spec/parallel", "needs a slot for each rank"),
+    ({"trainer": None}, "/spec/parallel", '"parallel" needs "trainer"'),
+    ({"parallel": {"data": 65}}, "/spec/parallel/data", "at most 64"),
+])
+def test_what_cannot_be_is_refused_at_its_place(client, change, pointer, line):
+    spec = {k: v for k, v in {**gang(2), **change}.items() if v is not None}
+    with pytest.raises(RpcError) as refused:
+        client.call("sweep.submit", spec=spec)
+    assert refused.value.pointer == pointer and line in refused.value.message
+
+
+def test_precision_that_no_cpu_has_is_refused(start):
+    client = start("cpu:2").client()
+    spec = gang(2)
+    spec["trainer"]["precision"] = "bf16"
+    assert "no slot computes in bf16" in client.refused("sweep.submit", spec=spec).message

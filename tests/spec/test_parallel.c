@@ -1,0 +1,78 @@
+/* tests/spec/test_parallel.c — "parallel": the slots that work on one trial. */
+#include "tests/run.h"
+#include "tests/spec/spec_text.h"
+
+#define TRAINED                                                                                    \
+	"{" METRIC ",'parameters':{'lr':{'value':0.1}},'trainer':{'dataset':{'name':'digits'},'"   \
+	"model':[{'linear':10}]}"
+
+START_TEST(parallel_ranks_are_as_many_as_the_slots)
+{
+	struct sw_spec *two =
+		read_spec(TRAINED ",'parallel':{'data':2},'resources':{'cpu_slots':2}}");
+	struct sw_spec *most = read_spec(
+		TRAINED ",'parallel':{'data':64,'transport':'tcp'},'resources':{'cpu_slots':64}}");
+	struct sw_spec *none = read_spec(TRAINED "}");
+
+	ck_assert_uint_eq(two->data_ranks, 2);
+	ck_assert_uint_eq(two->cpu_slots, 2);
+	ck_assert_str_eq(two->transport, "shm");
+	ck_assert(two->gpu < 0);
+	ck_assert_uint_eq(most->data_ranks, 64);
+	ck_assert_str_eq(most->transport, "tcp");
+	ck_assert_uint_eq(none->data_ranks, 0);
+	ck_assert_ptr_null(none->transport);
+	sw_spec_destroy(two);
+	sw_spec_destroy(most);
+	sw_spec_destroy(none);
+}
+END_TEST
+
+#define SLOTS_NEED                                                                                 \
+	"\"cpu_slots\" needs \"command\" or \"program\", or, with a trainer, \"parallel\""
+
+static const struct {
+	const char *text, *ptr, *msg;
+} refused[] = {
+	{HEAD ",'parallel':2}", "/parallel",
+	 "\"parallel\" must be an object like {\"data\": 2}, not a number"},
+	{HEAD ",'parallel':{}}", "/parallel/data",
+	 "\"data\" is missing: how many slots share each batch of a trial"},
+	{HEAD ",'parallel':{'data':65}}", "/parallel/data", "\"data\" must be at most 64"},
+	{HEAD ",'parallel':{'data':0}}", "/parallel/data", "\"data\" must be at least 1"},
+	{HEAD ",'parallel':{'data':2,'stages':2}}", "/parallel/stages",
+	 "unknown key \"stages\"; known here: data, transport"},
+	{HEAD ",'parallel':{'data':2,'transport':'nccl'}}", "/parallel/transport",
+	 "\"transport\" must be \"shm\" or \"tcp\""},
+	{HEAD ",'parallel':{'data':2,'transport':1}}", "/parallel/transport",
+	 "\"transport\" must be \"shm\" or \"tcp\""},
+	{HEAD ",'parallel':{'data':2}}", "/parallel", "\"parallel\" needs \"trainer\""},
+	{HEAD ",'parallel':{'data':2},'resources':{'cpu_slots':2},'program':'a.py',"
+	      "'run':{'cwd':'/'}}",
+	 "/parallel",
+	 "\"parallel\" is for \"trainer\": a program has ranks by \"run\": {\"launch\": "
+	 "\"rank\"}"},
+	{TRAINED ",'parallel':{'data':2}}", "/parallel",
+	 "\"parallel\" needs a slot for each rank: \"resources\": {\"cpu_slots\": 2}"},
+	{TRAINED ",'parallel':{'data':2},'resources':{'gpu':1}}", "/parallel",
+	 "\"parallel\" with \"gpu\" is not supported by this version: its ranks run on CPU slots, "
+	 "as \"resources\": {\"cpu_slots\": 2} says"},
+	{TRAINED ",'parallel':{'data':2},'resources':{'cpu_slots':1}}", "/parallel/data",
+	 "\"data\" is 2 and \"cpu_slots\" is 1: each rank has one slot"},
+	{TRAINED ",'parallel':{'data':2},'resources':{'cpu_slots':4}}", "/parallel/data",
+	 "\"data\" is 2 and \"cpu_slots\" is 4: each rank has one slot"},
+	{TRAINED ",'resources':{'cpu_slots':2}}", "/resources/cpu_slots", SLOTS_NEED},
+	{HEAD ",'resources':{'cpu_slots':2}}", "/resources/cpu_slots", SLOTS_NEED},
+};
+
+START_TEST(parallel_row_is_refused_with_one_line)
+{
+	check_refused(refused[_i].text, refused[_i].ptr, refused[_i].msg);
+}
+END_TEST
+
+SUITE(tcase)
+{
+	tcase_add_test(tcase, parallel_ranks_are_as_many_as_the_slots);
+	tcase_add_rows(tcase, parallel_row_is_refused_with_one_line, refused);
+}
