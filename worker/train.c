@@ -5,7 +5,9 @@
 #include "worker/data/shuffle.h"
 #include "worker/net/net.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct loop {
 	struct sw_net net;
@@ -14,6 +16,21 @@ struct loop {
 	int32_t *order; /* [data->train.rows] */
 	bool dropped;
 };
+
+/* The hooks are this rank's to ask. */
+static bool leads(const struct loop *l)
+{
+	return !l->net.comm || sw_comm_rank(l->net.comm) == 0;
+}
+
+/* Rank 0's word, to all: on all of them the trial is dropped, or on none. */
+static sw_status go_on(struct loop *l, bool on)
+{
+	const sw_status rc = l->net.comm ? sw_comm_go(l->net.comm, &on) : SW_OK;
+
+	l->dropped = !on;
+	return rc;
+}
 
 static sw_status train_epoch(struct loop *l, uint64_t epoch, struct sw_epoch *e)
 {
@@ -28,11 +45,11 @@ static sw_status train_epoch(struct loop *l, uint64_t epoch, struct sw_epoch *e)
 	if (rc == SW_OK)
 		rc = sw_net_metrics_zero(&l->net);
 	for (size_t at = 0; rc == SW_OK && at < rows;) {
-		if (!l->hooks->go_on(l->hooks->ctx)) {
-			l->dropped = true;
+		rc = go_on(l, !leads(l) || l->hooks->go_on(l->hooks->ctx));
+		if (rc == SW_OK && l->dropped)
 			return SW_OK;
-		}
-		rc = sw_net_train(&l->net, l->data, at, &at);
+		if (rc == SW_OK)
+			rc = sw_net_train(&l->net, l->data, at, &at);
 	}
 	if (rc == SW_OK)
 		rc = sw_net_metrics(&l->net, &m);
@@ -45,17 +62,22 @@ static sw_status train_epoch(struct loop *l, uint64_t epoch, struct sw_epoch *e)
 	return SW_OK;
 }
 
+/* This rank's share of the validation rows. Ranks may take it in different batches: rank 0 asks its
+ * hook before each, but its word comes behind them all. */
 static sw_status eval_rows(struct loop *l)
 {
 	const size_t rows = l->data->val.rows, batch = l->net.at.eval_batch;
+	const size_t share = sw_layout_share(rows, l->net.trainer->ranks);
+	const size_t first = l->net.comm ? sw_comm_rank(l->net.comm) * share : 0;
+	const size_t end = first + share < rows ? first + share : rows;
 	sw_status rc = sw_net_metrics_zero(&l->net);
 
-	for (size_t at = 0; rc == SW_OK && at < rows; at += batch) {
-		if (!l->hooks->go_on(l->hooks->ctx)) {
+	for (size_t at = first; rc == SW_OK && at < end; at += batch) {
+		if (leads(l) && !l->hooks->go_on(l->hooks->ctx)) {
 			l->dropped = true;
 			return SW_OK;
 		}
-		rc = sw_net_eval(&l->net, l->data, at, rows - at < batch ? rows - at : batch);
+		rc = sw_net_eval(&l->net, l->data, at, end - at < batch ? end - at : batch);
 	}
 	return rc;
 }
@@ -63,8 +85,11 @@ static sw_status eval_rows(struct loop *l)
 static sw_status eval_epoch(struct loop *l, struct sw_epoch *e)
 {
 	struct sw_metrics m;
-	sw_status rc = eval_rows(l);
+	sw_status rc = sw_net_running_share(&l->net);
 
+	if (rc != SW_OK)
+		return rc;
+	rc = eval_rows(l);
 	/* from the first row, so that each counts once */
 	while (rc == SW_NOMEM) {
 		rc = sw_net_shrink(&l->net, l->data);
@@ -72,6 +97,8 @@ static sw_status eval_epoch(struct loop *l, struct sw_epoch *e)
 			return rc;
 		rc = eval_rows(l);
 	}
+	if (rc == SW_OK)
+		rc = go_on(l, !l->dropped);
 	if (rc == SW_OK && l->dropped)
 		return SW_OK;
 	if (rc == SW_OK)
@@ -106,8 +133,11 @@ static sw_status epochs(struct loop *l, enum sw_train_end *end, struct sw_err *e
 	const struct sw_train_hooks *hooks = l->hooks;
 	const struct sw_trainer *trainer = l->net.trainer;
 	uint64_t done = 0;
-	sw_status rc = hooks->begin ? hooks->begin(hooks->ctx, &l->net, &done, err) : SW_OK;
+	sw_status rc = hooks->begin && leads(l) ? hooks->begin(hooks->ctx, &l->net, &done, err)
+						: SW_OK;
 
+	if (rc == SW_OK)
+		rc = sw_net_state_share(&l->net, &done);
 	for (uint64_t epoch = done + 1; rc == SW_OK && epoch <= trainer->epochs; epoch++) {
 		struct sw_epoch e = {.epoch = epoch, .classes = trainer->classes, .net = &l->net};
 
@@ -120,7 +150,11 @@ static sw_status epochs(struct loop *l, enum sw_train_end *end, struct sw_err *e
 		const bool on = l->dropped || patient(&l->net, e.val_loss);
 
 		e.last = !on || epoch == trainer->epochs;
-		if (l->dropped || !hooks->report(hooks->ctx, &e)) {
+		if (!l->dropped)
+			rc = go_on(l, !leads(l) || hooks->report(hooks->ctx, &e));
+		if (rc != SW_OK)
+			break;
+		if (l->dropped) {
 			*end = SW_TRAIN_DROPPED;
 			break;
 		}
@@ -136,28 +170,66 @@ static sw_status epochs(struct loop *l, enum sw_train_end *end, struct sw_err *e
 	return rc;
 }
 
+static sw_status ranks_check(const struct sw_ops *ops, const struct sw_trainer *trainer,
+			     const struct sw_comm *comm, struct sw_err *err)
+{
+	const uint64_t ranks = trainer->ranks ? trainer->ranks : 1;
+
+	if (ranks != (comm ? sw_comm_world(comm) : 1))
+		return sw_err_set(err, SW_INVALID, "the trainer is not for as many ranks");
+	if (comm && strcmp(ops->name, "cpu") != 0)
+		return sw_err_set(err, SW_UNSUPPORTED, "several ranks are not supported on %s",
+				  ops->name);
+	return SW_OK;
+}
+
+static sw_status train(struct loop *l, enum sw_train_end *end, struct sw_err *err)
+{
+	sw_status rc = SW_NOMEM;
+
+	l->net.comm = l->hooks->comm;
+	l->order = sw_malloc(l->data->train.rows * sizeof *l->order);
+	if (l->order)
+		rc = epochs(l, end, err);
+	free(l->order);
+	return rc;
+}
+
+/* Nothing happens if another rank has done so. */
+static void end_all(struct sw_comm *comm, sw_status why, const char *msg)
+{
+	char line[360];
+
+	if (sw_comm_rank(comm) > 0)
+		snprintf(line, sizeof line, "rank %u: %s", sw_comm_rank(comm), msg);
+	else
+		snprintf(line, sizeof line, "%s", msg);
+	sw_comm_abort(comm, why, line);
+}
+
 sw_status sw_train_run(const struct sw_ops *ops, struct sw_queue *q, const struct sw_model *model,
 		       const struct sw_data *data, const struct sw_trainer *trainer, uint64_t seed,
 		       const struct sw_train_hooks *hooks, enum sw_train_end *end,
 		       struct sw_err *err)
 {
 	struct loop l = {.data = data, .hooks = hooks};
-	sw_status rc = sw_net_create(&l.net, ops, q, model, trainer, data, seed, err);
+	struct sw_err why = SW_ERR_INIT;
+	sw_status rc = ranks_check(ops, trainer, hooks->comm, &why);
 
 	*end = SW_TRAIN_DONE;
-	if (rc != SW_OK)
-		return rc;
-	l.order = sw_malloc(data->train.rows * sizeof *l.order);
-	if (!l.order)
-		rc = SW_NOMEM;
-	else
-		rc = epochs(&l, end, err);
-	free(l.order);
+	if (rc == SW_OK)
+		rc = sw_net_create(&l.net, ops, q, model, trainer, data, seed, &why);
+	if (rc == SW_OK)
+		rc = train(&l, end, &why);
+	if (rc != SW_OK && hooks->comm && *sw_comm_why(hooks->comm))
+		(void)sw_err_set(&why, rc, "%s", sw_comm_why(hooks->comm));
+	else if (rc == SW_UNSUPPORTED && l.net.lacks)
+		(void)sw_err_set(&why, rc, "%s is not supported on %s", l.net.lacks, ops->name);
+	else if (rc != SW_OK)
+		(void)sw_err_set(&why, rc, "training failed on %s: %s", ops->name,
+				 sw_status_str(rc));
+	if (rc != SW_OK && hooks->comm)
+		end_all(hooks->comm, rc, why.msg);
 	sw_net_destroy(&l.net);
-	if (rc == SW_UNSUPPORTED && l.net.lacks)
-		return sw_err_set(err, rc, "%s is not supported on %s", l.net.lacks, ops->name);
-	if (rc != SW_OK)
-		return sw_err_set(err, rc, "training failed on %s: %s", ops->name,
-				  sw_status_str(rc));
-	return SW_OK;
+	return rc == SW_OK ? SW_OK : sw_err_at(err, rc, why.ptr, "%s", why.msg);
 }

@@ -6,6 +6,12 @@
  *              change when it ends, never what it is. So is a curve with an interruption: begun
  *              again from the state after any epoch (worker/file/checkpoint.h), the rest has the
  *              same bits.
+ * Ranks        With hooks->comm the loop runs on each of its ranks, over the same model, data,
+ *              trainer and seed. Rank 0's hooks decide: whether the next batch is trained on, what
+ *              state all begin from, whether they go on after an epoch. Losses are those of all
+ *              ranks, on each, so that they end alike. The curve is that of one rank whose
+ *              micro_batch is a rank's share of a batch: the weights to the bit, losses but for the
+ *              order of their sums.
  */
 #ifndef SW_WORKER_TRAIN_H
 #define SW_WORKER_TRAIN_H
@@ -22,7 +28,7 @@ struct sw_epoch {
 	double val_accuracy, val_top5; /* of classes */
 	double val_macro_f1;           /* NaN: the backend does not count classes */
 	double val_mae, val_r2;        /* of numbers */
-	double samples_per_s;          /* training alone */
+	double samples_per_s;          /* training alone, of all ranks */
 	bool last;          /* no other one follows: all are done, or patience is at its end */
 	struct sw_net *net; /* as the epoch left it; the loop's, valid during the call */
 };
@@ -34,8 +40,11 @@ enum sw_train_end {
 	SW_TRAIN_DIVERGED, /* a loss that is no finite number was reported */
 };
 
+/* Of several ranks only rank 0's are called. */
 struct sw_train_hooks {
 	void *ctx;
+	/* The ranks that train this together, as many as trainer->ranks; NULL: one alone. Borrowed. */
+	struct sw_comm *comm;
 	/* Once, before the first epoch; NULL: from scratch. May put a state into the net, and says
 	 * in *epoch (0) how many epochs that has. */
 	sw_status (*begin)(void *ctx, struct sw_net *net, uint64_t *epoch, struct sw_err *err);
@@ -43,6 +52,8 @@ struct sw_train_hooks {
 	bool (*report)(void *ctx, const struct sw_epoch *e); /* after each epoch; false: drop */
 };
 
+/* What ends one rank with an error ends all: comm is told of it, and err of the others has its line
+ * (sw_comm_why). */
 SW_NODISCARD sw_status sw_train_run(const struct sw_ops *ops, struct sw_queue *q,
 				    const struct sw_model *model, const struct sw_data *data,
 				    const struct sw_trainer *trainer, uint64_t seed,

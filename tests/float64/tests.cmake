@@ -2,6 +2,7 @@
 # they compute then has the digits that finite differences need. isa_all.c stands for cpu/isa.c,
 # which chooses by the machine: in double every build of the loops is plain C.
 file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cpu/*.c
+	${CMAKE_SOURCE_DIR}/worker/comm/*.c
 	${CMAKE_SOURCE_DIR}/worker/net/model*.c
 	${CMAKE_SOURCE_DIR}/worker/net/net*.c
 	${CMAKE_SOURCE_DIR}/worker/data/data*.c)

@@ -139,7 +139,8 @@ sw_status comm_expect(struct sw_comm *c, unsigned from, const struct comm_chunk 
 	return c->failed;
 }
 
-sw_status comm_room(struct sw_comm *c, void **out)
+/* Waits for a free slot. */
+static sw_status comm_room(struct sw_comm *c, void **out)
 {
 	unsigned lost = c->world;
 
@@ -151,8 +152,9 @@ sw_status comm_room(struct sw_comm *c, void **out)
 	return c->failed;
 }
 
-sw_status comm_await(struct sw_comm *c, unsigned from, enum comm_kind kind, size_t bytes,
-		     struct comm_chunk *out)
+/* Waits for a chunk of that kind and size. */
+static sw_status comm_await(struct sw_comm *c, unsigned from, enum comm_kind kind, size_t bytes,
+			    struct comm_chunk *out)
 {
 	unsigned lost = c->world;
 

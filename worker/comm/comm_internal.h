@@ -76,14 +76,9 @@ extern const struct comm_table comm_shm, comm_tcp;
 sw_status comm_fail(struct sw_comm *c, sw_status why, const char *line);
 /* The same for a lost rank, and tells the others. */
 sw_status comm_lose(struct sw_comm *c, unsigned rank, bool silent);
-/* Waits for a chunk of that kind and size. */
-sw_status comm_await(struct sw_comm *c, unsigned from, enum comm_kind kind, size_t bytes,
-		     struct comm_chunk *out);
 /* A chunk that is there must be the one that this rank expects. */
 sw_status comm_expect(struct sw_comm *c, unsigned from, const struct comm_chunk *chunk,
 		      enum comm_kind kind, size_t bytes);
-/* Waits for a free slot. */
-sw_status comm_room(struct sw_comm *c, void **out);
 
 /* to[n] = from[n] + to[n]; bytes: whole elements, both of at most COMM_CHUNK */
 void comm_add(enum sw_comm_type type, void *restrict to, const void *restrict from, size_t bytes);

@@ -265,6 +265,11 @@ static size_t eval_pack(struct sw_layout *out, const struct sw_model *m, const s
 	return bytes;
 }
 
+size_t sw_layout_share(size_t rows, uint64_t ranks)
+{
+	return ranks > 1 ? rows / ranks + (rows % ranks != 0) : rows;
+}
+
 static void place_stage(struct sw_layout *out, const struct sw_trainer *t, size_t *at)
 {
 	const size_t each = t->stage_row;
@@ -286,7 +291,7 @@ static void place_stage(struct sw_layout *out, const struct sw_trainer *t, size_
  * Staged rows come a step at a time. */
 static size_t graph_steps(const struct sw_layout *at, const struct sw_model *m, size_t train_rows)
 {
-	const size_t parts = (at->batch + at->micro - 1) / at->micro,
+	const size_t parts = (at->share + at->micro - 1) / at->micro,
 		     whole = train_rows / at->batch;
 	const size_t ops = 2 * parts * (m->ops_n + 2);
 	size_t best = 1;
@@ -332,16 +337,18 @@ sw_status sw_layout_make(struct sw_layout *out, const struct sw_model *m,
 
 	memset(out, 0, sizeof *out);
 	out->batch = t->batch_size < train_rows ? (size_t)t->batch_size : train_rows;
-	out->micro = t->micro_batch && t->micro_batch < out->batch ? (size_t)t->micro_batch
-								   : out->batch;
+	out->share = sw_layout_share(out->batch, t->ranks);
+	out->micro = t->micro_batch && t->micro_batch < out->share ? (size_t)t->micro_batch
+								   : out->share;
 	place_fixed(out, m, t, train_rows, &out->kept);
 	out->steps = graph_steps(out, m, train_rows);
 	out->rows = place(&at, times(times(out->steps, out->batch), sizeof(int32_t)));
-	out->part = place(&at, out->micro < out->batch ? times(m->weights_n, ELEMENT) : 0);
+	out->part = place(&at, out->micro < out->share ? times(m->weights_n, ELEMENT) : 0);
 	fixed = plus(out->kept, at);
 	train_work = workspace(m, ops, out->micro, true);
 	train = pack(m, &m->train, ops, t->precision, out->micro, out->train);
-	eval = eval_pack(out, m, t, ops, val_rows, plus(train, train_work),
+	eval = eval_pack(out, m, t, ops, sw_layout_share(val_rows, t->ranks),
+			 plus(train, train_work),
 			 t->memory == 0      ? SIZE_MAX
 			 : t->memory > fixed ? t->memory - fixed
 					     : 0,

@@ -27,7 +27,8 @@ struct sw_head {
 /* Byte offsets, each 64-byte aligned. */
 struct sw_layout {
 	size_t batch;      /* most rows of an optimizer step */
-	size_t micro;      /* most rows at once, at most batch: steps add up over such parts */
+	size_t share;      /* of them, most rows of one rank */
+	size_t micro;      /* most rows at once, at most share: steps add up over such parts */
 	size_t eval_batch; /* most rows of an evaluation at once */
 	size_t states_n;   /* float[weights_n] tensors of the optimizer: 0, 1 or 2 */
 	size_t weights, grads, state[2];
@@ -48,7 +49,7 @@ struct sw_layout {
 	size_t steps; /* in a graph at most, at least 1 */
 	/* in the second piece: */
 	size_t rows; /* int32[steps][batch]: those of a graph's steps, out of the order */
-	size_t part; /* float[weights_n]: gradients of a part but the first, where micro < batch */
+	size_t part; /* float[weights_n]: gradients of a part but the first, where micro < share */
 	size_t product; /* of products that a library makes: ops.h, precision() */
 	size_t product_bytes;
 	size_t copy; /* of the weights, as products at another precision read them */
@@ -71,6 +72,10 @@ SW_NODISCARD sw_status sw_layout_fit(struct sw_layout *out, const struct sw_mode
 				     const struct sw_trainer *t, size_t train_rows, size_t val_rows,
 				     const struct sw_ops *ops, size_t most, unsigned *halved,
 				     struct sw_err *err);
+
+/* Rows of one rank, where so many ranks share rows: the first ones have so many, the last fewer, or
+ * none. */
+size_t sw_layout_share(size_t rows, uint64_t ranks);
 
 /* The shapes that kernels take, for rows rows. */
 struct sw_conv sw_layout_conv(const struct sw_op *op, size_t rows);

@@ -87,7 +87,7 @@ static sw_status arena_alloc(struct sw_net *net, const struct sw_data *data, str
 /* The gaps between gradients are zero for good, for sums go over them. */
 static sw_status part_zero(const struct sw_net *net)
 {
-	if (net->at.micro == net->at.batch)
+	if (net->at.micro == net->at.share)
 		return SW_OK;
 	return net->ops->zero(net->q, net->parts + net->at.part,
 			      net->model->weights_n * sizeof(float));
@@ -293,7 +293,24 @@ sw_status sw_net_metrics_zero(struct sw_net *net)
 
 sw_status sw_net_metrics(struct sw_net *net, struct sw_metrics *out)
 {
-	return net->ops->download(net->q, out, sw_net_sums(net), sizeof *out);
+	const sw_status rc = net->ops->download(net->q, out, sw_net_sums(net), sizeof *out);
+
+	if (rc != SW_OK || !net->comm)
+		return rc;
+	return sw_comm_sum(net->comm, SW_COMM_F64, out, sizeof *out / sizeof(double),
+			   sw_comm_world(net->comm));
+}
+
+/* counts: int64[n], and one more place behind them. A rank without rows does not know whether there
+ * are counts. */
+static sw_status counts_sum(struct sw_net *net, int64_t *counts, size_t n)
+{
+	sw_status rc;
+
+	counts[n] = net->no_counts;
+	rc = sw_comm_sum(net->comm, SW_COMM_I64, counts, n + 1, sw_comm_world(net->comm));
+	net->no_counts = counts[n] != 0;
+	return rc;
 }
 
 sw_status sw_net_macro_f1(struct sw_net *net, double *out)
@@ -305,13 +322,15 @@ sw_status sw_net_macro_f1(struct sw_net *net, double *out)
 	sw_status rc;
 
 	*out = (double)NAN;
-	if (net->no_counts || counts_bytes(net) == 0)
+	if ((net->no_counts && !net->comm) || counts_bytes(net) == 0)
 		return SW_OK;
-	counts = sw_malloc(counts_bytes(net));
+	counts = sw_malloc(counts_bytes(net) + sizeof *counts);
 	if (!counts)
 		return SW_NOMEM;
 	rc = net->ops->download(net->q, counts, net->arena + net->at.classes, counts_bytes(net));
-	for (size_t c = 0; rc == SW_OK && c < C; c++) {
+	if (rc == SW_OK && net->comm)
+		rc = counts_sum(net, counts, 3 * C);
+	for (size_t c = 0; rc == SW_OK && !net->no_counts && c < C; c++) {
 		const double tp = (double)counts[c];
 		const double wrong = (double)counts[C + c] + (double)counts[2 * C + c];
 

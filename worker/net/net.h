@@ -11,17 +11,22 @@
  *          second piece given back and a smaller one taken, and the step begun again, from the
  *          metrics that were before it. (Running statistics of
  *          batchnorm take what went through before once more.)
+ * Ranks    With comm, each of trainer->ranks nets takes at.share rows of a step, in rank order, and
+ *          the gradients are summed in this order while the backward pass goes on: the weights have
+ *          the bits of one net with micro_batch = at.share, on every rank. Memory that is short
+ *          before the sum begins is this rank's matter; after that it is an error.
  * Graphs   Where the backend has them, the step on a whole batch is recorded once it has been made
  *          once, and given again as one call: the same bits. So are at.steps of them in a row,
- *          where so many are left. The last, smaller batch of an epoch and evaluation are calls. A
- *          step whose recording fails is calls, and the next one tries again: SW_NET_GRAPH_TRIES
- *          times in a trial.
- * Errors   SW_NOMEM when not even a row at a time fits; what the backend says.
+ *          where so many are left. The last, smaller batch of an epoch and evaluation are calls,
+ *          and so are all steps with comm. A step whose recording fails is calls, and the next one
+ *          tries again: SW_NET_GRAPH_TRIES times in a trial.
+ * Errors   SW_NOMEM when not even a row at a time fits; what the backend says, or comm.
  * Threads  One queue, one thread.
  */
 #ifndef SW_WORKER_NET_NET_H
 #define SW_WORKER_NET_NET_H
 
+#include "worker/comm/comm.h"
 #include "worker/data/data.h"
 #include "worker/net/layout.h"
 #include "worker/net/model.h"
@@ -44,6 +49,7 @@ struct sw_net {
 	const struct sw_trainer *trainer;
 	struct sw_layout at;
 	uint64_t seed;
+	struct sw_comm *comm;     /* of trainer->ranks; NULL: alone. The loop's to set */
 	uint64_t step;            /* optimizer steps made */
 	uint64_t epoch;           /* that is trained now, for augmentation: the loop's to set */
 	uint64_t steps_per_epoch; /* for schedules */
@@ -65,6 +71,7 @@ struct sw_net {
 	size_t place;              /* of the step whose calls are made, in a graph of many */
 	bool no_graphs;
 	unsigned graph_misses; /* how often a step was not recorded, or its graph did not start */
+	bool summing;          /* of the step at hand the ranks' sum has begun */
 };
 
 /* What the model is to do with the data. */
@@ -89,6 +96,11 @@ SW_NODISCARD sw_status sw_net_set_upload(struct sw_net *net, size_t set, const f
 /* And batchnorm's running statistics: float[model->running_n], with gaps too. */
 SW_NODISCARD sw_status sw_net_running_download(const struct sw_net *net, float *host);
 SW_NODISCARD sw_status sw_net_running_upload(struct sw_net *net, const float *host);
+
+/* Rank 0's running statistics become all ranks'; and all of its state, with *epoch, a number that
+ * goes with it. Nothing without comm. SW_NOMEM; what the backend or comm says. */
+SW_NODISCARD sw_status sw_net_running_share(struct sw_net *net);
+SW_NODISCARD sw_status sw_net_state_share(struct sw_net *net, uint64_t *epoch);
 
 /* The net as it is now is the best so far. SW_NOMEM, or what the backend says: none is known then.
  * Cost: a download of the weights. */
@@ -115,6 +127,7 @@ SW_NODISCARD sw_status sw_net_shrink(struct sw_net *net, const struct sw_data *d
 /* What the last evaluation's last operation wrote: float[its rows][outputs]; backend memory. */
 const float *sw_net_output(const struct sw_net *net);
 SW_NODISCARD sw_status sw_net_metrics_zero(struct sw_net *net);
+/* Of all ranks together, as are the classes' counts. */
 SW_NODISCARD sw_status sw_net_metrics(struct sw_net *net, struct sw_metrics *out); /* waits */
 /* The mean of the classes' F1 over the rows evaluated; classes that no row has and none was taken
  * for are left out. NaN where there is none (no_counts). Waits. */

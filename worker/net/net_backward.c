@@ -147,6 +147,7 @@ static sw_status sum(const struct sw_net_pass *p, const struct sw_back *step, si
 sw_status sw_net_backward(const struct sw_net_pass *p)
 {
 	const struct sw_model *m = p->net->model;
+	size_t final = m->weights_n; /* the gradients from here on are */
 	sw_status rc = SW_OK;
 
 	for (size_t k = 0; rc == SW_OK && k < m->back_n; k++) {
@@ -154,13 +155,16 @@ sw_status sw_net_backward(const struct sw_net_pass *p)
 		const size_t n = p->rows * sw_shape_count(sw_model_shape(m, step->value));
 
 		sw_beat();
-		if (step->kind == SW_BACK_OP)
+		if (step->kind == SW_BACK_OP) {
 			rc = op_backward(p, step);
-		else if (step->kind == SW_BACK_ADD)
+			if (rc == SW_OK && m->op[step->op].w_n)
+				rc = sw_net_grads_final(p, m->op[step->op].w, &final);
+		} else if (step->kind == SW_BACK_ADD) {
 			rc = sum(p, step, n);
-		else
+		} else {
 			rc = p->net->ops->accumulate(p->net->q, sw_net_buffer(p, step->dy),
 						     sw_net_buffer(p, step->dx), n);
+		}
 	}
 	return rc;
 }

@@ -5,6 +5,8 @@
  *   copies         | t+1 to stage 1 | ...      | t+2 to stage 0 |
  *   queue    | step t on stage 0       | step t+1 on stage 1  |
  *
+ * Of several ranks that share a batch each fetches all of its rows.
+ *
  * Two stages by turns: what is fetched goes where the batch at hand does not lie. A stage holds,
  * each aligned, inputs[stage_rows], labels[stage_rows], lengths[stage_rows]. */
 #include "base/memory.h"

@@ -13,6 +13,13 @@ struct sw_net_pass {
 	const void *x;         /* value 0: float or int32 */
 	const int32_t *length; /* int32[rows], or NULL */
 	float *grads;          /* float[weights_n]: where the parameters' gradients go */
+	unsigned parts;        /* the last pass of a rank's rows: ranks that have any; else 0 */
+};
+
+/* Of a step's rows, one rank's: [from, to), none for the last ranks of a small batch. */
+struct sw_net_share {
+	size_t from, to;
+	unsigned parts; /* ranks that have any */
 };
 
 /* Where rows are: index is their places in part, number their numbers in the data set where these
@@ -81,6 +88,14 @@ SW_NODISCARD sw_status sw_net_dropout(const struct sw_net_pass *p, const struct 
 SW_NODISCARD sw_status sw_net_forward(const struct sw_net_pass *p);
 /* From the loss's gradient, which lies in its buffer, to the parameters' (net_backward.c). */
 SW_NODISCARD sw_status sw_net_backward(const struct sw_net_pass *p);
+/* net_share.c. This rank's of a step's rows. */
+struct sw_net_share sw_net_share_of(const struct sw_net *net, size_t rows);
+/* Of the pass's gradients [from, *to) are final, which they were from *to on before: *to becomes
+ * from, unless they wait for more of their bucket. Those of a later part are added to the first's;
+ * with p->parts the ranks' sum begins. */
+SW_NODISCARD sw_status sw_net_grads_final(const struct sw_net_pass *p, size_t from, size_t *to);
+/* The sums end; a rank without rows has its part in them here. */
+SW_NODISCARD sw_status sw_net_grads_sum(struct sw_net *net, const struct sw_net_share *mine);
 /* The weights' first values (net_init.c). */
 SW_NODISCARD sw_status sw_net_weights_init(struct sw_net *net);
 

@@ -88,17 +88,19 @@ static sw_status loss(const struct sw_net_pass *p, const struct sw_net_rows *fro
 }
 
 /* Parts after the first make their gradients apart, and then add them: the sum has the same bits
- * wherever its parts were made. */
+ * wherever its parts were made. rows: the step's. */
 static sw_status part_gradient(struct sw_net *net, const struct sw_data *data,
-			       const struct sw_net_rows *from, size_t at, size_t rows)
+			       const struct sw_net_rows *from, const struct sw_net_share *mine,
+			       size_t at, size_t rows)
 {
-	const size_t left = rows - at;
-	float *sum = sw_net_floats(net, net->at.grads);
+	const size_t left = mine->to - at, micro = net->at.micro;
 	struct sw_net_pass p = {.net = net,
 				.train = true,
-				.rows = left < net->at.micro ? left : net->at.micro,
+				.rows = left < micro ? left : micro,
 				.first = at,
-				.grads = at == 0 ? sum : sw_net_part(net, net->at.part)};
+				.grads = at == mine->from ? sw_net_floats(net, net->at.grads)
+							  : sw_net_part(net, net->at.part),
+				.parts = left <= micro ? mine->parts : 0};
 	sw_status rc;
 
 	if (from->part.length)
@@ -111,21 +113,23 @@ static sw_status part_gradient(struct sw_net *net, const struct sw_data *data,
 		rc = loss(&p, from, at, rows);
 	if (rc == SW_OK)
 		rc = sw_net_backward(&p);
-	if (rc == SW_OK && at > 0)
-		rc = net->ops->accumulate(net->q, p.grads, sum, net->model->weights_n);
 	return rc;
 }
 
 sw_status sw_net_gradient_of(struct sw_net *net, const struct sw_data *data,
 			     const struct sw_net_rows *from, size_t rows)
 {
-	sw_status rc = gather_labels(net, data, from, rows);
+	const struct sw_net_share mine = sw_net_share_of(net, rows);
+	sw_status rc = SW_OK;
 
-	if (rc == SW_OK)
+	net->summing = false;
+	if (mine.from < mine.to)
+		rc = gather_labels(net, data, from, rows);
+	if (rc == SW_OK && mine.from < mine.to)
 		rc = sw_net_weights_ready(net);
-	for (size_t at = 0; rc == SW_OK && at < rows; at += net->at.micro)
-		rc = part_gradient(net, data, from, at, rows);
-	return rc;
+	for (size_t at = mine.from; rc == SW_OK && at < mine.to; at += net->at.micro)
+		rc = part_gradient(net, data, from, &mine, at, rows);
+	return rc == SW_OK && net->comm ? sw_net_grads_sum(net, &mine) : rc;
 }
 
 /* --- evaluation --- */

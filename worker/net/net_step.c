@@ -127,7 +127,8 @@ static sw_status step_calls(struct sw_net *net, const struct sw_data *data,
 
 	if (rc == SW_OK)
 		rc = sw_net_gradient_of(net, data, from, rows);
-	while (rc == SW_NOMEM) {
+	/* other ranks may have had a part of the sum already: then it is the end for all */
+	while (rc == SW_NOMEM && !net->summing) {
 		rc = sw_net_shrink(net, data);
 		if (rc != SW_OK) /* a device that was lost meanwhile is no want of memory */
 			return rc;
@@ -224,13 +225,15 @@ sw_status sw_net_train(struct sw_net *net, const struct sw_data *data, size_t fi
 {
 	size_t left = first < net->order_n ? net->order_n - first : 0;
 	const size_t batch = net->at.batch, rows = left < batch ? left : batch;
-	const bool many = net->made[0] && !net->no_graphs && left >= net->at.steps * batch;
+	/* what ranks sum up, the host does, which no graph records */
+	const bool graphs = !net->no_graphs && !net->comm;
+	const bool many = graphs && net->made[0] && left >= net->at.steps * batch;
 	size_t n = many ? net->at.steps : 1;
 	struct sw_net_rows from;
 	bool done = false;
 	sw_status rc = step_begin(net, data, first, rows, n, &from);
 
-	if (rc == SW_OK && rows == batch && net->made[from.buffer] && !net->no_graphs)
+	if (rc == SW_OK && graphs && rows == batch && net->made[from.buffer])
 		rc = steps_run(net, data, &from, n, &done);
 	if (rc == SW_OK && !done) {
 		n = 1; /* the first of those on the device */
