@@ -7,6 +7,7 @@
  *   sweep-worker export CHECKPOINT FILE
  *   sweep-worker fit < FIT.json                   (worker/fit.h)
  *   sweep-worker predict MODEL DATA [FORMAT]      (worker/predict.h)
+ *   sweep-worker rank                             (worker/rank.h; a worker starts it, nobody else)
  *
  * Name     Errors begin with "sweep-worker: ", or with "sweep: " where argv[0] is sweep.
  * Exit     0: told to end (SIGTERM, worker.exit). 1: refused by the daemon, no daemon any more, or
@@ -21,6 +22,7 @@
 #include "worker/file/export.h"
 #include "worker/fit.h"
 #include "worker/predict.h"
+#include "worker/rank.h"
 #include "worker/serve.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -208,6 +210,8 @@ int main(int argc, char **argv)
 		return check_main(false);
 	if (argc == 3 && strcmp(argv[1], "check") == 0 && strcmp(argv[2], "gpu") == 0)
 		return check_main(true);
+	if (argc == 2 && strcmp(argv[1], "rank") == 0)
+		_exit(sw_rank_serve()); /* nothing is taken down: the trial's end does not wait for that */
 	if (argc == 2 && strcmp(argv[1], "fit") == 0)
 		return fit_main();
 	if ((argc == 4 || argc == 5) && strcmp(argv[1], "export") == 0)

@@ -3,9 +3,10 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "proto/json.h"
-#include "spec/param_value.h"
-#include "worker/file/card.h"
 #include "worker/file/checkpoint.h"
+#include "worker/gang.h"
+#include "worker/prepare.h"
+#include "worker/rank.h"
 #include "worker/share.h"
 #include "worker/train.h"
 #include <inttypes.h>
@@ -18,15 +19,12 @@ struct run {
 	struct sw_runner *runner;
 	struct sw_session *session;
 	const struct sw_job *job;
-	struct sw_trainer trainer;
-	struct sw_model model;
-	const struct sw_data *data;
-	char *card;
-	uint64_t epoch;  /* finished last */
-	bool no_memory;  /* for a report */
-	bool impossible; /* the trial's parameters make no net: others of the sweep may */
-	bool crowded;    /* it would have had the memory that it lacked, without others */
-	bool stale;      /* it was at the end of patience when it was lost */
+	struct sw_prepared ready;
+	struct sw_gang *gang; /* NULL: it is alone */
+	uint64_t epoch;       /* finished last */
+	bool no_memory;       /* for a report */
+	bool crowded;         /* it would have had the memory that it lacked, without others */
+	bool stale;           /* it was at the end of patience when it was lost */
 	bool again;      /* the checkpoint of resume_step could not be read: it is made again */
 	int64_t kept_us; /* when the last checkpoint was written; before it, when it began */
 	bool improved;   /* this epoch is the best so far */
@@ -70,9 +68,12 @@ static bool on_step(void *ctx)
 	return sw_session_go_on(((struct run *)ctx)->session);
 }
 
-static void session_beat(void *session)
+static void run_beat(void *ctx)
 {
-	(void)sw_session_go_on(session);
+	struct run *r = ctx;
+
+	sw_comm_beat(sw_gang_comm(r->gang));
+	(void)sw_session_go_on(r->session);
 }
 
 /* Reads the newest usable checkpoint of the trial's own before that of resume_step, which failed
@@ -140,7 +141,7 @@ static sw_status on_begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct
 	sw_status rc = SW_NOT_FOUND;
 
 	r->kept_us = sw_clock_mono_us();
-	sw_share_trim(r->runner, &r->trainer, net);
+	sw_share_trim(r->runner, &r->ready.trainer, net);
 	if (net->oom_events)
 		log_micro(r, net);
 	if (j->resume_step == 0)
@@ -161,11 +162,11 @@ static sw_status on_begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct
 		/* patience of another trial does not count: a copy may get better than that one */
 		if (id.trial != j->trial)
 			net->best.epoch = 0; /* its parent's is no epoch of this trial */
-		r->stale = id.trial == j->trial && r->trainer.patience &&
-			   net->stale >= r->trainer.patience;
+		r->stale = id.trial == j->trial && r->ready.trainer.patience &&
+			   net->stale >= r->ready.trainer.patience;
 		if (r->stale) {
 			r->epoch = j->resume_step;
-			*epoch = r->trainer.epochs; /* none is left */
+			*epoch = r->ready.trainer.epochs; /* none is left */
 		}
 		return SW_OK;
 	}
@@ -310,61 +311,6 @@ static bool on_epoch(void *ctx, const struct sw_epoch *e)
 	return on && e->epoch == r->job->until ? sw_session_settle(r->session) : on;
 }
 
-/* Does the model take a number from the trial's parameters? */
-static bool is_drawn(const cJSON *v, const cJSON *params)
-{
-	if (cJSON_IsString(v))
-		return sw_param_value(params, v->valuestring) != NULL;
-	for (v = v ? v->child : NULL; v; v = v->next)
-		if (is_drawn(v, params))
-			return true;
-	return false;
-}
-
-/* Checks options, data and model: all must be right before the first step. */
-static sw_status prepare_trial(struct run *r, struct sw_err *err)
-{
-	const struct sw_job *j = r->job;
-	struct sw_err why = SW_ERR_INIT;
-	struct sw_data_want want;
-	const char *prefix = "";
-	sw_status rc = sw_trainer_resolve(&r->trainer, j->trainer, j->params, j->max_t,
-					  j->data_seed, &why);
-
-	r->impossible = rc == SW_INVALID && strncmp(why.ptr, "/parameters/", 12) == 0;
-	if (rc == SW_OK) {
-		want = (struct sw_data_want){.classes = r->trainer.classes,
-					     .val_fraction = r->trainer.val_fraction,
-					     .split_seed = r->trainer.split_seed,
-					     .standardize = r->trainer.standardize,
-					     .device_bytes = sw_share_of_data(r->runner),
-					     .most = r->runner->streams ? 0 : r->runner->memory};
-		prefix = "/trainer/dataset";
-		rc = sw_data_cache_hold(r->runner->cache, r->runner->q,
-					sw_json_get(j->trainer, "dataset"), want, &r->data, &why);
-	}
-	if (rc == SW_OK) {
-		prefix = "/trainer/model";
-		rc = sw_share_of_trial(r->runner, r->data, &r->trainer, &why);
-	}
-	if (rc == SW_OK) {
-		const struct sw_task task = sw_net_task(r->data, r->trainer.classes);
-		const cJSON *model = sw_json_get(j->trainer, "model");
-
-		rc = sw_model_compile(&r->model, model, j->params, &task, &why);
-		r->impossible = rc != SW_OK && is_drawn(model, j->params);
-	}
-	if (rc == SW_OK && j->checkpoint_dir) {
-		prefix = "/trainer";
-		rc = sw_card_make(&r->card, j->trainer, j->params, r->data, &why);
-		r->model.card = r->card;
-	}
-	if (rc == SW_OK)
-		return SW_OK;
-	sw_err_prefix(&why, prefix);
-	return sw_err_at(err, rc, why.ptr, "%s", why.msg);
-}
-
 static void log_start(const struct run *r)
 {
 	char parameters[32], train[32], val[32];
@@ -372,15 +318,18 @@ static void log_start(const struct run *r)
 	sw_session_log(r->session,
 		       "started on %s: %s, %s parameters, %s train / %s validation rows, batch "
 		       "%" PRIu64 ", %s, lr %.4g",
-		       r->runner->device, r->model.summary,
-		       show_count(r->model.parameters, parameters),
-		       show_count(r->data->train.rows, train), show_count(r->data->val.rows, val),
-		       r->trainer.batch_size, sw_trainer_optimizer_name(r->trainer.optimizer),
-		       r->trainer.lr);
-	if (r->trainer.precision != SW_FP32)
+		       r->runner->device, r->ready.model.summary,
+		       show_count(r->ready.model.parameters, parameters),
+		       show_count(r->ready.data->train.rows, train),
+		       show_count(r->ready.data->val.rows, val), r->ready.trainer.batch_size,
+		       sw_trainer_optimizer_name(r->ready.trainer.optimizer), r->ready.trainer.lr);
+	if (r->ready.trainer.precision != SW_FP32)
 		sw_session_log(r->session, "products in %s",
-			       sw_trainer_precision_name(r->trainer.precision));
-	if (r->data->streamed)
+			       sw_trainer_precision_name(r->ready.trainer.precision));
+	if (r->gang)
+		sw_session_log(r->session, "%u ranks share each batch, over %s",
+			       sw_comm_world(sw_gang_comm(r->gang)), r->job->transport);
+	if (r->ready.data->streamed)
 		sw_session_log(r->session, "the data set stays in the host's memory: batches are "
 					   "fetched while the one before is trained on");
 }
@@ -391,17 +340,17 @@ static void fail_trial(struct run *r, sw_status rc, const struct sw_err *err)
 
 	snprintf(line, sizeof line, "%s%s%s%s", r->crowded ? "no memory now: " : "", err->ptr,
 		 *err->ptr ? ": " : "", err->msg);
-	sw_session_log(r->session, "%s: %s", r->impossible ? "infeasible" : "failed", line);
+	sw_session_log(r->session, "%s: %s", r->ready.impossible ? "infeasible" : "failed", line);
 	if (rc == SW_NOMEM && !r->crowded)
 		sw_session_finish(r->session, "INFEASIBLE", "oom");
 	else
-		sw_session_finish(r->session, r->impossible ? "INFEASIBLE" : "FAILED", line);
+		sw_session_finish(r->session, r->ready.impossible ? "INFEASIBLE" : "FAILED", line);
 }
 
 /* Says why a trial has fewer epochs than it may have, in the cause and in its log. */
 static const char *tell_stale(struct run *r, char out[100])
 {
-	const uint64_t n = r->trainer.patience;
+	const uint64_t n = r->ready.trainer.patience;
 
 	snprintf(out, 100, "patience: val_loss not lower for %" PRIu64 " epoch%s", n,
 		 n == 1 ? "" : "s");
@@ -411,48 +360,86 @@ static const char *tell_stale(struct run *r, char out[100])
 	return out;
 }
 
-sw_status sw_run_job(struct sw_runner *runner, struct sw_session *s, const struct sw_job *job,
-		     struct sw_err *err)
+/* All is ready on each rank, or the first that is not decides. */
+static sw_status prepare_trial(struct run *r, struct sw_err *err)
 {
-	struct run r = {.runner = runner, .session = s, .job = job};
-	const struct sw_train_hooks hooks = {
-		.ctx = &r, .begin = on_begin, .go_on = on_step, .report = on_epoch};
-	enum sw_train_end end = SW_TRAIN_DONE;
-	char cause[100];
-	struct sw_err why = SW_ERR_INIT;
-	sw_status rc;
+	const struct sw_job *j = r->job;
+	sw_status rc = j->ranks > 1 ? sw_gang_start(&r->gang, r->runner, j, err) : SW_OK;
 
-	sw_beat_to(session_beat, s, SW_BEAT_US);
-	rc = prepare_trial(&r, &why);
-	if (rc == SW_OK) {
-		log_start(&r);
-		sw_share_make_room(runner, &r.model, &r.trainer, r.data);
-		rc = sw_train_run(runner->ops, runner->q, &r.model, r.data, &r.trainer, job->seed,
-				  &hooks, &end, &why);
-	}
-	r.crowded = rc == SW_NOMEM && r.data && r.model.ops_n > 0 &&
-		    sw_share_would_do(runner, &r.model, &r.trainer, r.data);
-	sw_data_cache_release(runner->cache, r.data);
-	sw_beat_to(NULL, NULL, 0);
-	free(r.card);
-	if (rc == SW_OK && r.no_memory)
-		rc = sw_err_set(&why, SW_NOMEM, "no memory for a report");
-	if (rc == SW_DEVICE_LOST)
-		return sw_err_set(err, rc, "%s: %s", runner->device, why.msg);
-	if (rc != SW_OK) {
-		fail_trial(&r, rc, &why);
-	} else if (end == SW_TRAIN_DIVERGED) {
+	if (rc == SW_OK)
+		rc = sw_prepare(&r->ready, r->runner, j, err);
+	return r->gang ? sw_rank_agree(sw_gang_comm(r->gang), rc, &r->ready.impossible, err) : rc;
+}
+
+/* err: what it says is then how the rank was lost. */
+static void log_lost(struct run *r, struct sw_err *err)
+{
+	const char *how = r->gang ? sw_gang_how(r->gang) : "";
+	struct sw_err why = SW_ERR_INIT;
+
+	(void)sw_err_set(&why, SW_PEER_LOST, "%s%s%s%s", err->msg, *how ? " (" : "", how,
+			 *how ? ")" : "");
+	*err = why;
+	sw_session_log(r->session, "lost: %s", err->msg);
+}
+
+static void end_trial(struct run *r, enum sw_train_end end)
+{
+	struct sw_session *s = r->session;
+	char cause[100];
+
+	if (end == SW_TRAIN_DIVERGED) {
 		sw_session_log(s, "diverged in epoch %" PRIu64 ": the loss is not a finite number",
-			       r.epoch);
+			       r->epoch);
 		sw_session_finish(s, "INFEASIBLE", "diverged");
 	} else if (end == SW_TRAIN_DROPPED && *sw_session_dropped(s)) {
-		sw_session_log(s, "ended after epoch %" PRIu64 ": %s", r.epoch,
+		sw_session_log(s, "ended after epoch %" PRIu64 ": %s", r->epoch,
 			       sw_session_dropped(s));
 		sw_session_release(s);
 	} else {
 		/* all epochs, or a report was refused: finish knows which */
 		sw_session_finish(s, "COMPLETED",
-				  end == SW_TRAIN_STALE || r.stale ? tell_stale(&r, cause) : NULL);
+				  end == SW_TRAIN_STALE || r->stale ? tell_stale(r, cause) : NULL);
 	}
+}
+
+sw_status sw_run_job(struct sw_runner *runner, struct sw_session *s, const struct sw_job *job,
+		     struct sw_err *err)
+{
+	struct run r = {.runner = runner, .session = s, .job = job};
+	struct sw_prepared *ready = &r.ready;
+	struct sw_train_hooks hooks = {
+		.ctx = &r, .begin = on_begin, .go_on = on_step, .report = on_epoch};
+	enum sw_train_end end = SW_TRAIN_DONE;
+	struct sw_err why = SW_ERR_INIT;
+	sw_status rc;
+
+	sw_beat_to(run_beat, &r, SW_BEAT_US);
+	rc = prepare_trial(&r, &why);
+	hooks.comm = sw_gang_comm(r.gang);
+	if (rc == SW_OK) {
+		log_start(&r);
+		sw_share_make_room(runner, &ready->model, &ready->trainer, ready->data);
+		rc = sw_train_run(runner->ops, runner->q, &ready->model, ready->data,
+				  &ready->trainer, job->seed, &hooks, &end, &why);
+	}
+	r.crowded = rc == SW_NOMEM && ready->data && ready->model.ops_n > 0 &&
+		    sw_share_would_do(runner, &ready->model, &ready->trainer, ready->data);
+	if (rc == SW_PEER_LOST)
+		log_lost(&r, &why);
+	sw_gang_end(r.gang, rc == SW_PEER_LOST);
+	r.gang = NULL;
+	sw_prepared_release(ready, runner);
+	sw_beat_to(NULL, NULL, 0);
+	if (rc == SW_OK && r.no_memory)
+		rc = sw_err_set(&why, SW_NOMEM, "no memory for a report");
+	if (rc == SW_PEER_LOST)
+		return sw_err_set(err, rc, "%s", why.msg);
+	if (rc == SW_DEVICE_LOST)
+		return sw_err_set(err, rc, "%s: %s", runner->device, why.msg);
+	if (rc != SW_OK)
+		fail_trial(&r, rc, &why);
+	else
+		end_trial(&r, end);
 	return SW_OK;
 }

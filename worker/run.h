@@ -12,6 +12,8 @@ struct sw_runner {
 	struct sw_queue *q;
 	struct sw_data_cache *cache;
 	const char *device; /* "cpu:0", "gpu:0.3", for logs */
+	const char *opens;  /* what sw_backend_open() takes, for other ranks of a trial, and: */
+	unsigned cores;     /* that a CPU may use */
 	/* Most bytes of all trials that run at once, a data set that they share among them, of
 	 * which each has an equal part; 0: no cap. */
 	size_t memory;
@@ -19,9 +21,10 @@ struct sw_runner {
 	bool streams;   /* a data set over half of the memory is streamed */
 };
 
-/* Runs the job and finishes it in the session. What is wrong with the trial is told, and SW_OK
- * here; SW_DEVICE_LOST: the device is unusable, the process must end and the trial is not to
- * blame. */
+/* Runs the job and finishes it in the session; with several ranks as rank 0 (worker/gang.h). What is
+ * wrong with the trial is told, and SW_OK here. SW_DEVICE_LOST: the device is unusable, the process
+ * must end and the trial is not to blame. SW_PEER_LOST: another rank is lost; the process ends, by
+ * which the daemon knows that the attempt is. */
 SW_NODISCARD sw_status sw_run_job(struct sw_runner *r, struct sw_session *s,
 				  const struct sw_job *job, struct sw_err *err);
 

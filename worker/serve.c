@@ -36,11 +36,12 @@ static int complain(const char *name, const char *line)
 	return 1;
 }
 
-static int lose_device(struct sw_session *s, const struct sw_err *err)
+/* The device, or another rank. */
+static int end_with_loss(struct sw_session *s, sw_status rc, const struct sw_err *err)
 {
 	sw_session_bye(s, err->msg);
-	(void)complain(NULL, err->msg); /* it names the device */
-	return SW_WORKER_EXIT_DEVICE;
+	(void)complain(NULL, err->msg); /* it names the device, or the rank */
+	return rc == SW_DEVICE_LOST ? SW_WORKER_EXIT_DEVICE : 1;
 }
 
 /* Trials until the session ends. Returns the exit status. */
@@ -52,10 +53,14 @@ static int lane_work(struct lane *l)
 	const struct sw_job *job;
 
 	while (sw_session_next(s, &job)) {
+		sw_status rc = SW_OK;
+
 		if (job->command)
 			sw_exec_job(&l->place, s, job);
-		else if (sw_run_job(&l->runner, s, job, &err) != SW_OK)
-			return lose_device(s, &err);
+		else
+			rc = sw_run_job(&l->runner, s, job, &err);
+		if (rc != SW_OK)
+			return end_with_loss(s, rc, &err);
 	}
 	if (sw_session_ended(s) == SW_SESSION_EXIT) {
 		sw_session_bye(s, sw_session_why(s));
@@ -119,6 +124,8 @@ static sw_status lane_make(struct lanes *all, unsigned i, struct sw_err *err)
 	l->runner = (struct sw_runner){.ops = all->ops,
 				       .cache = all->cache,
 				       .device = l->name,
+				       .opens = c->device,
+				       .cores = c->cores,
 				       .memory = c->memory,
 				       .lanes = c->lanes,
 				       .streams = strcmp(all->ops->name, "cpu") != 0};

@@ -35,7 +35,7 @@ FILES = [("docs/coming-from.md", "import argparse", "train.py"),
 # Python that is a trial's program: its page, and a part of it.
 PROGRAMS = [("README.md", "sweepd.params("), ("clients/python/README.md", "sweepd.params(")]
 # Blocks of `text`, counted, so that no code hides among them.
-TEXT = {"README.md": 1, "docs/design.md": 2, "docs/programs.md": 1, "docs/states.md": 2}
+TEXT = {"README.md": 1, "docs/design.md": 2, "docs/parallel.md": 1, "docs/programs.md": 1, "docs/states.md": 2}
 
 # What a page's reader has: commands in a fresh folder that looks like a checkout, with its programs in the PATH.
 DAEMON = "sweepd --devices cpu:1 --log sweepd.log &\n"
@@ -78,7 +78,7 @@ SPEC = {"method": "random", "metric": {"name": "loss"}, "run_cap": 4, "parameter
     name: {"distribution": "int_uniform", "min": 1, "max": 64}
     for name in ("l1", "l2", "warmup", "epochs", "batch_size", "seq")}}
 TOP = {"method", "metric", "metrics", "parameters", "constraints", "early_terminate", "trainer", "checkpoint", "init",
-       "plateau", "command", "program", "name", "run_cap", "resources", "on_oom", "env"}
+       "plateau", "command", "program", "name", "run_cap", "resources", "parallel", "on_oom", "env"}
 
 
 class Block:

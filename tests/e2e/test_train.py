@@ -137,6 +137,7 @@ LEARNED = {
     "digits-cnn": (2, 30, 0.985, "val_accuracy"),
     "lenet-cifar": (2, 3, 0.8, "val_accuracy"),
     "resnet18": (1, 2, 0.6, "val_accuracy"),
+    "resnet18-2ranks": (1, 3, 0.6, "val_accuracy"),
     "transformer": (3, 4, 0.7, "val_accuracy"),
     "regression": (4, 100, 0.4, "val_r2"),
 }

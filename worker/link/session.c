@@ -1,4 +1,5 @@
 #include "worker/link/session.h"
+#include "base/beat.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "proto/json.h"
@@ -179,6 +180,8 @@ static void wait_round_with(struct sw_session *s, struct pollfd *fds, size_t n, 
 		wait = left < wait ? left : wait;
 	}
 	sw_session_pump(s, fds, n, (int)wait);
+	/* for ranks that wait for this one; after what came was read, or it would be waited for */
+	sw_beat();
 }
 
 static void wait_round(struct sw_session *s, int64_t since)

@@ -1,0 +1,107 @@
+"""Trials that several slots share: their specs, their processes, and what they leave behind."""
+import glob
+import os
+
+from harness import alive, slow, trained, wait_until
+
+FACTS = {"lr": {"value": 0.05}, "width": {"value": 16}, "batch_size": {"value": 15}}
+
+
+def shared(spec, ranks=2, transport=None):
+    """The same trials on several slots each."""
+    return {**spec, "resources": {"cpu_slots": ranks},
+            "parallel": {"data": ranks, **({"transport": transport} if transport else {})}}
+
+
+def alone(spec, ranks=2):
+    """The same trials on one slot each, every batch in as many parts."""
+    batch = spec["parameters"]["batch_size"]["value"]
+    return {**spec, "trainer": {**spec["trainer"], "micro_batch": -(-batch // ranks)}}
+
+
+def small(**more):
+    return trained(**{"run_cap": 2, "parameters": FACTS, **more})
+
+
+def long(**more):
+    """A trial that takes a second or so, with a checkpoint every few steps."""
+    return slow(**{"epochs": 60, "run_cap": 1, "retries": 1, "checkpoint": {"every": 5}, **more})
+
+
+def lead(client, sweep):
+    """The process of rank 0 of a running trial, or None."""
+    return next((s["pid"] for s in client.slots() if s["state"] == "BUSY" and s.get("sweep") == sweep), None)
+
+
+def children(pid):
+    found = []
+    for path in glob.glob("/proc/[0-9]*/stat"):
+        try:
+            with open(path, encoding="ascii", errors="replace") as stat:
+                parent = int(stat.read().rpartition(")")[2].split()[1])
+        except (OSError, ValueError):
+            continue
+        if parent == pid:
+            found.append(int(path.split("/")[2]))
+    return sorted(found)
+
+
+def ranks(client, sweep, world):
+    """The processes of all ranks of the sweep's running trial, rank 0 first; or None."""
+    first = lead(client, sweep)
+    others = children(first) if first else []
+    return [first, *others] if len(others) == world - 1 and all(map(alive, others)) else None
+
+
+class Machine:
+    """What trials may leave behind: the workers' children, shared memory, descriptors, ports."""
+
+    def __init__(self, daemon, client):
+        self.daemon, self.client = daemon, client
+        wait_until(self.is_idle, "workers")
+        self.before = self.look()
+
+    def is_idle(self):
+        return all(s["state"] == "IDLE" for s in self.client.slots())
+
+    def look(self):
+        pid = self.daemon.process.pid
+        workers = [s["pid"] for s in self.client.slots() if s["pid"]]
+        return {"children": [children(w) for w in workers],
+                "shared": sum("sweepd" in name for name in os.listdir("/dev/shm")),
+                "mapped": sum(maps(w) for w in workers),
+                "files": len(os.listdir(f"/proc/{pid}/fd")),
+                "files of workers": [len(os.listdir(f"/proc/{w}/fd")) for w in workers],
+                "ports": [ports(w) for w in workers]}
+
+    def check(self):
+        """All is as it was, once workers that were lost have been started again."""
+        seen = []
+
+        def same():
+            try:
+                seen[:] = [self.look()]
+            except OSError:  # one that ends
+                return False
+            return self.is_idle() and seen[0] == self.before
+        try:
+            wait_until(same, "nothing left", 20)
+        except AssertionError:
+            raise AssertionError(f"{self.before} before, {seen} now") from None
+
+
+def maps(pid):
+    with open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as file:
+        return file.read().count("memfd:")
+
+
+def ports(pid):
+    """Sockets of TCP that the process has."""
+    mine = set()
+    for fd in glob.glob(f"/proc/{pid}/fd/*"):
+        try:
+            mine.add(os.readlink(fd))
+        except OSError:
+            pass
+    with open("/proc/net/tcp", encoding="ascii") as file:
+        return sum(f"socket:[{line.split()[9]}]" in mine for line in file.readlines()[1:])

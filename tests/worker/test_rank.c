@@ -1,0 +1,225 @@
+/*
+ * The ranks of a trial as processes: this program is each of them, as the worker is. What they agree on,
+ * how they end, and what is left when one cannot be started.
+ */
+#include "base/fault.h"
+#include "tests/run.h"
+#include "tests/worker/trial.h"
+#include "worker/gang.h"
+#include "worker/rank.h"
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+static struct sw_err err;
+static cJSON *trainer, *params;
+
+static void setup(void)
+{
+	trainer = cJSON_Parse("{\"dataset\":{\"name\":\"wine\"},\"epochs\":3,\"batch_size\":10,"
+			      "\"model\":[{\"linear\":6},\"relu\",{\"linear\":3}]}");
+	params = cJSON_Parse("{}");
+	err = (struct sw_err)SW_ERR_INIT;
+}
+
+static void teardown(void)
+{
+	cJSON_Delete(trainer);
+	cJSON_Delete(params);
+}
+
+static sw_status start(struct sw_gang **gang, unsigned world, const char *transport)
+{
+	const struct sw_runner runner = {.opens = "cpu:0", .cores = 1};
+	const struct sw_job job = {.sweep = 1,
+				   .trial = 1,
+				   .attempt = 1,
+				   .seed = 7,
+				   .data_seed = 5,
+				   .ranks = world,
+				   .transport = transport,
+				   .trainer = trainer,
+				   .params = params};
+
+	err = (struct sw_err)SW_ERR_INIT;
+	return sw_gang_start(gang, &runner, &job, &err);
+}
+
+/* Are there any, the dead too? */
+static bool has_children(void)
+{
+	siginfo_t info = {0};
+
+	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+static pid_t only_child(void)
+{
+	char text[100] = "";
+	FILE *f = fopen("/proc/thread-self/children", "r");
+
+	ck_assert_ptr_nonnull(f);
+	ck_assert_ptr_nonnull(fgets(text, sizeof text, f));
+	fclose(f);
+	return (pid_t)strtol(text, NULL, 10);
+}
+
+static size_t descriptors(void)
+{
+	return names_in("/proc/self/fd", NULL);
+}
+
+/* --- they agree --- */
+
+struct speaker {
+	struct sw_comm_place place;
+	sw_status says, got;
+	bool impossible;
+	struct sw_err err;
+};
+
+static void *speak(void *arg)
+{
+	struct speaker *s = arg;
+	struct sw_comm *comm = NULL;
+	struct sw_err why = SW_ERR_INIT;
+
+	s->got = sw_comm_open(&comm, &s->place, &why);
+	if (s->got == SW_OK)
+		s->got = sw_rank_agree(comm, s->says, &s->impossible, &s->err);
+	sw_comm_close(comm);
+	return NULL;
+}
+
+/* Each rank says its own; all must hear the same. */
+static void agree(const sw_status says[3], sw_status want, const char *line, bool impossible)
+{
+	struct speaker speaker[3] = {0};
+	pthread_t thread[3];
+
+	ck_assert_int_eq(sw_comm_meet(&speaker[0].place, "shm", 3, &err), SW_OK);
+	for (unsigned r = 0; r < 3; r++) {
+		struct speaker *s = &speaker[r];
+
+		s->place = speaker[0].place;
+		s->place.rank = r;
+		s->says = says[r];
+		s->impossible = says[r] == SW_INVALID;
+		if (says[r] != SW_OK)
+			(void)sw_err_at(&s->err, says[r], "/trainer", "line of %u", r);
+		ck_assert_int_eq(pthread_create(&thread[r], NULL, speak, s), 0);
+	}
+	for (unsigned r = 0; r < 3; r++)
+		pthread_join(thread[r], NULL);
+	for (unsigned r = 0; r < 3; r++) {
+		ck_assert_int_eq(speaker[r].got, want);
+		ck_assert_str_eq(speaker[r].err.msg, line);
+		ck_assert_str_eq(speaker[r].err.ptr, *line ? "/trainer" : "");
+		ck_assert_int_eq(speaker[r].impossible, impossible);
+	}
+	close(speaker[0].place.fd);
+}
+
+START_TEST(ranks_agree_on_the_first_that_is_not_ready)
+{
+	agree((sw_status[3]){SW_OK, SW_OK, SW_OK}, SW_OK, "", false);
+	agree((sw_status[3]){SW_OK, SW_NOMEM, SW_INVALID}, SW_NOMEM, "rank 1: line of 1", false);
+	agree((sw_status[3]){SW_OK, SW_OK, SW_INVALID}, SW_INVALID, "rank 2: line of 2", true);
+	agree((sw_status[3]){SW_IO, SW_IO, SW_IO}, SW_IO, "line of 0", false);
+}
+END_TEST
+
+/* --- they start and end --- */
+
+START_TEST(ranks_that_are_told_of_an_error_end_by_themselves)
+{
+	static const char *const transports[] = {"shm", "tcp"};
+	const size_t files = descriptors();
+	bool impossible = false;
+	struct sw_gang *gang;
+
+	ck_assert_int_eq(start(&gang, 3, transports[_i]), SW_OK);
+	ck_assert_uint_eq(sw_comm_world(sw_gang_comm(gang)), 3);
+	ck_assert_int_eq(sw_rank_agree(sw_gang_comm(gang), SW_OK, &impossible, &err), SW_OK);
+	sw_comm_abort(sw_gang_comm(gang), SW_CONFLICT, "enough");
+	sw_gang_end(gang, false);
+	ck_assert(!has_children());
+	ck_assert_uint_eq(descriptors(), files);
+}
+END_TEST
+
+START_TEST(rank_that_was_killed_is_lost_with_its_signal)
+{
+	siginfo_t info = {0};
+	bool impossible = false;
+	struct sw_gang *gang;
+	bool on = true;
+	sw_status rc;
+
+	ck_assert_int_eq(start(&gang, 2, "shm"), SW_OK);
+	ck_assert_int_eq(sw_rank_agree(sw_gang_comm(gang), SW_OK, &impossible, &err), SW_OK);
+	ck_assert_int_eq(kill(only_child(), SIGKILL), 0);
+	ck_assert_int_eq(waitid(P_ALL, 0, &info, WEXITED | WNOWAIT), 0);
+	do
+		rc = sw_comm_go(sw_gang_comm(gang), &on);
+	while (rc == SW_OK && (rc = sw_comm_barrier(sw_gang_comm(gang))) == SW_OK);
+	ck_assert_int_eq(rc, SW_PEER_LOST);
+	ck_assert_str_eq(sw_gang_how(gang), "signal 9");
+	sw_gang_end(gang, true);
+	ck_assert(!has_children());
+}
+END_TEST
+
+START_TEST(transport_that_is_unknown_starts_none)
+{
+	struct sw_gang *gang;
+
+	ck_assert_int_eq(start(&gang, 2, "post"), SW_UNSUPPORTED);
+	ck_assert_ptr_null(gang);
+	ck_assert(!has_children());
+}
+END_TEST
+
+#ifdef SW_FAULTS
+START_TEST(start_without_memory_leaves_nothing)
+{
+	const size_t files = descriptors();
+	struct sw_gang *gang;
+	unsigned n = 0;
+	sw_status rc;
+
+	do {
+		sw_fault_arm(SW_FAULT_MALLOC, ++n, false);
+		rc = start(&gang, 2, "shm");
+		if (rc != SW_OK)
+			ck_assert_ptr_null(gang);
+		if (rc == SW_OK)
+			sw_gang_end(gang, true);
+		ck_assert(!has_children());
+		ck_assert_uint_eq(descriptors(), files);
+	} while (sw_fault_fired(SW_FAULT_MALLOC) > 0);
+	ck_assert_int_eq(rc, SW_OK);
+	ck_assert_uint_gt(n, 2);
+	sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+}
+END_TEST
+#endif
+
+/* Before main: what the lead has started is no run of the tests. */
+__attribute__((constructor)) static void be_rank(int argc, char **argv)
+{
+	if (argc == 2 && strcmp(argv[1], "rank") == 0)
+		_exit(sw_rank_serve());
+}
+
+SUITE(tcase)
+{
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, ranks_agree_on_the_first_that_is_not_ready);
+	tcase_add_loop_test(tcase, ranks_that_are_told_of_an_error_end_by_themselves, 0, 2);
+	tcase_add_test(tcase, rank_that_was_killed_is_lost_with_its_signal);
+	tcase_add_test(tcase, transport_that_is_unknown_starts_none);
+#ifdef SW_FAULTS
+	tcase_add_test(tcase, start_without_memory_leaves_nothing);
+#endif
+}

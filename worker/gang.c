@@ -1,0 +1,234 @@
+#include "worker/gang.h"
+#include "base/beat.h"
+#include "base/clock.h"
+#include "base/memory.h"
+#include "proto/frame.h"
+#include "worker/rank.h"
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define END_US  ((int64_t)2000000) /* for a rank that knows that it ends */
+#define TURN_MS 100
+
+extern char **environ;
+
+struct child {
+	pid_t pid;        /* 0: not started, or reaped */
+	int pidfd;        /* -1: none */
+	int code, signal; /* once reaped */
+};
+
+struct sw_gang {
+	struct sw_comm *comm;
+	struct child *child; /* [n]; rank 1 is the first */
+	size_t n;
+	char how[40];
+};
+
+/* --- the start --- */
+
+/* What a rank reads on its standard input. -1 with errno. */
+static int write_start(const struct sw_rank_start *start, const struct sw_buf *job)
+{
+	const int fd = memfd_create("sweepd-rank", MFD_CLOEXEC);
+
+	if (fd < 0)
+		return -1;
+	if (write(fd, start, sizeof *start) == (ssize_t)sizeof *start &&
+	    write(fd, job->data, job->len) == (ssize_t)job->len)
+		return fd;
+	close(fd);
+	errno = ENOMEM;
+	return -1;
+}
+
+/* In the worker's group, unlike a program (worker/exec/program.h): it starts nothing. Returns 0 or
+ * errno's code. */
+static int spawn_rank(struct child *c, int input, int meeting)
+{
+	static char *const argv[] = {"sweep-worker", "rank", NULL};
+	posix_spawn_file_actions_t actions;
+	int code = posix_spawn_file_actions_init(&actions);
+
+	if (code != 0)
+		return code;
+	if (posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO) |
+	    (meeting >= 0 ? posix_spawn_file_actions_adddup2(&actions, meeting, SW_RANK_FD) : 0) |
+	    posix_spawn_file_actions_addclosefrom_np(&actions, SW_RANK_FD + (meeting >= 0)))
+		code = ENOMEM;
+	else
+		code = posix_spawn(&c->pid, "/proc/self/exe", &actions, NULL, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	if (code != 0) {
+		c->pid = 0;
+		return code;
+	}
+	c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
+	return c->pidfd < 0 ? errno : 0;
+}
+
+static sw_status start_ranks(struct sw_gang *g, const struct sw_runner *r,
+			     const struct sw_comm_place *lead, const struct sw_buf *job,
+			     struct sw_err *err)
+{
+	struct sw_rank_start start = {.place = *lead,
+				      .lead = getpid(),
+				      .cores = r->cores,
+				      .memory = r->memory,
+				      .streams = r->streams};
+
+	snprintf(start.device, sizeof start.device, "%s", r->opens);
+	start.place.fd = strcmp(lead->transport, "shm") == 0 ? SW_RANK_FD : -1;
+	for (size_t i = 0; i < g->n; i++) {
+		int input, code;
+
+		start.place.rank = (unsigned)i + 1;
+		input = write_start(&start, job);
+		code = input < 0 ? errno
+				 : spawn_rank(&g->child[i], input,
+					      start.place.fd < 0 ? -1 : lead->fd);
+		if (input >= 0)
+			close(input);
+		if (code != 0)
+			return sw_err_set(err, code == ENOMEM ? SW_NOMEM : SW_IO,
+					  "cannot start rank %zu: %s", i + 1, strerror(code));
+	}
+	return SW_OK;
+}
+
+/* The job as a rank gets it: rank 0 alone has to do with checkpoints. */
+static sw_status write_job(struct sw_buf *out, const struct sw_job *job)
+{
+	struct sw_job theirs = *job;
+	char *params = cJSON_PrintUnformatted(job->params);
+
+	theirs.checkpoint = theirs.checkpoint_dir = NULL;
+	if (params)
+		sw_job_write(out, &theirs, params);
+	free(params);
+	return params ? out->failed : SW_NOMEM;
+}
+
+sw_status sw_gang_start(struct sw_gang **out, const struct sw_runner *r, const struct sw_job *job,
+			struct sw_err *err)
+{
+	struct sw_gang *g = sw_calloc(1, sizeof *g);
+	struct sw_comm_place lead = {.fd = -1};
+	struct sw_buf text;
+	sw_status rc = SW_NOMEM;
+
+	*out = NULL;
+	sw_buf_init(&text, SW_FRAME_MAX);
+	if (g)
+		g->child = sw_calloc(job->ranks - 1, sizeof *g->child);
+	if (g && g->child)
+		rc = write_job(&text, job);
+	if (rc != SW_OK)
+		rc = sw_err_set(err, rc, "no memory for the ranks of a trial");
+	else
+		rc = sw_comm_meet(&lead, job->transport ? job->transport : "shm",
+				  (unsigned)job->ranks, err);
+	if (rc == SW_OK) {
+		g->n = job->ranks - 1;
+		for (size_t i = 0; i < g->n; i++)
+			g->child[i].pidfd = -1;
+		rc = start_ranks(g, r, &lead, &text, err);
+	}
+	if (rc == SW_OK)
+		rc = sw_comm_open(&g->comm, &lead, err);
+	if (lead.fd >= 0)
+		close(lead.fd);
+	sw_buf_fini(&text);
+	if (rc == SW_OK)
+		*out = g;
+	else
+		sw_gang_end(g, true);
+	return rc;
+}
+
+struct sw_comm *sw_gang_comm(const struct sw_gang *g)
+{
+	return g ? g->comm : NULL;
+}
+
+/* --- the end --- */
+
+/* Takes the status if it has ended; wait: when it has. */
+static void reap(struct child *c, bool wait)
+{
+	siginfo_t info = {0};
+
+	if (c->pid == 0 ||
+	    (waitid(P_PID, (id_t)c->pid, &info, WEXITED | (wait ? 0 : WNOHANG)) == 0 &&
+	     info.si_pid == 0))
+		return;
+	c->pid = 0;
+	c->code = info.si_code == CLD_EXITED ? info.si_status : 0;
+	c->signal = info.si_code == CLD_EXITED ? 0 : info.si_status;
+}
+
+const char *sw_gang_how(struct sw_gang *g)
+{
+	g->how[0] = '\0';
+	for (size_t i = 0; i < g->n; i++) {
+		const struct child *c = &g->child[i];
+
+		reap(&g->child[i], false);
+		/* a rank that has found another one lost has ended, too, but by itself */
+		if (c->pid == 0 && c->signal)
+			snprintf(g->how, sizeof g->how, "signal %d", c->signal);
+		else if (c->pid == 0 && !*g->how)
+			snprintf(g->how, sizeof g->how, "exit status %d", c->code);
+	}
+	return g->how;
+}
+
+/* Is any left? Waits for a change. */
+static bool are_left(struct sw_gang *g)
+{
+	bool left = false;
+
+	for (size_t i = 0; i < g->n; i++) {
+		struct pollfd fd = {.fd = g->child[i].pidfd, .events = POLLIN};
+
+		reap(&g->child[i], false);
+		if (g->child[i].pid == 0)
+			continue;
+		(void)poll(&fd, 1, TURN_MS);
+		reap(&g->child[i], false);
+		left = left || g->child[i].pid != 0;
+	}
+	return left;
+}
+
+void sw_gang_end(struct sw_gang *g, bool at_once)
+{
+	const int64_t until_us = sw_clock_mono_us() + END_US;
+
+	if (!g)
+		return;
+	while (!at_once && are_left(g) && sw_clock_mono_us() < until_us)
+		sw_beat();
+	for (size_t i = 0; i < g->n; i++) {
+		struct child *c = &g->child[i];
+
+		if (c->pid != 0)
+			(void)kill(c->pid, SIGKILL);
+		reap(c, true);
+		if (c->pidfd >= 0)
+			close(c->pidfd);
+	}
+	/* not before: a rank that still waits would take this one for lost */
+	sw_comm_close(g->comm);
+	free(g->child);
+	free(g);
+}

@@ -1,0 +1,84 @@
+#include "worker/prepare.h"
+#include "proto/json.h"
+#include "spec/param_value.h"
+#include "worker/file/card.h"
+#include "worker/net/net.h"
+#include "worker/share.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Does the model take a number from the trial's parameters? */
+static bool is_drawn(const cJSON *v, const cJSON *params)
+{
+	if (cJSON_IsString(v))
+		return sw_param_value(params, v->valuestring) != NULL;
+	for (v = v ? v->child : NULL; v; v = v->next)
+		if (is_drawn(v, params))
+			return true;
+	return false;
+}
+
+static sw_status prepare_data(struct sw_prepared *p, const struct sw_runner *r,
+			      const struct sw_job *j, struct sw_err *err)
+{
+	const struct sw_data_want want = {.classes = p->trainer.classes,
+					  .val_fraction = p->trainer.val_fraction,
+					  .split_seed = p->trainer.split_seed,
+					  .standardize = p->trainer.standardize,
+					  .device_bytes = sw_share_of_data(r),
+					  .most = r->streams ? 0 : r->memory};
+
+	return sw_data_cache_hold(r->cache, r->q, sw_json_get(j->trainer, "dataset"), want,
+				  &p->data, err);
+}
+
+static sw_status prepare_model(struct sw_prepared *p, const struct sw_runner *r,
+			       const struct sw_job *j, struct sw_err *err)
+{
+	const struct sw_task task = sw_net_task(p->data, p->trainer.classes);
+	const cJSON *model = sw_json_get(j->trainer, "model");
+	sw_status rc = sw_share_of_trial(r, p->data, &p->trainer, err);
+
+	if (rc != SW_OK)
+		return rc;
+	rc = sw_model_compile(&p->model, model, j->params, &task, err);
+	p->impossible = rc != SW_OK && is_drawn(model, j->params);
+	return rc;
+}
+
+sw_status sw_prepare(struct sw_prepared *p, const struct sw_runner *r, const struct sw_job *j,
+		     struct sw_err *err)
+{
+	struct sw_err why = SW_ERR_INIT;
+	const char *prefix = "";
+	sw_status rc = sw_trainer_resolve(&p->trainer, j->trainer, j->params, j->max_t,
+					  j->data_seed, &why);
+
+	p->impossible = rc == SW_INVALID && strncmp(why.ptr, "/parameters/", 12) == 0;
+	p->trainer.ranks = j->ranks;
+	if (rc == SW_OK) {
+		prefix = "/trainer/dataset";
+		rc = prepare_data(p, r, j, &why);
+	}
+	if (rc == SW_OK) {
+		prefix = "/trainer/model";
+		rc = prepare_model(p, r, j, &why);
+	}
+	if (rc == SW_OK && j->checkpoint_dir) {
+		prefix = "/trainer";
+		rc = sw_card_make(&p->card, j->trainer, j->params, p->data, &why);
+		p->model.card = p->card;
+	}
+	if (rc == SW_OK)
+		return SW_OK;
+	sw_err_prefix(&why, prefix);
+	return sw_err_at(err, rc, why.ptr, "%s", why.msg);
+}
+
+void sw_prepared_release(struct sw_prepared *p, const struct sw_runner *r)
+{
+	sw_data_cache_release(r->cache, p->data);
+	free(p->card);
+	p->data = NULL;
+	p->card = NULL;
+}

@@ -1,0 +1,28 @@
+/*
+ * worker/prepare.h — what a trial needs before its first step, made ready on the device where it
+ * runs: its options, its data, its model. Each rank of a trial does so for itself.
+ */
+#ifndef SW_WORKER_PREPARE_H
+#define SW_WORKER_PREPARE_H
+
+#include "worker/net/model.h"
+#include "worker/net/trainer.h"
+#include "worker/run.h"
+
+struct sw_prepared {
+	struct sw_trainer trainer;
+	struct sw_model model;
+	const struct sw_data *data; /* held in the runner's cache; NULL: not yet */
+	char *card;                 /* worker/file/card.h, for a job with checkpoints; else NULL */
+	bool impossible; /* after an error: the trial's parameters make no net, others may */
+};
+
+/* p: all zero. err points at the part of the spec at fault. SW_INVALID; SW_NOT_FOUND, SW_IO: the
+ * data set cannot be read; SW_NOMEM; SW_DEVICE_LOST. */
+SW_NODISCARD sw_status sw_prepare(struct sw_prepared *p, const struct sw_runner *r,
+				  const struct sw_job *job, struct sw_err *err);
+
+/* Gives back what it holds, whether or not all was ready. */
+void sw_prepared_release(struct sw_prepared *p, const struct sw_runner *r);
+
+#endif
