@@ -3,6 +3,7 @@
 #ifndef SW_TESTS_WORKER_NET_GANG_H
 #define SW_TESTS_WORKER_NET_GANG_H
 
+#include "base/fault.h"
 #include "tests/worker/trial.h"
 #include <math.h>
 #include <sys/mman.h>
@@ -22,6 +23,7 @@ struct rank {
 	struct sw_epoch e[EPOCHS];
 	size_t micro;
 	unsigned oom_events;
+	unsigned fired; /* of the fault that its spoil() armed */
 };
 
 struct gang {
@@ -133,10 +135,14 @@ static inline void rank_train(unsigned rank, struct sw_comm *comm)
 	t.ranks = gang.world;
 	ops.sgd_step = noted_sgd;
 	ops.adam_step = noted_adam;
+	model_make(&m, gang.layers, t.classes);
 	if (gang.spoil)
 		gang.spoil(&ops, rank);
-	model_make(&m, gang.layers, t.classes);
 	gang.me->rc = sw_train_run(&ops, queue, &m, &data, &t, 3, &hooks, &gang.me->end, &err);
+#ifdef SW_FAULTS
+	gang.me->fired = sw_fault_fired(SW_FAULT_MALLOC);
+	sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+#endif
 	snprintf(gang.me->line, sizeof gang.me->line, "%s", err.msg);
 }
 
@@ -154,7 +160,7 @@ static inline void rank_process(struct sw_comm_place place, unsigned rank)
 	if (me->rc == SW_OK)
 		rank_train(rank, comm);
 	sw_comm_close(comm);
-	_exit(0);
+	exit(0); /* and what was leaked is found */
 }
 
 /* Runs the gang to its end: what each rank saw is in gang.rank. */

@@ -264,6 +264,42 @@ START_TEST(gang_with_a_rank_short_of_memory_in_evaluation_begins_it_again)
 }
 END_TEST
 
+#ifdef SW_FAULTS
+static unsigned fail_nth, fail_rank;
+
+static void spoil_malloc(struct sw_ops *ops, unsigned rank)
+{
+	(void)ops;
+	if (rank == fail_rank)
+		sw_fault_arm(SW_FAULT_MALLOC, fail_nth, false);
+}
+
+/* _i: the rank. Where a smaller arena makes it good, all go on; else all end. */
+START_TEST(gang_with_a_rank_without_memory_fails_cleanly_at_each_call)
+{
+	unsigned failed = 0;
+
+	gang.layers = normed;
+	gang.trainer.epochs = 2;
+	gang.spoil = spoil_malloc;
+	fail_rank = (unsigned)_i;
+	for (fail_nth = 1;; fail_nth++) {
+		ck_assert_uint_lt(fail_nth, 100);
+		gang_run(3, "shm");
+		if (gang.rank[0].rc == SW_OK)
+			ranks_are_alike();
+		else
+			all_failed(SW_NOMEM, "memory");
+		failed += gang.rank[0].rc != SW_OK;
+		if (gang.rank[fail_rank].fired == 0)
+			break;
+	}
+	ck_assert_uint_gt(failed, 5);
+	ck_assert_int_eq(gang.rank[0].rc, SW_OK);
+}
+END_TEST
+#endif
+
 START_TEST(gang_of_another_number_of_ranks_than_its_trainer_says_is_refused)
 {
 	struct sw_comm_place place = {.rank = 0};
@@ -306,5 +342,9 @@ SUITE(tcase)
 	tcase_add_test(tcase, gang_with_a_rank_short_of_memory_goes_on);
 	tcase_add_test(tcase, gang_with_a_rank_short_of_memory_in_the_sum_ends);
 	tcase_add_test(tcase, gang_with_a_rank_short_of_memory_in_evaluation_begins_it_again);
+#ifdef SW_FAULTS
+	tcase_add_loop_test(tcase, gang_with_a_rank_without_memory_fails_cleanly_at_each_call, 0,
+			    2);
+#endif
 	tcase_add_test(tcase, gang_of_another_number_of_ranks_than_its_trainer_says_is_refused);
 }
