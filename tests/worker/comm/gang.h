@@ -86,6 +86,18 @@ static inline void gang_live(struct gang *g, unsigned r, gang_main *run, void *c
 	_exit(0);
 }
 
+static inline void gang_fork(struct gang *g, unsigned r, gang_main *run, void *ctx)
+{
+	g->rank[r].rc = SW_INTERNAL;
+	const pid_t pid = fork();
+	if (pid == 0 && run == NULL)
+		_exit(0);
+	if (pid == 0)
+		gang_live(g, r, run, ctx);
+	ck_assert_int_gt(pid, 0);
+	g->rank[r].pid = pid; /* shared: the child must not write it */
+}
+
 /* absent: a rank that ends before it has come, or world. */
 static inline void gang_start_but(struct gang *g, const char *transport, unsigned world,
 				  unsigned absent, gang_main *run, void *ctx)
@@ -97,17 +109,8 @@ static inline void gang_start_but(struct gang *g, const char *transport, unsigne
 		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ck_assert_ptr_ne(g->rank, MAP_FAILED);
 	ck_assert_msg(sw_comm_meet(&g->place, transport, world, &err) == SW_OK, "%s", err.msg);
-	for (unsigned r = 0; r < world; r++) {
-		g->rank[r].rc = SW_INTERNAL;
-		const pid_t pid = fork();
-
-		if (pid == 0 && r == absent)
-			_exit(0);
-		if (pid == 0)
-			gang_live(g, r, run, ctx);
-		ck_assert_int_gt(pid, 0);
-		g->rank[r].pid = pid; /* shared: the child must not write it */
-	}
+	for (unsigned r = 0; r < world; r++)
+		gang_fork(g, r, r == absent ? NULL : run, ctx);
 	close(g->place.fd);
 }
 
