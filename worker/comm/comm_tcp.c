@@ -379,11 +379,6 @@ static sw_status tcp_open(struct sw_comm **out, const struct sw_comm_place *at, 
 	bool room = t != NULL;
 	sw_status rc;
 
-	for (unsigned r = 0; room && r < at->world; r++) {
-		t->peer[r].fd = -1;
-		if (r != at->rank)
-			room = (t->peer[r].slot = sw_malloc(TCP_READ * COMM_CHUNK)) != NULL;
-	}
 	if (t != NULL) {
 		t->comm = (struct sw_comm){.table = &comm_tcp,
 					   .rank = at->rank,
@@ -391,6 +386,11 @@ static sw_status tcp_open(struct sw_comm **out, const struct sw_comm_place *at, 
 					   .silent_us = silent_us};
 		t->free = UINT64_MAX;
 		t->room = COMM_SLOTS;
+		for (unsigned r = 0; r < at->world; r++)
+			t->peer[r].fd = -1;
+		for (unsigned r = 0; room && r < at->world; r++)
+			if (r != at->rank)
+				room = (t->peer[r].slot = sw_malloc(TCP_READ * COMM_CHUNK)) != NULL;
 		room = room && (t->slot = sw_malloc(COMM_SLOTS * COMM_CHUNK)) != NULL;
 	}
 	rc = room ? tcp_connect(t, at, err)
