@@ -6,6 +6,7 @@ import pytest
 from checkpoints import assert_continued, curve, curves, files, log, replay, undisturbed
 from gangs import FACTS, Machine, alone, children, lead, long, ranks, shared, small
 from harness import sweep_command, wait_until
+from test_pbt import check_copies, copies
 
 
 def assert_close(got, want):
@@ -82,18 +83,14 @@ def test_asha_stops_gangs(start):
 
 
 def test_children_of_pbt_go_on_from_weights_of_gangs(start):
-    client = start("cpu:2").client()
-    sweep = client.submit(shared(small(
-        run_cap=4, epochs=8, parameters={**FACTS, "lr": {"min": 0.001, "max": 0.2}},
-        early_terminate={"type": "pbt", "perturbation_interval": 2, "quantile_fraction": 0.5})))
-    got = client.wait_sweep(sweep)
-    assert got["state"] == "COMPLETED", got
-    parents = [client.call("trial.get", sweep=sweep, trial=t["trial"])["parent"] for t in client.trials(sweep)]
-    born = [i + 1 for i, parent in enumerate(parents) if parent]
-    assert born
-    for trial in born:
-        assert not [line for line in log(client, sweep, trial) if "from scratch" in line]
-        assert [line for line in log(client, sweep, trial) if line.startswith("goes on after step")]
+    daemon = start("cpu:2")
+    client = daemon.client()
+    spec = shared(copies())
+    sweep = client.submit(spec)
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    born = [trial for trial, is_child in check_copies(client, sweep, spec).items() if is_child]
+    assert any(curve(client, sweep, trial) for trial in born)
+    replay(daemon, sweep)
 
 
 def test_cancelled_gang_leaves_nothing(start):
@@ -204,5 +201,9 @@ def test_best_trial_of_gangs_is_fitted_and_predicts(start, tmp_path):
     model = str(tmp_path / "model.safetensors")
     status, out, error = sweep_command(daemon, "fit", sweep, "--out", model)
     assert status == 0, out + error
-    status, out, error = sweep_command(daemon, "predict", model, "data/wine.csv")
-    assert status == 0 and len(out.splitlines()) > 100, error
+    trained = str(tmp_path / "trained.safetensors")
+    status, out, error = sweep_command(daemon, "checkpoint", sweep, "--out", trained)
+    assert status == 0, out + error
+    for path in (model, trained):
+        status, out, error = sweep_command(daemon, "predict", path, "data/wine.csv")
+        assert status == 0 and len(out.splitlines()) > 100, error

@@ -94,9 +94,9 @@ sw_status sw_net_running_share(struct sw_net *net)
 sw_status sw_net_state_share(struct sw_net *net, uint64_t *epoch)
 {
 	struct {
-		uint64_t epoch, step, stale;
+		uint64_t epoch, step, stale, seed; /* a copy of another trial has that one's seed */
 		double best_loss;
-	} head = {*epoch, net->step, net->stale, net->best_loss};
+	} head = {*epoch, net->step, net->stale, net->seed, net->best_loss};
 	float *host;
 	sw_status rc;
 
@@ -108,6 +108,7 @@ sw_status sw_net_state_share(struct sw_net *net, uint64_t *epoch)
 	*epoch = head.epoch;
 	net->step = head.step;
 	net->stale = head.stale;
+	net->seed = head.seed;
 	net->best_loss = head.best_loss;
 	host = sw_malloc(net->model->weights_n * sizeof *host);
 	if (!host)
