@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define END_US  ((int64_t)2000000) /* for a rank that knows that it ends */
+#define HOW_US  ((int64_t)200000)  /* for one that has closed its connections */
 #define TURN_MS 100
 
 extern char **environ;
@@ -176,9 +177,25 @@ static void reap(struct child *c, bool wait)
 	c->signal = info.si_code == CLD_EXITED ? 0 : info.si_status;
 }
 
+/* Waits a moment for the first that ends: a connection is closed before its process is gone. */
+static void await_end(struct sw_gang *g)
+{
+	const int64_t until_us = sw_clock_mono_us() + HOW_US;
+
+	while (sw_clock_mono_us() < until_us) {
+		for (size_t i = 0; i < g->n; i++) {
+			reap(&g->child[i], false);
+			if (g->child[i].pid == 0)
+				return;
+		}
+		(void)poll(NULL, 0, 1);
+	}
+}
+
 const char *sw_gang_how(struct sw_gang *g)
 {
 	g->how[0] = '\0';
+	await_end(g);
 	for (size_t i = 0; i < g->n; i++) {
 		const struct child *c = &g->child[i];
 

@@ -6,6 +6,7 @@
 #include "worker/prepare.h"
 #include "worker/share.h"
 #include "worker/train.h"
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,8 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define MEETING_MS 1000 /* by which ranks give up later than their lead */
 
 struct rank {
 	struct sw_rank_start start;
@@ -144,6 +147,15 @@ static sw_status rank_work(struct rank *r, struct sw_err *err)
 	return rc;
 }
 
+/* Not all have met. A lead that is alive knows that, too, and ends its children; one that has been
+ * stopped would stay so. */
+static void outlive_lead(const struct rank *r)
+{
+	(void)poll(NULL, 0, MEETING_MS);
+	if (getppid() == r->start.lead)
+		(void)kill(r->start.lead, SIGKILL);
+}
+
 int sw_rank_serve(void)
 {
 	struct rank r = {0};
@@ -155,6 +167,8 @@ int sw_rank_serve(void)
 	if (!read_start(&r, &err) || getppid() != r.start.lead)
 		return complain(&r, "it is started by a worker alone");
 	rc = sw_comm_open(&r.comm, &r.start.place, &err);
+	if (rc == SW_PEER_LOST)
+		outlive_lead(&r);
 	if (rc == SW_OK)
 		rc = rank_work(&r, &err);
 	sw_comm_close(r.comm);
