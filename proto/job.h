@@ -49,6 +49,7 @@ struct sw_job {
 	const char *log;      /* absolute path: where its output goes */
 	const char *cookie;   /* SWEEPD_COOKIE, the slot's: by it all that it forked is found */
 	uint64_t cores;       /* that it, or each rank, may use; 0: all of its worker's */
+	const char *visible;  /* of several GPUs: what it gets as CUDA_VISIBLE_DEVICES; else NULL */
 	const cJSON *params;  /* an object, names to values; sw_job_write() has them as text */
 };
 

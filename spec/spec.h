@@ -238,12 +238,12 @@ struct sw_spec {
 	uint64_t retries;         /* default 2 */
 	double lease_s;           /* 0: none */
 	bool needs_gpu;           /* resources.gpu > 0 */
-	double gpu;               /* resources.gpu: the part of a GPU; 0: not given; -1: it is 0 */
-	unsigned cpu;             /* resources.cpu: cores of a program, default 1 */
-	unsigned cpu_slots;       /* resources.cpu_slots: whole CPU slots; 0: not given */
-	unsigned data_ranks;      /* parallel.data: ranks that share a batch; 0: not given */
-	const char *transport;    /* parallel.transport: "shm" or "tcp"; NULL: no parallel */
-	bool launch_ranks;        /* run.launch "rank": a process for each of them */
+	double gpu;   /* resources.gpu: the part of one, or how many; 0: not given; -1: it is 0 */
+	unsigned cpu; /* resources.cpu: cores of a program, default 1 */
+	unsigned cpu_slots;    /* resources.cpu_slots: whole CPU slots; 0: not given */
+	unsigned data_ranks;   /* parallel.data: ranks that share a batch; 0: not given */
+	const char *transport; /* parallel.transport: "shm" or "tcp"; NULL: no parallel */
+	bool launch_ranks;     /* run.launch "rank": a process for each of them, or for each GPU */
 	struct sw_spec_checkpoint checkpoint;
 	/* What runs the trials: one of them; neither: the client does, by ask, report and tell. */
 	const cJSON *trainer;

@@ -207,10 +207,10 @@ sw_status sw_spec_command_check(struct sw_spec *s, struct sw_err *err)
 		return sw_err_at(err, SW_INVALID, "/run",
 				 "\"run\" is missing: {\"cwd\": \"/the/folder\"}, in which the "
 				 "command is run (`sweep submit` fills in its own)");
-	if (s->launch_ranks && s->cpu_slots == 0)
+	if (s->launch_ranks && s->cpu_slots == 0 && !(s->gpu > 1))
 		return sw_err_at(
 			err, SW_INVALID, "/run/launch",
 			"\"rank\" starts a process on each slot of the trial: \"resources\" "
-			"must say how many, as in {\"cpu_slots\": 2}");
+			"must say how many, as in {\"cpu_slots\": 2} or {\"gpu\": 2}");
 	return check_metrics(s, err);
 }

@@ -1,19 +1,21 @@
 /* "resources" and "parallel": the slots that a trial takes, and how they work on it together. */
 #include "proto/json.h"
 #include "spec/spec_internal.h"
+#include <math.h>
 #include <string.h>
 
 /* --- "resources": errors are relative to it --- */
 
 static sw_status read_gpu(struct sw_spec *s, const cJSON *gpu, struct sw_err *err)
 {
-	if (!cJSON_IsNumber(gpu) || !(gpu->valuedouble >= 0) || gpu->valuedouble > 1)
-		return sw_spec_key_wrong(
-			"gpu", err,
-			"must be from 0 to 1: a part of a GPU (several are not supported by "
-			"this version)");
-	s->needs_gpu = gpu->valuedouble > 0;
-	s->gpu = s->needs_gpu ? gpu->valuedouble : -1;
+	const double n = cJSON_IsNumber(gpu) ? gpu->valuedouble : -1;
+
+	if (!(n >= 0) || n > SW_SPEC_MAX_RANKS || (n > 1 && n != floor(n)))
+		return sw_spec_key_wrong("gpu", err,
+					 "must be a part of a GPU, 0 to 1, or a whole number of "
+					 "GPUs, at most 64");
+	s->needs_gpu = n > 0;
+	s->gpu = s->needs_gpu ? n : -1;
 	return SW_OK;
 }
 
@@ -88,6 +90,10 @@ sw_status sw_spec_parallel_read(struct sw_spec *s, const cJSON *v, struct sw_err
 
 sw_status sw_spec_resources_check(const struct sw_spec *s, struct sw_err *err)
 {
+	if (s->data_ranks == 0 && s->command == NULL && s->gpu > 1)
+		return sw_err_at(err, SW_INVALID, "/resources/gpu",
+				 "several GPUs are for \"command\" or \"program\": a trial of a "
+				 "trainer has at most one");
 	if (s->data_ranks == 0)
 		return s->command != NULL || s->cpu_slots == 0
 			       ? SW_OK

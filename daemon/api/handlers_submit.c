@@ -178,7 +178,9 @@ static void write_warnings(struct sw_jw *w, const struct submit *s,
 	if (!sw_spec_driven(s->spec) && d->slot_n == 0)
 		sw_jw_str(w, "this daemon has no slots (--devices none): its trials will wait");
 	else if (!sw_spec_driven(s->spec) && !suits)
-		sw_jw_str(w, s->spec->needs_gpu   ? "no slot has a GPU, which resources.gpu asks "
+		sw_jw_str(w, need.gpus > 1 ? "there are fewer GPUs than resources.gpu asks for: "
+					     "its trials will wait"
+			     : s->spec->needs_gpu ? "no slot has a GPU, which resources.gpu asks "
 						    "for: its trials will wait"
 			     : need.cpu_slots > 1 ? "there are fewer CPU slots than "
 						    "resources.cpu_slots asks for: its trials will "

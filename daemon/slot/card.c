@@ -27,7 +27,12 @@ static bool is_session_of(int64_t session, const struct sw_card_ours *ours)
 
 bool sw_card_is_ours(const struct sw_nvml_proc *p, const struct sw_card_ours *ours)
 {
-	return is_session_of(p->session, ours) || (ours->hidden && ours->here > 0);
+	if (is_session_of(p->session, ours) || (ours->hidden && ours->here > 0))
+		return true;
+	for (size_t i = 0; i < SW_NVML_ABOVE && p->above[i] != 0; i++)
+		if (is_session_of(p->above[i], ours))
+			return true;
+	return false;
 }
 
 /* --- whose memory --- */

@@ -219,6 +219,15 @@ bool sw_gpus_may_start(struct sw_daemon *d, const struct sw_slot *s, const char 
 	return c == NULL || c->state == SW_CARD_OK || c->state == SW_CARD_HOT;
 }
 
+int sw_gpus_link(const struct sw_daemon *d, const struct sw_slot *a, const struct sw_slot *b)
+{
+	const struct sw_nvml_view *view = sw_gpus_view(d);
+
+	if (view == NULL || a->device.index >= SW_NVML_CARDS || b->device.index >= SW_NVML_CARDS)
+		return 0;
+	return view->link[a->device.index][b->device.index];
+}
+
 bool sw_gpus_may_begin(struct sw_daemon *d, const struct sw_slot *s, const char **why)
 {
 	const struct sw_card *c = sw_gpus_card(d, s);

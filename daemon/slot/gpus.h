@@ -50,6 +50,9 @@ void sw_gpus_tick(struct sw_daemon *d, int64_t now_us);
 /* The card of a slot; NULL: a CPU slot, or NVML does not work. */
 struct sw_card *sw_gpus_card(struct sw_daemon *d, const struct sw_slot *s);
 
+/* How near the GPUs of two slots are to each other: the more the nearer, 0 not known. */
+int sw_gpus_link(const struct sw_daemon *d, const struct sw_slot *a, const struct sw_slot *b);
+
 /* May a worker be started there? False: why says what is awaited. */
 bool sw_gpus_may_start(struct sw_daemon *d, const struct sw_slot *s, const char **why);
 /* May a new trial be begun there? */

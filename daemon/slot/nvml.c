@@ -37,6 +37,8 @@ static const char *const symbols[] = {
 	"nvmlDeviceRegisterEvents",
 	"nvmlEventSetWait_v2",
 	"nvmlEventSetFree",
+	"nvmlDeviceGetP2PStatus",
+	"nvmlDeviceGetTopologyCommonAncestor",
 };
 #define SYMBOLS (sizeof symbols / sizeof symbols[0])
 _Static_assert(sizeof(struct calls) == SYMBOLS * sizeof(void (*)(void)), "a symbol is a call");

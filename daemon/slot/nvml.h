@@ -19,13 +19,17 @@
 #define SW_NVML_CARDS 128 /* more than any machine has, with the parts of its GPUs */
 #define SW_NVML_XIDS  8   /* of one card, between two readings */
 #define SW_NVML_PROCS 32  /* of one card; those with the most memory */
+#define SW_NVML_ABOVE 4
 
 struct sw_nvml_proc {
 	int64_t pid;
 	int64_t session; /* of the process (setsid); -1: it cannot be seen from here */
-	int64_t bytes;   /* on the card; -1: not said */
-	bool compute;    /* else it draws */
-	char name[32];   /* as /proc has it; "" when it cannot be seen; untrusted text */
+	/* The sessions of the processes that it descends from, where they are others: a worker's
+	 * program has one of its own. 0: no more. */
+	int64_t above[SW_NVML_ABOVE];
+	int64_t bytes; /* on the card; -1: not said */
+	bool compute;  /* else it draws */
+	char name[32]; /* as /proc has it; "" when it cannot be seen; untrusted text */
 };
 
 enum sw_nvml_health {
@@ -64,6 +68,9 @@ struct sw_nvml_view {
 	 * where it was first seen. */
 	size_t n;
 	struct sw_nvml_card card[SW_NVML_CARDS];
+	/* How near two GPUs are to each other, as first read: 100 with NVLink, else less the farther
+	 * apart they are on the bus, 0 not known. Of GPUs, not their parts. */
+	uint8_t link[SW_NVML_CARDS][SW_NVML_CARDS];
 };
 
 struct sw_nvml; /* opaque */

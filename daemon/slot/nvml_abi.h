@@ -26,6 +26,9 @@ enum {
 #define EVENT_XID          8ULL
 #define EVENTS_AT_ONCE     64
 #define ANY_INSTANCE       0xFFFFFFFFU
+#define P2P_NVLINK         2
+#define P2P_OK             0
+#define ANCESTOR_SYSTEM    50 /* the farthest: across processors */
 
 struct device; /* theirs */
 struct event_set;
@@ -98,6 +101,8 @@ struct calls {
 	int (*watch)(struct device *, unsigned long long, struct event_set *);
 	int (*wait)(struct event_set *, struct event *, unsigned);
 	int (*unwatch)(struct event_set *);
+	int (*p2p)(struct device *, struct device *, int, int *);
+	int (*ancestor)(struct device *, struct device *, int *);
 };
 
 /* A part of a GPU that was seen once. */
@@ -115,7 +120,8 @@ struct sw_nvml {
 	struct device *gpus[SW_NVML_CARDS]; /* as last had; NULL: never */
 	struct part parts[SW_NVML_CARDS];
 	size_t part_n, parts_at; /* their place in a view, the same for ever */
-	bool watched;
+	bool watched, linked;
+	uint8_t link[SW_NVML_CARDS][SW_NVML_CARDS];
 	struct event_set *events; /* NULL: it tells of none */
 };
 

@@ -8,27 +8,50 @@
 
 /* --- processes --- */
 
-/* Name and session of a process, from /proc/PID/stat: "PID (NAME) STATE PARENT GROUP SESSION". */
-static void look_up_proc(struct sw_nvml_proc *p)
+/* Parent and session of a process, from /proc/PID/stat: "PID (NAME) STATE PARENT GROUP SESSION".
+ * name: [cap], or NULL. False: it cannot be seen. */
+static bool look_up_pid(int64_t pid, int64_t *parent, int64_t *session, char *name, size_t cap)
 {
 	char path[64], text[512];
-	long long session;
+	long long up, of;
 
-	p->session = -1;
-	(void)snprintf(path, sizeof path, "/proc/%lld/stat", (long long)p->pid);
+	(void)snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return;
+		return false;
 	const ssize_t n = read(fd, text, sizeof text - 1);
 	(void)close(fd);
 	if (n <= 0)
-		return;
+		return false;
 	text[n] = '\0';
 	const char *from = strchr(text, '('), *to = strrchr(text, ')');
-	if (from == NULL || to == NULL || sscanf(to, ") %*c %*d %*d %lld", &session) != 1)
+	if (from == NULL || to == NULL || sscanf(to, ") %*c %lld %*d %lld", &up, &of) != 2)
+		return false;
+	*parent = up;
+	*session = of;
+	if (name != NULL)
+		(void)snprintf(name, cap, "%.*s", (int)(to - from - 1), from + 1);
+	return true;
+}
+
+#define PARENTS 32 /* that are looked up for a process */
+
+static void look_up_proc(struct sw_nvml_proc *p)
+{
+	int64_t parent, session, last;
+	size_t n = 0;
+
+	p->session = -1;
+	if (!look_up_pid(p->pid, &parent, &p->session, p->name, sizeof p->name))
 		return;
-	p->session = session;
-	(void)snprintf(p->name, sizeof p->name, "%.*s", (int)(to - from - 1), from + 1);
+	last = p->session;
+	for (int k = 0; k < PARENTS && n < SW_NVML_ABOVE && parent > 1; k++) {
+		if (!look_up_pid(parent, &parent, &session, NULL, 0))
+			return;
+		if (session != last)
+			p->above[n++] = session;
+		last = session;
+	}
 }
 
 /* Keeps those with the most memory. */
@@ -302,6 +325,33 @@ static void take_event(const struct sw_nvml *m, const struct event *e, struct sw
 	}
 }
 
+/* --- links --- */
+
+static uint8_t read_link(const struct sw_nvml *m, unsigned a, unsigned b)
+{
+	int status = -1, level = -1;
+
+	if (m->call.p2p != NULL &&
+	    m->call.p2p(m->gpus[a], m->gpus[b], P2P_NVLINK, &status) == NVML_SUCCESS &&
+	    status == P2P_OK)
+		return 100;
+	if (m->call.ancestor == NULL ||
+	    m->call.ancestor(m->gpus[a], m->gpus[b], &level) != NVML_SUCCESS || level < 0 ||
+	    level > ANCESTOR_SYSTEM)
+		return 0;
+	return (uint8_t)(1 + ANCESTOR_SYSTEM - level);
+}
+
+/* Once: they are what the machine was built with. */
+static void read_links(struct sw_nvml *m, size_t n)
+{
+	m->linked = true;
+	for (unsigned a = 0; a < n; a++)
+		for (unsigned b = 0; b < a; b++)
+			if (m->gpus[a] != NULL && m->gpus[b] != NULL)
+				m->link[a][b] = m->link[b][a] = read_link(m, a, b);
+}
+
 void sw_nvml_read(struct sw_nvml *m, struct sw_nvml_view *out)
 {
 	struct event e;
@@ -316,6 +366,9 @@ void sw_nvml_read(struct sw_nvml *m, struct sw_nvml_view *out)
 		m->parts[i].device = NULL;
 	for (unsigned i = 0; i < out->n; i++)
 		read_card(m, i, &out->card[i]);
+	if (!m->linked)
+		read_links(m, out->n);
+	memcpy(out->link, m->link, sizeof out->link);
 	if (m->part_n == 0)
 		m->parts_at = out->n;
 	for (unsigned i = 0; i < out->n; i++)

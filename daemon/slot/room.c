@@ -4,6 +4,7 @@
 #include "daemon/slot/gpus.h"
 #include "daemon/slot/slot.h"
 #include <stddef.h>
+#include <string.h>
 
 bool sw_room_is_free(const struct sw_slot *s)
 {
@@ -37,12 +38,117 @@ bool sw_room_has_precision(const struct sw_slot *s)
 	       (s->device.capability == 0 || s->device.capability >= SW_ROOM_PRECISION);
 }
 
+/* --- several whole GPUs --- */
+
+/* May it be one of those that the trial has? */
+static bool is_gpu_for(const struct sw_worker *w, const struct sw_room_need *need)
+{
+	const struct sw_slot *s = w->slots;
+
+	return s->device.gpu && strncmp(s->device.uuid, "MIG-", 4) != 0 &&
+	       (!need->precision || sw_room_has_precision(s));
+}
+
+static bool is_gpu_free(const struct sw_worker *w)
+{
+	const char *why;
+
+	for (unsigned k = 0; k < w->slot_n; k++)
+		if (!sw_room_is_free(&w->slots[k]))
+			return false;
+	return sw_gpus_may_begin(w->slots->d, w->slots, &why);
+}
+
+/* One that is hot, or awaits memory, is soon back; one that is down or held may never be, and no more
+ * may one whose worker ends again and again. */
+static bool comes_back(const struct sw_worker *w)
+{
+	const struct sw_card *c = sw_gpus_card(w->slots->d, w->slots);
+
+	return w->early <= SW_WORKER_EARLY_MAX &&
+	       (c == NULL || (c->state != SW_CARD_DOWN && c->state != SW_CARD_HELD));
+}
+
+enum gpus_which { GPUS_ALL, GPUS_THAT_COME_BACK, GPUS_FREE };
+
+static unsigned count_gpus(const struct sw_daemon *d, const struct sw_room_need *need,
+			   enum gpus_which which)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < d->worker_n; i++) {
+		const struct sw_worker *w = &d->workers[i];
+
+		n += is_gpu_for(w, need) &&
+		     (which == GPUS_ALL || (which == GPUS_FREE ? is_gpu_free(w) : comes_back(w)));
+	}
+	return n;
+}
+
+unsigned sw_room_gpus(const struct sw_daemon *d, const struct sw_room_need *need)
+{
+	return count_gpus(d, need, GPUS_FREE);
+}
+
+bool sw_room_has(const struct sw_slot *s, const struct sw_worker *w)
+{
+	return w == s->worker || (w->slots->device.gpu && w->slots->holder == s->index);
+}
+
+static enum sw_room room_on_gpus(const struct sw_slot *s, const struct sw_room_need *need)
+{
+	if (is_gpu_free(s->worker) && count_gpus(s->d, need, GPUS_FREE) >= need->gpus)
+		return SW_ROOM_YES;
+	return count_gpus(s->d, need, GPUS_THAT_COME_BACK) >= need->gpus ? SW_ROOM_LANES
+									 : SW_ROOM_DOWN;
+}
+
+static void hold_gpu(struct sw_slot *s, struct sw_worker *w)
+{
+	for (unsigned k = 0; k < w->slot_n; k++) {
+		if (&w->slots[k] == s)
+			continue;
+		w->slots[k].holder = s->index;
+		s->lanes_used++;
+	}
+}
+
+/* Of those that are free the ones that are linked best with the slot's own. */
+static void take_gpus(struct sw_slot *s, const struct sw_room_need *need)
+{
+	struct sw_daemon *d = s->d;
+
+	hold_gpu(s, s->worker);
+	for (unsigned n = 1; n < need->gpus; n++) {
+		struct sw_worker *best = NULL;
+		int link, most = -1;
+
+		for (size_t i = 0; i < d->worker_n; i++) {
+			struct sw_worker *w = &d->workers[i];
+
+			if (w == s->worker || !is_gpu_for(w, need) || !is_gpu_free(w))
+				continue;
+			link = sw_gpus_link(d, s, w->slots);
+			if (link > most) {
+				most = link;
+				best = w;
+			}
+		}
+		if (best != NULL) /* there is one: sw_room_for() has counted them */
+			hold_gpu(s, best);
+	}
+}
+
 unsigned sw_room_takes(const struct sw_slot *s, const struct sw_room_need *need)
 {
 	const struct sw_daemon *d = s->d;
 	const unsigned lanes = sw_device_lanes(&s->device, need->gpu);
 	unsigned all = 0;
 
+	if (need->gpus > 1)
+		return is_gpu_for(s->worker, need) && count_gpus(d, need, GPUS_ALL) >= need->gpus
+			       ? s->device.lanes
+			       : 0;
 	if (need->precision && !sw_room_has_precision(s))
 		return 0;
 	if (s->device.gpu || lanes == 0)
@@ -80,10 +186,7 @@ static bool is_larger_elsewhere(const struct sw_slot *s, int64_t bytes)
 		const struct sw_worker *w = &d->workers[i];
 		const struct sw_card *c = sw_gpus_card(s->d, w->slots);
 
-		/* One that is hot, or awaits memory, is soon back; one that is down or held may
-		 * never be, and no more may one whose worker ends again and again. */
-		if (c != NULL && c->state != SW_CARD_DOWN && c->state != SW_CARD_HELD &&
-		    w->early <= SW_WORKER_EARLY_MAX && bytes <= capacity_of(w->slots))
+		if (c != NULL && comes_back(w) && bytes <= capacity_of(w->slots))
 			return true;
 	}
 	return false;
@@ -153,6 +256,8 @@ enum sw_room sw_room_for(const struct sw_slot *s, const struct sw_room_need *nee
 {
 	const unsigned takes = sw_room_takes(s, need);
 
+	if (need->gpus > 1)
+		return room_on_gpus(s, need);
 	if (!s->device.gpu && (takes <= 1 || takes <= sw_room_lanes(s)))
 		return SW_ROOM_YES;
 	if (!s->device.gpu && takes > count_up_cpus(s->d))
@@ -177,6 +282,10 @@ void sw_room_take(struct sw_slot *s, const struct sw_room_need *need)
 	s->bytes = need->bytes;
 	s->data_bytes = need->data_bytes;
 	s->lanes_used = 1;
+	if (need->gpus > 1) {
+		take_gpus(s, need);
+		return;
+	}
 	/* Lanes whose worker is not up yet count: of a trial that was adopted they are its own. */
 	for (size_t k = 0; k < d->slot_n && s->lanes_used < n; k++) {
 		struct sw_slot *o = &d->slots[k];

@@ -1,6 +1,6 @@
 /*
  * daemon/slot/room.h — is there room for a trial on a slot: lanes and bytes of its GPU, or CPU slots
- * with as many cores as it asks for.
+ * with as many cores as it asks for, or several whole GPUs.
  *
  * A trial that takes more bytes than the GPU has goes to a larger one if there is one; beside
  * others it goes where its bytes are free. Under --gpu-memory each lane has memory of its own.
@@ -11,12 +11,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct sw_daemon;
 struct sw_slot;
+struct sw_worker;
 
 #define SW_ROOM_PRECISION 80 /* the compute capability from which GPUs have TF32 and BF16 */
 
 struct sw_room_need {
 	double gpu;         /* what its spec's resources.gpu asks for: see sw_device_lanes() */
+	unsigned gpus;      /* so many whole GPUs, not parts of divided ones; 0: at most one */
 	unsigned cores;     /* of a CPU; 0: those of one slot, whatever they are */
 	unsigned cpu_slots; /* whole ones; 0: as many as have the cores */
 	int64_t bytes; /* what a trial takes at most; 0: not known, and then lanes alone count */
@@ -44,6 +47,10 @@ bool sw_room_is_free(const struct sw_slot *s);
 /* The lanes of its GPU that no trial has; 0 beside a trial that is to run alone. The CPU slots that
  * no trial has. */
 unsigned sw_room_lanes(const struct sw_slot *s);
+/* GPUs that a trial of several may have now: whole ones, without any trial. */
+unsigned sw_room_gpus(const struct sw_daemon *d, const struct sw_room_need *need);
+/* Is this one of the GPUs of the slot's trial: its own, or one whose lanes it holds? */
+bool sw_room_has(const struct sw_slot *s, const struct sw_worker *w);
 /* Does the slot compute in TF32 and BF16, as far as is known? */
 bool sw_room_has_precision(const struct sw_slot *s);
 /* Lanes, or CPU slots, that a trial takes there; 0: it does not go there. */

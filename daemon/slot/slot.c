@@ -114,7 +114,7 @@ void sw_slot_lose(struct sw_slot *s, bool blamed, const char *cause)
 	if (s->state != SW_SLOT_BUSY)
 		return;
 	/* The row of the attempt is written when it is told, and then the slot has let go of it. */
-	s->usage = sw_gpu_usage_end(s, sw_gpus_card(s->d, s));
+	s->usage = sw_gpu_usage_end(s);
 	/* STARTING, not IDLE, even if it is connected: it asks for the next trial by itself. */
 	s->state = s->worker->proc == NULL ? SW_SLOT_DOWN : SW_SLOT_STARTING;
 	/* Before it is told: the end of an attempt frees the slot that has it (sw_slot_done()),

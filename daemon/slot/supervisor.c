@@ -7,6 +7,7 @@
 #include "daemon/slot/executor.h"
 #include "daemon/slot/gpus.h"
 #include "daemon/slot/leftover.h"
+#include "daemon/slot/room.h"
 #include "daemon/slot/worker_line.h"
 #include "proto/silence.h"
 #include "store/store.h"
@@ -151,6 +152,35 @@ static void count_suspects(struct sw_worker *w)
 		w->solo = n;
 }
 
+/* All GPUs of the slot's trial are looked at anew, and not given out before that. */
+static void look_at_gpus(const struct sw_slot *s, int64_t session)
+{
+	struct sw_daemon *d = s->d;
+
+	for (size_t i = 0; i < d->worker_n; i++)
+		if (&d->workers[i] != s->worker && sw_room_has(s, &d->workers[i]))
+			sw_gpus_worker_ended(d, d->workers[i].slots, session);
+}
+
+/* Have all of them been looked at since its worker's end? *failed: one of them, by its hardware. */
+static bool gpus_looked_at(const struct sw_slot *s, const char **failed)
+{
+	struct sw_daemon *d = s->d;
+	bool all = true, bad;
+
+	*failed = NULL;
+	for (size_t i = 0; i < d->worker_n; i++) {
+		const struct sw_worker *w = &d->workers[i];
+
+		if (!sw_room_has(s, w))
+			continue;
+		all = sw_gpus_looked_at(d, w->slots, s->died_us, &bad) && all;
+		if (bad)
+			*failed = w == s->worker ? s->device.name : w->slots->device.card;
+	}
+	return all;
+}
+
 /* One slot of a process that ended. Its trial is lost at once, or once its GPU was looked at and
  * what a program left is ended: else the next attempt would run beside it. */
 static void end_slot(struct sw_slot *s, const char *cause, int64_t now_us)
@@ -228,6 +258,8 @@ static void on_ended(void *user, const char *cause, const char *said)
 	clear_worker(w);
 	struct sw_tx *tx = begin_rows();
 	for (unsigned k = 0; k < w->slot_n; k++) {
+		if (w->slots[k].state == SW_SLOT_BUSY)
+			look_at_gpus(&w->slots[k], pid);
 		end_slot(&w->slots[k], cause, now_us);
 		sw_tx_slot_delete(tx, w->slots[k].index);
 	}
@@ -248,15 +280,15 @@ static void settle_dying(struct sw_daemon *d, int64_t now_us)
 	for (size_t i = 0; i < d->slot_n; i++) {
 		struct sw_slot *s = &d->slots[i];
 		char lost[64];
-		bool failed;
+		const char *failed;
 
 		if (s->state != SW_SLOT_BUSY || s->died_us == 0 || s->worker->clearing)
 			continue;
 		/* A driver that hangs must not keep the trial for ever. */
-		if (!sw_gpus_looked_at(d, s, s->died_us, &failed) && now_us - s->died_us < LOOK_US)
+		if (!gpus_looked_at(s, &failed) && now_us - s->died_us < LOOK_US)
 			continue;
-		(void)snprintf(lost, sizeof lost, "%s failed", s->device.name);
-		if (failed)
+		(void)snprintf(lost, sizeof lost, "%s failed", failed != NULL ? failed : "");
+		if (failed != NULL)
 			sw_slot_lose(s, false, lost);
 		else
 			lose_to_end(s, s->died);
@@ -268,7 +300,16 @@ static void end_on_lost_gpu(struct sw_worker *w)
 {
 	char lost[64];
 
+	struct sw_slot *lead = w->slots->holder >= 0 ? &w->slots->d->slots[w->slots->holder] : NULL;
+
 	(void)snprintf(lost, sizeof lost, "%s is lost", w->slots->device.card);
+	/* It is one of several of a trial: that ends everywhere. */
+	if (lead != NULL && lead->worker != w) {
+		look_at_gpus(lead, sw_slot_pid(lead));
+		sw_slot_lose(lead, false, lost);
+		if (lead->worker->proc != NULL)
+			lead->d->executor->stop(lead->worker->proc, true);
+	}
 	for (unsigned k = 0; k < w->slot_n; k++)
 		sw_slot_lose(&w->slots[k], false, lost);
 	if (w->proc != NULL)

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "daemon/daemon.h"
+#include "daemon/slot/executor.h"
 #include "daemon/slot/leftover.h"
 #include "daemon/slot/room.h"
 #include "daemon/slot/supervisor.h"
@@ -218,7 +219,14 @@ static void take_rooms(struct sw_daemon *d)
 		const struct sw_live *live = d->sweeps[s->sweep - 1];
 		struct sw_room_need need = sw_need_of_next(live);
 		need.precision = false; /* it runs there */
-		sw_room_take(s, &need);
+		if (need.gpus <= 1) {
+			sw_room_take(s, &need);
+			continue;
+		}
+		/* Which other GPUs it has is not stored. */
+		sw_slot_lose(s, false, "restart with several GPUs");
+		if (s->worker->proc != NULL)
+			d->executor->stop(s->worker->proc, true);
 	}
 }
 

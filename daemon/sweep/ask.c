@@ -7,6 +7,7 @@
 #include "daemon/die.h"
 #include "daemon/net/call.h"
 #include "daemon/plan/plan.h"
+#include "daemon/slot/room.h"
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/ask_wait.h"
 #include "daemon/sweep/driver.h"
@@ -151,7 +152,8 @@ static void write_job(struct sw_live *live, const struct sw_slot *s, const struc
 	sw_job_write(out, &job, params);
 }
 
-bool sw_ask_hand_out(struct sw_live *live, struct sw_slot *s, struct sw_call *call)
+bool sw_ask_hand_out(struct sw_live *live, struct sw_slot *s, const struct sw_room_need *need,
+		     struct sw_call *call)
 {
 	struct sw_event event = {.kind = SW_EVENT_ASK};
 	const struct sw_action *create, *start;
@@ -174,6 +176,7 @@ bool sw_ask_hand_out(struct sw_live *live, struct sw_slot *s, struct sw_call *ca
 	assert(start != NULL);
 	sw_slot_begin(s, live->sweep, (int64_t)start->trial, start->attempt,
 		      live->spec->command != NULL);
+	sw_room_take(s, need); /* before the job is written: it names the GPUs */
 	s->from_step = start->resume_step;
 	sw_buf_init(&params, SW_REPLY_MAX);
 	write_params(live, start->trial, create, &params);

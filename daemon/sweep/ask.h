@@ -12,9 +12,12 @@ struct sw_daemon;
 struct sw_live;
 struct sw_slot;
 
-/* Gives the slot a trial of the sweep as the answer of its worker.next. False: there was none, and
- * the call is still open. */
-bool sw_ask_hand_out(struct sw_live *live, struct sw_slot *s, struct sw_call *call);
+struct sw_room_need;
+
+/* Gives the slot a trial of the sweep, which takes that much room (there is as much), as the answer of
+ * its worker.next. False: there was none, and the call is still open. */
+bool sw_ask_hand_out(struct sw_live *live, struct sw_slot *s, const struct sw_room_need *need,
+		     struct sw_call *call);
 
 /* Answers trial.ask: at once, or when there is a suggestion, or a trial, for it. */
 void sw_ask_answer(struct sw_live *live, struct sw_call *call);

@@ -38,7 +38,7 @@ struct sw_run {
 			       connection (daemon/sweep/hold.h) */
 	float seconds;      /* run time of the attempts that ended */
 	int16_t slot;       /* -1: a client's */
-	uint16_t gpu;       /* its part of the slot's GPU, of SW_RUN_GPU; 0: it has none */
+	uint32_t gpu;       /* its part of the slot's GPU, or its GPUs, of SW_RUN_GPU; 0: none */
 	uint32_t conn;      /* the connection that holds it (daemon/sweep/hold.h); 0: none */
 };
 

@@ -8,6 +8,7 @@ struct sw_room_need sw_need_of_spec(const struct sw_spec *spec)
 	/* A trainer's trial uses the cores of its slots, whatever they are. */
 	return (struct sw_room_need){
 		.gpu = spec->gpu,
+		.gpus = spec->gpu > 1 ? (unsigned)spec->gpu : 0,
 		.cores = spec->command != NULL ? spec->cpu : 0,
 		.cpu_slots = spec->cpu_slots,
 		.precision = spec->precision != NULL && spec->precision_param < 0,

@@ -47,6 +47,8 @@ bool sw_place_short(const struct sw_live *live, char *out, size_t cap)
 	} else if (need.cpu_slots > 1) {
 		(void)snprintf(out, cap, "waits for %u CPU slots: this daemon has fewer",
 			       need.cpu_slots);
+	} else if (need.gpus > 1) {
+		(void)snprintf(out, cap, "waits for %u GPUs: this daemon has fewer", need.gpus);
 	} else if (need.gpu <= 0.0 && need.cores > 1) {
 		(void)snprintf(out, cap, "waits for %u cores: the CPU slots have fewer together",
 			       need.cores);
@@ -80,6 +82,11 @@ bool sw_place_hinders(const struct sw_slot *s, const struct sw_live *live, char 
 		return false;
 	if (sw_spare_waits(s, live, out, cap))
 		return true;
+	if (need.gpus > 1 && sw_room_for(s, &need) != SW_ROOM_YES) {
+		(void)snprintf(out, cap, "it takes %u GPUs, %u free%s", need.gpus,
+			       sw_room_gpus(live->d, &need), kept);
+		return true;
+	}
 	switch (sw_room_for(s, &need)) {
 	case SW_ROOM_LARGER:
 		(void)snprintf(out, cap, "too small, it waits for a larger one");
@@ -171,19 +178,22 @@ static void gather_picks(struct sw_daemon *d, const struct sw_slot *s, struct pi
 	}
 }
 
-/* Is a GPU being cleared for this sweep, another than the worker's? */
+/* Are as many GPUs as its trial takes, one or several, being cleared for this sweep, others than the
+ * worker's? */
 static bool is_cleared_elsewhere(const struct sw_daemon *d, const struct sw_live *live,
-				 const struct sw_worker *than)
+				 const struct sw_worker *than, unsigned gpus)
 {
+	unsigned n = 0;
+
 	for (size_t i = 0; i < d->worker_n; i++) {
 		const struct sw_worker *w = &d->workers[i];
 		const char *why;
 
 		if (w->kept_for == live->sweep && w != than && w->proc != NULL &&
 		    sw_gpus_may_begin(live->d, w->slots, &why))
-			return true;
+			n++;
 	}
-	return false;
+	return n >= (gpus > 1 ? gpus : 1);
 }
 
 static enum sw_claim_room room_of_claim(void *who, void *user)
@@ -197,8 +207,8 @@ static enum sw_claim_room room_of_claim(void *who, void *user)
 		return SW_CLAIM_FITS;
 	case SW_ROOM_LANES:
 	case SW_ROOM_BYTES:
-		/* One GPU is cleared for it; CPU slots are all together. */
-		return s->device.gpu && is_cleared_elsewhere(live->d, live, s->worker)
+		/* As many GPUs as it takes are cleared for it; CPU slots are all together. */
+		return s->device.gpu && is_cleared_elsewhere(live->d, live, s->worker, need.gpus)
 			       ? SW_CLAIM_OTHER
 			       : SW_CLAIM_SHORT;
 	case SW_ROOM_LARGER:
@@ -244,10 +254,9 @@ static bool feed_slot(struct sw_daemon *d, struct sw_slot *s, bool *moved)
 	/* This trial's, which is the next one no more once it is out. */
 	const struct sw_room_need need = sw_need_of_next(live);
 	s->next = NULL; /* the hand-out answers it */
-	if (sw_ask_hand_out(live, s, call)) {
+	if (sw_ask_hand_out(live, s, &need, call)) {
 		live->short_us = live->kept_us = 0;
 		*moved = *moved || live->spec->precision_param >= 0;
-		sw_room_take(s, &need);
 		return false;
 	}
 	s->next = call;

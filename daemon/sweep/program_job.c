@@ -1,6 +1,7 @@
 #include "daemon/sweep/program_job.h"
 #include "base/log.h"
 #include "daemon/daemon.h"
+#include "daemon/slot/room.h"
 #include "daemon/slot/slot.h"
 #include "daemon/sweep/live.h"
 #include "proto/job.h"
@@ -34,6 +35,29 @@ static void make_folders(const struct sw_live *live)
 	sw_log(SW_LOG_ERROR, "program.log", "path=\"%s\" why=\"%s\"", path, strerror(errno));
 }
 
+/* The GPUs of the slot's trial, as CUDA_VISIBLE_DEVICES has them, its own first. */
+static const char *write_visible(const struct sw_slot *s, char *out, size_t cap)
+{
+	const struct sw_daemon *d = s->d;
+	size_t n = 0;
+
+	*out = '\0';
+	for (size_t i = 0; i <= d->worker_n; i++) {
+		const struct sw_worker *w = i == 0 ? s->worker : &d->workers[i - 1];
+		const struct sw_device *device = &w->slots->device;
+
+		if ((i > 0 && w == s->worker) || !sw_room_has(s, w))
+			continue;
+		if (device->uuid[0] != '\0')
+			n += (size_t)snprintf(out + n, cap - n, "%s%s", n > 0 ? "," : "",
+					      device->uuid);
+		else
+			n += (size_t)snprintf(out + n, cap - n, "%s%u", n > 0 ? "," : "",
+					      device->index);
+	}
+	return out;
+}
+
 void sw_program_job_fill(const struct sw_live *live, const struct sw_slot *s,
 			 struct sw_program_job *room, struct sw_job *job)
 {
@@ -50,8 +74,10 @@ void sw_program_job_fill(const struct sw_live *live, const struct sw_slot *s,
 	job->log = room->log;
 	job->cookie = room->cookie;
 	job->cores = s->device.gpu || spec->cpu > s->device.cores ? spec->cpu : s->device.cores;
+	if (spec->gpu > 1)
+		job->visible = write_visible(s, room->visible, sizeof room->visible);
 	if (spec->launch_ranks)
-		job->ranks = spec->cpu_slots;
+		job->ranks = spec->gpu > 1 ? (uint64_t)spec->gpu : spec->cpu_slots;
 	else if (spec->cpu_slots > 0)
 		job->cores = (uint64_t)spec->cpu_slots * s->device.cores;
 }

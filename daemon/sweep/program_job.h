@@ -7,6 +7,7 @@
 #ifndef SW_DAEMON_SWEEP_PROGRAM_JOB_H
 #define SW_DAEMON_SWEEP_PROGRAM_JOB_H
 
+#include "spec/spec.h"
 #include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,6 +22,7 @@ struct sw_slot;
 /* Room for what a job points to until it is written. */
 struct sw_program_job {
 	char log[SW_PROGRAM_JOB_LOG_MAX], cookie[64];
+	char visible[SW_SPEC_MAX_RANKS * 96];
 };
 
 /* Fills in the job's part about programs; nothing for a sweep with a trainer. The folder of the

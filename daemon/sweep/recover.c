@@ -26,7 +26,7 @@ static bool take_attempt(const struct sw_row_attempt *row, void *arg)
 	struct sw_run *run = arg;
 
 	run->slot = (int16_t)row->slot; /* the last attempt's stays */
-	run->gpu = row->gpu ? (uint16_t)lround(row->share * SW_RUN_GPU) : 0;
+	run->gpu = row->gpu ? (uint32_t)lround(row->share * SW_RUN_GPU) : 0;
 	return true;
 }
 

@@ -136,12 +136,14 @@ static void on_create(struct sw_change *c, struct sw_live *live, const struct sw
 		add_suggestion(c, live, a);
 }
 
-/* The part of the slot's GPU that a trial of this sweep has; 0: there is none. */
+/* The part of the slot's GPU that a trial of this sweep has, or how many; 0: there is none. */
 static double share_of(const struct sw_live *live, int32_t slot)
 {
 	if (slot < 0 || !live->d->slots[slot].device.gpu)
 		return 0.0;
 	const struct sw_slot *s = &live->d->slots[slot];
+	if (live->spec->gpu > 1)
+		return live->spec->gpu;
 	return (double)sw_device_lanes(&s->device, live->spec->gpu) / s->device.lanes;
 }
 
@@ -171,7 +173,7 @@ static void on_start(struct sw_change *c, struct sw_live *live, const struct sw_
 			       .heard_us = live->d->clock->mono_us(),
 			       .seconds = run->seconds,
 			       .slot = (int16_t)slot,
-			       .gpu = (uint16_t)lround(share * SW_RUN_GPU)};
+			       .gpu = (uint32_t)lround(share * SW_RUN_GPU)};
 	if (a->trial < live->oldest)
 		live->oldest = a->trial;
 	if (slot >= 0)
@@ -188,7 +190,7 @@ static void add_usage(struct sw_row_attempt *row, const struct sw_slot *s)
 
 	if (!s->device.gpu || (!its && s->sweep != 0))
 		return;
-	const struct sw_gpu_usage u = its ? sw_gpu_usage_end(s, sw_gpus_card(s->d, s)) : s->usage;
+	const struct sw_gpu_usage u = its ? sw_gpu_usage_end(s) : s->usage;
 	row->has_usage = u.any;
 	row->gpu_bytes = (double)u.peak;
 	row->gpu_util = u.seconds > 0.0 ? u.util_seconds / u.seconds : 0.0;

@@ -109,6 +109,13 @@ FAULTS = [
      "if (d->slots[k].holder == s->index)", "if (false)"),
     ("slots are kept for others that are down", "slot/room.c", "gang_sim",
      "!s->device.gpu && takes > count_up_cpus(s->d)", "false"),
+    ("a trial of several GPUs begins beside others", "slot/room.c", "room",
+     "if (!sw_room_is_free(&w->slots[k])) return false;", ""),
+    ("a part of a GPU is one of several", "slot/room.c", "room",
+     'strncmp(s->device.uuid, "MIG-", 4) != 0', "true"),
+    ("a GPU that is too hot is one of several", "slot/room.c", "room",
+     "return sw_gpus_may_begin(w->slots->d, w->slots, &why);",
+     "(void)sw_gpus_may_begin(w->slots->d, w->slots, &why); return true;"),
     ("slots are kept where the next end leaves enough", "slot/room.c", "room",
      "comes_at_once(s->d, takes) ?", "false ?"),
     # --- net ---

@@ -70,7 +70,7 @@ def test_what_a_gpu_used_is_shared_by_lanes(machine):
 
 
 def test_trial_that_wants_the_whole_gpu_has_it_cleared(machine):
-    daemon = machine("gpu:0:2", SMALL)
+    daemon = machine("gpu:0:2", SMALL, env={"SWEEPD_KEEP_MS": "0"})
     client = daemon.client()
     wait_slots(client, "IDLE", "IDLE")
     small = client.submit(slow(epochs=10, run_cap=40, resources={"gpu": 0.5}))

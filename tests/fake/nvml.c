@@ -300,6 +300,35 @@ struct event {
 	unsigned gpu_instance, compute_instance;
 };
 
+EXPORT int nvmlDeviceGetP2PStatus(void *a, void *b, int caps, int *out);
+EXPORT int nvmlDeviceGetTopologyCommonAncestor(void *a, void *b, int *out);
+
+int nvmlDeviceGetP2PStatus(void *a, void *b, int caps, int *out)
+{
+	struct state s;
+	struct card *c;
+	int code = fake_card_of(&s, a, &c);
+	const long long island = code == 0 ? c->island : -1;
+
+	if (code == 0)
+		code = fake_card_of(&s, b, &c);
+	if (code == 0)
+		*out = caps == 2 && island >= 0 && c->island == island ? 0 : 1;
+	return code;
+}
+
+int nvmlDeviceGetTopologyCommonAncestor(void *a, void *b, int *out)
+{
+	struct state s;
+	struct card *c;
+	int code = fake_card_of(&s, a, &c);
+
+	if (code == 0)
+		code = fake_card_of(&s, b, &c);
+	*out = 50;
+	return code;
+}
+
 static unsigned long long watched; /* a bit for each card */
 static unsigned told;
 

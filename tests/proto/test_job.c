@@ -32,7 +32,8 @@
 	"\"until\":8,\"checkpoint_every\":9,\"checkpoint_s\":10,\"checkpoint_end\":true," RECORD   \
 	"\"checkpoint_dir\":\"/c\",\"trainer\":null,\"max_t\":12,\"metric\":\"loss\","             \
 	"\"goal\":\"minimize\",\"command\":" COMMAND ",\"program\":\"train.py\",\"run\":" RUN      \
-	",\"log\":\"/s/logs/1/2.log\",\"cookie\":\"1f-2-0\",\"cores\":13,\"ranks\":3}"
+	",\"log\":\"/s/logs/1/2.log\",\"cookie\":\"1f-2-0\",\"cores\":13,\"ranks\":3,"             \
+	"\"visible\":\"GPU-1,GPU-2\"}"
 
 /* A trainer's, with ranks. */
 #define RANKS                                                                                      \
@@ -116,6 +117,7 @@ START_TEST(job_of_a_program_is_written_and_read_back)
 	job.cookie = "1f-2-0";
 	job.cores = 13;
 	job.ranks = 3;
+	job.visible = "GPU-1,GPU-2";
 	written(&job, PROGRAM);
 	memset(&job, 0xa5, sizeof job);
 	ck_assert_int_eq(sw_job_read(&job, tree, &err), SW_OK);
@@ -229,11 +231,12 @@ static const struct bad_key bad[] = {
 };
 
 static const struct bad_key bad_of_program[] = {
-	{"run", NULL, NULL},         {"log", NULL, NULL},
-	{"cookie", NULL, NULL},      {"command", "{}", "an array"},
-	{"run", "[]", "an object"},  {"log", "\"2.log\"", "an absolute path"},
-	{"cookie", "1", "a string"}, {"program", "1", "a string"},
-	{"cores", "-1", NUMBER},     {"ranks", "1.5", NUMBER},
+	{"run", NULL, NULL},           {"log", NULL, NULL},
+	{"cookie", NULL, NULL},        {"command", "{}", "an array"},
+	{"run", "[]", "an object"},    {"log", "\"2.log\"", "an absolute path"},
+	{"cookie", "1", "a string"},   {"program", "1", "a string"},
+	{"cores", "-1", NUMBER},       {"ranks", "1.5", NUMBER},
+	{"visible", "[]", "a string"},
 };
 
 static void refused(const char *text, const struct bad_key *k)

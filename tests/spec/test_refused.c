@@ -89,11 +89,13 @@ static const struct {
 	{HEAD ",'resources':{'GPU':1}}", "/resources/GPU",
 	 "unknown key \"GPU\"; did you mean \"gpu\"?"},
 	{HEAD ",'resources':{'gpu':2}}", "/resources/gpu",
-	 "\"gpu\" must be from 0 to 1: a part of a GPU (several are not supported by this "
-	 "version)"},
+	 "several GPUs are for \"command\" or \"program\": a trial of a trainer has at most one"},
+	{HEAD ",'resources':{'gpu':1.5}}", "/resources/gpu",
+	 "\"gpu\" must be a part of a GPU, 0 to 1, or a whole number of GPUs, at most 64"},
+	{HEAD ",'resources':{'gpu':65}}", "/resources/gpu",
+	 "\"gpu\" must be a part of a GPU, 0 to 1, or a whole number of GPUs, at most 64"},
 	{HEAD ",'resources':{'gpu':-0.5}}", "/resources/gpu",
-	 "\"gpu\" must be from 0 to 1: a part of a GPU (several are not supported by this "
-	 "version)"},
+	 "\"gpu\" must be a part of a GPU, 0 to 1, or a whole number of GPUs, at most 64"},
 	{HEAD ",'resources':{'cpu':0}}", "/resources/cpu", "\"cpu\" must be at least 1"},
 	{HEAD ",'resources':{'cpu':1025}}", "/resources/cpu", "\"cpu\" must be at most 1024"},
 	/* metric */

@@ -155,7 +155,10 @@ void sw_environment_make(struct sw_environment *e, const struct sw_job *job,
 	for (const cJSON *v = env ? env->child : NULL; v; v = v->next)
 		if (cJSON_IsString(v) && strncmp(v->string, OURS, strlen(OURS)) != 0)
 			add_variable(e, v->string, v->valuestring);
-	add_devices(e, place->device);
+	if (job->visible)
+		add_variable(e, "CUDA_VISIBLE_DEVICES", job->visible);
+	else
+		add_devices(e, place->device);
 	add_workers(e);
 	add_number(e, "OMP_NUM_THREADS", job->cores ? job->cores : place->cores);
 }

@@ -154,6 +154,51 @@ START_TEST(room_for_a_larger_gpu_is_not_awaited_when_its_worker_ends_early_again
 }
 END_TEST
 
+/* Two GPUs for one trial, whose slot is the first of gpu:0. */
+static const struct {
+	const char *state; /* of gpu:0 */
+	enum sw_card_state second;
+	bool part, busy; /* gpu:1 */
+	unsigned gpus, takes;
+	enum sw_room room;
+} whole[] = {
+	{"ii", SW_CARD_OK, false, false, 2, 2, SW_ROOM_YES},
+	{"ib", SW_CARD_OK, false, false, 2, 2, SW_ROOM_LANES},
+	{"ii", SW_CARD_OK, false, true, 2, 2, SW_ROOM_LANES},
+	{"ii", SW_CARD_HOT, false, false, 2, 2, SW_ROOM_LANES},
+	{"ii", SW_CARD_FREEING, false, false, 2, 2, SW_ROOM_LANES},
+	{"ii", SW_CARD_HELD, false, false, 2, 2, SW_ROOM_DOWN},
+	{"ii", SW_CARD_DOWN, false, false, 2, 2, SW_ROOM_DOWN},
+	{"ii", SW_CARD_OK, true, false, 2, 0, SW_ROOM_DOWN},
+	{"ii", SW_CARD_OK, false, false, 3, 0, SW_ROOM_DOWN},
+};
+
+START_TEST(room_of_several_gpus_is_all_their_lanes_or_none)
+{
+	const struct sw_room_need need = {.gpu = whole[_i].gpus, .gpus = whole[_i].gpus};
+	const bool begins = whole[_i].room == SW_ROOM_YES;
+
+	make_machine(whole[_i].state);
+	gpus.card[1].state = whole[_i].second;
+	if (whole[_i].part)
+		(void)strcpy(slots[2].device.uuid, "MIG-1");
+	if (whole[_i].busy)
+		slots[2].state = SW_SLOT_BUSY;
+	ck_assert_uint_eq(sw_room_takes(&slots[0], &need), whole[_i].takes);
+	ck_assert_int_eq(sw_room_for(&slots[0], &need), whole[_i].room);
+	if (!begins)
+		return;
+	slots[0].state = SW_SLOT_BUSY;
+	sw_room_take(&slots[0], &need);
+	ck_assert_uint_eq(slots[0].lanes_used, 3);
+	ck_assert(slots[0].holder < 0 && slots[1].holder == 0 && slots[2].holder == 0);
+	ck_assert(sw_room_has(&slots[0], &workers[0]) && sw_room_has(&slots[0], &workers[1]));
+	sw_room_leave(&slots[0]);
+	ck_assert(slots[1].holder < 0 && slots[2].holder < 0);
+	ck_assert(!sw_room_has(&slots[0], &workers[1]));
+}
+END_TEST
+
 static const struct {
 	bool gpu;
 	int capability;
@@ -299,6 +344,7 @@ END_TEST
 SUITE(tcase)
 {
 	tcase_add_rows(tcase, room_is_taken_by_a_data_set_once, sharing);
+	tcase_add_rows(tcase, room_of_several_gpus_is_all_their_lanes_or_none, whole);
 	tcase_add_loop_test(tcase, room_is_not_in_what_cuda_has_for_itself, 1, 26);
 	tcase_add_rows(tcase, room_row_is_found_or_said_why_not, asked);
 	tcase_add_test(tcase,

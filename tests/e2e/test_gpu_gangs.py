@@ -1,0 +1,202 @@
+"""Programs on several GPUs: all or none, seen together, lost together, counted together."""
+import json
+import os
+import signal
+
+import pytest
+
+from gpus import LARGE, MIB, NEEDS_FAKES, SMALL, gpus, machine, wait_card, wait_slots  # noqa: F401
+from harness import alive, sweep_command, wait_until
+from programs import output, own, wait_file
+
+pytestmark = NEEDS_FAKES
+
+WAIT = """
+name = os.environ.get("RANK", "0")
+with open("seen" + name + ".part", "w") as f:
+    f.write(json.dumps({k: os.environ.get(k) for k in ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "LOCAL_RANK",
+                                                       "WORLD_SIZE", "SWEEPD_ATTEMPT")} | {"pid": os.getpid()}))
+os.rename("seen" + name + ".part", "seen" + name + "-" + os.environ["SWEEPD_TRIAL"].replace("/", "-")
+          + "-" + os.environ["SWEEPD_ATTEMPT"])
+while not os.path.exists("go"):
+    time.sleep(0.01)
+if name == "0":
+    report(1, loss=1)
+"""
+
+
+def cards(n, **more):
+    return [{**(LARGE if i % 2 else SMALL), "uuid": f"GPU-{i}", **more} for i in range(n)]
+
+
+def program(folder, n, **more):
+    return own(folder, "import json, os, time\n" + WAIT, **{"resources": {"gpu": n}, "run_cap": 1, **more})
+
+
+def seen(folder, sweep, trial=1, attempt=1, rank=0):
+    with open(wait_file(folder, f"seen{rank}-{sweep}-{trial}-{attempt}"), encoding="utf-8") as file:
+        return json.load(file)
+
+
+def whose(client):
+    """Of each slot the slot of the trial that has it, or None."""
+    return [s["holder"] if s["holder"] is not None else s["slot"] if s["state"] == "BUSY" else None
+            for s in client.slots()]
+
+
+def test_program_sees_all_its_gpus_and_nobody_else_has_them(machine, tmp_path):
+    daemon = machine("gpu:0,1:2,2", *cards(3))
+    client = daemon.client()
+    wait_slots(client, *["IDLE"] * 4)
+    both = client.submit(program(tmp_path, 2))
+    env = seen(tmp_path, both)
+    assert env["CUDA_VISIBLE_DEVICES"] == "GPU-0,GPU-1" and env["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
+    assert whose(client) == [0, 0, 0, None]
+    shown = sweep_command(daemon, "devices")[1]
+    assert shown.count("as slot 0") == 2, shown
+    # its process on the second GPU is no stranger's
+    daemon.rig.processes = [(0, env["pid"], 1000), (1, env["pid"], 2000)]
+    daemon.rig.write()
+    wait_until(lambda: gpus(client)[1]["processes"], "a reading")
+    assert [(g["state"], [p["ours"] for p in g["processes"]]) for g in gpus(client)[:2]] == [("OK", [True])] * 2
+    # one GPU is left for others, two are not
+    (tmp_path / "one").mkdir()
+    one = client.submit(program(tmp_path / "one", 1))
+    assert seen(tmp_path / "one", one)["CUDA_VISIBLE_DEVICES"] == "GPU-2"
+    (tmp_path / "one" / "go").touch()
+    client.wait_sweep(one)
+    (tmp_path / "go").touch()
+    assert client.wait_sweep(both)["state"] == "COMPLETED", output(daemon, both, 1)
+    attempt, = client.call("trial.get", sweep=both, trial=1)["attempts"]
+    seconds = (attempt["ended_ms"] - attempt["started_ms"]) / 1000
+    assert attempt["gpu"] == 2 and attempt["gpu_bytes"] == 3000 * MIB
+    assert attempt["gpu_util"] == pytest.approx(40)
+    assert attempt["joules"] == pytest.approx(200 * seconds, rel=0.1, abs=20)
+    assert client.sweep(both)["budget"]["gpu_used_hours"] == pytest.approx(2 * seconds / 3600, rel=1e-3, abs=2e-6)
+    assert whose(client) == [None] * 4
+
+
+def test_ranks_are_as_many_as_the_gpus_and_see_them_all(machine, tmp_path):
+    daemon = machine("gpu:0,1", *cards(2))
+    client = daemon.client()
+    wait_slots(client, "IDLE", "IDLE")
+    spec = program(tmp_path, 2)
+    spec["run"]["launch"] = "rank"
+    sweep = client.submit(spec)
+    got = [seen(tmp_path, sweep, rank=r) for r in range(2)]
+    assert [(g["LOCAL_RANK"], g["WORLD_SIZE"], g["CUDA_VISIBLE_DEVICES"]) for g in got] == [
+        (str(r), "2", "GPU-0,GPU-1") for r in range(2)]
+    (tmp_path / "go").touch()
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED", output(daemon, sweep, 1)
+
+
+def test_gpus_that_are_linked_go_together(machine, tmp_path):
+    machines = cards(4)
+    for card, island in zip(machines, (1, 2, 1, 2)):
+        card["island"] = island
+    daemon = machine("gpu:0,1,2,3", *machines)
+    client = daemon.client()
+    wait_slots(client, *["IDLE"] * 4)
+    sweep = client.submit(program(tmp_path, 2, run_cap=2))
+    assert {seen(tmp_path, sweep, trial=t)["CUDA_VISIBLE_DEVICES"] for t in (1, 2)} == {"GPU-0,GPU-2", "GPU-1,GPU-3"}
+    client.call("sweep.cancel", sweep=sweep)
+
+
+def test_one_gpu_that_is_lost_ends_the_trial_on_all_of_them(machine, tmp_path):
+    daemon = machine("gpu:0,1,2", *cards(3))
+    client = daemon.client()
+    wait_slots(client, *["IDLE"] * 3)
+    sweep = client.submit(program(tmp_path, 2))
+    pid = seen(tmp_path, sweep)["pid"]
+    daemon.rig.set(1, lost=15)
+    again = seen(tmp_path, sweep, attempt=2)
+    assert again["CUDA_VISIBLE_DEVICES"] == "GPU-0,GPU-2"
+    wait_until(lambda: not alive(pid), "the end of the first attempt's program")
+    first = client.call("trial.get", sweep=sweep, trial=1)["attempts"][0]
+    assert (first["state"], first["cause"]) == ("RELEASED", "gpu:1 is lost")
+    (tmp_path / "go").touch()
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+
+
+def test_worker_that_dies_frees_all_gpus_of_its_trial_before_the_next(machine, tmp_path):
+    daemon = machine("gpu:0,1", *cards(2))
+    client = daemon.client()
+    wait_slots(client, "IDLE", "IDLE")
+    sweep = client.submit(program(tmp_path, 2))
+    seen(tmp_path, sweep)
+    daemon.rig.set(1, used=5000)  # that no process has, and that is not back when the worker is gone
+    wait_until(lambda: gpus(client)[1]["memory_used"] == 5000 * MIB, "a reading")
+    os.kill(client.slots()[0]["pid"], signal.SIGKILL)
+    card = wait_card(client, "FREEING", 1)
+    assert "memory of its last worker" in card["cause"]
+    wait_until(lambda: client.trials(sweep)[0]["state"] == "PENDING", "the end of the attempt")
+    why = client.call("trial.why", sweep=sweep, trial=1)["text"]
+    assert "it takes 2 GPUs, 1 free" in why or "gpu:0 " in why and "takes none" in why, why
+    daemon.rig.set(1, used=LARGE["used"])
+    seen(tmp_path, sweep, attempt=2)
+    assert client.call("trial.get", sweep=sweep, trial=1)["attempts"][0]["state"] == "LOST"
+    (tmp_path / "go").touch()
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+
+
+@pytest.mark.parametrize("change", [{"throttle": 0x40}, {"ecc": 3}])
+def test_gpu_that_takes_no_trial_takes_none_of_several_either(machine, tmp_path, change):
+    daemon = machine("gpu:0,1", *cards(2, ecc=0))
+    client = daemon.client()
+    wait_slots(client, "IDLE", "IDLE")
+    daemon.rig.set(1, **change)
+    wait_until(lambda: gpus(client)[1]["state"] in ("HOT", "DOWN"), "a reading")
+    sweep = client.submit(program(tmp_path, 2))
+    client.call("trial.enqueue", sweep=sweep, params={})
+    why = client.call("trial.why", sweep=sweep, trial=1)["text"]
+    assert "gpu:0 free (it takes 2 GPUs, 1 free" in why and "gpu:1 takes none" in why, why
+    daemon.rig.set(1, **{k: 0 for k in change})
+    seen(tmp_path, sweep)
+    client.call("sweep.cancel", sweep=sweep)
+
+
+def test_gpus_are_kept_for_a_trial_of_several(machine, tmp_path):
+    daemon = machine("gpu:0,1,2", *cards(3), env={"SWEEPD_KEEP_MS": "0"})
+    client = daemon.client()
+    wait_slots(client, *["IDLE"] * 3)
+    for name in ("many", "wide"):
+        (tmp_path / name).mkdir()
+    many = client.submit(program(tmp_path / "many", 1, run_cap=9))
+    wait_until(lambda: sum(s["state"] == "BUSY" for s in client.slots()) == 3, "all GPUs are taken")
+    wide = client.submit(program(tmp_path / "wide", 2))
+    client.call("trial.enqueue", sweep=wide, params={})
+    on = {s["trial"]: s["slot"] for s in client.slots()}
+    client.call("trial.cancel", sweep=many, trial=1)
+    why = wait_until(lambda: "kept for it" in (t := client.call("trial.why", sweep=wide, trial=1)["text"]) and t, "a GPU")
+    assert f"gpu:{on[1]} free (it takes 2 GPUs, 1 free, kept for it for " in why, why
+    client.call("trial.cancel", sweep=many, trial=2)
+    seen(tmp_path / "wide", wide)
+    assert whose(client)[on[3]] == on[3] and len(set(whose(client))) == 2
+    for sweep in (many, wide):
+        client.call("sweep.cancel", sweep=sweep)
+
+
+def test_trial_of_several_gpus_goes_on_from_its_folder_after_a_restart(machine, tmp_path):
+    daemon = machine("gpu:0,1,2", *cards(3))
+    client = daemon.client()
+    wait_slots(client, *["IDLE"] * 3)
+    sweep = client.submit(program(tmp_path, 2))
+    pid = seen(tmp_path, sweep)["pid"]
+    daemon.kill9()
+    daemon.start()
+    client = daemon.client()
+    seen(tmp_path, sweep, attempt=2)
+    wait_until(lambda: not alive(pid), "the end of the first attempt's program")
+    first = client.call("trial.get", sweep=sweep, trial=1)["attempts"][0]
+    assert (first["state"], first["cause"]) == ("RELEASED", "restart with several GPUs")
+    (tmp_path / "go").touch()
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+
+
+def test_more_gpus_than_there_are_are_waited_for_and_said(machine, tmp_path):
+    daemon = machine("gpu:0,1+cpu:1", *cards(2))
+    client = daemon.client()
+    got = client.call("sweep.submit", spec=program(tmp_path, 3))
+    assert "there are fewer GPUs than resources.gpu asks for: its trials will wait" in got["warnings"], got
+    cause = wait_until(lambda: client.sweep(got["sweep"])["cause"], "why it waits")
+    assert cause == "waits for 3 GPUs: this daemon has fewer"
