@@ -264,7 +264,8 @@ def test_what_a_trial_of_several_slots_waits_for_and_what_is_kept_for_it_is_said
     daemon = start("cpu:3", SWEEPD_KEEP_MS="0")
     client = daemon.client()
     many = client.submit(own(tmp_path / "many", HOLD, run_cap=9))
-    wait_until(lambda: sum(s["state"] == "BUSY" for s in client.slots()) == 3, "all slots are taken")
+    for trial in (1, 2, 3):
+        wait_file(tmp_path / "many", f"began-{many}-{trial}")
     wide = client.submit(own(tmp_path / "wide", HOLD, run_cap=2, resources={"cpu_slots": 2}))
     client.call("trial.enqueue", sweep=wide, params={})
     client.call("trial.cancel", sweep=many, trial=1)

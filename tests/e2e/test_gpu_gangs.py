@@ -162,7 +162,8 @@ def test_gpus_are_kept_for_a_trial_of_several(machine, tmp_path):
     for name in ("many", "wide"):
         (tmp_path / name).mkdir()
     many = client.submit(program(tmp_path / "many", 1, run_cap=9))
-    wait_until(lambda: sum(s["state"] == "BUSY" for s in client.slots()) == 3, "all GPUs are taken")
+    for trial in (1, 2, 3):
+        seen(tmp_path / "many", many, trial)
     wide = client.submit(program(tmp_path / "wide", 2))
     client.call("trial.enqueue", sweep=wide, params={})
     on = {s["trial"]: s["slot"] for s in client.slots()}
