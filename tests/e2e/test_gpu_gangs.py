@@ -13,10 +13,11 @@ pytestmark = NEEDS_FAKES
 
 WAIT = """
 name = os.environ.get("RANK", "0")
-with open("seen" + name + ".part", "w") as f:
+part = "part" + str(os.getpid())
+with open(part, "w") as f:
     f.write(json.dumps({k: os.environ.get(k) for k in ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "LOCAL_RANK",
                                                        "WORLD_SIZE", "SWEEPD_ATTEMPT")} | {"pid": os.getpid()}))
-os.rename("seen" + name + ".part", "seen" + name + "-" + os.environ["SWEEPD_TRIAL"].replace("/", "-")
+os.rename(part, "seen" + name + "-" + os.environ["SWEEPD_TRIAL"].replace("/", "-")
           + "-" + os.environ["SWEEPD_ATTEMPT"])
 while not os.path.exists("go"):
     time.sleep(0.01)
