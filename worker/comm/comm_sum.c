@@ -5,9 +5,9 @@
 #include <assert.h>
 #include <string.h>
 
-/* How far a rank that waits runs ahead of the others: more would leave the cache before it is
- * read. */
-#define AHEAD 3
+/* How far a rank that waits runs ahead of the others, in chunks. Ranks in step are one apart; where one
+ * was taken off its core, the other has done so much when it comes back. More would leave the cache. */
+#define AHEAD 16
 
 /* What is added at a time where a third operand lies between: it stays in the L1. */
 #define BLOCK ((size_t)4096)

@@ -1,0 +1,182 @@
+/*
+ * bench/comm.c — bytes per second of a sum among ranks, beside memcpy.
+ *
+ *   shm, tcp   sw_comm_sum of floats: each rank gives so many bytes and gets the sum of all
+ *   memcpy     all ranks copy as many bytes at the same time, each its own, in the same round
+ *
+ * Each rank is a process on a core of its own, as far as there are cores. A round makes each sum and
+ * each copy once or, if that is short, as often as 4 MiB need; a row shows the best of its
+ * rounds.
+ */
+#include "worker/comm/comm.h"
+#include "bench/lib/flags.h"
+#include "bench/lib/table.h"
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LEAST  ((size_t)1024)
+#define MOST   ((size_t)64 * 1024 * 1024)
+#define FIGURE ((size_t)256 * 1024) /* about what lenet-cifar has of gradients */
+#define ENOUGH ((size_t)4 * 1024 * 1024)
+
+static struct options {
+	size_t rounds;
+	struct bench_counts ranks;
+	const char *csv;
+} o = {.rounds = 15, .ranks = {.v = {2, 4}, .n = 2}};
+
+static struct {
+	unsigned ranks;
+	double gb, of_copy;
+} figure; /* of the first row of such a size */
+
+struct best {
+	double sum, copy; /* seconds */
+};
+
+static void fail(const char *what)
+{
+	(void)fprintf(stderr, "comm: %s\n", what);
+	exit(1);
+}
+
+static void must(sw_status rc, const struct sw_comm *c)
+{
+	if (rc != SW_OK)
+		fail(sw_comm_why(c));
+}
+
+static struct best measure(struct sw_comm *c, size_t bytes)
+{
+	const size_t n = bytes / sizeof(float), times = bytes < ENOUGH ? ENOUGH / bytes : 1;
+	float *p = calloc(n, sizeof *p), *q = malloc(bytes);
+	struct best best = {1e9, 1e9};
+
+	if (p == NULL || q == NULL)
+		fail("no memory");
+	memset(q, 0, bytes);
+	for (size_t round = 0; round < o.rounds + 1; round++) { /* the first meets cold pages */
+		must(sw_comm_barrier(c), c);
+		double from = bench_now();
+		for (size_t k = 0; k < times; k++)
+			must(sw_comm_sum(c, SW_COMM_F32, p, n, sw_comm_world(c)), c);
+		const double sum = (bench_now() - from) / (double)times;
+		must(sw_comm_barrier(c), c);
+		from = bench_now();
+		for (size_t k = 0; k < times; k++) {
+			memcpy(q, p, bytes);
+			__asm__ volatile("" ::"r"(q) : "memory");
+		}
+		const double copy = (bench_now() - from) / (double)times;
+
+		if (round > 0 && sum < best.sum)
+			best.sum = sum;
+		if (round > 0 && copy < best.copy)
+			best.copy = copy;
+	}
+	free(p);
+	free(q);
+	return best;
+}
+
+static void print_row(struct bench_table *t, const struct sw_comm_place *at, size_t bytes,
+		      unsigned cores, struct best best)
+{
+	const double sum = best.sum, copy = best.copy;
+
+	if (bytes == FIGURE && figure.ranks == 0) {
+		figure.ranks = at->world;
+		figure.gb = (double)bytes / sum / 1e9;
+		figure.of_copy = sum / copy;
+	}
+	bench_table_row(t, at->transport);
+	bench_table_number(t, 1, at->world, 0);
+	bench_table_number(t, 2, (double)bytes, 0);
+	bench_table_number(t, 3, 1e6 * sum, 1);
+	bench_table_number(t, 4, (double)bytes / sum / 1e9, 3);
+	bench_table_number(t, 5, (double)bytes / copy / 1e9, 3);
+	bench_table_number(t, 6, sum / copy, 2);
+	bench_table_text(t, 7, at->world > cores ? "more ranks than cores" : "");
+}
+
+/* A rank's: rank 0 writes the rows. */
+static void run(struct sw_comm_place at, struct bench_table *t)
+{
+	const unsigned cores = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_comm *c;
+	cpu_set_t core;
+
+	CPU_ZERO(&core);
+	CPU_SET(at.rank % cores, &core);
+	(void)sched_setaffinity(0, sizeof core, &core);
+	if (sw_comm_open(&c, &at, &err) != SW_OK)
+		fail(err.msg);
+	for (size_t bytes = LEAST; bytes <= MOST; bytes *= 4) {
+		const struct best best = measure(c, bytes);
+
+		if (at.rank == 0)
+			print_row(t, &at, bytes, cores, best);
+	}
+	sw_comm_close(c);
+}
+
+static void measure_transport(const char *transport, unsigned world, struct bench_table *t)
+{
+	struct sw_comm_place at;
+	struct sw_err err = SW_ERR_INIT;
+	cpu_set_t all;
+	int status;
+
+	(void)sched_getaffinity(0, sizeof all, &all);
+	if (sw_comm_meet(&at, transport, world, &err) != SW_OK)
+		fail(err.msg);
+	for (unsigned r = 1; r < world; r++) {
+		const pid_t pid = fork();
+
+		if (pid < 0)
+			fail("no process");
+		if (pid > 0)
+			continue;
+		at.rank = r;
+		run(at, NULL);
+		_exit(0);
+	}
+	run(at, t);
+	(void)close(at.fd);
+	for (unsigned r = 1; r < world; r++)
+		if (wait(&status) < 0 || status != 0)
+			fail("a rank failed");
+	(void)sched_setaffinity(0, sizeof all, &all);
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const names[] = {"transport",   "ranks",     "bytes", "us", "GB/s",
+					    "memcpy GB/s", "of memcpy", "",      NULL};
+	const struct bench_flag flags[] = {
+		{"rounds", BENCH_COUNT, &o.rounds, 1, 1000,
+		 .help = "N  of each size, the best is shown (15)"},
+		{"ranks", BENCH_COUNTS, &o.ranks, 2, SW_COMM_WORLD_MAX, .help = "N,N  (2,4)"},
+		{"csv", BENCH_TEXT, &o.csv, .help = "FILE  the rows"},
+		{.name = NULL}};
+
+	if (bench_flags_read("comm", flags, argc, argv) != 0)
+		return 2;
+	struct bench_table *const t = bench_table_create(names);
+	for (size_t i = 0; i < o.ranks.n; i++) {
+		measure_transport("shm", (unsigned)o.ranks.v[i], t);
+		measure_transport("tcp", (unsigned)o.ranks.v[i], t);
+	}
+	const int rc = bench_table_end(t, o.csv);
+
+	printf("comm: %.1f GB/s (shm, %u ranks, %zu KiB: bytes of each rank; %.1f times as long as "
+	       "a "
+	       "memcpy of them)\n",
+	       figure.gb, figure.ranks, FIGURE / 1024, figure.of_copy);
+	return rc == 0 ? 0 : 1;
+}
