@@ -103,7 +103,11 @@ static void add_slot(struct sw_grid *g, const cJSON *s, bool utf8)
 
 	sw_grid_row(g);
 	sw_grid_add_members(g, s, (const char *const[]){"slot", "device", NULL}, utf8);
-	sw_grid_add_value(g, state, utf8, tint_of(state));
+	/* A trial of another slot has this one, too. */
+	if (sw_json_u64(sw_json_get(s, "holder"), &holder))
+		sw_grid_addf(g, "BUSY");
+	else
+		sw_grid_add_value(g, state, utf8, tint_of(state));
 	sw_grid_add_value(g, sw_json_get(s, "pid"), utf8, SW_TINT_NONE);
 	if (sw_json_u64(sw_json_get(s, "sweep"), &sweep) &&
 	    sw_json_u64(sw_json_get(s, "trial"), &trial) && trial > 0)

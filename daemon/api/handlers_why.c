@@ -137,6 +137,7 @@ static void explain(const struct why_question *y, struct sw_buf *out)
 	} else if (strcmp(state, "RUNNING") == 0) {
 		(void)sw_buf_addf(out, "runs (attempt %lld, step %lld)", (long long)y->attempt,
 				  (long long)y->step);
+		sw_why_slots(y->q.live, y->q.trial, out);
 		if (y->last_words[0] != '\0')
 			(void)sw_buf_addf(out, "; went on %s", y->last_words);
 	} else if (strcmp(state, "COMPLETED") == 0) {

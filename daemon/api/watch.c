@@ -117,11 +117,25 @@ static bool has_ended(const struct sw_live *live)
 	return live->ended_ms != 0;
 }
 
+/* Slots that a trial of the sweep has, each of several; 0: of any sweep. */
+static int64_t count_taken(const struct sw_daemon *d, int64_t sweep)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < d->slot_n; i++) {
+		const struct sw_slot *s = &d->slots[i];
+		const struct sw_slot *lead = s->holder >= 0 ? &d->slots[s->holder] : s;
+
+		n += lead->state == SW_SLOT_BUSY && (sweep == 0 || lead->sweep == sweep);
+	}
+	return n;
+}
+
 static void write_slots(struct sw_jw *w, const struct sw_live *live)
 {
 	sw_jw_kobj(w, "slots");
-	sw_jw_kint(w, "mine", (int64_t)sw_slot_busy_n(live->d, live->sweep));
-	sw_jw_kint(w, "busy", (int64_t)sw_slot_busy_n(live->d, 0));
+	sw_jw_kint(w, "mine", count_taken(live->d, live->sweep));
+	sw_jw_kint(w, "busy", count_taken(live->d, 0));
 	sw_jw_kint(w, "total", (int64_t)live->d->slot_n);
 	sw_jw_obj_end(w);
 }

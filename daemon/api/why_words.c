@@ -195,6 +195,26 @@ static void add_slots(const struct sw_live *live, struct sw_buf *out)
 		(void)sw_buf_addf(out, ", and %zu more", d->slot_n - SLOTS_SHOWN);
 }
 
+void sw_why_slots(const struct sw_live *live, int64_t trial, struct sw_buf *out)
+{
+	const struct sw_daemon *d = live->d;
+	const struct sw_slot *lead = NULL;
+	unsigned n = 0;
+
+	for (size_t i = 0; i < d->slot_n && lead == NULL; i++)
+		if (d->slots[i].state == SW_SLOT_BUSY && d->slots[i].sweep == live->sweep &&
+		    d->slots[i].trial == trial)
+			lead = &d->slots[i];
+	if (lead == NULL || lead->lanes_used <= 1)
+		return;
+	(void)sw_buf_addf(out, " on %s with", lead->device.name);
+	for (size_t i = 0; i < d->slot_n; i++)
+		if (d->slots[i].holder == lead->index && n++ < SLOTS_SHOWN)
+			(void)sw_buf_addf(out, "%s %s", n > 1 ? "," : "", d->slots[i].device.name);
+	if (n > SLOTS_SHOWN)
+		(void)sw_buf_addf(out, " and %u more", n - SLOTS_SHOWN);
+}
+
 void sw_why_settling(const struct sw_live *live, struct sw_buf *out)
 {
 	const char *why = sw_sweep_end_cause(live->sched);

@@ -278,6 +278,12 @@ def test_what_a_trial_of_several_slots_waits_for_and_what_is_kept_for_it_is_said
     client.call("trial.cancel", sweep=many, trial=2)
     wait_file(tmp_path / "wide", f"began-{wide}-1")
     lead = next(s for s in client.slots() if s["sweep"] == wide)
+    other = next(s["device"] for s in client.slots() if s["holder"] == lead["slot"])
+    assert f"runs (attempt 1, step 0) on {lead['device']} with {other};" in client.call(
+        "trial.why", sweep=wide, trial=1)["text"]
+    shown = sweep_command(daemon, "devices")[1].splitlines()
+    assert any(row.split()[1:3] == [other, "BUSY"] and f"as slot {lead['slot']}" in row for row in shown), shown
+    assert client.call("sweep.watch", sweep=wide)["slots"] == {"mine": 2, "busy": 3, "total": 3}
     why = client.call("trial.why", sweep=many, trial=waits)["text"]
     assert f"held by {wide}/1" in why and f"held by {wide}/1 with {lead['device']}" in why, why
     for sweep in (many, wide):
