@@ -134,4 +134,9 @@ FAULTS = [
      "if (own == 0) pthread_rwlock_rdlock(&recordings);"),
     ("kernels over a thousand are loaded in mid-trial", "load.c", "load",
      "i < kernels_n; i++", "i < kernels_n && i < 1024; i++"),
+    ("transfers: a buffer is written over while it is read", "transfer.c", "queue",
+     "cudaStreamWaitEvent(q->side, q->used[buffer], 0)", "cudaStreamWaitEvent(q->side, q->used[1 - buffer], 0)"),
+    ("transfers: a buffer is read before it is written", "transfer.c", "queue",
+     "cudaStreamWaitEvent(q->stream, q->arrived[buffer], 0)",
+     "cudaStreamWaitEvent(q->stream, q->used[buffer], 0)"),
 ]

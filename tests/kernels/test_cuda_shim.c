@@ -176,6 +176,167 @@ START_TEST(shim_aborts_at_an_access_before_the_wait)
 }
 END_TEST
 
+/* --- several streams --- */
+
+static cudaStream_t other;
+static cudaEvent_t event;
+
+/* A kernel that writes each of p's 64 floats. */
+static void write_all(cudaStream_t s, float *p)
+{
+	sw_shim_access(s, p, 2, 32, SW_SHIM_OWN);
+}
+
+static void read_all(cudaStream_t s, const float *p)
+{
+	static float live[64];
+
+	ck_assert_int_eq(cudaMemcpyAsync(live, p, sizeof live, cudaMemcpyDeviceToHost, s),
+			 cudaSuccess);
+}
+
+static void clear_all(cudaStream_t s, float *p)
+{
+	ck_assert_int_eq(cudaMemsetAsync(p, 0, 64 * sizeof *p, s), cudaSuccess);
+}
+
+/* What s is given from here on comes after what the one before was given. */
+static void follow(cudaStream_t s, cudaStream_t before)
+{
+	ck_assert_int_eq(cudaEventRecord(event, before), cudaSuccess);
+	ck_assert_int_eq(cudaStreamWaitEvent(s, event, 0), cudaSuccess);
+}
+
+static void record_begin(void)
+{
+	ck_assert_int_eq(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal),
+			 cudaSuccess);
+}
+
+static void record_end(unsigned runs)
+{
+	cudaGraph_t graph;
+
+	ck_assert_int_eq(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+	while (runs-- > 0)
+		ck_assert_int_eq(cudaGraphLaunch(graph, stream), cudaSuccess);
+	ck_assert_int_eq(cudaStreamSynchronize(stream), cudaSuccess);
+	ck_assert_int_eq(cudaGraphDestroy(graph), cudaSuccess);
+}
+
+static float *two_streams(void)
+{
+	float *p = device(64);
+
+	ck_assert_int_eq(cudaStreamSynchronize(stream), cudaSuccess);
+	ck_assert_int_eq(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking), cudaSuccess);
+	ck_assert_int_eq(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), cudaSuccess);
+	return p;
+}
+
+static void two_streams_end(float *p)
+{
+	ck_assert_int_eq(cudaStreamSynchronize(other), cudaSuccess);
+	(void)cudaStreamDestroy(other);
+	(void)cudaEventDestroy(event);
+	done(p);
+}
+
+START_TEST(shim_lets_streams_take_turns)
+{
+	float *p = two_streams();
+
+	write_all(stream, p);
+	follow(other, stream);
+	clear_all(other, p);
+	read_all(other, p);
+	follow(stream, other);
+	write_all(stream, p);
+	ck_assert_int_eq(cudaStreamSynchronize(stream), cudaSuccess);
+	write_all(other, p); /* the host has waited */
+	ck_assert_int_eq(cudaEventRecord(event, other), cudaSuccess);
+	ck_assert_int_eq(cudaEventSynchronize(event), cudaSuccess);
+	write_all(stream, p);
+	ck_assert_int_eq(cudaStreamQuery(stream), cudaErrorNotReady);
+	while (cudaStreamQuery(stream) != cudaSuccess)
+		;
+	read_all(other, p);
+	read_all(stream, p); /* two readers */
+	ck_assert_int_eq(cudaStreamSynchronize(other), cudaSuccess);
+	record_begin();
+	for (int i = 0; i < 2; i++) {
+		write_all(stream, p);
+		follow(other, stream);
+		clear_all(other, p);
+		follow(stream, other);
+	}
+	read_all(stream, p);
+	record_end(2);
+	write_all(stream, p);
+	two_streams_end(p);
+}
+END_TEST
+
+/* _i % 5: what two streams do at a time; from 5 on recorded */
+START_TEST(shim_aborts_at_a_race_of_two_streams)
+{
+	float *p = two_streams();
+
+	if (_i >= 5)
+		record_begin();
+	follow(other, stream); /* which orders nothing of what comes */
+	switch (_i % 5) {
+	case 0:
+		write_all(stream, p);
+		write_all(other, p);
+		break;
+	case 1:
+		clear_all(stream, p);
+		write_all(other, p);
+		break;
+	case 2:
+		read_all(stream, p);
+		clear_all(other, p);
+		break;
+	case 3:
+		write_all(stream, p);
+		read_all(other, p);
+		break;
+	default:
+		clear_all(other, p);
+		clear_all(stream, p);
+	}
+	follow(stream, other); /* too late */
+	if (_i >= 5)
+		record_end(1);
+	ck_assert_int_eq(cudaStreamSynchronize(stream), cudaSuccess);
+	two_streams_end(p);
+}
+END_TEST
+
+START_TEST(shim_refuses_a_recording_that_is_not_whole)
+{
+	float *p = two_streams();
+	cudaGraph_t graph;
+
+	record_begin();
+	follow(other, stream);
+	clear_all(other, p);
+	ck_assert_int_eq(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureUnjoined);
+	ck_assert_int_eq(cudaEventRecord(event, other), cudaSuccess);
+	record_begin();
+	ck_assert_int_eq(cudaStreamWaitEvent(stream, event, 0), cudaErrorStreamCaptureIsolation);
+	ck_assert_int_eq(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated);
+	record_begin();
+	follow(other, stream);
+	ck_assert_int_eq(cudaStreamEndCapture(other, &graph), cudaErrorStreamCaptureUnmatched);
+	follow(stream, other);
+	record_end(1);
+	(void)cudaGetLastError();
+	two_streams_end(p);
+}
+END_TEST
+
 START_TEST(shim_shuffles_threads_by_its_seed)
 {
 	float *p = device(64), *next = device(2), first[64], out[64];
@@ -260,6 +421,8 @@ SUITE(tcase)
 	if (WATCHED) {
 		tcase_add_loop_test_raise_signal(tcase, shim_aborts_at_a_race, SIGABRT, 0,
 						 5 * SW_SHIM_ORDER_N);
+		tcase_add_loop_test_raise_signal(tcase, shim_aborts_at_a_race_of_two_streams,
+						 SIGABRT, 0, 10);
 		tcase_add_test_raise_signal(tcase, shim_aborts_when_a_shuffle_stands_for_a_barrier,
 					    SIGABRT);
 		tcase_add_test_raise_signal(
@@ -272,6 +435,8 @@ SUITE(tcase)
 	} else { /* ends the process by itself, with its own status */
 		tcase_add_loop_exit_test(tcase, shim_aborts_out_of_bounds, 1, 0, 3);
 	}
+	tcase_add_test(tcase, shim_lets_streams_take_turns);
+	tcase_add_test(tcase, shim_refuses_a_recording_that_is_not_whole);
 	tcase_add_test(tcase, shim_shuffles_threads_by_its_seed);
 	tcase_add_test(tcase, shim_runs_nothing_before_it_is_waited_for);
 	tcase_add_test(tcase, shim_refuses_an_empty_grid_and_host_pointers);

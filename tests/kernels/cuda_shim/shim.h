@@ -91,6 +91,7 @@ struct sw_shim {
 	size_t pool_bytes;    /* given back, and kept by the pool until somebody waits */
 	unsigned frees;       /* by calls that wait for the whole device */
 	unsigned events;      /* recorded */
+	unsigned questions;   /* whether a stream or an event is done */
 	unsigned live;        /* objects and allocations not yet given back */
 	unsigned graph_nodes; /* of the graph made last */
 	unsigned graph_runs;
@@ -100,33 +101,80 @@ struct sw_shim {
 
 extern struct sw_shim sw_shim;
 
+/* Runs all that streams were given, as far as it does not wait for another process: a device goes
+ * on by itself. */
+void sw_shim_go_on(void);
+
 /* --- between the files of the shim --- */
 
+#define SW_SHIM_LINES 64 /* streams and branches of graphs at a time */
+
+/* What is known to be done: of each line, so many pieces of work. */
+struct sw_shim_clock {
+	uint32_t at[SW_SHIM_LINES];
+};
+
+/* Work in a row: a stream's, a branch's of a graph. */
+struct sw_shim_line {
+	unsigned id;
+	struct sw_shim_clock clock; /* what comes before its next piece */
+};
+
 struct sw_shim_op {
-	void (*run)(void *arg);
-	void *arg; /* freed after run */
+	bool (*run)(void *arg);      /* false: it waits for another process; to be called again */
+	void *arg;                   /* freed after run */
+	struct sw_shim_clock *after; /* what the host knew; NULL: what it knew of the op before */
+	bool begun;
 	struct sw_shim_op *next;
 };
 
 struct sw_shim_graph; /* shim_graph.c */
+struct sw_shim_mark;
 
 struct sw_shim_stream {
 	int device;
+	struct sw_shim_line line;
 	struct sw_shim_op *first, **end;
+	unsigned host_waits;         /* those of which it knows */
 	struct sw_shim_graph *graph; /* that it records; NULL: none */
+	unsigned branch;             /* of it */
+	struct sw_shim_stream *next;
 };
+
+extern _Thread_local int sw_shim_device; /* the thread's */
+
+bool sw_shim_on_device(const void *p, size_t bytes);
+
+/* shim_order.c. sw_shim_line_now: whose work runs. */
+extern struct sw_shim_line *sw_shim_line_now;
+void sw_shim_line_open(struct sw_shim_line *l);
+void sw_shim_line_close(struct sw_shim_line *l); /* all its work is done */
+void sw_shim_clock_join(struct sw_shim_clock *into, const struct sw_shim_clock *from);
+/* As the next piece of l's. */
+bool sw_shim_op_run(struct sw_shim_line *l, const struct sw_shim_op *op);
+void sw_shim_op_free(struct sw_shim_op *op);
+/* Accesses from here on are those of another launch, of the piece that runs. */
+void sw_shim_launch_begin(void);
+/* Whether that launch is sure to be done before the piece that runs. */
+bool sw_shim_launch_before(uint32_t launch);
+/* The piece that runs reads or writes n bytes, as its launch that began last; p may be the host's. */
+void sw_shim_look_at(const void *p, size_t n, bool write);
 
 /* The error of a call that was to fail now, else 0. */
 int sw_shim_fault(enum sw_shim_call call);
 /* Spoils what any thread records: said by calls that do so on a device. */
 void sw_shim_disturb(void);
-/* Takes op into the graph. */
-void sw_shim_record(struct sw_shim_graph *g, struct sw_shim_op *op);
+/* Takes op into the graph that s records. */
+void sw_shim_record(cudaStream_t s, struct sw_shim_op *op);
+/* An event in it; NULL: no memory. */
+struct sw_shim_mark *sw_shim_graph_mark(cudaStream_t s);
+/* s waits for m: s or m is of a graph, m NULL is not. */
+cudaError_t sw_shim_graph_wait(cudaStream_t s, struct sw_shim_mark *m);
 /* Fails, and spoils the recording, when this thread has one: for calls that wait or allocate. */
 cudaError_t sw_shim_enter_outside(void);
 
 /* Queues work on a stream; takes arg, made by malloc. */
-cudaError_t sw_shim_queue(cudaStream_t s, void (*run)(void *), void *arg);
+cudaError_t sw_shim_queue(cudaStream_t s, bool (*run)(void *), void *arg);
 /* What every call begins with: the loss of the device, a stream of another device. */
 cudaError_t sw_shim_enter(cudaStream_t s);
 /* Keeps e as the thread's last error; returns it. */

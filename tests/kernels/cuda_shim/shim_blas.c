@@ -98,12 +98,41 @@ static float element(const struct sw_shim_product *p, const void *x, int ld, cub
 	return from_bits(p->operands == SW_SHIM_TF32 ? bits & ~UINT32_C(0x1fff) : bits);
 }
 
+/* x: [rows][columns] when t does not turn it */
+static void operand_look(const struct sw_shim_product *p, const void *x, int ld,
+			 cublasOperation_t t, int rows, int columns)
+{
+	const int high = t == CUBLAS_OP_N ? rows : columns,
+		  wide = t == CUBLAS_OP_N ? columns : rows;
+
+	if (high && wide)
+		sw_shim_look_at(x,
+				((size_t)(wide - 1) * (size_t)ld + (size_t)high) *
+					(p->operands == SW_SHIM_BF16 ? 2 : 4),
+				false);
+}
+
+static void product_look(const struct sw_shim_product *p)
+{
+	sw_shim_launch_begin();
+	operand_look(p, p->a, p->lda, p->ta, p->m, p->k);
+	operand_look(p, p->b, p->ldb, p->tb, p->k, p->n);
+	for (int j = 0; j < p->n; j++)
+		sw_shim_look_at(p->c + (size_t)j * (size_t)p->ldc, (size_t)p->m * sizeof(float),
+				true);
+	if (p->bias)
+		sw_shim_look_at(p->bias, (size_t)p->m * sizeof(float), false);
+	if (p->sums)
+		sw_shim_look_at(p->sums, (size_t)p->n * sizeof(float), true);
+}
+
 /* A sum in float of fused multiply-adds, in the order of l, as a thread of a GPU makes it: the
  * order with the largest errors that cuBLAS may have. */
-static void product_run(void *arg)
+static bool product_run(void *arg)
 {
 	const struct sw_shim_product *p = arg;
 
+	product_look(p);
 	for (int j = 0; j < p->n; j++) {
 		float columns = 0;
 
@@ -124,6 +153,7 @@ static void product_run(void *arg)
 				*c += p->bias[i];
 		}
 	}
+	return true;
 }
 
 static int at_least_1(int n)

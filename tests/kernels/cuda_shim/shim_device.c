@@ -1,5 +1,4 @@
-/* tests/kernels/cuda_shim/shim_device.c — devices, memory, streams and events of the stand-in.
- * What a stream is given waits in a list until somebody waits for the stream. */
+/* tests/kernels/cuda_shim/shim_device.c — devices and memory of the stand-in. */
 #include "base/fault.h"
 #include "base/memory.h"
 #include "tests/kernels/cuda_shim/shim.h"
@@ -24,13 +23,8 @@ struct sw_shim sw_shim = {
 	.memory_bytes = (size_t)1 << 30,
 };
 
-struct sw_shim_event {
-	cudaStream_t stream; /* of the last record */
-	unsigned recorded, done;
-};
-
 static struct sw_shim_range *ranges;
-static _Thread_local int current;
+_Thread_local int sw_shim_device;
 static _Thread_local cudaError_t last;
 
 cudaError_t sw_shim_fail(cudaError_t e)
@@ -44,7 +38,7 @@ cudaError_t sw_shim_enter(cudaStream_t s)
 {
 	if (sw_shim.lost)
 		return sw_shim_fail(cudaErrorIllegalAddress);
-	if (s && s->device != current)
+	if (s && s->device != sw_shim_device)
 		return sw_shim_fail(cudaErrorInvalidResourceHandle);
 	return cudaSuccess;
 }
@@ -117,7 +111,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int device)
 
 cudaError_t cudaGetDevice(int *device)
 {
-	*device = current;
+	*device = sw_shim_device;
 	return sw_shim_enter(NULL);
 }
 
@@ -129,7 +123,7 @@ cudaError_t cudaSetDevice(int device)
 		return last;
 	if (device < 0 || device >= sw_shim.device_n)
 		return sw_shim_fail(cudaErrorInvalidDevice);
-	current = device;
+	sw_shim_device = device;
 	return sw_shim_enter(NULL);
 }
 
@@ -265,7 +259,7 @@ struct sw_shim_range *sw_shim_range_near(const void *p)
 	return near;
 }
 
-static bool on_device(const void *p, size_t bytes)
+bool sw_shim_on_device(const void *p, size_t bytes)
 {
 	const uintptr_t from = (uintptr_t)p;
 
@@ -294,212 +288,4 @@ cudaError_t cudaFreeHost(void *p)
 	sw_shim.live -= p != NULL;
 	free(p);
 	return sw_shim_enter(NULL);
-}
-
-/* --- streams and events --- */
-
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned flags)
-{
-	(void)flags;
-	if (sw_shim_enter(NULL) != cudaSuccess || fault(SW_SHIM_STREAM) != cudaSuccess)
-		return last;
-	*out = sw_calloc(1, sizeof **out);
-	if (!*out)
-		return sw_shim_fail(cudaErrorMemoryAllocation);
-	(*out)->device = current;
-	(*out)->end = &(*out)->first;
-	sw_shim.live++;
-	return cudaSuccess;
-}
-
-cudaError_t sw_shim_queue(cudaStream_t s, void (*run)(void *), void *arg)
-{
-	struct sw_shim_op *op = NULL;
-	cudaError_t e = sw_shim_enter(s);
-
-	if (e == cudaSuccess)
-		op = malloc(sizeof *op);
-	if (!op) {
-		free(arg);
-		return e != cudaSuccess ? e : sw_shim_fail(cudaErrorMemoryAllocation);
-	}
-	*op = (struct sw_shim_op){.run = run, .arg = arg};
-	if (s->graph) {
-		sw_shim_record(s->graph, op);
-		return cudaSuccess;
-	}
-	*s->end = op;
-	s->end = &op->next;
-	return cudaSuccess;
-}
-
-/* Runs what the stream was given until the event has been reached so often; NULL: all. */
-static void stream_run(cudaStream_t s, const struct sw_shim_event *until, unsigned times)
-{
-	while (s->first && !(until && until->done >= times)) {
-		struct sw_shim_op *op = s->first;
-
-		s->first = op->next;
-		if (!s->first)
-			s->end = &s->first;
-		if (sw_shim.lose_at && --sw_shim.lose_at == 0)
-			sw_shim.lost = true;
-		if (!sw_shim.lost)
-			op->run(op->arg);
-		free(op->arg);
-		free(op);
-	}
-}
-
-cudaError_t cudaStreamSynchronize(cudaStream_t s)
-{
-	if (sw_shim_enter_outside() != cudaSuccess || fault(SW_SHIM_SYNC) != cudaSuccess)
-		return last;
-	if (s)
-		stream_run(s, NULL, 0);
-	sw_shim.pool_bytes = 0;
-	return sw_shim_enter(s);
-}
-
-cudaError_t cudaStreamDestroy(cudaStream_t s)
-{
-	stream_run(s, NULL, 0);
-	sw_shim.live--;
-	free(s);
-	return sw_shim_enter(NULL);
-}
-
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned flags)
-{
-	(void)flags;
-	if (sw_shim_enter(NULL) != cudaSuccess || fault(SW_SHIM_EVENT) != cudaSuccess)
-		return last;
-	*out = sw_calloc(1, sizeof **out);
-	if (!*out)
-		return sw_shim_fail(cudaErrorMemoryAllocation);
-	sw_shim.live++;
-	return cudaSuccess;
-}
-
-struct mark {
-	cudaEvent_t event;
-};
-
-static void mark_run(void *arg)
-{
-	((struct mark *)arg)->event->done++;
-}
-
-cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
-{
-	struct mark *m;
-
-	if (fault(SW_SHIM_MARK) != cudaSuccess)
-		return last;
-	m = malloc(sizeof *m);
-	if (!m)
-		return sw_shim_fail(cudaErrorMemoryAllocation);
-	m->event = e;
-	e->stream = s;
-	e->recorded++;
-	sw_shim.events++;
-	return sw_shim_queue(s, mark_run, m);
-}
-
-cudaError_t cudaEventSynchronize(cudaEvent_t e)
-{
-	if (sw_shim_enter_outside() != cudaSuccess || fault(SW_SHIM_EVENT_SYNC) != cudaSuccess)
-		return last;
-	if (e->stream)
-		stream_run(e->stream, e, e->recorded);
-	return sw_shim_enter(NULL);
-}
-
-struct wait {
-	cudaEvent_t event;
-	unsigned times;
-};
-
-/* What the event waits for lies in another stream: that runs first, as far. */
-static void wait_run(void *arg)
-{
-	const struct wait *w = arg;
-
-	stream_run(w->event->stream, w->event, w->times);
-}
-
-cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned flags)
-{
-	struct wait *w;
-
-	(void)flags;
-	if (fault(SW_SHIM_EVENT_WAIT) != cudaSuccess)
-		return last;
-	if (!e->stream) /* never recorded: no wait */
-		return sw_shim_enter(s);
-	w = malloc(sizeof *w);
-	if (!w)
-		return sw_shim_fail(cudaErrorMemoryAllocation);
-	*w = (struct wait){e, e->recorded};
-	return sw_shim_queue(s, wait_run, w);
-}
-
-cudaError_t cudaEventDestroy(cudaEvent_t e)
-{
-	sw_shim.live--;
-	free(e);
-	return sw_shim_enter(NULL);
-}
-
-/* --- work --- */
-
-struct copy {
-	void *dst;
-	const void *src; /* NULL: fill with value */
-	size_t bytes;
-	int value;
-};
-
-static void copy_run(void *arg)
-{
-	const struct copy *c = arg;
-
-	if (c->src)
-		memcpy(c->dst, c->src, c->bytes);
-	else
-		memset(c->dst, c->value, c->bytes);
-}
-
-static cudaError_t copy_queue(struct copy c, cudaStream_t s)
-{
-	struct copy *arg = malloc(sizeof *arg);
-
-	if (!arg)
-		return sw_shim_fail(cudaErrorMemoryAllocation);
-	*arg = c;
-	return sw_shim_queue(s, copy_run, arg);
-}
-
-cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind,
-			    cudaStream_t s)
-{
-	const bool up = kind == cudaMemcpyHostToDevice;
-
-	if (!on_device(up ? dst : src, bytes) || on_device(up ? src : dst, bytes))
-		return sw_shim_fail(cudaErrorInvalidValue);
-	if (fault(SW_SHIM_COPY) != cudaSuccess)
-		return last;
-	sw_shim.given.copies++;
-	sw_shim.given.up_bytes += up ? bytes : 0;
-	return copy_queue((struct copy){.dst = dst, .src = src, .bytes = bytes}, s);
-}
-
-cudaError_t cudaMemsetAsync(void *dst, int value, size_t bytes, cudaStream_t s)
-{
-	if (!on_device(dst, bytes))
-		return sw_shim_fail(cudaErrorInvalidValue);
-	if (fault(SW_SHIM_FILL) != cudaSuccess)
-		return last;
-	sw_shim.given.fills++;
-	return copy_queue((struct copy){.dst = dst, .value = value, .bytes = bytes}, s);
 }

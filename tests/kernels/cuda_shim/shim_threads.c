@@ -307,7 +307,7 @@ struct launch {
 	_Alignas(max_align_t) unsigned char closure[];
 };
 
-static void launch_run(void *arg)
+static bool launch_run(void *arg)
 {
 	struct launch *l = arg;
 
@@ -322,7 +322,7 @@ static void launch_run(void *arg)
 	sw_shim_thread.arg_bytes = l->bytes;
 	sw_shim_thread.stacks = stacks;
 	sw_shim_thread.stacks_bytes = THREAD_MAX * STACK_BYTES;
-	sw_shim_thread.launch++;
+	sw_shim_launch_begin();
 	sw_shim_place.grid_dim = (struct sw_shim_dim){l->grid, 1, 1};
 	sw_shim_place.block_dim = (struct sw_shim_dim){l->block, 1, 1};
 	for (unsigned b = 0; b < l->grid; b++) {
@@ -334,6 +334,7 @@ static void launch_run(void *arg)
 		sw_shim_place.block = (struct sw_shim_dim){whose_turn(b, l->grid), 0, 0};
 		block_run(l->block);
 	}
+	return true;
 }
 
 void sw_shim_launch(unsigned grid, unsigned block, int may_overlap, cudaStream_t s,

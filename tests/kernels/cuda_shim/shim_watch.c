@@ -8,10 +8,12 @@
  * beside it, nobody calls them: that build sees what is out of bounds by itself.)
  *
  * Each 2 bytes have a cell: who wrote last, and two who read. An access is in order with an earlier
- * one of the same launch when the thread is the same, when a barrier of their block lies between,
+ * one of another launch when streams, events and waits of the host put the launches in order
+ * (shim_order.c), with one of the same launch when the thread is the same, when a barrier of their block lies between,
  * or for lanes of one warp a __syncwarp (shuffles order nothing); blocks are never in order with
  * each other. Two that are not, one of them a write, and not both atomic, are a race whatever the
- * values are: the process aborts. Accesses of one byte are taken for all of their cell.
+ * values are: the process aborts. Accesses of one byte are taken for all of their cell. Copies, fills,
+ * products and collectives are a launch each, of one thread.
  */
 #include "tests/kernels/cuda_shim/shim.h"
 #include <stdint.h>
@@ -52,7 +54,9 @@ static inline bool same_mark(const struct mark *m, const struct mark *me)
 
 static inline bool in_order(const struct mark *m, const struct mark *me, bool shared)
 {
-	if (m->launch != me->launch || same_thread(m, me))
+	if (m->launch != me->launch)
+		return shared || sw_shim_launch_before(m->launch);
+	if (same_thread(m, me))
 		return true;
 	if (m->block != me->block) /* its shared memory is another one */
 		return shared;
@@ -65,6 +69,13 @@ static void race(const struct mark *m, const char *did, const struct mark *me, e
 {
 	char place[64] = "shared memory";
 
+	if (m->launch != me->launch) {
+		fprintf(stderr,
+			"cuda shim: race: byte %zu of device memory is %s, which another stream's "
+			"work has %s, with no event between\n",
+			at, kind == READ ? "read" : "written", did);
+		abort();
+	}
 	if (!shared)
 		(void)snprintf(place, sizeof place, "byte %zu of device memory", at);
 	fprintf(stderr,
@@ -83,7 +94,8 @@ static void add_reader(struct sw_shim_cell *c, const struct mark *me, bool share
 	const bool alike = c->read[0].block == me->block &&
 			   c->read[0].thread / WARP == me->thread / WARP;
 
-	if (same_thread(&c->read[1], me) || (first && (!second || !alike)))
+	if ((c->read[1].launch == me->launch && same_thread(&c->read[1], me)) ||
+	    (first && (!second || !alike)))
 		c->read[1] = *me;
 	else
 		c->read[0] = *me;
@@ -193,6 +205,27 @@ static void look(const void *p, size_t n, enum access kind)
 void sw_shim_look_atomic(const void *p, size_t n)
 {
 	look(p, n, ATOMIC);
+}
+
+void sw_shim_look_at(const void *p, size_t n, bool write)
+{
+#ifdef SW_SHIM_WATCH
+	struct sw_shim_range *r = sw_shim_range_near(p);
+	const struct mark me = {.launch = sw_shim_thread.launch};
+
+	if (n == 0 || !r || !within((uintptr_t)p, r->data, r->bytes))
+		return;
+	const size_t from = (uintptr_t)p - (uintptr_t)r->data;
+
+	if (!within((uintptr_t)p + n - 1, r->data, r->bytes))
+		outside(&me, write ? WRITE : READ, r, (uintptr_t)p + n - 1);
+	cells_access(cells_of(&r->cells, r->bytes), from, from + n - 1, &me, write ? WRITE : READ,
+		     false);
+#else
+	(void)p;
+	(void)n;
+	(void)write;
+#endif
 }
 
 /* --- what -fsanitize=thread calls --- */
