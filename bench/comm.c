@@ -2,6 +2,7 @@
  * bench/comm.c — bytes per second of a sum among ranks, beside memcpy.
  *
  *   shm, tcp   sw_comm_sum of floats: each rank gives so many bytes and gets the sum of all
+ *   step       lenet-cifar at batch 128: one rank alone, and ranks that share each batch
  *   memcpy     all ranks copy as many bytes at the same time, each its own, in the same round
  *
  * Each rank is a process on a core of its own, as far as there are cores. A round makes each sum and
@@ -11,6 +12,7 @@
 #include "worker/comm/comm.h"
 #include "bench/lib/flags.h"
 #include "bench/lib/table.h"
+#include "bench/lib/train_job.h"
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +23,7 @@
 #define LEAST  ((size_t)1024)
 #define MOST   ((size_t)64 * 1024 * 1024)
 #define FIGURE ((size_t)256 * 1024) /* about what lenet-cifar has of gradients */
+#define STEPS  15                   /* in a row: ranks of one core take turns */
 #define ENOUGH ((size_t)4 * 1024 * 1024)
 
 static struct options {
@@ -33,6 +36,13 @@ static struct {
 	unsigned ranks;
 	double gb, of_copy;
 } figure; /* of the first row of such a size */
+
+static struct step {
+	char transport[8];
+	unsigned ranks;
+	double s;
+} step[1 + 2 * BENCH_MAX_COUNTS];
+static size_t steps;
 
 struct best {
 	double sum, copy; /* seconds */
@@ -103,17 +113,50 @@ static void print_row(struct bench_table *t, const struct sw_comm_place *at, siz
 	bench_table_text(t, 7, at->world > cores ? "more ranks than cores" : "");
 }
 
+/* Seconds a step, of the best round of some. c: NULL: alone. */
+static double measure_step(struct sw_comm *c)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct train_job job;
+	double best = 1e9;
+
+	if (train_job_make(&job, "lenet-cifar", 128, c, &err) != SW_OK)
+		fail(err.msg);
+	for (int round = 0; round < 12; round++) {
+		const uint64_t before = job.net.step;
+
+		if (c != NULL)
+			must(sw_comm_barrier(c), c);
+		const double from = bench_now();
+		while (job.net.step < before + STEPS)
+			if (train_job_step(&job) != SW_OK)
+				fail("a step failed");
+		if (c != NULL) /* the steps of all are done */
+			must(sw_comm_barrier(c), c);
+		const double s = (bench_now() - from) / (double)(job.net.step - before);
+		best = s < best ? s : best;
+	}
+	train_job_free(&job);
+	return best;
+}
+
+static void pin(unsigned core)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(core, &one);
+	(void)sched_setaffinity(0, sizeof one, &one);
+}
+
 /* A rank's: rank 0 writes the rows. */
 static void run(struct sw_comm_place at, struct bench_table *t)
 {
 	const unsigned cores = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_comm *c;
-	cpu_set_t core;
 
-	CPU_ZERO(&core);
-	CPU_SET(at.rank % cores, &core);
-	(void)sched_setaffinity(0, sizeof core, &core);
+	pin(at.rank % cores);
 	if (sw_comm_open(&c, &at, &err) != SW_OK)
 		fail(err.msg);
 	for (size_t bytes = LEAST; bytes <= MOST; bytes *= 4) {
@@ -121,6 +164,14 @@ static void run(struct sw_comm_place at, struct bench_table *t)
 
 		if (at.rank == 0)
 			print_row(t, &at, bytes, cores, best);
+	}
+	const double s = measure_step(c);
+
+	if (at.rank == 0) {
+		struct step *k = &step[steps++];
+
+		*k = (struct step){.ranks = at.world, .s = s};
+		memcpy(k->transport, at.transport, sizeof k->transport);
 	}
 	sw_comm_close(c);
 }
@@ -168,12 +219,21 @@ int main(int argc, char **argv)
 	if (bench_flags_read("comm", flags, argc, argv) != 0)
 		return 2;
 	struct bench_table *const t = bench_table_create(names);
+	cpu_set_t all;
+
+	(void)sched_getaffinity(0, sizeof all, &all);
+	pin(0);
+	step[steps++] = (struct step){.transport = "alone", .ranks = 1, .s = measure_step(NULL)};
+	(void)sched_setaffinity(0, sizeof all, &all);
 	for (size_t i = 0; i < o.ranks.n; i++) {
 		measure_transport("shm", (unsigned)o.ranks.v[i], t);
 		measure_transport("tcp", (unsigned)o.ranks.v[i], t);
 	}
 	const int rc = bench_table_end(t, o.csv);
 
+	for (size_t i = 0; i < steps; i++)
+		printf("step  %-5s  %u ranks  %7.0f us  %.2f times as fast\n", step[i].transport,
+		       step[i].ranks, 1e6 * step[i].s, step[0].s / step[i].s);
 	printf("comm: %.1f GB/s (shm, %u ranks, %zu KiB: bytes of each rank; %.1f times as long as "
 	       "a "
 	       "memcpy of them)\n",

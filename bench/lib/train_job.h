@@ -25,9 +25,9 @@ struct train_job {
 	double flops; /* of a row's step, in products */
 };
 
-/* For the threads that are set now. err: why not. */
+/* For the threads that are set now. comm: the ranks that share each batch; NULL: one. err: why not. */
 SW_NODISCARD sw_status train_job_make(struct train_job *job, const char *net, size_t batch,
-				      struct sw_err *err);
+				      struct sw_comm *comm, struct sw_err *err);
 /* On the table of a device. like: a job of the same net on that table whose data are shared, or
  * NULL; it must live as long. */
 SW_NODISCARD sw_status train_job_make_on(struct train_job *job, const struct sw_ops *ops,
