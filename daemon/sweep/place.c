@@ -159,9 +159,12 @@ static void gather_picks(struct sw_daemon *d, const struct sw_slot *s, struct pi
 	for (size_t i = 0; i < d->sweep_n; i++) {
 		struct sw_live *live = d->sweeps[i];
 
-		if (live->driven || live->ended_ms != 0 || live->sched == NULL ||
-		    !sw_sweep_has_work(live->sched))
+		if (live->driven || live->ended_ms != 0 || live->sched == NULL)
 			continue;
+		if (!sw_sweep_has_work(live->sched)) { /* paused, for one: its wait is over */
+			live->short_us = live->kept_us = 0;
+			continue;
+		}
 		/* Again once it is ready: which trial is next may be known only then. */
 		if (!suits(s, live) || is_spared(s, live) || !sw_suggest_ready(live, 1) ||
 		    !suits(s, live))
