@@ -9,9 +9,8 @@
 #include <string.h>
 
 static const struct sw_spec_hint hints[] = {
-	{"parallel", NULL, "leave it out"},
-	{"precision", NULL, "leave it out"},
-	{"bf16", NULL, "leave it out"},
+	{"parallel", NULL, "give it beside \"trainer\""},
+	{"bf16", "precision", NULL},
 	{"layers", "model", NULL},
 	{"data", "dataset", NULL},
 	{"learning_rate", "lr", NULL},

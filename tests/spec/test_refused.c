@@ -206,7 +206,7 @@ static const struct {
 	 "unknown key \"learning_rate\"; did you mean \"lr\"?"},
 	{TRAIN "{'epoch':1}}", "/trainer/epoch", "unknown key \"epoch\"; did you mean \"epochs\"?"},
 	{TRAIN "{'parallel':{}}}", "/trainer/parallel",
-	 "\"parallel\" is not supported by this version: leave it out"},
+	 "\"parallel\" is not supported by this version: give it beside \"trainer\""},
 	{TRAIN "{'dataset':'digits'}}", "/trainer/dataset",
 	 "\"dataset\" must be an object, not a string"},
 	{TRAIN "{'dataset':{'name':'../x'}}}", "/trainer/dataset/name",
