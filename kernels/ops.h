@@ -47,7 +47,8 @@ extern "C" {
 #endif
 
 #define SW_OPS_ALIGN   ((size_t)64)
-#define SW_OPS_VERSION 10 /* of this table's layout; a module made for another is refused */
+#define SW_OPS_VERSION 11 /* of this table's layout; a module made for another is refused */
+#define SW_OPS_LOOK_US 100
 
 struct sw_queue; /* opaque, one per backend: a stream with its handles and workspace */
 struct sw_graph; /* opaque: calls that were recorded */
@@ -75,6 +76,11 @@ struct sw_ops {
 	sw_status (*download)(struct sw_queue *q, void *dst, const void *src, size_t bytes);
 	sw_status (*zero)(struct sw_queue *q, void *dst, size_t bytes);
 	sw_status (*sync)(struct sw_queue *q);
+	/* From now on look(ctx) is called while the host waits for q, about each SW_OPS_LOOK_US: an
+	 * answer that is not SW_OK ends the wait with it, and what q was given is not done. For
+	 * work that waits for another process, which may be gone: queue_destroy waits for it to
+	 * the end. look NULL: no more. It must not call q. */
+	void (*watch)(struct sw_queue *q, sw_status (*look)(void *ctx), void *ctx);
 
 	/* --- graphs: a sequence of calls that is recorded once and given again as one --- */
 
@@ -133,6 +139,17 @@ struct sw_ops {
 	sw_status (*transfer_wait)(struct sw_queue *q, unsigned buffer);
 	/* Waits until the buffer's transfers have read their src. */
 	sw_status (*transfer_read)(struct sw_queue *q, unsigned buffer);
+
+	/* --- a stream beside the work, for a library of collectives: recorded, too --- */
+
+	/* *stream is q's second stream, the same each time, as such a library takes it (a
+	 * cudaStream_t); NULL of a backend that has none, where a library's work is done when its
+	 * call returns. What it is given from here on comes after all that q was given. A recording
+	 * that holds a fork must hold a join behind all that the stream was given, or is
+	 * SW_UNSUPPORTED. */
+	sw_status (*fork)(struct sw_queue *q, void **stream);
+	/* What q is given from here on comes after all that the stream was given. */
+	sw_status (*join)(struct sw_queue *q);
 
 	/* --- batch assembly: out[b][*] = rows[index[b]][*] --- */
 

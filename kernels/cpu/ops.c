@@ -175,6 +175,20 @@ static sw_status weights(struct sw_queue *q, const float *w, size_t n, void *to)
 	return SW_OK;
 }
 
+static void watch(struct sw_queue *q, sw_status (*look)(void *ctx), void *ctx)
+{
+	(void)q;
+	(void)look; /* nothing is waited for */
+	(void)ctx;
+}
+
+static sw_status fork_queue(struct sw_queue *q, void **stream)
+{
+	(void)q;
+	*stream = NULL;
+	return SW_OK;
+}
+
 static sw_status transfer(struct sw_queue *q, unsigned buffer, void *dst, const void *src,
 			  size_t bytes)
 {
@@ -200,6 +214,7 @@ const struct sw_ops sw_ops_cpu = {
 	.download = copy,
 	.zero = zero,
 	.sync = sync_queue,
+	.watch = watch,
 	.graph_begin = graph_begin,
 	.graph_end = graph_end,
 	.graph_run = graph_run,
@@ -215,6 +230,8 @@ const struct sw_ops sw_ops_cpu = {
 	.transfer = transfer,
 	.transfer_wait = transfer_wait,
 	.transfer_read = transfer_wait,
+	.fork = fork_queue,
+	.join = sync_queue,
 	.gather = sw_cpu_gather,
 	.gather_i32 = sw_cpu_gather_i32,
 	.gather_image = sw_cpu_gather_image,

@@ -85,6 +85,11 @@ struct sw_queue {
 	cudaStream_t side;
 	cudaEvent_t arrived[2]; /* the last transfer of a buffer */
 	cudaEvent_t used[2];    /* the last work on a buffer */
+	/* of fork and join, made at the first: */
+	cudaStream_t beside;
+	cudaEvent_t forked, joined;
+	sw_status (*look)(void *ctx); /* while the host waits; NULL: none */
+	void *look_ctx;
 };
 
 /* Takes the GPU for this process, which keeps it until it ends; the same one again is SW_OK.
@@ -125,6 +130,16 @@ sw_status sw_cuda_upload(struct sw_queue *q, void *dst, const void *src, size_t 
 sw_status sw_cuda_download(struct sw_queue *q, void *dst, const void *src, size_t bytes);
 sw_status sw_cuda_zero(struct sw_queue *q, void *dst, size_t bytes);
 sw_status sw_cuda_sync(struct sw_queue *q);
+void sw_cuda_watch(struct sw_queue *q, sw_status (*look)(void *ctx), void *ctx);
+sw_status sw_cuda_fork(struct sw_queue *q, void **stream);
+sw_status sw_cuda_join(struct sw_queue *q);
+/* Ends what fork has made. */
+void sw_cuda_beside_end(struct sw_queue *q);
+/* The host's waits for what q was given, and for an event of q's, as ops.h's watch says. */
+sw_status sw_cuda_wait(const struct sw_queue *q);
+sw_status sw_cuda_wait_event(const struct sw_queue *q, cudaEvent_t e);
+/* An event that a thread sleeps for, without times. */
+sw_status sw_cuda_event_make(cudaEvent_t *e);
 sw_status sw_cuda_graph_begin(struct sw_queue *q);
 sw_status sw_cuda_graph_end(struct sw_queue *q, struct sw_graph **out);
 sw_status sw_cuda_graph_run(struct sw_queue *q, struct sw_graph *g);

@@ -84,8 +84,7 @@ static sw_status slots_start(struct sw_queue *q)
 
 	q->slots = slots;
 	for (size_t i = 0; i < SW_CUDA_SLOT_PARTS && rc == SW_OK; i++)
-		rc = sw_cuda_status(cudaEventCreateWithFlags(
-			&q->slot_free[i], cudaEventDisableTiming | cudaEventBlockingSync));
+		rc = sw_cuda_event_make(&q->slot_free[i]);
 	return rc;
 }
 
@@ -138,6 +137,7 @@ void sw_cuda_queue_destroy(struct sw_queue *q)
 		sw_cuda_pinned_free(q->slots);
 		handle_destroy(q);
 		sw_cuda_transfer_end(q);
+		sw_cuda_beside_end(q);
 		sw_cuda_free(q->partial);
 		if (q->stream)
 			(void)sw_cuda_status(cudaStreamDestroy(q->stream));
@@ -188,7 +188,7 @@ static sw_status upload_small(struct sw_queue *q, void *dst, const void *src, si
 	sw_status rc = SW_OK;
 
 	if (k % each == 0) /* an event that was never recorded counts as done */
-		rc = sw_cuda_status(cudaEventSynchronize(part_free));
+		rc = sw_cuda_wait_event(q, part_free);
 	if (rc != SW_OK)
 		return rc;
 	memcpy(slot, src, bytes);
@@ -198,6 +198,12 @@ static sw_status upload_small(struct sw_queue *q, void *dst, const void *src, si
 	if (rc == SW_OK) /* else the slot is taken again */
 		q->next_slot = (k + 1) % SW_CUDA_SLOT_N;
 	return rc;
+}
+
+/* A copy from or to pageable memory waits within its call, where nobody looks. */
+static sw_status wait_first(const struct sw_queue *q)
+{
+	return q->look ? sw_cuda_wait(q) : SW_OK;
 }
 
 sw_status sw_cuda_upload(struct sw_queue *q, void *dst, const void *src, size_t bytes)
@@ -210,11 +216,14 @@ sw_status sw_cuda_upload(struct sw_queue *q, void *dst, const void *src, size_t 
 		return rc;
 	if (bytes <= SW_CUDA_SLOT_BYTES)
 		return upload_small(q, dst, src, bytes);
-	rc = sw_cuda_status(cudaMemcpyAsync(dst, src, bytes, cudaMemcpyHostToDevice, q->stream));
+	rc = wait_first(q);
+	if (rc == SW_OK)
+		rc = sw_cuda_status(
+			cudaMemcpyAsync(dst, src, bytes, cudaMemcpyHostToDevice, q->stream));
 	if (rc != SW_OK)
 		return rc;
 	/* src may be pinned, or read by the device itself: only the end of the copy frees it. */
-	return sw_cuda_status(cudaStreamSynchronize(q->stream));
+	return sw_cuda_wait(q);
 }
 
 sw_status sw_cuda_download(struct sw_queue *q, void *dst, const void *src, size_t bytes)
@@ -223,12 +232,14 @@ sw_status sw_cuda_download(struct sw_queue *q, void *dst, const void *src, size_
 
 	if (rc == SW_OK && q->recording)
 		return SW_INVALID;
+	if (rc == SW_OK)
+		rc = wait_first(q);
 	if (rc == SW_OK && bytes)
 		rc = sw_cuda_status(
 			cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToHost, q->stream));
 	if (rc != SW_OK)
 		return rc;
-	return sw_cuda_status(cudaStreamSynchronize(q->stream));
+	return sw_cuda_wait(q);
 }
 
 sw_status sw_cuda_zero(struct sw_queue *q, void *dst, size_t bytes)
@@ -246,5 +257,5 @@ sw_status sw_cuda_sync(struct sw_queue *q)
 
 	if (rc != SW_OK || q->recording)
 		return rc != SW_OK ? rc : SW_INVALID;
-	return sw_cuda_status(cudaStreamSynchronize(q->stream));
+	return sw_cuda_wait(q);
 }

@@ -24,12 +24,6 @@ void sw_cuda_pinned_free(void *p)
 	sw_cuda_alone_end();
 }
 
-static sw_status event_make(cudaEvent_t *e)
-{
-	return sw_cuda_status(
-		cudaEventCreateWithFlags(e, cudaEventDisableTiming | cudaEventBlockingSync));
-}
-
 /* Once; what is there already stays. */
 static sw_status side_start(struct sw_queue *q)
 {
@@ -37,9 +31,9 @@ static sw_status side_start(struct sw_queue *q)
 
 	for (int i = 0; i < 2 && rc == SW_OK; i++) {
 		if (!q->arrived[i])
-			rc = event_make(&q->arrived[i]);
+			rc = sw_cuda_event_make(&q->arrived[i]);
 		if (rc == SW_OK && !q->used[i])
-			rc = event_make(&q->used[i]);
+			rc = sw_cuda_event_make(&q->used[i]);
 	}
 	if (rc == SW_OK && !q->side)
 		rc = sw_cuda_status(cudaStreamCreateWithFlags(&q->side, cudaStreamNonBlocking));
@@ -101,5 +95,5 @@ sw_status sw_cuda_transfer_read(struct sw_queue *q, unsigned buffer)
 {
 	const sw_status rc = side_begin(q, buffer);
 
-	return rc == SW_OK ? sw_cuda_status(cudaEventSynchronize(q->arrived[buffer])) : rc;
+	return rc == SW_OK ? sw_cuda_wait_event(q, q->arrived[buffer]) : rc;
 }

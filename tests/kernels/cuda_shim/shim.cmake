@@ -43,7 +43,7 @@ if(SW_WERROR)
 endif()
 
 foreach(noun cuda_ops cuda_linear cuda_losses cuda_images cuda_conv cuda_norm cuda_tokens
-	cuda_queue)
+	cuda_queue cuda_beside)
 	sw_test(kernels/test_${noun}.c sw_cuda_shim sw_kernels)
 	target_sources(test_kernels_${noun} PRIVATE ${here}/twin.c kernels/sums.c)
 	if(TARGET sw_cuda) # the same on a GPU; skipped, and said so, where there is none
