@@ -88,7 +88,7 @@ static sw_status start_ranks(struct sw_gang *g, const struct sw_runner *r,
 				      .streams = r->streams};
 
 	snprintf(start.device, sizeof start.device, "%s", r->opens);
-	start.place.fd = strcmp(lead->transport, "shm") == 0 ? SW_RANK_FD : -1;
+	start.place.fd = strcmp(lead->transport, "tcp") == 0 ? -1 : SW_RANK_FD;
 	for (size_t i = 0; i < g->n; i++) {
 		int input, code;
 

@@ -130,6 +130,18 @@ static void log_micro(struct run *r, const struct sw_net *net)
 			       norms);
 }
 
+/* How devices add: three or more in an order that this fixes. */
+static void log_sums(const struct run *r)
+{
+	const struct sw_comm *c = sw_gang_comm(r->gang);
+	char text[200];
+
+	if (!c || !sw_comm_on_devices(c))
+		return;
+	sw_comm_describe(c, text, sizeof text);
+	sw_session_log(r->session, "gradients are summed by %s", text);
+}
+
 /* Loads the checkpoint of resume_step, else the one before it. A trial's own state can be made
  * again from its seed; a trial that began from another's checkpoint cannot start from scratch. */
 static sw_status on_begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct sw_err *err)
@@ -141,6 +153,7 @@ static sw_status on_begin(void *ctx, struct sw_net *net, uint64_t *epoch, struct
 	sw_status rc = SW_NOT_FOUND;
 
 	r->kept_us = sw_clock_mono_us();
+	log_sums(r);
 	sw_share_trim(r->runner, &r->ready.trainer, net);
 	if (net->oom_events)
 		log_micro(r, net);

@@ -177,10 +177,22 @@ static sw_status ranks_check(const struct sw_ops *ops, const struct sw_trainer *
 
 	if (ranks != (comm ? sw_comm_world(comm) : 1))
 		return sw_err_set(err, SW_INVALID, "the trainer is not for as many ranks");
-	if (comm && strcmp(ops->name, "cpu") != 0)
-		return sw_err_set(err, SW_UNSUPPORTED, "several ranks are not supported on %s",
+	if (comm && sw_comm_on_devices(comm) != (strcmp(ops->name, "cpu") != 0))
+		return sw_err_set(err, SW_UNSUPPORTED,
+				  "several ranks on %s are not supported with this transport",
 				  ops->name);
 	return SW_OK;
+}
+
+/* Before anybody asks how much memory is left: sums of devices take some. */
+static sw_status ranks_begin(const struct sw_ops *ops, struct sw_queue *q, struct sw_comm *comm,
+			     struct sw_err *err)
+{
+	const sw_status rc = comm ? sw_comm_devices(comm, err) : SW_OK;
+
+	if (rc == SW_OK && comm) /* a sum whose rank is gone would be waited for without end */
+		ops->watch(q, sw_comm_look, comm);
+	return rc;
 }
 
 static sw_status train(struct loop *l, enum sw_train_end *end, struct sw_err *err)
@@ -218,6 +230,8 @@ sw_status sw_train_run(const struct sw_ops *ops, struct sw_queue *q, const struc
 
 	*end = SW_TRAIN_DONE;
 	if (rc == SW_OK)
+		rc = ranks_begin(ops, q, hooks->comm, &why);
+	if (rc == SW_OK)
 		rc = sw_net_create(&l.net, ops, q, model, trainer, data, seed, &why);
 	if (rc == SW_OK)
 		rc = train(&l, end, &why);
@@ -230,6 +244,9 @@ sw_status sw_train_run(const struct sw_ops *ops, struct sw_queue *q, const struc
 				 sw_status_str(rc));
 	if (rc != SW_OK && hooks->comm)
 		end_all(hooks->comm, rc, why.msg);
+	ops->watch(q, NULL, NULL); /* sums of other ranks are done, or have been aborted */
 	sw_net_destroy(&l.net);
+	if (hooks->comm)
+		sw_comm_devices_end(hooks->comm);
 	return rc == SW_OK ? SW_OK : sw_err_at(err, rc, why.ptr, "%s", why.msg);
 }

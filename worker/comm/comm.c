@@ -1,13 +1,14 @@
 #include "worker/comm/comm.h"
 #include "base/clock.h"
 #include "worker/comm/comm_internal.h"
+#include "worker/comm/nccl.h"
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 static const struct comm_table *table_of(const char *transport)
 {
-	if (strcmp(transport, "shm") == 0)
+	if (strcmp(transport, "shm") == 0 || strcmp(transport, "nccl") == 0)
 		return &comm_shm;
 	return strcmp(transport, "tcp") == 0 ? &comm_tcp : NULL;
 }
@@ -45,6 +46,7 @@ sw_status sw_comm_open(struct sw_comm **out, const struct sw_comm_place *at, str
 	sw_status rc = table->open(&c, at, silent_us(), err);
 	if (rc != SW_OK)
 		return rc;
+	c->devices = strcmp(at->transport, "nccl") == 0;
 	c->beaten_us = c->awake_us = sw_clock_mono_us();
 	rc = sw_comm_barrier(c);
 	if (rc != SW_OK) {
@@ -58,9 +60,55 @@ sw_status sw_comm_open(struct sw_comm **out, const struct sw_comm_place *at, str
 
 void sw_comm_close(struct sw_comm *c)
 {
-	if (c != NULL)
-		c->table->close(c);
+	if (c == NULL)
+		return;
+	sw_comm_devices_end(c);
+	c->table->close(c);
 }
+
+/* --- devices --- */
+
+sw_status sw_comm_devices(struct sw_comm *c, struct sw_err *err)
+{
+	if (!c->devices || c->nccl != NULL)
+		return SW_OK;
+	return sw_nccl_open(&c->nccl, c, err);
+}
+
+void sw_comm_devices_end(struct sw_comm *c)
+{
+	sw_nccl_close(c->nccl);
+	c->nccl = NULL;
+}
+
+bool sw_comm_on_devices(const struct sw_comm *c)
+{
+	return c->devices;
+}
+
+void sw_comm_describe(const struct sw_comm *c, char *text, size_t cap)
+{
+	if (c->nccl != NULL)
+		sw_nccl_describe(c->nccl, text, cap);
+	else if (cap > 0)
+		*text = '\0';
+}
+
+sw_status sw_comm_look(void *comm)
+{
+	struct sw_comm *c = comm;
+	unsigned lost = c->world;
+
+	if (c->failed == SW_OK && c->table->look != NULL)
+		c->table->look(c, &lost);
+	if (c->failed == SW_OK && lost < c->world)
+		(void)comm_lose(c, lost, false);
+	if (c->failed == SW_OK && c->nccl != NULL)
+		sw_nccl_look(c->nccl);
+	return c->failed;
+}
+
+/* --- */
 
 unsigned sw_comm_rank(const struct sw_comm *c)
 {
@@ -103,6 +151,7 @@ sw_status comm_fail(struct sw_comm *c, sw_status why, const char *line)
 	if (c->failed == SW_OK) {
 		c->failed = why;
 		(void)snprintf(c->why, sizeof c->why, "%s", line);
+		sw_nccl_abort(c->nccl); /* or streams wait for a rank that is gone */
 	}
 	return c->failed;
 }

@@ -30,8 +30,8 @@ struct sw_comm; /* opaque; one per rank */
 /* What a rank is told: plain bytes, so that a lead may hand it to a child as it is. */
 struct sw_comm_place {
 	unsigned rank, world;
-	char transport[8]; /* "shm" or "tcp" */
-	int fd; /* shm: the segment, the same for all; tcp: rank 0's listening socket, else -1 */
+	char transport[8]; /* "shm", "tcp" or "nccl": shm with sums on devices */
+	int fd; /* shm, nccl: the segment, the same for all; tcp: rank 0's listening socket, else -1 */
 	char at[64];                            /* tcp: where rank 0 listens, "127.0.0.1:40213" */
 	unsigned char secret[SW_COMM_SECRET_N]; /* tcp: only who shows it is let in */
 };
@@ -64,9 +64,13 @@ SW_NODISCARD sw_status sw_comm_sum(struct sw_comm *c, enum sw_comm_type type, vo
 				   unsigned parts);
 
 /* The same, begun: p is final on this rank, and is left alone until the end. Does not wait, unless
- * 64 sums have begun; what has come of begun sums is added, so that later calls find less to do. */
-SW_NODISCARD sw_status sw_comm_sum_begin(struct sw_comm *c, float *p, size_t n, unsigned parts);
-/* All that were begun are sums now. */
+ * 64 sums have begun; what has come of begun sums is added, so that later calls find less to do.
+ * stream: NULL, unless the comm is on devices: then p is a device's, final and left alone in the
+ * order of that stream, which has the sum when it is done; all ranks' count, so those from `parts`
+ * on have zeros there. */
+SW_NODISCARD sw_status sw_comm_sum_begin(struct sw_comm *c, void *stream, float *p, size_t n,
+					 unsigned parts);
+/* All that were begun are sums now, or in the order of their stream. */
 SW_NODISCARD sw_status sw_comm_sum_end(struct sw_comm *c);
 
 /* p: `bytes` bytes of rank `from`, for all. That rank waits for nobody while 8 MiB suffice. */
@@ -79,6 +83,23 @@ SW_NODISCARD sw_status sw_comm_barrier(struct sw_comm *c);
 /* Rank 0's word, before work that all do or none: its *on becomes that of the others. Rank 0 does
  * not wait for them. */
 SW_NODISCARD sw_status sw_comm_go(struct sw_comm *c, bool *on);
+
+/* With "nccl": by all ranks, when the process has taken its device, and before the first
+ * sw_comm_sum_begin; nothing with other transports, or a second time. Errors as sw_nccl_open's
+ * (nccl.h). */
+SW_NODISCARD sw_status sw_comm_devices(struct sw_comm *c, struct sw_err *err);
+/* Ends that: by all ranks, when their sums are done and recordings of them are gone; after an error
+ * by each for itself. Nothing if it was not begun. */
+void sw_comm_devices_end(struct sw_comm *c);
+/* Whether sums that are begun are sums of devices' memory. */
+bool sw_comm_on_devices(const struct sw_comm *c);
+/* How they are made, in words; "" before sw_comm_devices. */
+void sw_comm_describe(const struct sw_comm *c, char *text, size_t cap);
+
+/* For a wait of another kind, a device's: shows life, and says what has ended the comm. Does not
+ * wait. comm: struct sw_comm *, as ops->watch takes it. Cost: a look at the clock; each 100 ms one
+ * at the others. */
+SW_NODISCARD sw_status sw_comm_look(void *comm);
 
 /* A sign of life; NULL is allowed. Waits of this room give it, and sw_beat() (base/beat.h),
  * themselves; other work that may take long calls it every 100 ms, by a listener of sw_beat().

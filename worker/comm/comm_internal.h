@@ -45,7 +45,9 @@ struct sw_comm {
 	int64_t awake_us;
 	struct comm_sum sum[COMM_SUMS]; /* [begun % COMM_SUMS], done <= publishing <= begun */
 	size_t sums_done, sums_publishing, sums_begun;
-	size_t ahead; /* own chunks of sums that are published and not yet added to */
+	struct sw_nccl *nccl; /* sums of devices' memory; NULL: none, or not begun */
+	bool devices;         /* it is to be begun */
+	size_t ahead;         /* own chunks of sums that are published and not yet added to */
 };
 
 struct comm_table {
@@ -65,6 +67,9 @@ struct comm_table {
 	 * then. *lost: a rank that was found ended, else untouched; what it published before may be
 	 * all that is waited for. Sets c->failed where nothing can be waited for any more. */
 	void (*idle)(struct sw_comm *c, unsigned *lost);
+	/* The same without a wait, for a rank that waits for its device: a rank that has closed in
+	 * order counts as silent, for it has given all that it had to give. NULL: tcp. */
+	void (*look)(struct sw_comm *c, unsigned *lost);
 	void (*beat)(struct sw_comm *c); /* c->beaten_us is now */
 	/* c->failed and c->why to all others, unless one was faster. */
 	void (*abort)(struct sw_comm *c);

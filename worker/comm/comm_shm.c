@@ -309,7 +309,7 @@ static bool has_ended(const struct member *m)
 }
 
 /* Of all others the first that is lost. A silent one is killed, after the word that it is. */
-static void look(struct shm *s, int64_t now_us, unsigned *lost)
+static void look(struct shm *s, int64_t now_us, bool closed_too, unsigned *lost)
 {
 	struct sw_comm *c = &s->comm;
 
@@ -322,7 +322,7 @@ static void look(struct shm *s, int64_t now_us, unsigned *lost)
 
 		if (r == c->rank)
 			continue;
-		if (here && has_ended(m)) {
+		if (here && (closed_too || atomic_load(&m->state) != CLOSED) && has_ended(m)) {
 			*lost = r;
 			return;
 		}
@@ -370,18 +370,30 @@ static void await_bell(struct shm *s)
 	atomic_store(&s->me->sleeps, 0);
 }
 
+static void look_now(struct sw_comm *c, bool closed_too, unsigned *lost)
+{
+	struct shm *s = (struct shm *)c;
+	const int64_t now_us = sw_clock_mono_us();
+
+	if (now_us >= s->look_us)
+		look(s, now_us, closed_too, lost);
+	/* After the look: who has said why it ends, and has ended, is not lost. */
+	if (c->failed == SW_OK && atomic_load(&s->seg->aborted) == ABORTED)
+		(void)comm_fail(c, (sw_status)s->seg->why, s->seg->line);
+}
+
+static void shm_look(struct sw_comm *c, unsigned *lost)
+{
+	look_now(c, false, lost);
+}
+
 static void shm_idle(struct sw_comm *c, unsigned *lost)
 {
 	struct shm *s = (struct shm *)c;
 
 	await_bell(s);
 	s->seen = atomic_load(&s->me->bell);
-	const int64_t now_us = sw_clock_mono_us();
-	if (now_us >= s->look_us)
-		look(s, now_us, lost);
-	/* After the look: who has said why it ends, and has ended, is not lost. */
-	if (c->failed == SW_OK && atomic_load(&s->seg->aborted) == ABORTED)
-		(void)comm_fail(c, (sw_status)s->seg->why, s->seg->line);
+	look_now(c, true, lost);
 }
 
 const struct comm_table comm_shm = {
@@ -393,6 +405,7 @@ const struct comm_table comm_shm = {
 	.peek = shm_peek,
 	.release = shm_release,
 	.idle = shm_idle,
+	.look = shm_look,
 	.beat = shm_beat,
 	.abort = shm_abort,
 };

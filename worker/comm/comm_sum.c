@@ -2,6 +2,7 @@
  * all in rank order into its own memory. What is published is a copy, so a chunk of p is written
  * only after it has left. */
 #include "worker/comm/comm_internal.h"
+#include "worker/comm/nccl.h"
 #include <assert.h>
 #include <string.h>
 
@@ -148,9 +149,12 @@ static sw_status begin_sum(struct sw_comm *c, enum sw_comm_type type, void *p, s
 	return SW_OK;
 }
 
-sw_status sw_comm_sum_begin(struct sw_comm *c, float *p, size_t n, unsigned parts)
+sw_status sw_comm_sum_begin(struct sw_comm *c, void *stream, float *p, size_t n, unsigned parts)
 {
 	bool moved = true;
+
+	if (c->nccl != NULL)
+		return sw_nccl_sum(c->nccl, stream, p, n);
 
 	if (begin_sum(c, SW_COMM_F32, p, n, parts) != SW_OK)
 		return c->failed;

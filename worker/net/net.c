@@ -271,6 +271,7 @@ sw_status sw_net_order(struct sw_net *net, const int32_t *order, size_t rows)
 	if (rows > net->order_cap)
 		return SW_INVALID;
 	net->order_n = rows;
+	net->agreed = false; /* an evaluation may have forgotten graphs */
 	sw_net_feed_order(net, order, rows);
 	return net->ops->upload(net->q, net->arena + net->at.order, order, rows * sizeof *order);
 }

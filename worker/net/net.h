@@ -17,9 +17,10 @@
  *          before the sum begins is this rank's matter; after that it is an error.
  * Graphs   Where the backend has them, the step on a whole batch is recorded once it has been made
  *          once, and given again as one call: the same bits. So are at.steps of them in a row,
- *          where so many are left. The last, smaller batch of an epoch and evaluation are calls,
- *          and so are all steps with comm. A step whose recording fails is calls, and the next one
- *          tries again: SW_NET_GRAPH_TRIES times in a trial.
+ *          where so many are left. The last, smaller batch of an epoch and evaluation are calls.
+ *          A step whose recording fails is calls, and the next one tries again:
+ *          SW_NET_GRAPH_TRIES times in a trial. With comm all steps are calls, but of ranks on
+ *          devices: there one step is a graph, its sums in it, on all ranks or on none.
  * Errors   SW_NOMEM when not even a row at a time fits; what the backend says, or comm.
  * Threads  One queue, one thread.
  */
@@ -71,6 +72,7 @@ struct sw_net {
 	size_t place;              /* of the step whose calls are made, in a graph of many */
 	bool no_graphs;
 	unsigned graph_misses; /* how often a step was not recorded, or its graph did not start */
+	bool agreed;           /* of ranks on devices: all have the graphs that they need */
 	bool summing;          /* of the step at hand the ranks' sum has begun */
 };
 

@@ -96,6 +96,8 @@ struct sw_net_share sw_net_share_of(const struct sw_net *net, size_t rows);
 SW_NODISCARD sw_status sw_net_grads_final(const struct sw_net_pass *p, size_t from, size_t *to);
 /* The sums end; a rank without rows has its part in them here. */
 SW_NODISCARD sw_status sw_net_grads_sum(struct sw_net *net, const struct sw_net_share *mine);
+/* Whether all ranks say yes. */
+SW_NODISCARD sw_status sw_net_all(const struct sw_net *net, bool mine, bool *all);
 /* The weights' first values (net_init.c). */
 SW_NODISCARD sw_status sw_net_weights_init(struct sw_net *net);
 

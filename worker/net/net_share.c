@@ -37,8 +37,11 @@ sw_status sw_net_grads_final(const struct sw_net_pass *p, size_t from, size_t *t
 		rc = net->ops->accumulate(net->q, p->grads + from, sum + from, n);
 	if (rc != SW_OK || p->parts == 0 || !net->comm)
 		return rc;
+	void *stream;
+
 	net->summing = true;
-	return sw_comm_sum_begin(net->comm, sum + from, n, p->parts);
+	rc = net->ops->fork(net->q, &stream);
+	return rc == SW_OK ? sw_comm_sum_begin(net->comm, stream, sum + from, n, p->parts) : rc;
 }
 
 sw_status sw_net_grads_sum(struct sw_net *net, const struct sw_net_share *mine)
@@ -50,10 +53,23 @@ sw_status sw_net_grads_sum(struct sw_net *net, const struct sw_net_share *mine)
 	size_t to = m->weights_n;
 	sw_status rc = SW_OK;
 
+	if (idle && sw_comm_on_devices(net->comm)) /* where all ranks' gradients count */
+		rc = net->ops->zero(net->q, none.grads, to * sizeof *none.grads);
 	for (size_t i = m->ops_n; idle && rc == SW_OK && i-- > 0;)
 		if (m->op[i].w_n)
 			rc = sw_net_grads_final(&none, m->op[i].w, &to);
-	return rc == SW_OK ? sw_comm_sum_end(net->comm) : rc;
+	if (rc == SW_OK)
+		rc = sw_comm_sum_end(net->comm);
+	return rc == SW_OK ? net->ops->join(net->q) : rc;
+}
+
+sw_status sw_net_all(const struct sw_net *net, bool mine, bool *all)
+{
+	int64_t no = !mine;
+	const sw_status rc = sw_comm_sum(net->comm, SW_COMM_I64, &no, 1, sw_comm_world(net->comm));
+
+	*all = rc == SW_OK && no == 0;
+	return rc;
 }
 
 /* --- rank 0's state --- */

@@ -213,7 +213,7 @@ static sw_status steps_run(struct sw_net *net, const struct sw_data *data,
 		return rc;
 	rc = net->ops->graph_run(net->q, *graph);
 	*done = rc == SW_OK;
-	if (rc != SW_NOMEM)
+	if (rc != SW_NOMEM || net->comm) /* of which other ranks know nothing */
 		return rc;
 	/* a graph that does not start has done nothing */
 	sw_net_forget(net);
@@ -221,19 +221,45 @@ static sw_status steps_run(struct sw_net *net, const struct sw_data *data,
 	return SW_OK;
 }
 
+/* Whether this rank's graph of a step may run: when all ranks have theirs. They ask one another until
+ * each has all that it needs; then all know it. */
+static sw_status ranks_agree(struct sw_net *net, const struct sw_data *data,
+			     const struct sw_net_rows *from, bool *graph)
+{
+	struct sw_graph **mine = &net->graph[from->buffer];
+	sw_status rc;
+
+	*graph = true;
+	if (net->agreed)
+		return SW_OK;
+	rc = sw_net_all(net, net->made[from->buffer] && !net->no_graphs, graph);
+	if (rc != SW_OK || !*graph)
+		return rc;
+	if (!*mine)
+		rc = steps_record(net, data, from, 1, mine);
+	if (rc == SW_OK)
+		rc = sw_net_all(net, *mine != NULL, graph);
+	if (rc == SW_OK && *graph)
+		rc = sw_net_all(net, !net->feed || net->graph[1 - from->buffer], &net->agreed);
+	return rc;
+}
+
 sw_status sw_net_train(struct sw_net *net, const struct sw_data *data, size_t first, size_t *next)
 {
 	size_t left = first < net->order_n ? net->order_n - first : 0;
 	const size_t batch = net->at.batch, rows = left < batch ? left : batch;
-	/* what ranks sum up, the host does, which no graph records */
 	const bool graphs = !net->no_graphs && !net->comm;
 	const bool many = graphs && net->made[0] && left >= net->at.steps * batch;
 	size_t n = many ? net->at.steps : 1;
 	struct sw_net_rows from;
-	bool done = false;
+	bool done = false, graph;
 	sw_status rc = step_begin(net, data, first, rows, n, &from);
 
-	if (rc == SW_OK && graphs && rows == batch && net->made[from.buffer])
+	graph = rc == SW_OK && graphs && rows == batch && net->made[from.buffer];
+	/* sums that the host makes are no part of a graph */
+	if (rc == SW_OK && rows == batch && net->comm && sw_comm_on_devices(net->comm))
+		rc = ranks_agree(net, data, &from, &graph);
+	if (rc == SW_OK && graph)
 		rc = steps_run(net, data, &from, n, &done);
 	if (rc == SW_OK && !done) {
 		n = 1; /* the first of those on the device */

@@ -178,7 +178,7 @@ static sw_status buckets(struct sw_comm *c, struct gang_rank *me, void *ctx)
 		for (size_t end = ARENA, n, k = 0; end > 0 && rc == SW_OK; end -= n) {
 			n = mix(turn + 100 * ++k) % most;
 			n = n < end ? n : end;
-			rc = sw_comm_sum_begin(c, p + end - n, n, parts);
+			rc = sw_comm_sum_begin(c, NULL, p + end - n, n, parts);
 			sw_comm_beat(c);
 		}
 		if (rc == SW_OK)
@@ -217,7 +217,7 @@ static sw_status rank_0_first(struct sw_comm *c, struct gang_rank *me, void *ctx
 			GANG_BAD(me, "rank 0's word has changed on its way");
 	}
 	for (size_t at = 0; at < n && rc == SW_OK; at += n / 4)
-		rc = sw_comm_sum_begin(c, p + at, n / 4, world);
+		rc = sw_comm_sum_begin(c, NULL, p + at, n / 4, world);
 	for (unsigned r = 1; rank == 0 && r < world; r++)
 		if (write(gate[1], &byte, 1) != 1)
 			GANG_BAD(me, "the gate stays shut");

@@ -44,7 +44,7 @@ static sw_status in_begun_sums(struct sw_comm *c)
 	sw_status rc = SW_OK;
 
 	for (size_t at = 0; at < 300000 && rc == SW_OK; at += 50000)
-		rc = sw_comm_sum_begin(c, arena + at, 50000, sw_comm_world(c));
+		rc = sw_comm_sum_begin(c, NULL, arena + at, 50000, sw_comm_world(c));
 	return rc != SW_OK ? rc : sw_comm_sum_end(c);
 }
 

@@ -59,7 +59,7 @@ static sw_status turn_of_all(struct sw_comm *c, struct rank *me, unsigned turn, 
 	for (size_t i = 0; i < N; i++)
 		p[i] = (float)(r + 1) * (float)((i + turn) % 1000);
 	for (size_t at = 0; at < N && rc == SW_OK; at += N / 4)
-		rc = sw_comm_sum_begin(c, p + at, N / 4, parts);
+		rc = sw_comm_sum_begin(c, NULL, p + at, N / 4, parts);
 	if (rc == SW_OK)
 		rc = sw_comm_sum_end(c);
 	for (size_t i = 0; i < N && rc == SW_OK; i++)

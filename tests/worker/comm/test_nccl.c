@@ -1,0 +1,404 @@
+/* tests/worker/comm/test_nccl.c — sums of several ranks' devices, each a process with a stand-in device
+ * and the stand-in for NCCL: by calls and recorded, in order with the work, and every way to fail. */
+#include "base/clock.h"
+#include "kernels/ops.h"
+#include "tests/kernels/cuda_shim/shim.h"
+#include "tests/run.h"
+#include "tests/worker/comm/fake_nccl.h"
+#include "worker/comm/comm.h"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { N = 3000, FIRST = 1000 };
+
+sw_ops_open_fn sw_ops_cuda_open;
+
+static const struct sw_ops *o;
+static struct sw_queue *q;
+static struct sw_comm *comm;
+static struct sw_err err;
+
+struct sw_fake_nccl sw_fake_nccl;
+
+static float *floats(float first)
+{
+	static float live[N];
+	void *p;
+
+	for (int i = 0; i < N; i++)
+		live[i] = first + (float)i;
+	ck_assert_int_eq(o->alloc(&p, sizeof live), SW_OK);
+	ck_assert_int_eq(o->upload(q, p, live, sizeof live), SW_OK);
+	return p;
+}
+
+/* A rank: what one of the ranks does is the test's. */
+typedef void rank_fn(unsigned rank);
+
+static void rank_open(const struct sw_comm_place *at)
+{
+	sw_status rc;
+
+	ck_assert_int_eq(sw_ops_cuda_open(0, &o, &err), SW_OK);
+	ck_assert_int_eq(o->queue_create(&q), SW_OK);
+	rc = sw_comm_open(&comm, at, &err);
+	if (rc == SW_INTERNAL && at->rank > 0)
+		_exit(0); /* rank 0 has failed already, as it was to */
+	ck_assert_msg(rc == SW_OK, "%s", err.msg);
+	ck_assert(sw_comm_on_devices(comm));
+	o->watch(q, sw_comm_look, comm);
+}
+
+/* All that was given is done, or has been aborted. */
+static void rank_end(void)
+{
+	o->watch(q, NULL, NULL);
+	ck_assert_int_eq(o->sync(q), SW_OK);
+}
+
+static void rank_close(void)
+{
+	sw_comm_close(comm);
+	o->queue_destroy(q);
+	comm = NULL;
+}
+
+/* Runs `world` ranks, this process is rank 0; the others' ends, as waitpid has them. */
+static void ranks_run(unsigned world, rank_fn *run, int ends[])
+{
+	struct sw_comm_place at;
+	pid_t pid[4];
+
+	ck_assert_msg(sw_comm_meet(&at, "nccl", world, &err) == SW_OK, "%s", err.msg);
+	fflush(NULL);
+	for (unsigned r = 1; r < world; r++) {
+		pid[r] = fork();
+		ck_assert_int_ge(pid[r], 0);
+		if (pid[r] == 0) {
+			at.rank = r;
+			rank_open(&at);
+			run(r);
+			_exit(0);
+		}
+	}
+	rank_open(&at);
+	close(at.fd);
+	run(0);
+	for (unsigned r = 1; r < world; r++)
+		ck_assert_int_eq(waitpid(pid[r], &ends[r], 0), pid[r]);
+}
+
+static void ranks_run_well(unsigned world, rank_fn *run)
+{
+	int ends[4];
+
+	ranks_run(world, run, ends);
+	for (unsigned r = 1; r < world; r++)
+		ck_assert_msg(WIFEXITED(ends[r]) && WEXITSTATUS(ends[r]) == 0, "rank %u: %d", r,
+			      ends[r]);
+}
+
+/* As the end of a step: g is x, summed in two buckets, the later one first, and added to w. */
+static sw_status step(const float *x, float *g, float *w)
+{
+	void *stream;
+	sw_status rc = o->zero(q, g, N * sizeof *g);
+
+	for (int i = 0; i < 2 && rc == SW_OK; i++) {
+		const size_t from = i == 0 ? FIRST : 0, n = i == 0 ? N - FIRST : FIRST;
+
+		rc = o->accumulate(q, x + from, g + from, n);
+		if (rc == SW_OK)
+			rc = o->fork(q, &stream);
+		if (rc == SW_OK)
+			rc = sw_comm_sum_begin(comm, stream, g + from, n, sw_comm_world(comm));
+	}
+	if (rc == SW_OK)
+		rc = sw_comm_sum_end(comm);
+	if (rc == SW_OK)
+		rc = o->join(q);
+	return rc == SW_OK ? o->accumulate(q, g, w, N) : rc;
+}
+
+/* w after so many steps from zeros */
+static void expect(float *w, unsigned world, int steps)
+{
+	static float live[N];
+
+	ck_assert_int_eq(o->download(q, live, w, sizeof live), SW_OK);
+	for (int i = 0; i < N; i++) {
+		float sum = 0;
+
+		for (unsigned r = 0; r < world; r++)
+			sum += (float)(r + 1) * 0.5f + (float)i;
+		ck_assert_float_eq(live[i], sum * (float)steps);
+	}
+}
+
+static void *zeros(void)
+{
+	void *p;
+
+	ck_assert_int_eq(o->alloc(&p, N * sizeof(float)), SW_OK);
+	ck_assert_int_eq(o->zero(q, p, N * sizeof(float)), SW_OK);
+	return p;
+}
+
+static void sum_by_calls_and_recorded(unsigned rank)
+{
+	float *x = floats((float)(rank + 1) * 0.5f), *g = zeros(), *w = zeros();
+	struct sw_graph *graph = NULL;
+	char text[200];
+
+	sw_comm_describe(comm, text, sizeof text);
+	ck_assert_str_eq(text, "");
+	ck_assert_msg(sw_comm_devices(comm, &err) == SW_OK, "%s", err.msg);
+	ck_assert_int_eq(sw_comm_devices(comm, &err), SW_OK);
+	sw_comm_describe(comm, text, sizeof text);
+	ck_assert_str_eq(text, "NCCL 2.28.9, NCCL_ALGO=Ring, NCCL_PROTO=Tree, NCCL_NVLS_ENABLE=0");
+	ck_assert_int_eq(step(x, g, w), SW_OK);
+	expect(w, sw_comm_world(comm), 1);
+	ck_assert_int_eq(o->graph_begin(q), SW_OK);
+	ck_assert_int_eq(step(x, g, w), SW_OK);
+	ck_assert_int_eq(o->graph_end(q, &graph), SW_OK);
+	for (int i = 0; i < 3; i++)
+		ck_assert_int_eq(o->graph_run(q, graph), SW_OK);
+	expect(w, sw_comm_world(comm), 4);
+	ck_assert_int_eq(step(x, g, w), SW_OK);
+	expect(w, sw_comm_world(comm), 5);
+	ck_assert_uint_eq(sw_fake_nccl.sums, 2 * 5);
+	o->graph_free(graph);
+	o->free(x);
+	o->free(g);
+	o->free(w);
+	sw_comm_devices_end(comm);
+	sw_comm_describe(comm, text, sizeof text);
+	ck_assert_str_eq(text, "");
+	ck_assert_int_eq(sw_comm_barrier(comm), SW_OK);
+	rank_close();
+	ck_assert_uint_eq(sw_shim.live, 0);
+	ck_assert_uint_eq(sw_fake_nccl.aborts, 0);
+}
+
+/* _i: the ranks */
+START_TEST(nccl_sums_by_calls_and_recorded)
+{
+	ck_assert_int_eq(setenv("NCCL_PROTO", "Tree", 1), 0); /* the user's word */
+	ranks_run_well((unsigned)_i, sum_by_calls_and_recorded);
+}
+END_TEST
+
+/* --- order with the work --- */
+
+#ifdef SW_SHIM_WATCH
+static int forgotten;
+
+/* 0: no fork, 1: no join, each by calls; 2, 3: recorded */
+static void forget(unsigned rank)
+{
+	float *x = floats((float)rank), *g = zeros();
+	struct sw_graph *graph = NULL;
+	void *stream;
+
+	ck_assert_int_eq(sw_comm_devices(comm, &err), SW_OK);
+	ck_assert_int_eq(step(x, g, x), SW_OK);
+	ck_assert_int_eq(o->sync(q), SW_OK);
+	if (forgotten & 2)
+		ck_assert_int_eq(o->graph_begin(q), SW_OK);
+	ck_assert_int_eq(o->fork(q, &stream), SW_OK);
+	if (!(forgotten & 1)) /* behind the fork, so not before the sum */
+		ck_assert_int_eq(o->zero(q, g, N * sizeof *g), SW_OK);
+	ck_assert_int_eq(sw_comm_sum_begin(comm, stream, g, N, 1), SW_OK);
+	if (forgotten & 1)
+		ck_assert_int_eq(o->accumulate(q, g, x, N), SW_OK);
+	ck_assert_int_eq(o->join(q), SW_OK);
+	if (forgotten & 2) {
+		ck_assert_int_eq(o->graph_end(q, &graph), SW_OK);
+		ck_assert_int_eq(o->graph_run(q, graph), SW_OK);
+	}
+	ck_assert_int_eq(o->sync(q), SW_OK);
+}
+
+START_TEST(shim_aborts_at_a_sum_that_is_not_in_order)
+{
+	int none[4];
+
+	forgotten = _i;
+	ranks_run(1, forget, none);
+}
+END_TEST
+#endif
+
+/* --- faults --- */
+
+static unsigned fail_at; /* of rank 0's calls */
+static bool fired;
+
+static void sum_that_may_fail(unsigned rank)
+{
+	float *x = floats(1), *g = zeros(), *w = zeros();
+	sw_status rc;
+
+	sw_fake_nccl.fail_at = rank == 0 ? fail_at : 0;
+	rc = sw_comm_devices(comm, &err);
+	if (rc == SW_OK)
+		rc = step(x, g, w);
+	if (rc == SW_OK)
+		rc = o->sync(q);
+	if (rc == SW_OK)
+		rc = sw_comm_barrier(comm);
+	if (rc != SW_OK) {
+		ck_assert_int_eq(rc, SW_INTERNAL);
+		ck_assert_msg(strncmp(sw_comm_why(comm), "nccl", 4) == 0 &&
+				      strstr(sw_comm_why(comm), " on rank 0: internal error") !=
+					      NULL,
+			      "%s", sw_comm_why(comm));
+		ck_assert_int_eq(step(x, g, w), SW_INTERNAL);
+		ck_assert_int_eq(sw_comm_look(comm), SW_INTERNAL);
+	}
+	rank_end();
+	o->free(x);
+	o->free(g);
+	o->free(w);
+	rank_close(); /* which calls, too */
+	fired = sw_fake_nccl.fired;
+	ck_assert_uint_eq(sw_shim.live, 0);
+}
+
+START_TEST(nccl_fails_cleanly_at_each_call)
+{
+	for (fail_at = 1, fired = true; fired; fail_at++) {
+		ck_assert_uint_lt(fail_at, 60);
+		sw_fake_nccl.fired = false;
+		err = (struct sw_err)SW_ERR_INIT;
+		ranks_run_well(2, sum_that_may_fail);
+	}
+	ck_assert_uint_gt(fail_at, 10);
+}
+END_TEST
+
+static void never_done(unsigned rank)
+{
+	(void)rank;
+	sw_fake_nccl.stuck = true;
+	ck_assert_int_eq(sw_comm_devices(comm, &err), SW_PEER_LOST);
+	ck_assert_str_eq(sw_comm_why(comm), "NCCL does not get done");
+	rank_close();
+}
+
+START_TEST(nccl_that_does_not_get_done_is_given_up)
+{
+	ck_assert_int_eq(setenv("SWEEPD_COMM_SILENT_MS", "200", 1), 0);
+	ranks_run_well(2, never_done);
+}
+END_TEST
+
+static int how; /* rank 1 ends */
+
+static void ends_early(unsigned rank)
+{
+	float *x = floats(1), *g = zeros(), *w = zeros();
+	int64_t began_us;
+
+	ck_assert_int_eq(sw_comm_devices(comm, &err), SW_OK);
+	ck_assert_int_eq(step(x, g, w), SW_OK);
+	ck_assert_int_eq(o->sync(q), SW_OK);
+	if (rank == 1) {
+		if (how == 3)
+			rank_close();
+		if (how < 2)
+			(void)raise(how == 0 ? SIGKILL : SIGSTOP);
+		_exit(0);
+	}
+	began_us = sw_clock_mono_us();
+	ck_assert_int_eq(step(x, g, w), SW_OK); /* given; it waits for rank 1 */
+	ck_assert_int_eq(o->sync(q), SW_PEER_LOST);
+	ck_assert_int_lt(sw_clock_mono_us() - began_us, 5000000);
+	ck_assert_msg(strncmp(sw_comm_why(comm), "rank 1 of 2 ", 12) == 0, "%s", sw_comm_why(comm));
+	ck_assert_uint_eq(sw_fake_nccl.aborts, 1);
+	rank_end();
+	o->free(x);
+	o->free(g);
+	o->free(w);
+	rank_close();
+	ck_assert_uint_eq(sw_shim.live, 0);
+}
+
+/* _i: killed, stopped (and killed by this rank), ended, closed */
+START_TEST(nccl_whose_peer_is_gone_ends_the_wait)
+{
+	int ends[4];
+
+	how = _i;
+	ck_assert_int_eq(setenv("SWEEPD_COMM_SILENT_MS", "1000", 1), 0);
+	ranks_run(2, ends_early, ends);
+	ck_assert_int_eq(WIFSIGNALED(ends[1]), how < 2);
+}
+END_TEST
+
+/* A rank that has given all and closed is not lost for one that still works on it. */
+static void waits_long(unsigned rank)
+{
+	float *x = floats(1), *g = zeros(), *w = zeros();
+	static float live[N];
+
+	ck_assert_int_eq(sw_comm_devices(comm, &err), SW_OK);
+	ck_assert_int_eq(step(x, g, w), SW_OK);
+	for (int i = 0; rank == 0 && i < 5000; i++) /* each a look, of 100 us */
+		ck_assert_int_eq(o->zero(q, x, sizeof *x), SW_OK);
+	if (rank == 0)
+		ck_assert_int_eq(o->download(q, live, w, sizeof live), SW_OK);
+	else
+		ck_assert_int_eq(o->sync(q), SW_OK);
+	o->free(x);
+	o->free(g);
+	o->free(w);
+	if (rank == 1)
+		rank_close();
+}
+
+START_TEST(nccl_whose_peer_has_closed_goes_on)
+{
+	ranks_run_well(2, waits_long);
+	rank_close();
+}
+END_TEST
+
+static void another_size(unsigned rank)
+{
+	float *x = floats(1);
+	void *stream;
+
+	ck_assert_int_eq(sw_comm_devices(comm, &err), SW_OK);
+	ck_assert_int_eq(o->fork(q, &stream), SW_OK);
+	ck_assert_int_eq(sw_comm_sum_begin(comm, stream, x, N - rank, 2), SW_OK);
+	ck_assert_int_eq(o->join(q), SW_OK);
+	(void)o->sync(q);
+}
+
+START_TEST(stand_in_aborts_at_another_order_of_sums)
+{
+	int ends[4];
+
+	ranks_run(2, another_size, ends);
+}
+END_TEST
+
+SUITE(tcase)
+{
+	tcase_set_timeout(tcase, 60);
+	tcase_add_loop_test(tcase, nccl_sums_by_calls_and_recorded, 1, 4);
+#ifdef SW_SHIM_WATCH
+	tcase_add_loop_test_raise_signal(tcase, shim_aborts_at_a_sum_that_is_not_in_order, SIGABRT,
+					 0, 4);
+#endif
+	tcase_add_test(tcase, nccl_fails_cleanly_at_each_call);
+	tcase_add_test(tcase, nccl_that_does_not_get_done_is_given_up);
+	tcase_add_loop_test(tcase, nccl_whose_peer_is_gone_ends_the_wait, 0, 4);
+	tcase_add_test(tcase, nccl_whose_peer_has_closed_goes_on);
+	tcase_add_test_raise_signal(tcase, stand_in_aborts_at_another_order_of_sums, SIGABRT);
+}

@@ -1,0 +1,240 @@
+#include "worker/comm/nccl.h"
+#include "base/clock.h"
+#include "base/memory.h"
+#include "worker/comm/comm_internal.h"
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define LIBRARY "libnccl.so.2"
+
+/* --- of nccl.h, as every version since 2.14 has it --- */
+
+enum result { SUCCESS, CUDA_ERROR, SYSTEM_ERROR, REMOTE_ERROR = 6, IN_PROGRESS = 7 };
+enum { FLOAT32 = 7, SUM = 0 };
+
+struct id {
+	char bytes[128];
+};
+
+/* Later versions fill in what lies behind, by the size and the version. */
+struct config {
+	size_t size;
+	unsigned magic, version;
+	int blocking;
+};
+#define MAGIC        0xcafebeef
+#define VERSION_2_14 21400
+
+struct calls {
+	int (*version)(int *version);
+	int (*unique_id)(struct id *id);
+	int (*init)(void **comm, int world, struct id id, int rank, struct config *config);
+	int (*state)(void *comm, int *state);
+	int (*sum)(const void *from, void *to, size_t n, int type, int op, void *comm,
+		   void *stream);
+	int (*finalize)(void *comm);
+	int (*destroy)(void *comm);
+	int (*abort)(void *comm);
+	const char *(*words)(int result);
+	const char *(*last_error)(void *comm);
+};
+
+static const char *const symbols[] = {
+	"ncclGetVersion",     "ncclGetUniqueId",  "ncclCommInitRankConfig", "ncclCommGetAsyncError",
+	"ncclAllReduce",      "ncclCommFinalize", "ncclCommDestroy",        "ncclCommAbort",
+	"ncclGetErrorString", "ncclGetLastError",
+};
+#define SYMBOLS (sizeof symbols / sizeof symbols[0])
+_Static_assert(sizeof(struct calls) == SYMBOLS * sizeof(void (*)(void)), "a symbol is a call");
+
+/* What fixes the order of a sum. */
+static const struct {
+	const char *name, *value;
+} pinned[] = {{"NCCL_ALGO", "Ring"}, {"NCCL_PROTO", "Simple"}, {"NCCL_NVLS_ENABLE", "0"}};
+#define PINNED (sizeof pinned / sizeof pinned[0])
+
+struct sw_nccl {
+	struct sw_comm *c;
+	struct calls call;
+	void *comm; /* NULL: none, or aborted */
+	int version;
+};
+
+/* --- what it says --- */
+
+static sw_status status_of(int result)
+{
+	switch (result) {
+	case SUCCESS:
+		return SW_OK;
+	case CUDA_ERROR:
+		return SW_DEVICE_LOST;
+	case SYSTEM_ERROR:
+		return SW_IO;
+	case REMOTE_ERROR:
+		return SW_PEER_LOST;
+	default:
+		return SW_INTERNAL;
+	}
+}
+
+/* Ends the comm, unless something did; what stands. */
+static sw_status failed(struct sw_nccl *n, const char *symbol, int result)
+{
+	const char *more = n->comm ? n->call.last_error(n->comm) : NULL;
+	char line[sizeof n->c->why];
+
+	(void)snprintf(line, sizeof line, "%s on rank %u: %s%s%s", symbol, n->c->rank,
+		       n->call.words(result), more && *more ? ": " : "", more ? more : "");
+	sw_comm_abort(n->c, status_of(result), line);
+	return n->c->failed;
+}
+
+/* Until the call that said result is done. Only then may the next one be made. */
+static sw_status await(struct sw_nccl *n, const char *symbol, int result)
+{
+	const struct timespec moment = {.tv_nsec = 100000};
+	const int64_t end_us = sw_clock_mono_us() + 8 * n->c->silent_us;
+
+	while (result == IN_PROGRESS) {
+		if (sw_comm_look(n->c) != SW_OK)
+			return n->c->failed;
+		const int asked = n->call.state(n->comm, &result);
+
+		if (asked != SUCCESS)
+			result = asked;
+		if (result != IN_PROGRESS)
+			break;
+		if (sw_clock_mono_us() > end_us) {
+			sw_comm_abort(n->c, SW_PEER_LOST, "NCCL does not get done");
+			return n->c->failed;
+		}
+		(void)nanosleep(&moment, NULL);
+	}
+	return result == SUCCESS ? n->c->failed : failed(n, symbol, result);
+}
+
+/* --- beginning and end --- */
+
+static sw_status load_library(struct sw_nccl *n, struct sw_err *err)
+{
+	/* never closed: threads of it may end after their comm */
+	void *at[SYMBOLS], *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+
+	if (library == NULL)
+		return sw_err_set(err, SW_UNSUPPORTED, "several GPUs in one trial need NCCL: %s",
+				  dlerror());
+	for (size_t i = 0; i < SYMBOLS; i++) {
+		at[i] = dlsym(library, symbols[i]);
+		if (at[i] == NULL)
+			return sw_err_set(err, SW_UNSUPPORTED, LIBRARY " has no %s", symbols[i]);
+	}
+	/* POSIX's way around ISO C, which knows no conversion from object to function pointer. */
+	memcpy(&n->call, at, sizeof at);
+	return SW_OK;
+}
+
+static sw_status meet(struct sw_nccl *n)
+{
+	struct config config = {
+		.size = sizeof config, .magic = MAGIC, .version = VERSION_2_14, .blocking = 0};
+	struct id id = {{0}};
+	int result = n->call.version(&n->version);
+
+	if (result != SUCCESS)
+		return failed(n, "ncclGetVersion", result);
+	if (n->c->rank == 0)
+		result = n->call.unique_id(&id);
+	if (result != SUCCESS)
+		return failed(n, "ncclGetUniqueId", result);
+	const sw_status rc = sw_comm_broadcast(n->c, 0, &id, sizeof id);
+
+	if (rc != SW_OK)
+		return rc;
+	result = n->call.init(&n->comm, (int)n->c->world, id, (int)n->c->rank, &config);
+	return await(n, "ncclCommInitRankConfig", result);
+}
+
+sw_status sw_nccl_open(struct sw_nccl **out, struct sw_comm *c, struct sw_err *err)
+{
+	struct sw_nccl *n = sw_calloc(1, sizeof *n);
+	struct sw_err why = SW_ERR_INIT;
+	sw_status rc;
+
+	*out = NULL;
+	if (n == NULL)
+		return sw_err_set(err, SW_NOMEM, "no memory for what a rank keeps of NCCL");
+	n->c = c;
+	for (size_t i = 0; i < PINNED; i++)
+		(void)setenv(pinned[i].name, pinned[i].value, 0);
+	rc = load_library(n, &why);
+	if (rc != SW_OK)
+		sw_comm_abort(c, rc, why.msg); /* the others would wait for this rank */
+	else
+		rc = meet(n);
+	if (rc != SW_OK) {
+		(void)sw_err_set(err, rc, "%s", c->why);
+		sw_nccl_close(n);
+		return rc;
+	}
+	*out = n;
+	return SW_OK;
+}
+
+void sw_nccl_abort(struct sw_nccl *n)
+{
+	void *comm = n ? n->comm : NULL;
+
+	if (comm == NULL)
+		return;
+	n->comm = NULL;
+	(void)n->call.abort(comm); /* which frees it, too */
+}
+
+/* In order when all went well: then no rank waits for another any more. */
+void sw_nccl_close(struct sw_nccl *n)
+{
+	if (n == NULL)
+		return;
+	if (n->c->failed == SW_OK && n->comm != NULL &&
+	    await(n, "ncclCommFinalize", n->call.finalize(n->comm)) == SW_OK) {
+		(void)n->call.destroy(n->comm);
+		n->comm = NULL;
+	}
+	sw_nccl_abort(n);
+	free(n);
+}
+
+/* --- sums --- */
+
+sw_status sw_nccl_sum(struct sw_nccl *n, void *stream, float *p, size_t count)
+{
+	if (n->c->failed != SW_OK || count == 0)
+		return n->c->failed;
+	return await(n, "ncclAllReduce", n->call.sum(p, p, count, FLOAT32, SUM, n->comm, stream));
+}
+
+void sw_nccl_look(struct sw_nccl *n)
+{
+	int state = SUCCESS;
+
+	if (n->comm == NULL)
+		return;
+	const int asked = n->call.state(n->comm, &state);
+
+	if (asked != SUCCESS || (state != SUCCESS && state != IN_PROGRESS))
+		(void)failed(n, "ncclCommGetAsyncError", asked != SUCCESS ? asked : state);
+}
+
+void sw_nccl_describe(const struct sw_nccl *n, char *text, size_t cap)
+{
+	size_t at = (size_t)snprintf(text, cap, "NCCL %d.%d.%d", n->version / 10000,
+				     n->version / 100 % 100, n->version % 100);
+
+	for (size_t i = 0; i < PINNED && at < cap; i++)
+		at += (size_t)snprintf(text + at, cap - at, ", %s=%s", pinned[i].name,
+				       getenv(pinned[i].name));
+}
