@@ -53,7 +53,7 @@ static const struct job_field {
 	{"cookie", TEXT, NEEDED_OF_PROGRAM, offsetof(struct sw_job, cookie)},
 	{"cores", NUMBER_OR_ZERO, OF_PROGRAM, offsetof(struct sw_job, cores)},
 	{"ranks", NUMBER_OR_ZERO, OF_RANKS, offsetof(struct sw_job, ranks)},
-	{"visible", TEXT, OF_PROGRAM, offsetof(struct sw_job, visible)},
+	{"visible", TEXT, OF_RANKS, offsetof(struct sw_job, visible)},
 	{"transport", TEXT, OF_TRAINER_RANKS, offsetof(struct sw_job, transport)},
 };
 

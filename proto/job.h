@@ -41,7 +41,8 @@ struct sw_job {
 	/* Processes that it is started as; 0: one. Of a program RANK and WORLD_SIZE say which. A
 	 * trainer's are written where there are several, and share each batch. */
 	uint64_t ranks;
-	const char *transport; /* of a trainer with ranks: "shm" or "tcp"; else NULL, not written */
+	const char *
+		transport; /* of a trainer with ranks: "shm", "tcp", or "nccl"; else NULL, not written */
 	/* Of a program; else 0 and NULL, and not written. command, run, log and cookie always. */
 	const cJSON *command; /* an array: spec/command.h expands its macros */
 	const char *program;  /* for ${program}; NULL: none */
@@ -49,8 +50,9 @@ struct sw_job {
 	const char *log;      /* absolute path: where its output goes */
 	const char *cookie;   /* SWEEPD_COOKIE, the slot's: by it all that it forked is found */
 	uint64_t cores;       /* that it, or each rank, may use; 0: all of its worker's */
-	const char *visible;  /* of several GPUs: what it gets as CUDA_VISIBLE_DEVICES; else NULL */
-	const cJSON *params;  /* an object, names to values; sw_job_write() has them as text */
+	const char *
+		visible; /* of several GPUs: CUDA_VISIBLE_DEVICES of all, rank 0's first; else NULL */
+	const cJSON *params; /* an object, names to values; sw_job_write() has them as text */
 };
 
 /* Appends the job as a JSON object; params is the text of one. A failure latches in b. */

@@ -67,7 +67,6 @@ static sw_status parallel_fields(struct sw_spec *s, const cJSON *v, struct sw_er
 	if (rc == SW_OK)
 		rc = sw_spec_key_u64(v, "data", 1, SW_SPEC_MAX_RANKS, &ranks, err);
 	s->data_ranks = (unsigned)ranks;
-	s->transport = "shm";
 	if (rc != SW_OK || how == NULL)
 		return rc;
 	s->transport = cJSON_GetStringValue(how);
@@ -88,12 +87,24 @@ sw_status sw_spec_parallel_read(struct sw_spec *s, const cJSON *v, struct sw_err
 
 /* --- both, and what runs the trials --- */
 
+static sw_status gpus_check(const struct sw_spec *s, struct sw_err *err)
+{
+	if (s->gpu != (double)s->data_ranks)
+		return sw_err_at(err, SW_INVALID, "/parallel/data",
+				 "\"data\" is %u and \"gpu\" is %g: each rank has one GPU",
+				 s->data_ranks, s->gpu);
+	if (s->transport != NULL)
+		return sw_err_at(err, SW_INVALID, "/parallel/transport",
+				 "\"transport\" is for CPU slots: GPUs exchange gradients by NCCL");
+	return SW_OK;
+}
+
 sw_status sw_spec_resources_check(const struct sw_spec *s, struct sw_err *err)
 {
 	if (s->data_ranks == 0 && s->command == NULL && s->gpu > 1)
 		return sw_err_at(err, SW_INVALID, "/resources/gpu",
-				 "several GPUs are for \"command\" or \"program\": a trial of a "
-				 "trainer has at most one");
+				 "several GPUs need \"command\" or \"program\", or, with a "
+				 "trainer, \"parallel\"");
 	if (s->data_ranks == 0)
 		return s->command != NULL || s->cpu_slots == 0
 			       ? SW_OK
@@ -107,16 +118,12 @@ sw_status sw_spec_resources_check(const struct sw_spec *s, struct sw_err *err)
 	if (s->trainer == NULL)
 		return sw_err_at(err, SW_INVALID, "/parallel", "\"parallel\" needs \"trainer\"");
 	if (s->needs_gpu)
-		return sw_err_at(err, SW_INVALID, "/parallel",
-				 "\"parallel\" with \"gpu\" is not supported by this version: its "
-				 "ranks run on CPU slots, as \"resources\": {\"cpu_slots\": %u} "
-				 "says",
-				 s->data_ranks);
+		return gpus_check(s, err);
 	if (s->cpu_slots == 0)
 		return sw_err_at(err, SW_INVALID, "/parallel",
 				 "\"parallel\" needs a slot for each rank: \"resources\": "
-				 "{\"cpu_slots\": %u}",
-				 s->data_ranks);
+				 "{\"cpu_slots\": %u} or {\"gpu\": %u}",
+				 s->data_ranks, s->data_ranks);
 	if (s->cpu_slots != s->data_ranks)
 		return sw_err_at(err, SW_INVALID, "/parallel/data",
 				 "\"data\" is %u and \"cpu_slots\" is %u: each rank has one slot",

@@ -52,34 +52,71 @@ static int write_start(const struct sw_rank_start *start, const struct sw_buf *j
 	return -1;
 }
 
-/* In the worker's group, unlike a program (worker/exec/program.h): it starts nothing. Returns 0 or
- * errno's code. */
-static int spawn_rank(struct child *c, int input, int meeting)
+/* Name i of a list with commas between them, cut at cap. */
+static void name_of(const char *list, size_t i, char *out, size_t cap)
+{
+	for (; i > 0 && *list; i--) {
+		list += strcspn(list, ",");
+		list += *list == ',';
+	}
+	snprintf(out, cap, "%.*s", (int)strcspn(list, ","), list);
+}
+
+/* The worker's environment, with another GPU: one malloc()ed block, whose strings are borrowed. NULL:
+ * no memory. */
+static char **environment_with(char *visible)
+{
+	static const char name[] = "CUDA_VISIBLE_DEVICES=";
+	size_t n = 0, kept = 0;
+	char **out;
+
+	while (environ[n])
+		n++;
+	out = sw_malloc((n + 2) * sizeof *out);
+	for (size_t i = 0; out && i < n; i++)
+		if (strncmp(environ[i], name, sizeof name - 1) != 0)
+			out[kept++] = environ[i];
+	if (out) {
+		out[kept++] = visible;
+		out[kept] = NULL;
+	}
+	return out;
+}
+
+/* In the worker's group, unlike a program (worker/exec/program.h): it starts nothing. gpu: its own,
+ * NULL: the worker's. Returns 0 or errno's code. */
+static int spawn_rank(struct child *c, int input, int meeting, char *gpu)
 {
 	static char *const argv[] = {"sweep-worker", "rank", NULL};
 	posix_spawn_file_actions_t actions;
-	int code = posix_spawn_file_actions_init(&actions);
+	char **env = gpu ? environment_with(gpu) : environ;
+	int code = env ? posix_spawn_file_actions_init(&actions) : ENOMEM;
 
 	if (code != 0)
-		return code;
+		goto out;
 	if (posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO) |
 	    (meeting >= 0 ? posix_spawn_file_actions_adddup2(&actions, meeting, SW_RANK_FD) : 0) |
 	    posix_spawn_file_actions_addclosefrom_np(&actions, SW_RANK_FD + (meeting >= 0)))
 		code = ENOMEM;
 	else
-		code = posix_spawn(&c->pid, "/proc/self/exe", &actions, NULL, argv, environ);
+		code = posix_spawn(&c->pid, "/proc/self/exe", &actions, NULL, argv, env);
 	posix_spawn_file_actions_destroy(&actions);
 	if (code != 0) {
 		c->pid = 0;
-		return code;
+		goto out;
 	}
 	c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
-	return c->pidfd < 0 ? errno : 0;
+	code = c->pidfd < 0 ? errno : 0;
+out:
+	if (gpu)
+		free(env);
+	return code;
 }
 
+/* visible: the GPUs of all ranks; NULL: they have none. */
 static sw_status start_ranks(struct sw_gang *g, const struct sw_runner *r,
-			     const struct sw_comm_place *lead, const struct sw_buf *job,
-			     struct sw_err *err)
+			     const struct sw_comm_place *lead, const char *visible,
+			     const struct sw_buf *job, struct sw_err *err)
 {
 	struct sw_rank_start start = {.place = *lead,
 				      .lead = getpid(),
@@ -90,13 +127,17 @@ static sw_status start_ranks(struct sw_gang *g, const struct sw_runner *r,
 	snprintf(start.device, sizeof start.device, "%s", r->opens);
 	start.place.fd = strcmp(lead->transport, "tcp") == 0 ? -1 : SW_RANK_FD;
 	for (size_t i = 0; i < g->n; i++) {
+		char gpu[160] = "CUDA_VISIBLE_DEVICES=";
 		int input, code;
 
+		if (visible)
+			name_of(visible, i + 1, gpu + strlen(gpu), sizeof gpu - strlen(gpu));
 		start.place.rank = (unsigned)i + 1;
 		input = write_start(&start, job);
-		code = input < 0 ? errno
-				 : spawn_rank(&g->child[i], input,
-					      start.place.fd < 0 ? -1 : lead->fd);
+		code = input < 0
+			       ? errno
+			       : spawn_rank(&g->child[i], input, start.place.fd < 0 ? -1 : lead->fd,
+					    visible ? gpu : NULL);
 		if (input >= 0)
 			close(input);
 		if (code != 0)
@@ -142,7 +183,7 @@ sw_status sw_gang_start(struct sw_gang **out, const struct sw_runner *r, const s
 		g->n = job->ranks - 1;
 		for (size_t i = 0; i < g->n; i++)
 			g->child[i].pidfd = -1;
-		rc = start_ranks(g, r, &lead, &text, err);
+		rc = start_ranks(g, r, &lead, job->visible, &text, err);
 	}
 	if (rc == SW_OK)
 		rc = sw_comm_open(&g->comm, &lead, err);
@@ -168,9 +209,13 @@ static void reap(struct child *c, bool wait)
 {
 	siginfo_t info = {0};
 
-	if (c->pid == 0 ||
-	    (waitid(P_PID, (id_t)c->pid, &info, WEXITED | (wait ? 0 : WNOHANG)) == 0 &&
-	     info.si_pid == 0))
+	int rc;
+
+	do
+		rc = c->pid ? waitid(P_PID, (id_t)c->pid, &info, WEXITED | (wait ? 0 : WNOHANG))
+			    : 0;
+	while (rc != 0 && errno == EINTR);
+	if (c->pid == 0 || (rc == 0 && info.si_pid == 0))
 		return;
 	c->pid = 0;
 	c->code = info.si_code == CLD_EXITED ? info.si_status : 0;

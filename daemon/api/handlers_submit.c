@@ -123,14 +123,14 @@ static void warn_of_memory(struct sw_jw *w, const struct submit *s,
 	sw_jw_str(w, line);
 }
 
-/* By the cores of a CPU slot that may take a trial of it. */
+/* By a slot that may take a trial of it. */
 static bool gang_cost(const struct submit *s, const struct sw_speccheck *facts,
 		      struct sw_gang_cost *out)
 {
 	const struct sw_daemon *d = s->call->d;
 
 	for (size_t i = 0; i < d->slot_n; i++)
-		if (!d->slots[i].device.gpu)
+		if (d->slots[i].device.gpu == (s->spec->gpu > 1))
 			return sw_gang_cost_of(s->spec, facts, d->slots[i].device.cores, out);
 	return false;
 }

@@ -127,6 +127,16 @@ static void set_resume(struct sw_live *live, const struct sw_action *start, stru
 	job->checkpoint_dir = paths->folder;
 }
 
+/* How the ranks of a trainer's trial exchange gradients; NULL: it has one. */
+static const char *transport_of(const struct sw_spec *spec)
+{
+	if (spec->data_ranks <= 1)
+		return NULL;
+	if (spec->gpu > 1)
+		return "nccl";
+	return spec->transport != NULL ? spec->transport : "shm";
+}
+
 static void write_job(struct sw_live *live, const struct sw_slot *s, const struct sw_action *start,
 		      const char *params, struct sw_buf *out)
 {
@@ -142,7 +152,7 @@ static void write_job(struct sw_live *live, const struct sw_slot *s, const struc
 		.metric = live->metric,
 		.goal = live->maximize ? "maximize" : "minimize",
 		.ranks = live->spec->data_ranks > 1 ? live->spec->data_ranks : 0,
-		.transport = live->spec->data_ranks > 1 ? live->spec->transport : NULL,
+		.transport = transport_of(live->spec),
 	};
 	struct job_paths paths;
 	struct sw_program_job program;

@@ -10,12 +10,16 @@ bool sw_gang_cost_of(const struct sw_spec *spec, const struct sw_speccheck *fact
 {
 	static const double wait_s[] = SW_GANG_COST_WAIT_S, bytes_s[] = SW_GANG_COST_BYTES_S;
 
-	if (spec->data_ranks <= 1 || facts->launches <= 0 || cores == 0)
+	const bool gpu = spec->gpu > 1;
+
+	if (spec->data_ranks <= 1 || facts->launches <= 0 || (!gpu && cores == 0))
 		return false;
-	const bool tcp = strcmp(spec->transport, "tcp") == 0;
-	const double calls = (double)facts->launches * SW_PACE_CALL_S;
-	const double work = facts->flops / (SW_PACE_CORE_FLOPS * cores);
-	const double sum = wait_s[tcp] + (double)facts->parameters * sizeof(float) / bytes_s[tcp];
+	const int way = gpu                                                              ? 2
+			: spec->transport != NULL && strcmp(spec->transport, "tcp") == 0 ? 1
+											 : 0;
+	const double calls = (double)facts->launches * (gpu ? SW_PACE_LAUNCH_S : SW_PACE_CALL_S);
+	const double work = facts->flops / (gpu ? SW_PACE_GPU_FLOPS : SW_PACE_CORE_FLOPS * cores);
+	const double sum = wait_s[way] + (double)facts->parameters * sizeof(float) / bytes_s[way];
 
 	out->ranks = spec->data_ranks;
 	out->alone_s = work + calls;

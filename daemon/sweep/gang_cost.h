@@ -1,6 +1,6 @@
 /*
- * daemon/sweep/gang_cost.h — what a step of a trainer's trial is expected to take on one CPU slot, and
- * as the gang that its spec asks for.
+ * daemon/sweep/gang_cost.h — what a step of a trainer's trial is expected to take on one slot, and as
+ * the gang that its spec asks for.
  *
  * A rank works on its part of the batch, calls every operation all the same, and waits for the sum of
  * all gradients. All figures are estimates: those of daemon/sweep/pace.h, and the sum's below.
@@ -15,14 +15,15 @@ struct sw_spec;
 struct sw_speccheck;
 
 /* What the ranks of a machine need for a sum beside its bytes, and a second's bytes: of shared memory
- * [0] and of sockets [1]. */
+ * [0], of sockets [1] and of GPUs [2]. The bytes of the first two are about half of what two ranks
+ * had in `scripts/bench comm` from 256 KiB on; all else is a guess. */
 #define SW_GANG_COST_WAIT_S                                                                        \
 	{                                                                                          \
-		20e-6, 100e-6                                                                      \
+		20e-6, 100e-6, 30e-6                                                               \
 	}
 #define SW_GANG_COST_BYTES_S                                                                       \
 	{                                                                                          \
-		4e9, 1e9                                                                           \
+		8e9, 2e9, 2e10                                                                     \
 	}
 
 struct sw_gang_cost {
@@ -30,7 +31,7 @@ struct sw_gang_cost {
 	double alone_s, gang_s; /* seconds a step */
 };
 
-/* Of the largest configuration, on slots of so many cores. False: no gang, or no facts. */
+/* Of the largest configuration, on slots of so many cores, or on GPUs. False: no gang, or no facts. */
 bool sw_gang_cost_of(const struct sw_spec *spec, const struct sw_speccheck *facts, unsigned cores,
 		     struct sw_gang_cost *out);
 

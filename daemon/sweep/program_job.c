@@ -63,6 +63,8 @@ void sw_program_job_fill(const struct sw_live *live, const struct sw_slot *s,
 {
 	const struct sw_spec *spec = live->spec;
 
+	if (spec->gpu > 1)
+		job->visible = write_visible(s, room->visible, sizeof room->visible);
 	if (spec->command == NULL)
 		return;
 	make_folders(live);
@@ -74,8 +76,6 @@ void sw_program_job_fill(const struct sw_live *live, const struct sw_slot *s,
 	job->log = room->log;
 	job->cookie = room->cookie;
 	job->cores = s->device.gpu || spec->cpu > s->device.cores ? spec->cpu : s->device.cores;
-	if (spec->gpu > 1)
-		job->visible = write_visible(s, room->visible, sizeof room->visible);
 	if (spec->launch_ranks)
 		job->ranks = spec->gpu > 1 ? (uint64_t)spec->gpu : spec->cpu_slots;
 	else if (spec->cpu_slots > 0)

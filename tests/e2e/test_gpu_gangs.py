@@ -1,11 +1,11 @@
-"""Programs on several GPUs: all or none, seen together, lost together, counted together."""
+"""Trials on several GPUs: all or none, seen together, lost together, counted together. NCCL is a stand-in."""
 import json
 import os
 import signal
 
 import pytest
 
-from gpus import LARGE, MIB, NEEDS_FAKES, SMALL, gpus, machine, wait_card, wait_slots  # noqa: F401
+from gpus import FAKES, LARGE, MIB, NEEDS_FAKES, SMALL, gpus, machine, wait_card, wait_slots  # noqa: F401
 from harness import alive, sweep_command, wait_until
 from programs import output, own, wait_file
 
@@ -202,3 +202,50 @@ def test_more_gpus_than_there_are_are_waited_for_and_said(machine, tmp_path):
     assert "there are fewer GPUs than resources.gpu asks for: its trials will wait" in got["warnings"], got
     cause = wait_until(lambda: client.sweep(got["sweep"])["cause"], "why it waits")
     assert cause == "waits for 3 GPUs: this daemon has fewer"
+
+
+NCCL = {"LD_LIBRARY_PATH": os.path.join(FAKES, "nccl")}
+
+
+def net(gpus, epochs, **more):
+    return {"method": "grid", "metric": {"name": "val_loss"}, "parameters": {"lr": {"values": [0.05]}}, "seed": 3,
+            "resources": {"gpu": gpus}, **more,
+            "trainer": {"dataset": {"name": "digits"}, "epochs": epochs, "batch_size": 32, "micro_batch": 16,
+                        "model": [{"linear": 24}, "relu", {"linear": 10}]}}
+
+
+def ranks_of(worker):
+    """The environments of the ranks that a worker has started."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+                parent = int(file.read().rpartition(")")[2].split()[1])
+            with open(f"/proc/{pid}/environ", encoding="utf-8") as file:
+                found += [dict(e.split("=", 1) for e in file.read().split("\0") if "=" in e)] * (parent == worker)
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.skipif(not os.path.exists(os.path.join(NCCL["LD_LIBRARY_PATH"], "libnccl.so.2")),
+                    reason="built without a C++ compiler: no stand-in for NCCL")
+def test_trainer_on_two_gpus_has_a_rank_on_each_and_the_curve_of_one(machine):
+    daemon = machine("gpu:0,1", *cards(2), env=NCCL)
+    client = daemon.client()
+    wait_slots(client, "IDLE", "IDLE")
+    both, alone = client.submit(net(2, 4, parallel={"data": 2})), client.submit(net(1, 4))
+    assert client.wait_sweep(both)["state"] == "COMPLETED", sweep_command(daemon, "log", f"{both}/1")
+    assert client.wait_sweep(alone)["state"] == "COMPLETED"
+    assert "NCCL_ALGO=Ring" in sweep_command(daemon, "log", f"{both}/1")[1]
+    got, want = ([r["metrics"]["val_loss"] for r in client.reports(s, 1)] for s in (both, alone))
+    assert got == pytest.approx(want, rel=1e-12) and len(got) == 4
+    attempt, = client.call("trial.get", sweep=both, trial=1)["attempts"]
+    assert attempt["gpu"] == 2
+    # the second rank's GPU is its own
+    endless = client.submit(net(2, 100000, parallel={"data": 2}))
+    wait_until(lambda: client.reports(endless, 1), "a report")
+    lead = client.slots()[0]["pid"]
+    assert [e["CUDA_VISIBLE_DEVICES"] for e in ranks_of(lead)] == ["GPU-1"]
+    client.call("sweep.cancel", sweep=endless)
+    wait_until(lambda: not ranks_of(lead), "the end of the other rank")

@@ -56,7 +56,7 @@ def test_gang_of_more_slots_than_there_are_waits_and_says_so(start):
 @pytest.mark.parametrize("change, pointer, line", [
     ({"parallel": {"data": 3}}, "/spec/parallel/data", "each rank has one slot"),
     ({"parallel": None}, "/spec/resources/cpu_slots", 'needs "command" or "program", or, with a trainer, "parallel"'),
-    ({"resources": {"gpu": 1}}, "/spec/parallel", 'with "gpu" is not supported by this version'),
+    ({"resources": {"gpu": 1}}, "/spec/parallel/data", "each rank has one GPU"),
     ({"resources": None}, "/spec/parallel", "needs a slot for each rank"),
     ({"trainer": None}, "/spec/parallel", '"parallel" needs "trainer"'),
     ({"parallel": {"data": 65}}, "/spec/parallel/data", "at most 64"),

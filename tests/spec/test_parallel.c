@@ -10,14 +10,18 @@ START_TEST(parallel_ranks_are_as_many_as_the_slots)
 {
 	struct sw_spec *two =
 		read_spec(TRAINED ",'parallel':{'data':2},'resources':{'cpu_slots':2}}");
+	struct sw_spec *gpus = read_spec(TRAINED ",'parallel':{'data':2},'resources':{'gpu':2}}");
 	struct sw_spec *most = read_spec(
 		TRAINED ",'parallel':{'data':64,'transport':'tcp'},'resources':{'cpu_slots':64}}");
 	struct sw_spec *none = read_spec(TRAINED "}");
 
 	ck_assert_uint_eq(two->data_ranks, 2);
 	ck_assert_uint_eq(two->cpu_slots, 2);
-	ck_assert_str_eq(two->transport, "shm");
+	ck_assert_ptr_null(two->transport);
 	ck_assert(two->gpu < 0);
+	ck_assert_uint_eq(gpus->data_ranks, 2);
+	ck_assert(gpus->gpu == 2.0);
+	sw_spec_destroy(gpus);
 	ck_assert_uint_eq(most->data_ranks, 64);
 	ck_assert_str_eq(most->transport, "tcp");
 	ck_assert_uint_eq(none->data_ranks, 0);
@@ -53,10 +57,14 @@ static const struct {
 	 "\"parallel\" is for \"trainer\": a program has ranks by \"run\": {\"launch\": "
 	 "\"rank\"}"},
 	{TRAINED ",'parallel':{'data':2}}", "/parallel",
-	 "\"parallel\" needs a slot for each rank: \"resources\": {\"cpu_slots\": 2}"},
-	{TRAINED ",'parallel':{'data':2},'resources':{'gpu':1}}", "/parallel",
-	 "\"parallel\" with \"gpu\" is not supported by this version: its ranks run on CPU slots, "
-	 "as \"resources\": {\"cpu_slots\": 2} says"},
+	 "\"parallel\" needs a slot for each rank: \"resources\": {\"cpu_slots\": 2} or {\"gpu\": "
+	 "2}"},
+	{TRAINED ",'parallel':{'data':2},'resources':{'gpu':1}}", "/parallel/data",
+	 "\"data\" is 2 and \"gpu\" is 1: each rank has one GPU"},
+	{TRAINED ",'parallel':{'data':2},'resources':{'gpu':4}}", "/parallel/data",
+	 "\"data\" is 2 and \"gpu\" is 4: each rank has one GPU"},
+	{TRAINED ",'parallel':{'data':2,'transport':'shm'},'resources':{'gpu':2}}",
+	 "/parallel/transport", "\"transport\" is for CPU slots: GPUs exchange gradients by NCCL"},
 	{TRAINED ",'parallel':{'data':2},'resources':{'cpu_slots':1}}", "/parallel/data",
 	 "\"data\" is 2 and \"cpu_slots\" is 1: each rank has one slot"},
 	{TRAINED ",'parallel':{'data':2},'resources':{'cpu_slots':4}}", "/parallel/data",

@@ -89,7 +89,7 @@ static const struct {
 	{HEAD ",'resources':{'GPU':1}}", "/resources/GPU",
 	 "unknown key \"GPU\"; did you mean \"gpu\"?"},
 	{HEAD ",'resources':{'gpu':2}}", "/resources/gpu",
-	 "several GPUs are for \"command\" or \"program\": a trial of a trainer has at most one"},
+	 "several GPUs need \"command\" or \"program\", or, with a trainer, \"parallel\""},
 	{HEAD ",'resources':{'gpu':1.5}}", "/resources/gpu",
 	 "\"gpu\" must be a part of a GPU, 0 to 1, or a whole number of GPUs, at most 64"},
 	{HEAD ",'resources':{'gpu':65}}", "/resources/gpu",

@@ -1,10 +1,13 @@
 #include "worker/comm/comm.h"
 #include "base/clock.h"
+#include "base/process.h"
 #include "worker/comm/comm_internal.h"
 #include "worker/comm/nccl.h"
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
+
+#define AT_WORK 7 /* of the limit of silence, for a rank that computes or waits for a disk */
 
 static const struct comm_table *table_of(const char *transport)
 {
@@ -154,6 +157,23 @@ sw_status comm_fail(struct sw_comm *c, sw_status why, const char *line)
 		sw_nccl_abort(c->nccl); /* or streams wait for a rank that is gone */
 	}
 	return c->failed;
+}
+
+/* One long operation, or a disk that is slow, gives no sign of life, but is no standstill. */
+static bool is_at_work(pid_t pid)
+{
+	struct sw_process p;
+
+	return pid != 0 && sw_process_read(pid, &p) && (p.state == 'R' || p.state == 'D');
+}
+
+bool comm_is_silent(const struct sw_comm *c, int64_t since_us, int64_t now_us, pid_t pid)
+{
+	const int64_t us = now_us - (since_us > c->awake_us ? since_us : c->awake_us);
+
+	if (us < c->silent_us)
+		return false;
+	return us >= AT_WORK * c->silent_us || !is_at_work(pid);
 }
 
 sw_status comm_lose(struct sw_comm *c, unsigned rank, bool silent)

@@ -6,9 +6,9 @@
  *          rank order, ((r0 + r1) + r2) + ..., by every rank: all have the same bits (a NaN's
  *          payload apart). Between sw_comm_sum_begin and sw_comm_sum_end nothing else is called but
  *          beat and abort.
- * Faults   Every wait has a limit. A rank shows life by sw_comm_beat; one that is silent for 8 s is
- *          taken for lost and killed (SIGKILL) by whoever waits for it, one that has ended is noticed
- *          within 200 ms. After an error all further calls return the same one: close is what is left.
+ * Faults   Every wait has a limit. A rank shows life by sw_comm_beat; one that is silent for 8 s (56
+ *          while its process computes, or waits for a disk) is taken for lost and killed (SIGKILL) by
+ *          whoever waits for it, one that has ended is noticed within 200 ms. After an error all further calls return the same one: close is what is left.
  * Silence  SWEEPD_COMM_SILENT_MS in the environment is another limit, for tests.
  * Memory   All buffers are the host's and the caller's; none may overlap.
  * Errors   SW_PEER_LOST; what a rank has passed to sw_comm_abort; SW_INTERNAL: the ranks do not make

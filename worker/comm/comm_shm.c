@@ -327,7 +327,8 @@ static void look(struct shm *s, int64_t now_us, bool closed_too, unsigned *lost)
 			return;
 		}
 		const int64_t beat_us = atomic_load_explicit(&m->beat_us, memory_order_relaxed);
-		if (now_us - (beat_us > c->awake_us ? beat_us : c->awake_us) < c->silent_us)
+
+		if (!comm_is_silent(c, beat_us, now_us, here ? m->pid : 0))
 			continue;
 		(void)comm_lose(c, r, true);
 		if (here && m->start != 0)

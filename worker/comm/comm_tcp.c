@@ -279,7 +279,7 @@ static void look(struct tcp *t, int64_t now_us, unsigned *lost)
 		}
 		if (is_full(p))
 			p->heard_us = now_us;
-		if (now_us - (p->heard_us > c->awake_us ? p->heard_us : c->awake_us) < c->silent_us)
+		if (!comm_is_silent(c, p->heard_us, now_us, p->process.pid))
 			continue;
 		(void)comm_lose(c, r, !p->bye);
 		if (p->process.pid != 0 && !p->bye)

@@ -174,6 +174,33 @@ START_TEST(stopped_rank_is_killed_and_ends_all)
 }
 END_TEST
 
+/* One long operation: rank 1 computes for over two limits without a sign of life. */
+static sw_status compute(struct sw_comm *c, struct gang_rank *me, void *ctx)
+{
+	volatile double x = 1;
+	float one = 1;
+
+	(void)me;
+	(void)ctx;
+	for (const int64_t until_us = sw_clock_mono_us() + 2500000;
+	     sw_comm_rank(c) == 1 && sw_clock_mono_us() < until_us;)
+		x = x * 1.000001;
+	return sw_comm_sum(c, SW_COMM_F32, &one, 1, sw_comm_world(c));
+}
+
+START_TEST(rank_that_computes_for_long_is_not_lost)
+{
+	struct gang g;
+
+	setenv("SWEEPD_COMM_SILENT_MS", "1000", 1);
+	gang_start(&g, transports[_i], 2, compute, NULL);
+	gang_wait(&g);
+	for (unsigned r = 0; r < g.world; r++)
+		gang_check(&g, r, SW_OK, "");
+	gang_fini(&g);
+}
+END_TEST
+
 /* As a machine that sleeps, or a person who stops all of a group: nobody takes another for lost. */
 START_TEST(gang_that_is_stopped_as_a_whole_goes_on)
 {
@@ -311,6 +338,7 @@ SUITE(tcase)
 	tcase_add_loop_test(tcase, rank_that_gives_up_tells_all_why, 0, FAULTS);
 	tcase_add_loop_test(tcase, killed_rank_ends_all, 0, FAULTS);
 	tcase_add_loop_test(tcase, stopped_rank_is_killed_and_ends_all, 0, FAULTS);
+	tcase_add_loop_test(tcase, rank_that_computes_for_long_is_not_lost, 0, 2);
 	tcase_add_loop_test(tcase, gang_that_is_stopped_as_a_whole_goes_on, 0, 2);
 	tcase_add_loop_test(tcase, rank_that_closes_early_is_lost, 0, FAULTS);
 	tcase_add_loop_test(tcase, last_words_of_a_rank_reach_all, 0, 6);
