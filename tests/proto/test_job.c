@@ -41,7 +41,7 @@
 	"\"params\":" PARAMS ",\"resume_step\":6,\"parent\":7,\"checkpoint\":\"/c/7-6.ckpt\","     \
 	"\"until\":8,\"checkpoint_every\":9,\"checkpoint_s\":10,\"checkpoint_end\":true," RECORD   \
 	"\"checkpoint_dir\":\"/c\",\"trainer\":{\"epochs\":11},\"max_t\":12,\"metric\":\"loss\","  \
-	"\"goal\":\"minimize\",\"ranks\":4,\"transport\":\"tcp\"}"
+	"\"goal\":\"minimize\",\"ranks\":4,\"visible\":null,\"transport\":\"tcp\"}"
 
 static cJSON *parsed(const char *text)
 {
