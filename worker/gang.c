@@ -166,25 +166,27 @@ sw_status sw_gang_start(struct sw_gang **out, const struct sw_runner *r, const s
 	struct sw_gang *g = sw_calloc(1, sizeof *g);
 	struct sw_comm_place lead = {.fd = -1};
 	struct sw_buf text;
-	sw_status rc = SW_NOMEM;
+	sw_status rc;
 
 	*out = NULL;
 	sw_buf_init(&text, SW_FRAME_MAX);
 	if (g)
 		g->child = sw_calloc(job->ranks - 1, sizeof *g->child);
-	if (g && g->child)
-		rc = write_job(&text, job);
+	if (!g || !g->child) {
+		free(g);
+		return sw_err_set(err, SW_NOMEM, "no memory for the ranks of a trial");
+	}
+	g->n = job->ranks - 1;
+	for (size_t i = 0; i < g->n; i++)
+		g->child[i].pidfd = -1;
+	rc = write_job(&text, job);
 	if (rc != SW_OK)
 		rc = sw_err_set(err, rc, "no memory for the ranks of a trial");
 	else
 		rc = sw_comm_meet(&lead, job->transport ? job->transport : "shm",
 				  (unsigned)job->ranks, err);
-	if (rc == SW_OK) {
-		g->n = job->ranks - 1;
-		for (size_t i = 0; i < g->n; i++)
-			g->child[i].pidfd = -1;
+	if (rc == SW_OK)
 		rc = start_ranks(g, r, &lead, job->visible, &text, err);
-	}
 	if (rc == SW_OK)
 		rc = sw_comm_open(&g->comm, &lead, err);
 	if (lead.fd >= 0)

@@ -6,6 +6,7 @@
 #include "worker/prepare.h"
 #include "worker/share.h"
 #include "worker/train.h"
+#include <assert.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -120,8 +121,10 @@ static sw_status prepare_rank(struct rank *r, struct sw_err *err)
 	r->runner =
 		(struct sw_runner){.device = s->device, .memory = s->memory, .streams = s->streams};
 	rc = sw_backend_open(s->device, s->cores, &r->runner.ops, err);
-	if (rc == SW_OK)
-		rc = r->runner.ops->queue_create(&r->runner.q);
+	if (rc != SW_OK)
+		return rc;
+	assert(r->runner.ops != NULL);
+	rc = r->runner.ops->queue_create(&r->runner.q);
 	if (rc == SW_OK)
 		rc = sw_data_cache_create(&r->runner.cache, r->runner.ops, NULL);
 	return rc == SW_OK ? sw_prepare(&r->ready, &r->runner, &r->job, err) : rc;

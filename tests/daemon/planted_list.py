@@ -91,7 +91,7 @@ FAULTS = [
     ("cores take trials of long steps", "sweep/pace.c", "pace",
      "return ratio > 0 && ratio <= turns;", "return ratio > 0;"),
     ("a trial of a GPU that failed is to blame", "slot/supervisor.c", "gpu_story",
-     "if (failed) sw_slot_lose(s, false, lost);", "if (failed) sw_slot_lose(s, true, lost);"),
+     "if (failed != NULL) sw_slot_lose(s, false, lost);", "if (failed != NULL) sw_slot_lose(s, true, lost);"),
     # --- gangs ---
     ("a trial begins on fewer slots than it takes", "slot/room.c", "gang_sim",
      "takes <= 1 || takes <= sw_room_lanes(s)", "true"),

@@ -15,7 +15,11 @@
 
 static size_t size_of(enum sw_comm_type type)
 {
-	return type == SW_COMM_F32 ? sizeof(float) : sizeof(double);
+	static const size_t sizes[] = {[SW_COMM_F32] = sizeof(float),
+				       [SW_COMM_F64] = sizeof(double),
+				       [SW_COMM_I64] = sizeof(int64_t)};
+
+	return sizes[type];
 }
 
 static size_t next_bytes(const struct comm_sum *s, size_t from)
@@ -46,6 +50,12 @@ static bool publish_one(struct sw_comm *c)
 	return false;
 }
 
+static const char *part_at(const struct comm_chunk *chunk, size_t at)
+{
+	assert(chunk->data != NULL);
+	return (const char *)chunk->data + at;
+}
+
 /* to: this rank's part, if it has one. chunk: of the others. */
 static void add_in_order(const struct sw_comm *c, const struct comm_sum *s, char *to, size_t bytes,
 			 const struct comm_chunk *chunk)
@@ -56,25 +66,23 @@ static void add_in_order(const struct sw_comm *c, const struct comm_sum *s, char
 	for (size_t at = 0; at < bytes; at += BLOCK) {
 		const size_t n = bytes - at < BLOCK ? bytes - at : BLOCK;
 		char *const p = to + at;
-#define PART(r) ((const char *)chunk[r].data + at)
 
 		if (c->rank >= s->parts) { /* p gets the sum of the others */
-			memcpy(p, PART(0), n);
+			memcpy(p, part_at(&chunk[0], at), n);
 			for (unsigned r = 1; r < before; r++)
-				comm_add(s->type, p, PART(r), n);
+				comm_add(s->type, p, part_at(&chunk[r], at), n);
 			continue;
 		}
 		if (before == 1) {
-			comm_add(s->type, p, PART(0), n);
+			comm_add(s->type, p, part_at(&chunk[0], at), n);
 		} else if (before > 1) { /* p may be added only to the sum of those before it */
-			memcpy(sum, PART(0), n);
+			memcpy(sum, part_at(&chunk[0], at), n);
 			for (unsigned r = 1; r < before; r++)
-				comm_add(s->type, sum, PART(r), n);
+				comm_add(s->type, sum, part_at(&chunk[r], at), n);
 			comm_add(s->type, p, sum, n);
 		}
 		for (unsigned r = before + 1; r < s->parts; r++)
-			comm_add(s->type, p, PART(r), n);
-#undef PART
+			comm_add(s->type, p, part_at(&chunk[r], at), n);
 	}
 }
 
@@ -82,7 +90,7 @@ static void add_in_order(const struct sw_comm *c, const struct comm_sum *s, char
 static sw_status sum_one(struct sw_comm *c, bool *moved)
 {
 	struct comm_sum *s = &c->sum[c->sums_done % COMM_SUMS];
-	struct comm_chunk chunk[SW_COMM_WORLD_MAX];
+	struct comm_chunk chunk[SW_COMM_WORLD_MAX] = {{0}};
 	const size_t n = next_bytes(s, s->done);
 
 	*moved = false;

@@ -17,6 +17,7 @@ struct sw_net_share sw_net_share_of(const struct sw_net *net, size_t rows)
 	const size_t n = net->at.share, skip = net->comm ? sw_comm_rank(net->comm) * n : 0;
 	const size_t from = skip < rows ? skip : rows;
 
+	assert(n > 0);
 	return (struct sw_net_share){.from = from,
 				     .to = rows - from < n ? rows : from + n,
 				     .parts = (unsigned)((rows + n - 1) / n)};
