@@ -75,8 +75,9 @@ static void memory_line(struct sw_cli *c, const cJSON *result)
 	if (!cJSON_IsNumber(bytes))
 		return;
 	(void)sw_buf_addf(&c->out,
-			  "memory of the largest trial: %.0f bytes, its data set among "
+			  "memory of the largest trial%s: %.0f bytes, its data set among "
 			  "them; ",
+			  cJSON_IsObject(sw_json_get(result, "gang")) ? " on each slot" : "",
 			  bytes->valuedouble);
 	sw_fmt_value(&c->out, sw_json_get(result, "weights"), true, c->look.utf8);
 	(void)sw_buf_adds(&c->out, " weights\n");

@@ -73,3 +73,10 @@ def test_precision_that_no_cpu_has_is_refused(start):
     spec = gang(2)
     spec["trainer"]["precision"] = "bf16"
     assert "no slot computes in bf16" in client.refused("sweep.submit", spec=spec).message
+
+
+def test_memory_is_that_of_each_rank(start):
+    client = start("cpu:4").client()
+    alone, two, four = (client.call("sweep.validate", spec=s)["bytes"]
+                        for s in (trained(dataset=LARGE, layers=WIDE, parameters=large(2)["parameters"]), large(2), large(4)))
+    assert four < two < alone, (alone, two, four)
