@@ -160,11 +160,21 @@ static sw_status write_job(struct sw_buf *out, const struct sw_job *job)
 	return params ? out->failed : SW_NOMEM;
 }
 
+/* A rank that ended before it came was only silent to the others. */
+static sw_status not_met(struct sw_gang *g, sw_status rc, const struct sw_err *why,
+			 struct sw_err *err)
+{
+	const char *how = rc == SW_PEER_LOST ? sw_gang_how(g) : "";
+
+	return sw_err_set(err, rc, "%s%s%s%s", why->msg, *how ? " (" : "", how, *how ? ")" : "");
+}
+
 sw_status sw_gang_start(struct sw_gang **out, const struct sw_runner *r, const struct sw_job *job,
 			struct sw_err *err)
 {
 	struct sw_gang *g = sw_calloc(1, sizeof *g);
 	struct sw_comm_place lead = {.fd = -1};
+	struct sw_err why = SW_ERR_INIT;
 	struct sw_buf text;
 	sw_status rc;
 
@@ -187,8 +197,11 @@ sw_status sw_gang_start(struct sw_gang **out, const struct sw_runner *r, const s
 				  (unsigned)job->ranks, err);
 	if (rc == SW_OK)
 		rc = start_ranks(g, r, &lead, job->visible, &text, err);
-	if (rc == SW_OK)
-		rc = sw_comm_open(&g->comm, &lead, err);
+	if (rc == SW_OK) {
+		rc = sw_comm_open(&g->comm, &lead, &why);
+		if (rc != SW_OK)
+			rc = not_met(g, rc, &why, err);
+	}
 	if (lead.fd >= 0)
 		close(lead.fd);
 	sw_buf_fini(&text);
